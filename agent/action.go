@@ -151,6 +151,9 @@ func (h *taskHost) action(ctx context.Context, task controldb.Task, text string)
 	if vars.parameters, err = h.parameters(ctx, task); err == nil {
 		attempt.Action, err = definition.Expand(vars.value)
 	}
+	if err == nil && task.SAPJobID != 0 && attempt.Action.Process != nil {
+		err = attempt.Action.Process.ApplyTaskOptions(vars.parameters)
+	}
 	if err == nil {
 		err = outbound.CheckSecrets(attempt.Action, task.Attempt)
 	}

@@ -75,6 +75,8 @@ var (
 	ErrSAPAmbiguous = errors.New("several tenants have a job of this name")
 	// ErrSAPRunNotStarted means that nothing was sent for the run yet.
 	ErrSAPRunNotStarted = errors.New("the run has not been started")
+	// ErrSAPTaskRun means that the run is one of a task, which ends with its process.
+	ErrSAPTaskRun = errors.New("the run of a task ends with its process")
 	// ErrSAPMode means that a change names another mode than the schedule's.
 	ErrSAPMode = errors.New("the mode of a schedule cannot be changed")
 	// ErrSAPTenant means that the tenant has no subscription.
@@ -224,7 +226,7 @@ var conditions = map[int32]condition{
 	50080: {KindInvalid, nil, "a name is missing or empty"},
 	50081: {KindInvalid, nil, "a credential lacks its password"},
 	50087: {KindInvalid, nil, "the name of a job of the SAP surface is invalid"},
-	50088: {KindInvalid, nil, "the URL, method or user of a job of the SAP surface is invalid"},
+	50088: {KindInvalid, nil, "the action, method, user or type of a job of the SAP surface is invalid"},
 	50089: {KindInvalid, nil, "the id of a tenant, or the name of an application, is missing"},
 	50090: {KindInvalid, nil, "an argument of a procedure of the SAP surface is missing or out of range"},
 	50091: {KindInvalid, nil, "the filter, the search or the order of a list of the SAP surface is invalid"},
@@ -324,4 +326,5 @@ var conditions = map[int32]condition{
 	50300: {KindConflict, ErrSchemaVersion, "the schema does not support the agent's protocol"},
 	50400: {KindInvalid, nil, "@tolerated_failures is neither a number nor a percentage"},
 	50401: {KindInvalid, nil, "@only_targets is not an array of target ids"},
+	50402: {KindConflict, ErrSAPTaskRun, "the run of a task ends with its process, not by a report"},
 }

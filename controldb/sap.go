@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/jobagent/jobagent/jobs/action"
 )
 
 // SAPScope says whose jobs a call of the SAP surface reads or changes. It comes from the verified
@@ -82,7 +84,10 @@ type SAPResult struct {
 type SAPJobSpec struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
-	// Action is the URL, and Method is GET, POST, PUT or DELETE.
+	// JobType is [SAPEndpointJob] or [SAPTaskJob]; empty means the first one. It never changes.
+	JobType string `json:"job_type,omitempty"`
+	// Action is the URL, and Method is GET, POST, PUT or DELETE. The action of a task is
+	// [SAPTaskPrefix] and the name of an entry of the agents' configuration, and its method POST.
 	Action string `json:"action"`
 	Method string `json:"http_method"`
 	Active bool   `json:"active"`
@@ -105,6 +110,17 @@ type SAPJobSpec struct {
 	AllowHTTP bool              `json:"allow_http,omitempty"`
 	Schedules []SAPScheduleSpec `json:"schedules"`
 }
+
+// The types of jobs.
+const (
+	// SAPEndpointJob calls an endpoint.
+	SAPEndpointJob = "HTTP_ENDPOINT"
+	// SAPTaskJob is a task: it runs a process.
+	SAPTaskJob = "CF_TASK"
+)
+
+// SAPTaskPrefix begins the action of a task.
+const SAPTaskPrefix = action.ProcessPrefix
 
 // SAPPassword is a sealed password of a job (S-53).
 type SAPPassword struct {
@@ -207,7 +223,7 @@ type SAPJob struct {
 	HasPassword bool      `db:"has_password"`
 	Ans         string    `db:"ans_config"` // JSON; empty for none
 	Calm        string    `db:"calm_config"`
-	JobType     string    `db:"job_type"` // HTTP_ENDPOINT or CF_TASK
+	JobType     string    `db:"job_type"`
 	CreatedAt   time.Time `db:"created_at"`
 	// ActiveCount and InactiveCount count the schedules of the job.
 	ActiveCount   int `db:"active_count"`
@@ -303,7 +319,7 @@ func (p SAPPage) in(c *call) *call {
 type SAPJobQuery struct {
 	// Tenant restricts the list; empty means all tenants of the scope. A filter replaces it.
 	Tenant string
-	// JobType is HTTP_ENDPOINT or CF_TASK; empty means both.
+	// JobType is the type of the jobs; empty means both.
 	JobType string
 	Filter  SAPFilter
 	Search  *SAPSearch

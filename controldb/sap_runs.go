@@ -10,6 +10,8 @@ import (
 // SAPRun is an entry of the log of a schedule: a run, or the next run, which is not made yet.
 type SAPRun struct {
 	ID uuid.UUID `db:"run_id"`
+	// Task says that the run is a process.
+	Task bool `db:"is_task"`
 	// Status is SCHEDULED, RUNNING or COMPLETED, and State is SAP's state of the run.
 	Status string `db:"run_status"`
 	State  string `db:"run_state"`
@@ -97,9 +99,9 @@ func (s *Store) sapRuns(ctx context.Context, op string, c *call) (SAPRuns, error
 }
 
 // ReportSAPRun reports how a run ended (E17, S-37 to S-41). It returns [ErrSAPNotFound] when job,
-// schedule and run do not belong together, [ErrSAPRunNotStarted] before the request was sent, and
-// [ErrCallbackEnded] when the run has ended with another report, or without one; the report is kept
-// then.
+// schedule and run do not belong together, [ErrSAPRunNotStarted] before the request was sent,
+// [ErrSAPTaskRun] when a process decides, and [ErrCallbackEnded] when the run has ended with another
+// report, or without one; the report is kept then.
 func (s *Store) ReportSAPRun(ctx context.Context, scope SAPScope, job int64, schedule, run uuid.UUID, r Report) error {
 	c := scope.in(newCall("jobs_rest.report_run")).in("job", job).in("schedule", schedule).in("run", run).
 		in("success", r.Success).in("message", r.Message).optText("by", r.By)

@@ -2,9 +2,10 @@
 --
 -- Parameters:
 --   @name         Name; NULL: it does not change.
---   @action       URL; NULL: it does not change.
+--   @action       URL, or of a task process: and the name of an entry of the agents' configuration; NULL: it does not change.
 --   @http_method  Method; NULL: it does not change.
 --   @user_name    User of the endpoint.
+--   @job_type     HTTP_ENDPOINT or CF_TASK.
 -- Called by: jobs_rest.set_job, jobs_rest.update_job.
 -- Locks:     nothing.
 -- Returns:   0.
@@ -18,7 +19,8 @@ CREATE OR ALTER PROCEDURE jobs_internal.check_rest_job
     @name        NVARCHAR(MAX),
     @action      NVARCHAR(MAX),
     @http_method NVARCHAR(100),
-    @user_name   NVARCHAR(MAX)
+    @user_name   NVARCHAR(MAX),
+    @job_type    NVARCHAR(20) = N'HTTP_ENDPOINT'
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -35,6 +37,22 @@ BEGIN
             THROW 50087, N'Invalid name of a job: want 1 to 128 characters, not digits alone, no # and no space at the ends.', 1;
         SET @job_name = @name;
         EXECUTE jobs_internal.check_job_name @job_name = @job_name;
+    END;
+    IF @job_type NOT IN (N'HTTP_ENDPOINT', N'CF_TASK') OR @job_type IS NULL
+        THROW 50088, N'Invalid jobType: want HTTP_ENDPOINT or CF_TASK.', 1;
+    IF @job_type = N'CF_TASK'
+    BEGIN
+        -- Entries have names of at most 128 letters, digits, dots, hyphens and underscores.
+        IF @action IS NOT NULL
+            AND (
+                DATALENGTH(@action) > 2 * (LEN(N'process:') + 128)
+                OR @action COLLATE Latin1_General_100_BIN2 NOT LIKE N'process:[A-Za-z0-9]%'
+                OR SUBSTRING(@action, LEN(N'process:') + 1, 128) COLLATE Latin1_General_100_BIN2 LIKE N'%[^A-Za-z0-9._-]%'
+            )
+            THROW 50088, N'Invalid action of a task: want process: and the name of an entry of the agents'' configuration.', 1;
+        IF @http_method <> N'POST' OR @user_name <> N''
+            THROW 50088, N'Invalid httpMethod or user: a task is a process, and sends no request. Leave both out.', 1;
+        RETURN 0;
     END;
     -- A variable in the URL would be expanded, and could be a secret.
     IF @action IS NOT NULL

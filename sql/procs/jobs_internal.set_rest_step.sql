@@ -1,8 +1,9 @@
--- Gives a job of the SAP surface the step that its row in rest_jobs describes: one HTTP action. If the definition changes, the job gets a
--- new version.
+-- Gives a job of the SAP surface the step that its row in rest_jobs describes: one HTTP action, or a process if the job is a task
+-- (CF_TASK). If the definition changes, the job gets a new version.
 --
--- The step is not retried (S-36), and an attempt without an answer waits for a report (S-34). Its time limit is longer than any
--- time-out of a report, so that it never comes first.
+-- The step is not retried (S-36). An HTTP request without an answer waits for a report (S-34); a process whose end was not seen has
+-- nobody who reports. The time limit of the step is longer than any time-out of a report, so that it never comes first. That of a task is
+-- the setting async_exec_timeout_seconds when its attempt begins (jobs_internal.ready_steps).
 --
 -- Parameters:
 --   @job      The job's _id.
@@ -23,12 +24,14 @@ AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
+    DECLARE @type NVARCHAR(50);
     DECLARE @command NVARCHAR(MAX);
     DECLARE @credential NVARCHAR(128);
     DECLARE @command_id BIGINT;
 
     SELECT
-        @credential = CASE WHEN r.password_name IS NULL THEN r.credential_name END,
+        @type = CASE WHEN r.job_type = N'CF_TASK' THEN N'Process' ELSE N'Http' END,
+        @credential = CASE WHEN r.password_name IS NULL AND r.job_type <> N'CF_TASK' THEN r.credential_name END,
         @command = (
             SELECT
                 r.http_method AS method,
@@ -47,6 +50,13 @@ BEGIN
         )
     FROM jobs_internal.rest_jobs AS r
     WHERE r.rest_job_id = @job;
+    IF @type = N'Process'
+        SET @command = (
+            SELECT SUBSTRING(r.action, LEN(N'process:') + 1, 2048) AS entry
+            FROM jobs_internal.rest_jobs AS r
+            WHERE r.rest_job_id = @job
+            FOR JSON PATH, WITHOUT_ARRAY_WRAPPER
+        );
     IF EXISTS (
         SELECT 1
         FROM jobs_internal.job_steps AS s
@@ -57,10 +67,10 @@ BEGIN
             AND COALESCE(s.credential_name, N'') = COALESCE(@credential, N'')
     )
         RETURN 0;
-    EXECUTE jobs_internal.check_action @command_type = N'Http', @command = @command;
+    EXECUTE jobs_internal.check_action @command_type = @type, @command = @command;
 
     INSERT INTO jobs_internal.step_commands (job_id, command_type, command_source, command)
-    VALUES (@job_id, N'Http', N'Inline', @command);
+    VALUES (@job_id, @type, N'Inline', @command);
     SET @command_id = SCOPE_IDENTITY();
     INSERT INTO jobs_internal.job_versions (job_id, version, created_at)
     VALUES (@job_id, @version + 1, @now);
@@ -72,7 +82,7 @@ BEGIN
     VALUES (
         @job_id, @version + 1, 1, N'action', @command_id, @credential, '00000000-0000-0000-0000-000000000000', N'(endpoint)',
         1, 120, 2, 0,
-        2147483, N'Await'
+        2147483, CASE WHEN @type = N'Process' THEN N'Fail' ELSE N'Await' END
     );
     UPDATE j
     SET j.current_version = @version + 1

@@ -18,7 +18,8 @@
 -- Called by: members of the role jobs_reader.
 -- Locks:     nothing.
 -- Returns:   1: one row: total, more (1: older entries follow the page), newer (1: newer entries come before it).
---            2: the entries: run_id, run_status, run_state, http_status, scheduled_at, executed_at, completed_at, run_text.
+--            2: the entries: run_id, is_task (1: of a task), run_status, run_state, http_status, scheduled_at, executed_at,
+--               completed_at, run_text.
 --            3: the states that they have passed: run_id, at, type, text, code.
 -- Throws:
 --   50090 an argument is missing or out of range.
@@ -59,6 +60,7 @@ BEGIN
     DECLARE @entries TABLE (
         place        INT NOT NULL PRIMARY KEY,
         run_id       UNIQUEIDENTIFIER NOT NULL,
+        is_task      BIT NOT NULL,
         run_status   NVARCHAR(20) NOT NULL,
         run_state    NVARCHAR(20) NOT NULL,
         http_status  INT NULL,
@@ -66,7 +68,7 @@ BEGIN
         executed_at  DATETIME2(7) NULL,
         acked_at     DATETIME2(7) NULL,
         ack_state    NVARCHAR(20) NULL,
-        answer_text  NVARCHAR(MAX) NULL,
+        ack_text     NVARCHAR(MAX) NULL,
         completed_at DATETIME2(7) NULL,
         run_text     NVARCHAR(MAX) NULL,
         late_at      DATETIME2(7) NULL,
@@ -147,15 +149,15 @@ BEGIN
             OFFSET @offset ROWS FETCH NEXT @size - @with_next ROWS ONLY;
     END;
     IF @with_next = 1
-        INSERT INTO @entries (place, run_id, run_status, run_state, scheduled_at, run_text)
-        VALUES (1, @next_run_id, N'SCHEDULED', N'SCHEDULED', @next_made_at, N'The job has been scheduled for a future run');
+        INSERT INTO @entries (place, run_id, is_task, run_status, run_state, scheduled_at, run_text)
+        VALUES (1, @next_run_id, 0, N'SCHEDULED', N'SCHEDULED', @next_made_at, N'The job has been scheduled for a future run');
     INSERT INTO @entries (
-        place, run_id, run_status, run_state, http_status, scheduled_at, executed_at, acked_at, ack_state, answer_text, completed_at,
-        run_text, late_at, late_text
+        place, run_id, is_task, run_status, run_state, http_status, scheduled_at, executed_at, acked_at, ack_state, ack_text,
+        completed_at, run_text, late_at, late_text
     )
     SELECT
-        ROW_NUMBER() OVER (ORDER BY p.due_at DESC) + 1, r.run_id, r.run_status, r.run_state, r.http_status, r.scheduled_at, r.executed_at,
-        r.acked_at, r.ack_state, r.answer_text, r.completed_at, r.run_text, r.late_at, r.late_text
+        ROW_NUMBER() OVER (ORDER BY p.due_at DESC) + 1, r.run_id, r.is_task, r.run_status, r.run_state, r.http_status, r.scheduled_at,
+        r.executed_at, r.acked_at, r.ack_state, r.ack_text, r.completed_at, r.run_text, r.late_at, r.late_text
     FROM @page AS p
     INNER JOIN jobs_internal.rest_runs AS r ON r.execution_id = p.execution_id;
 
@@ -195,6 +197,7 @@ BEGIN
         END AS BIT) AS newer;
     SELECT
         n.run_id,
+        n.is_task,
         n.run_status,
         n.run_state,
         n.http_status,
@@ -209,11 +212,12 @@ BEGIN
             N'The job has been scheduled for a future run' AS text, CAST(NULL AS INT) AS code
         FROM @entries AS n
         UNION ALL
-        SELECT n.place, 2, n.run_id, n.executed_at, N'TRIGGERED', N'The request has been sent to the endpoint', NULL
+        SELECT n.place, 2, n.run_id, n.executed_at, N'TRIGGERED',
+            CASE WHEN n.is_task = 1 THEN N'The process is about to start' ELSE N'The request has been sent to the endpoint' END, NULL
         FROM @entries AS n
         WHERE n.executed_at IS NOT NULL
         UNION ALL
-        SELECT n.place, 3, n.run_id, n.acked_at, n.ack_state, n.answer_text, CASE WHEN n.ack_state = N'ACK_RECVD' THEN n.http_status END
+        SELECT n.place, 3, n.run_id, n.acked_at, n.ack_state, n.ack_text, CASE WHEN n.ack_state = N'ACK_RECVD' THEN n.http_status END
         FROM @entries AS n
         WHERE n.acked_at IS NOT NULL
         UNION ALL

@@ -21,6 +21,7 @@
 --   50173 the job has no such schedule.
 --   50174 the schedule has no such run.
 --   50177 nothing was sent for the run yet.
+--   50402 the run is one of a task.
 CREATE OR ALTER PROCEDURE jobs_rest.report_run
     @tenant   NVARCHAR(129),
     @job      BIGINT,
@@ -83,6 +84,10 @@ BEGIN
     FROM jobs_internal.callbacks AS c
     WHERE c.execution_id = @execution_id
     ORDER BY c.opened_at DESC, c.target_execution_id DESC, c.attempt DESC;
+    IF @target_execution_id IS NULL
+        AND @is_active = 1
+        AND EXISTS (SELECT 1 FROM jobs_internal.rest_jobs AS r WHERE r.job_id = @job_id AND r.job_type = N'CF_TASK')
+        THROW 50402, N'The run of a task ends with its process, not by a report', 1;
     IF @target_execution_id IS NULL AND @is_active = 1
         THROW 50177, N'Run has not been started', 1;
     IF @target_execution_id IS NULL

@@ -4,9 +4,10 @@
 --
 -- Parameters:
 --   @tenant       The tenant; NULL: the provider, in whose own tenant the job is.
---   @job          JSON object: name, description, action, http_method, active, start_at, end_at, start_text, end_text, ans_config,
---                 calm_config, user, password (object: name, sealed), credential, allow_http, schedules (array of objects as in
---                 jobs_internal.add_rest_schedule). Members without a value are left out.
+--   @job          JSON object: name, job_type, description, action, http_method, active, start_at, end_at, start_text, end_text,
+--                 ans_config, calm_config, user, password (object: name, sealed), credential, allow_http, schedules (array of objects
+--                 as in jobs_internal.add_rest_schedule). Members without a value are left out. A job whose job_type is CF_TASK is a
+--                 task: its action is process: and the name of an entry of the agents' configuration.
 --   @create_only  1: a job of this name must not exist.
 --   @by           Who does it; cut to 128 characters.
 --   @request      See jobs_internal.begin_rest_request.
@@ -22,7 +23,7 @@
 --   50074 the name of a secret is missing or invalid.
 --   50075 the sealed secret is invalid.
 --   50087 the name of a job is invalid.
---   50088 the action is invalid.
+--   50088 the action is invalid, or the job has another type.
 --   50090 an argument is missing or out of range.
 --   50093 the name has an invisible character, a blank at an end, a period at the end, or a part . or ...
 --   50097 a text is longer than its limit.
@@ -48,7 +49,7 @@ BEGIN
     DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
     DECLARE @message NVARCHAR(2048);
     DECLARE @replayed BIT, @result NVARCHAR(MAX), @answer NVARCHAR(MAX);
-    DECLARE @name NVARCHAR(MAX), @action NVARCHAR(MAX), @method NVARCHAR(100), @active BIT, @user NVARCHAR(MAX);
+    DECLARE @name NVARCHAR(MAX), @type NVARCHAR(20), @action NVARCHAR(MAX), @method NVARCHAR(100), @active BIT, @user NVARCHAR(MAX);
     DECLARE @description NVARCHAR(MAX), @given NVARCHAR(MAX), @password NVARCHAR(128), @sealed NVARCHAR(MAX);
     DECLARE @owner NVARCHAR(128);
     DECLARE @job_name NVARCHAR(128); -- the name, after its length was checked
@@ -92,6 +93,7 @@ BEGIN
         THROW 50090, N'Invalid @job: want a JSON object.', 1;
     SELECT
         @name = g.name,
+        @type = COALESCE(g.job_type, N'HTTP_ENDPOINT'),
         @action = g.action,
         @method = COALESCE(g.http_method, N'POST'),
         @active = COALESCE(g.active, 0),
@@ -102,6 +104,7 @@ BEGIN
         @sealed = g.sealed
     FROM OPENJSON(@job) WITH (
         name          NVARCHAR(MAX),
+        job_type      NVARCHAR(20),
         action        NVARCHAR(MAX),
         http_method   NVARCHAR(100),
         active        BIT,
@@ -113,7 +116,12 @@ BEGIN
     ) AS g;
     IF @name IS NULL OR @action IS NULL
         THROW 50090, N'Missing name or action of a job.', 1;
-    EXECUTE jobs_internal.check_rest_job @name = @name, @action = @action, @http_method = @method, @user_name = @user;
+    EXECUTE jobs_internal.check_rest_job
+        @name = @name,
+        @action = @action,
+        @http_method = @method,
+        @user_name = @user,
+        @job_type = @type;
     SET @job_name = @name;
     INSERT INTO @schedules (ordinal, definition, digest, place, active, data)
     SELECT CAST(v.[key] AS INT), v.value, h.digest, 0, COALESCE(g.active, 0), g.data
@@ -156,6 +164,9 @@ BEGIN
         SET @message = REPLACE(CONCAT(N'Job with name ''', @name, N''' already exists'), N'%', N'%%');
         THROW 50175, @message, 1;
     END;
+
+    IF EXISTS (SELECT 1 FROM jobs_internal.rest_jobs AS r WHERE r.rest_job_id = @rest_job_id AND r.job_type <> @type)
+        THROW 50088, N'The type of a job cannot be changed. Delete the job, or give the other one another name.', 1;
 
     IF @rest_job_id IS NULL
     BEGIN
@@ -208,6 +219,7 @@ BEGIN
         EXECUTE jobs_internal.store_secret @owner = N'rest', @name = @password, @sealed = @sealed, @job_id = @job_id;
     UPDATE r
     SET r.description = @description,
+        r.job_type = @type,
         r.action = @action,
         r.http_method = @method,
         r.active = @active,

@@ -44,6 +44,7 @@ BEGIN
     DECLARE @action NVARCHAR(MAX), @method NVARCHAR(100), @user NVARCHAR(MAX), @description NVARCHAR(MAX), @active BIT, @allow_http BIT;
     DECLARE @start_at NVARCHAR(40), @start_text NVARCHAR(4000), @end_at NVARCHAR(40), @end_text NVARCHAR(4000);
     DECLARE @ans NVARCHAR(4000), @calm NVARCHAR(4000), @password NVARCHAR(128), @sealed NVARCHAR(MAX);
+    DECLARE @type NVARCHAR(20);
     DECLARE @job_id UNIQUEIDENTIFIER;
     DECLARE @before NVARCHAR(MAX);
     DECLARE @version INT;
@@ -89,7 +90,19 @@ BEGIN
         sealed        NVARCHAR(MAX) '$.password.sealed' AS JSON,
         allow_http    BIT
     ) AS g;
-    EXECUTE jobs_internal.check_rest_job @name = NULL, @action = @action, @http_method = @method, @user_name = @user;
+    -- The type of a job never changes. A job of another tenant is refused like one that does not exist.
+    SET @type = COALESCE((
+        SELECT r.job_type
+        FROM jobs_internal.rest_jobs AS r
+        WHERE r.rest_job_id = @job
+            AND r.tenant_id = COALESCE(@tenant, r.tenant_id)
+    ), N'HTTP_ENDPOINT');
+    EXECUTE jobs_internal.check_rest_job
+        @name = NULL,
+        @action = @action,
+        @http_method = @method,
+        @user_name = @user,
+        @job_type = @type;
 
     BEGIN TRANSACTION;
 

@@ -7,7 +7,7 @@
 --   tenant_id      The job's tenant.
 --   name           Name; unique within the tenant. Compared exactly.
 --   description    Free text; empty if none was given.
---   action         URL that is called.
+--   action         URL that is called; of a task, process: and the name of an entry of the agents' configuration.
 --   http_method    GET, POST, PUT or DELETE.
 --   active         1: its schedules make runs.
 --   start_at, end_at  Earliest and latest due instant of its schedules; NULL: no bound. The texts of the schedules have them.
@@ -17,7 +17,7 @@
 --   credential_name  Credential that authenticates the requests, in the agents' configuration; NULL: none.
 --   allow_http     1: the URL may have the scheme http.
 --   ans_config, calm_config  Settings of alerts, JSON objects; NULL: none. Stored and returned.
---   job_type       HTTP_ENDPOINT or CF_TASK.
+--   job_type       HTTP_ENDPOINT, or CF_TASK for a task: a process on the machine of an agent. It never changes.
 --   created_at     When the job was created.
 --   updated_at     When it was last changed.
 CREATE TABLE jobs_internal.rest_jobs (

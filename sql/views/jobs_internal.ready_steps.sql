@@ -5,7 +5,7 @@
 --   running               Number of tasks that the step has running. Rows that another transaction holds are skipped,
 --                         so the view never waits: the number only affects turns, never a limit.
 --   max_parallelism       The step's limit; NULL: none.
---   step_timeout_seconds  The step's time limit.
+--   step_timeout_seconds  The step's time limit; of a task of the SAP surface, the setting async_exec_timeout_seconds.
 --   command_type          The type of the step's command, or Parameters for TSql in a run with parameters; a term claims only
 --                         types that its agent runs (check_term).
 --   next_attempt_at       When the first of its targets is due.
@@ -24,7 +24,11 @@ SELECT
     s.step_execution_id,
     COALESCE(h.running, 0) AS running,
     d.max_parallelism,
-    d.step_timeout_seconds,
+    CASE
+        WHEN c.command_type = N'Process' AND EXISTS (SELECT 1 FROM jobs_internal.rest_jobs AS r WHERE r.job_id = s.job_id)
+            THEN (SELECT v.value FROM jobs_internal.effective_settings AS v WHERE v.name = N'async_exec_timeout_seconds')
+        ELSE d.step_timeout_seconds
+    END AS step_timeout_seconds,
     CASE WHEN c.command_type = N'TSql' AND e.payload_id IS NOT NULL THEN N'Parameters' ELSE c.command_type END AS command_type,
     w.next_attempt_at
 FROM jobs_internal.step_executions AS s

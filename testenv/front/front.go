@@ -35,6 +35,7 @@ import (
 	"github.com/jobagent/jobagent/targets"
 	actionhttp "github.com/jobagent/jobagent/targets/http"
 	"github.com/jobagent/jobagent/targets/outbound"
+	"github.com/jobagent/jobagent/targets/process"
 	"github.com/jobagent/jobagent/targets/queue"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -152,6 +153,8 @@ func (f *Front) startAgent(t testing.TB, log *zap.Logger) {
 	network, err := outbound.New(outbound.Config{Allow: outbound.LoopbackAllowed()})
 	require.NoError(t, err)
 	queues := queue.NewRunner(queue.Config{Network: network, UserAgent: "jobagent/test"})
+	processes, err := process.NewRunner(process.Config{Entries: entries, WorkDir: t.TempDir()})
+	require.NoError(t, err)
 	tools := f.ToolsWithStored(t, f.Store, "file:"+file)
 	secrets := agent.NewSecrets(f.Store, nil, []string{"file:" + file}, log)
 	tools.OnClaim = append(tools.OnClaim, secrets.Expire)
@@ -159,6 +162,7 @@ func (f *Front) startAgent(t testing.TB, log *zap.Logger) {
 		Runners: map[action.Type]targets.ActionRunner{
 			action.TypeHTTP:         actionhttp.NewRunner(network, actionhttp.Config{Version: "test"}),
 			action.TypeStorageQueue: queues, action.TypeServiceBusQueue: queues, action.TypeServiceBusTopic: queues,
+			action.TypeProcess:      processes,
 		},
 		Secret:      secrets.Get,
 		CallbackURL: "https://callbacks.example",
@@ -166,6 +170,24 @@ func (f *Front) startAgent(t testing.TB, log *zap.Logger) {
 	hosting, err := agent.New(agent.Config{AgentID: uuid.New(), Host: "host", Version: "test"}, f.Store, tools, nil, log)
 	require.NoError(t, err)
 	f.StopAgent = testenv.RunAgent(t, hosting)
+}
+
+// The processes that the agent may run.
+const (
+	ProcessCopy    = "copy"    // prints its standard input
+	ProcessFail    = "fail"    // writes "out of paper" to its standard error, and ends with the code 3
+	ProcessWait    = "wait"    // prints "waiting", and ends when it is killed
+	ProcessMissing = "missing" // its file does not exist
+)
+
+var entries = []process.Entry{
+	shell(ProcessCopy, "cat"), shell(ProcessFail, "echo out of paper >&2; exit 3"), shell(ProcessWait, "echo waiting; exec sleep 3600"),
+	{Name: ProcessMissing, Path: "/does/not/exist"},
+}
+
+// shell returns an entry that runs a script of the shell.
+func shell(name, script string) process.Entry {
+	return process.Entry{Name: name, Path: "/bin/sh", Args: []string{"-c", script}, MemoryLimit: process.MemoryPoll}
 }
 
 // DefineJob creates the group g1 with both target databases, and the job j1 with the step s1

@@ -496,6 +496,14 @@ var statusMessages = map[string]string{
 	"ERROR":         "Error encountered while sending job execution request to the endpoint",
 }
 
+// taskMessages are the same about tasks.
+var taskMessages = map[string]string{
+	"SCHEDULED":     statusMessages["SCHEDULED"],
+	"REQUEST_ERROR": "Error encountered while creating the task",
+	"ERROR":         "The task has failed",
+	"TIMEOUT":       "The task did not end in time and was stopped",
+}
+
 // loggedRun returns an entry of the logs of a schedule.
 func loggedRun(r *controldb.SAPRun) (loggedRunBody, error) {
 	events := []eventBody{}
@@ -507,6 +515,9 @@ func loggedRun(r *controldb.SAPRun) (loggedRunBody, error) {
 		events = append(events, one)
 	}
 	b := loggedRunBody{runBody: run(r, stamp), StatusMessage: statusMessages[r.State], Locale: "en"}
+	if r.Task {
+		b.StatusMessage = taskMessages[r.State]
+	}
 	text, err := encode(events)
 	b.Text = string(text)
 	return b, err

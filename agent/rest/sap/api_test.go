@@ -278,33 +278,6 @@ func TestCase006Pages(t *testing.T) {
 	require.Equal(t, "/scheduler/search/jobs?q=page&page_size=5&offset=10", search["next_url"])
 }
 
-// TestCase056Tasks lists task jobs. They are made by SQL, because the surface reads them only.
-func TestCase056Tasks(t *testing.T) {
-	a := as(t, ownTenant(t))
-	for i := range 5 {
-		a.job(fmt.Sprintf("task %d", i))
-		a.job(fmt.Sprintf("web %d", i))
-	}
-	_, err := a.f.DB(t, a.f.Control).ExecContext(t.Context(),
-		"UPDATE jobs_internal.rest_jobs SET job_type = N'CF_TASK' WHERE tenant_id = @p1 AND name LIKE N'task %';", a.token)
-	require.NoError(t, err)
-	names := func(list object) (all []string) {
-		for _, job := range results(t, list) {
-			require.Equal(t, "CF_TASK", job["jobType"])
-			all = append(all, job["name"].(string))
-		}
-		return all
-	}
-	list := a.ok(200, "GET", "/jobs?jobType=CF_TASK&sort_by=name&sort_order=desc", nil)
-	require.Equal(t, []string{"task 4", "task 3", "task 2", "task 1", "task 0"}, names(list))
-	require.Equal(t, 5.0, list["total"])
-	require.Nil(t, list["next_url"])
-	list = a.ok(200, "GET", "/jobs?jobType=CF_TASK&sort_by=name&sort_order=desc&page_size=2", nil)
-	require.Equal(t, []string{"task 4", "task 3"}, names(list))
-	require.Equal(t, "/scheduler/jobs?page_size=2&offset=2", list["next_url"], "nothing but page_size and offset")
-	require.Equal(t, 5.0, a.ok(200, "GET", "/jobs?jobType=HTTP_ENDPOINT", nil)["total"])
-}
-
 // TestValidation holds the cases 32 to 56 that need the server or the control database. The others
 // are in TestFaultsOfJobs and TestFilter.
 func TestValidation(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/agent/rest/internal/clip"
+	"github.com/jobagent/jobagent/jobs/action"
 )
 
 // Config is the section rest.sap of the configuration.
@@ -36,6 +37,9 @@ type Instance struct {
 	RequireHTTPS bool `json:"require_https"`
 	// LegacyUnpaged returns all jobs from GET /jobs without a page, as SAP's service did (S-20).
 	LegacyUnpaged bool `json:"legacy_unpaged"`
+	// Tasks are the entries of the agents' configuration (processes) that jobs of the type CF_TASK may
+	// run. Without them, the API creates no such jobs, as SAP's. They are jobs of the provider.
+	Tasks []string `json:"tasks"`
 	// Limit bounds the requests of a tenant; requests beyond it get status 429. By default answers
 	// are delayed from 300 requests a minute on, and 600 are allowed (S-64).
 	Limit RateLimit `json:"limit"`
@@ -81,6 +85,12 @@ func (c Config) Check(databases []string) error {
 		}
 		if one.Credential != "" && one.AllowAnonymousActions {
 			fault("%s.allow_anonymous_actions: the instance has a credential", path)
+		}
+		for j, entry := range one.Tasks {
+			d := action.Definition{Type: action.TypeProcess, Process: &action.Process{Entry: entry}}
+			if _, err := action.Decode(d.Type, d.Encode()); err != nil || entry == "" {
+				fault("%s.tasks[%d]: invalid name %q: want the name of an entry of processes in the agents' configuration", path, j, entry)
+			}
 		}
 		place, known := one.Database, one.Database == "" || databases == nil
 		if known && len(databases) > 0 {

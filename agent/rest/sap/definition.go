@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net"
+	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/jobagent/jobagent/agent/rest/internal/clip"
+	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/action"
 )
 
@@ -29,7 +31,9 @@ var methods = []string{"GET", "POST", "PUT", "DELETE"}
 // jobDefinition is what a body says about a job. Nil pointers and empty texts of JSON stand for
 // absent members.
 type jobDefinition struct {
-	Name        string
+	Name string
+	// Type is controldb.SAPEndpointJob or controldb.SAPTaskJob; empty if absent.
+	Type        string
 	Description *string
 	Action      *string
 	Active      *bool
@@ -74,6 +78,8 @@ type definitionReader struct {
 	minInterval time.Duration
 	// guard reports whether actions may call host:port; nil: all.
 	guard func(address string) error
+	// tasks are the entries of the agents' configuration that tasks of the caller may run.
+	tasks []string
 	// unchecked says that the caller checks the mode later, with the values that stay (E11).
 	unchecked bool
 	faults    []fault
@@ -138,23 +144,56 @@ func (r *definitionReader) job(v *value, whole bool) *jobDefinition {
 	} else if whole {
 		r.fault("Job name is missing")
 	}
+	d.Type = r.jobType(v, whole)
 	d.Description = r.text(v, "description", maxText)
-	if a := v.get("action"); a != nil {
-		d.Action = r.action(a)
-	} else if whole || v.has("action") {
+	switch a := v.get("action"); {
+	case a == nil && (whole || v.has("action")):
 		r.fault("Job action is missing")
+	case a == nil:
+	// Of a change, the control database knows the type of the job.
+	case d.Type == controldb.SAPTaskJob, !whole && len(r.tasks) > 0 && strings.HasPrefix(a.text, controldb.SAPTaskPrefix):
+		d.Action = r.task(a)
+	default:
+		d.Action = r.action(a)
 	}
 	d.Active = r.boolean(v, "active")
-	if kind := v.get("jobType"); kind != nil && kind.text != "HTTP_ENDPOINT" && whole {
-		r.fault("Jobs of the type %s cannot be created by REST", cut(string(kind.raw)))
-	}
 	d.Method = r.method(v)
 	d.User, d.Password = r.text(v, "user", maxText), r.text(v, "password", maxText)
+	if d.Type == controldb.SAPTaskJob && (valueOf(d.User) != "" || valueOf(d.Password) != "" || d.Method != nil && *d.Method != http.MethodPost) {
+		r.fault("A task sends no request: leave 'httpMethod', 'user' and 'password' out")
+	}
 	d.Start, d.End = r.bounds(v)
 	d.ANS = r.config(v, "ansConfig", false, "onSuccess", "onError", "onDelay")
 	d.CALM = r.config(v, "calmConfig", true, "enabled")
 	r.schedules(d, v, whole)
 	return d
+}
+
+// jobType reads the type of a job. SAP's service does not create tasks by REST: a developer does it
+// in the dashboard, who may deploy the application. Here it is the configuration of the front that
+// permits tasks.
+func (r *definitionReader) jobType(v *value, whole bool) string {
+	kind := v.get("jobType")
+	switch {
+	case kind == nil:
+		return ""
+	case !whole, kind.text == controldb.SAPEndpointJob, kind.text == controldb.SAPTaskJob && len(r.tasks) > 0:
+		return kind.text
+	}
+	r.fault("Jobs of the type %s cannot be created by REST", cut(string(kind.raw)))
+	return ""
+}
+
+// task reads the action of a task.
+func (r *definitionReader) task(v *value) *string {
+	entry, isTask := strings.CutPrefix(v.text, controldb.SAPTaskPrefix)
+	if v.kind != '"' || !isTask || !slices.Contains(r.tasks, entry) {
+		r.faults = append(r.faults, fault{
+			text:   "Invalid action of a task",
+			detail: "want " + controldb.SAPTaskPrefix + "NAME with one of the names " + strings.Join(r.tasks, ", "),
+		})
+	}
+	return &v.text
 }
 
 // schedules reads the schedules of a job.

@@ -1,6 +1,7 @@
 package sap
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -15,6 +16,8 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/jobs/parameters"
 	"github.com/jobagent/jobagent/jobs/secret"
 )
 
@@ -45,13 +48,38 @@ func (c *call) jobDefinition(ctx context.Context) (*jobDefinition, error) {
 		return nil, err
 	}
 	d := r.job(v, true)
-	if d.Action != nil && c.service.RequireHTTPS && !strings.HasPrefix(strings.ToLower(*d.Action), "https:") {
-		r.faults = append(r.faults, fault{text: "Invalid action URL", detail: "the scheme must be https"})
+	c.requireHTTPS(r, d)
+	if d.Type == controldb.SAPTaskJob {
+		for i := range d.Schedules {
+			r.faults = append(r.faults, optionFaults(d.Schedules[i].Data, fmt.Sprintf("schedules[%d].", i))...)
+		}
 	}
 	if len(r.faults) > 0 {
 		return nil, invalid(creatingJob, r.faults...)
 	}
 	return d, nil
+}
+
+// requireHTTPS reports an action with plain http if the instance refuses it.
+func (c *call) requireHTTPS(r *definitionReader, d *jobDefinition) {
+	if d.Action == nil || !c.service.RequireHTTPS {
+		return
+	}
+	if text := strings.ToLower(*d.Action); !strings.HasPrefix(text, "https:") && !strings.HasPrefix(text, controldb.SAPTaskPrefix) {
+		r.faults = append(r.faults, fault{text: "Invalid action URL", detail: "the scheme must be https"})
+	}
+}
+
+// optionFaults returns the faults of the options of a task, in the data of a schedule.
+func optionFaults(data, path string) []fault {
+	options, err := parameters.Parse(data)
+	if err != nil {
+		return []fault{{text: fmt.Sprintf("Invalid '%sdata'", path), detail: err.Error()}}
+	}
+	if err := new(action.Process).ApplyTaskOptions(options); err != nil {
+		return []fault{{text: fmt.Sprintf("Invalid '%sdata.%s'", path, action.OptionMemory), detail: err.Error()}}
+	}
+	return nil
 }
 
 // putJob is E5 if the path ends with digits, else E6 (S-7).
@@ -76,9 +104,9 @@ func (c *call) putJob(ctx context.Context) (*rest.Response, error) {
 // spec returns the job for the control database.
 func (c *call) spec(ctx context.Context, d *jobDefinition) (controldb.SAPJobSpec, error) {
 	job := controldb.SAPJobSpec{
-		Name: d.Name, Description: valueOf(d.Description), Action: valueOf(d.Action), Method: http.MethodPost, Active: valueOf(d.Active),
-		Ans: d.ANS, Calm: d.CALM, User: valueOf(d.User), Credential: c.service.Credential, AllowHTTP: !c.service.RequireHTTPS,
-		Schedules: []controldb.SAPScheduleSpec{},
+		Name: d.Name, JobType: cmp.Or(d.Type, controldb.SAPEndpointJob), Description: valueOf(d.Description), Action: valueOf(d.Action),
+		Method: http.MethodPost, Active: valueOf(d.Active), Ans: d.ANS, Calm: d.CALM, User: valueOf(d.User),
+		Credential: c.service.Credential, AllowHTTP: !c.service.RequireHTTPS, Schedules: []controldb.SAPScheduleSpec{},
 	}
 	if d.Method != nil {
 		job.Method = *d.Method
@@ -195,7 +223,7 @@ func (c *call) setJob(ctx context.Context, d *jobDefinition, create bool) (*rest
 func createdJob(d *jobDefinition, job *controldb.SAPJobSpec, res controldb.SAPResult, create bool) jobBody {
 	b := jobBody{
 		Name: job.Name, Description: job.Description, Action: job.Action, Active: job.Active, Method: job.Method,
-		Start: textOf(job.Start), End: textOf(job.End), ANS: or(job.Ans, noANS), CALM: or(job.Calm, noCALM), JobType: "HTTP_ENDPOINT",
+		Start: textOf(job.Start), End: textOf(job.End), ANS: or(job.Ans, noANS), CALM: or(job.Calm, noCALM), JobType: job.JobType,
 		Schedules: []briefScheduleBody{},
 	}
 	if res.Job != 0 {
@@ -253,9 +281,7 @@ func (c *call) updateJob(ctx context.Context) (*rest.Response, error) {
 		return nil, err
 	}
 	d := r.job(v, false)
-	if d.Action != nil && c.service.RequireHTTPS && !strings.HasPrefix(strings.ToLower(*d.Action), "https:") {
-		r.faults = append(r.faults, fault{text: "Invalid action URL", detail: "the scheme must be https"})
-	}
+	c.requireHTTPS(r, d)
 	if len(r.faults) > 0 {
 		return nil, invalid(creatingJob, r.faults...)
 	}
@@ -271,13 +297,19 @@ func (c *call) updateJob(ctx context.Context) (*rest.Response, error) {
 		at, text := d.End.parts()
 		change.End, change.EndText = &at, text
 	}
-	if d.Name != "" || valueOf(d.Password) != "" {
+	if d.Name != "" || d.Type != "" || valueOf(d.Password) != "" {
 		job, err := c.service.Store.SAPJob(ctx, c.scope, controldb.SAPJobRef{ID: id})
 		if err != nil {
 			return nil, err
 		}
 		if d.Name != "" && d.Name != job.Name {
 			return nil, invalid(creatingJob, fault{text: "The name of a job cannot be changed"})
+		}
+		if d.Type != "" && d.Type != job.JobType {
+			return nil, invalid(creatingJob, fault{text: "The type of a job cannot be changed"})
+		}
+		if job.JobType == controldb.SAPTaskJob && valueOf(d.Password) != "" {
+			return nil, invalid(creatingJob, fault{text: "A task sends no request: leave 'httpMethod', 'user' and 'password' out"})
 		}
 		action := job.Action
 		if d.Action != nil {
@@ -289,7 +321,8 @@ func (c *call) updateJob(ctx context.Context) (*rest.Response, error) {
 	}
 	return c.write(ctx, func(w controldb.SAPWrite) (controldb.SAPResult, error) {
 		w.Note = note(d.ignored())
-		return c.service.Store.UpdateSAPJob(ctx, c.scope, w, id, change)
+		res, err := c.service.Store.UpdateSAPJob(ctx, c.scope, w, id, change)
+		return res, jobWriteError(err, d.Name)
 	}, success)
 }
 
@@ -389,7 +422,7 @@ func (c *call) listJobs(ctx context.Context) (*rest.Response, error) {
 	}
 	q := controldb.SAPJobQuery{Page: controldb.SAPPage{Offset: p.offset, Size: p.size}}
 	var given bool
-	if q.JobType, given = c.Query.Get("jobType"); given && q.JobType != "HTTP_ENDPOINT" && q.JobType != "CF_TASK" {
+	if q.JobType, given = c.Query.Get("jobType"); given && q.JobType != controldb.SAPEndpointJob && q.JobType != controldb.SAPTaskJob {
 		faults = append(faults, fault{text: "Invalid jobType: want HTTP_ENDPOINT or CF_TASK"})
 	}
 	if q.Tenant, given = c.Query.Get("tenantId"); given && !c.provider {

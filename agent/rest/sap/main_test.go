@@ -34,7 +34,7 @@ const (
 // one that may only read.
 func surfaces(t testing.TB, f *front.Front) []*rest.Mount {
 	s, err := New([]Service{{
-		Instance: Instance{Name: "instance", Tenant: provider, SubDomain: "provider-subdomain", AllowAnonymousActions: true, Limit: unlimited},
+		Instance: Instance{Name: "instance", Tenant: provider, SubDomain: "provider-subdomain", AllowAnonymousActions: true, Limit: unlimited, Tasks: tasks},
 		Store:    f.Store,
 	}}, unlimited, logger(f.Log))
 	if err != nil {
@@ -53,6 +53,9 @@ func surfaces(t testing.TB, f *front.Front) []*rest.Mount {
 	}
 	return []*rest.Mount{{Surface: s, MaxBody: MaxBody, Timeout: Timeout}}
 }
+
+// tasks are the processes that jobs of the provider may run.
+var tasks = []string{front.ProcessCopy, front.ProcessFail, front.ProcessWait, front.ProcessMissing, "of-no-agent"}
 
 // addTokens makes the tokens of a tenant known.
 func addTokens(f *front.Front, tenant string) {

@@ -20,6 +20,7 @@ type dateTime = rawJSON
 // jobRequest is the body of E1 and E6, and without name and schedules of E5.
 type jobRequest struct {
 	Name        string            `json:"name"`
+	Type        string            `json:"jobType,omitempty" enum:"HTTP_ENDPOINT CF_TASK"`
 	Description string            `json:"description,omitempty"`
 	Action      string            `json:"action"`
 	Active      bool              `json:"active,omitempty"`

@@ -130,6 +130,8 @@ func (c *call) reportRun(ctx context.Context) (*rest.Response, error) {
 		return nil, invalid(updatingRun, fault{text: "Run is already completed"})
 	case errors.Is(err, controldb.ErrSAPRunNotStarted):
 		return nil, invalid(updatingRun, fault{text: "Run has not been started"})
+	case errors.Is(err, controldb.ErrSAPTaskRun):
+		return nil, invalid(updatingRun, fault{text: "The run of a task ends with its process, not by a report"})
 	case err != nil:
 		return nil, err
 	}

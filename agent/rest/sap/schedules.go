@@ -42,6 +42,9 @@ func (c *call) createSchedule(ctx context.Context) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.checkOptions(ctx, job, d.Data, creatingSchedule); err != nil {
+		return nil, err
+	}
 	spec := d.spec()
 	return c.writeOnce(ctx, func(w controldb.SAPWrite) (controldb.SAPResult, error) {
 		w.Note = note(d.Ignored)
@@ -55,6 +58,20 @@ func (c *call) createSchedule(ctx context.Context) (*rest.Response, error) {
 		a.Body, err = encode(added(stored(res.Schedules[0], job, &spec)))
 		return a, err
 	})
+}
+
+// checkOptions refuses data with options that a task does not take, if the job is a task. The job is
+// read only for such data.
+func (c *call) checkOptions(ctx context.Context, id int64, data, beginning string) error {
+	faults := optionFaults(data, "")
+	if len(faults) == 0 {
+		return nil
+	}
+	job, err := c.service.Store.SAPJob(ctx, c.scope, controldb.SAPJobRef{ID: id})
+	if err != nil || job.JobType != controldb.SAPTaskJob {
+		return err
+	}
+	return invalid(beginning, faults...)
 }
 
 // changeable are the members that E11 may change.
@@ -72,6 +89,9 @@ func (c *call) updateSchedule(ctx context.Context) (*rest.Response, error) {
 	}
 	if len(unknown(v, changeable...)) == len(v.members) {
 		return nil, invalid(configuringSchedule, fault{text: "No schedule attributes passed"})
+	}
+	if err := c.checkOptions(ctx, job, d.Data, configuringSchedule); err != nil {
+		return nil, err
 	}
 	list, _, err := c.service.Store.SAPSchedules(ctx, c.scope, job, id, controldb.SAPPage{})
 	if err != nil {

@@ -292,6 +292,9 @@ func (c *call) flag(name string, absent bool, beginning string) (bool, error) {
 // settings of the instance.
 func (c *call) reader(ctx context.Context, schedules bool) (*definitionReader, error) {
 	r := &definitionReader{now: c.now.Truncate(time.Second), guard: c.service.Guard}
+	if c.provider { // as of SAP's dashboard, tasks are jobs of the provider
+		r.tasks = c.service.Tasks
+	}
 	if schedules {
 		settings, err := c.service.Store.SAPSettings(ctx, c.scope)
 		if err != nil {

@@ -1,0 +1,33 @@
+package action
+
+import (
+	"strconv"
+
+	"github.com/jobagent/jobagent/jobs/parameters"
+)
+
+// OptionMemory is the option of a Cloud Foundry task that bounds its memory, in MiB. A task of SAP
+// Job Scheduling Service has its options in the data of its schedule, which are the parameters of
+// the run.
+const OptionMemory = "memory_in_mb"
+
+// maxMemoryMB is the largest value of OptionMemory: 1 PiB, as of max_memory_bytes.
+const maxMemoryMB = 1 << 30
+
+// ApplyTaskOptions applies the options of a task: OptionMemory lowers the limit of the entry. All
+// other options have no meaning for a process. The process gets them, as it gets all parameters.
+// The error is a [*Faults].
+func (p *Process) ApplyTaskOptions(options *parameters.Parameters) error {
+	value, given := options.Member(OptionMemory)
+	if !given || value.Kind == parameters.Null {
+		return nil
+	}
+	n, err := strconv.ParseInt(value.Text, 10, 64)
+	if err != nil || value.Kind != parameters.Number || n < 1 || n > maxMemoryMB {
+		f := &Faults{}
+		f.add("$."+OptionMemory, "invalid memory of a task: want a whole number of MiB from 1 to %d", maxMemoryMB)
+		return f
+	}
+	p.MaxMemory = n << 20
+	return nil
+}
