@@ -74,7 +74,7 @@ var allowed = map[string][]string{
 	"agent/rest/auth/tokenfile":  {"targets/secretref/privatefile"},
 	"agent/rest/accounts":        {"controldb", "github.com/google/uuid", "go.uber.org/zap"},
 	"agent/rest/callbacks":       {"agent/rest/internal/listen", "agent/rest/internal/misses", "agent/rest/internal/clip", "controldb", "go.uber.org/zap/..."},
-	"agent/rest/elastic":         {"agent/rest", "agent/rest/accounts", "agent/rest/internal/...", "controldb", "jobs/...", "github.com/google/uuid", "go.uber.org/zap/..."},
+	"agent/rest/elastic":         {"agent/rest", "agent/rest/accounts", "agent/rest/internal/...", "controldb", "jobs/...", "targets", "github.com/google/uuid", "go.uber.org/zap/..."},
 	"agent/rest/gateway":         {"agent/rest", "agent/rest/internal/...", "controldb", "github.com/google/uuid"},
 	"agent/rest/internal/listen": {"go.uber.org/zap"},
 	"agent/rest/internal":        {"agent/rest", "agent/rest/internal/...", "controldb", "jobs/...", "github.com/google/uuid"},

@@ -2,7 +2,6 @@ package elastic
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"reflect"
 	"strconv"
@@ -72,7 +71,7 @@ func (s *Surface) executionOperations() []rest.Operation {
 		},
 		{
 			ID: "JobExecutions_Create", Headers: append(runHeaders[:len(runHeaders):len(runHeaders)], "Location"), RequestHeaders: []string{"Idempotency-Key"}, Method: http.MethodPost, Path: jobPath + "/start", Role: rest.RoleOperator, Handle: s.startJob,
-			Summary: "Starts a job. The operation lasts until the run has ended: poll the Location.",
+			Summary: "Starts a job. The operation lasts until the run has ended: poll the Location. A body is optional.", Body: reflect.TypeFor[startInput](),
 			Answers: map[int]reflect.Type{http.StatusOK: one, http.StatusAccepted: one},
 		},
 		{
@@ -82,7 +81,7 @@ func (s *Surface) executionOperations() []rest.Operation {
 		},
 		{
 			ID: "JobExecutions_CreateOrUpdate", Headers: runHeaders, Method: http.MethodPut, Path: executionPath + "/{execution}", Role: rest.RoleOperator,
-			Handle: s.putRun, Summary: "Starts a run with a given id, unless there is one already.",
+			Handle: s.putRun, Summary: "Starts a run with a given id, unless there is one already. A body is optional.", Body: reflect.TypeFor[startInput](),
 			Answers: map[int]reflect.Type{http.StatusOK: one, http.StatusCreated: one},
 		},
 		{
@@ -233,8 +232,11 @@ func (s *Surface) startJob(ctx context.Context, r *rest.Request) (*rest.Response
 	if err := hidden(r.Path["job"]); err != nil {
 		return nil, err
 	}
-	name := r.Path["job"]
-	response, e, err := s.start(ctx, at, name, repeatable(r, at.id("jobs", name)))
+	req, err := at.readStart(r, repeatable(r, at.id("jobs", r.Path["job"])))
+	if err != nil {
+		return nil, err
+	}
+	response, e, err := s.start(ctx, at, req)
 	if err != nil {
 		return nil, err
 	}
@@ -266,33 +268,6 @@ func (s *Surface) runResult(ctx context.Context, r *rest.Request) (*rest.Respons
 	return response, nil
 }
 
-// start starts a run with an id, unless there is one already. The status of the answer is 201 for a
-// new run. A new run is shown as it was created: an agent may have taken it up meanwhile.
-func (s *Surface) start(ctx context.Context, at *place, name string, id uuid.UUID) (*rest.Response, controldb.Execution, error) {
-	e, err := at.store.Run(ctx, name, id)
-	if err == nil {
-		return s.answerRun(at, http.StatusOK, e), e, nil
-	}
-	if !errors.Is(err, controldb.ErrExecutionNotFound) {
-		return nil, e, err
-	}
-	if _, startErr := at.store.StartJob(ctx, name, id); startErr != nil {
-		if controldb.KindOf(startErr) != controldb.KindNone {
-			return nil, e, orNotFound(startErr, controldb.ErrJobNotFound, typeJob, name)
-		}
-		// The answer may be lost, and the run started: then it must not be refused.
-		again, cancel := context.WithTimeout(context.WithoutCancel(ctx), recheckTime)
-		defer cancel()
-		if e, err = at.store.Run(again, name, id); err != nil {
-			return nil, e, startErr
-		}
-	} else if e, err = at.store.Run(ctx, name, id); err != nil {
-		return nil, e, err
-	}
-	e.Active, e.Lifecycle, e.StartTime, e.EndTime, e.LastMessage = true, jobs.Created, time.Time{}, time.Time{}, "Job execution created."
-	return s.answerRun(at, http.StatusCreated, e), e, nil
-}
-
 func (s *Surface) putRun(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	at, err := s.place(ctx, r)
 	if err != nil {
@@ -306,7 +281,11 @@ func (s *Surface) putRun(ctx context.Context, r *rest.Request) (*rest.Response, 
 	if err != nil || len(text) != 36 {
 		return nil, badRequest(codeInvalidBody, "execution", "The id of the execution in the URL is invalid: want a GUID.")
 	}
-	response, _, err := s.start(ctx, at, name, id)
+	req, err := at.readStart(r, id)
+	if err != nil {
+		return nil, err
+	}
+	response, _, err := s.start(ctx, at, req)
 	return response, err
 }
 
