@@ -448,6 +448,8 @@ func TestCase046UnknownGroup(t *testing.T) {
 
 func TestCase048StepID(t *testing.T) {
 	f := front.Shared(t)
+	refused(t, f, 400, "InvalidResourceRequestBody", "", "PUT", at("jobs", "j1", "steps", "s9"),
+		step("SELECT 1", "executionOptions", obj{"retryIntervalBackoffMultiplier": 1e308}))
 	defineJob(t, f, "j48", "SELECT 1")
 	refused(t, f, 400, "ElasticJobsOperationFailed", "50011", "PUT", at("jobs", "j48", "steps", "s2"), step("SELECT 1", "stepId", 5))
 	a := ok(t, f, 201, "PUT", at("jobs", "j48", "steps", "s2"), step("SELECT 1", "stepId", 1))

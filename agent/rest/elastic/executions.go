@@ -278,8 +278,8 @@ func (s *Surface) putRun(ctx context.Context, r *rest.Request) (*rest.Response, 
 		return nil, err
 	}
 	id, err := uuid.Parse(text)
-	if err != nil || len(text) != 36 {
-		return nil, badRequest(codeInvalidBody, "execution", "The id of the execution in the URL is invalid: want a GUID.")
+	if err != nil || len(text) != 36 || id == uuid.Nil { // a start with this id would make another one
+		return nil, badRequest(codeInvalidBody, "execution", "The id of the execution in the URL is invalid: want a GUID, and not only zeros.")
 	}
 	req, err := at.readStart(r, id)
 	if err != nil {

@@ -20,12 +20,15 @@ import (
 )
 
 // startInput is the body of POST start and PUT execution, which clients of Azure leave out: an
-// extension by the parameters of the run, and the databases to which it is limited.
+// extension by the parameters of the run, and the databases to which it is limited. A property that
+// is misspelled, or in a wrong place, is refused: without it, the run would be on all databases.
 type startInput struct {
+	_          struct{}         `body:"closed"`
 	Properties *startProperties `json:"properties"`
 }
 
 type startProperties struct {
+	_ struct{} `body:"closed"`
 	// Parameters is a JSON object.
 	Parameters json.RawMessage `json:"parameters"`
 	// OnlyTargets is nil if it is absent: then the run is on all databases of the target groups.
@@ -41,9 +44,10 @@ func (startProperties) OpenAPIMembers() map[string]reflect.Type {
 // startTarget names a database by the id that targets of runs have as their names, or by its
 // server and its own name.
 type startTarget struct {
-	TargetID     string `json:"targetId" format:"uuid"`
-	ServerName   string `json:"serverName"`
-	DatabaseName string `json:"databaseName"`
+	_            struct{} `body:"closed"`
+	TargetID     string   `json:"targetId" format:"uuid"`
+	ServerName   string   `json:"serverName"`
+	DatabaseName string   `json:"databaseName"`
 }
 
 // readStart reads the body of a start, which may be empty.

@@ -63,13 +63,15 @@ func TestStartOnChosenDatabases(t *testing.T) {
 		many[i] = obj{"targetId": target}
 	}
 	refused(t, f, 400, "InvalidResourceRequestBody", "", "POST", at("jobs", "chosen", "start"), props("onlyTargets", many))
-	for _, body := range []string{`null`, `[]`, `{"properties":{"onlyTargets":{}}}`, `{"properties":[]}`, `{`} {
+	for _, body := range []string{`null`, `[]`, `{"properties":{"onlyTargets":{}}}`, `{"properties":[]}`, `{`, `{"onlyTargets":[]}`, `{"parameters":{}}`,
+		`{"properties":{"onlytargets":[]}}`, `{"properties":{"onlyTargets":[{"server":"s","database":"d"}]}}`, `{"lifecycle":"Created"}`} {
 		refused(t, f, 400, "InvalidResourceRequestBody", "", "POST", at("jobs", "chosen", "start"), body)
 	}
 	// Clients of Azure send no body, and curl's default type with an empty one.
 	ok(t, f, 200, "POST", at("jobs", "chosen", "start"), "", "Content-Type: application/x-www-form-urlencoded")
 	ok(t, f, 200, "POST", at("jobs", "chosen", "start"), `{}`)
-	ok(t, f, 200, "POST", at("jobs", "chosen", "start"), `{"properties":{"parameters":null,"onlyTargets":null,"other":1}}`)
+	ok(t, f, 200, "POST", at("jobs", "chosen", "start"), `{"properties":{"parameters":null,"onlyTargets":null}}`)
+	refused(t, f, 400, "InvalidResourceRequestBody", "", "PUT", at("jobs", "chosen", "executions", uuid.Nil.String()), nil)
 }
 
 // A start may have parameters, which a job may require.

@@ -2,6 +2,7 @@ package elastic
 
 import (
 	"context"
+	"math"
 	"net/http"
 	"reflect"
 
@@ -300,6 +301,9 @@ func (p *place) readStep(r *rest.Request, where steps, name string) (controldb.S
 	if o := props.ExecutionOptions; o != nil {
 		spec.Timeout, spec.RetryAttempts = intOf(o.TimeoutSeconds), intOf(o.RetryAttempts)
 		spec.InitialRetryInterval, spec.MaximumRetryInterval = intOf(o.InitialRetrySeconds), intOf(o.MaximumRetrySeconds)
+		if m := o.RetryIntervalMultiplier; m != nil && math.Abs(*m) > math.MaxFloat32 { // the control database takes a REAL
+			f.add("$.properties.executionOptions.retryIntervalBackoffMultiplier", "The number is out of range.")
+		}
 		spec.RetryIntervalMultiplier = o.RetryIntervalMultiplier
 	}
 	output, err := p.readOutput(&f, props.Output)
