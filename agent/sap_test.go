@@ -54,7 +54,7 @@ func sapBubble(t *testing.T, handler func(f *sapFixture, w http.ResponseWriter, 
 	f := &sapFixture{scope: controldb.SAPProvider(), tenants: map[string]targets.Tenant{}}
 	actionBubble(t, 0, func(w http.ResponseWriter, r *http.Request) { handler(f, w, r) }, func(t *testing.T, a *actionFixture) {
 		f.actionFixture = a
-		require.NoError(t, f.Store.SetSAPProvider(t.Context(), "p", "provider"))
+		require.NoError(t, f.Store.SetSAPProvider(t.Context(), "p", "provider", ""))
 		require.NoError(t, f.Store.SubscribeSAPTenant(t.Context(), "t1", "sub-t1", "app"))
 		fn(t, f)
 	})

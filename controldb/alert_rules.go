@@ -140,7 +140,7 @@ type AlertWork struct {
 	ID             int64     `db:"delivery_id"`
 	NotificationID uuid.UUID `db:"notification_id"`
 	Attempt        int       `db:"attempts"` // counts from 1
-	Kind           string    `db:"kind"`     // Raised, Again, Resolved or Test
+	Kind           string    `db:"kind"`     // Raised, Again, Resolved, Test or Event
 	Title          string    `db:"title"`
 	Message        string    `db:"message"`
 	Occurrences    int64     `db:"occurrences"`
@@ -149,8 +149,11 @@ type AlertWork struct {
 	Channel        string    `db:"channel_name"`
 	ChannelType    string    `db:"channel_type"`
 	Definition     string    `db:"definition"`
+	// Event is a JSON object, which receivers get in place of the notification; empty unless the
+	// kind is Event.
+	Event string `db:"event"`
 
-	// The alert; of a test, all of these are zero.
+	// The alert; of a test, all of these are zero, and of an event all but JobExecutionID.
 	AlertID        int64     `db:"alert_id"`
 	Rule           string    `db:"alert_name"`
 	Condition      string    `db:"condition"` // an AlertCondition

@@ -218,9 +218,9 @@ FROM jobs.alert_channels`+w.text()+"\nORDER BY channel_name;", w.args...)
 type AlertDelivery struct {
 	ID             int64     `db:"delivery_id"`
 	NotificationID uuid.UUID `db:"notification_id"`
-	AlertID        int64     `db:"alert_id"` // 0: a test
+	AlertID        int64     `db:"alert_id"` // 0: a test or an event
 	Channel        string    `db:"channel_name"`
-	Kind           string    `db:"kind"` // Raised, Again, Resolved or Test
+	Kind           string    `db:"kind"` // Raised, Again, Resolved, Test or Event
 	Title          string    `db:"title"`
 	State          string    `db:"state"` // Pending, Delivered, Failed or Canceled
 	CreatedAt      time.Time `db:"created_time"`

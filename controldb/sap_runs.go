@@ -100,8 +100,8 @@ func (s *Store) sapRuns(ctx context.Context, op string, c *call) (SAPRuns, error
 
 // ReportSAPRun reports how a run ended (E17, S-37 to S-41). It returns [ErrSAPNotFound] when job,
 // schedule and run do not belong together, [ErrSAPRunNotStarted] before the request was sent,
-// [ErrSAPTaskRun] when a process decides, and [ErrCallbackEnded] when the run has ended with another
-// report, or without one; the report is kept then.
+// [ErrSAPTaskRun] when a process decides, and [ErrCallbackEnded] when the run has ended with
+// another report, or without one; the report is kept then.
 func (s *Store) ReportSAPRun(ctx context.Context, scope SAPScope, job int64, schedule, run uuid.UUID, r Report) error {
 	c := scope.in(newCall("jobs_rest.report_run")).in("job", job).in("schedule", schedule).in("run", run).
 		in("success", r.Success).in("message", r.Message).optText("by", r.By)
@@ -155,10 +155,12 @@ type SAPTenant struct {
 	Apps []string `db:"apps"`
 }
 
-// SetSAPProvider stores the tenant of the provider. It is called once when a front starts; repeats
+// SetSAPProvider stores the tenant of the provider, and the name of the alert channel to which
+// events of runs are sent; without it, none are. It is called once when a front starts; repeats
 // change nothing.
-func (s *Store) SetSAPProvider(ctx context.Context, tenant, subDomain string) error {
-	return s.exec(ctx, "set provider", newCall("jobs_rest.set_provider").in("tenant", tenant).in("subdomain", subDomain))
+func (s *Store) SetSAPProvider(ctx context.Context, tenant, subDomain, eventsChannel string) error {
+	return s.exec(ctx, "set provider",
+		newCall("jobs_rest.set_provider").in("tenant", tenant).in("subdomain", subDomain).optText("events_channel", eventsChannel))
 }
 
 // SAPTenants lists the tenants by id, or one tenant if id is not empty. An unknown id gives an

@@ -14,7 +14,7 @@ import (
 // sapProvider stores a provider and subscribes tenants.
 func (c *control) sapProvider(t *testing.T, tenants ...string) controldb.SAPScope {
 	t.Helper()
-	require.NoError(t, c.SetSAPProvider(t.Context(), "p", "provider"))
+	require.NoError(t, c.SetSAPProvider(t.Context(), "p", "provider", ""))
 	for _, one := range tenants {
 		require.NoError(t, c.SubscribeSAPTenant(t.Context(), one, "sub-"+one, "app"))
 	}
@@ -228,7 +228,7 @@ func TestSAPTenants(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []any{1, false, 0}, []any{len(tenants), tenants[0].Subscribed, len(tenants[0].Apps)})
 		require.Equal(t, []string{"same#3"}, c.rows(t, `SELECT job_name FROM jobs.jobs`))
-		require.Error(t, c.SetSAPProvider(ctx, "t2", "x"), "the provider cannot become another tenant")
+		require.Error(t, c.SetSAPProvider(ctx, "t2", "x", ""), "the provider cannot become another tenant")
 	})
 }
 

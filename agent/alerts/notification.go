@@ -30,7 +30,7 @@ func (s *Service) notification(w controldb.AlertWork) notification {
 	n := notification{work: w, command: "jobagent alert list"}
 	path := "/alerts"
 	switch {
-	case w.AlertID == 0: // a test
+	case w.AlertID == 0 && w.Event == "": // a test
 	case w.JobExecutionID != uuid.Nil:
 		path = "/runs/" + w.JobExecutionID.String()
 		n.command = "jobagent execution errors " + w.JobExecutionID.String()
@@ -51,9 +51,13 @@ const (
 	maxMessage = 8000
 )
 
-// payload is the notification as JSON: the variable $(payload), and the default body.
+// payload is the notification as JSON: the variable $(payload), and the default body. Of an event
+// it is the event.
 func (n notification) payload() (string, error) {
 	w := n.work
+	if w.Event != "" {
+		return w.Event, nil
+	}
 	members := map[string]any{
 		"type": "alert." + strings.ToLower(w.Kind), "timestamp": stamp(w.CreatedAt), "notification_id": w.NotificationID,
 		"title": w.Title, "message": clip(w.Message, maxMessage), "occurrences": w.Occurrences, "last_time": stamp(w.LastAt),

@@ -184,7 +184,7 @@ func TestActionsNameTheFront(t *testing.T) {
 			store, err := controldb.New(settings)
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, store.Close()) })
-			require.NoError(t, store.SetSAPProvider(t.Context(), "p", "provider"))
+			require.NoError(t, store.SetSAPProvider(t.Context(), "p", "provider", ""))
 			_, err = store.CreateSAPJob(t.Context(), controldb.SAPProvider(), controldb.SAPWrite{By: "tester"}, controldb.SAPJobSpec{
 				Name: "report", Action: endpoint.URL + "/report", Method: http.MethodPost, Active: true, AllowHTTP: true,
 				Schedules: []controldb.SAPScheduleSpec{{Mode: controldb.SAPTime, Spec: `{"time":"now"}`, Active: true}},

@@ -430,8 +430,9 @@ BEGIN
         ) AS r
         INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = r.execution_id;
 
-        -- In the transaction that ends them, so that no rule of alerts misses one.
+        -- In the transaction that ends them, so that no rule of alerts and no event misses one.
         IF EXISTS (SELECT 1 FROM jobs_internal.alert_rules AS a WHERE a.watches_runs = 1 AND a.enabled = 1)
+            OR EXISTS (SELECT 1 FROM jobs_internal.tenants AS n WHERE n.events_channel IS NOT NULL)
             INSERT INTO jobs_internal.alert_runs (execution_id)
             SELECT e.execution_id
             FROM @movable AS m

@@ -104,8 +104,9 @@ BEGIN
         j.name AS job_name,
         s.name AS schedule_name,
         a.agent_id,
-        a.job_execution_id,
+        COALESCE(a.job_execution_id, e.job_execution_id) AS job_execution_id,
         a.first_at AS first_time,
+        d.event,
         f.server_name AS failed_server_name,
         f.database_name AS failed_database_name,
         f.error_number AS failed_error_number,
@@ -116,7 +117,8 @@ BEGIN
     LEFT JOIN jobs_internal.alerts AS a ON a.alert_id = d.alert_id
     LEFT JOIN jobs_internal.jobs AS j ON j.job_id = a.job_id
     LEFT JOIN jobs_internal.schedules AS s ON s.schedule_id = a.schedule_id
-    LEFT JOIN jobs_internal.job_executions AS e ON e.job_execution_id = a.job_execution_id
+    LEFT JOIN jobs_internal.job_executions AS e
+        ON e.job_execution_id = COALESCE(a.job_execution_id, TRY_CONVERT(UNIQUEIDENTIFIER, JSON_VALUE(d.event, '$.tags.runId')))
     -- Plan: the first key of a range of IX_target_executions_failed, and its row. A repeated delivery says the same, so the run has ended.
     OUTER APPLY (
         SELECT TOP (1)

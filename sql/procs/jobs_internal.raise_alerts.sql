@@ -37,6 +37,7 @@ BEGIN
     DECLARE @agent_state NVARCHAR(20) = (SELECT a.state FROM jobs_internal.job_agent AS a WHERE a.id = 1);
     DECLARE @least_grace INT;
     DECLARE @why NVARCHAR(400); -- nothing runs
+    DECLARE @ended NVARCHAR(MAX); -- the runs of the batch
     -- The rules that are enabled.
     DECLARE @rules TABLE (
         rule_id          INT NOT NULL PRIMARY KEY,
@@ -937,9 +938,16 @@ BEGIN
 
     -- The runs are done with; so are limits of runs that have ended, and of rules that are gone.
     IF @stage = 0
+    BEGIN
+        IF EXISTS (SELECT 1 FROM jobs_internal.tenants AS n WHERE n.events_channel IS NOT NULL)
+        BEGIN
+            SET @ended = (SELECT CONCAT(N'[', STRING_AGG(CAST(x.execution_id AS NVARCHAR(MAX)), N','), N']') FROM @taken AS x);
+            EXECUTE jobs_internal.send_rest_events @runs = @ended, @now = @now;
+        END;
         DELETE q
         FROM @taken AS x
         INNER LOOP JOIN jobs_internal.alert_runs AS q ON q.execution_id = x.execution_id;
+    END;
     IF @stage = @last_stage AND EXISTS (SELECT 1 FROM jobs_internal.alert_run_limits AS l)
     BEGIN
         -- rows: the next evaluation goes on

@@ -23,6 +23,7 @@ BEGIN
             n.subdomain,
             n.is_provider,
             n.is_subscribed,
+            n.events_channel,
             s.app
         FROM jobs_internal.tenants AS n
         LEFT JOIN jobs_internal.tenant_subscriptions AS s ON s.tenant_id = n.tenant_id AND s.app = @app

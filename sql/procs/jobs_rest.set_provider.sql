@@ -2,8 +2,9 @@
 -- one, because the provider's jobs belong to it.
 --
 -- Parameters:
---   @tenant     Id of the provider's tenant.
---   @subdomain  Its subdomain.
+--   @tenant          Id of the provider's tenant.
+--   @subdomain       Its subdomain.
+--   @events_channel  Name of the alert channel for the events of runs, for which jobs ask by ansConfig; NULL or empty: none are sent.
 -- Called by: members of the role jobs_admin.
 -- Locks:     the tenant's row (U, X).
 -- Returns:   0.
@@ -13,8 +14,9 @@
 --   50097 a text is longer than its limit.
 --   50179 the provider is another tenant.
 CREATE OR ALTER PROCEDURE jobs_rest.set_provider
-    @tenant    NVARCHAR(129),
-    @subdomain NVARCHAR(257) = N''
+    @tenant         NVARCHAR(129),
+    @subdomain      NVARCHAR(257) = N'',
+    @events_channel NVARCHAR(129) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -32,6 +34,10 @@ BEGIN
         THROW 50097, N'Invalid @tenant: want at most 128 characters, not 129 or more.', 1;
     IF DATALENGTH(@subdomain) > 512
         THROW 50097, N'Invalid @subdomain: want at most 256 characters, not 257 or more.', 1;
+
+    IF DATALENGTH(@events_channel) > 256
+        THROW 50097, N'Invalid @events_channel: want at most 128 characters, not 129 or more.', 1;
+    SET @events_channel = NULLIF(@events_channel, N'');
 
     IF @tenant IS NULL OR LTRIM(@tenant) = N''
         THROW 50089, N'Missing id of a tenant.', 1;
@@ -54,17 +60,23 @@ BEGIN
     IF @created_at IS NULL
     BEGIN
         EXECUTE jobs_internal.check_name @name = @tenant, @parameter = N'@tenant';
-        INSERT INTO jobs_internal.tenants (tenant_id, subdomain, is_provider, created_at)
-        VALUES (@tenant, COALESCE(@subdomain, N''), 1, @now);
+        INSERT INTO jobs_internal.tenants (tenant_id, subdomain, is_provider, created_at, events_channel)
+        VALUES (@tenant, COALESCE(@subdomain, N''), 1, @now, @events_channel);
     END;
     ELSE
         UPDATE n
         SET n.subdomain = COALESCE(@subdomain, N''),
             n.is_provider = 1,
-            n.is_subscribed = 1
+            n.is_subscribed = 1,
+            n.events_channel = @events_channel
         FROM jobs_internal.tenants AS n
         WHERE n.tenant_id = @tenant
-            AND (n.subdomain <> COALESCE(@subdomain, N'') OR n.is_provider = 0 OR n.is_subscribed = 0);
+            AND (
+                n.subdomain <> COALESCE(@subdomain, N'')
+                OR n.is_provider = 0
+                OR n.is_subscribed = 0
+                OR COALESCE(n.events_channel, N'') <> COALESCE(@events_channel, N'')
+            );
 
     -- A repetition leaves no entry: nothing differs.
     EXECUTE jobs_internal.state_of_tenant @tenant = @tenant, @state = @after OUTPUT;

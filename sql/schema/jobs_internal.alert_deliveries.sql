@@ -4,9 +4,9 @@
 -- Columns:
 --   delivery_id      Increases over time.
 --   notification_id  Public id of the delivery, the same for all its attempts (webhook-id), so that receivers can drop repetitions.
---   alert_id         The alert; NULL: a test. Deleted together.
+--   alert_id         The alert; NULL: a test or an event. Deleted together.
 --   channel_id, channel_name  Where it is sent. No foreign key: the history outlives channels.
---   kind             Raised, Again (new events, or the repeat interval), Resolved or Test.
+--   kind             Raised, Again (new events, or the repeat interval), Resolved, Test, or Event (of a run of the SAP surface).
 --   title, message, occurrences, last_at  Of the alert when the notification was made: each attempt sends the same.
 --   state            Pending, Delivered, Failed (given up) or Canceled (acknowledged, or nobody is to be told any more).
 --   created_at       When the notification was made.
@@ -19,6 +19,7 @@
 --   delivered_at     When an attempt was delivered.
 --   delivered_by     Process that delivered it, for display.
 --   last_error       Error of the latest failed attempt; NULL: none.
+--   event            Of the kind Event: a JSON object, which receivers get in place of the notification; NULL for all others.
 CREATE TABLE jobs_internal.alert_deliveries (
     delivery_id     BIGINT NOT NULL IDENTITY(1, 1),
     notification_id UNIQUEIDENTIFIER NOT NULL,
@@ -41,9 +42,10 @@ CREATE TABLE jobs_internal.alert_deliveries (
     delivered_at    DATETIME2(7) NULL,
     delivered_by    NVARCHAR(256) NULL,
     last_error      NVARCHAR(2000) NULL,
+    event           NVARCHAR(MAX) NULL,
     CONSTRAINT PK_alert_deliveries PRIMARY KEY (delivery_id),
     CONSTRAINT UQ_alert_deliveries_notification_id UNIQUE (notification_id),
-    CONSTRAINT CK_alert_deliveries_kind CHECK (kind IN (N'Raised', N'Again', N'Resolved', N'Test')),
+    CONSTRAINT CK_alert_deliveries_kind CHECK (kind IN (N'Raised', N'Again', N'Resolved', N'Test', N'Event')),
     CONSTRAINT CK_alert_deliveries_state CHECK (
         (state = N'Pending' AND next_attempt_at IS NOT NULL)
         OR (state IN (N'Delivered', N'Failed', N'Canceled') AND next_attempt_at IS NULL)

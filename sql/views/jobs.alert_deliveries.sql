@@ -3,9 +3,9 @@
 -- Columns:
 --   delivery_id        Increases over time.
 --   notification_id    Id of the delivery, which receivers see (webhook-id).
---   alert_id           The alert; NULL: a test.
+--   alert_id           The alert; NULL: a test or an event.
 --   channel_name       Where it is sent.
---   kind               Raised, Again, Resolved or Test.
+--   kind               Raised, Again, Resolved, Test, or Event (of a run of SAP's API, by the ansConfig of its job).
 --   title              One line.
 --   state              Pending, Delivered, Failed or Canceled.
 --   created_time       When the notification was made (UTC, as all times).

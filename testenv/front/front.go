@@ -162,7 +162,7 @@ func (f *Front) startAgent(t testing.TB, log *zap.Logger) {
 		Runners: map[action.Type]targets.ActionRunner{
 			action.TypeHTTP:         actionhttp.NewRunner(network, actionhttp.Config{Version: "test"}),
 			action.TypeStorageQueue: queues, action.TypeServiceBusQueue: queues, action.TypeServiceBusTopic: queues,
-			action.TypeProcess:      processes,
+			action.TypeProcess: processes,
 		},
 		Secret:      secrets.Get,
 		CallbackURL: "https://callbacks.example",

@@ -114,7 +114,7 @@ func start(t *testing.T) *matrix {
 	authenticator, err := auth.New(cfg, auth.Options{PublicURL: "https://front.example", Instances: []auth.Instance{{Name: instance, Tenant: "provider"}}})
 	require.NoError(t, err)
 	m.Front = front.Start(t, func(t testing.TB, f *front.Front) (mounts []*rest.Mount) {
-		require.NoError(t, f.Store.SetSAPProvider(t.Context(), "provider", ""))
+		require.NoError(t, f.Store.SetSAPProvider(t.Context(), "provider", "", ""))
 		for _, s := range surfaces(t, f.Directory, f.Store) {
 			w := newWatch(s)
 			m.surfaces[s.Name()] = w

@@ -33,12 +33,15 @@ type Instance struct {
 	// (S-52). It may be empty only if AllowAnonymousActions is set.
 	Credential            string `json:"credential"`
 	AllowAnonymousActions bool   `json:"allow_anonymous_actions"`
+	// Events names the alert channel of the control database to which the events of runs are sent,
+	// for which jobs ask by ansConfig (S-65); empty means that none are sent.
+	Events string `json:"events"`
 	// RequireHTTPS refuses actions with plain http, which SAP's API permits.
 	RequireHTTPS bool `json:"require_https"`
 	// LegacyUnpaged returns all jobs from GET /jobs without a page, as SAP's service did (S-20).
 	LegacyUnpaged bool `json:"legacy_unpaged"`
-	// Tasks are the entries of the agents' configuration (processes) that jobs of the type CF_TASK may
-	// run. Without them, the API creates no such jobs, as SAP's. They are jobs of the provider.
+	// Tasks are the entries of the agents' configuration (processes) that jobs of the type CF_TASK
+	// may run. Without them, the API creates no such jobs, as SAP's. They are jobs of the provider.
 	Tasks []string `json:"tasks"`
 	// Limit bounds the requests of a tenant; requests beyond it get status 429. By default answers
 	// are delayed from 300 requests a minute on, and 600 are allowed (S-64).
@@ -79,6 +82,9 @@ func (c Config) Check(databases []string) error {
 		}
 		if clip.Units(one.SubDomain) > maxTenant {
 			fault("%s.subdomain: want at most %d characters", path, maxTenant)
+		}
+		if clip.Units(one.Events) > maxTenant {
+			fault("%s.events: want the name of an alert channel, of at most %d characters", path, maxTenant)
 		}
 		if one.Credential == "" && !one.AllowAnonymousActions {
 			fault("%s.credential is missing: name a credential of the agents, or set allow_anonymous_actions", path)

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/jobagent/jobagent/agent/rest/internal/clip"
@@ -159,6 +160,9 @@ func (r *definitionReader) job(v *value, whole bool) *jobDefinition {
 	d.Active = r.boolean(v, "active")
 	d.Method = r.method(v)
 	d.User, d.Password = r.text(v, "user", maxText), r.text(v, "password", maxText)
+	if whole && valueOf(d.User) == "" && valueOf(d.Password) != "" {
+		r.fault("'password' needs 'user'")
+	}
 	if d.Type == controldb.SAPTaskJob && (valueOf(d.User) != "" || valueOf(d.Password) != "" || d.Method != nil && *d.Method != http.MethodPost) {
 		r.fault("A task sends no request: leave 'httpMethod', 'user' and 'password' out")
 	}
@@ -259,6 +263,8 @@ func (r *definitionReader) text(v *value, name string, most int) *string {
 		r.fault("'%s' is longer than %d characters", member.path, most)
 	case strings.ContainsRune(member.text, 0):
 		r.fault("'%s' contains the character U+0000", member.path)
+	case (name == "user" || name == "password") && strings.ContainsFunc(member.text, unicode.IsControl): // RFC 7617, 2
+		r.fault("'%s' contains a control character", member.path)
 	}
 	return &member.text
 }
@@ -322,6 +328,8 @@ func (r *definitionReader) action(v *value) *string {
 		f.detail = "it must not contain a user and a password"
 	case u.Fragment != "" || strings.Contains(v.text, "#"):
 		f.detail = "it must not contain a fragment"
+	case strings.Contains(v.text, "$("): // the control database refuses variables, too
+		f.text = "Invalid action URL: want no $("
 	default:
 		if f.detail = checkAction(v.text); f.detail == "" {
 			f.detail = r.refused(u)

@@ -97,6 +97,9 @@ func TestFaultsOfJobs(t *testing.T) {
 		`{"name":"a","action":"https://h/","schedules":[{"time":"soon"}]}`:                          "Invalid time specified",
 		`{"name":"a","action":"https://h/","schedules":[{"repeatInterval":"2 minutes"}]}`:           creatingJob + "The interval between two runs must be at least 300 seconds", // 40
 		`{"name":"a","action":"https://h/","schedules":[{"time":"now","data":"x"}]}`:                creatingJob + "'schedules[0].data' must be of type 'object'",
+		`{` + good + `,"user":"a\nb"}`:                                                              creatingJob + "'user' contains a control character",
+		`{` + good + `,"password":"p"}`:                                                             creatingJob + "'password' needs 'user'",
+		`{"name":"a","action":"https://h/$(secret.x)","schedules":[]}`:                              creatingJob + "Invalid action URL: want no $(",
 		`{` + good + `,"jobType":"CF_TASK"}`:                                                        creatingJob + "Jobs of the type \"CF_TASK\" cannot be created by REST",
 		`{"name":"a","name":"b"}`:                                                                   creatingJob + "'name' is specified more than once",
 		`{"schedules":[{"data":{"a":{"b":1,"b":2}}}]}`:                                              creatingJob + "'schedules[0].data.a.b' is specified more than once",

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/agent/rest/internal/clip"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/parameters"
@@ -311,6 +312,9 @@ func (c *call) updateJob(ctx context.Context) (*rest.Response, error) {
 		if job.JobType == controldb.SAPTaskJob && valueOf(d.Password) != "" {
 			return nil, invalid(creatingJob, fault{text: "A task sends no request: leave 'httpMethod', 'user' and 'password' out"})
 		}
+		if valueOf(d.Password) != "" && (d.User != nil && *d.User == "" || d.User == nil && job.User == "") {
+			return nil, invalid(creatingJob, fault{text: "'password' needs 'user'"})
+		}
 		action := job.Action
 		if d.Action != nil {
 			action = *d.Action
@@ -364,6 +368,9 @@ func (c *call) findJob(ctx context.Context) (*rest.Response, error) {
 	}
 	var ref controldb.SAPJobRef
 	ref.Tenant, _ = c.Query.Get("tenantId")
+	if clip.Units(ref.Tenant) > maxTenant {
+		return nil, errNotFound // no tenant can have this id
+	}
 	if ref.Tenant != "" && !c.provider && ref.Tenant != c.tenant {
 		return nil, invalid(fetchingJob, fault{text: "Invalid query", detail: "tenantId is not the caller's tenant"})
 	}
@@ -425,8 +432,12 @@ func (c *call) listJobs(ctx context.Context) (*rest.Response, error) {
 	if q.JobType, given = c.Query.Get("jobType"); given && q.JobType != controldb.SAPEndpointJob && q.JobType != controldb.SAPTaskJob {
 		faults = append(faults, fault{text: "Invalid jobType: want HTTP_ENDPOINT or CF_TASK"})
 	}
-	if q.Tenant, given = c.Query.Get("tenantId"); given && !c.provider {
+	q.Tenant, given = c.Query.Get("tenantId")
+	switch {
+	case given && !c.provider:
 		faults = append(faults, fault{text: "tenantId is not allowed for a subscriber"})
+	case clip.Units(q.Tenant) > maxTenant:
+		faults = append(faults, fault{text: fmt.Sprintf("Invalid tenantId: want at most %d characters", maxTenant)})
 	}
 	if text, given := c.Query.Get("filter"); given {
 		list, err := parseFilter(text)

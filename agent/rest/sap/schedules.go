@@ -60,8 +60,8 @@ func (c *call) createSchedule(ctx context.Context) (*rest.Response, error) {
 	})
 }
 
-// checkOptions refuses data with options that a task does not take, if the job is a task. The job is
-// read only for such data.
+// checkOptions refuses data with options that a task does not take, if the job is a task. The job
+// is read only for such data.
 func (c *call) checkOptions(ctx context.Context, id int64, data, beginning string) error {
 	faults := optionFaults(data, "")
 	if len(faults) == 0 {

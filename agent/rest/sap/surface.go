@@ -75,7 +75,7 @@ func New(services []Service, total RateLimit, log *zap.Logger) (*Surface, error)
 func (s *Surface) Start(ctx context.Context) error {
 	ctx = controldb.WithCaller(ctx, controldb.Caller{Role: rest.RoleAdmin.DatabaseRole(), Name: "front", Door: controldb.DoorREST})
 	for _, one := range s.services {
-		if err := one.Store.SetSAPProvider(ctx, one.Tenant, one.SubDomain); err != nil {
+		if err := one.Store.SetSAPProvider(ctx, one.Tenant, one.SubDomain, one.Events); err != nil {
 			return fmt.Errorf("instance %q of the SAP surface: %w", one.Name, err)
 		}
 	}
