@@ -111,9 +111,9 @@ BEGIN
                 CAST(v.rest_job_id AS NVARCHAR(12)) AS [tags.jobId],
                 v.name AS [tags.jobName],
                 v.tenant_id AS [tags.tenantId],
-                LOWER(CAST(v.rest_schedule_id AS NVARCHAR(36))) AS [tags.scheduleId],
+                TRANSLATE(CAST(v.rest_schedule_id AS NVARCHAR(36)), N'ABCDEF', N'abcdef') AS [tags.scheduleId],
                 v.description AS [tags.scheduleDescription],
-                LOWER(CAST(v.run_id AS NVARCHAR(36))) AS [tags.runId],
+                TRANSLATE(CAST(v.run_id AS NVARCHAR(36)), N'ABCDEF', N'abcdef') AS [tags.runId],
                 v.run_status AS [tags.runStatus],
                 v.run_state AS [tags.runState],
                 CAST(v.http_status AS NVARCHAR(12)) AS [tags.httpStatus]

@@ -73,6 +73,8 @@ func TestEvents(t *testing.T) {
 		require.Equal(t, object{"resourceName": name, "resourceType": "job"}, event["resource"])
 		require.Equal(t, []any{fmt.Sprint(ids[name]), provider, "once", "COMPLETED"}, []any{tags["jobId"], tags["tenantId"], tags["scheduleDescription"], tags["runStatus"]})
 		require.NotEmpty(t, event["body"])
+		require.Regexp(t, "^[0-9a-f-]{36}$", tags["runId"])
+		require.Regexp(t, "^[0-9a-f-]{36}$", tags["scheduleId"])
 		require.Greater(t, event["eventTimestamp"], 1.7e9)
 	}
 	list, err := f.Store.AlertDeliveries(t.Context(), controldb.AlertDeliveryFilter{})
