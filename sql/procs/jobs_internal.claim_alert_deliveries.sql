@@ -106,11 +106,11 @@ BEGIN
         a.agent_id,
         COALESCE(a.job_execution_id, e.job_execution_id) AS job_execution_id,
         a.first_at AS first_time,
-        d.event,
         f.server_name AS failed_server_name,
         f.database_name AS failed_database_name,
         f.error_number AS failed_error_number,
-        f.message AS failed_message
+        f.message AS failed_message,
+        d.event
     FROM @locked AS l
     INNER JOIN jobs_internal.alert_deliveries AS d ON d.delivery_id = l.delivery_id
     INNER JOIN jobs_internal.alert_channels AS c ON c.channel_id = d.channel_id

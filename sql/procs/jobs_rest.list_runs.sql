@@ -18,8 +18,8 @@
 -- Called by: members of the role jobs_reader.
 -- Locks:     nothing.
 -- Returns:   1: one row: total, more (1: older entries follow the page), newer (1: newer entries come before it).
---            2: the entries: run_id, is_task (1: of a task), run_status, run_state, http_status, scheduled_at, executed_at,
---               completed_at, run_text.
+--            2: the entries: run_id, run_status, run_state, http_status, scheduled_at, executed_at, completed_at, run_text,
+--               is_task (1: of a task).
 --            3: the states that they have passed: run_id, at, type, text, code.
 -- Throws:
 --   50090 an argument is missing or out of range.
@@ -197,14 +197,14 @@ BEGIN
         END AS BIT) AS newer;
     SELECT
         n.run_id,
-        n.is_task,
         n.run_status,
         n.run_state,
         n.http_status,
         n.scheduled_at,
         n.executed_at,
         n.completed_at,
-        n.run_text
+        n.run_text,
+        n.is_task
     FROM @entries AS n
     ORDER BY n.place;
     WITH passed AS (
