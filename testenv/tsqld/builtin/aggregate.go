@@ -79,6 +79,7 @@ type distinct struct {
 	skipper
 	t    types.Type
 	seen map[string]struct{}
+	held int // size of seen in bytes
 }
 
 func newDistinct(ts []types.Type, _ types.Type) Accumulator {
@@ -87,11 +88,22 @@ func newDistinct(ts []types.Type, _ types.Type) Accumulator {
 
 // Add notes a value.
 func (d *distinct) Add(args []types.Value) error {
-	if !d.isNull(args[0]) {
-		d.seen[types.Key(args[0], d.t)] = struct{}{}
+	if d.isNull(args[0]) {
+		return nil
+	}
+	k := types.Key(args[0], d.t)
+	if _, ok := d.seen[k]; !ok {
+		d.seen[k] = struct{}{}
+		d.held += len(k) + seenBytes
 	}
 	return nil
 }
+
+// seenBytes is the approximate size of an entry of a map, without its text.
+const seenBytes = 64
+
+// Held returns the memory of the values, in bytes.
+func (d *distinct) Held() int { return d.held }
 
 // Result returns the number of values.
 func (d *distinct) Result() (types.Value, error) { return int64(len(d.seen)), nil }

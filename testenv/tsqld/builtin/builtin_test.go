@@ -404,7 +404,7 @@ func TestLike(t *testing.T) {
 		{"a b  ", "a%b_", true}, {"a b  ", "%b", true}, {"a b  x", "%b", false}, {"a b  ", "%c", false}, {"ab ", "a%[^b]", true},
 		{"  ", "%%_", true}, {"x", "%x%", true}, {"é  ", "%É", true},
 	} {
-		p, err := CompileLike(c.pattern, "", types.CI)
+		p, err := CompileLike(nil, c.pattern, "", types.CI)
 		require.NoError(t, err)
 		got, err := p.MatchPadded(nil, c.s)
 		require.NoError(t, err)
@@ -424,7 +424,7 @@ func TestLike(t *testing.T) {
 
 // like is s LIKE pattern ESCAPE escape.
 func like(s, pattern, escape string, c types.Collation) (bool, error) {
-	p, err := CompileLike(pattern, escape, c)
+	p, err := CompileLike(nil, pattern, escape, c)
 	if err != nil {
 		return false, err
 	}

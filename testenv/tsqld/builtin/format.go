@@ -3,6 +3,7 @@ package builtin
 import (
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -18,7 +19,7 @@ func formatResult(args []types.Type, _ []types.Value) (types.Type, error) {
 // evalFormat implements FORMAT with .NET's format strings, in the culture en-US (and the invariant
 // one), the only cultures. A call without a culture uses that of the session's language. The result
 // is NULL for a NULL and for an invalid format.
-func evalFormat(env Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
+func evalFormat(m *meter.Meter, env Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
 	if args[0] == nil || args[1] == nil {
 		return nil, nil
 	}
@@ -38,18 +39,32 @@ func evalFormat(env Env, ts []types.Type, result types.Type, args []types.Value)
 			return nil, mserr.NotSupported("FORMAT with the culture %s", culture)
 		}
 	}
+	if len(format) > meter.Small/formatBytes {
+		if err := m.Take(formatBytes * len(format)); err != nil {
+			return nil, err
+		}
+	}
 	var s string
 	var ok bool
 	if ts[0].IsTemporal() {
-		s, ok = formatTemporal(args[0], ts[0], format)
+		s, ok, err = formatTemporal(m, args[0], ts[0], format)
 	} else {
-		s, ok = formatNumber(args[0], ts[0], format)
+		s, ok, err = formatNumber(m, args[0], ts[0], format)
 	}
-	if !ok {
-		return nil, nil
+	if !ok || err != nil {
+		return nil, err
 	}
 	return fit(s, result), nil
 }
+
+const (
+	// formatBytes is the most memory that a byte of a format takes: an item of a pattern, that of
+	// another section, and digits by which a number is scaled.
+	formatBytes = 128
+	// formatWork is the cost of reading and writing a part of a format, in steps of
+	// [meter.Meter.Work].
+	formatWork = 16
+)
 
 // plainNumber prints a number as digits with an optional minus and point, without an exponent.
 func plainNumber(v types.Value, t types.Type) string {
@@ -138,7 +153,7 @@ func fixedDigits(s string, n int) string {
 func isZeroDigits(s string) bool { return strings.Trim(s, "0.,") == "" }
 
 // formatNumber prints a number by a standard (one letter and digits) or custom format.
-func formatNumber(v types.Value, t types.Type, format string) (string, bool) {
+func formatNumber(m *meter.Meter, v types.Value, t types.Type, format string) (_ string, ok bool, err error) {
 	plain := plainNumber(v, t)
 	sign := ""
 	if strings.HasPrefix(plain, "-") {
@@ -149,8 +164,14 @@ func formatNumber(v types.Value, t types.Type, format string) (string, bool) {
 	}
 	letter, digits, ok := standardFormat(format)
 	if !ok {
-		return customNumber(sign, plain, format)
+		return customNumber(m, sign, plain, format)
 	}
+	s, ok := standardNumber(v, t, letter, digits, sign, plain)
+	return s, ok, nil
+}
+
+// standardNumber prints a number by a standard format: a letter and digits.
+func standardNumber(v types.Value, t types.Type, letter byte, digits int, sign, plain string) (string, bool) {
 	precision := func(def int) int {
 		if digits >= 0 {
 			return digits

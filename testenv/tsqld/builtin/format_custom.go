@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -26,28 +27,29 @@ type patternItem struct {
 
 // customNumber prints a number in a custom format with up to three sections: positive; negative;
 // zero.
-func customNumber(sign, plain, format string) (string, bool) {
+func customNumber(m *meter.Meter, sign, plain, format string) (_ string, ok bool, err error) {
 	sections := splitSections(format)
-	first, ok := readNumberPattern(sections[0])
-	if !ok {
-		return "", false
+	first, ok, err := readNumberPattern(m, sections[0])
+	if !ok || err != nil {
+		return "", false, err
 	}
 	isZero := isZeroDigits(roundDigits(shiftAny(plain, first.scale), first.maxFrac))
 	switch {
 	case isZero && len(sections) > 2:
-		if first, ok = readNumberPattern(sections[2]); !ok {
-			return "", false
+		if first, ok, err = readNumberPattern(m, sections[2]); !ok || err != nil {
+			return "", false, err
 		}
 		sign = ""
 	case sign != "" && !isZero && len(sections) > 1 && sections[1] != "":
-		if first, ok = readNumberPattern(sections[1]); !ok {
-			return "", false
+		if first, ok, err = readNumberPattern(m, sections[1]); !ok || err != nil {
+			return "", false, err
 		}
 		sign = ""
 	case isZero:
 		sign = ""
 	}
-	return sign + first.print(plain), true
+	s, err := first.print(m, plain)
+	return sign + s, true, err
 }
 
 // shiftAny moves the point by a number of digits in either direction.
@@ -56,18 +58,19 @@ func shiftAny(s string, n int) string {
 		return shift(s, n)
 	}
 	whole, frac, _ := strings.Cut(s, ".")
-	for len(whole) <= -n {
-		whole = "0" + whole
+	if missing := 1 - n - len(whole); missing > 0 {
+		whole = strings.Repeat("0", missing) + whole
 	}
 	cut := len(whole) + n
 	return whole[:cut] + "." + whole[cut:] + frac
 }
 
-// splitSections splits a format at its semicolons, outside quotes.
+// splitSections splits a format at its semicolons, outside quotes. The part behind the third
+// section, which has no meaning, is one part.
 func splitSections(format string) []string {
 	var out []string
 	start := 0
-	for i := 0; i < len(format); i++ {
+	for i := 0; i < len(format) && len(out) < 3; i++ {
 		switch c := format[i]; c {
 		case '\\':
 			i++
@@ -84,11 +87,14 @@ func splitSections(format string) []string {
 }
 
 // readNumberPattern reads a section.
-func readNumberPattern(s string) (p numberPattern, ok bool) {
+func readNumberPattern(m *meter.Meter, s string) (p numberPattern, ok bool, err error) {
 	inFrac := false
 	commas := 0
 	literal := func(t string) { p.items = append(p.items, patternItem{literal: t}) }
 	for i := 0; i < len(s); i++ {
+		if err := m.Work(formatWork); err != nil {
+			return p, false, err
+		}
 		switch c := s[i]; c {
 		case '0', '#':
 			p.isAnySlot = true
@@ -129,7 +135,7 @@ func readNumberPattern(s string) (p numberPattern, ok bool) {
 		case '\'', '"':
 			end := strings.IndexByte(s[i+1:], c)
 			if end < 0 {
-				return p, false
+				return p, false, nil
 			}
 			literal(s[i+1 : i+1+end])
 			i += end + 1
@@ -140,11 +146,11 @@ func readNumberPattern(s string) (p numberPattern, ok bool) {
 	if !inFrac {
 		p.scale -= 3 * commas
 	}
-	return p, true
+	return p, true, nil
 }
 
 // print fills the pattern with an unsigned number.
-func (p numberPattern) print(plain string) string {
+func (p numberPattern) print(m *meter.Meter, plain string) (string, error) {
 	var out strings.Builder
 	whole, frac, _ := strings.Cut(roundDigits(shiftAny(plain, p.scale), p.maxFrac), ".")
 	whole = strings.TrimLeft(whole, "0")
@@ -175,6 +181,9 @@ func (p numberPattern) print(plain string) string {
 	place, done := 0, 0
 	fracDone := 0
 	for _, it := range p.items {
+		if err := m.Work(formatWork); err != nil {
+			return "", err
+		}
 		switch {
 		case it.slot == 0:
 			out.WriteString(it.literal)
@@ -199,7 +208,7 @@ func (p numberPattern) print(plain string) string {
 			}
 		}
 	}
-	return out.String()
+	return out.String(), nil
 }
 
 // standardDates are .NET's standard date formats in en-US.
@@ -216,7 +225,7 @@ var standardTimes = map[string]string{"c": `hh\:mm\:ss`, "t": `hh\:mm\:ss`, "T":
 
 // formatTemporal prints a date or time in a standard (one letter) or custom format. For time values
 // only the custom formats of TimeSpan exist: separators must be quoted or escaped.
-func formatTemporal(v types.Value, t types.Type, format string) (string, bool) {
+func formatTemporal(m *meter.Meter, v types.Value, t types.Type, format string) (_ string, ok bool, err error) {
 	isTime := t.ID == types.Time
 	if len(format) == 1 {
 		table := standardDates
@@ -225,7 +234,7 @@ func formatTemporal(v types.Value, t types.Type, format string) (string, bool) {
 		}
 		long, ok := table[format]
 		if !ok {
-			return "", false
+			return "", false, nil
 		}
 		format = long
 	}
@@ -243,6 +252,9 @@ func formatTemporal(v types.Value, t types.Type, format string) (string, bool) {
 	c.fraction = clock % types.TicksPerSecond
 	var out strings.Builder
 	for i := 0; i < len(format); {
+		if err := m.Work(formatWork); err != nil {
+			return "", false, err
+		}
 		ch := format[i]
 		n := 1
 		for i+n < len(format) && format[i+n] == ch {
@@ -251,7 +263,7 @@ func formatTemporal(v types.Value, t types.Type, format string) (string, bool) {
 		switch {
 		case ch == '\\':
 			if i+1 >= len(format) {
-				return "", false
+				return "", false, nil
 			}
 			out.WriteByte(format[i+1])
 			i += 2
@@ -259,7 +271,7 @@ func formatTemporal(v types.Value, t types.Type, format string) (string, bool) {
 		case ch == '\'' || ch == '"':
 			end := strings.IndexByte(format[i+1:], ch)
 			if end < 0 {
-				return "", false
+				return "", false, nil
 			}
 			out.WriteString(format[i+1 : i+1+end])
 			i += end + 2
@@ -268,7 +280,7 @@ func formatTemporal(v types.Value, t types.Type, format string) (string, bool) {
 			i++
 			continue
 		case isTime && strings.IndexByte("yMKztgH", ch) >= 0, isTime && (ch == ':' || ch == '.'):
-			return "", false
+			return "", false, nil
 		case isTime && ch == 'd':
 			out.WriteString(strings.Repeat("0", n))
 		case isTime && ch == 'h': // hours of a time span go up to 24
@@ -280,7 +292,7 @@ func formatTemporal(v types.Value, t types.Type, format string) (string, bool) {
 		}
 		i += n
 	}
-	return out.String(), true
+	return out.String(), true, nil
 }
 
 // english are the names of the culture en-US.

@@ -3,15 +3,17 @@ package builtin
 import (
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
 // formatFuncs print values in a format.
 var formatFuncs = []*Func{
-	lenient("FORMATMESSAGE", 1, 21, formatMessageResult, evalFormatMessage),
-	lenient("FORMAT", 2, 3, formatResult, evalFormat),
+	longLenient("FORMATMESSAGE", 1, 21, formatMessageResult, evalFormatMessage),
+	longLenient("FORMAT", 2, 3, formatResult, evalFormat),
 }
 
 // maxMessage is the longest message of RAISERROR and FORMATMESSAGE in characters.
@@ -29,7 +31,7 @@ func formatMessageResult(args []types.Type, _ []types.Value) (types.Type, error)
 	return types.NVarCharOf(2048), nil
 }
 
-func evalFormatMessage(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalFormatMessage(m *meter.Meter, _ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	if args[0] == nil {
 		return nil, nil
 	}
@@ -37,7 +39,7 @@ func evalFormatMessage(_ Env, ts []types.Type, _ types.Type, args []types.Value)
 	if err != nil {
 		return nil, err
 	}
-	return FormatMessage(format, ts[1:], args[1:])
+	return FormatMessage(m, format, ts[1:], args[1:])
 }
 
 // directive is one %... of a format.
@@ -55,8 +57,9 @@ type directive struct {
 // last three of which are "..." then.
 //
 // Errors: 2787 for an invalid format, 2748 and 2786 for arguments of the wrong type.
-func FormatMessage(format string, ts []types.Type, args []types.Value) (string, error) {
+func FormatMessage(m *meter.Meter, format string, ts []types.Type, args []types.Value) (string, error) {
 	var out strings.Builder
+	const enough = utf8.UTFMax * maxMessage // bytes; what follows is truncated
 	next := 0
 	take := func() (v types.Value, t types.Type, ok bool) {
 		if next >= len(args) {
@@ -67,13 +70,24 @@ func FormatMessage(format string, ts []types.Type, args []types.Value) (string, 
 		return args[next-1], ts[next-1], true
 	}
 	for i := 0; i < len(format); {
+		if err := m.Work(formatWork); err != nil {
+			return "", err
+		}
 		if format[i] != '%' {
-			out.WriteByte(format[i])
-			i++
+			n := strings.IndexByte(format[i:], '%')
+			if n < 0 {
+				n = len(format) - i
+			}
+			if out.Len() < enough {
+				out.WriteString(format[i : i+min(n, enough)])
+			}
+			i += n
 			continue
 		}
 		if i+1 < len(format) && format[i+1] == '%' {
-			out.WriteByte('%')
+			if out.Len() < enough {
+				out.WriteByte('%')
+			}
 			i += 2
 			continue
 		}
@@ -97,7 +111,9 @@ func FormatMessage(format string, ts []types.Type, args []types.Value) (string, 
 		if err != nil {
 			return "", err
 		}
-		out.WriteString(s)
+		if out.Len() < enough {
+			out.WriteString(s[:min(len(s), enough)])
+		}
 	}
 	s := out.String()
 	if types.Units(s) > maxMessage {

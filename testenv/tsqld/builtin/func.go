@@ -68,7 +68,7 @@ type Func struct {
 
 	// Long replaces Eval in functions that may take long or whose result may be much larger than
 	// the arguments. It asks the meter, which may be nil, before it continues or allocates.
-	Long func(m *meter.Meter, argTypes []types.Type, result types.Type, args []types.Value) (types.Value, error)
+	Long func(m *meter.Meter, env Env, argTypes []types.Type, result types.Type, args []types.Value) (types.Value, error)
 
 	// New makes the state of one group; aggregates only. There are several argument types only if
 	// the function has several arguments.
@@ -136,7 +136,7 @@ func (f *Func) Call(m *meter.Meter, env Env, argTypes []types.Type, result types
 	var v types.Value
 	var err error
 	if f.Long != nil {
-		v, err = f.Long(m, argTypes, result, args)
+		v, err = f.Long(m, env, argTypes, result, args)
 	} else {
 		v, err = f.Eval(env, argTypes, result, args)
 	}
@@ -211,11 +211,16 @@ func pure(name string, minArgs, maxArgs int, result resultFunc, eval evalFunc) *
 }
 
 // longEval is the type of Func.Long.
-type longEval = func(m *meter.Meter, argTypes []types.Type, result types.Type, args []types.Value) (types.Value, error)
+type longEval = func(m *meter.Meter, env Env, argTypes []types.Type, result types.Type, args []types.Value) (types.Value, error)
 
 // long makes a Long function whose result is NULL if an argument is NULL.
 func long(name string, minArgs, maxArgs int, result resultFunc, eval longEval) *Func {
 	return &Func{Name: name, MinArgs: minArgs, MaxArgs: maxArgs, NullResult: true, Result: result, Long: eval}
+}
+
+// longLenient makes a Long function that handles NULL itself.
+func longLenient(name string, minArgs, maxArgs int, result resultFunc, eval longEval) *Func {
+	return &Func{Name: name, MinArgs: minArgs, MaxArgs: maxArgs, Result: result, Long: eval}
 }
 
 // lenient makes a pure function that handles NULL itself.

@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"crypto/sha512"
 	"errors"
+	"hash"
 	"hash/crc32"
 	"io"
 	"slices"
@@ -21,9 +22,9 @@ import (
 // hashFuncs compute digests and compress bytes. CHECKSUM and BINARY_CHECKSUM return CRC-32 values:
 // equal for equal arguments, but not SQL Server's numbers, which are undocumented.
 var hashFuncs = []*Func{
-	pure("HASHBYTES", 2, 2, hashResult, evalHash),
-	lenient("CHECKSUM", 1, Variadic, checksumResult, evalChecksum(true)),
-	lenient("BINARY_CHECKSUM", 1, Variadic, checksumResult, evalChecksum(false)),
+	long("HASHBYTES", 2, 2, hashResult, evalHash),
+	longLenient("CHECKSUM", 1, Variadic, checksumResult, evalChecksum(true)),
+	longLenient("BINARY_CHECKSUM", 1, Variadic, checksumResult, evalChecksum(false)),
 	long("COMPRESS", 1, 1, fixed(types.VarBinaryMax), evalCompress),
 	long("DECOMPRESS", 1, 1, fixed(types.VarBinaryMax), evalDecompress),
 }
@@ -47,7 +48,7 @@ func rawBytes(v types.Value, t types.Type) ([]byte, error) {
 }
 
 // evalHash returns NULL for an unknown algorithm. MD2 and MD4 are not supported.
-func evalHash(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalHash(m *meter.Meter, _ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	name, err := text(args[0], ts[0])
 	if err != nil {
 		return nil, err
@@ -56,23 +57,28 @@ func evalHash(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.V
 	if err != nil {
 		return nil, err
 	}
+	var h hash.Hash
 	switch strings.ToUpper(strings.TrimSpace(name)) {
 	case "MD5":
-		h := md5.Sum(b)
-		return h[:], nil
+		h = md5.New()
 	case "SHA", "SHA1":
-		h := sha1.Sum(b)
-		return h[:], nil
+		h = sha1.New()
 	case "SHA2_256":
-		h := sha256.Sum256(b)
-		return h[:], nil
+		h = sha256.New()
 	case "SHA2_512":
-		h := sha512.Sum512(b)
-		return h[:], nil
+		h = sha512.New()
 	case "MD2", "MD4":
 		return nil, mserr.NotSupported("HASHBYTES with %s", strings.ToUpper(name))
+	default:
+		return nil, nil
 	}
-	return nil, nil
+	for part := range slices.Chunk(b, chunk) {
+		if err := m.Work(len(part)); err != nil {
+			return nil, err
+		}
+		h.Write(part)
+	}
+	return h.Sum(nil), nil
 }
 
 // checksumResult rejects types that cannot be compared.
@@ -87,29 +93,49 @@ func checksumResult(args []types.Type, _ []types.Value) (types.Type, error) {
 
 // evalChecksum hashes the arguments. With byKey, texts that are equal in their collation have equal
 // hashes.
-func evalChecksum(byKey bool) evalFunc {
-	return func(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-		h := crc32.NewIEEE()
+func evalChecksum(byKey bool) longEval {
+	return func(m *meter.Meter, _ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+		h := hashWriter{crc32.NewIEEE(), m}
 		for i, a := range args {
+			s, isText := a.(string)
+			var err error
 			switch {
 			case a == nil:
-				h.Write([]byte{0, 0xFF})
-			case byKey:
-				io.WriteString(h, types.Key(a, ts[i])) //nolint:errcheck // a hash does not fail
-			default:
-				if s, ok := a.(string); ok {
-					io.WriteString(h, s) //nolint:errcheck // a hash does not fail
-				} else {
-					io.WriteString(h, types.Key(a, ts[i])) //nolint:errcheck // a hash does not fail
+				h.Hash32.Write([]byte{0, 0xFF})
+			case isText && !byKey:
+				for ; len(s) > 0 && err == nil; s = s[min(len(s), chunk):] {
+					_, err = io.WriteString(h, s[:min(len(s), chunk)])
 				}
+			default:
+				err = types.WriteKey(h, a, ts[i])
 			}
-			h.Write([]byte{0})
+			if err != nil {
+				return nil, err
+			}
+			h.Hash32.Write([]byte{0})
 		}
 		return int64(int32(h.Sum32())), nil
 	}
 }
 
-func evalCompress(m *meter.Meter, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+// hashWriter is a hash that asks a meter whether to go on.
+type hashWriter struct {
+	hash.Hash32
+	m *meter.Meter
+}
+
+// Write implements [io.Writer].
+func (c hashWriter) Write(p []byte) (int, error) {
+	if err := c.m.Work(keyWork * len(p)); err != nil {
+		return 0, err
+	}
+	return c.Hash32.Write(p)
+}
+
+// keyWork is the cost of making and hashing a byte of a key, in steps of [meter.Meter.Work].
+const keyWork = 4
+
+func evalCompress(m *meter.Meter, _ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	b, err := rawBytes(args[0], ts[0])
 	if err != nil {
 		return nil, err
@@ -131,7 +157,7 @@ func evalCompress(m *meter.Meter, ts []types.Type, _ types.Type, args []types.Va
 }
 
 // evalDecompress returns NULL for bytes that are not gzip.
-func evalDecompress(m *meter.Meter, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalDecompress(m *meter.Meter, _ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	b, err := rawBytes(args[0], ts[0])
 	if err != nil {
 		return nil, err

@@ -2,8 +2,10 @@ package builtin
 
 import (
 	"encoding/base64"
+	"errors"
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -13,11 +15,11 @@ import (
 // JSON_MODIFY takes a hidden fourth argument, a bit. It is 1 if the new value is JSON itself (from
 // JSON_QUERY, JSON_MODIFY or FOR JSON) and must not be quoted.
 var jsonFuncs = []*Func{
-	pure("ISJSON", 1, 2, fixed(types.IntType), evalIsJSON),
-	pure("JSON_VALUE", 2, 2, jsonResult("json_value", types.NVarCharOf(4000)), evalJSONValue),
-	pure("JSON_QUERY", 1, 2, jsonResult("json_query", types.NVarCharMax), evalJSONQuery),
-	lenient("JSON_MODIFY", 3, 3, jsonResult("json_modify", types.NVarCharMax), evalJSONModify),
-	pure("JSON_PATH_EXISTS", 2, 2, fixed(types.IntType), evalPathExists),
+	long("ISJSON", 1, 2, fixed(types.IntType), evalIsJSON),
+	long("JSON_VALUE", 2, 2, jsonResult("json_value", types.NVarCharOf(4000)), evalJSONValue),
+	long("JSON_QUERY", 1, 2, jsonResult("json_query", types.NVarCharMax), evalJSONQuery),
+	longLenient("JSON_MODIFY", 3, 3, jsonResult("json_modify", types.NVarCharMax), evalJSONModify),
+	long("JSON_PATH_EXISTS", 2, 2, fixed(types.IntType), evalPathExists),
 }
 
 // jsonResult requires texts.
@@ -34,7 +36,7 @@ func jsonResult(name string, t types.Type) resultFunc {
 
 // evalIsJSON returns 1 for an object or array, or for a value of the given type (VALUE, SCALAR,
 // OBJECT, ARRAY).
-func evalIsJSON(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalIsJSON(m *meter.Meter, _ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	s, err := text(args[0], ts[0])
 	if err != nil {
 		return nil, err
@@ -45,7 +47,10 @@ func evalIsJSON(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types
 			return nil, err
 		}
 	}
-	v, err := scanJSON(s)
+	v, err := scanJSON(m, s)
+	if stopped(err) {
+		return nil, err
+	}
 	if err != nil {
 		return int64(0), nil
 	}
@@ -66,7 +71,7 @@ func evalIsJSON(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types
 
 // jsonArgs reads a text and a path ("$" by default). The text of a JSON function must be an object
 // or array.
-func jsonArgs(ts []types.Type, args []types.Value) (s string, root jsonSpan, path JSONPath, err error) {
+func jsonArgs(m *meter.Meter, ts []types.Type, args []types.Value) (s string, root jsonSpan, path JSONPath, err error) {
 	if s, err = text(args[0], ts[0]); err != nil {
 		return
 	}
@@ -79,25 +84,31 @@ func jsonArgs(ts []types.Type, args []types.Value) (s string, root jsonSpan, pat
 	if path, err = ParseJSONPath(spec); err != nil {
 		return
 	}
-	root, err = scanJSON(s)
+	root, err = scanJSON(m, s)
 	return
+}
+
+// stopped reports whether an error is that of a canceled request.
+func stopped(err error) bool {
+	var s *meter.Stopped
+	return errors.As(err, &s)
 }
 
 // jsonAt finds the value at the path of JSON_VALUE or JSON_QUERY; ok is false if a lax path has no
 // value. Error 13608 for a strict path without a value.
-func jsonAt(ts []types.Type, args []types.Value) (s string, v jsonSpan, path JSONPath, ok bool, err error) {
-	s, root, path, err := jsonArgs(ts, args)
+func jsonAt(m *meter.Meter, ts []types.Type, args []types.Value) (s string, v jsonSpan, path JSONPath, ok bool, err error) {
+	s, root, path, err := jsonArgs(m, ts, args)
 	if err != nil {
 		return "", jsonSpan{}, JSONPath{}, false, err
 	}
-	if v, ok = find(s, root, path.steps); !ok && path.isStrict {
+	if v, ok, err = find(m, s, root, path.steps); err == nil && !ok && path.isStrict {
 		err = mserr.JSONProperty()
 	}
 	return s, v, path, ok, err
 }
 
-func evalJSONValue(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	s, v, path, ok, err := jsonAt(ts, args)
+func evalJSONValue(m *meter.Meter, _ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	s, v, path, ok, err := jsonAt(m, ts, args)
 	switch {
 	case err != nil || !ok:
 		return nil, err
@@ -117,8 +128,8 @@ func evalJSONValue(_ Env, ts []types.Type, _ types.Type, args []types.Value) (ty
 	return r, nil
 }
 
-func evalJSONQuery(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	s, v, path, ok, err := jsonAt(ts, args)
+func evalJSONQuery(m *meter.Meter, _ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	s, v, path, ok, err := jsonAt(m, ts, args)
 	switch {
 	case err != nil || !ok:
 		return nil, err
@@ -131,18 +142,18 @@ func evalJSONQuery(_ Env, ts []types.Type, _ types.Type, args []types.Value) (ty
 	return v.of(s), nil
 }
 
-func evalPathExists(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	s, root, path, err := jsonArgs(ts, args)
+func evalPathExists(m *meter.Meter, _ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	s, root, path, err := jsonArgs(m, ts, args)
 	if err != nil {
 		return nil, err
 	}
-	_, ok := find(s, root, path.steps)
-	return flag(ok), nil
+	_, ok, err := find(m, s, root, path.steps)
+	return flag(ok), err
 }
 
 // evalJSONModify sets, inserts, deletes (NULL, lax) or appends a value. The rest of the text keeps
 // its layout.
-func evalJSONModify(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalJSONModify(m *meter.Meter, _ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	if args[0] == nil || args[1] == nil {
 		return nil, nil
 	}
@@ -158,7 +169,7 @@ func evalJSONModify(_ Env, ts []types.Type, _ types.Type, args []types.Value) (t
 	if err != nil {
 		return nil, err
 	}
-	root, err := scanJSON(s)
+	root, err := scanJSON(m, s)
 	if err != nil {
 		return nil, err
 	}
@@ -173,12 +184,15 @@ func evalJSONModify(_ Env, ts []types.Type, _ types.Type, args []types.Value) (t
 			return nil, err
 		}
 	}
-	return modify(s, root, path, fresh, args[2] == nil)
+	return modify(m, s, root, path, fresh, args[2] == nil)
 }
 
 // modify replaces the value at path by fresh.
-func modify(s string, root jsonSpan, path JSONPath, fresh string, isNull bool) (types.Value, error) {
-	target, ok := find(s, root, path.steps)
+func modify(m *meter.Meter, s string, root jsonSpan, path JSONPath, fresh string, isNull bool) (types.Value, error) {
+	target, ok, err := find(m, s, root, path.steps)
+	if err != nil {
+		return nil, err
+	}
 	if path.isAppend {
 		switch {
 		case ok && target.kind == jsonArray:
@@ -196,8 +210,11 @@ func modify(s string, root jsonSpan, path JSONPath, fresh string, isNull bool) (
 		if last.isIndex { // an element of an array becomes null
 			return s[:target.start] + "null" + s[target.end:], nil
 		}
-		parent, _ := find(s, root, path.steps[:len(path.steps)-1])
-		return deleteMember(s, parent, last.key), nil
+		parent, _, err := find(m, s, root, path.steps[:len(path.steps)-1])
+		if err != nil {
+			return nil, err
+		}
+		return deleteMember(m, s, parent, last.key)
 	case ok:
 		return s[:target.start] + fresh + s[target.end:], nil
 	case path.isStrict:
@@ -207,7 +224,10 @@ func modify(s string, root jsonSpan, path JSONPath, fresh string, isNull bool) (
 	}
 	// A new member of an existing object. Elements beyond the end of an array are not created.
 	last := path.steps[len(path.steps)-1]
-	parent, ok := find(s, root, path.steps[:len(path.steps)-1])
+	parent, ok, err := find(m, s, root, path.steps[:len(path.steps)-1])
+	if err != nil {
+		return nil, err
+	}
 	if !ok || last.isIndex || parent.kind != jsonObject {
 		return s, nil
 	}
@@ -226,11 +246,11 @@ func insertAt(s string, v jsonSpan, item string) string {
 }
 
 // deleteMember removes a member with its comma.
-func deleteMember(s string, object jsonSpan, key string) string {
+func deleteMember(m *meter.Meter, s string, object jsonSpan, key string) (types.Value, error) {
 	// prev is the end of the previous member, next the start of the following one.
 	prev, start, end, next := -1, -1, -1, -1
 	last := -1
-	sc := jsonScanner{s: s, pos: object.start}
+	sc := newJSONScanner(m, s, object.start)
 	keyStart := func(from int) int { return from + strings.IndexByte(s[from:], '"') }
 	from := object.start + 1
 	if err := sc.members(func(k string, v jsonSpan) bool {
@@ -246,15 +266,15 @@ func deleteMember(s string, object jsonSpan, key string) string {
 		last = v.end
 		return true
 	}); err != nil || start < 0 {
-		return s
+		return s, err
 	}
 	switch {
 	case next >= 0:
-		return s[:start] + s[next:]
+		return s[:start] + s[next:], nil
 	case prev >= 0:
-		return s[:prev] + s[end:]
+		return s[:prev] + s[end:], nil
 	}
-	return s[:start] + s[end:]
+	return s[:start] + s[end:], nil
 }
 
 // JSONText returns a value as FOR JSON and JSON_MODIFY print it: numbers and bits unquoted, bytes

@@ -19,8 +19,14 @@ type jsonStep struct {
 type JSONPath struct {
 	isStrict bool
 	isAppend bool // JSON_MODIFY only
-	steps    []jsonStep
+	// steps are at most maxSteps. A path that is longer leads beyond the deepest value of any text,
+	// and its first steps do so, too.
+	steps []jsonStep
 }
+
+// maxSteps is how many steps of a path are kept: one more than those to the deepest value, for the
+// value of the path, and another one, for its parent.
+const maxSteps = maxJSONDepth + 2
 
 // ParseJSONPath parses a path. Error 13607 names the first invalid character; positions count from
 // 0.
@@ -67,7 +73,9 @@ func parseJSONPath(path string, allowAppend bool) (JSONPath, error) {
 		if err != nil {
 			return out, err
 		}
-		out.steps = append(out.steps, step)
+		if len(out.steps) < maxSteps {
+			out.steps = append(out.steps, step)
+		}
 	}
 	return out, nil
 }

@@ -6,6 +6,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -26,11 +27,30 @@ const (
 // maxJSONDepth is the deepest nesting ("JSON data in SQL Server", 128 levels).
 const maxJSONDepth = 128
 
-// jsonScanner reads a text without a tree: values are spans of the text.
+// jsonScanner reads a text without a tree: values are spans of the text. It asks a meter whether to
+// go on.
 type jsonScanner struct {
-	s     string
-	pos   int
-	depth int
+	s       string
+	pos     int
+	depth   int
+	m       *meter.Meter
+	counted int // what the meter has been told of
+	next    int // where to ask again
+}
+
+// newJSONScanner returns a scanner that begins at a position.
+func newJSONScanner(m *meter.Meter, s string, pos int) jsonScanner {
+	return jsonScanner{s: s, pos: pos, m: m, counted: pos, next: pos + jsonStride}
+}
+
+// jsonStride is how many bytes a scanner reads before it asks its meter.
+const jsonStride = 4 << 10
+
+// ask tells the meter of the bytes since the last time.
+func (sc *jsonScanner) ask() error {
+	n := sc.pos - sc.counted
+	sc.counted, sc.next = sc.pos, sc.pos+jsonStride
+	return sc.m.Work(n)
 }
 
 // jsonSpan is a value in a text, without the blanks around it.
@@ -43,8 +63,8 @@ type jsonSpan struct {
 func (v jsonSpan) of(s string) string { return s[v.start:v.end] }
 
 // scanJSON checks a whole text and returns its value's span. Error 13609.
-func scanJSON(s string) (jsonSpan, error) {
-	sc := jsonScanner{s: s}
+func scanJSON(m *meter.Meter, s string) (jsonSpan, error) {
+	sc := newJSONScanner(m, s, 0)
 	v, err := sc.value()
 	if err != nil {
 		return v, err
@@ -78,6 +98,11 @@ func (sc *jsonScanner) value() (jsonSpan, error) {
 	v := jsonSpan{start: sc.pos}
 	if sc.pos >= len(sc.s) {
 		return v, sc.bad()
+	}
+	if sc.pos >= sc.next {
+		if err := sc.ask(); err != nil {
+			return v, err
+		}
 	}
 	var err error
 	switch c := sc.s[sc.pos]; {
@@ -165,6 +190,11 @@ func (sc *jsonScanner) digits() bool {
 // str reads a string.
 func (sc *jsonScanner) str() error {
 	for sc.pos++; sc.pos < len(sc.s); sc.pos++ {
+		if sc.pos >= sc.next {
+			if err := sc.ask(); err != nil {
+				return err
+			}
+		}
 		switch c := sc.s[sc.pos]; {
 		case c == '"':
 			sc.pos++
@@ -295,13 +325,12 @@ func (sc *jsonScanner) each(f func(i int) (more bool, err error)) error {
 }
 
 // find follows the steps of a path from a value of a checked text; ok is false if there is no
-// value.
-func find(s string, v jsonSpan, steps []jsonStep) (_ jsonSpan, ok bool) {
+// value. The only error is that of a canceled request.
+func find(m *meter.Meter, s string, v jsonSpan, steps []jsonStep) (_ jsonSpan, ok bool, err error) {
 	for _, step := range steps {
-		sc := jsonScanner{s: s, pos: v.start}
+		sc := newJSONScanner(m, s, v.start)
 		isFound := false
 		var next jsonSpan
-		var err error
 		switch {
 		case step.isIndex && v.kind == jsonArray:
 			err = sc.elements(func(i int, e jsonSpan) bool {
@@ -316,12 +345,15 @@ func find(s string, v jsonSpan, steps []jsonStep) (_ jsonSpan, ok bool) {
 				return !isFound
 			})
 		}
+		if err == nil {
+			err = sc.ask()
+		}
 		if err != nil || !isFound {
-			return jsonSpan{}, false
+			return jsonSpan{}, false, err
 		}
 		v = next
 	}
-	return v, true
+	return v, true, nil
 }
 
 // scalar returns the text of a value other than an object or array; nil for null.

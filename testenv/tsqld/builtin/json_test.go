@@ -50,16 +50,16 @@ func TestJSONFunctions(t *testing.T) {
 		{"JSON_MODIFY", []string{`'{"a":1}'`, "'$.a'", "bit'1'"}, "", `{"a":true}`},
 	})
 	f := table["JSON_MODIFY"]
-	v, err := f.Eval(nil, []types.Type{types.NVarCharMax, types.NVarCharMax, types.NVarCharMax, types.BitType}, types.NVarCharMax, []types.Value{`{"a":1}`, "$.a", `[1]`, int64(1)})
+	v, err := f.Long(nil, nil, []types.Type{types.NVarCharMax, types.NVarCharMax, types.NVarCharMax, types.BitType}, types.NVarCharMax, []types.Value{`{"a":1}`, "$.a", `[1]`, int64(1)})
 	require.NoError(t, err)
 	require.Equal(t, `{"a":[1]}`, v)
 }
 
 // TestJSONErrors checks positions and characters in errors 13607 and 13609.
 func TestJSONErrors(t *testing.T) {
-	_, err := scanJSON(`{"a": x}`)
+	_, err := scanJSON(nil, `{"a": x}`)
 	require.ErrorContains(t, err, "Unexpected character 'x' is found at position 6.")
-	_, err = scanJSON("")
+	_, err = scanJSON(nil, "")
 	require.ErrorContains(t, err, "Unexpected character '.' is found at position 0.")
 	_, err = ParseJSONPath("$.a.[")
 	require.ErrorContains(t, err, "Unexpected character '[' is found at position 4.")
@@ -67,7 +67,7 @@ func TestJSONErrors(t *testing.T) {
 	for range 200 {
 		deep += "["
 	}
-	_, err = scanJSON(deep)
+	_, err = scanJSON(nil, deep)
 	require.Error(t, err)
 }
 
@@ -84,18 +84,18 @@ func rowsOf(seq func(func([]types.Value, error) bool)) (rows [][]types.Value, er
 
 // TestOpenJSON follows "OPENJSON (Transact-SQL)".
 func TestOpenJSON(t *testing.T) {
-	rows, err := rowsOf(OpenJSON(`{"s":"John","n":45,"t":true,"z":null,"a":["a"],"o":{"k":1}}`, ""))
+	rows, err := rowsOf(OpenJSON(nil, `{"s":"John","n":45,"t":true,"z":null,"a":["a"],"o":{"k":1}}`, ""))
 	require.NoError(t, err)
 	require.Equal(t, [][]types.Value{{"s", "John", int64(1)}, {"n", "45", int64(2)}, {"t", "true", int64(3)}, {"z", nil, int64(0)}, {"a", `["a"]`, int64(4)}, {"o", `{"k":1}`, int64(5)}}, rows)
-	rows, err = rowsOf(OpenJSON(`{"p":["en","fr"]}`, "$.p"))
+	rows, err = rowsOf(OpenJSON(nil, `{"p":["en","fr"]}`, "$.p"))
 	require.NoError(t, err)
 	require.Equal(t, [][]types.Value{{"0", "en", int64(1)}, {"1", "fr", int64(1)}}, rows)
-	rows, err = rowsOf(OpenJSON(`{}`, "$.p"))
+	rows, err = rowsOf(OpenJSON(nil, `{}`, "$.p"))
 	require.NoError(t, err)
 	require.Empty(t, rows)
-	_, err = rowsOf(OpenJSON(`{}`, "strict $.p"))
+	_, err = rowsOf(OpenJSON(nil, `{}`, "strict $.p"))
 	require.EqualValues(t, 13608, errNumber(err))
-	_, err = rowsOf(OpenJSON(`[1`, ""))
+	_, err = rowsOf(OpenJSON(nil, `[1`, ""))
 	require.EqualValues(t, 13609, errNumber(err))
 
 	columns := []JSONColumn{
@@ -104,20 +104,20 @@ func TestOpenJSON(t *testing.T) {
 		{Name: "raw", Type: types.NVarCharMax, Path: "$.Order", AsJSON: true},
 		{Name: "bits", Type: types.VarBinaryOf(10), Path: "$.b"},
 	}
-	rows, err = rowsOf(OpenJSONWith(`[{"Order":{"Number":"SO1","Date":"2011-05-31T00:00:00"},"Quantity":1e1,"b":"AQI="},{"Quantity":"3","Order":"a very long text"}]`, "$", columns))
+	rows, err = rowsOf(OpenJSONWith(nil, `[{"Order":{"Number":"SO1","Date":"2011-05-31T00:00:00"},"Quantity":1e1,"b":"AQI="},{"Quantity":"3","Order":"a very long text"}]`, "$", columns))
 	require.NoError(t, err)
 	require.Equal(t, [][]types.Value{
 		{"SO1", int64(10), types.Days(2011, 5, 31) * types.TicksPerDay, `{"Number":"SO1","Date":"2011-05-31T00:00:00"}`, []byte{1, 2}},
 		{nil, int64(3), nil, nil, nil},
 	}, rows)
-	rows, err = rowsOf(OpenJSONWith(`[1,2]`, "$", []JSONColumn{{Name: "v", Type: types.IntType, Path: "$"}}))
+	rows, err = rowsOf(OpenJSONWith(nil, `[1,2]`, "$", []JSONColumn{{Name: "v", Type: types.IntType, Path: "$"}}))
 	require.NoError(t, err)
 	require.Equal(t, [][]types.Value{{int64(1)}, {int64(2)}}, rows)
-	_, err = rowsOf(OpenJSONWith(`[{"v":"x"}]`, "$", []JSONColumn{{Name: "v", Type: types.IntType}}))
+	_, err = rowsOf(OpenJSONWith(nil, `[{"v":"x"}]`, "$", []JSONColumn{{Name: "v", Type: types.IntType}}))
 	require.EqualValues(t, 245, errNumber(err))
-	_, err = rowsOf(OpenJSONWith(`[]`, "$", []JSONColumn{{Name: "v", Type: types.IntType, AsJSON: true}}))
+	_, err = rowsOf(OpenJSONWith(nil, `[]`, "$", []JSONColumn{{Name: "v", Type: types.IntType, AsJSON: true}}))
 	require.EqualValues(t, 13618, errNumber(err))
-	for range OpenJSON(`[1,2,3]`, "") { // a consumer may stop early
+	for range OpenJSON(nil, `[1,2,3]`, "") { // a consumer may stop early
 		break
 	}
 }
@@ -147,13 +147,13 @@ func FuzzJSON(f *testing.F) {
 	f.Add(`[1,{"a":[]},"\u00e9\ud83d\ude00"]`, "append $[1].a")
 	f.Add(`{"a":1,"a":2}`, `$."a`)
 	f.Fuzz(func(t *testing.T, s, path string) {
-		_, err := scanJSON(s)
+		_, err := scanJSON(nil, s)
 		if errNumber(err) != 40517 && (err == nil) != json.Valid([]byte(s)) {
 			t.Fatalf("%q: %v, encoding/json says %v", s, err, json.Valid([]byte(s)))
 		}
 		for _, name := range []string{"JSON_VALUE", "JSON_QUERY", "JSON_MODIFY"} {
 			ts := []types.Type{types.NVarCharMax, types.NVarCharMax, types.IntType}
-			v, err := table[name].Eval(nil, ts, types.NVarCharMax, []types.Value{s, path, int64(1)})
+			v, err := table[name].Long(nil, nil, ts, types.NVarCharMax, []types.Value{s, path, int64(1)})
 			if text, ok := v.(string); err == nil && ok && name != "JSON_VALUE" && !json.Valid([]byte(text)) {
 				t.Fatalf("%s(%q, %q) = %q", name, s, path, text)
 			}
@@ -170,20 +170,20 @@ func TestOpenJSONWithMembers(t *testing.T) {
 		{int64(1), "x\ty", `[{"a":9},"]"]`}, {nil, nil, nil}, {nil, nil, `{"a":3}`}, {nil, nil, nil}, {nil, nil, nil},
 		{nil, nil, nil}, {int64(-4), "z", nil},
 	}
-	rows, err := rowsOf(OpenJSONWith(text, "$", columns))
+	rows, err := rowsOf(OpenJSONWith(nil, text, "$", columns))
 	require.NoError(t, err)
 	require.Equal(t, want, rows)
 	// With a path of two steps, each column is looked up separately.
-	rows, err = rowsOf(OpenJSONWith(text, "$", append(columns, JSONColumn{Name: "x", Type: types.IntType, Path: "$.b.a"})))
+	rows, err = rowsOf(OpenJSONWith(nil, text, "$", append(columns, JSONColumn{Name: "x", Type: types.IntType, Path: "$.b.a"})))
 	require.NoError(t, err)
 	for i, row := range rows {
 		require.Equal(t, want[i], row[:3])
 	}
-	rows, err = rowsOf(OpenJSONWith(`{"o":`+text+`}`, "$.o[2]", columns))
+	rows, err = rowsOf(OpenJSONWith(nil, `{"o":`+text+`}`, "$.o[2]", columns))
 	require.NoError(t, err)
 	require.Equal(t, want[2:3], rows)
 	// Malformed JSON is reported before a column that cannot be converted.
-	_, err = rowsOf(OpenJSONWith(`[{"a":"x"},`, "$", columns))
+	_, err = rowsOf(OpenJSONWith(nil, `[{"a":"x"},`, "$", columns))
 	require.ErrorContains(t, err, "JSON text is not properly formatted")
 }
 
@@ -194,7 +194,7 @@ func TestJSONNumbers(t *testing.T) {
 		"01": false, "-": false, "1.": false, ".5": false, "1e": false, "1e+": false, "--1": false, "+1": false,
 		"-.5": false, "0x1": false,
 	} {
-		_, err := scanJSON(text)
+		_, err := scanJSON(nil, text)
 		require.Equal(t, ok, err == nil, text)
 	}
 }
@@ -215,7 +215,7 @@ func BenchmarkOpenJSONWith(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		for _, err := range OpenJSONWith(text.String(), "$", columns) {
+		for _, err := range OpenJSONWith(nil, text.String(), "$", columns) {
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"strconv"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -27,9 +28,9 @@ type JSONColumn struct {
 // OpenJSON yields the rows of OPENJSON(text, path) without WITH: key, value and type of every
 // member or element. The path "" is "$". A lax path without a value yields no rows. An error
 // (13607, 13608, 13609, 13611) comes last.
-func OpenJSON(s, path string) iter.Seq2[[]types.Value, error] {
+func OpenJSON(m *meter.Meter, s, path string) iter.Seq2[[]types.Value, error] {
 	return func(yield func([]types.Value, error) bool) {
-		v, ok, err := openSpan(s, path)
+		v, ok, err := openSpan(m, s, path)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -44,7 +45,7 @@ func OpenJSON(s, path string) iter.Seq2[[]types.Value, error] {
 			}
 			return yield([]types.Value{key, value, int64(e.kind)}, nil)
 		}
-		sc := jsonScanner{s: s, pos: v.start}
+		sc := newJSONScanner(m, s, v.start)
 		if v.kind == jsonObject {
 			err = sc.members(row)
 		} else {
@@ -59,7 +60,7 @@ func OpenJSON(s, path string) iter.Seq2[[]types.Value, error] {
 // OpenJSONWith yields the rows of OPENJSON(text, path) WITH (columns): one for every element of an
 // array, one for an object. Its errors are those of [OpenJSON], of the columns' paths and of their
 // conversions.
-func OpenJSONWith(s, path string, columns []JSONColumn) iter.Seq2[[]types.Value, error] {
+func OpenJSONWith(m *meter.Meter, s, path string, columns []JSONColumn) iter.Seq2[[]types.Value, error] {
 	return func(yield func([]types.Value, error) bool) {
 		paths := make([]JSONPath, len(columns))
 		for i, c := range columns {
@@ -78,7 +79,7 @@ func OpenJSONWith(s, path string, columns []JSONColumn) iter.Seq2[[]types.Value,
 			}
 			paths[i] = p
 		}
-		v, ok, err := openSpan(s, path)
+		v, ok, err := openSpan(m, s, path)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -95,7 +96,11 @@ func OpenJSONWith(s, path string, columns []JSONColumn) iter.Seq2[[]types.Value,
 				if members != nil {
 					v, ok = members.spans[i], members.found[i]
 				} else {
-					v, ok = find(s, e, paths[i].steps)
+					var err error
+					if v, ok, err = find(m, s, e, paths[i].steps); err != nil {
+						yield(nil, err)
+						return false
+					}
 				}
 				x, err := jsonColumn(s, v, ok, c, paths[i])
 				if err != nil {
@@ -106,7 +111,7 @@ func OpenJSONWith(s, path string, columns []JSONColumn) iter.Seq2[[]types.Value,
 			}
 			return yield(out, nil)
 		}
-		sc := jsonScanner{s: s, pos: v.start}
+		sc := newJSONScanner(m, s, v.start)
 		next := func(int) (bool, error) {
 			e, err := members.read(&sc)
 			return err == nil && row(e), err
@@ -123,7 +128,7 @@ func OpenJSONWith(s, path string, columns []JSONColumn) iter.Seq2[[]types.Value,
 }
 
 // openSpan finds the value at OPENJSON's path; ok is false if there is none.
-func openSpan(s, path string) (v jsonSpan, ok bool, err error) {
+func openSpan(m *meter.Meter, s, path string) (v jsonSpan, ok bool, err error) {
 	if path == "" {
 		path = "$"
 	}
@@ -131,12 +136,14 @@ func openSpan(s, path string) (v jsonSpan, ok bool, err error) {
 	if err != nil {
 		return v, false, err
 	}
-	root, err := scanJSON(s)
+	root, err := scanJSON(m, s)
 	if err != nil {
 		return v, false, err
 	}
-	v, ok = find(s, root, p.steps)
+	v, ok, err = find(m, s, root, p.steps)
 	switch {
+	case err != nil:
+		return v, false, err
 	case !ok && p.isStrict:
 		return v, false, mserr.JSONProperty()
 	case ok && v.kind != jsonArray && v.kind != jsonObject:

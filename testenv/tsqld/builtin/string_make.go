@@ -114,7 +114,7 @@ func replicateResult(args []types.Type, consts []types.Value) (types.Type, error
 	return wideType(t), nil
 }
 
-func evalReplicate(m *meter.Meter, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
+func evalReplicate(m *meter.Meter, _ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
 	s, n, err := textAndCount(ts, args)
 	if err != nil || n < 0 {
 		return nil, err

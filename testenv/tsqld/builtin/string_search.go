@@ -11,7 +11,7 @@ import (
 
 // stringSearchFuncs search in texts.
 var stringSearchFuncs = []*Func{
-	collating(&Func{Name: "CHARINDEX", MinArgs: 2, MaxArgs: 3, Result: charIndexResult, Long: evalCharIndex}),
+	collating(longLenient("CHARINDEX", 2, 3, charIndexResult, evalCharIndex)),
 	collating(long("PATINDEX", 2, 2, patIndexResult, evalPatIndex)),
 }
 
@@ -41,7 +41,7 @@ func patIndexResult(args []types.Type, _ []types.Value) (types.Type, error) {
 }
 
 // evalCharIndex returns 0 if there is no match. A NULL start means the beginning.
-func evalCharIndex(m *meter.Meter, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalCharIndex(m *meter.Meter, _ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	if args[0] == nil || args[1] == nil {
 		return nil, nil
 	}
@@ -92,7 +92,7 @@ func searchCollation(a, b types.Type) types.Collation {
 
 // evalPatIndex returns the position of the first match of a LIKE pattern; after a leading % it may
 // be anywhere.
-func evalPatIndex(m *meter.Meter, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalPatIndex(m *meter.Meter, _ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	pattern, err := text(args[0], ts[0])
 	if err != nil {
 		return nil, err
@@ -104,7 +104,10 @@ func evalPatIndex(m *meter.Meter, ts []types.Type, _ types.Type, args []types.Va
 	if pattern == "" || s == "" && pattern == "%" {
 		return int64(0), nil
 	}
-	p := compilePattern(pattern, 0, searchCollation(ts[0], ts[1]))
+	p, err := compilePattern(m, pattern, 0, searchCollation(ts[0], ts[1]))
+	if err != nil {
+		return nil, err
+	}
 	at, err := p.index(m, s)
 	if at < 0 || err != nil {
 		return int64(0), err
@@ -114,7 +117,7 @@ func evalPatIndex(m *meter.Meter, ts []types.Type, _ types.Type, args []types.Va
 
 // CompileLike compiles a LIKE pattern for many matches. Error 506 for an escape of several
 // characters.
-func CompileLike(pattern, escape string, c types.Collation) (*Pattern, error) {
+func CompileLike(m *meter.Meter, pattern, escape string, c types.Collation) (*Pattern, error) {
 	var esc rune
 	if escape != "" {
 		r, size := utf8.DecodeRuneInString(escape)
@@ -123,8 +126,8 @@ func CompileLike(pattern, escape string, c types.Collation) (*Pattern, error) {
 		}
 		esc = r
 	}
-	p := compilePattern(pattern, esc, c)
-	return &p, nil
+	p, err := compilePattern(m, pattern, esc, c)
+	return &p, err
 }
 
 // partKind is the kind of a pattern's part.
@@ -162,16 +165,32 @@ func (g segment) Len() int { return len(g.parts) }
 // Accepts implements [sequence].
 func (g segment) Accepts(i int, r rune) bool { return g.parts[i].one(r, g.c) }
 
+const (
+	// partBytes is the memory of a character of a pattern: its rune, its part, and the part again
+	// while the list grows.
+	partBytes = 100
+	// partWork is the cost of compiling a character, in steps of [meter.Meter.Work].
+	partWork = 8
+)
+
 // compilePattern compiles a pattern; esc is 0 for none.
-func compilePattern(pattern string, esc rune, c types.Collation) Pattern {
+func compilePattern(m *meter.Meter, pattern string, esc rune, c types.Collation) (Pattern, error) {
 	var p Pattern
+	if len(pattern) > meter.Small/partBytes {
+		if err := m.Take(partBytes * len(pattern)); err != nil {
+			return p, err
+		}
+	}
 	g := segment{c: c}
-	end := func() Pattern {
+	end := func() (Pattern, error) {
 		p.segments = append(p.segments, g)
-		return p
+		return p, nil
 	}
 	runes := []rune(pattern)
 	for i := 0; i < len(runes); i++ {
+		if err := m.Work(partWork); err != nil {
+			return p, err
+		}
 		r := runes[i]
 		switch {
 		case esc != 0 && r == esc:
@@ -188,7 +207,10 @@ func compilePattern(pattern string, esc rune, c types.Collation) Pattern {
 		case r == '_':
 			g.parts = append(g.parts, patternPart{kind: anyRune})
 		case r == '[':
-			part, next := readClass(runes, i+1, esc)
+			part, next, err := readClass(m, runes, i+1, esc)
+			if err != nil {
+				return p, err
+			}
 			g.parts = append(g.parts, part)
 			if part.kind == never {
 				return end()
@@ -202,16 +224,19 @@ func compilePattern(pattern string, esc rune, c types.Collation) Pattern {
 }
 
 // readClass reads a class after its [; next is the index of its ].
-func readClass(runes []rune, i int, esc rune) (part patternPart, next int) {
+func readClass(m *meter.Meter, runes []rune, i int, esc rune) (part patternPart, next int, err error) {
 	part.kind = oneOf
 	if i < len(runes) && runes[i] == '^' {
 		part.kind = noneOf
 		i++
 	}
 	for first := true; i < len(runes); first = false {
+		if err := m.Work(partWork); err != nil {
+			return part, i, err
+		}
 		r := runes[i]
 		if r == ']' && !first {
-			return part, i
+			return part, i, nil
 		}
 		if esc != 0 && r == esc && i+1 < len(runes) {
 			i++
@@ -230,7 +255,7 @@ func readClass(runes []rune, i int, esc rune) (part patternPart, next int) {
 		part.ranges = append(part.ranges, [2]rune{r, r})
 		i++
 	}
-	return patternPart{kind: never}, i
+	return patternPart{kind: never}, i, nil
 }
 
 // has reports whether a class contains r.

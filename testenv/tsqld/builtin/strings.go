@@ -20,13 +20,13 @@ var stringFuncs = []*Func{
 	collating(pure("RIGHT", 2, 2, sideResult("right"), evalRight)),
 	collating(pure("UPPER", 1, 1, sameText("upper"), inCase(types.Collation.Upper))),
 	collating(pure("LOWER", 1, 1, sameText("lower"), inCase(types.Collation.Lower))),
-	collating(pure("LTRIM", 1, 2, sameText("ltrim"), evalTrim(true, false))),
-	collating(pure("RTRIM", 1, 2, sameText("rtrim"), evalTrim(false, true))),
-	collating(pure("TRIM", 1, 2, sameText("trim"), evalTrim(true, true))),
+	collating(long("LTRIM", 1, 2, sameText("ltrim"), evalTrim(true, false))),
+	collating(long("RTRIM", 1, 2, sameText("rtrim"), evalTrim(false, true))),
+	collating(long("TRIM", 1, 2, sameText("trim"), evalTrim(true, true))),
 	collating(pure("REVERSE", 1, 1, sameText("reverse"), eachText(reverse))),
 	collating(long("REPLACE", 3, 3, replaceResult, evalReplace)),
 	collating(lenient("STUFF", 4, 4, stuffResult, evalStuff)),
-	collating(pure("TRANSLATE", 3, 3, sameText("translate"), evalTranslate)),
+	collating(long("TRANSLATE", 3, 3, sameText("translate"), evalTranslate)),
 	pure("ASCII", 1, 1, fixed(types.IntType), evalASCII),
 	collating(pure("UNICODE", 1, 1, fixed(types.IntType), evalUnicode)),
 	collating(pure("SOUNDEX", 1, 1, fixed(types.VarCharOf(5)), evalSoundex)),
@@ -181,27 +181,63 @@ func textAndCount(ts []types.Type, args []types.Value) (string, int, error) {
 }
 
 // evalTrim removes blanks, or the characters of a second argument.
-func evalTrim(left, right bool) evalFunc {
-	return func(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalTrim(left, right bool) longEval {
+	return func(m *meter.Meter, _ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 		s, err := text(args[0], ts[0])
 		if err != nil {
 			return nil, err
 		}
-		set := " "
+		isIn := func(r rune) bool { return r == ' ' }
 		if len(args) > 1 {
-			if set, err = text(args[1], ts[1]); err != nil {
+			set, err := text(args[1], ts[1])
+			if err != nil {
+				return nil, err
+			}
+			if isIn, err = runeSet(m, set); err != nil {
 				return nil, err
 			}
 		}
+		var stop error
+		trimmed := func(r rune) bool {
+			stop = m.Work(runeWork)
+			return stop == nil && isIn(r)
+		}
 		if left {
-			s = strings.TrimLeft(s, set)
+			s = strings.TrimLeftFunc(s, trimmed)
 		}
-		if right {
-			s = strings.TrimRight(s, set)
+		if right && stop == nil {
+			s = strings.TrimRightFunc(s, trimmed)
 		}
-		return s, nil
+		return s, stop
 	}
 }
+
+// runeSet returns a function that reports whether a character occurs in a text.
+func runeSet(m *meter.Meter, s string) (isIn func(rune) bool, err error) {
+	if len(s) <= 16 {
+		return func(r rune) bool { return strings.ContainsRune(s, r) }, nil
+	}
+	set := map[rune]bool{}
+	for _, r := range s {
+		if !set[r] {
+			set[r] = true
+			if err := m.Take(runeBytes); err != nil {
+				return nil, err
+			}
+		}
+		if err := m.Work(runeWork); err != nil {
+			return nil, err
+		}
+	}
+	return func(r rune) bool { return set[r] }, nil
+}
+
+const (
+	// runeBytes is the memory of an entry of a map of characters.
+	runeBytes = 32
+	// runeWork is the cost of using such a map, in steps of [meter.Meter.Work].
+	runeWork = 8
+)
 
 // reverse reverses the characters.
 func reverse(s string) string {
@@ -234,7 +270,7 @@ func replaceResult(args []types.Type, _ []types.Value) (types.Type, error) {
 	return wideType(first), nil
 }
 
-func evalReplace(m *meter.Meter, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
+func evalReplace(m *meter.Meter, _ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
 	var part [3]string
 	for i := range part {
 		var err error
@@ -378,7 +414,7 @@ func evalStuff(_ Env, ts []types.Type, result types.Type, args []types.Value) (t
 	return fit(c.Left(s, start-1)+with+c.Slice(s, tail, chars-tail), result), nil
 }
 
-func evalTranslate(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
+func evalTranslate(m *meter.Meter, _ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
 	s, err := text(args[0], ts[0])
 	if err != nil {
 		return nil, err
@@ -391,12 +427,21 @@ func evalTranslate(_ Env, ts []types.Type, result types.Type, args []types.Value
 	if err != nil {
 		return nil, err
 	}
+	if n := len(from) + len(to); n > meter.Small {
+		if err := m.Take(n * utf8.UTFMax); err != nil { // a rune has four bytes, too
+			return nil, err
+		}
+	}
 	old, with := []rune(from), []rune(to)
 	if len(old) != len(with) {
 		return nil, mserr.TranslateLengths()
 	}
 	known := map[rune]rune{}
-	return fit(strings.Map(func(r rune) rune {
+	var b strings.Builder
+	if err := m.Take(utf8.UTFMax * len(s)); err != nil {
+		return nil, err
+	}
+	for _, r := range s {
 		x, ok := known[r]
 		if !ok {
 			x = r
@@ -404,9 +449,19 @@ func evalTranslate(_ Env, ts []types.Type, result types.Type, args []types.Value
 				x = with[i]
 			}
 			known[r] = x
+			if err := m.Work(compareWork * len(old)); err != nil {
+				return nil, err
+			}
+			if err := m.Take(runeBytes); err != nil {
+				return nil, err
+			}
 		}
-		return x
-	}, s), result), nil
+		if err := m.Work(runeWork); err != nil {
+			return nil, err
+		}
+		b.WriteRune(x)
+	}
+	return fit(b.String(), result), nil
 }
 
 func evalASCII(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {

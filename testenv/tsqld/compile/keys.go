@@ -389,7 +389,7 @@ func likeFunc(c types.Collation, padded bool) store.Func {
 		}
 		l := last.Load()
 		if l == nil || l.pattern != pattern || l.escape != escape {
-			p, err := builtin.CompileLike(pattern, escape, c)
+			p, err := builtin.CompileLike(m, pattern, escape, c)
 			if err != nil {
 				return nil, err
 			}

@@ -298,7 +298,7 @@ func rowsFunc(r *keyReader) store.RowsFunc {
 			if !ok {
 				return store.ListedRows(nil), nil
 			}
-			return rowsOf(m, builtin.OpenJSON(s, path))
+			return rowsOf(m, builtin.OpenJSON(m, s, path))
 		}
 	case "OPENJSONWITH":
 		var columns []builtin.JSONColumn
@@ -313,7 +313,7 @@ func rowsFunc(r *keyReader) store.RowsFunc {
 			if !ok {
 				return store.ListedRows(nil), nil
 			}
-			return rowsOf(m, builtin.OpenJSONWith(s, path, columns))
+			return rowsOf(m, builtin.OpenJSONWith(m, s, path, columns))
 		}
 	case "STRING_SPLIT":
 		return stringSplit

@@ -185,14 +185,14 @@ func (r *run) raisedText(
 		if !ok {
 			return 0, "", 0, mserr.UnknownMessage(n, class, int64(state))
 		}
-		text, err = builtin.FormatMessage(format, ts, args)
+		text, err = builtin.FormatMessage(r.s.meter, format, ts, args)
 		return int32(n), text, own, err
 	}
 	format, ok := v.(string)
 	if !ok {
 		return 50000, "", 0, nil
 	}
-	text, err = builtin.FormatMessage(format, ts, args)
+	text, err = builtin.FormatMessage(r.s.meter, format, ts, args)
 	return 50000, text, 0, err
 }
 

@@ -1,7 +1,9 @@
 package types
 
 import (
+	"bytes"
 	"cmp"
+	"io"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -278,19 +280,59 @@ func collateRunes(a, b string, c comparison) int {
 // them.
 func CollationKey(s string, coll Collation) string {
 	s = TrimBlanks(s)
-	c := coll.info().class
+	if key, ok := plainKey(s, coll.info().class); ok {
+		return key
+	}
+	var b strings.Builder
+	_ = writeElements(&b, s, coll.info().class) // a builder does not fail
+	return b.String()
+}
+
+// plainKey returns the key of a text whose characters are its elements; ok is false for others.
+func plainKey(s string, c comparison) (key string, ok bool) {
 	if c&binaryOrder != 0 {
-		return s
+		return s, true
 	}
 	if isASCII(s) && (c&dottedI == 0 || !strings.ContainsAny(s, "iI")) {
 		if c&caseSensitive == 0 {
-			return strings.ToLower(s)
+			return strings.ToLower(s), true
 		}
-		return s
+		return s, true
 	}
-	var b strings.Builder
+	return "", false
+}
+
+// keyPiece is the size in bytes of the pieces of a text's key.
+const keyPiece = 4 << 10
+
+// writeCollationKey writes the key of a text in pieces.
+func writeCollationKey(w io.Writer, s string, coll Collation) error {
+	s = TrimBlanks(s)
+	c := coll.info().class
+	if c&binaryOrder == 0 && (c&dottedI != 0 || !isASCII(s)) {
+		return writeElements(w, s, c)
+	}
+	for len(s) > 0 {
+		n := min(len(s), keyPiece)
+		key, _ := plainKey(s[:n], c)
+		if _, err := io.WriteString(w, key); err != nil {
+			return err
+		}
+		s = s[n:]
+	}
+	return nil
+}
+
+// writeElements writes the key of a text from its collation elements.
+func writeElements(w io.Writer, s string, c comparison) error {
+	var b bytes.Buffer
 	r := newElementReader(s, c)
 	for e, more := r.next(); more; e, more = r.next() {
+		if b.Len() >= keyPiece {
+			if _, err := b.WriteTo(w); err != nil {
+				return err
+			}
+		}
 		// The element of an ASCII letter must have the same key as in the fast path.
 		switch {
 		case e.primary < utf8.RuneSelf:
@@ -314,7 +356,8 @@ func CollationKey(s string, coll Collation) string {
 			b.WriteByte(3)
 		}
 	}
-	return b.String()
+	_, err := b.WriteTo(w)
+	return err
 }
 
 // asciiOf maps a primary weight to its character, the lower-case one for letters.

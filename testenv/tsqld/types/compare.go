@@ -2,6 +2,7 @@ package types
 
 import (
 	"cmp"
+	"io"
 	"math/big"
 	"strconv"
 	"strings"
@@ -66,6 +67,16 @@ func comparePadded(a, b []byte) int {
 		}
 	}
 	return 0
+}
+
+// WriteKey writes the [Key] of a value. It writes the keys of long texts in pieces, so that w can
+// end them.
+func WriteKey(w io.Writer, v Value, t Type) error {
+	if s, ok := v.(string); ok && t.ID != Decimal {
+		return writeCollationKey(w, s, t.Collation)
+	}
+	_, err := io.WriteString(w, Key(v, t))
+	return err
 }
 
 // Key returns a text that is equal for two values if and only if Compare returns 0 for them. It

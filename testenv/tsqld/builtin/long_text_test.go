@@ -1,0 +1,166 @@
+package builtin
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/meter"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// textOf returns an argument of type nvarchar(max).
+func textOf(s string) arg { return arg{types.NVarCharMax, s} }
+
+// callWith evaluates a function with a meter.
+func callWith(t *testing.T, m *meter.Meter, name string, args ...arg) (types.Value, error) {
+	t.Helper()
+	f, ok := Lookup(name)
+	require.True(t, ok, name)
+	ts, vs := make([]types.Type, len(args)), make([]types.Value, len(args))
+	for i, a := range args {
+		ts[i], vs[i] = a.t, a.v
+	}
+	r, err := f.ResultType(ts, nil)
+	require.NoError(t, err, name)
+	return f.Call(m, fakeEnv{}, ts, r, vs)
+}
+
+// Functions of long texts ask whether the request is canceled while they run.
+func TestLongTextsAreCanceled(t *testing.T) {
+	t.Parallel()
+	long := func(part string) arg { return textOf(strings.Repeat(part, 200_000)) }
+	number, date, one := arg{types.IntType, int64(7)}, as(t, "date", "2020-01-01"), textOf("a")
+	for _, c := range []struct {
+		name string
+		args []arg
+	}{
+		{"FORMAT", []arg{number, long("#,")}}, {"FORMAT", []arg{date, long("yd")}},
+		{"FORMATMESSAGE", []arg{long("%s")}}, {"FORMATMESSAGE", []arg{long("%%")}},
+		{"PATINDEX", []arg{long("a"), one}}, {"PATINDEX", []arg{long("[a"), one}}, {"PATINDEX", []arg{long("_"), one}},
+		{"CHECKSUM", []arg{long("é")}}, {"CHECKSUM", []arg{long("a")}}, {"BINARY_CHECKSUM", []arg{long("a")}},
+		{"HASHBYTES", []arg{textOf("MD5"), long("a")}}, {"HASHBYTES", []arg{textOf("SHA2_512"), long("a")}},
+		{"ISJSON", []arg{textOf("[" + strings.Repeat("1,", 200_000) + "1]")}}, {"ISJSON", []arg{textOf(`["` + strings.Repeat("a", 200_000) + `"]`)}},
+		{"JSON_VALUE", []arg{textOf("[" + strings.Repeat("1,", 200_000) + "1]"), textOf("$[0]")}},
+		{"JSON_QUERY", []arg{textOf("[" + strings.Repeat("1,", 200_000) + "1]"), textOf("$")}},
+		{"JSON_PATH_EXISTS", []arg{textOf("[" + strings.Repeat("1,", 200_000) + "1]"), textOf("$")}},
+		{"JSON_MODIFY", []arg{textOf("[" + strings.Repeat("1,", 200_000) + "1]"), textOf("$[0]"), one}},
+		{"TRANSLATE", []arg{long("é"), one, one}}, {"TRANSLATE", []arg{one, long("é"), long("e")}},
+		{"TRIM", []arg{long("é"), textOf("é")}}, {"RTRIM", []arg{long(" ")}}, {"LTRIM", []arg{one, long("éa")}},
+	} {
+		m := meter.NewPool(0).Session()
+		ctx, cancel := context.WithCancel(t.Context())
+		m.Begin(ctx)
+		_, err := callWith(t, m, c.name, c.args...)
+		require.NoError(t, err, c.name)
+		cancel()
+		_, err = callWith(t, m, c.name, c.args...)
+		require.ErrorIs(t, err, context.Canceled, "%s(%.20v)", c.name, c.args[0].v)
+		m.Close()
+	}
+}
+
+// A text many times as large as its argument is on the account of its session.
+func TestLongTextsAreAccounted(t *testing.T) {
+	t.Parallel()
+	long := func(part string) arg { return textOf(strings.Repeat(part, 500_000)) }
+	for name, args := range map[string][]arg{
+		"FORMAT": {{types.IntType, int64(7)}, long("#,")}, "PATINDEX": {long("_"), textOf("a")}, "TRANSLATE": {long("a"), textOf("a"), textOf("b")},
+	} {
+		m := meter.NewPool(2 << 20).Session()
+		m.Begin(t.Context())
+		_, err := callWith(t, m, name, args...)
+		require.EqualValues(t, 701, errNumber(err), name)
+		m.Close()
+	}
+}
+
+// A number is scaled by the commas and percent signs of its format in linear time.
+func TestScaleOfFormat(t *testing.T) {
+	t.Parallel()
+	check(t, []functionCase{
+		{"FORMAT", []string{"1234567", "'0,'"}, "", "1235"}, {"FORMAT", []string{"1234567", "'0,,.00'"}, "", "1.23"},
+		{"FORMAT", []string{"5", "'0,,,,'"}, "", "0"}, {"FORMAT", []string{"5", "'0%%'"}, "", "50000%%"},
+		{"FORMAT", []string{"-5", "'0;;;(0);x'"}, "", "-5"},
+	})
+	v, err := callWith(t, nil, "FORMAT", arg{types.IntType, int64(1)}, textOf("0"+strings.Repeat(",", 1_000_000)))
+	require.NoError(t, err)
+	require.Equal(t, "0", v)
+}
+
+// A message of wide directives is no longer than a message may be, whatever would follow.
+func TestLongMessages(t *testing.T) {
+	t.Parallel()
+	m := meter.NewPool(0).Session()
+	m.Begin(t.Context())
+	defer m.Close()
+	for _, format := range []string{strings.Repeat("%2000d", 100_000), strings.Repeat("é", 100_000), strings.Repeat("é%s", 100_000)} {
+		s, err := FormatMessage(m, format, nil, nil)
+		require.NoError(t, err)
+		require.Equal(t, maxMessage, types.Units(s))
+		require.True(t, strings.HasSuffix(s, "..."))
+	}
+	_, err := FormatMessage(m, strings.Repeat("%2000d", 100)+"%y", nil, nil)
+	require.EqualValues(t, 2787, errNumber(err), "the rest is checked")
+}
+
+// A path keeps no more steps than a text may have levels. Longer paths find nothing.
+func TestLongJSONPaths(t *testing.T) {
+	t.Parallel()
+	p, err := ParseJSONPath("$" + strings.Repeat("[0]", 100_000))
+	require.NoError(t, err)
+	require.Len(t, p.steps, maxSteps)
+	_, err = ParseJSONPath("$" + strings.Repeat("[0]", 1000) + "x")
+	require.EqualValues(t, 13607, errNumber(err))
+	deep := strings.Repeat("[", maxJSONDepth) + "7" + strings.Repeat("]", maxJSONDepth)
+	for steps, want := range map[int]types.Value{maxJSONDepth: "7", maxJSONDepth + 1: nil, maxJSONDepth + 2: nil, maxJSONDepth + 3: nil, 1000: nil} {
+		path := textOf("$" + strings.Repeat("[0]", steps))
+		v, err := callWith(t, nil, "JSON_VALUE", textOf(deep), path)
+		require.NoError(t, err)
+		require.Equal(t, want, v, steps)
+		for _, changed := range []arg{textOf("x"), {types.NVarCharMax, nil}} {
+			v, err = callWith(t, nil, "JSON_MODIFY", textOf(deep), path, changed)
+			require.NoError(t, err)
+			if want == nil {
+				require.Equal(t, deep, v, steps)
+			} else {
+				require.NotEqual(t, deep, v, steps)
+			}
+		}
+	}
+	objects := strings.Repeat(`{"a":`, maxJSONDepth) + "7" + strings.Repeat("}", maxJSONDepth)
+	for _, steps := range []int{maxJSONDepth + 1, maxJSONDepth + 2, maxJSONDepth + 3} {
+		v, err := callWith(t, nil, "JSON_MODIFY", textOf(objects), textOf("$"+strings.Repeat(".a", steps)), textOf("x"))
+		require.NoError(t, err)
+		require.Equal(t, objects, v, "no member of a number: %d", steps)
+	}
+}
+
+// The checksum of a text is that of its key, in pieces.
+func TestChecksumOfKeys(t *testing.T) {
+	t.Parallel()
+	sum := func(name, s string) types.Value {
+		v, err := callWith(t, nil, name, textOf(s))
+		require.NoError(t, err)
+		return v
+	}
+	for _, part := range []string{"a", "é", "aé", "ß", "a\u0301", "I"} {
+		long := strings.Repeat(part, 10_000)
+		require.Equal(t, sum("CHECKSUM", long), sum("CHECKSUM", strings.ToUpper(long)+"  "), part)
+		require.NotEqual(t, sum("CHECKSUM", long), sum("CHECKSUM", long+"b"), part)
+		require.NotEqual(t, sum("BINARY_CHECKSUM", long), sum("BINARY_CHECKSUM", long+" "), part)
+	}
+}
+
+// The values of APPROX_COUNT_DISTINCT are on the account of their session.
+func TestDistinctValuesAreAccounted(t *testing.T) {
+	t.Parallel()
+	f, _ := Lookup("APPROX_COUNT_DISTINCT")
+	acc := f.New([]types.Type{types.NVarCharMax}, types.BigIntType)
+	for _, s := range []string{"a", "b", "A", strings.Repeat("c", 10_000)} {
+		require.NoError(t, acc.Add([]types.Value{s}))
+	}
+	require.Greater(t, acc.(interface{ Held() int }).Held(), 10_000)
+}
