@@ -77,6 +77,9 @@ func (d *Database) Principals() []*Principal {
 	return slices.SortedFunc(maps.Values(d.principals), func(a, b *Principal) int { return cmp.Compare(a.ID, b.ID) })
 }
 
+// PrincipalCount returns the number of users and roles.
+func (d *Database) PrincipalCount() int { return len(d.principals) }
+
 // Memberships returns the memberships in order of creation, without those in public.
 func (d *Database) Memberships() []Membership { return d.members }
 

@@ -110,6 +110,9 @@ func isUniqueClustered(k syntax.Constraint) bool {
 
 // column adds a column without its constraints.
 func (b *builder) column(def *syntax.ColumnDef) error {
+	if err := b.work(1); err != nil {
+		return err
+	}
 	if b.t.Column(def.Name.Name) != nil {
 		return mserr.DuplicateColumn(def.Name.Name, b.label)
 	}

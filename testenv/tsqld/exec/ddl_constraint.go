@@ -14,6 +14,9 @@ import (
 // constraint adds a constraint. column is the name of the column of a column constraint, "" for a
 // table constraint.
 func (b *builder) constraint(k syntax.Constraint, column string) error {
+	if err := b.work(1); err != nil {
+		return err
+	}
 	switch k := k.(type) {
 	case *syntax.KeyConstraint:
 		return b.key(k, column)
@@ -35,10 +38,16 @@ func (b *builder) constraint(k syntax.Constraint, column string) error {
 }
 
 // indexColumns resolves the columns of a key or index. It first assigns missing column IDs.
-func (b *builder) indexColumns(list []*syntax.IndexColumn, column, kind string) ([]catalog.IndexColumn, error) {
+func (b *builder) indexColumns(list []*syntax.IndexColumn, name, column, kind string) ([]catalog.IndexColumn, error) {
 	catalog.Number(b.t)
 	if len(list) == 0 && column != "" {
 		list = []*syntax.IndexColumn{{Name: syntax.Ident{Name: column}}}
+	}
+	if len(list) > mserr.MostKeyColumns {
+		return nil, mserr.TooManyKeyColumns(name, b.label, len(list))
+	}
+	if err := b.work(len(list)); err != nil {
+		return nil, err
 	}
 	var out []catalog.IndexColumn
 	for _, ic := range list {
@@ -70,7 +79,7 @@ func (b *builder) key(k *syntax.KeyConstraint, column string) error {
 		}
 		return mserr.MultiplePrimaryKeys(b.label)
 	}
-	cols, err := b.indexColumns(k.Columns, column, "constraint")
+	cols, err := b.indexColumns(k.Columns, k.Name.Name, column, "constraint")
 	if err != nil {
 		return constraintFailed(err)
 	}
@@ -107,6 +116,9 @@ func (b *builder) key(k *syntax.KeyConstraint, column string) error {
 	if err != nil {
 		return err
 	}
+	if err := b.anotherIndex(ix, name); err != nil {
+		return constraintFailed(err)
+	}
 	ix.Name = name
 	ix.Key = &catalog.Key{ObjectID: id, Name: name, Primary: k.Primary, System: system, Created: b.r.datetime()}
 	b.t.Indexes = append(b.t.Indexes, ix)
@@ -116,6 +128,26 @@ func (b *builder) key(k *syntax.KeyConstraint, column string) error {
 // explicitNull reports whether a column has an explicit NULL. A primary key makes other nullable
 // columns NOT NULL.
 func (b *builder) explicitNull(c *catalog.Column) bool { return b.nullGiven[c] }
+
+// work counts a step of a definition that looks for columns, or compares an index with the others.
+func (b *builder) work(lookups int) error {
+	return b.r.s.meter.Work(nodeWork + lookupWork*lookups*len(b.t.Columns) + len(b.t.Indexes))
+}
+
+// lookupWork is the cost of comparing the name of a column, in steps of [meter.Meter.Work].
+const lookupWork = 4
+
+// anotherIndex checks the number of indexes: error 1910.
+func (b *builder) anotherIndex(ix *catalog.Index, name string) error {
+	others := len(b.t.Indexes)
+	if b.clustered() != nil {
+		others--
+	}
+	if !ix.Clustered && others >= mserr.MostIndexes {
+		return mserr.TooManyIndexes(name)
+	}
+	return nil
+}
 
 // clustered returns the clustered index of the table, or nil.
 func (b *builder) clustered() *catalog.Index {
@@ -194,6 +226,9 @@ func (b *builder) foreignKey(k *syntax.ForeignKeyConstraint, column string) erro
 	fk := &catalog.ForeignKey{
 		ObjectID: id, Name: name, System: system, OnDelete: catalog.Action(k.OnDelete),
 		OnUpdate: catalog.Action(k.OnUpdate), Created: b.r.datetime(),
+	}
+	if err := b.work(len(k.Columns)); err != nil {
+		return err
 	}
 	own := k.Columns
 	if len(own) == 0 && column != "" {
@@ -336,15 +371,21 @@ func (b *builder) newIndex(def *syntax.IndexDef, column string) (*catalog.Index,
 	if def.Columnstore {
 		return nil, mserr.NotSupported("columnstore indexes")
 	}
+	if err := b.work(1 + len(def.Include)); err != nil {
+		return nil, err
+	}
 	if b.t.Index(def.Name.Name) != nil {
 		return nil, mserr.IndexExists(def.Name.Name, "table", b.label)
 	}
-	cols, err := b.indexColumns(def.Columns, column, "index")
+	cols, err := b.indexColumns(def.Columns, def.Name.Name, column, "index")
 	if err != nil {
 		return nil, err
 	}
 	ix := &catalog.Index{
 		Name: def.Name.Name, Unique: def.Unique, Clustered: def.Clustering == syntax.Clustered, Columns: cols,
+	}
+	if err := b.anotherIndex(ix, ix.Name); err != nil {
+		return nil, err
 	}
 	if ix.Clustered {
 		if other := b.clustered(); other != nil {
@@ -423,4 +464,79 @@ func indexOptions(ix *catalog.Index, opts []*syntax.Option) error {
 		}
 	}
 	return nil
+}
+
+// constraintDrop executes DROP CONSTRAINT for a list of names.
+type constraintDrop struct {
+	b      *builder
+	byName map[string]any // *catalog.Index, Check, ForeignKey, or Column with a default; nil: not known
+	gone   map[any]bool   // those that finish removes
+}
+
+// drop drops a constraint.
+func (d *constraintDrop) drop(item *syntax.AlterDropItem) error {
+	b, name := d.b, item.Name.Name
+	if d.byName == nil {
+		d.byName, d.gone = b.constraints(), map[any]bool{}
+	}
+	key := catalog.Fold(name)
+	switch k := d.byName[key].(type) {
+	case nil:
+		if item.IfExists {
+			return nil
+		}
+		if b.e != nil {
+			if k, ok := b.d.Constraint(b.sc, name); ok && k.Table != b.t.ObjectID {
+				return preceded(mserr.ConstraintElsewhere(name, b.label), mserr.DropConstraintFailed())
+			}
+		}
+		return preceded(mserr.NotConstraint(name), mserr.DropConstraintFailed())
+	case *catalog.Index:
+		if f, t := b.referencing(k, d.gone); f != nil {
+			return preceded(mserr.ConstraintReferenced(name, t.Name, f.Name), mserr.DropConstraintFailed())
+		}
+	}
+	d.gone[d.byName[key]] = true
+	delete(d.byName, key)
+	return nil
+}
+
+// finish removes the dropped constraints.
+func (d *constraintDrop) finish() {
+	if d.byName == nil {
+		return
+	}
+	t := d.b.t
+	t.Indexes = slices.DeleteFunc(t.Indexes, func(ix *catalog.Index) bool { return d.gone[ix] })
+	t.Checks = slices.DeleteFunc(t.Checks, func(k *catalog.Check) bool { return d.gone[k] })
+	t.ForeignKeys = slices.DeleteFunc(t.ForeignKeys, func(f *catalog.ForeignKey) bool { return d.gone[f] })
+	for _, c := range t.Columns {
+		if d.gone[c] {
+			c.Default = nil
+		}
+	}
+	d.byName = nil
+}
+
+// constraints returns the constraints of the table by their folded names; for a default, its
+// column.
+func (b *builder) constraints() map[string]any {
+	all := map[string]any{}
+	for _, c := range b.t.Columns {
+		if c.Default != nil {
+			all[catalog.Fold(c.Default.Name)] = c
+		}
+	}
+	for _, f := range b.t.ForeignKeys {
+		all[catalog.Fold(f.Name)] = f
+	}
+	for _, k := range b.t.Checks {
+		all[catalog.Fold(k.Name)] = k
+	}
+	for _, ix := range b.t.Indexes {
+		if ix.Key != nil {
+			all[catalog.Fold(ix.Key.Name)] = ix
+		}
+	}
+	return all
 }

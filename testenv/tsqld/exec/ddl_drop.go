@@ -29,6 +29,9 @@ func (r *run) drop(st *syntax.DropStmt) error {
 		return nil
 	}
 	for _, n := range st.Names {
+		if err := r.s.meter.Work(nodeWork); err != nil {
+			return err
+		}
 		if err := r.dropOne(st, n); err != nil {
 			return err
 		}

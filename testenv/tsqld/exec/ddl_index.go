@@ -162,6 +162,9 @@ func (b *builder) rebuildTable(a *syntax.AlterRebuild) error {
 // dropIndex executes DROP INDEX.
 func (r *run) dropIndex(st *syntax.DropIndexStmt) error {
 	for _, item := range st.Items {
+		if err := r.s.meter.Work(nodeWork); err != nil {
+			return err
+		}
 		for _, o := range item.Options {
 			switch o.Name {
 			case "ONLINE", "MAXDOP", "MOVE TO", "WAIT_AT_LOW_PRIORITY":
@@ -193,7 +196,7 @@ func (r *run) dropIndex(st *syntax.DropIndexStmt) error {
 					}
 					return mserr.ConstraintIndex(full, kind)
 				}
-				if f, _ := b.referencing(ix); f != nil {
+				if f, _ := b.referencing(ix, nil); f != nil {
 					return mserr.New(3723, 16,
 						"An explicit DROP INDEX is not allowed on index '%s'. It is being used for %s constraint enforcement.",
 						full, "FOREIGN KEY")

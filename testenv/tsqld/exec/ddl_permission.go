@@ -57,6 +57,10 @@ func (r *run) permission(st *syntax.PermissionStmt) error {
 			return mserr.CannotFind("find", "object", securableName(st))
 		}
 		for _, to := range st.To {
+			searched := d.PrincipalCount() + len(st.Permissions)*len(d.Permissions())
+			if err := s.meter.Work(nodeWork + lookupWork*searched); err != nil {
+				return err
+			}
 			p := d.Principal(to.Name)
 			if p == nil {
 				return mserr.CannotFind("find", "user", to.Name)

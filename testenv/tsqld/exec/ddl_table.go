@@ -324,17 +324,23 @@ func (r *run) countRows(d *catalog.Database, t *catalog.Table) (int64, error) {
 
 // dropItems executes ALTER TABLE ... DROP.
 func (r *run) dropItems(b *builder, a *syntax.AlterDrop) error {
+	d := constraintDrop{b: b}
 	for _, item := range a.Items {
+		if err := r.s.meter.Work(nodeWork); err != nil {
+			return err
+		}
 		var err error
 		if item.Column {
+			d.finish() // the column may depend on nothing then
 			err = b.dropColumn(item)
 		} else {
-			err = b.dropConstraint(item)
+			err = d.drop(item)
 		}
 		if err != nil {
 			return err
 		}
 	}
+	d.finish()
 	return nil
 }
 
@@ -392,6 +398,9 @@ func (b *builder) dependents(c *catalog.Column, statement string, retyped bool) 
 		}
 	}
 	for _, k := range b.t.Checks {
+		if err := b.r.s.meter.Work(nodeWork + parseWork*len(k.Text)); err != nil {
+			return err
+		}
 		if b.mentions(k.Text, c) {
 			return blocked("object", k.Name)
 		}
@@ -421,10 +430,19 @@ func (b *builder) dependents(c *catalog.Column, statement string, retyped bool) 
 	return nil
 }
 
+// parseWork is the cost of parsing a byte, in steps of [meter.Meter.Work].
+const parseWork = 20
+
 // computedDependents returns errors 5074 and 4922 if a computed column depends on a column.
 func (b *builder) computedDependents(c *catalog.Column, statement string) error {
 	for _, o := range b.t.Columns {
-		if o.Formula != nil && o != c && b.mentions(o.Formula.Text, c) {
+		if o.Formula == nil || o == c {
+			continue
+		}
+		if err := b.r.s.meter.Work(nodeWork + parseWork*len(o.Formula.Text)); err != nil {
+			return err
+		}
+		if b.mentions(o.Formula.Text, c) {
 			return preceded(mserr.DependentObject("column", o.Name, "column", c.Name),
 				mserr.ColumnInUse(statement, c.Name))
 		}
@@ -458,50 +476,9 @@ func (b *builder) mentions(text string, c *catalog.Column) bool {
 	return false
 }
 
-// dropConstraint executes DROP CONSTRAINT.
-func (b *builder) dropConstraint(item *syntax.AlterDropItem) error {
-	name := item.Name.Name
-	for i, ix := range b.t.Indexes {
-		if ix.Key == nil || !equalNames(ix.Key.Name, name) {
-			continue
-		}
-		if f, t := b.referencing(ix); f != nil {
-			return preceded(mserr.ConstraintReferenced(name, t.Name, f.Name), mserr.DropConstraintFailed())
-		}
-		b.t.Indexes = append(b.t.Indexes[:i], b.t.Indexes[i+1:]...)
-		return nil
-	}
-	for i, k := range b.t.Checks {
-		if equalNames(k.Name, name) {
-			b.t.Checks = append(b.t.Checks[:i], b.t.Checks[i+1:]...)
-			return nil
-		}
-	}
-	for i, f := range b.t.ForeignKeys {
-		if equalNames(f.Name, name) {
-			b.t.ForeignKeys = append(b.t.ForeignKeys[:i], b.t.ForeignKeys[i+1:]...)
-			return nil
-		}
-	}
-	for _, c := range b.t.Columns {
-		if c.Default != nil && equalNames(c.Default.Name, name) {
-			c.Default = nil
-			return nil
-		}
-	}
-	if item.IfExists {
-		return nil
-	}
-	if b.e != nil {
-		if k, ok := b.d.Constraint(b.sc, name); ok && k.Table != b.t.ObjectID {
-			return preceded(mserr.ConstraintElsewhere(name, b.label), mserr.DropConstraintFailed())
-		}
-	}
-	return preceded(mserr.NotConstraint(name), mserr.DropConstraintFailed())
-}
-
-// referencing returns a foreign key that uses an index, and the table of the foreign key.
-func (b *builder) referencing(ix *catalog.Index) (*catalog.ForeignKey, *catalog.Table) {
+// referencing returns a foreign key that uses an index, and the table of the foreign key. It leaves
+// out those in gone.
+func (b *builder) referencing(ix *catalog.Index, gone map[any]bool) (*catalog.ForeignKey, *catalog.Table) {
 	if b.e == nil {
 		return nil, nil
 	}
@@ -510,7 +487,7 @@ func (b *builder) referencing(ix *catalog.Index) (*catalog.ForeignKey, *catalog.
 			t = b.t
 		}
 		for _, f := range t.ForeignKeys {
-			if f.Referenced == b.t.ObjectID && f.RefIndexID == ix.ID {
+			if f.Referenced == b.t.ObjectID && f.RefIndexID == ix.ID && !gone[f] {
 				return f, t
 			}
 		}
@@ -622,18 +599,17 @@ func hasIndexColumn(ix *catalog.Index, id int) bool {
 
 // switchConstraints executes [NO]CHECK CONSTRAINT.
 func (r *run) switchConstraints(b *builder, a *syntax.AlterCheck) error {
-	found := map[string]bool{}
+	found := map[string]bool{} // whether a wanted name exists
+	for _, n := range a.Names {
+		found[catalog.Fold(n.Name)] = false
+	}
 	wanted := func(name string) bool {
-		if len(a.Names) == 0 {
+		key := catalog.Fold(name)
+		if _, ok := found[key]; ok {
+			found[key] = true
 			return true
 		}
-		for _, n := range a.Names {
-			if equalNames(n.Name, name) {
-				found[catalog.Fold(name)] = true
-				return true
-			}
-		}
-		return false
+		return len(a.Names) == 0
 	}
 	for _, k := range b.t.Checks {
 		if wanted(k.Name) {

@@ -68,17 +68,17 @@ func (r *run) putTrigger(
 
 // switchTriggers executes ENABLE and DISABLE TRIGGER.
 func switchTriggers(all []*catalog.Trigger, names []syntax.Ident, enable bool) error {
+	byName := map[string]*catalog.Trigger{}
+	for _, tr := range all {
+		byName[catalog.Fold(tr.Name)] = tr
+	}
 	for _, n := range names {
-		found := false
-		for _, tr := range all {
-			if equalNames(tr.Name, n.Name) {
-				tr.Disabled, found = !enable, true
-			}
-		}
-		if !found {
+		tr := byName[catalog.Fold(n.Name)]
+		if tr == nil {
 			return mserr.New(15151, 16,
 				"Cannot find the trigger '%s', because it does not exist or you do not have permission.", n.Name)
 		}
+		tr.Disabled = !enable
 	}
 	if len(names) == 0 {
 		for _, tr := range all {

@@ -516,6 +516,24 @@ func DuplicateIndexColumn(kind, column string) *Error {
 	return New(1909, 16, "Cannot use duplicate column names in %s. Column name '%s' listed more than once.", kind, column)
 }
 
+// Limits of the indexes of a table ("Maximum capacity specifications for SQL Server").
+const (
+	MostIndexes    = 999 // nonclustered ones
+	MostKeyColumns = 32  // of an index
+)
+
+// TooManyKeyColumns is error 1904; n is the number of columns.
+func TooManyKeyColumns(index, table string, n int) *Error {
+	return New(1904, 16, "The index '%s' on table '%s' has %d column names in index key list. The "+
+		"maximum limit for index or statistics key column list is %d.", index, table, n, MostKeyColumns)
+}
+
+// TooManyIndexes is error 1910.
+func TooManyIndexes(index string) *Error {
+	return New(1910, 16, "Could not create nonclustered index '%s' because it exceeds the maximum of "+
+		"%d allowed per table or view.", index, MostIndexes)
+}
+
 // NoSuchIndexColumn is error 1911.
 func NoSuchIndexColumn(column string) *Error {
 	return New(1911, 16, "Column name '%s' does not exist in the target table or view.", column)
