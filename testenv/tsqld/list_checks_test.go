@@ -3,11 +3,9 @@ package tsqld
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"regexp"
 	"runtime"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -20,8 +18,6 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
-
-var listOnly = flag.String("tsqld.only", "", "a regular expression of the names of the statements that TestLongListsStop runs; default all")
 
 // errStopped is the cause with which a listServer cancels a request.
 var errStopped = errors.New("stopped")
@@ -54,6 +50,8 @@ type listRun struct {
 	end           time.Duration // from the cancellation to the end of the request
 	closed        time.Duration // to the end of the session
 	where         string        // functions that ran in the longest gap
+	used          int64         // the most memory on the accounts, in bytes
+	heap          int64         // by how much the heap grew, garbage included, in bytes
 }
 
 // newListServer starts a server with the database of listSeeds.
@@ -94,6 +92,7 @@ func (s *listServer) check(steps int) {
 		r.gap, r.gapAt = gap, r.checks
 	}
 	s.last = now
+	r.used = max(r.used, s.Pool().Used())
 	r.checks++
 	r.steps += steps
 	if r.checks == s.stop {
@@ -160,14 +159,16 @@ func (s *listServer) batch(text string, stop int, delay, most time.Duration) *li
 // frames are the functions of this server, or of SQLite, in a stack.
 var frames = regexp.MustCompile(`(?m)^(?:github\.com/jobagent/jobagent/testenv/tsqld/|modernc\.org/)([^\s]+)\(`)
 
-// watch records what runs in long gaps, until the function that it returns is called.
+// watch records what runs in long gaps, and the growth of the heap, until the function that it
+// returns is called.
 func (s *listServer) watch(r *listRun) (stop func()) {
 	const long = 60 * time.Millisecond
+	before, _ := memoryNow()
 	quit, done := make(chan struct{}), make(chan struct{})
 	s.since.Store(time.Now().UnixNano())
 	go func() {
 		defer close(done)
-		tick := time.NewTicker(long / 3)
+		tick := time.NewTicker(long / 12)
 		defer tick.Stop()
 		longest, buf := long, make([]byte, 1<<20)
 		for {
@@ -176,6 +177,8 @@ func (s *listServer) watch(r *listRun) (stop func()) {
 				return
 			case <-tick.C:
 			}
+			heap, _ := memoryNow()
+			r.heap = max(r.heap, heap-before)
 			gap := time.Since(time.Unix(0, s.since.Load()))
 			if gap < longest {
 				continue
@@ -262,7 +265,7 @@ func TestLongListsStop(t *testing.T) {
 	}
 	var rows []row
 	for l := range allLong(t, n, *listPairs) {
-		if *listOnly != "" && !regexp.MustCompile(*listOnly).MatchString(l.name) {
+		if !regexp.MustCompile(*listOnly).MatchString(l.name) {
 			continue
 		}
 		t.Run(l.name, func(t *testing.T) {
@@ -299,13 +302,23 @@ func TestLongListsStop(t *testing.T) {
 				}
 			}
 			rows = append(rows, r)
+			t.Logf("%6d ms alone, %5d ms with a quarter, gap %4d ms, end %4d ms, close %4d ms, %4d MB counted, %4d MB of heap, %9d steps, %5d checks, %8d bytes, error %5d: %s",
+				long.spent.Milliseconds(), short.spent.Milliseconds(), long.gap.Milliseconds(), r.end.Milliseconds(), long.closed.Milliseconds(),
+				long.used>>20, long.heap>>20, long.steps, long.checks, r.bytes, long.number, long.where)
 		})
 	}
-	slices.SortFunc(rows, func(a, b row) int {
-		return int(max(b.end, b.long.closed, b.long.spent/10) - max(a.end, a.long.closed, a.long.spent/10))
-	})
-	for _, r := range rows {
-		t.Logf("%6d ms alone, %5d ms with a quarter, gap %4d ms, end %4d ms, close %4d ms, %9d steps, %5d checks, %8d bytes, error %5d: %s %s", r.long.spent.Milliseconds(),
-			r.short.spent.Milliseconds(), r.long.gap.Milliseconds(), r.end.Milliseconds(), r.long.closed.Milliseconds(), r.long.steps, r.long.checks, r.bytes, r.long.number, r.name, r.long.where)
+	var worst struct {
+		spent, end, closed time.Duration
+		used, heap         int64
+		failed             int
 	}
+	for _, r := range rows {
+		worst.spent, worst.end, worst.closed = max(worst.spent, r.long.spent), max(worst.end, r.end), max(worst.closed, r.long.closed)
+		worst.used, worst.heap = max(worst.used, r.long.used), max(worst.heap, r.long.heap)
+		if r.long.number != 0 {
+			worst.failed++
+		}
+	}
+	t.Logf("%d statements, %d with an error; at most: %v alone, %v to the end, %v to close, %d MB counted, %d MB of heap",
+		len(rows), worst.failed, worst.spent, worst.end, worst.closed, worst.used>>20, worst.heap>>20)
 }

@@ -2,6 +2,7 @@ package tsqld
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -15,6 +16,7 @@ import (
 	"iter"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,6 +34,7 @@ import (
 var (
 	listElements = flag.Int("tsqld.lists", 300, "how many elements the lists of TestLongLists have; from 10000 on, each list is ended in all ways, at different moments")
 	listPairs    = flag.Int("tsqld.pairs", 20, "of the statements with two long lists, TestLongLists sends every one of so many; 1 means all, 0 none")
+	listOnly     = flag.String("tsqld.only", "", "a regular expression of the names of the statements that TestLongLists and TestLongListsStop run; default all")
 	listEndLimit = flag.Duration("tsqld.end", 5*time.Second, "how long a statement of TestLongLists may take to end after an attention, KILL or a disconnection; the default is for loaded machines")
 )
 
@@ -501,6 +504,9 @@ func TestLongLists(t *testing.T) {
 	var rows []row
 	i := -1
 	for l := range longLists(t, *listElements, *listPairs) {
+		if !regexp.MustCompile(*listOnly).MatchString(l.name) {
+			continue
+		}
 		i++
 		t.Run(l.name, func(t *testing.T) {
 			long := l.text(*listElements)
@@ -528,11 +534,12 @@ func TestLongLists(t *testing.T) {
 					t.Errorf("%.300s: %s ended it after %v, want %v", long, e.name, d, *listEndLimit)
 				}
 			}
+			t.Logf("%8.1f ms alone, %8.1f ms after %-13s, %8d bytes, error %5d", r.alone.Seconds()*1000, r.worst.Seconds()*1000, r.how, r.bytes, r.number)
 			rows = append(rows, r)
 		})
 	}
-	slices.SortFunc(rows, func(a, b row) int { return int(max(b.worst, b.alone/10) - max(a.worst, a.alone/10)) })
-	for _, r := range rows {
-		t.Logf("%8.1f ms alone, %8.1f ms after %-13s, %8d bytes, error %5d: %s", r.alone.Seconds()*1000, r.worst.Seconds()*1000, r.how, r.bytes, r.number, r.name)
+	if len(rows) > 0 {
+		slowest := slices.MaxFunc(rows, func(a, b row) int { return cmp.Compare(a.worst, b.worst) })
+		t.Logf("%d statements; at most %v to the end, after %s: %s", len(rows), slowest.worst, slowest.how, slowest.name)
 	}
 }

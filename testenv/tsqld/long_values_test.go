@@ -118,6 +118,34 @@ var longValues = []longList{
 	{"TRIM", func(n int) string {
 		return "DECLARE @x NVARCHAR(MAX) = REPLICATE(CAST(N'a' AS NVARCHAR(MAX)), " + fmt.Sprint(n) + "), @p NVARCHAR(MAX) = REPLICATE(CAST(N'b' AS NVARCHAR(MAX)), " + fmt.Sprint(n) + ") + N'a'; SELECT TRIM(@p FROM @x)"
 	}},
+	{"TRIM beyond ASCII", func(n int) string {
+		return fmt.Sprintf("DECLARE @x NVARCHAR(MAX) = REPLICATE(CAST(N'é' AS NVARCHAR(MAX)), %d), @p NVARCHAR(MAX) = REPLICATE(CAST(N'ü' AS NVARCHAR(MAX)), %d) + N'é'; SELECT TRIM(@p FROM @x)", 10*n, 10*n)
+	}},
+	{"TRANSLATE of many characters", func(n int) string {
+		var b strings.Builder
+		for i := range n {
+			b.WriteRune(rune(0x4E00 + i%0x5000))
+		}
+		return "DECLARE @x NVARCHAR(MAX) = N'" + b.String() + "', @p NVARCHAR(MAX) = REPLICATE(CAST(N'b' AS NVARCHAR(MAX)), 100); SELECT LEN(TRANSLATE(@x, @p, @p))"
+	}},
+	{"conversions", func(n int) string {
+		return fmt.Sprintf("DECLARE @x NVARCHAR(MAX) = REPLICATE(CAST(N'é' AS NVARCHAR(MAX)), %d); SELECT LEN(CAST(@x AS VARCHAR(MAX))), DATALENGTH(CAST(@x AS VARBINARY(MAX))), LEN(CONVERT(VARCHAR(MAX), CAST(@x AS VARBINARY(MAX)), 2)), LEN(CAST(CAST(@x AS VARBINARY(MAX)) AS NVARCHAR(MAX))), LEN(CAST(CAST(@x AS VARBINARY(MAX)) AS VARCHAR(MAX)))", 100*n)
+	}},
+	{"comparisons beyond ASCII", func(n int) string {
+		return fmt.Sprintf("DECLARE @x NVARCHAR(MAX) = REPLICATE(CAST(N'é' AS NVARCHAR(MAX)), %d); DECLARE @y NVARCHAR(MAX) = @x + N'a'; SELECT CASE WHEN @x = @y THEN 1 WHEN @x > @y THEN 2 END, COUNT(DISTINCT v) FROM (VALUES (@x), (@y)) AS t (v)", 100*n)
+	}},
+	{"commas of FORMAT", func(n int) string {
+		return fmt.Sprintf("SELECT FORMAT(1, N'#' + REPLICATE(CAST(N',' AS NVARCHAR(MAX)), %d))", 100*n)
+	}},
+	{"wide directives of FORMATMESSAGE", func(n int) string {
+		return fmt.Sprintf("DECLARE @x NVARCHAR(MAX) = REPLICATE(CAST(N'%%2047d' AS NVARCHAR(MAX)), %d); SELECT FORMATMESSAGE(@x, 1)", 10*n)
+	}},
+	{"steps of a JSON path", func(n int) string {
+		return fmt.Sprintf("DECLARE @p NVARCHAR(MAX) = N'$' + REPLICATE(CAST(N'[0]' AS NVARCHAR(MAX)), %d); SELECT JSON_VALUE(N'[[1]]', @p), JSON_MODIFY(N'[[1]]', @p, 1), JSON_QUERY(N'[' + REPLICATE(CAST(N'1,' AS NVARCHAR(MAX)), %d) + N'1]', @p)", 10*n, 10*n)
+	}},
+	{"values of APPROX_COUNT_DISTINCT", func(n int) string {
+		return "SELECT APPROX_COUNT_DISTINCT(value) FROM STRING_SPLIT(N'" + repeated(n, "#", ",") + "', N',')"
+	}},
 	{"REPLACE", func(n int) string {
 		return "DECLARE @x NVARCHAR(MAX) = REPLICATE(CAST(N'ab' AS NVARCHAR(MAX)), " + fmt.Sprint(n) + "); SELECT LEN(REPLACE(@x, N'a', N'')), LEN(REPLACE(@x, @x, N'')), LEN(REPLACE(@x, N'a', N'aa')), LEN(STUFF(@x, 1, 1, @x)), LEN(REVERSE(@x)), LEN(QUOTENAME(@x)), LEN(STRING_ESCAPE(@x, 'json')), PARSENAME(@x, 1), SOUNDEX(@x), DIFFERENCE(@x, @x), LEN(UPPER(@x))"
 	}},
@@ -184,6 +212,10 @@ var longValues = []longList{
 	{"table variables", func(n int) string { return repeated(n, "DECLARE @t# TABLE (a INT);", "\n") }},
 	{"used table variables", func(n int) string {
 		return repeated(n, "DECLARE @t# TABLE (a INT); INSERT @t# VALUES (1);", "\n")
+	}},
+	{"constraints and their names", func(n int) string {
+		return "CREATE TABLE #t (a INT, " + repeated(n, "CONSTRAINT c# CHECK (a > #)", ", ") + "); ALTER TABLE #t NOCHECK CONSTRAINT " + repeated(n, "c#", ", ") +
+			"; ALTER TABLE #t DROP CONSTRAINT " + repeated(n, "c#", ", ")
 	}},
 	{"users", func(n int) string { return repeated(n, "CREATE USER u# WITHOUT LOGIN;", "\n") }},
 	{"tables", func(n int) string { return repeated(n, "CREATE TABLE dbo.t# (a INT);", "\n") }},
