@@ -69,7 +69,9 @@ func TestHostileReports(t *testing.T) { //nolint:paralleltest // it measures
 func FuzzParseReport(f *testing.F) {
 	f.Add([]byte(`{"success": true, "message": {"n": [1, null, "\u0000\ud800"]}}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		_, message, err := parseReport(body)
+		var message string
+		var err error
+		bounds.Allocations(t, len(body), 64<<10, 400, func() { _, message, err = parseReport(body) })
 		if err != nil {
 			require.Empty(t, message)
 			return

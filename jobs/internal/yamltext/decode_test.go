@@ -189,6 +189,6 @@ func FuzzDecode(f *testing.F) {
 		}
 		watch := time.AfterFunc(5*time.Second, func() { panic("this text takes too long") })
 		defer watch.Stop()
-		_, _ = Decode(s)
+		bounds.Allocations(t, len(s), 1<<20, 4000, func() { _, _ = Decode(s) })
 	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/rest/internal/body"
+	"github.com/jobagent/jobagent/testenv/bounds"
 )
 
 type step struct {
@@ -148,7 +149,8 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var raw json.RawMessage
-		err := body.Decode(text, &raw, body.Options{})
+		var err error
+		bounds.Allocations(t, len(text), 64<<10, 400, func() { err = body.Decode(text, &raw, body.Options{}) })
 		if err == nil && !json.Valid([]byte(strings.TrimPrefix(string(text), "\ufeff"))) {
 			t.Errorf("%q is accepted", text)
 		}
