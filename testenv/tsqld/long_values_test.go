@@ -135,7 +135,7 @@ var longValues = []longList{
 		return fmt.Sprintf("DECLARE @x NVARCHAR(MAX) = REPLICATE(CAST(N'é' AS NVARCHAR(MAX)), %d); DECLARE @y NVARCHAR(MAX) = @x + N'a'; SELECT CASE WHEN @x = @y THEN 1 WHEN @x > @y THEN 2 END, COUNT(DISTINCT v) FROM (VALUES (@x), (@y)) AS t (v)", 100*n)
 	}},
 	{"commas of FORMAT", func(n int) string {
-		return fmt.Sprintf("SELECT FORMAT(1, N'#' + REPLICATE(CAST(N',' AS NVARCHAR(MAX)), %d))", 100*n)
+		return fmt.Sprintf("DECLARE @x NVARCHAR(MAX) = N'#' + REPLICATE(CAST(N',' AS NVARCHAR(MAX)), %d); SELECT FORMAT(1, @x)", 100*n)
 	}},
 	{"wide directives of FORMATMESSAGE", func(n int) string {
 		return fmt.Sprintf("DECLARE @x NVARCHAR(MAX) = REPLICATE(CAST(N'%%2047d' AS NVARCHAR(MAX)), %d); SELECT FORMATMESSAGE(@x, 1)", 10*n)
