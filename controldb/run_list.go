@@ -168,6 +168,8 @@ type RunSummary struct {
 	// or Canceled.
 	Targets      int `db:"targets"`
 	NotSucceeded int `db:"not_succeeded"`
+	// Tolerated is the number of those that failed in steps that succeeded with them.
+	Tolerated int `db:"tolerated_failures"`
 }
 
 // Trigger tells why the run was started.
@@ -190,7 +192,7 @@ func (s *Store) RunSummaries(ctx context.Context, runs []uuid.UUID) (map[uuid.UU
 	}
 	w.add("o.job_execution_id IN (%s"+strings.Repeat(", %s", len(ids)-1)+")", ids...)
 	list, err := selectAll[RunSummary](ctx, s, "sum up runs", `SELECT TOP (@p1) o.job_execution_id, o.started_by, o.schedule_name, o.due_time,
-    o.backfill_id, o.rerun_of, o.rerun_only, c.targets, c.not_succeeded
+    o.backfill_id, o.rerun_of, o.rerun_only, c.targets, c.not_succeeded, o.tolerated_failures
 FROM jobs.job_execution_origins AS o
 INNER JOIN jobs.job_execution_totals AS c ON c.job_execution_id = o.job_execution_id`+w.text()+";", w.args...)
 	for _, one := range list {

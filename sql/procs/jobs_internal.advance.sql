@@ -396,11 +396,11 @@ BEGIN
                     ELSE N'Job execution succeeded.'
                 END,
                 CASE
-                    WHEN r.lifecycle IN (N'Succeeded', N'SucceededWithSkipped') THEN N' Failed and tolerated: ' + CAST((
-                        SELECT SUM(s.tolerated)
+                    WHEN r.lifecycle IN (N'Succeeded', N'SucceededWithSkipped') THEN N' ' + ( -- as jobs.Tolerated of Go
+                        SELECT CAST(SUM(s.tolerated) AS NVARCHAR(12)) + N' of ' + CAST(SUM(s.targets) AS NVARCHAR(12)) + N' failed (tolerated).'
                         FROM jobs_internal.step_executions AS s
                         WHERE s.execution_id = r.execution_id
-                    ) AS NVARCHAR(12)) + N'.'
+                    )
                     WHEN r.lifecycle IN (N'Failed', N'TimedOut') THEN N' ' + (
                         SELECT TOP (1) s.last_message
                         FROM jobs_internal.step_executions AS s

@@ -198,9 +198,9 @@ BEGIN
             N', ' + CAST(NULLIF(r.timed_out, 0) AS NVARCHAR(12)) + N' timed out',
             N', ' + CAST(NULLIF(r.canceled, 0) AS NVARCHAR(12)) + N' canceled',
             N', ' + CAST(NULLIF(r.skipped, 0) AS NVARCHAR(12)) + N' skipped',
+            CASE WHEN r.tolerated IS NOT NULL THEN CONCAT(N' (tolerated: at most ', r.tolerated_failures, N')') END,
             N'.',
             CASE
-                WHEN r.tolerated IS NOT NULL THEN CONCAT(N' The failures are tolerated: at most ', r.tolerated_failures, N'.')
                 WHEN r.tolerated_failures <> N'0' AND r.lifecycle IN (N'Failed', N'TimedOut')
                     THEN CONCAT(N' Only ', r.tolerated_failures, N' may fail.')
             END

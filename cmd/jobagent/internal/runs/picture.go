@@ -12,6 +12,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs"
 )
 
 // Canvas draws runs in lines of at most Width cells.
@@ -138,7 +139,11 @@ func (c Canvas) states(d *Detail, all terminal.Counts) []string {
 	add(all.Running, terminal.StyleBusy, "running")
 	add(all.Callback, terminal.StyleBusy, "waiting for a callback")
 	add(all.Retrying, terminal.StyleBusy, "retrying"+retryIn(d))
-	add(all.Failed, terminal.StyleBad, "failed")
+	if text := jobs.ToleratedBy(d.Run.Lifecycle, all.Failed, 0); text != "" {
+		parts = append(parts, c.Paint.In(terminal.StyleQuiet, text))
+	} else {
+		add(all.Failed, terminal.StyleBad, "failed")
+	}
 	add(all.Skipped, terminal.StyleQuiet, "skipped")
 	add(all.Canceled, terminal.StyleQuiet, "canceled")
 	add(all.Waiting, terminal.StyleQuiet, "waiting")

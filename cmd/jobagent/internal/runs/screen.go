@@ -95,8 +95,11 @@ func progressText(n news) string {
 		return n.title
 	}
 	w := n.run.Run
-	text := fmt.Sprintf("%s  %s: %d of %d targets done, %d failed",
-		output.OneLine(w.JobName), w.Lifecycle, w.Targets-w.ActiveTargets, w.Targets, w.FailedTargets)
+	failed := fmt.Sprintf("%d failed", w.FailedTargets)
+	if text := jobs.ToleratedBy(w.Lifecycle, w.FailedTargets, 0); text != "" {
+		failed = text
+	}
+	text := fmt.Sprintf("%s  %s: %d of %d targets done, %s", output.OneLine(w.JobName), w.Lifecycle, w.Targets-w.ActiveTargets, w.Targets, failed)
 	if n.title != "" {
 		text = n.title + "; " + text
 	}

@@ -95,7 +95,8 @@ func (p *treePrinter) step(e controldb.Execution, targets []controldb.Execution,
 		first, side = lastBranch, lastBranchSide
 	}
 	p.line(first, fmt.Sprintf("step %d on %s  ", *e.StepID, terminal.Clean(output.OrDefault(e.TargetGroup, "its endpoint"))), e.Lifecycle, duration(e))
-	if e.Lifecycle != jobs.Succeeded && e.LastMessage != "" {
+	failed := slices.ContainsFunc(targets, func(t controldb.Execution) bool { return t.Lifecycle == jobs.Failed || t.Lifecycle == jobs.TimedOut })
+	if (e.Lifecycle != jobs.Succeeded || failed) && e.LastMessage != "" { // failures that are tolerated
 		p.text(side+"  ", output.OneLine(e.LastMessage))
 	}
 	shown, more := p.abridge(targets)

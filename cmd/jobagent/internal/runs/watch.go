@@ -157,7 +157,7 @@ func (w *Wait) verdict(a *connect.App, rows []controldb.Execution) error {
 		return exit.With(exit.CodeRunFailed, fmt.Errorf("run %s of job %s ended as %s; see jobagent execution errors %s", root.ID,
 			root.JobName, root.Lifecycle, root.ID))
 	}
-	ran, skipped := 0, 0
+	ran, skipped, failed := 0, 0, 0
 	for _, e := range rows {
 		switch {
 		case !e.IsTarget():
@@ -165,6 +165,9 @@ func (w *Wait) verdict(a *connect.App, rows []controldb.Execution) error {
 			skipped++
 		default:
 			ran++
+			if e.Lifecycle == jobs.Failed || e.Lifecycle == jobs.TimedOut {
+				failed++
+			}
 		}
 	}
 	why := "its target groups have no targets"
@@ -177,10 +180,15 @@ func (w *Wait) verdict(a *connect.App, rows []controldb.Execution) error {
 			root.ID, root.JobName, root.Lifecycle, why, root.ID))
 	case ran == 0:
 		return a.Warn([]string{fmt.Sprintf("no target ran: %s; see jobagent execution explain %s", why, root.ID)})
-	case skipped > 0:
-		return a.Warn([]string{fmt.Sprintf("%d of %d targets skipped; see jobagent execution explain %s", skipped, ran+skipped, root.ID)})
 	}
-	return nil
+	var warnings []string
+	if failed > 0 {
+		warnings = append(warnings, fmt.Sprintf("%s; see jobagent execution errors %s", jobs.Tolerated(failed, ran+skipped), root.ID))
+	}
+	if skipped > 0 {
+		warnings = append(warnings, fmt.Sprintf("%d of %d targets skipped; see jobagent execution explain %s", skipped, ran+skipped, root.ID))
+	}
+	return a.Warn(warnings)
 }
 
 // were writes "1 target was" or "3 targets were".

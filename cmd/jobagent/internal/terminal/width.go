@@ -66,6 +66,7 @@ func Wrap(text string, width int) []string {
 // A word that is no state stays as it is.
 func (p Painter) Word(text string) string {
 	word, _, _ := strings.Cut(strings.TrimSpace(text), " ")
+	word = strings.TrimSuffix(word, ",")
 	switch word {
 	case "Succeeded", "SucceededWithSkipped", "Enabled", "Ready", "Delivered", "Resolved", "Active", "ok", "live", "Reported":
 		return p.In(StyleGood, text)

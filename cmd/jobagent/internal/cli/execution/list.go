@@ -28,7 +28,7 @@ var columns = output.Columns([]output.Column[output.Execution]{
 	{Name: "job_version", Header: "VERSION", Drop: 14},
 	{Name: "lifecycle", State: true, Keep: true},
 	{Name: "succeeded", Header: "OK", Right: true, Drop: 4, Value: counted(func(c output.TargetCounts) int { return c.Succeeded })},
-	{Name: "failed", Right: true, Drop: 3, Value: counted(func(c output.TargetCounts) int { return c.Failed })},
+	{Name: "failed", Right: true, Drop: 3, Value: counted(func(c output.TargetCounts) int { return c.Failed }), Text: describeFailed},
 	{Name: "skipped", Right: true, Drop: 13, Value: counted(func(c output.TargetCounts) int { return c.Skipped })},
 	{Name: "canceled", Right: true, Wide: true, Value: counted(func(c output.TargetCounts) int { return c.Canceled })},
 	{Name: "total", Right: true, Drop: 11, Value: counted(func(c output.TargetCounts) int { return c.Total })},
@@ -54,6 +54,17 @@ func counted(number func(output.TargetCounts) int) func(output.Execution) any {
 		}
 		return number(*e.Targets)
 	}
+}
+
+// describeFailed tells how many targets failed, and whether the run succeeded with them.
+func describeFailed(e output.Execution) string {
+	switch {
+	case e.Targets == nil:
+		return ""
+	case e.Tolerated > 0 && e.Tolerated == e.Targets.Failed:
+		return fmt.Sprintf("%d (tolerated)", e.Tolerated)
+	}
+	return fmt.Sprint(e.Targets.Failed)
 }
 
 // span writes a duration: of less than a second in milliseconds, of less than ten seconds with
@@ -188,7 +199,7 @@ each step did there.`, controldb.RunsExamined),
 					return err
 				}
 				if more && (a.Text() || !cmd.Flags().Changed("limit")) {
-					fmt.Fprintf(a.Stderr, "There are more runs than these %d: --limit shows more, --since and --job choose.\n", len(views))
+					fmt.Fprintf(a.Stderr, "There are more runs: --limit shows more than %d, --since and --job choose.\n", len(views))
 				}
 				return nil
 			})

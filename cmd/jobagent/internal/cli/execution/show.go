@@ -245,10 +245,7 @@ func (p *runPrinter) head(run controldb.RunWatch, about about) {
 	v := viewOrigin(output.Execution{StartTime: output.Optional(run.CreateTime), EndTime: output.Optional(run.EndTime)}, o)
 	p.field("Run", o.ID.String())
 	p.field("Job", fmt.Sprintf("%s (version %d)", o.JobName, o.JobVersion))
-	p.field("State", string(run.Lifecycle))
-	if o.Tolerated > 0 {
-		p.field("Tolerated", output.Count(o.Tolerated, "failed target"))
-	}
+	p.field("State", jobs.Outcome(run.Lifecycle, o.Tolerated, run.Targets))
 	p.field("Trigger", describeTrigger(v))
 	if o.RerunOf != uuid.Nil {
 		p.field("Rerun of", fmt.Sprintf("%s (only %s)", o.RerunOf, o.RerunOnly))
