@@ -279,6 +279,21 @@ func TestExamineAgents(t *testing.T) {
 	})
 }
 
+// TestExamineMissingTypes: a run waits for an agent that runs processes.
+func TestExamineMissingTypes(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		term := c.term(t)
+		c.job(t, "j", func(s *controldb.StepSpec) {
+			s.CommandType, s.Command, s.TargetGroup = ptr("Process"), `{"entry": "backup"}`, ""
+		})
+		c.start(t, "j")
+		c.pass(t, term)
+		found := c.findings(t, controldb.CodeAgents)
+		require.Equal(t, controldb.SeverityWarning, controldb.Worst(found))
+		require.Contains(t, found[len(found)-1].Found, "no live agent runs commands of type Process; waiting for one: 1 run, since ")
+	})
+}
+
 // TestExamineModules: modules that differ from this program's, and modules with other options.
 func TestExamineModules(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {

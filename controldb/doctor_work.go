@@ -395,10 +395,10 @@ func checkHistory(ctx context.Context, e *examination) ([]Finding, error) {
 	case !h.Oldest.IsZero() && age > kept+purgeDelay:
 		return []Finding{{Code: CodeHistory, Severity: SeverityWarning,
 			Found: fmt.Sprintf(
-				"the oldest finished run ended %d days ago, and history is kept for %d days (%d target executions in all)",
-				int(age.Hours()/24),
-				h.Retention,
-				h.Targets,
+				"the oldest finished run ended %s ago, and history is kept for %s (%s in all)",
+				plural(int(age.Hours()/24), "day"),
+				plural(h.Retention, "day"),
+				plural(int(h.Targets), "target execution"),
 			),
 			Why: "the system job jobagent$history_retention does not run, or fails: the database grows without limit",
 			SQL: fixHistory}}, nil
@@ -408,8 +408,8 @@ func checkHistory(ctx context.Context, e *examination) ([]Finding, error) {
 				Code:     CodeHistory,
 				Severity: SeverityWarning,
 				Found: fmt.Sprintf(
-					"runs that were purged %d days ago still have their rows",
-					int(h.Now.Sub(h.OldestPurged).Hours()/24),
+					"runs that were purged %s ago still have their rows",
+					plural(int(h.Now.Sub(h.OldestPurged).Hours()/24), "day"),
 				),
 				Why: "no agent deletes them: the database grows without limit",
 				SQL: fixLeftovers,
@@ -417,7 +417,7 @@ func checkHistory(ctx context.Context, e *examination) ([]Finding, error) {
 		}, nil
 	}
 	return []Finding{
-		good(CodeHistory, "%d target executions; history is kept for %d days", h.Targets, h.Retention),
+		good(CodeHistory, "%s; history is kept for %s", plural(int(h.Targets), "target execution"), plural(h.Retention, "day")),
 	}, nil
 }
 
@@ -480,6 +480,34 @@ func checkAdvance(ctx context.Context, e *examination) ([]Finding, error) {
 	return append(found, f), nil
 }
 
+// missingTypes checks that the live agents run the types of commands for which runs wait.
+func missingTypes(ctx context.Context, e *examination) (findings []Finding, err error) {
+	rows, err := selectRows[MissingType](ctx, e.conn, `SELECT c.command_type, COUNT(DISTINCT s.execution_id) AS runs, MIN(s.create_time) AS since
+FROM jobs_internal.step_executions AS s
+INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
+INNER JOIN jobs_internal.step_commands AS c ON c.command_id = d.command_id
+WHERE s.is_active = 1
+    AND c.command_type <> N'Upkeep'
+    AND NOT EXISTS (
+        SELECT 1
+        FROM jobs_internal.terms AS t
+        WHERE t.ended_at IS NULL
+            AND t.expires_at > SYSUTCDATETIME()
+            AND CHARINDEX(N',' + c.command_type + N',', N',' + t.command_types + N',') > 0
+    )
+GROUP BY c.command_type
+ORDER BY c.command_type;`)
+	for _, r := range rows {
+		findings = append(findings, Finding{
+			Code: CodeAgents, Severity: SeverityWarning,
+			Found:   fmt.Sprintf("no live agent runs commands of type %s; waiting for one: %s, since %s", r.CommandType, plural(r.Runs, "run"), r.Since.Format(time.RFC3339)),
+			Why:     "an agent runs a type only if its configuration permits it, such as processes",
+			Command: "jobagent agent status -o wide",
+		})
+	}
+	return findings, err
+}
+
 // checkAgents checks the agents' latest terms.
 func checkAgents(ctx context.Context, e *examination) ([]Finding, error) {
 	if _, err := installedVersion(ctx, e.conn); errors.Is(err, ErrNotInstalled) {
@@ -539,6 +567,13 @@ ORDER BY term_id;`)
 		}
 	}
 	findings := []Finding{agents, terms}
+	if live > 0 {
+		missing, err := missingTypes(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		findings = append(findings, missing...)
+	}
 	if found, advice := EngineNotice(engines); found != "" {
 		findings = append(findings, Finding{Code: CodeAgents, Severity: SeverityWarning, Found: found, Why: EngineEffect + "; " + advice,
 			Command: "jobagent agent status -o wide"})

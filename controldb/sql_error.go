@@ -58,10 +58,10 @@ func (e *SchemaVersionError) Error() string {
 	}
 	var what []string
 	if n := len(e.Missing); n > 0 {
-		what = append(what, fmt.Sprintf("%d objects are missing (%s)", n, firstNames(e.Missing)))
+		what = append(what, fmt.Sprintf("%s missing (%s)", plural(n, "object"), firstNames(e.Missing)))
 	}
 	if n := len(e.Changed); n > 0 {
-		what = append(what, fmt.Sprintf("%d objects differ from this program's (%s)", n, firstNames(e.Changed)))
+		what = append(what, fmt.Sprintf("%s unlike this program's (%s)", plural(n, "object"), firstNames(e.Changed)))
 	}
 	return fmt.Sprintf(
 		"the control schema has version %d, as expected, but %s: run \"jobagent db migrate\"",

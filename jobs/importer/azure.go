@@ -285,7 +285,7 @@ func (r *Result) azureTiming(job *Job, element string, s *Schedule, t azureTimin
 		if n, ok := (&object{members: t.recurrence, taken: map[string]bool{}}).integer("count"); ok && n > 0 && t.executions > 0 {
 			if left := n - t.executions; left > 0 && !s.finished {
 				t.recurrence["count"] = left
-				r.changed(job.Name, element+".count", "%d of %d runs were made: %d are left", t.executions, n, left)
+				r.changed(job.Name, element+".count", "%d of %d runs were made: %d left", t.executions, n, left)
 			} else {
 				over = true
 			}

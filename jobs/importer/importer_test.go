@@ -99,7 +99,7 @@ func TestAzureScheduler(t *testing.T) {
 
 	counted := jobOf(t, r, "counted")
 	require.Contains(t, counted.Schedules[0].Spec, `"count":3`)
-	found(t, r, Changed, "counted", "recurrence.count", "7 of 10 runs were made: 3 are left")
+	found(t, r, Changed, "counted", "recurrence.count", "7 of 10 runs were made: 3 left")
 	require.Equal(t, 0, counted.Steps[0].Attempts, "retryType None")
 
 	for _, name := range []string{"counted out", "ended", "once done", "completed"} {

@@ -228,7 +228,8 @@ BEGIN
     IF @step_id < 1 OR @step_id > @steps + 1
     BEGIN
         SET @message = REPLACE(CONCAT(
-            N'Invalid @step_id ', @step_id, N': want 1 to ', @steps + 1, N', because the job ''', @job_name, N''' has ', @steps, N' steps.'
+            N'Invalid @step_id ', @step_id, N': want 1 to ', @steps + 1, N', because the job ''', @job_name, N''' has ', @steps, N' step',
+            CASE WHEN @steps <> 1 THEN N's' END, N'.'
         ), N'%', N'%%');
         THROW 50011, @message, 1;
     END;
@@ -238,7 +239,8 @@ BEGIN
     IF @step_name IS NULL OR LTRIM(@step_name) = N''
     BEGIN
         SET @message = REPLACE(CONCAT(
-            N'Missing step name: @step_name is NULL or empty, and the job ''', @job_name, N''' has ', @steps, N' steps already.'
+            N'Missing step name: @step_name is NULL or empty, and the job ''', @job_name, N''' has ', @steps, N' step',
+            CASE WHEN @steps <> 1 THEN N's' END, N' already.'
         ), N'%', N'%%');
         THROW 50010, @message, 1;
     END;

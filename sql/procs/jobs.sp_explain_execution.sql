@@ -619,8 +619,10 @@ BEGIN
                 + N'Z: jobagent agent status shows the session that blocks passes'
         )
         WHEN N'Resolution' THEN CONCAT(N'agent ', w.host_name, N' resolves the target group ''', w.target_group_name, N'''')
-        WHEN N'Targets' THEN CONCAT(
-            (SELECT COALESCE(SUM(n.total), 0) FROM @totals AS n WHERE n.step_id = w.step_id), N' targets are not final'
+        WHEN N'Targets' THEN (
+            SELECT CASE WHEN SUM(n.total) = 1 THEN N'1 target is' ELSE CONCAT(COALESCE(SUM(n.total), 0), N' targets are') END + N' not final'
+            FROM @totals AS n
+            WHERE n.step_id = w.step_id
         )
         WHEN N'Step' THEN CASE
             WHEN w.explanation IS NOT NULL THEN w.explanation
@@ -648,7 +650,9 @@ BEGIN
             CONCAT(N', ', h.running, N' of them of job ''') + h.job_name + N''''
         )
         WHEN N'Worker' THEN CONCAT(
-            N'all ', @workers, N' workers of ', @agents, N' agents are busy',
+            CASE WHEN @workers = 1 THEN N'the only worker' ELSE CONCAT(N'all ', @workers, N' workers') END,
+            CASE WHEN @agents <> 1 THEN CONCAT(N' of ', @agents, N' agents') END,
+            CASE WHEN @workers = 1 THEN N' is busy' ELSE N' are busy' END,
             N'; position ' + CAST(w.position AS NVARCHAR(20))
         )
         WHEN N'Callback' THEN CONCAT(
@@ -692,9 +696,11 @@ BEGIN
         @agents AS live_agents,
         @workers AS workers,
         @busy AS busy_workers,
-        CAST(CONCAT(CASE WHEN e.only_targets IS NOT NULL THEN CONCAT(
-            N'The run is limited to ', (SELECT COUNT(*) FROM OPENJSON(e.only_targets) AS o), N' chosen databases. '
-        ) END, CASE
+        CAST(CONCAT((
+            SELECT CONCAT(N'The run is limited to ', COUNT(*), N' chosen database', CASE WHEN COUNT(*) <> 1 THEN N's' END, N'. ')
+            FROM OPENJSON(e.only_targets) AS o
+            HAVING COUNT(*) > 0
+        ), CASE
             WHEN e.is_active = 0 THEN e.last_message
             WHEN @agents = 0 THEN N'No live agent: nothing advances until an agent starts (jobagent run).'
             WHEN @skipped_since IS NOT NULL THEN CONCAT(
@@ -703,7 +709,8 @@ BEGIN
                 N'"jobagent agent status" shows the session.'
             )
             WHEN e.stop_requested_at IS NOT NULL
-                THEN CONCAT(N'A stop was requested', N' by ' + e.stop_requested_by, N'; ', @not_final, N' targets are not final yet.')
+                THEN CONCAT(N'A stop was requested', N' by ' + e.stop_requested_by, N'; ',
+                    CASE WHEN @not_final = 1 THEN N'1 target is' ELSE CONCAT(@not_final, N' targets are') END, N' not final yet.')
             WHEN @not_final > 0 THEN CONCAT(
                 N'Of the targets, ', @held, N' run', N', ' + CAST(NULLIF(@with_callback, 0) AS NVARCHAR(12)) + N' wait for callbacks',
                 N' and ', @not_final - @held - @with_callback, N' wait.'

@@ -230,7 +230,8 @@ BEGIN
     IF @new_id < 1 OR @new_id > @steps
     BEGIN
         SET @message = REPLACE(CONCAT(
-            N'Invalid @new_id ', @new_id, N': want 1 to ', @steps, N', because the job ''', @job_name, N''' has ', @steps, N' steps.'
+            N'Invalid @new_id ', @new_id, N': want 1 to ', @steps, N', because the job ''', @job_name, N''' has ', @steps, N' step',
+            CASE WHEN @steps <> 1 THEN N's' END, N'.'
         ), N'%', N'%%');
         THROW 50011, @message, 1;
     END;

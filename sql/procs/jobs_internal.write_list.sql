@@ -625,17 +625,19 @@ BEGIN
         s.last_message = CASE
             WHEN @source IN (N'Origin', N'Whole') AND @written = 0 THEN CONCAT(
                 N'Step ', @step_id, N' succeeded: it needs no rerun on the ', @origin_examined,
-                N' ' + CASE WHEN @only_targets IS NOT NULL THEN N'chosen' END, N' targets that it had in the execution ', @origin_id, N'.'
+                N' ' + CASE WHEN @only_targets IS NOT NULL THEN N'chosen' END, N' target', CASE WHEN @origin_examined <> 1 THEN N's' END,
+                N' that it had in the execution ', @origin_id, N'.'
             )
             WHEN @source IN (N'Origin', N'Whole') THEN CONCAT(
                 N'Step ', @step_id, N' runs on ', @written, N' of the ', @origin_examined,
-                N' ' + CASE WHEN @only_targets IS NOT NULL THEN N'chosen' END, N' targets that it had in the execution ', @origin_id, N'.'
+                N' ' + CASE WHEN @only_targets IS NOT NULL THEN N'chosen' END, N' target', CASE WHEN @origin_examined <> 1 THEN N's' END,
+                N' that it had in the execution ', @origin_id, N'.'
             )
             WHEN @source IN (N'Failed', N'Succeeded') THEN CONCAT(
                 N'Step ', @step_id,
                 CASE
                     WHEN @written = 0 THEN N' succeeded: there are no targets'
-                    ELSE CONCAT(N' runs on ', @written, N' targets')
+                    ELSE CONCAT(N' runs on ', @written, N' target', CASE WHEN @written <> 1 THEN N's' END)
                 END,
                 N' on which step ',
                 (
@@ -653,16 +655,20 @@ BEGIN
             WHEN @written = 0
                 THEN CONCAT(N'Step ', @step_id, N' succeeded: the target group ''', @target_group_name, N''' resolved to no databases.')
             WHEN @on_targets <> N'All' THEN CONCAT(
-                N'Step ', @step_id, N' runs on ', @written, N' targets on which the steps before it',
+                N'Step ', @step_id, N' runs on ', @written, N' target', CASE WHEN @written <> 1 THEN N's' END, N' on which the steps before it',
                 CASE WHEN @on_targets = N'Failed' THEN N' failed.' ELSE N' succeeded.' END
             )
             WHEN @is_endpoint = 1 THEN CONCAT(N'Step ', @step_id, N' runs on its endpoint.')
             WHEN @only_targets IS NOT NULL AND @is_upkeep = 0 THEN CONCAT(
-                N'Step ', @step_id, N' runs on ', @written - @missing, N' of the ', @chosen_count, N' chosen databases',
+                N'Step ', @step_id, N' runs on ', @written - @missing, N' of the ', @chosen_count, N' chosen database',
+                CASE WHEN @chosen_count <> 1 THEN N's' END,
                 N'; ' + CAST(NULLIF(@missing, 0) AS NVARCHAR(12)) + CASE WHEN @missing = 1 THEN N' is' ELSE N' are' END + N' not',
                 N' in the target group ''', @target_group_name, N'''.'
             )
-            ELSE CONCAT(N'Step ', @step_id, N' runs on ', @written, N' targets of the target group ''', @target_group_name, N'''.')
+            ELSE CONCAT(
+                N'Step ', @step_id, N' runs on ', @written, N' target', CASE WHEN @written <> 1 THEN N's' END,
+                N' of the target group ''', @target_group_name, N'''.'
+            )
         END
     FROM jobs_internal.step_executions AS s
     WHERE s.step_execution_id = @step_execution_id;

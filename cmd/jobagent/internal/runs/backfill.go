@@ -128,10 +128,13 @@ func (b *backfill) title(n news) string {
 	for _, part := range []struct {
 		n    int
 		text string
-	}{{c.Failed, "failed"}, {c.Canceled, "canceled"}, {w.Skipped, "instants skipped"}} {
+	}{{c.Failed, "failed"}, {c.Canceled, "canceled"}} {
 		if part.n > 0 {
 			text += fmt.Sprintf(", %s %s", terminal.Number(part.n), part.text)
 		}
+	}
+	if w.Skipped > 0 {
+		text += ", " + output.Count(w.Skipped, "instant") + " skipped"
 	}
 	return text
 }
@@ -157,7 +160,7 @@ func describeBackfill(r output.EndedBackfill) string {
 		parts = []string{"no run was started"}
 	}
 	if r.Skipped > 0 {
-		parts = append(parts, fmt.Sprintf("%d instants skipped", r.Skipped))
+		parts = append(parts, output.Count(r.Skipped, "instant")+" skipped")
 	}
 	text := fmt.Sprintf("backfill %d ended as %s: %s", r.ID, r.State, strings.Join(parts, ", "))
 	if r.Reason != "" {
@@ -190,7 +193,7 @@ func (b *backfill) verdict(a *connect.App, w Wait, idle int) error {
 		return failed("no target ran in %d of %d runs of backfill %d; see jobagent execution list --job %s, or accept it with --allow-skipped",
 			idle, runs, b.id, quoted(b.news.backfill.JobName))
 	case b.news.backfill.Skipped > 0:
-		return a.Warn([]string{fmt.Sprintf("%d instants were skipped; see jobagent schedule show %s", b.news.backfill.Skipped, quoted(b.news.backfill.JobName, b.news.backfill.Name))})
+		return a.Warn([]string{fmt.Sprintf("%s skipped; see jobagent schedule show %s", were(b.news.backfill.Skipped, "instant"), quoted(b.news.backfill.JobName, b.news.backfill.Name))})
 	}
 	return nil
 }

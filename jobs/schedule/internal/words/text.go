@@ -40,7 +40,10 @@ func (r *Rule) Text(zone *time.Location) (text string, exact bool) {
 	if !r.Until.IsZero() {
 		text += ", ending with " + Instant(r.Until, zone)
 	}
-	if r.Runs > 0 {
+	switch {
+	case r.Runs == 1:
+		text += ", ending after 1 instant"
+	case r.Runs > 1:
 		text += fmt.Sprintf(", ending after %d instants", r.Runs)
 	}
 	if !r.Also.IsZero() {

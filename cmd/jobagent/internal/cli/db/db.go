@@ -87,7 +87,7 @@ func writePlan(w io.Writer, p controldb.MigrationPlan) error {
 		}
 		fmt.Fprintf(&b, "  step %d of %d", s.Step, s.Of)
 		if s.Table != "" {
-			fmt.Fprintf(&b, ": %s, %d rows, %d MB", s.Table, s.Rows, s.MB)
+			fmt.Fprintf(&b, ": %s, %s, %d MB", s.Table, output.Count(s.Rows, "row"), s.MB)
 		}
 		b.WriteString("\n")
 		for _, st := range s.Statements {
@@ -135,7 +135,7 @@ It is refused while a run is active or an agent is at work. Without a terminal i
 				for _, o := range u.Objects {
 					fmt.Fprintln(a.Stderr, o)
 				}
-				return fmt.Sprintf("This drops these %d objects with all jobs and the history of %d runs", len(u.Objects), u.Runs), len(u.Objects), nil
+				return fmt.Sprintf("This drops these %d objects with all jobs and the history of %s", len(u.Objects), output.Count(u.Runs, "run")), len(u.Objects), nil
 			})
 			if err != nil {
 				return err

@@ -166,8 +166,8 @@ func writeRestored(w io.Writer, v output.Restored) error {
 	}
 	fmt.Fprintf(&b, "\nRuns in flight: %d\n", v.ActiveRuns)
 	for _, r := range v.Runs {
-		fmt.Fprintf(&b, "  %s %s: %s, %d targets: %d succeeded, %d failed, %d unknown\n",
-			r.ID, terminal.Clean(r.JobName), r.Lifecycle, r.Targets, r.Succeeded, r.Failed, r.Unknown)
+		fmt.Fprintf(&b, "  %s %s: %s, %s: %d succeeded, %d failed, %d unknown\n",
+			r.ID, terminal.Clean(r.JobName), r.Lifecycle, output.Count(r.Targets, "target"), r.Succeeded, r.Failed, r.Unknown)
 	}
 	b.WriteString("\nStop each run that must not go on (jobagent execution stop ID). Then: jobagent db resume [--skip-until TIME]\n")
 	_, err := io.WriteString(w, b.String())

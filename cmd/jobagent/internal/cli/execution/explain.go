@@ -108,7 +108,7 @@ func printExplanation(w io.Writer, e output.Explanation) error {
 		fmt.Fprintf(w, "  %s\n", line)
 	}
 	if e.Active {
-		fmt.Fprintf(w, "  %s, %d of their %d workers busy\n", output.Count(e.Agents, "live agent"), e.Busy, e.Workers)
+		fmt.Fprintf(w, "  %s, %d of %s busy\n", output.Count(e.Agents, "live agent"), e.Busy, output.Count(e.Workers, "worker"))
 	}
 	if e.AdvanceLock != "" {
 		fmt.Fprintf(w, "  the application lock jobagent.advance is held by: %s\n", e.AdvanceLock)
