@@ -1,8 +1,12 @@
 package controldb_test
 
 import (
+	"flag"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -136,4 +140,89 @@ func TestTargetOutcomes(t *testing.T) {
 		_, err = c.TargetOutcomes(ctx, controldb.TargetFilter{Group: "nope"})
 		require.ErrorIs(t, err, controldb.ErrGroupNotFound)
 	})
+}
+
+// outcomeDatabases is the size of TestManyTargetOutcomes. The figures of sql/DESIGN.md:
+//
+//	go test ./controldb -run TestManyTargetOutcomes -v -outcomes.databases=5000 -outcomes.jobs=50 -timeout 30m
+var (
+	outcomeDatabases = flag.Int("outcomes.databases", 45, "databases of TestManyTargetOutcomes")
+	outcomeJobs      = flag.Int("outcomes.jobs", 3, "jobs of TestManyTargetOutcomes")
+)
+
+// All pages together have each pair of a database and a job once, and those that lack a job are
+// found, however many succeeded.
+func TestManyTargetOutcomes(t *testing.T) {
+	each(t, func(t *testing.T, c *control) { testManyTargetOutcomes(t, c, *outcomeDatabases, *outcomeJobs) })
+}
+
+func testManyTargetOutcomes(t *testing.T, c *control, n, k int) {
+	t.Helper()
+	ctx := t.Context()
+	term, err := c.StartTerm(ctx, controldb.Agent{ID: uuid.New(), Host: "host", Version: "test", MaxConcurrentTargets: n}, time.Hour)
+	require.NoError(t, err)
+	list := make([]targets.Target, n)
+	for i := range list {
+		list[i] = targets.NewTarget(fmt.Sprintf("s%d", i%9), fmt.Sprintf("tenant%05d", i), "")
+	}
+	began := time.Now()
+	for j := range k {
+		name := fmt.Sprintf("job %02d", j)
+		c.job(t, name, func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) })
+		run := c.start(t, name)
+		for {
+			res, err := c.Pass(ctx, controldb.PassRequest{Term: term.ID, MaxTasks: n, MaxConcurrentTargets: n})
+			require.NoError(t, err)
+			var outcomes []controldb.Outcome
+			for _, task := range res.Tasks {
+				if task.Kind == controldb.TaskResolve {
+					require.NoError(t, c.CompleteResolution(ctx, term.ID, task.ID, controldb.Resolution{Attempt: task.Attempt, Targets: list}))
+					continue
+				}
+				o := controldb.Outcome{Task: task.ID, Attempt: task.Attempt, Outcome: targets.Succeeded}
+				if j == 0 && strings.HasSuffix(task.Target.Database, "7") {
+					o.Outcome, o.Message = targets.Failed, "no"
+				}
+				outcomes = append(outcomes, o)
+			}
+			refused, err := c.CompleteTasks(ctx, term.ID, outcomes)
+			require.NoError(t, err)
+			require.Empty(t, refused)
+			if p, err := c.RunProgress(ctx, run); err != nil || !p.Active {
+				require.NoError(t, err)
+				break
+			}
+		}
+	}
+	t.Logf("%d jobs ran on %d databases in %s", k, n, time.Since(began).Round(time.Second))
+
+	measured := func(what string, f controldb.TargetFilter, calls int) (pairs, found int) {
+		t.Helper()
+		began, made := time.Now(), 0
+		for made < calls {
+			o, err := c.TargetOutcomes(ctx, f)
+			require.NoError(t, err)
+			pairs, found, made = pairs+len(o.Outcomes), found+len(o.Targets), made+1
+			if f.After = (controldb.FoundTarget{Database: o.NextDatabase, Server: o.NextServer}); o.NextServer == "" {
+				break
+			}
+		}
+		t.Logf("%s: %d calls, %s each", what, made, (time.Since(began) / time.Duration(made)).Round(time.Millisecond))
+		return pairs, found
+	}
+	lacking := 0
+	for _, target := range list {
+		if strings.HasSuffix(target.Database, "7") {
+			lacking++
+		}
+	}
+	measured("the first page of the dashboard (50 x 12)", controldb.TargetFilter{Group: "g", Top: 50, Jobs: 12}, 1)
+	_, found := measured("who lacks a job of 50", controldb.TargetFilter{Group: "g", Lacking: true, Top: 400, Jobs: 50}, n)
+	require.Equal(t, lacking, found)
+	_, found = measured("who lacks one job", controldb.TargetFilter{Group: "g", Lacking: true, JobSearch: "job 00", Top: 400, Jobs: 50}, n)
+	require.Equal(t, lacking, found)
+	pairs, _ := measured("all (400 x 50)", controldb.TargetFilter{Group: "g", Top: 400, Jobs: 50}, n)
+	require.Equal(t, n*min(k, 50), pairs)
+	pairs, _ = measured("one database", controldb.TargetFilter{Target: list[0].ID, Top: 1, Jobs: 50}, 1)
+	require.Equal(t, min(k, 50), pairs)
 }

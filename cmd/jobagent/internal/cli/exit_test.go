@@ -55,6 +55,10 @@ func TestUsageErrors(t *testing.T) {
 		"execution show 00000000-0000-0000-0000-000000000000",
 		"execution errors 00000000-0000-0000-0000-000000000000",
 		"execution targets 00000000-0000-0000-0000-000000000000",
+		"execution outcomes --limit 0",
+		"execution outcomes --limit 20001",
+		"execution outcomes --job a --job-search b",
+		"execution outcomes --target a --target-group g",
 		"execution watch 00000000-0000-0000-0000-000000000000",
 	} {
 		t.Run(line, func(t *testing.T) {

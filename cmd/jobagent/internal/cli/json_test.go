@@ -124,6 +124,9 @@ step add f --command RAISERROR('no',16,1); --target-group g --retry-attempts 0
 job start f --execution-id RUN2 --wait
 execution errors RUN2
 execution targets RUN2
+execution outcomes --target-group g
+execution outcomes --target-group g --job f --lacking --jq .[].outcome
+execution outcomes --search nope
 execution explain RUN2
 execution rerun RUN2 --execution-id RUN3
 execution watch RUN3

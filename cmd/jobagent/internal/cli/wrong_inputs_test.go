@@ -417,6 +417,10 @@ var wrongInputs = []struct {
 	// One vocabulary.
 	{"execution list --lifecycle Runnin", 2, "did you mean Running?"},
 	{"execution targets " + run1 + " --lifecycle Walking", 2, "--lifecycle"},
+	{"execution outcomes --limit 0", 2, "--limit 0: it must be from 1 to 20000 databases"},
+	{"execution outcomes --target-group nope", 3, "nope"},
+	{"execution outcomes --job nope", 3, "nope"},
+	{"execution outcomes --target nope", 3, "no run that is kept has the database"},
 
 	// Whole command lines.
 	{"nonsense", 2, "nonsense"},

@@ -166,6 +166,27 @@ type TargetOfRun struct {
 	Message     string         `json:"message"`
 }
 
+// OutcomeOfTarget is what a job last did on a database.
+type OutcomeOfTarget struct {
+	TargetID   uuid.UUID  `json:"target_id"`
+	Server     string     `json:"target_server_name"`
+	Database   string     `json:"target_database_name"`
+	JobName    string     `json:"job_name"`
+	JobID      uuid.UUID  `json:"job_id"`
+	Outcome    string     `json:"outcome,omitempty"`          // of all steps of the newest run there; absent, as what follows: the job never ran there
+	Run        *uuid.UUID `json:"job_execution_id,omitempty"` // the newest run
+	JobVersion int        `json:"job_version,omitempty"`
+	StepID     int        `json:"step_id,omitempty"`     // the first one with this outcome
+	CreateTime *time.Time `json:"create_time,omitempty"` // of the run
+	EndTime    *time.Time `json:"end_time,omitempty"`    // of its last step there; absent: it is active
+	Error      int        `json:"error_number,omitempty"`
+	Message    string     `json:"message,omitempty"` // the first 300 characters
+
+	LastSuccess     *uuid.UUID `json:"last_success_id,omitempty"`   // the newest run that succeeded there
+	LastSuccessTime *time.Time `json:"last_success_time,omitempty"` //
+	SuccessUnknown  bool       `json:"success_unknown,omitempty"`   // older runs were not examined
+}
+
 // ErrorGroup is one error, and the targets of a step on which it occurred.
 type ErrorGroup struct {
 	StepID  int      `json:"step_id"`

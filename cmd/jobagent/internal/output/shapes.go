@@ -79,6 +79,7 @@ var Shapes = []Shape{
 	{"execution give-up", ChangedRetries{}},
 	{"execution list", []Execution{}},
 	{"execution logs", []Message{}},
+	{"execution outcomes", []OutcomeOfTarget{}},
 	{"execution rerun", StartedRerun{}},
 	{"execution rerun --wait", Executions{}},
 	{"execution retry-now", ChangedRetries{}},

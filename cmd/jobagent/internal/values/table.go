@@ -287,6 +287,9 @@ var ownFlags = map[string]Kind{
 	"execution rerun --job-version":         {Words: "current, or the number of a version", Max: 20, source: words("current")},
 	"execution rerun --only":                several(finalStates...),
 	"execution rerun --targets":             databases,
+	"execution outcomes --job-search":       {Words: "a part of the names of jobs", Max: maxName, source: nothing},
+	"execution outcomes --search":           {Words: "a part of the names of databases or servers", Max: maxServer, source: nothing},
+	"execution outcomes --target":           {Words: "the name of a database, or SERVER/DATABASE", Max: maxServer + 1 + maxName, source: nothing},
 	"execution list --target":               {Words: "the name of a database, or SERVER/DATABASE", Max: maxServer + 1 + maxName, source: nothing},
 }
 

@@ -17,7 +17,7 @@ import (
 // NewCommand returns `jobagent execution`.
 func NewCommand(a *connect.App) *cobra.Command {
 	return command.NewGroup("execution", "Show runs, and repeat failed targets",
-		newListCommand(a), newShowCommand(a), newWatchCommand(a), newErrorsCommand(a), newTargetsCommand(a), newExplainCommand(a), newRerunCommand(a),
+		newListCommand(a), newShowCommand(a), newWatchCommand(a), newErrorsCommand(a), newTargetsCommand(a), newOutcomesCommand(a), newExplainCommand(a), newRerunCommand(a),
 		newRetryNowCommand(a), newGiveUpCommand(a),
 		newCallbacksCommand(a), newCompleteCommand(a), newStopCommand(a), newLogsCommand(a))
 }
