@@ -84,6 +84,33 @@ func TestErrorActionOnTheTargetsThatFailed(t *testing.T) {
 	})
 }
 
+// With @on_targets = Succeeded, an action is called for each database on which the script
+// succeeded, and for no other; the run has failed nevertheless.
+func TestActionOnTheTargetsThatSucceeded(t *testing.T) {
+	actionBubble(t, 3, func(http.ResponseWriter, *http.Request) {}, func(t *testing.T, f *actionFixture) {
+		f.startAgent(t, agent.Config{})
+		_, err := f.Store.AddJob(t.Context(), controldb.JobSpec{Name: "j"})
+		require.NoError(t, err)
+		_, err = f.Store.AddJobStep(t.Context(), controldb.StepSpec{
+			JobName: "j", Command: "IF DB_NAME() LIKE N'%2' THROW 50000, N'no', 1;", TargetGroup: testenv.Group, RetryAttempts: ptr(0),
+		})
+		require.NoError(t, err)
+		_, err = f.Store.AddJobStep(t.Context(), controldb.StepSpec{
+			JobName: "j", StepName: ptr("report"), CommandType: ptr("Http"), TargetGroup: testenv.Group,
+			Command:      `{"method": "GET", "url": "http://api.example.com:8080/$(database_name)", "allow_http": true}`,
+			Dependencies: controldb.Dependencies{OnTargets: ptr("Succeeded")},
+		})
+		require.NoError(t, err)
+		rows := f.ended(t, f.startWith(t, "j", ""), time.Minute)
+		require.Equal(t, jobs.Failed, rows[0].Lifecycle)
+		var paths []string
+		for _, r := range f.endpoint.Requests() {
+			paths = append(paths, r.Path)
+		}
+		require.ElementsMatch(t, []string{"/" + f.Targets[0], "/" + f.Targets[2]}, paths)
+	})
+}
+
 // A run that a schedule started names the schedule; any other run has an empty text.
 func TestActionNamesItsSchedule(t *testing.T) {
 	skipUnderRace(t) // minutes of virtual time

@@ -58,3 +58,31 @@ func TestMissingParameterIsNotRetried(t *testing.T) {
 		require.Zero(t, tables)
 	})
 }
+
+// The values of declared parameters reach the targets, with the defaults of those that are not
+// given. A start that lacks one, or has a value of another type, is refused before anything runs.
+func TestDeclaredParametersReachScripts(t *testing.T) {
+	bubble(t, func(t *testing.T, env *testenv.Env) {
+		f := newFixture(t, env, 2)
+		f.startAgent(t, agent.Config{})
+		f.AddJob(t, "tenants", []string{"CREATE TABLE dbo.t (tenant NVARCHAR(100), n BIGINT, mode NVARCHAR(10));\nINSERT INTO dbo.t VALUES (N'$(param.tenant)', $(param.days), N'$(param.mode)');"}, retries(0, 1))
+		require.NoError(t, f.Store.SetJobParameters(t.Context(), "tenants", `[{"name": "tenant", "required": true},
+{"name": "days", "type": "integer", "default": 7}, {"name": "mode", "choices": ["fast", "full"], "default": "full"}]`, nil))
+		for given, number := range map[string]int32{"": 50159, `{"days": 1}`: 50159, `{"tenant": "a", "days": "x"}`: 50069, `{"tenant": "a", "mode": "slow"}`: 50069, `{"tenant": "a", "other": 1}`: 50160} {
+			_, err := f.Store.StartJobWith(t.Context(), "tenants", uuid.Nil, given)
+			require.Equal(t, number, controldb.NumberOf(err), "%s: %v", given, err)
+		}
+		runs, err := f.Store.Executions(t.Context(), controldb.ExecutionFilter{JobName: "tenants"})
+		require.NoError(t, err)
+		require.Empty(t, runs)
+
+		id, err := f.Store.StartJobWith(t.Context(), "tenants", uuid.Nil, `{"tenant": "it's", "mode": "fast"}`)
+		require.NoError(t, err)
+		require.Equal(t, jobs.Succeeded, f.ended(t, id, time.Minute)[0].Lifecycle)
+		for _, db := range []string{"db1", "db2"} {
+			var row string
+			f.query(t, db, "SELECT CONCAT(tenant, N' ', n, N' ', mode) FROM dbo.t;", &row)
+			require.Equal(t, "it's 7 fast", row)
+		}
+	})
+}

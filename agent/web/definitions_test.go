@@ -63,3 +63,26 @@ func TestLiveDefinitions(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, b.get(base+"/events?topic=jobs/x").Status)
 	require.Equal(t, http.StatusNotFound, b.get(base+"/events?topic=jobs/").Status)
 }
+
+// A schedule whose parameters do not fit those that the job declares starts no runs, and its pages
+// and those of the job say so until it fits.
+func TestSchedulesWithUnfitParameters(t *testing.T) {
+	t.Parallel()
+	f := front.Shared(t)
+	name := job(t, f, "SELECT 1;")
+	_, err := f.Store.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: name, Name: "night", Kind: "cron5", Spec: "30 2 * * *"})
+	require.NoError(t, err)
+	b := as(t, f, "reader")
+	paths := []string{
+		base + "/jobs/" + segment(name), base + "/schedules/" + segment(name) + "/night", base + "/schedules?search=" + url.QueryEscape(name),
+	}
+	require.NoError(t, f.Store.SetJobParameters(t.Context(), name, `[{"name": "tenant", "required": true}]`, nil))
+	for _, path := range paths {
+		body := b.get(path).Body
+		require.Regexp(t, `It starts no runs: <[^>]*>[^<]*tenant`, body, path)
+	}
+	require.NoError(t, f.Store.SetJobParameters(t.Context(), name, `[{"name": "tenant", "default": "x"}]`, nil))
+	for _, path := range paths {
+		require.NotContains(t, b.get(path).Body, "It starts no runs", path)
+	}
+}

@@ -35,6 +35,8 @@ account create sales --no-wait
 job start nightly --execution-id abcd0000-0000-4000-8000-000000000001
 job start nightly --execution-id abcd0000-0000-4000-8000-000000000002
 job start nightly~index --execution-id ef001234-0000-4000-8000-000000000003
+job parameter set nightly mode --choice fast --choice full --default fast --description how~much
+job parameter set nightly days --type integer --default 7
 `
 
 // Each kind of argument and flag is completed with what exists; execution IDs may be short; a name
@@ -72,6 +74,11 @@ func TestNamesOfObjects(t *testing.T) {
 		"job start ''":                            "nightly\tcleans up\nnightly index\n",
 		"jobs get nightly~":                       "nightly index\n",
 		"job create ''":                           "",
+		"job start nightly --param ''":            "mode=\ttext how much\ndays=\tinteger\n",
+		"job start nightly --param mode=":         "mode=fast\nmode=full\n",
+		"job start nightly --param mode=fu":       "mode=full\n",
+		"job start nightly --param d":             "days=\tinteger\n",
+		"job parameter delete nightly ''":         "mode\t",
 		"job stop ''":                             "nightly\tcleans up\nnightly index\nef001234-0000-4000-8000-000000000003\tnightly index, Created, ",
 		"target-group show t":                     "tenants\n",
 		"target-group remove tenants ''":          "Include SqlDatabase sql1.example.com shop\n",
