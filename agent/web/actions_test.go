@@ -2,8 +2,10 @@ package web_test
 
 import (
 	"fmt"
+	"html"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -63,7 +65,7 @@ func TestStartAndRerun(t *testing.T) {
 	path := base + "/jobs/" + segment(name) + "/start"
 	a := b.get(path)
 	require.Contains(t, a.Body, "Starts a run of version 1 of the job")
-	require.Regexp(t, "it was not resolved before|2 targets when it was resolved last", a.Body) // by another test
+	require.Regexp(t, "it was not resolved before|2 databases|2 targets when it was resolved last", a.Body) // by another test
 	require.NotContains(t, a.Body, "<b>")
 	require.Contains(t, a.Body, "EXECUTE jobs.sp_start_job @job_name = N&#39;web TestStartAndRerun &lt;b&gt;&amp;&#39;&#39;&#39;;")
 
@@ -112,6 +114,104 @@ func TestStartAndRerun(t *testing.T) {
 		found = found || e.Door == controldb.DoorWeb && e.Caller == "operator-token"
 	}
 	require.True(t, found)
+}
+
+// Rows of the grid are run again, or are what a start is limited to: those that were ticked, or all
+// that a filter finds. What was confirmed is what runs.
+func TestChosenDatabases(t *testing.T) {
+	t.Parallel()
+	f := front.Shared(t)
+	name := job(t, f, "IF DB_NAME() LIKE '%t1%' THROW 50000, 'boom', 1;")
+	b := as(t, f, "operator")
+	path := base + "/jobs/" + segment(name) + "/start"
+	run := runOf(t, b.post(path, b.form(path)))
+	require.Equal(t, 1, await(t, f, run).FailedTargets)
+	chosen := func(a front.Answer) (run uuid.UUID, targets []string) {
+		t.Helper()
+		run = runOf(t, a)
+		await(t, f, run)
+		state, err := f.Store.RunState(t.Context(), run)
+		require.NoError(t, err)
+		rows, err := f.Store.RunTargetsOfStep(t.Context(), run, 1, 100)
+		require.NoError(t, err)
+		for _, r := range rows {
+			if r.Lifecycle != jobs.Skipped {
+				targets = append(targets, r.TargetID.String())
+			}
+		}
+		require.Equal(t, state.Chosen, len(targets))
+		return run, targets
+	}
+
+	page := base + "/runs/" + run.String()
+	body := b.get(page).Body
+	ids := regexp.MustCompile(`name="target" value="([^"]*)" form="targets-bulk" aria-label="Choose [^"]*/[^"]*"`).FindAllStringSubmatch(body, -1)
+	require.Len(t, ids, 2, body)
+	require.Contains(t, body, `2</data> databases</span> that match`)
+	require.NotContains(t, as(t, f, "reader").get(page).Body, "targets-bulk")
+	require.Equal(t, http.StatusForbidden, as(t, f, "reader").get(page+"/start?choose=1&all=1").Status)
+
+	// Nothing is chosen: nothing runs.
+	for _, action := range []string{"/rerun", "/start"} {
+		path = page + action + "?choose=1&q=&state="
+		require.Contains(t, b.get(path).Body, "No database is chosen.")
+		a := b.post(path, b.form(path))
+		require.Equal(t, http.StatusUnprocessableEntity, a.Status)
+		require.Contains(t, a.Body, "No database is chosen.")
+	}
+
+	// All that failed.
+	path = page + "/rerun?choose=1&all=1&state=Failed"
+	a := b.get(path)
+	require.Contains(t, a.Body, "Starts a run of version 1 of the job")
+	require.Contains(t, a.Body, "on 1 chosen database of 2 of the run: ")
+	form := b.form(path, "Failed", "true")
+	failed := form.Get("targets")
+	require.Contains(t, a.Body, "@only_targets = N&#39;[&#34;"+failed+"&#34;]&#39;")
+	require.Contains(t, a.Body, "jobagent execution rerun "+run.String()+" --targets "+failed)
+	again, targets := chosen(b.post(path, form))
+	require.Equal(t, []string{failed}, targets)
+	require.Equal(t, again, runOf(t, b.post(path, form)), "a form that is sent twice starts one run")
+
+	// Both, of which one succeeded: it runs again only if that is marked.
+	path = page + "/rerun?choose=1&all=1"
+	a = b.get(path)
+	require.Regexp(t, `name="Failed" value="true" checked`, a.Body)
+	require.Regexp(t, `name="Succeeded" value="true">`, a.Body)
+	_, targets = chosen(b.post(path, b.form(path, "Failed", "true")))
+	require.Equal(t, []string{failed}, targets)
+	_, targets = chosen(b.post(path, b.form(path, "Failed", "true", "Succeeded", "true")))
+	require.Len(t, targets, 2)
+
+	// A start on all but one, and on one that was ticked.
+	path = page + "/start?choose=1&all=1&except=" + failed
+	a = b.get(path)
+	require.Contains(t, a.Body, "on 1 chosen database of 2 of the run: ")
+	require.Contains(t, a.Body, "EXECUTE jobs.sp_start_job @job_name = N&#39;web TestChosenDatabases")
+	_, targets = chosen(b.post(path, b.form(path)))
+	require.Len(t, targets, 1)
+	require.NotEqual(t, failed, targets[0])
+	path = page + "/start?choose=1&target=" + failed
+	_, targets = chosen(b.post(path, b.form(path)))
+	require.Equal(t, []string{failed}, targets)
+
+	// The form has what was confirmed, whatever the filter finds now; a forged list is empty.
+	form = b.form(path)
+	form.Set("targets", "x,"+uuid.NewString())
+	require.Equal(t, http.StatusUnprocessableEntity, b.post(path, form).Status)
+	form = b.form(path)
+	_, targets = chosen(b.post(page+"/start?choose=1&all=1", form))
+	require.Equal(t, []string{failed}, targets)
+
+	// The databases that lack the job, from the matrix of databases and jobs.
+	filter := "?group=g1&job=" + url.QueryEscape(name) + "&lacking=1"
+	path = base + "/jobs/" + segment(name) + "/start?group=g1&lacking=1"
+	require.Contains(t, html.UnescapeString(b.get(base+"/databases"+filter).Body), path)
+	a = b.get(path)
+	require.Contains(t, a.Body, "on 1 chosen database of 2: ")
+	_, targets = chosen(b.post(path, b.form(path)))
+	require.Equal(t, []string{failed}, targets)
+	require.NotContains(t, as(t, f, "reader").get(base+"/databases"+filter).Body, "/start?")
 }
 
 // A job that declares its parameters has a field for each. What is missing or wrong is said there.

@@ -15,5 +15,6 @@ import (
 
 // Sets returns all sets of pages.
 func Sets() []page.Set {
-	return []page.Set{overview.Set(), runs.Set(), targets.Set(), databases.Set(), definitions.Set(), operate.Set(), actions.Set(), forms.Set(), code.Set()}
+	ofRuns, choose := runs.Set()
+	return []page.Set{overview.Set(), ofRuns, targets.Set(), databases.Set(), definitions.Set(), operate.Set(), actions.Set(choose), forms.Set(), code.Set()}
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/agent/web/page"
@@ -200,6 +201,10 @@ func (s *shop) equivalents(p *browser.Page, path string) {
 		case page.DoorFile:
 			_, err := manifest.Load(manifest.Input{Text: []byte(e[1]), Display: path})
 			require.NoError(s.t, err, e[1])
+		case page.DoorTargets:
+			for line := range strings.Lines(e[1]) {
+				require.NoError(s.t, uuid.Validate(strings.TrimSpace(line)))
+			}
 		case page.DoorTSQL:
 			tx, err := s.control.BeginTx(s.t.Context(), nil)
 			require.NoError(s.t, err)

@@ -15,8 +15,8 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 )
 
-// Set returns the actions.
-func Set() page.Set {
+// Set returns the actions. choose chooses databases of a run.
+func Set(choose page.Chooser) page.Set {
 	one := func(path string, confirm confirmFunc, do doFunc) page.Action {
 		return page.Action{Path: path, Role: rest.RoleOperator, Confirm: confirm, Do: do}
 	}
@@ -27,7 +27,8 @@ func Set() page.Set {
 		one("/runs/{run}/stop", confirmStop, stop),
 		one("/runs/{run}/retry-now", confirmRetries(false), changeRetries(false)),
 		one("/runs/{run}/give-up", confirmRetries(true), changeRetries(true)),
-		one("/runs/{run}/rerun", confirmRerun, rerun),
+		one("/runs/{run}/rerun", confirmRerun(choose), rerun(choose)),
+		one("/runs/{run}/start", confirmStartChosen(choose), startChosen(choose)),
 		one("/schedules/{job}/{schedule}/enable", confirmEnable(true), enable(true)),
 		one("/schedules/{job}/{schedule}/disable", confirmEnable(false), enable(false)),
 		one("/schedules/{job}/{schedule}/pause", confirmPause(true), pause(true)),
@@ -70,14 +71,6 @@ func refuse(err error, field string, numbers ...int32) error {
 // value returns what was typed into a field.
 func value(r *page.Request, field string) string {
 	return strings.TrimSpace(strings.ReplaceAll(r.Form.Get(field), "\r\n", "\n"))
-}
-
-// count writes a number with its noun.
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return page.Grouped(n) + " " + many
 }
 
 // quoted writes a name inside a sentence.

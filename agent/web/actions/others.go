@@ -134,7 +134,7 @@ func confirmAcknowledge(ctx context.Context, r *page.Request) (*page.Confirmatio
 	}
 	pending := ""
 	if a.PendingDeliveries > 0 {
-		pending = count(a.PendingDeliveries, "message that waits is not sent.", "messages that wait are not sent.")
+		pending = page.Counted(a.PendingDeliveries, "message that waits is not sent.", "messages that wait are not sent.")
 	}
 	cli, tsql := []string{"alert", "ack", strconv.FormatInt(a.ID, 10)}, []page.Arg{{Name: "alert_id", Value: a.ID}}
 	if note := value(r, "note"); note != "" {
@@ -142,7 +142,7 @@ func confirmAcknowledge(ctx context.Context, r *page.Request) (*page.Confirmatio
 	}
 	return &page.Confirmation{
 		Title: "Acknowledge an alert", Nav: "alerts", Button: "Acknowledge", Back: r.Path("alerts"),
-		Effects: sentences(fmt.Sprintf("%s. It happened %s, the last time on %s.", a.Title, count(int(a.Occurrences), "time", "times"), instant(a.LastAt)),
+		Effects: sentences(fmt.Sprintf("%s. It happened %s, the last time on %s.", a.Title, page.Counted(int(a.Occurrences), "time", "times"), instant(a.LastAt)),
 			"You look after it: nothing more is sent about it. It stays in the list until it is resolved.", pending, state),
 		Fields:      []page.Field{{Name: "note", Label: "Note", MaxLength: maxNote, Help: "What you are doing about it."}},
 		Equivalents: commands(page.CLI(cli...), page.TSQL("jobs.sp_acknowledge_alert", tsql...)),

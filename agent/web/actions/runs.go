@@ -26,7 +26,32 @@ const shownSteps = 12
 
 // confirmStart says what a run of a job would do.
 func confirmStart(ctx context.Context, r *page.Request) (*page.Confirmation, error) {
-	job, err := r.Store.JobDetail(ctx, r.Value("job"))
+	choice, err := lackingOf(ctx, r, r.Value("job"))
+	if err != nil {
+		return nil, err
+	}
+	return confirmStartOn(ctx, r, r.Value("job"), choice)
+}
+
+// confirmStartChosen says what a run would do on databases that were chosen in the grid of a run of
+// the same job.
+func confirmStartChosen(choose page.Chooser) confirmFunc {
+	return func(ctx context.Context, r *page.Request) (*page.Confirmation, error) {
+		run, err := id(r, "run")
+		if err != nil {
+			return nil, err
+		}
+		choice, err := choose(ctx, r, run)
+		if err != nil {
+			return nil, err
+		}
+		return confirmStartOn(ctx, r, choice.Job, choice)
+	}
+}
+
+// confirmStartOn says what a run of a job would do on chosen databases; nil: on all.
+func confirmStartOn(ctx context.Context, r *page.Request, name string, choice *page.Choice) (*page.Confirmation, error) {
+	job, err := r.Store.JobDetail(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +59,18 @@ func confirmStart(ctx context.Context, r *page.Request) (*page.Confirmation, err
 	if err != nil {
 		return nil, err
 	}
-	effects := []string{fmt.Sprintf("Starts a run of version %d of the job %s with %s.", job.Version, quoted(job.Name), count(len(steps), "step", "steps"))}
+	on := ""
+	if choice != nil {
+		on = ", " + describeChoice(choice)
+	}
+	effects := []string{fmt.Sprintf("Starts a run of version %d of the job %s with %s%s.", job.Version, quoted(job.Name), page.Counted(len(steps), "step", "steps"), on)}
+	if choice != nil {
+		if problem := wrongNumber(len(choice.Databases)); problem != "" {
+			effects = []string{problem}
+		} else {
+			effects = append(effects, "Target groups are resolved as always: a step whose target group does not have a chosen database skips it.")
+		}
+	}
 	described, err := describeSteps(ctx, r.Store, steps)
 	if err != nil {
 		return nil, err
@@ -45,7 +81,7 @@ func confirmStart(ctx context.Context, r *page.Request) (*page.Confirmation, err
 		return nil, err
 	}
 	if len(active) > 0 {
-		effects = append(effects, count(len(active), "run of this job is active. The new run does not wait for it.",
+		effects = append(effects, page.Counted(len(active), "run of this job is active. The new run does not wait for it.",
 			"runs of this job are active. The new run does not wait for them."))
 	}
 	known, err := startcheck.New(job.Parameters, steps)
@@ -58,10 +94,17 @@ func confirmStart(ctx context.Context, r *page.Request) (*page.Confirmation, err
 		tsql = append(tsql, page.Arg{Name: "parameters", Value: text})
 		cli = append(cli, "--params-file", "parameters.json")
 	}
-	return &page.Confirmation{
+	c := &page.Confirmation{
 		Title: "Start " + job.Name, Nav: "jobs", Effects: effects, Button: "Start the job", Back: r.Path("jobs", job.Name),
-		Fields: startFields(known), Equivalents: commands(page.CLI(cli...), page.TSQL("jobs.sp_start_job", tsql...)),
-	}, nil
+		Fields: append(startFields(known), chosenFields(choice)...), Equivalents: commandsOn(choice, "--only-targets", cli, "jobs.sp_start_job", tsql),
+	}
+	if choice != nil {
+		c.Title += " on " + page.Counted(len(choice.Databases), "chosen database", "chosen databases")
+		if choice.Run != uuid.Nil {
+			c.Nav, c.Back = "runs", r.Path("runs", choice.Run.String())
+		}
+	}
+	return c, nil
 }
 
 // describeSteps says what the steps do, and on how many targets as of the last resolution of their
@@ -70,7 +113,7 @@ func describeSteps(ctx context.Context, store *controldb.Store, steps []controld
 	sizes := map[uuid.UUID]string{}
 	for i, step := range steps {
 		if i == shownSteps {
-			return append(sentences, "And "+count(len(steps)-shownSteps, "further step.", "further steps.")), nil
+			return append(sentences, "And "+page.Counted(len(steps)-shownSteps, "further step.", "further steps.")), nil
 		}
 		what := kinds[action.Type(step.CommandType)]
 		if what == "" {
@@ -109,18 +152,54 @@ func sizeOf(ctx context.Context, store *controldb.Store, step controldb.JobStep)
 	case !known:
 		return "it was not resolved before", nil
 	case size.Resolved.IsZero():
-		return count(size.Databases, "database", "databases"), nil
+		return page.Counted(size.Databases, "database", "databases"), nil
 	}
-	return count(size.Databases, "target", "targets") + " when it was resolved last, on " + instant(size.Resolved), nil
+	return page.Counted(size.Databases, "target", "targets") + " when it was resolved last, on " + instant(size.Resolved), nil
 }
 
-// start starts a run. A form that is sent twice starts one: the run has the form's ID.
+// start starts a run on all databases, or on those that lack the job.
 func start(ctx context.Context, r *page.Request) (*page.Done, error) {
+	choice, err := lackingOf(ctx, r, r.Value("job"))
+	if err != nil {
+		return nil, err
+	}
+	return startChoice(ctx, r, r.Value("job"), choice)
+}
+
+// startChosen starts a run on chosen databases of a run of the same job.
+func startChosen(choose page.Chooser) doFunc {
+	return func(ctx context.Context, r *page.Request) (*page.Done, error) {
+		run, err := id(r, "run")
+		if err != nil {
+			return nil, err
+		}
+		choice, err := choose(ctx, r, run)
+		if err != nil {
+			return nil, err
+		}
+		return startChoice(ctx, r, choice.Job, choice)
+	}
+}
+
+// startChoice starts a run on chosen databases; nil: on all.
+func startChoice(ctx context.Context, r *page.Request, job string, choice *page.Choice) (*page.Done, error) {
+	req := controldb.StartRequest{Job: job}
+	if choice != nil {
+		var err error
+		if req.OnlyTargets, err = limit(choice.Databases); err != nil {
+			return nil, err
+		}
+	}
+	return startOn(ctx, r, req)
+}
+
+// startOn starts a run. A form that is sent twice starts one: the run has the form's ID.
+func startOn(ctx context.Context, r *page.Request, req controldb.StartRequest) (*page.Done, error) {
 	run, err := operation(r)
 	if err != nil {
 		return nil, err
 	}
-	job := r.Value("job")
+	job := req.Job
 	known, err := startcheck.Read(ctx, r.Store, job)
 	if err != nil {
 		return nil, err
@@ -132,8 +211,9 @@ func start(ctx context.Context, r *page.Request) (*page.Done, error) {
 	if err != nil {
 		return nil, &page.InputError{Field: field, Problem: page.Sentence(err.Error())}
 	}
-	if _, err := r.Store.StartJobWith(ctx, job, run, text); err != nil {
-		return nil, refuse(err, fieldParameters, 50069, 50070, 50071, 50072, 50073, 50159, 50160)
+	req.ID, req.Parameters = run, text
+	if _, err := r.Store.Start(ctx, req); err != nil {
+		return nil, refuse(refuse(err, fieldParameters, 50069, 50070, 50071, 50072, 50073, 50159, 50160), "", 50162)
 	}
 	return &page.Done{Location: r.Path("runs", run.String()), Notice: "The run of " + quoted(job) + " was started."}, nil
 }
@@ -152,7 +232,7 @@ func confirmStop(ctx context.Context, r *page.Request) (*page.Confirmation, erro
 	if progress.Active {
 		effects = []string{
 			fmt.Sprintf("Stops the run of %s. %s of %s have not ended, counted per step.", quoted(progress.JobName),
-				page.Grouped(progress.ActiveTargets), count(progress.Targets, "target", "targets")),
+				page.Grouped(progress.ActiveTargets), page.Counted(progress.Targets, "target", "targets")),
 			"Targets that wait are canceled. Scripts that run are canceled too: what they have not committed is rolled back.",
 			"Targets that have ended keep their results.",
 		}
@@ -221,7 +301,7 @@ func confirmRetries(giveUp bool) confirmFunc {
 					waiting += s.Total
 				}
 			}
-			what = count(waiting, "target of the run waits for a retry", "targets of the run wait for a retry")
+			what = page.Counted(waiting, "target of the run waits for a retry", "targets of the run wait for a retry")
 		}
 		c := &page.Confirmation{
 			Title: "Retry now: " + progress.JobName, Nav: "runs", Button: "Retry now", Back: back,
@@ -257,115 +337,181 @@ func changeRetries(giveUp bool) doFunc {
 		}
 		notice := "Nothing waited for a retry any more."
 		if n > 0 {
-			notice = count(n, words[0], words[1])
+			notice = page.Counted(n, words[0], words[1])
 		}
 		return &page.Done{Location: back, Notice: notice}, nil
 	}
 }
 
 // rerunStates are the final states that a rerun may include, as jobs.sp_rerun_job_execution names
-// them, with words.
-var rerunStates = []struct{ name, label string }{
+// them, with words. The last one is offered for chosen databases only.
+var rerunStates = []rerunState{
 	{"Failed", "Failed"}, {"TimedOut", "Timed out"}, {"Canceled", "Canceled"}, {"Skipped", "Skipped"},
-	{"Unknown", "Unknown: it is not known whether the script ran"},
+	{"Unknown", "Unknown: it is not known whether the script ran"}, {stateSucceeded, "Succeeded: run again where it succeeded"},
 }
 
-// countStates counts the targets of a run by the states of a rerun, and those that succeeded.
-func countStates(list []controldb.StepState) (counts map[string]int, succeeded int) {
-	counts = map[string]int{}
+type rerunState struct{ name, label string }
+
+// stateSucceeded is the state that a rerun includes only if it is asked to.
+const stateSucceeded = "Succeeded"
+
+// countStates counts the targets of a run by the states of a rerun.
+func countStates(list []controldb.StepState) map[string]int {
+	counts := map[string]int{}
 	for _, s := range list {
+		state := string(s.Lifecycle)
 		switch {
 		case s.Unknown:
-			counts["Unknown"] += s.Total
-		case s.Lifecycle == jobs.Succeeded || s.Lifecycle == jobs.SucceededWithSkipped:
-			succeeded += s.Total
-		default:
-			counts[string(s.Lifecycle)] += s.Total
+			state = "Unknown"
+		case s.Lifecycle == jobs.SucceededWithSkipped:
+			state = stateSucceeded
+		}
+		counts[state] += s.Total
+	}
+	return counts
+}
+
+// rerunForm is what a rerun may have, and what its form has marked.
+type rerunForm struct {
+	choice *page.Choice // nil: all of the run
+	counts map[string]int
+	// offered are the states to choose from, and marked those that the form has, or has at first.
+	offered, marked []string
+}
+
+// readRerun reads what the form of a rerun is about.
+func readRerun(ctx context.Context, choose page.Chooser, r *page.Request, run uuid.UUID) (f rerunForm, err error) {
+	if f.choice, err = choiceOf(ctx, choose, r, run); err != nil {
+		return f, err
+	}
+	if f.choice != nil {
+		f.counts = countChosen(f.choice)
+	} else {
+		states, err := r.Store.RunStepStates(ctx, run)
+		if err != nil {
+			return f, err
+		}
+		f.counts = countStates(states)
+	}
+	for _, state := range rerunStates {
+		if f.counts[state.name] == 0 || state.name == stateSucceeded && f.choice == nil {
+			continue
+		}
+		f.offered = append(f.offered, state.name)
+		if first := state.name != stateSucceeded || len(f.offered) == 1; r.Form == nil && first || r.Form.Get(state.name) == "true" {
+			f.marked = append(f.marked, state.name)
 		}
 	}
-	return counts, succeeded
+	return f, nil
+}
+
+// total counts the targets that the form offers, and that succeeded or not.
+func (f rerunForm) total() (unsuccessful int) {
+	for state, n := range f.counts {
+		if state != stateSucceeded {
+			unsuccessful += n
+		}
+	}
+	return unsuccessful
+}
+
+// only is the argument of the procedure; empty: all states but Succeeded.
+func (f rerunForm) only() string {
+	usual := slices.DeleteFunc(slices.Clone(f.offered), func(name string) bool { return name == stateSucceeded })
+	if len(f.marked) == 0 || slices.Equal(f.marked, usual) {
+		return ""
+	}
+	return strings.Join(f.marked, ",")
+}
+
+// fields are the states to choose from, with their numbers.
+func (f rerunForm) fields() []page.Field {
+	var fields []page.Field
+	for _, state := range rerunStates {
+		if !slices.Contains(f.offered, state.name) {
+			continue
+		}
+		field := page.Field{Name: state.name, Kind: "checkbox", Label: fmt.Sprintf("%s (%s)", state.label, page.Grouped(f.counts[state.name]))}
+		if slices.Contains(f.marked, state.name) {
+			field.Value = "true"
+		}
+		fields = append(fields, field)
+	}
+	return fields
 }
 
 // confirmRerun says how many targets a rerun would have.
-func confirmRerun(ctx context.Context, r *page.Request) (*page.Confirmation, error) {
-	run, err := id(r, "run")
-	if err != nil {
-		return nil, err
-	}
-	progress, err := r.Store.RunProgress(ctx, run)
-	if err != nil {
-		return nil, err
-	}
-	states, err := r.Store.RunStepStates(ctx, run)
-	if err != nil {
-		return nil, err
-	}
-	counts, succeeded := countStates(states)
-	c := &page.Confirmation{
-		Title: "Rerun what failed of " + progress.JobName, Nav: "runs", Button: "Start the rerun", Back: r.Path("runs", run.String()),
-	}
-	total := 0
-	for _, state := range rerunStates {
-		if n := counts[state.name]; n > 0 {
-			total += n
+func confirmRerun(choose page.Chooser) confirmFunc {
+	return func(ctx context.Context, r *page.Request) (*page.Confirmation, error) {
+		run, err := id(r, "run")
+		if err != nil {
+			return nil, err
+		}
+		state, err := r.Store.RunState(ctx, run)
+		if err != nil {
+			return nil, err
+		}
+		f, err := readRerun(ctx, choose, r, run)
+		if err != nil {
+			return nil, err
+		}
+		c := &page.Confirmation{
+			Title: "Rerun what failed of " + state.JobName, Nav: "runs", Button: "Start the rerun", Back: r.Path("runs", run.String()),
+			Fields: append(f.fields(), chosenFields(f.choice)...),
+		}
+		if f.choice != nil {
+			c.Title = "Rerun " + state.JobName + " on " + page.Counted(len(f.choice.Databases), "chosen database", "chosen databases")
+		}
+		c.Effects = f.effects(state)
+		before, err := r.Store.RerunsOf(ctx, run)
+		if err != nil {
+			return nil, err
+		}
+		if n := len(before); n > 0 {
+			last := before[n-1]
+			c.Effects = append(c.Effects, fmt.Sprintf("The run was rerun before: by %s at %s UTC, %s. This repeats the same targets again, also those that succeeded then; "+
+				"to repeat what failed since, rerun the rerun %s.", last.StartedBy, last.CreateTime.UTC().Format("2006-01-02 15:04:05"), last.Lifecycle, last.ID))
+		}
+		if !state.Active {
 			c.Fields = append(c.Fields, page.Field{
-				Name: state.name, Kind: "checkbox", Value: "true", Label: fmt.Sprintf("%s (%s)", state.label, page.Grouped(n)),
+				Name: currentVersion, Kind: "checkbox", Label: "Run the current version of the job, with its scripts as they are now. It must have the same steps",
 			})
 		}
+		cli, tsql := []string{"execution", "rerun", run.String()}, []page.Arg{{Name: "job_execution_id", Value: run}}
+		if only := f.only(); only != "" {
+			cli, tsql = append(cli, "--only", only), append(tsql, page.Arg{Name: "only", Value: only})
+		}
+		if version := chosenVersion(r); version != "" {
+			cli, tsql = append(cli, "--job-version", strings.ToLower(version)), append(tsql, page.Arg{Name: "job_version", Value: version})
+		}
+		c.Equivalents = commandsOn(f.choice, "--targets", cli, "jobs.sp_rerun_job_execution", tsql)
+		return c, nil
 	}
-	switch {
-	case progress.Active:
-		c.Effects = append(c.Effects, "The run is still active. It can be run again when it has ended.")
-	case total == 0:
-		c.Effects = append(c.Effects, "All targets that the run reached succeeded. Steps that it did not reach run on their whole target groups.")
-	default:
-		c.Effects = append(c.Effects, fmt.Sprintf("Starts a run of the same version, unless you choose the current one, with the same parameters on %s of this run, counted per step.",
-			count(total, "target", "targets")),
-			fmt.Sprintf("The %s that succeeded are not touched. Target groups are not resolved again.", count(succeeded, "target", "targets")))
-	}
-	before, err := r.Store.RerunsOf(ctx, run)
-	if err != nil {
-		return nil, err
-	}
-	if n := len(before); n > 0 {
-		last := before[n-1]
-		c.Effects = append(c.Effects, fmt.Sprintf("The run was rerun before: by %s at %s UTC, %s. This repeats the same targets again, also those that succeeded then; "+
-			"to repeat what failed since, rerun the rerun %s.", last.StartedBy, last.CreateTime.UTC().Format("2006-01-02 15:04:05"), last.Lifecycle, last.ID))
-	}
-	if !progress.Active {
-		c.Fields = append(c.Fields, page.Field{
-			Name: currentVersion, Kind: "checkbox", Label: "Run the current version of the job, with its scripts as they are now. It must have the same steps",
-		})
-	}
-	only := chosen(r, counts)
-	cli, tsql := []string{"execution", "rerun", run.String()}, []page.Arg{{Name: "job_execution_id", Value: run}}
-	if only != "" {
-		cli, tsql = append(cli, "--only", only), append(tsql, page.Arg{Name: "only", Value: only})
-	}
-	if version := chosenVersion(r); version != "" {
-		cli, tsql = append(cli, "--job-version", strings.ToLower(version)), append(tsql, page.Arg{Name: "job_version", Value: version})
-	}
-	c.Equivalents = commands(page.CLI(cli...), page.TSQL("jobs.sp_rerun_job_execution", tsql...))
-	return c, nil
 }
 
-// chosen returns the states that the form has marked, or all that the run has. It is empty for all
-// states.
-func chosen(r *page.Request, counts map[string]int) string {
-	var list []string
-	offered := 0
-	for _, state := range rerunStates {
-		if counts[state.name] > 0 {
-			offered++
+// effects say what the rerun would do.
+func (f rerunForm) effects(state controldb.RunState) []string {
+	total := f.total()
+	what := fmt.Sprintf("Starts a run of version %d of the job %s, unless you choose the current one, with the parameters of this run,", state.JobVersion, quoted(state.JobName))
+	switch {
+	case state.Active:
+		return []string{"The run is still active. It can be run again when it has ended."}
+	case f.choice != nil:
+		if problem := wrongNumber(len(f.choice.Databases)); problem != "" {
+			return []string{problem}
 		}
-		if r.Form != nil && r.Form.Get(state.name) == "true" {
-			list = append(list, state.name)
+		list := []string{what + " " + describeChoice(f.choice) + "."}
+		if f.choice.Unreached {
+			return append(list, "Steps that the run did not reach follow on the chosen databases.")
 		}
+		return append(list, "A chosen database on which no step ended in a state that is marked below is left out. Target groups are not resolved again.")
+	case total == 0:
+		return []string{"All targets that the run reached succeeded. Steps that it did not reach run on their whole target groups."}
 	}
-	if r.Form == nil || len(list) == offered {
-		return ""
+	return []string{
+		fmt.Sprintf("%s on %s of this run, counted per step.", what, page.Counted(total, "target", "targets")),
+		fmt.Sprintf("The %s that succeeded are not touched. Target groups are not resolved again.", page.Counted(f.counts[stateSucceeded], "target", "targets")),
 	}
-	return strings.Join(list, ",")
 }
 
 // currentVersion is the field of the form that asks for the current version of the job.
@@ -380,26 +526,32 @@ func chosenVersion(r *page.Request) string {
 }
 
 // rerun starts a rerun. A form that is sent twice starts one: the run has the form's ID.
-func rerun(ctx context.Context, r *page.Request) (*page.Done, error) {
-	origin, err := id(r, "run")
-	if err != nil {
-		return nil, err
+func rerun(choose page.Chooser) doFunc {
+	return func(ctx context.Context, r *page.Request) (*page.Done, error) {
+		origin, err := id(r, "run")
+		if err != nil {
+			return nil, err
+		}
+		run, err := operation(r)
+		if err != nil {
+			return nil, err
+		}
+		f, err := readRerun(ctx, choose, r, origin)
+		if err != nil {
+			return nil, err
+		}
+		if len(f.marked) == 0 && len(f.offered) > 0 {
+			return nil, &page.InputError{Problem: "Choose at least one state."}
+		}
+		req := controldb.RerunRequest{Origin: origin, Only: f.only(), Version: chosenVersion(r), ID: run}
+		if f.choice != nil {
+			if req.OnlyTargets, err = limit(endedSo(f.choice, f.marked)); err != nil {
+				return nil, err
+			}
+		}
+		if _, err := r.Store.RerunExecution(ctx, req); err != nil {
+			return nil, refuse(err, "", 50162)
+		}
+		return &page.Done{Location: r.Path("runs", run.String()), Notice: "The rerun was started."}, nil
 	}
-	run, err := operation(r)
-	if err != nil {
-		return nil, err
-	}
-	states, err := r.Store.RunStepStates(ctx, origin)
-	if err != nil {
-		return nil, err
-	}
-	counts, _ := countStates(states)
-	some := slices.ContainsFunc(rerunStates, func(s struct{ name, label string }) bool { return r.Form.Get(s.name) == "true" })
-	if !some && slices.ContainsFunc(rerunStates, func(s struct{ name, label string }) bool { return counts[s.name] > 0 }) {
-		return nil, &page.InputError{Problem: "Choose at least one state."}
-	}
-	if _, err := r.Store.RerunExecution(ctx, controldb.RerunRequest{Origin: origin, Only: chosen(r, counts), Version: chosenVersion(r), ID: run}); err != nil {
-		return nil, err
-	}
-	return &page.Done{Location: r.Path("runs", run.String()), Notice: "The rerun was started."}, nil
 }

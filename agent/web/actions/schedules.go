@@ -235,7 +235,7 @@ func confirmBackfill(ctx context.Context, r *page.Request) (*page.Confirmation, 
 		}
 		c.Effects = append(c.Effects, effects...)
 		if n > 0 {
-			c.Button = "Run " + count(n, "instant", "instants")
+			c.Button = "Run " + page.Counted(n, "instant", "instants")
 			c.Fields = append(c.Fields, page.Field{Name: "counted", Kind: "hidden", Value: i.counted})
 		}
 		tsql = append(tsql, page.Arg{Name: "from", Value: i.from}, page.Arg{Name: "to", Value: i.to})
@@ -288,9 +288,9 @@ func countInstants(ctx context.Context, r *page.Request, s controldb.Schedule, i
 	case n == 0:
 		return []string{"The range has no due instant: there is nothing to run."}, 0, nil
 	case n > maxInstants:
-		return []string{"The range has more than " + count(maxInstants, "instant", "instants") + ". Choose a shorter one."}, 0, nil
+		return []string{"The range has more than " + page.Counted(maxInstants, "instant", "instants") + ". Choose a shorter one."}, 0, nil
 	}
-	text := fmt.Sprintf("The range has %s: ", count(n, "instant", "instants"))
+	text := fmt.Sprintf("The range has %s: ", page.Counted(n, "instant", "instants"))
 	for k, one := range first {
 		if k > 0 {
 			text += ", "

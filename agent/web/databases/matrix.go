@@ -3,10 +3,12 @@ package databases
 import (
 	"context"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 
 	"github.com/google/uuid"
 
+	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
 )
@@ -88,6 +90,14 @@ func showMatrix(ctx context.Context, r *page.Request) (*page.View, error) {
 	v := &page.View{
 		Title: "Databases", Nav: "databases", Template: "matrix", Data: &m,
 		Equivalents: []page.Equivalent{page.TSQL("jobs.sp_get_target_outcomes", arguments(f)...)},
+	}
+	for _, c := range m.Columns {
+		if m.Lacking && len(m.Rows) > 0 && strings.EqualFold(c.Name, m.Job) {
+			v.Actions = []page.Link{{
+				Text: "Start it where it lacks", Role: rest.RoleOperator,
+				Href: with(r.Path("jobs", c.Name, "start"), "group", m.Group, "search", m.Search, "lacking", "1"),
+			}}
+		}
 	}
 	return v, nil
 }

@@ -146,7 +146,7 @@ func chart(runs []run, now time.Time, path func(id string) string) durations {
 	for i, r := range runs {
 		length := r.Length(now)
 		x, top := left+slot*float64(i), y(length)
-		title := string(r.Lifecycle) + ", " + r.Created.UTC().Format("2006-01-02 15:04:05") + " UTC, " + length.Truncate(time.Millisecond).String()
+		title := string(r.Lifecycle) + ", " + r.Created.UTC().Format("2006-01-02 15:04:05") + " UTC, " + page.DurationText(length)
 		fmt.Fprintf(&b, `<rect class="s-%s" x="%s" y="%s" width="%s" height="%s"><title>%s</title></rect>`, page.StateClass(string(r.Lifecycle)), decimal(x+slot*.12),
 			decimal(top), decimal(slot*.76), decimal(height-top), template.HTMLEscapeString(title))
 		if r.failed() {

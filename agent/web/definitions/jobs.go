@@ -2,7 +2,6 @@ package definitions
 
 import (
 	"context"
-	"fmt"
 	"html/template"
 	"slices"
 	"strconv"
@@ -281,12 +280,4 @@ func schedulesOf(ctx context.Context, r *page.Request, job string) ([]scheduleRo
 		rows = append(rows, newScheduleRow(r, s))
 	}
 	return rows, nil
-}
-
-// plural returns a number with a word.
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

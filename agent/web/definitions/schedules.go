@@ -470,7 +470,7 @@ func policies(s controldb.Schedule, plan *schedule.Plan) []string {
 		list = append(list, fmt.Sprintf("Each run begins up to %s after its instant. The delay of an instant is always the same.", plan.Jitter))
 	}
 	if plan != nil && plan.Count > 0 {
-		list = append(list, fmt.Sprintf("The schedule ends after %s.", plural(int(plan.Count), "run", "runs")))
+		list = append(list, fmt.Sprintf("The schedule ends after %s.", page.Counted(int(plan.Count), "run", "runs")))
 	}
 	if names := schedule.CalendarNames(s.Spec); len(names) > 0 {
 		list = append(list, "Instants in windows of these calendars do not run: "+strings.Join(names, ", ")+".")

@@ -126,7 +126,7 @@ func seconds(n int) string {
 		one, many string
 	}{{86400, "day", "days"}, {3600, "hour", "hours"}, {60, "minute", "minutes"}, {1, "second", "seconds"}} {
 		if n >= u.size {
-			parts = append(parts, plural(n/u.size, u.one, u.many))
+			parts = append(parts, page.Counted(n/u.size, u.one, u.many))
 			n %= u.size
 		}
 	}
@@ -156,7 +156,7 @@ func stepOptions(s controldb.JobStepDetail) []option {
 	add("Type", s.CommandType, strings.EqualFold(s.CommandType, string(action.TypeTSQL)))
 	text("Target group", s.TargetGroup)
 	text("Credential", s.Credential)
-	add("Retries", fmt.Sprintf("%s: the first after %s, then %s times as long, at most %s", plural(s.RetryAttempts, "retry", "retries"),
+	add("Retries", fmt.Sprintf("%s: the first after %s, then %s times as long, at most %s", page.Counted(s.RetryAttempts, "retry", "retries"),
 		seconds(s.InitialRetryInterval), strconv.FormatFloat(s.RetryIntervalMultiplier, 'f', -1, 32), seconds(s.MaximumRetryInterval)),
 		s.RetryAttempts == defaultAttempts && s.InitialRetryInterval == 1 && s.MaximumRetryInterval == 120 && s.RetryIntervalMultiplier == 2)
 	if s.RetryAttempts == 0 {

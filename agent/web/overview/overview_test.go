@@ -188,7 +188,7 @@ func TestStrips(t *testing.T) {
 		require.NotContains(t, seen, drawing, "%s looks like %s", l, seen[drawing])
 		seen[drawing] = l
 	}
-	require.Contains(t, string(s.List[0].Cells("/ui/main/runs")), "Timed out · 2026-11-23 12:00:00 UTC · took 1m30s")
+	require.Contains(t, string(s.List[0].Cells("/ui/main/runs")), "Timed out · 2026-11-23 12:00:00 UTC · took 1 min 30 s")
 }
 
 func TestTimeLeft(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"html/template"
 	"slices"
 	"strings"
-	"time"
 
+	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
 )
@@ -68,10 +68,7 @@ func (s strip) Last() controldb.RecentRun { return s.Runs[len(s.Runs)-1] }
 
 // Summary says what the cells show, for screen readers.
 func (s strip) Summary() string {
-	text := fmt.Sprintf("%d runs", len(s.Runs))
-	if len(s.Runs) == 1 {
-		text = "1 run"
-	}
+	text := page.Counted(len(s.Runs), "run", "runs")
 	if s.Failed == 0 {
 		return text + ", none failed"
 	}
@@ -103,7 +100,7 @@ func (s strip) Cells(runs string) template.HTML {
 func cellTitle(r controldb.RecentRun) string {
 	text := strings.TrimSpace(fmt.Sprintf("%s · %s UTC", lifecycleWords(r.Lifecycle), r.CreateTime.UTC().Format("2006-01-02 15:04:05")))
 	if from := r.StartTime; !from.IsZero() && !r.EndTime.IsZero() {
-		text += " · took " + durationWords(r.EndTime.Sub(from))
+		text += " · took " + page.DurationText(r.EndTime.Sub(from))
 	}
 	return text
 }
@@ -121,17 +118,6 @@ func lifecycleWords(l jobs.Lifecycle) string {
 		return "Waiting for a retry"
 	}
 	return string(l)
-}
-
-// durationWords writes a duration with one or two units.
-func durationWords(d time.Duration) string {
-	switch {
-	case d < 10*time.Second:
-		return fmt.Sprintf("%.1f s", max(d, 0).Seconds())
-	case d < time.Hour:
-		return strings.TrimSuffix(d.Round(time.Second).String(), "m0s")
-	}
-	return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
 }
 
 // cell draws a run: each kind of end has a colour and a shape of its own. A failure has the height

@@ -19,6 +19,7 @@ const (
 	DoorPowerShell = "CLI (PowerShell)"
 	DoorTSQL       = "T-SQL"
 	DoorFile       = "File for jobagent apply"
+	DoorTargets    = "File targets.txt"
 )
 
 // CLI returns the command "jobagent" with arguments, quoted for POSIX shells, and for PowerShell

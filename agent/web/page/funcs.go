@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"math"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -57,6 +58,7 @@ func Funcs() template.FuncMap {
 		"icon":     Icon,
 		"bar":      Bar,
 		"text":     Text,
+		"said":     Said,
 		"numbered": numbered,
 		"target":   Target,
 		"clip":     Clip,
@@ -147,9 +149,9 @@ func When(now time.Time, v any) template.HTML {
 	text := "now"
 	switch d := t.Sub(now); {
 	case d >= time.Second:
-		text = "in " + durationText(d)
+		text = "in " + DurationText(d)
 	case d <= -time.Second:
-		text = durationText(-d) + " ago"
+		text = DurationText(-d) + " ago"
 	}
 	return timeElement(t, text)
 }
@@ -186,11 +188,11 @@ func Duration(v any) template.HTML {
 		return none
 	}
 	return template.HTML(`<time class="num" datetime="PT` + strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + `S" data-duration="` + //nolint:gosec // digits and constants
-		strconv.FormatInt(d.Milliseconds(), 10) + `">` + durationText(d) + `</time>`)
+		strconv.FormatInt(d.Milliseconds(), 10) + `">` + DurationText(d) + `</time>`)
 }
 
-// durationText writes a duration for people, with no-break spaces.
-func durationText(d time.Duration) string {
+// DurationText writes a duration for people, with no-break spaces.
+func DurationText(d time.Duration) string {
 	d = max(d, 0)
 	two := func(big int64, bigUnit string, small int64, smallUnit string) string {
 		if small == 0 {
@@ -307,6 +309,11 @@ func Plural(n any, one, many string) string {
 	return many
 }
 
+// Counted writes a number with its noun inside a sentence.
+func Counted(n int, one, many string) string {
+	return Grouped(n) + " " + Plural(n, one, many)
+}
+
 // Text shows a text that somebody else has written: isolated from the text around it, with visible
 // control characters.
 func Text(v any) template.HTML {
@@ -390,6 +397,28 @@ func hidden(r rune) bool {
 		return false
 	}
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) || r == unicode.ReplacementChar
+}
+
+// isoInstant matches an instant as messages of procedures have it.
+var isoInstant = regexp.MustCompile(`\b\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?Z`)
+
+// Said shows a sentence of a procedure as Text does, with its instants as Time does.
+func Said(v any) template.HTML {
+	text := str(v)
+	var b strings.Builder
+	b.WriteString("<bdi>")
+	end := 0
+	for _, at := range isoInstant.FindAllStringIndex(text, -1) {
+		t, err := time.Parse(time.RFC3339Nano, text[at[0]:at[1]])
+		if err != nil {
+			continue
+		}
+		b.WriteString(visible(text[end:at[0]]))
+		b.WriteString(string(Time(t)))
+		end = at[1]
+	}
+	b.WriteString(visible(text[end:]) + "</bdi>")
+	return template.HTML(b.String()) //nolint:gosec // visible escapes
 }
 
 // Clip shows the beginning of a long text as Text does, in at most limit UTF-16 code units, with

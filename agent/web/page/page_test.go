@@ -64,6 +64,17 @@ func TestTarget(t *testing.T) {
 	}
 }
 
+// The instants of a sentence are shown as all others; the rest of it is escaped.
+func TestSaid(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, `<bdi>attempt 2 of &lt;b&gt; begins at <time datetime="2026-01-02T03:04:05.000Z" title="2026-01-02 03:04:05 UTC">2026-01-02 03:04:05 UTC</time>; before: 2026-99-99T00:00:00Z</bdi>`,
+		string(page.Said("attempt 2 of <b> begins at 2026-01-02T03:04:05Z; before: 2026-99-99T00:00:00Z")))
+	require.Equal(t, "<bdi></bdi>", string(page.Said("")))
+	for _, text := range hostile {
+		require.Equal(t, page.Text(text), page.Said(text))
+	}
+}
+
 // Messages that say the same of different targets have one key; other messages, and other numbers,
 // have another one.
 func TestErrorKey(t *testing.T) {

@@ -11,11 +11,15 @@ const unknownFlag = 32;
 const finalState = 4; // states from this one on are final
 const failed = 6; // states from this one on are not successful
 const busy = 1;
+const maxTicks = 100; // more do not fit into an address
 
 const section = document.getElementById("targets");
 const form = document.getElementById("targets-filter");
 const place = document.getElementById("targets-rows");
 const shownText = document.getElementById("targets-shown");
+const bulk = document.getElementById("targets-bulk"); // null: the viewer may not do anything
+const chosenText = document.getElementById("targets-chosen");
+const all = bulk?.elements.namedItem("all");
 const stateNames = [];
 const stateNodes = [];
 for (const s of document.querySelectorAll("#grid-states")[0].content.children) {
@@ -34,9 +38,12 @@ let loading = null; // a promise while targets are loaded
 let again = false; // load once more after this
 let grid, body, pool = [];
 let active = { row: 0, col: 0 };
+let printing = false;
 let drawn = 0; // of requestAnimationFrame; 0: nothing is to be drawn
 let sorted = true;
 let asked = ""; // the fields and the order of the last filter, as JSON
+const ticks = new Set(); // IDs of the chosen databases or, if all that match are chosen, of the exceptions
+let lastTick = -1; // the row of the last tick
 
 /** A cell's numbers by name. */
 const cellOf = (list, at) => ({
@@ -129,6 +136,11 @@ function filter() {
     asked = asks;
     grid.scrollTop = 0;
     active = { row: 0, col: 0 };
+    lastTick = -1;
+    if (all?.checked) { // all that matched before
+      all.checked = false;
+      ticks.clear();
+    }
   }
   const state = stateNames.indexOf(f.state);
   const text = f.q.toLowerCase(), server = f.server.toLowerCase();
@@ -155,11 +167,61 @@ function filter() {
   const n = (value) => value.toLocaleString();
   const message = `${n(order.length)} of ${n(targets.length)} ${targets.length === 1 ? "target" : "targets"}`;
   if (shownText.textContent !== message) shownText.textContent = message;
+  if (bulk) {
+    const databases = order.reduce((sum, i) => sum + (targets[i].database ? 1 : 0), 0);
+    bulk.querySelector("[data-matches]").textContent = countOf(databases);
+    showChosen();
+  }
   active.row = Math.min(active.row, Math.max(0, order.length - 1));
   body.style.height = `${order.length * rowHeight}px`;
   grid.style.setProperty("--rows", String(order.length));
   grid.setAttribute("aria-rowcount", String(order.length + 1));
   draw(true);
+}
+
+const countOf = (n) => `${n.toLocaleString()} ${n === 1 ? "database" : "databases"}`;
+
+/** Reports whether a target is chosen. */
+const isChosen = (t) => Boolean(t.database) && ticks.has(t.id) !== all.checked;
+
+/** Says how many databases are chosen, and whether that can be done. */
+function showChosen() {
+  const n = all.checked ? order.reduce((sum, i) => sum + (isChosen(targets[i]) ? 1 : 0), 0) : ticks.size;
+  const many = ticks.size > maxTicks;
+  const text = many ? `${countOf(n)} chosen: at most ${maxTicks} can be ticked one by one. Filter, and choose all that match.` : `${countOf(n)} chosen`;
+  if (chosenText.textContent !== text) chosenText.textContent = text;
+  chosenText.hidden = false;
+  for (const button of bulk.querySelectorAll("button")) button.disabled = n === 0 || many;
+}
+
+/** Ticks a row, or with a range all rows since the last tick, as the row will be. */
+function tick(row, range) {
+  const t = targets[order[row]];
+  if (!t?.database) return;
+  const chosen = !isChosen(t);
+  for (let i = range && lastTick >= 0 ? Math.min(row, lastTick) : row; i <= (range ? Math.max(row, lastTick) : row); i++) {
+    const one = targets[order[i]];
+    if (!one.database || isChosen(one) === chosen) continue;
+    if (chosen !== all.checked) ticks.add(one.id);
+    else ticks.delete(one.id);
+  }
+  lastTick = row;
+  showChosen();
+  draw(true);
+}
+
+/** Puts what is chosen into the form: the filter, and the IDs. */
+function choose() {
+  for (const [name, value] of Object.entries(query())) bulk.elements.namedItem(name).value = value;
+  for (const e of bulk.querySelectorAll("[data-chosen]")) e.remove();
+  for (const id of ticks) {
+    const e = make("input");
+    e.type = "hidden";
+    e.name = all.checked ? "except" : "target";
+    e.value = id;
+    e.dataset.chosen = "";
+    bulk.append(e);
+  }
 }
 
 /** Sorts targets, which are in the order of their names, by the chosen order. */
@@ -186,15 +248,15 @@ function draw(all = false) {
   if (!drawn) drawn = requestAnimationFrame(paint);
 }
 
-/** Shows the rows in sight. A row of the table uses the element of its number modulo the pool. */
+/** Shows the rows in sight, or all of them on paper. A row of the table uses the element of its number modulo the pool. */
 function paint() {
   drawn = 0;
   const all = drawAll;
   drawAll = false;
   const height = grid.clientHeight;
-  const first = Math.max(0, Math.floor(grid.scrollTop / rowHeight) - spare);
-  const last = Math.min(order.length - 1, Math.ceil((grid.scrollTop + height) / rowHeight) + spare);
-  const need = Math.ceil(height / rowHeight) + 2 * spare + 2;
+  const first = printing ? 0 : Math.max(0, Math.floor(grid.scrollTop / rowHeight) - spare);
+  const last = printing ? order.length - 1 : Math.min(order.length - 1, Math.ceil((grid.scrollTop + height) / rowHeight) + spare);
+  const need = Math.max(last - first + 1, Math.ceil(height / rowHeight) + 2 * spare + 2);
   while (pool.length < need) pool.push(newRow());
   for (const r of pool) r.used = false;
   for (let i = first; i <= last; i++) {
@@ -224,6 +286,12 @@ function newRow() {
   const element = make("div", "row", "row");
   element.hidden = true;
   const head = make("div", "rowheader");
+  const box = bulk && make("input");
+  if (box) {
+    box.type = "checkbox";
+    box.tabIndex = -1; // Space ticks the active row
+    head.append(box);
+  }
   const link = make("a");
   link.tabIndex = -1;
   const name = make("bdi", "", "name");
@@ -244,7 +312,7 @@ function newRow() {
   });
   head.setAttribute("aria-colindex", "1");
   body.append(element);
-  return { element, head, link, name, server, cells, index: -1, target: -1, used: false };
+  return { element, head, box, link, name, server, cells, index: -1, target: -1, used: false };
 }
 
 /** Shows control characters, which would change the text around them. */
@@ -267,6 +335,14 @@ function fill(r, index) {
     r.name.textContent = visible(t.database || t.server);
     r.server.textContent = t.database ? visible(t.server) : "";
     r.link.title = t.name;
+    if (r.box) {
+      r.box.hidden = !t.database;
+      r.box.setAttribute("aria-label", `Choose ${visible(t.name)}`);
+    }
+  }
+  if (r.box) {
+    r.box.checked = isChosen(t);
+    r.element.classList.toggle("chosen", r.box.checked);
   }
   r.index = index;
   r.target = order[index];
@@ -340,6 +416,10 @@ function key(event) {
     case "PageUp": move(-page, 0); break;
     case "Home": move(-order.length, 0); break;
     case "End": move(order.length, 0); break;
+    case " ":
+      if (!bulk) return;
+      tick(active.row, event.shiftKey);
+      break;
     case "Enter": {
       const r = pool.find((one) => one.index === active.row);
       const link = r && (active.col === 0 ? r.link : r.cells[active.col - 1].a);
@@ -375,6 +455,13 @@ function build() {
   grid.append(head, body);
   grid.addEventListener("scroll", () => draw(), { passive: true });
   grid.addEventListener("keydown", key);
+  body.addEventListener("click", (event) => {
+    const r = event.target.type === "checkbox" && pool.find((one) => one.box === event.target);
+    if (!r) return;
+    active = { row: r.index, col: 0 };
+    tick(r.index, event.shiftKey);
+    grid.focus({ preventScroll: true });
+  });
   grid.addEventListener("focus", mark);
   grid.addEventListener("blur", mark);
   new ResizeObserver(() => draw()).observe(grid);
@@ -417,6 +504,16 @@ function follow() {
     draw(true);
   });
   document.addEventListener("zone", () => draw(true));
+  addEventListener("beforeprint", () => {
+    printing = true;
+    paint(); // at once: the page is printed behind this
+  });
+  addEventListener("afterprint", () => {
+    printing = false;
+    for (const r of pool) r.element.remove();
+    pool = [];
+    draw(true);
+  });
   document.addEventListener("live:gone", () => {
     shownText.textContent = "The run does not exist any more: its history was purged.";
   });
@@ -435,6 +532,13 @@ async function start() {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     changed();
+  });
+  bulk?.addEventListener("submit", choose);
+  all?.addEventListener("change", () => {
+    ticks.clear();
+    lastTick = -1;
+    showChosen();
+    draw(true);
   });
   form.querySelector(".order").hidden = false;
   // An ended run begins with what failed. Rows of an active one would jump.

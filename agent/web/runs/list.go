@@ -44,6 +44,11 @@ type listedRun struct {
 // Succeeded is the number of targets that did not fail, of a run that has ended.
 func (r listedRun) Succeeded() int { return r.Summary.Targets - r.Summary.NotSucceeded }
 
+// Tolerated says what failed in steps that succeeded with it; empty: nothing, or the run failed.
+func (r listedRun) Tolerated() string {
+	return jobs.ToleratedBy(r.Lifecycle, r.Summary.Tolerated, 0)
+}
+
 // Short is the beginning of the ID.
 func (r listedRun) Short() string { return r.ID.String()[:8] }
 

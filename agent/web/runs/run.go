@@ -18,10 +18,11 @@ import (
 
 // runPage is the dot.Data of the page of a run. The blocks that are updated get Live.
 type runPage struct {
-	Live    runView
-	Query   query
-	Rows    []rowView
-	Matches int
+	Live  runView
+	Query query
+	Rows  []rowView
+	// Matches is the number of targets that match, and Databases that of databases among them.
+	Matches, Databases int
 	// NextHref leads to the next rows; empty: there are none.
 	NextHref string
 	States   []string
@@ -46,7 +47,7 @@ func (p *pages) run(ctx context.Context, r *page.Request) (*page.View, error) {
 	data := &runPage{Query: readQuery(r), Path: r.Base + "/runs/" + id.String()}
 	err = p.watches.use(ctx, r.Base, id, r.Store, freshFor, func(w *watch) error {
 		data.Live = w.view()
-		data.Rows, data.Matches = w.page(data.Query, rowsShown)
+		data.Rows, data.Matches, data.Databases = w.page(data.Query, rowsShown)
 		return nil
 	})
 	if err != nil {

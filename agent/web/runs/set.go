@@ -21,8 +21,8 @@ var files embed.FS
 // pages holds what the pages share.
 type pages struct{ watches *watches }
 
-// Set returns the pages.
-func Set() page.Set {
+// Set returns the pages, and what chooses databases of a run.
+func Set() (page.Set, page.Chooser) {
 	p := &pages{watches: newWatches()}
 	return page.Set{
 		Name: "runs", Files: files,
@@ -35,7 +35,7 @@ func Set() page.Set {
 			{Pattern: "runs/{id}", Interval: 2 * time.Second, Open: openList},
 			{Pattern: "run/{id}", Interval: time.Second, Open: p.open},
 		},
-	}
+	}, p.choose
 }
 
 // open opens the updates of a run.

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs"
 )
 
 const (
@@ -52,6 +53,11 @@ type counts struct{ Total, Succeeded, Failed, Busy, Waiting, Retrying, Off int }
 
 // Ended is the number of targets that have ended.
 func (c counts) Ended() int { return c.Succeeded + c.Failed + c.Off }
+
+// ToleratedBy says what failed in a step, or in the steps of a run, that succeeded with it.
+func (c counts) ToleratedBy(l jobs.Lifecycle) string {
+	return jobs.ToleratedBy(l, c.Failed, c.Total)
+}
 
 // Share is the number of ended targets in percent, rounded down.
 func (c counts) Share() int {
@@ -200,10 +206,9 @@ func (w *watch) matches(c *cell, q query) bool {
 	return q.Error == "" || c.message >= 0 && w.groups[w.messages[c.message].group].id == q.Error
 }
 
-// page returns the rows of a query, by server and database, and the number of all that match.
-func (w *watch) page(q query, top int) (rows []rowView, total int) {
+// matching returns the targets that a query asks for, by server and database.
+func (w *watch) matching(q query) (found []int32) {
 	text, server := fold(q.Text), fold(q.Server)
-	var found []int32
 	for i := range w.targets {
 		t := &w.targets[i]
 		if server != "" && !strings.Contains(fold(t.server), server) {
@@ -222,6 +227,18 @@ func (w *watch) page(q query, top int) (rows []rowView, total int) {
 		x, y := &w.targets[a], &w.targets[b]
 		return cmp.Or(strings.Compare(x.server, y.server), strings.Compare(x.database, y.database), cmp.Compare(a, b))
 	})
+	return found
+}
+
+// page returns the rows of a query, by server and database, the number of all that match, and how
+// many of these are databases.
+func (w *watch) page(q query, top int) (rows []rowView, total, databases int) {
+	found := w.matching(q)
+	for _, i := range found {
+		if w.targets[i].database != "" {
+			databases++
+		}
+	}
 	total = len(found)
 	found = found[min(q.After, total):]
 	for _, i := range found[:min(top, len(found))] {
@@ -232,7 +249,7 @@ func (w *watch) page(q query, top int) (rows []rowView, total int) {
 		}
 		rows = append(rows, row)
 	}
-	return rows, total
+	return rows, total, databases
 }
 
 func (w *watch) cellView(c *cell) cellView {

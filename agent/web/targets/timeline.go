@@ -314,7 +314,7 @@ func (d *timelinePage) Histogram() template.HTML {
 		from, to := bucketBounds(k.Index)
 		height := func(n int) float64 { return float64(histogramBase-histogramTop) * float64(n) / float64(most) }
 		x := float64(k.Index-first) * width
-		title := fmt.Sprintf("%s to %s: %d targets, %d failed", shortText(from), shortText(to), k.Total, k.Failed)
+		title := fmt.Sprintf("%s to %s: %d %s, %d failed", shortText(from), shortText(to), k.Total, page.Plural(k.Total, "target", "targets"), k.Failed)
 		total := max(height(k.Total), 2)
 		bad := 0.0
 		if k.Failed > 0 {

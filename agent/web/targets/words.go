@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
 )
@@ -36,9 +37,9 @@ func (d *targetPage) Judgement() Judgement {
 	case before == 0:
 		j.Facts = append(j.Facts, "No earlier run that is kept had this target at this step.")
 	case bad == before:
-		j.Facts = append(j.Facts, fmt.Sprintf("The target failed in all of the %d earlier runs that are kept.", before))
+		j.Facts = append(j.Facts, "The target failed in "+page.Plural(before, "the earlier run that is kept.", fmt.Sprintf("all of the %d earlier runs that are kept.", before)))
 	case bad > 0 && lastGood > 1:
-		j.Facts = append(j.Facts, fmt.Sprintf("The target failed in the %d runs before, too; it last succeeded %d runs ago.", lastGood-1, lastGood))
+		j.Facts = append(j.Facts, fmt.Sprintf("The target failed in the %s before, too; it last succeeded %d runs ago.", page.Plural(lastGood-1, "run", fmt.Sprintf("%d runs", lastGood-1)), lastGood))
 	case lastGood == 1:
 		j.Facts = append(j.Facts, "The target succeeded in the run before.")
 	}
@@ -140,6 +141,6 @@ func (d *targetPage) Policy() string {
 		return "The step has no retries."
 	}
 	times := func(seconds int) string { return shortDuration(time.Duration(seconds) * time.Second) }
-	return fmt.Sprintf("The step has up to %d retries: the first wait is %s, each one %g times the one before, at most %s. All attempts together may take %s.",
-		s.RetryAttempts, times(s.InitialRetryInterval), s.RetryIntervalMultiplier, times(s.MaximumRetryInterval), times(s.Timeout))
+	return fmt.Sprintf("The step has up to %s: the first wait is %s, each one %g times the one before, at most %s. All attempts together may take %s.",
+		page.Counted(s.RetryAttempts, "retry", "retries"), times(s.InitialRetryInterval), s.RetryIntervalMultiplier, times(s.MaximumRetryInterval), times(s.Timeout))
 }

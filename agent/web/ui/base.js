@@ -20,6 +20,7 @@ function age(ms) {
   const seconds = Math.round(ms / 1000), size = Math.abs(seconds);
   if (size < 60) return ages.format(seconds, "second");
   if (size < 3600) return ages.format(Math.trunc(seconds / 60), "minute");
+  if (size < 36000) return seconds < 0 ? `${duration(size * 1000)} ago` : `in ${duration(size * 1000)}`;
   if (size < 86400) return ages.format(Math.trunc(seconds / 3600), "hour");
   return ages.format(Math.trunc(seconds / 86400), "day");
 }
