@@ -150,7 +150,7 @@ func Start(ctx context.Context, dir, address, password, encrypt string, log *zap
 		e.serveErr = server.Serve(listener)
 		close(e.serving)
 	}()
-	if err := e.prepare(ctx); err != nil {
+	if err := e.prepare(ctx, log); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
 	return e, nil
@@ -158,15 +158,23 @@ func Start(ctx context.Context, dir, address, password, encrypt string, log *zap
 
 // prepare opens the control database and installs the schema. It migrates the schema of another
 // version, because the user cannot: the server ends if prepare fails.
-func (e *Server) prepare(ctx context.Context) (err error) {
+func (e *Server) prepare(ctx context.Context, log *zap.Logger) (err error) {
 	if e.Store, err = controldb.Open(ctx, controldb.Config{DSN: e.DSN(ControlDatabase), Dialer: e.dialer}); err != nil {
 		return err
 	}
 	err = e.Store.Install(ctx)
-	if errors.Is(err, controldb.ErrSchemaVersion) {
+	if !errors.Is(err, controldb.ErrSchemaVersion) {
+		return err
+	}
+	var version *controldb.SchemaVersionError
+	if old := errors.As(err, &version); !old {
 		return e.Store.Migrate(ctx)
 	}
-	return err
+	if err := e.Store.Migrate(ctx); err != nil {
+		return err
+	}
+	log.Info("the control database was migrated", zap.Int("from", version.Have), zap.Int("to", version.Want))
+	return nil
 }
 
 // OpenStore opens further connections to the control database. The caller closes them.

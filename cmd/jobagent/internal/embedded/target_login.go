@@ -19,6 +19,7 @@ import (
 	"github.com/jobagent/jobagent/jobs/tsql"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
+	"github.com/jobagent/jobagent/targets/outbound"
 	"github.com/jobagent/jobagent/targets/secretref/privatefile"
 )
 
@@ -173,6 +174,10 @@ func (e *Server) WriteConfig(dir string) error {
 			Servers           []encryption `json:"servers"`
 		} `json:"targets"`
 		Credentials []config.Credential `json:"credentials"`
+		// Actions may call this machine, as those of the server's own agent.
+		Outbound struct {
+			Allow []string `json:"allow"`
+		} `json:"outbound"`
 	}
 	names := e.ownNames()
 	for _, name := range names {
@@ -181,6 +186,7 @@ func (e *Server) WriteConfig(dir string) error {
 	cfg.Targets.DefaultCredential = TargetLogin
 	cfg.Credentials = []config.Credential{{Name: TargetLogin, Servers: names, User: TargetLogin,
 		Secret: "file:" + filepath.Join(dir, TargetPasswordFile)}}
+	cfg.Outbound.Allow = outbound.LoopbackAllowed()
 	text, err := json.MarshalIndent(cfg, "", "  ")
 	if err != nil {
 		return err
