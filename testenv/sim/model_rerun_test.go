@@ -68,7 +68,7 @@ func (m *model) rerun(t *rapid.T) {
 		}
 		for _, w := range ends {
 			canceled = canceled || w.lifecycle == jobs.Canceled
-			partial = partial || w.wrong() && !wanted(w.state())
+			partial = partial || w.wrong() && !wanted(w.state()) && !s.tolerated
 			some = some || wanted(w.state()) && (w.database != "" || w.lifecycle != jobs.Skipped)
 		}
 	}
@@ -82,7 +82,7 @@ func (m *model) rerun(t *rapid.T) {
 	}
 	require.NoError(t, err)
 	require.NotEqual(t, uuid.Nil, id)
-	m.runs = append(m.runs, &modelRun{id: id, job: origin.job, lifecycle: jobs.Created, rerun: &modelRerun{origin, only, partial}})
+	m.runs = append(m.runs, &modelRun{id: id, job: origin.job, only: origin.only, lifecycle: jobs.Created, rerun: &modelRerun{origin, only, partial}})
 }
 
 // waitForRerun queues the step of a rerun, which waits for its targets.

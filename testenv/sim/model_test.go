@@ -32,7 +32,18 @@ const (
 	modelFailUnknown = 1
 	// modelTransient is the job whose steps are retried after transient errors only.
 	modelTransient = 2
+	// modelTolerant is the job whose steps tolerate failures: one, and half of the targets.
+	modelTolerant = 3
 )
+
+// modelTolerated are the tolerated failures of the steps of modelTolerant.
+var modelTolerated = []string{"1", "50%"}
+
+// modelDatabases is the number of databases that a group may have.
+const modelDatabases = 3
+
+// modelTarget returns a database of the model, from 1.
+func modelTarget(n int) targets.Target { return targets.NewTarget("s", fmt.Sprintf("db%d", n), "") }
 
 // modelPolicy is the retry policy of all steps, without the time limit, which a pass applies.
 var modelPolicy = oracle.RetryPolicy{Retries: modelRetries, Initial: modelWait, Maximum: modelWait, Multiplier: 1}
@@ -48,6 +59,7 @@ type work struct {
 	deadline  time.Time // of a target; zero before its first attempt
 	targets   []*work   // of a step, once it is resolved
 	resolved  bool      // a step: its targets are known
+	tolerated bool      // a step: it succeeded although targets failed
 	unknown   bool      // the outcome of the last attempt that was sent is unknown
 }
 
@@ -69,6 +81,7 @@ type modelRun struct {
 	lifecycle jobs.Lifecycle
 	stopping  bool
 	steps     []*work
+	only      []string    // databases to which it is limited; nil: it is not
 	rerun     *modelRerun // nil: an ordinary run
 }
 
@@ -288,7 +301,7 @@ func (m *model) advance(caller *modelTerm) {
 				pending = pending || w.active()
 			}
 			if s.lifecycle == jobs.WaitingForChildJobExecutions && !pending {
-				s.become(aggregate(s.targets))
+				s.become(s.ends())
 			}
 			open = open || s.active()
 		}
@@ -322,12 +335,50 @@ func aggregate(children []*work) jobs.Lifecycle {
 	return oracle.Aggregate(list...)
 }
 
-// start starts a run.
+// ends returns how a step ends whose targets have ended.
+func (w *work) ends() jobs.Lifecycle {
+	end := aggregate(w.targets)
+	if w.run.job != modelTolerant || end != jobs.Failed && end != jobs.TimedOut {
+		return end
+	}
+	failed, skipped := 0, 0
+	for _, t := range w.targets {
+		switch t.lifecycle {
+		case jobs.Failed, jobs.TimedOut:
+			failed++
+		case jobs.Skipped:
+			skipped++
+		}
+	}
+	w.tolerated = failed <= 1
+	if w.step == 2 {
+		w.tolerated = 2*failed <= len(w.targets)-skipped
+	}
+	switch {
+	case !w.tolerated:
+		return end
+	case skipped > 0:
+		return jobs.SucceededWithSkipped
+	}
+	return jobs.Succeeded
+}
+
+// start starts a run, perhaps on some databases only.
 func (m *model) start(t *rapid.T) {
 	job := rapid.IntRange(0, len(m.steps)-1).Draw(t, "job")
-	id, err := m.store.StartJob(t.Context(), fmt.Sprint("job ", job), uuid.New())
+	req := controldb.StartRequest{Job: fmt.Sprint("job ", job), ID: uuid.New()}
+	var only []string
+	if rapid.IntRange(0, 3).Draw(t, "limited") == 0 {
+		for n := range modelDatabases {
+			if rapid.Bool().Draw(t, "chosen") {
+				target := modelTarget(n + 1)
+				req.OnlyTargets, only = append(req.OnlyTargets, target), append(only, target.Database)
+			}
+		}
+	}
+	id, err := m.store.Start(t.Context(), req)
 	require.NoError(t, err)
-	m.runs = append(m.runs, &modelRun{id: id, job: job, lifecycle: jobs.Created})
+	m.runs = append(m.runs, &modelRun{id: id, job: job, only: only, lifecycle: jobs.Created})
 }
 
 // stop stops a run.
@@ -622,15 +673,12 @@ func (m *model) completeTask(t *rapid.T, k *modelTask) {
 // resolve delivers a list of targets, or a failure to resolve them.
 func (m *model) resolve(t *rapid.T, k *modelTask, term *modelTerm, attempt int, accepted bool) {
 	r := controldb.Resolution{Attempt: attempt}
-	n := rapid.IntRange(-1, 3).Draw(t, "targets")
+	n := rapid.IntRange(-1, modelDatabases).Draw(t, "targets")
 	if n < 0 {
 		r.Failure, r.Error.Class = "the server does not answer", drawClass(t)
 	}
 	for i := range max(0, n) {
-		name := fmt.Sprintf("db%d", i+1)
-		r.Targets = append(r.Targets, targets.Target{
-			ID: uuid.NewSHA1(uuid.NameSpaceURL, []byte(name)), Server: "s", Database: name,
-		})
+		r.Targets = append(r.Targets, modelTarget(i+1))
 	}
 	err := m.store.CompleteResolution(t.Context(), term.id, k.ID, r)
 	if !m.refusedUnlessItLasts(t, term, err) || !accepted {
@@ -645,18 +693,36 @@ func (m *model) resolve(t *rapid.T, k *modelTask, term *modelTerm, attempt int, 
 		k.open = false
 		step.become(jobs.WaitingForChildJobExecutions)
 		step.resolved = true
-		if n == 0 {
+		list, missing := step.limited(r.Targets)
+		if len(list) == 0 {
 			step.become(jobs.Succeeded)
 		}
-		for _, target := range r.Targets {
-			w := &work{run: step.run, step: step.step, database: target.Database, lifecycle: jobs.Created, next: m.clock.Now()}
-			if m.busy(w) {
+		for i, database := range list {
+			w := &work{run: step.run, step: step.step, database: database, lifecycle: jobs.Created, next: m.clock.Now()}
+			if i >= len(list)-missing || m.busy(w) {
 				w.become(jobs.Skipped)
 				w.next = time.Time{}
 			}
 			step.targets = append(step.targets, w)
 		}
 	}
+}
+
+// limited returns the databases on which a step runs that has resolved its target group; the last
+// ones are chosen, and missing in the group.
+func (w *work) limited(resolved []targets.Target) (list []string, missing int) {
+	only := w.run.only
+	for _, t := range resolved {
+		if only == nil || slices.Contains(only, t.Database) {
+			list = append(list, t.Database)
+		}
+	}
+	for _, d := range only {
+		if !slices.Contains(list, d) {
+			list, missing = append(list, d), missing+1
+		}
+	}
+	return list, missing
 }
 
 // busy reports whether another run of the job has the same step active on the same database.
@@ -731,7 +797,7 @@ func TestModel(t *testing.T) {
 		require.NoError(rt, err)
 		defer store.Close()
 		require.NoError(rt, store.Install(rt.Context()))
-		m := &model{store: store, clock: clock, agents: []uuid.UUID{uuid.New(), uuid.New()}, steps: []int{1, 2, 3}}
+		m := &model{store: store, clock: clock, agents: []uuid.UUID{uuid.New(), uuid.New()}, steps: []int{1, 2, 3, len(modelTolerated)}}
 		m.define(rt)
 		m.term(rt)
 		rt.Repeat(map[string]func(*rapid.T){
@@ -753,8 +819,10 @@ func TestModel(t *testing.T) {
 func (m *model) define(t *rapid.T) {
 	_, err := m.store.AddTargetGroup(t.Context(), "g")
 	require.NoError(t, err)
+	_, err = m.store.AddTargetGroupMember(t.Context(), "g", targets.Member{Membership: targets.Include, Kind: targets.SQLServer, Server: "s", RefreshCredential: "c"})
+	require.NoError(t, err)
 	attempts, wait, limit := modelRetries, int(modelWait/time.Second), int(modelTimeout/time.Second)
-	errors := []string{"All", "All", "All"}
+	errors := slices.Repeat([]string{"All"}, len(m.steps))
 	errors[modelTransient] = "Transient"
 	for i, steps := range m.steps {
 		name := fmt.Sprint("job ", i)
@@ -768,6 +836,10 @@ func (m *model) define(t *rapid.T) {
 				RetryErrors: &errors[i],
 			})
 			require.NoError(t, err)
+			if i == modelTolerant {
+				_, err := m.store.SetJobStepOptions(t.Context(), controldb.StepOptions{JobName: name, StepName: &stepName, ToleratedFailures: &modelTolerated[s]})
+				require.NoError(t, err)
+			}
 			if i == modelFailUnknown {
 				fail := "Fail"
 				_, err := m.store.SetJobStepOptions(t.Context(), controldb.StepOptions{
