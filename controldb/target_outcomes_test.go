@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/testenv"
 )
 
 // databases returns the names of databases in their order.
@@ -153,7 +154,10 @@ var (
 // All pages together have each pair of a database and a job once, and those that lack a job are
 // found, however many succeeded.
 func TestManyTargetOutcomes(t *testing.T) {
-	each(t, func(t *testing.T, c *control) { testManyTargetOutcomes(t, c, *outcomeDatabases, *outcomeJobs) })
+	testenv.Each(t, func(t *testing.T, env *testenv.Env) { // without each: invariants of so much history take minutes
+		store, name := env.Control(t)
+		testManyTargetOutcomes(t, &control{Store: store, env: env, name: name, db: env.DB(t, name)}, *outcomeDatabases, *outcomeJobs)
+	})
 }
 
 func testManyTargetOutcomes(t *testing.T, c *control, n, k int) {
