@@ -326,5 +326,5 @@ var conditions = map[int32]condition{
 	50300: {KindConflict, ErrSchemaVersion, "the schema does not support the agent's protocol"},
 	50400: {KindInvalid, nil, "@tolerated_failures is neither a number nor a percentage"},
 	50401: {KindInvalid, nil, "@only_targets is not an array of target ids"},
-	50402: {KindConflict, ErrSAPTaskRun, "the run of a task ends with its process, not by a report"},
+	50402: {KindInvalid, ErrSAPTaskRun, "the run of a task ends with its process, not by a report"},
 }

@@ -238,7 +238,7 @@ func readWords(d Description) (*wordReader, error) {
 	if m := cutEnd(&body, `, and (?:also|once) on (`+wordInstants+`)`); m != nil {
 		r.once = r.instants(m[1])
 	}
-	if m := cutEnd(&body, `, ending after (\d+) instants`); m != nil {
+	if m := cutEnd(&body, `, ending after (\d+) instants?`); m != nil {
 		r.runs = number(m[1])
 	}
 	if m := cutEnd(&body, `, ending with (`+wordInstant+`)`); m != nil {

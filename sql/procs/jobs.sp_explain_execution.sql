@@ -620,7 +620,8 @@ BEGIN
         )
         WHEN N'Resolution' THEN CONCAT(N'agent ', w.host_name, N' resolves the target group ''', w.target_group_name, N'''')
         WHEN N'Targets' THEN (
-            SELECT CASE WHEN SUM(n.total) = 1 THEN N'1 target is' ELSE CONCAT(COALESCE(SUM(n.total), 0), N' targets are') END + N' not final'
+            SELECT
+                CASE WHEN SUM(n.total) = 1 THEN N'1 target is' ELSE CONCAT(COALESCE(SUM(n.total), 0), N' targets are') END + N' not final'
             FROM @totals AS n
             WHERE n.step_id = w.step_id
         )

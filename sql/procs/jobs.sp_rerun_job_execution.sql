@@ -429,7 +429,8 @@ BEGIN
         @new_job_execution_id, @job_id, @version, N'Created', 1, @now, @by, @origin_id, @only,
         @partial, @payload_id, CAST(SESSION_CONTEXT(N'jobagent.traceparent') AS NVARCHAR(55)), @only_targets,
         CONCAT(
-            N'Job execution created: a rerun of ', @job_execution_id, N' on ' + CAST(@chosen AS NVARCHAR(12)) + N' chosen database' + CASE WHEN @chosen = 1 THEN N'' ELSE N's' END,
+            N'Job execution created: a rerun of ', @job_execution_id,
+            N' on ' + CAST(@chosen AS NVARCHAR(12)) + N' chosen database' + CASE WHEN @chosen = 1 THEN N'' ELSE N's' END,
             CASE WHEN @version <> @origin_version THEN CONCAT(N' with version ', @version, N' instead of ', @origin_version) END, N'.'
         )
     );

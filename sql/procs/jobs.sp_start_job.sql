@@ -165,7 +165,11 @@ BEGIN
     VALUES (
         @job_execution_id, @job_id, @version, N'Created', 1, @now, @by, @payload_id,
         CAST(SESSION_CONTEXT(N'jobagent.traceparent') AS NVARCHAR(55)), @only_targets,
-        CONCAT(N'Job execution created', N' for ' + CAST(NULLIF(@chosen, 0) AS NVARCHAR(12)) + N' chosen database' + CASE WHEN @chosen = 1 THEN N'' ELSE N's' END, N'.')
+        CONCAT(
+            N'Job execution created',
+            N' for ' + CAST(NULLIF(@chosen, 0) AS NVARCHAR(12)) + N' chosen database' + CASE WHEN @chosen = 1 THEN N'' ELSE N's' END,
+            N'.'
+        )
     );
 
     -- The parameters are in audit_entries as a hash: they are deleted with the run.

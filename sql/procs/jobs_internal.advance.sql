@@ -397,7 +397,9 @@ BEGIN
                 END,
                 CASE
                     WHEN r.lifecycle IN (N'Succeeded', N'SucceededWithSkipped') THEN N' ' + ( -- as jobs.Tolerated of Go
-                        SELECT CAST(SUM(s.tolerated) AS NVARCHAR(12)) + N' of ' + CAST(SUM(s.targets) AS NVARCHAR(12)) + N' failed (tolerated).'
+                        SELECT
+                            CAST(SUM(s.tolerated) AS NVARCHAR(12)) + N' of ' + CAST(SUM(s.targets) AS NVARCHAR(12))
+                            + N' failed (tolerated).'
                         FROM jobs_internal.step_executions AS s
                         WHERE s.execution_id = r.execution_id
                     )

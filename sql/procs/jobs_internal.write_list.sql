@@ -655,7 +655,8 @@ BEGIN
             WHEN @written = 0
                 THEN CONCAT(N'Step ', @step_id, N' succeeded: the target group ''', @target_group_name, N''' resolved to no databases.')
             WHEN @on_targets <> N'All' THEN CONCAT(
-                N'Step ', @step_id, N' runs on ', @written, N' target', CASE WHEN @written <> 1 THEN N's' END, N' on which the steps before it',
+                N'Step ', @step_id, N' runs on ', @written, N' target', CASE WHEN @written <> 1 THEN N's' END,
+                N' on which the steps before it',
                 CASE WHEN @on_targets = N'Failed' THEN N' failed.' ELSE N' succeeded.' END
             )
             WHEN @is_endpoint = 1 THEN CONCAT(N'Step ', @step_id, N' runs on its endpoint.')

@@ -182,10 +182,7 @@ func compilePattern(m *meter.Meter, pattern string, esc rune, c types.Collation)
 		}
 	}
 	g := segment{c: c}
-	end := func() (Pattern, error) {
-		p.segments = append(p.segments, g)
-		return p, nil
-	}
+	end := func() { p.segments = append(p.segments, g) }
 	runes := []rune(pattern)
 	for i := 0; i < len(runes); i++ {
 		if err := m.Work(partWork); err != nil {
@@ -196,7 +193,8 @@ func compilePattern(m *meter.Meter, pattern string, esc rune, c types.Collation)
 		case esc != 0 && r == esc:
 			if i++; i == len(runes) { // an escape at the end matches nothing
 				g.parts = append(g.parts, patternPart{kind: never})
-				return end()
+				end()
+				return p, nil
 			}
 			g.parts = append(g.parts, patternPart{lit: runes[i]})
 		case r == '%':
@@ -213,14 +211,16 @@ func compilePattern(m *meter.Meter, pattern string, esc rune, c types.Collation)
 			}
 			g.parts = append(g.parts, part)
 			if part.kind == never {
-				return end()
+				end()
+	return p, nil
 			}
 			i = next
 		default:
 			g.parts = append(g.parts, patternPart{lit: r})
 		}
 	}
-	return end()
+	end()
+	return p, nil
 }
 
 // readClass reads a class after its [; next is the index of its ].
