@@ -212,7 +212,7 @@ func compilePattern(m *meter.Meter, pattern string, esc rune, c types.Collation)
 			g.parts = append(g.parts, part)
 			if part.kind == never {
 				end()
-	return p, nil
+				return p, nil
 			}
 			i = next
 		default:
