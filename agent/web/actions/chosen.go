@@ -30,6 +30,15 @@ func choiceOf(ctx context.Context, choose page.Chooser, r *page.Request, run uui
 	return choose(ctx, r, run)
 }
 
+// chosenIn returns the databases that were chosen in the grid of the run that a request names.
+func chosenIn(ctx context.Context, choose page.Chooser, r *page.Request) (*page.Choice, error) {
+	run, err := id(r, "run")
+	if err != nil {
+		return nil, err
+	}
+	return choose(ctx, r, run)
+}
+
 // ids returns the IDs of the chosen databases.
 func ids(list []page.ChosenDatabase) []string {
 	texts := make([]string, 0, len(list))

@@ -37,11 +37,7 @@ func confirmStart(ctx context.Context, r *page.Request) (*page.Confirmation, err
 // the same job.
 func confirmStartChosen(choose page.Chooser) confirmFunc {
 	return func(ctx context.Context, r *page.Request) (*page.Confirmation, error) {
-		run, err := id(r, "run")
-		if err != nil {
-			return nil, err
-		}
-		choice, err := choose(ctx, r, run)
+		choice, err := chosenIn(ctx, choose, r)
 		if err != nil {
 			return nil, err
 		}
@@ -169,11 +165,7 @@ func start(ctx context.Context, r *page.Request) (*page.Done, error) {
 // startChosen starts a run on chosen databases of a run of the same job.
 func startChosen(choose page.Chooser) doFunc {
 	return func(ctx context.Context, r *page.Request) (*page.Done, error) {
-		run, err := id(r, "run")
-		if err != nil {
-			return nil, err
-		}
-		choice, err := choose(ctx, r, run)
+		choice, err := chosenIn(ctx, choose, r)
 		if err != nil {
 			return nil, err
 		}
