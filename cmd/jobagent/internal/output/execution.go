@@ -175,11 +175,11 @@ type OutcomeOfTarget struct {
 	JobID      uuid.UUID  `json:"job_id"`
 	Outcome    string     `json:"outcome,omitempty"`          // of all steps of the newest run there; absent, as what follows: the job never ran there
 	Run        *uuid.UUID `json:"job_execution_id,omitempty"` // the newest run
-	JobVersion int        `json:"job_version,omitempty"`
-	StepID     int        `json:"step_id,omitempty"`     // the first one with this outcome
+	JobVersion *int       `json:"job_version,omitempty"`
+	StepID     *int       `json:"step_id,omitempty"`     // the first one with this outcome
 	CreateTime *time.Time `json:"create_time,omitempty"` // of the run
 	EndTime    *time.Time `json:"end_time,omitempty"`    // of its last step there; absent: it is active
-	Error      int        `json:"error_number,omitempty"`
+	Error      *int       `json:"error_number,omitempty"`
 	Message    string     `json:"message,omitempty"` // the first 300 characters
 
 	LastSuccess     *uuid.UUID `json:"last_success_id,omitempty"`   // the newest run that succeeded there

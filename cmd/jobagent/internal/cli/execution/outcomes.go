@@ -185,7 +185,10 @@ func viewOutcome(t controldb.FoundTarget, j controldb.OutcomeJob, last *controld
 	if last == nil {
 		return v
 	}
-	v.Outcome, v.Run, v.JobVersion, v.StepID, v.Error, v.Message = last.Outcome, &last.Run, last.JobVersion, last.Step, last.Error, last.Message
+	v.Outcome, v.Run, v.JobVersion, v.StepID, v.Message = last.Outcome, &last.Run, &last.JobVersion, &last.Step, last.Message
+	if last.Error != 0 {
+		v.Error = &last.Error
+	}
 	v.CreateTime, v.EndTime = output.Optional(last.CreateTime), output.Optional(last.EndTime)
 	v.LastSuccessTime, v.SuccessUnknown = output.Optional(last.LastSuccessTime), last.SuccessUnknown
 	if last.LastSuccess != uuid.Nil {
