@@ -344,8 +344,8 @@ var image struct {
 	tsqld.Image
 }
 
-// installed returns the image. Whoever asks first installs it, at an
-// instant before those of all tests.
+// installed returns the image. Its first call makes the image, with a clock before those of all
+// tests, so that no time in the database is in a test's future.
 func installed(t testing.TB) tsqld.Image {
 	t.Helper()
 	image.mu.Lock()
