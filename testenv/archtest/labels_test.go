@@ -16,11 +16,13 @@ var (
 	// label matches a rule of the project that has a name: an invariant (I1), a decision about the
 	// REST fronts (R-1), about SAP's front (S-1), or about schedules (D-A1).
 	label = regexp.MustCompile(`\b(?:I(?:1[0-9]|[1-9])|[RS]-[0-9]+|D-[EASZP][0-9]+)\b`)
+	// operation matches an operation of SAP's API. Elsewhere, such texts have other meanings.
+	operation = regexp.MustCompile(`\bE[1-9][0-9]?\b`)
 	// decisions matches numbers of the decisions about Azure Elastic Jobs, decision one of them.
 	decisions = regexp.MustCompile(`\b[Dd]ecisions? [0-9]+(?:(?:, | and | to )[0-9]+)*`)
 	decision  = regexp.MustCompile(`[0-9]+`)
 	// definition matches a row of a table of labels.
-	definition = regexp.MustCompile(`^\| (I[0-9]+|[RS]-[0-9]+|D-[EASZP][0-9]+|decision [0-9]+) \| `)
+	definition = regexp.MustCompile(`^\| (I[0-9]+|[RS]-[0-9]+|D-[EASZP][0-9]+|decision [0-9]+|E[0-9]+) \| `)
 	// elsewhere matches what is not in the repository.
 	elsewhere = regexp.MustCompile(`\.\./shared|\b(?:rest-arm|rest-sap-actions|elastic-jobs|schedules)\.md\b`)
 )
@@ -73,6 +75,11 @@ func TestLabelsAreDefined(t *testing.T) {
 			}
 			for _, l := range cited(line) {
 				places[l] = name
+			}
+			if filepath.Base(filepath.Dir(name)) == "sap" && filepath.Ext(name) != ".txt" {
+				for _, l := range operation.FindAllString(line, -1) {
+					places[l] = name
+				}
 			}
 			if found := elsewhere.FindString(line); found != "" {
 				t.Errorf("%s:%d: %s is not in the repository", name, n+1, found)
