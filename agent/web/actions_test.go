@@ -154,7 +154,9 @@ func TestChosenDatabases(t *testing.T) {
 	// Nothing is chosen: nothing runs.
 	for _, action := range []string{"/rerun", "/start"} {
 		path = page + action + "?choose=1&q=&state="
-		require.Contains(t, b.get(path).Body, "No database is chosen.")
+		refused := b.get(path).Body
+		require.Contains(t, refused, "No database is chosen.")
+		require.NotContains(t, refused, "jobs.sp_", "a call without the list would run on all databases")
 		a := b.post(path, b.form(path))
 		require.Equal(t, http.StatusUnprocessableEntity, a.Status)
 		require.Contains(t, a.Body, "No database is chosen.")
@@ -212,6 +214,13 @@ func TestChosenDatabases(t *testing.T) {
 	_, targets = chosen(b.post(path, b.form(path)))
 	require.Equal(t, []string{failed}, targets)
 	require.NotContains(t, as(t, f, "reader").get(base+"/databases"+filter).Body, "/start?")
+
+	// A confirmed database that is gone is not left out in silence.
+	form = b.form(path)
+	form.Set("targets", failed+","+uuid.NewString())
+	a = b.post(path, form)
+	require.Equal(t, http.StatusUnprocessableEntity, a.Status)
+	require.Contains(t, a.Body, "1 confirmed database is not in the list any more.")
 }
 
 // A job that declares its parameters has a field for each. What is missing or wrong is said there.

@@ -1,6 +1,7 @@
 package actions
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -73,6 +74,9 @@ func wrongNumber(n int) string {
 	return ""
 }
 
+// problemOf says why a start on chosen databases is refused; empty: it is not.
+func problemOf(c *page.Choice) string { return cmp.Or(c.Problem, wrongNumber(len(c.Databases))) }
+
 // describeChoice says which databases are chosen: "on 12 chosen databases of 400: a, b, c
 // and 9 more".
 func describeChoice(c *page.Choice) string {
@@ -92,11 +96,14 @@ func describeChoice(c *page.Choice) string {
 		page.Grouped(c.Of), of, strings.Join(names, ", "), more)
 }
 
-// commandsOn completes a command and a call that are limited to chosen databases. flag is the
-// command's.
+// commandsOn completes a command and a call that are limited to chosen databases, if c is not nil;
+// there are none if they would be refused. flag is the command's.
 func commandsOn(c *page.Choice, flag string, cli []string, procedure string, tsql []page.Arg) []page.Equivalent {
-	if c == nil || len(c.Databases) == 0 {
+	switch {
+	case c == nil:
 		return commands(page.CLI(cli...), page.TSQL(procedure, tsql...))
+	case problemOf(c) != "": // without the list, the command would run on all databases
+		return nil
 	}
 	list := ids(c.Databases)
 	var file []page.Equivalent
@@ -113,7 +120,7 @@ func commandsOn(c *page.Choice, flag string, cli []string, procedure string, tsq
 // chosenFields returns the fields that a form about chosen databases has: what was confirmed is
 // sent with it.
 func chosenFields(c *page.Choice) []page.Field {
-	if c == nil || wrongNumber(len(c.Databases)) != "" {
+	if c == nil || problemOf(c) != "" {
 		return nil
 	}
 	return []page.Field{{Name: page.ChoiceField, Kind: "hidden", Value: strings.Join(ids(c.Databases), ",")}}

@@ -61,7 +61,7 @@ func confirmStartOn(ctx context.Context, r *page.Request, name string, choice *p
 	}
 	effects := []string{fmt.Sprintf("Starts a run of version %d of the job %s with %s%s.", job.Version, quoted(job.Name), page.Counted(len(steps), "step", "steps"), on)}
 	if choice != nil {
-		if problem := wrongNumber(len(choice.Databases)); problem != "" {
+		if problem := problemOf(choice); problem != "" {
 			effects = []string{problem}
 		} else {
 			effects = append(effects, "Target groups are resolved as always: a step whose target group does not have a chosen database skips it.")
@@ -177,6 +177,9 @@ func startChosen(choose page.Chooser) doFunc {
 func startChoice(ctx context.Context, r *page.Request, job string, choice *page.Choice) (*page.Done, error) {
 	req := controldb.StartRequest{Job: job}
 	if choice != nil {
+		if choice.Problem != "" {
+			return nil, &page.InputError{Problem: choice.Problem}
+		}
 		var err error
 		if req.OnlyTargets, err = limit(choice.Databases); err != nil {
 			return nil, err

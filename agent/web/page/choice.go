@@ -31,6 +31,8 @@ type Choice struct {
 	// Of is the number of databases of the run.
 	Of        int
 	Databases []ChosenDatabase // by server and name
+	// Problem is a sentence that says why nothing may run on them; empty: it may.
+	Problem string
 }
 
 // ChosenDatabase is a chosen database.
