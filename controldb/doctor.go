@@ -246,11 +246,3 @@ func isDenied(number int32) bool {
 func good(code, format string, args ...any) Finding {
 	return Finding{Code: code, Severity: SeverityOK, Found: fmt.Sprintf(format, args...)}
 }
-
-// plural returns "1 object" or "2 objects".
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}

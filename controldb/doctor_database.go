@@ -10,6 +10,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/jobagent/jobagent/jobs/tsql"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // databaseFacts is the row of doctor/database.sql.
@@ -336,7 +337,7 @@ func takenSchemasFinding(objects []schemaObject) Finding {
 		f.Why, f.SQL = "a deployment creates the schemas jobs, jobs_internal and jobs_rest", strings.Join(drop, "\n")
 		return f
 	}
-	f.Found += fmt.Sprintf("; it holds %s (%s)", plural(len(names), "object"), firstNames(names))
+	f.Found += fmt.Sprintf("; it holds %s (%s)", wording.Count(len(names), "object"), firstNames(names))
 	f.Why = "the schemas belong to another product, such as Azure Elastic Jobs; a job database of that service cannot be shared"
 	f.SQL = fixTakenSchemas
 	return f

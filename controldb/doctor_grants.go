@@ -10,6 +10,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/jobagent/jobagent/jobs/tsql"
+	"github.com/jobagent/jobagent/jobs/wording"
 	sqlfs "github.com/jobagent/jobagent/sql"
 )
 
@@ -139,7 +140,7 @@ func checkGrants(ctx context.Context, e *examination) ([]Finding, error) {
 			names = append(names, h.Role+": "+grantOn(h.grant()))
 		}
 		found = append(found, Finding{Code: CodeGrants, Severity: SeverityWarning,
-			Found: fmt.Sprintf("roles have %s beyond their files (%s)", plural(len(names), "permission"), firstNames(names)),
+			Found: fmt.Sprintf("roles have %s beyond their files (%s)", wording.Count(len(names), "permission"), firstNames(names)),
 			Why:   "members of the roles may do more than their documentation says; jobagent db migrate revokes it, too",
 			SQL:   strings.Join(grantDifferences{extra: d.extra}.statements(), "\n")})
 	}
@@ -149,7 +150,7 @@ func checkGrants(ctx context.Context, e *examination) ([]Finding, error) {
 			names = append(names, g.Role+": "+grantOn(g))
 		}
 		found = append(found, Finding{Code: CodeGrants, Severity: SeverityError,
-			Found: fmt.Sprintf("roles lack %s (%s)", plural(len(names), "permission"), firstNames(names)),
+			Found: fmt.Sprintf("roles lack %s (%s)", wording.Count(len(names), "permission"), firstNames(names)),
 			Why:   "calls of members of the roles fail (error 229); jobagent db migrate grants it, too",
 			SQL:   strings.Join(grantDifferences{missing: d.missing}.statements(), "\n")})
 	}
@@ -164,7 +165,7 @@ func checkGrants(ctx context.Context, e *examination) ([]Finding, error) {
 			}
 		}
 		found = append(found, Finding{Code: CodeGrants, Severity: SeverityWarning,
-			Found: fmt.Sprintf("%s denied to roles (%s)", plural(len(names), "permission"), firstNames(names)),
+			Found: fmt.Sprintf("%s denied to roles (%s)", wording.Count(len(names), "permission"), firstNames(names)),
 			Why:   "a DENY takes precedence over what the roles give, also for members of other roles",
 			SQL:   strings.Join(fix, "\n")})
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jobagent/jobagent/jobs/schedule"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // checkClockChanges reports the enabled schedules that lose all runs of a day, or run twice, at the
@@ -49,7 +50,7 @@ func clockChangeFindings(list []Schedule, now time.Time) []Finding {
 	}
 	return []Finding{{
 		Code: CodeClockChanges, Severity: SeverityWarning,
-		Found:   fmt.Sprintf("%s %s runs at the next change of clocks: %s", plural(len(names), "schedule"), verb, strings.Join(names[:min(5, len(names))], "; ")),
+		Found:   fmt.Sprintf("%s %s runs at the next change of clocks: %s", wording.Count(len(names), "schedule"), verb, strings.Join(names[:min(5, len(names))], "; ")),
 		Why:     "a job does not run on that day, or runs once too often",
 		Command: `set "gap" or "overlap" in the texts of the schedules with jobagent schedule update, or choose other times; jobagent schedule show JOB SCHEDULE has all warnings`,
 	}}
@@ -85,7 +86,7 @@ func checkParameters(ctx context.Context, e *examination) ([]Finding, error) {
 	}
 	return []Finding{{
 		Code: CodeParameters, Severity: SeverityWarning,
-		Found:   fmt.Sprintf("the parameters of %s do not fit what the jobs declare: %s", plural(len(list), "schedule"), strings.Join(names, "; ")),
+		Found:   fmt.Sprintf("the parameters of %s do not fit what the jobs declare: %s", wording.Count(len(list), "schedule"), strings.Join(names, "; ")),
 		Why:     "each of their instants is skipped, and no run starts",
 		Command: "set the parameters with jobagent schedule update JOB SCHEDULE --param NAME=TEXT, or give the declared parameter a default with jobagent job parameter set",
 	}}, nil

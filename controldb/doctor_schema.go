@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/jobagent/jobagent/jobs/tsql"
+	"github.com/jobagent/jobagent/jobs/wording"
 	sqlfs "github.com/jobagent/jobagent/sql"
 )
 
@@ -178,7 +179,7 @@ func checkSchema(ctx context.Context, e *examination) ([]Finding, error) {
 	case len(tables) > 0:
 		f.Severity, f.Found = SeverityError, fmt.Sprintf(
 			"%s missing (%s)",
-			plural(len(tables), "table"),
+			wording.Count(len(tables), "table"),
 			firstNames(tables),
 		)
 		f.Why, f.Command = "a table is lost with its rows", "restore the database from a backup"
@@ -186,11 +187,11 @@ func checkSchema(ctx context.Context, e *examination) ([]Finding, error) {
 		f.Found = fmt.Sprintf("the control schema has version %d and this program needs %d", version, want)
 	case len(c.Missing) > 0:
 		f.Severity, f.Why = SeverityError, "calls of what is missing fail"
-		f.Found = fmt.Sprintf("%s missing (%s)", plural(len(c.Missing), "object"), firstNames(c.Missing))
+		f.Found = fmt.Sprintf("%s missing (%s)", wording.Count(len(c.Missing), "object"), firstNames(c.Missing))
 	case len(c.Changed) > 0:
 		f.Found = fmt.Sprintf(
 			"%s not as this program deploys them (%s)",
-			plural(len(c.Changed), "object"),
+			wording.Count(len(c.Changed), "object"),
 			firstNames(c.Changed),
 		)
 	default:
@@ -211,7 +212,7 @@ func checkModuleOptions(ctx context.Context, e *examination) ([]Finding, error) 
 	return []Finding{{Code: CodeModuleOptions, Severity: SeverityError,
 		Found: fmt.Sprintf(
 			"%s with QUOTED_IDENTIFIER or ANSI_NULLS off (%s)",
-			plural(len(names), "module"),
+			wording.Count(len(names), "module"),
 			firstNames(names),
 		),
 		Why: "changes of tables with filtered indexes fail in them (error 1934)", Command: "jobagent db migrate"}}, nil
@@ -373,7 +374,7 @@ func checkCollations(ctx context.Context, e *examination) ([]Finding, error) {
 			Severity: SeverityError,
 			Found: fmt.Sprintf(
 				"%s with another collation than the database's (%s)",
-				plural(len(names), "column"),
+				wording.Count(len(names), "column"),
 				firstNames(names),
 			),
 			Why: "procedures that compare them with texts of the database's collation fail (error 468)",

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jobagent/jobagent/jobs/tsql"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // agentCalls are the objects that an agent uses. Each call is refused because of its arguments or
@@ -122,7 +123,7 @@ func checkRights(ctx context.Context, e *examination) ([]Finding, error) {
 			Found: fmt.Sprintf(
 				"user %s may not use %s (%s)",
 				tsql.Name(user),
-				plural(len(refused), "object"),
+				wording.Count(len(refused), "object"),
 				firstNames(refused),
 			),
 			Why: "an agent with this login fails",
@@ -280,7 +281,7 @@ func fileFindings(d databaseFacts, files []fileFacts) []Finding {
 	}
 	if len(found) == 0 {
 		return []Finding{
-			good(code, "%s, %d MB of data; none is near its limit", plural(len(files), "file"), data/pagesPerMB),
+			good(code, "%s, %d MB of data; none is near its limit", wording.Count(len(files), "file"), data/pagesPerMB),
 		}
 	}
 	return found
@@ -367,7 +368,7 @@ func checkSettings(ctx context.Context, e *examination) ([]Finding, error) {
 		}
 	}
 	if len(found) == 0 {
-		found = append(found, good(CodeSettings, "%s stored, all within their ranges", plural(len(rows), "setting")))
+		found = append(found, good(CodeSettings, "%s stored, all within their ranges", wording.Count(len(rows), "setting")))
 	}
 	return found, nil
 }
@@ -396,9 +397,9 @@ func checkHistory(ctx context.Context, e *examination) ([]Finding, error) {
 		return []Finding{{Code: CodeHistory, Severity: SeverityWarning,
 			Found: fmt.Sprintf(
 				"the oldest finished run ended %s ago, and history is kept for %s (%s in all)",
-				plural(int(age.Hours()/24), "day"),
-				plural(h.Retention, "day"),
-				plural(int(h.Targets), "target execution"),
+				wording.Count(int(age.Hours()/24), "day"),
+				wording.Count(h.Retention, "day"),
+				wording.Count(int(h.Targets), "target execution"),
 			),
 			Why: "the system job jobagent$history_retention does not run, or fails: the database grows without limit",
 			SQL: fixHistory}}, nil
@@ -409,7 +410,7 @@ func checkHistory(ctx context.Context, e *examination) ([]Finding, error) {
 				Severity: SeverityWarning,
 				Found: fmt.Sprintf(
 					"runs that were purged %s ago still have their rows",
-					plural(int(h.Now.Sub(h.OldestPurged).Hours()/24), "day"),
+					wording.Count(int(h.Now.Sub(h.OldestPurged).Hours()/24), "day"),
 				),
 				Why: "no agent deletes them: the database grows without limit",
 				SQL: fixLeftovers,
@@ -417,7 +418,7 @@ func checkHistory(ctx context.Context, e *examination) ([]Finding, error) {
 		}, nil
 	}
 	return []Finding{
-		good(CodeHistory, "%s; history is kept for %s", plural(int(h.Targets), "target execution"), plural(h.Retention, "day")),
+		good(CodeHistory, "%s; history is kept for %s", wording.Count(int(h.Targets), "target execution"), wording.Count(h.Retention, "day")),
 	}, nil
 }
 
@@ -500,7 +501,7 @@ ORDER BY c.command_type;`)
 	for _, r := range rows {
 		findings = append(findings, Finding{
 			Code: CodeAgents, Severity: SeverityWarning,
-			Found:   fmt.Sprintf("no live agent runs commands of type %s; waiting for one: %s, since %s", r.CommandType, plural(r.Runs, "run"), r.Since.Format(time.RFC3339)),
+			Found:   fmt.Sprintf("no live agent runs commands of type %s; waiting for one: %s, since %s", r.CommandType, wording.Count(r.Runs, "run"), r.Since.Format(time.RFC3339)),
 			Why:     "an agent runs a type only if its configuration permits it, such as processes",
 			Command: "jobagent agent status -o wide",
 		})
@@ -546,7 +547,7 @@ ORDER BY term_id;`)
 			held += r.Held
 		}
 	}
-	agents := good(CodeAgents, "%s, of version %s", plural(live, "live agent"), strings.Join(versions, " and "))
+	agents := good(CodeAgents, "%s, of version %s", wording.Count(live, "live agent"), strings.Join(versions, " and "))
 	if live == 0 {
 		agents = Finding{Code: CodeAgents, Severity: SeverityWarning, Found: "no live agent",
 			Why: "no job runs, and no schedule fires", Command: "jobagent run"}
@@ -558,9 +559,9 @@ ORDER BY term_id;`)
 			Severity: SeverityWarning,
 			Found: fmt.Sprintf(
 				"%s expired and without an end (%s), with %s",
-				plural(len(lost), "term"),
+				wording.Count(len(lost), "term"),
 				firstNames(lost),
-				plural(held, "task"),
+				wording.Count(held, "task"),
 			),
 			Why:     "their tasks are not handed over, so runs that wait for them do not continue",
 			Command: "jobagent run",

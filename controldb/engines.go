@@ -3,18 +3,15 @@ package controldb
 import (
 	"slices"
 	"strings"
+
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // maxEngine is the length of the columns engine and zone_data of jobs_internal.agents.
 const maxEngine = 128
 
 // clipped returns the beginning of a text that a column of maxEngine characters can hold.
-func clipped(text string) string {
-	if runes := []rune(text); len(runes) > maxEngine {
-		return string(runes[:maxEngine])
-	}
-	return text
-}
+func clipped(text string) string { return wording.Head(text, maxEngine, wording.UTF16) }
 
 // EngineNotice returns a sentence about live agents that compute schedules differently, and one
 // that says what to do. Both are empty if their engines are the same. Agents of earlier releases,

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"github.com/jobagent/jobagent/jobs/wording"
 	sqlfs "github.com/jobagent/jobagent/sql"
 )
 
@@ -212,11 +213,11 @@ func (p *MigrationPlan) warn() {
 		if s.Rows < offlineRows || !slices.ContainsFunc(s.Statements, func(st PlannedStatement) bool { return st.Grows }) {
 			continue
 		}
-		long = append(long, fmt.Sprintf("%s step %d (%s, %s)", s.Migration, s.Step, s.Table, plural(int(s.Rows), "row")))
+		long = append(long, fmt.Sprintf("%s step %d (%s, %s)", s.Migration, s.Step, s.Table, wording.Count(int(s.Rows), "row")))
 	}
 	if len(long) > 0 {
 		p.Warnings = append(p.Warnings, fmt.Sprintf("passes and outcomes wait during %s through a large table: %s; "+
-			"agents keep their leases and repeat their calls; choose a time with little work", plural(len(long), "step"), strings.Join(long, ", ")))
+			"agents keep their leases and repeat their calls; choose a time with little work", wording.Count(len(long), "step"), strings.Join(long, ", ")))
 	}
 	for _, a := range p.Agents {
 		if a.Protocol > AgentProtocol {

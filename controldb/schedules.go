@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf16"
 
 	"github.com/google/uuid"
+
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // ScheduleID identifies a schedule.
@@ -222,20 +223,6 @@ type validationJSON struct {
 // descriptionUnits is the length of schedules.description in UTF-16 units.
 const descriptionUnits = 4000
 
-// cutUnits cuts a text to a number of UTF-16 units, of which "…" is the last one.
-func cutUnits(s string, limit int) string {
-	n, room := 0, 0 // room is the end of what leaves a unit for "…"
-	for i, r := range s {
-		if n < limit {
-			room = i
-		}
-		if n += max(1, utf16.RuneLen(r)); n > limit {
-			return s[:room] + "…"
-		}
-	}
-	return s
-}
-
 // RecordValidations stores the results of validations. It returns [ErrTermEnded] when the term has
 // ended. The name of the procedure, record_verdicts, is historical: agents of the previous release
 // call it.
@@ -253,7 +240,7 @@ func (s *Store) RecordValidations(
 			ScheduleID: v.Schedule, Revision: v.Revision, SeenDueAt: optInstant(v.SeenDueAt),
 			Errors: v.Errors, Warnings: v.Warnings, Zone: v.Zone, Engine: v.Engine,
 			NextDueAt: optInstant(v.NextDueAt), NextFireAt: optInstant(v.NextFireAt), Upcoming: upcoming(v.Upcoming),
-			Description: cutUnits(v.Description, descriptionUnits), RecheckAt: optInstant(v.RecheckAt),
+			Description: wording.Clip(v.Description, descriptionUnits, wording.UTF16), RecheckAt: optInstant(v.RecheckAt),
 		})
 	}
 	text, err := json.Marshal(list)

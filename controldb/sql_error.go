@@ -8,6 +8,7 @@ import (
 
 	mssqldb "github.com/microsoft/go-mssqldb"
 
+	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets/mssql"
 )
 
@@ -58,10 +59,10 @@ func (e *SchemaVersionError) Error() string {
 	}
 	var what []string
 	if n := len(e.Missing); n > 0 {
-		what = append(what, fmt.Sprintf("%s missing (%s)", plural(n, "object"), firstNames(e.Missing)))
+		what = append(what, fmt.Sprintf("%s missing (%s)", wording.Count(n, "object"), firstNames(e.Missing)))
 	}
 	if n := len(e.Changed); n > 0 {
-		what = append(what, fmt.Sprintf("%s unlike this program's (%s)", plural(n, "object"), firstNames(e.Changed)))
+		what = append(what, fmt.Sprintf("%s unlike this program's (%s)", wording.Count(n, "object"), firstNames(e.Changed)))
 	}
 	return fmt.Sprintf(
 		"the control schema has version %d, as expected, but %s: run \"jobagent db migrate\"",

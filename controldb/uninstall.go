@@ -10,6 +10,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/jobagent/jobagent/jobs/tsql"
+	"github.com/jobagent/jobagent/jobs/wording"
 	sqlfs "github.com/jobagent/jobagent/sql"
 )
 
@@ -82,7 +83,7 @@ SELECT TOP (1) @n = 1 FROM jobs_internal.job_executions WITH (TABLOCKX);`); err 
 					return err
 				}
 				if u.ActiveRuns > 0 || u.Agents > 0 {
-					return fmt.Errorf("%w: %s active, %s at work: stop the runs and the agents first", ErrInUse, plural(u.ActiveRuns, "run"), plural(u.Agents, "agent"))
+					return fmt.Errorf("%w: %s active, %s at work: stop the runs and the agents first", ErrInUse, wording.Count(u.ActiveRuns, "run"), wording.Count(u.Agents, "agent"))
 				}
 				_, err = tx.ExecContext(ctx, strings.Join(statements, "\n"))
 				return translate("drop the control schema", err)

@@ -81,3 +81,10 @@ func (l Lifecycle) Active() bool {
 		return false
 	}
 }
+
+// IsSuccess reports whether l is Succeeded or SucceededWithSkipped.
+func (l Lifecycle) IsSuccess() bool { return l == Succeeded || l == SucceededWithSkipped }
+
+// IsFailure reports whether l is Failed or TimedOut: what alerts, reruns and exit codes count as
+// failed.
+func (l Lifecycle) IsFailure() bool { return l == Failed || l == TimedOut }

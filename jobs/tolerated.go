@@ -26,7 +26,7 @@ func Outcome(l Lifecycle, failed, targets int) string {
 // ToleratedBy is [Tolerated] of a step or run with a lifecycle: one that succeeded tolerates what
 // failed.
 func ToleratedBy(l Lifecycle, failed, targets int) string {
-	if l != Succeeded && l != SucceededWithSkipped {
+	if !l.IsSuccess() {
 		return ""
 	}
 	return Tolerated(failed, targets)

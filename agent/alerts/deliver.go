@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/parameters"
+	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/outbound"
 )
@@ -44,10 +45,10 @@ func (s *Service) attempt(ctx context.Context, w controldb.AlertWork, asked time
 	case ctx.Err() != nil && !sent.begun:
 		result.Outcome = controldb.AlertReturned
 	case sent.giveUp:
-		result.Outcome, result.Error = controldb.AlertGivenUp, clip(clean(sent.err.Error()), maxError)
+		result.Outcome, result.Error = controldb.AlertGivenUp, wording.Clip(clean(sent.err.Error()), maxError, wording.UTF16)
 		log.Warn("the delivery of an alert is given up", zap.Error(sent.err))
 	default:
-		result.Outcome, result.Error, result.RetryAfter = controldb.AlertFailed, clip(clean(sent.err.Error()), maxError), sent.retryAfter
+		result.Outcome, result.Error, result.RetryAfter = controldb.AlertFailed, wording.Clip(clean(sent.err.Error()), maxError, wording.UTF16), sent.retryAfter
 		log.Warn("an alert could not be delivered; it is tried again", zap.Error(sent.err))
 	}
 	// The result is recorded also when the process stops: otherwise the alert is sent twice.
@@ -58,7 +59,7 @@ func (s *Service) attempt(ctx context.Context, w controldb.AlertWork, asked time
 	}
 }
 
-// maxError bounds the text of an error, in characters.
+// maxError bounds the text of an error, in units of UTF-16.
 const maxError = 1900
 
 // sending is what came of an attempt.

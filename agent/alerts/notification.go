@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // notification is a delivery as its receiver sees it.
@@ -60,7 +61,7 @@ func (n notification) payload() (string, error) {
 	}
 	members := map[string]any{
 		"type": "alert." + strings.ToLower(w.Kind), "timestamp": stamp(w.CreatedAt), "notification_id": w.NotificationID,
-		"title": w.Title, "message": clip(w.Message, maxMessage), "occurrences": w.Occurrences, "last_time": stamp(w.LastAt),
+		"title": w.Title, "message": wording.Clip(w.Message, maxMessage, wording.Characters), "occurrences": w.Occurrences, "last_time": stamp(w.LastAt),
 	}
 	if w.AlertID != 0 {
 		members["alert_id"], members["alert_name"], members["condition"] = w.AlertID, w.Rule, w.Condition
@@ -122,7 +123,7 @@ func (n notification) facts() (list []fact) {
 	w := n.work
 	add := func(name, value string) {
 		if value != "" {
-			list = append(list, fact{name, clip(strings.ReplaceAll(clean(value), "\n", " "), maxHeading)})
+			list = append(list, fact{name, wording.Clip(strings.ReplaceAll(clean(value), "\n", " "), maxHeading, wording.Characters)})
 		}
 	}
 	add("Alert", w.Rule)
@@ -143,7 +144,7 @@ func (n notification) facts() (list []fact) {
 // text is the notification as plain text.
 func (n notification) text() string {
 	var b strings.Builder
-	b.WriteString(clean(n.work.Title) + "\n\n" + clean(clip(n.work.Message, maxMessage)) + "\n\n")
+	b.WriteString(clean(n.work.Title) + "\n\n" + clean(wording.Clip(n.work.Message, maxMessage, wording.Characters)) + "\n\n")
 	for _, f := range n.facts() {
 		b.WriteString(f.Name + ": " + f.Value + "\n")
 	}
@@ -167,7 +168,7 @@ var mailTemplate = template.Must(template.New("mail").Parse(mailHTML))
 func (n notification) html() (string, error) {
 	var b bytes.Buffer
 	err := mailTemplate.Execute(&b, map[string]any{
-		"Title": clean(n.work.Title), "Message": clean(clip(n.work.Message, maxMessage)), "Facts": n.facts(), "Link": n.link,
+		"Title": clean(n.work.Title), "Message": clean(wording.Clip(n.work.Message, maxMessage, wording.Characters)), "Facts": n.facts(), "Link": n.link,
 		"Command": n.command, "Alert": n.work.AlertID,
 	})
 	if err != nil {
@@ -192,7 +193,7 @@ func (n notification) slack() ([]byte, error) {
 	}
 	// Texts of the type plain_text are shown as they are: names cannot make links or mentions.
 	plain := func(text string, most int) map[string]any {
-		return map[string]any{"type": "plain_text", "text": clip(text, most), "emoji": false}
+		return map[string]any{"type": "plain_text", "text": wording.Clip(text, most, wording.Characters), "emoji": false}
 	}
 	blocks := []any{
 		map[string]any{"type": "header", "text": plain(n.subject(), maxHeading)},
@@ -205,7 +206,7 @@ func (n notification) slack() ([]byte, error) {
 			"type": "mrkdwn", "text": "<" + slackText.Replace(n.link) + "|Open the dashboard>",
 		}})
 	}
-	return json.Marshal(map[string]any{"text": slackText.Replace(clip(n.subject(), maxBlock)), "blocks": blocks})
+	return json.Marshal(map[string]any{"text": slackText.Replace(wording.Clip(n.subject(), maxBlock, wording.Characters)), "blocks": blocks})
 }
 
 // teamsText escapes a text for the Markdown of Adaptive Cards.
@@ -231,8 +232,8 @@ func (n notification) teams() ([]byte, error) {
 	card := map[string]any{
 		"$schema": "http://adaptivecards.io/schemas/adaptive-card.json", "type": "AdaptiveCard", "version": "1.4",
 		"body": []any{
-			block(clip(n.subject(), 2*maxHeading), map[string]any{"weight": "Bolder", "size": "Medium", "color": color}),
-			block(clip(clean(n.work.Message), maxBlock), nil),
+			block(wording.Clip(n.subject(), 2*maxHeading, wording.Characters), map[string]any{"weight": "Bolder", "size": "Medium", "color": color}),
+			block(wording.Clip(clean(n.work.Message), maxBlock, wording.Characters), nil),
 			map[string]any{"type": "FactSet", "facts": facts},
 			block(n.command, map[string]any{"fontType": "Monospace", "isSubtle": true}),
 		},
@@ -261,16 +262,4 @@ func clean(text string) string {
 		}
 		return r
 	}, text)
-}
-
-// clip cuts a text to a number of characters.
-func clip(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	runes := []rune(text)
-	if len(runes) <= most {
-		return text
-	}
-	return string(runes[:most-1]) + "…"
 }

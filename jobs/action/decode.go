@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/jobagent/jobagent/jobs/suggest"
 )
 
 // Types returns all types of commands.
@@ -26,7 +28,7 @@ func ParseType(text string) (Type, error) {
 		}
 		names[i] = string(t)
 	}
-	return "", fmt.Errorf("invalid command type %q: want %s%s", clip(text), strings.Join(names, ", "), didYouMean(text, names))
+	return "", fmt.Errorf("invalid command type %q: want %s%s", clip(text), strings.Join(names, ", "), suggest.DidYouMean(text, names))
 }
 
 // Decode reads the definition of an action, the JSON text of a step's command, and sets defaults.

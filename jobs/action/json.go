@@ -13,7 +13,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/jobagent/jobagent/jobs/bounded"
-	"github.com/jobagent/jobagent/jobs/internal/suggest"
+	"github.com/jobagent/jobagent/jobs/suggest"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // maxText bounds the text of a definition, in bytes.
@@ -103,7 +104,7 @@ func newObject(faults *Faults, path string, raw json.RawMessage, known []string)
 			faults.add(path, "invalid object: want at most %d members", maxMembers)
 			return o
 		case known != nil && !slices.Contains(known, name):
-			faults.add(m.path, "unknown member%s", didYouMean(name, known))
+			faults.add(m.path, "unknown member%s", suggest.DidYouMean(name, known))
 		case o.find(name) != nil:
 			faults.add(m.path, "the member occurs twice")
 		default:
@@ -112,14 +113,6 @@ func newObject(faults *Faults, path string, raw json.RawMessage, known []string)
 		}
 	}
 	return o
-}
-
-// didYouMean proposes the candidate that is nearest to an unknown name.
-func didYouMean(name string, candidates []string) string {
-	if near := suggest.Nearest(name, candidates); near != "" {
-		return fmt.Sprintf("; did you mean %q?", near)
-	}
-	return ""
 }
 
 var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
@@ -294,7 +287,7 @@ func (o *object) choice(name, absent string, values ...string) string {
 			return v
 		}
 	}
-	o.faults.add(o.at(name), "invalid value %q: want %s%s", clip(text), strings.Join(values, ", "), didYouMean(text, values))
+	o.faults.add(o.at(name), "invalid value %q: want %s%s", clip(text), strings.Join(values, ", "), suggest.DidYouMean(text, values))
 	return absent
 }
 
@@ -306,10 +299,4 @@ func unquote(raw json.RawMessage) string {
 }
 
 // clip shortens a text for a message.
-func clip(text string) string {
-	const limit = 64
-	if utf8.RuneCountInString(text) <= limit {
-		return text
-	}
-	return string([]rune(text)[:limit]) + "…"
-}
+func clip(text string) string { return wording.Clip(text, 64, wording.Characters) }

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/jobagent/jobagent/jobs/suggest"
 )
 
 // part is a piece of a text with templates: a literal text, or a variable.
@@ -67,7 +69,7 @@ func split(text string) ([]part, error) {
 		}
 		canonical, known := canonicalName(name)
 		if !known {
-			return nil, fmt.Errorf("unknown variable %q%s", clip(name), didYouMean(name, fixedNames))
+			return nil, fmt.Errorf("unknown variable %q%s", clip(name), suggest.DidYouMean(name, fixedNames))
 		}
 		if secret, ok := strings.CutPrefix(canonical, PrefixSecret); ok && !SecretName.MatchString(secret) {
 			return nil, fmt.Errorf("invalid secret name %q: want 1 to 128 letters, digits, _ and -, not beginning with a digit or -", clip(secret))

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jobagent/jobagent/jobs/isoduration"
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
@@ -157,12 +158,12 @@ func (r *Result) azureRetry(job string, p *object, step *Step) {
 		step.Attempts, step.Interval = 0, 1
 	case "fixed", "":
 		if interval != "" {
-			seconds, ok := parseDuration(interval)
+			seconds, ok := isoduration.ParseSeconds(interval)
 			switch {
 			case !ok:
 				near := ""
 				if days := strings.Replace(strings.ToUpper(interval), "PT", "P", 1); days != interval {
-					if _, ok := parseDuration(days); ok {
+					if _, ok := isoduration.ParseSeconds(days); ok {
 						near = "; " + days + " may be meant"
 					}
 				}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/jobs/isoduration"
 )
 
 // The steps of a job of Azure Scheduler have the names of its history.
@@ -250,7 +251,7 @@ func (c *azureActionConverter) brokerProperties(p *object, d *action.ServiceBus)
 	}
 	b.ForcePersistence, _ = strconv.ParseBool(p.text("forcePersistence"))
 	if text := p.text("timeToLive"); text != "" {
-		if seconds, ok := parseDuration(text); ok && seconds > 0 {
+		if seconds, ok := isoduration.ParseSeconds(text); ok && seconds > 0 {
 			b.TimeToLive = time.Duration(seconds) * time.Second
 		} else {
 			c.lost(c.job, p.at("timeToLive"), "invalid duration %q", text)

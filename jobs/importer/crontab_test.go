@@ -17,6 +17,7 @@ import (
 
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/schedule"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 var writeGoldens = flag.Bool("importer.write", false, "write the files testdata/*/*.golden")
@@ -439,6 +440,6 @@ func FuzzCrontab(f *testing.F) {
 				require.True(t, err == nil || errors.As(err, &faults))
 			}
 		}
-		require.Contains(t, script, fmt.Sprintf("%s, ", counted(len(r.Jobs), "job")))
+		require.Contains(t, script, fmt.Sprintf("%s, ", wording.Count(len(r.Jobs), "job")))
 	})
 }

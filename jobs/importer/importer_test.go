@@ -358,19 +358,6 @@ func TestZone(t *testing.T) {
 	}
 }
 
-func TestDurations(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]int64{"PT30S": 30, "P1D": 86400, "PT1H30M": 5400, "P1Y2M": 425 * 86400, "00:01:30": 90, "2.00:00:01": 172801, "P2W": 14 * 86400} {
-		got, ok := parseDuration(text)
-		require.True(t, ok, text)
-		require.Equal(t, want, got, text)
-	}
-	for _, text := range []string{"", "P", "PT", "PT1D", "30", "P1DT", "pt1s"} {
-		_, ok := parseDuration(text)
-		require.False(t, ok, text)
-	}
-}
-
 // No text in any element of a job makes a client split the script or replace a part of it.
 func TestScriptsAreClientProof(t *testing.T) {
 	t.Parallel()

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net/url"
 	"regexp"
 	"slices"
@@ -15,7 +14,6 @@ import (
 	"time"
 
 	"github.com/jobagent/jobagent/jobs/bounded"
-	"github.com/jobagent/jobagent/jobs/internal/isoduration"
 )
 
 // maxListed is the largest number of jobs of a JSON text. Each one takes a millisecond: its
@@ -158,43 +156,6 @@ func parseTime(text string) time.Time {
 	return time.Time{}
 }
 
-// clockDuration matches the duration format of .NET: [d.]hh:mm:ss.
-var clockDuration = regexp.MustCompile(`^(?:(\d+)\.)?(\d+):(\d\d):(\d\d)$`)
-
-// parseDuration parses a duration of ISO 8601 or .NET and returns seconds. A year has 365 days and
-// a month 30.
-func parseDuration(text string) (seconds int64, ok bool) {
-	if d, ok := isoduration.Parse(text); ok {
-		days := 365*limited(d.Years) + 30*limited(d.Months) + 7*limited(d.Weeks) + limited(d.Days)
-		return days*daySeconds + 3600*limited(d.Hours) + 60*limited(d.Minutes) + limited(d.Seconds), true
-	}
-	m := clockDuration.FindStringSubmatch(text)
-	if m == nil {
-		return 0, false
-	}
-	for i, unit := range []int64{daySeconds, 3600, 60, 1} {
-		n, _ := strconv.ParseInt(m[i+1], 10, 32) // digits, or empty for 0
-		seconds += n * unit
-	}
-	return seconds, true
-}
-
-// limited caps a number so that a sum of such numbers in seconds does not overflow.
-func limited(n int64) int64 { return min(n, math.MaxInt32) }
-
-// address returns a URL without the parts that may be secret: user, query and fragment.
-func address(text string) string {
-	u, err := url.Parse(text)
-	if err != nil || u.Host == "" {
-		return "an address that cannot be read"
-	}
-	shown := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
-	if u.RawQuery != "" || u.ForceQuery {
-		return shown.String() + "?…"
-	}
-	return shown.String()
-}
-
 // size describes the size of a value without quoting any part of it.
 func size(v any) string {
 	if s, ok := v.(string); ok {
@@ -239,4 +200,17 @@ func withoutSecrets(v any) any {
 		return masked
 	}
 	return v
+}
+
+// address returns a URL without the parts that may be secret: user, query and fragment.
+func address(text string) string {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" {
+		return "an address that cannot be read"
+	}
+	shown := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
+	if u.RawQuery != "" || u.ForceQuery {
+		return shown.String() + "?…"
+	}
+	return shown.String()
 }

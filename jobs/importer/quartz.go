@@ -10,6 +10,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // QuartzStore holds the rows of one scheduler of Quartz or Quartz.NET
@@ -133,7 +135,7 @@ func (r *Result) quartzData(job, element string, data []byte) {
 	case ok:
 		r.lost(job, element, "the values of %s, which are not shown: write them into the step, or give the schedule parameters", strings.Join(keys, ", "))
 	default:
-		r.lost(job, element, "%s of serialised data", counted(len(data), "byte"))
+		r.lost(job, element, "%s of serialised data", wording.Count(len(data), "byte"))
 	}
 }
 

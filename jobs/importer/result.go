@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/schedule"
 	"github.com/jobagent/jobagent/jobs/tsql"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // Options holds the settings of an import that are not part of the input.
@@ -286,35 +287,21 @@ func (r *Result) Totals() (steps, toWrite, schedules int) {
 // Summary returns the totals in words.
 func (r *Result) Summary() string {
 	steps, toWrite, schedules := r.Totals()
-	text := fmt.Sprintf("%s, %s, %s", counted(len(r.Jobs), "job"), counted(steps, "step"), counted(schedules, "schedule"))
+	text := fmt.Sprintf("%s, %s, %s", wording.Count(len(r.Jobs), "job"), wording.Count(steps, "step"), wording.Count(schedules, "schedule"))
 	if toWrite > 0 {
-		text += fmt.Sprintf("; %s to write", counted(toWrite, "step"))
+		text += fmt.Sprintf("; %s to write", wording.Count(toWrite, "step"))
 	}
 	return text
-}
-
-// counted returns a number with its noun, in the plural unless n is 1.
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // cut shortens s to n characters as SQL Server counts them (UTF-16 code units), and reports
 // whether s was longer.
 func cut(s string, n int) (string, bool) {
-	length := 0
-	for i, r := range s {
-		units := 1
-		if r > 0xFFFF {
-			units = 2
-		}
-		if length += units; length > n {
-			return strings.TrimRight(s[:i], " "), true
-		}
+	head := wording.Head(s, n, wording.UTF16)
+	if len(head) == len(s) {
+		return s, false
 	}
-	return s, false
+	return strings.TrimRight(head, " "), true
 }
 
 // jobName returns a name that is valid in the control database and unique among the jobs of the

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jobagent/jobagent/jobs/isoduration"
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
@@ -181,7 +182,7 @@ func (r *Result) taskSettings(job string, e *element) taskSettings {
 	s.timeout = r.taskTimeLimit(job, orElse(e.takeText("ExecutionTimeLimit"), "PT72H"))
 	if restart := e.take("RestartOnFailure"); restart != nil {
 		count, err := strconv.Atoi(restart.takeText("Count"))
-		seconds, ok := parseDuration(restart.takeText("Interval"))
+		seconds, ok := isoduration.ParseSeconds(restart.takeText("Interval"))
 		if err != nil || !ok || count < 1 || seconds < 1 {
 			r.lost(job, "Settings.RestartOnFailure", "it has no valid Count and Interval")
 		} else {
@@ -239,7 +240,7 @@ func (r *Result) taskSettings(job string, e *element) taskSettings {
 
 // taskTimeLimit converts an ExecutionTimeLimit to the time limit of a step. PT0S means none.
 func (r *Result) taskTimeLimit(job, text string) int {
-	seconds, ok := parseDuration(text)
+	seconds, ok := isoduration.ParseSeconds(text)
 	switch {
 	case !ok:
 		r.lost(job, "Settings.ExecutionTimeLimit", "it is not a length of time: 72 hours are taken, as without it")
@@ -454,7 +455,7 @@ func (r *Result) readTrigger(job string, e *element, at string) (t *taskTrigger,
 		r.lost(job, at+".ExecutionTimeLimit", "a time limit for the runs of this trigger only: the steps have the limit of the task")
 	}
 	if text := e.takeText("RandomDelay"); text != "" {
-		seconds, ok := parseDuration(text)
+		seconds, ok := isoduration.ParseSeconds(text)
 		if !ok {
 			return nil, "invalid RandomDelay: want a length of time such as PT5M"
 		}
@@ -544,11 +545,11 @@ func (r *Result) readRepetition(t *taskTrigger, job string, e *element, at strin
 		return ""
 	}
 	var ok bool
-	if t.interval, ok = parseDuration(interval); !ok || t.interval < 60 || t.interval > 31*daySeconds {
+	if t.interval, ok = isoduration.ParseSeconds(interval); !ok || t.interval < 60 || t.interval > 31*daySeconds {
 		return "invalid Repetition.Interval: want a length of time from PT1M to P31D"
 	}
 	if duration != "" {
-		if t.duration, ok = parseDuration(duration); !ok || t.duration < 1 {
+		if t.duration, ok = isoduration.ParseSeconds(duration); !ok || t.duration < 1 {
 			return "invalid Repetition.Duration: want a length of time such as PT8H"
 		}
 		if date, _, _ := strings.Cut(duration, "T"); strings.ContainsAny(date, "YM") {

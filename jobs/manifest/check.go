@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/parameters"
 	"github.com/jobagent/jobagent/jobs/schedule"
+	"github.com/jobagent/jobagent/jobs/suggest"
 	"github.com/jobagent/jobagent/jobs/tsql"
 )
 
@@ -112,7 +113,7 @@ func (c *checker) refer(kind Kind, name, path string) {
 	}
 	slices.Sort(names)
 	c.set.Notes = append(c.set.Notes, Fault{Place: c.at(path), Path: path,
-		Message: fmt.Sprintf("%s %q is not in the files: it must exist in the database%s", kind, name, didYouMean(name, names))})
+		Message: fmt.Sprintf("%s %q is not in the files: it must exist in the database%s", kind, name, suggest.DidYouMean(name, names))})
 }
 
 func (c *checker) scope() {
@@ -240,7 +241,7 @@ func (c *checker) alert(a *Alert) {
 	isAboutJobs := a.Condition != "AgentSilent" && a.Condition != "NoAgent"
 	for i, l := range a.Lifecycles {
 		if !slices.Contains(lifecycles, l) {
-			c.fail(fmt.Sprintf("lifecycles[%d]", i), "unknown lifecycle %q: want %s%s", l, list(lifecycles), didYouMean(l, lifecycles))
+			c.fail(fmt.Sprintf("lifecycles[%d]", i), "unknown lifecycle %q: want %s%s", l, list(lifecycles), suggest.DidYouMean(l, lifecycles))
 		}
 	}
 	switch {
@@ -500,7 +501,7 @@ func (c *checker) dependencies(j *Job, names map[string]int) {
 				if n, ok := names[strings.ToLower(name)]; ok {
 					before[i] = append(before[i], n)
 				} else {
-					c.fail(fmt.Sprintf("%s.after[%d]", at, k), "there is no step %q%s", name, didYouMean(name, all))
+					c.fail(fmt.Sprintf("%s.after[%d]", at, k), "there is no step %q%s", name, suggest.DidYouMean(name, all))
 				}
 			}
 		}

@@ -13,7 +13,7 @@ import (
 	"time"
 	"unicode/utf16"
 
-	"github.com/jobagent/jobagent/jobs/internal/suggest"
+	"github.com/jobagent/jobagent/jobs/suggest"
 )
 
 // Fault is one thing that is wrong in a file.
@@ -169,7 +169,7 @@ func (d *decoder) document(n *node) Object {
 	}
 	model, ok := models[Kind(kind.text)]
 	if !ok {
-		d.fail(kind, "kind", "unknown kind %s: want %s%s", kind.what(), list(kindNames()), didYouMean(kind.text, kindNames()))
+		d.fail(kind, "kind", "unknown kind %s: want %s%s", kind.what(), list(kindNames()), suggest.DidYouMean(kind.text, kindNames()))
 		return o
 	}
 	o.Kind, o.Value = Kind(kind.text), model()
@@ -191,14 +191,6 @@ func list(names []string) string {
 		return strings.Join(names, "")
 	}
 	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
-}
-
-// didYouMean returns "; did you mean X?", or nothing.
-func didYouMean(word string, candidates []string) string {
-	if near := suggest.Nearest(word, candidates); near != "" {
-		return fmt.Sprintf("; did you mean %s?", near)
-	}
-	return ""
 }
 
 func join(path, name string) string {
@@ -236,7 +228,7 @@ func (d *decoder) model(n *node, v reflect.Value, path string, others []string) 
 				given["schedule"] = append(given["schedule"], key.text)
 				continue
 			}
-			d.fail(key, path, "unknown field %s%s", quoteShort(key.text), didYouMean(key.text, names))
+			d.fail(key, path, "unknown field %s%s", quoteShort(key.text), suggest.DidYouMean(key.text, names))
 			continue
 		}
 		r := all[at]
@@ -375,7 +367,7 @@ func (d *decoder) string(n *node, v reflect.Value, path string, r rules) {
 		d.fail(n, path, "the text contains a NUL")
 		return
 	case len(r.enum) > 0 && !slices.Contains(r.enum, n.text):
-		d.fail(n, path, "want %s, got %s%s", list(r.enum), n.what(), didYouMean(n.text, r.enum))
+		d.fail(n, path, "want %s, got %s%s", list(r.enum), n.what(), suggest.DidYouMean(n.text, r.enum))
 		return
 	}
 	v.SetString(n.text)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/jobagent/jobagent/jobs/bounded"
 	"github.com/jobagent/jobagent/jobs/internal/yamltext"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // Limits of what is read. They are far above what people write, and bound the memory of hostile
@@ -80,10 +81,7 @@ func (n *node) what() string {
 }
 
 func quoteShort(s string) string {
-	if r := []rune(s); len(r) > 40 {
-		s = string(r[:40]) + "…"
-	}
-	return fmt.Sprintf("%q", s)
+	return fmt.Sprintf("%q", wording.Clip(s, 40, wording.Characters))
 }
 
 // positionError is an error with a place in the file.

@@ -11,7 +11,7 @@ import (
 	"time"
 	"unicode/utf16"
 
-	"github.com/jobagent/jobagent/jobs/internal/suggest"
+	"github.com/jobagent/jobagent/jobs/suggest"
 )
 
 // Type is the type of a declared parameter.
@@ -170,7 +170,7 @@ func (d Declaration) check() error {
 	case d.Name == "" || len(d.Name) > maxName || strings.ContainsFunc(d.Name, func(r rune) bool { return !isNameRune(r) }):
 		return fmt.Errorf("invalid name: want 1 to %d letters, digits, _ or -", maxName)
 	case !slices.Contains(Types(), d.Type):
-		return fmt.Errorf("unknown type %.100q: want text, integer, number, boolean, date or datetime%s", d.Type, didYouMean(string(d.Type), typeNames()))
+		return fmt.Errorf("unknown type %.100q: want text, integer, number, boolean, date or datetime%s", d.Type, suggest.DidYouMean(string(d.Type), typeNames()))
 	case d.Required && d.Default.Kind != Null:
 		return errors.New("a required parameter has no default: omit one of them")
 	case d.Type == TypeBoolean && len(d.Choices) > 0:
@@ -207,13 +207,6 @@ func typeNames() (names []string) {
 		names = append(names, string(t))
 	}
 	return names
-}
-
-func didYouMean(word string, candidates []string) string {
-	if near := suggest.Nearest(word, candidates); near != "" {
-		return fmt.Sprintf("; did you mean %s?", near)
-	}
-	return ""
 }
 
 // checkType checks a value against the type (jobs_internal.check_values).
@@ -356,7 +349,7 @@ func Complete(declared []Declaration, given *Parameters) (*Parameters, error) {
 	complete := &object{values: map[string]any{}}
 	for _, name := range given.Names() {
 		if !slices.Contains(names, name) {
-			return nil, fmt.Errorf("the job declares no parameter %q%s (its parameters: %s)", name, didYouMean(name, names), strings.Join(names, ", "))
+			return nil, fmt.Errorf("the job declares no parameter %q%s (its parameters: %s)", name, suggest.DidYouMean(name, names), strings.Join(names, ", "))
 		}
 		complete.names, complete.values[name] = append(complete.names, name), given.root.values[name]
 	}

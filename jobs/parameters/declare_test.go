@@ -31,7 +31,7 @@ func TestDeclarations(t *testing.T) {
 		`[{"name": "a", "defautl": 1}]`:                                                  `unknown member "defautl"`,
 		`[{"name": "a", "type": "a", "type": "b"}]`:                                      `the name "type" is there twice`,
 		`[{"name": "a", "required": "yes"}]`:                                             "want true or false",
-		`[{"name": "a", "type": "integr"}]`:                                              "did you mean integer?",
+		`[{"name": "a", "type": "integr"}]`:                                              `did you mean "integer"?`,
 		`[{"name": "a", "required": true, "default": "x"}]`:                              "a required parameter has no default",
 		`[{"name": "a", "choices": []}]`:                                                 "want 1 to 100 choices",
 		`[{"name": "a", "choices": ["x", "x"]}]`:                                         "want 1 to 100 choices",
@@ -70,7 +70,7 @@ func TestComplete(t *testing.T) {
 	require.Equal(t, `{"rate":1.50e3,"tenant":"it's }","at":null,"days":7,"mode":"fast","until":null,"dry":false}`, text)
 	for given, want := range map[string]string{
 		``:                              "missing parameters: tenant",
-		`{"tenat": "a"}`:                "did you mean tenant? (its parameters: tenant, days",
+		`{"tenat": "a"}`:                `did you mean "tenant"? (its parameters: tenant, days`,
 		`{"tenant": null}`:              "want a text, not null",
 		`{"tenant": "a", "days": "7"}`:  "invalid parameter days: want an integer",
 		`{"tenant": "a", "days": null}`: "not null",

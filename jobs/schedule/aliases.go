@@ -3,7 +3,6 @@ package schedule
 import (
 	"time"
 
-	"github.com/jobagent/jobagent/jobs/internal/suggest"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/elastic"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/engine"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
@@ -52,10 +51,6 @@ type Fault = syntax.Fault
 // Error holds all faults of a schedule, at least one, in its field Faults. They are in the order of
 // the schedule's elements.
 type Error = syntax.Error
-
-// Nearest returns the candidate that is nearest to a misspelled word. It returns "" if none is
-// near.
-func Nearest(word string, candidates []string) string { return suggest.Nearest(word, candidates) }
 
 // Zones returns the names of all IANA zones, links included, sorted.
 func Zones() []string { return syntax.Zones() }

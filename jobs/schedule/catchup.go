@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jobagent/jobagent/jobs/internal/suggest"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
+	"github.com/jobagent/jobagent/jobs/suggest"
 )
 
 // CatchUpMode is the name of a policy for missed runs (D-P1).

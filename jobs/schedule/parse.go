@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jobagent/jobagent/jobs/internal/suggest"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/azurescheduler"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/cron"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/elastic"
@@ -14,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/rrule"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/sap"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
+	"github.com/jobagent/jobagent/jobs/suggest"
 )
 
 // Options holds values that a specification may omit. An element of the specification takes

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jobagent/jobagent/jobs/internal/suggest"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/foreign"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
+	"github.com/jobagent/jobagent/jobs/suggest"
 )
 
 // Form is the language of another system in which a schedule can be given. A form is not stored:

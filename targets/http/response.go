@@ -18,6 +18,7 @@ import (
 	nethttp "net/http"
 
 	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/outbound"
 )
@@ -162,10 +163,7 @@ func printable(text string, limit int) string {
 		}
 		return r
 	}, strings.ToValidUTF8(text, "\uFFFD"))
-	if len(text) > limit {
-		text = strings.ToValidUTF8(text[:limit], "") + "…"
-	}
-	return strings.TrimSpace(text)
+	return strings.TrimSpace(wording.Clip(text, limit, wording.Bytes))
 }
 
 // judge returns the result by the status, and by the body where the definition says so.

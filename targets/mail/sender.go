@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 	gomail "github.com/wneessen/go-mail"
 
+	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/outbound"
 )
@@ -188,8 +189,5 @@ func header(text string, most int) string {
 		}
 		return r
 	}, text)
-	if runes := []rune(text); len(runes) > most {
-		text = string(runes[:most-1]) + "…"
-	}
-	return text
+	return wording.Clip(text, most, wording.Characters)
 }

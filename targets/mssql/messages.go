@@ -7,6 +7,7 @@ import (
 
 	mssqldb "github.com/microsoft/go-mssqldb"
 
+	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -86,7 +87,7 @@ func (c *collector) remark(text string) {
 
 // keep adds a message if the limits allow; c.mu must be held.
 func (c *collector) keep(m targets.Message) {
-	m.Text = clip(strings.ToValidUTF8(m.Text, "\uFFFD"), c.limits.TextBytes)
+	m.Text = wording.Clip(strings.ToValidUTF8(m.Text, "\uFFFD"), c.limits.TextBytes, wording.Bytes)
 	if len(c.kept) >= c.limits.Messages || c.bytes+len(m.Text) > c.limits.MessageBytes {
 		if m.Kind != targets.KindError || c.spare == errorReserve {
 			c.dropped++

@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/parameters"
 	"github.com/jobagent/jobagent/jobs/tsql"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // Batch is a part of a script between two GO lines.
@@ -180,27 +181,16 @@ func goLine(text string, at int) (end, count int, found bool, err error) {
 		comment = closed && end == len(tail)
 	}
 	if tail != "" && !comment {
-		return 0, 0, false, fmt.Errorf("invalid text %q after GO: want a count, a comment or nothing", clip(rest, 40))
+		return 0, 0, false, fmt.Errorf("invalid text %q after GO: want a count, a comment or nothing", wording.Clip(rest, 40, wording.Bytes))
 	}
 	count = 1
 	if number != "" {
 		count, err = strconv.Atoi(number)
 		if err != nil || count < 1 || count > math.MaxInt32 {
-			return 0, 0, false, fmt.Errorf("invalid count %s after GO: want 1 to %d", clip(number, 40), math.MaxInt32)
+			return 0, 0, false, fmt.Errorf("invalid count %s after GO: want 1 to %d", wording.Clip(number, 40, wording.Bytes), math.MaxInt32)
 		}
 	}
 	return end, count, true, nil
-}
-
-// clip shortens s to at most n bytes plus "…", at the border of a character.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && s[n]&0xC0 == 0x80 {
-		n--
-	}
-	return s[:n] + "…"
 }
 
 // Value is the value of a script variable. The zero value is an empty string.

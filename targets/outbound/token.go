@@ -24,6 +24,7 @@ import (
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/clientcredentials"
 
+	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -266,10 +267,7 @@ const maxErrorText = 300
 // cutText returns the beginning of a text in one line.
 func cutText(text string) string {
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")
-	if len(text) > maxErrorText {
-		text = strings.ToValidUTF8(text[:maxErrorText], "") + "…"
-	}
-	return text
+	return wording.Clip(text, maxErrorText, wording.Bytes)
 }
 
 // isHeaderValue reports whether text can be sent as the value of a header.

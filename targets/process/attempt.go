@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -319,11 +320,7 @@ func (t *attempt) lastError() string {
 	if t.stderr == nil {
 		return ""
 	}
-	line := t.stderr.lastLine()
-	if len(line) > 500 {
-		line = line[:completeRunes([]byte(line[:500]))] + "…"
-	}
-	return line
+	return wording.Clip(t.stderr.lastLine(), 500, wording.Bytes)
 }
 
 // outcome returns the outcome of the attempt and its summary; an empty summary stands for the text

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/outbound"
 )
@@ -211,11 +212,11 @@ func (t *attempt) interrupted(ctx context.Context, res *targets.Result) error {
 // cut masks and cuts the texts of a result.
 func (t *attempt) cut(res targets.Result) targets.Result {
 	limit := t.cfg.Limits.TextBytes
-	res.Summary = cutText(t.mask.String(res.Summary), limit)
-	res.Error.Text = cutText(t.mask.String(res.Error.Text), limit)
+	res.Summary = wording.Clip(t.mask.String(res.Summary), limit, wording.Bytes)
+	res.Error.Text = wording.Clip(t.mask.String(res.Error.Text), limit, wording.Bytes)
 	total, kept := 0, res.Messages[:0]
 	for _, m := range res.Messages {
-		m.Text = cutText(t.mask.String(m.Text), limit)
+		m.Text = wording.Clip(t.mask.String(m.Text), limit, wording.Bytes)
 		if total += len(m.Text); total > t.cfg.Limits.MessageBytes || len(kept) == t.cfg.Limits.Messages {
 			res.MessagesDropped++
 			continue
@@ -224,14 +225,6 @@ func (t *attempt) cut(res targets.Result) targets.Result {
 	}
 	res.Messages = kept
 	return res
-}
-
-// cutText cuts text to n bytes; a cut text ends in "…".
-func cutText(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	return strings.ToValidUTF8(text[:max(0, n-len("…"))], "") + "…"
 }
 
 // isFence reports whether the fence ended an attempt.

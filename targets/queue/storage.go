@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // storageVersion is the version of the Storage services' interface that requests name. It is the
@@ -163,8 +164,5 @@ func oneLine(text string, n int) string {
 	text = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "\uFFFD"), func(r rune) bool {
 		return r <= ' ' || r == 0x7F || r >= 0x80 && r < 0xA0
 	}), " ")
-	if len(text) <= n {
-		return text
-	}
-	return strings.ToValidUTF8(text[:n], "") + "…"
+	return wording.Clip(text, n, wording.Bytes)
 }

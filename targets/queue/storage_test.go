@@ -88,6 +88,6 @@ func TestParseStorageFault(t *testing.T) {
 
 func TestOneLine(t *testing.T) {
 	require.Equal(t, "a b c", oneLine(" a\r\n\tb\x00\u0085c ", 10))
-	require.Equal(t, "ü…", oneLine("üü", 3), "a character is not split")
+	require.Equal(t, "ü…", oneLine("üüü", 5), "a character is not split")
 	require.Equal(t, "\uFFFD", oneLine("\xff", 10))
 }

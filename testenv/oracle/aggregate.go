@@ -37,5 +37,5 @@ func Aggregate(children ...jobs.Lifecycle) jobs.Lifecycle {
 
 // StartsNextStep reports whether the next step starts after a step that ended with l (decision 7).
 func StartsNextStep(l jobs.Lifecycle) bool {
-	return l == jobs.Succeeded || l == jobs.SucceededWithSkipped
+	return l.IsSuccess()
 }

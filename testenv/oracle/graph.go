@@ -291,7 +291,7 @@ func (g Graph) resolve(i int, w World) []string {
 // reacts reports whether a step of a rerun has to run again because of what its causes did there.
 func (g Graph) reacts(s Step, r Run, causes []int) bool {
 	return slices.ContainsFunc(causes, func(c int) bool {
-		failed := r.Steps[c].Lifecycle == jobs.Failed || r.Steps[c].Lifecycle == jobs.TimedOut
+		failed := r.Steps[c].Lifecycle.IsFailure()
 		switch s.When {
 		case WhenFailed:
 			return failed

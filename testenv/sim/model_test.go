@@ -338,7 +338,7 @@ func aggregate(children []*work) jobs.Lifecycle {
 // ends returns how a step ends whose targets have ended.
 func (w *work) ends() jobs.Lifecycle {
 	end := aggregate(w.targets)
-	if w.run.job != modelTolerant || end != jobs.Failed && end != jobs.TimedOut {
+	if w.run.job != modelTolerant || !end.IsFailure() {
 		return end
 	}
 	failed, skipped := 0, 0

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/jobagent/jobagent/agent/rest/internal/clip"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 const (
@@ -50,11 +50,11 @@ func parseMessage(value json.RawMessage) (string, error) {
 		if err := json.Unmarshal(value, &message); err != nil {
 			return "", fmt.Errorf("invalid message: %w", err)
 		}
-		return clip.Text(message, maxMessage), nil
+		return wording.Clip(message, maxMessage, wording.Characters), nil
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, value); err != nil {
 		return "", fmt.Errorf("invalid message: %w", err)
 	}
-	return clip.Text(compact.String(), maxMessage), nil
+	return wording.Clip(compact.String(), maxMessage, wording.Characters), nil
 }

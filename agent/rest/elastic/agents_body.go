@@ -14,8 +14,8 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/rest/internal/body"
-	"github.com/jobagent/jobagent/agent/rest/internal/clip"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // The bodies of job agents.
@@ -90,7 +90,7 @@ type (
 func agentFault(status int, code rest.Code, target, format string, args ...any) error {
 	for i, arg := range args {
 		if text, ok := arg.(string); ok {
-			args[i] = clip.Text(text, maxResourceID)
+			args[i] = wording.Clip(text, maxResourceID, wording.Characters)
 		}
 	}
 	return &rest.Error{Status: status, Code: code, Target: target, Message: fmt.Sprintf(format, args...)}
@@ -197,7 +197,7 @@ func checkSame(r *rest.Request, b agentBody) error {
 // checkAgentName refuses a name that the control database would refuse (R-18).
 func checkAgentName(name string) error {
 	invalidRune := func(r rune) bool { return r < ' ' || strings.ContainsRune(`<>*%&:\/?`, r) }
-	if strings.TrimSpace(name) == "" || clip.Units(name) > maxName || strings.ContainsFunc(name, invalidRune) ||
+	if strings.TrimSpace(name) == "" || wording.Length(name, wording.UTF16) > maxName || strings.ContainsFunc(name, invalidRune) ||
 		strings.HasSuffix(name, ".") || strings.HasSuffix(name, " ") {
 		return badAgent(codeAgentBody, "$.name", "Invalid name '%s' of a job agent: want 1 to 128 characters, none of <>*%%&:\\/?, and no . or space at the end.", name)
 	}

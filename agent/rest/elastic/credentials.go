@@ -10,10 +10,10 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/rest/internal/body"
-	"github.com/jobagent/jobagent/agent/rest/internal/clip"
 	"github.com/jobagent/jobagent/agent/rest/internal/etag"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/secret"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // credentialInput is the body of PUT credential.
@@ -156,7 +156,7 @@ func (p *place) readCredential(r *rest.Request, name string) (credentialInput, e
 	if err := f.err(); err != nil {
 		return in, err
 	}
-	if strings.TrimSpace(in.Properties.Username) == "" || clip.Units(in.Properties.Username) > maxName {
+	if strings.TrimSpace(in.Properties.Username) == "" || wording.Length(in.Properties.Username, wording.UTF16) > maxName {
 		return in, badRequest(codeUsername, "$.properties.username", "The user name of a credential is invalid: want 1 to %d characters.", maxName)
 	}
 	return in, nil

@@ -6,8 +6,8 @@ import (
 	"reflect"
 
 	"github.com/jobagent/jobagent/agent/rest"
-	"github.com/jobagent/jobagent/agent/rest/internal/clip"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // endpointInput is the body of PUT private endpoint.
@@ -105,7 +105,7 @@ func (s *Surface) putEndpoint(ctx context.Context, r *rest.Request) (*rest.Respo
 	var f faults
 	in.check(&f, at.id("privateEndpoints", name), name, typeEndpoint)
 	target := in.Properties.TargetServerAzureResourceID
-	if target == "" || clip.Units(target) > maxResourceID {
+	if target == "" || wording.Length(target, wording.UTF16) > maxResourceID {
 		f.add("$.properties.targetServerAzureResourceId", "The id of the target's server is invalid: want 1 to %d characters.", maxResourceID)
 	}
 	if err := f.err(); err != nil {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/rest/internal/body"
-	"github.com/jobagent/jobagent/agent/rest/internal/clip"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // The codes of the surface.
@@ -107,7 +107,7 @@ func (f *faults) add(path, format string, args ...any) {
 
 // short adds a fault if a text is longer than the control database takes, which would cut it off.
 func (f *faults) short(path, text string, limit int) {
-	if n := clip.Units(text); n > limit {
+	if n := wording.Length(text, wording.UTF16); n > limit {
 		f.add(path, "The text has %d characters: want at most %d.", n, limit)
 	}
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/rest/internal/body"
-	"github.com/jobagent/jobagent/agent/rest/internal/clip"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // The types of resources, as they are in answers.
@@ -44,8 +44,8 @@ func (s *Surface) place(ctx context.Context, r *rest.Request) (*place, error) {
 	}
 	// A longer name would be cut off by the procedure's parameter, and be another one.
 	for parameter, kind := range namedTypes {
-		if name := r.Path[parameter]; clip.Units(name) > maxName && r.HTTP.Method != http.MethodPut {
-			return nil, notFound(kind, clip.Text(name, maxName))
+		if name := r.Path[parameter]; wording.Length(name, wording.UTF16) > maxName && r.HTTP.Method != http.MethodPut {
+			return nil, notFound(kind, wording.Clip(name, maxName, wording.Characters))
 		}
 	}
 	return &place{entry: entry, store: entry.Store, agent: agent.Name}, nil
@@ -101,8 +101,8 @@ func checkName(kind, name string) error {
 	switch {
 	case strings.TrimSpace(name) == "":
 		return badRequest(codeInvalidBody, "name", "The name of a resource of type '%s' is empty.", kind)
-	case clip.Units(name) > maxName:
-		return badRequest(codeInvalidBody, "name", "The name of a resource of type '%s' has %d characters: want at most %d.", kind, clip.Units(name), maxName)
+	case wording.Length(name, wording.UTF16) > maxName:
+		return badRequest(codeInvalidBody, "name", "The name of a resource of type '%s' has %d characters: want at most %d.", kind, wording.Length(name, wording.UTF16), maxName)
 	case !utf8.ValidString(name) || strings.ContainsRune(name, 0):
 		return badRequest(codeInvalidBody, "name", "The name of a resource of type '%s' is not valid Unicode text.", kind)
 	}
@@ -144,7 +144,7 @@ func (p *place) idOf(collection, id, path string) (string, error) {
 	if unescaped, err := url.PathUnescape(name); err == nil {
 		name = unescaped
 	}
-	if name == "" || clip.Units(name) > maxName {
+	if name == "" || wording.Length(name, wording.UTF16) > maxName {
 		return "", invalidID(collection, id, path)
 	}
 	return name, nil
@@ -152,9 +152,7 @@ func (p *place) idOf(collection, id, path string) (string, error) {
 
 // invalidID returns the error about an id that is none of a collection.
 func invalidID(collection, id, path string) error {
-	if len(id) > maxResourceID {
-		id = strings.ToValidUTF8(id[:maxResourceID], "") + "…"
-	}
+	id = wording.Clip(id, maxResourceID, wording.Bytes)
 	return badRequest(codeInvalidID, path, "The id '%s' is invalid: want /subscriptions/…/resourceGroups/…/providers/Microsoft.Sql/servers/…/jobAgents/…/%s/….",
 		id, collection)
 }

@@ -4,14 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/big"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
-	"github.com/jobagent/jobagent/agent/rest/internal/isoduration"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/jobs/isoduration"
 )
 
 // timestamp is an instant in RFC 3339. Without a zone it is UTC.
@@ -77,6 +77,9 @@ type interval struct {
 	count int
 }
 
+// errDuration is the error about a text that is not a duration.
+var errDuration = errors.New("want a duration of ISO 8601, such as PT15M, PT2H, P1D, P1W or P1M")
+
 // errInterval is the error about a duration that is not an interval.
 var errInterval = errors.New("want a positive duration of whole minutes, or of months and years alone")
 
@@ -88,25 +91,26 @@ var single = regexp.MustCompile(`^P(?:T0*([1-9][0-9]{0,9})([HM])|0*([1-9][0-9]{0
 func parseInterval(text string) (interval, error) {
 	if m := single.FindStringSubmatch(strings.ToUpper(text)); m != nil {
 		kinds := map[string]string{"M": "Minutes", "H": "Hours", "D": "Days", "W": "Weeks"}
-		count, _ := new(big.Int).SetString(m[1]+m[3], 10)
+		count, _ := strconv.ParseInt(m[1]+m[3], 10, 64) // at most ten digits
 		return newInterval(kinds[m[2]+m[4]], count)
 	}
-	d, err := isoduration.Parse(text)
-	if err != nil {
-		return interval{}, err
+	d, ok := isoduration.Parse(text)
+	if !ok {
+		return interval{}, errDuration
 	}
-	if d.Months.Sign() > 0 {
-		if d.Nanoseconds.Sign() > 0 {
+	if months := 12*d.Years + d.Months; months > 0 {
+		d.Years, d.Months = 0, 0
+		if d != (isoduration.Duration{}) {
 			return interval{}, errInterval
 		}
-		return newInterval("Months", d.Months)
+		return newInterval("Months", months)
 	}
+	seconds := (7*d.Weeks+d.Days)*86400 + d.Hours*3600 + d.Minutes*60 + d.Seconds
 	for _, unit := range []struct {
 		kind    string
-		minutes int64
-	}{{"Weeks", 7 * 24 * 60}, {"Days", 24 * 60}, {"Hours", 60}, {"Minutes", 1}} {
-		count, rest := new(big.Int).QuoRem(d.Nanoseconds, big.NewInt(unit.minutes*int64(time.Minute)), new(big.Int))
-		if rest.Sign() == 0 && count.Sign() > 0 {
+		seconds int64
+	}{{"Weeks", 604800}, {"Days", 86400}, {"Hours", 3600}, {"Minutes", 60}} {
+		if count := seconds / unit.seconds; d.Nanoseconds == 0 && count > 0 && seconds%unit.seconds == 0 {
 			return newInterval(unit.kind, count)
 		}
 	}
@@ -114,11 +118,11 @@ func parseInterval(text string) (interval, error) {
 }
 
 // newInterval checks the count of an interval.
-func newInterval(kind string, count *big.Int) (interval, error) {
-	if !count.IsInt64() || count.Int64() > math.MaxInt32 {
+func newInterval(kind string, count int64) (interval, error) {
+	if count > math.MaxInt32 {
 		return interval{}, fmt.Errorf("want at most %d %s", math.MaxInt32, kind)
 	}
-	return interval{kind, int(count.Int64())}, nil
+	return interval{kind, int(count)}, nil
 }
 
 // formatInterval returns the duration of an interval; empty for Once.

@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"github.com/jobagent/jobagent/agent/rest"
-	"github.com/jobagent/jobagent/agent/rest/internal/clip"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // subscriptionRequest is the body of a subscription.
@@ -66,7 +66,7 @@ func (c *call) subscription() (tenant, app string, err error) {
 	}
 	tenant, app = c.Path["tenantId"], c.Path["app"]
 	for _, text := range []string{tenant, app} {
-		if clip.Units(text) > maxTenant {
+		if wording.Length(text, wording.UTF16) > maxTenant {
 			return "", "", errNotFound
 		}
 	}
@@ -89,7 +89,7 @@ func (c *call) subscribe(ctx context.Context) (*rest.Response, error) {
 			return nil, invalid(inAction, faults...)
 		}
 		if m := v.get("subdomain"); m != nil {
-			if subDomain = m.text; m.kind != '"' || clip.Units(subDomain) > maxTenant {
+			if subDomain = m.text; m.kind != '"' || wording.Length(subDomain, wording.UTF16) > maxTenant {
 				return nil, invalid(inAction, fault{text: "'subdomain' must be of type 'string', of at most 128 characters"})
 			}
 		}

@@ -6,8 +6,8 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/jobagent/jobagent/agent/rest/internal/clip"
 	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // Config is the section rest.sap of the configuration.
@@ -77,13 +77,13 @@ func (c Config) Check(databases []string) error {
 			fault("%s.name: two instances have the name %q", path, one.Name)
 		}
 		names[one.Name] = true
-		if one.Tenant == "" || clip.Units(one.Tenant) > maxTenant {
+		if one.Tenant == "" || wording.Length(one.Tenant, wording.UTF16) > maxTenant {
 			fault("%s.tenant: want the id of the provider's tenant, of at most %d characters", path, maxTenant)
 		}
-		if clip.Units(one.SubDomain) > maxTenant {
+		if wording.Length(one.SubDomain, wording.UTF16) > maxTenant {
 			fault("%s.subdomain: want at most %d characters", path, maxTenant)
 		}
-		if clip.Units(one.Events) > maxTenant {
+		if wording.Length(one.Events, wording.UTF16) > maxTenant {
 			fault("%s.events: want the name of an alert channel, of at most %d characters", path, maxTenant)
 		}
 		if one.Credential == "" && !one.AllowAnonymousActions {

@@ -14,9 +14,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/jobagent/jobagent/agent/rest/internal/clip"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 const (
@@ -116,7 +116,7 @@ func note(names []string) string {
 	for i, name := range names {
 		quoted[i] = strconv.Quote(name)
 	}
-	return clip.Text("Ignored members: "+strings.Join(quoted, ", "), maxNote)
+	return wording.Clip("Ignored members: "+strings.Join(quoted, ", "), maxNote, wording.Characters)
 }
 
 // ignored returns the names of the unknown members of a job and of its schedules.
@@ -236,7 +236,7 @@ func nameFault(name string) string {
 }
 
 // cut shortens a text for a message.
-func cut(text string) string { return clip.Text(text, 128) }
+func cut(text string) string { return wording.Clip(text, 128, wording.Characters) }
 
 func (r *definitionReader) name(v *value) string {
 	if v.kind != '"' {

@@ -15,11 +15,11 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/jobagent/jobagent/agent/rest"
-	"github.com/jobagent/jobagent/agent/rest/internal/clip"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/parameters"
 	"github.com/jobagent/jobagent/jobs/secret"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // createJob is E1.
@@ -368,7 +368,7 @@ func (c *call) findJob(ctx context.Context) (*rest.Response, error) {
 	}
 	var ref controldb.SAPJobRef
 	ref.Tenant, _ = c.Query.Get("tenantId")
-	if clip.Units(ref.Tenant) > maxTenant {
+	if wording.Length(ref.Tenant, wording.UTF16) > maxTenant {
 		return nil, errNotFound // no tenant can have this id
 	}
 	if ref.Tenant != "" && !c.provider && ref.Tenant != c.tenant {
@@ -436,7 +436,7 @@ func (c *call) listJobs(ctx context.Context) (*rest.Response, error) {
 	switch {
 	case given && !c.provider:
 		faults = append(faults, fault{text: "tenantId is not allowed for a subscriber"})
-	case clip.Units(q.Tenant) > maxTenant:
+	case wording.Length(q.Tenant, wording.UTF16) > maxTenant:
 		faults = append(faults, fault{text: fmt.Sprintf("Invalid tenantId: want at most %d characters", maxTenant)})
 	}
 	if text, given := c.Query.Get("filter"); given {

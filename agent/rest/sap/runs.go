@@ -9,8 +9,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/jobagent/jobagent/agent/rest"
-	"github.com/jobagent/jobagent/agent/rest/internal/clip"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // maxMessage bounds the message of a report, in characters. A longer one is cut (S-29).
@@ -161,6 +161,6 @@ func readReport(body []byte) (controldb.Report, []fault) {
 		}
 	}
 	// The control database cannot store this character.
-	r.Message = clip.Text(strings.ReplaceAll(r.Message, "\x00", "\uFFFD"), maxMessage)
+	r.Message = wording.Clip(strings.ReplaceAll(r.Message, "\x00", "\uFFFD"), maxMessage, wording.Characters)
 	return r, faults
 }

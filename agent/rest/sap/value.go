@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"github.com/jobagent/jobagent/agent/rest/internal/clip"
 	"github.com/jobagent/jobagent/jobs/bounded"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // value is a JSON value. It keeps the bytes of the original, so that data reach their application
@@ -116,7 +116,7 @@ func (r *valueReader) start() int {
 
 // read reads the next value.
 func (r *valueReader) read(path string) value {
-	path = clip.Text(path, maxPath)
+	path = wording.Clip(path, maxPath, wording.Characters)
 	v := value{path: path}
 	from := r.start()
 	token, err := r.decoder.Token()
@@ -160,7 +160,7 @@ func (r *valueReader) readInner(v *value, path string) {
 			at = path + "." + name
 		}
 		if names[name] {
-			r.faults = append(r.faults, fault{text: "'" + clip.Text(at, maxPath) + "' is specified more than once"})
+			r.faults = append(r.faults, fault{text: "'" + wording.Clip(at, maxPath, wording.Characters) + "' is specified more than once"})
 		}
 		names[name] = true
 		v.members = append(v.members, member{name: name, value: r.read(at)})

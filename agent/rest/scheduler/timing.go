@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
@@ -246,37 +244,4 @@ func nextExecution(j controldb.SchedulerJob) time.Time {
 	}
 	next, _ := plan.Next(time.Time{})
 	return next
-}
-
-// isoDuration and clockDuration are the two forms of durations that clients send: P1DT2H and
-// d.hh:mm:ss.
-var (
-	isoDuration   = regexp.MustCompile(`^P(?:(\d{1,6})M)?(?:(\d{1,6})W)?(?:(\d{1,6})D)?(?:T(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9})(?:\.\d+)?S)?)?$`)
-	clockDuration = regexp.MustCompile(`^(?:(\d{1,6})\.)?(\d{1,2}):(\d{2}):(\d{2})(?:\.\d+)?$`)
-)
-
-// parseDuration returns a duration in seconds. A month has 30 days.
-func parseDuration(text string) (seconds int64, ok bool) {
-	units := []int64{30 * 86400, 7 * 86400, 86400, 3600, 60, 1}
-	m := isoDuration.FindStringSubmatch(strings.ToUpper(text))
-	if m == nil {
-		units = []int64{86400, 3600, 60, 1}
-		m = clockDuration.FindStringSubmatch(text)
-	} else if len(text) < 3 || strings.HasSuffix(strings.ToUpper(text), "T") {
-		return 0, false
-	}
-	if m == nil {
-		return 0, false
-	}
-	for i, part := range m[1:] {
-		if part == "" {
-			continue
-		}
-		n, err := strconv.ParseInt(part, 10, 64)
-		if err != nil {
-			return 0, false
-		}
-		seconds += n * units[i]
-	}
-	return seconds, true
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
 	actions "github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/jobs/isoduration"
 	"github.com/jobagent/jobagent/jobs/secret"
 )
 
@@ -245,7 +246,7 @@ func (t *translator) retryPolicy(path string, p *retryPolicy) (retries, interval
 	if p.RetryInterval == "" {
 		p.RetryInterval = "00:00:30"
 	}
-	seconds, ok := parseDuration(p.RetryInterval)
+	seconds, ok := isoduration.ParseSeconds(p.RetryInterval)
 	switch {
 	case !ok:
 		t.fault(path+".retryInterval", "Invalid retryInterval '%.40s': want a duration such as PT30S, P1D or 00:00:30.", p.RetryInterval)
@@ -352,7 +353,7 @@ func (t *translator) broker(path string, b *brokerProperties, d *actions.Service
 		ForcePersistence: b.ForcePersistence != nil && *b.ForcePersistence,
 	}
 	if b.TimeToLive != "" {
-		seconds, ok := parseDuration(b.TimeToLive)
+		seconds, ok := isoduration.ParseSeconds(b.TimeToLive)
 		if !ok || seconds < 1 || seconds > 1<<31-1 {
 			t.fault(path+".timeToLive", "Invalid timeToLive '%.40s': want a duration such as PT1H or 01:00:00.", b.TimeToLive)
 		}

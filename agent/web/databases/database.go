@@ -9,7 +9,6 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
-	"github.com/jobagent/jobagent/jobs"
 )
 
 const (
@@ -74,7 +73,7 @@ func (d runOnDatabase) Took() *time.Duration {
 // Failed is the first step that failed; nil: none did.
 func (d runOnDatabase) Failed() *stepOnDatabase {
 	for i := range d.Steps {
-		if l := d.Steps[i].Lifecycle; l == jobs.Failed || l == jobs.TimedOut || d.Steps[i].Active && d.Steps[i].Message != "" {
+		if l := d.Steps[i].Lifecycle; l.IsFailure() || d.Steps[i].Active && d.Steps[i].Message != "" {
 			return &d.Steps[i]
 		}
 	}

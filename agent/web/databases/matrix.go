@@ -4,13 +4,13 @@ import (
 	"context"
 	"strconv"
 	"strings"
-	"unicode/utf16"
 
 	"github.com/google/uuid"
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 const (
@@ -56,15 +56,7 @@ type cell struct {
 }
 
 // clip returns the beginning of what was typed: no name is longer.
-func clip(text string, limit int) string {
-	units := 0
-	for i, r := range text {
-		if units += utf16.RuneLen(max(r, 0)); units > limit {
-			return text[:i]
-		}
-	}
-	return text
-}
+func clip(text string, limit int) string { return wording.Head(text, limit, wording.UTF16) }
 
 // showMatrix shows databases with what jobs last did on them.
 func showMatrix(ctx context.Context, r *page.Request) (*page.View, error) {

@@ -32,7 +32,7 @@ func (r run) Length(now time.Time) time.Duration {
 }
 
 // failed reports whether a run ended badly.
-func (r run) failed() bool { return r.Lifecycle == jobs.Failed || r.Lifecycle == jobs.TimedOut }
+func (r run) failed() bool { return r.Lifecycle.IsFailure() }
 
 // summary says how many runs ended how, for those who do not see a picture.
 func summary(runs []run) string {
@@ -115,7 +115,7 @@ func chart(runs []run, now time.Time, path func(id string) string) durations {
 	for _, r := range runs {
 		length := r.Length(now)
 		d.Longest = max(d.Longest, length)
-		if r.Lifecycle == jobs.Succeeded || r.Lifecycle == jobs.SucceededWithSkipped {
+		if r.Lifecycle.IsSuccess() {
 			ended = append(ended, length)
 		}
 		if r.failed() {

@@ -422,19 +422,11 @@ func clockChange(from, to time.Time, zone *time.Location) string {
 	_, after := to.In(zone).Zone()
 	switch d := time.Duration(after-before) * time.Second; {
 	case d > 0:
-		return "clocks have gone forward by " + shortLength(d)
+		return "clocks have gone forward by " + page.LengthText(d)
 	case d < 0:
-		return "clocks have gone back by " + shortLength(-d)
+		return "clocks have gone back by " + page.LengthText(-d)
 	}
 	return ""
-}
-
-// shortLength returns a length of time such as 1 h or 30 min.
-func shortLength(d time.Duration) string {
-	if d%time.Hour == 0 {
-		return fmt.Sprintf("%d h", d/time.Hour)
-	}
-	return fmt.Sprintf("%d min", d/time.Minute)
 }
 
 // overlapSentences say what a policy does while an earlier run is active.

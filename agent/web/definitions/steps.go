@@ -7,12 +7,12 @@ import (
 	"html/template"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/jobagent/jobagent/agent/web/code"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // stepView is a step on a page.
@@ -94,9 +94,7 @@ func newScript(text string, in code.Language, id, label string) script {
 	s := script{Lines: strings.Count(text, "\n") + 1}
 	if len(text) > clipBytes {
 		s.Clipped = true
-		for text = text[:clipBytes]; !utf8.ValidString(text[max(0, len(text)-4):]) && len(text) > 0 && !utf8.RuneStart(text[len(text)-1]); {
-			text = text[:len(text)-1]
-		}
+		text = wording.Head(text, clipBytes, wording.Bytes)
 	}
 	if at := nthLine(text, clipLines); at >= 0 {
 		text, s.Clipped = text[:at], true

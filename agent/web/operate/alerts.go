@@ -104,7 +104,7 @@ func (d *alertsData) Watches(r controldb.AlertRule) string {
 	case r.JobPattern != "":
 		of = "a job whose name matches " + r.JobPattern
 	}
-	age := durationWords(time.Duration(r.Seconds) * time.Second)
+	age := page.LengthText(time.Duration(r.Seconds) * time.Second)
 	switch r.Condition {
 	case controldb.AlertRunEnded:
 		return fmt.Sprintf("A run of %s ends as %s.", of, strings.ReplaceAll(r.Lifecycles, ",", " or "))
@@ -126,24 +126,6 @@ func (d *alertsData) Watches(r controldb.AlertRule) string {
 		return fmt.Sprintf("No agent is alive for %s.", age)
 	}
 	return string(r.Condition)
-}
-
-// durationWords writes a duration in words, such as "1 h 30 min".
-func durationWords(d time.Duration) string {
-	var parts []string
-	for _, u := range []struct {
-		size time.Duration
-		name string
-	}{{24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "min"}, {time.Second, "s"}} {
-		if n := d / u.size; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, u.name))
-			d -= n * u.size
-		}
-	}
-	if len(parts) == 0 {
-		return "0 s"
-	}
-	return strings.Join(parts, " ")
 }
 
 // alertData is what the page of an alert shows.

@@ -231,9 +231,3 @@ func TestWatches(t *testing.T) {
 		seen[text] = true
 	}
 }
-
-func TestDurationWords(t *testing.T) {
-	require.Equal(t, "0 s", durationWords(0))
-	require.Equal(t, "1 d 2 h", durationWords(26*time.Hour))
-	require.Equal(t, "1 min 30 s", durationWords(90*time.Second))
-}

@@ -60,7 +60,7 @@ func order(s strip) int {
 
 // bad reports whether a run failed.
 func bad(r controldb.RecentRun) bool {
-	return r.Lifecycle == jobs.Failed || r.Lifecycle == jobs.TimedOut
+	return r.Lifecycle.IsFailure()
 }
 
 // Last is the latest run.

@@ -13,9 +13,9 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf16"
 
 	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // partials are the templates that all sets share: {{template "…" …}}.
@@ -215,6 +215,18 @@ func DurationText(d time.Duration) string {
 	default:
 		return two(s/86400, "d", s%86400/3600, "h")
 	}
+}
+
+// LengthText writes a length that somebody has set, or a round one: in its two largest units, and
+// without what is zero.
+func LengthText(d time.Duration) string {
+	switch {
+	case d == 0:
+		return "0 s"
+	case d < time.Minute && d%time.Second == 0:
+		return fmt.Sprintf("%d\u00a0s", d/time.Second)
+	}
+	return DurationText(d)
 }
 
 // number returns a value of a template as a number.
@@ -428,24 +440,13 @@ func Clip(limit int, v any) template.HTML {
 	if text == "" {
 		return none
 	}
-	head, cut := clipped(text, limit)
-	if !cut {
+	head := wording.Head(text, limit, wording.UTF16)
+	if len(head) == len(text) {
 		return template.HTML(`<bdi class="clip">` + visible(text) + `</bdi>`) //nolint:gosec // visible escapes
 	}
-	n := len(utf16.Encode([]rune(text)))
+	n := wording.Length(text, wording.UTF16)
 	return template.HTML(`<details class="clip"><summary><bdi>` + visible(head) + `…</bdi> <span class="more">show all ` + //nolint:gosec // visible escapes
 		string(Count(n)) + ` characters</span></summary><bdi class="all">` + visible(text) + `</bdi></details>`)
-}
-
-// clipped returns the beginning of a text, and whether that is not all of it.
-func clipped(text string, limit int) (string, bool) {
-	units := 0
-	for i, r := range text {
-		if units += utf16.RuneLen(max(r, 0)); units > limit {
-			return text[:i], true
-		}
-	}
-	return text, false
 }
 
 // ParseInstant parses an instant that was typed: RFC 3339, or YYYY-MM-DD, perhaps with a time, in

@@ -187,3 +187,13 @@ func TestBar(t *testing.T) {
 	require.NotContains(t, out, "s-off")
 	require.NotContains(t, out, "style=")
 }
+
+func TestLengthText(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]string{
+		0: "0 s", 250 * time.Millisecond: "250 ms", 1500 * time.Millisecond: "1.5 s", 5 * time.Second: "5 s", 90 * time.Second: "1 min 30 s",
+		time.Hour: "1 h", 26 * time.Hour: "1 d 2 h", 24 * time.Hour: "1 d",
+	} {
+		require.Equal(t, strings.ReplaceAll(want, " ", "\u00a0"), strings.ReplaceAll(page.LengthText(d), " ", "\u00a0"))
+	}
+}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/rest/auth"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 const (
@@ -164,9 +165,4 @@ func refused(message string) error {
 }
 
 // short returns the beginning of an issuer's text.
-func short(text string) string {
-	if runes := []rune(text); len(runes) > 300 {
-		return string(runes[:300]) + "…"
-	}
-	return text
-}
+func short(text string) string { return wording.Clip(text, 300, wording.Characters) }

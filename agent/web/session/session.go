@@ -23,6 +23,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/rest/auth"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 const (
@@ -383,9 +384,7 @@ const maxNotice = 1500
 
 // Notify keeps a text that the next page of the session shows.
 func (s *Sessions) Notify(w http.ResponseWriter, one *Session, text string) {
-	if len(text) > maxNotice {
-		text = strings.ToValidUTF8(text[:maxNotice], "") + "…"
-	}
+	text = wording.Clip(text, maxNotice, wording.Bytes)
 	value, err := s.seal(noticeCookie, notice{Text: text, ID: one.ID})
 	if err != nil {
 		s.cfg.Log.Warn("a notice could not be kept", zap.Error(err))

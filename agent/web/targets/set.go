@@ -22,6 +22,7 @@ import (
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 //go:embed *.html *.css
@@ -88,20 +89,10 @@ func identifier(text, what string) (uuid.UUID, error) {
 	id, err := uuid.Parse(text)
 	if err != nil || len(text) != len(uuid.Nil.String()) {
 		return uuid.Nil, &rest.Error{
-			Status: 404, Code: rest.CodeUnknownPath, Message: fmt.Sprintf("Invalid %s %s: want an id such as %s.", what, strconv.QuoteToASCII(clip(text, 60)), uuid.Nil),
+			Status: 404, Code: rest.CodeUnknownPath, Message: fmt.Sprintf("Invalid %s %s: want an id such as %s.", what, strconv.QuoteToASCII(wording.Clip(text, 60, wording.Characters)), uuid.Nil),
 		}
 	}
 	return id, nil
-}
-
-// clip returns the beginning of a text, at most n characters.
-func clip(text string, n int) string {
-	for i := range text {
-		if n--; n < 0 {
-			return text[:i] + "…"
-		}
-	}
-	return text
 }
 
 // integer reads a number of a query; def if it is absent or invalid, and at least least.
@@ -143,7 +134,7 @@ func (h head) view(r *page.Request, title, template string, data any) *page.View
 func active(l jobs.Lifecycle) bool { return l.Active() || l == controldb.WaitingForCallback }
 
 // failed reports whether a state is a failure.
-func failed(l jobs.Lifecycle) bool { return l == jobs.Failed || l == jobs.TimedOut }
+func failed(l jobs.Lifecycle) bool { return l.IsFailure() }
 
 // topicID makes the id of a topic from parts that have no dot.
 func topicID(parts ...string) string { return strings.Join(parts, ".") }

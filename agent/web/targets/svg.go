@@ -8,6 +8,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/jobagent/jobagent/agent/web/page"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // maxGraphSteps bounds the steps of a drawing; beyond that, people read the list.
@@ -81,7 +84,7 @@ func drawGraph(nodes []graphNode) template.HTML {
 		x, y := at(i)
 		fmt.Fprintf(&b, `<a href="%s"><g class="node n-%s"><title>%s</title><rect x="%d" y="%d" width="%d" height="%d" rx="7"/><rect class="s-%s" x="%d" y="%d" width="5" height="%d" rx="2"/><text x="%d" y="%d">%s</text></g></a>`,
 			template.HTMLEscapeString(n.Link), template.HTMLEscapeString(n.Class), template.HTMLEscapeString(plainText(n.Title)), x, y, nodeWidth, nodeHeight,
-			template.HTMLEscapeString(n.Class), x, y, nodeHeight, x+14, y+nodeHeight/2+4, template.HTMLEscapeString(clip(plainText(n.Label), nodeChars)))
+			template.HTMLEscapeString(n.Class), x, y, nodeHeight, x+14, y+nodeHeight/2+4, template.HTMLEscapeString(wording.Clip(plainText(n.Label), nodeChars, wording.Characters)))
 	}
 	b.WriteString(`</svg>`)
 	return template.HTML(b.String()) //nolint:gosec // numbers and escaped texts
@@ -140,40 +143,9 @@ func (s scale) ticks() []tick {
 	}
 	var list []tick
 	for d := time.Duration(0); d <= s.span && len(list) < 20; d += step {
-		list = append(list, tick{100 * float64(d) / float64(s.span), shortDuration(d)})
+		list = append(list, tick{100 * float64(d) / float64(s.span), page.LengthText(d)})
 	}
 	return list
-}
-
-// shortDuration writes a duration for an axis: 0, 200 ms, 5 s, 2 min, 1 h 30 min, 3 d.
-func shortDuration(d time.Duration) string {
-	unit := func(n int64, name string) string { return strconv.FormatInt(n, 10) + "\u00a0" + name }
-	switch {
-	case d == 0:
-		return "0"
-	case d < time.Second:
-		return unit(d.Milliseconds(), "ms")
-	case d < time.Minute:
-		if d%time.Second != 0 {
-			return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + "\u00a0s"
-		}
-		return unit(int64(d/time.Second), "s")
-	case d < time.Hour:
-		if rest := d % time.Minute / time.Second; rest != 0 {
-			return unit(int64(d/time.Minute), "min") + "\u00a0" + unit(int64(rest), "s")
-		}
-		return unit(int64(d/time.Minute), "min")
-	case d < 24*time.Hour:
-		if rest := d % time.Hour / time.Minute; rest != 0 {
-			return unit(int64(d/time.Hour), "h") + "\u00a0" + unit(int64(rest), "min")
-		}
-		return unit(int64(d/time.Hour), "h")
-	default:
-		if rest := d % (24 * time.Hour) / time.Hour; rest != 0 {
-			return unit(int64(d/(24*time.Hour)), "d") + "\u00a0" + unit(int64(rest), "h")
-		}
-		return unit(int64(d/(24*time.Hour)), "d")
-	}
 }
 
 // percent writes a place or a length of a drawing.

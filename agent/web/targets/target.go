@@ -20,6 +20,7 @@ import (
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -204,7 +205,7 @@ func chooseStep(steps []controldb.RunTarget, step int) (controldb.RunTarget, err
 			}
 		}
 		return controldb.RunTarget{}, &rest.Error{
-			Status: 404, Code: rest.CodeUnknownPath, Message: fmt.Sprintf("Step %d of this run does not have the target %s.", step, clip(steps[0].Place(), 100)),
+			Status: 404, Code: rest.CodeUnknownPath, Message: fmt.Sprintf("Step %d of this run does not have the target %s.", step, wording.Clip(steps[0].Place(), 100, wording.Characters)),
 		}
 	}
 	chosen := steps[0]
@@ -395,7 +396,7 @@ func (d *targetPage) Script() template.HTML {
 		b.Language = code.Plain
 	}
 	if line := d.FailingLine(); line > 0 {
-		b.Marks = []code.Mark{{Line: line, Class: "error", Note: clip(firstLine(d.ErrorText()), 300)}}
+		b.Marks = []code.Mark{{Line: line, Class: "error", Note: wording.Clip(firstLine(d.ErrorText()), 300, wording.Characters)}}
 	}
 	if d.ScriptCut() {
 		b.First, b.Last = code.Around(max(d.FailingLine(), linesShown/2), max(d.FailingLine(), linesShown/2), linesShown/2)

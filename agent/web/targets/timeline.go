@@ -156,7 +156,7 @@ func (d *timelinePage) StepLane(s controldb.StepRun) template.HTML {
 	}
 	return drawLane(d.scale.ticks(), []bar{{
 		from: d.scale.at(s.CreateTime), to: d.scale.at(end), class: page.StateClass(string(s.Lifecycle)),
-		title: fmt.Sprintf("Step %d: %s, %s", *s.StepID, s.Lifecycle, shortText(end.Sub(s.CreateTime))),
+		title: fmt.Sprintf("Step %d: %s, %s", *s.StepID, s.Lifecycle, page.DurationText(end.Sub(s.CreateTime))),
 	}})
 }
 
@@ -180,7 +180,7 @@ func (d *timelinePage) Lane(t controldb.RunTarget) template.HTML {
 			if len(bars) > 0 {
 				what = "wait before the next attempt"
 			}
-			bars = append(bars, bar{from: d.scale.at(from), to: d.scale.at(start), class: "wait", thin: true, title: what + ", " + shortText(start.Sub(from))})
+			bars = append(bars, bar{from: d.scale.at(from), to: d.scale.at(start), class: "wait", thin: true, title: what + ", " + page.DurationText(start.Sub(from))})
 		}
 		state := a.Outcome
 		if state == "" {
@@ -188,7 +188,7 @@ func (d *timelinePage) Lane(t controldb.RunTarget) template.HTML {
 		}
 		bars = append(bars, bar{
 			from: d.scale.at(start), to: d.scale.at(end), class: page.StateClass(state),
-			title: fmt.Sprintf("attempt %d: %s, %s", a.Number, state, shortText(end.Sub(start))),
+			title: fmt.Sprintf("attempt %d: %s, %s", a.Number, state, page.DurationText(end.Sub(start))),
 		})
 		from = end
 	}
@@ -224,18 +224,6 @@ func (d *timelinePage) MoreTop() int {
 		return 0
 	}
 	return min(d.Top*4, slowestMost)
-}
-
-// shortText writes a duration with at most three digits for a title.
-func shortText(x time.Duration) string {
-	switch {
-	case x < time.Second:
-		return shortDuration(x.Truncate(time.Millisecond))
-	case x < 10*time.Second:
-		return strconv.FormatFloat(x.Seconds(), 'f', 1, 64) + " s"
-	default:
-		return shortDuration(x.Truncate(time.Second))
-	}
 }
 
 // bucketBounds returns the durations of a bucket of RunHistogram.
@@ -308,13 +296,13 @@ func (d *timelinePage) Histogram() template.HTML {
 			anchor = "end"
 		}
 		fmt.Fprintf(&b, `<line class="grid" x1="%s" x2="%s" y1="%d" y2="%d"/><text x="%s" y="%d" text-anchor="%s">%s</text>`,
-			percent(x), percent(x), histogramTop, histogramBase+4, percent(x), histogramBase+20, anchor, shortDuration(histogramTicks[i]))
+			percent(x), percent(x), histogramTop, histogramBase+4, percent(x), histogramBase+20, anchor, page.LengthText(histogramTicks[i]))
 	}
 	for _, k := range d.Buckets {
 		from, to := bucketBounds(k.Index)
 		height := func(n int) float64 { return float64(histogramBase-histogramTop) * float64(n) / float64(most) }
 		x := float64(k.Index-first) * width
-		title := fmt.Sprintf("%s to %s: %d %s, %d failed", shortText(from), shortText(to), k.Total, page.Plural(k.Total, "target", "targets"), k.Failed)
+		title := fmt.Sprintf("%s to %s: %d %s, %d failed", page.DurationText(from), page.DurationText(to), k.Total, page.Plural(k.Total, "target", "targets"), k.Failed)
 		total := max(height(k.Total), 2)
 		bad := 0.0
 		if k.Failed > 0 {

@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // Bounds of the tree.
@@ -364,7 +365,7 @@ func showState(ctx context.Context, r *page.Request, run uuid.UUID, state jobs.L
 		q.Set("after", last.TargetID.String())
 		d.Next = "?" + q.Encode()
 	}
-	v := h.view(r, fmt.Sprintf("Step %d: targets in the state %s", d.StepID, clip(string(state), 40)), "state", d)
+	v := h.view(r, fmt.Sprintf("Step %d: targets in the state %s", d.StepID, wording.Clip(string(state), 40, wording.Characters)), "state", d)
 	v.Crumbs = append(v.Crumbs, page.NewLink("Tree", r.Path("runs", run.String(), "tree")))
 	v.Equivalents = []page.Equivalent{page.Query(`DECLARE @run UNIQUEIDENTIFIER = N'?', @step INT = N'?', @state NVARCHAR(50) = N'?';
 SELECT target_server_name, target_database_name, last_message

@@ -140,7 +140,7 @@ func (d *targetPage) Policy() string {
 	if s.RetryAttempts == 0 {
 		return "The step has no retries."
 	}
-	times := func(seconds int) string { return shortDuration(time.Duration(seconds) * time.Second) }
+	times := func(seconds int) string { return page.LengthText(time.Duration(seconds) * time.Second) }
 	return fmt.Sprintf("The step has up to %s: the first wait is %s, each one %g times the one before, at most %s. All attempts together may take %s.",
 		page.Counted(s.RetryAttempts, "retry", "retries"), times(s.InitialRetryInterval), s.RetryIntervalMultiplier, times(s.MaximumRetryInterval), times(s.Timeout))
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // Codes of faults, which Details of the error carry.
@@ -48,11 +49,7 @@ func (p path) String() string {
 			b.WriteByte('.')
 			b.WriteString(e.name)
 		default:
-			name := e.name
-			if len(name) > 100 {
-				name = strings.ToValidUTF8(name[:100], "") + "…"
-			}
-			b.WriteString("[" + strconv.Quote(name) + "]")
+			b.WriteString("[" + strconv.Quote(wording.Clip(e.name, 100, wording.Bytes)) + "]")
 		}
 	}
 	return b.String()

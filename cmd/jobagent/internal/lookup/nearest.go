@@ -11,13 +11,13 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/controldb"
-	"github.com/jobagent/jobagent/jobs/schedule"
+	"github.com/jobagent/jobagent/jobs/suggest"
 )
 
 // Nearest returns the name that was meant by a misspelled one; empty if none is near. It is
 // stricter than a proposal for one of few words, since names are many.
 func Nearest(name string, names []string) string {
-	near := schedule.Nearest(name, names)
+	near := suggest.Nearest(name, names)
 	a, b := strings.ToLower(name), strings.ToLower(near)
 	if near == "" || strings.HasPrefix(b, a) || strings.HasPrefix(a, b) {
 		return near

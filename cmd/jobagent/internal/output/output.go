@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // Optional returns nil for the zero time.
@@ -99,13 +100,7 @@ func (t *Table) Write(w io.Writer) error {
 }
 
 // Shorten cuts s to at most n runes; the last one is then an ellipsis.
-func Shorten(s string, n int) string {
-	s = OneLine(s)
-	if runes := []rune(s); len(runes) > n {
-		return string(runes[:n-1]) + "…"
-	}
-	return s
-}
+func Shorten(s string, n int) string { return wording.Clip(OneLine(s), n, wording.Characters) }
 
 // OrDefault returns text, or absent if text is empty.
 func OrDefault(text, absent string) string {

@@ -15,6 +15,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // BackfillWaitHelp is [WaitHelp] for a backfill.
@@ -134,7 +135,7 @@ func (b *backfill) title(n news) string {
 		}
 	}
 	if w.Skipped > 0 {
-		text += ", " + output.Count(w.Skipped, "instant") + " skipped"
+		text += ", " + wording.Count(w.Skipped, "instant") + " skipped"
 	}
 	return text
 }
@@ -160,7 +161,7 @@ func describeBackfill(r output.EndedBackfill) string {
 		parts = []string{"no run was started"}
 	}
 	if r.Skipped > 0 {
-		parts = append(parts, output.Count(r.Skipped, "instant")+" skipped")
+		parts = append(parts, wording.Count(r.Skipped, "instant")+" skipped")
 	}
 	text := fmt.Sprintf("backfill %d ended as %s: %s", r.ID, r.State, strings.Join(parts, ", "))
 	if r.Reason != "" {

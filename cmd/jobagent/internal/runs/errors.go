@@ -39,7 +39,7 @@ func GroupErrors(rows []controldb.Execution) []output.ErrorGroup {
 		}
 	}
 	for _, e := range rows {
-		bad := e.Lifecycle == jobs.Failed || e.Lifecycle == jobs.TimedOut || e.Lifecycle == jobs.Canceled ||
+		bad := e.Lifecycle.IsFailure() || e.Lifecycle == jobs.Canceled ||
 			e.Lifecycle == jobs.WaitingForRetry
 		if e.TargetType == "" || !bad || e.TargetType == "TargetGroup" && resolved[*e.StepID] {
 			continue

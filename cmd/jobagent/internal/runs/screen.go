@@ -225,7 +225,7 @@ func (m *picture) lines() []string {
 
 // succeeded reports whether a run ended well.
 func succeeded(l jobs.Lifecycle) bool {
-	return l == jobs.Succeeded || l == jobs.SucceededWithSkipped
+	return l.IsSuccess()
 }
 
 // agentNote says that no agent is alive; empty while one is.

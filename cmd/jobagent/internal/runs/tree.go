@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -95,7 +96,7 @@ func (p *treePrinter) step(e controldb.Execution, targets []controldb.Execution,
 		first, side = lastBranch, lastBranchSide
 	}
 	p.line(first, fmt.Sprintf("step %d on %s  ", *e.StepID, terminal.Clean(output.OrDefault(e.TargetGroup, "its endpoint"))), e.Lifecycle, duration(e))
-	failed := slices.ContainsFunc(targets, func(t controldb.Execution) bool { return t.Lifecycle == jobs.Failed || t.Lifecycle == jobs.TimedOut })
+	failed := slices.ContainsFunc(targets, func(t controldb.Execution) bool { return t.Lifecycle.IsFailure() })
 	if (e.Lifecycle != jobs.Succeeded || failed) && e.LastMessage != "" { // failures that are tolerated
 		p.text(side+"  ", output.OneLine(e.LastMessage))
 	}
@@ -221,7 +222,7 @@ func (p *treePrinter) message(side string, m controldb.ExecutionMessage) {
 func MessageText(m targets.Message) string {
 	switch m.Kind {
 	case targets.KindRows:
-		return "(" + output.Count(m.Rows, "row") + " affected)"
+		return "(" + wording.Count(m.Rows, "row") + " affected)"
 	case targets.KindError:
 		at := ""
 		if m.Procedure != "" {
@@ -236,7 +237,7 @@ func MessageText(m targets.Message) string {
 // attempts returns the number of attempts, if there was more than one, and the duration.
 func attempts(e controldb.Execution) string {
 	if e.Attempts > 1 {
-		return " after " + output.Count(e.Attempts, "attempt") + duration(e)
+		return " after " + wording.Count(e.Attempts, "attempt") + duration(e)
 	}
 	return duration(e)
 }

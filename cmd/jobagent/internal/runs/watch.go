@@ -20,6 +20,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // Wait has the flags of the commands that wait for the end of a run.
@@ -165,7 +166,7 @@ func (w *Wait) verdict(a *connect.App, rows []controldb.Execution) error {
 			skipped++
 		default:
 			ran++
-			if e.Lifecycle == jobs.Failed || e.Lifecycle == jobs.TimedOut {
+			if e.Lifecycle.IsFailure() {
 				failed++
 			}
 		}
@@ -193,8 +194,5 @@ func (w *Wait) verdict(a *connect.App, rows []controldb.Execution) error {
 
 // were writes "1 target was" or "3 targets were".
 func were(n int, what string) string {
-	if n == 1 {
-		return "1 " + what + " was"
-	}
-	return fmt.Sprintf("%d %ss were", n, what)
+	return wording.Count(n, what) + wording.Plural(n, " was", " were")
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/parameters"
 	"github.com/jobagent/jobagent/jobs/schedule"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 const (
@@ -92,10 +93,7 @@ func describe(n controldb.Name) string {
 		text = strings.TrimPrefix(fmt.Sprintf("%s, %s ago", text, age(time.Since(n.Created))), ", ")
 	}
 	const most = 80
-	if runes := []rune(text); len(runes) > most {
-		text = string(runes[:most-1]) + "…"
-	}
-	return text
+	return wording.Clip(text, most, wording.Characters)
 }
 
 // age writes a duration with one unit.

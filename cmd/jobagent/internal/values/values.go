@@ -14,7 +14,7 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
-	"github.com/jobagent/jobagent/jobs/schedule"
+	"github.com/jobagent/jobagent/jobs/suggest"
 )
 
 // Limits of texts in UTF-16 units, as SQL Server counts the characters of NVARCHAR.
@@ -123,7 +123,7 @@ func (k Kind) oneOf(name, value string) error {
 		if slices.ContainsFunc(k.Enum, func(e string) bool { return strings.EqualFold(e, part) }) {
 			continue
 		}
-		if near := schedule.Nearest(part, k.Enum); near != "" {
+		if near := suggest.Nearest(part, k.Enum); near != "" {
 			return exit.Usagef("invalid %s %q: did you mean %s? Want %s", name, part, near, alternatives(k.Enum))
 		}
 		return exit.Usagef("invalid %s %q: want %s", name, part, alternatives(k.Enum))

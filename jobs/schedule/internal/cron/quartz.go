@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jobagent/jobagent/jobs/internal/suggest"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/civil"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/engine"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/words"
+	"github.com/jobagent/jobagent/jobs/suggest"
 )
 
 // The fields of Quartz. Sunday is 1.

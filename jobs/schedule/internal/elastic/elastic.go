@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jobagent/jobagent/jobs/internal/suggest"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/engine"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
+	"github.com/jobagent/jobagent/jobs/suggest"
 )
 
 // Interval is a value of @schedule_interval_type.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // The names of the kinds of package schedule that translations use.
@@ -69,7 +70,7 @@ func (f *Form) Translate(text string, zone *time.Location) (Result, error) {
 	r := &reader{form: f, text: strings.TrimSpace(text), zone: zone}
 	switch {
 	case len(r.text) > maxText:
-		r.fault("", strings.ToValidUTF8(r.text[:20], "")+"…", "a text of at most 16 KiB", "")
+		r.fault("", wording.Clip(r.text, 20, wording.Bytes), "a text of at most 16 KiB", "")
 	case r.text == "":
 		r.fault("", "", f.Title+" such as "+f.Example, "")
 	default:

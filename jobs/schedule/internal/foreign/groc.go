@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jobagent/jobagent/jobs/internal/suggest"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/civil"
+	"github.com/jobagent/jobagent/jobs/suggest"
 )
 
 // The sources of this file are the grammar Groc.g

@@ -2,10 +2,9 @@ package foreign
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
-	"github.com/jobagent/jobagent/jobs/internal/isoduration"
+	"github.com/jobagent/jobagent/jobs/isoduration"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
 )
 
@@ -25,8 +24,8 @@ const lengthForms = "a length of time such as PT15M, P1D, P2W or P1M, in whole n
 
 // readLength parses a duration of ISO 8601.
 func (r *reader) readLength(part, text string) (length, bool) {
-	d, ok := isoduration.Parse(strings.ToUpper(text))
-	if !ok {
+	d, ok := isoduration.Parse(text)
+	if !ok || d.Nanoseconds > 0 {
 		r.fault(part, text, lengthForms, "")
 		return length{}, false
 	}

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jobagent/jobagent/jobs/internal/suggest"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/civil"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
+	"github.com/jobagent/jobagent/jobs/suggest"
 )
 
 // The sources of this file are systemd.time(7) and src/shared/calendarspec.c of systemd 252. When

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jobagent/jobagent/jobs/internal/suggest"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
+	"github.com/jobagent/jobagent/jobs/suggest"
 )
 
 // unitLine matches a setting of a unit file. A calendar event has no equals sign.

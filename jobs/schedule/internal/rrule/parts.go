@@ -6,10 +6,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jobagent/jobagent/jobs/internal/suggest"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/civil"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/engine"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
+	"github.com/jobagent/jobagent/jobs/suggest"
 )
 
 // partNames are the names of the parts of a rule. The BY parts begin at index 5, with BYSETPOS as

@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jobagent/jobagent/jobs/internal/suggest"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/civil"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
+	"github.com/jobagent/jobagent/jobs/suggest"
 )
 
 // weekdayNames are the names of SAP, from Monday on.

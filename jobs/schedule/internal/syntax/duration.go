@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jobagent/jobagent/jobs/internal/isoduration"
+	"github.com/jobagent/jobagent/jobs/isoduration"
 )
 
 // DurationForms describes the accepted forms of a length of time in faults.
@@ -25,7 +25,7 @@ func ParseDuration(text string) (time.Duration, error) {
 		return d, nil
 	}
 	d, ok := isoduration.Parse(iso)
-	if days, _, _ := strings.Cut(iso, "T"); strings.ContainsAny(days, "YM") {
+	if days, _, _ := strings.Cut(iso, "T"); strings.ContainsAny(days, "YM") || d.Nanoseconds > 0 {
 		ok = false
 	}
 	var total time.Duration

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // maxFaults is the largest number of faults that are listed. A text of 64 KiB may have 30,000.
@@ -52,9 +54,9 @@ func (f *Faults) add(fault Fault) {
 	if value := fault.Value; len(value) > maxShown {
 		fault.Nearest = ""
 		if text, quoted := strings.CutPrefix(value, `"`); quoted {
-			fault.Value = Quote(strings.ToValidUTF8(strings.TrimSuffix(text[:maxShown/2], `\`), "") + "…")
+			fault.Value = Quote(wording.Clip(text, maxShown/2, wording.Bytes))
 		} else {
-			fault.Value = Quote(strings.ToValidUTF8(value[:maxShown/2], "") + "…")
+			fault.Value = Quote(wording.Clip(value, maxShown/2, wording.Bytes))
 		}
 	}
 	if len(fault.Nearest) > maxShown {

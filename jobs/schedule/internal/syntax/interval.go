@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jobagent/jobagent/jobs/internal/suggest"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/civil"
+	"github.com/jobagent/jobagent/jobs/suggest"
 )
 
 // Units are the units of repeatInterval and of relative times, in seconds (D-S18).

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jobagent/jobagent/jobs/internal/suggest"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/civil"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/engine"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/words"
+	"github.com/jobagent/jobagent/jobs/suggest"
 )
 
 // Dialect is one kind of schedule: the names of its elements, and the functions that parse them.

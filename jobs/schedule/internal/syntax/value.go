@@ -10,7 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jobagent/jobagent/jobs/internal/suggest"
+	"github.com/jobagent/jobagent/jobs/suggest"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // Value is one JSON value of a specification. It holds the path that faults use for the value.
@@ -44,10 +45,7 @@ func ReadValue(text []byte) (*Value, error) {
 	if err != nil {
 		const shown = 60
 		excerpt := strings.TrimSpace(string(text))
-		if len(excerpt) > shown {
-			excerpt = strings.ToValidUTF8(excerpt[:shown], "") + "…"
-		}
-		return nil, &Error{Faults: []Fault{{Value: Quote(excerpt), Allowed: "JSON text (" + err.Error() + ")"}}}
+		return nil, &Error{Faults: []Fault{{Value: Quote(wording.Clip(excerpt, shown, wording.Bytes)), Allowed: "JSON text (" + err.Error() + ")"}}}
 	}
 	return v, nil
 }

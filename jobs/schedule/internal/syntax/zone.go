@@ -12,8 +12,8 @@ import (
 
 	_ "time/tzdata" // for machines without zone files
 
-	"github.com/jobagent/jobagent/jobs/internal/suggest"
 	"github.com/jobagent/jobagent/jobs/internal/winzone"
+	"github.com/jobagent/jobagent/jobs/suggest"
 )
 
 // zoneNames are the names of the IANA data of Go's time/tzdata, links included, one on a line.

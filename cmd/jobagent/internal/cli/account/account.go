@@ -21,6 +21,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // NewCommand returns `jobagent account`.
@@ -365,7 +366,7 @@ func wait(ctx context.Context, a *connect.App, d database, id uuid.UUID) error {
 	operation, err := accounts.Wait(ctx, d.store, id, func(o controldb.JobAgentOperation) {
 		text := "waiting for the operation " + o.ID.String()
 		if o.ActiveRuns > 0 {
-			text = fmt.Sprintf("waiting for %s to end", output.Count(o.ActiveRuns, "run"))
+			text = fmt.Sprintf("waiting for %s to end", wording.Count(o.ActiveRuns, "run"))
 		}
 		if text != last && time.Since(at) >= time.Second {
 			last, at = text, time.Now()

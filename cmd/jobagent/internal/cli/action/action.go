@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // NewCommand returns `jobagent action`.
@@ -91,7 +92,7 @@ func write(w io.Writer, check output.ActionCheck) error {
 		}
 	}
 	if !check.Valid {
-		_, err := fmt.Fprintf(w, "%s in a command of the type %s\n", output.Count(len(check.Faults), "fault"), check.Type)
+		_, err := fmt.Fprintf(w, "%s in a command of the type %s\n", wording.Count(len(check.Faults), "fault"), check.Type)
 		return err
 	}
 	server := check.Server

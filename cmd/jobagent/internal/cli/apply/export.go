@@ -19,6 +19,7 @@ import (
 	"github.com/jobagent/jobagent/controldb/definition"
 	"github.com/jobagent/jobagent/jobs/manifest"
 	"github.com/jobagent/jobagent/jobs/schedule"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 func newExportCommand(a *connect.App) *cobra.Command {
@@ -143,7 +144,7 @@ func exportTree(cmd *cobra.Command, a *connect.App, list []manifest.Object, opts
 	if len(removed) > 0 {
 		err := command.Confirm(cmd, func() (string, int, error) {
 			fmt.Fprintf(a.Stderr, "--prune removes:\n  %s\n", strings.Join(removed, "\n  "))
-			return fmt.Sprintf("This removes %s that the export does not have", output.Count(len(removed), "file")), len(removed), nil
+			return fmt.Sprintf("This removes %s that the export does not have", wording.Count(len(removed), "file")), len(removed), nil
 		})
 		if err != nil {
 			return err
@@ -177,7 +178,7 @@ func writeExported(w io.Writer, r output.ExportedFiles) error {
 			b.WriteString("stale " + f + "\n")
 		}
 	}
-	fmt.Fprintf(&b, "wrote %s as %s into %s", output.Count(r.Objects, "object"), output.Count(len(r.Files), "file"), r.Dir)
+	fmt.Fprintf(&b, "wrote %s as %s into %s", wording.Count(r.Objects, "object"), wording.Count(len(r.Files), "file"), r.Dir)
 	if same := len(r.Files) - len(r.New) - len(r.Changed); same > 0 {
 		fmt.Fprintf(&b, "; %d unchanged", same)
 	}
@@ -187,7 +188,7 @@ func writeExported(w io.Writer, r output.ExportedFiles) error {
 		if len(r.Stale) > 1 {
 			what = "what they define; --prune removes them"
 		}
-		fmt.Fprintf(&b, "%s not of this export: jobagent apply would create %s\n", output.Count(len(r.Stale), "file"), what)
+		fmt.Fprintf(&b, "%s not of this export: jobagent apply would create %s\n", wording.Count(len(r.Stale), "file"), what)
 	}
 	_, err := io.WriteString(w, terminal.CleanScreen(b.String()))
 	return err

@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/jobs/manifest"
+	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets/mssql"
 )
 
@@ -157,7 +158,7 @@ func printValidated(a *connect.App, w io.Writer, r output.ValidatedFiles) error 
 	var parts []string
 	for _, k := range manifest.Kinds() {
 		if n := counts[string(k)]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, plural(n, words[k][0], words[k][1])))
+			parts = append(parts, fmt.Sprintf("%d %s", n, wording.Plural(n, words[k][0], words[k][1])))
 		}
 	}
 	_, err := fmt.Fprintf(w, "valid: %s\n", strings.Join(parts, ", "))

@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets/mssql"
 )
 
@@ -87,7 +88,7 @@ func writePlan(w io.Writer, p controldb.MigrationPlan) error {
 		}
 		fmt.Fprintf(&b, "  step %d of %d", s.Step, s.Of)
 		if s.Table != "" {
-			fmt.Fprintf(&b, ": %s, %s, %d MB", s.Table, output.Count(s.Rows, "row"), s.MB)
+			fmt.Fprintf(&b, ": %s, %s, %d MB", s.Table, wording.Count(s.Rows, "row"), s.MB)
 		}
 		b.WriteString("\n")
 		for _, st := range s.Statements {
@@ -135,7 +136,7 @@ It is refused while a run is active or an agent is at work. Without a terminal i
 				for _, o := range u.Objects {
 					fmt.Fprintln(a.Stderr, o)
 				}
-				return fmt.Sprintf("This drops these %d objects with all jobs and the history of %s", len(u.Objects), output.Count(u.Runs, "run")), len(u.Objects), nil
+				return fmt.Sprintf("This drops these %d objects with all jobs and the history of %s", len(u.Objects), wording.Count(u.Runs, "run")), len(u.Objects), nil
 			})
 			if err != nil {
 				return err

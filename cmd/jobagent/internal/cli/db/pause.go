@@ -15,6 +15,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // listed is the number of schedules and of runs that after-restore lists.
@@ -167,7 +168,7 @@ func writeRestored(w io.Writer, v output.Restored) error {
 	fmt.Fprintf(&b, "\nRuns in flight: %d\n", v.ActiveRuns)
 	for _, r := range v.Runs {
 		fmt.Fprintf(&b, "  %s %s: %s, %s: %d succeeded, %d failed, %d unknown\n",
-			r.ID, terminal.Clean(r.JobName), r.Lifecycle, output.Count(r.Targets, "target"), r.Succeeded, r.Failed, r.Unknown)
+			r.ID, terminal.Clean(r.JobName), r.Lifecycle, wording.Count(r.Targets, "target"), r.Succeeded, r.Failed, r.Unknown)
 	}
 	b.WriteString("\nStop each run that must not go on (jobagent execution stop ID). Then: jobagent db resume [--skip-until TIME]\n")
 	_, err := io.WriteString(w, b.String())

@@ -13,9 +13,9 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/tsql"
+	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/targets/mssql/kerberos"
@@ -143,7 +143,7 @@ func examineTargets(ctx context.Context, a *connect.App, store *controldb.Store,
 	}
 	failed := slices.ContainsFunc(probed, func(f controldb.Finding) bool { return f.Code == codeTargetLogin })
 	summary := controldb.Finding{Code: codeTargets, Severity: controldb.SeverityOK,
-		Found: fmt.Sprintf("target group %q currently has %s", group, output.Count(len(resolved), "database"))}
+		Found: fmt.Sprintf("target group %q currently has %s", group, wording.Count(len(resolved), "database"))}
 	if !failed && len(resolved) > 0 {
 		summary.Found += ", and all are reachable"
 	}
@@ -261,7 +261,7 @@ func loginFindings(list []targets.Target, results []targets.Result) []controldb.
 			if more := len(of) - len(names); more > 0 {
 				who += fmt.Sprintf(" and %d more", more)
 			}
-			who = fmt.Sprintf("%s (%s)", output.Count(len(of), "database"), who)
+			who = fmt.Sprintf("%s (%s)", wording.Count(len(of), "database"), who)
 		}
 		found[at].Found = who + ": " + found[at].Found
 	}

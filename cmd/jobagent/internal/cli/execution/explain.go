@@ -11,6 +11,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // viewExplanation converts an explanation for -o json.
@@ -108,7 +109,7 @@ func printExplanation(w io.Writer, e output.Explanation) error {
 		fmt.Fprintf(w, "  %s\n", line)
 	}
 	if e.Active {
-		fmt.Fprintf(w, "  %s, %d of %s busy\n", output.Count(e.Agents, "live agent"), e.Busy, output.Count(e.Workers, "worker"))
+		fmt.Fprintf(w, "  %s, %d of %s busy\n", wording.Count(e.Agents, "live agent"), e.Busy, wording.Count(e.Workers, "worker"))
 	}
 	if e.AdvanceLock != "" {
 		fmt.Fprintf(w, "  the application lock jobagent.advance is held by: %s\n", e.AdvanceLock)

@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // newRerunCommand returns `jobagent execution rerun`.
@@ -80,7 +81,7 @@ With --wait, the command waits for the end of the new run. ` + runs.WaitHelp,
 				if !wait.Wanted {
 					on := ""
 					if n := len(req.OnlyTargets); n > 0 {
-						on = " on " + output.Count(n, "chosen database")
+						on = " on " + wording.Count(n, "chosen database")
 					}
 					return a.Done(output.StartedRerun{ID: run, Origin: req.Origin, Chosen: len(req.OnlyTargets)},
 						"started %s, a rerun of %s%s\nto follow the run: jobagent execution watch %s", run, req.Origin, on, run)

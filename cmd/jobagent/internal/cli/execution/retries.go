@@ -11,6 +11,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -57,7 +58,7 @@ func newRetriesCommand(
 			if n == 0 {
 				return a.Done(result, "nothing waits for a retry there; jobagent execution targets %s shows the targets", id)
 			}
-			return a.Done(result, done, output.Count(n, "attempt"), id)
+			return a.Done(result, done, wording.Count(n, "attempt"), id)
 		})
 	}
 	cmd.Flags().IntVar(&step, "step-id", 0, "only of the step with this `number`")

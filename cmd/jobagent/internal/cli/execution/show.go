@@ -20,6 +20,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // shownTargets is the number of targets up to which execution show prints all of a step, and the
@@ -160,7 +161,7 @@ func showRows(ctx context.Context, a *connect.App, store *controldb.Store, id uu
 func (f showFlags) choose(rows []controldb.Execution) []controldb.Execution {
 	return slices.DeleteFunc(rows, func(e controldb.Execution) bool {
 		return !e.IsRoot() && f.step != 0 && *e.StepID != f.step ||
-			e.IsTarget() && f.failed && e.Lifecycle != jobs.Failed && e.Lifecycle != jobs.TimedOut
+			e.IsTarget() && f.failed && !e.Lifecycle.IsFailure()
 	})
 }
 
@@ -251,7 +252,7 @@ func (p *runPrinter) head(run controldb.RunWatch, about about) {
 		p.field("Rerun of", fmt.Sprintf("%s (only %s)", o.RerunOf, o.RerunOnly))
 	}
 	if o.Chosen > 0 {
-		p.field("Databases", "limited to "+output.Count(o.Chosen, "chosen database"))
+		p.field("Databases", "limited to "+wording.Count(o.Chosen, "chosen database"))
 	}
 	for _, r := range about.reruns {
 		if r.ID != o.ID {

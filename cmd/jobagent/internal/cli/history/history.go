@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // NewCommand returns `jobagent history`.
@@ -55,7 +56,7 @@ func newPurgeCommand(a *connect.App) *cobra.Command {
 				err := command.Confirm(cmd, func() (string, int, error) {
 					n, err := store.CountRuns(cmd.Context(), controldb.HistoryFilter{JobName: req.JobName, JobID: req.JobID, Before: req.Oldest},
 						countedRuns)
-					return fmt.Sprintf("This deletes %s from the history of %s: %s", output.CountUpTo(n, countedRuns, "run"), args[0], what), n, err
+					return fmt.Sprintf("This deletes %s from the history of %s: %s", wording.CountUpTo(n, countedRuns, "run"), args[0], what), n, err
 				})
 				if err != nil {
 					return err

@@ -16,6 +16,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/jobs/importer"
 	"github.com/jobagent/jobagent/jobs/manifest"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // NewCommand returns `jobagent import`.
@@ -123,12 +124,12 @@ func printImport(a *connect.App, r *importer.Result, f importFlags) error {
 		report.Findings = append(report.Findings, output.ImportFinding(f))
 	}
 	report.Steps, report.ToWrite, report.Schedules = r.Totals()
-	summary := fmt.Sprintf("%s; %s not imported, %d changed, %d to set", r.Summary(), output.Count(report.Lost, "element"), report.Changed, report.ToSet)
+	summary := fmt.Sprintf("%s; %s not imported, %d changed, %d to set", r.Summary(), wording.Count(report.Lost, "element"), report.Changed, report.ToSet)
 	if err := printParts(a, r, report, summary, f); err != nil {
 		return err
 	}
 	if f.strict && report.Lost+report.ToWrite > 0 {
-		return exit.With(exit.CodeRunFailed, fmt.Errorf("--strict: %s lost, %s left to write; the report names each", output.Count(report.Lost, "element"), output.Count(report.ToWrite, "step")))
+		return exit.With(exit.CodeRunFailed, fmt.Errorf("--strict: %s lost, %s left to write; the report names each", wording.Count(report.Lost, "element"), wording.Count(report.ToWrite, "step")))
 	}
 	return nil
 }
@@ -196,7 +197,7 @@ func writeImport(a *connect.App, r *importer.Result, f importFlags) error {
 		files := manifest.Files(list, comment)
 		c, err := manifest.CompareFiles(f.dir, files)
 		if err == nil && len(c.Changed) > 0 && c.Changed[0] != manifest.SchemaFile {
-			err = fmt.Errorf("--dir %s: %s would be replaced, such as %s; name an empty directory", f.dir, output.Count(len(c.Changed), "file"), c.Changed[0])
+			err = fmt.Errorf("--dir %s: %s would be replaced, such as %s; name an empty directory", f.dir, wording.Count(len(c.Changed), "file"), c.Changed[0])
 		}
 		if err == nil {
 			err = manifest.WriteFiles(f.dir, files, nil)
@@ -207,7 +208,7 @@ func writeImport(a *connect.App, r *importer.Result, f importFlags) error {
 		if a.Structured() {
 			return nil
 		}
-		text = fmt.Sprintf("wrote %s as %s into %s; see them with jobagent diff -f %[3]s\n", output.Count(len(list), "object"), output.Count(len(files), "file"), f.dir)
+		text = fmt.Sprintf("wrote %s as %s into %s; see them with jobagent diff -f %[3]s\n", wording.Count(len(list), "object"), wording.Count(len(files), "file"), f.dir)
 	case f.as == formatYAML:
 		text = definitions(r)
 	default:

@@ -23,6 +23,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/schedule"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // viewJob converts a job for -o json.
@@ -345,7 +346,7 @@ func newDeleteCommand(a *connect.App) *cobra.Command {
 					}
 					n, err := store.CountRuns(cmd.Context(), controldb.HistoryFilter{JobName: job.Name}, countedRuns)
 					return fmt.Sprintf("This deletes the job %s with its steps, its schedules and %s of its history",
-						job.Name, output.CountUpTo(n, countedRuns, "run")), 0, err
+						job.Name, wording.CountUpTo(n, countedRuns, "run")), 0, err
 				})
 				if err != nil {
 					return err
@@ -446,7 +447,7 @@ With --wait, the command waits for the end of the run. ` + runs.WaitHelp,
 // started, so no error matters.
 func describeSize(ctx context.Context, store *controldb.Store, started *output.StartedJob) string {
 	if started.Chosen > 0 {
-		return " on " + output.Count(started.Chosen, "chosen database")
+		return " on " + wording.Count(started.Chosen, "chosen database")
 	}
 	steps, err := store.JobSteps(ctx, started.Job, nil)
 	if err != nil || len(steps) == 0 || steps[0].TargetGroup == "" {
@@ -458,9 +459,9 @@ func describeSize(ctx context.Context, store *controldb.Store, started *output.S
 	}
 	started.Expected = &size.Databases
 	if size.Resolved.IsZero() {
-		return " on " + output.Count(size.Databases, "database")
+		return " on " + wording.Count(size.Databases, "database")
 	}
-	return " on about " + output.Count(size.Databases, "database")
+	return " on about " + wording.Count(size.Databases, "database")
 }
 
 func newStopCommand(a *connect.App) *cobra.Command {
@@ -478,7 +479,7 @@ func newStopCommand(a *connect.App) *cobra.Command {
 				}
 				if len(active) > 1 {
 					err := command.Confirm(cmd, func() (string, int, error) {
-						return fmt.Sprintf("This stops all %s of the job %s", output.Count(len(active), "active run"), args[0]), len(active), nil
+						return fmt.Sprintf("This stops all %s of the job %s", wording.Count(len(active), "active run"), args[0]), len(active), nil
 					})
 					if err != nil {
 						return err
@@ -488,7 +489,7 @@ func newStopCommand(a *connect.App) *cobra.Command {
 				if stopErr != nil && len(stopped) == 0 {
 					return stopErr
 				}
-				err = a.Done(output.StoppedRuns{Stopped: stopped}, "asked %s to stop", output.Count(len(stopped), "run"))
+				err = a.Done(output.StoppedRuns{Stopped: stopped}, "asked %s to stop", wording.Count(len(stopped), "run"))
 				return cmp.Or(stopErr, err)
 			})
 		},

@@ -18,6 +18,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/secret"
+	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets/secretref"
 )
 
@@ -191,9 +192,9 @@ of both keys do the same whenever they use a secret.`,
 					}
 				}
 				return a.Emit(result, func(w io.Writer) error {
-					fmt.Fprintf(w, "sealed %s for further keys\n", output.Count(result.Sealed, "secret"))
+					fmt.Fprintf(w, "sealed %s for further keys\n", wording.Count(result.Sealed, "secret"))
 					if len(result.Lacking) > 0 {
-						fmt.Fprintf(w, "%s cannot be opened by every active key still\n", output.Count(len(result.Lacking), "secret"))
+						fmt.Fprintf(w, "%s cannot be opened by every active key still\n", wording.Count(len(result.Lacking), "secret"))
 					}
 					if retire != "" {
 						fmt.Fprintf(w, "retired key %s\n", retire)

@@ -11,6 +11,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // NewCommand returns `jobagent limit`.
@@ -41,7 +42,7 @@ func newSetCommand(a *connect.App) *cobra.Command {
 				if err := store.SetLimit(cmd.Context(), l); err != nil {
 					return err
 				}
-				return a.Done(viewLimit(l), "%s %s: at most %s at once", l.Scope, l.Name, output.Count(l.Max, "target"))
+				return a.Done(viewLimit(l), "%s %s: at most %s at once", l.Scope, l.Name, wording.Count(l.Max, "target"))
 			})
 		},
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/schedule"
 	"github.com/jobagent/jobagent/jobs/schedule/firing"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 func newBackfillCommand(a *connect.App) *cobra.Command {
@@ -116,10 +117,10 @@ func confirmBackfill(cmd *cobra.Command, store *controldb.Store, req controldb.B
 			req.From.Format(time.RFC3339), req.To.Format(time.RFC3339))
 	case n > most:
 		return 0, exit.Usagef("more than %s are due from %s to %s: choose a shorter range, or raise --max-runs",
-			output.Count(most, "run"), req.From.Format(time.RFC3339), req.To.Format(time.RFC3339))
+			wording.Count(most, "run"), req.From.Format(time.RFC3339), req.To.Format(time.RFC3339))
 	}
 	return n, command.Confirm(cmd, func() (string, int, error) {
-		return fmt.Sprintf("This starts %s of %s, less those of instants that have a run", output.Count(n, "run"),
+		return fmt.Sprintf("This starts %s of %s, less those of instants that have a run", wording.Count(n, "run"),
 			describe(req.JobName, req.Name)), n, nil
 	})
 }

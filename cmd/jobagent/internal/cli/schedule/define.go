@@ -21,6 +21,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/schedule"
+	"github.com/jobagent/jobagent/jobs/suggest"
 )
 
 // validationTimeout is the time limit of --wait. A live agent validates new schedules within a
@@ -180,7 +181,7 @@ func parseDefinition(ctx context.Context, a *connect.App, store *controldb.Store
 	merge(err)
 	if overlap != "" && !slices.ContainsFunc(overlaps, func(o string) bool { return strings.EqualFold(o, overlap) }) {
 		faults = append(faults, schedule.Fault{Path: "overlap", Value: strconv.Quote(overlap),
-			Allowed: "one of " + strings.Join(overlaps, ", "), Nearest: schedule.Nearest(overlap, overlaps)})
+			Allowed: "one of " + strings.Join(overlaps, ", "), Nearest: suggest.Nearest(overlap, overlaps)})
 	}
 	if len(faults) > 0 {
 		return parsedDefinition{}, &schedule.Error{Faults: faults}

@@ -16,6 +16,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/schedule"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 func newExplainCommand(a *connect.App) *cobra.Command {
@@ -153,7 +154,7 @@ func explain(ctx context.Context, store *controldb.Store, s controldb.Schedule, 
 			output.OrDefault(s.CatchUp, "as in the definition, else last"))
 	}
 	if s.Buffered > 0 {
-		add("%s waiting for an earlier run to end", output.Count(s.Buffered, "instant"))
+		add("%s waiting for an earlier run to end", wording.Count(s.Buffered, "instant"))
 	}
 	e.WillRun = runs && e.NextDue != nil
 	if err := history(ctx, &e, store, s); err != nil {

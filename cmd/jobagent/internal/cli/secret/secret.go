@@ -17,6 +17,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/secret"
+	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets/outbound"
 	"github.com/jobagent/jobagent/targets/secretref"
 )
@@ -67,7 +68,7 @@ new value.`,
 					switch {
 					case err == nil:
 						return a.Done(stored, "secret %s has version %d, sealed for %s",
-							stored.Name, stored.Version, output.Count(stored.Keys, "key"))
+							stored.Name, stored.Version, wording.Count(stored.Keys, "key"))
 					case !again || tries == 3:
 						return err
 					}

@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
 )
@@ -136,7 +137,7 @@ func newResolveCommand(a *connect.App) *cobra.Command {
 				}
 				if !a.Structured() {
 					for i, m := range list {
-						fmt.Fprintf(a.Stderr, "%s: %s\n", output.OneLine(m.String()), output.Count(counts[i], "database"))
+						fmt.Fprintf(a.Stderr, "%s: %s\n", output.OneLine(m.String()), wording.Count(counts[i], "database"))
 					}
 				}
 				if err := a.Warn(mssql.WithoutEffect(list, counts)); err != nil {
@@ -172,7 +173,7 @@ func newDeleteCommand(a *connect.App) *cobra.Command {
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				if err := command.Confirm(cmd, func() (string, int, error) {
 					list, err := lookup.Members(cmd.Context(), store, args[0])
-					return fmt.Sprintf("This deletes the target group %s with %s", args[0], output.Count(len(list), "member")), 0, err
+					return fmt.Sprintf("This deletes the target group %s with %s", args[0], wording.Count(len(list), "member")), 0, err
 				}); err != nil {
 					return err
 				}

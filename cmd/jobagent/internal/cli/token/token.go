@@ -21,6 +21,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // maxName bounds the names of tokens, in characters.
@@ -238,7 +239,7 @@ func newRevokeCommand(a *connect.App, file *string) *cobra.Command {
 					return "", 0, fileError(err)
 				}
 				n := len(revoked.IDs)
-				return fmt.Sprintf("This revokes %s; servers refuse them within a second", output.Count(n, "token")), max(0, n-len(args)), nil
+				return fmt.Sprintf("This revokes %s; servers refuse them within a second", wording.Count(n, "token")), max(0, n-len(args)), nil
 			})
 			if err != nil {
 				return err
@@ -246,7 +247,7 @@ func newRevokeCommand(a *connect.App, file *string) *cobra.Command {
 			if err := tokenfile.Update(target, revoke); err != nil {
 				return fileError(err)
 			}
-			return a.Done(revoked, "revoked %s", output.Count(len(revoked.IDs), "token"))
+			return a.Done(revoked, "revoked %s", wording.Count(len(revoked.IDs), "token"))
 		},
 	}
 	cmd.Flags().BoolVar(&expired, "expired", false, "revoke all tokens that have expired")

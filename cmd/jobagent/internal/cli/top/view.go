@@ -12,6 +12,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // content returns the screen. Plain text ends with a line break.
@@ -130,7 +131,7 @@ func many(n int) string {
 func (m *model) headLine() string {
 	o := m.state
 	text := fmt.Sprintf("jobagent top · %s live · %s of %s workers busy · targets: %s running, %s waiting",
-		output.Count(o.LiveAgents, "agent"), terminal.Number(o.BusyWorkers), terminal.Number(o.Workers), many(o.RunningTargets), many(o.WaitingTargets))
+		wording.Count(o.LiveAgents, "agent"), terminal.Number(o.BusyWorkers), terminal.Number(o.Workers), many(o.RunningTargets), many(o.WaitingTargets))
 	if o.WaitingCallbacks > 0 {
 		text += ", " + many(o.WaitingCallbacks) + " for callbacks"
 	}
@@ -244,7 +245,7 @@ func (m *model) runLine(p terminal.Painter, r controldb.ActiveRun) string {
 	case !r.StopRequestedAt.IsZero():
 		step = "stopping · " + step
 	case r.ActiveSteps > 1:
-		step = output.Count(r.ActiveSteps, "step")
+		step = wording.Count(r.ActiveSteps, "step")
 	}
 	c := terminal.Counts{Succeeded: r.Ended(), Failed: r.Failed, Running: r.Running, Waiting: r.Due + r.Retrying, Callback: r.Callbacks}
 	done := terminal.Number(r.Ended()+r.Failed) + " of " + terminal.Number(r.Targets)

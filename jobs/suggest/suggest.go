@@ -1,6 +1,7 @@
 package suggest
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -58,6 +59,14 @@ func Nearest(word string, candidates []string) string {
 		return ""
 	}
 	return best
+}
+
+// DidYouMean returns "; did you mean X?" with the nearest candidate, or "" if none is near.
+func DidYouMean(word string, candidates []string) string {
+	if near := Nearest(word, candidates); near != "" {
+		return fmt.Sprintf("; did you mean %q?", near)
+	}
+	return ""
 }
 
 // maxWord is the length, in bytes, of the longest word for which a candidate is searched.

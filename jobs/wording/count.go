@@ -1,4 +1,4 @@
-package output
+package wording
 
 import (
 	"fmt"
@@ -24,4 +24,12 @@ func CountUpTo[N ~int | ~int64](n, bound N, noun string) string {
 		return "more than " + Count(bound, noun)
 	}
 	return Count(n, noun)
+}
+
+// Plural returns one if n is 1, and many otherwise, for words that have no regular plural.
+func Plural[N ~int | ~int64](n N, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
 }

@@ -1,4 +1,4 @@
-package isoduration_test
+package wording_test
 
 import (
 	"testing"
