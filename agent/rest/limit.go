@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
 // Limits bounds the requests of each caller. The zero value means no limit.
@@ -54,9 +56,12 @@ func newLimiter(l Limits) *limiter {
 
 // bucket holds what a caller has left: of the burst, and of the hour. The rest of the hour is for
 // headers only: it fills as fast as the burst, and has a higher limit.
-type bucket struct {
-	burst, hour float64
-	filled      time.Time // zero: the bucket is new, and full
+type bucket struct{ burst, hour *rate.Limiter }
+
+// newBucket returns a full bucket.
+func newBucket(l Limit) bucket {
+	perSecond := rate.Limit(l.PerHour / time.Hour.Seconds())
+	return bucket{burst: rate.NewLimiter(perSecond, int(l.Burst)), hour: rate.NewLimiter(perSecond, int(l.PerHour))}
 }
 
 // kindOf returns the kind of a request.
@@ -79,7 +84,7 @@ func (l *limiter) take(header http.Header, r *Request) error {
 	if limit.PerHour <= 0 || r.Principal.ID == "" {
 		return nil
 	}
-	left, wait := l.spend(r.Principal.ID, kind, r.received)
+	rest, wait := l.spend(r.Principal.ID, kind, r.received)
 	if wait > 0 {
 		return &Error{
 			Status: http.StatusTooManyRequests, Code: CodeTooManyRequests, RetryAfter: wait,
@@ -87,12 +92,12 @@ func (l *limiter) take(header http.Header, r *Request) error {
 				limit.Burst, limit.PerHour),
 		}
 	}
-	setLimitHeaders(header, r, kind, limit, left)
+	setLimitHeaders(header, r, kind, limit, rest)
 	return nil
 }
 
 // spend takes one request from a caller's bucket. If it is empty, spend returns how long to wait.
-func (l *limiter) spend(caller string, kind int, now time.Time) (left bucket, wait time.Duration) {
+func (l *limiter) spend(caller string, kind int, now time.Time) (rest left, wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	buckets := l.callers[caller]
@@ -101,37 +106,28 @@ func (l *limiter) spend(caller string, kind int, now time.Time) (left bucket, wa
 			l.forget(now)
 		}
 		buckets = new([kinds]bucket)
+		for kind, limit := range l.limits {
+			buckets[kind] = newBucket(limit)
+		}
 		l.callers[caller] = buckets
 	}
-	b, limit := &buckets[kind], l.limits[kind]
-	b.fill(limit, now)
-	if b.burst < 1 {
-		return *b, max(time.Second, time.Duration((1-b.burst)/limit.PerHour*float64(time.Hour)))
+	b := buckets[kind]
+	if !b.burst.AllowN(now, 1) {
+		return left{}, max(time.Second, time.Duration((1-b.burst.TokensAt(now))/float64(b.burst.Limit())*float64(time.Second)))
 	}
-	b.burst--
-	b.hour = max(0, b.hour-1)
-	return *b, 0
+	b.hour.AllowN(now, 1)
+	return left{burst: b.burst.TokensAt(now), hour: b.hour.TokensAt(now)}, 0
 }
 
-// fill adds what has accrued since the bucket was filled.
-func (b *bucket) fill(limit Limit, now time.Time) {
-	if b.filled.IsZero() {
-		b.burst, b.hour, b.filled = limit.Burst, limit.PerHour, now
-		return
-	}
-	if more := now.Sub(b.filled).Hours() * limit.PerHour; more > 0 {
-		b.burst, b.hour, b.filled = min(limit.Burst, b.burst+more), min(limit.PerHour, b.hour+more), now
-	}
-}
+// left is what a caller has left after a request.
+type left struct{ burst, hour float64 }
 
 // forget forgets the callers whose buckets are full. l.mu must be held.
 func (l *limiter) forget(now time.Time) {
 	for caller, buckets := range l.callers {
 		full := true
-		for kind := range buckets {
-			b := buckets[kind]
-			b.fill(l.limits[kind], now)
-			full = full && b.burst >= l.limits[kind].Burst
+		for _, b := range buckets {
+			full = full && b.burst.TokensAt(now) >= float64(b.burst.Burst())
 		}
 		if full {
 			delete(l.callers, caller)
@@ -140,21 +136,21 @@ func (l *limiter) forget(now time.Time) {
 }
 
 // setLimitHeaders sets the headers about what is left. Those of Azure Scheduler differ.
-func setLimitHeaders(header http.Header, r *Request, kind int, limit Limit, left bucket) {
+func setLimitHeaders(header http.Header, r *Request, kind int, limit Limit, rest left) {
 	const prefix = "X-Ms-Ratelimit-Remaining-Subscription-"
 	set := func(name string, value float64) { header.Set(name, strconv.Itoa(int(math.Floor(value)))) }
 	scheduler := r.Mount.Surface.Name() == "scheduler"
 	switch kind {
 	case kindRead:
-		set(prefix+"Reads", left.hour)
+		set(prefix+"Reads", rest.hour)
 		if scheduler {
-			set("X-Ms-Ratelimit-Burst-Remaining-Scheduler-Reads", left.burst)
+			set("X-Ms-Ratelimit-Burst-Remaining-Scheduler-Reads", rest.burst)
 		}
 	case kindDelete:
-		set(prefix+"Deletes", left.hour)
+		set(prefix+"Deletes", rest.hour)
 	case kindWrite:
 		if !scheduler {
-			set(prefix+"Writes", left.hour)
+			set(prefix+"Writes", rest.hour)
 			return
 		}
 		// Azure showed a share of 300 for collections and of 600 for jobs.
@@ -162,7 +158,7 @@ func setLimitHeaders(header http.Header, r *Request, kind int, limit Limit, left
 		if strings.Contains(r.Operation.Path, "/jobs") {
 			share = 600
 		}
-		set(prefix+"Resource-Requests", left.hour/limit.PerHour*share)
-		set("X-Ms-Ratelimit-Burst-Remaining-Scheduler-Writes", left.burst)
+		set(prefix+"Resource-Requests", rest.hour/limit.PerHour*share)
+		set("X-Ms-Ratelimit-Burst-Remaining-Scheduler-Writes", rest.burst)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/jobagent/jobagent/agent/rest"
 )
 
@@ -35,33 +37,32 @@ const (
 type bucket struct {
 	throttle, deny float64
 
-	mu   sync.Mutex
-	used float64
-	at   time.Time // of used
+	mu     sync.Mutex    // one request at a time reads and takes
+	tokens *rate.Limiter // of the larger limit
 }
 
 func newBucket(l RateLimit) *bucket {
-	return &bucket{throttle: float64(*l.Throttle), deny: float64(*l.Deny)}
+	most := max(*l.Deny, *l.Throttle)
+	return &bucket{throttle: float64(*l.Throttle), deny: float64(*l.Deny), tokens: rate.NewLimiter(rate.Limit(float64(most)/60), most)}
 }
 
 // take counts a request. It returns how long the answer is delayed, or, if the request is refused,
 // after what time a request is allowed again. A forced request is never refused.
 func (b *bucket) take(now time.Time, force bool) (delay, wait time.Duration, allowed bool) {
-	if b.deny == 0 && b.throttle == 0 {
+	most := float64(b.tokens.Burst())
+	if most == 0 {
 		return 0, 0, true
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	most := max(b.deny, b.throttle)
-	if !b.at.IsZero() {
-		b.used = max(0, b.used-now.Sub(b.at).Minutes()*most)
+	used := most - b.tokens.TokensAt(now) + 1
+	if b.deny > 0 && used > b.deny && !force {
+		return 0, time.Duration((used - b.deny) / float64(b.tokens.Limit()) * float64(time.Second)), false
 	}
-	b.at = now
-	if b.deny > 0 && b.used+1 > b.deny && !force {
-		return 0, time.Duration((b.used + 1 - b.deny) / most * float64(time.Minute)), false
+	if used <= most+1 {
+		b.tokens.ReserveN(now, 1)
 	}
-	b.used = min(b.used+1, most+1)
-	if over := b.used - b.throttle; b.throttle > 0 && over > 0 {
+	if over := used - b.throttle; b.throttle > 0 && over > 0 {
 		share := 1.0
 		if b.deny > b.throttle {
 			share = min(1, over/(b.deny-b.throttle))
@@ -73,9 +74,7 @@ func (b *bucket) take(now time.Time, force bool) (delay, wait time.Duration, all
 
 // idle reports whether the bucket is full again, so that it can be forgotten.
 func (b *bucket) idle(now time.Time) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return now.Sub(b.at) >= time.Minute
+	return b.tokens.TokensAt(now) >= float64(b.tokens.Burst())
 }
 
 // buckets has a bucket for each tenant.
