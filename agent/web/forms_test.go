@@ -111,7 +111,7 @@ func TestForms(t *testing.T) {
 				"schedule", "true", "schedule.enabled", "", "schedule.interval", "Days", "schedule.count", "2", "schedule.start", "2026-01-31T22:00:00Z"},
 			wrong: [][4]string{
 				{"name", "", "name", "A text is missing."}, {"name", " x", "name", "blank"}, {"name", long, "name", "at most 128"}, {"name", "50%", "name", "not allowed"}, {"name", "formed", "name", "exists already"},
-				{"description", strings.Repeat("y", 513), "description", "at most 512"}, {"parameters[0].name", "a b", "parameters", "a b"}, {"parameters[0].type", "texts", "parameters[0].type", "did you mean text"},
+				{"description", strings.Repeat("y", 513), "description", "at most 512"}, {"parameters[0].name", "a b", "parameters", "a b"}, {"parameters[0].type", "texts", "parameters[0].type", `did you mean "text"`},
 				{"parameters[0].default", "seven", "parameters", "integer"}, {"schedule.interval", "Fortnights", "schedule.interval", "want Once"}, {"schedule.count", "0", "schedule.count", "want 1 to"},
 				{"schedule.count", "many", "schedule.count", "whole number"}, {"schedule.start", "tomorrow", "schedule.start", "want a time"}, {"schedule.end", "2025-01-01", "schedule.end", "before the start"},
 				{"schedule.parameters", "[1]", "schedule.parameters", "JSON object"}, {"schedule.parameters", `{"days": "x"}`, "schedule.parameters", "days"},

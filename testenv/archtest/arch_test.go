@@ -86,7 +86,7 @@ var allowed = map[string][]string{
 	"agent/rest/internal/listen": {"go.uber.org/zap"},
 	"agent/rest/internal":        {"agent/rest", "agent/rest/internal/...", "controldb", "jobs/...", "github.com/google/uuid"},
 	"agent/rest/scrape":          {"agent/rest", "agent/rest/internal/listen", "go.uber.org/zap"},
-	"agent/rest/sap":             {"agent/rest", "agent/rest/internal/...", "controldb", "jobs/...", "github.com/google/uuid", "go.uber.org/zap/..."},
+	"agent/rest/sap":             {"golang.org/x/time/rate", "agent/rest", "agent/rest/internal/...", "controldb", "jobs/...", "github.com/google/uuid", "go.uber.org/zap/..."},
 	"agent/rest/scheduler":       {"agent/rest", "agent/rest/internal/...", "controldb", "jobs/...", "github.com/google/uuid", "software.sslmate.com/src/go-pkcs12"},
 	// The dashboard. A set of pages is a package below agent/web; no set imports another one.
 	"agent/web":             {"agent/web/...", "agent/rest", "agent/rest/auth/...", "controldb", "jobs/...", "github.com/google/uuid", "go.uber.org/zap/...", "github.com/coreos/go-oidc/v3/oidc", "golang.org/x/oauth2"},

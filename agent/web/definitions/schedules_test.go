@@ -64,10 +64,10 @@ func TestNextRows(t *testing.T) {
 	rows := nextRows(controldb.Schedule{State: "Enabled", NextDue: due}, rule, zone, due)
 	require.Len(t, rows, nextInstants)
 	require.Equal(t, instantRow{At: due, InZone: "Sat 24 Oct 2026 12:00 CEST"}, rows[0])
-	require.Equal(t, "clocks have gone back by 1 h", rows[1].Change)
+	require.Equal(t, "clocks have gone back by 1\u00a0h", rows[1].Change)
 	require.Empty(t, rows[2].Change)
 	require.Empty(t, nextRows(controldb.Schedule{State: "Completed"}, rule, zone, due))
-	require.Equal(t, "clocks have gone forward by 30 min", clockChange(time.Date(2026, 10, 3, 0, 0, 0, 0, time.UTC), time.Date(2026, 10, 5, 0, 0, 0, 0, time.UTC), mustZone(t, "Australia/Lord_Howe")))
+	require.Equal(t, "clocks have gone forward by 30\u00a0min", clockChange(time.Date(2026, 10, 3, 0, 0, 0, 0, time.UTC), time.Date(2026, 10, 5, 0, 0, 0, 0, time.UTC), mustZone(t, "Australia/Lord_Howe")))
 }
 
 func mustZone(t *testing.T, name string) *time.Location {

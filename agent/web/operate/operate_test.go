@@ -209,7 +209,7 @@ func TestAlertsPage(t *testing.T) {
 	html = render(t, "alerts.html", d)
 	requireHarmless(t, html)
 	require.NotContains(t, html, "not shown", "definitions of channels are not for everybody")
-	for _, want := range []string{"not delivered", "being delivered", "not sent", "No agent is alive for 1 min 30 s.", "ends as Failed", "Muted", "needs secrets"} {
+	for _, want := range []string{"not delivered", "being delivered", "not sent", "No agent is alive for 1\u00a0min 30\u00a0s.", "ends as Failed", "Muted", "needs secrets"} {
 		require.True(t, strings.Contains(html, want), "%q is not in the page", want)
 	}
 	a := &alertData{clock: clock{Now: now, ages: true}, Alert: controldb.Alert{ID: 1, Title: "t", Message: hostile + strings.Repeat("x", 8000), Severity: "Critical", State: controldb.AlertOpen, Subject: hostile, RaisedAt: now}}

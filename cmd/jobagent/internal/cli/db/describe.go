@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agnivade/levenshtein"
 	"github.com/spf13/cobra"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	sqlfs "github.com/jobagent/jobagent/sql"
 )
@@ -115,21 +115,23 @@ func findDescribed(all []sqlfs.Description, name string) ([]sqlfs.Description, e
 
 // nearest proposes the documented name that is most like name, or nothing if none is.
 func nearest(all []sqlfs.Description, name string) string {
-	var names []string
-	of := map[string]string{} // the whole name of a name without its schema
+	name = strings.ToLower(name)
+	best, distance := "", len(name)/3+1
 	for _, d := range all {
 		if d.Kind == sqlfs.KindSchema {
 			continue
 		}
 		_, last, _ := strings.Cut(d.Name, ".")
-		names = append(names, d.Name, last)
-		of[last] = d.Name
+		for _, candidate := range []string{d.Name, last} {
+			if n := levenshtein.ComputeDistance(name, strings.ToLower(candidate)); n < distance {
+				best, distance = d.Name, n
+			}
+		}
 	}
-	near := lookup.Nearest(name, names)
-	if near == "" {
+	if best == "" {
 		return ""
 	}
-	return fmt.Sprintf(" (did you mean %q?)", cmp.Or(of[near], near))
+	return fmt.Sprintf(" (did you mean %q?)", best)
 }
 
 // referenceObject converts a description of package sqlfs.
