@@ -258,7 +258,7 @@ func TestFaults(t *testing.T) {
 		code, stdout, stderr := runContext(t.Context(), "sqlserver://nowhere.invalid?database=x", "", command, "-f", dir)
 		require.Equal(t, 2, code, command)
 		require.Empty(t, stdout)
-		require.Equal(t, dir+"/j.yaml:4:1: unknown field \"step\"; did you mean steps?\n"+dir+"/j.yaml:5:1: unknown field \"descriptin\"; did you mean description?\n"+
+		require.Equal(t, dir+"/j.yaml:4:1: unknown field \"step\"; did you mean \"steps\"?\n"+dir+"/j.yaml:5:1: unknown field \"descriptin\"; did you mean \"description\"?\n"+
 			"error: 2 faults in the files: nothing was changed\n", stderr)
 	}
 	code, stdout, _ := runContext(t.Context(), "", "", "validate", "-f", dir, "-o", "json")
@@ -266,7 +266,7 @@ func TestFaults(t *testing.T) {
 	var result output.ValidatedFiles
 	require.NoError(t, json.Unmarshal([]byte(stdout), &result))
 	require.False(t, result.Valid)
-	require.Equal(t, output.FileFault{File: dir + "/j.yaml", Line: 4, Column: 1, Message: `unknown field "step"; did you mean steps?`}, result.Faults[0])
+	require.Equal(t, output.FileFault{File: dir + "/j.yaml", Line: 4, Column: 1, Message: `unknown field "step"; did you mean "steps"?`}, result.Faults[0])
 
 	code, stdout, _ = runContext(t.Context(), "", "", "validate", "-f", world)
 	require.Zero(t, code)
