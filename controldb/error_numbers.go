@@ -251,6 +251,7 @@ var conditions = map[int32]condition{
 	50113: {KindNotFound, nil, "the command does not exist"},
 	50139: {KindNotFound, nil, "@job_version is neither Current nor the number of a version of the job"},
 	50138: {KindConflict, nil, "the version to run again has other steps than that of the job execution"},
+	50140: {KindConflict, nil, "the job execution id belongs to an execution with another version of the job"},
 	50114: {KindConflict, nil, "the job execution to run again is active"},
 	50115: {KindConflict, nil, "nothing in the job execution ended in one of the given states"},
 	50116: {KindConflict, nil, "the job execution id belongs to an execution that is not a rerun of this one"},

@@ -10,7 +10,8 @@
 --                          the script ran: outcome_unknown in jobs.job_execution_outcomes), Succeeded. NULL: all but
 --                          Succeeded.
 --   @new_job_execution_id  Receives the id of the new run. With a value: that id is used; if a rerun of this run has it
---                          already, nothing starts (decision 21).
+--                          already, nothing starts (decision 21). A repetition must have the same @only, @job_version and @only_targets;
+--                          Current fits each version from that of the run on, because it may have changed since.
 --   @job_version           Version of the job that runs: Current, in any case, for example because its script was mended; or the
 --                          number of a version. NULL: that of the run. It must have the same steps, by place, name, type, target group
 --                          and dependencies, because the targets are those of the run's steps.
@@ -33,9 +34,11 @@
 --   50117 a target group that a step needs no longer exists.
 --   50138 the version has other steps than that of the run.
 --   50139 @job_version is neither Current nor the number of a version of the job.
+--   50140 the new job execution id belongs to a rerun with another version.
 --   50162 a chosen target is not among the targets to run again.
+--   50163 the new job execution id belongs to a rerun on other targets.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
---   50193 the control database is paused.
+--   50193 the control database is paused, and the run does not exist yet.
 --   50401 @only_targets is not an array of 1 to 5,000 target ids.
 CREATE OR ALTER PROCEDURE jobs.sp_rerun_job_execution
     @job_execution_id     UNIQUEIDENTIFIER,
@@ -68,6 +71,9 @@ BEGIN
     DECLARE @between_steps BIT; -- stopped after one step and before the next
     DECLARE @other_job UNIQUEIDENTIFIER;
     DECLARE @other_origin BIGINT;
+    DECLARE @other_only NVARCHAR(200);
+    DECLARE @other_version INT;
+    DECLARE @other_targets NVARCHAR(MAX);
     DECLARE @group_name NVARCHAR(128);
     DECLARE @step_id INT;
     DECLARE @given TABLE (text NVARCHAR(200) NOT NULL);
@@ -119,7 +125,7 @@ BEGIN
     WHERE EXISTS (SELECT 1 FROM @given AS g WHERE g.text COLLATE Latin1_General_100_CI_AS = n.state);
     SET @only = (SELECT STRING_AGG(w.state, N',') WITHIN GROUP (ORDER BY w.state) FROM @wanted AS w); -- normalised
 
-    EXECUTE jobs_internal.check_not_paused;
+    EXECUTE jobs_internal.check_not_paused @job_execution_id = @new_job_execution_id;
     BEGIN TRANSACTION;
 
     EXECUTE jobs_internal.check_job_agent;
@@ -159,13 +165,54 @@ BEGIN
         -- the insert below waits for it, and fails (2627). A lock on the id would be one on a range of random ids, and passes insert there.
         SELECT
             @other_job = e.job_id,
-            @other_origin = e.rerun_of
+            @other_origin = e.rerun_of,
+            @other_only = e.rerun_only,
+            @other_version = e.job_version,
+            @other_targets = e.only_targets
         FROM jobs_internal.job_executions AS e
         WHERE e.job_execution_id = @new_job_execution_id;
         IF @other_job = @job_id AND @other_origin = @origin_id
         BEGIN
-            COMMIT TRANSACTION;
-            RETURN 0;
+            IF @only_targets IS NOT NULL
+                EXECUTE jobs_internal.check_only_targets
+                    @job_id = @job_id,
+                    @version = @other_version,
+                    @only_targets = @only_targets,
+                    @is_repeated = 1,
+                    @complete = @only_targets OUTPUT,
+                    @count = @chosen OUTPUT;
+            SET @only_targets = COALESCE(@only_targets, @origin_targets);
+            IF @other_only <> @only
+                OR EXISTS (
+                    SELECT o.target_id
+                    FROM OPENJSON(@only_targets) WITH (target_id UNIQUEIDENTIFIER) AS o
+                    EXCEPT
+                    SELECT t.target_id
+                    FROM OPENJSON(@other_targets) WITH (target_id UNIQUEIDENTIFIER) AS t
+                )
+                OR (SELECT COUNT(*) FROM OPENJSON(@only_targets) AS o) <> (SELECT COUNT(*) FROM OPENJSON(@other_targets) AS t)
+            BEGIN
+                SET @message = REPLACE(CONCAT(
+                    N'The job execution id ', @new_job_execution_id,
+                    N' belongs to an execution on other targets: its @only or @only_targets differ.',
+                    N' Choose another id, or leave @new_job_execution_id NULL.'
+                ), N'%', N'%%');
+                THROW 50163, @message, 1;
+            END;
+            IF @other_version = CASE
+                WHEN @job_version IS NULL THEN @origin_version
+                WHEN @job_version COLLATE Latin1_General_100_CI_AS <> N'current' THEN TRY_CAST(@job_version AS INT)
+                WHEN @other_version >= @origin_version THEN @other_version
+            END
+            BEGIN
+                COMMIT TRANSACTION;
+                RETURN 0;
+            END;
+            SET @message = REPLACE(CONCAT(
+                N'The job execution id ', @new_job_execution_id, N' belongs to an execution with version ', @other_version,
+                N' of the job. Choose another id, or leave @new_job_execution_id NULL.'
+            ), N'%', N'%%');
+            THROW 50140, @message, 1;
         END;
         IF @other_job = @job_id
         BEGIN

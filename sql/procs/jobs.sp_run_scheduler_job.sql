@@ -15,7 +15,7 @@
 --   50165 the job collection has no job of this name.
 --   50170 the job collection is disabled, or the job is Faulted.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
---   50193 the control database is paused.
+--   50193 the control database is paused, and the run does not exist yet.
 CREATE OR ALTER PROCEDURE jobs.sp_run_scheduler_job
     @job_collection_name NVARCHAR(201),
     @job_name            NVARCHAR(201),
@@ -42,7 +42,7 @@ BEGIN
     IF DATALENGTH(@job_name) > 400
         THROW 50097, N'Invalid @job_name: want at most 200 characters, not 201 or more.', 1;
 
-    EXECUTE jobs_internal.check_not_paused;
+    EXECUTE jobs_internal.check_not_paused @job_execution_id = @job_execution_id;
     BEGIN TRANSACTION;
 
     EXECUTE jobs_internal.lock_scheduler_job

@@ -33,7 +33,7 @@
 --   50162 a chosen target can be in no target group of the job, or no run has had it.
 --   50163 the job execution id belongs to an execution on other targets.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
---   50193 the control database is paused.
+--   50193 the control database is paused, and the run does not exist yet.
 --   50401 @only_targets is not an array of 1 to 5,000 target ids.
 CREATE OR ALTER PROCEDURE jobs.sp_start_job
     @job_name         NVARCHAR(129),
@@ -65,7 +65,7 @@ BEGIN
 
     EXECUTE jobs_internal.check_parameters @parameters = @parameters;
 
-    EXECUTE jobs_internal.check_not_paused;
+    EXECUTE jobs_internal.check_not_paused @job_execution_id = @job_execution_id;
     BEGIN TRANSACTION;
 
     EXECUTE jobs_internal.lock_job @job_name = @job_name, @job_id = @job_id OUTPUT, @version = @version OUTPUT;
