@@ -3,6 +3,8 @@
 -- resolved again. Steps that it did not reach follow, on their whole target groups, unless @only excludes targets that
 -- prevented it from reaching them. Returns at once.
 --
+-- Cost: (targets of the run), which are read before the transaction, when nothing is locked yet.
+--
 -- Parameters:
 --   @job_execution_id      Id of the run.
 --   @only                  Final states of targets to run again, separated by commas, in any case: Failed (by an
@@ -82,6 +84,9 @@ BEGIN
     DECLARE @audit_after NVARCHAR(MAX);
     DECLARE @by NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
     DECLARE @job_name NVARCHAR(128);
+    DECLARE @read_id BIGINT; -- the run, if it had ended when its targets were read
+    DECLARE @read_lifecycle NVARCHAR(50);
+    DECLARE @is_limited BIT;
     -- How the origin's targets ended, and its steps whose targets were never known.
     DECLARE @ended TABLE (
         step_id   INT NOT NULL,
@@ -126,6 +131,23 @@ BEGIN
     SET @only = (SELECT STRING_AGG(w.state, N',') WITHIN GROUP (ORDER BY w.state) FROM @wanted AS w); -- normalised
 
     EXECUTE jobs_internal.check_not_paused @job_execution_id = @new_job_execution_id;
+    -- Targets of a run that has ended do not change. So they are read before the transaction: to read 500,000 takes seconds, in which
+    -- the transaction would hold the job. Chosen databases are looked up below, when they have been checked.
+    SELECT
+        @read_id = CASE WHEN e.is_active = 0 THEN e.execution_id END,
+        @read_lifecycle = e.lifecycle,
+        @is_limited = CASE WHEN @only_targets IS NOT NULL OR e.only_targets IS NOT NULL THEN 1 ELSE 0 END
+    FROM jobs_internal.visible_runs AS e
+    WHERE e.job_execution_id = @job_execution_id
+        AND NOT EXISTS (SELECT 1 FROM jobs_internal.job_executions AS n WHERE n.job_execution_id = @new_job_execution_id);
+    -- Plan: per step a range of IX_target_executions_execution_id, in the order of the rows, with a lookup each.
+    INSERT INTO @ended (step_id, state, is_target)
+    SELECT DISTINCT s.step_id, CASE WHEN t.outcome_unknown = 1 THEN N'Unknown' ELSE t.lifecycle END, 1
+    FROM jobs_internal.step_executions AS s
+    INNER JOIN jobs_internal.target_executions AS t ON t.execution_id = s.execution_id AND t.step_execution_id = s.step_execution_id
+    WHERE s.execution_id = @read_id
+        AND (@is_limited = 0 OR t.is_endpoint = 1); -- actions without a target group run anyway
+
     BEGIN TRANSACTION;
 
     EXECUTE jobs_internal.check_job_agent;
@@ -232,10 +254,10 @@ BEGIN
         END;
     END;
 
-    IF @is_active = 1
+    IF @is_active = 1 OR @read_id IS NULL -- it has just ended
     BEGIN
         SET @message = REPLACE(CONCAT(
-            N'The job execution ', @job_execution_id, N' is still active (', @lifecycle,
+            N'The job execution ', @job_execution_id, N' is still active (', COALESCE(@read_lifecycle, @lifecycle),
             N'). Wait until it ends, or stop it with jobs.sp_stop_job, first.'
         ), N'%', N'%%');
         THROW 50114, @message, 1;
@@ -323,18 +345,15 @@ BEGIN
             AND k.outcome = N'Unknown'
     ),
     states AS (
+        -- Plan: per step and chosen database, at most 5,000, one key of UQ_target_executions_target_id with a lookup.
         SELECT
             s.step_id,
             CASE WHEN t.outcome_unknown = 1 THEN N'Unknown' ELSE t.lifecycle END AS state,
             1 AS is_target
         FROM jobs_internal.step_executions AS s
-        INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = s.step_execution_id
+        CROSS JOIN @chosen_targets AS c
+        INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = s.step_execution_id AND t.target_id = c.target_id
         WHERE s.execution_id = @origin_id
-            AND (
-                @only_targets IS NULL -- plan: all targets of one run
-                OR t.is_endpoint = 1
-                OR t.target_id IN (SELECT c.target_id FROM @chosen_targets AS c)
-            )
         UNION ALL
         SELECT
             s.step_id,
@@ -347,7 +366,14 @@ BEGIN
     )
     INSERT INTO @ended (step_id, state, is_target)
     SELECT DISTINCT a.step_id, a.state, a.is_target
-    FROM states AS a;
+    FROM states AS a
+    WHERE NOT EXISTS (
+        SELECT 1
+        FROM @ended AS x
+        WHERE x.step_id = a.step_id
+            AND x.state = a.state
+            AND x.is_target = a.is_target
+    );
 
     SET @between_steps = CASE
         WHEN @lifecycle = N'Canceled' AND NOT EXISTS (
