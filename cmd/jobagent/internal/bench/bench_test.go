@@ -136,7 +136,7 @@ func TestBenchStop(t *testing.T) {
 func TestBenchBounds(t *testing.T) {
 	t.Parallel()
 	f := figures(t, runBench(t, "bounds", "--small", "20", "--large", "60", "-o", "json"))
-	for _, name := range []string{"resolution", "stop", "time_limit", "alerts", "rerun", "purge", "audit"} {
+	for _, name := range []string{"resolution", "stop", "time_limit", "alerts", "rerun", "outage", "outage_end", "purge", "audit"} {
 		for _, n := range []string{"20", "60"} {
 			require.Positive(t, f[name+"_"+n+"_call_p50"], name)
 		}
