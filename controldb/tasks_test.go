@@ -640,6 +640,55 @@ func TestTurns(t *testing.T) {
 	})
 }
 
+// TestTurnsOfManySteps: where many steps wait, a claim reads a few targets of each, and still gives
+// all first turns to the step that has the fewest tasks.
+func TestTurnsOfManySteps(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		const jobs, waiting = 50, 25 // times 50 free workers: above the number of targets that are all read
+		term := c.term(t)
+		var list []targets.Target
+		for i := range waiting {
+			list = append(list, targets.NewTarget("s", fmt.Sprint("d", i), ""))
+		}
+		for i := range jobs {
+			c.job(t, fmt.Sprint("j", i), nil)
+			c.start(t, fmt.Sprint("j", i))
+		}
+		for _, task := range c.pass(t, term).Tasks {
+			require.Equal(t, controldb.TaskResolve, task.Kind)
+			require.NoError(t, c.CompleteResolution(t.Context(), term, task.ID, controldb.Resolution{Attempt: 1, Targets: list}))
+		}
+		var held [][]controldb.Task
+		var terms []controldb.TermID
+		for range 3 {
+			var first []controldb.Task // of the first job
+			for range 3 {
+				of := map[string]bool{}
+				for _, task := range c.passMax(t, term, jobs).Tasks {
+					of[task.JobName] = true
+					if task.JobName == "j0" {
+						first = append(first, task)
+					}
+				}
+				require.Len(t, of, jobs, "one of each")
+			}
+			held = append(held, first)
+			terms = append(terms, term)
+			term = c.term(t)
+		}
+		for i, tasks := range held {
+			c.complete(t, terms[i], targets.Succeeded, "", tasks...)
+		}
+		turns := 0
+		for _, task := range c.passMax(t, term, jobs).Tasks {
+			if task.JobName == "j0" {
+				turns++
+			}
+		}
+		require.GreaterOrEqual(t, turns, 9, "the others have nine tasks each")
+	})
+}
+
 func TestRunProgress(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.job(t, "j", func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) })

@@ -7,8 +7,8 @@
 -- other sessions are claiming. So a claim locks no more rows than it takes, and agents that claim at the same time take
 -- different targets.
 --
--- Cost: (steps with waiting targets) × (free workers), independent of the number of waiting targets. For one such step:
--- (free workers).
+-- Cost: (steps with waiting targets) + (free workers), some keys each, if the steps have about as many tasks running; at most (steps with
+-- waiting targets) × (free workers). It is independent of the number of waiting targets. For one such step: (free workers).
 --
 -- Parameters:
 --   @term_id        The claiming term.
@@ -32,6 +32,8 @@ BEGIN
     SET XACT_ABORT ON;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
     DECLARE @steps INT;
+    DECLARE @depth INT = @room; -- waiting targets of a step that are read
+    DECLARE @sure INT;          -- those of them that are known to have the first turns of all
     DECLARE @claimed INT;
     -- Steps with waiting targets, and the number of tasks that each has running, or that its tenant has.
     DECLARE @ready TABLE (
@@ -102,7 +104,35 @@ BEGIN
         FROM grouped AS g
         INNER JOIN @ready AS r ON r.step_execution_id = g.step_execution_id;
 
-    -- Nothing is locked here. Plan: per step a range of IX_target_executions_due, at most @room keys, which holds all columns.
+    -- A step may have all of the first turns. But where many steps wait, such as those of all jobs on a server that is down, a few targets
+    -- of each are enough. A target that is not read comes after @depth others of its step, so its turn is above that of the step with the
+    -- fewest tasks plus @depth. Plan: as below.
+    IF @steps * CAST(@room AS BIGINT) > 2000
+        SET @depth = CASE WHEN @steps > 2 THEN 2 * @room / @steps + 1 ELSE @room END;
+    WHILE @depth < @room
+    BEGIN
+        WITH waiting AS (
+            SELECT r.running + ROW_NUMBER() OVER (PARTITION BY r.turn_group ORDER BY w.next_attempt_at, w.target_execution_id) AS turn
+            FROM @ready AS r
+            CROSS APPLY (
+                SELECT TOP (@depth) t.target_execution_id, t.next_attempt_at
+                FROM jobs_internal.target_executions AS t WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
+                WHERE t.step_execution_id = r.step_execution_id
+                    AND t.next_attempt_at IS NOT NULL
+                    AND t.next_attempt_at <= @now
+                    AND (t.deadline_at IS NULL OR t.deadline_at > @now)
+                ORDER BY t.next_attempt_at, t.target_execution_id
+            ) AS w
+        )
+        SELECT @sure = COUNT(*)
+        FROM waiting AS w
+        WHERE w.turn <= (SELECT MIN(r.running) FROM @ready AS r) + @depth;
+        IF @sure >= @room
+            BREAK;
+        SET @depth = CASE WHEN @depth < @room / 4 THEN @depth * 4 ELSE @room END;
+    END;
+
+    -- Nothing is locked here. Plan: per step a range of IX_target_executions_due, at most @depth keys, which holds all columns.
     IF @steps = 1
         INSERT INTO @shares (step_execution_id, targets)
         SELECT r.step_execution_id, @room
@@ -116,7 +146,7 @@ BEGIN
                 r.running + ROW_NUMBER() OVER (PARTITION BY r.turn_group ORDER BY w.next_attempt_at, w.target_execution_id) AS turn
             FROM @ready AS r
             CROSS APPLY (
-                SELECT TOP (@room) t.target_execution_id, t.next_attempt_at
+                SELECT TOP (@depth) t.target_execution_id, t.next_attempt_at
                 FROM jobs_internal.target_executions AS t WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
                 WHERE t.step_execution_id = r.step_execution_id
                     AND t.next_attempt_at IS NOT NULL
