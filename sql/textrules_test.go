@@ -1,6 +1,7 @@
 package sqlfs
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -393,8 +394,8 @@ func unboundedChange(r *tree, _ string, s statement) []string {
 // table of the examples.
 var manyRows = []string{"target_executions", "task_executions", "task_messages", "callbacks", "things"}
 
-// readsTargets is rule "reads": what runs under jobagent.advance reads a bounded number of targets
-// and attempts: by a key, within EXISTS, or by TOP. A list of steps or runs is no bound. A comment
+// readsTargets is rule "reads": what runs under jobagent.advance, or in the transaction of a public
+// procedure, reads a bounded number of targets and attempts: by a key, within EXISTS, or by TOP. A list of steps or runs is no bound. A comment
 // "-- reads: bound" says why there are few.
 func readsTargets(r *tree, name string) []string {
 	p := r.procedures[name]
@@ -404,12 +405,26 @@ func readsTargets(r *tree, name string) []string {
 	if r.passed == nil {
 		r.passed = r.under("jobs_internal.advance")
 	}
-	if r.procedures["jobs_internal.advance"] != nil && !slices.Contains(r.passed, name) {
+	var begin, end int32 // lines of the transaction of a public procedure
+	if strings.HasPrefix(name, "jobs.") {
+		syntax.Inspect(p, func(n syntax.Node) bool {
+			switch x := n.(type) {
+			case *syntax.BeginTranStmt:
+				begin = cmp.Or(begin, x.Pos().Line)
+			case *syntax.CommitStmt:
+				end = x.Pos().Line
+			}
+			return true
+		})
+		if begin == 0 {
+			return nil
+		}
+	} else if r.procedures["jobs_internal.advance"] != nil && !slices.Contains(r.passed, name) {
 		return nil
 	}
 	var found []string
 	for _, s := range statements(r.source[name], p) {
-		if s.answer("reads") != "" {
+		if line := s.Pos().Line; s.answer("reads") != "" || begin > 0 && (line < begin || line > end) {
 			continue
 		}
 		for _, n := range s.own() {

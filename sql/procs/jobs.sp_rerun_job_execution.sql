@@ -336,6 +336,7 @@ BEGIN
         SELECT o.target_id
         FROM OPENJSON(@only_targets) WITH (target_id UNIQUEIDENTIFIER) AS o;
 
+    -- reads: the attempts to resolve the target groups of one run
     WITH unknown_resolutions AS (
         SELECT k.step_execution_id, k.attempt
         FROM jobs_internal.task_executions AS k

@@ -40,3 +40,30 @@ BEGIN
     FROM @parents AS p
     WHERE EXISTS (SELECT 1 FROM jobs_internal.things AS x WHERE x.parent = p.parent);
 END;
+GO
+-- want: any number of rows of things is read
+CREATE OR ALTER PROCEDURE jobs.sp_counts_within
+    @n INT = NULL
+AS
+BEGIN
+    BEGIN TRANSACTION;
+    SELECT @n = COUNT(*)
+    FROM jobs_internal.things AS x
+    WHERE x.parent = @n;
+    COMMIT TRANSACTION;
+END;
+GO
+CREATE OR ALTER PROCEDURE jobs.sp_counts_before
+    @n INT = NULL
+AS
+BEGIN
+    SELECT @n = COUNT(*)
+    FROM jobs_internal.things AS x
+    WHERE x.parent = @n;
+    BEGIN TRANSACTION;
+    UPDATE s
+    SET s.parent = @n
+    FROM jobs_internal.state AS s
+    WHERE s.id = 1;
+    COMMIT TRANSACTION;
+END;
