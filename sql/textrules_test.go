@@ -395,8 +395,8 @@ func unboundedChange(r *tree, _ string, s statement) []string {
 var manyRows = []string{"target_executions", "task_executions", "task_messages", "callbacks", "things"}
 
 // readsTargets is rule "reads": what runs under jobagent.advance, or in the transaction of a public
-// procedure, reads a bounded number of targets and attempts: by a key, within EXISTS, or by TOP. A list of steps or runs is no bound. A comment
-// "-- reads: bound" says why there are few.
+// procedure, reads a bounded number of targets and attempts: by a key, within EXISTS, or by TOP. A
+// list of steps or runs is no bound. A comment "-- reads: bound" says why there are few.
 func readsTargets(r *tree, name string) []string {
 	p := r.procedures[name]
 	if p == nil {
