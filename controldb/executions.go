@@ -146,8 +146,8 @@ type RerunRequest struct {
 	// OnlyTargets are the databases to which the rerun is limited, by their IDs. They must be
 	// targets of Origin. None: those of Origin.
 	OnlyTargets []targets.Target
-	// ID becomes the id of the new run. If a rerun of Origin has it already, nothing new starts, and
-	// the other fields must be the same. If nil, an id is generated.
+	// ID becomes the id of the new run. If a rerun of Origin has it already, nothing new starts,
+	// and the other fields must be the same. If nil, an id is generated.
 	ID uuid.UUID
 }
 
