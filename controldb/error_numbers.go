@@ -328,4 +328,5 @@ var conditions = map[int32]condition{
 	50400: {KindInvalid, nil, "@tolerated_failures is neither a number nor a percentage"},
 	50401: {KindInvalid, nil, "@only_targets is not an array of target ids"},
 	50402: {KindInvalid, ErrSAPTaskRun, "the run of a task ends with its process, not by a report"},
+	50403: {KindInvalid, nil, `a server name has not the form host, host\instance or host,port`},
 }

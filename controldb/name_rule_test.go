@@ -1,15 +1,19 @@
 package controldb_test
 
 import (
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode"
 
+	mssql "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/targets"
 )
 
 // TestNameRule tries names with every procedure that adds or renames an object. What a procedure
@@ -108,5 +112,148 @@ func TestNameRule(t *testing.T) {
 		c.exec(t, `EXECUTE jobs.sp_set_job @job_name = N'..', @description = N'an older object can be changed';`)
 		require.NoError(t, c.UpdateJob(t.Context(), controldb.JobUpdate{Name: "..", NewName: ptr("renamed")}))
 		require.Equal(t, controldb.SeverityOK, controldb.Worst(c.findings(t, controldb.CodeNames)))
+	})
+}
+
+// TestExternalNames tries names of servers, databases and logins with every procedure that takes
+// them. What a procedure refuses, doctor lists. Of servers, targets.CheckServer refuses the same,
+// so that no run fails because of the form of a name.
+func TestExternalNames(t *testing.T) {
+	servers := []string{
+		"s", "server1.database.windows.net", "tcp:s", "TCP:S,1433", "s,14330", `s\inst`, `s\inst,5`, ".", "(local)", `\inst`, `.\inst`, "10.0.0.1", "[::1],1433", "::1", "fe80::1%eth0",
+		"under_score", "日本", "s,65535", "s , 1433", "s,00001433", "a$b",
+	}
+	wrong := []string{
+		"s;Encrypt=no", "s=t", "s'", `s"`, "{s}", "*.example.com", "s,", "s,x", "s,-1", "s,+1", "s,0", "s,65536", "s,1,2", "s,99999999999", `s\`, `s\a\b`, `\`, "np:s", "lpc:s", "admin:s", "tcp:", "a b", "a/b", "a@b",
+		"[::1", "a[b]", "http://s", "::zz", ",1433",
+	}
+	names := []string{"d", "a.", "a/../b", "a;b", "日本 👨\u200d👩", "..", `it's "x"`, "[a]", "50%"}
+	hidden := []string{"a\nb", "a\rb", "a\tb", "\x01a", "a\x7f", "a\u0085b", "a\u202eb", "a\u200bb", "a\ufeffb", "a\u00adb", "a\u2028b"}
+	for _, name := range servers {
+		require.NoError(t, targets.CheckServer(name), "%q", name)
+	}
+	for _, name := range wrong {
+		require.Error(t, targets.CheckServer(name), "%q", name)
+	}
+	each(t, func(t *testing.T, c *control) {
+		c.job(t, "j", nil)
+		add := `EXECUTE jobs.sp_add_target_group_member N'g', @target_type = N'`
+		doors := map[string]string{ // @n is the name
+			"member":                 add + `SqlServer', @server_name = @n;`,
+			"member by upsert":       `DECLARE @m NVARCHAR(MAX) = (SELECT N'SqlServer' AS target_type, @n AS server_name FOR JSON PATH); EXECUTE jobs.sp_set_target_group N'g', @m;`,
+			"output":                 `EXECUTE jobs.sp_update_jobstep N'j', 1, @output_type = N'SqlDatabase', @output_server_name = @n, @output_database_name = N'd', @output_table_name = N't';`,
+			"output of a new step":   `EXECUTE jobs.sp_add_jobstep N'j', NULL, N'new', @command = N'SELECT 1', @target_group_name = N'g', @output_type = N'SqlDatabase', @output_server_name = @n, @output_database_name = N'd', @output_table_name = N't';`,
+			"database":               add + `SqlDatabase', @server_name = N's', @database_name = @n;`,
+			"database by upsert":     `DECLARE @m NVARCHAR(MAX) = (SELECT N'SqlDatabase' AS target_type, N's' AS server_name, @n AS database_name FOR JSON PATH); EXECUTE jobs.sp_set_target_group N'g', @m;`,
+			"pool":                   add + `SqlElasticPool', @server_name = N's', @elastic_pool_name = @n;`,
+			"shard map":              add + `SqlShardMap', @server_name = N's', @database_name = N'd', @shard_map_name = @n;`,
+			"database of an output":  `EXECUTE jobs.sp_update_jobstep N'j', 1, @output_type = N'SqlDatabase', @output_server_name = N's', @output_database_name = @n, @output_table_name = N't';`,
+			"table of an output":     `EXECUTE jobs.sp_update_jobstep N'j', 1, @output_type = N'SqlDatabase', @output_server_name = N's', @output_database_name = N'd', @output_table_name = @n;`,
+			"server of a limit":      `EXECUTE jobs.sp_set_limit N'Server', @n, NULL, 1;`,
+			"pool of a limit":        `EXECUTE jobs.sp_set_limit N'ElasticPool', @n, N's', 1;`,
+			"server of a pool limit": `EXECUTE jobs.sp_set_limit N'ElasticPool', N'p', @n, 1;`,
+		}
+		try := func(door, name string) error {
+			_, err := c.db.ExecContext(t.Context(), `BEGIN TRANSACTION; DECLARE @n NVARCHAR(128) = @p1; `+doors[door]+` IF @@TRANCOUNT > 0 ROLLBACK;`, name)
+			return err
+		}
+		for door := range doors {
+			for _, name := range hidden {
+				err := try(door, name)
+				require.Equal(t, int32(50093), sqlNumber(err), "%s %q: %v", door, name, err)
+			}
+		}
+		for _, door := range []string{"member", "member by upsert", "output", "output of a new step"} {
+			for _, name := range servers {
+				require.NoError(t, try(door, name), "%s %q", door, name)
+			}
+			for _, name := range wrong {
+				err := try(door, name)
+				require.Equal(t, int32(50403), sqlNumber(err), "%s %q: %v", door, name, err)
+			}
+		}
+		for _, door := range []string{"database", "database by upsert", "pool", "shard map", "database of an output", "table of an output"} {
+			for _, name := range names {
+				require.NoError(t, try(door, name), "%s %q", door, name)
+			}
+		}
+		_, err := c.db.ExecContext(t.Context(), `EXECUTE jobs.sp_set_target_group N'g', N'[{"target_type": "SqlServer", "server_name": "s"}, {"target_type": "SqlServer", "server_name": "s;Encrypt=no"}]';`)
+		require.ErrorContains(t, err, `Member 2 of the target group 'g': invalid server_name 's;Encrypt=no': want a server as host, host\instance or host,port.`)
+
+		// doctor lists older names, and no others.
+		require.Equal(t, controldb.SeverityOK, controldb.Worst(c.findings(t, controldb.CodeNames)))
+		check := func(statement, kind, name string, bad bool) {
+			t.Helper()
+			c.exec(t, statement, name)
+			found := c.findings(t, controldb.CodeNames)
+			require.Equal(t, bad, found[0].Severity == controldb.SeverityWarning, "%s %q: %s", kind, name, found[0].Found)
+			if bad {
+				require.Contains(t, found[0].Found, "(1): "+kind+" "+strconv.QuoteToASCII(name))
+			}
+		}
+		const server = `UPDATE m SET m.server_name = @p1, m.database_name = N'd' FROM jobs_internal.target_group_members AS m;`
+		c.exec(t, `EXECUTE jobs.sp_set_target_group N'g', N'[{"target_type": "SqlDatabase", "server_name": "s", "database_name": "d"}]';`)
+		for _, name := range servers {
+			check(server, "server in the target group", name, false)
+		}
+		for _, name := range append(wrong, hidden...) {
+			check(server, "server in the target group", name, true)
+		}
+		check(server, "server in the target group", "s", false)
+		const database = `UPDATE m SET m.database_name = @p1 FROM jobs_internal.target_group_members AS m;`
+		for _, name := range names {
+			check(database, "database in the target group", name, false)
+		}
+		check(database, "database in the target group", "a\nb", true)
+		check(database, "database in the target group", "d", false)
+		const output = `UPDATE s SET s.output_server_name = @p1 FROM jobs_internal.job_steps AS s WHERE s.step_name = N's';`
+		c.exec(t, `UPDATE s SET s.step_name = N's' FROM jobs_internal.job_steps AS s WHERE s.job_id = (SELECT j.job_id FROM jobs_internal.jobs AS j WHERE j.name = N'j');`)
+		check(output, "output server in the job", "s=t", true)
+		check(output, "output server in the job", "s", false)
+		const login = `IF NOT EXISTS (SELECT 1 FROM jobs_internal.credentials) INSERT INTO jobs_internal.credentials (name, username, created_at, updated_at, updated_by) VALUES (N'c', @p1, SYSUTCDATETIME(), SYSUTCDATETIME(), N'x');
+			UPDATE c SET c.username = @p1 FROM jobs_internal.credentials AS c;`
+		check(login, "user name in the credential", "u\nv", true)
+		check(login, "user name in the credential", "u v.", false)
+		const tenant = `DELETE t FROM jobs_internal.tenants AS t; INSERT INTO jobs_internal.tenants (tenant_id, subdomain, created_at) VALUES (@p1, N'', SYSUTCDATETIME());`
+		check(tenant, "tenant", "..", true)
+		check(tenant, "tenant", "a", false)
+		const agent = `UPDATE a SET a.name = @p1, a.sku = N'JA100', a.capacity = 100, a.state = N'Ready' FROM jobs_internal.job_agent AS a;`
+		check(agent, "job agent", "a\u202eb", true)
+		check(agent, "job agent", "a", false)
+	})
+}
+
+// sqlNumber is the number of an error of the driver.
+func sqlNumber(err error) int32 {
+	var e mssql.Error
+	errors.As(err, &e)
+	return e.Number
+}
+
+// TestMembersOfOtherCase: names that agents take for one database are one member of a group.
+func TestMembersOfOtherCase(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		set := func(servers ...string) error {
+			var members []controldb.GroupMember
+			for i, s := range servers {
+				members = append(members, controldb.GroupMember{Type: "SqlDatabase", Server: s, Database: []string{"d", "D"}[i%2]})
+			}
+			_, err := c.SetTargetGroup(t.Context(), "g", members, nil)
+			return err
+		}
+		for _, other := range []string{"s1", "S1", "tcp:S1", "TCP:s1,1433", "s1,1433"} {
+			require.Equal(t, int32(50078), controldb.NumberOf(set("s1", other)), other)
+		}
+		for _, other := range []string{"s2", "s1,1434", `s1\i`, "s1.example.com"} {
+			require.NoError(t, set("s1", other), other)
+		}
+		require.NoError(t, set("s1"))
+		list, err := c.TargetGroupMembers(t.Context(), "g")
+		require.NoError(t, err)
+		require.NoError(t, set("S1"), "another spelling is a change")
+		changed, err := c.TargetGroupMembers(t.Context(), "g")
+		require.NoError(t, err)
+		require.Equal(t, "S1", changed[0].Server)
+		require.NotEqual(t, list[0].ID, changed[0].ID)
 	})
 }

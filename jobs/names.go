@@ -11,15 +11,24 @@ import (
 // person sees, and must name nothing else in an address or a file. The rule of a kind of object may
 // be stricter, and an empty name is another fault.
 func CheckName(name string) error {
-	if i := strings.IndexFunc(name, isHidden); i >= 0 {
-		r, _ := utf8.DecodeRuneInString(name[i:])
-		return fmt.Errorf("invalid name: U+%04X is not visible; want a name without control characters and marks of direction", r)
+	if err := CheckVisible(name); err != nil {
+		return err
 	}
 	const blanks = " \u00a0"
 	path := "/" + strings.ReplaceAll(name, `\`, "/") + "/"
 	if strings.Trim(name, blanks) != name || strings.HasSuffix(name, ".") ||
 		strings.Contains(path, "/./") || strings.Contains(path, "/../") {
 		return fmt.Errorf(`invalid name %q: want no blank at an end, no period at the end, and no part . or .. beside / or \`, name)
+	}
+	return nil
+}
+
+// CheckVisible checks the part of the rule that also names of servers, databases and logins obey
+// (jobs_internal.check_external_names): a name has no character that nobody sees.
+func CheckVisible(name string) error {
+	if i := strings.IndexFunc(name, isHidden); i >= 0 {
+		r, _ := utf8.DecodeRuneInString(name[i:])
+		return fmt.Errorf("invalid name: U+%04X is not visible; want a name without control characters and marks of direction", r)
 	}
 	return nil
 }

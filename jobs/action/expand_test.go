@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/jobs/parameters"
+	"github.com/jobagent/jobagent/testenv/bounds"
 )
 
 // decode returns a definition without faults.
@@ -326,7 +327,9 @@ func FuzzDecode(f *testing.F) {
 		f.Add(string(v.Type), v.Text)
 	}
 	f.Fuzz(func(t *testing.T, kind, text string) {
-		d, err := Decode(Type(kind), text)
+		var d *Definition
+		var err error
+		bounds.Allocations(t, len(text), 1<<20, 4000, func() { d, err = Decode(Type(kind), text) })
 		if err != nil {
 			var faults *Faults
 			require.ErrorAs(t, err, &faults)
@@ -339,6 +342,8 @@ func FuzzDecode(f *testing.F) {
 		assert.Equal(t, d.Encode(), again.Encode())
 		_, _ = d.Server()
 		d.Names()
-		_, _ = d.Expand(func(name string) (Value, bool, error) { return Text(name), true, nil })
+		bounds.Allocations(t, len(text), 1<<20, 4000, func() {
+			_, _ = d.Expand(func(name string) (Value, bool, error) { return Text(name), true, nil })
+		})
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/testenv/bounds"
 )
 
 // The jobs that SSMS has scripted: maintenance, an ETL with a path for failures, and one that is
@@ -99,11 +101,17 @@ func FuzzSQLAgentScript(f *testing.F) {
 	f.Add(text)
 	f.Add([]byte("DECLARE @a INT = -1, @b VARCHAR(MAX) = CHAR(10) + N'x' SELECT @a = job_id FROM sysjobs WHERE name = 'x' EXEC @r = sp_add_job 'x', 1, @job_id = @a OUTPUT, EXEC"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		r, err := SQLAgentScripts([]Document{{"x.sql", text}}, nil, Options{Now: now, Server: "s"})
+		var r *Result
+		var err error
+		var script string
+		bounds.Allocations(t, len(text), fuzzFixed, fuzzPerByte, func() {
+			if r, err = SQLAgentScripts([]Document{{"x.sql", text}}, nil, Options{Now: now, Server: "s"}); err == nil {
+				script = r.Script()
+			}
+		})
 		if err != nil {
 			return
 		}
-		script := r.Script()
 		require.NotContains(t, script, "$(")
 		require.Equal(t, len(r.Jobs), strings.Count(script, "\nBEGIN TRANSACTION;\n"), script)
 	})

@@ -18,6 +18,7 @@ import (
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/schedule"
 	"github.com/jobagent/jobagent/jobs/wording"
+	"github.com/jobagent/jobagent/testenv/bounds"
 )
 
 var writeGoldens = flag.Bool("importer.write", false, "write the files testdata/*/*.golden")
@@ -425,12 +426,18 @@ func FuzzCrontab(f *testing.F) {
 	f.Add("A='x'\n@daily $A 'b' \"$A\\\"\"", uint8(1))
 	f.Fuzz(func(t *testing.T, text string, form uint8) {
 		o := Options{Now: now, Crontab: []CrontabForm{CrontabAny, CrontabUser, CrontabSystem}[form%3]}
-		r, err := Crontab([]byte(text), o)
+		var r *Result
+		var err error
+		var script string
+		bounds.Allocations(t, len(text), fuzzFixed, fuzzPerByte, func() {
+			if r, err = Crontab([]byte(text), o); err == nil {
+				script = r.Script()
+			}
+		})
 		if err != nil {
 			require.NotContains(t, err.Error(), "hush")
 			return
 		}
-		script := r.Script()
 		for _, j := range r.Jobs {
 			require.NotEmpty(t, j.Steps)
 			for _, s := range j.Schedules {

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/jobs/schedule"
+	"github.com/jobagent/jobagent/testenv/bounds"
 )
 
 // calendar imports an iCalendar text in a zone.
@@ -237,9 +238,11 @@ func FuzzICalendar(f *testing.F) {
 	f.Add([]byte(events("BEGIN:VEVENT\r\nDTSTART;TZID=Europe/Berlin:20260701T000000\r\nRRULE:FREQ=DAILY;COUNT=3\r\nEXDATE:20260702T000000Z\r\nEND:VEVENT")))
 	f.Add([]byte(events("BEGIN:VEVENT\r\nDTSTART;VALUE=DATE:20260701\r\nRDATE;VALUE=PERIOD:20260701T000000/P1D\r\nEND:VEVENT")))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		r, err := ICalendar([]Document{{"f.ics", text}}, Options{Now: now, Zone: "Europe/Berlin"})
-		if err == nil {
-			_ = r.Script()
-		}
+		bounds.Allocations(t, len(text), fuzzFixed, fuzzPerByte, func() {
+			r, err := ICalendar([]Document{{"f.ics", text}}, Options{Now: now, Zone: "Europe/Berlin"})
+			if err == nil {
+				_ = r.Script()
+			}
+		})
 	})
 }

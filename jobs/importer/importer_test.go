@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/schedule"
+	"github.com/jobagent/jobagent/testenv/bounds"
 )
 
 // now is the time of every import in this file.
@@ -379,6 +380,14 @@ func TestScriptsAreClientProof(t *testing.T) {
 
 // FuzzImport checks that AzureScheduler, SAP and Script return without a panic for any input, that
 // each command is valid, and that no client splits the script or replaces a part of it.
+// What importers may allocate for an input, with the script that they make of it. Fuzzing for half
+// a minute each found at most 0.9 MB for inputs below a kilobyte, and 131 bytes for each byte of
+// longer ones.
+const (
+	fuzzFixed   = 2 << 20 // bytes, for a zone and the head of the script
+	fuzzPerByte = 4000    // bytes for each byte of the input
+)
+
 func FuzzImport(f *testing.F) {
 	for _, name := range []string{"azure.json", "sap.json", "azure_documented.json", "sap_documented.json"} {
 		text, err := os.ReadFile(filepath.Join("testdata", name))
@@ -389,7 +398,13 @@ func FuzzImport(f *testing.F) {
 	f.Add([]byte(`{"name": "1", "action": {"type": "http", "request": {"uri": "http://u:$(x)@h?sig=1&token=$(", "method": "post", "body": "$("}}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		for _, read := range []func([]byte, Options) (*Result, error){AzureScheduler, SAP} {
-			r, err := read(text, Options{Now: now})
+			var r *Result
+			var err error
+			bounds.Allocations(t, len(text), fuzzFixed, fuzzPerByte, func() {
+				if r, err = read(text, Options{Now: now}); err == nil {
+					r.Script()
+				}
+			})
 			if err != nil {
 				continue
 			}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/schedule"
+	"github.com/jobagent/jobagent/testenv/bounds"
 )
 
 func TestKubernetes(t *testing.T) {
@@ -315,7 +316,13 @@ func FuzzKubernetes(f *testing.F) {
 		if len(text) > 1<<16 {
 			t.Skip("longer than 64 KB: short inputs find more in the same time")
 		}
-		r, err := Kubernetes([]byte(text), Options{Now: now})
+		var r *Result
+		var err error
+		bounds.Allocations(t, len(text), fuzzFixed, fuzzPerByte, func() {
+			if r, err = Kubernetes([]byte(text), Options{Now: now}); err == nil {
+				require.NotEmpty(t, r.Script())
+			}
+		})
 		if err != nil {
 			return
 		}
@@ -325,6 +332,5 @@ func FuzzKubernetes(f *testing.F) {
 				require.Equal(t, s.faulty, err != nil, "%s", s.Spec)
 			}
 		}
-		require.NotEmpty(t, r.Script())
 	})
 }

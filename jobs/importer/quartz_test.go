@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/jobs/schedule"
+	"github.com/jobagent/jobagent/testenv/bounds"
 )
 
 // ticks and millis return an instant as Quartz.NET and Java store it.
@@ -301,12 +302,17 @@ func FuzzQuartz(f *testing.F) {
 	f.Fuzz(func(t *testing.T, kind, state, line, zone string, start, end, first, second, third int64, text1, text2, text3 string) {
 		trigger := QuartzTrigger{Name: "t", Type: kind, State: state, Cron: line, Zone: zone, Start: start, End: end, RepeatCount: first, Interval: second,
 			Int1: first, Int2: second, Long1: third, Text1: text1, Text2: text2, Text3: text3}
-		r, err := Quartz(QuartzStore{Jobs: []QuartzJob{{Name: "j", Class: "a.b, c", Triggers: []QuartzTrigger{trigger}}}}, Options{Now: now})
+		var r *Result
+		var err error
+		bounds.Allocations(t, len(kind+state+line+zone+text1+text2+text3), fuzzFixed, fuzzPerByte, func() {
+			if r, err = Quartz(QuartzStore{Jobs: []QuartzJob{{Name: "j", Class: "a.b, c", Triggers: []QuartzTrigger{trigger}}}}, Options{Now: now}); err == nil {
+				r.Script()
+			}
+		})
 		require.NoError(t, err)
 		for _, s := range r.Jobs[0].Schedules {
 			// More runs than can be counted are no reason for an end before the first one.
 			require.False(t, kind == "DAILY_I" && state == "WAITING" && third > maxCounted && second == 0, s.Spec)
 		}
-		r.Script()
 	})
 }

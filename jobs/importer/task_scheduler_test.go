@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/schedule"
+	"github.com/jobagent/jobagent/testenv/bounds"
 )
 
 // tasks imports tasks in a zone.
@@ -386,9 +387,11 @@ func FuzzTaskScheduler(f *testing.F) {
 	f.Add([]byte(task(`<CalendarTrigger><Repetition><Interval>PT7M</Interval><Duration>PT8H</Duration></Repetition><StartBoundary>2026-07-01T08:00:00+01:00</StartBoundary>
 		<ScheduleByWeek><DaysOfWeek><Monday/></DaysOfWeek></ScheduleByWeek></CalendarTrigger>`, "")))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		r, err := TaskScheduler([]Document{{"f.xml", text}}, Options{Now: now, Zone: "Europe/Berlin"})
-		if err == nil {
-			_ = r.Script()
-		}
+		bounds.Allocations(t, len(text), fuzzFixed, fuzzPerByte, func() {
+			r, err := TaskScheduler([]Document{{"f.xml", text}}, Options{Now: now, Zone: "Europe/Berlin"})
+			if err == nil {
+				_ = r.Script()
+			}
+		})
 	})
 }

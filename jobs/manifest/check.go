@@ -15,6 +15,7 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule"
 	"github.com/jobagent/jobagent/jobs/suggest"
 	"github.com/jobagent/jobagent/jobs/tsql"
+	"github.com/jobagent/jobagent/targets"
 )
 
 // check checks a set of objects without a database. Of an object whose document has faults, what
@@ -164,16 +165,32 @@ func (c *checker) scheduleFaults(path string, err error) {
 }
 
 func (c *checker) group(g *TargetGroup) {
-	for i, m := range g.Members {
+	known := make(map[Member]bool, len(g.Members)) // agents take these names for one (targets.DatabaseKey)
+	for _, m := range g.Members {
 		switch {
 		case m.ShardMap != "" && (m.Database == "" || m.ElasticPool != ""):
 			c.fail("members", "member with shard_map %q: want server, database and shard_map", m.ShardMap)
 		case m.ElasticPool != "" && m.Database != "":
 			c.fail("members", "member with elastic_pool %q: want server and elastic_pool, without database", m.ElasticPool)
 		}
-		if i > 0 && m == g.Members[i-1] {
+		for _, name := range []string{m.Server, m.Database, m.ElasticPool, m.ShardMap} {
+			if err := jobs.CheckVisible(name); err != nil {
+				c.fail("members", "member %q: %v", describeMember(m), err)
+			}
+		}
+		if m.Server != "" { // its absence is a fault of its own
+			if err := targets.CheckServer(m.Server); err != nil {
+				c.fail("members", "member with server %q: %v", m.Server, err)
+			}
+		}
+		key := m
+		key.Server, key.Database = targets.ServerKey(m.Server), targets.FoldName(m.Database)
+		key.ElasticPool, key.ShardMap = targets.FoldName(m.ElasticPool), targets.FoldName(m.ShardMap)
+		key.Credential = targets.FoldName(m.Credential)
+		if known[key] {
 			c.fail("members", "the member %s is there twice", describeMember(m))
 		}
+		known[key] = true
 	}
 }
 

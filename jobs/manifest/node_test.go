@@ -160,7 +160,7 @@ func FuzzParse(f *testing.F) {
 		}
 		watch := time.AfterFunc(5*time.Second, func() { panic("this text takes too long") })
 		defer watch.Stop()
-		_, _ = Load(Input{Text: []byte(s), Display: "x"})
+		bounds.Allocations(t, len(s), 2<<20, 4000, func() { _, _ = Load(Input{Text: []byte(s), Display: "x"}) })
 	})
 }
 

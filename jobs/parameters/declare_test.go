@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/testenv/bounds"
 )
 
 const declared = `[{"name":"tenant","type":"text","required":true,"description":"Which"},{"name":"days","type":"integer","default":7},` +
@@ -116,7 +118,9 @@ func FuzzParseDeclarations(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		list, err := ParseDeclarations(text)
+		var list []Declaration
+		var err error
+		bounds.Allocations(t, len(text), 256<<10, 2000, func() { list, err = ParseDeclarations(text) })
 		if err != nil {
 			return
 		}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/jobagent/jobagent/testenv/bounds"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -102,7 +104,9 @@ func FuzzParse(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		p, err := Parse(text)
+		var p *Parameters
+		var err error
+		bounds.Allocations(t, len(text), 256<<10, 2000, func() { p, err = Parse(text) })
 		if err != nil || p == nil {
 			return
 		}

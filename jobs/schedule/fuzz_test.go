@@ -5,6 +5,8 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	limits "github.com/jobagent/jobagent/testenv/bounds" // describe.go has a function of its name
 )
 
 // requireSound checks that the instants of a plan ascend in whole seconds, and that Next returns
@@ -45,7 +47,11 @@ func FuzzParse(f *testing.F) {
 		at := time.Unix(-62135596800+abs(after)%315537897599, 0)
 		k := Kinds()[int(kind)%len(Kinds())]
 		begun := time.Now()
-		plan, err := Parse(k, []byte(spec), Options{Start: time.Date(2026, 1, 31, 8, 30, 0, 0, time.UTC), assumed: at})
+		var plan *Plan
+		var err error
+		limits.Allocations(t, len(spec), 2<<20, 4000, func() {
+			plan, err = Parse(k, []byte(spec), Options{Start: time.Date(2026, 1, 31, 8, 30, 0, 0, time.UTC), assumed: at})
+		})
 		if spent := time.Since(begun); spent > 5*time.Second {
 			t.Fatalf("%s %s: %s", k, spec, spent)
 		}

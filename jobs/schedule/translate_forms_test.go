@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	limits "github.com/jobagent/jobagent/testenv/bounds" // describe.go has a function of its name
 )
 
 // formTexts is the number of random texts of each form. Beyond the default, the test takes longer
@@ -474,7 +476,9 @@ func FuzzTranslate(f *testing.F) {
 	f.Add("[Timer]\nOnCalendar=daily\nRandomizedDelaySec=1h 5min\n", "")
 	f.Fuzz(func(t *testing.T, text, zone string) {
 		for _, form := range Forms() {
-			got, err := Translate(form, text, TranslateOptions{Zone: zone})
+			var got Translation
+			var err error
+			limits.Allocations(t, len(text)+len(zone), 2<<20, 4000, func() { got, err = Translate(form, text, TranslateOptions{Zone: zone}) })
 			if err == nil {
 				_, err = Parse(got.Kind, []byte(got.Spec), Options{Zone: zone, Created: assumedCreation})
 				require.NoError(t, err, "%s: %s", form, text)

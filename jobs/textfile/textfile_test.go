@@ -9,6 +9,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/jobagent/jobagent/jobs/textfile"
+	"github.com/jobagent/jobagent/testenv/bounds"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -63,7 +64,9 @@ func TestDecodeRefuses(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte("\xff\xfeS\x00\x3d\xd8\x80\xde"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		text, err := textfile.Decode(data)
+		var text []byte
+		var err error
+		bounds.Allocations(t, len(data), 64<<10, 100, func() { text, err = textfile.Decode(data) })
 		if err != nil {
 			return
 		}

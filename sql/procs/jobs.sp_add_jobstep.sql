@@ -82,6 +82,7 @@
 --   50180 the job belongs to the SAP surface, which alone may change it.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50400 @tolerated_failures is neither a number nor a percentage.
+--   50403 the server name has not the form host, host\instance or host,port.
 CREATE OR ALTER PROCEDURE jobs.sp_add_jobstep
     @job_name                          NVARCHAR(129),
     @step_id                           INT = NULL OUTPUT,
@@ -126,6 +127,7 @@ BEGIN
     DECLARE @steps INT;
     DECLARE @command_id BIGINT;
     DECLARE @audit_after NVARCHAR(MAX);
+    DECLARE @names NVARCHAR(MAX);
     DECLARE @revision_after BIGINT;
 
     IF DATALENGTH(@job_name) > 256
@@ -186,6 +188,17 @@ BEGIN
     SET @output_database_name = NULLIF(@output_database_name, N'');
     SET @output_schema_name = NULLIF(@output_schema_name, N'');
     SET @output_table_name = NULLIF(@output_table_name, N'');
+    SET @names = (
+        SELECT v.parameter, v.name, v.is_server
+        FROM (VALUES
+            (N'@output_server_name', @output_server_name, CAST(1 AS BIT)),
+            (N'@output_database_name', @output_database_name, CAST(0 AS BIT)),
+            (N'@output_schema_name', @output_schema_name, CAST(0 AS BIT)),
+            (N'@output_table_name', @output_table_name, CAST(0 AS BIT))
+        ) AS v (parameter, name, is_server)
+        FOR JSON PATH
+    );
+    EXECUTE jobs_internal.check_external_names @names = @names;
 
     EXECUTE jobs_internal.check_step
         @command_type = @command_type OUTPUT,

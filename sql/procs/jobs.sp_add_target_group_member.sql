@@ -6,7 +6,7 @@
 --   @membership_type          Include or Exclude, in any case.
 --   @target_type              SqlServer, SqlElasticPool, SqlDatabase or SqlShardMap, in any case.
 --   @refresh_credential_name  Credential that lists databases; NULL: the agent's default.
---   @server_name              Server; every target type needs it.
+--   @server_name              Server; every target type needs it: host, host\instance or host,port, optionally after tcp:.
 --   @database_name            Database (SqlDatabase), or the shard map manager's (SqlShardMap). With * or ? in it, the name of a
 --                             SqlDatabase is a pattern for the user databases of the server: * stands for any characters, ? for one.
 --   @elastic_pool_name        Elastic pool (SqlElasticPool).
@@ -21,10 +21,12 @@
 --   50023 the target type is invalid.
 --   50024 a name that the target type needs is missing.
 --   50025 a name is given that the target type does not use.
+--   50093 the name has an invisible character.
 --   50097 a text is longer than its limit.
 --   50098 a name is empty.
 --   50106 the target group does not exist.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
+--   50403 the server name has not the form host, host\instance or host,port.
 CREATE OR ALTER PROCEDURE jobs.sp_add_target_group_member
     @target_group_name       NVARCHAR(129),
     @membership_type         NVARCHAR(129) = N'Include',
@@ -55,6 +57,7 @@ BEGIN
     END;
     DECLARE @missing NVARCHAR(128);
     DECLARE @surplus NVARCHAR(128);
+    DECLARE @names NVARCHAR(MAX);
     DECLARE @audit_after NVARCHAR(MAX);
     DECLARE @revision_after BIGINT;
 
@@ -122,6 +125,17 @@ BEGIN
         ), N'%', N'%%');
         THROW 50025, @message, 1;
     END;
+    SET @names = (
+        SELECT v.parameter, v.name, v.is_server
+        FROM (VALUES
+            (N'@server_name', @server_name, CAST(1 AS BIT)),
+            (N'@database_name', @database_name, CAST(0 AS BIT)),
+            (N'@elastic_pool_name', @elastic_pool_name, CAST(0 AS BIT)),
+            (N'@shard_map_name', @shard_map_name, CAST(0 AS BIT))
+        ) AS v (parameter, name, is_server)
+        FOR JSON PATH
+    );
+    EXECUTE jobs_internal.check_external_names @names = @names;
 
     BEGIN TRANSACTION;
 

@@ -24,6 +24,7 @@
 --   50154 the version is not the next one.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50203 the object does not have the expected revision.
+--   50403 the server name has not the form host, host\instance or host,port.
 CREATE OR ALTER PROCEDURE jobs.sp_set_credential
     @credential_name NVARCHAR(129),
     @username        NVARCHAR(129),
@@ -42,6 +43,7 @@ BEGIN
     DECLARE @object NVARCHAR(400) = CONCAT(N'The credential ''', @credential_name, N'''');
     DECLARE @stored_username NVARCHAR(128);
     DECLARE @version INT;
+    DECLARE @names NVARCHAR(MAX);
     DECLARE @before NVARCHAR(MAX);
     DECLARE @after NVARCHAR(MAX);
     DECLARE @revision_before BIGINT;
@@ -68,6 +70,11 @@ BEGIN
     SET @created = CASE WHEN @revision IS NULL THEN 1 ELSE 0 END;
     IF @created = 1
         EXECUTE jobs_internal.check_name @name = @credential_name, @parameter = N'@credential_name';
+    IF @created = 1 OR CAST(@username AS VARBINARY(256)) <> CAST(@stored_username AS VARBINARY(256))
+    BEGIN
+        SET @names = (SELECT N'@username' AS parameter, @username AS name FOR JSON PATH);
+        EXECUTE jobs_internal.check_external_names @names = @names;
+    END;
     IF @sealed IS NULL
         AND (@created = 1 OR CAST(@username AS VARBINARY(256)) <> CAST(@stored_username AS VARBINARY(256)))
     BEGIN

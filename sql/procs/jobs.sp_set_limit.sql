@@ -21,11 +21,13 @@
 --   50038 the name of the server, elastic pool or credential is missing or empty.
 --   50039 a server name is given that the scope does not use.
 --   50040 the limit is below 1.
+--   50093 the name has an invisible character.
 --   50097 a text is longer than its limit.
 --   50098 a name is empty.
 --   50100 the job does not exist.
 --   50120 the limit to remove does not exist.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
+--   50403 the server name has not the form host, host\instance or host,port.
 CREATE OR ALTER PROCEDURE jobs.sp_set_limit
     @scope                  NVARCHAR(21) = NULL,
     @name                   NVARCHAR(257) = NULL,
@@ -46,6 +48,7 @@ BEGIN
     DECLARE @audit_after NVARCHAR(MAX);
     DECLARE @audit_name NVARCHAR(300);
     DECLARE @old INT;
+    DECLARE @names NVARCHAR(MAX);
 
     IF DATALENGTH(@scope) > 40
         THROW 50097, N'Invalid @scope: want at most 20 characters, not 21 or more.', 1;
@@ -87,6 +90,16 @@ BEGIN
             N'Invalid @max_concurrent_targets ', @max_concurrent_targets, N': want at least 1, or NULL to remove the limit.'
         ), N'%', N'%%');
         THROW 50040, @message, 1;
+    END;
+    -- A server may be the host that an action calls, with any port.
+    IF @max_concurrent_targets IS NOT NULL AND @scope IN (N'Server', N'ElasticPool')
+    BEGIN
+        SET @names = (
+            SELECT v.parameter, v.name
+            FROM (VALUES (N'@name', @name), (N'@server_name', @server_name)) AS v (parameter, name)
+            FOR JSON PATH
+        );
+        EXECUTE jobs_internal.check_external_names @names = @names;
     END;
 
     BEGIN TRANSACTION;

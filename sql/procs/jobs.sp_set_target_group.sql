@@ -21,9 +21,11 @@
 --   50025 a name is given that the target type does not use.
 --   50078 a member is there twice.
 --   50079 the members are not a JSON array of objects.
+--   50093 the name has an invisible character.
 --   50097 a text is longer than its limit.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50203 the object does not have the expected revision.
+--   50403 the server name has not the form host, host\instance or host,port.
 CREATE OR ALTER PROCEDURE jobs.sp_set_target_group
     @target_group_name NVARCHAR(129),
     @members           NVARCHAR(MAX) = NULL,
@@ -43,9 +45,10 @@ BEGIN
     DECLARE @before NVARCHAR(MAX);
     DECLARE @after NVARCHAR(MAX);
     DECLARE @before_revision BIGINT;
+    DECLARE @names NVARCHAR(MAX);
     DECLARE @stored_name NVARCHAR(128);
     DECLARE @object NVARCHAR(400) = CONCAT(N'The target group ''', @target_group_name, N'''');
-    -- Names are compared exactly: whether SQL Server tells T1 and t1 apart depends on the target's server.
+    -- Names are compared exactly: a member whose spelling changes is another one.
     DECLARE @wanted TABLE (
         ordinal                 INT NOT NULL PRIMARY KEY,
         target_id               UNIQUEIDENTIFIER NULL,
@@ -186,15 +189,66 @@ BEGIN
         THROW 50024, @message, 1;
     IF @number = 50025
         THROW 50025, @message, 1;
+    SET @names = (
+        SELECT w.ordinal, v.parameter, v.name, v.is_server
+        FROM @wanted AS w
+        CROSS APPLY (VALUES
+            (N'server_name', w.server_name, CAST(1 AS BIT)),
+            (N'database_name', w.database_name, CAST(0 AS BIT)),
+            (N'elastic_pool_name', w.elastic_pool_name, CAST(0 AS BIT)),
+            (N'shard_map_name', w.shard_map_name, CAST(0 AS BIT))
+        ) AS v (parameter, name, is_server)
+        WHERE v.name IS NOT NULL
+        FOR JSON PATH
+    );
+    EXECUTE jobs_internal.check_external_names @names = @names, @target_group_name = @target_group_name;
 
-    WITH numbered AS (
+    -- Agents take names that differ only in case, in the prefix tcp: and in the default port 1433 for one server (targets.ServerKey),
+    -- and names of databases that differ only in case for one database (targets.DatabaseKey).
+    WITH folded AS (
         SELECT
             w.ordinal,
-            MIN(w.ordinal) OVER (
-                PARTITION BY w.membership_type, w.target_type, w.refresh_credential_name, w.server_name, w.database_name,
-                    w.elastic_pool_name, w.shard_map_name
-            ) AS first_ordinal
+            w.membership_type,
+            w.target_type,
+            LOWER(w.refresh_credential_name COLLATE Latin1_General_100_CI_AS) AS credential_key,
+            LOWER(w.server_name COLLATE Latin1_General_100_CI_AS) AS server_key,
+            LOWER(w.database_name COLLATE Latin1_General_100_CI_AS) AS database_key,
+            LOWER(w.elastic_pool_name COLLATE Latin1_General_100_CI_AS) AS pool_key,
+            LOWER(w.shard_map_name COLLATE Latin1_General_100_CI_AS) AS shard_map_key
         FROM @wanted AS w
+    ),
+    servers AS (
+        SELECT
+            f.ordinal,
+            f.membership_type,
+            f.target_type,
+            f.credential_key,
+            CASE
+                WHEN f.server_key LIKE N'tcp:%' THEN STUFF(f.server_key, 1, 4, N'')
+                ELSE f.server_key
+            END AS server_key,
+            f.database_key,
+            f.pool_key,
+            f.shard_map_key
+        FROM folded AS f
+    ),
+    numbered AS (
+        SELECT
+            s.ordinal,
+            MIN(s.ordinal) OVER (
+                PARTITION BY
+                    s.membership_type,
+                    s.target_type,
+                    s.credential_key COLLATE Latin1_General_BIN2,
+                    CASE
+                        WHEN s.server_key LIKE N'%,1433' THEN LEFT(s.server_key, LEN(s.server_key) - 5)
+                        ELSE s.server_key
+                    END COLLATE Latin1_General_BIN2,
+                    s.database_key COLLATE Latin1_General_BIN2,
+                    s.pool_key COLLATE Latin1_General_BIN2,
+                    s.shard_map_key COLLATE Latin1_General_BIN2
+            ) AS first_ordinal
+        FROM servers AS s
     )
     SELECT TOP (1)
         @number = n.ordinal,

@@ -89,6 +89,7 @@
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50203 the object does not have the expected revision.
 --   50400 @tolerated_failures is neither a number nor a percentage.
+--   50403 the server name has not the form host, host\instance or host,port.
 CREATE OR ALTER PROCEDURE jobs.sp_update_jobstep
     @job_name                          NVARCHAR(129),
     @step_id                           INT = NULL,
@@ -135,6 +136,7 @@ BEGIN
     DECLARE @found INT;
     DECLARE @command_id BIGINT;
     DECLARE @former_type NVARCHAR(50);
+    DECLARE @names NVARCHAR(MAX);
     DECLARE @on_unknown_outcome NVARCHAR(10);
     DECLARE @audit_before NVARCHAR(MAX);
     DECLARE @audit_after NVARCHAR(MAX);
@@ -183,6 +185,17 @@ BEGIN
     IF @new_name IS NOT NULL AND LTRIM(@new_name) = N''
         THROW 50010, N'Missing step name: @new_name is empty.', 1;
     EXECUTE jobs_internal.check_name @name = @new_name, @parameter = N'@new_name';
+    SET @names = (
+        SELECT v.parameter, v.name, v.is_server
+        FROM (VALUES
+            (N'@output_server_name', @output_server_name, CAST(1 AS BIT)),
+            (N'@output_database_name', @output_database_name, CAST(0 AS BIT)),
+            (N'@output_schema_name', @output_schema_name, CAST(0 AS BIT)),
+            (N'@output_table_name', @output_table_name, CAST(0 AS BIT))
+        ) AS v (parameter, name, is_server)
+        FOR JSON PATH
+    );
+    EXECUTE jobs_internal.check_external_names @names = @names;
 
     BEGIN TRANSACTION;
 

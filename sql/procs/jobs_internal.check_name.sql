@@ -20,13 +20,7 @@ BEGIN
     SET XACT_ABORT ON;
     DECLARE @message NVARCHAR(2048);
     DECLARE @place INT;
-    -- Control characters, the soft hyphen, line and paragraph separators, marks of direction, and invisible ones. The joiners
-    -- U+200C and U+200D belong to scripts and emojis. controldb/doctor/names.sql has the same list.
-    DECLARE @hidden NVARCHAR(100) = CONCAT(
-        N'%[', NCHAR(1), N'-', NCHAR(31), NCHAR(127), N'-', NCHAR(159), NCHAR(173), NCHAR(1564), NCHAR(6158), NCHAR(8203),
-        NCHAR(8206), NCHAR(8207), NCHAR(8232), N'-', NCHAR(8238), NCHAR(8288), N'-', NCHAR(8303), NCHAR(65279),
-        NCHAR(65529), N'-', NCHAR(65531), N']%'
-    );
+    DECLARE @hidden NVARCHAR(100) = (SELECT h.pattern FROM jobs_internal.hidden_characters AS h);
 
     IF LTRIM(@name) = N''
         RETURN 0;

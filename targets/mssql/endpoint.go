@@ -2,14 +2,12 @@ package mssql
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	mssqldb "github.com/microsoft/go-mssqldb"
 
@@ -36,7 +34,7 @@ const (
 // optionally after tcp:. It refuses SqlClient's other protocols (np:, lpc:, admin:), because they
 // reach other places than the patterns of a credential describe.
 func parseEndpoint(server string) (endpoint, error) {
-	host, instance, port, err := splitServer(server)
+	host, instance, port, err := targets.SplitServer(server)
 	if err != nil {
 		return endpoint{}, err
 	}
@@ -52,69 +50,6 @@ func parseEndpoint(server string) (endpoint, error) {
 		e.port = defaultPort
 	}
 	return e, nil
-}
-
-// splitServer splits a server name, or a pattern of such names, into normalized parts. The instance
-// is empty when there is a port.
-func splitServer(server string) (host, instance, port string, err error) {
-	name := strings.TrimPrefix(targets.FoldName(server), "tcp:")
-	if strings.ContainsFunc(name, unicode.IsControl) || strings.ContainsAny(name, ";='\"{}") {
-		return "", "", "", errServerForm
-	}
-	name, port, hasPort := strings.Cut(name, ",")
-	host, instance, hasInstance := strings.Cut(strings.TrimSpace(name), `\`)
-	host, instance, port = normalHost(host), strings.TrimSpace(instance), strings.TrimSpace(port)
-	switch {
-	case host == "" && hasInstance && instance != "":
-		host = "localhost"
-	case host == "", hasPort && port == "", hasInstance && instance == "",
-		strings.ContainsAny(port, `,\`), strings.Contains(instance, `\`):
-		return "", "", "", errServerForm
-	}
-	if strings.Contains(host, ":") {
-		if _, err := netip.ParseAddr(host); err != nil && !strings.Contains(host, "*") {
-			return "", "", "", errServerForm
-		}
-	}
-	if strings.ContainsAny(host+instance, " /@[]") {
-		return "", "", "", errServerForm
-	}
-	if hasPort {
-		instance = ""
-	}
-	return host, instance, port, nil
-}
-
-// CheckServer reports whether a text has the form of one server's name in a target group.
-func CheckServer(name string) error {
-	_, _, port, err := splitServer(name)
-	if err == nil && (strings.Contains(name, "*") || port != "" && strings.Trim(port, "0123456789") != "") {
-		err = errServerForm
-	}
-	if err == nil && port != "" {
-		if n, parseErr := strconv.ParseUint(port, 10, 16); parseErr != nil || n == 0 {
-			err = errServerForm
-		}
-	}
-	return err
-}
-
-var errServerForm = errors.New(`invalid server name: want host, host\instance or host,port`)
-
-// normalHost returns a host in the form in which hosts are compared.
-func normalHost(host string) string {
-	host = strings.TrimSpace(host)
-	switch host {
-	case ".", "(local)":
-		return "localhost"
-	}
-	if inner, ok := strings.CutPrefix(host, "["); ok && strings.HasSuffix(inner, "]") {
-		host = strings.TrimSuffix(inner, "]")
-	}
-	if addr, err := netip.ParseAddr(host); err == nil {
-		return addr.Unmap().String()
-	}
-	return strings.TrimSuffix(host, ".")
 }
 
 // String returns the name in the driver's form.
@@ -136,9 +71,9 @@ type pattern struct {
 
 // parsePattern parses a pattern, which has the form of a server name.
 func parsePattern(text string) (pattern, error) {
-	host, instance, port, err := splitServer(text)
+	host, instance, port, err := targets.SplitServer(text)
 	if err == nil && strings.Trim(port, "0123456789*") != "" {
-		err = errServerForm
+		err = targets.ErrServerForm
 	}
 	return pattern{host, instance, port}, err
 }
@@ -188,7 +123,7 @@ func (d boundDialer) DialContext(ctx context.Context, network, addr string) (net
 	if err != nil {
 		return nil, err
 	}
-	e := endpoint{host: normalHost(targets.FoldName(host))}
+	e := endpoint{host: targets.NormalHost(targets.FoldName(host))}
 	if e.host == d.first.host {
 		e.instance = d.first.instance
 	}

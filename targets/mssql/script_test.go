@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/testenv/bounds"
 )
 
 func TestSplitBatches(t *testing.T) {
@@ -167,7 +168,9 @@ func FuzzSplitBatches(f *testing.F) {
 			}
 			pos = r.end
 		}
-		batches, err := SplitBatches(script)
+		var batches []Batch
+		var err error
+		bounds.Allocations(t, len(script), 64<<10, 1000, func() { batches, err = SplitBatches(script) })
 		if err != nil {
 			return
 		}

@@ -36,11 +36,16 @@ func FuzzStorageAnswer(f *testing.F) {
 	f.Add("<Error><Code>QueueNotFound</Code><Message>a\nb</Message></Error>")
 	f.Add(`<!DOCTYPE a [<!ENTITY b "c">]><QueueMessagesList><QueueMessage><MessageId>&b;</MessageId></QueueMessage></QueueMessagesList>`)
 	f.Fuzz(func(t *testing.T, body string) {
-		m, err := parseStorageAnswer(body)
+		var m storageAnswer
+		var err error
+		var fault storageFault
+		bounds.Allocations(t, len(body), 256<<10, 2000, func() {
+			m, err = parseStorageAnswer(body)
+			fault = parseStorageFault(body)
+		})
 		if err == nil && m.MessageID == "" {
 			t.Error("an answer without a message is accepted")
 		}
-		fault := parseStorageFault(body)
 		for _, text := range []string{m.MessageID, m.InsertionTime, m.ExpirationTime, m.TimeNextVisible, fault.Code, fault.Message} {
 			if len(text) > 510 || strings.ContainsAny(text, "\r\n\x00") || !utf8.ValidString(text) {
 				t.Errorf("kept %q", text)
@@ -55,7 +60,10 @@ func FuzzBrokerProperties(f *testing.F) {
 	f.Add("label", "session")
 	f.Add("\"\\\r\n\x00", "😀\xff\u2028")
 	f.Fuzz(func(t *testing.T, label, session string) {
-		header := brokerProperties(action.BrokerProperties{Label: label, SessionID: session})
+		var header string
+		bounds.Allocations(t, len(label)+len(session), 64<<10, 400, func() {
+			header = brokerProperties(action.BrokerProperties{Label: label, SessionID: session})
+		})
 		require.Equal(t, header, strings.Map(printable, header))
 		var decoded struct{ Label, SessionID string }
 		require.NoError(t, json.Unmarshal([]byte(strings.Replace(header, `"SessionId":`, `"SessionID":`, 1)), &decoded))
@@ -71,7 +79,9 @@ func FuzzStorageSAS(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, token string) {
-		s, err := parseStorageSAS(token)
+		var s storageSAS
+		var err error
+		bounds.Allocations(t, len(token), 64<<10, 400, func() { s, err = parseStorageSAS(token) })
 		if err != nil {
 			return
 		}
@@ -104,6 +114,8 @@ func FuzzFrames(f *testing.F) {
 			}
 			return codes
 		}
-		require.Equal(t, read(len(stream)), read(size))
+		var whole []byte
+		bounds.Allocations(t, len(stream), 256<<10, 400, func() { whole = read(len(stream)) })
+		require.Equal(t, whole, read(size))
 	})
 }

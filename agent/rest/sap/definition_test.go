@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/testenv/bounds"
 )
 
 var testNow = time.Date(2026, 11, 23, 8, 0, 0, 0, time.UTC)
@@ -155,13 +156,19 @@ func FuzzJobBody(f *testing.F) {
 	f.Add([]byte(`{"name":"a","action":"https://h/","schedules":[{"cron":"* * * * * */10 0","data":{"a":[1]},"startTime":{"date":"2015","format":"YYYY"}}]}`), true)
 	f.Add([]byte(`{"a":1,"a":[{"\u0061":null}]}`), false)
 	f.Fuzz(func(t *testing.T, body []byte, whole bool) {
-		v, faults := readObject(body)
+		var v *value
+		var faults []fault
+		r := &definitionReader{now: testNow, minInterval: 300 * time.Second}
+		var d *jobDefinition
+		bounds.Allocations(t, len(body), 1<<20, 4000, func() {
+			if v, faults = readObject(body); len(faults) == 0 && v != nil {
+				d = r.job(v, whole)
+			}
+		})
 		if len(faults) > 0 || v == nil {
 			return
 		}
 		require.JSONEq(t, string(body), v.compact())
-		r := &definitionReader{now: testNow, minInterval: 300 * time.Second}
-		d := r.job(v, whole)
 		if len(r.faults) > 0 {
 			_ = invalid(creatingJob, r.faults...)
 			return

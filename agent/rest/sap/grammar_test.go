@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/testenv/bounds"
 )
 
 func TestFilter(t *testing.T) {
@@ -60,7 +61,9 @@ func FuzzFilter(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		list, err := parseFilter(text)
+		var list [][]condition
+		var err error
+		bounds.Allocations(t, len(text), 64<<10, 1000, func() { list, err = parseFilter(text) })
 		var fault *filterError
 		if errors.As(err, &fault) {
 			require.Positive(t, fault.position)
@@ -134,7 +137,9 @@ func FuzzSearch(f *testing.F) {
 	f.Add("job startTime:>2011-02-18 active:false endTime:<=2012-01-02T03:04:05")
 	f.Add("active:: startTime:<<")
 	f.Fuzz(func(t *testing.T, text string) {
-		q, faults := parseSearch(text)
+		var q query
+		var faults []fault
+		bounds.Allocations(t, len(text), 64<<10, 1000, func() { q, faults = parseSearch(text) })
 		if len(faults) == 0 {
 			require.True(t, len(q.words) > 0 || q.active != nil || len(q.times) > 0)
 			require.LessOrEqual(t, len(q.words)+len(q.times), maxConditions)

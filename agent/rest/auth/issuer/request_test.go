@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/testenv/bounds"
 )
 
 func TestLogins(t *testing.T) {
@@ -41,7 +43,9 @@ func FuzzForm(f *testing.F) {
 	f.Add("grant_type=client_credentials&client_id=a", "Basic YTpi")
 	f.Add("a=%zz;b", "Basic ")
 	f.Fuzz(func(t *testing.T, body, authorization string) {
-		form, err := parseValues(body)
+		var form url.Values
+		var err error
+		bounds.Allocations(t, len(body), 64<<10, 400, func() { form, err = parseValues(body) })
 		if err != nil {
 			form = url.Values{}
 		}

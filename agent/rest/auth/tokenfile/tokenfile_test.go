@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/testenv/bounds"
 )
 
 func TestTokensMatchTheirSecretOnly(t *testing.T) {
@@ -173,7 +175,9 @@ func FuzzFile(f *testing.F) {
 	f.Add([]byte(`{"tokens":[{"id":"a","name":"n","sha256":"` + strings.Repeat("0", 64) + `","expires":"2030-01-01T00:00:00Z"}]}`))
 	f.Add([]byte(`{"tokens":[{}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		tokens, err := decode(text)
+		var tokens []Token
+		var err error
+		bounds.Allocations(t, len(text), 64<<10, 400, func() { tokens, err = decode(text) })
 		if err != nil {
 			return
 		}

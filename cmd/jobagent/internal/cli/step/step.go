@@ -84,7 +84,7 @@ func (f *stepFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.credential, "credential", "", "credential of the agent's configuration for the login")
 	command.AddSeconds(flags, &f.initialRetry, "initial-retry-interval", 1, "wait before the first retry")
 	command.AddSeconds(flags, &f.maximumRetry, "maximum-retry-interval", 120, "longest wait between two retries")
-	flags.Float64Var(&f.multiplier, "retry-interval-multiplier", 2, "factor by which the interval grows with each retry")
+	command.AddReal(flags, &f.multiplier, "retry-interval-multiplier", 2, "factor by which the interval grows with each retry")
 	flags.IntVar(&f.retries, "retry-attempts", 10, "retries after the first attempt")
 	flags.StringVar(&f.retryErrors, "retry-errors", defaultRetryErrors,
 		"`ERRORS` after which another attempt follows: Transient (those that may pass by themselves: connections, deadlocks, time-outs, throttling) or All")

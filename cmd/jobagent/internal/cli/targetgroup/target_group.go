@@ -216,7 +216,7 @@ func newAddCommand(a *connect.App) *cobra.Command {
 			if err := m.Validate(); err != nil {
 				return exit.Usage(err)
 			}
-			if err := mssql.CheckServer(m.Server); err != nil {
+			if err := targets.CheckServer(m.Server); err != nil {
 				return exit.Usagef("invalid --server %q: %w", m.Server, err)
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
@@ -254,7 +254,7 @@ func refuseDuplicate(ctx context.Context, store *controldb.Store, group string, 
 		return err
 	}
 	for _, other := range list {
-		if other.Membership == m.Membership && other.Kind == m.Kind && targets.FoldName(other.Server) == targets.FoldName(m.Server) &&
+		if other.Membership == m.Membership && other.Kind == m.Kind && targets.ServerKey(other.Server) == targets.ServerKey(m.Server) &&
 			targets.FoldName(other.Database) == targets.FoldName(m.Database) && targets.FoldName(other.ElasticPool) == targets.FoldName(m.ElasticPool) &&
 			targets.FoldName(other.ShardMap) == targets.FoldName(m.ShardMap) {
 			return exit.With(exit.CodeConflict, fmt.Errorf("the target group %s has the member %s already (%s)", group, m, other.ID))
