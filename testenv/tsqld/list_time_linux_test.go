@@ -19,3 +19,12 @@ func threadTime(thread int) time.Duration {
 	}
 	return time.Duration(t.Nano())
 }
+
+// processTime returns the processor time of this process.
+func processTime() time.Duration {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t); err != nil {
+		panic(err)
+	}
+	return time.Duration(t.Nano())
+}

@@ -382,20 +382,31 @@ func (e *Edit) setMembers(all []Membership) {
 	e.dirty[defKey{defMember, 0}] = all
 }
 
-// SetPermission grants or denies a permission. It replaces an earlier grant or denial.
-func (e *Edit) SetPermission(p Permission) {
-	e.db.permissions = slices.DeleteFunc(e.db.permissions, p.sameAs)
-	e.db.permissions = append(e.db.permissions, p)
+// SetPermission grants or denies permissions, which must differ. It replaces earlier grants and
+// denials.
+func (e *Edit) SetPermission(list ...Permission) {
+	e.Revoke(list...)
+	e.db.permissions = append(e.db.permissions, list...)
 	e.dirty[defKey{defPermission, 0}] = e.db.permissions
 }
 
-// Revoke removes a grant or denial on exactly this securable.
-func (e *Edit) Revoke(p Permission) { e.revokeAll(p.sameAs) }
-
-// sameAs reports whether two rows have the same permission, securable and principal.
-func (p Permission) sameAs(o Permission) bool {
-	return p.Securable == o.Securable && p.Grantee == o.Grantee && p.Name == o.Name
+// Revoke removes grants or denials on exactly these securables. It looks at each row once.
+func (e *Edit) Revoke(list ...Permission) {
+	gone := make(map[permissionKey]bool, len(list))
+	for _, p := range list {
+		gone[p.key()] = true
+	}
+	e.revokeAll(func(p Permission) bool { return gone[p.key()] })
 }
+
+// permissionKey is what only one row of permissions has.
+type permissionKey struct {
+	Securable
+	grantee int
+	name    string
+}
+
+func (p Permission) key() permissionKey { return permissionKey{p.Securable, p.Grantee, p.Name} }
 
 // revokeAll removes the permissions for which match is true.
 func (e *Edit) revokeAll(match func(Permission) bool) {

@@ -56,12 +56,24 @@ func (r *run) permission(st *syntax.PermissionStmt) error {
 		if !r.mayGrant(d, on) {
 			return mserr.CannotFind("find", "object", securableName(st))
 		}
+		names, err := permissionNames(st, on, kind)
+		if err != nil {
+			return err
+		}
+		principals := make(map[string]*catalog.Principal, d.PrincipalCount())
+		for _, p := range d.Principals() {
+			principals[catalog.Fold(p.Name)] = p
+		}
+		if err := s.meter.Work(lookupWork * (len(principals) + len(d.Permissions()))); err != nil {
+			return err
+		}
+		var list []catalog.Permission
+		given := map[int]bool{}
 		for _, to := range st.To {
-			searched := d.PrincipalCount() + len(st.Permissions)*len(d.Permissions())
-			if err := s.meter.Work(nodeWork + lookupWork*searched); err != nil {
+			if err := s.meter.Work(nodeWork); err != nil {
 				return err
 			}
-			p := d.Principal(to.Name)
+			p := principals[catalog.Fold(to.Name)]
 			if p == nil {
 				return mserr.CannotFind("find", "user", to.Name)
 			}
@@ -70,15 +82,45 @@ func (r *run) permission(st *syntax.PermissionStmt) error {
 				return mserr.New(4617, 16,
 					"Cannot grant, deny, or revoke permissions to sa, dbo, entity owner, information_schema, sys, or yourself.").WithState(1)
 			}
-			for _, perm := range st.Permissions {
-				if err := r.setPermission(e, st, perm, p.ID, on, kind); err != nil {
-					return err
-				}
+			if given[p.ID] {
+				continue
 			}
+			given[p.ID] = true
+			if err := s.meter.Work(nodeWork * len(names)); err != nil {
+				return err
+			}
+			for _, name := range names {
+				list = append(list, catalog.Permission{
+					Securable: on, Grantee: p.ID, Grantor: catalog.PrincipalDBO, Name: name, State: permissionState(st),
+				})
+			}
+		}
+		if st.Action == "REVOKE" && !st.GrantOptionFor {
+			e.Revoke(list...)
+		} else {
+			e.SetPermission(list...)
 		}
 		return nil
 	})
 }
+
+// permissionState is the state of a permission after the statement.
+func permissionState(st *syntax.PermissionStmt) byte {
+	switch {
+	case st.Action == "DENY":
+		return 'D'
+	case st.Action == "GRANT" && st.WithGrantOption:
+		return 'W'
+	}
+	return 'G'
+}
+
+// maxPermissions is how many different permissions a statement may have. There are about 100 on a
+// database, the class with the most
+// (https://learn.microsoft.com/sql/t-sql/statements/grant-database-permissions-transact-sql). Their
+// product with the principals is stored, and grows with the length of the statement because of the
+// limit.
+const maxPermissions = 256
 
 // serverPermissions are the supported permissions on the server that can be granted to logins.
 var serverPermissions = []string{
@@ -229,51 +271,38 @@ func (r *run) mayGrant(d *catalog.Database, on catalog.Securable) bool {
 	return r.s.may(d, "CONTROL", on) || r.s.may(d, "CONTROL", catalog.Securable{Class: catalog.ClassDatabase})
 }
 
-// setPermission grants, denies or revokes one permission for one principal.
-func (r *run) setPermission(
-	e *catalog.Edit, st *syntax.PermissionStmt, perm *syntax.Permission, grantee int, on catalog.Securable,
-	kind catalog.Kind,
-) error {
-	names := []string{perm.Name}
-	if perm.Name == "ALL" || perm.Name == "ALL PRIVILEGES" {
-		if names = allOn[kind]; on.Class == catalog.ClassDatabase {
-			names = allOnDatabase
-		}
-	}
-	for _, name := range names {
-		if name == "EXEC" {
-			name = "EXECUTE"
-		}
-		if !permissionExists(name, on.Class) {
-			return mserr.New(102, 15, "Incorrect syntax near '%s'.", perm.Name)
-		}
-		columns := perm.Columns
-		if len(columns) == 0 {
-			columns = st.Columns
-		}
-		if len(columns) > 0 {
-			return mserr.NotSupported("permissions on columns")
-		}
-		p := catalog.Permission{Securable: on, Grantee: grantee, Grantor: catalog.PrincipalDBO, Name: name}
-		switch st.Action {
-		case "GRANT":
-			if p.State = 'G'; st.WithGrantOption {
-				p.State = 'W'
+// permissionNames returns the names of the permissions of a statement, each once.
+func permissionNames(st *syntax.PermissionStmt, on catalog.Securable, kind catalog.Kind) ([]string, error) {
+	var list []string
+	known := map[string]bool{}
+	for _, perm := range st.Permissions {
+		names := []string{perm.Name}
+		if perm.Name == "ALL" || perm.Name == "ALL PRIVILEGES" {
+			if names = allOn[kind]; on.Class == catalog.ClassDatabase {
+				names = allOnDatabase
 			}
-			e.SetPermission(p)
-		case "DENY":
-			p.State = 'D'
-			e.SetPermission(p)
-		default:
-			if st.GrantOptionFor {
-				p.State = 'G'
-				e.SetPermission(p)
+		}
+		for _, name := range names {
+			if name == "EXEC" {
+				name = "EXECUTE"
+			}
+			if !permissionExists(name, on.Class) {
+				return nil, mserr.New(102, 15, "Incorrect syntax near '%s'.", perm.Name)
+			}
+			if len(perm.Columns) > 0 || len(st.Columns) > 0 {
+				return nil, mserr.NotSupported("permissions on columns")
+			}
+			if known[name] {
 				continue
 			}
-			e.Revoke(p)
+			if len(list) == maxPermissions {
+				return nil, mserr.NotSupported("%s of more than %d permissions", st.Action, maxPermissions)
+			}
+			known[name] = true
+			list = append(list, name)
 		}
 	}
-	return nil
+	return list, nil
 }
 
 // permissionExists reports whether a permission can be granted on a class of securable.

@@ -127,3 +127,37 @@ func TestManyJumps(t *testing.T) {
 		ende: PRINT 'end';`)
 	require.Equal(t, "print: first 1\nprint: first 2\nprint: first 3\nprint: second 4\nprint: second 5\nprint: third 6\nprint: second 7\nprint: end\n", out)
 }
+
+// TestGrantsOfManyNames: what GRANT, DENY and REVOKE cost grows with their length, not with the
+// product of their lists.
+func TestGrantsOfManyNames(t *testing.T) {
+	t.Parallel()
+	inst := newInstance(t)
+	s := workSession(t, inst)
+	steps := 0
+	inst.Pool().OnCheck = func(n int) { steps += n }
+	var users, names, permissions strings.Builder
+	for i := range 200 {
+		fmt.Fprintf(&users, "CREATE USER u%d WITHOUT LOGIN; ", i)
+		fmt.Fprintf(&names, ", u%d", i)
+	}
+	must(t, s, users.String())
+	for i := range 20_000 {
+		fmt.Fprintf(&permissions, ", P%d", i)
+	}
+	require.Contains(t, batchOutput(t, s, "GRANT "+permissions.String()[2:]+" TO "+names.String()[2:]), "more than 256 permissions")
+	of := func(n int) string {
+		return strings.Repeat("SELECT, ", n) + "INSERT TO " + strings.Repeat(names.String()[2:]+", ", n/200) + "public"
+	}
+	for _, action := range []string{"GRANT ", "DENY ", "REVOKE "} {
+		steps = 0
+		must(t, s, action+of(2000))
+		short := steps
+		steps = 0
+		must(t, s, action+of(8000))
+		require.Less(t, steps, 6*short, "%s: %d steps, %d with a quarter of the names", action, steps, short)
+		want := map[string]int{"GRANT ": 2 * 201, "DENY ": 2 * 201, "REVOKE ": 0}[action]
+		require.Equal(t, fmt.Sprintf("[n int not null]\n%d\n(1)\n", want),
+			must(t, s, "SELECT COUNT(*) AS n FROM sys.database_permissions WHERE permission_name IN ('SELECT', 'INSERT') AND class = 0"), action)
+	}
+}
