@@ -2,6 +2,7 @@ package command
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"strconv"
 
@@ -22,10 +23,10 @@ func AddReal(flags *pflag.FlagSet, f *float64, name string, absent float64, usag
 func (v realValue) Set(text string) error {
 	f, err := strconv.ParseFloat(text, 64)
 	if errors.Is(err, strconv.ErrSyntax) || math.IsNaN(f) {
-		return errors.New("want a number such as 1.5")
+		return fmt.Errorf("invalid number %q: want one such as 1.5", text)
 	}
 	if math.Abs(f) > math.MaxFloat32 {
-		return errors.New("want at most 3.4e38")
+		return fmt.Errorf("invalid number %q: want at most 3.4e38", text)
 	}
 	*v.f = f
 	return nil
