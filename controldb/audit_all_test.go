@@ -95,7 +95,7 @@ UPDATE jobs_internal.job_executions SET stop_requested_at = NULL, stop_requested
 		{"sp_retire_secret_key", "", "sp_retire_secret_key|SecretKey||BA", func(ctx context.Context) error { return c.RetireSecretKey(ctx, key.Public().ID()) }},
 		{"sp_set_job_collection", `N'jc'`, "sp_set_job_collection|JobCollection|jc|A", nil},
 		{"sp_set_scheduler_job", "", "sp_set_scheduler_job|Job|jc/w|A", func(ctx context.Context) error {
-			_, _, err := c.SetSchedulerJob(ctx, schedulerJob("w"))
+			_, err := c.SetSchedulerJob(ctx, schedulerJob("w"))
 			return err
 		}},
 		{"sp_enable_scheduler_job", `N'jc', N'w', 0`, "sp_enable_scheduler_job|Job|jc/w|BA", nil},

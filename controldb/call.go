@@ -14,8 +14,15 @@ import (
 // call is a procedure call with named arguments. Parameters without an argument are not sent, so
 // their defaults apply.
 type call struct {
-	proc string
-	args []any
+	proc  string
+	args  []any
+	reads []reading
+}
+
+// reading is a query that follows a procedure in its transaction.
+type reading struct {
+	query string
+	args  []any // positional
 }
 
 func newCall(proc string) *call { return &call{proc: proc} }
@@ -60,6 +67,23 @@ func (c *call) optTime(name string, t time.Time) *call {
 func (c *call) out(name string, dest any) *call {
 	c.args = append(c.args, sql.Named(name, sql.Out{Dest: dest, In: true}))
 	return c
+}
+
+// read adds a query to a procedure without result sets. Both run in one transaction, so that the
+// query returns what the procedure left, and not what another session has done since.
+func (c *call) read(query string, args ...any) *call {
+	c.reads = append(c.reads, reading{query, args})
+	return c
+}
+
+// named returns the query with named arguments that begin with a prefix.
+func (r reading) named(prefix string) (string, []any) {
+	query, args := oneType(r.query, r.args)
+	named := make([]any, len(args))
+	for i, a := range args {
+		named[i] = sql.Named(fmt.Sprint(prefix, i+1), a)
+	}
+	return positional.ReplaceAllString(query, "@"+prefix+"${1}"), named
 }
 
 // exec runs the procedure and discards its result sets.

@@ -61,31 +61,37 @@ func (c Caller) user() (string, error) {
 	return user, nil
 }
 
-// textFor returns the text of the call for the caller of ctx, and its arguments. Without a caller,
-// the text is the name of the procedure, which the driver calls by RPC.
+// textFor returns the text of the call for the caller of ctx, and its arguments. Without a caller
+// and readings, the text is the name of the procedure, which the driver calls by RPC.
 func (c *call) textFor(ctx context.Context) (text string, args []any, err error) {
-	caller, ok := callerOf(ctx)
-	if !ok {
-		return c.proc, c.args, nil
-	}
+	caller, _ := callerOf(ctx)
 	user, err := caller.user()
 	if err != nil {
 		return "", nil, err
 	}
-	if user == "" && (caller.Door != DoorCLI || !strings.HasPrefix(c.proc, "jobs.")) {
+	door := user == "" && caller.Door == DoorCLI && strings.HasPrefix(c.proc, "jobs.")
+	if user == "" && !door && len(c.reads) == 0 {
 		return c.proc, c.args, nil
 	}
 	var b strings.Builder
 	args = make([]any, 0, len(c.args)+6)
-	args = append(args, sql.Named("jobagent_correlation_id", correlation(caller.CorrelationID)),
-		sql.Named("jobagent_traceparent", caller.TraceParent))
-	if user == "" {
-		b.WriteString(doorPrologue)
-	} else {
+	if user != "" || door {
+		args = append(args, sql.Named("jobagent_correlation_id", correlation(caller.CorrelationID)),
+			sql.Named("jobagent_traceparent", caller.TraceParent))
+	}
+	switch {
+	case user != "":
 		b.WriteString(callPrologue)
 		args = append(args, sql.Named("jobagent_user", mssqldb.NVarCharMax(user)),
 			sql.Named("jobagent_caller", mssqldb.NVarCharMax(caller.Name)), sql.Named("jobagent_door", mssqldb.NVarCharMax(caller.Door)),
 			sql.Named("jobagent_address", mssqldb.NVarCharMax(caller.Address)))
+	case door:
+		b.WriteString(doorPrologue)
+	default:
+		b.WriteString("SET XACT_ABORT ON;\n")
+	}
+	if len(c.reads) > 0 {
+		b.WriteString("BEGIN TRANSACTION;\n")
 	}
 	b.WriteString("EXECUTE ")
 	b.WriteString(c.proc)
@@ -107,6 +113,14 @@ func (c *call) textFor(ctx context.Context) (text string, args []any, err error)
 		args = append(args, a)
 	}
 	b.WriteByte(';')
+	for i, r := range c.reads {
+		query, named := r.named(fmt.Sprintf("read%d_", i+1))
+		b.WriteString("\n" + query)
+		args = append(args, named...)
+	}
+	if len(c.reads) > 0 {
+		b.WriteString("\nCOMMIT TRANSACTION;")
+	}
 	if user != "" {
 		b.WriteString(callEpilogue)
 	}

@@ -43,9 +43,11 @@ const jobDetailColumns = `SELECT job_name, job_id, job_version, description, ena
     COALESCE(parameters, N'') AS parameters
 FROM jobs.job_details`
 
+const jobDetailQuery = jobDetailColumns + "\nWHERE job_name = @p1;"
+
 // JobDetail returns a job. It returns [ErrJobNotFound] when there is none of this name.
 func (s *Store) JobDetail(ctx context.Context, name string) (JobDetail, error) {
-	list, err := selectAll[JobDetail](ctx, s, "read job", jobDetailColumns+"\nWHERE job_name = @p1;", name)
+	list, err := selectAll[JobDetail](ctx, s, "read job", jobDetailQuery, name)
 	return onlyRow(list, err, "read job", ErrJobNotFound)
 }
 
@@ -98,6 +100,13 @@ FROM `+view+` AS v`+jobStepOptions+w.text()+"\nORDER BY v.step_id"+p.text(w)+";"
 // JobStep returns a step of a version of a job; a nil version means the current one. It returns
 // [ErrStepNotFound] when there is none of this name.
 func (s *Store) JobStep(ctx context.Context, jobName string, version *int, stepName string) (JobStep, error) {
+	query, args := jobStepQuery(jobName, version, stepName)
+	list, err := selectAll[JobStep](ctx, s, "read job step", query, args...)
+	return onlyRow(list, err, "read job step", ErrStepNotFound)
+}
+
+// jobStepQuery returns the query of JobStep, and its arguments.
+func jobStepQuery(jobName string, version *int, stepName string) (string, []any) {
 	w := newFilter(1)
 	w.add("v.job_name = %s", jobName)
 	view := "jobs.jobsteps"
@@ -106,9 +115,8 @@ func (s *Store) JobStep(ctx context.Context, jobName string, version *int, stepN
 		w.add("v.job_version = %s", *version)
 	}
 	w.add("v.step_name = %s", stepName)
-	list, err := selectAll[JobStep](ctx, s, "read job step", `SELECT TOP (@p1) `+jobStepColumns+`
-FROM `+view+` AS v`+jobStepOptions+w.text()+";", w.args...)
-	return onlyRow(list, err, "read job step", ErrStepNotFound)
+	return `SELECT TOP (@p1) ` + jobStepColumns + `
+FROM ` + view + ` AS v` + jobStepOptions + w.text() + ";", w.args
 }
 
 // TargetGroupDetail is a target group with its members.
@@ -124,9 +132,11 @@ type TargetGroupDetail struct {
 const targetGroupColumns = `SELECT target_group_name, target_group_id, revision
 FROM jobs.target_group_revisions`
 
+const targetGroupQuery = targetGroupColumns + "\nWHERE target_group_name = @p1;"
+
 // TargetGroup returns a target group. The error is [ErrGroupNotFound] when none has this name.
 func (s *Store) TargetGroup(ctx context.Context, name string) (TargetGroupDetail, error) {
-	list, err := selectAll[TargetGroupDetail](ctx, s, "read target group", targetGroupColumns+"\nWHERE target_group_name = @p1;", name)
+	list, err := selectAll[TargetGroupDetail](ctx, s, "read target group", targetGroupQuery, name)
 	if err == nil {
 		err = s.addMembers(ctx, list)
 	}
@@ -170,20 +180,25 @@ GROUP BY target_group_id;`, list[0].Name, list[len(list)-1].Name)
 	return list, s.addMembers(ctx, list)
 }
 
+// groupMemberRow is a row of membersQuery.
+type groupMemberRow struct {
+	Group uuid.UUID `db:"target_group_id"`
+	GroupMember
+}
+
+const membersQuery = `SELECT target_group_id, membership_type, target_type, target_id,
+    refresh_credential_name, server_name, database_name, elastic_pool_name, shard_map_name
+FROM jobs.target_group_member_details
+WHERE target_group_name >= @p1
+    AND target_group_name <= @p2
+ORDER BY target_group_id, member_id;`
+
 // addMembers reads the members of groups, which are in the order of their names without gaps.
 func (s *Store) addMembers(ctx context.Context, groups []TargetGroupDetail) error {
 	if len(groups) == 0 {
 		return nil
 	}
-	rows, err := selectAll[struct {
-		Group uuid.UUID `db:"target_group_id"`
-		GroupMember
-	}](ctx, s, "list target group members", `SELECT target_group_id, membership_type, target_type, target_id,
-    refresh_credential_name, server_name, database_name, elastic_pool_name, shard_map_name
-FROM jobs.target_group_member_details
-WHERE target_group_name >= @p1
-    AND target_group_name <= @p2
-ORDER BY target_group_id, member_id;`, groups[0].Name, groups[len(groups)-1].Name)
+	rows, err := selectAll[groupMemberRow](ctx, s, "list target group members", membersQuery, groups[0].Name, groups[len(groups)-1].Name)
 	if err != nil {
 		return err
 	}
@@ -200,10 +215,12 @@ ORDER BY target_group_id, member_id;`, groups[0].Name, groups[len(groups)-1].Nam
 const credentialColumns = `SELECT credential_name, username, created_time, updated_time, updated_by, secret_version, revision
 FROM jobs.credentials`
 
+const credentialQuery = credentialColumns + "\nWHERE credential_name = @p1;"
+
 // Credential returns a stored credential. It returns [ErrCredentialNotFound] when there is none of
 // this name.
 func (s *Store) Credential(ctx context.Context, name string) (Credential, error) {
-	list, err := selectAll[Credential](ctx, s, "read credential", credentialColumns+"\nWHERE credential_name = @p1;", name)
+	list, err := selectAll[Credential](ctx, s, "read credential", credentialQuery, name)
 	return onlyRow(list, err, "read credential", ErrCredentialNotFound)
 }
 
@@ -220,10 +237,12 @@ func (s *Store) Credentials(ctx context.Context, after string, p Page) ([]Creden
 const endpointColumns = `SELECT private_endpoint_name, private_endpoint_id, target_server_resource_id, revision
 FROM jobs.private_endpoints`
 
+const endpointQuery = endpointColumns + "\nWHERE private_endpoint_name = @p1;"
+
 // PrivateEndpoint returns a private endpoint. The error is [ErrEndpointNotFound] when none has
 // this name.
 func (s *Store) PrivateEndpoint(ctx context.Context, name string) (PrivateEndpoint, error) {
-	list, err := selectAll[PrivateEndpoint](ctx, s, "read private endpoint", endpointColumns+"\nWHERE private_endpoint_name = @p1;", name)
+	list, err := selectAll[PrivateEndpoint](ctx, s, "read private endpoint", endpointQuery, name)
 	return onlyRow(list, err, "read private endpoint", ErrEndpointNotFound)
 }
 

@@ -40,17 +40,13 @@ ORDER BY job_collection_name;`, limit, after)
 
 // JobCollection returns a job collection, or [ErrCollectionNotFound].
 func (s *Store) JobCollection(ctx context.Context, name string) (JobCollection, error) {
-	list, err := selectAll[JobCollection](ctx, s, "read job collection", `SELECT `+jobCollectionColumns+`
-FROM jobs.job_collections
-WHERE job_collection_name = @p1;`, name)
-	if err == nil && len(list) == 0 {
-		err = ErrCollectionNotFound
-	}
-	if err != nil {
-		return JobCollection{}, err
-	}
-	return list[0], nil
+	list, err := selectAll[JobCollection](ctx, s, "read job collection", jobCollectionQuery, name)
+	return onlyRow(list, err, "read job collection", ErrCollectionNotFound)
 }
+
+const jobCollectionQuery = `SELECT ` + jobCollectionColumns + `
+FROM jobs.job_collections
+WHERE job_collection_name = @p1;`
 
 // JobCollectionSpec is the argument of SetJobCollection. Empty texts and nil mean the defaults of
 // jobs.sp_set_job_collection.
@@ -66,7 +62,7 @@ type JobCollectionSpec struct {
 }
 
 // SetJobCollection creates a job collection or replaces its settings.
-func (s *Store) SetJobCollection(ctx context.Context, spec JobCollectionSpec) (created bool, revision int64, err error) {
+func (s *Store) SetJobCollection(ctx context.Context, spec JobCollectionSpec) (Put[JobCollection], error) {
 	c := newCall("jobs.sp_set_job_collection").in("job_collection_name", spec.Name).optText("location", spec.Location).
 		optText("sku", spec.SKU).optText("state", spec.State)
 	opt(c, "max_job_count", spec.MaxJobCount)
@@ -74,16 +70,14 @@ func (s *Store) SetJobCollection(ctx context.Context, spec JobCollectionSpec) (c
 	c.optText("max_recurrence_frequency", spec.MaxRecurrenceFrequency)
 	opt(c, "max_recurrence_interval", spec.MaxRecurrenceInterval)
 	c.optText("tags", spec.Tags)
-	opt(c, "if_match", spec.IfMatch)
-	err = s.exec(ctx, "set job collection", c.out("created", &created).out("revision", &revision))
-	return created, revision, err
+	return put[JobCollection](ctx, s, "set job collection", c, spec.IfMatch, jobCollectionQuery, spec.Name)
 }
 
 // EnableJobCollection enables or disables a job collection: its jobs' schedules are paused, and
-// those that were paused so are resumed.
-func (s *Store) EnableJobCollection(ctx context.Context, name string, enabled bool, ifMatch *int64) error {
+// those that were paused so are resumed. It returns the collection as the call left it.
+func (s *Store) EnableJobCollection(ctx context.Context, name string, enabled bool, ifMatch *int64) (JobCollection, error) {
 	c := newCall("jobs.sp_enable_job_collection").in("job_collection_name", name).in("enabled", enabled)
-	return s.exec(ctx, "enable job collection", opt(c, "if_match", ifMatch))
+	return left[JobCollection](ctx, s, "enable job collection", opt(c, "if_match", ifMatch).read(jobCollectionQuery, name))
 }
 
 // DeleteJobCollection deletes a job collection with its jobs and their history.
@@ -180,18 +174,14 @@ OPTION (RECOMPILE);`, f.Collection, f.State, f.After, f.Skip, f.Limit)
 
 // SchedulerJob returns a job of a job collection, or [ErrSchedulerJobNotFound].
 func (s *Store) SchedulerJob(ctx context.Context, collection, name string) (SchedulerJob, error) {
-	list, err := selectAll[SchedulerJob](ctx, s, "read job of a collection", `SELECT `+schedulerJobColumns+`
+	list, err := selectAll[SchedulerJob](ctx, s, "read job of a collection", schedulerJobQuery, collection, name)
+	return onlyRow(list, err, "read job of a collection", ErrSchedulerJobNotFound)
+}
+
+const schedulerJobQuery = `SELECT ` + schedulerJobColumns + `
 FROM jobs.scheduler_jobs
 WHERE job_collection_name = @p1
-    AND job_name = @p2;`, collection, name)
-	if err == nil && len(list) == 0 {
-		err = ErrSchedulerJobNotFound
-	}
-	if err != nil {
-		return SchedulerJob{}, err
-	}
-	return list[0], nil
-}
+    AND job_name = @p2;`
 
 // SchedulerSecret is a sealed secret of an action; see [Store.SealSecret].
 type SchedulerSecret struct {
@@ -220,7 +210,7 @@ type SchedulerJobSpec struct {
 }
 
 // SetSchedulerJob creates a job of a job collection, or replaces it.
-func (s *Store) SetSchedulerJob(ctx context.Context, spec SchedulerJobSpec) (created bool, revision int64, err error) {
+func (s *Store) SetSchedulerJob(ctx context.Context, spec SchedulerJobSpec) (Put[SchedulerJob], error) {
 	c := newCall("jobs.sp_set_scheduler_job").in("job_collection_name", spec.Collection).in("job_name", spec.Name).
 		in("command_type", spec.Main.Type).in("command", spec.Main.Command).in("schedule", spec.Schedule).
 		in("retry_attempts", int64(spec.Main.Retries)).in("retry_interval_seconds", int64(spec.Main.RetryInterval))
@@ -232,7 +222,7 @@ func (s *Store) SetSchedulerJob(ctx context.Context, spec SchedulerJobSpec) (cre
 	if len(spec.Secrets) > 0 {
 		text, err := json.Marshal(spec.Secrets)
 		if err != nil {
-			return false, 0, err
+			return Put[SchedulerJob]{}, err
 		}
 		c.in("secrets", string(text))
 	}
@@ -240,15 +230,14 @@ func (s *Store) SetSchedulerJob(ctx context.Context, spec SchedulerJobSpec) (cre
 		c.in("gap_seconds", spec.Gap)
 	}
 	c.in("quotas", !spec.NoQuotas)
-	opt(c, "if_match", spec.IfMatch)
-	err = s.exec(ctx, "set job of a collection", c.out("created", &created).out("revision", &revision))
-	return created, revision, err
+	return put[SchedulerJob](ctx, s, "set job of a collection", c, spec.IfMatch, schedulerJobQuery, spec.Collection, spec.Name)
 }
 
-// EnableSchedulerJob enables or disables a job of a job collection.
-func (s *Store) EnableSchedulerJob(ctx context.Context, collection, name string, enabled bool, ifMatch *int64) error {
+// EnableSchedulerJob enables or disables a job of a job collection, and returns the job as the call
+// left it.
+func (s *Store) EnableSchedulerJob(ctx context.Context, collection, name string, enabled bool, ifMatch *int64) (SchedulerJob, error) {
 	c := newCall("jobs.sp_enable_scheduler_job").in("job_collection_name", collection).in("job_name", name).in("enabled", enabled)
-	return s.exec(ctx, "enable job of a collection", opt(c, "if_match", ifMatch))
+	return left[SchedulerJob](ctx, s, "enable job of a collection", opt(c, "if_match", ifMatch).read(schedulerJobQuery, collection, name))
 }
 
 // RunSchedulerJob starts a run of a job of a job collection. id is the id of the run: if a run of

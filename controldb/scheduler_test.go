@@ -22,10 +22,10 @@ const (
 // collection creates a job collection.
 func (c *control) collection(t *testing.T, spec controldb.JobCollectionSpec) int64 {
 	t.Helper()
-	created, revision, err := c.SetJobCollection(t.Context(), spec)
+	put, err := c.SetJobCollection(t.Context(), spec)
 	require.NoError(t, err)
-	require.True(t, created)
-	return revision
+	require.True(t, put.Created)
+	return put.Object.Revision
 }
 
 // schedulerJob returns the definition of a job of the collection jc.
@@ -51,18 +51,16 @@ func TestSchedulerJobs(t *testing.T) {
 			Name: "jc", ID: l.ID, Location: "on prem", SKU: "Standard", State: "Enabled", MaxJobCount: 50, MaxRecurrenceFrequency: "minute",
 			MaxRecurrenceInterval: 1, Revision: 1,
 		}, l)
-		created, revision, err := c.SetJobCollection(t.Context(), controldb.JobCollectionSpec{Name: "jc", Location: "OnPrem", SKU: "standard"})
+		same, err := c.SetJobCollection(t.Context(), controldb.JobCollectionSpec{Name: "jc", Location: "OnPrem", SKU: "standard"})
 		require.NoError(t, err)
-		require.False(t, created)
-		require.Equal(t, int64(1), revision)
+		require.Equal(t, state{false, 1}, state{same.Created, same.Object.Revision})
 
 		withError := func(s *controldb.SchedulerJobSpec) {
 			s.Error = &controldb.SchedulerAction{Type: "Http", Command: errorAction, Retries: 1, RetryInterval: 15}
 		}
-		created, revision, err = c.SetSchedulerJob(t.Context(), schedulerJob("h1", withError))
+		put, err := c.SetSchedulerJob(t.Context(), schedulerJob("h1", withError))
 		require.NoError(t, err)
-		require.True(t, created)
-		require.Equal(t, int64(1), revision)
+		require.Equal(t, state{true, 1}, state{put.Created, put.Object.Revision})
 		require.Equal(t, []string{"MainAction|NULL|Succeeded", "ErrorAction|NULL|Failed"}, c.rows(t,
 			`SELECT step_name, after, run_when FROM jobs.jobstep_options WHERE job_name = N'jc/h1' AND is_current = 1 ORDER BY step_id`))
 		j, err := c.SchedulerJob(t.Context(), "jc", "H1")
@@ -73,13 +71,12 @@ func TestSchedulerJobs(t *testing.T) {
 		require.Equal(t, controldb.SchedulerAction{Type: "Http", Command: errorAction, Retries: 1, RetryInterval: 15}, *j.Error())
 
 		activated := j.ActivatedTime
-		created, revision, err = c.SetSchedulerJob(t.Context(), schedulerJob("h1", withError))
+		put, err = c.SetSchedulerJob(t.Context(), schedulerJob("h1", withError))
 		require.NoError(t, err)
-		require.False(t, created)
-		require.Equal(t, int64(1), revision)
-		_, revision, err = c.SetSchedulerJob(t.Context(), schedulerJob("h1"))
+		require.Equal(t, state{false, 1}, state{put.Created, put.Object.Revision})
+		put, err = c.SetSchedulerJob(t.Context(), schedulerJob("h1"))
 		require.NoError(t, err)
-		require.Equal(t, int64(2), revision)
+		require.Equal(t, int64(2), put.Object.Revision)
 		j, err = c.SchedulerJob(t.Context(), "jc", "h1")
 		require.NoError(t, err)
 		require.Nil(t, j.Error())
@@ -98,13 +95,13 @@ func TestSchedulerJobs(t *testing.T) {
 		c.fails(t, 50169, `EXEC jobs.sp_update_schedule N'jc/h1', N'scheduler', @spec = N'{}'`)
 		c.fails(t, 50169, `EXEC jobs.sp_delete_schedule N'jc/h1', N'scheduler'`)
 		c.exec(t, `EXEC jobs.sp_add_job N'jc/h2'`)
-		_, _, err = c.SetSchedulerJob(t.Context(), schedulerJob("h2"))
+		_, err = c.SetSchedulerJob(t.Context(), schedulerJob("h2"))
 		require.ErrorContains(t, err, "belongs to no job collection")
 
 		one, zero := int64(1), int64(0)
-		_, _, err = c.SetSchedulerJob(t.Context(), schedulerJob("h1", func(s *controldb.SchedulerJobSpec) { s.IfMatch = &one }))
+		_, err = c.SetSchedulerJob(t.Context(), schedulerJob("h1", func(s *controldb.SchedulerJobSpec) { s.IfMatch = &one }))
 		require.ErrorIs(t, err, controldb.ErrRevision)
-		_, _, err = c.SetSchedulerJob(t.Context(), schedulerJob("h1", func(s *controldb.SchedulerJobSpec) { s.IfMatch = &zero }))
+		_, err = c.SetSchedulerJob(t.Context(), schedulerJob("h1", func(s *controldb.SchedulerJobSpec) { s.IfMatch = &zero }))
 		require.ErrorIs(t, err, controldb.ErrRevision)
 		require.ErrorIs(t, c.DeleteSchedulerJob(t.Context(), "jc", "h1", &one), controldb.ErrRevision)
 		require.NoError(t, c.DeleteSchedulerJob(t.Context(), "jc", "h1", nil))
@@ -112,7 +109,7 @@ func TestSchedulerJobs(t *testing.T) {
 		_, err = c.SchedulerJob(t.Context(), "jc", "h1")
 		require.ErrorIs(t, err, controldb.ErrSchedulerJobNotFound)
 
-		_, _, err = c.SetSchedulerJob(t.Context(), schedulerJob("h3"))
+		_, err = c.SetSchedulerJob(t.Context(), schedulerJob("h3"))
 		require.NoError(t, err)
 		require.NoError(t, c.DeleteJobCollection(t.Context(), "jc", nil))
 		require.ErrorIs(t, c.DeleteJobCollection(t.Context(), "jc", nil), controldb.ErrCollectionNotFound)
@@ -125,7 +122,7 @@ func TestJobCollectionsPause(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.collection(t, controldb.JobCollectionSpec{Name: "jc"})
 		for _, name := range []string{"h1", "h2", "h3"} {
-			_, _, err := c.SetSchedulerJob(t.Context(), schedulerJob(name, func(s *controldb.SchedulerJobSpec) { s.Enabled = name != "h2" }))
+			_, err := c.SetSchedulerJob(t.Context(), schedulerJob(name, func(s *controldb.SchedulerJobSpec) { s.Enabled = name != "h2" }))
 			require.NoError(t, err)
 		}
 		c.exec(t, `EXEC jobs.sp_pause_schedule N'jc/h3', N'scheduler', 1, N'mine'`)
@@ -138,9 +135,12 @@ func TestJobCollectionsPause(t *testing.T) {
 			return list
 		}
 		require.Equal(t, []string{"h1 Enabled", "h2 Disabled", "h3 Disabled"}, states())
-		require.NoError(t, c.EnableJobCollection(t.Context(), "jc", false, nil))
-		require.NoError(t, c.EnableJobCollection(t.Context(), "jc", false, nil))
-		_, _, err := c.SetSchedulerJob(t.Context(), schedulerJob("h4"))
+		for range 2 {
+			disabled, err := c.EnableJobCollection(t.Context(), "jc", false, nil)
+			require.NoError(t, err)
+			require.Equal(t, "Disabled", disabled.State)
+		}
+		_, err := c.SetSchedulerJob(t.Context(), schedulerJob("h4"))
 		require.NoError(t, err)
 		require.Equal(t, []string{"h1 Disabled", "h2 Disabled", "h3 Disabled", "h4 Disabled"}, states())
 		require.ErrorContains(t, c.RunSchedulerJob(t.Context(), "jc", "h1", uuid.New()), "its job collection is disabled")
@@ -148,11 +148,14 @@ func TestJobCollectionsPause(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "Disabled", l.State)
 		require.Equal(t, int64(2), l.Revision)
-		_, _, err = c.SetJobCollection(t.Context(), controldb.JobCollectionSpec{Name: "jc", State: "enabled"})
+		_, err = c.SetJobCollection(t.Context(), controldb.JobCollectionSpec{Name: "jc", State: "enabled"})
 		require.NoError(t, err)
 		require.Equal(t, []string{"h1 Enabled", "h2 Disabled", "h3 Disabled", "h4 Enabled"}, states())
-		require.NoError(t, c.EnableSchedulerJob(t.Context(), "jc", "h2", true, nil))
-		require.NoError(t, c.EnableSchedulerJob(t.Context(), "jc", "h1", false, nil))
+		for name, enabled := range map[string]bool{"h2": true, "h1": false} {
+			j, err := c.EnableSchedulerJob(t.Context(), "jc", name, enabled, nil)
+			require.NoError(t, err)
+			require.Equal(t, enabled, j.Enabled)
+		}
 		require.Equal(t, []string{"h1 Disabled", "h2 Enabled", "h3 Disabled", "h4 Enabled"}, states())
 	})
 }
@@ -169,7 +172,7 @@ func TestJobCollectionQuotas(t *testing.T) {
 		}
 		refused := func(want string, spec controldb.JobCollectionSpec) {
 			t.Helper()
-			_, _, err := c.SetJobCollection(t.Context(), spec)
+			_, err := c.SetJobCollection(t.Context(), spec)
 			require.ErrorContains(t, err, want)
 		}
 		refused("the limit is 50", controldb.JobCollectionSpec{Name: "x", MaxJobCount: &many})
@@ -183,7 +186,7 @@ func TestJobCollectionQuotas(t *testing.T) {
 		refused("cannot be changed", controldb.JobCollectionSpec{Name: "p20", SKU: "P20Premium", Location: "b"})
 
 		set := func(change ...func(*controldb.SchedulerJobSpec)) error {
-			_, _, err := c.SetSchedulerJob(t.Context(), schedulerJob("h1", change...))
+			_, err := c.SetSchedulerJob(t.Context(), schedulerJob("h1", change...))
 			return err
 		}
 		every := func(frequency string, interval string, gap int64) func(*controldb.SchedulerJobSpec) {
@@ -205,7 +208,7 @@ func TestJobCollectionQuotas(t *testing.T) {
 		require.ErrorContains(t, set(func(s *controldb.SchedulerJobSpec) { s.Name = "a b" }), "Invalid @job_name")
 		require.ErrorIs(t, set(func(s *controldb.SchedulerJobSpec) { s.Collection = "nope" }), controldb.ErrCollectionNotFound)
 		for _, name := range []string{"h2", "h3"} {
-			_, _, err := c.SetSchedulerJob(t.Context(), schedulerJob(name))
+			_, err := c.SetSchedulerJob(t.Context(), schedulerJob(name))
 			if name == "h3" {
 				require.ErrorContains(t, err, "the limit is 2.")
 				require.ErrorIs(t, err, controldb.ErrQuotaExceeded)
@@ -223,7 +226,7 @@ func TestJobCollectionQuotas(t *testing.T) {
 		require.NoError(t, c.DeleteJobCollection(t.Context(), "cfree", nil))
 		refused("a job has an authentication", controldb.JobCollectionSpec{Name: "jc", SKU: "Free"})
 		require.NoError(t, set())
-		_, _, err := c.SetJobCollection(t.Context(), controldb.JobCollectionSpec{Name: "jc", SKU: "Free"})
+		_, err := c.SetJobCollection(t.Context(), controldb.JobCollectionSpec{Name: "jc", SKU: "Free"})
 		require.NoError(t, err)
 		require.ErrorContains(t, set(basic), "Invalid authentication")
 	})
@@ -244,7 +247,7 @@ func TestSchedulerSecrets(t *testing.T) {
 			s.Main.Command = `{"url":"https://h.example/","auth":{"kind":"basic","username":"u","password":"$(secret.` + name + `)"}}`
 			s.Secrets = []controldb.SchedulerSecret{{Name: name, Sealed: []byte(sealed)}}
 		})
-		_, _, err = c.SetSchedulerJob(t.Context(), spec)
+		_, err = c.SetSchedulerJob(t.Context(), spec)
 		require.NoError(t, err)
 		stored, err := c.SealedSecret(t.Context(), secret.OwnerREST, name)
 		require.NoError(t, err)
@@ -252,7 +255,7 @@ func TestSchedulerSecrets(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "pw-1", value)
 		spec.Name, spec.Secrets[0].Name = "h2", "rest-x"
-		_, _, err = c.SetSchedulerJob(t.Context(), spec)
+		_, err = c.SetSchedulerJob(t.Context(), spec)
 		require.ErrorContains(t, err, "Invalid secret name")
 		_, err = c.SchedulerJob(t.Context(), "jc", "h2")
 		require.ErrorIs(t, err, controldb.ErrSchedulerJobNotFound, "nothing was stored")
@@ -264,7 +267,7 @@ func TestSchedulerRetention(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.collection(t, controldb.JobCollectionSpec{Name: "jc"})
 		for _, name := range []string{"old", "new", "active"} {
-			_, _, err := c.SetSchedulerJob(t.Context(), schedulerJob(name))
+			_, err := c.SetSchedulerJob(t.Context(), schedulerJob(name))
 			require.NoError(t, err)
 		}
 		require.NoError(t, c.RunSchedulerJob(t.Context(), "jc", "active", uuid.New()))
@@ -284,8 +287,9 @@ WHERE job_execution_id = @p1`, done.String())
 			}
 			return list
 		}
-		require.ErrorContains(t, c.EnableSchedulerJob(t.Context(), "jc", "old", true, nil), "is Completed, which is final")
-		_, _, err := c.SetSchedulerJob(t.Context(), schedulerJob("old"))
+		_, err := c.EnableSchedulerJob(t.Context(), "jc", "old", true, nil)
+		require.ErrorContains(t, err, "is Completed, which is final")
+		_, err = c.SetSchedulerJob(t.Context(), schedulerJob("old"))
 		require.ErrorContains(t, err, "is Completed, which is final")
 		c.exec(t, `EXEC jobs_internal.purge_history @retention_days = 45`)
 		require.Equal(t, []string{"active Completed", "new Completed"}, states())
@@ -306,7 +310,7 @@ func TestSchedulerHistory(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, list, 2)
 		require.Equal(t, "jc", list[0].Name)
-		_, _, err = c.SetSchedulerJob(ctx, schedulerJob("h1", func(s *controldb.SchedulerJobSpec) { s.Main.Retries, s.Enabled = 1, false }))
+		_, err = c.SetSchedulerJob(ctx, schedulerJob("h1", func(s *controldb.SchedulerJobSpec) { s.Main.Retries, s.Enabled = 1, false }))
 		require.NoError(t, err)
 		run := uuid.New()
 		require.NoError(t, c.RunSchedulerJob(ctx, "jc", "h1", run))

@@ -3,39 +3,58 @@ package controldb
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jmoiron/sqlx"
 
 	"github.com/jobagent/jobagent/jobs/secret"
 )
 
 // Put is what a call that creates or replaces an object has done. An object that was already as
-// wanted keeps its revision.
-type Put struct {
-	Created  bool
-	Revision int64
+// wanted keeps its revision. Within [Store.Together], it is zero.
+type Put[T any] struct {
+	Created bool
+	// Object is what the call left. It was read in the call's transaction, so that it has nothing
+	// of what another session did afterwards.
+	Object T
 }
 
 // A parameter ifMatch is the revision that the object must have, or else the call does nothing and
 // returns [ErrRevision]: 0 means that it must not exist, -1 that it must exist, nil neither.
 
-// args adds the OUTPUT parameters.
-func (p *Put) args(c *call, ifMatch *int64) {
-	opt(c, "if_match", ifMatch)
-	c.out("created", &p.Created).out("revision", &p.Revision)
+// put makes a call that creates or replaces an object, and reads the object by a query.
+func put[T any](ctx context.Context, s *Store, op string, c *call, ifMatch *int64, query string, args ...any) (Put[T], error) {
+	var p Put[T]
+	opt(c, "if_match", ifMatch).out("created", &p.Created)
+	var err error
+	p.Object, err = left[T](ctx, s, op, c.read(query, args...))
+	return p, err
+}
+
+// errNothingLeft is the error of an object that is not there after it was set.
+var errNothingLeft = errors.New("the procedure has succeeded, but the object is not in its view: compare the versions of program and schema (jobagent doctor)")
+
+// left runs a call whose first query reads the object that the procedure leaves, and returns the
+// object. more are the functions for the rows of the other queries.
+func left[T any](ctx context.Context, s *Store, op string, c *call, more ...func(*sqlx.Rows) error) (T, error) {
+	var list []T
+	if s.recorded != nil {
+		var none T
+		return none, s.exec(ctx, op, c)
+	}
+	err := s.query(ctx, op, c, append([]func(*sqlx.Rows) error{into(&list)}, more...)...)
+	return onlyRow(list, err, op, errNothingLeft)
 }
 
 // SetJob creates a job, or replaces an existing one: a nil field gets its default.
-func (s *Store) SetJob(ctx context.Context, spec JobSpec, ifMatch *int64) (Put, error) {
-	var p Put
+func (s *Store) SetJob(ctx context.Context, spec JobSpec, ifMatch *int64) (Put[JobDetail], error) {
 	c := newCall("jobs.sp_set_job").in("job_name", spec.Name)
 	opt(c, "description", spec.Description)
 	opt(c, "enabled", spec.Enabled)
 	scheduleArgs(c, spec.IntervalType, spec.IntervalCount, spec.Start, spec.End)
-	p.args(c, ifMatch)
-	err := s.exec(ctx, "set job", c)
-	return p, err
+	return put[JobDetail](ctx, s, "set job", c, ifMatch, jobDetailQuery, spec.Name)
 }
 
 // DeleteJobIf is DeleteJob for a job of a certain revision.
@@ -44,19 +63,10 @@ func (s *Store) DeleteJobIf(ctx context.Context, name string, force bool, ifMatc
 	return s.exec(ctx, "delete job", opt(c, "if_match", ifMatch))
 }
 
-// StepPut is the result of SetJobStep.
-type StepPut struct {
-	Put
-	// JobVersion is the job's current version.
-	JobVersion int
-}
-
 // SetJobStep creates a step, or replaces an existing one: a nil field gets its default, but
 // MaxParallelism, Dependencies and the options of SetJobStepOptions of an existing step stay, and
 // so does its position if StepID is nil.
-func (s *Store) SetJobStep(ctx context.Context, spec StepSpec, ifMatch *int64) (StepPut, error) {
-	var p StepPut
-	var version int64
+func (s *Store) SetJobStep(ctx context.Context, spec StepSpec, ifMatch *int64) (Put[JobStep], error) {
 	c := newCall("jobs.sp_set_jobstep").in("job_name", spec.JobName)
 	opt(c, "step_name", spec.StepName)
 	opt(c, "step_id", spec.StepID)
@@ -66,11 +76,12 @@ func (s *Store) SetJobStep(ctx context.Context, spec StepSpec, ifMatch *int64) (
 	c.optText("target_group_name", spec.TargetGroup)
 	attemptArgs(c, spec.InitialRetryInterval, spec.MaximumRetryInterval, spec.RetryIntervalMultiplier, spec.RetryAttempts, spec.Timeout)
 	spec.Output.args(c)
-	p.args(c, ifMatch)
-	c.out("job_version", &version)
-	err := s.exec(ctx, "set job step", c)
-	p.JobVersion = int(version)
-	return p, err
+	name := ""
+	if spec.StepName != nil {
+		name = *spec.StepName
+	}
+	query, args := jobStepQuery(spec.JobName, nil, name)
+	return put[JobStep](ctx, s, "set job step", c, ifMatch, query, args...)
 }
 
 // DeleteJobStepIf deletes the step of a name if it has a certain revision, and returns the new
@@ -97,18 +108,22 @@ type GroupMember struct {
 
 // SetTargetGroup creates a target group, or replaces the members of an existing one. Members that
 // stay keep their ids.
-func (s *Store) SetTargetGroup(ctx context.Context, name string, members []GroupMember, ifMatch *int64) (Put, error) {
+func (s *Store) SetTargetGroup(ctx context.Context, name string, members []GroupMember, ifMatch *int64) (Put[TargetGroupDetail], error) {
 	if members == nil {
 		members = []GroupMember{}
 	}
 	text, err := json.Marshal(members)
 	if err != nil {
-		return Put{}, err
+		return Put[TargetGroupDetail]{}, err
 	}
-	var p Put
 	c := newCall("jobs.sp_set_target_group").in("target_group_name", name).in("members", string(text))
-	p.args(c, ifMatch)
-	err = s.exec(ctx, "set target group", c)
+	var p Put[TargetGroupDetail]
+	var rows []groupMemberRow
+	opt(c, "if_match", ifMatch).out("created", &p.Created).read(targetGroupQuery, name).read(membersQuery, name, name)
+	p.Object, err = left[TargetGroupDetail](ctx, s, "set target group", c, into(&rows))
+	for _, r := range rows {
+		p.Object.Members = append(p.Object.Members, r.GroupMember)
+	}
 	return p, err
 }
 
@@ -133,12 +148,9 @@ type Credential struct {
 // SetCredential stores a credential. sealed is the password, sealed by SealSecret as the next
 // version of the secret of this name and the owner [secret.OwnerCredential]; empty means that the
 // stored password stays.
-func (s *Store) SetCredential(ctx context.Context, name, username, sealed string, ifMatch *int64) (Put, error) {
-	var p Put
+func (s *Store) SetCredential(ctx context.Context, name, username, sealed string, ifMatch *int64) (Put[Credential], error) {
 	c := newCall("jobs.sp_set_credential").in("credential_name", name).in("username", username).optText("sealed", sealed)
-	p.args(c, ifMatch)
-	err := s.exec(ctx, "set credential", c)
-	return p, err
+	return put[Credential](ctx, s, "set credential", c, ifMatch, credentialQuery, name)
 }
 
 // DeleteCredential deletes a stored credential. It returns [ErrCredentialNotFound] when there is
@@ -174,12 +186,9 @@ type PrivateEndpoint struct {
 }
 
 // SetPrivateEndpoint stores a private endpoint, which has no effect.
-func (s *Store) SetPrivateEndpoint(ctx context.Context, name, target string, ifMatch *int64) (Put, error) {
-	var p Put
+func (s *Store) SetPrivateEndpoint(ctx context.Context, name, target string, ifMatch *int64) (Put[PrivateEndpoint], error) {
 	c := newCall("jobs.sp_set_private_endpoint").in("private_endpoint_name", name).in("target_server_resource_id", target)
-	p.args(c, ifMatch)
-	err := s.exec(ctx, "set private endpoint", c)
-	return p, err
+	return put[PrivateEndpoint](ctx, s, "set private endpoint", c, ifMatch, endpointQuery, name)
 }
 
 // DeletePrivateEndpoint deletes a private endpoint. It returns [ErrEndpointNotFound] when there is

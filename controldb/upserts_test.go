@@ -10,6 +10,12 @@ import (
 	"github.com/jobagent/jobagent/jobs/secret"
 )
 
+// state is whether a call has created an object, and its revision.
+type state struct {
+	created  bool
+	revision int64
+}
+
 // TestSetJob: a job is created, replaced with defaults for what is omitted, and left alone if
 // nothing changes.
 func TestSetJob(t *testing.T) {
@@ -18,18 +24,18 @@ func TestSetJob(t *testing.T) {
 		spec := controldb.JobSpec{Name: "j", Description: ptr("d"), Enabled: ptr(true), IntervalType: ptr("minutes"), IntervalCount: ptr(15)}
 		put, err := c.SetJob(ctx, spec, nil)
 		require.NoError(t, err)
-		require.Equal(t, controldb.Put{Created: true, Revision: 1}, put)
+		require.Equal(t, state{true, 1}, state{put.Created, put.Object.Revision})
 		due := c.rows(t, `SELECT next_due_at, revision FROM jobs_internal.schedules`)
 		spec.Name = "J"
 		put, err = c.SetJob(ctx, spec, nil)
 		require.NoError(t, err)
-		require.Equal(t, controldb.Put{Revision: 1}, put, "nothing changes")
+		require.Equal(t, state{false, 1}, state{put.Created, put.Object.Revision}, "nothing changes")
 		require.Equal(t, due, c.rows(t, `SELECT next_due_at, revision FROM jobs_internal.schedules`), "the schedule does not begin anew")
 
 		put, err = c.SetJob(ctx, controldb.JobSpec{Name: "j"}, nil)
 		require.NoError(t, err)
 		require.False(t, put.Created)
-		require.Greater(t, put.Revision, int64(1))
+		require.Greater(t, put.Object.Revision, int64(1))
 		require.Equal(t, []string{"j||false|Once|1"},
 			c.rows(t, `SELECT job_name, description, enabled, schedule_interval_type, schedule_interval_count FROM jobs.jobs`))
 
@@ -37,7 +43,7 @@ func TestSetJob(t *testing.T) {
 			_, err = c.SetJob(ctx, spec, ptr(match))
 			require.ErrorIs(t, err, controldb.ErrRevision)
 		}
-		_, err = c.SetJob(ctx, spec, ptr(put.Revision))
+		_, err = c.SetJob(ctx, spec, ptr(put.Object.Revision))
 		require.NoError(t, err)
 		_, err = c.SetJob(ctx, spec, ptr(int64(-1)))
 		require.NoError(t, err)
@@ -65,16 +71,16 @@ func TestSetJobStep(t *testing.T) {
 		put, err := c.SetJobStep(ctx, spec, nil)
 		require.NoError(t, err)
 		require.True(t, put.Created)
-		require.Equal(t, 1, put.JobVersion)
+		require.Equal(t, 1, put.Object.JobVersion)
 		again, err := c.SetJobStep(ctx, spec, nil)
 		require.NoError(t, err)
-		require.Equal(t, controldb.StepPut{Put: controldb.Put{Revision: put.Revision}, JobVersion: 1}, again)
+		require.Equal(t, controldb.Put[controldb.JobStep]{Object: put.Object}, again)
 		c.exec(t, `EXEC jobs.sp_update_jobstep @job_name = N'j', @max_parallelism = 3; EXEC jobs.sp_set_jobstep_options @job_name = N'j', @at_most_once = 1, @run_when = N'Finished', @after = N''`)
-		_, err = c.SetJobStep(ctx, controldb.StepSpec{JobName: "j", StepName: ptr("S"), Command: "SELECT 2", TargetGroup: "g"}, &put.Revision)
+		_, err = c.SetJobStep(ctx, controldb.StepSpec{JobName: "j", StepName: ptr("S"), Command: "SELECT 2", TargetGroup: "g"}, &put.Object.Revision)
 		require.ErrorIs(t, err, controldb.ErrRevision)
 		again, err = c.SetJobStep(ctx, controldb.StepSpec{JobName: "j", StepName: ptr("S"), Command: "SELECT 2", TargetGroup: "g"}, nil)
 		require.NoError(t, err)
-		require.Equal(t, 4, again.JobVersion)
+		require.Equal(t, 4, again.Object.JobVersion)
 		require.Equal(t, []string{"s|SELECT 2|10|NULL|NULL|NULL|NULL|3|true|Finished|[]"}, c.rows(t, `SELECT s.step_name, s.command, s.retry_attempts, s.credential_name, s.output_type,
 s.output_server_name, s.output_resource_group_name, s.max_parallelism, o.at_most_once, o.run_when, o.after
 FROM jobs.jobsteps AS s INNER JOIN jobs.jobstep_options AS o ON o.job_id = s.job_id AND o.is_current = 1 AND o.step_id = s.step_id`))
@@ -103,22 +109,22 @@ func TestSetTargetGroup(t *testing.T) {
 		db := func(name string) controldb.GroupMember {
 			return controldb.GroupMember{Type: "SqlDatabase", Server: "s", Database: name}
 		}
-		set := func(want controldb.Put, members ...controldb.GroupMember) []string {
+		set := func(want state, members ...controldb.GroupMember) []string {
 			put, err := c.SetTargetGroup(ctx, "g", members, nil)
 			require.NoError(t, err)
-			require.Equal(t, want, put)
+			require.Equal(t, want, state{put.Created, put.Object.Revision})
 			return c.rows(t, `SELECT COALESCE(database_name, target_type), target_id FROM jobs.target_group_member_details ORDER BY member_id`)
 		}
-		require.Empty(t, set(controldb.Put{Created: true, Revision: 1}))
-		first := set(controldb.Put{Revision: 2}, db("a"), db("b"))
-		require.Equal(t, first, set(controldb.Put{Revision: 2}, db("a"), db("b")))
-		second := set(controldb.Put{Revision: 3}, db("c"), db("b"), controldb.GroupMember{Type: "SqlServer", Server: "s"}, db("a"))
+		require.Empty(t, set(state{true, 1}))
+		first := set(state{false, 2}, db("a"), db("b"))
+		require.Equal(t, first, set(state{false, 2}, db("a"), db("b")))
+		second := set(state{false, 3}, db("c"), db("b"), controldb.GroupMember{Type: "SqlServer", Server: "s"}, db("a"))
 		require.Equal(t, []string{first[1], first[0]}, []string{second[1], second[3]})
-		require.Equal(t, []string{second[3], second[1]}, set(controldb.Put{Revision: 4}, db("a"), db("b")))
+		require.Equal(t, []string{second[3], second[1]}, set(state{false, 4}, db("a"), db("b")))
 		excluded := db("a")
 		excluded.Membership = "exclude"
-		require.NotEqual(t, first, set(controldb.Put{Revision: 5}, excluded, db("b")))
-		upper := set(controldb.Put{Revision: 6}, db("A"), db("a"))
+		require.NotEqual(t, first, set(state{false, 5}, excluded, db("b")))
+		upper := set(state{false, 6}, db("A"), db("a"))
 		require.NotEqual(t, first[0], upper[1])
 
 		before := c.rows(t, `SELECT target_id FROM jobs.target_group_members`)
@@ -160,7 +166,7 @@ func TestCredentials(t *testing.T) {
 		require.Equal(t, int32(50081), controldb.NumberOf(err))
 		put, err := c.SetCredential(ctx, "c1", "u", seal(1, "p1"), nil)
 		require.NoError(t, err)
-		require.Equal(t, controldb.Put{Created: true, Revision: 1}, put)
+		require.Equal(t, state{true, 1}, state{put.Created, put.Object.Revision})
 		open := func() string {
 			s, err := c.SealedCredential(ctx, "C1")
 			require.NoError(t, err)
@@ -172,11 +178,11 @@ func TestCredentials(t *testing.T) {
 		require.Equal(t, "p1", open())
 		put, err = c.SetCredential(ctx, "c1", "u", seal(2, "p2"), nil)
 		require.NoError(t, err)
-		require.Equal(t, controldb.Put{Revision: 2}, put)
+		require.Equal(t, state{false, 2}, state{put.Created, put.Object.Revision})
 		require.Equal(t, "p2", open())
 		put, err = c.SetCredential(ctx, "c1", "u", "", nil)
 		require.NoError(t, err)
-		require.Equal(t, controldb.Put{Revision: 2}, put, "the password stays")
+		require.Equal(t, state{false, 2}, state{put.Created, put.Object.Revision}, "the password stays")
 		_, err = c.SetCredential(ctx, "c1", "U", "", nil)
 		require.Equal(t, int32(50081), controldb.NumberOf(err))
 		_, err = c.SetCredential(ctx, "c1", "U", seal(2, "p2"), nil)
@@ -229,16 +235,16 @@ func TestPrivateEndpoints(t *testing.T) {
 		ctx := t.Context()
 		put, err := c.SetPrivateEndpoint(ctx, "p", "/subscriptions/1", nil)
 		require.NoError(t, err)
-		require.Equal(t, controldb.Put{Created: true, Revision: 1}, put)
+		require.Equal(t, state{true, 1}, state{put.Created, put.Object.Revision})
 		one, err := c.PrivateEndpoint(ctx, "P")
 		require.NoError(t, err)
 		require.Regexp(t, `^EJ_[0-9A-F-]{36}_p$`, one.EndpointID)
 		put, err = c.SetPrivateEndpoint(ctx, "p", "/subscriptions/1", nil)
 		require.NoError(t, err)
-		require.Equal(t, controldb.Put{Revision: 1}, put)
+		require.Equal(t, state{false, 1}, state{put.Created, put.Object.Revision})
 		put, err = c.SetPrivateEndpoint(ctx, "p", "/subscriptions/2", ptr(int64(1)))
 		require.NoError(t, err)
-		require.Equal(t, controldb.Put{Revision: 2}, put)
+		require.Equal(t, state{false, 2}, state{put.Created, put.Object.Revision})
 		list, err := c.PrivateEndpoints(ctx, "", controldb.Page{Top: 10})
 		require.NoError(t, err)
 		require.Equal(t, one.EndpointID, list[0].EndpointID)

@@ -84,17 +84,18 @@ func (s *Surface) getCredential(ctx context.Context, r *rest.Request) (*rest.Res
 	if err != nil {
 		return nil, err
 	}
-	return at.answerCredential(ctx, http.StatusOK, r.Path["credential"])
-}
-
-// answerCredential returns the answer with a credential.
-func (p *place) answerCredential(ctx context.Context, status int, name string) (*rest.Response, error) {
-	credential, err := p.store.Credential(ctx, name)
+	name := r.Path["credential"]
+	credential, err := at.store.Credential(ctx, name)
 	if err != nil {
 		return nil, orNotFound(err, controldb.ErrCredentialNotFound, typeCredential, name)
 	}
+	return at.answerCredential(http.StatusOK, credential), nil
+}
+
+// answerCredential returns the answer with a credential.
+func (p *place) answerCredential(status int, credential controldb.Credential) *rest.Response {
 	v := p.credentialView(credential)
-	return tagged(status, v.ID, credential.Revision, v), nil
+	return tagged(status, v.ID, credential.Revision, v)
 }
 
 // configured refuses to change a credential that agents have in their configuration.
@@ -124,7 +125,7 @@ func (s *Surface) putCredential(ctx context.Context, r *rest.Request) (*rest.Res
 	if err != nil {
 		return nil, err
 	}
-	var put controldb.Put
+	var put controldb.Put[controldb.Credential]
 	for attempt := 1; ; attempt++ {
 		put, err = at.storeCredential(ctx, r, name, in)
 		again := errors.Is(err, controldb.ErrSecretChanged) || errors.Is(err, controldb.ErrSecretKeysChanged)
@@ -135,7 +136,7 @@ func (s *Surface) putCredential(ctx context.Context, r *rest.Request) (*rest.Res
 	if err != nil {
 		return nil, err
 	}
-	return at.answerCredential(ctx, statusOf(put), name)
+	return at.answerCredential(statusOf(put.Created), put.Object), nil
 }
 
 // readCredential reads the body of PUT credential.
@@ -163,15 +164,15 @@ func (p *place) readCredential(r *rest.Request, name string) (credentialInput, e
 }
 
 // storeCredential seals the password as the next version of the stored one, and stores both.
-func (p *place) storeCredential(ctx context.Context, r *rest.Request, name string, in credentialInput) (controldb.Put, error) {
+func (p *place) storeCredential(ctx context.Context, r *rest.Request, name string, in credentialInput) (put controldb.Put[controldb.Credential], err error) {
 	current, err := p.store.Credential(ctx, name)
 	missing := errors.Is(err, controldb.ErrCredentialNotFound)
 	if err != nil && !missing {
-		return controldb.Put{}, err
+		return put, err
 	}
 	match, err := etag.Parse(r.HTTP.Header).Expect(p.id("credentials", current.Name), current.Revision)
 	if err != nil {
-		return controldb.Put{}, err
+		return put, err
 	}
 	var sealed string
 	if password, ok := in.Properties.Password.Get(); ok {
@@ -182,7 +183,7 @@ func (p *place) storeCredential(ctx context.Context, r *rest.Request, name strin
 			Owner: secret.OwnerCredential, Name: name, Version: current.SecretVersion + 1,
 		}, password)
 		if err != nil {
-			return controldb.Put{}, err
+			return put, err
 		}
 	}
 	return p.store.SetCredential(ctx, name, in.Properties.Username, sealed, match)

@@ -76,17 +76,18 @@ func (s *Surface) getEndpoint(ctx context.Context, r *rest.Request) (*rest.Respo
 	if err != nil {
 		return nil, err
 	}
-	return at.answerEndpoint(ctx, http.StatusOK, r.Path["endpoint"])
-}
-
-// answerEndpoint returns the answer with a private endpoint.
-func (p *place) answerEndpoint(ctx context.Context, status int, name string) (*rest.Response, error) {
-	endpoint, err := p.store.PrivateEndpoint(ctx, name)
+	name := r.Path["endpoint"]
+	endpoint, err := at.store.PrivateEndpoint(ctx, name)
 	if err != nil {
 		return nil, orNotFound(err, controldb.ErrEndpointNotFound, typeEndpoint, name)
 	}
+	return at.answerEndpoint(http.StatusOK, endpoint), nil
+}
+
+// answerEndpoint returns the answer with a private endpoint.
+func (p *place) answerEndpoint(status int, endpoint controldb.PrivateEndpoint) *rest.Response {
 	v := p.endpointView(endpoint)
-	return tagged(status, v.ID, endpoint.Revision, v), nil
+	return tagged(status, v.ID, endpoint.Revision, v)
 }
 
 func (s *Surface) putEndpoint(ctx context.Context, r *rest.Request) (*rest.Response, error) {
@@ -119,7 +120,7 @@ func (s *Surface) putEndpoint(ctx context.Context, r *rest.Request) (*rest.Respo
 	if err != nil {
 		return nil, err
 	}
-	return at.answerEndpoint(ctx, statusOf(put), name)
+	return at.answerEndpoint(statusOf(put.Created), put.Object), nil
 }
 
 // expectEndpoint returns the revision of a private endpoint that the headers of a request want.

@@ -103,17 +103,18 @@ func (s *Surface) getGroup(ctx context.Context, r *rest.Request) (*rest.Response
 	if err != nil {
 		return nil, err
 	}
-	return at.answerGroup(ctx, http.StatusOK, r.Path["group"])
-}
-
-// answerGroup returns the answer with a target group.
-func (p *place) answerGroup(ctx context.Context, status int, name string) (*rest.Response, error) {
-	group, err := p.store.TargetGroup(ctx, name)
+	name := r.Path["group"]
+	group, err := at.store.TargetGroup(ctx, name)
 	if err != nil {
 		return nil, orNotFound(err, controldb.ErrGroupNotFound, typeGroup, name)
 	}
+	return at.answerGroup(http.StatusOK, group), nil
+}
+
+// answerGroup returns the answer with a target group.
+func (p *place) answerGroup(status int, group controldb.TargetGroupDetail) *rest.Response {
 	v := p.groupView(group)
-	return tagged(status, v.ID, group.Revision, v), nil
+	return tagged(status, v.ID, group.Revision, v)
 }
 
 func (s *Surface) putGroup(ctx context.Context, r *rest.Request) (*rest.Response, error) {
@@ -137,7 +138,7 @@ func (s *Surface) putGroup(ctx context.Context, r *rest.Request) (*rest.Response
 	if err != nil {
 		return nil, err
 	}
-	return at.answerGroup(ctx, statusOf(put), name)
+	return at.answerGroup(statusOf(put.Created), put.Object), nil
 }
 
 // readMembers reads the body of PUT target group.

@@ -151,8 +151,8 @@ func tagged(status int, id string, revision int64, view any) *rest.Response {
 }
 
 // statusOf returns the status of a PUT.
-func statusOf(put controldb.Put) int {
-	if put.Created {
+func statusOf(created bool) int {
+	if created {
 		return http.StatusCreated
 	}
 	return http.StatusOK
@@ -167,17 +167,17 @@ func (s *Surface) getJob(ctx context.Context, r *rest.Request) (*rest.Response, 
 	if err != nil {
 		return nil, err
 	}
-	return at.answerJob(ctx, http.StatusOK, r.Path["job"])
-}
-
-// answerJob returns the answer with a job.
-func (p *place) answerJob(ctx context.Context, status int, name string) (*rest.Response, error) {
-	job, err := p.job(ctx, name)
+	job, err := at.job(ctx, r.Path["job"])
 	if err != nil {
 		return nil, err
 	}
+	return at.answerJob(http.StatusOK, job), nil
+}
+
+// answerJob returns the answer with a job.
+func (p *place) answerJob(status int, job controldb.JobDetail) *rest.Response {
 	v := p.jobView(job)
-	return tagged(status, v.ID, job.Revision, v), nil
+	return tagged(status, v.ID, job.Revision, v)
 }
 
 func (s *Surface) putJob(ctx context.Context, r *rest.Request) (*rest.Response, error) {
@@ -201,7 +201,7 @@ func (s *Surface) putJob(ctx context.Context, r *rest.Request) (*rest.Response, 
 	if err != nil {
 		return nil, err
 	}
-	return at.answerJob(ctx, statusOf(put), name)
+	return at.answerJob(statusOf(put.Created), put.Object), nil
 }
 
 // readJob reads the body of PUT job. What is omitted gets its default.

@@ -233,17 +233,18 @@ func (s *Surface) getStep(ctx context.Context, r *rest.Request) (*rest.Response,
 	if err != nil {
 		return nil, err
 	}
-	return at.answerStep(ctx, http.StatusOK, where, r.Path["step"])
-}
-
-// answerStep returns the answer with a step.
-func (p *place) answerStep(ctx context.Context, status int, where steps, name string) (*rest.Response, error) {
-	step, err := p.store.JobStep(ctx, where.job, where.version, name)
+	name := r.Path["step"]
+	step, err := at.store.JobStep(ctx, where.job, where.version, name)
 	if err != nil {
 		return nil, orNotFound(err, controldb.ErrStepNotFound, typeStep, name)
 	}
+	return at.answerStep(http.StatusOK, where, step), nil
+}
+
+// answerStep returns the answer with a step.
+func (p *place) answerStep(status int, where steps, step controldb.JobStep) *rest.Response {
 	v := p.stepView(where, step)
-	return tagged(status, v.ID, step.Revision, v), nil
+	return tagged(status, v.ID, step.Revision, v)
 }
 
 func (s *Surface) putStep(ctx context.Context, r *rest.Request) (*rest.Response, error) {
@@ -274,7 +275,7 @@ func (s *Surface) putStep(ctx context.Context, r *rest.Request) (*rest.Response,
 	if err != nil {
 		return nil, orNotFound(err, controldb.ErrJobNotFound, typeJob, where.job)
 	}
-	return at.answerStep(ctx, statusOf(put.Put), where, name)
+	return at.answerStep(statusOf(put.Created), where, put.Object), nil
 }
 
 // readStep reads the body of PUT step.

@@ -238,7 +238,7 @@ func TestPatchesAtTheSameTime(t *testing.T) {
 func TestJobsOfTSQL(t *testing.T) {
 	f := front.Shared(t)
 	jc := collection(t, f, "ctsql", nil)
-	_, _, err := f.Store.SetSchedulerJob(t.Context(), controldb.SchedulerJobSpec{
+	_, err := f.Store.SetSchedulerJob(t.Context(), controldb.SchedulerJobSpec{
 		Collection: "ctsql", Name: "h1", Schedule: `{"recurrence":{"frequency":"day","schedule":{"hours":3,"minutes":[5]}}}`,
 		Main: controldb.SchedulerAction{
 			Type: "Http", Retries: 2, RetryInterval: 90061,

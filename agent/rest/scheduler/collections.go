@@ -269,7 +269,7 @@ func (s *Surface) writeCollection(ctx context.Context, r *rest.Request, merge bo
 		if free {
 			spec.IfMatch = &old.Revision
 		}
-		created, _, err := p.Store.SetJobCollection(ctx, spec)
+		put, err := p.Store.SetJobCollection(ctx, spec)
 		if errors.Is(err, controldb.ErrRevision) && free && repeat < maxRepeats {
 			continue
 		}
@@ -277,32 +277,20 @@ func (s *Surface) writeCollection(ctx context.Context, r *rest.Request, merge bo
 			return nil, err
 		}
 		status := http.StatusOK
-		if created {
+		if put.Created {
 			status = http.StatusCreated
 		}
-		return answerCollection(status, p.Entry, written(ctx, p, spec)), nil
+		return answerCollection(status, p.Entry, put.Object), nil
 	}
 }
 
 // patchState enables or disables a job collection, which operators may.
 func (s *Surface) patchState(ctx context.Context, p place, state string, ifMatch *int64) (*rest.Response, error) {
-	if err := p.Store.EnableJobCollection(ctx, p.collection.Name, strings.EqualFold(state, "Enabled"), ifMatch); err != nil {
+	c, err := p.Store.EnableJobCollection(ctx, p.collection.Name, strings.EqualFold(state, "Enabled"), ifMatch)
+	if err != nil {
 		return nil, err
 	}
-	return answerCollection(http.StatusOK, p.Entry, written(ctx, p, controldb.JobCollectionSpec{State: state})), nil
-}
-
-// written returns a job collection after a change. The change is committed, so the answer must not
-// be an error: if the collection cannot be read, it is what is known of it.
-func written(ctx context.Context, p place, spec controldb.JobCollectionSpec) controldb.JobCollection {
-	c, err := p.Store.JobCollection(ctx, cmp.Or(spec.Name, p.collection.Name))
-	if err == nil {
-		return c
-	}
-	c = p.collection
-	c.Name, c.Location = cmp.Or(c.Name, spec.Name), cmp.Or(c.Location, spec.Location)
-	c.SKU, c.State, c.Tags = cmp.Or(spec.SKU, c.SKU), cmp.Or(spec.State, c.State, "Enabled"), spec.Tags
-	return c
+	return answerCollection(http.StatusOK, p.Entry, c), nil
 }
 
 // onlyState reports whether a body has nothing but properties.state.
@@ -405,7 +393,7 @@ func (s *Surface) disableCollection(ctx context.Context, r *rest.Request) (*rest
 func (s *Surface) switchCollection(ctx context.Context, r *rest.Request, enabled bool) (*rest.Response, error) {
 	p, err := s.find(ctx, r)
 	if err == nil {
-		err = p.Store.EnableJobCollection(ctx, p.collection.Name, enabled, nil)
+		_, err = p.Store.EnableJobCollection(ctx, p.collection.Name, enabled, nil)
 	}
 	if err != nil {
 		return nil, err

@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -232,23 +231,12 @@ func (s *Surface) patchJobState(ctx context.Context, r *rest.Request, state stri
 	}
 	ifMatch, err := etag.Parse(r.HTTP.Header).Expect(j.ID.String(), j.Revision)
 	if err == nil {
-		err = p.Store.EnableSchedulerJob(ctx, p.collection.Name, j.Name, enabled, ifMatch)
+		j, err = p.Store.EnableSchedulerJob(ctx, p.collection.Name, j.Name, enabled, ifMatch)
 	}
 	if err != nil {
 		return nil, err
 	}
-	j.Enabled, j.State = enabled, map[bool]string{true: "Enabled", false: "Disabled"}[enabled]
-	return answerJob(http.StatusOK, p, s.writtenJob(ctx, p, j)), nil
-}
-
-// writtenJob returns a job after a change, or known if it cannot be read: the change is committed,
-// so the answer must not be an error.
-func (s *Surface) writtenJob(ctx context.Context, p place, known controldb.SchedulerJob) controldb.SchedulerJob {
-	j, err := p.Store.SchedulerJob(ctx, p.collection.Name, known.Name)
-	if err != nil {
-		return known
-	}
-	return j
+	return answerJob(http.StatusOK, p, j), nil
 }
 
 // writeJob replaces a job, or merges a patch with it.
@@ -257,7 +245,6 @@ func (s *Surface) writeJob(ctx context.Context, r *rest.Request, text []byte, me
 	for repeat := 0; ; repeat++ {
 		p, old, err := s.findJob(ctx, r)
 		var missing *rest.Error
-		exists := err == nil
 		if errors.As(err, &missing) && missing.Code == codeNotFound && p.Entry != nil && !merge {
 			err = nil
 		}
@@ -275,7 +262,7 @@ func (s *Surface) writeJob(ctx context.Context, r *rest.Request, text []byte, me
 		if free {
 			spec.IfMatch = &old.Revision
 		}
-		created, revision, err := p.Store.SetSchedulerJob(ctx, spec)
+		put, err := p.Store.SetSchedulerJob(ctx, spec)
 		again := free && errors.Is(err, controldb.ErrRevision) || errors.Is(err, controldb.ErrSecretKeysChanged)
 		if again && repeat < maxRepeats {
 			continue
@@ -284,22 +271,11 @@ func (s *Surface) writeJob(ctx context.Context, r *rest.Request, text []byte, me
 			return nil, err
 		}
 		code := http.StatusOK
-		if created {
+		if put.Created {
 			code = http.StatusCreated
 		}
-		return answerJob(code, p, s.writtenJob(ctx, p, knownOf(p, old, spec, exists, revision, s.now()))), nil
+		return answerJob(code, p, put.Object), nil
 	}
-}
-
-// knownOf returns what is known of a job that was written.
-func knownOf(p place, old controldb.SchedulerJob, spec controldb.SchedulerJobSpec, exists bool, revision int64, now time.Time) controldb.SchedulerJob {
-	j := old
-	if !exists {
-		j = controldb.SchedulerJob{Name: spec.Name, FullName: p.collection.Name + "/" + spec.Name, DefinedTime: now, ActivatedTime: now}
-	}
-	j.Revision, j.Schedule, j.Properties, j.Enabled = revision, spec.Schedule, spec.Properties, spec.Enabled
-	j.State, j.AwaitsValidation = map[bool]string{true: "Enabled", false: "Disabled"}[spec.Enabled], true
-	return j
 }
 
 // specOf translates a request to the arguments of the procedure.

@@ -1,0 +1,62 @@
+package controldb_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// TestPutReadsInItsTransaction: a call that sets an object reads it in the same transaction, so
+// that nothing is left of the object if it cannot be read.
+func TestPutReadsInItsTransaction(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		c.exec(t, `DROP VIEW jobs.job_details`)
+		for name, caller := range map[string]*controldb.Caller{
+			"login": nil, "cli": {Door: controldb.DoorCLI}, "role": {Role: "jobs_author", Door: controldb.DoorREST, Name: "a"},
+		} {
+			ctx := t.Context()
+			if caller != nil {
+				ctx = controldb.WithCaller(ctx, *caller)
+			}
+			_, err := c.SetJob(ctx, controldb.JobSpec{Name: name}, nil)
+			require.ErrorContains(t, err, "job_details", name)
+			require.Empty(t, c.rows(t, `SELECT job_name FROM jobs.jobs`), name)
+		}
+	})
+}
+
+// TestPutWithCallers: whoever calls gets the object as the call left it.
+func TestPutWithCallers(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		for name, caller := range map[string]controldb.Caller{
+			"cli": {Door: controldb.DoorCLI}, "role": {Role: "jobs_author", Door: controldb.DoorREST, Name: "a"},
+		} {
+			ctx := controldb.WithCaller(t.Context(), caller)
+			members := []controldb.GroupMember{{Type: "SqlDatabase", Server: "s", Database: "b"}, {Type: "SqlDatabase", Server: "s", Database: "a"}}
+			group, err := c.SetTargetGroup(ctx, name, members, nil)
+			require.NoError(t, err)
+			require.True(t, group.Created)
+			read, err := c.TargetGroup(ctx, name)
+			require.NoError(t, err)
+			require.Equal(t, read, group.Object)
+			require.Len(t, read.Members, 2)
+
+			job, err := c.SetJob(ctx, controldb.JobSpec{Name: name, Description: ptr("about 'it'")}, nil)
+			require.NoError(t, err)
+			require.True(t, job.Created)
+			step, err := c.SetJobStep(ctx, controldb.StepSpec{JobName: name, StepName: ptr("s"), Command: "SELECT 1", TargetGroup: name}, nil)
+			require.NoError(t, err)
+			require.True(t, step.Created)
+			readStep, err := c.JobStep(ctx, name, nil, "s")
+			require.NoError(t, err)
+			require.Equal(t, readStep, step.Object)
+			readJob, err := c.JobDetail(ctx, name)
+			require.NoError(t, err)
+			require.Greater(t, readJob.Revision, job.Object.Revision, "the step is a change of the job")
+			job.Object.Revision, job.Object.Version = readJob.Revision, readJob.Version
+			require.Equal(t, readJob, job.Object)
+		}
+	})
+}
