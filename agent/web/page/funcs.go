@@ -59,6 +59,7 @@ func Funcs() template.FuncMap {
 		"bar":      Bar,
 		"text":     Text,
 		"said":     Said,
+		"clipsaid": ClipSaid,
 		"numbered": numbered,
 		"target":   Target,
 		"clip":     Clip,
@@ -416,9 +417,12 @@ var isoInstant = regexp.MustCompile(`\b\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\
 
 // Said shows a sentence of a procedure as Text does, with its instants as Time does.
 func Said(v any) template.HTML {
-	text := str(v)
+	return template.HTML("<bdi>" + said(str(v)) + "</bdi>") //nolint:gosec // said escapes
+}
+
+// said is visible, and shows instants as Time does.
+func said(text string) string {
 	var b strings.Builder
-	b.WriteString("<bdi>")
 	end := 0
 	for _, at := range isoInstant.FindAllStringIndex(text, -1) {
 		t, err := time.Parse(time.RFC3339Nano, text[at[0]:at[1]])
@@ -429,24 +433,29 @@ func Said(v any) template.HTML {
 		b.WriteString(string(Time(t)))
 		end = at[1]
 	}
-	b.WriteString(visible(text[end:]) + "</bdi>")
-	return template.HTML(b.String()) //nolint:gosec // visible escapes
+	b.WriteString(visible(text[end:]))
+	return b.String()
 }
 
 // Clip shows the beginning of a long text as Text does, in at most limit UTF-16 code units, with
 // the whole text behind "show all". It keeps line breaks.
-func Clip(limit int, v any) template.HTML {
-	text := str(v)
+func Clip(limit int, v any) template.HTML { return clip(limit, str(v), visible) }
+
+// ClipSaid is Clip for a message that a procedure may have written: see Said.
+func ClipSaid(limit int, v any) template.HTML { return clip(limit, str(v), said) }
+
+// clip implements Clip. show makes text HTML.
+func clip(limit int, text string, show func(string) string) template.HTML {
 	if text == "" {
 		return none
 	}
 	head := wording.Head(text, limit, wording.UTF16)
 	if len(head) == len(text) {
-		return template.HTML(`<bdi class="clip">` + visible(text) + `</bdi>`) //nolint:gosec // visible escapes
+		return template.HTML(`<bdi class="clip">` + show(text) + `</bdi>`) //nolint:gosec // show escapes
 	}
 	n := wording.Length(text, wording.UTF16)
-	return template.HTML(`<details class="clip"><summary><bdi>` + visible(head) + `…</bdi> <span class="more">show all ` + //nolint:gosec // visible escapes
-		string(Count(n)) + ` characters</span></summary><bdi class="all">` + visible(text) + `</bdi></details>`)
+	return template.HTML(`<details class="clip"><summary><bdi>` + show(head) + `…</bdi> <span class="more">show all ` + //nolint:gosec // show escapes
+		string(Count(n)) + ` characters</span></summary><bdi class="all">` + show(text) + `</bdi></details>`)
 }
 
 // ParseInstant parses an instant that was typed: RFC 3339, or YYYY-MM-DD, perhaps with a time, in

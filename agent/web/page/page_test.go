@@ -70,8 +70,12 @@ func TestSaid(t *testing.T) {
 	require.Equal(t, `<bdi>attempt 2 of &lt;b&gt; begins at <time datetime="2026-01-02T03:04:05.000Z" title="2026-01-02 03:04:05 UTC">2026-01-02 03:04:05 UTC</time>; before: 2026-99-99T00:00:00Z</bdi>`,
 		string(page.Said("attempt 2 of <b> begins at 2026-01-02T03:04:05Z; before: 2026-99-99T00:00:00Z")))
 	require.Equal(t, "<bdi></bdi>", string(page.Said("")))
+	clipped := string(page.ClipSaid(40, "none has since 2026-01-02T03:04:05.25Z, and no report came either"))
+	require.Contains(t, clipped, `<bdi>none has since <time datetime="2026-01-02T03:04:05.250Z"`, "of the beginning")
+	require.Equal(t, 2, strings.Count(clipped, "<time "), "of the beginning, and of the whole")
 	for _, text := range hostile {
 		require.Equal(t, page.Text(text), page.Said(text))
+		require.Equal(t, page.Clip(20, text), page.ClipSaid(20, text))
 	}
 }
 

@@ -5,6 +5,7 @@ package output
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -25,6 +26,21 @@ func Optional(t time.Time) *time.Time {
 // text by number ([terminal.CleanText]).
 func OneLine(s string) string {
 	return terminal.CleanText(strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), " | "))
+}
+
+// isoInstant matches an instant as messages of procedures have it.
+var isoInstant = regexp.MustCompile(`\b\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?Z`)
+
+// Said is OneLine for a message of a procedure: its instants are written as elsewhere in tables,
+// with their zone.
+func Said(s string) string {
+	return isoInstant.ReplaceAllStringFunc(OneLine(s), func(text string) string {
+		t, err := time.Parse(time.RFC3339Nano, text)
+		if err != nil {
+			return text
+		}
+		return t.Format("2006-01-02 15:04:05 UTC")
+	})
 }
 
 // Format is the value of -o.

@@ -105,7 +105,7 @@ func printExplanation(w io.Writer, e output.Explanation) error {
 		width = max(20, width-2)
 	}
 	fmt.Fprintf(w, "%s (version %d)  %s\n", terminal.Clean(e.JobName), e.JobVersion, e.Lifecycle)
-	for _, line := range terminal.Wrap(terminal.Clean(output.OneLine(e.Explanation)), width) {
+	for _, line := range terminal.Wrap(terminal.Clean(output.Said(e.Explanation)), width) {
 		fmt.Fprintf(w, "  %s\n", line)
 	}
 	if e.Active {
@@ -122,7 +122,7 @@ func printExplanation(w io.Writer, e output.Explanation) error {
 			if x.Database != "" {
 				target += "/" + x.Database
 			}
-			t.Add(x.StepID, target, x.Lifecycle, x.WaitsFor, x.Since, output.OneLine(x.Explanation))
+			t.Add(x.StepID, target, x.Lifecycle, x.WaitsFor, x.Since, output.Said(x.Explanation))
 		}
 		if err := t.Write(w); err != nil {
 			return err
@@ -156,7 +156,7 @@ func printExplanation(w io.Writer, e output.Explanation) error {
 		if x.Unknown {
 			ended += " (outcome unknown)"
 		}
-		t.Add(x.StepID, ended, number, x.Total, x.Decides, first, output.OneLine(x.Message))
+		t.Add(x.StepID, ended, number, x.Total, x.Decides, first, output.Said(x.Message))
 	}
 	return t.Write(w)
 }
