@@ -145,7 +145,7 @@ func (c *control) describe(t *testing.T, run uuid.UUID) string {
 	t.Helper()
 	rows, err := c.Executions(t.Context(), controldb.ExecutionFilter{ID: run})
 	require.NoError(t, err)
-	require.NoError(t, c.MarkUnknown(t.Context(), run, rows))
+	require.NoError(t, c.MarkTargets(t.Context(), run, rows))
 	var lines []string
 	for _, e := range rows {
 		switch {

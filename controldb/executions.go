@@ -252,31 +252,50 @@ type Execution struct {
 	TargetGroup  string    `db:"target_group_name"`
 	Server       string    `db:"target_server_name"`
 	Database     string    `db:"target_database_name"`
-	// OutcomeUnknown is true for a target when it is unknown whether the script ran. Only
-	// [Store.MarkUnknown] sets it.
-	OutcomeUnknown bool `db:"-"`
+	// OutcomeUnknown is true for a target when it is unknown whether the script ran, and DurationMS
+	// is how long a final target took by its agent's clock, as in [RunTarget]. Only
+	// [Store.MarkTargets] sets them.
+	OutcomeUnknown bool   `db:"-"`
+	DurationMS     *int64 `db:"-"`
 }
 
-// MarkUnknown sets OutcomeUnknown of the targets among rows, which are rows of the run id. It costs
-// one more round trip.
-func (s *Store) MarkUnknown(ctx context.Context, id uuid.UUID, rows []Execution) error {
+// Duration is the time from the start to the end, of targets by the agent's clock; negative until
+// the end.
+func (e Execution) Duration() time.Duration {
+	if e.StartTime.IsZero() || e.EndTime.IsZero() {
+		return -1
+	}
+	return RunTarget{StartTime: e.StartTime, EndTime: e.EndTime, DurationMS: e.DurationMS}.Duration(e.EndTime)
+}
+
+// MarkTargets sets OutcomeUnknown and DurationMS of the targets among rows, which are rows of the
+// run id: Azure's view has no columns for them. It costs one more round trip.
+func (s *Store) MarkTargets(ctx context.Context, id uuid.UUID, rows []Execution) error {
 	type stepTarget struct {
 		Step   int       `db:"step_id"`
 		Target uuid.UUID `db:"target_id"`
 	}
-	list, err := selectAll[stepTarget](ctx, s, "list unknown outcomes", `SELECT o.step_id, o.target_id
-FROM jobs.job_execution_outcomes AS o
-WHERE o.job_execution_id = @p1
-    AND o.outcome_unknown = 1;`, mssqldb.UniqueIdentifier(id))
+	type marked struct {
+		stepTarget
+		Unknown    bool   `db:"outcome_unknown"`
+		DurationMS *int64 `db:"duration_ms"`
+	}
+	list, err := selectAll[marked](ctx, s, "list outcomes and durations", `SELECT v.step_id, v.target_id, v.outcome_unknown, v.duration_ms
+FROM jobs.job_execution_targets AS v
+WHERE v.job_execution_id = @p1
+    AND (v.outcome_unknown = 1 OR v.end_time IS NOT NULL);`, mssqldb.UniqueIdentifier(id))
 	if err != nil {
 		return err
 	}
-	unknown := make(map[stepTarget]bool, len(list))
+	marks := make(map[stepTarget]marked, len(list))
 	for _, t := range list {
-		unknown[t] = true
+		marks[t.stepTarget] = t
 	}
 	for i, e := range rows {
-		rows[i].OutcomeUnknown = e.IsTarget() && unknown[stepTarget{*e.StepID, e.TargetID}]
+		if e.IsTarget() {
+			m := marks[stepTarget{*e.StepID, e.TargetID}]
+			rows[i].OutcomeUnknown, rows[i].DurationMS = m.Unknown, m.DurationMS
+		}
 	}
 	return nil
 }

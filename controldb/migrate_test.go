@@ -325,7 +325,7 @@ func TestMigrateUnknownOutcomes(t *testing.T) {
 		unknown := func(id uuid.UUID) map[string]bool {
 			rows, err := c.Executions(t.Context(), controldb.ExecutionFilter{ID: id})
 			require.NoError(t, err)
-			require.NoError(t, c.MarkUnknown(t.Context(), id, rows))
+			require.NoError(t, c.MarkTargets(t.Context(), id, rows))
 			m := map[string]bool{}
 			for _, e := range rows {
 				if e.Database != "" {

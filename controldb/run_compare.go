@@ -66,12 +66,12 @@ const compared = `WITH sides AS (
         MAX(CASE WHEN v.job_execution_id = @p1 THEN v.step_id END) AS step_id,
         MAX(CASE WHEN v.job_execution_id = @p1 THEN v.lifecycle END) AS lifecycle,
         MAX(CASE WHEN v.job_execution_id = @p1 THEN CAST(v.is_active AS INT) END) AS is_active,
-        MAX(CASE WHEN v.job_execution_id = @p1 THEN DATEDIFF_BIG(MILLISECOND, v.start_time, v.end_time) END) AS ms,
+        MAX(CASE WHEN v.job_execution_id = @p1 THEN v.duration_ms END) AS ms,
         MAX(CASE WHEN v.job_execution_id = @p1 THEN v.error_number END) AS error_number,
         MAX(CASE WHEN v.job_execution_id = @p1 THEN v.last_message END) AS last_message,
         MAX(CASE WHEN v.job_execution_id = @p2 THEN v.step_id END) AS step_before,
         MAX(CASE WHEN v.job_execution_id = @p2 THEN v.lifecycle END) AS lifecycle_before,
-        MAX(CASE WHEN v.job_execution_id = @p2 THEN DATEDIFF_BIG(MILLISECOND, v.start_time, v.end_time) END) AS ms_before,
+        MAX(CASE WHEN v.job_execution_id = @p2 THEN v.duration_ms END) AS ms_before,
         MAX(CASE WHEN v.job_execution_id = @p2 THEN v.error_number END) AS error_before
     FROM jobs.job_execution_targets AS v
     WHERE v.job_execution_id IN (@p1, @p2)

@@ -258,6 +258,7 @@ type ShownTarget struct {
 	NextAttempt    time.Time      `db:"next_attempt_time"`
 	LastMessage    string         `db:"last_message"`
 	OutcomeUnknown bool           `db:"outcome_unknown"`
+	DurationMS     *int64         `db:"duration_ms"` // nil while it goes on
 }
 
 // ShownTargets lists targets of a run by step, server and database.
@@ -275,6 +276,7 @@ func (s *Store) ShownTargets(ctx context.Context, run uuid.UUID, f RunTargetFilt
 		w.add("v.lifecycle IN (N'Failed', N'TimedOut')")
 	}
 	return selectAll[ShownTarget](ctx, s, "list targets of the run", `SELECT TOP (@p1) v.step_id, v.target_server_name, v.target_database_name,
-    v.lifecycle, v.attempts, v.start_time, v.end_time, v.next_attempt_time, v.last_message, v.outcome_unknown
+    v.lifecycle, v.attempts, v.start_time, v.end_time, v.next_attempt_time, v.last_message, v.outcome_unknown,
+    v.duration_ms
 FROM jobs.job_execution_targets AS v`+w.text()+"\nORDER BY v.step_id, v.target_server_name, v.target_database_name\nOPTION ("+smallGrant+");", w.args...)
 }

@@ -98,6 +98,8 @@ type WatchedTarget struct {
 	OutcomeUnknown bool           `db:"outcome_unknown"`
 	// Message is cut to a length; empty means that there is none but the lifecycle.
 	Message string `db:"message"`
+	// DurationMS is how long the target took by its agent's clock; nil while it goes on.
+	DurationMS *int64 `db:"duration_ms"`
 }
 
 // RunState reads the state of a run. The error is [ErrExecutionNotFound] when no run has this ID.

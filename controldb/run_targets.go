@@ -126,17 +126,22 @@ type RunTarget struct {
 	// OutcomeUnknown is true when it is unknown whether the script ran.
 	OutcomeUnknown bool      `db:"outcome_unknown"`
 	InternalID     uuid.UUID `db:"internal_execution_id"`
+	// DurationMS is how long the target took by its agent's clock; see Duration. Nil while it goes
+	// on.
+	DurationMS *int64 `db:"duration_ms"`
 }
 
 // Place names the target: server/database, or the server of an endpoint alone.
 func (t RunTarget) Place() string { return Execution{Server: t.Server, Database: t.Database}.Place() }
 
-// Duration is the time from the first attempt to the end, or to now. It is negative for a target
-// that no attempt has begun on.
+// Duration is the time from the first attempt to the end of the last one by the agent's clock, or
+// to now. It is negative for a target that no attempt has begun on.
 func (t RunTarget) Duration(now time.Time) time.Duration {
 	switch {
 	case t.StartTime.IsZero():
 		return -1
+	case t.DurationMS != nil:
+		return time.Duration(*t.DurationMS) * time.Millisecond
 	case !t.EndTime.IsZero():
 		now = t.EndTime
 	}
@@ -146,7 +151,7 @@ func (t RunTarget) Duration(now time.Time) time.Duration {
 const runTargetColumns = `v.job_execution_id, v.job_name, v.job_id, v.job_version, v.step_id, v.step_name, v.target_id, v.target_type,
     v.target_server_name, v.target_database_name, v.elastic_pool_name, v.is_active, v.lifecycle, v.create_time, v.start_time, v.end_time,
     v.attempts, v.attempt_start_time, v.next_attempt_time, v.deadline_time, v.last_message, v.error_number, v.error_line,
-    v.outcome_unknown, v.internal_execution_id`
+    v.outcome_unknown, v.internal_execution_id, v.duration_ms`
 
 // TargetSteps lists the steps of a run on one target, in order. It returns [ErrExecutionNotFound]
 // when the run has no such target.

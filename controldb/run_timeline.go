@@ -12,7 +12,7 @@ import (
 // database stands for the end of targets that run. The table is completed by its callers.
 const withSpans = `WITH spans AS (
     SELECT v.step_id, v.target_id, v.is_active,
-        DATEDIFF_BIG(MILLISECOND, v.start_time, COALESCE(v.end_time, SYSUTCDATETIME())) AS ms,
+        COALESCE(v.duration_ms, DATEDIFF_BIG(MILLISECOND, v.start_time, SYSUTCDATETIME())) AS ms,
         DATEDIFF_BIG(MILLISECOND, v.create_time, v.start_time) AS wait_ms
     FROM jobs.job_execution_targets AS v
     WHERE v.job_execution_id = @p1
@@ -81,7 +81,7 @@ func (s *Store) RunHistogram(ctx context.Context, run uuid.UUID, step int) ([]Du
 	return selectAll[DurationBucket](ctx, s, "read the histogram of durations", `SELECT h.bucket, COUNT(*) AS total, SUM(h.failed) AS failed
 FROM (
     SELECT
-        CAST(FLOOR(4 * LOG(DATEDIFF_BIG(MILLISECOND, v.start_time, v.end_time) + 1)) AS INT) AS bucket,
+        CAST(FLOOR(4 * LOG(v.duration_ms + 1)) AS INT) AS bucket,
         CASE WHEN v.lifecycle IN (N'Failed', N'TimedOut') THEN 1 ELSE 0 END AS failed
     FROM jobs.job_execution_targets AS v
     WHERE v.job_execution_id = @p1
@@ -103,7 +103,7 @@ FROM jobs.job_execution_targets AS v
 WHERE v.job_execution_id = @p1
     AND v.start_time IS NOT NULL
     AND v.step_id BETWEEN @p2 AND @p3
-ORDER BY DATEDIFF_BIG(MILLISECOND, v.start_time, COALESCE(v.end_time, SYSUTCDATETIME())) DESC, v.step_id, v.target_id;`,
+ORDER BY COALESCE(v.duration_ms, DATEDIFF_BIG(MILLISECOND, v.start_time, SYSUTCDATETIME())) DESC, v.step_id, v.target_id;`,
 		mssqldb.UniqueIdentifier(run), from, to, top)
 }
 

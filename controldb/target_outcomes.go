@@ -149,6 +149,7 @@ type RunOnTarget struct {
 	Schedule     *string        `db:"schedule_name"`
 	Due          time.Time      `db:"due_time"`
 	Rerun        bool           `db:"is_rerun"`
+	DurationMS   *int64         `db:"duration_ms"` // as in [RunTarget]
 }
 
 // RunsOnTarget lists the steps of the newest runs that had a database in a list of targets: of one

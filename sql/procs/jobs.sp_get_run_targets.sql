@@ -69,7 +69,12 @@ BEGIN
             t.next_attempt_at,
             t.error_number,
             t.outcome_unknown,
-            LEFT(t.last_message, @max_length) AS message
+            LEFT(t.last_message, @max_length) AS message,
+            (
+                SELECT x.duration_ms
+                FROM jobs_internal.target_durations AS x
+                WHERE x.target_execution_id = t.target_execution_id
+            ) AS duration_ms
         FROM jobs_internal.target_executions AS t
         WHERE t.execution_id = @execution_id
             AND t.step_execution_id = @step_execution_id
@@ -97,7 +102,12 @@ BEGIN
         t.next_attempt_at,
         t.error_number,
         t.outcome_unknown,
-        LEFT(t.last_message, @max_length) AS message
+        LEFT(t.last_message, @max_length) AS message,
+        (
+            SELECT x.duration_ms
+            FROM jobs_internal.target_durations AS x
+            WHERE x.target_execution_id = t.target_execution_id
+        ) AS duration_ms
     FROM @wanted AS w
     INNER LOOP JOIN jobs_internal.target_executions AS t ON t.target_execution_id = w.target_execution_id
     WHERE t.execution_id = @execution_id

@@ -29,6 +29,8 @@
 --   error_line            Its line.
 --   outcome_unknown       1: it is unknown whether the script ran: see jobs.job_execution_outcomes.
 --   internal_execution_id  Written to output tables; the same for all attempts and for reruns.
+--   duration_ms           From the first attempt to the end of the last one by the agent's clock, waits between them included; NULL: not
+--                         final, or no attempt has begun. end_time is later: it is when the outcome was stored.
 CREATE OR ALTER VIEW jobs.job_execution_targets
 AS
 SELECT
@@ -56,7 +58,8 @@ SELECT
     t.error_number,
     t.error_line,
     t.outcome_unknown,
-    t.internal_id AS internal_execution_id
+    t.internal_id AS internal_execution_id,
+    (SELECT x.duration_ms FROM jobs_internal.target_durations AS x WHERE x.target_execution_id = t.target_execution_id) AS duration_ms
 FROM jobs_internal.visible_runs AS e
 INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
 INNER JOIN jobs_internal.step_executions AS s ON s.execution_id = e.execution_id

@@ -59,8 +59,12 @@ func (d runOnDatabase) Took() *time.Duration {
 		if !s.StartTime.IsZero() && (first.IsZero() || s.StartTime.Before(first)) {
 			first = s.StartTime
 		}
-		if s.EndTime.After(last) {
-			last = s.EndTime
+		end := s.EndTime
+		if s.DurationMS != nil {
+			end = s.StartTime.Add(time.Duration(*s.DurationMS) * time.Millisecond)
+		}
+		if end.After(last) {
+			last = end
 		}
 	}
 	if first.IsZero() || last.Before(first) {

@@ -42,7 +42,8 @@ type cell struct {
 	step    int32 // the step's, in watch.steps
 	state   state
 	unknown bool // whether the script ran is unknown
-	// attempts counts those that have begun; times are zero where there is none.
+	// attempts counts those that have begun; times are zero where there is none. end is as far from
+	// start as the target took by its agent's clock; the outcome was stored later.
 	attempts                 int32
 	start, end, attempt, due time.Time
 	message                  int32 // in watch.messages; -1: none
@@ -374,6 +375,9 @@ func (w *watch) update(at ref, t controldb.WatchedTarget) {
 	was := *c
 	c.state, c.unknown, c.attempts = stateOf(t.Lifecycle), t.OutcomeUnknown, int32(t.Attempts)
 	c.start, c.end, c.attempt, c.due = t.StartTime, t.EndTime, t.AttemptStart, time.Time{}
+	if t.DurationMS != nil {
+		c.end = c.start.Add(time.Duration(*t.DurationMS) * time.Millisecond)
+	}
 	if c.state == waitingForRetry {
 		c.due = t.NextAttempt
 	}

@@ -545,23 +545,28 @@ func (a attemptRow) State() string {
 	return a.Outcome
 }
 
-// Took is the duration by the database's clock.
+// Took is the duration by the agent's clock, or until now.
 func (a attemptRow) Took() time.Duration {
+	if a.ElapsedMS != nil && !a.End.IsZero() {
+		return time.Duration(*a.ElapsedMS) * time.Millisecond
+	}
+	return a.stored()
+}
+
+// stored is the duration by the database's clock, until the outcome was stored.
+func (a attemptRow) stored() time.Duration {
 	start, end := a.Span(a.Now)
 	return end.Sub(start)
 }
 
-// AgentTook is the duration by the agent's clock, if it differs so much from the database's that
-// the difference needs to be seen: it includes the way of the outcome, or the clocks differ.
-func (a attemptRow) AgentTook() (d time.Duration) {
-	if a.ElapsedMS == nil || a.End.IsZero() {
+// Delivery is the time until the outcome was stored, if it is so long that it needs to be seen:
+// the agent could not send it, or the clocks differ. Else it is negative.
+func (a attemptRow) Delivery() time.Duration {
+	late := a.stored() - a.Took()
+	if late < time.Second || late*10 < a.stored() {
 		return -1
 	}
-	d = time.Duration(*a.ElapsedMS) * time.Millisecond
-	if diff := (a.Took() - d).Abs(); diff < time.Second || diff*10 < a.Took() {
-		return -1
-	}
-	return d
+	return late
 }
 
 // Waited is the time since the end of the attempt before, or since the list of targets.

@@ -70,7 +70,7 @@ func TestTarget(t *testing.T) {
 	text := render(t, "target.html", d)
 	for _, want := range []string{
 		"Only this target fails in this way, and not for the first time. Look at the target.", "it last succeeded 2 runs ago", "used version 2 of the job",
-		"the same message", "an agent whose record is gone (term 0)", "agent: ", "Error 2627, state 1, line 2", "Go to line 2 of the script",
+		"the same message", "an agent whose record is gone (term 0)", "later</span>", "Error 2627, state 1, line 2", "Go to line 2 of the script",
 		"<bdi>$(secret.x)</bdi>", "the attempt before failed with error 2627", d.TraceID(), d.SpanID(), "U+202E", "U+0000",
 	} {
 		require.True(t, strings.Contains(text, want), "%q is not in the page", want)

@@ -65,7 +65,7 @@ func showTimeline(ctx context.Context, r *page.Request) (*page.View, error) {
 	v.Equivalents = []page.Equivalent{page.Query(`DECLARE @run UNIQUEIDENTIFIER = N'?', @step INT = N'?', @top INT = N'?';
 SELECT TOP (@top) step_id, target_server_name, target_database_name, start_time, end_time, attempts,
     DATEDIFF_BIG(MILLISECOND, create_time, start_time) AS wait_ms,
-    DATEDIFF_BIG(MILLISECOND, start_time, COALESCE(end_time, SYSUTCDATETIME())) AS ms
+    COALESCE(duration_ms, DATEDIFF_BIG(MILLISECOND, start_time, SYSUTCDATETIME())) AS ms
 FROM jobs.job_execution_targets
 WHERE job_execution_id = @run
     AND (@step IS NULL OR step_id = @step)

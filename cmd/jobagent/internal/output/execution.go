@@ -160,7 +160,7 @@ type TargetOfRun struct {
 	Attempts    int            `json:"attempts"`
 	StartTime   *time.Time     `json:"start_time,omitempty"` // of the first attempt
 	EndTime     *time.Time     `json:"end_time,omitempty"`
-	DurationMS  *int64         `json:"duration_ms,omitempty"`       // from the start to the end
+	DurationMS  *int64         `json:"duration_ms,omitempty"`       // from the start to the end, by the agent's clock
 	NextAttempt *time.Time     `json:"next_attempt_time,omitempty"` // of a target that waits
 	Unknown     bool           `json:"outcome_unknown,omitempty"`   // whether the script ran is not known
 	Message     string         `json:"message"`

@@ -31,7 +31,12 @@ type reader interface {
 // Follow waits for the end of a run and returns its rows, the run itself first. It shows the
 // progress on stderr: on a terminal in a picture, else in plain lines, now and then.
 func Follow(ctx context.Context, a *connect.App, store *controldb.Store, id uuid.UUID) ([]controldb.Execution, error) {
-	f := &follower{store: store, screen: newScreen(ctx, &a.Printer)}
+	return follow(ctx, a, store, id, false)
+}
+
+// follow implements Follow. repeated says that the caller prints the errors of the run afterwards.
+func follow(ctx context.Context, a *connect.App, store *controldb.Store, id uuid.UUID, repeated bool) ([]controldb.Execution, error) {
+	f := &follower{store: store, screen: newScreen(ctx, &a.Printer), news: news{repeated: repeated}}
 	return f.follow(ctx, id)
 }
 

@@ -28,6 +28,9 @@ type news struct {
 	notes []string
 	// backfill is what the title and the counts are made of.
 	backfill controldb.BackfillWatch
+	// repeated says that the errors of the run are printed on this terminal after its end, so that
+	// the state that stays is without them.
+	repeated bool
 }
 
 // screen shows the progress of a command that waits.
@@ -220,7 +223,13 @@ func (m *picture) lines() []string {
 		}
 		return lines
 	}
-	return append(lines, canvas.Page(m.run, m.notes, height-len(lines))...)
+	run := m.run
+	if m.last && m.repeated && !run.Run.Active {
+		brief := *run
+		brief.Failures, brief.Retries, brief.Run.LastMessage = nil, nil, ""
+		run = &brief
+	}
+	return append(lines, canvas.Page(run, m.notes, height-len(lines))...)
 }
 
 // succeeded reports whether a run ended well.

@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
 )
@@ -164,4 +165,32 @@ func TestScreenColors(t *testing.T) {
 	require.Contains(t, m.View().Content, "\x1b[31m✗ Failed")
 	m.paint.Plain = true
 	require.NotContains(t, m.View().Content, "\x1b")
+}
+
+// TestErrorsAreShownOnce: the picture that stays has the errors only if the command does not print
+// them below it.
+func TestErrorsAreShownOnce(t *testing.T) {
+	d := recorded(t, "run120_ended")
+	require.NotEmpty(t, d.Failures)
+	text := output.OneLine(d.Failures[0].Message)[:20]
+	require.NotEmpty(t, d.Run.LastMessage)
+	for _, c := range []struct {
+		name                   string
+		last, repeated, active bool
+		shown                  bool
+	}{
+		{"before the end", false, true, true, true},
+		{"at the end, and a tree follows", true, true, false, false},
+		{"at the end, and the tree goes elsewhere", true, false, false, true},
+		{"interrupted: no tree follows", true, true, true, true},
+	} {
+		m := &picture{width: 100, height: 40}
+		run := *d
+		run.Run.Active = c.active
+		m.news, m.last = news{run: &run, repeated: c.repeated}, c.last
+		lines := strings.Join(m.lines(), "\n")
+		require.Equal(t, c.shown, strings.Contains(lines, text), c.name)
+		require.Equal(t, c.shown && !c.active, strings.Contains(lines, output.OneLine(d.Run.LastMessage)), c.name)
+		require.Contains(t, lines, "failed", "%s: the numbers stay", c.name)
+	}
 }

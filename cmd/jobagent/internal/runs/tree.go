@@ -244,8 +244,9 @@ func attempts(e controldb.Execution) string {
 
 // duration returns the duration of an execution in parentheses, or "" while the execution runs.
 func duration(e controldb.Execution) string {
-	if e.StartTime.IsZero() || e.EndTime.IsZero() {
+	took := e.Duration()
+	if took < 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (%s)", e.EndTime.Sub(e.StartTime).Round(time.Millisecond))
+	return fmt.Sprintf(" (%s)", took.Round(time.Millisecond))
 }

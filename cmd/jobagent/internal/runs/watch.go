@@ -111,9 +111,9 @@ func Restarted(a *connect.App, id, origin uuid.UUID) {
 func Watch(ctx context.Context, a *connect.App, store *controldb.Store, id uuid.UUID, w Wait) error {
 	waiting, cancel := w.limit(ctx)
 	defer cancel()
-	rows, err := Follow(waiting, a, store, id)
+	rows, err := follow(waiting, a, store, id, terminal.Is(a.Stdout) && !a.Structured())
 	if err == nil {
-		err = new(outage).persist(waiting, func(ctx context.Context) error { return store.MarkUnknown(ctx, id, rows) })
+		err = new(outage).persist(waiting, func(ctx context.Context) error { return store.MarkTargets(ctx, id, rows) })
 	}
 	if err != nil {
 		if waiting.Err() != nil {

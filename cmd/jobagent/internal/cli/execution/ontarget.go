@@ -125,9 +125,6 @@ func viewOnTarget(r controldb.RunOnTarget) output.Execution {
 	case !r.Due.IsZero():
 		e.Trigger = string(controldb.TriggerSchedule)
 	}
-	if !r.StartTime.IsZero() && !r.EndTime.IsZero() {
-		ms := max(0, r.EndTime.Sub(r.StartTime).Milliseconds())
-		e.DurationMS = &ms
-	}
+	e.DurationMS = r.DurationMS
 	return e
 }

@@ -105,7 +105,7 @@ func showRows(ctx context.Context, a *connect.App, store *controldb.Store, id uu
 	if err != nil {
 		return err
 	}
-	if err := store.MarkUnknown(ctx, id, rows); err != nil {
+	if err := store.MarkTargets(ctx, id, rows); err != nil {
 		return err
 	}
 	about, err := readAbout(ctx, store, id)
@@ -276,7 +276,7 @@ func (p *runPrinter) head(run controldb.RunWatch, about about) {
 		}
 	}
 	p.field("Targets", countText(counts))
-	p.field("Message", run.LastMessage)
+	p.field("Message", output.Said(run.LastMessage))
 }
 
 // timeText writes a time as in tables, with its zone; empty for no time.
@@ -428,7 +428,10 @@ func (p *runPrinter) viewTarget(t controldb.ShownTarget) shownTarget {
 	if t.Database != "" {
 		place += "/" + t.Database
 	}
-	v := shownTarget{Step: t.StepID, Target: place, State: t.Lifecycle, Attempts: t.Attempts, Duration: p.duration(t.StartTime, t.EndTime), Message: t.LastMessage}
+	v := shownTarget{Step: t.StepID, Target: place, State: t.Lifecycle, Attempts: t.Attempts, Duration: p.duration(t.StartTime, t.EndTime), Message: output.Said(t.LastMessage)}
+	if t.DurationMS != nil {
+		v.Duration = span(time.Duration(*t.DurationMS) * time.Millisecond)
+	}
 	switch {
 	case t.Lifecycle == jobs.Succeeded:
 		v.Message = ""

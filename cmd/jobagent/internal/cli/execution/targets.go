@@ -64,7 +64,7 @@ func newTargetsCommand(a *connect.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if err := store.MarkUnknown(cmd.Context(), id, rows); err != nil {
+				if err := store.MarkTargets(cmd.Context(), id, rows); err != nil {
 					return err
 				}
 				list := []output.TargetOfRun{}
@@ -89,8 +89,8 @@ func viewTarget(e controldb.Execution) output.TargetOfRun {
 		StepID: *e.StepID, Type: v.TargetType, Server: v.Server, Database: v.Database, Lifecycle: v.Lifecycle, Attempts: v.Attempts, StartTime: v.StartTime,
 		EndTime: v.EndTime, NextAttempt: v.NextAttempt, Message: v.LastMessage, Unknown: v.Unknown,
 	}
-	if t.StartTime != nil && t.EndTime != nil {
-		ms := t.EndTime.Sub(*t.StartTime).Milliseconds()
+	if took := e.Duration(); took >= 0 {
+		ms := took.Milliseconds()
 		t.DurationMS = &ms
 	}
 	return t

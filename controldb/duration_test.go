@@ -1,0 +1,96 @@
+package controldb_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/targets"
+)
+
+// TestDurationOfTargets: a target took as long as its agent says, wherever it is shown, and not
+// until the control database had its outcome. By the database's clock, all of this takes a moment.
+func TestDurationOfTargets(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		ctx := t.Context()
+		term := c.term(t)
+		c.job(t, "j", func(s *controldb.StepSpec) { s.RetryAttempts = ptr(1) })
+		run := c.start(t, "j")
+		c.resolve(t, term, "a", "b", "c")
+		c.outcomes(t, term, c.pass(t, term).Tasks, func(database string) controldb.Outcome {
+			switch database {
+			case "a":
+				return controldb.Outcome{Outcome: targets.Succeeded, Elapsed: 90 * time.Second}
+			case "b":
+				return controldb.Outcome{Outcome: targets.Failed, Message: "no", Elapsed: 70 * time.Second, NoRetry: true}
+			}
+			return controldb.Outcome{Outcome: targets.Failed, Message: "no", Elapsed: time.Hour} // waits for its retry
+		})
+		require.NoError(t, c.StopJob(ctx, run))
+		c.pass(t, term)
+		target := func(database string) uuid.UUID { return targets.NewTarget("s", database, "").ID }
+		want := map[string]int64{"a": 90_000, "b": 70_000}
+
+		rows, err := c.Executions(ctx, controldb.ExecutionFilter{ID: run})
+		require.NoError(t, err)
+		require.NoError(t, c.MarkTargets(ctx, run, rows))
+		listed := 0
+		for _, e := range rows {
+			if !e.IsTarget() {
+				require.Nil(t, e.DurationMS)
+				continue
+			}
+			listed++
+			if ms, ok := want[e.Database]; ok {
+				require.Equal(t, ms, e.Duration().Milliseconds(), e.Database)
+			} else {
+				require.Less(t, e.Duration(), 30*time.Minute, "it was canceled while it waited: no attempt ended it")
+				require.GreaterOrEqual(t, e.Duration(), time.Duration(0))
+			}
+		}
+		require.Equal(t, 3, listed)
+
+		shown, err := c.ShownTargets(ctx, run, controldb.RunTargetFilter{})
+		require.NoError(t, err)
+		watched, err := c.RunTargetsOfStep(ctx, run, 1, 100)
+		require.NoError(t, err)
+		var ids []int64
+		for i := range watched {
+			ids = append(ids, watched[i].ID)
+		}
+		byID, err := c.RunTargetsByID(ctx, run, ids, 100)
+		require.NoError(t, err)
+		require.Equal(t, watched, byID)
+		slowest, err := c.SlowestTargets(ctx, run, 0, 2)
+		require.NoError(t, err)
+		require.Equal(t, []string{"a", "b"}, []string{slowest[0].Database, slowest[1].Database})
+		for name, ms := range want {
+			steps, err := c.TargetSteps(ctx, run, target(name))
+			require.NoError(t, err)
+			require.Equal(t, ms, steps[0].Duration(time.Now()).Milliseconds())
+			on, err := c.RunsOnTarget(ctx, target(name), "", uuid.Nil, 5)
+			require.NoError(t, err)
+			require.Equal(t, ms, *on[0].DurationMS)
+			found := 0
+			for _, s := range shown {
+				if s.Database == name {
+					require.Equal(t, ms, *s.DurationMS)
+					found++
+				}
+			}
+			for _, w := range watched {
+				if w.Database == name {
+					require.Equal(t, ms, *w.DurationMS)
+					found++
+				}
+			}
+			require.Equal(t, 2, found)
+		}
+		summary, err := c.RunDurations(ctx, run, 0)
+		require.NoError(t, err)
+		require.Equal(t, int64(90_000), summary.MaxMS)
+	})
+}
