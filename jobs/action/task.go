@@ -14,12 +14,16 @@ const OptionMemory = "memory_in_mb"
 // maxMemoryMB is the largest value of OptionMemory: 1 PiB, as of max_memory_bytes.
 const maxMemoryMB = 1 << 30
 
-// ApplyTaskOptions applies the options of a task: OptionMemory lowers the limit of the entry. All
-// other options have no meaning for a process. The process gets them, as it gets all parameters.
-// The error is a [*Faults].
+// DefaultTaskMemoryMB is OptionMemory where it is not given, in MiB, as in Cloud Foundry.
+const DefaultTaskMemoryMB = 1024
+
+// ApplyTaskOptions applies the options of a task: OptionMemory, or its default, lowers the limit of
+// the entry. All other options have no meaning for a process. The process gets them, as it gets all
+// parameters. The error is a [*Faults].
 func (p *Process) ApplyTaskOptions(options *parameters.Parameters) error {
 	value, given := options.Member(OptionMemory)
 	if !given || value.Kind == parameters.Null {
+		p.MaxMemory = DefaultTaskMemoryMB << 20
 		return nil
 	}
 	n, err := strconv.ParseInt(value.Text, 10, 64)

@@ -11,7 +11,7 @@ import (
 func TestTaskOptions(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int64{
-		"": 0, `{}`: 0, `{"memory_in_mb":null}`: 0, `{"disk_in_mb":1,"command":"rm -rf /"}`: 0,
+		"": 1 << 30, `{}`: 1 << 30, `{"memory_in_mb":null}`: 1 << 30, `{"disk_in_mb":1,"command":"rm -rf /"}`: 1 << 30,
 		`{"memory_in_mb":1}`: 1 << 20, `{"memory_in_mb":2048}`: 2 << 30, `{"memory_in_mb":1073741824}`: 1 << 50,
 		`{"memory_in_mb":"2048"}`: -1, `{"memory_in_mb":0}`: -1, `{"memory_in_mb":-1}`: -1, `{"memory_in_mb":1.5}`: -1, `{"memory_in_mb":true}`: -1,
 		`{"memory_in_mb":[1]}`: -1, `{"memory_in_mb":1073741825}`: -1, `{"memory_in_mb":1e3}`: -1, `{"memory_in_mb":99999999999999999999}`: -1,
