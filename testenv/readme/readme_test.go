@@ -46,6 +46,7 @@ var runElsewhere = map[string]string{
 	windowsPage:                              "TestPowerShellDoesWhatTheREADMEDoes compares its blocks with the README's; .ci/windows.ps1 runs them",
 	"cmd/jobagent/deploy/dba/MAINTENANCE.md": "TestPagesForDBAs in cmd/jobagent checks the commands, which stop or remove what other pages use",
 	"cmd/jobagent/deploy/dba/RUNBOOKS.md":    "as MAINTENANCE.md",
+	"cmd/jobagent/deploy/dba/TARGETS.md":     "TestLeftInTargets in cmd/jobagent runs its blocks",
 }
 
 // notRun lists the commands that the test does not run, by their beginning, with the reason.
