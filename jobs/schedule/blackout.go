@@ -3,6 +3,7 @@ package schedule
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -376,4 +377,84 @@ func (s *blackedOut) Next(after time.Time) (time.Time, bool) {
 		return at, true
 	}
 	return time.Time{}, false
+}
+
+// Window is a time in which no run starts: from From, before To.
+type Window struct{ From, To time.Time }
+
+// maxRuleWindows is the largest number of windows of a calendar's rule that Windows reads.
+const maxRuleWindows = 10_000
+
+// Windows returns the parts of a calendar's windows between two instants, in order. Windows that
+// touch are one.
+func (c *Calendar) Windows(from, to time.Time) []Window {
+	return joinWindows(c.windows(from, to), from, to)
+}
+
+// Blocked returns the times between two instants at which the blackouts of the schedule let no run
+// start; see Calendar.Windows.
+func (p *Plan) Blocked(from, to time.Time) []Window {
+	if p.blackouts == nil {
+		return nil
+	}
+	var all []Window
+	for _, c := range p.blackouts.calendars {
+		all = append(all, c.windows(from, to)...)
+	}
+	return joinWindows(all, from, to)
+}
+
+// windows returns windows of a calendar, among them all that touch the time between two instants.
+func (c *Calendar) windows(from, to time.Time) (list []Window) {
+	day := func(at time.Time) int64 { return civil.FloorDiv(civil.Seconds(at.In(c.zone)), civil.DaySeconds) }
+	add := func(start, end int64) {
+		list = append(list, Window{time.Unix(start, 0).UTC(), time.Unix(end, 0).UTC()})
+	}
+	for d := day(from) - 2; d <= day(to); d++ { // a weekly window may end two days after its own
+		if _, ok := slices.BinarySearch(c.dates, d); ok {
+			add(c.unix(d*civil.DaySeconds, OverlapFirst), c.unix((d+1)*civil.DaySeconds, OverlapSecond))
+		}
+		for _, w := range c.weekly {
+			if civil.Weekday(d) == w.day {
+				add(c.unix(d*civil.DaySeconds+int64(w.from), OverlapFirst), c.unix(d*civil.DaySeconds+int64(w.to), OverlapSecond))
+			}
+		}
+	}
+	if c.rule == nil {
+		return list
+	}
+	at := time.Unix(from.Unix()-c.length, 0)
+	for range maxRuleWindows {
+		next, ok := c.rule.Next(at)
+		if !ok || !next.Before(to) {
+			break
+		}
+		add(next.Unix(), next.Unix()+c.length)
+		at = next
+	}
+	return list
+}
+
+// joinWindows cuts windows to the time between two instants, sorts them, and joins those that touch.
+func joinWindows(list []Window, from, to time.Time) []Window {
+	slices.SortFunc(list, func(a, b Window) int { return a.From.Compare(b.From) })
+	var joined []Window
+	for _, w := range list {
+		if w.From.Before(from) {
+			w.From = from
+		}
+		if w.To.After(to) {
+			w.To = to
+		}
+		switch n := len(joined); {
+		case !w.From.Before(w.To):
+		case n > 0 && !w.From.After(joined[n-1].To):
+			if w.To.After(joined[n-1].To) {
+				joined[n-1].To = w.To
+			}
+		default:
+			joined = append(joined, w)
+		}
+	}
+	return joined
 }

@@ -97,6 +97,8 @@ type Plan struct {
 	text     string
 	// walls are its rules on wall clocks.
 	walls []wallPart
+	// blackouts are the times at which no run starts; nil means none.
+	blackouts *blackouts
 	// bound applies the bounds, the blackouts and the end by count to the schedule that follows
 	// from an actual start.
 	bound func(Schedule) Schedule
@@ -270,7 +272,7 @@ func (p *planner) finish(inner Schedule) {
 		}
 	}
 	plan := p.plan
-	plan.Zone, plan.Start = p.Zone, p.Start
+	plan.Zone, plan.Start, plan.blackouts = p.Zone, p.Start, p.blackouts
 	if !plan.Start.IsZero() {
 		plan.Start = plan.Start.UTC()
 	}

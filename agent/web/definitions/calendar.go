@@ -41,6 +41,9 @@ type calendarDay struct {
 	Outside bool   // of the month
 	Today   bool
 	Marks   []calendarMark
+	// Blocked are the times of the day at which the schedule's calendars let no run start: "all
+	// day", or "22:00 to 24:00". Empty means none.
+	Blocked string
 }
 
 // Empty reports whether nothing happens on the day.
@@ -111,6 +114,9 @@ func (d *scheduleData) addPast(ctx context.Context, r *page.Request) error {
 		d.Calendar.Truncated = marks.addDue(rule, d.Schedule, month, end, r.Now) || d.Calendar.Truncated
 	}
 	d.Calendar.fill(marks, month)
+	if d.plan != nil {
+		d.Calendar.block(d.plan.Blocked(month, end), zone, month)
+	}
 	if d.Skips, err = r.Store.SkipsOfSchedule(ctx, d.ID, time.Date(1, 1, 2, 0, 0, 0, 0, time.UTC), time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), 10); err != nil {
 		return err
 	}
@@ -215,6 +221,44 @@ func newCalendar(month, now time.Time, zone *time.Location) calendar {
 			return c
 		}
 	}
+}
+
+// block marks the days on which no run starts, or at some times none.
+func (c *calendar) block(windows []schedule.Window, zone *time.Location, month time.Time) {
+	for w := range c.Weeks {
+		for i := range c.Weeks[w] {
+			if d := &c.Weeks[w][i]; !d.Outside {
+				from := time.Date(month.Year(), month.Month(), d.Day, 0, 0, 0, 0, zone)
+				d.Blocked = blockedText(windows, from, from.AddDate(0, 0, 1))
+			}
+		}
+	}
+}
+
+// blockedText is the times of windows on a day.
+func blockedText(windows []schedule.Window, from, to time.Time) string {
+	var parts []string
+	for _, w := range windows {
+		switch {
+		case !w.From.Before(to) || !w.To.After(from):
+		case !w.From.After(from) && !w.To.Before(to):
+			return "all day"
+		default:
+			start, end := "00:00", "24:00"
+			if w.From.After(from) {
+				start = w.From.In(from.Location()).Format("15:04")
+			}
+			if w.To.Before(to) {
+				end = w.To.In(from.Location()).Format("15:04")
+			}
+			parts = append(parts, start+" to "+end)
+		}
+	}
+	const most = 3
+	if n := len(parts); n > most {
+		parts = append(parts[:most], fmt.Sprintf("and %d more", n-most))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // fill puts the marks into the days of the month.

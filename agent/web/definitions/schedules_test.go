@@ -126,3 +126,30 @@ func TestCharts(t *testing.T) {
 	require.Contains(t, string(strip(nil, 20)), "no runs")
 	require.Contains(t, render(t, "job.html", jobData{Last: &runs[3], Durations: d}), "median")
 }
+
+// Days on which no run starts are marked, and the times of those on which some do not.
+func TestBlockedDays(t *testing.T) {
+	t.Parallel()
+	zone, err := time.LoadLocation("Europe/Berlin")
+	require.NoError(t, err)
+	month := time.Date(2026, 12, 1, 0, 0, 0, 0, zone)
+	plan, err := schedule.Parse(schedule.KindCron5, []byte(`{"cron": "0 3 * * *", "timeZone": "Europe/Berlin", "blackouts": {"calendars": [
+{"dates": ["2026-12-24/2026-12-25"]}, {"weekly": [{"day": "sunday", "from": "22:00", "to": "02:00"}, {"day": "sunday", "from": "03:00", "to": "04:30"}]}]}}`), schedule.Options{})
+	require.NoError(t, err)
+	c := newCalendar(month, month, zone)
+	c.block(plan.Blocked(month, month.AddDate(0, 1, 0)), zone, month)
+	got := map[int]string{}
+	for _, week := range c.Weeks {
+		for _, d := range week {
+			if d.Blocked != "" {
+				require.False(t, d.Outside)
+				got[d.Day] = d.Blocked
+			}
+		}
+	}
+	want := map[int]string{24: "all day", 25: "all day"}
+	for _, sunday := range []int{6, 13, 20, 27} {
+		want[sunday], want[sunday+1] = "03:00 to 04:30, 22:00 to 24:00", "00:00 to 02:00"
+	}
+	require.Equal(t, want, got)
+}

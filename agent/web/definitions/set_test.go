@@ -145,6 +145,7 @@ func TestPages(t *testing.T) {
 		list := s.get("", "jobs")
 		require.Contains(t, list, "empty")
 		require.Contains(t, list, "U+202E")
+		require.Regexp(t, `one-line" title="[^"]`, list, "a description that is cut is whole on hover")
 		require.NotContains(t, s.get("search=mpt", "jobs"), "xxx")
 		require.Contains(t, s.get("search=%25", "jobs"), "No job matches")
 		require.Contains(t, s.get("show=failed", "jobs"), "No job matches")

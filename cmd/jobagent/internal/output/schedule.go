@@ -15,6 +15,14 @@ type Calendar struct {
 	Spec    json.RawMessage `json:"spec"`
 	Created *time.Time      `json:"created_time,omitempty"`
 	Updated *time.Time      `json:"updated_time,omitempty"`
+	// Blocked are the times of the next 60 days at which no run starts.
+	Blocked []BlockedTime `json:"blocked,omitempty"` // of calendar show only
+}
+
+// BlockedTime is a time in which a calendar lets no run start.
+type BlockedTime struct {
+	From time.Time `json:"from"`
+	To   time.Time `json:"to"`
 }
 
 // CalendarName names a calendar that was added, updated or deleted.

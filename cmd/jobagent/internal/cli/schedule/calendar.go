@@ -126,16 +126,52 @@ func newCalendarShowCommand(a *connect.App) *cobra.Command {
 					return err
 				}
 				v := viewCalendar(c)
+				if parsed, err := schedule.ParseCalendar([]byte(c.Spec)); err == nil { // else it names what this program does not know
+					v.Blocked = blockedTimes(parsed, time.Now())
+				}
 				return a.Emit(v, func(w io.Writer) error {
 					var b bytes.Buffer
 					if json.Indent(&b, v.Spec, "", "  ") != nil {
 						b.Reset()
 						b.WriteString(c.Spec)
 					}
+					fmt.Fprintf(&b, "\n%s", blockedText(v.Blocked))
 					_, err := fmt.Fprintf(w, "%s (changed %s)\n%s\n", v.Name, c.UpdatedTime.UTC().Format(time.RFC3339), strings.TrimSpace(b.String()))
 					return err
 				})
 			})
 		},
 	}
+}
+
+// The times that calendar show lists: those of so many days, in the text at most so many.
+const (
+	blockedDays  = 60
+	blockedLines = 20
+)
+
+// blockedTimes returns the times at which a calendar lets no run start, from now on.
+func blockedTimes(c *schedule.Calendar, now time.Time) (list []output.BlockedTime) {
+	now = now.UTC().Truncate(time.Second)
+	for _, w := range c.Windows(now, now.AddDate(0, 0, blockedDays)) {
+		list = append(list, output.BlockedTime{From: w.From, To: w.To})
+	}
+	return list
+}
+
+// blockedText writes the times at which no run starts, one a line.
+func blockedText(list []output.BlockedTime) string {
+	if len(list) == 0 {
+		return fmt.Sprintf("It blocks no time of the next %d days.", blockedDays)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Blocked in the next %d days (UTC):\n", blockedDays)
+	const layout = "Mon 2006-01-02 15:04"
+	for _, t := range list[:min(len(list), blockedLines)] {
+		fmt.Fprintf(&b, "  %s to %s\n", t.From.UTC().Format(layout), t.To.UTC().Format(layout))
+	}
+	if more := len(list) - blockedLines; more > 0 {
+		fmt.Fprintf(&b, "  and %d more\n", more)
+	}
+	return b.String()
 }
