@@ -435,7 +435,8 @@ func (c *Calendar) windows(from, to time.Time) (list []Window) {
 	return list
 }
 
-// joinWindows cuts windows to the time between two instants, sorts them, and joins those that touch.
+// joinWindows cuts windows to the time between two instants, sorts them, and joins those that
+// touch.
 func joinWindows(list []Window, from, to time.Time) []Window {
 	slices.SortFunc(list, func(a, b Window) int { return a.From.Compare(b.From) })
 	var joined []Window
