@@ -12,8 +12,10 @@ import (
 	"github.com/jobagent/jobagent/testenv/front"
 )
 
-// TestV2 walks Microsoft's client of the second version, unchanged, as TestV1 does; its types are
-// other ones. It adds private endpoints, which the first version does not have.
+// TestV2 walks Microsoft's client, unchanged: create, read, list, update, run, watch, history,
+// delete, private endpoints, and what fails. Version 1.2.0 of the client sends the same requests
+// and decodes the answers by the same code, but has no private endpoints. It is left out, because
+// it takes 40 s of processor time to compile.
 func TestV2(t *testing.T) {
 	f := front.Shared(t)
 	clients, err := armsql.NewClientFactory(front.Subscription, credential(f), options(f))
@@ -28,6 +30,12 @@ func TestV2(t *testing.T) {
 	t.Run("54 a run that fails", w.failure)
 	t.Run("56 a run that times out", w.timeout)
 }
+
+const (
+	rg    = front.ResourceGroup
+	srv   = front.Server
+	agent = front.Agent
+)
 
 type walkV2 struct {
 	f       *front.Front
