@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"errors"
+	"maps"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 )
@@ -10,9 +11,10 @@ import (
 // Image is the committed content of a database, from which any instance can create a database. It
 // is immutable.
 type Image struct {
-	id      int
-	options Options
-	content []byte
+	id          int
+	options     Options
+	content     []byte
+	definitions Memo // the *Database that the content holds, read by the first CreateFrom
 }
 
 // Image returns the content of a database.
@@ -47,10 +49,17 @@ func (c *Catalog) CreateFrom(ctx context.Context, name string, owner []byte, fro
 	if err := c.store.CreateWith(id, from.content); err != nil {
 		return nil, err
 	}
-	d, err := c.copied(ctx, conn, id, now)
+	read, err := from.definitions.Get(func() (any, error) {
+		d, err := c.copied(ctx, conn, id, now)
+		if err == nil {
+			d.shareParsed()
+		}
+		return d, err
+	})
 	if err != nil {
 		return nil, err
 	}
+	d := read.(*Database).twin(id, now)
 	c.nextID++
 	d.Name, d.OwnerID, d.Options = name, owner, from.options
 	if d, err = c.initialize(ctx, d, from.id, now); err != nil {
@@ -59,4 +68,60 @@ func (c *Catalog) CreateFrom(ctx context.Context, name string, owner []byte, fro
 	s.databases[id], s.byName[Fold(name)] = d, d
 	c.current.Store(s)
 	return d, nil
+}
+
+// shareParsed makes the twins of the database share the parsed texts of procedures and functions.
+func (d *Database) shareParsed() {
+	for _, o := range d.objects {
+		switch o := o.(type) {
+		case *Procedure:
+			o.Parsed = &Memo{}
+		case *Function:
+			o.Parsed = &Memo{}
+		}
+	}
+}
+
+// twin returns the catalog of another database with the same content. The two share their
+// definitions, which are immutable. They do not share what exec keeps with procedures and
+// functions, because that depends on earlier executions.
+func (d *Database) twin(id int, now int64) *Database {
+	t := *d
+	t.ID, t.Created = id, now
+	t.objects, t.byName = maps.Clone(d.objects), maps.Clone(d.byName)
+	for key, o := range d.objects {
+		switch o := o.(type) {
+		case *Procedure:
+			t.objects[key] = o.unused()
+		case *Function:
+			t.objects[key] = o.unused()
+		default:
+			continue
+		}
+		t.byName[keyOf(o)] = t.objects[key]
+	}
+	return &t
+}
+
+// unused returns a copy of a procedure without cached values that depend on executions.
+func (p *Procedure) unused() *Procedure {
+	return &Procedure{
+		Header: p.Header, Module: p.Module.unused(), Params: p.Params, Recompile: p.Recompile, DefaultSchema: p.DefaultSchema,
+	}
+}
+
+// unused returns a copy of a function without cached values that depend on executions.
+func (f *Function) unused() *Function {
+	return &Function{
+		Header: f.Header, Module: f.Module.unused(), Params: f.Params, Returns: f.Returns, Columns: f.Columns, Table: f.Table,
+		ReturnVariable: f.ReturnVariable, ReturnsNullOnNull: f.ReturnsNullOnNull, DefaultSchema: f.DefaultSchema,
+	}
+}
+
+// unused returns a copy of a module without cached values that depend on executions.
+func (m *Module) unused() Module {
+	return Module{
+		Text: m.Text, AnsiNulls: m.AnsiNulls, QuotedIdentifier: m.QuotedIdentifier, SchemaBound: m.SchemaBound,
+		Encrypted: m.Encrypted, ExecuteAs: m.ExecuteAs, ExecuteAsID: m.ExecuteAsID, Parsed: m.Parsed,
+	}
 }

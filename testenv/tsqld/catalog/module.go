@@ -20,9 +20,12 @@ type Module struct {
 	ExecuteAsID      int    // principal of SELF, as of the creation
 	Memo             Memo   `json:"-"` // parsed form, cached by exec or compile
 	References       Memo   `json:"-"` // cached names in the text
+	// Parsed is the statement that defines the module, for all databases that were created from one
+	// image; nil for others.
+	Parsed *Memo `json:"-"`
 }
 
-// View is a user-defined view. View is a user-defined view.
+// View is a user-defined view.
 type View struct {
 	Header
 	Module

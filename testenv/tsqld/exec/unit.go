@@ -247,7 +247,20 @@ func procedureUnit(p *catalog.Procedure) (*unit, error) {
 }
 
 // parseModule parses the text of a module and returns its last statement, which defines the module.
+// The tree may belong to several instances.
 func parseModule(m *catalog.Module) (syntax.Stmt, error) {
+	if m.Parsed == nil {
+		return parseModuleText(m)
+	}
+	st, err := m.Parsed.Get(func() (any, error) { return parseModuleText(m) })
+	if err != nil {
+		return nil, err
+	}
+	return st.(syntax.Stmt), nil
+}
+
+// parseModuleText is parseModule without a cache.
+func parseModuleText(m *catalog.Module) (syntax.Stmt, error) {
 	b, err := syntax.Parse(m.Text, syntax.Options{QuotedIdentifier: m.QuotedIdentifier})
 	if err != nil {
 		return nil, err
