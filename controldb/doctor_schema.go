@@ -383,6 +383,18 @@ func checkCollations(ctx context.Context, e *examination) ([]Finding, error) {
 	}, nil
 }
 
+// declaredTables returns the names of the tables that a file of the schema creates.
+func declaredTables(o sqlfs.Object) []string {
+	if o.Kind != sqlfs.KindTable { // the texts of the modules are long
+		return nil
+	}
+	var names []string
+	for _, m := range tableDeclaration.FindAllStringSubmatch(o.Text, -1) {
+		names = append(names, m[1])
+	}
+	return names
+}
+
 // declaresCollation reports whether the schema's file declares a collation for a column.
 func declaresCollation(table, column string) bool {
 	objects, err := sqlfs.Objects()
@@ -420,8 +432,8 @@ func checkForeign(ctx context.Context, e *examination) ([]Finding, error) {
 	known := map[string]bool{}
 	for _, o := range slices.Concat(objects, triggers) {
 		known[strings.ToLower(o.Name)] = true
-		for _, m := range tableDeclaration.FindAllStringSubmatch(o.Text, -1) {
-			known[strings.ToLower(m[1])] = true
+		for _, name := range declaredTables(o) {
+			known[strings.ToLower(name)] = true
 		}
 	}
 	var found []Finding

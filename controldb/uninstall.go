@@ -131,8 +131,8 @@ func planUninstall(ctx context.Context, db queryer) (u Uninstallation, statement
 		if o.Kind == sqlfs.KindRole {
 			roles[o.Name] = true
 		}
-		for _, m := range tableDeclaration.FindAllStringSubmatch(o.Text, -1) {
-			ours[strings.ToLower(m[1])] = true
+		for _, name := range declaredTables(o) {
+			ours[strings.ToLower(name)] = true
 		}
 	}
 	for _, d := range deployed { // also what a release of another version has deployed
