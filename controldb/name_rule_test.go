@@ -3,6 +3,8 @@ package controldb_test
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,6 +16,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/testenv"
 )
 
 // TestNameRule tries names with every procedure that adds or renames an object. What a procedure
@@ -62,13 +65,26 @@ func TestNameRule(t *testing.T) {
 			ruled := try("check_name", `EXECUTE jobs_internal.check_name @name = @n, @parameter = N'@n';`, name)
 			require.Equal(t, ruled == nil, jobs.CheckName(name) == nil, "U+%04X: %v", r, ruled)
 		}
-		for door, statement := range doors {
-			for _, name := range bad {
+		// Without the long tests, each procedure tries a third of the names, and each name meets a
+		// third of the procedures. All of them call check_name, which has met all characters above.
+		third := 0
+		sample := func(names []string) (some []string) {
+			for i, name := range names {
+				if testenv.IsLong() || i%3 == third%3 {
+					some = append(some, name)
+				}
+			}
+			return some
+		}
+		for _, door := range slices.Sorted(maps.Keys(doors)) {
+			statement := doors[door]
+			third++
+			for _, name := range sample(bad) {
 				err := try(door, statement, name)
 				require.ErrorContains(t, err, "Invalid @", "%s %q", door, name)
 				require.NotContains(t, strings.Split(err.Error(), "'")[0], "\u202e", "the message has no hostile character")
 			}
-			for _, name := range good {
+			for _, name := range sample(good) {
 				require.NoError(t, try(door, statement, name), "%s %q", door, name)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"flag"
 	"fmt"
 	"testing"
 
@@ -15,7 +16,16 @@ import (
 	"github.com/jobagent/jobagent/testenv"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain limits the number of rapid's checks, unless the long tests run or the command line sets
+// it.
+func TestMain(m *testing.M) {
+	if !testenv.IsLong() {
+		if err := flag.Set("rapid.checks", "35"); err != nil {
+			panic(err)
+		}
+	}
+	goleak.VerifyTestMain(m) // VerifyTestMain parses the command line, which overrides the limit
+}
 
 // control is an installed control database, with the store and a connection pool for T-SQL.
 type control struct {

@@ -12,7 +12,10 @@ const envLong = "JOBAGENT_TEST_LONG"
 // machine may take, unless JOBAGENT_TEST_LONG is set. Other tests of the same code run always.
 func Long(t testing.TB) {
 	t.Helper()
-	if os.Getenv(envLong) == "" {
+	if !IsLong() {
 		t.Skip("takes longer than a run of all tests on a developer's machine permits: " + envLong + "=1 runs it, as .ci/run does")
 	}
 }
+
+// IsLong reports whether [Long] leaves nothing out, for tests that take a sample otherwise.
+func IsLong() bool { return os.Getenv(envLong) != "" }
