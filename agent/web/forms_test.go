@@ -267,9 +267,30 @@ func TestForms(t *testing.T) {
 				require.False(t, list[0].Enabled)
 			},
 		},
+		{
+			path:  "/new/alert-channel",
+			right: []string{"name", "form channel", "type", "Slack", "definition", `{"url": "$(secret.SLACK)"}`},
+			wrong: [][4]string{
+				{"name", "", "name", "A text is missing."}, {"type", "", "type", "A text is missing."}, {"type", "Pigeon", "type", "want Http"}, {"definition", "", "definition", "missing"},
+				{"definition", "{", "definition", ""}, {"definition", `{"url": "https://example.com/x", "colour": "red"}`, "", "$.colour: unknown member"},
+			},
+			shown: []string{"EXECUTE jobs.sp_add_alert_channel @channel_name = N'form channel'", "jobagent alert channel add 'form channel' Slack", "kind: AlertChannel"},
+		},
+		{
+			path:  "/alert-channels/form%20channel/edit",
+			right: []string{"enabled", ""},
+			wrong: [][4]string{{"definition", `{"url": 1}`, "", "$.url: want a text"}, {"definition", "[]", "definition", "want a mapping"}},
+			shown: []string{"EXECUTE jobs.sp_update_alert_channel", "enabled: false"},
+			check: func(t *testing.T, f *front.Front) {
+				list, err := f.Store.AlertChannels(t.Context(), "form channel")
+				require.NoError(t, err)
+				require.Equal(t, "Slack", list[0].Type, "the type stays")
+				require.False(t, list[0].Enabled)
+			},
+		},
 	}
 	offers := map[string]string{
-		"/jobs": "New job", "/jobs/formed": "Add a step", "/groups": "New target group", "/groups/g1": ">Edit<", "/schedules": "New calendar", "/limits": "New limit", "/alerts": "New alert rule",
+		"/jobs": "New job", "/jobs/formed": "Add a step", "/groups": "New target group", "/groups/g1": ">Edit<", "/schedules": "New calendar", "/limits": "New limit", "/alerts": "New channel",
 	}
 	for path, offer := range offers {
 		require.Contains(t, as(t, f, "author").get(base+path).Body, offer, path)
@@ -339,6 +360,7 @@ func TestFormsMeetOtherChanges(t *testing.T) {
 	require.NoError(t, f.Store.AddCalendar(t.Context(), name, `{"timeZone": "UTC", "dates": ["2026-12-24"]}`))
 	require.NoError(t, f.Store.SetLimit(t.Context(), controldb.Limit{Scope: controldb.LimitServer, Name: name, Max: 5}))
 	require.NoError(t, f.Store.AddAlert(t.Context(), name, controldb.AlertScheduleFaulted, controldb.AlertChange{}))
+	require.NoError(t, f.Store.AddAlertChannel(t.Context(), name, "Http", `{"url": "https://example.com/x"}`, true))
 	_, err = f.Store.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: job, Name: "s", Kind: "cron5", Spec: "0 2 * * *"})
 	require.NoError(t, err)
 	ann, bob := as(t, f, "author"), as(t, f, "admin")
@@ -351,6 +373,7 @@ func TestFormsMeetOtherChanges(t *testing.T) {
 		{"/calendars/" + segment(name) + "/edit", "spec", `{"dates": ["2026-12-25"]}`, `{"dates": ["2026-12-26"]}`, "sp_update_calendar"},
 		{"/limits/Server/" + segment(name) + "/edit", "max_concurrent_targets", "7", "9", "sp_set_limit"},
 		{"/alert-rules/" + segment(name) + "/edit", "description", "hers", "his", "sp_update_alert"},
+		{"/alert-channels/" + segment(name) + "/edit", "definition", `{"url": "https://example.com/hers"}`, `{"url": "https://example.com/his"}`, "sp_update_alert_channel"},
 	} {
 		path := base + c.path
 		form := ann.edit(path, c.field, c.hers)
@@ -467,7 +490,7 @@ func TestNoForm(t *testing.T) {
 	b := as(t, f, "author")
 	for _, path := range []string{
 		"/jobs/none/edit", "/jobs/none/add-step", "/jobs/jobagent$history_retention/edit", "/groups/none/edit", "/calendars/none/edit",
-		"/limits/Job/none/edit", "/alert-rules/none/edit", "/schedules/none/s/edit",
+		"/limits/Job/none/edit", "/alert-rules/none/edit", "/alert-channels/none/edit", "/schedules/none/s/edit",
 	} {
 		a := b.get(base + path)
 		require.Equal(t, http.StatusNotFound, a.Status, path)

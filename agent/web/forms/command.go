@@ -35,17 +35,20 @@ var (
 		"job_name": "job", "job_pattern": "jobs", "percent_failed": "percent", "factor": "factor", "runs": "runs", "seconds": "seconds", "severity": "severity",
 		"throttle_seconds": "throttle", "repeat_seconds": "repeat", "notify_resolved": "notify-resolved", "description": "description", "enabled": "enabled", "lifecycles": "lifecycle",
 	}
+	channelFlags  = map[string]string{"definition": "definition", "enabled": "enabled"}
 	scheduleFlags = map[string]string{
 		"time_zone": "zone", "enabled": "enabled", "overlap": "overlap", "catch_up": "catch-up", "pause_on_failure": "pause-on-failure",
 	}
 	natives = map[string]native{
-		"jobs.sp_set_limit":       {"limit set", []string{"scope", "name", "max_concurrent_targets"}, map[string]string{"server_name": "server"}},
-		"jobs.sp_add_alert":       {"alert rule add", []string{"alert_name", "condition"}, alertFlags},
-		"jobs.sp_update_alert":    {"alert rule update", []string{"alert_name"}, alertFlags},
-		"jobs.sp_add_schedule":    {"schedule add", []string{"job_name", "schedule_name"}, scheduleFlags},
-		"jobs.sp_update_schedule": {"schedule update", []string{"job_name", "schedule_name"}, scheduleFlags},
-		"jobs.sp_add_jobstep":     {"step add", []string{"job_name"}, stepFlags},
-		"jobs.sp_update_jobstep":  {"step update", []string{"job_name"}, updateFlags()},
+		"jobs.sp_set_limit":            {"limit set", []string{"scope", "name", "max_concurrent_targets"}, map[string]string{"server_name": "server"}},
+		"jobs.sp_add_alert":            {"alert rule add", []string{"alert_name", "condition"}, alertFlags},
+		"jobs.sp_update_alert":         {"alert rule update", []string{"alert_name"}, alertFlags},
+		"jobs.sp_add_alert_channel":    {"alert channel add", []string{"channel_name", "channel_type", "definition"}, channelFlags},
+		"jobs.sp_update_alert_channel": {"alert channel update", []string{"channel_name"}, channelFlags},
+		"jobs.sp_add_schedule":         {"schedule add", []string{"job_name", "schedule_name"}, scheduleFlags},
+		"jobs.sp_update_schedule":      {"schedule update", []string{"job_name", "schedule_name"}, scheduleFlags},
+		"jobs.sp_add_jobstep":          {"step add", []string{"job_name"}, stepFlags},
+		"jobs.sp_update_jobstep":       {"step update", []string{"job_name"}, updateFlags()},
 	}
 )
 

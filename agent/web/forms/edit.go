@@ -221,6 +221,7 @@ func (s *subject) who(ctx context.Context) (string, error) {
 // auditKinds are the kinds of objects as the audit log names them.
 var auditKinds = map[manifest.Kind]string{
 	manifest.KindJob: "Job", manifest.KindTargetGroup: "TargetGroup", manifest.KindCalendar: "Calendar", manifest.KindLimit: "Limit", manifest.KindAlert: "AlertRule",
+	manifest.KindAlertChannel: "AlertChannel",
 }
 
 // number returns a number; 0 if the text is none.

@@ -70,6 +70,8 @@ var all = []*form{
 	{path: "/limits/{scope}/{name}/edit", kind: manifest.KindLimit, key: []string{"scope", "name"}, model: manifest.Limit{}, fixed: []string{"scope", "name", "server"}, noun: "limit", nav: "limits"},
 	{path: "/new/alert-rule", kind: manifest.KindAlert, model: manifest.Alert{}, noun: "alert rule", nav: "alerts"},
 	{path: "/alert-rules/{rule}/edit", kind: manifest.KindAlert, key: []string{"rule"}, model: manifest.Alert{}, fixed: nameField, noun: "alert rule", nav: "alerts"},
+	{path: "/new/alert-channel", kind: manifest.KindAlertChannel, model: manifest.AlertChannel{}, noun: "alert channel", nav: "alerts"},
+	{path: "/alert-channels/{channel}/edit", kind: manifest.KindAlertChannel, key: []string{"channel"}, model: manifest.AlertChannel{}, fixed: []string{"name", "type"}, noun: "alert channel", nav: "alerts"},
 }
 
 // subject is what a form changes, as it is stored now.
@@ -130,6 +132,8 @@ func (s *subject) find() error {
 		key.Name, missing = strings.ToLower(s.r.Value("calendar")), controldb.ErrCalendarNotFound
 	case manifest.KindAlert:
 		key.Name, missing = strings.ToLower(s.r.Value("rule")), controldb.ErrAlertNotFound
+	case manifest.KindAlertChannel:
+		key.Name, missing = strings.ToLower(s.r.Value("channel")), &rest.Error{Status: http.StatusNotFound, Message: "The alert channel does not exist."}
 	case manifest.KindLimit:
 		limit := manifest.Limit{Scope: s.r.Value("scope"), Name: s.r.Value("name"), Server: s.r.Query("server")}
 		key = manifest.Object{Kind: s.kind, Value: &limit}.Key()

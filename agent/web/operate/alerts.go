@@ -72,7 +72,10 @@ func alertsPage(ctx context.Context, r *page.Request) (*page.View, error) {
 	}
 	return &page.View{
 		Title: "Alerts", Nav: "alerts", Template: "alerts", Data: d, Topic: topicAlerts,
-		Actions: []page.Link{{Text: "New alert rule", Href: r.Path("new", "alert-rule"), Role: rest.RoleAuthor}},
+		Actions: []page.Link{
+			{Text: "New alert rule", Href: r.Path("new", "alert-rule"), Role: rest.RoleAuthor},
+			{Text: "New channel", Href: r.Path("new", "alert-channel"), Role: rest.RoleAuthor},
+		},
 		Equivalents: append(page.CLI("alert", "list"), page.Equivalent{Door: page.DoorTSQL,
 			Text: "SELECT * FROM jobs.alerts WHERE state <> N'Resolved';\nSELECT * FROM jobs.alert_rules;\nSELECT TOP (50) * FROM jobs.alert_deliveries ORDER BY delivery_id DESC;"}),
 	}, nil

@@ -144,8 +144,8 @@ func TestTicks(t *testing.T) {
 		}
 		return list
 	}
-	require.Equal(t, []string{"0", "1 s", "2 s", "3 s", "4 s"}, labels(4*time.Second))
-	require.Equal(t, []string{"0", "15 min", "30 min", "45 min", "1 h", "1 h 15 min", "1 h 30 min"}, labels(100*time.Minute))
+	require.Equal(t, []string{"0 s", "1 s", "2 s", "3 s", "4 s"}, labels(4*time.Second))
+	require.Equal(t, []string{"0 s", "15 min", "30 min", "45 min", "1 h", "1 h 15 min", "1 h 30 min"}, labels(100*time.Minute))
 	require.Equal(t, []string{"0"}, labels(0))
 	for d := time.Microsecond; d < 5000*time.Hour; d *= 3 {
 		require.LessOrEqual(t, len(labels(d)), 20, d)
