@@ -30,7 +30,7 @@ func LockDirectory(dir string) (release func(), err error) {
 	case !taken:
 		return nil, errors.Join(exit.With(exit.CodeConflict, fmt.Errorf("the data directory %s is in use by another jobagent dev: end that one, or use another directory", dir)), f.Close())
 	}
-	return func() { _ = f.Close() }, nil
+	return func() { unlock(f) }, nil
 }
 
 // CheckListen checks an address to listen on, the value of a flag.

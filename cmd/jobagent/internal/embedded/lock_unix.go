@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// tryLock takes the lock of a file without waiting. Closing the file releases it.
+// tryLock takes the lock of a file without waiting.
 func tryLock(f *os.File) (taken bool, err error) {
 	for {
 		switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
@@ -19,4 +19,11 @@ func tryLock(f *os.File) (taken bool, err error) {
 			return err == nil, err
 		}
 	}
+}
+
+// unlock releases the lock of a file and closes it. A process that is being started by another
+// goroutine has a copy of the file for a moment, and with it the lock, so closing is not enough.
+func unlock(f *os.File) {
+	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN)
+	_ = f.Close()
 }

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// tryLock takes the lock of a file without waiting. Closing the file releases it.
+// tryLock takes the lock of a file without waiting.
 func tryLock(f *os.File) (taken bool, err error) {
 	const wholeFile = ^uint32(0)
 	err = windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, wholeFile,
@@ -17,3 +17,6 @@ func tryLock(f *os.File) (taken bool, err error) {
 	}
 	return err == nil, err
 }
+
+// unlock releases the lock of a file, by closing it.
+func unlock(f *os.File) { _ = f.Close() }
