@@ -262,7 +262,7 @@ func (r *restores) put(b *controlBackup, inPlace bool) {
 func (r *restores) kind() (kind string, b *controlBackup) {
 	b = r.backups[r.rng.IntN(len(r.backups))]
 	kind = []string{byRunbook, forgotten, failover}[r.rng.IntN(3)]
-	// A state of less than five seconds ago is not noticed (sql/DESIGN.md, "Gaps"): its terms go on.
+	// A state of less than five seconds ago is not noticed (sql/DESIGN.md, "Gaps").
 	if kind == forgotten && time.Since(b.at) < 6*time.Second {
 		kind = byRunbook
 	}

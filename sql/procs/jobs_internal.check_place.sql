@@ -15,7 +15,8 @@
 -- Parameters:
 --   @accept  1: the present place is stored, and nothing is compared.
 --   @found   Receives what has changed; NULL: nothing, or @accept is 1. The caller pauses the control database then.
--- Called by: jobs_internal.check_restored; jobs.sp_resume_control_database and jobs.sp_after_restore, within theirs.
+-- Called by: jobs_internal.check_restored; jobs_internal.record_deployment, jobs.sp_resume_control_database and
+--            jobs.sp_after_restore, within theirs.
 -- Locks:     the row of control_identity (X), only if something has changed.
 -- Returns:   0.
 -- Throws:    nothing.

@@ -1,12 +1,13 @@
 -- Records a deployment: the hashes of code objects, and the applied migrations. Terms of agents that the deployed
--- procedures no longer support end, and their tasks are handed over.
+-- procedures no longer support end, and their tasks are handed over. The first deployment also stores the place of the database,
+-- by which a restore is noticed.
 --
 -- Parameters:
 --   @objects     JSON array of all code objects: name, kind, sha256. Rows of other objects are deleted.
 --   @migrations  JSON array of applied migrations: version, name, sha256.
 --   @now         For tests only.
 -- Called by: controldb/deploy.go, within its transaction.
--- Locks:     terms (X), their tasks (X), code_objects, schema_versions (X).
+-- Locks:     control_identity (X), terms (X), their tasks (X), code_objects, schema_versions (X).
 -- Returns:   0.
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.record_deployment
@@ -50,6 +51,8 @@ BEGIN
         SELECT g.name, g.kind, g.sha256, @now
         FROM @given AS g
         WHERE NOT EXISTS (SELECT 1 FROM jobs_internal.code_objects AS c WHERE c.name = g.name);
+        -- A backup that is older than the first term has a place, too.
+        EXECUTE jobs_internal.check_place;
     END;
 
     INSERT INTO jobs_internal.schema_versions (version, name, sha256, applied_at)
