@@ -23,9 +23,10 @@ type modelRerun struct {
 // allStates are the final states of targets that a rerun may select.
 var allStates = []string{"Failed", "TimedOut", "Canceled", "Skipped", "Unknown"}
 
-// state returns the final state of a target, or of a step that was not resolved.
+// state returns the final state of a target, or of a step that was not resolved. Such a step is
+// Unknown if it failed, or was given up, after an attempt whose outcome is unknown.
 func (w *work) state() string {
-	if w.unknown {
+	if w.unknown && (w.database != "" || w.lifecycle == jobs.Failed) {
 		return "Unknown"
 	}
 	return string(w.lifecycle)

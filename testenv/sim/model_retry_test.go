@@ -3,7 +3,6 @@ package sim
 import (
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
@@ -35,7 +34,7 @@ func (m *model) waiting(t *rapid.T) (r controldb.Retries, list []*work) {
 	if len(list) > 0 && rapid.Bool().Draw(t, "one") {
 		one := rapid.SampledFrom(list).Draw(t, "waiting")
 		if one.database != "" {
-			id := uuid.NewSHA1(uuid.NameSpaceURL, []byte(one.database))
+			id := targets.NewTarget("s", one.database, "").ID
 			r.StepID, r.Target, list = &one.step, &id, []*work{one}
 		}
 	}

@@ -231,10 +231,7 @@ func (m *model) settle(k *modelTask, o targets.Outcome, class targets.Class) {
 	if w.active() {
 		w.next = m.clock.Now().Add(wait)
 	}
-	switch {
-	case w.database == "": // a step whose resolution has ended
-		w.unknown = w.lifecycle == jobs.Failed && o == targets.Unknown
-	case o != targets.NotSent: // an attempt that sent nothing leaves an unknown outcome unknown
+	if o != targets.NotSent { // an attempt that sent nothing leaves an unknown outcome unknown
 		w.unknown = o == targets.Unknown
 	}
 }
