@@ -198,7 +198,7 @@ BEGIN
             (N'elastic_pool_name', w.elastic_pool_name, CAST(0 AS BIT)),
             (N'shard_map_name', w.shard_map_name, CAST(0 AS BIT))
         ) AS v (parameter, name, is_server)
-        WHERE v.name IS NOT NULL
+        WHERE v.name COLLATE Latin1_General_100_BIN2 LIKE N'%[^A-Za-z0-9._-]%' -- all other names are valid
         FOR JSON PATH
     );
     EXECUTE jobs_internal.check_external_names @names = @names, @target_group_name = @target_group_name;
