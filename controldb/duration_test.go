@@ -94,3 +94,29 @@ func TestDurationOfTargets(t *testing.T) {
 		require.Equal(t, int64(90_000), summary.MaxMS)
 	})
 }
+
+// A clock that jumped back between the attempts makes no duration negative: the histogram takes its
+// logarithm.
+func TestDurationAfterClockJump(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		ctx := t.Context()
+		term := c.term(t)
+		c.job(t, "j", func(*controldb.StepSpec) {})
+		run := c.start(t, "j")
+		c.resolve(t, term, "a")
+		c.outcomes(t, term, c.pass(t, term).Tasks, func(string) controldb.Outcome {
+			return controldb.Outcome{Outcome: targets.Succeeded, Elapsed: 2 * time.Second}
+		})
+		c.exec(t, `UPDATE k
+SET k.claimed_at = DATEADD(SECOND, -60, t.start_time)
+FROM jobs_internal.task_executions AS k
+INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = k.target_execution_id;`)
+		shown, err := c.ShownTargets(ctx, run, controldb.RunTargetFilter{})
+		require.NoError(t, err)
+		require.Len(t, shown, 1)
+		require.Zero(t, *shown[0].DurationMS)
+		histogram, err := c.RunHistogram(ctx, run, 0)
+		require.NoError(t, err)
+		require.Equal(t, []controldb.DurationBucket{{Index: 0, Total: 1}}, histogram)
+	})
+}
