@@ -58,7 +58,7 @@ func TestSignInWithTicket(t *testing.T) {
 	// curl stands for a browser: headless Chromium loads no GSSAPI.
 	curl, err := exec.LookPath("curl")
 	if err != nil {
-		t.Skip("curl is not installed")
+		t.Skip("curl, which stands for a browser, is not installed: install it")
 	}
 	cache := k.Cache(t, "alice", k.Keytab(t, "alice"))
 	cmd := exec.CommandContext(t.Context(), curl, "-sk", "--negotiate", "-u", ":", "-d", "to=/ui/"+front.Database+"/jobs", "-D", "-", "-o", os.DevNull,

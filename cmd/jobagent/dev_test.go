@@ -278,7 +278,7 @@ func TestDevSurvivesKill(t *testing.T) {
 // of core files shows that, because root may read everything of a process that is not dumpable.
 func TestDevIsProtected(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("other systems offer no protection")
+		t.Skip("the test reads /proc; other systems than Linux have no such protection (THREATS.md)")
 	}
 	p := startDev(t, t.TempDir(), "127.0.0.1:0")
 	limits, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", p.cmd.Process.Pid))

@@ -19,7 +19,7 @@ import (
 func TestAgentFilesAreHidden(t *testing.T) {
 	t.Parallel()
 	if landlockVersion() < landlockLeast {
-		t.Skip("the kernel has no Landlock")
+		t.Skip("the kernel has no Landlock, so the files are not hidden, and the agent warns of it")
 	}
 	run := func(mode string) string {
 		dir := t.TempDir()

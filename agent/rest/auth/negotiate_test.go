@@ -105,10 +105,10 @@ func TestNegotiateByCurl(t *testing.T) {
 	k := kdc.Start(t)
 	curl, err := exec.LookPath("curl")
 	if err != nil {
-		t.Skip("curl is not installed")
+		t.Skip("curl, which is the independent client, is not installed: install it")
 	}
 	if features, err := exec.Command(curl, "--version").Output(); err != nil || !strings.Contains(string(features), "SPNEGO") {
-		t.Skip("curl knows no SPNEGO")
+		t.Skip("curl was built without SPNEGO: install one that lists it in curl --version")
 	}
 	k.AddUser(t, "alice", "Wonder-land1")
 	const spn = "HTTP/localhost"
