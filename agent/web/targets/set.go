@@ -133,9 +133,6 @@ func (h head) view(r *page.Request, title, template string, data any) *page.View
 // active reports whether a state may still change.
 func active(l jobs.Lifecycle) bool { return l.Active() || l == controldb.WaitingForCallback }
 
-// failed reports whether a state is a failure.
-func failed(l jobs.Lifecycle) bool { return l.IsFailure() }
-
 // topicID makes the id of a topic from parts that have no dot.
 func topicID(parts ...string) string { return strings.Join(parts, ".") }
 

@@ -174,7 +174,7 @@ func readTarget(ctx context.Context, store *controldb.Store, k targetKey) (*targ
 	if d.Results, err = store.TargetHistory(ctx, d.Target, h.Run.CreateTime, runsShown); err != nil {
 		return nil, err
 	}
-	if failed(d.Target.Lifecycle) {
+	if d.Target.Lifecycle.IsFailure() {
 		peers, err := store.StepPeers(ctx, k.run, d.Target.StepID, d.Target.ErrorNumber)
 		if err != nil {
 			return nil, err
@@ -211,7 +211,7 @@ func chooseStep(steps []controldb.RunTarget, step int) (controldb.RunTarget, err
 	chosen := steps[0]
 	for _, s := range steps {
 		switch {
-		case failed(s.Lifecycle):
+		case s.Lifecycle.IsFailure():
 			return s, nil
 		case !s.StartTime.IsZero():
 			chosen = s

@@ -59,7 +59,9 @@ type treeGroup struct {
 func (g treeGroup) Rest() int { return g.Total - len(g.First) }
 
 // Open reports whether the group is shown open: what failed, and what is in progress.
-func (g treeGroup) Open() bool { return failed(g.State) || active(g.State) && g.State != jobs.Created }
+func (g treeGroup) Open() bool {
+	return g.State.IsFailure() || active(g.State) && g.State != jobs.Created
+}
 
 // treeWait is what some targets of a step, or the step itself, wait for.
 type treeWait struct {

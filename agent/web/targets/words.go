@@ -78,7 +78,7 @@ func (d *targetPage) past() (before, bad, lastGood int) {
 		}
 		before++
 		switch {
-		case failed(r.Lifecycle):
+		case r.Lifecycle.IsFailure():
 			bad++
 		case r.Lifecycle == jobs.Succeeded && lastGood == 0:
 			lastGood = before

@@ -176,7 +176,7 @@ func (b *backfill) verdict(a *connect.App, w Wait, idle int) error {
 	runs, bad := 0, 0
 	for l, n := range b.news.backfill.Runs {
 		runs += n
-		if !succeeded(l) {
+		if !l.IsSuccess() {
 			bad += n
 		}
 	}

@@ -232,11 +232,6 @@ func (m *picture) lines() []string {
 	return append(lines, canvas.Page(run, m.notes, height-len(lines))...)
 }
 
-// succeeded reports whether a run ended well.
-func succeeded(l jobs.Lifecycle) bool {
-	return l.IsSuccess()
-}
-
 // agentNote says that no agent is alive; empty while one is.
 func agentNote(live int, active bool) []string {
 	if live > 0 || !active {

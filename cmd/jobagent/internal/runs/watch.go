@@ -154,7 +154,7 @@ func (w *Wait) goodbye(ctx context.Context, stderr io.Writer, what, watch, stop 
 // targets that were skipped.
 func (w *Wait) verdict(a *connect.App, rows []controldb.Execution) error {
 	root := rows[0]
-	if !succeeded(root.Lifecycle) {
+	if !root.Lifecycle.IsSuccess() {
 		return exit.With(exit.CodeRunFailed, fmt.Errorf("run %s of job %s ended as %s; see jobagent execution errors %s", root.ID,
 			root.JobName, root.Lifecycle, root.ID))
 	}

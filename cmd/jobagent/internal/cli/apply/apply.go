@@ -320,13 +320,13 @@ func confirmDeletions(cmd *cobra.Command, a *connect.App, store *controldb.Store
 			return exit.With(exit.CodeConflict, fmt.Errorf("the job %q has an active run, and is not deleted: wait until it has ended, or stop it with jobagent job stop %q; nothing was changed", name, name))
 		}
 	}
-	fmt.Fprintf(a.Stderr, "--prune deletes %d %s that the files do not have, jobs with their history:\n", len(deleted), wording.Plural(len(deleted), "object", "objects"))
+	fmt.Fprintf(a.Stderr, "--prune deletes %s that the files do not have, jobs with their history:\n", wording.Count(len(deleted), "object"))
 	for _, d := range deleted {
 		fmt.Fprintf(a.Stderr, "  %s\n", terminal.Clean(d))
 	}
 	return command.Confirm(cmd, func() (string, int, error) {
 		// Where nobody can be asked, --yes is needed for a single object, too.
-		return fmt.Sprintf("This deletes %d %s", len(deleted), wording.Plural(len(deleted), "object", "objects")), command.Many + len(deleted), nil
+		return "This deletes " + wording.Count(len(deleted), "object"), command.Many + len(deleted), nil
 	})
 }
 
@@ -363,7 +363,7 @@ func (e *executor) run(ctx context.Context, changes []change) error {
 			}
 			if !e.opts.keepGoing || ctx.Err() != nil {
 				if rest := len(changes) - i - 1; rest > 0 {
-					fmt.Fprintf(e.app.Stderr, "stopped before %d further %s: see --keep-going\n", rest, wording.Plural(rest, "object", "objects"))
+					fmt.Fprintf(e.app.Stderr, "stopped before %s: see --keep-going\n", wording.Count(rest, "further object"))
 				}
 				return err
 			}
