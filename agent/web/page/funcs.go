@@ -223,7 +223,7 @@ func DurationText(d time.Duration) string {
 func LengthText(d time.Duration) string {
 	switch {
 	case d == 0:
-		return "0 s"
+		return "0\u00a0s"
 	case d < time.Minute && d%time.Second == 0:
 		return fmt.Sprintf("%d\u00a0s", d/time.Second)
 	}
