@@ -195,9 +195,9 @@ func TestBar(t *testing.T) {
 func TestLengthText(t *testing.T) {
 	t.Parallel()
 	for d, want := range map[time.Duration]string{
-		0: "0 s", 250 * time.Millisecond: "250 ms", 1500 * time.Millisecond: "1.5 s", 5 * time.Second: "5 s", 90 * time.Second: "1 min 30 s",
-		time.Hour: "1 h", 26 * time.Hour: "1 d 2 h", 24 * time.Hour: "1 d",
+		0: "0_s", 250 * time.Millisecond: "250_ms", 1500 * time.Millisecond: "1.5_s", 5 * time.Second: "5_s", 90 * time.Second: "1_min 30_s",
+		time.Hour: "1_h", 26 * time.Hour: "1_d 2_h", 24 * time.Hour: "1_d",
 	} {
-		require.Equal(t, strings.ReplaceAll(want, " ", "\u00a0"), page.LengthText(d))
+		require.Equal(t, strings.ReplaceAll(want, "_", "\u00a0"), page.LengthText(d), "a number stays with its unit")
 	}
 }
