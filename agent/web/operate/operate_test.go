@@ -199,7 +199,9 @@ func TestAlertsPage(t *testing.T) {
 		{ID: 2, Title: "b", Severity: "Info", State: controldb.AlertAcknowledged, AcknowledgedBy: hostile, AcknowledgeNote: hostile, DeliveredAt: now},
 		{ID: 3, PendingDeliveries: 1}, {ID: 4},
 	}
-	d.Resolved, d.Older = []controldb.Alert{{ID: 9, Title: hostile, ResolveReason: hostile, ResolvedAt: now}}, "?behind=9"
+	d.Resolved, d.Older = []controldb.Alert{
+		{ID: 9, Title: hostile, ResolveReason: hostile, ResolvedAt: now}, {ID: 8, ResolveReason: "The run of 2026-11-27T23:31:28Z ended as Succeeded."},
+	}, "?behind=9"
 	d.Rules = []controldb.AlertRule{
 		{Name: hostile, Description: hostile, Condition: controldb.AlertRunEnded, JobPattern: hostile, Lifecycles: "Failed", Enabled: true, MutedUntil: now.Add(time.Hour), MutedBy: hostile, ChannelNames: json.RawMessage(`["a","b"]`), OpenAlerts: 2},
 		{Name: "off", Condition: controldb.AlertNoAgent, Seconds: 90},
@@ -209,7 +211,7 @@ func TestAlertsPage(t *testing.T) {
 	html = render(t, "alerts.html", d)
 	requireHarmless(t, html)
 	require.NotContains(t, html, "not shown", "definitions of channels are not for everybody")
-	for _, want := range []string{"not delivered", "being delivered", "not sent", "No agent is alive for 1\u00a0min 30\u00a0s.", "ends as Failed", "Muted", "needs secrets"} {
+	for _, want := range []string{"not delivered", "being delivered", "not sent", "No agent is alive for 1\u00a0min 30\u00a0s.", "ends as Failed", "Muted", "needs secrets", `The run of <time datetime="2026-11-27T23:31:28.000Z"`} {
 		require.True(t, strings.Contains(html, want), "%q is not in the page", want)
 	}
 	a := &alertData{clock: clock{Now: now, ages: true}, Alert: controldb.Alert{ID: 1, Title: "t", Message: hostile + strings.Repeat("x", 8000), Severity: "Critical", State: controldb.AlertOpen, Subject: hostile, RaisedAt: now}}
