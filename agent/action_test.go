@@ -62,7 +62,7 @@ func (f *actionFixture) addAction(t *testing.T, job, group, command string, opti
 	t.Helper()
 	_, err := f.Store.AddJob(t.Context(), controldb.JobSpec{Name: job})
 	require.NoError(t, err)
-	spec := controldb.StepSpec{JobName: job, Command: command, CommandType: ptr(string(action.TypeHTTP)), TargetGroup: group}
+	spec := controldb.StepSpec{JobName: job, Command: new(command), CommandType: ptr(string(action.TypeHTTP)), TargetGroup: new(group)}
 	for _, option := range options {
 		option(&spec)
 	}

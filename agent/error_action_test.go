@@ -17,8 +17,8 @@ func (f *actionFixture) addErrorAction(t *testing.T, job string, options ...func
 	t.Helper()
 	spec := controldb.StepSpec{
 		JobName: job, StepName: ptr("ErrorAction"), CommandType: ptr("Http"),
-		Command:      `{"method": "POST", "url": "http://api.example.com:8080/err", "allow_http": true}`,
-		Dependencies: controldb.Dependencies{RunWhen: ptr("Failed")},
+		Command: new(`{"method": "POST", "url": "http://api.example.com:8080/err", "allow_http": true}`),
+		RunWhen: ptr("Failed"),
 	}
 	for _, option := range options {
 		option(&spec)

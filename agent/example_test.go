@@ -127,7 +127,7 @@ func defineJob(ctx context.Context, store *controldb.Store) error {
 		return err
 	}
 	_, err = store.AddJobStep(ctx, controldb.StepSpec{
-		JobName: "create table", Command: "CREATE TABLE dbo.orders (id INT PRIMARY KEY);", TargetGroup: "shops",
+		JobName: "create table", Command: new("CREATE TABLE dbo.orders (id INT PRIMARY KEY);"), TargetGroup: new("shops"),
 	})
 	return err
 }

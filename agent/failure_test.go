@@ -32,7 +32,7 @@ func TestErrorActionNamesTheFailure(t *testing.T) {
 		f.addAction(t, "call", "", `{"url": "http://api.example.com:8080/main", "allow_http": true}`, retries(1, 1))
 		for _, name := range []string{"on error", "in any case"} {
 			_, err := f.Store.AddJobStep(t.Context(), controldb.StepSpec{
-				JobName: "call", StepName: ptr(name), CommandType: ptr("Http"), Command: report,
+				JobName: "call", StepName: ptr(name), CommandType: ptr("Http"), Command: new(report),
 			})
 			require.NoError(t, err)
 		}
@@ -66,13 +66,13 @@ func TestErrorActionOnTheTargetsThatFailed(t *testing.T) {
 		_, err := f.Store.AddJob(t.Context(), controldb.JobSpec{Name: "j"})
 		require.NoError(t, err)
 		_, err = f.Store.AddJobStep(t.Context(), controldb.StepSpec{
-			JobName: "j", Command: "DECLARE @m NVARCHAR(100) = CONCAT(N'no in ', DB_NAME()); IF DB_NAME() LIKE N'%2' THROW 50000, @m, 1;",
-			TargetGroup: testenv.Group, RetryAttempts: ptr(0),
+			JobName: "j", Command: new("DECLARE @m NVARCHAR(100) = CONCAT(N'no in ', DB_NAME()); IF DB_NAME() LIKE N'%2' THROW 50000, @m, 1;"),
+			TargetGroup: new(testenv.Group), RetryAttempts: ptr(0),
 		})
 		require.NoError(t, err)
 		_, err = f.Store.AddJobStep(t.Context(), controldb.StepSpec{
-			JobName: "j", StepName: ptr("report"), CommandType: ptr("Http"), TargetGroup: testenv.Group,
-			Command: `{"method": "GET", "url": "http://api.example.com:8080/$(database_name)?m=$(error.message)&t=$(error.target)&s=$(error.http_status)", "allow_http": true}`,
+			JobName: "j", StepName: ptr("report"), CommandType: ptr("Http"), TargetGroup: new(testenv.Group),
+			Command: new(`{"method": "GET", "url": "http://api.example.com:8080/$(database_name)?m=$(error.message)&t=$(error.target)&s=$(error.http_status)", "allow_http": true}`),
 		})
 		require.NoError(t, err)
 		f.exec(t, f.Control, "EXECUTE jobs.sp_set_jobstep_options N'j', 2, @run_when = N'Failed', @on_targets = N'Failed';")
@@ -92,13 +92,13 @@ func TestActionOnTheTargetsThatSucceeded(t *testing.T) {
 		_, err := f.Store.AddJob(t.Context(), controldb.JobSpec{Name: "j"})
 		require.NoError(t, err)
 		_, err = f.Store.AddJobStep(t.Context(), controldb.StepSpec{
-			JobName: "j", Command: "IF DB_NAME() LIKE N'%2' THROW 50000, N'no', 1;", TargetGroup: testenv.Group, RetryAttempts: ptr(0),
+			JobName: "j", Command: new("IF DB_NAME() LIKE N'%2' THROW 50000, N'no', 1;"), TargetGroup: new(testenv.Group), RetryAttempts: ptr(0),
 		})
 		require.NoError(t, err)
 		_, err = f.Store.AddJobStep(t.Context(), controldb.StepSpec{
-			JobName: "j", StepName: ptr("report"), CommandType: ptr("Http"), TargetGroup: testenv.Group,
-			Command:      `{"method": "GET", "url": "http://api.example.com:8080/$(database_name)", "allow_http": true}`,
-			Dependencies: controldb.Dependencies{OnTargets: ptr("Succeeded")},
+			JobName: "j", StepName: ptr("report"), CommandType: ptr("Http"), TargetGroup: new(testenv.Group),
+			Command:   new(`{"method": "GET", "url": "http://api.example.com:8080/$(database_name)", "allow_http": true}`),
+			OnTargets: ptr("Succeeded"),
 		})
 		require.NoError(t, err)
 		rows := f.ended(t, f.startWith(t, "j", ""), time.Minute)

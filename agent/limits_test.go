@@ -26,7 +26,7 @@ func TestTwoAgentsShareALimit(t *testing.T) {
 		require.NoError(t, err)
 		_, err = f.Store.AddTargetGroupMember(t.Context(), "one", list[0])
 		require.NoError(t, err)
-		f.AddJob(t, "small", []string{"WAITFOR DELAY '00:00:10';"}, func(s *controldb.StepSpec) { s.TargetGroup = "one" })
+		f.AddJob(t, "small", []string{"WAITFOR DELAY '00:00:10';"}, func(s *controldb.StepSpec) { s.TargetGroup = new("one") })
 		f.startAgent(t, agent.Config{MaxConcurrentTargets: 8})
 		f.startAgent(t, agent.Config{MaxConcurrentTargets: 8})
 

@@ -21,22 +21,22 @@ import (
 func TestAnswerLostAfterCommit(t *testing.T) {
 	fail, retry, yes := "Fail", "Retry", true
 	for name, c := range map[string]struct {
-		options   controldb.StepOptions
+		options   controldb.StepSpec
 		lifecycle jobs.Lifecycle
 		attempts  int
 		effects   int
 		message   string
 	}{
 		"Retried": {
-			options: controldb.StepOptions{OnUnknownOutcome: &retry}, lifecycle: jobs.Succeeded, attempts: 2, effects: 2,
+			options: controldb.StepSpec{OnUnknownOutcome: &retry}, lifecycle: jobs.Succeeded, attempts: 2, effects: 2,
 			message: "succeeded",
 		},
 		"Failed": {
-			options: controldb.StepOptions{OnUnknownOutcome: &fail}, lifecycle: jobs.Failed, attempts: 1, effects: 1,
+			options: controldb.StepSpec{OnUnknownOutcome: &fail}, lifecycle: jobs.Failed, attempts: 1, effects: 1,
 			message: "is unknown, and the step is not retried after that (on_unknown_outcome is Fail)",
 		},
 		"AtMostOnce": {
-			options: controldb.StepOptions{AtMostOnce: &yes}, lifecycle: jobs.Succeeded, attempts: 2, effects: 1,
+			options: controldb.StepSpec{AtMostOnce: &yes}, lifecycle: jobs.Succeeded, attempts: 2, effects: 1,
 			message: "An earlier attempt had run the script and committed: it was not run again.",
 		},
 	} {
@@ -90,7 +90,7 @@ func TestRerunRecognizesCommittedScripts(t *testing.T) {
 		require.NoError(t, err)
 		f.AddJob(t, "j", []string{"INSERT INTO dbo.effects (step)\nVALUES ($(step_id));"}, retries(0, 1))
 		yes := true
-		_, err = f.Store.SetJobStepOptions(t.Context(), controldb.StepOptions{JobName: "j", AtMostOnce: &yes})
+		_, err = f.Store.SetJobStepOptions(t.Context(), controldb.StepSpec{JobName: "j", AtMostOnce: &yes})
 		require.NoError(t, err)
 		f.startAgent(t, agent.Config{})
 		origin := f.Start(t, "j")
@@ -136,7 +136,7 @@ SELECT part FROM dbo.effects;
 GO
 INSERT INTO dbo.effects (part) VALUES (2);`}, retries(1, 1))
 			yes := true
-			_, err := f.Store.SetJobStepOptions(t.Context(), controldb.StepOptions{JobName: "j", AtMostOnce: &yes})
+			_, err := f.Store.SetJobStepOptions(t.Context(), controldb.StepSpec{JobName: "j", AtMostOnce: &yes})
 			require.NoError(t, err)
 			armed.Store(true)
 			f.startAgent(t, agent.Config{MaxConcurrentTargets: 1})

@@ -32,7 +32,7 @@ func TestScheduleOfUnreachableTargetsIsDisabled(t *testing.T) {
 		})
 		f.exec(t, f.Control, "INSERT INTO jobs_internal.settings (name, value) VALUES (N'unreachable_days', N'0');")
 		on := func(name string) func(*controldb.StepSpec) {
-			return func(s *controldb.StepSpec) { s.TargetGroup = name }
+			return func(s *controldb.StepSpec) { s.TargetGroup = new(name) }
 		}
 		f.AddJob(t, "gone", []string{"SELECT 1;"}, retries(0, 1))
 		f.AddJob(t, "wrong", []string{"SELECT 1 / 0;"}, retries(0, 1), on("here"))

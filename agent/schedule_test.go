@@ -285,7 +285,7 @@ func TestBackfillRunsARangeWithItsOwnPolicy(t *testing.T) {
 
 		// Many instants start at once. An instant that has a run already does not get a second one.
 		quick := "SELECT 1;"
-		_, err = f.Store.UpdateJobStep(t.Context(), controldb.StepUpdate{JobName: "j", StepID: ptr(1), Command: &quick})
+		_, err = f.Store.UpdateJobStep(t.Context(), controldb.StepSpec{JobName: "j", StepID: ptr(1), Command: &quick})
 		require.NoError(t, err)
 		_, err = f.Store.BackfillSchedule(t.Context(), controldb.BackfillRequest{
 			JobName: "j", Name: "s", From: day("10:00:00").AddDate(0, 0, -10), To: day("13:00:00"), Overlap: "AllowAll",

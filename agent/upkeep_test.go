@@ -80,7 +80,7 @@ WHERE j.name = N'old';`)
 		require.NoError(t, err)
 		require.Len(t, left, 20)
 
-		_, err = f.Store.UpdateJobStep(t.Context(), controldb.StepUpdate{JobName: retention, Command: ptr("DROP TABLE x;")})
+		_, err = f.Store.UpdateJobStep(t.Context(), controldb.StepSpec{JobName: retention, Command: ptr("DROP TABLE x;")})
 		require.ErrorContains(t, err, "is a system job. Its steps cannot be changed.")
 
 		f.exec(t, f.Control, `

@@ -29,7 +29,7 @@ func (c *control) httpJob(t *testing.T, name string, change func(*controldb.Step
 	_, err := c.AddJob(t.Context(), controldb.JobSpec{Name: name})
 	require.NoError(t, err)
 	spec := controldb.StepSpec{
-		JobName: name, CommandType: ptr("http"), Command: `{"method":"POST","url":"https://h/x"}`,
+		JobName: name, CommandType: ptr("http"), Command: new(`{"method":"POST","url":"https://h/x"}`),
 		InitialRetryInterval: ptr(1), RetryAttempts: ptr(1),
 	}
 	if change != nil {
@@ -90,7 +90,7 @@ ORDER BY step_id, target_type DESC`, run.String()))
 func TestCase128(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.job(t, "other", nil)
-		c.httpJob(t, "j", func(s *controldb.StepSpec) { s.TargetGroup = "g" })
+		c.httpJob(t, "j", func(s *controldb.StepSpec) { s.TargetGroup = new("g") })
 		c.exec(t, `EXECUTE jobs.sp_set_limit @scope = N'Server', @name = N'api.example.com', @max_concurrent_targets = 2;`)
 		term := c.actionTerm(t)
 		run := c.start(t, "j")

@@ -85,7 +85,7 @@ func (c *control) requestJob(t *testing.T, name string) {
 	t.Helper()
 	_, err := c.AddJob(t.Context(), controldb.JobSpec{Name: name})
 	require.NoError(t, err)
-	_, err = c.AddJobStep(t.Context(), controldb.StepSpec{JobName: name, Command: `{"method": "POST", "url": "https://h/"}`, CommandType: ptr("Http")})
+	_, err = c.AddJobStep(t.Context(), controldb.StepSpec{JobName: name, Command: new(`{"method": "POST", "url": "https://h/"}`), CommandType: ptr("Http")})
 	require.NoError(t, err)
 }
 

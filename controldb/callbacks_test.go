@@ -368,7 +368,7 @@ func TestReportAgainstOutcome(t *testing.T) {
 func TestParking(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.job(t, "other", nil)
-		c.httpJob(t, "j", func(s *controldb.StepSpec) { s.TargetGroup = "g" })
+		c.httpJob(t, "j", func(s *controldb.StepSpec) { s.TargetGroup = new("g") })
 		term := c.actionTerm(t)
 		run := c.start(t, "j")
 		c.resolve(t, term, "a", "b", "c")

@@ -65,8 +65,8 @@ func TestCase126(t *testing.T) {
 
 		_, err := c.AddJob(t.Context(), controldb.JobSpec{Name: "j"})
 		require.NoError(t, err)
-		_, err = c.AddJobStep(t.Context(), controldb.StepSpec{JobName: "j", CommandType: ptr("Http"), Command: `{
-	"method": "PO ST", "url": "ftp://h.example/", "headers": [{"name": "Accept", "value": "x"}, {"name": "Host", "value": "y"}]}`})
+		_, err = c.AddJobStep(t.Context(), controldb.StepSpec{JobName: "j", CommandType: ptr("Http"), Command: new(`{
+	"method": "PO ST", "url": "ftp://h.example/", "headers": [{"name": "Accept", "value": "x"}, {"name": "Host", "value": "y"}]}`)})
 		require.Error(t, err)
 		require.Equal(t, controldb.KindInvalid, controldb.KindOf(err))
 		require.False(t, errors.Is(err, controldb.ErrJobNotFound))

@@ -10,7 +10,7 @@ import (
 type Definitions struct {
 	Jobs []JobDetail
 	// Steps are those of the current versions, by job and position.
-	Steps []JobStepDetail
+	Steps []JobStep
 	// Schedules include those of the jobs' own definitions, whose names are empty.
 	Schedules []Schedule
 	Groups    []TargetGroupDetail
@@ -50,8 +50,7 @@ func (s *Store) Definitions(ctx context.Context, jobNames []string) (Definitions
 			w := &filter{}
 			restrict(w, "v.job_name")
 			w.add("v.command_type <> N'Upkeep'")
-			d.Steps, err = selectAll[JobStepDetail](ctx, s, "read steps", `SELECT `+jobStepColumns+`,
-    o.on_unknown_outcome, o.at_most_once, o.bind_parameters
+			d.Steps, err = selectAll[JobStep](ctx, s, "read steps", `SELECT `+jobStepColumns+`
 FROM jobs.jobsteps AS v`+jobStepOptions+w.text()+"\nORDER BY v.job_name, v.step_id;", w.args...)
 			return err
 		},

@@ -173,24 +173,6 @@ func (s *Store) LatestJobVersions(ctx context.Context, jobName string, before in
 FROM jobs.job_version_details`+w.text()+"\nORDER BY job_version DESC"+p.text(w)+";", w.args...)
 }
 
-// JobStepDetail is a step of a version with all options.
-type JobStepDetail struct {
-	JobStep
-	OnUnknownOutcome string `db:"on_unknown_outcome"`
-	AtMostOnce       bool   `db:"at_most_once"`
-	BindParameters   bool   `db:"bind_parameters"`
-}
-
-// JobStepDetails lists the steps of a version of a job, in order. The list is empty if there is no
-// such version.
-func (s *Store) JobStepDetails(ctx context.Context, jobName string, version int) ([]JobStepDetail, error) {
-	return selectAll[JobStepDetail](ctx, s, "list steps of a version", `SELECT `+jobStepColumns+`,
-    o.on_unknown_outcome, o.at_most_once, o.bind_parameters
-FROM jobs.jobstep_versions AS v`+jobStepOptions+`
-WHERE v.job_name = @p1 AND v.job_version = @p2
-ORDER BY v.step_id;`, jobName, version)
-}
-
 // ScheduleState selects schedules by what people look for.
 type ScheduleState string
 

@@ -61,7 +61,7 @@ func TestReadsOfDefinitions(t *testing.T) {
 		rest, err := c.LatestJobVersions(ctx, "j", versions[0].Version, controldb.Page{})
 		require.NoError(t, err)
 		require.Equal(t, versions[0].Version-1, rest[0].Version)
-		steps, err := c.JobStepDetails(ctx, "j", versions[0].Version)
+		steps, err := c.JobSteps(ctx, "j", new(versions[0].Version))
 		require.NoError(t, err)
 		require.Equal(t, "Retry", steps[0].OnUnknownOutcome)
 
@@ -119,7 +119,7 @@ func TestReadsOfDefinitions(t *testing.T) {
 			d, err := c.Definitions(ctx, read.jobs)
 			require.NoError(t, err)
 			require.Equal(t, read.want, names(d.Jobs, jobName), "without system jobs")
-			require.Equal(t, read.want, names(d.Steps, func(s controldb.JobStepDetail) string { return s.JobName }), "the current version only")
+			require.Equal(t, read.want, names(d.Steps, func(s controldb.JobStep) string { return s.JobName }), "the current version only")
 			all := []string{}
 			for _, name := range read.want {
 				all = append(all, name+"/")

@@ -82,7 +82,7 @@ func (c *control) addGraph(t *testing.T, name string, g oracle.Graph, order []in
 	once := func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) }
 	c.job(t, name, slices.Repeat([]func(*controldb.StepSpec){once}, len(g))...)
 	for _, i := range order {
-		o := controldb.StepOptions{JobName: name, StepID: ptr(i + 1)}
+		o := controldb.StepSpec{JobName: name, StepID: ptr(i + 1)}
 		if s := g[i]; s.After != nil {
 			names := []string{}
 			for _, p := range s.After {
@@ -237,8 +237,8 @@ func TestDependenciesBesideACallback(t *testing.T) {
 			{"beside", "", "Succeeded"}, {"then", "beside", "Succeeded"}, {"end", "call, then", "Finished"},
 		} {
 			_, err := c.AddJobStep(ctx, controldb.StepSpec{
-				JobName: "j", StepName: ptr(s.name), Command: "SELECT 1", TargetGroup: "g",
-				Dependencies: controldb.Dependencies{After: ptr(s.after), RunWhen: ptr(s.when)},
+				JobName: "j", StepName: ptr(s.name), Command: new("SELECT 1"), TargetGroup: new("g"),
+				After: ptr(s.after), RunWhen: ptr(s.when),
 			})
 			require.NoError(t, err)
 		}
@@ -331,7 +331,7 @@ func TestRerunNeedsGroupsOfSkippedSteps(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.exec(t, `EXEC jobs.sp_add_target_group N'g'; EXEC jobs.sp_add_target_group N'h';`)
 		once := func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) }
-		c.job(t, "j", once, func(s *controldb.StepSpec) { s.TargetGroup, s.After = "h", ptr("step 1") })
+		c.job(t, "j", once, func(s *controldb.StepSpec) { s.TargetGroup, s.After = ptr("h"), ptr("step 1") })
 		term := c.term(t)
 		run := c.start(t, "j")
 		tasks := c.pass(t, term).Tasks

@@ -284,7 +284,7 @@ func TestExamineMissingTypes(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		term := c.term(t)
 		c.job(t, "j", func(s *controldb.StepSpec) {
-			s.CommandType, s.Command, s.TargetGroup = ptr("Process"), `{"entry": "backup"}`, ""
+			s.CommandType, s.Command, s.TargetGroup = ptr("Process"), ptr(`{"entry": "backup"}`), nil
 		})
 		c.start(t, "j")
 		c.pass(t, term)

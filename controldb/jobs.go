@@ -5,10 +5,14 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
+
 	mssqldb "github.com/microsoft/go-mssqldb"
+
+	"github.com/jobagent/jobagent/jobs/model"
 )
 
 // JobSpec is the argument of AddJob: the parameters of jobs.sp_add_job. A nil field is not sent.
@@ -77,76 +81,19 @@ func (s *Store) SetJobParameters(ctx context.Context, name, declared string, ifM
 	return s.exec(ctx, "set the parameters of a job", opt(c, "if_match", ifMatch))
 }
 
-// StepSpec is the argument of AddJobStep: the parameters of jobs.sp_add_jobstep. A nil field is not
-// sent.
-type StepSpec struct {
-	JobName                 string
-	StepID                  *int
-	StepName                *string
-	CommandType             *string // as action.Type, in any case; nil means TSql
-	Command                 string
-	Credential              *string
-	TargetGroup             string // empty for an action on its endpoint
-	InitialRetryInterval    *int   // seconds
-	MaximumRetryInterval    *int   // seconds
-	RetryIntervalMultiplier *float64
-	RetryAttempts           *int
-	Timeout                 *int // seconds
-	Output                  *OutputSpec
-	MaxParallelism          *int
-	RetryErrors             *string // All (nil) or Transient
-	ToleratedFailures       *string // as in StepOption; nil: none
-	Dependencies
-}
+// StepSpec is what a caller gives of a step.
+type StepSpec = model.StepSpec
 
-// Dependencies are the options that say which steps come before a step, and when it starts after
-// them. A nil field keeps the value of an existing step, and takes the default in a new one.
-type Dependencies struct {
-	// After names the steps: one name, names separated by commas, or a JSON array of names. An
-	// empty text means none. "(default)" means the step with the preceding id.
-	After *string
-	// RunWhen is Succeeded (the default), Failed or Finished.
-	RunWhen *string
-	// OnTargets is All (the default), Failed or Succeeded.
-	OnTargets *string
-}
+// OutputSpec is the destination of a step's first result set.
+type OutputSpec = model.OutputSpec
 
-// args adds the parameters.
-func (d Dependencies) args(c *call) {
-	opt(c, "after", d.After)
-	opt(c, "run_when", d.RunWhen)
-	opt(c, "on_targets", d.OnTargets)
-}
-
-// OutputSpec is the destination of a step's first result set. A nil field is not sent.
-type OutputSpec struct {
-	Type, Credential, Server, Database, Schema, Table *string
-	SubscriptionID                                    *uuid.UUID
-	ResourceGroup                                     *string
-}
-
-// args adds the output's parameters.
-func (o *OutputSpec) args(c *call) {
-	if o == nil {
-		return
+// stepArgs adds what a caller gives of a step.
+func stepArgs(c *call, spec *StepSpec) {
+	for i := range model.StepFields {
+		if v, ok := model.StepFields[i].Given(spec); ok {
+			c.in(model.StepFields[i].Name, v)
+		}
 	}
-	opt(c, "output_type", o.Type)
-	opt(c, "output_credential_name", o.Credential)
-	opt(c, "output_subscription_id", o.SubscriptionID)
-	opt(c, "output_resource_group_name", o.ResourceGroup)
-	opt(c, "output_server_name", o.Server)
-	opt(c, "output_database_name", o.Database)
-	opt(c, "output_schema_name", o.Schema)
-	opt(c, "output_table_name", o.Table)
-}
-
-// attemptArgs adds the parameters of retries and of the time limit.
-func attemptArgs(c *call, initialInterval, maximumInterval *int, multiplier *float64, attempts, timeout *int) {
-	opt(c, "initial_retry_interval_seconds", initialInterval)
-	opt(c, "maximum_retry_interval_seconds", maximumInterval)
-	opt(c, "retry_interval_backoff_multiplier", multiplier)
-	opt(c, "retry_attempts", attempts)
-	opt(c, "step_timeout_seconds", timeout)
 }
 
 // StepAdded is the result of AddJobStep.
@@ -165,23 +112,7 @@ func (s *Store) AddJobStep(ctx context.Context, spec StepSpec) (StepAdded, error
 	c := newCall("jobs.sp_add_jobstep").in("job_name", spec.JobName)
 	c.out("step_id", &stepID)
 	opt(c, "step_name", spec.StepName)
-	opt(c, "command_type", spec.CommandType)
-	c.in("command", spec.Command)
-	opt(c, "credential_name", spec.Credential)
-	c.optText("target_group_name", spec.TargetGroup)
-	attemptArgs(
-		c,
-		spec.InitialRetryInterval,
-		spec.MaximumRetryInterval,
-		spec.RetryIntervalMultiplier,
-		spec.RetryAttempts,
-		spec.Timeout,
-	)
-	spec.Output.args(c)
-	opt(c, "max_parallelism", spec.MaxParallelism)
-	opt(c, "retry_errors", spec.RetryErrors)
-	opt(c, "tolerated_failures", spec.ToleratedFailures)
-	spec.Dependencies.args(c)
+	stepArgs(c, &spec)
 	c.out("job_version", &version)
 	if err := s.exec(ctx, "add job step", c); err != nil {
 		return StepAdded{}, err
@@ -189,113 +120,33 @@ func (s *Store) AddJobStep(ctx context.Context, spec StepSpec) (StepAdded, error
 	return StepAdded{StepID: int(stepID.Int64), JobVersion: int(version)}, nil
 }
 
-// StepUpdate is the argument of UpdateJobStep: the parameters of jobs.sp_update_jobstep. A nil
-// field leaves the value unchanged. An empty text in Output, and -1 in MaxParallelism, remove the
-// value.
-type StepUpdate struct {
-	JobName                 string
-	StepID                  *int
-	StepName                *string
-	NewID                   *int
-	NewName                 *string
-	CommandType             *string // a change needs Command, too
-	Command                 *string
-	Credential              *string
-	TargetGroup             *string
-	InitialRetryInterval    *int // seconds
-	MaximumRetryInterval    *int // seconds
-	RetryIntervalMultiplier *float64
-	RetryAttempts           *int
-	Timeout                 *int // seconds
-	Output                  *OutputSpec
-	MaxParallelism          *int
-	RetryErrors             *string // All or Transient
-	ToleratedFailures       *string // as in StepOption
-	Dependencies
-}
-
-// UpdateJobStep changes the given values of a step and returns the new version of the job.
-func (s *Store) UpdateJobStep(ctx context.Context, u StepUpdate) (int, error) {
-	var version int64
-	c := newCall("jobs.sp_update_jobstep").in("job_name", u.JobName)
-	opt(c, "step_id", u.StepID)
-	opt(c, "step_name", u.StepName)
-	opt(c, "new_id", u.NewID)
-	opt(c, "new_name", u.NewName)
-	opt(c, "command_type", u.CommandType)
-	opt(c, "command", u.Command)
-	opt(c, "credential_name", u.Credential)
-	opt(c, "target_group_name", u.TargetGroup)
-	attemptArgs(
-		c,
-		u.InitialRetryInterval,
-		u.MaximumRetryInterval,
-		u.RetryIntervalMultiplier,
-		u.RetryAttempts,
-		u.Timeout,
-	)
-	u.Output.args(c)
-	opt(c, "max_parallelism", u.MaxParallelism)
-	opt(c, "retry_errors", u.RetryErrors)
-	opt(c, "tolerated_failures", u.ToleratedFailures)
-	u.Dependencies.args(c)
-	c.out("job_version", &version)
-	err := s.exec(ctx, "update job step", c)
-	return int(version), err
-}
-
-// StepOptions is the argument of SetJobStepOptions. A nil field leaves the value unchanged.
-type StepOptions struct {
-	JobName  string
-	StepID   *int
-	StepName *string
-	// OnUnknownOutcome is Retry, Fail or Await: what follows an attempt with an unknown outcome.
-	OnUnknownOutcome *string
-	// AtMostOnce runs the script in one transaction with a ledger row in the target.
-	AtMostOnce *bool
-	// BindParameters makes the run's parameters variables of the script.
-	BindParameters *bool
-	// RetryErrors is All or Transient: the failures after which another attempt follows.
-	RetryErrors *string
-	// ToleratedFailures are those of [StepOption].
-	ToleratedFailures *string
-	Dependencies
+// UpdateJobStep changes the given values of a step and returns the new version of the job. An empty
+// text in Output, and -1 in MaxParallelism, remove the value.
+func (s *Store) UpdateJobStep(ctx context.Context, spec StepSpec) (int, error) {
+	c := newCall("jobs.sp_update_jobstep").in("job_name", spec.JobName)
+	opt(c, "step_id", spec.StepID)
+	opt(c, "step_name", spec.StepName)
+	opt(c, "new_id", spec.NewID)
+	opt(c, "new_name", spec.NewName)
+	return s.changeStep(ctx, "update job step", c, &spec)
 }
 
 // SetJobStepOptions changes the step options that Azure does not have, and returns the new version
 // of the job.
-func (s *Store) SetJobStepOptions(ctx context.Context, o StepOptions) (int, error) {
-	var version int64
-	c := newCall("jobs.sp_set_jobstep_options").in("job_name", o.JobName)
-	opt(c, "step_id", o.StepID)
-	opt(c, "step_name", o.StepName)
-	opt(c, "on_unknown_outcome", o.OnUnknownOutcome)
-	opt(c, "at_most_once", o.AtMostOnce)
-	opt(c, "bind_parameters", o.BindParameters)
-	opt(c, "retry_errors", o.RetryErrors)
-	opt(c, "tolerated_failures", o.ToleratedFailures)
-	o.Dependencies.args(c)
-	c.out("job_version", &version)
-	err := s.exec(ctx, "set job step options", c)
-	return int(version), err
+func (s *Store) SetJobStepOptions(ctx context.Context, spec StepSpec) (int, error) {
+	c := newCall("jobs.sp_set_jobstep_options").in("job_name", spec.JobName)
+	opt(c, "step_id", spec.StepID)
+	opt(c, "step_name", spec.StepName)
+	return s.changeStep(ctx, "set job step options", c, &spec)
 }
 
-// StepOption is a row of the view jobs.jobstep_options.
-type StepOption struct {
-	StepID           int    `db:"step_id"`
-	StepName         string `db:"step_name"`
-	OnUnknownOutcome string `db:"on_unknown_outcome"`
-	AtMostOnce       bool   `db:"at_most_once"`
-	BindParameters   bool   `db:"bind_parameters"`
-	// After names the steps that come before it; nil means the step with the preceding id.
-	After     StepNames `db:"after"`
-	RunWhen   string    `db:"run_when"`
-	OnTargets string    `db:"on_targets"`
-	// RetryErrors is All or Transient: the failures after which another attempt follows.
-	RetryErrors string `db:"retry_errors"`
-	// ToleratedFailures is how many targets may fail, and the step succeeds: a number, or a
-	// percentage such as 1%.
-	ToleratedFailures string `db:"tolerated_failures"`
+// changeStep makes a call that changes a step, and returns the new version of the job.
+func (s *Store) changeStep(ctx context.Context, op string, c *call, spec *StepSpec) (int, error) {
+	var version int64
+	stepArgs(c, spec)
+	c.out("job_version", &version)
+	err := s.exec(ctx, op, c)
+	return int(version), err
 }
 
 // StepNames are names of steps. The database holds them as a JSON array, and nil as NULL.
@@ -312,19 +163,6 @@ func (n *StepNames) Scan(value any) error {
 	default:
 		return fmt.Errorf("invalid names of steps of type %T: want a text", value)
 	}
-}
-
-// JobStepOptions lists the options of the steps of a job's current version, in order.
-func (s *Store) JobStepOptions(ctx context.Context, jobName string) ([]StepOption, error) {
-	return selectAll[StepOption](
-		ctx,
-		s,
-		"list job step options",
-		`SELECT step_id, step_name, on_unknown_outcome, at_most_once, bind_parameters, after, run_when, on_targets, retry_errors,
-    tolerated_failures
-FROM jobs.jobstep_options
-WHERE job_name = @p1 AND is_current = 1
-ORDER BY step_id;`, jobName)
 }
 
 // DeleteJobStep deletes a step, named by id or by name, and returns the new version of the job.
@@ -367,46 +205,44 @@ WHERE @p1 = N'' OR job_name = @p1
 ORDER BY job_name;`, name)
 }
 
-// JobStep is a row of the view jobs.jobsteps or jobs.jobstep_versions.
+// JobStep is a row of the view jobs.jobsteps or jobs.jobstep_versions, with its options of the view
+// jobs.jobstep_options.
 type JobStep struct {
-	JobName                 string    `db:"job_name"`
-	JobID                   uuid.UUID `db:"job_id"`
-	JobVersion              int       `db:"job_version"`
-	StepID                  int       `db:"step_id"`
-	StepName                string    `db:"step_name"`
-	CommandType             string    `db:"command_type"`
-	CommandSource           string    `db:"command_source"`
-	Command                 string    `db:"command"`
-	Credential              string    `db:"credential_name"`
-	TargetGroup             string    `db:"target_group_name"`
-	TargetGroupID           uuid.UUID `db:"target_group_id"`
-	InitialRetryInterval    int       `db:"initial_retry_interval_seconds"`
-	MaximumRetryInterval    int       `db:"maximum_retry_interval_seconds"`
-	RetryIntervalMultiplier float64   `db:"retry_interval_backoff_multiplier"`
-	RetryAttempts           int       `db:"retry_attempts"`
-	Timeout                 int       `db:"step_timeout_seconds"` // seconds
-	OutputType              string    `db:"output_type"`
+	JobName       string    `db:"job_name"`
+	JobID         uuid.UUID `db:"job_id"`
+	JobVersion    int       `db:"job_version"`
+	StepID        int       `db:"step_id"`
+	StepName      string    `db:"step_name"`
+	CommandType   string    `db:"command_type"`
+	CommandSource string    `db:"command_source"`
+	Command       string    `db:"command"`
+	Credential    string    `db:"credential_name"`
+	TargetGroup   string    `db:"target_group_name"`
+	TargetGroupID uuid.UUID `db:"target_group_id"`
+	model.StepSettings
+	OutputType string `db:"output_type"`
 	Output
 	OutputSubscriptionID uuid.UUID `db:"output_subscription_id"`
 	OutputResourceGroup  string    `db:"output_resource_group_name"`
 	MaxParallelism       *int      `db:"max_parallelism"` // nil: no limit
-	// These are those of the step's [StepOption].
-	After       StepNames `db:"after"`
-	RunWhen     string    `db:"run_when"`
-	OnTargets   string    `db:"on_targets"`
-	RetryErrors string    `db:"retry_errors"`
-
-	ToleratedFailures string `db:"tolerated_failures"`
+	// After names the steps that come before it; nil means the step with the preceding id.
+	After StepNames `db:"after"`
 	// Revision is the job's revision at which the step last changed.
 	Revision int64 `db:"revision"`
 }
 
-const jobStepColumns = `v.job_name, v.job_id, v.job_version, v.step_id, v.step_name, v.command_type, v.command_source,
-    v.command, v.credential_name, v.target_group_name, v.target_group_id, v.initial_retry_interval_seconds,
-    v.maximum_retry_interval_seconds, v.retry_interval_backoff_multiplier, v.retry_attempts, v.step_timeout_seconds,
-    v.output_type, v.output_credential_name, v.output_subscription_id, v.output_resource_group_name, v.output_server_name, v.output_database_name, v.output_schema_name,
-    v.output_table_name, v.max_parallelism, o.after, o.run_when, o.on_targets,
-    o.retry_errors, o.tolerated_failures, o.revision`
+// jobStepColumns are the columns of a [JobStep].
+var jobStepColumns = func() string {
+	list := []string{"v.job_name, v.job_id, v.job_version, v.step_id, v.step_name, v.command_source, v.target_group_id, o.revision"}
+	for _, f := range model.StepFields {
+		if f.Extension {
+			list = append(list, "o."+f.Name)
+		} else {
+			list = append(list, "v."+f.Name)
+		}
+	}
+	return strings.Join(list, ", ")
+}()
 
 // jobStepOptions joins the options of the steps v.
 const jobStepOptions = ` INNER JOIN jobs.jobstep_options AS o

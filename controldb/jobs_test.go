@@ -118,8 +118,8 @@ initial_retry_interval_seconds, maximum_retry_interval_seconds, retry_interval_b
 				JobName:        "j",
 				StepName:       ptr("first"),
 				StepID:         ptr(1),
-				Command:        "SELECT 0",
-				TargetGroup:    "g",
+				Command:        new("SELECT 0"),
+				TargetGroup:    new("g"),
 				MaxParallelism: ptr(3),
 			},
 		)
@@ -127,7 +127,7 @@ initial_retry_interval_seconds, maximum_retry_interval_seconds, retry_interval_b
 		require.Equal(t, controldb.StepAdded{StepID: 1, JobVersion: 2}, added)
 		added, err = c.AddJobStep(
 			t.Context(),
-			controldb.StepSpec{JobName: "j", StepName: ptr("last"), Command: "SELECT 2", TargetGroup: "g"},
+			controldb.StepSpec{JobName: "j", StepName: ptr("last"), Command: new("SELECT 2"), TargetGroup: new("g")},
 		)
 		require.NoError(t, err)
 		require.Equal(t, controldb.StepAdded{StepID: 3, JobVersion: 3}, added)
@@ -135,7 +135,7 @@ initial_retry_interval_seconds, maximum_retry_interval_seconds, retry_interval_b
 
 		version, err := c.UpdateJobStep(
 			t.Context(),
-			controldb.StepUpdate{
+			controldb.StepSpec{
 				JobName:  "j",
 				StepName: ptr("last"),
 				NewID:    ptr(1),
@@ -148,7 +148,7 @@ initial_retry_interval_seconds, maximum_retry_interval_seconds, retry_interval_b
 		require.Equal(t, []string{"1|new|SELECT 3|4", "2|first|SELECT 0|4", "3|JobStep|SELECT 1|4"}, c.rows(t, steps))
 		version, err = c.UpdateJobStep(
 			t.Context(),
-			controldb.StepUpdate{JobName: "j", StepID: ptr(1), NewID: ptr(2), MaxParallelism: ptr(5)},
+			controldb.StepSpec{JobName: "j", StepID: ptr(1), NewID: ptr(2), MaxParallelism: ptr(5)},
 		)
 		require.NoError(t, err)
 		require.Equal(t, 5, version)
@@ -358,7 +358,7 @@ func TestCalledTwiceAtOnce(t *testing.T) {
 			wg.Go(func() { _, jobs[i] = c.AddJob(t.Context(), controldb.JobSpec{Name: "same"}) })
 			wg.Go(func() {
 				_, steps[i] = c.AddJobStep(t.Context(), controldb.StepSpec{
-					JobName: "steps", StepName: ptr(string(rune('a' + i))), Command: "SELECT 1", TargetGroup: "g",
+					JobName: "steps", StepName: ptr(string(rune('a' + i))), Command: new("SELECT 1"), TargetGroup: new("g"),
 				})
 			})
 		}

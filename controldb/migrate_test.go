@@ -421,10 +421,10 @@ func TestMigrateChosenAndTolerated(t *testing.T) {
 		require.Equal(t, "root=Succeeded 1=Succeeded 1/a=Succeeded 1/b=Succeeded", c.lifecycles(t, again))
 
 		// Steps of before tolerate no failure; a new version may.
-		options, err := c.JobStepOptions(ctx, "j")
+		options, err := c.JobSteps(ctx, "j", nil)
 		require.NoError(t, err)
 		require.Equal(t, "0", options[0].ToleratedFailures)
-		_, err = c.SetJobStepOptions(ctx, controldb.StepOptions{JobName: "j", StepID: ptr(1), ToleratedFailures: ptr("50%")})
+		_, err = c.SetJobStepOptions(ctx, controldb.StepSpec{JobName: "j", StepID: ptr(1), ToleratedFailures: ptr("50%")})
 		require.NoError(t, err)
 		tolerant := c.start(t, "j")
 		c.resolve(t, term, "a", "b")

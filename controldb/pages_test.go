@@ -33,7 +33,7 @@ EXECUTE jobs.sp_add_target_group N'g';`)
 			_, err = c.SetTargetGroup(ctx, name, []controldb.GroupMember{{Type: "SqlServer", Server: name}, {Type: "SqlServer", Server: "a"}}[:1], nil)
 			require.NoError(t, err)
 			for _, step := range []string{"z", "y", "x"} {
-				_, err = c.SetJobStep(ctx, controldb.StepSpec{JobName: name, StepName: ptr(step), Command: "SELECT 1", TargetGroup: "g"}, nil)
+				_, err = c.SetJobStep(ctx, controldb.StepSpec{JobName: name, StepName: ptr(step), Command: new("SELECT 1"), TargetGroup: new("g")}, nil)
 				require.NoError(t, err)
 			}
 		}

@@ -46,7 +46,7 @@ func TestPutWithCallers(t *testing.T) {
 			job, err := c.SetJob(ctx, controldb.JobSpec{Name: name, Description: ptr("about 'it'")}, nil)
 			require.NoError(t, err)
 			require.True(t, job.Created)
-			step, err := c.SetJobStep(ctx, controldb.StepSpec{JobName: name, StepName: ptr("s"), Command: "SELECT 1", TargetGroup: name}, nil)
+			step, err := c.SetJobStep(ctx, controldb.StepSpec{JobName: name, StepName: ptr("s"), Command: new("SELECT 1"), TargetGroup: new(name)}, nil)
 			require.NoError(t, err)
 			require.True(t, step.Created)
 			readStep, err := c.JobStep(ctx, name, nil, "s")

@@ -258,7 +258,7 @@ WHERE e.job_execution_id = @p1 AND (t.database_name = @p2 OR @p2 = N'');`, id.St
 		require.NoError(t, err)
 		require.Len(t, waits, 3)
 
-		_, err = c.UpdateJobStep(ctx, controldb.StepUpdate{JobName: "j", StepID: ptr(1), Command: ptr("SELECT 2")})
+		_, err = c.UpdateJobStep(ctx, controldb.StepSpec{JobName: "j", StepID: ptr(1), Command: ptr("SELECT 2")})
 		require.NoError(t, err)
 		origin, err := c.RunOrigin(ctx, after)
 		require.NoError(t, err)

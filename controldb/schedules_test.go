@@ -168,7 +168,7 @@ func TestDueWithoutSteps(t *testing.T) {
 			require.Equal(t, "The job has no steps.", fired[0].Reason)
 			require.Empty(t, c.due(t).Schedules)
 
-			_, err = c.AddJobStep(t.Context(), controldb.StepSpec{JobName: kind, Command: "SELECT 1", TargetGroup: "g"})
+			_, err = c.AddJobStep(t.Context(), controldb.StepSpec{JobName: kind, Command: new("SELECT 1"), TargetGroup: new("g")})
 			require.NoError(t, err)
 			due := c.due(t)
 			require.Len(t, due.Schedules, 1, "the first step makes it due again")

@@ -27,7 +27,8 @@ var publicProcedures = map[string]string{
 		", output_subscription_id uniqueidentifier, output_resource_group_name nvarchar(128)" +
 		", output_server_name nvarchar(256), output_database_name nvarchar(128)" +
 		", output_schema_name nvarchar(128), output_table_name nvarchar(128), job_version int*" +
-		", max_parallelism int, after nvarchar(max), run_when nvarchar(50), on_targets nvarchar(50), retry_errors nvarchar(50), tolerated_failures nvarchar(10)",
+		", max_parallelism int, after nvarchar(max), run_when nvarchar(50), on_targets nvarchar(50), retry_errors nvarchar(50), tolerated_failures nvarchar(10)" +
+		", on_unknown_outcome nvarchar(10), at_most_once bit, bind_parameters bit",
 	"sp_update_jobstep": "job_name nvarchar(128), step_id int, step_name nvarchar(128), new_id int, new_name nvarchar(128)" +
 		", command_type nvarchar(50), command_source nvarchar(50), command nvarchar(max)" +
 		", credential_name nvarchar(128), target_group_name nvarchar(128), initial_retry_interval_seconds int" +
@@ -38,7 +39,7 @@ var publicProcedures = map[string]string{
 		", max_parallelism int, output_subscription_id uniqueidentifier" +
 		", output_resource_group_name nvarchar(128)" +
 		", after nvarchar(max), run_when nvarchar(50), on_targets nvarchar(50), if_match bigint" +
-		", retry_errors nvarchar(50), tolerated_failures nvarchar(10)",
+		", retry_errors nvarchar(50), tolerated_failures nvarchar(10), on_unknown_outcome nvarchar(10), at_most_once bit, bind_parameters bit",
 	"sp_delete_jobstep":      "job_name nvarchar(128), step_id int, step_name nvarchar(128), job_version int*, if_match bigint",
 	"sp_start_job":           "job_name nvarchar(128), job_execution_id uniqueidentifier*, parameters nvarchar(max), only_targets nvarchar(max)",
 	"sp_stop_job":            "job_execution_id uniqueidentifier",

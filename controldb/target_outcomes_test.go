@@ -123,7 +123,7 @@ func TestTargetOutcomes(t *testing.T) {
 		require.Empty(t, reruns, "the rerun itself was not rerun")
 
 		// A job that never ran there is lacking on all.
-		c.job(t, "k", func(s *controldb.StepSpec) { s.TargetGroup = group })
+		c.job(t, "k", func(s *controldb.StepSpec) { s.TargetGroup = new(group) })
 		lacking, err = c.TargetOutcomes(ctx, controldb.TargetFilter{Group: group, Lacking: true, JobSearch: "K", Jobs: 50})
 		require.NoError(t, err)
 		require.Equal(t, []string{"a", "b", "c"}, databases(lacking))

@@ -57,8 +57,8 @@ func (c *control) job(t *testing.T, name string, steps ...func(*controldb.StepSp
 		spec := controldb.StepSpec{
 			JobName:     name,
 			StepName:    ptr(fmt.Sprintf("step %d", i+1)),
-			Command:     "SELECT 1",
-			TargetGroup: "g",
+			Command:     new("SELECT 1"),
+			TargetGroup: new("g"),
 		}
 		if option != nil {
 			option(&spec)

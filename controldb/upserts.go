@@ -64,18 +64,13 @@ func (s *Store) DeleteJobIf(ctx context.Context, name string, force bool, ifMatc
 }
 
 // SetJobStep creates a step, or replaces an existing one: a nil field gets its default, but
-// MaxParallelism, Dependencies and the options of SetJobStepOptions of an existing step stay, and
-// so does its position if StepID is nil.
+// MaxParallelism and the options that Azure does not have stay in an existing step, and so does its
+// position if StepID is nil. Neither of them can be given.
 func (s *Store) SetJobStep(ctx context.Context, spec StepSpec, ifMatch *int64) (Put[JobStep], error) {
 	c := newCall("jobs.sp_set_jobstep").in("job_name", spec.JobName)
 	opt(c, "step_name", spec.StepName)
 	opt(c, "step_id", spec.StepID)
-	opt(c, "command_type", spec.CommandType)
-	c.in("command", spec.Command)
-	opt(c, "credential_name", spec.Credential)
-	c.optText("target_group_name", spec.TargetGroup)
-	attemptArgs(c, spec.InitialRetryInterval, spec.MaximumRetryInterval, spec.RetryIntervalMultiplier, spec.RetryAttempts, spec.Timeout)
-	spec.Output.args(c)
+	stepArgs(c, &spec)
 	name := ""
 	if spec.StepName != nil {
 		name = *spec.StepName

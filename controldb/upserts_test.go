@@ -63,7 +63,7 @@ func TestSetJobStep(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		ctx := t.Context()
 		c.exec(t, `EXEC jobs.sp_add_target_group N'g'; EXEC jobs.sp_add_job N'j'`)
-		spec := controldb.StepSpec{JobName: "j", StepName: ptr("s"), Command: "SELECT 1", TargetGroup: "g", RetryAttempts: ptr(3),
+		spec := controldb.StepSpec{JobName: "j", StepName: ptr("s"), Command: new("SELECT 1"), TargetGroup: new("g"), RetryAttempts: ptr(3),
 			Credential: ptr("c"), Output: &controldb.OutputSpec{
 				Type: ptr("SqlDatabase"), Server: ptr("srv"), Database: ptr("db"), Table: ptr("t"), Credential: ptr("oc"),
 				ResourceGroup: ptr("rg"),
@@ -76,9 +76,9 @@ func TestSetJobStep(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, controldb.Put[controldb.JobStep]{Object: put.Object}, again)
 		c.exec(t, `EXEC jobs.sp_update_jobstep @job_name = N'j', @max_parallelism = 3; EXEC jobs.sp_set_jobstep_options @job_name = N'j', @at_most_once = 1, @run_when = N'Finished', @after = N''`)
-		_, err = c.SetJobStep(ctx, controldb.StepSpec{JobName: "j", StepName: ptr("S"), Command: "SELECT 2", TargetGroup: "g"}, &put.Object.Revision)
+		_, err = c.SetJobStep(ctx, controldb.StepSpec{JobName: "j", StepName: ptr("S"), Command: new("SELECT 2"), TargetGroup: new("g")}, &put.Object.Revision)
 		require.ErrorIs(t, err, controldb.ErrRevision)
-		again, err = c.SetJobStep(ctx, controldb.StepSpec{JobName: "j", StepName: ptr("S"), Command: "SELECT 2", TargetGroup: "g"}, nil)
+		again, err = c.SetJobStep(ctx, controldb.StepSpec{JobName: "j", StepName: ptr("S"), Command: new("SELECT 2"), TargetGroup: new("g")}, nil)
 		require.NoError(t, err)
 		require.Equal(t, 4, again.Object.JobVersion)
 		require.Equal(t, []string{"s|SELECT 2|10|NULL|NULL|NULL|NULL|3|true|Finished|[]"}, c.rows(t, `SELECT s.step_name, s.command, s.retry_attempts, s.credential_name, s.output_type,
@@ -86,18 +86,18 @@ s.output_server_name, s.output_resource_group_name, s.max_parallelism, o.at_most
 FROM jobs.jobsteps AS s INNER JOIN jobs.jobstep_options AS o ON o.job_id = s.job_id AND o.is_current = 1 AND o.step_id = s.step_id`))
 
 		for id, ok := range map[int]bool{0: false, 1: true, 2: true, 3: false} {
-			_, err = c.SetJobStep(ctx, controldb.StepSpec{JobName: "j", StepName: ptr("x"), StepID: ptr(id), Command: "SELECT 2", TargetGroup: "g"}, nil)
+			_, err = c.SetJobStep(ctx, controldb.StepSpec{JobName: "j", StepName: ptr("x"), StepID: ptr(id), Command: new("SELECT 2"), TargetGroup: new("g")}, nil)
 			require.Equal(t, ok, err == nil, id)
 			if ok {
 				_, err = c.DeleteJobStep(ctx, "j", nil, ptr("x"))
 				require.NoError(t, err)
 			}
 		}
-		_, err = c.SetJobStep(ctx, controldb.StepSpec{JobName: "j", StepName: ptr("s"), StepID: ptr(2), Command: "SELECT 2", TargetGroup: "g"}, nil)
+		_, err = c.SetJobStep(ctx, controldb.StepSpec{JobName: "j", StepName: ptr("s"), StepID: ptr(2), Command: new("SELECT 2"), TargetGroup: new("g")}, nil)
 		require.Equal(t, int32(50011), controldb.NumberOf(err))
-		_, err = c.SetJobStep(ctx, controldb.StepSpec{JobName: "j", StepName: ptr("s"), Command: "SELECT 2", TargetGroup: "nope"}, nil)
+		_, err = c.SetJobStep(ctx, controldb.StepSpec{JobName: "j", StepName: ptr("s"), Command: new("SELECT 2"), TargetGroup: new("nope")}, nil)
 		require.ErrorIs(t, err, controldb.ErrGroupNotFound)
-		_, err = c.SetJobStep(ctx, controldb.StepSpec{JobName: "nope", StepName: ptr("s"), Command: "SELECT 2", TargetGroup: "g"}, nil)
+		_, err = c.SetJobStep(ctx, controldb.StepSpec{JobName: "nope", StepName: ptr("s"), Command: new("SELECT 2"), TargetGroup: new("g")}, nil)
 		require.ErrorIs(t, err, controldb.ErrJobNotFound)
 	})
 }

@@ -52,7 +52,7 @@ func (in *Installation) AddJob(t testing.TB, name string, scripts []string, opti
 	require.NoError(t, err)
 	for i, script := range scripts {
 		stepName := fmt.Sprintf("step %d", i+1)
-		spec := controldb.StepSpec{JobName: name, StepName: &stepName, Command: script, TargetGroup: Group}
+		spec := controldb.StepSpec{JobName: name, StepName: &stepName, Command: new(script), TargetGroup: new(Group)}
 		for _, option := range options {
 			option(&spec)
 		}

@@ -128,7 +128,7 @@ func (f *fixture) nobody(t *testing.T) {
 	require.NoError(t, f.store.AddAlert(ctx, "nobody", controldb.AlertNoAgent, controldb.AlertChange{Seconds: &zero, Channels: &[]string{"hook"}}))
 	_, err := f.store.AddJob(ctx, controldb.JobSpec{Name: "j"})
 	require.NoError(t, err)
-	_, err = f.store.AddJobStep(ctx, controldb.StepSpec{JobName: "j", Command: `{"method": "POST", "url": "https://h/"}`, CommandType: new("Http")})
+	_, err = f.store.AddJobStep(ctx, controldb.StepSpec{JobName: "j", Command: new(`{"method": "POST", "url": "https://h/"}`), CommandType: new("Http")})
 	require.NoError(t, err)
 	_, err = f.store.StartJob(ctx, "j", uuid.New())
 	require.NoError(t, err)

@@ -26,7 +26,7 @@ func job(t *testing.T, f *front.Front, command string) string {
 	_, err := f.Store.AddJob(t.Context(), controldb.JobSpec{Name: name})
 	require.NoError(t, err)
 	step, attempts := "s1", 0
-	_, err = f.Store.AddJobStep(t.Context(), controldb.StepSpec{JobName: name, StepName: &step, Command: command, TargetGroup: "g1", RetryAttempts: &attempts})
+	_, err = f.Store.AddJobStep(t.Context(), controldb.StepSpec{JobName: name, StepName: &step, Command: new(command), TargetGroup: new("g1"), RetryAttempts: &attempts})
 	require.NoError(t, err)
 	return name
 }
@@ -97,7 +97,7 @@ func TestStartAndRerun(t *testing.T) {
 
 	// The script was mended: the form offers it, and the run succeeds.
 	step, mended := 1, "SELECT 1;"
-	version, err := f.Store.UpdateJobStep(t.Context(), controldb.StepUpdate{JobName: name, StepID: &step, Command: &mended})
+	version, err := f.Store.UpdateJobStep(t.Context(), controldb.StepSpec{JobName: name, StepID: &step, Command: &mended})
 	require.NoError(t, err)
 	require.Equal(t, 2, version)
 	form = b.form(path)
@@ -295,7 +295,7 @@ func TestRetryNowAndGiveUp(t *testing.T) {
 	require.NoError(t, err)
 	attempts, wait := 5, 1000
 	_, err = f.Store.AddJobStep(t.Context(), controldb.StepSpec{
-		JobName: name, Command: "THROW 50000, 'not yet mended', 1;", TargetGroup: "g1", RetryAttempts: &attempts, InitialRetryInterval: &wait, MaximumRetryInterval: &wait,
+		JobName: name, Command: new("THROW 50000, 'not yet mended', 1;"), TargetGroup: new("g1"), RetryAttempts: &attempts, InitialRetryInterval: &wait, MaximumRetryInterval: &wait,
 	})
 	require.NoError(t, err)
 	b := as(t, f, "operator")
@@ -493,7 +493,7 @@ func TestComplete(t *testing.T) {
 		step, kind, attempts := "approve", "Http", 0
 		_, err = f.Store.AddJobStep(t.Context(), controldb.StepSpec{
 			JobName: name, StepName: &step, CommandType: &kind, RetryAttempts: &attempts,
-			Command: fmt.Sprintf(`{"url": "%s/%s", "allow_http": true, "callback": {"timeout_seconds": 600}, "body": "$(callback_url)"}`, f.H.URL, result),
+			Command: new(fmt.Sprintf(`{"url": "%s/%s", "allow_http": true, "callback": {"timeout_seconds": 600}, "body": "$(callback_url)"}`, f.H.URL, result)),
 		})
 		require.NoError(t, err)
 		b := as(t, f, "operator")

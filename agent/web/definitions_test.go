@@ -29,7 +29,7 @@ func TestLiveDefinitions(t *testing.T) {
 	name := job(t, f, "SELECT 1;")
 	_, err := f.Store.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: name, Name: "~<night>", Kind: "cron5", Spec: "30 2 * * *"})
 	require.NoError(t, err)
-	steps, err := f.Store.JobStepDetails(t.Context(), name, 1)
+	steps, err := f.Store.JobSteps(t.Context(), name, new(1))
 	require.NoError(t, err)
 	require.NotEmpty(t, steps)
 	b := as(t, f, "reader")

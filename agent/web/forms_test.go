@@ -142,7 +142,7 @@ func TestForms(t *testing.T) {
 			},
 			shown: []string{"EXECUTE jobs.sp_add_jobstep", "SET @command1 += N'GO' + NCHAR(10);", "@target_group_name = N'g1'", "jobagent apply -f formed.yaml"},
 			check: func(t *testing.T, f *front.Front) {
-				steps, err := f.Store.JobStepDetails(t.Context(), "formed", 1)
+				steps, err := f.Store.JobSteps(t.Context(), "formed", new(1))
 				require.NoError(t, err)
 				require.Len(t, steps, 1)
 				require.Equal(t, "SELECT 1;\nGO\nSELECT 'a\\\nb';", steps[0].Command)
@@ -156,7 +156,7 @@ func TestForms(t *testing.T) {
 			wrong: [][4]string{{"command.text", "", "command.text", "The command is empty."}, {"retry_attempts", "x", "retry_attempts", "whole number"}},
 			shown: []string{"EXECUTE jobs.sp_update_jobstep", "@command = N'SELECT 2;'", "SELECT 2;"},
 			check: func(t *testing.T, f *front.Front) {
-				steps, err := f.Store.JobStepDetails(t.Context(), "formed", 2)
+				steps, err := f.Store.JobSteps(t.Context(), "formed", new(2))
 				require.NoError(t, err)
 				require.Equal(t, "first", steps[0].StepName)
 				require.Equal(t, "SELECT 2;", steps[0].Command)

@@ -142,7 +142,7 @@ func TestRunPages(t *testing.T) {
 	name := job(t, f, "PRINT N'fine';")
 	first := begin(t, f, name, "")
 	command := "IF DB_NAME() = N'" + bad + "' RAISERROR(N'<img> is full', 16, 1);"
-	_, err := f.Store.UpdateJobStep(t.Context(), controldb.StepUpdate{JobName: name, StepID: new(1), Command: &command})
+	_, err := f.Store.UpdateJobStep(t.Context(), controldb.StepSpec{JobName: name, StepID: new(1), Command: &command})
 	require.NoError(t, err)
 	second := begin(t, f, name, "")
 	rerun, err := f.Store.RerunExecution(t.Context(), controldb.RerunRequest{Origin: second})
@@ -236,7 +236,7 @@ func TestTargetPageOfAction(t *testing.T) {
 		kind, after := "Http", "[]"
 		spec := controldb.StepSpec{
 			JobName: name, StepName: &path, CommandType: &kind, RetryAttempts: new(int),
-			Command: fmt.Sprintf(`{"url": "%s/%s", "allow_http": true%s}`, f.H.URL, path, further),
+			Command: new(fmt.Sprintf(`{"url": "%s/%s", "allow_http": true%s}`, f.H.URL, path, further)),
 		}
 		spec.After = &after
 		_, err = f.Store.AddJobStep(t.Context(), spec)

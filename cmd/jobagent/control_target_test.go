@@ -87,7 +87,7 @@ func (h *authorServer) start(name, server, database, credential, script string) 
 	require.NoError(t, err)
 	_, err = h.author.AddJob(ctx, controldb.JobSpec{Name: name})
 	require.NoError(t, err)
-	spec := controldb.StepSpec{JobName: name, TargetGroup: name, Command: script, RetryAttempts: &one}
+	spec := controldb.StepSpec{JobName: name, TargetGroup: new(name), Command: new(script), RetryAttempts: &one}
 	if credential != "" {
 		spec.Credential = &credential
 	}
@@ -182,11 +182,11 @@ func TestAuthorStaysAuthor(t *testing.T) {
 	work := h.start("work", "127.0.0.1,"+port, "Tenant2", "", "CREATE TABLE dbo.Visits (VisitedAt DATETIME2 NOT NULL);")
 	require.Equal(t, jobs.Succeeded, h.end(work).Lifecycle)
 	yes, stepID := true, 1
-	_, err = h.author.SetJobStepOptions(t.Context(), controldb.StepOptions{JobName: "work", StepID: &stepID,
+	_, err = h.author.SetJobStepOptions(t.Context(), controldb.StepSpec{JobName: "work", StepID: &stepID,
 		AtMostOnce: &yes})
 	require.NoError(t, err)
 	step := "DROP TABLE dbo.Visits;"
-	_, err = h.author.UpdateJobStep(t.Context(), controldb.StepUpdate{JobName: "work", StepID: &stepID, Command: &step})
+	_, err = h.author.UpdateJobStep(t.Context(), controldb.StepSpec{JobName: "work", StepID: &stepID, Command: &step})
 	require.NoError(t, err)
 	work, err = h.author.StartJob(t.Context(), "work", uuid.Nil)
 	require.NoError(t, err)

@@ -363,7 +363,7 @@ func (c *accountCrash) define(store *controldb.Store, i int) bool {
 	}
 	if err == nil {
 		name := "s"
-		_, err = store.AddJobStep(ctx, controldb.StepSpec{JobName: "j", StepName: &name, Command: "WAITFOR DELAY '00:00:01';", TargetGroup: "g"})
+		_, err = store.AddJobStep(ctx, controldb.StepSpec{JobName: "j", StepName: &name, Command: new("WAITFOR DELAY '00:00:01';"), TargetGroup: new("g")})
 	}
 	if err != nil {
 		c.t.Errorf("define a job: %v", err)

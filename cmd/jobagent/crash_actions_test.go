@@ -273,11 +273,11 @@ func (c *crash) defineActions(store *controldb.Store) {
 		require.NoError(c.t, err)
 		typeName, attempts, seconds := string(commandType), 20, 1
 		_, err = store.AddJobStep(c.t.Context(), controldb.StepSpec{
-			JobName: name, Command: command, CommandType: &typeName, TargetGroup: group,
+			JobName: name, Command: new(command), CommandType: &typeName, TargetGroup: new(group),
 			RetryAttempts: &attempts, InitialRetryInterval: &seconds, MaximumRetryInterval: &seconds,
 		})
 		require.NoError(c.t, err)
-		options := controldb.StepOptions{JobName: name}
+		options := controldb.StepSpec{JobName: name}
 		fail, await, once := "Fail", "Await", true
 		switch job {
 		case jobOnce:

@@ -249,7 +249,7 @@ func (c *crash) define(store *controldb.Store) (names []string) {
 		c.addJob(store, crashJob(i), attempts, seconds, "WAITFOR DELAY '00:00:00.300'; "+sim.WriteLedger, sim.WriteLedger)
 		if i%2 == 1 { // half of them must never run twice
 			once, first := true, 1
-			_, err := store.SetJobStepOptions(t.Context(), controldb.StepOptions{JobName: crashJob(i), StepID: &first,
+			_, err := store.SetJobStepOptions(t.Context(), controldb.StepSpec{JobName: crashJob(i), StepID: &first,
 				AtMostOnce: &once})
 			require.NoError(t, err)
 		}
@@ -280,7 +280,7 @@ func (c *crash) addJob(store *controldb.Store, name string, attempts, seconds in
 	for i, script := range scripts {
 		stepName := fmt.Sprintf("step %d", i+1)
 		_, err := store.AddJobStep(c.t.Context(), controldb.StepSpec{
-			JobName: name, StepName: &stepName, Command: script, TargetGroup: "all",
+			JobName: name, StepName: &stepName, Command: new(script), TargetGroup: new("all"),
 			RetryAttempts: &attempts, InitialRetryInterval: &seconds, MaximumRetryInterval: &seconds,
 		})
 		require.NoError(c.t, err)

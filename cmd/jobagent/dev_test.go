@@ -242,7 +242,7 @@ func TestDevSurvivesKill(t *testing.T) {
 	_, err = store.AddJob(t.Context(), controldb.JobSpec{Name: "j"})
 	require.NoError(t, err)
 	_, err = store.AddJobStep(t.Context(), controldb.StepSpec{
-		JobName: "j", TargetGroup: "g", Command: "WAITFOR DELAY '00:00:02'; INSERT INTO dbo.ledger (run) VALUES ($(job_execution_id));",
+		JobName: "j", TargetGroup: new("g"), Command: new("WAITFOR DELAY '00:00:02'; INSERT INTO dbo.ledger (run) VALUES ($(job_execution_id));"),
 	})
 	require.NoError(t, err)
 	id, err := store.StartJob(t.Context(), "j", uuid.Nil)
@@ -312,8 +312,8 @@ func TestDevSaysWhatItWaitsFor(t *testing.T) {
 	require.NoError(t, err)
 	_, err = store.AddJob(t.Context(), controldb.JobSpec{Name: "j"})
 	require.NoError(t, err)
-	_, err = store.AddJobStep(t.Context(), controldb.StepSpec{JobName: "j", TargetGroup: "g",
-		Command: "INSERT INTO dbo.begun (n) VALUES (1); WAITFOR DELAY '00:01:00';"})
+	_, err = store.AddJobStep(t.Context(), controldb.StepSpec{JobName: "j", TargetGroup: new("g"),
+		Command: new("INSERT INTO dbo.begun (n) VALUES (1); WAITFOR DELAY '00:01:00';")})
 	require.NoError(t, err)
 	_, err = store.StartJob(t.Context(), "j", uuid.Nil)
 	require.NoError(t, err)

@@ -104,7 +104,7 @@ func TestHostileProcesses(t *testing.T) {
 		_, err = server.Store.AddJob(t.Context(), controldb.JobSpec{Name: job})
 		require.NoError(t, err)
 		seconds, none := limit, 0
-		step := controldb.StepSpec{JobName: job, Command: "/* EXEC script */ SELECT 1 AS a;", TargetGroup: group,
+		step := controldb.StepSpec{JobName: job, Command: new("/* EXEC script */ SELECT 1 AS a;"), TargetGroup: new(group),
 			Timeout: &seconds, RetryAttempts: &none}
 		if output {
 			kind, host, database, table := "SqlDatabase", comma, "out", "t"

@@ -135,11 +135,11 @@ func (l *ledger) define() {
 		_, err := l.store.AddJob(t.Context(), controldb.JobSpec{Name: j.name})
 		require.NoError(t, err)
 		_, err = l.store.AddJobStep(t.Context(), controldb.StepSpec{
-			JobName: j.name, Command: strings.Join(j.batches, "\nGO\n"), TargetGroup: "all",
+			JobName: j.name, Command: new(strings.Join(j.batches, "\nGO\n")), TargetGroup: new("all"),
 			RetryAttempts: &j.attempts, InitialRetryInterval: &seconds, MaximumRetryInterval: &seconds,
 		})
 		require.NoError(t, err)
-		options := controldb.StepOptions{JobName: j.name, StepID: &step, AtMostOnce: &j.once}
+		options := controldb.StepSpec{JobName: j.name, StepID: &step, AtMostOnce: &j.once}
 		if j.giveUp {
 			options.OnUnknownOutcome = &giveUp
 		}

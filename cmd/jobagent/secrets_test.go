@@ -308,7 +308,7 @@ func (h *canaryServer) runJobs() {
 		name := fmt.Sprintf("job %d", i)
 		_, err := store.AddJob(t.Context(), controldb.JobSpec{Name: name})
 		require.NoError(t, err)
-		spec := controldb.StepSpec{JobName: name, TargetGroup: j.group, Command: j.command, RetryAttempts: &none}
+		spec := controldb.StepSpec{JobName: name, TargetGroup: new(j.group), Command: new(j.command), RetryAttempts: &none}
 		if j.group == "" {
 			action := "Http"
 			spec.CommandType = &action

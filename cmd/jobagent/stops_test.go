@@ -106,7 +106,7 @@ func TestStops(t *testing.T) {
 	c.addJob(store, stopsByHand, 0, 1, stopsScript)
 	c.addJob(store, stopsByLimit, 0, 1, stopsScript)
 	step, limit, credential := 1, 2, "stops"
-	for _, u := range []controldb.StepUpdate{
+	for _, u := range []controldb.StepSpec{
 		{JobName: stopsByHand, StepID: &step, Credential: &credential},
 		{JobName: stopsByLimit, StepID: &step, Credential: &credential, Timeout: &limit},
 	} {

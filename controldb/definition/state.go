@@ -129,13 +129,9 @@ func newGroup(g controldb.TargetGroupDetail) *manifest.TargetGroup {
 }
 
 // NewStep makes a step of a version of a job.
-func NewStep(s controldb.JobStepDetail) (*manifest.Step, error) {
+func NewStep(s controldb.JobStep) (*manifest.Step, error) {
 	out := &manifest.Step{
-		Name: s.StepName, TargetGroup: s.TargetGroup, Credential: s.Credential, RetryAttempts: s.RetryAttempts, RetryErrors: s.RetryErrors,
-		ToleratedFailures:    s.ToleratedFailures,
-		InitialRetryInterval: s.InitialRetryInterval, MaximumRetryInterval: s.MaximumRetryInterval,
-		RetryMultiplier: s.RetryIntervalMultiplier, Timeout: s.Timeout, RunWhen: s.RunWhen, OnTargets: s.OnTargets,
-		OnUnknownOutcome: s.OnUnknownOutcome, AtMostOnce: s.AtMostOnce, BindParameters: s.BindParameters,
+		Name: s.StepName, TargetGroup: s.TargetGroup, Credential: s.Credential, Attempts: s.Attempts, StepOptions: s.StepOptions,
 	}
 	if !out.SetCommand(s.CommandType, s.Command) {
 		return nil, fmt.Errorf("the step %q of the job %q has the command type %q, which this program does not know", s.StepName, s.JobName, s.CommandType)

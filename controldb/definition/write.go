@@ -1,6 +1,7 @@
 package definition
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/manifest"
+	"github.com/jobagent/jobagent/jobs/model"
 )
 
 // Write makes an object of the control database as wanted, in one transaction. have is nil if it
@@ -312,8 +314,7 @@ func (w *stepWriter) isSimple() bool {
 }
 
 func sameDependencies(a, b *manifest.Step) bool {
-	x, y := manifest.Step{After: a.After, RunWhen: a.RunWhen, OnTargets: a.OnTargets}, manifest.Step{After: b.After, RunWhen: b.RunWhen, OnTargets: b.OnTargets}
-	return manifest.Equal(&x, &y)
+	return manifest.Equal(&manifest.Step{After: a.After}, &manifest.Step{After: b.After}) && a.RunWhen == b.RunWhen && a.OnTargets == b.OnTargets
 }
 
 // inPlace changes and adds steps in their order.
@@ -325,7 +326,7 @@ func (w *stepWriter) inPlace(ctx context.Context) error {
 			}
 			continue
 		}
-		if err := w.add(ctx, s, i+1, dependenciesOf(s, false)); err != nil {
+		if err := w.add(ctx, s, i+1, afterOf(s)); err != nil {
 			return err
 		}
 	}
@@ -335,10 +336,10 @@ func (w *stepWriter) inPlace(ctx context.Context) error {
 // anew first makes all steps independent of each other, then brings them into their places, and
 // then sets what they come after: so no version between has a circle.
 func (w *stepWriter) anew(ctx context.Context) error {
-	none, always, all := "", "Succeeded", "All"
-	alone := controldb.Dependencies{After: &none, RunWhen: &always, OnTargets: &all}
+	none, always, all := "", model.DefaultStep.RunWhen, model.DefaultStep.OnTargets
 	for _, h := range w.have {
-		if _, err := w.tx.SetJobStepOptions(ctx, controldb.StepOptions{JobName: w.job, StepName: &h.Name, Dependencies: alone}); err != nil {
+		alone := controldb.StepSpec{JobName: w.job, StepName: &h.Name, After: &none, RunWhen: &always, OnTargets: &all}
+		if _, err := w.tx.SetJobStepOptions(ctx, alone); err != nil {
 			return err
 		}
 	}
@@ -355,7 +356,7 @@ func (w *stepWriter) anew(ctx context.Context) error {
 	for i, s := range w.want {
 		h, name := findStep(w.have, s.Name), strings.ToLower(s.Name)
 		if h == nil {
-			if err := w.add(ctx, s, i+1, alone); err != nil {
+			if err := w.add(ctx, s, i+1, &none); err != nil {
 				return err
 			}
 			order = slices.Insert(order, i, name)
@@ -363,7 +364,7 @@ func (w *stepWriter) anew(ctx context.Context) error {
 		}
 		if at := slices.Index(order, name); at != i {
 			id := i + 1
-			if _, err := w.tx.UpdateJobStep(ctx, controldb.StepUpdate{JobName: w.job, StepName: &h.Name, NewID: &id}); err != nil {
+			if _, err := w.tx.UpdateJobStep(ctx, controldb.StepSpec{JobName: w.job, StepName: &h.Name, NewID: &id}); err != nil {
 				return err
 			}
 			order = slices.Insert(slices.Delete(order, at, at+1), i, name)
@@ -373,44 +374,41 @@ func (w *stepWriter) anew(ctx context.Context) error {
 		}
 	}
 	for _, s := range w.want {
-		if _, err := w.tx.SetJobStepOptions(ctx, controldb.StepOptions{JobName: w.job, StepName: &s.Name, Dependencies: dependenciesOf(s, true)}); err != nil {
+		after := afterOf(s)
+		if after == nil {
+			after = new("(default)")
+		}
+		spec := controldb.StepSpec{JobName: w.job, StepName: &s.Name, After: after, RunWhen: &s.RunWhen, OnTargets: &s.OnTargets}
+		if _, err := w.tx.SetJobStepOptions(ctx, spec); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// dependenciesOf returns the dependencies of a step; with all, also those that are the default.
-func dependenciesOf(s *manifest.Step, all bool) controldb.Dependencies {
-	var d controldb.Dependencies
-	after := "(default)"
-	if s.After != nil {
-		names := []string(*s.After)
-		if names == nil {
-			names = []string{}
-		}
-		text, _ := json.Marshal(names) // of texts: it does not fail
-		after = string(text)
+// afterOf returns the names of the steps that come before a step; nil for the step above.
+func afterOf(s *manifest.Step) *string {
+	if s.After == nil {
+		return nil
 	}
-	if all || s.After != nil {
-		d.After = &after
+	names := []string(*s.After)
+	if names == nil {
+		names = []string{}
 	}
-	if all || s.RunWhen != "Succeeded" {
-		d.RunWhen = &s.RunWhen
-	}
-	if all || s.OnTargets != "All" {
-		d.OnTargets = &s.OnTargets
-	}
-	return d
+	text, _ := json.Marshal(names) // of texts: it does not fail
+	return new(string(text))
 }
 
-// add adds a step at a position, and sets its other options.
-func (w *stepWriter) add(ctx context.Context, s *manifest.Step, id int, d controldb.Dependencies) error {
+// add adds a step at a position. A step that comes after no other has the default dependencies for
+// now.
+func (w *stepWriter) add(ctx context.Context, s *manifest.Step, id int, after *string) error {
 	kind, text := s.CommandType()
-	spec := controldb.StepSpec{JobName: w.job, StepID: &id, StepName: &s.Name, Command: text, TargetGroup: s.TargetGroup,
-		Credential: given(s.Credential), RetryAttempts: &s.RetryAttempts, InitialRetryInterval: &s.InitialRetryInterval,
-		MaximumRetryInterval: &s.MaximumRetryInterval, RetryIntervalMultiplier: &s.RetryMultiplier, Timeout: &s.Timeout,
-		RetryErrors: &s.RetryErrors, ToleratedFailures: &s.ToleratedFailures, Dependencies: d}
+	spec := model.StepChanges(s.Settings(), model.DefaultStep)
+	if after != nil && *after == "" {
+		spec.RunWhen, spec.OnTargets = nil, nil
+	}
+	spec.JobName, spec.StepID, spec.StepName, spec.Command, spec.After = w.job, &id, &s.Name, &text, after
+	spec.TargetGroup, spec.Credential = given(s.TargetGroup), given(s.Credential)
 	if kind != "TSql" {
 		spec.CommandType = &kind
 	}
@@ -420,20 +418,7 @@ func (w *stepWriter) add(ctx context.Context, s *manifest.Step, id int, d contro
 	if s.Output != nil {
 		spec.Output = outputOf(s.Output, false)
 	}
-	if _, err := w.tx.AddJobStep(ctx, spec); err != nil {
-		return err
-	}
-	return w.options(ctx, s, &manifest.Step{OnUnknownOutcome: "Retry"})
-}
-
-// options sets the options of a step that differ.
-func (w *stepWriter) options(ctx context.Context, s, h *manifest.Step) error {
-	o := controldb.StepOptions{JobName: w.job, StepName: &s.Name, OnUnknownOutcome: changed(s.OnUnknownOutcome, h.OnUnknownOutcome),
-		AtMostOnce: changed(s.AtMostOnce, h.AtMostOnce), BindParameters: changed(s.BindParameters, h.BindParameters)}
-	if o.OnUnknownOutcome == nil && o.AtMostOnce == nil && o.BindParameters == nil {
-		return nil
-	}
-	_, err := w.tx.SetJobStepOptions(ctx, o)
+	_, err := w.tx.AddJobStep(ctx, spec)
 	return err
 }
 
@@ -467,43 +452,22 @@ func (w *stepWriter) update(ctx context.Context, s, h *manifest.Step) error {
 	if manifest.Equal(&x, &y) {
 		return nil
 	}
-	// Options first or last: a T-SQL step cannot await a report, an action may.
+	spec := model.StepChanges(x.Settings(), y.Settings())
+	spec.JobName, spec.StepName = w.job, &s.Name
+	spec.TargetGroup, spec.Credential = changed(s.TargetGroup, h.TargetGroup), changed(s.Credential, h.Credential)
 	kind, text := s.CommandType()
 	oldKind, oldText := h.CommandType()
-	if oldKind != kind && kind == "TSql" {
-		if err := w.options(ctx, s, h); err != nil {
-			return err
-		}
+	if kind != oldKind {
+		spec.CommandType, spec.Command = &kind, &text
+	} else if text != oldText {
+		spec.Command = &text
 	}
-	x.OnUnknownOutcome, x.AtMostOnce, x.BindParameters = y.OnUnknownOutcome, y.AtMostOnce, y.BindParameters
-	if !manifest.Equal(&x, &y) {
-		u := controldb.StepUpdate{JobName: w.job, StepName: &s.Name, TargetGroup: changed(s.TargetGroup, h.TargetGroup),
-			Credential: changed(s.Credential, h.Credential), RetryAttempts: changed(s.RetryAttempts, h.RetryAttempts),
-			InitialRetryInterval:    changed(s.InitialRetryInterval, h.InitialRetryInterval),
-			MaximumRetryInterval:    changed(s.MaximumRetryInterval, h.MaximumRetryInterval),
-			RetryIntervalMultiplier: changed(s.RetryMultiplier, h.RetryMultiplier), Timeout: changed(s.Timeout, h.Timeout),
-			RetryErrors: changed(s.RetryErrors, h.RetryErrors), ToleratedFailures: changed(s.ToleratedFailures, h.ToleratedFailures)}
-		if kind != oldKind {
-			u.CommandType, u.Command = &kind, &text
-		} else if text != oldText {
-			u.Command = &text
-		}
-		if s.MaxParallelism != h.MaxParallelism {
-			n := s.MaxParallelism
-			if n == 0 {
-				n = -1 // no limit
-			}
-			u.MaxParallelism = &n
-		}
-		if (s.Output == nil) != (h.Output == nil) || s.Output != nil && *s.Output != *h.Output {
-			u.Output = outputOf(s.Output, true)
-		}
-		if _, err := w.tx.UpdateJobStep(ctx, u); err != nil {
-			return err
-		}
+	if s.MaxParallelism != h.MaxParallelism {
+		spec.MaxParallelism = new(cmp.Or(s.MaxParallelism, -1)) // -1: no limit
 	}
-	if oldKind != kind && kind == "TSql" {
-		return nil
+	if (s.Output == nil) != (h.Output == nil) || s.Output != nil && *s.Output != *h.Output {
+		spec.Output = outputOf(s.Output, true)
 	}
-	return w.options(ctx, s, h)
+	_, err := w.tx.UpdateJobStep(ctx, spec)
+	return err
 }

@@ -59,15 +59,17 @@ type rules struct {
 	def, one            string
 	min, max            float64
 	enum                []string
-	index               int
+	index               []int // as in [reflect.StructField]
 }
 
-// fields returns the fields of a model, in their order.
+// fields returns the fields of a model with those that it embeds, in their order.
 func fields(t reflect.Type) []rules {
 	list := make([]rules, 0, t.NumField())
-	for i := range t.NumField() {
-		f := t.Field(i)
-		r := rules{name: f.Tag.Get("json"), doc: f.Tag.Get("doc"), index: i}
+	for _, f := range reflect.VisibleFields(t) {
+		if f.Anonymous {
+			continue
+		}
+		r := rules{name: f.Tag.Get("json"), doc: f.Tag.Get("doc"), index: f.Index}
 		for part := range strings.SplitSeq(f.Tag.Get("rule"), ",") {
 			key, value, _ := strings.Cut(part, "=")
 			switch key {
@@ -97,7 +99,7 @@ func fields(t reflect.Type) []rules {
 func setDefaults(v reflect.Value) {
 	for _, r := range fields(v.Type()) {
 		if r.hasDefault {
-			setDefault(v.Field(r.index), r)
+			setDefault(v.FieldByIndex(r.index), r)
 		}
 	}
 }
@@ -238,7 +240,7 @@ func (d *decoder) model(n *node, v reflect.Value, path string, others []string) 
 			}
 			continue
 		}
-		d.value(n.values[i], v.Field(r.index), join(path, r.name), r)
+		d.value(n.values[i], v.FieldByIndex(r.index), join(path, r.name), r)
 		if r.one != "" {
 			given[r.one] = append(given[r.one], r.name)
 		}

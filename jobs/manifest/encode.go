@@ -34,7 +34,7 @@ func (n *node) add(key string, v *node) {
 // encodeModel adds the fields of a model to n.
 func encodeModel(n *node, v reflect.Value) {
 	for _, r := range fields(v.Type()) {
-		f := v.Field(r.index)
+		f := v.FieldByIndex(r.index)
 		if r.hasDefault && !r.always {
 			def := reflect.New(f.Type()).Elem()
 			setDefault(def, r)

@@ -57,7 +57,7 @@ func FormFields(model any) []Field { return formFields(reflect.TypeOf(model)) }
 func formFields(t reflect.Type) []Field {
 	var list []Field
 	for _, r := range fields(t) {
-		f := formField(t.Field(r.index).Type, r)
+		f := formField(t.FieldByIndex(r.index).Type, r)
 		if r.one == "" {
 			list = append(list, f)
 			continue
@@ -145,7 +145,7 @@ func FormDefaults(model any) Values {
 
 func (v Values) model(m reflect.Value, prefix string) {
 	for _, r := range fields(m.Type()) {
-		f := m.Field(r.index)
+		f := m.FieldByIndex(r.index)
 		if r.one != "" {
 			if !f.IsZero() {
 				v[prefix+r.one] = r.name

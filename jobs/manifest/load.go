@@ -268,7 +268,7 @@ func normalize(o Object) {
 			s.Parameters = emptyObject(s.Parameters)
 		}
 		for _, s := range v.Steps {
-			s.RetryMultiplier = single(s.RetryMultiplier)
+			s.RetryIntervalMultiplier = single(s.RetryIntervalMultiplier)
 			if stored, ok := tolerance(s.ToleratedFailures); ok {
 				s.ToleratedFailures = stored
 			}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/parameters"
 )
 
@@ -208,30 +209,25 @@ func (s *Schedule) definitions() []definition {
 
 // Step is a step of a job.
 type Step struct {
-	Name                 string  `json:"name" rule:"required,max=128" doc:"Name; unique within the job."`
-	TargetGroup          string  `json:"target_group" rule:"max=128" doc:"Target group on which the step runs. An action without one runs once."`
-	Credential           string  `json:"credential" rule:"max=128" doc:"Credential that runs the step; default: the agent's."`
-	Command              Script  `json:"command" rule:"one=command" doc:"The T-SQL script, or {file: PATH}. GO lines separate batches."`
-	HTTP                 JSON    `json:"http" rule:"one=command" doc:"An HTTP request."`
-	StorageQueue         JSON    `json:"storage_queue" rule:"one=command" doc:"A message for an Azure Storage queue."`
-	ServiceBusQueue      JSON    `json:"service_bus_queue" rule:"one=command" doc:"A message for a Service Bus queue."`
-	ServiceBusTopic      JSON    `json:"service_bus_topic" rule:"one=command" doc:"A message for a Service Bus topic."`
-	Process              JSON    `json:"process" rule:"one=command" doc:"A process of the agent's configuration."`
-	RetryAttempts        int     `json:"retry_attempts" rule:"default=10,min=0,max=2147483647" doc:"Retries after the first attempt."`
-	RetryErrors          string  `json:"retry_errors" rule:"default=Transient,enum=Transient|All" doc:"Failures after which another attempt follows. Transient: those whose error may pass by itself."`
-	ToleratedFailures    string  `json:"tolerated_failures" rule:"default=0,max=10" doc:"How many targets may fail, and the step succeeds: a number, or a percentage such as 1%."`
-	InitialRetryInterval int     `json:"initial_retry_interval_seconds" rule:"default=1,min=1,max=2147483" doc:"Wait before the first retry."`
-	MaximumRetryInterval int     `json:"maximum_retry_interval_seconds" rule:"default=120,min=1,max=2147483" doc:"Maximum wait between two attempts."`
-	RetryMultiplier      float64 `json:"retry_interval_backoff_multiplier" rule:"default=2,min=1,max=1000000" doc:"Factor between two successive waits."`
-	Timeout              int     `json:"step_timeout_seconds" rule:"default=43200,min=1,max=2147483" doc:"Time limit of the step on one database, waits included."`
-	MaxParallelism       int     `json:"max_parallelism" rule:"default=0,min=1,max=2147483647" doc:"Maximum number of databases of one elastic pool, or of one server, at once; default: no limit."`
-	Output               *Output `json:"output" doc:"Where the first result set is written."`
-	After                *Names  `json:"after" doc:"The steps that come before it; [] for none. Default: the step above."`
-	RunWhen              string  `json:"run_when" rule:"default=Succeeded,enum=Succeeded|Failed|Finished" doc:"When it starts, once those steps are final."`
-	OnTargets            string  `json:"on_targets" rule:"default=All,enum=All|Failed|Succeeded" doc:"Failed: only the targets on which those steps failed. Succeeded: only those on which they succeeded."`
-	OnUnknownOutcome     string  `json:"on_unknown_outcome" rule:"default=Retry,enum=Retry|Fail|Await" doc:"What follows an attempt whose outcome is unknown. Await: for actions."`
-	AtMostOnce           bool    `json:"at_most_once" rule:"default=false" doc:"No attempt runs the script again once it has committed."`
-	BindParameters       bool    `json:"bind_parameters" rule:"default=false" doc:"The run's parameters are variables of the script."`
+	Name            string `json:"name" rule:"required,max=128" doc:"Name; unique within the job."`
+	TargetGroup     string `json:"target_group" rule:"max=128" doc:"Target group on which the step runs. An action without one runs once."`
+	Credential      string `json:"credential" rule:"max=128" doc:"Credential that runs the step; default: the agent's."`
+	Command         Script `json:"command" rule:"one=command" doc:"The T-SQL script, or {file: PATH}. GO lines separate batches."`
+	HTTP            JSON   `json:"http" rule:"one=command" doc:"An HTTP request."`
+	StorageQueue    JSON   `json:"storage_queue" rule:"one=command" doc:"A message for an Azure Storage queue."`
+	ServiceBusQueue JSON   `json:"service_bus_queue" rule:"one=command" doc:"A message for a Service Bus queue."`
+	ServiceBusTopic JSON   `json:"service_bus_topic" rule:"one=command" doc:"A message for a Service Bus topic."`
+	Process         JSON   `json:"process" rule:"one=command" doc:"A process of the agent's configuration."`
+	model.Attempts
+	MaxParallelism int     `json:"max_parallelism" rule:"default=0,min=1,max=2147483647" doc:"Maximum number of databases of one elastic pool, or of one server, at once; default: no limit."`
+	Output         *Output `json:"output" doc:"Where the first result set is written."`
+	After          *Names  `json:"after" doc:"The steps that come before it; [] for none. Default: the step above."`
+	model.StepOptions
+}
+
+// Settings returns the settings of the step that have a value in any case.
+func (s *Step) Settings() model.StepSettings {
+	return model.StepSettings{Attempts: s.Attempts, StepOptions: s.StepOptions}
 }
 
 // Names are names of steps.

@@ -83,10 +83,10 @@ func structSchema(t reflect.Type, kind Kind) *object {
 	}
 	groups := map[string][]any{}
 	for _, r := range fields(t) {
-		s := valueSchema(t.Field(r.index).Type, r)
+		s := valueSchema(t.FieldByIndex(r.index).Type, r)
 		s.set("description", r.doc)
 		if r.hasDefault && !(r.name == "max_parallelism") {
-			s.set("default", defaultValue(t.Field(r.index).Type, r))
+			s.set("default", defaultValue(t.FieldByIndex(r.index).Type, r))
 		}
 		properties.set(r.name, s)
 		if r.required {

@@ -41,6 +41,10 @@
 --   @tolerated_failures                 How many targets of the step may fail, and it succeeds: a number, or a percentage of the
 --                                       targets on which it ran, such as 1%. Exceeded time limits count, cancellations are never
 --                                       tolerated. 0, the default: none.
+--   @on_unknown_outcome                 Reaction to an attempt whose outcome is unknown: Retry, by the step's retry policy, Fail, or, only
+--                                       for actions, Await: see sp_set_jobstep_options. NULL: Retry.
+--   @at_most_once                       1: no attempt runs the script again once it has committed: see sp_set_jobstep_options.
+--   @bind_parameters                    1: the parameters of a run are variables of the script: see sp_set_jobstep_options.
 -- Called by: members of the role jobs_author.
 -- Locks:     the job's row (U), the target group's row (U); then inserts into job_versions, step_commands, job_steps and
 --            job_step_dependencies; an insert into audit_entries.
@@ -61,8 +65,10 @@
 --   50018 the output type is not SqlDatabase.
 --   50019 the output lacks its server, database or table name.
 --   50020 the maximum parallelism is below 1.
+--   50032 @on_unknown_outcome is neither Retry, Fail nor Await.
 --   50057 an action has an output.
 --   50058 the definition of an action is invalid.
+--   50059 a TSql step would await a report.
 --   50063 @run_when is not Succeeded, Failed or Finished.
 --   50064 @on_targets is not All, Failed or Succeeded.
 --   50065 @after is not a list of names.
@@ -111,7 +117,10 @@ CREATE OR ALTER PROCEDURE jobs.sp_add_jobstep
     @run_when                          NVARCHAR(51) = NULL,
     @on_targets                        NVARCHAR(51) = NULL,
     @retry_errors                      NVARCHAR(51) = N'All',
-    @tolerated_failures                NVARCHAR(11) = N'0'
+    @tolerated_failures                NVARCHAR(11) = N'0',
+    @on_unknown_outcome                NVARCHAR(11) = NULL,
+    @at_most_once                      BIT = NULL,
+    @bind_parameters                   BIT = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -164,6 +173,8 @@ BEGIN
         THROW 50097, N'Invalid @retry_errors: want at most 50 characters, not 51 or more.', 1;
     IF DATALENGTH(@tolerated_failures) > 20
         THROW 50097, N'Invalid @tolerated_failures: want at most 10 characters, not 11 or more.', 1;
+    IF DATALENGTH(@on_unknown_outcome) > 20
+        THROW 50097, N'Invalid @on_unknown_outcome: want at most 10 characters, not 11 or more.', 1;
     IF LTRIM(@credential_name) = N''
         THROW 50098, N'Invalid @credential_name: the name is empty. Omit it to use the default credential of the agent.', 1;
     IF LTRIM(@target_group_name) = N''
@@ -181,6 +192,9 @@ BEGIN
     SET @step_timeout_seconds = COALESCE(@step_timeout_seconds, 43200);
     SET @retry_errors = COALESCE(@retry_errors, N'All');
     SET @tolerated_failures = COALESCE(@tolerated_failures, N'0');
+    SET @on_unknown_outcome = COALESCE(@on_unknown_outcome, N'Retry');
+    SET @at_most_once = COALESCE(@at_most_once, 0);
+    SET @bind_parameters = COALESCE(@bind_parameters, 0);
     SET @credential_name = NULLIF(@credential_name, N'');
     SET @output_type = NULLIF(@output_type, N'');
     SET @output_credential_name = NULLIF(@output_credential_name, N'');
@@ -215,6 +229,9 @@ BEGIN
         @max_parallelism = @max_parallelism;
     EXECUTE jobs_internal.check_retry_errors @retry_errors = @retry_errors OUTPUT;
     EXECUTE jobs_internal.check_tolerated_failures @tolerated_failures = @tolerated_failures OUTPUT;
+    EXECUTE jobs_internal.check_unknown_outcome @on_unknown_outcome = @on_unknown_outcome OUTPUT;
+    IF @on_unknown_outcome = N'Await' AND @command_type = N'TSql'
+        THROW 50059, N'Invalid @on_unknown_outcome ''Await'': only actions can await a report, and the step is of type TSql.', 1;
     IF @command IS NULL OR LTRIM(@command) = N''
         THROW 50009, N'Missing command: @command is NULL or empty.', 1;
     EXECUTE jobs_internal.check_action @command_type = @command_type, @command = @command;
@@ -283,7 +300,7 @@ BEGIN
         initial_retry_interval_seconds, maximum_retry_interval_seconds, retry_interval_backoff_multiplier,
         retry_attempts, step_timeout_seconds, output_type, output_credential_name, output_subscription_id,
         output_resource_group_name, output_server_name, output_database_name, output_schema_name,
-        output_table_name, max_parallelism, retry_errors, tolerated_failures
+        output_table_name, max_parallelism, retry_errors, tolerated_failures, on_unknown_outcome, at_most_once, bind_parameters
     )
     VALUES (
         @job_id, @job_version, @step_id, @step_name, @command_id, @credential_name, @target_group_id, @target_group_name,
@@ -291,7 +308,7 @@ BEGIN
         @retry_attempts, @step_timeout_seconds, CASE WHEN @output_type IS NOT NULL THEN N'SqlDatabase' END,
         @output_credential_name, @output_subscription_id, @output_resource_group_name, @output_server_name,
         @output_database_name, CASE WHEN @output_type IS NOT NULL THEN COALESCE(@output_schema_name, N'dbo') ELSE @output_schema_name END,
-        @output_table_name, @max_parallelism, @retry_errors, @tolerated_failures
+        @output_table_name, @max_parallelism, @retry_errors, @tolerated_failures, @on_unknown_outcome, @at_most_once, @bind_parameters
     );
     EXECUTE jobs_internal.set_dependencies
         @job_name = @job_name,

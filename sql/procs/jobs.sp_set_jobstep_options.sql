@@ -117,18 +117,7 @@ BEGIN
         ), N'%', N'%%');
         THROW 50033, @message, 1;
     END;
-    IF @on_unknown_outcome COLLATE Latin1_General_100_CI_AS NOT IN (N'retry', N'fail', N'await')
-    BEGIN
-        SET @message = REPLACE(CONCAT(
-            N'Invalid @on_unknown_outcome ''', @on_unknown_outcome, N''': want Retry, Fail or Await.'
-        ), N'%', N'%%');
-        THROW 50032, @message, 1;
-    END;
-    SET @on_unknown_outcome = CASE @on_unknown_outcome COLLATE Latin1_General_100_CI_AS
-        WHEN N'retry' THEN N'Retry'
-        WHEN N'fail' THEN N'Fail'
-        WHEN N'await' THEN N'Await'
-    END;
+    EXECUTE jobs_internal.check_unknown_outcome @on_unknown_outcome = @on_unknown_outcome OUTPUT;
     EXECUTE jobs_internal.check_retry_errors @retry_errors = @retry_errors OUTPUT;
     EXECUTE jobs_internal.check_tolerated_failures @tolerated_failures = @tolerated_failures OUTPUT;
 

@@ -44,6 +44,10 @@
 --   @tolerated_failures                 How many targets of the step may fail, and it succeeds: a number, or a percentage of the
 --                                       targets on which it ran, such as 1%. Exceeded time limits count, cancellations are never
 --                                       tolerated. 0, the default: none.
+--   @on_unknown_outcome                 Reaction to an attempt whose outcome is unknown: Retry, by the step's retry policy, Fail, or, only
+--                                       for actions, Await: see sp_set_jobstep_options. NULL: unchanged.
+--   @at_most_once                       1: no attempt runs the script again once it has committed: see sp_set_jobstep_options.
+--   @bind_parameters                    1: the parameters of a run are variables of the script: see sp_set_jobstep_options.
 -- Called by: members of the role jobs_author.
 -- Locks:     the job's row (U), the target group's row (U); then inserts into job_versions, step_commands, job_steps and
 --            job_step_dependencies; the new version's step (X); an insert into audit_entries.
@@ -66,6 +70,7 @@
 --   50020 the maximum parallelism is below 1.
 --   50021 neither step id nor step name is given.
 --   50030 step id and step name refer to different steps.
+--   50032 @on_unknown_outcome is neither Retry, Fail nor Await.
 --   50057 an action has an output.
 --   50058 the definition of an action is invalid.
 --   50059 a TSql step would await a report.
@@ -121,7 +126,10 @@ CREATE OR ALTER PROCEDURE jobs.sp_update_jobstep
     @on_targets                        NVARCHAR(51) = NULL,
     @if_match                          BIGINT = NULL,
     @retry_errors                      NVARCHAR(51) = NULL,
-    @tolerated_failures                NVARCHAR(11) = NULL
+    @tolerated_failures                NVARCHAR(11) = NULL,
+    @on_unknown_outcome                NVARCHAR(11) = NULL,
+    @at_most_once                      BIT = NULL,
+    @bind_parameters                   BIT = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -137,7 +145,7 @@ BEGIN
     DECLARE @command_id BIGINT;
     DECLARE @former_type NVARCHAR(50);
     DECLARE @names NVARCHAR(MAX);
-    DECLARE @on_unknown_outcome NVARCHAR(10);
+    DECLARE @given_outcome NVARCHAR(10) = @on_unknown_outcome;
     DECLARE @audit_before NVARCHAR(MAX);
     DECLARE @audit_after NVARCHAR(MAX);
     DECLARE @revision_before BIGINT;
@@ -179,6 +187,8 @@ BEGIN
         THROW 50097, N'Invalid @retry_errors: want at most 50 characters, not 51 or more.', 1;
     IF DATALENGTH(@tolerated_failures) > 20
         THROW 50097, N'Invalid @tolerated_failures: want at most 10 characters, not 11 or more.', 1;
+    IF DATALENGTH(@on_unknown_outcome) > 20
+        THROW 50097, N'Invalid @on_unknown_outcome: want at most 10 characters, not 11 or more.', 1;
 
     IF @command IS NOT NULL AND LTRIM(@command) = N''
         THROW 50009, N'Missing command: @command is empty.', 1;
@@ -215,9 +225,7 @@ BEGIN
         @step_id = @found,
         @state = @audit_before OUTPUT,
         @revision = @revision_before OUTPUT;
-    SELECT
-        @former_type = c.command_type,
-        @on_unknown_outcome = s.on_unknown_outcome
+    SELECT @former_type = c.command_type
     FROM jobs_internal.job_steps AS s
     INNER JOIN jobs_internal.step_commands AS c ON c.command_id = s.command_id
     WHERE s.job_id = @job_id
@@ -290,7 +298,10 @@ BEGIN
         @output_table_name = NULLIF(COALESCE(@output_table_name, s.output_table_name), N''),
         @max_parallelism = NULLIF(COALESCE(@max_parallelism, s.max_parallelism), -1),
         @retry_errors = COALESCE(@retry_errors, s.retry_errors),
-        @tolerated_failures = COALESCE(@tolerated_failures, s.tolerated_failures)
+        @tolerated_failures = COALESCE(@tolerated_failures, s.tolerated_failures),
+        @on_unknown_outcome = COALESCE(@on_unknown_outcome, s.on_unknown_outcome),
+        @at_most_once = COALESCE(@at_most_once, s.at_most_once),
+        @bind_parameters = COALESCE(@bind_parameters, s.bind_parameters)
     FROM jobs_internal.job_steps AS s
     INNER JOIN jobs_internal.step_commands AS c ON c.command_id = s.command_id
     WHERE s.job_id = @job_id
@@ -312,11 +323,14 @@ BEGIN
         @max_parallelism = @max_parallelism;
     EXECUTE jobs_internal.check_retry_errors @retry_errors = @retry_errors OUTPUT;
     EXECUTE jobs_internal.check_tolerated_failures @tolerated_failures = @tolerated_failures OUTPUT;
+    EXECUTE jobs_internal.check_unknown_outcome @on_unknown_outcome = @on_unknown_outcome OUTPUT;
 
     IF @command_type <> @former_type AND @command IS NULL
         THROW 50009, N'Missing command: a change of @command_type needs @command.', 1;
     IF @command_type = N'TSql' AND @target_group_id = '00000000-0000-0000-0000-000000000000'
         THROW 50012, N'Missing target group name: a TSql step needs @target_group_name.', 1;
+    IF @command_type = N'TSql' AND @on_unknown_outcome = N'Await' AND @given_outcome IS NOT NULL
+        THROW 50059, N'Invalid @on_unknown_outcome ''Await'': only actions can await a report, and the step is of type TSql.', 1;
     IF @command_type = N'TSql' AND @on_unknown_outcome = N'Await'
         THROW 50059, N'Invalid @command_type ''TSql'': the step''s on_unknown_outcome is Await, which only actions can have.', 1;
     IF @command_id IS NULL
@@ -357,7 +371,10 @@ BEGIN
         s.output_table_name = @output_table_name,
         s.max_parallelism = @max_parallelism,
         s.retry_errors = @retry_errors,
-        s.tolerated_failures = @tolerated_failures
+        s.tolerated_failures = @tolerated_failures,
+        s.on_unknown_outcome = @on_unknown_outcome,
+        s.at_most_once = @at_most_once,
+        s.bind_parameters = @bind_parameters
     FROM jobs_internal.job_steps AS s
     WHERE s.job_id = @job_id
         AND s.version = @job_version

@@ -44,6 +44,7 @@ var allowed = map[string][]string{
 	"jobs/internal/yamltext":         {"github.com/goccy/go-yaml/..."},
 	"jobs/importer":                  {"jobs/bounded", "jobs/internal/...", "jobs/action", "jobs/schedule", "jobs/tsql"},
 	"jobs/tsql":                      {},
+	"jobs/model":                     {"github.com/google/uuid"},
 	"jobs/action":                    {"jobs/bounded", "jobs/internal/...", "jobs/parameters"},
 	"jobs/parameters":                {"jobs/internal/..."},
 	"jobs/secret":                    {},
@@ -71,7 +72,7 @@ var allowed = map[string][]string{
 	"targets/mssql/azure":             {"targets", "targets/mssql", "github.com/microsoft/go-mssqldb/...", "github.com/Azure/azure-sdk-for-go/sdk/..."},
 	"targets/mssql/internal":          {},
 	// Objects as definitions have them: jobs as code, and the forms of the dashboard.
-	"controldb/definition": {"controldb", "jobs/manifest", "github.com/google/uuid"},
+	"controldb/definition": {"controldb", "jobs/manifest", "jobs/model", "github.com/google/uuid"},
 	"controldb":            {"sql", "jobs/...", "targets", "targets/mssql", "controldb/...", "github.com/jmoiron/sqlx/...", "github.com/microsoft/go-mssqldb/...", "github.com/google/uuid"},
 	// The REST front. A surface is one API; no surface imports another one.
 	"agent/rest":                 {"agent/rest/internal/listen", "jobs/...", "controldb", "go.uber.org/zap/...", "github.com/google/uuid", "golang.org/x/time/rate"},

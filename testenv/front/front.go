@@ -205,7 +205,7 @@ func (f *Front) DefineJob(t testing.TB) {
 	_, err = f.Store.AddJob(t.Context(), controldb.JobSpec{Name: "j1"})
 	require.NoError(t, err)
 	step := "s1"
-	_, err = f.Store.AddJobStep(t.Context(), controldb.StepSpec{JobName: "j1", StepName: &step, Command: "SELECT 1", TargetGroup: "g1"})
+	_, err = f.Store.AddJobStep(t.Context(), controldb.StepSpec{JobName: "j1", StepName: &step, Command: new("SELECT 1"), TargetGroup: new("g1")})
 	require.NoError(t, err)
 }
 

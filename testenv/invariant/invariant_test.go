@@ -218,22 +218,22 @@ func makeHistory(t *testing.T, env *testenv.Env, store *controldb.Store) {
 	cleanup, success, first, failed := "clean up", "after success", "JobStep", "Failed"
 	_, err = store.AddJob(t.Context(), controldb.JobSpec{Name: "every minute", Enabled: &enabled, IntervalType: &minutes, IntervalCount: &one})
 	require.NoError(t, err)
-	_, err = store.AddJobStep(t.Context(), controldb.StepSpec{JobName: "every minute", Command: "PRINT 'x';", TargetGroup: "g"})
+	_, err = store.AddJobStep(t.Context(), controldb.StepSpec{JobName: "every minute", Command: new("PRINT 'x';"), TargetGroup: new("g")})
 	require.NoError(t, err)
 	_, err = store.AddJob(t.Context(), controldb.JobSpec{Name: "broken"})
 	require.NoError(t, err)
 	_, err = store.AddJobStep(t.Context(), controldb.StepSpec{
-		JobName: "broken", Command: "THROW 50123, N'no', 1;", TargetGroup: "g", RetryAttempts: &twice, InitialRetryInterval: &seconds,
+		JobName: "broken", Command: new("THROW 50123, N'no', 1;"), TargetGroup: new("g"), RetryAttempts: &twice, InitialRetryInterval: &seconds,
 	})
 	require.NoError(t, err)
 	_, err = store.AddJobStep(t.Context(), controldb.StepSpec{
-		JobName: "broken", StepName: &cleanup, Command: "PRINT 'x';", TargetGroup: "g",
-		Dependencies: controldb.Dependencies{RunWhen: &failed, OnTargets: &failed},
+		JobName: "broken", StepName: &cleanup, Command: new("PRINT 'x';"), TargetGroup: new("g"),
+		RunWhen: &failed, OnTargets: &failed,
 	})
 	require.NoError(t, err)
 	_, err = store.AddJobStep(t.Context(), controldb.StepSpec{
-		JobName: "broken", StepName: &success, Command: "PRINT 'x';", TargetGroup: "g",
-		Dependencies: controldb.Dependencies{After: &first},
+		JobName: "broken", StepName: &success, Command: new("PRINT 'x';"), TargetGroup: new("g"),
+		After: &first,
 	})
 	require.NoError(t, err)
 	for range 2 {

@@ -340,7 +340,7 @@ func actions(t *testing.T) {
 		_, err := w.Store.AddJob(t.Context(), controldb.JobSpec{Name: job})
 		require.NoError(t, err)
 		_, err = w.Store.AddJobStep(t.Context(), controldb.StepSpec{
-			JobName: job, CommandType: &kind, Command: `{"url": "` + url + `", "allow_http": true}`, RetryAttempts: &none,
+			JobName: job, CommandType: &kind, Command: new(`{"url": "` + url + `", "allow_http": true}`), RetryAttempts: &none,
 		})
 		require.NoError(t, err)
 	}

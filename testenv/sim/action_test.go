@@ -26,13 +26,13 @@ func (w *World) addCall(t *testing.T, onUnknown string, options ...func(*control
 	_, err := w.Store.AddJob(t.Context(), controldb.JobSpec{Name: "call"})
 	require.NoError(t, err)
 	kind := string(action.TypeHTTP)
-	spec := controldb.StepSpec{JobName: "call", CommandType: &kind, Command: `{"url": "http://api.example.com/", "allow_http": true, "response_timeout_seconds": 300}`}
+	spec := controldb.StepSpec{JobName: "call", CommandType: &kind, Command: new(`{"url": "http://api.example.com/", "allow_http": true, "response_timeout_seconds": 300}`)}
 	for _, option := range options {
 		option(&spec)
 	}
 	_, err = w.Store.AddJobStep(t.Context(), spec)
 	require.NoError(t, err)
-	_, err = w.Store.SetJobStepOptions(t.Context(), controldb.StepOptions{JobName: "call", OnUnknownOutcome: &onUnknown})
+	_, err = w.Store.SetJobStepOptions(t.Context(), controldb.StepSpec{JobName: "call", OnUnknownOutcome: &onUnknown})
 	require.NoError(t, err)
 }
 

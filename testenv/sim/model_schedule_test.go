@@ -474,7 +474,7 @@ func TestScheduleModel(t *testing.T) {
 		m := &schedulesModel{store: store, db: db, job: fmt.Sprint("job ", number), term: term.ID}
 		_, err := store.AddJob(rt.Context(), controldb.JobSpec{Name: m.job})
 		require.NoError(rt, err)
-		_, err = store.AddJobStep(rt.Context(), controldb.StepSpec{JobName: m.job, Command: "SELECT 1;", TargetGroup: "g"})
+		_, err = store.AddJobStep(rt.Context(), controldb.StepSpec{JobName: m.job, Command: new("SELECT 1;"), TargetGroup: new("g")})
 		require.NoError(rt, err)
 		for i := range 2 {
 			s := &scheduleModel{

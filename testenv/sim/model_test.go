@@ -717,18 +717,18 @@ func (m *model) define(t *rapid.T) {
 		for s := range steps {
 			stepName := fmt.Sprint("step ", s+1)
 			_, err := m.store.AddJobStep(t.Context(), controldb.StepSpec{
-				JobName: name, StepName: &stepName, Command: "SELECT 1;", TargetGroup: "g",
+				JobName: name, StepName: &stepName, Command: new("SELECT 1;"), TargetGroup: new("g"),
 				RetryAttempts: &attempts, InitialRetryInterval: &wait, MaximumRetryInterval: &wait, Timeout: &limit,
 				RetryErrors: &errors[i],
 			})
 			require.NoError(t, err)
 			if i == modelTolerant {
-				_, err := m.store.SetJobStepOptions(t.Context(), controldb.StepOptions{JobName: name, StepName: &stepName, ToleratedFailures: &modelTolerated[s]})
+				_, err := m.store.SetJobStepOptions(t.Context(), controldb.StepSpec{JobName: name, StepName: &stepName, ToleratedFailures: &modelTolerated[s]})
 				require.NoError(t, err)
 			}
 			if i == modelFailUnknown {
 				fail := "Fail"
-				_, err := m.store.SetJobStepOptions(t.Context(), controldb.StepOptions{
+				_, err := m.store.SetJobStepOptions(t.Context(), controldb.StepSpec{
 					JobName: name, StepName: &stepName, OnUnknownOutcome: &fail,
 				})
 				require.NoError(t, err)

@@ -197,7 +197,7 @@ func (f *fixture) job(t *testing.T, name, command, group string) {
 	t.Helper()
 	_, err := f.store.AddJob(t.Context(), controldb.JobSpec{Name: name})
 	require.NoError(t, err)
-	_, err = f.store.AddJobStep(t.Context(), controldb.StepSpec{JobName: name, Command: command, TargetGroup: group})
+	_, err = f.store.AddJobStep(t.Context(), controldb.StepSpec{JobName: name, Command: new(command), TargetGroup: new(group)})
 	require.NoError(t, err)
 }
 
@@ -482,8 +482,8 @@ func codePages(t *testing.T, f *fixture) {
 	require.NoError(t, err)
 	kind, schema, table := "SqlDatabase", "dbo", "out_table"
 	_, err = f.store.AddJobStep(t.Context(), controldb.StepSpec{
-		JobName: "output", TargetGroup: "one",
-		Command: "SELECT v = N'" + text + "', c = N'" + text + "', t = N'" + text + "';",
+		JobName: "output", TargetGroup: new("one"),
+		Command: new("SELECT v = N'" + text + "', c = N'" + text + "', t = N'" + text + "';"),
 		Output:  &controldb.OutputSpec{Type: &kind, Server: &f.env.ServerName, Database: &target, Schema: &schema, Table: &table},
 	})
 	require.NoError(t, err)

@@ -77,7 +77,7 @@ func TestLostAnswerOfAStart(t *testing.T) {
 	require.NoError(t, err)
 	_, err = store.AddJob(t.Context(), controldb.JobSpec{Name: "j1"})
 	require.NoError(t, err)
-	_, err = store.AddJobStep(t.Context(), controldb.StepSpec{JobName: "j1", Command: "SELECT 1", TargetGroup: "g1"})
+	_, err = store.AddJobStep(t.Context(), controldb.StepSpec{JobName: "j1", Command: new("SELECT 1"), TargetGroup: new("g1")})
 	require.NoError(t, err)
 
 	armed.Store(1)

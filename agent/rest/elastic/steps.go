@@ -285,7 +285,7 @@ func (p *place) readStep(r *rest.Request, where steps, name string) (controldb.S
 		return controldb.StepSpec{}, err
 	}
 	props := in.Properties
-	spec := controldb.StepSpec{JobName: where.job, StepName: &name, Command: props.Action.Value}
+	spec := controldb.StepSpec{JobName: where.job, StepName: &name, Command: &props.Action.Value}
 	var f faults
 	in.check(&f, p.stepID(where, name), name, typeStep)
 	if props.TargetGroup == "" && (props.Action.Type == "" || foldEqual(props.Action.Type, "TSql")) {
@@ -315,8 +315,12 @@ func (p *place) readStep(r *rest.Request, where steps, name string) (controldb.S
 		return spec, err
 	}
 	spec.Output = output
-	if spec.TargetGroup, err = p.idOf("targetGroups", props.TargetGroup, "$.properties.targetGroup"); err != nil {
+	group, err := p.idOf("targetGroups", props.TargetGroup, "$.properties.targetGroup")
+	if err != nil {
 		return spec, err
+	}
+	if group != "" {
+		spec.TargetGroup = &group
 	}
 	credential, err := p.idOf("credentials", props.Credential, "$.properties.credential")
 	spec.Credential = &credential

@@ -161,7 +161,7 @@ func showJob(ctx context.Context, r *page.Request) (*page.View, error) {
 		return nil, err
 	}
 	job := data.Job
-	steps, err := r.Store.JobStepDetails(ctx, job.Name, job.Version)
+	steps, err := r.Store.JobSteps(ctx, job.Name, &job.Version)
 	if err != nil {
 		return nil, err
 	}

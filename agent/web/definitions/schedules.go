@@ -340,7 +340,7 @@ func prettyJSON(text string) string {
 	if !json.Valid([]byte(text)) {
 		return text
 	}
-	return pretty(controldb.JobStepDetail{JobStep: controldb.JobStep{CommandType: "JSON", Command: text}})
+	return pretty(controldb.JobStep{CommandType: "JSON", Command: text})
 }
 
 // faultTexts returns the errors of a definition, one sentence each.

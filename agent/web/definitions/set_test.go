@@ -114,10 +114,10 @@ func TestPages(t *testing.T) {
 			require.NoError(t, err)
 		}
 		large := strings.Repeat("SELECT N'<b>evil' AS x;\r\n", 40_000)
-		_, err = store.AddJobStep(ctx, controldb.StepSpec{JobName: young, StepName: ptr("<b>evil"), Command: large, TargetGroup: young})
+		_, err = store.AddJobStep(ctx, controldb.StepSpec{JobName: young, StepName: ptr("<b>evil"), Command: new(large), TargetGroup: new(young)})
 		require.NoError(t, err)
 		for _, command := range []string{"SELECT 1;\nSELECT 2;", "SELECT 1;\nSELECT N'</span>';"} {
-			_, err = store.UpdateJobStep(ctx, controldb.StepUpdate{JobName: young, StepName: ptr("<b>evil"), Command: ptr(command)})
+			_, err = store.UpdateJobStep(ctx, controldb.StepSpec{JobName: young, StepName: ptr("<b>evil"), Command: ptr(command)})
 			require.NoError(t, err)
 		}
 		for _, s := range []controldb.ScheduleSpec{

@@ -12,12 +12,13 @@ import (
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // stepView is a step on a page.
 type stepView struct {
-	controldb.JobStepDetail
+	controldb.JobStep
 	GroupHref string
 	// EditHref is the form of the step; empty: the viewer may not change it.
 	EditHref string
@@ -53,10 +54,10 @@ const (
 )
 
 // stepViews returns the steps of a version for a page. prefix makes ids unique.
-func stepViews(r *page.Request, steps []controldb.JobStepDetail, prefix string) []stepView {
+func stepViews(r *page.Request, steps []controldb.JobStep, prefix string) []stepView {
 	list := make([]stepView, 0, len(steps))
 	for _, s := range steps {
-		v := stepView{JobStepDetail: s, Options: stepOptions(s), Action: !strings.EqualFold(s.CommandType, string(action.TypeTSQL))}
+		v := stepView{JobStep: s, Options: stepOptions(s), Action: !strings.EqualFold(s.CommandType, string(action.TypeTSQL))}
 		if s.TargetGroup != "" {
 			v.GroupHref = r.Path("groups", s.TargetGroup)
 		}
@@ -70,7 +71,7 @@ func stepViews(r *page.Request, steps []controldb.JobStepDetail, prefix string) 
 }
 
 // language returns the language of the command of a step.
-func language(s controldb.JobStepDetail) code.Language {
+func language(s controldb.JobStep) code.Language {
 	if strings.EqualFold(s.CommandType, string(action.TypeTSQL)) {
 		return code.TSQL
 	}
@@ -78,7 +79,7 @@ func language(s controldb.JobStepDetail) code.Language {
 }
 
 // pretty returns the command of a step. The JSON of an action is indented.
-func pretty(s controldb.JobStepDetail) string {
+func pretty(s controldb.JobStep) string {
 	if language(s) != code.JSON {
 		return s.Command
 	}
@@ -134,15 +135,10 @@ func seconds(n int) string {
 	return strings.Join(parts, " ")
 }
 
-// The defaults of jobs.sp_add_jobstep.
-const (
-	defaultTimeout  = 43200
-	defaultAttempts = 10
-)
-
 // stepOptions returns the properties of a step, in the order in which pages show them.
-func stepOptions(s controldb.JobStepDetail) []option {
+func stepOptions(s controldb.JobStep) []option {
 	var list []option
+	d := model.DefaultStep
 	add := func(name, value string, isDefault bool) {
 		list = append(list, option{Name: name, Value: value, Default: isDefault})
 	}
@@ -156,13 +152,14 @@ func stepOptions(s controldb.JobStepDetail) []option {
 	text("Credential", s.Credential)
 	add("Retries", fmt.Sprintf("%s: the first after %s, then %s times as long, at most %s", page.Counted(s.RetryAttempts, "retry", "retries"),
 		seconds(s.InitialRetryInterval), strconv.FormatFloat(s.RetryIntervalMultiplier, 'f', -1, 32), seconds(s.MaximumRetryInterval)),
-		s.RetryAttempts == defaultAttempts && s.InitialRetryInterval == 1 && s.MaximumRetryInterval == 120 && s.RetryIntervalMultiplier == 2)
+		s.RetryAttempts == d.RetryAttempts && s.InitialRetryInterval == d.InitialRetryInterval &&
+			s.MaximumRetryInterval == d.MaximumRetryInterval && s.RetryIntervalMultiplier == d.RetryIntervalMultiplier)
 	if s.RetryAttempts == 0 {
 		list[len(list)-1].Value = "none"
 	}
 	add("Retries after", map[string]string{"All": "all errors", "Transient": "errors that may pass by themselves"}[s.RetryErrors], false)
-	add("Tolerated failures", s.ToleratedFailures, s.ToleratedFailures == "0")
-	add("Time limit", seconds(s.Timeout)+" for each target, waits included", s.Timeout == defaultTimeout)
+	add("Tolerated failures", s.ToleratedFailures, s.ToleratedFailures == d.ToleratedFailures)
+	add("Time limit", seconds(s.Timeout)+" for each target, waits included", s.Timeout == d.Timeout)
 	if s.MaxParallelism != nil {
 		add("Parallel targets", fmt.Sprintf("at most %d of an elastic pool", *s.MaxParallelism), false)
 	}
@@ -175,9 +172,9 @@ func stepOptions(s controldb.JobStepDetail) []option {
 	default:
 		add("After", strings.Join(s.After, ", "), false)
 	}
-	add("Runs", map[string]string{"Succeeded": "if the steps before it succeeded", "Failed": "if a step before it failed", "Finished": "however the steps before it ended"}[s.RunWhen], s.RunWhen == "Succeeded")
-	add("On targets", map[string]string{"All": "all", "Failed": "on which a step before it failed", "Succeeded": "on which the steps before it succeeded"}[s.OnTargets], s.OnTargets == "All")
-	add("If the outcome is unknown", map[string]string{"Retry": "try again", "Fail": "fail", "Await": "wait for a decision"}[s.OnUnknownOutcome], s.OnUnknownOutcome == "Retry")
+	add("Runs", map[string]string{"Succeeded": "if the steps before it succeeded", "Failed": "if a step before it failed", "Finished": "however the steps before it ended"}[s.RunWhen], s.RunWhen == d.RunWhen)
+	add("On targets", map[string]string{"All": "all", "Failed": "on which a step before it failed", "Succeeded": "on which the steps before it succeeded"}[s.OnTargets], s.OnTargets == d.OnTargets)
+	add("If the outcome is unknown", map[string]string{"Retry": "try again", "Fail": "fail", "Await": "wait for a decision"}[s.OnUnknownOutcome], s.OnUnknownOutcome == d.OnUnknownOutcome)
 	if s.AtMostOnce {
 		add("At most once", "the script runs in a transaction with a ledger row in the target", false)
 	}

@@ -48,7 +48,7 @@ func showVersion(ctx context.Context, r *page.Request) (*page.View, error) {
 	if err != nil {
 		return nil, err
 	}
-	steps, err := r.Store.JobStepDetails(ctx, job.Name, version)
+	steps, err := r.Store.JobSteps(ctx, job.Name, &version)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ ORDER BY step_id;`, job.Name, version)),
 }
 
 // sendScript sends the command of a step as a file.
-func sendScript(w http.ResponseWriter, s controldb.JobStepDetail) {
+func sendScript(w http.ResponseWriter, s controldb.JobStep) {
 	kind := ".sql"
 	if language(s) == code.JSON {
 		kind = ".json"
@@ -159,11 +159,11 @@ func showDiff(ctx context.Context, r *page.Request) (*page.View, error) {
 	if err != nil {
 		return nil, err
 	}
-	before, err := r.Store.JobStepDetails(ctx, job.Name, from)
+	before, err := r.Store.JobSteps(ctx, job.Name, &from)
 	if err != nil {
 		return nil, err
 	}
-	after, err := r.Store.JobStepDetails(ctx, job.Name, to)
+	after, err := r.Store.JobSteps(ctx, job.Name, &to)
 	if err != nil {
 		return nil, err
 	}
@@ -205,9 +205,9 @@ ORDER BY step_id, job_version;`, job.Name, from, to)},
 }
 
 // diffFiles compares the steps of two versions as files have them. Only steps have versions.
-func diffFiles(job string, before, after []controldb.JobStepDetail) ([]page.DiffLine, string, error) {
+func diffFiles(job string, before, after []controldb.JobStep) ([]page.DiffLine, string, error) {
 	texts := [2]string{}
-	for i, list := range [][]controldb.JobStepDetail{before, after} {
+	for i, list := range [][]controldb.JobStep{before, after} {
 		o := &manifest.Job{Name: job}
 		for _, s := range list {
 			step, err := definition.NewStep(s)
@@ -225,10 +225,10 @@ func diffFiles(job string, before, after []controldb.JobStepDetail) ([]page.Diff
 
 // diffSteps compares the steps of two versions. Steps of the same name are the same step; of the
 // others, those with the same number.
-func diffSteps(before, after []controldb.JobStepDetail, split bool) []stepDiff {
+func diffSteps(before, after []controldb.JobStep, split bool) []stepDiff {
 	partner := map[int]int{} // of after: the index in before
 	taken := map[int]bool{}
-	match := func(same func(a, b controldb.JobStepDetail) bool) {
+	match := func(same func(a, b controldb.JobStep) bool) {
 		for i, b := range after {
 			if _, found := partner[i]; found {
 				continue
@@ -241,27 +241,27 @@ func diffSteps(before, after []controldb.JobStepDetail, split bool) []stepDiff {
 			}
 		}
 	}
-	match(func(a, b controldb.JobStepDetail) bool { return a.StepName == b.StepName })
-	match(func(a, b controldb.JobStepDetail) bool { return a.StepID == b.StepID })
+	match(func(a, b controldb.JobStep) bool { return a.StepName == b.StepName })
+	match(func(a, b controldb.JobStep) bool { return a.StepID == b.StepID })
 	var list []stepDiff
 	for i, b := range after {
 		j, found := partner[i]
 		if !found {
-			list = append(list, newStepDiff(controldb.JobStepDetail{}, b, "Added", split))
+			list = append(list, newStepDiff(controldb.JobStep{}, b, "Added", split))
 			continue
 		}
 		list = append(list, newStepDiff(before[j], b, "Changed", split))
 	}
 	for j, a := range before {
 		if !taken[j] {
-			list = append(list, newStepDiff(a, controldb.JobStepDetail{}, "Removed", split))
+			list = append(list, newStepDiff(a, controldb.JobStep{}, "Removed", split))
 		}
 	}
 	return list
 }
 
 // newStepDiff compares a step of two versions.
-func newStepDiff(a, b controldb.JobStepDetail, change string, split bool) stepDiff {
+func newStepDiff(a, b controldb.JobStep, change string, split bool) stepDiff {
 	d := stepDiff{ID: b.StepID, Name: b.StepName, Change: change}
 	if change == "Removed" {
 		d.ID, d.Name = a.StepID, a.StepName
@@ -283,8 +283,8 @@ func newStepDiff(a, b controldb.JobStepDetail, change string, split bool) stepDi
 }
 
 // diffOptions compares the options of a step.
-func diffOptions(a, b controldb.JobStepDetail, change string) []optionDiff {
-	values := func(s controldb.JobStepDetail, absent string) (map[string]string, []string) {
+func diffOptions(a, b controldb.JobStep, change string) []optionDiff {
+	values := func(s controldb.JobStep, absent string) (map[string]string, []string) {
 		m, names := map[string]string{}, []string{}
 		if change == absent {
 			return m, names
@@ -309,11 +309,11 @@ func diffOptions(a, b controldb.JobStepDetail, change string) []optionDiff {
 }
 
 // diffScripts compares the commands of a step.
-func (d *stepDiff) diffScripts(a, b controldb.JobStepDetail, split bool) {
+func (d *stepDiff) diffScripts(a, b controldb.JobStep, split bool) {
 	if a.Command == b.Command {
 		return
 	}
-	clean := func(s controldb.JobStepDetail) string {
+	clean := func(s controldb.JobStep) string {
 		return strings.ReplaceAll(strings.ReplaceAll(pretty(s), "\r\n", "\n"), "\r", "\n")
 	}
 	before, after := clean(a), clean(b)

@@ -12,11 +12,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/model"
 )
 
 // step returns a step with a script.
-func step(id int, name, command string) controldb.JobStepDetail {
-	return controldb.JobStepDetail{JobStep: controldb.JobStep{StepID: id, StepName: name, CommandType: "TSql", Command: command, RunWhen: "Succeeded", OnTargets: "All"}, OnUnknownOutcome: "Retry"}
+func step(id int, name, command string) controldb.JobStep {
+	return controldb.JobStep{StepID: id, StepName: name, CommandType: "TSql", Command: command, StepSettings: model.DefaultStep}
 }
 
 var tags = regexp.MustCompile(`<[^>]*>`)
@@ -86,13 +87,13 @@ func TestDiffSteps(t *testing.T) {
 	changed.Timeout, changed.RetryAttempts = 60, 3
 	long := strings.Repeat("x;\n", 50)
 	list := diffSteps(
-		[]controldb.JobStepDetail{step(1, "a", "SELECT 1;"), step(2, "b", "SELECT 2;"), step(3, "c", "SELECT 3;"), step(4, "e", long), step(5, "gone", "")},
-		[]controldb.JobStepDetail{step(1, "a", "SELECT 1;"), changed, step(3, "d", "SELECT 3;"), step(4, "e", "y;\n"+long+"z;"), step(6, "new", "SELECT 6;")}, false)
+		[]controldb.JobStep{step(1, "a", "SELECT 1;"), step(2, "b", "SELECT 2;"), step(3, "c", "SELECT 3;"), step(4, "e", long), step(5, "gone", "")},
+		[]controldb.JobStep{step(1, "a", "SELECT 1;"), changed, step(3, "d", "SELECT 3;"), step(4, "e", "y;\n"+long+"z;"), step(6, "new", "SELECT 6;")}, false)
 	var got []string
 	for _, d := range list {
 		got = append(got, fmt.Sprintf("%d %s>%s %s %d %d/%d", d.ID, d.Before, d.Name, d.Change, len(d.Options), d.Added, d.Removed))
 	}
-	require.Equal(t, []string{"1 >a Unchanged 0 0/0", "2 >b Changed 2 0/0", "3 c>d Changed 0 0/0", "4 >e Changed 0 2/0", "6 >new Added 7 1/0", "5 >gone Removed 7 0/0"}, got)
+	require.Equal(t, []string{"1 >a Unchanged 0 0/0", "2 >b Changed 2 0/0", "3 c>d Changed 0 0/0", "4 >e Changed 0 2/0", "6 >new Added 9 1/0", "5 >gone Removed 9 0/0"}, got)
 	gaps := 0
 	for _, l := range list[3].Lines {
 		if l.Gap {

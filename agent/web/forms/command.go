@@ -2,13 +2,13 @@ package forms
 
 import (
 	"fmt"
-	"maps"
 	"strings"
 	"unicode"
 
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/manifest"
+	"github.com/jobagent/jobagent/jobs/model"
 )
 
 // native is the command that makes one call of a procedure: its words, the parameters that follow
@@ -23,13 +23,6 @@ var (
 	jobFlags = map[string]string{
 		"description": "description", "enabled": "enabled", "schedule_interval_type": "interval-type", "schedule_interval_count": "interval-count",
 		"schedule_start_time": "start-time", "schedule_end_time": "end-time",
-	}
-	stepFlags = map[string]string{
-		"step_name": "name", "step_id": "step-id", "command": "command", "command_type": "command-type", "target_group_name": "target-group", "credential_name": "credential",
-		"retry_attempts": "retry-attempts", "retry_errors": "retry-errors", "run_when": "run-when", "on_targets": "on-targets",
-		"initial_retry_interval_seconds": "initial-retry-interval", "maximum_retry_interval_seconds": "maximum-retry-interval",
-		"retry_interval_backoff_multiplier": "retry-interval-multiplier", "step_timeout_seconds": "timeout", "max_parallelism": "max-parallelism",
-		"tolerated_failures": "tolerated-failures",
 	}
 	alertFlags = map[string]string{
 		"job_name": "job", "job_pattern": "jobs", "percent_failed": "percent", "factor": "factor", "runs": "runs", "seconds": "seconds", "severity": "severity",
@@ -47,15 +40,19 @@ var (
 		"jobs.sp_update_alert_channel": {"alert channel update", []string{"channel_name"}, channelFlags},
 		"jobs.sp_add_schedule":         {"schedule add", []string{"job_name", "schedule_name"}, scheduleFlags},
 		"jobs.sp_update_schedule":      {"schedule update", []string{"job_name", "schedule_name"}, scheduleFlags},
-		"jobs.sp_add_jobstep":          {"step add", []string{"job_name"}, stepFlags},
-		"jobs.sp_update_jobstep":       {"step update", []string{"job_name"}, updateFlags()},
+		"jobs.sp_add_jobstep":          {"step add", []string{"job_name"}, stepFlags("name")},
+		"jobs.sp_update_jobstep":       {"step update", []string{"job_name"}, stepFlags("step-name")},
 	}
 )
 
-// updateFlags are those of a step that is changed: step_name says which one it is.
-func updateFlags() map[string]string {
-	m := maps.Clone(stepFlags)
-	m["step_name"] = "step-name"
+// stepFlags returns the flags of a step. step_name names a new one, and says which one is changed.
+func stepFlags(name string) map[string]string {
+	m := map[string]string{"step_name": name, "step_id": "step-id"}
+	for _, f := range model.StepFields {
+		if f.Flag != "" && f.Flag != "after" { // which has a flag for each name
+			m[f.Name] = f.Flag
+		}
+	}
 	return m
 }
 

@@ -167,7 +167,7 @@ func (f *fixture) addJob(t testing.TB, name string, steps, retries int) {
 	for i := range steps {
 		step := fmt.Sprintf("step %d", i+1)
 		_, err := f.store.AddJobStep(t.Context(), controldb.StepSpec{
-			JobName: name, StepName: &step, Command: "SELECT 1", TargetGroup: "g", RetryAttempts: &retries, InitialRetryInterval: &second,
+			JobName: name, StepName: &step, Command: new("SELECT 1"), TargetGroup: new("g"), RetryAttempts: &retries, InitialRetryInterval: &second,
 		})
 		require.NoError(t, err)
 	}

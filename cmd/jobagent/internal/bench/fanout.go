@@ -183,7 +183,7 @@ func (s *installation) prepareRequests(ctx context.Context, f fanout) ([]string,
 	}
 	commandType := string(action.TypeHTTP)
 	_, err = s.store.AddJobStep(ctx, controldb.StepSpec{
-		JobName: fanoutJob, CommandType: &commandType, Command: r.definition(), TargetGroup: fanoutJob,
+		JobName: fanoutJob, CommandType: &commandType, Command: new(r.definition()), TargetGroup: new(fanoutJob),
 	})
 	client := r.client()
 	task := func(ctx context.Context, database string) error { return r.post(ctx, client, database) }

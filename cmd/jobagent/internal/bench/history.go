@@ -100,8 +100,8 @@ func (b *bench) history(ctx context.Context, h history) (err error) {
 			return err
 		}
 		second := "second"
-		if _, err := s.store.AddJobStep(ctx, controldb.StepSpec{JobName: spec.Name, StepName: &second, Command: "SELECT 2;",
-			TargetGroup: "bench history"}); err != nil {
+		if _, err := s.store.AddJobStep(ctx, controldb.StepSpec{JobName: spec.Name, StepName: &second, Command: new("SELECT 2;"),
+			TargetGroup: new("bench history")}); err != nil {
 			return err
 		}
 	}

@@ -118,7 +118,7 @@ func (s *installation) addWaiting(ctx context.Context, runs int) error {
 	}
 	kind := string(action.TypeHTTP)
 	if _, err := s.store.AddJobStep(ctx, controldb.StepSpec{
-		JobName: waitingJob, CommandType: &kind, Command: `{"url": "https://endpoint.invalid/", "callback": true}`,
+		JobName: waitingJob, CommandType: &kind, Command: new(`{"url": "https://endpoint.invalid/", "callback": true}`),
 	}); err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func (w *boundsWork) outage(ctx context.Context, n int) error {
 		if _, err := w.store.AddJob(ctx, controldb.JobSpec{Name: name}); err != nil {
 			return err
 		}
-		_, err := w.store.AddJobStep(ctx, controldb.StepSpec{JobName: name, Command: "SELECT 1;", TargetGroup: boundsJob,
+		_, err := w.store.AddJobStep(ctx, controldb.StepSpec{JobName: name, Command: new("SELECT 1;"), TargetGroup: new(boundsJob),
 			RetryAttempts: &retries, InitialRetryInterval: &wait, MaximumRetryInterval: &wait})
 		if err != nil {
 			return err

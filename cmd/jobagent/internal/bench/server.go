@@ -200,7 +200,7 @@ func (s *installation) job(ctx context.Context, spec controldb.JobSpec, group, c
 	if _, err := s.store.AddJob(ctx, spec); err != nil {
 		return err
 	}
-	_, err := s.store.AddJobStep(ctx, controldb.StepSpec{JobName: spec.Name, Command: command, TargetGroup: group})
+	_, err := s.store.AddJobStep(ctx, controldb.StepSpec{JobName: spec.Name, Command: new(command), TargetGroup: new(group)})
 	return err
 }
 

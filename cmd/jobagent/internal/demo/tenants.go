@@ -130,20 +130,20 @@ func defineDemo(ctx context.Context, server *embedded.Server, receiver *receiver
 	names, retries, kind, constant := []string{"Add and fill Orders.Total", "Collect revenue", "Post a summary"}, 2, "SqlDatabase", 1.0
 	outServer, outDatabase, outTable := server.ServerName(), reportDatabase, reportTable
 	if _, err := store.AddJobStep(ctx, controldb.StepSpec{
-		JobName: jobName, StepName: &names[0], Command: change, TargetGroup: groupName, RetryAttempts: &retries, RetryIntervalMultiplier: &constant,
+		JobName: jobName, StepName: &names[0], Command: new(change), TargetGroup: new(groupName), RetryAttempts: &retries, RetryIntervalMultiplier: &constant,
 	}); err != nil {
 		return err
 	}
 	if _, err := store.AddJobStep(ctx, controldb.StepSpec{
-		JobName: jobName, StepName: &names[1], Command: report, TargetGroup: groupName, RetryAttempts: &retries, RetryIntervalMultiplier: &constant,
+		JobName: jobName, StepName: &names[1], Command: new(report), TargetGroup: new(groupName), RetryAttempts: &retries, RetryIntervalMultiplier: &constant,
 		Output: &controldb.OutputSpec{Type: &kind, Server: &outServer, Database: &outDatabase, Table: &outTable},
 	}); err != nil {
 		return err
 	}
 	commandType, finished := string(action.TypeHTTP), "Finished"
 	_, err = store.AddJobStep(ctx, controldb.StepSpec{
-		JobName: jobName, StepName: &names[2], CommandType: &commandType, Command: receiver.summaryAction(), RetryAttempts: &retries,
-		Dependencies: controldb.Dependencies{RunWhen: &finished},
+		JobName: jobName, StepName: &names[2], CommandType: &commandType, Command: new(receiver.summaryAction()), RetryAttempts: &retries,
+		RunWhen: &finished,
 	})
 	return err
 }

@@ -51,29 +51,22 @@ type TrialMessage struct {
 // NewStep returns the view of a step.
 func NewStep(s controldb.JobStep) Step {
 	return Step{
-		ID:                   s.StepID,
-		Name:                 s.StepName,
-		CommandType:          s.CommandType,
-		Command:              s.Command,
-		Credential:           s.Credential,
-		TargetGroup:          s.TargetGroup,
-		InitialRetryInterval: s.InitialRetryInterval,
-		MaximumRetryInterval: s.MaximumRetryInterval,
-		Multiplier:           s.RetryIntervalMultiplier,
-		RetryAttempts:        s.RetryAttempts,
-		Timeout:              s.Timeout,
-		OutputType:           s.OutputType,
-		OutputCredential:     s.Output.Credential,
-		OutputServer:         s.Output.Server,
-		OutputDatabase:       s.Output.Database,
-		OutputSchema:         s.Output.Schema,
-		OutputTable:          s.Output.Table,
-		MaxParallelism:       s.MaxParallelism,
-		After:                s.After,
-		RunWhen:              s.RunWhen,
-		OnTargets:            s.OnTargets,
-		RetryErrors:          s.RetryErrors,
-		ToleratedFailures:    s.ToleratedFailures,
+		ID:               s.StepID,
+		Name:             s.StepName,
+		CommandType:      s.CommandType,
+		Command:          s.Command,
+		Credential:       s.Credential,
+		TargetGroup:      s.TargetGroup,
+		Attempts:         s.Attempts,
+		OutputType:       s.OutputType,
+		OutputCredential: s.Output.Credential,
+		OutputServer:     s.Output.Server,
+		OutputDatabase:   s.Output.Database,
+		OutputSchema:     s.Output.Schema,
+		OutputTable:      s.Output.Table,
+		MaxParallelism:   s.MaxParallelism,
+		After:            s.After,
+		StepOptions:      s.StepOptions,
 	}
 }
 
@@ -121,7 +114,7 @@ func WriteStep(w io.Writer, s Step) error {
 		after = " after transient errors"
 	}
 	fmt.Fprintf(w, "  retry attempts %d%s, waiting %d s to %d s (times %g), time limit %d s\n", s.RetryAttempts, after,
-		s.InitialRetryInterval, s.MaximumRetryInterval, s.Multiplier, s.Timeout)
+		s.InitialRetryInterval, s.MaximumRetryInterval, s.RetryIntervalMultiplier, s.Timeout)
 	if s.ToleratedFailures != "" && s.ToleratedFailures != "0" {
 		fmt.Fprintf(w, "  succeeds if at most %s of its targets fail\n", s.ToleratedFailures)
 	}

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/jobagent/jobagent/jobs/model"
 )
 
 // Job is a job. Its fields are those of the view jobs.jobs.
@@ -37,51 +39,34 @@ type JobParameter struct {
 	Description string   `json:"description,omitempty"`
 }
 
-// Step is a step of a job. Its fields are those of the view jobs.jobsteps.
+// Step is a step of a job. Its fields are those of the views jobs.jobsteps and
+// jobs.jobstep_options.
 type Step struct {
-	ID                   int     `json:"step_id"`
-	Name                 string  `json:"step_name"`
-	CommandType          string  `json:"command_type"` // TSql, Http, StorageQueue, ServiceBusQueue, ServiceBusTopic, Process, or Upkeep
-	Command              string  `json:"command"`
-	Credential           string  `json:"credential_name,omitempty"`
-	TargetGroup          string  `json:"target_group_name"` // empty: an action that runs on its endpoint
-	InitialRetryInterval int     `json:"initial_retry_interval_seconds"`
-	MaximumRetryInterval int     `json:"maximum_retry_interval_seconds"`
-	Multiplier           float64 `json:"retry_interval_backoff_multiplier"`
-	RetryAttempts        int     `json:"retry_attempts"`
-	Timeout              int     `json:"step_timeout_seconds"`
-	OutputType           string  `json:"output_type,omitempty"`
-	OutputCredential     string  `json:"output_credential_name,omitempty"`
-	OutputServer         string  `json:"output_server_name,omitempty"`
-	OutputDatabase       string  `json:"output_database_name,omitempty"`
-	OutputSchema         string  `json:"output_schema_name,omitempty"`
-	OutputTable          string  `json:"output_table_name,omitempty"`
-	MaxParallelism       *int    `json:"max_parallelism,omitempty"`
-
-	After     []string `json:"after"`      // the steps that come before it; null: the step with the preceding id
-	RunWhen   string   `json:"run_when"`   // Succeeded, Failed or Finished
-	OnTargets string   `json:"on_targets"` // All, Failed or Succeeded
-
-	RetryErrors string `json:"retry_errors"` // failures after which another attempt follows: All or Transient
-
-	ToleratedFailures string `json:"tolerated_failures"` // how many targets may fail, and the step succeeds: a number, or a percentage
+	ID          int    `json:"step_id"`
+	Name        string `json:"step_name"`
+	CommandType string `json:"command_type"` // TSql, Http, StorageQueue, ServiceBusQueue, ServiceBusTopic, Process, or Upkeep
+	Command     string `json:"command"`
+	Credential  string `json:"credential_name,omitempty"`
+	TargetGroup string `json:"target_group_name"` // empty: an action that runs on its endpoint
+	model.Attempts
+	OutputType       string   `json:"output_type,omitempty"`
+	OutputCredential string   `json:"output_credential_name,omitempty"`
+	OutputServer     string   `json:"output_server_name,omitempty"`
+	OutputDatabase   string   `json:"output_database_name,omitempty"`
+	OutputSchema     string   `json:"output_schema_name,omitempty"`
+	OutputTable      string   `json:"output_table_name,omitempty"`
+	MaxParallelism   *int     `json:"max_parallelism,omitempty"`
+	After            []string `json:"after"` // the steps that come before it; null: the step with the preceding id
+	model.StepOptions
 }
 
-// StepOptions are the options of a step that Azure Elastic Jobs does not have. Its fields are those
-// of the view jobs.jobstep_options.
+// StepOptions are the options of a step that Azure Elastic Jobs does not have.
 type StepOptions struct {
-	StepID           int    `json:"step_id"`
-	StepName         string `json:"step_name"`
-	OnUnknownOutcome string `json:"on_unknown_outcome"` // Retry, Fail or Await
-	AtMostOnce       bool   `json:"at_most_once"`
-	BindParameters   bool   `json:"bind_parameters"`
-
-	After     []string `json:"after"`      // the steps that come before it; null: the step with the preceding id
-	RunWhen   string   `json:"run_when"`   // Succeeded, Failed or Finished
-	OnTargets string   `json:"on_targets"` // All, Failed or Succeeded
-
-	RetryErrors string `json:"retry_errors"` // failures after which another attempt follows: All or Transient
-
+	StepID   int      `json:"step_id"`
+	StepName string   `json:"step_name"`
+	After    []string `json:"after"` // the steps that come before it; null: the step with the preceding id
+	model.StepOptions
+	RetryErrors       string `json:"retry_errors"`       // failures after which another attempt follows: All or Transient
 	ToleratedFailures string `json:"tolerated_failures"` // how many targets may fail, and the step succeeds: a number, or a percentage
 }
 

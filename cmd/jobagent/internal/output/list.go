@@ -83,27 +83,27 @@ func Columns[T any](given []Column[T]) Listing[T] {
 // field is a field of a struct by its JSON name.
 type field struct {
 	name   string
-	index  int
+	index  []int
 	number bool
 }
 
 func fieldsOf(t reflect.Type) (list []field) {
-	for i := range t.NumField() {
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if name == "" || name == "-" {
 			continue
 		}
-		kind := t.Field(i).Type
+		kind := f.Type
 		if kind.Kind() == reflect.Pointer {
 			kind = kind.Elem()
 		}
-		list = append(list, field{name, i, kind.Kind() >= reflect.Int && kind.Kind() <= reflect.Float64})
+		list = append(list, field{name, f.Index, kind.Kind() >= reflect.Int && kind.Kind() <= reflect.Float64})
 	}
 	return list
 }
 
 func fieldValue[T any](f field) func(T) any {
-	return func(row T) any { return reflect.ValueOf(row).Field(f.index).Interface() }
+	return func(row T) any { return reflect.ValueOf(row).FieldByIndex(f.index).Interface() }
 }
 
 // ListOptions are the flags of lists.

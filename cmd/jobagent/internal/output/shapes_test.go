@@ -126,8 +126,10 @@ Commands:
 		fmt.Fprintf(&b, "  %-38s  %s\n", s.Command, d.typeName(reflect.TypeOf(s.Value)))
 	}
 	for i := 0; i < len(d.objects); i++ { // an object's fields may add further objects
-		for j := range d.objects[i].NumField() {
-			d.typeName(d.objects[i].Field(j).Type)
+		for _, f := range reflect.VisibleFields(d.objects[i]) {
+			if !f.Anonymous {
+				d.typeName(f.Type)
+			}
 		}
 	}
 	slices.SortFunc(d.objects, func(x, y reflect.Type) int { return strings.Compare(x.Name(), y.Name()) })
@@ -137,20 +139,32 @@ Commands:
 	return b.String()
 }
 
-// object describes an object: a sentence, and a line for each field.
+// object describes an object: a sentence, and a line for each field, with the comment beside the
+// field, or, of package model, with its tag.
 func (d *describer) object(t reflect.Type) string {
 	spec := d.specs[t.Name()]
 	require.NotNil(d.t, spec, t.String())
+	beside := map[string]string{}
+	for _, field := range spec.Type.(*ast.StructType).Fields.List {
+		for _, name := range field.Names {
+			beside[name.Name] = strings.TrimSpace(field.Comment.Text())
+		}
+	}
 	var names, types, comments []string
-	for i, field := range spec.Type.(*ast.StructType).Fields.List {
-		f := t.Field(i)
+	for _, f := range reflect.VisibleFields(t) {
+		if f.Anonymous {
+			continue
+		}
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		require.NotEmpty(d.t, name, "%s.%s", t, f.Name)
 		if options == "omitempty" {
 			name += "?"
 		}
-		names, types = append(names, name), append(types, d.typeName(f.Type))
-		comments = append(comments, strings.TrimSpace(field.Comment.Text()))
+		comment := f.Tag.Get("doc")
+		if len(f.Index) == 1 {
+			comment = beside[f.Name]
+		}
+		names, types, comments = append(names, name), append(types, d.typeName(f.Type)), append(comments, comment)
 	}
 	var b strings.Builder
 	b.WriteString(d.docs[t.Name()].Text())

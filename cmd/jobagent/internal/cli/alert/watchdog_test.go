@@ -72,7 +72,7 @@ func TestWatchdog(t *testing.T) {
 	_, err = server.Store.AddJob(ctx, controldb.JobSpec{Name: "nightly"})
 	require.NoError(t, err)
 	_, err = server.Store.AddJobStep(ctx, controldb.StepSpec{
-		JobName: "nightly", CommandType: new("Http"), Command: `{"method": "POST", "url": "https://h.example/"}`,
+		JobName: "nightly", CommandType: new("Http"), Command: new(`{"method": "POST", "url": "https://h.example/"}`),
 	})
 	require.NoError(t, err)
 	out, err := exec.CommandContext(ctx, *binary, "job", "update", "nightly", "--enabled", "--interval-type", "Days", "--interval-count", "1",

@@ -155,7 +155,7 @@ func testRetryErrors(t *testing.T, f *fixture) {
 	require.NoError(t, err)
 	_, err = store.AddJob(t.Context(), controldb.JobSpec{Name: "j"})
 	require.NoError(t, err)
-	_, err = store.AddJobStep(t.Context(), controldb.StepSpec{JobName: "j", Command: "PRINT 1;", TargetGroup: "g"})
+	_, err = store.AddJobStep(t.Context(), controldb.StepSpec{JobName: "j", Command: new("PRINT 1;"), TargetGroup: new("g")})
 	require.NoError(t, err)
 	const line = "    retry_errors: All\n"
 	exported := f.ok(t, "retries", "", "export")
@@ -167,7 +167,7 @@ func testRetryErrors(t *testing.T, f *fixture) {
 	require.Contains(t, stdout, "retry_errors")
 	f.ok(t, "retries", without, "apply", "-f", "-")
 	require.Equal(t, without, f.ok(t, "retries", "", "export"))
-	options, err := store.JobStepOptions(t.Context(), "j")
+	options, err := store.JobSteps(t.Context(), "j", nil)
 	require.NoError(t, err)
 	require.Equal(t, "Transient", options[0].RetryErrors)
 }

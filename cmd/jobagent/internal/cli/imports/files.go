@@ -7,6 +7,7 @@ import (
 
 	"github.com/jobagent/jobagent/jobs/importer"
 	"github.com/jobagent/jobagent/jobs/manifest"
+	"github.com/jobagent/jobagent/jobs/model"
 )
 
 // objects returns the jobs of an import with their target groups and alerts as jobagent apply reads
@@ -70,12 +71,12 @@ func jobObject(r *importer.Result, j *importer.Job) (*manifest.Job, string) {
 			fmt.Fprintf(&text, "The step %q to write, which was: %s\n%s\n", s.Name, s.Action, indented(s.Proposal))
 			continue
 		}
-		step := &manifest.Step{
-			Name: s.Name, TargetGroup: s.TargetGroup.Name, RetryAttempts: s.Attempts, InitialRetryInterval: s.Interval, MaximumRetryInterval: s.Interval, RetryMultiplier: 1,
-			Timeout: s.Timeout, RunWhen: "Succeeded", OnTargets: "All", OnUnknownOutcome: "Retry", RetryErrors: "All", ToleratedFailures: "0", // as the system it comes from
-		}
+		step := &manifest.Step{Name: s.Name, TargetGroup: s.TargetGroup.Name, Attempts: model.DefaultStep.Attempts,
+			StepOptions: model.DefaultStep.StepOptions} // retry_errors as in the system it comes from, where all errors are retried
+		step.RetryAttempts, step.Timeout = s.Attempts, s.Timeout
+		step.InitialRetryInterval, step.MaximumRetryInterval, step.RetryIntervalMultiplier = s.Interval, s.Interval, 1
 		if s.MaxInterval > 0 {
-			step.MaximumRetryInterval, step.RetryMultiplier = s.MaxInterval, 2
+			step.MaximumRetryInterval, step.RetryIntervalMultiplier = s.MaxInterval, 2
 		}
 		if s.RunWhen != "" {
 			step.RunWhen = s.RunWhen

@@ -47,8 +47,8 @@ func TestRunsToStopOfAJobNamedLikeAnID(t *testing.T) {
 	require.NoError(t, err)
 	_, err = server.Store.AddTargetGroup(t.Context(), "g")
 	require.NoError(t, err)
-	_, err = server.Store.AddJobStep(t.Context(), controldb.StepSpec{JobName: name, Command: "SELECT 1;",
-		TargetGroup: "g"})
+	_, err = server.Store.AddJobStep(t.Context(), controldb.StepSpec{JobName: name, Command: new("SELECT 1;"),
+		TargetGroup: new("g")})
 	require.NoError(t, err)
 	run, err := server.Store.StartJob(t.Context(), name, uuid.Nil)
 	require.NoError(t, err)

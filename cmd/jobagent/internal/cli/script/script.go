@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"github.com/spf13/cobra"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
@@ -16,6 +18,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/tsql"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -45,10 +48,6 @@ func scriptJob(ctx context.Context, store *controldb.Store, name string) (string
 		return "", err
 	}
 	steps, err := store.JobSteps(ctx, job.Name, nil)
-	if err != nil {
-		return "", err
-	}
-	options, err := store.JobStepOptions(ctx, job.Name)
 	if err != nil {
 		return "", err
 	}
@@ -94,13 +93,17 @@ func scriptJob(ctx context.Context, store *controldb.Store, name string) (string
 			call.Text("command_type", s.CommandType)
 		}
 		call.LongText("command", "command", s.Command)
-		call.
-			Optional("credential_name", s.Credential).Optional("target_group_name", s.TargetGroup).
-			Number("initial_retry_interval_seconds", s.InitialRetryInterval).Number("maximum_retry_interval_seconds",
-			s.MaximumRetryInterval)
-		call.Raw("retry_interval_backoff_multiplier", strconv.FormatFloat(s.RetryIntervalMultiplier, 'g', -1, 32))
-		call.Number("retry_attempts", s.RetryAttempts).Number("step_timeout_seconds", s.Timeout).
-			Optional("output_type", s.OutputType).Optional("output_credential_name", s.Output.Credential).
+		call.Optional("credential_name", s.Credential).Optional("target_group_name", s.TargetGroup)
+		for i := range model.StepFields {
+			if f := &model.StepFields[i]; !f.Extension {
+				addSetting(call, f, &s.StepSettings)
+			}
+		}
+		call.Optional("output_type", s.OutputType).Optional("output_credential_name", s.Output.Credential)
+		if s.OutputSubscriptionID != uuid.Nil {
+			call.Text("output_subscription_id", s.OutputSubscriptionID.String())
+		}
+		call.Optional("output_resource_group_name", s.OutputResourceGroup).
 			Optional("output_server_name", s.Output.Server).Optional("output_database_name", s.Output.Database).
 			Optional("output_schema_name", s.Output.Schema).Optional("output_table_name", s.Output.Table)
 		if s.MaxParallelism != nil {
@@ -108,31 +111,25 @@ func scriptJob(ctx context.Context, store *controldb.Store, name string) (string
 		}
 		b.WriteString("\n" + call.String() + "\nGO\n")
 	}
-	for _, o := range inOrder(options) {
-		dependent := o.After != nil || o.RunWhen != "Succeeded"
-		if o.OnUnknownOutcome == "Retry" && !o.AtMostOnce && !o.BindParameters && !dependent && o.RetryErrors == "All" && o.ToleratedFailures == "0" {
-			continue
-		}
-		call := tsql.NewCall("jobs.sp_set_jobstep_options").Text("job_name", job.Name).Text("step_name", o.StepName).
-			Text("on_unknown_outcome", o.OnUnknownOutcome).Bit("at_most_once", o.AtMostOnce)
-		if o.BindParameters {
-			call.Bit("bind_parameters", true)
-		}
-		if o.RetryErrors != "All" {
-			call.Text("retry_errors", o.RetryErrors)
-		}
-		if o.ToleratedFailures != "0" {
-			call.Text("tolerated_failures", o.ToleratedFailures)
-		}
-		if o.After != nil {
-			names, err := json.Marshal([]string(o.After))
-			if err != nil {
-				return "", err
+	for _, o := range inOrder(steps) {
+		call, isDefault := tsql.NewCall("jobs.sp_set_jobstep_options").Text("job_name", job.Name).Text("step_name", o.StepName), o.After == nil
+		for i := range model.StepFields {
+			f := &model.StepFields[i]
+			switch {
+			case !f.Extension:
+			case f.Name == "after" && o.After != nil:
+				names, err := json.Marshal([]string(o.After))
+				if err != nil {
+					return "", err
+				}
+				call.Text(f.Name, string(names))
+			case f.Name != "after" && !f.IsDefault(&o.StepSettings):
+				isDefault = false
+				addSetting(call, f, &o.StepSettings)
 			}
-			call.Text("after", string(names))
 		}
-		if dependent {
-			call.Text("run_when", o.RunWhen).Text("on_targets", o.OnTargets)
+		if isDefault {
+			continue
 		}
 		b.WriteString("\nIF OBJECT_ID(N'jobs.sp_set_jobstep_options') IS NULL\n    PRINT N'This server has no options of steps: those of the job''s steps are not set.';\nELSE\n")
 		b.WriteString(call.String() + "\nGO\n")
@@ -149,10 +146,24 @@ func scriptJob(ctx context.Context, store *controldb.Store, name string) (string
 	return b.String(), nil
 }
 
+// addSetting adds a setting of a step to a call.
+func addSetting(call *tsql.Call, f *model.StepField, s *model.StepSettings) {
+	switch v := f.Value(s).(type) {
+	case *string:
+		call.Text(f.Name, *v)
+	case *int:
+		call.Number(f.Name, *v)
+	case *bool:
+		call.Bit(f.Name, *v)
+	case *float64:
+		call.Raw(f.Name, strconv.FormatFloat(*v, 'g', -1, 32))
+	}
+}
+
 // inOrder sorts steps so that each follows all steps that come before it in a run. In this order,
 // no call that sets the options of a step makes a circle with a step that still has the defaults.
-func inOrder(options []controldb.StepOption) []controldb.StepOption {
-	sorted := make([]controldb.StepOption, 0, len(options))
+func inOrder(options []controldb.JobStep) []controldb.JobStep {
+	sorted := make([]controldb.JobStep, 0, len(options))
 	done := map[string]bool{}
 	for len(sorted) < len(options) {
 		before := len(sorted)

@@ -11,6 +11,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/clitest"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/model"
 )
 
 // The output of jobagent script recreates a job in a second control database. The client splits
@@ -119,19 +120,27 @@ UPDATE jobs_internal.schedules SET defined_at = '2026-03-04T05:06:07.8' WHERE na
 	require.Equal(t, command, steps[0].Command)
 	require.Equal(t, []string{"Http", `{"url": "https://example.com/$(run_id)"}`, ""}, []string{steps[2].CommandType, steps[2].Command, steps[2].TargetGroup})
 	require.Equal(t, []string{"Process", "all of it's"}, []string{steps[3].CommandType, steps[3].TargetGroup})
-	options, err := second.JobStepOptions(ctx, "it's [j]")
-	require.NoError(t, err)
-	require.Equal(t, []controldb.StepOption{
-		{
-			StepID: 1, StepName: "JobStep", OnUnknownOutcome: "Retry", BindParameters: true,
-			After: controldb.StepNames{`it's three, "3"`, "four"}, RunWhen: "Finished", OnTargets: "All", RetryErrors: "All", ToleratedFailures: "0",
-		},
-		{StepID: 2, StepName: "two", OnUnknownOutcome: "Fail", AtMostOnce: true, RunWhen: "Succeeded", OnTargets: "All", RetryErrors: "Transient", ToleratedFailures: "2%"},
-		{StepID: 3, StepName: "notify", OnUnknownOutcome: "Retry", RunWhen: "Succeeded", OnTargets: "All", RetryErrors: "All", ToleratedFailures: "0"},
-		{StepID: 4, StepName: "back up", OnUnknownOutcome: "Retry", RunWhen: "Succeeded", OnTargets: "All", RetryErrors: "All", ToleratedFailures: "0"},
-		{
-			StepID: 5, StepName: `it's three, "3"`, OnUnknownOutcome: "Retry", After: controldb.StepNames{}, RunWhen: "Succeeded", OnTargets: "All", RetryErrors: "All", ToleratedFailures: "0",
-		},
-		{StepID: 6, StepName: "four", OnUnknownOutcome: "Retry", RunWhen: "Failed", OnTargets: "Failed", RetryErrors: "All", ToleratedFailures: "0"},
-	}, options)
+	type options struct {
+		name  string
+		after controldb.StepNames
+		model.StepOptions
+		retryErrors, tolerated string
+	}
+	var got []options
+	for _, s := range steps {
+		got = append(got, options{s.StepName, s.After, s.StepOptions, s.RetryErrors, s.ToleratedFailures})
+	}
+	d := model.DefaultStep.StepOptions
+	bound, once, failed := d, d, d
+	bound.BindParameters, bound.RunWhen = true, "Finished"
+	once.OnUnknownOutcome, once.AtMostOnce = "Fail", true
+	failed.RunWhen, failed.OnTargets = "Failed", "Failed"
+	require.Equal(t, []options{
+		{"JobStep", controldb.StepNames{`it's three, "3"`, "four"}, bound, "All", "0"},
+		{"two", nil, once, "Transient", "2%"},
+		{"notify", nil, d, "All", "0"},
+		{"back up", nil, d, "All", "0"},
+		{`it's three, "3"`, controldb.StepNames{}, d, "All", "0"},
+		{"four", nil, failed, "All", "0"},
+	}, got)
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
@@ -17,6 +16,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/tsql"
 	"github.com/jobagent/jobagent/targets/mssql"
 )
@@ -33,46 +33,65 @@ const defaultRetryErrors = "Transient"
 // stepFlags are the flags of step add and step update.
 type stepFlags struct {
 	name, command, file, credential, group                                                    string
-	initialRetry, maximumRetry, retries, timeout, parallelism                                 int
-	retryErrors, tolerated                                                                    string
-	multiplier                                                                                float64
+	parallelism                                                                               int
 	outputType, outputCredential, outputServer, outputDatabase, outputSchema, outputTableName string
 	action                                                                                    actionFlags
-	dependencies                                                                              dependencyFlags
+	settings                                                                                  settingFlags
 }
 
-// dependencyFlags are the flags that say which steps come before a step.
-type dependencyFlags struct {
-	after              []string
-	runWhen, onTargets string
+// settingFlags are the flags of the settings that each step has.
+type settingFlags struct {
+	values model.StepSettings
+	after  []string
 }
 
-// add declares the flags.
-func (f *dependencyFlags) add(cmd *cobra.Command) {
+// add declares the flags; with all, also those that Azure Elastic Jobs has.
+func (f *settingFlags) add(cmd *cobra.Command, all bool) {
+	f.values = model.DefaultStep
+	f.values.RetryErrors = defaultRetryErrors
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.after, "after", nil,
-		"`NAME` of a step that comes before; may be repeated; '' for none, (default) for the step before")
-	flags.StringVar(&f.runWhen, "run-when", "Succeeded",
-		"`RESULT` of those steps after which it starts: Succeeded, Failed (at least one) or Finished")
-	flags.StringVar(&f.onTargets, "on-targets", "All", "All, or Failed or Succeeded: the `TARGETS` on which those steps failed or succeeded")
+	for i := range model.StepFields {
+		field := &model.StepFields[i]
+		if !field.Extension && !all {
+			continue
+		}
+		switch v := field.Value(&f.values).(type) {
+		case *string:
+			flags.StringVar(v, field.Flag, *v, field.Usage)
+		case *bool:
+			flags.BoolVar(v, field.Flag, *v, field.Usage)
+		case *float64:
+			command.AddReal(flags, v, field.Flag, *v, field.Usage)
+		case *int:
+			if field.Seconds {
+				command.AddSeconds(flags, v, field.Flag, *v, field.Usage)
+			} else {
+				flags.IntVar(v, field.Flag, *v, field.Usage)
+			}
+		case nil:
+			if field.Flag == "after" {
+				flags.StringArrayVar(&f.after, field.Flag, nil, field.Usage)
+			}
+		}
+	}
 }
 
-// options returns the options that the flags give.
-func (f *dependencyFlags) options(cmd *cobra.Command) controldb.Dependencies {
-	d := controldb.Dependencies{
-		RunWhen: command.Given(cmd, "run-when", f.runWhen), OnTargets: command.Given(cmd, "on-targets", f.onTargets),
+// take sets what the flags give.
+func (f *settingFlags) take(cmd *cobra.Command, spec *controldb.StepSpec) {
+	for i := range model.StepFields {
+		if field := &model.StepFields[i]; field.Value(&f.values) != nil && cmd.Flags().Changed(field.Flag) {
+			field.Take(spec, &f.values)
+		}
 	}
 	switch len(f.after) {
 	case 0:
 	case 1:
-		d.After = &f.after[0]
+		spec.After = &f.after[0]
 	default:
 		text, err := json.Marshal(f.after)
 		cobra.CheckErr(err)
-		names := string(text)
-		d.After = &names
+		spec.After = new(string(text))
 	}
-	return d
 }
 
 // add declares the flags.
@@ -82,14 +101,7 @@ func (f *stepFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.file, "file", "", "file that holds the script; - for standard input")
 	flags.StringVar(&f.group, "target-group", "", "target group on whose databases the step runs; an action without one runs once, on its endpoint")
 	flags.StringVar(&f.credential, "credential", "", "credential of the agent's configuration for the login")
-	command.AddSeconds(flags, &f.initialRetry, "initial-retry-interval", 1, "wait before the first retry")
-	command.AddSeconds(flags, &f.maximumRetry, "maximum-retry-interval", 120, "longest wait between two retries")
-	command.AddReal(flags, &f.multiplier, "retry-interval-multiplier", 2, "factor by which the interval grows with each retry")
-	flags.IntVar(&f.retries, "retry-attempts", 10, "retries after the first attempt")
-	flags.StringVar(&f.retryErrors, "retry-errors", defaultRetryErrors,
-		"`ERRORS` after which another attempt follows: Transient (those that may pass by themselves: connections, deadlocks, time-outs, throttling) or All")
-	addTolerated(flags, &f.tolerated)
-	command.AddSeconds(flags, &f.timeout, "timeout", 43200, "time limit on one target, retries included, such as 30m")
+	f.settings.add(cmd, true)
 	flags.IntVar(&f.parallelism, "max-parallelism", 0,
 		"maximum of concurrent databases per elastic pool (or server); -1 removes the limit")
 	flags.StringVar(&f.outputType, "output-type", "",
@@ -100,7 +112,16 @@ func (f *stepFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.outputTableName, "output-table", "", "output table; created if it is missing")
 	flags.StringVar(&f.outputCredential, "output-credential", "", "credential for the output")
 	f.action.add(cmd)
-	f.dependencies.add(cmd)
+}
+
+// spec returns what the flags give, beside the name of the step and its command.
+func (f *stepFlags) spec(cmd *cobra.Command, job string, newStep bool) controldb.StepSpec {
+	spec := controldb.StepSpec{
+		JobName: job, Credential: command.Given(cmd, "credential", f.credential), TargetGroup: command.Given(cmd, "target-group", f.group),
+		Output: f.outputSpec(cmd, newStep), MaxParallelism: command.Given(cmd, "max-parallelism", f.parallelism),
+	}
+	f.settings.take(cmd, &spec)
+	return spec
 }
 
 // commandOf returns the type and the text of the command that the flags give; a nil text if they
@@ -208,20 +229,11 @@ without one runs once; with one it runs once for each database. The command is c
 			}
 			warn(a, kind, script)
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				added, err := store.AddJobStep(cmd.Context(), controldb.StepSpec{
-					JobName: args[0], StepID: command.Given(cmd, "step-id", at), StepName: command.Given(cmd, "name", f.name),
-					CommandType: kind, Command: *script,
-					Credential: command.Given(cmd, "credential", f.credential), TargetGroup: f.group,
-					InitialRetryInterval:    command.Given(cmd, "initial-retry-interval", f.initialRetry),
-					MaximumRetryInterval:    command.Given(cmd, "maximum-retry-interval", f.maximumRetry),
-					RetryIntervalMultiplier: command.Given(cmd, "retry-interval-multiplier", f.multiplier),
-					RetryAttempts:           command.Given(cmd, "retry-attempts", f.retries),
-					RetryErrors:             &f.retryErrors,
-					ToleratedFailures:       command.Given(cmd, "tolerated-failures", f.tolerated),
-					Timeout:                 command.Given(cmd, "timeout", f.timeout), Output: f.outputSpec(cmd, true),
-					MaxParallelism: command.Given(cmd, "max-parallelism", f.parallelism),
-					Dependencies:   f.dependencies.options(cmd),
-				})
+				spec := f.spec(cmd, args[0], true)
+				spec.StepID, spec.StepName = command.Given(cmd, "step-id", at), command.Given(cmd, "name", f.name)
+				spec.CommandType, spec.Command = kind, script
+				spec.RetryErrors = &f.settings.values.RetryErrors
+				added, err := store.AddJobStep(cmd.Context(), spec)
 				if err != nil {
 					return err
 				}
@@ -234,12 +246,6 @@ without one runs once; with one it runs once for each database. The command is c
 	cmd.Flags().StringVar(&f.name, "name", "", "name of the step (default for a job's first step: JobStep)")
 	cmd.Flags().IntVar(&at, "step-id", 0, "position, from 1; later steps move up (default: last)")
 	return cmd
-}
-
-// addTolerated declares the flag of tolerated failures.
-func addTolerated(flags *pflag.FlagSet, value *string) {
-	flags.StringVar(value, "tolerated-failures", "0",
-		"how many targets may fail, and the step succeeds: a `NUMBER`, or a percentage such as 1%")
 }
 
 // stepSelector are the flags that select a step.
@@ -275,22 +281,11 @@ func newUpdateCommand(a *connect.App) *cobra.Command {
 			}
 			warn(a, kind, script)
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				v, err := store.UpdateJobStep(cmd.Context(), controldb.StepUpdate{
-					JobName: args[0], StepID: command.Given(cmd, "step-id", which.id),
-					StepName: command.Given(cmd, "step-name", which.name),
-					NewID:    command.Given(cmd, "new-id", newID), NewName: command.Given(cmd, "new-name", f.name), CommandType: kind, Command: script,
-					Credential:              command.Given(cmd, "credential", f.credential),
-					TargetGroup:             command.Given(cmd, "target-group", f.group),
-					InitialRetryInterval:    command.Given(cmd, "initial-retry-interval", f.initialRetry),
-					MaximumRetryInterval:    command.Given(cmd, "maximum-retry-interval", f.maximumRetry),
-					RetryIntervalMultiplier: command.Given(cmd, "retry-interval-multiplier", f.multiplier),
-					RetryAttempts:           command.Given(cmd, "retry-attempts", f.retries),
-					RetryErrors:             command.Given(cmd, "retry-errors", f.retryErrors),
-					ToleratedFailures:       command.Given(cmd, "tolerated-failures", f.tolerated),
-					Timeout:                 command.Given(cmd, "timeout", f.timeout), Output: f.outputSpec(cmd, false),
-					MaxParallelism: command.Given(cmd, "max-parallelism", f.parallelism),
-					Dependencies:   f.dependencies.options(cmd),
-				})
+				spec := f.spec(cmd, args[0], false)
+				spec.StepID, spec.StepName = command.Given(cmd, "step-id", which.id), command.Given(cmd, "step-name", which.name)
+				spec.NewID, spec.NewName = command.Given(cmd, "new-id", newID), command.Given(cmd, "new-name", f.name)
+				spec.CommandType, spec.Command = kind, script
+				v, err := store.UpdateJobStep(cmd.Context(), spec)
 				if err != nil {
 					return err
 				}
@@ -307,29 +302,19 @@ func newUpdateCommand(a *connect.App) *cobra.Command {
 
 func newOptionsCommand(a *connect.App) *cobra.Command {
 	var which stepSelector
-	var onUnknown, retryErrors, tolerated string
-	var atMostOnce, bindParameters bool
-	var dependencies dependencyFlags
+	var settings settingFlags
 	cmd := &cobra.Command{
 		Use: "options JOB", Short: "Set options of a step that Azure Elastic Jobs does not have; without flags, show them",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o := controldb.StepOptions{
-				JobName: args[0], StepID: command.Given(cmd, "step-id", which.id),
-				StepName:         command.Given(cmd, "step-name", which.name),
-				OnUnknownOutcome: command.Given(cmd, "on-unknown-outcome", onUnknown),
-				AtMostOnce:       command.Given(cmd, "at-most-once", atMostOnce),
-				BindParameters:   command.Given(cmd, "bind-parameters", bindParameters),
-				RetryErrors:      command.Given(cmd, "retry-errors", retryErrors),
-
-				ToleratedFailures: command.Given(cmd, "tolerated-failures", tolerated),
-				Dependencies:      dependencies.options(cmd),
-			}
+			var given controldb.StepSpec
+			settings.take(cmd, &given)
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				if o == (controldb.StepOptions{JobName: args[0]}) {
+				if given == (controldb.StepSpec{}) && !cmd.Flags().Changed("step-id") && !cmd.Flags().Changed("step-name") {
 					return showStepOptions(cmd.Context(), a, store, args[0])
 				}
-				v, err := store.SetJobStepOptions(cmd.Context(), o)
+				given.JobName, given.StepID, given.StepName = args[0], command.Given(cmd, "step-id", which.id), command.Given(cmd, "step-name", which.name)
+				v, err := store.SetJobStepOptions(cmd.Context(), given)
 				if err != nil {
 					return err
 				}
@@ -338,15 +323,7 @@ func newOptionsCommand(a *connect.App) *cobra.Command {
 		},
 	}
 	which.add(cmd)
-	cmd.Flags().StringVar(&onUnknown, "on-unknown-outcome", "Retry",
-		"`ACTION` after an attempt whose outcome is unknown: Retry, Fail, or for an action Await (a report)")
-	cmd.Flags().StringVar(&retryErrors, "retry-errors", defaultRetryErrors, "`ERRORS` after which another attempt follows: Transient or All")
-	addTolerated(cmd.Flags(), &tolerated)
-	dependencies.add(cmd)
-	cmd.Flags().BoolVar(&atMostOnce, "at-most-once", false,
-		"run the script in one transaction with a row of jobagent.executed_scripts in the target, which shows a later attempt that the script has committed")
-	cmd.Flags().BoolVar(&bindParameters, "bind-parameters", false,
-		"make the run's parameters variables of the script: the parameter tenant is @tenant")
+	settings.add(cmd, false)
 	return cmd
 }
 
@@ -424,17 +401,14 @@ func showStepOptions(ctx context.Context, a *connect.App, store *controldb.Store
 	if err != nil {
 		return err
 	}
-	options, err := store.JobStepOptions(ctx, job.Name)
+	steps, err := store.JobSteps(ctx, job.Name, nil)
 	if err != nil {
 		return err
 	}
-	views := make([]output.StepOptions, 0, len(options))
-	for _, o := range options {
-		views = append(views, output.StepOptions{
-			StepID: o.StepID, StepName: o.StepName, OnUnknownOutcome: o.OnUnknownOutcome, AtMostOnce: o.AtMostOnce,
-			BindParameters: o.BindParameters, After: o.After, RunWhen: o.RunWhen, OnTargets: o.OnTargets, RetryErrors: o.RetryErrors,
-			ToleratedFailures: o.ToleratedFailures,
-		})
+	views := make([]output.StepOptions, 0, len(steps))
+	for _, s := range steps {
+		views = append(views, output.StepOptions{StepID: s.StepID, StepName: s.StepName, After: s.After, StepOptions: s.StepOptions,
+			RetryErrors: s.RetryErrors, ToleratedFailures: s.ToleratedFailures})
 	}
 	return output.List(&a.Printer, views, optionColumns)
 }
