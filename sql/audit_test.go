@@ -31,16 +31,32 @@ var unaudited = map[string]string{
 // reads matches the procedures of the SAP surface that only read.
 var reads = regexp.MustCompile(`^jobs_rest\.(list|count|get|search)_`)
 
+// writer matches the call of a writer, which has the transaction of its callers and the entry.
+var writer = regexp.MustCompile(`EXECUTE (jobs_internal\.store_\w+)\s+@mode = `)
+
 // TestPublicProceduresAreAudited: each public procedure writes an entry of the audit log under its
-// own name as the last statement of a transaction, or calls a public procedure that does.
+// own name as the last statement of a transaction, or calls a writer or a public procedure that
+// does. What creates or replaces (sp_set_…) leaves the entry of an addition or a change.
 func TestPublicProceduresAreAudited(t *testing.T) {
 	objects, err := Objects()
 	require.NoError(t, err)
 	public := regexp.MustCompile(`\bEXECUTE jobs\.sp_\w+`)
 	// Procedures of the SAP surface call it through log_rest_action.
 	call := regexp.MustCompile(`EXECUTE jobs_internal\.audit\s+@action = N'([\w.]+)'|@procedure = N'([\w.]+)'`)
+	texts := map[string]string{}
+	for _, o := range objects {
+		texts[o.Name] = o.Text
+	}
 	for _, o := range objects {
 		if o.Kind != KindProcedure {
+			continue
+		}
+		if m := writer.FindStringSubmatch(o.Text); m != nil {
+			text := texts[m[1]]
+			require.Contains(t, text, "EXECUTE jobs_internal.audit\n        @action = @action,", m[1])
+			require.Contains(t, text, "BEGIN TRANSACTION", m[1])
+			name := strings.TrimPrefix(o.Name, "jobs.")
+			require.True(t, strings.Contains(text, "N'"+name+"'") || strings.HasPrefix(name, "sp_set_"), "%s: %s writes no entry under this name", o.File, m[1])
 			continue
 		}
 		calls := call.FindAllStringSubmatch(o.Text, -1)

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
 // all returns the description of every object, by name.
@@ -102,24 +104,126 @@ func TestBannedConstructs(t *testing.T) {
 	}
 }
 
-var thrown = regexp.MustCompile(`\bTHROW ([0-9]{5})\b`)
-
-// throws returns the numbers that a procedure throws, itself or in a procedure that it calls.
-func throws(byName map[string]Description, name string, seen map[string]bool) []string {
+// throws returns the numbers that a procedure throws, itself or in an internal procedure that it
+// calls. A writer (store_…) does what its parameter @mode says: mode is its value, and what happens
+// in other modes only does not count.
+func (r *tree) throws(name, mode string, seen map[string]bool) []string {
 	if seen[name] {
 		return nil
 	}
 	seen[name] = true
 	var numbers []string
-	text := code(byName[name].Object)
-	for _, m := range thrown.FindAllStringSubmatch(text, -1) {
-		numbers = append(numbers, m[1])
+	var visit func(n syntax.Node)
+	visit = func(n syntax.Node) {
+		syntax.Inspect(n, func(n syntax.Node) bool {
+			switch n := n.(type) {
+			case *syntax.IfStmt:
+				may, must := inMode(n.Cond, mode)
+				if may {
+					visit(n.Then)
+				}
+				if !must && n.Else != nil {
+					visit(n.Else)
+				}
+				return false
+			case *syntax.ThrowStmt:
+				if number, ok := n.Number.(*syntax.Literal); ok {
+					numbers = append(numbers, number.Text)
+				}
+			case *syntax.ExecStmt:
+				if n.Module != nil && n.Module.Schema() == "jobs_internal" {
+					called := ""
+					for _, a := range n.Args {
+						if text, ok := a.Value.(*syntax.Literal); ok && a.Name == "@mode" {
+							called = text.Text
+						}
+					}
+					numbers = append(numbers, r.throws(n.Module.String(), called, seen)...)
+				}
+			}
+			return true
+		})
 	}
-	for _, m := range regexp.MustCompile(`EXECUTE (?:@[a-z]+ = )?(jobs_internal\.[a-z_]+)`).FindAllStringSubmatch(text, -1) {
-		numbers = append(numbers, throws(byName, m[1], seen)...)
+	if p := r.procedures[name]; p != nil {
+		for _, s := range p.Body {
+			visit(s)
+		}
 	}
 	slices.Sort(numbers)
 	return slices.Compact(numbers)
+}
+
+// inMode reports whether a condition may hold, and whether it must, in a mode of a writer; "" if
+// the procedure is none, or is not called by a public procedure.
+func inMode(c syntax.Cond, mode string) (may, must bool) {
+	ofMode := func(x syntax.Expr) bool {
+		v, ok := x.(*syntax.VarRef)
+		return ok && v.Name == "@mode" && mode != ""
+	}
+	text := func(x syntax.Expr) string { return x.(*syntax.Literal).Text }
+	switch c := c.(type) {
+	case *syntax.ParenCond:
+		return inMode(c.X, mode)
+	case *syntax.CompareCond:
+		if ofMode(c.X) {
+			holds := (text(c.Y) == mode) == (c.Op == syntax.OpEQ)
+			return holds, holds
+		}
+	case *syntax.InCond:
+		if ofMode(c.X) {
+			holds := slices.ContainsFunc(c.List, func(x syntax.Expr) bool { return text(x) == mode }) != c.Not
+			return holds, holds
+		}
+	case *syntax.LogicCond:
+		may1, must1 := inMode(c.X, mode)
+		may2, must2 := inMode(c.Y, mode)
+		if c.Op == syntax.OpAnd {
+			return may1 && may2, must1 && must2
+		}
+		return may1 || may2, must1 || must2
+	}
+	return true, false
+}
+
+// callers returns the procedures that call one.
+func (r *tree) callers(name string) []string {
+	var list []string
+	for other, p := range r.procedures {
+		if calls(p, name) {
+			list = append(list, other)
+		}
+	}
+	return list
+}
+
+// others matches the names of the procedures whose errors a header does not repeat.
+var others = regexp.MustCompile(`The errors of (sp_\w+) and (sp_\w+) are errors of this procedure`)
+
+func TestThrowsDependOnTheMode(t *testing.T) {
+	r := newTree(t, `CREATE OR ALTER PROCEDURE jobs_internal.store_thing
+    @mode NVARCHAR(10)
+AS
+BEGIN
+    IF @mode = N'Add' AND @mode IS NOT NULL
+        THROW 50001, N'', 1;
+    ELSE IF @mode <> N'Set'
+        THROW 50002, N'', 1;
+    IF @mode IN (N'Add', N'Set')
+    BEGIN
+        IF 1 = 1
+            THROW 50003, N'', 1;
+    END
+    ELSE
+        THROW 50004, N'', 1;
+END;`, `CREATE OR ALTER PROCEDURE jobs.sp_add_thing AS EXECUTE jobs_internal.store_thing @mode = N'Add';`,
+		`CREATE OR ALTER PROCEDURE jobs.sp_set_thing AS EXECUTE jobs_internal.store_thing @mode = N'Set';`,
+		`CREATE OR ALTER PROCEDURE jobs.sp_update_thing AS EXECUTE jobs_internal.store_thing @mode = N'Update';`)
+	for name, want := range map[string][]string{
+		"jobs.sp_add_thing": {"50001", "50002", "50003"}, "jobs.sp_set_thing": {"50003"}, "jobs.sp_update_thing": {"50002", "50004"},
+		"jobs_internal.store_thing": {"50001", "50002", "50003", "50004"},
+	} {
+		require.Equal(t, want, r.throws(name, "", map[string]bool{}), name)
+	}
 }
 
 // TestCaseIsIgnoredByAnExplicitCollation: LOWER follows the database's collation, and
@@ -135,6 +239,7 @@ func TestCaseIsIgnoredByAnExplicitCollation(t *testing.T) {
 
 func TestProcedureHeaders(t *testing.T) {
 	list, byName := all(t)
+	r := readTree(t)
 	for _, d := range list {
 		if d.Kind != KindProcedure {
 			continue
@@ -172,14 +277,52 @@ func TestProcedureHeaders(t *testing.T) {
 				listed = append(listed, e.Name)
 				require.NotEmpty(t, e.Text)
 			}
-			numbers := throws(byName, d.Name, map[string]bool{})
+			numbers := r.throws(d.Name, "", map[string]bool{})
+			if m := others.FindStringSubmatch(d.Summary); m != nil {
+				known := append(r.throws("jobs."+m[1], "", map[string]bool{}), r.throws("jobs."+m[2], "", map[string]bool{})...)
+				numbers = slices.DeleteFunc(numbers, func(n string) bool { return slices.Contains(known, n) && !slices.Contains(listed, n) })
+			}
 			// 50029 is about arguments that only a mistake of the caller makes invalid, and 50147
 			// about the options of a session, so those of an inner procedure are not listed again.
 			inner := slices.DeleteFunc(append([]string{}, numbers...), func(n string) bool {
 				return (n == "50029" || n == "50147") && !slices.Contains(listed, n)
 			})
+			if callers := r.callers(d.Name); strings.Contains(d.Text, "\n-- Throws:    the errors of its callers.\n") {
+				for _, c := range callers {
+					for _, e := range byName[c].Throws {
+						listed = append(listed, e.Name)
+					}
+				}
+				slices.Sort(listed)
+				require.Equal(t, inner, slices.Compact(listed), "the errors of %v", callers)
+				return
+			}
 			require.Equal(t, inner, listed, "Throws, in order")
 		})
+	}
+}
+
+// TestStepColumns: a setting of a step is copied to the next version, written, and part of the
+// state by which the writer sees a change.
+func TestStepColumns(t *testing.T) {
+	_, byName := all(t)
+	declared := regexp.MustCompile(`(?m)^    ([a-z_]+)\s+[A-Z]`).FindAllStringSubmatch(code(byName["jobs_internal.job_steps"].Object), -1)
+	require.Greater(t, len(declared), 25)
+	for _, m := range declared {
+		name := m[1]
+		if slices.Contains([]string{"job_id", "version", "step_id", "revision"}, name) {
+			continue
+		}
+		column := regexp.MustCompile(`\bs\.` + name + `\b`)
+		require.Regexp(t, column, code(byName["jobs_internal.copy_steps"].Object), "copy_steps does not copy it")
+		state := code(byName["jobs_internal.state_of_step"].Object)
+		if name == "target_group_id" { // the state has its name
+			state = code(byName["jobs_internal.store_step"].Object)
+		}
+		require.Regexp(t, column, state, "state_of_step lacks it, so that a change of it would make no version")
+		if !slices.Contains([]string{"has_after", "run_when", "on_targets"}, name) {
+			require.Regexp(t, regexp.MustCompile(`\bs\.`+name+` = `), code(byName["jobs_internal.store_step"].Object), "store_step does not write it")
+		}
 	}
 }
 

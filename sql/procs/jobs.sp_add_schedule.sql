@@ -60,90 +60,19 @@ BEGIN
     SET XACT_ABORT ON;
     SET IMPLICIT_TRANSACTIONS OFF;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
-    DECLARE @message NVARCHAR(2048);
-    DECLARE @job_id UNIQUEIDENTIFIER;
-    DECLARE @payload_id BIGINT;
-    DECLARE @complete NVARCHAR(MAX);
-    DECLARE @run_payload_id BIGINT;
-    DECLARE @audit_after NVARCHAR(MAX);
-    DECLARE @revision_after BIGINT;
 
-    IF DATALENGTH(@job_name) > 256
-        THROW 50097, N'Invalid @job_name: want at most 128 characters, not 129 or more.', 1;
-    IF DATALENGTH(@schedule_name) > 256
-        THROW 50097, N'Invalid @schedule_name: want at most 128 characters, not 129 or more.', 1;
-    IF DATALENGTH(@kind) > 40
-        THROW 50097, N'Invalid @kind: want at most 20 characters, not 21 or more.', 1;
-    IF DATALENGTH(@time_zone) > 256
-        THROW 50097, N'Invalid @time_zone: want at most 128 characters, not 129 or more.', 1;
-    IF DATALENGTH(@catch_up) > 100
-        THROW 50097, N'Invalid @catch_up: want at most 50 characters, not 51 or more.', 1;
-    IF DATALENGTH(@overlap) > 40
-        THROW 50097, N'Invalid @overlap: want at most 20 characters, not 21 or more.', 1;
-
-    IF @schedule_name IS NULL OR LTRIM(@schedule_name) = N''
-        THROW 50047, N'Missing schedule name: @schedule_name is NULL or empty.', 1;
-    EXECUTE jobs_internal.check_name @name = @schedule_name, @parameter = N'@schedule_name';
-    EXECUTE jobs_internal.check_schedule_text @kind = @kind OUTPUT, @spec = @spec;
-    EXECUTE jobs_internal.check_overlap @overlap = @overlap OUTPUT, @kind = @kind;
-    EXECUTE jobs_internal.check_parameters @parameters = @parameters;
-
-    BEGIN TRANSACTION;
-
-    EXECUTE jobs_internal.lock_job @job_name = @job_name, @job_id = @job_id OUTPUT;
-    EXECUTE jobs_internal.refuse_rest_job @job_id = @job_id, @job_name = @job_name;
-
-    -- index: UQ_schedules_name, in which other sessions may add the same name
-    IF EXISTS (
-        SELECT 1
-        FROM jobs_internal.schedules AS s WITH (UPDLOCK, HOLDLOCK)
-        WHERE s.job_id = @job_id
-            AND s.name = @schedule_name
-    )
-    BEGIN
-        SET @message = REPLACE(CONCAT(
-            N'The job ''', @job_name, N''' has a schedule named ''', @schedule_name,
-            N''' already. Choose another name, or change it with jobs.sp_update_schedule.'
-        ), N'%', N'%%');
-        THROW 50126, @message, 1;
-    END;
-
-    -- payload_id is what was given: a later default applies to later runs.
-    EXECUTE jobs_internal.require_parameters
-        @job_id = @job_id,
+    EXECUTE jobs_internal.store_schedule
+        @mode = N'Add',
         @job_name = @job_name,
-        @parameters = @parameters,
-        @complete = @complete OUTPUT;
-    EXECUTE jobs_internal.store_payload @parameters = @complete, @payload_id = @run_payload_id OUTPUT;
-    EXECUTE jobs_internal.store_payload @parameters = @parameters, @payload_id = @payload_id OUTPUT;
-    INSERT INTO jobs_internal.schedules (
-        job_id, name, kind, spec, time_zone, catch_up, overlap, pause_on_failure, payload_id, run_payload_id, enabled, created_at,
-        updated_at
-    )
-    VALUES (
-        @job_id, @schedule_name, @kind, @spec, NULLIF(LTRIM(@time_zone), N''), NULLIF(LTRIM(@catch_up), N''), @overlap,
-        COALESCE(@pause_on_failure, 0), @payload_id, NULLIF(@run_payload_id, @payload_id), COALESCE(@enabled, 1), @now, @now
-    );
-    SET @schedule_id = SCOPE_IDENTITY();
-    EXECUTE jobs_internal.activate_schedule @schedule_id = @schedule_id, @now = @now;
-    EXECUTE jobs_internal.raise_revision @job_id = @job_id;
-
-    EXECUTE jobs_internal.state_of_schedule
-        @job_id = @job_id,
-        @schedule_id = @schedule_id,
-        @state = @audit_after OUTPUT,
-        @revision = @revision_after OUTPUT;
-    EXECUTE jobs_internal.audit
-        @action = N'sp_add_schedule',
-        @object_kind = N'Schedule',
-        @object_id = @schedule_id,
-        @job_id = @job_id,
-        @job_name = @job_name,
-        @after = @audit_after,
-        @revision_after = @revision_after,
-        @now = @now;
-
-    COMMIT TRANSACTION;
+        @schedule_name = @schedule_name,
+        @kind = @kind,
+        @spec = @spec,
+        @time_zone = @time_zone,
+        @catch_up = @catch_up,
+        @overlap = @overlap,
+        @pause_on_failure = @pause_on_failure,
+        @enabled = @enabled,
+        @schedule_id = @schedule_id OUTPUT,
+        @parameters = @parameters;
     RETURN 0;
 END;

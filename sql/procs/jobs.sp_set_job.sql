@@ -42,60 +42,19 @@ BEGIN
     SET XACT_ABORT ON;
     SET IMPLICIT_TRANSACTIONS OFF;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    DECLARE @object NVARCHAR(400) = CONCAT(N'The job ''', @job_name, N'''');
 
-    IF DATALENGTH(@job_name) > 256
-        THROW 50097, N'Invalid @job_name: want at most 128 characters, not 129 or more.', 1;
-    IF DATALENGTH(@description) > 1024
-        THROW 50097, N'Invalid @description: want at most 512 characters, not 513 or more.', 1;
-    IF DATALENGTH(@schedule_interval_type) > 100
-        THROW 50097, N'Invalid @schedule_interval_type: want at most 50 characters, not 51 or more.', 1;
-
-    EXECUTE jobs_internal.check_job_name @job_name = @job_name;
-    SET @description = COALESCE(@description, N'');
-    SET @enabled = COALESCE(@enabled, 0);
-    SET @schedule_interval_type = COALESCE(@schedule_interval_type, N'Once');
-    SET @schedule_interval_count = COALESCE(@schedule_interval_count, 1);
-    SET @schedule_start_time = COALESCE(@schedule_start_time, '0001-01-01T00:00:00');
-    SET @schedule_end_time = COALESCE(@schedule_end_time, '9999-12-31T11:59:59');
-    SET @created = 1;
-    SET @revision = NULL;
-
-    BEGIN TRANSACTION;
-    EXECUTE jobs_internal.check_job_agent;
-
-    -- revision is in no index, so that the lock is on the clustered key, and on the name, which other sessions may add.
-    SELECT
-        @created = 0,
-        @job_id = j.job_id,
-        @revision = j.revision
-    FROM jobs_internal.jobs AS j WITH (UPDLOCK, HOLDLOCK)
-    WHERE j.name = @job_name
-        AND j.deleted_at IS NULL;
-    EXECUTE jobs_internal.check_revision @object = @object, @revision = @revision, @if_match = @if_match;
-    IF @created = 1
-        EXECUTE jobs.sp_add_job
-            @job_name = @job_name,
-            @description = @description,
-            @enabled = @enabled,
-            @schedule_interval_type = @schedule_interval_type,
-            @schedule_interval_count = @schedule_interval_count,
-            @schedule_start_time = @schedule_start_time,
-            @schedule_end_time = @schedule_end_time,
-            @job_id = @job_id OUTPUT;
-    ELSE
-        EXECUTE jobs.sp_update_job
-            @job_name = @job_name,
-            @description = @description,
-            @enabled = @enabled,
-            @schedule_interval_type = @schedule_interval_type,
-            @schedule_interval_count = @schedule_interval_count,
-            @schedule_start_time = @schedule_start_time,
-            @schedule_end_time = @schedule_end_time;
-    SELECT @revision = j.revision
-    FROM jobs_internal.jobs AS j
-    WHERE j.job_id = @job_id;
-
-    COMMIT TRANSACTION;
+    EXECUTE jobs_internal.store_job
+        @mode = N'Set',
+        @job_name = @job_name,
+        @description = @description,
+        @enabled = @enabled,
+        @schedule_interval_type = @schedule_interval_type,
+        @schedule_interval_count = @schedule_interval_count,
+        @schedule_start_time = @schedule_start_time,
+        @schedule_end_time = @schedule_end_time,
+        @if_match = @if_match,
+        @job_id = @job_id OUTPUT,
+        @created = @created OUTPUT,
+        @revision = @revision OUTPUT;
     RETURN 0;
 END;

@@ -76,134 +76,33 @@ BEGIN
     SET XACT_ABORT ON;
     SET IMPLICIT_TRANSACTIONS OFF;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    DECLARE @job_id UNIQUEIDENTIFIER;
-    DECLARE @version INT;
-    DECLARE @object NVARCHAR(400) = CONCAT(N'The step ''', @step_name, N''' of the job ''', @job_name, N'''');
 
-    IF DATALENGTH(@job_name) > 256
-        THROW 50097, N'Invalid @job_name: want at most 128 characters, not 129 or more.', 1;
-    IF DATALENGTH(@step_name) > 256
-        THROW 50097, N'Invalid @step_name: want at most 128 characters, not 129 or more.', 1;
-    IF DATALENGTH(@command_type) > 100
-        THROW 50097, N'Invalid @command_type: want at most 50 characters, not 51 or more.', 1;
-    IF DATALENGTH(@command_source) > 100
-        THROW 50097, N'Invalid @command_source: want at most 50 characters, not 51 or more.', 1;
-    IF DATALENGTH(@credential_name) > 256
-        THROW 50097, N'Invalid @credential_name: want at most 128 characters, not 129 or more.', 1;
-    IF DATALENGTH(@target_group_name) > 256
-        THROW 50097, N'Invalid @target_group_name: want at most 128 characters, not 129 or more.', 1;
-    IF DATALENGTH(@output_type) > 100
-        THROW 50097, N'Invalid @output_type: want at most 50 characters, not 51 or more.', 1;
-    IF DATALENGTH(@output_credential_name) > 256
-        THROW 50097, N'Invalid @output_credential_name: want at most 128 characters, not 129 or more.', 1;
-    IF DATALENGTH(@output_resource_group_name) > 256
-        THROW 50097, N'Invalid @output_resource_group_name: want at most 128 characters, not 129 or more.', 1;
-    IF DATALENGTH(@output_server_name) > 512
-        THROW 50097, N'Invalid @output_server_name: want at most 256 characters, not 257 or more.', 1;
-    IF DATALENGTH(@output_database_name) > 256
-        THROW 50097, N'Invalid @output_database_name: want at most 128 characters, not 129 or more.', 1;
-    IF DATALENGTH(@output_schema_name) > 256
-        THROW 50097, N'Invalid @output_schema_name: want at most 128 characters, not 129 or more.', 1;
-    IF DATALENGTH(@output_table_name) > 256
-        THROW 50097, N'Invalid @output_table_name: want at most 128 characters, not 129 or more.', 1;
-    IF LTRIM(@target_group_name) = N''
-        THROW 50098, N'Invalid @target_group_name: the name is empty. Omit it if the action shall run once, without a target group.', 1;
-    -- Clients of REST send an empty text for what they omit.
-    SET @credential_name = NULLIF(@credential_name, N'');
-    SET @output_credential_name = NULLIF(@output_credential_name, N'');
-
-    -- An explicit NULL means the default.
-    SET @command_type = COALESCE(@command_type, N'TSql');
-    SET @command_source = COALESCE(@command_source, N'Inline');
-    SET @initial_retry_interval_seconds = COALESCE(@initial_retry_interval_seconds, 1);
-    SET @maximum_retry_interval_seconds = COALESCE(@maximum_retry_interval_seconds, 120);
-    SET @retry_interval_backoff_multiplier = COALESCE(@retry_interval_backoff_multiplier, 2.0);
-    SET @retry_attempts = COALESCE(@retry_attempts, 10);
-    SET @step_timeout_seconds = COALESCE(@step_timeout_seconds, 43200);
-    SET @output_type = COALESCE(@output_type, N'');
-    IF @step_name IS NULL OR LTRIM(@step_name) = N''
-        THROW 50010, N'Missing step name: @step_name is NULL or empty.', 1;
-    IF @command IS NULL OR LTRIM(@command) = N''
-        THROW 50009, N'Missing command: @command is NULL or empty.', 1;
-
-    BEGIN TRANSACTION;
-
-    EXECUTE jobs_internal.lock_steps @job_name = @job_name, @job_id = @job_id OUTPUT, @version = @version OUTPUT;
-    SET @revision = (
-        SELECT s.revision
-        FROM jobs_internal.job_steps AS s
-        WHERE s.job_id = @job_id
-            AND s.version = @version
-            AND s.step_name = @step_name
-    );
-    EXECUTE jobs_internal.check_revision @object = @object, @revision = @revision, @if_match = @if_match;
-    SET @created = CASE WHEN @revision IS NULL THEN 1 ELSE 0 END;
-    IF @created = 1
-        EXECUTE jobs.sp_add_jobstep
-            @job_name = @job_name,
-            @step_id = @step_id,
-            @step_name = @step_name,
-            @command_type = @command_type,
-            @command_source = @command_source,
-            @command = @command,
-            @credential_name = @credential_name,
-            @target_group_name = @target_group_name,
-            @initial_retry_interval_seconds = @initial_retry_interval_seconds,
-            @maximum_retry_interval_seconds = @maximum_retry_interval_seconds,
-            @retry_interval_backoff_multiplier = @retry_interval_backoff_multiplier,
-            @retry_attempts = @retry_attempts,
-            @step_timeout_seconds = @step_timeout_seconds,
-            @output_type = @output_type,
-            @output_credential_name = @output_credential_name,
-            @output_subscription_id = @output_subscription_id,
-            @output_resource_group_name = @output_resource_group_name,
-            @output_server_name = @output_server_name,
-            @output_database_name = @output_database_name,
-            @output_schema_name = @output_schema_name,
-            @output_table_name = @output_table_name,
-            @job_version = @job_version OUTPUT;
-    ELSE
-    BEGIN
-        -- sp_update_jobstep removes what is an empty text, or zero.
-        SET @target_group_name = COALESCE(@target_group_name, N'');
-        SET @credential_name = COALESCE(@credential_name, N'');
-        SET @output_credential_name = CASE WHEN @output_type = N'' THEN N'' ELSE COALESCE(@output_credential_name, N'') END;
-        SET @output_subscription_id = COALESCE(@output_subscription_id, '00000000-0000-0000-0000-000000000000');
-        SET @output_resource_group_name = COALESCE(@output_resource_group_name, N'');
-        SET @output_server_name = COALESCE(@output_server_name, N'');
-        SET @output_database_name = COALESCE(@output_database_name, N'');
-        SET @output_schema_name = COALESCE(@output_schema_name, N'');
-        SET @output_table_name = COALESCE(@output_table_name, N'');
-        EXECUTE jobs.sp_update_jobstep
-            @job_name = @job_name,
-            @step_name = @step_name,
-            @new_id = @step_id,
-            @command_type = @command_type,
-            @command_source = @command_source,
-            @command = @command,
-            @credential_name = @credential_name,
-            @target_group_name = @target_group_name,
-            @initial_retry_interval_seconds = @initial_retry_interval_seconds,
-            @maximum_retry_interval_seconds = @maximum_retry_interval_seconds,
-            @retry_interval_backoff_multiplier = @retry_interval_backoff_multiplier,
-            @retry_attempts = @retry_attempts,
-            @step_timeout_seconds = @step_timeout_seconds,
-            @output_type = @output_type,
-            @output_credential_name = @output_credential_name,
-            @output_subscription_id = @output_subscription_id,
-            @output_resource_group_name = @output_resource_group_name,
-            @output_server_name = @output_server_name,
-            @output_database_name = @output_database_name,
-            @output_schema_name = @output_schema_name,
-            @output_table_name = @output_table_name,
-            @job_version = @job_version OUTPUT;
-    END;
-    SELECT @revision = s.revision
-    FROM jobs_internal.job_steps AS s
-    WHERE s.job_id = @job_id
-        AND s.version = @job_version
-        AND s.step_name = @step_name;
-
-    COMMIT TRANSACTION;
+    EXECUTE jobs_internal.store_step
+        @mode = N'Set',
+        @job_name = @job_name,
+        @step_name = @step_name,
+        @step_id = @step_id,
+        @command_type = @command_type,
+        @command_source = @command_source,
+        @command = @command,
+        @credential_name = @credential_name,
+        @target_group_name = @target_group_name,
+        @initial_retry_interval_seconds = @initial_retry_interval_seconds,
+        @maximum_retry_interval_seconds = @maximum_retry_interval_seconds,
+        @retry_interval_backoff_multiplier = @retry_interval_backoff_multiplier,
+        @retry_attempts = @retry_attempts,
+        @step_timeout_seconds = @step_timeout_seconds,
+        @output_type = @output_type,
+        @output_credential_name = @output_credential_name,
+        @output_subscription_id = @output_subscription_id,
+        @output_resource_group_name = @output_resource_group_name,
+        @output_server_name = @output_server_name,
+        @output_database_name = @output_database_name,
+        @output_schema_name = @output_schema_name,
+        @output_table_name = @output_table_name,
+        @if_match = @if_match,
+        @job_version = @job_version OUTPUT,
+        @created = @created OUTPUT,
+        @revision = @revision OUTPUT;
     RETURN 0;
 END;

@@ -78,123 +78,21 @@ BEGIN
     SET XACT_ABORT ON;
     SET IMPLICIT_TRANSACTIONS OFF;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    DECLARE @message NVARCHAR(2048);
-    DECLARE @job_id UNIQUEIDENTIFIER;
-    DECLARE @version INT;
-    DECLARE @found INT;
-    DECLARE @audit_before NVARCHAR(MAX);
-    DECLARE @audit_after NVARCHAR(MAX);
-    DECLARE @revision_before BIGINT;
-    DECLARE @revision_after BIGINT;
 
-    IF DATALENGTH(@job_name) > 256
-        THROW 50097, N'Invalid @job_name: want at most 128 characters, not 129 or more.', 1;
-    IF DATALENGTH(@step_name) > 256
-        THROW 50097, N'Invalid @step_name: want at most 128 characters, not 129 or more.', 1;
-    IF DATALENGTH(@on_unknown_outcome) > 20
-        THROW 50097, N'Invalid @on_unknown_outcome: want at most 10 characters, not 11 or more.', 1;
-    IF DATALENGTH(@run_when) > 100
-        THROW 50097, N'Invalid @run_when: want at most 50 characters, not 51 or more.', 1;
-    IF DATALENGTH(@on_targets) > 100
-        THROW 50097, N'Invalid @on_targets: want at most 50 characters, not 51 or more.', 1;
-    IF DATALENGTH(@retry_errors) > 100
-        THROW 50097, N'Invalid @retry_errors: want at most 50 characters, not 51 or more.', 1;
-    IF DATALENGTH(@tolerated_failures) > 20
-        THROW 50097, N'Invalid @tolerated_failures: want at most 10 characters, not 11 or more.', 1;
-
-    IF @on_unknown_outcome IS NULL
-        AND @at_most_once IS NULL
-        AND @bind_parameters IS NULL
-        AND @after IS NULL
-        AND @run_when IS NULL
-        AND @on_targets IS NULL
-        AND @retry_errors IS NULL
-        AND @tolerated_failures IS NULL
-    BEGIN
-        SET @message = REPLACE(CONCAT(
-            N'Missing option: want @on_unknown_outcome, @at_most_once, @bind_parameters, @after, @run_when, @on_targets, @retry_errors ',
-            N'or @tolerated_failures.'
-        ), N'%', N'%%');
-        THROW 50033, @message, 1;
-    END;
-    EXECUTE jobs_internal.check_unknown_outcome @on_unknown_outcome = @on_unknown_outcome OUTPUT;
-    EXECUTE jobs_internal.check_retry_errors @retry_errors = @retry_errors OUTPUT;
-    EXECUTE jobs_internal.check_tolerated_failures @tolerated_failures = @tolerated_failures OUTPUT;
-
-    BEGIN TRANSACTION;
-
-    EXECUTE jobs_internal.lock_steps @job_name = @job_name, @job_id = @job_id OUTPUT, @version = @version OUTPUT;
-    EXECUTE jobs_internal.find_step
+    EXECUTE jobs_internal.store_step
+        @mode = N'Options',
         @job_name = @job_name,
-        @job_id = @job_id,
-        @version = @version,
         @step_id = @step_id,
         @step_name = @step_name,
-        @allow_only_step = 1,
-        @if_match = @if_match,
-        @found = @found OUTPUT;
-    EXECUTE jobs_internal.state_of_step
-        @job_id = @job_id,
-        @version = @version,
-        @step_id = @found,
-        @state = @audit_before OUTPUT,
-        @revision = @revision_before OUTPUT;
-    IF @on_unknown_outcome = N'Await'
-        AND EXISTS (
-            SELECT 1
-            FROM jobs_internal.job_steps AS s
-            INNER JOIN jobs_internal.step_commands AS c ON c.command_id = s.command_id
-            WHERE s.job_id = @job_id
-                AND s.version = @version
-                AND s.step_id = @found
-                AND c.command_type = N'TSql'
-        )
-        THROW 50059, N'Invalid @on_unknown_outcome ''Await'': only actions can await a report, and the step is of type TSql.', 1;
-
-    EXECUTE jobs_internal.copy_steps
-        @job_id = @job_id,
-        @version = @version,
-        @job_version = @job_version OUTPUT;
-    UPDATE s
-    SET s.on_unknown_outcome = COALESCE(@on_unknown_outcome, s.on_unknown_outcome),
-        s.at_most_once = COALESCE(@at_most_once, s.at_most_once),
-        s.bind_parameters = COALESCE(@bind_parameters, s.bind_parameters),
-        s.retry_errors = COALESCE(@retry_errors, s.retry_errors),
-        s.tolerated_failures = COALESCE(@tolerated_failures, s.tolerated_failures)
-    FROM jobs_internal.job_steps AS s
-    WHERE s.job_id = @job_id
-        AND s.version = @job_version
-        AND s.step_id = @found;
-    EXECUTE jobs_internal.set_dependencies
-        @job_name = @job_name,
-        @job_id = @job_id,
-        @version = @job_version,
-        @step_id = @found,
+        @on_unknown_outcome = @on_unknown_outcome,
+        @at_most_once = @at_most_once,
+        @job_version = @job_version OUTPUT,
+        @bind_parameters = @bind_parameters,
         @after = @after,
         @run_when = @run_when,
-        @on_targets = @on_targets;
-    EXECUTE jobs_internal.check_dependencies @job_name = @job_name, @job_id = @job_id, @version = @job_version;
-    EXECUTE jobs_internal.finish_version @job_id = @job_id, @version = @version, @job_version = @job_version OUTPUT;
-
-    EXECUTE jobs_internal.state_of_step
-        @job_id = @job_id,
-        @version = @job_version,
-        @step_id = @found,
-        @state = @audit_after OUTPUT,
-        @revision = @revision_after OUTPUT;
-    EXECUTE jobs_internal.audit
-        @action = N'sp_set_jobstep_options',
-        @object_kind = N'JobStep',
-        @object_id = @found,
-        @job_id = @job_id,
-        @job_name = @job_name,
-        @before = @audit_before,
-        @after = @audit_after,
-        @version_before = @version,
-        @version_after = @job_version,
-        @revision_before = @revision_before,
-        @revision_after = @revision_after;
-
-    COMMIT TRANSACTION;
+        @on_targets = @on_targets,
+        @if_match = @if_match,
+        @retry_errors = @retry_errors,
+        @tolerated_failures = @tolerated_failures;
     RETURN 0;
 END;

@@ -136,279 +136,42 @@ BEGIN
     SET XACT_ABORT ON;
     SET IMPLICIT_TRANSACTIONS OFF;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    DECLARE @message NVARCHAR(2048);
-    DECLARE @job_id UNIQUEIDENTIFIER;
-    DECLARE @target_group_id UNIQUEIDENTIFIER;
-    DECLARE @version INT;
-    DECLARE @steps INT;
-    DECLARE @found INT;
-    DECLARE @command_id BIGINT;
-    DECLARE @former_type NVARCHAR(50);
-    DECLARE @names NVARCHAR(MAX);
-    DECLARE @given_outcome NVARCHAR(10) = @on_unknown_outcome;
-    DECLARE @audit_before NVARCHAR(MAX);
-    DECLARE @audit_after NVARCHAR(MAX);
-    DECLARE @revision_before BIGINT;
-    DECLARE @revision_after BIGINT;
 
-    IF DATALENGTH(@job_name) > 256
-        THROW 50097, N'Invalid @job_name: want at most 128 characters, not 129 or more.', 1;
-    IF DATALENGTH(@step_name) > 256
-        THROW 50097, N'Invalid @step_name: want at most 128 characters, not 129 or more.', 1;
-    IF DATALENGTH(@new_name) > 256
-        THROW 50097, N'Invalid @new_name: want at most 128 characters, not 129 or more.', 1;
-    IF DATALENGTH(@command_type) > 100
-        THROW 50097, N'Invalid @command_type: want at most 50 characters, not 51 or more.', 1;
-    IF DATALENGTH(@command_source) > 100
-        THROW 50097, N'Invalid @command_source: want at most 50 characters, not 51 or more.', 1;
-    IF DATALENGTH(@credential_name) > 256
-        THROW 50097, N'Invalid @credential_name: want at most 128 characters, not 129 or more.', 1;
-    IF DATALENGTH(@target_group_name) > 256
-        THROW 50097, N'Invalid @target_group_name: want at most 128 characters, not 129 or more.', 1;
-    IF DATALENGTH(@output_type) > 100
-        THROW 50097, N'Invalid @output_type: want at most 50 characters, not 51 or more.', 1;
-    IF DATALENGTH(@output_credential_name) > 256
-        THROW 50097, N'Invalid @output_credential_name: want at most 128 characters, not 129 or more.', 1;
-    IF DATALENGTH(@output_server_name) > 512
-        THROW 50097, N'Invalid @output_server_name: want at most 256 characters, not 257 or more.', 1;
-    IF DATALENGTH(@output_database_name) > 256
-        THROW 50097, N'Invalid @output_database_name: want at most 128 characters, not 129 or more.', 1;
-    IF DATALENGTH(@output_schema_name) > 256
-        THROW 50097, N'Invalid @output_schema_name: want at most 128 characters, not 129 or more.', 1;
-    IF DATALENGTH(@output_table_name) > 256
-        THROW 50097, N'Invalid @output_table_name: want at most 128 characters, not 129 or more.', 1;
-    IF DATALENGTH(@output_resource_group_name) > 256
-        THROW 50097, N'Invalid @output_resource_group_name: want at most 128 characters, not 129 or more.', 1;
-    IF DATALENGTH(@run_when) > 100
-        THROW 50097, N'Invalid @run_when: want at most 50 characters, not 51 or more.', 1;
-    IF DATALENGTH(@on_targets) > 100
-        THROW 50097, N'Invalid @on_targets: want at most 50 characters, not 51 or more.', 1;
-    IF DATALENGTH(@retry_errors) > 100
-        THROW 50097, N'Invalid @retry_errors: want at most 50 characters, not 51 or more.', 1;
-    IF DATALENGTH(@tolerated_failures) > 20
-        THROW 50097, N'Invalid @tolerated_failures: want at most 10 characters, not 11 or more.', 1;
-    IF DATALENGTH(@on_unknown_outcome) > 20
-        THROW 50097, N'Invalid @on_unknown_outcome: want at most 10 characters, not 11 or more.', 1;
-
-    IF @command IS NOT NULL AND LTRIM(@command) = N''
-        THROW 50009, N'Missing command: @command is empty.', 1;
-    IF @new_name IS NOT NULL AND LTRIM(@new_name) = N''
-        THROW 50010, N'Missing step name: @new_name is empty.', 1;
-    EXECUTE jobs_internal.check_name @name = @new_name, @parameter = N'@new_name';
-    SET @names = (
-        SELECT v.parameter, v.name, v.is_server
-        FROM (VALUES
-            (N'@output_server_name', @output_server_name, CAST(1 AS BIT)),
-            (N'@output_database_name', @output_database_name, CAST(0 AS BIT)),
-            (N'@output_schema_name', @output_schema_name, CAST(0 AS BIT)),
-            (N'@output_table_name', @output_table_name, CAST(0 AS BIT))
-        ) AS v (parameter, name, is_server)
-        FOR JSON PATH
-    );
-    EXECUTE jobs_internal.check_external_names @names = @names;
-
-    BEGIN TRANSACTION;
-
-    EXECUTE jobs_internal.lock_steps @job_name = @job_name, @job_id = @job_id OUTPUT, @version = @version OUTPUT;
-    EXECUTE jobs_internal.find_step
+    EXECUTE jobs_internal.store_step
+        @mode = N'Update',
         @job_name = @job_name,
-        @job_id = @job_id,
-        @version = @version,
         @step_id = @step_id,
         @step_name = @step_name,
-        @allow_only_step = 1,
-        @if_match = @if_match,
-        @found = @found OUTPUT;
-    EXECUTE jobs_internal.state_of_step
-        @job_id = @job_id,
-        @version = @version,
-        @step_id = @found,
-        @state = @audit_before OUTPUT,
-        @revision = @revision_before OUTPUT;
-    SELECT @former_type = c.command_type
-    FROM jobs_internal.job_steps AS s
-    INNER JOIN jobs_internal.step_commands AS c ON c.command_id = s.command_id
-    WHERE s.job_id = @job_id
-        AND s.version = @version
-        AND s.step_id = @found;
-    SET @command_type = COALESCE(@command_type, @former_type);
-    -- Actions may do without a group; their only target is the endpoint then.
-    IF @target_group_name = N'' AND @command_type COLLATE Latin1_General_100_CI_AS <> N'tsql'
-        SELECT
-            @target_group_name = N'(endpoint)',
-            @target_group_id = '00000000-0000-0000-0000-000000000000';
-    ELSE IF @target_group_name IS NOT NULL
-        EXECUTE jobs_internal.lock_target_group
-            @target_group_name = @target_group_name OUTPUT,
-            @target_group_id = @target_group_id OUTPUT;
-
-    SELECT @steps = COUNT(*)
-    FROM jobs_internal.job_steps AS s
-    WHERE s.job_id = @job_id
-        AND s.version = @version;
-
-    SET @new_id = COALESCE(@new_id, @found);
-    IF @new_id < 1 OR @new_id > @steps
-    BEGIN
-        SET @message = REPLACE(CONCAT(
-            N'Invalid @new_id ', @new_id, N': want 1 to ', @steps, N', because the job ''', @job_name, N''' has ', @steps, N' step',
-            CASE WHEN @steps <> 1 THEN N's' END, N'.'
-        ), N'%', N'%%');
-        THROW 50011, @message, 1;
-    END;
-    IF EXISTS (
-        SELECT 1
-        FROM jobs_internal.job_steps AS s
-        WHERE s.job_id = @job_id
-            AND s.version = @version
-            AND s.step_name = @new_name
-            AND s.step_id <> @found
-    )
-    BEGIN
-        SET @message = REPLACE(CONCAT(N'The job ''', @job_name, N''' has a step named ''', @new_name, N''' already.'), N'%', N'%%');
-        THROW 50105, @message, 1;
-    END;
-
-    -- An omitted parameter keeps the value; an empty text or -1 removes it.
-    SELECT
-        @new_name = COALESCE(@new_name, s.step_name),
-        @command_id = CASE
-            WHEN @command IS NULL THEN s.command_id
-            WHEN @command_type COLLATE Latin1_General_100_CI_AS <> c.command_type THEN NULL
-            WHEN @command = c.command COLLATE Latin1_General_BIN2 AND DATALENGTH(@command) = DATALENGTH(c.command) THEN s.command_id
-        END,
-        @command_source = COALESCE(@command_source, c.command_source),
-        @credential_name = NULLIF(COALESCE(@credential_name, s.credential_name), N''),
-        @target_group_id = COALESCE(@target_group_id, s.target_group_id),
-        @target_group_name = COALESCE(@target_group_name, s.target_group_name),
-        @initial_retry_interval_seconds = COALESCE(@initial_retry_interval_seconds, s.initial_retry_interval_seconds),
-        @maximum_retry_interval_seconds = COALESCE(@maximum_retry_interval_seconds, s.maximum_retry_interval_seconds),
-        @retry_interval_backoff_multiplier = COALESCE(@retry_interval_backoff_multiplier, s.retry_interval_backoff_multiplier),
-        @retry_attempts = COALESCE(@retry_attempts, s.retry_attempts),
-        @step_timeout_seconds = COALESCE(@step_timeout_seconds, s.step_timeout_seconds),
-        @output_type = NULLIF(COALESCE(@output_type, s.output_type), N''),
-        @output_credential_name = NULLIF(COALESCE(@output_credential_name, s.output_credential_name), N''),
-        @output_subscription_id = NULLIF(
-            COALESCE(@output_subscription_id, s.output_subscription_id), '00000000-0000-0000-0000-000000000000'
-        ),
-        @output_resource_group_name = NULLIF(COALESCE(@output_resource_group_name, s.output_resource_group_name), N''),
-        @output_server_name = NULLIF(COALESCE(@output_server_name, s.output_server_name), N''),
-        @output_database_name = NULLIF(COALESCE(@output_database_name, s.output_database_name), N''),
-        @output_schema_name = NULLIF(COALESCE(@output_schema_name, s.output_schema_name), N''),
-        @output_table_name = NULLIF(COALESCE(@output_table_name, s.output_table_name), N''),
-        @max_parallelism = NULLIF(COALESCE(@max_parallelism, s.max_parallelism), -1),
-        @retry_errors = COALESCE(@retry_errors, s.retry_errors),
-        @tolerated_failures = COALESCE(@tolerated_failures, s.tolerated_failures),
-        @on_unknown_outcome = COALESCE(@on_unknown_outcome, s.on_unknown_outcome),
-        @at_most_once = COALESCE(@at_most_once, s.at_most_once),
-        @bind_parameters = COALESCE(@bind_parameters, s.bind_parameters)
-    FROM jobs_internal.job_steps AS s
-    INNER JOIN jobs_internal.step_commands AS c ON c.command_id = s.command_id
-    WHERE s.job_id = @job_id
-        AND s.version = @version
-        AND s.step_id = @found;
-
-    EXECUTE jobs_internal.check_step
-        @command_type = @command_type OUTPUT,
+        @new_id = @new_id,
+        @new_name = @new_name,
+        @command_type = @command_type,
         @command_source = @command_source,
+        @command = @command,
+        @credential_name = @credential_name,
+        @target_group_name = @target_group_name,
         @initial_retry_interval_seconds = @initial_retry_interval_seconds,
         @maximum_retry_interval_seconds = @maximum_retry_interval_seconds,
         @retry_interval_backoff_multiplier = @retry_interval_backoff_multiplier,
         @retry_attempts = @retry_attempts,
         @step_timeout_seconds = @step_timeout_seconds,
         @output_type = @output_type,
+        @output_credential_name = @output_credential_name,
         @output_server_name = @output_server_name,
         @output_database_name = @output_database_name,
+        @output_schema_name = @output_schema_name,
         @output_table_name = @output_table_name,
-        @max_parallelism = @max_parallelism;
-    EXECUTE jobs_internal.check_retry_errors @retry_errors = @retry_errors OUTPUT;
-    EXECUTE jobs_internal.check_tolerated_failures @tolerated_failures = @tolerated_failures OUTPUT;
-    EXECUTE jobs_internal.check_unknown_outcome @on_unknown_outcome = @on_unknown_outcome OUTPUT;
-
-    IF @command_type <> @former_type AND @command IS NULL
-        THROW 50009, N'Missing command: a change of @command_type needs @command.', 1;
-    IF @command_type = N'TSql' AND @target_group_id = '00000000-0000-0000-0000-000000000000'
-        THROW 50012, N'Missing target group name: a TSql step needs @target_group_name.', 1;
-    IF @command_type = N'TSql' AND @on_unknown_outcome = N'Await' AND @given_outcome IS NOT NULL
-        THROW 50059, N'Invalid @on_unknown_outcome ''Await'': only actions can await a report, and the step is of type TSql.', 1;
-    IF @command_type = N'TSql' AND @on_unknown_outcome = N'Await'
-        THROW 50059, N'Invalid @command_type ''TSql'': the step''s on_unknown_outcome is Await, which only actions can have.', 1;
-    IF @command_id IS NULL
-    BEGIN
-        EXECUTE jobs_internal.check_action @command_type = @command_type, @command = @command;
-        INSERT INTO jobs_internal.step_commands (job_id, command_type, command_source, command)
-        VALUES (@job_id, @command_type, N'Inline', @command);
-        SET @command_id = SCOPE_IDENTITY();
-    END;
-
-    EXECUTE jobs_internal.copy_steps
-        @job_id = @job_id,
-        @version = @version,
-        @from = @found,
-        @to = @new_id,
-        @job_version = @job_version OUTPUT;
-    UPDATE s
-    SET s.step_name = @new_name,
-        s.command_id = @command_id,
-        s.credential_name = @credential_name,
-        s.target_group_id = @target_group_id,
-        s.target_group_name = @target_group_name,
-        s.initial_retry_interval_seconds = @initial_retry_interval_seconds,
-        s.maximum_retry_interval_seconds = @maximum_retry_interval_seconds,
-        s.retry_interval_backoff_multiplier = @retry_interval_backoff_multiplier,
-        s.retry_attempts = @retry_attempts,
-        s.step_timeout_seconds = @step_timeout_seconds,
-        s.output_type = CASE WHEN @output_type IS NOT NULL THEN N'SqlDatabase' END,
-        s.output_credential_name = @output_credential_name,
-        s.output_subscription_id = @output_subscription_id,
-        s.output_resource_group_name = @output_resource_group_name,
-        s.output_server_name = @output_server_name,
-        s.output_database_name = @output_database_name,
-        s.output_schema_name = CASE
-            WHEN @output_type IS NOT NULL THEN COALESCE(@output_schema_name, N'dbo')
-            ELSE @output_schema_name
-        END,
-        s.output_table_name = @output_table_name,
-        s.max_parallelism = @max_parallelism,
-        s.retry_errors = @retry_errors,
-        s.tolerated_failures = @tolerated_failures,
-        s.on_unknown_outcome = @on_unknown_outcome,
-        s.at_most_once = @at_most_once,
-        s.bind_parameters = @bind_parameters
-    FROM jobs_internal.job_steps AS s
-    WHERE s.job_id = @job_id
-        AND s.version = @job_version
-        AND s.step_id = @new_id;
-    EXECUTE jobs_internal.set_dependencies
-        @job_name = @job_name,
-        @job_id = @job_id,
-        @version = @job_version,
-        @step_id = @new_id,
+        @job_version = @job_version OUTPUT,
+        @max_parallelism = @max_parallelism,
+        @output_subscription_id = @output_subscription_id,
+        @output_resource_group_name = @output_resource_group_name,
         @after = @after,
         @run_when = @run_when,
-        @on_targets = @on_targets;
-    EXECUTE jobs_internal.check_dependencies @job_name = @job_name, @job_id = @job_id, @version = @job_version;
-    EXECUTE jobs_internal.finish_version @job_id = @job_id, @version = @version, @job_version = @job_version OUTPUT;
-
-    EXECUTE jobs_internal.state_of_step
-        @job_id = @job_id,
-        @version = @job_version,
-        @step_id = @new_id,
-        @state = @audit_after OUTPUT,
-        @revision = @revision_after OUTPUT;
-    EXECUTE jobs_internal.audit
-        @action = N'sp_update_jobstep',
-        @object_kind = N'JobStep',
-        @object_id = @new_id,
-        @job_id = @job_id,
-        @job_name = @job_name,
-        @before = @audit_before,
-        @after = @audit_after,
-        @version_before = @version,
-        @version_after = @job_version,
-        @revision_before = @revision_before,
-        @revision_after = @revision_after;
-
-    COMMIT TRANSACTION;
+        @on_targets = @on_targets,
+        @if_match = @if_match,
+        @retry_errors = @retry_errors,
+        @tolerated_failures = @tolerated_failures,
+        @on_unknown_outcome = @on_unknown_outcome,
+        @at_most_once = @at_most_once,
+        @bind_parameters = @bind_parameters;
     RETURN 0;
 END;

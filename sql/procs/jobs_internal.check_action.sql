@@ -5,7 +5,7 @@
 -- Parameters:
 --   @command_type  The type of the command, in its canonical spelling. TSql is not checked.
 --   @command       The definition.
--- Called by: jobs.sp_add_jobstep, jobs.sp_update_jobstep.
+-- Called by: jobs_internal.store_step, jobs_internal.set_rest_step, jobs_internal.check_alert_channel, jobs.sp_set_scheduler_job.
 -- Locks:     nothing.
 -- Returns:   0.
 -- Throws:

@@ -4,8 +4,7 @@
 --   @job_name  Name of the job, for messages.
 --   @job_id    The job; the caller has locked it.
 --   @version   The version that the caller has just created.
--- Called by: jobs.sp_add_jobstep, jobs.sp_update_jobstep, jobs.sp_delete_jobstep, jobs.sp_set_jobstep_options, within their
---            transactions.
+-- Called by: jobs_internal.store_step, jobs.sp_delete_jobstep, within their transactions.
 -- Locks:     the version's row (X).
 -- Returns:   0.
 -- Throws:

@@ -3,7 +3,7 @@
 -- Parameters:
 --   @job_name   The name.
 --   @parameter  The caller's parameter with the name, for the message.
--- Called by: jobs.sp_add_job, jobs.sp_update_job.
+-- Called by: jobs_internal.store_job.
 -- Locks:     nothing.
 -- Returns:   0.
 -- Throws:

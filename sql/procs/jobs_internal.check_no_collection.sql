@@ -3,7 +3,7 @@
 -- Parameters:
 --   @job_id    The job; the caller has locked it.
 --   @job_name  Its name, for the message.
--- Called by: jobs_internal.refuse_rest_job; jobs.sp_update_job, jobs.sp_set_job, within their transactions.
+-- Called by: jobs_internal.refuse_rest_job; jobs_internal.store_job, within their transactions.
 -- Locks:     nothing.
 -- Returns:   0.
 -- Throws:

@@ -11,7 +11,7 @@
 -- Parameters:
 --   @overlap  The name in any case; receives the canonical spelling, or the default if it is NULL or empty.
 --   @kind     Kind of the schedule, which determines the default; NULL: no default, so that NULL stays NULL.
--- Called by: jobs.sp_add_schedule, jobs.sp_update_schedule, jobs.sp_backfill_schedule.
+-- Called by: jobs_internal.store_schedule, jobs.sp_backfill_schedule.
 -- Locks:     nothing.
 -- Returns:   0.
 -- Throws:

@@ -3,7 +3,7 @@
 -- Parameters:
 --   @parameters  A JSON object of at most 102,400 characters. Its names differ in more than case; below it, the names of
 --                an object differ. NULL or empty: none, which is accepted.
--- Called by: jobs.sp_start_job, jobs.sp_add_schedule, jobs.sp_update_schedule, before their transactions.
+-- Called by: jobs.sp_start_job, jobs_internal.store_schedule, before their transactions.
 -- Locks:     nothing.
 -- Returns:   0.
 -- Throws:

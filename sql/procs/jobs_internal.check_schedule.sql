@@ -5,7 +5,7 @@
 --   @interval_count  Units between two due instants.
 --   @start_time      Earliest instant.
 --   @end_time        Latest instant.
--- Called by: jobs.sp_add_job, jobs.sp_update_job.
+-- Called by: jobs_internal.store_job.
 -- Locks:     nothing.
 -- Returns:   0.
 -- Throws:

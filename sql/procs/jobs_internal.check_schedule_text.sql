@@ -4,7 +4,7 @@
 -- Parameters:
 --   @kind      Kind in any case; receives the canonical spelling.
 --   @spec      The text.
--- Called by: jobs.sp_add_schedule, jobs.sp_update_schedule.
+-- Called by: jobs_internal.store_schedule.
 -- Locks:     nothing.
 -- Returns:   0.
 -- Throws:

@@ -14,7 +14,7 @@
 --   @output_database_name               Required with an output.
 --   @output_table_name                  Required with an output.
 --   @max_parallelism                    At least 1, or NULL.
--- Called by: jobs.sp_add_jobstep, jobs.sp_update_jobstep.
+-- Called by: jobs_internal.store_step.
 -- Locks:     nothing.
 -- Returns:   0.
 -- Throws:

@@ -3,14 +3,13 @@
 -- Parameters:
 --   @tolerated_failures  A number of targets from 0 to 1,000,000, or a percentage from 0% to 100% without decimals; receives its plain
 --                        spelling, without leading zeros. NULL stays NULL.
--- Called by: jobs.sp_add_jobstep, jobs.sp_update_jobstep, jobs.sp_set_jobstep_options.
+-- Called by: jobs_internal.store_step.
 -- Locks:     nothing.
 -- Returns:   0.
 -- Throws:
---   50097 a text is longer than its limit.
 --   50400 @tolerated_failures is neither a number nor a percentage.
 CREATE OR ALTER PROCEDURE jobs_internal.check_tolerated_failures
-    @tolerated_failures NVARCHAR(11) OUTPUT
+    @tolerated_failures NVARCHAR(10) OUTPUT
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -20,8 +19,6 @@ BEGIN
     DECLARE @digits NVARCHAR(11);
     DECLARE @number INT;
 
-    IF DATALENGTH(@tolerated_failures) > 20
-        THROW 50097, N'Invalid @tolerated_failures: want at most 10 characters, not 11 or more.', 1;
     SET @digits = CASE WHEN @is_percent = 1 THEN LEFT(@tolerated_failures, LEN(@tolerated_failures) - 1) ELSE @tolerated_failures END;
     SET @number = CASE WHEN @digits NOT LIKE N'%[^0-9]%' AND LEN(@digits) > 0 THEN TRY_CAST(@digits AS INT) END;
     IF @tolerated_failures IS NOT NULL

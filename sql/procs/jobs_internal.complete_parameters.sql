@@ -8,7 +8,7 @@
 --   @complete    Receives the parameters of the run.
 --   @number      Receives the number of the error; NULL: nothing is wrong.
 --   @fault       Receives a sentence that names what is wrong; NULL: nothing is wrong.
--- Called by: jobs_internal.require_parameters, jobs_internal.complete_schedules.
+-- Called by: jobs_internal.require_parameters, jobs_internal.complete_schedules, jobs_internal.store_schedule.
 -- Locks:     nothing beyond what the caller holds.
 -- Returns:   0.
 -- Throws:    nothing.

@@ -11,8 +11,7 @@
 --   @to           New position of that step, or a position to leave free if @from is NULL; NULL: none. Steps from there
 --                 on move up.
 --   @job_version  Receives the new version.
--- Called by: jobs.sp_add_jobstep, jobs.sp_update_jobstep, jobs.sp_delete_jobstep, jobs.sp_set_jobstep_options, within their
---            transactions.
+-- Called by: jobs_internal.store_step, jobs.sp_delete_jobstep, within their transactions.
 -- Locks:     inserts into job_versions, job_steps and job_step_dependencies; the job's row (X).
 -- Returns:   0.
 -- Throws:    nothing; in a distributed transaction of the caller error 627, because savepoints are not possible there.

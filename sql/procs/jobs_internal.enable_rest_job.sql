@@ -4,7 +4,7 @@
 --   @job_id   The job; the caller has locked it.
 --   @enabled  1: its schedules make runs. NULL: nothing changes.
 --   @now      Time of the change.
--- Called by: jobs.sp_update_job, within its transaction.
+-- Called by: jobs_internal.store_job, within its transaction.
 -- Locks:     the job (X), its schedules (U, X); an insert into rest_action_log.
 -- Returns:   0.
 -- Throws:    nothing.

@@ -9,7 +9,7 @@
 --   @allow_only_step    1: without id and name, the only step of the job is found, if it has exactly one.
 --   @if_match           The revision that the step must have; NULL: any.
 --   @found              Receives the position.
--- Called by: jobs.sp_update_jobstep, jobs.sp_delete_jobstep, jobs.sp_set_jobstep_options.
+-- Called by: jobs_internal.store_step, jobs.sp_delete_jobstep.
 -- Locks:     nothing beyond what the caller holds.
 -- Returns:   0.
 -- Throws:

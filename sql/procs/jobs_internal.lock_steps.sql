@@ -4,8 +4,7 @@
 --   @job_name  Name of the job.
 --   @job_id    Receives its id.
 --   @version   Receives its current version.
--- Called by: jobs.sp_add_jobstep, jobs.sp_update_jobstep, jobs.sp_delete_jobstep, jobs.sp_set_jobstep_options, within their
---            transactions.
+-- Called by: jobs_internal.store_step, jobs.sp_delete_jobstep, within their transactions.
 -- Locks:     one row of jobs (U).
 -- Returns:   0.
 -- Throws:

@@ -4,7 +4,7 @@
 -- Parameters:
 --   @job_id    The job.
 --   @job_name  Its name, for the message.
--- Called by: jobs.sp_update_job, jobs.sp_delete_job, jobs.sp_add_schedule, jobs.sp_update_schedule, jobs.sp_delete_schedule,
+-- Called by: jobs_internal.store_job, jobs.sp_delete_job, jobs_internal.store_schedule, jobs.sp_delete_schedule,
 --            jobs_internal.lock_steps, within their transactions.
 -- Locks:     nothing.
 -- Returns:   0.

@@ -6,7 +6,7 @@
 --   @job_name    Its name, for the message.
 --   @parameters  The parameters that are given: NULL or empty, or what jobs_internal.check_parameters has accepted.
 --   @complete    Receives the parameters of the run; NULL: none.
--- Called by: jobs.sp_start_job, jobs.sp_add_schedule, jobs.sp_update_schedule, within their transactions.
+-- Called by: jobs.sp_start_job, jobs_internal.store_schedule, within their transactions.
 -- Locks:     nothing beyond what the caller holds.
 -- Returns:   0.
 -- Throws:

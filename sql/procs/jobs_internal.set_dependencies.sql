@@ -9,8 +9,7 @@
 --                text or []: none. (default): the step with the preceding id.
 --   @run_when    Succeeded, Failed or Finished, in any case.
 --   @on_targets  All, Failed or Succeeded, in any case.
--- Called by: jobs.sp_add_jobstep, jobs.sp_update_jobstep, jobs.sp_set_jobstep_options, within their transactions, before
---            jobs_internal.check_dependencies.
+-- Called by: jobs_internal.store_step, within its transaction, before jobs_internal.check_dependencies.
 -- Locks:     the version's step (X), inserts into job_step_dependencies.
 -- Returns:   0.
 -- Throws:

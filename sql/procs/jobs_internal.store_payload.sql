@@ -3,7 +3,7 @@
 -- Parameters:
 --   @parameters  A JSON object that jobs_internal.check_parameters has accepted; NULL or empty: none.
 --   @payload_id  Receives the id of the text; NULL: none.
--- Called by: jobs.sp_start_job, jobs.sp_add_schedule, jobs.sp_update_schedule, jobs.sp_rerun_job_execution,
+-- Called by: jobs.sp_start_job, jobs_internal.store_schedule, jobs.sp_rerun_job_execution,
 --            jobs_internal.complete_schedules, within their transactions.
 -- Locks:     the row with the text (S), so that it is not deleted before the transaction's end; or an insert into payloads.
 -- Returns:   0.
