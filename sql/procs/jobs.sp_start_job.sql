@@ -32,7 +32,7 @@
 --   50160 the job declares no parameter of this name.
 --   50162 a chosen target can be in no target group of the job, or no run has had it.
 --   50163 the job execution id belongs to an execution on other targets.
---   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
+--   50183 the job agent is Disabled, Faulted or being deleted, or was deleted, and the run does not exist yet.
 --   50193 the control database is paused, and the run does not exist yet.
 --   50401 @only_targets is not an array of 1 to 5,000 target ids.
 CREATE OR ALTER PROCEDURE jobs.sp_start_job
@@ -68,7 +68,11 @@ BEGIN
     EXECUTE jobs_internal.check_not_paused @job_execution_id = @job_execution_id;
     BEGIN TRANSACTION;
 
-    EXECUTE jobs_internal.lock_job @job_name = @job_name, @job_id = @job_id OUTPUT, @version = @version OUTPUT;
+    EXECUTE jobs_internal.lock_job
+        @job_name = @job_name,
+        @job_id = @job_id OUTPUT,
+        @version = @version OUTPUT,
+        @job_execution_id = @job_execution_id;
 
     IF @job_execution_id IS NOT NULL
         -- Calls for one job follow each other, because each holds the job. If a call for another job has added the id and not committed,
