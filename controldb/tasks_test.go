@@ -641,11 +641,25 @@ func TestTurns(t *testing.T) {
 }
 
 // TestTurnsOfManySteps: where many steps wait, a claim reads a few targets of each, and still gives
-// all first turns to the step that has the fewest tasks.
+// all first turns to the step that has the fewest tasks. This is so if a step with a limit waits,
+// too, with which claims read the others in another procedure.
 func TestTurnsOfManySteps(t *testing.T) {
+	t.Run("no limit", func(t *testing.T) { turnsOfManySteps(t, false) })
+	t.Run("a limit", func(t *testing.T) { turnsOfManySteps(t, true) })
+}
+
+func turnsOfManySteps(t *testing.T, limited bool) {
 	each(t, func(t *testing.T, c *control) {
 		const jobs, waiting = 50, 25 // times 50 free workers: above the number of targets that are all read
 		term := c.term(t)
+		if limited {
+			// One target of it runs, which is as many as its limit allows.
+			c.job(t, "limited", func(s *controldb.StepSpec) { s.MaxParallelism = ptr(1) })
+			c.start(t, "limited")
+			other := c.term(t)
+			c.resolve(t, other, "d0", "d1")
+			require.Len(t, c.passMax(t, other, 2).Tasks, 1)
+		}
 		var list []targets.Target
 		for i := range waiting {
 			list = append(list, targets.NewTarget("s", fmt.Sprint("d", i), ""))

@@ -1,6 +1,7 @@
 package action
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -142,16 +143,31 @@ type lookupError struct{ err error }
 
 func (e *lookupError) Error() string { return e.err.Error() }
 
+// maxGrowth bounds the values that Expand inserts, in bytes. It is above all limits of what can be
+// sent, which are checked on the expanded definition: each mention of a variable is a copy of its
+// value.
+const maxGrowth = 4 << 20
+
 // expander expands the texts of one definition.
 type expander struct {
 	variables Variables
 	values    map[string]Value // that were asked for
+	inserted  int              // bytes of values
 	secrets   []string
 	bound     []BoundSecret
 }
 
-// value returns the value of a variable.
+// value returns the value of a variable, to be inserted once.
 func (x *expander) value(name string) (Value, error) {
+	v, err := x.lookup(name)
+	if x.inserted += len(v.text); err == nil && x.inserted > maxGrowth {
+		return Value{}, fmt.Errorf("the values of the variables have more than %d MB together", maxGrowth>>20)
+	}
+	return v, err
+}
+
+// lookup returns the value of a variable, for which it asks once.
+func (x *expander) lookup(name string) (Value, error) {
 	if v, ok := x.values[name]; ok {
 		return v, nil
 	}
@@ -345,7 +361,7 @@ func dotSegments(address string) int {
 // jsonText expands a JSON text: in a string by the escaped text, elsewhere by a JSON value.
 // "$(json:name)" as a whole string becomes the JSON value.
 func (x *expander) jsonText(parts []part) (string, error) {
-	var b strings.Builder
+	var b bytes.Buffer
 	inString, escaped := false, false
 	opened := false // the last character opened a string
 	for i := 0; i < len(parts); i++ {
@@ -373,9 +389,8 @@ func (x *expander) jsonText(parts []part) (string, error) {
 		whole := p.json && opened && i+1 < len(parts) && strings.HasPrefix(parts[i+1].literal, `"`)
 		switch {
 		case whole:
-			text := b.String()
-			b.Reset()
-			b.WriteString(text[:len(text)-1] + v.JSON())
+			b.Truncate(b.Len() - 1)
+			b.WriteString(v.JSON())
 			parts[i+1].literal = parts[i+1].literal[1:]
 			inString = false
 		case p.raw:
@@ -389,7 +404,7 @@ func (x *expander) jsonText(parts []part) (string, error) {
 		}
 		opened = false
 	}
-	if !json.Valid([]byte(b.String())) {
+	if !json.Valid(b.Bytes()) {
 		return "", errors.New("the expanded text is not JSON")
 	}
 	return b.String(), nil

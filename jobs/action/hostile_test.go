@@ -36,6 +36,34 @@ func TestHostileDefinitions(t *testing.T) { //nolint:paralleltest // it measures
 		"templates":        http(`"body":"` + bounds.Repeat(`$(a)`, maxBody/4-1) + `"`),
 		"open templates":   http(`"body":"` + bounds.Repeat(`$(`, maxText/2-100) + `"`),
 	}, decode(TypeHTTP)))
+	// Each mention is a copy of the value.
+	expand := func(kind Type) func(string) error {
+		return func(text string) error {
+			d, err := Decode(kind, text)
+			if err != nil {
+				return err
+			}
+			_, err = d.Expand(func(string) (Value, bool, error) { return Text(strings.Repeat("<", 100_000)), true, nil })
+			return err
+		}
+	}
+	many := bounds.Repeat("$(param.a)", maxText/10-100)
+	bounds.Check(t, bounds.Cases(map[string]string{
+		"expanded text":     http(`"body":"` + many + `"`),
+		"expanded JSON":     http(`"body":{"b":"` + many + `"}`),
+		"expanded elements": http(`"body":{"b":[` + bounds.Repeat(`"$(json:param.a)",`, 250_000/3) + `1]}`),
+		"expanded URL":      `{"method":"POST","url":"https://h/` + many + `"}`,
+		"expanded query":    `{"method":"POST","url":"https://h/?a=` + many + `"}`,
+		"expanded header":   http(`"headers":{"a":"` + many + `"}`),
+		"expanded form":     http(`"headers":{"Content-Type":"application/x-www-form-urlencoded"},"body":"` + many + `"`),
+		"expanded XML":      http(`"headers":{"Content-Type":"application/xml"},"body":"<a>` + many + `</a>"`),
+	}, expand(TypeHTTP)))
+	bounds.Check(t, bounds.Cases(map[string]string{
+		"expanded arguments": `{"entry":"e","args":[` + strings.Repeat(`"`+bounds.Repeat("$(param.a)", 2000)+`",`, 200) + `""]}`,
+	}, expand(TypeProcess)))
+	bounds.Check(t, bounds.Cases(map[string]string{
+		"expanded message": `{"namespace":"n.servicebus.windows.net","queue":"q","message":"` + many + `"}`,
+	}, expand(TypeServiceBusQueue)))
 	bounds.Check(t, bounds.Cases(map[string]string{
 		"arguments": `{"entry":"e","args":[` + bounds.Repeat(`"",`, limits.Values-20) + `""]}`,
 		"codes":     `{"entry":"e","success_codes":[` + bounds.Repeat(`-1,`, limits.Values-20) + `1]}`,

@@ -39,7 +39,7 @@
 --   50140 the new job execution id belongs to a rerun with another version.
 --   50162 a chosen target is not among the targets to run again.
 --   50163 the new job execution id belongs to a rerun on other targets.
---   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
+--   50183 the job agent is Disabled, Faulted or being deleted, or was deleted, and the run does not exist yet.
 --   50193 the control database is paused, and the run does not exist yet.
 --   50401 @only_targets is not an array of 1 to 5,000 target ids.
 CREATE OR ALTER PROCEDURE jobs.sp_rerun_job_execution
@@ -150,7 +150,7 @@ BEGIN
 
     BEGIN TRANSACTION;
 
-    EXECUTE jobs_internal.check_job_agent;
+    EXECUTE jobs_internal.check_job_agent @job_execution_id = @new_job_execution_id;
     SELECT @job_id = j.job_id
     FROM jobs_internal.job_executions AS e
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id

@@ -13,6 +13,9 @@
 --                      jobs.job_executions shows them. For a database that no run has had, an object {"target_id": …, "server_name": …,
 --                      "database_name": …}. NULL: all databases of the target groups. A database that is not in the target group of a
 --                      step when its list is made is Skipped there. Steps without a target group run as always.
+-- Cost: (chosen databases) × (members of the job's target groups that stand for several databases), before the transaction, when nothing
+-- is locked yet.
+--
 -- Called by: members of the role jobs_operator.
 -- Locks:     the job's row (U), the stored parameters (S); then an insert into job_executions; an insert into audit_entries.
 -- Returns:   0.
@@ -32,7 +35,7 @@
 --   50160 the job declares no parameter of this name.
 --   50162 a chosen target can be in no target group of the job, or no run has had it.
 --   50163 the job execution id belongs to an execution on other targets.
---   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
+--   50183 the job agent is Disabled, Faulted or being deleted, or was deleted, and the run does not exist yet.
 --   50193 the control database is paused, and the run does not exist yet.
 --   50401 @only_targets is not an array of 1 to 5,000 target ids.
 CREATE OR ALTER PROCEDURE jobs.sp_start_job
@@ -52,6 +55,11 @@ BEGIN
     DECLARE @version INT;
     DECLARE @other UNIQUEIDENTIFIER;
     DECLARE @is_repeated BIT; -- 1: the run exists
+    DECLARE @is_checked BIT = 0; -- 1: what the check of the chosen databases has read still holds
+    DECLARE @checked_job UNIQUEIDENTIFIER;
+    DECLARE @checked_version INT;
+    DECLARE @checked_repeated BIT;
+    DECLARE @complete_targets NVARCHAR(MAX);
     DECLARE @other_payload BIGINT;
     DECLARE @other_parameters NVARCHAR(MAX);
     DECLARE @other_targets NVARCHAR(MAX);
@@ -66,28 +74,65 @@ BEGIN
     EXECUTE jobs_internal.check_parameters @parameters = @parameters;
 
     EXECUTE jobs_internal.check_not_paused @job_execution_id = @job_execution_id;
-    BEGIN TRANSACTION;
+    WHILE @is_checked = 0
+    BEGIN
+        SET @checked_job = NULL;
+        SET @other = NULL;
+        -- To compare 5,000 databases with the members of large groups takes seconds, in which the transaction would hold the job. The job
+        -- and its version are compared below; target groups may change until the run resolves them, so they need not be.
+        IF @only_targets IS NOT NULL
+        BEGIN
+            SELECT
+                @checked_job = j.job_id,
+                @checked_version = j.current_version
+            FROM jobs_internal.jobs AS j
+            WHERE j.name = @job_name
+                AND j.deleted_at IS NULL;
+            SET @checked_repeated = CASE
+                WHEN EXISTS (
+                    SELECT 1
+                    FROM jobs_internal.job_executions AS e
+                    WHERE e.job_execution_id = @job_execution_id
+                        AND e.job_id = @checked_job
+                ) THEN 1
+                ELSE 0
+            END;
+            IF @checked_job IS NOT NULL
+                EXECUTE jobs_internal.check_only_targets
+                    @job_id = @checked_job,
+                    @version = @checked_version,
+                    @only_targets = @only_targets,
+                    @is_repeated = @checked_repeated,
+                    @complete = @complete_targets OUTPUT,
+                    @count = @chosen OUTPUT;
+        END;
+        BEGIN TRANSACTION;
 
-    EXECUTE jobs_internal.lock_job @job_name = @job_name, @job_id = @job_id OUTPUT, @version = @version OUTPUT;
+        EXECUTE jobs_internal.lock_job
+            @job_name = @job_name,
+            @job_id = @job_id OUTPUT,
+            @version = @version OUTPUT,
+            @job_execution_id = @job_execution_id;
 
-    IF @job_execution_id IS NOT NULL
-        -- Calls for one job follow each other, because each holds the job. If a call for another job has added the id and not committed,
-        -- the insert below waits for it, and fails (2627). A lock on the id would be one on a range of random ids, and passes insert there.
-        SELECT
-            @other = e.job_id,
-            @other_payload = e.payload_id,
-            @other_targets = e.only_targets
-        FROM jobs_internal.job_executions AS e
-        WHERE e.job_execution_id = @job_execution_id;
-    SET @is_repeated = CASE WHEN @other = @job_id THEN 1 ELSE 0 END;
-    IF @only_targets IS NOT NULL
-        EXECUTE jobs_internal.check_only_targets
-            @job_id = @job_id,
-            @version = @version,
-            @only_targets = @only_targets,
-            @is_repeated = @is_repeated,
-            @complete = @only_targets OUTPUT,
-            @count = @chosen OUTPUT;
+        IF @job_execution_id IS NOT NULL
+            -- Calls for one job follow each other, because each holds the job. If a call for another job has added the id and not
+            -- committed, the insert below waits for it, and fails (2627). A lock on the id would be one on a range of random ids, and
+            -- passes insert there.
+            SELECT
+                @other = e.job_id,
+                @other_payload = e.payload_id,
+                @other_targets = e.only_targets
+            FROM jobs_internal.job_executions AS e
+            WHERE e.job_execution_id = @job_execution_id;
+        SET @is_repeated = CASE WHEN @other = @job_id THEN 1 ELSE 0 END;
+        IF @only_targets IS NULL
+            OR (@checked_job = @job_id AND @checked_version = @version AND @checked_repeated <= @is_repeated)
+            SET @is_checked = 1;
+        ELSE
+            COMMIT TRANSACTION; -- which has changed nothing
+    END;
+    SET @only_targets = @complete_targets;
+
     IF @job_execution_id IS NOT NULL
     BEGIN
         IF @is_repeated = 1

@@ -5,6 +5,9 @@
 -- (https://learn.microsoft.com/sql/t-sql/statements/create-index-transact-sql#required-set-options-for-filtered-indexes).
 -- QUOTED_IDENTIFIER and ANSI_NULLS are stored with the procedures, and ARITHABORT follows ANSI_WARNINGS.
 --
+-- Parameters:
+--   @job_execution_id  The id that the caller gives to a run. If the run exists, the state is not checked: the repetition of a start,
+--                      whose caller has perhaps had no answer, starts nothing. NULL: none.
 -- Called by: the public procedures that change definitions or start runs, first in their transactions. Procedures that end
 --            work are always permitted.
 -- Locks:     none.
@@ -13,6 +16,7 @@
 --   50147 an option of the caller's session does not permit changes.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs_internal.check_job_agent
+    @job_execution_id UNIQUEIDENTIFIER = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -38,6 +42,7 @@ BEGIN
     FROM jobs_internal.job_agent AS a
     WHERE a.id = 1;
     IF @state IN (N'Disabled', N'Faulted', N'Deleting', N'Deleted')
+        AND NOT EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.job_execution_id = @job_execution_id)
     BEGIN
         SET @message = REPLACE(LEFT(CONCAT(
             N'The job agent is ', @state, N': ' + NULLIF(@reason, N''),

@@ -2,10 +2,11 @@
 -- job's steps: whether a server has the database is known only when the group is resolved. For a rerun, each must be among the
 -- targets of the origin, in a state that runs again.
 --
--- Cost: (given targets), each with a seek in the history, and with a comparison per member of the groups that stands for several databases.
+-- Cost: (given targets), each with a seek in the history; for a start also with a comparison per member of the groups that stands for
+-- several databases, so that no caller holds a lock then.
 --
 -- Parameters:
---   @job_id        The job; the caller has locked it.
+--   @job_id        The job. For a rerun, the caller has locked it.
 --   @version       Its version that runs.
 --   @only_targets  As in jobs.sp_start_job.
 --   @origin_id     Key of the run that is run again; NULL: a start.
@@ -14,7 +15,7 @@
 --                  changed since.
 --   @complete      Receives what the column only_targets of job_executions holds, in the order of the ids.
 --   @count         Receives the number of targets.
--- Called by: jobs.sp_start_job, jobs.sp_rerun_job_execution, within their transactions.
+-- Called by: jobs.sp_start_job, before its transaction, and jobs.sp_rerun_job_execution, within its transaction.
 -- Locks:     none.
 -- Returns:   0.
 -- Throws:

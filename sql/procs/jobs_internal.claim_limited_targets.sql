@@ -11,8 +11,9 @@
 -- jobagent.advance, so no other session counts at the same time. Other sessions may meanwhile claim targets of steps
 -- without limits; these are left out here.
 --
--- Cost: (queues of steps with waiting targets) + (held tasks) + (targets that a queue may still start, at most the
--- number of free workers for each queue). It does not depend on the number of waiting targets: a queue holds the
+-- Cost: (queues of limited steps with waiting targets) + (held tasks) + (targets that a queue may still start, at most the
+-- number of free workers for each queue) + (steps without limits with waiting targets, some keys each, as in
+-- jobs_internal.claim_unlimited_targets). It does not depend on the number of waiting targets: a queue holds the
 -- targets of a step on one server in one pool, and is read only as far as its limits allow.
 --
 -- Parameters:
@@ -39,6 +40,9 @@ BEGIN
     DECLARE @claimed INT;
     DECLARE @remaining INT; -- candidates
     DECLARE @round INT = 1;
+    DECLARE @unlimited INT;     -- steps without limits
+    DECLARE @fewest INT;        -- tasks that one of them has running
+    DECLARE @depth INT = @room; -- waiting targets of each of them that are read
     DECLARE @has_limits BIT;
     -- Steps with waiting targets, and the number of tasks that each has running, or that its tenant has.
     DECLARE @ready TABLE (
@@ -68,6 +72,7 @@ BEGIN
         target_execution_id BIGINT NOT NULL PRIMARY KEY,
         queue_id            BIGINT NOT NULL,
         next_attempt_at     DATETIME2(7) NOT NULL,
+        limited             BIT NOT NULL,
         turn                BIGINT NOT NULL
     );
     DECLARE @over_limit TABLE (target_execution_id BIGINT NOT NULL PRIMARY KEY);
@@ -196,43 +201,61 @@ BEGIN
     INNER JOIN queue_room AS m ON m.queue_id = q.queue_id
     WHERE m.room < q.room;
 
-    -- Plan: per queue (per step without limits) a range of IX_target_executions_queue_id (IX_target_executions_due), which holds
-    -- all columns; nothing is locked.
-    WITH waiting AS (
-        SELECT w.target_execution_id, w.queue_id, w.step_execution_id, w.next_attempt_at
-        FROM @queues AS q
-        CROSS APPLY (
-            SELECT TOP (q.room) t.target_execution_id, t.queue_id, t.step_execution_id, t.next_attempt_at
-            FROM jobs_internal.target_executions AS t WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
-            WHERE t.queue_id = q.queue_id
-                AND t.next_attempt_at IS NOT NULL
-                AND t.next_attempt_at <= @now
-                AND (t.deadline_at IS NULL OR t.deadline_at > @now)
-            ORDER BY t.next_attempt_at, t.target_execution_id
-        ) AS w
-        UNION ALL
-        SELECT w.target_execution_id, w.queue_id, w.step_execution_id, w.next_attempt_at
-        FROM @ready AS r
-        CROSS APPLY (
-            SELECT TOP (@room) t.target_execution_id, t.queue_id, t.step_execution_id, t.next_attempt_at
-            FROM jobs_internal.target_executions AS t WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
-            WHERE t.step_execution_id = r.step_execution_id
-                AND t.next_attempt_at IS NOT NULL
-                AND t.next_attempt_at <= @now
-                AND (t.deadline_at IS NULL OR t.deadline_at > @now)
-            ORDER BY t.next_attempt_at, t.target_execution_id
-        ) AS w
-        WHERE r.limited = 0
-    )
-    INSERT INTO @candidates (target_execution_id, queue_id, next_attempt_at, turn)
+    -- Of many steps without limits, a few targets of each are read, as jobs_internal.claim_unlimited_targets does. A target of them that is
+    -- not read has a turn above that of the step with the fewest tasks plus @depth. As no limit excludes those that are read, enough of
+    -- them with lower turns come before it. Plan: per queue (per step without limits) a range of IX_target_executions_queue_id
+    -- (IX_target_executions_due), which holds all columns; nothing is locked.
     SELECT
-        w.target_execution_id,
-        w.queue_id,
-        w.next_attempt_at,
-        r.running + ROW_NUMBER() OVER (PARTITION BY r.turn_group ORDER BY w.next_attempt_at, w.target_execution_id)
-    FROM waiting AS w
-    INNER JOIN @ready AS r ON r.step_execution_id = w.step_execution_id;
-    SET @remaining = @@ROWCOUNT;
+        @unlimited = COUNT(*),
+        @fewest = MIN(r.running)
+    FROM @ready AS r
+    WHERE r.limited = 0;
+    IF @unlimited > 2 AND @unlimited * CAST(@room AS BIGINT) > 2000
+        SET @depth = 2 * @room / @unlimited + 1;
+    WHILE 1 = 1
+    BEGIN
+        WITH waiting AS (
+            SELECT w.target_execution_id, w.queue_id, w.step_execution_id, w.next_attempt_at
+            FROM @queues AS q
+            CROSS APPLY (
+                SELECT TOP (q.room) t.target_execution_id, t.queue_id, t.step_execution_id, t.next_attempt_at
+                FROM jobs_internal.target_executions AS t WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
+                WHERE t.queue_id = q.queue_id
+                    AND t.next_attempt_at IS NOT NULL
+                    AND t.next_attempt_at <= @now
+                    AND (t.deadline_at IS NULL OR t.deadline_at > @now)
+                ORDER BY t.next_attempt_at, t.target_execution_id
+            ) AS w
+            UNION ALL
+            SELECT w.target_execution_id, w.queue_id, w.step_execution_id, w.next_attempt_at
+            FROM @ready AS r
+            CROSS APPLY (
+                SELECT TOP (@depth) t.target_execution_id, t.queue_id, t.step_execution_id, t.next_attempt_at
+                FROM jobs_internal.target_executions AS t WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
+                WHERE t.step_execution_id = r.step_execution_id
+                    AND t.next_attempt_at IS NOT NULL
+                    AND t.next_attempt_at <= @now
+                    AND (t.deadline_at IS NULL OR t.deadline_at > @now)
+                ORDER BY t.next_attempt_at, t.target_execution_id
+            ) AS w
+            WHERE r.limited = 0
+        )
+        INSERT INTO @candidates (target_execution_id, queue_id, next_attempt_at, limited, turn)
+        SELECT
+            w.target_execution_id,
+            w.queue_id,
+            w.next_attempt_at,
+            r.limited,
+            r.running + ROW_NUMBER() OVER (PARTITION BY r.turn_group ORDER BY w.next_attempt_at, w.target_execution_id)
+        FROM waiting AS w
+        INNER JOIN @ready AS r ON r.step_execution_id = w.step_execution_id;
+        SET @remaining = @@ROWCOUNT;
+        IF @depth >= @room
+            OR (SELECT COUNT(*) FROM @candidates AS c WHERE c.limited = 0 AND c.turn <= @fewest + @depth) >= @room
+            BREAK;
+        DELETE FROM @candidates;
+        SET @depth = CASE WHEN @depth < @room / 4 THEN @depth * 4 ELSE @room END;
+    END;
 
     -- Each round picks the candidates whose position is within each of their limits. These are never too many, but may be
     -- too few: a target may be behind one that another limit excludes. Once the latter is removed, the next round

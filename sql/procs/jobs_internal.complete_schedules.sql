@@ -1,6 +1,9 @@
 -- Completes the parameters of schedules by those that their job declares: stores what their runs get (run_payload_id), or why
 -- their parameters do not fit (parameters_fault). Firings read both, so that no pass checks or stores parameters.
 --
+-- Cost: (schedules of the job), a few keys each, and one check for each of their different texts. It is one transaction with the change of
+-- the declarations, because a schedule may come due at any time.
+--
 -- Parameters:
 --   @job_id  The job; the caller has locked it.
 -- Called by: jobs.sp_set_job_parameters, within its transaction.
@@ -13,7 +16,7 @@ AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
-    DECLARE @id BIGINT = 0;
+    DECLARE @given BIGINT = -1; -- what schedules give; 0: nothing
     DECLARE @parameters NVARCHAR(MAX);
     DECLARE @payload_id BIGINT;
     DECLARE @number INT;
@@ -23,9 +26,10 @@ BEGIN
     DECLARE @locked TABLE (
         schedule_id BIGINT NOT NULL PRIMARY KEY,
         revision    INT NOT NULL,
-        payload_id  BIGINT NULL,
+        payload_id  BIGINT NOT NULL, -- 0: none
         run_payload BIGINT NULL,
-        fault       NVARCHAR(2048) NULL
+        fault       NVARCHAR(2048) NULL,
+        UNIQUE (payload_id, schedule_id)
     );
 
     SELECT @declares = CASE WHEN j.parameters IS NULL THEN 0 ELSE 1 END
@@ -38,23 +42,22 @@ BEGIN
         AND (@declares = 1 OR s.run_payload_id IS NOT NULL OR s.parameters_fault IS NOT NULL);
     -- revision is in no index, so that the locks are on the clustered keys.
     INSERT INTO @locked (schedule_id, revision, payload_id)
-    SELECT s.schedule_id, s.revision, s.payload_id
+    SELECT s.schedule_id, s.revision, COALESCE(s.payload_id, 0)
     FROM @wanted AS w
     INNER LOOP JOIN jobs_internal.schedules AS s WITH (UPDLOCK, ROWLOCK) ON s.schedule_id = w.schedule_id;
 
     WHILE @declares = 1
     BEGIN
-        SELECT @id = MIN(k.schedule_id)
+        SELECT @given = MIN(k.payload_id)
         FROM @locked AS k
-        WHERE k.schedule_id > @id;
-        IF @id IS NULL
+        WHERE k.payload_id > @given;
+        IF @given IS NULL
             BREAK;
         SET @parameters = NULL;
         SET @payload_id = NULL;
         SELECT @parameters = p.text
-        FROM @locked AS k
-        INNER JOIN jobs_internal.payloads AS p ON p.payload_id = k.payload_id
-        WHERE k.schedule_id = @id;
+        FROM jobs_internal.payloads AS p
+        WHERE p.payload_id = @given;
         EXECUTE jobs_internal.complete_parameters
             @job_id = @job_id,
             @job_name = NULL,
@@ -68,7 +71,7 @@ BEGIN
         SET k.run_payload = @payload_id,
             k.fault = @fault
         FROM @locked AS k
-        WHERE k.schedule_id = @id;
+        WHERE k.payload_id = @given;
     END;
 
     UPDATE s

@@ -6,12 +6,12 @@
 -- transaction waits for a later pass (I14), because this procedure runs under jobagent.advance and would block all
 -- agents.
 --
--- Cost: (steps of at most 100 runs), and the attempts of runs with at most 4 * @slice targets together. A run with more is counted over
--- several passes (jobs_internal.count_attempts).
+-- Cost: (steps of at most 100 runs), and 4 * @slice attempts of these runs together. A run with more is counted over several passes, as
+-- many attempts in each (jobs_internal.count_attempts).
 --
 -- Parameters:
---   @slice  Maximum number of jobs whose runs are considered, and a quarter of the targets, at least 1.
---   @more   Output. 1: a run is being counted, so the next pass should follow at once.
+--   @slice  Maximum number of jobs whose runs are considered, and a quarter of the attempts, at least 1.
+--   @more   Output. 1: a run is being counted, or runs were left out after others, so the next pass should follow at once.
 --   @now    For tests only.
 -- Called by: jobs_internal.advance, before it takes other locks.
 -- Locks:     jobs (U, X), the runs (U, X) and schedules (U, X), skipping locked rows, rows of
@@ -28,15 +28,18 @@ BEGIN
     SET XACT_ABORT ON;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
     SET @more = 0;
-    DECLARE @most INT = 4 * @slice; -- targets whose attempts are counted at once
+    DECLARE @most INT = 4 * @slice; -- attempts that are counted at once
     DECLARE @large BIGINT; -- a run with more
+    DECLARE @first BIGINT; -- a run whose attempts were read
+    DECLARE @cut BIGINT; -- the first run that is left to the next pass; NULL: none
     DECLARE @days INT;
     DECLARE @schedule_id BIGINT;
     DECLARE @wanted_jobs TABLE (job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY);
     DECLARE @locked_jobs TABLE (job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY, current_version INT NOT NULL);
     DECLARE @wanted_schedules TABLE (schedule_id BIGINT NOT NULL PRIMARY KEY, job_id UNIQUEIDENTIFIER NOT NULL);
     DECLARE @locked_schedules TABLE (schedule_id BIGINT NOT NULL PRIMARY KEY, revision INT NOT NULL);
-    DECLARE @wanted TABLE (execution_id BIGINT NOT NULL PRIMARY KEY, targets BIGINT NOT NULL);
+    DECLARE @wanted TABLE (execution_id BIGINT NOT NULL PRIMARY KEY, is_large BIT NOT NULL);
+    DECLARE @attempts TABLE (execution_id BIGINT NOT NULL PRIMARY KEY, attempts INT NOT NULL);
     DECLARE @stopped TABLE (schedule_id BIGINT NOT NULL); -- paused or disabled here
     DECLARE @ended TABLE (
         execution_id BIGINT NOT NULL PRIMARY KEY,
@@ -68,10 +71,18 @@ BEGIN
     INNER LOOP JOIN jobs_internal.jobs AS j WITH (UPDLOCK, READPAST, ROWLOCK) ON j.job_id = w.job_id;
 
     -- Plan: IX_job_executions_unaccounted, which contains only runs that have not been counted; per run the rows of its steps.
-    INSERT INTO @wanted (execution_id, targets)
+    INSERT INTO @wanted (execution_id, is_large)
     SELECT TOP (100)
         e.execution_id,
-        COALESCE((SELECT SUM(CAST(s.targets AS BIGINT)) FROM jobs_internal.step_executions AS s WHERE s.execution_id = e.execution_id), 0)
+        CASE
+            WHEN (
+                SELECT SUM(CAST(s.targets AS BIGINT))
+                FROM jobs_internal.step_executions AS s
+                WHERE s.execution_id = e.execution_id
+            ) > @most THEN 1
+            WHEN EXISTS (SELECT 1 FROM jobs_internal.run_counts AS c WHERE c.execution_id = e.execution_id) THEN 1
+            ELSE 0
+        END
     FROM jobs_internal.job_executions AS e
     WHERE e.unaccounted = 1
         AND e.is_active = 0
@@ -89,16 +100,52 @@ BEGIN
         )
     ORDER BY e.execution_id;
 
+    -- Few targets may have many attempts. So the attempts of the other runs are counted before they are looked up, in the order of the
+    -- runs, until there are more than one pass reads. Plan: per run a range of IX_task_executions_execution_id, @most + 1 keys together,
+    -- in the order of @wanted.
+    INSERT INTO @attempts (execution_id, attempts)
+    SELECT r.execution_id, COUNT(*)
+    FROM (
+        SELECT TOP (@most + 1) w.execution_id
+        FROM @wanted AS w
+        INNER LOOP JOIN jobs_internal.task_executions AS k ON k.execution_id = w.execution_id
+        WHERE w.is_large = 0
+        ORDER BY w.execution_id
+    ) AS r
+    GROUP BY r.execution_id;
+    SELECT
+        @first = MIN(a.execution_id),
+        @cut = CASE WHEN SUM(a.attempts) > @most THEN MAX(a.execution_id) END -- not all of its attempts were read
+    FROM @attempts AS a;
+    IF @cut = @first
+    BEGIN
+        -- The runs after it do not wait until it is counted.
+        INSERT INTO jobs_internal.run_counts (execution_id, step_execution_id)
+        SELECT @cut, MIN(s.step_execution_id)
+        FROM jobs_internal.step_executions AS s
+        WHERE s.execution_id = @cut;
+        UPDATE w
+        SET w.is_large = 1
+        FROM @wanted AS w
+        WHERE w.execution_id = @cut;
+    END;
+
     SELECT TOP (1) @large = w.execution_id
     FROM @wanted AS w
     LEFT JOIN jobs_internal.run_counts AS c ON c.execution_id = w.execution_id
-    WHERE w.targets > @most
+    WHERE w.is_large = 1
         AND COALESCE(c.is_complete, 0) = 0
     ORDER BY w.execution_id;
     IF @large IS NOT NULL
     BEGIN
         EXECUTE jobs_internal.count_attempts @execution_id = @large, @slice = @most;
-        IF EXISTS (SELECT 1 FROM jobs_internal.run_counts AS c WHERE c.execution_id = @large AND c.is_complete = 0)
+        IF EXISTS (
+            SELECT 1
+            FROM @wanted AS w
+            LEFT JOIN jobs_internal.run_counts AS c ON c.execution_id = w.execution_id
+            WHERE w.is_large = 1
+                AND COALESCE(c.is_complete, 0) = 0
+        )
             SET @more = 1;
         -- Those of runs that were purged meanwhile.
         DELETE c
@@ -106,19 +153,7 @@ BEGIN
         WHERE NOT EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.execution_id = c.execution_id);
     END;
 
-    -- The cost of a pass is bounded by the number of targets, not of runs. A run that another transaction holds waits for a later pass.
-    WITH summed AS (
-        SELECT
-            w.execution_id,
-            SUM(w.targets) OVER (ORDER BY w.execution_id ROWS UNBOUNDED PRECEDING) AS targets
-        FROM @wanted AS w
-        WHERE w.targets <= @most
-        UNION ALL
-        SELECT w.execution_id, 0
-        FROM @wanted AS w
-        INNER JOIN jobs_internal.run_counts AS c ON c.execution_id = w.execution_id
-        WHERE c.is_complete = 1
-    )
+    -- The cost of a pass is bounded by the number of attempts, not of runs. A run that another transaction holds waits for a later pass.
     INSERT INTO @ended (execution_id, schedule_id, by_hand, job_id, lifecycle, end_time, message)
     SELECT
         e.execution_id,
@@ -127,9 +162,10 @@ BEGIN
             (SELECT a.schedule_id FROM jobs_internal.schedules AS a WHERE a.job_id = e.job_id AND a.name = N'scheduler')
         ),
         CASE WHEN e.schedule_id IS NULL THEN 1 ELSE 0 END, e.job_id, e.lifecycle, e.end_time, e.last_message
-    FROM summed AS s
-    INNER JOIN jobs_internal.job_executions AS e WITH (UPDLOCK, READPAST, ROWLOCK) ON e.execution_id = s.execution_id
-    WHERE s.targets <= @most;
+    FROM @wanted AS w
+    INNER JOIN jobs_internal.job_executions AS e WITH (UPDLOCK, READPAST, ROWLOCK) ON e.execution_id = w.execution_id
+    WHERE (w.is_large = 0 AND w.execution_id < COALESCE(@cut, w.execution_id + 1))
+        OR EXISTS (SELECT 1 FROM jobs_internal.run_counts AS c WHERE c.execution_id = w.execution_id AND c.is_complete = 1);
 
     UPDATE e
     SET e.is_counted = 1,
@@ -138,7 +174,7 @@ BEGIN
         e.unreached = c.unreached
     FROM @ended AS e
     INNER JOIN jobs_internal.run_counts AS c ON c.execution_id = e.execution_id;
-    -- reads: the attempts on @most targets
+    -- reads: @most attempts
     -- Plan: per run the keys of IX_task_executions_execution_id with a lookup each.
     UPDATE e
     SET e.failures = c.failures,
@@ -164,7 +200,7 @@ BEGIN
 
     -- Steps that run after failures may reach other targets, such as the endpoint of an alert. They say nothing about the targets of
     -- the job.
-    -- reads: the attempts on @most targets
+    -- reads: @most attempts
     UPDATE e
     SET e.reached = e.reached - c.reached
     FROM (
@@ -230,6 +266,8 @@ BEGIN
     WHERE NOT EXISTS (SELECT 1 FROM @locked_schedules AS l WHERE l.schedule_id = w.schedule_id);
     IF NOT EXISTS (SELECT 1 FROM @ended)
         RETURN 0;
+    IF @cut IS NOT NULL
+        SET @more = 1;
 
     UPDATE s
     SET s.failures = s.failures + c.failures,

@@ -5,7 +5,8 @@
 -- Columns:
 --   execution_id       The run, which has ended. No foreign key, because a purge deletes the run only.
 --   step_execution_id  The step that is being counted.
---   after              The last target_execution_id of it that was counted; 0: none.
+--   after              The last task_id of it that was counted, below 0; 0: none. Above 0: the last target_execution_id all of whose
+--                      attempts were counted by procedures of schema version 39 or earlier.
 --   is_complete        1: all attempts are counted.
 --   failures           Number of attempts that ended as Failed, TimedOut or Unknown.
 --   reached            Number of those that reached their target.

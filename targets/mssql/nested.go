@@ -1,7 +1,6 @@
 package mssql
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/jobagent/jobagent/jobs/parameters"
@@ -19,8 +18,11 @@ type NestedParameter struct {
 const NestedAdvice = "text and JSON are refused within dynamic T-SQL, whose quotes the value could end: " +
 	"set the step's option bind_parameters and pass the variable to sp_executesql"
 
-// NestedParameters returns the parameters of a run that a script inserts into dynamic T-SQL. There,
-// a text or JSON fails the attempt ([ExpandRun]). The error is a *ScriptError or a *VariableError.
+// maxFound bounds what NestedParameters and UnknownNames return.
+const maxFound = 1000
+
+// NestedParameters returns the parameters of a run that a script inserts into dynamic T-SQL, at most
+// 1,000 of them. There, a text or JSON fails the attempt ([ExpandRun]). The error is a *ScriptError or a *VariableError.
 func NestedParameters(script string) ([]NestedParameter, error) {
 	batches, err := SplitBatches(script)
 	if err != nil {
@@ -37,7 +39,7 @@ func NestedParameters(script string) ([]NestedParameter, error) {
 			if executed == nil {
 				executed = executedIn(b.Text)
 			}
-			if executed.has(m, len(name)+3) {
+			if executed.has(m, len(name)+3) && len(found) < maxFound {
 				found = append(found, NestedParameter{name, b.Line + m.line(b.Text) - 1})
 			}
 			return "", 0, nil
@@ -60,7 +62,7 @@ const UnknownNameAdvice = "no run replaces it, and the target gets it as it is: 
 	"or the text itself for a variable of sqlcmd"
 
 // UnknownNames returns the names $(…) in code that are no variables of a script, such as those of
-// sqlcmd. Strings and comments may hold any text.
+// sqlcmd, at most 1,000 of them. Strings and comments may hold any text.
 func UnknownNames(script string) (unknown []UnknownName, err error) {
 	batches, err := SplitBatches(script)
 	if err != nil {
@@ -76,7 +78,7 @@ func UnknownNames(script string) (unknown []UnknownName, err error) {
 			if _, isParameter, err := checkedName(piece); isParameter || err != nil {
 				return "", 0, nil //nolint:nilerr // NestedParameters tells it
 			}
-			if end := strings.IndexFunc(piece[2:], func(r rune) bool { return r > 127 || !isNameByte(byte(r)) }); end > 0 && piece[2+end] == ')' {
+			if end := strings.IndexFunc(piece[2:], func(r rune) bool { return r > 127 || !isNameByte(byte(r)) }); end > 0 && piece[2+end] == ')' && len(unknown) < maxFound {
 				unknown = append(unknown, UnknownName{piece[2 : 2+end], b.Line + m.line(b.Text) - 1})
 			}
 			return "", 0, nil
@@ -95,10 +97,12 @@ func ParameterNames(script string) (names []string, err error) {
 	if err != nil {
 		return nil, err
 	}
+	seen := map[string]bool{}
 	for _, b := range batches {
 		_, err := expand(b.Text, func(m mention) (string, int, error) {
 			name, found, err := checkedName(b.Text[m.at:m.region.end])
-			if found && err == nil && !slices.Contains(names, name) {
+			if found && err == nil && !seen[name] {
+				seen[name] = true
 				names = append(names, name)
 			}
 			return "", 0, err
@@ -132,6 +136,9 @@ type executedText struct {
 	starts map[int]bool
 	// variable: the batch executes the text of a variable, which any string may be a part of.
 	variable bool
+	// quotes are those from the offset from up to the offset to. They are counted once, also for many
+	// mentions in one string.
+	from, to, quotes int
 }
 
 // executors are the procedures that execute their first argument.
@@ -143,7 +150,7 @@ var executors = map[string]bool{
 // text of a variable. A string that reaches a procedure of the target, or a table whose text is
 // executed later, is not found.
 func executedIn(text string) *executedText {
-	e := &executedText{text: text, starts: map[int]bool{}}
+	e := &executedText{text: text, starts: map[int]bool{}, from: -1}
 	var last string // the word before the current place
 	depth := 0
 	within := 0              // the depth inside of EXEC ( or OPENQUERY (; 0 outside
@@ -230,8 +237,14 @@ func (e *executedText) has(m mention, size int) bool {
 	if e.starts[r.start] {
 		return true
 	}
-	if r.kind == regionString && strings.Count(e.text[r.start+1:m.at], "'")/2%2 == 1 {
-		return true
+	if r.kind == regionString {
+		if e.from != r.start+1 {
+			e.from, e.to, e.quotes = r.start+1, r.start+1, 0
+		}
+		e.quotes += strings.Count(e.text[e.to:m.at], "'")
+		if e.to = m.at; e.quotes/2%2 == 1 {
+			return true
+		}
 	}
 	whole := m.at == r.start+1 && m.at+size == r.end-1
 	return e.variable && !whole

@@ -97,15 +97,10 @@ var opensTransaction = regexp.MustCompile(`(?i)\bBEGIN\s+(DISTRIBUTED\s+)?TRAN|\
 // run runs the script. It returns nil if all batches ran without an error of severity 11 or more
 // and the output was written.
 func (t *attempt) run(ctx context.Context) error {
-	batches, err := SplitBatches(t.Command)
+	// Before the login: a missing parameter fails the attempt without sending anything.
+	batches, err := expandedBatches(t.Command, t.Variables, t.Parameters)
 	if err != nil {
 		return err
-	}
-	// Before the login: a missing parameter fails the attempt without sending anything.
-	for i, b := range batches {
-		if batches[i].Text, err = ExpandRun(b.Text, t.Variables, t.Parameters); err != nil {
-			return inScript(err, b.Line)
-		}
 	}
 	connecting := time.Now()
 	s, err := t.servers.openFor(ctx, t.Target.Server, t.Target.Database, t.Credential, newToken(), t.Session)

@@ -82,10 +82,13 @@ func nextRegion(text string, pos int) region {
 	return region{regionCode, pos, end}
 }
 
+// maxBatches bounds the batches of a script.
+const maxBatches = 100_000
+
 // SplitBatches splits a script at its GO lines, as sqlcmd and Management Studio do. GO stands alone
 // on its line, in any case, with an optional count and an optional comment. In strings, quoted
 // names and comments it has no meaning. Blank batches are left out. The error is a *ScriptError for
-// other text after GO.
+// other text after GO, and for more than 100,000 batches.
 func SplitBatches(script string) ([]Batch, error) {
 	script = strings.TrimPrefix(script, "\uFEFF") // byte order mark of a file
 	var batches []Batch
@@ -110,6 +113,9 @@ func SplitBatches(script string) ([]Batch, error) {
 				if end, count, found, err := goLine(script, at); err != nil {
 					return nil, &ScriptError{Line: line + strings.Count(script[counted:at], "\n"), Err: err}
 				} else if found {
+					if len(batches) == maxBatches {
+						return nil, &ScriptError{Line: line, Err: fmt.Errorf("the script has more than %d batches", maxBatches)}
+					}
 					add(lineBegin(script, at), count)
 					line += strings.Count(script[counted:end], "\n")
 					start, counted = end, end
@@ -276,6 +282,13 @@ func Expand(text string, vars Variables) string {
 // or null. Unlike other names, those of parameters must exist. The error is a *VariableError with
 // the line of text.
 func ExpandRun(text string, vars Variables, p *parameters.Parameters) (string, error) {
+	room := maxGrowth
+	return expandRun(text, vars, p, &room)
+}
+
+// expandRun is ExpandRun for one of several batches that together may grow by room bytes. It
+// subtracts what it uses.
+func expandRun(text string, vars Variables, p *parameters.Parameters, room *int) (string, error) {
 	var executed *executedText
 	nested := func(m mention, size int) bool {
 		if executed == nil {
@@ -283,13 +296,19 @@ func ExpandRun(text string, vars Variables, p *parameters.Parameters) (string, e
 		}
 		return executed.has(m, size)
 	}
+	grown := func(name, value string, size int) (string, int, error) {
+		if *room -= max(0, len(value)-size); *room < 0 {
+			return "", 0, &VariableError{Name: name, Err: errGrowth}
+		}
+		return value, size, nil
+	}
 	return expand(text, func(m mention) (string, int, error) {
 		piece, kind := text[m.at:m.region.end], m.region.kind
 		if value, n := vars.replace(piece, kind); n > 0 {
 			if kind != regionCode && strings.ContainsAny(value, `'"[]`) && nested(m, n) {
 				return "", 0, &VariableError{Name: piece[2 : n-1], Line: m.line(text), Err: errQuotesNested}
 			}
-			return value, n, nil
+			return grown(piece[2:n-1], value, n)
 		}
 		name, found, err := checkedName(piece)
 		if !found || err != nil {
@@ -302,13 +321,38 @@ func ExpandRun(text string, vars Variables, p *parameters.Parameters) (string, e
 		size := len(name) + 3
 		if kind == regionCode {
 			bare, err := bareParameter(name, v)
-			return bare, size, err
+			if err != nil {
+				return "", 0, err
+			}
+			return grown(name, bare, size)
 		}
 		if isInsertedAsText(v) && nested(m, size) {
 			return "", 0, &VariableError{Name: name, Line: m.line(text), Err: errors.New(NestedAdvice)}
 		}
-		return escaped(v.Text, kind), size, nil
+		return grown(name, escaped(v.Text, kind), size)
 	})
+}
+
+// maxGrowth bounds by how many bytes the values of variables make a script longer. A script of
+// 100 KB may mention a value of 100 KB 10,000 times.
+const maxGrowth = 16 << 20
+
+var errGrowth = fmt.Errorf("the values of the variables make the script longer by more than %d MB: "+
+	"declare a variable of T-SQL once, and use it instead", maxGrowth>>20)
+
+// expandedBatches splits a script and expands its batches.
+func expandedBatches(script string, vars Variables, p *parameters.Parameters) ([]Batch, error) {
+	batches, err := SplitBatches(script)
+	if err != nil {
+		return nil, err
+	}
+	room := maxGrowth
+	for i, b := range batches {
+		if batches[i].Text, err = expandRun(b.Text, vars, p, &room); err != nil {
+			return nil, inScript(err, b.Line)
+		}
+	}
+	return batches, nil
 }
 
 // The errors of names whose place is not safe.
@@ -356,10 +400,20 @@ func escaped(text string, kind regionKind) string {
 type mention struct {
 	region region
 	at     int // offset of $(
+	lines  *lineCount
 }
 
-// line returns the line of the mention in text, counted from 1.
-func (m mention) line(text string) int { return 1 + strings.Count(text[:m.at], "\n") }
+// lineCount counts lines up to one mention after the other: counted from the beginning each time,
+// the lines of many mentions would take the square of their number.
+type lineCount struct{ at, feeds int }
+
+// line returns the line of the mention in text, counted from 1. It is not called for an earlier
+// mention after a later one.
+func (m mention) line(text string) int {
+	m.lines.feeds += strings.Count(text[m.lines.at:m.at], "\n")
+	m.lines.at = m.at
+	return 1 + m.lines.feeds
+}
 
 // expand replaces variables outside of comments. replace returns the text for the variable at a
 // mention, and how many bytes are replaced; 0 means that this is no variable. An error of replace
@@ -369,7 +423,8 @@ func expand(text string, replace func(mention) (string, int, error)) (string, er
 		return text, nil
 	}
 	var b strings.Builder
-	b.Grow(len(text) + 256)
+	done := 0 // text up to here is in b
+	lines := &lineCount{}
 	loneReturn := false // the places of the rest of text depend on the server's reading
 	for pos := 0; pos < len(text); {
 		r := nextRegion(text, pos)
@@ -383,16 +438,14 @@ func expand(text string, replace func(mention) (string, int, error)) (string, er
 			}
 		}
 		if comment && !loneReturn {
-			b.WriteString(text[r.start:r.end])
 			continue
 		}
-		b.WriteString(text[r.start:from])
 		for from < r.end {
 			n := strings.Index(text[from:r.end], "$(")
 			if n < 0 {
 				break
 			}
-			m := mention{r, from + n}
+			m := mention{r, from + n, lines}
 			value, size, err := replace(m)
 			if err == nil && size > 0 && loneReturn {
 				err = &VariableError{Name: text[m.at+2 : m.at+size-1], Err: errLoneReturn}
@@ -404,14 +457,22 @@ func expand(text string, replace func(mention) (string, int, error)) (string, er
 				}
 				return "", err
 			}
-			b.WriteString(text[from:m.at])
 			if size == 0 {
-				value, size = "$(", 2
+				from = m.at + len("$(")
+				continue
 			}
+			if done == 0 {
+				b.Grow(len(text) + 256)
+			}
+			b.WriteString(text[done:m.at])
 			b.WriteString(value)
 			from = m.at + size
+			done = from
 		}
-		b.WriteString(text[from:r.end])
 	}
+	if done == 0 {
+		return text, nil
+	}
+	b.WriteString(text[done:])
 	return b.String(), nil
 }

@@ -129,7 +129,7 @@ func TestLargeScripts(t *testing.T) {
 	const size = 2 << 20
 	for name, unit := range map[string]string{
 		"Inserts":  "INSERT INTO t (a, b) VALUES ($(step_id), N'x''y$(job_name)');\n",
-		"Batches":  "SELECT 1\nGO\n",
+		"Batches":  "SELECT 1 AS number;\nGO\n",
 		"Quotes":   "''",
 		"Brackets": "[]",
 		"Comments": "/**/--\n",
