@@ -1,4 +1,4 @@
-package embedded_test
+package cli_test
 
 import (
 	"net/url"

@@ -1,4 +1,4 @@
-package serve_test
+package cli_test
 
 import (
 	"context"
@@ -16,18 +16,15 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
-	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/agent/rest/auth/tokenfile"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/serve"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/clitest"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // buffer is a log that can be read while it is written.
 type buffer struct {
@@ -69,9 +66,7 @@ func newApp(path string) (a *connect.App, stdout, stderr *buffer) {
 // database may be away at the start.
 func TestServe(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
-	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
-	require.NoError(t, err)
-	defer func() { require.NoError(t, server.Close()) }()
+	server := clitest.Server(t)
 	token, text := tokenfile.New()
 	token.Role, token.Scope = "reader", "/"
 	a, _, log := newApp(writeConfig(t, map[string]any{

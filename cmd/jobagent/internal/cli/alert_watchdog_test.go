@@ -1,4 +1,4 @@
-package alert_test
+package cli_test
 
 import (
 	"encoding/json"
@@ -13,16 +13,13 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
-	"go.uber.org/zap"
 
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/clitest"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
 )
 
 var binary = flag.String("alert.watchdog", "", "path of a jobagent binary, with which TestWatchdog starts real processes (two minutes)")
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // TestWatchdog kills all agents with SIGKILL. A front alone notices that a run which was due has
 // not begun, and delivers the alert within 30 s of the due instant and the grace period.
@@ -30,9 +27,7 @@ func TestWatchdog(t *testing.T) {
 	if *binary == "" {
 		t.Skip("it starts processes and takes two minutes: give -alert.watchdog BINARY")
 	}
-	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
-	require.NoError(t, err)
-	defer func() { require.NoError(t, server.Close()) }()
+	server := clitest.Server(t)
 	arrived := make(chan map[string]any, 10)
 	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		text, err := io.ReadAll(r.Body)
@@ -69,7 +64,7 @@ func TestWatchdog(t *testing.T) {
 	require.NoError(t, server.Store.AddAlert(ctx, "nothing-ran", controldb.AlertRunNotStarted,
 		controldb.AlertChange{Seconds: &seconds, Channels: &[]string{"hook"}}))
 	due := time.Now().Add(20 * time.Second).Truncate(time.Second)
-	_, err = server.Store.AddJob(ctx, controldb.JobSpec{Name: "nightly"})
+	_, err := server.Store.AddJob(ctx, controldb.JobSpec{Name: "nightly"})
 	require.NoError(t, err)
 	_, err = server.Store.AddJobStep(ctx, controldb.StepSpec{
 		JobName: "nightly", CommandType: new("Http"), Command: `{"method": "POST", "url": "https://h.example/"}`,

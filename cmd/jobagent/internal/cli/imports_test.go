@@ -1,4 +1,4 @@
-package imports_test
+package cli_test
 
 import (
 	"bytes"
@@ -103,7 +103,7 @@ func TestImportedScriptsRun(t *testing.T) {
 		_, err = msdb.ExecContext(ctx, ddl)
 		require.NoError(t, err)
 	}
-	testdata := filepath.Join("..", "..", "..", "..", "..", "jobs", "importer", "testdata")
+	testdata := filepath.Join("..", "..", "..", "..", "jobs", "importer", "testdata")
 
 	for _, test := range []struct {
 		args            []string
@@ -191,10 +191,8 @@ func TestImportedScriptsRun(t *testing.T) {
 // An import needs only a few columns of SQL Server Agent's tables, in a database of any name.
 func TestImportSQLAgentNeedsFewColumns(t *testing.T) {
 	ctx := t.Context()
-	server, err := embedded.Start(ctx, "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, server.Close()) })
-	_, err = runBatch(t, server, "master", "CREATE DATABASE standin;")
+	server := clitest.Server(t)
+	_, err := runBatch(t, server, "master", "CREATE DATABASE standin;")
 	require.NoError(t, err)
 	_, err = runBatch(t, server, "standin", `
 CREATE TABLE dbo.sysjobs (job_id INT, name SYSNAME);
@@ -242,9 +240,7 @@ func runBatch(t *testing.T, server *embedded.Server, database, batch string) (sq
 // startServer starts an embedded server and opens its control database.
 func startServer(t *testing.T) (*embedded.Server, *sql.DB) {
 	t.Helper()
-	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, server.Close()) })
+	server := clitest.Server(t)
 	control, err := server.Open(embedded.ControlDatabase)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, control.Close()) })
@@ -271,7 +267,7 @@ func TestImportedSchedulesAreValidated(t *testing.T) {
 	server, control := startServer(t)
 	for _, system := range []string{"azure-scheduler", "sap"} {
 		var stdout, stderr bytes.Buffer
-		file := filepath.Join("..", "..", "..", "..", "..", "jobs", "importer", "testdata",
+		file := filepath.Join("..", "..", "..", "..", "jobs", "importer", "testdata",
 			strings.TrimSuffix(system, "-scheduler")+".json")
 		require.Equal(t, exit.CodeOK, cli.Run(ctx, []string{"import", system, file}, nil, &stdout, &stderr), stderr.String())
 		require.Empty(t, runScript(t, control, stdout.String()))
@@ -321,7 +317,7 @@ func TestImportStrict(t *testing.T) {
 		code = cli.Run(t.Context(), append([]string{"import"}, args...), nil, &out, &errors)
 		return code, out.String(), errors.String()
 	}
-	testdata := filepath.Join("..", "..", "..", "..", "..", "jobs", "importer", "testdata")
+	testdata := filepath.Join("..", "..", "..", "..", "jobs", "importer", "testdata")
 	lossy := filepath.Join(testdata, "azure.json")
 	report := filepath.Join(t.TempDir(), "report.txt")
 	code, script, stderr := importing("azure-scheduler", lossy, "--strict", "--report", report)

@@ -1,4 +1,4 @@
-package doctor_test
+package cli_test
 
 import (
 	"encoding/json"
@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/doctor"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/clitest"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
@@ -26,9 +26,7 @@ import (
 // The exit code is 0 without findings, 6 for a refused deployment, and 7 for a warning such as a
 // read-only target.
 func TestDoctorExitCodes(t *testing.T) {
-	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, server.Close()) })
+	server := clitest.Server(t)
 	master, err := server.Open("master")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, master.Close()) })
@@ -116,10 +114,8 @@ func TestDoctorExitCodes(t *testing.T) {
 // prevents it. It is a warning where the configuration allows it.
 func TestDoctorTriesCredentials(t *testing.T) {
 	password := embedded.RandomPassword()
-	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", password, "true", zap.NewNop(),
+	server := clitest.ServerWith(t, password, "true",
 		func(cfg *embedded.Config) { cfg.TargetPassword = password })
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, server.Close()) })
 	control, err := server.Open(embedded.ControlDatabase)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, control.Close()) })

@@ -1,4 +1,4 @@
-package schedule_test
+package cli_test
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ import (
 // The command gives the expected results for all test vectors of the specification of schedules.
 func TestSchedulePreviewVectors(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "..", "jobs", "schedule", "testdata", "vectors.json"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "jobs", "schedule", "testdata", "vectors.json"))
 	require.NoError(t, err)
 	var vectors []struct {
 		ID, Kind, Spec, Zone, Start, After string

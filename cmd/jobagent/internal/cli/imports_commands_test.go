@@ -1,4 +1,4 @@
-package imports_test
+package cli_test
 
 import (
 	"bytes"

@@ -1,15 +1,16 @@
-package script
+package cli_test
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/clitest"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
 )
 
@@ -17,10 +18,15 @@ import (
 // batches at each line with GO, even within strings. The recreated job has the same script.
 func TestScriptRecreatesAJob(t *testing.T) {
 	ctx := t.Context()
-	server, err := embedded.Start(ctx, "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, server.Close()) })
-	first := server.Store
+	server := clitest.Server(t)
+	script := func(database string) string {
+		t.Helper()
+		code, stdout, stderr := runContext(ctx, server.DSN(database), "", "script", "it's [j]", "-o", "json")
+		require.Zero(t, code, stderr)
+		var printed output.Script
+		require.NoError(t, json.Unmarshal([]byte(stdout), &printed))
+		return printed.Script
+	}
 	master, err := server.Open("master")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, master.Close()) })
@@ -70,8 +76,7 @@ not';`)
 EXEC jobs.sp_add_schedule N'it''s [j]', N'done', N'sap', N'{"time": "2026-01-01T00:00:00Z"}';
 UPDATE jobs_internal.schedules SET state = N'Completed', awaits_verdict = 0, validated_at = SYSUTCDATETIME() WHERE name = N'done';`)
 	require.NoError(t, err)
-	done, err := scriptJob(ctx, first, "it's [j]")
-	require.NoError(t, err)
+	done := script(embedded.ControlDatabase)
 	require.Regexp(t, `-- It is Completed [^\n]*\nEXEC jobs.sp_add_schedule[^;]*'done'[^;]*@enabled = 0;`, done)
 	_, err = seed.ExecContext(ctx, "EXEC jobs.sp_delete_schedule N'it''s [j]', N'done';")
 	require.NoError(t, err)
@@ -84,16 +89,14 @@ EXEC jobs.sp_add_schedule N'it''s [j]', N'noon', N'sap', N'{"time": {"date": "12
 EXEC jobs.sp_add_schedule N'it''s [j]', N'fixed', N'sap', N'{"time": {"date": "2990-01-02 12:30", "format": "YYYY-MM-DD HH:mm"}}';
 UPDATE jobs_internal.schedules SET defined_at = '2026-03-04T05:06:07.8' WHERE name IN (N'later', N'noon', N'fixed');`)
 	require.NoError(t, err)
-	relative, err := scriptJob(ctx, first, "it's [j]")
-	require.NoError(t, err)
+	relative := script(embedded.ControlDatabase)
 	require.Contains(t, relative, `N'{"description": "it''s é", "time": "2026-03-04T07:06:07Z"}'`)
 	require.Contains(t, relative, `N'{"time": "2026-03-04T03:30:00Z", "endTime": "2990-01-01"}'`)
 	require.Contains(t, relative, `N'{"time": {"date": "2990-01-02 12:30", "format": "YYYY-MM-DD HH:mm"}}'`)
 	_, err = seed.ExecContext(ctx, "EXEC jobs.sp_delete_schedule N'it''s [j]', N'later'; EXEC jobs.sp_delete_schedule N'it''s [j]', N'noon'; EXEC jobs.sp_delete_schedule N'it''s [j]', N'fixed';")
 	require.NoError(t, err)
 
-	text, err := scriptJob(ctx, first, "it's [j]")
-	require.NoError(t, err)
+	text := script(embedded.ControlDatabase)
 	require.Contains(t, text, "sp_add_calendar\n    @calendar_name = N'a \"b\" \\x'", "however the text spells the name")
 	require.NotContains(t, text, "$(")
 	require.NotContains(t, text, "unused")
@@ -106,8 +109,7 @@ UPDATE jobs_internal.schedules SET defined_at = '2026-03-04T05:06:07.8' WHERE na
 		_, err := other.ExecContext(context.WithoutCancel(ctx), batch)
 		require.NoError(t, err, batch)
 	}
-	again, err := scriptJob(ctx, second, "it's [j]")
-	require.NoError(t, err)
+	again := script("second")
 	require.Equal(t, text, again)
 	schedules, err := second.Schedules(ctx, controldb.ScheduleFilter{NamedOnly: true})
 	require.NoError(t, err)

@@ -1,4 +1,4 @@
-package schedule_test
+package cli_test
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/clitest"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/daemon"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
@@ -36,11 +37,9 @@ func explainJSON(t *testing.T, dsn, job, name string) (e output.ScheduleExplanat
 // The obstacles of a schedule are explained, without an agent and with one.
 func TestScheduleExplainListsObstacles(t *testing.T) {
 	ctx := t.Context()
-	server, err := embedded.Start(ctx, "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, server.Close()) })
+	server := clitest.Server(t)
 	store, dsn := server.Store, server.DSN(embedded.ControlDatabase)
-	_, err = store.AddJob(ctx, controldb.JobSpec{Name: "j"})
+	_, err := store.AddJob(ctx, controldb.JobSpec{Name: "j"})
 	require.NoError(t, err)
 	for name, spec := range map[string]string{"often": "* * * * * *", "faulty": "61 * * * * *",
 		"over": `{"cron": "0 0 0 * * *", "endTime": "2020-01-01T00:00:00Z"}`} {
@@ -133,10 +132,8 @@ func TestScheduleExplainListsObstacles(t *testing.T) {
 // of a definition that is relative to its creation.
 func TestScheduleUpdateShowsWhatIsDue(t *testing.T) {
 	ctx := t.Context()
-	server, err := embedded.Start(ctx, "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, server.Close()) })
-	_, err = server.Store.AddJob(ctx, controldb.JobSpec{Name: "j"})
+	server := clitest.Server(t)
+	_, err := server.Store.AddJob(ctx, controldb.JobSpec{Name: "j"})
 	require.NoError(t, err)
 	schedule := func(args ...string) string {
 		var stdout, stderr bytes.Buffer
@@ -184,10 +181,8 @@ SELECT CONVERT(NVARCHAR(19), DATEADD(HOUR, 2, created_at), 126) FROM jobs_intern
 // The errors of a stored calendar that cannot be parsed are listed.
 func TestScheduleAddListsErrorsOfCalendar(t *testing.T) {
 	ctx := t.Context()
-	server, err := embedded.Start(ctx, "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, server.Close()) })
-	_, err = server.Store.AddJob(ctx, controldb.JobSpec{Name: "j"})
+	server := clitest.Server(t)
+	_, err := server.Store.AddJob(ctx, controldb.JobSpec{Name: "j"})
 	require.NoError(t, err)
 	require.NoError(t, server.Store.AddCalendar(ctx, "holidays", `{"dates": 7}`))
 	var stdout, stderr bytes.Buffer

@@ -1,4 +1,4 @@
-package imports_test
+package cli_test
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ import (
 )
 
 // scripted is a file of jobs as SSMS scripts them.
-var scripted = filepath.Join("..", "..", "..", "..", "..", "jobs", "importer", "testdata", "sqlagent", "jobs.sql")
+var scripted = filepath.Join("..", "..", "..", "..", "jobs", "importer", "testdata", "sqlagent", "jobs.sql")
 
 // jobagent runs a command, and returns what it prints.
 func jobagent(t *testing.T, want int, args ...string) (stdout, stderr string) {

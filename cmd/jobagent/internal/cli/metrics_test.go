@@ -1,4 +1,4 @@
-package metrics_test
+package cli_test
 
 import (
 	"bytes"
@@ -6,14 +6,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/metrics"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestFilesArePrinted(t *testing.T) {
 	t.Parallel()

@@ -1,4 +1,4 @@
-package apply_test
+package cli_test
 
 import (
 	"os"
@@ -19,7 +19,7 @@ var block = regexp.MustCompile("(?sm)^```(\\w+)\n(.*?)^```$")
 // The page for users works as it is printed: its files are written, its commands run, and each line
 // of the workflow that calls jobagent is a valid command line.
 func testPage(t *testing.T, f *fixture) {
-	page, err := os.ReadFile("../../../../../jobs/manifest/README.md")
+	page, err := os.ReadFile("../../../../jobs/manifest/README.md")
 	require.NoError(t, err)
 	blocks := map[string][]string{}
 	for _, m := range block.FindAllStringSubmatch(string(page), -1) {

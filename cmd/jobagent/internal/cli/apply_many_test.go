@@ -1,4 +1,4 @@
-package apply_test
+package cli_test
 
 import (
 	"flag"
@@ -51,7 +51,7 @@ steps:
 
 // With 500 jobs, each command takes less than 5 s:
 //
-//	go test ./cmd/jobagent/internal/cli/apply -run TestMany -apply.many 500 -v
+//	go test ./cmd/jobagent/internal/cli -run TestMany -apply.many 500 -v
 func TestMany(t *testing.T) {
 	if *many == 0 {
 		t.Skip("a measurement: give -apply.many 500")

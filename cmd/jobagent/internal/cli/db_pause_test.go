@@ -1,12 +1,12 @@
-package db_test
+package cli_test
 
 import (
 	"testing"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/zap"
 
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/clitest"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
@@ -15,9 +15,7 @@ import (
 // While the control database is paused, the commands about runs and agents say so on stderr, and a
 // start is refused. stdout stays as it is for scripts.
 func TestPauseIsTold(t *testing.T) {
-	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
-	require.NoError(t, err)
-	defer func() { require.NoError(t, server.Close()) }()
+	server := clitest.Server(t)
 	t.Setenv(config.EnvDSN, server.DSN(embedded.ControlDatabase))
 	do := func(want int, args ...string) (stdout, stderr string) {
 		code, stdout, stderr := run(t, args...)
@@ -29,7 +27,7 @@ func TestPauseIsTold(t *testing.T) {
 	do(exit.CodeOK, "job", "create", "j")
 	do(exit.CodeOK, "step", "add", "j", "--command", "SELECT 1;", "--target-group", "g")
 	id := uuid.New()
-	_, err = server.Store.StartJob(t.Context(), "j", id)
+	_, err := server.Store.StartJob(t.Context(), "j", id)
 	require.NoError(t, err)
 	commands := [][]string{
 		{"agent", "status", "-o", "json"}, {"execution", "list", "-o", "json"}, {"execution", "explain", id.String(), "-o", "json"},

@@ -1,4 +1,4 @@
-package doctor_test
+package cli_test
 
 import (
 	"os"
@@ -7,17 +7,15 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/clitest"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 )
 
 // The doctor names secrets that cannot be read and settings that weaken actions, and no secret.
 func TestDoctorExaminesActions(t *testing.T) {
-	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, server.Close()) })
+	server := clitest.Server(t)
 	doctor := func(config string) (int, string) {
 		path := filepath.Join(t.TempDir(), "c.json")
 		require.NoError(t, os.WriteFile(path, []byte(config), 0o600))

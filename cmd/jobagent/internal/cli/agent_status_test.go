@@ -1,4 +1,4 @@
-package agent_test
+package cli_test
 
 import (
 	"bytes"
@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/clitest"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
@@ -19,9 +19,7 @@ import (
 
 // Two live agents with other time zone rules: status warns, and says what to do; the list has both.
 func TestStatusWarnsOfEngines(t *testing.T) {
-	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
-	require.NoError(t, err)
-	defer func() { require.NoError(t, server.Close()) }()
+	server := clitest.Server(t)
 	t.Setenv(config.EnvDSN, server.DSN(embedded.ControlDatabase))
 	status := func() (list []map[string]any, stderr string) {
 		var out, errors bytes.Buffer

@@ -1,4 +1,4 @@
-package serve_test
+package cli_test
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package about
+package archtest
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// go test ./cmd/jobagent/internal/cli/about -run TestThirdPartyNotices -licenses.write generates
+// go test ./testenv/archtest -run TestThirdPartyNotices -licenses.write generates
 // the file.
 var writeLicenses = flag.Bool("licenses.write", false,
 	"TestThirdPartyNotices writes THIRD_PARTY_NOTICES in place of comparing it")
@@ -43,6 +43,7 @@ var fileCopyleft = map[string]string{
 // The embedded notices are exactly those of the linked modules. All licences are permissive, except
 // those of fileCopyleft.
 func TestThirdPartyNotices(t *testing.T) {
+	t.Parallel()
 	modules := map[string]string{} // directories by path@version
 	for _, system := range licensedSystems {
 		for _, m := range linkedModules(t, system) {
@@ -64,12 +65,15 @@ func TestThirdPartyNotices(t *testing.T) {
 	for _, name := range names {
 		appendLicences(t, &b, name, modules[name])
 	}
+	file := filepath.Join(root(t), "cmd", "jobagent", "internal", "cli", "about", "THIRD_PARTY_NOTICES")
 	if *writeLicenses {
-		require.NoError(t, os.WriteFile("THIRD_PARTY_NOTICES", b.Bytes(), 0o644))
+		require.NoError(t, os.WriteFile(file, b.Bytes(), 0o644))
 		return
 	}
-	if b.String() != thirdPartyNotices {
-		t.Error("THIRD_PARTY_NOTICES is out of date: run go test ./cmd/jobagent/internal/cli/about -run TestThirdPartyNotices -licenses.write")
+	embedded, err := os.ReadFile(file)
+	require.NoError(t, err)
+	if b.String() != string(embedded) {
+		t.Error("THIRD_PARTY_NOTICES is out of date: run go test ./testenv/archtest -run TestThirdPartyNotices -licenses.write")
 	}
 }
 

@@ -1,4 +1,4 @@
-package targetgroup_test
+package cli_test
 
 import (
 	"net"
@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/clitest"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 )
@@ -19,9 +19,7 @@ import (
 // An unreachable server of a group is a connection error, not an error of the group.
 func TestResolveOfAServerThatIsDown(t *testing.T) {
 	password := embedded.RandomPassword()
-	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", password, "disable", zap.NewNop())
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, server.Close()) })
+	server := clitest.ServerWith(t, password, "disable")
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	down := strings.Replace(listener.Addr().String(), ":", ",", 1)
@@ -82,9 +80,7 @@ func TestResolveOfAServerThatIsDown(t *testing.T) {
 // resolve counts what each member adds or excludes, and warns of those that have no effect.
 func TestResolveCountsMembers(t *testing.T) {
 	password := embedded.RandomPassword()
-	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", password, "disable", zap.NewNop())
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, server.Close()) })
+	server := clitest.ServerWith(t, password, "disable")
 	dsn := server.URL(embedded.ControlDatabase)
 	dsn.User = url.UserPassword("sa", password)
 	t.Setenv("JOBAGENT_TEST_CONTROL", dsn.String())

@@ -1,4 +1,4 @@
-package apply_test
+package cli_test
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package db_test
+package cli_test
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package imports_test
+package cli_test
 
 import (
 	"bytes"
@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/clitest"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/controldb"
@@ -74,11 +74,9 @@ INSERT INTO q.J_SIMPLE_TRIGGERS VALUES ('one', 't', 'DEFAULT', -1, 60000);
 // once. The database has names of its own.
 func TestImportQuartz(t *testing.T) {
 	ctx := t.Context()
-	server, err := embedded.Start(ctx, "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, server.Close()) })
+	server := clitest.Server(t)
 	for _, batch := range [][2]string{{"master", "CREATE DATABASE quartz;"}, {"quartz", quartzDDL}, {"quartz", quartzRowsDDL}, {"quartz", "CREATE SCHEMA q;"}, {"quartz", javaDDL}} {
-		_, err = runBatch(t, server, batch[0], batch[1])
+		_, err := runBatch(t, server, batch[0], batch[1])
 		require.NoError(t, err)
 	}
 	importing := func(args ...string) (code int, stdout, stderr string) {

@@ -1,7 +1,6 @@
-package action_test
+package cli_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,21 +11,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// run runs a command line and returns its exit code and streams.
-func run(t *testing.T, args ...string) (code int, stdout, stderr string) {
-	t.Helper()
-	var out, errs bytes.Buffer
-	code = cli.Run(t.Context(), args, bytes.NewReader(nil), &out, &errs)
-	return code, out.String(), errs.String()
-}
 
 // write writes a file and returns its path.
 func write(t *testing.T, name, text string) string {
