@@ -23,6 +23,7 @@ import (
 	"github.com/jobagent/jobagent/targets/outbound"
 	"github.com/jobagent/jobagent/targets/queue"
 	"github.com/jobagent/jobagent/testenv"
+	"github.com/jobagent/jobagent/testenv/agents"
 	"github.com/jobagent/jobagent/testenv/endpoint"
 	"github.com/jobagent/jobagent/testenv/invariant"
 )
@@ -47,14 +48,14 @@ func (f *actionFixture) actions(t *testing.T) agent.Actions {
 // startAgent starts an agent with actions; change may change them.
 func (f *actionFixture) startAgent(t *testing.T, cfg agent.Config, change ...func(*agent.Actions)) (stop func()) {
 	t.Helper()
-	tools := f.Tools(t, f.Store)
+	tools := agents.Tools(t, f.Env, f.Store)
 	tools.Actions = f.actions(t)
 	for _, c := range change {
 		c(&tools.Actions)
 	}
 	hosting, err := agent.New(cfg, f.Store, tools, nil, zaptest.NewLogger(t))
 	require.NoError(t, err)
-	return testenv.RunAgent(t, hosting)
+	return agents.Run(t, hosting)
 }
 
 // addAction creates a job whose one step is an action; without a group, it runs on its endpoint.

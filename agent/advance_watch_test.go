@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/testenv"
+	"github.com/jobagent/jobagent/testenv/agents"
 )
 
 // A session with the role jobs_agent holds the lock of passes. Both agents log it after ten seconds
@@ -26,9 +27,9 @@ func TestSkippedPassesAreLogged(t *testing.T) {
 		f.AddJob(t, "j", []string{"WAITFOR DELAY '00:00:30';"})
 		core, logs := observer.New(zapcore.InfoLevel)
 		for range 2 {
-			hosting, err := agent.New(agent.Config{}, f.Store, f.Tools(t, f.Store), nil, zap.New(core))
+			hosting, err := agent.New(agent.Config{}, f.Store, agents.Tools(t, f.Env, f.Store), nil, zap.New(core))
 			require.NoError(t, err)
-			testenv.RunAgent(t, hosting)
+			agents.Run(t, hosting)
 		}
 		about := func(text string) (list []map[string]any) {
 			for _, e := range logs.All() {

@@ -21,6 +21,7 @@ import (
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv"
+	"github.com/jobagent/jobagent/testenv/agents"
 	"github.com/jobagent/jobagent/testenv/tsqld"
 )
 
@@ -49,9 +50,9 @@ func TestStopRequestEndsAHundredScriptsWithinTwoSeconds(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 100)
 		core, logs := observer.New(zapcore.InfoLevel)
-		hosting, err := agent.New(agent.Config{}, f.Store, f.Tools(t, f.Store), nil, zap.New(core))
+		hosting, err := agent.New(agent.Config{}, f.Store, agents.Tools(t, f.Env, f.Store), nil, zap.New(core))
 		require.NoError(t, err)
-		testenv.RunAgent(t, hosting)
+		agents.Run(t, hosting)
 		f.AddJob(t, "endless", []string{"WAITFOR DELAY '01:00:00';"})
 		id := f.Start(t, "endless")
 		f.inProgress(t, id, 100)
@@ -97,7 +98,7 @@ func TestStopRequestForAnUnresponsiveScript(t *testing.T) {
 				}}), 1)
 				f.exec(t, "master", "CREATE LOGIN robot WITH PASSWORD = 'Only-4-tests';")
 				f.exec(t, "db1", "CREATE USER robot;")
-				tools := f.Tools(t, f.Store)
+				tools := agents.Tools(t, f.Env, f.Store)
 				if tc.login == "robot" {
 					set, err := mssql.NewCredentialSet(mssql.LoginCredential(targets.DefaultCredential, "robot", "Only-4-tests", "*"))
 					require.NoError(t, err)
@@ -108,7 +109,7 @@ func TestStopRequestForAnUnresponsiveScript(t *testing.T) {
 				}
 				hosting, err := agent.New(agent.Config{MaxConcurrentTargets: 1, Grace: -1, PollIdle: time.Second}, f.Store, tools, nil, zaptest.NewLogger(t))
 				require.NoError(t, err)
-				stop := testenv.RunAgent(t, hosting)
+				stop := agents.Run(t, hosting)
 
 				f.AddJob(t, "unresponsive", []string{"/* unresponsive */ WAITFOR DELAY '01:00:00';"}, retries(5, 1))
 				f.AddJob(t, "next", []string{"SELECT 1;"})
@@ -145,7 +146,7 @@ func TestStoppingAgentCancelsScriptsAfterItsGrace(t *testing.T) {
 				f := newFixture(t, env, 3)
 				f.AddJob(t, "long", []string{"WAITFOR DELAY '00:01:00';"}, retries(3, 1))
 				skipGrace := make(chan struct{})
-				hosting, err := agent.New(agent.Config{Grace: 20 * time.Second, PollIdle: 2 * time.Second}, f.Store, f.Tools(t, f.Store), skipGrace, zaptest.NewLogger(t))
+				hosting, err := agent.New(agent.Config{Grace: 20 * time.Second, PollIdle: 2 * time.Second}, f.Store, agents.Tools(t, f.Env, f.Store), skipGrace, zaptest.NewLogger(t))
 				require.NoError(t, err)
 				ctx, cancel := context.WithCancel(t.Context())
 				ended := make(chan error, 1)

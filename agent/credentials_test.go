@@ -19,6 +19,7 @@ import (
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv"
+	"github.com/jobagent/jobagent/testenv/agents"
 )
 
 // setCredential seals a password for the active keys and stores the credential.
@@ -86,7 +87,7 @@ func TestStepWithStoredCredential(t *testing.T) {
 		f.AddJob(t, "unknown", []string{"SELECT 1;"}, retries(0, 1), credentialOf("unknown"))
 
 		start := func(servers ...string) (stop func()) {
-			tools := f.Tools(t, f.Store)
+			tools := agents.Tools(t, f.Env, f.Store)
 			set, err := mssql.NewCredentialSet(mssql.LoginCredential("both", "other", "Only-4-others", "*"))
 			require.NoError(t, err)
 			set, err = set.WithStored(agent.NewStoredCredentials(f.Store, []string{ref}, zap.NewNop()).Login, servers...)
@@ -94,7 +95,7 @@ func TestStepWithStoredCredential(t *testing.T) {
 			tools.Runner = mssql.NewRunner(f.ServersWith(t, set), targets.Limits{})
 			hosting, err := agent.New(agent.Config{PollIdle: time.Second}, f.Store, tools, nil, zaptest.NewLogger(t))
 			require.NoError(t, err)
-			return testenv.RunAgent(t, hosting)
+			return agents.Run(t, hosting)
 		}
 		run := func(job string) controldb.Execution {
 			rows := f.ended(t, f.Start(t, job), time.Minute)
@@ -128,7 +129,7 @@ func TestChangedCredentialOfTheNextRun(t *testing.T) {
 		setCredential(t, f.Store, "stored", "robot", "Only-4-tests", 1)
 		f.AddJob(t, "stored", []string{"SELECT 1;"}, retries(0, 1), credentialOf("stored"))
 		stored := agent.NewStoredCredentials(f.Store, []string{ref}, zap.NewNop())
-		tools := f.Tools(t, f.Store)
+		tools := agents.Tools(t, f.Env, f.Store)
 		var set *mssql.CredentialSet
 		set, err := set.WithStored(stored.Login, "*")
 		require.NoError(t, err)
@@ -136,7 +137,7 @@ func TestChangedCredentialOfTheNextRun(t *testing.T) {
 		tools.OnClaim = append(tools.OnClaim, stored.Expire)
 		hosting, err := agent.New(agent.Config{}, f.Store, tools, nil, zaptest.NewLogger(t))
 		require.NoError(t, err)
-		stop := testenv.RunAgent(t, hosting)
+		stop := agents.Run(t, hosting)
 		defer stop()
 		for i, password := range []string{"Only-4-tests", "Only-5-tests", "Only-6-tests"} {
 			if i > 0 {

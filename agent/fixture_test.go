@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/testenv"
+	"github.com/jobagent/jobagent/testenv/agents"
 )
 
 // fixture is an installed control database with target databases db1, db2, …
@@ -30,9 +31,9 @@ func newFixture(t *testing.T, env *testenv.Env, n int) *fixture {
 // until the test ends.
 func (f *fixture) startAgent(t *testing.T, cfg agent.Config) (stop func()) {
 	t.Helper()
-	hosting, err := agent.New(cfg, f.Store, f.Tools(t, f.Store), nil, zaptest.NewLogger(t))
+	hosting, err := agent.New(cfg, f.Store, agents.Tools(t, f.Env, f.Store), nil, zaptest.NewLogger(t))
 	require.NoError(t, err)
-	return testenv.RunAgent(t, hosting)
+	return agents.Run(t, hosting)
 }
 
 // retries sets how often an attempt is retried, and the first wait in seconds.

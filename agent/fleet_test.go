@@ -17,6 +17,7 @@ import (
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
+	"github.com/jobagent/jobagent/testenv/agents"
 )
 
 // The full size: go test ./agent -run TestFleetNoAccountStarvesAnother -fleet.targets=10000
@@ -46,7 +47,7 @@ func runFleet(t *testing.T, cfg agent.Config, members ...agent.Member) (stop fun
 func (f *fixture) member(t *testing.T, name string) agent.Member {
 	t.Helper()
 	return agent.Member{Name: name, Store: f.Store, OpenTools: func(context.Context) (agent.Tools, func(), error) {
-		return f.Tools(t, f.Store), func() {}, nil
+		return agents.Tools(t, f.Env, f.Store), func() {}, nil
 	}}
 }
 

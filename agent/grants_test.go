@@ -15,6 +15,7 @@ import (
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv"
+	"github.com/jobagent/jobagent/testenv/agents"
 )
 
 // An agent and a login for targets that have exactly the rights which `jobagent db grants` prints
@@ -52,7 +53,7 @@ func TestLeastPrivilege(t *testing.T) {
 		tools := agent.Tools{Runner: mssql.NewRunner(servers, targets.Limits{}), Resolver: mssql.NewResolver(servers, instance)}
 		hosting, err := agent.New(agent.Config{}, store, tools, nil, zaptest.NewLogger(t))
 		require.NoError(t, err)
-		testenv.RunAgent(t, hosting)
+		agents.Run(t, hosting)
 
 		_, err = f.Store.AddTargetGroupMember(t.Context(), testenv.Group, targets.Member{
 			Membership: targets.Include, Kind: targets.SQLServer, Server: env.ServerName,

@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/testenv"
+	"github.com/jobagent/jobagent/testenv/agents"
 	"github.com/jobagent/jobagent/testenv/sim"
 )
 
@@ -50,16 +51,16 @@ func TestReleases(t *testing.T) {
 		f.until(t, long, time.Minute, func(rows []controldb.Execution) bool { return lifecycles(rows, 1)["db1"] == "InProgress" })
 		require.NoError(t, sim.DeployLaterRelease(t.Context(), db, controldb.AgentProtocol+1, controldb.AgentProtocol+2))
 		f.until(t, long, time.Minute, func(rows []controldb.Execution) bool { return lifecycles(rows, 1)["db1"] == "WaitingForRetry" })
-		agents, err := f.Store.Agents(t.Context())
+		list, err := f.Store.Agents(t.Context())
 		require.NoError(t, err)
-		require.Len(t, agents, 1)
-		require.False(t, agents[0].Live)
-		require.Equal(t, "Outdated", agents[0].EndReason)
+		require.Len(t, list, 1)
+		require.False(t, list[0].Live)
+		require.Equal(t, "Outdated", list[0].EndReason)
 		_, err = f.Store.StartTerm(t.Context(), controldb.Agent{ID: uuid.New(), Host: "h", Version: "v"}, time.Minute)
 		require.ErrorIs(t, err, controldb.ErrSchemaVersion)
 		require.ErrorContains(t, err, "supports the agent protocols 5 to 6, and this agent uses protocol 4")
 		stop()
-		late, err := agent.New(cfg, f.Store, f.Tools(t, f.Store), nil, zaptest.NewLogger(t))
+		late, err := agent.New(cfg, f.Store, agents.Tools(t, f.Env, f.Store), nil, zaptest.NewLogger(t))
 		require.NoError(t, err)
 		require.ErrorIs(t, late.Run(context.WithoutCancel(t.Context())), controldb.ErrSchemaVersion)
 
@@ -83,7 +84,7 @@ func TestAgentNeedsRowVersions(t *testing.T) {
 		}
 		set("OFF")
 		cfg := agent.Config{AgentID: uuid.New()}
-		refused, err := agent.New(cfg, f.Store, f.Tools(t, f.Store), nil, zaptest.NewLogger(t))
+		refused, err := agent.New(cfg, f.Store, agents.Tools(t, f.Env, f.Store), nil, zaptest.NewLogger(t))
 		require.NoError(t, err)
 		err = refused.Run(t.Context())
 		require.ErrorIs(t, err, controldb.ErrUnfit)

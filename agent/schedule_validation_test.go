@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/testenv"
+	"github.com/jobagent/jobagent/testenv/agents"
 )
 
 func TestScheduleIsValidatedWithinASecond(t *testing.T) {
@@ -135,9 +136,9 @@ func TestScheduleOfUnknownKindIsLeftToOtherAgents(t *testing.T) {
 		// The procedures of a newer version could store such a kind.
 		f.exec(t, f.Control, "UPDATE jobs_internal.schedules SET kind = N'moon' WHERE schedule_id = @p1;", int64(id))
 		core, logs := observer.New(zapcore.InfoLevel)
-		hosting, err := agent.New(slowPolling, f.Store, f.Tools(t, f.Store), nil, zap.New(core))
+		hosting, err := agent.New(slowPolling, f.Store, agents.Tools(t, f.Env, f.Store), nil, zap.New(core))
 		require.NoError(t, err)
-		testenv.RunAgent(t, hosting)
+		agents.Run(t, hosting)
 		waitUntil(t, "00:25:00")
 		require.Zero(t, logs.FilterMessageSnippet("schedules are due and do not fire").Len())
 		s := f.readSchedule(t, "j")

@@ -18,6 +18,7 @@ import (
 	"github.com/jobagent/jobagent/agent/telemetry/tracing"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/testenv"
+	"github.com/jobagent/jobagent/testenv/agents"
 	"github.com/jobagent/jobagent/testenv/otlp"
 )
 
@@ -26,11 +27,11 @@ func (f *fixture) traced(t *testing.T, receiver *otlp.Receiver, cfg agent.Config
 	t.Helper()
 	traces, err := tracing.New(t.Context(), tracing.Config{Endpoint: receiver.URL, Version: "test"}, zaptest.NewLogger(t))
 	require.NoError(t, err)
-	tools := f.Tools(t, f.Store)
+	tools := agents.Tools(t, f.Env, f.Store)
 	tools.Traces = traces
 	hosting, err := agent.New(cfg, f.Store, tools, nil, zaptest.NewLogger(t))
 	require.NoError(t, err)
-	stopAgent := testenv.RunAgent(t, hosting)
+	stopAgent := agents.Run(t, hosting)
 	return func() {
 		stopAgent()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 5*time.Second)
@@ -195,11 +196,11 @@ func TestTraceWithoutAReceiver(t *testing.T) {
 		}
 		traces, err := tracing.New(t.Context(), tracing.Config{Endpoint: receiver.URL}, zaptest.NewLogger(t))
 		require.NoError(t, err)
-		tools := f.Tools(t, f.Store)
+		tools := agents.Tools(t, f.Env, f.Store)
 		tools.Traces = traces
 		hosting, err := agent.New(agent.Config{}, f.Store, tools, nil, zaptest.NewLogger(t))
 		require.NoError(t, err)
-		stop := testenv.RunAgent(t, hosting)
+		stop := agents.Run(t, hosting)
 		for range 3 {
 			f.ended(t, f.Start(t, "j"), 10*time.Second)
 		}
@@ -228,11 +229,11 @@ func TestTraceOfAnAction(t *testing.T) {
 	receiver := otlp.NewReceiver(t)
 	traces, err := tracing.New(t.Context(), tracing.Config{Endpoint: receiver.URL}, zaptest.NewLogger(t))
 	require.NoError(t, err)
-	tools := f.Tools(t, f.Store)
+	tools := agents.Tools(t, f.Env, f.Store)
 	tools.Actions, tools.Traces = f.actions(t), traces
 	hosting, err := agent.New(agent.Config{}, f.Store, tools, nil, zaptest.NewLogger(t))
 	require.NoError(t, err)
-	stop := testenv.RunAgent(t, hosting)
+	stop := agents.Run(t, hosting)
 	id := f.Start(t, "hook")
 	f.ended(t, id, 20*time.Second)
 	wait(t, receiver, id)

@@ -16,6 +16,7 @@ import (
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv"
+	"github.com/jobagent/jobagent/testenv/agents"
 )
 
 // retention is the system job that purges history.
@@ -53,7 +54,7 @@ func (f *fixture) bareAgent(t *testing.T, cfg agent.Config) (stop func()) {
 	tools := agent.Tools{Runner: mssql.NewRunner(servers, targets.Limits{}), Resolver: mssql.NewResolver(servers, instance)}
 	hosting, err := agent.New(cfg, store, tools, nil, zaptest.NewLogger(t))
 	require.NoError(t, err)
-	return testenv.RunAgent(t, hosting)
+	return agents.Run(t, hosting)
 }
 
 // An agent without any right beyond its role purges history in several batches. The job is visible

@@ -19,9 +19,7 @@ import (
 
 	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/zap"
 
-	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
@@ -316,7 +314,7 @@ func (e *Env) Control(t testing.TB) (*controldb.Store, string) {
 	t.Helper()
 	if e.Server != nil {
 		const name = "control"
-		require.NoError(t, e.Server.CreateFrom(t.Context(), name, installed(t)))
+		require.NoError(t, e.Server.CreateFrom(t.Context(), name, Installed(t)))
 		return e.OpenControl(t, name), name
 	}
 	name := e.CreateDatabase(t, "control")
@@ -344,9 +342,10 @@ var image struct {
 	tsqld.Image
 }
 
-// installed returns the image. Its first call makes the image, with a clock before those of all
-// tests, so that no time in the database is in a test's future.
-func installed(t testing.TB) tsqld.Image {
+// Installed returns a database with the control schema, as the content of databases of embedded
+// servers. Its first call installs the schema, with a clock before those of all tests, so that no
+// time in the database is in a test's future.
+func Installed(t testing.TB) tsqld.Image {
 	t.Helper()
 	image.mu.Lock()
 	defer image.mu.Unlock()
@@ -395,11 +394,11 @@ func (e *Env) DBAs(t testing.TB, database, user, password string) *sql.DB {
 // default credential is the server's own login.
 func (e *Env) Servers(t testing.TB) *mssql.Servers {
 	t.Helper()
-	return e.ServersWith(t, e.credentials(t))
+	return e.ServersWith(t, e.Credentials(t))
 }
 
-// credentials returns the set with the test's own login as the default credential.
-func (e *Env) credentials(t testing.TB) *mssql.CredentialSet {
+// Credentials returns the set with the test's own login as the default credential.
+func (e *Env) Credentials(t testing.TB) *mssql.CredentialSet {
 	t.Helper()
 	set, err := mssql.NewCredentialSet(mssql.LoginCredential(targets.DefaultCredential, e.dsn.Params.User, e.dsn.Params.Password, "*"))
 	require.NoError(t, err)
@@ -419,31 +418,6 @@ func (e *Env) ServersWith(t testing.TB, credentials *mssql.CredentialSet) *mssql
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, servers.Close()) })
 	return servers
-}
-
-// Tools returns the runner and the resolver of an agent whose targets are the server's databases.
-func (e *Env) Tools(t testing.TB, store *controldb.Store) agent.Tools {
-	t.Helper()
-	return e.tools(t, store, e.Servers(t))
-}
-
-// ToolsWithStored is Tools with the credentials that are stored in the control database, for all
-// servers. keys are references to private keys.
-func (e *Env) ToolsWithStored(t testing.TB, store *controldb.Store, keys ...string) agent.Tools {
-	t.Helper()
-	stored := agent.NewStoredCredentials(store, keys, zap.NewNop())
-	set, err := e.credentials(t).WithStored(stored.Login, "*")
-	require.NoError(t, err)
-	tools := e.tools(t, store, e.ServersWith(t, set))
-	tools.OnClaim = append(tools.OnClaim, stored.Expire)
-	return tools
-}
-
-func (e *Env) tools(t testing.TB, store *controldb.Store, servers *mssql.Servers) agent.Tools {
-	t.Helper()
-	instance, err := store.Instance(t.Context())
-	require.NoError(t, err)
-	return agent.Tools{Runner: mssql.NewRunner(servers, targets.Limits{}), Resolver: mssql.NewResolver(servers, instance)}
 }
 
 // CheckInvariants fails the test for each violated invariant of the design in a control database.

@@ -15,8 +15,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/zap"
 
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/clitest"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
@@ -237,9 +237,7 @@ func (h *authorServer) runAgent(dsn string, allow bool, credentials ...config.Cr
 func TestAuthorForgesNothing(t *testing.T) {
 	testenv.Long(t)
 	password := embedded.RandomPassword()
-	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", password, "true", zap.NewNop())
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, server.Close()) })
+	server := clitest.ServerWith(t, password, "true")
 	h := newAuthorServer(t, server.Address, password)
 	h.exec("CREATE LOGIN agent WITH PASSWORD = 'Agent-12'; CREATE USER agent FOR LOGIN agent; ALTER ROLE jobs_agent ADD MEMBER agent;")
 	h.exec("CREATE LOGIN tenant WITH PASSWORD = 'Tenant-12';")

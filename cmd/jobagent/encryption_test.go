@@ -20,6 +20,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/dev"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/doctor"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/clitest"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/daemon"
@@ -59,9 +60,7 @@ func TestCommandsAgainstManInTheMiddle(t *testing.T) {
 	t.Setenv(config.EnvDSN, "")
 	t.Setenv(config.EnvConfig, "")
 	const secret = "Canary-0f-the-wire"
-	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", secret, "true", zap.NewNop())
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, server.Close()) })
+	server := clitest.ServerWith(t, secret, "true")
 	pin := mssql.CertificatePin(server.Certificate)
 	for _, mode := range []mitm.Mode{mitm.Pass, mitm.End, mitm.Deny, mitm.Lie, mitm.Silent} {
 		for parameters, code := range map[string]int{
@@ -121,9 +120,7 @@ func TestAgentWaitsForTheRightServer(t *testing.T) {
 	t.Setenv(config.EnvDSN, "")
 	t.Setenv(config.EnvConfig, "")
 	const secret = "Canary-0f-the-wire"
-	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", secret, "true", zap.NewNop())
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, server.Close()) })
+	server := clitest.ServerWith(t, secret, "true")
 	for name, c := range map[string]struct {
 		mode mitm.Mode
 		want string
@@ -218,9 +215,7 @@ func TestDocumentedConnectionStrings(t *testing.T) {
 func TestDoctorFindsWeakEncryption(t *testing.T) {
 	t.Setenv(config.EnvDSN, "")
 	t.Setenv(config.EnvConfig, "")
-	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", embedded.RandomPassword(), "true", zap.NewNop())
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, server.Close()) })
+	server := clitest.ServerWith(t, embedded.RandomPassword(), "true")
 	path := filepath.Join(t.TempDir(), "config.json")
 	require.NoError(t, os.WriteFile(path, []byte(`{"targets": {"servers": [{"match": "lab*", "encrypt": "disable"}, {"match": "x", "trust_server_certificate": true}]}}`), 0o600))
 	findings := func(args ...string) (list []output.Finding) {
@@ -256,10 +251,8 @@ func TestDoctorFindsWeakEncryption(t *testing.T) {
 func TestEncryptionOfTargetsByConfiguration(t *testing.T) {
 	t.Setenv(config.EnvDSN, "")
 	const secret = "Canary-0f-the-wire"
-	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", embedded.RandomPassword(), "true", zap.NewNop(),
+	server := clitest.ServerWith(t, embedded.RandomPassword(), "true",
 		func(cfg *embedded.Config) { cfg.TargetPassword = secret })
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, server.Close()) })
 	master, err := server.Open("master")
 	require.NoError(t, err)
 	defer master.Close()
@@ -352,9 +345,7 @@ func TestEncryptionOfTargetsByConfiguration(t *testing.T) {
 func TestStrictEverywhere(t *testing.T) {
 	t.Setenv(config.EnvDSN, "")
 	t.Setenv(config.EnvConfig, "")
-	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", embedded.RandomPassword(), "strict", zap.NewNop())
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, server.Close()) })
+	server := clitest.ServerWith(t, embedded.RandomPassword(), "strict")
 	servers, err := server.OpenServers(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, servers.Close()) })

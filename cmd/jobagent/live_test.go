@@ -27,6 +27,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/clitest"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/daemon"
@@ -148,9 +149,7 @@ func execAll(t *testing.T, server *embedded.Server, database string, batches ...
 // startServer starts an embedded server; start starts an agent, which ends with the test.
 func startServer(t *testing.T) (server *embedded.Server, start func()) {
 	t.Helper()
-	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, server.Close()) })
+	server = clitest.Server(t)
 	servers, err := server.OpenServers(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, servers.Close()) })

@@ -15,9 +15,9 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/clitest"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
@@ -132,9 +132,7 @@ func TestLocksOfProcesses(t *testing.T) {
 func TestRetentionByAProcessWithoutCredentials(t *testing.T) {
 	const password = "Only-4-agents"
 	owner := embedded.RandomPassword()
-	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", owner, "disable", zap.NewNop())
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, server.Close()) })
+	server := clitest.ServerWith(t, owner, "disable")
 	db, err := server.Open(embedded.ControlDatabase)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })

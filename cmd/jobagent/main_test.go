@@ -16,6 +16,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/clitest"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/contexts"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/daemon"
@@ -58,9 +59,7 @@ func (c leakChecker) Run() int {
 // all scripts share. A script has the server's name in $SERVER, a connection string in
 // $JOBAGENT_DSN, and databases of its own in $DATABASE and $TENANT.
 func TestScripts(t *testing.T) {
-	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, server.Close()) })
+	server := clitest.Server(t)
 	data := t.TempDir() // like the data directory of `jobagent dev`
 	require.NoError(t, privatefile.Replace(filepath.Join(data, embedded.TargetPasswordFile),
 		[]byte(server.TargetPassword)))

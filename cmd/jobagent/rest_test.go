@@ -17,10 +17,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/agent/rest/auth/tokenfile"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/dev"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/clitest"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
@@ -202,9 +202,7 @@ func TestActionsNameTheFront(t *testing.T) {
 // startEmbedded starts a server in this process, with a control database and without an agent.
 func startEmbedded(t *testing.T) *embedded.Server {
 	t.Helper()
-	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, server.Close()) })
+	server := clitest.Server(t)
 	return server
 }
 

@@ -297,7 +297,7 @@ func TestSchemaAcceptsExport(t *testing.T) {
 	set, faults := load(jobHead + "steps: [{name: a, target_group: g, command: a, after: []}]\nschedule: {interval: Days, start: 2026-01-01 10:00}\n" +
 		"schedules: [{name: s, cron5: '0 2 * * *'}, {name: t, rrule: 'FREQ=DAILY'}]\n---\napiVersion: jobagent/v1\nkind: Limit\nscope: Agent\nmax_concurrent_targets: 5\n")
 	require.Empty(t, faults)
-	world, err := Load(Input{FS: os.DirFS("../../cmd/jobagent/internal/cli/apply/testdata/world"), Path: "."}) // every field
+	world, err := Load(Input{FS: os.DirFS("../../cmd/jobagent/internal/cli/testdata/world"), Path: "."}) // every field
 	require.NoError(t, err)
 	for _, o := range append(set.Objects, world.Objects...) {
 		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(JSONDocument(o)))

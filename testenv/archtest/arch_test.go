@@ -2,8 +2,10 @@ package archtest
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -11,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -116,7 +119,7 @@ var allowed = map[string][]string{
 	"cmd/jobagent":            {commandRoom + "cli", commandRoom + "service"},
 	commandRoom + "service":   {"golang.org/x/sys/..."},
 	commandRoom + "buildinfo": {},
-	commandRoom + "clitest":   {},
+	commandRoom + "clitest":   {commandRoom + "embedded", "testenv", "github.com/stretchr/testify/...", "go.uber.org/zap"},
 	commandRoom + "terminal":  {"jobs", "charm.land/lipgloss/v2", "github.com/charmbracelet/x/term", "github.com/charmbracelet/x/ansi", "golang.org/x/sys/..."},
 	commandRoom + "output":    {commandRoom + "terminal", "jobs/...", "targets/...", "controldb", "github.com/google/uuid", "github.com/itchyny/gojq", "github.com/goccy/go-yaml", "github.com/agnivade/levenshtein"},
 	// Values of the command line: what each kind of argument and flag accepts, and its completion.
@@ -176,23 +179,44 @@ var allowed = map[string][]string{
 	"testenv/tsqld/conformance": {"testenv/tsqld/..."},
 }
 
-// goList runs `go list -json` in the module's root and decodes its stream.
-func goList(t *testing.T, args ...string) []goPackage {
+// listed caches the packages of the module.
+var listed struct {
+	once     sync.Once
+	packages []goPackage
+	err      error
+}
+
+// goList returns the packages of the module: the package of a path below it, or all in a subtree
+// that ends in "/...".
+func goList(t *testing.T, path string) []goPackage {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list", "-json=ImportPath,Imports,Deps"}, args...)...)
-	cmd.Dir = root(t)
+	dir := root(t)
+	listed.once.Do(func() { listed.packages, listed.err = listAll(context.WithoutCancel(t.Context()), dir) })
+	require.NoError(t, listed.err)
+	list := slices.DeleteFunc(slices.Clone(listed.packages), func(p goPackage) bool { return !matches(module+"/"+path, p.ImportPath) })
+	require.NotEmpty(t, list)
+	return list
+}
+
+// listAll runs `go list -json ./...` in the module's root and decodes its stream.
+func listAll(ctx context.Context, dir string) (all []goPackage, err error) {
+	cmd := exec.CommandContext(ctx, "go", "list", "-json=ImportPath,Imports,Deps", "./...")
+	cmd.Dir = dir
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
-	require.NoError(t, err, stderr.String())
-	var all []goPackage
+	if err != nil {
+		return nil, fmt.Errorf("go list: %w\n%s", err, stderr.String())
+	}
 	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p goPackage
 		err := dec.Decode(&p)
 		if errors.Is(err, io.EOF) {
-			return all
+			return all, nil
 		}
-		require.NoError(t, err)
+		if err != nil {
+			return nil, err
+		}
 		all = append(all, p)
 	}
 }
@@ -231,7 +255,7 @@ func matches(entry, path string) bool {
 func TestCommandGroupsImportNoOther(t *testing.T) {
 	t.Parallel()
 	groups := module + "/" + commandRoom + "cli/"
-	for _, p := range goList(t, "./"+commandRoom+"cli/...") {
+	for _, p := range goList(t, commandRoom+"cli/...") {
 		for _, imp := range p.Imports {
 			if strings.HasPrefix(p.ImportPath, groups) && strings.HasPrefix(imp, strings.TrimSuffix(groups, "/")) {
 				t.Errorf("%s may not import %s", p.ImportPath, imp)
@@ -242,7 +266,7 @@ func TestCommandGroupsImportNoOther(t *testing.T) {
 
 func TestImportsFollowTheTable(t *testing.T) {
 	t.Parallel()
-	for _, p := range goList(t, "./...") {
+	for _, p := range goList(t, "...") {
 		pkg := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
 		row, found := "", false
 		for prefix := range allowed {
@@ -273,7 +297,7 @@ func TestImportsFollowTheTable(t *testing.T) {
 // The binary links the embedded server, but no test library.
 func TestBinaryLinksNoTestLibrary(t *testing.T) {
 	t.Parallel()
-	for _, p := range goList(t, "./cmd/jobagent") {
+	for _, p := range goList(t, "cmd/jobagent") {
 		for _, dep := range p.Deps {
 			for _, banned := range []string{"github.com/stretchr/testify", "go.uber.org/goleak", "pgregory.net/rapid", "github.com/rogpeppe/go-internal"} {
 				if strings.HasPrefix(dep, banned) {
@@ -281,6 +305,14 @@ func TestBinaryLinksNoTestLibrary(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Tests without an agent link none, with the clients of all its actions.
+func TestTestenvLinksNoAgent(t *testing.T) {
+	t.Parallel()
+	for _, p := range goList(t, "testenv") {
+		require.NotContains(t, p.Deps, module+"/agent")
 	}
 }
 

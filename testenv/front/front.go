@@ -38,6 +38,7 @@ import (
 	"github.com/jobagent/jobagent/targets/process"
 	"github.com/jobagent/jobagent/targets/queue"
 	"github.com/jobagent/jobagent/testenv"
+	"github.com/jobagent/jobagent/testenv/agents"
 )
 
 // The places of fixture F.
@@ -155,7 +156,7 @@ func (f *Front) startAgent(t testing.TB, log *zap.Logger) {
 	queues := queue.NewRunner(queue.Config{Network: network, UserAgent: "jobagent/test"})
 	processes, err := process.NewRunner(process.Config{Entries: entries, WorkDir: t.TempDir()})
 	require.NoError(t, err)
-	tools := f.ToolsWithStored(t, f.Store, "file:"+file)
+	tools := agents.ToolsWithStored(t, f.Env, f.Store, "file:"+file)
 	secrets := agent.NewSecrets(f.Store, nil, []string{"file:" + file}, log)
 	tools.OnClaim = append(tools.OnClaim, secrets.Expire)
 	tools.Actions = agent.Actions{
@@ -169,7 +170,7 @@ func (f *Front) startAgent(t testing.TB, log *zap.Logger) {
 	}
 	hosting, err := agent.New(agent.Config{AgentID: uuid.New(), Host: "host", Version: "test"}, f.Store, tools, nil, log)
 	require.NoError(t, err)
-	f.StopAgent = testenv.RunAgent(t, hosting)
+	f.StopAgent = agents.Run(t, hosting)
 }
 
 // The processes that the agent may run.

@@ -19,6 +19,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
+	"github.com/jobagent/jobagent/testenv/agents"
 	"github.com/jobagent/jobagent/testenv/invariant"
 )
 
@@ -238,7 +239,7 @@ func makeHistory(t *testing.T, env *testenv.Env, store *controldb.Store) {
 	require.NoError(t, err)
 	for range 2 {
 		ctx, cancel := context.WithCancel(t.Context())
-		hosting, err := agent.New(agent.Config{MaxConcurrentTargets: 1}, store, env.Tools(t, store), nil, zap.NewNop())
+		hosting, err := agent.New(agent.Config{MaxConcurrentTargets: 1}, store, agents.Tools(t, env, store), nil, zap.NewNop())
 		require.NoError(t, err)
 		ended := make(chan error, 1)
 		go func() { ended <- hosting.Run(ctx) }()

@@ -21,6 +21,7 @@ import (
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv"
+	"github.com/jobagent/jobagent/testenv/agents"
 	"github.com/jobagent/jobagent/testenv/script"
 )
 
@@ -151,7 +152,7 @@ func (f *fleet) startAgent(t *testing.T) {
 	tools := agent.Tools{Runner: mssql.NewRunner(servers, targets.Limits{}), Resolver: mssql.NewResolver(servers, instance)}
 	hosting, err := agent.New(agent.Config{}, f.store, tools, nil, zap.NewNop())
 	require.NoError(t, err)
-	testenv.RunAgent(t, hosting)
+	agents.Run(t, hosting)
 }
 
 // TestScenarios runs every scenario.

@@ -23,6 +23,7 @@ import (
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv"
+	"github.com/jobagent/jobagent/testenv/agents"
 )
 
 const (
@@ -195,7 +196,7 @@ EXEC jobs.sp_add_jobstep N'j', @command = N'PRINT N''hello'';', @target_group_na
 		agentStore, err := controldb.New(controldb.Config{Connector: login(t, env, database, "jobs_agent"), ServerName: env.ServerName})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, agentStore.Close()) })
-		hosting, err := agent.New(agent.Config{}, agentStore, env.Tools(t, agentStore), nil, zaptest.NewLogger(t))
+		hosting, err := agent.New(agent.Config{}, agentStore, agents.Tools(t, env, agentStore), nil, zaptest.NewLogger(t))
 		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)

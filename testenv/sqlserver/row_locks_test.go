@@ -21,6 +21,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
+	"github.com/jobagent/jobagent/testenv/agents"
 	"github.com/jobagent/jobagent/testenv/sqlserver"
 )
 
@@ -170,7 +171,7 @@ func eventually(t *testing.T, limit time.Duration, what string, ok func() bool, 
 // startAgent runs an agent until the test ends.
 func (f *fixture) startAgent(t *testing.T) {
 	t.Helper()
-	hosting, err := agent.New(agent.Config{}, f.store, f.env.Tools(t, f.store), nil, zap.NewNop())
+	hosting, err := agent.New(agent.Config{}, f.store, agents.Tools(t, f.env, f.store), nil, zap.NewNop())
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)

@@ -18,6 +18,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/rest/scheduler"
 	"github.com/jobagent/jobagent/testenv"
+	"github.com/jobagent/jobagent/testenv/agents"
 	"github.com/jobagent/jobagent/testenv/endpoint"
 	"github.com/jobagent/jobagent/testenv/front"
 )
@@ -45,11 +46,11 @@ func inVirtualTime(t *testing.T, handler http.HandlerFunc, fn func(t *testing.T,
 		env := testenv.Embedded(t, testenv.Options{})
 		store, _ := env.Control(t)
 		v := &virtual{endpoint: endpoint.New(t, handler)}
-		tools := env.Tools(t, store)
+		tools := agents.Tools(t, env, store)
 		tools.Actions = agent.Actions{Runners: v.endpoint.Runners(t), CallbackURL: "https://agent.example.com/jobs"}
 		hosting, err := agent.New(agent.Config{}, store, tools, nil, zaptest.NewLogger(t))
 		require.NoError(t, err)
-		testenv.RunAgent(t, hosting)
+		agents.Run(t, hosting)
 		directory, err := rest.NewDirectory(&rest.Entry{
 			Name: "jobdb1", Subscription: front.Subscription, ResourceGroup: front.ResourceGroup, Server: front.Server, Location: "onprem", Store: store,
 		})

@@ -124,7 +124,7 @@ func (s *installation) startFront(ctx context.Context, certificate, key string) 
 	stored, token := tokenfile.New()
 	stored.Role, stored.Scope = "admin", "/"
 	dsn := s.DSN
-	dsn.Params.Database = s.prefix + "control"
+	dsn.Params.Database = s.database
 	agent := "default"
 	o := front.Options{
 		Databases: []config.ControlDatabase{{

@@ -43,9 +43,10 @@ type installation struct {
 	// serverName is the server's name in target groups.
 	serverName string
 
-	DSN     mssql.DSN // without a database
-	prefix  string    // of database names
-	closers []func() error
+	DSN      mssql.DSN // without a database
+	prefix   string    // of database names
+	database string    // the control database
+	closers  []func() error
 }
 
 // startBench prepares a server. The control database's pool has at most this number of connections;
@@ -66,10 +67,10 @@ func (b *bench) startBench(ctx context.Context, name string, connections int) (s
 	if err != nil {
 		return nil, err
 	}
-	s.control = s.open(s.prefix + "control")
+	s.control = s.open(s.database)
 	s.closers = append(s.closers, s.control.Close)
 	dsn := s.DSN
-	dsn.Params.Database = s.prefix + "control"
+	dsn.Params.Database = s.database
 	s.store, err = controldb.New(controldb.Config{
 		Connector: dsn.Connector(countingDialer{s.wire}), ServerName: s.serverName, MaxConns: connections,
 	})
@@ -114,10 +115,9 @@ func (s *installation) startEmbedded(ctx context.Context) error {
 	}
 	s.serverName = server.ServerName()
 	s.prefix = "bench_"
-	if s.DSN, err = mssql.ParseDSN(server.DSN("master")); err != nil {
-		return err
-	}
-	return s.createDatabase(ctx, s.prefix+"control")
+	s.database = embedded.ControlDatabase
+	s.DSN, err = mssql.ParseDSN(server.DSN("master"))
+	return err
 }
 
 // useServer prepares the SQL Server of a connection string.
@@ -138,7 +138,8 @@ func (s *installation) useServer(ctx context.Context, dsn string) error {
 	if err := master.QueryRowContext(ctx, "SELECT CAST(SERVERPROPERTY('ProductVersion') AS NVARCHAR(128));").Scan(&s.report.Server); err != nil {
 		return exit.With(exit.CodeConnection, fmt.Errorf("connect to the server: %w", err))
 	}
-	return s.createDatabase(ctx, s.prefix+"control")
+	s.database = s.prefix + "control"
+	return s.createDatabase(ctx, s.database)
 }
 
 // close calls the closers in reverse order.

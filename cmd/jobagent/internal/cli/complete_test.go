@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/clitest"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/contexts"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
@@ -42,9 +42,7 @@ job parameter set nightly days --type integer --default 7
 // Each kind of argument and flag is completed with what exists; execution IDs may be short; a name
 // that does not exist gives the one that was meant.
 func TestNamesOfObjects(t *testing.T) {
-	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
-	require.NoError(t, err)
-	defer func() { require.NoError(t, server.Close()) }()
+	server := clitest.Server(t)
 	dir := t.TempDir()
 	t.Setenv(config.EnvDSN, server.DSN(embedded.ControlDatabase))
 	settings, spec := filepath.Join(dir, "jobagent.json"), filepath.Join(dir, "calendar.json")

@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/zalando/go-keyring"
-	"go.uber.org/zap"
 
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/clitest"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/contexts"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
@@ -51,9 +51,7 @@ func (s *shell) run(code int, args ...string) {
 // The whole life of contexts against a server.
 func TestContexts(t *testing.T) {
 	keyring.MockInit()
-	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
-	require.NoError(t, err)
-	defer func() { require.NoError(t, server.Close()) }()
+	server := clitest.Server(t)
 	s := newShell(t)
 	dsn := server.DSN(embedded.ControlDatabase)
 	file := os.Getenv(contexts.EnvFile)

@@ -26,6 +26,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/clitest"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/daemon"
@@ -76,9 +77,7 @@ func TestHostileTextsOnTerminal(t *testing.T) {
 	}
 	t.Setenv("NO_COLOR", "1") // no styles: no escape sequence is our own
 	t.Setenv(config.EnvConfig, "")
-	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
-	require.NoError(t, err)
-	defer func() { require.NoError(t, server.Close()) }()
+	server := clitest.Server(t)
 	servers, err := server.OpenServers(t.Context())
 	require.NoError(t, err)
 	defer servers.Close()

@@ -23,6 +23,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/clitest"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/daemon"
@@ -281,9 +282,7 @@ var (
 // GUIDs, instants, machine names and sentences are replaced.
 func TestJSONOutput(t *testing.T) {
 	t.Setenv(config.EnvConfig, "")
-	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
-	require.NoError(t, err)
-	defer func() { require.NoError(t, server.Close()) }()
+	server := clitest.Server(t)
 	servers, err := server.OpenServers(t.Context())
 	require.NoError(t, err)
 	defer servers.Close()

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/zap"
 
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/clitest"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/contexts"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
@@ -492,9 +492,7 @@ func changes(t *testing.T, db *sql.DB) (n int) {
 // Wrong input has its exit code, one line on stderr that says what is wrong, nothing on stdout, and
 // no effect.
 func TestWrongInputs(t *testing.T) {
-	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
-	require.NoError(t, err)
-	defer func() { require.NoError(t, server.Close()) }()
+	server := clitest.Server(t)
 	db, err := server.Open(embedded.ControlDatabase)
 	require.NoError(t, err)
 	defer db.Close()

@@ -59,6 +59,9 @@ type Config struct {
 	CertificateFile string
 	// TargetPassword is the password of TargetLogin. It consists of letters, digits and hyphens.
 	TargetPassword string
+	// Control is the content of a new control database; without it, the database is empty. Tests
+	// give an installed one, because each installation takes more time than most of them.
+	Control tsqld.Image
 }
 
 // beyondLoopback reports whether other machines may connect to a listener.
@@ -140,7 +143,7 @@ func Start(ctx context.Context, dir, address, password, encrypt string, log *zap
 	if cfg.InProcess {
 		e.dialer = server.Dialer()
 	}
-	if err := e.prepareDatabases(ctx, server.Dialer()); err != nil {
+	if err := e.prepareDatabases(ctx, server.Dialer(), cfg.Control); err != nil {
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
 		defer cancel()
 		return nil, errors.Join(err, server.Close(closing), listener.Close())

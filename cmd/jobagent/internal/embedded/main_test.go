@@ -1,4 +1,4 @@
-package embedded_test
+package embedded
 
 import (
 	"testing"

@@ -21,6 +21,7 @@ import (
 	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/targets/outbound"
 	"github.com/jobagent/jobagent/targets/secretref/privatefile"
+	"github.com/jobagent/jobagent/testenv/tsqld"
 )
 
 // TargetLogin is the login with which the embedded server's own agent runs scripts. It is db_owner
@@ -39,9 +40,9 @@ const (
 //go:embed target_login.sql
 var targetLoginText string
 
-// prepareDatabases creates the control database and the login for targets before clients can
-// connect.
-func (e *Server) prepareDatabases(ctx context.Context, dialer mssqldb.HostDialer) error {
+// prepareDatabases creates the control database, with a content that may be none, and the login for
+// targets before clients can connect.
+func (e *Server) prepareDatabases(ctx context.Context, dialer mssqldb.HostDialer, control tsqld.Image) error {
 	connector, err := mssql.NewConnector(e.DSN("master"), dialer)
 	if err != nil {
 		return err
@@ -53,12 +54,20 @@ func (e *Server) prepareDatabases(ctx context.Context, dialer mssqldb.HostDialer
 		return fmt.Errorf("connect to the embedded server: %w", err)
 	}
 	defer conn.Close()
-	if _, err := conn.ExecContext(ctx, "IF DB_ID(N'"+ControlDatabase+"') IS NULL CREATE DATABASE "+ControlDatabase+";"); err != nil {
+	var known sql.NullInt64
+	err = conn.QueryRowContext(ctx, "SELECT DB_ID(N'"+ControlDatabase+"');").Scan(&known)
+	switch {
+	case err != nil || known.Valid:
+	case control.Image != nil:
+		err = e.server.CreateFrom(ctx, ControlDatabase, control)
+	default:
+		_, err = conn.ExecContext(ctx, "CREATE DATABASE "+ControlDatabase+";")
+	}
+	if err != nil {
 		return fmt.Errorf("create the control database: %w", err)
 	}
 	// The password has letters, digits and hyphens only.
 	verb := "ALTER"
-	var known sql.NullInt64
 	if err := conn.QueryRowContext(ctx, "SELECT SUSER_ID(N'"+TargetLogin+"');").Scan(&known); err != nil {
 		return fmt.Errorf("find the login of targets: %w", err)
 	}

@@ -29,6 +29,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest/auth/tokenfile"
 	"github.com/jobagent/jobagent/agent/telemetry/metrics"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/clitest"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/front"
@@ -108,7 +109,7 @@ const password = "Only-4-tests"
 func (s *served) startServer(t *testing.T, listen string) {
 	t.Helper()
 	var err error
-	s.server, err = embedded.Start(t.Context(), filepath.Join(s.dir, "databases"), listen, password, "disable", zap.NewNop())
+	s.server, err = embedded.Start(t.Context(), filepath.Join(s.dir, "databases"), listen, password, "disable", zap.NewNop(), clitest.Installed(t))
 	require.NoError(t, err)
 	started := s.server
 	t.Cleanup(func() {

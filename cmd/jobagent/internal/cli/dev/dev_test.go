@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/clitest"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 )
@@ -48,7 +49,7 @@ func TestDevRequiresTLSBeyondLoopback(t *testing.T) {
 	} {
 		core, logs := observer.New(zapcore.WarnLevel)
 		password := embedded.RandomPassword()
-		server, err := embedded.Start(t.Context(), "", c.listen, password, "true", zap.New(core), c.limits.option)
+		server, err := embedded.Start(t.Context(), "", c.listen, password, "true", zap.New(core), c.limits.option, clitest.Installed(t))
 		require.NoError(t, err)
 		require.Equal(t, c.warnings, logs.Len(), "%+v", c)
 		require.NoError(t, ping(t, server.Address, "sa", password, "true"))
@@ -64,7 +65,7 @@ func TestDevLogsRefusedLogins(t *testing.T) {
 	core, logs := observer.New(zapcore.WarnLevel)
 	password := embedded.RandomPassword()
 	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", password, "disable", zap.New(core),
-		clientLimits{maxConnections: 5}.option)
+		clientLimits{maxConnections: 5}.option, clitest.Installed(t))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Close()) })
 	var wg sync.WaitGroup
@@ -106,7 +107,7 @@ func TestDevLogsRefusedLogins(t *testing.T) {
 
 // `jobagent dev` ends with an error when its server stops listening.
 func TestDevEndsWhenItsServerDoes(t *testing.T) {
-	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
+	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop(), clitest.Installed(t))
 	require.NoError(t, err)
 	require.NoError(t, server.Listener.Close())
 	err = server.Wait(t.Context(), make(chan error))

@@ -10,9 +10,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
-	"go.uber.org/zap"
 
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/clitest"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
 )
@@ -39,11 +38,9 @@ func TestStopRunsContinuesAfterError(t *testing.T) {
 // A job whose name looks like an execution ID can be stopped by its name.
 func TestRunsToStopOfAJobNamedLikeAnID(t *testing.T) {
 	t.Parallel()
-	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
-	require.NoError(t, err)
-	defer func() { require.NoError(t, server.Close()) }()
+	server := clitest.Server(t)
 	name := uuid.NewString()
-	_, err = server.Store.AddJob(t.Context(), controldb.JobSpec{Name: name})
+	_, err := server.Store.AddJob(t.Context(), controldb.JobSpec{Name: name})
 	require.NoError(t, err)
 	_, err = server.Store.AddTargetGroup(t.Context(), "g")
 	require.NoError(t, err)

@@ -1,0 +1,26 @@
+package cli_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/metrics"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+)
+
+func TestFilesArePrinted(t *testing.T) {
+	t.Parallel()
+	run := func(name string) []byte {
+		var out bytes.Buffer
+		cmd := metrics.NewCommand(&connect.App{Printer: output.Printer{Stdout: &out}})
+		cmd.SetArgs([]string{name})
+		require.NoError(t, cmd.ExecuteContext(t.Context()))
+		return out.Bytes()
+	}
+	require.Contains(t, string(run("rules")), "- alert: JobAgentNoTerm")
+	require.True(t, json.Valid(run("dashboard")))
+}
