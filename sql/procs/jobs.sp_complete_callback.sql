@@ -47,7 +47,7 @@ BEGIN
     IF @job_execution_id IS NULL
         THROW 50028, N'Missing job execution id: @job_execution_id is NULL.', 1;
     IF @success IS NULL
-        THROW 50060, N'Missing report: want @success of 1 or 0.', 1;
+        THROW 50060, N'Missing report: want @success = 1 or @success = 0.', 1;
 
     SELECT
         @execution_id = e.execution_id,

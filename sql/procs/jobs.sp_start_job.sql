@@ -107,7 +107,7 @@ BEGIN
             BEGIN
                 SET @message = REPLACE(CONCAT(
                     N'The job execution id ', @job_execution_id, N' belongs to an execution with other parameters.',
-                    N' Choose another id, or leave @job_execution_id NULL.'
+                    N' Choose another id, or omit @job_execution_id.'
                 ), N'%', N'%%');
                 THROW 50148, @message, 1;
             END;
@@ -122,7 +122,7 @@ BEGIN
             BEGIN
                 SET @message = REPLACE(CONCAT(
                     N'The job execution id ', @job_execution_id, N' belongs to an execution on other targets.',
-                    N' Choose another id, or leave @job_execution_id NULL.'
+                    N' Choose another id, or omit @job_execution_id.'
                 ), N'%', N'%%');
                 THROW 50163, @message, 1;
             END;
@@ -133,7 +133,7 @@ BEGIN
         BEGIN
             SET @message = REPLACE(CONCAT(
                 N'The job execution id ', @job_execution_id,
-                N' belongs to an execution of another job. Choose another id, or leave @job_execution_id NULL.'
+                N' belongs to an execution of another job. Choose another id, or omit @job_execution_id.'
             ), N'%', N'%%');
             THROW 50112, @message, 1;
         END;

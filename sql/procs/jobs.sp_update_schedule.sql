@@ -121,7 +121,7 @@ BEGIN
         OR @pause_on_failure IS NOT NULL
         OR @enabled IS NOT NULL
     )
-        THROW 50127, N'The schedule of jobs.sp_add_job has no text. Change all but its @parameters with jobs.sp_update_job.', 1;
+        THROW 50127, N'The schedule of the job''s own definition has no text. Change all but its @parameters with jobs.sp_update_job.', 1;
     -- payload_id is what was given: a later default applies to later runs. The schedule of jobs.sp_add_job may be without parameters,
     -- because it may never be enabled.
     IF @schedule_name = N'' AND LTRIM(@parameters) = N''
