@@ -9,6 +9,8 @@
 --   @target_id         Target; required if several targets have open callbacks.
 -- Called by: members of the role jobs_operator.
 -- Locks:     see jobs_internal.store_report; an insert into audit_entries.
+-- Audit:     jobs_internal.store_report writes the entry, in the transaction of the report.
+-- Job agent: in each state: it ends work.
 -- Returns:   0.
 -- Throws:
 --   50028 the job execution id is missing.

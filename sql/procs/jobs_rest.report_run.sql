@@ -11,6 +11,7 @@
 --   @by        Who reports, for display; cut to 128 characters.
 -- Called by: members of the role jobs_operator.
 -- Locks:     see jobs_internal.store_report.
+-- Audit:     none; the sender is the application that a run called, and jobs.callbacks shows its report.
 -- Returns:   0.
 -- Throws:
 --   50060 an argument is missing.
