@@ -1,6 +1,9 @@
 package controldb
 
 import (
+	"errors"
+	"fmt"
+	"io"
 	"regexp"
 	"strconv"
 	"testing"
@@ -8,6 +11,7 @@ import (
 	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/controldb/message"
 	sqlfs "github.com/jobagent/jobagent/sql"
 )
 
@@ -48,6 +52,13 @@ func TestTranslate(t *testing.T) {
 	require.Equal(t, KindNotFound, KindOf(err))
 	require.Equal(t, int32(50111), NumberOf(err))
 	require.EqualError(t, err, "stop job: The job execution x does not exist.")
+
+	text := "Invalid @retry_attempts -1 of '@job': want at least 0."
+	err = fmt.Errorf("step 1: %w", translate("add a step", mssqldb.Error{Number: 50051, Message: text}))
+	require.EqualError(t, err, "step 1: add a step: "+text)
+	require.Equal(t, "Invalid retry attempts -1 of '@job': want at least 0.", MessageOf(err))
+	require.Equal(t, []message.Message{message.Parse(text), message.Parse(text)}, Messages(errors.Join(err, io.EOF, err)))
+	require.Empty(t, Messages(io.EOF))
 
 	err = translate("connect", mssqldb.Error{Number: 18456, Message: "Login failed for user 'sa'."})
 	require.ErrorIs(t, err, ErrLoginFailed)

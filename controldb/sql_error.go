@@ -8,6 +8,7 @@ import (
 
 	mssqldb "github.com/microsoft/go-mssqldb"
 
+	"github.com/jobagent/jobagent/controldb/message"
 	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets/mssql"
 )
@@ -88,6 +89,7 @@ type callError struct {
 	sentinel error // nil when it has none
 	cause    error
 	text     string
+	message  message.Message // text in parts, if a procedure has thrown it
 }
 
 // Error implements error.
@@ -122,11 +124,37 @@ func NumberOf(err error) int32 {
 	return 0
 }
 
-// MessageOf returns SQL Server's own message of the error whose number NumberOf returns. It is
-// empty if there is none.
-func MessageOf(err error) string {
+// MessageOf returns the server's message of the error whose number NumberOf returns, for people who
+// do not use T-SQL: what a procedure has said is without its notation. It is empty if there is
+// none.
+func MessageOf(err error) string { return MessageIn(err, message.Part.Plain) }
+
+// MessageIn is [MessageOf] for a door that words the parts of what a procedure has said.
+func MessageIn(err error, word func(message.Part) string) string {
+	if said := Messages(err); len(said) > 0 {
+		return said[0].Words(word)
+	}
 	e, _ := sqlError(err)
 	return e.Message
+}
+
+// Messages returns what procedures have said in the errors of a chain, for a door that words it.
+func Messages(err error) []message.Message {
+	switch e := err.(type) { //nolint:errorlint // the walk is the chain itself
+	case *callError:
+		if e.message != nil {
+			return []message.Message{e.message}
+		}
+	case interface{ Unwrap() error }:
+		return Messages(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		var list []message.Message
+		for _, one := range e.Unwrap() {
+			list = append(list, Messages(one)...)
+		}
+		return list
+	}
+	return nil
 }
 
 // sqlError finds the server's error in a chain. If the server returned several errors, the first
@@ -168,7 +196,7 @@ func translate(op string, err error) error {
 	}
 	if e, ok := sqlError(err); ok {
 		if c, ours := conditions[e.Number]; ours {
-			return &callError{op: op, sentinel: c.sentinel, cause: err, text: e.Message}
+			return &callError{op: op, sentinel: c.sentinel, cause: err, text: e.Message, message: message.Parse(e.Message)}
 		}
 		switch e.Number {
 		case numLoginFailed, numCannotOpenDB, numNoDatabaseAccess:

@@ -28,12 +28,15 @@ type Description struct {
 	// CalledBy, Locks and Returns are sections of a procedure. Returns is a list if the procedure
 	// returns several result sets.
 	CalledBy, Locks, Returns string
+	// Audit says who writes the entry of the audit log, if the procedure itself writes none.
+	// JobAgent says why a procedure works whatever the state of the job agent is.
+	Audit, JobAgent string
 	// Throws are the errors of a procedure, by number.
 	Throws []Entry
 }
 
 var (
-	sectionLine   = regexp.MustCompile(`^(Parameters|Columns|Called by|Locks|Returns|Throws):\s*(.*)$`)
+	sectionLine   = regexp.MustCompile(`^(Parameters|Columns|Called by|Locks|Audit|Job agent|Returns|Throws):\s*(.*)$`)
 	entryLine     = regexp.MustCompile(`^  (\S.*?)(?:\s{2,}(.*)|)$`)
 	throwLine     = regexp.MustCompile(`^  ([0-9]{5})\s+(.*)$`)
 	parameterDecl = regexp.MustCompile(`(?m)^    (@[a-z_]+)\s+(.*?),?\s*(?:--.*)?$`)
@@ -43,7 +46,7 @@ var (
 func Describe(o Object) Description {
 	d := Description{Object: o}
 	section := ""
-	var free = map[string]*string{"": &d.Summary, "Called by": &d.CalledBy, "Locks": &d.Locks, "Returns": &d.Returns}
+	var free = map[string]*string{"": &d.Summary, "Called by": &d.CalledBy, "Locks": &d.Locks, "Audit": &d.Audit, "Job agent": &d.JobAgent, "Returns": &d.Returns}
 	for line := range strings.Lines(o.Text) {
 		line = strings.TrimRight(line, "\r\n")
 		if !strings.HasPrefix(line, "--") {

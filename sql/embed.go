@@ -1,10 +1,12 @@
 package sqlfs
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
 	"fmt"
+	"io/fs"
 	"path"
 	"regexp"
 	"slices"
@@ -54,12 +56,19 @@ var objects = sync.OnceValues(func() ([]Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []Object
+	var names []string
 	for line := range strings.Lines(string(list)) {
-		file := strings.TrimSpace(line)
-		if file == "" || strings.HasPrefix(file, "#") {
+		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
+		found, err := fs.Glob(files, line)
+		if err != nil || len(found) == 0 {
+			return nil, fmt.Errorf("install.txt: no file %s: %w", line, cmp.Or(err, fs.ErrNotExist))
+		}
+		names = append(names, found...)
+	}
+	var all []Object
+	for _, file := range names {
 		text, err := files.ReadFile(file)
 		if err != nil {
 			return nil, fmt.Errorf("install.txt: %w", err)

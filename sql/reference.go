@@ -80,7 +80,7 @@ func (d Description) write(b *strings.Builder) {
 	entries("parameter", d.Parameters, true)
 	entries("column", d.Columns, false)
 	entries("error", d.Throws, false)
-	for _, line := range []struct{ name, text string }{{"Returns", d.Returns}, {"Called by", d.CalledBy}, {"Locks", d.Locks}} {
+	for _, line := range []struct{ name, text string }{{"Returns", d.Returns}, {"Called by", d.CalledBy}, {"Locks", d.Locks}, {"Audit", d.Audit}, {"Job agent", d.JobAgent}} {
 		switch {
 		case strings.HasPrefix(line.text, "\n- "):
 			fmt.Fprintf(b, "\n%s:\n%s\n", line.name, line.text)

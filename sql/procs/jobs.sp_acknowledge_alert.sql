@@ -7,6 +7,7 @@
 --   @note      Free text; NULL: none.
 -- Called by: members of the role jobs_operator.
 -- Locks:     the alert (U, X), its deliveries (X); an insert into audit_entries.
+-- Job agent: in each state: it defines nothing.
 -- Returns:   0.
 -- Throws:
 --   50097 a text is longer than its limit.

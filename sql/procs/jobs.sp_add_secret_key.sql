@@ -6,6 +6,7 @@
 --   @key_id      Receives the id of the key.
 -- Called by: members of the role jobs_admin.
 -- Locks:     the key's range in secret_keys (U); then an insert into secret_keys; an insert into audit_entries.
+-- Job agent: in each state: it is for administrators, and defines no job.
 -- Returns:   0.
 -- Throws:
 --   50076 the public key does not have 32 bytes.

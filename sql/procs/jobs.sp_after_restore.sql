@@ -7,6 +7,7 @@
 -- Called by: members of the role jobs_admin.
 -- Locks:     the row of the job agent (X) and that of control_identity (X); terms (X) and their tasks (X), as in jobs_internal.hand_over;
 --            an insert into audit_entries.
+-- Job agent: in each state: it ends work.
 -- Returns:   1: one row: incarnation, paused_time, pause_reason, terms (number of terms that this call has ended), due_schedules and
 --               active_runs (numbers of rows without @max).
 --            2: schedules that are due, or may be once an agent has validated them: job_name, schedule_name, due_time (the first

@@ -7,6 +7,7 @@
 -- Called by: members of the role jobs_operator.
 -- Locks:     the job's row (U), the schedule's row (U, X), the backfill (X), its rows in schedule_buffer (X); inserts into
 --            schedule_skips; an insert into audit_entries.
+-- Job agent: in each state: it ends work.
 -- Returns:   0.
 -- Throws:
 --   50132 the backfill does not exist.

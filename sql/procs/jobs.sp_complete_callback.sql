@@ -9,6 +9,8 @@
 --   @target_id         Target; required if several targets have open callbacks.
 -- Called by: members of the role jobs_operator.
 -- Locks:     see jobs_internal.store_report; an insert into audit_entries.
+-- Audit:     jobs_internal.store_report writes the entry, in the transaction of the report.
+-- Job agent: in each state: it ends work.
 -- Returns:   0.
 -- Throws:
 --   50028 the job execution id is missing.
@@ -47,7 +49,7 @@ BEGIN
     IF @job_execution_id IS NULL
         THROW 50028, N'Missing job execution id: @job_execution_id is NULL.', 1;
     IF @success IS NULL
-        THROW 50060, N'Missing report: want @success of 1 or 0.', 1;
+        THROW 50060, N'Missing report: want @success = 1 or @success = 0.', 1;
 
     SELECT
         @execution_id = e.execution_id,

@@ -10,6 +10,7 @@
 -- Called by: members of the role jobs_admin.
 -- Locks:     the row of the job agent (U, X); operations that ended a day ago (X); then an insert into job_agent_operations; an
 --            insert into audit_entries.
+-- Job agent: in each state: it checks the state itself.
 -- Returns:   0.
 -- Throws:
 --   50097 a text is longer than its limit.

@@ -51,7 +51,7 @@ BEGIN
         @state = @audit_before OUTPUT,
         @revision = @revision_before OUTPUT;
     IF @schedule_name = N''
-        THROW 50127, N'The schedule of jobs.sp_add_job cannot be deleted. Disable it with jobs.sp_update_job @enabled = 0.', 1;
+        THROW 50127, N'The schedule of the job''s own definition cannot be deleted. Disable it with jobs.sp_update_job @enabled = 0.', 1;
 
     EXECUTE jobs_internal.skip_buffered @schedule_id = @schedule_id, @cause = N'Deleted', @now = @now;
     DELETE s

@@ -2,6 +2,7 @@
 --
 -- Called by: members of the role jobs_admin.
 -- Locks:     the row of the job agent (U, X); an insert into audit_entries.
+-- Job agent: in each state: it checks the state itself.
 -- Returns:   0.
 -- Throws:
 --   50136 the caller has a transaction.

@@ -8,6 +8,7 @@
 --   @note        The reason.
 -- Called by: members of the role jobs_operator.
 -- Locks:     the rule's row (U, X); an insert into audit_entries.
+-- Job agent: in each state: it starts nothing.
 -- Returns:   0.
 -- Throws:
 --   50034 the name is missing or empty.

@@ -10,6 +10,7 @@
 --   @oldest_date  Only runs created before this time (UTC) are deleted. NULL: all.
 -- Called by: members of the role jobs_admin.
 -- Locks:     the job's row (U); an insert into audit_entries; then, after the commit, runs and their rows (X) in small batches.
+-- Job agent: in each state: history is no definition.
 -- Returns:   0.
 -- Throws:
 --   50027 both job name and job id are given, or neither.

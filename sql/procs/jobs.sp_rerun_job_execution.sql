@@ -217,7 +217,7 @@ BEGIN
                 SET @message = REPLACE(CONCAT(
                     N'The job execution id ', @new_job_execution_id,
                     N' belongs to an execution on other targets: its @only or @only_targets differ.',
-                    N' Choose another id, or leave @new_job_execution_id NULL.'
+                    N' Choose another id, or omit @new_job_execution_id.'
                 ), N'%', N'%%');
                 THROW 50163, @message, 1;
             END;
@@ -232,7 +232,7 @@ BEGIN
             END;
             SET @message = REPLACE(CONCAT(
                 N'The job execution id ', @new_job_execution_id, N' belongs to an execution with version ', @other_version,
-                N' of the job. Choose another id, or leave @new_job_execution_id NULL.'
+                N' of the job. Choose another id, or omit @new_job_execution_id.'
             ), N'%', N'%%');
             THROW 50140, @message, 1;
         END;
@@ -240,7 +240,7 @@ BEGIN
         BEGIN
             SET @message = REPLACE(CONCAT(
                 N'The job execution id ', @new_job_execution_id, N' belongs to an execution that is not a rerun of ', @job_execution_id,
-                N'. Choose another id, or leave @new_job_execution_id NULL.'
+                N'. Choose another id, or omit @new_job_execution_id.'
             ), N'%', N'%%');
             THROW 50116, @message, 1;
         END;
@@ -248,7 +248,7 @@ BEGIN
         BEGIN
             SET @message = REPLACE(CONCAT(
                 N'The job execution id ', @new_job_execution_id,
-                N' belongs to an execution of another job. Choose another id, or leave @new_job_execution_id NULL.'
+                N' belongs to an execution of another job. Choose another id, or omit @new_job_execution_id.'
             ), N'%', N'%%');
             THROW 50112, @message, 1;
         END;

@@ -6,6 +6,7 @@
 --                those that wait for an earlier run; instants of backfills are run. NULL: none is skipped for this reason.
 -- Called by: members of the role jobs_admin.
 -- Locks:     see jobs_internal.check_place; the row of the job agent (X); an insert into audit_entries.
+-- Job agent: in each state: the pause is another switch than the state.
 -- Returns:   0.
 -- Throws:
 --   50136 the caller has a transaction.

@@ -5,6 +5,7 @@
 --   @key_id  Id of the key.
 -- Called by: members of the role jobs_admin.
 -- Locks:     the key's row (X), then rows of secret_data_keys (X); an insert into audit_entries.
+-- Job agent: in each state: it is for administrators, and defines no job.
 -- Returns:   0.
 -- Throws:
 --   50097 a text is longer than its limit.

@@ -9,6 +9,8 @@
 --   @slice             Number of targets that one transaction changes at most. For tests only.
 -- Called by: members of the role jobs_operator.
 -- Locks:     see jobs_internal.change_retries.
+-- Audit:     jobs_internal.change_retries writes an entry for each slice, in its transaction.
+-- Job agent: in each state: what waits would be due anyway.
 -- Returns:   0.
 -- Throws:
 --   50028 the job execution id is missing.

@@ -70,7 +70,7 @@ BEGIN
         BEGIN
             SET @message = REPLACE(CONCAT(
                 N'The job execution id ', @job_execution_id,
-                N' belongs to an execution of another job. Choose another id, or leave @job_execution_id NULL.'
+                N' belongs to an execution of another job. Choose another id, or omit @job_execution_id.'
             ), N'%', N'%%');
             THROW 50112, @message, 1;
         END;

@@ -8,6 +8,7 @@
 --           unknown name.
 -- Called by: members of the role jobs_admin.
 -- Locks:     the setting's row (X); an insert into audit_entries.
+-- Job agent: in each state: it is for administrators, and defines no job.
 -- Returns:   0.
 -- Throws:
 --   50055 the setting does not exist.

@@ -152,7 +152,7 @@ BEGIN
             BEGIN
                 SET @message = REPLACE(CONCAT(
                     N'The job execution id ', @job_execution_id, N' belongs to an execution with other parameters.',
-                    N' Choose another id, or leave @job_execution_id NULL.'
+                    N' Choose another id, or omit @job_execution_id.'
                 ), N'%', N'%%');
                 THROW 50148, @message, 1;
             END;
@@ -167,7 +167,7 @@ BEGIN
             BEGIN
                 SET @message = REPLACE(CONCAT(
                     N'The job execution id ', @job_execution_id, N' belongs to an execution on other targets.',
-                    N' Choose another id, or leave @job_execution_id NULL.'
+                    N' Choose another id, or omit @job_execution_id.'
                 ), N'%', N'%%');
                 THROW 50163, @message, 1;
             END;
@@ -178,7 +178,7 @@ BEGIN
         BEGIN
             SET @message = REPLACE(CONCAT(
                 N'The job execution id ', @job_execution_id,
-                N' belongs to an execution of another job. Choose another id, or leave @job_execution_id NULL.'
+                N' belongs to an execution of another job. Choose another id, or omit @job_execution_id.'
             ), N'%', N'%%');
             THROW 50112, @message, 1;
         END;

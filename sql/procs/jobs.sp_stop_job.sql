@@ -5,6 +5,7 @@
 --   @job_execution_id  Id of the run.
 -- Called by: members of the role jobs_operator.
 -- Locks:     the run's row (X); an insert into audit_entries.
+-- Job agent: in each state: it ends work.
 -- Returns:   0.
 -- Throws:
 --   50028 the job execution id is missing.

@@ -6,6 +6,7 @@
 --   @alert_name    The rule, in place of @channel_name.
 -- Called by: members of the role jobs_author.
 -- Locks:     inserts into alert_deliveries and audit_entries.
+-- Job agent: in each state: it tries a channel, and defines nothing.
 -- Returns:   One row for each channel: channel_name, notification_id.
 -- Throws:
 --   50034 both names are given, or neither.

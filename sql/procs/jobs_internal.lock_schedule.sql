@@ -28,7 +28,7 @@ BEGIN
 
     EXECUTE jobs_internal.lock_job @job_name = @job_name, @job_id = @job_id OUTPUT;
     IF @schedule_name IS NULL
-        THROW 50046, N'Missing schedule name: @schedule_name is NULL. N'''' is the name of the schedule of jobs.sp_add_job.', 1;
+        THROW 50046, N'Missing schedule name: @schedule_name is NULL. N'''' is the name of the schedule of the job''s own definition.', 1;
 
     SET @schedule_id = NULL;
     -- revision is in no index, so that the lock is on the clustered key, where firings and passes look for it.

@@ -109,7 +109,7 @@ BEGIN
         OR @pause_on_failure IS NOT NULL
         OR @enabled IS NOT NULL
     )
-        THROW 50127, N'The schedule of jobs.sp_add_job has no text. Change all but its @parameters with jobs.sp_update_job.', 1;
+        THROW 50127, N'The schedule of the job''s own definition has no text. Change all but its @parameters with jobs.sp_update_job.', 1;
 
     SELECT
         @old_kind = s.kind,

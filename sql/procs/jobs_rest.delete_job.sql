@@ -7,6 +7,7 @@
 --   @request  See jobs_internal.begin_rest_request.
 -- Called by: members of the role jobs_author.
 -- Locks:     the request (U, X), the job (U, X), its schedules (U, X), its active runs (X).
+-- Audit:     jobs_internal.delete_rest_job calls jobs.sp_delete_job, which writes the entry.
 -- Returns:   one row: result (JSON object: job), replayed, answer.
 -- Throws:
 --   50097 a text is longer than its limit.

@@ -8,6 +8,7 @@
 --   @now        For tests only.
 -- Called by: members of the role jobs_operator.
 -- Locks:     the request's row (X); old requests (X), skipping locked rows.
+-- Audit:     none; it keeps an answer, and changes nothing that anybody defined.
 -- Returns:   0.
 -- Throws:
 --   50097 a text is longer than its limit.

@@ -11,6 +11,7 @@
 --   @by        Who reports, for display; cut to 128 characters.
 -- Called by: members of the role jobs_operator.
 -- Locks:     see jobs_internal.store_report.
+-- Audit:     none; the sender is the application that a run called, and jobs.callbacks shows its report.
 -- Returns:   0.
 -- Throws:
 --   50060 an argument is missing.
@@ -52,7 +53,7 @@ BEGIN
     IF @@TRANCOUNT > 0
         THROW 50136, N'A report is not accepted inside a transaction, because outcomes would wait for it. Commit first.', 1;
     IF @success IS NULL
-        THROW 50060, N'Missing report: want @success of 1 or 0.', 1;
+        THROW 50060, N'Missing report: want @success = 1 or @success = 0.', 1;
     EXECUTE jobs_internal.find_rest_job @tenant = @tenant, @job = @job, @job_id = @job_id OUTPUT;
     EXECUTE jobs_internal.find_rest_schedule @job_id = @job_id, @schedule = @schedule, @schedule_id = @schedule_id OUTPUT;
     SET @oldest = DATEADD(DAY, -(SELECT x.value FROM jobs_internal.effective_settings AS x WHERE x.name = N'sap_run_log_days'), @now);

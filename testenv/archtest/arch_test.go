@@ -74,6 +74,8 @@ var allowed = map[string][]string{
 	"targets/mssql/kerberos/acceptor": {"github.com/jcmturner/gokrb5/v8/...", "github.com/jcmturner/gofork/..."},
 	"targets/mssql/azure":             {"targets", "targets/mssql", "github.com/microsoft/go-mssqldb/...", "github.com/Azure/azure-sdk-for-go/sdk/..."},
 	"targets/mssql/internal":          {},
+	// The texts of errors of procedures, for the doors that word them.
+	"controldb/message": {},
 	// Objects as definitions have them: jobs as code, and the forms of the dashboard.
 	"controldb/definition": {"controldb", "jobs/manifest", "jobs/model", "github.com/google/uuid"},
 	"controldb":            {"sql", "jobs/...", "targets", "targets/mssql", "controldb/...", "github.com/jmoiron/sqlx/...", "github.com/microsoft/go-mssqldb/...", "github.com/google/uuid"},
@@ -85,7 +87,7 @@ var allowed = map[string][]string{
 	"agent/rest/auth/tokenfile":  {"targets/secretref/privatefile"},
 	"agent/rest/accounts":        {"controldb", "github.com/google/uuid", "go.uber.org/zap"},
 	"agent/rest/callbacks":       {"agent/rest/internal/listen", "agent/rest/internal/misses", "controldb", "go.uber.org/zap/..."},
-	"agent/rest/elastic":         {"agent/rest", "agent/rest/accounts", "agent/rest/internal/...", "controldb", "jobs/...", "targets", "github.com/google/uuid", "go.uber.org/zap/..."},
+	"agent/rest/elastic":         {"agent/rest", "agent/rest/accounts", "agent/rest/internal/...", "controldb", "controldb/message", "jobs/...", "targets", "github.com/google/uuid", "go.uber.org/zap/..."},
 	"agent/rest/gateway":         {"agent/rest", "agent/rest/internal/...", "controldb", "github.com/google/uuid"},
 	"agent/rest/internal/listen": {"go.uber.org/zap"},
 	"agent/rest/internal":        {"agent/rest", "agent/rest/internal/...", "controldb", "jobs/...", "github.com/google/uuid"},
@@ -105,7 +107,7 @@ var allowed = map[string][]string{
 	"agent/web/runs":        {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "jobs/...", "github.com/google/uuid"},
 	"agent/web/targets":     {"agent/web/code", "targets", "agent/rest", "agent/web/page", "agent/web/live", "controldb", "jobs/...", "github.com/google/uuid"},
 	"agent/web/databases":   {"agent/rest", "agent/web/page", "controldb", "jobs", "github.com/google/uuid"},
-	"agent/web/forms":       {"agent/rest", "agent/web/page", "controldb", "controldb/definition", "jobs/..."},
+	"agent/web/forms":       {"agent/rest", "agent/web/page", "controldb", "controldb/definition", "controldb/message", "jobs/..."},
 	"agent/web/definitions": {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "controldb/definition", "jobs/...", "agent/web/code", "github.com/google/uuid", "github.com/aymanbagabas/go-udiff"},
 	// What others read: metrics, traces. The agent calls them; they call nothing of the agent.
 	"agent/telemetry/metrics": {"controldb", "jobs/...", "github.com/prometheus/client_golang/...", "go.uber.org/zap/..."},
@@ -127,7 +129,7 @@ var allowed = map[string][]string{
 	// Connections by name, as of kubectl.
 	commandRoom + "contexts": {commandRoom + "exit", "targets/...", "github.com/zalando/go-keyring", "github.com/goccy/go-yaml"},
 	commandRoom + "exit":     {commandRoom + "output", "controldb"},
-	commandRoom + "command":  {"jobs/bounded", "jobs/textfile", commandRoom + "exit", commandRoom + "output", commandRoom + "terminal", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/text/..."},
+	commandRoom + "command":  {"controldb", "controldb/message", "jobs/bounded", "jobs/textfile", commandRoom + "exit", commandRoom + "output", commandRoom + "terminal", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/text/..."},
 	commandRoom + "config":   {"jobs/textfile", commandRoom + "exit", "agent/rest/...", "agent/web/...", "agent/telemetry/...", "targets/..."},
 	commandRoom + "lookup":   {commandRoom + "exit", "controldb", "jobs/schedule", "targets/...", "github.com/agnivade/levenshtein", "github.com/google/uuid"},
 	commandRoom + "daemon":   {commandRoom + "exit", "agent", "targets/process", "agent/rest/callbacks", "controldb", "go.uber.org/zap/..."},

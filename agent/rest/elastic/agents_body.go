@@ -1,6 +1,7 @@
 package elastic
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -323,7 +324,7 @@ func checkTags(tags map[string]string) error {
 
 // agentError translates an error of the control database about job agents.
 func agentError(err error) error {
-	text := agentMessage(err)
+	text := cmp.Or(controldb.MessageOf(err), err.Error())
 	switch {
 	case errors.Is(err, controldb.ErrAgentName):
 		return badAgent(codeAgentBody, "$.name", "%s", text)
@@ -339,15 +340,6 @@ func agentError(err error) error {
 		return agentFault(http.StatusNotFound, "ResourceNotFound", "", "%s", text)
 	}
 	return err
-}
-
-// agentMessage returns the sentence of a procedure's error, without the operation before it.
-func agentMessage(err error) string {
-	text := err.Error()
-	if _, rest, ok := strings.Cut(text, ": "); ok && controldb.NumberOf(err) != 0 {
-		text = rest
-	}
-	return text
 }
 
 // agentID returns the resource id of a job agent.

@@ -9,6 +9,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/rest/internal/body"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/message"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
 
@@ -48,28 +49,54 @@ func translate(err error) error {
 		}
 		return err
 	}
-	number, message := controldb.NumberOf(err), controldb.MessageOf(err)
+	number, text := controldb.NumberOf(err), controldb.MessageIn(err, inProperties)
 	switch {
 	case errors.Is(err, controldb.ErrRevision):
-		return refusal(http.StatusPreconditionFailed, codePrecond, number, message)
+		return refusal(http.StatusPreconditionFailed, codePrecond, number, text)
 	case errors.Is(err, controldb.ErrSecretKeysChanged):
-		if message == "" {
-			message = "There is no active key for which a password could be sealed. Make one with jobagent key generate."
+		if text == "" {
+			text = "There is no active key for which a password could be sealed. Make one with jobagent key generate."
 		}
-		return refusal(http.StatusConflict, codeUnavailable, number, message)
+		return refusal(http.StatusConflict, codeUnavailable, number, text)
 	case errors.Is(err, controldb.ErrSecretChanged), errors.Is(err, controldb.ErrAgentUnavailable), errors.Is(err, controldb.ErrPaused):
-		return refusal(http.StatusConflict, codeUnavailable, number, message)
+		return refusal(http.StatusConflict, codeUnavailable, number, text)
 	case number == numMissingPassword:
-		return refusal(http.StatusBadRequest, codeInvalidBody, number, message)
+		return refusal(http.StatusBadRequest, codeInvalidBody, number, text)
 	case number == numDenied:
 		return &rest.Error{
 			Status: http.StatusForbidden, Code: rest.CodeForbidden,
 			Message: "The control database does not permit this to the caller's role.",
 		}
 	case controldb.KindOf(err) != controldb.KindNone:
-		return refusal(http.StatusBadRequest, codeRefused, number, message)
+		return refusal(http.StatusBadRequest, codeRefused, number, text)
 	}
 	return err
+}
+
+// properties are the properties of bodies that give parameters of procedures their values.
+var properties = map[string]string{
+	"description": "description", "schedule_interval_type": "schedule.interval", "schedule_interval_count": "schedule.interval",
+	"schedule_start_time": "schedule.startTime", "schedule_end_time": "schedule.endTime",
+	"step_id": "stepId", "target_group_name": "targetGroup", "credential_name": "credential",
+	"command_type": "action.type", "command_source": "action.source", "command": "action.value",
+	"output_type": "output.type", "output_subscription_id": "output.subscriptionId", "output_resource_group_name": "output.resourceGroupName",
+	"output_server_name": "output.serverName", "output_database_name": "output.databaseName", "output_schema_name": "output.schemaName",
+	"output_table_name": "output.tableName", "output_credential_name": "output.credential",
+	"step_timeout_seconds": "executionOptions.timeoutSeconds", "retry_attempts": "executionOptions.retryAttempts",
+	"initial_retry_interval_seconds":    "executionOptions.initialRetryIntervalSeconds",
+	"maximum_retry_interval_seconds":    "executionOptions.maximumRetryIntervalSeconds",
+	"retry_interval_backoff_multiplier": "executionOptions.retryIntervalBackoffMultiplier",
+	"membership_type":                   "membershipType", "target_type": "type", "server_name": "serverName", "database_name": "databaseName",
+	"elastic_pool_name": "elasticPoolName", "shard_map_name": "shardMapName", "refresh_credential_name": "refreshCredential",
+	"username": "username", "target_server_resource_id": "targetServerAzureResourceId", "parameters": "parameters", "only_targets": "targets",
+}
+
+// inProperties words a part of what a procedure has said.
+func inProperties(p message.Part) string {
+	if name, ok := properties[p.Name]; ok && p.Kind == message.Parameter && p.Of == "" {
+		return name
+	}
+	return p.Plain()
 }
 
 // refusal returns the error about what the control database refuses. Its number is in the details.

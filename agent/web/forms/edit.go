@@ -12,6 +12,7 @@ import (
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/definition"
+	"github.com/jobagent/jobagent/controldb/message"
 	"github.com/jobagent/jobagent/jobs/manifest"
 )
 
@@ -151,19 +152,49 @@ func (s *subject) refusal(ctx context.Context, typed manifest.Values, err error)
 		return err
 	}
 	field := ""
+	text := controldb.MessageIn(err, func(p message.Part) string {
+		at := s.fieldOf(p)
+		if at == "" {
+			return p.Plain()
+		}
+		if field == "" {
+			field = at
+		}
+		return "“" + labelOf(at) + "”"
+	})
 	switch {
 	case errors.Is(err, controldb.ErrGroupNotFound):
 		field = "target_group"
 	case errors.Is(err, controldb.ErrJobExists), errors.Is(err, controldb.ErrGroupExists), errors.Is(err, controldb.ErrScheduleExists):
 		field = "name"
 	}
-	message := controldb.MessageOf(err)
-	for _, f := range s.fields {
-		if f.Name == field {
-			return s.again(typed, map[string]string{field: message}, "", http.StatusUnprocessableEntity, "Nothing was saved: one field needs a change.")
+	if s.has(field) {
+		return s.again(typed, map[string]string{field: text}, "", http.StatusUnprocessableEntity, "Nothing was saved: one field needs a change.")
+	}
+	return s.again(typed, nil, "", http.StatusUnprocessableEntity, "Nothing was saved. "+text)
+}
+
+// fieldOf returns the name of the field for a parameter of a procedure; empty if the form has none.
+func (s *subject) fieldOf(p message.Part) string {
+	if p.Kind != message.Parameter || p.Of != "" {
+		return ""
+	}
+	what, isName := strings.CutSuffix(p.Name, "_name")
+	names := []string{p.Name, what}
+	if isName && strings.Contains(strings.ReplaceAll(s.noun, " ", "_"), what) {
+		names = append(names, "name")
+	}
+	for _, name := range names {
+		if s.has(name) {
+			return name
 		}
 	}
-	return s.again(typed, nil, "", http.StatusUnprocessableEntity, "Nothing was saved. "+message)
+	return ""
+}
+
+// has says that the form has a field.
+func (s *subject) has(name string) bool {
+	return slices.ContainsFunc(s.fields, func(f manifest.Field) bool { return f.Name == name })
 }
 
 // changed says that somebody else has changed what the form changes. What was typed stays, and the

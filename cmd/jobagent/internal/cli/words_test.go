@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/controldb/message"
 	sqlfs "github.com/jobagent/jobagent/sql"
 )
 
@@ -21,19 +22,28 @@ func tree() *cobra.Command {
 	return newRootCommand(&connect.App{Printer: output.Printer{Stdout: io.Discard, Stderr: io.Discard}, Stdin: strings.NewReader("")})
 }
 
-// Every command that an error may name exists, and every procedure and view is one of the schema.
-func TestWordsNameCommands(t *testing.T) {
+// Every procedure and view that a command stands for is one of the schema, and no other command
+// stands for it.
+func TestCommandsStandForObjects(t *testing.T) {
 	t.Parallel()
 	objects, err := sqlfs.Objects()
 	require.NoError(t, err)
-	for _, table := range []map[string]string{command.ProcedureCommands(), command.ViewCommands()} {
-		for object, words := range table {
-			cmd, rest, err := tree().Find(strings.Fields(words))
-			require.NoError(t, err, words)
-			require.Empty(t, rest, words)
-			require.False(t, cmd.HasSubCommands(), words)
-			require.True(t, slices.ContainsFunc(objects, func(o sqlfs.Object) bool { return o.Name == object }), object)
+	declared := 0
+	var walk func(cmd *cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		if !cmd.HasSubCommands() {
+			declared += len(command.Objects(cmd))
 		}
+		for _, sub := range cmd.Commands() {
+			walk(sub)
+		}
+	}
+	walk(tree())
+	found := command.Objects(tree())
+	require.Len(t, found, declared)
+	for object, cmd := range found {
+		require.True(t, cmd.Runnable(), object)
+		require.True(t, slices.ContainsFunc(objects, func(o sqlfs.Object) bool { return o.Name == object }), object)
 	}
 }
 
@@ -79,10 +89,11 @@ func TestErrorsAreInTheWordsOfCommands(t *testing.T) {
 		}
 	}
 	// commandsOf returns the commands that call a procedure.
-	var commandsOf func(name string, seen []string) []string
-	commandsOf = func(name string, seen []string) (found []string) {
-		if words, ok := command.ProcedureCommands()[name]; ok {
-			return []string{words}
+	var commandsOf func(name string, seen []string) []*cobra.Command
+	stands := command.Objects(tree())
+	commandsOf = func(name string, seen []string) (found []*cobra.Command) {
+		if cmd, ok := stands[name]; ok {
+			return []*cobra.Command{cmd}
 		}
 		m := calledBy.FindStringSubmatch(source[name])
 		if m == nil || slices.Contains(seen, name) {
@@ -96,20 +107,18 @@ func TestErrorsAreInTheWordsOfCommands(t *testing.T) {
 		}
 		return found
 	}
-	checked, root := 0, tree()
+	checked := 0
 	for name, text := range source {
-		for _, words := range commandsOf(name, nil) {
-			cmd, _, err := root.Find(strings.Fields(words))
-			require.NoError(t, err)
+		for _, cmd := range commandsOf(name, nil) {
 			for _, one := range errorTexts(text) {
 				one = strings.NewReplacer("xNULL", "x", "'NULL", "'", "x is NULL", "@job_name is NULL").Replace(one) // of COALESCE, and a name in a variable
 				if slices.ContainsFunc(withoutWords, func(part string) bool { return strings.Contains(one, part) }) {
 					continue
 				}
 				checked++
-				got := command.Translate(cmd, one)
+				got := command.Words(cmd, message.Parse(one))
 				if left := leftover.FindAllString(got, -1); left != nil {
-					t.Errorf("jobagent %s, error of %s:\n  %s\n  %s\n  still has %v", words, name, one, got, left)
+					t.Errorf("%s, error of %s:\n  %s\n  %s\n  still has %v", cmd.CommandPath(), name, one, got, left)
 				}
 			}
 		}
@@ -118,15 +127,16 @@ func TestErrorsAreInTheWordsOfCommands(t *testing.T) {
 }
 
 // The names of objects stay, also if they look like parameters.
-func TestTranslate(t *testing.T) {
+func TestWords(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ words, text, want string }{
-		{"step add", "add a step: Invalid @retry_attempts -1: want at least 0.", "add a step: Invalid --retry-attempts -1: want at least 0."},
+		{"step add", "Invalid @retry_attempts -1: want at least 0.", "Invalid --retry-attempts -1: want at least 0."},
 		{"step update", "Missing step name: @new_name is empty.", "Missing step name: --new-name is empty."},
 		{"job show", "The job '@job_name' does not exist. The view jobs.jobs lists all jobs.", "The job '@job_name' does not exist. jobagent job list shows all jobs."},
 		{"job delete", "delete with @force = 1.", "delete with --force."},
-		{"schedule delete", "The schedule of jobs.sp_add_job cannot be deleted. Disable it with jobs.sp_update_job @enabled = 0.",
+		{"schedule delete", "The schedule of the job's own definition cannot be deleted. Disable it with jobs.sp_update_job @enabled = 0.",
 			"The schedule of the job's own definition cannot be deleted. Disable it with jobagent job update --enabled=false."},
+		{"execution complete", "want @success = 1 or @success = 0.", "want --succeeded or --failed."},
 		{"alert test", "Give it some with jobs.sp_update_alert @channels.", "Give it some with jobagent alert rule update --channel."},
 		{"limit set", "N'*' means all, N'(default)' the agents' default credential.", "'*' means all, '(default)' the agents' default credential."},
 		{"execution rerun", "the run CFF0E395-1CCF-46F2-8BF3-D59C11379EB7 of 'CFF0E395-1CCF-46F2-8BF3-D59C11379EB7'", "the run cff0e395-1ccf-46f2-8bf3-d59c11379eb7 of 'CFF0E395-1CCF-46F2-8BF3-D59C11379EB7'"},
@@ -135,11 +145,11 @@ func TestTranslate(t *testing.T) {
 	} {
 		cmd, _, err := tree().Find(strings.Fields(c.words))
 		require.NoError(t, err)
-		require.Equal(t, c.want, command.Translate(cmd, c.text))
+		require.Equal(t, c.want, command.Words(cmd, message.Parse(c.text)))
 	}
 	// Of several flags for a parameter, the one that was given is named.
 	cmd, _, err := tree().Find([]string{"step", "add"})
 	require.NoError(t, err)
 	require.NoError(t, cmd.ParseFlags([]string{"--file", "x.sql"}))
-	require.Equal(t, "Missing command: --file is missing or empty.", command.Translate(cmd, "Missing command: @command is NULL or empty."))
+	require.Equal(t, "Missing command: --file is missing or empty.", command.Words(cmd, message.Parse("Missing command: @command is NULL or empty.")))
 }

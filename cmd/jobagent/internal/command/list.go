@@ -30,10 +30,7 @@ func List(p *output.Printer, rows output.Rows, cmd *cobra.Command) *cobra.Comman
 		before := given[:len(given)-len(strings.TrimPrefix(given, "-"))]
 		return prefixed(before, names), cobra.ShellCompDirectiveNoFileComp
 	}))
-	if cmd.Annotations == nil {
-		cmd.Annotations = map[string]string{}
-	}
-	cmd.Annotations[listCommand] = "true"
+	annotate(cmd, listCommand, "true")
 	before := cmd.PreRunE
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
 		if err := rows.Check(p.List, p.Format); err != nil {

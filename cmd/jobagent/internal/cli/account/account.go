@@ -27,8 +27,14 @@ import (
 // NewCommand returns `jobagent account`.
 func NewCommand(a *connect.App) *cobra.Command {
 	cmd := command.NewGroup("account", "Manage job agents (accounts) of control databases",
-		newListCommand(a), newShowCommand(a), newCreateCommand(a), newUpdateCommand(a), newDeleteCommand(a),
-		newDisableCommand(a), newEnableCommand(a))
+		command.StandsFor("jobs.agent", newListCommand(a)),
+		newShowCommand(a),
+		command.StandsFor("jobs.sp_set_job_agent", newCreateCommand(a)),
+		newUpdateCommand(a),
+		command.StandsFor("jobs.sp_delete_job_agent", newDeleteCommand(a)),
+		command.StandsFor("jobs.sp_disable_job_agent", newDisableCommand(a)),
+		command.StandsFor("jobs.sp_enable_job_agent", newEnableCommand(a)),
+	)
 	cmd.Long = `Manage job agents (accounts) of the control databases in the configuration.
 
 An account is a control database and the job agent in it. A database that has never had one works without

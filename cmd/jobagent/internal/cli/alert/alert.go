@@ -22,10 +22,15 @@ import (
 // NewCommand returns `jobagent alert`.
 func NewCommand(a *connect.App) *cobra.Command {
 	cmd := command.NewGroup("alert", "Tell people when something goes wrong, or does not happen",
-		newRuleCommand(a), newMuteCommand(a),
+		newRuleCommand(a),
+		command.StandsFor("jobs.sp_mute_alert", newMuteCommand(a)),
 		newListCommand(a, "list", "List the alerts that are not resolved", false),
-		newListCommand(a, "history", "List all alerts, latest first", true),
-		newShowCommand(a), newAckCommand(a), newTestCommand(a), newChannelCommand(a))
+		command.StandsFor("jobs.alerts", newListCommand(a, "history", "List all alerts, latest first", true)),
+		newShowCommand(a),
+		command.StandsFor("jobs.sp_acknowledge_alert", newAckCommand(a)),
+		command.StandsFor("jobs.sp_test_alert", newTestCommand(a)),
+		newChannelCommand(a),
+	)
 	cmd.AddCommand(values.Formerly(newAddCommand(a), "alert rule add"), values.Formerly(newUpdateCommand(a), "alert rule update"),
 		values.Formerly(newDeleteCommand(a), "alert rule delete"), values.Formerly(newRulesCommand(a, "rules [RULE]"), "alert rule list"))
 	cmd.Long = `Tell people when something goes wrong, or does not happen.

@@ -17,7 +17,9 @@ import (
 
 // NewCommand returns `jobagent audit`.
 func NewCommand(a *connect.App) *cobra.Command {
-	return command.NewGroup("audit", "Show who changed what", newListCommand(a))
+	return command.NewGroup("audit", "Show who changed what",
+		command.StandsFor("jobs.audit_log", newListCommand(a)),
+	)
 }
 
 func newListCommand(a *connect.App) *cobra.Command {

@@ -21,8 +21,16 @@ import (
 // NewCommand returns `jobagent db`.
 func NewCommand(a *connect.App) *cobra.Command {
 	return command.NewGroup("db", "Install, verify, migrate and uninstall the control schema, and pause the control database",
-		newInstallCommand(a), newVerifyCommand(a), newMigrateCommand(a), newUninstallCommand(a), newDescribeCommand(a), newGrantsCommand(a),
-		newPauseCommand(a), newResumeCommand(a), newAfterRestoreCommand(a))
+		newInstallCommand(a),
+		newVerifyCommand(a),
+		newMigrateCommand(a),
+		newUninstallCommand(a),
+		newDescribeCommand(a),
+		newGrantsCommand(a),
+		command.StandsFor("jobs.sp_pause_control_database", newPauseCommand(a)),
+		command.StandsFor("jobs.sp_resume_control_database", newResumeCommand(a)),
+		command.StandsFor("jobs.sp_after_restore", newAfterRestoreCommand(a)),
+	)
 }
 
 func newInstallCommand(a *connect.App) *cobra.Command {

@@ -17,9 +17,21 @@ import (
 // NewCommand returns `jobagent execution`.
 func NewCommand(a *connect.App) *cobra.Command {
 	return command.NewGroup("execution", "Show runs, and repeat failed targets",
-		newListCommand(a), newShowCommand(a), newWatchCommand(a), newErrorsCommand(a), newTargetsCommand(a), newOutcomesCommand(a), newExplainCommand(a), newRerunCommand(a),
-		newRetryNowCommand(a), newGiveUpCommand(a),
-		newCallbacksCommand(a), newCompleteCommand(a), newStopCommand(a), newLogsCommand(a))
+		command.StandsFor("jobs.job_executions", newListCommand(a)),
+		newShowCommand(a),
+		newWatchCommand(a),
+		newErrorsCommand(a),
+		newTargetsCommand(a),
+		newOutcomesCommand(a),
+		command.StandsFor("jobs.sp_explain_execution", newExplainCommand(a)),
+		command.StandsFor("jobs.sp_rerun_job_execution", newRerunCommand(a)),
+		command.StandsFor("jobs.sp_retry_job_execution_now", newRetryNowCommand(a)),
+		command.StandsFor("jobs.sp_give_up_job_execution", newGiveUpCommand(a)),
+		command.StandsFor("jobs.callbacks", newCallbacksCommand(a)),
+		command.StandsFor("jobs.sp_complete_callback", newCompleteCommand(a)),
+		newStopCommand(a),
+		newLogsCommand(a),
+	)
 }
 
 // parseExecutionID parses an argument. It refuses the zero GUID, which stands for all runs in a

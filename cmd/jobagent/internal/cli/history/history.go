@@ -18,7 +18,9 @@ import (
 
 // NewCommand returns `jobagent history`.
 func NewCommand(a *connect.App) *cobra.Command {
-	return command.NewGroup("history", "Maintain the history of runs", newPurgeCommand(a))
+	return command.NewGroup("history", "Maintain the history of runs",
+		command.StandsFor("jobs.sp_purge_jobhistory", newPurgeCommand(a)),
+	)
 }
 
 // countedRuns bounds the number of runs that are counted for a question.

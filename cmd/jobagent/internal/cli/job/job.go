@@ -101,8 +101,17 @@ func inWords(j output.Job) string {
 // NewCommand returns `jobagent job`.
 func NewCommand(a *connect.App) *cobra.Command {
 	return command.NewGroup("job", "Define, list, start and stop jobs",
-		newListCommand(a), newShowCommand(a), newCreateCommand(a), newUpdateCommand(a), newDeleteCommand(a),
-		newStartCommand(a), newStopCommand(a), newEnableCommand(a, true), newEnableCommand(a, false), newParameterCommand(a))
+		command.StandsFor("jobs.jobs", newListCommand(a)),
+		newShowCommand(a),
+		command.StandsFor("jobs.sp_add_job", newCreateCommand(a)),
+		command.StandsFor("jobs.sp_update_job", newUpdateCommand(a)),
+		command.StandsFor("jobs.sp_delete_job", newDeleteCommand(a)),
+		command.StandsFor("jobs.sp_start_job", newStartCommand(a)),
+		command.StandsFor("jobs.sp_stop_job", newStopCommand(a)),
+		newEnableCommand(a, true),
+		newEnableCommand(a, false),
+		newParameterCommand(a),
+	)
 }
 
 func newListCommand(a *connect.App) *cobra.Command {

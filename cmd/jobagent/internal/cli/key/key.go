@@ -25,7 +25,10 @@ import (
 // NewCommand returns `jobagent key`.
 func NewCommand(a *connect.App) *cobra.Command {
 	cmd := command.NewGroup("key", "Manage the keys for which secrets are sealed",
-		newGenerateCommand(a), newListCommand(a), newRotateCommand(a))
+		command.StandsFor("jobs.sp_add_secret_key", newGenerateCommand(a)),
+		command.StandsFor("jobs.secret_keys", newListCommand(a)),
+		command.StandsFor("jobs.sp_retire_secret_key", newRotateCommand(a)),
+	)
 	cmd.Long = `Manage the keys for which secrets are sealed (jobagent secret set).
 
 The control database has the public halves. The private halves are files on the machines of agents, named in

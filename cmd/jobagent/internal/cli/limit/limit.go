@@ -17,7 +17,10 @@ import (
 // NewCommand returns `jobagent limit`.
 func NewCommand(a *connect.App) *cobra.Command {
 	cmd := command.NewGroup("limit", "Limit the concurrent targets of all runs and agents",
-		newSetCommand(a), newListCommand(a), newRemoveCommand(a))
+		command.StandsFor("jobs.sp_set_limit", newSetCommand(a)),
+		command.StandsFor("jobs.limits", newListCommand(a)),
+		newRemoveCommand(a),
+	)
 	cmd.Long = `Limit the concurrent targets of all runs and agents.
 
 A limit has a scope: Job, Server, ElasticPool, Credential or Agent. A target starts when all its

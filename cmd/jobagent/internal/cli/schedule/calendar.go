@@ -22,10 +22,14 @@ import (
 // NewCalendarCommand returns `jobagent calendar`.
 func NewCalendarCommand(a *connect.App) *cobra.Command {
 	cmd := command.NewGroup("calendar", "Define calendars with times at which schedules do not run",
-		newCalendarChangeCommand(a, "add", "Add a calendar", "added", (*controldb.Store).AddCalendar),
-		newCalendarChangeCommand(a, "update", "Change a calendar, and thus every schedule that names it", "updated",
-			(*controldb.Store).UpdateCalendar),
-		newCalendarDeleteCommand(a), newCalendarListCommand(a), newCalendarShowCommand(a))
+		command.StandsFor("jobs.sp_add_calendar",
+			newCalendarChangeCommand(a, "add", "Add a calendar", "added", (*controldb.Store).AddCalendar)),
+		command.StandsFor("jobs.sp_update_calendar",
+			newCalendarChangeCommand(a, "update", "Change a calendar, and thus every schedule that names it", "updated", (*controldb.Store).UpdateCalendar)),
+		command.StandsFor("jobs.sp_delete_calendar", newCalendarDeleteCommand(a)),
+		command.StandsFor("jobs.calendars", newCalendarListCommand(a)),
+		newCalendarShowCommand(a),
+	)
 	cmd.Long = `Define calendars with times at which schedules do not run. A schedule names its calendars:
   {"cron": "0 * * * *", "blackouts": {"mode": "skip", "calendars": ["holidays"]}}
 A calendar is a JSON object with dates, weekly windows and a recurrence rule, each optional:

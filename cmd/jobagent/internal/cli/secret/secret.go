@@ -25,7 +25,10 @@ import (
 // NewCommand returns `jobagent secret`.
 func NewCommand(a *connect.App) *cobra.Command {
 	cmd := command.NewGroup("secret", "Manage the secrets that actions name as $(secret.NAME)",
-		newSetCommand(a), newListCommand(a), newDeleteCommand(a))
+		command.StandsFor("jobs.sp_set_secret", newSetCommand(a)),
+		command.StandsFor("jobs.secrets", newListCommand(a)),
+		command.StandsFor("jobs.sp_delete_secret", newDeleteCommand(a)),
+	)
 	cmd.Long = `Manage the secrets that actions name as $(secret.NAME).
 
 A secret is sealed on this machine for the keys of agents (jobagent key); the control database never sees its value,

@@ -24,7 +24,13 @@ import (
 // NewCommand returns `jobagent step`.
 func NewCommand(a *connect.App) *cobra.Command {
 	return command.NewGroup("step", "Add, change and delete the steps of a job; each change creates a new version",
-		newAddCommand(a), newUpdateCommand(a), newListCommand(a), newShowCommand(a), newOptionsCommand(a), newDeleteCommand(a))
+		command.StandsFor("jobs.sp_add_jobstep", newAddCommand(a)),
+		command.StandsFor("jobs.sp_update_jobstep", newUpdateCommand(a)),
+		newListCommand(a),
+		command.StandsFor("jobs.jobsteps", newShowCommand(a)),
+		command.StandsFor("jobs.sp_set_jobstep_options", newOptionsCommand(a)),
+		command.StandsFor("jobs.sp_delete_jobstep", newDeleteCommand(a)),
+	)
 }
 
 // defaultRetryErrors is that of new steps. The default of jobs.sp_add_jobstep is All, as in Azure.

@@ -22,8 +22,14 @@ import (
 // NewCommand returns `jobagent target-group`.
 func NewCommand(a *connect.App) *cobra.Command {
 	return command.NewGroup("target-group", "Define target groups, and resolve them to databases",
-		newListCommand(a), newShowCommand(a), newResolveCommand(a),
-		newCreateCommand(a), newDeleteCommand(a), newAddCommand(a), newRemoveCommand(a))
+		command.StandsFor("jobs.target_groups", newListCommand(a)),
+		command.StandsFor("jobs.target_group_members", newShowCommand(a)),
+		newResolveCommand(a),
+		command.StandsFor("jobs.sp_add_target_group", newCreateCommand(a)),
+		command.StandsFor("jobs.sp_delete_target_group", newDeleteCommand(a)),
+		command.StandsFor("jobs.sp_add_target_group_member", newAddCommand(a)),
+		command.StandsFor("jobs.sp_delete_target_group_member", newRemoveCommand(a)),
+	)
 }
 
 // columns are those of target-group list.
