@@ -59,11 +59,9 @@ type Actions struct {
 // commandTypes returns the types of commands that the agent runs.
 func (a Actions) commandTypes() []action.Type {
 	types := []action.Type{action.TypeTSQL}
-	for _, t := range []action.Type{
-		action.TypeHTTP, action.TypeStorageQueue, action.TypeServiceBusQueue, action.TypeServiceBusTopic, action.TypeProcess,
-	} {
-		if a.Runners[t] != nil {
-			types = append(types, t)
+	for _, i := range action.Actions() {
+		if a.Runners[i.Type] != nil {
+			types = append(types, i.Type)
 		}
 	}
 	return types

@@ -71,11 +71,9 @@ func New(cfg Config) *Service {
 		cfg: cfg, holder: uuid.New(), log: cfg.Log.With(zap.String("service", "alerts")), wake: make(chan struct{}, 1),
 	}
 	var types []string
-	for _, t := range []action.Type{
-		action.TypeHTTP, action.TypeStorageQueue, action.TypeServiceBusQueue, action.TypeServiceBusTopic,
-	} {
-		if cfg.Runners[t] != nil {
-			types = append(types, string(t))
+	for _, i := range action.Actions() {
+		if i.Notifies && cfg.Runners[i.Type] != nil {
+			types = append(types, string(i.Type))
 		}
 	}
 	if cfg.Runners[action.TypeHTTP] != nil {

@@ -11,11 +11,6 @@ import (
 	"github.com/jobagent/jobagent/jobs/suggest"
 )
 
-// Types returns all types of commands.
-func Types() []Type {
-	return []Type{TypeTSQL, TypeHTTP, TypeStorageQueue, TypeServiceBusQueue, TypeServiceBusTopic, TypeProcess}
-}
-
 // ParseType returns the type that a text names, in any case. Empty is T-SQL.
 func ParseType(text string) (Type, error) {
 	if text == "" {

@@ -20,6 +20,89 @@ const (
 	TypeProcess Type = "Process"
 )
 
+// Info describes a type of commands.
+type Info struct {
+	Type Type
+	// Member is the member of a step that has the definition, in the files of jobagent apply.
+	Member string
+	// Flag is the flag of jobagent step that chooses the type, without dashes; empty for T-SQL.
+	Flag string
+	// Does says what a step of the type does.
+	Does string
+	// Notifies says that an alert channel may be of the type.
+	Notifies bool
+}
+
+// infos has the types in the order in which people see them.
+var infos = []Info{
+	{Type: TypeTSQL, Member: "command", Does: "runs a script"},
+	{Type: TypeHTTP, Member: "http", Flag: "http", Does: "calls an HTTP endpoint", Notifies: true},
+	{Type: TypeStorageQueue, Member: "storage_queue", Flag: "storage-queue", Does: "puts a message on a queue", Notifies: true},
+	{Type: TypeServiceBusQueue, Member: "service_bus_queue", Flag: "service-bus-queue", Does: "sends a message to a queue", Notifies: true},
+	{Type: TypeServiceBusTopic, Member: "service_bus_topic", Flag: "service-bus-topic", Does: "sends a message to a topic", Notifies: true},
+	{Type: TypeProcess, Member: "process", Flag: "process", Does: "runs a process of the agent's machine"},
+}
+
+// Types returns all types of commands.
+func Types() []Type {
+	list := make([]Type, 0, len(infos))
+	for _, i := range infos {
+		list = append(list, i.Type)
+	}
+	return list
+}
+
+// Actions describes all types but T-SQL.
+func Actions() []Info { return infos[1:] }
+
+// Info describes the type; zero for an unknown one.
+func (t Type) Info() Info {
+	for _, i := range infos {
+		if i.Type == t {
+			return i
+		}
+	}
+	return Info{}
+}
+
+// OfFlag returns the type that a flag of jobagent step chooses; empty for another flag.
+func OfFlag(flag string) Type {
+	for _, i := range Actions() {
+		if i.Flag == flag {
+			return i.Type
+		}
+	}
+	return ""
+}
+
+// ChannelTypes returns the types of alert channels: the actions that notify, and those that only
+// channels have.
+func ChannelTypes() []string {
+	var list []string
+	for _, i := range Actions() {
+		if i.Notifies {
+			list = append(list, string(i.Type))
+		}
+	}
+	return append(list, "Mail", "Slack", "Teams")
+}
+
+// List names the actions in a sentence: "Http, StorageQueue or Process".
+func List() string {
+	text := ""
+	for i, a := range Actions() {
+		switch i {
+		case 0:
+		case len(Actions()) - 1:
+			text += " or "
+		default:
+			text += ", "
+		}
+		text += string(a.Type)
+	}
+	return text
+}
+
 // Definition is a decoded action. Exactly one of HTTP, StorageQueue, ServiceBus and Process is set;
 // it agrees with Type.
 type Definition struct {

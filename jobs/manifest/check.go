@@ -204,8 +204,8 @@ func (c *checker) channel(v *AlertChannel) {
 		return
 	}
 	text := string(v.Definition)
-	switch action.Type(v.Type) {
-	case action.TypeHTTP, action.TypeStorageQueue, action.TypeServiceBusQueue, action.TypeServiceBusTopic:
+	switch t := action.Type(v.Type); {
+	case t.Info().Notifies:
 		if action.Type(v.Type) != action.TypeHTTP {
 			var members map[string]json.RawMessage
 			if err := json.Unmarshal([]byte(text), &members); err == nil && members["message"] == nil {
@@ -471,9 +471,7 @@ func (c *checker) step(s *Step, at string) {
 			c.fail(at+".command", "%v", err)
 		}
 	} else {
-		name := map[string]string{"Http": "http", "StorageQueue": "storage_queue", "ServiceBusQueue": "service_bus_queue",
-			"ServiceBusTopic": "service_bus_topic", "Process": "process"}[kind]
-		c.definition(action.Type(kind), text, at+"."+name)
+		c.definition(action.Type(kind), text, at+"."+action.Type(kind).Info().Member)
 		if s.Output != nil {
 			c.fail(at+".output", "only a T-SQL step has an output")
 		}

@@ -111,7 +111,7 @@ func describeSteps(ctx context.Context, store *controldb.Store, steps []controld
 		if i == shownSteps {
 			return append(sentences, "And "+page.Counted(len(steps)-shownSteps, "further step.", "further steps.")), nil
 		}
-		what := kinds[action.Type(step.CommandType)]
+		what := action.Type(step.CommandType).Info().Does
 		if what == "" {
 			what = "is of type " + step.CommandType
 		}
@@ -130,13 +130,6 @@ func describeSteps(ctx context.Context, store *controldb.Store, steps []controld
 			step.StepID, quoted(step.StepName), what, quoted(step.TargetGroup), size))
 	}
 	return sentences, nil
-}
-
-// kinds says what steps of a type do.
-var kinds = map[action.Type]string{
-	action.TypeTSQL: "runs a script", action.TypeHTTP: "calls an HTTP endpoint", action.TypeProcess: "runs a process of the agent's machine",
-	action.TypeStorageQueue: "puts a message on a queue", action.TypeServiceBusQueue: "sends a message to a queue",
-	action.TypeServiceBusTopic: "sends a message to a topic",
 }
 
 // sizeOf says how many targets a target group had when it was resolved last.

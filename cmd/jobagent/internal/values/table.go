@@ -22,7 +22,7 @@ var (
 	severities     = []string{"Info", "Warning", "Critical"}
 	scheduleStates = []string{"Enabled", "Disabled", "Completed", "Faulted"}
 	restRoles      = []string{"reader", "operator", "author", "admin"}
-	channelTypes   = []string{"Http", "StorageQueue", "ServiceBusQueue", "ServiceBusTopic", "Mail", "Slack", "Teams"}
+	channelTypes   = action.ChannelTypes()
 	conditions     = spelled([]controldb.AlertCondition{
 		controldb.AlertRunEnded, controldb.AlertTargetsFailed, controldb.AlertRunTooLong, controldb.AlertRunNotStarted, controldb.AlertNoRun,
 		controldb.AlertScheduleFaulted, controldb.AlertSchedulePaused, controldb.AlertAgentSilent, controldb.AlertNoAgent,

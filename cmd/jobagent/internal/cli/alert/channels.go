@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/action"
 )
 
 // newChannelCommand returns `jobagent alert channel`.
@@ -59,7 +60,7 @@ func newAddChannelCommand(a *connect.App) *cobra.Command {
 		Example: `  jobagent alert channel add on-call Slack '{"url": "$(secret.SLACK)"}'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			kind := args[1]
-			for _, known := range []string{"Http", "StorageQueue", "ServiceBusQueue", "ServiceBusTopic", "Mail", "Slack", "Teams"} {
+			for _, known := range action.ChannelTypes() {
 				if strings.EqualFold(kind, known) {
 					kind = known
 				}

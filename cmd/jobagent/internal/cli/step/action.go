@@ -33,7 +33,7 @@ func (f *actionFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.serviceBusTopic, "service-bus-topic", "", "send a message to the topic `NAMESPACE/TOPIC` of Azure Service Bus")
 	flags.StringVar(&f.process, "process", "", "run the `entry` of the agent's configuration; arguments follow JOB and --")
 	flags.StringVar(&f.file, "command-file", "", "file that holds the JSON definition of an action; - for standard input")
-	flags.StringVar(&f.kind, "command-type", "", "type of the command in --command or --command-file: TSql, Http, StorageQueue, ServiceBusQueue, ServiceBusTopic or Process (default of --command-file: by its members)")
+	flags.StringVar(&f.kind, "command-type", "", "type of the command in --command or --command-file: TSql, "+action.List()+" (default of --command-file: by its members)")
 	flags.StringArrayVar(&f.headers, "header", nil, "`NAME: VALUE` of a header; may be repeated")
 	flags.StringVar(&f.body, "body", "", "body of the request, text of the message, or standard input of the process")
 	flags.StringVar(&f.bodyFile, "body-file", "", "file that holds it; - for standard input")
@@ -52,9 +52,15 @@ var partFlags = map[string][]string{
 	"header": {"http"}, "payload": {"http"}, "success": {"http"}, "auth": {"http"},
 	"sas-token": {"storage-queue"}, "key-name": {"service-bus-queue", "service-bus-topic"}, "key": {"service-bus-queue", "service-bus-topic"},
 	"allow-http": {"http", "storage-queue"},
-	"body":       {"http", "storage-queue", "service-bus-queue", "service-bus-topic", "process"},
-	"body-file":  {"http", "storage-queue", "service-bus-queue", "service-bus-topic", "process"},
-	"callback":   {"http", "storage-queue", "service-bus-queue", "service-bus-topic", "process"},
+	"body":       choices(), "body-file": choices(), "callback": choices(),
+}
+
+// choices returns the flags that choose an action.
+func choices() (list []string) {
+	for _, i := range action.Actions() {
+		list = append(list, i.Flag)
+	}
+	return list
 }
 
 // definition returns the type and the text of the action that the flags define. The type is empty
@@ -62,7 +68,7 @@ var partFlags = map[string][]string{
 func (f *actionFlags) definition(cmd *cobra.Command, a *connect.App, rest []string) (action.Type, string, error) {
 	given := func(flag string) bool { return cmd.Flags().Changed(flag) }
 	var chosen []string
-	for _, flag := range []string{"http", "storage-queue", "service-bus-queue", "service-bus-topic", "process", "command-file"} {
+	for _, flag := range append(choices(), "command-file") {
 		if given(flag) {
 			chosen = append(chosen, flag)
 		}
@@ -99,7 +105,6 @@ func (f *actionFlags) definition(cmd *cobra.Command, a *connect.App, rest []stri
 	if f.callback {
 		members["callback"] = true
 	}
-	t := action.TypeHTTP
 	switch choice {
 	case "http":
 		if len(rest) != 1 {
@@ -107,7 +112,6 @@ func (f *actionFlags) definition(cmd *cobra.Command, a *connect.App, rest []stri
 		}
 		err = f.httpMembers(members, rest[0], body)
 	case "storage-queue":
-		t = action.TypeStorageQueue
 		setPlace(members, f.storageQueue, "account", "queue")
 		set(members, "sas_token", f.sasToken)
 		members["message"] = body
@@ -115,13 +119,10 @@ func (f *actionFlags) definition(cmd *cobra.Command, a *connect.App, rest []stri
 			members["allow_http"] = true
 		}
 	case "service-bus-queue":
-		t = action.TypeServiceBusQueue
 		f.serviceBusMembers(members, f.serviceBusQueue, "queue", body)
 	case "service-bus-topic":
-		t = action.TypeServiceBusTopic
 		f.serviceBusMembers(members, f.serviceBusTopic, "topic", body)
 	case "process":
-		t = action.TypeProcess
 		members["entry"] = f.process
 		set(members, "input", body)
 		if len(rest) > 0 {
@@ -135,7 +136,7 @@ func (f *actionFlags) definition(cmd *cobra.Command, a *connect.App, rest []stri
 	if err != nil {
 		return "", "", err
 	}
-	return checked(t, string(text))
+	return checked(action.OfFlag(choice), string(text))
 }
 
 // set sets a member unless its value is empty.
