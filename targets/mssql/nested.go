@@ -21,8 +21,9 @@ const NestedAdvice = "text and JSON are refused within dynamic T-SQL, whose quot
 // maxFound bounds what NestedParameters and UnknownNames return.
 const maxFound = 1000
 
-// NestedParameters returns the parameters of a run that a script inserts into dynamic T-SQL, at most
-// 1,000 of them. There, a text or JSON fails the attempt ([ExpandRun]). The error is a *ScriptError or a *VariableError.
+// NestedParameters returns the parameters of a run that a script inserts into dynamic T-SQL, at
+// most 1,000 of them. There, a text or JSON fails the attempt ([ExpandRun]). The error is a
+// *ScriptError or a *VariableError.
 func NestedParameters(script string) ([]NestedParameter, error) {
 	batches, err := SplitBatches(script)
 	if err != nil {
@@ -136,8 +137,8 @@ type executedText struct {
 	starts map[int]bool
 	// variable: the batch executes the text of a variable, which any string may be a part of.
 	variable bool
-	// quotes are those from the offset from up to the offset to. They are counted once, also for many
-	// mentions in one string.
+	// quotes are those from the offset from up to the offset to. They are counted once, also for
+	// many mentions in one string.
 	from, to, quotes int
 }
 
