@@ -1,7 +1,9 @@
 package queue
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
@@ -28,6 +30,71 @@ func TestHostileAnswers(t *testing.T) { //nolint:paralleltest // it measures
 	bounds.Check(t, append(bounds.XML(maxAnswer-100, inner), bounds.Cases(map[string]string{
 		"messages": bounds.Repeat("<QueueMessage/>", maxAnswer/15-10),
 	}, inner)...))
+}
+
+// What a peer of AMQP sends takes a bounded time and memory, however its frames are cut, and so
+// does a token for a queue. A stream has no limit, so a hundred times that of an answer stands for
+// it.
+func TestHostileFrames(t *testing.T) { //nolint:paralleltest // it measures
+	const size = 100 * maxAnswer
+	read := func(cut int) func(text string) error {
+		return func(text string) error {
+			r := frameReader{limit: maxRead}
+			for rest := []byte(text); len(rest) > 0; {
+				n := min(cut, len(rest))
+				r.feed(rest[:n], func(code byte, body []byte) {
+					_, reason := settlement(code, body)
+					_ = reason.String()
+					_ = hasMore(body)
+				})
+				rest = rest[n:]
+			}
+			return nil
+		}
+	}
+	fill := func(part []byte) string { return bounds.Repeat(string(part), size/len(part)) }
+	nested := bytes.Repeat([]byte{0, 0x53, performDisposition, 0xC0, 255, 255}, maxRead/6)
+	text := append([]byte{0, 0x53, performClose, 0xD0, 0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 1, 0, 0x53, typeError, 0xD0, 0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 2,
+		0xB3, 0xFF, 0xFF, 0xFF, 0xFF}, bytes.Repeat([]byte{'x'}, maxRead)...)
+	frames := map[string]string{
+		"frames without a body": fill(frame(0)),
+		"protocol headers":      fill([]byte("AMQP\x00\x01\x00\x00")),
+		"dispositions":          fill(frame(0, dispositions["wide integers"]...)),
+		"nested descriptors":    fill(frame(0, nested...)),
+		"lists of nulls":        fill(frame(0, append([]byte{0, 0x53, performDisposition, 0xD0, 0, 0, 16, 0, 0, 0, 16, 0}, bytes.Repeat([]byte{0x40}, maxRead)...)...)),
+		"reasons without end":   fill(frame(0, text...)),
+		"one frame":             "\xFF\xFF\xFF\xFF\x02\x00\x00\x00" + bounds.Repeat("x", size),
+		"a long header":         "\xFF\xFF\xFF\xFF\xFF\x00\x00\x00" + bounds.Repeat("x", size),
+		"zeros":                 bounds.Repeat("\x00", size),
+	}
+	for _, cut := range []int{1, 4 << 10, size} {
+		bounds.Check(t, bounds.Cases(frames, read(cut)))
+	}
+	bounds.Check(t, bounds.Cases(map[string]string{
+		"pairs":       bounds.Repeat("a=b&", maxAnswer/4),
+		"signatures":  bounds.Repeat("sig=a&", maxAnswer/6),
+		"other names": numbered("a%d=b&", maxAnswer),
+		"escapes":     "sig=" + bounds.Repeat("%2B", maxAnswer/3),
+		"no pairs":    bounds.Repeat("&", maxAnswer),
+		"blanks":      bounds.Repeat(" ", maxAnswer),
+	}, func(text string) error { _, err := parseStorageSAS(text); return err }))
+	bounds.Check(t, bounds.Cases(map[string]string{
+		"texts":    bounds.Repeat("x", maxAnswer),
+		"controls": bounds.Repeat("\x01", maxAnswer),
+		"astral":   bounds.Repeat("😀", maxAnswer/4),
+	}, func(text string) error {
+		_ = brokerProperties(action.BrokerProperties{Label: text, SessionID: text, MessageID: text})
+		return nil
+	}))
+}
+
+// numbered returns a text of about [bounds.Size](size) bytes that repeats a format with numbers.
+func numbered(format string, size int) string {
+	var b strings.Builder
+	for i := 0; b.Len() < bounds.Size(size); i++ {
+		fmt.Fprintf(&b, format, i)
+	}
+	return b.String()
 }
 
 // FuzzStorageAnswer decodes arbitrary answers. What is kept of them is short and on one line.

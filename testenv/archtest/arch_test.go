@@ -84,7 +84,7 @@ var allowed = map[string][]string{
 	"agent/rest/auth":            {"agent/rest", "agent/rest/internal/body", "agent/rest/auth/...", "agent/rest/internal/misses", "targets/secretref", "targets/mssql/kerberos/acceptor", "github.com/google/uuid", "github.com/coreos/go-oidc/v3/oidc", "github.com/go-jose/go-jose/v4", "github.com/golang-jwt/jwt/v5", "go.uber.org/zap/..."},
 	"agent/rest/auth/internal":   {"agent/rest/internal/misses"},
 	"agent/rest/auth/signing":    {"targets/secretref", "github.com/golang-jwt/jwt/v5"},
-	"agent/rest/auth/tokenfile":  {"targets/secretref/privatefile"},
+	"agent/rest/auth/tokenfile":  {"jobs/bounded", "targets/secretref/privatefile"},
 	"agent/rest/accounts":        {"controldb", "github.com/google/uuid", "go.uber.org/zap"},
 	"agent/rest/callbacks":       {"agent/rest/internal/listen", "agent/rest/internal/misses", "controldb", "go.uber.org/zap/..."},
 	"agent/rest/elastic":         {"agent/rest", "agent/rest/accounts", "agent/rest/internal/...", "controldb", "controldb/message", "jobs/...", "targets", "github.com/google/uuid", "go.uber.org/zap/..."},

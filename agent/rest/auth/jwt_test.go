@@ -2,11 +2,13 @@ package auth
 
 import (
 	"crypto"
+	"crypto/ed25519"
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -484,6 +486,71 @@ func TestHostileTokens(t *testing.T) { //nolint:paralleltest // it measures
 		"a certificate":     `{"keys":[{"kty":"RSA","x5c":["` + bounds.Repeat("A", maxKeysBody-100) + `"]}]}`,
 		"many certificates": `{"keys":[{"kty":"RSA","x5c":["` + bounds.Repeat(`MAA=","`, maxKeysBody/7-20) + `"]}]}`,
 	}, keys))
+}
+
+// So do the discovery documents of an issuer, and the claims of its own tokens, which are read
+// further than those of others.
+func TestHostileIssuers(t *testing.T) { //nolint:paralleltest // it measures
+	discover := func(text string) error {
+		k := remoteKeys{issuer: Issuer{Issuer: "https://i"}, client: &http.Client{Transport: limitedTransport{answering(text)}}}
+		_, err := k.discover(t.Context())
+		return err
+	}
+	document := func(members string) string {
+		return `{"issuer":"https://i","jwks_uri":"https://i/keys",` + members + `}`
+	}
+	bounds.Check(t, append(bounds.JSON(maxKeysBody, discover), bounds.Cases(map[string]string{
+		"members":          document(bounds.Repeat(`"a":1,`, maxKeysBody/6-20) + `"a":1`),
+		"algorithms":       document(`"id_token_signing_alg_values_supported":[` + bounds.Repeat(`"RS256",`, maxKeysBody/8-20) + `"RS256"]`),
+		"a long issuer":    `{"issuer":"` + bounds.Repeat("x", maxKeysBody-20) + `"}`,
+		"a long address":   `{"issuer":"https://i","jwks_uri":"https://i/` + bounds.Repeat("%2e/", maxKeysBody/4-20) + `"}`,
+		"more than may be": bounds.Repeat(" ", 2*maxKeysBody),
+	}, discover)...))
+
+	now := newClock()
+	v := verifier{now: now.Now, issuers: []trusted{{
+		Issuer: Issuer{Name: "n", Issuer: "https://i", Audiences: []string{"a"}},
+		keys:   staticKeys{"ed": {key: testKeys().ed.Public()}},
+	}}}
+	base := fmt.Sprintf(`{"iss":"https://i","aud":"a","exp":%d,"sub":"s",`, now.Now().Add(time.Hour).Unix())
+	header := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"EdDSA","kid":"ed"}`))
+	verify := func(members string) error {
+		text := header + "." + base64.RawURLEncoding.EncodeToString([]byte(base+members+"}"))
+		text += "." + base64.RawURLEncoding.EncodeToString(ed25519.Sign(testKeys().ed, []byte(text)))
+		c, issuer, err := v.verify(t.Context(), text)
+		if err != nil {
+			return err
+		}
+		_ = c.scopes(issuer)
+		_, err = c.principal(issuer)
+		return err
+	}
+	require.NoError(t, verify(`"a":1`))
+	const size = maxToken*3/4 - 500
+	fill := func(begin, part, end string) string {
+		return begin + strings.Repeat(part, (size-len(begin)-len(end))/len(part)) + end
+	}
+	bounds.Check(t, append(bounds.JSON(size, func(text string) error { return verify(`"x":` + text) }), bounds.Cases(map[string]string{
+		"groups":          fill(`"groups":[`, `"",`, `""]`),
+		"roles":           fill(`"roles":[`, `"",`, `""]`),
+		"scopes":          fill(`"scp":"`, "a ", `"`),
+		"a list of them":  fill(`"scope":[`, `"a a a",`, `""]`),
+		"audiences":       fill(`"x":[`, `"a",`, `"a"]`),
+		"a long name":     fill(`"upn":"`, "x", `"`),
+		"marks in a name": fill(`"upn":"`, "\u202e", `"`),
+		"a long id":       fill(`"oid":"`, "İ", `"`),
+	}, verify)...))
+}
+
+// answering is a transport that answers each request with the same text.
+type answering string
+
+// RoundTrip implements http.RoundTripper.
+func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
+	return &http.Response{
+		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Request: r,
+		Body: io.NopCloser(strings.NewReader(string(a))), ContentLength: int64(len(a)),
+	}, nil
 }
 
 // FuzzToken: no text makes the front panic, and no text that it did not sign is accepted.

@@ -2,9 +2,11 @@ package issuer
 
 import (
 	"encoding/base64"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -37,6 +39,34 @@ func TestLogins(t *testing.T) {
 		require.NoError(t, err, name)
 		require.Equal(t, one.want, got, name)
 	}
+}
+
+// A request for a token at its limit takes a bounded time and memory.
+func TestHostileForms(t *testing.T) { //nolint:paralleltest // it measures
+	parse := func(text string) error {
+		form, err := parseValues(text)
+		if err != nil {
+			return err
+		}
+		_, err = parseLogin(&http.Request{Header: http.Header{"Authorization": {"Basic " + text}}}, form)
+		return err
+	}
+	fill := func(part string) string { return strings.Repeat(part, maxForm/len(part)) }
+	var names strings.Builder
+	for i := 0; names.Len() < maxForm-10; i++ {
+		fmt.Fprintf(&names, "a%d&", i)
+	}
+	bounds.Check(t, bounds.Cases(map[string]string{
+		"many names":    names.String(),
+		"the same name": fill("a=b&"),
+		"separators":    fill("&"),
+		"escapes":       "a=" + fill("%2B")[:maxForm-4],
+		"open escapes":  fill("%"),
+		"plus signs":    fill("+"),
+		"one name":      fill("x"),
+		"semicolons":    fill(";"),
+		"base64":        base64.StdEncoding.EncodeToString([]byte(fill("x:")))[:maxForm],
+	}, parse))
 }
 
 func FuzzForm(f *testing.F) {

@@ -11,11 +11,20 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jobagent/jobagent/jobs/bounded"
 	"github.com/jobagent/jobagent/targets/secretref/privatefile"
 )
 
-// maxFile bounds the size of a token file, in bytes: some 20,000 tokens.
-const maxFile = 8 << 20
+const (
+	// maxFile bounds the size of a token file, in bytes: some 20,000 tokens.
+	maxFile = 8 << 20
+	// maxFaults bounds the faults that an error lists.
+	maxFaults = 100
+)
+
+// limits bounds the values of a token file: each of a token has its bytes in memory, however short
+// its text is.
+var limits = bounded.JSON{Depth: 10, Values: 250_000}
 
 // content is the JSON object in a token file.
 type content struct {
@@ -49,6 +58,9 @@ func decode(text []byte) ([]Token, error) {
 	if len(text) > maxFile {
 		return nil, fmt.Errorf("it has more than %d bytes", maxFile)
 	}
+	if err := limits.CheckBytes(text); err != nil {
+		return nil, err
+	}
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
 	var c content
@@ -61,11 +73,16 @@ func decode(text []byte) ([]Token, error) {
 	return c.Tokens, CheckAll("tokens", c.Tokens)
 }
 
-// CheckAll returns all faults of a list of tokens. setting is how the list is called.
+// CheckAll returns the faults of a list of tokens, at most some 100 of them. setting is how the
+// list is called.
 func CheckAll(setting string, tokens []Token) error {
 	var errs []error
 	seen := make(map[string]bool, len(tokens))
 	for i, t := range tokens {
+		if len(errs) >= maxFaults {
+			errs = append(errs, fmt.Errorf("%s[%d] and the tokens after it were not checked", setting, i))
+			break
+		}
 		for _, err := range t.faults() {
 			errs = append(errs, fmt.Errorf("%s[%d]: %w", setting, i, err))
 		}

@@ -171,6 +171,45 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
+// A token file at its limit takes a bounded time and memory: all fronts of a machine read it again
+// whenever it changes.
+func TestHostileFiles(t *testing.T) { //nolint:paralleltest // it measures
+	read := func(text string) error {
+		_, err := decode([]byte(text))
+		return err
+	}
+	tokens := func(format string) string {
+		var b strings.Builder
+		b.WriteString(`{"tokens":[`)
+		for i := 0; b.Len() < bounds.Size(maxFile)-1000; i++ {
+			fmt.Fprintf(&b, format+",", i)
+		}
+		return strings.TrimSuffix(b.String(), ",") + "]}"
+	}
+	const hash = `"sha256":"0000000000000000000000000000000000000000000000000000000000000000"`
+	bounds.Check(t, append(bounds.JSON(maxFile, read), bounds.Cases(map[string]string{
+		"tokens":            tokens(`{"id":"t%d","name":"n",` + hash + `,"expires":"2030-01-01T00:00:00Z"}`),
+		"empty tokens":      `{"tokens":[` + bounds.Repeat("{},", maxFile/3-20) + "{}]}",
+		"the most tokens":   `{"tokens":[` + bounds.Repeat("{},", limits.Values-10) + "{}]}",
+		"the same token":    `{"tokens":[` + bounds.Repeat(`{"id":"a"},`, maxFile/11-20) + "{}]}",
+		"faults":            tokens(`{"id":"?%d","name":"","sha256":"?"}`),
+		"nulls":             `{"tokens":[` + bounds.Repeat("null,", maxFile/5-20) + "null]}",
+		"a long id":         `{"tokens":[{"id":"` + bounds.Repeat("x", maxFile-100) + `"}]}`,
+		"many scopes":       `{"tokens":[{"id":"a","scopes":[` + bounds.Repeat(`"",`, maxFile/3-50) + `""]}]}`,
+		"the same member":   `{"tokens":[{` + bounds.Repeat(`"id":"a",`, maxFile/9-20) + `"id":"a"}]}`,
+		"text that follows": `{"tokens":[]}` + bounds.Repeat(" ", maxFile-100) + "x",
+	}, read)...))
+}
+
+// A file with many faults lists the first ones.
+func TestFaultsAreBounded(t *testing.T) {
+	t.Parallel()
+	err := CheckAll("tokens", make([]Token, 3*maxFaults))
+	require.ErrorContains(t, err, "tokens[0]: invalid id")
+	require.ErrorContains(t, err, "tokens[34] and the tokens after it were not checked")
+	require.NotContains(t, err.Error(), "tokens[35]")
+}
+
 func FuzzFile(f *testing.F) {
 	f.Add([]byte(`{"tokens":[{"id":"a","name":"n","sha256":"` + strings.Repeat("0", 64) + `","expires":"2030-01-01T00:00:00Z"}]}`))
 	f.Add([]byte(`{"tokens":[{}]}`))
