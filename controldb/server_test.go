@@ -20,7 +20,7 @@ import (
 // it.
 func TestMain(m *testing.M) {
 	if !testenv.IsLong() {
-		if err := flag.Set("rapid.checks", "35"); err != nil {
+		if err := flag.Set("rapid.checks", "20"); err != nil {
 			panic(err)
 		}
 	}

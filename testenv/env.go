@@ -314,12 +314,24 @@ func (e *Env) Control(t testing.TB) (*controldb.Store, string) {
 	t.Helper()
 	if e.Server != nil {
 		const name = "control"
-		require.NoError(t, e.Server.CreateFrom(t.Context(), name, Installed(t)))
+		e.CreateControl(t, name)
 		return e.OpenControl(t, name), name
 	}
 	name := e.CreateDatabase(t, "control")
 	e.install(t, name)
 	return e.OpenControl(t, name), name
+}
+
+// CreateControl creates a control database of exactly this name, which stays on a real server.
+func (e *Env) CreateControl(t testing.TB, name string) {
+	t.Helper()
+	if e.Server != nil {
+		require.NoError(t, e.Server.CreateFrom(t.Context(), name, Installed(t)))
+		return
+	}
+	_, err := e.DB(t, "master").ExecContext(t.Context(), "CREATE DATABASE ["+name+"];")
+	require.NoError(t, err)
+	e.install(t, name)
 }
 
 // install installs the control schema in a database.

@@ -19,3 +19,11 @@ func Long(t testing.TB) {
 
 // IsLong reports whether [Long] leaves nothing out, for tests that take a sample otherwise.
 func IsLong() bool { return os.Getenv(envLong) != "" }
+
+// Sample returns the extent of a test: sample, or all if [Long] leaves nothing out.
+func Sample[T any](sample, all T) T {
+	if IsLong() {
+		return all
+	}
+	return sample
+}

@@ -40,7 +40,7 @@ import (
 // A long run: go test ./cmd/jobagent -run TestCrash -crash.duration=30m -crash.seed=1 -timeout 60m
 // -v
 var (
-	crashDuration = flag.Duration("crash.duration", 12*time.Second, "how long TestCrash breaks processes")
+	crashDuration = flag.Duration("crash.duration", testenv.Sample(4*time.Second, 12*time.Second), "how long TestCrash breaks processes")
 	crashSeed     = flag.Uint64("crash.seed", 0, "seed of TestCrash; 0: a new one")
 	crashPause    = flag.Duration("crash.pause", time.Second, "average time between two failures of TestCrash")
 	crashLogs     = flag.String("crash.logs", "", "directory that keeps the processes' logs")

@@ -100,9 +100,8 @@ func newFleet(t *testing.T, start func(name string) *testenv.Env) *fleet {
 		}
 	}
 	f.control = f.servers[controlServer]
-	createDatabase(t, f.control, controlDatabase)
+	f.control.CreateControl(t, controlDatabase)
 	f.store = f.control.OpenControl(t, controlDatabase)
-	require.NoError(t, f.store.Install(t.Context()))
 	return f
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets/mssql"
+	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/invariant"
 	"github.com/jobagent/jobagent/testenv/tsqld"
 )
@@ -454,14 +455,10 @@ func TestScheduleModel(t *testing.T) {
 		require.NoError(t, err)
 		return c
 	}
-	master := sql.OpenDB(connector("master"))
-	defer master.Close()
-	_, err = master.ExecContext(t.Context(), "CREATE DATABASE control;")
-	require.NoError(t, err)
+	require.NoError(t, server.CreateFrom(t.Context(), "control", testenv.Installed(t)))
 	store, err := controldb.New(controldb.Config{Connector: connector("control"), ServerName: "tsqld"})
 	require.NoError(t, err)
 	defer store.Close()
-	require.NoError(t, store.Install(t.Context()))
 	db := sql.OpenDB(connector("control"))
 	defer db.Close()
 	_, err = store.AddTargetGroup(t.Context(), "g")

@@ -16,6 +16,7 @@ import (
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
+	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/invariant"
 	"github.com/jobagent/jobagent/testenv/oracle"
 	"github.com/jobagent/jobagent/testenv/tsqld"
@@ -675,14 +676,10 @@ func TestModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		number++
 		name := fmt.Sprint("control", number)
-		master := sql.OpenDB(connector(rt, "master"))
-		defer master.Close()
-		_, err := master.ExecContext(rt.Context(), "CREATE DATABASE "+name+";")
-		require.NoError(rt, err)
+		require.NoError(rt, server.CreateFrom(rt.Context(), name, testenv.Installed(t)))
 		store, err := controldb.New(controldb.Config{Connector: connector(rt, name), ServerName: "tsqld"})
 		require.NoError(rt, err)
 		defer store.Close()
-		require.NoError(rt, store.Install(rt.Context()))
 		m := &model{store: store, clock: clock, agents: []uuid.UUID{uuid.New(), uuid.New()}, steps: []int{1, 2, 3, len(modelTolerated)}}
 		m.define(rt)
 		m.term(rt)

@@ -15,6 +15,7 @@ import (
 	"go/token"
 	"iter"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -34,11 +35,20 @@ import (
 
 var (
 	listElements = flag.Int("tsqld.lists", 300, "how many elements the lists of TestLongLists have; from 10000 on, each list is ended in all ways, at different moments")
-	listPairs    = flag.Int("tsqld.pairs", 20, "of the statements with two long lists, TestLongLists sends one of so many, chosen at random; 1 means all, 0 none")
+	listPairs    = flag.Int("tsqld.pairs", defaultPairs(), "of the statements with two long lists, TestLongLists sends one of so many, chosen at random; 1 means all, 0 none")
 	listSeed     = flag.Uint64("tsqld.seed", 0, "the seed of the choice of statements with two long lists, which the tests print; 0 means another one each time")
 	listOnly     = flag.String("tsqld.only", "", "a regular expression of the names of the statements that TestLongLists and TestLongListsStop run; default all")
 	listEndLimit = flag.Duration("tsqld.end", 2*time.Second, "how much processor time the process of TestLongLists may take until a statement has ended after an attention, KILL or a disconnection, with the collection of garbage")
 )
+
+// defaultPairs returns one pair of 20 for the long tests, and of 100 otherwise: each pair is sent
+// three times. The variable is that of testenv.Long, which imports this package.
+func defaultPairs() int {
+	if os.Getenv("JOBAGENT_TEST_LONG") != "" {
+		return 20
+	}
+	return 100
+}
 
 // listSeeds are statements that together have every list of the grammar. The names that begin with
 // zz get a number in each copy of an element, so that a name and its references stay together.

@@ -46,8 +46,9 @@ type Conn struct {
 	panicked *Panic // panic of a function that SQLite called in the running statement
 	unusable bool   // a function has panicked: the connection must not be reused
 
-	spools map[string]bool // temporary tables of EnsureTemp; true if the table survives a rollback
-	values map[string]any  // see Remember
+	spools map[string]spool    // temporary tables of EnsureTemp
+	values map[string]any      // see Remember
+	recent map[string]struct{} // keys of values that were kept in the transaction
 }
 
 // attachment is a database that is attached as d<id>.
@@ -74,7 +75,7 @@ func alias(id int) string { return "d" + strconv.Itoa(id) }
 
 // openConn opens a connection without attached databases.
 func openConn(s *Store) (*Conn, error) {
-	c := &Conn{store: s, funcs: map[string]Func{}, spools: map[string]bool{}}
+	c := &Conn{store: s, funcs: map[string]Func{}, spools: map[string]spool{}, values: map[string]any{}, recent: map[string]struct{}{}}
 	slot, err := takeSlot(c)
 	if err != nil {
 		return nil, err
@@ -314,18 +315,42 @@ func (c *Conn) Commit() error {
 		return err
 	}
 	c.inTransaction = false
-	for name := range c.spools {
-		c.spools[name] = true
+	for name, s := range c.spools {
+		if s.ddl != "" {
+			c.spools[name] = spool{}
+		}
+	}
+	clear(c.recent)
+	return nil
+}
+
+// Rollback undoes the transaction; without one it does nothing. Open results become invalid. It
+// creates the tables of EnsureTemp again that it has undone: otherwise, a batch that is rolled back
+// each time would create them each time, and SQLite prepares all statements of a connection again
+// after that.
+func (c *Conn) Rollback() error {
+	if !c.inTransaction {
+		c.forget()
+		return nil
+	}
+	undone := map[string]string{}
+	for name, s := range c.spools {
+		if s.ddl != "" {
+			undone[name] = s.ddl
+		}
+	}
+	if err := c.rollback(); err != nil {
+		return err
+	}
+	for name, ddl := range undone {
+		_ = c.EnsureTemp(context.Background(), name, ddl) // after an error, the table's next use creates it
 	}
 	return nil
 }
 
-// Rollback undoes the transaction; without one it does nothing. Open results become invalid.
-func (c *Conn) Rollback() error {
+// rollback undoes the transaction.
+func (c *Conn) rollback() error {
 	defer c.forget()
-	if !c.inTransaction {
-		return nil
-	}
 	_, err := c.Exec(context.Background(), "ROLLBACK", nil)
 	if err == nil {
 		c.inTransaction = false
@@ -379,13 +404,20 @@ func (c *Conn) RollbackTo(name string) error {
 
 // forget removes the remembered values of objects that a rollback has undone.
 func (c *Conn) forget() {
-	for name, lasting := range c.spools {
-		if !lasting {
+	for name, s := range c.spools {
+		if s.ddl != "" {
 			delete(c.spools, name)
 		}
 	}
-	clear(c.values)
+	for key := range c.recent {
+		delete(c.values, key)
+	}
+	clear(c.recent)
 }
+
+// spool is a temporary table of EnsureTemp. ddl creates it; it is empty for a table that survives a
+// rollback.
+type spool struct{ ddl string }
 
 // EnsureTemp runs ddl once per connection. ddl must create the temporary table called name, and
 // succeed if the table exists. The table outlives the session, so that prepared statements on it
@@ -397,8 +429,16 @@ func (c *Conn) EnsureTemp(ctx context.Context, name, ddl string) error {
 	if _, err := c.Exec(ctx, ddl, nil); err != nil {
 		return err
 	}
-	c.spools[name] = !c.InTransaction()
+	c.keepTemp(name, ddl)
 	return nil
+}
+
+// keepTemp notes that ddl has created a table.
+func (c *Conn) keepTemp(name, ddl string) {
+	if !c.inTransaction {
+		ddl = ""
+	}
+	c.spools[name] = spool{ddl}
 }
 
 // HasTemp reports whether EnsureTemp has created a table.
@@ -410,13 +450,14 @@ func (c *Conn) HasTemp(name string) bool {
 // Temps returns the number of tables that EnsureTemp has created.
 func (c *Conn) Temps() int { return len(c.spools) }
 
-// Remember keeps a value with the connection until the next rollback or Release, for example the
-// version of a temporary table's content.
+// Remember keeps a value with the connection until Release, for example the version of a temporary
+// table's content. A rollback of the transaction, or to a savepoint, ends it if it was kept in the
+// transaction.
 func (c *Conn) Remember(key string, v any) {
-	if c.values == nil {
-		c.values = map[string]any{}
-	}
 	c.values[key] = v
+	if c.inTransaction {
+		c.recent[key] = struct{}{}
+	}
 }
 
 // Recall returns the value that Remember kept, or nil.
@@ -441,6 +482,7 @@ func (c *Conn) clean() error {
 	if err := c.Rollback(); err != nil {
 		return err
 	}
+	clear(c.values) // of temporary tables, which lose their rows
 	names, err := c.temporaryObjects(ctx)
 	if err != nil {
 		return err
@@ -492,7 +534,7 @@ func (c *Conn) close() error {
 // closeQuietly closes a connection that is no longer needed, and ignores errors.
 func (c *Conn) closeQuietly() {
 	if c.InTransaction() {
-		_ = c.Rollback()
+		_ = c.rollback()
 	}
 	_ = c.close()
 }

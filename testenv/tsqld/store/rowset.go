@@ -55,8 +55,7 @@ const (
 const createRowset = "CREATE VIRTUAL TABLE IF NOT EXISTS main.rowset USING rowset"
 
 // rowsetName is the table's name among those of EnsureTemp, although the table is in another
-// schema. It is created for the first statement that reads it, because most connections never do. A
-// rollback of that transaction removes it.
+// schema. It is created for the first statement that reads it, because most connections never do.
 const rowsetName = "rowset"
 
 // ensureRowset creates rowset(...) before a statement that reads it.
@@ -73,7 +72,7 @@ func (c *Conn) ensureRowset(s *stmt) error {
 	if err != nil {
 		return c.fail(err, createRowset)
 	}
-	c.spools[rowsetName] = !c.InTransaction()
+	c.keepTemp(rowsetName, createRowset)
 	return nil
 }
 

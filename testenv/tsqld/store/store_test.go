@@ -337,6 +337,42 @@ func TestReleaseCleans(t *testing.T) {
 	require.EqualValues(t, 0, value(t, c, "SELECT count(*) FROM spool2"))
 }
 
+// A rollback takes no table of EnsureTemp away, and ends only values that were kept in its
+// transaction.
+func TestRollbackKeepsTemporaryTables(t *testing.T) {
+	s := open(t)
+	c := acquire(t, s, 5)
+	defer s.Release(c)
+	const ddl = "CREATE TEMP TABLE IF NOT EXISTS spool(a)"
+	ctx := t.Context()
+	c.Remember("before", 1)
+	require.NoError(t, c.Begin(ctx))
+	c.Remember("within", 1)
+	require.NoError(t, c.EnsureTemp(ctx, "spool", ddl))
+	run(t, c, "INSERT INTO spool VALUES (1)")
+	require.NoError(t, c.Rollback())
+	require.Equal(t, 1, c.Recall("before"))
+	require.Nil(t, c.Recall("within"))
+	require.True(t, c.HasTemp("spool"))
+	require.EqualValues(t, 0, value(t, c, "SELECT count(*) FROM spool"))
+
+	require.NoError(t, c.Begin(ctx)) // the table is there before the transaction
+	require.NoError(t, c.EnsureTemp(ctx, "spool", ddl))
+	require.NoError(t, c.rollback())
+	require.True(t, c.HasTemp("spool"))
+
+	require.NoError(t, c.Begin(ctx))
+	c.Remember("within", 2)
+	require.NoError(t, c.Commit())
+	require.NoError(t, c.Begin(ctx))
+	require.NoError(t, c.Savepoint(ctx, "p"))
+	c.Remember("before", 2)
+	require.NoError(t, c.RollbackTo("p"))
+	require.Nil(t, c.Recall("before"))
+	require.NoError(t, c.Rollback())
+	require.Equal(t, 2, c.Recall("within"), "committed")
+}
+
 func TestFindForeignKey(t *testing.T) {
 	s := open(t)
 	c := acquire(t, s, 5)

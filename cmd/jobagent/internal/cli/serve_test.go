@@ -77,7 +77,7 @@ func TestServe(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { // ends with ctx
 		cmd := serve.NewCommand(a)
-		cmd.SetArgs(nil)
+		cmd.SetArgs([]string{})
 		ended <- cmd.ExecuteContext(ctx)
 	}()
 	served := regexp.MustCompile(`"REST is served".*"public_url":"([^"]+)"`)
