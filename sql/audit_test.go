@@ -31,9 +31,6 @@ var unaudited = map[string]string{
 // reads matches the procedures of the SAP surface that only read.
 var reads = regexp.MustCompile(`^jobs_rest\.(list|count|get|search)_`)
 
-// writer matches the call of a writer, which has the transaction of its callers and the entry.
-var writer = regexp.MustCompile(`EXECUTE (jobs_internal\.store_\w+)\s+@mode = `)
-
 // TestPublicProceduresAreAudited: each public procedure writes an entry of the audit log under its
 // own name as the last statement of a transaction, or calls a writer or a public procedure that
 // does. What creates or replaces (sp_set_…) leaves the entry of an addition or a change.
