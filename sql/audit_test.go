@@ -11,9 +11,6 @@ import (
 // reads says that a procedure only reads: readers may call it.
 func reads(d Description) bool { return d.CalledBy == "members of the role jobs_reader." }
 
-// writer matches the call of a writer, which has the transaction of its callers and the entry.
-var writer = regexp.MustCompile(`EXECUTE (jobs_internal\.store_\w+)\s+@mode = `)
-
 // TestPublicProceduresAreAudited: each public procedure writes an entry of the audit log under its
 // own name as the last statement of a transaction, or calls a writer or a public procedure that
 // does. What creates or replaces (sp_set_…) leaves the entry of an addition or a change. The header

@@ -54,7 +54,6 @@
 --   50098 a name is empty.
 --   50100 the job does not exist.
 --   50119 a rule of this name exists already.
---   50121 the rule does not exist.
 --   50122 a channel does not exist.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs.sp_add_alert
@@ -80,35 +79,9 @@ BEGIN
     SET XACT_ABORT ON;
     SET IMPLICIT_TRANSACTIONS OFF;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
-    DECLARE @audit_after NVARCHAR(MAX);
 
-    IF DATALENGTH(@alert_name) > 256
-        THROW 50097, N'Invalid @alert_name: want at most 128 characters, not 129 or more.', 1;
-    IF DATALENGTH(@condition) > 60
-        THROW 50097, N'Invalid @condition: want at most 30 characters, not 31 or more.', 1;
-    IF DATALENGTH(@job_name) > 256
-        THROW 50097, N'Invalid @job_name: want at most 128 characters, not 129 or more.', 1;
-    IF DATALENGTH(@job_pattern) > 256
-        THROW 50097, N'Invalid @job_pattern: want at most 128 characters, not 129 or more.', 1;
-    IF DATALENGTH(@lifecycles) > 400
-        THROW 50097, N'Invalid @lifecycles: want at most 200 characters, not 201 or more.', 1;
-    IF DATALENGTH(@severity) > 20
-        THROW 50097, N'Invalid @severity: want at most 10 characters, not 11 or more.', 1;
-    IF DATALENGTH(@description) > 1024
-        THROW 50097, N'Invalid @description: want at most 512 characters, not 513 or more.', 1;
-    IF LTRIM(@job_name) = N''
-        THROW 50098, N'Invalid @job_name: the name is empty. Omit it to watch all jobs.', 1;
-    IF LTRIM(@job_pattern) = N''
-        THROW 50098, N'Invalid @job_pattern: the name is empty. Omit it to watch all jobs.', 1;
-
-    EXECUTE jobs_internal.check_name @name = @alert_name, @parameter = N'@alert_name';
-
-    BEGIN TRANSACTION;
-
-    EXECUTE jobs_internal.check_job_agent;
     EXECUTE jobs_internal.store_alert
-        @create = 1,
+        @mode = N'Add',
         @alert_name = @alert_name,
         @condition = @condition,
         @job_name = @job_name,
@@ -124,16 +97,6 @@ BEGIN
         @repeat_seconds = @repeat_seconds,
         @notify_resolved = @notify_resolved,
         @description = @description,
-        @enabled = @enabled,
-        @now = @now;
-    EXECUTE jobs_internal.state_of_alert @alert_name = @alert_name, @state = @audit_after OUTPUT;
-    EXECUTE jobs_internal.audit
-        @action = N'sp_add_alert',
-        @object_kind = N'AlertRule',
-        @object_name = @alert_name,
-        @after = @audit_after,
-        @now = @now;
-
-    COMMIT TRANSACTION;
+        @enabled = @enabled;
     RETURN 0;
 END;

@@ -36,47 +36,12 @@ BEGIN
     SET XACT_ABORT ON;
     SET IMPLICIT_TRANSACTIONS OFF;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
-    DECLARE @message NVARCHAR(2048);
-    DECLARE @audit_after NVARCHAR(MAX);
 
-    IF DATALENGTH(@channel_name) > 256
-        THROW 50097, N'Invalid @channel_name: want at most 128 characters, not 129 or more.', 1;
-    IF DATALENGTH(@channel_type) > 100
-        THROW 50097, N'Invalid @channel_type: want at most 50 characters, not 51 or more.', 1;
-
-    EXECUTE jobs_internal.check_name @name = @channel_name, @parameter = N'@channel_name';
-    EXECUTE jobs_internal.check_alert_channel
+    EXECUTE jobs_internal.store_alert_channel
+        @mode = N'Add',
         @channel_name = @channel_name,
-        @channel_type = @channel_type OUTPUT,
-        @definition = @definition;
-
-    BEGIN TRANSACTION;
-
-    EXECUTE jobs_internal.check_job_agent;
-    -- index: UQ_alert_channels_name, in which another session may insert the same name
-    IF EXISTS (SELECT 1 FROM jobs_internal.alert_channels AS c WITH (UPDLOCK, HOLDLOCK) WHERE c.name = @channel_name)
-    BEGIN
-        SET @message = REPLACE(CONCAT(
-            N'An alert channel named ''', @channel_name, N''' exists already. Choose another name, or change it with ',
-            N'jobs.sp_update_alert_channel.'
-        ), N'%', N'%%');
-        THROW 50119, @message, 1;
-    END;
-    INSERT INTO jobs_internal.alert_channels (name, channel_type, definition, needs_secrets, enabled, created_at, updated_at)
-    VALUES (
-        @channel_name, @channel_type, @definition, CASE WHEN @definition LIKE N'%$(secret.%' THEN 1 ELSE 0 END, COALESCE(@enabled, 1),
-        @now, @now
-    );
-
-    EXECUTE jobs_internal.state_of_alert_channel @channel_name = @channel_name, @state = @audit_after OUTPUT;
-    EXECUTE jobs_internal.audit
-        @action = N'sp_add_alert_channel',
-        @object_kind = N'AlertChannel',
-        @object_name = @channel_name,
-        @after = @audit_after,
-        @now = @now;
-
-    COMMIT TRANSACTION;
+        @channel_type = @channel_type,
+        @definition = @definition,
+        @enabled = @enabled;
     RETURN 0;
 END;

@@ -23,41 +23,10 @@ BEGIN
     SET XACT_ABORT ON;
     SET IMPLICIT_TRANSACTIONS OFF;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
-    DECLARE @message NVARCHAR(2048);
-    DECLARE @audit_after NVARCHAR(MAX);
 
-    IF DATALENGTH(@calendar_name) > 256
-        THROW 50097, N'Invalid @calendar_name: want at most 128 characters, not 129 or more.', 1;
-
-    IF @calendar_name IS NULL OR LTRIM(@calendar_name) = N''
-        THROW 50053, N'Missing calendar name: @calendar_name is NULL or empty.', 1;
-    EXECUTE jobs_internal.check_name @name = @calendar_name, @parameter = N'@calendar_name';
-    IF @spec IS NULL OR ISJSON(@spec) = 0 OR LEFT(LTRIM(@spec), 1) <> N'{'
-        THROW 50054, N'Invalid @spec: want a JSON object, such as {"dates": ["2026-12-24"]}.', 1;
-
-    BEGIN TRANSACTION;
-
-    EXECUTE jobs_internal.check_job_agent;
-    IF EXISTS (SELECT 1 FROM jobs_internal.calendars AS c WITH (UPDLOCK, HOLDLOCK) WHERE c.name = @calendar_name)
-    BEGIN
-        SET @message = REPLACE(CONCAT(
-            N'A calendar named ''', @calendar_name, N''' exists already. Choose another name, or change it with jobs.sp_update_calendar.'
-        ), N'%', N'%%');
-        THROW 50130, @message, 1;
-    END;
-    INSERT INTO jobs_internal.calendars (name, spec, created_at, updated_at)
-    VALUES (@calendar_name, @spec, @now, @now);
-    EXECUTE jobs_internal.recheck_calendar @calendar_name = @calendar_name;
-
-    EXECUTE jobs_internal.state_of_calendar @calendar_name = @calendar_name, @state = @audit_after OUTPUT;
-    EXECUTE jobs_internal.audit
-        @action = N'sp_add_calendar',
-        @object_kind = N'Calendar',
-        @object_name = @calendar_name,
-        @after = @audit_after,
-        @now = @now;
-
-    COMMIT TRANSACTION;
+    EXECUTE jobs_internal.store_calendar
+        @mode = N'Add',
+        @calendar_name = @calendar_name,
+        @spec = @spec;
     RETURN 0;
 END;

@@ -31,7 +31,6 @@
 --   50045 the severity or the list of channels is invalid.
 --   50097 a text is longer than its limit.
 --   50100 the job does not exist.
---   50119 a rule of this name exists already.
 --   50121 the rule does not exist.
 --   50122 a channel does not exist.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
@@ -57,32 +56,10 @@ BEGIN
     SET XACT_ABORT ON;
     SET IMPLICIT_TRANSACTIONS OFF;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
-    DECLARE @description_before NVARCHAR(512);
-    DECLARE @audit_before NVARCHAR(MAX);
-    DECLARE @audit_after NVARCHAR(MAX);
 
-    IF DATALENGTH(@alert_name) > 256
-        THROW 50097, N'Invalid @alert_name: want at most 128 characters, not 129 or more.', 1;
-    IF DATALENGTH(@job_name) > 256
-        THROW 50097, N'Invalid @job_name: want at most 128 characters, not 129 or more.', 1;
-    IF DATALENGTH(@job_pattern) > 256
-        THROW 50097, N'Invalid @job_pattern: want at most 128 characters, not 129 or more.', 1;
-    IF DATALENGTH(@lifecycles) > 400
-        THROW 50097, N'Invalid @lifecycles: want at most 200 characters, not 201 or more.', 1;
-    IF DATALENGTH(@severity) > 20
-        THROW 50097, N'Invalid @severity: want at most 10 characters, not 11 or more.', 1;
-    IF DATALENGTH(@description) > 1024
-        THROW 50097, N'Invalid @description: want at most 512 characters, not 513 or more.', 1;
-
-    BEGIN TRANSACTION;
-
-    EXECUTE jobs_internal.check_job_agent;
-    EXECUTE jobs_internal.state_of_alert @alert_name = @alert_name, @state = @audit_before OUTPUT;
     EXECUTE jobs_internal.store_alert
-        @create = 0,
+        @mode = N'Update',
         @alert_name = @alert_name,
-        @condition = NULL,
         @job_name = @job_name,
         @job_pattern = @job_pattern,
         @lifecycles = @lifecycles,
@@ -96,17 +73,6 @@ BEGIN
         @repeat_seconds = @repeat_seconds,
         @notify_resolved = @notify_resolved,
         @description = @description,
-        @enabled = @enabled,
-        @now = @now;
-    EXECUTE jobs_internal.state_of_alert @alert_name = @alert_name, @state = @audit_after OUTPUT;
-    EXECUTE jobs_internal.audit
-        @action = N'sp_update_alert',
-        @object_kind = N'AlertRule',
-        @object_name = @alert_name,
-        @before = @audit_before,
-        @after = @audit_after,
-        @now = @now;
-
-    COMMIT TRANSACTION;
+        @enabled = @enabled;
     RETURN 0;
 END;

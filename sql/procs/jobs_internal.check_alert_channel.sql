@@ -2,18 +2,15 @@
 -- deliver what passes here and is still at fault. Secrets must not stand in a definition (I9): they are templates $(secret.NAME).
 --
 -- Parameters:
---   @channel_name  Name of the channel.
 --   @channel_type  Receives the canonical spelling of the type.
 --   @definition    The definition.
--- Called by: jobs.sp_add_alert_channel, jobs.sp_update_alert_channel.
+-- Called by: jobs_internal.store_alert_channel.
 -- Locks:     nothing.
 -- Returns:   0.
 -- Throws:
---   50034 the channel name is missing or empty.
 --   50044 the type or the definition is invalid.
 --   50058 the definition of an action is invalid.
 CREATE OR ALTER PROCEDURE jobs_internal.check_alert_channel
-    @channel_name NVARCHAR(128),
     @channel_type NVARCHAR(50) OUTPUT,
     @definition   NVARCHAR(MAX)
 AS
@@ -29,8 +26,6 @@ BEGIN
         is_required BIT NOT NULL
     );
 
-    IF @channel_name IS NULL OR LTRIM(@channel_name) = N''
-        THROW 50034, N'Missing channel name: @channel_name is NULL or empty.', 1;
     SET @channel_type = CASE LTRIM(RTRIM(@channel_type)) COLLATE Latin1_General_100_CI_AS
         WHEN N'http' THEN N'Http'
         WHEN N'storagequeue' THEN N'StorageQueue'

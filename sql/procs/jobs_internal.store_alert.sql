@@ -1,7 +1,11 @@
--- Checks the values of a rule of alerts, and adds or changes it. NULL means the default of a new rule, and no change of an existing one.
+-- Adds a rule of alerts, or changes one: the writer behind jobs.sp_add_alert and jobs.sp_update_alert.
+--
+-- What a mode does with a rule, and with parameters that are NULL:
+--   Add     the rule is new; they get their defaults
+--   Update  the rule exists; they stay
 --
 -- Parameters:
---   @create            1: the rule must not exist; 0: it must exist.
+--   @mode              Add or Update.
 --   @alert_name        Name of the rule.
 --   @condition         The condition of a new rule.
 --   @job_name          The one job to watch; N'': removes the scope.
@@ -18,47 +22,34 @@
 --   @notify_resolved   1: notify when the alert is resolved.
 --   @description       Free text.
 --   @enabled           1 or 0.
---   @now               Time of the change.
--- Called by: jobs.sp_add_alert, jobs.sp_update_alert, within their transactions.
--- Locks:     the job's row (U) if one is named; the channels (S); the rule's row or the range of its name (U, X), its channels (X).
+-- Called by: jobs.sp_add_alert, jobs.sp_update_alert. It has the transaction.
+-- Locks:     the job's row (U) if one is named; the channels (S); the rule's row or the range of its name (U, X), its channels (X); an
+--            insert into audit_entries.
 -- Returns:   0.
--- Throws:
---   50001 the job name is missing or empty.
---   50034 the name is missing or empty.
---   50035 the condition is invalid, or a value is given that it does not use, or one is missing that it needs.
---   50036 the scope is invalid.
---   50041 the percentage is out of range.
---   50042 a number is out of range.
---   50043 a lifecycle is invalid.
---   50045 the severity or the list of channels is invalid.
---   50100 the job does not exist.
---   50119 a rule of this name exists already.
---   50121 the rule does not exist.
---   50122 a channel does not exist.
---   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
+-- Throws:    the errors of its callers.
 CREATE OR ALTER PROCEDURE jobs_internal.store_alert
-    @create           BIT,
-    @alert_name       NVARCHAR(128),
-    @condition        NVARCHAR(30),
-    @job_name         NVARCHAR(128),
-    @job_pattern      NVARCHAR(128),
-    @lifecycles       NVARCHAR(200),
+    @mode             NVARCHAR(10),
+    @alert_name       NVARCHAR(129),
+    @condition        NVARCHAR(31) = NULL,
+    @job_name         NVARCHAR(129),
+    @job_pattern      NVARCHAR(129),
+    @lifecycles       NVARCHAR(201),
     @percent_failed   DECIMAL(18, 4),
     @factor           DECIMAL(18, 4),
     @runs             INT,
     @seconds          INT,
-    @severity         NVARCHAR(10),
+    @severity         NVARCHAR(11),
     @channels         NVARCHAR(MAX),
     @throttle_seconds INT,
     @repeat_seconds   INT,
     @notify_resolved  BIT,
-    @description      NVARCHAR(512),
-    @enabled          BIT,
-    @now              DATETIME2(7)
+    @description      NVARCHAR(513),
+    @enabled          BIT
 AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
+    DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
     DECLARE @message NVARCHAR(2048);
     DECLARE @wrong NVARCHAR(400);
     DECLARE @rule_id INT;
@@ -71,10 +62,37 @@ BEGIN
     DECLARE @kept_job BIT = CASE WHEN @job_name IS NULL AND @job_pattern IS NULL THEN 1 ELSE 0 END;
     DECLARE @names TABLE (name NVARCHAR(129) NOT NULL); -- wider than a name, so that a longer text finds no channel
     DECLARE @channel_ids TABLE (channel_id INT NOT NULL PRIMARY KEY);
+    DECLARE @action NVARCHAR(128) = CASE WHEN @mode = N'Add' THEN N'sp_add_alert' ELSE N'sp_update_alert' END;
+    DECLARE @audit_before NVARCHAR(MAX);
+    DECLARE @audit_after NVARCHAR(MAX);
     DECLARE @lifecycle_list TABLE (name NVARCHAR(200) NOT NULL);
 
+    IF DATALENGTH(@alert_name) > 256
+        THROW 50097, N'Invalid @alert_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@condition) > 60
+        THROW 50097, N'Invalid @condition: want at most 30 characters, not 31 or more.', 1;
+    IF DATALENGTH(@job_name) > 256
+        THROW 50097, N'Invalid @job_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@job_pattern) > 256
+        THROW 50097, N'Invalid @job_pattern: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@lifecycles) > 400
+        THROW 50097, N'Invalid @lifecycles: want at most 200 characters, not 201 or more.', 1;
+    IF DATALENGTH(@severity) > 20
+        THROW 50097, N'Invalid @severity: want at most 10 characters, not 11 or more.', 1;
+    IF DATALENGTH(@description) > 1024
+        THROW 50097, N'Invalid @description: want at most 512 characters, not 513 or more.', 1;
+    IF @mode = N'Add' AND LTRIM(@job_name) = N''
+        THROW 50098, N'Invalid @job_name: the name is empty. Omit it to watch all jobs.', 1;
+    IF @mode = N'Add' AND LTRIM(@job_pattern) = N''
+        THROW 50098, N'Invalid @job_pattern: the name is empty. Omit it to watch all jobs.', 1;
     IF @alert_name IS NULL OR LTRIM(@alert_name) = N''
         THROW 50034, N'Missing alert name: @alert_name is NULL or empty.', 1;
+    IF @mode = N'Add'
+        EXECUTE jobs_internal.check_name @name = @alert_name, @parameter = N'@alert_name';
+
+    BEGIN TRANSACTION;
+
+    EXECUTE jobs_internal.check_job_agent;
 
     -- The job comes first in the order of locks, then the channels. An empty name removes the scope.
     IF @job_name <> N''
@@ -114,22 +132,24 @@ BEGIN
     SELECT @rule_id = r.rule_id
     FROM jobs_internal.alert_rules AS r WITH (UPDLOCK, HOLDLOCK)
     WHERE r.name = @alert_name;
-    IF @create = 1 AND @rule_id IS NOT NULL
+    IF @mode = N'Add' AND @rule_id IS NOT NULL
     BEGIN
         SET @message = REPLACE(CONCAT(
             N'An alert named ''', @alert_name, N''' exists already. Choose another name, or change it with jobs.sp_update_alert.'
         ), N'%', N'%%');
         THROW 50119, @message, 1;
     END;
-    IF @create = 0 AND @rule_id IS NULL
+    IF @mode = N'Update' AND @rule_id IS NULL
     BEGIN
         SET @message = REPLACE(CONCAT(
             N'The alert ''', @alert_name, N''' does not exist. The view jobs.alert_rules lists all alerts.'
         ), N'%', N'%%');
         THROW 50121, @message, 1;
     END;
+    IF @mode = N'Update'
+        EXECUTE jobs_internal.state_of_alert @alert_name = @alert_name, @state = @audit_before OUTPUT;
 
-    IF @create = 1
+    IF @mode = N'Add'
         SET @condition = (
             SELECT k.name
             FROM (VALUES
@@ -165,9 +185,9 @@ BEGIN
         SET @message = REPLACE(CONCAT(N'Unexpected ', @given, N': the condition ', @condition, N' does not use it.'), N'%', N'%%');
         THROW 50035, @message, 1;
     END;
-    IF @create = 1 AND @condition = N'TargetsFailed' AND @percent_failed IS NULL
+    IF @mode = N'Add' AND @condition = N'TargetsFailed' AND @percent_failed IS NULL
         THROW 50035, N'Missing @percent_failed: the condition TargetsFailed needs it.', 1;
-    IF @create = 1 AND @condition = N'NoRun' AND @seconds IS NULL
+    IF @mode = N'Add' AND @condition = N'NoRun' AND @seconds IS NULL
         THROW 50035, N'Missing @seconds: the condition NoRun needs it.', 1;
 
     IF @is_about_jobs = 0 AND (@job_name <> N'' OR @job_pattern <> N'')
@@ -177,7 +197,7 @@ BEGIN
         ), N'%', N'%%');
         THROW 50036, @message, 1;
     END;
-    IF @condition = N'NoRun' AND COALESCE(@job_name, N'') = N'' AND COALESCE(@job_pattern, N'') = N'' AND (@create = 1 OR @kept_job = 0)
+    IF @condition = N'NoRun' AND COALESCE(@job_name, N'') = N'' AND COALESCE(@job_pattern, N'') = N'' AND (@mode = N'Add' OR @kept_job = 0)
         THROW 50036, N'Invalid scope: the condition NoRun needs @job_name or @job_pattern.', 1;
 
     IF @percent_failed <= 0 OR @percent_failed > 100
@@ -205,9 +225,9 @@ BEGIN
         THROW 50042, @message, 1;
 
     SET @lifecycles = CASE WHEN @lifecycles IS NOT NULL THEN LTRIM(RTRIM(@lifecycles)) END;
-    IF @create = 1 AND @condition = N'RunEnded'
+    IF @mode = N'Add' AND @condition = N'RunEnded'
         SET @lifecycles = COALESCE(NULLIF(@lifecycles, N''), N'Failed,TimedOut');
-    IF @create = 0 AND @condition = N'RunEnded' AND @lifecycles = N''
+    IF @mode = N'Update' AND @condition = N'RunEnded' AND @lifecycles = N''
         SET @lifecycles = N'Failed,TimedOut';
     IF @lifecycles <> N''
     BEGIN
@@ -243,7 +263,7 @@ BEGIN
     IF @wrong IS NOT NULL AND @severity IS NULL
         THROW 50045, N'Invalid @severity: want Info, Warning or Critical.', 1;
 
-    IF @create = 1
+    IF @mode = N'Add'
     BEGIN
         INSERT INTO jobs_internal.alert_rules (
             name, description, condition, watches_runs, job_id, job_pattern, lifecycles, percent_failed, factor, runs, seconds, severity,
@@ -287,5 +307,16 @@ BEGIN
         SELECT @rule_id, c.channel_id
         FROM @channel_ids AS c;
     END;
+
+    EXECUTE jobs_internal.state_of_alert @alert_name = @alert_name, @state = @audit_after OUTPUT;
+    EXECUTE jobs_internal.audit
+        @action = @action,
+        @object_kind = N'AlertRule',
+        @object_name = @alert_name,
+        @before = @audit_before,
+        @after = @audit_after,
+        @now = @now;
+
+    COMMIT TRANSACTION;
     RETURN 0;
 END;
