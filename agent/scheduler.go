@@ -243,8 +243,8 @@ func (s *scheduler) fire(
 type decisions struct {
 	firings []controldb.Firing
 	runs    int // that the firings start
-	// dueNow are the schedules of which an instant is due, beside those with a backfill. dueAgain are
-	// those of which another instant is due after this call.
+	// dueNow are the schedules of which an instant is due, beside those with a backfill. dueAgain
+	// are those of which another instant is due after this call.
 	dueNow, dueAgain map[controldb.ScheduleID]bool
 	// more means that some were left to the next round.
 	more bool

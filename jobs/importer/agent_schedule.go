@@ -251,8 +251,8 @@ func divide(times []int) []clockTimes {
 	return list
 }
 
-// minutesBySeconds groups the minutes of an hour by their seconds; at has these by the minute of the
-// day.
+// minutesBySeconds groups the minutes of an hour by their seconds; at has these by the minute of
+// the day.
 func minutesBySeconds(at map[int][]int, hour int) []clockTimes {
 	var list []clockTimes
 	for minute := range 60 {
