@@ -147,8 +147,8 @@ func (o options) check() error {
 	return embedded.CheckListen(flagRESTListen, o.rest.listen)
 }
 
-// dev implements `jobagent dev`: it opens the data directory and starts the server, equips an agent,
-// and runs it with the front until the end.
+// dev implements `jobagent dev`: it opens the data directory and starts the server, equips an
+// agent, and runs it with the front until the end.
 func dev(ctx context.Context, a *connect.App, o options) (err error) {
 	log, err := a.Logger()
 	if err != nil {
