@@ -6,8 +6,8 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/jobagent/jobagent/agent/accounts"
 	"github.com/jobagent/jobagent/agent/internal/backoff"
-	"github.com/jobagent/jobagent/agent/rest/accounts"
 	"github.com/jobagent/jobagent/controldb"
 )
 

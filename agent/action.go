@@ -14,7 +14,7 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
-	"github.com/jobagent/jobagent/agent/rest/callbacks"
+	"github.com/jobagent/jobagent/agent/internal/callback"
 	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/action"
@@ -33,6 +33,13 @@ var errNoReceiver = &targets.ConfigError{
 	Subject: "the action's callback", Err: errors.New("set callbacks.public_url in the agent's configuration"),
 }
 
+// Receiver receives reports on actions that end outside of the agent. Serve answers until ctx is
+// done, and closes the receiver; Close closes one whose Serve was not called.
+type Receiver interface {
+	Serve(ctx context.Context) error
+	Close() error
+}
+
 // Actions carries out what steps do beside T-SQL. The zero value carries out nothing.
 type Actions struct {
 	// Runners are the runners by type of command. The agent claims tasks of these types only.
@@ -45,7 +52,7 @@ type Actions struct {
 	// another one; empty means that the agent cannot carry out actions with a callback URL.
 	CallbackURL string
 	// Receiver receives callbacks while the agent runs; nil means that the agent receives none.
-	Receiver *callbacks.Receiver
+	Receiver Receiver
 	// FrontURL is the address of the REST front as clients see it, for the header
 	// x-sap-scheduler-host; empty means that the header is left out.
 	FrontURL string
@@ -135,12 +142,12 @@ func (h *taskHost) action(ctx context.Context, task controldb.Task, text string)
 		attempt.SAPJobID = strconv.FormatInt(task.SAPJobID, 10)
 	}
 	if definition.Callback != nil {
-		token := callbacks.NewToken()
+		token := callback.NewToken()
 		hash := controldb.HashToken(token)
 		send.Callback, send.CallbackTimeout = &hash, definition.Callback.Timeout
 		switch {
 		case h.actions.CallbackURL != "":
-			attempt.CallbackURL = callbacks.URL(h.actions.CallbackURL, token)
+			attempt.CallbackURL = callback.URL(h.actions.CallbackURL, token)
 		case slices.Contains(definition.Names(), action.NameCallbackURL): // otherwise, an operator reports
 			return h.invalid(task, started, errNoReceiver)
 		}

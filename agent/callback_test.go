@@ -17,6 +17,7 @@ import (
 	"go.uber.org/zap/zaptest"
 
 	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/agent/internal/callback"
 	"github.com/jobagent/jobagent/agent/rest/callbacks"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
@@ -349,7 +350,7 @@ func TestGuessesHurtNoReport(t *testing.T) {
 		for range 100 {
 			status, _ := r.post(t, receiver+"guess", `{"success": true}`)
 			require.Equal(t, http.StatusNotFound, status)
-			status, _ = r.post(t, receiver+callbacks.NewToken(), `{"success": true}`)
+			status, _ = r.post(t, receiver+callback.NewToken(), `{"success": true}`)
 			require.Equal(t, http.StatusNotFound, status)
 		}
 		status, answer := r.post(t, report, `{"success": true}`)

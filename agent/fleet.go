@@ -11,7 +11,6 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/agent/internal/backoff"
-	"github.com/jobagent/jobagent/agent/rest/callbacks"
 	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/controldb"
 )
@@ -36,7 +35,7 @@ type Fleet struct {
 	cfg     Config
 	members []Member
 	// receiver receives the callbacks of all members; nil: none.
-	receiver  *callbacks.Receiver
+	receiver  Receiver
 	skipGrace <-chan struct{}
 	log       *zap.Logger
 }
@@ -44,7 +43,7 @@ type Fleet struct {
 // NewFleet returns a fleet. cfg applies to each agent; its MaxConcurrentTargets workers are shared.
 // The fleet serves receiver. See [New] for skipGrace.
 func NewFleet(
-	cfg Config, members []Member, receiver *callbacks.Receiver, skipGrace <-chan struct{}, log *zap.Logger,
+	cfg Config, members []Member, receiver Receiver, skipGrace <-chan struct{}, log *zap.Logger,
 ) (*Fleet, error) {
 	full, err := cfg.withDefaults()
 	if err != nil {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/jobagent/jobagent/agent/alerts"
 	"github.com/jobagent/jobagent/agent/internal/backoff"
-	"github.com/jobagent/jobagent/agent/rest/callbacks"
 	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/agent/telemetry/tracing"
 	"github.com/jobagent/jobagent/controldb"
@@ -117,7 +116,7 @@ func (h *Hosting) runAll(ctx context.Context) {
 
 // receiveWhile receives callbacks while run runs. If the receiver fails, run is stopped, and
 // receiveWhile returns the error.
-func receiveWhile(ctx context.Context, receiver *callbacks.Receiver, run func(ctx context.Context)) error {
+func receiveWhile(ctx context.Context, receiver Receiver, run func(ctx context.Context)) error {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	receiving, stopReceiver := context.WithCancel(context.WithoutCancel(ctx))

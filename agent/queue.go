@@ -9,10 +9,10 @@ import (
 // the counts it decides how many tasks to claim and when another pass is worth its call.
 //
 // Concurrency: tasks and wake are channels and need no lock; mu guards the counts. No method blocks
-// or takes another lock while it holds mu, but that of the share, which no one holds for long; the
-// values that reserve needs of the registry and the
-// outbox are arguments for this reason. The controller is the only sender of tasks. A send never
-// blocks: the capacity of tasks is the most that free allows to be queued (I7).
+// while it holds mu. The only other lock that a method takes then is that of the share, which is
+// never held for long: so the values that reserve needs of the registry and the outbox are arguments.
+// The controller is the only sender of tasks. A send never blocks: the capacity of tasks is the most
+// that free allows to be queued (I7).
 type queue struct {
 	cfg   Config
 	share *share // of the workers of the process; nil: all

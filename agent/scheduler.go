@@ -203,101 +203,134 @@ func (s *scheduler) validate(
 func (s *scheduler) fire(
 	ctx context.Context, due controldb.DueSchedules, calendars firing.Calendars,
 ) (more bool, err error) {
+	read := time.Now() // due.Now by the process's clock
+	d := decisions{dueNow: map[controldb.ScheduleID]bool{}, dueAgain: map[controldb.ScheduleID]bool{}}
+	s.decideSchedules(&d, due, calendars)
+	s.decideBackfills(&d, due, calendars)
+	if len(d.firings) == 0 {
+		return d.more, nil
+	}
+	fired, err := s.store.FireSchedules(ctx, s.term.ID, d.firings)
+	if err != nil {
+		return false, err
+	}
+	locked := 0
+	for _, f := range fired {
+		s.cfg.Metrics.InstantHandled(f.Result)
+		switch f.Result {
+		case controldb.FiredStale: // another agent has handled it
+		case controldb.FiredLocked: // the schedule stays due, but need not be retried at once
+			delete(d.dueAgain, f.Schedule)
+			locked++
+			s.log.Debug("schedule skipped: another transaction has locked it",
+				zap.String(keyJobName, f.JobName), zap.Time(keyDueAt, f.DueAt))
+		case controldb.FiredStarted:
+			notify(s.wakeController)
+			if d.dueNow[f.Schedule] {
+				s.cfg.Metrics.RunStarted(due.Now.Sub(f.DueAt) + time.Since(read))
+			}
+			s.logFired(f)
+		default:
+			s.logFired(f)
+		}
+	}
+	// If all listed schedules are locked, the next list would be the same now.
+	full := len(due.Schedules) == schedulesPerCall || len(due.Backfills) == schedulesPerCall
+	return d.more || len(d.dueAgain) > 0 || full && locked < len(d.firings), nil
+}
+
+// decisions are what one call of fire_schedules is to do.
+type decisions struct {
+	firings []controldb.Firing
+	runs    int // that the firings start
+	// dueNow are the schedules of which an instant is due, beside those with a backfill. dueAgain
+	// are those of which another instant is due after this call.
+	dueNow, dueAgain map[controldb.ScheduleID]bool
+	// more means that some were left to the next round.
+	more bool
+}
+
+// full says that no further firing fits, and notes that some are left.
+func (d *decisions) full() bool {
+	if d.runs < runsPerCall {
+		return false
+	}
+	d.more = true
+	return true
+}
+
+// add adds a firing; again says that another instant of the schedule is due after it.
+func (d *decisions) add(f controldb.Firing, again bool) {
+	d.firings = append(d.firings, f)
+	d.runs += len(f.Runs)
+	if again {
+		d.dueAgain[f.Schedule] = true
+	}
+}
+
+// decideSchedules decides what becomes of the instants that are due.
+func (s *scheduler) decideSchedules(d *decisions, due controldb.DueSchedules, calendars firing.Calendars) {
 	round := firing.Round{
 		Now: due.Now, WorkingSince: due.WorkingSince, LastWorked: due.LastWorkedAt, MissedAfter: s.cfg.MissedAfter,
 	}
-	read := time.Now() // due.Now by the process's clock
-	var firings []controldb.Firing
-	own := map[controldb.ScheduleID]bool{}   // schedules whose own instants are due
-	again := map[controldb.ScheduleID]bool{} // schedules that are due again after this round
-	runs, locked := 0, 0
 	for _, sched := range due.Schedules {
-		if runs >= runsPerCall {
-			more = true
-			break
+		if d.full() {
+			return
 		}
-		d, err := firing.Decide(definitionOf(sched), calendars, round)
+		decided, err := firing.Decide(definitionOf(sched), calendars, round)
 		if err != nil {
 			s.skipKind(sched, err)
-			more = true
+			d.more = true
 			continue
 		}
 		f := controldb.Firing{
-			Schedule: sched.ID, Revision: sched.Revision, DueAt: sched.DueAt, Runs: d.Runs, LastDueAt: d.Last(),
-			NextDueAt: d.Next, NextFireAt: d.Fire, Upcoming: d.Upcoming, Limit: d.Limit,
+			Schedule: sched.ID, Revision: sched.Revision, DueAt: sched.DueAt, Runs: decided.Runs, LastDueAt: decided.Last(),
+			NextDueAt: decided.Next, NextFireAt: decided.Fire, Upcoming: decided.Upcoming, Limit: decided.Limit,
 		}
-		for _, k := range d.Skips {
+		for _, k := range decided.Skips {
 			f.Skips = append(f.Skips, controldb.Skip{
 				DueAt: k.Due, Count: k.Count, Cause: controldb.SkipCatchUp, Reason: k.Reason,
 			})
 		}
-		firings = append(firings, f)
-		own[sched.ID] = true
-		runs += len(d.Runs)
-		if !d.Fire.IsZero() && !d.Fire.After(due.Now) {
-			again[sched.ID] = true
-		}
+		d.dueNow[sched.ID] = true
+		d.add(f, !decided.Fire.IsZero() && !decided.Fire.After(due.Now))
 	}
+}
+
+// decideBackfills decides which instants of backfills become runs.
+func (s *scheduler) decideBackfills(d *decisions, due controldb.DueSchedules, calendars firing.Calendars) {
 	for _, b := range due.Backfills {
-		if runs >= runsPerCall {
-			more = true
-			break
+		if d.full() {
+			return
 		}
 		from := b.From
 		if !b.NextAt.IsZero() {
 			from = b.NextAt
 		}
 		f := controldb.Firing{Schedule: b.Schedule.ID, Revision: b.Schedule.Revision, Backfill: b.ID, DueAt: b.NextAt}
+		var err error
 		f.Runs, f.NextDueAt, err = firing.Backfill(definitionOf(b.Schedule), calendars, from, b.To)
 		switch {
 		case errors.Is(err, firing.ErrUnknownKind):
 			s.skipKind(b.Schedule, err)
-			more = true
+			d.more = true
 			continue
 		case err != nil:
 			f.Error = err.Error()
 		}
-		firings = append(firings, f)
-		runs += len(f.Runs)
-		if !f.NextDueAt.IsZero() {
-			again[b.Schedule.ID] = true
-		}
+		d.add(f, !f.NextDueAt.IsZero())
 	}
-	if len(firings) == 0 {
-		return more, nil
+}
+
+// logFired logs an instant that was handled.
+func (s *scheduler) logFired(f controldb.FiredExecution) {
+	fields := []zap.Field{
+		zap.String(keyJobName, f.JobName), zap.Time(keyDueAt, f.DueAt), zap.String(keyOutcome, f.Result),
 	}
-	fired, err := s.store.FireSchedules(ctx, s.term.ID, firings)
-	if err != nil {
-		return false, err
+	if f.JobExecutionID != uuid.Nil { // nil for a skipped instant
+		fields = append(fields, zap.Stringer(keyExecutionID, f.JobExecutionID))
 	}
-	for _, f := range fired {
-		s.cfg.Metrics.InstantHandled(f.Result)
-		switch f.Result {
-		case controldb.FiredStale:
-			continue // another agent has handled it
-		case controldb.FiredLocked:
-			delete(again, f.Schedule) // the schedule stays due, but need not be retried at once
-			locked++
-			s.log.Debug("schedule skipped: another transaction has locked it",
-				zap.String(keyJobName, f.JobName), zap.Time(keyDueAt, f.DueAt))
-			continue
-		case controldb.FiredStarted:
-			notify(s.wakeController)
-			if own[f.Schedule] {
-				s.cfg.Metrics.RunStarted(due.Now.Sub(f.DueAt) + time.Since(read))
-			}
-		}
-		fields := []zap.Field{
-			zap.String(keyJobName, f.JobName), zap.Time(keyDueAt, f.DueAt), zap.String(keyOutcome, f.Result),
-		}
-		if f.JobExecutionID != uuid.Nil { // nil for a skipped instant
-			fields = append(fields, zap.Stringer(keyExecutionID, f.JobExecutionID))
-		}
-		s.log.Info("schedule fired", fields...)
-	}
-	// If all listed schedules are locked, the next list would be the same now.
-	full := len(due.Schedules) == schedulesPerCall || len(due.Backfills) == schedulesPerCall
-	return more || len(again) > 0 || full && locked < len(firings), nil
+	s.log.Info("schedule fired", fields...)
 }
 
 // skipKind leaves all schedules of a kind to other agents and logs it once. The schedules stay due.

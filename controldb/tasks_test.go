@@ -292,15 +292,7 @@ func TestRun(t *testing.T) {
 func TestRetriesThenFails(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.job(t, "j", func(s *controldb.StepSpec) {
-			s.RetryAttempts, s.InitialRetryInterval, s.MaximumRetryInterval, s.RetryIntervalMultiplier = ptr(
-				3,
-			), ptr(
-				10,
-			), ptr(
-				35,
-			), ptr(
-				2.0,
-			)
+			s.RetryAttempts, s.InitialRetryInterval, s.MaximumRetryInterval, s.RetryIntervalMultiplier = ptr(3), ptr(10), ptr(35), ptr(2.0)
 		}, nil)
 		policy := oracle.RetryPolicy{Retries: 3, Initial: 10 * time.Second, Maximum: 35 * time.Second, Multiplier: 2}
 		id := c.start(t, "j")

@@ -52,7 +52,7 @@ type Config struct {
 	// SignInHelp says on the page to sign in where a token is to be had; empty: the command that
 	// makes tokens.
 	SignInHelp string
-	// SignedIn is told about each attempt to sign in; nil: nobody is.
+	// SignedIn is called after each attempt to sign in; may be nil.
 	SignedIn func(ok bool)
 	Log      *zap.Logger
 	// Now replaces the clock in tests.

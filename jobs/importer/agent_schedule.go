@@ -219,17 +219,6 @@ func agentWindow(s AgentSchedule, from int) (times agentTimes, problem string) {
 // divide returns lists of hours, minutes and seconds whose combinations are exactly the given
 // times. times are seconds after midnight, ascending.
 func divide(times []int) []clockTimes {
-	group := func(numbers []int, key func(int) string) (keys []string, members map[string][]int) {
-		members = map[string][]int{}
-		for _, n := range numbers {
-			k := key(n)
-			if members[k] == nil {
-				keys = append(keys, k)
-			}
-			members[k] = append(members[k], n)
-		}
-		return keys, members
-	}
 	distinct := func(of func(int) int) []int {
 		var list []int
 		for _, t := range times {
@@ -247,32 +236,35 @@ func divide(times []int) []clockTimes {
 	}
 	// Group the minutes of each hour by their seconds. Then group the hours that have the same
 	// minutes and seconds.
-	pairs := map[string]clockTimes{}
-	var order []string
+	var list []clockTimes
 	for _, hour := range distinct(func(t int) int { return t / 3600 }) {
-		seconds := map[string][]int{}
-		var minutes []int
-		for m := range 60 {
-			if list := at[hour*60+m]; list != nil {
-				minutes = append(minutes, m)
-				seconds[fmt.Sprint(m)] = list
+		for _, one := range minutesBySeconds(at, hour) {
+			i := slices.IndexFunc(list, func(c clockTimes) bool {
+				return slices.Equal(c.minutes, one.minutes) && slices.Equal(c.seconds, one.seconds)
+			})
+			if i < 0 {
+				i, list = len(list), append(list, one)
 			}
-		}
-		keys, members := group(minutes, func(m int) string { return fmt.Sprint(seconds[fmt.Sprint(m)]) })
-		for _, k := range keys {
-			pair := fmt.Sprint(k, members[k])
-			c, known := pairs[pair]
-			if !known {
-				order = append(order, pair)
-				c = clockTimes{minutes: members[k], seconds: seconds[fmt.Sprint(members[k][0])]}
-			}
-			c.hours = append(c.hours, hour)
-			pairs[pair] = c
+			list[i].hours = append(list[i].hours, hour)
 		}
 	}
-	list := make([]clockTimes, len(order))
-	for i, k := range order {
-		list[i] = pairs[k]
+	return list
+}
+
+// minutesBySeconds groups the minutes of an hour by their seconds; at has these by the minute of
+// the day.
+func minutesBySeconds(at map[int][]int, hour int) []clockTimes {
+	var list []clockTimes
+	for minute := range 60 {
+		seconds := at[hour*60+minute]
+		if seconds == nil {
+			continue
+		}
+		i := slices.IndexFunc(list, func(c clockTimes) bool { return slices.Equal(c.seconds, seconds) })
+		if i < 0 {
+			i, list = len(list), append(list, clockTimes{seconds: seconds})
+		}
+		list[i].minutes = append(list[i].minutes, minute)
 	}
 	return list
 }

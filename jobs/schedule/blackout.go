@@ -60,6 +60,13 @@ func ReadCalendars(texts map[string]string) (known map[string]*Calendar, broken 
 	return known, broken
 }
 
+// calendarPlanner returns a planner for the recurrence rules of a calendar.
+func calendarPlanner(r syntax.Reader, zone *time.Location) *planner {
+	p := &planner{dialect: dialects[KindRRule], plan: &Plan{}, Parser: &syntax.Parser{Faults: r.Faults, Reader: r, Zone: zone}}
+	p.Try = p.tryAs(KindRRule)
+	return p
+}
+
 // calendarOf parses a calendar. zone is its zone unless the calendar specifies one.
 func calendarOf(v *syntax.Value, zone *time.Location, f *syntax.Faults) *Calendar {
 	c := &Calendar{zone: zone}
@@ -68,8 +75,7 @@ func calendarOf(v *syntax.Value, zone *time.Location, f *syntax.Faults) *Calenda
 		return c
 	}
 	r := syntax.Reader{Object: v, Faults: f}
-	p := &planner{dialect: dialects[KindRRule], plan: &Plan{}, Parser: &syntax.Parser{Faults: f, Reader: r, Zone: zone}}
-	p.Try = p.tryAs(KindRRule)
+	p := calendarPlanner(r, zone)
 	if z := r.Take("timeZone"); z != nil {
 		if text, ok := r.Text(z, syntax.ZoneWords); ok {
 			found, err := LoadZone(text)

@@ -22,7 +22,7 @@
 --   @lease_seconds  Time after which another caller continues the operation of a caller that has ended; at least 1.
 --   @slice          Maximum number of rows of each table that one transaction changes, at least 1.
 --   @now            For tests only.
--- Called by: agent/rest/accounts/accounts.go, in agents and fronts.
+-- Called by: agent/accounts/accounts.go, in agents and fronts.
 -- Locks:     the operation's row (X); active runs (X), in the order of their keys, skipping locked rows, before the application lock is
 --            asked for; then see jobs_internal.advance; then the row of the job agent (U, X) and terms (X). Each of these is a
 --            transaction of its own, so that none waits for another one.

@@ -27,6 +27,16 @@ type Config struct {
 	// Hidden are files and directories of the agent, such as its configuration and its keys. On
 	// Linux with Landlock, processes of an agent that is not root can neither read nor change them.
 	Hidden []string
+	// Names are what errors call the settings.
+	Names Names
+}
+
+// Names are the names of settings where they are configured. Empty: those of the fields.
+type Names struct{ Cgroup, WorkDir, Entries string }
+
+// orFields returns the names that errors use.
+func (n Names) orFields() Names {
+	return Names{Cgroup: cmp.Or(n.Cgroup, "Cgroup"), WorkDir: cmp.Or(n.WorkDir, "WorkDir"), Entries: cmp.Or(n.Entries, "Entries")}
 }
 
 // Entry is a process that steps may run.
@@ -99,18 +109,19 @@ func (c Config) Validate() error {
 // entries checks the configuration.
 func (c Config) entries() (map[string]*entry, error) {
 	var faults []error
+	names := c.Names.orFields()
 	fault := func(path, format string, args ...any) {
 		faults = append(faults, fmt.Errorf("%s: %w", path, fmt.Errorf(format, args...)))
 	}
 	if c.Cgroup != "" && !filepath.IsAbs(c.Cgroup) {
-		fault("agent.process_cgroup", "invalid directory %q: want an absolute path", c.Cgroup)
+		fault(names.Cgroup, "invalid directory %q: want an absolute path", c.Cgroup)
 	}
 	if c.WorkDir != "" && !filepath.IsAbs(c.WorkDir) {
-		fault("agent.process_dir", "invalid directory %q: want an absolute path", c.WorkDir)
+		fault(names.WorkDir, "invalid directory %q: want an absolute path", c.WorkDir)
 	}
 	all := map[string]*entry{}
 	for i, one := range c.Entries {
-		path := fmt.Sprintf("processes[%d]", i)
+		path := fmt.Sprintf("%s[%d]", names.Entries, i)
 		checked := one.check(func(member, format string, args ...any) {
 			fault(path+"."+member, format, args...)
 		})

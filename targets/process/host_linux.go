@@ -33,6 +33,8 @@ type host struct {
 	landlock int
 	hidden   []string
 	workDir  string
+	// setting is the name of Config.Cgroup where it is configured.
+	setting string
 	// killWait bounds the wait for the end of killed processes.
 	killWait time.Duration
 	// beforeStart is called right before a start; nil except in tests.
@@ -41,7 +43,10 @@ type host struct {
 
 // newHost tries what the machine offers.
 func newHost(config Config) (*host, error) {
-	h := &host{killWait: 2 * time.Second, landlock: landlockVersion(), hidden: config.Hidden, workDir: cmp.Or(config.WorkDir, os.TempDir())}
+	h := &host{
+		killWait: 2 * time.Second, landlock: landlockVersion(), hidden: config.Hidden, workDir: cmp.Or(config.WorkDir, os.TempDir()),
+		setting: config.Names.orFields().Cgroup,
+	}
 	configured := config.Cgroup
 	mount, own, err := ownCgroup("/proc/self")
 	if err != nil && configured != "" {
@@ -138,7 +143,7 @@ func (h *host) memoryWay(fallback MemoryLimit) (way, error) {
 		return byPolling, nil
 	}
 	return byNothing, errors.New("the agent has no cgroup v2 with the controller memory, and systemd-run does not work; " +
-		"set agent.process_cgroup, or the entry's memory_limit to \"address-space\" or \"poll\"")
+		"set " + h.setting + ", or the entry's memory_limit to \"address-space\" or \"poll\"")
 }
 
 // cgroupName returns the name of the cgroup of an attempt.

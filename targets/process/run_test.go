@@ -45,7 +45,7 @@ func newRunner(t *testing.T, entries ...Entry) *Runner {
 
 // withoutCgroup makes the runner work as on a machine without cgroups.
 func withoutCgroup(r *Runner) *Runner {
-	r.host = &host{killWait: r.host.killWait, landlock: r.host.landlock, hidden: r.host.hidden, workDir: r.host.workDir}
+	r.host = &host{killWait: r.host.killWait, landlock: r.host.landlock, hidden: r.host.hidden, workDir: r.host.workDir, setting: r.host.setting}
 	return r
 }
 
@@ -490,7 +490,7 @@ func TestMemoryWays(t *testing.T) {
 	r := withoutCgroup(newRunner(t, e))
 	methods := r.Methods()
 	require.True(t, methods[0].Refused)
-	require.Contains(t, methods[0].Memory, `set agent.process_cgroup, or the entry's memory_limit to "address-space" or "poll"`)
+	require.Contains(t, methods[0].Memory, `set Cgroup, or the entry's memory_limit to "address-space" or "poll"`)
 	res := r.Run(t.Context(), newAttempt("args", "x"))
 	require.Equal(t, targets.Failed, res.Outcome)
 	require.Equal(t, targets.ClassConfig, res.Error.Class)
@@ -583,7 +583,7 @@ func TestValidate(t *testing.T) {
 	good := Entry{Name: "ok", Path: "/bin/true"}
 	require.NoError(t, Config{Entries: []Entry{good}}.Validate())
 	err := Config{
-		Cgroup: "x", WorkDir: "y",
+		Cgroup: "x", WorkDir: "y", Names: Names{WorkDir: "agent.dir", Entries: "processes"},
 		Entries: []Entry{good, good, {
 			Name: "a b", Path: "sh", Args: []string{"\x00"}, ArgsPattern: "(", User: "no such user", Dir: "z",
 			Env: map[string]string{"": "", "A=B": "", "JOBAGENT_DSN": "", "jobagent_x": "", "OK": "\x00"}, MaxMemory: 5, MaxProcesses: -1,
@@ -597,12 +597,12 @@ func TestValidate(t *testing.T) {
 		paths[path]++
 	}
 	require.Equal(t, map[string]int{
-		"agent.process_cgroup": 1, "agent.process_dir": 1, "processes[1].name": 1, "processes[2].name": 1, "processes[2].path": 1, "processes[2].args[0]": 1,
+		"Cgroup": 1, "agent.dir": 1, "processes[1].name": 1, "processes[2].name": 1, "processes[2].path": 1, "processes[2].args[0]": 1,
 		"processes[2].args_pattern": 1, "processes[2].user": 1, "processes[2].dir": 1, "processes[2].env": 4, "processes[2].env.OK": 1,
 		"processes[2].max_memory": 1, "processes[2].max_processes": 1, "processes[2].memory_limit": 1,
 	}, paths, slices.Collect(maps.Keys(paths)))
 	_, err = NewRunner(Config{WorkDir: "y"})
-	require.ErrorContains(t, err, "agent.process_dir: invalid directory")
+	require.ErrorContains(t, err, "WorkDir: invalid directory")
 	_, err = NewRunner(Config{Cgroup: t.TempDir()})
-	require.ErrorContains(t, err, "agent.process_cgroup: no process can be started in a child of")
+	require.ErrorContains(t, err, "Cgroup: no process can be started in a child of")
 }

@@ -46,7 +46,7 @@ func NewRunner(config Config) (*Runner, error) {
 	}
 	host, err := newHost(config)
 	if err != nil {
-		return nil, fmt.Errorf("agent.process_cgroup: %w", err)
+		return nil, fmt.Errorf("%s: %w", config.Names.orFields().Cgroup, err)
 	}
 	r := &Runner{
 		entries: entries, workDir: cmp.Or(config.WorkDir, os.TempDir()), host: host,

@@ -85,9 +85,9 @@ var allowed = map[string][]string{
 	"agent/rest/auth/internal":   {"agent/rest/internal/misses"},
 	"agent/rest/auth/signing":    {"targets/secretref", "github.com/golang-jwt/jwt/v5"},
 	"agent/rest/auth/tokenfile":  {"jobs/bounded", "targets/secretref/privatefile"},
-	"agent/rest/accounts":        {"controldb", "github.com/google/uuid", "go.uber.org/zap"},
-	"agent/rest/callbacks":       {"agent/rest/internal/listen", "agent/rest/internal/misses", "controldb", "go.uber.org/zap/..."},
-	"agent/rest/elastic":         {"agent/rest", "agent/rest/accounts", "agent/rest/internal/...", "controldb", "controldb/message", "jobs/...", "targets", "github.com/google/uuid", "go.uber.org/zap/..."},
+	"agent/accounts":             {"controldb", "github.com/google/uuid", "go.uber.org/zap"},
+	"agent/rest/callbacks":       {"agent/internal/callback", "agent/rest/internal/listen", "agent/rest/internal/misses", "controldb", "go.uber.org/zap/..."},
+	"agent/rest/elastic":         {"agent/rest", "agent/accounts", "agent/rest/internal/...", "controldb", "controldb/message", "jobs/...", "targets", "github.com/google/uuid", "go.uber.org/zap/..."},
 	"agent/rest/gateway":         {"agent/rest", "agent/rest/internal/...", "controldb", "github.com/google/uuid"},
 	"agent/rest/internal/listen": {"go.uber.org/zap"},
 	"agent/rest/internal":        {"agent/rest", "agent/rest/internal/...", "controldb", "jobs/...", "github.com/google/uuid"},
@@ -114,7 +114,8 @@ var allowed = map[string][]string{
 	"agent/telemetry/tracing": {"controldb", "jobs/...", "targets", "github.com/google/uuid", "go.opentelemetry.io/otel/...", "go.uber.org/zap/..."},
 	"agent/alerts":            {"agent/telemetry/metrics", "controldb", "jobs/...", "targets/...", "github.com/google/uuid", "go.uber.org/zap/..."},
 	"targets/mail":            {"targets", "targets/outbound", "jobs/action", "github.com/google/uuid", "github.com/wneessen/go-mail/..."},
-	"agent":                   {"jobs/...", "targets", "targets/mssql", "targets/http", "targets/queue", "targets/process", "targets/outbound", "targets/mail", "targets/secretref", "controldb", "agent/...", "go.uber.org/zap/...", "github.com/google/uuid"},
+	"agent":                   {"jobs/...", "targets", "targets/mssql", "targets/http", "targets/queue", "targets/process", "targets/outbound", "targets/mail", "targets/secretref", "controldb", "agent/accounts", "agent/alerts", "agent/internal/...", "agent/telemetry/...", "go.uber.org/zap/...", "github.com/google/uuid"},
+	"agent/internal":          {},
 
 	// The command. Data flows from cli through the groups of commands to connect, and from there
 	// down. No group imports another one.
@@ -132,7 +133,7 @@ var allowed = map[string][]string{
 	commandRoom + "command":  {"controldb", "controldb/message", "jobs/bounded", "jobs/textfile", commandRoom + "exit", commandRoom + "output", commandRoom + "terminal", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/text/..."},
 	commandRoom + "config":   {"jobs/textfile", commandRoom + "exit", "agent/rest/...", "agent/web/...", "agent/telemetry/...", "targets/..."},
 	commandRoom + "lookup":   {commandRoom + "exit", "controldb", "jobs/schedule", "targets/...", "github.com/agnivade/levenshtein", "github.com/google/uuid"},
-	commandRoom + "daemon":   {commandRoom + "exit", "agent", "targets/process", "agent/rest/callbacks", "controldb", "go.uber.org/zap/..."},
+	commandRoom + "daemon":   {commandRoom + "exit", "agent", "targets/process", "controldb", "go.uber.org/zap/..."},
 	commandRoom + "connect": {
 		"github.com/google/uuid",
 		commandRoom + "buildinfo", commandRoom + "config", commandRoom + "contexts", commandRoom + "exit", commandRoom + "output", commandRoom + "terminal", "agent", "agent/alerts", "agent/rest/...", "agent/telemetry/...", "controldb", "jobs/...", "targets/...",
@@ -146,7 +147,7 @@ var allowed = map[string][]string{
 		"github.com/microsoft/go-mssqldb/...", "github.com/spf13/cobra/...", "go.uber.org/zap/...",
 	},
 	commandRoom + "front": {
-		commandRoom + "buildinfo", commandRoom + "config", commandRoom + "connect", commandRoom + "embedded", commandRoom + "exit", "targets/...", "agent/rest/...", "agent/web/...", "agent/telemetry/...", "agent/alerts", "controldb", "jobs/...",
+		commandRoom + "buildinfo", commandRoom + "config", commandRoom + "connect", commandRoom + "embedded", commandRoom + "exit", "targets/...", "agent/accounts", "agent/rest/...", "agent/web/...", "agent/telemetry/...", "agent/alerts", "controldb", "jobs/...",
 		"go.uber.org/zap/...",
 	},
 	commandRoom + "cli": {

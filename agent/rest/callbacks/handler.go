@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/jobagent/jobagent/agent/internal/callback"
 	"github.com/jobagent/jobagent/agent/rest/internal/misses"
 	"github.com/jobagent/jobagent/controldb"
 )
@@ -45,7 +46,7 @@ type handler struct {
 
 func newHandler(stores []*controldb.Store, publicPath string, log *zap.Logger) *handler {
 	return &handler{
-		stores: stores, prefix: strings.TrimSuffix(publicPath, "/") + pathPrefix,
+		stores: stores, prefix: strings.TrimSuffix(publicPath, "/") + callback.PathPrefix,
 		calls: misses.NewGate(maxCalls, fewCalls, maxCalls/2, manyMisses), log: log,
 	}
 }
@@ -88,7 +89,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	err = controldb.ErrCallbackNotFound
-	if isToken(token) {
+	if callback.IsToken(token) {
 		err = h.report(r, token, controldb.Report{Success: success, Message: message, By: reporter(r.RemoteAddr)})
 	}
 	h.answer(w, err)

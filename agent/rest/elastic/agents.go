@@ -14,8 +14,8 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
+	"github.com/jobagent/jobagent/agent/accounts"
 	"github.com/jobagent/jobagent/agent/rest"
-	"github.com/jobagent/jobagent/agent/rest/accounts"
 	"github.com/jobagent/jobagent/controldb"
 )
 

@@ -102,30 +102,31 @@ func (t *translator) action(path string, a *action, old former) controldb.Schedu
 		old = former{}
 	}
 	d := &actions.Definition{Type: actions.Type(kind)}
-	content := ""
+	content, given := "", *a
+	a.Request, a.QueueMessage, a.ServiceBusQueueMessage, a.ServiceBusTopicMessage = nil, nil, nil, nil // answers show that of the type alone
 	switch kind {
 	case "Http", "Https":
 		d.Type, content = actions.TypeHTTP, "request"
-		a.QueueMessage, a.ServiceBusQueueMessage, a.ServiceBusTopicMessage = nil, nil, nil
+		a.Request = given.Request
 		if a.Request != nil {
 			d.HTTP = t.request(path+".request", kind, a.Request, old)
 		}
 	case "StorageQueue":
 		content = "queueMessage"
-		a.Request, a.ServiceBusQueueMessage, a.ServiceBusTopicMessage = nil, nil, nil
+		a.QueueMessage = given.QueueMessage
 		if a.QueueMessage != nil {
 			d.StorageQueue = t.storageQueue(path+".queueMessage", a.QueueMessage, old)
 		}
 	case "ServiceBusQueue":
 		content = "serviceBusQueueMessage"
-		a.Request, a.QueueMessage, a.ServiceBusTopicMessage = nil, nil, nil
+		a.ServiceBusQueueMessage = given.ServiceBusQueueMessage
 		if a.ServiceBusQueueMessage != nil {
 			a.ServiceBusQueueMessage.TopicPath = ""
 			d.ServiceBus = t.serviceBus(path+".serviceBusQueueMessage", a.ServiceBusQueueMessage, old)
 		}
 	case "ServiceBusTopic":
 		content = "serviceBusTopicMessage"
-		a.Request, a.QueueMessage, a.ServiceBusQueueMessage = nil, nil, nil
+		a.ServiceBusTopicMessage = given.ServiceBusTopicMessage
 		if a.ServiceBusTopicMessage != nil {
 			a.ServiceBusTopicMessage.QueueName = ""
 			d.ServiceBus = t.serviceBus(path+".serviceBusTopicMessage", a.ServiceBusTopicMessage, old)

@@ -128,7 +128,10 @@ type Process struct {
 
 // ProcessRunner returns the configuration of the runner of processes.
 func (c File) ProcessRunner() process.Config {
-	cfg := process.Config{Cgroup: c.Agent.ProcessCgroup, WorkDir: c.Agent.ProcessDir, Hidden: append(c.SecretFiles(""), c.Own...)}
+	cfg := process.Config{
+		Cgroup: c.Agent.ProcessCgroup, WorkDir: c.Agent.ProcessDir, Hidden: append(c.SecretFiles(""), c.Own...),
+		Names: process.Names{Cgroup: "agent.process_cgroup", WorkDir: "agent.process_dir", Entries: "processes"},
+	}
 	for _, p := range c.Processes {
 		cfg.Entries = append(cfg.Entries, process.Entry{
 			Name: p.Name, Path: p.Path, Args: p.Args, ArgsPattern: p.ArgsPattern, User: p.User, Dir: p.Dir, Env: p.Env,

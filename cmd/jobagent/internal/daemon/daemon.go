@@ -10,7 +10,6 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/agent"
-	"github.com/jobagent/jobagent/agent/rest/callbacks"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets/process"
@@ -40,7 +39,7 @@ func Run(ctx context.Context, cfg agent.Config, store *controldb.Store, tools ag
 
 // RunFleet is Run for several control databases. It serves receiver, unless that is nil.
 func RunFleet(
-	ctx context.Context, cfg agent.Config, members []agent.Member, receiver *callbacks.Receiver, log *zap.Logger,
+	ctx context.Context, cfg agent.Config, members []agent.Member, receiver agent.Receiver, log *zap.Logger,
 ) error {
 	return withForcedStop(ctx, func(forceStop <-chan struct{}) error {
 		fleet, err := agent.NewFleet(cfg, members, receiver, forceStop, log)

@@ -15,9 +15,9 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/jobagent/jobagent/agent/accounts"
 	"github.com/jobagent/jobagent/agent/alerts"
 	"github.com/jobagent/jobagent/agent/rest"
-	"github.com/jobagent/jobagent/agent/rest/accounts"
 	"github.com/jobagent/jobagent/agent/rest/auth"
 	"github.com/jobagent/jobagent/agent/rest/auth/issuer"
 	"github.com/jobagent/jobagent/agent/rest/callbacks"

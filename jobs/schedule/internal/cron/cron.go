@@ -288,8 +288,7 @@ func (c *unixCron) mask(p *syntax.Parser, path string, f field, text string) uin
 		if mask |= m; ok || part == "" {
 			continue
 		}
-		if p.Faults.Full() {
-			p.Faults.Add(path, "", "", "") // counted only
+		if p.Faults.Skip() {
 			continue
 		}
 		p.Faults.Add(path, syntax.Quote(part), c.allowed(f, part), c.propose(f, part))

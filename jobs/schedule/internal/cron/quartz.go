@@ -193,8 +193,7 @@ func takeQuartzRange(p *syntax.Parser, path string, f field, part string) (r qua
 	r, ok = readQuartzRange(f, part)
 	switch {
 	case ok || part == "":
-	case p.Faults.Full():
-		p.Faults.Add(path, "", "", "") // counted only
+	case p.Faults.Skip():
 	default:
 		p.Faults.Add(path+"."+f.name, syntax.Quote(part), f.quartzAllowed(part), f.quartzPropose(part))
 	}
@@ -327,9 +326,7 @@ func readQuartzMonthDays(p *syntax.Parser, path string, d *quartzDays, text stri
 		day, isWorkday := strings.CutSuffix(upper, "W")
 		switch {
 		case strings.HasPrefix(upper, "L"):
-			if p.Faults.Full() {
-				p.Faults.Add(path, "", "", "") // counted only
-			} else if !d.readLast(upper) {
+			if !p.Faults.Skip() && !d.readLast(upper) {
 				p.Faults.Add(path+name, syntax.Quote(part), "L, L-n with n from 0 to 30, LW, L-nW, LW-n", lastProposal(upper))
 			}
 		case isWorkday:
@@ -419,8 +416,7 @@ func readQuartzWeekdays(p *syntax.Parser, path string, d *quartzDays, text strin
 
 // refuseNth adds the fault of the n-th weekday of a month.
 func refuseNth(p *syntax.Parser, path, part, allowed, name, n string) {
-	if p.Faults.Full() {
-		p.Faults.Add(path, "", "", "") // counted only
+	if p.Faults.Skip() {
 		return
 	}
 	p.Faults.Add(path, syntax.Quote(part), allowed, quartzNth(name, n))

@@ -71,12 +71,11 @@ func (r *rule) filtered() bool {
 	return slices.ContainsFunc(partNames[5:], r.has)
 }
 
-// build fills the missing parts of a rule from its start and returns its schedule. assumed means
-// that the start is the creation, which nobody wrote: then seconds, and minutes beside an hour, are
-// 0.
-func (r *rule) build(p *syntax.Parser, v *syntax.Value, assumed bool) engine.Schedule {
+// build fills the missing parts of a rule from its start and returns its schedule. If the start is
+// the creation, which nobody wrote, seconds, and minutes beside an hour, are 0.
+func (r *rule) build(p *syntax.Parser, v *syntax.Value, startIsCreation bool) engine.Schedule {
 	at := civil.Seconds(p.Start.In(p.Zone))
-	if assumed {
+	if startIsCreation {
 		at = r.assume(p, at)
 	}
 	day, second := civil.FloorDiv(at, civil.DaySeconds), int(civil.FloorMod(at, civil.DaySeconds))

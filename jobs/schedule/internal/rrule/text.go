@@ -44,8 +44,8 @@ func Read(p *syntax.Parser, v *syntax.Value, text string, startGiven bool) engin
 		return nil
 	}
 	t.readStart(startGiven)
-	assumed := p.Start.IsZero()
-	if assumed {
+	startIsCreation := p.Start.IsZero()
+	if startIsCreation {
 		p.Start, p.StartCreated = p.NeedCreation(v.Path+".DTSTART"), true
 	}
 	p.Start = p.Start.Truncate(time.Second)
@@ -57,7 +57,7 @@ func Read(p *syntax.Parser, v *syntax.Value, text string, startGiven bool) engin
 	if r == nil || !t.readLimits(r) {
 		return nil
 	}
-	inner := r.build(p, v, assumed)
+	inner := r.build(p, v, startIsCreation)
 	if inner == nil || len(p.Faults.List) > 0 {
 		return nil
 	}

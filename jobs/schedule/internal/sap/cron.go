@@ -289,8 +289,7 @@ func readItems(p *syntax.Parser, path string, f cronField, text string) []cronIt
 			if !slices.Contains(items[:min(len(items), 8)], item) {
 				items = append(items, item)
 			}
-		case p.Faults.Full():
-			p.Faults.Add(path, "", "", "") // counted only
+		case p.Faults.Skip():
 		case part == "":
 			full := slices.DeleteFunc(strings.Split(text, ","), func(s string) bool { return s == "" })
 			propose := strings.Join(full, ",")

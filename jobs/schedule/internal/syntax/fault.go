@@ -45,7 +45,7 @@ func (f *Faults) Add(path, value, allowed, nearest string) {
 	f.add(Fault{Path: path, Value: value, Allowed: allowed, Nearest: nearest})
 }
 
-// add is Add for a fault that is also of a name or a number.
+// add is [Faults.Add]. The fault may also say that it is about a name or a number.
 func (f *Faults) add(fault Fault) {
 	if f.Full() {
 		f.more++

@@ -2,10 +2,12 @@
 package dev
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
@@ -19,6 +21,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/daemon"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets/secretref/privatefile"
 )
 
@@ -36,10 +39,7 @@ const (
 
 // NewCommand returns `jobagent dev`.
 func NewCommand(a *connect.App) *cobra.Command {
-	var listen, data, password string
-	var rest restSettings
-	var limits clientLimits
-	var memory embedded.MemorySize
+	var o options
 	cmd := &cobra.Command{
 		Use: "dev", Short: "Run an embedded server with a control database and an agent, for development",
 		Long: `Run an embedded server with a control database named ` + embedded.ControlDatabase + ` and an agent, until a signal ends
@@ -67,42 +67,31 @@ for this address, at first for one second and at most for five minutes. On loopb
 user of the operating system who has failed, and nobody else (on Linux; elsewhere all users).`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if limits.maxConnections < 1 || limits.maxConnections > mostConnections {
-				return exit.Usagef("--max-connections %d: must be 1 to %d", limits.maxConnections, mostConnections)
-			}
-			if err := memory.Check(); err != nil {
+			if err := o.check(); err != nil {
 				return err
-			}
-			if err := embedded.CheckListen("listen", listen); err != nil {
-				return err
-			}
-			if rest.listen != "" {
-				if err := embedded.CheckListen(flagRESTListen, rest.listen); err != nil {
-					return err
-				}
 			}
 			if err := a.OwnControlDatabase(); err != nil {
 				return err
 			}
-			limits.tlsGiven = cmd.Flags().Changed(flagRequireTLS)
-			rest.given = cmd.Flags().Changed(flagRESTListen)
-			return dev(cmd.Context(), a, listen, rest, data, password, limits, memory)
+			o.limits.tlsGiven = cmd.Flags().Changed(flagRequireTLS)
+			o.rest.given = cmd.Flags().Changed(flagRESTListen)
+			return dev(cmd.Context(), a, o)
 		},
 	}
-	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:1433", "address to listen on")
-	cmd.Flags().StringVar(&rest.listen, flagRESTListen, config.DefaultListen,
+	cmd.Flags().StringVar(&o.listen, "listen", "127.0.0.1:1433", "address to listen on")
+	cmd.Flags().StringVar(&o.rest.listen, flagRESTListen, config.DefaultListen,
 		"address of the REST server; empty: none (by default another port if this one is in use)")
-	cmd.Flags().BoolVar(&rest.issuer, "dev-issuer", false,
+	cmd.Flags().BoolVar(&o.rest.issuer, "dev-issuer", false,
 		"issue tokens as Microsoft Entra ID does, for tools that log in with azidentity; the client is "+RESTClientID+
 			"; people can sign in at the dashboard as admin, author, operator or reader, without a password")
-	cmd.Flags().StringVar(&data, "data", "", "`directory` of the databases; created if it is missing (default: a temporary directory)")
-	cmd.Flags().StringVar(&password, "sa-password", "",
+	cmd.Flags().StringVar(&o.data, "data", "", "`directory` of the databases; created if it is missing (default: a temporary directory)")
+	cmd.Flags().StringVar(&o.password, "sa-password", "",
 		"password of sa; other users of this machine can read it, so "+EnvSAPassword+" is safer")
-	cmd.Flags().IntVar(&limits.maxConnections, "max-connections", 1000, "maximum number of connections")
-	embedded.AddMemoryFlag(cmd, &memory)
-	cmd.Flags().StringVar(&limits.keytab, "keytab", "",
+	cmd.Flags().IntVar(&o.limits.maxConnections, "max-connections", 1000, "maximum number of connections")
+	embedded.AddMemoryFlag(cmd, &o.memory)
+	cmd.Flags().StringVar(&o.limits.keytab, "keytab", "",
 		"`file` with the Kerberos key of MSSQLSvc/host:port, for logins FROM WINDOWS (default: no Windows logins)")
-	cmd.Flags().BoolVar(&limits.requireTLS, flagRequireTLS, false,
+	cmd.Flags().BoolVar(&o.limits.requireTLS, flagRequireTLS, false,
 		"refuse clients that do not use TLS (default: true if --listen is not a loopback address)")
 	return cmd
 }
@@ -133,9 +122,34 @@ func (d clientLimits) option(cfg *embedded.Config) {
 	}
 }
 
-// dev implements `jobagent dev`.
-func dev(ctx context.Context, a *connect.App, listen string, rest restSettings, data, password string, limits clientLimits,
-	memory embedded.MemorySize) (err error) {
+// options are the flags of `jobagent dev`.
+type options struct {
+	listen, data, password string
+	rest                   restSettings
+	limits                 clientLimits
+	memory                 embedded.MemorySize
+}
+
+// check refuses values that no machine accepts.
+func (o options) check() error {
+	if o.limits.maxConnections < 1 || o.limits.maxConnections > mostConnections {
+		return exit.Usagef("--max-connections %d: must be 1 to %d", o.limits.maxConnections, mostConnections)
+	}
+	if err := o.memory.Check(); err != nil {
+		return err
+	}
+	if err := embedded.CheckListen("listen", o.listen); err != nil {
+		return err
+	}
+	if o.rest.listen == "" {
+		return nil
+	}
+	return embedded.CheckListen(flagRESTListen, o.rest.listen)
+}
+
+// dev implements `jobagent dev`: it opens the data directory and starts the server, equips an
+// agent, and runs it with the front until the end.
+func dev(ctx context.Context, a *connect.App, o options) (err error) {
 	log, err := a.Logger()
 	if err != nil {
 		return err
@@ -143,111 +157,167 @@ func dev(ctx context.Context, a *connect.App, listen string, rest restSettings, 
 	if err := daemon.Protect(log); err != nil {
 		return err
 	}
-	if err := embedded.CheckFree(ctx, listen); err != nil { // before anything is written
+	if err := embedded.CheckFree(ctx, o.listen); err != nil { // before anything is written
 		return err
 	}
-	kept := data != ""
-	data, release, err := openData(data)
+	d := developed{app: a, log: log, kept: o.data != ""}
+	defer func() { err = d.close(err) }()
+	if err := d.open(ctx, o); err != nil {
+		return err
+	}
+	if err := d.equip(ctx); err != nil {
+		return err
+	}
+	return d.run(ctx, o.rest)
+}
+
+// developed is what `jobagent dev` runs.
+type developed struct {
+	app     *connect.App
+	log     *zap.Logger
+	kept    bool // the data directory is the user's
+	data    string
+	agentID uuid.UUID
+	server  *embedded.Server
+	cfg     config.File
+	metrics *metrics.Metrics
+	counted *metrics.Database
+	tools   agent.Tools
+	store   *controldb.Store
+	closers []func() error // in the order of what they close
+}
+
+// later calls a function at the end, before those of the calls before.
+func (d *developed) later(closer func() error) { d.closers = append(d.closers, closer) }
+
+// close closes all in reverse order. It returns the first error, of which err is one.
+func (d *developed) close(err error) error {
+	for _, closer := range slices.Backward(d.closers) {
+		err = cmp.Or(err, closer())
+	}
+	return err
+}
+
+// open opens the data directory, and starts the server over it.
+func (d *developed) open(ctx context.Context, o options) error {
+	data, release, err := openData(o.data)
 	if err != nil {
 		return err
 	}
-	defer release()
-	agentID, err := loadAgentID(data)
+	d.data = data
+	d.later(done(release))
+	if d.agentID, err = loadAgentID(data); err != nil {
+		return err
+	}
+	o.data = data
+	if d.server, err = startServer(ctx, o, d.log); err != nil {
+		return err
+	}
+	d.later(d.server.Close)
+	return nil
+}
+
+// equip makes the tools of an agent for the databases of the server.
+func (d *developed) equip(ctx context.Context) (err error) {
+	if d.cfg, err = d.app.Config(); err != nil {
+		return err
+	}
+	d.server.TargetSettings = d.cfg.Encryption()
+	d.server.TargetSettings.AllowControlDatabase = d.cfg.Targets.AllowControlDatabase
+	if err := d.count(ctx); err != nil {
+		return err
+	}
+	further, err := config.Credentials(d.cfg)
 	if err != nil {
 		return err
 	}
-	server, err := startServer(ctx, listen, data, password, limits, memory, log)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if closeErr := server.Close(); err == nil {
-			err = closeErr
-		}
-	}()
-	cfg, err := a.Config()
-	if err != nil {
-		return err
-	}
-	server.TargetSettings = cfg.Encryption()
-	server.TargetSettings.AllowControlDatabase = cfg.Targets.AllowControlDatabase
-	m, err := a.Metrics()
-	if err != nil {
-		return err
-	}
-	stopMetrics, err := a.ServeMetrics(ctx, log)
-	if err != nil {
-		return err
-	}
-	defer stopMetrics()
-	counted := m.Database(embedded.ControlDatabase)
-	server.TargetSettings.OnLogin, cfg.Outbound.OnConnect = connect.OnDial(counted.Targets()), connect.OnDial(m.Outbound())
-	further, err := config.Credentials(cfg)
-	if err != nil {
-		return err
-	}
-	if err := server.WriteConfig(data); err != nil {
+	if err := d.server.WriteConfig(d.data); err != nil {
 		return fmt.Errorf("write %s: %w", embedded.ConfigFile, err)
 	}
-	servers, err := server.OpenServers(ctx, further...)
+	servers, err := d.server.OpenServers(ctx, further...)
 	if err != nil {
 		return err
 	}
-	defer servers.Close()
-	if err := a.WarnWeak(servers.Weaknesses()); err != nil {
+	d.later(done(func() { _ = servers.Close() })) // nothing is lost by a connection that ends late
+	if err := d.app.WarnWeak(servers.Weaknesses()); err != nil {
 		return err
 	}
-	tools, err := connect.NewTools(ctx, server.Store, servers)
+	if d.tools, err = connect.NewTools(ctx, d.server.Store, servers); err != nil {
+		return err
+	}
+	return d.equipActions(ctx)
+}
+
+// count makes the metrics of the server's databases.
+func (d *developed) count(ctx context.Context) (err error) {
+	if d.metrics, err = d.app.Metrics(); err != nil {
+		return err
+	}
+	stop, err := d.app.ServeMetrics(ctx, d.log)
 	if err != nil {
 		return err
 	}
-	cfg.Own = append(cfg.Own, data)
-	actions, err := connect.NewActions(cfg, buildinfo.Version(), true)
+	d.later(done(stop))
+	d.counted = d.metrics.Database(embedded.ControlDatabase)
+	d.server.TargetSettings.OnLogin, d.cfg.Outbound.OnConnect = connect.OnDial(d.counted.Targets()), connect.OnDial(d.metrics.Outbound())
+	return nil
+}
+
+// equipActions makes what the agent does beside T-SQL.
+func (d *developed) equipActions(ctx context.Context) error {
+	d.cfg.Own = append(d.cfg.Own, d.data)
+	actions, err := connect.NewActions(d.cfg, buildinfo.Version(), true)
 	if err != nil {
 		return err
 	}
-	if err := actions.Receive(ctx, cfg.Callbacks, true, server.Store, log); err != nil {
+	if err := actions.Receive(ctx, d.cfg.Callbacks, true, d.server.Store, d.log); err != nil {
 		return err
 	}
-	defer actions.Close()
-	if len(cfg.Processes) > 0 {
-		actions.Log(cfg, log) // warns of entries that can read the data directory
+	d.later(done(actions.Close))
+	if len(d.cfg.Processes) > 0 {
+		actions.Log(d.cfg, d.log) // warns of entries that can read the data directory
 	}
-	traces, closeTraces, err := a.OpenTraces(ctx, buildinfo.Version(), log)
+	traces, closeTraces, err := d.app.OpenTraces(ctx, buildinfo.Version(), d.log)
 	if err != nil {
 		return err
 	}
-	defer closeTraces()
-	actions.Equip(&tools, server.Store, cfg, log)
-	tools.Traces = traces
-	store, stopCounting := counted.Observe(server.Store, metrics.ClientAgent)
-	defer stopCounting()
-	defer counted.CountRuns(store.RunCounts)()
-	f, err := openFront(ctx, rest, data, cfg, m, server, log)
+	d.later(done(closeTraces))
+	actions.Equip(&d.tools, d.server.Store, d.cfg, d.log)
+	d.tools.Traces = traces
+	store, stopCounting := d.counted.Observe(d.server.Store, metrics.ClientAgent)
+	d.later(done(stopCounting))
+	d.later(done(d.counted.CountRuns(store.RunCounts)))
+	d.store = store
+	return nil
+}
+
+// run runs the agent and the front until ctx is done or one of them fails.
+func (d *developed) run(ctx context.Context, rest restSettings) error {
+	f, err := openFront(ctx, rest, d.data, d.cfg, d.metrics, d.server, d.log)
 	if err != nil {
 		return err
 	}
 	if f != nil {
-		tools.Actions.FrontURL = f.PublicURL()
-		tools.Actions.Pages = connect.Pages(f.PublicURL(), embedded.ControlDatabase) // for links in alerts
+		d.tools.Actions.FrontURL = f.PublicURL()
+		d.tools.Actions.Pages = connect.Pages(f.PublicURL(), embedded.ControlDatabase) // for links in alerts
 	}
 	stopAgent, agentFailed := daemon.Start(ctx,
-		agent.Config{AgentID: agentID, Version: buildinfo.Version(), Metrics: counted.Agent()}, store, tools, log)
-	defer func() {
-		if stopErr := stopAgent(); err == nil {
-			err = stopErr
-		}
-	}()
+		agent.Config{AgentID: d.agentID, Version: buildinfo.Version(), Metrics: d.counted.Agent()}, d.store, d.tools, d.log)
+	d.later(stopAgent)
 	stopFront, frontFailed := f.Start(ctx)
-	defer func() {
-		if stopErr := stopFront(); err == nil {
-			err = stopErr
-		}
-	}()
-	if err := printReady(a, server, f, data, kept); err != nil {
+	d.later(stopFront)
+	if err := printReady(d.app, d.server, f, d.data, d.kept); err != nil {
 		return err
 	}
-	return server.Wait(ctx, either(agentFailed, frontFailed))
+	return d.server.Wait(ctx, either(agentFailed, frontFailed))
+}
+
+// done makes a closer of a function that cannot fail.
+func done(closer func()) func() error {
+	return func() error {
+		closer()
+		return nil
+	}
 }
 
 // loadAgentID returns the agent's ID, which stays the same for a data directory.
@@ -263,31 +333,27 @@ func loadAgentID(data string) (uuid.UUID, error) {
 	return id, nil
 }
 
-// startServer starts the embedded server over a data directory. An empty password is that of the
-// environment, or else the stored one. The caller closes the server.
-func startServer(ctx context.Context, listen, data, password string, limits clientLimits, memory embedded.MemorySize,
-	log *zap.Logger) (*embedded.Server, error) {
-	if password == "" {
-		password = os.Getenv(EnvSAPassword)
-	}
-	password, err := loadPassword(data, password, log)
+// startServer starts the embedded server over the data directory. Without a password, that of the
+// environment applies, or else the stored one. The caller closes the server.
+func startServer(ctx context.Context, o options, log *zap.Logger) (*embedded.Server, error) {
+	password, err := loadPassword(o.data, cmp.Or(o.password, os.Getenv(EnvSAPassword)), log)
 	if err != nil {
 		return nil, err
 	}
 	targetPassword := embedded.RandomPassword()
-	if err := privatefile.Replace(filepath.Join(data, embedded.TargetPasswordFile), []byte(targetPassword+"\n")); err != nil {
+	if err := privatefile.Replace(filepath.Join(o.data, embedded.TargetPasswordFile), []byte(targetPassword+"\n")); err != nil {
 		return nil, fmt.Errorf("store the password of %s: %w", embedded.TargetLogin, err)
 	}
-	certificate, err := embedded.LoadOrCreateCertificate(filepath.Join(data, CertificateFile), filepath.Join(data, KeyFile), listen)
+	certificate, err := embedded.LoadOrCreateCertificate(filepath.Join(o.data, CertificateFile), filepath.Join(o.data, KeyFile), o.listen)
 	if err != nil {
 		return nil, fmt.Errorf("store the server's certificate: %w", err)
 	}
-	shown, err := filepath.Abs(filepath.Join(data, CertificateFile))
+	shown, err := filepath.Abs(filepath.Join(o.data, CertificateFile))
 	if err != nil {
 		return nil, fmt.Errorf("path of the server's certificate: %w", err)
 	}
-	return embedded.Start(ctx, filepath.Join(data, databasesDir), listen, password, "true", log, limits.option,
-		memory.Option, func(cfg *embedded.Config) {
+	return embedded.Start(ctx, filepath.Join(o.data, databasesDir), o.listen, password, "true", log, o.limits.option,
+		o.memory.Option, func(cfg *embedded.Config) {
 			cfg.Certificate, cfg.CertificateFile, cfg.TargetPassword = certificate, shown, targetPassword
 		})
 }

@@ -19,14 +19,11 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/values"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/schedule"
 	"github.com/jobagent/jobagent/jobs/suggest"
 )
-
-// validationTimeout is the time limit of --wait. A live agent validates new schedules within a
-// second.
-const validationTimeout = 5 * time.Second
 
 // definitionFlags are the flags of schedule add and schedule update.
 type definitionFlags struct {
@@ -46,15 +43,12 @@ var lineKinds = []struct {
 	{schedule.KindQuartz, "'0 0 2 ? * MON-FRI'"}, {schedule.KindRRule, "'FREQ=DAILY;BYHOUR=2;BYMINUTE=0;BYSECOND=0'"},
 }
 
-// overlaps are the policies of the parameter @overlap.
-var overlaps = []string{"Skip", "BufferOne", "BufferAll", "CancelOther", "TerminateOther", "AllowAll", "Elastic"}
-
 func (f *definitionFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.addDefinition(cmd)
 	flags.StringVar(&f.zone, "zone", "", "time zone (IANA or Windows name), if the definition has none (default UTC)")
 	flags.StringVar(&f.catchUp, "catch-up", "", "policy for missed runs: last, none, all, window:DURATION or sap-20min")
-	flags.StringVar(&f.overlap, "overlap", "", "policy while an earlier run is active: "+strings.Join(overlaps, ", "))
+	flags.StringVar(&f.overlap, "overlap", "", "policy while an earlier run is active: "+strings.Join(values.Overlaps, ", "))
 	flags.BoolVar(&f.pauseOnFailure, "pause-on-failure", false, "pause the schedule after a failed run")
 	flags.BoolVar(&f.enabled, "enabled", true, "enable the schedule")
 	f.params.Add(cmd, "the schedule's runs")
@@ -139,6 +133,14 @@ func errNoKind(text string) error {
 	return exit.Usagef("%s", together)
 }
 
+// definition is the text of a schedule, with what else decides when it is due.
+type definition struct {
+	kind                         schedule.Kind
+	spec, zone, catchUp, overlap string
+	created                      time.Time // when the text was given
+	translation                  *schedule.Translation
+}
+
 // parsedDefinition is a definition that was parsed before it is stored.
 type parsedDefinition struct {
 	zone *time.Location
@@ -149,52 +151,61 @@ type parsedDefinition struct {
 	warnings []string
 }
 
-// parseDefinition parses a definition as an agent does; created is when the definition was given.
-// The error is a *schedule.Error with all errors of the definition.
-func parseDefinition(ctx context.Context, a *connect.App, store *controldb.Store, kind schedule.Kind, spec, zone,
-	catchUp, overlap string, created, now time.Time) (parsedDefinition, error) {
+// parse parses a definition as an agent does. The error is a *schedule.Error with all errors of the
+// definition.
+func (d definition) parse(ctx context.Context, store *controldb.Store, now time.Time) (*parsedDefinition, error) {
+	o, err := d.options(ctx, store, now)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := schedule.Parse(d.kind, []byte(d.spec), o)
+	_, badCatchUp := schedule.ParseCatchUp(d.catchUp)
 	var faults []schedule.Fault
-	merge := func(err error) {
-		var all *schedule.Error
-		if errors.As(err, &all) {
+	for _, err := range []error{err, badCatchUp} {
+		if all, ok := errors.AsType[*schedule.Error](err); ok {
 			faults = append(faults, all.Faults...)
 		}
 	}
-	o := schedule.Options{Zone: zone, Created: created}
-	if created.Before(now) {
-		o.Activated = now
-	}
-	if strings.Contains(spec, "blackouts") {
-		list, err := store.Calendars(ctx, "")
-		if err != nil {
-			return parsedDefinition{}, err
-		}
-		texts := map[string]string{}
-		for _, c := range list {
-			texts[c.Name] = c.Spec
-		}
-		o.Calendars, o.BrokenCalendars = schedule.ReadCalendars(texts)
-	}
-	plan, err := schedule.Parse(kind, []byte(spec), o)
-	merge(err)
-	_, err = schedule.ParseCatchUp(catchUp)
-	merge(err)
-	if overlap != "" && !slices.ContainsFunc(overlaps, func(o string) bool { return strings.EqualFold(o, overlap) }) {
-		faults = append(faults, schedule.Fault{Path: "overlap", Value: strconv.Quote(overlap),
-			Allowed: "one of " + strings.Join(overlaps, ", "), Nearest: suggest.Nearest(overlap, overlaps)})
+	known := func(o string) bool { return strings.EqualFold(o, d.overlap) }
+	if d.overlap != "" && !slices.ContainsFunc(values.Overlaps, known) {
+		faults = append(faults, schedule.Fault{Path: "overlap", Value: strconv.Quote(d.overlap),
+			Allowed: "one of " + strings.Join(values.Overlaps, ", "), Nearest: suggest.Nearest(d.overlap, values.Overlaps)})
 	}
 	if len(faults) > 0 {
-		return parsedDefinition{}, &schedule.Error{Faults: faults}
+		return nil, &schedule.Error{Faults: faults}
 	}
-	c := parsedDefinition{zone: plan.Zone, plan: plan}
-	c.warnings, _ = plan.WarningsAt(now)
+	p := &parsedDefinition{zone: plan.Zone, plan: plan}
+	p.warnings, _ = plan.WarningsAt(now)
 	// An instant equal to now is included. The sixth instant tells only whether there are more than
 	// five.
-	c.due = schedule.Preview(plan, now.Truncate(time.Second).Add(-time.Nanosecond), 6)
-	if c.more = len(c.due) > 5; c.more {
-		c.due = c.due[:5]
+	p.keep(schedule.Preview(plan, now.Truncate(time.Second).Add(-time.Nanosecond), 6))
+	return p, nil
+}
+
+// options are those of the parser: the calendars are read only if the text may name some.
+func (d definition) options(ctx context.Context, store *controldb.Store, now time.Time) (schedule.Options, error) {
+	o := schedule.Options{Zone: d.zone, Created: d.created}
+	if d.created.Before(now) {
+		o.Activated = now
 	}
-	return c, nil
+	if !strings.Contains(d.spec, "blackouts") {
+		return o, nil
+	}
+	list, err := store.Calendars(ctx, "")
+	if err != nil {
+		return o, err
+	}
+	texts := map[string]string{}
+	for _, c := range list {
+		texts[c.Name] = c.Spec
+	}
+	o.Calendars, o.BrokenCalendars = schedule.ReadCalendars(texts)
+	return o, nil
+}
+
+// keep keeps the first five instants, and whether there are more.
+func (p *parsedDefinition) keep(due []time.Time) {
+	p.due, p.more = due[:min(len(due), 5)], len(due) > 5
 }
 
 // rejectDefinition prints all errors of a definition: as JSON on stdout, or one per line on stderr.
@@ -213,156 +224,6 @@ func rejectDefinition(a *connect.App, err error) error {
 		fmt.Fprintf(a.Stderr, "error: %s\n", output.OneLine(f.String()))
 	}
 	return exit.With(exit.CodeUsage, nil)
-}
-
-// printDefined prints the next instants of a definition that was stored (D-E4). If the schedule is
-// disabled or paused, it prints them only for a new definition, as a condition.
-func printDefined(ctx context.Context, a *connect.App, store *controldb.Store, v output.DefinedSchedule,
-	translation *schedule.Translation, c *parsedDefinition, verb string, isNew, wait bool) error {
-	row, waitResult, err := awaitValidation(ctx, a, store, v.Job, v.Name, wait)
-	if err != nil {
-		return err
-	}
-	v.State, v.Reason = row.State, row.Reason
-	idle := ""
-	switch {
-	case !row.Enabled:
-		idle = "The schedule is disabled: nothing is due until jobagent schedule enable"
-	case row.Paused:
-		idle = "The schedule is paused: nothing is due until jobagent schedule resume"
-	}
-	v.Due = []string{}
-	sentence, notes := "", []string(nil)
-	if c != nil {
-		d := c.plan.Describe()
-		sentence, notes = d.Text, slices.Concat(beside(d), c.plan.Assumptions)
-		v.Assumptions = c.plan.Assumptions
-		v.Zone, v.Warnings, v.Description = c.zone.String(), c.warnings, d.Text
-		switch {
-		case idle != "" && isNew:
-			idle += ". It would then be due as follows"
-		case idle != "":
-			c = nil
-		case row.State == "Faulted":
-			c = nil
-		case !row.ValidatedTime.IsZero(): // the agent's instants take precedence
-			c.due, c.more = row.Upcoming[:min(len(row.Upcoming), 5)], len(row.Upcoming) > 5
-		}
-		if idle == "" && c != nil {
-			next := time.Time{}
-			if len(c.due) > 0 {
-				next = c.due[0]
-			}
-			sentence = d.WithNext(next, c.zone, time.Now())
-		}
-	}
-	if c != nil {
-		for _, at := range c.due {
-			v.Due = append(v.Due, at.Format(time.RFC3339))
-			v.DueLocal = append(v.DueLocal, at.In(c.zone).Format(time.RFC3339))
-		}
-	}
-	err = a.Emit(v, func(w io.Writer) error {
-		fmt.Fprintf(w, "%s schedule %s of job %s\n", verb, v.Name, v.Job)
-		if translation != nil {
-			printTranslation(w, translation)
-		}
-		if sentence != "" {
-			fmt.Fprintf(w, "%s.\n", output.OneLine(sentence))
-			for _, note := range notes {
-				fmt.Fprintln(w, note)
-			}
-		}
-		switch {
-		case idle != "" && c != nil:
-			fmt.Fprintln(w, idle+":")
-		case idle != "":
-			fmt.Fprintln(w, idle+".")
-		}
-		if c != nil && len(c.due) == 0 {
-			fmt.Fprintln(w, "Nothing is due.")
-		} else if c != nil {
-			if err := printDue(w, c.due, c.zone); err != nil {
-				return err
-			}
-			if !c.more {
-				fmt.Fprintln(w, "Nothing is due after these.")
-			}
-		}
-		if err := a.Warn(v.Warnings); err != nil {
-			return err
-		}
-		if waitResult != "" {
-			fmt.Fprintln(w, waitResult)
-		}
-		return nil
-	})
-	if err == nil && row.State == "Faulted" {
-		err = exit.With(exit.CodeFailure, fmt.Errorf("the agent rejected the schedule, which will not run: %s; jobagent schedule show %s %s lists all errors", row.Reason, v.Job, v.Name))
-	}
-	return err
-}
-
-// printDue prints instants in UTC and in a time zone.
-func printDue(w io.Writer, due []time.Time, zone *time.Location) error {
-	name := zone.String()
-	if name == "" { // a fixed offset
-		name = time.Unix(0, 0).In(zone).Format("-07:00")
-	}
-	titles := []string{"DUE (UTC)", "IN " + name}
-	if isUTC(due, zone) { // the same twice says nothing
-		titles = titles[:1]
-	}
-	t := output.NewTable(titles...)
-	for _, at := range due {
-		cells := []any{at.UTC().Format(time.RFC3339), at.In(zone).Format(time.RFC3339)}
-		t.Add(cells[:len(titles)]...)
-	}
-	return t.Write(w)
-}
-
-// isUTC reports whether instants have the same text in a zone as in UTC.
-func isUTC(due []time.Time, zone *time.Location) bool {
-	return !slices.ContainsFunc(due, func(at time.Time) bool {
-		_, offset := at.In(zone).Zone()
-		return offset != 0
-	})
-}
-
-// awaitValidation reads a schedule's row. If wait is true and there is a live agent, it first
-// waits until an agent has validated the schedule; result is a sentence about this.
-func awaitValidation(ctx context.Context, a *connect.App, store *controldb.Store, job, name string,
-	wait bool) (row controldb.Schedule, result string, err error) {
-	if row, err = lookup.Schedule(ctx, store, job, name); err != nil || !wait {
-		return row, "", err
-	}
-	if alive, known := lookup.AgentAlive(ctx, store); known && !alive {
-		return row, "No live agent: the schedule is not validated until an agent starts (jobagent run).", nil
-	}
-	interrupted := ctx
-	ctx, cancel := context.WithTimeout(ctx, validationTimeout)
-	defer cancel()
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for row.ValidatedTime.IsZero() {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			if err := interrupted.Err(); err != nil {
-				return row, "", err
-			}
-			return row, fmt.Sprintf("No agent has validated the schedule within %s; jobagent schedule explain shows why.",
-				validationTimeout), nil
-		}
-		next, err := lookup.Schedule(ctx, store, job, name)
-		switch {
-		case err == nil:
-			row = next
-		case ctx.Err() == nil:
-			return row, "", err
-		}
-	}
-	return row, fmt.Sprintf("An agent has validated the schedule; its state is %s.", row.State), nil
 }
 
 func newAddCommand(a *connect.App) *cobra.Command {
@@ -390,33 +251,36 @@ the translation is shown and stored. A definition with errors is not stored: the
 			if err != nil {
 				return err
 			}
-			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				now := time.Now().UTC()
-				kind, spec, translation, err := translated(kind, spec, f.zone)
-				if err != nil {
-					return rejectDefinition(a, err)
-				}
-				overlap := overlapOf(cmd, f.overlap, translation)
-				c, err := parseDefinition(cmd.Context(), a, store, kind, spec, f.zone, f.catchUp, f.overlap, now, now)
-				if err != nil {
-					return rejectDefinition(a, err)
-				}
-				id, err := store.AddSchedule(cmd.Context(), controldb.ScheduleSpec{
-					JobName: args[0], Name: args[1], Kind: string(kind), Spec: spec,
-					TimeZone: command.Given(cmd, "zone", f.zone), CatchUp: command.Given(cmd, "catch-up", f.catchUp),
-					Overlap: overlap, PauseOnFailure: command.Given(cmd, "pause-on-failure",
-						f.pauseOnFailure), Enabled: command.Given(cmd, "enabled", f.enabled), Parameters: &params,
-				})
-				if err != nil {
-					return err
-				}
-				return printDefined(cmd.Context(), a, store, defined(args[0], args[1], int64(id), translation), translation, &c,
-					"added", true, f.wait)
-			})
+			s := controldb.ScheduleSpec{
+				JobName: args[0], Name: args[1], Kind: string(kind), Spec: spec,
+				TimeZone: command.Given(cmd, "zone", f.zone), CatchUp: command.Given(cmd, "catch-up", f.catchUp),
+				PauseOnFailure: command.Given(cmd, "pause-on-failure", f.pauseOnFailure), Enabled: command.Given(cmd, "enabled", f.enabled), Parameters: &params,
+			}
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error { return f.addSchedule(cmd, a, store, s) })
 		},
 	}
 	f.add(cmd)
 	return cmd
+}
+
+// addSchedule adds a schedule with a definition, and shows when it is due.
+func (f *definitionFlags) addSchedule(cmd *cobra.Command, a *connect.App, store *controldb.Store, s controldb.ScheduleSpec) error {
+	ctx, now := cmd.Context(), time.Now().UTC()
+	d := definition{zone: f.zone, catchUp: f.catchUp, overlap: f.overlap, created: now}
+	if err := d.translate(schedule.Kind(s.Kind), s.Spec); err != nil {
+		return rejectDefinition(a, err)
+	}
+	parsed, err := d.parse(ctx, store, now)
+	if err != nil {
+		return rejectDefinition(a, err)
+	}
+	s.Kind, s.Spec, s.Overlap = string(d.kind), d.spec, overlapOf(cmd, f.overlap, d.translation)
+	id, err := store.AddSchedule(ctx, s)
+	if err != nil {
+		return err
+	}
+	r := result{verb: "added", job: s.JobName, name: s.Name, id: int64(id), translation: d.translation, parsed: parsed, isNew: true}
+	return r.show(ctx, a, store, f.wait)
 }
 
 func newUpdateCommand(a *connect.App) *cobra.Command {
@@ -442,58 +306,65 @@ only its parameters are changed here, without SCHEDULE.`,
 			if params != "" && noParams {
 				return exit.Usagef("--no-params cannot be combined with parameters")
 			}
-			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				old, err := lookup.Schedule(cmd.Context(), store, args[0], optionalName(args))
-				if err != nil {
-					return err
-				}
-				u := controldb.ScheduleUpdate{
-					JobName: args[0], Name: optionalName(args), NewName: command.Given(cmd, "new-name", newName),
-					TimeZone: command.Given(cmd, "zone", f.zone),
-					CatchUp:  command.Given(cmd, "catch-up", f.catchUp), Overlap: command.Given(cmd, "overlap", f.overlap),
-					PauseOnFailure: command.Given(cmd, "pause-on-failure", f.pauseOnFailure),
-					Enabled:        command.Given(cmd, "enabled", f.enabled),
-				}
-				if params != "" || noParams {
-					u.Parameters = &params
-				}
-				now := time.Now().UTC()
-				created := now
-				zone := f.zone
-				if u.TimeZone == nil {
-					zone = lookup.GivenZone(old)
-				}
-				kind, spec, translation, err := translated(kind, spec, zone)
-				if err != nil {
-					return rejectDefinition(a, err)
-				}
-				u.Overlap = overlapOf(cmd, f.overlap, translation)
-				if ok {
-					k := string(kind)
-					u.Kind, u.Spec = &k, &spec
-				}
-				if !ok || string(kind) == old.Kind && spec == old.Spec {
-					kind, spec, created = schedule.Kind(old.Kind), old.Spec, old.DefinedTime
-				}
-				var c *parsedDefinition
-				result, err := parseDefinition(cmd.Context(), a, store, kind, spec, zone, f.catchUp, f.overlap, created, now)
-				switch {
-				case err == nil:
-					c = &result
-				case ok || u.TimeZone != nil || u.CatchUp != nil || u.Overlap != nil:
-					return rejectDefinition(a, err)
-				}
-				if err := store.UpdateSchedule(cmd.Context(), u); err != nil {
-					return err
-				}
-				name := cmp.Or(newName, optionalName(args))
-				return printDefined(cmd.Context(), a, store, defined(args[0], name, int64(old.ID), translation), translation, c,
-					"updated", ok || u.TimeZone != nil, f.wait)
-			})
+			u := controldb.ScheduleUpdate{
+				JobName: args[0], Name: optionalName(args), NewName: command.Given(cmd, "new-name", newName),
+				TimeZone: command.Given(cmd, "zone", f.zone), CatchUp: command.Given(cmd, "catch-up", f.catchUp),
+				PauseOnFailure: command.Given(cmd, "pause-on-failure", f.pauseOnFailure), Enabled: command.Given(cmd, "enabled", f.enabled),
+			}
+			if params != "" || noParams {
+				u.Parameters = &params
+			}
+			if ok {
+				k := string(kind)
+				u.Kind, u.Spec = &k, &spec
+			}
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error { return f.updateSchedule(cmd, a, store, u) })
 		},
 	}
 	f.add(cmd)
 	cmd.Flags().StringVar(&newName, "new-name", "", "rename the schedule")
 	cmd.Flags().BoolVar(&noParams, "no-params", false, "remove the parameters")
 	return cmd
+}
+
+// updateSchedule changes a schedule, and shows when it is due. The definition, new or stored, is
+// parsed with the properties that change; a stored one that is wrong itself does not keep others
+// from being changed.
+func (f *definitionFlags) updateSchedule(cmd *cobra.Command, a *connect.App, store *controldb.Store, u controldb.ScheduleUpdate) error {
+	ctx, now := cmd.Context(), time.Now().UTC()
+	old, err := lookup.Schedule(ctx, store, u.JobName, u.Name)
+	if err != nil {
+		return err
+	}
+	d := definition{zone: f.zone, catchUp: f.catchUp, overlap: f.overlap, created: now}
+	if u.TimeZone == nil {
+		d.zone = lookup.GivenZone(old)
+	}
+	isNew := u.Spec != nil
+	if isNew {
+		if err := d.translate(schedule.Kind(*u.Kind), *u.Spec); err != nil {
+			return rejectDefinition(a, err)
+		}
+		k := string(d.kind)
+		u.Kind, u.Spec = &k, &d.spec
+	}
+	u.Overlap = overlapOf(cmd, f.overlap, d.translation)
+	if !isNew || string(d.kind) == old.Kind && d.spec == old.Spec {
+		d.kind, d.spec, d.created = schedule.Kind(old.Kind), old.Spec, old.DefinedTime
+	}
+	parsed, err := d.parse(ctx, store, now)
+	if err != nil && (isNew || u.TimeZone != nil || u.CatchUp != nil || u.Overlap != nil) {
+		return rejectDefinition(a, err)
+	}
+	if err := store.UpdateSchedule(ctx, u); err != nil {
+		return err
+	}
+	name := u.Name
+	if u.NewName != nil {
+		name = cmp.Or(*u.NewName, u.Name)
+	}
+	r := result{
+		verb: "updated", job: u.JobName, name: name, id: int64(old.ID), translation: d.translation, parsed: parsed, isNew: isNew || u.TimeZone != nil,
+	}
+	return r.show(ctx, a, store, f.wait)
 }

@@ -46,6 +46,12 @@ func translated(kind schedule.Kind, spec, zone string) (schedule.Kind, string, *
 	return t.Kind, t.Spec, &t, err
 }
 
+// translate sets the kind and the text of a definition.
+func (d *definition) translate(kind schedule.Kind, spec string) (err error) {
+	d.kind, d.spec, d.translation, err = translated(kind, spec, d.zone)
+	return err
+}
+
 // overlapOf returns the value of --overlap, or else the policy of a translation. nil means the
 // default of the kind.
 func overlapOf(cmd *cobra.Command, given string, t *schedule.Translation) *string {

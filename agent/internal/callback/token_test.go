@@ -1,4 +1,4 @@
-package callbacks
+package callback
 
 import (
 	"testing"
@@ -14,8 +14,8 @@ func TestTokens(t *testing.T) {
 	token := NewToken()
 	require.Len(t, token, 43, "256 bits")
 	require.NotEqual(t, token, NewToken())
-	require.True(t, isToken(token))
-	require.False(t, isToken(token+"="))
-	require.False(t, isToken(token[1:]))
+	require.True(t, IsToken(token))
+	require.False(t, IsToken(token+"="))
+	require.False(t, IsToken(token[1:]))
 	require.Equal(t, "https://example.com/jobs/callbacks/"+token, URL("https://example.com/jobs/", token))
 }

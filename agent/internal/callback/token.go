@@ -1,4 +1,6 @@
-package callbacks
+// Package callback has the tokens and URLs with which endpoints report: the agent makes them, and
+// the receivers of package callbacks read them.
+package callback
 
 import (
 	"crypto/rand"
@@ -9,8 +11,8 @@ import (
 // tokenBytes is the length of a token: 256 bits.
 const tokenBytes = 32
 
-// pathPrefix is the path of the receiver below the public URL.
-const pathPrefix = "/callbacks/"
+// PathPrefix is the path of the receiver below the public URL.
+const PathPrefix = "/callbacks/"
 
 // NewToken returns a new token. It is a secret: the control database gets its hash only.
 func NewToken() string {
@@ -22,11 +24,11 @@ func NewToken() string {
 // URL returns the URL at which a token's report is received. publicURL is the address of the
 // receiver as seen from outside.
 func URL(publicURL, token string) string {
-	return strings.TrimSuffix(publicURL, "/") + pathPrefix + token
+	return strings.TrimSuffix(publicURL, "/") + PathPrefix + token
 }
 
-// isToken reports whether a text has the form of a token.
-func isToken(text string) bool {
+// IsToken reports whether a text has the form of a token.
+func IsToken(text string) bool {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	return err == nil && len(raw) == tokenBytes
 }

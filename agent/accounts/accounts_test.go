@@ -11,7 +11,7 @@ import (
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
 
-	"github.com/jobagent/jobagent/agent/rest/accounts"
+	"github.com/jobagent/jobagent/agent/accounts"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/testenv"
 )
