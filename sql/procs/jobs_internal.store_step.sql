@@ -342,9 +342,10 @@ BEGIN
     SET @place = COALESCE(CASE WHEN @mode IN (N'Add', N'Set') THEN @step_id ELSE @new_id END, @found, @steps + 1);
     IF @mode <> N'Options' AND (@place < 1 OR @place > @steps + @created)
     BEGIN
+        SET @parameter = CASE WHEN @mode = N'Update' THEN N'@new_id' ELSE N'@step_id' END;
         SET @message = REPLACE(CONCAT(
-            N'Invalid ', CASE WHEN @mode = N'Update' THEN N'@new_id ' ELSE N'@step_id ' END, @place, N': want 1 to ', @steps + @created,
-            N', because the job ''', @job_name, N''' has ', @steps, N' step', CASE WHEN @steps <> 1 THEN N's' END, N'.'
+            N'Invalid ', @parameter, N' ', @place, N': want 1 to ', @steps + @created, N', because the job ''', @job_name, N''' has ',
+            @steps, N' step', CASE WHEN @steps <> 1 THEN N's' END, N'.'
         ), N'%', N'%%');
         THROW 50011, @message, 1;
     END;
