@@ -649,13 +649,13 @@ func shortName(name string) string {
 	return short
 }
 
-// calls reports whether a procedure calls another one.
-func calls(p *syntax.CreateProcedureStmt, name string) bool {
-	found := false
+// calls returns the names of the procedures that a procedure calls.
+func calls(p *syntax.CreateProcedureStmt) (names []string) {
 	syntax.Inspect(p, func(n syntax.Node) bool {
-		e, ok := n.(*syntax.ExecStmt)
-		found = found || ok && e.Module != nil && e.Module.String() == name
+		if e, ok := n.(*syntax.ExecStmt); ok && e.Module != nil {
+			names = append(names, e.Module.String())
+		}
 		return true
 	})
-	return found
+	return names
 }
