@@ -633,8 +633,11 @@ func apart(wanted, held *access, waiting, before []*access) string {
 	}
 	for _, gate := range gates[wanted.table] {
 		for _, a := range waiting {
+			if a.table != gate || !a.kept {
+				continue
+			}
 			for _, b := range before {
-				if a.table == gate && b.table == gate && a.kept && b.kept && conflicts(a.mode, b.mode) {
+				if b.table == gate && b.kept && conflicts(a.mode, b.mode) {
 					return "both have locked the row of " + gate + " before"
 				}
 			}
