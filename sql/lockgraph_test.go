@@ -15,13 +15,15 @@ import (
 
 // roots are the procedures that clients call.
 func (r *tree) roots() []string {
-	var list []string
+	called := map[string]bool{}
 	for name, p := range r.procedures {
-		called := false
-		for _, other := range r.procedures {
-			called = called || other != p && calls(other, name)
+		for _, other := range calls(p) {
+			called[other] = called[other] || other != name
 		}
-		if !called || name == "jobs_internal.delete_leftovers" || strings.HasPrefix(name, "jobs.") {
+	}
+	var list []string
+	for name := range r.procedures {
+		if !called[name] || name == "jobs_internal.delete_leftovers" || strings.HasPrefix(name, "jobs.") {
 			list = append(list, name)
 		}
 	}

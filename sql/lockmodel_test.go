@@ -633,8 +633,11 @@ func apart(wanted, held *access, waiting, before []*access) string {
 	}
 	for _, gate := range gates[wanted.table] {
 		for _, a := range waiting {
+			if a.table != gate || !a.kept {
+				continue
+			}
 			for _, b := range before {
-				if a.table == gate && b.table == gate && a.kept && b.kept && conflicts(a.mode, b.mode) {
+				if b.table == gate && b.kept && conflicts(a.mode, b.mode) {
 					return "both have locked the row of " + gate + " before"
 				}
 			}
@@ -649,13 +652,13 @@ func shortName(name string) string {
 	return short
 }
 
-// calls reports whether a procedure calls another one.
-func calls(p *syntax.CreateProcedureStmt, name string) bool {
-	found := false
+// calls returns the names of the procedures that a procedure calls.
+func calls(p *syntax.CreateProcedureStmt) (names []string) {
 	syntax.Inspect(p, func(n syntax.Node) bool {
-		e, ok := n.(*syntax.ExecStmt)
-		found = found || ok && e.Module != nil && e.Module.String() == name
+		if e, ok := n.(*syntax.ExecStmt); ok && e.Module != nil {
+			names = append(names, e.Module.String())
+		}
 		return true
 	})
-	return found
+	return names
 }

@@ -13,8 +13,8 @@ func TestMain(m *testing.M) {
 	if err := os.Setenv(contexts.EnvFile, os.DevNull); err != nil { // not those of the person who tests
 		panic(err)
 	}
-	// Commands bound the memory of their process. Here they share one, with servers and all tests, in
-	// which the collector would run without end.
+	// Commands bound the memory of their process. Here they share one with servers and all tests,
+	// so the collector would run without end.
 	if err := os.Setenv("GOMEMLIMIT", "off"); err != nil {
 		panic(err)
 	}
