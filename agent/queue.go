@@ -10,9 +10,9 @@ import (
 //
 // Concurrency: tasks and wake are channels and need no lock; mu guards the counts. No method blocks
 // while it holds mu. The only other lock that a method takes then is that of the share, which is
-// never held for long: so the values that reserve needs of the registry and the outbox are arguments.
-// The controller is the only sender of tasks. A send never blocks: the capacity of tasks is the most
-// that free allows to be queued (I7).
+// never held for long: so the values that reserve needs of the registry and the outbox are
+// arguments. The controller is the only sender of tasks. A send never blocks: the capacity of tasks
+// is the most that free allows to be queued (I7).
 type queue struct {
 	cfg   Config
 	share *share // of the workers of the process; nil: all

@@ -300,47 +300,6 @@ WHERE v.job_execution_id = @p1
 	return nil
 }
 
-// RunProgress is the state of a run and the number of its targets in all steps.
-type RunProgress struct {
-	JobName   string         `db:"job_name"`
-	Active    bool           `db:"is_active"`
-	Lifecycle jobs.Lifecycle `db:"lifecycle"`
-	// Targets counts the targets of the steps that have begun, ActiveTargets those that have not
-	// ended, and FailedTargets those that ended as Failed or TimedOut.
-	Targets       int `db:"targets"`
-	ActiveTargets int `db:"active_targets"`
-	FailedTargets int `db:"failed_targets"`
-}
-
-// RunProgress returns the progress of a run. It returns one row however many targets the run has,
-// so that it can be called often. The error is [ErrExecutionNotFound] when no run has this ID.
-func (s *Store) RunProgress(ctx context.Context, id uuid.UUID) (RunProgress, error) {
-	const op = "read progress"
-	list, err := selectAll[RunProgress](
-		ctx,
-		s,
-		op,
-		`SELECT r.job_name, r.is_active, r.lifecycle, t.targets, t.active_targets, t.failed_targets
-FROM jobs.job_executions AS r
-CROSS JOIN (
-    SELECT COUNT(*) AS targets,
-        COALESCE(SUM(CASE WHEN v.is_active = 1 THEN 1 ELSE 0 END), 0) AS active_targets,
-        COALESCE(SUM(CASE WHEN v.is_active = 0 AND v.lifecycle IN (N'Failed', N'TimedOut') THEN 1 ELSE 0 END), 0) AS failed_targets
-    FROM jobs.job_executions AS v
-    WHERE v.job_execution_id = @p1
-        AND v.target_type IN (N'SqlDatabase', N'Endpoint')
-) AS t
-WHERE r.job_execution_id = @p1
-    AND r.step_id IS NULL;`, mssqldb.UniqueIdentifier(id))
-	switch {
-	case err != nil:
-		return RunProgress{}, err
-	case len(list) == 0:
-		return RunProgress{}, fmt.Errorf("%s: %w", op, ErrExecutionNotFound)
-	}
-	return list[0], nil
-}
-
 // IsRoot reports whether the row stands for the whole run.
 func (e Execution) IsRoot() bool { return e.StepID == nil }
 

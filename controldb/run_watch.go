@@ -11,6 +11,18 @@ import (
 	"github.com/jobagent/jobagent/jobs"
 )
 
+// RunProgress is the state of a run and the number of its targets in all steps.
+type RunProgress struct {
+	JobName   string
+	Active    bool
+	Lifecycle jobs.Lifecycle
+	// Targets counts the targets of the steps that have begun, ActiveTargets those that have not
+	// ended, and FailedTargets those that ended as Failed or TimedOut.
+	Targets       int
+	ActiveTargets int
+	FailedTargets int
+}
+
 // RunWatch is the state of a run with the numbers of its targets by step and state.
 type RunWatch struct {
 	RunProgress

@@ -192,7 +192,7 @@ func testManyTargetOutcomes(t *testing.T, c *control, n, k int) {
 			refused, err := c.CompleteTasks(ctx, term.ID, outcomes)
 			require.NoError(t, err)
 			require.Empty(t, refused)
-			if p, err := c.RunProgress(ctx, run); err != nil || !p.Active {
+			if p, err := c.RunWatch(ctx, run); err != nil || !p.Active {
 				require.NoError(t, err)
 				break
 			}

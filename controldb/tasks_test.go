@@ -703,9 +703,9 @@ func TestRunProgress(t *testing.T) {
 		id := c.start(t, "j")
 		progress := func(want controldb.RunProgress) {
 			t.Helper()
-			got, err := c.RunProgress(t.Context(), id)
+			got, err := c.RunWatch(t.Context(), id)
 			require.NoError(t, err)
-			require.Equal(t, want, got)
+			require.Equal(t, want, got.RunProgress)
 		}
 		progress(controldb.RunProgress{JobName: "j", Active: true, Lifecycle: jobs.Created})
 		c.resolve(t, term, "a", "b", "c")
@@ -720,7 +720,7 @@ func TestRunProgress(t *testing.T) {
 		c.pass(t, term)
 		progress(controldb.RunProgress{JobName: "j", Lifecycle: jobs.Failed, Targets: 3, FailedTargets: 1})
 
-		_, err := c.RunProgress(t.Context(), uuid.New())
+		_, err := c.RunWatch(t.Context(), uuid.New())
 		require.ErrorIs(t, err, controldb.ErrExecutionNotFound)
 	})
 }

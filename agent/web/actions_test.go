@@ -44,12 +44,12 @@ func runOf(t *testing.T, a front.Answer) uuid.UUID {
 }
 
 // await waits for the end of a run.
-func await(t *testing.T, f *front.Front, run uuid.UUID) controldb.RunProgress {
+func await(t *testing.T, f *front.Front, run uuid.UUID) controldb.RunWatch {
 	t.Helper()
-	var p controldb.RunProgress
+	var p controldb.RunWatch
 	require.Eventually(t, func() bool {
 		var err error
-		p, err = f.Store.RunProgress(t.Context(), run)
+		p, err = f.Store.RunWatch(t.Context(), run)
 		require.NoError(t, err)
 		return !p.Active
 	}, 20*time.Second, 20*time.Millisecond)
@@ -352,7 +352,7 @@ func TestStop(t *testing.T) {
 	path := base + "/jobs/" + segment(name) + "/start"
 	run := runOf(t, b.post(path, b.form(path)))
 	require.Eventually(t, func() bool {
-		p, err := f.Store.RunProgress(t.Context(), run)
+		p, err := f.Store.RunWatch(t.Context(), run)
 		return err == nil && p.ActiveTargets == 2
 	}, 20*time.Second, 20*time.Millisecond)
 	path = base + "/runs/" + run.String() + "/stop"

@@ -212,7 +212,7 @@ func confirmStop(ctx context.Context, r *page.Request) (*page.Confirmation, erro
 	if err != nil {
 		return nil, err
 	}
-	progress, err := r.Store.RunProgress(ctx, run)
+	progress, err := r.Store.RunWatch(ctx, run)
 	if err != nil {
 		return nil, err
 	}
@@ -273,20 +273,18 @@ func confirmRetries(giveUp bool) confirmFunc {
 		if err != nil {
 			return nil, err
 		}
-		progress, err := r.Store.RunProgress(ctx, one.Run)
+		progress, err := r.Store.RunWatch(ctx, one.Run)
 		if err != nil {
 			return nil, err
 		}
 		what := "The target waits for a retry"
 		if one.Target == nil {
-			states, err := r.Store.RunStepStates(ctx, one.Run)
-			if err != nil {
-				return nil, err
-			}
 			waiting := 0
-			for _, s := range states {
-				if s.Lifecycle == jobs.WaitingForRetry {
-					waiting += s.Total
+			for _, step := range progress.Steps {
+				for _, s := range step.States {
+					if s.Lifecycle == jobs.WaitingForRetry {
+						waiting += s.Total
+					}
 				}
 			}
 			what = page.Counted(waiting, "target of the run waits for a retry", "targets of the run wait for a retry")
