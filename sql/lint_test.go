@@ -189,7 +189,7 @@ func inMode(c syntax.Cond, mode string) (may, must bool) {
 func (r *tree) callers(name string) []string {
 	var list []string
 	for other, p := range r.procedures {
-		if calls(p, name) {
+		if slices.Contains(calls(p), name) {
 			list = append(list, other)
 		}
 	}
