@@ -96,6 +96,14 @@ func stepArgs(c *call, spec *StepSpec) {
 	}
 }
 
+// newStepArgs is stepArgs for a step that may be new: an empty target group is none.
+func newStepArgs(c *call, spec StepSpec) {
+	if spec.TargetGroup != nil && *spec.TargetGroup == "" {
+		spec.TargetGroup = nil
+	}
+	stepArgs(c, &spec)
+}
+
 // StepAdded is the result of AddJobStep.
 type StepAdded struct {
 	// StepID is the position of the new step, and JobVersion the version that contains it.
@@ -112,7 +120,7 @@ func (s *Store) AddJobStep(ctx context.Context, spec StepSpec) (StepAdded, error
 	c := newCall("jobs.sp_add_jobstep").in("job_name", spec.JobName)
 	c.out("step_id", &stepID)
 	opt(c, "step_name", spec.StepName)
-	stepArgs(c, &spec)
+	newStepArgs(c, spec)
 	c.out("job_version", &version)
 	if err := s.exec(ctx, "add job step", c); err != nil {
 		return StepAdded{}, err

@@ -70,7 +70,7 @@ func (s *Store) SetJobStep(ctx context.Context, spec StepSpec, ifMatch *int64) (
 	c := newCall("jobs.sp_set_jobstep").in("job_name", spec.JobName)
 	opt(c, "step_name", spec.StepName)
 	opt(c, "step_id", spec.StepID)
-	stepArgs(c, &spec)
+	newStepArgs(c, spec)
 	name := ""
 	if spec.StepName != nil {
 		name = *spec.StepName

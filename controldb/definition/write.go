@@ -408,7 +408,7 @@ func (w *stepWriter) add(ctx context.Context, s *manifest.Step, id int, after *s
 		spec.RunWhen, spec.OnTargets = nil, nil
 	}
 	spec.JobName, spec.StepID, spec.StepName, spec.Command, spec.After = w.job, &id, &s.Name, &text, after
-	spec.TargetGroup, spec.Credential = given(s.TargetGroup), given(s.Credential)
+	spec.TargetGroup, spec.Credential = &s.TargetGroup, given(s.Credential)
 	if kind != "TSql" {
 		spec.CommandType = &kind
 	}

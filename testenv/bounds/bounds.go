@@ -8,6 +8,7 @@ package bounds
 import (
 	"flag"
 	"fmt"
+	"math"
 	"runtime"
 	"runtime/metrics"
 	"strings"
@@ -137,14 +138,18 @@ func read(name string) uint64 {
 }
 
 // Allocations fails a test, mostly a fuzz target, if a function allocates more than a fixed amount
-// and so many bytes for each byte of its input. The process must run nothing else.
+// and so many bytes for each byte of its input. It calls the function again before it fails: the
+// first call may fill tables of the process, and a leftover of another test may allocate beside it.
 func Allocations(t *testing.T, input, fixed, perByte int, f func()) {
 	t.Helper()
 	const allocated = "/gc/heap/allocs:bytes"
-	before := read(allocated)
-	f()
-	spent := read(allocated) - before
-	if most := uint64(fixed) + uint64(perByte)*uint64(input); spent > most {
+	most, spent := uint64(fixed)+uint64(perByte)*uint64(input), uint64(math.MaxUint64)
+	for call := 0; call < 3 && spent > most; call++ {
+		before := read(allocated)
+		f()
+		spent = min(spent, read(allocated)-before)
+	}
+	if spent > most {
 		t.Errorf("%d bytes are allocated for an input of %d bytes: want at most %d", spent, input, most)
 	}
 }

@@ -319,9 +319,7 @@ func (p *place) readStep(r *rest.Request, where steps, name string) (controldb.S
 	if err != nil {
 		return spec, err
 	}
-	if group != "" {
-		spec.TargetGroup = &group
-	}
+	spec.TargetGroup = &group
 	credential, err := p.idOf("credentials", props.Credential, "$.properties.credential")
 	spec.Credential = &credential
 	return spec, err

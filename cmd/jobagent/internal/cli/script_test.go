@@ -2,7 +2,6 @@ package cli_test
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 	"testing"
 
@@ -10,7 +9,6 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/clitest"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/model"
 )
@@ -22,11 +20,9 @@ func TestScriptRecreatesAJob(t *testing.T) {
 	server := clitest.Server(t)
 	script := func(database string) string {
 		t.Helper()
-		code, stdout, stderr := runContext(ctx, server.DSN(database), "", "script", "it's [j]", "-o", "json")
+		code, stdout, stderr := runContext(ctx, server.DSN(database), "", "script", "it's [j]")
 		require.Zero(t, code, stderr)
-		var printed output.Script
-		require.NoError(t, json.Unmarshal([]byte(stdout), &printed))
-		return printed.Script
+		return stdout
 	}
 	master, err := server.Open("master")
 	require.NoError(t, err)
@@ -41,7 +37,7 @@ func TestScriptRecreatesAJob(t *testing.T) {
 	seed, err := server.Open(embedded.ControlDatabase)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, seed.Close()) })
-	command := "PRINT 'it''s $(job_name)';\r\nGO\r\nprint $(step_id)\n\tgo 2\n-- GO\nGOTO x; x:\n" +
+	command := "PRINT 'it''s $(job_name)';\r\nGO\r\nprint $(step_id)\n\tgo 2\n-- GO\nGOTO x; x:\n-- \u202e\a\n" +
 		strings.Repeat("-- é日😀\n", 2000)
 	_, err = seed.ExecContext(ctx, `
 EXEC jobs.sp_add_target_group N'all of it''s';

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,7 +36,11 @@ func NewCommand(a *connect.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.Done(output.Script{Job: args[0], Script: text}, "%s", strings.TrimRight(text, "\n"))
+				// Unlike a message, the script is kept byte by byte, unless it goes to a terminal: it recreates the texts of steps.
+				return a.Emit(output.Script{Job: args[0], Script: text}, func(w io.Writer) error {
+					_, err := io.WriteString(w, strings.TrimRight(text, "\n")+"\n")
+					return err
+				})
 			})
 		},
 	}
