@@ -21,6 +21,8 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"github.com/go-jose/go-jose/v4"
 	"go.uber.org/zap"
+
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // Times of the keys of issuers.
@@ -223,6 +225,9 @@ func (k *remoteKeys) fetch(ctx context.Context) (map[string]publicKey, error) {
 // base returns the address below which the discovery document is.
 func (k *remoteKeys) base() string { return cmp.Or(k.issuer.Discovery, k.issuer.Issuer) }
 
+// maxDiscoveryError bounds the error of a discovery, in bytes.
+const maxDiscoveryError = 500
+
 // provider reads the discovery document of the issuer.
 func (k *remoteKeys) provider(ctx context.Context) (*oidc.Provider, error) {
 	base := k.base()
@@ -230,7 +235,11 @@ func (k *remoteKeys) provider(ctx context.Context) (*oidc.Provider, error) {
 	if base != k.issuer.Issuer {
 		ctx = oidc.InsecureIssuerURLContext(ctx, k.issuer.Issuer) // compared with this text instead of the address
 	}
-	return oidc.NewProvider(ctx, base)
+	p, err := oidc.NewProvider(ctx, base)
+	if err != nil && len(err.Error()) > maxDiscoveryError { // it has the body of the answer
+		err = errors.New(wording.Clip(err.Error(), maxDiscoveryError, wording.Bytes))
+	}
+	return p, err
 }
 
 // discover returns the address of the keys. Only an address on the host that was asked is accepted:

@@ -494,6 +494,9 @@ func TestHostileIssuers(t *testing.T) { //nolint:paralleltest // it measures
 	discover := func(text string) error {
 		k := remoteKeys{issuer: Issuer{Issuer: "https://i"}, client: &http.Client{Transport: limitedTransport{answering(text)}}}
 		_, err := k.discover(t.Context())
+		if err != nil {
+			require.LessOrEqual(t, len(err.Error()), maxDiscoveryError+100, "the log has it")
+		}
 		return err
 	}
 	document := func(members string) string {
