@@ -170,7 +170,8 @@ func testFailure(t *testing.T, f *fixture) {
 	var result output.AppliedFiles
 	require.NoError(t, json.Unmarshal([]byte(stdout), &result))
 	require.Equal(t, 1, result.Failed)
-	require.NotEmpty(t, result.Changes[3].Error)
+	require.Contains(t, result.Changes[3].Error, "jobagent target-group list")
+	require.NotContains(t, result.Changes[3].Error, "jobs.", "the words are those of the command line")
 
 	entries, err := store.AuditLog(t.Context(), controldb.AuditFilter{Limit: 100})
 	require.NoError(t, err)

@@ -288,7 +288,7 @@ func runApply(cmd *cobra.Command, a *connect.App, f *files, opts applyOptions) e
 		if err := confirmDeletions(cmd, a, store, changes, opts); err != nil {
 			return err
 		}
-		e := executor{app: a, store: store, opts: opts, result: output.AppliedFiles{DryRun: opts.dryRun, Changes: []output.ObjectChange{}}}
+		e := executor{cmd: cmd, app: a, store: store, opts: opts, result: output.AppliedFiles{DryRun: opts.dryRun, Changes: []output.ObjectChange{}}}
 		failure := e.run(ctx, changes)
 		if err := a.Emit(e.result, e.summary); err != nil {
 			return err
@@ -332,6 +332,7 @@ func confirmDeletions(cmd *cobra.Command, a *connect.App, store *controldb.Store
 
 // executor makes changes, one after the other.
 type executor struct {
+	cmd    *cobra.Command
 	app    *connect.App
 	store  *controldb.Store
 	opts   applyOptions
@@ -354,6 +355,7 @@ func (e *executor) run(ctx context.Context, changes []change) error {
 			err = e.make(ctx, c)
 		}
 		if err != nil {
+			err = command.InWords(e.cmd, err)
 			shape.Error = err.Error()
 			e.result.Failed++
 			e.result.Changes = append(e.result.Changes, shape)
