@@ -36,7 +36,8 @@ func NewCommand(a *connect.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				// Unlike a message, the script is kept byte by byte, unless it goes to a terminal: it recreates the texts of steps.
+				// Unlike a message, the script is printed byte by byte, unless it goes to a
+				// terminal: it recreates the texts of steps.
 				return a.Emit(output.Script{Job: args[0], Script: text}, func(w io.Writer) error {
 					_, err := io.WriteString(w, strings.TrimRight(text, "\n")+"\n")
 					return err
