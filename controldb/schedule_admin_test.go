@@ -114,13 +114,19 @@ func TestNamedSchedule(t *testing.T) {
 		require.Equal(t, due, recorded[0].OldDueAt)
 		require.Equal(t, later, recorded[0].NextDueAt)
 
-		fired, err := c.FireSchedules(ctx, term, []controldb.Firing{{
+		firing := controldb.Firing{
 			Schedule: id, Revision: 2, DueAt: later, Runs: []time.Time{later, later.Add(time.Hour)}, Limit: 2,
 			Skips: []controldb.Skip{
 				{DueAt: later.Add(-time.Hour), Count: 7, Cause: controldb.SkipCatchUp, Reason: "missed"},
 			}, LastDueAt: later.Add(2 * time.Hour),
 			NextDueAt: later.Add(3 * time.Hour), Upcoming: []time.Time{later.Add(3 * time.Hour)},
-		}})
+		}
+		fired, err := c.FireSchedules(ctx, term, []controldb.Firing{firing})
+		require.NoError(t, err)
+		require.Len(t, fired, 1)
+		require.Equal(t, controldb.FiredStale, fired[0].Result, "it is not due yet: an agent may have read it while another one fired it")
+		c.exec(t, `UPDATE jobs_internal.schedules SET next_fire_at = SYSUTCDATETIME() WHERE schedule_id = @p1;`, int64(id))
+		fired, err = c.FireSchedules(ctx, term, []controldb.Firing{firing})
 		require.NoError(t, err)
 		require.Len(t, fired, 2)
 		for _, f := range fired {

@@ -181,6 +181,7 @@ BEGIN
     FROM @listed AS l
     INNER JOIN jobs_internal.schedule_definitions AS d ON d.schedule_id = l.schedule_id
     WHERE l.list = N'Due'
+        AND d.next_fire_at <= @now -- another agent may have fired it since it was listed, so that its next instant is not due
     ORDER BY l.place;
 
     SELECT

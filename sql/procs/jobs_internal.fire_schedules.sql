@@ -1,6 +1,6 @@
 -- Creates the executions of due instants, records the instants that are not run (I10), and stores the next due instants
--- of schedules and backfills, in one transaction. A firing whose due instant is no longer the stored one has no effect,
--- because another agent was faster (I2). Of several firings of one schedule only one is carried out, the schedule's own
+-- of schedules and backfills, in one transaction. A firing whose due instant is no longer the stored one, or is not due yet, has no
+-- effect, because another agent was faster (I2). Of several firings of one schedule only one is carried out, the schedule's own
 -- before those of backfills; the others remain due.
 --
 -- The overlap policy decides on each instant to run: it is run, waits for an earlier run of the schedule to end, or is
@@ -242,6 +242,7 @@ BEGIN
         AND s.enabled = 1
         AND s.paused = 0
         AND s.next_due_at = g.due_at
+        AND s.next_fire_at <= @now -- no run begins before its instant, whatever the agent has read
         AND (g.revision IS NULL OR s.revision = g.revision)
         AND j.deleted_at IS NULL;
 
