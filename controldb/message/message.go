@@ -204,17 +204,20 @@ func view(text string) (Part, bool) {
 			rest, p.Lists = after, true
 		}
 	}
-	p.Name = object(rest)
+	if p.Name = object(rest); p.Name == "" {
+		return Part{}, false
+	}
 	end := len(text) - len(rest) + len(p.Name)
 	if p.Lists {
-		verb := firstWord(strings.TrimPrefix(text[end:], " "))
-		if verb != "lists" && verb != "shows" {
+		after, apart := strings.CutPrefix(text[end:], " ")
+		verb := firstWord(after)
+		if !apart || verb != "lists" && verb != "shows" {
 			return Part{}, false
 		}
 		end += len(" ") + len(verb)
 	}
 	p.Text = text[:end]
-	return p, p.Name != ""
+	return p, true
 }
 
 // missing reads the words about a parameter without a value.

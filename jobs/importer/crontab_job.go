@@ -135,7 +135,9 @@ func (l *cronLine) check() string {
 		}
 		return ""
 	}
-	for i, field := range strings.Fields(l.schedule) {
+	// Blanks and tabs alone separate the fields: another space, such as a carriage return, is part
+	// of one.
+	for i, field := range strings.FieldsFunc(l.schedule, func(r rune) bool { return r == ' ' || r == '\t' }) {
 		shape := numberField
 		if i >= 3 {
 			shape = nameField
