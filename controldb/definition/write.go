@@ -399,8 +399,8 @@ func afterOf(s *manifest.Step) *string {
 	return new(string(text))
 }
 
-// add adds a step at a position. A step that comes after no other has the default dependencies for
-// now.
+// add adds a step at a position. after is that of a [controldb.StepSpec]. With an empty text, for
+// anew, the step has the default conditions until anew sets those that are wanted.
 func (w *stepWriter) add(ctx context.Context, s *manifest.Step, id int, after *string) error {
 	kind, text := s.CommandType()
 	spec := model.StepChanges(s.Settings(), model.DefaultStep)

@@ -87,8 +87,8 @@ func ChannelTypes() []string {
 	return append(list, "Mail", "Slack", "Teams")
 }
 
-// List names the actions in a sentence: "Http, StorageQueue or Process".
-func List() string {
+// NamesOfActions lists the actions for a sentence: "Http, StorageQueue or Process".
+func NamesOfActions() string {
 	text := ""
 	for i, a := range Actions() {
 		switch i {

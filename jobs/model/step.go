@@ -34,7 +34,8 @@ type StepSettings struct {
 	StepOptions
 }
 
-// DefaultStep are the settings that jobs.sp_add_jobstep gives a step.
+// DefaultStep are the settings that jobs.sp_add_jobstep gives a step. Files of jobagent apply and
+// jobagent step add give Transient in place of All: T-SQL has Azure's default.
 var DefaultStep = StepSettings{
 	Attempts: Attempts{
 		RetryAttempts: 10, RetryErrors: "All", ToleratedFailures: "0", InitialRetryInterval: 1, MaximumRetryInterval: 120,

@@ -1,6 +1,6 @@
 -- Sets step options that Azure does not have, which creates a new version of the job, unless nothing changes. Omitted or NULL options stay
--- unchanged. Active runs keep their version. A new step has Retry, 0 and All, and comes after the step before it;
--- sp_update_jobstep keeps the options.
+-- unchanged. Active runs keep their version. sp_add_jobstep and sp_update_jobstep take the same options; this procedure is for scripts that
+-- set nothing else.
 --
 -- Parameters:
 --   @job_name            Name of the job.

@@ -47,7 +47,7 @@ func newCheckCommand(a *connect.App) *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&kind, "type", "", "`type` of the command: "+action.List()+" (default: by the members)")
+	cmd.Flags().StringVar(&kind, "type", "", "`type` of the command: "+action.NamesOfActions()+" (default: by the members)")
 	return cmd
 }
 

@@ -68,7 +68,7 @@ would have. The exit code is 7 unless the endpoint accepts the action.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&kind, "type", "", "`type` of the command: "+action.List()+" (default: by the members)")
+	cmd.Flags().StringVar(&kind, "type", "", "`type` of the command: "+action.NamesOfActions()+" (default: by the members)")
 	cmd.Flags().StringVar(&credential, "credential", "", "`name` of the credential of the configuration file, as @credential_name of a step")
 	cmd.Flags().StringArrayVar(&variables, "var", nil,
 		"`NAME=TEXT`: a variable of the run, such as job_name, database_name or callback_url; may be repeated")

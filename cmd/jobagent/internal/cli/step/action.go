@@ -33,7 +33,7 @@ func (f *actionFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.serviceBusTopic, "service-bus-topic", "", "send a message to the topic `NAMESPACE/TOPIC` of Azure Service Bus")
 	flags.StringVar(&f.process, "process", "", "run the `entry` of the agent's configuration; arguments follow JOB and --")
 	flags.StringVar(&f.file, "command-file", "", "file that holds the JSON definition of an action; - for standard input")
-	flags.StringVar(&f.kind, "command-type", "", "type of the command in --command or --command-file: TSql, "+action.List()+" (default of --command-file: by its members)")
+	flags.StringVar(&f.kind, "command-type", "", "type of the command in --command or --command-file: TSql, "+action.NamesOfActions()+" (default of --command-file: by its members)")
 	flags.StringArrayVar(&f.headers, "header", nil, "`NAME: VALUE` of a header; may be repeated")
 	flags.StringVar(&f.body, "body", "", "body of the request, text of the message, or standard input of the process")
 	flags.StringVar(&f.bodyFile, "body-file", "", "file that holds it; - for standard input")
