@@ -98,6 +98,7 @@ var objects = sync.OnceValues(func() ([]Object, error) {
 		}
 		all = append(all, o)
 	}
+	grantExecute(all)
 	return all, nil
 })
 

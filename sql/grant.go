@@ -21,6 +21,38 @@ var (
 	anyGrant       = regexp.MustCompile(`(?i)^\s*GRANT\b`)
 )
 
+// calledBy matches the line in the header of a procedure that says who may call it.
+var calledBy = regexp.MustCompile(`(?m)^-- Called by: +(members of the role (\w+)\.|agent/.*?)(, in agents and fronts\.)?$`)
+
+// grantExecute adds to the text of each role the permission to execute the procedures that its
+// members call according to the headers: people with a role, agents, and fronts. Schemas give no
+// such permission, so that each is by name.
+func grantExecute(all []Object) {
+	grants := map[string]string{}
+	for _, o := range all {
+		m := calledBy.FindStringSubmatch(o.Text)
+		if o.Kind != KindProcedure || m == nil {
+			continue
+		}
+		roles := []string{m[2]}
+		if m[2] == "" {
+			roles = []string{"jobs_agent"}
+		}
+		if m[3] != "" {
+			roles = append(roles, "jobs_front")
+		}
+		for _, role := range roles {
+			grants[role] += fmt.Sprintf("GRANT EXECUTE ON OBJECT::%s TO %s;\n", o.Name, role)
+		}
+	}
+	for i := range all {
+		if o := &all[i]; o.Kind == KindRole && grants[o.Name] != "" {
+			o.Text += grants[o.Name]
+			o.SHA256 = hash([]byte(o.Text))
+		}
+	}
+}
+
 // Grants returns the permissions of all roles, as their files give them. Each is a line of a file.
 func Grants() ([]Grant, error) {
 	all, err := objects()

@@ -2,8 +2,4 @@
 IF DATABASE_PRINCIPAL_ID(N'jobs_admin') IS NULL
     CREATE ROLE jobs_admin AUTHORIZATION dbo;
 ALTER ROLE jobs_author ADD MEMBER jobs_admin;
-GRANT EXECUTE ON SCHEMA::jobs TO jobs_admin;
-GRANT EXECUTE ON OBJECT::jobs_rest.set_provider TO jobs_admin;
-GRANT EXECUTE ON OBJECT::jobs_rest.subscribe TO jobs_admin;
-GRANT EXECUTE ON OBJECT::jobs_rest.unsubscribe TO jobs_admin;
 ALTER ROLE jobs_admin ADD MEMBER jobagent_admin;

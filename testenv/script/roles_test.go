@@ -7,7 +7,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -21,6 +21,7 @@ import (
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
+	jobsql "github.com/jobagent/jobagent/sql"
 	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/agents"
@@ -31,8 +32,7 @@ const (
 	errCreatePermission = 262 // CREATE ... permission denied in database ...
 )
 
-// matrixRoles are the columns of sql/testdata/role_matrix.txt. The last one is a user without a
-// role.
+// matrixRoles are the roles, those of people first. The last one is a user without a role.
 var matrixRoles = []string{"jobs_reader", "jobs_operator", "jobs_author", "jobs_admin", "jobs_agent", "jobs_front", ""}
 
 // login creates a login with a user in a database, as a member of role if role is not empty, and
@@ -76,31 +76,56 @@ func number(t *testing.T, err error) int32 {
 	return e.Number
 }
 
-// TestRoleMatrix compares sql/testdata/role_matrix.txt with the rights of logins that are members
-// of one role each. It asks the server for each right, and it tries each right. The matrix must
-// contain all objects of both schemas.
-func TestRoleMatrix(t *testing.T) {
-	text, err := os.ReadFile("../../sql/testdata/role_matrix.txt")
+// right is a permission on an object, such as EXECUTE on jobs.sp_start_job.
+type right struct {
+	verb, object string
+	may          []bool // one for each of matrixRoles
+}
+
+// rights returns the permissions on all objects. A person's role has what the roles before it have.
+func rights(t *testing.T) (matrix []right, objects map[string]bool) {
+	t.Helper()
+	all, err := jobsql.Objects()
 	require.NoError(t, err)
-	type right struct {
-		verb, object string
-		may          []bool // one for each of matrixRoles
-	}
-	var matrix []right
-	objects := map[string]bool{}
-	for line := range strings.Lines(string(text)) {
-		if strings.HasPrefix(line, "#") {
+	grants, err := jobsql.Grants()
+	require.NoError(t, err)
+	people := slices.Index(matrixRoles, "jobs_admin") + 1
+	objects = map[string]bool{}
+	for _, o := range all {
+		var verbs []string
+		switch o.Kind {
+		case jobsql.KindProcedure:
+			verbs = []string{"EXECUTE"}
+		case jobsql.KindView, jobsql.KindTable:
+			verbs = []string{"SELECT", "INSERT", "UPDATE", "DELETE"}
+		case jobsql.KindSchema, jobsql.KindUser, jobsql.KindRole, jobsql.KindTrigger:
 			continue
 		}
-		f := strings.Fields(line)
-		require.Len(t, f, 2+len(matrixRoles), line)
-		r := right{verb: f[0], object: f[1]}
-		for _, mark := range f[2:] {
-			r.may = append(r.may, mark == "x")
+		objects[o.Name] = true
+		schema, _, _ := strings.Cut(o.Name, ".")
+		for _, verb := range verbs {
+			r := right{verb: verb, object: o.Name}
+			for i, role := range matrixRoles {
+				has := matrixRoles[i : i+1]
+				if i < people {
+					has = matrixRoles[:i+1]
+				}
+				r.may = append(r.may, slices.ContainsFunc(grants, func(g jobsql.Grant) bool {
+					on := g.Class == "OBJECT" && g.Name == o.Name || g.Class == "SCHEMA" && g.Name == schema
+					return on && g.Permission == verb && role != "" && slices.Contains(has, g.Role)
+				}))
+			}
+			matrix = append(matrix, r)
 		}
-		matrix = append(matrix, r)
-		objects[r.object] = true
 	}
+	return matrix, objects
+}
+
+// TestRoleMatrix compares the permissions that sql/roles and the headers of procedures give with
+// the rights of logins that are members of one role each. It asks the server for each right, and it
+// tries each right.
+func TestRoleMatrix(t *testing.T) {
+	matrix, objects := rights(t)
 	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
 		_, database := env.Control(t)
 		owner := env.DB(t, database)

@@ -1,8 +1,6 @@
 package sqlfs
 
 import (
-	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,18 +9,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// matrixFile lists the permissions of the roles: see [roleMatrix]. testenv/script tries it with
-// logins.
-const matrixFile = "testdata/role_matrix.txt"
-
-// matrixRoles are the columns of the matrix. The last one is a user without a role.
+// matrixRoles are the roles. The last one is a user without a role.
 var matrixRoles = []string{"jobs_reader", "jobs_operator", "jobs_author", "jobs_admin", "jobs_agent", "jobs_front", ""}
 
-// tableVerbs are the permissions on a table or view that are in the matrix.
-var tableVerbs = []string{"SELECT", "INSERT", "UPDATE", "DELETE"}
-
-// The statements of sql/roles, each on one line. Other forms are rejected, because the matrix would
-// miss them.
+// The statements of roles, each on one line. Other forms are rejected, because the tests would miss
+// them.
 var (
 	grantObject = regexp.MustCompile(`^GRANT ([A-Z]+) ON OBJECT::(\S+) TO (\w+);$`)
 	grantSchema = regexp.MustCompile(`^GRANT ([A-Z]+) ON SCHEMA::(\w+) TO (\w+);$`)
@@ -33,13 +24,13 @@ var (
 	impersonate = regexp.MustCompile(`^GRANT IMPERSONATE ON USER::jobagent_(reader|operator|author|admin) TO jobs_front;$`)
 )
 
-// promised reads from sql/roles which roles have a permission: "EXECUTE jobs.sp_start_job", "SELECT
-// jobs.jobs" and so on.
-func promised(t *testing.T) (objects []Object, rights map[string]map[string]bool) {
+// promised reads from the texts of roles which of them have a permission: "EXECUTE
+// jobs.sp_start_job", "SELECT jobs.jobs" and so on.
+func promised(t *testing.T) map[string]map[string]bool {
 	t.Helper()
 	all, err := Objects()
 	require.NoError(t, err)
-	rights = map[string]map[string]bool{}
+	rights := map[string]map[string]bool{}
 	give := func(right, role string) {
 		if rights[right] == nil {
 			rights[right] = map[string]bool{}
@@ -49,9 +40,6 @@ func promised(t *testing.T) (objects []Object, rights map[string]map[string]bool
 	members := map[string][]string{} // of a role
 	for _, o := range all {
 		if o.Kind != KindRole {
-			if o.Kind != KindSchema && o.Kind != KindUser {
-				objects = append(objects, o)
-			}
 			continue
 		}
 		for line := range strings.Lines(o.Text) {
@@ -75,7 +63,7 @@ func promised(t *testing.T) (objects []Object, rights map[string]map[string]bool
 					}
 				}
 			default:
-				t.Errorf("roles/%s.sql: a statement that the matrix does not know: %s", o.Name, line)
+				t.Errorf("roles/%s.sql: an unknown statement: %s", o.Name, line)
 			}
 		}
 	}
@@ -89,57 +77,14 @@ func promised(t *testing.T) (objects []Object, rights map[string]map[string]bool
 			}
 		}
 	}
-	return objects, rights
-}
-
-// roleMatrix returns a line for each permission on each object, with an x for each role that has
-// it.
-func roleMatrix(t *testing.T) string {
-	t.Helper()
-	objects, rights := promised(t)
-	slices.SortFunc(objects, func(a, b Object) int { return strings.Compare(string(a.Kind)+a.Name, string(b.Kind)+b.Name) })
-	var b strings.Builder
-	b.WriteString("# Permissions of the roles: reader R, operator O, author A, admin D, agent G, front F, no role n. Generated from sql/roles by go test ./sql -run TestRoleMatrix -update;\n" +
-		"# TestRoleMatrix of testenv/script tries it with logins.\n")
-	fmt.Fprintf(&b, "%-60s R O A D G F n\n", "#")
-	for _, o := range objects {
-		verbs := tableVerbs
-		if o.Kind == KindProcedure {
-			verbs = []string{"EXECUTE"}
-		}
-		for _, verb := range verbs {
-			right := verb + " " + o.Name
-			fmt.Fprintf(&b, "%-60s", right)
-			for _, role := range matrixRoles {
-				mark := " ."
-				if rights[right][role] {
-					mark = " x"
-				}
-				b.WriteString(mark)
-			}
-			b.WriteString("\n")
-		}
-	}
-	return b.String()
-}
-
-// TestRoleMatrix: a change of permissions is a change of the file, which is reviewed.
-func TestRoleMatrix(t *testing.T) {
-	matrix := roleMatrix(t)
-	if *update {
-		require.NoError(t, os.MkdirAll("testdata", 0o700))
-		require.NoError(t, os.WriteFile(matrixFile, []byte(matrix), 0o600))
-	}
-	kept, err := os.ReadFile(matrixFile)
-	require.NoError(t, err)
-	require.Equal(t, string(kept), matrix, "run: go test ./sql -run TestRoleMatrix -update")
+	return rights
 }
 
 // TestCalledByMatchesPermissions: the header of a procedure names the role with the fewest
 // permissions that may call it, or the agent's file that does. No role may call a procedure that
 // only other procedures call, and no role may write to a table or view.
 func TestCalledByMatchesPermissions(t *testing.T) {
-	_, rights := promised(t)
+	rights := promised(t)
 	// Each has the permissions of those before it.
 	people := matrixRoles[:4]
 	descriptions, err := DescribeAll()
