@@ -34,7 +34,7 @@ ORDER BY v.name, c.column_id;`)
 		require.Equal(t, []string{"1|1|1|1"}, c.rows(t, `SELECT (SELECT COUNT(*) FROM jobs.jobs), (SELECT COUNT(*) FROM jobs.target_groups),
     (SELECT COUNT(*) FROM jobs.jobsteps), (SELECT COUNT(*) FROM jobs.job_executions WHERE step_id IS NULL);`))
 		require.Contains(t, c.fails(t, 50099, `DELETE FROM jobs.jobs;`),
-			"The view jobs.jobs is read only. Use jobs.sp_add_job, jobs.sp_update_job and jobs.sp_delete_job.")
+			"The view jobs.jobs is read only. Use jobs.sp_add_job, jobs.sp_set_job, jobs.sp_update_job and jobs.sp_delete_job.")
 	})
 }
 
