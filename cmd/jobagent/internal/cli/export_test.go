@@ -14,3 +14,14 @@ import (
 func Tree() *cobra.Command {
 	return newRootCommand(&connect.App{Printer: output.Printer{Stdout: io.Discard, Stderr: io.Discard}, Stdin: strings.NewReader("")})
 }
+
+// ShapesOf returns the shapes that a command and the groups above it declare.
+func ShapesOf(args []string) (shapes []output.Shape) {
+	app := &connect.App{}
+	cmd, _, err := newRootCommand(app).Find(args)
+	cobra.CheckErr(err)
+	for ; cmd != nil; cmd = cmd.Parent() {
+		shapes = append(shapes, app.Shapes(cmd)...)
+	}
+	return shapes
+}

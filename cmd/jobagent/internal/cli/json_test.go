@@ -182,17 +182,11 @@ func requireWaiting(t *testing.T, store *controldb.Store, run uuid.UUID) {
 	}, 30*time.Second, 20*time.Millisecond)
 }
 
-// requireShape fails unless text has a shape that output.Shapes lists for the command.
+// requireShape fails unless text has a shape that the command, or a group of it, declares.
 func requireShape(t *testing.T, args []string, text string) {
 	t.Helper()
-	tried := 0
-	for _, shape := range output.Shapes {
-		name := strings.Fields(shape.Command)
-		refusal := name[0] == "schedule,"
-		if n := min(len(name), 2); !refusal && (len(args) < n || !slices.Equal(name[:n], args[:n])) {
-			continue
-		}
-		tried++
+	tried := cli.ShapesOf(args)
+	for _, shape := range tried {
 		value := reflect.New(reflect.TypeOf(shape.Value))
 		decoder := json.NewDecoder(strings.NewReader(text))
 		decoder.DisallowUnknownFields()
@@ -207,6 +201,5 @@ func requireShape(t *testing.T, args []string, text string) {
 			return
 		}
 	}
-	t.Errorf("jobagent %s prints none of the %d shapes that output.Shapes has for it:\n%s", strings.Join(args, " "),
-		tried, text)
+	t.Errorf("jobagent %s prints none of the %d shapes that it declares:\n%s", strings.Join(args, " "), len(tried), text)
 }

@@ -142,15 +142,19 @@ With your own SQL Server:  jobagent db install && jobagent run`,
 	flags.Var(&a.Live, "progress", "how commands that wait show the progress on stderr: live (drawn again), plain (a line now and then), none, or auto: live on a terminal, else plain")
 	flags.StringVar(&a.LogLevel, "log-level", "info", "minimum level of log entries on stderr: debug, info, warn or error")
 	root.SetFlagErrorFunc(values.FlagError)
+	refused := output.DefinitionErrors{}
 	root.AddCommand(
-		demo.NewCommand(a), dev.NewCommand(a), run.NewCommand(a), serve.NewCommand(a), db.NewCommand(a), doctor.NewCommand(a), agent.NewCommand(a), account.NewCommand(a),
+		a.Prints(output.DemoRun{}, demo.NewCommand(a)), a.Prints(output.Ready{}, dev.NewCommand(a)), run.NewCommand(a),
+		a.PrintsWith("--check", output.FrontCheck{}, serve.NewCommand(a)), db.NewCommand(a), doctor.NewCommand(a), agent.NewCommand(a), account.NewCommand(a),
 		clicontext.NewCommand(a), job.NewCommand(a), step.NewCommand(a), action.NewCommand(a), targetgroup.NewCommand(a), execution.NewCommand(a), limit.NewCommand(a),
-		key.NewCommand(a), secret.NewCommand(a), token.NewCommand(a),
-		history.NewCommand(a), audit.NewCommand(a), alert.NewCommand(a), script.NewCommand(a), schedule.NewCommand(a), schedule.NewCalendarCommand(a),
-		imports.NewCommand(a), metrics.NewCommand(a),
-		top.NewCommand(a), bench.NewCommand(a), about.NewVersionCommand(a), about.NewLicensesCommand(a), about.NewOutputTopic(),
+		key.NewCommand(a), secret.NewCommand(a), token.NewCommand(a), history.NewCommand(a), audit.NewCommand(a), alert.NewCommand(a),
+		a.Prints(output.Script{}, script.NewCommand(a)),
+		a.PrintsWith("(refused definition)", refused, schedule.NewCommand(a)), a.PrintsWith("(refused definition)", refused, schedule.NewCalendarCommand(a)),
+		a.Prints(output.Import{}, imports.NewCommand(a)), metrics.NewCommand(a), top.NewCommand(a), a.Prints(output.Bench{}, bench.NewCommand(a)),
+		a.Prints(output.Version{}, about.NewVersionCommand(a)), about.NewLicensesCommand(a),
 	)
 	root.AddCommand(apply.NewCommands(a)...)
+	root.AddCommand(about.NewOutputTopic(a, root))
 	addNames(root)
 	fitHelp(root)
 	values.Apply(root, a)

@@ -13,42 +13,34 @@ import (
 	"github.com/jobagent/jobagent/agent/telemetry/metrics/shipped"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 )
 
 // Every command is in the text of jobagent help output, unless it prints no JSON.
 func TestEveryCommandHasAShape(t *testing.T) {
 	t.Parallel()
-	var walk func(cmd *cobra.Command)
-	walk = func(cmd *cobra.Command) {
-		for _, sub := range cmd.Commands() {
-			walk(sub)
-		}
+	app := &connect.App{}
+	eachCommandOf(newRootCommand(app), func(cmd *cobra.Command) {
 		name := strings.TrimPrefix(cmd.CommandPath(), "jobagent ")
 		if cmd.HasSubCommands() || cmd.Hidden || slices.Contains([]string{"run", "top", "licenses", "output", "context prompt", "metrics rules", "metrics dashboard"}, name) {
 			return
 		}
-		require.True(t, slices.ContainsFunc(output.Shapes, func(s output.Shape) bool {
-			return strings.HasPrefix(name+" ", s.Command+" ") || strings.HasPrefix(s.Command, name+" ")
-		}), "output.Shapes has no shape for jobagent %s", name)
-	}
-	walk(newRootCommand(&connect.App{}))
+		require.NotEmpty(t, append(app.Shapes(cmd), app.Shapes(cmd.Parent())...), "declare the JSON of jobagent %s by a.Prints", name)
+	})
 }
 
 // Every command whose JSON is an array is a list, with all formats and the flags of lists.
 func TestEveryArrayIsAList(t *testing.T) {
 	t.Parallel()
 	text := []string{"db grants", "schedule explain", "step show", "step options"} // sentences and scripts
-	root := newRootCommand(&connect.App{})
-	for _, s := range output.Shapes {
-		if reflect.TypeOf(s.Value).Kind() != reflect.Slice || reflect.TypeOf(s.Value).Elem().Kind() != reflect.Struct {
-			continue
+	app := &connect.App{}
+	eachCommandOf(newRootCommand(app), func(cmd *cobra.Command) {
+		for _, s := range app.Shapes(cmd) {
+			if t := reflect.TypeOf(s.Value); t.Kind() != reflect.Slice || t.Elem().Kind() != reflect.Struct {
+				continue
+			}
+			require.Equal(t, !slices.Contains(text, strings.TrimPrefix(cmd.CommandPath(), "jobagent ")), command.IsList(cmd), "%s: wrap it in command.List", cmd.CommandPath())
 		}
-		words := slices.DeleteFunc(strings.Fields(s.Command), func(w string) bool { return strings.ToLower(w) != w || w[0] == '(' || w[0] == '-' })
-		cmd, _, err := root.Find(words)
-		require.NoError(t, err, s.Command)
-		require.Equal(t, !slices.Contains(text, strings.TrimPrefix(cmd.CommandPath(), "jobagent ")), command.IsList(cmd), "%s: wrap it in command.List", s.Command)
-	}
+	})
 }
 
 // The run book of the alert rules names commands and flags that exist.

@@ -18,7 +18,10 @@ import (
 )
 
 // eachCommand calls f for each command that does something.
-func eachCommand(f func(cmd *cobra.Command)) {
+func eachCommand(f func(cmd *cobra.Command)) { eachCommandOf(newRootCommand(&connect.App{}), f) }
+
+// eachCommandOf calls f for a command and all commands below it.
+func eachCommandOf(root *cobra.Command, f func(cmd *cobra.Command)) {
 	var walk func(cmd *cobra.Command)
 	walk = func(cmd *cobra.Command) {
 		for _, sub := range cmd.Commands() {
@@ -26,7 +29,7 @@ func eachCommand(f func(cmd *cobra.Command)) {
 		}
 		f(cmd)
 	}
-	walk(newRootCommand(&connect.App{}))
+	walk(root)
 }
 
 // flagTypes are the types of flags that check their values themselves.

@@ -31,6 +31,7 @@ func List(p *output.Printer, rows output.Rows, cmd *cobra.Command) *cobra.Comman
 		return prefixed(before, names), cobra.ShellCompDirectiveNoFileComp
 	}))
 	annotate(cmd, listCommand, "true")
+	p.Declare(cmd, output.Shape{Value: rows.Value()})
 	before := cmd.PreRunE
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
 		if err := rows.Check(p.List, p.Format); err != nil {

@@ -120,10 +120,15 @@ type Rows interface {
 	// Names are the names of all columns; Help names them for --help.
 	Names() []string
 	Help() string
+	// Value is an empty list of rows.
+	Value() any
 }
 
 // Listing is the columns of a list.
 type Listing[T any] []Column[T]
+
+// Value implements [Rows].
+func (l Listing[T]) Value() any { return []T{} }
 
 // Check reports what is wrong with the flags of a list, before the list is read.
 func (l Listing[T]) Check(o ListOptions, f Format) error {

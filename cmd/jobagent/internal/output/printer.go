@@ -26,6 +26,8 @@ type Printer struct {
 	Live  terminal.Progress
 	// Context ends a --jq filter that does not end by itself; nil means never.
 	Context context.Context
+
+	shapes map[any][]Shape // by command: see Declare
 }
 
 // Structured reports whether stdout has nothing but a value: JSON, YAML, or what --jq makes of it.

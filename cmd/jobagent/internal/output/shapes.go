@@ -3,158 +3,47 @@ package output
 import (
 	_ "embed"
 	"encoding/json"
+	"reflect"
+	"slices"
 )
 
 // Shape is the JSON that a command prints: one value of Value's type. A slice stands for an array.
 type Shape struct {
-	Command string
-	Value   any
+	// Words are what the command line has behind the command's name, such as --wait; empty for all
+	// else.
+	Words string
+	Value any
 }
 
-// Shapes lists the shapes of all commands that print JSON, by name.
-var Shapes = []Shape{
-	{"account create", Account{}},
-	{"account delete", AccountName{}},
-	{"account disable", Account{}},
-	{"account enable", Account{}},
-	{"account list", []Account{}},
-	{"account show", Account{}},
-	{"account update", Account{}},
-	{"action check", ActionCheck{}},
-	{"action try", ActionTrial{}},
-	{"agent probe", AgentProbe{}},
-	{"agent status", []Agent{}},
-	{"alert ack", AcknowledgedAlert{}},
-	{"alert rule add", AlertName{}},
-	{"alert channel add", AlertChannelName{}},
-	{"alert channel delete", AlertChannelName{}},
-	{"alert channel list", []AlertChannel{}},
-	{"alert channel update", AlertChannelName{}},
-	{"alert rule delete", AlertName{}},
-	{"alert history", []Alert{}},
-	{"alert list", []Alert{}},
-	{"alert mute", AlertName{}},
-	{"alert rule list", []AlertRule{}},
-	{"alert show", AlertDetail{}},
-	{"alert test", []AlertDelivery{}},
-	{"alert rule update", AlertName{}},
-	{"bench", Bench{}},
-	{"apply", AppliedFiles{}},
-	{"audit list", []AuditEntry{}},
-	{"calendar add", CalendarName{}},
-	{"calendar delete", CalendarName{}},
-	{"calendar list", []Calendar{}},
-	{"calendar show", Calendar{}},
-	{"calendar update", CalendarName{}},
-	{"context add", ContextName{}},
-	{"context current", ContextName{}},
-	{"context list", []Context{}},
-	{"context rename", ContextName{}},
-	{"context rm", ContextName{}},
-	{"context show", Context{}},
-	{"context show --effective", EffectiveConnection{}},
-	{"context test", ContextTest{}},
-	{"context update", ContextName{}},
-	{"context use", ContextName{}},
-	{"db describe", Reference{}},
-	{"db grants", []GrantSection{}},
-	{"db install", Deployment{}},
-	{"db migrate", Deployment{}},
-	{"db migrate --plan", MigrationPlan{}},
-	{"db uninstall", Uninstallation{}},
-	{"db pause", Pause{}},
-	{"db resume", Pause{}},
-	{"db after-restore", Restored{}},
-	{"db verify", Verification{}},
-	{"demo", DemoRun{}},
-	{"dev", Ready{}},
-	{"diff", ComparedFiles{}},
-	{"doctor", []Finding{}},
-	{"export", []json.RawMessage{}}, // the documents, as of JSON files for apply
-	{"export --dir", ExportedFiles{}},
-	{"execution callbacks", []Callback{}},
-	{"execution complete", CompletedCallback{}},
-	{"execution errors", []ErrorGroup{}},
-	{"execution explain", Explanation{}},
-	{"execution give-up", ChangedRetries{}},
-	{"execution list", []Execution{}},
-	{"execution logs", []Message{}},
-	{"execution outcomes", []OutcomeOfTarget{}},
-	{"execution rerun", StartedRerun{}},
-	{"execution rerun --wait", Executions{}},
-	{"execution retry-now", ChangedRetries{}},
-	{"execution show", Run{}},
-	{"execution stop", StoppedRuns{}},
-	{"execution targets", []TargetOfRun{}},
-	{"execution watch", Executions{}},
-	{"history purge", PurgedHistory{}},
-	{"import", Import{}},
-	{"job create", CreatedJob{}},
-	{"job delete", JobName{}},
-	{"job disable", JobName{}},
-	{"job enable", JobName{}},
-	{"job list", []Job{}},
-	{"job parameter delete", JobParameterName{}},
-	{"job parameter list", []JobParameter{}},
-	{"job parameter set", JobParameterName{}},
-	{"job show", Job{}},
-	{"job start", StartedJob{}},
-	{"job start --wait", Executions{}},
-	{"job stop", StoppedRuns{}},
-	{"job update", JobName{}},
-	{"key generate", GeneratedKey{}},
-	{"key list", []SecretKey{}},
-	{"key rotate", RotatedKeys{}},
-	{"limit list", []Limit{}},
-	{"limit remove", RemovedLimit{}},
-	{"limit set", Limit{}},
-	{"schedule add", DefinedSchedule{}},
-	{"schedule backfill", RequestedBackfill{}},
-	{"schedule backfill --wait", EndedBackfill{}},
-	{"schedule cancel-backfill", CanceledBackfill{}},
-	{"schedule delete", ScheduleName{}},
-	{"schedule disable", EnabledSchedule{}},
-	{"schedule enable", EnabledSchedule{}},
-	{"schedule explain JOB", []ScheduleExplanation{}},
-	{"schedule explain JOB NAME", ScheduleExplanation{}},
-	{"schedule list", []Schedule{}},
-	{"schedule pause", PausedSchedule{}},
-	{"schedule preview", SchedulePreview{}},
-	{"schedule resume", PausedSchedule{}},
-	{"schedule show", Schedule{}},
-	{"schedule update", DefinedSchedule{}},
-	{"schedule zones", []Zone{}},
-	{"schedule, calendar (refused definition)", DefinitionErrors{}},
-	{"script", Script{}},
-	{"secret delete", SecretName{}},
-	{"secret list", []Secret{}},
-	{"secret set", StoredSecret{}},
-	{"serve --check", FrontCheck{}},
-	{"serve binding", json.RawMessage{}},
-	{"step add", AddedStep{}},
-	{"step delete", JobVersion{}},
-	{"step options", []StepOptions{}},
-	{"step options (set)", JobVersion{}},
-	{"step list", []Step{}},
-	{"step show", []Step{}},
-	{"step update", JobVersion{}},
-	{"target-group add", ChangedMember{}},
-	{"target-group create", CreatedTargetGroup{}},
-	{"target-group delete", TargetGroupName{}},
-	{"target-group list", []TargetGroup{}},
-	{"target-group remove", ChangedMember{}},
-	{"target-group resolve", []Target{}},
-	{"target-group show", TargetGroupMembers{}},
-	{"token create", CreatedToken{}},
-	{"token hash", HashedSecret{}},
-	{"token list", []Token{}},
-	{"token revoke", RevokedTokens{}},
-	{"validate", ValidatedFiles{}},
-	{"version", Version{}},
+// TypeName is the type of the JSON in the text of jobagent help output.
+func (s Shape) TypeName() string {
+	t := reflect.TypeOf(s.Value)
+	switch {
+	case t == reflect.TypeFor[json.RawMessage]():
+		return "any"
+	case t == reflect.TypeFor[[]json.RawMessage]():
+		return "array of any"
+	case t.Kind() == reflect.Slice:
+		return "array of " + t.Elem().Name()
+	}
+	return t.Name()
 }
 
-// ShapesText is the text of jobagent help output. TestShapesText generates it from Shapes, the
-// types, and the comments in their source.
+// Declare declares the JSON that a command prints. A second declaration for the same words replaces
+// the first one.
+func (p *Printer) Declare(command any, s Shape) {
+	if p.shapes == nil {
+		p.shapes = map[any][]Shape{}
+	}
+	others := slices.DeleteFunc(p.shapes[command], func(o Shape) bool { return o.Words == s.Words })
+	p.shapes[command] = append(others, s)
+}
+
+// Shapes returns what was declared of a command.
+func (p *Printer) Shapes(command any) []Shape { return p.shapes[command] }
+
+// ShapesText describes the formats, and the objects of which JSON consists. TestShapesText of
+// package cli generates it from the types and the comments in their source.
 //
 //go:embed shapes.txt
 var ShapesText string

@@ -28,12 +28,12 @@ import (
 func NewCommand(a *connect.App) *cobra.Command {
 	cmd := command.NewGroup("account", "Manage job agents (accounts) of control databases",
 		command.StandsFor("jobs.agent", newListCommand(a)),
-		newShowCommand(a),
-		command.StandsFor("jobs.sp_set_job_agent", newCreateCommand(a)),
-		newUpdateCommand(a),
-		command.StandsFor("jobs.sp_delete_job_agent", newDeleteCommand(a)),
-		command.StandsFor("jobs.sp_disable_job_agent", newDisableCommand(a)),
-		command.StandsFor("jobs.sp_enable_job_agent", newEnableCommand(a)),
+		a.Prints(output.Account{}, newShowCommand(a)),
+		command.StandsFor("jobs.sp_set_job_agent", a.Prints(output.Account{}, newCreateCommand(a))),
+		a.Prints(output.Account{}, newUpdateCommand(a)),
+		command.StandsFor("jobs.sp_delete_job_agent", a.Prints(output.AccountName{}, newDeleteCommand(a))),
+		command.StandsFor("jobs.sp_disable_job_agent", a.Prints(output.Account{}, newDisableCommand(a))),
+		command.StandsFor("jobs.sp_enable_job_agent", a.Prints(output.Account{}, newEnableCommand(a))),
 	)
 	cmd.Long = `Manage job agents (accounts) of the control databases in the configuration.
 

@@ -19,7 +19,7 @@ import (
 
 // NewCommand returns `jobagent action`.
 func NewCommand(a *connect.App) *cobra.Command {
-	return command.NewGroup("action", "Check and try actions", newCheckCommand(a), newTryCommand(a))
+	return command.NewGroup("action", "Check and try actions", a.Prints(output.ActionCheck{}, newCheckCommand(a)), a.Prints(output.ActionTrial{}, newTryCommand(a)))
 }
 
 func newCheckCommand(a *connect.App) *cobra.Command {

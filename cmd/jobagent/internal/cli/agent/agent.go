@@ -73,7 +73,7 @@ func NewCommand(a *connect.App) *cobra.Command {
 				return output.List(&a.Printer, views, columns)
 			})
 		},
-	}), newProbeCommand(a))
+	}), a.Prints(output.AgentProbe{}, newProbeCommand(a)))
 }
 
 // warnOfSkippedPasses writes a warning to stderr if no agent can advance executions, with the

@@ -23,11 +23,11 @@ import (
 func NewCommand(a *connect.App) *cobra.Command {
 	cmd := command.NewGroup("alert", "Tell people when something goes wrong, or does not happen",
 		newRuleCommand(a),
-		command.StandsFor("jobs.sp_mute_alert", newMuteCommand(a)),
+		command.StandsFor("jobs.sp_mute_alert", a.Prints(output.AlertName{}, newMuteCommand(a))),
 		newListCommand(a, "list", "List the alerts that are not resolved", false),
 		command.StandsFor("jobs.alerts", newListCommand(a, "history", "List all alerts, latest first", true)),
-		newShowCommand(a),
-		command.StandsFor("jobs.sp_acknowledge_alert", newAckCommand(a)),
+		a.Prints(output.AlertDetail{}, newShowCommand(a)),
+		command.StandsFor("jobs.sp_acknowledge_alert", a.Prints(output.AcknowledgedAlert{}, newAckCommand(a))),
 		command.StandsFor("jobs.sp_test_alert", newTestCommand(a)),
 		newChannelCommand(a),
 	)

@@ -19,10 +19,10 @@ import (
 // newChannelCommand returns `jobagent alert channel`.
 func newChannelCommand(a *connect.App) *cobra.Command {
 	cmd := command.NewGroup("channel", "Manage where alerts are sent",
-		command.StandsFor("jobs.sp_add_alert_channel", newAddChannelCommand(a)),
-		command.StandsFor("jobs.sp_update_alert_channel", newUpdateChannelCommand(a)),
+		command.StandsFor("jobs.sp_add_alert_channel", a.Prints(output.AlertChannelName{}, newAddChannelCommand(a))),
+		command.StandsFor("jobs.sp_update_alert_channel", a.Prints(output.AlertChannelName{}, newUpdateChannelCommand(a))),
 		command.StandsFor("jobs.alert_channels", newListChannelsCommand(a)),
-		command.StandsFor("jobs.sp_delete_alert_channel", newDeleteChannelCommand(a)),
+		command.StandsFor("jobs.sp_delete_alert_channel", a.Prints(output.AlertChannelName{}, newDeleteChannelCommand(a))),
 	)
 	cmd.Long = `Manage where alerts are sent. A definition is a JSON object, or @FILE. Secrets are $(secret.NAME); jobagent secret set
 stores them.

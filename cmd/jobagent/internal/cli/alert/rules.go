@@ -62,10 +62,10 @@ func (f *ruleFlags) change(cmd *cobra.Command) (c controldb.AlertChange) {
 // newRuleCommand returns `jobagent alert rule`.
 func newRuleCommand(a *connect.App) *cobra.Command {
 	cmd := command.NewGroup("rule", "Manage the rules that raise alerts",
-		command.StandsFor("jobs.sp_add_alert", newAddCommand(a)),
-		command.StandsFor("jobs.sp_update_alert", newUpdateCommand(a)),
+		command.StandsFor("jobs.sp_add_alert", a.Prints(output.AlertName{}, newAddCommand(a))),
+		command.StandsFor("jobs.sp_update_alert", a.Prints(output.AlertName{}, newUpdateCommand(a))),
 		command.StandsFor("jobs.alert_rules", newRulesCommand(a, "list [RULE]")),
-		command.StandsFor("jobs.sp_delete_alert", newDeleteCommand(a)),
+		command.StandsFor("jobs.sp_delete_alert", a.Prints(output.AlertName{}, newDeleteCommand(a))),
 	)
 	cmd.Long = `Manage the rules that raise alerts: when an alert is raised, and which channels are told. What they
 have raised is in jobagent alert list.`

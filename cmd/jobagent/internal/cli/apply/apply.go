@@ -4,6 +4,7 @@ package apply
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -27,7 +28,13 @@ import (
 
 // NewCommands returns `jobagent apply`, diff, export and validate.
 func NewCommands(a *connect.App) []*cobra.Command {
-	return []*cobra.Command{newApplyCommand(a), newDiffCommand(a), newExportCommand(a), newValidateCommand(a)}
+	return []*cobra.Command{
+		a.Prints(output.AppliedFiles{}, newApplyCommand(a)),
+		a.Prints(output.ComparedFiles{}, newDiffCommand(a)),
+		// The documents, as of JSON files for apply.
+		a.PrintsWith("--dir", output.ExportedFiles{}, a.Prints([]json.RawMessage{}, newExportCommand(a))),
+		a.Prints(output.ValidatedFiles{}, newValidateCommand(a)),
+	}
 }
 
 // files are the flags that name files.

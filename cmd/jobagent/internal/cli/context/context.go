@@ -19,8 +19,17 @@ import (
 // NewCommand returns `jobagent context`.
 func NewCommand(a *connect.App) *cobra.Command {
 	cmd := command.NewGroup("context", "Keep connections to control databases by name",
-		newAddCommand(a), newUpdateCommand(a), newUseCommand(a), newCurrentCommand(a), newListCommand(a), newShowCommand(a),
-		newTestCommand(a), newRenameCommand(a), newRemoveCommand(a), newPromptCommand(a))
+		a.Prints(output.ContextName{}, newAddCommand(a)),
+		a.Prints(output.ContextName{}, newUpdateCommand(a)),
+		a.Prints(output.ContextName{}, newUseCommand(a)),
+		a.Prints(output.ContextName{}, newCurrentCommand(a)),
+		newListCommand(a),
+		a.PrintsWith("--effective", output.EffectiveConnection{}, a.Prints(output.Context{}, newShowCommand(a))),
+		a.Prints(output.ContextTest{}, newTestCommand(a)),
+		a.Prints(output.ContextName{}, newRenameCommand(a)),
+		a.Prints(output.ContextName{}, newRemoveCommand(a)),
+		newPromptCommand(a),
+	)
 	cmd.Long = `Keep connections to control databases by name.
 
 A command uses the first control database that it finds: --dsn, --context, ` + connect.SourceEnv + `, ` + contexts.EnvContext + `, dsn in

@@ -21,15 +21,15 @@ import (
 // NewCommand returns `jobagent db`.
 func NewCommand(a *connect.App) *cobra.Command {
 	return command.NewGroup("db", "Install, verify, migrate and uninstall the control schema, and pause the control database",
-		newInstallCommand(a),
-		newVerifyCommand(a),
-		newMigrateCommand(a),
-		newUninstallCommand(a),
-		newDescribeCommand(a),
-		newGrantsCommand(a),
-		command.StandsFor("jobs.sp_pause_control_database", newPauseCommand(a)),
-		command.StandsFor("jobs.sp_resume_control_database", newResumeCommand(a)),
-		command.StandsFor("jobs.sp_after_restore", newAfterRestoreCommand(a)),
+		a.Prints(output.Deployment{}, newInstallCommand(a)),
+		a.Prints(output.Verification{}, newVerifyCommand(a)),
+		a.PrintsWith("--plan", output.MigrationPlan{}, a.Prints(output.Deployment{}, newMigrateCommand(a))),
+		a.Prints(output.Uninstallation{}, newUninstallCommand(a)),
+		a.Prints(output.Reference{}, newDescribeCommand(a)),
+		a.Prints([]output.GrantSection{}, newGrantsCommand(a)),
+		command.StandsFor("jobs.sp_pause_control_database", a.Prints(output.Pause{}, newPauseCommand(a))),
+		command.StandsFor("jobs.sp_resume_control_database", a.Prints(output.Pause{}, newResumeCommand(a))),
+		command.StandsFor("jobs.sp_after_restore", a.Prints(output.Restored{}, newAfterRestoreCommand(a))),
 	)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
 	"github.com/jobagent/jobagent/controldb"
 )
@@ -18,18 +19,18 @@ import (
 func NewCommand(a *connect.App) *cobra.Command {
 	return command.NewGroup("execution", "Show runs, and repeat failed targets",
 		command.StandsFor("jobs.job_executions", newListCommand(a)),
-		newShowCommand(a),
-		newWatchCommand(a),
+		a.Prints(output.Run{}, newShowCommand(a)),
+		a.Prints(output.Executions{}, newWatchCommand(a)),
 		newErrorsCommand(a),
 		newTargetsCommand(a),
 		newOutcomesCommand(a),
-		command.StandsFor("jobs.sp_explain_execution", newExplainCommand(a)),
-		command.StandsFor("jobs.sp_rerun_job_execution", newRerunCommand(a)),
-		command.StandsFor("jobs.sp_retry_job_execution_now", newRetryNowCommand(a)),
-		command.StandsFor("jobs.sp_give_up_job_execution", newGiveUpCommand(a)),
+		command.StandsFor("jobs.sp_explain_execution", a.Prints(output.Explanation{}, newExplainCommand(a))),
+		command.StandsFor("jobs.sp_rerun_job_execution", a.PrintsWith("--wait", output.Executions{}, a.Prints(output.StartedRerun{}, newRerunCommand(a)))),
+		command.StandsFor("jobs.sp_retry_job_execution_now", a.Prints(output.ChangedRetries{}, newRetryNowCommand(a))),
+		command.StandsFor("jobs.sp_give_up_job_execution", a.Prints(output.ChangedRetries{}, newGiveUpCommand(a))),
 		command.StandsFor("jobs.callbacks", newCallbacksCommand(a)),
-		command.StandsFor("jobs.sp_complete_callback", newCompleteCommand(a)),
-		newStopCommand(a),
+		command.StandsFor("jobs.sp_complete_callback", a.Prints(output.CompletedCallback{}, newCompleteCommand(a))),
+		a.Prints(output.StoppedRuns{}, newStopCommand(a)),
 		newLogsCommand(a),
 	)
 }

@@ -19,7 +19,7 @@ import (
 // NewCommand returns `jobagent history`.
 func NewCommand(a *connect.App) *cobra.Command {
 	return command.NewGroup("history", "Maintain the history of runs",
-		command.StandsFor("jobs.sp_purge_jobhistory", newPurgeCommand(a)),
+		command.StandsFor("jobs.sp_purge_jobhistory", a.Prints(output.PurgedHistory{}, newPurgeCommand(a))),
 	)
 }
 

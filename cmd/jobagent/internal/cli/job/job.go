@@ -102,14 +102,14 @@ func inWords(j output.Job) string {
 func NewCommand(a *connect.App) *cobra.Command {
 	return command.NewGroup("job", "Define, list, start and stop jobs",
 		command.StandsFor("jobs.jobs", newListCommand(a)),
-		newShowCommand(a),
-		command.StandsFor("jobs.sp_add_job", newCreateCommand(a)),
-		command.StandsFor("jobs.sp_update_job", newUpdateCommand(a)),
-		command.StandsFor("jobs.sp_delete_job", newDeleteCommand(a)),
-		command.StandsFor("jobs.sp_start_job", newStartCommand(a)),
-		command.StandsFor("jobs.sp_stop_job", newStopCommand(a)),
-		newEnableCommand(a, true),
-		newEnableCommand(a, false),
+		a.Prints(output.Job{}, newShowCommand(a)),
+		command.StandsFor("jobs.sp_add_job", a.Prints(output.CreatedJob{}, newCreateCommand(a))),
+		command.StandsFor("jobs.sp_update_job", a.Prints(output.JobName{}, newUpdateCommand(a))),
+		command.StandsFor("jobs.sp_delete_job", a.Prints(output.JobName{}, newDeleteCommand(a))),
+		command.StandsFor("jobs.sp_start_job", a.PrintsWith("--wait", output.Executions{}, a.Prints(output.StartedJob{}, newStartCommand(a)))),
+		command.StandsFor("jobs.sp_stop_job", a.Prints(output.StoppedRuns{}, newStopCommand(a))),
+		a.Prints(output.JobName{}, newEnableCommand(a, true)),
+		a.Prints(output.JobName{}, newEnableCommand(a, false)),
 		newParameterCommand(a),
 	)
 }

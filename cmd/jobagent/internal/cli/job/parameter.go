@@ -20,8 +20,8 @@ import (
 
 // newParameterCommand returns `jobagent job parameter`.
 func newParameterCommand(a *connect.App) *cobra.Command {
-	cmd := command.NewGroup("parameter", "Declare the parameters of a job's runs", newSetParameterCommand(a), newListParametersCommand(a),
-		newDeleteParameterCommand(a))
+	cmd := command.NewGroup("parameter", "Declare the parameters of a job's runs", a.Prints(output.JobParameterName{}, newSetParameterCommand(a)), newListParametersCommand(a),
+		a.Prints(output.JobParameterName{}, newDeleteParameterCommand(a)))
 	cmd.Long = `Declare the parameters of a job's runs.
 
 A job that declares parameters takes no others. They are checked when a run is started, and when a schedule is

@@ -25,9 +25,9 @@ import (
 // NewCommand returns `jobagent key`.
 func NewCommand(a *connect.App) *cobra.Command {
 	cmd := command.NewGroup("key", "Manage the keys for which secrets are sealed",
-		command.StandsFor("jobs.sp_add_secret_key", newGenerateCommand(a)),
+		command.StandsFor("jobs.sp_add_secret_key", a.Prints(output.GeneratedKey{}, newGenerateCommand(a))),
 		command.StandsFor("jobs.secret_keys", newListCommand(a)),
-		command.StandsFor("jobs.sp_retire_secret_key", newRotateCommand(a)),
+		command.StandsFor("jobs.sp_retire_secret_key", a.Prints(output.RotatedKeys{}, newRotateCommand(a))),
 	)
 	cmd.Long = `Manage the keys for which secrets are sealed (jobagent secret set).
 

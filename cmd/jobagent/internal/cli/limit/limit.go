@@ -17,9 +17,9 @@ import (
 // NewCommand returns `jobagent limit`.
 func NewCommand(a *connect.App) *cobra.Command {
 	cmd := command.NewGroup("limit", "Limit the concurrent targets of all runs and agents",
-		command.StandsFor("jobs.sp_set_limit", newSetCommand(a)),
+		command.StandsFor("jobs.sp_set_limit", a.Prints(output.Limit{}, newSetCommand(a))),
 		command.StandsFor("jobs.limits", newListCommand(a)),
-		newRemoveCommand(a),
+		a.Prints(output.RemovedLimit{}, newRemoveCommand(a)),
 	)
 	cmd.Long = `Limit the concurrent targets of all runs and agents.
 

@@ -23,12 +23,13 @@ import (
 func NewCalendarCommand(a *connect.App) *cobra.Command {
 	cmd := command.NewGroup("calendar", "Define calendars with times at which schedules do not run",
 		command.StandsFor("jobs.sp_add_calendar",
-			newCalendarChangeCommand(a, "add", "Add a calendar", "added", (*controldb.Store).AddCalendar)),
+			a.Prints(output.CalendarName{}, newCalendarChangeCommand(a, "add", "Add a calendar", "added", (*controldb.Store).AddCalendar))),
 		command.StandsFor("jobs.sp_update_calendar",
-			newCalendarChangeCommand(a, "update", "Change a calendar, and thus every schedule that names it", "updated", (*controldb.Store).UpdateCalendar)),
-		command.StandsFor("jobs.sp_delete_calendar", newCalendarDeleteCommand(a)),
+			a.Prints(output.CalendarName{}, newCalendarChangeCommand(a, "update", "Change a calendar, and thus every schedule that names it",
+				"updated", (*controldb.Store).UpdateCalendar))),
+		command.StandsFor("jobs.sp_delete_calendar", a.Prints(output.CalendarName{}, newCalendarDeleteCommand(a))),
 		command.StandsFor("jobs.calendars", newCalendarListCommand(a)),
-		newCalendarShowCommand(a),
+		a.Prints(output.Calendar{}, newCalendarShowCommand(a)),
 	)
 	cmd.Long = `Define calendars with times at which schedules do not run. A schedule names its calendars:
   {"cron": "0 * * * *", "blackouts": {"mode": "skip", "calendars": ["holidays"]}}

@@ -25,9 +25,9 @@ import (
 // NewCommand returns `jobagent secret`.
 func NewCommand(a *connect.App) *cobra.Command {
 	cmd := command.NewGroup("secret", "Manage the secrets that actions name as $(secret.NAME)",
-		command.StandsFor("jobs.sp_set_secret", newSetCommand(a)),
+		command.StandsFor("jobs.sp_set_secret", a.Prints(output.StoredSecret{}, newSetCommand(a))),
 		command.StandsFor("jobs.secrets", newListCommand(a)),
-		command.StandsFor("jobs.sp_delete_secret", newDeleteCommand(a)),
+		command.StandsFor("jobs.sp_delete_secret", a.Prints(output.SecretName{}, newDeleteCommand(a))),
 	)
 	cmd.Long = `Manage the secrets that actions name as $(secret.NAME).
 

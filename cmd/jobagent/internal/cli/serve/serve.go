@@ -3,6 +3,7 @@ package serve
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -52,7 +53,7 @@ own, whose file is logged.`,
 	cmd.Flags().StringVar(&listen, "listen", "", "address to listen on (default: rest.listen of the configuration, or 127.0.0.1:8443)")
 	cmd.Flags().BoolVar(&insecure, "insecure-http", false, "serve plain HTTP, on a loopback address only")
 	cmd.Flags().BoolVar(&check, "check", false, "check the configuration without serving")
-	cmd.AddCommand(newBindingCommand(a))
+	cmd.AddCommand(a.Prints(json.RawMessage{}, newBindingCommand(a)))
 	return cmd
 }
 

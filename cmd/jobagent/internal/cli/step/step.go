@@ -24,12 +24,12 @@ import (
 // NewCommand returns `jobagent step`.
 func NewCommand(a *connect.App) *cobra.Command {
 	return command.NewGroup("step", "Add, change and delete the steps of a job; each change creates a new version",
-		command.StandsFor("jobs.sp_add_jobstep", newAddCommand(a)),
-		command.StandsFor("jobs.sp_update_jobstep", newUpdateCommand(a)),
+		command.StandsFor("jobs.sp_add_jobstep", a.Prints(output.AddedStep{}, newAddCommand(a))),
+		command.StandsFor("jobs.sp_update_jobstep", a.Prints(output.JobVersion{}, newUpdateCommand(a))),
 		newListCommand(a),
-		command.StandsFor("jobs.jobsteps", newShowCommand(a)),
-		command.StandsFor("jobs.sp_set_jobstep_options", newOptionsCommand(a)),
-		command.StandsFor("jobs.sp_delete_jobstep", newDeleteCommand(a)),
+		command.StandsFor("jobs.jobsteps", a.Prints([]output.Step{}, newShowCommand(a))),
+		command.StandsFor("jobs.sp_set_jobstep_options", a.PrintsWith("(set)", output.JobVersion{}, a.Prints([]output.StepOptions{}, newOptionsCommand(a)))),
+		command.StandsFor("jobs.sp_delete_jobstep", a.Prints(output.JobVersion{}, newDeleteCommand(a))),
 	)
 }
 

@@ -23,12 +23,12 @@ import (
 func NewCommand(a *connect.App) *cobra.Command {
 	return command.NewGroup("target-group", "Define target groups, and resolve them to databases",
 		command.StandsFor("jobs.target_groups", newListCommand(a)),
-		command.StandsFor("jobs.target_group_members", newShowCommand(a)),
+		command.StandsFor("jobs.target_group_members", a.Prints(output.TargetGroupMembers{}, newShowCommand(a))),
 		newResolveCommand(a),
-		command.StandsFor("jobs.sp_add_target_group", newCreateCommand(a)),
-		command.StandsFor("jobs.sp_delete_target_group", newDeleteCommand(a)),
-		command.StandsFor("jobs.sp_add_target_group_member", newAddCommand(a)),
-		command.StandsFor("jobs.sp_delete_target_group_member", newRemoveCommand(a)),
+		command.StandsFor("jobs.sp_add_target_group", a.Prints(output.CreatedTargetGroup{}, newCreateCommand(a))),
+		command.StandsFor("jobs.sp_delete_target_group", a.Prints(output.TargetGroupName{}, newDeleteCommand(a))),
+		command.StandsFor("jobs.sp_add_target_group_member", a.Prints(output.ChangedMember{}, newAddCommand(a))),
+		command.StandsFor("jobs.sp_delete_target_group_member", a.Prints(output.ChangedMember{}, newRemoveCommand(a))),
 	)
 }
 

@@ -31,7 +31,7 @@ const maxName = 128
 func NewCommand(a *connect.App) *cobra.Command {
 	file := ""
 	cmd := command.NewGroup("token", "Manage the static tokens of the REST server",
-		newCreateCommand(a, &file), newListCommand(a, &file), newRevokeCommand(a, &file), newHashCommand(a))
+		a.Prints(output.CreatedToken{}, newCreateCommand(a, &file)), newListCommand(a, &file), a.Prints(output.RevokedTokens{}, newRevokeCommand(a, &file)), a.Prints(output.HashedSecret{}, newHashCommand(a)))
 	cmd.Long = `Manage the static tokens of the REST server (jobagent serve).
 
 A client sends a token as Authorization: Bearer TOKEN. A file keeps the hashes of the tokens; running fronts read it

@@ -1,4 +1,4 @@
-package output
+package cli
 
 import (
 	"encoding/json"
@@ -16,12 +16,15 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 )
 
 var writeShapes = flag.Bool("shapes.write", false, "TestShapesText writes shapes.txt instead of comparing it")
 
-// describer writes the text of jobagent help output.
+// describer writes the text of jobagent help output, without the commands.
 type describer struct {
 	t       *testing.T
 	objects []reflect.Type // the structs that were used
@@ -62,7 +65,7 @@ func (d *describer) typeName(t reflect.Type) string {
 
 // readSource reads the declarations of the package's types.
 func (d *describer) readSource() {
-	names, err := filepath.Glob("*.go")
+	names, err := filepath.Glob("../output/*.go")
 	require.NoError(d.t, err)
 	for _, name := range names {
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
@@ -80,7 +83,7 @@ func (d *describer) readSource() {
 	}
 }
 
-// text describes all shapes: the commands, and then each object that they print.
+// text describes the formats, and each object that commands print.
 func (d *describer) text() string {
 	var b strings.Builder
 	b.WriteString(`-o chooses the format of stdout. Errors, warnings and progress go to stderr.
@@ -122,9 +125,12 @@ RFC 3339. Later versions may add fields; they do not rename or remove any.
 
 Commands:
 `)
-	for _, s := range Shapes {
-		fmt.Fprintf(&b, "  %-38s  %s\n", s.Command, d.typeName(reflect.TypeOf(s.Value)))
-	}
+	app := &connect.App{}
+	eachCommandOf(newRootCommand(app), func(cmd *cobra.Command) {
+		for _, s := range app.Shapes(cmd) {
+			require.Equal(d.t, s.TypeName(), d.typeName(reflect.TypeOf(s.Value)))
+		}
+	})
 	for i := 0; i < len(d.objects); i++ { // an object's fields may add further objects
 		for _, f := range reflect.VisibleFields(d.objects[i]) {
 			if !f.Anonymous {
@@ -183,16 +189,19 @@ func width(texts []string) (n int) {
 	return n
 }
 
-// The text of jobagent help output describes the types. go test ./cmd/jobagent/internal/output -run
+// The text of jobagent help output describes the types. go test ./cmd/jobagent/internal/cli -run
 // TestShapesText -shapes.write generates it again.
 func TestShapesText(t *testing.T) {
 	t.Parallel()
 	d := &describer{t: t, specs: map[string]*ast.TypeSpec{}, docs: map[string]*ast.CommentGroup{}}
 	d.readSource()
+	const file = "../output/shapes.txt"
 	text := d.text()
 	if *writeShapes {
-		require.NoError(t, os.WriteFile("shapes.txt", []byte(text), 0o644))
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
 		return
 	}
-	require.Equal(t, text, ShapesText, "shapes.txt is out of date: run the test with -shapes.write")
+	want, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, text, string(want), "shapes.txt is out of date: run the test with -shapes.write")
 }
