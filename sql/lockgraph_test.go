@@ -161,10 +161,12 @@ var differentRows = []reason{
 	{"purge_history", "skip_buffered", []string{"schedules", "schedule_buffer"}, "The same.", "FK_schedule_buffer_schedules"},
 	{"raise_alerts", "", []string{"alerts", "alert_deliveries", "alert_runs", "alert_run_limits"},
 		"One evaluation runs at a time, under the row of alert_state. It holds the alerts that it changes, skipping those that others hold, before it changes their deliveries; so do the others.", "lock alert_state"},
+	{"resolve_alerts", "", []string{"alerts", "alert_deliveries", "alert_run_limits"}, "The same.", "lock alert_state"},
 }
 
 // differentReads lists such pairs for reads, which wait without READ_COMMITTED_SNAPSHOT.
 var differentReads = []reason{
+	{"close_alerts", "notify_alerts", []string{"alerts", "alert_run_limits"}, "One evaluation runs at a time.", "lock alert_state"},
 	{
 		"fire_schedules",
 		"copy_steps",
@@ -367,6 +369,7 @@ var delays = []reason{
 	{a: "begin_alert_delivery", tables: []string{"alert_deliveries"}, why: "Only the notification of that alert or channel waits."},
 	{a: "end_alert_delivery", tables: []string{"alert_deliveries"}, why: "The same."},
 	{a: "raise_alerts", tables: []string{"alerts"}, why: "It changes only alerts that it has locked, skipping those of others."},
+	{a: "resolve_alerts", tables: []string{"alerts"}, why: "Its callers have locked the alerts, skipping those of others."},
 	{a: "skip_buffered", tables: []string{"schedules"},
 		why: "A pass has locked the schedule before, and ensure_system_jobs changes the schedule of the system job, which names no calendar."},
 	{a: "reseal_secret", tables: []string{"secrets", "secret_data_keys", "secret_keys"}, why: "Only the sealing of that secret anew waits."},

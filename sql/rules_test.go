@@ -605,11 +605,17 @@ func TestLineLength(t *testing.T) {
 	}
 }
 
+// alertProcedures are what an evaluation of alerts executes.
+var alertProcedures = []string{
+	"jobs_internal.evaluate_alerts", "jobs_internal.raise_alerts", "jobs_internal.judge_ended_runs", "jobs_internal.watch_condition",
+	"jobs_internal.limit_long_runs", "jobs_internal.notify_alerts", "jobs_internal.resolve_alerts", "jobs_internal.close_alerts",
+}
+
 // TestAlertsReadNoTargets: an evaluation of alerts has the time limit of one call, and the runs
 // that it evaluates may have any number of targets.
 func TestAlertsReadNoTargets(t *testing.T) {
 	r := readTree(t)
-	for _, name := range []string{"jobs_internal.evaluate_alerts", "jobs_internal.raise_alerts", "jobs_internal.notify_alerts"} {
+	for _, name := range alertProcedures {
 		require.Contains(t, r.source, name)
 		require.False(t, strings.Contains(r.source[name], "target_executions"), name)
 	}
@@ -696,7 +702,7 @@ func covers(i *schemaIndex, equal map[string]syntax.Expr, used []string) bool {
 // TestAlertsSeekRuns: jobs have any number of runs within the period of a rule.
 func TestAlertsSeekRuns(t *testing.T) {
 	r := readTree(t)
-	for _, name := range []string{"jobs_internal.evaluate_alerts", "jobs_internal.raise_alerts"} {
+	for _, name := range alertProcedures {
 		for _, s := range statements(r.source[name], r.procedures[name]) {
 			require.Empty(t, manyRuns(r, name, s), "%s, line %d", name, s.Pos().Line)
 		}

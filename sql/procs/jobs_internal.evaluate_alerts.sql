@@ -3,8 +3,8 @@
 -- only reads one row.
 --
 -- An evaluation has stages, and each stage is a transaction of its own: the runs that have ended since the last evaluation
--- (alert_runs), for all rules about them; then one rule after the other whose condition lasts; then what remains
--- (jobs_internal.raise_alerts). A stage that fails, or that the client's time limit cuts, loses nothing but itself: the transaction
+-- (alert_runs), for all rules about them, then one rule after the other whose condition lasts (jobs_internal.raise_alerts); then what
+-- remains (jobs_internal.close_alerts). A stage that fails, or that the client's time limit cuts, loses nothing but itself: the transaction
 -- before it has stored which stage comes after it, so the next evaluation begins there and comes to the failed stage last. Runs are
 -- taken in batches, and that transaction halves the batch as well; the batch grows again when a stage succeeds. So a batch that takes
 -- too long becomes smaller until it succeeds, and a run that cannot be evaluated at all delays no other run.
@@ -121,6 +121,8 @@ BEGIN
             CROSS JOIN jobs_internal.current_caller AS c
             WHERE s.id = 1;
         END
+        ELSE IF @stage = @last_stage
+            EXECUTE jobs_internal.close_alerts @more = @more OUTPUT, @now = @now;
         ELSE
         BEGIN
             EXECUTE jobs_internal.raise_alerts

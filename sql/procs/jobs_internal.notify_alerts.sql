@@ -3,7 +3,7 @@
 --
 -- Parameters:
 --   @now  The time of the evaluation.
--- Called by: jobs_internal.raise_alerts.
+-- Called by: jobs_internal.raise_alerts, jobs_internal.close_alerts.
 -- Locks:     alerts whose notification is due (U, X; READPAST); inserts into alert_deliveries.
 -- Returns:   0.
 -- Throws:    nothing.
