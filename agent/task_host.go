@@ -200,7 +200,7 @@ func (h *taskHost) attempt(ctx context.Context, task controldb.Task) report {
 			JobExecutionID: task.JobExecutionID, JobExecutionCreateTime: task.ExecutionCreateTime,
 			TargetGroupName: task.TargetGroupName,
 		}.Variables(),
-		Parameters: params, BindParameters: task.BindParameters,
+		Parameters: params, Options: task.Options,
 	}
 	if out := task.Output; out != nil {
 		a.Output = &mssql.Output{

@@ -355,7 +355,7 @@ func TestMigrateParameters(t *testing.T) {
 		tasks := c.pass(t, term).Tasks
 		require.Len(t, tasks, 1)
 		require.Zero(t, tasks[0].PayloadID)
-		require.False(t, tasks[0].BindParameters)
+		require.False(t, tasks[0].Options.BindParameters)
 		c.complete(t, term, targets.Succeeded, "m", tasks[0])
 		none, err := c.ExecutionParameters(t.Context(), before)
 		require.NoError(t, err)
@@ -552,5 +552,33 @@ func TestMigrateActions(t *testing.T) {
 		c.pass(t, old)
 		require.Equal(t, "Succeeded", c.lifecycle(t, action), "a pass of any agent ends its wait")
 		env.CheckInvariants(t, c.name, true)
+	})
+}
+
+// TestMigrateAgentOptions: what procedures of version 28 wrote into a column of its own is an
+// option that agents read, also in versions that are made later, and can be changed.
+func TestMigrateAgentOptions(t *testing.T) {
+	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
+		c := version(t, env, earlier.Version28)
+		c.job(t, "j", nil)
+		c.exec(t, `EXECUTE jobs.sp_set_jobstep_options N'j', @bind_parameters = 1;`)
+		require.NoError(t, c.Migrate(t.Context()))
+		bound := func() (list []bool) {
+			for _, version := range []int{1, 2, 3, 4} {
+				steps, err := c.JobSteps(t.Context(), "j", &version)
+				require.NoError(t, err)
+				for _, s := range steps {
+					list = append(list, s.BindParameters)
+				}
+			}
+			return list
+		}
+		require.Equal(t, []bool{false, true}, bound())
+		_, err := c.UpdateJobStep(t.Context(), controldb.StepSpec{JobName: "j", StepID: ptr(1), NewName: ptr("renamed")})
+		require.NoError(t, err)
+		_, err = c.UpdateJobStep(t.Context(), controldb.StepSpec{JobName: "j", StepID: ptr(1), BindParameters: ptr(false)})
+		require.NoError(t, err)
+		require.NoError(t, c.Migrate(t.Context()))
+		require.Equal(t, []bool{false, true, true, false}, bound())
 	})
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/jmoiron/sqlx"
 	"github.com/jmoiron/sqlx/reflectx"
 	mssqldb "github.com/microsoft/go-mssqldb"
+
+	"github.com/jobagent/jobagent/jobs/model"
 )
 
 // queryer is a connection, or a pool of connections.
@@ -155,6 +157,9 @@ func nullable(dest any) any {
 		return nullColumn[float64]{d}
 	case *BackfillID:
 		return nullColumn[BackfillID]{d}
+	case *model.AgentOptions:
+		*d = model.DefaultStep.AgentOptions // an option that has its default is absent
+		return jsonColumn{d}
 	case *json.RawMessage, *[]string, *[]time.Time:
 		return jsonColumn{d}
 	}

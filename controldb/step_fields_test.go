@@ -17,7 +17,8 @@ func TestStepFields(t *testing.T) {
 		other := model.StepSettings{
 			Attempts: model.Attempts{RetryAttempts: 3, RetryErrors: "Transient", ToleratedFailures: "5%", InitialRetryInterval: 4, MaximumRetryInterval: 5,
 				RetryIntervalMultiplier: 1.5, Timeout: 6},
-			StepOptions: model.StepOptions{RunWhen: "Finished", OnTargets: "Succeeded", OnUnknownOutcome: "Fail", AtMostOnce: true, BindParameters: true},
+			StepOptions: model.StepOptions{RunWhen: "Finished", OnTargets: "Succeeded", OnUnknownOutcome: "Fail", AtMostOnce: true,
+				AgentOptions: model.AgentOptions{BindParameters: true}},
 		}
 		for i := range model.StepFields {
 			f := &model.StepFields[i]

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -99,8 +100,8 @@ type Task struct {
 	// PayloadID is the argument of Store.Payload, which returns the run's parameters; 0 means that
 	// the run has none. The same id always has the same text.
 	PayloadID int64
-	// BindParameters makes the parameters variables of the script.
-	BindParameters bool
+	// Options are the step's options that only agents read.
+	Options model.AgentOptions
 	// ScheduleID is the schedule that started the run; 0 means none.
 	ScheduleID int64
 	// SAPJobID is the _id of a job of the SAP surface, and SAPScheduleID is the public id of the
@@ -248,7 +249,6 @@ type taskStepRow struct {
 	CredentialName      string    `db:"credential_name"`
 	AtMostOnce          bool      `db:"at_most_once"`
 	PayloadID           int64     `db:"payload_id"`
-	BindParameters      bool      `db:"bind_parameters"`
 	ScheduleID          int64     `db:"schedule_id"`
 	SAPJobID            int64     `db:"rest_job_id"`
 	SAPScheduleID       uuid.UUID `db:"rest_schedule_id"`
@@ -256,6 +256,7 @@ type taskStepRow struct {
 	Subdomain           string    `db:"subdomain"`
 	OutputType          string    `db:"output_type"`
 	Output
+	Options model.AgentOptions `db:"agent_options"`
 }
 
 // taskRow is a row of controller_pass's third result set: a claimed task.
@@ -289,7 +290,7 @@ func (r taskRow) task(s taskStepRow) Task {
 		AtMostOnce:        s.AtMostOnce && r.Kind == TaskRun,
 		OnUnknownOutcome:  s.OnUnknownOutcome,
 		PayloadID:         s.PayloadID,
-		BindParameters:    s.BindParameters,
+		Options:           s.Options,
 		ScheduleID:        s.ScheduleID,
 		SAPJobID:          s.SAPJobID,
 		SAPScheduleID:     s.SAPScheduleID,

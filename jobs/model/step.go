@@ -25,7 +25,13 @@ type StepOptions struct {
 	OnTargets        string `db:"on_targets" json:"on_targets" rule:"default=All,enum=All|Failed|Succeeded" doc:"All; Failed: only the targets on which the steps before it failed; Succeeded: only those on which they succeeded."`
 	OnUnknownOutcome string `db:"on_unknown_outcome" json:"on_unknown_outcome" rule:"default=Retry,enum=Retry|Fail|Await" doc:"What follows an attempt whose outcome is unknown: Retry, Fail or, for actions, Await."`
 	AtMostOnce       bool   `db:"at_most_once" json:"at_most_once" rule:"default=false" doc:"No attempt runs the script again once it has committed."`
-	BindParameters   bool   `db:"bind_parameters" json:"bind_parameters" rule:"default=false" doc:"The run's parameters are variables of the script."`
+	AgentOptions
+}
+
+// AgentOptions are the options that only agents read: the members of a JSON object in the control
+// database, where one that has its default is absent.
+type AgentOptions struct {
+	BindParameters bool `db:"bind_parameters" json:"bind_parameters" rule:"default=false" doc:"The run's parameters are variables of the script."`
 }
 
 // StepSettings are the settings of a step that have a value in any case.

@@ -329,12 +329,13 @@ BEGIN
         COALESCE(e.due_at, e.create_time) AS due_at,
         d.on_unknown_outcome,
         e.payload_id,
-        d.bind_parameters,
+        CAST(COALESCE(JSON_VALUE(d.agent_options, N'$.bind_parameters'), N'0') AS BIT) AS bind_parameters,
         e.schedule_id,
         r.rest_job_id,
         r.tenant_id,
         o.subdomain,
-        x.rest_schedule_id
+        x.rest_schedule_id,
+        d.agent_options
     FROM (
         SELECT DISTINCT k.step_execution_id
         FROM jobs_internal.task_executions AS k

@@ -55,16 +55,16 @@ BEGIN
         initial_retry_interval_seconds, maximum_retry_interval_seconds, retry_interval_backoff_multiplier,
         retry_attempts, step_timeout_seconds, output_type, output_credential_name, output_subscription_id,
         output_resource_group_name, output_server_name, output_database_name, output_schema_name,
-        output_table_name, max_parallelism, on_unknown_outcome, at_most_once, bind_parameters, has_after, run_when,
-        on_targets, revision, retry_errors, tolerated_failures
+        output_table_name, max_parallelism, on_unknown_outcome, at_most_once, has_after, run_when, on_targets, revision,
+        retry_errors, tolerated_failures, agent_options
     )
     SELECT
         s.job_id, @job_version, p.new_step_id, s.step_name, s.command_id, s.credential_name, s.target_group_id, s.target_group_name,
         s.initial_retry_interval_seconds, s.maximum_retry_interval_seconds, s.retry_interval_backoff_multiplier,
         s.retry_attempts, s.step_timeout_seconds, s.output_type, s.output_credential_name, s.output_subscription_id,
         s.output_resource_group_name, s.output_server_name, s.output_database_name, s.output_schema_name,
-        s.output_table_name, s.max_parallelism, s.on_unknown_outcome, s.at_most_once, s.bind_parameters, s.has_after, s.run_when,
-        s.on_targets, s.revision, s.retry_errors, s.tolerated_failures
+        s.output_table_name, s.max_parallelism, s.on_unknown_outcome, s.at_most_once, s.has_after, s.run_when, s.on_targets, s.revision,
+        s.retry_errors, s.tolerated_failures, s.agent_options
     FROM @positions AS p
     INNER JOIN jobs_internal.job_steps AS s ON s.job_id = @job_id AND s.version = @version AND s.step_id = p.step_id;
     -- plan: as many positions as the job has steps

@@ -2,12 +2,15 @@
 -- procedures no longer support end, and their tasks are handed over. The first deployment also stores the place of the database,
 -- by which a restore is noticed.
 --
+-- Procedures of releases before version 40 wrote an option of steps into a column of its own, also while the migration ran; it
+-- moves to the options that only agents read.
+--
 -- Parameters:
 --   @objects     JSON array of all code objects: name, kind, sha256. Rows of other objects are deleted.
 --   @migrations  JSON array of applied migrations: version, name, sha256.
 --   @now         For tests only.
 -- Called by: controldb/deploy.go, within its transaction.
--- Locks:     control_identity (X), terms (X), their tasks (X), code_objects, schema_versions (X).
+-- Locks:     control_identity (X), terms (X), their tasks (X), code_objects, schema_versions (X), job_steps (X).
 -- Returns:   0.
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.record_deployment
@@ -72,6 +75,12 @@ BEGIN
     WHERE t.ended_at IS NULL;
     IF @@ROWCOUNT > 0
         EXECUTE jobs_internal.hand_over @now = @now;
+
+    UPDATE s
+    SET s.agent_options = N'{"bind_parameters":true}',
+        s.bind_parameters = 0
+    FROM jobs_internal.job_steps AS s
+    WHERE s.bind_parameters = 1;
 
     COMMIT TRANSACTION;
     RETURN 0;

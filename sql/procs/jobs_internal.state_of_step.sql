@@ -1,5 +1,6 @@
 -- Returns the state of a step for the audit log: its definition, without secrets and without what passes and agents change. A
--- new column of the definition must be added here.
+-- new column of the definition must be added here. Options that only agents read are members of the state if they have not
+-- their default.
 --
 -- Parameters:
 --   @job_id    The job.
@@ -21,6 +22,7 @@ AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
+    DECLARE @options NVARCHAR(4000);
 
     SELECT @revision = j.revision
     FROM jobs_internal.jobs AS j
@@ -50,7 +52,6 @@ BEGIN
             s.max_parallelism,
             s.on_unknown_outcome,
             s.at_most_once,
-            s.bind_parameters,
             JSON_QUERY(CASE WHEN s.has_after = 1 THEN CONCAT(N'[', (
                 SELECT STRING_AGG(CAST(d.after_step_id AS NVARCHAR(MAX)), N',') WITHIN GROUP (ORDER BY d.after_step_id)
                 FROM jobs_internal.job_step_dependencies AS d
@@ -69,5 +70,12 @@ BEGIN
             AND s.step_id = @step_id
         FOR JSON PATH, WITHOUT_ARRAY_WRAPPER
     );
+    SELECT @options = s.agent_options
+    FROM jobs_internal.job_steps AS s
+    WHERE s.job_id = @job_id
+        AND s.version = @version
+        AND s.step_id = @step_id;
+    IF @options IS NOT NULL
+        SET @state = CONCAT(LEFT(@state, LEN(@state) - 1), N',', STUFF(@options, 1, 1, N''));
     RETURN 0;
 END;

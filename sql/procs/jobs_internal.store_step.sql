@@ -110,6 +110,7 @@ BEGIN
     DECLARE @former_type NVARCHAR(50), @former_group_id UNIQUEIDENTIFIER, @former_group NVARCHAR(128), @former_multiplier REAL;
     DECLARE @former_revision BIGINT;
     DECLARE @changed INT;
+    DECLARE @agent_options NVARCHAR(4000);
     DECLARE @awaits BIT = CASE WHEN @on_unknown_outcome IS NOT NULL THEN 1 ELSE 0 END;
     DECLARE @schedule_id BIGINT;
     DECLARE @action NVARCHAR(128);
@@ -277,17 +278,22 @@ BEGIN
             WHEN N'await' THEN N'Await'
         END, s.on_unknown_outcome, N'Retry'),
         @at_most_once = COALESCE(@at_most_once, s.at_most_once, 0),
-        @bind_parameters = COALESCE(@bind_parameters, s.bind_parameters, 0),
         @retry_errors = COALESCE(CASE @retry_errors COLLATE Latin1_General_100_CI_AS
             WHEN N'all' THEN N'All'
             WHEN N'transient' THEN N'Transient'
         END, s.retry_errors, N'All'),
         @tolerated_failures = COALESCE(@tolerated_failures, s.tolerated_failures, N'0'),
+        @agent_options = s.agent_options,
         @former_revision = s.revision
     FROM (VALUES (1)) AS o (n)
     LEFT JOIN jobs_internal.job_steps AS s ON s.job_id = @job_id AND s.version = @version AND s.step_id = @found
     LEFT JOIN jobs_internal.step_commands AS c ON c.command_id = s.command_id
     LEFT JOIN jobs_internal.job_steps AS k ON k.job_id = @job_id AND k.version = @version AND k.step_id = @kept;
+    -- What only agents read: an option has a line here, whose last argument is its default, and a column of jobs.jobstep_options.
+    SET @agent_options = NULLIF((
+        SELECT NULLIF(COALESCE(@bind_parameters, CAST(JSON_VALUE(@agent_options, N'$.bind_parameters') AS BIT)), 0) AS bind_parameters
+        FOR JSON PATH, WITHOUT_ARRAY_WRAPPER
+    ), N'{}');
 
     IF @mode <> N'Options'
         EXECUTE jobs_internal.check_step
@@ -421,9 +427,9 @@ BEGIN
         s.max_parallelism = @max_parallelism,
         s.on_unknown_outcome = @on_unknown_outcome,
         s.at_most_once = @at_most_once,
-        s.bind_parameters = @bind_parameters,
         s.retry_errors = @retry_errors,
-        s.tolerated_failures = @tolerated_failures
+        s.tolerated_failures = @tolerated_failures,
+        s.agent_options = @agent_options
     FROM jobs_internal.job_steps AS s
     WHERE s.job_id = @job_id
         AND s.version = @job_version

@@ -26,7 +26,7 @@
 --   at_most_once                       1: the script runs in one transaction with a row of the target's table
 --                                      jobagent.executed_scripts, by which a later attempt sees that it has committed.
 --                                      Actions: an attempt whose outcome is unknown is not repeated.
---   bind_parameters                    1: the parameters of a run are variables of the script, bound through sp_executesql.
+--   bind_parameters                    Not used; releases before version 40 wrote it.
 --   has_after                          1: the steps that come before it are its rows in job_step_dependencies, if any; 0: the
 --                                      step with the preceding id.
 --   run_when                           When it starts, once those steps are final: Succeeded (all of them succeeded), Failed (at
@@ -35,7 +35,9 @@
 --                                      Succeeded: those on which they succeeded.
 --   revision                           The job's revision at which the step last changed; versions copy it.
 --   retry_errors                       Failures after which an attempt follows: All, or Transient (the error may pass by itself).
---   tolerated_failures  How many targets may fail, and the step succeeds: a number, or a percentage such as 1%.
+--   tolerated_failures                 How many targets may fail, and the step succeeds: a number, or a percentage such as 1%.
+--   agent_options                      Options that only agents read, and no procedure: a JSON object with those that have not
+--                                      their default, by the names of their parameters (store_step). NULL: all have it.
 CREATE TABLE jobs_internal.job_steps (
     job_id                            UNIQUEIDENTIFIER NOT NULL,
     version                           INT NOT NULL,
@@ -68,6 +70,7 @@ CREATE TABLE jobs_internal.job_steps (
     revision                          BIGINT NOT NULL CONSTRAINT DF_job_steps_revision DEFAULT 1,
     retry_errors                      NVARCHAR(10) NOT NULL CONSTRAINT DF_job_steps_retry_errors DEFAULT N'All',
     tolerated_failures                NVARCHAR(10) NOT NULL CONSTRAINT DF_job_steps_tolerated_failures DEFAULT N'0',
+    agent_options                     NVARCHAR(4000) NULL,
     CONSTRAINT PK_job_steps PRIMARY KEY (job_id, version, step_id),
     CONSTRAINT UQ_job_steps_step_name UNIQUE (job_id, version, step_name),
     CONSTRAINT FK_job_steps_job_versions FOREIGN KEY (job_id, version)
@@ -79,7 +82,8 @@ CREATE TABLE jobs_internal.job_steps (
     CONSTRAINT CK_job_steps_run_when CHECK (run_when IN (N'Succeeded', N'Failed', N'Finished')),
     CONSTRAINT CK_job_steps_on_targets CHECK (on_targets IN (N'All', N'Failed', N'Succeeded')),
     CONSTRAINT CK_job_steps_retry_errors CHECK (retry_errors IN (N'All', N'Transient')),
-    CONSTRAINT CK_job_steps_tolerated_failures CHECK (tolerated_failures NOT LIKE N'%[^0-9%]%')
+    CONSTRAINT CK_job_steps_tolerated_failures CHECK (tolerated_failures NOT LIKE N'%[^0-9%]%'),
+    CONSTRAINT CK_job_steps_agent_options CHECK (ISJSON(agent_options) = 1)
 );
 
 CREATE INDEX IX_job_steps_target_group_id ON jobs_internal.job_steps (target_group_id);

@@ -31,7 +31,7 @@ SELECT
     s.step_name,
     s.on_unknown_outcome,
     s.at_most_once,
-    s.bind_parameters,
+    CAST(COALESCE(JSON_VALUE(s.agent_options, N'$.bind_parameters'), N'0') AS BIT) AS bind_parameters,
     CASE
         WHEN s.has_after = 1 THEN CONCAT(N'[', (
             SELECT STRING_AGG(CONCAT(N'"', STRING_ESCAPE(CAST(a.step_name AS NVARCHAR(MAX)), N'json'), N'"'), N',')

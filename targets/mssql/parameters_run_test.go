@@ -18,7 +18,7 @@ func withParameters(t *testing.T, script, text string, bind bool) mssql.Attempt 
 	p, err := parameters.Parse(text)
 	require.NoError(t, err)
 	a := onD(script)
-	a.Parameters, a.BindParameters = p, bind
+	a.Parameters, a.Options.BindParameters = p, bind
 	return a
 }
 

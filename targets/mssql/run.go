@@ -14,6 +14,7 @@ import (
 	"github.com/golang-sql/sqlexp"
 	mssqldb "github.com/microsoft/go-mssqldb"
 
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/parameters"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql/internal/tdsguard"
@@ -38,9 +39,10 @@ type Attempt struct {
 	// Parameters are the parameters of the run; nil means none. They replace $(param.NAME) and
 	// $(payload.PATH) in the script.
 	Parameters *parameters.Parameters
-	// BindParameters makes the parameters variables of the batches that mention them: tenant is
-	// @tenant, and the whole object is @payload.
-	BindParameters bool
+	// Options are those of the step that only agents read. BindParameters makes the parameters
+	// variables of the batches that mention them: tenant is @tenant, and the whole object is
+	// @payload.
+	Options model.AgentOptions
 	// Output is the table for the first result set; nil means that the result set is dropped.
 	Output *Output
 	// Once makes the script run at most once over all its attempts; nil means that each attempt
@@ -140,7 +142,7 @@ func (t *attempt) run(ctx context.Context) error {
 	}
 	for _, b := range batches {
 		var args []driver.NamedValue
-		if t.BindParameters {
+		if t.Options.BindParameters {
 			args = bound(b.Text, t.Parameters)
 		}
 		for range b.Count {
