@@ -35,7 +35,7 @@ func (s *Store) Definitions(ctx context.Context, jobNames []string) (Definitions
 		case len(jobNames) == 0:
 			w.add("1 = 0")
 		default:
-			w.in(column, jobNames)
+			in(w, column, jobNames)
 		}
 	}
 	for _, read := range []func() error{

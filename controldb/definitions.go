@@ -2,6 +2,7 @@ package controldb
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -64,26 +65,33 @@ func (s *Store) FindJobs(ctx context.Context, f JobFilter, after string, p Page)
 	return selectAll[JobDetail](ctx, s, "find jobs", jobDetailColumns+" AS d"+w.text()+"\nORDER BY job_name"+p.text(w)+";", w.args...)
 }
 
-// in returns a condition that a column has one of some texts.
-func (f *filter) in(column string, names []string) {
-	values := make([]any, len(names))
-	for i, n := range names {
-		values[i] = n
+// in adds the condition that a column has one of some values, of which there must be one.
+func in[T ~string | int | uuid.UUID](w *filter, column string, values []T) {
+	args := make([]any, len(values))
+	for i, v := range values {
+		switch v := any(v).(type) {
+		case uuid.UUID:
+			args[i] = mssqldb.UniqueIdentifier(v)
+		case int:
+			args[i] = v
+		default:
+			args[i] = fmt.Sprint(v)
+		}
 	}
-	f.add(column+" IN (%s"+strings.Repeat(", %s", len(names)-1)+")", values...)
+	w.add(column+" IN (%s"+strings.Repeat(", %s", len(args)-1)+")", args...)
 }
 
 // LatestRuns lists the latest runs of some jobs, at most runs of each: by job, and from the oldest
 // to the latest.
 //
 // Plan: per job the newest keys of IX_job_executions_job_id_create_time, each with its row.
-func (s *Store) LatestRuns(ctx context.Context, names []string, runs int) ([]RecentRun, error) {
+func (s *Store) LatestRuns(ctx context.Context, names []string, runs int) ([]Run, error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
 	w := newFilter(runs)
-	w.in("d.job_name", names)
-	return selectAll[RecentRun](ctx, s, "list the latest runs of jobs", `SELECT d.job_name, r.job_execution_id, r.lifecycle, r.is_active,
+	in(w, "d.job_name", names)
+	return selectAll[Run](ctx, s, "list the latest runs of jobs", `SELECT d.job_name, r.job_execution_id, r.lifecycle, r.is_active,
     r.create_time, r.start_time, r.end_time
 FROM jobs.job_details AS d
 CROSS APPLY (
@@ -114,7 +122,7 @@ func (s *Store) SchedulesOfJobs(ctx context.Context, names []string) ([]JobSched
 		return nil, nil
 	}
 	w := newFilter(0)
-	w.in("job_name", names)
+	in(w, "job_name", names)
 	return selectAll[JobSchedules](ctx, s, "sum up schedules", `SELECT TOP (@p1) job_name,
     SUM(CASE WHEN enabled = 1 AND paused = 0 AND state = N'Enabled' THEN 1 ELSE 0 END) AS active,
     SUM(CASE WHEN paused = 1 THEN 1 ELSE 0 END) AS paused,
@@ -326,7 +334,7 @@ func (s *Store) GroupUses(ctx context.Context, groups []string, limit int) ([]Gr
 		return nil, nil
 	}
 	w := newFilter(limit)
-	w.in("target_group_name", groups)
+	in(w, "target_group_name", groups)
 	return selectAll[GroupUse](ctx, s, "list uses of target groups", `SELECT TOP (@p1) target_group_name, job_name, step_id, step_name
 FROM jobs.jobsteps`+w.text()+"\nORDER BY target_group_name, job_name, step_id;", w.args...)
 }

@@ -47,7 +47,7 @@ func TestReadsOfDefinitions(t *testing.T) {
 
 		runs, err := c.LatestRuns(ctx, []string{"j", "k's [50_]", "nope"}, 1)
 		require.NoError(t, err)
-		require.Equal(t, []string{"j " + second.String() + " Failed"}, names(runs, func(r controldb.RecentRun) string {
+		require.Equal(t, []string{"j " + second.String() + " Failed"}, names(runs, func(r controldb.Run) string {
 			return fmt.Sprint(r.JobName, " ", r.ID, " ", r.Lifecycle)
 		}))
 		runs, err = c.LatestRuns(ctx, nil, 1)

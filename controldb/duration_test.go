@@ -53,7 +53,7 @@ func TestDurationOfTargets(t *testing.T) {
 		}
 		require.Equal(t, 3, listed)
 
-		shown, err := c.ShownTargets(ctx, run, controldb.RunTargetFilter{})
+		shown, err := c.RunTargets(ctx, run, controldb.RunTargetFilter{})
 		require.NoError(t, err)
 		watched, err := c.RunTargetsOfStep(ctx, run, 1, 100)
 		require.NoError(t, err)
@@ -64,11 +64,11 @@ func TestDurationOfTargets(t *testing.T) {
 		byID, err := c.RunTargetsByID(ctx, run, ids, 100)
 		require.NoError(t, err)
 		require.Equal(t, watched, byID)
-		slowest, err := c.SlowestTargets(ctx, run, 0, 2)
+		slowest, err := c.RunTargets(ctx, run, controldb.RunTargetFilter{Order: controldb.Slowest, Limit: 2})
 		require.NoError(t, err)
 		require.Equal(t, []string{"a", "b"}, []string{slowest[0].Database, slowest[1].Database})
 		for name, ms := range want {
-			steps, err := c.TargetSteps(ctx, run, target(name))
+			steps, err := c.RunTargets(ctx, run, controldb.RunTargetFilter{Target: target(name)})
 			require.NoError(t, err)
 			require.Equal(t, ms, steps[0].Duration(time.Now()).Milliseconds())
 			on, err := c.RunsOnTarget(ctx, target(name), "", uuid.Nil, 5)
@@ -111,7 +111,7 @@ func TestDurationAfterClockJump(t *testing.T) {
 SET k.claimed_at = DATEADD(SECOND, -60, t.start_time)
 FROM jobs_internal.task_executions AS k
 INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = k.target_execution_id;`)
-		shown, err := c.ShownTargets(ctx, run, controldb.RunTargetFilter{})
+		shown, err := c.RunTargets(ctx, run, controldb.RunTargetFilter{})
 		require.NoError(t, err)
 		require.Len(t, shown, 1)
 		require.Zero(t, *shown[0].DurationMS)

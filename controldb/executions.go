@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -355,11 +354,7 @@ func (s *Store) Executions(ctx context.Context, f ExecutionFilter) ([]Execution,
 		w.add("is_active = 1")
 	}
 	if len(f.Lifecycles) > 0 {
-		var names []any
-		for _, l := range f.Lifecycles {
-			names = append(names, string(l))
-		}
-		w.add("lifecycle IN (%s"+strings.Repeat(", %s", len(names)-1)+")", names...)
+		in(w, "lifecycle", f.Lifecycles)
 	}
 	query := `SELECT TOP (@p1) job_execution_id, job_name, job_id, job_version, step_id, is_active, lifecycle,
     create_time, start_time, end_time, current_attempts, current_attempt_start_time, next_attempt_start_time,

@@ -400,7 +400,7 @@ func TestMigrateChosenAndTolerated(t *testing.T) {
 		c.resolve(t, term, "a", "b", "c")
 		require.NoError(t, c.Migrate(ctx))
 
-		origin, err := c.RunOrigin(ctx, before)
+		origin, err := c.Run(ctx, before)
 		require.NoError(t, err)
 		require.Zero(t, origin.Chosen)
 		tasks := c.pass(t, term).Tasks
@@ -410,7 +410,7 @@ func TestMigrateChosenAndTolerated(t *testing.T) {
 		chosen := []targets.Target{tasks[0].Target, tasks[1].Target}
 		again, err := c.RerunExecution(ctx, controldb.RerunRequest{Origin: before, OnlyTargets: chosen})
 		require.NoError(t, err)
-		origin, err = c.RunOrigin(ctx, again)
+		origin, err = c.Run(ctx, again)
 		require.NoError(t, err)
 		require.Equal(t, 2, origin.Chosen)
 		c.pass(t, term)
@@ -433,7 +433,7 @@ func TestMigrateChosenAndTolerated(t *testing.T) {
 		c.complete(t, term, targets.Succeeded, "", tasks[1])
 		c.pass(t, term)
 		require.Equal(t, "root=Succeeded 1=Succeeded 1/a=Failed 1/b=Succeeded", c.lifecycles(t, tolerant))
-		origin, err = c.RunOrigin(ctx, tolerant)
+		origin, err = c.Run(ctx, tolerant)
 		require.NoError(t, err)
 		require.Equal(t, 1, origin.Tolerated)
 		env.CheckInvariants(t, c.name, false)

@@ -103,24 +103,14 @@ func (r ActiveRun) Ended() int {
 	return max(r.Targets-r.Failed-r.Running-r.Due-r.Retrying-r.Callbacks, 0)
 }
 
-// Rate returns the targets of the active step that end per second; 0 means that it is unknown.
-func (r ActiveRun) Rate(now time.Time) float64 {
-	elapsed := now.Sub(r.BeganAt)
-	ended := r.StepTargets - r.StepActive
-	if r.BeganAt.IsZero() || elapsed < time.Second || ended <= 0 {
-		return 0
+// Pace returns how many targets of the active step end per second, and estimates how long it still
+// takes; 0 means that it is unknown.
+func (r ActiveRun) Pace(now time.Time) (rate float64, left time.Duration) {
+	if r.BeganAt.IsZero() {
+		return 0, 0
 	}
-	return float64(ended) / elapsed.Seconds()
-}
-
-// TimeLeft estimates how long the active step still takes, from its rate; 0 means that it is
-// unknown.
-func (r ActiveRun) TimeLeft(now time.Time) time.Duration {
-	rate := r.Rate(now)
-	if rate == 0 || r.StepActive == 0 {
-		return 0
-	}
-	return time.Duration(float64(r.StepActive) / rate * float64(time.Second)).Round(time.Second)
+	rate, left = jobs.Pace(r.StepTargets-r.StepActive, r.StepActive, now.Sub(r.BeganAt))
+	return rate, left.Round(time.Second)
 }
 
 // WaitingRun is a run that has waited for a while, and none of whose targets runs.
@@ -265,18 +255,7 @@ type RecentRuns struct {
 	// Jobs is the number of jobs with a run since then; Runs has those of the jobs that ran last.
 	Jobs int `db:"jobs"`
 	// Runs are by job name, and from the oldest to the latest of a job.
-	Runs []RecentRun `db:"-"`
-}
-
-// RecentRun is a run of [RecentRuns].
-type RecentRun struct {
-	JobName    string         `db:"job_name"`
-	ID         uuid.UUID      `db:"job_execution_id"`
-	Lifecycle  jobs.Lifecycle `db:"lifecycle"`
-	Active     bool           `db:"is_active"`
-	CreateTime time.Time      `db:"create_time"`
-	StartTime  time.Time      `db:"start_time"`
-	EndTime    time.Time      `db:"end_time"`
+	Runs []Run `db:"-"`
 }
 
 // RecentRuns returns the latest runs of the jobs that ran in the last days: at most jobs jobs, of
@@ -285,7 +264,7 @@ func (s *Store) RecentRuns(ctx context.Context, days, jobs, runs int) (RecentRun
 	const op = "list recent runs"
 	var (
 		heads []RecentRuns
-		list  []RecentRun
+		list  []Run
 	)
 	c := newCall("jobs.sp_get_recent_runs").in("days", int64(days)).in("jobs", int64(jobs)).in("runs", int64(runs))
 	if err := s.query(ctx, op, c, into(&heads), into(&list)); err != nil {

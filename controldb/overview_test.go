@@ -89,12 +89,16 @@ func TestOverviewOfARun(t *testing.T) {
 func TestActiveRunRate(t *testing.T) {
 	began := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 	r := controldb.ActiveRun{BeganAt: began, StepTargets: 100, StepActive: 80}
-	require.InDelta(t, 2.0, r.Rate(began.Add(10*time.Second)), 1e-9)
-	require.Equal(t, 40*time.Second, r.TimeLeft(began.Add(10*time.Second)))
-	require.Zero(t, r.Rate(began.Add(-time.Hour)), "the clock went back")
+	pace := func(now time.Time) []any {
+		rate, left := r.Pace(now)
+		return []any{rate, left}
+	}
+	require.Equal(t, []any{2.0, 40 * time.Second}, pace(began.Add(10*time.Second)))
+	require.Equal(t, []any{0.0, time.Duration(0)}, pace(began.Add(-time.Hour)), "the clock went back")
 	r.StepActive = 100
-	require.Zero(t, r.TimeLeft(began.Add(time.Hour)), "nothing has ended")
-	require.Zero(t, controldb.ActiveRun{}.TimeLeft(began))
+	require.Equal(t, []any{0.0, time.Duration(0)}, pace(began.Add(time.Hour)), "nothing has ended")
+	r = controldb.ActiveRun{}
+	require.Equal(t, []any{0.0, time.Duration(0)}, pace(began))
 }
 
 // TestOverviewWaits: why runs wait, once they have waited for a while.

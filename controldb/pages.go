@@ -3,6 +3,7 @@ package controldb
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -263,9 +264,14 @@ type RunFilter struct {
 	CreatedFrom, CreatedBefore, EndedFrom, EndedBefore time.Time
 	// Active restricts to rows that are not final, or to final ones; nil means both.
 	Active *bool
-	// Lifecycle restricts to one lifecycle; empty means all. No index has it: give CreatedFrom as
-	// well, so that a rare lifecycle is not looked for in the whole history.
-	Lifecycle jobs.Lifecycle
+	// Lifecycles restricts to these lifecycles; empty means all. No index has those of ended rows:
+	// give CreatedFrom as well, so that a rare lifecycle is not looked for in the whole history.
+	Lifecycles []jobs.Lifecycle
+}
+
+// active reports whether a list has lifecycles of active rows alone.
+func active(list []jobs.Lifecycle) bool {
+	return len(list) > 0 && !slices.ContainsFunc(list, func(l jobs.Lifecycle) bool { return !l.Active() })
 }
 
 // add adds the conditions to a filter. Rows end after their creation, so a bound of the end bounds
@@ -284,8 +290,8 @@ func (f RunFilter) add(w *filter) {
 		at := datetime2(f.EndedBefore)
 		w.add("v.end_time < %s AND v.create_time < %s", at, at)
 	}
-	if f.Lifecycle != "" {
-		w.add("v.lifecycle = %s", string(f.Lifecycle))
+	if len(f.Lifecycles) > 0 {
+		in(w, "v.lifecycle", f.Lifecycles)
 	}
 	ended := !f.EndedFrom.IsZero() || !f.EndedBefore.IsZero()
 	switch {
@@ -295,6 +301,8 @@ func (f RunFilter) add(w *filter) {
 		w.add("v.is_active = 1")
 	case f.Active != nil || ended:
 		w.add("v.is_active = 0")
+	case active(f.Lifecycles): // active runs have an index of their own
+		w.add("v.is_active = 1")
 	}
 }
 
@@ -309,41 +317,6 @@ const executionColumns = `v.job_execution_id, v.job_name, v.job_id, v.job_versio
     v.create_time, v.start_time, v.end_time, v.current_attempts, v.current_attempt_start_time, v.next_attempt_start_time,
     v.last_message, v.target_type, v.target_id, v.target_group_name, v.target_server_name, v.target_database_name`
 
-// Runs lists runs behind a key, the latest first; runs of the same time by their ids. An empty name
-// means those of all jobs that are not system jobs.
-//
-// Plan: TOP rows from IX_job_executions_create_time, or from IX_job_executions_job_id_create_time
-// for a job, both in the wanted order: a page reads its own rows. With is_active = 1,
-// IX_job_executions_active_create_time has the active runs alone. A lower bound of the end alone
-// has no index in this order; then the server chooses between IX_job_executions_end_time with a
-// sort, and the newest rows, by the values (RECOMPILE).
-func (s *Store) Runs(ctx context.Context, jobName string, f RunFilter, after *RunKey, p Page) ([]Execution, error) {
-	w := newFilter(p.Top)
-	if jobName != "" {
-		w.add("v.job_name = %s", jobName)
-	} else {
-		w.add("v.job_name NOT LIKE N'jobagent$%%'")
-	}
-	w.add("v.step_id IS NULL")
-	f.add(w)
-	if after != nil {
-		at := datetime2(after.Created)
-		w.add("v.create_time <= %s AND (v.create_time < %s OR v.job_execution_id > %s)", at, at, mssqldb.UniqueIdentifier(after.ID))
-	}
-	return selectAll[Execution](ctx, s, "list runs", `SELECT `+executionColumns+`
-FROM jobs.job_executions AS v`+w.text()+"\nORDER BY v.create_time DESC, v.job_execution_id"+p.text(w)+"\nOPTION (RECOMPILE, "+smallGrant+");", w.args...)
-}
-
-// Run returns a run of a job. It returns [ErrExecutionNotFound] when the job has none of this id.
-func (s *Store) Run(ctx context.Context, jobName string, id uuid.UUID) (Execution, error) {
-	list, err := selectAll[Execution](ctx, s, "read run", `SELECT `+executionColumns+`
-FROM jobs.job_executions AS v
-WHERE v.job_execution_id = @p1
-    AND v.step_id IS NULL
-    AND v.job_name = @p2;`, mssqldb.UniqueIdentifier(id), jobName)
-	return onlyRow(list, err, "read run", ErrExecutionNotFound)
-}
-
 // StepRun is a step of a run, or a step of a run on one target.
 type StepRun struct {
 	Execution
@@ -355,6 +328,23 @@ type StepRunKey struct {
 	StepID           int
 	Server, Database string
 	TargetID         uuid.UUID
+}
+
+// placeOrder is the order of the lists of targets, and add adds the condition that a row is behind
+// the key, unless that is nil.
+const placeOrder = "\nORDER BY v.step_id, v.target_server_name, COALESCE(v.target_database_name, N''), v.target_id"
+
+func (k *StepRunKey) add(w *filter) {
+	if k == nil {
+		return
+	}
+	w.add(`(v.step_id > %s
+        OR (v.step_id = %s
+            AND (v.target_server_name > %s
+                OR (v.target_server_name = %s
+                    AND (COALESCE(v.target_database_name, N'') > %s
+                        OR (COALESCE(v.target_database_name, N'') = %s AND v.target_id > %s))))))`,
+		k.StepID, k.StepID, k.Server, k.Server, k.Database, k.Database, mssqldb.UniqueIdentifier(k.TargetID))
 }
 
 // stepRunColumns select the rows of steps and targets with the names of the steps.
@@ -396,15 +386,6 @@ func (s *Store) TargetRuns(
 		w.add("v.target_id = %s", mssqldb.UniqueIdentifier(target))
 	}
 	f.add(w)
-	if after != nil {
-		w.add(`(v.step_id > %s
-        OR (v.step_id = %s
-            AND (v.target_server_name > %s
-                OR (v.target_server_name = %s
-                    AND (COALESCE(v.target_database_name, N'') > %s
-                        OR (COALESCE(v.target_database_name, N'') = %s AND v.target_id > %s))))))`,
-			after.StepID, after.StepID, after.Server, after.Server, after.Database, after.Database, mssqldb.UniqueIdentifier(after.TargetID))
-	}
-	return selectAll[StepRun](ctx, s, "list targets of a run", `SELECT `+stepRunColumns+w.text()+
-		"\nORDER BY v.step_id, v.target_server_name, COALESCE(v.target_database_name, N''), v.target_id"+p.text(w)+"\nOPTION ("+smallGrant+");", w.args...)
+	after.add(w)
+	return selectAll[StepRun](ctx, s, "list targets of a run", `SELECT `+stepRunColumns+w.text()+placeOrder+p.text(w)+"\nOPTION ("+smallGrant+");", w.args...)
 }

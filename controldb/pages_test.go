@@ -116,36 +116,36 @@ func TestPagesOfRuns(t *testing.T) {
 			second, third = third, second
 		}
 
-		ids := func(list []controldb.Execution, err error) (found []uuid.UUID) {
+		ids := func(list []controldb.Run, err error) (found []uuid.UUID) {
 			require.NoError(t, err)
 			for _, e := range list {
 				found = append(found, e.ID)
 			}
 			return found
 		}
-		all := ids(c.Runs(ctx, "j", controldb.RunFilter{}, nil, controldb.Page{}))
+		all := ids(c.Runs(ctx, controldb.RunQuery{JobName: "j"}, nil, controldb.Page{}))
 		require.ElementsMatch(t, []uuid.UUID{second, third}, all[:2])
 		require.Equal(t, first, all[2])
-		every := ids(c.Runs(ctx, "", controldb.RunFilter{}, nil, controldb.Page{}))
+		every := ids(c.Runs(ctx, controldb.RunQuery{}, nil, controldb.Page{}))
 		require.Len(t, every, 4)
 		require.Contains(t, every, other)
 
 		var paged []uuid.UUID
 		for key := (*controldb.RunKey)(nil); ; {
-			page, err := c.Runs(ctx, "j", controldb.RunFilter{}, key, controldb.Page{Top: 1})
+			page, err := c.Runs(ctx, controldb.RunQuery{JobName: "j"}, key, controldb.Page{Top: 1})
 			require.NoError(t, err)
 			if len(page) == 0 {
 				break
 			}
 			paged = append(paged, page[0].ID)
-			key = &controldb.RunKey{Created: page[0].CreateTime, ID: page[0].ID}
+			key = ptr(page[0].Key())
 		}
 		require.Equal(t, all, paged, "ties are neither left out nor given twice")
-		require.Equal(t, all[1:], ids(c.Runs(ctx, "j", controldb.RunFilter{}, nil, controldb.Page{Skip: 1})))
+		require.Equal(t, all[1:], ids(c.Runs(ctx, controldb.RunQuery{JobName: "j"}, nil, controldb.Page{Skip: 1})))
 
-		run, err := c.Run(ctx, "J", first)
+		run, err := c.RunOf(ctx, "J", first)
 		require.NoError(t, err)
-		_, err = c.Run(ctx, "k", first)
+		_, err = c.RunOf(ctx, "k", first)
 		require.ErrorIs(t, err, controldb.ErrExecutionNotFound)
 		for name, test := range map[string]struct {
 			filter controldb.RunFilter
@@ -161,7 +161,7 @@ func TestPagesOfRuns(t *testing.T) {
 			"not active":     {controldb.RunFilter{Active: ptr(false)}, all[2:]},
 			"active, ended":  {controldb.RunFilter{Active: ptr(true), EndedFrom: run.CreateTime}, nil},
 		} {
-			require.Equal(t, test.want, ids(c.Runs(ctx, "j", test.filter, nil, controldb.Page{Top: 10})), name)
+			require.Equal(t, test.want, ids(c.Runs(ctx, controldb.RunQuery{JobName: "j", RunFilter: test.filter}, nil, controldb.Page{Top: 10})), name)
 		}
 
 		row := func(e controldb.StepRun) string { return fmt.Sprint(*e.StepID, e.StepName, e.Database, e.Lifecycle) }

@@ -12,8 +12,8 @@ import (
 	"github.com/jobagent/jobagent/targets"
 )
 
-// TestListRuns lists runs with their triggers and the numbers of their targets.
-func TestListRuns(t *testing.T) {
+// TestRunQueries lists runs with their triggers and the numbers of their targets.
+func TestRunQueries(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		ctx := t.Context()
 		c.job(t, "j", func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) }, nil)
@@ -27,50 +27,50 @@ func TestListRuns(t *testing.T) {
 		again, err := c.RerunExecution(ctx, controldb.RerunRequest{Origin: first, Only: "Failed"})
 		require.NoError(t, err)
 
-		list := func(f controldb.RunListFilter) (ids []uuid.UUID) {
+		list := func(q controldb.RunQuery) (ids []uuid.UUID) {
 			t.Helper()
-			runs, err := c.ListRuns(ctx, f)
+			q.Origins, q.System, q.Examine = true, true, controldb.RunsExamined
+			runs, err := c.Runs(ctx, q, nil, controldb.Page{Top: 10})
 			require.NoError(t, err)
 			for _, r := range runs {
 				ids = append(ids, r.ID)
 			}
 			return ids
 		}
-		require.Equal(t, []uuid.UUID{again, first}, list(controldb.RunListFilter{}))
-		require.Equal(t, []uuid.UUID{again}, list(controldb.RunListFilter{Limit: 1}))
-		require.Equal(t, []uuid.UUID{again}, list(controldb.RunListFilter{ActiveOnly: true}))
-		require.Equal(t, []uuid.UUID{first}, list(controldb.RunListFilter{Lifecycles: []jobs.Lifecycle{jobs.Failed, jobs.TimedOut}}))
-		require.Equal(t, []uuid.UUID{again}, list(controldb.RunListFilter{Lifecycles: []jobs.Lifecycle{jobs.Created, jobs.InProgress}}))
-		require.Equal(t, []uuid.UUID{again}, list(controldb.RunListFilter{Triggers: []controldb.Trigger{controldb.TriggerRerun}}))
-		require.Equal(t, []uuid.UUID{first}, list(controldb.RunListFilter{Triggers: []controldb.Trigger{controldb.TriggerManual, controldb.TriggerSchedule, controldb.TriggerBackfill}}))
-		require.Empty(t, list(controldb.RunListFilter{Since: time.Now().Add(time.Hour)}))
-		require.Empty(t, list(controldb.RunListFilter{JobName: "k"}))
+		require.Equal(t, []uuid.UUID{again, first}, list(controldb.RunQuery{}))
+		require.Equal(t, []uuid.UUID{again}, list(controldb.RunQuery{RunFilter: controldb.RunFilter{Active: ptr(true)}}))
+		require.Equal(t, []uuid.UUID{again}, list(controldb.RunQuery{ID: again}))
+		require.Equal(t, []uuid.UUID{first}, list(controldb.RunQuery{RunFilter: controldb.RunFilter{Lifecycles: []jobs.Lifecycle{jobs.Failed, jobs.TimedOut}}}))
+		require.Equal(t, []uuid.UUID{again}, list(controldb.RunQuery{RunFilter: controldb.RunFilter{Lifecycles: []jobs.Lifecycle{jobs.Created, jobs.InProgress}}}))
+		require.Equal(t, []uuid.UUID{again}, list(controldb.RunQuery{Triggers: []controldb.Trigger{controldb.TriggerRerun}}))
+		require.Equal(t, []uuid.UUID{first}, list(controldb.RunQuery{Triggers: []controldb.Trigger{controldb.TriggerManual, controldb.TriggerSchedule, controldb.TriggerBackfill}}))
+		require.Empty(t, list(controldb.RunQuery{RunFilter: controldb.RunFilter{CreatedFrom: time.Now().Add(time.Hour)}}))
+		require.Empty(t, list(controldb.RunQuery{JobName: "k"}))
 
-		runs, err := c.ListRuns(ctx, controldb.RunListFilter{JobName: "j"})
+		runs, err := c.Runs(ctx, controldb.RunQuery{JobName: "j", Origins: true}, nil, controldb.Page{})
 		require.NoError(t, err)
-		require.Equal(t, controldb.TriggerRerun, runs[0].Origin().Trigger())
+		require.Equal(t, controldb.TriggerRerun, runs[0].Trigger())
 		require.Equal(t, first, runs[0].RerunOf)
 		require.Equal(t, "Failed", runs[0].RerunOnly)
-		require.Equal(t, controldb.TriggerManual, runs[1].Origin().Trigger())
+		require.Equal(t, controldb.TriggerManual, runs[1].Trigger())
 		require.NotEmpty(t, runs[1].StartedBy)
 
 		counts, err := c.CountTargets(ctx, []uuid.UUID{first, again, uuid.New()})
 		require.NoError(t, err)
-		require.ElementsMatch(t, []controldb.TargetCount{
-			{ID: first, Lifecycle: jobs.Succeeded, Total: 2}, {ID: first, Lifecycle: jobs.Failed, Total: 1},
-		}, counts)
+		require.Equal(t, map[uuid.UUID]jobs.Counts{first: {Succeeded: 2, Failed: 1}}, counts)
 		none, err := c.CountTargets(ctx, nil)
 		require.NoError(t, err)
 		require.Empty(t, none)
 
-		shown, err := c.ShownTargets(ctx, first, controldb.RunTargetFilter{Steps: []int{1}, FailedOnly: true})
+		shown, err := c.RunTargets(ctx, first, controldb.RunTargetFilter{Steps: []int{1}, Lifecycles: []jobs.Lifecycle{jobs.Failed}, Message: 3})
 		require.NoError(t, err)
 		require.Len(t, shown, 1)
-		require.Contains(t, shown[0].LastMessage, "no")
-		shown, err = c.ShownTargets(ctx, first, controldb.RunTargetFilter{Limit: 2})
+		require.NotEmpty(t, shown[0].LastMessage)
+		require.LessOrEqual(t, len(shown[0].LastMessage), 3)
+		shown, err = c.RunTargets(ctx, first, controldb.RunTargetFilter{Limit: 2})
 		require.NoError(t, err)
 		require.Len(t, shown, 2)
-		shown, err = c.ShownTargets(ctx, first, controldb.RunTargetFilter{Steps: []int{7}})
+		shown, err = c.RunTargets(ctx, first, controldb.RunTargetFilter{Steps: []int{7}})
 		require.NoError(t, err)
 		require.Empty(t, shown)
 

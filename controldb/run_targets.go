@@ -2,6 +2,7 @@ package controldb
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -12,45 +13,6 @@ import (
 	"github.com/jobagent/jobagent/targets"
 )
 
-// RunOrigin is a row of the view jobs.job_execution_origins: how a run came to be, and who stopped
-// it.
-type RunOrigin struct {
-	ID         uuid.UUID `db:"job_execution_id"`
-	JobName    string    `db:"job_name"`
-	JobID      uuid.UUID `db:"job_id"`
-	JobVersion int       `db:"job_version"`
-	CreateTime time.Time `db:"create_time"`
-	StartedBy  string    `db:"started_by"`
-	// Schedule is nil if no schedule started the run, or if it was deleted; it is empty for the
-	// schedule of the job itself. Due is zero for runs that were started by hand.
-	Schedule *string   `db:"schedule_name"`
-	Due      time.Time `db:"due_time"`
-	Backfill int64     `db:"backfill_id"`
-	// RerunOf is nil if the run is no rerun, or if the run that it repeats has been purged.
-	RerunOf       uuid.UUID `db:"rerun_of"`
-	RerunOnly     string    `db:"rerun_only"`
-	StopRequested time.Time `db:"stop_requested_time"`
-	StoppedBy     string    `db:"stop_requested_by"`
-	// Chosen is the number of databases to which the run is limited; 0: it is not.
-	Chosen int `db:"chosen_targets"`
-	// Tolerated is the number of targets that failed in steps that succeeded with them.
-	Tolerated int `db:"tolerated_failures"`
-	// Now is the database's time of the answer.
-	Now time.Time `db:"database_time"`
-}
-
-// RunOrigin returns how a run came to be. It returns [ErrExecutionNotFound] when no run has this
-// id.
-func (s *Store) RunOrigin(ctx context.Context, id uuid.UUID) (RunOrigin, error) {
-	list, err := selectAll[RunOrigin](ctx, s, "read the origin of a run", `SELECT v.job_execution_id, v.job_name, v.job_id, v.job_version,
-    v.create_time, v.started_by, v.schedule_name, v.due_time, v.backfill_id, v.rerun_of, v.rerun_only, v.stop_requested_time,
-    v.stop_requested_by, v.chosen_targets,
-    v.tolerated_failures, v.database_time
-FROM jobs.job_execution_origins AS v
-WHERE v.job_execution_id = @p1;`, mssqldb.UniqueIdentifier(id))
-	return onlyRow(list, err, "read the origin of a run", ErrExecutionNotFound)
-}
-
 // BackfillRun is a run that a backfill of a schedule has started.
 type BackfillRun struct {
 	ID        uuid.UUID      `db:"job_execution_id"`
@@ -58,13 +20,13 @@ type BackfillRun struct {
 	Lifecycle jobs.Lifecycle `db:"lifecycle"`
 }
 
-// BackfillRuns lists the runs of the backfill that started the run o: at most top due before o, o
-// itself, and at most top due after it, by due time.
+// BackfillRuns lists the runs of the backfill that started a run: at most top due before
+// the run, the run itself, and at most top due after it, by due time.
 //
 // Plan: UQ_job_executions_due_at from the due instant of the run in both directions. Runs of the
 // schedule that the backfill did not request are read and left out.
-func (s *Store) BackfillRuns(ctx context.Context, o RunOrigin, top int) ([]BackfillRun, error) {
-	if o.Backfill == 0 {
+func (s *Store) BackfillRuns(ctx context.Context, run Run, top int) ([]BackfillRun, error) {
+	if run.Backfill == 0 {
 		return nil, nil
 	}
 	return selectAll[BackfillRun](ctx, s, "list the runs of a backfill", `SELECT r.job_execution_id, r.due_time, r.lifecycle
@@ -89,12 +51,8 @@ FROM (
         ORDER BY v.due_time
     ) AS a
 ) AS r
-ORDER BY r.due_time;`, top+1, o.Backfill, mssqldb.UniqueIdentifier(o.ID), datetime2(o.Due))
+ORDER BY r.due_time;`, top+1, int64(run.Backfill), mssqldb.UniqueIdentifier(run.ID), datetime2(run.Due))
 }
-
-// WaitingForCallback is the state of a target whose action waits for a report. Only
-// [RunTarget.Lifecycle] has it; elsewhere such a target is InProgress.
-const WaitingForCallback jobs.Lifecycle = "WaitingForCallback"
 
 // RunTarget is a row of the view jobs.job_execution_targets: a step of a run on one target.
 type RunTarget struct {
@@ -110,7 +68,7 @@ type RunTarget struct {
 	Database   string    `db:"target_database_name"`
 	Pool       string    `db:"elastic_pool_name"`
 	Active     bool      `db:"is_active"`
-	// Lifecycle is also [WaitingForCallback].
+	// Lifecycle is also [jobs.WaitingForCallback].
 	Lifecycle jobs.Lifecycle `db:"lifecycle"`
 	// Times are zero when the view has NULL. CreateTime is when the list of targets was frozen.
 	CreateTime   time.Time `db:"create_time"`
@@ -153,21 +111,69 @@ const runTargetColumns = `v.job_execution_id, v.job_name, v.job_id, v.job_versio
     v.attempts, v.attempt_start_time, v.next_attempt_time, v.deadline_time, v.last_message, v.error_number, v.error_line,
     v.outcome_unknown, v.internal_execution_id, v.duration_ms`
 
-// TargetSteps lists the steps of a run on one target, in order. It returns [ErrExecutionNotFound]
-// when the run has no such target.
+// RunTargetFilter chooses targets of a run. The zero value means all.
+type RunTargetFilter struct {
+	// Steps are the steps, and Lifecycles the states; empty means all.
+	Steps      []int
+	Lifecycles []jobs.Lifecycle
+	// Target is one target; nil means all.
+	Target uuid.UUID
+	// Order is the order of the list.
+	Order TargetOrder
+	// After is the key behind which a list by place continues; nil: from its beginning.
+	After *StepRunKey
+	// Message is the number of characters to which messages are cut; 0: they are whole.
+	Message int
+	// Limit is the maximum number of targets; 0 means 1000000.
+	Limit int
+}
+
+// TargetOrder is an order of targets.
+type TargetOrder int
+
+// The orders.
+const (
+	// ByPlace is by step, server and database.
+	ByPlace TargetOrder = iota
+	// Slowest has those first that took or take longest; only those that have begun.
+	Slowest
+	// LongestWait has those first whose first attempt began, or will begin, longest after the list
+	// of targets was frozen.
+	LongestWait
+)
+
+// RunTargets lists targets of a run.
 //
-// Plan: the steps of the run, and for each of them a key of UQ_target_executions_target_id.
-func (s *Store) TargetSteps(ctx context.Context, run, target uuid.UUID) ([]RunTarget, error) {
-	const op = "read a target of a run"
-	list, err := selectAll[RunTarget](ctx, s, op, `SELECT `+runTargetColumns+`
-FROM jobs.job_execution_targets AS v
-WHERE v.job_execution_id = @p1
-    AND v.target_id = @p2
-ORDER BY v.step_id;`, mssqldb.UniqueIdentifier(run), mssqldb.UniqueIdentifier(target))
-	if _, err := onlyRow(list, err, op, ErrExecutionNotFound); err != nil {
-		return nil, err
+// Plan: the targets of the run once by UQ_target_executions_target_id, sorted. With a target, the
+// steps of the run, and for each of them a key of this index.
+func (s *Store) RunTargets(ctx context.Context, run uuid.UUID, f RunTargetFilter) ([]RunTarget, error) {
+	w := newFilter(f.Limit)
+	w.add("v.job_execution_id = %s", mssqldb.UniqueIdentifier(run))
+	if len(f.Steps) > 0 {
+		in(w, "v.step_id", f.Steps)
 	}
-	return list, nil
+	if len(f.Lifecycles) > 0 {
+		in(w, "v.lifecycle", f.Lifecycles)
+	}
+	if f.Target != uuid.Nil {
+		w.add("v.target_id = %s", mssqldb.UniqueIdentifier(f.Target))
+	}
+	f.After.add(w)
+	columns, order := runTargetColumns, placeOrder
+	if f.Message > 0 {
+		columns = strings.Replace(columns, "v.last_message", fmt.Sprintf("LEFT(v.last_message, %d) AS last_message", f.Message), 1)
+	}
+	switch f.Order {
+	case ByPlace:
+	case Slowest:
+		w.add("v.start_time IS NOT NULL")
+		order = "\nORDER BY COALESCE(v.duration_ms, DATEDIFF_BIG(MILLISECOND, v.start_time, SYSUTCDATETIME())) DESC, v.step_id, v.target_id"
+	case LongestWait:
+		w.add("(v.start_time IS NOT NULL OR v.is_active = 1)")
+		order = "\nORDER BY DATEDIFF_BIG(MILLISECOND, v.create_time, COALESCE(v.start_time, SYSUTCDATETIME())) DESC, v.step_id, v.target_id"
+	}
+	return selectAll[RunTarget](ctx, s, "list targets of the run", "SELECT TOP (@p1) "+columns+"\nFROM jobs.job_execution_targets AS v"+
+		w.text()+order+"\nOPTION ("+smallGrant+");", w.args...)
 }
 
 // Attempt is a row of the view jobs.job_execution_attempts.
@@ -357,27 +363,6 @@ WHERE c.job_execution_id = @p1
 	return onlyRow(list, err, "count the targets of a step", ErrExecutionNotFound)
 }
 
-// StepState counts the targets of a step of a run in one state.
-type StepState struct {
-	StepID int `db:"step_id"`
-	// Lifecycle is also [WaitingForCallback].
-	Lifecycle jobs.Lifecycle `db:"lifecycle"`
-	// Unknown is true for targets of which it is unknown whether the script ran.
-	Unknown bool `db:"outcome_unknown"`
-	Total   int  `db:"total"`
-}
-
-// RunStepStates counts the targets of a run by step and state.
-//
-// Plan: the targets of the run once by UQ_target_executions_target_id.
-func (s *Store) RunStepStates(ctx context.Context, run uuid.UUID) ([]StepState, error) {
-	return selectAll[StepState](ctx, s, "count targets by state", `SELECT v.step_id, v.lifecycle, v.outcome_unknown, COUNT(*) AS total
-FROM jobs.job_execution_targets AS v
-WHERE v.job_execution_id = @p1
-GROUP BY v.step_id, v.lifecycle, v.outcome_unknown
-ORDER BY v.step_id, v.lifecycle, v.outcome_unknown;`, mssqldb.UniqueIdentifier(run))
-}
-
 // FirstTargets lists the first targets of each step and state of a run, by server and database, at
 // most top of each.
 //
@@ -392,24 +377,4 @@ FROM (
 ) AS v
 WHERE v.place <= @p2
 ORDER BY v.step_id, v.lifecycle, v.place;`, mssqldb.UniqueIdentifier(run), top)
-}
-
-// StateTargets lists the targets of a step in one state behind a key, by server and database.
-func (s *Store) StateTargets(
-	ctx context.Context, run uuid.UUID, step int, state jobs.Lifecycle, after *StepRunKey, top int,
-) ([]RunTarget, error) {
-	w := newFilter(top)
-	w.add("v.job_execution_id = %s", mssqldb.UniqueIdentifier(run))
-	w.add("v.step_id = %s", step)
-	w.add("v.lifecycle = %s", string(state))
-	if after != nil {
-		w.add(`(v.target_server_name > %s
-        OR (v.target_server_name = %s
-            AND (COALESCE(v.target_database_name, N'') > %s
-                OR (COALESCE(v.target_database_name, N'') = %s AND v.target_id > %s))))`,
-			after.Server, after.Server, after.Database, after.Database, mssqldb.UniqueIdentifier(after.TargetID))
-	}
-	return selectAll[RunTarget](ctx, s, "list targets in a state", `SELECT TOP (@p1) `+runTargetColumns+`
-FROM jobs.job_execution_targets AS v`+w.text()+
-		"\nORDER BY v.target_server_name, COALESCE(v.target_database_name, N''), v.target_id;", w.args...)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -68,7 +69,7 @@ func TestTargetsOfRun(t *testing.T) {
 		})
 
 		target := targets.NewTarget("s", "a", "").ID
-		steps, err := c.TargetSteps(ctx, second, target)
+		steps, err := c.RunTargets(ctx, second, controldb.RunTargetFilter{Target: target})
 		require.NoError(t, err)
 		require.Len(t, steps, 1)
 		a := steps[0]
@@ -77,8 +78,9 @@ func TestTargetsOfRun(t *testing.T) {
 		require.Equal(t, "step 1", a.StepName)
 		require.Equal(t, int32(7), *a.ErrorLine)
 		require.False(t, a.NextAttempt.IsZero())
-		_, err = c.TargetSteps(ctx, second, uuid.New())
-		require.ErrorIs(t, err, controldb.ErrExecutionNotFound)
+		steps, err = c.RunTargets(ctx, second, controldb.RunTargetFilter{Target: uuid.New()})
+		require.NoError(t, err)
+		require.Empty(t, steps)
 
 		attempts, err := c.TargetAttempts(ctx, second, 1, target, 0, 10)
 		require.NoError(t, err)
@@ -101,12 +103,12 @@ func TestTargetsOfRun(t *testing.T) {
 		require.Len(t, messages, 1)
 		require.Equal(t, "no a", messages[0].Message.Text)
 
-		origin, err := c.RunOrigin(ctx, second)
+		origin, err := c.Run(ctx, second, controldb.RunStates)
 		require.NoError(t, err)
 		require.Equal(t, "j", origin.JobName)
 		require.NotEmpty(t, origin.StartedBy)
 		require.Nil(t, origin.Schedule)
-		_, err = c.RunOrigin(ctx, uuid.New())
+		_, err = c.Run(ctx, uuid.New())
 		require.ErrorIs(t, err, controldb.ErrExecutionNotFound)
 		history, err := c.TargetHistory(ctx, a, origin.CreateTime, 5)
 		require.NoError(t, err)
@@ -116,18 +118,20 @@ func TestTargetsOfRun(t *testing.T) {
 		peers, err := c.StepPeers(ctx, second, 1, ptr(int32(2627)))
 		require.NoError(t, err)
 		require.Equal(t, controldb.StepPeers{Total: 4, Active: 2, Failed: 1, Alike: 1}, peers)
-		counts, err := c.RunStepStates(ctx, second)
-		require.NoError(t, err)
 		require.Equal(t, []string{"1 Failed 1", "1 InProgress 1", "1 Succeeded 1", "1 WaitingForRetry 1"},
-			names(counts, func(n controldb.StepState) string { return fmt.Sprint(n.StepID, " ", n.Lifecycle, " ", n.Total) }))
+			names(origin.Steps[0].States, func(n controldb.StateCount) string { return fmt.Sprint(n.StepID, " ", n.Lifecycle, " ", n.Total) }))
 		place := func(r controldb.RunTarget) string { return fmt.Sprint(r.Lifecycle, " ", r.Place()) }
 		list, err := c.FirstTargets(ctx, first, 1)
 		require.NoError(t, err)
 		require.Equal(t, []string{"Failed s/b", "Succeeded s/a"}, names(list, place))
-		list, err = c.StateTargets(ctx, first, 1, "Succeeded", &controldb.StepRunKey{Server: "s", Database: "a"}, 5)
+		succeeded := controldb.RunTargetFilter{
+			Steps: []int{1}, Lifecycles: []jobs.Lifecycle{jobs.Succeeded}, After: &controldb.StepRunKey{StepID: 1, Server: "s", Database: "a"}, Limit: 5,
+		}
+		list, err = c.RunTargets(ctx, first, succeeded)
 		require.NoError(t, err)
 		require.Equal(t, []string{"Succeeded s/a", "Succeeded s/c"}, names(list, place)) // of the same name, by id
-		list, err = c.StateTargets(ctx, first, 1, "Succeeded", &controldb.StepRunKey{Server: "s", Database: "a", TargetID: target}, 5)
+		succeeded.After.TargetID = target
+		list, err = c.RunTargets(ctx, first, succeeded)
 		require.NoError(t, err)
 		require.Equal(t, []string{"Succeeded s/c"}, names(list, place))
 
@@ -246,7 +250,7 @@ WHERE e.job_execution_id = @p1 AND (t.database_name = @p2 OR @p2 = N'');`, id.St
 		histogram, err := c.RunHistogram(ctx, after, 0)
 		require.NoError(t, err)
 		require.Equal(t, []controldb.DurationBucket{{Index: 18, Total: 6, Failed: 3}, {Index: 34, Total: 1}}, histogram)
-		slowest, err := c.SlowestTargets(ctx, after, 1, 2)
+		slowest, err := c.RunTargets(ctx, after, controldb.RunTargetFilter{Order: controldb.Slowest, Steps: []int{1}, Limit: 2})
 		require.NoError(t, err)
 		require.Len(t, slowest, 2)
 		require.Equal(t, "slow", slowest[0].Database)
@@ -254,13 +258,13 @@ WHERE e.job_execution_id = @p1 AND (t.database_name = @p2 OR @p2 = N'');`, id.St
 		attempts, err := c.SlowestAttempts(ctx, after, 0, 2, 10)
 		require.NoError(t, err)
 		require.Len(t, attempts, 2)
-		waits, err := c.LongestWaits(ctx, after, 0, 3)
+		waits, err := c.RunTargets(ctx, after, controldb.RunTargetFilter{Order: controldb.LongestWait, Limit: 3})
 		require.NoError(t, err)
 		require.Len(t, waits, 3)
 
 		_, err = c.UpdateJobStep(ctx, controldb.StepSpec{JobName: "j", StepID: ptr(1), Command: ptr("SELECT 2")})
 		require.NoError(t, err)
-		origin, err := c.RunOrigin(ctx, after)
+		origin, err := c.Run(ctx, after)
 		require.NoError(t, err)
 		changed, err := c.ChangedSteps(ctx, origin.JobID, 1, 2)
 		require.NoError(t, err)

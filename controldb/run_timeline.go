@@ -92,35 +92,8 @@ GROUP BY h.bucket
 ORDER BY h.bucket;`, mssqldb.UniqueIdentifier(run), from, to)
 }
 
-// SlowestTargets lists the targets of a run that took or take longest, the slowest first. step 0
-// means all steps.
-//
-// Plan: the targets of the run once by UQ_target_executions_target_id, sorted.
-func (s *Store) SlowestTargets(ctx context.Context, run uuid.UUID, step, top int) ([]RunTarget, error) {
-	from, to := stepRange(step)
-	return selectAll[RunTarget](ctx, s, "list the slowest targets", `SELECT TOP (@p4) `+runTargetColumns+`
-FROM jobs.job_execution_targets AS v
-WHERE v.job_execution_id = @p1
-    AND v.start_time IS NOT NULL
-    AND v.step_id BETWEEN @p2 AND @p3
-ORDER BY COALESCE(v.duration_ms, DATEDIFF_BIG(MILLISECOND, v.start_time, SYSUTCDATETIME())) DESC, v.step_id, v.target_id;`,
-		mssqldb.UniqueIdentifier(run), from, to, top)
-}
-
-// LongestWaits lists the targets of a run whose first attempt began, or will begin, longest after
-// the list of targets was frozen. step 0 means all steps.
-func (s *Store) LongestWaits(ctx context.Context, run uuid.UUID, step, top int) ([]RunTarget, error) {
-	from, to := stepRange(step)
-	return selectAll[RunTarget](ctx, s, "list the longest waits", `SELECT TOP (@p4) `+runTargetColumns+`
-FROM jobs.job_execution_targets AS v
-WHERE v.job_execution_id = @p1
-    AND (v.start_time IS NOT NULL OR v.is_active = 1)
-    AND v.step_id BETWEEN @p2 AND @p3
-ORDER BY DATEDIFF_BIG(MILLISECOND, v.create_time, COALESCE(v.start_time, SYSUTCDATETIME())) DESC, v.step_id, v.target_id;`,
-		mssqldb.UniqueIdentifier(run), from, to, top)
-}
-
-// SlowestAttempts lists the attempts on the targets of SlowestTargets, by id; at most limit.
+// SlowestAttempts lists the attempts on the slowest targets ([Slowest]) of a step, by id; at most
+// limit. step 0 means all steps.
 func (s *Store) SlowestAttempts(ctx context.Context, run uuid.UUID, step, top, limit int) ([]Attempt, error) {
 	from, to := stepRange(step)
 	return selectAll[Attempt](ctx, s, "list the attempts of the slowest targets", withSpans+`

@@ -104,13 +104,19 @@ func TestTargetOutcomes(t *testing.T) {
 		require.Empty(t, failures.Errors)
 		require.Equal(t, 1, failures.Mended)
 
-		sums, err := c.RunSummaries(ctx, []uuid.UUID{first, rerun})
+		sums, err := c.Runs(ctx, controldb.RunQuery{Totals: true, Triggers: []controldb.Trigger{controldb.TriggerRerun, controldb.TriggerManual}}, nil, controldb.Page{Top: 10})
 		require.NoError(t, err)
-		require.Equal(t, 3, sums[first].Targets)
-		require.Equal(t, 1, sums[first].NotSucceeded)
-		require.Equal(t, controldb.TriggerRerun, sums[rerun].Trigger())
-		require.Equal(t, 1, sums[rerun].Targets)
-		require.Zero(t, sums[rerun].NotSucceeded)
+		of := func(id uuid.UUID) controldb.Run {
+			return sums[slices.IndexFunc(sums, func(r controldb.Run) bool { return r.ID == id })]
+		}
+		require.Equal(t, 3, of(first).Targets)
+		require.Equal(t, 1, of(first).NotSucceeded)
+		require.Equal(t, controldb.TriggerRerun, of(rerun).Trigger())
+		require.Equal(t, 1, of(rerun).Targets)
+		require.Zero(t, of(rerun).NotSucceeded)
+		skipped, err := c.Runs(ctx, controldb.RunQuery{Totals: true}, nil, controldb.Page{Top: 1, Skip: 1})
+		require.NoError(t, err)
+		require.Equal(t, sums[1].ID, skipped[0].ID)
 
 		reruns, err := c.RerunsOf(ctx, first)
 		require.NoError(t, err)
@@ -192,7 +198,7 @@ func testManyTargetOutcomes(t *testing.T, c *control, n, k int) {
 			refused, err := c.CompleteTasks(ctx, term.ID, outcomes)
 			require.NoError(t, err)
 			require.Empty(t, refused)
-			if p, err := c.RunWatch(ctx, run); err != nil || !p.Active {
+			if p, err := c.Run(ctx, run); err != nil || !p.Active {
 				require.NoError(t, err)
 				break
 			}

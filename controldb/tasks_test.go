@@ -701,26 +701,21 @@ func TestRunProgress(t *testing.T) {
 		c.job(t, "other", nil)
 		term := c.term(t)
 		id := c.start(t, "j")
-		progress := func(want controldb.RunProgress) {
+		progress := func(active bool, l jobs.Lifecycle, want jobs.Counts) {
 			t.Helper()
-			got, err := c.RunWatch(t.Context(), id)
+			got, err := c.Run(t.Context(), id, controldb.RunStates)
 			require.NoError(t, err)
-			require.Equal(t, want, got.RunProgress)
+			require.Equal(t, []any{active, l, want}, []any{got.Active, got.Lifecycle, got.Counts()})
 		}
-		progress(controldb.RunProgress{JobName: "j", Active: true, Lifecycle: jobs.Created})
+		progress(true, jobs.Created, jobs.Counts{})
 		c.resolve(t, term, "a", "b", "c")
 		tasks := c.pass(t, term).Tasks
 		require.Len(t, tasks, 3)
 		c.complete(t, term, targets.Failed, "no", tasks[0])
 		c.complete(t, term, targets.Succeeded, "yes", tasks[1])
-		progress(controldb.RunProgress{
-			JobName: "j", Active: true, Lifecycle: jobs.WaitingForChildJobExecutions, Targets: 3, ActiveTargets: 1, FailedTargets: 1,
-		})
+		progress(true, jobs.WaitingForChildJobExecutions, jobs.Counts{Succeeded: 1, Failed: 1, Running: 1})
 		c.complete(t, term, targets.Succeeded, "yes", tasks[2])
 		c.pass(t, term)
-		progress(controldb.RunProgress{JobName: "j", Lifecycle: jobs.Failed, Targets: 3, FailedTargets: 1})
-
-		_, err := c.RunWatch(t.Context(), uuid.New())
-		require.ErrorIs(t, err, controldb.ErrExecutionNotFound)
+		progress(false, jobs.Failed, jobs.Counts{Succeeded: 2, Failed: 1})
 	})
 }

@@ -44,12 +44,12 @@ func runOf(t *testing.T, a front.Answer) uuid.UUID {
 }
 
 // await waits for the end of a run.
-func await(t *testing.T, f *front.Front, run uuid.UUID) controldb.RunWatch {
+func await(t *testing.T, f *front.Front, run uuid.UUID) controldb.Run {
 	t.Helper()
-	var p controldb.RunWatch
+	var p controldb.Run
 	require.Eventually(t, func() bool {
 		var err error
-		p, err = f.Store.RunWatch(t.Context(), run)
+		p, err = f.Store.Run(t.Context(), run, controldb.RunStates)
 		require.NoError(t, err)
 		return !p.Active
 	}, 20*time.Second, 20*time.Millisecond)
@@ -79,7 +79,7 @@ func TestStartAndRerun(t *testing.T) {
 	require.Contains(t, b.get(base+"/runs/"+run.String()).Body, "&#39;” was started.")
 	require.NotContains(t, b.get(base+"/runs/"+run.String()).Body, "was started.", "it says so once")
 	require.Equal(t, run, runOf(t, b.post(path, form)), "a form that is sent twice starts one run")
-	require.Equal(t, 1, await(t, f, run).FailedTargets)
+	require.Equal(t, 1, await(t, f, run).Counts().Failed)
 	require.Contains(t, b.get(path).Body, "(2 targets when it was resolved last, on ")
 
 	path = base + "/runs/" + run.String() + "/rerun"
@@ -93,7 +93,7 @@ func TestStartAndRerun(t *testing.T) {
 	again := runOf(t, b.post(path, form))
 	require.NotEqual(t, run, again)
 	require.Equal(t, again, runOf(t, b.post(path, form)))
-	require.Equal(t, 1, await(t, f, again).Targets)
+	require.Equal(t, 1, await(t, f, again).Counts().Total())
 
 	// The script was mended: the form offers it, and the run succeeds.
 	step, mended := 1, "SELECT 1;"
@@ -125,12 +125,12 @@ func TestChosenDatabases(t *testing.T) {
 	b := as(t, f, "operator")
 	path := base + "/jobs/" + segment(name) + "/start"
 	run := runOf(t, b.post(path, b.form(path)))
-	require.Equal(t, 1, await(t, f, run).FailedTargets)
+	require.Equal(t, 1, await(t, f, run).Counts().Failed)
 	chosen := func(a front.Answer) (run uuid.UUID, targets []string) {
 		t.Helper()
 		run = runOf(t, a)
 		await(t, f, run)
-		state, err := f.Store.RunState(t.Context(), run)
+		state, err := f.Store.Run(t.Context(), run)
 		require.NoError(t, err)
 		rows, err := f.Store.RunTargetsOfStep(t.Context(), run, 1, 100)
 		require.NoError(t, err)
@@ -338,7 +338,7 @@ func TestRetryNowAndGiveUp(t *testing.T) {
 	path = page + "/give-up"
 	require.Contains(t, b.get(path).Body, "1 target of the run waits for a retry.")
 	b.post(path, b.form(path))
-	require.Equal(t, 2, await(t, f, run).FailedTargets)
+	require.Equal(t, 2, await(t, f, run).Counts().Failed)
 
 	require.Equal(t, http.StatusNotFound, b.get(page+"/give-up?step=x&target="+target).Status)
 	require.Equal(t, http.StatusForbidden, as(t, f, "reader").get(path).Status)
@@ -352,8 +352,8 @@ func TestStop(t *testing.T) {
 	path := base + "/jobs/" + segment(name) + "/start"
 	run := runOf(t, b.post(path, b.form(path)))
 	require.Eventually(t, func() bool {
-		p, err := f.Store.RunWatch(t.Context(), run)
-		return err == nil && p.ActiveTargets == 2
+		p, err := f.Store.Run(t.Context(), run, controldb.RunStates)
+		return err == nil && p.Counts().Active() == 2
 	}, 20*time.Second, 20*time.Millisecond)
 	path = base + "/runs/" + run.String() + "/stop"
 	require.Contains(t, b.get(path).Body, "2 of 2 targets have not ended")

@@ -249,7 +249,7 @@ func TestTargetPageOfAction(t *testing.T) {
 	require.Eventually(t, func() bool {
 		for _, state := range []string{"Failed", "WaitingForCallback"} {
 			for step := 1; step <= 2; step++ {
-				list, err := f.Store.StateTargets(t.Context(), run, step, jobs.Lifecycle(state), nil, 5)
+				list, err := f.Store.RunTargets(t.Context(), run, controldb.RunTargetFilter{Steps: []int{step}, Lifecycles: []jobs.Lifecycle{jobs.Lifecycle(state)}, Limit: 5})
 				require.NoError(t, err)
 				for _, one := range list {
 					pages[state] = fmt.Sprintf("%s/runs/%s/targets/%s?step=%d", base, run, one.TargetID, step)

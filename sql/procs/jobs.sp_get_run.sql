@@ -5,27 +5,34 @@
 --
 -- Cost: the steps of the version, and the unfinished targets of the run, of which three narrow indexes are read. They come back as
 -- ranges of ids, which are few, since targets are claimed in their order. Held tasks are those of all runs: there are no more of them
--- than workers. A finished run has no marks.
+-- than workers. A finished run has no marks. The numbers of targets, with @states = 1, cost a read of all targets of the run.
 --
 -- Parameters:
 --   @job_execution_id  Id of the run.
+--   @marks             0: without the marks. NULL: with them.
+--   @states            1: with the numbers of targets by step and state. NULL: without them.
 -- Called by: members of the role jobs_reader.
 -- Locks:     none.
 -- Returns:   1: one row: job_name, job_id, job_version, lifecycle, is_active, create_time, start_time, end_time, schedule_name, due_time,
 --               backfill_id, started_by, stop_requested_at, stop_requested_by, rerun_of (NULL: no rerun, or that run was purged),
 --               rerun_only (NULL: no rerun), last_message, now, chosen_targets (the number of databases to which it is limited; NULL: it is
---               not), tolerated_failures (the number of targets that failed in steps that succeeded with them; NULL: none).
+--               not), tolerated_failures (the number of targets that failed in steps that succeeded with them; NULL: none), live_agents
+--               (the number of live agents; NULL without @states).
 --            2: the steps of the version, in order: step_id, step_name, command_type, target_group_name (NULL: the endpoint of an action),
 --               run_when, step_execution_id (NULL: the step has not begun), lifecycle (empty: likewise), is_active, create_time,
 --               start_time, end_time, resolved_at (when the list of targets was frozen), next_attempt_at, last_message.
 --            3: the marks of unfinished targets, by kind and first_id: kind, step_execution_id, first_id, last_id (a range of ids in
 --               which all targets of the step have this mark), at (Waiting: when the next attempt may begin), task_id (Held: the
 --               attempt). Kinds: Waiting, Held (an agent runs it), Callback (it waits for a report).
+--            4: with @states = 1, a row for each step and state of targets, by these: step_id, lifecycle (also WaitingForCallback),
+--               outcome_unknown, total, next_attempt_at (WaitingForRetry: when the first of the next attempts may begin).
 -- Throws:
 --   50028 the job execution id is missing.
 --   50111 the job execution does not exist.
 CREATE OR ALTER PROCEDURE jobs.sp_get_run
-    @job_execution_id UNIQUEIDENTIFIER = NULL
+    @job_execution_id UNIQUEIDENTIFIER = NULL,
+    @marks            BIT = NULL,
+    @states           BIT = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -80,7 +87,8 @@ BEGIN
         e.last_message,
         @now AS now,
         CASE WHEN e.only_targets IS NOT NULL THEN (SELECT COUNT(*) FROM OPENJSON(e.only_targets) AS c) END AS chosen_targets,
-        (SELECT SUM(x.tolerated) FROM jobs_internal.step_executions AS x WHERE x.execution_id = e.execution_id) AS tolerated_failures
+        (SELECT SUM(x.tolerated) FROM jobs_internal.step_executions AS x WHERE x.execution_id = e.execution_id) AS tolerated_failures,
+        CASE WHEN @states = 1 THEN (SELECT COUNT(*) FROM jobs_internal.agent_status AS a WHERE a.is_live = 1) END AS live_agents
     FROM jobs_internal.job_executions AS e
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
     LEFT JOIN jobs_internal.schedules AS s ON s.schedule_id = e.schedule_id
@@ -112,6 +120,9 @@ BEGIN
     WHERE d.job_id = @job_id
         AND d.version = @job_version
     ORDER BY d.step_id;
+
+    IF @marks = 0
+        SET @is_active = 0;
 
     -- One statement: with READ_COMMITTED_SNAPSHOT, all marks are of the same instant. A task is of a step that was active when it was
     -- claimed. Plan: IX_step_executions_active with IX_target_executions_due and IX_target_executions_waiting, each a seek per step that
@@ -182,5 +193,19 @@ BEGIN
         AND k.kind = N'Run'
         AND @is_active = 1
     ORDER BY kind, first_id;
+
+    -- Plan: the targets of the run once by IX_target_executions_execution_id.
+    IF @states = 1
+        SELECT
+            t.step_id,
+            t.lifecycle,
+            t.outcome_unknown,
+            COUNT(*) AS total,
+            MIN(CASE WHEN t.lifecycle = N'WaitingForRetry' THEN t.next_attempt_at END) AS next_attempt_at
+        FROM jobs_internal.target_executions AS t
+        WHERE t.execution_id = @execution_id
+            AND NOT EXISTS (SELECT 1 FROM jobs_internal.step_lists AS l WHERE l.step_execution_id = t.step_execution_id)
+        GROUP BY t.step_id, t.lifecycle, t.outcome_unknown
+        ORDER BY t.step_id, t.lifecycle, t.outcome_unknown;
     RETURN 0;
 END;

@@ -176,13 +176,19 @@ func (s *Surface) listRuns(ctx context.Context, r *rest.Request) (*rest.Response
 		}
 		name, id = job.Name, at.id("jobs", job.Name, "executions")
 	}
-	rows, err := at.store.Runs(ctx, name, filter, p.key, p.rows())
+	rows, err := at.store.Runs(ctx, controldb.RunQuery{RunFilter: filter, JobName: name}, p.key, p.rows())
 	if err != nil {
 		return nil, err
 	}
 	l, err := result(p, rows, at, r, id,
-		func(e controldb.Execution) controldb.RunKey { return controldb.RunKey{Created: e.CreateTime, ID: e.ID} }, at.runView)
+		func(run controldb.Run) controldb.RunKey { return run.Key() }, func(run controldb.Run) executionView { return at.runView(run.Row()) })
 	return &rest.Response{Status: http.StatusOK, Body: l}, err
+}
+
+// runOf returns a run of a job.
+func (p *place) runOf(ctx context.Context, job string, id uuid.UUID) (controldb.Execution, error) {
+	run, err := p.store.RunOf(ctx, job, id)
+	return run.Row(), err
 }
 
 // run returns the run that a path names.
@@ -195,7 +201,7 @@ func (p *place) run(ctx context.Context, r *rest.Request) (controldb.Execution, 
 	if err != nil || len(text) != 36 {
 		return controldb.Execution{}, notFound(typeExecution, text)
 	}
-	e, err := p.store.Run(ctx, name, id)
+	e, err := p.runOf(ctx, name, id)
 	return e, orNotFound(err, controldb.ErrExecutionNotFound, typeExecution, text)
 }
 

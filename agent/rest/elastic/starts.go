@@ -104,7 +104,7 @@ func (p *place) startTarget(f *faults, path string, in startTarget) targets.Targ
 // start starts a run with an id, unless there is one already. The status of the answer is 201 for a
 // new run. A new run is shown as it was created: an agent may have taken it up meanwhile.
 func (s *Surface) start(ctx context.Context, at *place, req controldb.StartRequest) (*rest.Response, controldb.Execution, error) {
-	e, err := at.store.Run(ctx, req.Job, req.ID)
+	e, err := at.runOf(ctx, req.Job, req.ID)
 	exists := err == nil
 	if exists && req.Parameters == "" && req.OnlyTargets == nil {
 		return s.answerRun(at, http.StatusOK, e), e, nil
@@ -120,10 +120,10 @@ func (s *Surface) start(ctx context.Context, at *place, req controldb.StartReque
 		// The answer may be lost, and the run started: then it must not be refused.
 		again, cancel := context.WithTimeout(context.WithoutCancel(ctx), recheckTime)
 		defer cancel()
-		if e, err = at.store.Run(again, req.Job, req.ID); err != nil {
+		if e, err = at.runOf(again, req.Job, req.ID); err != nil {
 			return nil, e, startErr
 		}
-	} else if e, err = at.store.Run(ctx, req.Job, req.ID); err != nil {
+	} else if e, err = at.runOf(ctx, req.Job, req.ID); err != nil {
 		return nil, e, err
 	}
 	if exists {

@@ -212,15 +212,15 @@ func confirmStop(ctx context.Context, r *page.Request) (*page.Confirmation, erro
 	if err != nil {
 		return nil, err
 	}
-	progress, err := r.Store.RunWatch(ctx, run)
+	progress, err := r.Store.Run(ctx, run, controldb.RunStates)
 	if err != nil {
 		return nil, err
 	}
 	effects := []string{"The run of " + quoted(progress.JobName) + " has ended already: stopping it does nothing."}
-	if progress.Active {
+	if targets := progress.Counts(); progress.Active {
 		effects = []string{
 			fmt.Sprintf("Stops the run of %s. %s of %s have not ended, counted per step.", quoted(progress.JobName),
-				page.Grouped(progress.ActiveTargets), page.Counted(progress.Targets, "target", "targets")),
+				page.Grouped(targets.Active()), page.Counted(targets.Total(), "target", "targets")),
 			"Targets that wait are canceled. Scripts that run are canceled too: what they have not committed is rolled back.",
 			"Targets that have ended keep their results.",
 		}
@@ -273,21 +273,13 @@ func confirmRetries(giveUp bool) confirmFunc {
 		if err != nil {
 			return nil, err
 		}
-		progress, err := r.Store.RunWatch(ctx, one.Run)
+		progress, err := r.Store.Run(ctx, one.Run, controldb.RunStates)
 		if err != nil {
 			return nil, err
 		}
 		what := "The target waits for a retry"
 		if one.Target == nil {
-			waiting := 0
-			for _, step := range progress.Steps {
-				for _, s := range step.States {
-					if s.Lifecycle == jobs.WaitingForRetry {
-						waiting += s.Total
-					}
-				}
-			}
-			what = page.Counted(waiting, "target of the run waits for a retry", "targets of the run wait for a retry")
+			what = page.Counted(progress.Counts().Retrying, "target of the run waits for a retry", "targets of the run wait for a retry")
 		}
 		c := &page.Confirmation{
 			Title: "Retry now: " + progress.JobName, Nav: "runs", Button: "Retry now", Back: back,
@@ -342,23 +334,26 @@ type rerunState struct{ name, label string }
 const stateSucceeded = "Succeeded"
 
 // countStates counts the targets of a run by the states of a rerun.
-func countStates(list []controldb.StepState) map[string]int {
+func countStates(run controldb.Run) map[string]int {
 	counts := map[string]int{}
-	for _, s := range list {
-		state := string(s.Lifecycle)
-		switch {
-		case s.Unknown:
-			state = "Unknown"
-		case s.Lifecycle == jobs.SucceededWithSkipped:
-			state = stateSucceeded
+	for _, step := range run.Steps {
+		for _, s := range step.States {
+			state := string(s.Lifecycle)
+			switch {
+			case s.Unknown:
+				state = "Unknown"
+			case s.Lifecycle == jobs.SucceededWithSkipped:
+				state = stateSucceeded
+			}
+			counts[state] += s.Total
 		}
-		counts[state] += s.Total
 	}
 	return counts
 }
 
 // rerunForm is what a rerun may have, and what its form has marked.
 type rerunForm struct {
+	run    controldb.Run
 	choice *page.Choice // nil: all of the run
 	counts map[string]int
 	// offered are the states to choose from, and marked those that the form has, or has at first.
@@ -370,14 +365,17 @@ func readRerun(ctx context.Context, choose page.Chooser, r *page.Request, run uu
 	if f.choice, err = choiceOf(ctx, choose, r, run); err != nil {
 		return f, err
 	}
+	var parts []controldb.RunPart
+	if f.choice == nil {
+		parts = append(parts, controldb.RunStates)
+	}
+	if f.run, err = r.Store.Run(ctx, run, parts...); err != nil {
+		return f, err
+	}
 	if f.choice != nil {
 		f.counts = countChosen(f.choice)
 	} else {
-		states, err := r.Store.RunStepStates(ctx, run)
-		if err != nil {
-			return f, err
-		}
-		f.counts = countStates(states)
+		f.counts = countStates(f.run)
 	}
 	for _, state := range rerunStates {
 		if f.counts[state.name] == 0 || state.name == stateSucceeded && f.choice == nil {
@@ -433,22 +431,18 @@ func confirmRerun(choose page.Chooser) confirmFunc {
 		if err != nil {
 			return nil, err
 		}
-		state, err := r.Store.RunState(ctx, run)
-		if err != nil {
-			return nil, err
-		}
 		f, err := readRerun(ctx, choose, r, run)
 		if err != nil {
 			return nil, err
 		}
 		c := &page.Confirmation{
-			Title: "Rerun what failed of " + state.JobName, Nav: "runs", Button: "Start the rerun", Back: r.Path("runs", run.String()),
+			Title: "Rerun what failed of " + f.run.JobName, Nav: "runs", Button: "Start the rerun", Back: r.Path("runs", run.String()),
 			Fields: append(f.fields(), chosenFields(f.choice)...),
 		}
 		if f.choice != nil {
-			c.Title = "Rerun " + state.JobName + " on " + page.Counted(len(f.choice.Databases), "chosen database", "chosen databases")
+			c.Title = "Rerun " + f.run.JobName + " on " + page.Counted(len(f.choice.Databases), "chosen database", "chosen databases")
 		}
-		c.Effects = f.effects(state)
+		c.Effects = f.effects()
 		before, err := r.Store.RerunsOf(ctx, run)
 		if err != nil {
 			return nil, err
@@ -458,7 +452,7 @@ func confirmRerun(choose page.Chooser) confirmFunc {
 			c.Effects = append(c.Effects, fmt.Sprintf("The run was rerun before: by %s at %s UTC, %s. This repeats the same targets again, also those that succeeded then; "+
 				"to repeat what failed since, rerun the rerun %s.", last.StartedBy, last.CreateTime.UTC().Format("2006-01-02 15:04:05"), last.Lifecycle, last.ID))
 		}
-		if !state.Active {
+		if !f.run.Active {
 			c.Fields = append(c.Fields, page.Field{
 				Name: currentVersion, Kind: "checkbox", Label: "Run the current version of the job, with its scripts as they are now. It must have the same steps",
 			})
@@ -476,11 +470,11 @@ func confirmRerun(choose page.Chooser) confirmFunc {
 }
 
 // effects say what the rerun would do.
-func (f rerunForm) effects(state controldb.RunState) []string {
+func (f rerunForm) effects() []string {
 	total := f.total()
-	what := fmt.Sprintf("Starts a run of version %d of the job %s, unless you choose the current one, with the parameters of this run,", state.JobVersion, quoted(state.JobName))
+	what := fmt.Sprintf("Starts a run of version %d of the job %s, unless you choose the current one, with the parameters of this run,", f.run.JobVersion, quoted(f.run.JobName))
 	switch {
-	case state.Active:
+	case f.run.Active:
 		return []string{"The run is still active. It can be run again when it has ended."}
 	case f.choice != nil:
 		if problem := wrongNumber(len(f.choice.Databases)); problem != "" {

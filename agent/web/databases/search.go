@@ -40,7 +40,7 @@ func (f found) Any() bool {
 }
 
 type foundRun struct {
-	controldb.Execution
+	controldb.Run
 	Href string
 }
 
@@ -76,26 +76,22 @@ func (f *found) addRuns(ctx context.Context, r *page.Request) error {
 	id, err := uuid.Parse(text)
 	switch {
 	case err == nil && len(text) == len(id.String()):
-		origin, err := r.Store.RunOrigin(ctx, id)
+		run, err := r.Store.Run(ctx, id)
 		if err != nil {
 			if errors.Is(err, controldb.ErrExecutionNotFound) {
 				return nil
 			}
 			return err
 		}
-		run, err := r.Store.Run(ctx, origin.JobName, id)
-		if err != nil {
-			return err
-		}
-		f.Runs = append(f.Runs, foundRun{Execution: run, Href: r.Path("runs", id.String())})
+		f.Runs = append(f.Runs, foundRun{Run: run, Href: r.Path("runs", id.String())})
 	case len(text) >= prefixLength && strings.Trim(text, "0123456789abcdef-") == "":
-		list, err := r.Store.ListRuns(ctx, controldb.RunListFilter{Limit: prefixRuns})
+		list, err := r.Store.Runs(ctx, controldb.RunQuery{System: true}, nil, controldb.Page{Top: prefixRuns})
 		if err != nil {
 			return err
 		}
 		for _, one := range list {
 			if strings.HasPrefix(one.ID.String(), text) && len(f.Runs) < shownFound {
-				f.Runs = append(f.Runs, foundRun{Execution: one.Execution, Href: r.Path("runs", one.ID.String())})
+				f.Runs = append(f.Runs, foundRun{Run: one, Href: r.Path("runs", one.ID.String())})
 			}
 		}
 	}

@@ -128,7 +128,7 @@ func (d *data) Many(n int) bool { return n >= controldb.OverviewMany }
 // Rate writes the targets that end in a unit of time, with two digits; empty: unknown, or no target
 // is left that could end now.
 func (d *data) Rate(r controldb.ActiveRun) string {
-	rate := r.Rate(d.O.Now)
+	rate, _ := r.Pace(d.O.Now)
 	switch {
 	case rate == 0 || r.Running+r.Due == 0:
 		return ""
@@ -164,7 +164,7 @@ func twoDigits(x float64) string {
 // Left estimates how long the active step of a run still takes, rounded so that it changes rarely;
 // negative: unknown, also when only targets are left that wait for a retry or a report.
 func (d *data) Left(r controldb.ActiveRun) time.Duration {
-	left := r.TimeLeft(d.O.Now)
+	_, left := r.Pace(d.O.Now)
 	if !r.NextAttempt.IsZero() {
 		left = max(left, r.NextAttempt.Sub(d.O.Now))
 	}

@@ -93,7 +93,7 @@ func TestHostileNames(t *testing.T) {
 	d.Failures = groupFailures(controldb.Failures{Errors: []controldb.FailureGroup{
 		{JobName: hostile, StepName: hostile, Message: hostile, Server: hostile, Database: hostile, Lifecycle: jobs.Failed, Last: now},
 	}})
-	d.Strips = newStrips(controldb.RecentRuns{Runs: []controldb.RecentRun{{JobName: hostile, ID: uuid.New(), Lifecycle: jobs.Failed, CreateTime: now}}})
+	d.Strips = newStrips(controldb.RecentRuns{Runs: []controldb.Run{{JobName: hostile, ID: uuid.New(), Lifecycle: jobs.Failed, CreateTime: now}}})
 	html := render(t, "overview.html", d)
 	for _, bad := range []string{"<img", "\u202e", "style=", "/../"} {
 		require.False(t, strings.Contains(html, bad), "%q is in the page", bad)
@@ -163,10 +163,10 @@ func TestGroupFailures(t *testing.T) {
 }
 
 func TestStrips(t *testing.T) {
-	run := func(job string, l jobs.Lifecycle, active bool) controldb.RecentRun {
-		return controldb.RecentRun{JobName: job, ID: uuid.New(), Lifecycle: l, Active: active, CreateTime: now, StartTime: now, EndTime: now.Add(90 * time.Second)}
+	run := func(job string, l jobs.Lifecycle, active bool) controldb.Run {
+		return controldb.Run{JobName: job, ID: uuid.New(), Lifecycle: l, Active: active, CreateTime: now, StartTime: now, EndTime: now.Add(90 * time.Second)}
 	}
-	s := newStrips(controldb.RecentRuns{Runs: []controldb.RecentRun{
+	s := newStrips(controldb.RecentRuns{Runs: []controldb.Run{
 		run("calm", jobs.Succeeded, false),
 		run("once", jobs.Failed, false), run("once", jobs.Succeeded, false),
 		run("worse", jobs.TimedOut, false), run("worse", jobs.InProgress, true),

@@ -21,7 +21,7 @@ type strips struct {
 // strip are the latest runs of a job, from the oldest to the latest.
 type strip struct {
 	JobName string
-	Runs    []controldb.RecentRun
+	Runs    []controldb.Run
 	Failed  int // Failed and TimedOut runs
 }
 
@@ -59,12 +59,12 @@ func order(s strip) int {
 }
 
 // bad reports whether a run failed.
-func bad(r controldb.RecentRun) bool {
+func bad(r controldb.Run) bool {
 	return r.Lifecycle.IsFailure()
 }
 
 // Last is the latest run.
-func (s strip) Last() controldb.RecentRun { return s.Runs[len(s.Runs)-1] }
+func (s strip) Last() controldb.Run { return s.Runs[len(s.Runs)-1] }
 
 // Summary says what the cells show, for screen readers.
 func (s strip) Summary() string {
@@ -97,7 +97,7 @@ func (s strip) Cells(runs string) template.HTML {
 }
 
 // cellTitle describes a run.
-func cellTitle(r controldb.RecentRun) string {
+func cellTitle(r controldb.Run) string {
 	text := strings.TrimSpace(fmt.Sprintf("%s · %s UTC", lifecycleWords(r.Lifecycle), r.CreateTime.UTC().Format("2006-01-02 15:04:05")))
 	if from := r.StartTime; !from.IsZero() && !r.EndTime.IsZero() {
 		text += " · took " + page.DurationText(r.EndTime.Sub(from))
@@ -123,7 +123,7 @@ func lifecycleWords(l jobs.Lifecycle) string {
 // cell draws a run: each kind of end has a colour and a shape of its own. A failure has the height
 // of the cell and a cross, a success is a plain block, what was canceled or skipped is low, and
 // what runs is hollow.
-func cell(r controldb.RecentRun, x int) string {
+func cell(r controldb.Run, x int) string {
 	block := func(class string, y int) string {
 		return fmt.Sprintf(`<rect class="s-%s" x="%d" y="%d" width="%d" height="%d" rx="1.5"/>`, class, x, y, cellWidth, cellHeight-y)
 	}

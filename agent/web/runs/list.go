@@ -35,18 +35,23 @@ type listView struct {
 }
 
 // listedRun is a run with the numbers of its targets, and how it came to be.
-type listedRun struct {
-	controldb.Execution
-	Summary controldb.RunSummary
-	RerunOf string // the beginning of the ID of the run that it repeats; empty: none
-}
+type listedRun struct{ controldb.Run }
 
 // Succeeded is the number of targets that did not fail, of a run that has ended.
-func (r listedRun) Succeeded() int { return r.Summary.Targets - r.Summary.NotSucceeded }
+func (r listedRun) Succeeded() int { return r.Targets - r.NotSucceeded }
 
-// Tolerated says what failed in steps that succeeded with it; empty: nothing, or the run failed.
-func (r listedRun) Tolerated() string {
-	return jobs.ToleratedBy(r.Lifecycle, r.Summary.Tolerated, 0)
+// ToleratedText says what failed in steps that succeeded with it; empty: nothing, or the run
+// failed.
+func (r listedRun) ToleratedText() string {
+	return jobs.ToleratedBy(r.Lifecycle, r.Tolerated, 0)
+}
+
+// Origin is the ID of the run that it repeats; empty: none.
+func (r listedRun) Origin() string {
+	if r.RerunOf == uuid.Nil {
+		return ""
+	}
+	return r.RerunOf.String()
 }
 
 // Short is the beginning of the ID.
@@ -91,7 +96,7 @@ func (f listFilter) Any() bool { return f.Job+f.State+f.From+f.Before != "" }
 // read reads the runs of a filter.
 func (f listFilter) read(ctx context.Context, store *controldb.Store) (*listView, error) {
 	v := &listView{Filter: f, States: runStates}
-	var filter controldb.RunFilter
+	filter := controldb.RunQuery{JobName: f.Job, Totals: true}
 	var err error
 	if filter.CreatedFrom, err = instantOf(f.From); err != nil {
 		v.Invalid = "from"
@@ -105,13 +110,13 @@ func (f listFilter) read(ctx context.Context, store *controldb.Store) (*listView
 		active := true
 		filter.Active = &active
 	default:
-		filter.Lifecycle = jobs.Lifecycle(f.State)
+		filter.Lifecycles = []jobs.Lifecycle{jobs.Lifecycle(f.State)}
 		if f.From == "" && f.Job == "" {
 			v.Since = time.Now().Add(-searchTime).UTC().Truncate(24 * time.Hour)
 			filter.CreatedFrom = v.Since
 		}
 	}
-	runs, err := store.Runs(ctx, f.Job, filter, keyOf(f.After), controldb.Page{Top: listTop + 1})
+	runs, err := store.Runs(ctx, filter, keyOf(f.After), controldb.Page{Top: listTop + 1})
 	if err != nil {
 		return nil, err
 	}
@@ -119,20 +124,8 @@ func (f listFilter) read(ctx context.Context, store *controldb.Store) (*listView
 		runs = runs[:listTop]
 		v.NextQuery = f.query(keyText(runs[listTop-1]))
 	}
-	ids := make([]uuid.UUID, 0, len(runs))
 	for _, r := range runs {
-		ids = append(ids, r.ID)
-	}
-	sums, err := store.RunSummaries(ctx, ids)
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range runs {
-		one := listedRun{Execution: r, Summary: sums[r.ID]}
-		if one.Summary.RerunOf != uuid.Nil {
-			one.RerunOf = one.Summary.RerunOf.String()
-		}
-		v.Runs = append(v.Runs, one)
+		v.Runs = append(v.Runs, listedRun{r})
 	}
 	return v, nil
 }
@@ -151,7 +144,7 @@ func instantOf(text string) (time.Time, error) {
 }
 
 // keyText and keyOf convert the place of a run in the list.
-func keyText(e controldb.Execution) string {
+func keyText(e controldb.Run) string {
 	return e.CreateTime.UTC().Format("2006-01-02T15:04:05.0000000Z") + "_" + e.ID.String()
 }
 

@@ -172,7 +172,7 @@ func TestCost(t *testing.T) {
 		const n = 20
 		began, marks := time.Now(), 0
 		for range n {
-			state, err := f.store.RunState(t.Context(), run)
+			state, err := f.store.Run(t.Context(), run, controldb.RunMarks)
 			require.NoError(t, err)
 			marks = len(state.Marks)
 		}

@@ -76,7 +76,7 @@ func (v runView) Phase() string {
 
 // resolvesAgain reports whether a step waits for another resolution of its target group.
 func (v runView) resolvesAgain() bool {
-	return slices.ContainsFunc(v.Steps, func(s stepView) bool { return s.Begun && s.Lifecycle == jobs.WaitingForRetry })
+	return slices.ContainsFunc(v.Steps, func(s stepView) bool { return s.Begun() && s.Lifecycle == jobs.WaitingForRetry })
 }
 
 // equivalents are the commands that show the same.

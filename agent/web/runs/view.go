@@ -23,10 +23,9 @@ const (
 
 // runView is what the page of a run shows; the blocks that are updated live get it as dot.Data.
 type runView struct {
-	controldb.RunState
-	ID    uuid.UUID
+	controldb.Run
 	Steps []stepView
-	All   counts
+	All   jobs.Counts
 	// Rate is the number of ends of targets per minute, over the last minute or since the run
 	// began, if that is shorter. Left is the time that the targets of the steps that have begun
 	// need at this rate; 0: unknown.
@@ -34,8 +33,8 @@ type runView struct {
 	Left time.Duration
 	// Retries counts the attempts that came after a first one.
 	Retries int
-	// Waiting counts steps that have not begun.
-	Waiting    int
+	// Coming counts steps that have not begun.
+	Coming     int
 	Groups     []groupView
 	MoreGroups int
 	Targets    int
@@ -44,45 +43,7 @@ type runView struct {
 // stepView is a step with the number of its targets by state.
 type stepView struct {
 	controldb.RunStep
-	counts
-	Begun bool
-}
-
-// counts counts targets.
-type counts struct{ Total, Succeeded, Failed, Busy, Waiting, Retrying, Off int }
-
-// Ended is the number of targets that have ended.
-func (c counts) Ended() int { return c.Succeeded + c.Failed + c.Off }
-
-// ToleratedBy says what failed in a step, or in the steps of a run, that succeeded with it.
-func (c counts) ToleratedBy(l jobs.Lifecycle) string {
-	return jobs.ToleratedBy(l, c.Failed, c.Total)
-}
-
-// Share is the number of ended targets in percent, rounded down.
-func (c counts) Share() int {
-	if c.Total == 0 {
-		return 0
-	}
-	return 100 * c.Ended() / c.Total
-}
-
-func (c *counts) add(s state) {
-	c.Total++
-	switch s {
-	case succeeded, succeededWithSkipped:
-		c.Succeeded++
-	case failed, timedOut:
-		c.Failed++
-	case inProgress, waitingForCallback:
-		c.Busy++
-	case waitingForRetry:
-		c.Retrying++
-	case created:
-		c.Waiting++
-	default:
-		c.Off++
-	}
+	jobs.Counts
 }
 
 // groupView is a group of messages.
@@ -94,35 +55,33 @@ type groupView struct {
 
 // view returns what the page shows.
 func (w *watch) view() runView {
-	v := runView{RunState: w.head, ID: w.run, Targets: len(w.targets)}
+	v := runView{Run: w.head, Targets: len(w.targets)}
 	now := w.head.Now
 	since := now.Add(-rateTime)
 	ended := 0
 	for _, s := range w.steps {
-		one := stepView{RunStep: s.RunStep, Begun: s.ID != 0}
+		one := stepView{RunStep: s.RunStep}
+		var in [states]int
 		for _, c := range s.cells {
-			one.add(c.state)
+			in[c.state]++
 			if c.state.final() && c.end.After(since) && !c.start.IsZero() {
 				ended++
 			}
 			v.Retries += max(0, int(c.attempts)-1)
 		}
-		if !one.Begun {
-			v.Waiting++
+		for state, n := range in {
+			one.Add(lifecycles[state], n)
 		}
-		v.All.Total += one.Total
-		v.All.Succeeded += one.Succeeded
-		v.All.Failed += one.Failed
-		v.All.Busy += one.Busy
-		v.All.Waiting += one.Waiting
-		v.All.Retrying += one.Retrying
-		v.All.Off += one.Off
+		if !one.Begun() {
+			v.Coming++
+		}
+		v.All = v.All.Plus(one.Counts)
 		v.Steps = append(v.Steps, one)
 	}
 	if w.head.Active {
 		span := min(rateTime, max(time.Second, now.Sub(w.head.CreateTime)))
 		v.Rate = float64(ended) / span.Minutes()
-		if left := v.All.Total - v.All.Ended(); left > 0 && v.Rate > 0 {
+		if left := v.All.Active(); left > 0 && v.Rate > 0 {
 			v.Left = time.Duration(float64(left) / v.Rate * float64(time.Minute)).Round(time.Second)
 		}
 		v.Rate = roundRate(v.Rate)

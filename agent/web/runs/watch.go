@@ -89,7 +89,7 @@ type watch struct {
 
 	epoch    int64 // differs from that of any other watch: versions are compared within it
 	read     time.Time
-	head     controldb.RunState
+	head     controldb.Run
 	steps    []*step
 	byID     map[int64]int // steps by RunStep.ID
 	rows     map[uuid.UUID]int32
@@ -224,7 +224,7 @@ func (ws *watches) use(ctx context.Context, base string, run uuid.UUID, store re
 
 // reader is the part of controldb.Store that a watch needs.
 type reader interface {
-	RunState(ctx context.Context, id uuid.UUID) (controldb.RunState, error)
+	Run(ctx context.Context, id uuid.UUID, parts ...controldb.RunPart) (controldb.Run, error)
 	RunTargetsOfStep(ctx context.Context, run uuid.UUID, step, messageLength int) ([]controldb.WatchedTarget, error)
 	RunTargetsByID(ctx context.Context, run uuid.UUID, ids []int64, messageLength int) ([]controldb.WatchedTarget, error)
 }
@@ -232,14 +232,14 @@ type reader interface {
 // refresh reads what has changed since the last call. After an error the state is that of the last
 // call, or a part of the changes; the next call reads the rest.
 func (w *watch) refresh(ctx context.Context, store reader) error {
-	state, err := store.RunState(ctx, w.run)
+	run, err := store.Run(ctx, w.run, controldb.RunMarks)
 	if err != nil {
 		return err
 	}
-	marks := state.Marks
-	state.Marks = nil
-	w.head = state
-	for i, s := range state.Steps {
+	marks := run.Marks
+	run.Marks = nil
+	w.head = run
+	for i, s := range run.Steps {
 		if i == len(w.steps) {
 			w.steps = append(w.steps, &step{})
 		}
@@ -438,8 +438,8 @@ const (
 
 // lifecycles are the names of states.
 var lifecycles = [states]jobs.Lifecycle{
-	"Created", "InProgress", "WaitingForRetry", "WaitingForCallback", "Succeeded", "SucceededWithSkipped", "Failed", "TimedOut",
-	"Canceled", "Skipped",
+	jobs.Created, jobs.InProgress, jobs.WaitingForRetry, jobs.WaitingForCallback, jobs.Succeeded, jobs.SucceededWithSkipped,
+	jobs.Failed, jobs.TimedOut, jobs.Canceled, jobs.Skipped,
 }
 
 // stateOf returns the state of a lifecycle; a lifecycle that targets do not have counts as created.

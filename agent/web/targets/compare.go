@@ -38,7 +38,7 @@ type comparePage struct {
 	head
 	// Other is nil if there is no run to compare with.
 	Other   *head
-	Choices []controldb.Execution
+	Choices []controldb.Run
 	Steps   []controldb.ChangedStep
 	Changes []changeRow
 	Shown   controldb.Change
@@ -97,13 +97,13 @@ WHERE a.lifecycle IS NULL OR b.lifecycle IS NULL OR a.lifecycle <> b.lifecycle;`
 // chooseOther reads the run to compare with: the one that was asked for, the origin of a rerun, or
 // the latest earlier run of the job that is no rerun.
 func (d *comparePage) chooseOther(ctx context.Context, r *page.Request) error {
-	after := &controldb.RunKey{Created: d.Run.CreateTime, ID: d.Run.ID}
-	earlier, err := r.Store.Runs(ctx, d.Run.JobName, controldb.RunFilter{}, after, controldb.Page{Top: earlierRead})
+	after := d.Run.Key()
+	earlier, err := r.Store.Runs(ctx, controldb.RunQuery{JobName: d.Run.JobName, Origins: true}, &after, controldb.Page{Top: earlierRead})
 	if err != nil {
 		return err
 	}
 	d.Choices = earlier[:min(len(earlier), choicesShown)]
-	other := d.Origin.RerunOf
+	other := d.Run.RerunOf
 	switch {
 	case r.Query("with") != "":
 		if other, err = identifier(r.Query("with"), "run to compare with"); err != nil {
@@ -111,11 +111,7 @@ func (d *comparePage) chooseOther(ctx context.Context, r *page.Request) error {
 		}
 	case other == uuid.Nil:
 		for _, e := range earlier {
-			o, err := r.Store.RunOrigin(ctx, e.ID)
-			if err != nil {
-				return err
-			}
-			if o.RerunOnly == "" || d.Origin.RerunOnly != "" {
+			if e.RerunOnly == "" || d.Run.RerunOnly != "" {
 				other = e.ID
 				break
 			}

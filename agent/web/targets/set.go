@@ -58,30 +58,21 @@ func Set() page.Set {
 }
 
 // head is what all pages of a run show of it.
-type head struct {
-	Run    controldb.Execution
-	Origin controldb.RunOrigin
-}
+type head struct{ Run controldb.Run }
 
 // Now is the database's time.
-func (h head) Now() time.Time { return h.Origin.Now }
+func (h head) Now() time.Time { return h.Run.Now }
 
 // Duration is the time from the first step to the end, or to now.
-func (h head) Duration() time.Duration {
-	return controldb.RunTarget{StartTime: h.Run.StartTime, EndTime: h.Run.EndTime}.Duration(h.Now())
-}
+func (h head) Duration() time.Duration { return h.Run.Duration() }
 
 // Short is the beginning of the run's id, for texts.
 func (h head) Short() string { return h.Run.ID.String()[:8] }
 
 // readHead reads a run.
-func readHead(ctx context.Context, store *controldb.Store, id uuid.UUID) (head, error) {
-	origin, err := store.RunOrigin(ctx, id)
-	if err != nil {
-		return head{}, err
-	}
-	run, err := store.Run(ctx, origin.JobName, id)
-	return head{Run: run, Origin: origin}, err
+func readHead(ctx context.Context, store *controldb.Store, id uuid.UUID, parts ...controldb.RunPart) (head, error) {
+	run, err := store.Run(ctx, id, parts...)
+	return head{Run: run}, err
 }
 
 // identifier reads an id of a path or a query. An id that is none is the id of nothing.
@@ -131,7 +122,7 @@ func (h head) view(r *page.Request, title, template string, data any) *page.View
 }
 
 // active reports whether a state may still change.
-func active(l jobs.Lifecycle) bool { return l.Active() || l == controldb.WaitingForCallback }
+func active(l jobs.Lifecycle) bool { return l.Active() || l == jobs.WaitingForCallback }
 
 // topicID makes the id of a topic from parts that have no dot.
 func topicID(parts ...string) string { return strings.Join(parts, ".") }
@@ -145,7 +136,7 @@ func stateOrder(l jobs.Lifecycle) int {
 		return 1
 	case jobs.InProgress:
 		return 2
-	case controldb.WaitingForCallback:
+	case jobs.WaitingForCallback:
 		return 3
 	case jobs.WaitingForRetry:
 		return 4

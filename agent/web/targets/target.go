@@ -159,8 +159,11 @@ func readTarget(ctx context.Context, store *controldb.Store, k targetKey) (*targ
 		return nil, err
 	}
 	d := &targetPage{head: h, key: k}
-	if d.Steps, err = store.TargetSteps(ctx, k.run, k.target); err != nil {
+	if d.Steps, err = store.RunTargets(ctx, k.run, controldb.RunTargetFilter{Target: k.target}); err != nil {
 		return nil, err
+	}
+	if len(d.Steps) == 0 {
+		return nil, fmt.Errorf("read the target %s of the run: %w", k.target, controldb.ErrExecutionNotFound)
 	}
 	if d.Target, err = chooseStep(d.Steps, k.step); err != nil {
 		return nil, err

@@ -42,8 +42,7 @@ func aTarget() *targetPage {
 	second.ElapsedMS = &slow
 	d := &targetPage{
 		head: head{
-			Run:    controldb.Execution{ID: run, JobName: hostile, JobVersion: 3, Lifecycle: jobs.Failed},
-			Origin: controldb.RunOrigin{ID: run, Now: now},
+			Run: controldb.Run{ID: run, JobName: hostile, JobVersion: 3, Lifecycle: jobs.Failed, Now: now},
 		},
 		Target: controldb.RunTarget{
 			ID: run, StepID: 1, StepName: hostile, TargetID: uuid.New(), TargetType: "SqlDatabase", Server: hostile, Database: hostile, Lifecycle: jobs.Failed,
@@ -132,7 +131,7 @@ func TestBlocks(t *testing.T) {
 	render(t, "tree.html", tree)
 	render(t, "timeline.html", line)
 	render(t, "state.html", &statePage{head: d.head, Targets: []controldb.RunTarget{d.Target}, Next: "?x"})
-	render(t, "compare.html", &comparePage{head: d.head, Other: &d.head, Choices: []controldb.Execution{d.Run}, Shown: controldb.NewlyFailing,
+	render(t, "compare.html", &comparePage{head: d.head, Other: &d.head, Choices: []controldb.Run{d.Run}, Shown: controldb.NewlyFailing,
 		Steps: []controldb.ChangedStep{{StepName: hostile, Change: "Changed"}}, Targets: []controldb.ComparedTarget{{StepName: hostile, Server: hostile, Message: hostile}}})
 }
 

@@ -29,7 +29,7 @@ type timelinePage struct {
 	head
 	// Step restricts the targets; 0 means all steps. Top is the number of targets.
 	Step, Top int
-	Steps     []controldb.StepRun
+	Steps     []controldb.RunStep // those that have begun
 	Slowest   []controldb.RunTarget
 	Waits     []controldb.RunTarget
 	Summary   controldb.DurationSummary
@@ -98,13 +98,20 @@ func readTimeline(ctx context.Context, store *controldb.Store, run uuid.UUID, st
 		return nil, err
 	}
 	d := &timelinePage{head: h, Step: step, Top: top, attempts: map[attemptKey][]controldb.Attempt{}}
-	if d.Steps, err = store.StepRuns(ctx, run, "", controldb.RunFilter{}, 0, controldb.Page{}); err != nil {
+	for _, s := range h.Run.Steps {
+		if s.Begun() {
+			d.Steps = append(d.Steps, s)
+		}
+	}
+	of := controldb.RunTargetFilter{Order: controldb.Slowest, Limit: top}
+	if step > 0 {
+		of.Steps = []int{step}
+	}
+	if d.Slowest, err = store.RunTargets(ctx, run, of); err != nil {
 		return nil, err
 	}
-	if d.Slowest, err = store.SlowestTargets(ctx, run, step, top); err != nil {
-		return nil, err
-	}
-	if d.Waits, err = store.LongestWaits(ctx, run, step, waitsShown); err != nil {
+	of.Order, of.Limit = controldb.LongestWait, waitsShown
+	if d.Waits, err = store.RunTargets(ctx, run, of); err != nil {
 		return nil, err
 	}
 	if d.Summary, err = store.RunDurations(ctx, run, step); err != nil {
@@ -149,19 +156,19 @@ func (d *timelinePage) Began() time.Time { return d.scale.start }
 func (d *timelinePage) Span() time.Duration { return d.scale.span }
 
 // StepLane draws a step from its beginning to its end.
-func (d *timelinePage) StepLane(s controldb.StepRun) template.HTML {
+func (d *timelinePage) StepLane(s controldb.RunStep) template.HTML {
 	end := s.EndTime
 	if end.IsZero() {
 		end = d.end()
 	}
 	return drawLane(d.scale.ticks(), []bar{{
 		from: d.scale.at(s.CreateTime), to: d.scale.at(end), class: page.StateClass(string(s.Lifecycle)),
-		title: fmt.Sprintf("Step %d: %s, %s", *s.StepID, s.Lifecycle, page.DurationText(end.Sub(s.CreateTime))),
+		title: fmt.Sprintf("Step %d: %s, %s", s.StepID, s.Lifecycle, page.DurationText(end.Sub(s.CreateTime))),
 	}})
 }
 
 // StepTook is the duration of a step until its end, or until now.
-func (d *timelinePage) StepTook(s controldb.StepRun) time.Duration {
+func (d *timelinePage) StepTook(s controldb.RunStep) time.Duration {
 	end := s.EndTime
 	if end.IsZero() {
 		end = d.Now()

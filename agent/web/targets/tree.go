@@ -40,8 +40,8 @@ type treePage struct {
 // treeStep is a step of the version of the run.
 type treeStep struct {
 	controldb.JobStep
-	// Run is the step's row; nil if its turn has not come.
-	Run    *controldb.StepRun
+	// Run is the step in the run; nil if its turn has not come.
+	Run    *controldb.RunStep
 	Groups []treeGroup
 	Total  int
 	Waits  []treeWait
@@ -113,7 +113,7 @@ func openTree(id string) (live.Source, error) {
 // readTree reads the tree of a run: its targets are counted once and the first ones of each state
 // are read once, so it costs as much as the run has targets.
 func readTree(ctx context.Context, store *controldb.Store, run uuid.UUID) (*treePage, error) {
-	h, err := readHead(ctx, store, run)
+	h, err := readHead(ctx, store, run, controldb.RunStates)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +127,7 @@ func readTree(ctx context.Context, store *controldb.Store, run uuid.UUID) (*tree
 	if err := d.readReruns(ctx, store); err != nil {
 		return nil, err
 	}
-	d.Backfill, err = store.BackfillRuns(ctx, h.Origin, backfillRuns)
+	d.Backfill, err = store.BackfillRuns(ctx, h.Run, backfillRuns)
 	return d, err
 }
 
@@ -135,14 +135,6 @@ func readTree(ctx context.Context, store *controldb.Store, run uuid.UUID) (*tree
 func (d *treePage) readSteps(ctx context.Context, store *controldb.Store) error {
 	version := d.Run.JobVersion
 	steps, err := store.JobSteps(ctx, d.Run.JobName, &version)
-	if err != nil {
-		return err
-	}
-	rows, err := store.StepRuns(ctx, d.Run.ID, "", controldb.RunFilter{}, 0, controldb.Page{})
-	if err != nil {
-		return err
-	}
-	states, err := store.RunStepStates(ctx, d.Run.ID)
 	if err != nil {
 		return err
 	}
@@ -155,12 +147,12 @@ func (d *treePage) readSteps(ctx context.Context, store *controldb.Store) error 
 		if s.After != nil || s.RunWhen != "Succeeded" || s.OnTargets != "All" {
 			d.Dependencies = true
 		}
-		for i := range rows {
-			if *rows[i].StepID == s.StepID {
-				t.Run = &rows[i]
+		for i, of := range d.Run.Steps {
+			if of.Begun() && of.StepID == s.StepID {
+				t.Run = &d.Run.Steps[i]
+				t.addGroups(of.States, first)
 			}
 		}
-		t.addGroups(states, first)
 		t.addWaits(d.Explanation)
 		d.Steps = append(d.Steps, t)
 	}
@@ -168,11 +160,8 @@ func (d *treePage) readSteps(ctx context.Context, store *controldb.Store) error 
 }
 
 // addGroups adds the states of the step's targets.
-func (t *treeStep) addGroups(states []controldb.StepState, first []controldb.RunTarget) {
+func (t *treeStep) addGroups(states []controldb.StateCount, first []controldb.RunTarget) {
 	for _, s := range states {
-		if s.StepID != t.StepID {
-			continue
-		}
 		t.Total += s.Total
 		i := slices.IndexFunc(t.Groups, func(g treeGroup) bool { return g.State == s.Lifecycle })
 		if i < 0 {
@@ -274,9 +263,9 @@ func (d *treePage) readReruns(ctx context.Context, store *controldb.Store) error
 			d.Rerun = append(d.Rerun, r)
 		}
 	}
-	for origin := d.Origin.RerunOf; origin != uuid.Nil && len(d.Ancestors) < maxRerunHops; {
+	for origin := d.Run.RerunOf; origin != uuid.Nil && len(d.Ancestors) < maxRerunHops; {
 		d.Ancestors = append(d.Ancestors, origin)
-		o, err := store.RunOrigin(ctx, origin)
+		o, err := store.Run(ctx, origin)
 		if err != nil {
 			return err
 		}
@@ -353,9 +342,11 @@ func showState(ctx context.Context, r *page.Request, run uuid.UUID, state jobs.L
 		if err != nil {
 			return nil, err
 		}
-		after = &controldb.StepRunKey{Server: r.Query("server"), Database: r.Query("database"), TargetID: target}
+		after = &controldb.StepRunKey{StepID: d.StepID, Server: r.Query("server"), Database: r.Query("database"), TargetID: target}
 	}
-	if d.Targets, err = r.Store.StateTargets(ctx, run, d.StepID, state, after, pageOfState+1); err != nil {
+	if d.Targets, err = r.Store.RunTargets(ctx, run, controldb.RunTargetFilter{
+		Steps: []int{d.StepID}, Lifecycles: []jobs.Lifecycle{state}, After: after, Limit: pageOfState + 1,
+	}); err != nil {
 		return nil, err
 	}
 	if len(d.Targets) > pageOfState {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/jobs"
 )
 
@@ -72,16 +71,9 @@ type TargetCounts struct {
 	Total     int `json:"total"`
 }
 
-// Add adds targets in a state.
-func (c *TargetCounts) Add(state jobs.Lifecycle, n int) {
-	var added terminal.Counts
-	added.Add(state, n)
-	c.Succeeded += added.Succeeded
-	c.Failed += added.Failed
-	c.Skipped += added.Skipped
-	c.Canceled += added.Canceled
-	c.Active += n - added.Ended()
-	c.Total += n
+// CountsOf converts the numbers of targets.
+func CountsOf(c jobs.Counts) TargetCounts {
+	return TargetCounts{Succeeded: c.Succeeded, Failed: c.Failed, Skipped: c.Skipped, Canceled: c.Canceled, Active: c.Active(), Total: c.Total()}
 }
 
 // Message is a message of an attempt. Its fields are those of the view jobs.job_execution_messages.

@@ -102,7 +102,7 @@ func (b *backfill) read(ctx context.Context, before news) (after news, ended boo
 		}
 	}
 	after.backfill, after.notes = w, agentNote(w.LiveAgents, !w.Ended())
-	after.counts = terminal.Counts{}
+	after.counts = jobs.Counts{}
 	for l, n := range w.Runs {
 		if l == jobs.WaitingForChildJobExecutions {
 			l = jobs.InProgress

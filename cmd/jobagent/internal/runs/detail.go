@@ -8,15 +8,15 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // Detail is the state of a run, with its failures by message.
 type Detail struct {
 	ID       uuid.UUID
-	Run      controldb.RunWatch
+	Run      controldb.Run
 	Failures []FailureGroup
 	// Retries are the last errors of what waits for another attempt.
 	Retries []FailureGroup
@@ -40,16 +40,21 @@ const groupedFailures = 500
 // DetailReader reads runs; a [controldb.Store] is one. The answer of a call does not grow with the
 // number of targets.
 type DetailReader interface {
-	RunWatch(ctx context.Context, id uuid.UUID) (controldb.RunWatch, error)
-	RunFailures(ctx context.Context, run uuid.UUID, top int) ([]controldb.RunFailure, error)
-	RunRetries(ctx context.Context, run uuid.UUID, top int) ([]controldb.RunFailure, error)
+	Run(ctx context.Context, id uuid.UUID, parts ...controldb.RunPart) (controldb.Run, error)
+	RunTargets(ctx context.Context, run uuid.UUID, f controldb.RunTargetFilter) ([]controldb.RunTarget, error)
+}
+
+// failedTargets are the first targets of a run in some states, with the beginnings of their
+// messages.
+func failedTargets(ctx context.Context, store DetailReader, id uuid.UUID, states ...jobs.Lifecycle) ([]controldb.RunTarget, error) {
+	return store.RunTargets(ctx, id, controldb.RunTargetFilter{Lifecycles: states, Message: 400, Limit: groupedFailures})
 }
 
 // ReadDetail reads the state of a run with one call. A second one reads its failures if their
 // number is not that of before, which may be nil, and a third one what waits for a retry if that
 // has changed.
 func ReadDetail(ctx context.Context, store DetailReader, id uuid.UUID, before *Detail) (*Detail, error) {
-	run, err := store.RunWatch(ctx, id)
+	run, err := store.Run(ctx, id, controldb.RunStates)
 	if err != nil {
 		return nil, err
 	}
@@ -61,13 +66,13 @@ func ReadDetail(ctx context.Context, store DetailReader, id uuid.UUID, before *D
 		return nil, err
 	}
 	switch {
-	case run.FailedTargets == 0:
+	case d.counts().Failed == 0:
 		return d, nil
-	case before != nil && before.Run.FailedTargets == run.FailedTargets:
+	case before != nil && before.counts().Failed == d.counts().Failed:
 		d.Failures, d.Cut = before.Failures, before.Cut
 		return d, nil
 	}
-	failed, err := store.RunFailures(ctx, id, groupedFailures)
+	failed, err := failedTargets(ctx, store, id, jobs.Failed, jobs.TimedOut)
 	if err != nil {
 		return nil, err
 	}
@@ -79,8 +84,8 @@ func ReadDetail(ctx context.Context, store DetailReader, id uuid.UUID, before *D
 // the same instant as before.
 func (d *Detail) readRetries(ctx context.Context, store DetailReader, before *Detail) error {
 	for _, s := range d.Run.Steps {
-		if s.Message != "" {
-			d.Retries = append(d.Retries, FailureGroup{Step: s.StepID, Message: s.Message, Targets: 1, Examples: []string{"target group"}, Waits: true})
+		if s.Lifecycle == jobs.WaitingForRetry && s.LastMessage != "" {
+			d.Retries = append(d.Retries, FailureGroup{Step: s.StepID, Message: wording.Clip(s.LastMessage, 400, wording.Characters), Targets: 1, Examples: []string{"target group"}, Waits: true})
 		}
 	}
 	waiting := d.counts().Retrying
@@ -91,7 +96,7 @@ func (d *Detail) readRetries(ctx context.Context, store DetailReader, before *De
 		d.Retries = before.Retries
 		return nil
 	}
-	list, err := store.RunRetries(ctx, d.ID, groupedFailures)
+	list, err := failedTargets(ctx, store, d.ID, jobs.WaitingForRetry)
 	if err != nil {
 		return err
 	}
@@ -103,7 +108,7 @@ func (d *Detail) readRetries(ctx context.Context, store DetailReader, before *De
 }
 
 // groupFailures puts the same message of a step together, the most frequent first.
-func groupFailures(failed []controldb.RunFailure) []FailureGroup {
+func groupFailures(failed []controldb.RunTarget) []FailureGroup {
 	type key struct {
 		step    int
 		message string
@@ -112,7 +117,7 @@ func groupFailures(failed []controldb.RunFailure) []FailureGroup {
 	var groups []FailureGroup
 	for _, f := range failed {
 		// The name of the target is often the only difference.
-		message := f.Message
+		message := f.LastMessage
 		for _, name := range []string{f.Database, f.Server} {
 			if len(name) > 2 {
 				message = strings.ReplaceAll(message, name, "…")
@@ -144,25 +149,13 @@ func (d *Detail) now() time.Time {
 }
 
 // counts returns the targets of all steps that have begun.
-func (d *Detail) counts() terminal.Counts {
-	var all terminal.Counts
-	for _, s := range d.Run.Steps {
-		addStates(&all, s)
-	}
-	return all
-}
-
-func addStates(c *terminal.Counts, s controldb.WatchedStep) {
-	for _, state := range s.States {
-		c.Add(state.Lifecycle, state.Total)
-	}
-}
+func (d *Detail) counts() jobs.Counts { return d.Run.Counts() }
 
 // nextRetry returns when the next of the waiting retries is due; zero if none waits.
 func (d *Detail) nextRetry() time.Time {
 	var next time.Time
 	for _, s := range d.Run.Steps {
-		if t := s.NextAttempt; !t.IsZero() && (next.IsZero() || t.Before(next)) {
+		if t := s.NextRetry(); !t.IsZero() && (next.IsZero() || t.Before(next)) {
 			next = t
 		}
 	}
@@ -172,29 +165,27 @@ func (d *Detail) nextRetry() time.Time {
 // pace returns the targets that end per second in the steps in progress, and how long these steps
 // still take at this rate. Zero means unknown; so it is when the last targets wait for a retry.
 func (d *Detail) pace() (rate float64, left time.Duration) {
-	var c terminal.Counts
+	var c jobs.Counts
 	var began time.Time
 	for _, s := range d.Run.Steps {
 		if !s.EndTime.IsZero() || s.StartTime.IsZero() {
 			continue
 		}
-		addStates(&c, s)
+		c = c.Plus(s.Counts())
 		if began.IsZero() || s.StartTime.Before(began) {
 			began = s.StartTime
 		}
 	}
-	elapsed := d.Run.Now.Sub(began) // as of the counts
-	if !d.Run.Active || c.Ended() == 0 || c.Running+c.Waiting == 0 || elapsed < time.Second {
+	if !d.Run.Active || c.Running+c.Waiting == 0 {
 		return 0, 0
 	}
-	rate = float64(c.Ended()) / elapsed.Seconds()
-	left = time.Duration(float64(c.Total()-c.Ended()) / rate * float64(time.Second))
+	rate, left = jobs.Pace(c.Ended(), c.Active(), d.Run.Now.Sub(began)) // as of the counts
 	return rate, max(0, left-d.now().Sub(d.Run.Now))
 }
 
 // stepState returns the state that a step shows: that of its targets while they all wait for a
 // retry.
-func stepState(s controldb.WatchedStep, c terminal.Counts) jobs.Lifecycle {
+func stepState(s controldb.RunStep, c jobs.Counts) jobs.Lifecycle {
 	if s.EndTime.IsZero() && c.Retrying > 0 && c.Running+c.Waiting+c.Callback == 0 {
 		return jobs.WaitingForRetry
 	}

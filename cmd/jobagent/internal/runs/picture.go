@@ -68,7 +68,7 @@ func (c Canvas) Page(d *Detail, notes []string, height int) []string {
 		if n := len(d.Failures) + len(d.Retries); n > 0 {
 			wanted = 2 + 2*n
 		}
-		failures = min(wanted, max(room/2, room-2-len(d.Run.Steps)-len(d.Run.Next)))
+		failures = min(wanted, max(room/2, room-2-len(d.Run.Steps)))
 		if failures < 4 {
 			failures = 0
 		}
@@ -115,7 +115,7 @@ func (c Canvas) head(d *Detail, height int) []string {
 		}
 		if left >= time.Second {
 			text += " · " + terminal.Span(left) + " left"
-			if len(run.Next) > 0 && c.Width >= widthFailed {
+			if coming(run) && c.Width >= widthFailed {
 				text += " of this step"
 			}
 		}
@@ -129,7 +129,7 @@ func (c Canvas) head(d *Detail, height int) []string {
 }
 
 // states returns the numbers of targets by state, those that are not zero.
-func (c Canvas) states(d *Detail, all terminal.Counts) []string {
+func (c Canvas) states(d *Detail, all jobs.Counts) []string {
 	var parts []string
 	add := func(n int, style lipgloss.Style, text string) {
 		if n > 0 {
@@ -188,10 +188,15 @@ func RateText(rate float64) string {
 	return terminal.Number(int(rate+0.5)) + "/s"
 }
 
+// coming reports whether steps of a run have not begun.
+func coming(run controldb.Run) bool {
+	return slices.ContainsFunc(run.Steps, func(s controldb.RunStep) bool { return !s.Begun() })
+}
+
 // stepRow is a step in the picture: one that has begun, or one to come.
 type stepRow struct {
-	controldb.WatchedStep
-	counts terminal.Counts
+	controldb.RunStep
+	counts jobs.Counts
 }
 
 // rank orders the steps when there is not room for all: those in progress, those with failures,
@@ -210,14 +215,13 @@ func (s stepRow) rank() int {
 
 // steps draws the steps in at most height lines; 0 means all.
 func (c Canvas) steps(d *Detail, height int) []string {
-	rows := make([]stepRow, 0, len(d.Run.Steps)+len(d.Run.Next))
-	for _, s := range d.Run.Steps {
-		row := stepRow{WatchedStep: s}
-		addStates(&row.counts, s)
-		rows = append(rows, row)
-	}
-	for _, s := range d.Run.Next {
-		rows = append(rows, stepRow{WatchedStep: controldb.WatchedStep{StepID: s.StepID, Name: s.Name}})
+	rows := make([]stepRow, 0, len(d.Run.Steps))
+	for _, begun := range []bool{true, false} { // those to come are at the end
+		for _, s := range d.Run.Steps {
+			if s.Begun() == begun {
+				rows = append(rows, stepRow{RunStep: s, counts: s.Counts()})
+			}
+		}
 	}
 	c.done = 7
 	for _, row := range rows {
@@ -281,7 +285,7 @@ func moreSteps(rows []stepRow) string {
 }
 
 // doneText is the number of targets that have ended, of all.
-func doneText(c terminal.Counts) string {
+func doneText(c jobs.Counts) string {
 	return terminal.Number(c.Ended()) + " of " + terminal.Number(c.Total())
 }
 
@@ -338,7 +342,7 @@ func (c Canvas) stepLine(s stepRow, now time.Time) string {
 
 // sign is the state of a step: its sign and word, or the sign alone in one cell.
 func (c Canvas) sign(s stepRow, width int) string {
-	state := stepState(s.WatchedStep, s.counts)
+	state := stepState(s.RunStep, s.counts)
 	if width > 1 {
 		return c.Paint.State(state, width)
 	}

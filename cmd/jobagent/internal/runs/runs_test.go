@@ -36,37 +36,38 @@ type fakeReader struct {
 	progressRead, failuresRead, retriesRead, allRead int
 }
 
-// RunWatch implements reader.
-func (f *fakeReader) RunWatch(context.Context, uuid.UUID) (controldb.RunWatch, error) {
+// Run implements reader.
+func (f *fakeReader) Run(context.Context, uuid.UUID, ...controldb.RunPart) (controldb.Run, error) {
 	f.progressRead++
 	if len(f.away) > 0 {
 		err := f.away[0]
 		f.away = f.away[1:]
-		return controldb.RunWatch{}, err
+		return controldb.Run{}, err
 	}
-	w := controldb.RunWatch{RunProgress: controldb.RunProgress{JobName: "j", Lifecycle: jobs.Failed, Targets: 5, FailedTargets: 1}}
+	w := controldb.Run{JobName: "j", Lifecycle: jobs.Failed, Steps: []controldb.RunStep{{
+		StepID: 2, Name: "load", ID: 7, EndTime: f.end, States: []controldb.StateCount{{Lifecycle: jobs.Succeeded, Total: 4}, {Lifecycle: jobs.Failed, Total: 1}},
+	}}}
 	if time.Now().Before(f.end) {
 		if !time.Now().Before(f.noAgentUntil) {
 			w.LiveAgents = 1
 		}
-		w.Active, w.Lifecycle, w.ActiveTargets = true, jobs.InProgress, 3
-		w.Steps = []controldb.WatchedStep{{StepID: 2, Name: "load", States: []controldb.StepState{
+		w.Active, w.Lifecycle = true, jobs.InProgress
+		w.Steps = []controldb.RunStep{{StepID: 2, Name: "load", ID: 7, States: []controldb.StateCount{
+			{Lifecycle: jobs.Succeeded, Total: 1}, {Lifecycle: jobs.Failed, Total: 1},
 			{Lifecycle: jobs.InProgress, Total: 1}, {Lifecycle: jobs.WaitingForRetry, Total: 2},
 		}}}
 	}
 	return w, nil
 }
 
-// RunFailures implements reader.
-func (f *fakeReader) RunFailures(context.Context, uuid.UUID, int) ([]controldb.RunFailure, error) {
-	f.failuresRead++
-	return []controldb.RunFailure{{StepID: 2, Server: "s", Database: "d", Message: "it broke"}}, nil
-}
-
-// RunRetries implements reader.
-func (f *fakeReader) RunRetries(context.Context, uuid.UUID, int) ([]controldb.RunFailure, error) {
+// RunTargets implements reader.
+func (f *fakeReader) RunTargets(_ context.Context, _ uuid.UUID, of controldb.RunTargetFilter) ([]controldb.RunTarget, error) {
+	if of.Lifecycles[0] == jobs.Failed {
+		f.failuresRead++
+		return []controldb.RunTarget{{StepID: 2, Server: "s", Database: "d", LastMessage: "it broke"}}, nil
+	}
 	f.retriesRead++
-	return []controldb.RunFailure{{StepID: 2, Server: "s", Database: "e", Message: "e is busy"}, {StepID: 2, Server: "s", Database: "f", Message: "f is busy"}}, nil
+	return []controldb.RunTarget{{StepID: 2, Server: "s", Database: "e", LastMessage: "e is busy"}, {StepID: 2, Server: "s", Database: "f", LastMessage: "f is busy"}}, nil
 }
 
 // Executions implements reader.
@@ -114,10 +115,10 @@ type hungReader struct {
 	release chan struct{}
 }
 
-// RunWatch implements reader.
-func (h *hungReader) RunWatch(context.Context, uuid.UUID) (controldb.RunWatch, error) {
+// Run implements reader.
+func (h *hungReader) Run(context.Context, uuid.UUID, ...controldb.RunPart) (controldb.Run, error) {
 	<-h.release
-	return controldb.RunWatch{}, controldb.ErrUnreachable
+	return controldb.Run{}, controldb.ErrUnreachable
 }
 
 // Ctrl-C is obeyed at once, also while the control database hangs.

@@ -22,7 +22,7 @@ type news struct {
 	// title is a line above the run, and counts are a bar below it, for a command that follows
 	// several runs.
 	title  string
-	counts terminal.Counts
+	counts jobs.Counts
 	run    *Detail // nil before the first answer
 	// notes say what is wrong.
 	notes []string
@@ -98,16 +98,16 @@ func progressText(n news) string {
 		return n.title
 	}
 	w := n.run.Run
-	failed := fmt.Sprintf("%d failed", w.FailedTargets)
-	if text := jobs.ToleratedBy(w.Lifecycle, w.FailedTargets, 0); text != "" {
+	c := n.run.counts()
+	failed := fmt.Sprintf("%d failed", c.Failed)
+	if text := jobs.ToleratedBy(w.Lifecycle, c.Failed, 0); text != "" {
 		failed = text
 	}
-	text := fmt.Sprintf("%s  %s: %d of %d targets done, %s", output.OneLine(w.JobName), w.Lifecycle, w.Targets-w.ActiveTargets, w.Targets, failed)
+	text := fmt.Sprintf("%s  %s: %d of %d targets done, %s", output.OneLine(w.JobName), w.Lifecycle, c.Ended(), c.Total(), failed)
 	if n.title != "" {
 		text = n.title + "; " + text
 	}
-	c := n.run.counts()
-	if running, waiting := c.Running+c.Callback, c.Waiting; running+waiting+c.Retrying > 0 {
+	if running, waiting := c.Busy(), c.Waiting; running+waiting+c.Retrying > 0 {
 		text += fmt.Sprintf(", %d running, %d waiting", running, waiting)
 	}
 	if c.Retrying > 0 {

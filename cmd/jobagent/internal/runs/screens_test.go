@@ -19,6 +19,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs"
 )
 
 var (
@@ -64,22 +65,21 @@ func manySteps(d *Detail, steps int) *Detail {
 		s.StepID, s.Name = n, fmt.Sprintf("Step %d of the night", n)
 		switch {
 		case n > steps*2/3:
-			d.Run.Next = append(d.Run.Next, controldb.NextStep{StepID: n, Name: s.Name})
+			d.Run.Steps = append(d.Run.Steps, controldb.RunStep{StepID: n, Name: s.Name})
 			continue
 		case n < steps*2/3:
 			s.Lifecycle, s.EndTime = "Succeeded", s.StartTime.Add(9*time.Second)
-			s.NextAttempt = time.Time{}
-			s.States = []controldb.StepState{{Lifecycle: "Succeeded", Total: 120}}
+			s.States = []controldb.StateCount{{Lifecycle: "Succeeded", Total: 120}}
 			if n == 3 {
-				s.Lifecycle, s.States = "Failed", []controldb.StepState{{Lifecycle: "Succeeded", Total: 119}, {Lifecycle: "Failed", Total: 1}}
+				s.Lifecycle, s.States = "Failed", []controldb.StateCount{{Lifecycle: "Succeeded", Total: 119}, {Lifecycle: "Failed", Total: 1}}
 			}
 		}
 		d.Run.Steps = append(d.Run.Steps, s)
 	}
-	var failed []controldb.RunFailure
+	var failed []controldb.RunTarget
 	for n := range 40 {
-		failed = append(failed, controldb.RunFailure{
-			StepID: 3, Server: "east.example.com", Database: fmt.Sprintf("tenant%d", n), Message: fmt.Sprintf("Msg %d, Level 16: the tenant is locked", 50000+n%6),
+		failed = append(failed, controldb.RunTarget{
+			StepID: 3, Server: "east.example.com", Database: fmt.Sprintf("tenant%d", n), LastMessage: fmt.Sprintf("Msg %d, Level 16: the tenant is locked", 50000+n%6),
 		})
 	}
 	d.Failures = groupFailures(failed)
@@ -127,7 +127,7 @@ func testScreens(t *testing.T) {
 			m := &picture{paint: terminal.Painter{}, width: size[0], height: size[1]}
 			m.run, m.title, m.notes = c.detail(), c.title, c.notes
 			if m.title != "" {
-				m.counts = terminal.Counts{Failed: 1, Running: 1, Waiting: 4}
+				m.counts = jobs.Counts{Failed: 1, Running: 1, Waiting: 4}
 			}
 			fmt.Fprintf(&b, "%s, %d columns, %d lines\n%s\n", c.name, size[0], size[1], drawn(t, m))
 			lines := strings.Split(m.View().Content, "\n")

@@ -56,14 +56,14 @@ func Right(text string, width int) string {
 
 // Bar shows counts as parts of a width: ended well, failed, skipped or canceled, running, waiting
 // for a retry, waiting. A part that is not empty has a cell, if there are enough of them.
-func (p Painter) Bar(c Counts, width int) string {
+func (p Painter) Bar(c jobs.Counts, width int) string {
 	parts := []struct {
 		n     int
 		sign  string
 		style lipgloss.Style
 	}{
-		{c.Succeeded, "█", StyleGood}, {c.Failed, "▚", StyleBad}, {c.Skipped + c.Canceled, "▬", StyleQuiet},
-		{c.Running + c.Callback, "▒", StyleBusy}, {c.Retrying, "░", StyleBusy}, {c.Waiting, "░", StyleQuiet},
+		{c.Succeeded, "█", StyleGood}, {c.Failed, "▚", StyleBad}, {c.Off(), "▬", StyleQuiet},
+		{c.Busy(), "▒", StyleBusy}, {c.Retrying, "░", StyleBusy}, {c.Waiting, "░", StyleQuiet},
 	}
 	total := c.Total()
 	if total == 0 {
@@ -144,40 +144,6 @@ func Span(d time.Duration) string {
 		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
 	}
 	return fmt.Sprintf("%dd", int(d.Hours()/24))
-}
-
-// Counts are the targets of a step, or of several, by what they do. Waiting are those that have not
-// begun, Retrying those that wait for their next attempt, Callback those whose action waits for a
-// report.
-type Counts struct{ Succeeded, Failed, Skipped, Canceled, Running, Retrying, Waiting, Callback int }
-
-// Total is the number of all targets.
-func (c Counts) Total() int { return c.Ended() + c.Running + c.Retrying + c.Waiting + c.Callback }
-
-// Ended is the number of targets in a final state.
-func (c Counts) Ended() int { return c.Succeeded + c.Failed + c.Skipped + c.Canceled }
-
-// Add counts n targets in a state: a lifecycle, or WaitingForCallback. A state of a later control
-// database, which this program does not know, is not taken for an end.
-func (c *Counts) Add(state jobs.Lifecycle, n int) {
-	switch state {
-	case jobs.Succeeded, jobs.SucceededWithSkipped:
-		c.Succeeded += n
-	case jobs.Failed, jobs.TimedOut:
-		c.Failed += n
-	case jobs.Skipped:
-		c.Skipped += n
-	case jobs.InProgress:
-		c.Running += n
-	case "WaitingForCallback":
-		c.Callback += n
-	case jobs.WaitingForRetry:
-		c.Retrying += n
-	case jobs.Canceled:
-		c.Canceled += n
-	default: // Created, WaitingForChildJobExecutions
-		c.Waiting += n
-	}
 }
 
 // Named returns the style of a colour's name; false if there is no such colour.

@@ -114,8 +114,8 @@ func describeTrigger(e output.Execution) string {
 }
 
 // viewOrigin adds to a run how it came to be and how long it took; now is the database's time.
-func viewOrigin(e output.Execution, o controldb.RunOrigin) output.Execution {
-	e.Trigger, e.StartedBy, e.Schedule, e.Due, e.Backfill = string(o.Trigger()), o.StartedBy, o.Schedule, output.Optional(o.Due), o.Backfill
+func viewOrigin(e output.Execution, o controldb.Run) output.Execution {
+	e.Trigger, e.StartedBy, e.Schedule, e.Due, e.Backfill = string(o.Trigger()), o.StartedBy, o.Schedule, output.Optional(o.Due), int64(o.Backfill)
 	e.RerunOnly, e.StoppedBy, e.Chosen, e.Tolerated = o.RerunOnly, o.StoppedBy, o.Chosen, o.Tolerated
 	if o.RerunOf != uuid.Nil {
 		e.RerunOf = &o.RerunOf
@@ -140,8 +140,11 @@ type listFlags struct {
 }
 
 // filter checks the flags.
-func (f *listFlags) filter(now time.Time) (controldb.RunListFilter, error) {
-	r := controldb.RunListFilter{JobName: f.job, ActiveOnly: f.active, Limit: f.limit}
+func (f *listFlags) filter(now time.Time) (controldb.RunQuery, error) {
+	r := controldb.RunQuery{JobName: f.job, System: true, Origins: true, Examine: controldb.RunsExamined}
+	if f.active {
+		r.Active = &f.active
+	}
 	var err error
 	for _, s := range f.lifecycles {
 		list, err := jobs.ParseLifecycles(s)
@@ -160,7 +163,7 @@ func (f *listFlags) filter(now time.Time) (controldb.RunListFilter, error) {
 	if f.limit < 1 {
 		return r, exit.Usagef("--limit %d: must be at least 1", f.limit)
 	}
-	r.Since, err = command.Since(f.since, now)
+	r.CreatedFrom, err = command.Since(f.since, now)
 	return r, err
 }
 
@@ -188,7 +191,7 @@ each step did there.`, controldb.RunsExamined),
 				return err
 			}
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				views, more, err := readRuns(cmd.Context(), store, filter)
+				views, more, err := readRuns(cmd.Context(), store, filter, f.limit)
 				if err != nil {
 					return err
 				}
@@ -216,19 +219,18 @@ each step did there.`, controldb.RunsExamined),
 }
 
 // readRuns reads runs with the numbers of their targets; more tells whether there are further ones.
-func readRuns(ctx context.Context, store *controldb.Store, f controldb.RunListFilter) (views []output.Execution, more bool, err error) {
-	f.Limit++
-	list, err := store.ListRuns(ctx, f)
+func readRuns(ctx context.Context, store *controldb.Store, q controldb.RunQuery, limit int) (views []output.Execution, more bool, err error) {
+	list, err := store.Runs(ctx, q, nil, controldb.Page{Top: limit + 1})
 	if err != nil {
 		return nil, false, err
 	}
-	if len(list) == 0 && f.JobName != "" { // does the job exist?
-		if _, err := lookup.Job(ctx, store, f.JobName); err != nil {
+	if len(list) == 0 && q.JobName != "" { // does the job exist?
+		if _, err := lookup.Job(ctx, store, q.JobName); err != nil {
 			return nil, false, err
 		}
 	}
-	if more = len(list) == f.Limit; more {
-		list = list[:f.Limit-1]
+	if more = len(list) > limit; more {
+		list = list[:limit]
 	}
 	ids := make([]uuid.UUID, 0, len(list))
 	for _, r := range list {
@@ -238,17 +240,10 @@ func readRuns(ctx context.Context, store *controldb.Store, f controldb.RunListFi
 	if err != nil {
 		return nil, false, err
 	}
-	ofRun := make(map[uuid.UUID]*output.TargetCounts, len(ids))
-	for _, id := range ids {
-		ofRun[id] = &output.TargetCounts{}
-	}
-	for _, c := range counts {
-		ofRun[c.ID].Add(c.Lifecycle, c.Total)
-	}
 	views = make([]output.Execution, 0, len(list))
 	for _, r := range list {
-		v := viewOrigin(runs.View(r.Execution), r.Origin())
-		v.Targets = ofRun[r.ID]
+		v, targets := viewOrigin(runs.View(r.Row()), r), output.CountsOf(counts[r.ID])
+		v.Targets = &targets
 		views = append(views, v)
 	}
 	return views, more, nil

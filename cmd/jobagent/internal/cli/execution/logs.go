@@ -45,7 +45,7 @@ shows them as a tree.`,
 				return exit.Usagef("--step-id %d: steps have numbers from 1", step)
 			}
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				if _, err := readOrigin(cmd.Context(), store, id); err != nil {
+				if _, err := readRun(cmd.Context(), store, id); err != nil {
 					return err
 				}
 				list, err := store.ExecutionMessages(cmd.Context(), id)

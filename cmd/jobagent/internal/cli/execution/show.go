@@ -71,25 +71,25 @@ Messages are whole. -o json has all targets, unless --failed or --step-id choose
 	return cmd
 }
 
-// readOrigin reads a run with its origin. It is an error if there is no such run.
-func readOrigin(ctx context.Context, store *controldb.Store, id uuid.UUID) (controldb.RunOrigin, error) {
-	o, err := store.RunOrigin(ctx, id)
+// readRun reads a run. It is an error if there is no such run.
+func readRun(ctx context.Context, store *controldb.Store, id uuid.UUID, parts ...controldb.RunPart) (controldb.Run, error) {
+	run, err := store.Run(ctx, id, parts...)
 	if errors.Is(err, controldb.ErrExecutionNotFound) {
 		err = runs.NotFound(id)
 	}
-	return o, err
+	return run, err
 }
 
 // about is what is shown of a run itself.
 type about struct {
-	origin     controldb.RunOrigin
+	run        controldb.Run
 	reruns     []controldb.ExecutionRerun
 	parameters string
 }
 
 // readAbout reads what is shown of a run itself. It is an error if there is no such run.
-func readAbout(ctx context.Context, store *controldb.Store, id uuid.UUID) (a about, err error) {
-	if a.origin, err = readOrigin(ctx, store, id); err != nil {
+func readAbout(ctx context.Context, store *controldb.Store, id uuid.UUID, parts ...controldb.RunPart) (a about, err error) {
+	if a.run, err = readRun(ctx, store, id, parts...); err != nil {
 		return a, err
 	}
 	if a.reruns, err = store.ExecutionReruns(ctx, id); err != nil {
@@ -118,18 +118,19 @@ func showRows(ctx context.Context, a *connect.App, store *controldb.Store, id uu
 			return err
 		}
 	}
-	counts := output.TargetCounts{}
+	var all jobs.Counts
 	for _, e := range rows {
 		if e.IsTarget() {
-			counts.Add(e.Lifecycle, 1)
+			all.Add(e.Lifecycle, 1)
 		}
 	}
+	counts := output.CountsOf(all)
 	rows = f.choose(rows)
 	out := output.Run{Executions: make([]output.Execution, 0, len(rows)), Parameters: json.RawMessage(about.parameters)}
 	for _, e := range rows {
 		v := runs.View(e)
 		if e.IsRoot() {
-			v = viewOrigin(v, about.origin)
+			v = viewOrigin(v, about.run)
 			v.Targets = &counts
 		}
 		out.Executions = append(out.Executions, v)
@@ -177,23 +178,20 @@ func viewMessage(m controldb.ExecutionMessage) output.Message {
 // showRun prints a run for people. What it reads does not grow with the number of targets, unless
 // all of them are wanted.
 func showRun(ctx context.Context, a *connect.App, store *controldb.Store, id uuid.UUID, f showFlags) error {
-	about, err := readAbout(ctx, store, id)
+	about, err := readAbout(ctx, store, id, controldb.RunStates)
 	if err != nil {
 		return err
 	}
-	run, err := store.RunWatch(ctx, id)
-	if err != nil {
-		return err
-	}
-	steps := run.Steps
+	steps := slices.DeleteFunc(slices.Clone(about.run.Steps), func(s controldb.RunStep) bool {
+		return !s.Begun() || f.step != 0 && s.StepID != f.step
+	})
 	if f.step != 0 {
-		steps = slices.DeleteFunc(slices.Clone(steps), func(s controldb.WatchedStep) bool { return s.StepID != f.step })
 		if len(steps) == 0 {
 			return exit.With(exit.CodeNotFound, fmt.Errorf("step %d of run %s has not begun, or does not exist", f.step, id))
 		}
 	}
 	p := newRunPrinter(a)
-	p.head(run, about)
+	p.head(about)
 	p.steps(steps)
 	if err := p.targets(ctx, store, id, steps, f); err != nil {
 		return err
@@ -240,22 +238,22 @@ func (p *runPrinter) field(name, value string) {
 }
 
 // head prints the run itself.
-func (p *runPrinter) head(run controldb.RunWatch, about about) {
-	o := about.origin
-	p.now = o.Now
-	v := viewOrigin(output.Execution{StartTime: output.Optional(run.CreateTime), EndTime: output.Optional(run.EndTime)}, o)
-	p.field("Run", o.ID.String())
-	p.field("Job", fmt.Sprintf("%s (version %d)", o.JobName, o.JobVersion))
-	p.field("State", jobs.Outcome(run.Lifecycle, o.Tolerated, run.Targets))
+func (p *runPrinter) head(about about) {
+	run, all := about.run, about.run.Counts()
+	p.now = run.Now
+	v := viewOrigin(output.Execution{StartTime: output.Optional(run.CreateTime), EndTime: output.Optional(run.EndTime)}, run)
+	p.field("Run", run.ID.String())
+	p.field("Job", fmt.Sprintf("%s (version %d)", run.JobName, run.JobVersion))
+	p.field("State", jobs.Outcome(run.Lifecycle, run.Tolerated, all.Total()))
 	p.field("Trigger", describeTrigger(v))
-	if o.RerunOf != uuid.Nil {
-		p.field("Rerun of", fmt.Sprintf("%s (only %s)", o.RerunOf, o.RerunOnly))
+	if run.RerunOf != uuid.Nil {
+		p.field("Rerun of", fmt.Sprintf("%s (only %s)", run.RerunOf, run.RerunOnly))
 	}
-	if o.Chosen > 0 {
-		p.field("Databases", "limited to "+wording.Count(o.Chosen, "chosen database"))
+	if run.Chosen > 0 {
+		p.field("Databases", "limited to "+wording.Count(run.Chosen, "chosen database"))
 	}
 	for _, r := range about.reruns {
-		if r.ID != o.ID {
+		if r.ID != run.ID {
 			p.field("Run again", fmt.Sprintf("by %s (only %s)", r.ID, r.Only))
 		}
 	}
@@ -265,17 +263,11 @@ func (p *runPrinter) head(run controldb.RunWatch, about about) {
 		ended += fmt.Sprintf(" (after %s)", span(run.EndTime.Sub(run.CreateTime)))
 	}
 	p.field("Ended", ended)
-	if !o.StopRequested.IsZero() {
-		p.field("Stopped", fmt.Sprintf("at the request of %s, %s", o.StoppedBy, timeText(o.StopRequested)))
+	if !run.StopRequested.IsZero() {
+		p.field("Stopped", fmt.Sprintf("at the request of %s, %s", run.StoppedBy, timeText(run.StopRequested)))
 	}
 	p.field("Parameters", about.parameters)
-	counts := output.TargetCounts{}
-	for _, s := range run.Steps {
-		for _, state := range s.States {
-			counts.Add(state.Lifecycle, state.Total)
-		}
-	}
-	p.field("Targets", countText(counts))
+	p.field("Targets", countText(all))
 	p.field("Message", output.Said(run.LastMessage))
 }
 
@@ -288,18 +280,18 @@ func timeText(t time.Time) string {
 }
 
 // countText lists the numbers that are not 0.
-func countText(c output.TargetCounts) string {
+func countText(c jobs.Counts) string {
 	var list []string
 	for _, part := range []struct {
 		n    int
 		word string
-	}{{c.Succeeded, "succeeded"}, {c.Failed, "failed"}, {c.Skipped, "skipped"}, {c.Canceled, "canceled"}, {c.Active, "active"}} {
+	}{{c.Succeeded, "succeeded"}, {c.Failed, "failed"}, {c.Skipped, "skipped"}, {c.Canceled, "canceled"}, {c.Active(), "active"}} {
 		if part.n > 0 {
 			list = append(list, terminal.Number(part.n)+" "+part.word)
 		}
 	}
 	if len(list) > 1 {
-		return fmt.Sprintf("%s: %s", terminal.Number(c.Total), strings.Join(list, ", "))
+		return fmt.Sprintf("%s: %s", terminal.Number(c.Total()), strings.Join(list, ", "))
 	}
 	return strings.Join(list, "")
 }
@@ -322,14 +314,10 @@ var stepColumns = output.Columns([]output.Column[shownStep]{
 })
 
 // steps prints the steps that have begun.
-func (p *runPrinter) steps(steps []controldb.WatchedStep) {
+func (p *runPrinter) steps(steps []controldb.RunStep) {
 	list := make([]shownStep, 0, len(steps))
 	for _, s := range steps {
-		counts := output.TargetCounts{}
-		for _, state := range s.States {
-			counts.Add(state.Lifecycle, state.Total)
-		}
-		list = append(list, shownStep{ID: s.StepID, Name: s.Name, State: s.Lifecycle, Duration: p.duration(s.StartTime, s.EndTime), Targets: countText(counts)})
+		list = append(list, shownStep{ID: s.StepID, Name: s.Name, State: s.Lifecycle, Duration: p.duration(s.StartTime, s.EndTime), Targets: countText(s.Counts())})
 	}
 	if len(list) > 0 {
 		p.b.WriteByte('\n')
@@ -369,38 +357,41 @@ var targetColumns = output.Columns([]output.Column[shownTarget]{
 
 // targets prints the targets of steps: all of a step with few, and the failed ones of a step with
 // many.
-func (p *runPrinter) targets(ctx context.Context, store *controldb.Store, id uuid.UUID, steps []controldb.WatchedStep, f showFlags) error {
+func (p *runPrinter) targets(ctx context.Context, store *controldb.Store, id uuid.UUID, steps []controldb.RunStep, f showFlags) error {
 	if len(steps) == 0 {
 		return nil
 	}
+	failures := []jobs.Lifecycle{jobs.Failed, jobs.TimedOut}
 	var whole, large []int
 	total := map[int]int{}
 	for _, s := range steps {
-		for _, state := range s.States {
-			total[s.StepID] += state.Total
-		}
+		total[s.StepID] = s.Counts().Total()
 		if f.all || !f.failed && total[s.StepID] <= f.limit {
 			whole = append(whole, s.StepID)
 		} else {
 			large = append(large, s.StepID)
 		}
 	}
-	var list []controldb.ShownTarget
+	var list []controldb.RunTarget
 	if len(whole) > 0 {
-		found, err := store.ShownTargets(ctx, id, controldb.RunTargetFilter{Steps: whole, FailedOnly: f.failed})
+		of := controldb.RunTargetFilter{Steps: whole}
+		if f.failed {
+			of.Lifecycles = failures
+		}
+		found, err := store.RunTargets(ctx, id, of)
 		if err != nil {
 			return err
 		}
 		list = found
 	}
 	for _, step := range large {
-		found, err := store.ShownTargets(ctx, id, controldb.RunTargetFilter{Steps: []int{step}, FailedOnly: true, Limit: f.limit})
+		found, err := store.RunTargets(ctx, id, controldb.RunTargetFilter{Steps: []int{step}, Lifecycles: failures, Limit: f.limit})
 		if err != nil {
 			return err
 		}
 		list = append(list, found...)
 	}
-	slices.SortStableFunc(list, func(x, y controldb.ShownTarget) int { return x.StepID - y.StepID })
+	slices.SortStableFunc(list, func(x, y controldb.RunTarget) int { return x.StepID - y.StepID })
 	views := make([]shownTarget, 0, len(list))
 	left := map[int]int{}
 	for step, n := range total {
@@ -423,12 +414,8 @@ func (p *runPrinter) targets(ctx context.Context, store *controldb.Store, id uui
 }
 
 // viewTarget converts a target for the table. The message of a target that succeeded says nothing.
-func (p *runPrinter) viewTarget(t controldb.ShownTarget) shownTarget {
-	place := t.Server
-	if t.Database != "" {
-		place += "/" + t.Database
-	}
-	v := shownTarget{Step: t.StepID, Target: place, State: t.Lifecycle, Attempts: t.Attempts, Duration: p.duration(t.StartTime, t.EndTime), Message: output.Said(t.LastMessage)}
+func (p *runPrinter) viewTarget(t controldb.RunTarget) shownTarget {
+	v := shownTarget{Step: t.StepID, Target: t.Place(), State: t.Lifecycle, Attempts: t.Attempts, Duration: p.duration(t.StartTime, t.EndTime), Message: output.Said(t.LastMessage)}
 	if t.DurationMS != nil {
 		v.Duration = span(time.Duration(*t.DurationMS) * time.Millisecond)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,8 +27,8 @@ type fake struct {
 	overview controldb.Overview
 	agents   []controldb.AgentStatus
 	failures controldb.Failures
-	watch    controldb.RunWatch
-	failed   []controldb.RunFailure
+	run      controldb.Run
+	failed   []controldb.RunTarget
 	err      error
 	reads    map[string]int
 }
@@ -52,16 +53,15 @@ func (f *fake) Failures(context.Context, int) (controldb.Failures, error) {
 	return f.failures, f.count("Failures")
 }
 
-func (f *fake) RunWatch(context.Context, uuid.UUID) (controldb.RunWatch, error) {
-	return f.watch, f.count("RunWatch")
+func (f *fake) Run(context.Context, uuid.UUID, ...controldb.RunPart) (controldb.Run, error) {
+	run := f.run
+	run.Steps = slices.Clone(run.Steps)
+	run.Steps[0].States = slices.Clone(run.Steps[0].States)
+	return run, f.count("Run")
 }
 
-func (f *fake) RunFailures(context.Context, uuid.UUID, int) ([]controldb.RunFailure, error) {
-	return f.failed, f.count("RunFailures")
-}
-
-func (f *fake) RunRetries(context.Context, uuid.UUID, int) ([]controldb.RunFailure, error) {
-	return nil, f.count("RunRetries")
+func (f *fake) RunTargets(context.Context, uuid.UUID, controldb.RunTargetFilter) ([]controldb.RunTarget, error) {
+	return f.failed, f.count("RunTargets")
 }
 
 // now is the database's time in tests.
@@ -85,17 +85,16 @@ func busy() *fake {
 		failures: controldb.Failures{Now: now, Runs: 2, Targets: 7, Errors: []controldb.FailureGroup{
 			{JobName: "load", StepName: "copy", Message: "Msg 208: Invalid object\r\nname \x1b[31m'x'\u202e", Targets: 7, Last: now.Add(-time.Minute), LastRun: id(99)},
 		}},
-		watch: controldb.RunWatch{
-			RunProgress: controldb.RunProgress{JobName: "job 3", Active: true, Lifecycle: jobs.InProgress, Targets: 10_000, ActiveTargets: 5000, FailedTargets: 3},
-			CreateTime:  now.Add(-time.Minute), Now: now,
-			Steps: []controldb.WatchedStep{{StepID: 1, Name: "first", Lifecycle: jobs.InProgress, StartTime: now.Add(-time.Minute), States: []controldb.StepState{
+		run: controldb.Run{
+			JobName: "job 3", Active: true, Lifecycle: jobs.InProgress, CreateTime: now.Add(-time.Minute), Now: now,
+			Steps: []controldb.RunStep{{StepID: 1, ID: 1, Name: "first", Lifecycle: jobs.InProgress, StartTime: now.Add(-time.Minute), States: []controldb.StateCount{
 				{Lifecycle: jobs.Succeeded, Total: 4997}, {Lifecycle: jobs.Failed, Total: 3}, {Lifecycle: jobs.InProgress, Total: 64}, {Lifecycle: jobs.Created, Total: 4936},
 			}}},
 		},
-		failed: []controldb.RunFailure{
-			{StepID: 1, Server: "srv1", Database: "tenant1", Message: `Cannot open database "tenant1"`},
-			{StepID: 1, Server: "srv1", Database: "tenant2", Message: `Cannot open database "tenant2"`},
-			{StepID: 1, Server: "srv1", Database: "tenant3", Message: "other"},
+		failed: []controldb.RunTarget{
+			{StepID: 1, Server: "srv1", Database: "tenant1", LastMessage: `Cannot open database "tenant1"`},
+			{StepID: 1, Server: "srv1", Database: "tenant2", LastMessage: `Cannot open database "tenant2"`},
+			{StepID: 1, Server: "srv1", Database: "tenant3", LastMessage: "other"},
 		},
 	}
 	for n := range 30 {
@@ -226,10 +225,10 @@ func TestReads(t *testing.T) {
 	for range 3 {
 		m.Update(m.read()())
 	}
-	require.Equal(t, map[string]int{"RunWatch": 3}, f.reads)
-	f.watch.FailedTargets++
+	require.Equal(t, map[string]int{"Run": 3}, f.reads)
+	f.run.Steps[0].States[1].Total++
 	m.Update(m.read()())
-	require.Equal(t, map[string]int{"RunWatch": 4, "RunFailures": 1}, f.reads)
+	require.Equal(t, map[string]int{"Run": 4, "RunTargets": 1}, f.reads)
 	// An answer that comes after the page has changed is dropped.
 	late := m.read()
 	press(m, esc)
@@ -307,11 +306,11 @@ func TestOnce(t *testing.T) {
 func TestBar(t *testing.T) {
 	t.Parallel()
 	p := terminal.Painter{Plain: true}
-	for _, c := range []terminal.Counts{{}, {Succeeded: 1}, {Succeeded: 9999, Failed: 1}, {Succeeded: 1, Failed: 1, Skipped: 1, Running: 1, Waiting: 1, Callback: 1}, {Succeeded: 3, Waiting: 1000}} {
+	for _, c := range []jobs.Counts{{}, {Succeeded: 1}, {Succeeded: 9999, Failed: 1}, {Succeeded: 1, Failed: 1, Skipped: 1, Running: 1, Waiting: 1, Callback: 1}, {Succeeded: 3, Waiting: 1000}} {
 		require.Equal(t, 10, lipgloss.Width(p.Bar(c, 10)), c)
 	}
-	require.Contains(t, p.Bar(terminal.Counts{Succeeded: 9999, Failed: 1}, 10), "▚")
-	require.Equal(t, "██████████", p.Bar(terminal.Counts{Succeeded: 5}, 10))
+	require.Contains(t, p.Bar(jobs.Counts{Succeeded: 9999, Failed: 1}, 10), "▚")
+	require.Equal(t, "██████████", p.Bar(jobs.Counts{Succeeded: 5}, 10))
 	require.Equal(t, "1 234 567", terminal.Number(1234567))
 	require.Equal(t, []string{"0s", "59s", "1m01s", "2h00m", "3d"},
 		[]string{terminal.Span(-time.Second), terminal.Span(59 * time.Second), terminal.Span(61 * time.Second), terminal.Span(2 * time.Hour), terminal.Span(72 * time.Hour)})

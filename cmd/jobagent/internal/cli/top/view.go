@@ -12,6 +12,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
 
@@ -69,7 +70,7 @@ func (m *model) helpLines() []string {
 	} {
 		lines = append(lines, "  "+m.paint.In(terminal.StyleHead, terminal.Fit(k[0], 18))+k[1])
 	}
-	return append(lines, "", "  "+m.paint.Bar(terminal.Counts{Succeeded: 1, Failed: 1, Skipped: 1, Running: 1, Waiting: 1}, 10)+"  succeeded, failed, skipped or canceled, running, waiting")
+	return append(lines, "", "  "+m.paint.Bar(jobs.Counts{Succeeded: 1, Failed: 1, Skipped: 1, Running: 1, Waiting: 1}, 10)+"  succeeded, failed, skipped or canceled, running, waiting")
 }
 
 // away returns the line that says since when there is no news; empty if there is.
@@ -178,7 +179,7 @@ func (m *model) agentLines(rows int) []string {
 			break
 		}
 		host := max(12, m.width-62)
-		busy := terminal.Counts{Running: min(a.Tasks, a.MaxConcurrentTargets), Waiting: max(0, a.MaxConcurrentTargets-a.Tasks)}
+		busy := jobs.Counts{Running: min(a.Tasks, a.MaxConcurrentTargets), Waiting: max(0, a.MaxConcurrentTargets-a.Tasks)}
 		lines = append(lines, "  "+terminal.Fit(a.Host, host)+" "+terminal.Fit(a.Version, 14)+" "+m.paint.Bar(busy, 12)+
 			terminal.Right(terminal.Number(a.Tasks), 6)+" of "+terminal.Fit(terminal.Number(a.MaxConcurrentTargets), 6)+" lease "+terminal.Fit(terminal.Span(a.ExpiresAt.Sub(o.Now)), 7))
 	}
@@ -247,7 +248,8 @@ func (m *model) runLine(p terminal.Painter, r controldb.ActiveRun) string {
 	case r.ActiveSteps > 1:
 		step = wording.Count(r.ActiveSteps, "step")
 	}
-	c := terminal.Counts{Succeeded: r.Ended(), Failed: r.Failed, Running: r.Running, Waiting: r.Due + r.Retrying, Callback: r.Callbacks}
+	rated, still := r.Pace(now)
+	c := jobs.Counts{Succeeded: r.Ended(), Failed: r.Failed, Running: r.Running, Waiting: r.Due + r.Retrying, Callback: r.Callbacks}
 	done := terminal.Number(r.Ended()+r.Failed) + " of " + terminal.Number(r.Targets)
 	failed := terminal.Right(terminal.Number(r.Failed), 8)
 	if r.Failed > 0 {
@@ -256,14 +258,14 @@ func (m *model) runLine(p terminal.Painter, r controldb.ActiveRun) string {
 	line := terminal.Fit(r.JobName, name) + " " + terminal.Fit(step, room-name-bar-2) + " " + p.Bar(c, bar) + terminal.Right(done, 16) + failed
 	if m.width >= 100 {
 		rate := "–"
-		if n := r.Rate(now); n > 0 {
-			rate = runs.RateText(n)
+		if rated > 0 {
+			rate = runs.RateText(rated)
 		}
 		line += terminal.Right(rate, 9)
 	}
 	left := "–"
-	if d := r.TimeLeft(now); d > 0 {
-		left = terminal.Span(d)
+	if still > 0 {
+		left = terminal.Span(still)
 	}
 	return line + terminal.Right(left, 8) + terminal.Right(terminal.Span(now.Sub(r.CreateTime)), 8)
 }
