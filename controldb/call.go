@@ -140,14 +140,11 @@ func (s *Store) queryOnce(ctx context.Context, op string, c *call, sets []func(*
 	if err != nil {
 		return fmt.Errorf("%s: %w", op, err)
 	}
-	rows, err := s.db.Unsafe().QueryxContext(ctx, text, args...) // unsafe: a later schema may have more columns
+	rows, err := s.db.QueryxContext(ctx, text, args...)
 	if err != nil {
 		return translateCall(ctx, op, err)
 	}
 	defer rows.Close()
-	// sqlx caches the columns of the first result set that it scans, so each result set gets a
-	// copy.
-	fresh := *rows
 	for i, set := range sets {
 		if i > 0 && !rows.NextResultSet() {
 			if err := rows.Err(); err != nil {
@@ -155,9 +152,8 @@ func (s *Store) queryOnce(ctx context.Context, op string, c *call, sets []func(*
 			}
 			return fmt.Errorf("%s: %s returned %d result sets, want %d", op, c.proc, i, len(sets))
 		}
-		scanner := fresh
-		for scanner.Next() {
-			if err := set(&scanner); err != nil {
+		for rows.Next() {
+			if err := set(rows); err != nil {
 				return fmt.Errorf("%s: read result set %d of %s: %w", op, i+1, c.proc, err)
 			}
 		}

@@ -106,7 +106,8 @@ func scanOne(dest ...any) func(*sqlx.Rows) error {
 	}
 }
 
-// rowScanner scans the rows of one result set. It keeps the fields of the columns from row to row.
+// rowScanner scans the rows of one result set. It keeps the fields of the columns from row to row;
+// what sqlx keeps of a result set (StructScan) is not used, because the next one differs.
 type rowScanner struct {
 	fields [][]int // by column; empty: the type has no field for it
 	dests  []any

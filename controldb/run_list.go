@@ -36,7 +36,7 @@ type RunQuery struct {
 	// ID restricts to one run, and JobName to one job.
 	ID      uuid.UUID
 	JobName string
-	// System includes the runs of system jobs.
+	// System includes the runs of system jobs, as an ID does.
 	System bool
 	// Origins reads how the runs came to be, and Totals also the numbers of their targets.
 	Origins, Totals bool
@@ -67,7 +67,7 @@ func (s *Store) Runs(ctx context.Context, q RunQuery, after *RunKey, p Page) ([]
 	switch {
 	case q.JobName != "":
 		w.add("v.job_name = %s", q.JobName)
-	case !q.System:
+	case !q.System && q.ID == uuid.Nil:
 		w.add("v.job_name NOT LIKE N'jobagent$%%'")
 	}
 	if q.ID != uuid.Nil {

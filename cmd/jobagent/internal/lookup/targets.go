@@ -29,13 +29,13 @@ func StartTargets(ctx context.Context, store *controldb.Store, job string, names
 // RunTargets finds the databases to which a rerun is limited, among those of the run.
 func RunTargets(ctx context.Context, store *controldb.Store, run uuid.UUID, names []string) ([]targets.Target, error) {
 	return choose(names, false, func() ([]targets.Target, error) {
-		rows, err := store.Executions(ctx, controldb.ExecutionFilter{ID: run})
+		rows, err := store.RunTargets(ctx, run, controldb.RunTargetFilter{Message: 1})
 		if err != nil {
 			return nil, err
 		}
 		var known []targets.Target
 		for _, e := range rows {
-			if e.IsTarget() && e.Database != "" {
+			if e.Database != "" {
 				known = append(known, targets.Target{ID: e.TargetID, Server: e.Server, Database: e.Database})
 			}
 		}

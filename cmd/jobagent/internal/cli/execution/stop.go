@@ -1,6 +1,7 @@
 package execution
 
 import (
+	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -21,13 +22,13 @@ func newStopCommand(a *connect.App) *cobra.Command {
 				return err
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				rows, err := store.Executions(cmd.Context(), controldb.ExecutionFilter{ID: id, RootsOnly: true})
-				if err != nil {
+				run, err := store.Run(cmd.Context(), id)
+				switch {
+				case err != nil && !errors.Is(err, controldb.ErrExecutionNotFound):
 					return err
-				}
-				if len(rows) == 1 && !rows[0].Active {
+				case err == nil && !run.Active:
 					return a.Done(output.StoppedRuns{Stopped: []uuid.UUID{}}, "run %s of the job %s ended as %s at %s: nothing to stop", id,
-						rows[0].JobName, rows[0].Lifecycle, rows[0].EndTime.UTC().Format(time.RFC3339))
+						run.JobName, run.Lifecycle, run.EndTime.UTC().Format(time.RFC3339))
 				}
 				if err := store.StopJob(cmd.Context(), id); err != nil { // it refuses an unknown run
 					return err

@@ -531,7 +531,7 @@ func runsToStop(ctx context.Context, store *controldb.Store, nameOrID string) (i
 	if err != nil {
 		return nil, "", err
 	}
-	active, err := store.Executions(ctx, controldb.ExecutionFilter{JobName: job.Name, RootsOnly: true, ActiveOnly: true})
+	active, err := store.Runs(ctx, controldb.RunQuery{JobName: job.Name, RunFilter: controldb.RunFilter{Active: new(true)}}, nil, controldb.Page{})
 	if err != nil {
 		return nil, "", err
 	}
@@ -543,15 +543,14 @@ func runsToStop(ctx context.Context, store *controldb.Store, nameOrID string) (i
 
 // runToStop is runsToStop for the ID of a run.
 func runToStop(ctx context.Context, store *controldb.Store, id uuid.UUID) (ids []uuid.UUID, nothing string, err error) {
-	rows, err := store.Executions(ctx, controldb.ExecutionFilter{ID: id, RootsOnly: true})
+	run, err := store.Run(ctx, id)
 	switch {
+	case errors.Is(err, controldb.ErrExecutionNotFound), err == nil && run.Active: // the procedure refuses an unknown run
+		return []uuid.UUID{id}, "", nil
 	case err != nil:
 		return nil, "", err
-	case len(rows) == 0 || rows[0].Active: // the procedure refuses an unknown run
-		return []uuid.UUID{id}, "", nil
 	}
-	return nil, fmt.Sprintf("run %s of the job %s ended as %s at %s", id, rows[0].JobName, rows[0].Lifecycle,
-		rows[0].EndTime.UTC().Format(time.RFC3339)), nil
+	return nil, fmt.Sprintf("run %s of the job %s ended as %s at %s", id, run.JobName, run.Lifecycle, run.EndTime.UTC().Format(time.RFC3339)), nil
 }
 
 // stopper asks runs to stop; a [controldb.Store] is one.

@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -172,16 +173,13 @@ func history(ctx context.Context, e *output.ScheduleExplanation, store *controld
 	var lastRun time.Time
 	if s.LastExecution != uuid.Nil {
 		e.LastRun = &output.ScheduleRun{ID: s.LastExecution.String(), Lifecycle: s.LastLifecycle}
-		rows, err := store.Executions(ctx, controldb.ExecutionFilter{ID: s.LastExecution, RootsOnly: true})
-		if err != nil {
+		run, err := store.Run(ctx, s.LastExecution)
+		if err != nil && !errors.Is(err, controldb.ErrExecutionNotFound) { // the run may have been purged
 			return err
 		}
-		if len(rows) > 0 { // the run may have been purged
-			e.LastRun.Message = rows[0].LastMessage
-			lastRun = rows[0].CreateTime
-			if rows[0].Active {
-				e.Active = append(e.Active, rows[0].CreateTime)
-			}
+		e.LastRun.Message, lastRun = run.LastMessage, run.CreateTime
+		if run.Active {
+			e.Active = append(e.Active, run.CreateTime)
 		}
 	}
 	skips, err := store.ScheduleSkips(ctx, controldb.SkipFilter{JobName: s.JobName, Name: &s.Name, Limit: shownSkips})
