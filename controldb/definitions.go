@@ -26,16 +26,13 @@ type JobFilter struct {
 	Failed bool
 }
 
-// FindJobs lists jobs by name, behind the name after.
+// FindJobs lists jobs by name.
 //
 // Plan: the names of jobs in order. With Failed, also the newest key per job of
 // IX_job_executions_job_id_create_time.
-func (s *Store) FindJobs(ctx context.Context, f JobFilter, after string, p Page) ([]JobDetail, error) {
-	w := newFilter(p.Top)
+func (s *Store) FindJobs(ctx context.Context, f JobFilter, p Page[string]) ([]JobDetail, error) {
+	w := p.filter("job_name", ">")
 	w.add("is_system = 0")
-	if after != "" {
-		w.add("job_name > %s", after)
-	}
 	if f.Search != "" {
 		w.add("CHARINDEX(%s, job_name) > 0", f.Search)
 	}
@@ -169,14 +166,10 @@ type JobVersion struct {
 	Created time.Time `db:"created_time"`
 }
 
-// LatestJobVersions lists the versions of a job, the latest first, before the number before; 0
-// means from the latest.
-func (s *Store) LatestJobVersions(ctx context.Context, jobName string, before int, p Page) ([]JobVersion, error) {
-	w := newFilter(p.Top)
+// LatestJobVersions lists the versions of a job, the latest first.
+func (s *Store) LatestJobVersions(ctx context.Context, jobName string, p Page[int]) ([]JobVersion, error) {
+	w := p.filter("job_version", "<")
 	w.add("job_name = %s", jobName)
-	if before > 0 {
-		w.add("job_version < %s", before)
-	}
 	return selectAll[JobVersion](ctx, s, "list the latest versions of a job", `SELECT job_version, created_time
 FROM jobs.job_version_details`+w.text()+"\nORDER BY job_version DESC"+p.text(w)+";", w.args...)
 }
@@ -215,12 +208,17 @@ type ScheduleKey struct {
 	ID            ScheduleID
 }
 
-// FindSchedules lists schedules behind a key, by job and name; those of SchedulesDue by their next
+// Key is the place of the schedule in the lists of [Store.FindSchedules].
+func (s Schedule) Key() ScheduleKey {
+	return ScheduleKey{JobName: s.JobName, Name: s.Name, Due: s.NextDue, ID: s.ID}
+}
+
+// FindSchedules lists schedules by job and name; those of SchedulesDue by their next
 // instants.
 //
 // Plan: schedules with their jobs. There are as many as people have defined; the history is not
 // read.
-func (s *Store) FindSchedules(ctx context.Context, f ScheduleSearch, after *ScheduleKey, p Page) ([]Schedule, error) {
+func (s *Store) FindSchedules(ctx context.Context, f ScheduleSearch, p Page[ScheduleKey]) ([]Schedule, error) {
 	w := newFilter(p.Top)
 	w.add("job_name NOT LIKE N'jobagent$%%'")
 	switch f.State {
@@ -253,7 +251,7 @@ func (s *Store) FindSchedules(ctx context.Context, f ScheduleSearch, after *Sche
 	if f.State == SchedulesDue {
 		order = "next_due_time, schedule_id"
 	}
-	switch {
+	switch after := p.After; {
 	case after != nil && f.State == SchedulesDue:
 		at := datetime2(after.Due)
 		w.add("(next_due_time > %s OR (next_due_time = %s AND schedule_id > %s))", at, at, int64(after.ID))
@@ -302,12 +300,9 @@ func (s *Store) SkipsOfSchedule(ctx context.Context, id ScheduleID, from, to tim
 FROM jobs.schedule_skips`+w.text()+"\nORDER BY due_time DESC;", w.args...)
 }
 
-// FindTargetGroups lists target groups whose names contain search, by name, behind the name after.
-func (s *Store) FindTargetGroups(ctx context.Context, search, after string, p Page) ([]TargetGroupDetail, error) {
-	w := newFilter(p.Top)
-	if after != "" {
-		w.add("target_group_name > %s", after)
-	}
+// FindTargetGroups lists target groups whose names contain search, by name.
+func (s *Store) FindTargetGroups(ctx context.Context, search string, p Page[string]) ([]TargetGroupDetail, error) {
+	w := p.filter("target_group_name", ">")
 	if search != "" {
 		w.add("CHARINDEX(%s, target_group_name) > 0", search)
 	}
@@ -381,12 +376,12 @@ type ResolvedTarget struct {
 }
 
 // ResolvedTargets lists the targets of a step of a run whose server or database contains search, by
-// server and database, behind a target.
-func (s *Store) ResolvedTargets(ctx context.Context, run uuid.UUID, step int, search string, after ResolvedTarget, p Page) ([]ResolvedTarget, error) {
+// server and database; the key of a target is its server and database.
+func (s *Store) ResolvedTargets(ctx context.Context, run uuid.UUID, step int, search string, p Page[ResolvedTarget]) ([]ResolvedTarget, error) {
 	w := newFilter(p.Top)
 	w.add("job_execution_id = %s AND step_id = %s", mssqldb.UniqueIdentifier(run), step)
 	w.add("target_type = N'SqlDatabase'")
-	if after.Server != "" {
+	if after := p.After; after != nil {
 		w.add("(target_server_name > %s OR (target_server_name = %s AND target_database_name > %s))", after.Server, after.Server, after.Database)
 	}
 	if search != "" {

@@ -33,7 +33,7 @@ func TestReadsOfDefinitions(t *testing.T) {
 
 		jobName := func(j controldb.JobDetail) string { return j.Name }
 		find := func(f controldb.JobFilter, after string) []string {
-			list, err := c.FindJobs(ctx, f, after, controldb.Page{Top: 5})
+			list, err := c.FindJobs(ctx, f, controldb.Page[string]{After: &after, Top: 5})
 			require.NoError(t, err)
 			return names(list, jobName)
 		}
@@ -54,11 +54,11 @@ func TestReadsOfDefinitions(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, runs)
 
-		versions, err := c.LatestJobVersions(ctx, "j", 0, controldb.Page{Top: 1})
+		versions, err := c.LatestJobVersions(ctx, "j", controldb.Page[int]{Top: 1})
 		require.NoError(t, err)
 		require.Len(t, versions, 1)
 		require.WithinDuration(t, time.Now(), versions[0].Created, time.Minute)
-		rest, err := c.LatestJobVersions(ctx, "j", versions[0].Version, controldb.Page{})
+		rest, err := c.LatestJobVersions(ctx, "j", controldb.Page[int]{After: &versions[0].Version})
 		require.NoError(t, err)
 		require.Equal(t, versions[0].Version-1, rest[0].Version)
 		steps, err := c.JobSteps(ctx, "j", new(versions[0].Version))
@@ -89,15 +89,19 @@ func TestReadsOfDefinitions(t *testing.T) {
 			"job":       {controldb.ScheduleSearch{JobName: "k's [50_]"}, nil, []string{}},
 			"soon":      {controldb.ScheduleSearch{State: controldb.SchedulesDue, DueBefore: time.Now()}, nil, []string{}},
 		} {
-			list, err := c.FindSchedules(ctx, test.search, test.after, controldb.Page{Top: 9})
+			list, err := c.FindSchedules(ctx, test.search, controldb.Page[controldb.ScheduleKey]{After: test.after, Top: 9})
 			require.NoError(t, err, name)
 			require.Equal(t, test.want, names(list, scheduleName), name)
 		}
-		due, err := c.FindSchedules(ctx, controldb.ScheduleSearch{State: controldb.SchedulesDue}, nil, controldb.Page{Top: 1})
+		page := func(p controldb.Page[controldb.ScheduleKey]) ([]controldb.Schedule, error) {
+			return c.FindSchedules(ctx, controldb.ScheduleSearch{State: controldb.SchedulesDue}, p)
+		}
+		due, key, err := controldb.ReadPage(nil, 1, page, controldb.Schedule.Key)
 		require.NoError(t, err)
 		require.Len(t, due, 1)
-		next, err := c.FindSchedules(ctx, controldb.ScheduleSearch{State: controldb.SchedulesDue}, &controldb.ScheduleKey{Due: due[0].NextDue, ID: due[0].ID}, controldb.Page{Top: 9})
+		next, end, err := controldb.ReadPage(key, 1, page, controldb.Schedule.Key)
 		require.NoError(t, err)
+		require.Nil(t, end)
 		require.Len(t, next, 1)
 		require.NotEqual(t, due[0].Name, next[0].Name)
 		require.Equal(t, "At 02:00 every day, Europe/Berlin", due[0].Describe().Text)
@@ -140,7 +144,7 @@ func TestReadsOfDefinitions(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 2, n)
 
-		groups, err := c.FindTargetGroups(ctx, "", "", controldb.Page{Top: 10})
+		groups, err := c.FindTargetGroups(ctx, "", controldb.Page[string]{Top: 10})
 		require.NoError(t, err)
 		require.NotEmpty(t, groups)
 		uses, err := c.GroupUses(ctx, []string{steps[0].TargetGroup}, 10)
@@ -153,13 +157,13 @@ func TestReadsOfDefinitions(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 3, count)
 		target := func(r controldb.ResolvedTarget) string { return r.Database }
-		list, err := c.ResolvedTargets(ctx, second, lists[0].StepID, "", controldb.ResolvedTarget{}, controldb.Page{Top: 2})
+		list, err := c.ResolvedTargets(ctx, second, lists[0].StepID, "", controldb.Page[controldb.ResolvedTarget]{Top: 2})
 		require.NoError(t, err)
 		require.Equal(t, []string{"b", "c"}, names(list, target))
-		list, err = c.ResolvedTargets(ctx, second, lists[0].StepID, "", list[1], controldb.Page{Top: 2})
+		list, err = c.ResolvedTargets(ctx, second, lists[0].StepID, "", controldb.Page[controldb.ResolvedTarget]{After: &list[1], Top: 2})
 		require.NoError(t, err)
 		require.Equal(t, []string{"d"}, names(list, target))
-		list, err = c.ResolvedTargets(ctx, second, lists[0].StepID, "C", controldb.ResolvedTarget{}, controldb.Page{})
+		list, err = c.ResolvedTargets(ctx, second, lists[0].StepID, "C", controldb.Page[controldb.ResolvedTarget]{})
 		require.NoError(t, err)
 		require.Equal(t, []string{"c"}, names(list, target))
 		added, count, err := c.MissingTargets(ctx, lists[0], lists[1], 1)

@@ -12,21 +12,6 @@ import (
 	"github.com/jobagent/jobagent/jobs"
 )
 
-// Page bounds a list. Lists continue behind a key, not at a number of rows, so that a page costs as
-// much as its rows, however long the list is. Only Skip reads rows that it does not return.
-type Page struct {
-	// Top is the maximum number of rows; 0 means 1000000.
-	Top int
-	// Skip is the number of rows that are left out before the first one.
-	Skip int64
-}
-
-// text returns the clause of a query whose filter is w, behind ORDER BY.
-func (p Page) text(w *filter) string {
-	w.args = append(w.args, p.Skip)
-	return fmt.Sprintf("\nOFFSET @p%d ROWS FETCH NEXT @p1 ROWS ONLY", len(w.args))
-}
-
 // JobDetail is a row of the view jobs.job_details.
 type JobDetail struct {
 	Job
@@ -52,13 +37,10 @@ func (s *Store) JobDetail(ctx context.Context, name string) (JobDetail, error) {
 	return onlyRow(list, err, "read job", ErrJobNotFound)
 }
 
-// JobDetails lists the jobs that are not system jobs by name, behind the name after.
-func (s *Store) JobDetails(ctx context.Context, after string, p Page) ([]JobDetail, error) {
-	w := newFilter(p.Top)
+// JobDetails lists the jobs that are not system jobs by name.
+func (s *Store) JobDetails(ctx context.Context, p Page[string]) ([]JobDetail, error) {
+	w := p.filter("job_name", ">")
 	w.add("is_system = 0")
-	if after != "" {
-		w.add("job_name > %s", after)
-	}
 	return selectAll[JobDetail](ctx, s, "list jobs", jobDetailColumns+w.text()+"\nORDER BY job_name"+p.text(w)+";", w.args...)
 }
 
@@ -74,26 +56,24 @@ func onlyRow[T any](list []T, err error, op string, missing error) (T, error) {
 	return list[0], nil
 }
 
-// JobVersions lists the numbers of a job's versions behind the number after, which is -1 for all.
-func (s *Store) JobVersions(ctx context.Context, jobName string, after int, p Page) ([]int, error) {
-	w := newFilter(p.Top)
+// JobVersions lists the numbers of a job's versions.
+func (s *Store) JobVersions(ctx context.Context, jobName string, p Page[int]) ([]int, error) {
+	w := p.filter("job_version", ">")
 	w.add("job_name = %s", jobName)
-	w.add("job_version > %s", after)
 	return selectAll[int](ctx, s, "list job versions", `SELECT job_version
 FROM jobs.job_versions`+w.text()+"\nORDER BY job_version"+p.text(w)+";", w.args...)
 }
 
-// JobStepsBehind lists the steps of a version of a job behind the position after. A nil version
-// means the current one.
-func (s *Store) JobStepsBehind(ctx context.Context, jobName string, version *int, after int, p Page) ([]JobStep, error) {
-	w := newFilter(p.Top)
+// PageOfJobSteps lists the steps of a version of a job by their positions. A nil version means the
+// current one.
+func (s *Store) PageOfJobSteps(ctx context.Context, jobName string, version *int, p Page[int]) ([]JobStep, error) {
+	w := p.filter("v.step_id", ">")
 	w.add("v.job_name = %s", jobName)
 	view := "jobs.jobsteps"
 	if version != nil {
 		view = "jobs.jobstep_versions"
 		w.add("v.job_version = %s", *version)
 	}
-	w.add("v.step_id > %s", after)
 	return selectAll[JobStep](ctx, s, "list job steps", `SELECT `+jobStepColumns+`
 FROM `+view+` AS v`+jobStepOptions+w.text()+"\nORDER BY v.step_id"+p.text(w)+";", w.args...)
 }
@@ -144,13 +124,10 @@ func (s *Store) TargetGroup(ctx context.Context, name string) (TargetGroupDetail
 	return onlyRow(list, err, "read target group", ErrGroupNotFound)
 }
 
-// TargetGroupDetails lists the target groups by name, behind the name after. The list has a number
-// of members at most, or one group: if more follow, it ends with a group whose members are unread.
-func (s *Store) TargetGroupDetails(ctx context.Context, after string, p Page, members int) ([]TargetGroupDetail, error) {
-	w := newFilter(p.Top)
-	if after != "" {
-		w.add("target_group_name > %s", after)
-	}
+// TargetGroupDetails lists the target groups by name. The list has a number of members at most, or
+// one group: if more follow, it ends with a group whose members are unread.
+func (s *Store) TargetGroupDetails(ctx context.Context, p Page[string], members int) ([]TargetGroupDetail, error) {
+	w := p.filter("target_group_name", ">")
 	list, err := selectAll[TargetGroupDetail](ctx, s, "list target groups",
 		targetGroupColumns+w.text()+"\nORDER BY target_group_name"+p.text(w)+";", w.args...)
 	if err != nil || len(list) == 0 {
@@ -225,12 +202,9 @@ func (s *Store) Credential(ctx context.Context, name string) (Credential, error)
 	return onlyRow(list, err, "read credential", ErrCredentialNotFound)
 }
 
-// Credentials lists the stored credentials by name, behind the name after.
-func (s *Store) Credentials(ctx context.Context, after string, p Page) ([]Credential, error) {
-	w := newFilter(p.Top)
-	if after != "" {
-		w.add("credential_name > %s", after)
-	}
+// Credentials lists the stored credentials by name.
+func (s *Store) Credentials(ctx context.Context, p Page[string]) ([]Credential, error) {
+	w := p.filter("credential_name", ">")
 	return selectAll[Credential](ctx, s, "list credentials",
 		credentialColumns+w.text()+"\nORDER BY credential_name"+p.text(w)+";", w.args...)
 }
@@ -247,12 +221,9 @@ func (s *Store) PrivateEndpoint(ctx context.Context, name string) (PrivateEndpoi
 	return onlyRow(list, err, "read private endpoint", ErrEndpointNotFound)
 }
 
-// PrivateEndpoints lists the private endpoints by name, behind the name after.
-func (s *Store) PrivateEndpoints(ctx context.Context, after string, p Page) ([]PrivateEndpoint, error) {
-	w := newFilter(p.Top)
-	if after != "" {
-		w.add("private_endpoint_name > %s", after)
-	}
+// PrivateEndpoints lists the private endpoints by name.
+func (s *Store) PrivateEndpoints(ctx context.Context, p Page[string]) ([]PrivateEndpoint, error) {
+	w := p.filter("private_endpoint_name", ">")
 	return selectAll[PrivateEndpoint](ctx, s, "list private endpoints",
 		endpointColumns+w.text()+"\nORDER BY private_endpoint_name"+p.text(w)+";", w.args...)
 }
@@ -312,6 +283,14 @@ type RunKey struct {
 	ID      uuid.UUID
 }
 
+// add adds the condition that a run of the view v is behind the key, unless that is nil.
+func (k *RunKey) add(w *filter) {
+	if k != nil {
+		at := datetime2(k.Created)
+		w.add("v.create_time <= %s AND (v.create_time < %s OR v.job_execution_id > %s)", at, at, mssqldb.UniqueIdentifier(k.ID))
+	}
+}
+
 // executionColumns are the columns of an Execution of the view v.
 const executionColumns = `v.job_execution_id, v.job_name, v.job_id, v.job_version, v.step_id, v.is_active, v.lifecycle,
     v.create_time, v.start_time, v.end_time, v.current_attempts, v.current_attempt_start_time, v.next_attempt_start_time,
@@ -352,29 +331,26 @@ const stepRunColumns = executionColumns + `, n.step_name
 FROM jobs.job_executions AS v
 INNER JOIN jobs.jobstep_versions AS n ON n.job_id = v.job_id AND n.job_version = v.job_version AND n.step_id = v.step_id`
 
-// StepRuns lists the steps of a run behind a position. A name restricts to the step of this name.
-func (s *Store) StepRuns(ctx context.Context, id uuid.UUID, stepName string, f RunFilter, after int, p Page) ([]StepRun, error) {
-	w := newFilter(p.Top)
+// StepRuns lists the steps of a run by their positions. A name restricts to the step of this name.
+func (s *Store) StepRuns(ctx context.Context, id uuid.UUID, stepName string, f RunFilter, p Page[int]) ([]StepRun, error) {
+	w := p.filter("v.step_id", ">")
 	w.add("v.job_execution_id = %s", mssqldb.UniqueIdentifier(id))
 	w.add("v.target_type = N'TargetGroup'")
 	if stepName != "" {
 		w.add("n.step_name = %s", stepName)
 	}
 	f.add(w)
-	if after > 0 {
-		w.add("v.step_id > %s", after)
-	}
 	return selectAll[StepRun](ctx, s, "list steps of a run",
 		`SELECT `+stepRunColumns+w.text()+"\nORDER BY v.step_id"+p.text(w)+"\nOPTION ("+smallGrant+");", w.args...)
 }
 
-// TargetRuns lists the targets of a run behind a key: by step, server and database. A name
+// TargetRuns lists the targets of a run by step, server and database. A name
 // restricts to the step of this name, and an id that is not zero to one target.
 //
 // Plan: the targets of the run by IX_target_executions_execution_id, sorted: a page costs as much
 // as the run has targets, and nothing of other runs.
 func (s *Store) TargetRuns(
-	ctx context.Context, id uuid.UUID, stepName string, target uuid.UUID, f RunFilter, after *StepRunKey, p Page,
+	ctx context.Context, id uuid.UUID, stepName string, target uuid.UUID, f RunFilter, p Page[StepRunKey],
 ) ([]StepRun, error) {
 	w := newFilter(p.Top)
 	w.add("v.job_execution_id = %s", mssqldb.UniqueIdentifier(id))
@@ -386,6 +362,6 @@ func (s *Store) TargetRuns(
 		w.add("v.target_id = %s", mssqldb.UniqueIdentifier(target))
 	}
 	f.add(w)
-	after.add(w)
+	p.After.add(w)
 	return selectAll[StepRun](ctx, s, "list targets of a run", `SELECT `+stepRunColumns+w.text()+placeOrder+p.text(w)+"\nOPTION ("+smallGrant+");", w.args...)
 }

@@ -38,13 +38,13 @@ EXECUTE jobs.sp_add_target_group N'g';`)
 			}
 		}
 		jobName := func(j controldb.JobDetail) string { return j.Name + " " + j.Origin }
-		list, err := c.JobDetails(ctx, "", controldb.Page{Top: 2})
+		list, err := c.JobDetails(ctx, controldb.Page[string]{Top: 2})
 		require.NoError(t, err)
 		require.Equal(t, []string{"a Elastic", "b Elastic"}, names(list, jobName))
-		list, err = c.JobDetails(ctx, "B", controldb.Page{Top: 2})
+		list, err = c.JobDetails(ctx, controldb.Page[string]{After: ptr("B"), Top: 2})
 		require.NoError(t, err)
 		require.Equal(t, []string{"c Elastic"}, names(list, jobName))
-		list, err = c.JobDetails(ctx, "", controldb.Page{Skip: 1})
+		list, err = c.JobDetails(ctx, controldb.Page[string]{Skip: 1})
 		require.NoError(t, err)
 		require.Equal(t, []string{"b Elastic", "c Elastic"}, names(list, jobName))
 		system, err := c.JobDetail(ctx, "jobagent$history_retention")
@@ -54,19 +54,19 @@ EXECUTE jobs.sp_add_target_group N'g';`)
 		_, err = c.JobDetail(ctx, "nope")
 		require.ErrorIs(t, err, controldb.ErrJobNotFound)
 
-		groups, err := c.TargetGroupDetails(ctx, "a", controldb.Page{Top: 2}, 100)
+		groups, err := c.TargetGroupDetails(ctx, controldb.Page[string]{After: ptr("a"), Top: 2}, 100)
 		require.NoError(t, err)
 		require.Equal(t, []string{"b [b]", "c [c]"}, names(groups, func(g controldb.TargetGroupDetail) string {
 			return fmt.Sprint(g.Name, " ", names(g.Members, func(m controldb.GroupMember) string { return m.Server }))
 		}))
-		few, err := c.TargetGroupDetails(ctx, "a", controldb.Page{Top: 2}, 1)
+		few, err := c.TargetGroupDetails(ctx, controldb.Page[string]{After: ptr("a"), Top: 2}, 1)
 		require.NoError(t, err)
 		require.Len(t, few, 2)
 		require.Len(t, few[0].Members, 1)
 		require.False(t, few[0].Unread)
 		require.Empty(t, few[1].Members)
 		require.True(t, few[1].Unread, "a second member is too many")
-		one, err := c.TargetGroupDetails(ctx, "a", controldb.Page{Top: 1}, 0)
+		one, err := c.TargetGroupDetails(ctx, controldb.Page[string]{After: ptr("a"), Top: 1}, 0)
 		require.NoError(t, err)
 		require.Len(t, one[0].Members, 1, "there is at least one group")
 		group, err := c.TargetGroup(ctx, "G")
@@ -76,14 +76,14 @@ EXECUTE jobs.sp_add_target_group N'g';`)
 		_, err = c.TargetGroup(ctx, "nope")
 		require.ErrorIs(t, err, controldb.ErrGroupNotFound)
 
-		versions, err := c.JobVersions(ctx, "a", 0, controldb.Page{Top: 2})
+		versions, err := c.JobVersions(ctx, "a", controldb.Page[int]{After: ptr(0), Top: 2})
 		require.NoError(t, err)
 		require.Equal(t, []int{1, 2}, versions)
 		stepName := func(s controldb.JobStep) string { return s.StepName }
-		steps, err := c.JobStepsBehind(ctx, "a", nil, 1, controldb.Page{Top: 5})
+		steps, err := c.PageOfJobSteps(ctx, "a", nil, controldb.Page[int]{After: ptr(1), Top: 5})
 		require.NoError(t, err)
 		require.Equal(t, []string{"y", "x"}, names(steps, stepName))
-		steps, err = c.JobStepsBehind(ctx, "a", ptr(2), 0, controldb.Page{Top: 5, Skip: 1})
+		steps, err = c.PageOfJobSteps(ctx, "a", ptr(2), controldb.Page[int]{Top: 5, Skip: 1})
 		require.NoError(t, err)
 		require.Equal(t, []string{"y"}, names(steps, stepName))
 		step, err := c.JobStep(ctx, "a", ptr(2), "Y")
@@ -123,16 +123,16 @@ func TestPagesOfRuns(t *testing.T) {
 			}
 			return found
 		}
-		all := ids(c.Runs(ctx, controldb.RunQuery{JobName: "j"}, nil, controldb.Page{}))
+		all := ids(c.Runs(ctx, controldb.RunQuery{JobName: "j"}, controldb.Page[controldb.RunKey]{}))
 		require.ElementsMatch(t, []uuid.UUID{second, third}, all[:2])
 		require.Equal(t, first, all[2])
-		every := ids(c.Runs(ctx, controldb.RunQuery{}, nil, controldb.Page{}))
+		every := ids(c.Runs(ctx, controldb.RunQuery{}, controldb.Page[controldb.RunKey]{}))
 		require.Len(t, every, 4)
 		require.Contains(t, every, other)
 
 		var paged []uuid.UUID
 		for key := (*controldb.RunKey)(nil); ; {
-			page, err := c.Runs(ctx, controldb.RunQuery{JobName: "j"}, key, controldb.Page{Top: 1})
+			page, err := c.Runs(ctx, controldb.RunQuery{JobName: "j"}, controldb.Page[controldb.RunKey]{After: key, Top: 1})
 			require.NoError(t, err)
 			if len(page) == 0 {
 				break
@@ -141,7 +141,7 @@ func TestPagesOfRuns(t *testing.T) {
 			key = ptr(page[0].Key())
 		}
 		require.Equal(t, all, paged, "ties are neither left out nor given twice")
-		require.Equal(t, all[1:], ids(c.Runs(ctx, controldb.RunQuery{JobName: "j"}, nil, controldb.Page{Skip: 1})))
+		require.Equal(t, all[1:], ids(c.Runs(ctx, controldb.RunQuery{JobName: "j"}, controldb.Page[controldb.RunKey]{Skip: 1})))
 
 		run, err := c.RunOf(ctx, "J", first)
 		require.NoError(t, err)
@@ -161,26 +161,26 @@ func TestPagesOfRuns(t *testing.T) {
 			"not active":     {controldb.RunFilter{Active: ptr(false)}, all[2:]},
 			"active, ended":  {controldb.RunFilter{Active: ptr(true), EndedFrom: run.CreateTime}, nil},
 		} {
-			require.Equal(t, test.want, ids(c.Runs(ctx, controldb.RunQuery{JobName: "j", RunFilter: test.filter}, nil, controldb.Page{Top: 10})), name)
+			require.Equal(t, test.want, ids(c.Runs(ctx, controldb.RunQuery{JobName: "j", RunFilter: test.filter}, controldb.Page[controldb.RunKey]{Top: 10})), name)
 		}
 
 		row := func(e controldb.StepRun) string { return fmt.Sprint(*e.StepID, e.StepName, e.Database, e.Lifecycle) }
-		steps, err := c.StepRuns(ctx, first, "", controldb.RunFilter{}, 0, controldb.Page{Top: 10})
+		steps, err := c.StepRuns(ctx, first, "", controldb.RunFilter{}, controldb.Page[int]{Top: 10})
 		require.NoError(t, err)
 		require.Len(t, steps, 2)
-		behind, err := c.StepRuns(ctx, first, "", controldb.RunFilter{EndedFrom: run.CreateTime}, 1, controldb.Page{Top: 10})
+		behind, err := c.StepRuns(ctx, first, "", controldb.RunFilter{EndedFrom: run.CreateTime}, controldb.Page[int]{After: ptr(1), Top: 10})
 		require.NoError(t, err)
 		require.Equal(t, names(steps[1:], row), names(behind, row))
-		named, err := c.StepRuns(ctx, first, steps[0].StepName, controldb.RunFilter{}, 0, controldb.Page{Top: 10})
+		named, err := c.StepRuns(ctx, first, steps[0].StepName, controldb.RunFilter{}, controldb.Page[int]{Top: 10})
 		require.NoError(t, err)
 		require.Equal(t, names(steps[:1], row), names(named, row))
 
-		list, err := c.TargetRuns(ctx, first, "", uuid.Nil, controldb.RunFilter{}, nil, controldb.Page{Top: 10})
+		list, err := c.TargetRuns(ctx, first, "", uuid.Nil, controldb.RunFilter{}, controldb.Page[controldb.StepRunKey]{Top: 10})
 		require.NoError(t, err)
 		require.Len(t, list, 3)
 		var found []string
 		for key := (*controldb.StepRunKey)(nil); ; {
-			page, err := c.TargetRuns(ctx, first, "", uuid.Nil, controldb.RunFilter{}, key, controldb.Page{Top: 1})
+			page, err := c.TargetRuns(ctx, first, "", uuid.Nil, controldb.RunFilter{}, controldb.Page[controldb.StepRunKey]{After: key, Top: 1})
 			require.NoError(t, err)
 			if len(page) == 0 {
 				break
@@ -189,7 +189,7 @@ func TestPagesOfRuns(t *testing.T) {
 			key = &controldb.StepRunKey{StepID: *page[0].StepID, Server: page[0].Server, Database: page[0].Database, TargetID: page[0].TargetID}
 		}
 		require.Equal(t, names(list, row), found)
-		one, err := c.TargetRuns(ctx, first, list[1].StepName, list[1].TargetID, controldb.RunFilter{Active: ptr(false)}, nil, controldb.Page{Top: 10})
+		one, err := c.TargetRuns(ctx, first, list[1].StepName, list[1].TargetID, controldb.RunFilter{Active: ptr(false)}, controldb.Page[controldb.StepRunKey]{Top: 10})
 		require.NoError(t, err)
 		require.Equal(t, names(list[1:2], row), names(one, row))
 	})

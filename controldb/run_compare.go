@@ -128,12 +128,9 @@ GROUP BY p.change;`, mssqldb.UniqueIdentifier(run), mssqldb.UniqueIdentifier(wit
 }
 
 // ComparedTargets lists the targets of one change: those whose time has changed most first, then by
-// step, server and database. It reads all targets of both runs for every page.
-func (s *Store) ComparedTargets(ctx context.Context, run, with uuid.UUID, change Change, p Page) ([]ComparedTarget, error) {
-	top := p.Top
-	if top <= 0 {
-		top = defaultLimit
-	}
+// step, server and database; top of them behind the first skip ones. It reads all targets of both
+// runs for every page.
+func (s *Store) ComparedTargets(ctx context.Context, run, with uuid.UUID, change Change, skip, top int) ([]ComparedTarget, error) {
 	return selectAll[ComparedTarget](ctx, s, "list compared targets", compared+`SELECT p.change, p.step_name, p.target_id, p.target_server_name,
     p.target_database_name, p.step_id, p.lifecycle, p.ms, p.error_number, p.last_message, p.step_before, p.lifecycle_before, p.ms_before,
     p.error_before
@@ -147,7 +144,7 @@ ORDER BY
     p.target_id
 OFFSET @p4 ROWS FETCH NEXT @p5 ROWS ONLY
 OPTION (`+smallGrant+`);`,
-		mssqldb.UniqueIdentifier(run), mssqldb.UniqueIdentifier(with), string(change), p.Skip, top)
+		mssqldb.UniqueIdentifier(run), mssqldb.UniqueIdentifier(with), string(change), skip, top)
 }
 
 // ChangedStep is a step whose definition differs between two versions of a job.

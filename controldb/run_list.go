@@ -53,7 +53,7 @@ const runColumns = `v.job_execution_id, v.job_name, v.job_id, v.job_version, v.i
 const originColumns = `, o.started_by, o.schedule_name, o.due_time, o.backfill_id, o.rerun_of, o.rerun_only,
     o.stop_requested_time AS stop_requested_at, o.stop_requested_by, o.chosen_targets, o.tolerated_failures, o.database_time AS now`
 
-// Runs lists runs behind a key, the latest first; runs of the same time by their ids.
+// Runs lists runs, the latest first; runs of the same time by their ids.
 //
 // Plan: rows from IX_job_executions_create_time, of a job from
 // IX_job_executions_job_id_create_time, and of active runs from
@@ -62,7 +62,7 @@ const originColumns = `, o.started_by, o.schedule_name, o.due_time, o.backfill_i
 // order until enough are found. A lower bound of the end alone has no index in this order; then the
 // server chooses between IX_job_executions_end_time with a sort, and the newest rows, by the values
 // (RECOMPILE).
-func (s *Store) Runs(ctx context.Context, q RunQuery, after *RunKey, p Page) ([]Run, error) {
+func (s *Store) Runs(ctx context.Context, q RunQuery, p Page[RunKey]) ([]Run, error) {
 	w := newFilter(p.Top)
 	switch {
 	case q.JobName != "":
@@ -81,10 +81,7 @@ func (s *Store) Runs(ctx context.Context, q RunQuery, after *RunKey, p Page) ([]
 		q.Lifecycles = nil
 	}
 	q.RunFilter.add(w)
-	if after != nil {
-		at := datetime2(after.Created)
-		w.add("v.create_time <= %s AND (v.create_time < %s OR v.job_execution_id > %s)", at, at, mssqldb.UniqueIdentifier(after.ID))
-	}
+	p.After.add(w)
 	const order = "\nORDER BY v.create_time DESC, v.job_execution_id"
 	rows := "SELECT " + runColumns + "\nFROM jobs.job_executions AS v" + w.text()
 	behind := &filter{args: w.args}
@@ -122,7 +119,7 @@ func (s *Store) Runs(ctx context.Context, q RunQuery, after *RunKey, p Page) ([]
 
 // RunOf returns a run of a job. It returns [ErrExecutionNotFound] when the job has none of this id.
 func (s *Store) RunOf(ctx context.Context, jobName string, id uuid.UUID) (Run, error) {
-	list, err := s.Runs(ctx, RunQuery{JobName: jobName, ID: id}, nil, Page{Top: 1})
+	list, err := s.Runs(ctx, RunQuery{JobName: jobName, ID: id}, Page[RunKey]{Top: 1})
 	return onlyRow(list, err, "read run", ErrExecutionNotFound)
 }
 

@@ -30,7 +30,7 @@ func TestRunQueries(t *testing.T) {
 		list := func(q controldb.RunQuery) (ids []uuid.UUID) {
 			t.Helper()
 			q.Origins, q.System, q.Examine = true, true, controldb.RunsExamined
-			runs, err := c.Runs(ctx, q, nil, controldb.Page{Top: 10})
+			runs, err := c.Runs(ctx, q, controldb.Page[controldb.RunKey]{Top: 10})
 			require.NoError(t, err)
 			for _, r := range runs {
 				ids = append(ids, r.ID)
@@ -47,7 +47,7 @@ func TestRunQueries(t *testing.T) {
 		require.Empty(t, list(controldb.RunQuery{RunFilter: controldb.RunFilter{CreatedFrom: time.Now().Add(time.Hour)}}))
 		require.Empty(t, list(controldb.RunQuery{JobName: "k"}))
 
-		runs, err := c.Runs(ctx, controldb.RunQuery{JobName: "j", Origins: true}, nil, controldb.Page{})
+		runs, err := c.Runs(ctx, controldb.RunQuery{JobName: "j", Origins: true}, controldb.Page[controldb.RunKey]{})
 		require.NoError(t, err)
 		require.Equal(t, controldb.TriggerRerun, runs[0].Trigger())
 		require.Equal(t, first, runs[0].RerunOf)

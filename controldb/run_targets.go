@@ -92,6 +92,11 @@ type RunTarget struct {
 // Place names the target: server/database, or the server of an endpoint alone.
 func (t RunTarget) Place() string { return Execution{Server: t.Server, Database: t.Database}.Place() }
 
+// Key is the place of the target in the lists of a run's targets.
+func (t RunTarget) Key() StepRunKey {
+	return StepRunKey{StepID: t.StepID, Server: t.Server, Database: t.Database, TargetID: t.TargetID}
+}
+
 // Duration is the time from the first attempt to the end of the last one by the agent's clock, or
 // to now. It is negative for a target that no attempt has begun on.
 func (t RunTarget) Duration(now time.Time) time.Duration {

@@ -228,16 +228,16 @@ WHERE e.job_execution_id = @p1 AND (t.database_name = @p2 OR @p2 = N'');`, id.St
 			controldb.NewlyFailing: "fails", controldb.StillFailing: "still", controldb.NewlyFixed: "fixed", controldb.NewTarget: "new",
 			controldb.Vanished: "gone", controldb.Slower: "slow", controldb.Faster: "fast", controldb.Same: "good",
 		} {
-			list, err := c.ComparedTargets(ctx, after, before, change, controldb.Page{Top: 5})
+			list, err := c.ComparedTargets(ctx, after, before, change, 0, 5)
 			require.NoError(t, err)
 			require.Len(t, list, 1, change)
 			require.Equal(t, "s/"+database, list[0].Place())
 			require.Equal(t, change, list[0].Change)
 		}
-		slower, err := c.ComparedTargets(ctx, after, before, controldb.Slower, controldb.Page{})
+		slower, err := c.ComparedTargets(ctx, after, before, controldb.Slower, 0, 100)
 		require.NoError(t, err)
 		require.EqualValues(t, 4000, *slower[0].MS-*slower[0].MSBefore)
-		none, err := c.ComparedTargets(ctx, after, before, controldb.Slower, controldb.Page{Skip: 1})
+		none, err := c.ComparedTargets(ctx, after, before, controldb.Slower, 1, 100)
 		require.NoError(t, err)
 		require.Empty(t, none)
 

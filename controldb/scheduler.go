@@ -30,12 +30,11 @@ type JobCollection struct {
 const jobCollectionColumns = `job_collection_name, job_collection_id, location, sku, state, max_job_count, max_job_occurrence,
     max_recurrence_frequency, max_recurrence_interval, tags, revision, jobs`
 
-// JobCollections lists at most limit job collections by name, those after a name.
-func (s *Store) JobCollections(ctx context.Context, after string, limit int) ([]JobCollection, error) {
-	return selectAll[JobCollection](ctx, s, "list job collections", `SELECT TOP (@p1) `+jobCollectionColumns+`
-FROM jobs.job_collections
-WHERE job_collection_name > @p2
-ORDER BY job_collection_name;`, limit, after)
+// JobCollections lists job collections by name.
+func (s *Store) JobCollections(ctx context.Context, p Page[string]) ([]JobCollection, error) {
+	w := p.filter("job_collection_name", ">")
+	return selectAll[JobCollection](ctx, s, "list job collections", `SELECT `+jobCollectionColumns+`
+FROM jobs.job_collections`+w.text()+"\nORDER BY job_collection_name"+p.text(w)+";", w.args...)
 }
 
 // JobCollection returns a job collection, or [ErrCollectionNotFound].
@@ -149,27 +148,16 @@ const schedulerJobColumns = `job_collection_name, job_name, full_name, job_id, r
     last_execution_time, properties, command_type, command, retry_attempts, retry_interval_seconds, error_command_type,
     error_command, error_retry_attempts, error_retry_interval_seconds`
 
-// SchedulerJobFilter restricts SchedulerJobs.
-type SchedulerJobFilter struct {
-	Collection string
-	// State is Enabled, Disabled, Completed or Faulted; empty means any.
-	State string
-	// After is a name after which the list begins.
-	After string
-	// Skip is the number of jobs to leave out, and Limit the greatest number to return.
-	Skip, Limit int
-}
-
-// SchedulerJobs lists jobs of a job collection by name.
-func (s *Store) SchedulerJobs(ctx context.Context, f SchedulerJobFilter) ([]SchedulerJob, error) {
+// SchedulerJobs lists jobs of a job collection by name: those in a state, which is Enabled,
+// Disabled, Completed or Faulted; empty means any.
+func (s *Store) SchedulerJobs(ctx context.Context, collection, state string, p Page[string]) ([]SchedulerJob, error) {
+	w := p.filter("job_name", ">")
+	w.add("job_collection_name = %s", collection)
+	if state != "" {
+		w.add("state = %s", state)
+	}
 	return selectAll[SchedulerJob](ctx, s, "list jobs of a collection", `SELECT `+schedulerJobColumns+`
-FROM jobs.scheduler_jobs
-WHERE job_collection_name = @p1
-    AND (@p2 = N'' OR state = @p2)
-    AND job_name > @p3
-ORDER BY job_name
-OFFSET @p4 ROWS FETCH NEXT @p5 ROWS ONLY
-OPTION (RECOMPILE);`, f.Collection, f.State, f.After, f.Skip, f.Limit)
+FROM jobs.scheduler_jobs`+w.text()+"\nORDER BY job_name"+p.text(w)+"\nOPTION (RECOMPILE);", w.args...)
 }
 
 // SchedulerJob returns a job of a job collection, or [ErrSchedulerJobNotFound].
@@ -263,19 +251,13 @@ type SchedulerRun struct {
 	Started int64 `db:"executions"`
 }
 
-// SchedulerRuns lists at most limit runs of a job of a job collection, newest first: those before a
-// run, or the latest ones if before is zero.
-func (s *Store) SchedulerRuns(ctx context.Context, job uuid.UUID, before SchedulerRun, limit int) ([]SchedulerRun, error) {
-	if before.CreatedTime.IsZero() {
-		before.CreatedTime = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
-	}
-	return selectAll[SchedulerRun](ctx, s, "list runs of a job of a collection", `SELECT TOP (@p1) job_execution_id, create_time,
-    scheduled, executions
-FROM jobs.scheduler_runs
-WHERE job_id = @p2
-    AND create_time <= @p3
-    AND (create_time < @p3 OR job_execution_id > @p4)
-ORDER BY create_time DESC, job_execution_id;`, limit, mssqldb.UniqueIdentifier(job), datetime2(before.CreatedTime), mssqldb.UniqueIdentifier(before.ID))
+// SchedulerRuns lists runs of a job of a job collection, the latest first.
+func (s *Store) SchedulerRuns(ctx context.Context, job uuid.UUID, p Page[RunKey]) ([]SchedulerRun, error) {
+	w := newFilter(p.Top)
+	w.add("v.job_id = %s", mssqldb.UniqueIdentifier(job))
+	p.After.add(w)
+	return selectAll[SchedulerRun](ctx, s, "list runs of a job of a collection", `SELECT v.job_execution_id, v.create_time, v.scheduled, v.executions
+FROM jobs.scheduler_runs AS v`+w.text()+"\nORDER BY v.create_time DESC, v.job_execution_id"+p.text(w)+";", w.args...)
 }
 
 // SchedulerAttempt is a row of the view jobs.scheduler_history.

@@ -127,7 +127,7 @@ func TestJobCollectionsPause(t *testing.T) {
 		}
 		c.exec(t, `EXEC jobs.sp_pause_schedule N'jc/h3', N'scheduler', 1, N'mine'`)
 		states := func() (list []string) {
-			jobs, err := c.SchedulerJobs(t.Context(), controldb.SchedulerJobFilter{Collection: "jc", Limit: 10})
+			jobs, err := c.SchedulerJobs(t.Context(), "jc", "", controldb.Page[string]{Top: 10})
 			require.NoError(t, err)
 			for _, j := range jobs {
 				list = append(list, j.Name+" "+j.State)
@@ -280,7 +280,7 @@ FROM jobs_internal.schedules AS s INNER JOIN jobs_internal.jobs AS j ON j.job_id
 UPDATE jobs_internal.job_executions SET lifecycle = N'Succeeded', is_active = 0, unaccounted = 0, end_time = DATEADD(DAY, -59, SYSUTCDATETIME())
 WHERE job_execution_id = @p1`, done.String())
 		states := func() (list []string) {
-			jobs, err := c.SchedulerJobs(t.Context(), controldb.SchedulerJobFilter{Collection: "jc", Limit: 10})
+			jobs, err := c.SchedulerJobs(t.Context(), "jc", "", controldb.Page[string]{Top: 10})
 			require.NoError(t, err)
 			for _, j := range jobs {
 				list = append(list, j.Name+" "+j.State)
@@ -306,7 +306,7 @@ func TestSchedulerHistory(t *testing.T) {
 		for _, name := range []string{"a", "jc", "z"} {
 			c.collection(t, controldb.JobCollectionSpec{Name: name})
 		}
-		list, err := c.JobCollections(ctx, "a", 5)
+		list, err := c.JobCollections(ctx, controldb.Page[string]{After: ptr("a"), Top: 5})
 		require.NoError(t, err)
 		require.Len(t, list, 2)
 		require.Equal(t, "jc", list[0].Name)
@@ -320,12 +320,12 @@ func TestSchedulerHistory(t *testing.T) {
 		shown := func() (list []string) {
 			j, err := c.SchedulerJob(ctx, "jc", "h1")
 			require.NoError(t, err)
-			runs, err := c.SchedulerRuns(ctx, j.ID, controldb.SchedulerRun{}, 10)
+			runs, err := c.SchedulerRuns(ctx, j.ID, controldb.Page[controldb.RunKey]{Top: 10})
 			require.NoError(t, err)
 			require.Len(t, runs, 1)
 			require.Equal(t, run, runs[0].ID)
 			require.False(t, runs[0].Scheduled)
-			older, err := c.SchedulerRuns(ctx, j.ID, runs[0], 10)
+			older, err := c.SchedulerRuns(ctx, j.ID, controldb.Page[controldb.RunKey]{After: &controldb.RunKey{Created: runs[0].CreatedTime, ID: runs[0].ID}, Top: 10})
 			require.NoError(t, err)
 			require.Empty(t, older)
 			attempts, err := c.SchedulerHistory(ctx, j.ID, runs[0].CreatedTime, runs[0].CreatedTime, "")

@@ -104,7 +104,7 @@ func TestTargetOutcomes(t *testing.T) {
 		require.Empty(t, failures.Errors)
 		require.Equal(t, 1, failures.Mended)
 
-		sums, err := c.Runs(ctx, controldb.RunQuery{Totals: true, Triggers: []controldb.Trigger{controldb.TriggerRerun, controldb.TriggerManual}}, nil, controldb.Page{Top: 10})
+		sums, err := c.Runs(ctx, controldb.RunQuery{Totals: true, Triggers: []controldb.Trigger{controldb.TriggerRerun, controldb.TriggerManual}}, controldb.Page[controldb.RunKey]{Top: 10})
 		require.NoError(t, err)
 		of := func(id uuid.UUID) controldb.Run {
 			return sums[slices.IndexFunc(sums, func(r controldb.Run) bool { return r.ID == id })]
@@ -114,7 +114,7 @@ func TestTargetOutcomes(t *testing.T) {
 		require.Equal(t, controldb.TriggerRerun, of(rerun).Trigger())
 		require.Equal(t, 1, of(rerun).Targets)
 		require.Zero(t, of(rerun).NotSucceeded)
-		skipped, err := c.Runs(ctx, controldb.RunQuery{Totals: true}, nil, controldb.Page{Top: 1, Skip: 1})
+		skipped, err := c.Runs(ctx, controldb.RunQuery{Totals: true}, controldb.Page[controldb.RunKey]{Top: 1, Skip: 1})
 		require.NoError(t, err)
 		require.Equal(t, sums[1].ID, skipped[0].ID)
 

@@ -189,7 +189,7 @@ func TestCredentials(t *testing.T) {
 		_, err = c.SetCredential(ctx, "c1", "u", seal(3, "p"), ptr(int64(1)))
 		require.ErrorIs(t, err, controldb.ErrRevision)
 
-		list, err := c.Credentials(ctx, "", controldb.Page{Top: 10})
+		list, err := c.Credentials(ctx, controldb.Page[string]{Top: 10})
 		require.NoError(t, err)
 		require.Len(t, list, 1)
 		require.Equal(t, [2]int64{2, 2}, [2]int64{int64(list[0].SecretVersion), list[0].Revision})
@@ -244,7 +244,7 @@ func TestPrivateEndpoints(t *testing.T) {
 		put, err = c.SetPrivateEndpoint(ctx, "p", "/subscriptions/2", ptr(int64(1)))
 		require.NoError(t, err)
 		require.Equal(t, state{false, 2}, state{put.Created, put.Object.Revision})
-		list, err := c.PrivateEndpoints(ctx, "", controldb.Page{Top: 10})
+		list, err := c.PrivateEndpoints(ctx, controldb.Page[string]{Top: 10})
 		require.NoError(t, err)
 		require.Equal(t, one.EndpointID, list[0].EndpointID)
 		_, err = c.SetPrivateEndpoint(ctx, "", "x", nil)

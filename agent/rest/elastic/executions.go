@@ -176,13 +176,13 @@ func (s *Surface) listRuns(ctx context.Context, r *rest.Request) (*rest.Response
 		}
 		name, id = job.Name, at.id("jobs", job.Name, "executions")
 	}
-	rows, err := at.store.Runs(ctx, controldb.RunQuery{RunFilter: filter, JobName: name}, p.key, p.rows())
+	rows, err := at.store.Runs(ctx, controldb.RunQuery{RunFilter: filter, JobName: name}, p.rows())
 	if err != nil {
 		return nil, err
 	}
-	l, err := result(p, rows, at, r, id,
+	l := result(p, rows, at, r, id,
 		func(run controldb.Run) controldb.RunKey { return run.Key() }, func(run controldb.Run) executionView { return at.runView(run.Row()) })
-	return &rest.Response{Status: http.StatusOK, Body: l}, err
+	return &rest.Response{Status: http.StatusOK, Body: l}, nil
 }
 
 // runOf returns a run of a job.

@@ -91,8 +91,8 @@ func (p *place) groupView(g controldb.TargetGroupDetail) groupView {
 }
 
 func (s *Surface) listGroups(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	read := func(store *controldb.Store, ctx context.Context, after string, p controldb.Page) ([]controldb.TargetGroupDetail, error) {
-		return store.TargetGroupDetails(ctx, after, p, maxMembers)
+	read := func(store *controldb.Store, ctx context.Context, p controldb.Page[string]) ([]controldb.TargetGroupDetail, error) {
+		return store.TargetGroupDetails(ctx, p, maxMembers)
 	}
 	unread := func(g controldb.TargetGroupDetail) bool { return g.Unread }
 	return answerNames(ctx, s, r, "targetGroups", read, unread, func(g controldb.TargetGroupDetail) string { return g.Name }, (*place).groupView)

@@ -333,17 +333,13 @@ func (s *Surface) listVersions(ctx context.Context, r *rest.Request) (*rest.Resp
 	if err != nil {
 		return nil, err
 	}
-	after := -1
-	if p.key != nil {
-		after = *p.key
-	}
-	versions, err := at.store.JobVersions(ctx, job.Name, after, p.rows())
+	versions, err := at.store.JobVersions(ctx, job.Name, p.rows())
 	if err != nil {
 		return nil, err
 	}
-	l, err := result(p, versions, at, r, at.id("jobs", job.Name, "versions"), func(v int) int { return v },
+	l := result(p, versions, at, r, at.id("jobs", job.Name, "versions"), func(v int) int { return v },
 		func(v int) versionView { return at.versionView(job.Name, v) })
-	return &rest.Response{Status: http.StatusOK, Body: l}, err
+	return &rest.Response{Status: http.StatusOK, Body: l}, nil
 }
 
 // versionView describes a version.
@@ -363,7 +359,7 @@ func (p *place) version(ctx context.Context, r *rest.Request) (controldb.JobDeta
 	if err != nil || n < 0 {
 		return job, 0, badRequest(codeInvalidBody, "version", "The version in the URL is invalid: want a number.")
 	}
-	found, err := p.store.JobVersions(ctx, job.Name, int(n)-1, controldb.Page{Top: 1})
+	found, err := p.store.JobVersions(ctx, job.Name, controldb.Page[int]{After: new(int(n) - 1), Top: 1})
 	if err == nil && (len(found) == 0 || found[0] != int(n)) {
 		err = notFound(typeVersion, text)
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/jobagent/jobagent/agent/rest"
-	"github.com/jobagent/jobagent/agent/rest/internal/keyset"
 	"github.com/jobagent/jobagent/controldb"
 )
 
@@ -77,7 +76,7 @@ func readPage[K any](r *rest.Request, size int) (page[K], error) {
 	}
 	if text, ok := r.Query.Get("$skiptoken"); ok {
 		var t token[K]
-		if err := keyset.Decode(text, &t); err != nil || t.Left < 0 {
+		if err := controldb.ReadToken(text, &t); err != nil || t.Left < 0 {
 			return p, badRequest(codeInvalidBody, "$skiptoken", "The query parameter '$skiptoken' is invalid: want one that a nextLink has.")
 		}
 		p.key, p.all = &t.Key, t.Left
@@ -89,7 +88,9 @@ func readPage[K any](r *rest.Request, size int) (page[K], error) {
 }
 
 // rows bounds the rows that are read: one more than the page has, to know whether there are more.
-func (p page[K]) rows() controldb.Page { return controldb.Page{Top: p.size + 1, Skip: p.skip} }
+func (p page[K]) rows() controldb.Page[K] {
+	return controldb.Page[K]{After: p.key, Top: p.size + 1, Skip: p.skip}
+}
 
 // reachable leaves out of the views of rows those whose names are segments of dots: their ids, made
 // short as clients do it, are those of other resources. Objects with such names are older than the
@@ -105,7 +106,7 @@ func reachable[R, T any](views []T, rows []R, name func(R) string) []T {
 }
 
 // result makes the body of a list from the rows that were read. id is the list's place.
-func result[K, R, T any](p page[K], rows []R, at *place, r *rest.Request, id string, key func(R) K, view func(R) T) (list[T], error) {
+func result[K, R, T any](p page[K], rows []R, at *place, r *rest.Request, id string, key func(R) K, view func(R) T) list[T] {
 	l := list[T]{Value: []T{}}
 	more := len(rows) > p.size
 	if more {
@@ -120,22 +121,18 @@ func result[K, R, T any](p page[K], rows []R, at *place, r *rest.Request, id str
 		more = more && t.Left > 0
 	}
 	if !more {
-		return l, nil
+		return l
 	}
 	t.Key = key(rows[len(rows)-1])
-	text, err := keyset.Encode(t)
-	if err != nil {
-		return l, err
-	}
 	query := url.Values{}
 	for _, q := range r.Query {
 		if q.Name != "$top" && q.Name != "$skip" && q.Name != "$skiptoken" {
 			query.Set(q.Name, q.Value)
 		}
 	}
-	query.Set("$skiptoken", text)
+	query.Set("$skiptoken", controldb.Token(t))
 	l.NextLink = at.url(r, id, query)
-	return l, nil
+	return l
 }
 
 // readRunFilter reads the filters of runs.
@@ -164,21 +161,12 @@ func readRunFilter(r *rest.Request) (controldb.RunFilter, error) {
 	return f, nil
 }
 
-// after returns the key behind which the page begins, or the zero value.
-func (p page[K]) after() K {
-	if p.key == nil {
-		var zero K
-		return zero
-	}
-	return *p.key
-}
-
 // answerNames answers with a page of the objects below a job agent that follow each other by name.
-// read reads those behind a name. beyond reports whether the last one is not of the page, although
+// read reads a page of them. beyond reports whether the last one is not of the page, although
 // the page could have more; nil means never.
 func answerNames[R, T any](
 	ctx context.Context, s *Surface, r *rest.Request, resources string,
-	read func(*controldb.Store, context.Context, string, controldb.Page) ([]R, error), beyond func(R) bool, name func(R) string, view func(*place, R) T,
+	read func(*controldb.Store, context.Context, controldb.Page[string]) ([]R, error), beyond func(R) bool, name func(R) string, view func(*place, R) T,
 ) (*rest.Response, error) {
 	at, err := s.place(ctx, r)
 	if err != nil {
@@ -188,14 +176,14 @@ func answerNames[R, T any](
 	if err != nil {
 		return nil, err
 	}
-	rows, err := read(at.store, ctx, p.after(), p.rows())
+	rows, err := read(at.store, ctx, p.rows())
 	if err != nil {
 		return nil, err
 	}
 	if n := len(rows); n > 0 && beyond != nil && beyond(rows[n-1]) {
 		p.size = n - 1 // the page is shorter, and the last row shows that there are more
 	}
-	l, err := result(p, rows, at, r, at.id(resources), name, func(row R) T { return view(at, row) })
+	l := result(p, rows, at, r, at.id(resources), name, func(row R) T { return view(at, row) })
 	l.Value = reachable(l.Value, rows, name)
-	return &rest.Response{Status: http.StatusOK, Body: l}, err
+	return &rest.Response{Status: http.StatusOK, Body: l}, nil
 }

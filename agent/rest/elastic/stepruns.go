@@ -92,17 +92,17 @@ func (s *Surface) listStepRuns(ctx context.Context, r *rest.Request) (*rest.Resp
 	if err != nil {
 		return nil, err
 	}
-	rows, err := at.store.StepRuns(ctx, run.ID, "", filter, p.after(), p.rows())
+	rows, err := at.store.StepRuns(ctx, run.ID, "", filter, p.rows())
 	if err != nil {
 		return nil, err
 	}
-	l, err := result(p, rows, at, r, at.runID(run)+"/steps", func(e controldb.StepRun) int { return *e.StepID }, at.stepRunView)
-	return &rest.Response{Status: http.StatusOK, Body: l}, err
+	l := result(p, rows, at, r, at.runID(run)+"/steps", func(e controldb.StepRun) int { return *e.StepID }, at.stepRunView)
+	return &rest.Response{Status: http.StatusOK, Body: l}, nil
 }
 
 // stepRun returns the step of a run that a path names.
 func (p *place) stepRun(ctx context.Context, r *rest.Request, run controldb.Execution) (controldb.StepRun, error) {
-	rows, err := p.store.StepRuns(ctx, run.ID, r.Path["step"], controldb.RunFilter{}, 0, controldb.Page{Top: 1})
+	rows, err := p.store.StepRuns(ctx, run.ID, r.Path["step"], controldb.RunFilter{}, controldb.Page[int]{Top: 1})
 	switch {
 	case err != nil:
 		return controldb.StepRun{}, err
@@ -141,14 +141,14 @@ func (s *Surface) listTargetRuns(ctx context.Context, r *rest.Request) (*rest.Re
 		}
 		step, id = found.StepName, at.runID(run)+"/steps/"+escapeName(found.StepName)+"/targets"
 	}
-	rows, err := at.store.TargetRuns(ctx, run.ID, step, uuid.Nil, filter, p.key, p.rows())
+	rows, err := at.store.TargetRuns(ctx, run.ID, step, uuid.Nil, filter, p.rows())
 	if err != nil {
 		return nil, err
 	}
-	l, err := result(p, rows, at, r, id, func(e controldb.StepRun) controldb.StepRunKey {
+	l := result(p, rows, at, r, id, func(e controldb.StepRun) controldb.StepRunKey {
 		return controldb.StepRunKey{StepID: *e.StepID, Server: e.Server, Database: e.Database, TargetID: e.TargetID}
 	}, at.targetRunView)
-	return &rest.Response{Status: http.StatusOK, Body: l}, err
+	return &rest.Response{Status: http.StatusOK, Body: l}, nil
 }
 
 func (s *Surface) getTargetRun(ctx context.Context, r *rest.Request) (*rest.Response, error) {
@@ -165,7 +165,7 @@ func (s *Surface) getTargetRun(ctx context.Context, r *rest.Request) (*rest.Resp
 	if err != nil || target == uuid.Nil || len(text) != 36 {
 		return nil, notFound(typeTargetRun, text)
 	}
-	rows, err := at.store.TargetRuns(ctx, run.ID, r.Path["step"], target, controldb.RunFilter{}, nil, controldb.Page{Top: 1})
+	rows, err := at.store.TargetRuns(ctx, run.ID, r.Path["step"], target, controldb.RunFilter{}, controldb.Page[controldb.StepRunKey]{Top: 1})
 	switch {
 	case err != nil:
 		return nil, err

@@ -214,14 +214,14 @@ func (s *Surface) listSteps(ctx context.Context, r *rest.Request) (*rest.Respons
 	if err != nil {
 		return nil, err
 	}
-	rows, err := at.store.JobStepsBehind(ctx, where.job, where.version, p.after(), p.rows())
+	rows, err := at.store.PageOfJobSteps(ctx, where.job, where.version, p.rows())
 	if err != nil {
 		return nil, err
 	}
-	l, err := result(p, rows, at, r, at.stepID(where, ""), func(j controldb.JobStep) int { return j.StepID },
+	l := result(p, rows, at, r, at.stepID(where, ""), func(j controldb.JobStep) int { return j.StepID },
 		func(j controldb.JobStep) stepView { return at.stepView(where, j) })
 	l.Value = reachable(l.Value, rows, func(j controldb.JobStep) string { return j.StepName })
-	return &rest.Response{Status: http.StatusOK, Body: l}, err
+	return &rest.Response{Status: http.StatusOK, Body: l}, nil
 }
 
 func (s *Surface) getStep(ctx context.Context, r *rest.Request) (*rest.Response, error) {

@@ -14,7 +14,6 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/rest/internal/body"
 	"github.com/jobagent/jobagent/agent/rest/internal/etag"
-	"github.com/jobagent/jobagent/agent/rest/internal/keyset"
 	"github.com/jobagent/jobagent/controldb"
 )
 
@@ -114,7 +113,7 @@ func (s *Surface) listCollections(ctx context.Context, r *rest.Request) (*rest.R
 	list := page[collection]{Value: []collection{}}
 	for i := max(0, at.Entry); i < len(entries); i++ {
 		room := pageSize - len(list.Value)
-		found, err := entries[i].Store.JobCollections(ctx, at.After, room+1)
+		found, err := entries[i].Store.JobCollections(ctx, controldb.Page[string]{After: &at.After, Top: room + 1})
 		if err != nil {
 			return nil, err
 		}
@@ -139,7 +138,7 @@ func readToken(r *rest.Request, place any) error {
 	if !ok {
 		return nil
 	}
-	if keyset.Decode(token, place) != nil {
+	if controldb.ReadToken(token, place) != nil {
 		return badRequest("$skiptoken", "Invalid $skiptoken: want the one of a nextLink.")
 	}
 	return nil
@@ -147,17 +146,13 @@ func readToken(r *rest.Request, place any) error {
 
 // nextLink returns the address of the next page of a list.
 func nextLink(r *rest.Request, place any) *string {
-	token, err := keyset.Encode(place)
-	if err != nil {
-		return nil // a struct of texts and numbers
-	}
 	query := url.Values{}
 	for _, q := range r.Query {
 		if q.Name != "$skip" {
 			query.Set(q.Name, q.Value)
 		}
 	}
-	query.Set("$skiptoken", token)
+	query.Set("$skiptoken", controldb.Token(place))
 	link := r.PublicURL + r.HTTP.URL.EscapedPath() + "?" + query.Encode()
 	return &link
 }

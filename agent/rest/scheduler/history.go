@@ -81,7 +81,11 @@ func (s *Surface) readHistory(
 	if status == "" {
 		limit = min(limit, at.Skip+size+1) // a run has at least one record, unless it has just begun
 	}
-	found, err := p.Store.SchedulerRuns(ctx, j.ID, controldb.SchedulerRun{ID: at.Run, CreatedTime: at.Created}, limit)
+	runsOf := controldb.Page[controldb.RunKey]{Top: limit}
+	if !at.Created.IsZero() {
+		runsOf.After = &controldb.RunKey{Created: at.Created, ID: at.Run}
+	}
+	found, err := p.Store.SchedulerRuns(ctx, j.ID, runsOf)
 	if err != nil || len(found) == 0 {
 		return at, true, err
 	}

@@ -101,9 +101,7 @@ func (s *Surface) listJobs(ctx context.Context, r *rest.Request) (*rest.Response
 		return nil, err
 	}
 	size := cmp.Or(top, pageSize)
-	found, err := p.Store.SchedulerJobs(ctx, controldb.SchedulerJobFilter{
-		Collection: p.collection.Name, State: state, After: at.After, Skip: skip, Limit: size + 1,
-	})
+	found, err := p.Store.SchedulerJobs(ctx, p.collection.Name, state, controldb.Page[string]{After: &at.After, Top: size + 1, Skip: int64(skip)})
 	if err != nil {
 		return nil, err
 	}

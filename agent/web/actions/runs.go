@@ -72,7 +72,7 @@ func confirmStartOn(ctx context.Context, r *page.Request, name string, choice *p
 		return nil, err
 	}
 	effects = append(effects, described...)
-	active, err := r.Store.Runs(ctx, controldb.RunQuery{JobName: job.Name, RunFilter: controldb.RunFilter{Active: new(true)}}, nil, controldb.Page{Top: 100})
+	active, err := r.Store.Runs(ctx, controldb.RunQuery{JobName: job.Name, RunFilter: controldb.RunFilter{Active: new(true)}}, controldb.Page[controldb.RunKey]{Top: 100})
 	if err != nil {
 		return nil, err
 	}

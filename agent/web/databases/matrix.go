@@ -71,7 +71,7 @@ func showMatrix(ctx context.Context, r *page.Request) (*page.View, error) {
 	if m.TargetOutcomes, err = r.Store.TargetOutcomes(ctx, f); err != nil {
 		return nil, err
 	}
-	groups, err := r.Store.FindTargetGroups(ctx, "", "", controldb.Page{Top: shownGroups})
+	groups, err := r.Store.FindTargetGroups(ctx, "", controldb.Page[string]{Top: shownGroups})
 	if err != nil {
 		return nil, err
 	}

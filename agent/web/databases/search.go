@@ -85,7 +85,7 @@ func (f *found) addRuns(ctx context.Context, r *page.Request) error {
 		}
 		f.Runs = append(f.Runs, foundRun{Run: run, Href: r.Path("runs", id.String())})
 	case len(text) >= prefixLength && strings.Trim(text, "0123456789abcdef-") == "":
-		list, err := r.Store.Runs(ctx, controldb.RunQuery{System: true}, nil, controldb.Page{Top: prefixRuns})
+		list, err := r.Store.Runs(ctx, controldb.RunQuery{System: true}, controldb.Page[controldb.RunKey]{Top: prefixRuns})
 		if err != nil {
 			return err
 		}
@@ -100,7 +100,7 @@ func (f *found) addRuns(ctx context.Context, r *page.Request) error {
 
 // addJobs finds jobs by a part of their names.
 func (f *found) addJobs(ctx context.Context, r *page.Request) error {
-	list, err := r.Store.FindJobs(ctx, controldb.JobFilter{Search: f.Text}, "", controldb.Page{Top: shownFound + 1})
+	list, err := r.Store.FindJobs(ctx, controldb.JobFilter{Search: f.Text}, controldb.Page[string]{Top: shownFound + 1})
 	for i, j := range list {
 		if i == shownFound {
 			f.MoreJobs = with(r.Path("jobs"), "search", f.Text)
@@ -125,7 +125,7 @@ func (f *found) addDatabases(ctx context.Context, r *page.Request) error {
 
 // addGroups finds target groups by a part of their names.
 func (f *found) addGroups(ctx context.Context, r *page.Request) error {
-	list, err := r.Store.FindTargetGroups(ctx, clip(f.Text, 128), "", controldb.Page{Top: shownFound})
+	list, err := r.Store.FindTargetGroups(ctx, clip(f.Text, 128), controldb.Page[string]{Top: shownFound})
 	for _, g := range list {
 		f.Groups = append(f.Groups, page.Link{Text: g.Name, Href: r.Path("groups", g.Name)})
 	}

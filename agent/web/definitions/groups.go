@@ -41,12 +41,13 @@ func listGroups(ctx context.Context, r *page.Request) (*page.View, error) {
 // readGroups reads a page of the list.
 func readGroups(ctx context.Context, r *page.Request) (groupsData, error) {
 	d := groupsData{Search: r.Query("search")}
-	after := r.Query("after")
-	list, err := r.Store.FindTargetGroups(ctx, d.Search, after, controldb.Page{Top: listSize + 1})
+	after := page.After[string](r.Query("after"))
+	list, next, err := controldb.ReadPage(after, listSize, func(p controldb.Page[string]) ([]controldb.TargetGroupDetail, error) {
+		return r.Store.FindTargetGroups(ctx, d.Search, p)
+	}, func(g controldb.TargetGroupDetail) string { return g.Name })
 	if err != nil {
 		return d, err
 	}
-	list, more := listed(list, listSize)
 	names := make([]string, 0, len(list))
 	for _, g := range list {
 		names = append(names, g.Name)
@@ -73,10 +74,10 @@ func readGroups(ctx context.Context, r *page.Request) (groupsData, error) {
 		}
 		d.Rows = append(d.Rows, row)
 	}
-	if more {
-		d.Next = with(r.Path("groups"), "search", d.Search, "after", list[len(list)-1].Name)
+	if next != nil {
+		d.Next = with(r.Path("groups"), "search", d.Search, "after", controldb.Token(*next))
 	}
-	if after != "" {
+	if after != nil {
 		d.First = with(r.Path("groups"), "search", d.Search)
 	}
 	return d, nil
@@ -148,7 +149,7 @@ func showGroup(ctx context.Context, r *page.Request) (*page.View, error) {
 		return nil, err
 	}
 	d := groupData{Group: group, Search: r.Query("search"), clock: at(r)}
-	d.Members, _ = listed(group.Members, shownMembers)
+	d.Members = group.Members[:min(len(group.Members), shownMembers)]
 	d.Outcomes = with(r.Path("databases"), "group", group.Name)
 	uses, err := r.Store.GroupUses(ctx, []string{group.Name}, 500)
 	if err != nil {
@@ -245,21 +246,21 @@ func (d *groupData) addResolutions(ctx context.Context, r *page.Request, lists [
 			added[key(t)] = true
 		}
 	}
-	after := controldb.ResolvedTarget{Server: r.Query("server"), Database: r.Query("database")}
-	list, err := r.Store.ResolvedTargets(ctx, d.Last.Run, d.Last.StepID, d.Search, after, controldb.Page{Top: shownTargets + 1})
+	after := page.After[controldb.ResolvedTarget](r.Query("after"))
+	list, next, err := controldb.ReadPage(after, shownTargets, func(p controldb.Page[controldb.ResolvedTarget]) ([]controldb.ResolvedTarget, error) {
+		return r.Store.ResolvedTargets(ctx, d.Last.Run, d.Last.StepID, d.Search, p)
+	}, key)
 	if err != nil {
 		return err
 	}
-	list, more := listed(list, shownTargets)
 	for _, t := range list {
 		d.Targets = append(d.Targets, targetRow{ResolvedTarget: t, Added: added[key(t)]})
 	}
 	self := r.Path("groups", d.Group.Name)
-	if more {
-		last := list[len(list)-1]
-		d.Next = with(self, "search", d.Search, "server", last.Server, "database", last.Database) + "#targets"
+	if next != nil {
+		d.Next = with(self, "search", d.Search, "after", controldb.Token(*next)) + "#targets"
 	}
-	if after.Server != "" {
+	if after != nil {
 		d.First = with(self, "search", d.Search) + "#targets"
 	}
 	d.Failed, err = r.Store.FailedTargets(ctx, counted, 20)

@@ -65,19 +65,20 @@ func readJobs(ctx context.Context, r *page.Request) (jobsData, error) {
 		scheduled := data.Show == "scheduled"
 		f.Scheduled = &scheduled
 	}
-	after := r.Query("after")
-	list, err := r.Store.FindJobs(ctx, f, after, controldb.Page{Top: listSize + 1})
+	after := page.After[string](r.Query("after"))
+	list, next, err := controldb.ReadPage(after, listSize, func(p controldb.Page[string]) ([]controldb.JobDetail, error) {
+		return r.Store.FindJobs(ctx, f, p)
+	}, func(j controldb.JobDetail) string { return j.Name })
 	if err != nil {
 		return data, err
 	}
-	list, more := listed(list, listSize)
 	if data.Rows, err = jobRows(ctx, r, list); err != nil {
 		return data, err
 	}
-	if more {
-		data.Next = with(r.Path("jobs"), "search", data.Search, "show", data.Show, "after", list[len(list)-1].Name)
+	if next != nil {
+		data.Next = with(r.Path("jobs"), "search", data.Search, "show", data.Show, "after", controldb.Token(*next))
 	}
-	if after != "" {
+	if after != nil {
 		data.First = with(r.Path("jobs"), "search", data.Search, "show", data.Show)
 	}
 	return data, nil
@@ -240,14 +241,15 @@ const shownVersions, shownChanges = 12, 40
 
 // addVersions reads the versions, and who made them.
 func (d *jobData) addVersions(ctx context.Context, r *page.Request) error {
-	before := number(r.Query("versions"), 0)
-	versions, err := r.Store.LatestJobVersions(ctx, d.Job.Name, before, controldb.Page{Top: shownVersions + 1})
+	before := page.After[int](r.Query("versions"))
+	versions, next, err := controldb.ReadPage(before, shownVersions, func(p controldb.Page[int]) ([]controldb.JobVersion, error) {
+		return r.Store.LatestJobVersions(ctx, d.Job.Name, p)
+	}, func(v controldb.JobVersion) int { return v.Version })
 	if err != nil {
 		return err
 	}
-	versions, more := listed(versions, shownVersions)
-	if more {
-		d.MoreVersions = with(r.Path("jobs", d.Job.Name), "versions", strconv.Itoa(versions[len(versions)-1].Version)) + "#versions"
+	if next != nil {
+		d.MoreVersions = with(r.Path("jobs", d.Job.Name), "versions", controldb.Token(*next)) + "#versions"
 	}
 	if d.Changes, err = r.Store.AuditLog(ctx, controldb.AuditFilter{JobName: d.Job.Name, Limit: shownChanges}); err != nil {
 		return err
@@ -265,7 +267,8 @@ func (d *jobData) addVersions(ctx context.Context, r *page.Request) error {
 		}
 		d.Versions = append(d.Versions, row)
 	}
-	d.Changes, _ = listed(slices.DeleteFunc(d.Changes, func(c controldb.AuditEntry) bool { return c.ObjectKind == "JobExecution" }), 5)
+	d.Changes = slices.DeleteFunc(d.Changes, func(c controldb.AuditEntry) bool { return c.ObjectKind == "JobExecution" })
+	d.Changes = d.Changes[:min(len(d.Changes), 5)]
 	return nil
 }
 

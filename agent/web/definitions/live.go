@@ -49,7 +49,7 @@ func reads[T any](read func(context.Context, *page.Request) (T, error)) reading 
 }
 
 // parameters are the values of paths and queries on which pages depend. A topic has these only.
-var parameters = []string{"job", "schedule", "group", "search", "show", "state", "after", "name", "due", "id", "month", "server", "database"}
+var parameters = []string{"job", "schedule", "group", "search", "show", "state", "after", "month"}
 
 // topic names the live updates of a page: what the page was asked for, in one segment.
 func topic(kind string, r *page.Request) string {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -96,22 +95,12 @@ var scheduleStates = []page.Option{
 }
 
 // scheduleSearch returns the search that a query asks for.
-func scheduleSearch(r *page.Request, d schedulesData) (controldb.ScheduleSearch, *controldb.ScheduleKey) {
+func scheduleSearch(r *page.Request, d schedulesData) controldb.ScheduleSearch {
 	f := controldb.ScheduleSearch{State: controldb.ScheduleState(d.State), Search: d.Search, JobName: d.Job}
 	if d.State == "soon" {
 		f.State, f.DueBefore = controldb.SchedulesDue, r.Now.Add(24*time.Hour)
 	}
-	if r.Query("after") == "" && r.Query("due") == "" {
-		return f, nil
-	}
-	key := &controldb.ScheduleKey{JobName: r.Query("after"), Name: r.Query("name")}
-	if due, err := time.Parse(time.RFC3339Nano, r.Query("due")); err == nil {
-		id, _ := strconv.ParseInt(r.Query("id"), 10, 64) // 0 if it is none
-		key.Due, key.ID = due, controldb.ScheduleID(id)
-	} else if f.State == controldb.SchedulesDue {
-		return f, nil
-	}
-	return f, key
+	return f
 }
 
 // listSchedules shows schedules.
@@ -136,27 +125,22 @@ func readSchedules(ctx context.Context, r *page.Request) (schedulesData, error) 
 	if !slices.ContainsFunc(scheduleStates, func(o page.Option) bool { return o.Value == d.State }) {
 		d.State = ""
 	}
-	f, key := scheduleSearch(r, d)
-	list, err := r.Store.FindSchedules(ctx, f, key, controldb.Page{Top: listSize + 1})
+	f := scheduleSearch(r, d)
+	after := page.After[controldb.ScheduleKey](r.Query("after"))
+	list, next, err := controldb.ReadPage(after, listSize, func(p controldb.Page[controldb.ScheduleKey]) ([]controldb.Schedule, error) {
+		return r.Store.FindSchedules(ctx, f, p)
+	}, controldb.Schedule.Key)
 	if err != nil {
 		return d, err
 	}
-	list, more := listed(list, listSize)
 	for _, s := range list {
 		d.Rows = append(d.Rows, newScheduleRow(r, s))
 	}
 	self := r.Path("schedules")
-	if more {
-		last := list[len(list)-1]
-		pairs := []string{"search", d.Search, "state", d.State, "job", d.Job}
-		if f.State == controldb.SchedulesDue {
-			pairs = append(pairs, "due", last.NextDue.Format(time.RFC3339Nano), "id", strconv.FormatInt(int64(last.ID), 10))
-		} else {
-			pairs = append(pairs, "after", last.JobName, "name", last.Name)
-		}
-		d.Next = with(self, pairs...)
+	if next != nil {
+		d.Next = with(self, "search", d.Search, "state", d.State, "job", d.Job, "after", controldb.Token(*next))
 	}
-	if key != nil {
+	if after != nil {
 		d.First = with(self, "search", d.Search, "state", d.State, "job", d.Job)
 	}
 	return d, nil

@@ -46,14 +46,6 @@ func with(path string, pairs ...string) string {
 	return path + "?" + q.Encode()
 }
 
-// listed cuts a list of one row more than a page to the page, and reports whether there are more.
-func listed[T any](rows []T, size int) (page []T, more bool) {
-	if len(rows) > size {
-		return rows[:size], true
-	}
-	return rows, false
-}
-
 // number returns a number of a query or path; absent if it is none.
 func number(text string, absent int) int {
 	n, err := strconv.Atoi(text)

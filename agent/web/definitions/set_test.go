@@ -149,7 +149,8 @@ func TestPages(t *testing.T) {
 		require.NotContains(t, s.get("search=mpt", "jobs"), "xxx")
 		require.Contains(t, s.get("search=%25", "jobs"), "No job matches")
 		require.Contains(t, s.get("show=failed", "jobs"), "No job matches")
-		require.Contains(t, s.get("after=f", "jobs"), "First page")
+		require.Contains(t, s.get("after="+controldb.Token("f"), "jobs"), "First page")
+		require.NotContains(t, s.get("after=f", "jobs"), "First page", "no token")
 
 		require.Contains(t, s.get("", "jobs", "empty"), "The job has no steps yet")
 		job := s.get("", "jobs", evil)
@@ -175,8 +176,8 @@ func TestPages(t *testing.T) {
 			s.get("state="+state.Value, "schedules")
 		}
 		require.Contains(t, s.get("state=paused", "schedules"), "never")
-		s.get("state=due&due=2026-01-01T00:00:00Z&id=1", "schedules")
-		s.get("state=due&due=x&after=%00", "schedules")
+		s.get("state=due&after="+controldb.Token(controldb.ScheduleKey{Due: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), ID: 1}), "schedules")
+		s.get("state=due&after=%00", "schedules")
 		shown := s.get("month=2027-03", "schedules", evil, evil)
 		require.Contains(t, shown, "March 2027")
 		require.Contains(t, shown, "In Europe/Berlin")

@@ -168,7 +168,7 @@ func showDiff(ctx context.Context, r *page.Request) (*page.View, error) {
 		return nil, err
 	}
 	data := diffData{Job: job, From: from, To: to, Split: r.Query("view") == "split", All: r.Query("all") != ""}
-	if data.Versions, err = r.Store.LatestJobVersions(ctx, job.Name, 0, controldb.Page{Top: 200}); err != nil {
+	if data.Versions, err = r.Store.LatestJobVersions(ctx, job.Name, controldb.Page[int]{Top: 200}); err != nil {
 		return nil, err
 	}
 	for _, d := range diffSteps(before, after, data.Split) {

@@ -145,7 +145,7 @@ func (r *reader) readSlow(ctx context.Context, store *controldb.Store, o control
 	if err != nil {
 		return err
 	}
-	due, err := store.FindSchedules(ctx, controldb.ScheduleSearch{State: controldb.SchedulesDue}, nil, controldb.Page{Top: top})
+	due, err := store.FindSchedules(ctx, controldb.ScheduleSearch{State: controldb.SchedulesDue}, controldb.Page[controldb.ScheduleKey]{Top: top})
 	if err != nil {
 		return err
 	}

@@ -116,13 +116,15 @@ func (f listFilter) read(ctx context.Context, store *controldb.Store) (*listView
 			filter.CreatedFrom = v.Since
 		}
 	}
-	runs, err := store.Runs(ctx, filter, keyOf(f.After), controldb.Page{Top: listTop + 1})
+	after := page.After[controldb.RunKey](f.After)
+	runs, next, err := controldb.ReadPage(after, listTop, func(p controldb.Page[controldb.RunKey]) ([]controldb.Run, error) {
+		return store.Runs(ctx, filter, p)
+	}, controldb.Run.Key)
 	if err != nil {
 		return nil, err
 	}
-	if len(runs) > listTop {
-		runs = runs[:listTop]
-		v.NextQuery = f.query(keyText(runs[listTop-1]))
+	if next != nil {
+		v.NextQuery = f.query(controldb.Token(*next))
 	}
 	for _, r := range runs {
 		v.Runs = append(v.Runs, listedRun{r})
@@ -141,21 +143,6 @@ func instantOf(text string) (time.Time, error) {
 		}
 	}
 	return time.Time{}, fmt.Errorf("invalid time %q: want 2006-01-02 or 2006-01-02T15:04", text)
-}
-
-// keyText and keyOf convert the place of a run in the list.
-func keyText(e controldb.Run) string {
-	return e.CreateTime.UTC().Format("2006-01-02T15:04:05.0000000Z") + "_" + e.ID.String()
-}
-
-func keyOf(text string) *controldb.RunKey {
-	at, id, ok := strings.Cut(text, "_")
-	created, err := time.Parse(time.RFC3339Nano, at)
-	run, idErr := uuid.Parse(id)
-	if !ok || err != nil || idErr != nil {
-		return nil
-	}
-	return &controldb.RunKey{Created: created, ID: run}
 }
 
 // list makes the list of runs.

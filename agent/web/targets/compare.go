@@ -97,8 +97,8 @@ WHERE a.lifecycle IS NULL OR b.lifecycle IS NULL OR a.lifecycle <> b.lifecycle;`
 // chooseOther reads the run to compare with: the one that was asked for, the origin of a rerun, or
 // the latest earlier run of the job that is no rerun.
 func (d *comparePage) chooseOther(ctx context.Context, r *page.Request) error {
-	after := d.Run.Key()
-	earlier, err := r.Store.Runs(ctx, controldb.RunQuery{JobName: d.Run.JobName, Origins: true}, &after, controldb.Page{Top: earlierRead})
+	earlier, err := r.Store.Runs(ctx, controldb.RunQuery{JobName: d.Run.JobName, Origins: true},
+		controldb.Page[controldb.RunKey]{After: new(d.Run.Key()), Top: earlierRead})
 	if err != nil {
 		return err
 	}
@@ -151,8 +151,7 @@ func (d *comparePage) read(ctx context.Context, store *controldb.Store, shown co
 	if d.Shown == "" {
 		return nil
 	}
-	d.Targets, err = store.ComparedTargets(ctx, d.Run.ID, d.Other.Run.ID, d.Shown,
-		controldb.Page{Top: comparedShown + 1, Skip: int64(d.Page-1) * comparedShown})
+	d.Targets, err = store.ComparedTargets(ctx, d.Run.ID, d.Other.Run.ID, d.Shown, (d.Page-1)*comparedShown, comparedShown+1)
 	if d.More = len(d.Targets) > comparedShown; d.More {
 		d.Targets = d.Targets[:comparedShown]
 	}

@@ -336,26 +336,18 @@ func showState(ctx context.Context, r *page.Request, run uuid.UUID, state jobs.L
 		return nil, err
 	}
 	d := &statePage{head: h, StepID: integer(r.Query("step"), 1, 1, 1<<30), State: state}
-	var after *controldb.StepRunKey
-	if r.Query("server") != "" {
-		target, err := identifier(r.Query("after"), "target")
-		if err != nil {
-			return nil, err
-		}
-		after = &controldb.StepRunKey{StepID: d.StepID, Server: r.Query("server"), Database: r.Query("database"), TargetID: target}
-	}
-	if d.Targets, err = r.Store.RunTargets(ctx, run, controldb.RunTargetFilter{
-		Steps: []int{d.StepID}, Lifecycles: []jobs.Lifecycle{state}, After: after, Limit: pageOfState + 1,
-	}); err != nil {
+	after := page.After[controldb.StepRunKey](r.Query("after"))
+	var next *controldb.StepRunKey
+	if d.Targets, next, err = controldb.ReadPage(after, pageOfState, func(p controldb.Page[controldb.StepRunKey]) ([]controldb.RunTarget, error) {
+		return r.Store.RunTargets(ctx, run, controldb.RunTargetFilter{
+			Steps: []int{d.StepID}, Lifecycles: []jobs.Lifecycle{state}, After: p.After, Limit: p.Top,
+		})
+	}, controldb.RunTarget.Key); err != nil {
 		return nil, err
 	}
-	if len(d.Targets) > pageOfState {
-		d.Targets = d.Targets[:pageOfState]
-		last := d.Targets[pageOfState-1]
+	if next != nil {
 		q := r.HTTP.URL.Query()
-		q.Set("server", last.Server)
-		q.Set("database", last.Database)
-		q.Set("after", last.TargetID.String())
+		q.Set("after", controldb.Token(*next))
 		d.Next = "?" + q.Encode()
 	}
 	v := h.view(r, fmt.Sprintf("Step %d: targets in the state %s", d.StepID, wording.Clip(string(state), 40, wording.Characters)), "state", d)

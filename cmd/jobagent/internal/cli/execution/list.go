@@ -220,7 +220,7 @@ each step did there.`, controldb.RunsExamined),
 
 // readRuns reads runs with the numbers of their targets; more tells whether there are further ones.
 func readRuns(ctx context.Context, store *controldb.Store, q controldb.RunQuery, limit int) (views []output.Execution, more bool, err error) {
-	list, err := store.Runs(ctx, q, nil, controldb.Page{Top: limit + 1})
+	list, err := store.Runs(ctx, q, controldb.Page[controldb.RunKey]{Top: limit + 1})
 	if err != nil {
 		return nil, false, err
 	}

@@ -531,7 +531,7 @@ func runsToStop(ctx context.Context, store *controldb.Store, nameOrID string) (i
 	if err != nil {
 		return nil, "", err
 	}
-	active, err := store.Runs(ctx, controldb.RunQuery{JobName: job.Name, RunFilter: controldb.RunFilter{Active: new(true)}}, nil, controldb.Page{})
+	active, err := store.Runs(ctx, controldb.RunQuery{JobName: job.Name, RunFilter: controldb.RunFilter{Active: new(true)}}, controldb.Page[controldb.RunKey]{})
 	if err != nil {
 		return nil, "", err
 	}

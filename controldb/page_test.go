@@ -1,11 +1,11 @@
-package keyset_test
+package controldb_test
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/jobagent/jobagent/agent/rest/internal/keyset"
+	"github.com/jobagent/jobagent/controldb"
 )
 
 func TestTokens(t *testing.T) {
@@ -14,13 +14,12 @@ func TestTokens(t *testing.T) {
 		Name string
 		ID   int
 	}
-	token, err := keyset.Encode(place{"ä/ ?&", 7})
-	require.NoError(t, err)
+	token := controldb.Token(place{"ä/ ?&", 7})
 	require.Regexp(t, `^[A-Za-z0-9_-]+$`, token)
 	var p place
-	require.NoError(t, keyset.Decode(token, &p))
+	require.NoError(t, controldb.ReadToken(token, &p))
 	require.Equal(t, place{"ä/ ?&", 7}, p)
 	for _, wrong := range []string{"", "x", token + "=", token[1:], "e30x", "bnVsb"} {
-		require.ErrorIs(t, keyset.Decode(wrong, &p), keyset.ErrToken, wrong)
+		require.ErrorIs(t, controldb.ReadToken(wrong, &p), controldb.ErrToken, wrong)
 	}
 }
