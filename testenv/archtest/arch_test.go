@@ -159,13 +159,15 @@ var allowed = map[string][]string{
 		"go.uber.org/zap/...",
 	},
 	commandRoom + "bench": {
-		commandRoom + "...", "jobs/...", "targets/...", "controldb", "agent", "agent/rest/...", "agent/telemetry/...", "github.com/google/uuid", "github.com/spf13/cobra/...",
-		"github.com/microsoft/go-mssqldb/...", "go.uber.org/zap/...",
+		commandRoom + "...", "targets/...", "controldb", "agent", "agent/rest/auth/tokenfile", "testenv/bench", "github.com/spf13/cobra/...",
+		"go.uber.org/zap/...",
 	},
 
-	"testenv":                   {"sql", "jobs/...", "targets/...", "controldb", "agent", "agent/...", "testenv/...", "github.com/stretchr/testify/...", "github.com/chromedp/...", "github.com/getkin/kin-openapi/openapi3", "github.com/prometheus/...", "go.opentelemetry.io/...", "google.golang.org/protobuf/proto", "go.uber.org/goleak", "go.uber.org/zap/...", "github.com/microsoft/go-mssqldb/...", "github.com/google/uuid"},
-	"testenv/oracle":            {"jobs"},
-	"testenv/differential":      {"jobs/schedule"},
+	"testenv":              {"sql", "jobs/...", "targets/...", "controldb", "agent", "agent/...", "testenv/...", "github.com/stretchr/testify/...", "github.com/chromedp/...", "github.com/getkin/kin-openapi/openapi3", "github.com/prometheus/...", "go.opentelemetry.io/...", "google.golang.org/protobuf/proto", "go.uber.org/goleak", "go.uber.org/zap/...", "github.com/microsoft/go-mssqldb/...", "github.com/google/uuid"},
+	"testenv/oracle":       {"jobs"},
+	"testenv/differential": {"jobs/schedule"},
+	// The benchmarks of `jobagent bench`, which gives them a server, an agent and a front.
+	"testenv/bench":             {"jobs/...", "targets/...", "controldb", "agent", "agent/rest", "agent/rest/auth/tokenfile", "agent/telemetry/...", "github.com/google/uuid", "github.com/spf13/cobra/...", "github.com/microsoft/go-mssqldb/...", "go.uber.org/zap"},
 	"testenv/script":            {"targets/mssql", "github.com/golang-sql/sqlexp", "github.com/microsoft/go-mssqldb/...", "github.com/stretchr/testify/..."},
 	"testenv/tsqld":             {"testenv/tsqld/...", "targets/mssql/kerberos/acceptor", "golang.org/x/sys/..."},
 	"testenv/tsqld/mserr":       {},

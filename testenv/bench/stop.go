@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jobagent/jobagent/agent"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
 )
@@ -37,11 +36,11 @@ over the rounds.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case s.targets < 1 || s.targets > 10_000:
-				return exit.Usagef("--targets %d: must be 1 to 10000", s.targets)
+				return b.Usagef("--targets %d: must be 1 to 10000", s.targets)
 			case s.rounds < 1 || s.rounds > 1000:
-				return exit.Usagef("--rounds %d: must be 1 to 1000", s.rounds)
+				return b.Usagef("--rounds %d: must be 1 to 1000", s.rounds)
 			case s.settle < 0:
-				return exit.Usagef("--settle %s: must not be below 0", s.settle)
+				return b.Usagef("--settle %s: must not be below 0", s.settle)
 			}
 			return b.stop(cmd.Context(), s)
 		},
@@ -117,7 +116,7 @@ func (b *bench) stop(ctx context.Context, p stopping) (err error) {
 	s.report.spread("stop_to_target_canceled", ofTargets, "<= 2000")
 	s.report.spread("stop_to_run_canceled", ofRuns, "<= 2000")
 	s.report.spread("stop_to_sessions_gone", ofSessions, "<= 2000")
-	return b.print(s.report)
+	return b.Print(s.report)
 }
 
 // awaitScripts waits until n sessions of attempts exist on the targets and all run a script. With n

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jobagent/jobagent/agent"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/controldb"
 )
 
@@ -34,11 +33,11 @@ are of six kinds and due once a day, one per second.`, lagAtOnce),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case l.schedules < 1 || l.schedules > 100_000:
-				return exit.Usagef("--schedules %d: must be 1 to 100000", l.schedules)
+				return b.Usagef("--schedules %d: must be 1 to 100000", l.schedules)
 			case l.concurrency < 1 || l.concurrency > 1000:
-				return exit.Usagef("--concurrency %d: must be 1 to 1000", l.concurrency)
+				return b.Usagef("--concurrency %d: must be 1 to 1000", l.concurrency)
 			case l.duration < time.Second || l.duration > time.Hour:
-				return exit.Usagef("--duration %s: must be 1s to 1h", l.duration)
+				return b.Usagef("--duration %s: must be 1s to 1h", l.duration)
 			}
 			l.daily = l.daily || l.schedules > lagAtOnce
 			return b.lag(cmd.Context(), l)
@@ -117,7 +116,7 @@ func (b *bench) lag(ctx context.Context, l lag) (err error) {
 	s.report.spread("due_to_created", created, "")
 	s.report.spread("due_to_started", started, "<= 250")
 	s.report.spread("started_to_first_statement", sent, "")
-	return b.print(s.report)
+	return b.Print(s.report)
 }
 
 // makeSchedules creates the jobs disabled, sets their due instants and enables them. It returns the

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jobagent/jobagent/agent"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/action"
 )
@@ -44,13 +43,13 @@ and after; deadline_lag_max is the longest time from a callback's deadline to th
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if duration <= 0 {
-				return exit.Usagef("--duration %s: must be above 0", duration)
+				return b.Usagef("--duration %s: must be above 0", duration)
 			}
 			if schedules < 0 || schedules > 100_000 {
-				return exit.Usagef("--schedules %d: must be 0 to 100000", schedules)
+				return b.Usagef("--schedules %d: must be 0 to 100000", schedules)
 			}
 			if waiting < 0 || waiting > 1_000_000 {
-				return exit.Usagef("--waiting %d: must be 0 to 1000000", waiting)
+				return b.Usagef("--waiting %d: must be 0 to 1000000", waiting)
 			}
 			return b.idle(cmd.Context(), duration, schedules, waiting)
 		},
@@ -108,7 +107,7 @@ func (b *bench) idle(ctx context.Context, duration time.Duration, schedules, wai
 			return err
 		}
 	}
-	return b.print(s.report)
+	return b.Print(s.report)
 }
 
 // addWaiting adds runs that wait for callbacks, and measures passes without work before and after.

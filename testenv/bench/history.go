@@ -13,8 +13,6 @@ import (
 	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/spf13/cobra"
 
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/buildinfo"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -58,9 +56,9 @@ Figures are medians in milliseconds.`, HistoryFirst),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case h.executions < HistoryFirst*HistoryRowsOfRun || h.executions > 100_000_000:
-				return exit.Usagef("--executions %d: must be %d to 100000000", h.executions, HistoryFirst*HistoryRowsOfRun)
+				return b.Usagef("--executions %d: must be %d to 100000000", h.executions, HistoryFirst*HistoryRowsOfRun)
 			case h.rounds < 1 || h.rounds >= HistoryFirst/historyPage:
-				return exit.Usagef("--rounds %d: must be 1 to %d", h.rounds, HistoryFirst/historyPage-1)
+				return b.Usagef("--rounds %d: must be 1 to %d", h.rounds, HistoryFirst/historyPage-1)
 			}
 			return b.history(cmd.Context(), h)
 		},
@@ -158,7 +156,7 @@ func (b *bench) history(ctx context.Context, h history) (err error) {
 		s.report.add(name+"_long", milliseconds(long.values[name]), "ms", "")
 		s.report.add(name+"_ratio", float64(long.values[name])/float64(max(short.values[name], 1)), "", "<= 2")
 	}
-	return b.print(s.report)
+	return b.Print(s.report)
 }
 
 // historyJob returns the name of a job with a history.
@@ -176,7 +174,7 @@ type historyFill struct {
 // list of agents does not grow.
 func (s *installation) historyTerm(ctx context.Context) (controldb.Term, error) {
 	who := controldb.Agent{ID: uuid.NewSHA1(uuid.Nil, []byte("bench history")), Host: "bench",
-		Version: buildinfo.Version(), MaxConcurrentTargets: 1}
+		Version: version, MaxConcurrentTargets: 1}
 	return s.store.StartTerm(ctx, who, time.Hour)
 }
 

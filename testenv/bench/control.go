@@ -14,8 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jobagent/jobagent/agent"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/buildinfo"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -44,17 +42,17 @@ figures are the cost of those.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case c.tasks < 1 || c.tasks > 1_000_000:
-				return exit.Usagef("--tasks %d: must be 1 to 1000000", c.tasks)
+				return b.Usagef("--tasks %d: must be 1 to 1000000", c.tasks)
 			case c.batch < 1 || c.batch > 10_000:
-				return exit.Usagef("--batch %d: must be 1 to 10000", c.batch)
+				return b.Usagef("--batch %d: must be 1 to 10000", c.batch)
 			case c.connections < 1 || c.connections > 64:
-				return exit.Usagef("--connections %d: must be 1 to 64", c.connections)
+				return b.Usagef("--connections %d: must be 1 to 64", c.connections)
 			case c.updates < 1:
-				return exit.Usagef("--updates %d: must be at least 1", c.updates)
+				return b.Usagef("--updates %d: must be at least 1", c.updates)
 			case c.rounds < 1 || c.rounds > 100:
-				return exit.Usagef("--rounds %d: must be 1 to 100", c.rounds)
+				return b.Usagef("--rounds %d: must be 1 to 100", c.rounds)
 			case c.queuedFew < 1 || c.queuedMany < 1:
-				return exit.Usagef("--queued-few and --queued-many must be at least 1")
+				return b.Usagef("--queued-few and --queued-many must be at least 1")
 			}
 			return b.control(cmd.Context(), c)
 		},
@@ -126,7 +124,7 @@ func (b *bench) control(ctx context.Context, c control) (err error) {
 	s.report.add(fmt.Sprintf("memory_%d_queued", c.queuedFew), float64(few), "bytes", "")
 	s.report.add(fmt.Sprintf("memory_%d_queued", c.queuedMany), float64(many), "bytes", "")
 	s.report.add("memory_ratio", float64(many)/float64(few), "", "<= 1.5")
-	return b.print(s.report)
+	return b.Print(s.report)
 }
 
 // parallel runs fn once per connection, all at the same time. It returns the duration and the first
@@ -189,7 +187,7 @@ func (s *installation) startTerm(ctx context.Context, tasks int) (controldb.Term
 	if err != nil {
 		return controldb.Term{}, err
 	}
-	return s.store.StartTerm(ctx, controldb.Agent{ID: id, Host: "bench", Version: buildinfo.Version(),
+	return s.store.StartTerm(ctx, controldb.Agent{ID: id, Host: "bench", Version: version,
 		MaxConcurrentTargets: tasks}, time.Hour)
 }
 

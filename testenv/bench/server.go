@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -13,16 +12,8 @@ import (
 
 	"github.com/google/uuid"
 	mssqldb "github.com/microsoft/go-mssqldb"
-	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/agent"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/buildinfo"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/daemon"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
@@ -31,7 +22,7 @@ import (
 
 // installation is the server that a benchmark measures, with a control database of its own.
 type installation struct {
-	report *report
+	report *Report
 	// store is the control database that the agent uses; wire counts its round trips.
 	store *controldb.Store
 	wire  *roundTrips
@@ -49,23 +40,32 @@ type installation struct {
 	closers  []func() error
 }
 
+// version is the version of the agents of benchmarks.
+const version = "bench"
+
 // startBench prepares a server. The control database's pool has at most this number of connections;
 // 0 is the default.
 func (b *bench) startBench(ctx context.Context, name string, connections int) (s *installation, err error) {
-	s = &installation{report: &report{output.Bench{Bench: name, Server: "embedded"}}, wire: &roundTrips{}}
+	s = &installation{wire: &roundTrips{}}
 	begun := s // s is nil in a return with an error
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, begun.close())
 		}
 	}()
-	if b.DSN == "" {
-		err = s.startEmbedded(ctx)
-	} else {
-		err = s.useServer(ctx, b.DSN)
-	}
+	server, err := b.OpenServer(ctx)
 	if err != nil {
 		return nil, err
+	}
+	s.closers = append(s.closers, server.Close)
+	s.report = &Report{Bench: name, Server: server.Version}
+	s.DSN, s.serverName, s.database, s.prefix = server.DSN, server.Name, server.Control, "bench_"
+	if s.database == "" {
+		s.prefix = "jobagent_bench_" + strings.ToLower(rand.Text()[:8]) + "_"
+		s.database = s.prefix + "control"
+		if err := s.createDatabase(ctx, s.database); err != nil {
+			return nil, err
+		}
 	}
 	s.control = s.open(s.database)
 	s.closers = append(s.closers, s.control.Close)
@@ -81,15 +81,13 @@ func (b *bench) startBench(ctx context.Context, name string, connections int) (s
 	if err := s.store.Install(ctx); err != nil {
 		return nil, err
 	}
-	if b.DSN != "" {
-		tools, closeTools, err := b.OpenTools(ctx, s.store, nil)
-		if err != nil {
-			return nil, err
-		}
-		s.tools = tools
-		s.closers = append(s.closers, func() error { closeTools(); return nil })
+	tools, closeTools, err := server.Tools(ctx, s.store, s.telemetry.onLogin)
+	if err != nil {
+		return nil, err
 	}
-	if b.tracing {
+	s.tools = tools
+	s.closers = append(s.closers, closeTools)
+	if b.Tracing {
 		if err := s.exportTraces(ctx); err != nil {
 			return nil, err
 		}
@@ -97,49 +95,14 @@ func (b *bench) startBench(ctx context.Context, name string, connections int) (s
 	return s, nil
 }
 
-// startEmbedded prepares an embedded server.
-func (s *installation) startEmbedded(ctx context.Context) error {
-	server, err := embedded.Start(ctx, "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
-	if err != nil {
-		return err
-	}
-	s.closers = append(s.closers, server.Close)
-	server.TargetSettings.OnLogin = s.telemetry.onLogin
-	servers, err := server.OpenServers(ctx)
-	if err != nil {
-		return err
-	}
-	s.closers = append(s.closers, servers.Close)
-	if s.tools, err = connect.NewTools(ctx, server.Store, servers); err != nil {
-		return err
-	}
-	s.serverName = server.ServerName()
-	s.prefix = "bench_"
-	s.database = embedded.ControlDatabase
-	s.DSN, err = mssql.ParseDSN(server.DSN("master"))
-	return err
-}
-
-// useServer prepares the SQL Server of a connection string.
-func (s *installation) useServer(ctx context.Context, dsn string) error {
-	dsn, err := config.Resolve(dsn)
-	if err != nil {
-		return err
-	}
-	if s.DSN, err = mssql.ParseDSN(dsn); err != nil {
-		return exit.Usage(err)
-	}
-	params := s.DSN.Params
-	s.serverName = cmp.Or(slices.MaxFunc(connect.ServerNames(params), func(x, y string) int { return len(x) - len(y) }),
-		params.Host)
-	s.prefix = "jobagent_bench_" + strings.ToLower(rand.Text()[:8]) + "_"
-	master := s.open("master")
+// VersionOf returns the version of the SQL Server of a connection string.
+func VersionOf(ctx context.Context, dsn mssql.DSN) (version string, err error) {
+	params := dsn.Params
+	params.Database = "master"
+	master := sql.OpenDB(mssqldb.NewConnectorConfig(params))
 	defer master.Close()
-	if err := master.QueryRowContext(ctx, "SELECT CAST(SERVERPROPERTY('ProductVersion') AS NVARCHAR(128));").Scan(&s.report.Server); err != nil {
-		return exit.With(exit.CodeConnection, fmt.Errorf("connect to the server: %w", err))
-	}
-	s.database = s.prefix + "control"
-	return s.createDatabase(ctx, s.database)
+	err = master.QueryRowContext(ctx, "SELECT CAST(SERVERPROPERTY('ProductVersion') AS NVARCHAR(128));").Scan(&version)
+	return version, err
 }
 
 // close calls the closers in reverse order.
@@ -168,7 +131,7 @@ func (s *installation) createDatabase(ctx context.Context, name string) error {
 	if _, err := master.ExecContext(ctx, "CREATE DATABASE ["+name+"];"); err != nil {
 		return fmt.Errorf("create the database %s: %w", name, err)
 	}
-	if s.report.Server == "embedded" {
+	if s.report.Server == Embedded {
 		return nil
 	}
 	s.closers = append(s.closers, func() error {
@@ -185,15 +148,8 @@ func (s *installation) createDatabase(ctx context.Context, name string) error {
 // startAgent starts an agent on the control database.
 func (b *bench) startAgent(ctx context.Context, s *installation, cfg agent.Config) (stop func() error,
 	failed <-chan error, err error) {
-	log := zap.NewNop()
-	if b.LogLevel == "debug" {
-		if log, err = b.Logger(); err != nil {
-			return nil, nil, err
-		}
-	}
-	cfg.Version, cfg.Grace = buildinfo.Version(), -1
-	stop, failed = daemon.Start(ctx, cfg, s.store, s.tools, log)
-	return stop, failed, nil
+	cfg.Version, cfg.Grace = version, -1
+	return b.StartAgent(ctx, cfg, s.store, s.tools)
 }
 
 // job creates a job of one step on a target group.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -32,11 +31,11 @@ these passes is compared with that of as many passes before the deletion.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case c.runs < 1 || c.runs > 1000:
-				return exit.Usagef("--runs %d: must be 1 to 1000", c.runs)
+				return b.Usagef("--runs %d: must be 1 to 1000", c.runs)
 			case c.targets < 1 || c.targets > 100_000:
-				return exit.Usagef("--targets %d: must be 1 to 100000", c.targets)
+				return b.Usagef("--targets %d: must be 1 to 100000", c.targets)
 			case c.batch < 1 || c.batch > 10_000:
-				return exit.Usagef("--batch %d: must be 1 to 10000", c.batch)
+				return b.Usagef("--batch %d: must be 1 to 10000", c.batch)
 			}
 			return b.cleanup(cmd.Context(), c)
 		},
@@ -100,7 +99,7 @@ func (b *bench) cleanup(ctx context.Context, c cleanup) (err error) {
 	s.report.add("pass_before_p99", milliseconds(percentile(before, 990)), "ms", "")
 	s.report.add("pass_p50", milliseconds(percentile(during, 500)), "ms", "< 50")
 	s.report.add("pass_p99", milliseconds(percentile(during, 990)), "ms", "")
-	return b.print(s.report)
+	return b.Print(s.report)
 }
 
 // passes claims and completes tasks of a job until rowsDeleted is closed, or until the run has

@@ -17,7 +17,6 @@ import (
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/agent/telemetry/tracing"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/buildinfo"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
@@ -87,7 +86,7 @@ func (s *installation) compareWith(ctx context.Context, c compared) error {
 	t := &s.telemetry
 	t.plain = s.store
 	if c.metrics {
-		t.metrics = metrics.New(metrics.Build{Version: buildinfo.Version()})
+		t.metrics = metrics.New(metrics.Build{Version: version})
 		t.database = t.metrics.Database("bench")
 		var stop func()
 		t.observed, stop = t.database.Observe(s.store, metrics.ClientAgent)
@@ -191,7 +190,7 @@ func middle(list []float64) float64 {
 
 // report adds the figures. The ratios are medians over rounds; that of the processor's time depends
 // little on what else the machine does.
-func (c cost) report(r *report, unit string) {
+func (c cost) report(r *Report, unit string) {
 	rate, used := ratios(c.rates), ratios(c.used)
 	r.add("rate_off", middle(c.rates[0]), unit+"/s", "")
 	r.add("rate_on", middle(c.rates[1]), unit+"/s", "")
@@ -230,7 +229,7 @@ func (b *bench) compareFanout(ctx context.Context, s *installation, f fanout) er
 	s.report.add("targets", float64(f.targets), "", "")
 	s.report.add("concurrency", float64(f.concurrency), "", "")
 	c.report(s.report, "targets")
-	return b.print(s.report)
+	return b.Print(s.report)
 }
 
 // compareControl measures the calls of agents without and with telemetry.
@@ -249,5 +248,5 @@ func (b *bench) compareControl(ctx context.Context, s *installation, c control, 
 	s.report.add("batch", float64(c.batch), "", "")
 	s.report.add("connections", float64(c.connections), "", "")
 	measured.report(s.report, "tasks")
-	return b.print(s.report)
+	return b.Print(s.report)
 }

@@ -20,7 +20,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/buildinfo"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/targets"
 	actionhttp "github.com/jobagent/jobagent/targets/http"
@@ -117,7 +116,7 @@ func (r *receiver) runner() (targets.ActionRunner, error) {
 	if err != nil {
 		return nil, err
 	}
-	return actionhttp.NewRunner(network, actionhttp.Config{Version: buildinfo.Version()}), nil
+	return actionhttp.NewRunner(network, actionhttp.Config{Version: version}), nil
 }
 
 // client returns the client of the bare loop. Like an action, it makes a new connection for each

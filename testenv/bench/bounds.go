@@ -13,7 +13,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/controldb"
 )
 
@@ -43,7 +42,7 @@ includes the embedded server, and depends less on what else the machine does.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if n.small < 1 || n.large < n.small || n.large > 10_000_000 {
-				return exit.Usagef("--small %d, --large %d: must be 1 to 10000000, and large not below small", n.small, n.large)
+				return b.Usagef("--small %d, --large %d: must be 1 to 10000000, and large not below small", n.small, n.large)
 			}
 			return b.bounds(cmd.Context(), n)
 		},
@@ -380,5 +379,5 @@ func (b *bench) bounds(ctx context.Context, p bounds) (err error) {
 			}
 		}
 	}
-	return b.print(s.report)
+	return b.Print(s.report)
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jobagent/jobagent/agent"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/action"
@@ -51,17 +50,17 @@ the medians of the quotients of neighbours.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case f.targets < 1 || f.targets > 20_000:
-				return exit.Usagef("--targets %d: must be 1 to 20000", f.targets)
+				return b.Usagef("--targets %d: must be 1 to 20000", f.targets)
 			case f.concurrency < 1 || f.concurrency > 1000:
-				return exit.Usagef("--concurrency %d: must be 1 to 1000", f.concurrency)
+				return b.Usagef("--concurrency %d: must be 1 to 1000", f.concurrency)
 			case f.rounds < 1 || f.rounds > 100:
-				return exit.Usagef("--rounds %d: must be 1 to 100", f.rounds)
+				return b.Usagef("--rounds %d: must be 1 to 100", f.rounds)
 			case f.latency < 0 || f.latency > time.Minute:
-				return exit.Usagef("--latency %v: must be 0s to 1m", f.latency)
+				return b.Usagef("--latency %v: must be 0s to 1m", f.latency)
 			case cmd.Flags().Changed("latency") && !f.http:
-				return exit.Usagef("--latency requires --http")
+				return b.Usagef("--latency requires --http")
 			case cmd.Flags().Changed("statement") && f.http:
-				return exit.Usagef("--statement and --http cannot be combined")
+				return b.Usagef("--statement and --http cannot be combined")
 			}
 			return b.fanout(cmd.Context(), f)
 		},
@@ -144,7 +143,7 @@ func (b *bench) fanout(ctx context.Context, f fanout) (err error) {
 		bar = ""
 	}
 	s.report.add("control_round_trips_per_target", median(trips)/float64(f.targets), "", bar)
-	return b.print(s.report)
+	return b.Print(s.report)
 }
 
 // prepareStatements makes databases and a job whose step runs the statement on them. It returns the

@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
@@ -22,14 +23,9 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
-	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/rest/auth/tokenfile"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/front"
 	"github.com/jobagent/jobagent/controldb"
 )
 
@@ -51,13 +47,13 @@ this process too. Each PUT changes its job.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case l.gets < 0 || l.puts < 0 || l.gets+l.puts < 1 || l.gets+l.puts > 100_000:
-				return exit.Usagef("--gets %d, --puts %d: must be 1 to 100000 together", l.gets, l.puts)
+				return b.Usagef("--gets %d, --puts %d: must be 1 to 100000 together", l.gets, l.puts)
 			case l.connections < 1 || l.connections > 1000:
-				return exit.Usagef("--connections %d: must be 1 to 1000", l.connections)
+				return b.Usagef("--connections %d: must be 1 to 1000", l.connections)
 			case l.jobs < 1 || l.jobs > 10_000:
-				return exit.Usagef("--jobs %d: must be 1 to 10000", l.jobs)
+				return b.Usagef("--jobs %d: must be 1 to 10000", l.jobs)
 			case l.duration < time.Second || l.duration > time.Hour:
-				return exit.Usagef("--duration %s: must be 1s to 1h", l.duration)
+				return b.Usagef("--duration %s: must be 1s to 1h", l.duration)
 			}
 			return b.rest(cmd.Context(), l)
 		},
@@ -82,13 +78,7 @@ func (b *bench) rest(ctx context.Context, l restLoad) (err error) {
 			return err
 		}
 	}
-	dir, err := os.MkdirTemp("", "jobagent-bench-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	certificate, key := filepath.Join(dir, "certificate.pem"), filepath.Join(dir, "key.pem")
-	pair, err := embedded.LoadOrCreateCertificate(certificate, key, "127.0.0.1:0")
+	pair, err := selfSigned()
 	if err != nil {
 		return err
 	}
@@ -96,7 +86,7 @@ func (b *bench) rest(ctx context.Context, l restLoad) (err error) {
 		name  string
 		start func() (address, token string, stop func() error, err error)
 	}{
-		{"front", func() (string, string, func() error, error) { return s.startFront(ctx, certificate, key) }},
+		{"front", func() (string, string, func() error, error) { return b.startFront(ctx, s, pair) }},
 		{"bare", func() (string, string, func() error, error) { return s.startBare(ctx, pair) }},
 	} {
 		address, token, stop, err := one.start()
@@ -110,7 +100,7 @@ func (b *bench) rest(ctx context.Context, l restLoad) (err error) {
 			return err
 		}
 	}
-	return b.print(s.report)
+	return b.Print(s.report)
 }
 
 // benchConns bounds the connections to the control database, for the front and the bare handler.
@@ -120,30 +110,45 @@ const benchConns = 32
 func benchJob(i int) string { return fmt.Sprintf("bench-rest-%05d", i) }
 
 // startFront serves the front on the control database.
-func (s *installation) startFront(ctx context.Context, certificate, key string) (address, token string, stop func() error, err error) {
+func (b *bench) startFront(ctx context.Context, s *installation, pair tls.Certificate) (address, token string, stop func() error, err error) {
 	stored, token := tokenfile.New()
 	stored.Role, stored.Scope = "admin", "/"
-	dsn := s.DSN
-	dsn.Params.Database = s.database
-	agent := "default"
-	o := front.Options{
-		Databases: []config.ControlDatabase{{
-			Name: "bench", Subscription: benchSubscription, ResourceGroup: "rg", Server: "server", Location: "local", ImplicitAgent: &agent,
-		}},
-		Open: func(config.ControlDatabase) (*controldb.Store, error) {
-			return controldb.New(controldb.Config{Connector: dsn.Connector(nil), ServerName: s.serverName, MaxConns: benchConns})
-		},
-		Log: zap.NewNop(),
-	}
-	o.Config.Listen, o.Config.Limits.Off = "127.0.0.1:0", true
-	o.Config.TLS.Certificate, o.Config.TLS.Key = certificate, key
-	o.Config.Tokens = []tokenfile.Token{stored}
-	f, err := front.Open(ctx, o)
+	certificate, key, remove, err := writeCertificate(pair)
 	if err != nil {
 		return "", "", nil, err
 	}
-	stop, _ = f.Start(ctx)
-	return f.PublicURL(), token, stop, nil
+	defer func() { err = errors.Join(err, remove()) }() // the front has read them
+	dsn := s.DSN
+	dsn.Params.Database = s.database
+	address, stop, err = b.StartFront(ctx, Front{
+		Subscription: benchSubscription, ResourceGroup: "rg", Server: "server", Agent: "default", Token: stored,
+		CertificateFile: certificate, KeyFile: key,
+		Open: func() (*controldb.Store, error) {
+			return controldb.New(controldb.Config{Connector: dsn.Connector(nil), ServerName: s.serverName, MaxConns: benchConns})
+		},
+	})
+	return address, token, stop, err
+}
+
+// writeCertificate writes a certificate and its key to files.
+func writeCertificate(pair tls.Certificate) (certificate, key string, remove func() error, err error) {
+	der, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
+	if err != nil {
+		return "", "", nil, err
+	}
+	dir, err := os.MkdirTemp("", "jobagent-bench-")
+	if err != nil {
+		return "", "", nil, err
+	}
+	remove = func() error { return os.RemoveAll(dir) }
+	certificate, key = filepath.Join(dir, "certificate.pem"), filepath.Join(dir, "key.pem")
+	err = errors.Join(
+		os.WriteFile(certificate, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: pair.Certificate[0]}), 0o600),
+		os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600))
+	if err != nil {
+		return "", "", nil, errors.Join(err, remove())
+	}
+	return certificate, key, remove, nil
 }
 
 // benchSubscription is the subscription in the paths of the front.
@@ -153,14 +158,14 @@ const benchSubscription = "00000000-0000-0000-0000-000000000000"
 const benchPath = "/subscriptions/" + benchSubscription + "/resourceGroups/rg/providers/Microsoft.Sql/servers/server/jobAgents/default/jobs/"
 
 // startBare serves a handler that makes the same calls, and does nothing else.
-func (s *installation) startBare(ctx context.Context, pair *tls.Certificate) (address, token string, stop func() error, err error) {
+func (s *installation) startBare(ctx context.Context, pair tls.Certificate) (address, token string, stop func() error, err error) {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", "", nil, err
 	}
 	server := &http.Server{Handler: http.HandlerFunc(s.bare), ReadHeaderTimeout: time.Minute}
 	ended := make(chan error, 1)
-	secured := tls.NewListener(l, &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{*pair}})
+	secured := tls.NewListener(l, &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}})
 	go func() { ended <- server.Serve(secured) }() // ends with Shutdown
 	return "https://" + l.Addr().String(), "", func() error {
 		err := server.Shutdown(context.WithoutCancel(ctx))
@@ -205,7 +210,7 @@ type restClient struct {
 	changes        atomic.Int64
 }
 
-func newRESTClient(address, token string, pair *tls.Certificate, l restLoad) *restClient {
+func newRESTClient(address, token string, pair tls.Certificate, l restLoad) *restClient {
 	pool := x509.NewCertPool()
 	if leaf, err := x509.ParseCertificate(pair.Certificate[0]); err == nil {
 		pool.AddCert(leaf)
