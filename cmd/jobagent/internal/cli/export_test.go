@@ -12,12 +12,12 @@ import (
 
 // Tree returns the tree of all commands, to be looked at.
 func Tree() *cobra.Command {
-	return newRootCommand(&connect.App{Printer: output.Printer{Stdout: io.Discard, Stderr: io.Discard}, Stdin: strings.NewReader("")})
+	return newRootCommand(connect.New(strings.NewReader(""), io.Discard, io.Discard))
 }
 
 // ShapesOf returns the shapes that a command and the groups above it declare.
 func ShapesOf(args []string) (shapes []output.Shape) {
-	app := &connect.App{}
+	app := connect.New(nil, nil, nil)
 	cmd, _, err := newRootCommand(app).Find(args)
 	cobra.CheckErr(err)
 	for ; cmd != nil; cmd = cmd.Parent() {

@@ -9,14 +9,13 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/metrics"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 )
 
 func TestFilesArePrinted(t *testing.T) {
 	t.Parallel()
 	run := func(name string) []byte {
 		var out bytes.Buffer
-		cmd := metrics.NewCommand(&connect.App{Printer: output.Printer{Stdout: &out}})
+		cmd := metrics.NewCommand(connect.New(nil, &out, nil))
 		cmd.SetArgs([]string{name})
 		require.NoError(t, cmd.ExecuteContext(t.Context()))
 		return out.Bytes()

@@ -46,7 +46,7 @@ func TestExamples(t *testing.T) {
 	}
 	require.Greater(t, len(lines), 110)
 	for line := range strings.Lines(examples) { // none is for a command that is gone
-		cmd, _, err := newRootCommand(&connect.App{}).Find(strings.Fields(line)[1:])
+		cmd, _, err := newRootCommand(connect.New(nil, nil, nil)).Find(strings.Fields(line)[1:])
 		require.NoError(t, err, line)
 		require.False(t, cmd.HasSubCommands(), line)
 	}
@@ -62,7 +62,7 @@ func TestAliases(t *testing.T) {
 		"alerts ls": "alert list", "alert channels ls": "alert channel list", "agents list": "agent status", "limits ls": "limit list", "ctx ls": "context list",
 		"job add": "job create", "secrets rm": "secret delete", "tokens rm": "token revoke",
 	} {
-		cmd, rest, err := newRootCommand(&connect.App{}).Find(strings.Fields(alias))
+		cmd, rest, err := newRootCommand(connect.New(nil, nil, nil)).Find(strings.Fields(alias))
 		require.NoError(t, err, alias)
 		require.Empty(t, rest, alias)
 		require.Equal(t, "jobagent "+want, cmd.CommandPath(), alias)

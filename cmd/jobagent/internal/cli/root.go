@@ -58,7 +58,7 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	// A pipe of stdout gets values as they are; stderr has messages for people, wherever it goes.
 	stdout, stderr = terminal.Guard(stdout, false), terminal.Guard(stderr, true)
 	defer flush(stdout, stderr)
-	app := &connect.App{Printer: output.Printer{Stdout: stdout, Stderr: stderr}, Stdin: stdin}
+	app := connect.New(stdin, stdout, stderr)
 	root := newRootCommand(app)
 	refuseUnknownTopics(root)
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
@@ -92,7 +92,7 @@ func flush(streams ...io.Writer) {
 // Check reports what is wrong with a command line, without running it: unknown commands and flags,
 // and arguments that a command does not take. It is for texts that name commands.
 func Check(args []string) error {
-	root := newRootCommand(&connect.App{Printer: output.Printer{Stdout: io.Discard, Stderr: io.Discard}, Stdin: strings.NewReader("")})
+	root := newRootCommand(connect.New(strings.NewReader(""), io.Discard, io.Discard))
 	cmd, rest, err := root.Find(args)
 	if err != nil {
 		return err

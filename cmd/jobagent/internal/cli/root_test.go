@@ -18,7 +18,7 @@ import (
 // Every command is in the text of jobagent help output, unless it prints no JSON.
 func TestEveryCommandHasAShape(t *testing.T) {
 	t.Parallel()
-	app := &connect.App{}
+	app := connect.New(nil, nil, nil)
 	eachCommandOf(newRootCommand(app), func(cmd *cobra.Command) {
 		name := strings.TrimPrefix(cmd.CommandPath(), "jobagent ")
 		if cmd.HasSubCommands() || cmd.Hidden || slices.Contains([]string{"run", "top", "licenses", "output", "context prompt", "metrics rules", "metrics dashboard"}, name) {
@@ -32,7 +32,7 @@ func TestEveryCommandHasAShape(t *testing.T) {
 func TestEveryArrayIsAList(t *testing.T) {
 	t.Parallel()
 	text := []string{"db grants", "schedule explain", "step show", "step options"} // sentences and scripts
-	app := &connect.App{}
+	app := connect.New(nil, nil, nil)
 	eachCommandOf(newRootCommand(app), func(cmd *cobra.Command) {
 		for _, s := range app.Shapes(cmd) {
 			if t := reflect.TypeOf(s.Value); t.Kind() != reflect.Slice || t.Elem().Kind() != reflect.Struct {
@@ -50,7 +50,7 @@ func TestRunBookNamesCommands(t *testing.T) {
 	found := 0
 	for _, m := range named {
 		words := strings.Fields(m[1])
-		cmd, rest, err := newRootCommand(&connect.App{}).Find(words[:1])
+		cmd, rest, err := newRootCommand(connect.New(nil, nil, nil)).Find(words[:1])
 		if err != nil || len(rest) > 0 || !cmd.HasParent() {
 			continue // prose, such as "jobagent has"
 		}

@@ -57,9 +57,9 @@ func writeConfig(t *testing.T, content map[string]any) string {
 // newApp returns an invocation with a configuration file.
 func newApp(path string) (a *connect.App, stdout, stderr *buffer) {
 	stdout, stderr = &buffer{}, &buffer{}
-	return &connect.App{
-		Printer: output.Printer{Stdout: stdout, Stderr: stderr, Format: output.FormatTable}, ConfigPath: path, LogLevel: "info",
-	}, stdout, stderr
+	a = connect.New(nil, stdout, stderr)
+	a.Format, a.ConfigPath, a.LogLevel = output.FormatTable, path, "info"
+	return a, stdout, stderr
 }
 
 // A configuration with a connection string, an address and a token is enough to serve. The control

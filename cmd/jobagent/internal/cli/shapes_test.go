@@ -125,7 +125,7 @@ RFC 3339. Later versions may add fields; they do not rename or remove any.
 
 Commands:
 `)
-	app := &connect.App{}
+	app := connect.New(nil, nil, nil)
 	eachCommandOf(newRootCommand(app), func(cmd *cobra.Command) {
 		for _, s := range app.Shapes(cmd) {
 			require.Equal(d.t, s.TypeName(), d.typeName(reflect.TypeOf(s.Value)))

@@ -18,7 +18,9 @@ import (
 )
 
 // eachCommand calls f for each command that does something.
-func eachCommand(f func(cmd *cobra.Command)) { eachCommandOf(newRootCommand(&connect.App{}), f) }
+func eachCommand(f func(cmd *cobra.Command)) {
+	eachCommandOf(newRootCommand(connect.New(nil, nil, nil)), f)
+}
 
 // eachCommandOf calls f for a command and all commands below it.
 func eachCommandOf(root *cobra.Command, f func(cmd *cobra.Command)) {

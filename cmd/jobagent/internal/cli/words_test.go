@@ -12,14 +12,13 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb/message"
 	sqlfs "github.com/jobagent/jobagent/sql"
 )
 
 // tree returns all commands.
 func tree() *cobra.Command {
-	return newRootCommand(&connect.App{Printer: output.Printer{Stdout: io.Discard, Stderr: io.Discard}, Stdin: strings.NewReader("")})
+	return newRootCommand(connect.New(strings.NewReader(""), io.Discard, io.Discard))
 }
 
 // Every procedure and view that a command stands for is one of the schema, and no other command

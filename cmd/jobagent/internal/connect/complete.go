@@ -14,18 +14,18 @@ var errAsks = errors.New("the password of the context is not at hand")
 
 // Complete runs fn with the control database while a person types a command: it prints nothing, and
 // asks neither a person nor a keyring. The caller bounds its time.
-func (a *App) Complete(ctx context.Context, fn func(context.Context, *controldb.Store) error) error {
-	a.Stderr = io.Discard
-	c, err := a.Connection()
+func (c *Connections) Complete(ctx context.Context, fn func(context.Context, *controldb.Store) error) error {
+	c.settings.printer.Stderr = io.Discard
+	from, err := c.settings.Connection()
 	if err != nil {
 		return err
 	}
-	if c.Context != nil {
-		if kind := c.Context.PasswordKind(); kind == "keyring" || kind == contexts.RefPrompt {
+	if from.Context != nil {
+		if kind := from.Context.PasswordKind(); kind == "keyring" || kind == contexts.RefPrompt {
 			return errAsks
 		}
 	}
-	dsn, err := a.ControlDSN(ctx)
+	dsn, err := c.settings.ControlDSN(ctx)
 	if err != nil {
 		return err
 	}

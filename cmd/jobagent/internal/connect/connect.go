@@ -7,115 +7,50 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
-
 	"github.com/jobagent/jobagent/agent/telemetry/metrics"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets/mssql"
+	"github.com/jobagent/jobagent/targets/mssql/azure"
 )
 
-// App is the state that the commands of one invocation share: streams, global flags, and the
-// configuration file.
+// App is the state that the commands of one invocation share. Commands that need only a part of it
+// get the part.
 type App struct {
 	output.Printer
-	Stdin io.Reader
-
-	DSN         string // --dsn
-	ContextName string // --context
-	ConfigPath  string // --config
-	LogLevel    string
-
-	config     config.File
-	configRead bool
-	control    control
-	metrics    *metrics.Metrics
-	warning    sync.Mutex
-	warned     []mssql.Weakness // guarded by warning
-	Target     targetFlags      // of the commands that connect to targets
+	Settings
+	Connections
 }
 
-// UseFront sets the address of the front in this process, also as that of callbacks, unless the
-// configuration says where they are received. Config has been called.
-func (a *App) UseFront(publicURL string) {
-	a.config.REST.PublicURL = publicURL
-	if c := &a.config.Callbacks; c.Listen == "" && c.PublicURL == "" {
-		c.PublicURL = publicURL
-	}
+// New returns the state of an invocation.
+func New(stdin io.Reader, stdout, stderr io.Writer) *App {
+	a := &App{Printer: output.Printer{Stdout: stdout, Stderr: stderr}}
+	a.Settings = Settings{Stdin: stdin, printer: &a.Printer}
+	a.Connections.settings = &a.Settings
+	return a
 }
 
-// warnReadable logs a warning for each file with secrets that other users may read.
-func (a *App) warnReadable(files []string) error {
-	for _, file := range files {
-		mode, others := config.ReadableByOthers(file)
-		if !others {
-			continue
-		}
-		log, err := a.Logger()
-		if err != nil {
-			return err
-		}
-		log.Warn("other users may read a file with secrets or references to them: chmod 600", zap.String("file", file),
-			zap.Stringer("mode", mode))
-	}
-	return nil
-}
+// Connections opens the control database, what an agent uses for targets, and what exports metrics
+// and traces.
+type Connections struct {
+	Target targetFlags // of the commands that connect to targets
 
-// ParseDSN parses a connection string. It logs weak encryption settings, each once.
-func (a *App) ParseDSN(text string) (mssql.DSN, error) {
-	dsn, err := mssql.ParseDSN(text)
-	if err != nil {
-		return dsn, exit.Usage(err)
-	}
-	return dsn, a.WarnWeak(dsn.Weaknesses())
-}
-
-// ParsedControlDSN returns the control database's connection string, parsed by [App.ParseDSN].
-func (a *App) ParsedControlDSN(ctx context.Context) (mssql.DSN, error) {
-	text, err := a.ControlDSN(ctx)
-	if err != nil {
-		return mssql.DSN{}, err
-	}
-	return a.ParseDSN(text)
-}
-
-// WarnWeak logs encryption settings that allow a third party to read or change a connection's data,
-// each once.
-func (a *App) WarnWeak(list []mssql.Weakness) error {
-	a.warning.Lock() // the agents of several control databases open their tools at the same time
-	defer a.warning.Unlock()
-	list = slices.DeleteFunc(list, func(w mssql.Weakness) bool { return slices.Contains(a.warned, w) })
-	if len(list) == 0 {
-		return nil
-	}
-	log, err := a.Logger()
-	if err != nil {
-		return err
-	}
-	a.warned = append(a.warned, list...)
-	for _, w := range list {
-		log.Warn("connections are open to a man in the middle", zap.String("server", w.Servers),
-			zap.String("setting", w.Setting), zap.String("reason", w.Text))
-	}
-	return nil
+	settings *Settings
+	metrics  *metrics.Metrics
 }
 
 // OpenStore connects to the control database. It does not check the schema.
-func (a *App) OpenStore(ctx context.Context) (*controldb.Store, error) {
-	dsn, err := a.ControlDSN(ctx)
+func (c *Connections) OpenStore(ctx context.Context) (*controldb.Store, error) {
+	dsn, err := c.settings.ControlDSN(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := a.ParseDSN(dsn); err != nil {
+	if _, err := c.settings.ParseDSN(dsn); err != nil {
 		return nil, err
 	}
 	cfg, err := ControlConfig(dsn)
@@ -127,17 +62,17 @@ func (a *App) OpenStore(ctx context.Context) (*controldb.Store, error) {
 		return nil, exit.Usage(err)
 	}
 	if err != nil {
-		return nil, a.howToPin(err)
+		return nil, c.howToPin(err)
 	}
-	a.WarnPassword()
+	c.settings.WarnPassword()
 	var once sync.Once
 	store = store.WithSlowCalls(slowCall, func(op string) {
 		once.Do(func() {
-			fmt.Fprintf(a.Stderr, "%s: still waiting for the control database; another session may hold a lock\n", op)
+			fmt.Fprintf(c.settings.printer.Stderr, "%s: still waiting for the control database; another session may hold a lock\n", op)
 		})
 	})
 	return store.WithDeadlockRetries(func(op string, wait time.Duration) {
-		fmt.Fprintf(a.Stderr, "%s: deadlock victim (error 1205), nothing was changed; retrying in %s\n", op,
+		fmt.Fprintf(c.settings.printer.Stderr, "%s: deadlock victim (error 1205), nothing was changed; retrying in %s\n", op,
 			wait.Round(time.Millisecond))
 	}), nil
 }
@@ -148,9 +83,9 @@ var seenPin = regexp.MustCompile(`\(SHA-256 ([0-9a-f]{64})\).*(pin the certifica
 
 // howToPin replaces the name of the setting that pins a certificate by the command that sets it, if
 // the connection is that of a context.
-func (a *App) howToPin(err error) error {
-	if c, cause := a.Connection(); cause == nil && c.Context != nil {
-		return pinInContext(err, c.Context.Name)
+func (c *Connections) howToPin(err error) error {
+	if from, cause := c.settings.Connection(); cause == nil && from.Context != nil {
+		return pinInContext(err, from.Context.Name)
 	}
 	return err
 }
@@ -181,18 +116,18 @@ const slowCall = 2 * time.Second
 
 // OpenStoreToChange is OpenStore for a command that changes something. In a context for production
 // it says so.
-func (a *App) OpenStoreToChange(ctx context.Context) (*controldb.Store, error) {
-	store, err := a.OpenStore(ctx)
+func (c *Connections) OpenStoreToChange(ctx context.Context) (*controldb.Store, error) {
+	store, err := c.OpenStore(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return store, a.AnnounceChange()
+	return store, c.settings.AnnounceChange()
 }
 
 // WithStore runs fn with an open control database. It first checks that this program works with the
 // database's schema, since fn may change the database.
-func (a *App) WithStore(ctx context.Context, fn func(*controldb.Store) error) error {
-	store, err := a.OpenStoreToChange(ctx)
+func (c *Connections) WithStore(ctx context.Context, fn func(*controldb.Store) error) error {
+	store, err := c.OpenStoreToChange(ctx)
 	if err != nil {
 		return err
 	}
@@ -205,8 +140,8 @@ func (a *App) WithStore(ctx context.Context, fn func(*controldb.Store) error) er
 
 // ReadStore is WithStore for an fn that only reads. To save a round trip, it checks the schema only
 // after fn has failed; the error is then the check's, if the schema is the reason.
-func (a *App) ReadStore(ctx context.Context, fn func(*controldb.Store) error) error {
-	store, err := a.OpenStore(ctx)
+func (c *Connections) ReadStore(ctx context.Context, fn func(*controldb.Store) error) error {
+	store, err := c.OpenStore(ctx)
 	if err != nil {
 		return err
 	}
@@ -234,22 +169,34 @@ func checkSchema(ctx context.Context, store *controldb.Store) error {
 	return err
 }
 
-// Logger returns a structured log on stderr: text on a terminal, else JSON.
-func (a *App) Logger() (*zap.Logger, error) {
-	level, err := zapcore.ParseLevel(a.LogLevel)
+// logins logs in to control databases with Microsoft Entra ID. It keeps tokens for all connections.
+var logins = new(azure.Logins)
+
+// entraKinds maps the values of fedauth in connection strings to kinds of credentials.
+var entraKinds = map[string]mssql.CredentialKind{
+	"activedirectorydefault": mssql.KindDefault, "activedirectorymanagedidentity": mssql.KindManagedIdentity,
+	"activedirectorymsi": mssql.KindManagedIdentity, "activedirectoryserviceprincipal": mssql.KindServicePrincipal,
+}
+
+// ControlConfig returns the settings of a control database's connections. A connection string with
+// fedauth logs in with Microsoft Entra ID.
+func ControlConfig(text string) (controldb.Config, error) {
+	cfg := controldb.Config{DSN: text}
+	dsn, err := mssql.ParseDSN(text)
 	if err != nil {
-		return nil, exit.Usagef("invalid log level %q: want debug, info, warn or error", a.LogLevel)
+		return cfg, exit.Usage(err)
 	}
-	enc := zap.NewProductionEncoderConfig()
-	enc.EncodeTime = zapcore.ISO8601TimeEncoder
-	enc.EncodeDuration = zapcore.StringDurationEncoder
-	encoder := zapcore.NewJSONEncoder(enc)
-	if terminal.Is(a.Stderr) {
-		enc.EncodeLevel = zapcore.CapitalColorLevelEncoder
-		if a.Color.Painter(a.Stderr).Plain {
-			enc.EncodeLevel = zapcore.CapitalLevelEncoder
-		}
-		encoder = zapcore.NewConsoleEncoder(enc)
+	word, given := dsn.Params.Parameters["fedauth"]
+	if !given {
+		return cfg, nil
 	}
-	return zap.New(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(a.Stderr)), level)), nil
+	kind, known := entraKinds[strings.ToLower(word)]
+	if !known {
+		return cfg, exit.Usagef("connection string: unknown fedauth: want ActiveDirectoryDefault, ActiveDirectoryManagedIdentity or ActiveDirectoryServicePrincipal")
+	}
+	cfg.Login = func(dsn mssql.DSN) (*mssql.Connector, error) {
+		login := mssql.EntraLogin{Kind: kind, User: dsn.Params.User, Secret: dsn.Params.Password}
+		return dsn.EntraConnector(login, logins.Connector)
+	}
+	return cfg, nil
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
 )
 
@@ -29,8 +28,9 @@ func TestSchemaIsChecked(t *testing.T) {
 	_, err = master.ExecContext(t.Context(), "CREATE DATABASE empty;")
 	require.NoError(t, err)
 	app := func(database string) *connect.App {
-		return &connect.App{Printer: output.Printer{Stdout: io.Discard, Stderr: io.Discard}, DSN: server.DSN(database),
-			LogLevel: "error"}
+		a := connect.New(nil, io.Discard, io.Discard)
+		a.DSN, a.LogLevel = server.DSN(database), "error"
+		return a
 	}
 	broken := errors.New("broken")
 	succeed := func(*controldb.Store) error { return nil }

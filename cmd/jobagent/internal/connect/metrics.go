@@ -15,23 +15,23 @@ import (
 )
 
 // Metrics returns the metrics of this process, which it makes once; nil if they are turned off.
-func (a *App) Metrics() (*metrics.Metrics, error) {
-	file, err := a.Config()
+func (c *Connections) Metrics() (*metrics.Metrics, error) {
+	file, err := c.settings.Config()
 	if err != nil {
 		return nil, err
 	}
 	if err := file.Metrics.Check(); err != nil {
 		return nil, exit.Usage(err)
 	}
-	if a.metrics == nil && !file.Metrics.Off {
-		a.metrics = metrics.New(metrics.Build{Version: buildinfo.Version()})
+	if c.metrics == nil && !file.Metrics.Off {
+		c.metrics = metrics.New(metrics.Build{Version: buildinfo.Version()})
 	}
-	return a.metrics, nil
+	return c.metrics, nil
 }
 
 // DatabaseMetrics returns the metrics of the control database of a connection string.
-func (a *App) DatabaseMetrics(dsn string) (*metrics.Database, error) {
-	m, err := a.Metrics()
+func (c *Connections) DatabaseMetrics(dsn string) (*metrics.Database, error) {
+	m, err := c.Metrics()
 	if m == nil || err != nil {
 		return nil, err
 	}
@@ -52,12 +52,12 @@ func OnDial(d *metrics.Dials) func(time.Duration, targets.Class) {
 
 // ServeMetrics serves metrics on the address that the configuration has for them, if any, until
 // stop is called. A failure after the start is logged only: the work goes on.
-func (a *App) ServeMetrics(ctx context.Context, log *zap.Logger) (stop func(), err error) {
-	m, err := a.Metrics()
+func (c *Connections) ServeMetrics(ctx context.Context, log *zap.Logger) (stop func(), err error) {
+	m, err := c.Metrics()
 	if err != nil {
 		return nil, err
 	}
-	file, err := a.Config()
+	file, err := c.settings.Config()
 	if err != nil {
 		return nil, err
 	}

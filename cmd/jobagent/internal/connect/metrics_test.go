@@ -16,7 +16,6 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 )
 
 // withMetrics returns an invocation whose configuration file has the section metrics.
@@ -26,7 +25,9 @@ func withMetrics(t *testing.T, section map[string]any) *connect.App {
 	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "config.json")
 	require.NoError(t, os.WriteFile(path, text, 0o600))
-	return &connect.App{Printer: output.Printer{Stdout: io.Discard, Stderr: io.Discard}, ConfigPath: path, LogLevel: "error"}
+	a := connect.New(nil, io.Discard, io.Discard)
+	a.ConfigPath, a.LogLevel = path, "error"
+	return a
 }
 
 func TestServeMetrics(t *testing.T) {

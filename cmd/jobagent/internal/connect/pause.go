@@ -12,7 +12,7 @@ import (
 
 // WarnPause writes a warning to stderr if the control database is paused. A login that may not see
 // that gets none.
-func (a *App) WarnPause(ctx context.Context, store *controldb.Store) error {
+func (c *Connections) WarnPause(ctx context.Context, store *controldb.Store) error {
 	i, err := store.Identity(ctx)
 	if controldb.NumberOf(err) != 0 {
 		return nil
@@ -20,6 +20,6 @@ func (a *App) WarnPause(ctx context.Context, store *controldb.Store) error {
 	if err != nil || !i.Paused() {
 		return err
 	}
-	return a.Warn([]string{output.OneLine(fmt.Sprintf("the control database (incarnation %s) is paused since %s by %s: %s. Nothing starts until: jobagent db resume",
+	return c.settings.printer.Warn([]string{output.OneLine(fmt.Sprintf("the control database (incarnation %s) is paused since %s by %s: %s. Nothing starts until: jobagent db resume",
 		i.Incarnation, i.PausedAt.Format(time.RFC3339), i.PausedBy, cmp.Or(i.PauseReason, "no reason given")))})
 }

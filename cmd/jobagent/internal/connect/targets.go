@@ -96,8 +96,8 @@ var targetKinds = map[string]mssql.CredentialKind{
 // that login's rights (I13).
 //
 // logins counts the logins; nil: not.
-func (a *App) OpenTools(ctx context.Context, store *controldb.Store, logins *metrics.Dials) (agent.Tools, func(), error) {
-	servers, _, stored, err := a.openServers(ctx, store, logins)
+func (c *Connections) OpenTools(ctx context.Context, store *controldb.Store, logins *metrics.Dials) (agent.Tools, func(), error) {
+	servers, _, stored, err := c.openServers(ctx, store, logins)
 	if err != nil {
 		return agent.Tools{}, nil, err
 	}
@@ -111,25 +111,25 @@ func (a *App) OpenTools(ctx context.Context, store *controldb.Store, logins *met
 
 // OpenServers makes the connections to target servers, and returns their settings too. logins
 // counts the logins; nil: not.
-func (a *App) OpenServers(
+func (c *Connections) OpenServers(
 	ctx context.Context, store *controldb.Store, logins *metrics.Dials,
 ) (*mssql.Servers, mssql.Config, error) {
-	servers, settings, _, err := a.openServers(ctx, store, logins)
+	servers, settings, _, err := c.openServers(ctx, store, logins)
 	return servers, settings, err
 }
 
 // openServers is OpenServers; it returns the stored credentials as well.
-func (a *App) openServers(
+func (c *Connections) openServers(
 	ctx context.Context, store *controldb.Store, logins *metrics.Dials,
 ) (*mssql.Servers, mssql.Config, *agent.StoredCredentials, error) {
-	cfg, err := a.Config()
+	cfg, err := c.settings.Config()
 	if err != nil {
 		return nil, mssql.Config{}, nil, err
 	}
 	settings := cfg.Encryption()
 	settings.LoginTimeout, settings.Entra = time.Duration(cfg.Targets.ConnectTimeout), new(azure.Logins).Connector
 	settings.Limits, settings.OnLogin = cfg.Limits.Limits(), OnDial(logins)
-	if settings.Credentials, err = a.Credentials(ctx, cfg, &settings); err != nil {
+	if settings.Credentials, err = c.Credentials(ctx, cfg, &settings); err != nil {
 		return nil, settings, nil, err
 	}
 	stored := agent.NewStoredCredentials(store, cfg.SecretKeys, zap.NewNop())
@@ -144,7 +144,7 @@ func (a *App) openServers(
 	if err != nil {
 		return nil, settings, nil, exit.Usage(err)
 	}
-	if err := a.WarnWeak(servers.Weaknesses()); err != nil {
+	if err := c.settings.WarnWeak(servers.Weaknesses()); err != nil {
 		return nil, settings, nil, errors.Join(err, servers.Close())
 	}
 	return servers, settings, stored, nil
@@ -163,29 +163,29 @@ func NewTools(ctx context.Context, store *controldb.Store, servers *mssql.Server
 // Credentials makes the set of named credentials. If the flags give a login, it also adds the
 // encryption of the control database's connection string to settings, for the control database's
 // server.
-func (a *App) Credentials(ctx context.Context, cfg config.File, settings *mssql.Config) (*mssql.CredentialSet, error) {
+func (c *Connections) Credentials(ctx context.Context, cfg config.File, settings *mssql.Config) (*mssql.CredentialSet, error) {
 	list, err := config.Credentials(cfg)
 	if err != nil {
 		return nil, err
 	}
 	isDefault := func(c mssql.Credential) bool { return config.IsDefaultName(c.Name) }
-	login, err := a.Target.login()
+	login, err := c.Target.login()
 	if err != nil {
 		return nil, err
 	}
 	if login != nil {
-		own, err := a.controlEncryption(ctx)
+		own, err := c.controlEncryption(ctx)
 		if err != nil {
 			return nil, err
 		}
 		settings.Servers = append(settings.Servers, own...) // last, so that the configuration file takes precedence
 		list = append(slices.DeleteFunc(list, isDefault), *login)
-	} else if name := cmp.Or(a.Target.credential, cfg.Targets.DefaultCredential); name != "" &&
+	} else if name := cmp.Or(c.Target.credential, cfg.Targets.DefaultCredential); name != "" &&
 		!config.IsDefaultName(name) {
 		i := slices.IndexFunc(list, func(c mssql.Credential) bool { return strings.EqualFold(c.Name, name) })
 		if i < 0 {
 			source := "targets.default_credential"
-			if a.Target.credential != "" {
+			if c.Target.credential != "" {
 				source = "--target-credential"
 			}
 			return nil, exit.Usagef("%s names %q, but the configuration file has no such credential", source, name)
@@ -208,8 +208,8 @@ var encryptWords = map[msdsn.Encryption]string{
 
 // controlEncryption returns the encryption of the control database's connection string, for its
 // server.
-func (a *App) controlEncryption(ctx context.Context) ([]mssql.ServerEncryption, error) {
-	dsn, err := a.ParsedControlDSN(ctx)
+func (c *Connections) controlEncryption(ctx context.Context) ([]mssql.ServerEncryption, error) {
+	dsn, err := c.settings.ParsedControlDSN(ctx)
 	if err != nil {
 		return nil, err
 	}

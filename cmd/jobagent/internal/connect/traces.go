@@ -16,8 +16,8 @@ const traceFlush = 5 * time.Second
 
 // OpenTraces starts the export of traces that the configuration and OTEL_* ask for; the recorder is
 // nil if there is none. The function ends the export after the agent has stopped.
-func (a *App) OpenTraces(ctx context.Context, version string, log *zap.Logger) (*tracing.Recorder, func(), error) {
-	file, err := a.Config()
+func (c *Connections) OpenTraces(ctx context.Context, version string, log *zap.Logger) (*tracing.Recorder, func(), error) {
+	file, err := c.settings.Config()
 	if err != nil {
 		return nil, nil, err
 	}

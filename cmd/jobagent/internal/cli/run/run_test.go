@@ -23,7 +23,8 @@ func TestAgentConfig(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte(`{"agent": {
 		"id": "5c6a2a52-9a5e-4f0c-8a0f-0d3f4a0b6c11", "max_concurrent_targets": "JA200", "prefetch": 7, "outcome_buffer": 8, "lease": "11s",
 		"grace": "12s", "poll_active": "13ms", "poll_idle": "14ms", "missed_after": "15s"}}`), 0o600))
-	a := &connect.App{ConfigPath: path}
+	a := connect.New(nil, nil, nil)
+	a.ConfigPath = path
 	cmd := NewCommand(a)
 	cfg, err := agentConfig(a, cmd, "", "", 0, 0)
 	require.NoError(t, err)
