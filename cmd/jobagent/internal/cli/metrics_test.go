@@ -15,7 +15,7 @@ func TestFilesArePrinted(t *testing.T) {
 	t.Parallel()
 	run := func(name string) []byte {
 		var out bytes.Buffer
-		cmd := metrics.NewCommand(connect.New(nil, &out, nil))
+		cmd := metrics.NewCommand(&connect.New(nil, &out, nil).Printer)
 		cmd.SetArgs([]string{name})
 		require.NoError(t, cmd.ExecuteContext(t.Context()))
 		return out.Bytes()

@@ -128,7 +128,7 @@ With your own SQL Server:  jobagent db install && jobagent run`,
 	version := root.Flags().Bool("version", false, "print the version, as jobagent version does")
 	root.RunE = func(cmd *cobra.Command, _ []string) error {
 		if *version {
-			return about.PrintVersion(a)
+			return about.PrintVersion(&a.Printer)
 		}
 		return printStart(cmd)
 	}
@@ -150,11 +150,11 @@ With your own SQL Server:  jobagent db install && jobagent run`,
 		key.NewCommand(a), secret.NewCommand(a), token.NewCommand(a), history.NewCommand(a), audit.NewCommand(a), alert.NewCommand(a),
 		a.Prints(output.Script{}, script.NewCommand(a)),
 		a.PrintsWith("(refused definition)", refused, schedule.NewCommand(a)), a.PrintsWith("(refused definition)", refused, schedule.NewCalendarCommand(a)),
-		a.Prints(output.Import{}, imports.NewCommand(a)), metrics.NewCommand(a), top.NewCommand(a), a.Prints(output.Bench{}, bench.NewCommand(a)),
-		a.Prints(output.Version{}, about.NewVersionCommand(a)), about.NewLicensesCommand(a),
+		a.Prints(output.Import{}, imports.NewCommand(a)), metrics.NewCommand(&a.Printer), top.NewCommand(a), a.Prints(output.Bench{}, bench.NewCommand(a)),
+		a.Prints(output.Version{}, about.NewVersionCommand(&a.Printer)), about.NewLicensesCommand(&a.Printer),
 	)
 	root.AddCommand(apply.NewCommands(a)...)
-	root.AddCommand(about.NewOutputTopic(a, root))
+	root.AddCommand(about.NewOutputTopic(&a.Printer, root))
 	addNames(root)
 	fitHelp(root)
 	values.Apply(root, a)

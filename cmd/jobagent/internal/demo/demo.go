@@ -146,7 +146,7 @@ func demo(ctx context.Context, a *connect.App, databases int, keep bool, memory 
 	if err != nil {
 		return err
 	}
-	rows, err := runs.Follow(ctx, a, server.Store, id)
+	rows, err := runs.Follow(ctx, &a.Printer, server.Store, id)
 	if err != nil {
 		return err
 	}
@@ -158,8 +158,8 @@ func demo(ctx context.Context, a *connect.App, databases int, keep bool, memory 
 		err = json.NewEncoder(a.Stdout).Encode(result) // one line
 	} else if a.Structured() {
 		err = a.Emit(result, nil)
-	} else if err = showDemo(ctx, a, server, rows, result, time.Since(began)); err == nil {
-		showNext(a, server, id, keep)
+	} else if err = showDemo(ctx, &a.Printer, server, rows, result, time.Since(began)); err == nil {
+		showNext(&a.Printer, server, id, keep)
 	}
 	if err != nil || !keep {
 		return err
@@ -169,9 +169,9 @@ func demo(ctx context.Context, a *connect.App, databases int, keep bool, memory 
 
 // showNext prints how to continue. With keep, a terminal shows commands that work as printed; their
 // password is that of a server on loopback that ends with this process.
-func showNext(a *connect.App, server *embedded.Server, id uuid.UUID, keep bool) {
+func showNext(p *output.Printer, server *embedded.Server, id uuid.UUID, keep bool) {
 	if !keep {
-		a.Progress(`
+		p.Progress(`
 To try commands on this run in a second terminal:  jobagent demo --keep
 A server that keeps its data:                      jobagent dev --data ./devdata
 With your own SQL Server:
@@ -180,11 +180,11 @@ With your own SQL Server:
   JOBAGENT_TARGET_PASSWORD=... jobagent run --target-user LOGIN --target-servers '*.example.com'`)
 		return
 	}
-	if !terminal.Is(a.Stdout) {
-		a.Progress("\nThe server on %s and the agent go on until a signal ends them. A terminal shows how to connect.", server.ServerName())
+	if !terminal.Is(p.Stdout) {
+		p.Progress("\nThe server on %s and the agent go on until a signal ends them. A terminal shows how to connect.", server.ServerName())
 		return
 	}
-	a.Progress(`
+	p.Progress(`
 The server and the agent go on until Ctrl-C. In a second terminal:
 
   %s
@@ -232,36 +232,36 @@ func summarize(id uuid.UUID, rows []controldb.Execution) output.DemoRun {
 }
 
 // showDemo prints the results of the demo.
-func showDemo(ctx context.Context, a *connect.App, server *embedded.Server, rows []controldb.Execution,
+func showDemo(ctx context.Context, p *output.Printer, server *embedded.Server, rows []controldb.Execution,
 	result output.DemoRun, elapsed time.Duration) error {
-	a.Progress("\nThe run in jobs.job_executions:\n")
-	tree := runs.NewTree(&a.Printer)
+	p.Progress("\nThe run in jobs.job_executions:\n")
+	tree := runs.NewTree(p)
 	tree.Targets = shownTargets
-	if err := tree.Print(a.Stdout, rows, nil); err != nil {
+	if err := tree.Print(p.Stdout, rows, nil); err != nil {
 		return err
 	}
 	for _, g := range runs.GroupErrors(rows) {
-		a.Progress("\nFailed in step %d on %s:\n  %s", g.StepID, g.Targets[0], output.OneLine(g.Message))
+		p.Progress("\nFailed in step %d on %s:\n  %s", g.StepID, g.Targets[0], output.OneLine(g.Message))
 	}
 	db, err := server.Open(reportDatabase)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	a.Progress("\nThe first rows that step 2 collected in %s.dbo.%s:\n", reportDatabase, reportTable)
-	if err := printRows(ctx, a.Stdout, db); err != nil {
+	p.Progress("\nThe first rows that step 2 collected in %s.dbo.%s:\n", reportDatabase, reportTable)
+	if err := printRows(ctx, p.Stdout, db); err != nil {
 		return err
 	}
 	var received bytes.Buffer
 	if err := json.Indent(&received, []byte(result.Received), "", "  "); err != nil {
 		return fmt.Errorf("read what step 3 sent: %w", err)
 	}
-	a.Progress("\nStep 3, an HTTP action, posted to the web server of the demo:\n\n%s", received.String())
-	a.Progress("\nThe run ended as %s, as expected: the data of one tenant is bad. It took %s. Of %d databases, %d succeeded and %d failed, "+
+	p.Progress("\nStep 3, an HTTP action, posted to the web server of the demo:\n\n%s", received.String())
+	p.Progress("\nThe run ended as %s, as expected: the data of one tenant is bad. It took %s. Of %d databases, %d succeeded and %d failed, "+
 		"in %d attempts. The whole demo took %s.",
 		result.Lifecycle, (time.Duration(result.ElapsedMS) * time.Millisecond).Round(10*time.Millisecond),
 		result.Targets.Total, result.Targets.Succeeded, result.Targets.Failed, result.Attempts, elapsed.Round(100*time.Millisecond))
-	a.Progress("Excluded from the group: %s. Succeeded on a retry: %s. Bad data: %s.",
+	p.Progress("Excluded from the group: %s. Succeeded on a retry: %s. Bad data: %s.",
 		tenantName(excludedTenant), tenantName(maintainedTenant), tenantName(brokenTenant))
 	return nil
 }

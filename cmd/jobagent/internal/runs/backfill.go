@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
@@ -29,20 +28,20 @@ const BackfillWaitHelp = `With --wait, the command waits for the end of all runs
 
 // WatchBackfill waits for the end of a backfill and its runs, of which there are at most most (0:
 // not known), and prints their numbers. It returns an error if a run did not succeed.
-func WatchBackfill(ctx context.Context, a *connect.App, store *controldb.Store, id controldb.BackfillID, most int, w Wait) error {
+func WatchBackfill(ctx context.Context, p *output.Printer, store *controldb.Store, id controldb.BackfillID, most int, w Wait) error {
 	waiting, cancel := w.limit(ctx)
 	defer cancel()
-	b := &backfill{follower: follower{store: store, screen: newScreen(ctx, &a.Printer)}, store: store, id: id, most: most}
+	b := &backfill{follower: follower{store: store, screen: newScreen(ctx, p)}, store: store, id: id, most: most}
 	err := b.wait(waiting, b.read)
 	switch {
 	case err != nil && waiting.Err() != nil:
-		return w.goodbye(ctx, a.Stderr, fmt.Sprintf("backfill %d", id), fmt.Sprintf("jobagent schedule show %s", quoted(b.news.backfill.JobName, b.news.backfill.Name)),
+		return w.goodbye(ctx, p.Stderr, fmt.Sprintf("backfill %d", id), fmt.Sprintf("jobagent schedule show %s", quoted(b.news.backfill.JobName, b.news.backfill.Name)),
 			fmt.Sprintf("jobagent schedule cancel-backfill %d", id))
 	case err != nil:
 		return err
 	}
 	result := b.result()
-	if err := a.Emit(result, func(out io.Writer) error {
+	if err := p.Emit(result, func(out io.Writer) error {
 		_, err := fmt.Fprintln(out, describeBackfill(result))
 		return err
 	}); err != nil {
@@ -54,7 +53,7 @@ func WatchBackfill(ctx context.Context, a *connect.App, store *controldb.Store, 
 			return err
 		}
 	}
-	return b.verdict(a, w, idle)
+	return b.verdict(p, w, idle)
 }
 
 // quoted writes arguments for a shell, those that are not empty.
@@ -172,7 +171,7 @@ func describeBackfill(r output.EndedBackfill) string {
 
 // verdict returns an error if a run did not succeed, or if there was none. idle is the number of
 // runs in which no target ran; the options may accept them.
-func (b *backfill) verdict(a *connect.App, w Wait, idle int) error {
+func (b *backfill) verdict(p *output.Printer, w Wait, idle int) error {
 	runs, bad := 0, 0
 	for l, n := range b.news.backfill.Runs {
 		runs += n
@@ -194,7 +193,7 @@ func (b *backfill) verdict(a *connect.App, w Wait, idle int) error {
 		return failed("no target ran in %d of %d runs of backfill %d; see jobagent execution list --job %s, or accept it with --allow-skipped",
 			idle, runs, b.id, quoted(b.news.backfill.JobName))
 	case b.news.backfill.Skipped > 0:
-		return a.Warn([]string{fmt.Sprintf("%s skipped; see jobagent schedule show %s", were(b.news.backfill.Skipped, "instant"), quoted(b.news.backfill.JobName, b.news.backfill.Name))})
+		return p.Warn([]string{fmt.Sprintf("%s skipped; see jobagent schedule show %s", were(b.news.backfill.Skipped, "instant"), quoted(b.news.backfill.JobName, b.news.backfill.Name))})
 	}
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
 )
@@ -30,13 +29,13 @@ type reader interface {
 
 // Follow waits for the end of a run and returns its rows, the run itself first. It shows the
 // progress on stderr: on a terminal in a picture, else in plain lines, now and then.
-func Follow(ctx context.Context, a *connect.App, store *controldb.Store, id uuid.UUID) ([]controldb.Execution, error) {
-	return follow(ctx, a, store, id, false)
+func Follow(ctx context.Context, p *output.Printer, store *controldb.Store, id uuid.UUID) ([]controldb.Execution, error) {
+	return follow(ctx, p, store, id, false)
 }
 
 // follow implements Follow. repeated says that the caller prints the errors of the run afterwards.
-func follow(ctx context.Context, a *connect.App, store *controldb.Store, id uuid.UUID, repeated bool) ([]controldb.Execution, error) {
-	f := &follower{store: store, screen: newScreen(ctx, &a.Printer), news: news{repeated: repeated}}
+func follow(ctx context.Context, p *output.Printer, store *controldb.Store, id uuid.UUID, repeated bool) ([]controldb.Execution, error) {
+	f := &follower{store: store, screen: newScreen(ctx, p), news: news{repeated: repeated}}
 	return f.follow(ctx, id)
 }
 

@@ -287,7 +287,7 @@ func TestVerdict(t *testing.T) {
 	} {
 		var stderr strings.Builder
 		w := Wait{AllowSkipped: c.allow}
-		err := w.verdict(&connect.App{Printer: output.Printer{Stderr: &stderr}}, c.rows)
+		err := w.verdict(&output.Printer{Stderr: &stderr}, c.rows)
 		require.Equal(t, c.code, exit.Code(err))
 		if c.err != "" {
 			require.ErrorContains(t, err, c.err)
@@ -317,7 +317,7 @@ func TestBackfillVerdict(t *testing.T) {
 	} {
 		b := &backfill{id: 7}
 		b.news.backfill = c.state
-		err := b.verdict(&connect.App{Printer: output.Printer{Stderr: io.Discard}}, Wait{AllowSkipped: c.allow}, c.idle)
+		err := b.verdict(&output.Printer{Stderr: io.Discard}, Wait{AllowSkipped: c.allow}, c.idle)
 		require.Equal(t, c.code, exit.Code(err))
 		if c.want != "" {
 			require.ErrorContains(t, err, c.want)
@@ -351,7 +351,7 @@ func TestUnanswered(t *testing.T) {
 	a := &connect.App{Printer: output.Printer{Stderr: &stderr}}
 	id := uuid.MustParse("00000000-0000-4000-8000-000000000001")
 	lost := fmt.Errorf("start job: %w", controldb.ErrUnreachable)
-	err := Unanswered(t.Context(), a, id, lost)
+	err := Unanswered(t.Context(), &a.Printer, id, lost)
 	require.ErrorIs(t, err, controldb.ErrUnreachable)
 	require.ErrorContains(t, err, "may have started: see jobagent execution show "+id.String())
 	require.ErrorContains(t, err, "--execution-id "+id.String())
@@ -359,10 +359,10 @@ func TestUnanswered(t *testing.T) {
 	require.Empty(t, stderr.String())
 
 	refused := fmt.Errorf("start job: %w", controldb.ErrJobNotFound)
-	require.Equal(t, refused, Unanswered(t.Context(), a, id, refused), "the server has answered: nothing has started")
+	require.Equal(t, refused, Unanswered(t.Context(), &a.Printer, id, refused), "the server has answered: nothing has started")
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.Equal(t, exit.CodeInterrupted, exit.Code(Unanswered(ctx, a, id, context.Canceled)))
+	require.Equal(t, exit.CodeInterrupted, exit.Code(Unanswered(ctx, &a.Printer, id, context.Canceled)))
 	require.Contains(t, stderr.String(), "jobagent job stop "+id.String())
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
@@ -82,16 +81,16 @@ func (w *Wait) limit(ctx context.Context) (context.Context, context.CancelFunc) 
 // Started says which run a command has started, at once: whatever happens to the command, the run
 // can be found. on names the databases on which it starts, if that is known. It goes to stderr;
 // stdout has the result.
-func Started(a *connect.App, id uuid.UUID, job, on string) {
-	fmt.Fprintf(a.Stderr, "run %s of job %s started%s\n", id, output.OneLine(job), on)
+func Started(p *output.Printer, id uuid.UUID, job, on string) {
+	fmt.Fprintf(p.Stderr, "run %s of job %s started%s\n", id, output.OneLine(job), on)
 }
 
 // Unanswered is what to return when the call that starts a run has failed. After Ctrl-C, or if the
 // connection broke, it is not known whether the run has started. Other errors stay as they are.
-func Unanswered(ctx context.Context, a *connect.App, id uuid.UUID, err error) error {
+func Unanswered(ctx context.Context, p *output.Printer, id uuid.UUID, err error) error {
 	switch {
 	case ctx.Err() != nil:
-		fmt.Fprintf(a.Stderr, "interrupted while run %s was started: it may go on\n  to see it:   jobagent execution show %s\n  to stop it:  jobagent job stop %s\n",
+		fmt.Fprintf(p.Stderr, "interrupted while run %s was started: it may go on\n  to see it:   jobagent execution show %s\n  to stop it:  jobagent job stop %s\n",
 			id, id, id)
 		return exit.With(exit.CodeInterrupted, nil)
 	case errors.Is(err, controldb.ErrUnreachable):
@@ -102,22 +101,22 @@ func Unanswered(ctx context.Context, a *connect.App, id uuid.UUID, err error) er
 }
 
 // Restarted is [Started] for a rerun.
-func Restarted(a *connect.App, id, origin uuid.UUID) {
-	fmt.Fprintf(a.Stderr, "run %s started, a rerun of %s\n", id, origin)
+func Restarted(p *output.Printer, id, origin uuid.UUID) {
+	fmt.Fprintf(p.Stderr, "run %s started, a rerun of %s\n", id, origin)
 }
 
 // Watch waits for the end of a run and prints its tree. It returns an error if the run did not
 // succeed.
-func Watch(ctx context.Context, a *connect.App, store *controldb.Store, id uuid.UUID, w Wait) error {
+func Watch(ctx context.Context, p *output.Printer, store *controldb.Store, id uuid.UUID, w Wait) error {
 	waiting, cancel := w.limit(ctx)
 	defer cancel()
-	rows, err := follow(waiting, a, store, id, terminal.Is(a.Stdout) && !a.Structured())
+	rows, err := follow(waiting, p, store, id, terminal.Is(p.Stdout) && !p.Structured())
 	if err == nil {
 		err = new(outage).persist(waiting, func(ctx context.Context) error { return store.MarkTargets(ctx, id, rows) })
 	}
 	if err != nil {
 		if waiting.Err() != nil {
-			return w.goodbye(ctx, a.Stderr, "run "+id.String(), "jobagent execution watch "+id.String(), "jobagent job stop "+id.String())
+			return w.goodbye(ctx, p.Stderr, "run "+id.String(), "jobagent execution watch "+id.String(), "jobagent job stop "+id.String())
 		}
 		return err
 	}
@@ -125,14 +124,14 @@ func Watch(ctx context.Context, a *connect.App, store *controldb.Store, id uuid.
 	for _, e := range rows {
 		views = append(views, View(e))
 	}
-	tree := NewTree(&a.Printer)
-	if terminal.Is(a.Stdout) {
+	tree := NewTree(p)
+	if terminal.Is(p.Stdout) {
 		tree.Targets = shownTargets
 	}
-	if err := a.Emit(output.Executions{Executions: views}, func(out io.Writer) error { return tree.Print(out, rows, nil) }); err != nil {
+	if err := p.Emit(output.Executions{Executions: views}, func(out io.Writer) error { return tree.Print(out, rows, nil) }); err != nil {
 		return err
 	}
-	return w.verdict(a, rows)
+	return w.verdict(p, rows)
 }
 
 // goodbye says that what the command waited for goes on, after Ctrl-C or the time limit, and
@@ -152,7 +151,7 @@ func (w *Wait) goodbye(ctx context.Context, stderr io.Writer, what, watch, stop 
 
 // verdict returns an error if the run did not succeed, or if none of its targets ran. It warns of
 // targets that were skipped.
-func (w *Wait) verdict(a *connect.App, rows []controldb.Execution) error {
+func (w *Wait) verdict(p *output.Printer, rows []controldb.Execution) error {
 	root := rows[0]
 	if !root.Lifecycle.IsSuccess() {
 		return exit.With(exit.CodeRunFailed, fmt.Errorf("run %s of job %s ended as %s; see jobagent execution errors %s", root.ID,
@@ -180,7 +179,7 @@ func (w *Wait) verdict(a *connect.App, rows []controldb.Execution) error {
 		return exit.With(exit.CodeRunFailed, fmt.Errorf("run %s of job %s ended as %s, but no target ran: %s; see jobagent execution explain %s, or accept it with --allow-skipped",
 			root.ID, root.JobName, root.Lifecycle, why, root.ID))
 	case ran == 0:
-		return a.Warn([]string{fmt.Sprintf("no target ran: %s; see jobagent execution explain %s", why, root.ID)})
+		return p.Warn([]string{fmt.Sprintf("no target ran: %s; see jobagent execution explain %s", why, root.ID)})
 	}
 	var warnings []string
 	if failed > 0 {
@@ -189,7 +188,7 @@ func (w *Wait) verdict(a *connect.App, rows []controldb.Execution) error {
 	if skipped > 0 {
 		warnings = append(warnings, fmt.Sprintf("%d of %d targets skipped; see jobagent execution explain %s", skipped, ran+skipped, root.ID))
 	}
-	return a.Warn(warnings)
+	return p.Warn(warnings)
 }
 
 // were writes "1 target was" or "3 targets were".

@@ -56,7 +56,7 @@ func Apply(root *cobra.Command, a *connect.App) {
 			return complete(k, query{app: a, cmd: cmd, given: given(list, args), prefix: prefix})
 		}
 	}
-	resolveRuns(root, a, list)
+	resolveRuns(root, &a.Connections, list)
 }
 
 // flagsOf checks the flags of a command line, and that the required ones are there.
@@ -139,7 +139,7 @@ func given(list []argument, args []string) map[string]string {
 }
 
 // resolveRuns makes a command accept short execution IDs: it runs with the whole ones.
-func resolveRuns(cmd *cobra.Command, a *connect.App, list []argument) {
+func resolveRuns(cmd *cobra.Command, c *connect.Connections, list []argument) {
 	run := cmd.RunE
 	if run == nil || !slices.ContainsFunc(list, func(p argument) bool { return argumentKinds[p.word].run }) {
 		return
@@ -150,7 +150,7 @@ func resolveRuns(cmd *cobra.Command, a *connect.App, list []argument) {
 			if k, _, ok := kindAt(cmd, list, i); !ok || !k.run || !lookup.IsShort(value) {
 				continue
 			}
-			err := a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
+			err := c.ReadStore(cmd.Context(), func(store *controldb.Store) error {
 				id, err := lookup.Execution(cmd.Context(), store, value)
 				whole[i] = id.String()
 				return err

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 )
 
 // thirdPartyNotices holds the licences of Go and of all modules that the program links. The BSD,
@@ -17,11 +17,11 @@ import (
 var thirdPartyNotices string
 
 // NewLicensesCommand returns `jobagent licenses`.
-func NewLicensesCommand(a *connect.App) *cobra.Command {
+func NewLicensesCommand(p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use: "licenses", Short: "Print the licences of the software that this program contains", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := io.WriteString(a.Stdout, thirdPartyNotices)
+			_, err := io.WriteString(p.Stdout, thirdPartyNotices)
 			return err
 		},
 	}

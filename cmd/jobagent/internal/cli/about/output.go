@@ -6,13 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 )
 
 // NewOutputTopic returns the help topic `jobagent help output`, with the JSON of all commands below
 // root.
-func NewOutputTopic(a *connect.App, root *cobra.Command) *cobra.Command {
+func NewOutputTopic(p *output.Printer, root *cobra.Command) *cobra.Command {
 	const title = "Commands:\n"
 	var b strings.Builder
 	b.WriteString(title)
@@ -21,7 +20,7 @@ func NewOutputTopic(a *connect.App, root *cobra.Command) *cobra.Command {
 		if cmd.Hidden {
 			return
 		}
-		for _, s := range a.Shapes(cmd) {
+		for _, s := range p.Shapes(cmd) {
 			name := strings.TrimSpace(strings.TrimPrefix(cmd.CommandPath(), root.Name()+" ") + " " + s.Words)
 			fmt.Fprintf(&b, "  %-38s  %s\n", name, s.TypeName())
 		}

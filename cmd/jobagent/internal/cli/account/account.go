@@ -50,26 +50,26 @@ type database struct {
 }
 
 // changeDatabases is withDatabases for a command that changes something.
-func changeDatabases(ctx context.Context, a *connect.App, fn func([]database) error) error {
-	if err := a.AnnounceChange(); err != nil {
+func changeDatabases(ctx context.Context, s *connect.Settings, fn func([]database) error) error {
+	if err := s.AnnounceChange(); err != nil {
 		return err
 	}
-	return withDatabases(ctx, a, fn)
+	return withDatabases(ctx, s, fn)
 }
 
 // withDatabases calls fn with the control databases of the configuration, which need not answer.
-func withDatabases(ctx context.Context, a *connect.App, fn func([]database) error) (err error) {
-	file, err := a.Config()
+func withDatabases(ctx context.Context, s *connect.Settings, fn func([]database) error) (err error) {
+	file, err := s.Config()
 	if err != nil {
 		return err
 	}
 	dsn := ""
-	if a.Named() || len(file.ControlDatabases) == 0 || file.ControlDatabases[0].DSN == "" {
-		if dsn, err = a.ControlDSN(ctx); err != nil {
+	if s.Named() || len(file.ControlDatabases) == 0 || file.ControlDatabases[0].DSN == "" {
+		if dsn, err = s.ControlDSN(ctx); err != nil {
 			return err
 		}
 	}
-	if a.Named() {
+	if s.Named() {
 		file.ControlDatabases = nil
 	}
 	entries, err := file.Databases(dsn)
@@ -83,7 +83,7 @@ func withDatabases(ctx context.Context, a *connect.App, fn func([]database) erro
 		}
 	}()
 	for _, e := range entries {
-		if _, err := a.ParseDSN(e.DSN); err != nil {
+		if _, err := s.ParseDSN(e.DSN); err != nil {
 			return err
 		}
 		settings, err := connect.ControlConfig(e.DSN)
@@ -170,7 +170,7 @@ func newListCommand(a *connect.App) *cobra.Command {
 	return command.List(&a.Printer, columns, &cobra.Command{
 		Use: "list", Short: "List the accounts of all control databases", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withDatabases(cmd.Context(), a, func(list []database) error {
+			return withDatabases(cmd.Context(), &a.Settings, func(list []database) error {
 				var failed error
 				views := []output.Account{}
 				for _, d := range list {
@@ -217,7 +217,7 @@ func newShowCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "show ACCOUNT", Short: "Show an account", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withDatabases(cmd.Context(), a, func(list []database) error {
+			return withDatabases(cmd.Context(), &a.Settings, func(list []database) error {
 				d, agent, err := find(cmd.Context(), list, args[0])
 				if err != nil {
 					return err
@@ -283,7 +283,7 @@ control_databases has "install": true, the schema is installed.`,
 			if err != nil {
 				return err
 			}
-			return changeDatabases(cmd.Context(), a, func(list []database) error {
+			return changeDatabases(cmd.Context(), &a.Settings, func(list []database) error {
 				d, err := choose(list, name)
 				if err != nil {
 					return err
@@ -301,7 +301,7 @@ control_databases has "install": true, the schema is installed.`,
 				if change.Location == nil {
 					change.Location = &d.Location
 				}
-				return set(cmd.Context(), a, d, change, s.noWait)
+				return set(cmd.Context(), &a.Printer, d, change, s.noWait)
 			})
 		},
 	}
@@ -319,7 +319,7 @@ func newUpdateCommand(a *connect.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return changeDatabases(cmd.Context(), a, func(list []database) error {
+			return changeDatabases(cmd.Context(), &a.Settings, func(list []database) error {
 				d, agent, err := find(cmd.Context(), list, args[0])
 				if err != nil {
 					return err
@@ -331,7 +331,7 @@ func newUpdateCommand(a *connect.App) *cobra.Command {
 				} else {
 					change.MustExist = true
 				}
-				return set(cmd.Context(), a, d, change, s.noWait)
+				return set(cmd.Context(), &a.Printer, d, change, s.noWait)
 			})
 		},
 	}
@@ -340,21 +340,21 @@ func newUpdateCommand(a *connect.App) *cobra.Command {
 }
 
 // set creates or changes an account, waits, and prints it.
-func set(ctx context.Context, a *connect.App, d database, change controldb.JobAgentChange, noWait bool) error {
+func set(ctx context.Context, p *output.Printer, d database, change controldb.JobAgentChange, noWait bool) error {
 	_, operation, err := d.store.SetJobAgent(ctx, change)
 	if err != nil {
 		return err
 	}
 	if operation != uuid.Nil && !noWait {
-		if err := wait(ctx, a, d, operation); err != nil {
+		if err := wait(ctx, p, d, operation); err != nil {
 			return err
 		}
 	}
-	return d.done(ctx, a)
+	return d.done(ctx, p)
 }
 
 // done prints the account of a database.
-func (d database) done(ctx context.Context, a *connect.App) error {
+func (d database) done(ctx context.Context, p *output.Printer) error {
 	agent, _, err := d.read(ctx)
 	if err != nil {
 		return err
@@ -363,11 +363,11 @@ func (d database) done(ctx context.Context, a *connect.App) error {
 	if err != nil {
 		return err
 	}
-	return a.Done(v, "account %s in %s: %s, %s", v.Name, v.Database, v.State, v.SKU)
+	return p.Done(v, "account %s in %s: %s, %s", v.Name, v.Database, v.State, v.SKU)
 }
 
 // wait waits for the end of an operation, and prints what it waits for.
-func wait(ctx context.Context, a *connect.App, d database, id uuid.UUID) error {
+func wait(ctx context.Context, p *output.Printer, d database, id uuid.UUID) error {
 	last, at := "", time.Now()
 	operation, err := accounts.Wait(ctx, d.store, id, func(o controldb.JobAgentOperation) {
 		text := "waiting for the operation " + o.ID.String()
@@ -376,7 +376,7 @@ func wait(ctx context.Context, a *connect.App, d database, id uuid.UUID) error {
 		}
 		if text != last && time.Since(at) >= time.Second {
 			last, at = text, time.Now()
-			a.Progress("%s", text)
+			p.Progress("%s", text)
 		}
 	})
 	switch {
@@ -397,7 +397,7 @@ func newDeleteCommand(a *connect.App) *cobra.Command {
 		Long: `Delete an account: nothing starts any more, its active runs are stopped, and agents end their work for it. Jobs, schedules
 and history are left in the control database, and work again for its next account.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return changeDatabases(cmd.Context(), a, func(list []database) error {
+			return changeDatabases(cmd.Context(), &a.Settings, func(list []database) error {
 				ctx := cmd.Context()
 				d, agent, err := find(ctx, list, args[0])
 				if err != nil {
@@ -409,7 +409,7 @@ and history are left in the control database, and work again for its next accoun
 				if agent.State == controldb.AgentNone { // the deletion must be recorded
 					_, operation, err := d.store.SetJobAgent(ctx, controldb.JobAgentChange{Name: agent.Name, Location: &d.Location})
 					if err == nil && operation != uuid.Nil {
-						err = wait(ctx, a, d, operation)
+						err = wait(ctx, &a.Printer, d, operation)
 					}
 					if err != nil {
 						return err
@@ -423,7 +423,7 @@ and history are left in the control database, and work again for its next accoun
 				if noWait {
 					return a.Done(gone, "account %s is being deleted", agent.Name)
 				}
-				if err := wait(ctx, a, d, operation); err != nil {
+				if err := wait(ctx, &a.Printer, d, operation); err != nil {
 					return err
 				}
 				gone.State = string(controldb.AgentDeleted)
@@ -441,7 +441,7 @@ func newDisableCommand(a *connect.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "disable ACCOUNT", Short: "Disable an account: nothing starts, and nothing can be changed", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return changeDatabases(cmd.Context(), a, func(list []database) error {
+			return changeDatabases(cmd.Context(), &a.Settings, func(list []database) error {
 				d, _, err := find(cmd.Context(), list, args[0])
 				if err != nil {
 					return err
@@ -449,7 +449,7 @@ func newDisableCommand(a *connect.App) *cobra.Command {
 				if err := d.store.DisableJobAgent(cmd.Context(), reason); err != nil {
 					return err
 				}
-				return d.done(cmd.Context(), a)
+				return d.done(cmd.Context(), &a.Printer)
 			})
 		},
 	}
@@ -461,7 +461,7 @@ func newEnableCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "enable ACCOUNT", Short: "Enable an account that is Disabled or Faulted", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return changeDatabases(cmd.Context(), a, func(list []database) error {
+			return changeDatabases(cmd.Context(), &a.Settings, func(list []database) error {
 				d, _, err := find(cmd.Context(), list, args[0])
 				if err != nil {
 					return err
@@ -469,7 +469,7 @@ func newEnableCommand(a *connect.App) *cobra.Command {
 				if err := d.store.EnableJobAgent(cmd.Context()); err != nil {
 					return err
 				}
-				return d.done(cmd.Context(), a)
+				return d.done(cmd.Context(), &a.Printer)
 			})
 		},
 	}

@@ -55,7 +55,7 @@ would have. The exit code is 7 unless the endpoint accepts the action.`,
 			}
 			ctx, cancel := context.WithTimeoutCause(cmd.Context(), limit, targets.ErrTimeout)
 			defer cancel()
-			trial, err := try(ctx, a, definition, credential, variables, payload)
+			trial, err := try(ctx, &a.Settings, definition, credential, variables, payload)
 			if err != nil {
 				return err
 			}
@@ -79,9 +79,9 @@ would have. The exit code is 7 unless the endpoint accepts the action.`,
 
 // try runs an action once. Its error is one of the command line or of the configuration.
 func try(
-	ctx context.Context, a *connect.App, definition *action.Definition, credential string, variables []string, payload string,
+	ctx context.Context, s *connect.Settings, definition *action.Definition, credential string, variables []string, payload string,
 ) (output.ActionTrial, error) {
-	cfg, err := a.Config()
+	cfg, err := s.Config()
 	if err != nil {
 		return output.ActionTrial{}, err
 	}

@@ -62,7 +62,7 @@ func NewCommand(a *connect.App) *cobra.Command {
 				if err := a.WarnPause(cmd.Context(), store); err != nil {
 					return err
 				}
-				if err := warnOfSkippedPasses(cmd.Context(), a, store); err != nil {
+				if err := warnOfSkippedPasses(cmd.Context(), &a.Printer, store); err != nil {
 					return err
 				}
 				if found, advice := controldb.EngineNotice(list); found != "" {
@@ -78,12 +78,12 @@ func NewCommand(a *connect.App) *cobra.Command {
 
 // warnOfSkippedPasses writes a warning to stderr if no agent can advance executions, with the
 // session that prevents it.
-func warnOfSkippedPasses(ctx context.Context, a *connect.App, store *controldb.Store) error {
+func warnOfSkippedPasses(ctx context.Context, p *output.Printer, store *controldb.Store) error {
 	status, err := store.AdvanceStatus(ctx)
 	if err != nil || status.SkippedSince.IsZero() {
 		return err
 	}
-	_, err = fmt.Fprintf(a.Stderr, "warning: no pass of an agent has advanced executions since %s. The application lock jobagent.advance is held by: %s.\n",
+	_, err = fmt.Fprintf(p.Stderr, "warning: no pass of an agent has advanced executions since %s. The application lock jobagent.advance is held by: %s.\n",
 		status.SkippedSince.Format(time.RFC3339), store.DescribeAdvanceLock(ctx))
 	return err
 }

@@ -37,10 +37,10 @@ stores them.
 }
 
 // readDefinition reads a definition, and checks it.
-func readDefinition(a *connect.App, channelType, text string) (string, error) {
+func readDefinition(s *connect.Settings, channelType, text string) (string, error) {
 	if path, isFile := strings.CutPrefix(text, "@"); isFile {
 		var err error
-		if text, err = command.ReadText(path, a.Stdin); err != nil {
+		if text, err = command.ReadText(path, s.Stdin); err != nil {
 			return "", err
 		}
 	}
@@ -65,7 +65,7 @@ func newAddChannelCommand(a *connect.App) *cobra.Command {
 					kind = known
 				}
 			}
-			definition, err := readDefinition(a, kind, args[2])
+			definition, err := readDefinition(&a.Settings, kind, args[2])
 			if err != nil {
 				return err
 			}
@@ -97,7 +97,7 @@ func newUpdateChannelCommand(a *connect.App) *cobra.Command {
 				}
 				var text *string
 				if cmd.Flags().Changed("definition") {
-					read, err := readDefinition(a, list[0].Type, definition)
+					read, err := readDefinition(&a.Settings, list[0].Type, definition)
 					if err != nil {
 						return err
 					}

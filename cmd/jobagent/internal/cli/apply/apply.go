@@ -50,8 +50,8 @@ func (f *files) add(cmd *cobra.Command) {
 
 // load reads, decodes and checks the files. All faults are printed, each on a line, if there are
 // several.
-func (f *files) load(a *connect.App) (manifest.Set, error) {
-	inputs, done, err := f.inputs(a.Stdin)
+func (f *files) load(s *connect.Settings) (manifest.Set, error) {
+	inputs, done, err := f.inputs(s.Stdin)
 	defer done()
 	if err != nil {
 		return manifest.Set{}, err
@@ -71,7 +71,7 @@ func (f *files) load(a *connect.App) (manifest.Set, error) {
 }
 
 // faultError prints the faults of files, and returns the error that ends the command.
-func faultError(a *connect.App, err error) error {
+func faultError(p *output.Printer, err error) error {
 	var faults manifest.Faults
 	if !errors.As(err, &faults) {
 		return err
@@ -84,7 +84,7 @@ func faultError(a *connect.App, err error) error {
 		if i == most {
 			break
 		}
-		fmt.Fprintln(a.Stderr, output.OneLine(f.String()))
+		fmt.Fprintln(p.Stderr, output.OneLine(f.String()))
 	}
 	return exit.Usagef("%d faults in the files: nothing was changed", len(faults))
 }
@@ -275,9 +275,9 @@ type applyOptions struct {
 
 func runApply(cmd *cobra.Command, a *connect.App, f *files, opts applyOptions) error {
 	ctx := cmd.Context()
-	set, err := f.load(a)
+	set, err := f.load(&a.Settings)
 	if err != nil {
-		return faultError(a, err)
+		return faultError(&a.Printer, err)
 	}
 	return a.WithStore(ctx, func(store *controldb.Store) error {
 		only := &set
@@ -292,7 +292,7 @@ func runApply(cmd *cobra.Command, a *connect.App, f *files, opts applyOptions) e
 		if err != nil {
 			return err
 		}
-		if err := confirmDeletions(cmd, a, store, changes, opts); err != nil {
+		if err := confirmDeletions(cmd, &a.Printer, store, changes, opts); err != nil {
 			return err
 		}
 		e := executor{cmd: cmd, app: a, store: store, opts: opts, result: output.AppliedFiles{DryRun: opts.dryRun, Changes: []output.ObjectChange{}}}
@@ -305,7 +305,7 @@ func runApply(cmd *cobra.Command, a *connect.App, f *files, opts applyOptions) e
 }
 
 // confirmDeletions lists what --prune deletes, and asks.
-func confirmDeletions(cmd *cobra.Command, a *connect.App, store *controldb.Store, changes []change, opts applyOptions) error {
+func confirmDeletions(cmd *cobra.Command, p *output.Printer, store *controldb.Store, changes []change, opts applyOptions) error {
 	var deleted []string
 	jobs := map[string]bool{}
 	for _, c := range changes {
@@ -327,9 +327,9 @@ func confirmDeletions(cmd *cobra.Command, a *connect.App, store *controldb.Store
 			return exit.With(exit.CodeConflict, fmt.Errorf("the job %q has an active run, and is not deleted: wait until it has ended, or stop it with jobagent job stop %q; nothing was changed", name, name))
 		}
 	}
-	fmt.Fprintf(a.Stderr, "--prune deletes %s that the files do not have, jobs with their history:\n", wording.Count(len(deleted), "object"))
+	fmt.Fprintf(p.Stderr, "--prune deletes %s that the files do not have, jobs with their history:\n", wording.Count(len(deleted), "object"))
 	for _, d := range deleted {
-		fmt.Fprintf(a.Stderr, "  %s\n", terminal.Clean(d))
+		fmt.Fprintf(p.Stderr, "  %s\n", terminal.Clean(d))
 	}
 	return command.Confirm(cmd, func() (string, int, error) {
 		// Where nobody can be asked, --yes is needed for a single object, too.

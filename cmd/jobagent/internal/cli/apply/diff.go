@@ -43,9 +43,9 @@ does, and 2 or more after an error, as of diff(1).`,
 var errDiffers = exit.With(exit.CodeFailure, nil)
 
 func runDiff(ctx context.Context, a *connect.App, f *files, prune bool) error {
-	set, err := f.load(a)
+	set, err := f.load(&a.Settings)
 	if err != nil {
-		return faultError(a, err)
+		return faultError(&a.Printer, err)
 	}
 	return a.ReadStore(ctx, func(store *controldb.Store) error {
 		only := &set

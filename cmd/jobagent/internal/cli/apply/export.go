@@ -39,7 +39,7 @@ secrets, and settings.`,
 			if opts.prune && opts.dir == "" {
 				return exit.Usagef("--prune removes files of --dir: give --dir, too")
 			}
-			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error { return runExport(cmd, a, store, opts) })
+			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error { return runExport(cmd, &a.Printer, store, opts) })
 		},
 	}
 	cmd.Flags().StringArrayVar(&opts.jobs, "job", nil, "only this `job`, with the target groups and calendars that it uses; may be repeated")
@@ -59,7 +59,7 @@ type exportOptions struct {
 	prune        bool
 }
 
-func runExport(cmd *cobra.Command, a *connect.App, store *controldb.Store, opts exportOptions) error {
+func runExport(cmd *cobra.Command, p *output.Printer, store *controldb.Store, opts exportOptions) error {
 	names := opts.jobs
 	if len(opts.groups) > 0 && names == nil {
 		names = []string{}
@@ -75,16 +75,16 @@ func runExport(cmd *cobra.Command, a *connect.App, store *controldb.Store, opts 
 		}
 	}
 	if opts.dir != "" {
-		return exportTree(cmd, a, list, opts)
+		return exportTree(cmd, p, list, opts)
 	}
-	if a.Format == output.FormatJSON || a.Structured() && a.Format != output.FormatYAML {
+	if p.Format == output.FormatJSON || p.Structured() && p.Format != output.FormatYAML {
 		docs := make([]json.RawMessage, 0, len(list))
 		for _, o := range list {
 			docs = append(docs, manifest.JSONDocument(o))
 		}
-		return a.Emit(docs, nil)
+		return p.Emit(docs, nil)
 	}
-	w := bufio.NewWriter(a.Stdout)
+	w := bufio.NewWriter(p.Stdout)
 	for i, o := range list {
 		if i > 0 {
 			_, _ = w.WriteString("---\n") // the error comes back from Flush
@@ -128,7 +128,7 @@ func selected(s *definition.State, opts exportOptions) ([]manifest.Object, error
 }
 
 // exportTree writes objects as files, and says which files it replaces and which are stale.
-func exportTree(cmd *cobra.Command, a *connect.App, list []manifest.Object, opts exportOptions) error {
+func exportTree(cmd *cobra.Command, p *output.Printer, list []manifest.Object, opts exportOptions) error {
 	files := manifest.Files(list, nil)
 	c, err := manifest.CompareFiles(opts.dir, files)
 	if err != nil {
@@ -143,7 +143,7 @@ func exportTree(cmd *cobra.Command, a *connect.App, list []manifest.Object, opts
 	}
 	if len(removed) > 0 {
 		err := command.Confirm(cmd, func() (string, int, error) {
-			fmt.Fprintf(a.Stderr, "--prune removes:\n  %s\n", strings.Join(removed, "\n  "))
+			fmt.Fprintf(p.Stderr, "--prune removes:\n  %s\n", strings.Join(removed, "\n  "))
 			return fmt.Sprintf("This removes %s that the export does not have", wording.Count(len(removed), "file")), len(removed), nil
 		})
 		if err != nil {
@@ -157,7 +157,7 @@ func exportTree(cmd *cobra.Command, a *connect.App, list []manifest.Object, opts
 	for _, f := range files {
 		result.Files = append(result.Files, f.Path)
 	}
-	return a.Emit(result, func(w io.Writer) error { return writeExported(w, result) })
+	return p.Emit(result, func(w io.Writer) error { return writeExported(w, result) })
 }
 
 // writeExported writes what an export did, for people.

@@ -52,7 +52,7 @@ With --schema, print the JSON Schema of a document, for editors.`,
 const upcomingCount = 3
 
 func runValidate(a *connect.App, f *files) error {
-	set, err := f.load(a)
+	set, err := f.load(&a.Settings)
 	var faults manifest.Faults
 	if err != nil && !errors.As(err, &faults) {
 		return err
@@ -65,7 +65,7 @@ func runValidate(a *connect.App, f *files) error {
 				return err
 			}
 		}
-		return faultError(a, err)
+		return faultError(&a.Printer, err)
 	}
 	result.Notes = append(result.Notes, scriptNotes(set)...)
 	for _, o := range set.Objects {
@@ -81,7 +81,7 @@ func runValidate(a *connect.App, f *files) error {
 		}
 		result.Schedules = append(result.Schedules, s)
 	}
-	return a.Emit(result, func(w io.Writer) error { return printValidated(a, w, result) })
+	return a.Emit(result, func(w io.Writer) error { return printValidated(&a.Printer, w, result) })
 }
 
 // scriptNotes notes names that no run replaces, and the parameters that steps insert into dynamic
@@ -125,7 +125,7 @@ func fileFaults(list []manifest.Fault) []output.FileFault {
 }
 
 // printValidated prints the next instants of the schedules, the notes, and the number of objects.
-func printValidated(a *connect.App, w io.Writer, r output.ValidatedFiles) error {
+func printValidated(p *output.Printer, w io.Writer, r output.ValidatedFiles) error {
 	if len(r.Schedules) > 0 {
 		t := output.NewTable("JOB", "SCHEDULE", "NEXT (UTC)", "THEN")
 		for _, s := range r.Schedules {
@@ -144,11 +144,11 @@ func printValidated(a *connect.App, w io.Writer, r output.ValidatedFiles) error 
 		fmt.Fprintln(w)
 	}
 	for _, n := range r.Notes {
-		fmt.Fprintf(a.Stderr, "note: %s\n", output.OneLine(manifest.Fault{Place: manifest.Place{File: n.File, Line: n.Line, Column: n.Column}, Path: n.Path, Message: n.Message}.String()))
+		fmt.Fprintf(p.Stderr, "note: %s\n", output.OneLine(manifest.Fault{Place: manifest.Place{File: n.File, Line: n.Line, Column: n.Column}, Path: n.Path, Message: n.Message}.String()))
 	}
 	for _, s := range r.Schedules {
 		for _, warning := range s.Warnings {
-			fmt.Fprintf(a.Stderr, "note: schedule %q of the job %q: %s\n", s.Schedule, s.Job, output.OneLine(warning))
+			fmt.Fprintf(p.Stderr, "note: schedule %q of the job %q: %s\n", s.Schedule, s.Job, output.OneLine(warning))
 		}
 	}
 	counts := map[string]int{}

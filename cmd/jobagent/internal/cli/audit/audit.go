@@ -58,7 +58,7 @@ hashes. The setting audit_retention_days says how long entries are kept.`,
 			} else {
 				f.JobName = job
 			}
-			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error { return list(cmd, a, store, f) })
+			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error { return list(cmd, &a.Printer, store, f) })
 		},
 	}
 	flags := cmd.Flags()
@@ -90,7 +90,7 @@ var columns = output.Columns([]output.Column[output.AuditEntry]{
 })
 
 // list prints the entries that f selects.
-func list(cmd *cobra.Command, a *connect.App, store *controldb.Store, f controldb.AuditFilter) error {
+func list(cmd *cobra.Command, p *output.Printer, store *controldb.Store, f controldb.AuditFilter) error {
 	entries, err := store.AuditLog(cmd.Context(), f)
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func list(cmd *cobra.Command, a *connect.App, store *controldb.Store, f controld
 	for _, e := range entries {
 		views = append(views, view(e))
 	}
-	return output.List(&a.Printer, views, columns)
+	return output.List(p, views, columns)
 }
 
 // view converts an entry for -o json.

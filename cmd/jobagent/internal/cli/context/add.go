@@ -115,7 +115,7 @@ func save(cmd *cobra.Command, a *connect.App, s settings, name string, update bo
 		base = before
 	}
 	base.Name = name
-	c, password, err := s.merge(cmd, a, base)
+	c, password, err := s.merge(cmd, &a.Settings, base)
 	if err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func save(cmd *cobra.Command, a *connect.App, s settings, name string, update bo
 
 // merge returns a context with the connection string and the flags of the command line, and the
 // password of the connection string.
-func (s settings) merge(cmd *cobra.Command, a *connect.App, c contexts.Context) (contexts.Context, string, error) {
+func (s settings) merge(cmd *cobra.Command, a *connect.Settings, c contexts.Context) (contexts.Context, string, error) {
 	password := ""
 	if a.DSN != "" {
 		text, err := config.Resolve(a.DSN)

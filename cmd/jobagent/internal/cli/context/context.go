@@ -23,10 +23,10 @@ func NewCommand(a *connect.App) *cobra.Command {
 		a.Prints(output.ContextName{}, newUpdateCommand(a)),
 		a.Prints(output.ContextName{}, newUseCommand(a)),
 		a.Prints(output.ContextName{}, newCurrentCommand(a)),
-		newListCommand(a),
+		newListCommand(&a.Printer),
 		a.PrintsWith("--effective", output.EffectiveConnection{}, a.Prints(output.Context{}, newShowCommand(a))),
 		a.Prints(output.ContextTest{}, newTestCommand(a)),
-		a.Prints(output.ContextName{}, newRenameCommand(a)),
+		a.Prints(output.ContextName{}, newRenameCommand(&a.Printer)),
 		a.Prints(output.ContextName{}, newRemoveCommand(a)),
 		newPromptCommand(a),
 	)
@@ -122,8 +122,8 @@ func newCurrentCommand(a *connect.App) *cobra.Command {
 	}
 }
 
-func newListCommand(a *connect.App) *cobra.Command {
-	return command.List(&a.Printer, listing, &cobra.Command{
+func newListCommand(p *output.Printer) *cobra.Command {
+	return command.List(p, listing, &cobra.Command{
 		Use: "list", Short: "List the contexts", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			f, err := contexts.Read()
@@ -135,7 +135,7 @@ func newListCommand(a *connect.App) *cobra.Command {
 			for _, c := range f.Contexts {
 				views = append(views, view(c, f.Current))
 			}
-			return output.List(&a.Printer, views, listing)
+			return output.List(p, views, listing)
 		},
 	})
 }
@@ -160,14 +160,14 @@ func mark(is bool, sign string) string {
 	return ""
 }
 
-func newRenameCommand(a *connect.App) *cobra.Command {
+func newRenameCommand(p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use: "rename CONTEXT NEW_NAME", Short: "Rename a context", Args: cobra.ExactArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := contexts.Update(func(f *contexts.File) error { return f.Rename(args[0], args[1]) }); err != nil {
 				return err
 			}
-			return a.Done(output.ContextName{Name: args[1]}, "renamed context %s to %s", args[0], args[1])
+			return p.Done(output.ContextName{Name: args[1]}, "renamed context %s to %s", args[0], args[1])
 		},
 	}
 }

@@ -82,7 +82,7 @@ func printLines(w io.Writer, lines [][2]string) error {
 
 // showEffective shows what chooses the control database.
 func showEffective(a *connect.App) error {
-	e, err := effective(a)
+	e, err := effective(&a.Settings)
 	if err != nil {
 		return err
 	}
@@ -108,14 +108,14 @@ func showEffective(a *connect.App) error {
 }
 
 // effective returns what chooses the control database, without a password.
-func effective(a *connect.App) (output.EffectiveConnection, error) {
+func effective(s *connect.Settings) (output.EffectiveConnection, error) {
 	var e output.EffectiveConnection
-	c, err := a.Connection()
+	c, err := s.Connection()
 	if err != nil {
 		return e, err
 	}
 	e.Source = cmp.Or(c.Source, "none")
-	if e.Config, e.ConfigSource, err = a.ConfigFile(); err != nil || c.Source == "" {
+	if e.Config, e.ConfigSource, err = s.ConfigFile(); err != nil || c.Source == "" {
 		return e, err
 	}
 	if c.Context != nil {
@@ -153,7 +153,7 @@ func newTestCommand(a *connect.App) *cobra.Command {
 // test implements `jobagent context test`.
 func test(cmd *cobra.Command, a *connect.App) error {
 	ctx := cmd.Context()
-	e, err := effective(a)
+	e, err := effective(&a.Settings)
 	if err != nil {
 		return err
 	}

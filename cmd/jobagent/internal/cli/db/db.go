@@ -25,8 +25,8 @@ func NewCommand(a *connect.App) *cobra.Command {
 		a.Prints(output.Verification{}, newVerifyCommand(a)),
 		a.PrintsWith("--plan", output.MigrationPlan{}, a.Prints(output.Deployment{}, newMigrateCommand(a))),
 		a.Prints(output.Uninstallation{}, newUninstallCommand(a)),
-		a.Prints(output.Reference{}, newDescribeCommand(a)),
-		a.Prints([]output.GrantSection{}, newGrantsCommand(a)),
+		a.Prints(output.Reference{}, newDescribeCommand(&a.Printer)),
+		a.Prints([]output.GrantSection{}, newGrantsCommand(&a.Printer)),
 		command.StandsFor("jobs.sp_pause_control_database", a.Prints(output.Pause{}, newPauseCommand(a))),
 		command.StandsFor("jobs.sp_resume_control_database", a.Prints(output.Pause{}, newResumeCommand(a))),
 		command.StandsFor("jobs.sp_after_restore", a.Prints(output.Restored{}, newAfterRestoreCommand(a))),
@@ -200,12 +200,12 @@ func newSchemaCommand(
 			if err := act(store, cmd.Context()); err != nil {
 				return err
 			}
-			warnings, err := databaseWarnings(cmd.Context(), a, store)
+			warnings, err := databaseWarnings(cmd.Context(), &a.Printer, store)
 			if err != nil {
 				return err
 			}
 			if use == "install" && !a.Structured() {
-				if err := noteOtherTables(cmd.Context(), a, store); err != nil {
+				if err := noteOtherTables(cmd.Context(), &a.Printer, store); err != nil {
 					return err
 				}
 			}
@@ -216,7 +216,7 @@ func newSchemaCommand(
 
 // noteOtherTables says that the database has tables of somebody else. They do no harm, but steps,
 // backups and rights are easier to keep apart in a database of its own.
-func noteOtherTables(ctx context.Context, a *connect.App, store *controldb.Store) error {
+func noteOtherTables(ctx context.Context, p *output.Printer, store *controldb.Store) error {
 	total, names, err := store.OtherTables(ctx)
 	if err != nil || total == 0 {
 		return err
@@ -225,14 +225,14 @@ func noteOtherTables(ctx context.Context, a *connect.App, store *controldb.Store
 	if total > len(names) {
 		more = ", …"
 	}
-	fmt.Fprintf(a.Stderr, "note: the database has other tables, too (%d: %s%s): a database of its own is better for the control schema\n",
+	fmt.Fprintf(p.Stderr, "note: the database has other tables, too (%d: %s%s): a database of its own is better for the control schema\n",
 		total, strings.Join(names, ", "), more)
 	return nil
 }
 
 // databaseWarnings returns the findings about the database that are not OK. Without -o json, it
 // also writes them to stderr.
-func databaseWarnings(ctx context.Context, a *connect.App, store *controldb.Store) ([]output.Finding, error) {
+func databaseWarnings(ctx context.Context, p *output.Printer, store *controldb.Store) ([]output.Finding, error) {
 	found, err := store.ExamineDatabase(ctx)
 	if err != nil {
 		return nil, err
@@ -243,15 +243,15 @@ func databaseWarnings(ctx context.Context, a *connect.App, store *controldb.Stor
 			continue
 		}
 		warnings = append(warnings, output.NewFinding(f))
-		if !a.Structured() {
-			fmt.Fprintf(a.Stderr, "%s: %s: %s; to fix it: %s\n", f.Severity, f.Found, f.Why, output.OneLine(f.Fix()))
+		if !p.Structured() {
+			fmt.Fprintf(p.Stderr, "%s: %s: %s; to fix it: %s\n", f.Severity, f.Found, f.Why, output.OneLine(f.Fix()))
 		}
 	}
 	return warnings, nil
 }
 
 // newGrantsCommand returns `jobagent db grants`.
-func newGrantsCommand(a *connect.App) *cobra.Command {
+func newGrantsCommand(p *output.Printer) *cobra.Command {
 	r := controldb.GrantRequest{Ledger: mssql.LedgerTable()}
 	cmd := &cobra.Command{
 		Use: "grants", Short: "Print T-SQL that gives a login the rights of a role", Args: cobra.NoArgs,
@@ -270,7 +270,7 @@ must have no rights on the control database.`,
 			for _, s := range sections {
 				views = append(views, output.GrantSection(s))
 			}
-			return a.Emit(views, func(w io.Writer) error {
+			return p.Emit(views, func(w io.Writer) error {
 				for i, s := range sections {
 					if _, err := fmt.Fprintf(w, "-- %d. Run this %s.\n%s\n", i+1, s.Where, s.SQL); err != nil {
 						return err

@@ -10,14 +10,13 @@ import (
 	"github.com/agnivade/levenshtein"
 	"github.com/spf13/cobra"
 
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	sqlfs "github.com/jobagent/jobagent/sql"
 )
 
 // newDescribeCommand returns `jobagent db describe`.
-func newDescribeCommand(a *connect.App) *cobra.Command {
+func newDescribeCommand(p *output.Printer) *cobra.Command {
 	return &cobra.Command{
 		Use: "describe [NAME]", Short: "Print the reference of procedures and views, or of one of them, as Markdown",
 		Long: `Print the reference of the control database as Markdown: of all procedures and views, or of the one
@@ -52,7 +51,7 @@ server.`,
 					r.Objects = append(r.Objects, referenceObject(d))
 				}
 			}
-			return a.Emit(r, func(w io.Writer) error {
+			return p.Emit(r, func(w io.Writer) error {
 				_, err := fmt.Fprint(w, r.Markdown)
 				return err
 			})

@@ -22,8 +22,8 @@ import (
 const listed = 1000
 
 // change opens the store for a change and calls act.
-func change(ctx context.Context, a *connect.App, act func(*controldb.Store) error) error {
-	store, err := a.OpenStoreToChange(ctx)
+func change(ctx context.Context, c *connect.Connections, act func(*controldb.Store) error) error {
+	store, err := c.OpenStoreToChange(ctx)
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func newPauseCommand(a *connect.App) *cobra.Command {
 agents claim nothing. Attempts in flight end and are recorded. Runs can be stopped, and definitions
 can be changed. A second call changes the reason.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return change(cmd.Context(), a, func(store *controldb.Store) error {
+			return change(cmd.Context(), &a.Connections, func(store *controldb.Store) error {
 				if err := store.Pause(cmd.Context(), reason); err != nil {
 					return err
 				}
@@ -83,7 +83,7 @@ before this time as skipped, with the reason, instead of running them. Backfills
 					return exit.Usagef("invalid --skip-until %q: want a time such as 2026-03-01T02:30:00Z", until)
 				}
 			}
-			return change(cmd.Context(), a, func(store *controldb.Store) error {
+			return change(cmd.Context(), &a.Connections, func(store *controldb.Store) error {
 				if err := store.Resume(cmd.Context(), at); err != nil {
 					return err
 				}
@@ -110,7 +110,7 @@ their last known outcomes. Nothing of them runs before "jobagent db resume".
 
 It needs no agent, and can be repeated. A person is asked; --yes answers.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return change(cmd.Context(), a, func(store *controldb.Store) error {
+			return change(cmd.Context(), &a.Connections, func(store *controldb.Store) error {
 				err := command.Confirm(cmd, func() (string, int, error) {
 					n, err := store.LiveAgents(cmd.Context())
 					return fmt.Sprintf("This pauses the control database and ends the terms of %d live agents", n), command.Many + 1, err

@@ -306,7 +306,7 @@ func (d *developed) run(ctx context.Context, rest restSettings) error {
 	d.later(stopAgent)
 	stopFront, frontFailed := f.Start(ctx)
 	d.later(stopFront)
-	if err := printReady(d.app, d.server, f, d.data, d.kept); err != nil {
+	if err := printReady(&d.app.Printer, d.server, f, d.data, d.kept); err != nil {
 		return err
 	}
 	return d.server.Wait(ctx, either(agentFailed, frontFailed))

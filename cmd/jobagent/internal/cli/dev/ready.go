@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/front"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
@@ -20,12 +19,12 @@ import (
 
 // printReady tells how to reach the server: a program, which waits for the first line, without the
 // password; a person at a terminal in lines that can be pasted, with the password.
-func printReady(a *connect.App, server *embedded.Server, f *front.Front, data string, kept bool) error {
+func printReady(p *output.Printer, server *embedded.Server, f *front.Front, data string, kept bool) error {
 	tokenFile, err := filepath.Abs(filepath.Join(data, RESTTokenFile))
 	if err != nil {
 		return err
 	}
-	if a.Structured() {
+	if p.Structured() {
 		ready := output.Ready{
 			Address: server.Address, ControlDatabase: embedded.ControlDatabase,
 			Certificate: server.CertificateFile, CertificateSHA256: mssql.CertificatePin(server.Certificate),
@@ -33,18 +32,18 @@ func printReady(a *connect.App, server *embedded.Server, f *front.Front, data st
 		if f != nil {
 			ready.REST, ready.RESTTokenFile, ready.Dashboard = f.PublicURL(), tokenFile, f.Dashboard()
 		}
-		if a.Format == output.FormatJSON && a.Query.String() == "" { // one line, for which programs wait
-			return json.NewEncoder(a.Stdout).Encode(ready)
+		if p.Format == output.FormatJSON && p.Query.String() == "" { // one line, for which programs wait
+			return json.NewEncoder(p.Stdout).Encode(ready)
 		}
-		return a.Emit(ready, nil)
+		return p.Emit(ready, nil)
 	}
-	person := terminal.Is(a.Stderr)
-	if !person || !terminal.Is(a.Stdout) {
-		if _, err := fmt.Fprintf(a.Stdout, "ready %s\n", server.URL(embedded.ControlDatabase)); err != nil {
+	person := terminal.Is(p.Stderr)
+	if !person || !terminal.Is(p.Stdout) {
+		if _, err := fmt.Fprintf(p.Stdout, "ready %s\n", server.URL(embedded.ControlDatabase)); err != nil {
 			return err
 		}
 		if f != nil {
-			if _, err := fmt.Fprintf(a.Stdout, "rest %s (certificate %s, token of an administrator in %s)\ndashboard %s (sign in with this token)\n",
+			if _, err := fmt.Fprintf(p.Stdout, "rest %s (certificate %s, token of an administrator in %s)\ndashboard %s (sign in with this token)\n",
 				f.PublicURL(), server.CertificateFile, tokenFile, f.Dashboard()); err != nil {
 				return err
 			}
@@ -67,7 +66,7 @@ func printReady(a *connect.App, server *embedded.Server, f *front.Front, data st
 			return err
 		}
 	}
-	return page.print(a.Stderr)
+	return page.print(p.Stderr)
 }
 
 // pasteable returns the connection string with the password.

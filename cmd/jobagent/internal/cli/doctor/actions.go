@@ -16,8 +16,8 @@ import (
 const CodeActions = "actions"
 
 // examineActions examines the settings of actions in the configuration file, without connecting.
-func examineActions(a *connect.App) ([]controldb.Finding, error) {
-	cfg, err := a.Config()
+func examineActions(s *connect.Settings) ([]controldb.Finding, error) {
+	cfg, err := s.Config()
 	if err != nil {
 		return nil, err
 	}

@@ -46,12 +46,12 @@ The exit code is 0 if all checks pass, and 7 if there is a warning or an error.`
 			if err != nil {
 				return err
 			}
-			encryption, err := examineEncryption(ctx, a)
+			encryption, err := examineEncryption(ctx, &a.Settings)
 			if err != nil {
 				return err
 			}
 			found = append(found, encryption...)
-			actions, err := examineActions(a)
+			actions, err := examineActions(&a.Settings)
 			if err != nil {
 				return err
 			}
@@ -62,13 +62,13 @@ The exit code is 0 if all checks pass, and 7 if there is a warning or an error.`
 			}
 			found = append(found, more...)
 			if group != "" {
-				more, err := examineTargets(ctx, a, store, group, credential)
+				more, err := examineTargets(ctx, &a.Connections, store, group, credential)
 				if err != nil {
 					return err
 				}
 				found = append(found, more...)
 			}
-			if err := emitFindings(a, found); err != nil {
+			if err := emitFindings(&a.Printer, found); err != nil {
 				return err
 			}
 			if controldb.Worst(found) != controldb.SeverityOK {
@@ -85,12 +85,12 @@ The exit code is 0 if all checks pass, and 7 if there is a warning or an error.`
 }
 
 // emitFindings prints all findings as a table, and then the remedy of each warning and error.
-func emitFindings(a *connect.App, found []controldb.Finding) error {
+func emitFindings(p *output.Printer, found []controldb.Finding) error {
 	views := make([]output.Finding, 0, len(found))
 	for _, f := range found {
 		views = append(views, output.NewFinding(f))
 	}
-	if err := output.List(&a.Printer, views, columns); err != nil || !a.Text() {
+	if err := output.List(p, views, columns); err != nil || !p.Text() {
 		return err
 	}
 	for _, f := range found {
@@ -98,7 +98,7 @@ func emitFindings(a *connect.App, found []controldb.Finding) error {
 			continue
 		}
 		fix := strings.ReplaceAll(f.Fix(), "\n", "\n    ")
-		if _, err := fmt.Fprintf(a.Stdout, "\n%s: %s: %s\n    %s\n", f.Severity, f.Found, f.Why, fix); err != nil {
+		if _, err := fmt.Fprintf(p.Stdout, "\n%s: %s: %s\n    %s\n", f.Severity, f.Found, f.Why, fix); err != nil {
 			return err
 		}
 	}
@@ -117,12 +117,12 @@ const CodeEncryption = "encryption"
 
 // examineEncryption looks for encryption settings that allow a third party to read or change a
 // connection's data: those of the control database and those of targets in the configuration file.
-func examineEncryption(ctx context.Context, a *connect.App) ([]controldb.Finding, error) {
-	dsn, err := a.ParsedControlDSN(ctx)
+func examineEncryption(ctx context.Context, s *connect.Settings) ([]controldb.Finding, error) {
+	dsn, err := s.ParsedControlDSN(ctx)
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := a.Config()
+	cfg, err := s.Config()
 	if err != nil {
 		return nil, err
 	}

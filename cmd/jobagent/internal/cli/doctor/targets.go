@@ -113,13 +113,13 @@ func sentTo(set *mssql.CredentialSet, server string) []string {
 
 // examineTargets resolves a target group and probes each database: one login, and one batch that
 // changes nothing.
-func examineTargets(ctx context.Context, a *connect.App, store *controldb.Store, group,
+func examineTargets(ctx context.Context, c *connect.Connections, store *controldb.Store, group,
 	credential string) ([]controldb.Finding, error) {
 	list, err := lookup.Members(ctx, store, group)
 	if err != nil {
 		return nil, err
 	}
-	servers, _, err := a.OpenServers(ctx, store, nil)
+	servers, _, err := c.OpenServers(ctx, store, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -63,7 +63,7 @@ func newWatchCommand(a *connect.App) *cobra.Command {
 				return err
 			}
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				return runs.Watch(cmd.Context(), a, store, id, wait)
+				return runs.Watch(cmd.Context(), &a.Printer, store, id, wait)
 			})
 		},
 	}

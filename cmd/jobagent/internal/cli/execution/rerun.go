@@ -72,7 +72,7 @@ With --wait, the command waits for the end of the new run. ` + runs.WaitHelp,
 				}
 				run, err := store.RerunExecution(cmd.Context(), req)
 				if err != nil {
-					return runs.Unanswered(cmd.Context(), a, req.ID, err)
+					return runs.Unanswered(cmd.Context(), &a.Printer, req.ID, err)
 				}
 				if n := len(before); n > 0 && before[n-1].ID != run {
 					fmt.Fprintf(a.Stderr, "%s was rerun before by %s (%s): this repeats the same targets again, also those that succeeded then.\n",
@@ -86,8 +86,8 @@ With --wait, the command waits for the end of the new run. ` + runs.WaitHelp,
 					return a.Done(output.StartedRerun{ID: run, Origin: req.Origin, Chosen: len(req.OnlyTargets)},
 						"started %s, a rerun of %s%s\nto follow the run: jobagent execution watch %s", run, req.Origin, on, run)
 				}
-				runs.Restarted(a, run, req.Origin)
-				return runs.Watch(cmd.Context(), a, store, run, wait)
+				runs.Restarted(&a.Printer, run, req.Origin)
+				return runs.Watch(cmd.Context(), &a.Printer, store, run, wait)
 			})
 		},
 	}

@@ -53,9 +53,9 @@ Messages are whole. -o json has all targets, unless --failed or --step-id choose
 			}
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
 				if a.Structured() || f.tree || f.messages {
-					return showRows(cmd.Context(), a, store, id, f)
+					return showRows(cmd.Context(), &a.Printer, store, id, f)
 				}
-				return showRun(cmd.Context(), a, store, id, f)
+				return showRun(cmd.Context(), &a.Printer, store, id, f)
 			})
 		},
 	}
@@ -100,7 +100,7 @@ func readAbout(ctx context.Context, store *controldb.Store, id uuid.UUID, parts 
 }
 
 // showRows prints a run from the rows of all its targets: as JSON or as a tree.
-func showRows(ctx context.Context, a *connect.App, store *controldb.Store, id uuid.UUID, f showFlags) error {
+func showRows(ctx context.Context, p *output.Printer, store *controldb.Store, id uuid.UUID, f showFlags) error {
 	rows, err := runs.Read(ctx, store, id)
 	if err != nil {
 		return err
@@ -147,14 +147,14 @@ func showRows(ctx context.Context, a *connect.App, store *controldb.Store, id uu
 	if len(about.reruns) > 0 {
 		out.Reruns = viewReruns(about.reruns)
 	}
-	return a.Emit(out, func(w io.Writer) error {
+	return p.Emit(out, func(w io.Writer) error {
 		if err := printReruns(w, id, about.reruns); err != nil {
 			return err
 		}
 		if about.parameters != "" {
 			fmt.Fprintf(w, "parameters %s\n", output.OneLine(about.parameters))
 		}
-		return runs.NewTree(&a.Printer).Print(w, rows, messages)
+		return runs.NewTree(p).Print(w, rows, messages)
 	})
 }
 
@@ -177,7 +177,7 @@ func viewMessage(m controldb.ExecutionMessage) output.Message {
 
 // showRun prints a run for people. What it reads does not grow with the number of targets, unless
 // all of them are wanted.
-func showRun(ctx context.Context, a *connect.App, store *controldb.Store, id uuid.UUID, f showFlags) error {
+func showRun(ctx context.Context, printer *output.Printer, store *controldb.Store, id uuid.UUID, f showFlags) error {
 	about, err := readAbout(ctx, store, id, controldb.RunStates)
 	if err != nil {
 		return err
@@ -190,13 +190,13 @@ func showRun(ctx context.Context, a *connect.App, store *controldb.Store, id uui
 			return exit.With(exit.CodeNotFound, fmt.Errorf("step %d of run %s has not begun, or does not exist", f.step, id))
 		}
 	}
-	p := newRunPrinter(a)
+	p := newRunPrinter(printer)
 	p.head(about)
 	p.steps(steps)
 	if err := p.targets(ctx, store, id, steps, f); err != nil {
 		return err
 	}
-	_, err = io.WriteString(a.Stdout, p.b.String())
+	_, err = io.WriteString(printer.Stdout, p.b.String())
 	return err
 }
 
@@ -208,12 +208,12 @@ type runPrinter struct {
 	now   time.Time // the database's
 }
 
-func newRunPrinter(a *connect.App) *runPrinter {
-	width, _, _ := terminal.Size(a.Stdout)
-	if a.Format == output.FormatWide {
+func newRunPrinter(p *output.Printer) *runPrinter {
+	width, _, _ := terminal.Size(p.Stdout)
+	if p.Format == output.FormatWide {
 		width = 0
 	}
-	return &runPrinter{width: width, paint: a.Painter()}
+	return &runPrinter{width: width, paint: p.Painter()}
 }
 
 // field prints a named value; on a terminal a long one goes on below its beginning.

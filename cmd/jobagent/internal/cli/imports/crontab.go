@@ -78,7 +78,7 @@ func (f *outsideFlags) convert(a *connect.App, file string, read func([]byte, im
 	if err != nil {
 		return exit.Usagef("%s: %w", file, err)
 	}
-	return printImport(a, r, f.importFlags)
+	return printImport(&a.Printer, r, f.importFlags)
 }
 
 // readScript reads a file of T-SQL below a folder, under its path there or its last name. No path

@@ -109,7 +109,7 @@ func newFileCommand(a *connect.App, use, short, long string,
 			if err != nil {
 				return exit.Usagef("%s: %w", args[0], err)
 			}
-			return printImport(a, r, f)
+			return printImport(&a.Printer, r, f)
 		},
 	}
 	f.add(cmd, "imported")
@@ -117,7 +117,7 @@ func newFileCommand(a *connect.App, use, short, long string,
 }
 
 // printImport prints the script and the report.
-func printImport(a *connect.App, r *importer.Result, f importFlags) error {
+func printImport(p *output.Printer, r *importer.Result, f importFlags) error {
 	report := output.ImportReport{Jobs: len(r.Jobs), Lost: r.Count(importer.Lost), Changed: r.Count(importer.Changed), ToSet: r.Count(importer.ToSet),
 		Findings: []output.ImportFinding{}}
 	for _, f := range r.Findings {
@@ -125,7 +125,7 @@ func printImport(a *connect.App, r *importer.Result, f importFlags) error {
 	}
 	report.Steps, report.ToWrite, report.Schedules = r.Totals()
 	summary := fmt.Sprintf("%s; %s not imported, %d changed, %d to set", r.Summary(), wording.Count(report.Lost, "element"), report.Changed, report.ToSet)
-	if err := printParts(a, r, report, summary, f); err != nil {
+	if err := printParts(p, r, report, summary, f); err != nil {
 		return err
 	}
 	if f.strict && report.Lost+report.ToWrite > 0 {
@@ -136,9 +136,9 @@ func printImport(a *connect.App, r *importer.Result, f importFlags) error {
 
 // printParts prints the script to stdout, and the report to a file or to stderr. The summary is on
 // stderr in either case, unless all is JSON.
-func printParts(a *connect.App, r *importer.Result, report output.ImportReport, summary string, f importFlags) (err error) {
+func printParts(p *output.Printer, r *importer.Result, report output.ImportReport, summary string, f importFlags) (err error) {
 	path := f.report
-	out := a.Stderr
+	out := p.Stderr
 	if path != "" {
 		file, err := os.Create(path)
 		if err != nil {
@@ -151,7 +151,7 @@ func printParts(a *connect.App, r *importer.Result, report output.ImportReport, 
 			}
 		}()
 	}
-	if a.Structured() {
+	if p.Structured() {
 		if path != "" {
 			if err := output.WriteJSON(out, report); err != nil {
 				return err
@@ -160,7 +160,7 @@ func printParts(a *connect.App, r *importer.Result, report output.ImportReport, 
 		result := output.Import{Report: report}
 		switch {
 		case f.dir != "":
-			if err := writeImport(a, r, f); err != nil {
+			if err := writeImport(p, r, f); err != nil {
 				return err
 			}
 			result.Dir = f.dir
@@ -169,9 +169,9 @@ func printParts(a *connect.App, r *importer.Result, report output.ImportReport, 
 		default:
 			result.Script = r.Script()
 		}
-		return a.Emit(result, nil)
+		return p.Emit(result, nil)
 	}
-	if err := writeImport(a, r, f); err != nil {
+	if err := writeImport(p, r, f); err != nil {
 		return err
 	}
 	for _, finding := range r.Findings {
@@ -184,12 +184,12 @@ func printParts(a *connect.App, r *importer.Result, report output.ImportReport, 
 			return err
 		}
 	}
-	_, err = fmt.Fprintln(a.Stderr, summary)
+	_, err = fmt.Fprintln(p.Stderr, summary)
 	return err
 }
 
 // writeImport writes what was imported: a script or definitions to stdout, or files.
-func writeImport(a *connect.App, r *importer.Result, f importFlags) error {
+func writeImport(p *output.Printer, r *importer.Result, f importFlags) error {
 	text := ""
 	switch {
 	case f.dir != "":
@@ -205,7 +205,7 @@ func writeImport(a *connect.App, r *importer.Result, f importFlags) error {
 		if err != nil {
 			return exit.Usage(err)
 		}
-		if a.Structured() {
+		if p.Structured() {
 			return nil
 		}
 		text = fmt.Sprintf("wrote %s as %s into %s; see them with jobagent diff -f %[3]s\n", wording.Count(len(list), "object"), wording.Count(len(files), "file"), f.dir)
@@ -214,7 +214,7 @@ func writeImport(a *connect.App, r *importer.Result, f importFlags) error {
 	default:
 		text = r.Script()
 	}
-	_, err := io.WriteString(a.Stdout, text)
+	_, err := io.WriteString(p.Stdout, text)
 	return err
 }
 

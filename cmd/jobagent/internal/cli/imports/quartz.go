@@ -38,7 +38,7 @@ nothing there. Triggers become schedules; the class of a job becomes a step that
 			if err != nil {
 				return err
 			}
-			dsn, err := agentServer(cmd.Context(), a, database)
+			dsn, err := agentServer(cmd.Context(), &a.Settings, database)
 			if err != nil {
 				return err
 			}
@@ -50,7 +50,7 @@ nothing there. Triggers become schedules; the class of a job becomes a step that
 			if err != nil {
 				return err
 			}
-			return printImport(a, r, f.importFlags)
+			return printImport(&a.Printer, r, f.importFlags)
 		},
 	}
 	f.addZone(cmd, "triggers without one")

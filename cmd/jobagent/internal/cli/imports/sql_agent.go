@@ -50,13 +50,13 @@ system database, or would run otherwise than there.`,
 				}
 			}
 			if len(args) > 0 {
-				r, err := readAgentScripts(a, args, names, o)
+				r, err := readAgentScripts(&a.Settings, args, names, o)
 				if err != nil {
 					return err
 				}
-				return printImport(a, r, f)
+				return printImport(&a.Printer, r, f)
 			}
-			dsn, err := agentServer(cmd.Context(), a, database)
+			dsn, err := agentServer(cmd.Context(), &a.Settings, database)
 			if err != nil {
 				return err
 			}
@@ -67,7 +67,7 @@ system database, or would run otherwise than there.`,
 			if err != nil {
 				return err
 			}
-			return printImport(a, importer.SQLAgent(jobs, o), f)
+			return printImport(&a.Printer, importer.SQLAgent(jobs, o), f)
 		},
 	}
 	f.add(cmd, "one for each database")
@@ -82,13 +82,13 @@ system database, or would run otherwise than there.`,
 }
 
 // readAgentScripts converts files of T-SQL that create jobs.
-func readAgentScripts(a *connect.App, files, names []string, o importer.Options) (*importer.Result, error) {
+func readAgentScripts(s *connect.Settings, files, names []string, o importer.Options) (*importer.Result, error) {
 	if o.Server == "" && o.TargetGroup == "" {
 		return nil, exit.Usagef("a script does not say on which server its jobs run: give --server with its name for agents, or --target-group")
 	}
 	var documents []importer.Document
 	for _, name := range files {
-		text, err := command.ReadFile(name, a.Stdin)
+		text, err := command.ReadFile(name, s.Stdin)
 		if err != nil {
 			return nil, err
 		}
@@ -106,12 +106,12 @@ func readAgentScripts(a *connect.App, files, names []string, o importer.Options)
 }
 
 // agentServer returns the control database's connection string with another database.
-func agentServer(ctx context.Context, a *connect.App, database string) (mssql.DSN, error) {
-	text, err := a.ControlDSN(ctx)
+func agentServer(ctx context.Context, s *connect.Settings, database string) (mssql.DSN, error) {
+	text, err := s.ControlDSN(ctx)
 	if err != nil {
 		return mssql.DSN{}, err
 	}
-	dsn, err := a.ParseDSN(text)
+	dsn, err := s.ParseDSN(text)
 	dsn.Params.Database = database
 	return dsn, err
 }

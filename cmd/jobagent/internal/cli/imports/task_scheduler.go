@@ -54,7 +54,7 @@ func newDocumentsCommand(a *connect.App, use, short, long, clock string, command
 			if err != nil {
 				return exit.With(exit.CodeUsage, err)
 			}
-			return printImport(a, r, f.importFlags)
+			return printImport(&a.Printer, r, f.importFlags)
 		},
 	}
 	if commands {

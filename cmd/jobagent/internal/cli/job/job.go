@@ -431,15 +431,15 @@ With --wait, the command waits for the end of the run. ` + runs.WaitHelp,
 				}
 				run, err := store.Start(cmd.Context(), req)
 				if err != nil {
-					return runs.Unanswered(cmd.Context(), a, wanted, err)
+					return runs.Unanswered(cmd.Context(), &a.Printer, wanted, err)
 				}
 				started := output.StartedJob{ID: run, Job: args[0], Chosen: len(req.OnlyTargets)}
 				on := describeSize(cmd.Context(), store, &started)
 				if !wait.Wanted {
 					return a.Done(started, "started %s%s\nto follow the run: jobagent execution watch %s", run, on, run)
 				}
-				runs.Started(a, run, args[0], on)
-				return runs.Watch(cmd.Context(), a, store, run, wait)
+				runs.Started(&a.Printer, run, args[0], on)
+				return runs.Watch(cmd.Context(), &a.Printer, store, run, wait)
 			})
 		},
 	}

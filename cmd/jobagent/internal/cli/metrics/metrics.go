@@ -6,14 +6,14 @@ import (
 
 	"github.com/jobagent/jobagent/agent/telemetry/metrics/shipped"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 )
 
 // NewCommand returns `jobagent metrics`.
-func NewCommand(a *connect.App) *cobra.Command {
+func NewCommand(p *output.Printer) *cobra.Command {
 	cmd := command.NewGroup("metrics", "Print alert rules for Prometheus and a dashboard for Grafana",
-		printer(a, "rules", "Print alert rules for Prometheus, with a run book", shipped.Rules),
-		printer(a, "dashboard", "Print a dashboard for Grafana, to import there", shipped.Dashboard))
+		printer(p, "rules", "Print alert rules for Prometheus, with a run book", shipped.Rules),
+		printer(p, "dashboard", "Print a dashboard for Grafana, to import there", shipped.Dashboard))
 	cmd.Long = `Print alert rules for Prometheus and a dashboard for Grafana.
 
 Prometheus reads the metrics themselves at /metrics of a front, with the token of a caller that has
@@ -23,11 +23,11 @@ metrics.listen of the configuration file.`
 }
 
 // printer returns a command that prints a file.
-func printer(a *connect.App, name, short string, text []byte) *cobra.Command {
+func printer(p *output.Printer, name, short string, text []byte) *cobra.Command {
 	return &cobra.Command{
 		Use: name, Short: short, Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := a.Stdout.Write(text)
+			_, err := p.Stdout.Write(text)
 			return err
 		},
 	}

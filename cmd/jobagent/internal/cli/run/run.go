@@ -39,7 +39,7 @@ After the first SIGINT or SIGTERM, the agent claims nothing, and running scripts
 grace period. The second signal cancels them at once.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := agentConfig(a, cmd, id, concurrency, lease, grace)
+			cfg, err := agentConfig(&a.Settings, cmd, id, concurrency, lease, grace)
 			if err != nil {
 				return err
 			}
@@ -286,9 +286,9 @@ func checkActions(ctx context.Context, a *connect.App) (*connect.Actions, error)
 }
 
 // agentConfig returns the agent's configuration. Flags take precedence over the configuration file.
-func agentConfig(a *connect.App, cmd *cobra.Command, id, concurrency string, lease,
+func agentConfig(s *connect.Settings, cmd *cobra.Command, id, concurrency string, lease,
 	grace time.Duration) (agent.Config, error) {
-	file, err := a.Config()
+	file, err := s.Config()
 	if err != nil {
 		return agent.Config{}, err
 	}

@@ -26,7 +26,7 @@ func TestAgentConfig(t *testing.T) {
 	a := connect.New(nil, nil, nil)
 	a.ConfigPath = path
 	cmd := NewCommand(a)
-	cfg, err := agentConfig(a, cmd, "", "", 0, 0)
+	cfg, err := agentConfig(&a.Settings, cmd, "", "", 0, 0)
 	require.NoError(t, err)
 	want := agent.Config{
 		AgentID: uuid.MustParse("5c6a2a52-9a5e-4f0c-8a0f-0d3f4a0b6c11"), Version: cfg.Version, MaxConcurrentTargets: 200,
@@ -37,7 +37,7 @@ func TestAgentConfig(t *testing.T) {
 	require.Equal(t, want, cfg)
 
 	require.NoError(t, cmd.ParseFlags([]string{"--lease", "20s", "--grace", "0", "--max-concurrent-targets", "5"}))
-	cfg, err = agentConfig(a, cmd, "", "5", 20*time.Second, 0)
+	cfg, err = agentConfig(&a.Settings, cmd, "", "5", 20*time.Second, 0)
 	require.NoError(t, err)
 	want.Lease, want.Grace, want.MaxConcurrentTargets = 20*time.Second, -1, 5
 	require.Equal(t, want, cfg)

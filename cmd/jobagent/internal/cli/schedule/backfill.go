@@ -72,7 +72,7 @@ The instants of the range are counted first. A range without an instant, or with
 				}
 				if wait.Wanted {
 					fmt.Fprintf(a.Stderr, "backfill %d of %s requested\n", id, describe(req.JobName, req.Name))
-					return runs.WatchBackfill(cmd.Context(), a, store, id, instants, wait)
+					return runs.WatchBackfill(cmd.Context(), &a.Printer, store, id, instants, wait)
 				}
 				return a.Done(output.RequestedBackfill{ID: int64(id), Job: req.JobName, Name: req.Name},
 					"requested backfill of %s from %s to %s (backfill %d); to see its progress, use jobagent schedule show; to end it, use jobagent schedule cancel-backfill %d",

@@ -51,7 +51,7 @@ func newCalendarChangeCommand(a *connect.App, use, short, done string,
 				return err
 			}
 			if _, err := schedule.ParseCalendar(spec); err != nil {
-				return rejectDefinition(a, err)
+				return rejectDefinition(&a.Printer, err)
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				if err := change(store, cmd.Context(), args[0], string(spec)); err != nil {

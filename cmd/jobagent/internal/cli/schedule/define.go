@@ -209,19 +209,19 @@ func (p *parsedDefinition) keep(due []time.Time) {
 }
 
 // rejectDefinition prints all errors of a definition: as JSON on stdout, or one per line on stderr.
-func rejectDefinition(a *connect.App, err error) error {
+func rejectDefinition(p *output.Printer, err error) error {
 	var all *schedule.Error
 	if !errors.As(err, &all) {
 		return err
 	}
-	if a.Structured() {
-		if err := a.Emit(schedule.ErrorJSON(err), nil); err != nil {
+	if p.Structured() {
+		if err := p.Emit(schedule.ErrorJSON(err), nil); err != nil {
 			return err
 		}
 		return exit.With(exit.CodeUsage, nil)
 	}
 	for _, f := range all.Faults {
-		fmt.Fprintf(a.Stderr, "error: %s\n", output.OneLine(f.String()))
+		fmt.Fprintf(p.Stderr, "error: %s\n", output.OneLine(f.String()))
 	}
 	return exit.With(exit.CodeUsage, nil)
 }
@@ -256,7 +256,7 @@ the translation is shown and stored. A definition with errors is not stored: the
 				TimeZone: command.Given(cmd, "zone", f.zone), CatchUp: command.Given(cmd, "catch-up", f.catchUp),
 				PauseOnFailure: command.Given(cmd, "pause-on-failure", f.pauseOnFailure), Enabled: command.Given(cmd, "enabled", f.enabled), Parameters: &params,
 			}
-			return a.WithStore(cmd.Context(), func(store *controldb.Store) error { return f.addSchedule(cmd, a, store, s) })
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error { return f.addSchedule(cmd, &a.Printer, store, s) })
 		},
 	}
 	f.add(cmd)
@@ -264,15 +264,15 @@ the translation is shown and stored. A definition with errors is not stored: the
 }
 
 // addSchedule adds a schedule with a definition, and shows when it is due.
-func (f *definitionFlags) addSchedule(cmd *cobra.Command, a *connect.App, store *controldb.Store, s controldb.ScheduleSpec) error {
+func (f *definitionFlags) addSchedule(cmd *cobra.Command, p *output.Printer, store *controldb.Store, s controldb.ScheduleSpec) error {
 	ctx, now := cmd.Context(), time.Now().UTC()
 	d := definition{zone: f.zone, catchUp: f.catchUp, overlap: f.overlap, created: now}
 	if err := d.translate(schedule.Kind(s.Kind), s.Spec); err != nil {
-		return rejectDefinition(a, err)
+		return rejectDefinition(p, err)
 	}
 	parsed, err := d.parse(ctx, store, now)
 	if err != nil {
-		return rejectDefinition(a, err)
+		return rejectDefinition(p, err)
 	}
 	s.Kind, s.Spec, s.Overlap = string(d.kind), d.spec, overlapOf(cmd, f.overlap, d.translation)
 	id, err := store.AddSchedule(ctx, s)
@@ -280,7 +280,7 @@ func (f *definitionFlags) addSchedule(cmd *cobra.Command, a *connect.App, store 
 		return err
 	}
 	r := result{verb: "added", job: s.JobName, name: s.Name, id: int64(id), translation: d.translation, parsed: parsed, isNew: true}
-	return r.show(ctx, a, store, f.wait)
+	return r.show(ctx, p, store, f.wait)
 }
 
 func newUpdateCommand(a *connect.App) *cobra.Command {
@@ -318,7 +318,7 @@ only its parameters are changed here, without SCHEDULE.`,
 				k := string(kind)
 				u.Kind, u.Spec = &k, &spec
 			}
-			return a.WithStore(cmd.Context(), func(store *controldb.Store) error { return f.updateSchedule(cmd, a, store, u) })
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error { return f.updateSchedule(cmd, &a.Printer, store, u) })
 		},
 	}
 	f.add(cmd)
@@ -330,7 +330,7 @@ only its parameters are changed here, without SCHEDULE.`,
 // updateSchedule changes a schedule, and shows when it is due. The definition, new or stored, is
 // parsed with the properties that change; a stored one that is wrong itself does not keep others
 // from being changed.
-func (f *definitionFlags) updateSchedule(cmd *cobra.Command, a *connect.App, store *controldb.Store, u controldb.ScheduleUpdate) error {
+func (f *definitionFlags) updateSchedule(cmd *cobra.Command, p *output.Printer, store *controldb.Store, u controldb.ScheduleUpdate) error {
 	ctx, now := cmd.Context(), time.Now().UTC()
 	old, err := lookup.Schedule(ctx, store, u.JobName, u.Name)
 	if err != nil {
@@ -343,7 +343,7 @@ func (f *definitionFlags) updateSchedule(cmd *cobra.Command, a *connect.App, sto
 	isNew := u.Spec != nil
 	if isNew {
 		if err := d.translate(schedule.Kind(*u.Kind), *u.Spec); err != nil {
-			return rejectDefinition(a, err)
+			return rejectDefinition(p, err)
 		}
 		k := string(d.kind)
 		u.Kind, u.Spec = &k, &d.spec
@@ -354,7 +354,7 @@ func (f *definitionFlags) updateSchedule(cmd *cobra.Command, a *connect.App, sto
 	}
 	parsed, err := d.parse(ctx, store, now)
 	if err != nil && (isNew || u.TimeZone != nil || u.CatchUp != nil || u.Overlap != nil) {
-		return rejectDefinition(a, err)
+		return rejectDefinition(p, err)
 	}
 	if err := store.UpdateSchedule(ctx, u); err != nil {
 		return err
@@ -366,5 +366,5 @@ func (f *definitionFlags) updateSchedule(cmd *cobra.Command, a *connect.App, sto
 	r := result{
 		verb: "updated", job: u.JobName, name: name, id: int64(old.ID), translation: d.translation, parsed: parsed, isNew: isNew || u.TimeZone != nil,
 	}
-	return r.show(ctx, a, store, f.wait)
+	return r.show(ctx, p, store, f.wait)
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
@@ -72,14 +71,14 @@ func (r result) prospect(row controldb.Schedule) prospect {
 }
 
 // show prints what was stored, with its next instants (D-E4).
-func (r result) show(ctx context.Context, a *connect.App, store *controldb.Store, wait bool) error {
-	row, validation, err := awaitValidation(ctx, a, store, r.job, r.name, wait)
+func (r result) show(ctx context.Context, printer *output.Printer, store *controldb.Store, wait bool) error {
+	row, validation, err := awaitValidation(ctx, store, r.job, r.name, wait)
 	if err != nil {
 		return err
 	}
 	p := r.prospect(row)
 	v := r.view(row, p)
-	err = a.Emit(v, func(w io.Writer) error {
+	err = printer.Emit(v, func(w io.Writer) error {
 		fmt.Fprintf(w, "%s schedule %s of job %s\n", r.verb, r.name, r.job)
 		if r.translation != nil {
 			printTranslation(w, r.translation)
@@ -87,7 +86,7 @@ func (r result) show(ctx context.Context, a *connect.App, store *controldb.Store
 		if err := r.print(w, p); err != nil {
 			return err
 		}
-		if err := a.Warn(v.Warnings); err != nil {
+		if err := printer.Warn(v.Warnings); err != nil {
 			return err
 		}
 		if validation != "" {
@@ -177,7 +176,7 @@ func isUTC(due []time.Time, zone *time.Location) bool {
 
 // awaitValidation reads a schedule's row. If wait is true and there is a live agent, it first
 // waits until an agent has validated the schedule; result is a sentence about this.
-func awaitValidation(ctx context.Context, a *connect.App, store *controldb.Store, job, name string,
+func awaitValidation(ctx context.Context, store *controldb.Store, job, name string,
 	wait bool) (row controldb.Schedule, result string, err error) {
 	if row, err = lookup.Schedule(ctx, store, job, name); err != nil || !wait {
 		return row, "", err

@@ -39,7 +39,7 @@ A definition with errors exits with %d, and all errors are listed: with -o json 
 				return errNoDefinition
 			}
 			o.Now = time.Now().UTC()
-			return previewSchedule(a, kind, []byte(spec), o)
+			return previewSchedule(&a.Printer, kind, []byte(spec), o)
 		},
 	}
 	flags := cmd.Flags()
@@ -52,10 +52,10 @@ A definition with errors exits with %d, and all errors are listed: with -o json 
 }
 
 // previewSchedule prints due instants, or all errors of the definition.
-func previewSchedule(a *connect.App, kind schedule.Kind, spec []byte, o schedule.PreviewOptions) error {
-	if a.Structured() {
+func previewSchedule(printer *output.Printer, kind schedule.Kind, spec []byte, o schedule.PreviewOptions) error {
+	if printer.Structured() {
 		text, ok := schedule.PreviewJSON(kind, spec, o)
-		if err := a.Emit(json.RawMessage(text), nil); err != nil {
+		if err := printer.Emit(json.RawMessage(text), nil); err != nil {
 			return err
 		}
 		if !ok {
@@ -68,21 +68,21 @@ func previewSchedule(a *connect.App, kind schedule.Kind, spec []byte, o schedule
 	switch {
 	case errors.As(err, &rejected):
 		for _, f := range rejected.Faults {
-			fmt.Fprintf(a.Stderr, "error: %s\n", output.OneLine(f.String()))
+			fmt.Fprintf(printer.Stderr, "error: %s\n", output.OneLine(f.String()))
 		}
 		return exit.With(exit.CodeUsage, nil)
 	case err != nil:
 		return exit.Usage(err)
 	}
 	if p.Translation != nil {
-		printTranslation(a.Stdout, p.Translation)
+		printTranslation(printer.Stdout, p.Translation)
 	}
-	fmt.Fprintf(a.Stdout, "%s.\n", output.OneLine(p.Sentence))
+	fmt.Fprintf(printer.Stdout, "%s.\n", output.OneLine(p.Sentence))
 	for _, note := range slices.Concat(beside(p.Description), p.Assumptions) {
-		fmt.Fprintln(a.Stdout, note)
+		fmt.Fprintln(printer.Stdout, note)
 	}
 	if len(p.Due) == 0 {
-		return a.Warn(p.Warnings)
+		return printer.Warn(p.Warnings)
 	}
 	titles := []string{"DUE (UTC)"}
 	local := !isUTC(p.Due, p.Zone)
@@ -103,11 +103,11 @@ func previewSchedule(a *connect.App, kind schedule.Kind, spec []byte, o schedule
 		}
 		t.Add(cells...)
 	}
-	if err := t.Write(a.Stdout); err != nil {
+	if err := t.Write(printer.Stdout); err != nil {
 		return err
 	}
 	if p.Exhausted {
-		fmt.Fprintln(a.Stdout, "Nothing is due after these.")
+		fmt.Fprintln(printer.Stdout, "Nothing is due after these.")
 	}
-	return a.Warn(p.Warnings)
+	return printer.Warn(p.Warnings)
 }

@@ -25,6 +25,6 @@ func NewCommand(a *connect.App) *cobra.Command {
 		command.StandsFor("jobs.sp_cancel_backfill", a.Prints(output.CanceledBackfill{}, newCancelBackfillCommand(a))),
 		a.PrintsWith("JOB NAME", output.ScheduleExplanation{}, a.PrintsWith("JOB", []output.ScheduleExplanation{}, newExplainCommand(a))),
 		a.Prints(output.SchedulePreview{}, newPreviewCommand(a)),
-		newZonesCommand(a),
+		newZonesCommand(&a.Printer),
 	)
 }

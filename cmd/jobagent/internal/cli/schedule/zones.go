@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/jobs/schedule"
@@ -25,7 +24,7 @@ var zoneColumns = output.Columns([]output.Column[output.Zone]{
 	{Name: "next_offset", Header: "THEN", Drop: 1},
 })
 
-func newZonesCommand(a *connect.App) *cobra.Command {
+func newZonesCommand(p *output.Printer) *cobra.Command {
 	limit := 0
 	cmd := &cobra.Command{
 		Use: "zones [FILTER]", Short: "List time zones: their names, their offsets now and their next changes; needs no database",
@@ -51,11 +50,11 @@ The rules are those of this machine. An agent uses the rules of its own machine:
 			if len(views) == 0 {
 				return exit.With(exit.CodeNotFound, noZone(filter))
 			}
-			return output.List(&a.Printer, views, zoneColumns)
+			return output.List(p, views, zoneColumns)
 		},
 	}
 	cmd.Flags().IntVar(&limit, "limit", 1000, "maximum number of zones")
-	return command.List(&a.Printer, zoneColumns, cmd)
+	return command.List(p, zoneColumns, cmd)
 }
 
 // viewZone converts a zone for -o json.

@@ -65,7 +65,7 @@ func choices() (list []string) {
 
 // definition returns the type and the text of the action that the flags define. The type is empty
 // if they define none. rest are the arguments after the name of the job.
-func (f *actionFlags) definition(cmd *cobra.Command, a *connect.App, rest []string) (action.Type, string, error) {
+func (f *actionFlags) definition(cmd *cobra.Command, s *connect.Settings, rest []string) (action.Type, string, error) {
 	given := func(flag string) bool { return cmd.Flags().Changed(flag) }
 	var chosen []string
 	for _, flag := range append(choices(), "command-file") {
@@ -95,9 +95,9 @@ func (f *actionFlags) definition(cmd *cobra.Command, a *connect.App, rest []stri
 	case "":
 		return "", "", nil
 	case "command-file":
-		return f.readFile(a)
+		return f.readFile(s)
 	}
-	body, err := f.readBody(a)
+	body, err := f.readBody(s)
 	if err != nil {
 		return "", "", err
 	}
@@ -219,20 +219,20 @@ func (f *actionFlags) httpMembers(members map[string]any, address, body string) 
 }
 
 // readBody returns the text of --body or --body-file.
-func (f *actionFlags) readBody(a *connect.App) (string, error) {
+func (f *actionFlags) readBody(s *connect.Settings) (string, error) {
 	if f.bodyFile == "" {
 		return f.body, nil
 	}
 	if f.body != "" {
 		return "", exit.Usagef("--body and --body-file cannot be combined")
 	}
-	text, err := command.ReadFile(f.bodyFile, a.Stdin)
+	text, err := command.ReadFile(f.bodyFile, s.Stdin)
 	return string(text), err
 }
 
 // readFile returns the definition of --command-file.
-func (f *actionFlags) readFile(a *connect.App) (action.Type, string, error) {
-	text, err := command.ReadFile(f.file, a.Stdin)
+func (f *actionFlags) readFile(s *connect.Settings) (action.Type, string, error) {
+	text, err := command.ReadFile(f.file, s.Stdin)
 	if err != nil {
 		return "", "", err
 	}

@@ -132,8 +132,8 @@ func (f *stepFlags) spec(cmd *cobra.Command, job string, newStep bool) controldb
 
 // commandOf returns the type and the text of the command that the flags give; a nil text if they
 // give none, and a nil type if they do not name one. args are the name of the job and what follows.
-func (f *stepFlags) commandOf(cmd *cobra.Command, a *connect.App, args []string) (kind, text *string, err error) {
-	t, definition, err := f.action.definition(cmd, a, args[1:])
+func (f *stepFlags) commandOf(cmd *cobra.Command, s *connect.Settings, args []string) (kind, text *string, err error) {
+	t, definition, err := f.action.definition(cmd, s, args[1:])
 	if err != nil {
 		return nil, nil, err
 	}
@@ -141,7 +141,7 @@ func (f *stepFlags) commandOf(cmd *cobra.Command, a *connect.App, args []string)
 		name := string(t)
 		return &name, &definition, nil
 	}
-	text, err = f.script(cmd, a.Stdin)
+	text, err = f.script(cmd, s.Stdin)
 	return command.Given(cmd, "command-type", f.action.kind), text, err
 }
 
@@ -193,20 +193,20 @@ func (f *stepFlags) outputSpec(cmd *cobra.Command, newStep bool) *controldb.Outp
 // warn reports what will fail in a script at its run: names that no run replaces, and text
 // within dynamic T-SQL. The values of the
 // run's parameters are not known yet.
-func warn(a *connect.App, kind, script *string) {
+func warn(p *output.Printer, kind, script *string) {
 	if script == nil || kind != nil && *kind != "TSql" {
 		return
 	}
 	nested, err := mssql.NestedParameters(*script)
 	if err != nil {
-		fmt.Fprintf(a.Stderr, "warning: each run of the step fails: %s\n", output.OneLine(err.Error()))
+		fmt.Fprintf(p.Stderr, "warning: each run of the step fails: %s\n", output.OneLine(err.Error()))
 	}
 	unknown, _ := mssql.UnknownNames(*script) // the error is that of NestedParameters
 	for _, n := range unknown {
-		fmt.Fprintf(a.Stderr, "warning: line %d: $(%s): %s\n", n.Line, n.Name, mssql.UnknownNameAdvice)
+		fmt.Fprintf(p.Stderr, "warning: line %d: $(%s): %s\n", n.Line, n.Name, mssql.UnknownNameAdvice)
 	}
 	for _, n := range nested {
-		fmt.Fprintf(a.Stderr, "warning: line %d: $(%s): %s\n", n.Line, output.OneLine(n.Name), mssql.NestedAdvice)
+		fmt.Fprintf(p.Stderr, "warning: line %d: $(%s): %s\n", n.Line, output.OneLine(n.Name), mssql.NestedAdvice)
 	}
 }
 
@@ -223,7 +223,7 @@ without one runs once; with one it runs once for each database. The command is c
   jobagent step add nightly --storage-queue myaccount/done --body done --sas-token '$(secret.sas)'
   jobagent step add nightly --process backup -- --database '$(param.database)'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			kind, script, err := f.commandOf(cmd, a, args)
+			kind, script, err := f.commandOf(cmd, &a.Settings, args)
 			if err != nil {
 				return err
 			}
@@ -233,7 +233,7 @@ without one runs once; with one it runs once for each database. The command is c
 			if kind == nil && f.group == "" {
 				return exit.Usagef("required flag(s) \"target-group\" not set: a script runs on the databases of a target group")
 			}
-			warn(a, kind, script)
+			warn(&a.Printer, kind, script)
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				spec := f.spec(cmd, args[0], true)
 				spec.StepID, spec.StepName = command.Given(cmd, "step-id", at), command.Given(cmd, "name", f.name)
@@ -281,11 +281,11 @@ func newUpdateCommand(a *connect.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "update JOB [URL | -- ARG…]", Short: "Change a step; properties without a flag stay unchanged", Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			kind, script, err := f.commandOf(cmd, a, args)
+			kind, script, err := f.commandOf(cmd, &a.Settings, args)
 			if err != nil {
 				return err
 			}
-			warn(a, kind, script)
+			warn(&a.Printer, kind, script)
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				spec := f.spec(cmd, args[0], false)
 				spec.StepID, spec.StepName = command.Given(cmd, "step-id", which.id), command.Given(cmd, "step-name", which.name)
@@ -317,7 +317,7 @@ func newOptionsCommand(a *connect.App) *cobra.Command {
 			settings.take(cmd, &given)
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				if given == (controldb.StepSpec{}) && !cmd.Flags().Changed("step-id") && !cmd.Flags().Changed("step-name") {
-					return showStepOptions(cmd.Context(), a, store, args[0])
+					return showStepOptions(cmd.Context(), &a.Printer, store, args[0])
 				}
 				given.JobName, given.StepID, given.StepName = args[0], command.Given(cmd, "step-id", which.id), command.Given(cmd, "step-name", which.name)
 				v, err := store.SetJobStepOptions(cmd.Context(), given)
@@ -402,7 +402,7 @@ var optionColumns = output.Columns([]output.Column[output.StepOptions]{
 })
 
 // showStepOptions prints the options of a job's steps.
-func showStepOptions(ctx context.Context, a *connect.App, store *controldb.Store, name string) error {
+func showStepOptions(ctx context.Context, p *output.Printer, store *controldb.Store, name string) error {
 	job, err := lookup.Job(ctx, store, name)
 	if err != nil {
 		return err
@@ -416,7 +416,7 @@ func showStepOptions(ctx context.Context, a *connect.App, store *controldb.Store
 		views = append(views, output.StepOptions{StepID: s.StepID, StepName: s.StepName, After: s.After, StepOptions: s.StepOptions,
 			RetryErrors: s.RetryErrors, ToleratedFailures: s.ToleratedFailures})
 	}
-	return output.List(&a.Printer, views, optionColumns)
+	return output.List(p, views, optionColumns)
 }
 
 func newDeleteCommand(a *connect.App) *cobra.Command {

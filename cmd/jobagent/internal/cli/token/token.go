@@ -41,8 +41,8 @@ again within a second when it changes. Name it as rest.token_file in the configu
 }
 
 // path returns the path of the token file.
-func path(a *connect.App, flag string) (string, error) {
-	cfg, err := a.Config()
+func path(s *connect.Settings, flag string) (string, error) {
+	cfg, err := s.Config()
 	if err != nil {
 		return "", err
 	}
@@ -78,7 +78,7 @@ the configuration name the token as token:ID.`,
 			if err != nil {
 				return err
 			}
-			target, err := path(a, *file)
+			target, err := path(&a.Settings, *file)
 			if err != nil {
 				return err
 			}
@@ -158,7 +158,7 @@ func newListCommand(a *connect.App, file *string) *cobra.Command {
 	return command.List(&a.Printer, columns, &cobra.Command{
 		Use: "list", Args: cobra.NoArgs, Short: "List the tokens, without their secrets",
 		RunE: func(*cobra.Command, []string) error {
-			source, err := path(a, *file)
+			source, err := path(&a.Settings, *file)
 			if err != nil {
 				return err
 			}
@@ -209,7 +209,7 @@ func newRevokeCommand(a *connect.App, file *string) *cobra.Command {
 			if len(args) == 0 && !expired {
 				return exit.Usagef("name the tokens by ID or name, or give --expired")
 			}
-			target, err := path(a, *file)
+			target, err := path(&a.Settings, *file)
 			if err != nil {
 				return err
 			}
