@@ -320,7 +320,7 @@ func TestCase90(t *testing.T) {
 		stop := f.startAgent(t, agent.Config{Grace: -1})
 		f.addAction(t, "work", "", asyncCommand, retries(5, 1))
 		await := "Await"
-		_, err := f.Store.SetJobStepOptions(t.Context(), controldb.StepSpec{JobName: "work", OnUnknownOutcome: &await})
+		_, err := f.Store.UpdateJobStep(t.Context(), controldb.StepSpec{JobName: "work", OnUnknownOutcome: &await})
 		require.NoError(t, err)
 		id := f.Start(t, "work")
 		f.until(t, id, time.Minute, func([]controldb.Execution) bool { return len(f.endpoint.Requests()) == 1 })

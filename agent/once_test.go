@@ -57,7 +57,7 @@ func TestAnswerLostAfterCommit(t *testing.T) {
 				require.NoError(t, err)
 				f.AddJob(t, "j", []string{"INSERT INTO dbo.effects (step)\nVALUES ($(step_id));"}, retries(3, 1))
 				c.options.JobName = "j"
-				_, err = f.Store.SetJobStepOptions(t.Context(), c.options)
+				_, err = f.Store.UpdateJobStep(t.Context(), c.options)
 				require.NoError(t, err)
 				f.startAgent(t, agent.Config{})
 				rows := f.ended(t, f.Start(t, "j"), time.Minute)
@@ -90,7 +90,7 @@ func TestRerunRecognizesCommittedScripts(t *testing.T) {
 		require.NoError(t, err)
 		f.AddJob(t, "j", []string{"INSERT INTO dbo.effects (step)\nVALUES ($(step_id));"}, retries(0, 1))
 		yes := true
-		_, err = f.Store.SetJobStepOptions(t.Context(), controldb.StepSpec{JobName: "j", AtMostOnce: &yes})
+		_, err = f.Store.UpdateJobStep(t.Context(), controldb.StepSpec{JobName: "j", AtMostOnce: &yes})
 		require.NoError(t, err)
 		f.startAgent(t, agent.Config{})
 		origin := f.Start(t, "j")
@@ -136,7 +136,7 @@ SELECT part FROM dbo.effects;
 GO
 INSERT INTO dbo.effects (part) VALUES (2);`}, retries(1, 1))
 			yes := true
-			_, err := f.Store.SetJobStepOptions(t.Context(), controldb.StepSpec{JobName: "j", AtMostOnce: &yes})
+			_, err := f.Store.UpdateJobStep(t.Context(), controldb.StepSpec{JobName: "j", AtMostOnce: &yes})
 			require.NoError(t, err)
 			armed.Store(true)
 			f.startAgent(t, agent.Config{MaxConcurrentTargets: 1})

@@ -24,7 +24,7 @@ func TestParametersReachScripts(t *testing.T) {
 			"INSERT INTO dbo.t VALUES (N'$(param.name)', $(param.limits.n)), (@name, @n);\nIF OBJECT_ID(N'dbo.ready') IS NULL THROW 50001, N'not ready', 1;",
 		}, retries(0, 1))
 		on := true
-		_, err := f.Store.SetJobStepOptions(t.Context(), controldb.StepSpec{JobName: "tenants", StepID: ptr(2), BindParameters: &on, AtMostOnce: &on})
+		_, err := f.Store.UpdateJobStep(t.Context(), controldb.StepSpec{JobName: "tenants", StepID: ptr(2), BindParameters: &on, AtMostOnce: &on})
 		require.NoError(t, err)
 
 		id, err := f.Store.StartJobWith(t.Context(), "tenants", uuid.Nil, `{"name": "it's", "n": 7, "limits": {"n": -3}}`)

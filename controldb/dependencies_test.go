@@ -99,7 +99,7 @@ func (c *control) addGraph(t *testing.T, name string, g oracle.Graph, order []in
 		if g[i].OnSucceeded {
 			o.OnTargets = ptr("Succeeded")
 		}
-		_, err := c.SetJobStepOptions(t.Context(), o)
+		_, err := c.UpdateJobStep(t.Context(), o)
 		require.NoError(t, err)
 	}
 }

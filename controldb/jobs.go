@@ -136,24 +136,10 @@ func (s *Store) UpdateJobStep(ctx context.Context, spec StepSpec) (int, error) {
 	opt(c, "step_name", spec.StepName)
 	opt(c, "new_id", spec.NewID)
 	opt(c, "new_name", spec.NewName)
-	return s.changeStep(ctx, "update job step", c, &spec)
-}
-
-// SetJobStepOptions changes the step options that Azure does not have, and returns the new version
-// of the job.
-func (s *Store) SetJobStepOptions(ctx context.Context, spec StepSpec) (int, error) {
-	c := newCall("jobs.sp_set_jobstep_options").in("job_name", spec.JobName)
-	opt(c, "step_id", spec.StepID)
-	opt(c, "step_name", spec.StepName)
-	return s.changeStep(ctx, "set job step options", c, &spec)
-}
-
-// changeStep makes a call that changes a step, and returns the new version of the job.
-func (s *Store) changeStep(ctx context.Context, op string, c *call, spec *StepSpec) (int, error) {
 	var version int64
-	stepArgs(c, spec)
+	stepArgs(c, &spec)
 	c.out("job_version", &version)
-	err := s.exec(ctx, op, c)
+	err := s.exec(ctx, "update job step", c)
 	return int(version), err
 }
 

@@ -424,7 +424,7 @@ func TestMigrateChosenAndTolerated(t *testing.T) {
 		options, err := c.JobSteps(ctx, "j", nil)
 		require.NoError(t, err)
 		require.Equal(t, "0", options[0].ToleratedFailures)
-		_, err = c.SetJobStepOptions(ctx, controldb.StepSpec{JobName: "j", StepID: ptr(1), ToleratedFailures: ptr("50%")})
+		_, err = c.UpdateJobStep(ctx, controldb.StepSpec{JobName: "j", StepID: ptr(1), ToleratedFailures: ptr("50%")})
 		require.NoError(t, err)
 		tolerant := c.start(t, "j")
 		c.resolve(t, term, "a", "b")

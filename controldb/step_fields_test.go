@@ -1,6 +1,10 @@
 package controldb_test
 
 import (
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -9,28 +13,78 @@ import (
 	"github.com/jobagent/jobagent/jobs/model"
 )
 
-// TestStepFields: a new step has the defaults of package model, and jobs.sp_add_jobstep,
-// jobs.sp_update_jobstep and jobs.sp_set_jobstep_options take each setting.
+// changedSettings returns settings of which none has its default.
+func changedSettings(t *testing.T) model.StepSettings {
+	s := model.DefaultStep
+	all := reflect.ValueOf(&s).Elem()
+	for _, f := range reflect.VisibleFields(all.Type()) {
+		if f.Anonymous {
+			continue
+		}
+		switch v := all.FieldByIndex(f.Index); v.Kind() {
+		case reflect.Bool:
+			v.SetBool(!v.Bool())
+		case reflect.Int:
+			v.SetInt(v.Int() + 1)
+		case reflect.Float64:
+			v.SetFloat(1.5)
+		default:
+			values := []string{"5%"}
+			if _, list, ok := strings.Cut(f.Tag.Get("rule"), "enum="); ok {
+				values = strings.Split(list, "|")
+			}
+			i := slices.IndexFunc(values, func(value string) bool { return value != v.String() })
+			require.GreaterOrEqual(t, i, 0, f.Name)
+			v.SetString(values[i])
+		}
+	}
+	for i := range model.StepFields {
+		f := &model.StepFields[i]
+		require.True(t, f.Value(&s) == nil || !f.IsDefault(&s), "another value of %s", f.Name)
+	}
+	return s
+}
+
+// refusedSettings returns settings of which one each is out of the range that package model
+// declares.
+func refusedSettings(t *testing.T) map[string]model.StepSettings {
+	list := map[string]model.StepSettings{}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[model.StepSettings]()) {
+		for rule := range strings.SplitSeq(f.Tag.Get("rule"), ",") {
+			s := model.DefaultStep
+			v := reflect.ValueOf(&s).Elem().FieldByIndex(f.Index)
+			name, value, _ := strings.Cut(rule, "=")
+			switch {
+			case name == "enum":
+				v.SetString("Nothing")
+			case name == "min" && v.Kind() == reflect.Float64:
+				v.SetFloat(0.5)
+			case name == "min" && v.Kind() == reflect.Int:
+				n, err := strconv.ParseInt(value, 10, 32)
+				require.NoError(t, err)
+				v.SetInt(n - 1)
+			default:
+				continue
+			}
+			list[f.Tag.Get("db")] = s
+		}
+	}
+	return list
+}
+
+// TestStepFields: a new step has the defaults of package model, jobs.sp_add_jobstep and
+// jobs.sp_update_jobstep take each setting, and refuse one that is out of its range.
 func TestStepFields(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		ctx := t.Context()
-		other := model.StepSettings{
-			Attempts: model.Attempts{RetryAttempts: 3, RetryErrors: "Transient", ToleratedFailures: "5%", InitialRetryInterval: 4, MaximumRetryInterval: 5,
-				RetryIntervalMultiplier: 1.5, Timeout: 6},
-			StepOptions: model.StepOptions{RunWhen: "Finished", OnTargets: "Succeeded", OnUnknownOutcome: "Fail", AtMostOnce: true,
-				AgentOptions: model.AgentOptions{BindParameters: true}},
-		}
-		for i := range model.StepFields {
-			f := &model.StepFields[i]
-			require.True(t, f.Value(&other) == nil || !f.IsDefault(&other), "the test needs another value of %s", f.Name)
-		}
+		other := changedSettings(t)
 		settings := func(name string) model.StepSettings {
 			step, err := c.JobStep(ctx, "j", nil, name)
 			require.NoError(t, err)
 			return step.StepSettings
 		}
 		c.job(t, "j", nil)
-		for _, name := range []string{"plain", "added", "updated", "options"} {
+		for _, name := range []string{"plain", "added", "updated"} {
 			spec := controldb.StepSpec{}
 			if name == "added" {
 				spec = model.StepChanges(other, model.DefaultStep)
@@ -48,17 +102,15 @@ func TestStepFields(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, other, settings("updated"))
 
-		extensions := controldb.StepSpec{JobName: "j", StepName: new("options")}
-		want := model.DefaultStep
-		want.StepOptions, want.RetryErrors, want.ToleratedFailures = other.StepOptions, other.RetryErrors, other.ToleratedFailures
-		for i := range model.StepFields {
-			if f := &model.StepFields[i]; f.Extension && f.Value(&other) != nil {
-				f.Take(&extensions, &other)
-			}
+		refused := refusedSettings(t)
+		require.Greater(t, len(refused), 8)
+		for field, bad := range refused {
+			update := model.StepChanges(bad, model.DefaultStep)
+			update.JobName, update.StepName = "j", new("updated")
+			_, err := c.UpdateJobStep(ctx, update)
+			require.Equal(t, controldb.KindInvalid, controldb.KindOf(err), field)
+			require.ErrorContains(t, err, "want ", field)
 		}
-		_, err = c.SetJobStepOptions(ctx, extensions)
-		require.NoError(t, err)
-		require.Equal(t, want, settings("options"))
 
 		none, err := c.UpdateJobStep(ctx, controldb.StepSpec{JobName: "j", StepName: new("updated")})
 		require.NoError(t, err)

@@ -182,7 +182,7 @@ func TestAuthorStaysAuthor(t *testing.T) {
 	work := h.start("work", "127.0.0.1,"+port, "Tenant2", "", "CREATE TABLE dbo.Visits (VisitedAt DATETIME2 NOT NULL);")
 	require.Equal(t, jobs.Succeeded, h.end(work).Lifecycle)
 	yes, stepID := true, 1
-	_, err = h.author.SetJobStepOptions(t.Context(), controldb.StepSpec{JobName: "work", StepID: &stepID,
+	_, err = h.author.UpdateJobStep(t.Context(), controldb.StepSpec{JobName: "work", StepID: &stepID,
 		AtMostOnce: &yes})
 	require.NoError(t, err)
 	step := "DROP TABLE dbo.Visits;"

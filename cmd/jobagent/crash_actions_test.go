@@ -289,7 +289,7 @@ func (c *crash) defineActions(store *controldb.Store) {
 		default:
 			continue
 		}
-		_, err = store.SetJobStepOptions(c.t.Context(), options)
+		_, err = store.UpdateJobStep(c.t.Context(), options)
 		require.NoError(c.t, err)
 	}
 }

@@ -249,7 +249,7 @@ func (c *crash) define(store *controldb.Store) (names []string) {
 		c.addJob(store, crashJob(i), attempts, seconds, "WAITFOR DELAY '00:00:00.300'; "+sim.WriteLedger, sim.WriteLedger)
 		if i%2 == 1 { // half of them must never run twice
 			once, first := true, 1
-			_, err := store.SetJobStepOptions(t.Context(), controldb.StepSpec{JobName: crashJob(i), StepID: &first,
+			_, err := store.UpdateJobStep(t.Context(), controldb.StepSpec{JobName: crashJob(i), StepID: &first,
 				AtMostOnce: &once})
 			require.NoError(t, err)
 		}

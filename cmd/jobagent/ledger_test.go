@@ -143,7 +143,7 @@ func (l *ledger) define() {
 		if j.giveUp {
 			options.OnUnknownOutcome = &giveUp
 		}
-		_, err = l.store.SetJobStepOptions(t.Context(), options)
+		_, err = l.store.UpdateJobStep(t.Context(), options)
 		require.NoError(t, err)
 	}
 }

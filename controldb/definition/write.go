@@ -339,7 +339,7 @@ func (w *stepWriter) anew(ctx context.Context) error {
 	none, always, all := "", model.DefaultStep.RunWhen, model.DefaultStep.OnTargets
 	for _, h := range w.have {
 		alone := controldb.StepSpec{JobName: w.job, StepName: &h.Name, After: &none, RunWhen: &always, OnTargets: &all}
-		if _, err := w.tx.SetJobStepOptions(ctx, alone); err != nil {
+		if _, err := w.tx.UpdateJobStep(ctx, alone); err != nil {
 			return err
 		}
 	}
@@ -379,7 +379,7 @@ func (w *stepWriter) anew(ctx context.Context) error {
 			after = new("(default)")
 		}
 		spec := controldb.StepSpec{JobName: w.job, StepName: &s.Name, After: after, RunWhen: &s.RunWhen, OnTargets: &s.OnTargets}
-		if _, err := w.tx.SetJobStepOptions(ctx, spec); err != nil {
+		if _, err := w.tx.UpdateJobStep(ctx, spec); err != nil {
 			return err
 		}
 	}

@@ -51,9 +51,9 @@ var DefaultStep = StepSettings{
 }
 
 // StepSpec is what a caller gives of a step: the arguments of jobs.sp_add_jobstep,
-// jobs.sp_update_jobstep, jobs.sp_set_jobstep and jobs.sp_set_jobstep_options. A nil field is not
-// sent: a new step gets the default, and an existing one keeps its value. In an update, an empty
-// text and a MaxParallelism of -1 remove the value.
+// jobs.sp_update_jobstep and jobs.sp_set_jobstep. A nil field is not sent: a new step gets the
+// default, and an existing one keeps its value. In an update, an empty text and a MaxParallelism of
+// -1 remove the value.
 type StepSpec struct {
 	JobName string
 	// StepID is the position of a new step; it or StepName selects an existing one.
@@ -109,8 +109,11 @@ type StepField struct {
 	// Seconds says that the number is a duration.
 	Seconds bool
 	// Extension says that Azure Elastic Jobs does not have the field: it is a column of
-	// jobs.jobstep_options and a parameter of jobs.sp_set_jobstep_options.
+	// jobs.jobstep_options.
 	Extension bool
+	// Words name a value that is not the default and describe it, for people; nil: pages have words
+	// of their own.
+	Words func(*StepSettings) (name, text string)
 
 	given  func(*StepSpec) (any, bool)
 	value  func(*StepSettings) any
@@ -208,7 +211,8 @@ var StepFields = []StepField{
 		Usage: "run the script in one transaction with a row of jobagent.executed_scripts in the target, which shows a later attempt that the script has committed"},
 		func(s *StepSpec) **bool { return &s.AtMostOnce }, func(s *StepSettings) *bool { return &s.AtMostOnce }),
 	setting(StepField{Name: "bind_parameters", Flag: "bind-parameters", Extension: true,
-		Usage: "make the run's parameters variables of the script: the parameter tenant is @tenant"},
+		Usage: "make the run's parameters variables of the script: the parameter tenant is @tenant",
+		Words: func(*StepSettings) (string, string) { return "Parameters", "of the run are variables of the script" }},
 		func(s *StepSpec) **bool { return &s.BindParameters }, func(s *StepSettings) *bool { return &s.BindParameters }),
 	setting(StepField{Name: "retry_errors", Flag: "retry-errors", Extension: true,
 		Usage: "`ERRORS` after which another attempt follows: Transient (those that may pass by themselves: connections, deadlocks, time-outs, throttling) or All"},

@@ -1,6 +1,6 @@
 -- Sets step options that Azure does not have, which creates a new version of the job, unless nothing changes. Omitted or NULL options stay
--- unchanged. Active runs keep their version. sp_add_jobstep and sp_update_jobstep take the same options; this procedure is for scripts that
--- set nothing else.
+-- unchanged. Active runs keep their version. sp_add_jobstep and sp_update_jobstep take the same options, and those of later
+-- releases; this procedure is for scripts that set nothing else.
 --
 -- Parameters:
 --   @job_name            Name of the job.

@@ -32,7 +32,7 @@ func (w *World) addCall(t *testing.T, onUnknown string, options ...func(*control
 	}
 	_, err = w.Store.AddJobStep(t.Context(), spec)
 	require.NoError(t, err)
-	_, err = w.Store.SetJobStepOptions(t.Context(), controldb.StepSpec{JobName: "call", OnUnknownOutcome: &onUnknown})
+	_, err = w.Store.UpdateJobStep(t.Context(), controldb.StepSpec{JobName: "call", OnUnknownOutcome: &onUnknown})
 	require.NoError(t, err)
 }
 

@@ -180,7 +180,7 @@ func TestDays(t *testing.T) {
 		}
 		for step := range 2 {
 			yes, id := true, step+1
-			_, err := s.Store.SetJobStepOptions(t.Context(), controldb.StepSpec{
+			_, err := s.Store.UpdateJobStep(t.Context(), controldb.StepSpec{
 				JobName: atMostOnce, StepID: &id, AtMostOnce: &yes,
 			})
 			require.NoError(t, err)

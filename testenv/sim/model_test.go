@@ -720,12 +720,12 @@ func (m *model) define(t *rapid.T) {
 			})
 			require.NoError(t, err)
 			if i == modelTolerant {
-				_, err := m.store.SetJobStepOptions(t.Context(), controldb.StepSpec{JobName: name, StepName: &stepName, ToleratedFailures: &modelTolerated[s]})
+				_, err := m.store.UpdateJobStep(t.Context(), controldb.StepSpec{JobName: name, StepName: &stepName, ToleratedFailures: &modelTolerated[s]})
 				require.NoError(t, err)
 			}
 			if i == modelFailUnknown {
 				fail := "Fail"
-				_, err := m.store.SetJobStepOptions(t.Context(), controldb.StepSpec{
+				_, err := m.store.UpdateJobStep(t.Context(), controldb.StepSpec{
 					JobName: name, StepName: &stepName, OnUnknownOutcome: &fail,
 				})
 				require.NoError(t, err)

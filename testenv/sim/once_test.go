@@ -31,7 +31,7 @@ func TestAtMostOnceUnderAnAgentThatIsCutOff(t *testing.T) {
 				first := w.StartAgent(t, cfg, nil)
 				w.AddJob(t, "j", []string{WriteLedger + " WAITFOR DELAY '00:00:30';"}, Retries(3, 1))
 				yes := true
-				_, err := w.Store.SetJobStepOptions(t.Context(), controldb.StepSpec{JobName: "j", AtMostOnce: &yes})
+				_, err := w.Store.UpdateJobStep(t.Context(), controldb.StepSpec{JobName: "j", AtMostOnce: &yes})
 				require.NoError(t, err)
 				id := w.Start(t, "j")
 				require.Eventually(t, func() bool { return len(running(t, w, id)) == 2 }, 10*time.Second, 100*time.Millisecond)

@@ -156,7 +156,7 @@ func TestRestoreOfARunWithoutTargets(t *testing.T) {
 		b.w.AddJob(t, "once", []string{WriteLedger, WriteLedger})
 		yes := true
 		for step := 1; step <= 2; step++ {
-			_, err := b.w.Store.SetJobStepOptions(t.Context(), controldb.StepSpec{JobName: "once", StepID: &step, AtMostOnce: &yes})
+			_, err := b.w.Store.UpdateJobStep(t.Context(), controldb.StepSpec{JobName: "once", StepID: &step, AtMostOnce: &yes})
 			require.NoError(t, err)
 		}
 		run := b.w.Start(t, "once")

@@ -465,7 +465,7 @@ func TestCase050OptionsOfTSQLStay(t *testing.T) {
 	three, once := 3, true
 	_, err := f.Store.UpdateJobStep(t.Context(), controldb.StepSpec{JobName: "j50", MaxParallelism: &three})
 	require.NoError(t, err)
-	_, err = f.Store.SetJobStepOptions(t.Context(), controldb.StepSpec{JobName: "j50", AtMostOnce: &once})
+	_, err = f.Store.UpdateJobStep(t.Context(), controldb.StepSpec{JobName: "j50", AtMostOnce: &once})
 	require.NoError(t, err)
 	ok(t, f, 200, "PUT", at("jobs", "j50", "steps", "s1"), step("SELECT 50"))
 	require.Equal(t, []string{"SELECT 50|3|1"}, rows(t, f, `SELECT CONCAT(s.command, N'|', s.max_parallelism, N'|', CAST(o.at_most_once AS INT))

@@ -178,8 +178,11 @@ func stepOptions(s controldb.JobStep) []option {
 	if s.AtMostOnce {
 		add("At most once", "the script runs in a transaction with a ledger row in the target", false)
 	}
-	if s.BindParameters {
-		add("Parameters", "of the run are variables of the script", false)
+	for i := range model.StepFields {
+		if f := &model.StepFields[i]; f.Words != nil && !f.IsDefault(&s.StepSettings) {
+			name, value := f.Words(&s.StepSettings)
+			add(name, value, false)
+		}
 	}
 	if s.OutputType != "" {
 		add("Output", fmt.Sprintf("the first result set goes to %s.%s in database %s on %s", blank(s.Output.Schema, "dbo"), s.Output.Table, s.Output.Database, s.Output.Server), false)

@@ -18,6 +18,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/model"
 )
 
 // fixture is a server with control databases.
@@ -195,7 +196,7 @@ output_schema_name output_table_name max_parallelism`,
 		others: "job_id job_version target_group_id command_source", // of the database; always Inline
 	},
 	"jobs.jobstep_options": {
-		covered: "job_name is_current step_id step_name on_unknown_outcome at_most_once bind_parameters after run_when on_targets retry_errors tolerated_failures",
+		covered: "job_name is_current step_id step_name " + stepOptionNames(),
 		others:  "job_id job_version revision",
 	},
 	"jobs.schedules": {
@@ -219,6 +220,17 @@ paused paused_by paused_at pause_note parameters_fault`, // state; a pause is an
 repeat_seconds notify_resolved enabled channels`,
 		others: "job_id muted_until muted_by mute_note open_alerts created_time updated_time", // a mute is an act of operators
 	},
+}
+
+// stepOptionNames returns the names of the options of steps, separated by blanks.
+func stepOptionNames() string {
+	var names []string
+	for i := range model.StepFields {
+		if model.StepFields[i].Extension {
+			names = append(names, model.StepFields[i].Name)
+		}
+	}
+	return strings.Join(names, " ")
 }
 
 // readCovered reads the columns of definitions, and requires that each column is known.

@@ -118,7 +118,7 @@ func scriptJob(ctx context.Context, store *controldb.Store, name string) (string
 		b.WriteString("\n" + call.String() + "\nGO\n")
 	}
 	for _, o := range inOrder(steps) {
-		call, isDefault := tsql.NewCall("jobs.sp_set_jobstep_options").Text("job_name", job.Name).Text("step_name", o.StepName), o.After == nil
+		call, isDefault := tsql.NewCall("jobs.sp_update_jobstep").Text("job_name", job.Name).Text("step_name", o.StepName), o.After == nil
 		for i := range model.StepFields {
 			f := &model.StepFields[i]
 			switch {

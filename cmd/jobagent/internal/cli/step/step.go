@@ -82,6 +82,19 @@ func (f *settingFlags) add(cmd *cobra.Command, all bool) {
 	}
 }
 
+// optionFlags lists the flags of the settings that Azure Elastic Jobs does not have: --a, --b or
+// --c.
+func optionFlags() string {
+	var flags []string
+	for i := range model.StepFields {
+		if model.StepFields[i].Extension {
+			flags = append(flags, "--"+model.StepFields[i].Flag)
+		}
+	}
+	last := len(flags) - 1
+	return strings.Join(flags[:last], ", ") + " or " + flags[last]
+}
+
 // take sets what the flags give.
 func (f *settingFlags) take(cmd *cobra.Command, spec *controldb.StepSpec) {
 	for i := range model.StepFields {
@@ -319,8 +332,11 @@ func newOptionsCommand(a *connect.App) *cobra.Command {
 				if given == (controldb.StepSpec{}) && !cmd.Flags().Changed("step-id") && !cmd.Flags().Changed("step-name") {
 					return showStepOptions(cmd.Context(), &a.Printer, store, args[0])
 				}
+				if given == (controldb.StepSpec{}) {
+					return exit.Usagef("missing option: want %s", optionFlags())
+				}
 				given.JobName, given.StepID, given.StepName = args[0], command.Given(cmd, "step-id", which.id), command.Given(cmd, "step-name", which.name)
-				v, err := store.SetJobStepOptions(cmd.Context(), given)
+				v, err := store.UpdateJobStep(cmd.Context(), given)
 				if err != nil {
 					return err
 				}
