@@ -152,7 +152,7 @@ var conditions = map[int32]condition{
 	50014: {KindInvalid, nil, "the maximum retry interval is out of range"},
 	50015: {KindInvalid, nil, "the retry interval backoff multiplier is below 1"},
 	50016: {KindInvalid, nil, "the number of retry attempts is negative"},
-	50017: {KindInvalid, nil, "the step timeout is out of range"},
+	50017: {KindInvalid, nil, "a time limit of the step is out of range"},
 	50018: {KindInvalid, nil, "the output type is not SqlDatabase"},
 	50019: {KindInvalid, nil, "the output lacks its server, database or table name"},
 	50020: {KindInvalid, nil, "the maximum parallelism is below 1"},

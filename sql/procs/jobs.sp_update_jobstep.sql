@@ -64,7 +64,7 @@
 --   50014 the maximum retry interval is out of range.
 --   50015 the retry interval backoff multiplier is below 1.
 --   50016 the number of retry attempts is negative.
---   50017 the step timeout is out of range.
+--   50017 a time limit of the step is out of range.
 --   50018 the output type is not SqlDatabase.
 --   50019 the output lacks its server, database or table name.
 --   50020 the maximum parallelism is below 1.
