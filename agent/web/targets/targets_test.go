@@ -114,7 +114,8 @@ func TestBlocks(t *testing.T) {
 	tree := &treePage{head: d.head, Steps: []treeStep{{JobStep: d.Step, Total: 7, Groups: []treeGroup{{State: jobs.Failed, Total: 7, Unknown: 2, First: []controldb.RunTarget{d.Target}}},
 		Waits: []treeWait{{Title: "Waits", Total: 3, Waits: []controldb.Wait{{Server: hostile, Text: hostile}}}}}}}
 	line := &timelinePage{
-		head: d.head, Slowest: []controldb.RunTarget{d.Target}, Waits: []controldb.RunTarget{d.Target}, Summary: controldb.DurationSummary{Targets: 5, P50MS: 3, P99MS: 70000},
+		head: d.head, Steps: []controldb.RunStep{{StepID: 1, Name: hostile, ID: 1, Lifecycle: jobs.Failed, CreateTime: now.Add(-time.Minute)}},
+		Slowest: []controldb.RunTarget{d.Target}, Waits: []controldb.RunTarget{d.Target}, Summary: controldb.DurationSummary{Targets: 5, P50MS: 3, P99MS: 70000},
 		Buckets: []controldb.DurationBucket{{Index: 3, Total: 4}, {Index: 44, Total: 1, Failed: 1}}, scale: scale{now.Add(-time.Minute), time.Minute},
 		attempts: map[attemptKey][]controldb.Attempt{{1, d.Target.TargetID}: {d.Attempts[0].Attempt, d.Attempts[1].Attempt}},
 	}
