@@ -65,6 +65,28 @@ func ParseLifecycles(s string) ([]Lifecycle, error) {
 	return []Lifecycle{l}, nil
 }
 
+// Class is what a state means to whoever looks. Pages and terminals have a colour for each.
+type Class string
+
+// The classes.
+const (
+	ClassOK   Class = "ok"
+	ClassBad  Class = "bad"
+	ClassBusy Class = "busy" // work is under way
+	ClassWait Class = "wait" // it waits for its turn, or for a report
+	ClassWarn Class = "warn" // it waits because something failed or was stopped
+	ClassOff  Class = "off"  // it ended without doing its work
+)
+
+// classes has the class of each lifecycle, and of [WaitingForCallback].
+var classes = map[Lifecycle]Class{
+	Created: ClassWait, InProgress: ClassBusy, WaitingForChildJobExecutions: ClassBusy, WaitingForRetry: ClassWarn, WaitingForCallback: ClassWait,
+	Succeeded: ClassOK, SucceededWithSkipped: ClassOK, Failed: ClassBad, TimedOut: ClassBad, Canceled: ClassOff, Skipped: ClassOff,
+}
+
+// Class returns the class of a lifecycle; empty for other texts.
+func (l Lifecycle) Class() Class { return classes[l] }
+
 // Valid reports whether l is one of the ten values in their exact spelling.
 func (l Lifecycle) Valid() bool { return slices.Contains(Lifecycles(), l) }
 

@@ -15,9 +15,11 @@ func TestLifecycleSets(t *testing.T) {
 		require.True(t, l.Valid())
 		require.Equal(t, active[l], l.Active(), l)
 		require.Equal(t, !active[l], l.Terminal(), l)
+		require.NotEmpty(t, l.Class(), l)
 	}
 	for _, l := range []Lifecycle{"", "succeeded", "WaitingForChildExecutions"} {
 		require.False(t, l.Valid() || l.Active() || l.Terminal(), "%q", l)
+		require.Empty(t, l.Class(), "%q", l)
 	}
 }
 

@@ -96,7 +96,7 @@ var allowed = map[string][]string{
 	"agent/rest/scheduler":       {"agent/rest", "agent/rest/internal/...", "controldb", "jobs/...", "github.com/google/uuid", "software.sslmate.com/src/go-pkcs12"},
 	// The dashboard. A set of pages is a package below agent/web; no set imports another one.
 	"agent/web":             {"agent/web/...", "agent/rest", "agent/rest/auth/...", "controldb", "jobs/...", "github.com/google/uuid", "go.uber.org/zap/...", "github.com/coreos/go-oidc/v3/oidc", "golang.org/x/oauth2"},
-	"agent/web/page":        {"agent/rest", "agent/web/live", "controldb", "github.com/google/uuid", "github.com/aymanbagabas/go-udiff"},
+	"agent/web/page":        {"agent/rest", "agent/web/live", "controldb", "jobs", "github.com/google/uuid", "github.com/aymanbagabas/go-udiff"},
 	"agent/web/live":        {"controldb", "go.uber.org/zap/..."},
 	"agent/web/code":        {"agent/web/page"}, // shared by sets
 	"agent/web/session":     {"agent/rest", "agent/rest/auth/...", "github.com/google/uuid", "go.uber.org/zap/...", "github.com/coreos/go-oidc/v3/oidc", "golang.org/x/oauth2"},

@@ -142,8 +142,7 @@ func (d *data) Rate(r controldb.ActiveRun) string {
 
 // Shown is the lifecycle of a run as the page shows it: a run that waits for its steps is running.
 func (d *data) Shown(l jobs.Lifecycle) string {
-	switch l {
-	case jobs.WaitingForChildJobExecutions, jobs.InProgress:
+	if l.Class() == jobs.ClassBusy {
 		return "Running"
 	}
 	return string(l)

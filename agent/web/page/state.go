@@ -3,34 +3,64 @@ package page
 import (
 	"html/template"
 	"strings"
+
+	"github.com/jobagent/jobagent/jobs"
 )
 
-// states maps the states that pages show to a class, which has the colour, and to an icon. Keys are
-// in lower case and without blanks. The text is shown as well, so a state is never told by its
-// colour only.
-var states = map[string]struct{ class, icon string }{
-	"succeeded": {"ok", "check"}, "succeededwithskipped": {"ok", "check"}, "completed": {"ok", "check"}, "enabled": {"ok", "check"},
-	"alive": {"ok", "check"}, "active": {"ok", "check"}, "ready": {"ok", "check"}, "resolved": {"ok", "check"}, "delivered": {"ok", "check"},
-	"failed": {"bad", "cross"}, "faulted": {"bad", "cross"}, "timedout": {"bad", "clock"}, "dead": {"bad", "cross"}, "lost": {"bad", "cross"},
-	"silent": {"bad", "cross"}, "firing": {"bad", "bell"}, "critical": {"bad", "bell"},
-	"inprogress": {"busy", "play"}, "running": {"busy", "play"}, "waitingforchildjobexecutions": {"busy", "play"}, "executing": {"busy", "play"},
-	"created": {"wait", "dots"}, "waiting": {"wait", "dots"}, "queued": {"wait", "dots"}, "pending": {"wait", "dots"}, "scheduled": {"wait", "clock"},
-	"waitingforretry": {"warn", "retry"}, "retrying": {"warn", "retry"}, "paused": {"warn", "pause"}, "warning": {"warn", "warn"},
-	"draining": {"warn", "pause"}, "stopping": {"warn", "stop"}, "partlyfailed": {"warn", "warn"}, "incomplete": {"warn", "warn"},
-	"failing": {"bad", "cross"}, "open": {"bad", "bell"}, "overdue": {"warn", "clock"}, "info": {"busy", "bell"}, "backfill": {"busy", "retry"},
-	"creating": {"busy", "dots"}, "updating": {"busy", "dots"}, "deleting": {"warn", "dots"}, "deleted": {"off", "stop"}, "replaced": {"off", "retry"},
-	"outdated": {"off", "clock"}, "full": {"warn", "gauge"}, "free": {"ok", "check"},
-	"canceled": {"off", "stop"}, "cancelled": {"off", "stop"}, "stopped": {"off", "stop"}, "skipped": {"off", "skip"}, "disabled": {"off", "stop"},
-	"unknown": {"warn", "help"}, "noanswer": {"warn", "help"}, "returned": {"off", "skip"}, "accepted": {"wait", "clock"},
-	"waitingforcallback": {"wait", "clock"}, "reported": {"ok", "check"}, "closed": {"off", "stop"},
-	"ended": {"off", "stop"}, "expired": {"off", "clock"}, "acknowledged": {"off", "check"},
+// looks are the classes, which have colours, and the icons of states that pages show. The text is
+// shown as well, so a state is never told by its colour only. The class of a lifecycle is that of
+// [jobs.Lifecycle.Class]; here it has its icon.
+var looks = []struct {
+	class jobs.Class
+	icon  string
+	names string // in lower case and without blanks
+}{
+	{jobs.ClassOK, "check", "succeeded succeededwithskipped completed enabled alive active ready resolved delivered free reported"},
+	{jobs.ClassBad, "cross", "failed faulted dead lost silent failing"},
+	{jobs.ClassBad, "clock", "timedout"},
+	{jobs.ClassBad, "bell", "firing critical open"},
+	{jobs.ClassBusy, "play", "inprogress running waitingforchildjobexecutions executing"},
+	{jobs.ClassBusy, "dots", "creating updating"},
+	{jobs.ClassBusy, "bell", "info"},
+	{jobs.ClassBusy, "retry", "backfill"},
+	{jobs.ClassWait, "dots", "created waiting queued pending"},
+	{jobs.ClassWait, "clock", "scheduled accepted waitingforcallback"},
+	{jobs.ClassWarn, "retry", "waitingforretry retrying"},
+	{jobs.ClassWarn, "pause", "paused draining"},
+	{jobs.ClassWarn, "warn", "warning partlyfailed incomplete"},
+	{jobs.ClassWarn, "stop", "stopping"},
+	{jobs.ClassWarn, "clock", "overdue"},
+	{jobs.ClassWarn, "dots", "deleting"},
+	{jobs.ClassWarn, "gauge", "full"},
+	{jobs.ClassWarn, "help", "unknown noanswer"},
+	{jobs.ClassOff, "stop", "deleted canceled stopped disabled closed ended"},
+	{jobs.ClassOff, "skip", "skipped returned"},
+	{jobs.ClassOff, "retry", "replaced"},
+	{jobs.ClassOff, "clock", "outdated expired"},
+	{jobs.ClassOff, "check", "acknowledged"},
 }
+
+type look struct {
+	class jobs.Class
+	icon  string
+}
+
+// states are the looks by name.
+var states = func() map[string]look {
+	all := map[string]look{}
+	for _, l := range looks {
+		for name := range strings.FieldsSeq(l.names) {
+			all[name] = look{l.class, l.icon}
+		}
+	}
+	return all
+}()
 
 // StateClass returns the class of a state: ok, bad, busy, wait, warn or off. Scripts and SVG use
 // the same classes.
 func StateClass(state any) string {
 	if s, ok := states[stateKey(str(state))]; ok {
-		return s.class
+		return string(s.class)
 	}
 	return "wait"
 }

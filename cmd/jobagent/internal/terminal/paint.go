@@ -93,34 +93,38 @@ func (p Painter) Bar(c jobs.Counts, width int) string {
 
 // StateStyle returns the style of a lifecycle or of another state, such as WaitingForCallback.
 func StateStyle(state string) lipgloss.Style {
-	switch jobs.Lifecycle(state) {
-	case jobs.Succeeded, jobs.SucceededWithSkipped:
+	switch jobs.Lifecycle(state).Class() {
+	case jobs.ClassOK:
 		return StyleGood
-	case jobs.Failed, jobs.TimedOut:
+	case jobs.ClassBad:
 		return StyleBad
-	case jobs.WaitingForChildJobExecutions, jobs.InProgress, jobs.WaitingForRetry:
+	case jobs.ClassBusy, jobs.ClassWarn:
 		return StyleBusy
+	case jobs.ClassWait, jobs.ClassOff:
 	}
 	return StyleQuiet
 }
 
-// State returns the sign and the word of a lifecycle.
+// State returns the sign and the word of a lifecycle; empty for what has not begun.
 func (p Painter) State(l jobs.Lifecycle, width int) string {
-	switch l {
-	case jobs.Succeeded, jobs.SucceededWithSkipped:
-		return p.In(StyleGood, Fit("✓ "+string(l), width))
-	case jobs.Failed, jobs.TimedOut:
-		return p.In(StyleBad, Fit("✗ "+string(l), width))
-	case jobs.Canceled, jobs.Skipped:
-		return p.In(StyleQuiet, Fit("– "+string(l), width))
-	case jobs.WaitingForChildJobExecutions, jobs.InProgress:
-		return p.In(StyleBusy, Fit("▶ running", width))
-	case jobs.WaitingForRetry:
-		return p.In(StyleBusy, Fit("↻ retry", width))
-	case "":
-		return p.In(StyleQuiet, Fit("· to come", width))
+	text := "… waiting"
+	switch l.Class() {
+	case jobs.ClassOK:
+		text = "✓ " + string(l)
+	case jobs.ClassBad:
+		text = "✗ " + string(l)
+	case jobs.ClassOff:
+		text = "– " + string(l)
+	case jobs.ClassBusy:
+		text = "▶ running"
+	case jobs.ClassWarn:
+		text = "↻ retry"
+	case jobs.ClassWait:
 	}
-	return p.In(StyleQuiet, Fit("… waiting", width))
+	if l == "" {
+		text = "· to come"
+	}
+	return p.In(StateStyle(string(l)), Fit(text, width))
 }
 
 // Number writes a number with blanks between thousands.
