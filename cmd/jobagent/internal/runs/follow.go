@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
 )
@@ -101,7 +102,7 @@ func (f *follower) wait(ctx context.Context, read read) error {
 			return nil
 		}
 		f.screen.show(f.news)
-		if err := sleep(ctx, pause); err != nil {
+		if err := command.Sleep(ctx, pause); err != nil {
 			return err
 		}
 	}
@@ -143,18 +144,6 @@ func atOnce[T any](ctx context.Context, read func(ctx context.Context) (T, error
 	}
 }
 
-// sleep waits, at most until the end of ctx, whose cause it returns.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
-}
-
 // outage is a time without answers of the control database; its zero value is none.
 type outage struct {
 	since time.Time
@@ -188,13 +177,11 @@ func (o *outage) note() string {
 
 // persist calls read again as long as the control database is away.
 func (o *outage) persist(ctx context.Context, read func(ctx context.Context) error) error {
-	for {
+	return command.Poll(ctx, awayInterval, func() (bool, error) {
 		_, err := atOnce(ctx, func(ctx context.Context) (struct{}, error) { return struct{}{}, read(ctx) })
 		if err == nil || ctx.Err() != nil || !o.passes(err) {
-			return err
+			return true, err
 		}
-		if err := sleep(ctx, awayInterval); err != nil {
-			return err
-		}
-	}
+		return false, nil
+	})
 }

@@ -2,6 +2,7 @@
 package alert
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strconv"
@@ -265,7 +266,7 @@ all of them were delivered.`,
 				var views []output.AlertDelivery
 				var failed []string
 				for _, test := range tests {
-					d, err := await(cmd, store, test.NotificationID, deadline)
+					d, err := await(cmd.Context(), store, test.NotificationID, deadline)
 					if err != nil {
 						return err
 					}
@@ -301,26 +302,19 @@ func describe(d controldb.AlertDelivery) string {
 }
 
 // await waits until a delivery has ended or failed once, or the deadline has passed.
-func await(cmd *cobra.Command, store *controldb.Store, id uuid.UUID, deadline time.Time) (controldb.AlertDelivery, error) {
-	for {
-		list, err := store.AlertDeliveries(cmd.Context(), controldb.AlertDeliveryFilter{NotificationID: id})
+func await(ctx context.Context, store *controldb.Store, id uuid.UUID, deadline time.Time) (d controldb.AlertDelivery, err error) {
+	err = command.Poll(ctx, 250*time.Millisecond, func() (bool, error) {
+		list, err := store.AlertDeliveries(ctx, controldb.AlertDeliveryFilter{NotificationID: id})
 		if err != nil {
-			return controldb.AlertDelivery{}, err
+			return false, err
 		}
 		if len(list) == 0 {
-			return controldb.AlertDelivery{}, fmt.Errorf("the delivery %s does not exist any more", id)
+			return false, fmt.Errorf("the delivery %s does not exist any more", id)
 		}
-		if d := list[0]; d.State != "Pending" || d.LastError != "" || time.Now().After(deadline) {
-			return d, nil
-		}
-		timer := time.NewTimer(250 * time.Millisecond)
-		select {
-		case <-cmd.Context().Done():
-			timer.Stop()
-			return controldb.AlertDelivery{}, cmd.Context().Err()
-		case <-timer.C:
-		}
-	}
+		d = list[0]
+		return d.State != "Pending" || d.LastError != "" || time.Now().After(deadline), nil
+	})
+	return d, err
 }
 
 // viewAlert converts an alert for -o json.

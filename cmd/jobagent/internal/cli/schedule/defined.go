@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
@@ -184,28 +185,23 @@ func awaitValidation(ctx context.Context, store *controldb.Store, job, name stri
 	if alive, known := lookup.AgentAlive(ctx, store); known && !alive {
 		return row, "No live agent: the schedule is not validated until an agent starts (jobagent run).", nil
 	}
-	interrupted := ctx
-	ctx, cancel := context.WithTimeout(ctx, validationTimeout)
+	waiting, cancel := context.WithTimeout(ctx, validationTimeout)
 	defer cancel()
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for row.ValidatedTime.IsZero() {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			if err := interrupted.Err(); err != nil {
-				return row, "", err
-			}
-			return row, fmt.Sprintf("No agent has validated the schedule within %s; jobagent schedule explain shows why.",
-				validationTimeout), nil
+	err = command.Poll(waiting, 100*time.Millisecond, func() (bool, error) {
+		if !row.ValidatedTime.IsZero() {
+			return true, nil
 		}
-		next, err := lookup.Schedule(ctx, store, job, name)
-		switch {
-		case err == nil:
+		next, err := lookup.Schedule(waiting, store, job, name)
+		if err == nil {
 			row = next
-		case ctx.Err() == nil:
-			return row, "", err
 		}
+		return !row.ValidatedTime.IsZero(), err
+	})
+	switch {
+	case err != nil && waiting.Err() != nil && ctx.Err() == nil:
+		return row, fmt.Sprintf("No agent has validated the schedule within %s; jobagent schedule explain shows why.", validationTimeout), nil
+	case err != nil:
+		return row, "", err
 	}
 	return row, fmt.Sprintf("An agent has validated the schedule; its state is %s.", row.State), nil
 }
