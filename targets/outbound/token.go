@@ -184,12 +184,6 @@ func (a *Auth) fetchAzure(ctx context.Context, scope string) (cachedToken, error
 	return newCachedToken(token.Token, token.Expires), nil
 }
 
-// roundTripper is a function as an http.RoundTripper.
-type roundTripper func(r *http.Request) (*http.Response, error)
-
-// RoundTrip implements http.RoundTripper.
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
 // fetchOAuth gets a token with the client-credentials grant (RFC 6749, 4.4).
 func (a *Auth) fetchOAuth(ctx context.Context, scope string) (cachedToken, error) {
 	c := a.with
@@ -222,7 +216,7 @@ func (a *Auth) fetchOAuth(ctx context.Context, scope string) (cachedToken, error
 		present = &Auth{pair: a.pair, with: Credential{Kind: KindClientCertificate}}
 	}
 	client := &http.Client{
-		Transport:     roundTripper(a.network.RoundTrip),
+		Transport:     a.network,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	// The request for a token needs no permission of the attempt's fence.

@@ -81,7 +81,7 @@ var allowed = map[string][]string{
 	"controldb":            {"sql", "jobs/...", "targets", "targets/mssql", "controldb/...", "github.com/jmoiron/sqlx/...", "github.com/microsoft/go-mssqldb/...", "github.com/google/uuid"},
 	// The REST front. A surface is one API; no surface imports another one.
 	"agent/rest":                 {"agent/rest/internal/listen", "jobs/...", "controldb", "go.uber.org/zap/...", "github.com/google/uuid", "golang.org/x/time/rate"},
-	"agent/rest/auth":            {"agent/rest", "agent/rest/internal/body", "agent/rest/auth/...", "agent/rest/internal/misses", "targets/secretref", "targets/mssql/kerberos/acceptor", "github.com/google/uuid", "github.com/coreos/go-oidc/v3/oidc", "github.com/go-jose/go-jose/v4", "github.com/golang-jwt/jwt/v5", "go.uber.org/zap/..."},
+	"agent/rest/auth":            {"agent/rest", "agent/rest/internal/body", "agent/rest/auth/...", "agent/rest/internal/misses", "targets/outbound", "targets/secretref", "targets/mssql/kerberos/acceptor", "github.com/google/uuid", "github.com/coreos/go-oidc/v3/oidc", "github.com/go-jose/go-jose/v4", "github.com/golang-jwt/jwt/v5", "go.uber.org/zap/..."},
 	"agent/rest/auth/internal":   {"agent/rest/internal/misses"},
 	"agent/rest/auth/signing":    {"targets/secretref", "github.com/golang-jwt/jwt/v5"},
 	"agent/rest/auth/tokenfile":  {"jobs/bounded", "targets/secretref/privatefile"},
@@ -368,6 +368,18 @@ func TestProductHasNoDML(t *testing.T) {
 			t.Errorf("%s changes data by a string of SQL: %q", path, m)
 		}
 	}, "agent", "controldb", "jobs", "targets")
+}
+
+var transport = regexp.MustCompile(`http\.(Transport\{|DefaultClient|DefaultTransport|Get\(|Post\(|PostForm\(|Head\()`)
+
+// Package outbound makes the transports of all HTTP requests, with their limits.
+func TestOneTransport(t *testing.T) {
+	t.Parallel()
+	goFiles(t, func(path, text string) {
+		if m := transport.FindString(text); m != "" && !strings.HasSuffix(path, "_test.go") && !strings.HasPrefix(path, filepath.Join("targets", "outbound")) {
+			t.Errorf("%s has %s: use targets/outbound", path, m)
+		}
+	}, "agent", "cmd", "controldb", "jobs", "targets")
 }
 
 // The top level has the prescribed folders and files, and no others.

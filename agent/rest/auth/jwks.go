@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"sync"
@@ -23,6 +22,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/jobs/wording"
+	"github.com/jobagent/jobagent/targets/outbound"
 )
 
 // Times of the keys of issuers.
@@ -77,39 +77,16 @@ type remoteKeys struct {
 // newRemoteKeys returns the keys of an issuer. transport replaces the network in tests; nil means
 // none.
 func newRemoteKeys(issuer Issuer, transport http.RoundTripper, now func() time.Time, log *zap.Logger) (*remoteKeys, error) {
-	if transport == nil {
-		config := &tls.Config{MinVersion: tls.VersionTLS12}
-		if issuer.CA != "" {
-			pool, err := readAuthorities(issuer.CA)
-			if err != nil {
-				return nil, err
-			}
-			config.RootCAs = pool
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if issuer.CA != "" {
+		pool, err := readAuthorities(issuer.CA)
+		if err != nil {
+			return nil, err
 		}
-		transport = &http.Transport{
-			Proxy: http.ProxyFromEnvironment, TLSClientConfig: config, ForceAttemptHTTP2: true, DisableKeepAlives: true,
-			DialContext:         (&net.Dialer{Timeout: keysTimeout}).DialContext,
-			TLSHandshakeTimeout: keysTimeout, ResponseHeaderTimeout: keysTimeout, MaxResponseHeaderBytes: 64 << 10,
-		}
+		config.RootCAs = pool
 	}
-	return &remoteKeys{issuer: issuer, now: now, log: log, client: &http.Client{
-		Transport: limitedTransport{transport}, Timeout: keysTimeout,
-		CheckRedirect: func(r *http.Request, _ []*http.Request) error {
-			return fmt.Errorf("it redirects to %s, which is not followed", r.URL.Host)
-		},
-	}}, nil
-}
-
-// limitedTransport bounds the bodies of answers.
-type limitedTransport struct{ next http.RoundTripper }
-
-// RoundTrip implements http.RoundTripper.
-func (t limitedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	answer, err := t.next.RoundTrip(r)
-	if err == nil {
-		answer.Body = http.MaxBytesReader(nil, answer.Body, maxKeysBody)
-	}
-	return answer, err
+	client := outbound.Direct{TLS: config, Environment: true, Timeout: keysTimeout, MaxBody: maxKeysBody, Transport: transport}.Client()
+	return &remoteKeys{issuer: issuer, now: now, log: log, client: client}, nil
 }
 
 // key implements keySource.

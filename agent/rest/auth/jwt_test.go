@@ -20,6 +20,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/targets/outbound"
 	"github.com/jobagent/jobagent/testenv/bounds"
 )
 
@@ -492,7 +493,7 @@ func TestHostileTokens(t *testing.T) { //nolint:paralleltest // it measures
 // further than those of others.
 func TestHostileIssuers(t *testing.T) { //nolint:paralleltest // it measures
 	discover := func(text string) error {
-		k := remoteKeys{issuer: Issuer{Issuer: "https://i"}, client: &http.Client{Transport: limitedTransport{answering(text)}}}
+		k := remoteKeys{issuer: Issuer{Issuer: "https://i"}, client: outbound.Direct{MaxBody: maxKeysBody, Transport: answering(text)}.Client()}
 		_, err := k.discover(t.Context())
 		if err != nil {
 			require.LessOrEqual(t, len(err.Error()), maxDiscoveryError+100, "the log has it")

@@ -21,6 +21,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/targets/outbound"
 )
 
 // probeTime bounds a probe; the agent answers from memory.
@@ -43,7 +44,6 @@ it works, 7 if it does not, and 4 if nothing answers. The control database is no
 			if err != nil {
 				return err
 			}
-			defer client.CloseIdleConnections()
 			answer, err := probe(cmd.Context(), client, url)
 			if err != nil {
 				return err
@@ -66,7 +66,7 @@ func prober(m config.Metrics) (url string, client *http.Client, err error) {
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	transport := &http.Transport{DisableKeepAlives: true}
+	direct := outbound.Direct{Timeout: probeTime}
 	scheme := "http"
 	if m.TLS.Certificate != "" {
 		scheme = "https"
@@ -78,9 +78,9 @@ func prober(m config.Metrics) (url string, client *http.Client, err error) {
 		if block == nil {
 			return "", nil, exit.Usagef("metrics.tls.certificate: %s has no certificate", m.TLS.Certificate)
 		}
-		transport.TLSClientConfig = onlyCertificate(block.Bytes)
+		direct.TLS = onlyCertificate(block.Bytes)
 	}
-	return scheme + "://" + net.JoinHostPort(host, port) + scrape.PathReady, &http.Client{Transport: transport, Timeout: probeTime}, nil
+	return scheme + "://" + net.JoinHostPort(host, port) + scrape.PathReady, direct.Client(), nil
 }
 
 // onlyCertificate accepts one certificate, whatever its names are: the address is that of this
