@@ -1,7 +1,7 @@
 -- Adds a channel, to which alerts are sent.
 --
 --   type                                         definition
---   Http, StorageQueue, ServiceBusQueue, …Topic  that of an action of this type (jobs/action/DESIGN.md), without callback. Its variables
+--   Http and others, see jobs.command_types      that of an action of this type (jobs/action/DESIGN.md), without callback. Its variables
 --                                                are $(payload), the notification as a JSON object, $(param.NAME), a member of it,
 --                                                $(idempotency_key), the id of the notification, $(attempt) and $(secret.NAME). Without
 --                                                a body or message, $(payload) is sent.
@@ -11,7 +11,7 @@
 --
 -- Parameters:
 --   @channel_name  Name; unique.
---   @channel_type  Http, StorageQueue, ServiceBusQueue, ServiceBusTopic, Mail, Slack or Teams.
+--   @channel_type  A type of jobs.command_types, such as Http or Mail.
 --   @definition    JSON object.
 --   @enabled       1 (default) or 0.
 -- Called by: members of the role jobs_author.

@@ -5,7 +5,7 @@
 --   @step_id                            Position, from 1 to the number of steps + 1; later steps move up. NULL: last.
 --                                       Receives the position.
 --   @step_name                          Name; unique within the job. NULL: JobStep, for the first step only.
---   @command_type                       TSql, or an action: Http, StorageQueue, ServiceBusQueue, ServiceBusTopic or Process.
+--   @command_type                       TSql, or an action such as Http: see the view jobs.command_types.
 --   @command_source                     Inline.
 --   @command                            TSql: the script; GO lines and script variables $(name) are allowed. Actions: the definition, a
 --                                       JSON object.

@@ -8,7 +8,7 @@
 --   @step_name                          Name of the step.
 --   @new_id                             New position. Other steps move so that positions have no gaps.
 --   @new_name                           New name; unique within the job.
---   @command_type                       TSql, or an action: Http, StorageQueue, ServiceBusQueue, ServiceBusTopic or Process.
+--   @command_type                       TSql, or an action such as Http: see the view jobs.command_types.
 --                                       A change of the type needs @command, too.
 --   @command_source                     Inline.
 --   @command                            TSql: the script. Actions: the definition, a JSON object.

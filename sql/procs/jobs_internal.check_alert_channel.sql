@@ -18,6 +18,8 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     DECLARE @message NVARCHAR(2048);
+    DECLARE @canonical_type NVARCHAR(50);
+    DECLARE @is_action BIT;
     DECLARE @command NVARCHAR(MAX);
     DECLARE @fault NVARCHAR(1000);
     DECLARE @rules TABLE (
@@ -26,21 +28,24 @@ BEGIN
         is_required BIT NOT NULL
     );
 
-    SET @channel_type = CASE LTRIM(RTRIM(@channel_type)) COLLATE Latin1_General_100_CI_AS
-        WHEN N'http' THEN N'Http'
-        WHEN N'storagequeue' THEN N'StorageQueue'
-        WHEN N'servicebusqueue' THEN N'ServiceBusQueue'
-        WHEN N'servicebustopic' THEN N'ServiceBusTopic'
-        WHEN N'mail' THEN N'Mail'
-        WHEN N'slack' THEN N'Slack'
-        WHEN N'teams' THEN N'Teams'
-    END;
+    SELECT
+        @canonical_type = t.command_type,
+        @is_action = t.is_step
+    FROM jobs.command_types AS t
+    WHERE t.is_channel = 1
+        AND t.command_type = LTRIM(RTRIM(@channel_type)) COLLATE Latin1_General_100_CI_AS;
+    SET @channel_type = @canonical_type;
     IF @channel_type IS NULL
-        THROW 50044, N'Invalid @channel_type: want Http, StorageQueue, ServiceBusQueue, ServiceBusTopic, Mail, Slack or Teams.', 1;
+    BEGIN
+        -- plan: the view has one row
+        SELECT @message = REPLACE(CONCAT(N'Invalid @channel_type: want ', l.channels, N'.'), N'%', N'%%')
+        FROM jobs_internal.command_type_lists AS l;
+        THROW 50044, @message, 1;
+    END;
     IF @definition IS NULL OR ISJSON(@definition) = 0 OR LEFT(LTRIM(@definition), 1) <> N'{'
         THROW 50044, N'Invalid @definition: want a JSON object.', 1;
 
-    IF @channel_type IN (N'Http', N'StorageQueue', N'ServiceBusQueue', N'ServiceBusTopic')
+    IF @is_action = 1
     BEGIN
         -- The definition of an action of this type. Without a message, or a body, the notification is sent as JSON.
         SET @command = @definition;

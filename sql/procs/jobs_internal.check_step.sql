@@ -1,8 +1,7 @@
 -- Checks the settings of a step, after the defaults and former values have been filled in.
 --
 -- Parameters:
---   @command_type                       TSql, Http, StorageQueue, ServiceBusQueue, ServiceBusTopic or Process in any case; receives
---                                       this spelling.
+--   @command_type                       A type of steps of jobs.command_types, in any case; receives its spelling.
 --   @command_source                     Inline in any case.
 --   @initial_retry_interval_seconds     1 to 2147483 (the range of INT in milliseconds).
 --   @maximum_retry_interval_seconds     1 to 2147483.
@@ -47,21 +46,18 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     DECLARE @message NVARCHAR(2048);
-    DECLARE @canonical_type NVARCHAR(50) = CASE @command_type COLLATE Latin1_General_100_CI_AS
-        WHEN N'tsql' THEN N'TSql'
-        WHEN N'http' THEN N'Http'
-        WHEN N'storagequeue' THEN N'StorageQueue'
-        WHEN N'servicebusqueue' THEN N'ServiceBusQueue'
-        WHEN N'servicebustopic' THEN N'ServiceBusTopic'
-        WHEN N'process' THEN N'Process'
-    END;
+    DECLARE @canonical_type NVARCHAR(50) = (
+        SELECT t.command_type
+        FROM jobs.command_types AS t
+        WHERE t.is_step = 1
+            AND t.command_type = @command_type COLLATE Latin1_General_100_CI_AS
+    );
 
     IF @canonical_type IS NULL
     BEGIN
-        SET @message = REPLACE(CONCAT(
-            N'Invalid @command_type ''', @command_type,
-            N''': want TSql, Http, StorageQueue, ServiceBusQueue, ServiceBusTopic or Process.'
-        ), N'%', N'%%');
+        -- plan: the view has one row
+        SELECT @message = REPLACE(CONCAT(N'Invalid @command_type ''', @command_type, N''': want ', l.steps, N'.'), N'%', N'%%')
+        FROM jobs_internal.command_type_lists AS l;
         THROW 50007, @message, 1;
     END;
     SET @command_type = @canonical_type;

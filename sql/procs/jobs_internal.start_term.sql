@@ -8,7 +8,7 @@
 --   @ttl_seconds             Time to the expiry without renewal; at least 1.
 --   @max_concurrent_targets  The agent's limit, for display.
 --   @protocol                The agent's protocol; see the view jobs_internal.agent_protocols.
---   @command_types           The types of commands that the agent runs, separated by commas; see jobs_internal.step_commands. NULL, or a
+--   @command_types           The types of commands that the agent runs, separated by commas; see jobs.command_types. NULL, or a
 --                            protocol before 3: TSql, and Upkeep from protocol 2 on.
 --   @engine                  Program and digest of the time zone rules that compute the agent's schedules, for display; NULL: unknown.
 --   @zone_data               Source and version of these rules, for display.
@@ -73,11 +73,11 @@ BEGIN
     IF @command_types IS NULL OR @protocol < 3
         SET @command_types = CASE WHEN @protocol < 2 THEN N'TSql' ELSE N'TSql,Upkeep' END;
     SELECT @message = REPLACE(CONCAT(
-        N'Invalid @command_types ''', @command_types,
-        N''' of start_term: want TSql, Http, StorageQueue, ServiceBusQueue, ServiceBusTopic, Process or Upkeep, separated by commas.'
+        N'Invalid @command_types ''', @command_types, N''' of start_term: want ', l.tasks, N', separated by commas.'
     ), N'%', N'%%')
     FROM STRING_SPLIT(@command_types, N',') AS p
-    WHERE p.value NOT IN (N'TSql', N'Http', N'StorageQueue', N'ServiceBusQueue', N'ServiceBusTopic', N'Process', N'Upkeep');
+    CROSS JOIN jobs_internal.command_type_lists AS l
+    WHERE NOT EXISTS (SELECT 1 FROM jobs.command_types AS t WHERE t.is_task = 1 AND t.command_type = p.value);
     IF @message IS NOT NULL
         THROW 50029, @message, 1;
 

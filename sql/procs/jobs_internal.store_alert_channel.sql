@@ -7,7 +7,7 @@
 -- Parameters:
 --   @mode          Add or Update.
 --   @channel_name  Name of the channel.
---   @channel_type  Add: Http, StorageQueue, ServiceBusQueue, ServiceBusTopic, Mail, Slack or Teams.
+--   @channel_type  Add: a type of jobs.command_types, such as Http or Mail.
 --   @definition    JSON object; see jobs.sp_add_alert_channel.
 --   @enabled       1 or 0.
 -- Called by: jobs.sp_add_alert_channel, jobs.sp_update_alert_channel. It has the transaction.

@@ -3,7 +3,7 @@
 -- Columns:
 --   channel_id    Internal key.
 --   name          Unique.
---   channel_type  Http, StorageQueue, ServiceBusQueue, ServiceBusTopic, Mail, Slack or Teams.
+--   channel_type  A type of jobs.command_types, such as Http or Mail.
 --   definition    JSON object. Secrets are templates $(secret.NAME) (I9).
 --   needs_secrets  1: the definition names secrets, so only a process that can read them delivers here.
 --   enabled       0: nothing is sent; notifications for this channel are not made.

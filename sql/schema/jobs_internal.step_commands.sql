@@ -4,7 +4,7 @@
 -- Columns:
 --   command_id      Id of the text.
 --   job_id          The job; the text is deleted with it.
---   command_type    TSql, or the type of an action: Http, StorageQueue, ServiceBusQueue, ServiceBusTopic or Process; or
+--   command_type    TSql, or the type of an action (jobs.command_types); or
 --                   Upkeep: work of agents on the control database, which only system jobs have.
 --   command_source  Inline.
 --   command         TSql: the script, with GO lines and script variables. Actions: the definition, a JSON object. Upkeep:

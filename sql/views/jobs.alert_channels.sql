@@ -2,7 +2,7 @@
 --
 -- Columns:
 --   channel_name   Name; unique.
---   channel_type   Http, StorageQueue, ServiceBusQueue, ServiceBusTopic, Mail, Slack or Teams.
+--   channel_type   A type of jobs.command_types, such as Http or Mail.
 --   definition     JSON object; secrets are templates $(secret.NAME).
 --   needs_secrets  1: only an agent or a front that can read the secrets delivers here.
 --   enabled        0: nothing is sent.

@@ -6,7 +6,7 @@
 --   job_version                        Version of the job.
 --   step_id                            Position of the step, from 1, without gaps.
 --   step_name                          Name of the step; unique within the version.
---   command_type                       TSql, or an action: Http, StorageQueue, ServiceBusQueue, ServiceBusTopic or Process; Upkeep for
+--   command_type                       TSql, or an action such as Http: see jobs.command_types; Upkeep for
 --                                      steps of system jobs, which agents carry out themselves.
 --   command_source                     Inline.
 --   command                            The script, or the definition of an action; for Upkeep the name of the work.
