@@ -385,28 +385,7 @@ func (v actionVariables) secret(name string) (action.Value, bool, error) {
 // actionServer returns the name of the server that an action calls, which limits of kind Server
 // count. Only its address is expanded: other templates may have no value before the attempt.
 func actionServer(definition *action.Definition, variables action.Variables) (string, error) {
-	if server, err := definition.Server(); err == nil {
-		return server, nil
-	}
-	addressed := *definition
-	var address *string
-	switch {
-	case definition.HTTP != nil:
-		addressed.HTTP = &action.HTTP{URL: definition.HTTP.Endpoint(1)}
-		address = &addressed.HTTP.URL
-	case definition.StorageQueue != nil:
-		addressed.StorageQueue = &action.StorageQueue{Account: definition.StorageQueue.Account}
-		address = &addressed.StorageQueue.Account
-	case definition.ServiceBus != nil:
-		addressed.ServiceBus = &action.ServiceBus{Namespace: definition.ServiceBus.Namespace}
-		address = &addressed.ServiceBus.Namespace
-	}
-	expanded, err := expandAddress(*address, variables)
-	if err != nil {
-		return "", err
-	}
-	*address = expanded
-	return addressed.Server()
+	return definition.ServerBy(func(address string) (string, error) { return expandAddress(address, variables) })
 }
 
 // expandAddress expands a URL, a host, or a name that becomes a host.

@@ -1,7 +1,6 @@
 package action
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/netip"
@@ -41,17 +40,8 @@ func (d *Definition) check(faults *Faults, expanded bool) {
 	if !expanded {
 		d.checkTemplates(c)
 	}
-	if d.HTTP != nil {
-		c.http(d.HTTP)
-	}
-	if d.StorageQueue != nil {
-		c.storageQueue(d.StorageQueue)
-	}
-	if d.ServiceBus != nil {
-		c.serviceBus(d)
-	}
-	if d.Process != nil {
-		c.process(d.Process)
+	if content := d.content(); content != nil {
+		content.check(c)
 	}
 }
 
@@ -132,43 +122,6 @@ func (c checker) limit(path, text, unit string, high int) {
 }
 
 var token = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
-
-func (c checker) http(h *HTTP) {
-	if !token.MatchString(h.Method) || len(h.Method) > 32 || h.Method == "CONNECT" {
-		c.fault("$.method", "invalid method %q: want GET, HEAD, POST, PUT, PATCH, DELETE or another method of HTTP", clip(h.Method))
-	}
-	if h.URL != "" {
-		c.address("$.url", h.URL, h.AllowHTTP)
-	}
-	for i, e := range h.Endpoints {
-		c.address(fmt.Sprintf("$.endpoints[%d]", i), e, h.AllowHTTP)
-	}
-	c.headers(h)
-	noBody := h.Method == "GET" || h.Method == "HEAD"
-	if noBody && len(h.Body) > 0 && !c.expanded {
-		c.fault("$.body", "a request with the method %s has no body: want another method, or \"payload\": \"query\"", h.Method)
-	}
-	if noBody && h.Payload == PayloadBody {
-		c.fault("$.payload", "a request with the method %s has no body: want \"query\"", h.Method)
-	}
-	if h.Payload == PayloadBody && len(h.Body) > 0 {
-		c.fault("$.payload", "the request has a body already: want \"query\", or no member body")
-	}
-	c.limit("$.body", string(h.Body), "bytes", maxBody)
-	c.success(h.Success)
-	for i, name := range h.CaptureHeaders {
-		path := fmt.Sprintf("$.capture_headers[%d]", i)
-		switch lower := strings.ToLower(name); {
-		case !token.MatchString(name):
-			c.fault(path, "invalid header name %q: want letters, digits and hyphens", clip(name))
-		case lower == "set-cookie", lower == "authorization", lower == "www-authenticate":
-			c.fault(path, "invalid header name %q: its values are never stored", name)
-		}
-	}
-	if h.Auth != nil {
-		c.auth(h)
-	}
-}
 
 // address checks a URL. The messages do not quote it, because it may contain a secret.
 func (c checker) address(path, text string, allowHTTP bool) {
@@ -346,62 +299,6 @@ func (c checker) auth(h *HTTP) {
 	}
 }
 
-var (
-	storageAccount = regexp.MustCompile(`^[a-z0-9]{3,24}$`)
-	storageQueue   = regexp.MustCompile(`^[a-z0-9](?:-?[a-z0-9])*$`)
-	busNamespace   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{4,48}[A-Za-z0-9]$`)
-	busEntity      = regexp.MustCompile(`^[A-Za-z0-9_](?:[A-Za-z0-9._/~-]*[A-Za-z0-9_])?$`)
-)
-
-func (c checker) storageQueue(q *StorageQueue) {
-	switch {
-	case q.Account == "" || c.open(q.Account):
-	case strings.Contains(q.Account, "://"):
-		c.address("$.account", q.Account, q.AllowHTTP)
-		if strings.Contains(q.Account, "?") {
-			c.fault("$.account", "invalid account: want a URL without a query; the token belongs in sas_token")
-		}
-	case strings.ContainsAny(q.Account, ".:"):
-		if message := hostMessage(q.Account); message != "" {
-			c.fault("$.account", "invalid account %q: %s", clip(q.Account), message)
-		}
-	case !storageAccount.MatchString(q.Account):
-		c.fault("$.account", "invalid account %q: want 3 to 24 lower-case letters and digits, a host, or a URL", clip(q.Account))
-	}
-	least := 3
-	if strings.ContainsAny(q.Account, ".:") {
-		least = 1 // a host may be an emulator with rules of its own
-	}
-	if q.Queue != "" && !c.open(q.Queue) && (!storageQueue.MatchString(q.Queue) || len(q.Queue) < least || len(q.Queue) > 63) {
-		c.fault("$.queue", "invalid queue name %q: want 3 to 63 lower-case letters, digits and single hyphens", clip(q.Queue))
-	}
-	if q.SASToken != "" && c.expanded && !validSAS(q.SASToken) {
-		c.fault("$.sas_token", "invalid token: want a query string with the parameter sig")
-	}
-	encoded := q.Message
-	if q.Base64 {
-		encoded = base64.StdEncoding.EncodeToString([]byte(c.withoutTemplates(q.Message)))
-	} else if !utf8.ValidString(q.Message) || strings.ContainsFunc(q.Message, notXML) {
-		c.fault("$.message", "invalid text: a message cannot contain control characters; want \"encoding\": \"base64\"")
-	}
-	c.limit("$.message", encoded, "encoded bytes", maxStorageText)
-	if q.VisibilityTimeout > maxVisibility {
-		c.fault("$.visibility_timeout_seconds", "invalid number: want at most %d", int(maxVisibility.Seconds()))
-	}
-	if q.TimeToLive > 0 && q.VisibilityTimeout >= q.TimeToLive {
-		c.fault("$.visibility_timeout_seconds", "invalid number: want less than time_to_live_seconds")
-	}
-	if q.EnvelopeCollection != "" && q.Envelope == "" {
-		c.fault("$.envelope_collection", "invalid member: it belongs to an envelope")
-	}
-	if q.EnvelopeRegion != "" && q.Envelope == "" {
-		c.fault("$.envelope_region", "invalid member: it belongs to an envelope")
-	}
-	if q.KeyProperty != "" && !isJSONObject(c.sampleJSON(q.Message)) {
-		c.fault("$.key_property", "the message is not a JSON object, so that it has no member for the key")
-	}
-}
-
 // withoutTemplates returns a text without its templates, whose length is not known.
 func (c checker) withoutTemplates(text string) string {
 	if c.expanded {
@@ -420,97 +317,6 @@ func (c checker) sampleJSON(text string) string {
 func isJSONObject(text string) bool {
 	var members map[string]json.RawMessage
 	return json.Unmarshal([]byte(text), &members) == nil && members != nil
-}
-
-// validSAS reports whether a shared access signature has a signature.
-func validSAS(text string) bool {
-	values, err := url.ParseQuery(strings.TrimPrefix(strings.TrimSpace(text), "?"))
-	return err == nil && values.Get("sig") != "" && !strings.ContainsFunc(strings.TrimSpace(text), func(r rune) bool { return r <= ' ' || r == '#' })
-}
-
-// notXML reports whether XML cannot hold r.
-func notXML(r rune) bool {
-	return r < 0x20 && r != '\t' && r != '\n' && r != '\r' || r == 0xFFFE || r == 0xFFFF
-}
-
-func (c checker) serviceBus(d *Definition) {
-	b := d.ServiceBus
-	switch {
-	case b.Namespace == "" || c.open(b.Namespace):
-	case strings.ContainsAny(b.Namespace, ".:"):
-		if message := hostMessage(b.Namespace); message != "" {
-			c.fault("$.namespace", "invalid namespace %q: %s", clip(b.Namespace), message)
-		}
-	case !busNamespace.MatchString(b.Namespace):
-		c.fault("$.namespace", "invalid namespace %q: want 6 to 50 letters, digits and hyphens that begin with a letter, or a host", clip(b.Namespace))
-	}
-	if b.Entity != "" && !c.open(b.Entity) && (!busEntity.MatchString(b.Entity) || len(b.Entity) > 260 || strings.Contains(b.Entity, "//")) {
-		c.fault(d.entityPath(), "invalid name %q: want 1 to 260 letters, digits, dots, hyphens, underscores and slashes", clip(b.Entity))
-	}
-	c.limit("$.message", b.Message, "bytes", maxServiceBusText)
-	if strings.ContainsFunc(b.ContentType, isControl) {
-		c.fault("$.content_type", "invalid value: want no line breaks and other control characters")
-	}
-	if (b.KeyName == "") != (b.Key == "") {
-		c.fault("$.key", "a shared access key has a name and a value: want both key_name and key, or a credential of the step")
-	}
-	names := map[string]bool{}
-	for _, p := range b.Properties {
-		path := memberPath("$.properties", p.Name)
-		text, _ := p.Value.(string)
-		folded := strings.ToLower(p.Name)
-		twice := names[folded]
-		names[folded] = true
-		if c.open(text) {
-			p.Value = "" // checked when the text is known
-		}
-		switch {
-		case p.Name == "" || utf8.RuneCountInString(p.Name) > 128 || strings.ContainsFunc(p.Name, isControl):
-			c.fault(path, "invalid property name %q: want 1 to 128 characters", clip(p.Name))
-		case !b.AMQP && !token.MatchString(p.Name):
-			c.fault(path, "invalid property name %q: want letters, digits and hyphens, or \"transport\": \"amqp\"", clip(p.Name))
-		case strings.ContainsFunc(text, isControl):
-			c.fault(path, "invalid value: want no line breaks and other control characters")
-		case !b.AMQP && twice:
-			c.fault(path, "invalid property name %q: it differs only in case from another one; want \"transport\": \"amqp\"", clip(p.Name))
-		case !b.AMQP && p.HeaderFault() != "":
-			c.fault(path, "HTTPS cannot send the property: %s; want \"transport\": \"amqp\"", p.HeaderFault())
-		}
-	}
-	for _, p := range b.Broker.texts() {
-		path := memberPath("$.broker_properties", p.name)
-		text := c.withoutTemplates(*p.text)
-		switch {
-		case strings.ContainsFunc(text, isControl):
-			c.fault(path, "invalid value: want no line breaks and other control characters")
-		case slices.Contains([]string{"message_id", "session_id", "partition_key", "reply_to_session_id", "via_partition_key"}, p.name):
-			if n := utf8.RuneCountInString(text); n > 128 {
-				c.fault(path, "invalid text of %d characters: want at most 128", n)
-			}
-		}
-	}
-	if p := b.Broker; p.SessionID != "" && p.PartitionKey != "" && p.SessionID != p.PartitionKey {
-		c.fault("$.broker_properties.partition_key", "invalid value: want the value of session_id")
-	}
-}
-
-var entryName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
-
-func (c checker) process(p *Process) {
-	if p.Entry != "" && !entryName.MatchString(p.Entry) {
-		c.fault("$.entry", "invalid entry %q: want the name of an entry of the agent's configuration, of letters, digits, dots, hyphens and underscores", clip(p.Entry))
-	}
-	size := 0
-	for i, a := range p.Args {
-		size += len(c.withoutTemplates(a))
-		if strings.ContainsRune(a, 0) {
-			c.fault(fmt.Sprintf("$.args[%d]", i), "invalid argument: want no NUL")
-		}
-	}
-	if size > maxArgBytes {
-		c.fault("$.args", "invalid list of %d bytes: want at most %d together", size, maxArgBytes)
-	}
-	c.limit("$.input", p.Input, "bytes", maxInput)
 }
 
 // bodyPlace returns how values in the body are escaped.

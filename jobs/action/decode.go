@@ -2,7 +2,6 @@ package action
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -31,57 +30,22 @@ func ParseType(text string) (Type, error) {
 func Decode(t Type, text string) (*Definition, error) {
 	faults := &Faults{}
 	d := &Definition{Type: t}
-	known, ok := members[t]
-	if !ok {
+	info := t.Info()
+	if info.decode == nil {
 		faults.add("$", "a command of type %s has no definition", t)
 		return nil, faults
 	}
-	o := parse(faults, text, known)
+	o := parse(faults, text, info.members)
 	if o == nil {
 		return nil, faults
 	}
 	d.Callback = decodeCallback(o)
-	switch t {
-	case TypeHTTP:
-		d.HTTP = decodeHTTP(o)
-		if d.HTTP.Success.Preset == PresetSAP {
-			d.sapCallback(o)
-		}
-	case TypeStorageQueue:
-		d.StorageQueue = decodeStorageQueue(o)
-	case TypeServiceBusQueue:
-		d.ServiceBus = decodeServiceBus(o, "queue")
-	case TypeServiceBusTopic:
-		d.ServiceBus = decodeServiceBus(o, "topic")
-	case TypeProcess:
-		d.Process = decodeProcess(o)
-	}
+	info.decode(d, o)
 	d.check(faults, false)
 	if err := faults.err(); err != nil {
 		return nil, err
 	}
 	return d, nil
-}
-
-// members are the names of the members of a definition.
-var members = map[Type][]string{
-	TypeHTTP: {
-		"method", "url", "endpoints", "headers", "body", "body_base64", "payload", "success", "follow_redirects", "allow_http",
-		"response_timeout_seconds", "capture_headers", "auth", "callback",
-	},
-	TypeStorageQueue: {
-		"account", "queue", "message", "sas_token", "time_to_live_seconds", "visibility_timeout_seconds", "encoding", "envelope",
-		"envelope_collection", "envelope_region", "key_property", "allow_http", "callback",
-	},
-	TypeServiceBusQueue: append([]string{"queue"}, serviceBusMembers...),
-	TypeServiceBusTopic: append([]string{"topic"}, serviceBusMembers...),
-	TypeProcess: {
-		"entry", "args", "input", "success_codes", "max_memory_bytes", "output_limit_bytes", "on_output_limit", "callback",
-	},
-}
-
-var serviceBusMembers = []string{
-	"namespace", "message", "content_type", "transport", "key_name", "key", "properties", "broker_properties", "callback",
 }
 
 func decodeCallback(o *object) *Callback {
@@ -330,24 +294,6 @@ func decodeAuth(o *object) *Auth {
 	return auth
 }
 
-func decodeStorageQueue(o *object) *StorageQueue {
-	q := &StorageQueue{
-		Account: o.required("account"), Queue: o.required("queue"), SASToken: o.text("sas_token"),
-		Base64:             o.choice("encoding", "text", "text", "base64") == "base64",
-		Envelope:           o.choice("envelope", "", EnvelopeAzureScheduler),
-		EnvelopeCollection: o.text("envelope_collection"), EnvelopeRegion: o.text("envelope_region"),
-		KeyProperty: o.text("key_property"), AllowHTTP: o.boolean("allow_http"),
-		VisibilityTimeout: time.Duration(o.integer("visibility_timeout_seconds", 0, int64(maxVisibility/time.Second), 0)) * time.Second,
-	}
-	q.Message = decodeMessage(o)
-	ttl := o.integer("time_to_live_seconds", -1, 1<<31-1, 0)
-	if m := o.get("time_to_live_seconds"); m != nil && ttl == 0 {
-		o.faults.add(m.path, "invalid number: want 1 or more, or -1 for a message that never expires")
-	}
-	q.TimeToLive = time.Duration(ttl) * time.Second
-	return q
-}
-
 // decodeMessage reads the text of a message: a string, or another value as JSON.
 func decodeMessage(o *object) string {
 	text, _ := o.textOrJSON("message")
@@ -355,87 +301,4 @@ func decodeMessage(o *object) string {
 		o.faults.add(o.at("message"), "missing: want a text or a JSON value")
 	}
 	return text
-}
-
-func decodeServiceBus(o *object, entity string) *ServiceBus {
-	b := &ServiceBus{
-		Namespace: o.required("namespace"), Entity: o.required(entity), Message: decodeMessage(o), ContentType: o.text("content_type"),
-		AMQP:    o.choice("transport", "https", "https", "amqp") == "amqp",
-		KeyName: o.text("key_name"), Key: o.text("key"),
-	}
-	if m := o.get("message"); m != nil && kind(m.raw) != "a string" && b.ContentType == "" {
-		b.ContentType = "application/json"
-	}
-	if m := o.ofKind("properties", "an object"); m != nil {
-		list := newObject(o.faults, m.path, m.raw, nil).members
-		if len(list) > maxProperties {
-			o.faults.add(m.path, "invalid object of %d members: want at most %d", len(list), maxProperties)
-		}
-		for _, p := range list {
-			if value, ok := propertyValue(p.raw); ok {
-				b.Properties = append(b.Properties, Property{Name: p.name, Value: value})
-			} else {
-				o.faults.add(p.path, "invalid value: want a string, a number, true or false, not %s", kind(p.raw))
-			}
-		}
-	}
-	if m := o.ofKind("broker_properties", "an object"); m != nil {
-		names := []string{"force_persistence", "scheduled_enqueue_time", "time_to_live_seconds"}
-		for _, p := range b.Broker.texts() {
-			names = append(names, p.name)
-		}
-		broker := newObject(o.faults, m.path, m.raw, names)
-		for _, p := range b.Broker.texts() {
-			*p.text = broker.text(p.name)
-		}
-		b.Broker.ForcePersistence = broker.boolean("force_persistence")
-		b.Broker.TimeToLive = time.Duration(broker.integer("time_to_live_seconds", 1, 1<<31-1, 0)) * time.Second
-		if text := broker.text("scheduled_enqueue_time"); text != "" {
-			t, err := time.Parse(time.RFC3339, text)
-			if err != nil {
-				broker.faults.add(broker.at("scheduled_enqueue_time"), "invalid time %q: want RFC 3339 such as 2026-01-31T22:00:00Z", clip(text))
-			}
-			b.Broker.ScheduledEnqueueTime = t.UTC()
-		}
-	}
-	return b
-}
-
-// propertyValue returns the value of an application property.
-func propertyValue(raw json.RawMessage) (any, bool) {
-	switch kind(raw) {
-	case "a string":
-		return unquote(raw), true
-	case "true or false":
-		return string(raw) == "true", true
-	case "a number":
-		if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil {
-			return n, true
-		}
-		f, err := strconv.ParseFloat(string(raw), 64)
-		return f, err == nil
-	}
-	return nil, false
-}
-
-func decodeProcess(o *object) *Process {
-	p := &Process{
-		Entry: o.required("entry"), Args: o.texts("args", maxArgs),
-		MaxMemory:   o.integer("max_memory_bytes", 1<<20, 1<<50, 0),
-		OutputLimit: o.integer("output_limit_bytes", 1, 1<<40, 0),
-		OutputHalt:  o.choice("on_output_limit", "truncate", "truncate", "halt") == "halt",
-	}
-	p.Input, _ = o.textOrJSON("input")
-	for _, e := range o.list("success_codes", 100) {
-		n, ok := int64(0), false
-		if kind(e.raw) == "a number" {
-			n, ok = wholeNumber(e.raw)
-		}
-		if !ok || n < 0 || n > 1<<32-1 {
-			o.faults.add(e.path, "invalid exit code: want a whole number from 0 to %d", int64(1<<32-1))
-			continue
-		}
-		p.SuccessCodes = append(p.SuccessCodes, int(n))
-	}
-	return p
 }

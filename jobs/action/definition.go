@@ -31,16 +31,21 @@ type Info struct {
 	Does string
 	// Notifies says that an alert channel may be of the type.
 	Notifies bool
+
+	// members are the names of the members of a definition, and decode reads them. Both are nil for
+	// T-SQL.
+	members []string
+	decode  func(*Definition, *object)
 }
 
 // infos has the types in the order in which people see them.
 var infos = []Info{
 	{Type: TypeTSQL, Member: "command", Does: "runs a script"},
-	{Type: TypeHTTP, Member: "http", Flag: "http", Does: "calls an HTTP endpoint", Notifies: true},
-	{Type: TypeStorageQueue, Member: "storage_queue", Flag: "storage-queue", Does: "puts a message on a queue", Notifies: true},
-	{Type: TypeServiceBusQueue, Member: "service_bus_queue", Flag: "service-bus-queue", Does: "sends a message to a queue", Notifies: true},
-	{Type: TypeServiceBusTopic, Member: "service_bus_topic", Flag: "service-bus-topic", Does: "sends a message to a topic", Notifies: true},
-	{Type: TypeProcess, Member: "process", Flag: "process", Does: "runs a process of the agent's machine"},
+	httpInfo,
+	storageQueueInfo,
+	serviceBusQueueInfo,
+	serviceBusTopicInfo,
+	processInfo,
 }
 
 // Types returns all types of commands.
@@ -118,6 +123,41 @@ type Definition struct {
 	Secrets []string
 	// Bound are the secrets that Expand inserted and that only some hosts may receive.
 	Bound []BoundSecret
+}
+
+// content is what a definition of a type consists of, beside the callback.
+type content interface {
+	// encode writes the members, and check reports wrong values.
+	encode(w *writer)
+	check(c checker)
+	// slots lists the texts that may contain templates.
+	slots(l *slotList)
+	// copyTo gives d a copy that shares nothing that Expand changes.
+	copyTo(d *Definition)
+	// server and addresses are Server and Addresses of the definition. addressed gives d a content
+	// that has nothing but the address, and returns it.
+	server() (string, error)
+	addresses(attempt int) []string
+	addressed(d *Definition) *string
+	// parts calls add for what people see of it; add leaves out empty texts.
+	parts(add func(name, text string))
+}
+
+// content returns the content of the type; nil if there is none.
+func (d *Definition) content() content {
+	switch {
+	case d.HTTP != nil:
+		return d.HTTP
+	case d.StorageQueue != nil:
+		return d.StorageQueue
+	case d.ServiceBus != nil && d.Type == TypeServiceBusTopic:
+		return busEntity{d.ServiceBus, "topic"}
+	case d.ServiceBus != nil:
+		return busEntity{d.ServiceBus, "queue"}
+	case d.Process != nil:
+		return d.Process
+	}
+	return nil
 }
 
 // BoundSecret is a secret that only some hosts may receive.
@@ -227,94 +267,4 @@ type Auth struct {
 	Certificate string
 	// Keys are the secrets of standard-webhooks, newest first.
 	Keys []string
-}
-
-// StorageQueue is a message for an Azure Storage queue.
-type StorageQueue struct {
-	// Account is the name of the storage account, or a host, or the URL of an emulator's account.
-	Account string
-	Queue   string
-	Message string
-	// SASToken is a template $(secret.name), or empty when the step's credential authorizes.
-	SASToken string
-	// TimeToLive is 0 for the service's default, and negative for a message that never expires.
-	TimeToLive time.Duration
-	// VisibilityTimeout delays the message.
-	VisibilityTimeout time.Duration
-	// Base64 encodes the text.
-	Base64 bool
-	// Envelope wraps the text as Azure Scheduler did; see EnvelopeAzureScheduler.
-	Envelope string
-	// EnvelopeCollection is the job collection that the envelope names; empty means the part of the
-	// job's name before a slash.
-	EnvelopeCollection string
-	// EnvelopeRegion is the region that the envelope names; empty means that of the agent's
-	// configuration.
-	EnvelopeRegion string
-	// KeyProperty is the member of a JSON message that receives the idempotency key; empty means
-	// none.
-	KeyProperty string
-	// AllowHTTP permits plain http, for emulators.
-	AllowHTTP bool
-}
-
-// EnvelopeAzureScheduler is the XML document StorageQueueMessage of Azure Scheduler.
-const EnvelopeAzureScheduler = "azure-scheduler"
-
-// ServiceBus is a message for a queue or topic of Azure Service Bus.
-type ServiceBus struct {
-	// Namespace is a name, or a host.
-	Namespace string
-	// Entity is the path of the queue or topic.
-	Entity  string
-	Message string
-	// ContentType is the message's; empty for none.
-	ContentType string
-	// AMQP sends by AMQP 1.0 instead of HTTPS.
-	AMQP bool
-	// KeyName and Key are the name and the value of a shared access key; Key is a template
-	// $(secret.name). Both are empty when the step's credential authorizes.
-	KeyName, Key string
-	// Properties are the application's, with values of type string, bool, int64 or float64.
-	Properties []Property
-	Broker     BrokerProperties
-}
-
-// Property is an application property of a message.
-type Property struct {
-	Name  string
-	Value any
-}
-
-// BrokerProperties are the standard properties of a Service Bus message; zero values are not sent.
-type BrokerProperties struct {
-	CorrelationID        string
-	ForcePersistence     bool
-	Label                string
-	MessageID            string
-	PartitionKey         string
-	ReplyTo              string
-	ReplyToSessionID     string
-	ScheduledEnqueueTime time.Time
-	SessionID            string
-	TimeToLive           time.Duration
-	To                   string
-	ViaPartitionKey      string
-}
-
-// Process runs an entry of the agent's configuration.
-type Process struct {
-	// Entry is the name of the entry.
-	Entry string
-	Args  []string
-	// Input is the standard input.
-	Input string
-	// SuccessCodes are the exit codes that count as success; empty means 0 alone.
-	SuccessCodes []int
-	// MaxMemory in bytes lowers the entry's limit; 0 keeps it.
-	MaxMemory int64
-	// OutputLimit in bytes bounds stdout and stderr together; 0 means 10 MiB. OutputHalt ends the
-	// process when it is exceeded; otherwise the rest is dropped.
-	OutputLimit int64
-	OutputHalt  bool
 }

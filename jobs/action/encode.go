@@ -11,15 +11,8 @@ import (
 // without those that have their default. Decode returns an equal definition for it.
 func (d *Definition) Encode() string {
 	var w writer
-	switch {
-	case d.HTTP != nil:
-		d.HTTP.encode(&w)
-	case d.StorageQueue != nil:
-		d.StorageQueue.encode(&w)
-	case d.ServiceBus != nil:
-		d.ServiceBus.encode(&w, d.Type)
-	case d.Process != nil:
-		d.Process.encode(&w)
+	if c := d.content(); c != nil {
+		c.encode(&w)
 	}
 	implied := d.HTTP != nil && d.HTTP.Success.Preset == PresetSAP
 	if c := d.Callback; c != nil && (!implied || c.Timeout != 0) {
@@ -185,70 +178,4 @@ func (a *Auth) encode() json.RawMessage {
 	w.text("certificate", a.Certificate)
 	w.texts("keys", a.Keys)
 	return w.object()
-}
-
-func (q *StorageQueue) encode(w *writer) {
-	w.text("account", q.Account)
-	w.text("queue", q.Queue)
-	w.add("message", q.Message)
-	w.text("sas_token", q.SASToken)
-	w.number("time_to_live_seconds", int64(q.TimeToLive/time.Second))
-	w.number("visibility_timeout_seconds", int64(q.VisibilityTimeout/time.Second))
-	if q.Base64 {
-		w.add("encoding", "base64")
-	}
-	w.text("envelope", q.Envelope)
-	w.text("envelope_collection", q.EnvelopeCollection)
-	w.text("envelope_region", q.EnvelopeRegion)
-	w.text("key_property", q.KeyProperty)
-	w.truth("allow_http", q.AllowHTTP)
-}
-
-func (b *ServiceBus) encode(w *writer, t Type) {
-	entity := "queue"
-	if t == TypeServiceBusTopic {
-		entity = "topic"
-	}
-	w.text("namespace", b.Namespace)
-	w.text(entity, b.Entity)
-	w.add("message", b.Message)
-	w.text("content_type", b.ContentType)
-	if b.AMQP {
-		w.add("transport", "amqp")
-	}
-	w.text("key_name", b.KeyName)
-	w.text("key", b.Key)
-	if len(b.Properties) > 0 {
-		var properties writer
-		for _, p := range b.Properties {
-			properties.add(p.Name, p.Value)
-		}
-		w.add("properties", properties.object())
-	}
-	var broker writer
-	for _, p := range b.Broker.texts() {
-		broker.text(p.name, *p.text)
-	}
-	broker.truth("force_persistence", b.Broker.ForcePersistence)
-	if t := b.Broker.ScheduledEnqueueTime; !t.IsZero() {
-		broker.add("scheduled_enqueue_time", t.Format(time.RFC3339))
-	}
-	broker.number("time_to_live_seconds", int64(b.Broker.TimeToLive/time.Second))
-	if broker.b.Len() > 0 {
-		w.add("broker_properties", broker.object())
-	}
-}
-
-func (p *Process) encode(w *writer) {
-	w.text("entry", p.Entry)
-	w.texts("args", p.Args)
-	w.text("input", p.Input)
-	if len(p.SuccessCodes) > 0 {
-		w.add("success_codes", p.SuccessCodes)
-	}
-	w.number("max_memory_bytes", p.MaxMemory)
-	w.number("output_limit_bytes", p.OutputLimit)
-	if p.OutputHalt {
-		w.add("on_output_limit", "halt")
-	}
 }

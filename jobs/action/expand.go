@@ -111,29 +111,8 @@ func withQuery(address, query string) string {
 // clone returns a copy that shares nothing that Expand changes.
 func (d *Definition) clone() *Definition {
 	c := *d
-	if d.HTTP != nil {
-		h := *d.HTTP
-		h.Endpoints, h.Headers, h.Body = slices.Clone(h.Endpoints), slices.Clone(h.Headers), slices.Clone(h.Body)
-		if h.Auth != nil {
-			a := *h.Auth
-			a.Keys = slices.Clone(a.Keys)
-			h.Auth = &a
-		}
-		c.HTTP = &h
-	}
-	if d.StorageQueue != nil {
-		q := *d.StorageQueue
-		c.StorageQueue = &q
-	}
-	if d.ServiceBus != nil {
-		b := *d.ServiceBus
-		b.Properties = slices.Clone(b.Properties)
-		c.ServiceBus = &b
-	}
-	if d.Process != nil {
-		p := *d.Process
-		p.Args = slices.Clone(p.Args)
-		c.Process = &p
+	if content := d.content(); content != nil {
+		content.copyTo(&c)
 	}
 	return &c
 }

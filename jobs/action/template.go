@@ -152,79 +152,30 @@ type slot struct {
 	set    func(string)
 }
 
-// slots returns the texts of the definition that may contain templates.
-func (d *Definition) slots() []slot {
-	var all []slot
-	add := func(path string, at place, text *string) {
-		if *text != "" {
-			all = append(all, slot{path: path, place: at, text: *text, set: func(s string) { *text = s }})
-		}
+// slotList collects the texts of a definition that are not empty.
+type slotList struct{ all []slot }
+
+// add adds a text, and secret one that must consist of templates of secrets.
+func (l *slotList) add(path string, at place, text *string) {
+	if *text != "" {
+		l.all = append(l.all, slot{path: path, place: at, text: *text, set: func(s string) { *text = s }})
 	}
-	secret := func(path string, at place, text *string) {
-		if *text != "" {
-			all = append(all, slot{path: path, place: at, secret: true, text: *text, set: func(s string) { *text = s }})
-		}
-	}
-	if h := d.HTTP; h != nil {
-		h.slots(add, secret)
-		if len(h.Body) > 0 && !h.BodyBase64 {
-			all = append(all, slot{path: "$.body", place: h.bodyPlace(), text: string(h.Body), set: func(s string) { h.Body = []byte(s) }})
-		}
-	}
-	if q := d.StorageQueue; q != nil {
-		add("$.account", placeHost, &q.Account)
-		add("$.queue", placeName, &q.Queue)
-		add("$.message", textPlace(q.Message), &q.Message)
-		secret("$.sas_token", placeText, &q.SASToken)
-	}
-	if b := d.ServiceBus; b != nil {
-		add("$.namespace", placeHost, &b.Namespace)
-		add(d.entityPath(), placeName, &b.Entity)
-		add("$.message", contentPlace(b.ContentType, b.Message), &b.Message)
-		add("$.content_type", placeHeader, &b.ContentType)
-		add("$.key_name", placeText, &b.KeyName)
-		secret("$.key", placeText, &b.Key)
-		for i := range b.Properties {
-			if text, ok := b.Properties[i].Value.(string); ok {
-				all = append(all, slot{path: memberPath("$.properties", b.Properties[i].Name), place: placeHeader, text: text, set: func(s string) { b.Properties[i].Value = s }})
-			}
-		}
-		for _, p := range b.Broker.texts() {
-			add(memberPath("$.broker_properties", p.name), placeHeader, p.text)
-		}
-	}
-	if p := d.Process; p != nil {
-		for i := range p.Args {
-			add(fmt.Sprintf("$.args[%d]", i), placeArg, &p.Args[i])
-		}
-		add("$.input", textPlace(p.Input), &p.Input)
-	}
-	return all
 }
 
-// slots calls add and secret for the texts of a request without its body.
-func (h *HTTP) slots(add, secret func(path string, at place, text *string)) {
-	add("$.url", placeURL, &h.URL)
-	for i := range h.Endpoints {
-		add(fmt.Sprintf("$.endpoints[%d]", i), placeURL, &h.Endpoints[i])
+func (l *slotList) secret(path string, at place, text *string) {
+	if *text != "" {
+		l.add(path, at, text)
+		l.all[len(l.all)-1].secret = true
 	}
-	for i := range h.Headers {
-		add(h.headerPath(i, "value"), placeHeader, &h.Headers[i].Value)
+}
+
+// slots returns the texts of the definition that may contain templates.
+func (d *Definition) slots() []slot {
+	var l slotList
+	if c := d.content(); c != nil {
+		c.slots(&l)
 	}
-	if a := h.Auth; a != nil {
-		add("$.auth.username", placeHeader, &a.Username)
-		secret("$.auth.password", placeHeader, &a.Password)
-		secret("$.auth."+a.valueMember(), placeHeader, &a.Value)
-		add("$.auth.token_url", placeURL, &a.TokenURL)
-		add("$.auth.client_id", placeText, &a.ClientID)
-		secret("$.auth.client_secret", placeText, &a.ClientSecret)
-		add("$.auth.scope", placeText, &a.Scope)
-		add("$.auth.audience", placeText, &a.Audience)
-		secret("$.auth.certificate", placeText, &a.Certificate)
-		for i := range a.Keys {
-			secret(fmt.Sprintf("$.auth.keys[%d]", i), placeText, &a.Keys[i])
-		}
-	}
+	return l.all
 }
 
 // headerPath returns the path of the name or the value of header i.
@@ -241,32 +192,4 @@ func (a *Auth) valueMember() string {
 		return "token"
 	}
 	return "value"
-}
-
-// entityPath returns the path of the member that holds Entity.
-func (d *Definition) entityPath() string {
-	if d.Type == TypeServiceBusTopic {
-		return "$.topic"
-	}
-	return "$.queue"
-}
-
-// brokerText is a text of the broker properties with the name of its member.
-type brokerText struct {
-	name string
-	text *string
-}
-
-func (b *BrokerProperties) texts() []brokerText {
-	return []brokerText{
-		{"correlation_id", &b.CorrelationID},
-		{"label", &b.Label},
-		{"message_id", &b.MessageID},
-		{"partition_key", &b.PartitionKey},
-		{"reply_to", &b.ReplyTo},
-		{"reply_to_session_id", &b.ReplyToSessionID},
-		{"session_id", &b.SessionID},
-		{"to", &b.To},
-		{"via_partition_key", &b.ViaPartitionKey},
-	}
 }

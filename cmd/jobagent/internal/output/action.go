@@ -1,13 +1,9 @@
 package output
 
 import (
-	"encoding/base64"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
-	"time"
-	"unicode/utf8"
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/action"
@@ -132,167 +128,10 @@ func WriteStep(w io.Writer, s Step) error {
 		_, err = fmt.Fprintf(w, "%s\n", Indent(s.Command, "  | "))
 		return err
 	}
-	for _, part := range ActionParts(d) {
+	for _, part := range d.Parts() {
 		if _, err := fmt.Fprintf(w, "  %-10s %s\n", part[0], strings.ReplaceAll(part[1], "\n", "\n             ")); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// ActionParts returns the parts of an action for people: pairs of a noun and a text. Defaults are
-// left out. Secrets are templates, which stay as they are.
-func ActionParts(d *action.Definition) [][2]string {
-	var parts [][2]string
-	add := func(name, text string) {
-		if text != "" {
-			parts = append(parts, [2]string{name, text})
-		}
-	}
-	switch {
-	case d.HTTP != nil:
-		httpParts(add, d.HTTP)
-	case d.StorageQueue != nil:
-		q := d.StorageQueue
-		add("queue", q.BaseURL()+"/"+q.Queue)
-		add("message", q.Message)
-		add("sas token", q.SASToken)
-		add("envelope", q.Envelope)
-		if q.Base64 {
-			add("encoding", "base64")
-		}
-		switch {
-		case q.TimeToLive < 0:
-			add("expires", "never")
-		case q.TimeToLive > 0:
-			add("expires", "after "+q.TimeToLive.String())
-		}
-		add("delay", notZero(q.VisibilityTimeout))
-		add("key in", q.KeyProperty)
-	case d.ServiceBus != nil:
-		serviceBusParts(add, d)
-	case d.Process != nil:
-		p := d.Process
-		quoted := []string{p.Entry}
-		for _, a := range p.Args {
-			quoted = append(quoted, strconv.Quote(a))
-		}
-		add("process", strings.Join(quoted, " "))
-		add("input", p.Input)
-		if len(p.SuccessCodes) > 0 {
-			add("success", strings.Trim(fmt.Sprint(p.SuccessCodes), "[]"))
-		}
-		if p.MaxMemory > 0 {
-			add("memory", fmt.Sprintf("at most %d bytes", p.MaxMemory))
-		}
-		if p.OutputLimit > 0 || p.OutputHalt {
-			over := "dropped"
-			if p.OutputHalt {
-				over = "an error"
-			}
-			add("output", fmt.Sprintf("at most %d bytes, more is %s", p.OutputLimit, over))
-		}
-	}
-	if c := d.Callback; c != nil {
-		text := "a report ends the action"
-		if c.StatusAccepted {
-			text += " after the answer 202"
-		}
-		if c.Timeout > 0 {
-			text += ", within " + c.Timeout.String()
-		}
-		add("callback", text)
-	}
-	return parts
-}
-
-func httpParts(add func(name, text string), h *action.HTTP) {
-	if h.URL != "" {
-		add("request", h.Method+" "+h.URL)
-	} else {
-		add("request", h.Method+" "+strings.Join(h.Endpoints, ", then "))
-	}
-	for _, f := range h.Headers {
-		add("header", f.Name+": "+f.Value)
-	}
-	switch {
-	case h.BodyBase64:
-		add("body", fmt.Sprintf("%d bytes in base64: %s", len(h.Body), base64.StdEncoding.EncodeToString(h.Body)))
-	case utf8.Valid(h.Body):
-		add("body", string(h.Body))
-	}
-	if h.Payload != "" {
-		add("parameters", "in the "+string(h.Payload))
-	}
-	s := h.Success
-	texts := []string{}
-	switch s.Preset {
-	case action.PresetWebhook, action.PresetAzure:
-		texts = append(texts, "200-299")
-	case action.PresetSAP:
-		texts = append(texts, "200-399")
-	}
-	for _, r := range s.Ranges {
-		texts = append(texts, r.String())
-	}
-	rule := strings.Join(texts, ", ")
-	if s.BodyMatches != "" {
-		rule += fmt.Sprintf(", body matches %q", s.BodyMatches)
-	}
-	if s.BodyFailsOn != "" {
-		rule += fmt.Sprintf(", body does not match %q", s.BodyFailsOn)
-	}
-	add("success", rule)
-	if h.FollowRedirects > 0 {
-		add("redirects", fmt.Sprintf("at most %d", h.FollowRedirects))
-	}
-	add("answer", "within "+h.ResponseTimeout.String())
-	add("keep", strings.Join(h.CaptureHeaders, ", "))
-	if a := h.Auth; a != nil {
-		text := a.Kind
-		for _, part := range [][2]string{{"user", a.Username}, {"client", a.ClientID}, {"token", a.TokenURL}, {"header", a.Header}} {
-			if part[1] != "" {
-				text += ", " + part[0] + " " + part[1]
-			}
-		}
-		add("auth", text)
-	}
-}
-
-func serviceBusParts(add func(name, text string), d *action.Definition) {
-	b := d.ServiceBus
-	noun := "queue"
-	if d.Type == action.TypeServiceBusTopic {
-		noun = "topic"
-	}
-	transport := "HTTPS"
-	if b.AMQP {
-		transport = "AMQP"
-	}
-	add(noun, b.Host()+"/"+b.Entity+" by "+transport)
-	add("message", b.Message)
-	add("content", b.ContentType)
-	add("key", b.KeyName)
-	for _, p := range b.Properties {
-		add("property", fmt.Sprintf("%s: %v", p.Name, p.Value))
-	}
-	p := b.Broker
-	for _, part := range [][2]string{
-		{"correlation", p.CorrelationID}, {"label", p.Label}, {"message id", p.MessageID}, {"partition", p.PartitionKey},
-		{"reply to", p.ReplyTo}, {"reply session", p.ReplyToSessionID}, {"session", p.SessionID}, {"to", p.To},
-		{"via partition", p.ViaPartitionKey}, {"expires", notZero(p.TimeToLive)},
-	} {
-		add(part[0], part[1])
-	}
-	if !p.ScheduledEnqueueTime.IsZero() {
-		add("enqueue at", p.ScheduledEnqueueTime.Format(time.RFC3339))
-	}
-}
-
-// notZero returns a duration as text, empty for 0.
-func notZero(d time.Duration) string {
-	if d == 0 {
-		return ""
-	}
-	return "after " + d.String()
 }
