@@ -203,7 +203,7 @@ func (t *attempt) send(ctx context.Context, method string, target *url.URL, body
 	if t.plan.auth.Covers(target) {
 		auth = t.plan.auth
 	}
-	traced := httptrace.WithClientTrace(outbound.WithFence(r.ctx, r.fence, auth), &httptrace.ClientTrace{
+	traced := httptrace.WithClientTrace(r.ctx, &httptrace.ClientTrace{
 		WroteRequest: func(info httptrace.WroteRequestInfo) {
 			if info.Err == nil {
 				r.wrote.Store(true)
@@ -219,7 +219,7 @@ func (t *attempt) send(ctx context.Context, method string, target *url.URL, body
 		t.show(request, body)
 	}
 	r.timer = time.AfterFunc(cmp.Or(t.plan.http.ResponseTimeout, defaultResponseTimeout), func() { r.cancel(errNoAnswer) })
-	r.resp, r.err = t.runner.network.RoundTrip(request)
+	r.resp, r.err = t.runner.network.For(r.fence, auth).RoundTrip(request)
 	r.timer.Stop()
 	return r
 }

@@ -71,7 +71,7 @@ func (s *Sender) client(server Server) (*client, error) {
 func (c *client) dial(ctx context.Context, network *outbound.Network) (conn net.Conn, stop func() bool, err error) {
 	stop = func() bool { return false }
 	c.dialer = func(dialing context.Context, _, _ string) (net.Conn, error) {
-		made, err := network.Dial(dialing, c.server.Address())
+		made, err := network.For(nil, nil).Dial(dialing, c.server.Address())
 		if err != nil {
 			return nil, err
 		}

@@ -118,7 +118,6 @@ type Network struct {
 	credentials map[string]Credential // by folded name
 	tokens      tokenCache
 	pairs       pairCache
-	shared      transports
 }
 
 // serverTLS is a parsed Server.
@@ -172,7 +171,6 @@ func New(cfg Config) (*Network, error) {
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
-	n.shared.init(n)
 	return n, nil
 }
 

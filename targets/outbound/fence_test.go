@@ -43,7 +43,7 @@ func TestFenceBeginsBeforeTheFirstByte(t *testing.T) {
 			require.Zero(t, received.Load(), "begin is called before the first byte")
 			return time.Now().Add(time.Minute), nil
 		})
-		c, err := n.Dial(outbound.WithFence(t.Context(), fence, nil), "h.example:80")
+		c, err := n.For(fence, nil).Dial(t.Context(), "h.example:80")
 		require.NoError(t, err)
 		require.Zero(t, begun, "a connection alone does not begin")
 		require.False(t, fence.Sent())
@@ -75,7 +75,7 @@ func TestFenceRefuses(t *testing.T) {
 			t.Parallel()
 			n, _ := pipe(t)
 			fence := outbound.NewFence(t.Context(), begin)
-			c, err := n.Dial(outbound.WithFence(t.Context(), fence, nil), "h.example:80")
+			c, err := n.For(fence, nil).Dial(t.Context(), "h.example:80")
 			require.NoError(t, err)
 			for range 2 {
 				var refused *outbound.FenceError
@@ -84,7 +84,7 @@ func TestFenceRefuses(t *testing.T) {
 			}
 			fence.Close()
 			require.False(t, fence.Sent())
-			_, err = n.Dial(outbound.WithFence(t.Context(), fence, nil), "h.example:80")
+			_, err = n.For(fence, nil).Dial(t.Context(), "h.example:80")
 			require.ErrorIs(t, err, outbound.ErrAttemptEnded)
 		})
 	}
@@ -95,7 +95,7 @@ func TestFenceCountsBytesThatLeft(t *testing.T) {
 	t.Parallel()
 	n, far := pipe(t)
 	fence := outbound.NewFence(t.Context(), nil)
-	c, err := n.Dial(outbound.WithFence(t.Context(), fence, nil), "h.example:80")
+	c, err := n.For(fence, nil).Dial(t.Context(), "h.example:80")
 	require.NoError(t, err)
 	require.NoError(t, far.Close())
 	_, err = c.Write([]byte("abc"))
@@ -110,7 +110,7 @@ func TestFenceCloseEndsAWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, far := pipe(t)
 		fence := outbound.NewFence(t.Context(), nil)
-		c, err := n.Dial(outbound.WithFence(t.Context(), fence, nil), "h.example:80")
+		c, err := n.For(fence, nil).Dial(t.Context(), "h.example:80")
 		require.NoError(t, err)
 		failed := make(chan error, 1)
 		go func() {

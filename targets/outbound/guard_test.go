@@ -87,12 +87,12 @@ func TestCase108RefusedAddresses(t *testing.T) {
 	} {
 		var dialed []string
 		n := network(t, recorder(&dialed, names{"h.example": {address}}))
-		_, err := n.Dial(t.Context(), "h.example:443")
+		_, err := n.For(nil, nil).Dial(t.Context(), "h.example:443")
 		requireRefused(t, err, "h.example", rule)
 		require.NotContains(t, err.Error(), address, "a message does not tell the address of a name")
 		require.Empty(t, dialed, address)
 
-		_, err = n.Dial(t.Context(), net.JoinHostPort(address, "443"))
+		_, err = n.For(nil, nil).Dial(t.Context(), net.JoinHostPort(address, "443"))
 		var refused *outbound.RefusedError
 		require.ErrorAs(t, err, &refused, address)
 		require.Error(t, n.Check(net.JoinHostPort(address, "443")))
@@ -140,7 +140,7 @@ func TestAllowedAddresses(t *testing.T) {
 	} {
 		var dialed []string
 		n := network(t, recorder(&dialed, names{"h.example": {c.address}}, c.allow...))
-		_, err := n.Dial(t.Context(), "h.example:443")
+		_, err := n.For(nil, nil).Dial(t.Context(), "h.example:443")
 		if c.ok {
 			require.ErrorIs(t, err, errDialed, "%s %v", c.address, c.allow)
 		} else {
@@ -159,7 +159,7 @@ func TestPorts(t *testing.T) {
 	n := network(t, cfg)
 	for port, ok := range map[string]bool{"80": true, "443": true, "1024": true, "65535": true, "25": true,
 		"22": false, "1": false, "1023": false, "0": false, "65536": false, "": false, "-1": false} {
-		_, err := n.Dial(t.Context(), "h.example:"+port)
+		_, err := n.For(nil, nil).Dial(t.Context(), "h.example:"+port)
 		require.Equal(t, ok, errors.Is(err, errDialed), "port %s: %v", port, err)
 		require.Equal(t, ok, n.Check("h.example:"+port) == nil, port)
 	}
@@ -173,14 +173,14 @@ func TestDialedAddressIsChecked(t *testing.T) {
 	require.NoError(t, err)
 	defer listener.Close()
 	address := listener.Addr().String()
-	_, err = network(t, outbound.Config{}).Dial(t.Context(), address)
+	_, err = network(t, outbound.Config{}).For(nil, nil).Dial(t.Context(), address)
 	requireRefused(t, err, "127.0.0.1", "loopback address")
 	_, port, err := net.SplitHostPort(address)
 	require.NoError(t, err)
-	_, err = network(t, outbound.Config{}).Dial(t.Context(), "localhost:"+port)
+	_, err = network(t, outbound.Config{}).For(nil, nil).Dial(t.Context(), "localhost:"+port)
 	requireRefused(t, err, "localhost", "loopback address")
 
-	c, err := network(t, outbound.Config{Allow: outbound.LoopbackAllowed()}).Dial(t.Context(), address)
+	c, err := network(t, outbound.Config{Allow: outbound.LoopbackAllowed()}).For(nil, nil).Dial(t.Context(), address)
 	require.NoError(t, err)
 	require.NoError(t, c.Close())
 }
@@ -191,7 +191,7 @@ func TestNameWithSeveralAddresses(t *testing.T) {
 	t.Parallel()
 	var dialed []string
 	n := network(t, recorder(&dialed, names{"h.example": {"10.0.0.1", "8.8.8.8", "127.0.0.1"}}))
-	_, err := n.Dial(t.Context(), "h.example:443")
+	_, err := n.For(nil, nil).Dial(t.Context(), "h.example:443")
 	requireRefused(t, err, "h.example", "private address")
 	require.Equal(t, []string{"8.8.8.8:443"}, dialed)
 }

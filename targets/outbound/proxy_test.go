@@ -54,7 +54,7 @@ func TestProxyTunnel(t *testing.T) {
 		_, _ = io.Copy(io.Discard, c)
 	})
 	fence := outbound.NewFence(t.Context(), nil)
-	c, err := n.Dial(outbound.WithFence(t.Context(), fence, nil), "h.example:8080")
+	c, err := n.For(fence, nil).Dial(t.Context(), "h.example:8080")
 	require.NoError(t, err)
 	text := make([]byte, 7)
 	_, err = io.ReadFull(c, text)
@@ -68,7 +68,7 @@ func TestProxyTunnel(t *testing.T) {
 	require.Equal(t, "Basic "+base64.StdEncoding.EncodeToString([]byte("u:p")), connect.Header.Get("Proxy-Authorization"))
 
 	for _, address := range []string{"private.example:443", "127.0.0.1:443", "h.example:22"} {
-		_, err = n.Dial(t.Context(), address)
+		_, err = n.For(nil, nil).Dial(t.Context(), address)
 		var refused *outbound.RefusedError
 		require.ErrorAs(t, err, &refused, address)
 	}
@@ -88,7 +88,7 @@ func TestProxyRefuses(t *testing.T) {
 			_, _ = http.ReadRequest(bufio.NewReader(c))
 			_, _ = io.WriteString(c, answer)
 		})
-		_, err := n.Dial(t.Context(), "unknown.example:443")
+		_, err := n.For(nil, nil).Dial(t.Context(), "unknown.example:443")
 		var phase *outbound.PhaseError
 		require.ErrorAs(t, err, &phase)
 		require.ErrorContains(t, err, text)
@@ -98,7 +98,7 @@ func TestProxyRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, _, served := proxied(t, "socks5://proxy", func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
 		started := time.Now()
-		_, err := n.Dial(t.Context(), "h.example:443")
+		_, err := n.For(nil, nil).Dial(t.Context(), "h.example:443")
 		var phase *outbound.PhaseError
 		require.ErrorAs(t, err, &phase)
 		require.True(t, phase.TimedOut)
@@ -119,9 +119,9 @@ func TestProxyForPlainHTTP(t *testing.T) {
 	})
 	fence := outbound.NewFence(t.Context(), nil)
 	request := func(address string) (*http.Response, error) {
-		r, err := http.NewRequestWithContext(outbound.WithFence(t.Context(), fence, nil), http.MethodGet, address, nil)
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
 		require.NoError(t, err)
-		return n.RoundTrip(r)
+		return n.For(fence, nil).RoundTrip(r)
 	}
 	resp, err := request("http://h.example/x")
 	require.NoError(t, err)
@@ -162,7 +162,7 @@ func TestSOCKS5(t *testing.T) {
 			expect("\x05\x01\x00" + want)
 			_, _ = io.WriteString(c, "\x05\x00\x00\x01\x01\x02\x03\x04\x00\x50welcome")
 		})
-		c, err := n.Dial(t.Context(), address)
+		c, err := n.For(nil, nil).Dial(t.Context(), address)
 		require.NoError(t, err)
 		text, err := io.ReadAll(c)
 		require.NoError(t, err)
@@ -184,7 +184,7 @@ func FuzzSOCKS5(f *testing.F) {
 				go func() { _, _ = io.Copy(io.Discard, c) }()
 				_, _ = c.Write(answer)
 			})
-			if c, err := n.Dial(t.Context(), "h.example:443"); err == nil {
+			if c, err := n.For(nil, nil).Dial(t.Context(), "h.example:443"); err == nil {
 				_ = c.Close()
 			}
 			served.Wait()
@@ -209,11 +209,11 @@ func TestProxyOfTheEnvironment(t *testing.T) {
 	dial := func(proxy string) {
 		cfg.Proxy, cfg.TrustProxyACL = proxy, true
 		n := network(t, cfg)
-		_, err := n.DialTLS(t.Context(), "h.example:443")
+		_, err := n.For(nil, nil).DialTLS(t.Context(), "h.example:443")
 		require.ErrorIs(t, err, errDialed)
-		_, err = n.Dial(t.Context(), "h.example:80")
+		_, err = n.For(nil, nil).Dial(t.Context(), "h.example:80")
 		require.ErrorIs(t, err, errDialed)
-		_, err = n.Dial(t.Context(), "direct.example:80")
+		_, err = n.For(nil, nil).Dial(t.Context(), "direct.example:80")
 		require.ErrorIs(t, err, errDialed)
 	}
 	dial("env")

@@ -216,11 +216,10 @@ func (a *Auth) fetchOAuth(ctx context.Context, scope string) (cachedToken, error
 		present = &Auth{pair: a.pair, with: Credential{Kind: KindClientCertificate}}
 	}
 	client := &http.Client{
-		Transport:     a.network,
+		Transport:     a.network.For(nil, present), // the request needs no permission of the attempt's fence
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	// The request for a token needs no permission of the attempt's fence.
-	ctx = context.WithValue(WithFence(ctx, nil, present), oauth2.HTTPClient, client)
+	ctx = context.WithValue(ctx, oauth2.HTTPClient, client)
 	token, err := request.Token(ctx)
 	if err != nil {
 		return cachedToken{}, a.tokenError(err)

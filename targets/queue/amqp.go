@@ -311,7 +311,7 @@ func (l *amqpLine) dial(ctx context.Context) (net.Conn, error) {
 	if !l.dialed.CompareAndSwap(false, true) {
 		return nil, errOneConnection
 	}
-	conn, err := l.cfg.Network.DialTLS(outbound.WithFence(ctx, nil, l.auth), l.address)
+	conn, err := l.cfg.Network.For(nil, l.auth).DialTLS(ctx, l.address)
 	if err != nil {
 		l.failure.Store(&err)
 		return nil, err

@@ -56,7 +56,7 @@ func (t *attempt) exchange(
 			t.show(r)
 		}
 		err = t.fenced(ctx, func(ctx context.Context, fence *outbound.Fence) error {
-			got, err = t.roundTrip(outbound.WithFence(ctx, fence, auth), r)
+			got, err = t.roundTrip(ctx, t.cfg.Network.For(fence, auth), r)
 			return err
 		})
 		if err != nil {
@@ -69,7 +69,7 @@ func (t *attempt) exchange(
 }
 
 // roundTrip sends one request and reads the answer.
-func (t *attempt) roundTrip(ctx context.Context, r *http.Request) (*answer, error) {
+func (t *attempt) roundTrip(ctx context.Context, network *outbound.Dialer, r *http.Request) (*answer, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	whole := outbound.ConnectTimeout + outbound.HandshakeTimeout + t.cfg.AnswerTimeout
@@ -80,7 +80,7 @@ func (t *attempt) roundTrip(ctx context.Context, r *http.Request) (*answer, erro
 		GotConn:      func(httptrace.GotConnInfo) { limit.Reset(t.cfg.AnswerTimeout) },
 		WroteRequest: func(info httptrace.WroteRequestInfo) { wrote.Store(info.Err == nil) },
 	})
-	resp, err := t.cfg.Network.RoundTrip(r.WithContext(ctx))
+	resp, err := network.RoundTrip(r.WithContext(ctx))
 	t.whole = wrote.Load()
 	if err != nil {
 		return nil, t.exchangeError(ctx, err)
