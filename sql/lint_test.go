@@ -294,10 +294,16 @@ func TestProcedureHeaders(t *testing.T) {
 					}
 				}
 				slices.Sort(listed)
-				require.Equal(t, inner, slices.Compact(listed), "the errors of %v", callers)
+				if !*update { // which may change the headers of the callers
+					require.Equal(t, inner, slices.Compact(listed), "the errors of %v", callers)
+				}
 				return
 			}
-			require.Equal(t, inner, listed, "Throws, in order")
+			if *update && !slices.Equal(inner, listed) {
+				writeThrows(t, d, inner, list)
+				return
+			}
+			require.Equal(t, inner, listed, "Throws, in order: run: go test ./sql -run TestProcedureHeaders -update")
 		})
 	}
 }

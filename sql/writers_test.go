@@ -51,3 +51,46 @@ func TestWritersAreCalledWithAllParameters(t *testing.T) {
 	}
 	require.Greater(t, count, 12)
 }
+
+// throwsSection matches the section of a header that lists the errors of a procedure.
+var throwsSection = regexp.MustCompile(`(?m)^-- Throws:.*\n(?:--   \d{5} .*\n)*`)
+
+// writeThrows writes the section "Throws" of a header, which has the numbers that the procedure and
+// those that it calls throw. A number that the header has keeps its text; another one gets the text
+// that most headers have.
+func writeThrows(t *testing.T, d Description, numbers []string, list []Description) {
+	t.Helper()
+	var section strings.Builder
+	section.WriteString("-- Throws:")
+	if len(numbers) == 0 {
+		section.WriteString("    nothing.")
+	}
+	section.WriteString("\n")
+	for _, number := range numbers {
+		fmt.Fprintf(&section, "--   %s %s\n", number, textOfError(t, number, d, list))
+	}
+	text := throwsSection.ReplaceAllLiteralString(d.Text, section.String())
+	require.NotEqual(t, d.Text, text)
+	require.NoError(t, os.WriteFile(d.File, []byte(text), 0o600))
+}
+
+func textOfError(t *testing.T, number string, own Description, list []Description) string {
+	t.Helper()
+	uses, best := map[string]int{}, ""
+	for _, d := range list {
+		for _, e := range d.Throws {
+			if e.Name != number {
+				continue
+			}
+			if d.Name == own.Name {
+				return e.Text
+			}
+			uses[e.Text]++
+			if uses[e.Text] > uses[best] {
+				best = e.Text
+			}
+		}
+	}
+	require.NotEmpty(t, best, "no header has a text of the error %s: write one", number)
+	return best
+}
