@@ -2,6 +2,7 @@ package sqlfs
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -72,6 +73,10 @@ func Describe(o Object) Description {
 		for _, m := range parameterDecl.FindAllStringSubmatch(head, -1) {
 			types[m[1]] = strings.TrimSpace(m[2])
 		}
+		now := slices.ContainsFunc(d.Parameters, func(e Entry) bool { return e.Name == "@now" })
+		if types["@now"] != "" && !now { // DESIGN.md says it once
+			d.Parameters = append(d.Parameters, Entry{Name: "@now", Text: "For tests only."})
+		}
 		for i, p := range d.Parameters {
 			d.Parameters[i].Type = types[p.Name]
 		}
@@ -139,8 +144,41 @@ func DescribeAll() ([]Description, error) {
 		return nil, err
 	}
 	list := make([]Description, 0, len(all))
+	byName := make(map[string]Description, len(all))
 	for _, o := range all {
-		list = append(list, Describe(o))
+		d := Describe(o)
+		list, byName[d.Name] = append(list, d), d
+	}
+	for i := range list {
+		list[i].inherit(byName)
 	}
 	return list, nil
+}
+
+// publicCaller matches the names of public procedures in the section "Called by".
+var publicCaller = regexp.MustCompile(`jobs\.sp_\w+`)
+
+// inherit completes the parameters of a procedure whose header says "Parameters: those of the
+// callers": one that has no text of its own has that of the first public caller that describes it.
+func (d *Description) inherit(byName map[string]Description) {
+	if !strings.Contains(d.Text, "\n-- Parameters: those of the callers") {
+		return
+	}
+	own := d.Parameters
+	d.Parameters = nil
+	head, _, _ := strings.Cut(d.Text, "\nAS\n")
+	for _, m := range parameterDecl.FindAllStringSubmatch(head, -1) {
+		named := func(e Entry) bool { return e.Name == m[1] }
+		if i := slices.IndexFunc(own, named); i >= 0 {
+			d.Parameters = append(d.Parameters, own[i])
+			continue
+		}
+		for _, caller := range publicCaller.FindAllString(d.CalledBy, -1) {
+			list := byName[caller].Parameters
+			if i := slices.IndexFunc(list, named); i >= 0 {
+				d.Parameters = append(d.Parameters, Entry{Name: m[1], Type: strings.TrimSpace(m[2]), Text: list[i].Text})
+				break
+			}
+		}
+	}
 }

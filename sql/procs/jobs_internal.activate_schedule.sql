@@ -14,7 +14,6 @@
 -- Parameters:
 --   @schedule_id  The schedule. Its columns enabled, paused to pause_note and the definition have their new values.
 --   @cause        Cause recorded for instants that wait for an earlier run: Disabled, Paused or Changed.
---   @now          For tests only.
 -- Called by: jobs_internal.store_job, jobs_internal.store_step, jobs_internal.store_schedule,
 --            jobs.sp_enable_schedule, jobs.sp_pause_schedule, jobs_internal.ensure_system_jobs.
 -- Locks:     one row of schedules (X), the rows of it in schedule_buffer (X).

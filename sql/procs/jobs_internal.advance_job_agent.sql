@@ -21,7 +21,6 @@
 --   @holder         Mark of the caller, by which it knows what it holds itself; NULL: a new one.
 --   @lease_seconds  Time after which another caller continues the operation of a caller that has ended; at least 1.
 --   @slice          Maximum number of rows of each table that one transaction changes, at least 1.
---   @now            For tests only.
 -- Called by: agent/accounts/accounts.go, in agents and fronts.
 -- Locks:     the operation's row (X); active runs (X), in the order of their keys, skipping locked rows, before the application lock is
 --            asked for; then see jobs_internal.advance; then the row of the job agent (U, X) and terms (X). Each of these is a

@@ -5,7 +5,6 @@
 --   @delivery_id  The delivery.
 --   @holder       The process that claimed it.
 --   @permitted    Receives 1: send now. 0: do not send.
---   @now          For tests only.
 -- Called by: agent/alerts/deliver.go, in agents and fronts.
 -- Locks:     the delivery (X).
 -- Returns:   0.

@@ -8,7 +8,6 @@
 --               hexadecimal digits: the SHA-256 of the token in the callback's address), callback_timeout_seconds (the time
 --               that a report has; NULL: the setting async_exec_timeout_seconds). A callback is opened if one of the latter two is given.
 --   @term_guid  The term's GUID; NULL: an agent of an earlier release, not compared.
---   @now        For tests only.
 -- Called by: agent/task_host.go, once per batch of attempts.
 -- Locks:     the tasks (X); inserts into callbacks.
 -- Returns:   one row per refused task: task_id, reason.

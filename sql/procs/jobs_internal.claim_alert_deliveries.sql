@@ -7,7 +7,6 @@
 --   @with_secrets   1: it can read secrets, so it also gets channels whose definitions name some.
 --   @max            Maximum number of deliveries, 1 to 100.
 --   @lease_seconds  Length of the leases, 1 to 3600.
---   @now            For tests only.
 -- Called by: agent/alerts/service.go, in agents and fronts.
 -- Locks:     the deliveries (U, X; READPAST).
 -- Returns:   The deliveries with their channels and alerts, in the order of their times; of an ended run also the first target that

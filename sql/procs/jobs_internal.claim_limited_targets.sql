@@ -21,7 +21,6 @@
 --   @room           Maximum number of tasks to claim, which the limit of scope Agent allows; 0 or less: none.
 --   @command_types  The types of commands that the agent runs, separated by commas.
 --   @claim_id       The GUID of the pass, stored with each task; NULL: the agent gave none.
---   @now            For tests only.
 -- Called by: jobs_internal.controller_pass, within the transaction that owns the application lock jobagent.advance.
 -- Locks:     the targets' rows (U, then X), skipping locked rows; inserts into task_executions.
 -- Returns:   the number of claimed tasks; 0 if no step is under a limit.

@@ -28,7 +28,6 @@
 --   @term_guid     The term's GUID; NULL: an agent of an earlier release, not compared.
 --   @claim_id      The claim_id of the task, from controller_pass; NULL: the same.
 --   @transient     1: the error may pass by itself; 0: it will not; NULL: nobody knows.
---   @now           For tests only.
 -- Called by: agent/outbox.go, once per resolution.
 -- Locks:     the job's row (U), so that two of its runs see each other's targets, unless another transaction holds it; the
 --            task, the step (X); inserts into list_parts and step_lists.

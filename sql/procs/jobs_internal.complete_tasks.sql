@@ -5,7 +5,6 @@
 --   @term_id    The term that holds the tasks.
 --   @outcomes   JSON array; see jobs_internal.record_outcomes.
 --   @term_guid  The term's GUID; NULL: an agent of an earlier release, not compared.
---   @now        For tests only.
 -- Called by: agent/outbox.go, once per batch of outcomes.
 -- Locks:     the tasks (X), then their callbacks (X), targets (X), steps (X).
 -- Returns:   one row per refused outcome: task_id, reason.

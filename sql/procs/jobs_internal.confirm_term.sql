@@ -10,7 +10,6 @@
 -- Parameters:
 --   @term_id    The term.
 --   @term_guid  The term's GUID; NULL: not compared.
---   @now        For tests only.
 -- Called by: agent/lease.go, when a renewal has failed.
 -- Locks:     the row of advance_state (U), without waiting.
 -- Returns:   one row: is_confirmed (1: the term lasts for its lease from the time of the call on).

@@ -17,7 +17,6 @@
 --   @term_guid               The term's GUID; NULL: an agent of an earlier release, not compared.
 --   @claim_id                A GUID that the caller makes for this pass. It is stored with the tasks that the pass claims, and their
 --                            outcomes must name it; NULL: an agent of an earlier release, whose outcomes name none.
---   @now                     For tests only.
 -- Called by: agent/controller.go.
 -- Locks:     see jobs_internal.check_restored, jobs_internal.begin_pass, jobs_internal.advance, jobs_internal.claim_steps,
 --            jobs_internal.claim_limited_targets, jobs_internal.claim_unlimited_targets.

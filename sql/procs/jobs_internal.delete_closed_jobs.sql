@@ -3,7 +3,6 @@
 -- Parameters:
 --   @closed_before  Jobs whose schedule was closed before this time are deleted.
 --   @remaining      Receives 1 if a full batch of 100 jobs was deleted.
---   @now            For tests only.
 -- Called by: jobs_internal.purge_history.
 -- Locks:     jobs (U, X) and their schedules (U), skipping locked rows; rows of scheduler_jobs (X).
 -- Returns:   0.

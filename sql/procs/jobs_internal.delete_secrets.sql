@@ -5,7 +5,6 @@
 -- Parameters:
 --   @until      No further batch of 1,000 begins after this time; NULL: there is one batch.
 --   @remaining  Receives 1 if secrets may be left because of @until.
---   @now        For tests only.
 -- Called by: jobs_internal.purge_history.
 -- Locks:     the secrets (U), skipping locked rows; those that it deletes (X), with their rows of secret_data_keys.
 -- Returns:   0.

@@ -7,7 +7,6 @@
 --                 deleted, or the control database is paused, the lists are empty.
 --   @other_kinds  Kinds that the caller does not support, separated by commas. They are left out, because many of them
 --                 could crowd out the kinds that the caller supports. NULL: all kinds are listed.
---   @now          For tests only.
 -- Called by: agent/scheduler.go.
 -- Locks:     nothing; rows with uncommitted changes of another transaction are left out.
 -- Returns:   1: one row: now; next_fire_at (when the earliest schedule that is not due yet will be; NULL: none);

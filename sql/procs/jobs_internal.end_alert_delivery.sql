@@ -9,7 +9,6 @@
 --   @error           Why it failed.
 --   @retry_after_ms  Least wait, if the receiver asked for one; at most an hour counts.
 --   @delivered_by    Name of the process, for display.
---   @now             For tests only.
 -- Called by: agent/alerts/deliver.go, in agents and fronts.
 -- Locks:     the delivery (X).
 -- Returns:   0.

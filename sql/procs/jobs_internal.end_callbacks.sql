@@ -7,7 +7,6 @@
 -- Parameters:
 --   @slice  Maximum number of callbacks that end, at least 1.
 --   @more   Output. 1: that many ended, so the next pass should follow at once.
---   @now    For tests only.
 -- Called by: jobs_internal.advance, within a transaction that holds the application lock jobagent.advance.
 -- Locks:     the callbacks (U, then X), skipping locked rows, which a report is changing; their targets and steps (X).
 -- Returns:   0.

@@ -1,8 +1,6 @@
 -- Records that a pass has advanced executions, at most once a second. It is called at the end, so that the time that a pass takes is
 -- no gap.
 --
--- Parameters:
---   @now  For tests only.
 -- Called by: jobs_internal.controller_pass, jobs_internal.advance_job_agent, after jobs_internal.advance, within the same transaction.
 -- Locks:     the row of advance_state (X), which jobs_internal.begin_pass has locked.
 -- Returns:   0.

@@ -12,7 +12,6 @@
 -- Parameters:
 --   @slice  Maximum number of jobs whose runs are considered, and a quarter of the attempts, at least 1.
 --   @more   Output. 1: a run is being counted, or runs were left out after others, so the next pass should follow at once.
---   @now    For tests only.
 -- Called by: jobs_internal.advance, before it takes other locks.
 -- Locks:     jobs (U, X), the runs (U, X) and schedules (U, X), skipping locked rows, rows of
 --            schedule_buffer (X) and run_counts (X).

@@ -3,7 +3,6 @@
 -- Parameters:
 --   @term_id    The term.
 --   @term_guid  The term's GUID; NULL: an agent of an earlier release, not compared.
---   @now        For tests only.
 -- Called by: agent/lease.go, when the agent stops.
 -- Locks:     the term's row (X) and its tasks (X).
 -- Returns:   0.

@@ -5,7 +5,6 @@
 --
 -- Parameters:
 --   @server_name  Without effect; agents of protocol 1 send it. An empty text is refused.
---   @now          For tests only.
 -- Called by: agent/maintainer.go.
 -- Locks:     the application lock jobagent.system_jobs; the job's row (U), its schedule (X) if it must be restored.
 -- Returns:   0.

@@ -18,7 +18,6 @@
 --
 -- Parameters:
 --   @min_seconds  Nothing is evaluated if an evaluation has begun less than this time ago.
---   @now          For tests only.
 -- Called by: agent/alerts/service.go, in agents and fronts.
 -- Locks:     the row of alert_state (U, X; READPAST), alerts (U, X; READPAST), their deliveries (X), rows of alert_runs and
 --            alert_run_limits (X; READPAST); for one stage at a time.

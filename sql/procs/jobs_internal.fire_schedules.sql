@@ -27,7 +27,6 @@
 --               changed; NULL: no limit. The instant that reaches it is the last one, D-P3), error (of a backfill: why it
 --               cannot continue).
 --   @term_guid  The term's GUID; NULL: an agent of an earlier release, not compared.
---   @now        For tests only.
 -- Called by: agent/scheduler.go, once per batch of due schedules.
 -- Locks:     the jobs (S) and the schedules (U, X), skipping locked rows, the schedules' rows in
 --            schedule_buffer (X), backfills (X), runs to end (X); inserts into schedule_buffer, job_executions,

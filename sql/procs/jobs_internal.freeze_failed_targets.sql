@@ -9,7 +9,6 @@
 -- Parameters:
 --   @slice  Maximum number of lists that it begins, at least 1; the next pass begins the others.
 --   @more   Output. 1: that many were begun, so the next pass should follow at once.
---   @now    For tests only.
 -- Called by: jobs_internal.advance, within its transaction.
 -- Locks:     inserts into step_lists, and the steps (X).
 -- Returns:   0.

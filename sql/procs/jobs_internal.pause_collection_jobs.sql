@@ -4,7 +4,6 @@
 -- Parameters:
 --   @collection_id  The collection; the caller has locked its row.
 --   @paused         1: pause. 0: resume.
---   @now            For tests only.
 -- Called by: jobs.sp_set_job_collection, jobs.sp_enable_job_collection, within their transactions.
 -- Locks:     rows of jobs (U), of schedules (U, X), and of schedule_buffer (X).
 -- Returns:   0.

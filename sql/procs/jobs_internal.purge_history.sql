@@ -16,7 +16,6 @@
 --   @remaining       Receives 1 if rows may be left that are older than the retention, else 0. Agents of earlier releases call
 --                    it until @deleted is 0 instead.
 --   @term_guid       The term's GUID; NULL: an agent of an earlier release, not compared.
---   @now             For tests only.
 -- Called by: agent/upkeep.go, for the system job jobagent$history_retention.
 -- Locks:     the row of retention_state (X); the purged runs (X), then their rows in small batches; schedules that were closed long
 --            ago (X), and parameters (X), skipping locked rows; secrets (X), skipping locked rows; entries of the audit log and of

@@ -11,7 +11,6 @@
 --   @from          List runs that ended at this instant or later; NULL: from the stored read_through on.
 --   @after_id      With @from: of the runs that ended at this instant, only those with a larger execution_id.
 --   @max           Maximum number of runs; at least 1.
---   @now           For tests only.
 -- Called by: agent/trace_feed.go, if the agent exports traces.
 -- Locks:     the row of trace_state (X), unless nothing of it changes.
 -- Returns:   1: one row: held (1: the term reads), now, read_through.

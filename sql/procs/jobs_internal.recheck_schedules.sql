@@ -7,7 +7,6 @@
 --   @term_id    The caller's term.
 --   @engine     The present engine: program and time zone data.
 --   @term_guid  The term's GUID; NULL: an agent of an earlier release, not compared.
---   @now        For tests only.
 -- Called by: agent/scheduler.go, at the start of a term.
 -- Locks:     the schedules validated by another engine (U, X), in the order of their keys, skipping locked rows.
 -- Returns:   one row: rechecked, the number of schedules; remaining, 1 if more are left.

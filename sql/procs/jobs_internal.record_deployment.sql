@@ -8,7 +8,6 @@
 -- Parameters:
 --   @objects     JSON array of all code objects: name, kind, sha256. Rows of other objects are deleted.
 --   @migrations  JSON array of applied migrations: version, name, sha256.
---   @now         For tests only.
 -- Called by: controldb/deploy.go, within its transaction.
 -- Locks:     control_identity (X), terms (X), their tasks (X), code_objects, schema_versions (X), job_steps (X).
 -- Returns:   0.

@@ -27,7 +27,6 @@
 --              messages (array of ordinal, kind, number, severity, state, line, procedure, text, rows).
 --   @report    1: return the refused outcomes.
 --   @ended     1: the tasks ended before, and their targets wait for callbacks, which ended with these outcomes.
---   @now       For tests only.
 -- Called by: jobs_internal.complete_tasks, jobs_internal.complete_resolution, jobs_internal.hand_over,
 --            jobs_internal.end_callbacks, within their transactions.
 -- Locks:     the tasks (X), then their callbacks (X), targets (X), steps (X).

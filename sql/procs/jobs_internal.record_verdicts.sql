@@ -20,7 +20,6 @@
 --               instants, or NULL), description (cut after 4,000 characters; NULL: none, as from agents of earlier releases),
 --               recheck_at (when the result must be renewed; NULL: never).
 --   @term_guid  The term's GUID; NULL: an agent of an earlier release, not compared.
---   @now        For tests only.
 -- Called by: agent/scheduler.go, once per batch of schedules that wait.
 -- Locks:     the jobs (S) and the schedules (U, X), skipping locked rows, the backfills of those that are Faulted (X); inserts into
 --            rest_action_log.

@@ -4,7 +4,6 @@
 --   @term_id      The term.
 --   @ttl_seconds  Time from now to the expiry; at least 1.
 --   @term_guid    The term's GUID; NULL: an agent of an earlier release, not compared.
---   @now          For tests only.
 -- Called by: agent/lease.go, three times per lease.
 -- Locks:     the term's row (X).
 -- Returns:   one row: expires_at.

@@ -5,7 +5,6 @@
 --   @success     1: the work succeeded, 0: it failed.
 --   @message     Text for last_message; cut to 16384 characters.
 --   @by          Who reports, for display.
---   @now         For tests only.
 -- Called by: agent/rest/callbacks, in agents and fronts.
 -- Locks:     see jobs_internal.store_report.
 -- Returns:   0.

@@ -4,7 +4,6 @@
 -- Parameters:
 --   @schedule_id  The schedule; the caller has locked its row.
 --   @cause        Disabled, Paused, Changed or Deleted; NULL: derived from the schedule's state.
---   @now          For tests only.
 -- Called by: jobs_internal.activate_schedule, jobs_internal.end_scheduled_runs, jobs.sp_delete_schedule.
 -- Locks:     rows of schedule_buffer (X), their schedules (X); inserts into schedule_skips.
 -- Returns:   0.

@@ -2,8 +2,6 @@
 -- active run, the run of the earliest instant. A job or schedule that another transaction holds waits for the next pass
 -- (I14).
 --
--- Parameters:
---   @now  For tests only.
 -- Called by: jobs_internal.advance, before it takes other locks.
 -- Locks:     the jobs (U) and the schedules (U, X), skipping locked rows,
 --            rows of schedule_buffer (X); inserts into job_executions and schedule_skips.

@@ -7,7 +7,6 @@
 --
 -- Parameters:
 --   @executions  Keys of the runs, separated by commas; the caller has locked them.
---   @now         For tests only.
 -- Called by: jobs_internal.advance, within its transaction.
 -- Locks:     steps that have ended (X), skipping locked rows; inserts into step_executions and step_execution_causes; the
 --            runs (X), which the caller has locked.

@@ -5,7 +5,6 @@
 -- Parameters:
 --   @slice  Maximum number of steps that it starts, at least 1; the next pass starts the others.
 --   @more   Output. 1: that many were started, so the next pass should follow at once.
---   @now    For tests only.
 -- Called by: jobs_internal.advance, within its transaction.
 -- Locks:     inserts into step_lists, and the steps (X).
 -- Returns:   0.

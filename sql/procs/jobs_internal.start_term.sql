@@ -14,7 +14,6 @@
 --   @zone_data               Source and version of these rules, for display.
 --   @term_guid               A GUID that the agent makes for this term and names in every later call. A restored database gives the numbers
 --                            of terms again, but never the GUID (I16). NULL: an agent of an earlier release, which names none.
---   @now                     For tests only.
 -- Called by: agent/hosting.go, once per core.
 -- Locks:     see jobs_internal.check_restored; the
 --            agent's row (U, X), its earlier term (X) and the tasks of that term (X).

@@ -4,24 +4,8 @@
 --   Add     the rule is new; they get their defaults
 --   Update  the rule exists; they stay
 --
--- Parameters:
---   @mode              Add or Update.
---   @alert_name        Name of the rule.
---   @condition         The condition of a new rule.
---   @job_name          The one job to watch; N'': removes the scope.
---   @job_pattern       Names of the jobs to watch; N'': removes the scope.
---   @lifecycles        See jobs.sp_add_alert, as the next ones.
---   @percent_failed    Least share of targets that did not succeed.
---   @factor            Multiple of the median.
---   @runs              Number of runs in the median.
---   @seconds           Grace period or age.
---   @severity          Info, Warning or Critical.
---   @channels          JSON array of the names of channels, which replaces the list.
---   @throttle_seconds  Least time between two notifications about the same subject.
---   @repeat_seconds    Time after which an open alert is notified again; 0: never.
---   @notify_resolved   1: notify when the alert is resolved.
---   @description       Free text.
---   @enabled           1 or 0.
+-- Parameters: those of the callers, and
+--   @mode  Add or Update.
 -- Called by: jobs.sp_add_alert, jobs.sp_update_alert. It has the transaction.
 -- Locks:     the job's row (U) if one is named; the channels (S); the rule's row or the range of its name (U, X), its channels (X); an
 --            insert into audit_entries.

@@ -4,12 +4,8 @@
 --   Add     the channel is new; it is enabled
 --   Update  the channel exists; they stay. Its type cannot be changed
 --
--- Parameters:
---   @mode          Add or Update.
---   @channel_name  Name of the channel.
---   @channel_type  Add: a type of jobs.command_types, such as Http or Mail.
---   @definition    JSON object; see jobs.sp_add_alert_channel.
---   @enabled       1 or 0.
+-- Parameters: those of the callers, and
+--   @mode  Add or Update.
 -- Called by: jobs.sp_add_alert_channel, jobs.sp_update_alert_channel. It has the transaction.
 -- Locks:     the channel's row, or the range of its name (U, X); an insert into audit_entries.
 -- Returns:   0.

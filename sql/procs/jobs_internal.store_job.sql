@@ -6,20 +6,11 @@
 --   Update  the job exists; they stay
 --   Set     the job is new or exists; they get their defaults
 --
--- Parameters:
---   @mode                     Add, Update or Set.
---   @job_name                 Name of the job. An existing job keeps its spelling.
---   @new_name                 Update: new name.
---   @description              Free text.
---   @enabled                  1: the schedule starts runs. 0: only sp_start_job starts runs.
---   @schedule_interval_type   Once, Minutes, Hours, Days, Weeks or Months, in any case.
---   @schedule_interval_count  Units between two runs; at least 1.
---   @schedule_start_time      Earliest time at which a run may begin (UTC).
---   @schedule_end_time        Time after which no run may begin (UTC).
---   @if_match                 The job's revision must be this one; 0: it must not exist; -1: it must exist; NULL: either.
---   @job_id                   Receives its id.
---   @created                  Receives 1 if the job is new.
---   @revision                 Receives its revision.
+-- Parameters: those of the callers, and
+--   @mode      Add, Update or Set.
+--   @if_match  The job's revision must be this one; 0: it must not exist; -1: it must exist; NULL: either.
+--   @created   Receives 1 if the job is new.
+--   @revision  Receives its revision.
 -- Called by: jobs.sp_add_job, jobs.sp_update_job, jobs.sp_set_job. It has the transaction.
 -- Locks:     the range of the name in jobs (U), the job's row (U, X), the range of the new name (U), the job's schedule (U, X); inserts
 --            into jobs, job_versions, schedules, audit_entries.

@@ -4,20 +4,8 @@
 --   Add     the schedule is new; they get their defaults
 --   Update  the schedule exists; they stay. An empty text means the default
 --
--- Parameters:
---   @mode              Add or Update.
---   @job_name          Name of the job.
---   @schedule_name     Name of the schedule. Update: N'' is the schedule of jobs.sp_add_job, which has only parameters here.
---   @new_name          Update: new name.
---   @kind              See jobs.sp_add_schedule, as the next ones.
---   @spec              Text of the schedule.
---   @time_zone         IANA or Windows name of the zone in which the text is read.
---   @catch_up          Policy for missed runs.
---   @overlap           Policy while an earlier run is active.
---   @pause_on_failure  1: a run that ends Failed or TimedOut pauses the schedule.
---   @enabled           1: due instants become runs.
---   @parameters        Parameters of the schedule's runs.
---   @schedule_id       Receives its id.
+-- Parameters: those of the callers, and
+--   @mode  Add or Update.
 -- Called by: jobs.sp_add_schedule, jobs.sp_update_schedule. It has the transaction.
 -- Locks:     the job's row (U), the schedule's row (U, X), the range of the name in schedules (U), the stored parameters (S); an insert
 --            into schedules, and into audit_entries.

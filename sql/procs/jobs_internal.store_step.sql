@@ -7,45 +7,11 @@
 --   Set      the step is new or exists; they get their defaults. What Azure's REST API does not have stays
 --   Options  the step exists; they stay. Only what Azure does not have may be given
 --
--- Parameters:
---   @mode                               Add, Update, Set or Options.
---   @job_name                           Name of the job.
---   @step_id                            Add, Set: position of the step; NULL: a new step is the last, and another one stays where it is.
---                                       Update, Options: the step that is changed. Receives the position.
---   @step_name                          Name of the step.
---   @new_id                             Update: new position.
---   @new_name                           Update: new name.
---   @command_type                       See jobs.sp_add_jobstep, as the next ones.
---   @command_source                     Inline.
---   @command                            The script, or the definition of an action.
---   @credential_name                    Credential that runs the step.
---   @target_group_name                  Target group on which the step runs.
---   @initial_retry_interval_seconds     Wait before the first retry.
---   @maximum_retry_interval_seconds     Maximum wait between two attempts.
---   @retry_interval_backoff_multiplier  Factor between two successive waits.
---   @retry_attempts                     Retries after the first attempt.
---   @step_timeout_seconds               Time limit of the step on one database, waits included.
---   @output_type                        SqlDatabase.
---   @output_credential_name             Credential that writes the output.
---   @output_subscription_id             Stored and shown in the views.
---   @output_resource_group_name         Stored and shown in the views.
---   @output_server_name                 Server of the output table.
---   @output_database_name               Database of the output table.
---   @output_schema_name                 Schema of the output table.
---   @output_table_name                  Name of the output table.
---   @max_parallelism                    Maximum number of databases of one elastic pool at once.
---   @after                              Names of the steps that must be final before it starts.
---   @run_when                           Succeeded, Failed or Finished.
---   @on_targets                         All, Failed or Succeeded.
---   @retry_errors                       All or Transient.
---   @tolerated_failures                 A number of targets, or a percentage.
---   @on_unknown_outcome                 See jobs.sp_set_jobstep_options, as the next ones.
---   @at_most_once                       1: no attempt runs the script again once it has committed.
---   @bind_parameters                    1: the parameters of a run are variables of the script.
---   @if_match                           The step's revision must be this one; 0: it must not exist; -1: it must exist; NULL: either.
---   @job_version                        Receives the job's current version.
---   @created                            Receives 1 if the step is new.
---   @revision                           Receives the step's revision.
+-- Parameters: those of the callers, and
+--   @mode      Add, Update, Set or Options.
+--   @if_match  The step's revision must be this one; 0: it must not exist; -1: it must exist; NULL: either.
+--   @created   Receives 1 if the step is new.
+--   @revision  Receives the step's revision.
 -- Called by: jobs.sp_add_jobstep, jobs.sp_update_jobstep, jobs.sp_set_jobstep, jobs.sp_set_jobstep_options. It has the transaction.
 -- Locks:     the job's row (U), the target group's row (U); then inserts into job_versions, step_commands, job_steps and
 --            job_step_dependencies; the new version's step (X); an insert into audit_entries.

@@ -17,7 +17,6 @@
 --   @slice              Maximum number of targets that are read from the origin or from a step that failed, at least 1.
 --   @examined           Output. Number of targets that were read.
 --   @complete           Output. 1: it was the last slice.
---   @now                For tests only.
 -- Called by: jobs_internal.write_lists and jobs_internal.complete_resolution, within their transactions, with the job's row locked.
 -- Locks:     inserts into target_queues and target_executions; the step (X), its row in step_lists and its parts (X).
 -- Returns:   0.

@@ -8,7 +8,6 @@
 -- Parameters:
 --   @slice  Maximum number of targets that are read, at least 1. A list that is read costs at least a two-hundredth of it.
 --   @more   Output. 1: lists are left that can be written, so the next pass should follow at once.
---   @now    For tests only.
 -- Called by: jobs_internal.advance, within its transaction, before it has locked anything else.
 -- Locks:     the jobs' rows (U), skipping locked rows; then see jobs_internal.write_list; list_parts (X).
 -- Returns:   0.

@@ -5,7 +5,6 @@
 --   @request    The request, as in jobs_internal.begin_rest_request; an unknown one changes nothing.
 --   @answer     The answer, in the form of the front.
 --   @delivered  1: the client has got the answer, so that an equal request is a new one.
---   @now        For tests only.
 -- Called by: members of the role jobs_operator.
 -- Locks:     the request's row (X); old requests (X), skipping locked rows.
 -- Audit:     none; it keeps an answer, and changes nothing that anybody defined.

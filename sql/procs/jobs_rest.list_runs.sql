@@ -14,7 +14,6 @@
 --   @offset       Number of entries to leave out; not with a cursor.
 --   @size         Maximum number of entries; NULL: 200, which is the most.
 --   @with_events  1: read the states that the runs have passed, too.
---   @now          For tests only.
 -- Called by: members of the role jobs_reader.
 -- Locks:     nothing.
 -- Returns:   1: one row: total, more (1: older entries follow the page), newer (1: newer entries come before it).
