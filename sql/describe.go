@@ -155,12 +155,19 @@ func DescribeAll() ([]Description, error) {
 	return list, nil
 }
 
+// sameColumns matches the section of a view that has the columns of another one.
+var sameColumns = regexp.MustCompile(`(?m)^-- Columns: those of (\w+\.\w+)\.$`)
+
 // publicCaller matches the names of public procedures in the section "Called by".
 var publicCaller = regexp.MustCompile(`jobs\.sp_\w+`)
 
-// inherit completes the parameters of a procedure whose header says "Parameters: those of the
+// inherit gives a view whose header says "Columns: those of" another view their descriptions, and
+// completes the parameters of a procedure whose header says "Parameters: those of the
 // callers": one that has no text of its own has that of the first public caller that describes it.
 func (d *Description) inherit(byName map[string]Description) {
+	if m := sameColumns.FindStringSubmatch(d.Text); m != nil {
+		d.Columns = byName[m[1]].Columns
+	}
 	if !strings.Contains(d.Text, "\n-- Parameters: those of the callers") {
 		return
 	}

@@ -1,33 +1,6 @@
 -- Steps of every version of every job.
 --
--- Columns:
---   job_name                           Name of the job.
---   job_id                             Id of the job.
---   job_version                        Version of the job.
---   step_id                            Position of the step, from 1, without gaps.
---   step_name                          Name of the step; unique within the version.
---   command_type                       TSql, or an action such as Http: see jobs.command_types; Upkeep for
---                                      steps of system jobs, which agents carry out themselves.
---   command_source                     Inline.
---   command                            The script, or the definition of an action; for Upkeep the name of the work.
---   credential_name                    Credential that runs the step; NULL: the agent's default.
---   target_group_name                  Target group on which the step runs; (control database) for Upkeep. NULL for an
---                                      action without a group: it runs once, and its target is the endpoint.
---   target_group_id                    Id of the target group; zero for Upkeep, NULL for an action without a group.
---   initial_retry_interval_seconds     Wait before the first retry.
---   maximum_retry_interval_seconds     Maximum wait between two attempts.
---   retry_interval_backoff_multiplier  Factor between two successive waits.
---   retry_attempts                     Retries after the first attempt.
---   step_timeout_seconds               Time limit of the step on one database, waits included.
---   output_type                        SqlDatabase; NULL: no output.
---   output_credential_name             Credential that writes the output.
---   output_subscription_id             Azure only; NULL unless given.
---   output_resource_group_name         Azure only; NULL unless given.
---   output_server_name                 Server of the output table.
---   output_database_name               Database of the output table.
---   output_schema_name                 Schema of the output table.
---   output_table_name                  Name of the output table.
---   max_parallelism                    Maximum number of databases of one elastic pool at once; NULL: no limit.
+-- Columns: those of jobs.jobsteps.
 CREATE OR ALTER VIEW jobs.jobstep_versions
 AS
 SELECT
