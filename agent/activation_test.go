@@ -28,10 +28,10 @@ func TestScheduleEnabledBetweenTwoSeconds(t *testing.T) {
 			Name: "later", Enabled: ptr(true), IntervalType: ptr("Minutes"), IntervalCount: ptr(1), Start: &start,
 		}))
 		<-time.After(10*time.Minute + 30*time.Second)
-		runs, err := f.Store.Executions(t.Context(), controldb.ExecutionFilter{JobName: "j", RootsOnly: true})
+		runs, err := f.Store.Runs(t.Context(), controldb.RunQuery{JobName: "j"}, controldb.Page[controldb.RunKey]{})
 		require.NoError(t, err)
 		require.Len(t, runs, 1+10)
-		runs, err = f.Store.Executions(t.Context(), controldb.ExecutionFilter{JobName: "later", RootsOnly: true})
+		runs, err = f.Store.Runs(t.Context(), controldb.RunQuery{JobName: "later"}, controldb.Page[controldb.RunKey]{})
 		require.NoError(t, err)
 		require.Len(t, runs, 10)
 		f.CheckInvariants(t, f.Control, false)

@@ -56,7 +56,7 @@ func TestArmCase92(t *testing.T) {
 			paths = append(paths, r.Path)
 		}
 		require.Equal(t, []string{"/main", "/main", "/err"}, paths)
-		rows, err := f.Store.Executions(t.Context(), controldb.ExecutionFilter{JobName: "j", RootsOnly: true})
+		rows, err := f.Store.Runs(t.Context(), controldb.RunQuery{JobName: "j"}, controldb.Page[controldb.RunKey]{})
 		require.NoError(t, err)
 		require.Equal(t, jobs.Failed, rows[0].Lifecycle)
 		s := f.schedule(t, "j")
@@ -80,7 +80,7 @@ func TestCase124(t *testing.T) {
 			paths = append(paths, r.Path)
 		}
 		require.Equal(t, []string{"/main", "/err", "/err", "/err"}, paths)
-		rows, err := f.Store.Executions(t.Context(), controldb.ExecutionFilter{JobName: "j", RootsOnly: true})
+		rows, err := f.Store.Runs(t.Context(), controldb.RunQuery{JobName: "j"}, controldb.Page[controldb.RunKey]{})
 		require.NoError(t, err)
 		require.Equal(t, jobs.Failed, rows[0].Lifecycle)
 		require.Equal(t, int64(1), f.schedule(t, "j").Faults)

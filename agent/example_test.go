@@ -100,7 +100,7 @@ func embedAgent(ctx context.Context) (err error) {
 		return err
 	}
 	for {
-		rows, err := store.Executions(ctx, controldb.ExecutionFilter{ID: run, RootsOnly: true})
+		rows, err := store.Runs(ctx, controldb.RunQuery{ID: run}, controldb.Page[controldb.RunKey]{})
 		if err != nil {
 			return err
 		}

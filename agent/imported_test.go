@@ -77,7 +77,7 @@ func TestImportedSAPJobWaitsForItsReport(t *testing.T) {
 		require.Equal(t, "/run?k=v", requests[0].Path)
 		require.Equal(t, "application/json", requests[0].Header.Get("Content-Type"))
 		require.Regexp(t, `^\d+$`, requests[0].Header.Get("X-Sap-Job-Schedule-Id"))
-		rows, err := f.Store.Executions(t.Context(), controldb.ExecutionFilter{JobName: "j", ActiveOnly: true})
+		rows, err := f.Store.Runs(t.Context(), controldb.RunQuery{JobName: "j", RunFilter: controldb.RunFilter{Active: new(true)}}, controldb.Page[controldb.RunKey]{})
 		require.NoError(t, err)
 		require.NotEmpty(t, rows, "the run waits for a report")
 		f.exec(t, f.Control, "EXECUTE jobs.sp_complete_callback @job_execution_id = @p1, @success = 1, @message = N'all sold';", rows[0].ID.String())

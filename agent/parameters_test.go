@@ -72,7 +72,7 @@ func TestDeclaredParametersReachScripts(t *testing.T) {
 			_, err := f.Store.StartJobWith(t.Context(), "tenants", uuid.Nil, given)
 			require.Equal(t, number, controldb.NumberOf(err), "%s: %v", given, err)
 		}
-		runs, err := f.Store.Executions(t.Context(), controldb.ExecutionFilter{JobName: "tenants"})
+		runs, err := f.Store.Runs(t.Context(), controldb.RunQuery{JobName: "tenants"}, controldb.Page[controldb.RunKey]{})
 		require.NoError(t, err)
 		require.Empty(t, runs)
 

@@ -74,7 +74,7 @@ func TestScheduledStorageMessage(t *testing.T) {
 			require.NoError(t, f.DB(t, f.Control).QueryRowContext(t.Context(),
 				"SELECT COALESCE(MIN(due_at), '0001-01-01') FROM jobs_internal.job_executions").Scan(&due))
 		}
-		executions, err := f.Store.Executions(t.Context(), controldb.ExecutionFilter{})
+		executions, err := f.Store.Runs(t.Context(), controldb.RunQuery{}, controldb.Page[controldb.RunKey]{})
 		require.NoError(t, err)
 		id := executions[0].ID
 		rows := f.ended(t, id, time.Minute)

@@ -76,7 +76,6 @@ THROW 50000, N'no', 1;`}, retries(1, 120))
 		<-time.After(time.Minute)
 		f.exec(t, "master", "DROP DATABASE db1;")
 		rows := f.ended(t, id, 5*time.Minute)
-		require.NoError(t, f.Store.MarkTargets(t.Context(), id, rows))
 		unknown := map[string]bool{}
 		for _, e := range rows {
 			require.Equal(t, "Failed", string(e.Lifecycle))

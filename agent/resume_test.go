@@ -23,7 +23,7 @@ func TestScheduleOfAJobKeepsItsGridAfterAPause(t *testing.T) {
 		<-time.After(30 * time.Minute)
 		require.NoError(t, f.Store.PauseSchedule(t.Context(), "j", "", false, ""))
 		<-time.After(30 * time.Minute)
-		runs, err := f.Store.Executions(t.Context(), controldb.ExecutionFilter{JobName: "j", RootsOnly: true})
+		runs, err := f.Store.Runs(t.Context(), controldb.RunQuery{JobName: "j"}, controldb.Page[controldb.RunKey]{})
 		require.NoError(t, err)
 		var at []int
 		for _, e := range runs {

@@ -208,7 +208,7 @@ func TestScheduleFiresOnItsGridAndOnceDisablesItself(t *testing.T) {
 		f.startAgent(t, slowPolling)
 		<-time.After(time.Hour + time.Minute) // virtual time; TestDays of testenv/sim checks the grids of days
 
-		runs, err := f.Store.Executions(t.Context(), controldb.ExecutionFilter{JobName: "every quarter", RootsOnly: true})
+		runs, err := f.Store.Runs(t.Context(), controldb.RunQuery{JobName: "every quarter"}, controldb.Page[controldb.RunKey]{})
 		require.NoError(t, err)
 		require.Len(t, runs, 1+4, "due at once, then every 15 minutes")
 		for i, e := range runs {
@@ -217,7 +217,7 @@ func TestScheduleFiresOnItsGridAndOnceDisablesItself(t *testing.T) {
 				require.InDelta(t, 15*60, runs[i-1].CreateTime.Sub(e.CreateTime).Seconds(), 2)
 			}
 		}
-		runs, err = f.Store.Executions(t.Context(), controldb.ExecutionFilter{JobName: "one time", RootsOnly: true})
+		runs, err = f.Store.Runs(t.Context(), controldb.RunQuery{JobName: "one time"}, controldb.Page[controldb.RunKey]{})
 		require.NoError(t, err)
 		require.Len(t, runs, 1)
 		once, err := f.Store.Jobs(t.Context(), "one time")

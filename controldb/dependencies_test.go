@@ -111,7 +111,7 @@ func (c *control) play(t *testing.T, rt *rapid.T, term controldb.TermID, run uui
 	for range 500 {
 		held = append(held, c.pass(t, term).Tasks...)
 		if len(held) == 0 {
-			rows, err := c.Executions(t.Context(), controldb.ExecutionFilter{ID: run, RootsOnly: true})
+			rows, err := c.Runs(t.Context(), controldb.RunQuery{ID: run}, controldb.Page[controldb.RunKey]{})
 			require.NoError(t, err)
 			if !rows[0].Active {
 				return
@@ -143,9 +143,8 @@ func (c *control) play(t *testing.T, rt *rapid.T, term controldb.TermID, run uui
 // describe returns a run of the control database as text.
 func (c *control) describe(t *testing.T, run uuid.UUID) string {
 	t.Helper()
-	rows, err := c.Executions(t.Context(), controldb.ExecutionFilter{ID: run})
+	rows, err := c.Executions(t.Context(), run)
 	require.NoError(t, err)
-	require.NoError(t, c.MarkTargets(t.Context(), run, rows))
 	var lines []string
 	for _, e := range rows {
 		switch {

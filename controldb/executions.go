@@ -252,10 +252,10 @@ type Execution struct {
 	Server       string    `db:"target_server_name"`
 	Database     string    `db:"target_database_name"`
 	// OutcomeUnknown is true for a target when it is unknown whether the script ran, and DurationMS
-	// is how long a final target took by its agent's clock, as in [RunTarget]. Only
-	// [Store.MarkTargets] sets them.
-	OutcomeUnknown bool   `db:"-"`
-	DurationMS     *int64 `db:"-"`
+	// is how long a final target took by its agent's clock, as in [RunTarget]. Azure's view has no
+	// columns for them; only [Store.Executions] reads them.
+	OutcomeUnknown bool   `db:"outcome_unknown"`
+	DurationMS     *int64 `db:"duration_ms"`
 }
 
 // Duration is the time from the start to the end, of targets by the agent's clock; negative until
@@ -265,38 +265,6 @@ func (e Execution) Duration() time.Duration {
 		return -1
 	}
 	return RunTarget{StartTime: e.StartTime, EndTime: e.EndTime, DurationMS: e.DurationMS}.Duration(e.EndTime)
-}
-
-// MarkTargets sets OutcomeUnknown and DurationMS of the targets among rows, which are rows of the
-// run id: Azure's view has no columns for them. It costs one more round trip.
-func (s *Store) MarkTargets(ctx context.Context, id uuid.UUID, rows []Execution) error {
-	type stepTarget struct {
-		Step   int       `db:"step_id"`
-		Target uuid.UUID `db:"target_id"`
-	}
-	type marked struct {
-		stepTarget
-		Unknown    bool   `db:"outcome_unknown"`
-		DurationMS *int64 `db:"duration_ms"`
-	}
-	list, err := selectAll[marked](ctx, s, "list outcomes and durations", `SELECT v.step_id, v.target_id, v.outcome_unknown, v.duration_ms
-FROM jobs.job_execution_targets AS v
-WHERE v.job_execution_id = @p1
-    AND (v.outcome_unknown = 1 OR v.end_time IS NOT NULL);`, mssqldb.UniqueIdentifier(id))
-	if err != nil {
-		return err
-	}
-	marks := make(map[stepTarget]marked, len(list))
-	for _, t := range list {
-		marks[t.stepTarget] = t
-	}
-	for i, e := range rows {
-		if e.IsTarget() {
-			m := marks[stepTarget{*e.StepID, e.TargetID}]
-			rows[i].OutcomeUnknown, rows[i].DurationMS = m.Unknown, m.DurationMS
-		}
-	}
-	return nil
 }
 
 // IsRoot reports whether the row stands for the whole run.
@@ -314,22 +282,6 @@ func (e Execution) Place() string {
 	return e.Server + "/" + e.Database
 }
 
-// ExecutionFilter restricts Executions. The zero value means all rows.
-type ExecutionFilter struct {
-	// ID restricts to the rows of one run.
-	ID uuid.UUID
-	// JobName restricts to one job.
-	JobName string
-	// RootsOnly excludes steps and targets.
-	RootsOnly bool
-	// ActiveOnly excludes finished rows.
-	ActiveOnly bool
-	// Lifecycles restricts to these lifecycles; empty means all.
-	Lifecycles []jobs.Lifecycle
-	// Limit is the maximum number of rows; 0 means 1000000.
-	Limit int
-}
-
 // smallGrant bounds the memory that a list reserves for its sort, in percent of the most that a
 // statement may have. SQL Server expects 4,000 bytes of each message, because its type is
 // NVARCHAR(MAX), so a list would reserve a quarter of the memory of all, and claims would wait for
@@ -337,38 +289,21 @@ type ExecutionFilter struct {
 // more uses tempdb.
 const smallGrant = "MAX_GRANT_PERCENT = 5"
 
-// Executions lists rows of jobs.job_executions: latest runs first. Within a run, the root comes
-// first, then the steps with their targets, in order.
-func (s *Store) Executions(ctx context.Context, f ExecutionFilter) ([]Execution, error) {
-	w := newFilter(f.Limit)
-	if f.ID != uuid.Nil {
-		w.add("job_execution_id = %s", mssqldb.UniqueIdentifier(f.ID))
-	}
-	if f.JobName != "" {
-		w.add("job_name = %s", f.JobName)
-	}
-	if f.RootsOnly {
-		w.add("step_id IS NULL")
-	}
-	if f.ActiveOnly {
-		w.add("is_active = 1")
-	}
-	if len(f.Lifecycles) > 0 {
-		in(w, "lifecycle", f.Lifecycles)
-	}
-	query := `SELECT TOP (@p1) job_execution_id, job_name, job_id, job_version, step_id, is_active, lifecycle,
-    create_time, start_time, end_time, current_attempts, current_attempt_start_time, next_attempt_start_time,
-    last_message, target_type, target_id, target_group_name, target_server_name, target_database_name
-FROM jobs.job_executions` + w.text() + "\nORDER BY "
-	switch {
-	case f.ID == uuid.Nil && f.RootsOnly:
-		query += "create_time DESC, job_execution_id"
-	case f.ID == uuid.Nil:
-		query += "create_time DESC, job_execution_id, step_id, target_server_name, target_database_name"
-	default:
-		query += "step_id, target_server_name, target_database_name"
-	}
-	return selectAll[Execution](ctx, s, "list executions", query+"\nOPTION ("+smallGrant+");", w.args...)
+// Executions lists the rows of a run: the run itself first, then each step with its targets, in
+// order.
+//
+// Plan: the targets of the run once by IX_target_executions_execution_id, and for each its key of
+// UQ_target_executions_target_id.
+func (s *Store) Executions(ctx context.Context, id uuid.UUID) ([]Execution, error) {
+	return selectAll[Execution](ctx, s, "list executions", `SELECT `+executionColumns+`, CAST(COALESCE(t.outcome_unknown, 0) AS BIT) AS outcome_unknown,
+    t.duration_ms
+FROM jobs.job_executions AS v
+LEFT JOIN jobs.job_execution_targets AS t ON t.job_execution_id = v.job_execution_id
+    AND t.step_id = v.step_id
+    AND t.target_id = v.target_id
+WHERE v.job_execution_id = @p1
+ORDER BY v.step_id, v.target_server_name, v.target_database_name
+OPTION (`+smallGrant+`);`, mssqldb.UniqueIdentifier(id))
 }
 
 // ExecutionMessage is a row of the view jobs.job_execution_messages.

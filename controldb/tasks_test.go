@@ -128,20 +128,23 @@ func (c *control) complete(
 // lifecycles lists the rows of a run: "root=…", "1=…" for a step, "1/db=…" for a target.
 func (c *control) lifecycles(t *testing.T, id uuid.UUID) string {
 	t.Helper()
-	rows, err := c.Executions(t.Context(), controldb.ExecutionFilter{ID: id})
+	rows, err := c.db.QueryContext(t.Context(), `SELECT COALESCE(CAST(step_id AS NVARCHAR(10)), N'root') + COALESCE(N'/' + target_database_name, N''),
+    lifecycle, is_active
+FROM jobs.job_executions -- of any version of the schema
+WHERE job_execution_id = @p1
+ORDER BY step_id, target_server_name, target_database_name;`, id.String())
 	require.NoError(t, err)
+	defer rows.Close()
 	var list []string
-	for _, r := range rows {
-		name := "root"
-		if r.StepID != nil {
-			name = fmt.Sprint(*r.StepID)
-		}
-		if r.Database != "" {
-			name += "/" + r.Database
-		}
-		list = append(list, name+"="+string(r.Lifecycle))
-		require.Equal(t, r.Lifecycle.Active(), r.Active)
+	for rows.Next() {
+		var name string
+		var lifecycle jobs.Lifecycle
+		var active bool
+		require.NoError(t, rows.Scan(&name, &lifecycle, &active))
+		list = append(list, name+"="+string(lifecycle))
+		require.Equal(t, lifecycle.Active(), active)
 	}
+	require.NoError(t, rows.Err())
 	return strings.Join(list, " ")
 }
 

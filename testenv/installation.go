@@ -72,7 +72,7 @@ func (in *Installation) Start(t testing.TB, job string) uuid.UUID {
 // Run reads the executions of a run; the first is the run's own.
 func (in *Installation) Run(t testing.TB, id uuid.UUID) []controldb.Execution {
 	t.Helper()
-	rows, err := in.Store.Executions(t.Context(), controldb.ExecutionFilter{ID: id})
+	rows, err := in.Store.Executions(t.Context(), id)
 	require.NoError(t, err)
 	require.NotEmpty(t, rows)
 	return rows

@@ -280,7 +280,7 @@ func TestFormsAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	runs, err := f.Store.Executions(t.Context(), controldb.ExecutionFilter{JobName: name, RootsOnly: true})
+	runs, err := f.Store.Runs(t.Context(), controldb.RunQuery{JobName: name}, controldb.Page[controldb.RunKey]{})
 	require.NoError(t, err)
 	require.Len(t, runs, 1)
 }
@@ -303,7 +303,7 @@ func TestRetryNowAndGiveUp(t *testing.T) {
 	run := runOf(t, b.post(path, b.form(path)))
 	waiting := func(attempt int) (rows []controldb.Execution) {
 		require.Eventually(t, func() bool {
-			all, err := f.Store.Executions(t.Context(), controldb.ExecutionFilter{ID: run})
+			all, err := f.Store.Executions(t.Context(), run)
 			require.NoError(t, err)
 			rows = rows[:0]
 			for _, e := range all {
@@ -359,11 +359,11 @@ func TestStop(t *testing.T) {
 	require.Contains(t, b.get(path).Body, "2 of 2 targets have not ended")
 	a := b.post(path, b.form(path))
 	require.Equal(t, run, runOf(t, a))
-	list, err := f.Store.Executions(t.Context(), controldb.ExecutionFilter{ID: run, RootsOnly: true})
+	list, err := f.Store.Runs(t.Context(), controldb.RunQuery{ID: run}, controldb.Page[controldb.RunKey]{})
 	require.NoError(t, err)
 	require.Len(t, list, 1)
 	await(t, f, run)
-	list, err = f.Store.Executions(t.Context(), controldb.ExecutionFilter{ID: run, RootsOnly: true})
+	list, err = f.Store.Runs(t.Context(), controldb.RunQuery{ID: run}, controldb.Page[controldb.RunKey]{})
 	require.NoError(t, err)
 	require.Equal(t, jobs.Canceled, list[0].Lifecycle)
 	require.Contains(t, b.get(path).Body, "has ended already")
@@ -460,7 +460,7 @@ func TestForgedForms(t *testing.T) {
 	require.Equal(t, http.StatusForbidden, a.Status)
 	require.Contains(t, a.Body, "needs the role operator")
 	require.Equal(t, http.StatusForbidden, reader.post(path, good).Status)
-	runs, err := f.Store.Executions(t.Context(), controldb.ExecutionFilter{JobName: name})
+	runs, err := f.Store.Runs(t.Context(), controldb.RunQuery{JobName: name}, controldb.Page[controldb.RunKey]{})
 	require.NoError(t, err)
 	require.Empty(t, runs, "none of them did anything")
 	runOf(t, b.post(path, good))
@@ -515,7 +515,7 @@ func TestComplete(t *testing.T) {
 		require.Equal(t, http.StatusUnprocessableEntity, b.post(path, b.form(path)).Status, "nothing was chosen")
 		require.Equal(t, run, runOf(t, b.post(path, b.form(path, "result", result, "message", "by <me>"))))
 		await(t, f, run)
-		list, err := f.Store.Executions(t.Context(), controldb.ExecutionFilter{ID: run, RootsOnly: true})
+		list, err := f.Store.Runs(t.Context(), controldb.RunQuery{ID: run}, controldb.Page[controldb.RunKey]{})
 		require.NoError(t, err)
 		require.Equal(t, want, list[0].Lifecycle)
 		done, err := f.Store.Callbacks(t.Context(), run)

@@ -103,7 +103,7 @@ func (h *authorServer) end(id uuid.UUID) controldb.Execution {
 	h.t.Helper()
 	var found controldb.Execution
 	eventually(h.t, time.Minute, "the run ends", func() bool {
-		rows, err := h.author.Executions(h.t.Context(), controldb.ExecutionFilter{ID: id})
+		rows, err := h.author.Executions(h.t.Context(), id)
 		if err != nil || len(rows) == 0 || rows[0].Active {
 			return false
 		}

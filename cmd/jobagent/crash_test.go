@@ -500,15 +500,19 @@ func (c *crash) endSchedules(store *controldb.Store) {
 // settle waits until no run is active.
 func (c *crash) settle(store *controldb.Store) {
 	for limit := time.Now().Add(crashSettle); ; pause(200 * time.Millisecond) {
-		runs, err := store.Executions(c.t.Context(), controldb.ExecutionFilter{RootsOnly: true, ActiveOnly: true})
+		runs, err := store.Runs(c.t.Context(), controldb.RunQuery{System: true, RunFilter: controldb.RunFilter{Active: new(true)}}, controldb.Page[controldb.RunKey]{})
 		if err == nil && len(runs) == 0 {
 			return
 		}
 		if time.Now().After(limit) {
 			require.NoError(c.t, err)
-			rows, _ := store.Executions(c.t.Context(), controldb.ExecutionFilter{ActiveOnly: true})
-			for _, e := range rows {
-				c.t.Logf("%s %s %s attempts %d: %s", e.ID, e.TargetType, e.Lifecycle, e.Attempts, e.LastMessage)
+			for _, run := range runs {
+				rows, _ := store.Executions(c.t.Context(), run.ID)
+				for _, e := range rows {
+					if e.Active {
+						c.t.Logf("%s %s %s attempts %d: %s", e.ID, e.TargetType, e.Lifecycle, e.Attempts, e.LastMessage)
+					}
+				}
 			}
 			c.t.Fatalf("stuck: %d runs are active %s after the last failure", len(runs), crashSettle)
 		}

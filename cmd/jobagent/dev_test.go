@@ -248,19 +248,18 @@ func TestDevSurvivesKill(t *testing.T) {
 	id, err := store.StartJob(t.Context(), "j", uuid.Nil)
 	require.NoError(t, err)
 	eventually(t, 20*time.Second, "attempts run", func() bool {
-		rows, err := store.Executions(t.Context(), controldb.ExecutionFilter{ID: id,
-			Lifecycles: []jobs.Lifecycle{jobs.InProgress}})
-		return err == nil && len(rows) >= n
+		run, err := store.Run(t.Context(), id, controldb.RunStates)
+		return err == nil && run.Counts().Running >= n
 	})
 	p.kill()
 
 	p = startDev(t, dir, p.address)
 	store = p.store(t)
 	eventually(t, 60*time.Second, "the run ends", func() bool {
-		rows, err := store.Executions(t.Context(), controldb.ExecutionFilter{ID: id, RootsOnly: true})
+		rows, err := store.Runs(t.Context(), controldb.RunQuery{ID: id}, controldb.Page[controldb.RunKey]{})
 		return err == nil && len(rows) == 1 && !rows[0].Active
 	})
-	rows, err := store.Executions(t.Context(), controldb.ExecutionFilter{ID: id})
+	rows, err := store.Executions(t.Context(), id)
 	require.NoError(t, err)
 	require.Equal(t, jobs.Succeeded, rows[0].Lifecycle)
 	found, err := invariant.Find(t.Context(), p.open(t, embedded.ControlDatabase), true)

@@ -121,7 +121,7 @@ func TestHostileProcesses(t *testing.T) {
 		require.NoError(t, err)
 		for tick := time.NewTicker(100 * time.Millisecond); ; <-tick.C {
 			most = max(most, agent.resident(t))
-			rows, err = server.Store.Executions(t.Context(), controldb.ExecutionFilter{ID: id})
+			rows, err = server.Store.Executions(t.Context(), id)
 			require.NoError(t, err)
 			if !rows[0].Active {
 				tick.Stop()

@@ -70,7 +70,7 @@ func TestLocksOfProcesses(t *testing.T) {
 		return id
 	}
 	lifecycle := func(id uuid.UUID) jobs.Lifecycle {
-		rows, err := store.Executions(t.Context(), controldb.ExecutionFilter{ID: id, RootsOnly: true})
+		rows, err := store.Runs(t.Context(), controldb.RunQuery{ID: id}, controldb.Page[controldb.RunKey]{})
 		require.NoError(t, err)
 		require.Len(t, rows, 1)
 		return rows[0].Lifecycle
@@ -166,9 +166,9 @@ func TestRetentionByAProcessWithoutCredentials(t *testing.T) {
 		_, err := store.StartJob(context.WithoutCancel(t.Context()), retention, uuid.Nil)
 		return err == nil
 	})
-	ended := func(job string) (rows []controldb.Execution) {
+	ended := func(job string) (rows []controldb.Run) {
 		eventually(t, 30*time.Second, "the run ends", func() bool {
-			rows, err = store.Executions(t.Context(), controldb.ExecutionFilter{JobName: job})
+			rows, err = store.Runs(t.Context(), controldb.RunQuery{JobName: job}, controldb.Page[controldb.RunKey]{})
 			return err == nil && len(rows) > 0 && !rows[0].Active
 		})
 		return rows

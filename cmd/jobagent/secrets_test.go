@@ -321,7 +321,7 @@ func (h *canaryServer) runJobs() {
 		id, err := store.StartJob(t.Context(), name, uuid.Nil)
 		require.NoError(t, err)
 		eventually(t, 30*time.Second, name+" ends", func() bool {
-			rows, err := store.Executions(t.Context(), controldb.ExecutionFilter{ID: id, RootsOnly: true})
+			rows, err := store.Runs(t.Context(), controldb.RunQuery{ID: id}, controldb.Page[controldb.RunKey]{})
 			if err != nil || len(rows) != 1 || rows[0].Active {
 				return false
 			}

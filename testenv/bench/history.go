@@ -338,18 +338,21 @@ func (s *installation) measureHistory(ctx context.Context, rounds int, f *histor
 		}
 	}
 	for _, q := range []struct {
-		name   string
-		filter controldb.ExecutionFilter
+		name  string
+		query controldb.RunQuery
 	}{
-		{"list_runs_of_job", controldb.ExecutionFilter{JobName: job, RootsOnly: true, Limit: historyPage}},
-		{"list_runs", controldb.ExecutionFilter{RootsOnly: true, Limit: historyPage}},
-		{"list_active", controldb.ExecutionFilter{ActiveOnly: true, Limit: historyPage}},
-		{"list_active_of_job", controldb.ExecutionFilter{JobName: job, ActiveOnly: true, Limit: historyPage}},
-		{"list_run", controldb.ExecutionFilter{ID: uuid.UUID(run)}},
+		{"list_runs_of_job", controldb.RunQuery{JobName: job}},
+		{"list_runs", controldb.RunQuery{System: true}},
+		{"list_active", controldb.RunQuery{System: true, RunFilter: controldb.RunFilter{Active: new(true)}}},
+		{"list_active_of_job", controldb.RunQuery{JobName: job, RunFilter: controldb.RunFilter{Active: new(true)}}},
+		{"list_run", controldb.RunQuery{ID: uuid.UUID(run)}},
 	} {
 		if err := f.repeat(q.name, historyReads*rounds, func() error {
-			_,
-				err := s.store.Executions(ctx, q.filter)
+			if q.query.ID != uuid.Nil {
+				_, err := s.store.Executions(ctx, q.query.ID)
+				return err
+			}
+			_, err := s.store.Runs(ctx, q.query, controldb.Page[controldb.RunKey]{Top: historyPage})
 			return err
 		}); err != nil {
 			return err

@@ -142,7 +142,7 @@ func (s *simulation) event() {
 		require.NoError(s.t, err)
 	case 7:
 		name = "stop run"
-		runs, err := s.Store.Executions(s.t.Context(), controldb.ExecutionFilter{RootsOnly: true, ActiveOnly: true})
+		runs, err := s.Store.Runs(s.t.Context(), controldb.RunQuery{System: true, RunFilter: controldb.RunFilter{Active: new(true)}}, controldb.Page[controldb.RunKey]{})
 		require.NoError(s.t, err)
 		if len(runs) > 0 {
 			require.NoError(s.t, s.Store.StopJob(s.t.Context(), runs[s.pick(len(runs))].ID))
@@ -219,7 +219,7 @@ func TestDays(t *testing.T) {
 			require.NoError(t, s.Store.UpdateJob(t.Context(), controldb.JobUpdate{Name: j.name, Enabled: &enabled}))
 		}
 		for limit := time.Now().Add(6 * time.Hour); ; <-time.After(time.Minute) {
-			runs, err := s.Store.Executions(t.Context(), controldb.ExecutionFilter{RootsOnly: true, ActiveOnly: true})
+			runs, err := s.Store.Runs(t.Context(), controldb.RunQuery{System: true, RunFilter: controldb.RunFilter{Active: new(true)}}, controldb.Page[controldb.RunKey]{})
 			require.NoError(t, err)
 			if len(runs) == 0 {
 				break

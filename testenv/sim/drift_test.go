@@ -91,12 +91,10 @@ UPDATE jobs_internal.task_executions SET attempt = 2 WHERE task_id = @task;`, "o
 // running returns the target executions of a run that are in progress.
 func running(t testing.TB, w *World, id uuid.UUID) (list []controldb.Execution) {
 	t.Helper()
-	rows, err := w.Store.Executions(context.WithoutCancel(t.Context()), controldb.ExecutionFilter{
-		ID: id, Lifecycles: []jobs.Lifecycle{jobs.InProgress},
-	})
+	rows, err := w.Store.Executions(context.WithoutCancel(t.Context()), id)
 	require.NoError(t, err)
 	for _, e := range rows {
-		if e.TargetType == "SqlDatabase" {
+		if e.TargetType == "SqlDatabase" && e.Lifecycle == jobs.InProgress {
 			list = append(list, e)
 		}
 	}

@@ -49,7 +49,7 @@ func TestKilledBetweenDueAndFired(t *testing.T) {
 				<-time.After(25 * time.Minute)
 				w.StartAgent(t, agent.Config{PollIdle: 5 * time.Second}, nil)
 				<-time.After(6 * time.Minute)
-				rows, err := w.Store.Executions(t.Context(), controldb.ExecutionFilter{JobName: "j", RootsOnly: true})
+				rows, err := w.Store.Runs(t.Context(), controldb.RunQuery{JobName: "j"}, controldb.Page[controldb.RunKey]{})
 				require.NoError(t, err)
 				var dues []string
 				control := w.DB(t, w.Control)

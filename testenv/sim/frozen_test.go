@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/agent"
-	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
 )
 
@@ -61,7 +60,7 @@ func TestSilentAgentLosesItsWorkAndRejoins(t *testing.T) {
 				require.Len(t, second.Logs.FilterMessage("term started").All(), 1)
 				require.Len(t, first.Logs.FilterMessage("term started").All(), 2, "the first one has rejoined")
 				require.NotEmpty(t, first.Logs.FilterMessage("core failed, restarting").All())
-				rows, err := w.Store.Executions(t.Context(), controldb.ExecutionFilter{ID: id})
+				rows, err := w.Store.Executions(t.Context(), id)
 				require.NoError(t, err)
 				for _, e := range rows {
 					if e.TargetType == "SqlDatabase" {

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/agent"
-	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/fault"
@@ -38,7 +37,7 @@ func TestLostAnswersOfPassesWasteNothing(t *testing.T) {
 				require.True(t, ended)
 				require.Equal(t, jobs.Succeeded, root.Lifecycle, root.LastMessage)
 				require.NoError(t, a.Stop())
-				rows, err := w.Store.Executions(t.Context(), controldb.ExecutionFilter{ID: id})
+				rows, err := w.Store.Executions(t.Context(), id)
 				require.NoError(t, err)
 				for _, e := range rows {
 					if e.TargetType == "SqlDatabase" {

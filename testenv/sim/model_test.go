@@ -630,8 +630,14 @@ func (m *model) busy(w *work) bool {
 // check compares every run with the control database.
 func (m *model) check(t *rapid.T) {
 	require.Empty(t, m.broken)
-	rows, err := m.store.Executions(t.Context(), controldb.ExecutionFilter{})
+	runs, err := m.store.Runs(t.Context(), controldb.RunQuery{System: true}, controldb.Page[controldb.RunKey]{})
 	require.NoError(t, err)
+	var rows []controldb.Execution
+	for _, run := range runs {
+		list, err := m.store.Executions(t.Context(), run.ID)
+		require.NoError(t, err)
+		rows = append(rows, list...)
+	}
 	var want, got []string
 	line := func(run uuid.UUID, step int, database string, l jobs.Lifecycle, attempts int) string {
 		return fmt.Sprintf("%s step %d %s: %s, %d attempts", run, step, database, l, attempts)

@@ -54,7 +54,7 @@ func TestAtMostOnceUnderAnAgentThatIsCutOff(t *testing.T) {
 				root, ended := w.Ended(t, id, 10*time.Minute)
 				require.True(t, ended)
 				require.Equal(t, jobs.Succeeded, root.Lifecycle, root.LastMessage)
-				rows, err := w.Store.Executions(t.Context(), controldb.ExecutionFilter{ID: id})
+				rows, err := w.Store.Executions(t.Context(), id)
 				require.NoError(t, err)
 				for _, e := range rows {
 					if e.TargetType == "SqlDatabase" {

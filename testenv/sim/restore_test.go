@@ -341,7 +341,7 @@ func TestCopyBesideTheOriginal(t *testing.T) {
 
 		// Each row of the ledger is of a run of the original.
 		runs := map[string]bool{}
-		list, err := b.w.Store.Executions(t.Context(), controldb.ExecutionFilter{RootsOnly: true})
+		list, err := b.w.Store.Runs(t.Context(), controldb.RunQuery{System: true}, controldb.Page[controldb.RunKey]{})
 		require.NoError(t, err)
 		for _, e := range list {
 			runs[e.ID.String()] = true

@@ -209,7 +209,7 @@ func (f *fixture) succeeds(t *testing.T, job string, limit time.Duration) {
 	require.NoError(t, err)
 	var rows []controldb.Execution
 	eventually(t, limit, "the run of "+job+" has ended", func() bool {
-		rows, err = f.store.Executions(t.Context(), controldb.ExecutionFilter{ID: id})
+		rows, err = f.store.Executions(t.Context(), id)
 		require.NoError(t, err)
 		return len(rows) > 0 && !rows[0].Active
 	}, func() string { return fmt.Sprintf("the run is %v", rows) })

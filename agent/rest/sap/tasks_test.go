@@ -9,7 +9,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/testenv/front"
 )
 
@@ -132,7 +131,7 @@ func TestTaskIsStopped(t *testing.T) {
 	id := uuid.MustParse(deleted.run("ACK_RECVD")["runId"].(string))
 	deleted.ok(200, "DELETE", deleted.path, nil)
 	eventually(t, "the run of the deleted schedule is canceled", func() bool {
-		list, err := f.Store.Executions(t.Context(), controldb.ExecutionFilter{ID: id})
+		list, err := f.Store.Executions(t.Context(), id)
 		require.NoError(t, err)
 		return len(list) > 0 && !list[0].Active
 	})

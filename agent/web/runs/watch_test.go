@@ -101,7 +101,7 @@ func (g *grid) follow(ctx context.Context, t testing.TB, f *fixture, c *http.Cli
 // truth returns the cells as the public view has them: state by step, server and database.
 func (f *fixture) truth(t testing.TB, run uuid.UUID) map[string]string {
 	t.Helper()
-	rows, err := f.store.Executions(t.Context(), controldb.ExecutionFilter{ID: run})
+	rows, err := f.store.Executions(t.Context(), run)
 	require.NoError(t, err)
 	m := map[string]string{}
 	for _, e := range rows {

@@ -53,7 +53,7 @@ func TestImportedCommandsRun(t *testing.T) {
 		require.NoError(t, err)
 		var rows []controldb.Execution
 		require.Eventually(t, func() bool {
-			rows, err = server.Store.Executions(ctx, controldb.ExecutionFilter{ID: id})
+			rows, err = server.Store.Executions(ctx, id)
 			return err == nil && len(rows) > 0 && rows[0].Lifecycle.Terminal()
 		}, 5*time.Second, 20*time.Millisecond, "%s: %+v", job, &rows)
 		require.Equal(t, want.lifecycle, rows[0].Lifecycle, job)

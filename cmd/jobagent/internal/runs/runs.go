@@ -27,12 +27,12 @@ func View(e controldb.Execution) output.Execution {
 
 // executionReader reads the rows of runs; a [controldb.Store] is one.
 type executionReader interface {
-	Executions(ctx context.Context, filter controldb.ExecutionFilter) ([]controldb.Execution, error)
+	Executions(ctx context.Context, id uuid.UUID) ([]controldb.Execution, error)
 }
 
 // Read reads all rows of a run. It is an error if there is no such run.
 func Read(ctx context.Context, store executionReader, id uuid.UUID) ([]controldb.Execution, error) {
-	rows, err := store.Executions(ctx, controldb.ExecutionFilter{ID: id})
+	rows, err := store.Executions(ctx, id)
 	if err != nil {
 		return nil, err
 	}

@@ -71,9 +71,9 @@ func (f *fakeReader) RunTargets(_ context.Context, _ uuid.UUID, of controldb.Run
 }
 
 // Executions implements reader.
-func (f *fakeReader) Executions(_ context.Context, filter controldb.ExecutionFilter) ([]controldb.Execution, error) {
+func (f *fakeReader) Executions(_ context.Context, id uuid.UUID) ([]controldb.Execution, error) {
 	f.allRead++
-	return []controldb.Execution{{ID: filter.ID}}, nil
+	return []controldb.Execution{{ID: id}}, nil
 }
 
 // progressLine is the plain line of a fakeReader's run.

@@ -111,9 +111,6 @@ func Watch(ctx context.Context, p *output.Printer, store *controldb.Store, id uu
 	waiting, cancel := w.limit(ctx)
 	defer cancel()
 	rows, err := follow(waiting, p, store, id, terminal.Is(p.Stdout) && !p.Structured())
-	if err == nil {
-		err = new(outage).persist(waiting, func(ctx context.Context) error { return store.MarkTargets(ctx, id, rows) })
-	}
 	if err != nil {
 		if waiting.Err() != nil {
 			return w.goodbye(ctx, p.Stderr, "run "+id.String(), "jobagent execution watch "+id.String(), "jobagent job stop "+id.String())

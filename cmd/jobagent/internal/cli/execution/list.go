@@ -220,7 +220,9 @@ each step did there.`, controldb.RunsExamined),
 
 // readRuns reads runs with the numbers of their targets; more tells whether there are further ones.
 func readRuns(ctx context.Context, store *controldb.Store, q controldb.RunQuery, limit int) (views []output.Execution, more bool, err error) {
-	list, err := store.Runs(ctx, q, controldb.Page[controldb.RunKey]{Top: limit + 1})
+	list, next, err := controldb.ReadPage(nil, limit, func(p controldb.Page[controldb.RunKey]) ([]controldb.Run, error) {
+		return store.Runs(ctx, q, p)
+	}, controldb.Run.Key)
 	if err != nil {
 		return nil, false, err
 	}
@@ -228,9 +230,6 @@ func readRuns(ctx context.Context, store *controldb.Store, q controldb.RunQuery,
 		if _, err := lookup.Job(ctx, store, q.JobName); err != nil {
 			return nil, false, err
 		}
-	}
-	if more = len(list) > limit; more {
-		list = list[:limit]
 	}
 	ids := make([]uuid.UUID, 0, len(list))
 	for _, r := range list {
@@ -246,5 +245,5 @@ func readRuns(ctx context.Context, store *controldb.Store, q controldb.RunQuery,
 		v.Targets = &targets
 		views = append(views, v)
 	}
-	return views, more, nil
+	return views, next != nil, nil
 }

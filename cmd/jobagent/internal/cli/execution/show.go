@@ -105,9 +105,6 @@ func showRows(ctx context.Context, p *output.Printer, store *controldb.Store, id
 	if err != nil {
 		return err
 	}
-	if err := store.MarkTargets(ctx, id, rows); err != nil {
-		return err
-	}
 	about, err := readAbout(ctx, store, id)
 	if err != nil {
 		return err

@@ -64,9 +64,6 @@ func newTargetsCommand(a *connect.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if err := store.MarkTargets(cmd.Context(), id, rows); err != nil {
-					return err
-				}
 				list := []output.TargetOfRun{}
 				for _, e := range rows {
 					if e.IsTarget() && (step == 0 || *e.StepID == step) && (len(lifecycles) == 0 || slices.Contains(lifecycles, e.Lifecycle)) {
