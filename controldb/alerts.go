@@ -192,7 +192,7 @@ FROM jobs.alert_rules`+w.text()+"\nORDER BY alert_name;", w.args...)
 // AlertChannel is a row of the view jobs.alert_channels: where notifications are sent.
 type AlertChannel struct {
 	Name string `db:"channel_name"`
-	// Type is Http, StorageQueue, ServiceBusQueue, ServiceBusTopic, Mail, Slack or Teams.
+	// Type is one of action.ChannelTypes.
 	Type string `db:"channel_type"`
 	// Definition is a JSON object in which secrets are templates $(secret.NAME).
 	Definition string `db:"definition"`

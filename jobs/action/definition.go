@@ -1,6 +1,9 @@
 package action
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Type is the type of a step's command: the parameter @command_type of jobs.sp_add_jobstep.
 type Type string
@@ -25,8 +28,12 @@ type Info struct {
 	Type Type
 	// Member is the member of a step that has the definition, in the files of jobagent apply.
 	Member string
-	// Flag is the flag of jobagent step that chooses the type, without dashes; empty for T-SQL.
-	Flag string
+	// Flag is the flag of jobagent step that chooses the type, without dashes, and Usage its
+	// description; empty for T-SQL.
+	Flag, Usage string
+	// Place are the two members that the value of the flag gives, PARENT/NAME. The other members of
+	// a message have flags that all types share. Nil for types with flags of their own.
+	Place []string
 	// Does says what a step of the type does.
 	Does string
 	// Notifies says that an alert channel may be of the type.
@@ -107,6 +114,9 @@ func NamesOfActions() string {
 	}
 	return text
 }
+
+// Has says that a definition of the type may have a member.
+func (i Info) Has(member string) bool { return slices.Contains(i.members, member) }
 
 // Definition is a decoded action. Exactly one of HTTP, StorageQueue, ServiceBus and Process is set;
 // it agrees with Type.

@@ -10,7 +10,8 @@ import (
 
 // httpInfo describes the type.
 var httpInfo = Info{
-	Type: TypeHTTP, Member: "http", Flag: "http", Does: "calls an HTTP endpoint", Notifies: true,
+	Type: TypeHTTP, Member: "http", Flag: "http", Usage: "call an endpoint with this `method`; the URL follows JOB",
+	Does: "calls an HTTP endpoint", Notifies: true,
 	members: []string{
 		"method", "url", "endpoints", "headers", "body", "body_base64", "payload", "success", "follow_redirects", "allow_http",
 		"response_timeout_seconds", "capture_headers", "auth", "callback",

@@ -27,7 +27,8 @@ type Process struct {
 
 // processInfo describes the type.
 var processInfo = Info{
-	Type: TypeProcess, Member: "process", Flag: "process", Does: "runs a process of the agent's machine",
+	Type: TypeProcess, Member: "process", Flag: "process", Usage: "run the `entry` of the agent's configuration; arguments follow JOB and --",
+	Does: "runs a process of the agent's machine",
 	members: []string{
 		"entry", "args", "input", "success_codes", "max_memory_bytes", "output_limit_bytes", "on_output_limit", "callback",
 	},

@@ -55,12 +55,14 @@ type BrokerProperties struct {
 // serviceBusQueueInfo and serviceBusTopicInfo describe the types.
 var (
 	serviceBusQueueInfo = Info{
-		Type: TypeServiceBusQueue, Member: "service_bus_queue", Flag: "service-bus-queue", Does: "sends a message to a queue", Notifies: true,
+		Type: TypeServiceBusQueue, Member: "service_bus_queue", Flag: "service-bus-queue", Place: []string{"namespace", "queue"},
+		Usage: "send a message to the queue `NAMESPACE/QUEUE` of Azure Service Bus", Does: "sends a message to a queue", Notifies: true,
 		members: append([]string{"queue"}, serviceBusMembers...),
 		decode:  func(d *Definition, o *object) { d.ServiceBus = decodeServiceBus(o, "queue") },
 	}
 	serviceBusTopicInfo = Info{
-		Type: TypeServiceBusTopic, Member: "service_bus_topic", Flag: "service-bus-topic", Does: "sends a message to a topic", Notifies: true,
+		Type: TypeServiceBusTopic, Member: "service_bus_topic", Flag: "service-bus-topic", Place: []string{"namespace", "topic"},
+		Usage: "send a message to the topic `NAMESPACE/TOPIC` of Azure Service Bus", Does: "sends a message to a topic", Notifies: true,
 		members: append([]string{"topic"}, serviceBusMembers...),
 		decode:  func(d *Definition, o *object) { d.ServiceBus = decodeServiceBus(o, "topic") },
 	}

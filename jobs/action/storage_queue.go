@@ -43,7 +43,8 @@ const EnvelopeAzureScheduler = "azure-scheduler"
 
 // storageQueueInfo describes the type.
 var storageQueueInfo = Info{
-	Type: TypeStorageQueue, Member: "storage_queue", Flag: "storage-queue", Does: "puts a message on a queue", Notifies: true,
+	Type: TypeStorageQueue, Member: "storage_queue", Flag: "storage-queue", Place: []string{"account", "queue"},
+	Usage: "put a message on the queue `ACCOUNT/QUEUE` of Azure Storage", Does: "puts a message on a queue", Notifies: true,
 	members: []string{
 		"account", "queue", "message", "sas_token", "time_to_live_seconds", "visibility_timeout_seconds", "encoding", "envelope",
 		"envelope_collection", "envelope_region", "key_property", "allow_http", "callback",

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/message"
+	"github.com/jobagent/jobagent/jobs/action"
 )
 
 // standsFor is the annotation of commands with the procedure or view that they stand for.
@@ -159,6 +160,15 @@ func argumentsOf(cmd *cobra.Command) []string {
 	return strings.FieldsFunc(usage, func(r rune) bool { return strings.ContainsRune(" []|.…", r) })
 }
 
+// commandFlags are the flags of a step's command.
+func commandFlags() []string {
+	list := []string{"--command", "--file", "--command-file"}
+	for _, i := range action.Actions() {
+		list = append(list, "--"+i.Flag)
+	}
+	return list
+}
+
 // parameterNames maps parameters to flags and arguments with other names; the first one that the
 // command has applies. A name with a value comes before the name alone.
 var parameterNames = map[string][]string{
@@ -168,7 +178,7 @@ var parameterNames = map[string][]string{
 	"channel_name":                      {"CHANNEL", "NAME"},
 	"channel_type":                      {"TYPE"},
 	"channels":                          {"--channel"},
-	"command":                           {"--command", "--file", "--command-file", "--http", "--storage-queue", "--service-bus-queue", "--service-bus-topic", "--process"},
+	"command":                           commandFlags(),
 	"condition":                         {"CONDITION"},
 	"definition":                        {"DEFINITION", "--definition"},
 	"job_execution_id":                  {"--execution-id", "EXECUTION_ID"},

@@ -44,7 +44,7 @@ type JobParameter struct {
 type Step struct {
 	ID          int    `json:"step_id"`
 	Name        string `json:"step_name"`
-	CommandType string `json:"command_type"` // TSql, Http, StorageQueue, ServiceBusQueue, ServiceBusTopic, Process, or Upkeep
+	CommandType string `json:"command_type"` // TSql, the type of an action such as Http, or Upkeep
 	Command     string `json:"command"`
 	Credential  string `json:"credential_name,omitempty"`
 	TargetGroup string `json:"target_group_name"` // empty: an action that runs on its endpoint

@@ -196,10 +196,9 @@ var flagKinds = map[string]Kind{
 	"output-server":      removable(server), "output-database": removable(database), "output-schema": removable(database),
 	"output-table": removable(database), "output-credential": removable(credential),
 	"auth": word, "body": free, "header": word, "key": word, "key-name": word, "sas-token": word, "success": word,
-	"http":              loose(methods...),
-	"payload":           loose("query", "body"),
-	"process":           {Words: "an entry of the agent's processes", Max: maxName, source: processes},
-	"service-bus-queue": word, "service-bus-topic": word, "storage-queue": word,
+	"http":    loose(methods...),
+	"payload": loose("query", "body"),
+	"process": {Words: "an entry of the agent's processes", Max: maxName, source: processes},
 
 	// Schedules.
 	"cron5": word, "cron6": word, "quartz": word, "rrule": word,
@@ -332,7 +331,9 @@ func KindOfFlag(cmd *cobra.Command, f *pflag.Flag) (k Kind, ok bool) {
 			return k, true
 		}
 	}
-	k, ok = flagKinds[f.Name]
+	if k, ok = flagKinds[f.Name]; !ok && action.OfFlag(f.Name).Info().Place != nil {
+		return word, true
+	}
 	return k, ok
 }
 

@@ -27,9 +27,9 @@ func newChannelCommand(a *connect.App) *cobra.Command {
 	cmd.Long = `Manage where alerts are sent. A definition is a JSON object, or @FILE. Secrets are $(secret.NAME); jobagent secret set
 stores them.
 
-  Http, StorageQueue,        the definition of an action; without a body or message, the notification is
-  ServiceBusQueue,           sent as JSON. $(param.title), $(param.message) and other members of the
-  ServiceBusTopic            notification can be used, and $(payload) is the whole
+  an action such as Http     the definition of an action; without a body or message, the notification is
+                             sent as JSON. $(param.title), $(param.message) and other members of the
+                             notification can be used, and $(payload) is the whole
   Mail                       {"host": "smtp.example.com", "from": "jobs@example.com", "to": ["ops@example.com"],
                              "security": "starttls", "username": "u", "password": "$(secret.SMTP)"}
   Slack, Teams               {"url": "$(secret.NAME)"}: an incoming webhook, or a workflow`

@@ -17,21 +17,20 @@ import (
 
 // actionFlags are the flags that define an action.
 type actionFlags struct {
-	http, storageQueue, serviceBusQueue, serviceBusTopic, process string
-	file, kind                                                    string
-	headers, auth                                                 []string
-	body, bodyFile, payload, success, sasToken, keyName, key      string
-	callback, allowHTTP                                           bool
+	chosen                                                   map[string]*string // the flags that choose an action
+	file, kind                                               string
+	headers, auth                                            []string
+	body, bodyFile, payload, success, sasToken, keyName, key string
+	callback, allowHTTP                                      bool
 }
 
 // add declares the flags.
 func (f *actionFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.http, "http", "", "call an endpoint with this `method`; the URL follows JOB")
-	flags.StringVar(&f.storageQueue, "storage-queue", "", "put a message on the queue `ACCOUNT/QUEUE` of Azure Storage")
-	flags.StringVar(&f.serviceBusQueue, "service-bus-queue", "", "send a message to the queue `NAMESPACE/QUEUE` of Azure Service Bus")
-	flags.StringVar(&f.serviceBusTopic, "service-bus-topic", "", "send a message to the topic `NAMESPACE/TOPIC` of Azure Service Bus")
-	flags.StringVar(&f.process, "process", "", "run the `entry` of the agent's configuration; arguments follow JOB and --")
+	f.chosen = map[string]*string{}
+	for _, i := range action.Actions() {
+		f.chosen[i.Flag] = flags.String(i.Flag, "", i.Usage)
+	}
 	flags.StringVar(&f.file, "command-file", "", "file that holds the JSON definition of an action; - for standard input")
 	flags.StringVar(&f.kind, "command-type", "", "type of the command in --command or --command-file: TSql, "+action.NamesOfActions()+" (default of --command-file: by its members)")
 	flags.StringArrayVar(&f.headers, "header", nil, "`NAME: VALUE` of a header; may be repeated")
@@ -47,18 +46,18 @@ func (f *actionFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.allowHTTP, "allow-http", false, "allow plain http")
 }
 
-// partFlags are the flags that need one of the flags that choose an action.
-var partFlags = map[string][]string{
-	"header": {"http"}, "payload": {"http"}, "success": {"http"}, "auth": {"http"},
-	"sas-token": {"storage-queue"}, "key-name": {"service-bus-queue", "service-bus-topic"}, "key": {"service-bus-queue", "service-bus-topic"},
-	"allow-http": {"http", "storage-queue"},
-	"body":       choices(), "body-file": choices(), "callback": choices(),
+// partFlags are the flags for a member that only some actions have.
+var partFlags = map[string]string{
+	"header": "headers", "payload": "payload", "success": "success", "auth": "auth", "sas-token": "sas_token", "key-name": "key_name", "key": "key",
+	"allow-http": "allow_http", "callback": "callback", "body": "", "body-file": "",
 }
 
-// choices returns the flags that choose an action.
-func choices() (list []string) {
+// choicesWith returns the flags that choose an action that has a member; empty: any action.
+func choicesWith(member string) (list []string) {
 	for _, i := range action.Actions() {
-		list = append(list, i.Flag)
+		if member == "" || i.Has(member) {
+			list = append(list, i.Flag)
+		}
 	}
 	return list
 }
@@ -68,7 +67,7 @@ func choices() (list []string) {
 func (f *actionFlags) definition(cmd *cobra.Command, s *connect.Settings, rest []string) (action.Type, string, error) {
 	given := func(flag string) bool { return cmd.Flags().Changed(flag) }
 	var chosen []string
-	for _, flag := range append(choices(), "command-file") {
+	for _, flag := range append(choicesWith(""), "command-file") {
 		if given(flag) {
 			chosen = append(chosen, flag)
 		}
@@ -80,8 +79,8 @@ func (f *actionFlags) definition(cmd *cobra.Command, s *connect.Settings, rest [
 	if len(chosen) == 1 {
 		choice = chosen[0]
 	}
-	for flag, needs := range partFlags {
-		if given(flag) && !slices.Contains(needs, choice) {
+	for flag, member := range partFlags {
+		if needs := choicesWith(member); given(flag) && !slices.Contains(needs, choice) {
 			return "", "", exit.Usagef("--%s needs --%s", flag, strings.Join(needs, " or --"))
 		}
 	}
@@ -111,22 +110,21 @@ func (f *actionFlags) definition(cmd *cobra.Command, s *connect.Settings, rest [
 			return "", "", exit.Usagef("--http needs one URL after the name of the job")
 		}
 		err = f.httpMembers(members, rest[0], body)
-	case "storage-queue":
-		setPlace(members, f.storageQueue, "account", "queue")
-		set(members, "sas_token", f.sasToken)
-		members["message"] = body
-		if f.allowHTTP {
-			members["allow_http"] = true
-		}
-	case "service-bus-queue":
-		f.serviceBusMembers(members, f.serviceBusQueue, "queue", body)
-	case "service-bus-topic":
-		f.serviceBusMembers(members, f.serviceBusTopic, "topic", body)
 	case "process":
-		members["entry"] = f.process
+		members["entry"] = *f.chosen[choice]
 		set(members, "input", body)
 		if len(rest) > 0 {
 			members["args"] = rest
+		}
+	default:
+		place := action.OfFlag(choice).Info().Place
+		setPlace(members, *f.chosen[choice], place[0], place[1])
+		members["message"] = body
+		set(members, "sas_token", f.sasToken)
+		set(members, "key_name", f.keyName)
+		set(members, "key", f.key)
+		if f.allowHTTP {
+			members["allow_http"] = true
 		}
 	}
 	if err != nil {
@@ -157,15 +155,8 @@ func setPlace(members map[string]any, place, parent, name string) {
 	members[parent], members[name] = first, rest
 }
 
-func (f *actionFlags) serviceBusMembers(members map[string]any, place, entity, body string) {
-	setPlace(members, place, "namespace", entity)
-	members["message"] = body
-	set(members, "key_name", f.keyName)
-	set(members, "key", f.key)
-}
-
 func (f *actionFlags) httpMembers(members map[string]any, address, body string) error {
-	members["method"], members["url"] = f.http, address
+	members["method"], members["url"] = *f.chosen["http"], address
 	set(members, "payload", f.payload)
 	if trimmed := strings.TrimSpace(body); strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "[") {
 		if json.Valid([]byte(trimmed)) {

@@ -228,8 +228,8 @@ func newAddCommand(a *connect.App) *cobra.Command {
 	var at int
 	cmd := &cobra.Command{
 		Use: "add JOB [URL | -- ARG…]", Short: "Add a step to a job", Args: cobra.MinimumNArgs(1),
-		Long: `Add a step to a job: a T-SQL script (--command, --file), or an action (--http, --storage-queue,
---service-bus-queue, --service-bus-topic, --process, --command-file). A script needs --target-group. An action
+		Long: `Add a step to a job: a T-SQL script (--command, --file), or an action (--http, --process, a message
+such as --storage-queue, or --command-file). A script needs --target-group. An action
 without one runs once; with one it runs once for each database. The command is checked as a whole, and all faults are listed.`,
 		Example: `  jobagent step add nightly --target-group sales --file nightly.sql
   jobagent step add nightly --http POST https://example.com/done --body '{"run": "$(run_id)"}' --auth 'bearer,token=$(secret.hook)'
