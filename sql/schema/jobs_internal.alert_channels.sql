@@ -19,8 +19,5 @@ CREATE TABLE jobs_internal.alert_channels (
     created_at    DATETIME2(7) NOT NULL,
     updated_at    DATETIME2(7) NOT NULL,
     CONSTRAINT PK_alert_channels PRIMARY KEY (channel_id),
-    CONSTRAINT UQ_alert_channels_name UNIQUE (name),
-    CONSTRAINT CK_alert_channels_channel_type CHECK (
-        channel_type IN (N'Http', N'StorageQueue', N'ServiceBusQueue', N'ServiceBusTopic', N'Mail', N'Slack', N'Teams')
-    )
+    CONSTRAINT UQ_alert_channels_name UNIQUE (name)
 );

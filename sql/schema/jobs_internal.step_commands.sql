@@ -17,10 +17,7 @@ CREATE TABLE jobs_internal.step_commands (
     command        NVARCHAR(MAX) NOT NULL,
     CONSTRAINT PK_step_commands PRIMARY KEY (command_id),
     CONSTRAINT FK_step_commands_jobs FOREIGN KEY (job_id) REFERENCES jobs_internal.jobs (job_id),
-    CONSTRAINT CK_step_commands_command_type CHECK (
-        command_type IN (N'TSql', N'Http', N'StorageQueue', N'ServiceBusQueue', N'ServiceBusTopic', N'Process')
-        OR (command_type = N'Upkeep' AND command = N'PurgeHistory')
-    ),
+    CONSTRAINT CK_step_commands_command_type CHECK (command_type <> N'Upkeep' OR command = N'PurgeHistory'),
     CONSTRAINT CK_step_commands_command_source CHECK (command_source = N'Inline')
 );
 

@@ -61,7 +61,7 @@ var (
 		`("(?:host_name|host|delivered_by|version|(?:last_)?message|reason|end_reason|explanation|where|sql|script|description|key_id|public_key|file|token_id|token|hash|secret|engine|zone_data)": ?)"(?:[^"\\]|\\.)*"`)
 	// randomID matches the IDs of static tokens in lists.
 	randomID  = regexp.MustCompile(`"[0-9a-f]{16}"`)
-	entryID   = regexp.MustCompile(`("(?:entry_id|duration_ms)": )\d+`) // another command would move all of them
+	entryID   = regexp.MustCompile(`("(?:entry_id|duration_ms|schema_version)": "?)\d+`) // another command, or migration, would move all of them
 	obstacles = regexp.MustCompile(`(?s)("obstacles": \[).*?(\n *\])`)
 )
 
