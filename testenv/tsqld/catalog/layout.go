@@ -272,6 +272,11 @@ func sqlIndexes(t *Table, ix *Index) []sqlIndex {
 	return []sqlIndex{main, nulls}
 }
 
+// name returns the quoted name of the SQLite index of an index of a table.
+func (x sqlIndex) name(schema string, t *Table, ix *Index) string {
+	return schema + "." + store.Quote(t.SQLIndex(ix)+x.suffix)
+}
+
 // indexSQL returns the statements that create an index.
 func indexSQL(schema string, t *Table, ix *Index) []string {
 	var out []string
@@ -281,7 +286,7 @@ func indexSQL(schema string, t *Table, ix *Index) []string {
 		if ix.Unique {
 			b.WriteString("UNIQUE ")
 		}
-		fmt.Fprintf(&b, "INDEX %s.%s ON %s(", schema, store.Quote(t.SQLIndex(ix)+x.suffix), store.Quote(t.SQLName))
+		fmt.Fprintf(&b, "INDEX %s ON %s(", x.name(schema, t, ix), store.Quote(t.SQLName))
 		for i, key := range x.keys {
 			if i > 0 {
 				b.WriteString(", ")
@@ -326,10 +331,8 @@ func collate(c *Column) string {
 
 // dropIndex appends the statements that drop the indexes of indexSQL.
 func (e *Edit) dropIndex(t *Table, ix *Index) {
-	for _, sql := range indexSQL(e.db.SQLName(), t, ix) {
-		_, rest, _ := strings.Cut(sql, "INDEX ")
-		name, _, _ := strings.Cut(rest, " ")
-		e.step("DROP INDEX " + name)
+	for _, x := range sqlIndexes(t, ix) {
+		e.step("DROP INDEX " + x.name(e.db.SQLName(), t, ix))
 	}
 }
 
