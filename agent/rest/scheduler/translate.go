@@ -102,36 +102,33 @@ func (t *translator) action(path string, a *action, old former) controldb.Schedu
 		old = former{}
 	}
 	d := &actions.Definition{Type: actions.Type(kind)}
-	content, given := "", *a
-	a.Request, a.QueueMessage, a.ServiceBusQueueMessage, a.ServiceBusTopicMessage = nil, nil, nil, nil // answers show that of the type alone
+	content := ""
+	shown := action{Type: kind, RetryPolicy: a.RetryPolicy, ErrorAction: a.ErrorAction} // with the content of the type alone
 	switch kind {
 	case "Http", "Https":
 		d.Type, content = actions.TypeHTTP, "request"
-		a.Request = given.Request
-		if a.Request != nil {
-			d.HTTP = t.request(path+".request", kind, a.Request, old)
+		if shown.Request = a.Request; shown.Request != nil {
+			d.HTTP = t.request(path+".request", kind, shown.Request, old)
 		}
 	case "StorageQueue":
 		content = "queueMessage"
-		a.QueueMessage = given.QueueMessage
-		if a.QueueMessage != nil {
-			d.StorageQueue = t.storageQueue(path+".queueMessage", a.QueueMessage, old)
+		if shown.QueueMessage = a.QueueMessage; shown.QueueMessage != nil {
+			d.StorageQueue = t.storageQueue(path+".queueMessage", shown.QueueMessage, old)
 		}
 	case "ServiceBusQueue":
 		content = "serviceBusQueueMessage"
-		a.ServiceBusQueueMessage = given.ServiceBusQueueMessage
-		if a.ServiceBusQueueMessage != nil {
-			a.ServiceBusQueueMessage.TopicPath = ""
-			d.ServiceBus = t.serviceBus(path+".serviceBusQueueMessage", a.ServiceBusQueueMessage, old)
+		if shown.ServiceBusQueueMessage = a.ServiceBusQueueMessage; shown.ServiceBusQueueMessage != nil {
+			shown.ServiceBusQueueMessage.TopicPath = ""
+			d.ServiceBus = t.serviceBus(path+".serviceBusQueueMessage", shown.ServiceBusQueueMessage, old)
 		}
 	case "ServiceBusTopic":
 		content = "serviceBusTopicMessage"
-		a.ServiceBusTopicMessage = given.ServiceBusTopicMessage
-		if a.ServiceBusTopicMessage != nil {
-			a.ServiceBusTopicMessage.QueueName = ""
-			d.ServiceBus = t.serviceBus(path+".serviceBusTopicMessage", a.ServiceBusTopicMessage, old)
+		if shown.ServiceBusTopicMessage = a.ServiceBusTopicMessage; shown.ServiceBusTopicMessage != nil {
+			shown.ServiceBusTopicMessage.QueueName = ""
+			d.ServiceBus = t.serviceBus(path+".serviceBusTopicMessage", shown.ServiceBusTopicMessage, old)
 		}
 	}
+	*a = shown
 	step := controldb.SchedulerAction{Type: string(d.Type)}
 	step.Retries, step.RetryInterval = t.retryPolicy(path+".retryPolicy", a.RetryPolicy)
 	if d.HTTP == nil && d.StorageQueue == nil && d.ServiceBus == nil {
