@@ -8,11 +8,12 @@ import (
 // queue holds the claimed tasks that no worker has taken yet. It counts tasks and workers, and from
 // the counts it decides how many tasks to claim and when another pass is worth its call.
 //
-// Concurrency: tasks and wake are channels and need no lock; mu guards the counts. No method blocks
-// while it holds mu. The only other lock that a method takes then is that of the share, which is
-// never held for long: so the values that reserve needs of the registry and the outbox are
-// arguments. The controller is the only sender of tasks. A send never blocks: the capacity of tasks
-// is the most that free allows to be queued (I7).
+// Concurrency: tasks and wake are channels and need no lock; mu guards the counts.
+//   - No method blocks while it holds mu.
+//   - While it holds mu, a method takes no lock but that of the share. So reserve receives what it
+//     needs of the registry and the outbox as arguments.
+//   - The controller is the only sender of tasks. A send never blocks: the capacity of tasks is the
+//     most that free allows to be queued (I7).
 type queue struct {
 	cfg   Config
 	share *share // of the workers of the process; nil: all
