@@ -161,17 +161,8 @@ func TestFindings(t *testing.T) {
 
 func TestClockFinding(t *testing.T) {
 	require.Equal(t, SeverityOK, clockFinding(-4*time.Second, time.Millisecond).Severity)
-	require.Equal(
-		t,
-		SeverityOK,
-		clockFinding(6*time.Second, 4*time.Second).Severity,
-		"within what the round trip allows",
-	)
-	require.Contains(
-		t,
-		clockFinding(-time.Hour, time.Millisecond).Found,
-		"the server's clock is 1h0m0s behind this machine's",
-	)
+	require.Equal(t, SeverityOK, clockFinding(6*time.Second, 4*time.Second).Severity, "within what the round trip allows")
+	require.Contains(t, clockFinding(-time.Hour, time.Millisecond).Found, "the server's clock is 1h0m0s behind this machine's")
 	require.Contains(t, clockFinding(time.Minute, time.Millisecond).Found, "1m0s ahead of")
 }
 
@@ -192,11 +183,7 @@ func TestFileAndLogFindings(t *testing.T) {
 	require.Equal(t, SeverityOK, Worst(fileFindings(d, file(func(*fileFacts) {}))))
 	full := fileFindings(d, file(func(f *fileFacts) { f.Growth = 0 }))
 	require.Equal(t, "file c_data uses 1950 of at most 2000 MB", full[0].Found)
-	require.Equal(
-		t,
-		"ALTER DATABASE [c] MODIFY FILE (NAME = N'c_data', MAXSIZE = UNLIMITED, FILEGROWTH = 256 MB);",
-		full[0].SQL,
-	)
+	require.Equal(t, "ALTER DATABASE [c] MODIFY FILE (NAME = N'c_data', MAXSIZE = UNLIMITED, FILEGROWTH = 256 MB);", full[0].SQL)
 	require.Equal(t, SeverityWarning, Worst(fileFindings(d, file(func(f *fileFacts) { f.Max = 2100 * pagesPerMB }))))
 	percent := fileFindings(d, file(func(f *fileFacts) { f.PercentGrowth, f.Growth = true, 10 }))
 	require.Equal(t, "ALTER DATABASE [c] MODIFY FILE (NAME = N'c_data', FILEGROWTH = 256 MB);", percent[0].SQL)
@@ -210,12 +197,7 @@ func TestFileAndLogFindings(t *testing.T) {
 	require.Empty(t, waiting.SQL, "a BACKUP LOG beside the backup job breaks its chain")
 	require.Contains(t, waiting.Command, "run your log backup job")
 	d.LogReuseWait = "NOTHING"
-	require.Equal(
-		t,
-		SeverityOK,
-		logFinding(d, logFacts{Total: 100 << 20, Used: 99 << 20}).Severity,
-		"it is reused at the next checkpoint",
-	)
+	require.Equal(t, SeverityOK, logFinding(d, logFacts{Total: 100 << 20, Used: 99 << 20}).Severity, "it is reused at the next checkpoint")
 }
 
 // TestIsDenied: only errors about permissions count.

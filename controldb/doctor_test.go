@@ -305,11 +305,7 @@ func TestExamineModules(t *testing.T) {
 		require.NoError(t, c.Migrate(t.Context()))
 		require.Equal(t, controldb.SeverityOK, controldb.Worst(c.findings(t, controldb.CodeSchema)))
 
-		text := get[string](
-			t,
-			c,
-			`SELECT definition FROM sys.sql_modules WHERE object_id = OBJECT_ID(N'jobs_internal.get_command')`,
-		)
+		text := get[string](t, c, `SELECT definition FROM sys.sql_modules WHERE object_id = OBJECT_ID(N'jobs_internal.get_command')`)
 		text = strings.Replace(text, "CREATE", "ALTER", 1)
 		conn, err := c.db.Conn(t.Context())
 		require.NoError(t, err)
@@ -320,11 +316,7 @@ func TestExamineModules(t *testing.T) {
 		require.NoError(t, err)
 		found = c.findings(t, controldb.CodeModuleOptions)
 		require.Equal(t, controldb.SeverityError, found[0].Severity)
-		require.Contains(
-			t,
-			found[0].Found,
-			"1 module with QUOTED_IDENTIFIER or ANSI_NULLS off (jobs_internal.get_command)",
-		)
+		require.Contains(t, found[0].Found, "1 module with QUOTED_IDENTIFIER or ANSI_NULLS off (jobs_internal.get_command)")
 		require.ErrorIs(t, c.Verify(t.Context()), controldb.ErrSchemaVersion)
 		require.NoError(t, c.Migrate(t.Context()))
 		require.Equal(t, controldb.SeverityOK, controldb.Worst(c.findings(t, controldb.CodeModuleOptions)))
@@ -440,11 +432,7 @@ func TestRefusedWithoutRights(t *testing.T) {
 		c.exec(t, unfit.Finding.SQL)
 		require.NoError(t, store.Install(t.Context()))
 		require.NoError(t, store.Verify(t.Context()))
-		require.Empty(
-			t,
-			c.rows(t, `SELECT name FROM sys.schemas WHERE name LIKE N'jobagent%'`),
-			"what was tried is taken back",
-		)
+		require.Empty(t, c.rows(t, `SELECT name FROM sys.schemas WHERE name LIKE N'jobagent%'`), "what was tried is taken back")
 	})
 }
 

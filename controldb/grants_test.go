@@ -71,11 +71,7 @@ func TestGrantsByPlatform(t *testing.T) {
 			}
 		}
 	}
-	require.Contains(
-		t,
-		text(controldb.GrantRequest{Login: `CORP\svc`, Role: "jobs_agent"}),
-		`CREATE LOGIN [CORP\svc] FROM WINDOWS;`,
-	)
+	require.Contains(t, text(controldb.GrantRequest{Login: `CORP\svc`, Role: "jobs_agent"}), `CREATE LOGIN [CORP\svc] FROM WINDOWS;`)
 	require.Contains(
 		t,
 		text(

@@ -21,11 +21,7 @@ func TestAddJob(t *testing.T) {
 			ID: id, Name: "nightly", IntervalType: "Once", IntervalCount: 1,
 			Start: time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), End: time.Date(9999, 12, 31, 11, 59, 59, 0, time.UTC),
 		}}, jobs)
-		require.Equal(
-			t,
-			[]string{"0"},
-			c.rows(t, `SELECT job_version FROM jobs.job_versions WHERE job_name = N'nightly'`),
-		)
+		require.Equal(t, []string{"0"}, c.rows(t, `SELECT job_version FROM jobs.job_versions WHERE job_name = N'nightly'`))
 
 		_, err = c.AddJob(t.Context(), controldb.JobSpec{Name: "nightly"})
 		require.ErrorIs(t, err, controldb.ErrJobExists)
@@ -83,19 +79,10 @@ func TestUpdateJobKeepsOmittedValues(t *testing.T) {
 		c.fails(t, 50101, `EXEC jobs.sp_update_job @job_name = N'c', @new_name = N'B'`)
 		c.fails(t, 50002, `EXEC jobs.sp_update_job @job_name = N'c', @new_name = N'%'`)
 		c.fails(t, 50001, `EXEC jobs.sp_update_job @job_name = NULL`)
-		c.fails(
-			t,
-			50005,
-			`EXEC jobs.sp_update_job @job_name = N'c', @schedule_interval_count = -1, @description = N'half'`,
-		)
+		c.fails(t, 50005, `EXEC jobs.sp_update_job @job_name = N'c', @schedule_interval_count = -1, @description = N'half'`)
 		c.fails(t, 50004, `EXEC jobs.sp_update_job @job_name = N'c', @schedule_interval_type = N'x'`)
 		c.fails(t, 50006, `EXEC jobs.sp_update_job @job_name = N'c', @schedule_end_time = '2029-01-01'`)
-		require.Equal(
-			t,
-			[]string{"|true|Minutes|15|2030-01-01T00:00:00|0"},
-			c.rows(t, view, "c"),
-			"nothing is half done",
-		)
+		require.Equal(t, []string{"|true|Minutes|15|2030-01-01T00:00:00|0"}, c.rows(t, view, "c"), "nothing is half done")
 	})
 }
 
@@ -146,19 +133,11 @@ initial_retry_interval_seconds, maximum_retry_interval_seconds, retry_interval_b
 		require.NoError(t, err)
 		require.Equal(t, 4, version)
 		require.Equal(t, []string{"1|new|SELECT 3|4", "2|first|SELECT 0|4", "3|JobStep|SELECT 1|4"}, c.rows(t, steps))
-		version, err = c.UpdateJobStep(
-			t.Context(),
-			controldb.StepSpec{JobName: "j", StepID: ptr(1), NewID: ptr(2), MaxParallelism: ptr(5)},
-		)
+		version, err = c.UpdateJobStep(t.Context(), controldb.StepSpec{JobName: "j", StepID: ptr(1), NewID: ptr(2), MaxParallelism: ptr(5)})
 		require.NoError(t, err)
 		require.Equal(t, 5, version)
 		require.Equal(t, []string{"1|first|SELECT 0|5", "2|new|SELECT 3|5", "3|JobStep|SELECT 1|5"}, c.rows(t, steps))
-		require.Equal(
-			t,
-			4,
-			get[int](t, c, `SELECT COUNT(DISTINCT command_id) FROM jobs_internal.job_steps`),
-			"each text is stored once",
-		)
+		require.Equal(t, 4, get[int](t, c, `SELECT COUNT(DISTINCT command_id) FROM jobs_internal.job_steps`), "each text is stored once")
 
 		c.exec(
 			t,
@@ -236,12 +215,7 @@ EXEC jobs.sp_add_jobstep @job_name = N'j', @step_name = N'two', @command = N'SEL
 			c.fails(t, test.number, test.query)
 		}
 		require.Contains(t, c.fails(t, 50021, `EXEC jobs.sp_delete_jobstep @job_name = N'j'`), "1 'one', 2 'two'")
-		require.Equal(
-			t,
-			2,
-			get[int](t, c, `SELECT job_version FROM jobs.jobs WHERE job_name = N'j'`),
-			"nothing is half done",
-		)
+		require.Equal(t, 2, get[int](t, c, `SELECT job_version FROM jobs.jobs WHERE job_name = N'j'`), "nothing is half done")
 		require.Equal(t, 2, get[int](t, c, `SELECT COUNT(*) FROM jobs_internal.step_commands`))
 	})
 }
@@ -264,11 +238,7 @@ func TestTargetGroups(t *testing.T) {
 			t,
 			id,
 			uuid.MustParse(
-				get[string](
-					t,
-					c,
-					`SELECT CONVERT(NVARCHAR(36), target_group_id) FROM jobs.target_groups WHERE target_group_name = N'g'`,
-				),
+				get[string](t, c, `SELECT CONVERT(NVARCHAR(36), target_group_id) FROM jobs.target_groups WHERE target_group_name = N'g'`),
 			),
 		)
 		c.fails(t, 50107, `EXEC jobs.sp_add_target_group N'G'`)
@@ -320,10 +290,7 @@ FROM jobs.target_group_member_details WHERE target_group_name = N'g' ORDER BY me
 		err = c.DeleteTargetGroup(t.Context(), "g")
 		require.ErrorIs(t, err, controldb.ErrGroupInUse)
 		require.ErrorContains(t, err, "'JobStep' of the job 'j'")
-		c.exec(
-			t,
-			`EXEC jobs.sp_start_job N'j'; EXEC jobs.sp_update_jobstep @job_name = N'j', @target_group_name = N'other';`,
-		)
+		c.exec(t, `EXEC jobs.sp_start_job N'j'; EXEC jobs.sp_update_jobstep @job_name = N'j', @target_group_name = N'other';`)
 		c.fails(t, 50109, `EXEC jobs.sp_delete_target_group N'g'`)
 		c.exec(t, `EXEC jobs.sp_delete_job N'j', 1; EXEC jobs.sp_delete_target_group N'g';`)
 		require.ErrorIs(t, c.DeleteTargetGroup(t.Context(), "g"), controldb.ErrGroupNotFound)
@@ -334,16 +301,9 @@ func TestCallersTransaction(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.exec(t, `BEGIN TRANSACTION; EXEC jobs.sp_add_target_group N'g'; EXEC jobs.sp_add_job N'j';
 EXEC jobs.sp_add_jobstep @job_name = N'j', @command = N'SELECT 1', @target_group_name = N'g'; EXEC jobs.sp_start_job N'j'; ROLLBACK;`)
-		require.Empty(
-			t,
-			c.rows(t, `SELECT job_name FROM jobs.jobs UNION ALL SELECT target_group_name FROM jobs.target_groups`),
-		)
+		require.Empty(t, c.rows(t, `SELECT job_name FROM jobs.jobs UNION ALL SELECT target_group_name FROM jobs.target_groups`))
 		c.fails(t, 50100, `BEGIN TRANSACTION; EXEC jobs.sp_add_target_group N'g'; EXEC jobs.sp_start_job N'j'; COMMIT;`)
-		require.Empty(
-			t,
-			c.rows(t, `SELECT target_group_name FROM jobs.target_groups`),
-			"an error rolls the caller's transaction back",
-		)
+		require.Empty(t, c.rows(t, `SELECT target_group_name FROM jobs.target_groups`), "an error rolls the caller's transaction back")
 		c.exec(t, `BEGIN TRANSACTION; EXEC jobs.sp_add_target_group N'g'; EXEC jobs.sp_add_job N'j'; COMMIT;`)
 		require.Len(t, c.rows(t, `SELECT job_name FROM jobs.jobs`), 1)
 	})
@@ -373,11 +333,7 @@ func TestCalledTwiceAtOnce(t *testing.T) {
 			}
 		}
 		require.Equal(t, 1, added)
-		require.Equal(
-			t,
-			[]string{"8|8"},
-			c.rows(t, `SELECT MAX(job_version), COUNT(*) FROM jobs.jobsteps WHERE job_name = N'steps'`),
-		)
+		require.Equal(t, []string{"8|8"}, c.rows(t, `SELECT MAX(job_version), COUNT(*) FROM jobs.jobsteps WHERE job_name = N'steps'`))
 	})
 }
 
@@ -398,12 +354,7 @@ EXEC jobs.sp_add_jobstep @job_name = N'j', @command = N'SELECT 1', @target_group
 		c.fails(t, 50100, `EXEC jobs.sp_purge_jobhistory @job_name = N'j'`)
 		c.exec(t, `EXEC jobs.sp_add_job N'j'`)
 		require.NoError(t, c.DeleteJob(t.Context(), "j", false))
-		require.Equal(
-			t,
-			1,
-			get[int](t, c, `SELECT COUNT(*) FROM jobs_internal.jobs`),
-			"the run that was canceled has not ended yet",
-		)
+		require.Equal(t, 1, get[int](t, c, `SELECT COUNT(*) FROM jobs_internal.jobs`), "the run that was canceled has not ended yet")
 
 		term := c.term(t)
 		require.True(t, c.pass(t, term).CleanupDue)

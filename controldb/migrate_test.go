@@ -187,10 +187,7 @@ ORDER BY create_time, job_execution_id, step_id, target_database_name;`
 			ID: rerun, Origin: done, Only: "Canceled,Failed,Skipped,TimedOut,Unknown", Lifecycle: jobs.Succeeded, StartedBy: reruns[0].StartedBy,
 		}, reruns[0])
 
-		require.Empty(
-			t,
-			c.rows(t, `SELECT target_group_name FROM jobs.target_groups WHERE target_group_name LIKE N'jobagent$%'`),
-		)
+		require.Empty(t, c.rows(t, `SELECT target_group_name FROM jobs.target_groups WHERE target_group_name LIKE N'jobagent$%'`))
 		require.Equal(
 			t,
 			[]string{"1|Upkeep|PurgeHistory|(control database)"},
@@ -265,10 +262,7 @@ EXECUTE jobs.sp_update_jobstep @job_name = N'jobagent$history_retention', @step_
 		require.Equal(
 			t,
 			[]string{"1|Upkeep|(control database)", "2|TSql|jobagent$control_database"},
-			c.rows(
-				t,
-				`SELECT job_version, command_type, target_group_name FROM jobs.jobstep_versions ORDER BY job_version`,
-			),
+			c.rows(t, `SELECT job_version, command_type, target_group_name FROM jobs.jobstep_versions ORDER BY job_version`),
 		)
 		require.NoError(t, c.EnsureSystemJobs(t.Context()))
 		require.Equal(

@@ -139,11 +139,7 @@ func TestNamedSchedule(t *testing.T) {
 		require.Equal(t, fired[1].JobExecutionID, s.LastExecution)
 		require.Equal(t, "Created", s.LastLifecycle)
 		require.Equal(t, later.Add(2*time.Hour), s.LastDue)
-		require.Equal(
-			t,
-			[]int64{2, 7, 0, 0},
-			[]int64{s.Executions, s.SkippedByCatchUp, s.SkippedByOverlap, s.SkippedOtherwise},
-		)
+		require.Equal(t, []int64{2, 7, 0, 0}, []int64{s.Executions, s.SkippedByCatchUp, s.SkippedByOverlap, s.SkippedOtherwise})
 
 		require.Equal(
 			t,
@@ -158,10 +154,7 @@ FROM jobs.schedule_executions WHERE due_time = @p1`,
 			),
 		)
 
-		skips, err := c.ScheduleSkips(
-			ctx,
-			controldb.SkipFilter{JobName: "j", Name: ptr("nightly"), Cause: "CatchUp", Since: due, Limit: 1},
-		)
+		skips, err := c.ScheduleSkips(ctx, controldb.SkipFilter{JobName: "j", Name: ptr("nightly"), Cause: "CatchUp", Since: due, Limit: 1})
 		require.NoError(t, err)
 		require.Len(t, skips, 1)
 		require.Equal(t, controldb.ScheduleSkip{
@@ -174,11 +167,7 @@ FROM jobs.schedule_executions WHERE due_time = @p1`,
 		}))
 		require.Equal(t, "Faulted", c.validate(t, term, time.Time{})[0].State)
 		s = c.schedule(t, "j", "hourly")
-		require.JSONEq(
-			t,
-			`{"errors": [{"path": "hour", "value": "99", "message": "want 0 to 23"}]}`,
-			string(s.ValidationErrors),
-		)
+		require.JSONEq(t, `{"errors": [{"path": "hour", "value": "99", "message": "want 0 to 23"}]}`, string(s.ValidationErrors))
 		require.True(t, json.Valid(s.ValidationErrors))
 		require.Equal(t, "Invalid hour 99: want 0 to 23", s.Reason)
 		require.Equal(t, "Skip", s.Overlap)
@@ -246,11 +235,7 @@ func TestBackfill(t *testing.T) {
 		}
 		fired, err := c.FireSchedules(ctx, term, []controldb.Firing{firing})
 		require.NoError(t, err)
-		require.Equal(
-			t,
-			[]string{controldb.FiredStarted, controldb.FiredBuffered},
-			[]string{fired[0].Result, fired[1].Result},
-		)
+		require.Equal(t, []string{controldb.FiredStarted, controldb.FiredBuffered}, []string{fired[0].Result, fired[1].Result})
 		fired, err = c.FireSchedules(ctx, term, []controldb.Firing{firing})
 		require.NoError(t, err)
 		require.Equal(t, controldb.FiredStale, fired[0].Result)
@@ -316,11 +301,7 @@ func TestCalendars(t *testing.T) {
 			},
 		)
 		require.NoError(t, err)
-		require.Equal(
-			t,
-			[]controldb.CalendarText{{Name: "holidays", Spec: `{"dates": ["2026-12-25"]}`}},
-			c.due(t).Calendars,
-		)
+		require.Equal(t, []controldb.CalendarText{{Name: "holidays", Spec: `{"dates": ["2026-12-25"]}`}}, c.due(t).Calendars)
 		require.Equal(t, controldb.KindConflict, controldb.KindOf(c.DeleteCalendar(ctx, "holidays")))
 		require.NoError(t, c.DeleteSchedule(ctx, "j", "s"))
 		require.Empty(t, c.due(t).Calendars)

@@ -37,12 +37,7 @@ func TestScheduleIsDueOnce(t *testing.T) {
 		due := c.due(t)
 		require.Len(t, due.Schedules, 1)
 		s := due.Schedules[0]
-		require.Equal(
-			t,
-			s.DueAt.Truncate(time.Second),
-			s.Anchor,
-			"a start in the year 1 anchors at the activation, by the second",
-		)
+		require.Equal(t, s.DueAt.Truncate(time.Second), s.Anchor, "a start in the year 1 anchors at the activation, by the second")
 		require.Equal(t, controldb.DueSchedule{
 			ID: s.ID, JobID: s.JobID, JobName: "j", Kind: "elastic", IntervalType: "Minutes", IntervalCount: 15,
 			Start: time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), End: time.Date(9999, 12, 31, 11, 59, 59, 0, time.UTC),
@@ -86,11 +81,7 @@ func TestScheduleIsDueOnce(t *testing.T) {
 		require.Empty(t, due.Schedules)
 		require.Equal(t, next, due.NextFireAt)
 		require.Equal(t, []string{"1|3"}, c.rows(t, `SELECT executions, skips FROM jobs_internal.schedules`))
-		require.Equal(
-			t,
-			[]string{"3|the agent was down"},
-			c.rows(t, `SELECT skipped, reason FROM jobs_internal.schedule_skips`),
-		)
+		require.Equal(t, []string{"3|the agent was down"}, c.rows(t, `SELECT skipped, reason FROM jobs_internal.schedule_skips`))
 		require.NoError(t, c.UpdateJob(t.Context(), controldb.JobUpdate{Name: "j", Enabled: ptr(false)}))
 		require.True(t, c.due(t).NextFireAt.IsZero())
 	})
@@ -99,19 +90,13 @@ func TestScheduleIsDueOnce(t *testing.T) {
 func TestFirstDueInstant(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		start := time.Now().UTC().Add(time.Hour).Truncate(time.Second)
-		_, err := c.AddJob(
-			t.Context(),
-			controldb.JobSpec{Name: "later", Enabled: ptr(true), IntervalType: ptr("Hours"), Start: &start},
-		)
+		_, err := c.AddJob(t.Context(), controldb.JobSpec{Name: "later", Enabled: ptr(true), IntervalType: ptr("Hours"), Start: &start})
 		require.NoError(t, err)
 		require.Empty(t, c.due(t).Schedules)
 		require.Equal(t, start, c.due(t).NextFireAt)
 
 		past := time.Date(2017, 3, 19, 22, 0, 0, 0, time.UTC)
-		_, err = c.AddJob(
-			t.Context(),
-			controldb.JobSpec{Name: "past", Enabled: ptr(true), IntervalType: ptr("Weeks"), Start: &past},
-		)
+		_, err = c.AddJob(t.Context(), controldb.JobSpec{Name: "past", Enabled: ptr(true), IntervalType: ptr("Weeks"), Start: &past})
 		require.NoError(t, err)
 		due := c.due(t)
 		require.Len(t, due.Schedules, 1)
@@ -138,11 +123,7 @@ func TestOnceFiresOnce(t *testing.T) {
 		c.job(t, "j", nil)
 		require.NoError(t, c.UpdateJob(t.Context(), controldb.JobUpdate{Name: "j", Enabled: ptr(true)}))
 		s := c.due(t).Schedules[0]
-		_, err := c.FireSchedules(
-			t.Context(),
-			c.term(t),
-			[]controldb.Firing{{Schedule: s.ID, DueAt: s.DueAt, Runs: []time.Time{s.DueAt}}},
-		)
+		_, err := c.FireSchedules(t.Context(), c.term(t), []controldb.Firing{{Schedule: s.ID, DueAt: s.DueAt, Runs: []time.Time{s.DueAt}}})
 		require.NoError(t, err)
 		require.Equal(t, []string{"false"}, c.rows(t, `SELECT enabled FROM jobs.jobs`))
 		require.Empty(t, c.due(t).Schedules)
@@ -245,10 +226,7 @@ func TestHistory(t *testing.T) {
 		)
 		c.exec(t, `EXEC jobs.sp_purge_jobhistory @job_name = N'j', @oldest_date = '2016-07-01 00:00:00'`)
 		require.Equal(t, 3, get[int](t, c, `SELECT COUNT(*) FROM jobs.job_executions WHERE step_id IS NULL`))
-		c.exec(
-			t,
-			`DECLARE @id UNIQUEIDENTIFIER = (SELECT job_id FROM jobs.jobs); EXEC jobs.sp_purge_jobhistory NULL, @id`,
-		)
+		c.exec(t, `DECLARE @id UNIQUEIDENTIFIER = (SELECT job_id FROM jobs.jobs); EXEC jobs.sp_purge_jobhistory NULL, @id`)
 		require.Equal(t, "root=Created", c.lifecycles(t, active))
 		require.Equal(
 			t,
@@ -269,15 +247,7 @@ func TestHistory(t *testing.T) {
 		for _, args := range []string{``, `@job_name = N'j', @job_id = 'B9A5E1C0-0000-0000-0000-000000000000'`} {
 			c.fails(t, 50027, `EXEC jobs.sp_purge_jobhistory `+args)
 		}
-		require.ErrorIs(
-			t,
-			c.PurgeHistory(t.Context(), controldb.PurgeRequest{JobName: "nope"}),
-			controldb.ErrJobNotFound,
-		)
-		require.ErrorIs(
-			t,
-			c.PurgeHistory(t.Context(), controldb.PurgeRequest{JobID: uuid.New()}),
-			controldb.ErrJobNotFound,
-		)
+		require.ErrorIs(t, c.PurgeHistory(t.Context(), controldb.PurgeRequest{JobName: "nope"}), controldb.ErrJobNotFound)
+		require.ErrorIs(t, c.PurgeHistory(t.Context(), controldb.PurgeRequest{JobID: uuid.New()}), controldb.ErrJobNotFound)
 	})
 }

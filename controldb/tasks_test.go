@@ -91,21 +91,12 @@ func (c *control) resolve(t *testing.T, term controldb.TermID, databases ...stri
 		}
 		list = append(list, targets.NewTarget("s", name, pool))
 	}
-	require.NoError(
-		t,
-		c.CompleteResolution(t.Context(), term, task.ID, controldb.Resolution{Attempt: task.Attempt, Targets: list}),
-	)
+	require.NoError(t, c.CompleteResolution(t.Context(), term, task.ID, controldb.Resolution{Attempt: task.Attempt, Targets: list}))
 	return task
 }
 
 // complete records the same outcome for all tasks; all must be accepted.
-func (c *control) complete(
-	t *testing.T,
-	term controldb.TermID,
-	outcome targets.Outcome,
-	message string,
-	tasks ...controldb.Task,
-) {
+func (c *control) complete(t *testing.T, term controldb.TermID, outcome targets.Outcome, message string, tasks ...controldb.Task) {
 	t.Helper()
 	var list []controldb.Outcome
 	for _, task := range tasks {
@@ -184,28 +175,14 @@ func TestRun(t *testing.T) {
 		b, a := targets.NewTarget("s", "b", ""), targets.NewTarget("s", "a", "pool")
 		require.NoError(
 			t,
-			c.CompleteResolution(
-				t.Context(),
-				term,
-				task.ID,
-				controldb.Resolution{Attempt: 1, Targets: []targets.Target{b, a}},
-			),
+			c.CompleteResolution(t.Context(), term, task.ID, controldb.Resolution{Attempt: 1, Targets: []targets.Target{b, a}}),
 		)
 		require.NoError(
 			t,
-			c.CompleteResolution(
-				t.Context(),
-				term,
-				task.ID,
-				controldb.Resolution{Attempt: 1, Targets: []targets.Target{b}},
-			),
+			c.CompleteResolution(t.Context(), term, task.ID, controldb.Resolution{Attempt: 1, Targets: []targets.Target{b}}),
 			"a second answer is forgotten",
 		)
-		require.Equal(
-			t,
-			"root=WaitingForChildJobExecutions 1=WaitingForChildJobExecutions 1/a=Created 1/b=Created",
-			c.lifecycles(t, id),
-		)
+		require.Equal(t, "root=WaitingForChildJobExecutions 1=WaitingForChildJobExecutions 1/a=Created 1/b=Created", c.lifecycles(t, id))
 
 		res = c.pass(t, term)
 		require.Len(t, res.Tasks, 2)
@@ -331,22 +308,14 @@ FROM jobs_internal.target_executions AS t INNER JOIN jobs_internal.task_executio
 					`SELECT COUNT(*) FROM jobs.job_executions WHERE next_attempt_start_time IS NOT NULL AND lifecycle = N'WaitingForRetry'`,
 				),
 			)
-			c.exec(
-				t,
-				`UPDATE jobs_internal.target_executions SET next_attempt_at = SYSUTCDATETIME() WHERE next_attempt_at IS NOT NULL`,
-			)
+			c.exec(t, `UPDATE jobs_internal.target_executions SET next_attempt_at = SYSUTCDATETIME() WHERE next_attempt_at IS NOT NULL`)
 			res = c.pass(t, term)
 			require.Len(t, res.Tasks, 1)
 			task = res.Tasks[0]
 		}
 		c.complete(t, term, targets.Failed, "Msg 8134: Divide by zero", task)
 		c.pass(t, term)
-		require.Equal(
-			t,
-			"root=Failed 1=Failed 1/a=Failed 1/b=Succeeded",
-			c.lifecycles(t, id),
-			"later steps do not start",
-		)
+		require.Equal(t, "root=Failed 1=Failed 1/a=Failed 1/b=Succeeded", c.lifecycles(t, id), "later steps do not start")
 		require.Equal(t, []string{
 			"Job execution failed. Step 1 ended with 1 of 2 targets succeeded, 1 failed.", "Step 1 ended with 1 of 2 targets succeeded, 1 failed.", "Msg 8134: Divide by zero",
 		}, c.rows(t, `SELECT last_message FROM jobs.job_executions WHERE lifecycle = N'Failed' ORDER BY step_id, target_database_name`))
@@ -440,13 +409,7 @@ func TestTimeLimitWhileWaiting(t *testing.T) {
 		require.Equal(t, 30*time.Second, res.Tasks[0].Timeout)
 		c.complete(t, term, targets.Failed, "no", res.Tasks...)
 		res = c.pass(t, term)
-		require.WithinDuration(
-			t,
-			res.Now.Add(30*time.Second),
-			res.NextWake,
-			5*time.Second,
-			"the time limit comes before the next attempt",
-		)
+		require.WithinDuration(t, res.Now.Add(30*time.Second), res.NextWake, 5*time.Second, "the time limit comes before the next attempt")
 		c.exec(t, `EXEC jobs_internal.advance @now = @p1`, res.NextWake)
 		require.Equal(t, "root=TimedOut 1=TimedOut 1/a=TimedOut", c.lifecycles(t, id))
 	})
@@ -572,11 +535,7 @@ func TestOverlapIsSkipped(t *testing.T) {
 		c.complete(t, term, targets.Succeeded, "", append(held, res.Tasks...)...)
 		c.pass(t, term)
 		require.Equal(t, "root=Succeeded 1=Succeeded 1/a=Succeeded 1/b=Succeeded", c.lifecycles(t, first))
-		require.Equal(
-			t,
-			"root=SucceededWithSkipped 1=SucceededWithSkipped 1/b=Skipped 1/c=Succeeded",
-			c.lifecycles(t, second),
-		)
+		require.Equal(t, "root=SucceededWithSkipped 1=SucceededWithSkipped 1/b=Skipped 1/c=Succeeded", c.lifecycles(t, second))
 	})
 }
 

@@ -141,9 +141,7 @@ func TestPruneBranches(t *testing.T) {
 // index.
 func TestPrunedBranchKeepsIndexOrder(t *testing.T) {
 	b := newFixture(t, history)
-	plan := b.plan(
-		"SELECT TOP (5) run, name, started FROM history WHERE no IS NULL AND kind = 'Run' ORDER BY started DESC",
-	)
+	plan := b.plan("SELECT TOP (5) run, name, started FROM history WHERE no IS NULL AND kind = 'Run' ORDER BY started DESC")
 	require.NotContains(t, plan, "TEMP B-TREE")
 	require.NotContains(t, plan, "step")
 	plan = b.plan("SELECT * FROM history WHERE run = 1")
@@ -179,12 +177,7 @@ func TestSmallTablesDriveJoins(t *testing.T) {
 		"SELECT r.name FROM #picked p JOIN run r ON r.id = p.id ORDER BY r.id",
 		"SELECT r.id, r.name FROM run r, #picked p WHERE p.id = r.id AND r.name > 'a' ORDER BY r.id DESC",
 	} {
-		require.NotContains(
-			t,
-			b.plan(text),
-			"TEMP B-TREE",
-			"the order in which the small table is read is that of the other's key",
-		)
+		require.NotContains(t, b.plan(text), "TEMP B-TREE", "the order in which the small table is read is that of the other's key")
 	}
 	// One small table drives the join; the other is searched by index, not scanned for each row.
 	twice := "UPDATE s SET s.target = N'x' FROM #picked f JOIN step s ON s.id = f.id JOIN #picked p ON p.id = s.run"

@@ -15,10 +15,7 @@ import (
 // there.
 func TestDocExample(t *testing.T) {
 	const text = "SELECT name, price / 2 AS half FROM item WHERE price >= @min + 1 AND name <> N''"
-	f := newFixture(
-		t,
-		"CREATE TABLE dbo.item (id int NOT NULL PRIMARY KEY, name nvarchar(20) NOT NULL, price int NULL)",
-	)
+	f := newFixture(t, "CREATE TABLE dbo.item (id int NOT NULL PRIMARY KEY, name nvarchar(20) NOT NULL, price int NULL)")
 	f.declare("@min", "smallint", "1")
 	batch, err := syntax.Parse(text, syntax.DefaultOptions)
 	require.NoError(t, err)

@@ -128,10 +128,7 @@ func TestIndexUse(t *testing.T) {
 // TestConstraintsBuildNoLists expects that a constraint has no IN list, which SQLite would build in
 // a temporary table for each row.
 func TestConstraintsBuildNoLists(t *testing.T) {
-	b := newFixture(
-		t,
-		`CREATE TABLE room (id int, state varchar(10), CHECK (state IN ('new', 'old', 'gone') OR id NOT IN (1, 2, 3)));`,
-	)
+	b := newFixture(t, `CREATE TABLE room (id int, state varchar(10), CHECK (state IN ('new', 'old', 'gone') OR id NOT IN (1, 2, 3)));`)
 	table := b.db.Tables()[0].SQLName
 	rows, err := b.conn.Query(context.Background(), "EXPLAIN INSERT INTO "+table+" SELECT 1, 'new'", nil)
 	require.NoError(t, err)
