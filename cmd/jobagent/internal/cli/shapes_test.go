@@ -20,8 +20,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
-	"github.com/jobagent/jobagent/jobs/model"
 )
 
 var writeShapes = flag.Bool("shapes.write", false, "TestShapesText writes shapes.txt instead of comparing it")
@@ -148,7 +146,7 @@ Commands:
 }
 
 // object describes an object: a sentence, and a line for each field, with the comment beside the
-// field, or, of package model, with its tag. One line stands for all fields of model.AgentOptions.
+// field, or, of package model, with its tag.
 func (d *describer) object(t reflect.Type) string {
 	spec := d.specs[t.Name()]
 	require.NotNil(d.t, spec, t.String())
@@ -165,12 +163,6 @@ func (d *describer) object(t reflect.Type) string {
 		}
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		require.NotEmpty(d.t, name, "%s.%s", t, f.Name)
-		if len(f.Index) > 1 && t.FieldByIndex(f.Index[:len(f.Index)-1]).Type == reflect.TypeFor[model.AgentOptions]() {
-			if f.Index[len(f.Index)-1] == 0 {
-				names, types, comments = append(names, "{name}"), append(types, "{type}"), append(comments, "{doc}")
-			}
-			continue
-		}
 		if options == "omitempty" {
 			name += "?"
 		}
@@ -212,6 +204,4 @@ func TestShapesText(t *testing.T) {
 	want, err := os.ReadFile(file)
 	require.NoError(t, err)
 	require.Equal(t, text, string(want), "shapes.txt is out of date: run the test with -shapes.write")
-	require.Contains(t, output.ShapesText(), "  bind_parameters                    boolean          The run's parameters are variables of the script.\n")
-	require.NotContains(t, output.ShapesText(), "{")
 }

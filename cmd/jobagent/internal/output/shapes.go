@@ -3,13 +3,8 @@ package output
 import (
 	_ "embed"
 	"encoding/json"
-	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
-	"strings"
-
-	"github.com/jobagent/jobagent/jobs/model"
 )
 
 // Shape is the JSON that a command prints: one value of Value's type. A slice stands for an array.
@@ -47,25 +42,8 @@ func (p *Printer) Declare(command any, s Shape) {
 // Shapes returns what was declared of a command.
 func (p *Printer) Shapes(command any) []Shape { return p.shapes[command] }
 
-// shapesText describes the formats, and the objects of which JSON consists. TestShapesText of
+// ShapesText describes the formats, and the objects of which JSON consists. TestShapesText of
 // package cli generates it from the types and the comments in their source.
 //
 //go:embed shapes.txt
-var shapesText string
-
-// agentOption matches the line of shapesText that stands for the options of model.AgentOptions,
-// each of which has a line with columns of the same widths.
-var agentOption = regexp.MustCompile(`(?m)^  (\{name\} +)  (\{type\} +)  \{doc\}\n`)
-
-// ShapesText returns the text of jobagent help output.
-func ShapesText() string {
-	types := map[reflect.Kind]string{reflect.Bool: "boolean", reflect.Int: "number", reflect.Float64: "number", reflect.String: "string"}
-	return agentOption.ReplaceAllStringFunc(shapesText, func(line string) string {
-		var b strings.Builder
-		m := agentOption.FindStringSubmatch(line)
-		for _, f := range reflect.VisibleFields(reflect.TypeFor[model.AgentOptions]()) {
-			fmt.Fprintf(&b, "  %-*s  %-*s  %s\n", len(m[1]), f.Tag.Get("json"), len(m[2]), types[f.Type.Kind()], f.Tag.Get("doc"))
-		}
-		return b.String()
-	})
-}
+var ShapesText string

@@ -31,6 +31,6 @@ func NewOutputTopic(p *output.Printer, root *cobra.Command) *cobra.Command {
 	walk(root)
 	return &cobra.Command{
 		Use: "output", Short: "The formats of -o, the flags of lists, and the JSON of each command",
-		Long: strings.Replace(output.ShapesText(), title, b.String(), 1),
+		Long: strings.Replace(output.ShapesText, title, b.String(), 1),
 	}
 }
