@@ -8,14 +8,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/agent/internal/callback"
-	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/parameters"
@@ -82,43 +80,6 @@ func IdempotencyKey(targetExecutionID uuid.UUID) uuid.UUID {
 	return uuid.NewSHA1(keySpace, targetExecutionID[:])
 }
 
-// definitionCache caches decoded definitions by the IDs of their commands, whose texts never
-// change. It is safe for concurrent use.
-type definitionCache struct {
-	reads *metrics.Cache // counts hits and misses; nil: not
-
-	mu      sync.Mutex
-	decoded map[int64]decoded
-}
-
-// decoded is a definition, or why it is invalid.
-type decoded struct {
-	definition *action.Definition
-	err        error
-}
-
-// cachedDefinitions bounds the number of cached definitions.
-const cachedDefinitions = 1000
-
-// get returns the definition of a command with the given text.
-func (c *definitionCache) get(id int64, commandType action.Type, text string) (*action.Definition, error) {
-	c.mu.Lock()
-	d, ok := c.decoded[id]
-	c.mu.Unlock()
-	c.reads.Read(ok)
-	if ok {
-		return d.definition, d.err
-	}
-	d.definition, d.err = action.Decode(commandType, text)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.decoded == nil || len(c.decoded) >= cachedDefinitions {
-		c.decoded = map[int64]decoded{} // rare; each definition is decoded again at its next use
-	}
-	c.decoded[id] = d
-	return d.definition, d.err
-}
-
 // action carries out the attempt of an action.
 func (h *taskHost) action(ctx context.Context, task controldb.Task, text string) report {
 	runner := h.actions.Runners[task.CommandType]
@@ -126,7 +87,7 @@ func (h *taskHost) action(ctx context.Context, task controldb.Task, text string)
 		return h.retreat(ctx, task, fmt.Sprintf("the agent runs no commands of type %s", task.CommandType))
 	}
 	started := time.Now()
-	definition, err := h.definitions.get(task.CommandID, task.CommandType, text)
+	definition, err := h.caches.definition(ctx, task.CommandID, task.CommandType, text)
 	if err != nil {
 		return h.invalid(task, started, err)
 	}
@@ -229,7 +190,7 @@ func (h *taskHost) parameters(ctx context.Context, task controldb.Task) (*parame
 	if task.PayloadID == 0 {
 		return nil, nil
 	}
-	return h.payloads.get(ctx, task.PayloadID)
+	return h.caches.parameters(ctx, task.PayloadID)
 }
 
 // isEndpoint reports whether a resolution is that of an action without a target group.
@@ -242,7 +203,7 @@ func isEndpoint(task controldb.Task) bool {
 func (h *taskHost) resolvedAction(
 	ctx context.Context, task controldb.Task,
 ) (definition *action.Definition, params *parameters.Parameters, gone *report) {
-	text, err := h.commands.get(ctx, task.CommandID)
+	text, err := h.caches.command(ctx, task.CommandID)
 	if err == nil {
 		params, err = h.parameters(ctx, task)
 	}
@@ -254,7 +215,7 @@ func (h *taskHost) resolvedAction(
 		}
 		return nil, nil, &r
 	}
-	if definition, err = h.definitions.get(task.CommandID, task.CommandType, text); err != nil {
+	if definition, err = h.caches.definition(ctx, task.CommandID, task.CommandType, text); err != nil {
 		r := unresolved(task, err)
 		return nil, nil, &r
 	}

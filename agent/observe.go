@@ -67,7 +67,7 @@ func stateOf(cfg Config, comm *communicator, host *taskHost, s *share, t *trust)
 		Held: comm.registry.count(), Outbox: comm.outbox.count(), Workers: cfg.MaxConcurrentTargets,
 		LeaseLeft: time.Until(t.end()),
 		CacheBytes: map[string]int{
-			cacheCommands: host.commands.size(), cacheParameters: host.payloads.size(),
+			cacheCommands: host.caches.commands.Weight(), cacheParameters: host.caches.payloads.Weight(),
 		},
 	}
 	state.Queued, state.Busy = comm.queue.counts()

@@ -29,12 +29,9 @@ type taskHost struct {
 	resolver *mssql.Resolver
 	actions  Actions
 	traces   *tracing.Recorder // nil: off
-	commands *cache[string]
-	// payloads caches the parameters of runs.
-	payloads    *cache[*parameters.Parameters]
-	definitions definitionCache
-	gate        *sendGate
-	cfg         Config
+	caches   *caches
+	gate     *sendGate
+	cfg      Config
 	// skipGrace, once closed, ends the grace period of a stopping agent.
 	skipGrace <-chan struct{}
 	// stopping reports whether the whole agent stops, and not only its term.
@@ -50,10 +47,7 @@ func newTaskHost(
 	return &taskHost{
 		store: store, termID: termID, comm: comm,
 		runner: tools.Runner, resolver: tools.Resolver, actions: tools.Actions, traces: tools.Traces, gate: gate,
-		commands:    newCache(cfg.Metrics.Cache(cacheCommands), readCommand(store)),
-		payloads:    newCache(cfg.Metrics.Cache(cacheParameters), readParameters(store)),
-		definitions: definitionCache{reads: cfg.Metrics.Cache(cacheDefinitions)},
-		cfg:         cfg, skipGrace: skipGrace, log: log.With(zap.String(keyService, "taskHost")),
+		caches: newCaches(store, cfg.Metrics), cfg: cfg, skipGrace: skipGrace, log: log.With(zap.String(keyService, "taskHost")),
 	}
 }
 
@@ -169,7 +163,7 @@ func (h *taskHost) carryOut(e *entry) (r report) {
 
 // attempt runs the script of a step on one target.
 func (h *taskHost) attempt(ctx context.Context, task controldb.Task) report {
-	script, err := h.commands.get(ctx, task.CommandID)
+	script, err := h.caches.command(ctx, task.CommandID)
 	if err != nil {
 		if ctx.Err() != nil {
 			return h.unsent(ctx, task)

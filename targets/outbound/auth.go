@@ -12,10 +12,10 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/jobs/cache"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/secretref"
 )
@@ -315,8 +315,7 @@ func (a *Auth) tokenKey(scope string) [sha256.Size]byte {
 
 // pairCache holds parsed certificates by their texts. A changed file has another text.
 type pairCache struct {
-	mu     sync.Mutex
-	parsed map[[sha256.Size]byte]*tls.Certificate
+	parsed cache.Cache[[sha256.Size]byte, *tls.Certificate]
 }
 
 // maxPairs bounds a pairCache. A configuration has few certificates.
@@ -328,24 +327,18 @@ var errCertificate = errors.New("invalid certificate: want PEM texts of a certif
 // parse parses a certificate and its key.
 func (p *pairCache) parse(certificate, key string) (*tls.Certificate, error) {
 	id := sha256.Sum256([]byte(certificate + "\x00" + key))
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if pair, ok := p.parsed[id]; ok {
-		return pair, nil
-	}
-	if hasLongKey(key) {
-		return nil, errLongKey
-	}
-	pair, err := tls.X509KeyPair([]byte(certificate), []byte(key))
-	if err != nil {
-		return nil, errCertificate
-	}
-	if isLong(pair.PrivateKey) {
-		return nil, errLongKey
-	}
-	if p.parsed == nil || len(p.parsed) == maxPairs {
-		p.parsed = make(map[[sha256.Size]byte]*tls.Certificate)
-	}
-	p.parsed[id] = &pair
-	return &pair, nil
+	pair, _, err := p.parsed.Get(context.Background(), id, func(context.Context) (*tls.Certificate, int, error) {
+		if hasLongKey(key) {
+			return nil, 0, errLongKey
+		}
+		pair, err := tls.X509KeyPair([]byte(certificate), []byte(key))
+		if err != nil {
+			return nil, 0, errCertificate
+		}
+		if isLong(pair.PrivateKey) {
+			return nil, 0, errLongKey
+		}
+		return &pair, 1, nil
+	})
+	return pair, err
 }

@@ -130,6 +130,7 @@ type serverTLS struct {
 // New validates the configuration, and reports all faults at once. It makes no connection.
 func New(cfg Config) (*Network, error) {
 	n := &Network{cfg: cfg, credentials: make(map[string]Credential, len(cfg.Credentials))}
+	n.pairs.parsed.Most = maxPairs
 	var errs []error
 	fault := func(setting string, err error) {
 		if err != nil {
