@@ -208,7 +208,7 @@ func TestAlterTable(t *testing.T) {
 	}
 	// Altered in place: a nullable column and an index.
 	root := f.value("SELECT rootpage FROM d5.sqlite_schema WHERE name = '" + p.SQLName + "'")
-	require.NoError(t, change(map[int]Fill{4: {SQL: "c1 + ?1", Args: []types.Value{int64(10)}}}, func(t *Table) {
+	require.NoError(t, change(map[int]Fill{4: {SQL: "c1 + ?", Args: []types.Value{int64(10)}}}, func(t *Table) {
 		t.Columns = append(t.Columns, newColumn("extra", types.IntType, true))
 		t.Indexes = append(t.Indexes, &Index{Name: "IX_extra", Columns: []IndexColumn{{ColumnID: 4}}})
 	}))
@@ -218,7 +218,8 @@ func TestAlterTable(t *testing.T) {
 
 	// Rebuilt: another type, NOT NULL and a dropped column. The child's foreign key stays valid.
 	require.NoError(t, change(map[int]Fill{
-		3: {SQL: "CAST(c3 AS TEXT) || ?1", Args: []types.Value{"!"}},
+		3: {SQL: "CAST(c3 AS TEXT) || ?", Args: []types.Value{"!"}},
+		4: {SQL: "c4 + ? - ?", Args: []types.Value{int64(5), int64(2)}},
 	}, func(t *Table) {
 		q := t.Column("qty")
 		q.Type, q.SQLName = types.NVarCharOf(10), "c3_2"
@@ -226,6 +227,7 @@ func TestAlterTable(t *testing.T) {
 		t.Column("extra").Nullable = false
 	}))
 	require.Equal(t, "9!", f.value("SELECT c3_2 FROM "+name+" WHERE c1 = 7"))
+	require.EqualValues(t, 20, f.value("SELECT c4 FROM "+name+" WHERE c1 = 7"))
 	var ce *store.ConstraintError
 	require.ErrorAs(t, f.exec("INSERT INTO d5."+f.db().Table("dbo", "Child").SQLName+" VALUES (8)"), &ce)
 	require.ErrorAs(t, f.exec("INSERT INTO "+name+" VALUES (9, 'b', '', NULL)"), &ce)
@@ -509,10 +511,6 @@ func TestSystemName(t *testing.T) {
 	require.Regexp(t, `^PK__Customer__[0-9A-F]{16}$`, SystemName("PK", "Customers", "", 77))
 	require.Regexp(t, `^DF__Customers__Count__[0-9A-F]{8}$`, SystemName("DF", "CustomersOld", "Counter", 77))
 	require.NotEqual(t, SystemName("PK", "t", "", 1), SystemName("PK", "t", "", 2))
-}
-
-func TestShift(t *testing.T) {
-	require.Equal(t, `?5 + '?1' || fn('a?', ?14)`, shift(`?2 + '?1' || fn('a?', ?11)`, 3))
 }
 
 // FuzzLoadRow: a damaged file gives an error, not a panic.

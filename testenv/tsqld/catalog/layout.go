@@ -10,7 +10,7 @@ import (
 )
 
 // Fill is the value of a column in existing rows after a change of the table. It is a SQLite
-// expression over the old columns, or a parameter ?1, ?2... in Args.
+// expression over the old columns. Each ? in it is the next of Args.
 type Fill struct {
 	SQL  string
 	Args []types.Value
@@ -445,7 +445,7 @@ func (e *Edit) rebuild(old, changed *Table, fill map[int]Fill) {
 		was := old.ColumnByID(c.ID)
 		switch {
 		case ok:
-			exprs = append(exprs, shift(f.SQL, len(args)))
+			exprs = append(exprs, f.SQL)
 			args = append(args, f.Args...)
 		case was != nil && was.SQLName != "":
 			exprs = append(exprs, was.SQLName)
@@ -556,34 +556,4 @@ func (e *Edit) verifyForeignKey(t *Table, f *ForeignKey) {
 			Kind: store.ForeignKey, Table: t.SQLName, Constraint: fmt.Sprintf("k%d", f.ObjectID),
 		},
 	})
-}
-
-// shift renumbers the parameters ?1, ?2... of an expression that follows n other parameters.
-func shift(sql string, n int) string {
-	if n == 0 {
-		return sql
-	}
-	var b strings.Builder
-	quote := byte(0)
-	for i := 0; i < len(sql); i++ {
-		c := sql[i]
-		switch {
-		case quote != 0:
-			if c == quote {
-				quote = 0
-			}
-		case c == '\'' || c == '"':
-			quote = c
-		case c == '?':
-			number := 0
-			for i+1 < len(sql) && '0' <= sql[i+1] && sql[i+1] <= '9' {
-				i++
-				number = number*10 + int(sql[i]-'0')
-			}
-			fmt.Fprintf(&b, "?%d", number+n)
-			continue
-		}
-		b.WriteByte(c)
-	}
-	return b.String()
 }

@@ -261,7 +261,7 @@ func (r *run) fillNew(b *builder, old *catalog.Table, c *catalog.Column, applyDe
 			}
 		}
 		return catalog.Fill{
-			SQL: "?1 + (row_number() OVER () - 1) * ?2", Args: []types.Value{c.Auto.Seed, c.Auto.Increment},
+			SQL: "? + (row_number() OVER () - 1) * ?", Args: []types.Value{c.Auto.Seed, c.Auto.Increment},
 		}, nil
 	case c.Type.ID == types.RowVersion:
 		return catalog.Fill{SQL: "fnv('rv|" + strings.TrimPrefix(b.d.SQLName(), "d") + "')"}, nil
@@ -280,7 +280,7 @@ func (r *run) fillNew(b *builder, old *catalog.Table, c *catalog.Column, applyDe
 		if v != nil && types.Truncates(v, c.Type, c.Type) {
 			return catalog.Fill{}, mserr.Truncated()
 		}
-		return catalog.Fill{SQL: "?1", Args: []types.Value{v}}, nil
+		return catalog.Fill{SQL: "?", Args: []types.Value{v}}, nil
 	case !c.Nullable:
 		n, err := r.countRows(b.d, old)
 		if err != nil {

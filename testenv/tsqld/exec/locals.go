@@ -490,12 +490,7 @@ func (s *Session) convertedRows(
 		f, filled := fill[c.ID]
 		switch {
 		case filled:
-			sql := f.SQL
-			for i := len(f.Args); i > 0; i-- {
-				sql = strings.ReplaceAll(sql, fmt.Sprintf("?%d", i), fmt.Sprintf("?%d", len(args)+i))
-			}
-			args = append(args, f.Args...)
-			exprs = append(exprs, sql)
+			exprs, args = append(exprs, f.SQL), append(args, f.Args...)
 		case was != nil:
 			exprs = append(exprs, store.Quote(was.SQLName))
 		default:
