@@ -262,27 +262,15 @@ func (s *Store) FindSchedules(ctx context.Context, f ScheduleSearch, p Page[Sche
 FROM jobs.schedules`+w.text()+"\nORDER BY "+order+p.text(w)+";", w.args...)
 }
 
-// ScheduleRun is a row of the view jobs.schedule_executions.
-type ScheduleRun struct {
-	Due       time.Time      `db:"due_time"`
-	Backfill  BackfillID     `db:"backfill_id"` // 0: not by a backfill
-	ID        uuid.UUID      `db:"job_execution_id"`
-	Lifecycle jobs.Lifecycle `db:"lifecycle"`
-	Active    bool           `db:"is_active"`
-	Created   time.Time      `db:"create_time"`
-	Started   time.Time      `db:"start_time"`
-	Ended     time.Time      `db:"end_time"`
-}
-
 // ScheduleRuns lists the runs of a schedule whose due instants are in [from, to), the latest first.
 //
 // Plan: the keys of UQ_job_executions_due_at in the range, each with its row.
-func (s *Store) ScheduleRuns(ctx context.Context, id ScheduleID, from, to time.Time, limit int) ([]ScheduleRun, error) {
+func (s *Store) ScheduleRuns(ctx context.Context, id ScheduleID, from, to time.Time, limit int) ([]Run, error) {
 	w := newFilter(limit)
 	w.add("schedule_id = %s", int64(id))
 	w.add("due_time >= %s", datetime2(from))
 	w.add("due_time < %s", datetime2(to))
-	return selectAll[ScheduleRun](ctx, s, "list runs of a schedule", `SELECT TOP (@p1) due_time, backfill_id, job_execution_id,
+	return selectAll[Run](ctx, s, "list runs of a schedule", `SELECT TOP (@p1) due_time, backfill_id, job_execution_id,
     lifecycle, is_active, create_time, start_time, end_time
 FROM jobs.schedule_executions`+w.text()+"\nORDER BY due_time DESC;", w.args...)
 }

@@ -176,22 +176,10 @@ func (s *Store) RerunExecution(ctx context.Context, req RerunRequest) (uuid.UUID
 	return req.ID, nil
 }
 
-// ExecutionRerun is a row of the view jobs.job_execution_reruns.
-type ExecutionRerun struct {
-	ID uuid.UUID `db:"job_execution_id"`
-	// Origin is nil once it has been purged.
-	Origin uuid.UUID `db:"rerun_of"`
-	// Only holds the final states of the targets that the rerun includes.
-	Only       string         `db:"only_states"`
-	Lifecycle  jobs.Lifecycle `db:"lifecycle"`
-	CreateTime time.Time      `db:"create_time"`
-	StartedBy  string         `db:"started_by"`
-}
-
 // ExecutionReruns lists the reruns that a run is part of: the run itself, if it is a rerun, and the
 // reruns of it, oldest first.
-func (s *Store) ExecutionReruns(ctx context.Context, id uuid.UUID) ([]ExecutionRerun, error) {
-	return selectAll[ExecutionRerun](ctx, s, "list reruns", `SELECT r.job_execution_id, r.rerun_of, r.only_states, r.lifecycle, r.create_time,
+func (s *Store) ExecutionReruns(ctx context.Context, id uuid.UUID) ([]Run, error) {
+	return selectAll[Run](ctx, s, "list reruns", `SELECT r.job_execution_id, r.rerun_of, r.only_states AS rerun_only, r.lifecycle, r.create_time,
     r.started_by
 FROM (
     SELECT v.job_execution_id, v.rerun_of, v.only_states, v.lifecycle, v.create_time, v.started_by
@@ -206,9 +194,9 @@ ORDER BY r.create_time, r.job_execution_id;`, mssqldb.UniqueIdentifier(id))
 }
 
 // RerunsOf lists the reruns of a run, oldest first.
-func (s *Store) RerunsOf(ctx context.Context, id uuid.UUID) ([]ExecutionRerun, error) {
+func (s *Store) RerunsOf(ctx context.Context, id uuid.UUID) ([]Run, error) {
 	list, err := s.ExecutionReruns(ctx, id)
-	return slices.DeleteFunc(list, func(r ExecutionRerun) bool { return r.Origin != id }), err
+	return slices.DeleteFunc(list, func(r Run) bool { return r.RerunOf != id }), err
 }
 
 // PurgeRequest is the argument of PurgeHistory. Exactly one of JobName and JobID must be set.

@@ -183,8 +183,8 @@ ORDER BY create_time, job_execution_id, step_id, target_database_name;`
 		require.Len(t, reruns, 1)
 		require.False(t, reruns[0].CreateTime.IsZero())
 		reruns[0].CreateTime = time.Time{}
-		require.Equal(t, controldb.ExecutionRerun{
-			ID: rerun, Origin: done, Only: "Canceled,Failed,Skipped,TimedOut,Unknown", Lifecycle: jobs.Succeeded, StartedBy: reruns[0].StartedBy,
+		require.Equal(t, controldb.Run{
+			ID: rerun, RerunOf: done, RerunOnly: "Canceled,Failed,Skipped,TimedOut,Unknown", Lifecycle: jobs.Succeeded, StartedBy: reruns[0].StartedBy,
 		}, reruns[0])
 
 		require.Empty(t, c.rows(t, `SELECT target_group_name FROM jobs.target_groups WHERE target_group_name LIKE N'jobagent$%'`))

@@ -13,23 +13,16 @@ import (
 	"github.com/jobagent/jobagent/targets"
 )
 
-// BackfillRun is a run that a backfill of a schedule has started.
-type BackfillRun struct {
-	ID        uuid.UUID      `db:"job_execution_id"`
-	Due       time.Time      `db:"due_time"`
-	Lifecycle jobs.Lifecycle `db:"lifecycle"`
-}
-
 // BackfillRuns lists the runs of the backfill that started a run: at most top due before
 // the run, the run itself, and at most top due after it, by due time.
 //
 // Plan: UQ_job_executions_due_at from the due instant of the run in both directions. Runs of the
 // schedule that the backfill did not request are read and left out.
-func (s *Store) BackfillRuns(ctx context.Context, run Run, top int) ([]BackfillRun, error) {
+func (s *Store) BackfillRuns(ctx context.Context, run Run, top int) ([]Run, error) {
 	if run.Backfill == 0 {
 		return nil, nil
 	}
-	return selectAll[BackfillRun](ctx, s, "list the runs of a backfill", `SELECT r.job_execution_id, r.due_time, r.lifecycle
+	return selectAll[Run](ctx, s, "list the runs of a backfill", `SELECT r.job_execution_id, r.due_time, r.lifecycle
 FROM (
     SELECT b.job_execution_id, b.due_time, b.lifecycle
     FROM (

@@ -79,7 +79,7 @@ func (d *scheduleData) addPast(ctx context.Context, r *page.Request) error {
 	month := monthOf(r.Query("month"), r.Now, zone)
 	end := month.AddDate(0, 1, 0)
 	var (
-		runs  []controldb.ScheduleRun
+		runs  []controldb.Run
 		skips []controldb.ScheduleSkip
 		err   error
 	)

@@ -32,9 +32,9 @@ type treePage struct {
 	Steps       []treeStep
 	// Dependencies is true if a step has other predecessors than the one before it.
 	Dependencies bool
-	Rerun        []controldb.ExecutionRerun // reruns of this run
-	Ancestors    []uuid.UUID                // the runs that it repeats, the first one first
-	Backfill     []controldb.BackfillRun
+	Rerun        []controldb.Run // reruns of this run
+	Ancestors    []uuid.UUID     // the runs that it repeats, the first one first
+	Backfill     []controldb.Run
 }
 
 // treeStep is a step of the version of the run.
@@ -253,15 +253,9 @@ func join(a, b string) string {
 }
 
 // readReruns reads the reruns of the run, and the runs that it repeats.
-func (d *treePage) readReruns(ctx context.Context, store *controldb.Store) error {
-	list, err := store.ExecutionReruns(ctx, d.Run.ID)
-	if err != nil {
+func (d *treePage) readReruns(ctx context.Context, store *controldb.Store) (err error) {
+	if d.Rerun, err = store.RerunsOf(ctx, d.Run.ID); err != nil {
 		return err
-	}
-	for _, r := range list {
-		if r.Origin == d.Run.ID {
-			d.Rerun = append(d.Rerun, r)
-		}
 	}
 	for origin := d.Run.RerunOf; origin != uuid.Nil && len(d.Ancestors) < maxRerunHops; {
 		d.Ancestors = append(d.Ancestors, origin)

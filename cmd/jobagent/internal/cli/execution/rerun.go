@@ -101,12 +101,12 @@ With --wait, the command waits for the end of the new run. ` + runs.WaitHelp,
 }
 
 // viewReruns converts reruns for -o json.
-func viewReruns(reruns []controldb.ExecutionRerun) []output.Rerun {
+func viewReruns(reruns []controldb.Run) []output.Rerun {
 	views := make([]output.Rerun, 0, len(reruns))
 	for _, r := range reruns {
-		v := output.Rerun{ID: r.ID, Only: r.Only}
-		if r.Origin != uuid.Nil {
-			v.Origin = &r.Origin
+		v := output.Rerun{ID: r.ID, Only: r.RerunOnly}
+		if r.RerunOf != uuid.Nil {
+			v.Origin = &r.RerunOf
 		}
 		views = append(views, v)
 	}
@@ -114,13 +114,13 @@ func viewReruns(reruns []controldb.ExecutionRerun) []output.Rerun {
 }
 
 // printReruns prints the runs that repeat a run, and the run that it repeats.
-func printReruns(w io.Writer, id uuid.UUID, reruns []controldb.ExecutionRerun) error {
+func printReruns(w io.Writer, id uuid.UUID, reruns []controldb.Run) error {
 	for _, r := range reruns {
-		text := fmt.Sprintf("run again by %s (only %s)", r.ID, r.Only)
+		text := fmt.Sprintf("run again by %s (only %s)", r.ID, r.RerunOnly)
 		if r.ID == id {
-			text = fmt.Sprintf("rerun of %s (only %s)", r.Origin, r.Only)
-			if r.Origin == uuid.Nil {
-				text = fmt.Sprintf("rerun of a run that has been purged (only %s)", r.Only)
+			text = fmt.Sprintf("rerun of %s (only %s)", r.RerunOf, r.RerunOnly)
+			if r.RerunOf == uuid.Nil {
+				text = fmt.Sprintf("rerun of a run that has been purged (only %s)", r.RerunOnly)
 			}
 		}
 		if _, err := fmt.Fprintln(w, text); err != nil {

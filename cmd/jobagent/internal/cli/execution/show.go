@@ -83,7 +83,7 @@ func readRun(ctx context.Context, store *controldb.Store, id uuid.UUID, parts ..
 // about is what is shown of a run itself.
 type about struct {
 	run        controldb.Run
-	reruns     []controldb.ExecutionRerun
+	reruns     []controldb.Run
 	parameters string
 }
 
@@ -251,7 +251,7 @@ func (p *runPrinter) head(about about) {
 	}
 	for _, r := range about.reruns {
 		if r.ID != run.ID {
-			p.field("Run again", fmt.Sprintf("by %s (only %s)", r.ID, r.Only))
+			p.field("Run again", fmt.Sprintf("by %s (only %s)", r.ID, r.RerunOnly))
 		}
 	}
 	p.field("Created", timeText(run.CreateTime))
