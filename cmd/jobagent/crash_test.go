@@ -245,12 +245,12 @@ func (c *crash) define(store *controldb.Store) (names []string) {
 	t := c.t
 	names = c.defineGroup(store)
 	attempts, seconds := 20, 1
+	control := c.server.open(t, c.control)
 	for i := range crashJobs {
 		c.addJob(store, crashJob(i), attempts, seconds, "WAITFOR DELAY '00:00:00.300'; "+sim.WriteLedger, sim.WriteLedger)
-		if i%2 == 1 { // half of them must never run twice
-			once, first := true, 1
-			_, err := store.UpdateJobStep(t.Context(), controldb.StepSpec{JobName: crashJob(i), StepID: &first,
-				AtMostOnce: &once})
+		if i%2 == 1 { // half of them must never run twice; sp_update_jobstep of earlier releases lacks the option
+			_, err := control.ExecContext(t.Context(), "EXECUTE jobs.sp_set_jobstep_options @job_name = @p1, @step_id = 1, @at_most_once = 1;",
+				crashJob(i))
 			require.NoError(t, err)
 		}
 	}
