@@ -155,7 +155,7 @@ BEGIN
                     @slice = @slice,
                     @more = @more OUTPUT,
                     @now = @pass_at;
-                EXECUTE jobs_internal.end_pass @now = @set_now;
+                EXECUTE jobs_internal.end_pass @at = @pass_at, @now = @set_now;
             END;
             COMMIT TRANSACTION;
             SET @passes = CASE WHEN @more = 1 THEN @passes - 1 ELSE 0 END;

@@ -153,7 +153,7 @@ BEGIN
                 @turned_at = @turned_at,
                 @more = @more OUTPUT,
                 @now = @now;
-            EXECUTE jobs_internal.end_pass @now = @set_now;
+            EXECUTE jobs_internal.end_pass @at = @now, @now = @set_now;
             EXECUTE @claimed = jobs_internal.claim_steps
                 @term_id = @term_id,
                 @room = @room,
