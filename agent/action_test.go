@@ -19,6 +19,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/outbound"
 	"github.com/jobagent/jobagent/targets/queue"
@@ -272,7 +273,7 @@ func TestMessagesNameTheEndpointThatWasCalled(t *testing.T) {
 // name of the database in the path, and a limit on the host holds.
 func TestCase128(t *testing.T) {
 	actionBubble(t, 24, func(http.ResponseWriter, *http.Request) { <-time.After(2 * time.Second) }, func(t *testing.T, f *actionFixture) {
-		require.NoError(t, f.Store.SetLimit(t.Context(), controldb.Limit{Scope: "Server", Name: "api.example.com", Max: 2}))
+		require.NoError(t, f.Store.SetLimit(t.Context(), model.Limit{Scope: "Server", Name: "api.example.com", Max: 2}))
 		f.startAgent(t, agent.Config{})
 		f.addAction(t, "tenants", testenv.Group, `{"url": "http://api.example.com/tenants/$(database_name)/$(job_name)", "allow_http": true}`)
 		rows := f.ended(t, f.Start(t, "tenants"), 10*time.Minute)

@@ -9,6 +9,7 @@ import (
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -18,7 +19,7 @@ import (
 func TestTwoAgentsShareALimit(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 12)
-		require.NoError(t, f.Store.SetLimit(t.Context(), controldb.Limit{Scope: controldb.LimitServer, Name: "*", Max: 3}))
+		require.NoError(t, f.Store.SetLimit(t.Context(), model.Limit{Scope: model.LimitServer, Name: "*", Max: 3}))
 		f.AddJob(t, "wide", []string{"WAITFOR DELAY '00:00:10';"})
 		_, err := f.Store.AddTargetGroup(t.Context(), "one")
 		require.NoError(t, err)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -67,7 +68,7 @@ func TestJobAgentLife(t *testing.T) {
 		limits, err := c.Limits(ctx)
 		require.NoError(t, err)
 		require.Len(t, limits, 1)
-		require.Equal(t, []any{controldb.LimitAgent, 200}, []any{limits[0].Scope, limits[0].Max})
+		require.Equal(t, []any{model.LimitAgent, 200}, []any{limits[0].Scope, limits[0].Max})
 
 		// The tags alone, or nothing: no operation.
 		created, operation, err = c.SetJobAgent(ctx, controldb.JobAgentChange{Name: "A1", Tags: ptr(map[string]string(nil))})
@@ -334,9 +335,9 @@ EXECUTE jobs.sp_add_jobstep @job_name = N'j', @step_name = N's', @command = N'SE
 		require.NoError(t, err)
 		require.Len(t, pass(terms[1]), 1)
 		// With a limit of another scope, both hold.
-		require.NoError(t, c.SetLimit(ctx, controldb.Limit{Scope: controldb.LimitServer, Name: "*", Max: 100}))
+		require.NoError(t, c.SetLimit(ctx, model.Limit{Scope: model.LimitServer, Name: "*", Max: 100}))
 		require.Empty(t, pass(terms[0]))
-		require.NoError(t, c.SetLimit(ctx, controldb.Limit{Scope: controldb.LimitAgent, Name: "*", Max: 5}))
+		require.NoError(t, c.SetLimit(ctx, model.Limit{Scope: model.LimitAgent, Name: "*", Max: 5}))
 		require.Len(t, pass(terms[0]), 2)
 	})
 }

@@ -294,11 +294,11 @@ type LimitWithID struct {
 // LimitedJob is a job's share of a limit: of one object that the limit counts, such as a server.
 type LimitedJob struct {
 	// LimitID is nil for max_parallelism of a step; Scope is then Step.
-	LimitID     *int       `db:"limit_id"`
-	Scope       LimitScope `db:"scope"`
-	Description string     `db:"description"`
-	JobName     string     `db:"job_name"`
-	Max         int        `db:"max_concurrent_targets"`
+	LimitID     *int   `db:"limit_id"`
+	Scope       string `db:"scope"`
+	Description string `db:"description"`
+	JobName     string `db:"job_name"`
+	Max         int    `db:"max_concurrent_targets"`
 	// Used is the number of running targets of all jobs that this object counts. Running and
 	// Waiting are targets of this job.
 	Used    int  `db:"used"`

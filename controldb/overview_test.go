@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -288,8 +289,8 @@ func TestLimitUse(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.job(t, "one", nil)
 		c.job(t, "two", func(s *controldb.StepSpec) { s.MaxParallelism = ptr(5) })
-		require.NoError(t, c.SetLimit(t.Context(), controldb.Limit{Scope: controldb.LimitServer, Name: "s", Max: 2}))
-		require.NoError(t, c.SetLimit(t.Context(), controldb.Limit{Scope: controldb.LimitJob, Name: "one", Max: 9}))
+		require.NoError(t, c.SetLimit(t.Context(), model.Limit{Scope: model.LimitServer, Name: "s", Max: 2}))
+		require.NoError(t, c.SetLimit(t.Context(), model.Limit{Scope: model.LimitJob, Name: "one", Max: 9}))
 		term := c.term(t)
 		c.start(t, "one")
 		c.resolve(t, term, "a", "b", "c")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -174,7 +175,7 @@ func TestExplainTargetBehindOthers(t *testing.T) {
 		require.Equal(t, int64(38), last.Position)
 		require.Equal(t, "Turn", last.For)
 
-		require.NoError(t, c.SetLimit(t.Context(), controldb.Limit{Scope: controldb.LimitServer, Name: "s", Max: 1}))
+		require.NoError(t, c.SetLimit(t.Context(), model.Limit{Scope: model.LimitServer, Name: "s", Max: 1}))
 		require.Len(t, c.pass(t, term).Tasks, 1)
 		e, err = c.ExplainTarget(t.Context(), run, 1, targets.NewTarget("s", "d37", "").ID)
 		require.NoError(t, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv/front"
 )
 
@@ -358,7 +359,7 @@ func TestFormsMeetOtherChanges(t *testing.T) {
 	_, err := f.Store.SetTargetGroup(t.Context(), name, []controldb.GroupMember{{Membership: "Include", Type: "SqlServer", Server: "a"}}, nil)
 	require.NoError(t, err)
 	require.NoError(t, f.Store.AddCalendar(t.Context(), name, `{"timeZone": "UTC", "dates": ["2026-12-24"]}`))
-	require.NoError(t, f.Store.SetLimit(t.Context(), controldb.Limit{Scope: controldb.LimitServer, Name: name, Max: 5}))
+	require.NoError(t, f.Store.SetLimit(t.Context(), model.Limit{Scope: model.LimitServer, Name: name, Max: 5}))
 	require.NoError(t, f.Store.AddAlert(t.Context(), name, controldb.AlertScheduleFaulted, controldb.AlertChange{}))
 	require.NoError(t, f.Store.AddAlertChannel(t.Context(), name, "Http", `{"url": "https://example.com/x"}`, true))
 	_, err = f.Store.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: job, Name: "s", Kind: "cron5", Spec: "0 2 * * *"})
@@ -389,7 +390,7 @@ func TestFormsMeetOtherChanges(t *testing.T) {
 		// Somebody else's change of something else is not named.
 		_, err = f.Store.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: job, Name: "other", Kind: "cron5", Spec: "0 2 * * *"})
 		require.NoError(t, err)
-		require.NoError(t, f.Store.SetLimit(t.Context(), controldb.Limit{Scope: controldb.LimitServer, Name: "other", Max: 5}))
+		require.NoError(t, f.Store.SetLimit(t.Context(), model.Limit{Scope: model.LimitServer, Name: "other", Max: 5}))
 		if c.field != "schedule.text" {
 			require.Contains(t, shortly(ann.press(path, "preview", form)), "admin-token", c.path)
 		}

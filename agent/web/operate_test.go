@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv/front"
 )
 
@@ -80,7 +80,7 @@ func TestLimitsPage(t *testing.T) {
 	t.Parallel()
 	f := front.Shared(t)
 	name := job(t, f, "SELECT 1;")
-	require.NoError(t, f.Store.SetLimit(t.Context(), controldb.Limit{Scope: controldb.LimitJob, Name: name, Max: 3}))
+	require.NoError(t, f.Store.SetLimit(t.Context(), model.Limit{Scope: model.LimitJob, Name: name, Max: 3}))
 	a := as(t, f, "reader").get(base + "/limits")
 	require.Equal(t, http.StatusOK, a.Status)
 	require.Contains(t, a.Body, "TestLimitsPage &lt;b&gt;")

@@ -104,7 +104,7 @@ func NewState(d controldb.Definitions) (*State, error) {
 		o.Started = slices.ContainsFunc(schedules[j.ID], func(h controldb.Schedule) bool { return h.Name == "" && !h.LastDue.IsZero() })
 	}
 	for _, l := range d.Limits {
-		s.add(manifest.KindLimit, &manifest.Limit{Scope: string(l.Scope), Name: l.Name, Server: l.Server, Max: l.Max}, 0, "")
+		s.add(manifest.KindLimit, &l.Limit, 0, "")
 	}
 	for _, a := range d.Alerts {
 		alert, err := newAlert(a)

@@ -39,7 +39,7 @@ func Write(ctx context.Context, store *controldb.Store, want manifest.Object, ha
 		definition := string(v.Definition)
 		return store.UpdateAlertChannel(ctx, v.Name, &definition, &v.Enabled)
 	case *manifest.Limit:
-		return store.SetLimit(ctx, limitOf(v))
+		return store.SetLimit(ctx, *v)
 	case *manifest.Alert:
 		return writeAlert(ctx, store, v, have)
 	case *manifest.Job:
@@ -64,17 +64,13 @@ func Remove(ctx context.Context, store *controldb.Store, o *Stored) error {
 	case *manifest.AlertChannel:
 		return store.DeleteAlertChannel(ctx, v.Name)
 	case *manifest.Limit:
-		return store.RemoveLimit(ctx, limitOf(v))
+		return store.RemoveLimit(ctx, *v)
 	case *manifest.Alert:
 		return store.DeleteAlert(ctx, v.Name)
 	case *manifest.Job:
 		return store.DeleteJobIf(ctx, v.Name, false, &o.Revision)
 	}
 	return fmt.Errorf("unknown kind %s", o.Kind)
-}
-
-func limitOf(l *manifest.Limit) controldb.Limit {
-	return controldb.Limit{Scope: controldb.LimitScope(l.Scope), Name: l.Name, Server: l.Server, Max: l.Max}
 }
 
 func members(g *manifest.TargetGroup) []controldb.GroupMember {

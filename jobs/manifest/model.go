@@ -277,12 +277,7 @@ type Output struct {
 }
 
 // Limit is the number of targets that run at once.
-type Limit struct {
-	Scope  string `json:"scope" rule:"required,enum=Job|Server|ElasticPool|Credential|Agent" doc:"What is limited. Agent: all targets of the control database."`
-	Name   string `json:"name" rule:"default=*,max=256" doc:"Name of the job, server, pool or credential. \"*\": each one that has no limit of its own. (default): steps without a credential."`
-	Server string `json:"server" rule:"max=256" doc:"Server of an elastic pool."`
-	Max    int    `json:"max_concurrent_targets" rule:"required,min=1,max=2147483647" doc:"The limit."`
-}
+type Limit = model.Limit
 
 // Alert is a rule: when an alert is raised, and who is told.
 type Alert struct {

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/agent"
-	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
+	jobmodel "github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/fault"
 )
@@ -63,8 +63,8 @@ func TestWaitingTargetsCostNoCalls(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := NewWorld(t, 60)
 				if tc.limit > 0 {
-					require.NoError(t, w.Store.SetLimit(t.Context(), controldb.Limit{
-						Scope: controldb.LimitServer, Name: "*", Max: tc.limit,
+					require.NoError(t, w.Store.SetLimit(t.Context(), jobmodel.Limit{
+						Scope: jobmodel.LimitServer, Name: "*", Max: tc.limit,
 					}))
 				}
 				w.AddJob(t, "j", []string{tc.script})

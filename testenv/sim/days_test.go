@@ -15,6 +15,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	jobmodel "github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/fault"
 )
@@ -186,9 +187,9 @@ func TestDays(t *testing.T) {
 			require.NoError(t, err)
 		}
 		// Limits that are reached now and then. The invariant checks find limits that are exceeded.
-		for _, l := range []controldb.Limit{
-			{Scope: controldb.LimitServer, Name: "*", Max: 7}, {Scope: controldb.LimitJob, Name: "slow", Max: 2},
-			{Scope: controldb.LimitCredential, Name: "(default)", Max: 8},
+		for _, l := range []jobmodel.Limit{
+			{Scope: jobmodel.LimitServer, Name: "*", Max: 7}, {Scope: jobmodel.LimitJob, Name: "slow", Max: 2},
+			{Scope: jobmodel.LimitCredential, Name: "(default)", Max: 8},
 		} {
 			require.NoError(t, s.Store.SetLimit(t.Context(), l))
 		}

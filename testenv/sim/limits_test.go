@@ -16,6 +16,7 @@ import (
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
+	jobmodel "github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -158,13 +159,13 @@ func TestLimitsHoldAndAreUsedUp(t *testing.T) {
 				}
 			})
 		}
-		for _, l := range []controldb.Limit{
-			{Scope: controldb.LimitJob, Name: "*", Max: 14}, {Scope: controldb.LimitJob, Name: "wide", Max: 20},
-			{Scope: controldb.LimitServer, Name: "*", Max: 5}, {Scope: controldb.LimitServer, Name: "s0", Max: 2},
-			{Scope: controldb.LimitElasticPool, Name: "p", Max: 2}, {Scope: controldb.LimitElasticPool, Name: "p", Server: "s3", Max: 3},
-			{Scope: controldb.LimitElasticPool, Name: "*", Server: "s1", Max: 1},
-			{Scope: controldb.LimitCredential, Name: "c", Max: 12}, {Scope: controldb.LimitCredential, Name: "(default)", Max: 18},
-			{Scope: controldb.LimitCredential, Name: "*", Max: 9},
+		for _, l := range []jobmodel.Limit{
+			{Scope: jobmodel.LimitJob, Name: "*", Max: 14}, {Scope: jobmodel.LimitJob, Name: "wide", Max: 20},
+			{Scope: jobmodel.LimitServer, Name: "*", Max: 5}, {Scope: jobmodel.LimitServer, Name: "s0", Max: 2},
+			{Scope: jobmodel.LimitElasticPool, Name: "p", Max: 2}, {Scope: jobmodel.LimitElasticPool, Name: "p", Server: "s3", Max: 3},
+			{Scope: jobmodel.LimitElasticPool, Name: "*", Server: "s1", Max: 1},
+			{Scope: jobmodel.LimitCredential, Name: "c", Max: 12}, {Scope: jobmodel.LimitCredential, Name: "(default)", Max: 18},
+			{Scope: jobmodel.LimitCredential, Name: "*", Max: 9},
 		} {
 			require.NoError(t, w.Store.SetLimit(t.Context(), l))
 		}
@@ -307,13 +308,13 @@ func TestFanOutDoesNotStarveASmallJob(t *testing.T) {
 	testenv.Long(t)
 	for _, tc := range []struct {
 		name    string
-		limit   controldb.Limit
+		limit   jobmodel.Limit
 		targets int
 	}{
-		{"no limit", controldb.Limit{}, 10_000},
-		{"server", controldb.Limit{Scope: controldb.LimitServer, Name: "s", Max: 8}, 10_000},
-		{"job", controldb.Limit{Scope: controldb.LimitJob, Name: "wide", Max: 40}, 2000},
-		{"credential", controldb.Limit{Scope: controldb.LimitCredential, Name: "*", Max: 50}, 2000},
+		{"no limit", jobmodel.Limit{}, 10_000},
+		{"server", jobmodel.Limit{Scope: jobmodel.LimitServer, Name: "s", Max: 8}, 10_000},
+		{"job", jobmodel.Limit{Scope: jobmodel.LimitJob, Name: "wide", Max: 40}, 2000},
+		{"credential", jobmodel.Limit{Scope: jobmodel.LimitCredential, Name: "*", Max: 50}, 2000},
 	} {
 		t.Run(strings.ReplaceAll(tc.name, " ", "_"), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -394,7 +395,7 @@ func TestFullLimitCostsNoPasses(t *testing.T) {
 	testenv.Long(t)
 	synctest.Test(t, func(t *testing.T) {
 		w := NewWorld(t, 4)
-		require.NoError(t, w.Store.SetLimit(t.Context(), controldb.Limit{Scope: controldb.LimitServer, Name: "*", Max: 1}))
+		require.NoError(t, w.Store.SetLimit(t.Context(), jobmodel.Limit{Scope: jobmodel.LimitServer, Name: "*", Max: 1}))
 		w.AddJob(t, "long", []string{"WAITFOR DELAY '00:03:00';"})
 		agents := []*Agent{w.StartAgent(t, agent.Config{MaxConcurrentTargets: 10}, nil), w.StartAgent(t, agent.Config{MaxConcurrentTargets: 10}, nil)}
 		long := w.Start(t, "long")

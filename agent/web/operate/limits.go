@@ -7,6 +7,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/model"
 )
 
 const topicLimits = "limits"
@@ -71,7 +72,7 @@ func readLimits(ctx context.Context, store *controldb.Store) (*limitsData, error
 
 // Edit is the path of the form of the limit.
 func (l limitData) Edit(r *page.Request) string {
-	path := r.Path("limits", string(l.Scope), l.Name, "edit")
+	path := r.Path("limits", l.Scope, l.Name, "edit")
 	if l.Server != "" {
 		path += "?" + url.Values{"server": {l.Server}}.Encode()
 	}
@@ -80,7 +81,7 @@ func (l limitData) Edit(r *page.Request) string {
 
 // Each reports whether the limit counts several objects separately.
 func (l limitData) Each() bool {
-	return l.Name == "*" && l.Scope != controldb.LimitAgent || l.Scope == controldb.LimitElasticPool && l.Server == ""
+	return l.Name == "*" && l.Scope != model.LimitAgent || l.Scope == model.LimitElasticPool && l.Server == ""
 }
 
 // Full reports whether the limit, or that of one of its objects, is used up.
@@ -97,29 +98,29 @@ func (l limitData) Full() bool {
 func (l limitData) What() string {
 	if l.Name != "*" {
 		switch l.Scope {
-		case controldb.LimitJob:
+		case model.LimitJob:
 			return "Job"
-		case controldb.LimitServer:
+		case model.LimitServer:
 			return "Server"
-		case controldb.LimitElasticPool:
+		case model.LimitElasticPool:
 			return "Elastic pool"
-		case controldb.LimitCredential:
+		case model.LimitCredential:
 			return "Credential"
-		case controldb.LimitAgent:
+		case model.LimitAgent:
 		}
-		return string(l.Scope)
+		return l.Scope
 	}
 	switch l.Scope {
-	case controldb.LimitJob:
+	case model.LimitJob:
 		return "Each job without a limit of its own"
-	case controldb.LimitServer:
+	case model.LimitServer:
 		return "Each server without a limit of its own"
-	case controldb.LimitElasticPool:
+	case model.LimitElasticPool:
 		return "Each elastic pool without a limit of its own"
-	case controldb.LimitCredential:
+	case model.LimitCredential:
 		return "Each credential without a limit of its own"
-	case controldb.LimitAgent:
+	case model.LimitAgent:
 		return "All targets of this control database (capacity of the job agent)"
 	}
-	return string(l.Scope)
+	return l.Scope
 }

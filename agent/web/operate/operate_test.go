@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/testenv/pagetest"
 )
 
@@ -86,8 +87,8 @@ func TestLimitsPage(t *testing.T) {
 	id := 1
 	d := &limitsData{Cut: true, Steps: []controldb.LimitedJob{{Description: hostile, JobName: hostile, Max: 2, Used: 2, Full: true, Waiting: 5}}}
 	for _, l := range []controldb.Limit{
-		{Scope: controldb.LimitJob, Name: hostile, Max: 3, Running: 3}, {Scope: controldb.LimitServer, Name: "*", Max: 10, Running: 30},
-		{Scope: controldb.LimitElasticPool, Name: "p", Server: "s", Max: 1}, {Scope: controldb.LimitAgent, Name: "*", Max: 100, Running: 5},
+		{Limit: model.Limit{Scope: model.LimitJob, Name: hostile, Max: 3}, Running: 3}, {Limit: model.Limit{Scope: model.LimitServer, Name: "*", Max: 10}, Running: 30},
+		{Limit: model.Limit{Scope: model.LimitElasticPool, Name: "p", Server: "s", Max: 1}}, {Limit: model.Limit{Scope: model.LimitAgent, Name: "*", Max: 100}, Running: 5},
 	} {
 		d.Limits = append(d.Limits, limitData{LimitWithID: controldb.LimitWithID{ID: id, Limit: l}})
 	}

@@ -137,13 +137,13 @@ func NewFinding(f controldb.Finding) Finding {
 
 // Limit is a limit of concurrent targets.
 type Limit struct {
-	Scope     controldb.LimitScope `json:"scope"` // Job, Server, ElasticPool, Credential or Agent
-	Name      string               `json:"name"`
-	Server    string               `json:"server_name,omitempty"` // of an elastic pool
-	Max       int                  `json:"max_concurrent_targets"`
-	Running   int                  `json:"running"` // targets that run under the limit
-	Waiting   int                  `json:"waiting"` // targets that the limit holds back
-	UpdatedAt *time.Time           `json:"updated_at,omitempty"`
+	Scope     string     `json:"scope"` // Job, Server, ElasticPool, Credential or Agent
+	Name      string     `json:"name"`
+	Server    string     `json:"server_name,omitempty"` // of an elastic pool
+	Max       int        `json:"max_concurrent_targets"`
+	Running   int        `json:"running"` // targets that run under the limit
+	Waiting   int        `json:"waiting"` // targets that the limit holds back
+	UpdatedAt *time.Time `json:"updated_at,omitempty"`
 }
 
 // RemovedLimit names a limit that was removed.

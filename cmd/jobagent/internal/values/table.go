@@ -9,6 +9,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/parameters"
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
@@ -18,7 +19,6 @@ var (
 	lifecycles     = spelled(jobs.Lifecycles())
 	finalStates    = []string{"Failed", "TimedOut", "Canceled", "Skipped", "Unknown", "Succeeded"}
 	intervals      = []string{"Once", "Minutes", "Hours", "Days", "Weeks", "Months"}
-	scopes         = []string{"Job", "Server", "ElasticPool", "Credential", "Agent"}
 	severities     = []string{"Info", "Warning", "Critical"}
 	scheduleStates = []string{"Enabled", "Disabled", "Completed", "Faulted"}
 	restRoles      = []string{"reader", "operator", "author", "admin"}
@@ -119,7 +119,7 @@ var argumentKinds = map[string]Kind{
 	"CONDITION":      enum(conditions...),
 	"TYPE":           enum(channelTypes...),
 	"DEFINITION":     {Words: "a JSON object, or @FILE", source: nothing},
-	"SCOPE":          enum(scopes...),
+	"SCOPE":          enum(model.LimitScopes()...),
 	"NAME":           {Words: "the name of what is limited, or '*'", Max: maxServer, source: limited, named: true},
 	"MAX":            number,
 	"FILE":           file, "FILE|-": file,

@@ -11,6 +11,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
 
@@ -40,12 +41,12 @@ func newSetCommand(a *connect.App) *cobra.Command {
 				return exit.Usagef("invalid limit %q: want a number of at least 1; to remove a limit, use jobagent limit remove",
 					args[2])
 			}
-			l := controldb.Limit{Scope: controldb.LimitScope(args[0]), Name: args[1], Server: server, Max: number}
+			l := model.Limit{Scope: args[0], Name: args[1], Server: server, Max: number}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				if err := store.SetLimit(cmd.Context(), l); err != nil {
 					return err
 				}
-				return a.Done(viewLimit(l), "%s %s: at most %s at once", l.Scope, l.Name, wording.Count(l.Max, "target"))
+				return a.Done(viewLimit(controldb.Limit{Limit: l}), "%s %s: at most %s at once", l.Scope, l.Name, wording.Count(l.Max, "target"))
 			})
 		},
 	}
@@ -58,7 +59,7 @@ func newRemoveCommand(a *connect.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "remove SCOPE NAME", Short: "Remove a limit", Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			l := controldb.Limit{Scope: controldb.LimitScope(args[0]), Name: args[1], Server: server}
+			l := model.Limit{Scope: args[0], Name: args[1], Server: server}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				if err := command.Confirm(cmd, command.Fixed("This removes the limit of %s %s", l.Scope, l.Name)); err != nil {
 					return err
