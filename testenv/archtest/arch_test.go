@@ -22,7 +22,7 @@ import (
 const module = "github.com/jobagent/jobagent"
 
 // leaves are the packages that import the standard library alone, and that each package may import.
-var leaves = []string{"jobs/cache", "jobs/wording", "jobs/suggest", "jobs/isoduration"}
+var leaves = []string{"jobs/cache", "jobs/jsontree", "jobs/wording", "jobs/suggest", "jobs/isoduration"}
 
 // commandRoom is the folder of the packages of the command jobagent.
 const commandRoom = "cmd/jobagent/internal/"
@@ -51,6 +51,7 @@ var allowed = map[string][]string{
 	"jobs/action":                    {"jobs/bounded", "jobs/internal/...", "jobs/parameters"},
 	"jobs/parameters":                {"jobs/internal/..."},
 	"jobs/secret":                    {},
+	"jobs/jsontree":                  {},
 	"jobs/wording":                   {},
 	"jobs/suggest":                   {},
 	"jobs/isoduration":               {},
