@@ -71,7 +71,7 @@ func calendarPlanner(r syntax.Reader, zone *time.Location) *planner {
 func calendarOf(v *syntax.Value, zone *time.Location, f *syntax.Faults) *Calendar {
 	c := &Calendar{zone: zone}
 	if v.Kind != '{' {
-		f.Add(v.Path, v.Raw, "an object with "+strings.Join(calendarNames, ", "), "")
+		f.Add(v.Path(), v.JSON(), "an object with "+strings.Join(calendarNames, ", "), "")
 		return c
 	}
 	r := syntax.Reader{Object: v, Faults: f}
@@ -79,7 +79,7 @@ func calendarOf(v *syntax.Value, zone *time.Location, f *syntax.Faults) *Calenda
 	if z := r.Take("timeZone"); z != nil {
 		if text, ok := r.Text(z, syntax.ZoneWords); ok {
 			found, err := LoadZone(text)
-			if p.MergeAt(z.Path, err); err == nil {
+			if p.MergeAt(z.Path(), err); err == nil {
 				c.zone, p.Zone = found, found
 			}
 		}
@@ -88,7 +88,7 @@ func calendarOf(v *syntax.Value, zone *time.Location, f *syntax.Faults) *Calenda
 		for _, item := range p.Items(d, "dates") {
 			c.dates = append(c.dates, p.calendarDates(item)...)
 			if len(c.dates) > 10*maxCalendarDays {
-				f.Add(d.Path, syntax.Quote("dates"), fmt.Sprintf("at most %d days", 10*maxCalendarDays), "")
+				f.Add(d.Path(), syntax.Quote("dates"), fmt.Sprintf("at most %d days", 10*maxCalendarDays), "")
 				break
 			}
 		}
@@ -104,7 +104,7 @@ func calendarOf(v *syntax.Value, zone *time.Location, f *syntax.Faults) *Calenda
 	p.calendarRule(c, r)
 	r.RefuseOthers(calendarNames, syntax.Synonyms)
 	if c.dates == nil && c.weekly == nil && c.rule == nil && len(f.List) == 0 {
-		f.Add(v.Path, v.Raw, "at least one of dates, weekly, rrule", "")
+		f.Add(v.Path(), v.JSON(), "at least one of dates, weekly, rrule", "")
 	}
 	return c
 }
@@ -114,21 +114,21 @@ func (p *planner) calendarRule(c *Calendar, r syntax.Reader) {
 	rule, length, start := r.Take("rrule"), r.Take("duration"), r.Take("startTime")
 	if rule == nil {
 		if length != nil {
-			p.Faults.Add(length.Path, length.Raw, "a duration together with rrule", "")
+			p.Faults.Add(length.Path(), length.JSON(), "a duration together with rrule", "")
 		}
 		return
 	}
 	if length == nil {
-		p.Faults.Add(syntax.Join(r.Object.Path, "duration"), "null", syntax.DurationForms, "")
+		p.Faults.Add(syntax.Join(r.Object.Path(), "duration"), "null", syntax.DurationForms, "")
 	} else if text, ok := r.Text(length, syntax.DurationForms); ok {
 		d, err := syntax.ParseDuration(text)
 		if err != nil || d < time.Second || d > 366*24*time.Hour {
-			p.Faults.Add(length.Path, length.Raw, syntax.DurationForms+", from 1 second to 366 days", "")
+			p.Faults.Add(length.Path(), length.JSON(), syntax.DurationForms+", from 1 second to 366 days", "")
 		}
 		c.length = int64(d / time.Second)
 	}
 	if start == nil {
-		p.Faults.Add(syntax.Join(r.Object.Path, "startTime"), "null", syntax.DateForms, "")
+		p.Faults.Add(syntax.Join(r.Object.Path(), "startTime"), "null", syntax.DateForms, "")
 		return
 	}
 	p.Start = p.Date(start, time.Time{})
@@ -162,7 +162,7 @@ func (p *planner) calendarDates(v *syntax.Value) []int64 {
 	first, err := syntax.ParseISODay(strings.TrimSpace(from))
 	last, errLast := syntax.ParseISODay(strings.TrimSpace(to))
 	if err != nil || errLast != nil || last < first || last-first > maxCalendarDays {
-		p.Faults.Add(v.Path, v.Raw, allowed, syntax.DateProposal(text))
+		p.Faults.Add(v.Path(), v.JSON(), allowed, syntax.DateProposal(text))
 		return nil
 	}
 	var days []int64
@@ -175,14 +175,14 @@ func (p *planner) calendarDates(v *syntax.Value) []int64 {
 // weeklyWindow parses {day, from, to}.
 func (p *planner) weeklyWindow(v *syntax.Value) (weeklyWindow, bool) {
 	if v.Kind != '{' {
-		p.Faults.Add(v.Path, v.Raw, `an object such as {"day": "sunday", "from": "22:00", "to": "24:00"}`, "")
+		p.Faults.Add(v.Path(), v.JSON(), `an object such as {"day": "sunday", "from": "22:00", "to": "24:00"}`, "")
 		return weeklyWindow{}, false
 	}
 	before := len(p.Faults.List)
 	r := syntax.Reader{Object: v, Faults: p.Faults}
 	w := weeklyWindow{to: civil.DaySeconds}
 	if day := r.Take("day"); day == nil {
-		p.Faults.Add(syntax.Join(v.Path, "day"), "null", "the name of a weekday", "")
+		p.Faults.Add(syntax.Join(v.Path(), "day"), "null", "the name of a weekday", "")
 	} else {
 		w.day, _ = p.Weekday(day)
 	}
@@ -202,7 +202,7 @@ func (p *planner) weeklyWindow(v *syntax.Value) (weeklyWindow, bool) {
 		if text == "24:00" && end.name == "to" {
 			*end.second = civil.DaySeconds
 		} else if *end.second, ok = syntax.ParseClock(strings.ToLower(text)); !ok {
-			p.Faults.Add(e.Path, e.Raw, allowed, syntax.ClockProposal(text))
+			p.Faults.Add(e.Path(), e.JSON(), allowed, syntax.ClockProposal(text))
 		}
 	}
 	r.RefuseOthers([]string{"day", "from", "to"}, syntax.Synonyms)
@@ -269,7 +269,7 @@ func (p *planner) readBlackouts(v *syntax.Value) *blackouts {
 	const form = `an object such as {"mode": "skip", "calendars": [{"dates": ["2026-12-24"]}]}`
 	b := &blackouts{}
 	if v.Kind != '{' {
-		p.Faults.Add(v.Path, v.Raw, form, "")
+		p.Faults.Add(v.Path(), v.JSON(), form, "")
 		return b
 	}
 	r := syntax.Reader{Object: v, Faults: p.Faults}
@@ -279,7 +279,7 @@ func (p *planner) readBlackouts(v *syntax.Value) *blackouts {
 	list := r.Take("calendars")
 	r.RefuseOthers([]string{"mode", "calendars"}, map[string]string{"calendar": "calendars"})
 	if list == nil {
-		p.Faults.Add(syntax.Join(v.Path, "calendars"), "null", "a list of calendars: objects, or names", "")
+		p.Faults.Add(syntax.Join(v.Path(), "calendars"), "null", "a list of calendars: objects, or names", "")
 		return b
 	}
 	for _, item := range p.Items(list, "calendars") {
@@ -310,7 +310,7 @@ func (p *planner) readBlackouts(v *syntax.Value) *blackouts {
 			if len(names) > 0 {
 				what = "the name of a calendar: " + strings.Join(names, ", ")
 			}
-			p.Faults.Add(item.Path, item.Raw, what, suggest.Nearest(item.Text, names))
+			p.Faults.Add(item.Path(), item.JSON(), what, suggest.Nearest(item.Text, names))
 			continue
 		}
 		b.calendars = append(b.calendars, c)

@@ -138,7 +138,7 @@ type Outage struct{ From, To time.Time }
 // readOutage parses {from, to}.
 func (p *planner) readOutage(v *syntax.Value) *Outage {
 	if v.Kind != '{' {
-		p.Faults.Add(v.Path, v.Raw, "an object with from and to", "")
+		p.Faults.Add(v.Path(), v.JSON(), "an object with from and to", "")
 		return nil
 	}
 	r := syntax.Reader{Object: v, Faults: p.Faults}
@@ -148,14 +148,14 @@ func (p *planner) readOutage(v *syntax.Value) *Outage {
 		at   *time.Time
 	}{{"from", &o.From}, {"to", &o.To}} {
 		if e := r.Take(end.name); e == nil {
-			p.Faults.Add(syntax.Join(v.Path, end.name), "null", syntax.DateForms, "")
+			p.Faults.Add(syntax.Join(v.Path(), end.name), "null", syntax.DateForms, "")
 		} else {
 			*end.at = p.Date(e, time.Time{})
 		}
 	}
 	r.RefuseOthers([]string{"from", "to"}, map[string]string{"start": "from", "end": "to", "until": "to"})
 	if !o.From.IsZero() && !o.To.IsZero() && o.To.Before(o.From) {
-		p.Faults.Add(syntax.Join(v.Path, "to"), syntax.Quote(o.To.Format(time.RFC3339)), "an instant not before from", "")
+		p.Faults.Add(syntax.Join(v.Path(), "to"), syntax.Quote(o.To.Format(time.RFC3339)), "an instant not before from", "")
 	}
 	return o
 }

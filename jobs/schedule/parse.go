@@ -240,7 +240,7 @@ func (p *planner) readCommon() {
 	if v := p.Reader.Take("catchUp"); v != nil {
 		if text, ok := p.Reader.Text(v, catchUpForms); ok {
 			c, err := ParseCatchUp(text)
-			p.MergeAt(v.Path, err)
+			p.MergeAt(v.Path(), err)
 			p.plan.CatchUp = c
 		}
 	}
@@ -251,7 +251,7 @@ func (p *planner) readCommon() {
 		if text, ok := p.Reader.Text(v, syntax.DurationForms); ok {
 			d, err := syntax.ParseDuration(text)
 			if err != nil || d < 0 {
-				p.Faults.Add(v.Path, v.Raw, syntax.DurationForms, syntax.DurationProposal(text))
+				p.Faults.Add(v.Path(), v.JSON(), syntax.DurationForms, syntax.DurationProposal(text))
 			}
 			p.plan.Jitter = d
 		}

@@ -147,8 +147,8 @@ func place(kind Kind, spec string, f Fault) (string, bool) {
 	if value == nil || f.Path == "" {
 		return "", false
 	}
-	if len(value.Members) == 1 && value.Members[0].Name == d.Line && value.Members[0].Value.Path == d.Line && !isObject(text) {
-		line := value.Members[0].Value.Text
+	if len(value.Members) == 1 && value.Members[0].Name == d.Line && !isObject(text) {
+		line := value.Members[0].Text
 		line, ok := placeInLine(kind, line, strings.TrimPrefix(f.Path, d.Line), f)
 		return syntax.Quote(line), ok
 	}

@@ -19,8 +19,8 @@ func Settled(kind Kind, spec string, opts Options) string {
 	settled := false
 	var parts []string
 	for _, m := range p.Reader.Object.Members {
-		raw := m.Value.Raw
-		if at, relative := p.dialect.Settle(p.Parser, m.Name, m.Value); relative {
+		raw := m.JSON()
+		if at, relative := p.dialect.Settle(p.Parser, m.Name, m); relative {
 			raw, settled = syntax.Quote(at.UTC().Format(time.RFC3339)), true
 		}
 		parts = append(parts, syntax.Quote(m.Name)+": "+raw)
@@ -37,16 +37,14 @@ func CalendarNames(spec string) []string {
 	if err != nil {
 		return nil
 	}
-	var names []string
-	member := func(v *syntax.Value, name string) *syntax.Value {
-		for _, m := range v.Members {
-			if m.Name == name {
-				return m.Value
-			}
-		}
-		return &syntax.Value{}
+	list := v.Get("blackouts")
+	if list != nil {
+		list = list.Get("calendars")
 	}
-	list := member(member(v, "blackouts"), "calendars")
+	if list == nil {
+		return nil
+	}
+	var names []string
 	for _, item := range append([]*syntax.Value{list}, list.Items...) {
 		if item.Kind == '"' {
 			names = append(names, item.Text)

@@ -42,7 +42,7 @@ var allowed = map[string][]string{
 	"jobs/schedule/internal/words":  {"jobs/schedule/internal/civil", "jobs/schedule/internal/engine"},
 	// The languages of other systems, which are translated as texts.
 	"jobs/schedule/internal/foreign": {"jobs/schedule/internal/civil", "jobs/schedule/internal/syntax"},
-	"jobs/schedule/internal/syntax":  {"jobs/schedule/internal/words", "jobs/internal/...", "jobs/schedule/internal/civil", "jobs/schedule/internal/engine"},
+	"jobs/schedule/internal/syntax":  {"jobs/bounded", "jobs/schedule/internal/words", "jobs/internal/...", "jobs/schedule/internal/civil", "jobs/schedule/internal/engine"},
 	"jobs/internal":                  {},
 	"jobs/internal/yamltext":         {"github.com/goccy/go-yaml/..."},
 	"jobs/importer":                  {"jobs/bounded", "jobs/internal/...", "jobs/action", "jobs/schedule", "jobs/tsql"},

@@ -72,7 +72,7 @@ func read(p *syntax.Parser) engine.Schedule {
 	recurrence := p.Reader
 	if v := p.Reader.Take("recurrence"); v != nil {
 		if v.Kind != '{' {
-			p.Faults.Add(v.Path, v.Raw, "a recurrence object", "")
+			p.Faults.Add(v.Path(), v.JSON(), "a recurrence object", "")
 			return nil
 		}
 		recurrence = syntax.Reader{Object: v, Faults: p.Faults}
@@ -85,9 +85,9 @@ func read(p *syntax.Parser) engine.Schedule {
 		switch {
 		case !p.Created.IsZero() && !p.End.IsZero() && p.End.Before(p.Created),
 			p.Created.IsZero() && p.Start.IsZero() && !p.End.IsZero() && p.End.Before(p.Today):
-			p.Faults.Add(v.Path, v.Raw, "an instant in the future (D-A7)", "")
+			p.Faults.Add(v.Path(), v.JSON(), "an instant in the future (D-A7)", "")
 		case !p.Start.IsZero() && !p.End.IsZero() && p.End.Before(p.Start):
-			p.Faults.Add(v.Path, v.Raw, "an instant not before the start "+p.Start.Format(time.RFC3339), "")
+			p.Faults.Add(v.Path(), v.JSON(), "an instant not before the start "+p.Start.Format(time.RFC3339), "")
 		}
 	}
 	var s *scheduleParts
@@ -112,7 +112,7 @@ func read(p *syntax.Parser) engine.Schedule {
 	if w, ok := inner.(*engine.Wall); ok {
 		if _, ok := w.Pattern.Next(civil.Seconds(start)); !ok {
 			v := recurrence.Take("schedule")
-			p.Faults.Add(v.Path, v.Raw, "a schedule that matches some day; this one matches none", "")
+			p.Faults.Add(v.Path(), v.JSON(), "a schedule that matches some day; this one matches none", "")
 			return nil
 		}
 	}
@@ -182,13 +182,13 @@ func readFrequency(p *syntax.Parser, r syntax.Reader) (frequency string, interva
 			if propose == "" {
 				propose = suggest.Nearest(text, names)
 			}
-			p.Faults.Add(v.Path, v.Raw, what, propose)
+			p.Faults.Add(v.Path(), v.JSON(), what, propose)
 		}
 	}
 	interval = 1
 	if i := r.Take("interval"); i != nil {
 		if v == nil {
-			p.Faults.Add(syntax.Join(r.Object.Path, "frequency"), "null", "one of "+strings.Join(names, ", "), "")
+			p.Faults.Add(syntax.Join(r.Object.Path(), "frequency"), "null", "one of "+strings.Join(names, ", "), "")
 		}
 		allowed := fmt.Sprintf("a whole number from 1 to %d", most)
 		if frequency != "" {
@@ -206,7 +206,7 @@ var scheduleElements = []string{"minutes", "hours", "weekDays", "monthDays", "mo
 // frequency (D-A16).
 func readSchedule(p *syntax.Parser, v *syntax.Value, frequency string) *scheduleParts {
 	if v.Kind != '{' {
-		p.Faults.Add(v.Path, v.Raw, "an object with "+strings.Join(scheduleElements, ", "), "")
+		p.Faults.Add(v.Path(), v.JSON(), "an object with "+strings.Join(scheduleElements, ", "), "")
 		return nil
 	}
 	r := syntax.Reader{Object: v, Faults: p.Faults}
@@ -215,7 +215,7 @@ func readSchedule(p *syntax.Parser, v *syntax.Value, frequency string) *schedule
 		"minutes": "Hour Day Week Month", "hours": "Day Week Month", "weekDays": "Week", "monthDays": "Month", "monthlyOccurrences": "Month",
 	}
 	if frequency == "Year" {
-		p.Faults.Add(v.Path, v.Raw, "no schedule with the frequency Year; the frequency Month with the interval 12 takes one (D-A1)", "")
+		p.Faults.Add(v.Path(), v.JSON(), "no schedule with the frequency Year; the frequency Month with the interval 12 takes one (D-A1)", "")
 	}
 	for _, name := range scheduleElements {
 		e := r.Take(name)
@@ -224,7 +224,7 @@ func readSchedule(p *syntax.Parser, v *syntax.Value, frequency string) *schedule
 		}
 		if frequency != "" && frequency != "Year" && !strings.Contains(allowed[name], frequency) {
 			with := strings.ReplaceAll(allowed[name], " ", ", ")
-			p.Faults.Add(e.Path, e.Raw, name+" only with the frequency "+with, "")
+			p.Faults.Add(e.Path(), e.JSON(), name+" only with the frequency "+with, "")
 		}
 		switch name {
 		case "minutes":
@@ -254,7 +254,7 @@ func integers(p *syntax.Parser, v *syntax.Value, low, high int64, allowed string
 		n, ok := p.Reader.Integer(item, low, high, allowed)
 		switch {
 		case ok && n == 0 && low < 0:
-			p.Faults.Add(item.Path, item.Raw, allowed, "")
+			p.Faults.Add(item.Path(), item.JSON(), allowed, "")
 		case ok && !seen[n-low]:
 			list, seen[n-low] = append(list, int(n)), true
 		}
@@ -266,7 +266,7 @@ func integers(p *syntax.Parser, v *syntax.Value, low, high int64, allowed string
 func readWeekdays(p *syntax.Parser, v *syntax.Value) uint8 {
 	items := p.Items(v, "names of weekdays")
 	if len(items) > 7 {
-		p.Faults.Add(v.Path, v.Raw, "at most 7 weekdays", "")
+		p.Faults.Add(v.Path(), v.JSON(), "at most 7 weekdays", "")
 	}
 	var days uint8
 	for _, item := range items {
@@ -281,13 +281,13 @@ func readOccurrences(p *syntax.Parser, v *syntax.Value) []engine.Occurrence {
 	var list []engine.Occurrence
 	for _, item := range p.Items(v, "objects with day and occurrence") {
 		if item.Kind != '{' {
-			p.Faults.Add(item.Path, item.Raw, `an object such as {"day": "friday", "occurrence": -1}`, "")
+			p.Faults.Add(item.Path(), item.JSON(), `an object such as {"day": "friday", "occurrence": -1}`, "")
 			continue
 		}
 		r := syntax.Reader{Object: item, Faults: p.Faults}
 		o := engine.Occurrence{}
 		if day := r.Take("day"); day == nil {
-			p.Faults.Add(syntax.Join(item.Path, "day"), "null", "the name of a weekday", "")
+			p.Faults.Add(syntax.Join(item.Path(), "day"), "null", "the name of a weekday", "")
 		} else {
 			o.Day, _ = p.Weekday(day)
 		}
@@ -295,7 +295,7 @@ func readOccurrences(p *syntax.Parser, v *syntax.Value) []engine.Occurrence {
 		if n := r.Take("occurrence", "Occurrence"); n != nil {
 			number, ok := r.Integer(n, -5, 5, allowed)
 			if ok && number == 0 {
-				p.Faults.Add(n.Path, n.Raw, allowed, "")
+				p.Faults.Add(n.Path(), n.JSON(), allowed, "")
 			}
 			o.N = int(number)
 		}

@@ -123,7 +123,7 @@ func expand(p *syntax.Parser, v *syntax.Value, parts []string, fields int, macro
 		allowed += "; " + commandHint
 		propose = p.FirstValid("cron", parts[0])
 	}
-	p.Faults.Add(v.Path, v.Raw, allowed, propose)
+	p.Faults.Add(v.Path(), v.JSON(), allowed, propose)
 	return nil
 }
 
@@ -142,9 +142,9 @@ func takeZone(p *syntax.Parser, v *syntax.Value, parts []string) []string {
 	zone, err := syntax.LoadZone(name)
 	switch {
 	case err != nil:
-		p.MergeAt(v.Path+".CRON_TZ", err)
+		p.MergeAt(v.Path()+".CRON_TZ", err)
 	case p.ZoneGiven && p.Zone.String() != zone.String():
-		p.Faults.Add(v.Path+".CRON_TZ", syntax.Quote(name), "the same zone as timeZone, "+p.Zone.String(), "")
+		p.Faults.Add(v.Path()+".CRON_TZ", syntax.Quote(name), "the same zone as timeZone, "+p.Zone.String(), "")
 	default:
 		p.Zone, p.ZoneGiven = zone, true
 	}
@@ -164,7 +164,7 @@ func (c *unixCron) read(p *syntax.Parser, v *syntax.Value, parts []string) ([]st
 	before := p.Faults.Count()
 	var masks []uint64
 	for i, f := range c.fields {
-		masks = append(masks, c.mask(p, v.Path, f, parts[i]))
+		masks = append(masks, c.mask(p, v.Path(), f, parts[i]))
 	}
 	if p.Faults.Count() > before {
 		return nil, nil
@@ -192,7 +192,7 @@ func (c *unixCron) read(p *syntax.Parser, v *syntax.Value, parts []string) ([]st
 		warnImpossible(p, parts, n-3, d.either)
 	}
 	if !matches(pattern, 2000) {
-		p.Faults.Add(v.Path, v.Raw, neverMatches+"; the last day of a month is L in the kind quartz", "")
+		p.Faults.Add(v.Path(), v.JSON(), neverMatches+"; the last day of a month is L in the kind quartz", "")
 		return nil, nil
 	}
 	return parts, pattern

@@ -24,7 +24,7 @@ func refuseCount(p *syntax.Parser, v *syntax.Value, parts []string, allowed stri
 	allowed += "; there " + syntax.AreN(len(parts))
 	propose := ""
 	if kinds := p.KindsOf(strings.Join(parts, " ")); kinds != "" {
-		p.Faults.Add(v.Path, v.Raw, allowed+"; "+kinds, "")
+		p.Faults.Add(v.Path(), v.JSON(), allowed+"; "+kinds, "")
 		return
 	}
 	for n := min(most, len(parts)-1); n >= 5 && n >= most-1; n-- {
@@ -46,7 +46,7 @@ func refuseCount(p *syntax.Parser, v *syntax.Value, parts []string, allowed stri
 		}
 		break
 	}
-	p.Faults.Add(v.Path, v.Raw, allowed, propose)
+	p.Faults.Add(v.Path(), v.JSON(), allowed, propose)
 }
 
 // refuseEmpty adds the fault of a list with empty parts ("1,,2"). before is the number of faults

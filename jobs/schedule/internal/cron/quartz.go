@@ -82,17 +82,17 @@ func readQuartz(p *syntax.Parser, v *syntax.Value, parts []string) ([]string, *e
 	d := &quartzDays{byMonthDay: !namesNone(parts[3]), byWeekday: !namesNone(parts[5])}
 	var masks [3]uint64
 	for i := range masks {
-		masks[i] = quartzMask(p, v.Path, quartzFields[i], parts[i])
+		masks[i] = quartzMask(p, v.Path(), quartzFields[i], parts[i])
 	}
-	d.months = uint16(quartzMask(p, v.Path, monthField, parts[4]))
+	d.months = uint16(quartzMask(p, v.Path(), monthField, parts[4]))
 	if d.byMonthDay {
-		readQuartzMonthDays(p, v.Path, d, parts[3])
+		readQuartzMonthDays(p, v.Path(), d, parts[3])
 	}
 	if d.byWeekday {
-		readQuartzWeekdays(p, v.Path, d, parts[5])
+		readQuartzWeekdays(p, v.Path(), d, parts[5])
 	}
 	if len(parts) == 7 && parts[6] != "*" {
-		d.years = quartzYears(p, v.Path, parts[6])
+		d.years = quartzYears(p, v.Path(), parts[6])
 	}
 	if p.Faults.Count() > before {
 		return nil, nil
@@ -100,7 +100,7 @@ func readQuartz(p *syntax.Parser, v *syntax.Value, parts []string) ([]string, *e
 	pattern := &engine.OnDays{Days: d.of, Times: engine.Times{Hours: uint32(masks[2]), Minutes: masks[1], Seconds: masks[0]}}
 	p.Words = d.rule(pattern.Times)
 	if !matches(pattern, 1970) { // the 400 years from 1970 include all named years
-		p.Faults.Add(v.Path, v.Raw, neverMatches+lastDayHint(parts[3]), p.FirstValid("cron", withLastDay(parts, 3, "L")...))
+		p.Faults.Add(v.Path(), v.JSON(), neverMatches+lastDayHint(parts[3]), p.FirstValid("cron", withLastDay(parts, 3, "L")...))
 		return nil, nil
 	}
 	d.warn(p, parts)

@@ -25,7 +25,7 @@ func read(p *syntax.Parser) engine.Schedule {
 	} else if text, ok := p.Reader.Text(v, "one of Once, Minutes, Hours, Days, Weeks, Months"); ok {
 		var err error
 		e.Interval, err = ParseInterval(text)
-		p.Faults.Merge(v.Path, err)
+		p.Faults.Merge(v.Path(), err)
 	}
 	if v := p.Reader.Take("schedule_interval_count"); v != nil {
 		n, ok := p.Reader.Integer(v, 1, 1<<31-1, "a whole number from 1 to 2147483647")
@@ -34,7 +34,7 @@ func read(p *syntax.Parser) engine.Schedule {
 		}
 		e.Count = int(n)
 		if ok && n > 1 && e.Interval == Once {
-			p.Contradict(v.Path, v.Raw, "no count, or 1, with the interval type Once, which runs once", "the count is ignored")
+			p.Contradict(v.Path(), v.JSON(), "no count, or 1, with the interval type Once, which runs once", "the count is ignored")
 		}
 	}
 	p.Start = readInstant(p, "schedule_start_time", p.PlannedStart)
@@ -82,7 +82,7 @@ func readInstant(p *syntax.Parser, name string, absent time.Time) time.Time {
 	}
 	m, err := syntax.ParseDate(text)
 	if err != nil {
-		p.Faults.Add(v.Path, v.Raw, syntax.DateForms, syntax.DateProposal(text))
+		p.Faults.Add(v.Path(), v.JSON(), syntax.DateForms, syntax.DateProposal(text))
 		return absent
 	}
 	at := m.In(time.UTC)

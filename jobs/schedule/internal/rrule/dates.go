@@ -32,7 +32,7 @@ func (t *lines) readDates() {
 
 // readList parses the instants of one line.
 func (t *lines) readList(l line, values ...string) []int64 {
-	path := t.v.Path + "." + l.name
+	path := t.v.Path() + "." + l.name
 	kind, zone := t.parameters(l, values...)
 	var list []int64
 	dateWithoutTime := ""
@@ -83,13 +83,13 @@ func (t *lines) readLimits(r *rule) bool {
 	alone := len(t.dates) == 0 && len(t.exclusion) == 0
 	if r.has("COUNT") && alone {
 		if t.p.Count > 0 && t.p.Count != r.count {
-			t.p.Contradict(t.v.Path+".COUNT", fmt.Sprint(r.count), fmt.Sprintf("the same number as count, %d", t.p.Count), "COUNT is used")
+			t.p.Contradict(t.v.Path()+".COUNT", fmt.Sprint(r.count), fmt.Sprintf("the same number as count, %d", t.p.Count), "COUNT is used")
 		}
 		t.p.Count = r.count
 	}
 	if !r.until.IsZero() {
 		if !t.p.End.IsZero() && !t.p.End.Equal(r.until) {
-			t.p.Contradict(t.v.Path+".UNTIL", syntax.Quote(r.given["UNTIL"]), "the same instant as endTime, "+t.p.End.Format(time.RFC3339), "UNTIL is used")
+			t.p.Contradict(t.v.Path()+".UNTIL", syntax.Quote(r.given["UNTIL"]), "the same instant as endTime, "+t.p.End.Format(time.RFC3339), "UNTIL is used")
 		}
 		if alone {
 			t.p.End = r.until

@@ -27,12 +27,12 @@ func readParts(p *syntax.Parser, v *syntax.Value, body string) *rule {
 	for part := range strings.SplitSeq(strings.TrimSuffix(body, ";"), ";") {
 		name, text, ok := strings.Cut(part, "=")
 		name = strings.ToUpper(strings.TrimSpace(name))
-		path := v.Path + "." + name
+		path := v.Path() + "." + name
 		if !ok || !slices.Contains(partNames, name) {
 			if p.Faults.Skip() {
 				continue
 			}
-			p.Faults.Add(v.Path, syntax.Quote(part), "parts NAME=value with "+strings.Join(partNames, ", "), nearPart(name, part, text, ok))
+			p.Faults.Add(v.Path(), syntax.Quote(part), "parts NAME=value with "+strings.Join(partNames, ", "), nearPart(name, part, text, ok))
 			continue
 		}
 		if r.has(name) {
@@ -46,10 +46,10 @@ func readParts(p *syntax.Parser, v *syntax.Value, body string) *rule {
 		r.readPart(p, path, name, strings.ToUpper(strings.TrimSpace(text)))
 	}
 	if !r.has("FREQ") {
-		p.Faults.Add(v.Path+".FREQ", "null", "one of "+strings.Join(frequencyNames, ", "), "")
+		p.Faults.Add(v.Path()+".FREQ", "null", "one of "+strings.Join(frequencyNames, ", "), "")
 	}
 	if r.has("COUNT") && r.has("UNTIL") {
-		p.Faults.Add(v.Path+".COUNT", fmt.Sprint(r.count), "COUNT or UNTIL, not both", "")
+		p.Faults.Add(v.Path()+".COUNT", fmt.Sprint(r.count), "COUNT or UNTIL, not both", "")
 	}
 	if r.freq >= 0 {
 		r.checkFits(p, v)
@@ -81,7 +81,7 @@ func nearPart(name, part, value string, hasValue bool) string {
 func (r *rule) checkFits(p *syntax.Parser, v *syntax.Value) {
 	refuse := func(name, allowed string) {
 		if r.has(name) {
-			p.Faults.Add(v.Path+"."+name, syntax.Quote(r.given[name]), name+" only with FREQ="+allowed+", and not with FREQ="+frequencyNames[r.freq], "")
+			p.Faults.Add(v.Path()+"."+name, syntax.Quote(r.given[name]), name+" only with FREQ="+allowed+", and not with FREQ="+frequencyNames[r.freq], "")
 		}
 	}
 	if r.freq != yearly {
@@ -94,10 +94,10 @@ func (r *rule) checkFits(p *syntax.Parser, v *syntax.Value) {
 		refuse("BYMONTHDAY", "YEARLY, MONTHLY, DAILY, HOURLY, MINUTELY or SECONDLY")
 	}
 	if len(r.nth) > 0 && (r.freq != monthly && r.freq != yearly || r.has("BYWEEKNO")) {
-		p.Faults.Add(v.Path+".BYDAY", syntax.Quote(r.given["BYDAY"]), "numbers before weekdays only with FREQ=MONTHLY or YEARLY, and without BYWEEKNO", "")
+		p.Faults.Add(v.Path()+".BYDAY", syntax.Quote(r.given["BYDAY"]), "numbers before weekdays only with FREQ=MONTHLY or YEARLY, and without BYWEEKNO", "")
 	}
 	if r.has("BYSETPOS") && !slices.ContainsFunc(partNames[5:13], r.has) {
-		p.Faults.Add(v.Path+".BYSETPOS", syntax.Quote(r.given["BYSETPOS"]), "BYSETPOS only together with another BY part", "")
+		p.Faults.Add(v.Path()+".BYSETPOS", syntax.Quote(r.given["BYSETPOS"]), "BYSETPOS only together with another BY part", "")
 	}
 }
 

@@ -106,7 +106,7 @@ func (r *rule) build(p *syntax.Parser, v *syntax.Value, startIsCreation bool) en
 		never = "a rule that matches some day; this one matches none until the year 9999"
 	}
 	if ok && !g.possible() || r.beyond(pattern) || !due(pattern, day*civil.DaySeconds) {
-		p.Faults.Add(v.Path, v.Raw, never, "")
+		p.Faults.Add(v.Path(), v.JSON(), never, "")
 		return nil
 	}
 	r.warnOfItems(p, pattern)

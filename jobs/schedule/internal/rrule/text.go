@@ -46,7 +46,7 @@ func Read(p *syntax.Parser, v *syntax.Value, text string, startGiven bool) engin
 	t.readStart(startGiven)
 	startIsCreation := p.Start.IsZero()
 	if startIsCreation {
-		p.Start, p.StartCreated = p.NeedCreation(v.Path+".DTSTART"), true
+		p.Start, p.StartCreated = p.NeedCreation(v.Path()+".DTSTART"), true
 	}
 	p.Start = p.Start.Truncate(time.Second)
 	t.readDates()
@@ -139,7 +139,7 @@ func readText(p *syntax.Parser, v *syntax.Value, text string) *lines {
 		case ok && l.name == "DTSTART" && t.start == nil:
 			t.start = &l
 		case ok && l.name == "DTSTART":
-			p.Contradict(v.Path+".DTSTART", syntax.Quote(l.value), "one DTSTART; the start is given by the line before", "the last one is used")
+			p.Contradict(v.Path()+".DTSTART", syntax.Quote(l.value), "one DTSTART; the start is given by the line before", "the last one is used")
 			t.start = &l
 		case ok && l.name == "RDATE":
 			t.dates = append(t.dates, l)
@@ -150,7 +150,7 @@ func readText(p *syntax.Parser, v *syntax.Value, text string) *lines {
 		case !ok && !hasRule:
 			t.rule, hasRule = content, true
 		case l.name == "RRULE" || !ok && strings.Contains(content, "="):
-			p.Faults.Add(v.Path, syntax.Quote(content), "one rule; a second rule is a schedule of its own", "")
+			p.Faults.Add(v.Path(), syntax.Quote(content), "one rule; a second rule is a schedule of its own", "")
 		default:
 			t.refuse(content, l)
 		}
@@ -183,12 +183,12 @@ func (t *lines) refuse(content string, l line) {
 			near += content[len(l.name):]
 		}
 	}
-	t.p.Faults.Add(t.v.Path, syntax.Quote(content), allowed, near)
+	t.p.Faults.Add(t.v.Path(), syntax.Quote(content), allowed, near)
 }
 
 // parameters parses the parameters of a line: VALUE, and TZID as the zone of its values.
 func (t *lines) parameters(l line, values ...string) (value string, zone *time.Location) {
-	path := t.v.Path + "." + l.name
+	path := t.v.Path() + "." + l.name
 	zone = t.p.Zone
 	for parameter := range strings.SplitSeq(l.parameters, ";") {
 		name, content, _ := strings.Cut(parameter, "=")
@@ -224,7 +224,7 @@ func (t *lines) readStart(given bool) {
 	if t.start == nil {
 		return
 	}
-	p, path := t.p, t.v.Path+".DTSTART"
+	p, path := t.p, t.v.Path()+".DTSTART"
 	before := p.Faults.Count()
 	_, zone := t.parameters(*t.start, "DATE-TIME", "DATE")
 	switch tzid := zone != p.Zone; {

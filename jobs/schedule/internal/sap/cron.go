@@ -69,13 +69,13 @@ func readCron(p *syntax.Parser, v *syntax.Value) engine.Schedule {
 			allowed += ", the day of week seems to be missing"
 			propose = withWeekday(p, parts)
 		}
-		p.Faults.Add(v.Path, v.Raw, allowed, propose)
+		p.Faults.Add(v.Path(), v.JSON(), allowed, propose)
 		return nil
 	}
 	before := p.Faults.Count()
 	var items [7][]cronItem
 	for i, f := range cronFields {
-		items[i] = readItems(p, v.Path+"."+f.name, f, parts[i])
+		items[i] = readItems(p, v.Path()+"."+f.name, f, parts[i])
 	}
 	if p.Faults.Count() > before {
 		return nil
@@ -107,7 +107,7 @@ func readCron(p *syntax.Parser, v *syntax.Value) engine.Schedule {
 			allowed += "; the last day of a month is -1"
 			propose = p.FirstValid("cron", strings.Join(parts[:2], " ")+" -1 "+strings.Join(parts[3:], " "))
 		}
-		p.Faults.Add(v.Path, v.Raw, allowed, propose)
+		p.Faults.Add(v.Path(), v.JSON(), allowed, propose)
 		return nil
 	}
 	warnImpossible(p, parts)

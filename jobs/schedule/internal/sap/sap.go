@@ -41,7 +41,7 @@ func read(p *syntax.Parser) engine.Schedule {
 	case len(modes) > 1:
 		for _, name := range modeNames {
 			if v := modes[name]; v != nil {
-				p.Faults.Add(v.Path, v.Raw, "exactly one of "+strings.Join(modeNames, ", "), "")
+				p.Faults.Add(v.Path(), v.JSON(), "exactly one of "+strings.Join(modeNames, ", "), "")
 			}
 		}
 	case modes["cron"] != nil:
@@ -64,7 +64,7 @@ func takeIgnored(p *syntax.Parser) {
 		if v.Kind == '"' && (v.Text == "true" || v.Text == "false") {
 			p.Warn("active is a text and should be a boolean (D-S19)")
 		} else {
-			p.Faults.Add(v.Path, v.Raw, "true or false", "")
+			p.Faults.Add(v.Path(), v.JSON(), "true or false", "")
 		}
 	}
 }
@@ -77,12 +77,12 @@ func readBounds(p *syntax.Parser, oneTime bool) {
 	p.CheckBounds("endTime")
 	if v := p.Reader.Take("job"); v != nil {
 		if v.Kind != '{' {
-			p.Faults.Add(v.Path, v.Raw, "an object with startTime and endTime", "")
+			p.Faults.Add(v.Path(), v.JSON(), "an object with startTime and endTime", "")
 		} else {
 			job := syntax.Reader{Object: v, Faults: p.Faults}
 			start, end := readInstant(p, job, "startTime", time.Time{}), readInstant(p, job, "endTime", time.Time{})
 			job.RefuseOthers([]string{"startTime", "endTime"}, syntax.Synonyms)
-			p.CheckRange(syntax.Join(v.Path, "endTime"), syntax.Quote(end.Format(time.RFC3339)), start, end)
+			p.CheckRange(syntax.Join(v.Path(), "endTime"), syntax.Quote(end.Format(time.RFC3339)), start, end)
 			if start.After(p.Start) {
 				p.Start = start
 			}
@@ -118,7 +118,7 @@ func dateObject(p *syntax.Parser, v *syntax.Value) (syntax.DateTime, bool) {
 	d, f := r.Take("date"), r.Take("format")
 	r.RefuseOthers([]string{"date", "format"}, nil)
 	if d == nil {
-		p.Faults.Add(syntax.Join(v.Path, "date"), "null", "a date", "")
+		p.Faults.Add(syntax.Join(v.Path(), "date"), "null", "a date", "")
 		return syntax.DateTime{}, false
 	}
 	text, ok := p.Reader.Text(d, syntax.DateForms)
@@ -128,7 +128,7 @@ func dateObject(p *syntax.Parser, v *syntax.Value) (syntax.DateTime, bool) {
 	if f == nil {
 		m, err := syntax.ParseDate(text)
 		if err != nil {
-			p.Faults.Add(d.Path, d.Raw, syntax.DateForms, syntax.DateProposal(text))
+			p.Faults.Add(d.Path(), d.JSON(), syntax.DateForms, syntax.DateProposal(text))
 		}
 		return m, err == nil
 	}
@@ -137,17 +137,17 @@ func dateObject(p *syntax.Parser, v *syntax.Value) (syntax.DateTime, bool) {
 		return syntax.DateTime{}, false
 	}
 	if len(format) > maxFormat {
-		p.Faults.Add(f.Path, f.Raw, fmt.Sprintf("at most %d bytes", maxFormat), "")
+		p.Faults.Add(f.Path(), f.JSON(), fmt.Sprintf("at most %d bytes", maxFormat), "")
 		return syntax.DateTime{}, false
 	}
 	tokens, unknown := splitFormat(format)
 	if unknown != "" {
-		p.Faults.Add(f.Path, f.Raw, "other letters in brackets, and of the tokens "+formatTokens+" only; "+unknown+" is none", "")
+		p.Faults.Add(f.Path(), f.JSON(), "other letters in brackets, and of the tokens "+formatTokens+" only; "+unknown+" is none", "")
 		return syntax.DateTime{}, false
 	}
 	m, err := parseFormatted(text, tokens, reference(p))
 	if err != nil {
-		p.Faults.Add(d.Path, d.Raw, "a date in the format "+format+" ("+err.Error()+")", "")
+		p.Faults.Add(d.Path(), d.JSON(), "a date in the format "+format+" ("+err.Error()+")", "")
 		return syntax.DateTime{}, false
 	}
 	return m, true
@@ -220,7 +220,7 @@ func readRepeatInterval(p *syntax.Parser, v *syntax.Value, moving bool, started 
 	}
 	step, propose, ok := syntax.ParseInterval(text)
 	if !ok {
-		p.Faults.Add(v.Path, v.Raw, syntax.IntervalForms+fmt.Sprintf("; from 1 second to %d years", syntax.MaxInterval/(365*civil.DaySeconds)), propose)
+		p.Faults.Add(v.Path(), v.JSON(), syntax.IntervalForms+fmt.Sprintf("; from 1 second to %d years", syntax.MaxInterval/(365*civil.DaySeconds)), propose)
 		return nil
 	}
 	if unit := strings.ToLower(strings.Fields(text)[1]); strings.HasPrefix(unit, "month") || strings.HasPrefix(unit, "year") {
@@ -230,7 +230,7 @@ func readRepeatInterval(p *syntax.Parser, v *syntax.Value, moving bool, started 
 	// begins there.
 	start := p.Start
 	if start.IsZero() {
-		start = p.NeedCreation(v.Path)
+		start = p.NeedCreation(v.Path())
 	}
 	for _, t := range []time.Time{p.Created, p.Activated} {
 		if t.After(start) {
@@ -287,7 +287,7 @@ func readRepeatAt(p *syntax.Parser, v *syntax.Value) engine.Schedule {
 	if !ok {
 		m, err := syntax.ParseDate(text)
 		if err != nil {
-			p.Faults.Add(v.Path, v.Raw, allowed, syntax.ClockProposal(text))
+			p.Faults.Add(v.Path(), v.JSON(), allowed, syntax.ClockProposal(text))
 			return nil
 		}
 		second = m.Second

@@ -32,14 +32,14 @@ func readableTime(p *syntax.Parser, v *syntax.Value, text string) (time.Time, bo
 	r.now = p.Creation()
 	at, ok := r.read()
 	if ok && r.now.IsZero() {
-		p.NeedCreation(v.Path)
+		p.NeedCreation(v.Path())
 	}
 	if !ok {
 		propose := r.proposal()
 		if propose == "" {
 			propose = syntax.DateProposal(text)
 		}
-		p.Faults.Add(v.Path, v.Raw, "one of "+timeForms, propose)
+		p.Faults.Add(v.Path(), v.JSON(), "one of "+timeForms, propose)
 	}
 	return at, ok
 }

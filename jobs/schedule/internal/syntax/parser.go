@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jobagent/jobagent/jobs/jsontree"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/civil"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/engine"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/words"
@@ -59,13 +60,11 @@ func (d *Dialect) Open(spec []byte) (*Value, error) {
 		return nil, &Error{Faults: []Fault{{Value: fmt.Sprint(len(spec)), Allowed: fmt.Sprintf("a text of at most %d bytes", maxSpec)}}}
 	}
 	text := strings.TrimSpace(strings.TrimPrefix(string(spec), "\ufeff"))
-	object := &Value{Kind: '{', Raw: "{}"}
 	if d.IsEmpty != nil && d.IsEmpty(text) {
-		return object, nil
+		return &Value{Kind: '{'}, nil
 	}
 	if d.Line != "" && !isJSON(text) {
-		object.Members = []member{{Name: d.Line, Value: &Value{Path: d.Line, Kind: '"', Text: text, Raw: Quote(text)}}}
-		return object, nil
+		return jsontree.Object(d.Line, &Value{Kind: '"', Text: text}), nil
 	}
 	v, err := ReadValue([]byte(text))
 	switch {
@@ -74,11 +73,9 @@ func (d *Dialect) Open(spec []byte) (*Value, error) {
 	case v.Kind == '{':
 		return v, nil
 	case v.Kind == '"' && d.Line != "":
-		v.Path = d.Line
-		object.Members = []member{{Name: d.Line, Value: v}}
-		return object, nil
+		return jsontree.Object(d.Line, v), nil
 	}
-	return nil, &Error{Faults: []Fault{{Value: v.Raw, Allowed: "a JSON object with the elements " + strings.Join(d.Elements, ", ")}}}
+	return nil, &Error{Faults: []Fault{{Value: v.JSON(), Allowed: "a JSON object with the elements " + strings.Join(d.Elements, ", ")}}}
 }
 
 // isJSON reports whether a text is meant as a JSON object or string. A line with a slip at its
@@ -175,9 +172,9 @@ func (p *Parser) ReadZone(given string, takesOffset bool) {
 		if !ok {
 			return
 		}
-		name, path = text, v.Path
+		name, path = text, v.Path()
 		if name == "" {
-			p.Faults.Add(path, v.Raw, ZoneWords, "UTC")
+			p.Faults.Add(path, v.JSON(), ZoneWords, "UTC")
 			return
 		}
 	} else if offset, err := ParseOffset(name); err == nil && takesOffset {
@@ -225,7 +222,7 @@ func (p *Parser) Date(v *Value, bad time.Time) time.Time {
 	}
 	m, err := ParseDate(text)
 	if err != nil {
-		p.Faults.Add(v.Path, v.Raw, DateForms, DateProposal(text))
+		p.Faults.Add(v.Path(), v.JSON(), DateForms, DateProposal(text))
 		return bad
 	}
 	return m.In(p.Zone)
@@ -243,7 +240,7 @@ func (p *Parser) OneOf(v *Value, allowed ...string) string {
 			return a
 		}
 	}
-	p.Faults.Add(v.Path, v.Raw, what, suggest.Nearest(text, allowed))
+	p.Faults.Add(v.Path(), v.JSON(), what, suggest.Nearest(text, allowed))
 	return ""
 }
 
@@ -253,7 +250,7 @@ func (p *Parser) Items(v *Value, allowed string) []*Value {
 		return []*Value{v}
 	}
 	if len(v.Items) == 0 {
-		p.Faults.Add(v.Path, v.Raw, "at least one value: "+allowed, "")
+		p.Faults.Add(v.Path(), v.JSON(), "at least one value: "+allowed, "")
 	}
 	return v.Items
 }
@@ -272,7 +269,7 @@ func (p *Parser) Weekday(v *Value) (int, bool) {
 		if near, found := suggest.Weekday(text); found {
 			propose = civil.WeekdayNames[near]
 		}
-		p.Faults.Add(v.Path, v.Raw, weekdayForms, propose)
+		p.Faults.Add(v.Path(), v.JSON(), weekdayForms, propose)
 	}
 	return day, ok
 }

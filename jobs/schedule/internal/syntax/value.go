@@ -1,7 +1,6 @@
 package syntax
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,38 +9,21 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/jobagent/jobagent/jobs/bounded"
+	"github.com/jobagent/jobagent/jobs/jsontree"
 	"github.com/jobagent/jobagent/jobs/suggest"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
 
-// Value is one JSON value of a specification. It holds the path that faults use for the value.
-type Value struct {
-	Path string
-	// Raw is the value as JSON text.
-	Raw string
-	// Kind is '{', '[', '"', '0' (a number), 't' (a boolean) or 'n' (null).
-	Kind    byte
-	Text    string // of a string
-	Members []member
-	Items   []*Value
-}
+// Value is one JSON value of a specification.
+type Value = jsontree.Value
 
-// member is a name and its value in an object. Members keep the order of the text.
-type member struct {
-	Name  string
-	Value *Value
-	used  bool
-}
+// limits are those of a specification. Schedules need five levels.
+var limits = bounded.JSON{Depth: 32}
 
 // ReadValue parses one JSON text. The error is a *Error.
 func ReadValue(text []byte) (*Value, error) {
-	var v *Value
-	var err error
-	if json.Valid(text) {
-		v, err = (&scanner{text: string(text)}).value("", 0)
-	} else {
-		v, err = decodeText(text) // an error in almost every case, with a reason
-	}
+	v, err := readTree(string(text))
 	if err != nil {
 		const shown = 60
 		excerpt := strings.TrimSpace(string(text))
@@ -50,98 +32,28 @@ func ReadValue(text []byte) (*Value, error) {
 	return v, nil
 }
 
-// decodeText is ReadValue by json.Decoder, whose errors give the reason. It is slower.
-func decodeText(text []byte) (*Value, error) {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	v, err := decodeValue(d, "", 0)
-	if errors.Is(err, io.EOF) {
-		return nil, errors.New("the text ends too early")
+// readTree returns the first of the faults of a text that cannot be read.
+func readTree(text string) (*Value, error) {
+	v, err := jsontree.Parse(text)
+	var wrong *json.SyntaxError
+	var deep *bounded.Error
+	if errors.As(limits.Check(text), &deep) && (!errors.As(err, &wrong) || deep.Offset < int(wrong.Offset)) {
+		return nil, fmt.Errorf("values are nested more than %d deep", limits.Depth)
 	}
 	if err == nil {
-		if _, extra := d.Token(); !errors.Is(extra, io.EOF) {
-			err = errors.New("more text follows the value")
-		}
+		return v, nil
 	}
-	return v, err
-}
-
-func decodeValue(d *json.Decoder, path string, depth int) (*Value, error) {
-	if depth > maxDepth {
-		return nil, errDeep
+	if err = jsontree.Reason(text); errors.Is(err, io.EOF) {
+		return nil, errors.New("the text ends too early")
 	}
-	token, err := d.Token()
-	if err != nil {
-		return nil, err
-	}
-	v := &Value{Path: path}
-	switch t := token.(type) {
-	case json.Delim:
-		v.Kind = byte(t)
-		var parts []string
-		for d.More() {
-			if t == '[' {
-				item, err := decodeValue(d, path+"["+strconv.Itoa(len(v.Items))+"]", depth+1)
-				if err != nil {
-					return nil, err
-				}
-				v.Items = append(v.Items, item)
-				parts = append(parts, item.Raw)
-				continue
-			}
-			name, err := d.Token()
-			if err != nil {
-				return nil, err
-			}
-			key, _ := name.(string)
-			item, err := decodeValue(d, Join(path, key), depth+1)
-			if err != nil {
-				return nil, err
-			}
-			v.Members = append(v.Members, member{Name: key, Value: item})
-			parts = append(parts, Quote(key)+":"+item.Raw)
-		}
-		if _, err := d.Token(); err != nil {
-			return nil, err
-		}
-		if t == '[' {
-			v.Raw = "[" + strings.Join(parts, ",") + "]"
-		} else {
-			v.Raw = "{" + strings.Join(parts, ",") + "}"
-		}
-	case string:
-		v.Kind, v.Text, v.Raw = '"', t, Quote(t)
-	case json.Number:
-		v.Kind, v.Raw = '0', t.String()
-	case bool:
-		v.Kind, v.Raw = 't', strconv.FormatBool(t)
-	default:
-		v.Kind, v.Raw = 'n', "null"
-	}
-	return v, nil
+	return nil, err
 }
 
 // Join returns the path of the member name of the object at path.
-func Join(path, name string) string {
-	if path == "" {
-		return name
-	}
-	return path + "." + name
-}
+func Join(path, name string) string { return jsontree.Join(path, name) }
 
 // Quote returns s as a JSON string.
-func Quote(s string) string {
-	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
-		return `"` + s + `"`
-	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(s); err != nil {
-		return strconv.Quote(s)
-	}
-	return strings.TrimSuffix(b.String(), "\n")
-}
+func Quote(s string) string { return jsontree.Quote(s) }
 
 // Reader takes members from an object and records their faults.
 type Reader struct {
@@ -153,17 +65,16 @@ type Reader struct {
 // member is absent or null. A second member with the same name is a fault.
 func (r Reader) Take(names ...string) *Value {
 	var found *Value
-	for i := range r.Object.Members {
-		m := &r.Object.Members[i]
+	for _, m := range r.Object.Members {
 		for _, name := range names {
 			if m.Name != name {
 				continue
 			}
-			if m.used = true; found != nil {
-				r.Faults.Add(m.Value.Path, m.Value.Raw, "no second element of this name", "")
+			if m.Taken = true; found != nil {
+				r.Faults.Add(m.Path(), m.JSON(), "no second element of this name", "")
 				continue
 			}
-			found = m.Value
+			found = m
 		}
 	}
 	if found != nil && found.Kind == 'n' {
@@ -174,14 +85,14 @@ func (r Reader) Take(names ...string) *Value {
 
 // Has reports whether the object has a member with the name.
 func (r Reader) Has(name string) bool {
-	return slices.ContainsFunc(r.Object.Members, func(m member) bool { return m.Name == name })
+	return r.Object.Has(name)
 }
 
 // RefuseOthers adds a fault for each member that was not taken. The fault proposes the nearest
 // known name.
 func (r Reader) RefuseOthers(known []string, synonyms map[string]string) {
 	for _, m := range r.Object.Members {
-		if m.used || r.Faults.Skip() {
+		if m.Taken || r.Faults.Skip() {
 			continue
 		}
 		propose := synonyms[strings.ToLower(m.Name)]
@@ -192,14 +103,14 @@ func (r Reader) RefuseOthers(known []string, synonyms map[string]string) {
 		if propose != "" && !slices.Contains(known, propose) {
 			allowed, propose = allowed+"; see "+propose, "" // elsewhere in the text
 		}
-		r.Faults.add(Fault{Path: m.Value.Path, Value: m.Value.Raw, Allowed: allowed, Nearest: propose, OfName: true})
+		r.Faults.add(Fault{Path: m.Path(), Value: m.JSON(), Allowed: allowed, Nearest: propose, OfName: true})
 	}
 }
 
 // Text returns the text of a JSON string.
 func (r Reader) Text(v *Value, allowed string) (string, bool) {
 	if v.Kind != '"' {
-		r.Faults.Add(v.Path, v.Raw, allowed, "")
+		r.Faults.Add(v.Path(), v.JSON(), allowed, "")
 		return "", false
 	}
 	return v.Text, true
@@ -218,11 +129,11 @@ func (r Reader) Integer(v *Value, low, high int64, allowed string) (int64, bool)
 	if r.Faults.Skip() {
 		return 0, false
 	}
-	text := v.Raw
+	text := v.JSON()
 	if v.Kind == '"' {
 		text = v.Text
 	}
 	propose := suggest.Number(text, int(low), int(high))
-	r.Faults.add(Fault{Path: v.Path, Value: v.Raw, Allowed: allowed, Nearest: propose, OfNumber: true})
+	r.Faults.add(Fault{Path: v.Path(), Value: v.JSON(), Allowed: allowed, Nearest: propose, OfNumber: true})
 	return 0, false
 }
