@@ -88,8 +88,8 @@ func (c *call) subscribe(ctx context.Context) (*rest.Response, error) {
 		if len(faults) > 0 {
 			return nil, invalid(inAction, faults...)
 		}
-		if m := v.get("subdomain"); m != nil {
-			if subDomain = m.text; m.kind != '"' || wording.Length(subDomain, wording.UTF16) > maxTenant {
+		if m := v.Get("subdomain"); m != nil {
+			if subDomain = m.Text; m.Kind != '"' || wording.Length(subDomain, wording.UTF16) > maxTenant {
 				return nil, invalid(inAction, fault{text: "'subdomain' must be of type 'string', of at most 128 characters"})
 			}
 		}

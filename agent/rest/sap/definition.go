@@ -16,6 +16,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/jobs/jsontree"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
 
@@ -94,9 +95,9 @@ func (r *definitionReader) fault(format string, args ...any) {
 
 // unknown returns the names of members that are not known.
 func unknown(v *value, known ...string) (names []string) {
-	for _, m := range v.members {
-		if !slices.Contains(known, m.name) {
-			names = append(names, m.name)
+	for _, m := range v.Members {
+		if !slices.Contains(known, m.Name) {
+			names = append(names, m.Name)
 		}
 	}
 	return names
@@ -140,19 +141,19 @@ var jobMembers = []string{
 // job reads a body of E1, E5 or E6. whole says that the body defines a job wholly (E1, E6).
 func (r *definitionReader) job(v *value, whole bool) *jobDefinition {
 	d := &jobDefinition{Ignored: unknown(v, jobMembers...)}
-	if name := v.get("name"); name != nil {
+	if name := v.Get("name"); name != nil {
 		d.Name = r.name(name)
 	} else if whole {
 		r.fault("Job name is missing")
 	}
 	d.Type = r.jobType(v, whole)
 	d.Description = r.text(v, "description", maxText)
-	switch a := v.get("action"); {
-	case a == nil && (whole || v.has("action")):
+	switch a := v.Get("action"); {
+	case a == nil && (whole || v.Has("action")):
 		r.fault("Job action is missing")
 	case a == nil:
 	// Of a change, the control database knows the type of the job.
-	case d.Type == controldb.SAPTaskJob, !whole && len(r.tasks) > 0 && strings.HasPrefix(a.text, controldb.SAPTaskPrefix):
+	case d.Type == controldb.SAPTaskJob, !whole && len(r.tasks) > 0 && strings.HasPrefix(a.Text, controldb.SAPTaskPrefix):
 		d.Action = r.task(a)
 	default:
 		d.Action = r.action(a)
@@ -177,44 +178,44 @@ func (r *definitionReader) job(v *value, whole bool) *jobDefinition {
 // in the dashboard, who may deploy the application. Here it is the configuration of the front that
 // permits tasks.
 func (r *definitionReader) jobType(v *value, whole bool) string {
-	kind := v.get("jobType")
+	kind := v.Get("jobType")
 	switch {
 	case kind == nil:
 		return ""
-	case !whole, kind.text == controldb.SAPEndpointJob, kind.text == controldb.SAPTaskJob && len(r.tasks) > 0:
-		return kind.text
+	case !whole, kind.Text == controldb.SAPEndpointJob, kind.Text == controldb.SAPTaskJob && len(r.tasks) > 0:
+		return kind.Text
 	}
-	r.fault("Jobs of the type %s cannot be created by REST", cut(string(kind.raw)))
+	r.fault("Jobs of the type %s cannot be created by REST", cut(kind.Raw))
 	return ""
 }
 
 // task reads the action of a task.
 func (r *definitionReader) task(v *value) *string {
-	entry, isTask := strings.CutPrefix(v.text, controldb.SAPTaskPrefix)
-	if v.kind != '"' || !isTask || !slices.Contains(r.tasks, entry) {
+	entry, isTask := strings.CutPrefix(v.Text, controldb.SAPTaskPrefix)
+	if v.Kind != '"' || !isTask || !slices.Contains(r.tasks, entry) {
 		r.faults = append(r.faults, fault{
 			text:   "Invalid action of a task",
 			detail: "want " + controldb.SAPTaskPrefix + "NAME with one of the names " + strings.Join(r.tasks, ", "),
 		})
 	}
-	return &v.text
+	return &v.Text
 }
 
 // schedules reads the schedules of a job.
 func (r *definitionReader) schedules(d *jobDefinition, v *value, whole bool) {
-	list := v.get("schedules")
+	list := v.Get("schedules")
 	switch {
-	case !whole && v.has("schedules"):
+	case !whole && v.Has("schedules"):
 		r.fault("'schedules' is not allowed: configure schedules one by one")
 	case !whole:
 	case list == nil:
 		r.fault("'schedules' is a required property")
-	case list.kind != '[':
+	case list.Kind != '[':
 		r.fault("'schedules' must be of type 'array'")
 	default:
 		d.Schedules = []scheduleDefinition{}
-		for i := range list.items {
-			d.Schedules = append(d.Schedules, r.schedule(&list.items[i], true))
+		for i := range list.Items {
+			d.Schedules = append(d.Schedules, r.schedule(list.Items[i], true))
 		}
 	}
 }
@@ -239,60 +240,57 @@ func nameFault(name string) string {
 func cut(text string) string { return wording.Clip(text, 128, wording.Characters) }
 
 func (r *definitionReader) name(v *value) string {
-	if v.kind != '"' {
+	if v.Kind != '"' {
 		r.fault("'name' must be of type 'string'")
 		return ""
 	}
-	if text := nameFault(v.text); text != "" {
+	if text := nameFault(v.Text); text != "" {
 		r.fault("%s", text)
 	}
-	return v.text
+	return v.Text
 }
 
 // text reads a text; null counts as an empty one.
 func (r *definitionReader) text(v *value, name string, most int) *string {
-	member := v.get(name)
+	member := v.Get(name)
 	switch {
-	case member == nil && v.has(name):
+	case member == nil && v.Has(name):
 		return new(string)
 	case member == nil:
 		return nil
-	case member.kind != '"':
+	case member.Kind != '"':
 		r.fault("'%s' must be of type 'string'", pathOf(v, name))
-	case utf8.RuneCountInString(member.text) > most:
-		r.fault("'%s' is longer than %d characters", member.path, most)
-	case strings.ContainsRune(member.text, 0):
-		r.fault("'%s' contains the character U+0000", member.path)
-	case (name == "user" || name == "password") && strings.ContainsFunc(member.text, unicode.IsControl): // RFC 7617, 2
-		r.fault("'%s' contains a control character", member.path)
+	case utf8.RuneCountInString(member.Text) > most:
+		r.fault("'%s' is longer than %d characters", place(member), most)
+	case strings.ContainsRune(member.Text, 0):
+		r.fault("'%s' contains the character U+0000", place(member))
+	case (name == "user" || name == "password") && strings.ContainsFunc(member.Text, unicode.IsControl): // RFC 7617, 2
+		r.fault("'%s' contains a control character", place(member))
 	}
-	return &member.text
+	return &member.Text
 }
 
 // pathOf returns the path of a member.
 func pathOf(v *value, name string) string {
-	if v.path == "" {
-		return name
-	}
-	return v.path + "." + name
+	return jsontree.Join(place(v), name)
 }
 
 // boolean reads a truth value in one of the forms of S-10. Null counts as absent.
 func (r *definitionReader) boolean(v *value, name string) *bool {
-	member := v.get(name)
+	member := v.Get(name)
 	if member == nil {
 		return nil
 	}
 	b, ok := truth(member)
 	if !ok {
-		r.fault("'%s' must be of type 'boolean'", member.path)
+		r.fault("'%s' must be of type 'boolean'", place(member))
 	}
 	return &b
 }
 
 // truth returns a truth value: true, false, "true", "false", 1 or 0 (S-10).
 func truth(v *value) (is, ok bool) {
-	switch string(v.raw) {
+	switch v.Raw {
 	case `true`, `"true"`, `1`:
 		return true, true
 	case `false`, `"false"`, `0`:
@@ -302,12 +300,12 @@ func truth(v *value) (is, ok bool) {
 }
 
 func (r *definitionReader) method(v *value) *string {
-	member := v.get("httpMethod")
+	member := v.Get("httpMethod")
 	if member == nil {
 		return nil
 	}
-	method := strings.ToUpper(member.text)
-	if member.kind != '"' || !slices.Contains(methods, method) {
+	method := strings.ToUpper(member.Text)
+	if member.Kind != '"' || !slices.Contains(methods, method) {
 		r.fault("'httpMethod' must be one of %s", strings.Join(methods, ", "))
 	}
 	return &method
@@ -316,30 +314,30 @@ func (r *definitionReader) method(v *value) *string {
 // action reads the URL of an action: absolute, http or https, without user, password and fragment.
 func (r *definitionReader) action(v *value) *string {
 	f := fault{text: "Invalid action URL"}
-	u, err := url.Parse(v.text)
+	u, err := url.Parse(v.Text)
 	switch {
-	case v.kind != '"':
+	case v.Kind != '"':
 		f = fault{text: "'action' must be of type 'string'"}
-	case utf8.RuneCountInString(v.text) > maxAction:
+	case utf8.RuneCountInString(v.Text) > maxAction:
 		f.detail = fmt.Sprintf("longer than %d characters", maxAction)
 	case err != nil || u.Host == "" || u.Hostname() == "" || !strings.EqualFold(u.Scheme, "http") && !strings.EqualFold(u.Scheme, "https"):
 		f.detail = "want an absolute URL with the scheme https or http"
 	case u.User != nil:
 		f.detail = "it must not contain a user and a password"
-	case u.Fragment != "" || strings.Contains(v.text, "#"):
+	case u.Fragment != "" || strings.Contains(v.Text, "#"):
 		f.detail = "it must not contain a fragment"
-	case strings.Contains(v.text, "$("): // the control database refuses variables, too
+	case strings.Contains(v.Text, "$("): // the control database refuses variables, too
 		f.text = "Invalid action URL: want no $("
 	default:
-		if f.detail = checkAction(v.text); f.detail == "" {
+		if f.detail = checkAction(v.Text); f.detail == "" {
 			f.detail = r.refused(u)
 		}
 		if f.detail == "" {
-			return &v.text
+			return &v.Text
 		}
 	}
 	r.faults = append(r.faults, f)
-	return &v.text
+	return &v.Text
 }
 
 // refused returns why agents may not call the host of a URL, or empty. Names are not resolved here.
@@ -365,15 +363,15 @@ func checkAction(address string) string {
 
 // config reads ansConfig or calmConfig, an object of truth values. It returns compact JSON.
 func (r *definitionReader) config(v *value, name string, full bool, allowed ...string) string {
-	c := v.get(name)
+	c := v.Get(name)
 	if c == nil {
 		return ""
 	}
-	if c.kind != '{' {
+	if c.Kind != '{' {
 		r.fault("'%s' must be of type 'object'", name)
 		return ""
 	}
-	if len(c.members) == 0 && full {
+	if len(c.Members) == 0 && full {
 		r.fault("'%s' object cannot be empty", name)
 		return ""
 	}
@@ -382,14 +380,14 @@ func (r *definitionReader) config(v *value, name string, full bool, allowed ...s
 	}
 	for _, property := range allowed {
 		switch {
-		case !c.has(property) && full:
+		case !c.Has(property) && full:
 			r.fault("'%s' is a required property for object '%s'", property, name)
-		case !c.has(property):
-		case c.get(property) == nil || c.get(property).kind != 't':
+		case !c.Has(property):
+		case c.Get(property) == nil || c.Get(property).Kind != 't':
 			r.fault("'%s' in '%s' must be of type 'boolean'", property, name)
 		}
 	}
-	return c.compact()
+	return c.Compact()
 }
 
 // Command returns the definition of the step of a job: a call as SAP's service makes it (S-32,

@@ -168,7 +168,7 @@ func FuzzJobBody(f *testing.F) {
 		if len(faults) > 0 || v == nil {
 			return
 		}
-		require.JSONEq(t, string(body), v.compact())
+		require.JSONEq(t, string(body), v.Compact())
 		if len(r.faults) > 0 {
 			_ = invalid(creatingJob, r.faults...)
 			return

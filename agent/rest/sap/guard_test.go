@@ -24,7 +24,7 @@ func TestLiteralAddresses(t *testing.T) {
 		r := &definitionReader{guard: guard}
 		v, faults := readObject([]byte(`{"action":"` + url + `"}`))
 		require.Empty(t, faults)
-		r.action(v.get("action"))
+		r.action(v.Get("action"))
 		require.Equal(t, refused, len(r.faults) == 1, "%s: %v", url, r.faults)
 		if refused {
 			require.Contains(t, r.faults[0].detail, "not a public address")

@@ -44,7 +44,7 @@ func (c *call) jobDefinition(ctx context.Context) (*jobDefinition, error) {
 	if len(faults) > 0 {
 		return nil, invalid(creatingJob, faults...)
 	}
-	r, err := c.reader(ctx, v.get("schedules") != nil)
+	r, err := c.reader(ctx, v.Get("schedules") != nil)
 	if err != nil {
 		return nil, err
 	}
@@ -332,7 +332,7 @@ func (c *call) updateJob(ctx context.Context) (*rest.Response, error) {
 
 // given returns the text of a member if the body has it; the text is empty for null.
 func given(v *value, name, text string) *string {
-	if !v.has(name) {
+	if !v.Has(name) {
 		return nil
 	}
 	return &text

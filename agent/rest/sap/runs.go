@@ -146,7 +146,7 @@ func readReport(body []byte) (controldb.Report, []fault) {
 	if len(faults) > 0 {
 		return r, faults
 	}
-	switch s := v.get("success"); {
+	switch s := v.Get("success"); {
 	case s == nil:
 		faults = append(faults, fault{text: "'success' is a required property"})
 	default:
@@ -155,9 +155,9 @@ func readReport(body []byte) (controldb.Report, []fault) {
 			faults = append(faults, fault{text: "'success' must be of type 'boolean'"})
 		}
 	}
-	if m := v.get("message"); m != nil {
-		if r.Message = m.text; m.kind != '"' {
-			r.Message = m.compact()
+	if m := v.Get("message"); m != nil {
+		if r.Message = m.Text; m.Kind != '"' {
+			r.Message = m.Compact()
 		}
 	}
 	// The control database cannot store this character.

@@ -87,7 +87,7 @@ func (c *call) updateSchedule(ctx context.Context) (*rest.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(unknown(v, changeable...)) == len(v.members) {
+	if len(unknown(v, changeable...)) == len(v.Members) {
 		return nil, invalid(configuringSchedule, fault{text: "No schedule attributes passed"})
 	}
 	if err := c.checkOptions(ctx, job, d.Data, configuringSchedule); err != nil {
@@ -254,7 +254,7 @@ func (c *call) activateSchedules(ctx context.Context) (*rest.Response, error) {
 	if len(faults) > 0 {
 		return nil, invalid(activatingSchedules, faults...)
 	}
-	status := v.get("activationStatus")
+	status := v.Get("activationStatus")
 	if status == nil {
 		return nil, invalid(activatingSchedules, fault{text: "'activationStatus' is a required property"})
 	}

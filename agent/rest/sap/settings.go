@@ -57,14 +57,14 @@ func readParameters(body []byte) (seconds int, faults []fault) {
 	if len(faults) > 0 {
 		return 0, faults
 	}
-	timeout := v.get(asyncTimeout)
-	if timeout == nil || len(v.members) != 1 {
+	timeout := v.Get(asyncTimeout)
+	if timeout == nil || len(v.Members) != 1 {
 		return 0, []fault{{text: "Unallowed Configuration"}}
 	}
 	const incorrect = "Incorrect " + asyncTimeout + " value - "
-	text := timeout.text
-	if timeout.kind == '0' {
-		text = string(timeout.raw)
+	text := timeout.Text
+	if timeout.Kind == '0' {
+		text = timeout.Raw
 	}
 	digits := strings.TrimPrefix(text, "-")
 	number, err := strconv.ParseInt(text, 10, 64)

@@ -21,27 +21,27 @@ var scheduleMembers = append([]string{
 // absent (E11).
 func (r *definitionReader) schedule(v *value, whole bool) scheduleDefinition {
 	var d scheduleDefinition
-	if v.kind != '{' {
-		r.fault("'%s' must be of type 'object'", v.path)
+	if v.Kind != '{' {
+		r.fault("'%s' must be of type 'object'", place(v))
 		return d
 	}
 	d.Ignored = unknown(v, scheduleMembers...)
 	d.Description = r.text(v, "description", maxText)
 	d.Active = r.boolean(v, "active")
-	d.DataSet = v.has("data")
-	if data := v.get("data"); data != nil {
-		if data.kind != '{' {
-			r.fault("'%s' must be of type 'object'", data.path)
+	d.DataSet = v.Has("data")
+	if data := v.Get("data"); data != nil {
+		if data.Kind != '{' {
+			r.fault("'%s' must be of type 'object'", place(data))
 		}
-		d.Data = data.compact()
+		d.Data = data.Compact()
 	}
 	before := len(r.faults)
 	d.Start, d.End = r.bounds(v)
 	found := 0
 	for _, mode := range modes {
-		if m := v.get(mode); m != nil {
+		if m := v.Get(mode); m != nil {
 			found++
-			d.Mode, d.Value = mode, m.compact()
+			d.Mode, d.Value = mode, m.Compact()
 		}
 	}
 	switch {
@@ -50,7 +50,7 @@ func (r *definitionReader) schedule(v *value, whole bool) scheduleDefinition {
 	case found == 0 && whole:
 		r.fault("No scheduling parameter passed: want one of %s", strings.Join(modes, ", "))
 	case found == 1 && len(r.faults) == before && !r.unchecked:
-		r.mode(&d, v.path)
+		r.mode(&d, place(v))
 	}
 	return d
 }
@@ -67,21 +67,21 @@ func (r *definitionReader) bounds(v *value) (start, end *bound) {
 // date reads a date in one of SAP's forms: a text of ISO 8601 or RFC 2822, an object with date and
 // format, or null.
 func (r *definitionReader) date(v *value, name string) *bound {
-	if !v.has(name) {
+	if !v.Has(name) {
 		return nil
 	}
-	member := v.get(name)
-	if member == nil || member.kind == '"' && member.text == "" {
+	member := v.Get(name)
+	if member == nil || member.Kind == '"' && member.Text == "" {
 		return &bound{Raw: "null"}
 	}
 	// The engine of schedules reads the date as the start of a schedule.
-	spec := `{"repeatAt":"00:00","startTime":` + string(member.raw) + `}`
+	spec := `{"repeatAt":"00:00","startTime":` + member.Raw + `}`
 	plan, err := schedule.Parse(schedule.KindSAP, []byte(spec), schedule.Options{Created: r.now})
 	if err != nil {
-		r.faults = append(r.faults, fault{text: fmt.Sprintf("'%s' is not a valid date", member.path), detail: explain(err)})
+		r.faults = append(r.faults, fault{text: fmt.Sprintf("'%s' is not a valid date", place(member)), detail: explain(err)})
 		return nil
 	}
-	return &bound{At: plan.Start.Truncate(time.Second), Raw: member.compact()}
+	return &bound{At: plan.Start.Truncate(time.Second), Raw: member.Compact()}
 }
 
 // mode checks the mode of a schedule with the engine of schedules, before anything is stored
