@@ -53,20 +53,20 @@ func decodeCallback(o *object) *Callback {
 	if m == nil {
 		return nil
 	}
-	switch kind(m.raw) {
+	switch kind(m) {
 	case "true or false":
 		if o.boolean("callback") {
 			return &Callback{}
 		}
 		return nil
 	case "an object":
-		c := newObject(o.faults, m.path, m.raw, []string{"timeout_seconds", "only_202"})
+		c := newObject(o.faults, m, []string{"timeout_seconds", "only_202"})
 		return &Callback{
 			Timeout:        time.Duration(c.integer("timeout_seconds", 1, maxCallbackSeconds, 0)) * time.Second,
 			StatusAccepted: c.boolean("only_202"),
 		}
 	}
-	o.faults.add(m.path, "invalid value: want true, false or an object, not %s", kind(m.raw))
+	o.faults.add(pathOf(m), "invalid value: want true, false or an object, not %s", kind(m))
 	return nil
 }
 
@@ -131,20 +131,20 @@ func decodeHeaders(o *object, h *HTTP) {
 	if m == nil {
 		return
 	}
-	switch kind(m.raw) {
+	switch kind(m) {
 	case "an object":
 		h.headersObject = true
-		fields := newObject(o.faults, m.path, m.raw, nil)
+		fields := newObject(o.faults, m, nil)
 		for _, f := range fields.members {
-			if k := kind(f.raw); k != "a string" {
-				o.faults.add(f.path, "invalid value: want a string, not %s", k)
+			if k := kind(f); k != "a string" {
+				o.faults.add(pathOf(f), "invalid value: want a string, not %s", k)
 				continue
 			}
-			h.Headers = append(h.Headers, Field{Name: f.name, Value: unquote(f.raw)})
+			h.Headers = append(h.Headers, Field{Name: f.Name, Value: f.Text})
 		}
 	case "an array":
-		for _, e := range elements(o.faults, *m, 1000) {
-			f := newObject(o.faults, e.path, e.raw, []string{"name", "value"})
+		for _, e := range elements(o.faults, m, 1000) {
+			f := newObject(o.faults, e, []string{"name", "value"})
 			field := Field{}
 			if f != nil {
 				field = Field{Name: f.required("name"), Value: f.text("value")}
@@ -155,7 +155,7 @@ func decodeHeaders(o *object, h *HTTP) {
 			h.Headers = append(h.Headers, field) // also after a fault, so that later paths are right
 		}
 	default:
-		o.faults.add(m.path, "invalid value: want an object or an array, not %s", kind(m.raw))
+		o.faults.add(pathOf(m), "invalid value: want an object or an array, not %s", kind(m))
 	}
 }
 
@@ -165,12 +165,12 @@ func decodeBody(o *object, h *HTTP) {
 	h.Body = []byte(text)
 	if m := o.get("body_base64"); m != nil {
 		if o.get("body") != nil {
-			o.faults.add(m.path, "the definition has a body, too: want one of the two")
+			o.faults.add(pathOf(m), "the definition has a body, too: want one of the two")
 			return
 		}
 		body, err := base64.StdEncoding.DecodeString(o.text("body_base64"))
 		if err != nil {
-			o.faults.add(m.path, "invalid text: want base64 with padding")
+			o.faults.add(pathOf(m), "invalid text: want base64 with padding")
 			return
 		}
 		h.Body, h.BodyBase64 = body, true
@@ -187,15 +187,15 @@ func decodeSuccess(o *object) Success {
 	if m == nil {
 		return s
 	}
-	if kind(m.raw) == "a string" {
+	if m.Kind == '"' {
 		s.Preset = Preset(o.choice("success", string(PresetWebhook), presets...))
 		return s
 	}
-	if kind(m.raw) != "an object" {
-		o.faults.add(m.path, "invalid value: want webhook, azure, sap or an object, not %s", kind(m.raw))
+	if m.Kind != '{' {
+		o.faults.add(pathOf(m), "invalid value: want webhook, azure, sap or an object, not %s", kind(m))
 		return s
 	}
-	rules := newObject(o.faults, m.path, m.raw, []string{"preset", "status", "body_matches", "body_fails_on"})
+	rules := newObject(o.faults, m, []string{"preset", "status", "body_matches", "body_fails_on"})
 	s.Preset = Preset(rules.choice("preset", string(PresetWebhook), presets...))
 	s.BodyMatches, s.BodyFailsOn = rules.text("body_matches"), rules.text("body_fails_on")
 	if rules.get("status") == nil {
@@ -216,15 +216,15 @@ func decodeSuccess(o *object) Success {
 }
 
 // statusRange reads a status, as a number or text, or a range such as "200-299".
-func statusRange(faults *Faults, e member) StatusRange {
+func statusRange(faults *Faults, e *member) StatusRange {
 	text := ""
-	switch kind(e.raw) {
+	switch kind(e) {
 	case "a number":
-		text = string(e.raw)
+		text = e.Raw
 	case "a string":
-		text = unquote(e.raw)
+		text = e.Text
 	default:
-		faults.add(e.path, "invalid value: want a number or a string, not %s", kind(e.raw))
+		faults.add(pathOf(e), "invalid value: want a number or a string, not %s", kind(e))
 		return StatusRange{}
 	}
 	low, high, isRange := strings.Cut(text, "-")
@@ -234,7 +234,7 @@ func statusRange(faults *Faults, e member) StatusRange {
 		to, err = strconv.Atoi(strings.TrimSpace(high))
 	}
 	if err != nil {
-		faults.add(e.path, "invalid status %q: want a status from 200 to 599, or a range such as \"200-299\"", clip(text))
+		faults.add(pathOf(e), "invalid status %q: want a status from 200 to 599, or a range such as \"200-299\"", clip(text))
 	}
 	return StatusRange{From: from, To: to}
 }
@@ -256,14 +256,14 @@ func decodeAuth(o *object) *Auth {
 	if m == nil {
 		return nil
 	}
-	probe := newObject(&Faults{}, m.path, m.raw, nil) // repeated members are reported below
+	probe := newObject(&Faults{}, m, nil) // repeated members are reported below
 	probe.faults = o.faults
 	name := probe.choice("kind", "", authKinds...)
 	if name == "" {
 		probe.faults.add(probe.at("kind"), "missing: want %s", strings.Join(authKinds, ", "))
 		return nil
 	}
-	a := newObject(o.faults, m.path, m.raw, authMembers[name])
+	a := newObject(o.faults, m, authMembers[name])
 	auth := &Auth{Kind: name}
 	switch name {
 	case "basic":

@@ -21,7 +21,7 @@ func Infer(text string) (Type, error) {
 	for _, t := range Types() {
 		n := 0
 		for _, m := range o.members {
-			if slices.Contains(t.Info().members, m.name) {
+			if slices.Contains(t.Info().members, m.Name) {
 				n++
 			}
 		}

@@ -1,7 +1,6 @@
 package action
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/jobagent/jobagent/jobs/bounded"
+	"github.com/jobagent/jobagent/jobs/jsontree"
 	"github.com/jobagent/jobagent/jobs/suggest"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
@@ -30,16 +30,13 @@ const maxMembers = 1000
 // object is a JSON object of a definition with the faults that were found in it.
 type object struct {
 	faults  *Faults
-	path    string
-	members []member
-	index   map[string]int // of members, by name
+	value   *member
+	members []*member
+	index   map[string]*member
 }
 
 // member is a member of an object or an element of an array. A null is no member.
-type member struct {
-	name, path string
-	raw        json.RawMessage
-}
+type member = jsontree.Value
 
 // parse returns the object that the text consists of, or nil after a fault.
 func parse(faults *Faults, text string, known []string) *object {
@@ -59,12 +56,12 @@ func parse(faults *Faults, text string, known []string) *object {
 		faults.add("$", "invalid text: %v", err)
 		return nil
 	}
-	var raw json.RawMessage
-	if err := json.Unmarshal([]byte(text), &raw); err != nil {
+	v, err := jsontree.Parse(text)
+	if err != nil {
 		faults.add("$", "%s", syntaxMessage(text, err))
 		return nil
 	}
-	return newObject(faults, "$", raw, known)
+	return newObject(faults, v, known)
 }
 
 // syntaxMessage says where a text is not JSON. It quotes at most one character of the text.
@@ -76,39 +73,31 @@ func syntaxMessage(text string, err error) string {
 	if strings.HasPrefix(syntax.Error(), "unexpected end") {
 		return "invalid JSON: the text ends too early"
 	}
-	before := text[:min(len(text), max(0, int(syntax.Offset)-1))]
-	line := 1 + strings.Count(before, "\n")
-	column := 1 + utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])
+	line, column := jsontree.Place(text, int(syntax.Offset)-1)
 	return fmt.Sprintf("invalid JSON at line %d, column %d: %s", line, column, syntax.Error())
 }
 
-// newObject reads an object, and reports unknown and repeated members. It returns nil if raw is no
+// newObject reads an object, and reports unknown and repeated members. It returns nil if v is no
 // object. known is nil if every name is allowed.
-func newObject(faults *Faults, path string, raw json.RawMessage, known []string) *object {
-	if kind(raw) != "an object" {
-		faults.add(path, "invalid value: want an object, not %s", kind(raw))
+func newObject(faults *Faults, v *member, known []string) *object {
+	if v.Kind != '{' {
+		faults.add(pathOf(v), "invalid value: want an object, not %s", kind(v))
 		return nil
 	}
-	o := &object{faults: faults, path: path, index: map[string]int{}}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	_, _ = d.Token() // the brace: raw is valid JSON, so that no call fails
-	for d.More() {
-		token, _ := d.Token()
-		name, _ := token.(string)
-		m := member{name: name, path: memberPath(path, name)}
-		_ = d.Decode(&m.raw)
+	o := &object{faults: faults, value: v, index: map[string]*member{}}
+	for _, m := range v.Members {
 		switch {
 		case faults.full():
 			return o
 		case known == nil && len(o.members) == maxMembers:
-			faults.add(path, "invalid object: want at most %d members", maxMembers)
+			faults.add(pathOf(v), "invalid object: want at most %d members", maxMembers)
 			return o
-		case known != nil && !slices.Contains(known, name):
-			faults.add(m.path, "unknown member%s", suggest.DidYouMean(name, known))
-		case o.find(name) != nil:
-			faults.add(m.path, "the member occurs twice")
+		case known != nil && !slices.Contains(known, m.Name):
+			faults.add(pathOf(m), "unknown member%s", suggest.DidYouMean(m.Name, known))
+		case o.index[m.Name] != nil:
+			faults.add(pathOf(m), "the member occurs twice")
 		default:
-			o.index[name] = len(o.members)
+			o.index[m.Name] = m
 			o.members = append(o.members, m)
 		}
 	}
@@ -125,16 +114,19 @@ func memberPath(path, name string) string {
 	return path + "." + strconv.Quote(name)
 }
 
+// pathOf returns the path of a value in faults.
+func pathOf(v *member) string { return v.PathFrom("$", memberPath) }
+
 // kind names the JSON type of a value.
-func kind(raw json.RawMessage) string {
-	switch raw = bytes.TrimSpace(raw); raw[0] {
+func kind(v *member) string {
+	switch v.Kind {
 	case '{':
 		return "an object"
 	case '[':
 		return "an array"
 	case '"':
 		return "a string"
-	case 't', 'f':
+	case 't':
 		return "true or false"
 	case 'n':
 		return "null"
@@ -142,23 +134,16 @@ func kind(raw json.RawMessage) string {
 	return "a number"
 }
 
-func (o *object) find(name string) *member {
-	if i, known := o.index[name]; known {
-		return &o.members[i]
-	}
-	return nil
-}
-
 // get returns a member, or nil if it is absent or null.
 func (o *object) get(name string) *member {
-	if m := o.find(name); m != nil && kind(m.raw) != "null" {
+	if m := o.index[name]; m != nil && m.Kind != 'n' {
 		return m
 	}
 	return nil
 }
 
 // at returns the path of a member.
-func (o *object) at(name string) string { return memberPath(o.path, name) }
+func (o *object) at(name string) string { return memberPath(pathOf(o.value), name) }
 
 // ofKind returns a member if it has a JSON type, and reports it otherwise.
 func (o *object) ofKind(name, want string) *member {
@@ -166,8 +151,8 @@ func (o *object) ofKind(name, want string) *member {
 	if m == nil {
 		return nil
 	}
-	if k := kind(m.raw); k != want {
-		o.faults.add(m.path, "invalid value: want %s, not %s", want, k)
+	if k := kind(m); k != want {
+		o.faults.add(pathOf(m), "invalid value: want %s, not %s", want, k)
 		return nil
 	}
 	return m
@@ -176,7 +161,7 @@ func (o *object) ofKind(name, want string) *member {
 // text returns a string, or "" if the member is absent.
 func (o *object) text(name string) string {
 	if m := o.ofKind(name, "a string"); m != nil {
-		return unquote(m.raw)
+		return m.Text
 	}
 	return ""
 }
@@ -193,7 +178,7 @@ func (o *object) required(name string) string {
 // boolean returns a truth value, or false if the member is absent.
 func (o *object) boolean(name string) bool {
 	m := o.ofKind(name, "true or false")
-	return m != nil && string(bytes.TrimSpace(m.raw)) == "true"
+	return m != nil && m.Raw == "true"
 }
 
 // integer returns a whole number from low to high, or absent if the member is absent.
@@ -202,17 +187,16 @@ func (o *object) integer(name string, low, high, absent int64) int64 {
 	if m == nil {
 		return absent
 	}
-	n, ok := wholeNumber(m.raw)
+	n, ok := wholeNumber(m.Raw)
 	if !ok || n < low || n > high {
-		o.faults.add(m.path, "invalid number %s: want a whole number from %d to %d", clip(string(m.raw)), low, high)
+		o.faults.add(pathOf(m), "invalid number %s: want a whole number from %d to %d", clip(m.Raw), low, high)
 		return absent
 	}
 	return n
 }
 
 // wholeNumber returns the value of a JSON number without a fraction, such as 15 or 1.5e1.
-func wholeNumber(raw json.RawMessage) (int64, bool) {
-	text := string(bytes.TrimSpace(raw))
+func wholeNumber(text string) (int64, bool) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return n, true
 	}
@@ -224,27 +208,21 @@ func wholeNumber(raw json.RawMessage) (int64, bool) {
 }
 
 // list returns the elements of an array of at most high elements.
-func (o *object) list(name string, high int) []member {
+func (o *object) list(name string, high int) []*member {
 	m := o.ofKind(name, "an array")
 	if m == nil {
 		return nil
 	}
-	return elements(o.faults, *m, high)
+	return elements(o.faults, m, high)
 }
 
 // elements returns the elements of the array m.
-func elements(faults *Faults, m member, high int) []member {
-	var raws []json.RawMessage
-	_ = json.Unmarshal(m.raw, &raws) // an array of valid JSON
-	if len(raws) > high {
-		faults.add(m.path, "invalid list of %d elements: want at most %d", len(raws), high)
-		raws = raws[:high]
+func elements(faults *Faults, m *member, high int) []*member {
+	if len(m.Items) > high {
+		faults.add(pathOf(m), "invalid list of %d elements: want at most %d", len(m.Items), high)
+		return m.Items[:high]
 	}
-	all := make([]member, len(raws))
-	for i, raw := range raws {
-		all[i] = member{path: fmt.Sprintf("%s[%d]", m.path, i), raw: raw}
-	}
-	return all
+	return m.Items
 }
 
 // texts returns an array of strings. An element of another type is empty, so that the positions of
@@ -252,12 +230,12 @@ func elements(faults *Faults, m member, high int) []member {
 func (o *object) texts(name string, high int) []string {
 	var all []string
 	for _, m := range o.list(name, high) {
-		if k := kind(m.raw); k != "a string" {
-			o.faults.add(m.path, "invalid value: want a string, not %s", k)
+		if k := kind(m); k != "a string" {
+			o.faults.add(pathOf(m), "invalid value: want a string, not %s", k)
 			all = append(all, "")
 			continue
 		}
-		all = append(all, unquote(m.raw))
+		all = append(all, m.Text)
 	}
 	return all
 }
@@ -268,12 +246,10 @@ func (o *object) textOrJSON(name string) (text string, isJSON bool) {
 	switch {
 	case m == nil:
 		return "", false
-	case kind(m.raw) == "a string":
-		return unquote(m.raw), false
+	case m.Kind == '"':
+		return m.Text, false
 	}
-	var b bytes.Buffer
-	_ = json.Compact(&b, m.raw) // valid JSON
-	return b.String(), true
+	return m.Compact(), true
 }
 
 // choice returns one of the values, spelled in any case, or absent.
@@ -289,13 +265,6 @@ func (o *object) choice(name, absent string, values ...string) string {
 	}
 	o.faults.add(o.at(name), "invalid value %q: want %s%s", clip(text), strings.Join(values, ", "), suggest.DidYouMean(text, values))
 	return absent
-}
-
-// unquote returns the text of a JSON string.
-func unquote(raw json.RawMessage) string {
-	var text string
-	_ = json.Unmarshal(raw, &text) // a valid string
-	return text
 }
 
 // clip shortens a text for a message.

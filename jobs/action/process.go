@@ -45,11 +45,11 @@ func decodeProcess(o *object) *Process {
 	p.Input, _ = o.textOrJSON("input")
 	for _, e := range o.list("success_codes", 100) {
 		n, ok := int64(0), false
-		if kind(e.raw) == "a number" {
-			n, ok = wholeNumber(e.raw)
+		if e.Kind == '0' {
+			n, ok = wholeNumber(e.Raw)
 		}
 		if !ok || n < 0 || n > 1<<32-1 {
-			o.faults.add(e.path, "invalid exit code: want a whole number from 0 to %d", int64(1<<32-1))
+			o.faults.add(pathOf(e), "invalid exit code: want a whole number from 0 to %d", int64(1<<32-1))
 			continue
 		}
 		p.SuccessCodes = append(p.SuccessCodes, int(n))

@@ -1,7 +1,6 @@
 package action
 
 import (
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -85,19 +84,19 @@ func decodeServiceBus(o *object, entity string) *ServiceBus {
 		AMQP:    o.choice("transport", "https", "https", "amqp") == "amqp",
 		KeyName: o.text("key_name"), Key: o.text("key"),
 	}
-	if m := o.get("message"); m != nil && kind(m.raw) != "a string" && b.ContentType == "" {
+	if m := o.get("message"); m != nil && m.Kind != '"' && b.ContentType == "" {
 		b.ContentType = "application/json"
 	}
 	if m := o.ofKind("properties", "an object"); m != nil {
-		list := newObject(o.faults, m.path, m.raw, nil).members
+		list := newObject(o.faults, m, nil).members
 		if len(list) > maxProperties {
-			o.faults.add(m.path, "invalid object of %d members: want at most %d", len(list), maxProperties)
+			o.faults.add(pathOf(m), "invalid object of %d members: want at most %d", len(list), maxProperties)
 		}
 		for _, p := range list {
-			if value, ok := propertyValue(p.raw); ok {
-				b.Properties = append(b.Properties, Property{Name: p.name, Value: value})
+			if value, ok := propertyValue(p); ok {
+				b.Properties = append(b.Properties, Property{Name: p.Name, Value: value})
 			} else {
-				o.faults.add(p.path, "invalid value: want a string, a number, true or false, not %s", kind(p.raw))
+				o.faults.add(pathOf(p), "invalid value: want a string, a number, true or false, not %s", kind(p))
 			}
 		}
 	}
@@ -106,7 +105,7 @@ func decodeServiceBus(o *object, entity string) *ServiceBus {
 		for _, p := range b.Broker.texts() {
 			names = append(names, p.name)
 		}
-		broker := newObject(o.faults, m.path, m.raw, names)
+		broker := newObject(o.faults, m, names)
 		for _, p := range b.Broker.texts() {
 			*p.text = broker.text(p.name)
 		}
@@ -124,17 +123,17 @@ func decodeServiceBus(o *object, entity string) *ServiceBus {
 }
 
 // propertyValue returns the value of an application property.
-func propertyValue(raw json.RawMessage) (any, bool) {
-	switch kind(raw) {
-	case "a string":
-		return unquote(raw), true
-	case "true or false":
-		return string(raw) == "true", true
-	case "a number":
-		if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil {
+func propertyValue(v *member) (any, bool) {
+	switch v.Kind {
+	case '"':
+		return v.Text, true
+	case 't':
+		return v.Raw == "true", true
+	case '0':
+		if n, err := strconv.ParseInt(v.Raw, 10, 64); err == nil {
 			return n, true
 		}
-		f, err := strconv.ParseFloat(string(raw), 64)
+		f, err := strconv.ParseFloat(v.Raw, 64)
 		return f, err == nil
 	}
 	return nil, false

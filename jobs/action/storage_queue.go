@@ -64,7 +64,7 @@ func decodeStorageQueue(o *object) *StorageQueue {
 	q.Message = decodeMessage(o)
 	ttl := o.integer("time_to_live_seconds", -1, 1<<31-1, 0)
 	if m := o.get("time_to_live_seconds"); m != nil && ttl == 0 {
-		o.faults.add(m.path, "invalid number: want 1 or more, or -1 for a message that never expires")
+		o.faults.add(pathOf(m), "invalid number: want 1 or more, or -1 for a message that never expires")
 	}
 	q.TimeToLive = time.Duration(ttl) * time.Second
 	return q

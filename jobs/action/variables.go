@@ -100,11 +100,13 @@ func Number(n int) Value { return Value{text: strconv.Itoa(n), json: true} }
 
 // JSON returns a value that is given as valid JSON.
 func JSON(raw []byte) Value {
-	if kind(raw) == "a string" {
-		return Value{text: unquote(raw)}
+	var text string
+	if bytes.HasPrefix(bytes.TrimSpace(raw), []byte(`"`)) {
+		_ = json.Unmarshal(raw, &text) // valid by contract
+		return Value{text: text}
 	}
 	var b bytes.Buffer
-	_ = json.Compact(&b, raw) // valid by contract
+	_ = json.Compact(&b, raw)
 	return Value{text: b.String(), json: true}
 }
 
