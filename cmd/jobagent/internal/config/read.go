@@ -10,10 +10,10 @@ import (
 	"os"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/jobs/jsontree"
 	"github.com/jobagent/jobagent/jobs/textfile"
 )
 
@@ -52,13 +52,12 @@ func parse(data []byte, cfg *File) error {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return errors.New("the file is empty: want a JSON object, at least {}")
 	}
-	c := checker{text: text, dec: json.NewDecoder(bytes.NewReader(text))}
-	c.dec.UseNumber()
-	var whole json.RawMessage
-	if err := json.Unmarshal(text, &whole); err != nil { // the only one with true offsets
+	c := checker{text: string(text)}
+	whole, err := jsontree.Parse(c.text)
+	if err != nil {
 		return c.syntax(err)
 	}
-	if err := c.value(reflect.TypeFor[File](), ""); err != nil {
+	if err := c.value(whole, reflect.TypeFor[File]()); err != nil {
 		return err
 	}
 	if err := json.Unmarshal(c.numbers(), cfg); err != nil {
@@ -70,38 +69,26 @@ func parse(data []byte, cfg *File) error {
 // checker compares a valid JSON text with a type. It finds members that are given twice, which
 // encoding/json accepts, and knows where each value is.
 type checker struct {
-	text []byte
-	dec  *json.Decoder
-	// quoted has the offsets of the numbers that are given as strings, in ascending order.
-	quoted []span
+	text string
+	// quoted has the numbers that are given as strings, in the order of the text.
+	quoted []*jsontree.Value
 }
-
-// span is a part of the text.
-type span struct{ start, end int }
 
 // numbers returns the text with its quoted numbers as JSON numbers.
 func (c *checker) numbers() []byte {
 	var b []byte
 	at := 0
 	for _, q := range c.quoted {
-		b = append(append(b, c.text[at:q.start]...), c.text[q.start+1:q.end-1]...)
-		at = q.end
+		b = append(append(b, c.text[at:q.At]...), q.Text...)
+		at = q.At + len(q.Raw)
 	}
 	return append(b, c.text[at:]...)
-}
-
-// next returns the offset of the next token.
-func (c *checker) next() int {
-	start := int(c.dec.InputOffset())
-	return start + len(c.text[start:]) - len(bytes.TrimLeft(c.text[start:], " \t\r\n,:"))
 }
 
 // errorf returns an error about the setting at a path, which is empty for the whole file, and at an
 // offset. Columns count characters, from 1.
 func (c *checker) errorf(offset int, path, format string, args ...any) error {
-	before := c.text[:min(offset, len(c.text))]
-	line := bytes.Count(before, []byte("\n")) + 1
-	column := len([]rune(string(before[bytes.LastIndexByte(before, '\n')+1:]))) + 1
+	line, column := jsontree.Place(c.text, offset)
 	err := fmt.Errorf(format, args...)
 	if path != "" {
 		err = fmt.Errorf("%s: %w", path, err)
@@ -109,17 +96,15 @@ func (c *checker) errorf(offset int, path, format string, args ...any) error {
 	return fmt.Errorf("line %d, column %d: %w", line, column, err)
 }
 
-// token reads a token.
-func (c *checker) token() (json.Token, int, error) {
-	start := c.next()
-	token, err := c.dec.Token()
-	return token, start, err
+// wrong is errorf for a value.
+func (c *checker) wrong(v *jsontree.Value, format string, args ...any) error {
+	return c.errorf(v.At, v.Path(), format, args...)
 }
 
 // syntax says where the text is no JSON.
 func (c *checker) syntax(err error) error {
 	var syntax *json.SyntaxError
-	end := len(bytes.TrimRight(c.text, " \t\r\n"))
+	end := len(strings.TrimRight(c.text, " \t\r\n"))
 	switch {
 	case !errors.As(err, &syntax):
 		return err
@@ -131,94 +116,61 @@ func (c *checker) syntax(err error) error {
 
 var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 
-// value checks the next value against a type.
-func (c *checker) value(t reflect.Type, path string) error {
+// value checks a value against a type.
+func (c *checker) value(v *jsontree.Value, t reflect.Type) error {
 	if t.Implements(unmarshaler) || reflect.PointerTo(t).Implements(unmarshaler) || t.Kind() == reflect.Interface {
-		return c.custom(t, path)
+		if err := json.Unmarshal([]byte(v.Raw), reflect.New(t).Interface()); err != nil {
+			return c.wrong(v, "%w", err)
+		}
+		return nil
 	}
 	if t.Kind() == reflect.Pointer {
-		return c.value(t.Elem(), path)
+		return c.value(v, t.Elem())
 	}
-	token, start, err := c.token()
-	if err != nil {
-		return err
-	}
-	if token == nil && path != "" { // null stands for a setting that is left out
+	if v.Kind == 'n' && v.Path() != "" { // null stands for a setting that is left out
 		return nil
 	}
 	if wanted := describeType(t); wanted == number || wanted == wholeNumber {
-		return c.number(t, token, start, path)
-	} else if found := describe(token); found != wanted {
-		return c.errorf(start, path, "want %s, found %s", wanted, found)
+		return c.number(v, t)
+	} else if found := describe(v); found != wanted {
+		return c.wrong(v, "want %s, found %s", wanted, found)
 	}
-	if token, ok := token.(json.Delim); ok {
-		if token == '[' {
-			return c.list(t, path)
+	for _, item := range v.Items {
+		if err := c.value(item, t.Elem()); err != nil {
+			return err
 		}
-		return c.object(t, path)
 	}
-	return nil
+	return c.members(v, t)
 }
 
 // number checks a number, which may be given as a string. No setting is negative.
-func (c *checker) number(t reflect.Type, token json.Token, start int, path string) error {
-	wanted, end := describeType(t), int(c.dec.InputOffset())
-	var text string
-	switch token := token.(type) {
-	case json.Number:
-		text = token.String()
-	case string:
-		text = token
-		if string(c.text[start+1:end-1]) != text { // it has escape sequences
-			return c.errorf(start, path, "want %s, found %q", wanted, text)
+func (c *checker) number(v *jsontree.Value, t reflect.Type) error {
+	wanted, text := describeType(t), v.Raw
+	switch v.Kind {
+	case '0':
+	case '"':
+		text = v.Text
+		if v.Raw != `"`+text+`"` { // it has escape sequences
+			return c.wrong(v, "want %s, found %q", wanted, text)
 		}
-		c.quoted = append(c.quoted, span{start, end})
+		c.quoted = append(c.quoted, v)
 	default:
-		return c.errorf(start, path, "want %s, found %s", wanted, describe(token))
+		return c.wrong(v, "want %s, found %s", wanted, describe(v))
 	}
 	if err := json.Unmarshal([]byte(text), reflect.New(t).Interface()); err != nil || text == "null" {
-		return c.errorf(start, path, "want %s, found %s", wanted, c.text[start:end])
+		return c.wrong(v, "want %s, found %s", wanted, v.Raw)
 	}
 	if strings.HasPrefix(text, "-") {
-		return c.errorf(start, path, "want %s that is not negative, found %s", wanted, c.text[start:end])
+		return c.wrong(v, "want %s that is not negative, found %s", wanted, v.Raw)
 	}
 	return nil
 }
 
-// custom checks a value by the UnmarshalJSON of its type.
-func (c *checker) custom(t reflect.Type, path string) error {
-	start := c.next()
-	var raw json.RawMessage
-	if err := c.dec.Decode(&raw); err != nil {
-		return err
-	}
-	if err := json.Unmarshal(raw, reflect.New(t).Interface()); err != nil {
-		return c.errorf(start, path, "%w", err)
-	}
-	return nil
-}
-
-// list checks the elements of a list after its opening bracket.
-func (c *checker) list(t reflect.Type, path string) error {
-	for i := 0; c.dec.More(); i++ {
-		if err := c.value(t.Elem(), path+"["+strconv.Itoa(i)+"]"); err != nil {
-			return err
-		}
-	}
-	_, _, err := c.token()
-	return err
-}
-
-// object checks the members of an object after its opening brace.
-func (c *checker) object(t reflect.Type, path string) error {
+// members checks the members of an object.
+func (c *checker) members(v *jsontree.Value, t reflect.Type) error {
 	given := map[string]bool{}
-	for c.dec.More() {
-		token, start, err := c.token()
-		if err != nil {
-			return err
-		}
-		name, _ := token.(string)
-		member := strings.TrimPrefix(path+"."+name, ".")
+	for _, m := range v.Members {
+		name := m.Name
 		var of reflect.Type
 		if t.Kind() == reflect.Map {
 			of = t.Elem()
@@ -226,20 +178,19 @@ func (c *checker) object(t reflect.Type, path string) error {
 			names, fields := fieldsOf(t)
 			i := slices.IndexFunc(names, func(known string) bool { return strings.EqualFold(known, name) })
 			if i < 0 {
-				return c.errorf(start, member, "unknown setting: want %s", strings.Join(names, ", "))
+				return c.errorf(m.NameAt, m.Path(), "unknown setting: want %s", strings.Join(names, ", "))
 			}
 			of, name = fields[names[i]], names[i]
 		}
 		if given[name] {
-			return c.errorf(start, member, "the setting is given twice")
+			return c.errorf(m.NameAt, m.Path(), "the setting is given twice")
 		}
 		given[name] = true
-		if err := c.value(of, member); err != nil {
+		if err := c.value(m, of); err != nil {
 			return err
 		}
 	}
-	_, _, err := c.token()
-	return err
+	return nil
 }
 
 // fieldsOf returns the fields of a struct by their JSON names, in the order of their declaration.
@@ -292,19 +243,18 @@ func describeType(t reflect.Type) string {
 	return wholeNumber
 }
 
-// describe names the kind of a token that begins a value.
-func describe(token json.Token) string {
-	switch token := token.(type) {
-	case string:
+// describe names the kind of a value.
+func describe(v *jsontree.Value) string {
+	switch v.Kind {
+	case '"':
 		return "a text"
-	case bool:
+	case 't':
 		return "true or false"
-	case json.Number:
+	case '0':
 		return number
-	case json.Delim:
-		if token == '[' {
-			return "a list"
-		}
+	case '[':
+		return "a list"
+	case '{':
 		return "an object"
 	}
 	return "null"
