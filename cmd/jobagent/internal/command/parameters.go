@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/jobs/jsontree"
 )
 
 // ParameterFlags are the flags that give the parameters of a run or of a schedule.
@@ -63,7 +64,7 @@ func (f *ParameterFlags) Read(stdin io.Reader) (string, error) {
 		return nil
 	}
 	for _, text := range f.texts {
-		if err := add("param", text, func(s string) (json.RawMessage, error) { return encode(s) }); err != nil {
+		if err := add("param", text, func(s string) (json.RawMessage, error) { return json.RawMessage(jsontree.Quote(s)), nil }); err != nil {
 			return "", err
 		}
 	}
@@ -105,25 +106,11 @@ func (f *ParameterFlags) Read(stdin io.Reader) (string, error) {
 	var b bytes.Buffer
 	for i, m := range members {
 		b.WriteString(map[bool]string{true: "{", false: ", "}[i == 0])
-		name, err := encode(m.name)
-		if err != nil {
-			return "", err
-		}
-		b.Write(name)
-		b.WriteString(": ")
+		b.WriteString(jsontree.Quote(m.name) + ": ")
 		b.Write(m.value)
 	}
 	b.WriteByte('}')
 	return b.String(), nil
-}
-
-// encode returns a string as JSON; <, > and & stay as they are.
-func encode(s string) (json.RawMessage, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(s)
-	return bytes.TrimSpace(b.Bytes()), err
 }
 
 // readMembers reads the members of a JSON object in their order.
@@ -132,22 +119,13 @@ func readMembers(text []byte) ([]member, error) {
 	if err := json.Unmarshal(text, &whole); err != nil {
 		return nil, err
 	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	if _, err := d.Token(); err != nil {
+	tree, err := jsontree.Parse(string(text))
+	if err != nil {
 		return nil, err
 	}
-	members := make([]member, 0, len(whole))
-	for d.More() {
-		name, err := d.Token()
-		if err != nil {
-			return nil, err
-		}
-		m := member{}
-		m.name, _ = name.(string)
-		if err := d.Decode(&m.value); err != nil {
-			return nil, err
-		}
-		members = append(members, m)
+	members := make([]member, len(tree.Members))
+	for i, m := range tree.Members {
+		members[i] = member{m.Name, json.RawMessage(m.Raw)}
 	}
 	return members, nil
 }
