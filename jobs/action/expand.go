@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/jobagent/jobagent/jobs/jsontree"
 )
 
 // Names returns the sorted names of the variables that the definition contains.
@@ -391,11 +393,7 @@ func (x *expander) jsonText(parts []part) (string, error) {
 
 // jsonEscape returns a text as it stands in a JSON string.
 func jsonEscape(text string) string {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(text) // a string
-	quoted := strings.TrimSuffix(b.String(), "\n")
+	quoted := jsontree.Quote(text)
 	return quoted[1 : len(quoted)-1]
 }
 

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/jobagent/jobagent/jobs/jsontree"
 	"github.com/jobagent/jobagent/jobs/parameters"
 )
 
@@ -123,7 +124,7 @@ func (v Value) JSON() string {
 	if v.json {
 		return v.text
 	}
-	return `"` + jsonEscape(v.text) + `"`
+	return jsontree.Quote(v.text)
 }
 
 // Variables returns the value of the variable with a name, and whether there is one. Expand asks

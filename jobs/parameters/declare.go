@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf16"
 
+	"github.com/jobagent/jobagent/jobs/jsontree"
 	"github.com/jobagent/jobagent/jobs/suggest"
 )
 
@@ -61,9 +62,7 @@ func (v Value) JSON() string {
 	case Null:
 		return "null"
 	case String:
-		var b bytes.Buffer
-		writeString(&b, v.Text)
-		return b.String()
+		return jsontree.Quote(v.Text)
 	}
 	return v.Text
 }
@@ -309,10 +308,7 @@ func EncodeDeclarations(list []Declaration) string {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		b.WriteString(`{"name":`)
-		writeString(&b, d.Name)
-		b.WriteString(`,"type":`)
-		writeString(&b, string(d.Type))
+		b.WriteString(`{"name":` + jsontree.Quote(d.Name) + `,"type":` + jsontree.Quote(string(d.Type)))
 		if d.Required {
 			b.WriteString(`,"required":true`)
 		}
@@ -326,8 +322,7 @@ func EncodeDeclarations(list []Declaration) string {
 			b.WriteByte(']')
 		}
 		if d.Description != "" {
-			b.WriteString(`,"description":`)
-			writeString(&b, d.Description)
+			b.WriteString(`,"description":` + jsontree.Quote(d.Description))
 		}
 		b.WriteByte('}')
 	}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/jobagent/jobagent/jobs/jsontree"
 )
 
 // The first parts of the names that Lookup knows, without the dot.
@@ -234,7 +236,7 @@ func write(b *bytes.Buffer, v any) {
 			if i > 0 {
 				b.WriteByte(',')
 			}
-			writeString(b, name)
+			b.WriteString(jsontree.Quote(name))
 			b.WriteByte(':')
 			write(b, v.values[name])
 		}
@@ -249,7 +251,7 @@ func write(b *bytes.Buffer, v any) {
 		}
 		b.WriteByte(']')
 	case string:
-		writeString(b, v)
+		b.WriteString(jsontree.Quote(v))
 	case json.Number:
 		b.WriteString(v.String())
 	case bool:
@@ -257,12 +259,4 @@ func write(b *bytes.Buffer, v any) {
 	default:
 		b.WriteString("null")
 	}
-}
-
-// writeString writes a JSON string; <, > and & stay as they are.
-func writeString(b *bytes.Buffer, s string) {
-	e := json.NewEncoder(b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string can always be encoded
-	b.Truncate(b.Len() - 1)
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/jobagent/jobagent/jobs/jsontree"
 )
 
 // WriteYAML prints the JSON value of v as YAML 1.2: the same fields in the same order. Texts of
@@ -158,13 +160,7 @@ func scalar(s string) string {
 	if isGUID(s) {
 		return s
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(s); err != nil { // never of a string
-		return `""`
-	}
-	return strings.ReplaceAll(strings.TrimSuffix(b.String(), "\n"), "\x7f", `\u007f`)
+	return strings.ReplaceAll(jsontree.Quote(s), "\x7f", `\u007f`)
 }
 
 // isGUID reports whether s is a GUID that no reader takes for a number.
