@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf16"
 
+	"github.com/jobagent/jobagent/jobs/jsontree"
 	"github.com/jobagent/jobagent/jobs/suggest"
 )
 
@@ -534,10 +535,4 @@ func plainJSON(text string) (value string, ok bool) {
 }
 
 // jsonText returns a text as JSON; <, > and & stay as they are.
-func jsonText(s string) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // of a string and into memory: it does not fail
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-}
+func jsonText(s string) []byte { return []byte(jsontree.Quote(s)) }

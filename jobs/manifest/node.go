@@ -13,6 +13,7 @@ import (
 
 	"github.com/jobagent/jobagent/jobs/bounded"
 	"github.com/jobagent/jobagent/jobs/internal/yamltext"
+	"github.com/jobagent/jobagent/jobs/jsontree"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
 
@@ -256,8 +257,7 @@ func parseJSON(text string) ([]*node, error) {
 		line, col := 1, 1
 		var at *bounded.Error
 		if errors.As(err, &at) {
-			before := text[:at.Offset]
-			line, col = 1+strings.Count(before, "\n"), utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])+1
+			line, col = jsontree.Place(text, at.Offset)
 		}
 		return nil, failAt(line, col, "%s", err)
 	}
