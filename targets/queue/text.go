@@ -5,14 +5,13 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"encoding/xml"
-	"errors"
-	"io"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
 
 	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/jobs/jsontree"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -58,39 +57,18 @@ func storageText(q *action.StorageQueue, a targets.ActionAttempt, region string)
 // withKey returns a JSON object with the idempotency key as its first member. A member of that name
 // in the object is kept, and the key is not added.
 func withKey(text, property string, key uuid.UUID) (string, error) {
-	dec := json.NewDecoder(strings.NewReader(text))
-	first, err := dec.Token()
-	if err != nil || first != json.Delim('{') {
+	message, err := jsontree.Parse(text)
+	if err != nil || message.Kind != '{' {
 		return "", faultf("the message is not a JSON object, and key_property %q needs one", property)
 	}
-	start := int(dec.InputOffset())
-	members := 0
-	for dec.More() {
-		name, err := dec.Token()
-		if err != nil {
-			return "", faultf("the message is not a JSON object, and key_property %q needs one", property)
-		}
-		if name == property {
-			return text, nil
-		}
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return "", faultf("the message is not a JSON object, and key_property %q needs one", property)
-		}
-		members++
+	if message.Has(property) {
+		return text, nil
 	}
-	_, err = dec.Token()
-	if _, end := dec.Token(); err != nil || !errors.Is(end, io.EOF) {
-		return "", faultf("the message is not a JSON object, and key_property %q needs one", property)
-	}
-	name, err := json.Marshal(property)
-	if err != nil {
-		return "", faultf("invalid key_property %q: %v", property, err)
-	}
-	separator := ""
-	if members > 0 {
+	start, separator := message.At+len("{"), ""
+	if len(message.Members) > 0 {
 		separator = ","
 	}
+	name, _ := json.Marshal(property) // a string can always be encoded
 	return text[:start] + string(name) + `:"` + key.String() + `"` + separator + text[start:], nil
 }
 
