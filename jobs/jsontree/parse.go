@@ -2,7 +2,6 @@ package jsontree
 
 import (
 	"encoding/json"
-	"errors"
 	"strings"
 	"unicode/utf8"
 )
@@ -14,33 +13,6 @@ func Parse(text string) (*Value, error) {
 		return nil, json.Unmarshal([]byte(text), &raw) //nolint:wrapcheck // the error of this package
 	}
 	return (&scanner{text: text}).value(nil), nil
-}
-
-// ErrFollows is the [Reason] of a text in which more follows after a JSON value.
-var ErrFollows = errors.New("more text follows the value")
-
-// Reason says in the words of json.Decoder why a text is not one JSON value. It is io.EOF if a
-// value or the end of an object or list is absent, io.ErrUnexpectedEOF if the text ends in a value,
-// and [ErrFollows]. Other texts differ from the errors of [Parse] only in the first name of an
-// object.
-func Reason(text string) error {
-	d := json.NewDecoder(strings.NewReader(text))
-	d.UseNumber()
-	for depth := 0; ; {
-		token, err := d.Token()
-		if err != nil {
-			return err //nolint:wrapcheck // the words are those of the decoder
-		}
-		switch token {
-		case json.Delim('{'), json.Delim('['):
-			depth++
-		case json.Delim('}'), json.Delim(']'):
-			depth--
-		}
-		if depth == 0 {
-			return ErrFollows
-		}
-	}
 }
 
 // scanner builds the values of a JSON text that json.Valid accepts. It needs a tenth of the time of

@@ -43,10 +43,32 @@ func readTree(text string) (*Value, error) {
 	if err == nil {
 		return v, nil
 	}
-	if err = jsontree.Reason(text); errors.Is(err, io.EOF) {
-		return nil, errors.New("the text ends too early")
+	return nil, reason(text)
+}
+
+// reason says in the words of json.Decoder why a text is not one JSON value. They differ from those
+// of json.Unmarshal where a text ends in a value, and at the first name of an object.
+func reason(text string) error {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	for depth := 0; ; {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return errors.New("the text ends too early")
+		}
+		if err != nil {
+			return err //nolint:wrapcheck // a part of a sentence
+		}
+		switch token {
+		case json.Delim('{'), json.Delim('['):
+			depth++
+		case json.Delim('}'), json.Delim(']'):
+			depth--
+		}
+		if depth == 0 {
+			return errors.New("more text follows the value")
+		}
 	}
-	return nil, err
 }
 
 // Join returns the path of the member name of the object at path.
