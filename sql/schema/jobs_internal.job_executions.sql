@@ -31,6 +31,12 @@
 --   only_targets       The chosen databases to which the run is limited, fixed when it is created: a JSON array of objects with target_id,
 --                      server_name and database_name, as jobs_internal.check_only_targets makes it. NULL: all of its target groups.
 --   traceparent        The span of the caller who started it (W3C Trace Context), for the links of its trace; NULL: none.
+--   rollout_start      What becomes of the plan of its version: Plain (the run ignores it) or Hold (the roll-out is paused when its targets
+--                      are assigned to waves); NULL: the roll-out goes on at once. Without effect if the version has no plan.
+--   rollout_of         The roll-out's own run, if this is one of the runs of its waves; NULL for all others. No foreign key, as rerun_of.
+--   rollout_wave       Number of the wave; NULL likewise.
+--   rollout_probe      1: it is a run of the wave's probe job, on the targets of the wave.
+--   drains             1: a stop request cancels only what no agent holds; what runs goes on to its end.
 CREATE TABLE jobs_internal.job_executions (
     execution_id      BIGINT NOT NULL IDENTITY(1, 1),
     job_execution_id  UNIQUEIDENTIFIER NOT NULL,
@@ -58,6 +64,11 @@ CREATE TABLE jobs_internal.job_executions (
     payload_id        BIGINT NULL,
     traceparent       NVARCHAR(55) NULL,
     only_targets      NVARCHAR(MAX) NULL,
+    rollout_start     NVARCHAR(10) NULL,
+    rollout_of        BIGINT NULL,
+    rollout_wave      INT NULL,
+    rollout_probe     BIT NULL,
+    drains            BIT NULL,
     CONSTRAINT PK_job_executions PRIMARY KEY (execution_id),
     CONSTRAINT UQ_job_executions_job_execution_id UNIQUE (job_execution_id) WITH (FILLFACTOR = 85),
     CONSTRAINT FK_job_executions_job_versions FOREIGN KEY (job_id, job_version)
@@ -119,6 +130,8 @@ CREATE INDEX IX_job_executions_active_rerun_of ON jobs_internal.job_executions (
 
 CREATE INDEX IX_job_executions_rerun_of ON jobs_internal.job_executions (rerun_of)
     WHERE rerun_of IS NOT NULL;
+CREATE INDEX IX_job_executions_rollout_of ON jobs_internal.job_executions (rollout_of, rollout_wave, execution_id)
+    WHERE rollout_of IS NOT NULL;
 CREATE INDEX IX_job_executions_payload_id ON jobs_internal.job_executions (payload_id)
     WHERE payload_id IS NOT NULL;
 

@@ -8,10 +8,11 @@
 --   job_id             Of the step.
 --   source             Where the targets come from. Parts: list_parts, of a resolution; Origin: those in the wanted
 --                      states of the step in the origin of a rerun; Whole: all of them; Failed, Succeeded: those on which
---                      the causes of the step failed or succeeded (DESIGN.md, "Dependencies").
+--                      the causes of the step failed or succeeded (DESIGN.md, "Dependencies"); Wave: the targets of a wave of a
+--                      roll-out, in its order, which the step has in the roll-out's own run.
 --   task_id            The resolution; only for Parts.
 --   from_step          The step that is being read; NULL: none yet. Not for Parts.
---   after              The last key that was read: a part, or a target of from_step.
+--   after              The last key that was read: a part, a target of from_step, or a place in the wave.
 --   examined           Number of targets of the origin that were read.
 --   written            Number of targets that were written: the last ordinal.
 --   left_failed        1: a failure of the origin is left out, which counts for the steps that come after this one.
@@ -30,6 +31,6 @@ CREATE TABLE jobs_internal.step_lists (
     CONSTRAINT PK_step_lists PRIMARY KEY (step_execution_id),
     CONSTRAINT CK_step_lists_source CHECK (
         (source = N'Parts' AND task_id IS NOT NULL)
-        OR (source IN (N'Origin', N'Whole', N'Failed', N'Succeeded') AND task_id IS NULL)
+        OR (source IN (N'Origin', N'Whole', N'Failed', N'Succeeded', N'Wave') AND task_id IS NULL)
     )
 );

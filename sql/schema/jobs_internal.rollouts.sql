@@ -1,0 +1,60 @@
+-- Roll-outs: one row for each run of a version with a plan. The run itself resolves the targets, and runs nothing; the runs of the waves
+-- refer to it (job_executions.rollout_of). It ends when the roll-out does. DESIGN.md, "Roll-outs".
+--
+-- Columns:
+--   execution_id   The roll-out's own run.
+--   job_id         Its job.
+--   state          Planning (the run resolves its targets), Assigning (they are assigned to waves), Starting (the next wave may start when
+--                  nothing holds it), Running, Recording (the wave's run has ended, its outcomes are being counted), Baking, Probing (a probe
+--                  runs), Stopped (a gate has failed), Aborting, or one of the final ones: Succeeded, Aborted, Failed.
+--   wave           Number of the current wave; 0 before the first.
+--   next_check_at  When a pass has to look at it; NULL: a person, or the end of a run, is waited for.
+--   read_step, read_target  Assigning, Recording: the last target that was read of the run, or of the run of the wave.
+--   targets        Number of its targets, once they are all copied.
+--   paused_at, paused_by, pause_reason  Since when no target and no wave starts, and why; NULL: it is not paused.
+--   reason         Why it is Stopped, Aborting, Aborted or Failed, in words; NULL: it is not.
+--   seed, deadline_at, on_gate_failure, cancels_running, is_strict  Of the plan.
+--   undo_job_id, undo_version  The compensating job of the plan, and its version when the roll-out started; NULL: none.
+--   undo_of        Run of the roll-out that this one undoes; NULL: none.
+--   undo_states    States of the targets that it undoes, separated by commas; NULL likewise.
+--   ended_at       When it became final.
+CREATE TABLE jobs_internal.rollouts (
+    execution_id    BIGINT NOT NULL,
+    job_id          UNIQUEIDENTIFIER NOT NULL,
+    state           NVARCHAR(10) NOT NULL,
+    wave            INT NOT NULL CONSTRAINT DF_rollouts_wave DEFAULT 0,
+    next_check_at   DATETIME2(7) NULL,
+    read_step       BIGINT NOT NULL CONSTRAINT DF_rollouts_read_step DEFAULT 0,
+    read_target     BIGINT NOT NULL CONSTRAINT DF_rollouts_read_target DEFAULT 0,
+    targets         INT NULL,
+    paused_at       DATETIME2(7) NULL,
+    paused_by       NVARCHAR(128) NULL,
+    pause_reason    NVARCHAR(2000) NULL,
+    reason          NVARCHAR(2000) NULL,
+    seed            INT NOT NULL,
+    deadline_at     DATETIME2(7) NULL,
+    on_gate_failure NVARCHAR(10) NOT NULL,
+    cancels_running BIT NOT NULL,
+    is_strict       BIT NOT NULL,
+    undo_job_id     UNIQUEIDENTIFIER NULL,
+    undo_version    INT NULL,
+    undo_of         BIGINT NULL,
+    undo_states     NVARCHAR(100) NULL,
+    ended_at        DATETIME2(7) NULL,
+    CONSTRAINT PK_rollouts PRIMARY KEY (execution_id),
+    CONSTRAINT FK_rollouts_job_executions FOREIGN KEY (execution_id) REFERENCES jobs_internal.job_executions (execution_id),
+    CONSTRAINT CK_rollouts_state CHECK (
+        (ended_at IS NULL
+            AND state IN (N'Planning', N'Assigning', N'Starting', N'Running', N'Recording', N'Baking', N'Probing', N'Stopped', N'Aborting'))
+        OR (ended_at IS NOT NULL AND next_check_at IS NULL AND state IN (N'Succeeded', N'Aborted', N'Failed'))
+    ),
+    CONSTRAINT CK_rollouts_on_gate_failure CHECK (on_gate_failure IN (N'pause', N'abort'))
+);
+
+CREATE INDEX IX_rollouts_next_check_at ON jobs_internal.rollouts (next_check_at)
+    WHERE next_check_at IS NOT NULL;
+CREATE INDEX IX_rollouts_job_id ON jobs_internal.rollouts (job_id, execution_id)
+    INCLUDE (state, ended_at)
+    WHERE ended_at IS NULL;
+CREATE INDEX IX_rollouts_undo_of ON jobs_internal.rollouts (undo_of)
+    WHERE undo_of IS NOT NULL;
