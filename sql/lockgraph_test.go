@@ -121,7 +121,7 @@ var lists = append([]string{"step_lists", "list_parts", "step_execution_causes"}
 // differentRows lists pairs of procedures that lock rows of the same tables, but never the same
 // rows.
 var differentRows = []reason{
-	{"delete_leftovers", "", append([]string{"jobs", "schedules", "step_commands", "job_steps", "job_step_dependencies", "step_execution_causes", "secrets", "secret_data_keys", "rest_jobs", "rest_schedules"}, running...),
+	{"delete_leftovers", "", append([]string{"jobs", "schedules", "step_commands", "job_steps", "job_step_dependencies", "step_execution_causes", "secrets", "secret_data_keys", "rest_jobs", "rest_schedules", "rollouts", "rollout_waves", "rollout_targets", "rollout_paces"}, running...),
 		"It deletes rows of purged runs, and of deleted jobs without runs. No other procedure takes a new lock on these rows: a lock on jobs requires deleted_at IS NULL, and tasks, targets and steps in use belong to active runs.", "I04_rows_in_use"},
 	{"advance_job_agent", "", []string{"jobs", "limits", "job_agent"},
 		"It changes the limit of scope Agent, whose job_id is NULL: SQL Server checks no foreign key for it, and no deleted job has it. sp_set_limit finds it by the same key of UQ_limits_name.", "CK_limits_job_id"},
@@ -131,6 +131,8 @@ var differentRows = []reason{
 		"advance itself changes targets and steps that no task holds; outcomes change those that a task holds.", "I04_rows_in_use"},
 	{"write_list", "", lists,
 		"It writes targets of a step that is InProgress and in step_lists, or whose resolution the caller holds. No other procedure changes such a step, or reads its targets: claims, outcomes, stop requests and time limits take targets of steps whose lists are complete. The job's row is locked, so one session at a time writes the list.", "I15_lists_being_written"},
+	{"change_rollout", "", append([]string{"rollouts", "rollout_waves", "rollout_targets"}, running...),
+		"It holds the row of the roll-out before. A pass changes waves and targets of a roll-out only while it holds that row, which it takes with READPAST.", "lock rollouts"},
 	{"complete_resolution", "", lists,
 		"The parts are those of a task that the caller's term holds, and the step has no other task and no row in step_lists before.", "I15_lists_being_written"},
 	{"record_outcomes", "end_callbacks", running,
@@ -166,6 +168,8 @@ var differentRows = []reason{
 
 // differentReads lists such pairs for reads, which wait without READ_COMMITTED_SNAPSHOT.
 var differentReads = []reason{
+	{"write_list", "", append([]string{"rollout_targets"}, running...),
+		"It reads the targets of a wave that has an active run. A pass assigns and records targets of waves that have none, and procedures that people call change those of waves that have not started.", "I17_waves_in_order"},
 	{"close_alerts", "notify_alerts", []string{"alerts", "alert_run_limits"}, "One evaluation runs at a time.", "lock alert_state"},
 	{
 		"fire_schedules",
@@ -352,12 +356,24 @@ func (r *tree) passes() []string {
 	})
 }
 
+// rolledOut are the tables of roll-outs.
+var rolledOut = []string{"rollouts", "rollout_waves", "rollout_targets"}
+
+// held is why a pass does not wait for them.
+const held = "A pass holds the row of the roll-out, which it takes with READPAST, and so do the procedures that people call."
+
 // delays lists where a procedure that agents and fronts call may wait for the open transaction of
 // another session, or only seems to. a is the procedure that waits; b is empty.
 var delays = []reason{
 	{a: "delete_leftovers", tables: []string{
 		"jobs", "job_steps", "job_step_dependencies", "step_commands", "job_executions", "schedules", "limits", "secrets", "secret_data_keys",
+		"rollouts", "rollout_waves", "rollout_targets", "rollout_paces",
 	}, why: "Nobody else uses the rows that it deletes: see differentRows."},
+	{a: "advance_rollout", tables: rolledOut, why: held},
+	{a: "assign_rollout_targets", tables: rolledOut, why: held},
+	{a: "judge_wave", tables: rolledOut, why: held},
+	{a: "record_wave", tables: rolledOut, why: held},
+	{a: "start_wave", tables: rolledOut, why: held},
 	{a: "advance_job_agent", tables: []string{"jobs"}, why: "The limit of scope Agent has no job_id, so no foreign key is checked."},
 	{a: "advance_job_agent", tables: []string{"limits"}, why: "It waits for an open change of the same limit; only operations on the job agent wait."},
 	{a: "ensure_system_jobs", tables: []string{"jobs", "schedules"},

@@ -13,6 +13,10 @@
 --                      jobs.job_executions shows them. For a database that no run has had, an object {"target_id": …, "server_name": …,
 --                      "database_name": …}. NULL: all databases of the target groups. A database that is not in the target group of a
 --                      step when its list is made is Skipped there. Steps without a target group run as always.
+--   @rollout           0: the run ignores the plan of the job, if it has one. 1: it is rolled out by the plan (sql/DESIGN.md, "Roll-outs").
+--                      A repetition does not compare it.
+--   @hold              1: the roll-out is paused when its targets are assigned to waves, so that one can look at them before anything runs;
+--                      without effect on a run that is not rolled out.
 -- Cost: (chosen databases) × (members of the job's target groups that stand for several databases), before the transaction, when nothing
 -- is locked yet.
 --
@@ -36,13 +40,16 @@
 --   50162 a chosen target can be in no target group of the job, or no run has had it.
 --   50163 the job execution id belongs to an execution on other targets.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted, and the run does not exist yet.
+--   50189 a roll-out of the job is active.
 --   50193 the control database is paused, and the run does not exist yet.
 --   50401 @only_targets is not an array of 1 to 5,000 target ids.
 CREATE OR ALTER PROCEDURE jobs.sp_start_job
     @job_name         NVARCHAR(129),
     @job_execution_id UNIQUEIDENTIFIER = NULL OUTPUT,
     @parameters       NVARCHAR(MAX) = NULL,
-    @only_targets     NVARCHAR(MAX) = NULL
+    @only_targets     NVARCHAR(MAX) = NULL,
+    @rollout          BIT = 1,
+    @hold             BIT = 0
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -195,6 +202,31 @@ BEGIN
         THROW 50103, @message, 1;
     END;
 
+    -- Two roll-outs of one job would skip each other's targets, and their gates would stop both.
+    IF @rollout = 1
+        AND EXISTS (
+            SELECT 1
+            FROM jobs_internal.job_versions AS v
+            WHERE v.job_id = @job_id
+                AND v.version = @version
+                AND v.rollout_plan IS NOT NULL
+        )
+    BEGIN
+        SELECT TOP (1) @message = REPLACE(CONCAT(
+            N'The roll-out ', e.job_execution_id, N' of the job ''', @job_name,
+            N''' is active. Let it end, abort it with jobs.sp_abort_rollout, or start a plain run with @rollout = 0.'
+        ), N'%', N'%%')
+        FROM jobs_internal.job_executions AS e
+        INNER JOIN jobs_internal.job_versions AS v ON v.job_id = e.job_id AND v.version = e.job_version
+        WHERE e.job_id = @job_id
+            AND e.is_active = 1
+            AND e.rerun_of IS NULL
+            AND e.rollout_of IS NULL
+            AND (e.rollout_start = N'Undo' OR (v.rollout_plan IS NOT NULL AND COALESCE(e.rollout_start, N'') <> N'Plain'));
+        IF @message IS NOT NULL
+            THROW 50189, @message, 1;
+    END;
+
     EXECUTE jobs_internal.require_parameters
         @job_id = @job_id,
         @job_name = @job_name,
@@ -205,11 +237,12 @@ BEGIN
     SET @job_execution_id = COALESCE(@job_execution_id, NEWID());
     INSERT INTO jobs_internal.job_executions (
         job_execution_id, job_id, job_version, lifecycle, is_active, create_time, started_by, payload_id, traceparent,
-        only_targets, last_message
+        only_targets, rollout_start, last_message
     )
     VALUES (
         @job_execution_id, @job_id, @version, N'Created', 1, @now, @by, @payload_id,
         CAST(SESSION_CONTEXT(N'jobagent.traceparent') AS NVARCHAR(55)), @only_targets,
+        CASE WHEN @rollout = 0 THEN N'Plain' WHEN @hold = 1 THEN N'Hold' END,
         CONCAT(
             N'Job execution created',
             N' for ' + CAST(NULLIF(@chosen, 0) AS NVARCHAR(12)) + N' chosen database' + CASE WHEN @chosen = 1 THEN N'' ELSE N's' END,
@@ -221,7 +254,8 @@ BEGIN
     SET @audit_after = CONCAT(
         N'{"job_version":', @version,
         N',"parameters_sha256":"' + CONVERT(NVARCHAR(64), HASHBYTES('SHA2_256', NULLIF(LTRIM(@parameters), N'')), 2) + N'"',
-        N',"only_targets":' + @only_targets, N'}'
+        N',"only_targets":' + @only_targets,
+        CASE WHEN @rollout = 0 THEN N',"rollout":false' WHEN @hold = 1 THEN N',"hold":true' END, N'}'
     );
     EXECUTE jobs_internal.audit
         @action = N'sp_start_job',

@@ -47,11 +47,12 @@ BEGIN
     UPDATE e
     SET e.stop_requested_at = @now,
         e.stop_requested_by = @by,
+        e.drains = 0,
         e.parked = 0
     FROM jobs_internal.job_executions AS e
     WHERE e.job_execution_id = @job_execution_id
         AND e.is_active = 1
-        AND e.stop_requested_at IS NULL;
+        AND (e.stop_requested_at IS NULL OR e.drains = 1);
     IF @@ROWCOUNT = 1
         EXECUTE jobs_internal.audit
             @action = N'sp_stop_job',

@@ -63,7 +63,8 @@ BEGIN
         timed_out        INT NOT NULL,
         skipped          INT NOT NULL,
         has_next         BIT NOT NULL, -- a step has no row yet
-        rerun            BIT NOT NULL
+        rerun            BIT NOT NULL,
+        rollout          BIT NOT NULL  -- the run of a roll-out, which ends with it
     );
 
     -- Runs that ended in an earlier pass: jobs and schedules come first in the order of locks.
@@ -310,6 +311,11 @@ BEGIN
             e.job_version,
             v.has_dependencies,
             CASE WHEN e.rerun_of IS NULL THEN 0 ELSE 1 END AS rerun,
+            CASE
+                WHEN e.rerun_of IS NOT NULL OR e.rollout_of IS NOT NULL THEN 0
+                WHEN e.rollout_start = N'Undo' OR (v.rollout_plan IS NOT NULL AND COALESCE(e.rollout_start, N'') <> N'Plain') THEN 1
+                ELSE 0
+            END AS rollout,
             CASE WHEN e.stop_requested_at IS NULL THEN 0 ELSE 1 END AS stopping,
             COUNT(s.step_execution_id) AS steps,
             SUM(CASE WHEN s.is_active = 1 THEN 1 ELSE 0 END) AS active,
@@ -326,10 +332,13 @@ BEGIN
         INNER JOIN jobs_internal.job_versions AS v ON v.job_id = e.job_id AND v.version = e.job_version
         LEFT JOIN jobs_internal.step_executions AS s ON s.execution_id = e.execution_id
         WHERE e.is_active = 1
-        GROUP BY e.execution_id, e.job_id, e.job_version, v.has_dependencies, e.rerun_of, e.stop_requested_at
+        GROUP BY
+            e.execution_id, e.job_id, e.job_version, v.has_dependencies, v.rollout_plan, e.rerun_of, e.rollout_of, e.rollout_start,
+            e.stop_requested_at
     )
     INSERT INTO @movable (
-        execution_id, job_id, job_version, has_dependencies, stopping, steps, canceled, failed, timed_out, skipped, has_next, rerun
+        execution_id, job_id, job_version, has_dependencies, stopping, steps, canceled, failed, timed_out, skipped, has_next, rerun,
+        rollout
     )
     SELECT
         c.execution_id,
@@ -352,9 +361,23 @@ BEGIN
             ) THEN 1
             ELSE 0
         END,
-        c.rerun
+        c.rerun,
+        c.rollout
     FROM counted AS c
     WHERE c.active = 0;
+
+    -- Before its first step has a list, so that the list is that of a roll-out. That of an undo is there.
+    IF EXISTS (SELECT 1 FROM @movable AS m WHERE m.rollout = 1 AND m.steps = 0 AND m.stopping = 0)
+        INSERT INTO jobs_internal.rollouts (
+            execution_id, job_id, state, next_check_at, seed, on_gate_failure, cancels_running, is_strict
+        )
+        SELECT m.execution_id, m.job_id, N'Planning', @now, 0, N'pause', 0, 0
+        FROM @movable AS m
+        INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = m.execution_id
+        WHERE m.rollout = 1
+            AND m.steps = 0
+            AND m.stopping = 0
+            AND COALESCE(e.rollout_start, N'') <> N'Undo';
 
     IF EXISTS (SELECT 1 FROM @movable AS m)
     BEGIN
@@ -403,13 +426,13 @@ BEGIN
                         FROM jobs_internal.step_executions AS s
                         WHERE s.execution_id = r.execution_id
                     )
-                    WHEN r.lifecycle IN (N'Failed', N'TimedOut') THEN N' ' + (
+                    WHEN r.lifecycle IN (N'Failed', N'TimedOut') THEN N' ' + COALESCE(r.reason, (
                         SELECT TOP (1) s.last_message
                         FROM jobs_internal.step_executions AS s
                         WHERE s.execution_id = r.execution_id
                             AND s.lifecycle = r.lifecycle
                         ORDER BY s.step_id
-                    )
+                    ))
                 END
             )
         FROM (
@@ -420,15 +443,44 @@ BEGIN
                     WHEN m.failed > 0 THEN N'Failed'
                     WHEN m.timed_out > 0 THEN N'TimedOut'
                     WHEN m.stopping = 1 AND m.has_next = 1 THEN N'Canceled'
+                    WHEN o.state = N'Aborted' THEN N'Canceled'
+                    WHEN o.state = N'Failed' THEN N'Failed'
+                    WHEN o.left_out = 0 THEN N'Succeeded'
                     WHEN m.skipped > 0 THEN N'SucceededWithSkipped'
                     ELSE N'Succeeded'
-                END AS lifecycle
+                END AS lifecycle,
+                o.reason
             FROM @movable AS m
+            OUTER APPLY (
+                SELECT
+                    o.state,
+                    o.reason,
+                    CASE
+                        WHEN o.targets > (
+                            SELECT COALESCE(SUM(w.succeeded), 0)
+                            FROM jobs_internal.rollout_waves AS w
+                            WHERE w.execution_id = o.execution_id
+                        ) THEN 1
+                        ELSE 0
+                    END AS left_out
+                FROM jobs_internal.rollouts AS o WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
+                WHERE o.execution_id = m.execution_id
+                    AND o.ended_at IS NOT NULL
+            ) AS o
             -- With dependencies, every step gets a row. One without a row follows a step that ended after the decisions above: the next
             -- pass decides on it.
-            WHERE m.has_next = 0
-                OR m.stopping = 1
-                OR (m.has_dependencies = 0 AND m.canceled + m.failed + m.timed_out > 0)
+            WHERE (
+                    m.has_next = 0
+                    OR m.stopping = 1
+                    OR (m.has_dependencies = 0 AND m.canceled + m.failed + m.timed_out > 0)
+                )
+                -- A roll-out has ended, or its targets were not resolved.
+                AND (
+                    m.rollout = 0
+                    OR o.state IS NOT NULL
+                    OR m.canceled + m.failed + m.timed_out > 0
+                    OR (m.stopping = 1 AND m.steps = 0)
+                )
         ) AS r
         INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = r.execution_id;
 
@@ -441,6 +493,8 @@ BEGIN
             INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = m.execution_id
             WHERE e.is_active = 0;
     END;
+    EXECUTE jobs_internal.advance_rollouts @slice = @slice, @more = @cut OUTPUT, @now = @now;
+    SET @more = CASE WHEN @cut = 1 THEN 1 ELSE @more END;
     EXECUTE jobs_internal.park_executions @slice = @slice;
     RETURN 0;
 END;

@@ -3,9 +3,11 @@
 -- claimed first would always go first.
 --
 -- A target starts only when none of its limits is used up (see the view jobs_internal.queue_limits): the step's
--- max_parallelism for each elastic pool (each server, for databases in no pool) over all runs of the job, and the
--- limits of jobs.sp_set_limit. Targets whose limit is used up are left out of the order, so they do not delay other
--- targets.
+-- max_parallelism for each elastic pool (each server, for databases in no pool) over all runs of the job, the
+-- limits of jobs.sp_set_limit, and that of the wave of a roll-out: its parallelism, its pace, and its gate, by which nothing
+-- starts once more targets have failed than may. The targets that run are counted before those that failed, so that a target
+-- whose attempt ends meanwhile counts twice rather than not at all. Targets whose limit is used up are left out of the order,
+-- so they do not delay other targets.
 --
 -- Targets are chosen without locks; then exactly the chosen ones are locked. The caller holds the application lock
 -- jobagent.advance, so no other session counts at the same time. Other sessions may meanwhile claim targets of steps
@@ -49,6 +51,7 @@ BEGIN
         turn_group           BIGINT NOT NULL, -- the step itself; below 0: a tenant
         running              INT NOT NULL,
         limited              BIT NOT NULL,
+        is_wave              BIT NOT NULL,
         step_timeout_seconds INT NOT NULL
     );
     -- Queues under a limit with waiting targets, the limits of each, and how many more targets each limit allows.
@@ -62,6 +65,17 @@ BEGIN
         room      INT NOT NULL, -- the limit minus the running targets
         UNIQUE (queue_id, limit_key)
     );
+    -- Runs of waves, and how many more targets each may start; a roll-out whose row another session holds starts none (I14).
+    DECLARE @waves TABLE (
+        execution_id BIGINT NOT NULL PRIMARY KEY,
+        rollout_of   BIGINT NOT NULL,
+        running      INT NOT NULL,
+        room         BIGINT NOT NULL,
+        burst        INT NULL, -- targets that may start at once; NULL: there is no pace
+        interval_us  INT NULL, -- between two others, in microseconds
+        next_at      DATETIME2(7) NULL
+    );
+    DECLARE @started TABLE (execution_id BIGINT NOT NULL PRIMARY KEY, targets INT NOT NULL); -- of runs, in this call
     DECLARE @running TABLE (
         limit_key NVARCHAR(450) NOT NULL PRIMARY KEY,
         running   INT NOT NULL
@@ -106,19 +120,27 @@ BEGIN
                 AND s.lifecycle = N'WaitingForChildJobExecutions'
                 AND d.max_parallelism IS NOT NULL
         )
+        -- Plan: the active roll-outs in IX_rollouts_job_id.
+        AND NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.rollouts AS r WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK) -- past: it starts no target now
+            WHERE r.ended_at IS NULL
+                AND r.state = N'Running'
+        )
         RETURN 0;
 
-    INSERT INTO @ready (step_execution_id, turn_group, running, limited, step_timeout_seconds)
+    INSERT INTO @ready (step_execution_id, turn_group, running, limited, is_wave, step_timeout_seconds)
     SELECT
         s.step_execution_id,
         s.step_execution_id,
         s.running,
         CASE
-            WHEN s.max_parallelism IS NOT NULL THEN 1
+            WHEN s.max_parallelism IS NOT NULL OR s.is_wave = 1 THEN 1
             WHEN @has_limits = 0 THEN 0
             WHEN EXISTS (SELECT 1 FROM jobs_internal.queue_limits AS v WHERE v.step_execution_id = s.step_execution_id) THEN 1
             ELSE 0
         END,
+        s.is_wave,
         s.step_timeout_seconds
     FROM jobs_internal.ready_steps AS s
     WHERE s.next_attempt_at <= @now
@@ -187,6 +209,64 @@ BEGIN
     FROM @queues AS q
     INNER JOIN jobs_internal.queue_limits AS v ON v.queue_id = q.queue_id
     LEFT JOIN @running AS b ON b.limit_key = v.limit_key;
+
+    IF EXISTS (SELECT 1 FROM @ready AS r WHERE r.is_wave = 1)
+    BEGIN
+        -- Plan: per run the held tasks of IX_task_executions_held; nothing is skipped, as above.
+        INSERT INTO @waves (execution_id, rollout_of, running, room)
+        SELECT e.execution_id, e.rollout_of, COUNT(k.task_id), 0
+        FROM (
+            SELECT DISTINCT s.execution_id
+            FROM @ready AS r
+            INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = r.step_execution_id
+            WHERE r.is_wave = 1
+        ) AS w
+        INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = w.execution_id
+        LEFT JOIN jobs_internal.task_executions AS k ON k.execution_id = e.execution_id
+            AND k.ended_at IS NULL
+            AND k.kind = N'Run'
+        GROUP BY e.execution_id, e.rollout_of;
+        -- In any minute, at most pace targets start: a twentieth of them at once, and the others at equal distances (the generic cell rate
+        -- algorithm). Plan: a key of each table, and of IX_target_executions_failed as many keys as may fail, and one.
+        UPDATE v
+        SET v.room = CASE
+                WHEN r.paused_at IS NOT NULL OR r.state <> N'Running' OR w.run_id <> v.execution_id OR f.failed > w.max_failed THEN 0
+                WHEN r.is_strict = 1 AND w.max_failed + 1 - f.failed < COALESCE(w.max_parallelism, 1000000)
+                    THEN w.max_failed + 1 - f.failed - v.running
+                ELSE COALESCE(w.max_parallelism, 1000000) - v.running
+            END,
+            v.burst = CASE WHEN w.pace IS NOT NULL THEN g.burst END,
+            v.interval_us = 60000000 / (w.pace - g.burst + 1),
+            v.next_at = CASE WHEN p.next_at > @now THEN p.next_at ELSE @now END
+        FROM @waves AS v
+        INNER LOOP JOIN jobs_internal.rollouts AS r WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK) ON r.execution_id = v.rollout_of
+        INNER LOOP JOIN jobs_internal.rollout_waves AS w WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK) ON w.execution_id = r.execution_id
+            AND w.wave = r.wave
+        INNER LOOP JOIN jobs_internal.rollout_paces AS p ON p.execution_id = v.rollout_of
+        CROSS APPLY (SELECT CASE WHEN w.pace < 20 THEN 1 ELSE w.pace / 20 END AS burst) AS g
+        CROSS APPLY (
+            SELECT COUNT(*) AS failed
+            FROM (
+                SELECT TOP (w.max_failed + 1) t.target_execution_id
+                FROM jobs_internal.target_executions AS t
+                WHERE t.execution_id = v.execution_id
+                    AND t.lifecycle IN (N'Failed', N'TimedOut')
+            ) AS x
+        ) AS f;
+        UPDATE v
+        SET v.room = CASE WHEN c.starts < v.room THEN c.starts ELSE v.room END
+        FROM @waves AS v
+        CROSS APPLY (
+            SELECT DATEDIFF_BIG(MICROSECOND, v.next_at, DATEADD(MICROSECOND, v.burst * v.interval_us, @now)) / v.interval_us AS starts
+        ) AS c
+        WHERE v.interval_us IS NOT NULL;
+        -- plan: per queue one key of target_queues, step_executions and @waves
+        INSERT INTO @queue_limits (queue_id, limit_key, room)
+        SELECT q.queue_id, CONCAT(N'Wave', NCHAR(31), v.execution_id), v.room
+        FROM @queues AS q
+        INNER LOOP JOIN jobs_internal.target_queues AS t ON t.queue_id = q.queue_id
+        INNER LOOP JOIN @waves AS v ON v.execution_id = t.execution_id;
+    END;
 
     -- More targets may be running than a limit allows, because it applies only to claims that begin after it was set.
     WITH queue_room AS (
@@ -333,5 +413,19 @@ BEGIN
     FROM @locked AS l
     INNER JOIN @ready AS r ON r.step_execution_id = l.step_execution_id
     INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = l.target_execution_id;
+
+    IF EXISTS (SELECT 1 FROM @waves AS v WHERE v.interval_us IS NOT NULL)
+    BEGIN
+        INSERT INTO @started (execution_id, targets)
+        SELECT l.execution_id, COUNT(*)
+        FROM @locked AS l
+        GROUP BY l.execution_id;
+        UPDATE p
+        SET p.next_at = DATEADD(MICROSECOND, v.interval_us * l.targets, v.next_at)
+        FROM @started AS l
+        INNER LOOP JOIN @waves AS v ON v.execution_id = l.execution_id
+        INNER LOOP JOIN jobs_internal.rollout_paces AS p ON p.execution_id = v.rollout_of
+        WHERE v.interval_us IS NOT NULL;
+    END;
     RETURN @claimed;
 END;

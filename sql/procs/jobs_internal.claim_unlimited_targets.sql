@@ -62,6 +62,7 @@ BEGIN
     FROM jobs_internal.ready_steps AS s
     WHERE s.next_attempt_at <= @now
         AND s.max_parallelism IS NULL
+        AND s.is_wave = 0
         AND CHARINDEX(N',' + s.command_type + N',', N',' + @command_types + N',') > 0;
     SET @steps = @@ROWCOUNT;
     IF @steps > 0 AND EXISTS (SELECT 1 FROM jobs_internal.limits AS l WHERE l.scope <> N'Agent')

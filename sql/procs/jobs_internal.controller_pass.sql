@@ -36,7 +36,7 @@
 --               derives its target from the command. An action with on_targets = Failed or Succeeded has the
 --               databases on which the steps before it failed or succeeded, and the member of type Endpoint, if an endpoint did; with
 --               Succeeded, a rerun has those of the origin, too, on which the action itself is to run again.
---            5: held tasks of runs with a stop request: task_id, reason.
+--            5: held tasks of runs with a stop request, unless what runs there goes on to its end (drains): task_id, reason.
 -- Throws:
 --   50029 an argument is missing or out of range.
 --   50201 the term has ended.
@@ -97,11 +97,18 @@ BEGIN
     SET @room = CASE WHEN @max_tasks < 2 * @max_concurrent_targets - @held THEN @max_tasks ELSE 2 * @max_concurrent_targets - @held END;
 
     -- Plan: at most one row each, of IX_job_executions_hot, the terms that last, IX_job_executions_unaccounted, schedule_buffer,
-    -- IX_callbacks_received_at and IX_callbacks_deadline_at. Runs that wait for callbacks are parked, and not read.
+    -- IX_rollouts_next_check_at, IX_callbacks_received_at and IX_callbacks_deadline_at. Runs that wait for callbacks are parked, and not
+    -- read.
     IF EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.is_active = 1 AND e.parked = 0)
         OR EXISTS (SELECT 1 FROM jobs_internal.terms AS t WHERE t.ended_at IS NULL AND t.expires_at <= @now)
         OR EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.unaccounted = 1 AND e.is_active = 0)
         OR EXISTS (SELECT 1 FROM jobs_internal.schedule_buffer AS b)
+        OR EXISTS (
+            SELECT 1
+            FROM jobs_internal.rollouts AS r WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK) -- past: a later pass does
+            WHERE r.next_check_at IS NOT NULL
+                AND r.next_check_at <= @now
+        )
         OR EXISTS (
             SELECT 1
             FROM jobs_internal.callbacks AS c
@@ -239,6 +246,10 @@ BEGIN
             WHERE s.next_attempt_at IS NOT NULL
                 AND s.next_attempt_at > @now
             UNION ALL
+            SELECT MIN(p.next_at) AS at
+            FROM jobs_internal.rollout_paces AS p
+            WHERE p.next_at > @now
+            UNION ALL
             SELECT @now AS at
             -- Not for a run whose job another transaction holds: a later poll of the agent finds it.
             WHERE EXISTS (
@@ -258,7 +269,11 @@ BEGIN
         SELECT @wake_at = MIN(w.at)
         FROM wake_times AS w;
     END;
-    -- Plan: the first key of IX_callbacks_deadline_at.
+    -- Plan: the first keys of IX_rollouts_next_check_at and of IX_callbacks_deadline_at.
+    SELECT @wake_at = CASE WHEN MIN(r.next_check_at) < COALESCE(@wake_at, '9999-12-31') THEN MIN(r.next_check_at) ELSE @wake_at END
+    FROM jobs_internal.rollouts AS r WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
+    WHERE r.next_check_at IS NOT NULL
+        AND r.next_check_at > @now;
     SELECT @wake_at = CASE WHEN MIN(c.deadline_at) < COALESCE(@wake_at, '9999-12-31') THEN MIN(c.deadline_at) ELSE @wake_at END
     FROM jobs_internal.callbacks AS c
     WHERE c.deadline_at IS NOT NULL
@@ -530,6 +545,7 @@ BEGIN
         AND k.term_id = @term_id
         AND k.ended_at IS NULL
         AND e.stop_requested_at IS NOT NULL
+        AND COALESCE(e.drains, 0) = 0
     ORDER BY k.task_id;
     RETURN 0;
 END;

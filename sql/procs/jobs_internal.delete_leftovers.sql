@@ -129,6 +129,23 @@ BEGIN
             END;
             IF @rows = 0
             BEGIN
+                DELETE TOP (@batch_size) t
+                FROM jobs_internal.rollout_targets AS t
+                WHERE t.execution_id = @execution_id;
+                SET @rows = @@ROWCOUNT;
+            END;
+            IF @rows = 0
+            BEGIN
+                -- rows: the waves of one roll-out, whose targets are gone
+                DELETE w
+                FROM jobs_internal.rollout_waves AS w
+                WHERE w.execution_id = @execution_id;
+                DELETE p
+                FROM jobs_internal.rollout_paces AS p
+                WHERE p.execution_id = @execution_id;
+                DELETE r
+                FROM jobs_internal.rollouts AS r
+                WHERE r.execution_id = @execution_id;
                 -- rows: the steps of one run, whose targets are gone
                 DELETE s
                 FROM jobs_internal.step_executions AS s

@@ -35,7 +35,9 @@ BEGIN
         origin_skipped    BIT NOT NULL,      -- by its condition
         origin_result     NVARCHAR(10) NULL, -- as in step_executions
         reacts            BIT NOT NULL,      -- to something that happened in the rerun
-        decision          NVARCHAR(10) NULL  -- List (the targets in the wanted states), Whole (all), Resolve or Skip
+        is_wave           BIT NOT NULL,      -- the first run of a wave of a roll-out
+        is_endpoint       BIT NOT NULL,      -- an action without a target group
+        decision          NVARCHAR(10) NULL  -- List (the targets in the wanted states), Wave, Whole (all), Resolve or Skip
     );
     DECLARE @count INT;
     DECLARE @wanted_states TABLE (
@@ -64,7 +66,7 @@ BEGIN
     )
     INSERT INTO @waiting (
         step_execution_id, execution_id, job_id, step_id, origin_id, origin_step, origin_state, has_list, is_partial,
-        is_dependent, origin_canceled, origin_skipped, origin_result, reacts
+        is_dependent, origin_canceled, origin_skipped, origin_result, reacts, is_wave, is_endpoint
     )
     SELECT
         s.step_execution_id,
@@ -102,7 +104,9 @@ BEGIN
                     )
             ) THEN 1
             ELSE 0
-        END
+        END,
+        CASE WHEN e.rollout_of = e.rerun_of THEN 1 ELSE 0 END,
+        CASE WHEN d.target_group_name = N'(endpoint)' AND d.target_group_id = '00000000-0000-0000-0000-000000000000' THEN 1 ELSE 0 END
     FROM first_steps AS f
     INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = f.step_execution_id
     INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = s.execution_id
@@ -130,6 +134,8 @@ BEGIN
     -- The tables of DESIGN.md, "Reruns". With dependencies, excluded failures are in the results of the steps that failed.
     UPDATE w
     SET w.decision = CASE
+        WHEN w.is_wave = 1 AND (w.is_endpoint = 1 OR w.reacts = 1) THEN N'Resolve' -- an endpoint belongs to each wave
+        WHEN w.is_wave = 1 AND w.has_list = 1 THEN N'Wave'
         WHEN w.reacts = 1 AND EXISTS (
             SELECT 1
             FROM jobs_internal.target_executions AS t
@@ -161,9 +167,9 @@ BEGIN
     FROM @waiting AS w;
 
     INSERT INTO jobs_internal.step_lists (step_execution_id, job_id, source, from_step)
-    SELECT w.step_execution_id, w.job_id, CASE WHEN w.decision = N'Whole' THEN N'Whole' ELSE N'Origin' END, w.origin_step
+    SELECT w.step_execution_id, w.job_id, CASE WHEN w.decision = N'List' THEN N'Origin' ELSE w.decision END, w.origin_step
     FROM @waiting AS w
-    WHERE w.decision IN (N'List', N'Whole');
+    WHERE w.decision IN (N'List', N'Wave', N'Whole');
 
     UPDATE s
     SET s.lifecycle = CASE w.decision WHEN N'Resolve' THEN N'Created' WHEN N'Skip' THEN N'Skipped' ELSE N'InProgress' END,

@@ -66,6 +66,9 @@ BEGIN
     DECLARE @level INT = 0;
     DECLARE @level_execution BIGINT;
     DECLARE @left_out BIT = 0; -- 1: the rerun excludes what the origin did not reach
+    DECLARE @is_planned BIT; -- the run is that of a roll-out: its targets run in waves
+    DECLARE @rollout_of BIGINT;
+    DECLARE @wave INT;
     DECLARE @only_targets NVARCHAR(MAX);
     DECLARE @chosen_count INT;
     DECLARE @missing INT = 0; -- chosen databases that the target group does not have
@@ -92,6 +95,7 @@ BEGIN
         is_endpoint         BIT NOT NULL,
         ran                 BIT NOT NULL, -- 1: of the origin, and a cause ran on it in the rerun
         wanted              BIT NOT NULL,
+        place               BIGINT NOT NULL, -- in the order in which they are read
         own_id              BIGINT NULL   -- of a list of succeeded targets: the step's target execution in the origin
     );
     -- The targets of the slice.
@@ -118,6 +122,13 @@ BEGIN
         @rerun_of = e.rerun_of,
         @rerun_only = e.rerun_only,
         @only_targets = e.only_targets,
+        @is_planned = CASE
+            WHEN e.rerun_of IS NOT NULL OR e.rollout_of IS NOT NULL THEN 0
+            WHEN e.rollout_start = N'Undo' OR (v.rollout_plan IS NOT NULL AND COALESCE(e.rollout_start, N'') <> N'Plain') THEN 1
+            ELSE 0
+        END,
+        @rollout_of = e.rollout_of,
+        @wave = e.rollout_wave,
         @origin_id = oe.job_execution_id,
         @origin_lifecycle = oe.lifecycle,
         @origin_step = os.step_execution_id,
@@ -226,6 +237,13 @@ BEGIN
             )
         WHERE n.place = 1
             AND (@only_targets IS NULL OR n.is_endpoint = 1 OR n.target_id IN (SELECT c.target_id FROM @chosen AS c)) -- plan: one part
+            AND (@rollout_of IS NULL OR n.is_endpoint = 1 OR EXISTS (
+                SELECT 1
+                FROM jobs_internal.rollout_targets AS t
+                WHERE t.execution_id = @rollout_of
+                    AND t.target_id = n.target_id
+                    AND t.wave = @wave
+            ))
             AND (@written = 0 OR NOT EXISTS (
                 SELECT 1
                 FROM jobs_internal.target_executions AS t
@@ -233,7 +251,7 @@ BEGIN
                     AND t.target_id = n.target_id
             ));
         SET @examined = @@ROWCOUNT;
-        IF @only_targets IS NOT NULL
+        IF @only_targets IS NOT NULL OR @rollout_of IS NOT NULL
             SET @examined = (SELECT COUNT(*) FROM OPENJSON(@targets) AS o);
         SET @complete = CASE
             WHEN EXISTS (SELECT 1 FROM jobs_internal.list_parts AS p WHERE p.task_id = @task_id AND p.part > @after) THEN 0
@@ -309,18 +327,47 @@ BEGIN
             ELSE @execution_id
         END;
 
-        -- Plan: a range of IX_target_executions_execution_id with a lookup each.
-        INSERT INTO @read (target_execution_id, target_id, lifecycle, state, is_endpoint, ran, wanted)
-        SELECT TOP (@slice)
-            t.target_execution_id, t.target_id, t.lifecycle,
-            CASE WHEN t.outcome_unknown = 1 THEN N'Unknown' ELSE t.lifecycle END, t.is_endpoint, 0, 0
-        FROM jobs_internal.target_executions AS t
-        WHERE t.execution_id = @from_execution
-            AND t.step_execution_id = @from_step
-            AND t.target_execution_id > @after
-        ORDER BY t.target_execution_id;
-        SET @examined = @@ROWCOUNT;
-        SET @last = (SELECT MAX(r.target_execution_id) FROM @read AS r);
+        IF @source = N'Wave'
+        BEGIN
+            -- The targets of the wave that the step has in the roll-out's own run, in the order of the wave. One without a place in the
+            -- list there, or with a message, was chosen for the run and is not in the target group. Plan: a range of
+            -- IX_rollout_targets_wave, and per target one key of UQ_target_executions_target_id with a lookup.
+            SELECT
+                @examined = COUNT(*),
+                @last = MAX(w.place)
+            FROM (
+                SELECT TOP (@slice) r.place
+                FROM jobs_internal.rollout_targets AS r
+                WHERE r.execution_id = @rollout_of
+                    AND r.wave = @wave
+                    AND r.place > @after
+                ORDER BY r.place
+            ) AS w;
+            INSERT INTO @read (target_execution_id, target_id, lifecycle, state, is_endpoint, ran, wanted, place)
+            SELECT t.target_execution_id, t.target_id, t.lifecycle, N'', 0, 0, 1, r.place
+            FROM jobs_internal.rollout_targets AS r
+            INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = @origin_step AND t.target_id = r.target_id
+            WHERE r.execution_id = @rollout_of
+                AND r.wave = @wave
+                AND r.place > @after
+                AND r.place <= @last
+                AND t.last_message IS NULL;
+        END;
+        ELSE
+        BEGIN
+            -- Plan: a range of IX_target_executions_execution_id with a lookup each.
+            INSERT INTO @read (target_execution_id, target_id, lifecycle, state, is_endpoint, ran, wanted, place)
+            SELECT TOP (@slice)
+                t.target_execution_id, t.target_id, t.lifecycle,
+                CASE WHEN t.outcome_unknown = 1 THEN N'Unknown' ELSE t.lifecycle END, t.is_endpoint, 0, 0, t.target_execution_id
+            FROM jobs_internal.target_executions AS t
+            WHERE t.execution_id = @from_execution
+                AND t.step_execution_id = @from_step
+                AND t.target_execution_id > @after
+            ORDER BY t.target_execution_id;
+            SET @examined = @@ROWCOUNT;
+            SET @last = (SELECT MAX(r.target_execution_id) FROM @read AS r);
+        END;
         IF @only_targets IS NOT NULL
             DELETE r
             FROM @read AS r
@@ -474,7 +521,7 @@ BEGIN
             ordinal, internal_id, target_id, server_name, database_name, elastic_pool_name, is_endpoint, limit_server
         )
         SELECT
-            @written + ROW_NUMBER() OVER (ORDER BY r.target_execution_id),
+            @written + ROW_NUMBER() OVER (ORDER BY r.place),
             CASE
                 WHEN r.state = N'Succeeded' AND @source <> N'Whole' THEN NULL -- what has succeeded is not recognised, but runs anew
                 WHEN @from_origin = 1 AND (@is_script = 1 OR t.outcome_unknown = 1) THEN t.internal_id
@@ -508,7 +555,7 @@ BEGIN
 
     -- Plan: IX_step_executions_active_job_id; for each target and other run one key of UQ_target_executions_target_id. Usually there is no
     -- other run.
-    IF @allow_overlap = 0
+    IF @allow_overlap = 0 AND @is_planned = 0
     BEGIN
         INSERT INTO @others (step_execution_id)
         SELECT s.step_execution_id
@@ -556,11 +603,11 @@ BEGIN
             HASHBYTES('SHA2_256', CONCAT(@job_execution_id, N'/', @step_id, N'/', r.target_id)) AS BINARY(16)
         ) AS UNIQUEIDENTIFIER)),
         r.target_id, r.server_name, r.database_name, r.elastic_pool_name,
-        CASE WHEN r.is_busy = 1 OR r.is_missing = 1 THEN N'Skipped' ELSE N'Created' END,
-        CASE WHEN r.is_busy = 1 OR r.is_missing = 1 THEN 0 ELSE 1 END,
+        CASE WHEN @is_planned = 1 OR r.is_busy = 1 OR r.is_missing = 1 THEN N'Skipped' ELSE N'Created' END,
+        CASE WHEN @is_planned = 1 OR r.is_busy = 1 OR r.is_missing = 1 THEN 0 ELSE 1 END,
         @now,
-        CASE WHEN r.is_busy = 1 OR r.is_missing = 1 THEN @now END,
-        CASE WHEN r.is_busy = 0 AND r.is_missing = 0 THEN @now END,
+        CASE WHEN @is_planned = 1 OR r.is_busy = 1 OR r.is_missing = 1 THEN @now END,
+        CASE WHEN @is_planned = 0 AND r.is_busy = 0 AND r.is_missing = 0 THEN @now END,
         CASE
             WHEN r.is_missing = 1 THEN CONCAT(
                 N'Step ', @step_id, N' was skipped on target (server ''', r.server_name, N''', database ''', r.database_name,
@@ -622,6 +669,20 @@ BEGIN
             ELSE @origin_result
         END,
         s.last_message = CASE
+            WHEN @is_planned = 1 AND @written > 0 THEN CONCAT(
+                N'Step ', @step_id, N' has ', @written, N' target', CASE WHEN @written <> 1 THEN N's' END,
+                N', on which it runs in the waves of the roll-out.'
+            )
+            WHEN @source = N'Wave' THEN CONCAT(
+                N'Step ', @step_id,
+                CASE WHEN @written = 0 THEN N' succeeded: it has none of' ELSE CONCAT(N' runs on ', @written, N' of') END,
+                N' the ', @origin_examined, N' target', CASE WHEN @origin_examined <> 1 THEN N's' END, N' of the wave ''', (
+                    SELECT w.name
+                    FROM jobs_internal.rollout_waves AS w WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
+                    WHERE w.execution_id = @rollout_of
+                        AND w.wave = @wave
+                ), N'''.'
+            )
             WHEN @source IN (N'Origin', N'Whole') AND @written = 0 THEN CONCAT(
                 N'Step ', @step_id, N' succeeded: it needs no rerun on the ', @origin_examined,
                 N' ' + CASE WHEN @only_targets IS NOT NULL THEN N'chosen' END, N' target', CASE WHEN @origin_examined <> 1 THEN N's' END,

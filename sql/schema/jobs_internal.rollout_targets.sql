@@ -7,8 +7,8 @@
 --   seen           Order in which the run's lists have it, from 1.
 --   wave           Number of its wave; 0: it is not assigned, or no wave selects it.
 --   place          Position within its wave, from 1; 0: it has none.
---   state          Pending, or what became of it in its wave: Succeeded, Failed, Unknown (it failed, and whether the script ran is unknown) or
---                  Unreached (it was skipped or canceled, or did not come to the last step).
+--   state          Pending, or what became of it in its wave: Succeeded, Failed, Unknown (it failed, and it is unknown whether the script
+--                  ran) or Unreached (it was skipped or canceled, or did not come to the last step).
 --   run_id         The last run of the wave that had it; NULL: none.
 CREATE TABLE jobs_internal.rollout_targets (
     execution_id  BIGINT NOT NULL,

@@ -4,8 +4,8 @@
 -- Columns:
 --   execution_id   The roll-out's own run.
 --   job_id         Its job.
---   state          Planning (the run resolves its targets), Assigning (they are assigned to waves), Starting (the next wave may start when
---                  nothing holds it), Running, Recording (the wave's run has ended, its outcomes are being counted), Baking, Probing (a probe
+--   state          Planning (the run resolves its targets), Assigning (they are assigned to waves), Starting (the next wave starts when
+--                  nothing holds it), Running, Recording (its run has ended, and its outcomes are counted), Baking, Probing (a probe
 --                  runs), Stopped (a gate has failed), Aborting, or one of the final ones: Succeeded, Aborted, Failed.
 --   wave           Number of the current wave; 0 before the first.
 --   next_check_at  When a pass has to look at it; NULL: a person, or the end of a run, is waited for.

@@ -8,6 +8,7 @@
 --   step_timeout_seconds  The step's time limit; of a task of the SAP surface, the setting async_exec_timeout_seconds.
 --   command_type          The type of the step's command, or Parameters for TSql in a run with parameters; a term claims only
 --                         types that its agent runs (check_term).
+--   is_wave               1: of a run of a wave of a roll-out, which limits it.
 --   next_attempt_at       When the first of its targets is due.
 --
 -- Plan: IX_step_executions_hot (steps that are active and not parked), per step a seek in IX_target_executions_due that reads one key;
@@ -30,6 +31,7 @@ SELECT
         ELSE d.step_timeout_seconds
     END AS step_timeout_seconds,
     CASE WHEN c.command_type = N'TSql' AND e.payload_id IS NOT NULL THEN N'Parameters' ELSE c.command_type END AS command_type,
+    CASE WHEN e.rollout_probe = 0 THEN 1 ELSE 0 END AS is_wave,
     w.next_attempt_at
 FROM jobs_internal.step_executions AS s
 INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = s.execution_id

@@ -31,7 +31,11 @@ SELECT
     e.parked,
     e.payload_id,
     e.traceparent,
-    e.only_targets
+    e.only_targets,
+    e.rollout_start,
+    e.rollout_of,
+    e.rollout_wave,
+    e.rollout_probe
 FROM jobs_internal.job_executions AS e
 WHERE e.purged_at IS NULL
     AND NOT EXISTS (

@@ -71,7 +71,7 @@ WHERE execution_id = (SELECT MAX(execution_id) FROM jobs_internal.job_executions
 		`UPDATE jobs_internal.target_executions SET create_time = DATEADD(DAY, -1, create_time);`,
 		`UPDATE jobs_internal.target_executions SET start_time = DATEADD(MILLISECOND, -1, create_time);`,
 		`UPDATE jobs_internal.target_executions SET attempt_start_time = DATEADD(MILLISECOND, -1, start_time);`,
-		`UPDATE jobs_internal.target_executions SET end_time = DATEADD(MILLISECOND, -1, start_time) WHERE end_time IS NOT NULL;`,
+		`UPDATE jobs_internal.target_executions SET end_time = DATEADD(MILLISECOND, -1, start_time) WHERE end_time IS NOT NULL AND start_time IS NOT NULL;`,
 		`UPDATE jobs_internal.target_executions SET end_time = DATEADD(DAY, 1, end_time);`,
 		`UPDATE jobs_internal.task_executions SET claimed_at = DATEADD(DAY, -1, claimed_at);`,
 		`UPDATE jobs_internal.task_executions SET ended_at = DATEADD(MILLISECOND, -1, claimed_at);`,
@@ -124,6 +124,27 @@ INSERT INTO jobs_internal.secret_data_keys (secret_id, key_id, data) VALUES (SCO
 		`INSERT INTO jobs_internal.step_counts (step_execution_id) VALUES (0);`,
 		`UPDATE jobs_internal.step_executions SET targets = targets + 1;`,
 	},
+	"I17_waves_in_order": {
+		`UPDATE jobs_internal.rollout_waves SET ended_at = DATEADD(DAY, 1, ended_at) WHERE wave = 1;`,
+		`UPDATE jobs_internal.rollout_waves SET state = N'Stopped' WHERE wave = 1;`,
+		`UPDATE jobs_internal.rollout_waves SET bake_until = DATEADD(DAY, 1, bake_until) WHERE wave = 1;`,
+		`UPDATE jobs_internal.rollout_waves SET approval = N'any';`,
+		`UPDATE jobs_internal.job_executions SET lifecycle = N'Created', is_active = 1, end_time = NULL WHERE rollout_wave = 1;`,
+	},
+	"I18_waves_within_their_limits": {
+		`UPDATE jobs_internal.task_executions SET ended_at = NULL, outcome = NULL; UPDATE jobs_internal.rollout_waves SET max_parallelism = 0;`,
+		`UPDATE jobs_internal.task_executions SET ended_at = NULL, outcome = NULL; UPDATE jobs_internal.rollout_waves SET max_failed = -1;`,
+		`UPDATE jobs_internal.target_executions SET lifecycle = N'Failed', end_time = DATEADD(HOUR, -1, start_time) WHERE lifecycle = N'Succeeded';`,
+	},
+	"I19_rollouts_end": {
+		`UPDATE jobs_internal.job_executions SET lifecycle = N'Created', is_active = 1, end_time = NULL WHERE rollout_wave = 1;`,
+		`UPDATE jobs_internal.rollout_targets SET wave = 3 - wave;`,
+		`UPDATE jobs_internal.rollouts SET state = N'Baking', ended_at = NULL;`,
+		`UPDATE jobs_internal.rollout_waves SET targets = 7;`,
+	},
+	"I20_undos": {
+		`UPDATE jobs_internal.rollouts SET undo_of = execution_id, undo_states = N'Failed';`,
+	},
 	"I12_callbacks": {
 		`UPDATE jobs_internal.target_executions SET lifecycle = N'WaitingForCallback', is_active = 1, end_time = NULL WHERE lifecycle = N'Failed';`,
 		`UPDATE jobs_internal.target_executions SET lifecycle = N'WaitingForCallback', is_active = 1, end_time = NULL WHERE lifecycle = N'Failed';
@@ -164,7 +185,7 @@ func TestChecks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		env := testenv.Embedded(t, testenv.Options{})
 		store, control := env.Control(t)
-		makeHistory(t, env, store)
+		makeHistory(t, env, store, control)
 		db := env.DB(t, control)
 		require.Empty(t, all(t, db))
 		env.CheckHistory(t, control, "nothing to hide")
@@ -207,7 +228,7 @@ func TestEveryCheckCanFail(t *testing.T) {
 
 // makeHistory runs an agent with a schedule and an outage, and with a job that fails and is
 // retried.
-func makeHistory(t *testing.T, env *testenv.Env, store *controldb.Store) {
+func makeHistory(t *testing.T, env *testenv.Env, store *controldb.Store, control string) {
 	t.Helper()
 	_, err := store.AddTargetGroup(t.Context(), "g")
 	require.NoError(t, err)
@@ -237,7 +258,25 @@ func makeHistory(t *testing.T, env *testenv.Env, store *controldb.Store) {
 		After: &first,
 	})
 	require.NoError(t, err)
-	for range 2 {
+	_, err = store.AddTargetGroupMember(t.Context(), "g", targets.Member{
+		Membership: targets.Include, Kind: targets.SQLDatabase, Server: env.ServerName, Database: env.CreateDatabase(t, "second"),
+	})
+	require.NoError(t, err)
+	_, err = store.AddJob(t.Context(), controldb.JobSpec{Name: "rolled out"})
+	require.NoError(t, err)
+	_, err = store.AddJobStep(t.Context(), controldb.StepSpec{JobName: "rolled out", Command: new("PRINT 'x';"), TargetGroup: new("g")})
+	require.NoError(t, err)
+	_, err = env.DB(t, control).ExecContext(t.Context(), `UPDATE v SET v.rollout_plan = N'{"waves":[
+{"name":"first","targets":"1","order":"resolution","bake_seconds":5,"approval":"none","max_failed":"0","max_unknown":0,"max_unreached":"0"},
+{"name":"rest","targets":"rest","order":"name","parallelism":1,"bake_seconds":0,"approval":"none","max_failed":"0","max_unknown":0,"max_unreached":"0"}],
+"seed":0,"on_gate_failure":"pause","running_targets":"finish","strict":true}'
+FROM jobs_internal.job_versions AS v INNER JOIN jobs_internal.jobs AS j ON j.job_id = v.job_id AND j.current_version = v.version WHERE j.name = N'rolled out'`)
+	require.NoError(t, err)
+	for i := range 2 {
+		if i == 0 {
+			_, err = store.StartJob(t.Context(), "rolled out", uuid.Nil)
+			require.NoError(t, err)
+		}
 		ctx, cancel := context.WithCancel(t.Context())
 		hosting, err := agent.New(agent.Config{MaxConcurrentTargets: 1}, store, agents.Tools(t, env, store), nil, zap.NewNop())
 		require.NoError(t, err)

@@ -50,4 +50,5 @@ WHERE e.parked = 1
     AND (
         e.stop_requested_at IS NOT NULL
         OR NOT EXISTS (SELECT 1 FROM jobs_internal.step_executions AS s WHERE s.execution_id = e.execution_id AND s.is_active = 1)
-    );
+    )
+    AND NOT EXISTS (SELECT 1 FROM jobs_internal.rollouts AS r WHERE r.execution_id = e.execution_id AND r.ended_at IS NULL);

@@ -1,0 +1,36 @@
+-- Moves a target of a roll-out to another wave, for example to the last one. Neither of the two waves may have started.
+--
+-- Parameters:
+--   @job_execution_id  The roll-out: the id of its own run.
+--   @target_id         The target, as in jobs.rollout_targets.
+--   @wave              Name of the wave; NULL: the last one.
+-- Called by: members of the role jobs_operator.
+-- Locks:     see jobs_internal.change_rollout.
+-- Audit:     jobs_internal.change_rollout writes an entry, in its transaction.
+-- Job agent: in each state: a roll-out that goes on runs nothing while agents do not work.
+-- Returns:   0.
+-- Throws:
+--   50028 the job execution id is missing.
+--   50097 a text is longer than its limit.
+--   50111 the job execution does not exist.
+--   50188 the state of the roll-out does not permit it.
+--   50191 the roll-out has no such wave or target.
+--   50410 the job execution is no roll-out.
+CREATE OR ALTER PROCEDURE jobs.sp_move_rollout_target
+    @job_execution_id UNIQUEIDENTIFIER,
+    @target_id        UNIQUEIDENTIFIER,
+    @wave             NVARCHAR(129) = NULL
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET IMPLICIT_TRANSACTIONS OFF;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
+    EXECUTE jobs_internal.change_rollout
+        @job_execution_id = @job_execution_id,
+        @action = N'Move',
+        @target_id = @target_id,
+        @wave = @wave;
+    RETURN 0;
+END;

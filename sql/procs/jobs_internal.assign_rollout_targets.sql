@@ -1,0 +1,254 @@
+-- Writes the next slice of the targets of a roll-out, and assigns them to waves when all of them are there. Targets are the databases of
+-- all lists of the roll-out's own run, each once; of an undo, those of the roll-out that is undone, in reverse order. A target that no wave
+-- selects stays in wave 0: the roll-out leaves it out.
+--
+-- Cost: @slice targets that are written; a slice of a wave reads the targets that have none yet, to put them in order.
+--
+-- Parameters:
+--   @execution_id  The roll-out's own run; the caller has locked the row of the roll-out, and added its waves.
+--   @slice         Maximum number of targets that are written, at least 1.
+--   @examined      Output. Number of targets that were read or assigned, at least 1.
+--   @complete      Output. 1: each wave has its targets.
+-- Called by: jobs_internal.advance_rollout.
+-- Locks:     the roll-out, its waves and targets (X); inserts into rollout_targets.
+-- Returns:   0.
+-- Throws:    nothing.
+CREATE OR ALTER PROCEDURE jobs_internal.assign_rollout_targets
+    @execution_id BIGINT,
+    @slice        INT = 5000,
+    @examined     INT = 0 OUTPUT,
+    @complete     BIT = 0 OUTPUT,
+    @now          DATETIME2(7) = NULL
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET @now = COALESCE(@now, SYSUTCDATETIME());
+    SET @complete = 0;
+    DECLARE @room INT = @slice;
+    DECLARE @read INT;
+    DECLARE @read_step BIGINT;
+    DECLARE @read_target BIGINT;
+    DECLARE @targets INT;
+    DECLARE @seen BIGINT;
+    DECLARE @seed INT;
+    DECLARE @undo_of BIGINT;
+    DECLARE @undo_states NVARCHAR(100);
+    DECLARE @waves INT;
+    DECLARE @wave INT;
+    DECLARE @selects NVARCHAR(10);
+    DECLARE @selection NVARCHAR(MAX);
+    DECLARE @order NVARCHAR(10);
+    DECLARE @quota INT;
+    DECLARE @assigned INT;
+    DECLARE @wanted INT;
+    DECLARE @found INT;
+    DECLARE @rows TABLE (
+        step_execution_id   BIGINT NOT NULL,
+        target_execution_id BIGINT NOT NULL,
+        target_id           UNIQUEIDENTIFIER NOT NULL,
+        server_name         NVARCHAR(256) NOT NULL,
+        database_name       NVARCHAR(128) NOT NULL,
+        is_planned          BIT NOT NULL,
+        wave                INT NOT NULL,
+        place               INT NOT NULL,
+        PRIMARY KEY (step_execution_id, target_execution_id)
+    );
+    DECLARE @chosen TABLE (target_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY, place INT NOT NULL);
+
+    SELECT
+        @read_step = r.read_step,
+        @read_target = r.read_target,
+        @targets = r.targets,
+        @seed = r.seed,
+        @undo_of = r.undo_of,
+        @undo_states = r.undo_states
+    FROM jobs_internal.rollouts AS r
+    WHERE r.execution_id = @execution_id;
+    SET @waves = (SELECT COUNT(*) FROM jobs_internal.rollout_waves AS w WHERE w.execution_id = @execution_id);
+
+    IF @targets IS NULL
+    BEGIN
+        IF @undo_of IS NULL
+            -- A planned target has no message; one that was chosen for the run and is not in the target group has. Plan: a range of
+            -- IX_target_executions_execution_id with a lookup each.
+            INSERT INTO @rows (
+                step_execution_id, target_execution_id, target_id, server_name, database_name, is_planned, wave, place
+            )
+            SELECT TOP (@room)
+                t.step_execution_id, t.target_execution_id, t.target_id, t.server_name, t.database_name,
+                CASE WHEN t.is_endpoint = 0 AND t.last_message IS NULL THEN 1 ELSE 0 END, 0, 0
+            FROM jobs_internal.target_executions AS t
+            WHERE t.execution_id = @execution_id
+                AND t.step_execution_id >= @read_step
+                AND (t.step_execution_id > @read_step OR t.target_execution_id > @read_target)
+            ORDER BY t.step_execution_id, t.target_execution_id;
+        ELSE
+            -- Plan: a range of IX_rollout_targets_seen with a lookup each.
+            INSERT INTO @rows (
+                step_execution_id, target_execution_id, target_id, server_name, database_name, is_planned, wave, place
+            )
+            SELECT TOP (@room)
+                0, o.seen, o.target_id, o.server_name, o.database_name,
+                CASE
+                    WHEN o.wave > 0 AND o.state IN (SELECT p.value FROM STRING_SPLIT(@undo_states, N',') AS p) THEN 1
+                    ELSE 0
+                END,
+                @waves + 1 - o.wave,
+                w.targets + 1 - o.place
+            FROM jobs_internal.rollout_targets AS o
+            LEFT JOIN jobs_internal.rollout_waves AS w ON w.execution_id = o.execution_id AND w.wave = o.wave
+            WHERE o.execution_id = @undo_of
+                AND o.seen > @read_target
+            ORDER BY o.seen;
+        SET @read = @@ROWCOUNT;
+        SET @seen = (
+            SELECT COALESCE(MAX(t.seen), 0)
+            FROM jobs_internal.rollout_targets AS t
+            WHERE t.execution_id = @execution_id
+        );
+        -- plan: per target of the slice one key of PK_rollout_targets
+        WITH numbered AS (
+            SELECT
+                w.target_id, w.server_name, w.database_name, w.wave, w.place, w.step_execution_id, w.target_execution_id,
+                ROW_NUMBER() OVER (PARTITION BY w.target_id ORDER BY w.step_execution_id, w.target_execution_id) AS turn
+            FROM @rows AS w
+            WHERE w.is_planned = 1
+        )
+        INSERT INTO jobs_internal.rollout_targets (execution_id, target_id, server_name, database_name, seen, wave, place)
+        SELECT
+            @execution_id, n.target_id, n.server_name, n.database_name,
+            @seen + ROW_NUMBER() OVER (ORDER BY n.step_execution_id, n.target_execution_id),
+            n.wave, n.place
+        FROM numbered AS n
+        WHERE n.turn = 1
+            AND NOT EXISTS (
+                SELECT 1
+                FROM jobs_internal.rollout_targets AS t
+                WHERE t.execution_id = @execution_id
+                    AND t.target_id = n.target_id
+            );
+        SET @room = @room - @read;
+        SELECT TOP (1)
+            @read_step = w.step_execution_id,
+            @read_target = w.target_execution_id
+        FROM @rows AS w
+        ORDER BY w.step_execution_id DESC, w.target_execution_id DESC;
+        -- Plan: the number of the targets is that of the keys of one range, once.
+        IF @room > 0
+            SET @targets = (SELECT COUNT(*) FROM jobs_internal.rollout_targets AS t WHERE t.execution_id = @execution_id);
+        UPDATE r
+        SET r.read_step = @read_step,
+            r.read_target = @read_target,
+            r.targets = @targets
+        FROM jobs_internal.rollouts AS r
+        WHERE r.execution_id = @execution_id;
+    END;
+
+    IF @targets IS NOT NULL AND @undo_of IS NOT NULL
+    BEGIN
+        -- rows: the waves of one plan, at most 100
+        UPDATE w
+        SET w.targets = (
+                SELECT COUNT(*)
+                FROM jobs_internal.rollout_targets AS t
+                WHERE t.execution_id = w.execution_id
+                    AND t.wave = w.wave
+            )
+        FROM jobs_internal.rollout_waves AS w
+        WHERE w.execution_id = @execution_id;
+        SET @complete = 1;
+    END;
+    WHILE @targets IS NOT NULL AND @complete = 0 AND @room > 0
+    BEGIN
+        SET @wave = (
+            SELECT MIN(w.wave)
+            FROM jobs_internal.rollout_waves AS w
+            WHERE w.execution_id = @execution_id
+                AND w.targets IS NULL
+        );
+        IF @wave IS NULL
+        BEGIN
+            SET @complete = 1;
+            BREAK;
+        END;
+        SELECT
+            @selects = w.selects,
+            @selection = w.selection,
+            @order = w.target_order,
+            @quota = CASE
+                WHEN w.selects = N'percent' THEN CEILING(CAST(w.selection AS INT) * @targets / 100.0)
+                ELSE COALESCE(w.quota, @targets)
+            END
+        FROM jobs_internal.rollout_waves AS w
+        WHERE w.execution_id = @execution_id
+            AND w.wave = @wave;
+        SET @assigned = (
+            SELECT COUNT(*)
+            FROM jobs_internal.rollout_targets AS t
+            WHERE t.execution_id = @execution_id
+                AND t.wave = @wave
+        );
+        SET @wanted = CASE WHEN @quota - @assigned < @room THEN @quota - @assigned ELSE @room END;
+        DELETE FROM @chosen;
+        -- reads: the targets of the roll-out that have no wave yet, which are put in order
+        -- Plan: a range of IX_rollout_targets_wave with a lookup each.
+        INSERT INTO @chosen (target_id, place)
+        SELECT c.target_id, @assigned + ROW_NUMBER() OVER (ORDER BY c.turn)
+        FROM (
+            SELECT TOP (@wanted) o.target_id, o.turn
+            FROM (
+                SELECT
+                    t.target_id,
+                    ROW_NUMBER() OVER (
+                        ORDER BY
+                            CASE WHEN @order = N'name' THEN t.server_name END,
+                            CASE WHEN @order = N'name' THEN t.database_name END,
+                            CASE WHEN @order = N'random' THEN HASHBYTES('SHA2_256', CONCAT(@seed, N'/', t.target_id)) END,
+                            t.seen
+                    ) AS turn
+                FROM jobs_internal.rollout_targets AS t
+                WHERE t.execution_id = @execution_id
+                    AND t.wave = 0
+                    AND (
+                        @selects IN (N'count', N'percent', N'rest')
+                        OR (
+                            @selects = N'names'
+                            AND CONCAT(t.server_name, N'/', t.database_name) IN (SELECT n.value FROM OPENJSON(@selection) AS n)
+                        )
+                        OR (
+                            @selects = N'like'
+                            AND EXISTS (SELECT 1 FROM OPENJSON(@selection) AS n WHERE t.database_name LIKE n.value)
+                        )
+                    )
+            ) AS o
+            ORDER BY o.turn
+        ) AS c;
+        SET @found = @@ROWCOUNT;
+        UPDATE t
+        SET t.wave = @wave,
+            t.place = c.place
+        FROM @chosen AS c
+        INNER LOOP JOIN jobs_internal.rollout_targets AS t ON t.execution_id = @execution_id AND t.target_id = c.target_id;
+        SET @room = @room - @found - 1;
+        SET @assigned = @assigned + @found;
+        IF @assigned = @quota OR @found < @wanted
+            UPDATE w
+            SET w.targets = @assigned
+            FROM jobs_internal.rollout_waves AS w
+            WHERE w.execution_id = @execution_id
+                AND w.wave = @wave;
+    END;
+    IF @complete = 1
+        -- rows: the waves of one plan, at most 100
+        UPDATE w
+        SET w.max_failed = CASE WHEN w.max_failed_percent IS NULL THEN w.max_failed ELSE w.max_failed_percent * w.targets / 100 END,
+            w.max_unreached = CASE
+                WHEN w.max_unreached_percent IS NULL THEN w.max_unreached
+                ELSE w.max_unreached_percent * w.targets / 100
+            END
+        FROM jobs_internal.rollout_waves AS w
+        WHERE w.execution_id = @execution_id;
+    SET @examined = @slice - @room + 1;
+    RETURN 0;
+END;

@@ -1,0 +1,28 @@
+-- The targets of roll-outs.
+--
+-- Columns:
+--   job_execution_id  The roll-out: the id of its own run.
+--   wave              Number of its wave, from 1; 0: no wave selects it, or it is not assigned yet.
+--   wave_name         Name of the wave; NULL: none.
+--   place             Position within the wave, from 1.
+--   target_id         Public id of the database.
+--   server_name       The server.
+--   database_name     The database.
+--   state             Pending, Succeeded, Failed, Unknown or Unreached: what became of it in its wave, recorded when the wave has run.
+--   run_id            The last run of the wave that had it; NULL: none.
+CREATE OR ALTER VIEW jobs.rollout_targets
+AS
+SELECT
+    e.job_execution_id,
+    t.wave,
+    w.name AS wave_name,
+    t.place,
+    t.target_id,
+    t.server_name,
+    t.database_name,
+    t.state,
+    x.job_execution_id AS run_id
+FROM jobs_internal.visible_runs AS e
+INNER JOIN jobs_internal.rollout_targets AS t ON t.execution_id = e.execution_id
+LEFT JOIN jobs_internal.rollout_waves AS w ON w.execution_id = t.execution_id AND w.wave = t.wave
+LEFT JOIN jobs_internal.visible_runs AS x ON x.execution_id = t.run_id;
