@@ -1,17 +1,24 @@
 package controldb_test
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
+	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/testenv/invariant"
 )
 
 // members are members of the stored form of a plan, or of one of its waves.
@@ -133,3 +140,198 @@ FROM jobs_internal.rollout_targets GROUP BY state ORDER BY state`))
 
 // once gives a step one attempt.
 func once(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) }
+
+// drawPlan returns a random plan for the job j, with the names of its waves.
+func (c *control) drawPlan(t *testing.T, rt *rapid.T) {
+	t.Helper()
+	options := members{
+		"on_gate_failure": rapid.SampledFrom([]string{"pause", "pause", "abort"}).Draw(rt, "on gate failure"),
+		"running_targets": rapid.SampledFrom([]string{"finish", "cancel"}).Draw(rt, "running targets"),
+		"strict":          rapid.Bool().Draw(rt, "strict"),
+		"seed":            rapid.IntRange(0, 9).Draw(rt, "seed"),
+	}
+	n := rapid.IntRange(1, 4).Draw(rt, "waves")
+	waves := make([]members, n)
+	for i := range waves {
+		w := members{
+			"name":          fmt.Sprint("wave ", i+1),
+			"order":         rapid.SampledFrom([]string{"resolution", "name", "random"}).Draw(rt, "order"),
+			"approval":      rapid.SampledFrom([]string{"none", "none", "any"}).Draw(rt, "approval"),
+			"bake_seconds":  rapid.SampledFrom([]int{0, 0, 600}).Draw(rt, "bake"),
+			"max_failed":    rapid.SampledFrom([]string{"0", "1", "50%"}).Draw(rt, "max failed"),
+			"max_unknown":   rapid.IntRange(0, 1).Draw(rt, "max unknown"),
+			"max_unreached": rapid.SampledFrom([]string{"0", "0", "100%"}).Draw(rt, "max unreached"),
+		}
+		if rapid.Bool().Draw(rt, "limited") {
+			w["parallelism"] = rapid.IntRange(1, 3).Draw(rt, "parallelism")
+		}
+		if rapid.IntRange(0, 4).Draw(rt, "paced") == 0 {
+			w["pace"] = 10_000
+		}
+		if rapid.IntRange(0, 4).Draw(rt, "probed") == 0 {
+			w["probe_job"] = "p"
+		}
+		switch kind := rapid.IntRange(0, 4).Draw(rt, "selects"); {
+		case kind == 0:
+			w["targets"] = fmt.Sprint(rapid.IntRange(1, 4).Draw(rt, "count"))
+		case kind == 1:
+			w["targets"] = "30%"
+		case kind == 2:
+			w["names"] = []string{"s/d01", "s/d03", "s/none"}
+		case kind == 3 || i < n-1:
+			w["like"] = []string{"d0[02]", "d_5"}
+		default:
+			w["targets"] = "rest"
+		}
+		waves[i] = w
+	}
+	c.plan(t, options, waves...)
+}
+
+// decide makes a random decision of a person, which the state of the roll-out may refuse.
+func (c *control) decide(t *testing.T, rt *rapid.T, run uuid.UUID, of ...string) {
+	t.Helper()
+	what := rapid.SampledFrom(of).Draw(rt, "decision")
+	var err error
+	switch what {
+	case "sp_move_rollout_target":
+		_, err = c.db.ExecContext(t.Context(), `DECLARE @target UNIQUEIDENTIFIER = (SELECT TOP (1) t.target_id FROM jobs.rollout_targets AS t
+WHERE t.job_execution_id = @p1 ORDER BY t.wave DESC, t.place);
+IF @target IS NOT NULL EXECUTE jobs.sp_move_rollout_target @p1, @target;`, run.String())
+	case "sp_extend_rollout_bake":
+		_, err = c.db.ExecContext(t.Context(), `EXECUTE jobs.sp_extend_rollout_bake @p1, 600`, run.String())
+	case "bake": // ends
+		c.exec(t, `UPDATE w SET w.bake_until = SYSUTCDATETIME() FROM jobs_internal.rollout_waves AS w WHERE w.state = N'Baking';
+UPDATE r SET r.next_check_at = SYSUTCDATETIME() FROM jobs_internal.rollouts AS r WHERE r.state = N'Baking';`)
+	default:
+		_, err = c.db.ExecContext(t.Context(), `EXECUTE jobs.`+what+` @p1`, run.String())
+	}
+	var e mssqldb.Error
+	if errors.As(err, &e) && (e.Number == 50188 || e.Number == 50410 && c.lifecycle(t, run) == "Canceled") {
+		return // a run that is stopped before a pass has seen it has no roll-out
+	}
+	require.NoError(t, err, what)
+}
+
+// unbroken fails if a check of roll-outs finds something.
+func (c *control) unbroken(t *testing.T, rt *rapid.T) {
+	t.Helper()
+	found, err := invariant.Find(t.Context(), c.db, false)
+	require.NoError(t, err)
+	require.Empty(rt, found)
+}
+
+// TestRandomRollOuts plays random plans with random outcomes, decisions of people and losses of
+// agents. What the control database records about each target is what happened to it.
+func TestRandomRollOuts(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		agent := controldb.Agent{ID: uuid.New(), Host: "host", Version: "test", MaxConcurrentTargets: 100}
+		number := 0
+		rapid.Check(t, func(rt *rapid.T) {
+			number++
+			databases := numbered(rapid.IntRange(0, 9).Draw(rt, "databases"))
+			steps := rapid.IntRange(1, 2).Draw(rt, "steps")
+			if number == 1 {
+				c.job(t, "p", once)
+			}
+			c.job(t, "j", slices.Repeat([]func(*controldb.StepSpec){once}, steps)...)
+			c.drawPlan(t, rt)
+			start, err := c.StartTerm(t.Context(), agent, time.Hour)
+			require.NoError(t, err)
+			term := start.ID
+			run := c.start(t, "j")
+
+			var held []controldb.Task
+			succeeded := map[string]int{} // by step and database
+			broken := rapid.IntRange(0, 3).Draw(rt, "trouble") == 0
+			pass := func(most int) bool {
+				r := c.passMax(t, term, most)
+				held = append(held, r.Tasks...)
+				c.unbroken(t, rt)
+				return len(r.Tasks) > 0 || r.More()
+			}
+			end := func(i int, well bool) {
+				task := held[i]
+				held = slices.Delete(held, i, i+1)
+				if task.Kind == controldb.TaskResolve {
+					list := make([]targets.Target, len(databases))
+					for i, d := range databases {
+						list[i] = targets.NewTarget("s", d, "")
+					}
+					require.NoError(t, c.CompleteResolution(t.Context(), term, task.ID, controldb.Resolution{Attempt: task.Attempt, Targets: list}))
+					return
+				}
+				outcome := targets.Succeeded
+				if !well && rapid.IntRange(0, 4).Draw(rt, "fails") == 0 {
+					outcome = rapid.SampledFrom([]targets.Outcome{targets.Failed, targets.Unknown}).Draw(rt, "outcome")
+				}
+				refused, err := c.CompleteTasks(t.Context(), term, []controldb.Outcome{{Task: task.ID, Attempt: task.Attempt, Outcome: outcome}})
+				require.NoError(t, err)
+				require.Empty(rt, refused)
+				if outcome == targets.Succeeded {
+					succeeded[fmt.Sprint(task.JobName, task.StepID, task.Target.Database)]++
+				}
+			}
+			if broken {
+				for range rapid.IntRange(0, 60).Draw(rt, "events") {
+					switch what := rapid.IntRange(0, 9).Draw(rt, "event"); {
+					case what < 4:
+						pass(rapid.IntRange(0, 4).Draw(rt, "tasks"))
+					case what < 7 && len(held) > 0:
+						end(rapid.IntRange(0, len(held)-1).Draw(rt, "task"), false)
+					case what == 7:
+						start, err := c.StartTerm(t.Context(), agent, time.Hour) // the agent is restarted
+						require.NoError(t, err)
+						term, held = start.ID, nil
+					case what > 7:
+						c.decide(t, rt, run, "sp_approve_rollout", "sp_reject_rollout", "sp_pause_rollout", "sp_resume_rollout", "sp_retry_rollout_wave",
+							"sp_skip_rollout_wave", "sp_move_rollout_target", "sp_extend_rollout_bake", "bake", "sp_abort_rollout")
+					}
+				}
+			}
+			for rounds := 0; c.lifecycle(t, run) == "Created" || c.lifecycle(t, run) == "WaitingForChildJobExecutions"; rounds++ {
+				require.Less(rt, rounds, 100, "the roll-out never ends: %v", c.rows(t, `SELECT state, next_event FROM jobs.rollouts`))
+				for len(held) > 0 {
+					end(0, rounds > 20)
+				}
+				if !pass(100) {
+					c.decide(t, rt, run, "sp_approve_rollout")
+					c.decide(t, rt, run, "sp_resume_rollout")
+					c.decide(t, rt, run, "sp_retry_rollout_wave")
+					c.decide(t, rt, run, "bake")
+				}
+			}
+			for pass(0) {
+			}
+
+			state := strings.Join(c.rows(t, `SELECT state FROM jobs.rollouts`), "")
+			want := map[string]string{"": "Canceled", "Aborted": "Canceled", "Failed": "Failed"}[state]
+			for _, row := range c.rows(t, `SELECT database_name, wave, state FROM jobs.rollout_targets`) {
+				cells := strings.Split(row, "|")
+				done := 0
+				for step := range steps {
+					n := succeeded[fmt.Sprint("j", step+1, cells[0])]
+					require.LessOrEqual(rt, n, 1, "it ran twice: %s", row)
+					done += n
+				}
+				if cells[2] == "Succeeded" {
+					require.Equal(rt, steps, done, row)
+				} else if state == "Succeeded" {
+					want = "SucceededWithSkipped"
+				}
+				if cells[1] == "0" {
+					require.Zero(rt, done, row)
+				}
+			}
+			require.Equal(rt, cmp.Or(want, "Succeeded"), c.lifecycle(t, run))
+
+			// So that the next plan finds none of it.
+			require.NoError(t, c.DeleteJob(t.Context(), "j", true))
+			for remaining := true; remaining; {
+				_, remaining, err = c.DeleteLeftovers(t.Context())
+				require.NoError(t, err)
+			}
+			require.Equal(t, []string{"0|0"}, c.rows(t, `SELECT (SELECT COUNT(*) FROM jobs_internal.rollouts), (SELECT COUNT(*) FROM jobs_internal.rollout_targets)`))
+		})
+	})
+}

@@ -37,6 +37,7 @@ BEGIN
     DECLARE @job_id UNIQUEIDENTIFIER;
     DECLARE @job_name NVARCHAR(128);
     DECLARE @started_by NVARCHAR(128);
+    DECLARE @is_rollout BIT;
     DECLARE @state NVARCHAR(10);
     DECLARE @current INT;
     DECLARE @number INT;
@@ -74,9 +75,15 @@ BEGIN
         @execution_id = e.execution_id,
         @job_id = j.job_id,
         @job_name = j.name,
-        @started_by = e.started_by
+        @started_by = e.started_by,
+        @is_rollout = CASE
+            WHEN e.rerun_of IS NULL AND e.rollout_of IS NULL AND COALESCE(e.rollout_start, N'') <> N'Plain' AND v.rollout_plan IS NOT NULL
+                THEN e.is_active
+            ELSE 0
+        END
     FROM jobs_internal.visible_runs AS e
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
+    INNER JOIN jobs_internal.job_versions AS v ON v.job_id = e.job_id AND v.version = e.job_version
     WHERE e.job_execution_id = @job_execution_id
         AND j.deleted_at IS NULL;
     IF @execution_id IS NULL
@@ -93,7 +100,7 @@ BEGIN
     SELECT @seed = r.seed
     FROM jobs_internal.rollouts AS r WITH (UPDLOCK, ROWLOCK)
     WHERE r.execution_id = @execution_id;
-    IF @@ROWCOUNT = 0
+    IF @@ROWCOUNT = 0 AND @is_rollout = 0
     BEGIN
         SET @message = REPLACE(CONCAT(
             N'The job execution ', @job_execution_id, N' is no roll-out. The view jobs.rollouts lists all roll-outs.'
@@ -148,6 +155,7 @@ BEGIN
     SET @fault = CASE
         WHEN @state IN (N'Succeeded', N'Aborted', N'Failed') THEN CONCAT(N'it has ended as ', @state)
         WHEN @action = N'Abort' THEN NULL
+        WHEN @state IS NULL THEN N'no agent has taken it up yet'
         WHEN @state = N'Aborting' THEN N'it is being aborted'
         WHEN @action IN (N'Approve', N'Reject')
             AND (@state <> N'Starting' OR @number <> @current OR @approval = N'none' OR @approved_at IS NOT NULL)
