@@ -49,7 +49,7 @@ type Wait struct {
 	Database  string         `db:"database_name"`
 	Lifecycle jobs.Lifecycle `db:"lifecycle"`
 	// For is a keyword: Agent, Advance, Resolution, Targets, Step, Outcome, Stop, Retry, Limit,
-	// Worker, Turn or Callback. Text is the same in words.
+	// Worker, Turn, Callback or Wave. Text is the same in words.
 	For      string `db:"waits_for"`
 	Text     string `db:"explanation"`
 	Attempts int    `db:"attempts"`

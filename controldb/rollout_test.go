@@ -355,3 +355,32 @@ func TestRandomRollOuts(t *testing.T) {
 		})
 	})
 }
+
+// TestRollOutIsExplained: the explanation of a roll-out says what it waits for, and that of a wave
+// why its targets do not start.
+func TestRollOutIsExplained(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		term := c.term(t)
+		c.job(t, "j", once)
+		c.plan(t, nil, members{"name": "canary", "targets": "4", "parallelism": 1, "approval": "any"})
+		run := c.start(t, "j")
+		require.Empty(t, c.rollOut(t, term, numbered(4), succeed))
+		x, err := c.ExplainExecution(t.Context(), run)
+		require.NoError(t, err)
+		require.Equal(t, "The wave 'canary' starts when somebody approves it.", x.Text)
+		require.Equal(t, "Wave", x.Waits[0].For)
+		c.exec(t, `EXECUTE jobs.sp_approve_rollout @p1`, run.String())
+		for range 4 {
+			c.passMax(t, term, 1)
+		}
+		wave := uuid.MustParse(c.rows(t, `SELECT CAST(run_id AS NVARCHAR(36)) FROM jobs.rollout_waves`)[0])
+		waits := func() string {
+			x, err := c.ExplainExecution(t.Context(), wave)
+			require.NoError(t, err)
+			return x.Waits[len(x.Waits)-1].Text
+		}
+		require.Equal(t, "the parallelism of the wave 'canary' is used up: 1 of 1 run", waits())
+		c.exec(t, `EXECUTE jobs.sp_pause_rollout @p1`, run.String())
+		require.Regexp(t, `^the roll-out is paused by \S+ since \S+Z$`, waits())
+	})
+}

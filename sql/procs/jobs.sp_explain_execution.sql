@@ -11,7 +11,8 @@
 --   Outcome     the agent that runs it.
 --   Stop        the confirmation of a stop request by the agent that runs it, or the next pass, which cancels it.
 --   Retry       the time of its next attempt.
---   Limit       a limit that is used up.
+--   Limit       a limit that is used up; of a wave of a roll-out also its gate, its pace and a pause.
+--   Wave        a roll-out: what its next wave waits for.
 --   Worker      a free worker: the workers of all live agents are busy.
 --   Turn        the next pass of an agent with free workers, which claims in the order of positions.
 --   Callback    a report from outside that ends the action, or its deadline.
@@ -212,6 +213,41 @@ BEGIN
         SELECT l.queue_id, l.scope, l.limit_key, l.running, l.max_concurrent_targets, l.description
         FROM used_up AS l
         WHERE l.place = 1;
+    -- The limits of a wave, as jobs_internal.claim_limited_targets applies them. Plan: a key of each table, and the held tasks of the run.
+    IF @is_active = 1
+        INSERT INTO @full (queue_id, scope, limit_key, running, max_concurrent_targets, description)
+        SELECT q.queue_id, N'Wave', N'Wave', u.running, COALESCE(w.max_parallelism, 0), x.description
+        FROM jobs_internal.job_executions AS e
+        INNER JOIN jobs_internal.rollouts AS r ON r.execution_id = e.rollout_of
+        INNER JOIN jobs_internal.rollout_waves AS w ON w.execution_id = e.rollout_of AND w.wave = e.rollout_wave
+        LEFT JOIN jobs_internal.rollout_paces AS p ON p.execution_id = e.rollout_of
+        CROSS APPLY (
+            SELECT COUNT(*) AS running
+            FROM jobs_internal.task_executions AS k
+            WHERE k.execution_id = e.execution_id
+                AND k.kind = N'Run'
+                AND k.ended_at IS NULL
+        ) AS u
+        CROSS APPLY (
+            SELECT CASE
+                WHEN r.paused_at IS NOT NULL
+                    THEN CONCAT(N'the roll-out is paused by ', r.paused_by, N' since ', CONVERT(NVARCHAR(19), r.paused_at, 126), N'Z')
+                WHEN u.running >= w.max_parallelism THEN CONCAT(
+                    N'the parallelism of the wave ''', w.name, N''' is used up: ', u.running, N' of ', w.max_parallelism, N' run'
+                )
+                WHEN w.pace IS NOT NULL AND p.next_at > @now
+                    THEN CONCAT(N'in any minute, ', w.pace, N' targets of the wave ''', w.name, N''' start')
+                WHEN r.is_strict = 1 AND u.running > 0 THEN CONCAT(
+                    N'the plan of the wave ''', w.name, N''' is strict: no more targets run than may fail, and one'
+                )
+            END AS description
+        ) AS x
+        INNER JOIN jobs_internal.step_executions AS s ON s.execution_id = e.execution_id AND s.is_active = 1
+        INNER JOIN jobs_internal.target_queues AS q ON q.step_execution_id = s.step_execution_id
+        WHERE e.execution_id = @execution_id
+            AND e.rollout_probe = 0
+            AND x.description IS NOT NULL
+            AND NOT EXISTS (SELECT 1 FROM @full AS f WHERE f.queue_id = q.queue_id);
     -- The limit of scope Agent counts all targets. Plan: one key of UQ_limits_name, and IX_task_executions_held as above.
     IF @is_active = 1
         INSERT INTO @full (queue_id, scope, limit_key, running, max_concurrent_targets, description)
@@ -455,9 +491,15 @@ BEGIN
 
     -- The run, while none of its steps is active.
     IF NOT EXISTS (SELECT 1 FROM @active AS a)
-        INSERT INTO @waits (lifecycle, waits_for, since)
-        SELECT e.lifecycle, CASE WHEN @agents = 0 THEN N'Agent' ELSE N'Advance' END, e.create_time
+        INSERT INTO @waits (lifecycle, waits_for, since, until_time, explanation)
+        SELECT
+            e.lifecycle,
+            CASE WHEN @agents = 0 THEN N'Agent' WHEN r.next_event IS NOT NULL THEN N'Wave' ELSE N'Advance' END,
+            e.create_time,
+            r.next_event_at,
+            r.next_event
         FROM jobs_internal.job_executions AS e
+        LEFT JOIN jobs.rollouts AS r ON r.job_execution_id = e.job_execution_id
         WHERE e.execution_id = @execution_id
             AND e.is_active = 1;
 
@@ -646,10 +688,11 @@ BEGIN
             N'attempt ', w.attempts + 1, N' to resolve the target group ''' + w.target_group_name + N'''', N' begins at ',
             CONVERT(NVARCHAR(19), w.until_time, 126), N'Z', N'; before: ' + w.last_message
         )
-        WHEN N'Limit' THEN CONCAT(
+        WHEN N'Wave' THEN w.explanation
+        WHEN N'Limit' THEN CASE WHEN f.scope = N'Wave' THEN f.description ELSE CONCAT(
             f.description, N' is used up: ', f.running, N' of ', f.max_concurrent_targets, N' run',
             CONCAT(N', ', h.running, N' of them of job ''') + h.job_name + N''''
-        )
+        ) END
         WHEN N'Worker' THEN CONCAT(
             CASE WHEN @workers = 1 THEN N'the only worker' ELSE CONCAT(N'all ', @workers, N' workers') END,
             CASE WHEN @agents <> 1 THEN CONCAT(N' of ', @agents, N' agents') END,
@@ -716,7 +759,7 @@ BEGIN
                 N'Of the targets, ', @held, N' run', N', ' + CAST(NULLIF(@with_callback, 0) AS NVARCHAR(12)) + N' wait for callbacks',
                 N' and ', @not_final - @held - @with_callback, N' wait.'
             )
-            ELSE e.last_message
+            ELSE COALESCE((SELECT r.next_event FROM jobs.rollouts AS r WHERE r.job_execution_id = e.job_execution_id), e.last_message)
         END) AS NVARCHAR(MAX)) AS explanation,
         @now AS now,
         CASE WHEN e.is_active = 1 THEN @skipped_since END AS advance_skipped_since
