@@ -325,6 +325,7 @@ var conditions = map[int32]condition{
 	50203: {KindStale, ErrRevision, "the object does not have the expected revision"},
 	50204: {KindStale, ErrIncarnation, "the control database has another incarnation than the term"},
 	50300: {KindConflict, ErrSchemaVersion, "the schema does not support the agent's protocol"},
+	50197: {KindConflict, nil, "the job execution is a roll-out, or a wave of an active one"},
 	50400: {KindInvalid, nil, "@tolerated_failures is neither a number nor a percentage"},
 	50401: {KindInvalid, nil, "@only_targets is not an array of target ids"},
 	50402: {KindInvalid, ErrSAPTaskRun, "the run of a task ends with its process, not by a report"},

@@ -5,8 +5,8 @@
 -- Parameters:
 --   @max  Maximum number of rows of each list, 1 to 10000.
 -- Called by: members of the role jobs_admin.
--- Locks:     the row of the job agent (X) and that of control_identity (X); terms (X) and their tasks (X), as in jobs_internal.hand_over;
---            an insert into audit_entries.
+-- Locks:     the row of the job agent (X) and that of control_identity (X); active roll-outs (X); terms (X) and their tasks (X), as in
+--            jobs_internal.hand_over; an insert into audit_entries.
 -- Job agent: in each state: it ends work.
 -- Returns:   1: one row: incarnation, paused_time, pause_reason, terms (number of terms that this call has ended), due_schedules and
 --               active_runs (numbers of rows without @max).
@@ -66,6 +66,15 @@ BEGIN
         FROM jobs_internal.job_agent AS a
         FOR JSON PATH, WITHOUT_ARRAY_WRAPPER
     );
+    -- No wave starts on doubt: a person compares what the roll-out has recorded with what has run.
+    -- rows: the roll-outs that are active
+    UPDATE r
+    SET r.paused_at = @now,
+        r.paused_by = @caller,
+        r.pause_reason = N'The control database was restored. Compare its waves with what has run, and then resume it.'
+    FROM jobs_internal.rollouts AS r
+    WHERE r.ended_at IS NULL
+        AND r.paused_at IS NULL;
     EXECUTE jobs_internal.audit
         @action = N'sp_after_restore',
         @object_kind = N'ControlDatabase',

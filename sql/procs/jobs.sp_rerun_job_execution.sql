@@ -41,6 +41,7 @@
 --   50163 the new job execution id belongs to a rerun on other targets.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted, and the run does not exist yet.
 --   50193 the control database is paused, and the run does not exist yet.
+--   50197 the job execution is a roll-out, or a wave of an active one.
 --   50401 @only_targets is not an array of 1 to 5,000 target ids.
 CREATE OR ALTER PROCEDURE jobs.sp_rerun_job_execution
     @job_execution_id     UNIQUEIDENTIFIER,
@@ -261,6 +262,23 @@ BEGIN
             N'). Wait until it ends, or stop it with jobs.sp_stop_job, first.'
         ), N'%', N'%%');
         THROW 50114, @message, 1;
+    END;
+
+    -- The targets of a roll-out's own run are Skipped: a rerun would run on all of them at once.
+    IF EXISTS (SELECT 1 FROM jobs_internal.rollouts AS r WHERE r.execution_id = @read_id)
+        OR EXISTS (
+            SELECT 1
+            FROM jobs_internal.job_executions AS e
+            INNER JOIN jobs_internal.rollouts AS r ON r.execution_id = e.rollout_of
+            WHERE e.execution_id = @read_id
+                AND r.ended_at IS NULL
+        )
+    BEGIN
+        SET @message = REPLACE(CONCAT(
+            N'The job execution ', @job_execution_id, N' is a roll-out, or a wave of an active one, so it is not run again as a whole.',
+            N' Retry its wave with jobs.sp_retry_rollout_wave, or start a new roll-out.'
+        ), N'%', N'%%');
+        THROW 50197, @message, 1;
     END;
 
     SET @version = CASE

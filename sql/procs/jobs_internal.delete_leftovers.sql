@@ -75,6 +75,7 @@ BEGIN
                             AND r.rerun_of IS NOT NULL
                             AND r.is_active = 1
                     )
+                    AND NOT EXISTS (SELECT 1 FROM jobs_internal.rollouts AS r WHERE r.execution_id = e.rollout_of AND r.ended_at IS NULL)
                 ORDER BY e.purged_at, e.execution_id
             );
         IF @execution_id IS NULL
@@ -91,6 +92,7 @@ BEGIN
                             AND r.rerun_of IS NOT NULL
                             AND r.is_active = 1
                     )
+                    AND NOT EXISTS (SELECT 1 FROM jobs_internal.rollouts AS r WHERE r.execution_id = e.rollout_of AND r.ended_at IS NULL)
             );
 
         IF @execution_id IS NOT NULL
