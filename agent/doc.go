@@ -8,6 +8,7 @@
 //	communicator  registry of tasks, queue for workers, outbox of reports
 //	taskHost      the pool of workers (JobTaskHost in the design)
 //	maintainer    the system jobs
+//	registrar     registers the databases to which target groups were resolved
 //	cleaner       deletes rows of purged executions
 //	scheduler     creates executions at due instants
 //	controller    makes passes: advance executions, claim tasks, cancel tasks, detect drift

@@ -190,6 +190,7 @@ func (h *Hosting) runCore(ctx context.Context) error {
 		gate,
 		host,
 		newMaintainer(h.store, log),
+		newRegistrar(h.store, log),
 		cleaner,
 		newScheduler(h.store, term, comm.queue.wake, h.cfg, log),
 		newController(h.store, term, comm, cleaner.wake, h.tools.OnClaim, h.cfg, log),

@@ -47,6 +47,7 @@ var agentCalls = []struct{ object, text string }{
 	{"jobs_internal.record_verdicts", `EXECUTE jobs_internal.record_verdicts @term_id = NULL, @verdicts = NULL;`},
 	{"jobs_internal.recheck_schedules", `EXECUTE jobs_internal.recheck_schedules @term_id = NULL, @engine = NULL;`},
 	{"jobs_internal.ensure_system_jobs", `EXECUTE jobs_internal.ensure_system_jobs @server_name = N'';`},
+	{"jobs_internal.register_targets", `EXECUTE jobs_internal.register_targets @slice = 0;`},
 	{"jobs_internal.purge_history", `EXECUTE jobs_internal.purge_history @batch_size = 0;`},
 	{"jobs_internal.delete_leftovers", `EXECUTE jobs_internal.delete_leftovers @max_rows = 0;`},
 	{"jobs_internal.advance_job_agent", `EXECUTE jobs_internal.advance_job_agent @lease_seconds = 0;`},

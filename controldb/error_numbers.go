@@ -46,6 +46,8 @@ var (
 	ErrGroupInUse = errors.New("target group is in use")
 	// ErrMemberNotFound means that the target group has no such member.
 	ErrMemberNotFound = errors.New("target group member not found")
+	// ErrTargetNotFound means that a database is not known: its names or its id have to be given.
+	ErrTargetNotFound = errors.New("database not known")
 	// ErrExecutionNotFound means that no execution has this id.
 	ErrExecutionNotFound = errors.New("job execution not found")
 	// ErrScheduleNotFound means that the job has no schedule of this name.
@@ -310,6 +312,7 @@ var conditions = map[int32]condition{
 	50190: {KindConflict, ErrNoRoleUser, "the call does not run as the database user of the caller's role"},
 	50192: {KindNotFound, ErrSAPNotFound, "the tenant has no such subscription"},
 	50193: {KindConflict, ErrPaused, "the control database is paused"},
+	50198: {KindNotFound, ErrTargetNotFound, "the database is not known"},
 	50172: {KindNotFound, ErrSAPNotFound, "the job does not exist in the tenant"},
 	50173: {KindNotFound, ErrSAPNotFound, "the job has no such schedule"},
 	50174: {KindNotFound, ErrSAPNotFound, "the schedule has no such run"},
@@ -339,4 +342,6 @@ var conditions = map[int32]condition{
 	50195: {KindConflict, nil, "the roll-out has changed nothing in these states"},
 	50196: {KindConflict, nil, "a later roll-out has changed some of the targets"},
 	50403: {KindInvalid, nil, `a server name has not the form host, host\instance or host,port`},
+	50450: {KindInvalid, nil, "a database whose tags are to be set is not named, or its tags are no JSON object"},
+	50451: {KindInvalid, nil, "a name or value of a tag is invalid, or a database would have more than 50 tags"},
 }

@@ -205,6 +205,14 @@ func (s *Store) EnsureSystemJobs(ctx context.Context) error {
 	return s.exec(ctx, "ensure system jobs", newCall("jobs_internal.ensure_system_jobs"))
 }
 
+// RegisterTargets reads a slice of what runs have resolved since the last call, and registers the
+// databases (the view jobs.targets). more is false when nothing is left to read, or another session
+// reads.
+func (s *Store) RegisterTargets(ctx context.Context) (more bool, err error) {
+	err = s.exec(ctx, "register targets", newCall("jobs_internal.register_targets").out("more", &more))
+	return more, err
+}
+
 // PurgeBatch marks up to limit runs older than the retention as purged, and deletes records of that
 // age in batches. deleted is the number of these runs, which the views no longer show. Call it
 // until remaining is false, which means that nothing of that age can be deleted now. It returns

@@ -161,6 +161,8 @@ var differentRows = []reason{
 	{"check_sealed_keys", "sp_retire_secret_key", []string{"secret_keys", "secrets", "secret_data_keys"},
 		"A session that stores several secrets holds the locks on all keys since it stored the first one.", "lock secret_keys"},
 	{"purge_history", "skip_buffered", []string{"schedules", "schedule_buffer"}, "The same.", "FK_schedule_buffer_schedules"},
+	{"sp_set_target_tags", "sp_set_target_tags", []string{"targets", "target_tags"},
+		"The tags are those of databases whose rows the call has locked, or inserted, before: in the order of their ids, known ones first.", "lock targets"},
 	{"raise_alerts", "", []string{"alerts", "alert_deliveries", "alert_runs", "alert_run_limits"},
 		"One evaluation runs at a time, under the row of alert_state. It holds the alerts that it changes, skipping those that others hold, before it changes their deliveries; so do the others.", "lock alert_state"},
 	{"resolve_alerts", "", []string{"alerts", "alert_deliveries", "alert_run_limits"}, "The same.", "lock alert_state"},
@@ -390,6 +392,8 @@ var delays = []reason{
 		why: "A pass has locked the schedule before, and ensure_system_jobs changes the schedule of the system job, which names no calendar."},
 	{a: "reseal_secret", tables: []string{"secrets", "secret_data_keys", "secret_keys"}, why: "Only the sealing of that secret anew waits."},
 	{a: "check_sealed_keys", tables: []string{"secret_keys"}, why: "The same."},
+	{a: "register_targets", tables: []string{"targets", "target_tags"},
+		why: "It waits for an open change of the tags of the same database. Only the registration of databases waits; runs do not need it."},
 }
 
 // delayed returns the waits of passes for locks that an open transaction may hold after it has

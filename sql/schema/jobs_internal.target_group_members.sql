@@ -5,14 +5,15 @@
 --   target_group_id          The target group.
 --   target_id                Public id of the member.
 --   membership_type          Include or Exclude.
---   target_type              SqlServer, SqlElasticPool, SqlDatabase or SqlShardMap.
+--   target_type              SqlServer, SqlElasticPool, SqlDatabase, SqlShardMap or Tag.
 --   refresh_credential_name  Credential that lists databases; NULL: the agent's default.
 --   subscription_id          Azure only; NULL outside.
 --   resource_group_name      Azure only; NULL outside.
---   server_name              Never NULL.
+--   server_name              NULL: a member of type Tag.
 --   database_name            SqlDatabase and SqlShardMap.
 --   elastic_pool_name        SqlElasticPool.
 --   shard_map_name           SqlShardMap.
+--   tag_filter               Tag: the filter, as it was given (jobs_internal.parse_tag_filter).
 CREATE TABLE jobs_internal.target_group_members (
     member_id               BIGINT NOT NULL IDENTITY(1, 1),
     target_group_id         UNIQUEIDENTIFIER NOT NULL,
@@ -22,17 +23,21 @@ CREATE TABLE jobs_internal.target_group_members (
     refresh_credential_name NVARCHAR(128) NULL,
     subscription_id         UNIQUEIDENTIFIER NULL,
     resource_group_name     NVARCHAR(128) NULL,
-    server_name             NVARCHAR(128) NOT NULL,
+    server_name             NVARCHAR(128) NULL,
     database_name           NVARCHAR(128) NULL,
     elastic_pool_name       NVARCHAR(128) NULL,
     shard_map_name          NVARCHAR(128) NULL,
+    tag_filter              NVARCHAR(4000) NULL,
     CONSTRAINT PK_target_group_members PRIMARY KEY (member_id),
     CONSTRAINT UQ_target_group_members_target_id UNIQUE (target_id),
     CONSTRAINT FK_target_group_members_target_groups FOREIGN KEY (target_group_id)
         REFERENCES jobs_internal.target_groups (target_group_id) ON DELETE CASCADE,
     CONSTRAINT CK_target_group_members_membership_type CHECK (membership_type IN (N'Include', N'Exclude')),
-    CONSTRAINT CK_target_group_members_target_type
-        CHECK (target_type IN (N'SqlServer', N'SqlElasticPool', N'SqlDatabase', N'SqlShardMap'))
+    CONSTRAINT CK_target_group_members_target_type CHECK (
+        (target_type IN (N'SqlServer', N'SqlElasticPool', N'SqlDatabase', N'SqlShardMap')
+            AND server_name IS NOT NULL AND tag_filter IS NULL)
+        OR (target_type = N'Tag' AND server_name IS NULL AND tag_filter IS NOT NULL)
+    )
 );
 
 CREATE INDEX IX_target_group_members_target_group_id ON jobs_internal.target_group_members (target_group_id);

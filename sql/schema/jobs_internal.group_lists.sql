@@ -1,0 +1,13 @@
+-- The last list of targets that was read of each target group: group_targets has its databases.
+--
+-- Columns:
+--   target_group_id  The target group. No foreign key: the row shows which rows of group_targets are left of a deleted group.
+--   resolved_at      When the list was frozen.
+--   by_tags          1: the group includes members of type Tag, so that it finds databases because they are known. It does not tell
+--                    whether they are there.
+CREATE TABLE jobs_internal.group_lists (
+    target_group_id UNIQUEIDENTIFIER NOT NULL,
+    resolved_at     DATETIME2(7) NOT NULL,
+    by_tags         BIT NOT NULL,
+    CONSTRAINT PK_group_lists PRIMARY KEY (target_group_id)
+);
