@@ -38,6 +38,10 @@ type StartRequest struct {
 	// OnlyTargets are the databases to which the run is limited: at most [MaxOnlyTargets]. None
 	// means all databases of the target groups. Those that no run has had need names.
 	OnlyTargets []targets.Target
+	// Mode and ModeOptions say what becomes of the scripts; empty means that they run. A trial
+	// needs OnlyTargets, at most [MaxTrialTargets].
+	Mode        RunMode
+	ModeOptions ModeOptions
 }
 
 // MaxOnlyTargets is the largest number of databases to which a run is limited.
@@ -77,7 +81,7 @@ func (s *Store) Start(ctx context.Context, req StartRequest) (uuid.UUID, error) 
 		return uuid.Nil, fmt.Errorf("start job: %w", err)
 	}
 	c := newCall("jobs.sp_start_job").in("job_name", req.Job).in("job_execution_id", id).optText("parameters", req.Parameters).
-		optText("only_targets", only)
+		optText("only_targets", only).optText("mode", string(req.Mode)).optText("mode_options", req.ModeOptions.text())
 	if err := s.exec(ctx, "start job", c); err != nil {
 		return uuid.Nil, err
 	}

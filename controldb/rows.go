@@ -158,6 +158,11 @@ func nullable(dest any) any {
 		return nullColumn[float64]{d}
 	case *BackfillID:
 		return nullColumn[BackfillID]{d}
+	case *RunMode:
+		return nullColumn[RunMode]{d}
+	case *ModeOptions:
+		*d = ModeOptions{}
+		return jsonColumn{d}
 	case *model.AgentOptions:
 		*d = model.DefaultStep.AgentOptions // an option that has its default is absent
 		return jsonColumn{d}

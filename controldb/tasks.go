@@ -90,10 +90,10 @@ type Task struct {
 	// Timeout is the rest of the step's time limit on this target at the time of the claim; 0 means
 	// no limit.
 	Timeout time.Duration
-	// Output is nil when the step writes no output, and for a TaskResolve.
+	// Output is nil when the step writes no output, for a TaskResolve, and in a run with a mode.
 	Output *Output
 	// AtMostOnce requests a ledger row in the target, in the script's own transaction. It is false
-	// for a TaskResolve. The procedures enforce it for actions.
+	// for a TaskResolve and in a run with a mode. The procedures enforce it for actions.
 	AtMostOnce bool
 	// OnUnknownOutcome is the step's reaction to an unknown outcome: Retry, Fail or Await.
 	OnUnknownOutcome string
@@ -102,6 +102,9 @@ type Task struct {
 	PayloadID int64
 	// Options are the step's options that only agents read.
 	Options model.AgentOptions
+	// Mode says what becomes of the script, and ModeOptions how; empty means that it runs.
+	Mode        RunMode
+	ModeOptions ModeOptions
 	// ScheduleID is the schedule that started the run; 0 means none.
 	ScheduleID int64
 	// SAPJobID is the _id of a job of the SAP surface, and SAPScheduleID is the public id of the
@@ -256,7 +259,9 @@ type taskStepRow struct {
 	Subdomain           string    `db:"subdomain"`
 	OutputType          string    `db:"output_type"`
 	Output
-	Options model.AgentOptions `db:"agent_options"`
+	Options     model.AgentOptions `db:"agent_options"`
+	Mode        RunMode            `db:"mode"`
+	ModeOptions ModeOptions        `db:"mode_options"`
 }
 
 // taskRow is a row of controller_pass's third result set: a claimed task.
@@ -287,10 +292,12 @@ func (r taskRow) task(s taskStepRow) Task {
 		},
 		TargetExecutionID: r.TargetExecutionID,
 		Timeout:           time.Duration(r.TimeoutMS) * time.Millisecond,
-		AtMostOnce:        s.AtMostOnce && r.Kind == TaskRun,
+		AtMostOnce:        s.AtMostOnce && r.Kind == TaskRun && s.Mode == "",
 		OnUnknownOutcome:  s.OnUnknownOutcome,
 		PayloadID:         s.PayloadID,
 		Options:           s.Options,
+		Mode:              s.Mode,
+		ModeOptions:       s.ModeOptions,
 		ScheduleID:        s.ScheduleID,
 		SAPJobID:          s.SAPJobID,
 		SAPScheduleID:     s.SAPScheduleID,
@@ -299,7 +306,7 @@ func (r taskRow) task(s taskStepRow) Task {
 	if !t.Upkeep {
 		t.CommandType = action.Type(s.CommandType)
 	}
-	if s.OutputType != "" && r.Kind == TaskRun {
+	if s.OutputType != "" && r.Kind == TaskRun && s.Mode == "" {
 		t.Output = &s.Output
 	}
 	return t

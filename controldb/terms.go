@@ -47,6 +47,8 @@ type Agent struct {
 	// CommandTypes are the types of commands that the agent runs; its term gets no other tasks.
 	// nil means action.TypeTSQL alone. Every agent also does upkeep.
 	CommandTypes []action.Type
+	// Modes are the modes of runs that the agent knows; its term gets no tasks of others.
+	Modes []RunMode
 }
 
 // Term is one period of work of an agent, from its registration to its end or expiry.
@@ -67,6 +69,9 @@ func (a Agent) commandTypes() string {
 	}
 	for _, t := range a.CommandTypes {
 		names = append(names, string(t))
+	}
+	for _, m := range a.Modes {
+		names = append(names, string(m))
 	}
 	return strings.Join(names, ",")
 }

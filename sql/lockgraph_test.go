@@ -135,6 +135,8 @@ var differentRows = []reason{
 		"It holds the row of the roll-out before. A pass changes waves and targets of a roll-out only while it holds that row, which it takes with READPAST.", "lock rollouts"},
 	{"complete_resolution", "", lists,
 		"The parts are those of a task that the caller's term holds, and the step has no other task and no row in step_lists before.", "I15_lists_being_written"},
+	{"record_outcomes", "skip_actions", running,
+		"It skips steps that are Created, which no task has or has had.", "I04_rows_in_use"},
 	{"record_outcomes", "end_callbacks", running,
 		"It changes steps whose targets are known; outcomes change steps that a resolution holds.", "I04_rows_in_use"},
 	{"record_outcomes", "end_steps", running, "The same.", "I04_rows_in_use"},

@@ -298,17 +298,19 @@ BEGIN
 
     -- At most one, unless the version has dependencies.
     INSERT INTO @active (step_execution_id, step_id, command_type, has_agent)
-    SELECT s.step_execution_id, s.step_id, c.command_type, CASE
+    SELECT s.step_execution_id, s.step_id, CASE WHEN c.command_type = N'TSql' THEN COALESCE(e.mode, N'TSql') ELSE c.command_type END, CASE
         WHEN EXISTS (
             SELECT 1
             FROM jobs_internal.terms AS t
             WHERE t.ended_at IS NULL
                 AND t.expires_at > @now
-                AND CHARINDEX(N',' + c.command_type + N',', N',' + t.command_types + N',') > 0
+                AND CHARINDEX(N',' + CASE WHEN c.command_type = N'TSql' THEN COALESCE(e.mode, N'TSql') ELSE c.command_type END + N',',
+                    N',' + t.command_types + N',') > 0
         ) THEN 1
         ELSE 0
     END
     FROM jobs_internal.step_executions AS s
+    INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = s.execution_id
     INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
     INNER JOIN jobs_internal.step_commands AS c ON c.command_id = d.command_id
     WHERE s.execution_id = @execution_id

@@ -41,7 +41,7 @@
 --   50163 the new job execution id belongs to a rerun on other targets.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted, and the run does not exist yet.
 --   50193 the control database is paused, and the run does not exist yet.
---   50197 the job execution is a roll-out, or a wave of an active one.
+--   50199 the job execution is a roll-out, or a wave of an active one.
 --   50401 @only_targets is not an array of 1 to 5,000 target ids.
 CREATE OR ALTER PROCEDURE jobs.sp_rerun_job_execution
     @job_execution_id     UNIQUEIDENTIFIER,
@@ -61,6 +61,8 @@ BEGIN
     DECLARE @job_id UNIQUEIDENTIFIER;
     DECLARE @version INT;
     DECLARE @origin_version INT;
+    DECLARE @mode NVARCHAR(10);
+    DECLARE @mode_options NVARCHAR(400);
     DECLARE @current_version INT;
     DECLARE @origin_id BIGINT;
     DECLARE @is_active BIT;
@@ -167,6 +169,8 @@ BEGIN
         SELECT
             @origin_id = e.execution_id,
             @origin_version = e.job_version,
+            @mode = e.mode,
+            @mode_options = e.mode_options,
             @is_active = e.is_active,
             @lifecycle = e.lifecycle,
             @origin_partial = COALESCE(e.rerun_partial, 0),
@@ -278,7 +282,7 @@ BEGIN
             N'The job execution ', @job_execution_id, N' is a roll-out, or a wave of an active one, so it is not run again as a whole.',
             N' Retry its wave with jobs.sp_retry_rollout_wave, or start a new roll-out.'
         ), N'%', N'%%');
-        THROW 50197, @message, 1;
+        THROW 50199, @message, 1;
     END;
 
     SET @version = CASE
@@ -489,9 +493,8 @@ BEGIN
         @group_name = d.target_group_name
     FROM @to_resolve AS r
     INNER JOIN jobs_internal.job_steps AS d ON d.job_id = @job_id AND d.version = @version AND d.step_id = r.step_id
-    INNER JOIN jobs_internal.step_commands AS c ON c.command_id = d.command_id
     LEFT JOIN @locked_groups AS l ON l.target_group_id = d.target_group_id
-    WHERE c.command_type <> N'Upkeep'
+    WHERE d.target_group_id <> '00000000-0000-0000-0000-000000000000' -- of upkeep, and of actions without a group
         AND l.target_group_id IS NULL
     ORDER BY d.step_id;
     IF @group_name IS NOT NULL
@@ -515,11 +518,12 @@ BEGIN
     SET @new_job_execution_id = COALESCE(@new_job_execution_id, NEWID());
     INSERT INTO jobs_internal.job_executions (
         job_execution_id, job_id, job_version, lifecycle, is_active, create_time, started_by, rerun_of, rerun_only,
-        rerun_partial, payload_id, traceparent, only_targets, last_message
+        rerun_partial, payload_id, traceparent, only_targets, mode, mode_options, last_message
     )
     VALUES (
         @new_job_execution_id, @job_id, @version, N'Created', 1, @now, @by, @origin_id, @only,
         @partial, @payload_id, CAST(SESSION_CONTEXT(N'jobagent.traceparent') AS NVARCHAR(55)), @only_targets,
+        @mode, @mode_options, -- a trial is not followed by the real run
         CONCAT(
             N'Job execution created: a rerun of ', @job_execution_id,
             N' on ' + CAST(@chosen AS NVARCHAR(12)) + N' chosen database' + CASE WHEN @chosen = 1 THEN N'' ELSE N's' END,

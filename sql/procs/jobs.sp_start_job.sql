@@ -17,6 +17,11 @@
 --                      A repetition does not compare it.
 --   @hold              1: the roll-out is paused when its targets are assigned to waves, so that one can look at them before anything runs;
 --                      without effect on a run that is not rolled out.
+--   @mode              NULL: the scripts run. Trial: each script runs in a transaction that is rolled back, on 1 to 100 chosen databases.
+--                      Preflight: no script runs; each database is checked for what its steps need. A run with a mode ignores the plan of
+--                      the job, and skips its actions (sql/DESIGN.md, "Trial and preflight").
+--   @mode_options      Options of a trial, a JSON object: "skip_unsupported": true skips batches that cannot be in a transaction, or end
+--                      it, in place of refusing the script; "plan": true adds the estimated plans. NULL: none.
 -- Cost: (chosen databases) × (members of the job's target groups that stand for several databases), before the transaction, when nothing
 -- is locked yet.
 --
@@ -42,14 +47,19 @@
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted, and the run does not exist yet.
 --   50189 a roll-out of the job is active.
 --   50193 the control database is paused, and the run does not exist yet.
+--   50197 the job execution id belongs to an execution of another mode.
 --   50401 @only_targets is not an array of 1 to 5,000 target ids.
+--   50420 @mode is neither Trial nor Preflight, or @mode_options are no options of the mode.
+--   50421 a trial has no chosen databases, or more than 100.
 CREATE OR ALTER PROCEDURE jobs.sp_start_job
     @job_name         NVARCHAR(129),
     @job_execution_id UNIQUEIDENTIFIER = NULL OUTPUT,
     @parameters       NVARCHAR(MAX) = NULL,
     @only_targets     NVARCHAR(MAX) = NULL,
     @rollout          BIT = 1,
-    @hold             BIT = 0
+    @hold             BIT = 0,
+    @mode             NVARCHAR(11) = NULL,
+    @mode_options     NVARCHAR(401) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -70,6 +80,7 @@ BEGIN
     DECLARE @other_payload BIGINT;
     DECLARE @other_parameters NVARCHAR(MAX);
     DECLARE @other_targets NVARCHAR(MAX);
+    DECLARE @other_mode NVARCHAR(500); -- with its options
     DECLARE @payload_id BIGINT;
     DECLARE @chosen INT = 0;
     DECLARE @audit_after NVARCHAR(MAX);
@@ -79,6 +90,12 @@ BEGIN
         THROW 50097, N'Invalid @job_name: want at most 128 characters, not 129 or more.', 1;
 
     EXECUTE jobs_internal.check_parameters @parameters = @parameters;
+    EXECUTE jobs_internal.check_mode
+        @mode = @mode OUTPUT,
+        @mode_options = @mode_options OUTPUT,
+        @only_targets = @only_targets;
+    IF @mode IS NOT NULL
+        SET @rollout = 0;
 
     EXECUTE jobs_internal.check_not_paused @job_execution_id = @job_execution_id;
     WHILE @is_checked = 0
@@ -128,7 +145,8 @@ BEGIN
             SELECT
                 @other = e.job_id,
                 @other_payload = e.payload_id,
-                @other_targets = e.only_targets
+                @other_targets = e.only_targets,
+                @other_mode = CONCAT(e.mode, e.mode_options)
             FROM jobs_internal.job_executions AS e
             WHERE e.job_execution_id = @job_execution_id;
         SET @is_repeated = CASE WHEN @other = @job_id THEN 1 ELSE 0 END;
@@ -177,6 +195,14 @@ BEGIN
                     N' Choose another id, or omit @job_execution_id.'
                 ), N'%', N'%%');
                 THROW 50163, @message, 1;
+            END;
+            IF CONCAT(@mode, @mode_options) <> @other_mode
+            BEGIN
+                SET @message = REPLACE(CONCAT(
+                    N'The job execution id ', @job_execution_id, N' belongs to an execution of another mode.',
+                    N' Choose another id, or omit @job_execution_id.'
+                ), N'%', N'%%');
+                THROW 50197, @message, 1;
             END;
             COMMIT TRANSACTION;
             RETURN 0;
@@ -237,14 +263,15 @@ BEGIN
     SET @job_execution_id = COALESCE(@job_execution_id, NEWID());
     INSERT INTO jobs_internal.job_executions (
         job_execution_id, job_id, job_version, lifecycle, is_active, create_time, started_by, payload_id, traceparent,
-        only_targets, rollout_start, last_message
+        only_targets, rollout_start, mode, mode_options, last_message
     )
     VALUES (
         @job_execution_id, @job_id, @version, N'Created', 1, @now, @by, @payload_id,
         CAST(SESSION_CONTEXT(N'jobagent.traceparent') AS NVARCHAR(55)), @only_targets,
         CASE WHEN @rollout = 0 THEN N'Plain' WHEN @hold = 1 THEN N'Hold' END,
+        @mode, @mode_options,
         CONCAT(
-            N'Job execution created',
+            CASE WHEN @mode IS NULL THEN N'Job execution' ELSE @mode END, N' created',
             N' for ' + CAST(NULLIF(@chosen, 0) AS NVARCHAR(12)) + N' chosen database' + CASE WHEN @chosen = 1 THEN N'' ELSE N's' END,
             N'.'
         )
@@ -255,6 +282,7 @@ BEGIN
         N'{"job_version":', @version,
         N',"parameters_sha256":"' + CONVERT(NVARCHAR(64), HASHBYTES('SHA2_256', NULLIF(LTRIM(@parameters), N'')), 2) + N'"',
         N',"only_targets":' + @only_targets,
+        N',"mode":"' + @mode + N'"', N',"mode_options":' + @mode_options,
         CASE WHEN @rollout = 0 THEN N',"rollout":false' WHEN @hold = 1 THEN N',"hold":true' END, N'}'
     );
     EXECUTE jobs_internal.audit

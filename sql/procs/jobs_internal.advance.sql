@@ -491,8 +491,11 @@ BEGIN
             SELECT e.execution_id
             FROM @movable AS m
             INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = m.execution_id
-            WHERE e.is_active = 0;
+            WHERE e.is_active = 0
+                AND e.mode IS NULL; -- who started a trial looks at it
     END;
+    EXECUTE jobs_internal.skip_actions @slice = @slice, @more = @cut OUTPUT, @now = @now;
+    SET @more = CASE WHEN @cut = 1 THEN 1 ELSE @more END;
     EXECUTE jobs_internal.advance_rollouts @slice = @slice, @more = @cut OUTPUT, @now = @now;
     SET @more = CASE WHEN @cut = 1 THEN 1 ELSE @more END;
     EXECUTE jobs_internal.park_executions @slice = @slice;

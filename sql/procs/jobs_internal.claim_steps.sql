@@ -50,7 +50,11 @@ BEGIN
             WHERE d.job_id = s.job_id
                 AND d.version = s.job_version
                 AND d.step_id = s.step_id
-                AND CHARINDEX(N',' + c.command_type + N',', N',' + @command_types + N',') > 0
+                AND CHARINDEX(N',' + CASE
+                    WHEN e.mode IS NULL THEN c.command_type
+                    WHEN c.command_type = N'TSql' THEN e.mode
+                    ELSE N'(skipped)' -- jobs_internal.skip_actions
+                END + N',', N',' + @command_types + N',') > 0
         )
     ORDER BY s.next_attempt_at, s.step_execution_id;
     SET @claimed = @@ROWCOUNT;

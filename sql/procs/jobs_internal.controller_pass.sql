@@ -349,7 +349,9 @@ BEGIN
         r.tenant_id,
         o.subdomain,
         x.rest_schedule_id,
-        d.agent_options
+        d.agent_options,
+        e.mode,
+        e.mode_options
     FROM (
         SELECT DISTINCT k.step_execution_id
         FROM jobs_internal.task_executions AS k

@@ -24,7 +24,7 @@ BEGIN
         INNER JOIN jobs_internal.enabled_alert_rules AS r ON r.rule_id = l.rule_id
         INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = l.execution_id
         CROSS APPLY (
-            SELECT TOP (200) h.execution_id, h.lifecycle, h.start_time, h.end_time
+            SELECT TOP (200) h.execution_id, h.lifecycle, h.start_time, h.end_time, h.mode
             FROM jobs_internal.job_executions AS h
             WHERE h.job_id = e.job_id
                 AND h.create_time <= e.create_time
@@ -34,6 +34,7 @@ BEGIN
             AND p.execution_id <> l.execution_id
             AND p.lifecycle IN (N'Succeeded', N'SucceededWithSkipped')
             AND p.start_time IS NOT NULL
+            AND p.mode IS NULL
     ),
     ranked AS (
         SELECT

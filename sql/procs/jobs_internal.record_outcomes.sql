@@ -2,7 +2,8 @@
 -- wait that the step's retry policy defines, counted from the database's current time. An outcome is accepted only for
 -- a task that this term holds, and only for the current attempt (I4). An unknown outcome of a script is retried like a
 -- failure, unless the step's on_unknown_outcome is Fail (decision 31), or an action must not run twice. A step whose retry_errors
--- is Transient is not retried after a failure whose error will not pass by itself; what is unknown is no such failure.
+-- is Transient is not retried after a failure whose error will not pass by itself; what is unknown is no such failure. The targets of a run
+-- with a mode have one attempt.
 --
 -- A target waits for a callback (I12) after Accepted, after NoAnswer if the step's on_unknown_outcome is Await (else
 -- NoAnswer is Unknown), and after every outcome but Returned if a report came first: then the report decides, when the
@@ -356,13 +357,15 @@ BEGIN
             d.step_id,
             CASE
                 WHEN a.kind <> N'Run' THEN NULL
+                WHEN e.mode IS NOT NULL THEN CASE e.mode WHEN N'Trial' THEN N'the run is a trial' ELSE N'the run is a preflight' END
                 WHEN d.on_unknown_outcome <> N'Retry' THEN N'on_unknown_outcome is ' + d.on_unknown_outcome
                 WHEN d.at_most_once = 1 AND c.command_type NOT IN (N'TSql', N'Upkeep') THEN N'at_most_once is 1'
             END AS not_repeated, -- why no attempt follows an unknown outcome
             x.retry_after_ms,
             CASE
                 WHEN a.outcome = N'Failed' AND d.retry_errors = N'Transient' AND x.transient = 0
-                    AND COALESCE(x.no_retry, 0) = 0 AND COALESCE(t.attempts, s.attempts) <= d.retry_attempts
+                    AND (e.mode IS NULL OR a.kind <> N'Run') AND COALESCE(x.no_retry, 0) = 0
+                    AND COALESCE(t.attempts, s.attempts) <= d.retry_attempts
                     THEN CONCAT(
                         CASE WHEN g.message <> N'' AND g.message NOT LIKE N'%[.!?]' THEN N'.' END, N' Not retried: the error',
                         N' ' + CAST(g.error_number AS NVARCHAR(12)), N' is not transient (@retry_errors).'
@@ -382,6 +385,7 @@ BEGIN
                 WHEN e.stop_requested_at IS NOT NULL THEN N'Canceled'
                 WHEN a.outcome = N'Returned' AND COALESCE(t.attempts, s.attempts) <= 1 THEN N'Created'
                 WHEN a.outcome = N'Returned' THEN N'WaitingForRetry'
+                WHEN e.mode IS NOT NULL AND a.kind = N'Run' THEN N'Failed'
                 WHEN a.outcome = N'Unknown' AND a.kind = N'Run' AND d.on_unknown_outcome <> N'Retry' THEN N'Failed'
                 WHEN a.outcome = N'Unknown' AND a.kind = N'Run' AND d.at_most_once = 1 AND c.command_type NOT IN (N'TSql', N'Upkeep')
                     THEN N'Failed'

@@ -563,7 +563,14 @@ BEGIN
         WHERE s.job_id = @job_id
             AND s.step_id = @step_id
             AND s.is_active = 1
-            AND s.execution_id <> @execution_id;
+            AND s.execution_id <> @execution_id
+            AND NOT EXISTS ( -- a trial leaves nothing undone
+                SELECT 1
+                FROM jobs_internal.job_executions AS e
+                WHERE e.execution_id = s.execution_id
+                    AND e.is_active = 1
+                    AND e.mode IS NOT NULL
+            );
         -- plan: as above
         IF @@ROWCOUNT > 0
             UPDATE r

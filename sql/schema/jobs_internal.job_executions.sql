@@ -36,6 +36,9 @@
 --   rollout_of         The roll-out's own run, if this is one of the runs of its waves; NULL for all others. No foreign key, as rerun_of.
 --   rollout_wave       Number of the wave; NULL likewise.
 --   rollout_probe      1: it is a run of the wave's probe job, on the targets of the wave.
+--   mode               What becomes of its scripts: Trial (each runs in a transaction that is rolled back) or Preflight (none runs; what it
+--                      needs is checked); NULL: they run. DESIGN.md, "Trial and preflight".
+--   mode_options       The options of the mode, a JSON object, as jobs.sp_start_job describes them; NULL: none.
 --   drains             1: a stop request cancels only what no agent holds; what runs goes on to its end.
 CREATE TABLE jobs_internal.job_executions (
     execution_id      BIGINT NOT NULL IDENTITY(1, 1),
@@ -69,6 +72,8 @@ CREATE TABLE jobs_internal.job_executions (
     rollout_wave      INT NULL,
     rollout_probe     BIT NULL,
     drains            BIT NULL,
+    mode              NVARCHAR(10) NULL,
+    mode_options      NVARCHAR(400) NULL,
     CONSTRAINT PK_job_executions PRIMARY KEY (execution_id),
     CONSTRAINT UQ_job_executions_job_execution_id UNIQUE (job_execution_id) WITH (FILLFACTOR = 85),
     CONSTRAINT FK_job_executions_job_versions FOREIGN KEY (job_id, job_version)
@@ -87,6 +92,10 @@ CREATE TABLE jobs_internal.job_executions (
     CONSTRAINT CK_job_executions_rerun_of CHECK (
         (rerun_of IS NULL AND rerun_only IS NULL AND rerun_partial IS NULL)
         OR (rerun_of IS NOT NULL AND rerun_only IS NOT NULL AND rerun_partial IS NOT NULL)
+    ),
+    CONSTRAINT CK_job_executions_mode CHECK (
+        (mode IS NULL AND mode_options IS NULL)
+        OR (mode IN (N'Trial', N'Preflight') AND (mode_options IS NULL OR ISJSON(mode_options) = 1))
     )
 );
 
@@ -132,6 +141,9 @@ CREATE INDEX IX_job_executions_rerun_of ON jobs_internal.job_executions (rerun_o
     WHERE rerun_of IS NOT NULL;
 CREATE INDEX IX_job_executions_rollout_of ON jobs_internal.job_executions (rollout_of, rollout_wave, execution_id)
     WHERE rollout_of IS NOT NULL;
+CREATE INDEX IX_job_executions_active_mode ON jobs_internal.job_executions (execution_id)
+    INCLUDE (mode)
+    WHERE is_active = 1 AND mode IS NOT NULL;
 CREATE INDEX IX_job_executions_payload_id ON jobs_internal.job_executions (payload_id)
     WHERE payload_id IS NOT NULL;
 

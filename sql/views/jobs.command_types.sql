@@ -24,5 +24,7 @@ FROM (VALUES
     (N'Mail', 101, 0, 1, 0),
     (N'Slack', 102, 0, 1, 0),
     (N'Teams', 103, 0, 1, 0),
-    (N'Upkeep', 201, 0, 0, 1) -- work of agents on the control database, which only system jobs have
+    (N'Upkeep', 201, 0, 0, 1), -- work of agents on the control database, which only system jobs have
+    (N'Trial', 202, 0, 0, 1), -- a script, in a run with this mode (DESIGN.md, "Trial and preflight")
+    (N'Preflight', 203, 0, 0, 1) -- likewise
 ) AS t (command_type, place, is_step, is_channel, is_task);

@@ -19,6 +19,9 @@
 --   chosen_targets       The number of these; NULL: it is not limited.
 --   tolerated_failures   Number of targets that failed and are tolerated: their steps succeeded; NULL: none.
 --   database_time        The database's time, to compare with.
+--   mode                 Trial: its scripts ran in transactions that were rolled back; Preflight: what they need was checked;
+--                        NULL: they ran.
+--   mode_options         The options of the mode, as jobs.sp_start_job describes them; NULL: none.
 CREATE OR ALTER VIEW jobs.job_execution_origins
 AS
 SELECT
@@ -38,7 +41,9 @@ SELECT
     e.only_targets,
     CASE WHEN e.only_targets IS NOT NULL THEN (SELECT COUNT(*) FROM OPENJSON(e.only_targets) AS c) END AS chosen_targets,
     (SELECT SUM(s.tolerated) FROM jobs_internal.step_executions AS s WHERE s.execution_id = e.execution_id) AS tolerated_failures,
-    SYSUTCDATETIME() AS database_time
+    SYSUTCDATETIME() AS database_time,
+    e.mode,
+    e.mode_options
 FROM jobs_internal.visible_runs AS e
 INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
 LEFT JOIN jobs_internal.schedules AS h ON h.schedule_id = e.schedule_id

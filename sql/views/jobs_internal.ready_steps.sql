@@ -6,8 +6,8 @@
 --                         so the view never waits: the number only affects turns, never a limit.
 --   max_parallelism       The step's limit; NULL: none.
 --   step_timeout_seconds  The step's time limit; of a task of the SAP surface, the setting async_exec_timeout_seconds.
---   command_type          The type of the step's command, or Parameters for TSql in a run with parameters; a term claims only
---                         types that its agent runs (check_term).
+--   command_type          The type of the step's command, or Parameters for TSql in a run with parameters, or the mode of the run; a term
+--                         claims only types that its agent runs (check_term).
 --   is_wave               1: of a run of a wave of a roll-out, which limits it.
 --   next_attempt_at       When the first of its targets is due.
 --
@@ -30,7 +30,11 @@ SELECT
             THEN (SELECT v.value FROM jobs_internal.effective_settings AS v WHERE v.name = N'async_exec_timeout_seconds')
         ELSE d.step_timeout_seconds
     END AS step_timeout_seconds,
-    CASE WHEN c.command_type = N'TSql' AND e.payload_id IS NOT NULL THEN N'Parameters' ELSE c.command_type END AS command_type,
+    CASE
+        WHEN e.mode IS NOT NULL THEN e.mode
+        WHEN c.command_type = N'TSql' AND e.payload_id IS NOT NULL THEN N'Parameters'
+        ELSE c.command_type
+    END AS command_type,
     CASE WHEN e.rollout_probe = 0 THEN 1 ELSE 0 END AS is_wave,
     w.next_attempt_at
 FROM jobs_internal.step_executions AS s

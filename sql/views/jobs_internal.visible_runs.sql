@@ -35,7 +35,9 @@ SELECT
     e.rollout_start,
     e.rollout_of,
     e.rollout_wave,
-    e.rollout_probe
+    e.rollout_probe,
+    e.mode,
+    e.mode_options
 FROM jobs_internal.job_executions AS e
 WHERE e.purged_at IS NULL
     AND NOT EXISTS (
