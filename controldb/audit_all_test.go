@@ -41,6 +41,7 @@ func auditedCalls(t *testing.T, c *control, key secret.PrivateKey) []audited {
 		{"sp_update_job", `N'j', @description = N'd'`, "sp_update_job|Job|j|BA", nil},
 		{"sp_set_job", `N'i'`, "sp_add_job|Job|i|A", nil},
 		{"sp_set_job_parameters", `N'i', N'[{"name": "tenant"}]'`, "sp_set_job_parameters|Job|i|BA", nil},
+		{"sp_set_job_rollout", `N'i', N'{"waves": [{"name": "all", "targets": "rest"}]}'`, "sp_set_job_rollout|Job|i|BA", nil},
 		{"sp_add_jobstep", `N'j', @command = N'SELECT 1', @target_group_name = N'g'`, "sp_add_jobstep|JobStep|JobStep|A", nil},
 		{"sp_update_jobstep", `N'j', @step_id = 1, @new_name = N's'`, "sp_update_jobstep|JobStep|s|BA", nil},
 		{"sp_set_jobstep", `N'j', N's2', @command = N'SELECT 2', @target_group_name = N'g'`, "sp_add_jobstep|JobStep|s2|A", nil},

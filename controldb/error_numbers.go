@@ -332,6 +332,7 @@ var conditions = map[int32]condition{
 	50400: {KindInvalid, nil, "@tolerated_failures is neither a number nor a percentage"},
 	50401: {KindInvalid, nil, "@only_targets is not an array of target ids"},
 	50402: {KindInvalid, ErrSAPTaskRun, "the run of a task ends with its process, not by a report"},
+	50404: {KindInvalid, nil, "the plan of a roll-out is invalid"},
 	50410: {KindInvalid, nil, "the job execution is no roll-out"},
 	50188: {KindConflict, nil, "the state of the roll-out does not permit it"},
 	50189: {KindConflict, nil, "a roll-out of the job is active"},

@@ -1,5 +1,5 @@
--- Creates the next version of a job with a copy of each step of the previous version. In the same transaction, the
--- caller adds or changes a step of the new version, so that a version never changes once it is visible (I3).
+-- Creates the next version of a job with a copy of each step of the previous version, and of its plan. In the same transaction, the
+-- caller adds or changes a step of the new version, or the plan, so that a version never changes once it is visible (I3).
 --
 -- This is the only procedure that copies steps: a new column of job_steps must be added here. Dependencies follow the
 -- steps that they name; those on a step that is deleted are not copied.
@@ -11,7 +11,7 @@
 --   @to           New position of that step, or a position to leave free if @from is NULL; NULL: none. Steps from there
 --                 on move up.
 --   @job_version  Receives the new version.
--- Called by: jobs_internal.store_step, jobs.sp_delete_jobstep, within their transactions.
+-- Called by: jobs_internal.store_step, jobs.sp_delete_jobstep, jobs.sp_set_job_rollout, within their transactions.
 -- Locks:     inserts into job_versions, job_steps and job_step_dependencies; the job's row (X).
 -- Returns:   0.
 -- Throws:    nothing; in a distributed transaction of the caller error 627, because savepoints are not possible there.
@@ -32,8 +32,11 @@ BEGIN
     -- save: to delete the new version instead, SQL Server would look for runs of it among all runs of the job (foreign key)
     SAVE TRANSACTION new_version;
     SET @job_version = @version + 1;
-    INSERT INTO jobs_internal.job_versions (job_id, version, created_at)
-    VALUES (@job_id, @job_version, @now);
+    INSERT INTO jobs_internal.job_versions (job_id, version, created_at, rollout_plan)
+    SELECT @job_id, @job_version, @now, v.rollout_plan
+    FROM jobs_internal.job_versions AS v
+    WHERE v.job_id = @job_id
+        AND v.version = @version;
 
     -- Plan: a range of PK_job_steps here and below, as many rows as the job has steps.
     WITH others AS (

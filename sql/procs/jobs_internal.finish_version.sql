@@ -1,5 +1,6 @@
--- Ends a change of steps: raises the job's revision, and gives it to the steps that the new version has changed. If the new version
--- equals the one before it, the transaction goes back to the savepoint of copy_steps, and nothing has changed (R-51).
+-- Ends a change of steps, or of the plan of roll-outs: raises the job's revision, and gives it to the steps that the new version has
+-- changed. If the new version equals the one before it, the transaction goes back to the savepoint of copy_steps, and nothing has changed
+-- (R-51).
 --
 -- A step has changed if the caller says so, or if it is at another position: another name was there before. A step whose predecessors
 -- have moved has changed, too.
@@ -11,7 +12,8 @@
 --   @job_version  The version that copy_steps has created; receives the job's current version, which is @version if nothing has
 --                 changed.
 --   @revision     Receives the job's revision.
--- Called by: jobs_internal.store_step, jobs.sp_delete_jobstep, within their transactions, after the last change of the new version.
+-- Called by: jobs_internal.store_step, jobs.sp_delete_jobstep, jobs.sp_set_job_rollout, within their transactions, after the
+--            last change of the new version.
 -- Locks:     the job's row (X), the new version's steps (X).
 -- Returns:   0.
 -- Throws:    nothing.
@@ -66,7 +68,16 @@ BEGIN
                     AND a.step_id = n.step_id
             )
         );
+    -- Plans are compared exactly, too.
     IF NOT EXISTS (SELECT 1 FROM @steps)
+        AND NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.job_versions AS n
+            INNER JOIN jobs_internal.job_versions AS o ON o.job_id = n.job_id AND o.version = @version
+            WHERE n.job_id = @job_id
+                AND n.version = @job_version
+                AND CAST(COALESCE(n.rollout_plan, N'') AS VARBINARY(MAX)) <> CAST(COALESCE(o.rollout_plan, N'') AS VARBINARY(MAX))
+        )
         AND NOT EXISTS (
             SELECT 1
             FROM jobs_internal.job_steps AS o

@@ -30,9 +30,11 @@ BEGIN
             s.interval_count AS schedule_interval_count,
             s.start_time AS schedule_start_time,
             s.end_time AS schedule_end_time,
-            JSON_QUERY(j.parameters) AS parameters
+            JSON_QUERY(j.parameters) AS parameters,
+            JSON_QUERY(v.rollout_plan) AS rollout
         FROM jobs_internal.jobs AS j
         LEFT JOIN jobs_internal.schedules AS s ON s.job_id = j.job_id AND s.name = N''
+        LEFT JOIN jobs_internal.job_versions AS v ON v.job_id = j.job_id AND v.version = j.current_version
         WHERE j.job_id = @job_id
             AND j.deleted_at IS NULL
         FOR JSON PATH, WITHOUT_ARRAY_WRAPPER
