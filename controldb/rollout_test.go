@@ -22,31 +22,17 @@ import (
 	"github.com/jobagent/jobagent/testenv/invariant"
 )
 
-// members are members of the stored form of a plan, or of one of its waves.
+// members are members of a plan, or of one of its waves.
 type members map[string]any
 
-// plan gives the job j a plan, with the defaults of the members that are not given.
+// plan gives the job j a plan.
 func (c *control) plan(t *testing.T, options members, waves ...members) {
 	t.Helper()
-	p := members{
-		"seed": 0, "deadline_seconds": nil, "on_gate_failure": "pause", "running_targets": "finish", "strict": false,
-		"new_targets": "leave_out", "undo_job": nil,
-	}
+	p := members{"waves": waves}
 	maps.Copy(p, options)
-	list := make([]members, len(waves))
-	for i, w := range waves {
-		list[i] = members{
-			"targets": nil, "names": nil, "like": nil, "tags": nil, "order": "resolution", "order_tag": nil, "parallelism": nil,
-			"pace": nil, "bake_seconds": 0, "approval": "none", "max_failed": "0", "max_unknown": 0, "max_unreached": "0",
-			"max_duration_percent": nil, "probe_job": nil, "probe_every_seconds": nil, "preflight": false,
-		}
-		maps.Copy(list[i], w)
-	}
-	p["waves"] = list
 	text, err := json.Marshal(p)
 	require.NoError(t, err)
-	c.exec(t, `UPDATE v SET v.rollout_plan = @p1 FROM jobs_internal.job_versions AS v
-INNER JOIN jobs_internal.jobs AS j ON j.job_id = v.job_id AND j.current_version = v.version WHERE j.name = N'j'`, string(text))
+	c.exec(t, `EXECUTE jobs.sp_set_job_rollout N'j', @p1`, string(text))
 }
 
 // rollOut plays an agent until nothing more happens: groups have the databases, and outcome decides

@@ -266,11 +266,8 @@ func makeHistory(t *testing.T, env *testenv.Env, store *controldb.Store, control
 	require.NoError(t, err)
 	_, err = store.AddJobStep(t.Context(), controldb.StepSpec{JobName: "rolled out", Command: new("PRINT 'x';"), TargetGroup: new("g")})
 	require.NoError(t, err)
-	_, err = env.DB(t, control).ExecContext(t.Context(), `UPDATE v SET v.rollout_plan = N'{"waves":[
-{"name":"first","targets":"1","order":"resolution","bake_seconds":5,"approval":"none","max_failed":"0","max_unknown":0,"max_unreached":"0"},
-{"name":"rest","targets":"rest","order":"name","parallelism":1,"bake_seconds":0,"approval":"none","max_failed":"0","max_unknown":0,"max_unreached":"0"}],
-"seed":0,"on_gate_failure":"pause","running_targets":"finish","strict":true}'
-FROM jobs_internal.job_versions AS v INNER JOIN jobs_internal.jobs AS j ON j.job_id = v.job_id AND j.current_version = v.version WHERE j.name = N'rolled out'`)
+	_, err = env.DB(t, control).ExecContext(t.Context(), `EXECUTE jobs.sp_set_job_rollout N'rolled out', N'{"waves": [
+{"name": "first", "targets": 1, "bake_seconds": 5}, {"name": "rest", "targets": "rest", "parallelism": 1}], "strict": true}'`)
 	require.NoError(t, err)
 	for i := range 2 {
 		if i == 0 {
