@@ -2,16 +2,19 @@ package bench
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
+	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/spf13/cobra"
 
 	"github.com/jobagent/jobagent/agent"
@@ -228,6 +231,55 @@ func (b *bench) compareFanout(ctx context.Context, s *installation, f fanout) er
 	}
 	s.report.add("targets", float64(f.targets), "", "")
 	s.report.add("concurrency", float64(f.concurrency), "", "")
+	c.report(s.report, "targets")
+	return b.Print(s.report)
+}
+
+// compareWaves measures plain runs and roll-outs of the same job.
+func (b *bench) compareWaves(ctx context.Context, s *installation, f fanout) error {
+	type wave struct {
+		Name    string `json:"name"`
+		Targets string `json:"targets"`
+	}
+	var plan struct {
+		Waves []wave `json:"waves"`
+	}
+	for i := range f.waves {
+		w := wave{fmt.Sprint("wave ", i+1), strconv.Itoa(f.targets / f.waves)}
+		if i == f.waves-1 {
+			w.Targets = "rest"
+		}
+		plan.Waves = append(plan.Waves, w)
+	}
+	text, err := json.Marshal(plan)
+	if err != nil {
+		return err
+	}
+	if _, err := s.control.ExecContext(ctx, `EXECUTE jobs.sp_set_job_rollout @p1, @p2;`, fanoutJob, string(text)); err != nil {
+		return fmt.Errorf("set the plan: %w", err)
+	}
+	stop, failed, err := b.startAgent(ctx, s, agent.Config{MaxConcurrentTargets: f.concurrency})
+	if err != nil {
+		return err
+	}
+	c, err := s.measure(ctx, f.rounds, f.targets, func(ctx context.Context, on bool) (time.Duration, error) {
+		id := uuid.New()
+		_, err := s.control.ExecContext(ctx, `EXECUTE jobs.sp_start_job @p1, @p2, @rollout = @p3;`, fanoutJob, mssqldb.UniqueIdentifier(id), on)
+		if err != nil {
+			return 0, fmt.Errorf("start the job: %w", err)
+		}
+		run, err := s.waitEnd(ctx, id, failed)
+		if err == nil && run.lifecycle != jobs.Succeeded {
+			err = fmt.Errorf("the run ended with %s", run.lifecycle)
+		}
+		return run.elapsed, err
+	})
+	if err := errors.Join(err, stop()); err != nil {
+		return err
+	}
+	s.report.add("targets", float64(f.targets), "", "")
+	s.report.add("concurrency", float64(f.concurrency), "", "")
+	s.report.add("waves", float64(f.waves), "", "")
 	c.report(s.report, "targets")
 	return b.Print(s.report)
 }

@@ -20,11 +20,11 @@ import (
 
 // fanout are the parameters of `jobagent bench fanout`.
 type fanout struct {
-	targets, concurrency, rounds int
-	statement                    string
-	http                         bool
-	latency                      time.Duration
-	compare                      compared
+	targets, concurrency, rounds, waves int
+	statement                           string
+	http                                bool
+	latency                             time.Duration
+	compare                             compared
 }
 
 // newFanoutCommand returns `jobagent bench fanout`.
@@ -43,6 +43,9 @@ process serves all endpoints on loopback, and the databases need not exist. An e
 after a half to one and a half of --latency, always after the same time. With --latency 0s, the
 processors limit both, and the ratio compares the work for one request.
 
+With --waves, runs alternate between plain ones and roll-outs in that many waves, without bakes, approvals
+and limits: the figures are the cost of the roll-out.
+
 With --compare, the runs alternate between an agent without and one with metrics or traces, and the
 figures are the cost of those. The metrics are read once for each run. rate_ratio and cpu_ratio are
 the medians of the quotients of neighbours.`,
@@ -55,6 +58,10 @@ the medians of the quotients of neighbours.`,
 				return b.Usagef("--concurrency %d: must be 1 to 1000", f.concurrency)
 			case f.rounds < 1 || f.rounds > 100:
 				return b.Usagef("--rounds %d: must be 1 to 100", f.rounds)
+			case f.waves < 0 || f.waves > 100 || f.waves > f.targets:
+				return b.Usagef("--waves %d: must be 0 to 100, and at most --targets", f.waves)
+			case f.waves > 0 && f.compare.on():
+				return b.Usagef("--waves and --compare cannot be combined")
 			case f.latency < 0 || f.latency > time.Minute:
 				return b.Usagef("--latency %v: must be 0s to 1m", f.latency)
 			case cmd.Flags().Changed("latency") && !f.http:
@@ -68,6 +75,7 @@ the medians of the quotients of neighbours.`,
 	cmd.Flags().IntVar(&f.targets, "targets", 1000, "databases")
 	cmd.Flags().IntVar(&f.concurrency, "concurrency", 64, "concurrent databases")
 	cmd.Flags().IntVar(&f.rounds, "rounds", 5, "measurements of each kind")
+	cmd.Flags().IntVar(&f.waves, "waves", 0, "measure the cost of a roll-out in this `number` of waves in place of the bare loop; 0: none")
 	cmd.Flags().StringVar(&f.statement, "statement", "SELECT COUNT(*) AS objects FROM sys.objects;",
 		"T-SQL batch for each database")
 	cmd.Flags().BoolVar(&f.http, "http", false, "call endpoints instead of databases, compared with a bare net/http loop")
@@ -96,6 +104,9 @@ func (b *bench) fanout(ctx context.Context, f fanout) (err error) {
 	}
 	if f.compare.on() {
 		return b.compareFanout(ctx, s, f)
+	}
+	if f.waves > 0 {
+		return b.compareWaves(ctx, s, f)
 	}
 	stop, failed, err := b.startAgent(ctx, s, agent.Config{MaxConcurrentTargets: f.concurrency})
 	if err != nil {
