@@ -1,0 +1,169 @@
+package agent_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/testenv"
+)
+
+// rolledOut waits until a roll-out has a state.
+func (f *fixture) rolledOut(t *testing.T, id uuid.UUID, state string) {
+	t.Helper()
+	end := time.Now().Add(time.Hour)
+	db := f.DB(t, f.Control)
+	for {
+		var is, next string
+		require.NoError(t, db.QueryRowContext(t.Context(),
+			`SELECT MAX(r.state), COALESCE(MAX(r.next_event), N'') FROM jobs.rollouts AS r WHERE r.job_execution_id = @p1 HAVING COUNT(*) = 1
+UNION ALL SELECT N'', N'' WHERE NOT EXISTS (SELECT 1 FROM jobs.rollouts AS r WHERE r.job_execution_id = @p1)`, id.String()).Scan(&is, &next))
+		if is == state {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the roll-out is %s, not %s: %s", is, state, next)
+		}
+		<-time.After(time.Second)
+	}
+}
+
+// decide calls a procedure for a roll-out.
+func (f *fixture) decide(t *testing.T, procedure string, id uuid.UUID) {
+	t.Helper()
+	f.exec(t, f.Control, `EXECUTE jobs.`+procedure+` @p1`, id.String())
+}
+
+// changed counts the databases whose table has the new column.
+func (f *fixture) changed(t *testing.T) (n int) {
+	t.Helper()
+	for _, name := range f.Targets {
+		var has int
+		f.query(t, name, `SELECT COUNT(*) FROM sys.columns AS c WHERE c.name = N'note'`, &has)
+		n += has
+	}
+	return n
+}
+
+// TestRollOutOfFortyTenants is the example of ROLLOUTS.md: a column is added to 40 tenants. One of
+// the second wave lacks the table, so the roll-out stops; the tenant is mended, the wave is
+// retried, the rest is approved, and in the end all of it is undone. The agent is replaced during
+// the bake.
+func TestRollOutOfFortyTenants(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, testenv.Embedded(t, testenv.Options{}), 40)
+		const orders = `CREATE TABLE dbo.orders (id INT NOT NULL);`
+		const bad = 14 // db15, the fourth of the second wave: db1, db10, db11; db12, …
+		for i, name := range f.Targets {
+			if i != bad {
+				f.exec(t, name, orders)
+			}
+		}
+		once := func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) }
+		f.AddJob(t, "drop note", []string{`ALTER TABLE dbo.orders DROP COLUMN note;`}, once)
+		f.AddJob(t, "add note", []string{`ALTER TABLE dbo.orders ADD note NVARCHAR(100) NULL;`}, once)
+		f.exec(t, f.Control, `EXECUTE jobs.sp_set_job_rollout N'add note', N'{"waves": [
+{"name": "canary", "targets": 3, "bake_seconds": 600},
+{"name": "next", "targets": "25%", "parallelism": 1},
+{"name": "rest", "targets": "rest", "parallelism": 10, "pace": 600, "approval": "any"}],
+"undo_job": "drop note"}'`)
+
+		stop := f.startAgent(t, agent.Config{})
+		id := f.Start(t, "add note")
+		begin := time.Now()
+		f.rolledOut(t, id, "Baking")
+		require.Equal(t, 3, f.changed(t))
+		stop()
+		f.startAgent(t, agent.Config{})
+		f.rolledOut(t, id, "Stopped")
+		require.GreaterOrEqual(t, time.Since(begin), 10*time.Minute)
+		require.Equal(t, 6, f.changed(t), "one after the other, in the order of the group")
+		var gate string
+		f.query(t, f.Control, `SELECT reason FROM jobs.rollouts`, &gate)
+		require.Equal(t, "Wave 'next': 1 of 10 targets failed, and 0 may fail.", gate)
+
+		f.exec(t, f.Targets[bad], orders)
+		f.decide(t, "sp_retry_rollout_wave", id)
+		f.rolledOut(t, id, "WaitingForApproval")
+		require.Equal(t, 13, f.changed(t))
+		f.decide(t, "sp_approve_rollout", id)
+		f.rolledOut(t, id, "Succeeded")
+		require.Equal(t, 40, f.changed(t))
+		f.ended(t, id, time.Minute)
+
+		undo := uuid.New()
+		f.exec(t, f.Control, `EXECUTE jobs.sp_undo_rollout @p1, @new_job_execution_id = @p2`, id.String(), undo.String())
+		f.rolledOut(t, undo, "WaitingForApproval") // of the wave rest, which is the first one now
+		require.Equal(t, 40, f.changed(t))
+		f.decide(t, "sp_approve_rollout", undo)
+		f.rolledOut(t, undo, "Succeeded")
+		require.Zero(t, f.changed(t))
+		f.ended(t, undo, time.Minute)
+	})
+}
+
+// TestRollOutIsAborted: what runs when somebody aborts a roll-out goes on to its end, or is
+// canceled if the plan says so, and nothing else starts.
+func TestRollOutIsAborted(t *testing.T) {
+	for running, want := range map[string]string{"finish": "Succeeded", "cancel": "Canceled"} {
+		t.Run(running, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFixture(t, testenv.Embedded(t, testenv.Options{}), 3)
+				f.AddJob(t, "j", []string{`WAITFOR DELAY '00:01:00';`}, func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) })
+				f.exec(t, f.Control, `EXECUTE jobs.sp_set_job_rollout N'j', @p1`,
+					`{"waves": [{"name": "all", "targets": "rest", "parallelism": 1}], "running_targets": "`+running+`"}`)
+				f.startAgent(t, agent.Config{})
+				id := f.Start(t, "j")
+				f.rolledOut(t, id, "Running")
+				<-time.After(10 * time.Second)
+				require.NoError(t, f.Store.StopJob(t.Context(), id))
+				f.rolledOut(t, id, "Aborted")
+				f.ended(t, id, time.Minute)
+				var state string
+				f.query(t, f.Control, `SELECT STRING_AGG(t.lifecycle, N',') WITHIN GROUP (ORDER BY t.target_execution_id)
+FROM jobs_internal.target_executions AS t INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = t.execution_id WHERE e.rollout_of IS NOT NULL`, &state)
+				require.Equal(t, want+",Canceled,Canceled", state)
+			})
+		})
+	}
+}
+
+// TestRollOutIsProbed: the probe of a wave runs on its targets, during the bake and at its end; one
+// that fails stops the roll-out.
+func TestRollOutIsProbed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, testenv.Embedded(t, testenv.Options{}), 4)
+		once := func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) }
+		for _, name := range f.Targets {
+			f.exec(t, name, `CREATE TABLE dbo.probes (n INT NOT NULL); CREATE TABLE dbo.sick (n INT NOT NULL);`)
+		}
+		f.AddJob(t, "probe", []string{`INSERT INTO dbo.probes (n) VALUES (1); IF EXISTS (SELECT 1 FROM dbo.sick) THROW 50000, N'sick', 1;`}, once)
+		f.AddJob(t, "j", []string{`SELECT 1;`}, once)
+		f.exec(t, f.Control, `EXECUTE jobs.sp_set_job_rollout N'j', N'{"waves": [
+{"name": "canary", "targets": 2, "bake_seconds": 300, "probe_job": "probe", "probe_every_seconds": 60},
+{"name": "rest", "targets": "rest"}]}'`)
+		f.startAgent(t, agent.Config{})
+		id := f.Start(t, "j")
+		f.rolledOut(t, id, "Succeeded")
+		var probes int
+		f.query(t, f.Targets[0], `SELECT COUNT(*) FROM dbo.probes`, &probes)
+		require.Equal(t, 5, probes)
+		f.query(t, f.Targets[2], `SELECT COUNT(*) FROM dbo.probes`, &probes)
+		require.Zero(t, probes, "it is not in the wave")
+
+		f.exec(t, f.Targets[1], `INSERT INTO dbo.sick (n) VALUES (1);`)
+		id = f.Start(t, "j")
+		f.rolledOut(t, id, "Stopped")
+		var reason string
+		f.query(t, f.Control, `SELECT TOP (1) reason FROM jobs.rollouts ORDER BY created_at DESC`, &reason)
+		require.Equal(t, "Wave 'canary': its probe ended as Failed.", reason)
+		f.decide(t, "sp_abort_rollout", id)
+		f.rolledOut(t, id, "Aborted")
+		f.ended(t, id, time.Minute)
+	})
+}
