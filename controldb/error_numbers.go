@@ -347,5 +347,6 @@ var conditions = map[int32]condition{
 	50421: {KindInvalid, nil, "a trial has no chosen databases, or too many"},
 	50403: {KindInvalid, nil, `a server name has not the form host, host\instance or host,port`},
 	50450: {KindInvalid, nil, "a database whose tags are to be set is not named, or its tags are no JSON object"},
+	50452: {KindInvalid, nil, "a filter of tags is invalid"},
 	50451: {KindInvalid, nil, "a name or value of a tag is invalid, or a database would have more than 50 tags"},
 }

@@ -31,7 +31,7 @@ func (s *Store) AddTargetGroupMember(ctx context.Context, group string, m target
 		optText("membership_type", string(m.Membership)).in("target_type", string(m.Kind)).
 		optText("refresh_credential_name", m.RefreshCredential).optText("server_name", m.Server).
 		optText("database_name", m.Database).optText("elastic_pool_name", m.ElasticPool).
-		optText("shard_map_name", m.ShardMap).out("target_id", &id)
+		optText("shard_map_name", m.ShardMap).optText("tag_filter", m.TagFilter).out("target_id", &id)
 	err := s.exec(ctx, "add target group member", c)
 	return uuid.UUID(id), err
 }
@@ -68,10 +68,10 @@ func (s *Store) TargetGroupMembers(ctx context.Context, group string) ([]targets
 		s,
 		"list target group members",
 		`SELECT membership_type, target_type, target_id,
-    refresh_credential_name, server_name, database_name, elastic_pool_name, shard_map_name
+    refresh_credential_name, server_name, database_name, elastic_pool_name, shard_map_name, tag_filter
 FROM jobs.target_group_member_details
 WHERE target_group_name = @p1
-ORDER BY membership_type DESC, target_type, server_name, database_name, elastic_pool_name;`, group)
+ORDER BY membership_type DESC, target_type, server_name, database_name, elastic_pool_name, tag_filter;`, group)
 	if err != nil {
 		return nil, err
 	}

@@ -4,9 +4,82 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/jobagent/jobagent/targets"
 )
+
+// KnownTarget is a row of the view jobs.targets: a database over runs.
+type KnownTarget struct {
+	ID          uuid.UUID `db:"target_id"`
+	Server      string    `db:"server_name"`
+	Database    string    `db:"database_name"`
+	ElasticPool string    `db:"elastic_pool_name"`
+	// FirstSeen is zero if no list of targets has had the database yet, but it has tags. LastSeen
+	// is right to within an hour.
+	FirstSeen time.Time `db:"first_seen_time"`
+	LastSeen  time.Time `db:"last_seen_time"`
+	// Gone is since when no target group resolves it any more; zero if one does, or none ever has.
+	Gone   time.Time `db:"gone_time"`
+	IsGone bool      `db:"is_gone"`
+	// Tags is a JSON object of texts.
+	Tags string `db:"tags"`
+}
+
+// KnownTargetFilter says which databases to list. Empty fields do not restrict.
+type KnownTargetFilter struct {
+	// TagFilter is a filter of tags, and Group the name of a target group that had the databases in
+	// its last list.
+	TagFilter, Group string
+	// Gone is whether they are gone, of the group if there is one.
+	Gone *bool
+	// Name is a part of the name of server or database, with the wildcards * and ?.
+	Name string
+	// After is the last database of the page before, by its names.
+	After targets.Target
+	// Top is the maximum number of databases, up to [MaxKnownTargets].
+	Top int
+}
+
+// MaxKnownTargets is the largest number of databases that one call lists.
+const MaxKnownTargets = 10_000
+
+// KnownTargets lists databases in the order of their servers and names.
+func (s *Store) KnownTargets(ctx context.Context, f KnownTargetFilter) ([]KnownTarget, error) {
+	c := newCall("jobs.sp_get_targets").optText("tag_filter", f.TagFilter).optText("target_group_name", f.Group).
+		optText("name", f.Name).optText("after_server", f.After.Server).in("top", int64(f.Top))
+	if f.After.Server != "" {
+		c.in("after_database", f.After.Database)
+	}
+	var list []KnownTarget
+	err := s.query(ctx, "list databases", opt(c, "gone", f.Gone), into(&list))
+	return list, err
+}
+
+// TaggedTargets lists the databases for which a member of the kind Tag stands now, as agents get
+// them.
+func (s *Store) TaggedTargets(ctx context.Context, m targets.Member) ([]targets.Target, error) {
+	f := KnownTargetFilter{TagFilter: m.TagFilter, Top: MaxKnownTargets}
+	if m.Membership != targets.Exclude {
+		f.Gone = new(bool)
+	}
+	var all []targets.Target
+	for {
+		list, err := s.KnownTargets(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range list {
+			all = append(all, targets.Target{Server: t.Server, Database: t.Database})
+		}
+		if len(list) < f.Top {
+			return all, nil
+		}
+		f.After = all[len(all)-1]
+	}
+}
 
 // MaxTargetTags is the largest number of databases whose tags one call sets.
 const MaxTargetTags = 5000

@@ -3,6 +3,7 @@ package controldb_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -96,5 +97,121 @@ func TestTagsOfUnknownTargets(t *testing.T) {
 			delete(want, n)
 		}
 		require.Empty(t, want)
+	})
+}
+
+// TestTagFiltersMeanWhatTheyDoInTSQL: the databases that a filter finds are those that the server
+// finds when the same text is in a WHERE, with the tags as columns.
+func TestTagFiltersMeanWhatTheyDoInTSQL(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		r := rand.New(rand.NewPCG(3, 4))
+		names := []string{"tier", "region", "owner"}
+		values := []string{"gold", "free", "eu", "EU", "us", "100%", "it's", ""}
+		var list []controldb.TargetTags
+		for i := range 150 {
+			tags := map[string]*string{}
+			for _, name := range names {
+				if r.IntN(4) > 0 {
+					tags[name] = &values[r.IntN(len(values))]
+				}
+			}
+			if len(tags) > 0 {
+				list = append(list, controldb.TargetTags{Server: "s", Database: fmt.Sprintf("d%03d", i), Tags: tags})
+			}
+		}
+		_, err := c.SetTargetTags(t.Context(), list, false)
+		require.NoError(t, err)
+
+		quoted := func() string { return "'" + strings.ReplaceAll(values[r.IntN(len(values))], "'", "''") + "'" }
+		var filter func(depth int) string
+		filter = func(depth int) string {
+			name := names[r.IntN(len(names))]
+			not := []string{"", "NOT "}[r.IntN(2)]
+			switch n := r.IntN(10); {
+			case n < 2 && depth > 0:
+				return filter(depth-1) + " AND " + filter(depth-1)
+			case n < 4 && depth > 0:
+				return filter(depth-1) + " or " + filter(depth-1)
+			case n < 6 && depth > 0:
+				return not + "(" + filter(depth-1) + ")"
+			case n < 7:
+				return not + name + []string{" = ", "<>", " != "}[r.IntN(3)] + quoted()
+			case n < 8:
+				return name + " " + not + "IN (" + quoted() + ", N" + quoted() + ")"
+			case n < 9:
+				return not + name + " " + not + "like '" + []string{"%o%", "_u", "e[ux]", "100[%]"}[r.IntN(4)] + "'"
+			}
+			return not + "[" + name + "] IS " + not + "NULL"
+		}
+		matched := 0
+		for range 400 {
+			text := filter(5)
+			if strings.Count(text, "'")/2 > 45 {
+				continue
+			}
+			want := c.rows(t, `SELECT x.database_name FROM (
+    SELECT t.database_name, MAX(CASE WHEN g.tag_name = N'tier' THEN g.tag_value END) AS tier,
+        MAX(CASE WHEN g.tag_name = N'region' THEN g.tag_value END) AS region, MAX(CASE WHEN g.tag_name = N'owner' THEN g.tag_value END) AS owner
+    FROM jobs.targets AS t INNER JOIN jobs.target_tags AS g ON g.target_id = t.target_id GROUP BY t.database_name
+) AS x WHERE `+text+` ORDER BY x.database_name`)
+			found, err := c.KnownTargets(t.Context(), controldb.KnownTargetFilter{TagFilter: text, Top: 1000})
+			require.NoError(t, err, text)
+			got := []string{}
+			for _, f := range found {
+				got = append(got, f.Database)
+			}
+			require.Equal(t, want, got, text)
+			matched += len(got)
+		}
+		require.Greater(t, matched, 5000)
+	})
+}
+
+// TestTagMembers: agents get the databases that match. Excluded ones are those that are gone, too,
+// so that no database runs because it was excluded before. 10,000 databases are given in one pass.
+func TestTagMembers(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		gold, us := "gold", "us"
+		var list []controldb.TargetTags
+		for i := range 10000 {
+			tags := map[string]*string{"tier": &gold}
+			if i%10 == 0 {
+				tags["region"] = &us
+			}
+			list = append(list, controldb.TargetTags{Server: "s", Database: fmt.Sprintf("d%05d", i), Tags: tags})
+		}
+		began := time.Now()
+		for part := range slices.Chunk(list, controldb.MaxTargetTags) {
+			changed, err := c.SetTargetTags(t.Context(), part, false)
+			require.NoError(t, err)
+			require.Equal(t, len(part), changed)
+		}
+		t.Logf("set tags of 10,000 databases: %v", time.Since(began))
+		c.job(t, "j", nil)
+		c.exec(t, `EXEC jobs.sp_set_target_group N'g', N'[{"target_type": "Tag", "tag_filter": "tier = ''gold''"}, {"target_type": "Tag", "membership_type": "Exclude", "tag_filter": "region = ''us''"}]';
+UPDATE jobs_internal.targets SET first_seen_at = '2026-01-01', last_seen_at = '2026-01-01', gone_at = '2026-01-01' WHERE database_name LIKE N'd0000[01]'`)
+		term := c.term(t)
+		c.start(t, "j")
+		began = time.Now()
+		tasks := c.pass(t, term).Tasks
+		t.Logf("pass with 10,998 members: %v", time.Since(began))
+		require.Len(t, tasks, 1)
+		count := map[targets.MembershipType]int{}
+		for _, m := range tasks[0].Members {
+			require.Equal(t, targets.SQLDatabase, m.Kind)
+			require.NoError(t, m.Validate())
+			require.Equal(t, targets.TargetID(m.Server, m.Database), m.ID)
+			count[m.Membership]++
+		}
+		require.Equal(t, map[targets.MembershipType]int{targets.Include: 9998, targets.Exclude: 1000}, count)
+
+		stored, err := c.TargetGroupMembers(t.Context(), "g")
+		require.NoError(t, err)
+		tagged, err := c.TaggedTargets(t.Context(), stored[0])
+		require.NoError(t, err)
+		require.Len(t, tagged, 9998)
+		tagged, err = c.TaggedTargets(t.Context(), stored[1])
+		require.NoError(t, err)
+		require.Len(t, tagged, 1000)
 	})
 }

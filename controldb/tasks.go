@@ -324,13 +324,14 @@ type memberRow struct {
 	DatabaseName      string    `db:"database_name"`
 	ElasticPoolName   string    `db:"elastic_pool_name"`
 	ShardMapName      string    `db:"shard_map_name"`
+	TagFilter         string    `db:"tag_filter"` // only of the view
 }
 
 func (r memberRow) member() targets.Member {
 	return targets.Member{
 		ID: r.TargetID, Membership: targets.MembershipType(r.MembershipType), Kind: targets.MemberKind(r.TargetType),
 		Server: r.ServerName, Database: r.DatabaseName, ElasticPool: r.ElasticPoolName,
-		ShardMap: r.ShardMapName, RefreshCredential: r.RefreshCredential,
+		ShardMap: r.ShardMapName, TagFilter: r.TagFilter, RefreshCredential: r.RefreshCredential,
 	}
 }
 

@@ -99,6 +99,7 @@ type GroupMember struct {
 	Database    string    `db:"database_name" json:"database_name,omitempty"`
 	ElasticPool string    `db:"elastic_pool_name" json:"elastic_pool_name,omitempty"`
 	ShardMap    string    `db:"shard_map_name" json:"shard_map_name,omitempty"`
+	TagFilter   string    `db:"tag_filter" json:"tag_filter,omitempty"`
 }
 
 // SetTargetGroup creates a target group, or replaces the members of an existing one. Members that

@@ -76,6 +76,9 @@ const (
 	SQLDatabase MemberKind = "SqlDatabase"
 	// SQLShardMap stands for the databases of all shards of a shard map.
 	SQLShardMap MemberKind = "SqlShardMap"
+	// Tag stands for the known databases whose tags match a filter. The control database evaluates
+	// it, and gives agents a SqlDatabase member for each database.
+	Tag MemberKind = "Tag"
 	// Endpoint is the only member of an action without a target group. No target group holds it,
 	// and MemberKinds does not return it.
 	Endpoint MemberKind = "Endpoint"
@@ -83,7 +86,7 @@ const (
 
 // MemberKinds returns every kind of a target group's member.
 func MemberKinds() []MemberKind {
-	return []MemberKind{SQLServer, SQLElasticPool, SQLDatabase, SQLShardMap}
+	return []MemberKind{SQLServer, SQLElasticPool, SQLDatabase, SQLShardMap, Tag}
 }
 
 // Member is one row of a target group.
@@ -94,7 +97,7 @@ type Member struct {
 	Membership MembershipType
 	// Kind decides which of the names below are required.
 	Kind MemberKind
-	// Server is required for every kind.
+	// Server is required for every kind but Tag.
 	Server string
 	// Database is the database itself (SqlDatabase) or the shard map manager's database
 	// (SqlShardMap).
@@ -103,6 +106,8 @@ type Member struct {
 	ElasticPool string
 	// ShardMap is required for SqlShardMap.
 	ShardMap string
+	// TagFilter is required for Tag: the text, as jobs.sp_add_target_group_member takes it.
+	TagFilter string
 	// RefreshCredential names the credential that lists databases; empty means DefaultCredential.
 	RefreshCredential string
 }
@@ -113,7 +118,7 @@ func (m Member) String() string {
 	if m.Membership == Exclude {
 		b.WriteString("excluded ")
 	}
-	b.WriteString(string(m.Kind) + " " + m.Server)
+	b.WriteString(string(m.Kind) + " " + m.Server + m.TagFilter)
 	for _, name := range []string{m.Database, m.ElasticPool, m.ShardMap} {
 		if name != "" {
 			b.WriteString("/" + name)
@@ -140,9 +145,9 @@ func (m Member) Validate() error {
 	if m.Membership != "" && m.Membership != Include && m.Membership != Exclude {
 		return &MemberError{Member: m, Err: fmt.Errorf("invalid membership type %q: want Include or Exclude", m.Membership)}
 	}
-	need := map[string]bool{"server name": true}
+	need := map[string]bool{"server name": m.Kind != Tag, "tag filter": m.Kind == Tag}
 	switch m.Kind {
-	case SQLServer:
+	case SQLServer, Tag:
 	case SQLElasticPool:
 		need["elastic pool name"] = true
 	case SQLDatabase:
@@ -154,7 +159,7 @@ func (m Member) Validate() error {
 	}
 	for _, f := range []struct{ name, value string }{
 		{"server name", m.Server}, {"database name", m.Database},
-		{"elastic pool name", m.ElasticPool}, {"shard map name", m.ShardMap},
+		{"elastic pool name", m.ElasticPool}, {"shard map name", m.ShardMap}, {"tag filter", m.TagFilter},
 	} {
 		if has := strings.TrimSpace(f.value) != ""; has != need[f.name] {
 			problem := "is missing"

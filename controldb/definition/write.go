@@ -81,7 +81,7 @@ func members(g *manifest.TargetGroup) []controldb.GroupMember {
 			membership = "Exclude"
 		}
 		list = append(list, controldb.GroupMember{Membership: membership, Type: m.Type(), Credential: m.Credential, Server: m.Server,
-			Database: m.Database, ElasticPool: m.ElasticPool, ShardMap: m.ShardMap})
+			Database: m.Database, ElasticPool: m.ElasticPool, ShardMap: m.ShardMap, TagFilter: m.TagFilter})
 	}
 	return list
 }

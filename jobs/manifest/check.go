@@ -166,8 +166,14 @@ func (c *checker) scheduleFaults(path string, err error) {
 
 func (c *checker) group(g *TargetGroup) {
 	known := make(map[Member]bool, len(g.Members)) // agents take these names for one (targets.DatabaseKey)
-	for _, m := range g.Members {
+	for i, m := range g.Members {
 		switch {
+		case m.TagFilter != "":
+			if m != (Member{TagFilter: m.TagFilter, Exclude: m.Exclude}) {
+				c.fail("members", "member with tag_filter %q: want only tag_filter and exclude", m.TagFilter)
+			}
+		case m.Server == "":
+			c.fail(fmt.Sprintf("members[%d].server", i), "a text is missing: want server, or tag_filter")
 		case m.ShardMap != "" && (m.Database == "" || m.ElasticPool != ""):
 			c.fail("members", "member with shard_map %q: want server, database and shard_map", m.ShardMap)
 		case m.ElasticPool != "" && m.Database != "":
@@ -178,7 +184,7 @@ func (c *checker) group(g *TargetGroup) {
 				c.fail("members", "member %q: %v", describeMember(m), err)
 			}
 		}
-		if m.Server != "" { // its absence is a fault of its own
+		if m.Server != "" { // its absence may be a fault of its own
 			if err := targets.CheckServer(m.Server); err != nil {
 				c.fail("members", "member with server %q: %v", m.Server, err)
 			}
@@ -195,7 +201,7 @@ func (c *checker) group(g *TargetGroup) {
 }
 
 func describeMember(m Member) string {
-	return strings.Join(slices.DeleteFunc([]string{m.Server, m.Database, m.ElasticPool, m.ShardMap}, func(s string) bool { return s == "" }), "/")
+	return strings.Join(slices.DeleteFunc([]string{m.TagFilter, m.Server, m.Database, m.ElasticPool, m.ShardMap}, func(s string) bool { return s == "" }), "/")
 }
 
 func (c *checker) channel(v *AlertChannel) {

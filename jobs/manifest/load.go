@@ -354,7 +354,7 @@ func compareMembers(a, b Member) int {
 	}
 	return cmp.Or(flag(a)-flag(b), strings.Compare(a.Server, b.Server), strings.Compare(b.Type(), a.Type()),
 		strings.Compare(a.Database, b.Database), strings.Compare(a.ElasticPool, b.ElasticPool), strings.Compare(a.ShardMap, b.ShardMap),
-		strings.Compare(a.Credential, b.Credential))
+		strings.Compare(a.Credential, b.Credential), strings.Compare(a.TagFilter, b.TagFilter))
 }
 
 // lifecycles are those of an alert, in their order.

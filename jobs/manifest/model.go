@@ -47,10 +47,11 @@ type TargetGroup struct {
 
 // Member is a member of a target group. Its type follows from its fields.
 type Member struct {
-	Server      string `json:"server" rule:"required,max=128" doc:"Name of the server. Alone, it stands for all its databases."`
+	Server      string `json:"server" rule:"max=128" doc:"Name of the server. Alone, it stands for all its databases. All members but those with tag_filter need it."`
 	Database    string `json:"database" rule:"max=128" doc:"One database; with shard_map, the database of the shard map manager."`
 	ElasticPool string `json:"elastic_pool" rule:"max=128" doc:"All databases of this elastic pool."`
 	ShardMap    string `json:"shard_map" rule:"max=128" doc:"All shards of this shard map."`
+	TagFilter   string `json:"tag_filter" rule:"max=4000" doc:"The known databases whose tags match, such as tier = 'gold' AND NOT region IN ('eu'). Without server."`
 	Exclude     bool   `json:"exclude" rule:"default=false" doc:"Leaves these databases out, whatever the order of members."`
 	Credential  string `json:"credential" rule:"max=128" doc:"Credential that lists the databases; default: the agent's."`
 }
@@ -58,6 +59,8 @@ type Member struct {
 // Type returns the member's type as in T-SQL.
 func (m Member) Type() string {
 	switch {
+	case m.TagFilter != "":
+		return "Tag"
 	case m.ShardMap != "":
 		return "SqlShardMap"
 	case m.ElasticPool != "":

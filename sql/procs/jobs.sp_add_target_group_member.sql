@@ -1,17 +1,22 @@
 -- Adds a member to a target group. A server or a pool stands for all its databases at the time of a run. An excluded
 -- database is excluded whatever the order of members.
 --
+-- A member of type Tag stands for the known databases (jobs.targets) whose tags match a filter when a run resolves the group. An Include
+-- leaves out databases that are gone, an Exclude does not.
+--
 -- Parameters:
 --   @target_group_name        Name of the target group.
 --   @membership_type          Include or Exclude, in any case.
---   @target_type              SqlServer, SqlElasticPool, SqlDatabase or SqlShardMap, in any case.
+--   @target_type              SqlServer, SqlElasticPool, SqlDatabase, SqlShardMap or Tag, in any case.
 --   @refresh_credential_name  Credential that lists databases; NULL: the agent's default.
---   @server_name              Server; every target type needs it: host, host\instance or host,port, optionally after tcp:.
+--   @server_name              Server; every target type but Tag needs it: host, host\instance or host,port, optionally after tcp:.
 --   @database_name            Database (SqlDatabase), or the shard map manager's (SqlShardMap). With * or ? in it, the name of a
 --                             SqlDatabase is a pattern for the user databases of the server: * stands for any characters, ? for one.
 --   @elastic_pool_name        Elastic pool (SqlElasticPool).
 --   @shard_map_name           Shard map (SqlShardMap).
 --   @target_id                Receives the id of the member.
+--   @tag_filter               Filter of tags (Tag), such as tier = 'gold' AND NOT region IN ('eu', 'us'), of at most 4000 characters. It
+--                             means what it would mean in a WHERE, with tags as columns, and NULL for a tag that a database does not have.
 -- Called by: members of the role jobs_author.
 -- Locks:     the target group's row (U, X); an insert into audit_entries.
 -- Returns:   0.
@@ -27,6 +32,7 @@
 --   50106 the target group does not exist.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50403 the server name has not the form host, host\instance or host,port.
+--   50452 the filter of tags is invalid.
 CREATE OR ALTER PROCEDURE jobs.sp_add_target_group_member
     @target_group_name       NVARCHAR(129),
     @membership_type         NVARCHAR(129) = N'Include',
@@ -36,7 +42,8 @@ CREATE OR ALTER PROCEDURE jobs.sp_add_target_group_member
     @database_name           NVARCHAR(129) = NULL,
     @elastic_pool_name       NVARCHAR(129) = NULL,
     @shard_map_name          NVARCHAR(129) = NULL,
-    @target_id               UNIQUEIDENTIFIER = NULL OUTPUT
+    @target_id               UNIQUEIDENTIFIER = NULL OUTPUT,
+    @tag_filter              NVARCHAR(MAX) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -54,9 +61,11 @@ BEGIN
         WHEN N'sqlelasticpool' THEN N'SqlElasticPool'
         WHEN N'sqldatabase' THEN N'SqlDatabase'
         WHEN N'sqlshardmap' THEN N'SqlShardMap'
+        WHEN N'tag' THEN N'Tag'
     END;
     DECLARE @missing NVARCHAR(128);
     DECLARE @surplus NVARCHAR(128);
+    DECLARE @fault NVARCHAR(1000);
     DECLARE @names NVARCHAR(MAX);
     DECLARE @audit_after NVARCHAR(MAX);
     DECLARE @revision_after BIGINT;
@@ -91,7 +100,7 @@ BEGIN
     BEGIN
         SET @message = REPLACE(CONCAT(
             N'Invalid @target_type ', COALESCE(N'''' + @target_type + N'''', N'NULL'),
-            N': want SqlServer, SqlElasticPool, SqlDatabase or SqlShardMap.'
+            N': want SqlServer, SqlElasticPool, SqlDatabase, SqlShardMap or Tag.'
         ), N'%', N'%%');
         THROW 50023, @message, 1;
     END;
@@ -101,9 +110,11 @@ BEGIN
     SET @database_name = NULLIF(@database_name, N'');
     SET @elastic_pool_name = NULLIF(@elastic_pool_name, N'');
     SET @shard_map_name = NULLIF(@shard_map_name, N'');
+    SET @tag_filter = NULLIF(LTRIM(RTRIM(@tag_filter)), N'');
 
     SET @missing = CASE
-        WHEN @server_name IS NULL THEN N'@server_name'
+        WHEN @type = N'Tag' AND @tag_filter IS NULL THEN N'@tag_filter'
+        WHEN @type <> N'Tag' AND @server_name IS NULL THEN N'@server_name'
         WHEN @type IN (N'SqlDatabase', N'SqlShardMap') AND @database_name IS NULL THEN N'@database_name'
         WHEN @type = N'SqlElasticPool' AND @elastic_pool_name IS NULL THEN N'@elastic_pool_name'
         WHEN @type = N'SqlShardMap' AND @shard_map_name IS NULL THEN N'@shard_map_name'
@@ -114,6 +125,9 @@ BEGIN
         THROW 50024, @message, 1;
     END;
     SET @surplus = CASE
+        WHEN @type = N'Tag' AND @server_name IS NOT NULL THEN N'@server_name'
+        WHEN @type = N'Tag' AND @refresh_credential_name IS NOT NULL THEN N'@refresh_credential_name'
+        WHEN @type <> N'Tag' AND @tag_filter IS NOT NULL THEN N'@tag_filter'
         WHEN @type NOT IN (N'SqlDatabase', N'SqlShardMap') AND @database_name IS NOT NULL THEN N'@database_name'
         WHEN @type <> N'SqlElasticPool' AND @elastic_pool_name IS NOT NULL THEN N'@elastic_pool_name'
         WHEN @type <> N'SqlShardMap' AND @shard_map_name IS NOT NULL THEN N'@shard_map_name'
@@ -136,6 +150,13 @@ BEGIN
         FOR JSON PATH
     );
     EXECUTE jobs_internal.check_external_names @names = @names;
+    IF @type = N'Tag'
+        EXECUTE jobs_internal.parse_tag_filter @filter = @tag_filter, @fault = @fault OUTPUT;
+    IF @fault IS NOT NULL
+    BEGIN
+        SET @message = REPLACE(CONCAT(N'Invalid @tag_filter: ', @fault), N'%', N'%%');
+        THROW 50452, @message, 1;
+    END;
 
     BEGIN TRANSACTION;
 
@@ -147,11 +168,11 @@ BEGIN
     SET @target_id = NEWID();
     INSERT INTO jobs_internal.target_group_members (
         target_group_id, target_id, membership_type, target_type, refresh_credential_name,
-        server_name, database_name, elastic_pool_name, shard_map_name
+        server_name, database_name, elastic_pool_name, shard_map_name, tag_filter
     )
     VALUES (
         @target_group_id, @target_id, @membership, @type, @refresh_credential_name,
-        @server_name, @database_name, @elastic_pool_name, @shard_map_name
+        @server_name, @database_name, @elastic_pool_name, @shard_map_name, @tag_filter
     );
 
     UPDATE g

@@ -4,8 +4,8 @@
 -- Parameters:
 --   @target_group_name  Name; an existing group keeps its spelling.
 --   @members            JSON array of objects with the members membership_type, target_type, refresh_credential_name, server_name,
---                       database_name, elastic_pool_name and shard_map_name, as in jobs.sp_add_target_group_member. NULL: no members.
---                       The view jobs.target_group_member_details shows them in this order.
+--                       database_name, elastic_pool_name, shard_map_name and tag_filter, as in jobs.sp_add_target_group_member. NULL: no
+--                       members. The view jobs.target_group_member_details shows them in this order.
 --   @if_match           The group's revision must be this one; 0: it must not exist; -1: it must exist; NULL: either.
 --   @target_group_id    Receives its id.
 --   @created            Receives 1 if the group is new.
@@ -26,6 +26,7 @@
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50203 the object does not have the expected revision.
 --   50403 the server name has not the form host, host\instance or host,port.
+--   50452 the filter of tags is invalid.
 CREATE OR ALTER PROCEDURE jobs.sp_set_target_group
     @target_group_name NVARCHAR(129),
     @members           NVARCHAR(MAX) = NULL,
@@ -47,6 +48,9 @@ BEGIN
     DECLARE @before_revision BIGINT;
     DECLARE @names NVARCHAR(MAX);
     DECLARE @stored_name NVARCHAR(128);
+    DECLARE @ordinal INT;
+    DECLARE @filter NVARCHAR(MAX);
+    DECLARE @fault NVARCHAR(1000);
     DECLARE @object NVARCHAR(400) = CONCAT(N'The target group ''', @target_group_name, N'''');
     -- Names are compared exactly: a member whose spelling changes is another one.
     DECLARE @wanted TABLE (
@@ -58,7 +62,9 @@ BEGIN
         server_name             NVARCHAR(129) COLLATE Latin1_General_BIN2 NULL,
         database_name           NVARCHAR(129) COLLATE Latin1_General_BIN2 NULL,
         elastic_pool_name       NVARCHAR(129) COLLATE Latin1_General_BIN2 NULL,
-        shard_map_name          NVARCHAR(129) COLLATE Latin1_General_BIN2 NULL
+        shard_map_name          NVARCHAR(129) COLLATE Latin1_General_BIN2 NULL,
+        tag_filter              NVARCHAR(MAX) COLLATE Latin1_General_BIN2 NULL,
+        tag_fault               NVARCHAR(1000) NULL
     );
     DECLARE @stored TABLE (
         ordinal                 INT NOT NULL PRIMARY KEY,
@@ -66,10 +72,11 @@ BEGIN
         membership_type         NVARCHAR(128) COLLATE Latin1_General_BIN2 NOT NULL,
         target_type             NVARCHAR(128) COLLATE Latin1_General_BIN2 NOT NULL,
         refresh_credential_name NVARCHAR(128) COLLATE Latin1_General_BIN2 NULL,
-        server_name             NVARCHAR(128) COLLATE Latin1_General_BIN2 NOT NULL,
+        server_name             NVARCHAR(128) COLLATE Latin1_General_BIN2 NULL,
         database_name           NVARCHAR(128) COLLATE Latin1_General_BIN2 NULL,
         elastic_pool_name       NVARCHAR(128) COLLATE Latin1_General_BIN2 NULL,
-        shard_map_name          NVARCHAR(128) COLLATE Latin1_General_BIN2 NULL
+        shard_map_name          NVARCHAR(128) COLLATE Latin1_General_BIN2 NULL,
+        tag_filter              NVARCHAR(4000) COLLATE Latin1_General_BIN2 NULL
     );
 
     IF DATALENGTH(@target_group_name) > 256
@@ -85,7 +92,8 @@ BEGIN
 
     -- 129 characters, as in parameters: one more than allowed, and never cut to a name that is.
     INSERT INTO @wanted (
-        ordinal, membership_type, target_type, refresh_credential_name, server_name, database_name, elastic_pool_name, shard_map_name
+        ordinal, membership_type, target_type, refresh_credential_name, server_name, database_name, elastic_pool_name, shard_map_name,
+        tag_filter
     )
     SELECT
         CONVERT(INT, o.[key]) + 1,
@@ -99,13 +107,15 @@ BEGIN
             WHEN N'sqlelasticpool' THEN N'SqlElasticPool'
             WHEN N'sqldatabase' THEN N'SqlDatabase'
             WHEN N'sqlshardmap' THEN N'SqlShardMap'
+            WHEN N'tag' THEN N'Tag'
             ELSE LEFT(m.target_type, 129)
         END,
         NULLIF(LEFT(m.refresh_credential_name, 129), N''),
         NULLIF(LEFT(LTRIM(RTRIM(m.server_name)), 129), N''),
         NULLIF(LEFT(m.database_name, 129), N''),
         NULLIF(LEFT(m.elastic_pool_name, 129), N''),
-        NULLIF(LEFT(m.shard_map_name, 129), N'')
+        NULLIF(LEFT(m.shard_map_name, 129), N''),
+        NULLIF(LTRIM(RTRIM(m.tag_filter)), N'')
     FROM OPENJSON(@members) AS o
     CROSS APPLY OPENJSON(o.value) WITH (
         membership_type         NVARCHAR(MAX),
@@ -114,8 +124,28 @@ BEGIN
         server_name             NVARCHAR(MAX),
         database_name           NVARCHAR(MAX),
         elastic_pool_name       NVARCHAR(MAX),
-        shard_map_name          NVARCHAR(MAX)
+        shard_map_name          NVARCHAR(MAX),
+        tag_filter              NVARCHAR(MAX)
     ) AS m;
+    WHILE 1 = 1
+    BEGIN
+        SET @filter = NULL;
+        SELECT TOP (1)
+            @ordinal = w.ordinal,
+            @filter = w.tag_filter
+        FROM @wanted AS w
+        WHERE w.target_type = N'Tag'
+            AND w.tag_filter IS NOT NULL
+            AND w.ordinal > COALESCE(@ordinal, 0)
+        ORDER BY w.ordinal;
+        IF @filter IS NULL
+            BREAK;
+        EXECUTE jobs_internal.parse_tag_filter @filter = @filter, @fault = @fault OUTPUT;
+        UPDATE w
+        SET w.tag_fault = @fault
+        FROM @wanted AS w
+        WHERE w.ordinal = @ordinal;
+    END;
 
     -- The first member that is wrong, with its first fault.
     WITH faults AS (
@@ -125,29 +155,38 @@ BEGIN
                 WHEN l.too_long IS NOT NULL THEN 50097
                 WHEN w.membership_type NOT IN (N'Include', N'Exclude') THEN 50022
                 WHEN w.target_type IS NULL
-                    OR w.target_type NOT IN (N'SqlServer', N'SqlElasticPool', N'SqlDatabase', N'SqlShardMap') THEN 50023
-                WHEN w.server_name IS NULL
+                    OR w.target_type NOT IN (N'SqlServer', N'SqlElasticPool', N'SqlDatabase', N'SqlShardMap', N'Tag') THEN 50023
+                WHEN (w.target_type <> N'Tag' AND w.server_name IS NULL)
+                    OR (w.target_type = N'Tag' AND w.tag_filter IS NULL)
                     OR (w.target_type IN (N'SqlDatabase', N'SqlShardMap') AND w.database_name IS NULL)
                     OR (w.target_type = N'SqlElasticPool' AND w.elastic_pool_name IS NULL)
                     OR (w.target_type = N'SqlShardMap' AND w.shard_map_name IS NULL) THEN 50024
-                WHEN (w.target_type NOT IN (N'SqlDatabase', N'SqlShardMap') AND w.database_name IS NOT NULL)
+                WHEN (w.target_type = N'Tag' AND (w.server_name IS NOT NULL OR w.refresh_credential_name IS NOT NULL))
+                    OR (w.target_type <> N'Tag' AND w.tag_filter IS NOT NULL)
+                    OR (w.target_type NOT IN (N'SqlDatabase', N'SqlShardMap') AND w.database_name IS NOT NULL)
                     OR (w.target_type <> N'SqlElasticPool' AND w.elastic_pool_name IS NOT NULL)
                     OR (w.target_type <> N'SqlShardMap' AND w.shard_map_name IS NOT NULL) THEN 50025
+                WHEN w.tag_fault IS NOT NULL THEN 50452
             END AS number,
             w.membership_type COLLATE DATABASE_DEFAULT AS membership_type,
             w.target_type COLLATE DATABASE_DEFAULT AS target_type,
             CASE
+                WHEN w.target_type = N'Tag' THEN N'tag_filter'
                 WHEN w.server_name IS NULL THEN N'server_name'
                 WHEN w.target_type IN (N'SqlDatabase', N'SqlShardMap') AND w.database_name IS NULL THEN N'database_name'
                 WHEN w.target_type = N'SqlElasticPool' AND w.elastic_pool_name IS NULL THEN N'elastic_pool_name'
                 ELSE N'shard_map_name'
             END AS missing,
             CASE
+                WHEN w.target_type = N'Tag' AND w.server_name IS NOT NULL THEN N'server_name'
+                WHEN w.target_type = N'Tag' AND w.refresh_credential_name IS NOT NULL THEN N'refresh_credential_name'
+                WHEN w.target_type <> N'Tag' AND w.tag_filter IS NOT NULL THEN N'tag_filter'
                 WHEN w.target_type NOT IN (N'SqlDatabase', N'SqlShardMap') AND w.database_name IS NOT NULL THEN N'database_name'
                 WHEN w.target_type <> N'SqlElasticPool' AND w.elastic_pool_name IS NOT NULL THEN N'elastic_pool_name'
                 ELSE N'shard_map_name'
             END AS surplus,
-            l.too_long
+            l.too_long,
+            w.tag_fault
         FROM @wanted AS w
         CROSS APPLY (
             SELECT CASE
@@ -170,8 +209,9 @@ BEGIN
                 WHEN 50022 THEN CONCAT(N'invalid membership_type ''', f.membership_type, N''': want Include or Exclude.')
                 WHEN 50023 THEN CONCAT(
                     N'invalid target_type ', COALESCE(N'''' + f.target_type + N'''', N'NULL'),
-                    N': want SqlServer, SqlElasticPool, SqlDatabase or SqlShardMap.'
+                    N': want SqlServer, SqlElasticPool, SqlDatabase, SqlShardMap or Tag.'
                 )
+                WHEN 50452 THEN CONCAT(N'invalid tag_filter: ', f.tag_fault)
                 WHEN 50024 THEN CONCAT(N'missing ', f.missing, N': a member of type ', f.target_type, N' needs it.')
                 ELSE CONCAT(N'unexpected ', f.surplus, N': a member of type ', f.target_type, N' does not use it.')
             END
@@ -189,6 +229,8 @@ BEGIN
         THROW 50024, @message, 1;
     IF @number = 50025
         THROW 50025, @message, 1;
+    IF @number = 50452
+        THROW 50452, @message, 1;
     SET @names = (
         SELECT w.ordinal, v.parameter, v.name, v.is_server
         FROM @wanted AS w
@@ -214,7 +256,8 @@ BEGIN
             LOWER(w.server_name COLLATE Latin1_General_100_CI_AS) AS server_key,
             LOWER(w.database_name COLLATE Latin1_General_100_CI_AS) AS database_key,
             LOWER(w.elastic_pool_name COLLATE Latin1_General_100_CI_AS) AS pool_key,
-            LOWER(w.shard_map_name COLLATE Latin1_General_100_CI_AS) AS shard_map_key
+            LOWER(w.shard_map_name COLLATE Latin1_General_100_CI_AS) AS shard_map_key,
+            w.tag_filter
         FROM @wanted AS w
     ),
     servers AS (
@@ -229,7 +272,8 @@ BEGIN
             END AS server_key,
             f.database_key,
             f.pool_key,
-            f.shard_map_key
+            f.shard_map_key,
+            f.tag_filter
         FROM folded AS f
     ),
     numbered AS (
@@ -246,7 +290,8 @@ BEGIN
                     END COLLATE Latin1_General_BIN2,
                     s.database_key COLLATE Latin1_General_BIN2,
                     s.pool_key COLLATE Latin1_General_BIN2,
-                    s.shard_map_key COLLATE Latin1_General_BIN2
+                    s.shard_map_key COLLATE Latin1_General_BIN2,
+                    s.tag_filter
             ) AS first_ordinal
         FROM servers AS s
     )
@@ -285,11 +330,11 @@ BEGIN
 
     INSERT INTO @stored (
         ordinal, target_id, membership_type, target_type, refresh_credential_name, server_name, database_name, elastic_pool_name,
-        shard_map_name
+        shard_map_name, tag_filter
     )
     SELECT
         ROW_NUMBER() OVER (ORDER BY m.member_id), m.target_id, m.membership_type, m.target_type, m.refresh_credential_name,
-        m.server_name, m.database_name, m.elastic_pool_name, m.shard_map_name
+        m.server_name, m.database_name, m.elastic_pool_name, m.shard_map_name, m.tag_filter
     FROM jobs_internal.target_group_members AS m
     WHERE m.target_group_id = @target_group_id;
     UPDATE w
@@ -299,11 +344,11 @@ BEGIN
         WHERE EXISTS (
             SELECT
                 s.membership_type, s.target_type, s.refresh_credential_name, s.server_name, s.database_name, s.elastic_pool_name,
-                s.shard_map_name
+                s.shard_map_name, s.tag_filter
             INTERSECT
             SELECT
                 w.membership_type, w.target_type, w.refresh_credential_name, w.server_name, w.database_name, w.elastic_pool_name,
-                w.shard_map_name
+                w.shard_map_name, w.tag_filter
         )
         ORDER BY s.ordinal
     )
@@ -331,11 +376,11 @@ BEGIN
         WHERE m.target_group_id = @target_group_id;
         INSERT INTO jobs_internal.target_group_members (
             target_group_id, target_id, membership_type, target_type, refresh_credential_name,
-            server_name, database_name, elastic_pool_name, shard_map_name
+            server_name, database_name, elastic_pool_name, shard_map_name, tag_filter
         )
         SELECT
             @target_group_id, COALESCE(w.target_id, NEWID()), w.membership_type, w.target_type, w.refresh_credential_name,
-            w.server_name, w.database_name, w.elastic_pool_name, w.shard_map_name
+            w.server_name, w.database_name, w.elastic_pool_name, w.shard_map_name, w.tag_filter
         FROM @wanted AS w
         ORDER BY w.ordinal;
         EXECUTE jobs_internal.state_of_target_group @target_group_id = @target_group_id, @state = @after OUTPUT;

@@ -59,7 +59,7 @@ BEGIN
         target_group_id UNIQUEIDENTIFIER NOT NULL,
         is_excluded     BIT NOT NULL,
         target_type     NVARCHAR(128) NOT NULL,
-        server_key      NVARCHAR(128) NOT NULL,
+        server_key      NVARCHAR(128) NULL, -- NULL: a member of type Tag
         database_key    NVARCHAR(128) NULL
     );
     -- Members that are one database.
@@ -75,7 +75,7 @@ BEGIN
         member_id       BIGINT NOT NULL PRIMARY KEY,
         target_group_id UNIQUEIDENTIFIER NOT NULL,
         is_excluded     BIT NOT NULL,
-        server_key      NVARCHAR(128) NULL, -- NULL: any, of a shard map
+        server_key      NVARCHAR(128) NULL, -- NULL: any, of a shard map or a filter of tags
         pattern         NVARCHAR(400) NOT NULL
     );
 
@@ -187,13 +187,13 @@ BEGIN
         FROM @members AS m
         WHERE m.target_type = N'SqlDatabase'
             AND m.database_key NOT LIKE N'%[*?]%';
-        -- Whether a database is in a pool or a shard map that is excluded is not known.
+        -- Whether a database is in a pool or a shard map that is excluded is not known, and tags may change until the group is resolved.
         INSERT INTO @broad (member_id, target_group_id, is_excluded, server_key, pattern)
         SELECT
             m.member_id,
             m.target_group_id,
             m.is_excluded,
-            CASE WHEN m.target_type <> N'SqlShardMap' THEN m.server_key END,
+            CASE WHEN m.target_type NOT IN (N'SqlShardMap', N'Tag') THEN m.server_key END,
             CASE
                 WHEN m.target_type = N'SqlDatabase' THEN REPLACE(REPLACE(REPLACE(REPLACE(REPLACE(
                     m.database_key, N'[', N'[[]'), N'%', N'[%]'), N'_', N'[_]'), N'*', N'%'), N'?', N'_')

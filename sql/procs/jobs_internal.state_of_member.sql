@@ -26,7 +26,7 @@ BEGIN
     SET @state = (
         SELECT
             m.membership_type, m.target_type, m.refresh_credential_name, m.server_name, m.database_name, m.elastic_pool_name,
-            m.shard_map_name
+            m.shard_map_name, m.tag_filter
         FROM jobs_internal.target_group_members AS m
         WHERE m.target_group_id = @target_group_id
             AND m.target_id = @target_id

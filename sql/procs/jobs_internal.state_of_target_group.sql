@@ -27,7 +27,7 @@ BEGIN
             JSON_QUERY((
                 SELECT
                     m.membership_type, m.target_type, m.refresh_credential_name, m.server_name, m.database_name, m.elastic_pool_name,
-                    m.shard_map_name
+                    m.shard_map_name, m.tag_filter
                 FROM jobs_internal.target_group_members AS m
                 WHERE m.target_group_id = g.target_group_id
                 ORDER BY m.member_id

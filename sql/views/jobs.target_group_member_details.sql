@@ -5,16 +5,17 @@
 --   target_group_name        Name of the target group.
 --   target_group_id          Id of the target group.
 --   membership_type          Include or Exclude.
---   target_type              SqlServer, SqlElasticPool, SqlDatabase or SqlShardMap.
+--   target_type              SqlServer, SqlElasticPool, SqlDatabase, SqlShardMap or Tag.
 --   target_id                Id of the member; the argument of jobs.sp_delete_target_group_member.
 --   refresh_credential_name  Credential that lists databases; NULL: the agent's default.
 --   subscription_id          Azure only; NULL outside.
 --   resource_group_name      Azure only; NULL outside.
---   server_name              Name of the server.
+--   server_name              Name of the server; NULL: a member of type Tag.
 --   database_name            Name of the database; SqlDatabase and SqlShardMap.
 --   elastic_pool_name        Name of the elastic pool; SqlElasticPool.
 --   shard_map_name           Name of the shard map; SqlShardMap.
 --   member_id                Order of the members.
+--   tag_filter               Filter of tags; Tag.
 CREATE OR ALTER VIEW jobs.target_group_member_details
 AS
 SELECT
@@ -30,6 +31,7 @@ SELECT
     m.database_name,
     m.elastic_pool_name,
     m.shard_map_name,
-    m.member_id
+    m.member_id,
+    m.tag_filter
 FROM jobs_internal.target_group_members AS m
 INNER JOIN jobs_internal.target_groups AS g ON g.target_group_id = m.target_group_id;

@@ -1,15 +1,15 @@
--- Members of target groups. The name of a shard map is in jobs.target_group_member_details.
+-- Members of target groups. The names of shard maps and the filters of tags are in jobs.target_group_member_details.
 --
 -- Columns:
 --   target_group_name        Name of the target group.
 --   target_group_id          Id of the target group.
 --   membership_type          Include or Exclude.
---   target_type              SqlServer, SqlElasticPool, SqlDatabase or SqlShardMap.
+--   target_type              SqlServer, SqlElasticPool, SqlDatabase, SqlShardMap or Tag.
 --   target_id                Id of the member; the argument of jobs.sp_delete_target_group_member.
 --   refresh_credential_name  Credential that lists databases; NULL: the agent's default.
 --   subscription_id          Azure only; NULL outside.
 --   resource_group_name      Azure only; NULL outside.
---   server_name              Name of the server.
+--   server_name              Name of the server; NULL: a member of type Tag.
 --   database_name            Name of the database; SqlDatabase and SqlShardMap.
 --   elastic_pool_name        Name of the elastic pool; SqlElasticPool.
 CREATE OR ALTER VIEW jobs.target_group_members

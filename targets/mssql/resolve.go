@@ -179,12 +179,21 @@ func listAll(
 type Resolver struct {
 	servers *Servers
 	control Instance
+	tagged  ListFunc
 }
 
 // NewResolver returns a resolver. control is the control database, which listings of servers and
 // pools leave out; its zero value means that there is none.
 func NewResolver(servers *Servers, control Instance) *Resolver {
 	return &Resolver{servers: servers, control: control}
+}
+
+// WithTags returns a resolver that lists the databases of Tag members by a function. Agents need
+// none, because the control database gives them the databases.
+func (r *Resolver) WithTags(list ListFunc) *Resolver {
+	other := *r
+	other.tagged = list
+	return &other
 }
 
 // Resolve resolves the members into databases; see the function Resolve.
@@ -216,6 +225,11 @@ func (r *Resolver) listOf(ctx context.Context, m targets.Member) ([]targets.Targ
 		return r.listServer(ctx, m)
 	case targets.SQLShardMap:
 		return r.listShardMap(ctx, m)
+	case targets.Tag:
+		if r.tagged != nil {
+			return r.tagged(ctx, m)
+		}
+		fallthrough
 	default:
 		return nil, fmt.Errorf("a %s is not a list of databases", m.Kind)
 	}

@@ -208,7 +208,7 @@ validation_errors warnings description created_time updated_time defined_time an
 paused paused_by paused_at pause_note parameters_fault`, // state; a pause is an act of operators, and not of files
 	},
 	"jobs.target_group_member_details": {
-		covered: `target_group_name membership_type target_type refresh_credential_name server_name database_name elastic_pool_name shard_map_name`,
+		covered: `target_group_name membership_type target_type refresh_credential_name server_name database_name elastic_pool_name shard_map_name tag_filter`,
 		others:  "target_group_id target_id member_id subscription_id resource_group_name", // of the database; no procedure sets the last two
 	},
 	"jobs.target_group_revisions": {covered: "target_group_name", others: "target_group_id revision"},

@@ -79,7 +79,7 @@ func scriptJob(ctx context.Context, store *controldb.Store, name string) (string
 			call.Text("target_type", string(m.Kind)).Optional("refresh_credential_name",
 				m.RefreshCredential).Optional("server_name", m.Server).
 				Optional("database_name", m.Database).Optional("elastic_pool_name", m.ElasticPool).Optional("shard_map_name",
-				m.ShardMap)
+				m.ShardMap).Optional("tag_filter", m.TagFilter)
 			b.WriteString(output.Indent(call.String(), "    ") + "\n")
 		}
 		b.WriteString("END;\nGO\n\n")

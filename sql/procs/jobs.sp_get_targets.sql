@@ -1,0 +1,115 @@
+-- Lists known databases (jobs.targets) that match a filter of tags, or that a target group has. With a filter, it shows what a member of
+-- type Tag stands for now.
+--
+-- Parameters:
+--   @tag_filter         Filter of tags, as in jobs.sp_add_target_group_member; NULL: all databases.
+--   @target_group_name  Target group that had them in its last list of targets (jobs.target_group_targets); NULL: any, or none.
+--   @gone               0: only databases that are not gone; 1: only those that are; NULL: both. With @target_group_name, gone from this
+--                       group.
+--   @name               Part of the name of the server or database, in which * stands for any characters and ? for one; NULL: any.
+--   @after_server       Server of the last database of the page before; NULL: the first page.
+--   @after_database     Name of that database.
+--   @top                Maximum number of databases, 1 to 10,000.
+-- Called by: members of the role jobs_reader.
+-- Locks:     nothing.
+-- Returns:   The columns of jobs.targets, in the order of server and database.
+-- Throws:
+--   50029 an argument is missing or out of range.
+--   50097 a text is longer than its limit.
+--   50106 the target group does not exist.
+--   50452 the filter of tags is invalid.
+CREATE OR ALTER PROCEDURE jobs.sp_get_targets
+    @tag_filter        NVARCHAR(MAX) = NULL,
+    @target_group_name NVARCHAR(129) = NULL,
+    @gone              BIT = NULL,
+    @name              NVARCHAR(401) = NULL,
+    @after_server      NVARCHAR(257) = NULL,
+    @after_database    NVARCHAR(129) = NULL,
+    @top               INT = 1000
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET IMPLICIT_TRANSACTIONS OFF;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    DECLARE @message NVARCHAR(2048);
+    DECLARE @fault NVARCHAR(1000);
+    DECLARE @matches NVARCHAR(MAX);
+    DECLARE @target_group_id UNIQUEIDENTIFIER;
+    DECLARE @pattern NVARCHAR(MAX) = N'%' + REPLACE(REPLACE(REPLACE(REPLACE(REPLACE(
+        @name, N'[', N'[[]'), N'%', N'[%]'), N'_', N'[_]'), N'*', N'%'), N'?', N'_') + N'%';
+    DECLARE @with_gone BIT = CASE WHEN @gone = 0 AND @target_group_name IS NULL THEN 0 ELSE 1 END;
+    DECLARE @found TABLE (target_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY);
+
+    IF DATALENGTH(@target_group_name) > 256
+        THROW 50097, N'Invalid @target_group_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@name) > 800
+        THROW 50097, N'Invalid @name: want at most 400 characters, not 401 or more.', 1;
+    IF DATALENGTH(@after_server) > 512
+        THROW 50097, N'Invalid @after_server: want at most 256 characters, not 257 or more.', 1;
+    IF DATALENGTH(@after_database) > 256
+        THROW 50097, N'Invalid @after_database: want at most 128 characters, not 129 or more.', 1;
+    IF @top IS NULL OR @top NOT BETWEEN 1 AND 10000
+        THROW 50029, N'Invalid @top of sp_get_targets: want 1 to 10000.', 1;
+
+    IF @target_group_name IS NOT NULL
+    BEGIN
+        SET @target_group_id = (SELECT g.target_group_id FROM jobs_internal.target_groups AS g WHERE g.name = @target_group_name);
+        IF @target_group_id IS NULL
+        BEGIN
+            SET @message = REPLACE(CONCAT(
+                N'The target group ''', @target_group_name, N''' does not exist. The view jobs.target_groups lists all target groups.'
+            ), N'%', N'%%');
+            THROW 50106, @message, 1;
+        END;
+        INSERT INTO @found (target_id)
+        SELECT m.target_id
+        FROM jobs_internal.group_targets AS m
+        WHERE m.target_group_id = @target_group_id
+            AND (@gone IS NULL OR @gone = CASE WHEN m.gone_at IS NULL THEN 0 ELSE 1 END); -- plan: the rows of a group
+    END;
+    IF @tag_filter IS NOT NULL
+    BEGIN
+        IF @target_group_id IS NOT NULL
+            SET @matches = COALESCE((SELECT f.target_id FROM @found AS f FOR JSON PATH), N'[]');
+        EXECUTE jobs_internal.match_tags
+            @filter = @tag_filter,
+            @targets = @matches,
+            @with_gone = @with_gone,
+            @matches = @matches OUTPUT,
+            @fault = @fault OUTPUT;
+        IF @fault IS NOT NULL
+        BEGIN
+            SET @message = REPLACE(CONCAT(N'Invalid @tag_filter: ', @fault), N'%', N'%%');
+            THROW 50452, @message, 1;
+        END;
+        DELETE f
+        FROM @found AS f;
+        INSERT INTO @found (target_id)
+        SELECT o.target_id
+        FROM OPENJSON(@matches) WITH (target_id UNIQUEIDENTIFIER) AS o;
+    END;
+
+    SELECT TOP (@top)
+        t.target_id,
+        t.server_name,
+        t.database_name,
+        t.elastic_pool_name,
+        t.first_seen_time,
+        t.last_seen_time,
+        t.is_gone,
+        t.gone_time,
+        t.tags
+    FROM jobs.targets AS t
+    WHERE ((@target_group_name IS NULL AND @tag_filter IS NULL) OR t.target_id IN (SELECT f.target_id FROM @found AS f))
+        AND (@target_group_name IS NOT NULL OR @gone IS NULL OR t.is_gone = @gone)
+        AND (@pattern IS NULL OR t.server_name LIKE @pattern OR t.database_name LIKE @pattern)
+        AND (
+            @after_server IS NULL
+            OR t.server_name > @after_server
+            OR (t.server_name = @after_server AND t.database_name > @after_database)
+        )
+    ORDER BY t.server_name, t.database_name, t.target_id
+    OPTION (RECOMPILE);
+    RETURN 0;
+END;
