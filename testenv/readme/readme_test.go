@@ -42,6 +42,7 @@ var show = flag.Bool("readme.show", false, "TestPages logs what each block shows
 
 // runElsewhere lists pages whose blocks another test runs or checks, with this test.
 var runElsewhere = map[string]string{
+	"sql/ROLLOUTS.md":                        "TestRollOutOfFortyTenants in agent runs its blocks",
 	"jobs/manifest/README.md":                "testPage in cmd/jobagent/internal/cli",
 	windowsPage:                              "TestPowerShellDoesWhatTheREADMEDoes compares its blocks with the README's; .ci/windows.ps1 runs them",
 	"cmd/jobagent/deploy/dba/MAINTENANCE.md": "TestPagesForDBAs in cmd/jobagent checks the commands, which stop or remove what other pages use",
