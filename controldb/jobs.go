@@ -81,6 +81,13 @@ func (s *Store) SetJobParameters(ctx context.Context, name, declared string, ifM
 	return s.exec(ctx, "set the parameters of a job", opt(c, "if_match", ifMatch))
 }
 
+// SetJobRollout sets the plan by which the runs of a job are rolled out, a JSON object; empty means
+// none. It returns [ErrRevision] if the job has not the revision ifMatch; nil means any.
+func (s *Store) SetJobRollout(ctx context.Context, name, plan string, ifMatch *int64) error {
+	c := newCall("jobs.sp_set_job_rollout").in("job_name", name).in("plan", plan)
+	return s.exec(ctx, "set the plan of a job's roll-outs", opt(c, "if_match", ifMatch))
+}
+
 // StepSpec is what a caller gives of a step.
 type StepSpec = model.StepSpec
 

@@ -195,7 +195,7 @@ BEGIN
                 AND PATINDEX(@hidden, m.value) = 0
                 AND LEFT(m.value, 1) NOT IN (N' ', NCHAR(160))
                 AND RIGHT(CONCAT(m.value, N'|'), 2) NOT IN (N' |', NCHAR(160) + N'|')
-                THEN CONCAT(N'"', STRING_ESCAPE(m.value, 'json'), N'"')
+                THEN CONCAT(N'"', REPLACE(STRING_ESCAPE(m.value, 'json'), N'\/', N'/'), N'"')
         END
         WHEN N'choice' THEN CASE
             WHEN m.name = N'approval' AND m.type = 3 THEN CASE m.value WHEN N'true' THEN N'"any"' ELSE N'"none"' END
@@ -254,7 +254,8 @@ BEGIN
         m.path,
         CONCAT(N'want ', r.want, N', not ', CASE
             WHEN m.type = 1 THEN CONCAT(
-                N'"', STRING_ESCAPE(LEFT(m.value, 40), 'json'), N'"', CASE WHEN DATALENGTH(m.value) > 80 THEN N' …' END
+                N'"', REPLACE(STRING_ESCAPE(LEFT(m.value, 40), 'json'), N'\/', N'/'), N'"',
+                CASE WHEN DATALENGTH(m.value) > 80 THEN N' …' END
             )
             WHEN m.type IN (2, 3) THEN LEFT(m.value, 40)
             WHEN m.type = 5 THEN N'an object'
@@ -308,7 +309,8 @@ BEGIN
             WHERE b.member_id = e.member_id
                 AND b.place < e.place
                 AND b.value = e.value
-        );
+        )
+    ORDER BY m.member_id, e.place;
 
     -- Members that do not go together.
     -- plan: a plan has few waves
@@ -471,7 +473,9 @@ BEGIN
 
     UPDATE m
     SET m.json = CONCAT(N'[', (
-        SELECT STRING_AGG(CONCAT(CAST(N'"' AS NVARCHAR(MAX)), STRING_ESCAPE(e.value, 'json'), N'"'), N',') WITHIN GROUP (ORDER BY e.place)
+        SELECT STRING_AGG(
+            CONCAT(CAST(N'"' AS NVARCHAR(MAX)), REPLACE(STRING_ESCAPE(e.value, 'json'), N'\/', N'/'), N'"'), N','
+        ) WITHIN GROUP (ORDER BY e.place)
         FROM @elements AS e
         WHERE e.member_id = m.member_id
     ), N']')

@@ -50,6 +50,7 @@ var allowed = map[string][]string{
 	"jobs/model":                     {"github.com/google/uuid"},
 	"jobs/action":                    {"jobs/bounded", "jobs/internal/...", "jobs/parameters"},
 	"jobs/parameters":                {"jobs/internal/..."},
+	"jobs/rollout":                   {"jobs", "jobs/internal/..."},
 	"jobs/secret":                    {},
 	"jobs/jsontree":                  {},
 	"jobs/wording":                   {},
