@@ -22,11 +22,13 @@ type JobDetail struct {
 	Origin string `db:"origin"`
 	// Parameters are the declared parameters, a JSON array; empty means none.
 	Parameters string `db:"parameters"`
+	// RolloutPlan is the plan by which its runs are rolled out, a JSON object; empty means none.
+	RolloutPlan string `db:"rollout_plan"`
 }
 
 const jobDetailColumns = `SELECT job_name, job_id, job_version, description, enabled, schedule_interval_type, schedule_interval_count,
     schedule_start_time, schedule_end_time, is_system, created_time, revision, origin,
-    COALESCE(parameters, N'') AS parameters
+    COALESCE(parameters, N'') AS parameters, COALESCE(rollout_plan, N'') AS rollout_plan
 FROM jobs.job_details`
 
 const jobDetailQuery = jobDetailColumns + "\nWHERE job_name = @p1;"

@@ -154,7 +154,7 @@ func NewStep(s controldb.JobStep) (*manifest.Step, error) {
 }
 
 func newJob(j controldb.JobDetail, steps []*manifest.Step, schedules []controldb.Schedule) (*manifest.Job, error) {
-	out := &manifest.Job{Name: j.Name, Description: j.Description, Steps: steps}
+	out := &manifest.Job{Name: j.Name, Description: j.Description, Rollout: manifest.JSON(j.RolloutPlan), Steps: steps}
 	if err := out.SetDeclarations(j.Parameters); err != nil {
 		return nil, err
 	}

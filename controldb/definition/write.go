@@ -131,14 +131,20 @@ func writeJob(ctx context.Context, tx *controldb.Store, want, have *manifest.Job
 	}
 	var oldSteps []*manifest.Step
 	var oldSchedules []*manifest.Schedule
+	var oldPlan manifest.JSON
 	if have != nil {
-		old, oldSteps, oldSchedules = OwnSchedule(have), have.Steps, have.Schedules
+		old, oldSteps, oldSchedules, oldPlan = OwnSchedule(have), have.Steps, have.Schedules, have.Rollout
 	}
 	if err := writeParameters(ctx, tx, want, have); err != nil { // schedules must fit them
 		return err
 	}
 	if err := writeSteps(ctx, tx, want.Name, want.Steps, oldSteps); err != nil {
 		return err
+	}
+	if want.Rollout != oldPlan { // both are normalized
+		if err := tx.SetJobRollout(ctx, want.Name, string(want.Rollout), nil); err != nil {
+			return err
+		}
 	}
 	if own.Parameters != old.Parameters {
 		text := string(own.Parameters)

@@ -12,6 +12,7 @@ import (
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/parameters"
+	"github.com/jobagent/jobagent/jobs/rollout"
 	"github.com/jobagent/jobagent/jobs/schedule"
 	"github.com/jobagent/jobagent/jobs/suggest"
 	"github.com/jobagent/jobagent/jobs/tsql"
@@ -292,6 +293,7 @@ func (c *checker) job(j *Job) {
 	if err != nil {
 		c.fail("parameters", "%v", err)
 	}
+	c.rollout(j)
 	list, _ := parameters.ParseDeclarations(declared)
 	if i := j.Schedule; i != nil && (i.Enabled || i.Parameters != "") {
 		c.declared(list, i.Parameters, "schedule.parameters")
@@ -317,6 +319,27 @@ func (c *checker) job(j *Job) {
 		c.declared(list, s.Parameters, at+".parameters")
 	}
 	c.steps(j)
+}
+
+// rollout checks the plan of roll-outs.
+func (c *checker) rollout(j *Job) {
+	plan, err := rollout.Parse(string(j.Rollout))
+	var all rollout.Faults
+	switch {
+	case errors.As(err, &all):
+		for _, f := range all {
+			c.fail("rollout."+f.Path, "%s", f.Message)
+		}
+	case err != nil:
+		c.fail("rollout", "%v", err)
+	case plan != nil:
+		for path, name := range plan.Jobs() {
+			if path != "undo_job" && strings.EqualFold(name, j.Name) {
+				c.fail("rollout."+path, "want another job than the one that is rolled out")
+			}
+			c.refer(KindJob, name, "rollout."+path)
+		}
+	}
 }
 
 // item returns the path of an item of a list with a name, which sorting may have moved.

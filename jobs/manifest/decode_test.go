@@ -3,6 +3,7 @@ package manifest
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -163,6 +164,39 @@ condition: NoRun
 		"f:3:7: name", "f:5:5: steps[0]", "f:5:34: steps[0]", "f:6:5: steps[1]", "f:7:5: steps[2]", "f:9:22: schedules[0].cron5", "f:10:42: schedules[1].enabled",
 		"f:11:5: schedules[2]", "f:12:19: schedule.count", "f:12:27: schedule.end", "f:14:1: missing field \"name\"",
 	}, lines, got)
+}
+
+// All faults of a plan are told at their places, and a job comes behind those that its plan names.
+func TestPlans(t *testing.T) {
+	_, got := load(jobHead + `rollout:
+  strict: maybe
+  waves:
+    - {name: a, targets: 3, maxfailed: 1}
+    - name: b
+      targets: 1.5%
+      probe_job: J
+    - {name: A, like: [x%, x%]}
+steps: []
+`)
+	require.Equal(t, `f:5:11: rollout.strict: want true or false, not "maybe"
+f:7:40: rollout.waves[0].maxfailed: unknown member; did you mean "max_failed"?
+f:9:16: rollout.waves[1].targets: want a number of targets from 1 to 1000000, a percentage from "1%" to "100%" without decimals, or "rest", not "1.5%"
+f:11:14: rollout.waves[2].name: another wave has this name already: names must differ in more than case
+f:11:28: rollout.waves[2].like[1]: the text occurs more than once`, strings.TrimSpace(got))
+
+	const plan = "apiVersion: jobagent/v1\nkind: Job\nname: %s\nrollout: {undo_job: %s, waves: [{name: a, targets: rest, probe_job: %s}]}\nsteps: []\n---\n"
+	set, got := load(fmt.Sprintf(plan+plan+plan+plan, "a", "C", "d", "b", "d", "elsewhere", "c", "b", "b", "d", "a", "a"))
+	require.Empty(t, got)
+	var order []string
+	for _, o := range set.Objects {
+		order = append(order, o.Name())
+	}
+	require.Equal(t, []string{"d", "b", "c", "a"}, order, "a and d name each other")
+	require.Len(t, set.Notes, 1)
+	require.Contains(t, set.Notes[0].String(), `Job "elsewhere" is not in the files: it must exist in the database`)
+
+	_, got = load(jobHead + "rollout: {undo_job: u, waves: [{name: a, targets: rest, probe_job: J}]}\nsteps: []\n")
+	require.Contains(t, got, "rollout.waves[0].probe_job: want another job than the one that is rolled out")
 }
 
 func compileSchema(t *testing.T) *jsonschema.Schema {

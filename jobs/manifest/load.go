@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/jobagent/jobagent/jobs/rollout"
 	"github.com/jobagent/jobagent/jobs/textfile"
 )
 
@@ -63,6 +64,38 @@ func (s *Set) Sort() {
 	slices.SortStableFunc(s.Objects, func(a, b Object) int {
 		return cmp.Or(slices.Index(Kinds(), a.Kind)-slices.Index(Kinds(), b.Kind), strings.Compare(a.Key().Name, b.Key().Name))
 	})
+	s.sortByPlans()
+}
+
+// sortByPlans moves each job behind the jobs that its plan of roll-outs names, which must exist
+// before. Jobs whose plans name each other keep their order.
+func (s *Set) sortByPlans() {
+	places := map[Key]int{}
+	for i, o := range s.Objects {
+		places[o.Key()] = i
+	}
+	sorted, done := make([]Object, 0, len(s.Objects)), make([]bool, len(s.Objects))
+	var add func(i int)
+	add = func(i int) {
+		if done[i] {
+			return
+		}
+		done[i] = true
+		if j, ok := s.Objects[i].Value.(*Job); ok {
+			if plan, err := rollout.Parse(string(j.Rollout)); err == nil && plan != nil {
+				for _, name := range plan.Jobs() {
+					if k, ok := places[Key{KindJob, strings.ToLower(name)}]; ok {
+						add(k)
+					}
+				}
+			}
+		}
+		sorted = append(sorted, s.Objects[i])
+	}
+	for i := range s.Objects {
+		add(i)
+	}
+	s.Objects = sorted
 }
 
 // loader reads the files of several inputs.
@@ -278,6 +311,9 @@ func normalize(o Object) {
 			if s.Command.Text != "" {
 				s.Command.File = ""
 			}
+		}
+		if plan, err := rollout.Parse(string(v.Rollout)); err == nil && plan != nil {
+			v.Rollout = JSON(plan.Short())
 		}
 		if i := v.Schedule; i != nil {
 			i.Parameters = emptyObject(i.Parameters)

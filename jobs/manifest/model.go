@@ -92,6 +92,7 @@ type Job struct {
 	Parameters  []Parameter `json:"parameters" doc:"The parameters of its runs. A job that declares some takes no others."`
 	Schedule    *Interval   `json:"schedule" doc:"The schedule of jobs.sp_add_job: a plain interval in UTC. Most jobs have named schedules instead."`
 	Schedules   []*Schedule `json:"schedules" doc:"Named schedules."`
+	Rollout     JSON        `json:"rollout" doc:"The plan by which its runs are rolled out in waves, as in jobs.sp_set_job_rollout."`
 	Steps       []*Step     `json:"steps" doc:"The steps, in their order."`
 }
 

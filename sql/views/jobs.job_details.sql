@@ -15,6 +15,7 @@
 --   revision                 Grows with every change of the job, its steps or its schedules.
 --   origin                   System; Scheduler or SAP for jobs that are defined by these APIs; else Elastic.
 --   parameters               The parameters that it declares, a JSON array (see jobs.job_parameters); NULL: none, so runs take any.
+--   rollout_plan             The plan by which its runs are rolled out, a JSON object (see jobs.job_rollout_plans); NULL: none.
 CREATE OR ALTER VIEW jobs.job_details
 AS
 SELECT
@@ -36,7 +37,9 @@ SELECT
         WHEN EXISTS (SELECT 1 FROM jobs_internal.rest_jobs AS r WHERE r.job_id = j.job_id) THEN N'SAP'
         ELSE N'Elastic'
     END AS origin,
-    j.parameters
+    j.parameters,
+    v.rollout_plan
 FROM jobs_internal.jobs AS j
 INNER JOIN jobs_internal.schedules AS s ON s.job_id = j.job_id AND s.name = N''
+INNER JOIN jobs_internal.job_versions AS v ON v.job_id = j.job_id AND v.version = j.current_version
 WHERE j.deleted_at IS NULL;

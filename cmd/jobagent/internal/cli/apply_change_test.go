@@ -42,6 +42,8 @@ func drawJob(t *rapid.T) string {
 				rapid.SampledFrom([]string{"", ", zone: Europe/Berlin", ", catch_up: none", ", parameters: {x: 1}"}).Draw(t, "more"))
 		}
 	}
+	b.WriteString(rapid.SampledFrom([]string{"", "rollout: {waves: [{name: all, targets: rest}]}\n",
+		"rollout: {strict: true, waves: [{name: a, targets: 1 %, approval: true}, {name: b, names: [s/d], max_failed: 2}]}\n"}).Draw(t, "rollout"))
 	names := rapid.Permutation([]string{"a", "b", "c", "d", "e"}).Draw(t, "names")[:rapid.IntRange(0, 5).Draw(t, "steps")]
 	rank := rapid.Permutation([]int{0, 1, 2, 3, 4}[:len(names)]).Draw(t, "rank") // a step comes after those of a lower rank
 	b.WriteString("steps:\n")

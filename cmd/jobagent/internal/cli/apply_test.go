@@ -185,7 +185,7 @@ func jobVersions(t *testing.T, f *fixture, database string) string {
 // do not have, with the reason. A new column must be put into one of them.
 var views = map[string]struct{ covered, others string }{
 	"jobs.job_details": {
-		covered: "job_name description enabled schedule_interval_type schedule_interval_count schedule_start_time schedule_end_time parameters",
+		covered: "job_name description enabled schedule_interval_type schedule_interval_count schedule_start_time schedule_end_time parameters rollout_plan",
 		others:  "job_id job_version is_system created_time revision origin", // of the database
 	},
 	"jobs.jobsteps": {

@@ -53,7 +53,8 @@ EXEC jobs.sp_add_jobstep N'it''s [j]', @step_name = N'back up', @command_type = 
 EXEC jobs.sp_set_jobstep_options N'it''s [j]', 2, @on_unknown_outcome = N'Fail', @at_most_once = 1, @retry_errors = N'transient', @tolerated_failures = N'2%';
 EXEC jobs.sp_add_jobstep N'it''s [j]', @step_name = N'it''s three, "3"', @command = N'SELECT 3;', @target_group_name = N'all of it''s', @after = N'';
 EXEC jobs.sp_add_jobstep N'it''s [j]', @step_name = N'four', @command = N'SELECT 4;', @target_group_name = N'all of it''s', @run_when = N'Failed', @on_targets = N'Failed';
-EXEC jobs.sp_set_jobstep_options N'it''s [j]', 1, @after = N'["four", "it''s three, \"3\""]', @run_when = N'Finished', @bind_parameters = 1;`, command, `{"url": "https://example.com/$(run_id)"}`)
+EXEC jobs.sp_set_jobstep_options N'it''s [j]', 1, @after = N'["four", "it''s three, \"3\""]', @run_when = N'Finished', @bind_parameters = 1;
+EXEC jobs.sp_set_job_rollout N'it''s [j]', N'{"waves": [{"name": "it''s one", "targets": 1}, {"name": "rest", "targets": "rest"}], "strict": true}';`, command, `{"url": "https://example.com/$(run_id)"}`)
 	require.NoError(t, err)
 	_, err = seed.ExecContext(ctx, `
 EXEC jobs.sp_add_calendar N'it''s a holiday', N'{"dates": ["2026-12-24"]}';

@@ -20,6 +20,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/model"
+	"github.com/jobagent/jobagent/jobs/rollout"
 	"github.com/jobagent/jobagent/jobs/tsql"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -140,6 +141,11 @@ func scriptJob(ctx context.Context, store *controldb.Store, name string) (string
 		b.WriteString("\nIF OBJECT_ID(N'jobs.sp_set_jobstep_options') IS NULL\n    PRINT N'This server has no options of steps: those of the job''s steps are not set.';\nELSE\n")
 		b.WriteString(call.String() + "\nGO\n")
 	}
+	plan, err := scriptPlan(ctx, store, job.Name)
+	if err != nil {
+		return "", err
+	}
+	b.WriteString(plan)
 	schedules, err := scriptSchedules(ctx, store, job.Name)
 	if err != nil {
 		return "", err
@@ -150,6 +156,20 @@ func scriptJob(ctx context.Context, store *controldb.Store, name string) (string
 			1).String() + "\nGO\n")
 	}
 	return b.String(), nil
+}
+
+// scriptPlan returns the T-SQL that sets the plan of the job's roll-outs; empty if it has none.
+func scriptPlan(ctx context.Context, store *controldb.Store, job string) (string, error) {
+	detail, err := store.JobDetail(ctx, job)
+	if err != nil {
+		return "", err
+	}
+	plan, err := rollout.Parse(detail.RolloutPlan)
+	if err != nil || plan == nil {
+		return "", err
+	}
+	return "\nIF OBJECT_ID(N'jobs.sp_set_job_rollout') IS NULL\n    PRINT N'This server has no roll-outs: the plan of the job is not set.';\nELSE\n" +
+		tsql.NewCall("jobs.sp_set_job_rollout").Text("job_name", job).Text("plan", plan.Short()).String() + "\nGO\n", nil
 }
 
 // addSetting adds a setting of a step to a call.
