@@ -42,6 +42,9 @@ type StartRequest struct {
 	// needs OnlyTargets, at most [MaxTrialTargets].
 	Mode        RunMode
 	ModeOptions ModeOptions
+	// Plain makes a plain run of a job with a plan: all targets at once. Hold pauses its roll-out
+	// when the targets are assigned to waves.
+	Plain, Hold bool
 }
 
 // MaxOnlyTargets is the largest number of databases to which a run is limited.
@@ -82,6 +85,12 @@ func (s *Store) Start(ctx context.Context, req StartRequest) (uuid.UUID, error) 
 	}
 	c := newCall("jobs.sp_start_job").in("job_name", req.Job).in("job_execution_id", id).optText("parameters", req.Parameters).
 		optText("only_targets", only).optText("mode", string(req.Mode)).optText("mode_options", req.ModeOptions.text())
+	if req.Plain {
+		c.in("rollout", false)
+	}
+	if req.Hold {
+		c.in("hold", true)
+	}
 	if err := s.exec(ctx, "start job", c); err != nil {
 		return uuid.Nil, err
 	}

@@ -33,6 +33,7 @@ const (
 	NamesOfBackfills
 	NamesOfExecutions
 	NamesOfActiveExecutions
+	NamesOfRollouts
 )
 
 // Name is a name with what tells it from others.
@@ -81,6 +82,10 @@ var nameReads = map[NameKind]struct{ name, detail, created, from, of, where, ord
 	NamesOfActiveExecutions: {
 		name: "LOWER(CAST(job_execution_id AS CHAR(36)))", detail: "CONCAT(job_name, N', ', lifecycle)", created: "create_time",
 		from: latestRuns(" AND is_active = 1"), order: "create_time DESC, job_execution_id",
+	},
+	NamesOfRollouts: {
+		name: "LOWER(CAST(job_execution_id AS CHAR(36)))", detail: "CONCAT(job_name, N', ', state)", created: "created_at", from: "jobs.rollouts",
+		order: "created_at DESC, job_execution_id",
 	},
 }
 

@@ -1,0 +1,450 @@
+package controldb
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+	mssqldb "github.com/microsoft/go-mssqldb"
+
+	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/targets"
+)
+
+// ErrRolloutNotFound means that the run is no roll-out, or that its roll-out has not begun.
+var ErrRolloutNotFound = errors.New("roll-out not found")
+
+// RolloutState is the state of a roll-out.
+type RolloutState string
+
+// The states of roll-outs. The last three are final.
+const (
+	RolloutPlanning  RolloutState = "Planning"           // its run resolves the targets
+	RolloutAssigning RolloutState = "Assigning"          // the targets are assigned to waves
+	RolloutWaiting   RolloutState = "WaitingForApproval" // of the next wave
+	RolloutPaused    RolloutState = "Paused"
+	RolloutStarting  RolloutState = "Starting"  // the next wave starts
+	RolloutRunning   RolloutState = "Running"   // a wave runs
+	RolloutRecording RolloutState = "Recording" // what became of the wave's targets is recorded
+	RolloutBaking    RolloutState = "Baking"
+	RolloutProbing   RolloutState = "Probing" // a probe runs
+	RolloutStopped   RolloutState = "Stopped" // a gate has failed
+	RolloutAborting  RolloutState = "Aborting"
+	RolloutSucceeded RolloutState = "Succeeded"
+	RolloutAborted   RolloutState = "Aborted"
+	RolloutFailed    RolloutState = "Failed"
+)
+
+// RolloutStates are all states of roll-outs.
+func RolloutStates() []RolloutState {
+	return []RolloutState{
+		RolloutPlanning, RolloutAssigning, RolloutWaiting, RolloutPaused, RolloutStarting, RolloutRunning, RolloutRecording, RolloutBaking,
+		RolloutProbing, RolloutStopped, RolloutAborting, RolloutSucceeded, RolloutAborted, RolloutFailed,
+	}
+}
+
+// Ended reports whether the state is final.
+func (s RolloutState) Ended() bool {
+	return s == RolloutSucceeded || s == RolloutAborted || s == RolloutFailed
+}
+
+// Assigned reports whether the targets are assigned to waves.
+func (s RolloutState) Assigned() bool { return s != RolloutPlanning && s != RolloutAssigning }
+
+// Rollout is a row of the view jobs.rollouts: a run of a version with a plan, in waves. Zero times
+// mean that there is none.
+type Rollout struct {
+	ID         uuid.UUID    `db:"job_execution_id"` // of the roll-out's own run
+	JobName    string       `db:"job_name"`
+	JobID      uuid.UUID    `db:"job_id"`
+	JobVersion int          `db:"job_version"`
+	State      RolloutState `db:"state"`
+	Wave       int          `db:"wave"` // number of the current wave; 0 before the first
+	Waves      int          `db:"waves"`
+	WaveName   string       `db:"wave_name"`
+	// Targets are all of them, and LeftOut those that no wave selects. The others count the
+	// outcomes of waves that have run; Failed counts the Unknown ones, too.
+	Targets   int `db:"targets"`
+	Succeeded int `db:"succeeded"`
+	Failed    int `db:"failed"`
+	Unknown   int `db:"unknown"`
+	Unreached int `db:"unreached"`
+	LeftOut   int `db:"left_out"`
+
+	CreatedAt   time.Time `db:"created_at"`
+	StartedBy   string    `db:"started_by"`
+	PausedAt    time.Time `db:"paused_at"`
+	PausedBy    string    `db:"paused_by"`
+	PauseReason string    `db:"pause_reason"`
+	Reason      string    `db:"reason"` // why it is Stopped, Aborting, Aborted or Failed
+	DeadlineAt  time.Time `db:"deadline_at"`
+	// NextEvent says what happens next, and NextEventAt when, if that is known.
+	NextEvent   string    `db:"next_event"`
+	NextEventAt time.Time `db:"next_event_at"`
+	UndoOf      uuid.UUID `db:"undo_of"` // the roll-out that this one undoes
+	EndedAt     time.Time `db:"ended_at"`
+}
+
+// Key is the place of the roll-out in the list of [Store.Rollouts].
+func (r Rollout) Key() RunKey { return RunKey{Created: r.CreatedAt, ID: r.ID} }
+
+// Counts returns the numbers of the targets of all waves; those that were not reached are Skipped.
+func (r Rollout) Counts() jobs.Counts {
+	return jobs.Counts{Succeeded: r.Succeeded, Failed: r.Failed, Skipped: r.Unreached, Waiting: r.Pending()}
+}
+
+// Pending is the number of targets of waves that have no outcome yet.
+func (r Rollout) Pending() int {
+	return max(0, r.Targets-r.LeftOut-r.Succeeded-r.Failed-r.Unreached)
+}
+
+// NeedsPerson reports whether nothing happens until a person decides.
+func (r Rollout) NeedsPerson() bool {
+	return r.State == RolloutWaiting || r.State == RolloutPaused || r.State == RolloutStopped
+}
+
+// WaveState is the state of a wave of a roll-out.
+type WaveState string
+
+// The states of waves.
+const (
+	WavePending WaveState = "Pending"
+	WaveWaiting WaveState = "WaitingForApproval"
+	WaveRunning WaveState = "Running"
+	WaveBaking  WaveState = "Baking" // its gates have passed, and its bake time or its last probe lasts
+	WavePassed  WaveState = "Passed"
+	WaveStopped WaveState = "Stopped" // a gate has failed
+	WaveSkipped WaveState = "Skipped" // by a person
+)
+
+// RolloutWave is a row of the view jobs.rollout_waves. Nil and zero mean that the plan has no such
+// setting, or that there is no such time or run.
+type RolloutWave struct {
+	Rollout     uuid.UUID `db:"job_execution_id"`
+	Wave        int       `db:"wave"` // from 1
+	Name        string    `db:"name"`
+	State       WaveState `db:"state"`
+	Targets     int       `db:"targets"`
+	Parallelism *int      `db:"max_parallelism"`
+	Pace        *int      `db:"pace"` // targets that start in any minute
+	BakeSeconds int       `db:"bake_seconds"`
+	Approval    string    `db:"approval"` // none, any or other
+
+	MaxFailed          int    `db:"max_failed"`
+	MaxUnknown         int    `db:"max_unknown"`
+	MaxUnreached       int    `db:"max_unreached"`
+	MaxDurationPercent *int   `db:"max_duration_percent"`
+	ProbeJob           string `db:"probe_job_name"`
+	ProbeEvery         *int   `db:"probe_every_seconds"`
+
+	Run             uuid.UUID `db:"run_id"` // its latest run
+	ProbeRun        uuid.UUID `db:"probe_run_id"`
+	StartedAt       time.Time `db:"started_at"`
+	EndedAt         time.Time `db:"ended_at"`
+	BakeUntil       time.Time `db:"bake_until"`
+	ApprovedAt      time.Time `db:"approved_at"`
+	ApprovedBy      string    `db:"approved_by"`
+	ApprovalComment string    `db:"approval_comment"`
+
+	Succeeded int    `db:"succeeded"`
+	Failed    int    `db:"failed"` // the unknown ones, too
+	Unknown   int    `db:"unknown"`
+	Unreached int    `db:"unreached"`
+	MedianMS  *int64 `db:"median_ms"` // duration of its targets
+	UsualMS   *int64 `db:"usual_ms"`  // of the targets of earlier runs
+	Gate      string `db:"gate"`      // what the gates found, in words; empty before
+}
+
+// Ended is the number of targets that are not pending any more.
+func (w RolloutWave) Ended() int { return w.Succeeded + w.Failed + w.Unreached }
+
+// Counts returns the numbers of its targets; those that were not reached are Skipped.
+func (w RolloutWave) Counts() jobs.Counts {
+	return jobs.Counts{Succeeded: w.Succeeded, Failed: w.Failed, Skipped: w.Unreached, Waiting: max(0, w.Targets-w.Ended())}
+}
+
+// Needs reports whether a person has to approve the wave, and nobody has yet.
+func (w RolloutWave) Needs() bool {
+	return w.Approval != "none" && w.ApprovedAt.IsZero() && (w.State == WavePending || w.State == WaveWaiting)
+}
+
+// RolloutTarget is a row of the view jobs.rollout_targets.
+type RolloutTarget struct {
+	Rollout  uuid.UUID `db:"job_execution_id"`
+	Wave     int       `db:"wave"` // 0: no wave selects it
+	WaveName string    `db:"wave_name"`
+	Place    int       `db:"place"` // within its wave, from 1
+	TargetID uuid.UUID `db:"target_id"`
+	Server   string    `db:"server_name"`
+	Database string    `db:"database_name"`
+	State    string    `db:"state"`  // Pending, Succeeded, Failed, Unknown or Unreached
+	Run      uuid.UUID `db:"run_id"` // the last run of the wave that had it
+}
+
+// Name names the target: server/database.
+func (t RolloutTarget) Name() string {
+	return Execution{Server: t.Server, Database: t.Database}.Place()
+}
+
+// RolloutTargetKey is the place of a target in the list of [Store.RolloutTargets].
+type RolloutTargetKey struct {
+	Wave, Place int
+	TargetID    uuid.UUID
+}
+
+// Key is the place of the target in the list of a roll-out's targets.
+func (t RolloutTarget) Key() RolloutTargetKey {
+	return RolloutTargetKey{Wave: t.Wave, Place: t.Place, TargetID: t.TargetID}
+}
+
+// RolloutFilter chooses roll-outs. The zero value means all.
+type RolloutFilter struct {
+	ID      uuid.UUID
+	JobName string
+	// Active restricts to roll-outs that have not ended.
+	Active bool
+	// States restricts to these; empty means all.
+	States []RolloutState
+	// UndoOf restricts to roll-outs that undo this one.
+	UndoOf uuid.UUID
+}
+
+// Rollouts lists roll-outs, the latest first.
+func (s *Store) Rollouts(ctx context.Context, f RolloutFilter, p Page[RunKey]) ([]Rollout, error) {
+	w := newFilter(p.Top)
+	for _, one := range []struct {
+		column string
+		id     uuid.UUID
+	}{{"v.job_execution_id", f.ID}, {"v.undo_of", f.UndoOf}} {
+		if one.id != uuid.Nil {
+			w.add(one.column+" = %s", mssqldb.UniqueIdentifier(one.id))
+		}
+	}
+	if f.JobName != "" {
+		w.add("v.job_name = %s", f.JobName)
+	}
+	if f.Active {
+		w.add("v.ended_at IS NULL")
+	}
+	if len(f.States) > 0 {
+		in(w, "v.state", f.States)
+	}
+	if p.After != nil {
+		at := datetime2(p.After.Created)
+		w.add("v.created_at <= %s AND (v.created_at < %s OR v.job_execution_id > %s)", at, at, mssqldb.UniqueIdentifier(p.After.ID))
+	}
+	return selectAll[Rollout](ctx, s, "list roll-outs", `SELECT v.job_execution_id, v.job_name, v.job_id, v.job_version, v.state,
+    v.wave, v.waves, v.wave_name, v.targets, v.succeeded, v.failed, v.unknown, v.unreached, v.left_out, v.created_at, v.started_by, v.paused_at, v.paused_by,
+    v.pause_reason, v.reason, v.deadline_at, v.next_event, v.next_event_at, v.undo_of, v.ended_at
+FROM jobs.rollouts AS v`+w.text()+"\nORDER BY v.created_at DESC, v.job_execution_id"+p.text(w)+"\nOPTION (RECOMPILE, "+smallGrant+");", w.args...)
+}
+
+// Rollout reads a roll-out by the ID of its run. The error is [ErrRolloutNotFound] if the run is no
+// roll-out, or does not exist.
+func (s *Store) Rollout(ctx context.Context, id uuid.UUID) (Rollout, error) {
+	list, err := s.Rollouts(ctx, RolloutFilter{ID: id}, Page[RunKey]{Top: 1})
+	return onlyRow(list, err, "read the roll-out", ErrRolloutNotFound)
+}
+
+const waveColumns = `SELECT v.job_execution_id, v.wave, v.name, v.state, v.targets, v.max_parallelism, v.pace, v.bake_seconds, v.approval,
+    v.max_failed, v.max_unknown, v.max_unreached, v.max_duration_percent, v.probe_job_name, v.probe_every_seconds, v.run_id, v.probe_run_id,
+    v.started_at, v.ended_at, v.bake_until, v.approved_at, v.approved_by, v.approval_comment, v.succeeded, v.failed, v.unknown, v.unreached,
+    v.median_ms, v.usual_ms, v.gate
+FROM jobs.rollout_waves AS v`
+
+// RolloutWaves lists the waves of a roll-out in their order; none before its targets are assigned.
+func (s *Store) RolloutWaves(ctx context.Context, rollout uuid.UUID) ([]RolloutWave, error) {
+	return selectAll[RolloutWave](ctx, s, "list the waves of a roll-out", waveColumns+`
+WHERE v.job_execution_id = @p1
+ORDER BY v.wave;`, mssqldb.UniqueIdentifier(rollout))
+}
+
+// RolloutTargetFilter chooses targets of a roll-out. The zero value means all.
+type RolloutTargetFilter struct {
+	// Wave is the number of a wave; nil means all, and 0 those that no wave selects.
+	Wave *int
+	// States restricts to these; empty means all.
+	States []string
+}
+
+// RolloutTargets lists the targets of a roll-out in the order of the waves, and within a wave in
+// their order.
+//
+// Plan: a range of IX_rollout_targets_wave.
+func (s *Store) RolloutTargets(
+	ctx context.Context, rollout uuid.UUID, f RolloutTargetFilter, p Page[RolloutTargetKey],
+) ([]RolloutTarget, error) {
+	w := newFilter(p.Top)
+	w.add("v.job_execution_id = %s", mssqldb.UniqueIdentifier(rollout))
+	if f.Wave != nil {
+		w.add("v.wave = %s", *f.Wave)
+	}
+	if len(f.States) > 0 {
+		in(w, "v.state", f.States)
+	}
+	if k := p.After; k != nil {
+		w.add("v.wave >= %s AND (v.wave > %s OR v.place > %s OR (v.place = %s AND v.target_id > %s))",
+			k.Wave, k.Wave, k.Place, k.Place, mssqldb.UniqueIdentifier(k.TargetID))
+	}
+	return selectAll[RolloutTarget](ctx, s, "list the targets of a roll-out", `SELECT v.job_execution_id, v.wave, v.wave_name,
+    v.place, v.target_id, v.server_name, v.database_name, v.state, v.run_id
+FROM jobs.rollout_targets AS v`+w.text()+"\nORDER BY v.wave, v.place, v.target_id"+p.text(w)+";", w.args...)
+}
+
+// RolloutFailedBefore lists the targets of a roll-out on which the job did not succeed in the last
+// ended run that had them, in the order of the waves; at most top. Only the latest 20 ended runs
+// before the roll-out are examined.
+func (s *Store) RolloutFailedBefore(ctx context.Context, rollout uuid.UUID, top int) ([]RolloutTarget, error) {
+	return selectAll[RolloutTarget](ctx, s, "list targets that failed before", `WITH earlier AS (
+    SELECT TOP (20) o.job_execution_id, o.create_time
+    FROM jobs.rollouts AS r
+    INNER JOIN jobs.job_executions AS o ON o.job_id = r.job_id
+    WHERE r.job_execution_id = @p1
+        AND o.step_id IS NULL
+        AND o.is_active = 0
+        AND o.create_time < r.created_at
+    ORDER BY o.create_time DESC
+),
+placed AS (
+    SELECT t.target_id, t.lifecycle,
+        ROW_NUMBER() OVER (PARTITION BY t.target_id ORDER BY e.create_time DESC, t.step_id DESC) AS turn
+    FROM earlier AS e
+    INNER JOIN jobs.job_execution_targets AS t ON t.job_execution_id = e.job_execution_id
+    WHERE t.lifecycle <> N'Skipped'
+)
+SELECT TOP (@p2) v.job_execution_id, v.wave, v.wave_name, v.place, v.target_id, v.server_name, v.database_name, v.state, v.run_id
+FROM jobs.rollout_targets AS v
+INNER JOIN placed AS p ON p.target_id = v.target_id
+    AND p.turn = 1
+WHERE v.job_execution_id = @p1
+    AND p.lifecycle IN (N'Failed', N'TimedOut', N'Canceled')
+ORDER BY v.wave, v.place, v.target_id
+OPTION (RECOMPILE, `+smallGrant+`);`, mssqldb.UniqueIdentifier(rollout), top)
+}
+
+// RolloutUsual returns the median duration of the targets of earlier runs of a roll-out's job: of
+// at most 1,000 that succeeded in the latest 20 ended runs. It is negative if there are none.
+func (s *Store) RolloutUsual(ctx context.Context, rollout uuid.UUID) (time.Duration, error) {
+	list, err := selectAll[int64](ctx, s, "read usual durations", `WITH earlier AS (
+    SELECT TOP (20) o.job_execution_id, o.create_time
+    FROM jobs.rollouts AS r
+    INNER JOIN jobs.job_executions AS o ON o.job_id = r.job_id
+    WHERE r.job_execution_id = @p1
+        AND o.step_id IS NULL
+        AND o.is_active = 0
+        AND o.create_time < r.created_at
+    ORDER BY o.create_time DESC
+),
+spans AS (
+    SELECT TOP (1000) t.duration_ms
+    FROM earlier AS e
+    INNER JOIN jobs.job_execution_targets AS t ON t.job_execution_id = e.job_execution_id
+    WHERE t.lifecycle = N'Succeeded'
+        AND t.duration_ms IS NOT NULL
+    ORDER BY e.create_time DESC, t.step_id, t.target_id
+),
+placed AS (
+    SELECT s.duration_ms, ROW_NUMBER() OVER (ORDER BY s.duration_ms) AS place, COUNT(*) OVER () AS n
+    FROM spans AS s
+)
+SELECT COALESCE(MAX(CASE WHEN p.place = (p.n + 1) / 2 THEN p.duration_ms END), -1) AS usual_ms
+FROM placed AS p
+OPTION (RECOMPILE, `+smallGrant+`);`, mssqldb.UniqueIdentifier(rollout))
+	ms, err := onlyRow(list, err, "read usual durations", ErrRolloutNotFound)
+	return time.Duration(ms) * time.Millisecond, err
+}
+
+// ApproveRollout approves a wave of a roll-out, by name; the empty name is the wave that waits.
+func (s *Store) ApproveRollout(ctx context.Context, rollout uuid.UUID, wave, comment string) error {
+	return s.exec(ctx, "approve the roll-out", newCall("jobs.sp_approve_rollout").in("job_execution_id", rollout).optText("wave", wave).optText("comment", comment))
+}
+
+// RejectRollout refuses the approval of a roll-out: it pauses with the reason.
+func (s *Store) RejectRollout(ctx context.Context, rollout uuid.UUID, reason string) error {
+	return s.exec(ctx, "reject the roll-out", newCall("jobs.sp_reject_rollout").in("job_execution_id", rollout).in("reason", reason))
+}
+
+// PauseRollout pauses a roll-out: no target and no wave starts until it is resumed.
+func (s *Store) PauseRollout(ctx context.Context, rollout uuid.UUID, reason string) error {
+	return s.exec(ctx, "pause the roll-out", newCall("jobs.sp_pause_rollout").in("job_execution_id", rollout).optText("reason", reason))
+}
+
+// ResumeRollout ends the pause of a roll-out.
+func (s *Store) ResumeRollout(ctx context.Context, rollout uuid.UUID) error {
+	return s.exec(ctx, "resume the roll-out", newCall("jobs.sp_resume_rollout").in("job_execution_id", rollout))
+}
+
+// AbortRollout ends a roll-out: it starts nothing more.
+func (s *Store) AbortRollout(ctx context.Context, rollout uuid.UUID, reason string) error {
+	return s.exec(ctx, "abort the roll-out", newCall("jobs.sp_abort_rollout").in("job_execution_id", rollout).optText("reason", reason))
+}
+
+// RetryRolloutWave runs again what did not succeed in the wave whose gate has failed, and then its
+// gates again.
+func (s *Store) RetryRolloutWave(ctx context.Context, rollout uuid.UUID) error {
+	return s.exec(ctx, "retry the wave", newCall("jobs.sp_retry_rollout_wave").in("job_execution_id", rollout))
+}
+
+// SkipRolloutWave skips a wave, by name. The empty name is the current wave if its gate has failed,
+// else the next one.
+func (s *Store) SkipRolloutWave(ctx context.Context, rollout uuid.UUID, wave string) error {
+	return s.exec(ctx, "skip the wave", newCall("jobs.sp_skip_rollout_wave").in("job_execution_id", rollout).optText("wave", wave))
+}
+
+// MoveRolloutTarget moves a pending target to a pending wave, by name; the empty name is the last
+// wave.
+func (s *Store) MoveRolloutTarget(ctx context.Context, rollout uuid.UUID, target targets.Target, wave string) error {
+	return s.exec(ctx, "move the target", newCall("jobs.sp_move_rollout_target").in("job_execution_id", rollout).in("target_id", target.ID).optText("wave", wave))
+}
+
+// ExtendRolloutBake makes the bake of the current wave longer.
+func (s *Store) ExtendRolloutBake(ctx context.Context, rollout uuid.UUID, by time.Duration) error {
+	return s.exec(ctx, "extend the bake", newCall("jobs.sp_extend_rollout_bake").in("job_execution_id", rollout).in("seconds", seconds(by)))
+}
+
+// UndoRequest is the argument of UndoRollout.
+type UndoRequest struct {
+	Rollout uuid.UUID
+	// Only are the states of the targets that are undone, separated by commas; empty: Succeeded and
+	// Unknown.
+	Only string
+	// Force undoes also targets that a later roll-out has touched. Hold pauses the undo when its
+	// targets are assigned.
+	Force, Hold bool
+	// ID becomes the ID of the new roll-out. If nil, an ID is generated.
+	ID uuid.UUID
+}
+
+// UndoRollout starts the roll-out that undoes another one, and returns its ID.
+func (s *Store) UndoRollout(ctx context.Context, req UndoRequest) (uuid.UUID, error) {
+	if req.ID == uuid.Nil {
+		req.ID = uuid.New() // generated here for the reason given in StartJob
+	}
+	c := newCall("jobs.sp_undo_rollout").in("job_execution_id", req.Rollout).optText("only", req.Only).in("force", req.Force).in("hold", req.Hold).
+		in("new_job_execution_id", req.ID)
+	if err := s.exec(ctx, "undo the roll-out", c); err != nil {
+		return uuid.Nil, err
+	}
+	return req.ID, nil
+}
+
+// RolloutPlan is a row of the view jobs.job_rollout_plans: the plan of a job's current version.
+type RolloutPlan struct {
+	// Plan is a JSON object with all members, and Description says it in words.
+	Plan        string `db:"rollout_plan"`
+	Description string `db:"description"`
+}
+
+// ErrNoRolloutPlan means that a job has no plan, so its runs are plain.
+var ErrNoRolloutPlan = errors.New("the job has no plan of roll-outs")
+
+// RolloutPlan reads the plan of a job. The error is [ErrNoRolloutPlan] if it has none, or does not
+// exist.
+func (s *Store) RolloutPlan(ctx context.Context, job string) (RolloutPlan, error) {
+	list, err := selectAll[RolloutPlan](ctx, s, "read the plan of the job", `SELECT rollout_plan, description
+FROM jobs.job_rollout_plans
+WHERE job_name = @p1
+    AND is_current = 1;`, job)
+	return onlyRow(list, err, "read the plan of the job", ErrNoRolloutPlan)
+}
