@@ -142,7 +142,7 @@ var allowed = map[string][]string{
 		"github.com/microsoft/go-mssqldb/...", "github.com/spf13/cobra/...", "go.uber.org/zap/...",
 	},
 	commandRoom + "runs": {
-		commandRoom + "command", commandRoom + "connect", commandRoom + "exit", commandRoom + "lookup", commandRoom + "output", commandRoom + "terminal", "controldb", "jobs", "targets/...", "github.com/google/uuid", "github.com/spf13/cobra", "charm.land/...",
+		commandRoom + "command", commandRoom + "connect", commandRoom + "exit", commandRoom + "lookup", commandRoom + "output", commandRoom + "terminal", "agent/startcheck", "controldb", "jobs", "jobs/parameters", "targets/...", "github.com/google/uuid", "github.com/spf13/cobra", "charm.land/...",
 	},
 	commandRoom + "embedded": {
 		commandRoom + "config", commandRoom + "exit", "controldb", "jobs/tsql", "targets/...", "testenv/tsqld/...", "golang.org/x/sys/...",

@@ -27,14 +27,14 @@ var groups = []struct {
 	{"define", "Define:", []string{
 		"job", "step", "action", "target-group", "schedule", "calendar", "secret", "script", "import", "apply", "diff", "export", "validate",
 	}},
-	{"operate", "Run and operate:", []string{"execution", "top", "history", "limit", "alert", "agent", "audit", "metrics", "account", "token", "key"}},
+	{"operate", "Run and operate:", []string{"execution", "rollout", "top", "history", "limit", "alert", "agent", "audit", "metrics", "account", "token", "key"}},
 }
 
 // aliases are the other names of commands: plurals, and words of other programs. An alias that a
 // command beside it has as its name is left out.
 var aliases = map[string][]string{
 	"job": {"jobs"}, "step": {"steps"}, "action": {"actions"}, "target-group": {"target-groups", "groups", "group", "tg"},
-	"execution": {"executions", "runs"}, "schedule": {"schedules"}, "calendar": {"calendars"}, "limit": {"limits"},
+	"execution": {"executions", "runs"}, "rollout": {"rollouts"}, "schedule": {"schedules"}, "calendar": {"calendars"}, "limit": {"limits"},
 	"secret": {"secrets"}, "token": {"tokens"}, "key": {"keys"}, "account": {"accounts"}, "alert": {"alerts"}, "agent": {"agents"},
 	"alert channel": {"channels"}, "context": {"contexts", "ctx"}, "script": {"scripts"},
 	"job start": {"run"}, "agent status": {"list", "ls"}, "execution explain": {"why"},

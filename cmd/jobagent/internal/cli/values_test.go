@@ -177,7 +177,7 @@ func TestFaultyCommandLines(t *testing.T) {
 // fitting returns a value that an argument accepts.
 func fitting(word string) string {
 	switch word {
-	case "EXECUTION_ID", "TARGET_ID":
+	case "EXECUTION_ID", "ROLLOUT_ID", "TARGET_ID":
 		return "9b2f3a10-3c54-4d1e-8f0a-0123456789ab"
 	case "SCOPE":
 		return "Job"

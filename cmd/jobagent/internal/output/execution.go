@@ -11,7 +11,8 @@ import (
 
 // Executions are the rows of a run that has ended, the run itself first.
 type Executions struct {
-	Executions []Execution `json:"executions"`
+	Executions []Execution    `json:"executions"`
+	Rollout    *RolloutDetail `json:"rollout,omitempty"` // of a roll-out: its waves; the executions are its own run alone
 }
 
 // Run is a run with all its rows, the run itself first.

@@ -31,12 +31,7 @@ type reader interface {
 // Follow waits for the end of a run and returns its rows, the run itself first. It shows the
 // progress on stderr: on a terminal in a picture, else in plain lines, now and then.
 func Follow(ctx context.Context, p *output.Printer, store *controldb.Store, id uuid.UUID) ([]controldb.Execution, error) {
-	return follow(ctx, p, store, id, false)
-}
-
-// follow implements Follow. repeated says that the caller prints the errors of the run afterwards.
-func follow(ctx context.Context, p *output.Printer, store *controldb.Store, id uuid.UUID, repeated bool) ([]controldb.Execution, error) {
-	f := &follower{store: store, screen: newScreen(ctx, p), news: news{repeated: repeated}}
+	f := &follower{store: store, screen: newScreen(ctx, p)}
 	return f.follow(ctx, id)
 }
 
@@ -55,8 +50,13 @@ func (f *follower) follow(ctx context.Context, id uuid.UUID) ([]controldb.Execut
 	if err != nil {
 		return nil, err
 	}
+	return f.rows(ctx, id)
+}
+
+// rows reads the rows of a run that has ended.
+func (f *follower) rows(ctx context.Context, id uuid.UUID) ([]controldb.Execution, error) {
 	var rows []controldb.Execution
-	err = f.away.persist(ctx, func(ctx context.Context) error {
+	err := f.away.persist(ctx, func(ctx context.Context) error {
 		var err error
 		rows, err = Read(ctx, f.store, id)
 		return err

@@ -105,17 +105,28 @@ func Restarted(p *output.Printer, id, origin uuid.UUID) {
 	fmt.Fprintf(p.Stderr, "run %s started, a rerun of %s\n", id, origin)
 }
 
-// Watch waits for the end of a run and prints its tree. It returns an error if the run did not
-// succeed.
+// Watch waits for the end of a run and prints its tree, or the waves of a roll-out. It returns an
+// error if the run did not succeed.
 func Watch(ctx context.Context, p *output.Printer, store *controldb.Store, id uuid.UUID, w Wait) error {
 	waiting, cancel := w.limit(ctx)
 	defer cancel()
-	rows, err := follow(waiting, p, store, id, terminal.Is(p.Stdout) && !p.Structured())
-	if err != nil {
-		if waiting.Err() != nil {
-			return w.goodbye(ctx, p.Stderr, "run "+id.String(), "jobagent execution watch "+id.String(), "jobagent job stop "+id.String())
-		}
+	f := &watched{
+		follower: follower{store: store, screen: newScreen(ctx, p), news: news{repeated: terminal.Is(p.Stdout) && !p.Structured()}}, rollouts: store, id: id,
+	}
+	var rows []controldb.Execution
+	err := f.wait(waiting, f.read)
+	if err == nil && f.rollout == nil {
+		rows, err = f.rows(waiting, id)
+	}
+	switch {
+	case err != nil && waiting.Err() != nil && f.rollout != nil:
+		return w.goodbye(ctx, p.Stderr, "roll-out "+id.String(), "jobagent rollout watch "+id.String(), "jobagent rollout abort "+id.String())
+	case err != nil && waiting.Err() != nil:
+		return w.goodbye(ctx, p.Stderr, "run "+id.String(), "jobagent execution watch "+id.String(), "jobagent job stop "+id.String())
+	case err != nil:
 		return err
+	case f.rollout != nil:
+		return f.endRollout(ctx, p, store)
 	}
 	views := make([]output.Execution, 0, len(rows))
 	for _, e := range rows {

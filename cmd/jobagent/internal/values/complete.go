@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/jobagent/jobagent/agent/startcheck"
@@ -118,6 +119,24 @@ func limited(ctx context.Context, q query) []cobra.Completion {
 	}
 	q.given = map[string]string{"JOB": scope}
 	return append(words("*")(ctx, q), names(controldb.NamesOfLimits)(ctx, q)...)
+}
+
+// waves completes the names of the waves of the roll-out that is named before.
+func waves(ctx context.Context, q query) (found []cobra.Completion) {
+	id, err := uuid.Parse(q.given["ROLLOUT_ID"])
+	if err != nil {
+		return nil
+	}
+	_ = q.app.Complete(ctx, func(ctx context.Context, store *controldb.Store) error {
+		list, err := store.RolloutWaves(ctx, id)
+		for _, w := range list {
+			if strings.HasPrefix(w.Name, q.prefix) {
+				found = append(found, cobra.CompletionWithDesc(w.Name, fmt.Sprintf("%s, %s", wording.Count(w.Targets, "target"), w.State)))
+			}
+		}
+		return err
+	})
+	return found
 }
 
 // declaredOf reads the parameters of the job that is asked about.

@@ -21,6 +21,7 @@ var (
 	intervals      = []string{"Once", "Minutes", "Hours", "Days", "Weeks", "Months"}
 	severities     = []string{"Info", "Warning", "Critical"}
 	scheduleStates = []string{"Enabled", "Disabled", "Completed", "Faulted"}
+	targetStates   = []string{"Pending", "Succeeded", "Failed", "Unknown", "Unreached"} // of roll-outs
 	restRoles      = []string{"reader", "operator", "author", "admin"}
 	channelTypes   = action.ChannelTypes()
 	conditions     = spelled([]controldb.AlertCondition{
@@ -56,6 +57,11 @@ var (
 		Words: "the execution ID of a run", Hint: "jobagent execution list shows the latest runs", Max: 40, Form: isExecution,
 		source: names(controldb.NamesOfExecutions), run: true,
 	}
+	rollout = Kind{
+		Words: "the ID of a roll-out", Hint: "jobagent rollout list shows the latest roll-outs", Max: 40, Form: isExecution,
+		source: names(controldb.NamesOfRollouts), run: true,
+	}
+	wave = Kind{Words: "the name of a wave", Hint: "jobagent rollout show shows the waves", Max: maxName, source: waves}
 	// jobOrRun is not resolved here: the name of a job may have the form of an ID.
 	jobOrRun     = Kind{Words: "the name of a job, or the execution ID of a run", Hint: "jobagent execution list --active shows the runs that have not ended", Max: maxName, source: both(names(controldb.NamesOfJobs), names(controldb.NamesOfActiveExecutions)), named: true}
 	credential   = Kind{Words: "the name of a credential", Max: maxName, source: both(configured, names(controldb.NamesOfCredentials))}
@@ -109,7 +115,7 @@ func newName(what string) Kind {
 // argumentKinds are the kinds of arguments, by their words in usage lines.
 var argumentKinds = map[string]Kind{
 	"JOB": job, "GROUP": group, "SCHEDULE": timetable, "CALENDAR": calendar, "SECRET": secret, "RULE": rule, "CHANNEL": channel,
-	"ACCOUNT": account, "EXECUTION_ID": execution, "STEP": step, "PARAMETER": {Words: "the name of a parameter", Max: maxName, source: declaredNames},
+	"ACCOUNT": account, "EXECUTION_ID": execution, "ROLLOUT_ID": rollout, "SERVER/DATABASE": place, "DURATION": span, "STEP": step, "PARAMETER": {Words: "the name of a parameter", Max: maxName, source: declaredNames},
 	"JOB|EXECUTION_ID": jobOrRun, "JOB|JOB_ID": job,
 	"TARGET_ID":      {Words: "the target ID of a member", Hint: "jobagent target-group show GROUP lists the IDs", Max: 40, Form: isGUID, source: names(controldb.NamesOfMembers)},
 	"ALERT_ID":       {Words: "the ID of an alert", Hint: "jobagent alert list shows the open alerts", Max: 20, source: names(controldb.NamesOfAlerts)},
@@ -178,6 +184,7 @@ var flagKinds = map[string]Kind{
 
 	// Definitions.
 	"description": {Words: "a text", Max: maxDescription, Empty: true, source: nothing},
+	"wave":        wave,
 	"note":        note, "reason": {Words: "a text", Max: maxReason, Empty: true, source: nothing},
 	"message": {Words: "a text", Empty: true, source: nothing},
 	"dir":     {Words: "a directory", Max: maxWord, Folder: true},
@@ -277,6 +284,12 @@ var ownFlags = map[string]Kind{
 	"import task-scheduler --target-group":  newName("the target group"),
 	"key rotate --key":                      reference,
 	"serve binding --key":                   reference,
+	"rollout list --state":                  several(spelled(controldb.RolloutStates())...),
+	"rollout targets --state":               several(targetStates...),
+	"rollout undo --only":                   several("Succeeded", "Unknown", "Failed", "Unreached"),
+	"rollout reject --reason":               {Words: "a text", Max: maxNote, source: nothing},
+	"rollout pause --reason":                note,
+	"rollout abort --reason":                note,
 	"schedule preview --after":              instant,
 	"secret set --from":                     reference,
 	"step add --target-group":               removable(group),
@@ -354,7 +367,7 @@ var ownOldFlags = map[string]string{
 	"calendar add --spec": "file", "calendar update --spec": "file", "schedule preview --start-time": "start", "schedule preview --since": "after",
 	"schedule backfill --since": "from", "schedule backfill --until": "to", "step add --step-name": "name",
 	"alert rule add --lifecycles": "lifecycle", "alert rule update --lifecycles": "lifecycle", "execution complete --target-id": "target",
-	"schedule pause --reason": "note", "schedule resume --reason": "note", "alert mute --reason": "note", "account disable --note": "reason",
+	"rollout approve --comment": "note", "schedule pause --reason": "note", "schedule resume --reason": "note", "alert mute --reason": "note", "account disable --note": "reason",
 	"action try --timeout": "time-limit", "audit list --from": "since", "audit list --to": "until", "history purge --until": "before",
 }
 

@@ -378,6 +378,7 @@ func newStartCommand(a *connect.App) *cobra.Command {
 	var params command.ParameterFlags
 	var allowMissing bool
 	var chosen command.TargetFlag
+	var plain, hold bool
 	cmd := &cobra.Command{
 		Use: "start JOB", Short: "Start a run of a job's current version", Args: cobra.ExactArgs(1),
 		Long: `Start a run of a job's current version. Its parameters are fixed with it; its steps use them as script variables:
@@ -394,10 +395,16 @@ such as a step that does not run this time.
 --only-targets limits the run to some databases of the job's target groups. A database that is not in the target
 group of a step is shown as skipped there.
 
+A job with a plan is rolled out in waves (jobagent rollout). --no-rollout starts a plain run on all targets at once,
+and --hold pauses the roll-out when its targets are assigned to waves.
+
 With --wait, the command waits for the end of the run. ` + runs.WaitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := wait.Check(cmd); err != nil {
 				return err
+			}
+			if plain && hold {
+				return exit.Usagef("--hold pauses a roll-out, and --no-rollout starts none: give one of them")
 			}
 			var wanted uuid.UUID
 			if id != "" {
@@ -422,10 +429,10 @@ With --wait, the command waits for the end of the run. ` + runs.WaitHelp,
 				if err != nil && !errors.Is(err, controldb.ErrJobNotFound) { // the procedure refuses the name
 					return err
 				}
-				if parameters, err = checkStart(job, parameters, params.Texts(), allowMissing); err != nil {
+				if parameters, err = runs.CheckStart(job, parameters, params.Texts(), allowMissing); err != nil {
 					return err
 				}
-				req := controldb.StartRequest{Job: args[0], ID: wanted, Parameters: parameters}
+				req := controldb.StartRequest{Job: args[0], ID: wanted, Parameters: parameters, Plain: plain, Hold: hold}
 				if req.OnlyTargets, err = lookup.StartTargets(cmd.Context(), store, args[0], names); err != nil {
 					return err
 				}
@@ -444,6 +451,8 @@ With --wait, the command waits for the end of the run. ` + runs.WaitHelp,
 		},
 	}
 	chosen.Add(cmd, "only-targets", "only these `DATABASES` of the target groups")
+	cmd.Flags().BoolVar(&plain, "no-rollout", false, "start a plain run, although the job has a plan: on all targets at once")
+	cmd.Flags().BoolVar(&hold, "hold", false, "pause the roll-out when its targets are assigned to waves")
 	wait.AddFlags(cmd, true)
 	cmd.Flags().StringVar(&id, "execution-id", "", "`GUID` of the run; a second start with the same GUID has no effect")
 	params.Add(cmd, "the run")

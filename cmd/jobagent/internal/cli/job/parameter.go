@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/jobagent/jobagent/agent/startcheck"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
@@ -205,26 +204,4 @@ func newDeleteParameterCommand(a *connect.App) *cobra.Command {
 	}
 	command.AddYes(cmd)
 	return cmd
-}
-
-// checkStart returns the parameters of a run with the declared types. It refuses a run that would
-// lack parameters.
-func checkStart(job startcheck.Job, text string, typed []string, allowMissing bool) (string, error) {
-	text, err := job.Typed(text, typed)
-	if err != nil {
-		return "", exit.Usage(err)
-	}
-	err = job.Check(text, allowMissing)
-	var missing *parameters.MissingError
-	switch {
-	case errors.As(err, &missing):
-		var flags []string
-		for _, name := range missing.Names {
-			flags = append(flags, "--param "+name+"=…")
-		}
-		return "", exit.Usagef("%w; give %s", err, strings.Join(flags, " "))
-	case err != nil:
-		return "", exit.Usage(err)
-	}
-	return text, nil
 }
