@@ -40,6 +40,8 @@ type Hosting struct {
 	store *controldb.Store
 	tools Tools
 	log   *zap.Logger
+	// modes are the modes of runs that this agent and the installed schema know.
+	modes []controldb.RunMode
 	// skipGrace, once closed, ends the grace period of a stopping agent.
 	skipGrace <-chan struct{}
 }
@@ -87,6 +89,9 @@ func (h *Hosting) Run(ctx context.Context) error {
 			return nil // stopped before the start
 		}
 		return err
+	}
+	if other == nil || other.Have >= other.Want { // earlier schemas know no modes
+		h.modes = []controldb.RunMode{controldb.ModeTrial}
 	}
 	if other != nil {
 		h.log.Warn("the control schema is of another release, which supports this agent", zap.Error(other))
@@ -215,6 +220,6 @@ func (h *Hosting) startTerm(ctx context.Context) (controldb.Term, error) {
 	defer cancel()
 	return h.store.StartTerm(ctx, controldb.Agent{
 		ID: h.cfg.AgentID, Host: h.cfg.Host, Version: h.cfg.Version, MaxConcurrentTargets: h.cfg.MaxConcurrentTargets,
-		CommandTypes: h.tools.Actions.commandTypes(), Engine: schedule.Engine(), ZoneData: schedule.ZoneData(),
+		CommandTypes: h.tools.Actions.commandTypes(), Modes: h.modes, Engine: schedule.Engine(), ZoneData: schedule.ZoneData(),
 	}, h.cfg.Lease)
 }

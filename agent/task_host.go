@@ -172,6 +172,8 @@ func (h *taskHost) attempt(ctx context.Context, task controldb.Task) report {
 		return h.retreat(ctx, task, "the agent could not read the command from the control database")
 	}
 	switch {
+	case task.Mode != "" && (task.Mode != controldb.ModeTrial || task.CommandType != action.TypeTSQL): // claims exclude such tasks
+		return h.retreat(ctx, task, fmt.Sprintf("the agent knows no runs with the mode %s", task.Mode))
 	case task.Upkeep:
 		return h.upkeep(ctx, task, script)
 	case task.CommandType != action.TypeTSQL:
@@ -204,6 +206,9 @@ func (h *taskHost) attempt(ctx context.Context, task controldb.Task) report {
 	}
 	if task.AtMostOnce {
 		a.Once = &mssql.Once{ExecutionID: task.TargetExecutionID, JobExecutionID: task.JobExecutionID, StepID: task.StepID}
+	}
+	if task.Mode == controldb.ModeTrial {
+		a.Trial = &mssql.Trial{SkipUnsupported: task.ModeOptions.SkipUnsupported}
 	}
 	res := h.runner.Run(ctx, a)
 	r := h.result(task, res)

@@ -20,8 +20,6 @@ type ModeOptions struct {
 	// SkipUnsupported skips batches that cannot be in a transaction, or would end it; otherwise a
 	// script that has one is refused, and nothing is sent.
 	SkipUnsupported bool `json:"skip_unsupported,omitempty"`
-	// Plan adds the estimated plans of the batches.
-	Plan bool `json:"plan,omitempty"`
 }
 
 // text returns the argument mode_options of jobs.sp_start_job; empty means the defaults.
@@ -29,6 +27,6 @@ func (o ModeOptions) text() string {
 	if o == (ModeOptions{}) {
 		return ""
 	}
-	text, _ := json.Marshal(o) // two booleans
+	text, _ := json.Marshal(o) // a boolean
 	return string(text)
 }

@@ -21,7 +21,7 @@
 --                      Preflight: no script runs; each database is checked for what its steps need. A run with a mode ignores the plan of
 --                      the job, and skips its actions (sql/DESIGN.md, "Trial and preflight").
 --   @mode_options      Options of a trial, a JSON object: "skip_unsupported": true skips batches that cannot be in a transaction, or end
---                      it, in place of refusing the script; "plan": true adds the estimated plans. NULL: none.
+--                      it, in place of refusing the script. NULL: none.
 -- Cost: (chosen databases) × (members of the job's target groups that stand for several databases), before the transaction, when nothing
 -- is locked yet.
 --

@@ -44,21 +44,19 @@ BEGIN
         THROW 50420, N'Invalid @mode_options: want a JSON object, such as {"skip_unsupported": true}.', 1;
     SELECT TOP (1) @wrong = o.[key]
     FROM OPENJSON(@mode_options) AS o
-    WHERE o.[key] COLLATE Latin1_General_BIN2 NOT IN (N'skip_unsupported', N'plan')
+    WHERE o.[key] COLLATE Latin1_General_BIN2 <> N'skip_unsupported'
         OR o.type <> 3
     ORDER BY o.[key];
     IF @wrong IS NOT NULL
     BEGIN
         SET @message = REPLACE(CONCAT(
-            N'Invalid @mode_options: ''', @wrong, N''': want skip_unsupported and plan, each true or false.'
+            N'Invalid @mode_options: ''', @wrong, N''': want skip_unsupported, true or false.'
         ), N'%', N'%%');
         THROW 50420, @message, 1;
     END;
-    SET @mode_options = NULLIF(CONCAT(
-        CASE WHEN JSON_VALUE(@mode_options, N'$.skip_unsupported') = N'true' THEN N',"skip_unsupported":true' END,
-        CASE WHEN JSON_VALUE(@mode_options, N'$.plan') = N'true' THEN N',"plan":true' END
-    ), N'');
-    SET @mode_options = STUFF(@mode_options, 1, 1, N'{') + N'}';
+    SET @mode_options = CASE
+        WHEN JSON_VALUE(@mode_options, N'$.skip_unsupported') = N'true' THEN N'{"skip_unsupported":true}'
+    END;
 
     IF @mode = N'Trial' AND @only_targets IS NULL
         THROW 50421, N'A trial runs on chosen databases only: give 1 to 100 target ids in @only_targets.', 1;

@@ -33,11 +33,13 @@ const (
 type collector struct {
 	limits targets.Limits
 
-	mu      sync.Mutex
-	kept    []targets.Message
-	bytes   int
-	dropped int
-	spare   int // errors kept beyond the limits
+	mu    sync.Mutex
+	kept  []targets.Message
+	bytes int
+	// reported are the bytes of reports.
+	reported int
+	dropped  int
+	spare    int // errors kept beyond the limits
 
 	rows       int64
 	firstError *mssqldb.Error // of severity 11 or more; its line is that of the script
@@ -83,6 +85,26 @@ func (c *collector) remark(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.keep(targets.Message{Kind: targets.KindAgent, Text: text})
+}
+
+// report adds the report of a trial on a batch, also beyond the limits of messages: a script has
+// few batches, and one that has many is cut off like others by the limit of bytes.
+func (c *collector) report(r targets.TrialBatch) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m := targets.Message{Kind: targets.KindAgent, Text: targets.Report{Trial: &r}.Text()}
+	if c.reported += len(m.Text); c.reported > c.limits.MessageBytes {
+		c.dropped++
+		return
+	}
+	c.kept = append(c.kept, m)
+}
+
+// affectedRows returns the sum of the row counts so far.
+func (c *collector) affectedRows() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.rows
 }
 
 // keep adds a message if the limits allow; c.mu must be held.

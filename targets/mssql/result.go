@@ -25,7 +25,7 @@ func (t *attempt) result(ctx context.Context, err error) targets.Result {
 	res.Outcome, res.Summary = t.outcome(err, cause)
 	res.OutcomeUnknown = res.Outcome == targets.TimedOut && t.open
 	var variable *VariableError
-	res.NoRetry = res.Outcome == targets.Failed && errors.As(err, &variable)
+	res.NoRetry = res.Outcome == targets.Failed && (errors.As(err, &variable) || isTrialError(err))
 	var limit *limitError
 	exceeded := errors.As(err, &limit)
 	if res.Outcome == targets.Failed && !exceeded && c.firstError != nil {
@@ -92,6 +92,8 @@ func (t *attempt) outcome(err, cause error) (targets.Outcome, string) {
 // successText returns the summary of a successful attempt; it may be empty.
 func (t *attempt) successText() string {
 	switch {
+	case t.Trial != nil:
+		return t.tried
 	case t.alreadyRan:
 		return "An earlier attempt had run the script and committed: it was not run again."
 	case t.Output == nil:

@@ -48,6 +48,9 @@ type Attempt struct {
 	// Once makes the script run at most once over all its attempts; nil means that each attempt
 	// runs it.
 	Once *Once
+	// Trial makes the script run in a transaction that is rolled back; nil means that it runs.
+	// Output and Once are nil with it.
+	Trial *Trial
 }
 
 // Run makes the attempt. It returns soon after ctx ended (see cancel.go), and leaves no session and
@@ -88,6 +91,8 @@ type attempt struct {
 	// alreadyRan means that an earlier attempt had committed the script, so that this attempt did
 	// not send it.
 	alreadyRan bool
+	// tried is the summary of a trial.
+	tried string
 	// leftOpen is a remark about transactions that the script left open; empty means none.
 	leftOpen string
 }
@@ -103,6 +108,12 @@ func (t *attempt) run(ctx context.Context) error {
 	batches, err := expandedBatches(t.Command, t.Variables, t.Parameters)
 	if err != nil {
 		return err
+	}
+	var tried []judged
+	if t.Trial != nil {
+		if tried, err = t.Trial.judge(batches); err != nil {
+			return err
+		}
 	}
 	connecting := time.Now()
 	s, err := t.servers.openFor(ctx, t.Target.Server, t.Target.Database, t.Credential, newToken(), t.Session)
@@ -125,6 +136,9 @@ func (t *attempt) run(ctx context.Context) error {
 		if err != nil {
 			return causeOr(ctx, fmt.Errorf("ask %s for the session id: %w", t.Target.Server, err))
 		}
+	}
+	if t.Trial != nil {
+		return t.tryOut(ctx, s, tried)
 	}
 	if t.Once != nil {
 		if t.alreadyRan, err = t.beginOnce(ctx, s); err != nil || t.alreadyRan {
