@@ -370,3 +370,22 @@ func TestRollOutIsExplained(t *testing.T) {
 		require.Regexp(t, `^the roll-out is paused by \S+ since \S+Z$`, waits())
 	})
 }
+
+// TestWavesByTags: a filter selects the targets of a wave, and the value of a tag orders them.
+func TestWavesByTags(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		term := c.term(t)
+		c.job(t, "j", once)
+		tag := func(database, tags string) {
+			c.exec(t, `EXECUTE jobs.sp_set_target_tags @server_name = N's', @database_name = @p1, @tags = @p2`, database, tags)
+		}
+		tag("d01", `{"tier": "gold", "region": "us"}`)
+		tag("d02", `{"tier": "free"}`)
+		tag("d03", `{"tier": "gold", "region": "eu"}`)
+		tag("d04", `{"tier": "gold"}`)
+		c.plan(t, nil, members{"name": "gold", "tags": "tier = 'gold'", "order": "tag", "order_tag": "region", "parallelism": 1}, members{"name": "rest", "targets": "rest"})
+		run := c.start(t, "j")
+		require.Equal(t, []string{"d03", "d01", "d04", "d00", "d02", "d05"}, c.rollOut(t, term, numbered(6), succeed))
+		require.Equal(t, "Succeeded: Passed Passed", c.rollout(t, run))
+	})
+}

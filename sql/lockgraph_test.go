@@ -174,6 +174,12 @@ var differentRows = []reason{
 var differentReads = []reason{
 	{"write_list", "", append([]string{"rollout_targets"}, running...),
 		"It reads the targets of a wave that has an active run. A pass assigns and records targets of waves that have none, and procedures that people call change those of waves that have not started.", "I17_waves_in_order"},
+	{
+		"match_tags",
+		"register_targets",
+		append([]string{"targets"}, running...),
+		"A pass that assigns the targets of a roll-out gives it these, and it reads the tags of each by key, not the table of targets.", "FK_target_tags_targets",
+	},
 	{"close_alerts", "notify_alerts", []string{"alerts", "alert_run_limits"}, "One evaluation runs at a time.", "lock alert_state"},
 	{
 		"fire_schedules",

@@ -310,10 +310,6 @@ func (c *checker) pair(w, m *jsontree.Value, value string, number, place int) {
 		fault = "the rest is the last wave, and other waves follow: want this wave last"
 	case m.Name == "name" && slices.ContainsFunc(c.names, func(n string) bool { return strings.EqualFold(n, m.Text) }):
 		fault = "another wave has this name already: names must differ in more than case"
-	case m.Name == "tags":
-		fault = "targets have no tags yet: want targets, names or like"
-	case m.Name == "order" && value == `"tag"`:
-		fault = "targets have no tags yet: want resolution, name or random"
 	case m.Name == "order_tag" && !slices.ContainsFunc(w.Members, func(o *jsontree.Value) bool {
 		v, ok := find(waveRules, "order").value(o)
 		return o.Name == "order" && (!ok || v == `"tag"`)

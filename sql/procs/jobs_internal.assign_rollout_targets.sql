@@ -54,6 +54,10 @@ BEGIN
         place               INT NOT NULL,
         PRIMARY KEY (step_execution_id, target_execution_id)
     );
+    DECLARE @order_tag NVARCHAR(128);
+    DECLARE @examined_targets NVARCHAR(MAX);
+    DECLARE @matches NVARCHAR(MAX);
+    DECLARE @tagged TABLE (target_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY); -- that the filter of the wave selects
     DECLARE @chosen TABLE (target_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY, place INT NOT NULL);
 
     SELECT
@@ -176,6 +180,7 @@ BEGIN
             @selects = w.selects,
             @selection = w.selection,
             @order = w.target_order,
+            @order_tag = w.order_tag,
             @quota = CASE
                 WHEN w.selects = N'percent' THEN CEILING(CAST(w.selection AS INT) * @targets / 100.0)
                 ELSE COALESCE(w.quota, @targets)
@@ -190,6 +195,22 @@ BEGIN
                 AND t.wave = @wave
         );
         SET @wanted = CASE WHEN @quota - @assigned < @room THEN @quota - @assigned ELSE @room END;
+        DELETE FROM @tagged;
+        IF @selects = N'tags'
+        BEGIN
+            SET @examined_targets = (
+                SELECT t.target_id
+                FROM jobs_internal.rollout_targets AS t
+                WHERE t.execution_id = @execution_id
+                    AND t.wave = 0
+                FOR JSON PATH
+            );
+            SET @examined_targets = COALESCE(@examined_targets, N'[]');
+            EXECUTE jobs_internal.match_tags @filter = @selection, @targets = @examined_targets, @matches = @matches OUTPUT;
+            INSERT INTO @tagged (target_id)
+            SELECT o.target_id
+            FROM OPENJSON(@matches) WITH (target_id UNIQUEIDENTIFIER) AS o;
+        END;
         DELETE FROM @chosen;
         -- reads: the targets of the roll-out that have no wave yet, which are put in order
         -- Plan: a range of IX_rollout_targets_wave with a lookup each.
@@ -204,10 +225,14 @@ BEGIN
                         ORDER BY
                             CASE WHEN @order = N'name' THEN t.server_name END,
                             CASE WHEN @order = N'name' THEN t.database_name END,
+                            CASE WHEN @order = N'tag' AND g.value IS NULL THEN 1 ELSE 0 END,
+                            g.value,
                             CASE WHEN @order = N'random' THEN HASHBYTES('SHA2_256', CONCAT(@seed, N'/', t.target_id)) END,
                             t.seen
                     ) AS turn
                 FROM jobs_internal.rollout_targets AS t
+                LEFT JOIN jobs_internal.target_tags AS g ON g.target_id = t.target_id
+                    AND g.name = CASE WHEN @order = N'tag' THEN @order_tag END
                 WHERE t.execution_id = @execution_id
                     AND t.wave = 0
                     AND (
@@ -216,6 +241,7 @@ BEGIN
                             @selects = N'names'
                             AND CONCAT(t.server_name, N'/', t.database_name) IN (SELECT n.value FROM OPENJSON(@selection) AS n)
                         )
+                        OR (@selects = N'tags' AND t.target_id IN (SELECT g.target_id FROM @tagged AS g))
                         OR (
                             @selects = N'like'
                             AND EXISTS (SELECT 1 FROM OPENJSON(@selection) AS n WHERE t.database_name LIKE n.value)

@@ -23,6 +23,9 @@ BEGIN
     DECLARE @shown INT;
     DECLARE @list NVARCHAR(MAX);
     DECLARE @array NVARCHAR(MAX);
+    DECLARE @member INT;
+    DECLARE @filter NVARCHAR(MAX);
+    DECLARE @filter_fault NVARCHAR(1000);
     DECLARE @last INT; -- number of the last wave, from 0
     DECLARE @hidden NVARCHAR(100) = (SELECT h.pattern FROM jobs_internal.hidden_characters AS h);
     DECLARE @visible NVARCHAR(100) = N'visible characters, without a blank at an end';
@@ -335,8 +338,6 @@ BEGIN
     SELECT m.wave, m.member_id, m.path, CASE m.name
         WHEN N'targets' THEN N'the rest is the last wave, and other waves follow: want this wave last'
         WHEN N'name' THEN N'another wave has this name already: names must differ in more than case'
-        WHEN N'tags' THEN N'targets have no tags yet: want targets, names or like'
-        WHEN N'order' THEN N'targets have no tags yet: want resolution, name or random'
         WHEN N'order_tag' THEN N'want "order": "tag" beside it, or no order_tag'
         WHEN N'preflight' THEN N'there is no preflight yet: want false'
         WHEN N'probe_every_seconds' THEN N'want probe_job and bake_seconds beside it, or no probe_every_seconds'
@@ -353,8 +354,6 @@ BEGIN
                     AND b.name = N'name'
                     AND b.value COLLATE Latin1_General_100_CI_AS = m.value
             ))
-            OR (m.section = N'wave' AND m.name = N'tags')
-            OR (m.section = N'wave' AND m.name = N'order' AND m.json = N'"tag"')
             OR (m.name = N'order_tag' AND NOT EXISTS (
                 SELECT 1 FROM @members AS b WHERE b.wave = m.wave AND b.name = N'order' AND (b.json = N'"tag"' OR b.json IS NULL)
             ))
@@ -387,6 +386,27 @@ BEGIN
                 AND j.deleted_at IS NULL
                 AND j.is_system = 0
         );
+
+    -- One filter after the other: there are few.
+    SET @member = (SELECT MIN(m.member_id) FROM @members AS m WHERE m.section = N'wave' AND m.name = N'tags' AND m.json IS NOT NULL);
+    WHILE @member IS NOT NULL
+    BEGIN
+        SET @filter = (SELECT m.value FROM @members AS m WHERE m.member_id = @member);
+        EXECUTE jobs_internal.parse_tag_filter @filter = @filter, @fault = @filter_fault OUTPUT;
+        IF @filter_fault IS NOT NULL
+            INSERT INTO @faults (wave, place, path, message)
+            SELECT m.wave, m.member_id, m.path, @filter_fault
+            FROM @members AS m
+            WHERE m.member_id = @member;
+        SET @member = (
+            SELECT MIN(m.member_id)
+            FROM @members AS m
+            WHERE m.section = N'wave'
+                AND m.name = N'tags'
+                AND m.json IS NOT NULL
+                AND m.member_id > @member
+        );
+    END;
 
     SELECT @total = COUNT(*)
     FROM @faults AS f;

@@ -29,8 +29,8 @@ const (
 	// The same page: UPDATE STATISTICS "commits independently of the enclosing transaction and
 	// cannot be rolled back".
 	commitsItself = "it commits by itself and cannot be rolled back"
-	// sql/t-sql/statements/alter-index-transact-sql, "Resumable index operations": RESUMABLE = ON is
-	// not permitted inside of an explicit transaction.
+	// sql/t-sql/statements/alter-index-transact-sql, "Resumable index operations": RESUMABLE = ON
+	// is not permitted inside of an explicit transaction.
 	resumable = "an operation that can be resumed cannot be in a transaction"
 	// sql/t-sql/language-elements/commit-transaction-transact-sql
 	commitsTrial = "it has no BEGIN TRANSACTION before it in the batch, so it would commit the work of the trial"
