@@ -20,11 +20,12 @@ type groupInput struct {
 
 type memberInput struct {
 	MembershipType    string `json:"membershipType" enum:"Include Exclude"`
-	Type              string `json:"type" body:"required" enum:"SqlServer SqlElasticPool SqlDatabase SqlShardMap TargetGroup"`
+	Type              string `json:"type" body:"required" enum:"SqlServer SqlElasticPool SqlDatabase SqlShardMap TargetGroup Tag"`
 	ServerName        string `json:"serverName"`
 	DatabaseName      string `json:"databaseName"`
 	ElasticPoolName   string `json:"elasticPoolName"`
 	ShardMapName      string `json:"shardMapName"`
+	TagFilter         string `json:"tagFilter"` // an extension
 	RefreshCredential string `json:"refreshCredential"`
 }
 
@@ -38,11 +39,12 @@ type groupView struct {
 
 type memberView struct {
 	MembershipType    string `json:"membershipType" enum:"Include Exclude"`
-	Type              string `json:"type" enum:"SqlServer SqlElasticPool SqlDatabase SqlShardMap TargetGroup"`
+	Type              string `json:"type" enum:"SqlServer SqlElasticPool SqlDatabase SqlShardMap TargetGroup Tag"`
 	ServerName        string `json:"serverName,omitempty"`
 	DatabaseName      string `json:"databaseName,omitempty"`
 	ElasticPoolName   string `json:"elasticPoolName,omitempty"`
 	ShardMapName      string `json:"shardMapName,omitempty"`
+	TagFilter         string `json:"tagFilter,omitempty"`
 	RefreshCredential string `json:"refreshCredential,omitempty"`
 }
 
@@ -77,6 +79,9 @@ func (s *Surface) groupOperations() []rest.Operation {
 // an answer with so many has some 1 MB.
 const maxMembers = 10_000
 
+// maxTagFilter is the largest number of characters of a filter of tags.
+const maxTagFilter = 4000
+
 // groupView describes a target group.
 func (p *place) groupView(g controldb.TargetGroupDetail) groupView {
 	v := groupView{envelope: envelope{ID: p.id("targetGroups", g.Name), Name: g.Name, Type: typeGroup}}
@@ -84,7 +89,7 @@ func (p *place) groupView(g controldb.TargetGroupDetail) groupView {
 	for _, m := range g.Members {
 		v.Properties.Members = append(v.Properties.Members, memberView{
 			MembershipType: m.Membership, Type: m.Type, ServerName: p.shortServer(m.Server), DatabaseName: m.Database,
-			ElasticPoolName: m.ElasticPool, ShardMapName: m.ShardMap, RefreshCredential: p.refer("credentials", m.Credential),
+			ElasticPoolName: m.ElasticPool, ShardMapName: m.ShardMap, TagFilter: m.TagFilter, RefreshCredential: p.refer("credentials", m.Credential),
 		})
 	}
 	return v
@@ -160,6 +165,7 @@ func (p *place) readMembers(r *rest.Request, name string) ([]controldb.GroupMemb
 		} {
 			f.short(fmt.Sprintf("$.properties.members[%d].%s", i, one[0]), one[1], maxName)
 		}
+		f.short(fmt.Sprintf("$.properties.members[%d].tagFilter", i), m.TagFilter, maxTagFilter)
 	}
 	if err := f.err(); err != nil {
 		return nil, err
@@ -172,7 +178,7 @@ func (p *place) readMembers(r *rest.Request, name string) ([]controldb.GroupMemb
 		}
 		members = append(members, controldb.GroupMember{
 			Membership: m.MembershipType, Type: m.Type, Credential: credential, Server: p.serverOf(m.ServerName),
-			Database: m.DatabaseName, ElasticPool: m.ElasticPoolName, ShardMap: m.ShardMapName,
+			Database: m.DatabaseName, ElasticPool: m.ElasticPoolName, ShardMap: m.ShardMapName, TagFilter: m.TagFilter,
 		})
 	}
 	return members, nil

@@ -25,7 +25,7 @@ var groups = []struct {
 }{
 	{"setup", "Set up:", []string{"demo", "dev", "db", "run", "serve", "context", "doctor"}},
 	{"define", "Define:", []string{
-		"job", "step", "action", "target-group", "schedule", "calendar", "secret", "script", "import", "apply", "diff", "export", "validate",
+		"job", "step", "action", "target-group", "target", "schedule", "calendar", "secret", "script", "import", "apply", "diff", "export", "validate",
 	}},
 	{"operate", "Run and operate:", []string{"execution", "rollout", "top", "history", "limit", "alert", "agent", "audit", "metrics", "account", "token", "key"}},
 }
@@ -34,7 +34,7 @@ var groups = []struct {
 // command beside it has as its name is left out.
 var aliases = map[string][]string{
 	"job": {"jobs"}, "step": {"steps"}, "action": {"actions"}, "target-group": {"target-groups", "groups", "group", "tg"},
-	"execution": {"executions", "runs"}, "rollout": {"rollouts"}, "schedule": {"schedules"}, "calendar": {"calendars"}, "limit": {"limits"},
+	"target": {"targets"}, "execution": {"executions", "runs"}, "rollout": {"rollouts"}, "schedule": {"schedules"}, "calendar": {"calendars"}, "limit": {"limits"},
 	"secret": {"secrets"}, "token": {"tokens"}, "key": {"keys"}, "account": {"accounts"}, "alert": {"alerts"}, "agent": {"agents"},
 	"alert channel": {"channels"}, "context": {"contexts", "ctx"}, "script": {"scripts"},
 	"job start": {"run"}, "agent status": {"list", "ls"}, "execution explain": {"why"},

@@ -38,6 +38,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/secret"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/serve"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/step"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/target"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/targetgroup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/token"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/top"
@@ -147,7 +148,7 @@ With your own SQL Server:  jobagent db install && jobagent run`,
 	root.AddCommand(
 		a.Prints(output.DemoRun{}, demo.NewCommand(a)), a.Prints(output.Ready{}, dev.NewCommand(a)), run.NewCommand(a),
 		a.PrintsWith("--check", output.FrontCheck{}, serve.NewCommand(a)), db.NewCommand(a), doctor.NewCommand(a), agent.NewCommand(a), account.NewCommand(a),
-		clicontext.NewCommand(a), job.NewCommand(a), step.NewCommand(a), action.NewCommand(a), targetgroup.NewCommand(a), execution.NewCommand(a), rollout.NewCommand(a), limit.NewCommand(a),
+		clicontext.NewCommand(a), job.NewCommand(a), step.NewCommand(a), action.NewCommand(a), targetgroup.NewCommand(a), target.NewCommand(a), execution.NewCommand(a), rollout.NewCommand(a), limit.NewCommand(a),
 		key.NewCommand(a), secret.NewCommand(a), token.NewCommand(a), history.NewCommand(a), audit.NewCommand(a), alert.NewCommand(a),
 		a.Prints(output.Script{}, script.NewCommand(a)),
 		a.PrintsWith("(refused definition)", refused, schedule.NewCommand(a)), a.PrintsWith("(refused definition)", refused, schedule.NewCalendarCommand(a)),

@@ -210,6 +210,7 @@ var parameterNames = map[string][]string{
 	"success":                           {"--succeeded"},
 	"success = 0":                       {"--failed"},
 	"only_targets":                      {"--only-targets", "--targets"},
+	"tag_filter":                        {"--tag-filter"},
 	"tags":                              {"--tag"},
 	"target_group_name":                 {"TARGET_GROUP", "GROUP", "--target-group", "NAME"},
 	"target_id":                         {"TARGET_ID", "--target"},

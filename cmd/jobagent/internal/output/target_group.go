@@ -46,6 +46,7 @@ type Member struct {
 	Database          string                 `json:"database_name,omitempty"`
 	ElasticPool       string                 `json:"elastic_pool_name,omitempty"`
 	ShardMap          string                 `json:"shard_map_name,omitempty"`
+	TagFilter         string                 `json:"tag_filter,omitempty"` // of a member of type Tag, which has no server
 	RefreshCredential string                 `json:"refresh_credential_name,omitempty"`
 }
 

@@ -135,6 +135,9 @@ var argumentKinds = map[string]Kind{
 	"DIRECTORY":  {Words: "a directory", Max: maxWord, Folder: true},
 	"DIR|FILE":   {Words: "a directory or a file", Max: maxWord, Files: true},
 	"DIR|FILE|-": {Words: "a directory or a file, or - for standard input", Max: maxWord, Files: true},
+	"SERVER":     server,
+	"DATABASE":   database,
+	"NAME=VALUE": parameter,
 	"TOPIC":      word,
 	"CONTEXT":    aContext,
 	"NEW_NAME":   {Words: "a new name", Max: maxContext, New: true, source: nothing},
@@ -183,6 +186,7 @@ var flagKinds = map[string]Kind{
 	"execution-id": guid, "agent-id": guid, "target": guid, "correlation-id": guid,
 
 	// Definitions.
+	"tag-filter": {Words: "a filter of tags, such as \"tier = 'gold'\"", source: nothing}, "remove": word,
 	"description": {Words: "a text", Max: maxDescription, Empty: true, source: nothing},
 	"wave":        wave,
 	"note":        note, "reason": {Words: "a text", Max: maxReason, Empty: true, source: nothing},
@@ -301,6 +305,7 @@ var ownFlags = map[string]Kind{
 	"execution rerun --targets":             databases,
 	"execution outcomes --job-search":       {Words: "a part of the names of jobs", Max: maxName, source: nothing},
 	"execution outcomes --search":           {Words: "a part of the names of databases or servers", Max: maxServer, source: nothing},
+	"target list --search":                  {Words: "a part of the names of databases or servers", Max: maxServer, source: nothing},
 	"execution outcomes --target":           {Words: "the name of a database, or SERVER/DATABASE", Max: maxServer + 1 + maxName, source: nothing},
 	"execution list --target":               {Words: "the name of a database, or SERVER/DATABASE", Max: maxServer + 1 + maxName, source: nothing},
 }

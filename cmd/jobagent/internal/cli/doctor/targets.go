@@ -128,7 +128,7 @@ func examineTargets(ctx context.Context, c *connect.Connections, store *controld
 	if err != nil {
 		return nil, err
 	}
-	resolved, counts, err := tools.Resolver.Explain(ctx, list)
+	resolved, counts, err := tools.Resolver.WithTags(store.TaggedTargets).Explain(ctx, list)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}

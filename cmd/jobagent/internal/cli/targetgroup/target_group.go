@@ -73,6 +73,7 @@ var memberColumns = output.Columns([]output.Column[output.Member]{
 	{Name: "target_type", Header: "TYPE", Drop: 3},
 	{Name: "server_name", Header: "SERVER", Min: 12, Keep: true},
 	{Name: "database_name", Header: "DATABASE", Min: 12, Drop: 1},
+	{Name: "tag_filter", Header: "TAGS", Min: 12, Drop: 2},
 	{Name: "elastic_pool_name", Header: "POOL", Min: 8, Drop: 4},
 	{Name: "shard_map_name", Header: "SHARD MAP", Min: 8, Drop: 5},
 	{Name: "refresh_credential_name", Header: "REFRESH CREDENTIAL", Min: 8, Drop: 6},
@@ -98,6 +99,7 @@ func newShowCommand(a *connect.App) *cobra.Command {
 						Database:          m.Database,
 						ElasticPool:       m.ElasticPool,
 						ShardMap:          m.ShardMap,
+						TagFilter:         m.TagFilter,
 						RefreshCredential: m.RefreshCredential,
 					})
 				}
@@ -126,7 +128,7 @@ func newResolveCommand(a *connect.App) *cobra.Command {
 					return err
 				}
 				defer closeTools()
-				resolved, counts, err := tools.Resolver.Explain(cmd.Context(), list)
+				resolved, counts, err := tools.Resolver.WithTags(store.TaggedTargets).Explain(cmd.Context(), list)
 				if err != nil {
 					err = fmt.Errorf("resolve target group %q: %w", args[0], err)
 					switch mssql.Classify(err).Class {
@@ -203,11 +205,14 @@ func newAddCommand(a *connect.App) *cobra.Command {
   --server                            all user databases of a server
   --server --database                 one database; with * or ? in the name, the databases whose names match
   --server --elastic-pool             all databases of an Azure SQL elastic pool
-  --server --database --shard-map     the databases of a shard map's shards`,
+  --server --database --shard-map     the databases of a shard map's shards
+  --tag-filter                        the known databases whose tags match (jobagent target list)`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			m.Kind = targets.SQLServer
 			switch {
+			case m.TagFilter != "":
+				m.Kind = targets.Tag
 			case m.ShardMap != "":
 				m.Kind = targets.SQLShardMap
 			case m.ElasticPool != "":
@@ -222,8 +227,10 @@ func newAddCommand(a *connect.App) *cobra.Command {
 			if err := m.Validate(); err != nil {
 				return exit.Usage(err)
 			}
-			if err := targets.CheckServer(m.Server); err != nil {
-				return exit.Usagef("invalid --server %q: %w", m.Server, err)
+			if m.Kind != targets.Tag {
+				if err := targets.CheckServer(m.Server); err != nil {
+					return exit.Usagef("invalid --server %q: %w", m.Server, err)
+				}
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				if err := refuseDuplicate(cmd.Context(), store, args[0], m); err != nil {
@@ -245,10 +252,13 @@ func newAddCommand(a *connect.App) *cobra.Command {
 	flags.StringVar(&m.Database, "database", "", "database name, or a pattern with * or ?")
 	flags.StringVar(&m.ElasticPool, "elastic-pool", "", "elastic pool name")
 	flags.StringVar(&m.ShardMap, "shard-map", "", "shard map name")
+	flags.StringVar(&m.TagFilter, "tag-filter", "", "`FILTER` of tags, such as \"tier = 'gold' AND NOT region IN ('eu')\"")
 	flags.StringVar(&m.RefreshCredential, "refresh-credential", "",
 		"credential of the agent's configuration that lists the databases")
 	flags.BoolVar(&exclude, "exclude", false, "exclude the databases of the member, even if another member includes them")
-	cobra.CheckErr(cmd.MarkFlagRequired("server"))
+	cmd.MarkFlagsOneRequired("server", "tag-filter")
+	cmd.MarkFlagsMutuallyExclusive("server", "tag-filter")
+	cmd.MarkFlagsMutuallyExclusive("refresh-credential", "tag-filter")
 	return cmd
 }
 
@@ -262,7 +272,7 @@ func refuseDuplicate(ctx context.Context, store *controldb.Store, group string, 
 	for _, other := range list {
 		if other.Membership == m.Membership && other.Kind == m.Kind && targets.ServerKey(other.Server) == targets.ServerKey(m.Server) &&
 			targets.FoldName(other.Database) == targets.FoldName(m.Database) && targets.FoldName(other.ElasticPool) == targets.FoldName(m.ElasticPool) &&
-			targets.FoldName(other.ShardMap) == targets.FoldName(m.ShardMap) {
+			targets.FoldName(other.ShardMap) == targets.FoldName(m.ShardMap) && other.TagFilter == m.TagFilter {
 			return exit.With(exit.CodeConflict, fmt.Errorf("the target group %s has the member %s already (%s)", group, m, other.ID))
 		}
 	}

@@ -1,0 +1,105 @@
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/clitest"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/targets"
+)
+
+// Databases get tags from the command line and from a file, and groups have members by tags.
+func TestTagsOfTargets(t *testing.T) {
+	server := clitest.Server(t)
+	t.Setenv(config.EnvConfig, "")
+	t.Setenv(config.EnvDSN, server.DSN(embedded.ControlDatabase))
+	run := func(stdin string, args ...string) (code int, output string) {
+		var out strings.Builder
+		code = cli.Run(t.Context(), args, strings.NewReader(stdin), &out, &out)
+		return code, out.String()
+	}
+	file := func(text string) string {
+		path := filepath.Join(t.TempDir(), "tenants.csv")
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	for _, c := range []struct {
+		code int
+		want string
+		args []string
+	}{
+		{exit.CodeOK, "1 database of 1 changed\n", []string{"tag", "s", "größe", "tier=gold", "note=a=b c", "empty="}},
+		{exit.CodeOK, "0 databases of 1 changed\n", []string{"tag", "tcp:S,1433", "Größe", "tier=gold"}},
+		{exit.CodeOK, "1 database of 1 changed\n", []string{"tag", "s", "größe", "--remove", "empty"}},
+		{exit.CodeOK, "2 databases of 2 changed\n", []string{"tag", "--file", file("\ufeffdatabase_name,tier,server_name,region\nd1,gold,s,eu\n\"d,2\",free,s,\n")}},
+		{exit.CodeOK, "1 database of 2 changed\n", []string{"tag", "--file", file("server_name,database_name,region\ns,d1,\ns,\"d,2\",\n")}},
+		{exit.CodeUsage, "want SERVER and DATABASE, or --file", []string{"tag", "s"}},
+		{exit.CodeUsage, "want a tag NAME=VALUE, or --remove NAME", []string{"tag", "s", "d"}},
+		{exit.CodeUsage, "want NAME=VALUE", []string{"tag", "s", "d", "tier"}},
+		{exit.CodeUsage, "each name once", []string{"tag", "s", "d", "tier=a", "tier=b"}},
+		{exit.CodeUsage, "want the name of another tag", []string{"tag", "s", "d", "tier=a", "--remove", "tier"}},
+		{exit.CodeUsage, "no arguments and no --remove", []string{"tag", "s", "--file", "x"}},
+		{exit.CodeUsage, "invalid SERVER", []string{"tag", "s;x", "d", "tier=a"}},
+		{exit.CodeUsage, "want a name of 1 to 128 characters", []string{"tag", "s", "d", "a b=c"}},
+		{exit.CodeUsage, "want a line with the names of the columns", []string{"tag", "--file", file("server_name,database_name,tier\n")}},
+		{exit.CodeUsage, "want the columns server_name and database_name", []string{"tag", "--file", file("server,database_name,tier\na,b,c\n")}},
+		{exit.CodeUsage, `line 3: want the names of a server and a database, not "s" and ""`, []string{"tag", "--file", file("server_name,database_name,tier\ns,b,c\ns,,c\n")}},
+		{exit.CodeUsage, `the column "tier" is there twice`, []string{"tag", "--file", file("server_name,database_name,tier,tier\ns,b,c,d\n")}},
+		{exit.CodeUsage, "wrong number of fields", []string{"tag", "--file", file("server_name,database_name,tier\ns,b\n")}},
+		{exit.CodeUsage, "at character 8: want a value in single quotes", []string{"list", "--tag-filter", "tier = gold"}},
+		{exit.CodeUsage, "--limit 0", []string{"list", "--limit", "0"}},
+	} {
+		code, out := run("", append([]string{"target"}, c.args...)...)
+		require.Equal(t, c.code, code, "%v: %s", c.args, out)
+		require.Contains(t, out, c.want, "%v", c.args)
+	}
+	code, out := run("server_name,database_name,tier\ns,d3,gold\n", "target", "tag", "--file", "-", "--replace")
+	require.Equal(t, exit.CodeOK, code, out)
+	code, out = run("", "target", "list", "-o", "csv", "--columns", "server_name,database_name,tags,is_gone")
+	require.Equal(t, exit.CodeOK, code, out)
+	require.Equal(t, "server_name,database_name,tags,is_gone\ns,\"d,2\",tier=free,false\ns,d1,tier=gold,false\ns,d3,tier=gold,false\ns,größe,note=a=b c tier=gold,false\n", strings.ReplaceAll(out, "\r\n", "\n"))
+	code, out = run("", "target", "list", "--limit", "2", "-o", "name", "--search", "d?", "--tag-filter", "tier IS NOT NULL")
+	require.Equal(t, exit.CodeOK, code, out)
+	require.Equal(t, "s/d,2\ns/d1\nThere are more databases: --limit shows more than 2, --search chooses.\n", out)
+	code, out = run("", "target", "list", "--tag-filter", "note IS NOT NULL", "--jq", ".[].target_id")
+	require.Equal(t, exit.CodeOK, code, out)
+	require.Equal(t, targets.TargetID("s", "größe").String()+"\n", out)
+
+	for _, args := range [][]string{
+		{"target-group", "create", "g"},
+		{"target-group", "add", "g", "--tag-filter", "tier = 'gold'"},
+		{"target-group", "add", "g", "--tag-filter", "note LIKE 'a%'", "--exclude"},
+	} {
+		code, out := run("", args...)
+		require.Equal(t, exit.CodeOK, code, out)
+	}
+	for _, c := range []struct {
+		code int
+		want string
+		args []string
+	}{
+		{exit.CodeConflict, "has the member Tag tier = 'gold' already", []string{"add", "g", "--tag-filter", "tier = 'gold'"}},
+		{exit.CodeUsage, "at character 6", []string{"add", "g", "--tag-filter", "tier gold"}},
+		{exit.CodeUsage, "tag-filter", []string{"add", "g"}},
+		{exit.CodeUsage, "tag-filter", []string{"add", "g", "--server", "s", "--tag-filter", "a = 'b'"}},
+		{exit.CodeOK, "excluded Tag note LIKE 'a%': 1 database\n", []string{"resolve", "g"}},
+	} {
+		code, out := run("", append([]string{"target-group"}, c.args...)...)
+		require.Equal(t, c.code, code, "%v: %s", c.args, out)
+		require.Contains(t, out, c.want, "%v", c.args)
+	}
+	code, out = run("", "target-group", "resolve", "g", "-o", "name")
+	require.Equal(t, exit.CodeOK, code, out)
+	require.Equal(t, "Tag tier = 'gold': 3 databases\nexcluded Tag note LIKE 'a%': 1 database\ns/d1\ns/d3\n", out)
+	code, out = run("", "target-group", "show", "g")
+	require.Equal(t, exit.CodeOK, code, out)
+	require.Contains(t, out, "tier = 'gold'")
+}

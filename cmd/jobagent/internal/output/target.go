@@ -1,0 +1,34 @@
+package output
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// KnownTarget is a database that target groups were resolved to, or that has tags. Its fields are
+// those of the view jobs.targets.
+type KnownTarget struct {
+	Server      string `json:"server_name"`
+	Database    string `json:"database_name"`
+	ElasticPool string `json:"elastic_pool_name,omitempty"`
+	// Tags are in the order of their names.
+	Tags      []TargetTag `json:"tags"`
+	FirstSeen *time.Time  `json:"first_seen_time,omitempty"`
+	LastSeen  *time.Time  `json:"last_seen_time,omitempty"` // to within an hour
+	IsGone    bool        `json:"is_gone"`                  // no target group resolves it any more
+	Gone      *time.Time  `json:"gone_time,omitempty"`
+	ID        uuid.UUID   `json:"target_id"`
+}
+
+// TargetTag is a tag of a database.
+type TargetTag struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// ChangedTags says how many databases have other tags than before.
+type ChangedTags struct {
+	Changed   int `json:"changed"`
+	Databases int `json:"databases"` // that were named
+}
