@@ -428,23 +428,3 @@ func (s *Store) UndoRollout(ctx context.Context, req UndoRequest) (uuid.UUID, er
 	}
 	return req.ID, nil
 }
-
-// RolloutPlan is a row of the view jobs.job_rollout_plans: the plan of a job's current version.
-type RolloutPlan struct {
-	// Plan is a JSON object with all members, and Description says it in words.
-	Plan        string `db:"rollout_plan"`
-	Description string `db:"description"`
-}
-
-// ErrNoRolloutPlan means that a job has no plan, so its runs are plain.
-var ErrNoRolloutPlan = errors.New("the job has no plan of roll-outs")
-
-// RolloutPlan reads the plan of a job. The error is [ErrNoRolloutPlan] if it has none, or does not
-// exist.
-func (s *Store) RolloutPlan(ctx context.Context, job string) (RolloutPlan, error) {
-	list, err := selectAll[RolloutPlan](ctx, s, "read the plan of the job", `SELECT rollout_plan, description
-FROM jobs.job_rollout_plans
-WHERE job_name = @p1
-    AND is_current = 1;`, job)
-	return onlyRow(list, err, "read the plan of the job", ErrNoRolloutPlan)
-}

@@ -46,6 +46,10 @@ type Run struct {
 	Chosen int `db:"chosen_targets"`
 	// Tolerated is the number of targets that failed in steps that succeeded with them.
 	Tolerated int `db:"tolerated_failures"`
+	// Rollout is the roll-out to which the run belongs: it is its own run, with RolloutWave 0, or
+	// one of that wave. Nil: it belongs to none.
+	Rollout     uuid.UUID `db:"rollout_id"`
+	RolloutWave int       `db:"rollout_wave"`
 	// Now is the time of the answer.
 	Now time.Time `db:"now"`
 

@@ -106,6 +106,7 @@ var allowed = map[string][]string{
 	"agent/web/actions":     {"targets", "agent/rest", "agent/startcheck", "agent/web/page", "agent/web/live", "controldb", "jobs/...", "github.com/google/uuid"},
 	"agent/web/overview":    {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "jobs/...", "github.com/google/uuid"},
 	"agent/web/operate":     {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "jobs/...", "github.com/google/uuid"},
+	"agent/web/rollouts":    {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "jobs", "github.com/google/uuid"},
 	"agent/web/runs":        {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "jobs/...", "github.com/google/uuid"},
 	"agent/web/targets":     {"agent/web/code", "targets", "agent/rest", "agent/web/page", "agent/web/live", "controldb", "jobs/...", "github.com/google/uuid"},
 	"agent/web/databases":   {"agent/rest", "agent/web/page", "controldb", "jobs", "github.com/google/uuid"},

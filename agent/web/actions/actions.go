@@ -20,7 +20,7 @@ func Set(choose page.Chooser) page.Set {
 	one := func(path string, confirm confirmFunc, do doFunc) page.Action {
 		return page.Action{Path: path, Role: rest.RoleOperator, Confirm: confirm, Do: do}
 	}
-	return page.Set{Name: "actions", Actions: []page.Action{
+	return page.Set{Name: "actions", Actions: append(rolloutActions(one), []page.Action{
 		one("/jobs/{job}/start", confirmStart, start),
 		one("/jobs/{job}/enable", confirmEnable(true), enable(true)),
 		one("/jobs/{job}/disable", confirmEnable(false), enable(false)),
@@ -36,7 +36,7 @@ func Set(choose page.Chooser) page.Set {
 		one("/schedules/{job}/{schedule}/backfill", confirmBackfill, backfill),
 		one("/callbacks/{run}/{step}/{target}/complete", confirmComplete, complete),
 		one("/alerts/{alert}/acknowledge", confirmAcknowledge, acknowledge),
-	}}
+	}...)}
 }
 
 // id returns a parameter of the path that is a GUID. Another text names nothing.

@@ -152,7 +152,8 @@ func list(ctx context.Context, r *page.Request) (*page.View, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &page.View{Title: "Runs", Nav: "runs", Template: "runs", Data: data, Equivalents: listEquivalents(f)}
+	v := &page.View{Title: "Runs", Nav: "runs", Template: "runs", Data: data, Equivalents: listEquivalents(f),
+		Actions: []page.Link{{Text: "Roll-outs", Href: r.Path("rollouts")}}}
 	if f.After == "" { // older pages stay as they are
 		v.Topic = "runs/" + base64.RawURLEncoding.EncodeToString([]byte("?"+f.query("")))
 	}

@@ -82,10 +82,12 @@ func (p *preview) run(ctx context.Context, job, parameters string, typed []strin
 	if parameters, err = runs.CheckStart(check, parameters, typed, allowMissing); err != nil {
 		return err
 	}
-	if _, err := p.store.RolloutPlan(ctx, job); errors.Is(err, controldb.ErrNoRolloutPlan) {
-		return exit.With(exit.CodeConflict, fmt.Errorf("the job %s has no plan, so a start would run it on all its targets at once; nothing was started", job))
-	} else if err != nil {
+	detail, err := p.store.JobDetail(ctx, job)
+	if err != nil {
 		return err
+	}
+	if detail.RolloutPlan == "" {
+		return exit.With(exit.CodeConflict, fmt.Errorf("the job %s has no plan, so a start would run it on all its targets at once; nothing was started", job))
 	}
 	id := uuid.New() // known before the roll-out starts, in case no answer comes
 	if _, err := p.store.Start(ctx, controldb.StartRequest{Job: job, ID: id, Parameters: parameters, Hold: true}); err != nil {

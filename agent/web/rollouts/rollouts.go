@@ -1,0 +1,252 @@
+// Package rollouts has the list of roll-outs, and the page of a roll-out with its waves.
+package rollouts
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/agent/web/live"
+	"github.com/jobagent/jobagent/agent/web/page"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs"
+)
+
+//go:embed *.html *.css
+var files embed.FS
+
+// name is the name of the set.
+const name = "rollouts"
+
+// listTop is the number of roll-outs on a page of the list.
+const listTop = 50
+
+// Set returns the pages.
+func Set() page.Set {
+	return page.Set{
+		Name: name, Files: files,
+		Pages: []page.Page{
+			{Path: "/rollouts", Role: rest.RoleReader, Handle: list},
+			{Path: "/rollouts/{rollout}", Role: rest.RoleReader, Handle: one},
+		},
+		Topics: []live.Topic{{Pattern: "rollout/{id}", Interval: 2 * time.Second, Open: open}},
+	}
+}
+
+// shown is the word for a state of a roll-out or of a wave.
+func shown[S ~string](state S) string {
+	if string(state) == string(controldb.RolloutStopped) {
+		return "GateFailed"
+	}
+	return string(state)
+}
+
+// listed is a roll-out of the list.
+type listed struct{ controldb.Rollout }
+
+// Shown is the word for its state.
+func (r listed) Shown() string { return shown(r.State) }
+
+// listData is what the list shows.
+type listData struct {
+	Rollouts []listed
+	Older    string
+}
+
+// list makes the list of roll-outs.
+func list(ctx context.Context, r *page.Request) (*page.View, error) {
+	after := page.After[controldb.RunKey](r.Query("after"))
+	rows, next, err := controldb.ReadPage(after, listTop, func(p controldb.Page[controldb.RunKey]) ([]controldb.Rollout, error) {
+		return r.Store.Rollouts(ctx, controldb.RolloutFilter{}, p)
+	}, controldb.Rollout.Key)
+	if err != nil {
+		return nil, err
+	}
+	d := listData{}
+	for _, row := range rows {
+		d.Rollouts = append(d.Rollouts, listed{row})
+	}
+	if next != nil {
+		d.Older = "?after=" + controldb.Token(*next)
+	}
+	return &page.View{
+		Title: "Roll-outs", Nav: "runs", Template: "list", Data: d, Crumbs: []page.Link{{Text: "Runs", Href: r.Path("runs")}},
+		Equivalents: append(page.CLI("rollout", "list"), page.Equivalent{
+			Door: page.DoorTSQL, Text: "SELECT TOP (50) * FROM jobs.rollouts ORDER BY created_at DESC;",
+		}),
+	}, nil
+}
+
+// rollout is what the page of a roll-out shows.
+type rollout struct {
+	controldb.Rollout
+	Lanes []lane
+}
+
+// lane is a wave with the numbers of its targets now.
+type lane struct {
+	controldb.RolloutWave
+	Now jobs.Counts
+	// Current says that the roll-out is at this wave.
+	Current bool
+}
+
+// Shown is the word for its state.
+func (l lane) Shown() string { return shown(l.State) }
+
+// Has reports whether an ID is one.
+func (lane) Has(id uuid.UUID) bool { return id != uuid.Nil }
+
+// Limits says what the gates permit.
+func (l lane) Limits() string {
+	parts := []string{fmt.Sprintf("%s may fail", page.Grouped(l.MaxFailed))}
+	if l.MaxUnknown > 0 {
+		parts = append(parts, page.Grouped(l.MaxUnknown)+" may end with an unknown outcome")
+	}
+	if l.MaxUnreached > 0 {
+		parts = append(parts, page.Grouped(l.MaxUnreached)+" may be left out")
+	}
+	if l.MaxDurationPercent != nil {
+		parts = append(parts, fmt.Sprintf("duration up to %d %% of the usual one", *l.MaxDurationPercent))
+	}
+	if l.ProbeJob != "" {
+		parts = append(parts, "the job "+l.ProbeJob+" must succeed")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Pacing says how fast it runs.
+func (l lane) Pacing() string {
+	var parts []string
+	if l.Parallelism != nil {
+		parts = append(parts, fmt.Sprintf("%s at once", page.Grouped(*l.Parallelism)))
+	}
+	if l.Pace != nil {
+		parts = append(parts, fmt.Sprintf("%s a minute", page.Grouped(*l.Pace)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Bake is how long the roll-out waits after it.
+func (l lane) Bake() time.Duration { return time.Duration(l.BakeSeconds) * time.Second }
+
+// Shown is the word for its state.
+func (d *rollout) Shown() string { return shown(d.State) }
+
+// All are the targets of all waves.
+func (d *rollout) All() (all jobs.Counts) {
+	for _, l := range d.Lanes {
+		all = all.Plus(l.Now)
+	}
+	return all
+}
+
+// Undoes reports whether it undoes another one.
+func (d *rollout) Undoes() bool { return d.UndoOf != uuid.Nil }
+
+// The words of the phase of a roll-out, on which its actions depend.
+const (
+	phaseActive  = "active"
+	phaseWaiting = "waiting"
+	phaseGoing   = "going"
+	phasePaused  = "paused"
+	phaseStopped = "stopped"
+	phaseBaking  = "baking"
+	phaseEnding  = "ending"
+)
+
+// Phase is the phase on which the actions depend.
+func (d *rollout) Phase() string {
+	switch d.State {
+	case controldb.RolloutWaiting:
+		return phaseActive + " " + phaseGoing + " " + phaseWaiting
+	case controldb.RolloutPaused:
+		return phaseActive + " " + phasePaused
+	case controldb.RolloutStopped:
+		return phaseActive + " " + phaseStopped
+	case controldb.RolloutBaking, controldb.RolloutProbing:
+		return phaseActive + " " + phaseGoing + " " + phaseBaking
+	case controldb.RolloutAborting, controldb.RolloutSucceeded, controldb.RolloutAborted, controldb.RolloutFailed:
+		return phaseEnding
+	default:
+		return phaseActive + " " + phaseGoing
+	}
+}
+
+// read reads a roll-out with its waves, and counts the targets of the wave that runs.
+func read(ctx context.Context, store *controldb.Store, id uuid.UUID) (*rollout, error) {
+	r, err := store.Rollout(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	waves, err := store.RolloutWaves(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	d := &rollout{Rollout: r}
+	for _, w := range waves {
+		l := lane{RolloutWave: w, Now: w.Counts(), Current: w.Wave == r.Wave && !r.State.Ended()}
+		if w.State == controldb.WaveRunning && w.Run != uuid.Nil {
+			// A retry runs what did not succeed before.
+			counts, err := store.CountTargets(ctx, []uuid.UUID{w.Run})
+			if err != nil {
+				return nil, err
+			}
+			l.Now = counts[w.Run].Plus(jobs.Counts{Succeeded: w.Succeeded})
+			l.Now.Waiting += max(0, w.Targets-l.Now.Total()) // its list is not made yet
+		}
+		d.Lanes = append(d.Lanes, l)
+	}
+	return d, nil
+}
+
+// open opens the updates of a roll-out.
+func open(text string) (live.Source, error) {
+	id, err := uuid.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("invalid roll-out: %w", err)
+	}
+	return live.Fragments(name, func(ctx context.Context, store *controldb.Store) (any, error) {
+		return read(ctx, store, id)
+	}, "rollout-head", "rollout-waves"), nil
+}
+
+// one makes the page of a roll-out.
+func one(ctx context.Context, r *page.Request) (*page.View, error) {
+	id, err := uuid.Parse(r.Value("rollout"))
+	if err != nil {
+		return nil, controldb.ErrRolloutNotFound
+	}
+	d, err := read(ctx, r.Store, id)
+	if err != nil {
+		return nil, err
+	}
+	path := r.Path("rollouts", id.String())
+	return &page.View{
+		Title: "Roll-out of " + d.JobName, Nav: "runs", Template: "rollout", Data: d, Topic: "rollout/" + id.String(), Phase: d.Phase(),
+		Crumbs: []page.Link{
+			{Text: "Runs", Href: r.Path("runs")}, {Text: "Roll-outs", Href: r.Path("rollouts")}, {Text: d.JobName, Href: r.Path("jobs", d.JobName)},
+			{Text: id.String()[:8], Href: path},
+		},
+		Actions: []page.Link{
+			{Text: "Approve", Href: path + "/approve", Role: rest.RoleOperator, When: phaseWaiting},
+			{Text: "Reject", Href: path + "/reject", Role: rest.RoleOperator, When: phaseWaiting},
+			{Text: "Retry the wave", Href: path + "/retry", Role: rest.RoleOperator, When: phaseStopped},
+			{Text: "Resume", Href: path + "/resume", Role: rest.RoleOperator, When: phasePaused},
+			{Text: "Pause", Href: path + "/pause", Role: rest.RoleOperator, When: phaseGoing},
+			{Text: "Extend the bake", Href: path + "/extend", Role: rest.RoleOperator, When: phaseBaking},
+			{Text: "Skip a wave", Href: path + "/skip", Danger: true, Role: rest.RoleOperator, When: phaseActive},
+			{Text: "Abort", Href: path + "/abort", Danger: true, Role: rest.RoleOperator, When: phaseActive},
+		},
+		Equivalents: append(page.CLI("rollout", "show", id.String()),
+			page.Query(`DECLARE @rollout UNIQUEIDENTIFIER = N'?';
+SELECT * FROM jobs.rollouts WHERE job_execution_id = @rollout;
+SELECT * FROM jobs.rollout_waves WHERE job_execution_id = @rollout ORDER BY wave;
+SELECT * FROM jobs.rollout_targets WHERE job_execution_id = @rollout ORDER BY wave, place;`, id)),
+	}, nil
+}

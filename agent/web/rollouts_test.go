@@ -1,0 +1,112 @@
+package web_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/testenv/front"
+)
+
+// rolloutState waits until a roll-out has a state.
+func rolloutState(t *testing.T, f *front.Front, id uuid.UUID, state controldb.RolloutState) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		r, err := f.Store.Rollout(t.Context(), id)
+		return err == nil && r.State == state
+	}, 20*time.Second, 20*time.Millisecond)
+}
+
+// TestRolloutPages: the page of a roll-out shows its waves and what happens next, and each button
+// does what its form says.
+func TestRolloutPages(t *testing.T) {
+	t.Parallel()
+	f := front.Shared(t)
+	name := job(t, f, "PRINT 1;")
+	require.NoError(t, f.Store.SetJobRollout(t.Context(), name, `{"waves": [
+ {"name": "canary <1>", "targets": 1, "approval": true, "bake_seconds": 3600, "max_failed": "50%"}, {"name": "rest", "targets": "rest"}]}`, nil))
+	run, err := f.Store.Start(t.Context(), controldb.StartRequest{Job: name, Hold: true})
+	require.NoError(t, err)
+	rolloutState(t, f, run, controldb.RolloutPaused)
+	path := base + "/rollouts/" + run.String()
+
+	reader, b := as(t, f, "reader"), as(t, f, "operator")
+	list := reader.get(base + "/rollouts")
+	require.Equal(t, http.StatusOK, list.Status)
+	require.Contains(t, list.Body, `href="`+path+`"`)
+	shown := reader.get(path)
+	require.Equal(t, http.StatusOK, shown.Status, shown.Body)
+	for _, text := range []string{"canary &lt;1&gt;", "It waits until somebody resumes it.", `data-phase="active paused"`} {
+		require.Contains(t, shown.Body, text)
+	}
+	require.NotContains(t, shown.Body, path+"/resume", "readers get no buttons")
+	require.Contains(t, reader.get(base+"/runs/"+run.String()).Body, `href="`+path+`"`, "its own run leads to it")
+	require.Contains(t, reader.stream(base+"/events?topic=rollout/"+run.String(), "rollout-waves"), "rollout-head")
+	require.Equal(t, http.StatusNotFound, reader.get(base+"/rollouts/"+uuid.NewString()).Status)
+	require.Equal(t, http.StatusNotFound, reader.get(base+"/rollouts/x").Status)
+
+	do := func(verb string, fields ...string) {
+		t.Helper()
+		require.Equal(t, http.StatusForbidden, reader.get(path+"/"+verb).Status)
+		asked := b.get(path + "/" + verb)
+		require.Equal(t, http.StatusOK, asked.Status, asked.Body)
+		require.Contains(t, asked.Body, "jobagent rollout "+verb)
+		a := b.post(path+"/"+verb, b.form(path+"/"+verb, fields...))
+		require.Equal(t, http.StatusSeeOther, a.Status, a.Body)
+		require.Equal(t, path, a.Header.Get("Location"))
+	}
+	do("resume")
+	rolloutState(t, f, run, controldb.RolloutWaiting)
+	require.Contains(t, b.get(path).Body, `data-phase="active going waiting"`)
+	do("reject", "reason", "not today")
+	rolloutState(t, f, run, controldb.RolloutPaused)
+	require.Contains(t, b.get(path).Body, "not today")
+	do("resume")
+	rolloutState(t, f, run, controldb.RolloutWaiting)
+	do("approve", "wave", "canary <1>", "note", "go") // a browser unescapes the name
+	rolloutState(t, f, run, controldb.RolloutBaking)
+	waves, err := f.Store.RolloutWaves(t.Context(), run)
+	require.NoError(t, err)
+	require.Equal(t, "go", waves[0].ApprovalComment)
+	require.Contains(t, reader.get(base+"/runs/"+waves[0].Run.String()).Body, `href="`+path+`"`, "the run of a wave leads to it")
+	do("extend", "minutes", "5")
+	wrong := b.post(path+"/extend", b.form(path+"/extend", "minutes", "0"))
+	require.Equal(t, http.StatusUnprocessableEntity, wrong.Status)
+	require.Contains(t, wrong.Body, "Type a number of minutes")
+	later, err := f.Store.RolloutWaves(t.Context(), run)
+	require.NoError(t, err)
+	require.Equal(t, 5*time.Minute, later[0].BakeUntil.Sub(waves[0].BakeUntil))
+	do("pause", "reason", "lunch")
+	do("resume")
+	do("skip", "wave", "rest")
+	do("abort", "reason", "enough")
+	rolloutState(t, f, run, controldb.RolloutAborted)
+	require.Contains(t, b.get(path).Body, `data-phase="ending"`)
+	again := b.post(path+"/pause", b.form(path+"/pause"))
+	require.Equal(t, http.StatusConflict, again.Status, "it has ended")
+
+	// A wave whose gate fails is run again.
+	failing := job2(t, f, "THROW 50000, N'bad', 1;")
+	require.NoError(t, f.Store.SetJobRollout(t.Context(), failing, `{"waves": [{"name": "all", "targets": "rest"}]}`, nil))
+	if run, err = f.Store.Start(t.Context(), controldb.StartRequest{Job: failing}); err != nil {
+		t.Fatal(err)
+	}
+	rolloutState(t, f, run, controldb.RolloutStopped)
+	path = base + "/rollouts/" + run.String()
+	require.Contains(t, b.get(path).Body, "Gate failed")
+	do("retry")
+	rolloutState(t, f, run, controldb.RolloutStopped)
+	do("abort")
+	rolloutState(t, f, run, controldb.RolloutAborted)
+}
+
+// job2 is another job of the test.
+func job2(t *testing.T, f *front.Front, command string) (name string) {
+	t.Helper()
+	t.Run("another", func(t *testing.T) { name = job(t, f, command) })
+	return name
+}
