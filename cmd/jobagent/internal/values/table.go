@@ -222,8 +222,8 @@ var flagKinds = map[string]Kind{
 
 	// Times.
 	"start-time": instant, "end-time": instant, "start": instant, "from": instant, "to": instant, "until": instant, "before": instant, "skip-until": instant,
-	"only-targets": databases,
-	"since":        {Words: "a time such as 2026-01-31 22:00", Max: 64, source: nothing},
+	"only-targets": databases, "on": databases,
+	"since": {Words: "a time such as 2026-01-31 22:00", Max: 64, source: nothing},
 
 	// Runs, alerts and the audit log.
 	"lifecycle": several(lifecycles...), "only": removable(loose(finalStates...)),

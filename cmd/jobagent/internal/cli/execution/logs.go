@@ -55,7 +55,7 @@ shows them as a tree.`,
 				views := []output.Message{}
 				for _, m := range list {
 					if step == 0 || m.StepID == step {
-						views = append(views, viewMessage(m))
+						views = append(views, runs.ViewMessage(m))
 					}
 				}
 				if len(views) == 0 && a.Format == output.FormatTable {

@@ -136,7 +136,7 @@ func showRows(ctx context.Context, p *output.Printer, store *controldb.Store, id
 		list := make([]output.Message, 0, len(messages))
 		for _, m := range messages {
 			if f.step == 0 || m.StepID == f.step {
-				list = append(list, viewMessage(m))
+				list = append(list, runs.ViewMessage(m))
 			}
 		}
 		out.Messages = &list
@@ -161,15 +161,6 @@ func (f showFlags) choose(rows []controldb.Execution) []controldb.Execution {
 		return !e.IsRoot() && f.step != 0 && *e.StepID != f.step ||
 			e.IsTarget() && f.failed && !e.Lifecycle.IsFailure()
 	})
-}
-
-// viewMessage converts a message for -o json.
-func viewMessage(m controldb.ExecutionMessage) output.Message {
-	return output.Message{
-		StepID: m.StepID, Server: m.Server, Database: m.Database, Attempt: m.Attempt, Ordinal: m.Ordinal, Kind: string(m.Message.Kind),
-		Number: m.Message.Number, Severity: m.Message.Severity, State: m.Message.State, Line: m.Message.Line,
-		Procedure: m.Message.Procedure, Text: m.Message.Text, Rows: m.Message.Rows,
-	}
 }
 
 // showRun prints a run for people. What it reads does not grow with the number of targets, unless

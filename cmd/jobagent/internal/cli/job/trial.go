@@ -1,0 +1,111 @@
+package job
+
+import (
+	"context"
+	"errors"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/jobagent/jobagent/agent/startcheck"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/wording"
+)
+
+func newTrialCommand(a *connect.App) *cobra.Command {
+	var start modeStart
+	var skip bool
+	cmd := &cobra.Command{
+		Use: "trial JOB", Short: "Run a job's scripts in transactions that are rolled back, and report on each batch", Args: cobra.ExactArgs(1),
+		Long: `Run a job's scripts on some databases, each script in one transaction that is rolled back:
+
+  jobagent job trial nightly --on sql1.contoso.com/app1
+
+It reports the duration, the rows, the bytes of the transaction log and the locks of each batch, the objects that
+these are on, and all messages. Identity values and numbers of sequences that a script takes are not given back, and
+its locks hold up others until it is rolled back.
+
+A script with a statement that cannot be in a transaction, or that commits by itself, such as ALTER DATABASE or a
+COMMIT without BEGIN TRANSACTION, is refused, and nothing of it is sent; --skip-unsupported leaves out the batches
+with these. A COMMIT in a procedure or in dynamic T-SQL is seen only afterwards: the trial fails, and says so.
+
+Each step is a trial of its own. Actions are skipped, and nothing is retried. ` + runs.WaitHelp,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return start.run(cmd, a, args[0], controldb.StartRequest{
+				Mode: controldb.ModeTrial, ModeOptions: controldb.ModeOptions{SkipUnsupported: skip},
+			}, runs.WatchTrial)
+		},
+	}
+	start.add(cmd, "try the scripts on these `DATABASES` of the target groups, at most 100")
+	cmd.Flags().BoolVar(&skip, "skip-unsupported", false, "leave out batches that cannot be tried, in place of refusing the script")
+	return cmd
+}
+
+// modeStart starts a run with a mode, and waits for its end.
+type modeStart struct {
+	chosen       command.TargetFlag
+	params       command.ParameterFlags
+	allowMissing bool
+	wait         runs.Wait
+}
+
+// add declares the flags.
+func (m *modeStart) add(cmd *cobra.Command, on string) {
+	m.chosen.Add(cmd, "on", on)
+	m.wait.AddFlags(cmd, false)
+	m.params.Add(cmd, "the run")
+	cmd.Flags().BoolVar(&m.allowMissing, "allow-missing", false, "start although steps use parameters that are not given")
+}
+
+// run starts the run and waits with watch.
+func (m *modeStart) run(
+	cmd *cobra.Command, a *connect.App, job string, req controldb.StartRequest,
+	watch func(context.Context, *output.Printer, *controldb.Store, uuid.UUID, runs.Wait) error,
+) error {
+	if err := m.wait.Check(cmd); err != nil {
+		return err
+	}
+	parameters, err := m.params.Read(a.Stdin)
+	if err != nil {
+		return err
+	}
+	names, err := m.chosen.Read(a.Stdin)
+	switch {
+	case err != nil:
+		return err
+	case names == nil && req.Mode == controldb.ModeTrial:
+		return exit.Usagef("a trial needs --on: the databases to try the scripts on")
+	case len(names) > controldb.MaxTrialTargets && req.Mode == controldb.ModeTrial:
+		return exit.Usagef("--on names %d databases: a trial runs on at most %d", len(names), controldb.MaxTrialTargets)
+	}
+	ctx := cmd.Context()
+	return a.WithStore(ctx, func(store *controldb.Store) error {
+		known, err := startcheck.Read(ctx, store, job)
+		if err != nil && !errors.Is(err, controldb.ErrJobNotFound) { // the procedure refuses the name
+			return err
+		}
+		if parameters, err = checkStart(known, parameters, m.params.Texts(), m.allowMissing); err != nil {
+			return err
+		}
+		req.Job, req.ID, req.Parameters = job, uuid.New(), parameters
+		if req.OnlyTargets, err = lookup.StartTargets(ctx, store, job, names); err != nil {
+			return err
+		}
+		run, err := store.Start(ctx, req)
+		if err != nil {
+			return runs.Unanswered(ctx, &a.Printer, req.ID, err)
+		}
+		on := ""
+		if n := len(req.OnlyTargets); n > 0 {
+			on = " on " + wording.Count(n, "chosen database")
+		}
+		runs.Started(&a.Printer, run, job, on)
+		return watch(ctx, &a.Printer, store, run, m.wait)
+	})
+}

@@ -1,0 +1,128 @@
+package output
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/jobagent/jobagent/jobs/wording"
+	"github.com/jobagent/jobagent/targets"
+)
+
+// Trial is a trial that has ended.
+type Trial struct {
+	ID        uuid.UUID     `json:"job_execution_id"`
+	Lifecycle string        `json:"lifecycle"`
+	Targets   []TrialTarget `json:"targets"`
+}
+
+// TrialTarget is what a trial of a step reports of a target.
+type TrialTarget struct {
+	StepID    int          `json:"step_id"`
+	Server    string       `json:"target_server_name"`
+	Database  string       `json:"target_database_name"`
+	Lifecycle string       `json:"lifecycle"`
+	Message   string       `json:"last_message,omitempty"`
+	Batches   []TrialBatch `json:"batches,omitempty"`
+	Messages  []Message    `json:"messages,omitempty"` // what the script and the server said
+}
+
+// TrialBatch is what a trial reports of a batch of a script.
+type TrialBatch struct {
+	Batch      int         `json:"batch"`               // from 1
+	Line       int         `json:"line"`                // of the script, from 1
+	Runs       int         `json:"runs"`                // how often it ran: the number after GO, or 1
+	Verdict    string      `json:"verdict"`             // Ran, Failed, EndedTransaction or Skipped
+	Reason     string      `json:"reason,omitempty"`    // of a verdict other than Ran
+	Warnings   []string    `json:"warnings,omitempty"`  // what is not rolled back
+	DurationMS int64       `json:"duration_ms"`         // by the agent's clock
+	Rows       int64       `json:"rows"`                // sum of the row counts
+	LogBytes   *int64      `json:"log_bytes,omitempty"` // of the transaction log; absent: could not be read
+	Locks      []TrialLock `json:"locks,omitempty"`     // that the transaction holds after the batch
+	Objects    []string    `json:"objects,omitempty"`   // on which there are locks
+	Unread     []string    `json:"unread,omitempty"`    // what could not be read, and why
+}
+
+// TrialLock are the locks of one kind on one object.
+type TrialLock struct {
+	Type   string `json:"type"`             // DATABASE, OBJECT, KEY and so on
+	Mode   string `json:"mode"`             // S, X, Sch-M and so on
+	Object string `json:"object,omitempty"` // schema and name
+	Count  int64  `json:"count"`
+}
+
+// NewTrialBatch converts a report.
+func NewTrialBatch(b targets.TrialBatch) TrialBatch {
+	locks := make([]TrialLock, 0, len(b.Locks))
+	for _, l := range b.Locks {
+		locks = append(locks, TrialLock(l))
+	}
+	return TrialBatch{
+		Batch: b.Batch, Line: b.Line, Runs: b.Runs, Verdict: string(b.Verdict), Reason: b.Reason, Warnings: b.Warnings,
+		DurationMS: b.DurationMS, Rows: b.Rows, LogBytes: b.LogBytes, Locks: locks, Objects: b.Objects, Unread: b.Unread,
+	}
+}
+
+// WriteTrial writes a trial for people.
+func WriteTrial(w io.Writer, t Trial) error {
+	for i, target := range t.Targets {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		fmt.Fprintf(w, "%s/%s, step %d: %s\n", OneLine(target.Server), OneLine(target.Database), target.StepID, target.Lifecycle)
+		if target.Message != "" {
+			fmt.Fprintf(w, "  %s\n", OneLine(target.Message))
+		}
+		for _, b := range target.Batches {
+			writeBatch(w, b)
+		}
+		for _, m := range target.Messages {
+			if m.Text != "" {
+				fmt.Fprintf(w, "  %s: %s\n", strings.ToLower(m.Kind), OneLine(m.Text))
+			}
+		}
+	}
+	return nil
+}
+
+// writeBatch writes the report on a batch in some lines.
+func writeBatch(w io.Writer, b TrialBatch) {
+	fmt.Fprintf(w, "  batch %d, line %d: %s", b.Batch, b.Line, b.Verdict)
+	if b.Runs > 1 {
+		fmt.Fprintf(w, " %d times", b.Runs)
+	}
+	if b.Runs > 0 {
+		fmt.Fprintf(w, ", %d ms, %s", b.DurationMS, wording.Count(b.Rows, "row"))
+	}
+	if b.LogBytes != nil {
+		fmt.Fprintf(w, ", %d bytes of log", *b.LogBytes)
+	}
+	fmt.Fprintln(w)
+	line := func(name string, parts []string) {
+		if len(parts) > 0 {
+			fmt.Fprintf(w, "    %s: %s\n", name, OneLine(strings.Join(parts, ", ")))
+		}
+	}
+	if b.Reason != "" {
+		line("reason", []string{b.Reason})
+	}
+	var locks []string
+	for _, l := range b.Locks {
+		text := strings.Join(slices.DeleteFunc([]string{l.Mode, l.Type, l.Object}, func(s string) bool { return s == "" }), " ")
+		if l.Count > 1 {
+			text += fmt.Sprintf(" (%d)", l.Count)
+		}
+		locks = append(locks, text)
+	}
+	line("locks", locks)
+	line("objects", b.Objects)
+	for _, text := range b.Warnings {
+		line("warning", []string{text})
+	}
+	for _, text := range b.Unread {
+		line("not read", []string{text})
+	}
+}

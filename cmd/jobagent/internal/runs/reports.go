@@ -1,0 +1,80 @@
+package runs
+
+import (
+	"context"
+	"io"
+
+	"github.com/google/uuid"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/targets"
+)
+
+// reported identifies a step on a target.
+type reported struct {
+	step             int
+	server, database string
+}
+
+// WatchTrial waits for the end of a trial and prints its reports. It returns an error if the trial
+// did not succeed.
+func WatchTrial(ctx context.Context, p *output.Printer, store *controldb.Store, id uuid.UUID, w Wait) error {
+	rows, messages, err := waitForReports(ctx, p, store, id, w)
+	if err != nil {
+		return err
+	}
+	trial := output.Trial{ID: id, Lifecycle: string(rows[0].Lifecycle), Targets: []output.TrialTarget{}}
+	known := map[reported]int{}
+	for _, e := range rows {
+		if e.IsTarget() && e.StepID != nil {
+			known[reported{*e.StepID, e.Server, e.Database}] = len(trial.Targets)
+			trial.Targets = append(trial.Targets, output.TrialTarget{
+				StepID: *e.StepID, Server: e.Server, Database: e.Database, Lifecycle: string(e.Lifecycle), Message: e.LastMessage,
+			})
+		}
+	}
+	for _, m := range messages {
+		i, ok := known[reported{m.StepID, m.Server, m.Database}]
+		if !ok {
+			continue
+		}
+		t := &trial.Targets[i]
+		if r, ok := targets.ParseReport(m.Message.Text); ok && m.Message.Kind == targets.KindAgent && r.Trial != nil {
+			t.Batches = append(t.Batches, output.NewTrialBatch(*r.Trial))
+		} else {
+			t.Messages = append(t.Messages, ViewMessage(m))
+		}
+	}
+	if err := p.Emit(trial, func(out io.Writer) error { return output.WriteTrial(out, trial) }); err != nil {
+		return err
+	}
+	return w.verdict(p, rows)
+}
+
+// waitForReports waits for the end of a run, and reads its rows and messages.
+func waitForReports(
+	ctx context.Context, p *output.Printer, store *controldb.Store, id uuid.UUID, w Wait,
+) ([]controldb.Execution, []controldb.ExecutionMessage, error) {
+	waiting, cancel := w.limit(ctx)
+	defer cancel()
+	rows, err := follow(waiting, p, store, id, terminal.Is(p.Stdout) && !p.Structured())
+	if err != nil {
+		if waiting.Err() != nil {
+			err = w.goodbye(ctx, p.Stderr, "run "+id.String(), "jobagent execution watch "+id.String(), "jobagent job stop "+id.String())
+		}
+		return nil, nil, err
+	}
+	messages, err := store.ExecutionMessages(ctx, id)
+	return rows, messages, err
+}
+
+// ViewMessage converts a message for -o json.
+func ViewMessage(m controldb.ExecutionMessage) output.Message {
+	return output.Message{
+		StepID: m.StepID, Server: m.Server, Database: m.Database, Attempt: m.Attempt, Ordinal: m.Ordinal, Kind: string(m.Message.Kind),
+		Number: m.Message.Number, Severity: m.Message.Severity, State: m.Message.State, Line: m.Message.Line,
+		Procedure: m.Message.Procedure, Text: m.Message.Text, Rows: m.Message.Rows,
+	}
+}
