@@ -59,7 +59,8 @@ func waitForReports(
 ) ([]controldb.Execution, []controldb.ExecutionMessage, error) {
 	waiting, cancel := w.limit(ctx)
 	defer cancel()
-	rows, err := follow(waiting, p, store, id, terminal.Is(p.Stdout) && !p.Structured())
+	f := &follower{store: store, screen: newScreen(waiting, p), news: news{repeated: terminal.Is(p.Stdout) && !p.Structured()}}
+	rows, err := f.follow(waiting, id)
 	if err != nil {
 		if waiting.Err() != nil {
 			err = w.goodbye(ctx, p.Stderr, "run "+id.String(), "jobagent execution watch "+id.String(), "jobagent job stop "+id.String())

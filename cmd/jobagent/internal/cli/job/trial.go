@@ -90,7 +90,7 @@ func (m *modeStart) run(
 		if err != nil && !errors.Is(err, controldb.ErrJobNotFound) { // the procedure refuses the name
 			return err
 		}
-		if parameters, err = checkStart(known, parameters, m.params.Texts(), m.allowMissing); err != nil {
+		if parameters, err = runs.CheckStart(known, parameters, m.params.Texts(), m.allowMissing); err != nil {
 			return err
 		}
 		req.Job, req.ID, req.Parameters = job, uuid.New(), parameters
