@@ -48,7 +48,7 @@ func testPage(t *testing.T, f *fixture) {
 		}
 	}
 
-	workflow := blocks["yaml"][1]
+	workflow := blocks["yaml"][len(blocks["yaml"])-1]
 	var parsed map[string]any
 	require.NoError(t, yaml.Unmarshal([]byte(workflow), &parsed))
 	lines := regexp.MustCompile(`jobagent (validate|diff|apply|export)[^>|\n]*`).FindAllString(workflow, -1)
