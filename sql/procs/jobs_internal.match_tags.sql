@@ -12,7 +12,7 @@
 --   @with_gone  1: also databases that are gone; without effect if @targets is given.
 --   @matches    Receives a JSON array of objects with target_id; NULL: there is a fault.
 --   @fault      Receives what is wrong with the filter; NULL: nothing.
--- Called by: jobs.sp_get_targets, jobs_internal.controller_pass.
+-- Called by: jobs.sp_get_targets, jobs_internal.controller_pass, jobs_internal.assign_rollout_targets.
 -- Locks:     nothing.
 -- Returns:   0.
 -- Throws:    nothing.
