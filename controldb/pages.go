@@ -39,6 +39,26 @@ func (s *Store) JobDetail(ctx context.Context, name string) (JobDetail, error) {
 	return onlyRow(list, err, "read job", ErrJobNotFound)
 }
 
+// JobRolloutPlan is the plan by which the runs of a job's current version are rolled out.
+type JobRolloutPlan struct {
+	JobName    string `db:"job_name"`
+	JobVersion int    `db:"job_version"`
+	// Plan is a JSON object with all members; empty if the job has no plan.
+	Plan string `db:"rollout_plan"`
+	// Description is the plan in English words.
+	Description string `db:"description"`
+}
+
+// JobRolloutPlan returns the plan of a job. It returns [ErrJobNotFound] when there is no such job.
+func (s *Store) JobRolloutPlan(ctx context.Context, name string) (JobRolloutPlan, error) {
+	list, err := selectAll[JobRolloutPlan](ctx, s, "read the plan of a job's roll-outs", `SELECT d.job_name, d.job_version,
+    COALESCE(p.rollout_plan, N'') AS rollout_plan, COALESCE(p.description, N'') AS description
+FROM jobs.job_details AS d
+LEFT JOIN jobs.job_rollout_plans AS p ON p.job_id = d.job_id AND p.job_version = d.job_version
+WHERE d.job_name = @p1;`, name)
+	return onlyRow(list, err, "read the plan of a job's roll-outs", ErrJobNotFound)
+}
+
 // JobDetails lists the jobs that are not system jobs by name.
 func (s *Store) JobDetails(ctx context.Context, p Page[string]) ([]JobDetail, error) {
 	w := p.filter("job_name", ">")

@@ -323,23 +323,31 @@ func (c *checker) job(j *Job) {
 
 // rollout checks the plan of roll-outs.
 func (c *checker) rollout(j *Job) {
-	plan, err := rollout.Parse(string(j.Rollout))
+	plan := c.readPlan(string(j.Rollout), "rollout")
+	if plan == nil {
+		return
+	}
+	for path, name := range plan.Jobs() {
+		if path != "undo_job" && strings.EqualFold(name, j.Name) {
+			c.fail("rollout."+path, "want another job than the one that is rolled out")
+		}
+		c.refer(KindJob, name, "rollout."+path)
+	}
+}
+
+// readPlan reads the plan at a path. It returns nil if there is none, or if it has faults.
+func (c *checker) readPlan(text, path string) *rollout.Plan {
+	plan, err := rollout.Parse(text)
 	var all rollout.Faults
 	switch {
 	case errors.As(err, &all):
 		for _, f := range all {
-			c.fail("rollout."+f.Path, "%s", f.Message)
+			c.fail(join(path, f.Path), "%s", f.Message)
 		}
 	case err != nil:
-		c.fail("rollout", "%v", err)
-	case plan != nil:
-		for path, name := range plan.Jobs() {
-			if path != "undo_job" && strings.EqualFold(name, j.Name) {
-				c.fail("rollout."+path, "want another job than the one that is rolled out")
-			}
-			c.refer(KindJob, name, "rollout."+path)
-		}
+		c.fail(path, "%v", err)
 	}
+	return plan
 }
 
 // item returns the path of an item of a list with a name, which sorting may have moved.

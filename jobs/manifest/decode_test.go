@@ -199,6 +199,29 @@ f:11:28: rollout.waves[2].like[1]: the text occurs more than once`, strings.Trim
 	require.Contains(t, got, "rollout.waves[0].probe_job: want another job than the one that is rolled out")
 }
 
+// A plan may be a text of its own, in YAML or JSON.
+func TestLoadPlan(t *testing.T) {
+	plan, err := LoadPlan("p.yaml", []byte("waves:\n  - {name: canary, targets: 3, max_failed: 0%}\n  - name: rest\n    targets: rest\n    approval: true\n"))
+	require.NoError(t, err)
+	require.Equal(t, "waves:\n  - name: canary\n    targets: \"3\"\n  - name: rest\n    targets: rest\n    approval: any\n", PlanYAML(plan))
+	again, err := LoadPlan("standard input", []byte(plan.Stored()))
+	require.NoError(t, err)
+	require.Equal(t, plan.Stored(), again.Stored())
+	for text, want := range map[string]string{
+		"waves:\n  - {name: a, targets: 0}\n  - {name: a}\n": "p:2:24: waves[0].targets: want a number of targets",
+		"[]":                       "p: want one mapping",
+		"waves: []\n---\na: 1\n":   "p: want one mapping",
+		"waves: [":                 "p:1:8: ",
+		"waves: [{name: 0x1}]":     "p:1:16: waves[0].name: is 0x1 a number or a text?",
+		"{\"waves\": []}":          "p:1:11: waves: want an array of 1 to 100 waves, not 0 elements",
+		"undo_job: a\nundo_job: b": "p:2:1: ",
+	} {
+		_, err := LoadPlan("p", []byte(text))
+		require.Error(t, err, text)
+		require.Contains(t, err.Error(), want, text)
+	}
+}
+
 func compileSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema()))

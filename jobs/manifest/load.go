@@ -179,29 +179,9 @@ func (l *loader) fault(file, message string) {
 
 // file decodes the documents of a file.
 func (l *loader) file(in Input, display string, raw []byte) {
-	if len(raw) > MaxFile {
-		l.fault(display, fmt.Sprintf("the text has %d bytes: at most %d are allowed", len(raw), MaxFile))
-		return
-	}
-	decoded, err := textfile.Decode(raw)
-	if err != nil {
-		l.fault(display, err.Error())
-		return
-	}
-	text := string(decoded)
-	parse := parseYAML
-	if first := strings.TrimLeft(text, " \t\r\n"); strings.EqualFold(path.Ext(display), ".json") ||
-		in.FS == nil && (strings.HasPrefix(first, "[") || strings.HasPrefix(first, "{")) {
-		parse = parseJSON
-	}
-	docs, err := parse(text)
-	if err != nil {
-		var at *positionError
-		if errors.As(err, &at) {
-			l.faults = append(l.faults, Fault{Place: Place{display, at.line, at.col}, Message: at.message})
-		} else {
-			l.fault(display, err.Error())
-		}
+	docs, fault := parseText(display, raw, in.FS == nil)
+	if fault != nil {
+		l.faults = append(l.faults, *fault)
 		return
 	}
 	var all []*node
@@ -235,6 +215,33 @@ func (l *loader) file(in Input, display string, raw []byte) {
 			l.objects = append(l.objects, o)
 		}
 	}
+}
+
+// parseText reads the documents of a text. A text that is no file may be JSON whatever its name is.
+func parseText(display string, raw []byte, isStream bool) ([]*node, *Fault) {
+	failed := func(message string) *Fault { return &Fault{Place: Place{File: display}, Message: message} }
+	if len(raw) > MaxFile {
+		return nil, failed(fmt.Sprintf("the text has %d bytes: at most %d are allowed", len(raw), MaxFile))
+	}
+	decoded, err := textfile.Decode(raw)
+	if err != nil {
+		return nil, failed(err.Error())
+	}
+	text := string(decoded)
+	parse := parseYAML
+	if first := strings.TrimLeft(text, " \t\r\n"); strings.EqualFold(path.Ext(display), ".json") ||
+		isStream && (strings.HasPrefix(first, "[") || strings.HasPrefix(first, "{")) {
+		parse = parseJSON
+	}
+	docs, err := parse(text)
+	var at *positionError
+	switch {
+	case errors.As(err, &at):
+		return nil, &Fault{Place: Place{display, at.line, at.col}, Message: at.message}
+	case err != nil:
+		return nil, failed(err.Error())
+	}
+	return docs, nil
 }
 
 // scripts reads the scripts of a job's steps that stand in files of their own.

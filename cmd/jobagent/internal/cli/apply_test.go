@@ -64,6 +64,7 @@ func TestApply(t *testing.T) {
 	t.Run("page", func(t *testing.T) { testPage(t, f) })
 	t.Run("retry errors", func(t *testing.T) { testRetryErrors(t, f) })
 	t.Run("prune", func(t *testing.T) { testPrune(t, f) })
+	t.Run("rollout plan", func(t *testing.T) { testRolloutPlan(t, f) })
 	t.Run("past run", func(t *testing.T) { testPastRun(t, f) })
 }
 

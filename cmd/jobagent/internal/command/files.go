@@ -2,11 +2,14 @@ package command
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/jobs/bounded"
+	"github.com/jobagent/jobagent/jobs/manifest"
 	"github.com/jobagent/jobagent/jobs/textfile"
 )
 
@@ -50,4 +53,23 @@ func Decode(name string, data []byte) ([]byte, error) {
 		return nil, exit.Usagef("%s: %w", name, err)
 	}
 	return text, nil
+}
+
+// FaultError prints the faults of files, and returns the error that ends the command.
+func FaultError(p *output.Printer, err error) error {
+	var faults manifest.Faults
+	if !errors.As(err, &faults) {
+		return err
+	}
+	if len(faults) == 1 {
+		return exit.Usage(faults)
+	}
+	const most = 100
+	for i, f := range faults {
+		if i == most {
+			break
+		}
+		fmt.Fprintln(p.Stderr, output.OneLine(f.String()))
+	}
+	return exit.Usagef("%d faults in the files: nothing was changed", len(faults))
 }

@@ -1,6 +1,7 @@
 package output
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/google/uuid"
@@ -21,7 +22,8 @@ type Job struct {
 	End           time.Time `json:"schedule_end_time"`
 	Steps         []Step    `json:"steps,omitempty"` // of job show only
 
-	Parameters []JobParameter `json:"parameters,omitempty"` // that the job declares; of job show only
+	Parameters []JobParameter `json:"parameters,omitempty"`          // that the job declares; of job show only
+	Rollout    string         `json:"rollout_description,omitempty"` // the plan of its roll-outs in words; of job show only
 
 	Schedules       int        `json:"named_schedules"`            // beside the schedule of the job's own definition
 	ActiveSchedules int        `json:"active_named_schedules"`     // those of them that start runs
@@ -85,6 +87,14 @@ type JobName struct {
 type JobParameterName struct {
 	Job  string `json:"job_name"`
 	Name string `json:"parameter_name"`
+}
+
+// RolloutPlan is the plan by which the runs of a job are rolled out in waves.
+type RolloutPlan struct {
+	Job         string          `json:"job_name"`
+	Version     int             `json:"job_version"`
+	Plan        json.RawMessage `json:"rollout_plan"` // with all members; null: the job has none
+	Description string          `json:"description"`  // in words
 }
 
 // JobVersion is a job's version after a change.

@@ -70,25 +70,6 @@ func (f *files) load(s *connect.Settings) (manifest.Set, error) {
 	return set, nil
 }
 
-// faultError prints the faults of files, and returns the error that ends the command.
-func faultError(p *output.Printer, err error) error {
-	var faults manifest.Faults
-	if !errors.As(err, &faults) {
-		return err
-	}
-	if len(faults) == 1 {
-		return exit.Usage(faults)
-	}
-	const most = 100
-	for i, f := range faults {
-		if i == most {
-			break
-		}
-		fmt.Fprintln(p.Stderr, output.OneLine(f.String()))
-	}
-	return exit.Usagef("%d faults in the files: nothing was changed", len(faults))
-}
-
 // inputs opens the files. done closes them.
 func (f *files) inputs(stdin io.Reader) (inputs []manifest.Input, done func(), err error) {
 	var roots []*os.Root
@@ -277,7 +258,7 @@ func runApply(cmd *cobra.Command, a *connect.App, f *files, opts applyOptions) e
 	ctx := cmd.Context()
 	set, err := f.load(&a.Settings)
 	if err != nil {
-		return faultError(&a.Printer, err)
+		return command.FaultError(&a.Printer, err)
 	}
 	return a.WithStore(ctx, func(store *controldb.Store) error {
 		only := &set

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
@@ -45,7 +46,7 @@ var errDiffers = exit.With(exit.CodeFailure, nil)
 func runDiff(ctx context.Context, a *connect.App, f *files, prune bool) error {
 	set, err := f.load(&a.Settings)
 	if err != nil {
-		return faultError(&a.Printer, err)
+		return command.FaultError(&a.Printer, err)
 	}
 	return a.ReadStore(ctx, func(store *controldb.Store) error {
 		only := &set

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
@@ -65,7 +66,7 @@ func runValidate(a *connect.App, f *files) error {
 				return err
 			}
 		}
-		return faultError(&a.Printer, err)
+		return command.FaultError(&a.Printer, err)
 	}
 	result.Notes = append(result.Notes, scriptNotes(set)...)
 	for _, o := range set.Objects {

@@ -60,7 +60,7 @@ var columns = output.Columns([]output.Column[output.Job]{
 	{Name: "parameters_fault", Header: "PARAMETERS", Wide: true, Min: 12},
 	{Name: "job_id", Header: "ID", Wide: true},
 	{Name: "description", Min: 12, Rest: true, Drop: 9},
-}).Without("steps").Without("parameters")
+}).Without("steps").Without("parameters").Without("rollout_description")
 
 // schedules says in some words when a job runs: by the schedule of its own definition, by its named
 // schedules, or by none.
@@ -112,6 +112,7 @@ func NewCommand(a *connect.App) *cobra.Command {
 		a.Prints(output.JobName{}, newEnableCommand(a, true)),
 		a.Prints(output.JobName{}, newEnableCommand(a, false)),
 		newParameterCommand(a),
+		newRolloutPlanCommand(a),
 	)
 }
 
@@ -173,6 +174,13 @@ func newShowCommand(a *connect.App) *cobra.Command {
 				for _, p := range plans {
 					v = viewPlan(v, p)
 				}
+				if detail.RolloutPlan != "" {
+					plan, err := store.JobRolloutPlan(cmd.Context(), job.Name)
+					if err != nil {
+						return err
+					}
+					v.Rollout = plan.Description
+				}
 				for _, s := range steps {
 					v.Steps = append(v.Steps, output.NewStep(s))
 				}
@@ -208,6 +216,9 @@ func printJob(w io.Writer, j output.Job) error {
 	fmt.Fprintf(w, "id %s\n", j.ID)
 	for _, p := range j.Parameters {
 		fmt.Fprintf(w, "parameter %s\n", output.OneLine(describeParameter(p)))
+	}
+	if j.Rollout != "" {
+		fmt.Fprintf(w, "roll-out: %s\n", output.OneLine(j.Rollout))
 	}
 	for _, s := range j.Steps {
 		fmt.Fprintln(w)
