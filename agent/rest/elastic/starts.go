@@ -33,6 +33,10 @@ type startProperties struct {
 	Parameters json.RawMessage `json:"parameters"`
 	// OnlyTargets is nil if it is absent: then the run is on all databases of the target groups.
 	OnlyTargets *[]startTarget `json:"onlyTargets"`
+	// Rollout is false for a plain run of a job with a plan, and Hold pauses its roll-out when the
+	// targets are assigned to waves. A repetition does not compare them.
+	Rollout *bool `json:"rollout"`
+	Hold    bool  `json:"hold"`
 }
 
 // OpenAPIMembers returns the type of the member that is read by the control database, for the
@@ -60,6 +64,7 @@ func (p *place) readStart(r *rest.Request, id uuid.UUID) (controldb.StartRequest
 	if raw := in.Properties.Parameters; !bytes.Equal(bytes.TrimSpace(raw), []byte("null")) {
 		req.Parameters = string(raw)
 	}
+	req.Plain, req.Hold = in.Properties.Rollout != nil && !*in.Properties.Rollout, in.Properties.Hold
 	if in.Properties.OnlyTargets == nil {
 		return req, nil
 	}

@@ -1,0 +1,328 @@
+package elastic
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/agent/rest/internal/body"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// Roll-outs are an extension: Elastic Jobs has none. A roll-out has the name of its own run.
+
+const (
+	typeRollout = "Microsoft.Sql/servers/jobAgents/jobs/rollouts"
+	rolloutPath = jobPath + "/rollouts"
+)
+
+// rolloutView is a roll-out.
+type rolloutView struct {
+	envelope
+	Properties rolloutProperties `json:"properties"`
+}
+
+type rolloutProperties struct {
+	JobVersion     int        `json:"jobVersion"`
+	JobExecutionID uuid.UUID  `json:"jobExecutionId"`
+	State          string     `json:"state" enum:"Planning Assigning WaitingForApproval Paused Starting Running Recording Baking Probing Stopped Aborting Succeeded Aborted Failed"`
+	Wave           int        `json:"wave"`
+	WaveCount      int        `json:"waveCount"`
+	WaveName       string     `json:"waveName,omitempty"`
+	Targets        int        `json:"targets"`
+	Succeeded      int        `json:"succeeded"`
+	Failed         int        `json:"failed"`
+	Unknown        int        `json:"unknown"`
+	Unreached      int        `json:"unreached"`
+	Pending        int        `json:"pending"`
+	LeftOut        int        `json:"leftOut"`
+	CreateTime     *timestamp `json:"createTime,omitempty"`
+	StartedBy      string     `json:"startedBy,omitempty"`
+	PauseTime      *timestamp `json:"pauseTime,omitempty"`
+	PausedBy       string     `json:"pausedBy,omitempty"`
+	PauseReason    string     `json:"pauseReason,omitempty"`
+	Reason         string     `json:"reason,omitempty"`
+	DeadlineTime   *timestamp `json:"deadlineTime,omitempty"`
+	NextEvent      string     `json:"nextEvent,omitempty"`
+	NextEventTime  *timestamp `json:"nextEventTime,omitempty"`
+	UndoOf         *uuid.UUID `json:"undoOf,omitempty"`
+	EndTime        *timestamp `json:"endTime,omitempty"`
+	// Waves are left out of lists.
+	Waves []waveView `json:"waves,omitempty"`
+}
+
+// waveView is a wave of a roll-out.
+type waveView struct {
+	Wave               int        `json:"wave"`
+	Name               string     `json:"name"`
+	State              string     `json:"state" enum:"Pending WaitingForApproval Running Baking Passed Stopped Skipped"`
+	Targets            int        `json:"targets"`
+	MaxParallelism     *int       `json:"maxParallelism,omitempty"`
+	Pace               *int       `json:"pace,omitempty"`
+	BakeSeconds        int        `json:"bakeSeconds"`
+	Approval           string     `json:"approval" enum:"none any other"`
+	MaxFailed          int        `json:"maxFailed"`
+	MaxUnknown         int        `json:"maxUnknown"`
+	MaxUnreached       int        `json:"maxUnreached"`
+	MaxDurationPercent *int       `json:"maxDurationPercent,omitempty"`
+	ProbeJobName       string     `json:"probeJobName,omitempty"`
+	ProbeEverySeconds  *int       `json:"probeEverySeconds,omitempty"`
+	RunID              *uuid.UUID `json:"runId,omitempty"`
+	ProbeRunID         *uuid.UUID `json:"probeRunId,omitempty"`
+	StartTime          *timestamp `json:"startTime,omitempty"`
+	EndTime            *timestamp `json:"endTime,omitempty"`
+	BakeUntil          *timestamp `json:"bakeUntil,omitempty"`
+	ApprovalTime       *timestamp `json:"approvalTime,omitempty"`
+	ApprovedBy         string     `json:"approvedBy,omitempty"`
+	ApprovalComment    string     `json:"approvalComment,omitempty"`
+	Succeeded          int        `json:"succeeded"`
+	Failed             int        `json:"failed"`
+	Unknown            int        `json:"unknown"`
+	Unreached          int        `json:"unreached"`
+	MedianMS           *int64     `json:"medianMs,omitempty"`
+	UsualMS            *int64     `json:"usualMs,omitempty"`
+	Gate               string     `json:"gate,omitempty"`
+}
+
+// given returns nil for the nil ID.
+func given(id uuid.UUID) *uuid.UUID {
+	if id == uuid.Nil {
+		return nil
+	}
+	return &id
+}
+
+// rolloutID returns the id of a roll-out.
+func (p *place) rolloutID(r controldb.Rollout) string {
+	return p.id("jobs", r.JobName, "rollouts", r.ID.String())
+}
+
+// rolloutView describes a roll-out.
+func (p *place) rolloutView(r controldb.Rollout, waves []controldb.RolloutWave) rolloutView {
+	v := rolloutView{envelope: envelope{ID: p.rolloutID(r), Name: r.ID.String(), Type: typeRollout}, Properties: rolloutProperties{
+		JobVersion: r.JobVersion, JobExecutionID: r.ID, State: string(r.State), Wave: r.Wave, WaveCount: r.Waves, WaveName: r.WaveName, Targets: r.Targets,
+		Succeeded: r.Succeeded, Failed: r.Failed, Unknown: r.Unknown, Unreached: r.Unreached, Pending: r.Pending(), LeftOut: r.LeftOut,
+		CreateTime: instant(r.CreatedAt), StartedBy: r.StartedBy, PauseTime: instant(r.PausedAt), PausedBy: r.PausedBy, PauseReason: r.PauseReason,
+		Reason: r.Reason, DeadlineTime: instant(r.DeadlineAt), NextEvent: r.NextEvent, NextEventTime: instant(r.NextEventAt), UndoOf: given(r.UndoOf),
+		EndTime: instant(r.EndedAt),
+	}}
+	for _, w := range waves {
+		v.Properties.Waves = append(v.Properties.Waves, waveView{
+			Wave: w.Wave, Name: w.Name, State: string(w.State), Targets: w.Targets, MaxParallelism: w.Parallelism, Pace: w.Pace, BakeSeconds: w.BakeSeconds,
+			Approval: w.Approval, MaxFailed: w.MaxFailed, MaxUnknown: w.MaxUnknown, MaxUnreached: w.MaxUnreached, MaxDurationPercent: w.MaxDurationPercent,
+			ProbeJobName: w.ProbeJob, ProbeEverySeconds: w.ProbeEvery, RunID: given(w.Run), ProbeRunID: given(w.ProbeRun), StartTime: instant(w.StartedAt),
+			EndTime: instant(w.EndedAt), BakeUntil: instant(w.BakeUntil), ApprovalTime: instant(w.ApprovedAt), ApprovedBy: w.ApprovedBy,
+			ApprovalComment: w.ApprovalComment, Succeeded: w.Succeeded, Failed: w.Failed, Unknown: w.Unknown, Unreached: w.Unreached, MedianMS: w.MedianMS,
+			UsualMS: w.UsualMS, Gate: w.Gate,
+		})
+	}
+	return v
+}
+
+// The bodies of what changes a roll-out. Another property is refused.
+type (
+	approveInput struct {
+		_       struct{} `body:"closed"`
+		Wave    string   `json:"wave"` // that is meant; absent: the one that waits
+		Comment string   `json:"comment"`
+	}
+	rejectInput struct {
+		_      struct{} `body:"closed"`
+		Reason string   `json:"reason" body:"required"`
+	}
+	reasonInput struct {
+		_      struct{} `body:"closed"`
+		Reason string   `json:"reason"`
+	}
+	skipInput struct {
+		_    struct{} `body:"closed"`
+		Wave string   `json:"wave"`
+	}
+	extendInput struct {
+		_       struct{} `body:"closed"`
+		Seconds int      `json:"seconds" body:"required"`
+	}
+	undoInput struct {
+		_     struct{} `body:"closed"`
+		Only  []string `json:"only"` // states of targets; absent: Succeeded and Unknown
+		Force bool     `json:"force"`
+		Hold  bool     `json:"hold"`
+	}
+	noInput struct {
+		_ struct{} `body:"closed"`
+	}
+)
+
+// rolloutOperations are those of roll-outs.
+func (s *Surface) rolloutOperations() []rest.Operation {
+	one := map[int]reflect.Type{http.StatusOK: reflect.TypeFor[rolloutView]()}
+	return []rest.Operation{
+		{
+			ID: "JobRollouts_ListByJob", Method: http.MethodGet, Path: rolloutPath, Role: rest.RoleReader, Handle: s.listRollouts,
+			Summary: "Lists the roll-outs of a job, the latest first.", Query: pageParameters,
+			Answers: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[list[rolloutView]]()},
+		},
+		{
+			ID: "JobRollouts_Get", Method: http.MethodGet, Path: rolloutPath + "/{rollout}", Role: rest.RoleReader, Handle: s.getRollout,
+			Summary: "Gets a roll-out with its waves.", Answers: one,
+		},
+		changeRollout(s, "Approve", "Approves the wave that waits for an approval.", true, func(ctx context.Context, st *controldb.Store, id uuid.UUID, in approveInput) error {
+			return st.ApproveRollout(ctx, id, in.Wave, in.Comment)
+		}),
+		changeRollout(s, "Reject", "Refuses the approval: the roll-out pauses with the reason.", false, func(ctx context.Context, st *controldb.Store, id uuid.UUID, in rejectInput) error {
+			return st.RejectRollout(ctx, id, in.Reason)
+		}),
+		changeRollout(s, "Pause", "Pauses a roll-out: no target and no wave starts.", true, func(ctx context.Context, st *controldb.Store, id uuid.UUID, in reasonInput) error {
+			return st.PauseRollout(ctx, id, in.Reason)
+		}),
+		changeRollout(s, "Resume", "Lets a paused roll-out go on.", true, func(ctx context.Context, st *controldb.Store, id uuid.UUID, _ noInput) error {
+			return st.ResumeRollout(ctx, id)
+		}),
+		changeRollout(s, "Abort", "Ends a roll-out: nothing more starts.", true, func(ctx context.Context, st *controldb.Store, id uuid.UUID, in reasonInput) error {
+			return st.AbortRollout(ctx, id, in.Reason)
+		}),
+		changeRollout(s, "Retry", "Runs again what did not succeed in the wave whose gate has failed.", true, func(ctx context.Context, st *controldb.Store, id uuid.UUID, _ noInput) error {
+			return st.RetryRolloutWave(ctx, id)
+		}),
+		changeRollout(s, "Skip", "Skips a wave: the current one if its gate has failed, else the next one.", true, func(ctx context.Context, st *controldb.Store, id uuid.UUID, in skipInput) error {
+			return st.SkipRolloutWave(ctx, id, in.Wave)
+		}),
+		changeRollout(s, "Extend", "Makes the bake of the current wave longer.", false, func(ctx context.Context, st *controldb.Store, id uuid.UUID, in extendInput) error {
+			const most = 30 * 24 * 3600 // as of the procedure
+			if in.Seconds < 1 || in.Seconds > most {
+				return badRequest(codeInvalidBody, "$.seconds", "The number of seconds is %d: want 1 to %d.", in.Seconds, most)
+			}
+			return st.ExtendRolloutBake(ctx, id, time.Duration(in.Seconds)*time.Second)
+		}),
+		{
+			ID: "JobRollouts_Undo", Method: http.MethodPost, Path: rolloutPath + "/{rollout}/undo", Role: rest.RoleOperator, Handle: s.undoRollout,
+			RequestHeaders: []string{"Idempotency-Key"}, Headers: []string{"Location"},
+			Summary: "Starts the roll-out that undoes another one. A body is optional.", Body: reflect.TypeFor[undoInput](),
+			Answers: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[undoView]()},
+		},
+	}
+}
+
+// undoView names a roll-out that undoes another one. The job is the compensating one of the plan.
+type undoView struct {
+	Name   uuid.UUID `json:"name"`
+	UndoOf uuid.UUID `json:"undoOf"`
+}
+
+// changeRollout is an operation that changes a roll-out, and answers with it. empty allows a
+// request without a body.
+func changeRollout[In any](
+	s *Surface, verb, summary string, empty bool, do func(ctx context.Context, store *controldb.Store, id uuid.UUID, in In) error,
+) rest.Operation {
+	return rest.Operation{
+		ID: "JobRollouts_" + verb, Method: http.MethodPost, Path: rolloutPath + "/{rollout}/" + strings.ToLower(verb), Role: rest.RoleOperator,
+		Summary: summary, Body: reflect.TypeFor[In](), Answers: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[rolloutView]()},
+		Handle: func(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+			at, one, err := s.rollout(ctx, r)
+			if err != nil {
+				return nil, err
+			}
+			var in In
+			if err := body.Decode(r.Body, &in, body.Options{AllowEmpty: empty}); err != nil {
+				return nil, err
+			}
+			if err := do(ctx, at.store, one.ID, in); err != nil {
+				return nil, err
+			}
+			return s.getRollout(ctx, r)
+		},
+	}
+}
+
+// rollout returns the roll-out that a path names.
+func (s *Surface) rollout(ctx context.Context, r *rest.Request) (*place, controldb.Rollout, error) {
+	var none controldb.Rollout
+	at, err := s.place(ctx, r)
+	if err != nil {
+		return nil, none, err
+	}
+	if err := hidden(r.Path["job"]); err != nil {
+		return nil, none, err
+	}
+	text := r.Path["rollout"]
+	id, err := uuid.Parse(text)
+	if err != nil || len(text) != 36 || id == uuid.Nil {
+		return nil, none, notFound(typeRollout, text)
+	}
+	found, err := at.store.Rollouts(ctx, controldb.RolloutFilter{ID: id, JobName: r.Path["job"]}, controldb.Page[controldb.RunKey]{Top: 1})
+	if err != nil {
+		return nil, none, err
+	}
+	if len(found) == 0 {
+		return nil, none, notFound(typeRollout, text)
+	}
+	return at, found[0], nil
+}
+
+func (s *Surface) listRollouts(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	at, err := s.place(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	p, err := readPage[controldb.RunKey](r, s.cfg.PageSize)
+	if err != nil {
+		return nil, err
+	}
+	job, err := at.job(ctx, r.Path["job"])
+	if err != nil {
+		return nil, err
+	}
+	rows, err := at.store.Rollouts(ctx, controldb.RolloutFilter{JobName: job.Name}, p.rows())
+	if err != nil {
+		return nil, err
+	}
+	l := result(p, rows, at, r, at.id("jobs", job.Name, "rollouts"), controldb.Rollout.Key, func(one controldb.Rollout) rolloutView { return at.rolloutView(one, nil) })
+	return &rest.Response{Status: http.StatusOK, Body: l}, nil
+}
+
+func (s *Surface) getRollout(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	at, one, err := s.rollout(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	waves, err := at.store.RolloutWaves(ctx, one.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &rest.Response{Status: http.StatusOK, Body: at.rolloutView(one, waves)}, nil
+}
+
+// undoRollout starts a roll-out that undoes another one. A request that is repeated with the same
+// key starts it once.
+func (s *Surface) undoRollout(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	at, one, err := s.rollout(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	var in undoInput
+	if err := body.Decode(r.Body, &in, body.Options{AllowEmpty: true}); err != nil {
+		return nil, err
+	}
+	id := repeatable(r, at.rolloutID(one))
+	undo, err := at.store.Rollout(ctx, id)
+	switch {
+	case errors.Is(err, controldb.ErrRolloutNotFound):
+		id, err = at.store.UndoRollout(ctx, controldb.UndoRequest{Rollout: one.ID, Only: strings.Join(in.Only, ","), Force: in.Force, Hold: in.Hold, ID: id})
+		if err != nil {
+			return nil, err
+		}
+	case err != nil:
+		return nil, err
+	}
+	h := http.Header{}
+	if undo, err = at.store.Rollout(ctx, id); err == nil {
+		h.Set("Location", at.self(r, at.rolloutID(undo)))
+	}
+	return &rest.Response{Status: http.StatusOK, Header: h, Body: undoView{Name: id, UndoOf: one.ID}}, nil
+}
