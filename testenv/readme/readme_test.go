@@ -61,6 +61,8 @@ var notRun = map[string]string{
 	"jobagent schedule enable JOB":    "JOB and SCHEDULE stand for the reader's names",
 	"jobagent import quartz":          "it reads the tables of Quartz, which the embedded server does not have",
 	"jobagent import sql-agent --dsn": "it reads the database msdb of SQL Server Agent, which the embedded server does not have",
+	"jobagent rollout ":               "JOB and ROLLOUT_ID stand for the reader's names; the tests of cli and agent roll jobs out",
+	"jobagent job start JOB ":         "JOB stands for the reader's name",
 	"sudo ":                           "it changes this machine",
 	"docker ":                         "no container engine is at hand",
 	"kubectl ":                        "no cluster is at hand",

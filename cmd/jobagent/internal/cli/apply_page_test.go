@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,7 +49,7 @@ func testPage(t *testing.T, f *fixture) {
 		}
 	}
 
-	workflow := blocks["yaml"][len(blocks["yaml"])-1]
+	workflow := blocks["yaml"][slices.IndexFunc(blocks["yaml"], func(text string) bool { return strings.Contains(text, "jobagent apply") })]
 	var parsed map[string]any
 	require.NoError(t, yaml.Unmarshal([]byte(workflow), &parsed))
 	lines := regexp.MustCompile(`jobagent (validate|diff|apply|export)[^>|\n]*`).FindAllString(workflow, -1)
