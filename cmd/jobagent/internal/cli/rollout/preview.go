@@ -125,6 +125,8 @@ func (p *preview) show(ctx context.Context, id uuid.UUID) error {
 		return exit.With(exit.CodeInterrupted, nil)
 	case err != nil:
 		return err
+	case r.State.Ended() && r.Targets == 0 && r.Reason == "":
+		return exit.With(exit.CodeRunFailed, fmt.Errorf("the roll-out %s has ended, because its target groups have no targets; see jobagent execution explain %s", id, id))
 	case r.ID == uuid.Nil || r.State.Ended():
 		return exit.With(exit.CodeRunFailed, fmt.Errorf("the roll-out %s ended before its targets were assigned; see jobagent execution explain %s", id, id))
 	}
