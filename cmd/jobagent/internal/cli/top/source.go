@@ -18,6 +18,7 @@ type reads interface {
 	Overview(ctx context.Context, top int) (controldb.Overview, error)
 	RecentAgents(ctx context.Context, top int) ([]controldb.AgentStatus, error)
 	Failures(ctx context.Context, hours int) (controldb.Failures, error)
+	Rollouts(ctx context.Context, f controldb.RolloutFilter, p controldb.Page[controldb.RunKey]) ([]controldb.Rollout, error)
 	runs.DetailReader
 }
 
@@ -43,6 +44,7 @@ type overview struct {
 	agents []controldb.AgentStatus
 	// noAgents says that the login may not list agents; the numbers of Overview are known then.
 	noAgents bool
+	rollouts []controldb.Rollout // that have not ended
 	failures controldb.Failures
 	readAt   time.Time // by the process's clock
 }
@@ -63,6 +65,9 @@ func (s *source) overview(ctx context.Context, fresh bool) (overview, error) {
 		o.noAgents = true
 	}
 	o.agents = slices.DeleteFunc(o.agents, func(a controldb.AgentStatus) bool { return !a.Live })
+	if o.rollouts, err = s.store.Rollouts(ctx, controldb.RolloutFilter{Active: true}, controldb.Page[controldb.RunKey]{Top: listed}); err != nil {
+		return overview{}, err
+	}
 	if fresh || time.Since(s.failuresAt) >= failuresInterval {
 		if s.failures, err = s.store.Failures(ctx, 24); err != nil {
 			return overview{}, err

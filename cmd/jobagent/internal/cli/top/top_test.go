@@ -27,6 +27,7 @@ type fake struct {
 	overview controldb.Overview
 	agents   []controldb.AgentStatus
 	failures controldb.Failures
+	rollouts []controldb.Rollout
 	run      controldb.Run
 	failed   []controldb.RunTarget
 	err      error
@@ -51,6 +52,10 @@ func (f *fake) RecentAgents(context.Context, int) ([]controldb.AgentStatus, erro
 
 func (f *fake) Failures(context.Context, int) (controldb.Failures, error) {
 	return f.failures, f.count("Failures")
+}
+
+func (f *fake) Rollouts(context.Context, controldb.RolloutFilter, controldb.Page[controldb.RunKey]) ([]controldb.Rollout, error) {
+	return f.rollouts, f.count("Rollouts")
 }
 
 func (f *fake) Run(context.Context, uuid.UUID, ...controldb.RunPart) (controldb.Run, error) {
@@ -181,6 +186,33 @@ func TestOverviewPage(t *testing.T) {
 	require.Contains(t, plain(started(t, busy(), 140, 40)), "50/s")
 }
 
+// Roll-outs that have not ended are shown with what happens next.
+func TestRollouts(t *testing.T) {
+	t.Parallel()
+	require.NotContains(t, plain(started(t, busy(), 140, 40)), "ROLL-OUTS")
+	f := busy()
+	for n := range 12 {
+		f.rollouts = append(f.rollouts, controldb.Rollout{
+			ID: id(200 + n), JobName: fmt.Sprintf("roll \u202e%d", n), State: controldb.RolloutWaiting, Wave: 2, Waves: 3, Targets: 1000, Succeeded: 100, Failed: 3,
+			NextEvent: "The wave 'rest' starts when somebody approves it.",
+		})
+	}
+	text := plain(started(t, f, 140, 40))
+	for _, want := range []string{"ROLL-OUTS", "103 of 1 000", "wave 2 of 3  WaitingForApproval  The wave 'rest' starts"} {
+		require.Contains(t, text, want)
+	}
+	for _, size := range [][2]int{{80, 24}, {140, 50}, {100, 10}, {20, 3}, {1, 1}} {
+		lines := strings.Split(started(t, f, size[0], size[1]).View().Content, "\n")
+		require.LessOrEqual(t, len(lines), max(2, size[1]), "%v", size)
+		for _, line := range lines {
+			if size[0] >= 80 {
+				require.LessOrEqual(t, lipgloss.Width(line), size[0], "%v: %q", size, line)
+			}
+			require.NotContains(t, line, "\u202e")
+		}
+	}
+}
+
 // Keys move the cursor through runs and failures, sort, filter, and open a run.
 func TestKeys(t *testing.T) {
 	t.Parallel()
@@ -219,7 +251,7 @@ func TestReads(t *testing.T) {
 	for range 3 {
 		m.Update(m.read()())
 	}
-	require.Equal(t, map[string]int{"Overview": 4, "RecentAgents": 4, "Failures": 1}, f.reads)
+	require.Equal(t, map[string]int{"Overview": 4, "RecentAgents": 4, "Rollouts": 4, "Failures": 1}, f.reads)
 	press(m, enter)
 	clear(f.reads)
 	for range 3 {

@@ -103,21 +103,43 @@ func (m *model) overviewLines() []string {
 	runs, failures := m.runs(), m.failures()
 	// Agents and due instants get a little of the height, failures at most a third of the rest.
 	agentRows, dueRows, runRows, failureRows := len(o.agents), len(o.Due), len(runs), len(failures)
-	retries := m.retryLines()
+	retries, rollouts := m.retryLines(), m.rolloutLines()
 	if !m.whole {
+		rollouts = rollouts[:min(len(rollouts), 1+max(1, m.height/8))]
 		retries = retries[:min(len(retries), 1+max(1, m.height/8))]
 		agentRows, dueRows = min(agentRows, max(1, m.height/8)), min(dueRows, max(1, m.height/8))
-		room := max(2, m.height-1-len(lines)-len(retries)-4-max(1, agentRows)-max(1, dueRows))
+		room := max(2, m.height-1-len(lines)-len(retries)-len(rollouts)-4-max(1, agentRows)-max(1, dueRows))
 		failureRows = min(failureRows, max(room/3, room-max(1, runRows)))
 		runRows = min(runRows, max(1, room-max(1, failureRows)))
 	}
 	lines = append(lines, m.agentLines(agentRows)...)
+	lines = append(lines, rollouts...)
 	lines = append(lines, m.title(fmt.Sprintf("RUNS  %s active", many(o.ActiveRuns)), runColumns(m.width)))
 	lines = append(append(lines, m.runLines(runs, runRows)...), retries...)
 	lines = append(lines, m.title(fmt.Sprintf("FAILED IN 24 HOURS  %s targets of %s runs", many(o.failures.Targets), many(o.failures.Runs)), ""))
 	lines = append(lines, m.failureLines(failures, failureRows, len(runs))...)
 	lines = append(lines, m.title("DUE NEXT", ""))
 	return append(lines, m.dueLines(dueRows)...)
+}
+
+// rolloutLines returns the roll-outs that have not ended, with what happens next; none without one.
+func (m *model) rolloutLines() []string {
+	if len(m.state.rollouts) == 0 {
+		return nil
+	}
+	lines := []string{m.title("ROLL-OUTS", "")}
+	for _, r := range m.state.rollouts {
+		c, job := r.Counts(), max(12, m.width/5)
+		style := terminal.StyleQuiet
+		if r.NeedsPerson() {
+			style = terminal.StyleBusy
+		}
+		done := fmt.Sprintf(" %s of %s", terminal.Number(c.Ended()), terminal.Number(c.Total()))
+		text := fmt.Sprintf("  wave %d of %d  %s  %s", r.Wave, r.Waves, r.State, output.OneLine(r.NextEvent))
+		rest := m.width - 2 - job - 1 - 12 - terminal.Width(done)
+		lines = append(lines, "  "+terminal.Fit(output.OneLine(r.JobName), job)+" "+m.paint.Bar(c, 12)+done+m.paint.In(style, terminal.Fit(text, rest)))
+	}
+	return lines
 }
 
 // many writes a number that the database stops counting at [controldb.OverviewMany].
