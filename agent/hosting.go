@@ -46,6 +46,9 @@ type Hosting struct {
 	skipGrace <-chan struct{}
 }
 
+// modes are the modes of runs that agents of this release know.
+var modes = []controldb.RunMode{controldb.ModeTrial, controldb.ModePreflight}
+
 // callLimit bounds a call to the control database. No procedure takes nearly as long; the limit is
 // for silent connections, which the operating system detects after many minutes, if at all.
 const callLimit = time.Minute
@@ -91,7 +94,7 @@ func (h *Hosting) Run(ctx context.Context) error {
 		return err
 	}
 	if other == nil || other.Have >= other.Want { // earlier schemas know no modes
-		h.modes = []controldb.RunMode{controldb.ModeTrial}
+		h.modes = modes
 	}
 	if other != nil {
 		h.log.Warn("the control schema is of another release, which supports this agent", zap.Error(other))

@@ -172,7 +172,7 @@ func (h *taskHost) attempt(ctx context.Context, task controldb.Task) report {
 		return h.retreat(ctx, task, "the agent could not read the command from the control database")
 	}
 	switch {
-	case task.Mode != "" && (task.Mode != controldb.ModeTrial || task.CommandType != action.TypeTSQL): // claims exclude such tasks
+	case task.Mode != "" && (!slices.Contains(modes, task.Mode) || task.CommandType != action.TypeTSQL): // claims exclude such tasks
 		return h.retreat(ctx, task, fmt.Sprintf("the agent knows no runs with the mode %s", task.Mode))
 	case task.Upkeep:
 		return h.upkeep(ctx, task, script)
@@ -207,8 +207,15 @@ func (h *taskHost) attempt(ctx context.Context, task controldb.Task) report {
 	if task.AtMostOnce {
 		a.Once = &mssql.Once{ExecutionID: task.TargetExecutionID, JobExecutionID: task.JobExecutionID, StepID: task.StepID}
 	}
-	if task.Mode == controldb.ModeTrial {
-		a.Trial = &mssql.Trial{SkipUnsupported: task.ModeOptions.SkipUnsupported}
+	switch task.Mode {
+	case controldb.ModeTrial:
+		a.Trial = &mssql.Trial{SkipUnsupported: task.ModeOptions == controldb.SkipUnsupported}
+	case controldb.ModePreflight:
+		if a.Preflight, err = mssql.ParsePreflight(task.ModeOptions); err != nil {
+			r := notSent(task, "")
+			r.outcome.Outcome, r.outcome.Message, r.outcome.NoRetry, r.outcome.Unsent = targets.Failed, err.Error(), true, true
+			return r
+		}
 	}
 	res := h.runner.Run(ctx, a)
 	r := h.result(task, res)

@@ -52,3 +52,33 @@ func TestTrialRun(t *testing.T) {
 		require.Equal(t, []targets.Verdict{targets.VerdictRan, targets.VerdictRan, targets.VerdictFailed}, verdicts)
 	})
 }
+
+// TestPreflightRun: a preflight runs no script, and its findings decide about each target.
+func TestPreflightRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		env := testenv.Embedded(t, testenv.Options{})
+		f := newFixture(t, env, 2)
+		f.AddJob(t, "j", []string{"CREATE TABLE dbo.effects (n INT);"}, retries(3, 1))
+		f.startAgent(t, agent.Config{})
+		for options, want := range map[string]struct {
+			lifecycle jobs.Lifecycle
+			message   string
+		}{
+			"":                        {jobs.Succeeded, "Preflight: "},
+			`{"rights": ["NOTHING"]}`: {jobs.Failed, "Preflight: rights: the login lacks NOTHING."},
+			`{"warn": ["nothing"]}`:   {jobs.Failed, `there is no check "nothing"`},
+		} {
+			run, err := f.Store.Start(t.Context(), controldb.StartRequest{Job: "j", Mode: controldb.ModePreflight, ModeOptions: options})
+			require.NoError(t, err)
+			rows := f.ended(t, run, time.Minute)
+			require.Equal(t, want.lifecycle, rows[0].Lifecycle, rows[0].LastMessage)
+			for _, row := range rows[2:] {
+				require.Contains(t, row.LastMessage, want.message)
+				require.Equal(t, 1, row.Attempts)
+			}
+		}
+		var n int
+		require.NoError(t, env.DB(t, "db1").QueryRowContext(t.Context(), "SELECT COUNT(*) FROM sys.tables WHERE name = N'effects';").Scan(&n))
+		require.Zero(t, n)
+	})
+}

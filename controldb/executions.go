@@ -38,10 +38,12 @@ type StartRequest struct {
 	// OnlyTargets are the databases to which the run is limited: at most [MaxOnlyTargets]. None
 	// means all databases of the target groups. Those that no run has had need names.
 	OnlyTargets []targets.Target
-	// Mode and ModeOptions say what becomes of the scripts; empty means that they run. A trial
-	// needs OnlyTargets, at most [MaxTrialTargets].
-	Mode        RunMode
-	ModeOptions ModeOptions
+	// Mode says what becomes of the scripts; empty means that they run. A trial needs OnlyTargets,
+	// at most [MaxTrialTargets].
+	Mode RunMode
+	// ModeOptions is a JSON object: [SkipUnsupported], or what a preflight checks; empty means the
+	// defaults.
+	ModeOptions string
 	// Plain makes a plain run of a job with a plan: all targets at once. Hold pauses its roll-out
 	// when the targets are assigned to waves.
 	Plain, Hold bool
@@ -84,7 +86,7 @@ func (s *Store) Start(ctx context.Context, req StartRequest) (uuid.UUID, error) 
 		return uuid.Nil, fmt.Errorf("start job: %w", err)
 	}
 	c := newCall("jobs.sp_start_job").in("job_name", req.Job).in("job_execution_id", id).optText("parameters", req.Parameters).
-		optText("only_targets", only).optText("mode", string(req.Mode)).optText("mode_options", req.ModeOptions.text())
+		optText("only_targets", only).optText("mode", string(req.Mode)).optText("mode_options", req.ModeOptions)
 	if req.Plain {
 		c.in("rollout", false)
 	}

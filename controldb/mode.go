@@ -1,7 +1,5 @@
 package controldb
 
-import "encoding/json"
-
 // RunMode is what becomes of the scripts of a run; empty means that they run.
 type RunMode string
 
@@ -15,18 +13,6 @@ const (
 // MaxTrialTargets is the largest number of databases of a trial.
 const MaxTrialTargets = 100
 
-// ModeOptions are the options of a trial.
-type ModeOptions struct {
-	// SkipUnsupported skips batches that cannot be in a transaction, or would end it; otherwise a
-	// script that has one is refused, and nothing is sent.
-	SkipUnsupported bool `json:"skip_unsupported,omitempty"`
-}
-
-// text returns the argument mode_options of jobs.sp_start_job; empty means the defaults.
-func (o ModeOptions) text() string {
-	if o == (ModeOptions{}) {
-		return ""
-	}
-	text, _ := json.Marshal(o) // a boolean
-	return string(text)
-}
+// SkipUnsupported is an option of a trial: it skips batches that cannot be in a transaction, or
+// would end it; otherwise a script that has one is refused, and nothing is sent.
+const SkipUnsupported = `{"skip_unsupported":true}`

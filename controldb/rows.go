@@ -160,9 +160,6 @@ func nullable(dest any) any {
 		return nullColumn[BackfillID]{d}
 	case *RunMode:
 		return nullColumn[RunMode]{d}
-	case *ModeOptions:
-		*d = ModeOptions{}
-		return jsonColumn{d}
 	case *model.AgentOptions:
 		*d = model.DefaultStep.AgentOptions // an option that has its default is absent
 		return jsonColumn{d}

@@ -102,9 +102,10 @@ type Task struct {
 	PayloadID int64
 	// Options are the step's options that only agents read.
 	Options model.AgentOptions
-	// Mode says what becomes of the script, and ModeOptions how; empty means that it runs.
+	// Mode says what becomes of the script, and ModeOptions how, a JSON object; empty means that it
+	// runs.
 	Mode        RunMode
-	ModeOptions ModeOptions
+	ModeOptions string
 	// ScheduleID is the schedule that started the run; 0 means none.
 	ScheduleID int64
 	// SAPJobID is the _id of a job of the SAP surface, and SAPScheduleID is the public id of the
@@ -261,7 +262,7 @@ type taskStepRow struct {
 	Output
 	Options     model.AgentOptions `db:"agent_options"`
 	Mode        RunMode            `db:"mode"`
-	ModeOptions ModeOptions        `db:"mode_options"`
+	ModeOptions string             `db:"mode_options"`
 }
 
 // taskRow is a row of controller_pass's third result set: a claimed task.

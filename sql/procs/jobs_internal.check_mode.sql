@@ -38,23 +38,44 @@ BEGIN
         WHEN @mode COLLATE Latin1_General_100_CI_AS = N'Trial' THEN N'Trial'
         WHEN @mode COLLATE Latin1_General_100_CI_AS = N'Preflight' THEN N'Preflight'
     END;
-    IF @mode_options IS NOT NULL AND COALESCE(@mode, N'') <> N'Trial'
-        THROW 50420, N'Invalid @mode_options: only a run with @mode = N''Trial'' has options.', 1;
+    IF @mode_options IS NOT NULL AND @mode IS NULL
+        THROW 50420, N'Invalid @mode_options: only a run with a @mode has options.', 1;
     IF @mode_options IS NOT NULL AND (ISJSON(@mode_options) = 0 OR LEFT(@mode_options, 1) <> N'{')
         THROW 50420, N'Invalid @mode_options: want a JSON object, such as {"skip_unsupported": true}.', 1;
     SELECT TOP (1) @wrong = o.[key]
     FROM OPENJSON(@mode_options) AS o
-    WHERE o.[key] COLLATE Latin1_General_BIN2 <> N'skip_unsupported'
-        OR o.type <> 3
+    WHERE NOT EXISTS (
+        SELECT 1
+        FROM (VALUES
+            (N'Trial', N'skip_unsupported', 3),
+            (N'Preflight', N'rights', 4),
+            (N'Preflight', N'min_version', 2),
+            (N'Preflight', N'min_compatibility', 2),
+            (N'Preflight', N'min_log_mb', 2),
+            (N'Preflight', N'min_data_mb', 2),
+            (N'Preflight', N'max_transaction_seconds', 2),
+            (N'Preflight', N'warn', 4),
+            (N'Preflight', N'refuse', 4)
+        ) AS k (mode, name, type)
+        WHERE k.mode = @mode
+            AND k.name = o.[key] COLLATE Latin1_General_BIN2
+            AND k.type = o.type
+    )
     ORDER BY o.[key];
     IF @wrong IS NOT NULL
     BEGIN
         SET @message = REPLACE(CONCAT(
-            N'Invalid @mode_options: ''', @wrong, N''': want skip_unsupported, true or false.'
+            N'Invalid @mode_options: ''', @wrong, N''': want ',
+            CASE
+                WHEN @mode = N'Trial' THEN N'skip_unsupported, true or false.'
+                ELSE N'the lists rights, warn and refuse, and the numbers min_version, min_compatibility, min_log_mb, min_data_mb '
+                    + N'and max_transaction_seconds.'
+            END
         ), N'%', N'%%');
         THROW 50420, @message, 1;
     END;
     SET @mode_options = CASE
+        WHEN @mode = N'Preflight' THEN @mode_options
         WHEN JSON_VALUE(@mode_options, N'$.skip_unsupported') = N'true' THEN N'{"skip_unsupported":true}'
     END;
 

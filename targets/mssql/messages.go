@@ -87,12 +87,12 @@ func (c *collector) remark(text string) {
 	c.keep(targets.Message{Kind: targets.KindAgent, Text: text})
 }
 
-// report adds the report of a trial on a batch, also beyond the limits of messages: a script has
-// few batches, and one that has many is cut off like others by the limit of bytes.
-func (c *collector) report(r targets.TrialBatch) {
+// add adds the report of a trial on a batch, or of a preflight, also beyond the limits of messages:
+// a script has few batches, and one that has many is cut off like others by the limit of bytes.
+func (c *collector) add(r targets.Report) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	m := targets.Message{Kind: targets.KindAgent, Text: targets.Report{Trial: &r}.Text()}
+	m := targets.Message{Kind: targets.KindAgent, Text: r.Text()}
 	if c.reported += len(m.Text); c.reported > c.limits.MessageBytes {
 		c.dropped++
 		return

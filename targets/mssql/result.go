@@ -92,7 +92,7 @@ func (t *attempt) outcome(err, cause error) (targets.Outcome, string) {
 // successText returns the summary of a successful attempt; it may be empty.
 func (t *attempt) successText() string {
 	switch {
-	case t.Trial != nil:
+	case t.Trial != nil, t.Preflight != nil:
 		return t.tried
 	case t.alreadyRan:
 		return "An earlier attempt had run the script and committed: it was not run again."

@@ -51,6 +51,9 @@ type Attempt struct {
 	// Trial makes the script run in a transaction that is rolled back; nil means that it runs.
 	// Output and Once are nil with it.
 	Trial *Trial
+	// Preflight makes the attempt check the target in place of running the script; nil means that
+	// the script runs. Output, Once and Trial are nil with it.
+	Preflight *Preflight
 }
 
 // Run makes the attempt. It returns soon after ctx ended (see cancel.go), and leaves no session and
@@ -91,7 +94,7 @@ type attempt struct {
 	// alreadyRan means that an earlier attempt had committed the script, so that this attempt did
 	// not send it.
 	alreadyRan bool
-	// tried is the summary of a trial.
+	// tried is the summary of a trial or preflight.
 	tried string
 	// leftOpen is a remark about transactions that the script left open; empty means none.
 	leftOpen string
@@ -136,6 +139,9 @@ func (t *attempt) run(ctx context.Context) error {
 		if err != nil {
 			return causeOr(ctx, fmt.Errorf("ask %s for the session id: %w", t.Target.Server, err))
 		}
+	}
+	if t.Preflight != nil {
+		return t.preflight(ctx, s)
 	}
 	if t.Trial != nil {
 		return t.tryOut(ctx, s, tried)

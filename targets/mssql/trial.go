@@ -109,7 +109,7 @@ func (t *attempt) tryOut(ctx context.Context, s *session, batches []judged) erro
 		}
 		if b.stops() {
 			skipped++
-			t.messages.report(report)
+			t.messages.add(targets.Report{Trial: &report})
 			continue
 		}
 		ran++
@@ -117,7 +117,7 @@ func (t *attempt) tryOut(ctx context.Context, s *session, batches []judged) erro
 		if err == nil || report.Verdict == targets.VerdictFailed {
 			t.measure(ctx, s, &report, &logBytes)
 		}
-		t.messages.report(report)
+		t.messages.add(targets.Report{Trial: &report})
 		if err != nil {
 			t.rollBack(ctx, s)
 			return err
@@ -246,8 +246,9 @@ func batchCount(n int) string {
 	return strconv.Itoa(n) + " batches"
 }
 
-// isTrialError reports whether err means that a script cannot be tried.
+// isTrialError reports whether err is the verdict of a trial or preflight.
 func isTrialError(err error) bool {
-	var e *TrialError
-	return errors.As(err, &e)
+	var tried *TrialError
+	var found *PreflightError
+	return errors.As(err, &tried) || errors.As(err, &found)
 }

@@ -47,3 +47,27 @@ func TestJobTrial(t *testing.T) {
 	require.NoError(t, trail.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM dbo.Trail;").Scan(&n))
 	require.Zero(t, n)
 }
+
+// TestJobPreflight groups the findings of targets.
+func TestJobPreflight(t *testing.T) {
+	server, _, _ := shop(t)
+	dsn := server.DSN(embedded.ControlDatabase)
+	host := server.ServerName()
+	jobagent(t, exit.CodeOK, "target-group", "create", "g", "--dsn", dsn)
+	jobagent(t, exit.CodeOK, "target-group", "add", "g", "--server", host, "--database", "Shop", "--dsn", dsn)
+	jobagent(t, exit.CodeOK, "target-group", "add", "g", "--server", host, "--database", "missing", "--dsn", dsn)
+	jobagent(t, exit.CodeOK, "job", "create", "j", "--dsn", dsn)
+	jobagent(t, exit.CodeOK, "step", "add", "j", "--target-group", "g", "--command", "SELECT 1;", "--dsn", dsn)
+	stdout, _ := jobagent(t, exit.CodeRunFailed, "job", "preflight", "j", "--needs", `{"rights": ["NOTHING"]}`, "--dsn", dsn)
+	for _, want := range []string{
+		"1 target checked: Failed\n", "failure rights on 1 target: the login lacks NOTHING\n  " + host + "/Shop\n", "failure reached on 1 target: ",
+	} {
+		require.Contains(t, stdout, want)
+	}
+	stdout, _ = jobagent(t, exit.CodeOK, "job", "preflight", "j", "--on", "Shop", "-o", "json", "--dsn", dsn)
+	var result output.Preflight
+	require.NoError(t, json.Unmarshal([]byte(stdout), &result), stdout)
+	require.Equal(t, 1, result.Checked)
+	_, stderr := jobagent(t, exit.CodeUsage, "job", "preflight", "j", "--needs", `{"right": []}`, "--dsn", dsn)
+	require.Contains(t, stderr, `unknown field "right"`)
+}

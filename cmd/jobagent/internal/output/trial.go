@@ -66,6 +66,36 @@ func NewTrialBatch(b targets.TrialBatch) TrialBatch {
 	}
 }
 
+// Preflight is a preflight that has ended.
+type Preflight struct {
+	ID        uuid.UUID        `json:"job_execution_id"`
+	Lifecycle string           `json:"lifecycle"`
+	Checked   int              `json:"checked"` // targets of steps that were checked
+	Findings  []PreflightGroup `json:"findings"`
+}
+
+// PreflightGroup are findings of one check with one level.
+type PreflightGroup struct {
+	Check   string   `json:"check"`   // reached, state, writable, version and so on
+	Level   string   `json:"level"`   // failure or warning
+	Count   int      `json:"count"`   // targets of steps
+	Text    string   `json:"text"`    // of the first of them
+	Targets []string `json:"targets"` // the first five, as SERVER/DATABASE
+}
+
+// WritePreflight writes a preflight for people.
+func WritePreflight(w io.Writer, p Preflight) error {
+	fmt.Fprintf(w, "%s checked: %s\n", wording.Count(p.Checked, "target"), p.Lifecycle)
+	for _, g := range p.Findings {
+		more := ""
+		if g.Count > len(g.Targets) {
+			more = ", …"
+		}
+		fmt.Fprintf(w, "%s %s on %s: %s\n  %s%s\n", g.Level, g.Check, wording.Count(g.Count, "target"), OneLine(g.Text), OneLine(strings.Join(g.Targets, ", ")), more)
+	}
+	return nil
+}
+
 // WriteTrial writes a trial for people.
 func WriteTrial(w io.Writer, t Trial) error {
 	for i, target := range t.Targets {

@@ -53,6 +53,56 @@ func WatchTrial(ctx context.Context, p *output.Printer, store *controldb.Store, 
 	return w.verdict(p, rows)
 }
 
+// shownTargetsOfFinding is the number of targets that a group of findings names.
+const shownTargetsOfFinding = 5
+
+// WatchPreflight waits for the end of a preflight and prints its findings in groups. It returns an
+// error if a target lacks what the scripts need.
+func WatchPreflight(ctx context.Context, p *output.Printer, store *controldb.Store, id uuid.UUID, w Wait) error {
+	rows, messages, err := waitForReports(ctx, p, store, id, w)
+	if err != nil {
+		return err
+	}
+	result := output.Preflight{ID: id, Lifecycle: string(rows[0].Lifecycle), Findings: []output.PreflightGroup{}}
+	groups := map[[2]string]int{}
+	add := func(f targets.Finding, server, database string) {
+		key := [2]string{f.Check, f.Level}
+		i, ok := groups[key]
+		if !ok {
+			i = len(result.Findings)
+			groups[key] = i
+			result.Findings = append(result.Findings, output.PreflightGroup{Check: f.Check, Level: f.Level, Text: f.Text})
+		}
+		g := &result.Findings[i]
+		if g.Count++; len(g.Targets) < shownTargetsOfFinding {
+			g.Targets = append(g.Targets, server+"/"+database)
+		}
+	}
+	checked := map[reported]bool{}
+	for _, m := range messages {
+		r, ok := targets.ParseReport(m.Message.Text)
+		if !ok || m.Message.Kind != targets.KindAgent {
+			continue
+		}
+		checked[reported{m.StepID, m.Server, m.Database}] = true
+		for _, f := range r.Preflight {
+			if f.Level != targets.LevelOK {
+				add(f, m.Server, m.Database)
+			}
+		}
+	}
+	result.Checked = len(checked)
+	for _, e := range rows { // those that were not reached have no report
+		if e.IsTarget() && e.StepID != nil && e.Lifecycle.IsFailure() && !checked[reported{*e.StepID, e.Server, e.Database}] {
+			add(targets.Finding{Check: "reached", Level: targets.LevelFailure, Text: e.LastMessage}, e.Server, e.Database)
+		}
+	}
+	if err := p.Emit(result, func(out io.Writer) error { return output.WritePreflight(out, result) }); err != nil {
+		return err
+	}
+	return w.verdict(p, rows)
+}
+
 // waitForReports waits for the end of a run, and reads its rows and messages.
 func waitForReports(
 	ctx context.Context, p *output.Printer, store *controldb.Store, id uuid.UUID, w Wait,

@@ -222,7 +222,7 @@ var flagKinds = map[string]Kind{
 
 	// Times.
 	"start-time": instant, "end-time": instant, "start": instant, "from": instant, "to": instant, "until": instant, "before": instant, "skip-until": instant,
-	"only-targets": databases, "on": databases,
+	"only-targets": databases, "on": databases, "needs": {Words: "a JSON object", Max: 400, source: nothing},
 	"since": {Words: "a time such as 2026-01-31 22:00", Max: 64, source: nothing},
 
 	// Runs, alerts and the audit log.

@@ -108,6 +108,7 @@ func NewCommand(a *connect.App) *cobra.Command {
 		command.StandsFor("jobs.sp_delete_job", a.Prints(output.JobName{}, newDeleteCommand(a))),
 		command.StandsFor("jobs.sp_start_job", a.PrintsWith("--wait", output.Executions{}, a.Prints(output.StartedJob{}, newStartCommand(a)))),
 		a.Prints(output.Trial{}, newTrialCommand(a)),
+		a.Prints(output.Preflight{}, newPreflightCommand(a)),
 		command.StandsFor("jobs.sp_stop_job", a.Prints(output.StoppedRuns{}, newStopCommand(a))),
 		a.Prints(output.JobName{}, newEnableCommand(a, true)),
 		a.Prints(output.JobName{}, newEnableCommand(a, false)),

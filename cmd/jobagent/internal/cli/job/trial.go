@@ -16,6 +16,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/wording"
+	"github.com/jobagent/jobagent/targets/mssql"
 )
 
 func newTrialCommand(a *connect.App) *cobra.Command {
@@ -37,13 +38,43 @@ with these. A COMMIT in a procedure or in dynamic T-SQL is seen only afterwards:
 
 Each step is a trial of its own. Actions are skipped, and nothing is retried. ` + runs.WaitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return start.run(cmd, a, args[0], controldb.StartRequest{
-				Mode: controldb.ModeTrial, ModeOptions: controldb.ModeOptions{SkipUnsupported: skip},
-			}, runs.WatchTrial)
+			req := controldb.StartRequest{Mode: controldb.ModeTrial}
+			if skip {
+				req.ModeOptions = controldb.SkipUnsupported
+			}
+			return start.run(cmd, a, args[0], req, runs.WatchTrial)
 		},
 	}
 	start.add(cmd, "try the scripts on these `DATABASES` of the target groups, at most 100")
 	cmd.Flags().BoolVar(&skip, "skip-unsupported", false, "leave out batches that cannot be tried, in place of refusing the script")
+	return cmd
+}
+
+func newPreflightCommand(a *connect.App) *cobra.Command {
+	var start modeStart
+	var needs string
+	cmd := &cobra.Command{
+		Use: "preflight JOB", Short: "Check what a job's scripts need on their databases, and run nothing", Args: cobra.ExactArgs(1),
+		Long: `Check what a job's scripts need on their databases. No script runs. On each database that is reached and accepts the
+login, these are checked: state, writable, version, compatibility, rights, log_space, data_space, blocking and
+transactions (old ones of other sessions). The last two only warn. --needs says what the scripts need:
+
+  jobagent job preflight nightly --needs '{"rights": ["ALTER", "CREATE TABLE"], "min_compatibility": 150,
+    "min_log_mb": 500, "min_data_mb": 1000, "warn": ["data_space"], "refuse": ["blocking"]}'
+
+Other members are min_version, such as 15, and max_transaction_seconds (600). Free space counts the growth of files; what
+is free on the disk is not known. What cannot be read is a warning, and a failure if --needs asks for it.
+
+Findings are grouped. Actions are skipped, and nothing is retried. ` + runs.WaitHelp,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if _, err := mssql.ParsePreflight(needs); err != nil {
+				return exit.Usage(err)
+			}
+			return start.run(cmd, a, args[0], controldb.StartRequest{Mode: controldb.ModePreflight, ModeOptions: needs}, runs.WatchPreflight)
+		},
+	}
+	start.add(cmd, "check only these `DATABASES` of the target groups")
+	cmd.Flags().StringVar(&needs, "needs", "", "what the scripts need, a `JSON` object")
 	return cmd
 }
 
