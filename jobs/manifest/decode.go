@@ -56,6 +56,7 @@ func (f Faults) Error() string {
 type rules struct {
 	name, doc           string
 	required, always    bool
+	visible             bool
 	hasDefault, bounded bool
 	def, one            string
 	min, max            float64
@@ -76,6 +77,8 @@ func fields(t reflect.Type) []rules {
 			switch key {
 			case "required":
 				r.required = true
+			case "visible":
+				r.visible = true
 			case "always":
 				r.always = true
 			case "default":
@@ -360,7 +363,7 @@ func (d *decoder) string(n *node, v reflect.Value, path string, r rules) {
 		return
 	}
 	switch {
-	case r.required && strings.TrimSpace(n.text) == "":
+	case (r.required || r.visible) && strings.TrimSpace(n.text) == "":
 		d.fail(n, path, "a text is missing")
 		return
 	case r.max > 0 && float64(Length(n.text)) > r.max:

@@ -34,9 +34,10 @@ func Kinds() []Kind {
 // The models of objects. Decoder, encoder and JSON Schema are made from these declarations:
 //
 //   - json is the name of the field.
-//   - rule has the restrictions: required; default=VALUE, which the encoder leaves out, unless
-//     always; min=N, max=N for numbers, and max=N, the number of characters, for texts; enum=A|B;
-//     one=GROUP: exactly one field of the group is given.
+//   - rule has the restrictions: required; visible: a text that is given has more than blanks;
+//     default=VALUE, which the encoder leaves out, unless always; min=N, max=N for numbers, and
+//     max=N, the number of characters, for texts; enum=A|B; one=GROUP: exactly one field of the
+//     group is given.
 //   - doc describes the field in the schema.
 
 // TargetGroup is a list of servers and databases.
@@ -47,7 +48,7 @@ type TargetGroup struct {
 
 // Member is a member of a target group. Its type follows from its fields.
 type Member struct {
-	Server      string `json:"server" rule:"max=128" doc:"Name of the server. Alone, it stands for all its databases. All members but those with tag_filter need it."`
+	Server      string `json:"server" rule:"visible,max=128" doc:"Name of the server. Alone, it stands for all its databases. All members but those with tag_filter need it."`
 	Database    string `json:"database" rule:"max=128" doc:"One database; with shard_map, the database of the shard map manager."`
 	ElasticPool string `json:"elastic_pool" rule:"max=128" doc:"All databases of this elastic pool."`
 	ShardMap    string `json:"shard_map" rule:"max=128" doc:"All shards of this shard map."`

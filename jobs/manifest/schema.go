@@ -156,7 +156,7 @@ func valueSchema(t reflect.Type, r rules) *object {
 	if r.max > 0 {
 		s.set("maxLength", int(r.max))
 	}
-	if r.required {
+	if r.required || r.visible {
 		s.set("pattern", notBlank)
 	}
 	return s
