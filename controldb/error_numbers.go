@@ -329,6 +329,7 @@ var conditions = map[int32]condition{
 	50204: {KindStale, ErrIncarnation, "the control database has another incarnation than the term"},
 	50300: {KindConflict, ErrSchemaVersion, "the schema does not support the agent's protocol"},
 	50199: {KindConflict, nil, "the job execution is a roll-out, or a wave of an active one"},
+	50419: {KindInvalid, nil, "@hold is 1, and the run would not be rolled out"},
 	50400: {KindInvalid, nil, "@tolerated_failures is neither a number nor a percentage"},
 	50401: {KindInvalid, nil, "@only_targets is not an array of target ids"},
 	50402: {KindInvalid, ErrSAPTaskRun, "the run of a task ends with its process, not by a report"},

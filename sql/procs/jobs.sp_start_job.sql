@@ -15,8 +15,8 @@
 --                      step when its list is made is Skipped there. Steps without a target group run as always.
 --   @rollout           0: the run ignores the plan of the job, if it has one. 1: it is rolled out by the plan (sql/DESIGN.md, "Roll-outs").
 --                      A repetition does not compare it.
---   @hold              1: the roll-out is paused when its targets are assigned to waves, so that one can look at them before anything runs;
---                      without effect on a run that is not rolled out.
+--   @hold              1: the roll-out is paused when its targets are assigned to waves, so that one can look at them before anything
+--                      runs.
 --   @mode              NULL: the scripts run. Trial: each script runs in a transaction that is rolled back, on 1 to 100 chosen databases.
 --                      Preflight: no script runs; each database is checked for what its steps need. A run with a mode ignores the plan of
 --                      the job, and skips its actions (sql/DESIGN.md, "Trial and preflight").
@@ -51,6 +51,7 @@
 --   50193 the control database is paused, and the run does not exist yet.
 --   50197 the job execution id belongs to an execution of another mode.
 --   50401 @only_targets is not an array of 1 to 5,000 target ids.
+--   50419 @hold is 1, and the run would not be rolled out.
 --   50420 @mode is neither Trial nor Preflight, or @mode_options are no options of the mode.
 --   50421 a trial has no chosen databases, or more than 100.
 CREATE OR ALTER PROCEDURE jobs.sp_start_job
@@ -228,6 +229,23 @@ BEGIN
     BEGIN
         SET @message = REPLACE(CONCAT(N'The job ''', @job_name, N''' has no steps. Add one with jobs.sp_add_jobstep.'), N'%', N'%%');
         THROW 50103, @message, 1;
+    END;
+
+    -- Who holds a roll-out to look at it must not start a run on all databases.
+    IF @hold = 1
+        AND (@rollout = 0 OR EXISTS (
+            SELECT 1
+            FROM jobs_internal.job_versions AS v
+            WHERE v.job_id = @job_id
+                AND v.version = @version
+                AND v.rollout_plan IS NULL
+        ))
+    BEGIN
+        SET @message = REPLACE(CONCAT(
+            N'@hold = 1 is for roll-outs, and this would be a plain run of the job ''', @job_name,
+            N'''. Nothing was started. Give the job a plan with jobs.sp_set_job_rollout, or omit @hold.'
+        ), N'%', N'%%');
+        THROW 50419, @message, 1;
     END;
 
     -- Two roll-outs of one job would skip each other's targets, and their gates would stop both.

@@ -394,6 +394,9 @@ BEGIN
             r.wave = @wave,
             r.next_check_at = CASE WHEN @next IN (N'Succeeded', N'Aborted', N'Failed') THEN NULL ELSE @check_at END,
             r.reason = COALESCE(@reason, r.reason),
+            r.paused_at = CASE WHEN @next IN (N'Succeeded', N'Aborted', N'Failed') THEN NULL ELSE r.paused_at END,
+            r.paused_by = CASE WHEN @next IN (N'Succeeded', N'Aborted', N'Failed') THEN NULL ELSE r.paused_by END,
+            r.pause_reason = CASE WHEN @next IN (N'Succeeded', N'Aborted', N'Failed') THEN NULL ELSE r.pause_reason END,
             r.ended_at = CASE WHEN @next IN (N'Succeeded', N'Aborted', N'Failed') THEN @now END
         FROM jobs_internal.rollouts AS r
         WHERE r.execution_id = @execution_id
