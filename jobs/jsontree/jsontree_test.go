@@ -81,7 +81,7 @@ func compare(t *testing.T, text string) bool {
 	d.UseNumber()
 	for i := 0; ; i++ {
 		want, err := d.Token()
-		if err == io.EOF { //nolint:errorlint // Token returns it without wrapping
+		if err == io.EOF {
 			require.Len(t, tokens, i, "%q", text)
 			break
 		}

@@ -119,7 +119,7 @@ func (t *attempt) tryOut(ctx context.Context, s *session, batches []judged) erro
 		}
 		t.messages.add(targets.Report{Trial: &report})
 		if err != nil {
-			t.rollBack(ctx, s)
+			_ = t.rollBack(ctx, s) // the error of the batch counts, and the end of the session rolls back, too
 			return err
 		}
 	}

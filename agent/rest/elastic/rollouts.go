@@ -310,7 +310,7 @@ func (s *Surface) undoRollout(ctx context.Context, r *rest.Request) (*rest.Respo
 		return nil, err
 	}
 	id := repeatable(r, at.rolloutID(one))
-	undo, err := at.store.Rollout(ctx, id)
+	_, err = at.store.Rollout(ctx, id)
 	switch {
 	case errors.Is(err, controldb.ErrRolloutNotFound):
 		id, err = at.store.UndoRollout(ctx, controldb.UndoRequest{Rollout: one.ID, Only: strings.Join(in.Only, ","), Force: in.Force, Hold: in.Hold, ID: id})
@@ -321,7 +321,7 @@ func (s *Surface) undoRollout(ctx context.Context, r *rest.Request) (*rest.Respo
 		return nil, err
 	}
 	h := http.Header{}
-	if undo, err = at.store.Rollout(ctx, id); err == nil {
+	if undo, err := at.store.Rollout(ctx, id); err == nil {
 		h.Set("Location", at.self(r, at.rolloutID(undo)))
 	}
 	return &rest.Response{Status: http.StatusOK, Header: h, Body: undoView{Name: id, UndoOf: one.ID}}, nil

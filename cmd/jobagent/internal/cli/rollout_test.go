@@ -94,7 +94,7 @@ func TestRolloutCommands(t *testing.T) {
 	require.NoError(t, server.Store.SetJobRollout(t.Context(), "migrate", plan, nil))
 	must("job", "start", "migrate", "--no-rollout", "--param", "fail=1", "--execution-id", "00000000-0000-4000-8000-000000000009")
 	code, _, stderr = run("execution", "watch", "00000000-0000-4000-8000-000000000009", "-o", "json")
-	require.Equal(t, exit.CodeRunFailed, code)
+	require.Equal(t, exit.CodeRunFailed, code, stderr)
 	code, _, stderr = run("rollout", "show", "00000000-0000-4000-8000-000000000009")
 	require.Equal(t, exit.CodeNotFound, code, stderr)
 
