@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
@@ -123,7 +124,30 @@ func start(t *testing.T) *matrix {
 		return mounts
 	}, func(c *rest.Config) { c.Authenticator, c.Authorizer = authenticator, authenticator })
 	m.DefineJob(t)
+	m.defineRollout(t)
 	return m
+}
+
+// defineRollout makes a roll-out that has been aborted, so that its state refuses each decision.
+func (m *matrix) defineRollout(t *testing.T) {
+	t.Helper()
+	_, err := m.Store.AddJob(t.Context(), controldb.JobSpec{Name: "j2"})
+	require.NoError(t, err)
+	_, err = m.Store.AddJobStep(t.Context(), controldb.StepSpec{JobName: "j2", Command: new("SELECT 1"), TargetGroup: new("g1")})
+	require.NoError(t, err)
+	require.NoError(t, m.Store.SetJobRollout(t.Context(), "j2", `{"waves": [{"name": "all", "targets": "rest", "approval": "any"}]}`, nil))
+	id := uuid.MustParse(rollout)
+	_, err = m.Store.Start(t.Context(), controldb.StartRequest{Job: "j2", ID: id})
+	require.NoError(t, err)
+	is := func(state string) func() bool {
+		return func() bool {
+			r, err := m.Store.Rollout(t.Context(), id)
+			return err == nil && string(r.State) == state
+		}
+	}
+	require.Eventually(t, is("WaitingForApproval"), 30*time.Second, 50*time.Millisecond)
+	require.NoError(t, m.Store.StopJob(t.Context(), id))
+	require.Eventually(t, is("Aborted"), 30*time.Second, 50*time.Millisecond)
 }
 
 // surfaces returns the surfaces of all APIs.

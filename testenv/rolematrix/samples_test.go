@@ -26,6 +26,8 @@ const (
 	c     = front.C
 	cq    = front.SchedulerVersion
 	run   = "10000000-0000-4000-8000-000000000001"
+	// rollout is a roll-out of the job j2 that was aborted.
+	rollout = "10000000-0000-4000-8000-000000000002"
 )
 
 // samples are in an order in which each one succeeds.
@@ -75,17 +77,17 @@ var samples = []sample{
 	{"sql", "JobTargetExecutions_ListByStep", a + "/jobs/j1/executions/" + run + "/steps/s1/targets" + query, "", nil, 0, 0},
 	{"sql", "JobTargetExecutions_Get", a + "/jobs/j1/executions/" + run + "/steps/s1/targets/<target>" + query, "", nil, 0, 0},
 	{"sql", "JobExecutions_Cancel", a + "/jobs/j1/executions/" + run + "/cancel" + query, "", nil, 0, 0},
-	{"sql", "JobRollouts_ListByJob", a + "/jobs/j1/rollouts" + query, "", nil, 0, 0},
-	{"sql", "JobRollouts_Get", a + "/jobs/j1/rollouts/" + run + query, "", nil, 404, 0}, // the run is none
-	{"sql", "JobRollouts_Approve", a + "/jobs/j1/rollouts/" + run + "/approve" + query, "", nil, 404, 0},
-	{"sql", "JobRollouts_Reject", a + "/jobs/j1/rollouts/" + run + "/reject" + query, `{"reason":"no"}`, nil, 404, 0},
-	{"sql", "JobRollouts_Pause", a + "/jobs/j1/rollouts/" + run + "/pause" + query, "", nil, 404, 0},
-	{"sql", "JobRollouts_Resume", a + "/jobs/j1/rollouts/" + run + "/resume" + query, "", nil, 404, 0},
-	{"sql", "JobRollouts_Abort", a + "/jobs/j1/rollouts/" + run + "/abort" + query, "", nil, 404, 0},
-	{"sql", "JobRollouts_Retry", a + "/jobs/j1/rollouts/" + run + "/retry" + query, "", nil, 404, 0},
-	{"sql", "JobRollouts_Skip", a + "/jobs/j1/rollouts/" + run + "/skip" + query, "", nil, 404, 0},
-	{"sql", "JobRollouts_Extend", a + "/jobs/j1/rollouts/" + run + "/extend" + query, `{"seconds":60}`, nil, 404, 0},
-	{"sql", "JobRollouts_Undo", a + "/jobs/j1/rollouts/" + run + "/undo" + query, "", nil, 404, 0},
+	{"sql", "JobRollouts_ListByJob", a + "/jobs/j2/rollouts" + query, "", nil, 0, 0},
+	{"sql", "JobRollouts_Get", a + "/jobs/j2/rollouts/" + rollout + query, "", nil, 0, 0},
+	{"sql", "JobRollouts_Approve", a + "/jobs/j2/rollouts/" + rollout + "/approve" + query, "", nil, 400, 0},
+	{"sql", "JobRollouts_Reject", a + "/jobs/j2/rollouts/" + rollout + "/reject" + query, `{"reason":"no"}`, nil, 400, 0},
+	{"sql", "JobRollouts_Pause", a + "/jobs/j2/rollouts/" + rollout + "/pause" + query, "", nil, 400, 0},
+	{"sql", "JobRollouts_Resume", a + "/jobs/j2/rollouts/" + rollout + "/resume" + query, "", nil, 400, 0},
+	{"sql", "JobRollouts_Retry", a + "/jobs/j2/rollouts/" + rollout + "/retry" + query, "", nil, 400, 0},
+	{"sql", "JobRollouts_Skip", a + "/jobs/j2/rollouts/" + rollout + "/skip" + query, "", nil, 400, 0},
+	{"sql", "JobRollouts_Extend", a + "/jobs/j2/rollouts/" + rollout + "/extend" + query, `{"seconds":60}`, nil, 400, 0},
+	{"sql", "JobRollouts_Undo", a + "/jobs/j2/rollouts/" + rollout + "/undo" + query, "", nil, 400, 0},
+	{"sql", "JobRollouts_Abort", a + "/jobs/j2/rollouts/" + rollout + "/abort" + query, "", nil, 400, 0},
 
 	{"sql", "JobPrivateEndpoints_CreateOrUpdate", a + "/privateEndpoints/p1" + query, `{"properties":{"targetServerAzureResourceId":"` + front.Servers + `"}}`, nil, 0, 0},
 	{"sql", "JobPrivateEndpoints_ListByAgent", a + "/privateEndpoints" + query, "", nil, 0, 0},

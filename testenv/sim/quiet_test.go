@@ -14,11 +14,11 @@ import (
 )
 
 // quietCalls returns the number of calls that an agent makes at most in a span of time if nothing
-// is due: 5 a second, and 6 a minute to evaluate and deliver alerts; agent/alerts waits for up to
-// half a minute between two of either. A span that begins just before an evaluation has one
-// evaluation and one delivery more than its average.
+// is due: 5 a second, 4 a minute to register databases, and 6 a minute to evaluate and deliver
+// alerts; agent/alerts waits for up to half a minute between two of either. A span that begins just
+// before one of them has one more than its average.
 func quietCalls(span time.Duration) int {
-	return int(5*span/time.Second) + int(6*span/time.Minute) + 2
+	return int(5*span/time.Second) + int(10*span/time.Minute) + 3
 }
 
 // While a long script runs and nothing else happens, an agent makes at most five calls per second,
