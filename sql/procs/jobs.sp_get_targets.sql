@@ -103,7 +103,11 @@ BEGIN
     FROM jobs.targets AS t
     WHERE ((@target_group_name IS NULL AND @tag_filter IS NULL) OR t.target_id IN (SELECT f.target_id FROM @found AS f))
         AND (@target_group_name IS NOT NULL OR @gone IS NULL OR t.is_gone = @gone)
-        AND (@pattern IS NULL OR t.server_name LIKE @pattern OR t.database_name LIKE @pattern)
+        AND (
+            @pattern IS NULL
+            OR t.server_name COLLATE Latin1_General_100_CI_AS LIKE @pattern -- whatever the collation of the database
+            OR t.database_name COLLATE Latin1_General_100_CI_AS LIKE @pattern
+        )
         AND (
             @after_server IS NULL
             OR t.server_name > @after_server
