@@ -74,13 +74,13 @@ func randomPlan(r *rand.Rand) string {
 		for range r.IntN(5) {
 			wave += ", " + pick(`"order": "random"`, `"parallelism": 5`, `"pace": null`, `"bake_seconds": -0`, `"bake_seconds": 60`, `"approval": true`, `"approval": false`,
 				`"max_failed": "01%"`, `"max_failed": 3`, `"max_failed": "0%"`, `"max_unknown": 2`, `"max_unreached": "100%"`, `"max_duration_percent": 150`,
-				`"probe_job": "u"`, `"probe_every_seconds": 10`, `"preflight": false`, `"preflight": 0`)
+				`"probe_job": "u"`, `"probe_every_seconds": 10`)
 		}
 		waves = append(waves, wave+"}")
 	}
 	text := `{"waves": [` + strings.Join(waves, ", ") + `]`
 	for range r.IntN(3) {
-		text += ", " + pick(`"seed": 12`, `"deadline_seconds": 60`, `"on_gate_failure": "abort"`, `"strict": true`, `"undo_job": "u"`, `"new_targets": null`, `"running_targets": "x"`)
+		text += ", " + pick(`"seed": 12`, `"deadline_seconds": 60`, `"on_gate_failure": "abort"`, `"strict": true`, `"undo_job": "u"`, `"strict": null`, `"running_targets": "x"`)
 	}
 	return text + "}"
 }

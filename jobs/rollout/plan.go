@@ -97,7 +97,6 @@ var (
 		{name: "on_gate_failure", kind: isChoice, choices: []string{"pause", "abort"}, fallback: `"pause"`, want: "pause or abort"},
 		{name: "running_targets", kind: isChoice, choices: []string{"finish", "cancel"}, fallback: `"finish"`, want: "finish or cancel"},
 		{name: "strict", kind: isBoolean, fallback: "false"},
-		{name: "new_targets", kind: isChoice, choices: []string{"leave_out"}, fallback: `"leave_out"`, want: "leave_out"},
 		{name: "undo_job", kind: isText, highest: 128, fallback: "null", want: wantJob},
 	}
 	waveRules = []rule{
@@ -122,7 +121,6 @@ var (
 		{name: "max_duration_percent", kind: isInteger, lowest: 1, highest: 10000, fallback: "null"},
 		{name: "probe_job", kind: isText, highest: 128, fallback: "null", want: wantJob},
 		{name: "probe_every_seconds", kind: isInteger, lowest: 10, highest: 86400, fallback: "null"},
-		{name: "preflight", kind: isBoolean, fallback: "false"},
 	}
 )
 
@@ -315,8 +313,6 @@ func (c *checker) pair(w, m *jsontree.Value, value string, number, place int) {
 		return o.Name == "order" && (!ok || v == `"tag"`)
 	}):
 		fault = `want "order": "tag" beside it, or no order_tag`
-	case m.Name == "preflight" && value == "true":
-		fault = "there is no preflight yet: want false"
 	case m.Name == "probe_every_seconds" && (w.Get("probe_job") == nil || w.Get("bake_seconds") == nil || w.Get("bake_seconds").Raw == "0"):
 		fault = "want probe_job and bake_seconds beside it, or no probe_every_seconds"
 	default:

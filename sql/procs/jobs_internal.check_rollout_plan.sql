@@ -100,8 +100,7 @@ BEGIN
         (N'plan', 4, N'on_gate_failure', N'choice', NULL, NULL, N'pause,abort', N'"pause"', N'pause or abort'),
         (N'plan', 5, N'running_targets', N'choice', NULL, NULL, N'finish,cancel', N'"finish"', N'finish or cancel'),
         (N'plan', 6, N'strict', N'boolean', NULL, NULL, NULL, N'false', NULL),
-        (N'plan', 7, N'new_targets', N'choice', NULL, NULL, N'leave_out', N'"leave_out"', NULL),
-        (N'plan', 8, N'undo_job', N'text', NULL, 128, NULL, N'null', CONCAT(N'the name of a job of 1 to 128 ', @visible)),
+        (N'plan', 7, N'undo_job', N'text', NULL, 128, NULL, N'null', CONCAT(N'the name of a job of 1 to 128 ', @visible)),
         (N'wave', 1, N'name', N'text', NULL, 128, NULL, NULL, NULL),
         (N'wave', 2, N'targets', N'targets', NULL, NULL, N'rest', N'null',
             N'a number of targets from 1 to 1000000, a percentage from "1%" to "100%" without decimals, or "rest"'),
@@ -119,8 +118,7 @@ BEGIN
         (N'wave', 14, N'max_unreached', N'share', NULL, NULL, NULL, N'"0"', NULL),
         (N'wave', 15, N'max_duration_percent', N'integer', 1, 10000, NULL, N'null', NULL),
         (N'wave', 16, N'probe_job', N'text', NULL, 128, NULL, N'null', CONCAT(N'the name of a job of 1 to 128 ', @visible)),
-        (N'wave', 17, N'probe_every_seconds', N'integer', 10, 86400, NULL, N'null', NULL),
-        (N'wave', 18, N'preflight', N'boolean', NULL, NULL, NULL, N'false', NULL)
+        (N'wave', 17, N'probe_every_seconds', N'integer', 10, 86400, NULL, N'null', NULL)
     ) AS r (section, position, name, kind, lowest, highest, choices, fallback, want);
 
     INSERT INTO @members (section, wave, name, path, type, value)
@@ -339,7 +337,6 @@ BEGIN
         WHEN N'targets' THEN N'the rest is the last wave, and other waves follow: want this wave last'
         WHEN N'name' THEN N'another wave has this name already: names must differ in more than case'
         WHEN N'order_tag' THEN N'want "order": "tag" beside it, or no order_tag'
-        WHEN N'preflight' THEN N'there is no preflight yet: want false'
         WHEN N'probe_every_seconds' THEN N'want probe_job and bake_seconds beside it, or no probe_every_seconds'
         ELSE N'want another job than the one that is rolled out'
     END
@@ -357,7 +354,6 @@ BEGIN
             OR (m.name = N'order_tag' AND NOT EXISTS (
                 SELECT 1 FROM @members AS b WHERE b.wave = m.wave AND b.name = N'order' AND (b.json = N'"tag"' OR b.json IS NULL)
             ))
-            OR (m.name = N'preflight' AND m.json = N'true')
             OR (m.name = N'probe_every_seconds' AND (
                 NOT EXISTS (SELECT 1 FROM @members AS b WHERE b.wave = m.wave AND b.name = N'probe_job' AND b.type > 0)
                 OR NOT EXISTS (

@@ -197,6 +197,8 @@ var parameterNames = map[string][]string{
 	"parameters":                        {"--param", "--param-json", "--params-file"},
 	"percent_failed":                    {"--percent"},
 	"retry_interval_backoff_multiplier": {"--retry-interval-multiplier"},
+	"hold":                              {"--hold"},
+	"rollout = 0":                       {"--no-rollout"},
 	"schedule_end_time":                 {"--end-time"},
 	"schedule_interval_count":           {"--interval-count"},
 	"schedule_interval_type":            {"--interval-type"},
