@@ -6,10 +6,6 @@ ALTER TABLE jobs_internal.job_executions ADD rollout_wave INT NULL;
 ALTER TABLE jobs_internal.job_executions ADD rollout_probe BIT NULL;
 ALTER TABLE jobs_internal.job_executions ADD drains BIT NULL;
 
--- size: reads all runs, and none is in it yet; online in Enterprise, Developer and Azure, otherwise starts and ends of runs wait
-CREATE INDEX IX_job_executions_rollout_of ON jobs_internal.job_executions (rollout_of, rollout_wave, execution_id)
-    WHERE rollout_of IS NOT NULL;
-
 ALTER TABLE jobs_internal.step_lists DROP CONSTRAINT CK_step_lists_source;
 ALTER TABLE jobs_internal.step_lists WITH CHECK ADD CONSTRAINT CK_step_lists_source CHECK (
     (source = N'Parts' AND task_id IS NOT NULL)
@@ -54,8 +50,6 @@ CREATE INDEX IX_rollouts_next_check_at ON jobs_internal.rollouts (next_check_at)
 CREATE INDEX IX_rollouts_job_id ON jobs_internal.rollouts (job_id, execution_id)
     INCLUDE (state, ended_at)
     WHERE ended_at IS NULL;
-CREATE INDEX IX_rollouts_undo_of ON jobs_internal.rollouts (undo_of)
-    WHERE undo_of IS NOT NULL;
 
 CREATE TABLE jobs_internal.rollout_waves (
     execution_id         BIGINT NOT NULL,

@@ -262,13 +262,10 @@ BEGIN
             N'The roll-out ', e.job_execution_id, N' of the job ''', @job_name,
             N''' is active. Let it end, abort it with jobs.sp_abort_rollout, or start a plain run with @rollout = 0.'
         ), N'%', N'%%')
-        FROM jobs_internal.job_executions AS e
-        INNER JOIN jobs_internal.job_versions AS v ON v.job_id = e.job_id AND v.version = e.job_version
-        WHERE e.job_id = @job_id
-            AND e.is_active = 1
-            AND e.rerun_of IS NULL
-            AND e.rollout_of IS NULL
-            AND (e.rollout_start = N'Undo' OR (v.rollout_plan IS NOT NULL AND COALESCE(e.rollout_start, N'') <> N'Plain'));
+        FROM jobs_internal.rollout_runs AS r
+        INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = r.execution_id
+        WHERE r.job_id = @job_id
+            AND r.is_active = 1;
         IF @message IS NOT NULL
             THROW 50189, @message, 1;
     END;

@@ -311,11 +311,6 @@ BEGIN
             e.job_version,
             v.has_dependencies,
             CASE WHEN e.rerun_of IS NULL THEN 0 ELSE 1 END AS rerun,
-            CASE
-                WHEN e.rerun_of IS NOT NULL OR e.rollout_of IS NOT NULL THEN 0
-                WHEN e.rollout_start = N'Undo' OR (v.rollout_plan IS NOT NULL AND COALESCE(e.rollout_start, N'') <> N'Plain') THEN 1
-                ELSE 0
-            END AS rollout,
             CASE WHEN e.stop_requested_at IS NULL THEN 0 ELSE 1 END AS stopping,
             COUNT(s.step_execution_id) AS steps,
             SUM(CASE WHEN s.is_active = 1 THEN 1 ELSE 0 END) AS active,
@@ -332,9 +327,7 @@ BEGIN
         INNER JOIN jobs_internal.job_versions AS v ON v.job_id = e.job_id AND v.version = e.job_version
         LEFT JOIN jobs_internal.step_executions AS s ON s.execution_id = e.execution_id
         WHERE e.is_active = 1
-        GROUP BY
-            e.execution_id, e.job_id, e.job_version, v.has_dependencies, v.rollout_plan, e.rerun_of, e.rollout_of, e.rollout_start,
-            e.stop_requested_at
+        GROUP BY e.execution_id, e.job_id, e.job_version, v.has_dependencies, e.rerun_of, e.stop_requested_at
     )
     INSERT INTO @movable (
         execution_id, job_id, job_version, has_dependencies, stopping, steps, canceled, failed, timed_out, skipped, has_next, rerun,
@@ -362,7 +355,7 @@ BEGIN
             ELSE 0
         END,
         c.rerun,
-        c.rollout
+        CASE WHEN EXISTS (SELECT 1 FROM jobs_internal.rollout_runs AS r WHERE r.execution_id = c.execution_id) THEN 1 ELSE 0 END
     FROM counted AS c
     WHERE c.active = 0;
 

@@ -194,8 +194,7 @@ BEGIN
                 @execution_id = @execution_id,
                 @slice = @read,
                 @examined = @read OUTPUT,
-                @complete = @complete OUTPUT,
-                @now = @now;
+                @complete = @complete OUTPUT;
             SET @examined = @examined + @read;
             IF @complete = 0
                 SET @more = 1;

@@ -17,13 +17,11 @@ CREATE OR ALTER PROCEDURE jobs_internal.assign_rollout_targets
     @execution_id BIGINT,
     @slice        INT = 5000,
     @examined     INT = 0 OUTPUT,
-    @complete     BIT = 0 OUTPUT,
-    @now          DATETIME2(7) = NULL
+    @complete     BIT = 0 OUTPUT
 AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
-    SET @now = COALESCE(@now, SYSUTCDATETIME());
     SET @complete = 0;
     DECLARE @room INT = @slice;
     DECLARE @read INT;

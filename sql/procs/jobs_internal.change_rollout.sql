@@ -77,13 +77,11 @@ BEGIN
         @job_name = j.name,
         @started_by = e.started_by,
         @is_rollout = CASE
-            WHEN e.rerun_of IS NULL AND e.rollout_of IS NULL AND COALESCE(e.rollout_start, N'') <> N'Plain' AND v.rollout_plan IS NOT NULL
-                THEN e.is_active
+            WHEN EXISTS (SELECT 1 FROM jobs_internal.rollout_runs AS r WHERE r.execution_id = e.execution_id) THEN e.is_active
             ELSE 0
         END
     FROM jobs_internal.visible_runs AS e
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
-    INNER JOIN jobs_internal.job_versions AS v ON v.job_id = e.job_id AND v.version = e.job_version
     WHERE e.job_execution_id = @job_execution_id
         AND j.deleted_at IS NULL;
     IF @execution_id IS NULL

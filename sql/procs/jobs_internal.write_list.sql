@@ -123,8 +123,7 @@ BEGIN
         @rerun_only = e.rerun_only,
         @only_targets = e.only_targets,
         @is_planned = CASE
-            WHEN e.rerun_of IS NOT NULL OR e.rollout_of IS NOT NULL THEN 0
-            WHEN e.rollout_start = N'Undo' OR (v.rollout_plan IS NOT NULL AND COALESCE(e.rollout_start, N'') <> N'Plain') THEN 1
+            WHEN EXISTS (SELECT 1 FROM jobs_internal.rollout_runs AS r WHERE r.execution_id = e.execution_id) THEN 1
             ELSE 0
         END,
         @rollout_of = e.rollout_of,

@@ -139,8 +139,6 @@ CREATE INDEX IX_job_executions_active_rerun_of ON jobs_internal.job_executions (
 
 CREATE INDEX IX_job_executions_rerun_of ON jobs_internal.job_executions (rerun_of)
     WHERE rerun_of IS NOT NULL;
-CREATE INDEX IX_job_executions_rollout_of ON jobs_internal.job_executions (rollout_of, rollout_wave, execution_id)
-    WHERE rollout_of IS NOT NULL;
 CREATE INDEX IX_job_executions_active_mode ON jobs_internal.job_executions (execution_id)
     INCLUDE (mode)
     WHERE is_active = 1 AND mode IS NOT NULL;

@@ -56,5 +56,3 @@ CREATE INDEX IX_rollouts_next_check_at ON jobs_internal.rollouts (next_check_at)
 CREATE INDEX IX_rollouts_job_id ON jobs_internal.rollouts (job_id, execution_id)
     INCLUDE (state, ended_at)
     WHERE ended_at IS NULL;
-CREATE INDEX IX_rollouts_undo_of ON jobs_internal.rollouts (undo_of)
-    WHERE undo_of IS NOT NULL;
