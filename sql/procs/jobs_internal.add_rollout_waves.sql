@@ -18,6 +18,8 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
+    DECLARE @job_id UNIQUEIDENTIFIER;
+    DECLARE @version INT;
     DECLARE @plan NVARCHAR(MAX);
     DECLARE @undo_of BIGINT;
     DECLARE @create_time DATETIME2(7);
@@ -25,6 +27,8 @@ BEGIN
     DECLARE @none UNIQUEIDENTIFIER = '00000000-0000-0000-0000-000000000000'; -- no job has it
 
     SELECT
+        @job_id = v.job_id,
+        @version = v.version,
         @plan = v.rollout_plan,
         @undo_of = r.undo_of,
         @create_time = e.create_time
@@ -52,8 +56,10 @@ BEGIN
 
     INSERT INTO @jobs (name)
     SELECT p.probe_job
-    FROM OPENJSON(@plan, '$.waves') WITH (probe_job NVARCHAR(128)) AS p
-    WHERE p.probe_job IS NOT NULL
+    FROM jobs_internal.rollout_plan_waves AS p
+    WHERE p.job_id = @job_id
+        AND p.version = @version
+        AND p.probe_job IS NOT NULL
     UNION
     SELECT p.undo_job
     FROM OPENJSON(@plan) WITH (undo_job NVARCHAR(128)) AS p
@@ -78,7 +84,7 @@ BEGIN
     )
     SELECT
         @execution_id,
-        CAST(o.[key] AS INT) + 1,
+        p.wave,
         p.name,
         CASE
             WHEN p.names IS NOT NULL THEN N'names'
@@ -108,26 +114,9 @@ BEGIN
             )
         END,
         p.probe_every_seconds
-    FROM OPENJSON(@plan, '$.waves') AS o
-    CROSS APPLY OPENJSON(o.value) WITH (
-        name                 NVARCHAR(128),
-        targets              NVARCHAR(20),
-        names                NVARCHAR(MAX) AS JSON,
-        patterns             NVARCHAR(MAX) '$.like' AS JSON,
-        tags                 NVARCHAR(MAX),
-        target_order         NVARCHAR(10) '$.order',
-        order_tag            NVARCHAR(128),
-        parallelism          INT,
-        pace                 INT,
-        bake_seconds         INT,
-        approval             NVARCHAR(10),
-        max_failed           NVARCHAR(20),
-        max_unknown          INT,
-        max_unreached        NVARCHAR(20),
-        max_duration_percent INT,
-        probe_job            NVARCHAR(128),
-        probe_every_seconds  INT
-    ) AS p;
+    FROM jobs_internal.rollout_plan_waves AS p
+    WHERE p.job_id = @job_id
+        AND p.version = @version;
 
     UPDATE r
     SET r.seed = o.seed,

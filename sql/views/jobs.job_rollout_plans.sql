@@ -67,7 +67,6 @@ SELECT
 FROM jobs_internal.job_versions AS v
 INNER JOIN jobs_internal.jobs AS j ON j.job_id = v.job_id
 CROSS APPLY OPENJSON(v.rollout_plan) WITH (
-    waves            NVARCHAR(MAX) AS JSON,
     deadline_seconds INT,
     on_gate_failure  NVARCHAR(10),
     running_targets  NVARCHAR(10),
@@ -103,57 +102,38 @@ CROSS APPLY (
             CASE WHEN w.parallelism IS NOT NULL AND w.pace IS NOT NULL THEN N' and' END,
             N' at most ' + CAST(w.pace AS NVARCHAR(12)) + N' a minute',
             N' with a bake of ' + b.words
-        ), N', then ') WITHIN GROUP (ORDER BY CAST(o.[key] AS INT)) AS waves,
+        ), N', then ') WITHIN GROUP (ORDER BY w.wave) AS waves,
         MIN(w.max_failed) AS least_failed,
         MAX(w.max_failed) AS most_failed,
         STRING_AGG(
             CONCAT(CAST(N'''' AS NVARCHAR(MAX)), w.name, N''' ', REPLACE(w.max_failed, N'%', N' %')), N', '
-        ) WITHIN GROUP (ORDER BY CAST(o.[key] AS INT)) AS failed,
+        ) WITHIN GROUP (ORDER BY w.wave) AS failed,
         MIN(w.max_unknown) AS least_unknown,
         MAX(w.max_unknown) AS most_unknown,
         STRING_AGG(
             CONCAT(CAST(N'''' AS NVARCHAR(MAX)), w.name, N''' ', w.max_unknown), N', '
-        ) WITHIN GROUP (ORDER BY CAST(o.[key] AS INT)) AS unknown,
+        ) WITHIN GROUP (ORDER BY w.wave) AS unknown,
         MIN(w.max_unreached) AS least_unreached,
         MAX(w.max_unreached) AS most_unreached,
         STRING_AGG(
             CONCAT(CAST(N'''' AS NVARCHAR(MAX)), w.name, N''' ', REPLACE(w.max_unreached, N'%', N' %')), N', '
-        ) WITHIN GROUP (ORDER BY CAST(o.[key] AS INT)) AS unreached,
+        ) WITHIN GROUP (ORDER BY w.wave) AS unreached,
         STRING_AGG(
             CAST(N'''' + w.name + N''' more than ' + CAST(w.max_duration_percent AS NVARCHAR(12)) + N' % of it' AS NVARCHAR(MAX)), N', '
-        ) WITHIN GROUP (ORDER BY CAST(o.[key] AS INT)) AS durations,
+        ) WITHIN GROUP (ORDER BY w.wave) AS durations,
         STRING_AGG(CASE
             WHEN w.probe_job IS NOT NULL THEN CONCAT(
                 CAST(N'After ''' AS NVARCHAR(MAX)), w.name, N''' the job ''', w.probe_job, N''' must succeed on its targets',
                 N', every ' + q.words + N' of the bake and at its end', N'.'
             )
-        END, N' ') WITHIN GROUP (ORDER BY CAST(o.[key] AS INT)) AS probes,
+        END, N' ') WITHIN GROUP (ORDER BY w.wave) AS probes,
         STRING_AGG(CASE w.approval
             WHEN N'any' THEN CONCAT(CAST(N'''' AS NVARCHAR(MAX)), w.name, N'''')
             WHEN N'other' THEN CONCAT(CAST(N'''' AS NVARCHAR(MAX)), w.name, N''' (by somebody who did not start it)')
-        END, N' and before ') WITHIN GROUP (ORDER BY CAST(o.[key] AS INT)) AS approvals,
+        END, N' and before ') WITHIN GROUP (ORDER BY w.wave) AS approvals,
         MAX(CASE WHEN w.targets = N'rest' THEN 1 ELSE 0 END) AS has_rest,
         SUM(CASE WHEN w.targets LIKE N'%[%]' THEN CAST(REPLACE(w.targets, N'%', N'') AS INT) END) AS percent_sum
-    FROM OPENJSON(p.waves) AS o
-    CROSS APPLY OPENJSON(o.value) WITH (
-        name                 NVARCHAR(128),
-        targets              NVARCHAR(20),
-        names                NVARCHAR(MAX) AS JSON,
-        patterns             NVARCHAR(MAX) '$.like' AS JSON,
-        tags                 NVARCHAR(MAX),
-        target_order         NVARCHAR(10) '$.order',
-        order_tag            NVARCHAR(128),
-        parallelism          INT,
-        pace                 INT,
-        bake_seconds         INT,
-        approval             NVARCHAR(10),
-        max_failed           NVARCHAR(20),
-        max_unknown          INT,
-        max_unreached        NVARCHAR(20),
-        max_duration_percent INT,
-        probe_job            NVARCHAR(128),
-        probe_every_seconds  INT
-    ) AS w
+    FROM jobs_internal.rollout_plan_waves AS w
     CROSS APPLY (
         SELECT
             COUNT(*) AS number,
@@ -176,6 +156,8 @@ CROSS APPLY (
         WHERE w.probe_every_seconds % u.seconds = 0
         ORDER BY u.seconds DESC
     ) AS q
+    WHERE w.job_id = v.job_id
+        AND w.version = v.version
 ) AS a
 WHERE j.deleted_at IS NULL
     AND v.rollout_plan IS NOT NULL;
