@@ -16,8 +16,8 @@ import (
 	"github.com/jobagent/jobagent/targets"
 )
 
-// Preflight says what a script needs on its target. The zero value has the defaults. It is the
-// option preflight of a step, a JSON object.
+// Preflight says what a script needs on its target, as mode_options of the run has it: a JSON
+// object. The zero value has the defaults.
 type Preflight struct {
 	// Rights are permissions on the database, such as ALTER or CREATE TABLE.
 	Rights []string `json:"rights"`
@@ -60,7 +60,7 @@ var checks = []struct {
 	{"transactions", targets.LevelWarning},
 }
 
-// ParsePreflight reads the option preflight of a step; empty means the defaults.
+// ParsePreflight reads mode_options of a preflight; empty means the defaults.
 func ParsePreflight(text string) (*Preflight, error) {
 	p := &Preflight{}
 	if strings.TrimSpace(text) == "" {
@@ -69,17 +69,17 @@ func ParsePreflight(text string) (*Preflight, error) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(p); err != nil {
-		return nil, fmt.Errorf("the step's option preflight: %w", err)
+		return nil, fmt.Errorf("the needs of the preflight: %w", err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("the step's option preflight: want one JSON object")
+		return nil, errors.New("the needs of the preflight: want one JSON object")
 	}
 	if len(p.Rights) > maxRights {
-		return nil, fmt.Errorf("the step's option preflight: want at most %d rights, not %d", maxRights, len(p.Rights))
+		return nil, fmt.Errorf("the needs of the preflight: want at most %d rights, not %d", maxRights, len(p.Rights))
 	}
 	for _, name := range slices.Concat(p.Warn, p.Refuse) {
 		if p.levelOf(name) == "" {
-			return nil, fmt.Errorf("the step's option preflight: there is no check %q", wording.Clip(name, 40, wording.Bytes))
+			return nil, fmt.Errorf("the needs of the preflight: there is no check %q", wording.Clip(name, 40, wording.Bytes))
 		}
 	}
 	return p, nil
@@ -207,7 +207,7 @@ func (p *Preflight) judge(row []driver.Value) []targets.Finding {
 	if missing := strings.TrimPrefix(text(6), ", "); missing != "" {
 		add("rights", true, "the login lacks %s", missing)
 	} else {
-		add("rights", false, "the login has the rights that the step names: %s", wording.Count(len(p.Rights), "right"))
+		add("rights", false, "the login has the rights that are needed: %s", wording.Count(len(p.Rights), "right"))
 	}
 	measured("log_space", 7, p.MinLogMB > 0, number(7) < p.MinLogMB, "%d MB can be used, and the script needs %d", number(7), p.MinLogMB)
 	measured("data_space", 9, p.MinDataMB > 0, number(9) < p.MinDataMB, "%d MB can be used, and the script needs %d", number(9), p.MinDataMB)
