@@ -94,9 +94,11 @@ const jobAgentsVersion = 10
 
 // SchemaVersion returns the version of the installed schema, or [ErrNotInstalled].
 func (s *Store) SchemaVersion(ctx context.Context) (int, error) {
+	ctx, cancel := s.bounded(ctx)
+	defer cancel()
 	conn, err := s.db.Connx(ctx)
 	if err != nil {
-		return 0, translate("read the version of the control schema", err)
+		return 0, translateCall(ctx, "read the version of the control schema", err)
 	}
 	defer conn.Close()
 	return installedVersion(ctx, conn)
