@@ -472,14 +472,15 @@ WHERE k.ended_at IS NULL AND k.term_id = (SELECT MIN(t.term_id) FROM jobs_intern
 	const longest = 30 * time.Second
 	eventually(t, longest+2*crashLease, "its work is handed over", func() bool { return held() == 0 })
 	var live int
-	eventually(t, 2*crashLease, "its term has ended", func() bool {
+	eventually(t, longest+2*crashLease, "its term has ended", func() bool { // it may have been frozen without work
 		require.NoError(t, control.QueryRowContext(t.Context(),
 			"SELECT COUNT(*) FROM jobs_internal.terms WHERE ended_at IS NULL;").Scan(&live))
 		return live == 1
 	})
 	require.NoError(t, process.Signal(syscall.SIGCONT))
-	eventually(t, 2*crashLease, "it has a new term", func() bool { return c.logged("term started") == 2 })
-	require.Equal(t, 1, c.logged("core failed, restarting"))
+	// A loaded disk can hold up a start for longer than a lease. The agent tries again then.
+	eventually(t, 10*crashLease, "it has a new term", func() bool { return c.logged("term started") == 2 })
+	require.Equal(t, 1, c.logged(`"error":"lease: term lost"`))
 	c.endSchedules(store)
 	c.settle(store)
 	c.audit(names)
@@ -607,12 +608,44 @@ func (c *crash) logged(message string) (n int) {
 	return n
 }
 
-// showLogs writes the ends of the agents' logs to the log of the test.
+// showLogs writes the ends of the agents' logs, and what the server does, to the log of the test.
 func (c *crash) showLogs() {
+	if c.server.log != nil {
+		text := c.server.log.String()
+		c.t.Logf("server:\n%s", text[max(0, len(text)-3000):])
+	}
+	c.showSessions()
 	for i := range c.agents {
 		text, err := os.ReadFile(filepath.Join(c.dir, fmt.Sprintf("agent%d.log", i+1)))
 		if err == nil {
 			c.t.Logf("agent %d:\n%s", i+1, text[max(0, len(text)-3000):])
 		}
+	}
+}
+
+// showSessions writes the sessions that run a request or hold a transaction to the log of the test.
+func (c *crash) showSessions() {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.t.Context()), 5*time.Second) // the test may have ended
+	defer cancel()
+	rows, err := c.server.open(c.t, c.control).QueryContext(ctx, `
+SELECT CONCAT(s.session_id, N' ', s.program_name, N' ', s.host_process_id, N', transactions: ', s.open_transaction_count, N'; ', r.status, N' ',
+    r.command, N' ', r.wait_type, N' for ', r.wait_time, N' ms, blocked by ', r.blocking_session_id, N': ', LEFT(q.text, 300))
+FROM sys.dm_exec_sessions AS s
+LEFT JOIN sys.dm_exec_requests AS r ON r.session_id = s.session_id
+OUTER APPLY sys.dm_exec_sql_text(r.sql_handle) AS q
+WHERE s.session_id <> @@SPID
+    AND (r.session_id IS NOT NULL OR s.open_transaction_count > 0);`)
+	if err != nil {
+		c.t.Logf("sessions: %v", err)
+		return
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var line string
+		if err := rows.Scan(&line); err != nil {
+			c.t.Logf("sessions: %v", err)
+			return
+		}
+		c.t.Logf("session %s", line)
 	}
 }
