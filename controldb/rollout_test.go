@@ -331,6 +331,9 @@ func TestRandomRollOuts(t *testing.T) {
 				if cells[1] == "0" {
 					require.Zero(rt, done, row)
 				}
+				if done > 0 { // an undo has to find it
+					require.NotEqual(rt, "Pending", cells[2], row)
+				}
 			}
 			require.Equal(rt, cmp.Or(want, "Succeeded"), c.lifecycle(t, run))
 

@@ -364,6 +364,35 @@ BEGIN
                 AND e.is_active = 1
                 AND e.stop_requested_at IS NULL;
             IF @run_ended = 1 AND @probe_ended = 1
+                SET @complete = 1;
+            -- What the wave has done is recorded first, so that an undo finds it. A run has larger step_execution_ids than those before
+            -- it, so this goes on from what was read.
+            IF @complete = 1 AND @wave_state = N'Running'
+            BEGIN
+                SET @read = @slice - @examined;
+                EXECUTE jobs_internal.record_wave
+                    @execution_id = @execution_id,
+                    @wave = @wave,
+                    @run_id = @run_id,
+                    @slice = @read,
+                    @examined = @read OUTPUT,
+                    @complete = @complete OUTPUT;
+                SET @examined = @examined + @read;
+                IF @complete = 0
+                    SET @more = 1;
+                ELSE
+                BEGIN
+                    EXECUTE jobs_internal.judge_wave @execution_id = @execution_id, @wave = @wave, @now = @now;
+                    UPDATE w
+                    SET w.state = N'Stopped',
+                        w.bake_until = NULL,
+                        w.probe_at = NULL
+                    FROM jobs_internal.rollout_waves AS w
+                    WHERE w.execution_id = @execution_id
+                        AND w.wave = @wave;
+                END;
+            END;
+            IF @complete = 1
                 SET @next = CASE WHEN @stop_requested_at IS NULL THEN N'Failed' ELSE N'Aborted' END;
         END;
 

@@ -76,6 +76,12 @@ BEGIN
                             AND r.is_active = 1
                     )
                     AND NOT EXISTS (SELECT 1 FROM jobs_internal.rollouts AS r WHERE r.execution_id = e.rollout_of AND r.ended_at IS NULL)
+                    AND NOT EXISTS ( -- a list is being made of it: step_lists has few rows
+                        SELECT 1
+                        FROM jobs_internal.step_lists AS l
+                        INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = l.from_step
+                        WHERE s.execution_id = e.execution_id
+                    )
                 ORDER BY e.purged_at, e.execution_id
             );
         IF @execution_id IS NULL
@@ -93,6 +99,12 @@ BEGIN
                             AND r.is_active = 1
                     )
                     AND NOT EXISTS (SELECT 1 FROM jobs_internal.rollouts AS r WHERE r.execution_id = e.rollout_of AND r.ended_at IS NULL)
+                    AND NOT EXISTS ( -- a list is being made of it: step_lists has few rows
+                        SELECT 1
+                        FROM jobs_internal.step_lists AS l
+                        INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = l.from_step
+                        WHERE s.execution_id = e.execution_id
+                    )
             );
 
         IF @execution_id IS NOT NULL

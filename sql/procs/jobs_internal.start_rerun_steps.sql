@@ -1,6 +1,7 @@
 -- Starts steps of reruns that wait for their targets. It has jobs_internal.write_lists write the list, a subset of the list that
--- the step had in the origin (I3); or it requests the resolution of the step's target group, if the origin never resolved it; or it
--- ends the step. DESIGN.md, "Reruns", has the tables. Steps with lists of failed or succeeded targets are left to freeze_failed_targets.
+-- the step had in the origin (I3), or in the run that the origin repeats, if the origin did not reach the step; or it requests the
+-- resolution of the step's target group, if none of them resolved it; or it ends the step. DESIGN.md, "Reruns", has the tables.
+-- Steps with lists of failed or succeeded targets are left to freeze_failed_targets.
 --
 -- Parameters:
 --   @slice  Maximum number of steps that it starts, at least 1; the next pass starts the others.
@@ -26,7 +27,7 @@ BEGIN
         job_id            UNIQUEIDENTIFIER NOT NULL,
         step_id           INT NOT NULL,
         origin_id         UNIQUEIDENTIFIER NOT NULL,
-        origin_step       BIGINT NULL,       -- NULL: the origin did not reach the step
+        origin_step       BIGINT NULL,       -- NULL: the origin did not reach the step; then, that of an earlier run
         origin_state      NVARCHAR(50) NULL, -- as @only names it
         has_list          BIT NOT NULL,
         is_partial        BIT NOT NULL,
@@ -38,6 +39,15 @@ BEGIN
         is_wave           BIT NOT NULL,      -- the first run of a wave of a roll-out
         is_endpoint       BIT NOT NULL,      -- an action without a target group
         decision          NVARCHAR(10) NULL  -- List (the targets in the wanted states), Wave, Whole (all), Resolve or Skip
+    );
+    -- Of steps that a rerun did not reach: the run that the origin repeats, or the one that this repeats, and so on.
+    DECLARE @bases TABLE (
+        step_execution_id BIGINT NOT NULL PRIMARY KEY,
+        step_id           INT NOT NULL,
+        run_id            BIGINT NOT NULL, -- the rerun of base_id, which wanted some of its targets
+        base_id           BIGINT NOT NULL,
+        base_step         BIGINT NULL,     -- the step there; NULL: it has no list, or is still sought
+        is_lost           BIT NOT NULL DEFAULT 0 -- base_id was purged
     );
     DECLARE @count INT;
     DECLARE @wanted_states TABLE (
@@ -166,6 +176,57 @@ BEGIN
     END
     FROM @waiting AS w;
 
+    -- What the origin would have run, because it is itself a rerun: a resolution would also list targets that had succeeded before.
+    INSERT INTO @bases (step_execution_id, step_id, run_id, base_id)
+    SELECT w.step_execution_id, w.step_id, o.execution_id, o.rerun_of
+    FROM @waiting AS w
+    INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = w.execution_id
+    INNER JOIN jobs_internal.job_executions AS o ON o.execution_id = e.rerun_of
+    WHERE w.decision = N'Resolve'
+        AND w.reacts = 0
+        AND w.has_list = 0
+        AND o.rerun_of IS NOT NULL;
+    SET @count = @@ROWCOUNT;
+    WHILE @count > 0
+    BEGIN
+        UPDATE b
+        SET b.is_lost = 1
+        FROM @bases AS b
+        WHERE b.base_step IS NULL
+            AND NOT EXISTS (SELECT 1 FROM jobs_internal.visible_runs AS v WHERE v.execution_id = b.base_id)
+            AND NOT EXISTS ( -- runs of a roll-out are kept until it has ended
+                SELECT 1
+                FROM jobs_internal.job_executions AS e
+                INNER JOIN jobs_internal.job_executions AS r ON r.rollout_of = e.rollout_of
+                WHERE e.execution_id = b.base_id
+                    AND r.execution_id = b.run_id
+            );
+        UPDATE b
+        SET b.base_step = s.step_execution_id
+        FROM @bases AS b
+        INNER JOIN jobs_internal.step_executions AS s ON s.execution_id = b.base_id AND s.step_id = b.step_id
+        WHERE b.base_step IS NULL
+            AND b.is_lost = 0
+            AND s.resolved_at IS NOT NULL;
+        UPDATE b
+        SET b.run_id = b.base_id,
+            b.base_id = e.rerun_of
+        FROM @bases AS b
+        INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = b.base_id
+        WHERE b.base_step IS NULL
+            AND b.is_lost = 0
+            AND e.rerun_of IS NOT NULL;
+        SET @count = @@ROWCOUNT;
+    END;
+    UPDATE w
+    SET w.origin_step = b.base_step,
+        w.decision = CASE WHEN b.is_lost = 1 THEN N'Skip' WHEN r.rollout_of = r.rerun_of THEN N'Wave' ELSE N'List' END
+    FROM @waiting AS w
+    INNER JOIN @bases AS b ON b.step_execution_id = w.step_execution_id
+    INNER JOIN jobs_internal.job_executions AS r ON r.execution_id = b.run_id
+    WHERE (b.base_step IS NOT NULL OR b.is_lost = 1)
+        AND (w.is_endpoint = 0 OR COALESCE(r.rollout_of, 0) <> r.rerun_of); -- an endpoint belongs to each wave
+
     INSERT INTO jobs_internal.step_lists (step_execution_id, job_id, source, from_step)
     SELECT w.step_execution_id, w.job_id, CASE WHEN w.decision = N'List' THEN N'Origin' ELSE w.decision END, w.origin_step
     FROM @waiting AS w
@@ -188,8 +249,12 @@ BEGIN
                 N'Step ', w.step_id, N' waits for its target group to be resolved, which it was not in the execution ', w.origin_id, N'.'
             )
             WHEN N'Skip' THEN CONCAT(
-                N'Step ', w.step_id, N' was skipped: the execution ', w.origin_id,
-                N' did not run it, because of targets or steps that this rerun excludes.'
+                N'Step ', w.step_id, N' was skipped: the execution ', w.origin_id, N' did not run it, ',
+                CASE
+                    WHEN EXISTS (SELECT 1 FROM @bases AS b WHERE b.step_execution_id = w.step_execution_id AND b.is_lost = 1)
+                        THEN N'and the history of the execution that it repeats, which has the targets, was purged. Start the job instead.'
+                    ELSE N'because of targets or steps that this rerun excludes.'
+                END
             )
             ELSE CONCAT(N'Step ', w.step_id, N' waits until the list of its targets is complete.')
         END

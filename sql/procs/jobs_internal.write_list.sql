@@ -52,6 +52,7 @@ BEGIN
     DECLARE @allow_overlap BIT;
     DECLARE @rerun_of BIGINT;
     DECLARE @rerun_only NVARCHAR(200);
+    DECLARE @base_id BIGINT; -- the run whose list is read, if the origin has none
     DECLARE @origin_id UNIQUEIDENTIFIER;
     DECLARE @origin_step BIGINT;
     DECLARE @origin_result NVARCHAR(10);
@@ -171,6 +172,28 @@ BEGIN
             @left_canceled = l.left_canceled
         FROM jobs_internal.step_lists AS l
         WHERE l.step_execution_id = @step_execution_id;
+
+    IF @source IN (N'Origin', N'Wave') AND @from_step <> COALESCE(@origin_step, 0)
+    BEGIN
+        -- The origin is a rerun that did not reach the step. Its place takes the run that it repeats, directly or not, and which has the
+        -- list; wanted are the states that the rerun of that run has asked for.
+        SET @base_id = (SELECT s.execution_id FROM jobs_internal.step_executions AS s WHERE s.step_execution_id = @from_step);
+        WHILE @rerun_of <> @base_id
+            SELECT
+                @rerun_only = e.rerun_only,
+                @rerun_of = e.rerun_of
+            FROM jobs_internal.job_executions AS e
+            WHERE e.execution_id = @rerun_of;
+        SELECT
+            @origin_id = e.job_execution_id,
+            @origin_lifecycle = e.lifecycle,
+            @origin_step = s.step_execution_id,
+            @origin_result = s.result,
+            @origin_tolerated = s.tolerated
+        FROM jobs_internal.step_executions AS s
+        INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = s.execution_id
+        WHERE s.step_execution_id = @from_step;
+    END;
 
     IF @source = N'Parts'
     BEGIN
