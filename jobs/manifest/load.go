@@ -82,11 +82,9 @@ func (s *Set) sortByPlans() {
 		}
 		done[i] = true
 		if j, ok := s.Objects[i].Value.(*Job); ok {
-			if plan, err := rollout.Parse(string(j.Rollout)); err == nil && plan != nil {
-				for _, name := range plan.Jobs() {
-					if k, ok := places[Key{KindJob, strings.ToLower(name)}]; ok {
-						add(k)
-					}
+			for _, key := range j.Planned() {
+				if k, ok := places[key]; ok {
+					add(k)
 				}
 			}
 		}
@@ -96,6 +94,18 @@ func (s *Set) sortByPlans() {
 		add(i)
 	}
 	s.Objects = sorted
+}
+
+// Planned returns the jobs that the job's plan of roll-outs names.
+func (j *Job) Planned() (list []Key) {
+	plan, err := rollout.Parse(string(j.Rollout))
+	if err != nil || plan == nil {
+		return nil
+	}
+	for _, name := range plan.Jobs() {
+		list = append(list, Key{KindJob, strings.ToLower(name)})
+	}
+	return list
 }
 
 // loader reads the files of several inputs.

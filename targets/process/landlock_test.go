@@ -29,7 +29,8 @@ func TestAgentFilesAreHidden(t *testing.T) {
 		binary := filepath.Join(dir, "binary")
 		content, err := os.ReadFile(os.Args[0])
 		require.NoError(t, err)
-		// A process that another test forks meanwhile would hold the file open for writing until its exec: "text file busy".
+		// A process that another test forks meanwhile would hold the file open for writing until
+		// its exec: "text file busy".
 		syscall.ForkLock.RLock()
 		err = os.WriteFile(binary, content, 0o755)
 		syscall.ForkLock.RUnlock()

@@ -65,6 +65,7 @@ func TestApply(t *testing.T) {
 	t.Run("retry errors", func(t *testing.T) { testRetryErrors(t, f) })
 	t.Run("prune", func(t *testing.T) { testPrune(t, f) })
 	t.Run("rollout plan", func(t *testing.T) { testRolloutPlan(t, f) })
+	t.Run("plans that name each other", func(t *testing.T) { testPlansThatNameEachOther(t, f) })
 	t.Run("past run", func(t *testing.T) { testPastRun(t, f) })
 }
 

@@ -45,3 +45,24 @@ error: 4 faults in the files: nothing was changed
 	require.Equal(t, 3, code)
 	require.Contains(t, stderr, "the job it's j has no plan")
 }
+
+// Two jobs that undo each other are created from one file, and change together afterwards.
+func testPlansThatNameEachOther(t *testing.T, f *fixture) {
+	const database = "mutual"
+	f.install(t, database)
+	file := func(bake string) string {
+		const head = "apiVersion: jobagent/v1\nkind: "
+		text := head + "TargetGroup\nname: g\nmembers: [{server: s, database: d}]\n"
+		for name, undo := range map[string]string{"Add note": "drop NOTE", "Drop note": "add note"} {
+			text += "---\n" + head + "Job\nname: " + name + "\nrollout: {undo_job: " + undo + ", waves: [{name: all, targets: rest, bake_seconds: " + bake +
+				"}]}\nsteps: [{name: one, target_group: g, command: SELECT 1}]\n"
+		}
+		return text
+	}
+	out := f.ok(t, database, file("1"), "apply", "-f", "-")
+	require.Contains(t, out, "created Job Add note")
+	require.Contains(t, out, "created Job Drop note")
+	require.Contains(t, f.ok(t, database, file("1"), "apply", "-f", "-"), " 3 unchanged")
+	require.Contains(t, f.ok(t, database, file("2"), "apply", "-f", "-"), "changed Job Drop note: rollout")
+	require.Contains(t, f.ok(t, database, "", "job", "rollout-plan", "show", "add note"), "undo_job: drop NOTE")
+}

@@ -320,11 +320,14 @@ func confirmDeletions(cmd *cobra.Command, p *output.Printer, store *controldb.St
 
 // executor makes changes, one after the other.
 type executor struct {
-	cmd    *cobra.Command
-	app    *connect.App
-	store  *controldb.Store
-	opts   applyOptions
-	result output.AppliedFiles
+	cmd     *cobra.Command
+	app     *connect.App
+	store   *controldb.Store
+	opts    applyOptions
+	result  output.AppliedFiles
+	pending map[manifest.Key]string // names of jobs that are not created yet
+	// reserved are the jobs that were created before their turn, empty.
+	reserved map[manifest.Key]bool
 }
 
 // done are the words of changes, as they were made and as they would be.
@@ -336,8 +339,15 @@ var done = map[string][2]string{
 // run makes changes until one fails; with --keep-going, it makes all and returns the first error.
 func (e *executor) run(ctx context.Context, changes []change) error {
 	var first error
+	e.pending, e.reserved = map[manifest.Key]string{}, map[manifest.Key]bool{}
+	for _, c := range changes {
+		if c.action == actionCreate && c.want.Kind == manifest.KindJob {
+			e.pending[c.want.Key()] = c.want.Name()
+		}
+	}
 	for i, c := range changes {
 		shape := c.shape()
+		delete(e.pending, c.object().Key())
 		err := ctx.Err()
 		if err == nil && !e.opts.dryRun {
 			err = e.make(ctx, c)
@@ -377,9 +387,41 @@ func (e *executor) run(ctx context.Context, changes []change) error {
 func (e *executor) make(ctx context.Context, c change) error {
 	switch c.action {
 	case actionCreate, actionChange:
+		if e.reserved[c.want.Key()] {
+			state, err := definition.Read(ctx, e.store, []string{c.want.Name()})
+			if err != nil {
+				return err
+			}
+			c.have = state.Get(c.want.Key())
+		}
+		if err := e.reserve(ctx, c.want); err != nil {
+			return err
+		}
 		return definition.Write(ctx, e.store, c.want, c.have)
 	case actionDelete:
 		return definition.Remove(ctx, e.store, c.have)
+	}
+	return nil
+}
+
+// reserve creates the jobs that a job's plan of roll-outs names and that come later, without steps
+// and disabled: plans can name each other, such as those of a job and the one that undoes it. The
+// job of the plan never exists without its plan: a run of it would go to all targets at once.
+func (e *executor) reserve(ctx context.Context, want manifest.Object) error {
+	job, ok := want.Value.(*manifest.Job)
+	if !ok {
+		return nil
+	}
+	for _, key := range job.Planned() {
+		name, ok := e.pending[key]
+		if !ok {
+			continue
+		}
+		delete(e.pending, key)
+		if _, err := e.store.SetJob(ctx, controldb.JobSpec{Name: name}, new(int64)); err != nil {
+			return fmt.Errorf("create the job %q, which the plan names: %w", name, err)
+		}
+		e.reserved[key] = true
 	}
 	return nil
 }
