@@ -315,7 +315,7 @@ func TestRandomRollOuts(t *testing.T) {
 
 			state := strings.Join(c.rows(t, `SELECT state FROM jobs.rollouts`), "")
 			want := map[string]string{"": "Canceled", "Aborted": "Canceled", "Failed": "Failed"}[state]
-			for _, row := range c.rows(t, `SELECT database_name, wave, state FROM jobs.rollout_targets`) {
+			for _, row := range c.rows(t, `SELECT database_name, wave, state, ran FROM jobs.rollout_targets`) {
 				cells := strings.Split(row, "|")
 				done := 0
 				for step := range steps {
@@ -333,6 +333,7 @@ func TestRandomRollOuts(t *testing.T) {
 				}
 				if done > 0 { // an undo has to find it
 					require.NotEqual(rt, "Pending", cells[2], row)
+					require.Equal(rt, "true", cells[3], row)
 				}
 			}
 			require.Equal(rt, cmp.Or(want, "Succeeded"), c.lifecycle(t, run))

@@ -106,6 +106,7 @@ CREATE TABLE jobs_internal.rollout_targets (
     wave          INT NOT NULL CONSTRAINT DF_rollout_targets_wave DEFAULT 0,
     place         INT NOT NULL CONSTRAINT DF_rollout_targets_place DEFAULT 0,
     state         NVARCHAR(10) NOT NULL CONSTRAINT DF_rollout_targets_state DEFAULT N'Pending',
+    ran           BIT NOT NULL CONSTRAINT DF_rollout_targets_ran DEFAULT 0,
     run_id        BIGINT NULL,
     CONSTRAINT PK_rollout_targets PRIMARY KEY (execution_id, target_id),
     CONSTRAINT FK_rollout_targets_rollouts FOREIGN KEY (execution_id) REFERENCES jobs_internal.rollouts (execution_id),

@@ -6,7 +6,7 @@
 -- Parameters:
 --   @job_execution_id      The roll-out to undo: the id of its own run.
 --   @only                  States of its targets to undo, separated by commas: Succeeded, Unknown (it is unknown whether the script ran),
---                          Failed, Unreached (for jobs whose first steps may have changed something).
+--                          Failed, Unreached (canceled, or not brought to the last step). Targets on which nothing began are never undone.
 --   @force                 1: also if a later roll-out of the job has changed some of the targets.
 --   @hold                  1: the undo is paused when its targets are assigned to waves, so that one can look at them.
 --   @new_job_execution_id  Receives the id of the undo. With a value: that id is used; if an undo of this roll-out has it already, nothing
@@ -141,11 +141,12 @@ BEGIN
         FROM jobs_internal.rollout_targets AS t
         WHERE t.execution_id = @execution_id
             AND t.wave > 0
+            AND t.ran = 1
             AND t.state IN (SELECT p.value FROM STRING_SPLIT(@states, N',') AS p)
     )
     BEGIN
         SET @message = REPLACE(CONCAT(
-            N'The roll-out ', @job_execution_id, N' has no targets in these states (', @states, N'). Nothing was started.'
+            N'The roll-out ', @job_execution_id, N' ran on no targets in these states (', @states, N'). Nothing was started.'
         ), N'%', N'%%');
         THROW 50195, @message, 1;
     END;
@@ -156,6 +157,7 @@ BEGIN
         FROM jobs_internal.rollout_targets AS t
         WHERE t.execution_id = @execution_id
             AND t.wave > 0
+            AND t.ran = 1
             AND t.state IN (SELECT p.value FROM STRING_SPLIT(@states, N',') AS p)
             AND EXISTS (
                 SELECT 1
@@ -163,7 +165,7 @@ BEGIN
                 INNER JOIN jobs_internal.rollouts AS r ON r.execution_id = l.execution_id
                 WHERE l.target_id = t.target_id
                     AND l.execution_id > @execution_id
-                    AND l.state <> N'Pending'
+                    AND l.ran = 1
                     AND (r.job_id = @job_id OR r.undo_of = @execution_id)
             );
         IF @later > 0

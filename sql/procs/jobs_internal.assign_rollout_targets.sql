@@ -93,7 +93,7 @@ BEGIN
             SELECT TOP (@room)
                 0, o.seen, o.target_id, o.server_name, o.database_name,
                 CASE
-                    WHEN o.wave > 0 AND o.state IN (SELECT p.value FROM STRING_SPLIT(@undo_states, N',') AS p) THEN 1
+                    WHEN o.wave > 0 AND o.ran = 1 AND o.state IN (SELECT p.value FROM STRING_SPLIT(@undo_states, N',') AS p) THEN 1
                     ELSE 0
                 END,
                 @waves + 1 - o.wave,

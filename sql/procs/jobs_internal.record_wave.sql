@@ -32,9 +32,10 @@ BEGIN
         target_execution_id BIGINT NOT NULL,
         target_id           UNIQUEIDENTIFIER NOT NULL,
         severity            INT NOT NULL, -- 0 to 3, as below
+        ran                 BIT NOT NULL,
         PRIMARY KEY (step_execution_id, target_execution_id)
     );
-    DECLARE @worst TABLE (target_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY, severity INT NOT NULL);
+    DECLARE @worst TABLE (target_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY, severity INT NOT NULL, ran BIT NOT NULL);
     DECLARE @halfway TABLE (target_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY);
     DECLARE @states TABLE (severity INT NOT NULL PRIMARY KEY, state NVARCHAR(10) NOT NULL);
 
@@ -47,7 +48,7 @@ BEGIN
     WHERE r.execution_id = @execution_id;
 
     -- Plan: a range of IX_target_executions_execution_id with a lookup each.
-    INSERT INTO @read (step_execution_id, target_execution_id, target_id, severity)
+    INSERT INTO @read (step_execution_id, target_execution_id, target_id, severity, ran)
     SELECT TOP (@slice)
         t.step_execution_id, t.target_execution_id, t.target_id,
         CASE
@@ -55,19 +56,25 @@ BEGIN
             WHEN t.lifecycle = N'Succeeded' THEN 0
             WHEN t.lifecycle IN (N'Failed', N'TimedOut') THEN 2
             ELSE 1
-        END
+        END,
+        CASE WHEN t.start_time IS NULL THEN 0 ELSE 1 END
     FROM jobs_internal.target_executions AS t
     WHERE t.execution_id = @run_id
         AND t.step_execution_id >= @read_step
         AND (t.step_execution_id > @read_step OR t.target_execution_id > @read_target)
     ORDER BY t.step_execution_id, t.target_execution_id;
     SET @rows = @@ROWCOUNT;
-    INSERT INTO @worst (target_id, severity)
-    SELECT r.target_id, MAX(r.severity)
+    INSERT INTO @worst (target_id, severity, ran)
+    SELECT r.target_id, MAX(r.severity), MAX(CAST(r.ran AS INT))
     FROM @read AS r
     GROUP BY r.target_id;
     UPDATE t
-    SET t.state = CASE WHEN t.run_id = @run_id AND o.severity > w.severity THEN t.state ELSE n.state END,
+    SET t.state = CASE
+            WHEN t.run_id = @run_id AND o.severity > w.severity THEN t.state
+            WHEN w.severity = 1 AND o.severity > 1 THEN t.state -- of an earlier run of the wave, which ran on it
+            ELSE n.state
+        END,
+        t.ran = CASE WHEN w.ran = 1 THEN 1 ELSE t.ran END,
         t.run_id = @run_id
     FROM @worst AS w
     INNER LOOP JOIN jobs_internal.rollout_targets AS t ON t.execution_id = @execution_id AND t.target_id = w.target_id

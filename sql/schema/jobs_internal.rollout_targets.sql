@@ -8,7 +8,8 @@
 --   wave           Number of its wave; 0: it is not assigned, or no wave selects it.
 --   place          Position within its wave, from 1; 0: it has none.
 --   state          Pending, or what became of it in its wave: Succeeded, Failed, Unknown (it failed, and it is unknown whether the script
---                  ran) or Unreached (it was skipped or canceled, or did not come to the last step).
+--                  ran) or Unreached (it was skipped or canceled, or the run ended before the last step).
+--   ran            1: a script began on it, so the roll-out may have changed it, whatever became of it.
 --   run_id         The last run of the wave that had it; NULL: none.
 CREATE TABLE jobs_internal.rollout_targets (
     execution_id  BIGINT NOT NULL,
@@ -19,6 +20,7 @@ CREATE TABLE jobs_internal.rollout_targets (
     wave          INT NOT NULL CONSTRAINT DF_rollout_targets_wave DEFAULT 0,
     place         INT NOT NULL CONSTRAINT DF_rollout_targets_place DEFAULT 0,
     state         NVARCHAR(10) NOT NULL CONSTRAINT DF_rollout_targets_state DEFAULT N'Pending',
+    ran           BIT NOT NULL CONSTRAINT DF_rollout_targets_ran DEFAULT 0,
     run_id        BIGINT NULL,
     CONSTRAINT PK_rollout_targets PRIMARY KEY (execution_id, target_id),
     CONSTRAINT FK_rollout_targets_rollouts FOREIGN KEY (execution_id) REFERENCES jobs_internal.rollouts (execution_id),

@@ -9,6 +9,7 @@
 --   server_name       The server.
 --   database_name     The database.
 --   state             Pending, Succeeded, Failed, Unknown or Unreached: what became of it in its wave, recorded when the wave has run.
+--   ran               1: a script of the roll-out began on it, so that it may have changed something there.
 --   run_id            The last run of the wave that had it; NULL: none.
 CREATE OR ALTER VIEW jobs.rollout_targets
 AS
@@ -21,6 +22,7 @@ SELECT
     t.server_name,
     t.database_name,
     t.state,
+    t.ran,
     x.job_execution_id AS run_id
 FROM jobs_internal.visible_runs AS e
 INNER JOIN jobs_internal.rollout_targets AS t ON t.execution_id = e.execution_id

@@ -5,4 +5,4 @@ INNER JOIN jobs_internal.rollout_targets AS t ON t.execution_id = r.execution_id
 LEFT JOIN jobs_internal.rollout_targets AS o ON o.execution_id = r.undo_of AND o.target_id = t.target_id
 WHERE r.undo_of IS NOT NULL
     AND EXISTS (SELECT 1 FROM jobs_internal.rollouts AS u WHERE u.execution_id = r.undo_of)
-    AND (o.state IS NULL OR o.state NOT IN (SELECT p.value FROM STRING_SPLIT(r.undo_states, N',') AS p));
+    AND (o.ran IS NULL OR o.ran = 0 OR o.state NOT IN (SELECT p.value FROM STRING_SPLIT(r.undo_states, N',') AS p));
