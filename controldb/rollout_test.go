@@ -48,11 +48,7 @@ func (c *control) rollOut(
 		}
 		for _, task := range r.Tasks {
 			if task.Kind == controldb.TaskResolve {
-				list := make([]targets.Target, len(databases))
-				for i, d := range databases {
-					list[i] = targets.NewTarget("s", d, "")
-				}
-				require.NoError(t, c.CompleteResolution(t.Context(), term, task.ID, controldb.Resolution{Attempt: task.Attempt, Targets: list}))
+				require.NoError(t, c.CompleteResolution(t.Context(), term, task.ID, resolution(task, databases)))
 				continue
 			}
 			ran = append(ran, task.Target.Database)
@@ -132,6 +128,7 @@ func once(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) }
 func (c *control) drawPlan(t *testing.T, rt *rapid.T) {
 	t.Helper()
 	options := members{
+		"undo_job":        "u",
 		"on_gate_failure": rapid.SampledFrom([]string{"pause", "pause", "abort"}).Draw(rt, "on gate failure"),
 		"running_targets": rapid.SampledFrom([]string{"finish", "cancel"}).Draw(rt, "running targets"),
 		"strict":          rapid.Bool().Draw(rt, "strict"),
@@ -218,6 +215,52 @@ func (c *control) unbroken(t *testing.T, rt *rapid.T) {
 	require.Empty(rt, found)
 }
 
+// undo undoes a roll-out that has ended. The compensating job runs once on each target that the
+// roll-out has changed, if it ended in the states that are undone, and nowhere else.
+func (c *control) undo(t *testing.T, rt *rapid.T, term controldb.TermID, run uuid.UUID, databases []string) {
+	t.Helper()
+	only := rapid.SampledFrom([]string{"Succeeded,Unknown", "Succeeded,Unknown,Failed,Unreached", "Unreached"}).Draw(rt, "undone")
+	want := c.rows(t, `SELECT t.database_name FROM jobs.rollout_targets AS t
+WHERE t.ran = 1 AND t.state IN (SELECT p.value FROM STRING_SPLIT(@p1, N',') AS p) ORDER BY t.database_name`, only)
+	undo, err := c.UndoRollout(t.Context(), controldb.UndoRequest{Rollout: run, ID: uuid.New(), Only: only})
+	if len(want) == 0 {
+		require.Contains(t, []int32{50194, 50195}, controldb.NumberOf(err), err) // 50194: it has not read its plan
+		return
+	}
+	require.NoError(t, err)
+	var ran []string
+	for rounds := 0; !slices.Contains([]string{"Succeeded", "SucceededWithSkipped"}, c.lifecycle(t, undo)); rounds++ {
+		require.Less(rt, rounds, 100, "the undo never ends: %v", c.rows(t, `SELECT state, next_event, reason FROM jobs.rollouts`))
+		r := c.passMax(t, term, 100)
+		for _, task := range r.Tasks {
+			if task.Kind == controldb.TaskResolve {
+				require.NoError(t, c.CompleteResolution(t.Context(), term, task.ID, resolution(task, databases)))
+				continue
+			}
+			if task.JobName == "u" {
+				ran = append(ran, task.Target.Database)
+			}
+			c.complete(t, term, targets.Succeeded, "m", task)
+		}
+		if len(r.Tasks) == 0 && !r.More() {
+			c.decide(t, rt, undo, "sp_approve_rollout")
+			c.decide(t, rt, undo, "bake")
+		}
+	}
+	slices.Sort(ran)
+	require.Equal(rt, want, ran)
+	c.unbroken(t, rt)
+}
+
+// resolution lists databases as the targets of a task.
+func resolution(task controldb.Task, databases []string) controldb.Resolution {
+	list := make([]targets.Target, len(databases))
+	for i, d := range databases {
+		list[i] = targets.NewTarget("s", d, "")
+	}
+	return controldb.Resolution{Attempt: task.Attempt, Targets: list}
+}
+
 // TestRandomRollOuts plays random plans with random outcomes, decisions of people and losses of
 // agents. What the control database records about each target is what happened to it.
 func TestRandomRollOuts(t *testing.T) {
@@ -236,11 +279,14 @@ func TestRandomRollOuts(t *testing.T) {
 			require.NoError(t, err)
 			term := start.ID
 			// What the plan before has left, if it has failed.
-			if c.DeleteJob(t.Context(), "j", true) == nil {
-				for c.passMax(t, term, 0).More() {
+			for _, job := range []string{"j", "u"} {
+				if c.DeleteJob(t.Context(), job, true) == nil {
+					for c.passMax(t, term, 0).More() {
+					}
+					c.cleanUp(t)
 				}
-				c.cleanUp(t)
 			}
+			c.job(t, "u", once)
 			tolerated := rapid.SampledFrom([]string{"0", "100%"}).Draw(rt, "tolerated")
 			c.job(t, "j", slices.Repeat([]func(*controldb.StepSpec){func(s *controldb.StepSpec) { once(s); s.ToleratedFailures = &tolerated }}, steps)...)
 			c.drawPlan(t, rt)
@@ -263,11 +309,7 @@ func TestRandomRollOuts(t *testing.T) {
 				task := held[i]
 				held = slices.Delete(held, i, i+1)
 				if task.Kind == controldb.TaskResolve {
-					list := make([]targets.Target, len(databases))
-					for i, d := range databases {
-						list[i] = targets.NewTarget("s", d, "")
-					}
-					require.NoError(t, c.CompleteResolution(t.Context(), term, task.ID, controldb.Resolution{Attempt: task.Attempt, Targets: list}))
+					require.NoError(t, c.CompleteResolution(t.Context(), term, task.ID, resolution(task, databases)))
 					return
 				}
 				outcome := targets.Succeeded
@@ -338,8 +380,13 @@ func TestRandomRollOuts(t *testing.T) {
 			}
 			require.Equal(rt, cmp.Or(want, "Succeeded"), c.lifecycle(t, run))
 
+			if state != "" {
+				c.undo(t, rt, term, run, databases)
+			}
+
 			// So that the next plan finds none of it.
 			require.NoError(t, c.DeleteJob(t.Context(), "j", true))
+			require.NoError(t, c.DeleteJob(t.Context(), "u", true))
 			c.cleanUp(t)
 			require.Equal(t, []string{"0|0"}, c.rows(t, `SELECT (SELECT COUNT(*) FROM jobs_internal.rollouts), (SELECT COUNT(*) FROM jobs_internal.rollout_targets)`))
 		})

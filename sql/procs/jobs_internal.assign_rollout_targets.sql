@@ -97,7 +97,7 @@ BEGIN
                     ELSE 0
                 END,
                 @waves + 1 - o.wave,
-                w.targets + 1 - o.place
+                COALESCE(w.targets + 1 - o.place, 0)
             FROM jobs_internal.rollout_targets AS o
             LEFT JOIN jobs_internal.rollout_waves AS w ON w.execution_id = o.execution_id AND w.wave = o.wave
             WHERE o.execution_id = @undo_of
