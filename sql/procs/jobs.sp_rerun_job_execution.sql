@@ -1,7 +1,7 @@
 -- Runs again the part of a finished run that did not succeed: a new run with the same parameters, of the same version or a given one, on
 -- the frozen targets of that run with the given final states. Where that run has a list of targets, target groups are not
--- resolved again. Steps that it did not reach follow, on their whole target groups, unless @only excludes targets that
--- prevented it from reaching them. Returns at once.
+-- resolved again. Steps that it did not reach follow, unless @only excludes targets that prevented it from reaching
+-- them: on their whole target groups or, if the run is itself a rerun, on the targets that it would have had. Returns at once.
 --
 -- Cost: (targets of the run), which are read before the transaction, when nothing is locked yet.
 --
