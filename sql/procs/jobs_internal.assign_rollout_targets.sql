@@ -86,7 +86,7 @@ BEGIN
                 AND (t.step_execution_id > @read_step OR t.target_execution_id > @read_target)
             ORDER BY t.step_execution_id, t.target_execution_id;
         ELSE
-            -- Plan: a range of IX_rollout_targets_seen with a lookup each.
+            -- Plan: a range of IX_rollout_targets_seen with a lookup each, and the last key of its wave in IX_rollout_targets_wave.
             INSERT INTO @rows (
                 step_execution_id, target_execution_id, target_id, server_name, database_name, is_planned, wave, place
             )
@@ -97,9 +97,14 @@ BEGIN
                     ELSE 0
                 END,
                 @waves + 1 - o.wave,
-                COALESCE(w.targets + 1 - o.place, 0)
+                (
+                    -- Not the number of its targets: a target that was moved to another wave leaves a gap.
+                    SELECT MAX(l.place)
+                    FROM jobs_internal.rollout_targets AS l
+                    WHERE l.execution_id = o.execution_id
+                        AND l.wave = o.wave
+                ) + 1 - o.place
             FROM jobs_internal.rollout_targets AS o
-            LEFT JOIN jobs_internal.rollout_waves AS w ON w.execution_id = o.execution_id AND w.wave = o.wave
             WHERE o.execution_id = @undo_of
                 AND o.seen > @read_target
             ORDER BY o.seen;

@@ -35,4 +35,9 @@ CROSS APPLY (
 ) AS c
 INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = w.execution_id
 WHERE e.purged_at IS NULL
-    AND w.targets <> c.assigned;
+    AND w.targets <> c.assigned
+UNION ALL
+SELECT CONCAT(t.server_name, N'/', t.database_name, N' of wave ', t.wave, N' of roll-out ', t.execution_id, N' has no place')
+FROM jobs_internal.rollout_targets AS t
+WHERE t.wave > 0
+    AND t.place < 1;
