@@ -25,6 +25,7 @@ const (
 	RolloutWaiting   RolloutState = "WaitingForApproval" // of the next wave
 	RolloutPaused    RolloutState = "Paused"
 	RolloutStarting  RolloutState = "Starting"  // the next wave starts
+	RolloutPreflight RolloutState = "Preflight" // what its scripts need is checked before
 	RolloutRunning   RolloutState = "Running"   // a wave runs
 	RolloutRecording RolloutState = "Recording" // what became of the wave's targets is recorded
 	RolloutBaking    RolloutState = "Baking"
@@ -39,8 +40,8 @@ const (
 // RolloutStates are all states of roll-outs.
 func RolloutStates() []RolloutState {
 	return []RolloutState{
-		RolloutPlanning, RolloutAssigning, RolloutWaiting, RolloutPaused, RolloutStarting, RolloutRunning, RolloutRecording, RolloutBaking,
-		RolloutProbing, RolloutStopped, RolloutAborting, RolloutSucceeded, RolloutAborted, RolloutFailed,
+		RolloutPlanning, RolloutAssigning, RolloutWaiting, RolloutPaused, RolloutStarting, RolloutPreflight, RolloutRunning, RolloutRecording,
+		RolloutBaking, RolloutProbing, RolloutStopped, RolloutAborting, RolloutSucceeded, RolloutAborted, RolloutFailed,
 	}
 }
 
@@ -63,8 +64,8 @@ type Rollout struct {
 	Wave       int          `db:"wave"` // number of the current wave; 0 before the first
 	Waves      int          `db:"waves"`
 	WaveName   string       `db:"wave_name"`
-	// Targets are all of them, and LeftOut those that no wave selects. The others count the
-	// outcomes of waves that have run; Failed counts the Unknown ones, too.
+	// Targets are all of them, and LeftOut those that no wave selects, or that failed a preflight.
+	// The others count the outcomes of waves that have run; Failed counts the Unknown ones, too.
 	Targets   int `db:"targets"`
 	Succeeded int `db:"succeeded"`
 	Failed    int `db:"failed"`
@@ -109,13 +110,14 @@ type WaveState string
 
 // The states of waves.
 const (
-	WavePending WaveState = "Pending"
-	WaveWaiting WaveState = "WaitingForApproval"
-	WaveRunning WaveState = "Running"
-	WaveBaking  WaveState = "Baking" // its gates have passed, and its bake time or its last probe lasts
-	WavePassed  WaveState = "Passed"
-	WaveStopped WaveState = "Stopped" // a gate has failed
-	WaveSkipped WaveState = "Skipped" // by a person
+	WavePending   WaveState = "Pending"
+	WaveWaiting   WaveState = "WaitingForApproval"
+	WavePreflight WaveState = "Preflight" // what its scripts need is checked
+	WaveRunning   WaveState = "Running"
+	WaveBaking    WaveState = "Baking" // its gates have passed, and its bake time or its last probe lasts
+	WavePassed    WaveState = "Passed"
+	WaveStopped   WaveState = "Stopped" // a gate has failed
+	WaveSkipped   WaveState = "Skipped" // by a person
 )
 
 // RolloutWave is a row of the view jobs.rollout_waves. Nil and zero mean that the plan has no such
@@ -154,14 +156,19 @@ type RolloutWave struct {
 	MedianMS  *int64 `db:"median_ms"` // duration of its targets
 	UsualMS   *int64 `db:"usual_ms"`  // of the targets of earlier runs
 	Gate      string `db:"gate"`      // what the gates found, in words; empty before
+
+	PreflightRun    uuid.UUID `db:"preflight_run_id"` // the latest one
+	PreflightFailed *int      `db:"preflight_failed"` // its targets that failed it; nil: there was none
+	LeftOut         int       `db:"left_out"`         // its targets that are left out because of it
 }
 
 // Ended is the number of targets that are not pending any more.
-func (w RolloutWave) Ended() int { return w.Succeeded + w.Failed + w.Unreached }
+func (w RolloutWave) Ended() int { return w.Succeeded + w.Failed + w.Unreached + w.LeftOut }
 
-// Counts returns the numbers of its targets; those that were not reached are Skipped.
+// Counts returns the numbers of its targets; those that were not reached, or are left out, are
+// Skipped.
 func (w RolloutWave) Counts() jobs.Counts {
-	return jobs.Counts{Succeeded: w.Succeeded, Failed: w.Failed, Skipped: w.Unreached, Waiting: max(0, w.Targets-w.Ended())}
+	return jobs.Counts{Succeeded: w.Succeeded, Failed: w.Failed, Skipped: w.Unreached + w.LeftOut, Waiting: max(0, w.Targets-w.Ended())}
 }
 
 // Needs reports whether a person has to approve the wave, and nobody has yet.
@@ -178,8 +185,10 @@ type RolloutTarget struct {
 	TargetID uuid.UUID `db:"target_id"`
 	Server   string    `db:"server_name"`
 	Database string    `db:"database_name"`
-	State    string    `db:"state"`  // Pending, Succeeded, Failed, Unknown or Unreached
+	State    string    `db:"state"`  // Pending, Succeeded, Failed, Unknown, Unreached or LeftOut
 	Run      uuid.UUID `db:"run_id"` // the last run of the wave that had it
+	// Preflight is what the latest preflight found, if the target failed it.
+	Preflight string `db:"preflight"`
 }
 
 // Name names the target: server/database.
@@ -250,7 +259,7 @@ func (s *Store) Rollout(ctx context.Context, id uuid.UUID) (Rollout, error) {
 const waveColumns = `SELECT v.job_execution_id, v.wave, v.name, v.state, v.targets, v.max_parallelism, v.pace, v.bake_seconds, v.approval,
     v.max_failed, v.max_unknown, v.max_unreached, v.max_duration_percent, v.probe_job_name, v.probe_every_seconds, v.run_id, v.probe_run_id,
     v.started_at, v.ended_at, v.bake_until, v.approved_at, v.approved_by, v.approval_comment, v.succeeded, v.failed, v.unknown, v.unreached,
-    v.median_ms, v.usual_ms, v.gate
+    v.median_ms, v.usual_ms, v.gate, v.preflight_run_id, v.preflight_failed, v.left_out
 FROM jobs.rollout_waves AS v`
 
 // RolloutWaves lists the waves of a roll-out in their order; none before its targets are assigned.
@@ -288,7 +297,7 @@ func (s *Store) RolloutTargets(
 			k.Wave, k.Wave, k.Place, k.Place, mssqldb.UniqueIdentifier(k.TargetID))
 	}
 	return selectAll[RolloutTarget](ctx, s, "list the targets of a roll-out", `SELECT v.job_execution_id, v.wave, v.wave_name,
-    v.place, v.target_id, v.server_name, v.database_name, v.state, v.run_id
+    v.place, v.target_id, v.server_name, v.database_name, v.state, v.run_id, v.preflight
 FROM jobs.rollout_targets AS v`+w.text()+"\nORDER BY v.wave, v.place, v.target_id"+p.text(w)+";", w.args...)
 }
 
@@ -300,6 +309,8 @@ func (s *Store) RolloutFailedBefore(ctx context.Context, rollout uuid.UUID, top 
     SELECT TOP (20) o.job_execution_id, o.create_time
     FROM jobs.rollouts AS r
     INNER JOIN jobs.job_executions AS o ON o.job_id = r.job_id
+    INNER JOIN jobs.job_execution_origins AS m ON m.job_execution_id = o.job_execution_id
+        AND m.mode IS NULL
     WHERE r.job_execution_id = @p1
         AND o.step_id IS NULL
         AND o.is_active = 0
@@ -313,7 +324,8 @@ placed AS (
     INNER JOIN jobs.job_execution_targets AS t ON t.job_execution_id = e.job_execution_id
     WHERE t.lifecycle <> N'Skipped'
 )
-SELECT TOP (@p2) v.job_execution_id, v.wave, v.wave_name, v.place, v.target_id, v.server_name, v.database_name, v.state, v.run_id
+SELECT TOP (@p2) v.job_execution_id, v.wave, v.wave_name, v.place, v.target_id, v.server_name, v.database_name, v.state, v.run_id,
+    v.preflight
 FROM jobs.rollout_targets AS v
 INNER JOIN placed AS p ON p.target_id = v.target_id
     AND p.turn = 1
@@ -330,6 +342,8 @@ func (s *Store) RolloutUsual(ctx context.Context, rollout uuid.UUID) (time.Durat
     SELECT TOP (20) o.job_execution_id, o.create_time
     FROM jobs.rollouts AS r
     INNER JOIN jobs.job_executions AS o ON o.job_id = r.job_id
+    INNER JOIN jobs.job_execution_origins AS m ON m.job_execution_id = o.job_execution_id
+        AND m.mode IS NULL
     WHERE r.job_execution_id = @p1
         AND o.step_id IS NULL
         AND o.is_active = 0

@@ -79,8 +79,10 @@ func randomPlan(r *rand.Rand) string {
 		waves = append(waves, wave+"}")
 	}
 	text := `{"waves": [` + strings.Join(waves, ", ") + `]`
-	for range r.IntN(3) {
-		text += ", " + pick(`"seed": 12`, `"deadline_seconds": 60`, `"on_gate_failure": "abort"`, `"strict": true`, `"undo_job": "u"`, `"strict": null`, `"running_targets": "x"`)
+	for range r.IntN(4) {
+		text += ", " + pick(`"preflight": "refuse"`, `"preflight": "none"`, `"preflight_options": {"refuse": ["blocking"], "rights": ["ALTER", "CREATE \u0054ABLE"], "min_log_mb": 100}`,
+			`"preflight_options": {"warn": ["version"], "min_version": 15, "rights": null}`,
+			`"seed": 12`, `"deadline_seconds": 60`, `"on_gate_failure": "abort"`, `"strict": true`, `"undo_job": "u"`, `"strict": null`, `"running_targets": "x"`)
 	}
 	return text + "}"
 }

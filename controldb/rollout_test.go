@@ -41,20 +41,7 @@ func (c *control) rollOut(
 	t *testing.T, term controldb.TermID, databases []string, outcome func(database string) targets.Outcome,
 ) (ran []string) {
 	t.Helper()
-	for idle := 0; idle < 3; {
-		r := c.pass(t, term)
-		if idle++; len(r.Tasks) > 0 || r.More() {
-			idle = 0
-		}
-		for _, task := range r.Tasks {
-			if task.Kind == controldb.TaskResolve {
-				require.NoError(t, c.CompleteResolution(t.Context(), term, task.ID, resolution(task, databases)))
-				continue
-			}
-			ran = append(ran, task.Target.Database)
-			c.complete(t, term, outcome(task.Target.Database), "m", task)
-		}
-	}
+	_, ran = c.preflights(t, term, databases, func(task controldb.Task) targets.Outcome { return outcome(task.Target.Database) })
 	return ran
 }
 
@@ -133,6 +120,7 @@ func (c *control) drawPlan(t *testing.T, rt *rapid.T) {
 		"running_targets": rapid.SampledFrom([]string{"finish", "cancel"}).Draw(rt, "running targets"),
 		"strict":          rapid.Bool().Draw(rt, "strict"),
 		"seed":            rapid.IntRange(0, 9).Draw(rt, "seed"),
+		"preflight":       rapid.SampledFrom([]string{"none", "none", "refuse", "warn", "leave_out"}).Draw(rt, "preflight"),
 	}
 	n := rapid.IntRange(1, 4).Draw(rt, "waves")
 	waves := make([]members, n)
@@ -208,7 +196,7 @@ func (c *control) cleanUp(t *testing.T) {
 }
 
 // unbroken fails if a check of roll-outs finds something.
-func (c *control) unbroken(t *testing.T, rt *rapid.T) {
+func (c *control) unbroken(t *testing.T, rt require.TestingT) {
 	t.Helper()
 	found, err := invariant.Find(t.Context(), c.db, false)
 	require.NoError(t, err)
@@ -237,7 +225,7 @@ WHERE t.ran = 1 AND t.state IN (SELECT p.value FROM STRING_SPLIT(@p1, N',') AS p
 				require.NoError(t, c.CompleteResolution(t.Context(), term, task.ID, resolution(task, databases)))
 				continue
 			}
-			if task.JobName == "u" {
+			if task.JobName == "u" && task.Mode == "" {
 				ran = append(ran, task.Target.Database)
 			}
 			c.complete(t, term, targets.Succeeded, "m", task)
@@ -266,7 +254,7 @@ func resolution(task controldb.Task, databases []string) controldb.Resolution {
 func TestRandomRollOuts(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		testenv.SetSlices(t, c.db, 3)
-		agent := controldb.Agent{ID: uuid.New(), Host: "host", Version: "test", MaxConcurrentTargets: 100}
+		agent := controldb.Agent{ID: uuid.New(), Host: "host", Version: "test", MaxConcurrentTargets: 100, Modes: []controldb.RunMode{controldb.ModePreflight}}
 		number := 0
 		rapid.Check(t, func(rt *rapid.T) {
 			number++
@@ -293,7 +281,7 @@ func TestRandomRollOuts(t *testing.T) {
 			run := c.start(t, "j")
 
 			var held []controldb.Task
-			succeeded := map[string]int{} // by step and database
+			succeeded := map[string]int{} // by step and database; preflights left out
 			passes := 0
 			broken := rapid.IntRange(0, 3).Draw(rt, "trouble") == 0
 			pass := func(most int) bool {
@@ -319,7 +307,7 @@ func TestRandomRollOuts(t *testing.T) {
 				refused, err := c.CompleteTasks(t.Context(), term, []controldb.Outcome{{Task: task.ID, Attempt: task.Attempt, Outcome: outcome}})
 				require.NoError(t, err)
 				require.Empty(rt, refused)
-				if outcome == targets.Succeeded {
+				if outcome == targets.Succeeded && task.Mode == "" {
 					succeeded[fmt.Sprint(task.JobName, task.StepID, task.Target.Database)]++
 				}
 			}

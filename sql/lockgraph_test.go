@@ -382,6 +382,7 @@ var delays = []reason{
 	{a: "advance_rollout", tables: rolledOut, why: held},
 	{a: "assign_rollout_targets", tables: rolledOut, why: held},
 	{a: "judge_wave", tables: rolledOut, why: held},
+	{a: "preflight_wave", tables: rolledOut, why: held},
 	{a: "record_wave", tables: rolledOut, why: held},
 	{a: "start_wave", tables: rolledOut, why: held},
 	{a: "advance_job_agent", tables: []string{"jobs"}, why: "The limit of scope Agent has no job_id, so no foreign key is checked."},

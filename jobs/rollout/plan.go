@@ -66,6 +66,7 @@ const (
 	isChoice
 	isTargets
 	isShare
+	isObject
 )
 
 // rule describes a member of a plan or of a wave.
@@ -87,8 +88,9 @@ const (
 	wantJob   = "the name of a job of 1 to 128 " + visible
 )
 
-// planRules and waveRules have the members in the order of the stored form. The texts are those of
-// jobs_internal.check_rollout_plan.
+// planRules, waveRules and needRules have the members in the order of the stored form; needRules
+// are those of preflight_options, as jobs_internal.check_mode and targets/mssql know them. The
+// texts are those of jobs_internal.check_rollout_plan.
 var (
 	planRules = []rule{
 		{name: "waves", kind: isArray, lowest: 1, highest: 100, want: "an array of 1 to 100 waves"},
@@ -98,6 +100,19 @@ var (
 		{name: "running_targets", kind: isChoice, choices: []string{"finish", "cancel"}, fallback: `"finish"`, want: "finish or cancel"},
 		{name: "strict", kind: isBoolean, fallback: "false"},
 		{name: "undo_job", kind: isText, highest: 128, fallback: "null", want: wantJob},
+		{name: "preflight", kind: isChoice, choices: []string{"none", "refuse", "warn", "leave_out"}, fallback: `"none"`,
+			want: "none, refuse, warn or leave_out"},
+		{name: "preflight_options", kind: isObject, highest: 400, fallback: "null", want: `an object, such as {"rights": ["ALTER"]}`},
+	}
+	needRules = []rule{
+		{name: "rights", kind: isArray, lowest: 1, highest: 50, fallback: "null", want: "an array of 1 to 50 permissions"},
+		{name: "min_version", kind: isInteger, lowest: 1, highest: 1000, fallback: "null"},
+		{name: "min_compatibility", kind: isInteger, lowest: 1, highest: 1000, fallback: "null"},
+		{name: "min_log_mb", kind: isInteger, lowest: 1, highest: 1000000000, fallback: "null"},
+		{name: "min_data_mb", kind: isInteger, lowest: 1, highest: 1000000000, fallback: "null"},
+		{name: "max_transaction_seconds", kind: isInteger, lowest: 1, highest: 31536000, fallback: "null"},
+		{name: "warn", kind: isArray, lowest: 1, highest: 9, fallback: "null", want: "an array of 1 to 9 checks"},
+		{name: "refuse", kind: isArray, lowest: 1, highest: 9, fallback: "null", want: "an array of 1 to 9 checks"},
 	}
 	waveRules = []rule{
 		{name: "name", kind: isText, highest: 128},
@@ -123,6 +138,20 @@ var (
 		{name: "probe_every_seconds", kind: isInteger, lowest: 10, highest: 86400, fallback: "null"},
 	}
 )
+
+// checks are those of a preflight (targets/mssql).
+var checks = []string{"state", "writable", "version", "compatibility", "rights", "log_space", "data_space", "blocking", "transactions"}
+
+// section is an object of a plan.
+type section struct {
+	name  string // as faults call it
+	rules []rule
+	// prefix begins the paths of its members, and wave is its number; -1: it is none.
+	prefix string
+	wave   int
+	// after is how many members come before the first one, for the order of the faults.
+	after int
+}
 
 // wanted returns what the rule wants, in words.
 func (r *rule) wanted() string {
@@ -161,7 +190,8 @@ func Parse(text string) (*Plan, error) {
 		return nil, errors.Join(errors.New(`invalid plan: want a JSON object, such as {"waves": [{"name": "canary", "targets": 3}]}`), err)
 	}
 	c := checker{plan: &Plan{}, last: -1}
-	c.plan.root = c.object(root, planRules, waveRules, "", -1)
+	c.plan.root = c.object(root, section{name: "the plan", rules: planRules, wave: -1})
+	c.preflight(root)
 	if waves := root.Get("waves"); waves != nil && waves.Kind == '[' {
 		c.last = len(waves.Items) - 1
 		for i, w := range waves.Items[:min(len(waves.Items), 100)] {
@@ -188,8 +218,9 @@ func (c *checker) fail(wave, place int, path, format string, args ...any) {
 
 // object reads the members of the plan or of a wave. The place of a fault is that of the member,
 // from 1; a missing member has the place 0.
-func (c *checker) object(o *jsontree.Value, rules, others []rule, prefix string, wave int) []member {
+func (c *checker) object(o *jsontree.Value, s section) []member {
 	var known []string
+	rules, prefix, wave, after := s.rules, s.prefix, s.wave, s.after+1
 	for _, r := range rules {
 		known = append(known, r.name)
 		if r.fallback == "" && o.Get(r.name) == nil {
@@ -198,7 +229,7 @@ func (c *checker) object(o *jsontree.Value, rules, others []rule, prefix string,
 	}
 	for m := range o.Twice() {
 		if i := slices.Index(o.Members, m); i >= 0 && !slices.ContainsFunc(o.Members[i+1:], func(n *jsontree.Value) bool { return n.Name == m.Name }) {
-			c.fail(wave, i+1, prefix+label(m.Name), "the member occurs more than once")
+			c.fail(wave, i+after, prefix+label(m.Name), "the member occurs more than once")
 		}
 	}
 	values := map[string]string{}
@@ -206,11 +237,17 @@ func (c *checker) object(o *jsontree.Value, rules, others []rule, prefix string,
 		path := prefix + label(m.Name)
 		r := find(rules, m.Name)
 		switch {
-		case r == nil && find(others, m.Name) != nil:
-			c.fail(wave, i+1, path, "unknown member: it is a member of %s", map[bool]string{true: "a wave", false: "the plan, not of a wave"}[wave < 0])
+		case r == nil && find(waveRules, m.Name) != nil:
+			c.fail(wave, i+after, path, "unknown member: it is a member of a wave")
+			continue
+		case r == nil && find(needRules, m.Name) != nil:
+			c.fail(wave, i+after, path, "unknown member: it is a member of preflight_options")
+			continue
+		case r == nil && find(planRules, m.Name) != nil:
+			c.fail(wave, i+after, path, "unknown member: it is a member of the plan, not of %s", s.name)
 			continue
 		case r == nil:
-			c.fail(wave, i+1, path, "unknown member%s", suggest.DidYouMean(m.Name, known))
+			c.fail(wave, i+after, path, "unknown member%s", suggest.DidYouMean(m.Name, known))
 			continue
 		case m.Kind == 'n':
 			continue
@@ -221,12 +258,12 @@ func (c *checker) object(o *jsontree.Value, rules, others []rule, prefix string,
 			if m.Kind == '"' {
 				near = suggest.DidYouMean(m.Text, r.choices)
 			}
-			c.fail(wave, i+1, path, "want %s, not %s%s", r.wanted(), shown(m, r), near)
+			c.fail(wave, i+after, path, "want %s, not %s%s", r.wanted(), shown(m, r), near)
 		} else if _, again := values[m.Name]; !again {
 			values[m.Name] = value
 		}
-		if r.kind == isArray && m.Kind == '[' && wave >= 0 {
-			c.elements(m, path, wave, i+1)
+		if r.kind == isArray && m.Kind == '[' && m.Name != "waves" {
+			c.elements(m, path, wave, i+after)
 		}
 	}
 	list := make([]member, 0, len(rules))
@@ -240,7 +277,32 @@ func (c *checker) object(o *jsontree.Value, rules, others []rule, prefix string,
 	return list
 }
 
-// elements checks those of names and like.
+// preflight checks the preflight of the plan and what it looks for.
+func (c *checker) preflight(root *jsontree.Value) {
+	i := slices.IndexFunc(root.Members, func(m *jsontree.Value) bool { return m.Name == "preflight_options" && m.Kind == '{' })
+	if i < 0 {
+		return
+	}
+	list := c.object(root.Members[i], section{
+		name: "preflight_options", rules: needRules, prefix: "preflight_options.", wave: -1, after: len(root.Members),
+	})
+	stored := Plan{root: list}.write(func(m member) bool { return m.value != m.rule.fallback })
+	if units(stored) > 400 {
+		c.fail(-1, i+1, "preflight_options", "want at most 400 characters")
+	}
+	if !slices.ContainsFunc(root.Members, func(m *jsontree.Value) bool {
+		return m.Name == "preflight" && m.Kind != 'n' && (m.Kind != '"' || m.Text != "none")
+	}) {
+		c.fail(-1, i+1, "preflight_options", `want "preflight": "refuse", "warn" or "leave_out" beside it, or no preflight_options`)
+	}
+	for j := range c.plan.root {
+		if c.plan.root[j].rule.name == "preflight_options" {
+			c.plan.root[j].value = stored
+		}
+	}
+}
+
+// elements checks those of arrays.
 func (c *checker) elements(m *jsontree.Value, path string, wave, place int) {
 	seen := map[string]bool{}
 	for i, e := range m.Items {
@@ -249,6 +311,10 @@ func (c *checker) elements(m *jsontree.Value, path string, wave, place int) {
 		switch {
 		case e.Kind == '"' && e.Text != "" && seen[e.Text]:
 			c.fail(wave, place, at, "the text occurs more than once")
+		case m.Name == "rights" && (e.Kind != '"' || e.Text == "" || units(e.Text) > 60 || !isPermission(e.Text)):
+			c.fail(wave, place, at, "want a permission on the database, of 1 to 60 letters and blanks, such as ALTER")
+		case (m.Name == "warn" || m.Name == "refuse") && (e.Kind != '"' || !slices.Contains(checks, e.Text)):
+			c.fail(wave, place, at, "want one of %s", strings.Join(checks, ", "))
 		case m.Name == "names" && (e.Kind != '"' || !divided || server == "" || database == "" || units(server) > 256 || units(database) > 128):
 			c.fail(wave, place, at, `want a text of the form "server/database", of at most 256 and 128 characters`)
 		case m.Name == "like" && (e.Kind != '"' || e.Text == "" || units(e.Text) > 500):
@@ -267,7 +333,7 @@ func (c *checker) wave(w *jsontree.Value, number int) []member {
 		c.fail(number, 0, at, `want an object, such as {"name": "canary", "targets": 3}`)
 		return nil
 	}
-	list := c.object(w, waveRules, planRules, at+".", number)
+	list := c.object(w, section{name: "a wave", rules: waveRules, prefix: at + ".", wave: number})
 	var chosen []string
 	for _, name := range []string{"targets", "names", "like", "tags"} {
 		if w.Get(name) != nil {
@@ -313,12 +379,21 @@ func (c *checker) pair(w, m *jsontree.Value, value string, number, place int) {
 		return o.Name == "order" && (!ok || v == `"tag"`)
 	}):
 		fault = `want "order": "tag" beside it, or no order_tag`
-	case m.Name == "probe_every_seconds" && (w.Get("probe_job") == nil || w.Get("bake_seconds") == nil || w.Get("bake_seconds").Raw == "0"):
+	case m.Name == "probe_every_seconds" && (w.Get("probe_job") == nil || !bakes(w.Get("bake_seconds"))):
 		fault = "want probe_job and bake_seconds beside it, or no probe_every_seconds"
 	default:
 		return
 	}
 	c.fail(number, place, fmt.Sprintf("waves[%d].%s", number, m.Name), "%s", fault)
+}
+
+// bakes reports whether a value of bake_seconds is a time, or a fault of its own.
+func bakes(m *jsontree.Value) bool {
+	if m == nil {
+		return false
+	}
+	value, ok := find(waveRules, "bake_seconds").value(m)
+	return !ok || value != "0"
 }
 
 // value returns a value in the stored form; false if it is none that the rule permits.
@@ -339,6 +414,8 @@ func (r *rule) value(m *jsontree.Value) (string, bool) {
 			return map[string]string{"true": `"any"`, "false": `"none"`}[m.Raw], true
 		}
 		return jsontree.Quote(m.Text), m.Kind == '"' && slices.Contains(r.choices, m.Text)
+	case isObject:
+		return m.JSON(), m.Kind == '{'
 	case isArray:
 		return m.JSON(), m.Kind == '[' && int64(len(m.Items)) >= r.lowest && int64(len(m.Items)) <= r.highest
 	}
@@ -403,6 +480,11 @@ func label(name string) string {
 	return jsontree.Quote(name)
 }
 
+// isPermission reports whether a text has only letters of ASCII and blanks.
+func isPermission(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r != ' ' && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') })
+}
+
 func units(s string) int { return len(utf16.Encode([]rune(s))) }
 
 // clip returns the first n UTF-16 code units.
@@ -421,7 +503,7 @@ func (p *Plan) Short() string {
 	return p.write(func(m member) bool { return m.value != m.rule.fallback })
 }
 
-func (p *Plan) write(wanted func(member) bool) string {
+func (p Plan) write(wanted func(member) bool) string {
 	var b strings.Builder
 	object := func(list []member, value func(member) string) {
 		separator := "{"

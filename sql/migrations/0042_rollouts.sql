@@ -34,15 +34,21 @@ CREATE TABLE jobs_internal.rollouts (
     undo_version    INT NULL,
     undo_of         BIGINT NULL,
     undo_states     NVARCHAR(100) NULL,
+    preflight       NVARCHAR(10) NOT NULL CONSTRAINT DF_rollouts_preflight DEFAULT N'none',
+    preflight_options NVARCHAR(400) NULL,
     ended_at        DATETIME2(7) NULL,
     CONSTRAINT PK_rollouts PRIMARY KEY (execution_id),
     CONSTRAINT FK_rollouts_job_executions FOREIGN KEY (execution_id) REFERENCES jobs_internal.job_executions (execution_id),
     CONSTRAINT CK_rollouts_state CHECK (
         (ended_at IS NULL
-            AND state IN (N'Planning', N'Assigning', N'Starting', N'Running', N'Recording', N'Baking', N'Probing', N'Stopped', N'Aborting'))
+            AND state IN (
+                N'Planning', N'Assigning', N'Starting', N'Preflight', N'Running', N'Recording', N'Baking', N'Probing', N'Stopped',
+                N'Aborting'
+            ))
         OR (ended_at IS NOT NULL AND next_check_at IS NULL AND state IN (N'Succeeded', N'Aborted', N'Failed'))
     ),
-    CONSTRAINT CK_rollouts_on_gate_failure CHECK (on_gate_failure IN (N'pause', N'abort'))
+    CONSTRAINT CK_rollouts_on_gate_failure CHECK (on_gate_failure IN (N'pause', N'abort')),
+    CONSTRAINT CK_rollouts_preflight CHECK (preflight IN (N'none', N'refuse', N'warn', N'leave_out'))
 );
 
 CREATE INDEX IX_rollouts_next_check_at ON jobs_internal.rollouts (next_check_at)
@@ -90,9 +96,14 @@ CREATE TABLE jobs_internal.rollout_waves (
     median_ms            BIGINT NULL,
     usual_ms             BIGINT NULL,
     gate                 NVARCHAR(2000) NULL,
+    preflight_run_id     BIGINT NULL,
+    preflight_failed     INT NULL,
+    left_out             INT NOT NULL CONSTRAINT DF_rollout_waves_left_out DEFAULT 0,
     CONSTRAINT PK_rollout_waves PRIMARY KEY (execution_id, wave),
     CONSTRAINT FK_rollout_waves_rollouts FOREIGN KEY (execution_id) REFERENCES jobs_internal.rollouts (execution_id),
-    CONSTRAINT CK_rollout_waves_state CHECK (state IN (N'Pending', N'Running', N'Baking', N'Passed', N'Stopped', N'Skipped')),
+    CONSTRAINT CK_rollout_waves_state CHECK (
+        state IN (N'Pending', N'Preflight', N'Running', N'Baking', N'Passed', N'Stopped', N'Skipped')
+    ),
     CONSTRAINT CK_rollout_waves_selects CHECK (selects IN (N'count', N'percent', N'rest', N'names', N'like', N'tags', N'undo')),
     CONSTRAINT CK_rollout_waves_approval CHECK (approval IN (N'none', N'any', N'other'))
 );
@@ -108,9 +119,10 @@ CREATE TABLE jobs_internal.rollout_targets (
     state         NVARCHAR(10) NOT NULL CONSTRAINT DF_rollout_targets_state DEFAULT N'Pending',
     ran           BIT NOT NULL CONSTRAINT DF_rollout_targets_ran DEFAULT 0,
     run_id        BIGINT NULL,
+    preflight     NVARCHAR(400) NULL,
     CONSTRAINT PK_rollout_targets PRIMARY KEY (execution_id, target_id),
     CONSTRAINT FK_rollout_targets_rollouts FOREIGN KEY (execution_id) REFERENCES jobs_internal.rollouts (execution_id),
-    CONSTRAINT CK_rollout_targets_state CHECK (state IN (N'Pending', N'Succeeded', N'Failed', N'Unknown', N'Unreached'))
+    CONSTRAINT CK_rollout_targets_state CHECK (state IN (N'Pending', N'Succeeded', N'Failed', N'Unknown', N'Unreached', N'LeftOut'))
 );
 
 CREATE INDEX IX_rollout_targets_wave ON jobs_internal.rollout_targets (execution_id, wave, place)

@@ -59,6 +59,8 @@ BEGIN
     DECLARE @on_gate_failure NVARCHAR(10);
     DECLARE @cancels_running BIT;
     DECLARE @is_strict BIT;
+    DECLARE @preflight NVARCHAR(10);
+    DECLARE @preflight_options NVARCHAR(400);
     DECLARE @by NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
     DECLARE @audit_after NVARCHAR(MAX);
 
@@ -88,7 +90,9 @@ BEGIN
         @seed = r.seed,
         @on_gate_failure = r.on_gate_failure,
         @cancels_running = r.cancels_running,
-        @is_strict = r.is_strict
+        @is_strict = r.is_strict,
+        @preflight = r.preflight,
+        @preflight_options = r.preflight_options
     FROM jobs_internal.rollouts AS r
     WHERE r.execution_id = @execution_id;
     IF @state IS NULL
@@ -221,14 +225,15 @@ BEGIN
     -- The gates are those of the roll-out, and so is what happens when one of them fails.
     INSERT INTO jobs_internal.rollouts (
         execution_id, job_id, state, next_check_at, paused_at, paused_by, pause_reason, seed, on_gate_failure, cancels_running, is_strict,
-        undo_of, undo_states
+        undo_of, undo_states, preflight, preflight_options
     )
     VALUES (
         @undo_id, @locked_job_id, N'Planning', @now,
         CASE WHEN @hold = 1 THEN @now END,
         CASE WHEN @hold = 1 THEN @by END,
         CASE WHEN @hold = 1 THEN N'It was started to be looked at (@hold).' END,
-        @seed, @on_gate_failure, @cancels_running, @is_strict, @execution_id, @states
+        @seed, @on_gate_failure, @cancels_running, @is_strict, @execution_id, @states,
+        @preflight, @preflight_options
     );
 
     SET @audit_after = CONCAT(

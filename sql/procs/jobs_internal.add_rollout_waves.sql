@@ -124,6 +124,8 @@ BEGIN
         r.on_gate_failure = o.on_gate_failure,
         r.cancels_running = CASE WHEN o.running_targets = N'cancel' THEN 1 ELSE 0 END,
         r.is_strict = o.strict,
+        r.preflight = COALESCE(o.preflight, N'none'),
+        r.preflight_options = o.preflight_options,
         r.undo_job_id = j.job_id,
         r.undo_version = j.version
     FROM jobs_internal.rollouts AS r
@@ -134,7 +136,9 @@ BEGIN
         on_gate_failure  NVARCHAR(10),
         running_targets  NVARCHAR(10),
         strict           BIT,
-        undo_job         NVARCHAR(128)
+        undo_job         NVARCHAR(128),
+        preflight        NVARCHAR(10),
+        preflight_options NVARCHAR(MAX) AS JSON
     ) AS o
     LEFT JOIN @jobs AS j ON j.name = o.undo_job
     WHERE r.execution_id = @execution_id;

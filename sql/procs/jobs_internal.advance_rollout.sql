@@ -1,5 +1,6 @@
 -- Moves on one roll-out, state by state, until it waits for a time, the end of a run or a person. No wave starts unless the one before has
--- passed its gates and its bake has ended; a gate that cannot be evaluated has failed. DESIGN.md, "Roll-outs", has the states.
+-- passed its gates and its bake has ended; a gate or a preflight that cannot be evaluated has failed. DESIGN.md, "Roll-outs", has the
+-- states.
 --
 -- Parameters:
 --   @execution_id  The roll-out's own run; the caller has locked the row of the roll-out.
@@ -43,6 +44,10 @@ BEGIN
     DECLARE @started_by NVARCHAR(128);
     DECLARE @run_id BIGINT;
     DECLARE @run_ended BIT;
+    DECLARE @preflight NVARCHAR(10); -- what a target that fails it does
+    DECLARE @preflight_run_id BIGINT;
+    DECLARE @preflight_ended BIT;
+    DECLARE @checked BIT = 0; -- the preflight of the wave has just passed
     DECLARE @probe_run_id BIGINT;
     DECLARE @probe_ended BIT;
     DECLARE @probe_lifecycle NVARCHAR(50);
@@ -76,6 +81,7 @@ BEGIN
             @paused_at = r.paused_at,
             @aborts = CASE WHEN r.on_gate_failure = N'abort' THEN 1 ELSE 0 END,
             @cancels = r.cancels_running,
+            @preflight = r.preflight,
             @is_active = e.is_active,
             @lifecycle = e.lifecycle,
             @stop_requested_at = e.stop_requested_at,
@@ -88,6 +94,7 @@ BEGIN
         SET @waves = (SELECT COUNT(*) FROM jobs_internal.rollout_waves AS w WHERE w.execution_id = @execution_id);
         SET @run_id = NULL;
         SET @probe_run_id = NULL;
+        SET @preflight_run_id = NULL;
         SET @wave_state = NULL;
         SELECT
             @wave_name = w.name,
@@ -102,7 +109,8 @@ BEGIN
             @probe_every = w.probe_every_seconds,
             @probe_at = w.probe_at,
             @run_id = w.run_id,
-            @probe_run_id = w.probe_run_id
+            @probe_run_id = w.probe_run_id,
+            @preflight_run_id = w.preflight_run_id
         FROM jobs_internal.rollout_waves AS w
         WHERE w.execution_id = @execution_id
             AND w.wave = @wave;
@@ -118,6 +126,10 @@ BEGIN
             @probe_lifecycle = e.lifecycle
         FROM jobs_internal.job_executions AS e WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK) -- past: as the comment says
         WHERE e.execution_id = @probe_run_id;
+        SET @preflight_ended = CASE WHEN @preflight_run_id IS NULL THEN 1 ELSE 0 END;
+        SELECT @preflight_ended = 1 - e.is_active
+        FROM jobs_internal.job_executions AS e WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK) -- past: as the comment says
+        WHERE e.execution_id = @preflight_run_id;
         SET @next = @state;
         SET @check_at = @now;
 
@@ -230,12 +242,51 @@ BEGIN
         BEGIN
             IF @paused_at IS NOT NULL OR (@approval <> N'none' AND @approved_at IS NULL)
                 SET @check_at = @deadline_at;
+            ELSE IF @preflight <> N'none' AND @checked = 0
+            BEGIN
+                -- A wave starts in the pass that has seen its preflight pass: after a pause, it is checked again.
+                UPDATE w
+                SET w.state = N'Preflight',
+                    w.preflight_run_id = NULL
+                FROM jobs_internal.rollout_waves AS w
+                WHERE w.execution_id = @execution_id
+                    AND w.wave = @wave;
+                UPDATE r
+                SET r.read_step = 0,
+                    r.read_target = 0
+                FROM jobs_internal.rollouts AS r
+                WHERE r.execution_id = @execution_id;
+                SET @next = N'Preflight';
+                SET @again = 1;
+            END;
             ELSE
             BEGIN
                 EXECUTE jobs_internal.start_wave @execution_id = @execution_id, @wave = @wave, @now = @now;
                 SET @next = N'Running';
                 SET @more = 1;
             END;
+        END;
+        ELSE IF @state = N'Preflight' AND @preflight_ended = 1
+        BEGIN
+            SET @read = @slice - @examined;
+            EXECUTE jobs_internal.preflight_wave
+                @execution_id = @execution_id,
+                @wave = @wave,
+                @slice = @read,
+                @examined = @read OUTPUT,
+                @more = @more OUTPUT,
+                @passed = @checked OUTPUT,
+                @reason = @reason OUTPUT,
+                @now = @now;
+            SET @examined = @examined + @read;
+            IF @checked = 0
+                SET @passed = 0;
+            ELSE IF @checked = 1
+            BEGIN
+                SET @next = N'Starting';
+                SET @again = 1;
+            END;
+            SET @checked = COALESCE(@checked, 0);
         END;
         ELSE IF @state = N'Running' AND @run_ended = 1
         BEGIN
@@ -353,17 +404,17 @@ BEGIN
             SET @check_at = @deadline_at;
         ELSE IF @state = N'Aborting'
         BEGIN
-            -- rows: two
+            -- rows: three
             UPDATE e
             SET e.stop_requested_at = @now,
                 e.stop_requested_by = N'the roll-out',
                 e.drains = CASE WHEN @cancels = 1 THEN 0 ELSE 1 END,
                 e.parked = 0
             FROM jobs_internal.job_executions AS e WITH (UPDLOCK, READPAST, ROWLOCK)
-            WHERE e.execution_id IN (@run_id, @probe_run_id)
+            WHERE e.execution_id IN (@run_id, @probe_run_id, @preflight_run_id)
                 AND e.is_active = 1
                 AND e.stop_requested_at IS NULL;
-            IF @run_ended = 1 AND @probe_ended = 1
+            IF @run_ended = 1 AND @probe_ended = 1 AND @preflight_ended = 1
                 SET @complete = 1;
             -- What the wave has done is recorded first, so that an undo finds it. A run has larger step_execution_ids than those before
             -- it, so this goes on from what was read.
@@ -392,6 +443,12 @@ BEGIN
                         AND w.wave = @wave;
                 END;
             END;
+            IF @complete = 1 AND @wave_state = N'Preflight'
+                UPDATE w
+                SET w.state = CASE WHEN w.run_id IS NULL THEN N'Pending' ELSE N'Stopped' END
+                FROM jobs_internal.rollout_waves AS w
+                WHERE w.execution_id = @execution_id
+                    AND w.wave = @wave;
             IF @complete = 1
                 SET @next = CASE WHEN @stop_requested_at IS NULL THEN N'Failed' ELSE N'Aborted' END;
         END;

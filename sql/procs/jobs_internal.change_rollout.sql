@@ -48,6 +48,7 @@ BEGIN
     DECLARE @approved_at DATETIME2(7);
     DECLARE @wave_state NVARCHAR(10);
     DECLARE @from_wave INT;
+    DECLARE @was_left_out INT = 0; -- 1: the target, by the preflight of its wave
     DECLARE @place INT;
     DECLARE @by NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
     DECLARE @audit_action NVARCHAR(128) = CASE @action
@@ -131,7 +132,9 @@ BEGIN
     WHERE w.execution_id = @execution_id
         AND w.wave = @number;
     IF @action = N'Move'
-        SELECT @from_wave = t.wave
+        SELECT
+            @from_wave = t.wave,
+            @was_left_out = CASE WHEN t.state = N'LeftOut' THEN 1 ELSE 0 END
         FROM jobs_internal.rollout_targets AS t
         WHERE t.execution_id = @execution_id
             AND t.target_id = @target_id;
@@ -218,12 +221,15 @@ BEGIN
         );
         UPDATE t
         SET t.wave = @number,
-            t.place = @place
+            t.place = @place,
+            t.state = CASE WHEN @was_left_out = 1 THEN N'Pending' ELSE t.state END,
+            t.preflight = NULL
         FROM jobs_internal.rollout_targets AS t
         WHERE t.execution_id = @execution_id
             AND t.target_id = @target_id;
         UPDATE w
-        SET w.targets = w.targets + CASE WHEN w.wave = @number THEN 1 ELSE -1 END
+        SET w.targets = w.targets + CASE WHEN w.wave = @number THEN 1 ELSE -1 END,
+            w.left_out = w.left_out - CASE WHEN w.wave = @from_wave THEN @was_left_out ELSE 0 END
         FROM jobs_internal.rollout_waves AS w
         WHERE w.execution_id = @execution_id
             AND w.wave IN (@number, @from_wave);

@@ -27,12 +27,14 @@ BEGIN
     DECLARE @filter NVARCHAR(MAX);
     DECLARE @filter_fault NVARCHAR(1000);
     DECLARE @last INT; -- number of the last wave, from 0
+    DECLARE @needs NVARCHAR(MAX); -- preflight_options in the stored form
+    DECLARE @checks NVARCHAR(200) = N'state,writable,version,compatibility,rights,log_space,data_space,blocking,transactions';
     DECLARE @hidden NVARCHAR(100) = (SELECT h.pattern FROM jobs_internal.hidden_characters AS h);
     DECLARE @visible NVARCHAR(100) = N'visible characters, without a blank at an end';
     DECLARE @share NVARCHAR(200) = N'a number of targets, such as 3, or a percentage from 0% to 100% without decimals, such as "1%"';
-    -- The members of the plan, and those of its waves.
+    -- The members of the plan, those of its waves, and those of preflight_options.
     DECLARE @rules TABLE (
-        section  NVARCHAR(10) COLLATE Latin1_General_100_BIN2 NOT NULL, -- plan or wave
+        section  NVARCHAR(10) COLLATE Latin1_General_100_BIN2 NOT NULL, -- plan, wave or need
         position INT NOT NULL,
         name     NVARCHAR(40) COLLATE Latin1_General_100_BIN2 NOT NULL,
         kind     NVARCHAR(10) COLLATE Latin1_General_100_BIN2 NOT NULL,
@@ -101,6 +103,16 @@ BEGIN
         (N'plan', 5, N'running_targets', N'choice', NULL, NULL, N'finish,cancel', N'"finish"', N'finish or cancel'),
         (N'plan', 6, N'strict', N'boolean', NULL, NULL, NULL, N'false', NULL),
         (N'plan', 7, N'undo_job', N'text', NULL, 128, NULL, N'null', CONCAT(N'the name of a job of 1 to 128 ', @visible)),
+        (N'plan', 8, N'preflight', N'choice', NULL, NULL, N'none,refuse,warn,leave_out', N'"none"', N'none, refuse, warn or leave_out'),
+        (N'plan', 9, N'preflight_options', N'object', NULL, 400, NULL, N'null', N'an object, such as {"rights": ["ALTER"]}'),
+        (N'need', 1, N'rights', N'array', 1, 50, NULL, N'null', N'an array of 1 to 50 permissions'),
+        (N'need', 2, N'min_version', N'integer', 1, 1000, NULL, N'null', NULL),
+        (N'need', 3, N'min_compatibility', N'integer', 1, 1000, NULL, N'null', NULL),
+        (N'need', 4, N'min_log_mb', N'integer', 1, 1000000000, NULL, N'null', NULL),
+        (N'need', 5, N'min_data_mb', N'integer', 1, 1000000000, NULL, N'null', NULL),
+        (N'need', 6, N'max_transaction_seconds', N'integer', 1, 31536000, NULL, N'null', NULL),
+        (N'need', 7, N'warn', N'array', 1, 9, NULL, N'null', N'an array of 1 to 9 checks'),
+        (N'need', 8, N'refuse', N'array', 1, 9, NULL, N'null', N'an array of 1 to 9 checks'),
         (N'wave', 1, N'name', N'text', NULL, 128, NULL, NULL, NULL),
         (N'wave', 2, N'targets', N'targets', NULL, NULL, N'rest', N'null',
             N'a number of targets from 1 to 1000000, a percentage from "1%" to "100%" without decimals, or "rest"'),
@@ -124,6 +136,17 @@ BEGIN
     INSERT INTO @members (section, wave, name, path, type, value)
     SELECT N'plan', -1, LEFT(o.[key], 400), n.text, o.type, o.value
     FROM OPENJSON(@plan) AS o
+    CROSS APPLY (
+        SELECT CASE
+            WHEN o.[key] LIKE N'[A-Za-z_]%' AND o.[key] NOT LIKE N'%[^A-Za-z0-9_]%' -- keys have the collation Latin1_General_BIN2
+                THEN LEFT(o.[key], 60) COLLATE DATABASE_DEFAULT
+            ELSE CONCAT(N'"', STRING_ESCAPE(LEFT(o.[key], 60), 'json') COLLATE DATABASE_DEFAULT, N'"')
+        END AS text
+    ) AS n;
+    INSERT INTO @members (section, wave, name, path, type, value)
+    SELECT N'need', -1, LEFT(o.[key], 400), CONCAT(N'preflight_options.', n.text), o.type, o.value
+    FROM @members AS m
+    CROSS APPLY OPENJSON(CASE WHEN m.name = N'preflight_options' AND m.type = 5 THEN m.value ELSE N'{}' END) AS o
     CROSS APPLY (
         SELECT CASE
             WHEN o.[key] LIKE N'[A-Za-z_]%' AND o.[key] NOT LIKE N'%[^A-Za-z0-9_]%' -- keys have the collation Latin1_General_BIN2
@@ -159,9 +182,11 @@ BEGIN
     SELECT m.member_id, CAST(o.[key] AS INT), o.type, o.value
     FROM @members AS m
     CROSS APPLY OPENJSON(CASE WHEN m.type = 4 THEN m.value ELSE N'[]' END) AS o
-    WHERE m.section = N'wave'
-        AND m.name IN (N'names', N'like')
-        AND m.type = 4;
+    WHERE m.type = 4
+        AND (
+            (m.section = N'wave' AND m.name IN (N'names', N'like'))
+            OR (m.section = N'need' AND m.name IN (N'rights', N'warn', N'refuse'))
+        );
 
     -- Values in the stored form.
     -- plan: a plan has few members, here and below
@@ -211,6 +236,7 @@ BEGIN
                 AND (SELECT COUNT(*) FROM OPENJSON(CASE WHEN m.type = 4 THEN m.value ELSE N'[]' END)) BETWEEN r.lowest AND r.highest
                 THEN m.value
         END
+        WHEN N'object' THEN CASE WHEN m.type = 5 THEN m.value END
         WHEN N'targets' THEN CASE
             WHEN m.type = 1 AND m.value = N'rest' AND DATALENGTH(m.value) = 8 THEN N'"rest"'
             WHEN n.number BETWEEN 1 AND CASE n.unit WHEN N'' THEN 1000000 ELSE 100 END THEN CONCAT(N'"', n.number, n.unit, N'"')
@@ -224,6 +250,18 @@ BEGIN
     INNER JOIN @rules AS r ON r.section = m.section AND r.name = m.name
     LEFT JOIN numbers AS n ON n.member_id = m.member_id;
 
+    UPDATE m
+    SET m.json = CONCAT(N'[', (
+        SELECT STRING_AGG(
+            CONCAT(CAST(N'"' AS NVARCHAR(MAX)), REPLACE(STRING_ESCAPE(e.value, 'json'), N'\/', N'/'), N'"'), N','
+        ) WITHIN GROUP (ORDER BY e.place)
+        FROM @elements AS e
+        WHERE e.member_id = m.member_id
+    ), N']')
+    FROM @members AS m
+    WHERE m.json IS NOT NULL
+        AND EXISTS (SELECT 1 FROM @elements AS e WHERE e.member_id = m.member_id);
+
     -- Waves that are no objects; members that are unknown, repeated, invalid or missing.
     INSERT INTO @faults (wave, place, path, message)
     SELECT w.wave, 0, CONCAT(N'waves[', w.wave, N']'), N'want an object, such as {"name": "canary", "targets": 3}'
@@ -235,8 +273,12 @@ BEGIN
         m.member_id,
         m.path,
         CONCAT(N'unknown member', CASE
-            WHEN EXISTS (SELECT 1 FROM @rules AS r WHERE r.name = m.name)
-                THEN CASE m.section WHEN N'plan' THEN N': it is a member of a wave' ELSE N': it is a member of the plan, not of a wave' END
+            WHEN EXISTS (SELECT 1 FROM @rules AS r WHERE r.section = N'wave' AND r.name = m.name) THEN N': it is a member of a wave'
+            WHEN EXISTS (SELECT 1 FROM @rules AS r WHERE r.section = N'need' AND r.name = m.name)
+                THEN N': it is a member of preflight_options'
+            WHEN EXISTS (SELECT 1 FROM @rules AS r WHERE r.name = m.name) THEN CONCAT(
+                N': it is a member of the plan, not of ', CASE m.section WHEN N'wave' THEN N'a wave' ELSE N'preflight_options' END
+            )
         END),
         CASE WHEN DATALENGTH(m.name) <= 80 AND NOT EXISTS (SELECT 1 FROM @rules AS r WHERE r.name = m.name) THEN m.name END,
         (SELECT STRING_AGG(r.name, N',') FROM @rules AS r WHERE r.section = m.section)
@@ -245,7 +287,7 @@ BEGIN
     INSERT INTO @faults (wave, place, path, message)
     SELECT m.wave, MAX(m.member_id), MAX(m.path), N'the member occurs more than once'
     FROM @members AS m
-    GROUP BY m.wave, m.name
+    GROUP BY m.section, m.wave, m.name
     HAVING COUNT(*) > 1;
     -- plan: a plan has few members
     INSERT INTO @faults (wave, place, path, message, word, choices)
@@ -291,6 +333,8 @@ BEGIN
                 AND b.place < e.place
                 AND b.value = e.value
         ) THEN N'the text occurs more than once'
+        WHEN m.name = N'rights' THEN N'want a permission on the database, of 1 to 60 letters and blanks, such as ALTER'
+        WHEN m.section = N'need' THEN CONCAT(N'want one of ', REPLACE(@checks, N',', N', '))
         WHEN m.name = N'names' THEN N'want a text of the form "server/database", of at most 256 and 128 characters'
         ELSE N'want a pattern of 1 to 500 characters'
     END
@@ -304,6 +348,8 @@ BEGIN
                 OR DATALENGTH(e.value) > 2 * (CHARINDEX(N'/', e.value) + 128)
             ))
         OR DATALENGTH(e.value) NOT BETWEEN 2 AND 1000
+        OR (m.name = N'rights' AND (DATALENGTH(e.value) > 120 OR e.value LIKE N'%[^A-Za-z ]%'))
+        OR (m.name IN (N'warn', N'refuse') AND CHARINDEX(N',' + e.value + N',', N',' + @checks + N',') = 0)
         OR EXISTS (
             SELECT 1
             FROM @elements AS b
@@ -313,6 +359,21 @@ BEGIN
         )
     ORDER BY m.member_id, e.place;
 
+    -- plan: a preflight has few options
+    SELECT @needs = CONCAT(N'{', STRING_AGG(
+        CONCAT(CAST(N'"' AS NVARCHAR(MAX)), r.name, N'":', m.json), N','
+    ) WITHIN GROUP (ORDER BY r.position), N'}')
+    FROM @members AS m
+    INNER JOIN @rules AS r ON r.section = m.section AND r.name = m.name
+    WHERE m.section = N'need'
+        AND m.json IS NOT NULL;
+    INSERT INTO @faults (wave, place, path, message)
+    SELECT m.wave, m.member_id, m.path, N'want at most 400 characters'
+    FROM @members AS m
+    WHERE m.section = N'plan'
+        AND m.name = N'preflight_options'
+        AND m.json IS NOT NULL
+        AND LEN(@needs) > 400;
     -- Members that do not go together.
     -- plan: a plan has few waves
     WITH chosen AS (
@@ -337,6 +398,7 @@ BEGIN
         WHEN N'targets' THEN N'the rest is the last wave, and other waves follow: want this wave last'
         WHEN N'name' THEN N'another wave has this name already: names must differ in more than case'
         WHEN N'order_tag' THEN N'want "order": "tag" beside it, or no order_tag'
+        WHEN N'preflight_options' THEN N'want "preflight": "refuse", "warn" or "leave_out" beside it, or no preflight_options'
         WHEN N'probe_every_seconds' THEN N'want probe_job and bake_seconds beside it, or no probe_every_seconds'
         ELSE N'want another job than the one that is rolled out'
     END
@@ -354,10 +416,23 @@ BEGIN
             OR (m.name = N'order_tag' AND NOT EXISTS (
                 SELECT 1 FROM @members AS b WHERE b.wave = m.wave AND b.name = N'order' AND (b.json = N'"tag"' OR b.json IS NULL)
             ))
+            OR (m.name = N'preflight_options' AND NOT EXISTS (
+                SELECT 1
+                FROM @members AS b
+                WHERE b.section = N'plan'
+                    AND b.name = N'preflight'
+                    AND b.type > 0
+                    AND COALESCE(b.json, N'') <> N'"none"'
+            ))
             OR (m.name = N'probe_every_seconds' AND (
                 NOT EXISTS (SELECT 1 FROM @members AS b WHERE b.wave = m.wave AND b.name = N'probe_job' AND b.type > 0)
                 OR NOT EXISTS (
-                    SELECT 1 FROM @members AS b WHERE b.wave = m.wave AND b.name = N'bake_seconds' AND b.type > 0 AND b.value <> N'0'
+                    SELECT 1
+                    FROM @members AS b
+                    WHERE b.wave = m.wave
+                        AND b.name = N'bake_seconds'
+                        AND b.type > 0
+                        AND COALESCE(b.json, N'') <> N'0'
                 )
             ))
             OR (m.name = N'probe_job' AND m.value COLLATE DATABASE_DEFAULT = @job_name)
@@ -487,18 +562,6 @@ BEGIN
         THROW 50404, @message, 1;
     END;
 
-    UPDATE m
-    SET m.json = CONCAT(N'[', (
-        SELECT STRING_AGG(
-            CONCAT(CAST(N'"' AS NVARCHAR(MAX)), REPLACE(STRING_ESCAPE(e.value, 'json'), N'\/', N'/'), N'"'), N','
-        ) WITHIN GROUP (ORDER BY e.place)
-        FROM @elements AS e
-        WHERE e.member_id = m.member_id
-    ), N']')
-    FROM @members AS m
-    WHERE m.section = N'wave'
-        AND m.name IN (N'names', N'like')
-        AND m.json IS NOT NULL;
     -- plan: a plan has few members
     WITH waves AS (
         SELECT
@@ -516,7 +579,11 @@ BEGIN
     -- plan: a plan has few members
     SELECT @stored = CONCAT(N'{', STRING_AGG(
         CONCAT(
-            CAST(N'"' AS NVARCHAR(MAX)), r.name, N'":', CASE r.name WHEN N'waves' THEN @array ELSE COALESCE(m.json, r.fallback) END
+            CAST(N'"' AS NVARCHAR(MAX)), r.name, N'":', CASE
+                WHEN r.name = N'waves' THEN @array
+                WHEN r.name = N'preflight_options' AND m.json IS NOT NULL THEN @needs
+                ELSE COALESCE(m.json, r.fallback)
+            END
         ), N','
     ) WITHIN GROUP (ORDER BY r.position), N'}')
     FROM @rules AS r

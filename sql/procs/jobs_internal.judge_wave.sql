@@ -37,7 +37,7 @@ BEGIN
 
     SELECT
         @name = w.name,
-        @targets = w.targets,
+        @targets = w.targets - w.left_out,
         @max_failed = w.max_failed,
         @max_unknown = w.max_unknown,
         @max_unreached = w.max_unreached,
@@ -83,6 +83,7 @@ BEGIN
                 WHERE e.execution_id = @execution_id
                     AND o.create_time < e.create_time
                     AND o.is_active = 0
+                    AND o.mode IS NULL
                 ORDER BY o.create_time DESC
             ) AS o
             INNER JOIN jobs_internal.target_executions AS t ON t.execution_id = o.execution_id
@@ -121,7 +122,8 @@ BEGIN
             @succeeded, N' of ', @targets, N' targets succeeded',
             N'; ' + CAST(NULLIF(@failed, 0) AS NVARCHAR(12)) + N' failed',
             N'; ' + CAST(NULLIF(@unknown, 0) AS NVARCHAR(12)) + N' of them with an unknown outcome',
-            N'; ' + CAST(NULLIF(@unreached, 0) AS NVARCHAR(12)) + N' not reached', N'.'
+            N'; ' + CAST(NULLIF(@unreached, 0) AS NVARCHAR(12)) + N' not reached',
+            N'; ' + CAST(NULLIF(w.left_out, 0) AS NVARCHAR(12)) + N' left out', N'.'
         )
     FROM jobs_internal.rollout_waves AS w
     WHERE w.execution_id = @execution_id

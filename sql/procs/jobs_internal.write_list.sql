@@ -265,6 +265,7 @@ BEGIN
                 WHERE t.execution_id = @rollout_of
                     AND t.target_id = n.target_id
                     AND t.wave = @wave
+                    AND t.state <> N'LeftOut'
             ))
             AND (@written = 0 OR NOT EXISTS (
                 SELECT 1
@@ -373,6 +374,7 @@ BEGIN
                 AND r.wave = @wave
                 AND r.place > @after
                 AND r.place <= @last
+                AND r.state <> N'LeftOut'
                 AND t.last_message IS NULL;
         END;
         ELSE

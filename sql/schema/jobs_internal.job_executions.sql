@@ -35,7 +35,7 @@
 --                      are assigned to waves); NULL: the roll-out goes on at once. Without effect if the version has no plan.
 --   rollout_of         The roll-out's own run, if this is one of the runs of its waves; NULL for all others. No foreign key, as rerun_of.
 --   rollout_wave       Number of the wave; NULL likewise.
---   rollout_probe      1: it is a run of the wave's probe job, on the targets of the wave.
+--   rollout_probe      1: it is a run of the wave's probe job, or a preflight, on the targets of the wave.
 --   mode               What becomes of its scripts: Trial (each runs in a transaction that is rolled back) or Preflight (none runs; what it
 --                      needs is checked); NULL: they run. DESIGN.md, "Trial and preflight".
 --   mode_options       The options of the mode, a JSON object, as jobs.sp_start_job describes them; NULL: none.

@@ -8,9 +8,11 @@
 --   wave           Number of its wave; 0: it is not assigned, or no wave selects it.
 --   place          Position within its wave, from 1; 0: it has none.
 --   state          Pending, or what became of it in its wave: Succeeded, Failed, Unknown (it failed, and it is unknown whether the script
---                  ran) or Unreached (it was skipped or canceled, or the run ended before the last step).
+--                  ran) or Unreached (it was skipped or canceled, or the run ended before the last step); or LeftOut, because it
+--                  failed the preflight before the first run of its wave.
 --   ran            1: a script began on it, so the roll-out may have changed it, whatever became of it.
 --   run_id         The last run of the wave that had it; NULL: none.
+--   preflight      What its latest preflight found, if it failed it; NULL: it did not, or there was none.
 CREATE TABLE jobs_internal.rollout_targets (
     execution_id  BIGINT NOT NULL,
     target_id     UNIQUEIDENTIFIER NOT NULL,
@@ -22,9 +24,10 @@ CREATE TABLE jobs_internal.rollout_targets (
     state         NVARCHAR(10) NOT NULL CONSTRAINT DF_rollout_targets_state DEFAULT N'Pending',
     ran           BIT NOT NULL CONSTRAINT DF_rollout_targets_ran DEFAULT 0,
     run_id        BIGINT NULL,
+    preflight     NVARCHAR(400) NULL,
     CONSTRAINT PK_rollout_targets PRIMARY KEY (execution_id, target_id),
     CONSTRAINT FK_rollout_targets_rollouts FOREIGN KEY (execution_id) REFERENCES jobs_internal.rollouts (execution_id),
-    CONSTRAINT CK_rollout_targets_state CHECK (state IN (N'Pending', N'Succeeded', N'Failed', N'Unknown', N'Unreached'))
+    CONSTRAINT CK_rollout_targets_state CHECK (state IN (N'Pending', N'Succeeded', N'Failed', N'Unknown', N'Unreached', N'LeftOut'))
 );
 
 CREATE INDEX IX_rollout_targets_wave ON jobs_internal.rollout_targets (execution_id, wave, place)

@@ -4,8 +4,8 @@
 --   execution_id      The roll-out's own run.
 --   wave              1, 2, …, in the order in which they run.
 --   name              Of the plan.
---   state             Pending, Running, Baking (its gates have passed, and its bake time or its last probe lasts), Passed, Stopped (a gate
---                     has failed), or Skipped (by a person).
+--   state             Pending, Preflight, Running, Baking (its gates have passed, and its bake time or its last probe lasts), Passed,
+--                     Stopped (a gate has failed), or Skipped (by a person).
 --   selects           What chooses its targets: count, percent, rest, names, like, tags, or undo (those of a wave that is undone).
 --   selection         The number, or the JSON array or filter of the plan; NULL: rest, undo.
 --   target_order      resolution, name, random or tag.
@@ -30,6 +30,9 @@
 --                     ones, too.
 --   median_ms, usual_ms  Median durations of its targets and of earlier runs, if there is a gate about them.
 --   gate              What the gates found, in words; NULL: they were not evaluated yet.
+--   preflight_run_id  The latest run of its preflight; NULL: none.
+--   preflight_failed  Number of its targets that failed the latest preflight, as far as they are counted; NULL: there was none.
+--   left_out          Number of its targets that are left out because of it.
 CREATE TABLE jobs_internal.rollout_waves (
     execution_id         BIGINT NOT NULL,
     wave                 INT NOT NULL,
@@ -69,9 +72,14 @@ CREATE TABLE jobs_internal.rollout_waves (
     median_ms            BIGINT NULL,
     usual_ms             BIGINT NULL,
     gate                 NVARCHAR(2000) NULL,
+    preflight_run_id     BIGINT NULL,
+    preflight_failed     INT NULL,
+    left_out             INT NOT NULL CONSTRAINT DF_rollout_waves_left_out DEFAULT 0,
     CONSTRAINT PK_rollout_waves PRIMARY KEY (execution_id, wave),
     CONSTRAINT FK_rollout_waves_rollouts FOREIGN KEY (execution_id) REFERENCES jobs_internal.rollouts (execution_id),
-    CONSTRAINT CK_rollout_waves_state CHECK (state IN (N'Pending', N'Running', N'Baking', N'Passed', N'Stopped', N'Skipped')),
+    CONSTRAINT CK_rollout_waves_state CHECK (
+        state IN (N'Pending', N'Preflight', N'Running', N'Baking', N'Passed', N'Stopped', N'Skipped')
+    ),
     CONSTRAINT CK_rollout_waves_selects CHECK (selects IN (N'count', N'percent', N'rest', N'names', N'like', N'tags', N'undo')),
     CONSTRAINT CK_rollout_waves_approval CHECK (approval IN (N'none', N'any', N'other'))
 );

@@ -5,11 +5,12 @@
 --   execution_id   The roll-out's own run.
 --   job_id         Its job.
 --   state          Planning (the run resolves its targets), Assigning (they are assigned to waves), Starting (the next wave starts when
---                  nothing holds it), Running, Recording (its run has ended, and its outcomes are counted), Baking, Probing (a probe
---                  runs), Stopped (a gate has failed), Aborting, or one of the final ones: Succeeded, Aborted, Failed.
+--                  nothing holds it), Preflight (what its scripts need is checked before), Running, Recording (its run has ended, and its
+--                  outcomes are counted), Baking, Probing (a probe runs), Stopped (a gate has failed), Aborting, or one of the final
+--                  ones: Succeeded, Aborted, Failed.
 --   wave           Number of the current wave; 0 before the first.
 --   next_check_at  When a pass has to look at it; NULL: a person, or the end of a run, is waited for.
---   read_step, read_target  Assigning, Recording: the last target that was read of the run, or of the run of the wave.
+--   read_step, read_target  Assigning, Preflight, Recording: the last target that was read of the run, or of the run of the wave.
 --   targets        Number of its targets, once they are all copied.
 --   paused_at, paused_by, pause_reason  Since when no target and no wave starts, and why; NULL: it is not paused.
 --   reason         Why it is Stopped, Aborting, Aborted or Failed, in words; NULL: it is not.
@@ -17,6 +18,9 @@
 --   undo_job_id, undo_version  The compensating job of the plan, and its version when the roll-out started; NULL: none.
 --   undo_of        Run of the roll-out that this one undoes; NULL: none.
 --   undo_states    States of the targets that it undoes, separated by commas; NULL likewise.
+--   preflight      What a target that fails its preflight does to its wave: none (there is no preflight), refuse (it does not start), warn
+--                  (it starts) or leave_out (it starts without the target).
+--   preflight_options  What the scripts need, as in job_executions.mode_options; NULL: the defaults.
 --   ended_at       When it became final.
 CREATE TABLE jobs_internal.rollouts (
     execution_id    BIGINT NOT NULL,
@@ -40,15 +44,21 @@ CREATE TABLE jobs_internal.rollouts (
     undo_version    INT NULL,
     undo_of         BIGINT NULL,
     undo_states     NVARCHAR(100) NULL,
+    preflight       NVARCHAR(10) NOT NULL CONSTRAINT DF_rollouts_preflight DEFAULT N'none',
+    preflight_options NVARCHAR(400) NULL,
     ended_at        DATETIME2(7) NULL,
     CONSTRAINT PK_rollouts PRIMARY KEY (execution_id),
     CONSTRAINT FK_rollouts_job_executions FOREIGN KEY (execution_id) REFERENCES jobs_internal.job_executions (execution_id),
     CONSTRAINT CK_rollouts_state CHECK (
         (ended_at IS NULL
-            AND state IN (N'Planning', N'Assigning', N'Starting', N'Running', N'Recording', N'Baking', N'Probing', N'Stopped', N'Aborting'))
+            AND state IN (
+                N'Planning', N'Assigning', N'Starting', N'Preflight', N'Running', N'Recording', N'Baking', N'Probing', N'Stopped',
+                N'Aborting'
+            ))
         OR (ended_at IS NOT NULL AND next_check_at IS NULL AND state IN (N'Succeeded', N'Aborted', N'Failed'))
     ),
-    CONSTRAINT CK_rollouts_on_gate_failure CHECK (on_gate_failure IN (N'pause', N'abort'))
+    CONSTRAINT CK_rollouts_on_gate_failure CHECK (on_gate_failure IN (N'pause', N'abort')),
+    CONSTRAINT CK_rollouts_preflight CHECK (preflight IN (N'none', N'refuse', N'warn', N'leave_out'))
 );
 
 CREATE INDEX IX_rollouts_next_check_at ON jobs_internal.rollouts (next_check_at)

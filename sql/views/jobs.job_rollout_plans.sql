@@ -53,6 +53,14 @@ SELECT
         CASE
             WHEN p.strict = 1 THEN N' Targets in flight and failed ones are never more than the failures that a wave permits and one.'
         END,
+        N' Before each wave, a preflight checks its targets' + CASE WHEN p.preflight <> N'none' THEN N'' END,
+        N' (' + k.needs + N')',
+        CASE p.preflight
+            WHEN N'refuse'
+                THEN CONCAT(N'; it ', CASE p.on_gate_failure WHEN N'abort' THEN N'aborts' ELSE N'pauses' END, N' if one fails it.')
+            WHEN N'warn' THEN N'; the wave starts even if some fail it.'
+            WHEN N'leave_out' THEN N'; those that fail it are left out.'
+        END,
         N' ' + a.probes,
         N' It needs an approval before ' + a.approvals + N'.',
         N' It ' + CASE p.on_gate_failure WHEN N'abort' THEN N'aborts' ELSE N'pauses' END
@@ -71,7 +79,9 @@ CROSS APPLY OPENJSON(v.rollout_plan) WITH (
     on_gate_failure  NVARCHAR(10),
     running_targets  NVARCHAR(10),
     strict           BIT,
-    undo_job         NVARCHAR(128)
+    undo_job         NVARCHAR(128),
+    preflight        NVARCHAR(10),
+    preflight_options NVARCHAR(MAX) AS JSON
 ) AS p
 OUTER APPLY (
     SELECT TOP (1)
@@ -80,6 +90,16 @@ OUTER APPLY (
     WHERE p.deadline_seconds % u.seconds = 0
     ORDER BY u.seconds DESC
 ) AS d
+OUTER APPLY (
+    SELECT STRING_AGG(
+        CONCAT(o.[key] COLLATE DATABASE_DEFAULT, N' ', COALESCE(e.list, o.value COLLATE DATABASE_DEFAULT)), N'; '
+    ) WITHIN GROUP (ORDER BY o.[key]) AS needs
+    FROM OPENJSON(p.preflight_options) AS o
+    OUTER APPLY (
+        SELECT STRING_AGG(i.value, N', ') WITHIN GROUP (ORDER BY CAST(i.[key] AS INT)) AS list
+        FROM OPENJSON(CASE o.type WHEN 4 THEN o.value ELSE N'[]' END) AS i
+    ) AS e
+) AS k
 CROSS APPLY (
     SELECT
         STRING_AGG(CONCAT(

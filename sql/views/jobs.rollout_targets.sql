@@ -8,9 +8,11 @@
 --   target_id         Public id of the database.
 --   server_name       The server.
 --   database_name     The database.
---   state             Pending, Succeeded, Failed, Unknown or Unreached: what became of it in its wave, recorded when the wave has run.
+--   state             Pending, Succeeded, Failed, Unknown or Unreached: what became of it in its wave, recorded when the wave has run;
+--                     or LeftOut, because it failed the preflight.
 --   ran               1: a script of the roll-out began on it, so that it may have changed something there.
 --   run_id            The last run of the wave that had it; NULL: none.
+--   preflight         What its latest preflight found, if it failed it; NULL: it did not, or there was none.
 CREATE OR ALTER VIEW jobs.rollout_targets
 AS
 SELECT
@@ -23,7 +25,8 @@ SELECT
     t.database_name,
     t.state,
     t.ran,
-    x.job_execution_id AS run_id
+    x.job_execution_id AS run_id,
+    t.preflight
 FROM jobs_internal.visible_runs AS e
 INNER JOIN jobs_internal.rollout_targets AS t ON t.execution_id = e.execution_id
 LEFT JOIN jobs_internal.rollout_waves AS w ON w.execution_id = t.execution_id AND w.wave = t.wave

@@ -4,8 +4,8 @@
 --   job_execution_id      The roll-out: the id of its own run.
 --   wave                  1, 2, …, in the order in which they run.
 --   name                  Of the plan.
---   state                 Pending, WaitingForApproval, Running, Baking (its gates have passed, and its bake or its last probe lasts),
---                         Passed, Stopped (a gate has failed) or Skipped (by a person).
+--   state                 Pending, WaitingForApproval, Preflight (what its scripts need is checked), Running, Baking (its gates have
+--                         passed, and its bake or its last probe lasts), Passed, Stopped (a gate has failed) or Skipped (by a person).
 --   targets               Number of its targets; NULL: they are not assigned yet.
 --   max_parallelism       Targets that run at once; NULL: as many as other limits allow.
 --   pace                  Targets that start in any minute; NULL: as many as can.
@@ -25,6 +25,9 @@
 --                         NULL: they were not counted yet.
 --   median_ms, usual_ms   Median durations of its targets and of earlier runs, if there is a gate about them.
 --   gate                  What the gates found, in words; NULL: they were not evaluated yet.
+--   preflight_run_id      The latest run of its preflight; NULL: none.
+--   preflight_failed      Number of its targets that failed the latest preflight, as far as they are counted; NULL: there was none.
+--   left_out              Number of its targets that are left out because of it.
 CREATE OR ALTER VIEW jobs.rollout_waves
 AS
 SELECT
@@ -61,10 +64,14 @@ SELECT
     w.unreached,
     w.median_ms,
     w.usual_ms,
-    w.gate
+    w.gate,
+    f.job_execution_id AS preflight_run_id,
+    w.preflight_failed,
+    w.left_out
 FROM jobs_internal.visible_runs AS e
 INNER JOIN jobs_internal.rollouts AS r ON r.execution_id = e.execution_id
 INNER JOIN jobs_internal.rollout_waves AS w ON w.execution_id = e.execution_id
 LEFT JOIN jobs_internal.jobs AS j ON j.job_id = w.probe_job_id AND j.deleted_at IS NULL
 LEFT JOIN jobs_internal.visible_runs AS x ON x.execution_id = w.run_id
-LEFT JOIN jobs_internal.visible_runs AS p ON p.execution_id = w.probe_run_id;
+LEFT JOIN jobs_internal.visible_runs AS p ON p.execution_id = w.probe_run_id
+LEFT JOIN jobs_internal.visible_runs AS f ON f.execution_id = w.preflight_run_id;

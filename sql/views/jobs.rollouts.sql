@@ -6,15 +6,16 @@
 --   job_id            Id of the job.
 --   job_version       Version of the job, whose plan it follows.
 --   state             Planning (its target groups are resolved), Assigning (targets are assigned to waves), WaitingForApproval, Paused,
---                     Starting, Running, Recording (a wave has run, and its targets are counted), Baking, Probing, Stopped (a gate has
---                     failed: a person retries or skips the wave, or aborts), Aborting; or, at its end, Succeeded, Aborted or Failed.
+--                     Starting, Preflight (what the scripts of the wave need is checked), Running, Recording (a wave has run, and its
+--                     targets are counted), Baking, Probing, Stopped (a gate has failed: a person retries or skips the wave, or aborts),
+--                     Aborting; or, at its end, Succeeded, Aborted or Failed.
 --   wave              Number of the current wave, from 1; 0: none yet.
 --   waves             Number of its waves.
 --   wave_name         Name of the current wave; NULL: none.
 --   targets           Number of its targets; NULL: it is not known yet.
 --   succeeded, failed, unknown, unreached  Targets of the waves with each outcome, as far as they are counted; failed counts the unknown
 --                     ones, too.
---   left_out          Targets that no wave selects; NULL: it is not known yet.
+--   left_out          Targets that no wave selects, or that failed the preflight of their wave; NULL: it is not known yet.
 --   created_at        When it was started (UTC).
 --   started_by        Login that started it; NULL: a schedule.
 --   paused_at, paused_by, pause_reason  Since when it is paused, by whom, and why; NULL: it is not.
@@ -44,7 +45,7 @@ SELECT
     c.failed,
     c.unknown,
     c.unreached,
-    r.targets - c.assigned AS left_out,
+    r.targets - c.assigned + c.left_out AS left_out,
     e.create_time AS created_at,
     e.started_by,
     r.paused_at,
@@ -64,6 +65,7 @@ SELECT
                 N'The wave ''', w.name, N''' starts when somebody other than ', COALESCE(e.started_by, N'the schedule'), N' approves it.'
             )
         WHEN r.state = N'Starting' THEN CONCAT(N'The wave ''', w.name, N''' starts.')
+        WHEN r.state = N'Preflight' THEN CONCAT(N'The preflight of the wave ''', w.name, N''' ends.')
         WHEN r.state = N'Running' THEN CONCAT(N'The gates of the wave ''', w.name, N''' are evaluated when it has run.')
         WHEN r.state = N'Baking' AND w.probe_at < w.bake_until THEN CONCAT(N'The wave ''', w.name, N''' is probed.')
         WHEN r.state = N'Baking' THEN CONCAT(N'The bake of the wave ''', w.name, N''' ends.')
@@ -89,7 +91,8 @@ CROSS APPLY (
         COALESCE(SUM(v.succeeded), 0) AS succeeded,
         COALESCE(SUM(v.failed), 0) AS failed,
         COALESCE(SUM(v.unknown), 0) AS unknown,
-        COALESCE(SUM(v.unreached), 0) AS unreached
+        COALESCE(SUM(v.unreached), 0) AS unreached,
+        COALESCE(SUM(v.left_out), 0) AS left_out
     FROM jobs_internal.rollout_waves AS v
     WHERE v.execution_id = r.execution_id
 ) AS c

@@ -142,6 +142,13 @@ INSERT INTO jobs_internal.secret_data_keys (secret_id, key_id, data) VALUES (SCO
 		`UPDATE jobs_internal.rollouts SET state = N'Baking', ended_at = NULL;`,
 		`UPDATE jobs_internal.rollout_waves SET targets = 7;`,
 	},
+	"I21_preflights": {
+		`UPDATE jobs_internal.rollout_waves SET preflight_run_id = NULL;`,
+		`UPDATE t SET t.lifecycle = N'Failed' FROM jobs_internal.target_executions AS t INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = t.execution_id WHERE e.mode IS NOT NULL;`,
+		`UPDATE jobs_internal.target_executions SET target_id = NEWID() WHERE execution_id IN (SELECT e.execution_id FROM jobs_internal.job_executions AS e WHERE e.mode IS NOT NULL);`,
+		`UPDATE jobs_internal.rollout_targets SET state = N'LeftOut' WHERE wave = 1; UPDATE jobs_internal.rollout_waves SET left_out = 1 WHERE wave = 1;`,
+		`UPDATE jobs_internal.rollout_waves SET left_out = 1;`,
+	},
 	"I20_undos": {
 		`UPDATE jobs_internal.rollouts SET undo_of = execution_id, undo_states = N'Failed';`,
 	},
@@ -267,7 +274,7 @@ func makeHistory(t *testing.T, env *testenv.Env, store *controldb.Store, control
 	_, err = store.AddJobStep(t.Context(), controldb.StepSpec{JobName: "rolled out", Command: new("PRINT 'x';"), TargetGroup: new("g")})
 	require.NoError(t, err)
 	_, err = env.DB(t, control).ExecContext(t.Context(), `EXECUTE jobs.sp_set_job_rollout N'rolled out', N'{"waves": [
-{"name": "first", "targets": 1, "bake_seconds": 5}, {"name": "rest", "targets": "rest", "parallelism": 1}], "strict": true}'`)
+{"name": "first", "targets": 1, "bake_seconds": 5}, {"name": "rest", "targets": "rest", "parallelism": 1}], "strict": true, "preflight": "leave_out"}'`)
 	require.NoError(t, err)
 	for i := range 2 {
 		if i == 0 {

@@ -29,4 +29,4 @@ SELECT CONCAT(N'job execution ', e.execution_id, N' of wave ', e.rollout_wave, N
 FROM jobs_internal.rollouts AS r
 INNER JOIN jobs_internal.job_executions AS e ON e.rollout_of = r.execution_id
 WHERE e.is_active = 1
-    AND (r.wave <> e.rollout_wave OR r.state NOT IN (N'Running', N'Probing', N'Aborting'));
+    AND (r.wave <> e.rollout_wave OR r.state NOT IN (N'Preflight', N'Running', N'Probing', N'Aborting'));

@@ -11,6 +11,7 @@ INNER JOIN jobs_internal.target_executions AS t ON t.execution_id = e.execution_
 WHERE e.rollout_of IS NOT NULL
     AND EXISTS (SELECT 1 FROM jobs_internal.rollouts AS r WHERE r.execution_id = e.rollout_of)
     AND t.is_endpoint = 0
+    AND e.mode IS NULL -- a target may be moved after its preflight
     AND NOT EXISTS (
         SELECT 1
         FROM jobs_internal.rollout_targets AS x
