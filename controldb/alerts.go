@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/uuid"
 	mssqldb "github.com/microsoft/go-mssqldb"
+
+	"github.com/jobagent/jobagent/jobs/model"
 )
 
 // AlertState is the state of an alert.
@@ -20,20 +22,24 @@ const (
 	AlertResolved     AlertState = "Resolved"
 )
 
-// AlertCondition is what a rule watches; jobs.sp_add_alert describes the conditions.
-type AlertCondition string
+// AlertCondition is what a rule watches.
+type AlertCondition = model.AlertCondition
 
 // The conditions.
 const (
-	AlertRunEnded        AlertCondition = "RunEnded"
-	AlertTargetsFailed   AlertCondition = "TargetsFailed"
-	AlertRunTooLong      AlertCondition = "RunTooLong"
-	AlertRunNotStarted   AlertCondition = "RunNotStarted"
-	AlertNoRun           AlertCondition = "NoRun"
-	AlertScheduleFaulted AlertCondition = "ScheduleFaulted"
-	AlertSchedulePaused  AlertCondition = "SchedulePaused"
-	AlertAgentSilent     AlertCondition = "AgentSilent"
-	AlertNoAgent         AlertCondition = "NoAgent"
+	AlertRunEnded             = model.AlertRunEnded
+	AlertTargetsFailed        = model.AlertTargetsFailed
+	AlertRunTooLong           = model.AlertRunTooLong
+	AlertRunNotStarted        = model.AlertRunNotStarted
+	AlertNoRun                = model.AlertNoRun
+	AlertScheduleFaulted      = model.AlertScheduleFaulted
+	AlertSchedulePaused       = model.AlertSchedulePaused
+	AlertAgentSilent          = model.AlertAgentSilent
+	AlertNoAgent              = model.AlertNoAgent
+	AlertRolloutStopped       = model.AlertRolloutStopped
+	AlertRolloutApprovalWaits = model.AlertRolloutApprovalWaits
+	AlertRolloutBakeEnds      = model.AlertRolloutBakeEnds
+	AlertRolloutDeadlineNear  = model.AlertRolloutDeadlineNear
 )
 
 // Alert is a row of the view jobs.alerts. Zero times and ids mean that there is none.

@@ -195,13 +195,14 @@ func newAlert(a controldb.AlertRule) (*manifest.Alert, error) {
 	if a.RepeatSeconds != nil {
 		out.Repeat = *a.RepeatSeconds
 	}
+	if a.Condition.UsesSeconds() {
+		out.Seconds = &a.Seconds
+	}
 	switch a.Condition {
 	case controldb.AlertTargetsFailed:
 		out.PercentFailed = decimal(a.PercentFailed)
 	case controldb.AlertRunTooLong:
-		out.Factor, out.Runs, out.Seconds = decimal(a.Factor), &a.Runs, &a.Seconds
-	case controldb.AlertRunNotStarted, controldb.AlertNoRun, controldb.AlertSchedulePaused, controldb.AlertAgentSilent, controldb.AlertNoAgent:
-		out.Seconds = &a.Seconds
+		out.Factor, out.Runs = decimal(a.Factor), &a.Runs
 	}
 	return out, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/parameters"
 	"github.com/jobagent/jobagent/jobs/rollout"
 	"github.com/jobagent/jobagent/jobs/schedule"
@@ -261,8 +262,10 @@ func (c *checker) alert(a *Alert) {
 	uses("factor", a.Factor != nil, "RunTooLong")
 	uses("runs", a.Runs != nil, "RunTooLong")
 	uses("lifecycles", len(a.Lifecycles) > 0, "RunEnded", "NoRun")
-	uses("seconds", a.Seconds != nil, "RunTooLong", "RunNotStarted", "NoRun", "SchedulePaused", "AgentSilent", "NoAgent")
-	isAboutJobs := a.Condition != "AgentSilent" && a.Condition != "NoAgent"
+	condition := model.AlertCondition(a.Condition)
+	if a.Seconds != nil && !condition.UsesSeconds() {
+		uses("seconds", true)
+	}
 	for i, l := range a.Lifecycles {
 		if !slices.Contains(lifecycles, l) {
 			c.fail(fmt.Sprintf("lifecycles[%d]", i), "unknown lifecycle %q: want %s%s", l, list(lifecycles), suggest.DidYouMean(l, lifecycles))
@@ -275,7 +278,7 @@ func (c *checker) alert(a *Alert) {
 		c.fail("seconds", "the condition NoRun needs seconds, at least 60")
 	case a.Job != "" && a.JobPattern != "":
 		c.fail("job_pattern", "job and job_pattern are both given: want one of them")
-	case !isAboutJobs && (a.Job != "" || a.JobPattern != ""):
+	case !condition.IsAboutJobs() && (a.Job != "" || a.JobPattern != ""):
 		c.fail("condition", "the condition %s is not about jobs: omit job and job_pattern", a.Condition)
 	case a.Condition == "NoRun" && a.Job == "" && a.JobPattern == "":
 		c.fail("condition", "the condition NoRun needs job or job_pattern")

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/rollout"
 	"github.com/jobagent/jobagent/jobs/textfile"
 )
@@ -413,9 +414,6 @@ func compareMembers(a, b Member) int {
 // lifecycles are those of an alert, in their order.
 var lifecycles = []string{"Succeeded", "SucceededWithSkipped", "Failed", "TimedOut", "Canceled"}
 
-// alertSeconds are the defaults of seconds; NoRun has none.
-var alertSeconds = map[string]int{"RunTooLong": 60, "RunNotStarted": 60, "SchedulePaused": 86400, "AgentSilent": 30, "NoAgent": 60}
-
 // normalizeAlert sets the defaults that depend on the condition.
 func normalizeAlert(a *Alert) {
 	if a.Condition == "RunEnded" && len(a.Lifecycles) == 0 {
@@ -423,7 +421,7 @@ func normalizeAlert(a *Alert) {
 	}
 	slices.SortFunc(a.Lifecycles, func(x, y string) int { return slices.Index(lifecycles, x) - slices.Index(lifecycles, y) })
 	slices.Sort(a.Channels)
-	if n, ok := alertSeconds[a.Condition]; ok && a.Seconds == nil {
+	if n, ok := model.AlertCondition(a.Condition).DefaultSeconds(); ok && a.Seconds == nil {
 		a.Seconds = &n
 	}
 	if a.Condition == "RunTooLong" {

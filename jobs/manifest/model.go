@@ -288,14 +288,14 @@ type Limit = model.Limit
 type Alert struct {
 	Name           string   `json:"name" rule:"required,max=128" doc:"Name of the rule."`
 	Description    string   `json:"description" rule:"max=512" doc:"Free text."`
-	Condition      string   `json:"condition" rule:"required,enum=RunEnded|TargetsFailed|RunTooLong|RunNotStarted|NoRun|ScheduleFaulted|SchedulePaused|AgentSilent|NoAgent" doc:"When the alert is raised."`
+	Condition      string   `json:"condition" rule:"required,enum=RunEnded|TargetsFailed|RunTooLong|RunNotStarted|NoRun|ScheduleFaulted|SchedulePaused|AgentSilent|NoAgent|RolloutStopped|RolloutApprovalWaits|RolloutBakeEnds|RolloutDeadlineNear" doc:"When the alert is raised."`
 	Job            string   `json:"job" rule:"max=128" doc:"The one job to watch; without job and job_pattern, all jobs."`
 	JobPattern     string   `json:"job_pattern" rule:"max=128" doc:"Names of the jobs to watch, with * and ?."`
 	Lifecycles     []string `json:"lifecycles" doc:"RunEnded, NoRun: lifecycles of runs. Default of RunEnded: Failed and TimedOut."`
 	PercentFailed  *float64 `json:"percent_failed" rule:"min=0,max=100" doc:"TargetsFailed: least share of targets that did not succeed."`
 	Factor         *float64 `json:"factor" rule:"min=1,max=1000" doc:"RunTooLong: multiple of the median; default: 2."`
 	Runs           *int     `json:"runs" rule:"min=3,max=100" doc:"RunTooLong: number of runs in the median; default: 20."`
-	Seconds        *int     `json:"seconds" rule:"min=0,max=2147483647" doc:"Grace period or age; the default depends on the condition."`
+	Seconds        *int     `json:"seconds" rule:"min=0,max=2147483647" doc:"Grace period, age, or time before what is watched; the default depends on the condition."`
 	Severity       string   `json:"severity" rule:"default=Warning,enum=Info|Warning|Critical" doc:"Severity."`
 	Channels       []string `json:"channels" doc:"Names of the channels that are told."`
 	Throttle       int      `json:"throttle_seconds" rule:"default=3600,min=0,max=2147483647" doc:"Least time between two notifications about the same subject."`

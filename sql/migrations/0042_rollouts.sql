@@ -139,3 +139,9 @@ CREATE TABLE jobs_internal.rollout_paces (
     CONSTRAINT PK_rollout_paces PRIMARY KEY (execution_id),
     CONSTRAINT FK_rollout_paces_rollouts FOREIGN KEY (execution_id) REFERENCES jobs_internal.rollouts (execution_id)
 );
+
+ALTER TABLE jobs_internal.alert_rules DROP CONSTRAINT CK_alert_rules_condition;
+ALTER TABLE jobs_internal.alert_rules WITH CHECK ADD CONSTRAINT CK_alert_rules_condition CHECK (condition IN (
+        N'RunEnded', N'TargetsFailed', N'RunTooLong', N'RunNotStarted', N'NoRun', N'ScheduleFaulted', N'SchedulePaused', N'AgentSilent',
+        N'NoAgent', N'RolloutStopped', N'RolloutApprovalWaits', N'RolloutBakeEnds', N'RolloutDeadlineNear'
+    ));

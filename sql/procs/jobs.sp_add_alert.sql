@@ -19,6 +19,16 @@
 --                    having been ended
 --   NoAgent          no agent has been live for @seconds, and work waits      all          an agent is live, or no work waits
 --
+-- Conditions about roll-outs. The text of the alert says what happens next, when, and with which commands to act. @throttle_seconds counts
+-- for each wave, and for each bake, by itself.
+--
+--   RolloutStopped        A gate failed and the roll-out is Stopped, or it paused at its deadline; until it goes on or ends.
+--   RolloutApprovalWaits  A wave waits for an approval; until it is approved, or the roll-out pauses or ends.
+--   RolloutBakeEnds       The bake of a wave ends in @seconds or less; until it is over, or was extended.
+--   RolloutDeadlineNear   The deadline is in @seconds or less; until it has passed, or the roll-out ends.
+--
+-- A roll-out that fails because its plan aborts it at a gate or at its deadline is a run that ends: see RunEnded.
+--
 -- Parameters:
 --   @alert_name        Name of the rule; unique.
 --   @condition         See above.
@@ -28,7 +38,8 @@
 --   @percent_failed    TargetsFailed: more than 0, and at most 100.
 --   @factor            RunTooLong: 1 to 1000; 2 by default.
 --   @runs              RunTooLong: 3 to 100; 20 by default. With fewer than 3 good runs nothing is raised.
---   @seconds           See above. Default: 60; 30 of AgentSilent, 86400 of SchedulePaused, none of NoRun.
+--   @seconds           See above. Default: 60; 30 of AgentSilent, 86400 of SchedulePaused, 300 of RolloutBakeEnds, 3600 of
+--                      RolloutDeadlineNear, none of NoRun.
 --   @severity          Info, Warning (default) or Critical.
 --   @channels          JSON array of the names of channels; NULL: none, so alerts are only shown.
 --   @throttle_seconds  Least time between two notifications about the same subject; 3600 by default.

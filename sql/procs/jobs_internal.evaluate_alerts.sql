@@ -10,8 +10,9 @@
 -- too long becomes smaller until it succeeds, and a run that cannot be evaluated at all delays no other run.
 --
 -- Cost: the runs that ended since the last evaluation (alert_runs), the active runs that RunTooLong and RunNotStarted watch, and the
--- schedules, jobs and agents in the scope of rules, by index. Conditions that may be seen later (NoRun, ScheduleFaulted, SchedulePaused,
--- AgentSilent) are evaluated every 15 seconds. Nothing depends on the length of the history, or on the number of targets.
+-- schedules, jobs and agents in the scope of rules and the active roll-outs, by index. Conditions that may be seen later (NoRun,
+-- ScheduleFaulted, SchedulePaused, AgentSilent, and those about roll-outs) are evaluated every 15 seconds. Nothing depends on the length of
+-- the history, or on the number of targets.
 --
 -- An alert that another transaction holds, such as an uncommitted acknowledgement, is left to a later evaluation, and so are the events
 -- about it (I14).
@@ -107,7 +108,10 @@ BEGIN
                 WHERE r.enabled = 1
                     AND (
                         r.condition IN (N'RunTooLong', N'RunNotStarted', N'NoAgent')
-                        OR (@is_slow = 1 AND r.condition IN (N'NoRun', N'ScheduleFaulted', N'SchedulePaused', N'AgentSilent'))
+                        OR (@is_slow = 1 AND r.condition IN (
+                            N'NoRun', N'ScheduleFaulted', N'SchedulePaused', N'AgentSilent', N'RolloutStopped', N'RolloutApprovalWaits',
+                            N'RolloutBakeEnds', N'RolloutDeadlineNear'
+                        ))
                     )
                 UNION ALL
                 SELECT @last_stage

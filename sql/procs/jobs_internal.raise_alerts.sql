@@ -307,6 +307,10 @@ BEGIN
                     WHEN a.condition = N'NoRun' THEN N'It has run.'
                     WHEN a.condition = N'ScheduleFaulted' THEN N'The schedule is not Faulted any more.'
                     WHEN a.condition = N'SchedulePaused' THEN N'The schedule is not paused any more.'
+                    WHEN a.condition = N'RolloutStopped' THEN N'The roll-out goes on, or has ended.'
+                    WHEN a.condition = N'RolloutApprovalWaits' THEN N'The roll-out does not wait for an approval any more.'
+                    WHEN a.condition = N'RolloutBakeEnds' THEN N'The bake is over, or was extended.'
+                    WHEN a.condition = N'RolloutDeadlineNear' THEN N'The roll-out has ended, or its deadline has passed.'
                     WHEN a.condition = N'AgentSilent' THEN N'The agent works again, has ended in order, or has been gone for a week.'
                 END AS reason
             ) AS w

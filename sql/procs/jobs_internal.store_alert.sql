@@ -138,7 +138,8 @@ BEGIN
             SELECT k.name
             FROM (VALUES
                 (N'RunEnded'), (N'TargetsFailed'), (N'RunTooLong'), (N'RunNotStarted'), (N'NoRun'), (N'ScheduleFaulted'),
-                (N'SchedulePaused'), (N'AgentSilent'), (N'NoAgent')
+                (N'SchedulePaused'), (N'AgentSilent'), (N'NoAgent'), (N'RolloutStopped'), (N'RolloutApprovalWaits'),
+                (N'RolloutBakeEnds'), (N'RolloutDeadlineNear')
             ) AS k (name)
             WHERE k.name = LTRIM(RTRIM(@condition)) COLLATE Latin1_General_100_CI_AS
         );
@@ -150,7 +151,7 @@ BEGIN
     BEGIN
         SET @message = REPLACE(CONCAT(
             N'Invalid @condition: want RunEnded, TargetsFailed, RunTooLong, RunNotStarted, NoRun, ScheduleFaulted, SchedulePaused, ',
-            N'AgentSilent or NoAgent.'
+            N'AgentSilent, NoAgent, RolloutStopped, RolloutApprovalWaits, RolloutBakeEnds or RolloutDeadlineNear.'
         ), N'%', N'%%');
         THROW 50035, @message, 1;
     END;
@@ -162,7 +163,9 @@ BEGIN
         WHEN @factor IS NOT NULL AND @condition <> N'RunTooLong' THEN N'@factor'
         WHEN @runs IS NOT NULL AND @condition <> N'RunTooLong' THEN N'@runs'
         WHEN NULLIF(@lifecycles, N'') IS NOT NULL AND @condition NOT IN (N'RunEnded', N'NoRun') THEN N'@lifecycles'
-        WHEN @seconds IS NOT NULL AND @condition IN (N'RunEnded', N'TargetsFailed', N'ScheduleFaulted') THEN N'@seconds'
+        WHEN @seconds IS NOT NULL
+            AND @condition IN (N'RunEnded', N'TargetsFailed', N'ScheduleFaulted', N'RolloutStopped', N'RolloutApprovalWaits')
+            THEN N'@seconds'
     END;
     IF @given IS NOT NULL
     BEGIN
@@ -195,6 +198,8 @@ BEGIN
             WHEN N'SchedulePaused' THEN 86400
             WHEN N'AgentSilent' THEN 30
             WHEN N'NoAgent' THEN 60
+            WHEN N'RolloutBakeEnds' THEN 300
+            WHEN N'RolloutDeadlineNear' THEN 3600
             ELSE 0
         END;
     SET @message = REPLACE(CASE

@@ -1,5 +1,5 @@
 -- Finds what meets a rule whose condition lasts: runs that take too long or have not begun, jobs that do not run, schedules that are
--- Faulted or paused, and agents that are silent or missing.
+-- Faulted or paused, roll-outs that people should look at, and agents that are silent or missing.
 --
 -- Parameters:
 --   @rule_id  The rule. Nothing is found if it is disabled or deleted.
@@ -29,6 +29,7 @@ BEGIN
     DECLARE @agents NVARCHAR(400);      -- whether anything can run, in words
     -- What was found. An asterisk in the title stands for the name of the job or agent.
     DECLARE @events TABLE (
+        subject_key      NVARCHAR(100) NULL, -- NULL: by job, schedule or agent
         event_key        NVARCHAR(100) NOT NULL,
         job_id           UNIQUEIDENTIFIER NULL,
         schedule_id      BIGINT NULL,
@@ -312,10 +313,20 @@ BEGIN
         ) AS w
         WHERE w.active_runs + w.due_schedules + w.new_schedules > 0;
 
+    -- Plan: IX_rollouts_job_id, which has the active roll-outs only, and a key of the other tables for each.
+    IF @condition LIKE N'Rollout%'
+        INSERT INTO @events (subject_key, event_key, job_id, job_execution_id, at, title, message)
+        SELECT o.subject_key, o.event_key, o.job_id, o.job_execution_id, COALESCE(o.at, @now), o.title, o.message
+        FROM jobs_internal.rollout_events AS o
+        INNER JOIN jobs_internal.enabled_alert_rules AS r ON r.rule_id = @rule_id
+        WHERE o.condition = @condition
+            AND (o.due_at IS NULL OR o.due_at <= DATEADD(SECOND, r.seconds, @now));
+
     -- Events about what the rule watches. Plan: a key of each table for each event.
     SELECT
         r.rule_id,
         CASE
+            WHEN e.subject_key IS NOT NULL THEN e.subject_key
             WHEN e.agent_id IS NOT NULL THEN CONCAT(N'agent:', e.agent_id)
             WHEN e.schedule_id IS NOT NULL THEN CONCAT(N'schedule:', e.schedule_id)
             WHEN e.job_id IS NOT NULL THEN CONCAT(N'job:', e.job_id)

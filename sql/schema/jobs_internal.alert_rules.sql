@@ -4,7 +4,8 @@
 --   rule_id          Internal key.
 --   name             Unique.
 --   description      Free text; empty if none was given.
---   condition        RunEnded, TargetsFailed, RunTooLong, RunNotStarted, NoRun, ScheduleFaulted, SchedulePaused, AgentSilent or NoAgent.
+--   condition        RunEnded, TargetsFailed, RunTooLong, RunNotStarted, NoRun, ScheduleFaulted, SchedulePaused, AgentSilent, NoAgent,
+--                    RolloutStopped, RolloutApprovalWaits, RolloutBakeEnds or RolloutDeadlineNear.
 --   watches_runs     1: the condition is about runs that end, so runs that end are entered in alert_runs.
 --   job_id           The job that the rule watches; NULL: see job_pattern. No foreign key: a rule outlives its job, and then has no effect.
 --   job_pattern      Names of the watched jobs, with * and ?; NULL: job_id, or all jobs.
@@ -51,7 +52,7 @@ CREATE TABLE jobs_internal.alert_rules (
     CONSTRAINT UQ_alert_rules_name UNIQUE (name),
     CONSTRAINT CK_alert_rules_condition CHECK (condition IN (
         N'RunEnded', N'TargetsFailed', N'RunTooLong', N'RunNotStarted', N'NoRun', N'ScheduleFaulted', N'SchedulePaused', N'AgentSilent',
-        N'NoAgent'
+        N'NoAgent', N'RolloutStopped', N'RolloutApprovalWaits', N'RolloutBakeEnds', N'RolloutDeadlineNear'
     )),
     CONSTRAINT CK_alert_rules_severity CHECK (severity IN (N'Info', N'Warning', N'Critical')),
     CONSTRAINT CK_alert_rules_job CHECK (job_id IS NULL OR job_pattern IS NULL)

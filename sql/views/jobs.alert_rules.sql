@@ -3,7 +3,8 @@
 -- Columns:
 --   alert_name        Name of the rule; unique.
 --   description       Free text.
---   condition         RunEnded, TargetsFailed, RunTooLong, RunNotStarted, NoRun, ScheduleFaulted, SchedulePaused, AgentSilent or NoAgent.
+--   condition         RunEnded, TargetsFailed, RunTooLong, RunNotStarted, NoRun, ScheduleFaulted, SchedulePaused, AgentSilent, NoAgent,
+--                     RolloutStopped, RolloutApprovalWaits, RolloutBakeEnds or RolloutDeadlineNear.
 --   job_name          The job that the rule watches; NULL: see job_pattern, or the job was deleted.
 --   job_id            Id of that job.
 --   job_pattern       Names of the watched jobs, with * and ?; NULL: one job, or all jobs.

@@ -127,6 +127,14 @@ func (d *alertsData) Watches(r controldb.AlertRule) string {
 		return fmt.Sprintf("An agent is silent for %s.", age)
 	case controldb.AlertNoAgent:
 		return fmt.Sprintf("No agent is alive for %s.", age)
+	case controldb.AlertRolloutStopped:
+		return fmt.Sprintf("A roll-out of %s stops at a gate or at its deadline.", of)
+	case controldb.AlertRolloutApprovalWaits:
+		return fmt.Sprintf("A roll-out of %s waits for an approval.", of)
+	case controldb.AlertRolloutBakeEnds:
+		return fmt.Sprintf("A bake of a roll-out of %s ends in %s.", of, age)
+	case controldb.AlertRolloutDeadlineNear:
+		return fmt.Sprintf("The deadline of a roll-out of %s is in %s.", of, age)
 	}
 	return string(r.Condition)
 }

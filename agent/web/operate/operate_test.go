@@ -224,10 +224,7 @@ func TestAlertsPage(t *testing.T) {
 // Each condition of rules has words of its own.
 func TestWatches(t *testing.T) {
 	seen := map[string]bool{}
-	for _, c := range []controldb.AlertCondition{
-		controldb.AlertRunEnded, controldb.AlertTargetsFailed, controldb.AlertRunTooLong, controldb.AlertRunNotStarted, controldb.AlertNoRun,
-		controldb.AlertScheduleFaulted, controldb.AlertSchedulePaused, controldb.AlertAgentSilent, controldb.AlertNoAgent,
-	} {
+	for _, c := range model.AlertConditions() {
 		text := (&alertsData{}).Watches(controldb.AlertRule{Condition: c, JobName: "j"})
 		require.NotContains(t, text, string(c))
 		require.False(t, seen[text], text)

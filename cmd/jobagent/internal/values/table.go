@@ -24,10 +24,7 @@ var (
 	targetStates   = []string{"Pending", "Succeeded", "Failed", "Unknown", "Unreached"} // of roll-outs
 	restRoles      = []string{"reader", "operator", "author", "admin"}
 	channelTypes   = action.ChannelTypes()
-	conditions     = spelled([]controldb.AlertCondition{
-		controldb.AlertRunEnded, controldb.AlertTargetsFailed, controldb.AlertRunTooLong, controldb.AlertRunNotStarted, controldb.AlertNoRun,
-		controldb.AlertScheduleFaulted, controldb.AlertSchedulePaused, controldb.AlertAgentSilent, controldb.AlertNoAgent,
-	})
+	conditions     = spelled(model.AlertConditions())
 	// Overlaps are the policies of a schedule while an earlier run is active.
 	Overlaps = []string{"Skip", "BufferOne", "BufferAll", "CancelOther", "TerminateOther", "AllowAll", "Elastic"}
 	catchUps = []string{"last", "none", "all", "window:1h", "sap-20min"}

@@ -78,7 +78,8 @@ func newAddCommand(a *connect.App) *cobra.Command {
 		Use: "add RULE CONDITION", Short: "Add a rule", Args: cobra.ExactArgs(2),
 		Example: "  jobagent alert rule add failed RunEnded --channel on-call\n" +
 			"  jobagent alert rule add nothing-ran RunNotStarted --seconds 1m --severity Critical --channel on-call\n" +
-			"  jobagent alert rule add shards TargetsFailed --percent 5 --jobs 'nightly*' --channel on-call",
+			"  jobagent alert rule add shards TargetsFailed --percent 5 --jobs 'nightly*' --channel on-call\n" +
+			"  jobagent alert rule add bake RolloutBakeEnds --seconds 10m --channel on-call",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				err := store.AddAlert(cmd.Context(), args[0], controldb.AlertCondition(args[1]), f.change(cmd))
@@ -155,7 +156,7 @@ func newRulesCommand(a *connect.App, use string) *cobra.Command {
 // scope names the jobs that a rule watches.
 func scope(v output.AlertRule) string {
 	switch {
-	case v.Condition == string(controldb.AlertAgentSilent), v.Condition == string(controldb.AlertNoAgent):
+	case !controldb.AlertCondition(v.Condition).IsAboutJobs():
 		return ""
 	case v.JobName != "":
 		return v.JobName
