@@ -47,6 +47,7 @@ var (
 func Describe(o Object) Description {
 	d := Description{Object: o}
 	section := ""
+	var columns table
 	var free = map[string]*string{"": &d.Summary, "Called by": &d.CalledBy, "Locks": &d.Locks, "Audit": &d.Audit, "Job agent": &d.JobAgent, "Returns": &d.Returns}
 	for line := range strings.Lines(o.Text) {
 		line = strings.TrimRight(line, "\r\n")
@@ -54,6 +55,12 @@ func Describe(o Object) Description {
 			break
 		}
 		line = strings.TrimPrefix(strings.TrimPrefix(line, "--"), " ")
+		if section == "" {
+			if columns.take(line, d.Summary) {
+				continue
+			}
+			d.Summary += columns.markdown()
+		}
 		if m := sectionLine.FindStringSubmatch(line); m != nil {
 			section = m[1]
 			line = m[2]
@@ -82,6 +89,67 @@ func Describe(o Object) Description {
 		}
 	}
 	return d
+}
+
+// table is a list in a summary whose lines have three or more columns.
+type table struct {
+	starts []int // of the columns, as of its first line, which names them
+	rows   [][]string
+}
+
+// columnText matches the text of a column: words that single spaces separate.
+var columnText = regexp.MustCompile(`\S+(?: \S+)*`)
+
+// take takes a line of the table, or one that continues the row before it; false if it is neither.
+func (t *table) take(line, before string) bool {
+	switch {
+	case !strings.HasPrefix(line, "  "):
+		return false
+	case t.starts == nil:
+		at := columnText.FindAllStringIndex(line, -1)
+		if len(at) < 3 || at[0][0] != 2 || !strings.HasSuffix(before, "\n\n") {
+			return false
+		}
+		for _, a := range at {
+			t.starts = append(t.starts, a[0])
+		}
+	}
+	if line[2] != ' ' {
+		t.rows = append(t.rows, make([]string, len(t.starts)))
+	}
+	row, from := t.rows[len(t.rows)-1], 0
+	for i := range row {
+		to := len(line)
+		if i+1 < len(row) && t.starts[i+1] < to {
+			to = t.starts[i+1]
+			if line[to-1] != ' ' && line[to] != ' ' { // the text is wider than its column
+				to += strings.Index(line[to:]+"  ", "  ")
+			}
+		}
+		to = max(from, min(to, len(line)))
+		row[i] = strings.TrimSpace(row[i] + " " + strings.TrimSpace(line[from:to]))
+		from = to
+	}
+	return true
+}
+
+// markdown returns the rows as a table of Markdown, and forgets them.
+func (t *table) markdown() string {
+	var b strings.Builder
+	for i, row := range t.rows {
+		if i > 0 {
+			row[0] = "`" + row[0] + "`"
+		}
+		b.WriteString("| " + strings.Join(row, " | ") + " |\n")
+		if i == 0 {
+			b.WriteString(strings.Repeat("| --- ", len(row)) + "|\n")
+		}
+	}
+	if len(t.rows) > 0 {
+		b.WriteString("\n")
+	}
+	*t = table{}
+	return b.String()
 }
 
 // resultSetLine is the beginning of the description of a result set.

@@ -22,6 +22,22 @@ func TestReferenceIsUpToDate(t *testing.T) {
 	require.Equal(t, reference, string(kept), "run: go test ./sql -run TestReferenceIsUpToDate -update")
 }
 
+func TestDescribeReadsTables(t *testing.T) {
+	d := Describe(Object{Kind: KindProcedure, Text: `-- Does something.
+--
+--   when      about         then
+--   One, two  the first,    a row
+--             or this
+--   Three     a wider column  one
+--   Four      as wide as is, four
+--   Five
+--
+-- More.
+`})
+	require.Equal(t, "Does something.\n\n| when | about | then |\n| --- | --- | --- |\n| `One, two` | the first, or this | a row |\n"+
+		"| `Three` | a wider column | one |\n| `Four` | as wide as is, | four |\n| `Five` |  |  |\n\nMore.", d.Summary)
+}
+
 func TestDescribeKeepsParagraphsAndLists(t *testing.T) {
 	d := Describe(Object{Kind: KindProcedure, Text: `-- Does
 -- something:
