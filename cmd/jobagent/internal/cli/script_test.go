@@ -54,7 +54,8 @@ EXEC jobs.sp_set_jobstep_options N'it''s [j]', 2, @on_unknown_outcome = N'Fail',
 EXEC jobs.sp_add_jobstep N'it''s [j]', @step_name = N'it''s three, "3"', @command = N'SELECT 3;', @target_group_name = N'all of it''s', @after = N'';
 EXEC jobs.sp_add_jobstep N'it''s [j]', @step_name = N'four', @command = N'SELECT 4;', @target_group_name = N'all of it''s', @run_when = N'Failed', @on_targets = N'Failed';
 EXEC jobs.sp_set_jobstep_options N'it''s [j]', 1, @after = N'["four", "it''s three, \"3\""]', @run_when = N'Finished', @bind_parameters = 1;
-EXEC jobs.sp_set_job_rollout N'it''s [j]', N'{"waves": [{"name": "it''s one", "targets": 1}, {"name": "rest", "targets": "rest"}], "strict": true}';`, command, `{"url": "https://example.com/$(run_id)"}`)
+EXEC jobs.sp_set_job_rollout N'it''s [j]', N'{"waves": [{"name": "it''s one", "targets": 1}, {"name": "rest", "targets": "rest"}], "strict": true}';
+EXEC jobs.sp_set_job_parameters N'it''s [j]', N'[{"name": "tenant", "default": "it''s $(x)", "description": "why"}, {"name": "n", "type": "integer", "choices": [1, 2]}]';`, command, `{"url": "https://example.com/$(run_id)"}`)
 	require.NoError(t, err)
 	_, err = seed.ExecContext(ctx, `
 EXEC jobs.sp_add_calendar N'it''s a holiday', N'{"dates": ["2026-12-24"]}';
@@ -62,7 +63,7 @@ EXEC jobs.sp_add_calendar N'a "b" \x', N'{"dates": ["2026-12-24"]}';
 EXEC jobs.sp_add_schedule N'it''s [j]', N'escaped', N'cron5', N'{"cron": "0 1 * * *", "blackouts": {"calendars": "\u0061 \"b\" \\x"}}';
 EXEC jobs.sp_add_calendar N'unused', N'{"dates": ["2026-12-24"]}';
 EXEC jobs.sp_add_schedule N'it''s [j]', N'it''s one', N'cron5', N'{"cron": "0 1 * * *", "blackouts": {"calendars": ["it''s a holiday"]}}',
-    @time_zone = N'Europe/Berlin', @catch_up = N'none', @overlap = N'bufferone', @pause_on_failure = 1;
+    @time_zone = N'Europe/Berlin', @catch_up = N'none', @overlap = N'bufferone', @pause_on_failure = 1, @parameters = N'{"n": 2}';
 EXEC jobs.sp_add_schedule N'it''s [j]', N'two', N'rrule', N'DTSTART;TZID=Europe/Berlin:20260101T000000
 RRULE:FREQ=DAILY', @enabled = 0;
 EXEC jobs.sp_pause_schedule N'it''s [j]', N'two', 1, N'why
@@ -109,6 +110,13 @@ UPDATE jobs_internal.schedules SET defined_at = '2026-03-04T05:06:07.8' WHERE na
 	}
 	again := script("second")
 	require.Equal(t, text, again)
+	declared := func(store *controldb.Store) string {
+		detail, err := store.JobDetail(ctx, "it's [j]")
+		require.NoError(t, err)
+		return detail.Parameters
+	}
+	require.Equal(t, declared(server.Store), declared(second))
+	require.Contains(t, declared(second), `"n"`)
 	schedules, err := second.Schedules(ctx, controldb.ScheduleFilter{NamedOnly: true})
 	require.NoError(t, err)
 	require.Len(t, schedules, 3)

@@ -26,8 +26,7 @@ func scriptSchedules(ctx context.Context, store *controldb.Store, job string) (s
 	}
 	var b strings.Builder
 	batch := func(what, condition, calls string) {
-		fmt.Fprintf(&b, "\nIF OBJECT_ID(N'jobs.sp_add_schedule') IS NULL\n    PRINT %s;\nELSE%s\nBEGIN\n%s\nEND;\nGO\n",
-			tsql.Literal("This server has no "+what+"."), condition, calls)
+		b.WriteString(guarded("jobs.sp_add_schedule", "This server has no "+what+".", condition+"\nBEGIN\n"+calls+"\nEND;"))
 	}
 	for _, c := range calendars {
 		named := false

@@ -94,6 +94,14 @@ func scriptJob(ctx context.Context, store *controldb.Store, name string) (string
 		call.Text("schedule_end_time", job.End.UTC().Format("2006-01-02 15:04:05.0000000"))
 	}
 	b.WriteString(call.String() + "\nGO\n")
+	detail, err := store.JobDetail(ctx, job.Name)
+	if err != nil {
+		return "", err
+	}
+	if detail.Parameters != "" { // before schedules, whose parameters must fit
+		b.WriteString(guarded("jobs.sp_set_job_parameters", "This server has no parameters of jobs: those of the job are not declared.", "\n"+
+			one(tsql.NewCall("jobs.sp_set_job_parameters").Text("job_name", job.Name).LongText("parameters", "parameters", detail.Parameters))))
+	}
 	for _, s := range steps {
 		call := tsql.NewCall("jobs.sp_add_jobstep").Text("job_name", job.Name).Text("step_name", s.StepName)
 		if s.CommandType != string(action.TypeTSQL) {
@@ -138,14 +146,16 @@ func scriptJob(ctx context.Context, store *controldb.Store, name string) (string
 		if isDefault {
 			continue
 		}
-		b.WriteString("\nIF OBJECT_ID(N'jobs.sp_set_jobstep_options') IS NULL\n    PRINT N'This server has no options of steps: those of the job''s steps are not set.';\nELSE\n")
-		b.WriteString(call.String() + "\nGO\n")
+		b.WriteString(guarded("jobs.sp_set_jobstep_options", "This server has no options of steps: those of the job's steps are not set.", "\n"+one(call)))
 	}
-	plan, err := scriptPlan(ctx, store, job.Name)
+	plan, err := rollout.Parse(detail.RolloutPlan)
 	if err != nil {
 		return "", err
 	}
-	b.WriteString(plan)
+	if plan != nil {
+		b.WriteString(guarded("jobs.sp_set_job_rollout", "This server has no roll-outs: the plan of the job is not set.", "\n"+
+			one(tsql.NewCall("jobs.sp_set_job_rollout").Text("job_name", job.Name).LongText("plan", "plan", plan.Short()))))
+	}
 	schedules, err := scriptSchedules(ctx, store, job.Name)
 	if err != nil {
 		return "", err
@@ -158,18 +168,19 @@ func scriptJob(ctx context.Context, store *controldb.Store, name string) (string
 	return b.String(), nil
 }
 
-// scriptPlan returns the T-SQL that sets the plan of the job's roll-outs; empty if it has none.
-func scriptPlan(ctx context.Context, store *controldb.Store, job string) (string, error) {
-	detail, err := store.JobDetail(ctx, job)
-	if err != nil {
-		return "", err
+// guarded returns a batch that prints a message on a server without a procedure, and makes calls on
+// another one. rest follows ELSE.
+func guarded(procedure, message, rest string) string {
+	return fmt.Sprintf("\nIF OBJECT_ID(N'%s') IS NULL\n    PRINT %s;\nELSE%s\nGO\n", procedure, tsql.Literal(message), rest)
+}
+
+// one returns a call, with its variables, as one statement.
+func one(call *tsql.Call) string {
+	text := call.String()
+	if strings.HasPrefix(text, "DECLARE") {
+		return "BEGIN\n" + text + "\nEND;"
 	}
-	plan, err := rollout.Parse(detail.RolloutPlan)
-	if err != nil || plan == nil {
-		return "", err
-	}
-	return "\nIF OBJECT_ID(N'jobs.sp_set_job_rollout') IS NULL\n    PRINT N'This server has no roll-outs: the plan of the job is not set.';\nELSE\n" +
-		tsql.NewCall("jobs.sp_set_job_rollout").Text("job_name", job).Text("plan", plan.Short()).String() + "\nGO\n", nil
+	return text
 }
 
 // addSetting adds a setting of a step to a call.
