@@ -313,7 +313,7 @@ func normalize(o Object) {
 			return cmp.Or(strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)), strings.Compare(a.Name, b.Name))
 		})
 		for _, s := range v.Schedules {
-			if kind, _ := s.Definition(); s.Overlap == defaultOverlap(kind) {
+			if kind, _ := s.Definition(); s.Overlap == model.DefaultOverlap(kind) {
 				s.Overlap = ""
 			}
 			s.Parameters = emptyObject(s.Parameters)
@@ -375,21 +375,10 @@ func emptyObject(j JSON) JSON {
 	return j
 }
 
-// defaultOverlap is the policy of jobs.sp_add_schedule.
-func defaultOverlap(kind string) string {
-	switch kind {
-	case "elastic":
-		return "Elastic"
-	case "sap":
-		return "AllowAll"
-	}
-	return "Skip"
-}
-
 // EffectiveOverlap returns the overlap policy of the schedule, the default of its kind included.
 func (s *Schedule) EffectiveOverlap() string {
 	kind, _ := s.Definition()
-	return cmp.Or(s.Overlap, defaultOverlap(kind))
+	return cmp.Or(s.Overlap, model.DefaultOverlap(kind))
 }
 
 // single rounds a number to those that the database can hold, a REAL.

@@ -73,6 +73,9 @@ const (
 	Months  = elastic.Months
 )
 
+// Intervals returns every interval.
+func Intervals() []Interval { return elastic.Intervals() }
+
 // ParseInterval parses the name of an interval in any case (decision 29). The error is a *Error.
 func ParseInterval(s string) (Interval, error) { return elastic.ParseInterval(s) }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/schedule"
 	"github.com/jobagent/jobagent/jobs/schedule/firing"
 )
@@ -177,10 +178,12 @@ const maxInstants = 10_000
 const shownInstants = 5
 
 // overlaps are the policies of a backfill's runs.
-var overlaps = []page.Option{
-	{Value: "BufferAll", Text: "One run after the other (BufferAll)"}, {Value: "AllowAll", Text: "All at once (AllowAll)"},
-	{Value: "Skip", Text: "Skip instants while a run is active (Skip)"}, {Value: "BufferOne", Text: "Keep one waiting instant (BufferOne)"},
-	{Value: "CancelOther", Text: "Cancel the active run (CancelOther)"}, {Value: "TerminateOther", Text: "End the active run at once (TerminateOther)"},
+func overlaps() []page.Option {
+	var list []page.Option
+	for _, o := range model.Overlaps {
+		list = append(list, page.Option{Value: o.Name, Text: o.Choice + " (" + o.Name + ")"})
+	}
+	return list
 }
 
 // interval is the range of a backfill as it was typed.
@@ -221,7 +224,7 @@ func confirmBackfill(ctx context.Context, r *page.Request) (*page.Confirmation, 
 		Fields: []page.Field{
 			{Name: "from", Label: "First instant", Kind: "datetime", Required: true, Help: "YYYY-MM-DD HH:MM in UTC, or RFC 3339.", Value: s.CreatedTime.UTC().Format("2006-01-02 15:04")},
 			{Name: "to", Label: "Last instant", Kind: "datetime", Required: true, Help: "Not in the future.", Value: r.Now.UTC().Format("2006-01-02 15:04")},
-			{Name: "overlap", Label: "If runs overlap", Kind: "select", Required: true, Options: overlaps, Value: "BufferAll"},
+			{Name: "overlap", Label: "If runs overlap", Kind: "select", Required: true, Options: overlaps(), Value: model.OverlapBufferAll},
 		},
 	}
 	cli, tsql := names(s)

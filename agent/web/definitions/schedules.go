@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/agent/web/code"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
@@ -413,17 +414,6 @@ func clockChange(from, to time.Time, zone *time.Location) string {
 	return ""
 }
 
-// overlapSentences say what a policy does while an earlier run is active.
-var overlapSentences = map[string]string{
-	"Skip":           "While an earlier run is active, an instant is recorded as skipped.",
-	"BufferOne":      "While an earlier run is active, one instant waits until it ends. Further ones are recorded as skipped.",
-	"BufferAll":      "While an earlier run is active, all instants wait, and run one after the other.",
-	"CancelOther":    "An earlier run that is active is stopped, and the instant waits until it has ended.",
-	"TerminateOther": "An earlier run that is active is stopped, and the new run begins at once.",
-	"AllowAll":       "While an earlier run is active, the new run begins beside it.",
-	"Elastic":        "While an earlier run is active, the new run begins beside it. Targets that the earlier run is busy on at the same step are skipped.",
-}
-
 // policies returns the policies of a schedule in sentences. plan may be nil.
 func policies(s controldb.Schedule, plan *schedule.Plan) []string {
 	catchUp := schedule.CatchUp{}
@@ -435,9 +425,11 @@ func policies(s controldb.Schedule, plan *schedule.Plan) []string {
 			catchUp = c
 		}
 	}
-	list := []string{catchUpSentence(catchUp, s.Spec == ""), overlapSentences[s.Overlap]}
-	if list[1] == "" {
-		list[1] = "Overlap: " + s.Overlap + "."
+	list := []string{catchUpSentence(catchUp, s.Spec == ""), "Overlap: " + s.Overlap + "."}
+	for _, o := range model.Overlaps {
+		if o.Name == s.Overlap {
+			list[1] = o.Sentence
+		}
 	}
 	if s.PauseOnFailure {
 		list = append(list, "A run that ends Failed or TimedOut pauses the schedule.")

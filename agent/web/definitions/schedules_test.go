@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
@@ -89,8 +90,8 @@ func TestPolicies(t *testing.T) {
 		}
 		return strings.Join(policies(s, plan), " ")
 	}
-	for overlap, sentence := range overlapSentences {
-		require.Contains(t, text(controldb.Schedule{Overlap: overlap}, "* * * * *"), sentence)
+	for _, o := range model.Overlaps {
+		require.Contains(t, text(controldb.Schedule{Overlap: o.Name}, "* * * * *"), o.Sentence)
 	}
 	require.Contains(t, text(controldb.Schedule{Overlap: "Skip", CatchUp: "window:1h"}, "* * * * *"), "not older than 1h0m0s")
 	require.Contains(t, text(controldb.Schedule{Overlap: "Skip"}, `{"cron": "* * * * *", "catchUp": "all", "jitter": "5m", "count": 3}`),

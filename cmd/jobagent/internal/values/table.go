@@ -18,15 +18,12 @@ import (
 var (
 	lifecycles     = spelled(jobs.Lifecycles())
 	finalStates    = []string{"Failed", "TimedOut", "Canceled", "Skipped", "Unknown", "Succeeded"}
-	intervals      = []string{"Once", "Minutes", "Hours", "Days", "Weeks", "Months"}
 	severities     = []string{"Info", "Warning", "Critical"}
 	scheduleStates = []string{"Enabled", "Disabled", "Completed", "Faulted"}
 	targetStates   = []string{"Pending", "Succeeded", "Failed", "Unknown", "Unreached"} // of roll-outs
 	restRoles      = []string{"reader", "operator", "author", "admin"}
 	channelTypes   = action.ChannelTypes()
 	conditions     = spelled(model.AlertConditions())
-	// Overlaps are the policies of a schedule while an earlier run is active.
-	Overlaps = []string{"Skip", "BufferOne", "BufferAll", "CancelOther", "TerminateOther", "AllowAll", "Elastic"}
 	catchUps = []string{"last", "none", "all", "window:1h", "sap-20min"}
 	methods  = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}
 )
@@ -199,7 +196,7 @@ var flagKinds = map[string]Kind{
 	"retry-errors":       enum("Transient", "All"),
 	"tolerated-failures": {Words: "a number, or a percentage such as 1%", Max: 10, source: nothing},
 	"on-unknown-outcome": enum("Retry", "Fail", "Await"),
-	"interval-type":      enum(intervals...),
+	"interval-type":      enum(spelled(schedule.Intervals())...),
 	"output-type":        removable(enum("SqlDatabase")),
 	"output-server":      removable(server), "output-database": removable(database), "output-schema": removable(database),
 	"output-table": removable(database), "output-credential": removable(credential),
@@ -213,7 +210,7 @@ var flagKinds = map[string]Kind{
 	"systemd": free, "eventbridge": word, "groc": word, "airflow": word, "iso8601": word,
 	"kind":     loose(append(spelled(schedule.Kinds()), spelled(schedule.Forms())...)...),
 	"zone":     removable(zone),
-	"overlap":  removable(loose(Overlaps...)),
+	"overlap":  removable(loose(model.OverlapNames()...)),
 	"catch-up": removable(loose(catchUps...)),
 	"state":    enum(scheduleStates...),
 

@@ -27,6 +27,9 @@ const (
 // Intervals returns every interval.
 func Intervals() []Interval { return []Interval{Once, Minutes, Hours, Days, Weeks, Months} }
 
+// allowed is what the faults of an interval want.
+const allowed = "one of Once, Minutes, Hours, Days, Weeks, Months"
+
 // ParseInterval parses the name of an interval in any case (decision 29). The error is a *Error.
 func ParseInterval(s string) (Interval, error) {
 	for _, i := range Intervals() {
@@ -40,7 +43,7 @@ func ParseInterval(s string) (Interval, error) {
 // intervalFault returns the fault of an invalid interval type. It proposes the plural of a
 // singular.
 func intervalFault(s string) syntax.Fault {
-	f := syntax.Fault{Path: "schedule_interval_type", Value: fmt.Sprintf("%q", s), Allowed: "one of Once, Minutes, Hours, Days, Weeks, Months"}
+	f := syntax.Fault{Path: "schedule_interval_type", Value: fmt.Sprintf("%q", s), Allowed: allowed}
 	var names []string
 	for _, i := range Intervals() {
 		if strings.EqualFold(strings.TrimSpace(s), string(i)) || strings.EqualFold(s+"s", string(i)) {

@@ -21,8 +21,8 @@ var Dialect = syntax.Dialect{
 func read(p *syntax.Parser) engine.Schedule {
 	e := Schedule{Count: 1}
 	if v := p.Reader.Take("schedule_interval_type"); v == nil {
-		p.Faults.Add("schedule_interval_type", "null", "one of Once, Minutes, Hours, Days, Weeks, Months", "")
-	} else if text, ok := p.Reader.Text(v, "one of Once, Minutes, Hours, Days, Weeks, Months"); ok {
+		p.Faults.Add("schedule_interval_type", "null", allowed, "")
+	} else if text, ok := p.Reader.Text(v, allowed); ok {
 		var err error
 		e.Interval, err = ParseInterval(text)
 		p.Faults.Merge(v.Path(), err)

@@ -14,8 +14,8 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/values"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/schedule"
 	"github.com/jobagent/jobagent/jobs/schedule/firing"
 	"github.com/jobagent/jobagent/jobs/wording"
@@ -83,7 +83,7 @@ The instants of the range are counted first. A range without an instant, or with
 	cmd.Flags().StringVar(&from, "from", "", "first instant (RFC 3339, or YYYY-MM-DD HH:MM in UTC)")
 	cmd.Flags().StringVar(&to, "to", "", "last instant")
 	cmd.Flags().StringVar(&overlap, "overlap", "",
-		"policy for these runs (default BufferAll, one after the other): "+strings.Join(values.Overlaps, ", "))
+		"policy for these runs (default BufferAll, one after the other): "+strings.Join(model.OverlapNames(), ", "))
 	cmd.Flags().IntVar(&most, "max-runs", defaultBackfill, "maximum number of instants in the range; a backfill with more is refused")
 	wait.AddFlags(cmd, true)
 	command.AddYes(cmd)

@@ -19,8 +19,8 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/values"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/schedule"
 	"github.com/jobagent/jobagent/jobs/suggest"
 )
@@ -48,7 +48,7 @@ func (f *definitionFlags) add(cmd *cobra.Command) {
 	f.addDefinition(cmd)
 	flags.StringVar(&f.zone, "zone", "", "time zone (IANA or Windows name), if the definition has none (default UTC)")
 	flags.StringVar(&f.catchUp, "catch-up", "", "policy for missed runs: last, none, all, window:DURATION or sap-20min")
-	flags.StringVar(&f.overlap, "overlap", "", "policy while an earlier run is active: "+strings.Join(values.Overlaps, ", "))
+	flags.StringVar(&f.overlap, "overlap", "", "policy while an earlier run is active: "+strings.Join(model.OverlapNames(), ", "))
 	flags.BoolVar(&f.pauseOnFailure, "pause-on-failure", false, "pause the schedule after a failed run")
 	flags.BoolVar(&f.enabled, "enabled", true, "enable the schedule")
 	f.params.Add(cmd, "the schedule's runs")
@@ -166,10 +166,10 @@ func (d definition) parse(ctx context.Context, store *controldb.Store, now time.
 			faults = append(faults, all.Faults...)
 		}
 	}
-	known := func(o string) bool { return strings.EqualFold(o, d.overlap) }
-	if d.overlap != "" && !slices.ContainsFunc(values.Overlaps, known) {
+	overlaps := model.OverlapNames()
+	if known := func(o string) bool { return strings.EqualFold(o, d.overlap) }; d.overlap != "" && !slices.ContainsFunc(overlaps, known) {
 		faults = append(faults, schedule.Fault{Path: "overlap", Value: strconv.Quote(d.overlap),
-			Allowed: "one of " + strings.Join(values.Overlaps, ", "), Nearest: suggest.Nearest(d.overlap, values.Overlaps)})
+			Allowed: "one of " + strings.Join(overlaps, ", "), Nearest: suggest.Nearest(d.overlap, overlaps)})
 	}
 	if len(faults) > 0 {
 		return nil, &schedule.Error{Faults: faults}
