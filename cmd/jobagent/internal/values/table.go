@@ -24,8 +24,8 @@ var (
 	restRoles      = []string{"reader", "operator", "author", "admin"}
 	channelTypes   = action.ChannelTypes()
 	conditions     = spelled(model.AlertConditions())
-	catchUps = []string{"last", "none", "all", "window:1h", "sap-20min"}
-	methods  = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}
+	catchUps       = []string{"last", "none", "all", "window:1h", "sap-20min"}
+	methods        = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}
 )
 
 // spelled converts the values of an enumeration.
