@@ -146,7 +146,7 @@ With your own SQL Server:  jobagent db install && jobagent run`,
 	root.SetFlagErrorFunc(values.FlagError)
 	refused := output.DefinitionErrors{}
 	root.AddCommand(
-		a.Prints(output.DemoRun{}, demo.NewCommand(a)), a.Prints(output.Ready{}, dev.NewCommand(a)), run.NewCommand(a),
+		a.PrintsWith("--rollout", output.RolloutDetail{}, a.Prints(output.DemoRun{}, demo.NewCommand(a))), a.Prints(output.Ready{}, dev.NewCommand(a)), run.NewCommand(a),
 		a.PrintsWith("--check", output.FrontCheck{}, serve.NewCommand(a)), db.NewCommand(a), doctor.NewCommand(a), agent.NewCommand(a), account.NewCommand(a),
 		clicontext.NewCommand(a), job.NewCommand(a), step.NewCommand(a), action.NewCommand(a), targetgroup.NewCommand(a), target.NewCommand(a), execution.NewCommand(a), rollout.NewCommand(a), limit.NewCommand(a),
 		key.NewCommand(a), secret.NewCommand(a), token.NewCommand(a), history.NewCommand(a), audit.NewCommand(a), alert.NewCommand(a),

@@ -51,7 +51,7 @@ const (
 // NewCommand returns `jobagent demo`.
 func NewCommand(a *connect.App) *cobra.Command {
 	var databases int
-	var keep bool
+	var keep, rollout bool
 	var memory embedded.MemorySize
 	cmd := &cobra.Command{
 		Use: "demo", Short: "Run a job across many databases of an embedded server",
@@ -61,6 +61,10 @@ the schema of each tenant and fills the new column; step 2 collects a report fro
 table; step 3, which runs however they ended, posts a summary of the run to the web server. One
 tenant is excluded, one fails its first attempt and succeeds on the retry, and one fails each
 attempt. At the end, the databases are removed.
+
+With --rollout, the demo rolls a new column out to 40 databases in waves: 3 of them first, then 10, then
+the rest after an approval. One of the 10 is not as it should be, so the roll-out stops; it is mended, the
+wave is repeated, the rest is approved, and in the end all of it is undone.
 
 With --keep, the server and the agent go on until Ctrl-C, and a terminal shows commands to try on the
 run.`,
@@ -75,24 +79,33 @@ run.`,
 			if err := memory.Check(); err != nil {
 				return err
 			}
-			return demo(cmd.Context(), a, databases, keep, memory)
+			if !rollout {
+				return demo(cmd.Context(), a, databases, keep, memory)
+			}
+			if cmd.Flags().Changed("databases") {
+				return exit.Usagef("--databases: the demo of a roll-out has %d", rolloutTenants)
+			}
+			return demoRollout(cmd.Context(), a, keep, memory)
 		},
 	}
 	cmd.Flags().IntVar(&databases, "databases", 24, "number of tenant databases")
+	cmd.Flags().BoolVar(&rollout, "rollout", false, "show a roll-out instead: a change that stops at a bad database, goes on, and is undone")
 	cmd.Flags().BoolVar(&keep, "keep", false, "keep the server and the agent running until Ctrl-C")
 	embedded.AddMemoryFlag(cmd, &memory)
 	return cmd
 }
 
-// demo implements `jobagent demo`.
-func demo(ctx context.Context, a *connect.App, databases int, keep bool, memory embedded.MemorySize) (err error) {
+// onServer starts an embedded server, has prepare make its databases and do what comes before an
+// agent, starts an agent and calls show. With keep, the server and the agent go on until a signal.
+func onServer(
+	ctx context.Context, a *connect.App, memory embedded.MemorySize, keep bool, prepare, show func(*embedded.Server) error,
+) (err error) {
 	log := zap.NewNop()
 	if a.LogLevel == "debug" {
 		if log, err = a.Logger(); err != nil {
 			return err
 		}
 	}
-	began := time.Now()
 	a.Progress("Starting an embedded server ...")
 	server, err := embedded.Start(ctx, "", "127.0.0.1:0", embedded.RandomPassword(), "disable", log, memory.Option)
 	if err != nil {
@@ -103,14 +116,9 @@ func demo(ctx context.Context, a *connect.App, databases int, keep bool, memory 
 			err = closeErr
 		}
 	}()
-	a.Progress("Creating %d tenant databases on %s ...", databases, server.ServerName())
-	if err := makeTenants(ctx, server, databases); err != nil {
+	if err := prepare(server); err != nil {
 		return err
 	}
-	if err := makeReports(ctx, server); err != nil {
-		return fmt.Errorf("create the database %s: %w", reportDatabase, err)
-	}
-
 	servers, err := server.OpenServers(ctx)
 	if err != nil {
 		return err
@@ -125,46 +133,64 @@ func demo(ctx context.Context, a *connect.App, databases int, keep bool, memory 
 		return err
 	}
 	tools.Actions = actions.Actions
-	receiver, err := startReceiver()
-	if err != nil {
-		return fmt.Errorf("start the web server: %w", err)
-	}
-	defer func() { err = errors.Join(err, receiver.close()) }()
 	stopAgent, agentFailed := daemon.Start(ctx, agent.Config{Version: buildinfo.Version(), Grace: -1}, server.Store, tools, log)
 	defer func() {
 		if stopErr := stopAgent(); err == nil {
 			err = stopErr
 		}
 	}()
-
-	a.Progress("Defining the job %q with jobs.sp_add_target_group, sp_add_job and sp_add_jobstep ...", jobName)
-	if err := defineDemo(ctx, server, receiver); err != nil {
-		return err
-	}
-	started := time.Now()
-	id, err := server.Store.StartJob(ctx, jobName, uuid.Nil)
-	if err != nil {
-		return err
-	}
-	rows, err := runs.Follow(ctx, &a.Printer, server.Store, id)
-	if err != nil {
-		return err
-	}
-	result := summarize(id, rows)
-	result.Received = receiver.last()
-	result.ElapsedMS = time.Since(started).Milliseconds()
-
-	if a.Format == output.FormatJSON && a.Query.String() == "" {
-		err = json.NewEncoder(a.Stdout).Encode(result) // one line
-	} else if a.Structured() {
-		err = a.Emit(result, nil)
-	} else if err = showDemo(ctx, &a.Printer, server, rows, result, time.Since(began)); err == nil {
-		showNext(&a.Printer, server, id, keep)
-	}
-	if err != nil || !keep {
+	if err := show(server); err != nil || !keep {
 		return err
 	}
 	return server.Wait(ctx, agentFailed)
+}
+
+// demo implements `jobagent demo`.
+func demo(ctx context.Context, a *connect.App, databases int, keep bool, memory embedded.MemorySize) (err error) {
+	began := time.Now()
+	receiver, err := startReceiver()
+	if err != nil {
+		return fmt.Errorf("start the web server: %w", err)
+	}
+	defer func() { err = errors.Join(err, receiver.close()) }()
+	return onServer(ctx, a, memory, keep, func(server *embedded.Server) error {
+		a.Progress("Creating %d tenant databases on %s ...", databases, server.ServerName())
+		if err := makeTenants(ctx, databases, func(number int) error { return makeTenant(ctx, server, number) }); err != nil {
+			return err
+		}
+		if err := makeReports(ctx, server); err != nil {
+			return fmt.Errorf("create the database %s: %w", reportDatabase, err)
+		}
+		return nil
+	}, func(server *embedded.Server) error {
+		a.Progress("Defining the job %q with jobs.sp_add_target_group, sp_add_job and sp_add_jobstep ...", jobName)
+		if err := defineDemo(ctx, server, receiver); err != nil {
+			return err
+		}
+		started := time.Now()
+		id, err := server.Store.StartJob(ctx, jobName, uuid.Nil)
+		if err != nil {
+			return err
+		}
+		rows, err := runs.Follow(ctx, &a.Printer, server.Store, id)
+		if err != nil {
+			return err
+		}
+		result := summarize(id, rows)
+		result.Received = receiver.last()
+		result.ElapsedMS = time.Since(started).Milliseconds()
+		switch {
+		case a.Format == output.FormatJSON && a.Query.String() == "":
+			return json.NewEncoder(a.Stdout).Encode(result) // one line
+		case a.Structured():
+			return a.Emit(result, nil)
+		}
+		if err := showDemo(ctx, &a.Printer, server, rows, result, time.Since(began)); err != nil {
+			return err
+		}
+		showNext(&a.Printer, server, id, keep)
+		return nil
+	})
 }
 
 // showNext prints how to continue. With keep, a terminal shows commands that work as printed; their

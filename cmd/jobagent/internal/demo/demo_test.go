@@ -50,6 +50,28 @@ func TestDemo(t *testing.T) {
 	require.Equal(t, 3, summary.Failure.Attempts)
 }
 
+// The demo of a roll-out stops at the bad database, and ends with all of it undone.
+func TestDemoRollout(t *testing.T) {
+	t.Parallel()
+	var stdout, stderr bytes.Buffer
+	require.Equal(t, exit.CodeOK, cli.Run(t.Context(), []string{"demo", "--rollout"}, nil, &stdout, &stderr), stderr.String())
+	said := stdout.String() + stderr.String()
+	for _, part := range []string{
+		" 6 of 40 databases changed; Stopped. Wave 'next': 1 of 10 targets failed, and 0 may fail.", "In Tenant0007, somebody has lost the table",
+		"jobagent rollout retry ", "13 of 40 databases changed; The wave 'rest' starts when somebody approves it.",
+		"40 of 40 databases changed; Succeeded", "jobagent rollout undo ", "40 of 40 databases changed back; Succeeded", "The whole demo took",
+	} {
+		require.Contains(t, said, part)
+	}
+
+	stdout.Reset()
+	require.Equal(t, exit.CodeOK, cli.Run(t.Context(), []string{"demo", "--rollout", "-o", "json"}, nil, &stdout, &stderr), stderr.String())
+	var got output.RolloutDetail
+	require.NoError(t, json.Unmarshal(stdout.Bytes(), &got), stdout.String())
+	require.Equal(t, []any{"Succeeded", 40, 3}, []any{got.Rollout.State, got.Rollout.Succeeded, len(got.Waves)})
+	require.Equal(t, exit.CodeUsage, cli.Run(t.Context(), []string{"demo", "--rollout", "--databases", "8"}, nil, &stdout, &stderr))
+}
+
 // On a terminal, demo --keep ends with commands that work as printed in another one.
 func TestDemoKeep(t *testing.T) {
 	t.Parallel()

@@ -27,8 +27,8 @@ func script(name string) (string, error) {
 	return string(b), err
 }
 
-// makeTenants creates the tenant databases with their data, several at the same time.
-func makeTenants(ctx context.Context, server *embedded.Server, n int) error {
+// makeTenants creates the databases of n tenants, several at the same time.
+func makeTenants(ctx context.Context, n int, makeTenant func(number int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	numbers := make(chan int)
@@ -36,7 +36,7 @@ func makeTenants(ctx context.Context, server *embedded.Server, n int) error {
 	for range 8 {
 		workers.Go(func() {
 			for number := range numbers {
-				if err := makeTenant(ctx, server, number); err != nil {
+				if err := makeTenant(number); err != nil {
 					cancel(fmt.Errorf("make %s: %w", tenantName(number), err))
 				}
 			}
