@@ -145,6 +145,18 @@ type Result struct {
 	Phases []Phase
 	// RetryAfter is the wait that the target asked for before another attempt; 0 means none.
 	RetryAfter time.Duration
+	// Probed is what a script returned that is a probe; nil for others, and unless it ran and
+	// succeeded.
+	Probed *Probed
+}
+
+// Probed is what the script of a probe returned.
+type Probed struct {
+	// Rows counts the rows of all result sets.
+	Rows int64
+	// Value is the first column of the first row of the first result set, with at most 38 digits
+	// and without an exponent; empty if there is no such row, or if it is NULL or no number.
+	Value string
 }
 
 // Phase is a part of an attempt.

@@ -23,6 +23,9 @@ func (t *attempt) result(ctx context.Context, err error) targets.Result {
 		RowsWritten: t.written, SPID: t.spid, Sent: t.sent,
 	}
 	res.Outcome, res.Summary = t.outcome(err, cause)
+	if t.Probes && res.Outcome == targets.Succeeded && !t.alreadyRan {
+		res.Probed = &t.probed.Probed
+	}
 	res.OutcomeUnknown = res.Outcome == targets.TimedOut && t.open
 	var variable *VariableError
 	res.NoRetry = res.Outcome == targets.Failed && (errors.As(err, &variable) || isTrialError(err))

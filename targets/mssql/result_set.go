@@ -24,7 +24,8 @@ type resultSet struct {
 	wire    *wire          // to report finished rows
 	begun   bool           // there is a current row
 	ended   bool
-	err     error // reason if it ended before its last row
+	err     error   // reason if it ended before its last row
+	probed  *probed // gets the rows; nil: it is no result set of a probe
 }
 
 // typedRows are the driver's rows with the types of their columns.
@@ -71,6 +72,9 @@ func (s *resultSet) next() bool {
 		if !errors.Is(err, io.EOF) {
 			s.err = err
 		}
+	}
+	if !s.ended && s.probed != nil {
+		s.probed.add(s.columns[0], s.row[0])
 	}
 	return !s.ended
 }

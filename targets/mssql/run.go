@@ -51,6 +51,8 @@ type Attempt struct {
 	// Trial makes the script run in a transaction that is rolled back; nil means that it runs.
 	// Output and Once are nil with it.
 	Trial *Trial
+	// Probes says that the result has what the script returned. Trial and Preflight are nil then.
+	Probes bool
 	// Preflight makes the attempt check the target in place of running the script; nil means that
 	// the script runs. Output, Once and Trial are nil with it.
 	Preflight *Preflight
@@ -94,6 +96,7 @@ type attempt struct {
 	// alreadyRan means that an earlier attempt had committed the script, so that this attempt did
 	// not send it.
 	alreadyRan bool
+	probed     probed
 	// tried is the summary of a trial or preflight.
 	tried string
 	// leftOpen is a remark about transactions that the script left open; empty means none.
@@ -232,7 +235,7 @@ func (t *attempt) batch(ctx context.Context, s *session, text string, line int, 
 		return context.Cause(ctx)
 	}
 	rows := tdsguard.NoRows // the rows are not read
-	if t.Output != nil && !t.hadResultSet {
+	if t.Probes || t.Output != nil && !t.hadResultSet {
 		rows = tdsguard.KeptRows
 	}
 	s.wire.setRows(rows)
@@ -253,6 +256,9 @@ func (t *attempt) batch(ctx context.Context, s *session, text string, line int, 
 	}
 	p := startPump(&queue, t.messages, line)
 	outputErr, err := t.takeOutput(ctx, answer, p, s.wire)
+	if t.Probes && err == nil && outputErr == nil {
+		err = t.probed.read(ctx, answer, s.wire)
+	}
 	for err == nil {
 		err = answer.Next(nil) // skips all result sets; the guard drops their rows
 	}
@@ -297,8 +303,14 @@ func (t *attempt) takeOutput(ctx context.Context, answer driver.Rows, p *pump, w
 		return err, ctx.Err() // the driver reports an answer that broke off as one without result sets
 	}
 	t.hadResultSet = true
+	if t.Probes {
+		t.probed.sets++
+		set.probed = &t.probed
+	}
 	outputErr = t.writeOutput(ctx, set, p)
-	w.setRows(tdsguard.NoRows)
+	if !t.Probes || outputErr != nil {
+		w.setRows(tdsguard.NoRows)
+	}
 	for set.next() {
 		continue // skips rows that were not written
 	}

@@ -1,0 +1,91 @@
+package mssql
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/jobagent/jobagent/targets"
+)
+
+// probed collects what the script of a probe returns.
+type probed struct {
+	targets.Probed
+	sets int // result sets that were begun
+}
+
+// probeDigits bounds the length of a value: 38 digits, a sign, a point and a zero before it. A
+// longer one is no number that can be compared.
+const probeDigits = 41
+
+// add takes a row of which the first column has the value v.
+func (p *probed) add(c resultColumn, v driver.Value) {
+	p.Rows++
+	if p.Rows > 1 || p.sets > 1 {
+		return
+	}
+	switch v := v.(type) {
+	case int64:
+		p.Value = strconv.FormatInt(v, 10)
+	case bool:
+		p.Value = "0"
+		if v {
+			p.Value = "1"
+		}
+	case float64:
+		p.Value = strconv.FormatFloat(v, 'f', 6, 64)
+	case []byte: // the driver reads the digits of a decimal as bytes
+		switch strings.ToLower(c.typ) {
+		case "decimal", "numeric", "money", "smallmoney":
+			p.Value = string(v)
+		}
+	}
+	if len(p.Value) > probeDigits {
+		p.Value = ""
+	}
+}
+
+// read reads all result sets that are left in an answer. The error is nil at its end: the next
+// token tells whether it is complete.
+func (p *probed) read(ctx context.Context, answer driver.Rows, w *wire) error {
+	next, ok := answer.(driver.RowsNextResultSet)
+	if !ok {
+		return errors.New("the driver's rows have one result set only")
+	}
+	if p.sets > 0 { // the output table has the first one
+		if err := next.NextResultSet(); err != nil {
+			return ended(err)
+		}
+	}
+	for {
+		set, err := newResultSet(answer, w)
+		if set == nil {
+			if err != nil {
+				return err
+			}
+			return ctx.Err() // the driver reports an answer that broke off as one without result sets
+		}
+		p.sets++
+		set.probed = p
+		for set.next() {
+			continue
+		}
+		if set.err != nil {
+			return set.err
+		}
+		if err := next.NextResultSet(); err != nil {
+			return ended(err)
+		}
+	}
+}
+
+// ended returns nil for the end of an answer, else err.
+func ended(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
