@@ -146,7 +146,8 @@ func TestRollOutIsProbed(t *testing.T) {
 		for _, name := range f.Targets {
 			f.exec(t, name, `CREATE TABLE dbo.probes (n INT NOT NULL); CREATE TABLE dbo.sick (n INT NOT NULL);`)
 		}
-		f.AddJob(t, "probe", []string{`INSERT INTO dbo.probes (n) VALUES (1); IF EXISTS (SELECT 1 FROM dbo.sick) THROW 50000, N'sick', 1;`}, once)
+		f.AddJob(t, "probe", []string{`INSERT INTO dbo.probes (n) VALUES (1); IF EXISTS (SELECT 1 FROM dbo.sick) THROW 50000, N'sick', 1; SELECT 100;`,
+			`SELECT COUNT(*) AS n FROM dbo.probes;`}, once)
 		f.AddJob(t, "j", []string{`SELECT 1;`}, once)
 		f.exec(t, f.Control, `EXECUTE jobs.sp_set_job_rollout N'j', N'{"waves": [
 {"name": "canary", "targets": 2, "bake_seconds": 300, "probe_job": "probe", "probe_every_seconds": 60},
@@ -159,6 +160,10 @@ func TestRollOutIsProbed(t *testing.T) {
 		require.Equal(t, 5, probes)
 		f.query(t, f.Targets[2], `SELECT COUNT(*) FROM dbo.probes`, &probes)
 		require.Zero(t, probes, "it is not in the wave")
+		var values string
+		f.query(t, f.Control, `SELECT STRING_AGG(CONCAT(v.row_count, N' ', CAST(v.value AS INT)), N', ') WITHIN GROUP (ORDER BY v.execution_id)
+FROM jobs_internal.rollout_probe_values AS v`, &values)
+		require.Equal(t, "1 1, 1 1, 1 2, 1 2, 1 3, 1 3, 1 4, 1 4, 1 5, 1 5", values, "of the last step")
 
 		f.exec(t, f.Targets[1], `INSERT INTO dbo.sick (n) VALUES (1);`)
 		id = f.Start(t, "j")

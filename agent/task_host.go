@@ -196,7 +196,7 @@ func (h *taskHost) attempt(ctx context.Context, task controldb.Task) report {
 			JobExecutionID: task.JobExecutionID, JobExecutionCreateTime: task.ExecutionCreateTime,
 			TargetGroupName: task.TargetGroupName,
 		}.Variables(),
-		Parameters: params, Options: task.Options,
+		Parameters: params, Options: task.Options, Probes: task.Probes,
 	}
 	if out := task.Output; out != nil {
 		a.Output = &mssql.Output{
@@ -234,6 +234,7 @@ func (h *taskHost) result(task controldb.Task, res targets.Result) report {
 		Task: task.ID, Attempt: task.Attempt, Outcome: res.Outcome, Message: res.Summary, Error: res.Error,
 		Unsent: !res.Sent, Unknown: res.OutcomeUnknown, NoRetry: res.NoRetry, RetryAfter: res.RetryAfter,
 		Messages: res.Messages, RowsAffected: res.RowsAffected, Elapsed: res.Elapsed, SPID: res.SPID,
+		Probed: res.Probed,
 	}}
 }
 

@@ -106,6 +106,9 @@ type Task struct {
 	// runs.
 	Mode        RunMode
 	ModeOptions string
+	// Probes means that the outcome reports what the script returned: the task is of a run that
+	// probes a wave of a roll-out, and of its last T-SQL step.
+	Probes bool
 	// ScheduleID is the schedule that started the run; 0 means none.
 	ScheduleID int64
 	// SAPJobID is the _id of a job of the SAP surface, and SAPScheduleID is the public id of the
@@ -263,6 +266,7 @@ type taskStepRow struct {
 	Options     model.AgentOptions `db:"agent_options"`
 	Mode        RunMode            `db:"mode"`
 	ModeOptions string             `db:"mode_options"`
+	Probes      bool               `db:"probes"`
 }
 
 // taskRow is a row of controller_pass's third result set: a claimed task.
@@ -299,6 +303,7 @@ func (r taskRow) task(s taskStepRow) Task {
 		Options:           s.Options,
 		Mode:              s.Mode,
 		ModeOptions:       s.ModeOptions,
+		Probes:            s.Probes && r.Kind == TaskRun,
 		ScheduleID:        s.ScheduleID,
 		SAPJobID:          s.SAPJobID,
 		SAPScheduleID:     s.SAPScheduleID,
@@ -416,6 +421,8 @@ type Outcome struct {
 	Endpoint string
 	// Messages are the messages and row counts of the attempt, in order.
 	Messages []targets.Message
+	// Probed is what the script returned, if it is a probe; else nil.
+	Probed *targets.Probed
 	// RowsAffected, Elapsed and SPID are stored for diagnosis only.
 	RowsAffected int64
 	Elapsed      time.Duration
@@ -450,6 +457,8 @@ type outcomeJSON struct {
 	Transient      *bool         `json:"transient,omitempty"`
 	RetryAfterMS   int64         `json:"retry_after_ms,omitempty"`
 	Endpoint       string        `json:"endpoint,omitempty"`
+	ProbeRows      *int64        `json:"probe_rows,omitempty"`
+	ProbeValue     string        `json:"probe_value,omitempty"`
 	Messages       []messageJSON `json:"messages,omitempty"`
 }
 
@@ -500,6 +509,9 @@ func (o Outcome) json() outcomeJSON {
 	}
 	if o.Outcome == targets.Failed {
 		j.Transient = transient(o.Error)
+	}
+	if p := o.Probed; p != nil {
+		j.ProbeRows, j.ProbeValue = &p.Rows, p.Value
 	}
 	if e := o.Error; e.Number != 0 {
 		j.ErrorNumber, j.ErrorSeverity, j.ErrorState = &e.Number, &e.Severity, &e.State

@@ -100,7 +100,8 @@ func deadlocks(p, q []wait) []deadlock {
 
 // running are the tables of active executions. Only one agent uses a row of them at a time, by its
 // term and by the state of the row. A callback belongs to its attempt; a report locks nothing else.
-var running = []string{"agents", "terms", "task_executions", "callbacks", "target_executions", "target_queues", "step_executions", "job_executions"}
+// The value of a probe belongs to its target, and passes read it when its run has ended.
+var running = []string{"agents", "terms", "task_executions", "callbacks", "target_executions", "target_queues", "step_executions", "job_executions", "rollout_probe_values"}
 
 // reason explains why two procedures never wait for each other in tables in which both lock rows.
 // An empty name stands for every procedure.
@@ -377,7 +378,7 @@ const held = "A pass holds the row of the roll-out, which it takes with READPAST
 var delays = []reason{
 	{a: "delete_leftovers", tables: []string{
 		"jobs", "job_steps", "job_step_dependencies", "step_commands", "job_executions", "schedules", "limits", "secrets", "secret_data_keys",
-		"rollouts", "rollout_waves", "rollout_targets", "rollout_paces",
+		"rollouts", "rollout_waves", "rollout_targets", "rollout_paces", "rollout_probe_values",
 	}, why: "Nobody else uses the rows that it deletes: see differentRows."},
 	{a: "advance_rollout", tables: rolledOut, why: held},
 	{a: "assign_rollout_targets", tables: rolledOut, why: held},

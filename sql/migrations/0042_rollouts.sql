@@ -140,6 +140,16 @@ CREATE TABLE jobs_internal.rollout_paces (
     CONSTRAINT FK_rollout_paces_rollouts FOREIGN KEY (execution_id) REFERENCES jobs_internal.rollouts (execution_id)
 );
 
+CREATE TABLE jobs_internal.rollout_probe_values (
+    execution_id BIGINT NOT NULL,
+    target_id    UNIQUEIDENTIFIER NOT NULL,
+    row_count    BIGINT NOT NULL,
+    value        DECIMAL(28, 6) NULL,
+    CONSTRAINT PK_rollout_probe_values PRIMARY KEY (execution_id, target_id)
+);
+
+ALTER TABLE jobs_internal.rollout_probe_values SET (LOCK_ESCALATION = DISABLE);
+
 ALTER TABLE jobs_internal.alert_rules DROP CONSTRAINT CK_alert_rules_condition;
 ALTER TABLE jobs_internal.alert_rules WITH CHECK ADD CONSTRAINT CK_alert_rules_condition CHECK (condition IN (
         N'RunEnded', N'TargetsFailed', N'RunTooLong', N'RunNotStarted', N'NoRun', N'ScheduleFaulted', N'SchedulePaused', N'AgentSilent',

@@ -398,7 +398,22 @@ BEGIN
         x.rest_schedule_id,
         d.agent_options,
         e.mode,
-        e.mode_options
+        e.mode_options,
+        CAST(CASE
+            WHEN e.rollout_probe = 1
+                AND c.command_type = N'TSql'
+                AND NOT EXISTS (
+                    SELECT 1
+                    FROM jobs_internal.job_steps AS l
+                    INNER JOIN jobs_internal.step_commands AS m ON m.command_id = l.command_id
+                    WHERE l.job_id = d.job_id
+                        AND l.version = d.version
+                        AND l.step_id > d.step_id
+                        AND m.command_type = N'TSql'
+                )
+                THEN 1
+            ELSE 0
+        END AS BIT) AS probes
     FROM (
         SELECT DISTINCT k.step_execution_id
         FROM jobs_internal.task_executions AS k

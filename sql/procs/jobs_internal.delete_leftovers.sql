@@ -150,6 +150,13 @@ BEGIN
             END;
             IF @rows = 0
             BEGIN
+                DELETE TOP (@batch_size) v
+                FROM jobs_internal.rollout_probe_values AS v
+                WHERE v.execution_id = @execution_id;
+                SET @rows = @@ROWCOUNT;
+            END;
+            IF @rows = 0
+            BEGIN
                 -- rows: the waves of one roll-out, whose targets are gone
                 DELETE w
                 FROM jobs_internal.rollout_waves AS w

@@ -25,12 +25,14 @@
 --              no_retry (true: a failure is not retried), retry_after_ms (the least wait before a retry, within the policy's
 --              maximum), transient (of a failure: true, its error may pass by itself; false, it will not; NULL: nobody knows, as of
 --              agents of earlier releases), endpoint (the server that was called, of an action with several),
+--              probe_rows (of a probe that succeeded: the rows of all result sets of its script), probe_value (the first column of the
+--              first row, without an exponent; NULL: it is NULL or no number, or there is no row),
 --              messages (array of ordinal, kind, number, severity, state, line, procedure, text, rows).
 --   @report    1: return the refused outcomes.
 --   @ended     1: the tasks ended before, and their targets wait for callbacks, which ended with these outcomes.
 -- Called by: jobs_internal.complete_tasks, jobs_internal.complete_resolution, jobs_internal.hand_over,
 --            jobs_internal.end_callbacks, within their transactions.
--- Locks:     the tasks (X), then their callbacks (X), targets (X), steps (X).
+-- Locks:     the tasks (X), then their callbacks (X), targets (X), steps (X); inserts into task_messages and rollout_probe_values.
 -- Returns:   with @report = 1, one row per refused outcome: task_id, reason.
 -- Throws:
 --   50029 an outcome is invalid.
@@ -276,6 +278,25 @@ BEGIN
             endpoint NVARCHAR(256)
         ) AS n
         WHERE n.endpoint <> N'';
+
+    -- What a probe returned. It counts only of an attempt that succeeded, which is the last one of its target.
+    IF CHARINDEX(N'"probe_rows":', @outcomes COLLATE Latin1_General_BIN2) > 0
+        INSERT INTO jobs_internal.rollout_probe_values (execution_id, target_id, row_count, value)
+        SELECT a.execution_id, t.target_id, p.probe_rows, TRY_CAST(p.probe_value AS DECIMAL(28, 6))
+        FROM OPENJSON(@outcomes) WITH (
+            task_id     BIGINT,
+            probe_rows  BIGINT,
+            probe_value NVARCHAR(41)
+        ) AS p
+        INNER JOIN @accepted AS a ON a.task_id = p.task_id
+        INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = a.target_execution_id
+        INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = a.execution_id
+        WHERE a.outcome = N'Succeeded'
+            AND e.rollout_probe = 1
+            AND p.probe_rows >= 0
+            AND NOT EXISTS (
+                SELECT 1 FROM jobs_internal.rollout_probe_values AS v WHERE v.execution_id = a.execution_id AND v.target_id = t.target_id
+            );
 
     IF EXISTS (SELECT 1 FROM @given AS g WHERE g.messages IS NOT NULL)
         INSERT INTO jobs_internal.task_messages (
