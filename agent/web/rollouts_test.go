@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"fmt"
 	"net/http"
 	"testing"
 	"time"
@@ -85,7 +86,7 @@ func TestRolloutPages(t *testing.T) {
 	do("skip", "wave", "rest")
 	do("abort", "reason", "enough")
 	rolloutState(t, f, run, controldb.RolloutAborted)
-	require.Contains(t, b.get(path).Body, `data-phase="ending"`)
+	require.Contains(t, b.get(path).Body, `data-phase="ended"`)
 	again := b.post(path+"/pause", b.form(path+"/pause"))
 	require.Equal(t, http.StatusConflict, again.Status, "it has ended")
 
@@ -102,6 +103,59 @@ func TestRolloutPages(t *testing.T) {
 	rolloutState(t, f, run, controldb.RolloutStopped)
 	do("abort")
 	rolloutState(t, f, run, controldb.RolloutAborted)
+}
+
+// A roll-out that has ended is undone with the job of its plan, once for a form that is sent twice.
+func TestUndoOfARollout(t *testing.T) {
+	t.Parallel()
+	f := front.Shared(t)
+	name := job(t, f, "PRINT 1;")
+	undo := job2(t, f, "PRINT 2;")
+	require.NoError(t, f.Store.SetJobRollout(t.Context(), name, `{"waves": [{"name": "first", "targets": 1}, {"name": "rest", "targets": "rest"}],
+ "undo_job": "`+undo+`"}`, nil))
+	run, err := f.Store.Start(t.Context(), controldb.StartRequest{Job: name})
+	require.NoError(t, err)
+	path := base + "/rollouts/" + run.String()
+	reader, b := as(t, f, "reader"), as(t, f, "operator")
+	rolloutState(t, f, run, controldb.RolloutSucceeded)
+	done, err := f.Store.Rollout(t.Context(), run)
+	require.NoError(t, err)
+	require.NotContains(t, reader.get(path).Body, path+"/undo")
+	require.Equal(t, http.StatusForbidden, reader.get(path+"/undo").Status)
+	require.Contains(t, b.get(path).Body, path+"/undo")
+	asked := b.get(path + "/undo")
+	require.Equal(t, http.StatusOK, asked.Status, asked.Body)
+	for _, text := range []string{fmt.Sprintf("on %d target", done.Succeeded), "in reverse order, from “rest” to “first”", "jobagent rollout undo "} {
+		require.Contains(t, asked.Body, text)
+	}
+	form := b.form(path+"/undo", "only", "Succeeded", "hold", "true")
+	a := b.post(path+"/undo", form)
+	require.Equal(t, http.StatusSeeOther, a.Status, a.Body)
+	undone, err := uuid.Parse(a.Header.Get("Location")[len(base+"/rollouts/"):])
+	require.NoError(t, err)
+	require.Equal(t, a.Header.Get("Location"), b.post(path+"/undo", form).Header.Get("Location"))
+	rolloutState(t, f, undone, controldb.RolloutPaused)
+	of, err := f.Store.Rollout(t.Context(), undone)
+	require.NoError(t, err)
+	require.Equal(t, run, of.UndoOf)
+	require.Equal(t, undo, of.JobName)
+	require.NotContains(t, b.get(base+"/rollouts/"+undone.String()).Body, "/undo\"", "an undo has no undo of its own")
+	require.NoError(t, f.Store.AbortRollout(t.Context(), undone, ""))
+	rolloutState(t, f, undone, controldb.RolloutAborted)
+
+	// A state that no target has is refused beside its field, and so is a plan without a job.
+	wrong := b.post(path+"/undo", b.form(path+"/undo", "only", "Failed"))
+	require.Equal(t, http.StatusUnprocessableEntity, wrong.Status, wrong.Body)
+	require.NoError(t, f.Store.SetJobRollout(t.Context(), name, `{"waves": [{"name": "all", "targets": "rest"}]}`, nil))
+	run, err = f.Store.Start(t.Context(), controldb.StartRequest{Job: name})
+	require.NoError(t, err)
+	rolloutState(t, f, run, controldb.RolloutSucceeded)
+	path = base + "/rollouts/" + run.String()
+	without := b.post(path+"/undo", b.form(path+"/undo"))
+	require.Equal(t, http.StatusConflict, without.Status, without.Body)
+	entries, err := f.Store.AuditLog(t.Context(), controldb.AuditFilter{Action: "sp_undo_rollout", Limit: 10})
+	require.NoError(t, err)
+	require.Len(t, entries, 1)
 }
 
 // job2 is another job of the test.

@@ -221,9 +221,18 @@ func (s *shop) equivalents(p *browser.Page, path string) {
 	}
 }
 
-// rollOut starts the roll-out of a job, which then waits for an approval.
-func (s *shop) rollOut() (id string) {
+// rollOut starts the roll-out of a job, which then waits for an approval, and one that ends.
+func (s *shop) rollOut() (id, ended string) {
 	s.t.Helper()
+	ended = "7d3a9c51-20be-4f0c-8a6e-3b1f9d24c6e8"
+	s.exec(s.control, `EXEC jobs.sp_add_job @job_name = N'Drop a column';
+EXEC jobs.sp_add_jobstep @job_name = N'Drop a column', @step_name = N'Column', @target_group_name = N'Shops', @command = N'SELECT 2;';
+EXEC jobs.sp_add_job @job_name = N'Add a column';
+EXEC jobs.sp_add_jobstep @job_name = N'Add a column', @step_name = N'Column', @target_group_name = N'Shops', @command = N'SELECT 1;';
+EXEC jobs.sp_set_job_rollout @job_name = N'Add a column', @plan = N'{"waves": [
+    {"name": "canaries", "targets": 3}, {"name": "rest", "targets": "rest"}], "undo_job": "Drop a column"}';
+EXEC jobs.sp_start_job @job_name = N'Add a column', @job_execution_id = '`+ended+`';`)
+	s.rolledOut(ended, "Succeeded")
 	id = "0b7e2f4c-6a35-4d0e-9a51-5f2d8c1e7a90"
 	s.exec(s.control, `EXEC jobs.sp_add_job @job_name = N'Add an index';
 EXEC jobs.sp_add_jobstep @job_name = N'Add an index', @step_name = N'Index', @target_group_name = N'Shops', @command = N'SELECT 1;';
@@ -232,21 +241,28 @@ EXEC jobs.sp_set_job_rollout @job_name = N'Add an index', @plan = N'{"waves": [
     {"name": "a third of all <shops>", "targets": "30%", "approval": "any", "bake_seconds": 3600, "max_failed": "10%", "parallelism": 4},
     {"name": "rest", "targets": "rest", "approval": "other", "pace": 100}], "deadline_seconds": 86400}';
 EXEC jobs.sp_start_job @job_name = N'Add an index', @job_execution_id = '`+id+`';`)
+	s.rolledOut(id, "WaitingForApproval")
+	return id, ended
+}
+
+// rolledOut waits until a roll-out has a state.
+func (s *shop) rolledOut(id, state string) {
+	s.t.Helper()
 	require.Eventually(s.t, func() bool {
 		var n int
-		err := s.control.QueryRowContext(s.t.Context(), "SELECT COUNT(*) FROM jobs.rollouts WHERE job_execution_id = '"+id+"' AND state = N'WaitingForApproval';").Scan(&n)
+		err := s.control.QueryRowContext(s.t.Context(), "SELECT COUNT(*) FROM jobs.rollouts WHERE job_execution_id = '"+id+"' AND state = N'"+state+"';").Scan(&n)
 		require.NoError(s.t, err)
 		return n == 1
 	}, 30*time.Second, 50*time.Millisecond)
-	return id
 }
 
 // look opens all pages in both schemes and widths.
 func (s *shop) look(run, rerun, target string, alert int) {
 	s.t.Helper()
-	rollout := s.rollOut()
+	rollout, ended := s.rollOut()
 	paths := []string{
-		"", "/rollouts", "/rollouts/" + rollout, "/rollouts/" + rollout + "/approve", "/rollouts/" + rollout + "/skip", "/runs/" + rollout, "/runs", "/runs/" + run, "/runs/" + run + "/targets/" + target, "/runs/" + run + "/tree", "/runs/" + run + "/timeline",
+		"", "/rollouts", "/rollouts/" + rollout, "/rollouts/" + rollout + "/approve", "/rollouts/" + rollout + "/skip",
+		"/rollouts/" + ended, "/rollouts/" + ended + "/undo", "/runs/" + rollout, "/runs", "/runs/" + run, "/runs/" + run + "/targets/" + target, "/runs/" + run + "/tree", "/runs/" + run + "/timeline",
 		"/runs/" + rerun + "/compare?with=" + run, "/jobs", "/jobs/Order%20totals", "/jobs/Order%20totals/versions/1",
 		"/jobs/Order%20totals/diff?from=1&to=2", "/groups", "/groups/Shops", "/databases",
 		"/databases?group=Shops&lacking=1", "/databases/" + target, "/search?q=Order", "/schedules", "/schedules/Order%20totals/nightly",
@@ -272,7 +288,7 @@ func (s *shop) look(run, rerun, target string, alert int) {
 				}
 				if *pictures != "" {
 					name := strings.Join(slices.DeleteFunc(strings.FieldsFunc(
-						strings.NewReplacer(run, "run", rollout, "rollout", rerun, "rerun", target, "target", "Order%20totals", "job", "?", "/", "&", "/", "=", "-").Replace(path),
+						strings.NewReplacer(run, "run", rollout, "rollout", ended, "ended", rerun, "rerun", target, "target", "Order%20totals", "job", "?", "/", "&", "/", "=", "-").Replace(path),
 						func(r rune) bool { return r == '/' }), func(part string) bool { return part == "" }), "-")
 					require.NoError(s.t, p.Picture(filepath.Join(*pictures, fmt.Sprintf("%s-%d-%s.png", cmp.Or(name, "overview"), width, scheme))))
 				}

@@ -24,6 +24,8 @@ type rolloutAction struct {
 	// fields are those of the form: their names are the flags of jobagent rollout.
 	fields func(d rolloutOf) []page.Field
 	do     func(ctx context.Context, store *controldb.Store, id uuid.UUID, r *page.Request) error
+	// starts says that the action starts a roll-out whose ID is the operation of the form.
+	starts bool
 }
 
 // rolloutOf is a roll-out with its waves.
@@ -167,6 +169,49 @@ var rollouts = []rolloutAction{
 			return store.ExtendRolloutBake(ctx, id, by)
 		},
 	},
+	{
+		verb: "undo", proc: "jobs.sp_undo_rollout", button: "Undo the roll-out", danger: true, notice: "The undo was started.", starts: true,
+		effects: func(d rolloutOf) []string {
+			unknown := ""
+			if d.Unknown > 0 {
+				unknown = fmt.Sprintf("and on %s where it is unknown whether the script ran, ", page.Counted(d.Unknown, "target", "targets"))
+			}
+			order := ""
+			if n := len(d.waves); n > 1 {
+				order = fmt.Sprintf("Its %d waves run in reverse order, from %s to %s, with the same gates, bakes and approvals.",
+					n, quoted(d.waves[n-1].Name), quoted(d.waves[0].Name))
+			}
+			return []string{
+				fmt.Sprintf("Runs the compensating job of the plan on %s where the roll-out of %s succeeded, %sas a roll-out of its own.",
+					page.Counted(d.Succeeded, "target", "targets"), quoted(d.JobName), unknown),
+				order,
+			}
+		},
+		fields: func(rolloutOf) []page.Field {
+			return []page.Field{{
+				Name: "only", Label: "Targets", Kind: "select", Options: []page.Option{
+					{Value: "Succeeded,Unknown", Text: "that succeeded, or whose outcome is unknown"},
+					{Value: "Succeeded", Text: "that succeeded"},
+					{Value: "Succeeded,Unknown,Failed", Text: "also those that failed"},
+					{Value: "Succeeded,Unknown,Failed,Unreached", Text: "also those that failed or were canceled"},
+				},
+			}, {
+				Name: "hold", Label: "Pause when the targets are assigned, so that one can look at them first", Kind: "checkbox",
+			}, {
+				Name: "force", Label: "Also where a later roll-out of the job has changed the target", Kind: "checkbox",
+			}}
+		},
+		do: func(ctx context.Context, store *controldb.Store, id uuid.UUID, r *page.Request) error {
+			undo, err := operation(r)
+			if err != nil {
+				return err
+			}
+			_, err = store.UndoRollout(ctx, controldb.UndoRequest{
+				Rollout: id, Only: value(r, "only"), Hold: value(r, "hold") == "true", Force: value(r, "force") == "true", ID: undo,
+			})
+			return refuse(refuse(err, "force", 50196), "only", 50195)
+		},
+	},
 }
 
 // maxMinutes is the longest time by which a bake is extended: 30 days.
@@ -230,6 +275,11 @@ func (a rolloutAction) equivalents(r *page.Request, id uuid.UUID, fields []page.
 	for _, f := range fields {
 		text := value(r, f.Name)
 		switch {
+		case f.Kind == "checkbox":
+			if text == "true" {
+				cli, tsql = append(cli, "--"+f.Name), append(tsql, page.Arg{Name: f.Name, Value: 1})
+			}
+			continue
 		case f.Name == "minutes":
 			by, ok := minutes(r)
 			if !ok {
@@ -264,6 +314,11 @@ func (a rolloutAction) carryOut(ctx context.Context, r *page.Request) (*page.Don
 	}
 	if err := a.do(ctx, r.Store, id, r); err != nil {
 		return nil, err
+	}
+	if a.starts {
+		if id, err = operation(r); err != nil {
+			return nil, err
+		}
 	}
 	return &page.Done{Location: r.Path("rollouts", id.String()), Notice: a.notice}, nil
 }

@@ -158,6 +158,7 @@ const (
 	phaseStopped = "stopped"
 	phaseBaking  = "baking"
 	phaseEnding  = "ending"
+	phaseEnded   = "ended"
 )
 
 // Phase is the phase on which the actions depend.
@@ -171,8 +172,10 @@ func (d *rollout) Phase() string {
 		return phaseActive + " " + phaseStopped
 	case controldb.RolloutBaking, controldb.RolloutProbing:
 		return phaseActive + " " + phaseGoing + " " + phaseBaking
-	case controldb.RolloutAborting, controldb.RolloutSucceeded, controldb.RolloutAborted, controldb.RolloutFailed:
+	case controldb.RolloutAborting:
 		return phaseEnding
+	case controldb.RolloutSucceeded, controldb.RolloutAborted, controldb.RolloutFailed:
+		return phaseEnded
 	default:
 		return phaseActive + " " + phaseGoing
 	}
@@ -227,13 +230,17 @@ func one(ctx context.Context, r *page.Request) (*page.View, error) {
 		return nil, err
 	}
 	path := r.Path("rollouts", id.String())
+	var undo []page.Link
+	if !d.Undoes() {
+		undo = []page.Link{{Text: "Undo", Href: path + "/undo", Danger: true, Role: rest.RoleOperator, When: phaseEnded}}
+	}
 	return &page.View{
 		Title: "Roll-out of " + d.JobName, Nav: "runs", Template: "rollout", Data: d, Topic: "rollout/" + id.String(), Phase: d.Phase(),
 		Crumbs: []page.Link{
 			{Text: "Runs", Href: r.Path("runs")}, {Text: "Roll-outs", Href: r.Path("rollouts")}, {Text: d.JobName, Href: r.Path("jobs", d.JobName)},
 			{Text: id.String()[:8], Href: path},
 		},
-		Actions: []page.Link{
+		Actions: append([]page.Link{
 			{Text: "Approve", Href: path + "/approve", Role: rest.RoleOperator, When: phaseWaiting},
 			{Text: "Reject", Href: path + "/reject", Role: rest.RoleOperator, When: phaseWaiting},
 			{Text: "Retry the wave", Href: path + "/retry", Role: rest.RoleOperator, When: phaseStopped},
@@ -242,7 +249,7 @@ func one(ctx context.Context, r *page.Request) (*page.View, error) {
 			{Text: "Extend the bake", Href: path + "/extend", Role: rest.RoleOperator, When: phaseBaking},
 			{Text: "Skip a wave", Href: path + "/skip", Danger: true, Role: rest.RoleOperator, When: phaseActive},
 			{Text: "Abort", Href: path + "/abort", Danger: true, Role: rest.RoleOperator, When: phaseActive},
-		},
+		}, undo...),
 		Equivalents: append(page.CLI("rollout", "show", id.String()),
 			page.Query(`DECLARE @rollout UNIQUEIDENTIFIER = N'?';
 SELECT * FROM jobs.rollouts WHERE job_execution_id = @rollout;
