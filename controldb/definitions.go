@@ -53,7 +53,7 @@ func (s *Store) FindJobs(ctx context.Context, f JobFilter, p Page[string]) ([]Jo
         FROM (
             SELECT TOP (1) v.lifecycle
             FROM jobs.job_executions AS v
-            WHERE v.job_id = d.job_id AND v.step_id IS NULL
+            WHERE v.job_id = d.job_id AND v.step_id IS NULL AND `+noMode+`
             ORDER BY v.create_time DESC, v.job_execution_id
         ) AS l
         WHERE l.lifecycle IN (%s, %s)
@@ -61,6 +61,10 @@ func (s *Store) FindJobs(ctx context.Context, f JobFilter, p Page[string]) ([]Jo
 	}
 	return selectAll[JobDetail](ctx, s, "find jobs", jobDetailColumns+" AS d"+w.text()+"\nORDER BY job_name"+p.text(w)+";", w.args...)
 }
+
+// noMode is the condition that a run v of jobs.job_executions is no trial and no preflight, which
+// say nothing about what the job does.
+const noMode = `NOT EXISTS (SELECT 1 FROM jobs.job_execution_origins AS m WHERE m.job_execution_id = v.job_execution_id AND m.mode IS NOT NULL)`
 
 // in adds the condition that a column has one of some values, of which there must be one.
 func in[T ~string | int | uuid.UUID](w *filter, column string, values []T) {
@@ -79,7 +83,7 @@ func in[T ~string | int | uuid.UUID](w *filter, column string, values []T) {
 }
 
 // LatestRuns lists the latest runs of some jobs, at most runs of each: by job, and from the oldest
-// to the latest.
+// to the latest. Trials and preflights are left out.
 //
 // Plan: per job the newest keys of IX_job_executions_job_id_create_time, each with its row.
 func (s *Store) LatestRuns(ctx context.Context, names []string, runs int) ([]Run, error) {
@@ -94,7 +98,7 @@ FROM jobs.job_details AS d
 CROSS APPLY (
     SELECT TOP (@p1) v.job_execution_id, v.lifecycle, v.is_active, v.create_time, v.start_time, v.end_time
     FROM jobs.job_executions AS v
-    WHERE v.job_id = d.job_id AND v.step_id IS NULL
+    WHERE v.job_id = d.job_id AND v.step_id IS NULL AND `+noMode+`
     ORDER BY v.create_time DESC, v.job_execution_id
 ) AS r`+w.text()+"\nORDER BY d.job_name, r.create_time, r.job_execution_id;", w.args...)
 }

@@ -315,6 +315,7 @@ func (s *Store) RolloutFailedBefore(ctx context.Context, rollout uuid.UUID, top 
         AND o.step_id IS NULL
         AND o.is_active = 0
         AND o.create_time < r.created_at
+        AND NOT EXISTS (SELECT 1 FROM jobs.job_execution_origins AS m WHERE m.job_execution_id = o.job_execution_id AND m.mode IS NOT NULL)
     ORDER BY o.create_time DESC
 ),
 placed AS (
@@ -348,6 +349,7 @@ func (s *Store) RolloutUsual(ctx context.Context, rollout uuid.UUID) (time.Durat
         AND o.step_id IS NULL
         AND o.is_active = 0
         AND o.create_time < r.created_at
+        AND NOT EXISTS (SELECT 1 FROM jobs.job_execution_origins AS m WHERE m.job_execution_id = o.job_execution_id AND m.mode IS NOT NULL)
     ORDER BY o.create_time DESC
 ),
 spans AS (

@@ -2,6 +2,7 @@
 -- failures of the period, at most 2000 runs and some 10000 targets, and not on the history.
 --
 -- A failure that a rerun of its run has mended is no failure any more: the step succeeded on the target in that rerun, or in a rerun of it.
+-- Trials and preflights are left out.
 --
 -- Parameters:
 --   @hours  Length of the period, which ends now, 1 to 720; values beyond that count as the nearest of these. NULL: 24.
@@ -57,7 +58,7 @@ BEGIN
     DECLARE @depth INT = 0;
     DECLARE @mended INT;
 
-    -- Plan: the last keys of IX_job_executions_unsuccessful, which covers them; per run a range of IX_target_executions_failed.
+    -- Plan: the last keys of IX_job_executions_unsuccessful, each with its row; per run a range of IX_target_executions_failed.
     INSERT INTO @runs (execution_id, job_execution_id, job_id, job_version, at, targets)
     SELECT l.execution_id, l.job_execution_id, l.job_id, l.job_version, l.end_time, (
         SELECT COUNT(*)
@@ -70,6 +71,7 @@ BEGIN
         FROM jobs_internal.visible_runs AS e
         WHERE e.lifecycle IN (N'Canceled', N'Failed', N'TimedOut')
             AND e.end_time >= @since
+            AND e.mode IS NULL -- who started a trial looks at it
         ORDER BY e.end_time DESC
     ) AS l;
     IF @@ROWCOUNT = 2000
@@ -86,6 +88,7 @@ BEGIN
         ) AS targets
         FROM jobs_internal.visible_runs AS e
         WHERE e.is_active = 1
+            AND e.mode IS NULL
             AND NOT EXISTS (SELECT 1 FROM @runs AS r WHERE r.execution_id = e.execution_id) -- it ended between the two reads
         ORDER BY e.create_time DESC, e.job_execution_id
     ) AS l

@@ -1,5 +1,6 @@
 -- The latest runs of the jobs that ran lately: for each job a strip of runs. It only reads. Its cost depends on the number of jobs (one key
--- each) and on the rows that it returns, not on the history. Arguments beyond their bounds count as the nearest of these.
+-- each) and on the rows that it returns, not on the history. Arguments beyond their bounds count as the nearest of these. Trials and
+-- preflights are left out.
 --
 -- Parameters:
 --   @days  Length of the period, which ends now, 1 to 366. NULL: 7.
@@ -31,7 +32,7 @@ BEGIN
         create_time DATETIME2(7) NOT NULL
     );
 
-    -- Plan: UQ_jobs_name with the rows of the jobs, and per job the newest key of IX_job_executions_job_id_create_time.
+    -- Plan: UQ_jobs_name with the rows of the jobs, and per job the newest key of IX_job_executions_job_id_create_time, with its row.
     INSERT INTO @listed (job_id, create_time)
     SELECT j.job_id, l.create_time
     FROM jobs_internal.jobs AS j
@@ -40,6 +41,7 @@ BEGIN
         FROM jobs_internal.job_executions AS e
         WHERE e.job_id = j.job_id
             AND e.create_time >= @since
+            AND e.mode IS NULL
         ORDER BY e.create_time DESC, e.job_execution_id
     ) AS l
     WHERE j.deleted_at IS NULL
@@ -64,6 +66,7 @@ BEGIN
         FROM jobs_internal.visible_runs AS e
         WHERE e.job_id = l.job_id
             AND e.create_time >= @since
+            AND e.mode IS NULL
         ORDER BY e.create_time DESC, e.job_execution_id
     ) AS r
     ORDER BY j.name, r.create_time, r.job_execution_id

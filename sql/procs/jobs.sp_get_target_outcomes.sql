@@ -4,7 +4,7 @@
 -- Databases: one (@target_id); those of a target group, which are the list that a run resolved last (@target_group_name); else all
 -- on which a job ever ran, at most 20000 of them.
 -- Jobs: those whose name contains @job_search; without it, on one database those that ran there, for a group those that use it now, and
--- else all. System jobs are left out.
+-- else all. System jobs are left out, and so are trials and preflights.
 --
 -- The outcome of a job on a database is that of all its steps there, in the newest run that has the database in a list of targets: the
 -- first of these that a step has: InProgress or WaitingForRetry; Canceled, Failed, TimedOut, Skipped. Else it is InProgress while the run
@@ -302,6 +302,7 @@ BEGIN
         INNER JOIN jobs_internal.visible_runs AS e ON e.execution_id = t.execution_id
         WHERE t.target_id = w.target_id
             AND t.job_id = n.job_id
+            AND e.mode IS NULL -- a trial or a preflight leaves the database as it was
             AND NOT EXISTS (SELECT 1 FROM jobs_internal.step_lists AS l WHERE l.step_execution_id = t.step_execution_id)
         ORDER BY t.execution_id DESC
     ) AS r
@@ -428,6 +429,7 @@ BEGIN
             AND o.outcome <> N'Succeeded'
             AND t.lifecycle = N'Succeeded'
             AND v.is_active = 0
+            AND v.mode IS NULL
             AND NOT EXISTS (
                 SELECT 1
                 FROM jobs_internal.target_executions AS x

@@ -24,20 +24,23 @@ BEGIN
         end_time         DATETIME2(7) NOT NULL,
         message          NVARCHAR(2000) NULL,
         targets          INT NULL,
-        not_succeeded    INT NULL
+        not_succeeded    INT NULL,
+        is_rollout       BIT NOT NULL -- it lasted as long as its bakes, and its waves had the targets
     );
 
     -- Each step that has ended knows the number of its targets; those that failed and are tolerated count, too. Plan: per run the range
     -- of UQ_step_executions_step_id, as many rows as the run has had steps.
     INSERT INTO @ended (
-        execution_id, job_execution_id, job_id, job_name, lifecycle, begin_at, end_time, message, targets, not_succeeded
+        execution_id, job_execution_id, job_id, job_name, lifecycle, begin_at, end_time, message, targets, not_succeeded, is_rollout
     )
     SELECT
         e.execution_id, e.job_execution_id, e.job_id, j.name, e.lifecycle, COALESCE(e.start_time, e.create_time), e.end_time,
-        LEFT(e.last_message, 2000), c.targets, c.not_succeeded
+        LEFT(e.last_message, 2000), c.targets, c.not_succeeded,
+        CASE WHEN o.execution_id IS NULL THEN 0 ELSE 1 END
     FROM OPENJSON(@runs) WITH (execution_id BIGINT N'$') AS q
     INNER LOOP JOIN jobs_internal.visible_runs AS e ON e.execution_id = q.execution_id
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
+    LEFT JOIN jobs_internal.rollouts AS o ON o.execution_id = e.execution_id
     OUTER APPLY (
         SELECT SUM(COALESCE(s.targets, 0)) AS targets, SUM(COALESCE(s.not_succeeded, 0)) AS not_succeeded
         FROM jobs_internal.step_executions AS s
@@ -53,6 +56,7 @@ BEGIN
     FROM jobs_internal.enabled_alert_rules AS r
     CROSS JOIN @ended AS x
     WHERE r.condition = N'RunTooLong'
+        AND x.is_rollout = 0
         AND (r.job_id = x.job_id OR (r.job_id IS NULL AND (r.like_pattern IS NULL OR x.job_name LIKE r.like_pattern)))
         AND x.end_time > DATEADD(SECOND, r.seconds, x.begin_at)
         AND NOT EXISTS (
@@ -68,6 +72,7 @@ BEGIN
         r.rule_id,
         x.execution_id,
         CASE
+            WHEN x.is_rollout = 1 AND r.condition <> N'RunEnded' THEN NULL
             WHEN r.condition = N'RunEnded' AND r.lifecycles LIKE CONCAT(N'%,', x.lifecycle, N',%') THEN 1
             WHEN r.condition = N'TargetsFailed' AND x.targets > 0 AND 100.0 * x.not_succeeded / x.targets >= r.percent_failed THEN 1
             WHEN r.condition = N'RunTooLong' AND x.end_time > l.limit_at THEN 1

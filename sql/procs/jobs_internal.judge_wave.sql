@@ -83,7 +83,7 @@ BEGIN
                 WHERE e.execution_id = @execution_id
                     AND o.create_time < e.create_time
                     AND o.is_active = 0
-                    AND o.mode IS NULL
+                    AND o.mode IS NULL -- trials and preflights take another time
                 ORDER BY o.create_time DESC
             ) AS o
             INNER JOIN jobs_internal.target_executions AS t ON t.execution_id = o.execution_id

@@ -35,6 +35,7 @@ BEGIN
             AND p.lifecycle IN (N'Succeeded', N'SucceededWithSkipped')
             AND p.start_time IS NOT NULL
             AND p.mode IS NULL
+            AND NOT EXISTS (SELECT 1 FROM jobs_internal.rollouts AS o WHERE o.execution_id = p.execution_id) -- lasts as long as its bakes
     ),
     ranked AS (
         SELECT

@@ -86,7 +86,7 @@ BEGIN
         INSERT INTO jobs_internal.alert_run_limits (rule_id, execution_id)
         SELECT TOP (200) @rule_id, e.execution_id
         FROM (
-            SELECT TOP (10000) a.execution_id, a.job_id, a.lifecycle
+            SELECT TOP (10000) a.execution_id, a.job_id, a.lifecycle, a.mode
             FROM jobs_internal.job_executions AS a
             WHERE a.is_active = 1
             ORDER BY a.create_time DESC, a.job_execution_id
@@ -94,8 +94,10 @@ BEGIN
         INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
         INNER JOIN jobs_internal.enabled_alert_rules AS r ON r.rule_id = @rule_id
         WHERE e.lifecycle <> N'Created'
+            AND e.mode IS NULL -- who started a trial looks at it
             AND j.deleted_at IS NULL
             AND (r.job_id = j.job_id OR (r.job_id IS NULL AND (r.like_pattern IS NULL OR j.name LIKE r.like_pattern)))
+            AND NOT EXISTS (SELECT 1 FROM jobs_internal.rollouts AS o WHERE o.execution_id = e.execution_id) -- lasts as long as its bakes
             AND NOT EXISTS (
                 SELECT 1
                 FROM jobs_internal.alert_run_limits AS l
@@ -159,6 +161,7 @@ BEGIN
         WHERE e.is_active = 1
             AND e.parked = 0
             AND e.lifecycle = N'Created'
+            AND e.mode IS NULL
             AND e.create_time <= @before
         ORDER BY e.execution_id;
         SET @is_cut = CASE WHEN @@ROWCOUNT = 10000 THEN 1 ELSE 0 END;
@@ -207,6 +210,7 @@ BEGIN
             SELECT TOP (1) e.create_time AS last_at
             FROM jobs_internal.job_executions AS e
             WHERE e.job_id = j.job_id
+                AND e.mode IS NULL -- a trial is no run of the job
             ORDER BY e.create_time DESC, e.job_execution_id
         ) AS p
         WHERE r.rule_id = @rule_id
@@ -223,6 +227,7 @@ BEGIN
                     WHERE e.job_id = j.job_id
                         AND e.lifecycle = k.value
                         AND e.is_active = 0
+                        AND e.mode IS NULL
                         AND e.end_time > @before
                     ORDER BY e.end_time DESC
                 ) AS f

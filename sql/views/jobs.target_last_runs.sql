@@ -1,4 +1,5 @@
--- The newest run of each known database: the target execution of its last step there. A database without a run in the history has no row.
+-- The newest run of each known database: the target execution of its last step there. A database without a run in the history has no row;
+-- trials and preflights are no runs here.
 -- The runs of a database are read for each row, so ask for few databases, such as those of a condition on jobs.targets.
 -- jobs.sp_get_target_runs lists all runs of a database.
 --
@@ -41,6 +42,7 @@ CROSS APPLY (
     INNER JOIN jobs_internal.visible_runs AS e ON e.execution_id = x.execution_id
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
     WHERE x.target_id = t.target_id
+        AND e.mode IS NULL -- a trial or a preflight leaves the database as it was
         AND j.deleted_at IS NULL
         AND NOT EXISTS (SELECT 1 FROM jobs_internal.step_lists AS l WHERE l.step_execution_id = x.step_execution_id)
     ORDER BY x.execution_id DESC, x.target_execution_id DESC

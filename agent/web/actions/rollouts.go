@@ -189,7 +189,7 @@ var rollouts = []rolloutAction{
 		},
 		fields: func(rolloutOf) []page.Field {
 			return []page.Field{{
-				Name: "only", Label: "Targets", Kind: "select", Options: []page.Option{
+				Name: "only", Label: "Targets", Kind: "select", Required: true, Options: []page.Option{
 					{Value: "Succeeded,Unknown", Text: "that succeeded, or whose outcome is unknown"},
 					{Value: "Succeeded", Text: "that succeeded"},
 					{Value: "Succeeded,Unknown,Failed", Text: "also those that failed"},
