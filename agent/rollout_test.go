@@ -137,6 +137,40 @@ FROM jobs_internal.target_executions AS t INNER JOIN jobs_internal.job_execution
 	}
 }
 
+// TestRollOutIsChecked: what the scripts need is checked before each wave. A database that cannot be
+// changed is left out; without the rights that the plan names, no script runs anywhere.
+func TestRollOutIsChecked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, testenv.Embedded(t, testenv.Options{}), 4)
+		f.AddJob(t, "j", []string{`CREATE TABLE dbo.orders (note INT);`}, func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) })
+		plan := func(preflight string) {
+			f.exec(t, f.Control, `EXECUTE jobs.sp_set_job_rollout N'j', @p1`,
+				`{"waves": [{"name": "canary", "targets": 1}, {"name": "rest", "targets": "rest"}], `+preflight+`}`)
+		}
+		f.startAgent(t, agent.Config{})
+		plan(`"preflight": "refuse", "preflight_options": {"rights": ["ALTER", "NOTHING"]}`)
+		id := f.Start(t, "j")
+		f.rolledOut(t, id, "Stopped")
+		var finding string
+		f.query(t, f.Control, `SELECT CONCAT(r.reason, N' ', t.preflight) FROM jobs.rollouts AS r
+INNER JOIN jobs.rollout_targets AS t ON t.job_execution_id = r.job_execution_id AND t.preflight IS NOT NULL`, &finding)
+		require.Equal(t, "Wave 'canary': 1 of 1 targets failed the preflight. Preflight: rights: the login lacks NOTHING.", finding)
+		f.decide(t, "sp_abort_rollout", id)
+		f.rolledOut(t, id, "Aborted")
+		f.ended(t, id, time.Minute)
+		require.Zero(t, f.changed(t))
+
+		f.exec(t, f.Control, `ALTER DATABASE [`+f.Targets[2]+`] SET READ_ONLY WITH ROLLBACK IMMEDIATE;`)
+		plan(`"preflight": "leave_out", "preflight_options": {"rights": ["ALTER"]}`)
+		id = f.Start(t, "j")
+		f.rolledOut(t, id, "Succeeded")
+		require.Equal(t, 3, f.changed(t))
+		f.query(t, f.Control, `SELECT CONCAT(t.database_name, N' ', t.state, N' ', t.preflight) FROM jobs.rollout_targets AS t WHERE t.state = N'LeftOut'`, &finding)
+		require.Equal(t, f.Targets[2]+" LeftOut Preflight: writable: the database is READ_ONLY.", finding)
+		f.ended(t, id, time.Minute)
+	})
+}
+
 // TestRollOutIsProbed: the probe of a wave runs on its targets, during the bake and at its end; one
 // that fails stops the roll-out.
 func TestRollOutIsProbed(t *testing.T) {

@@ -103,6 +103,23 @@ func TestRolloutPages(t *testing.T) {
 	rolloutState(t, f, run, controldb.RolloutStopped)
 	do("abort")
 	rolloutState(t, f, run, controldb.RolloutAborted)
+
+	// A wave whose targets fail their preflight does not start.
+	plan := `{"waves": [{"name": "all", "targets": "rest"}], "preflight": "leave_out", "preflight_options": {"rights": ["NOTHING"]}}`
+	require.NoError(t, f.Store.SetJobRollout(t.Context(), failing, plan, nil))
+	if run, err = f.Store.Start(t.Context(), controldb.StartRequest{Job: failing}); err != nil {
+		t.Fatal(err)
+	}
+	rolloutState(t, f, run, controldb.RolloutStopped)
+	path = base + "/rollouts/" + run.String()
+	waves, err = f.Store.RolloutWaves(t.Context(), run)
+	require.NoError(t, err)
+	for _, text := range []string{"2 of 2 failed it", base + "/runs/" + waves[0].PreflightRun.String(), "targets are left out", "none of its 2 targets passed the preflight"} {
+		require.Contains(t, b.get(path).Body, text)
+	}
+	require.Contains(t, b.get(base+"/runs/"+waves[0].PreflightRun.String()).Body, "the login lacks NOTHING")
+	do("abort")
+	rolloutState(t, f, run, controldb.RolloutAborted)
 }
 
 // A roll-out that has ended is undone with the job of its plan, once for a form that is sent twice.

@@ -37,7 +37,7 @@ func TestCrashRollOuts(t *testing.T) {
 		_, err := control.ExecContext(t.Context(), `EXECUTE jobs.sp_set_job_rollout @p1, N'{"waves": [
 {"name": "canary", "targets": 1, "approval": true, "bake_seconds": 1},
 {"name": "half", "targets": "50%", "parallelism": 1, "bake_seconds": 1, "max_unreached": 1},
-{"name": "rest", "targets": "rest", "order": "random", "pace": 600}], "strict": true}'`, rollOutJob(i))
+{"name": "rest", "targets": "rest", "order": "random", "pace": 600}], "strict": true, "preflight": "refuse"}'`, rollOutJob(i))
 		require.NoError(t, err)
 	}
 	c.startAgents(crashAgents)
@@ -53,7 +53,7 @@ func TestCrashRollOuts(t *testing.T) {
 		case 0, 1:
 			c.decide(ctx, control, "sp_approve_rollout", "WaitingForApproval")
 		case 2:
-			c.decide(ctx, control, "sp_pause_rollout", "Starting", "Running", "Baking", "Recording")
+			c.decide(ctx, control, "sp_pause_rollout", "Starting", "Preflight", "Running", "Baking", "Recording")
 		case 3:
 			c.decide(ctx, control, "sp_resume_rollout", "Paused")
 		case 4:
@@ -106,7 +106,7 @@ func (c *crash) checkRollOuts(ctx context.Context, control *sql.DB) {
 	}
 	for _, v := range found {
 		switch v.Check {
-		case "I17_waves_in_order", "I18_waves_within_their_limits", "I19_rollouts_end", "I20_undos":
+		case "I17_waves_in_order", "I18_waves_within_their_limits", "I19_rollouts_end", "I20_undos", "I21_preflights":
 			c.t.Errorf("invariant violated: %s", v)
 		}
 	}

@@ -31,7 +31,7 @@ type rolloutView struct {
 type rolloutProperties struct {
 	JobVersion     int        `json:"jobVersion"`
 	JobExecutionID uuid.UUID  `json:"jobExecutionId"`
-	State          string     `json:"state" enum:"Planning Assigning WaitingForApproval Paused Starting Running Recording Baking Probing Stopped Aborting Succeeded Aborted Failed"`
+	State          string     `json:"state" enum:"Planning Assigning WaitingForApproval Paused Starting Preflight Running Recording Baking Probing Stopped Aborting Succeeded Aborted Failed"`
 	Wave           int        `json:"wave"`
 	WaveCount      int        `json:"waveCount"`
 	WaveName       string     `json:"waveName,omitempty"`
@@ -61,7 +61,7 @@ type rolloutProperties struct {
 type waveView struct {
 	Wave               int        `json:"wave"`
 	Name               string     `json:"name"`
-	State              string     `json:"state" enum:"Pending WaitingForApproval Running Baking Passed Stopped Skipped"`
+	State              string     `json:"state" enum:"Pending WaitingForApproval Preflight Running Baking Passed Stopped Skipped"`
 	Targets            int        `json:"targets"`
 	MaxParallelism     *int       `json:"maxParallelism,omitempty"`
 	Pace               *int       `json:"pace,omitempty"`
@@ -88,6 +88,9 @@ type waveView struct {
 	MedianMS           *int64     `json:"medianMs,omitempty"`
 	UsualMS            *int64     `json:"usualMs,omitempty"`
 	Gate               string     `json:"gate,omitempty"`
+	PreflightRunID     *uuid.UUID `json:"preflightRunId,omitempty"`
+	PreflightFailed    *int       `json:"preflightFailed,omitempty"`
+	LeftOut            int        `json:"leftOut,omitempty"`
 }
 
 // given returns nil for the nil ID.
@@ -119,7 +122,7 @@ func (p *place) rolloutView(r controldb.Rollout, waves []controldb.RolloutWave) 
 			ProbeJobName: w.ProbeJob, ProbeEverySeconds: w.ProbeEvery, RunID: given(w.Run), ProbeRunID: given(w.ProbeRun), StartTime: instant(w.StartedAt),
 			EndTime: instant(w.EndedAt), BakeUntil: instant(w.BakeUntil), ApprovalTime: instant(w.ApprovedAt), ApprovedBy: w.ApprovedBy,
 			ApprovalComment: w.ApprovalComment, Succeeded: w.Succeeded, Failed: w.Failed, Unknown: w.Unknown, Unreached: w.Unreached, MedianMS: w.MedianMS,
-			UsualMS: w.UsualMS, Gate: w.Gate,
+			UsualMS: w.UsualMS, Gate: w.Gate, PreflightRunID: given(w.PreflightRun), PreflightFailed: w.PreflightFailed, LeftOut: w.LeftOut,
 		})
 	}
 	return v

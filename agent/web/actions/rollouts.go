@@ -139,7 +139,7 @@ var rollouts = []rolloutAction{
 				switch w.State {
 				case controldb.WavePending, controldb.WaveWaiting, controldb.WaveStopped:
 					f.Options = append(f.Options, page.Option{Value: w.Name, Text: fmt.Sprintf("%d %s, %s", w.Wave, w.Name, page.Counted(w.Targets, "target", "targets"))})
-				case controldb.WaveRunning, controldb.WaveBaking, controldb.WavePassed, controldb.WaveSkipped:
+				case controldb.WavePreflight, controldb.WaveRunning, controldb.WaveBaking, controldb.WavePassed, controldb.WaveSkipped:
 				}
 			}
 			return []page.Field{f}

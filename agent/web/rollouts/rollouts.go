@@ -102,6 +102,20 @@ func (l lane) Shown() string { return shown(l.State) }
 // Has reports whether an ID is one.
 func (lane) Has(id uuid.UUID) bool { return id != uuid.Nil }
 
+// Unreach is the number of its targets that were not reached, without those that are left out.
+func (l lane) Unreach() int { return l.Now.Off() - min(l.LeftOut, l.Now.Off()) }
+
+// Checked says what its preflight found.
+func (l lane) Checked() string {
+	switch {
+	case l.State == controldb.WavePreflight:
+		return "runs"
+	case l.PreflightFailed == nil || *l.PreflightFailed == 0:
+		return ""
+	}
+	return fmt.Sprintf("%s of %s failed it", page.Grouped(*l.PreflightFailed), page.Grouped(l.Targets))
+}
+
 // Limits says what the gates permit.
 func (l lane) Limits() string {
 	parts := []string{fmt.Sprintf("%s may fail", page.Grouped(l.MaxFailed))}
@@ -200,7 +214,7 @@ func read(ctx context.Context, store *controldb.Store, id uuid.UUID) (*rollout, 
 			if err != nil {
 				return nil, err
 			}
-			l.Now = counts[w.Run].Plus(jobs.Counts{Succeeded: w.Succeeded})
+			l.Now = counts[w.Run].Plus(jobs.Counts{Succeeded: w.Succeeded, Skipped: w.LeftOut})
 			l.Now.Waiting += max(0, w.Targets-l.Now.Total()) // its list is not made yet
 		}
 		d.Lanes = append(d.Lanes, l)

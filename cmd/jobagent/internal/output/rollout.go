@@ -25,7 +25,7 @@ type Rollout struct {
 	Unknown     int        `json:"unknown"`   // whether the script ran is not known
 	Unreached   int        `json:"unreached"` // skipped or canceled
 	Pending     int        `json:"pending"`
-	LeftOut     int        `json:"left_out"` // no wave has them
+	LeftOut     int        `json:"left_out"` // no wave has them, or they failed its preflight
 	CreatedAt   *time.Time `json:"created_at,omitempty"`
 	StartedBy   string     `json:"started_by,omitempty"`
 	PausedAt    *time.Time `json:"paused_at,omitempty"`
@@ -92,6 +92,10 @@ type RolloutWave struct {
 	MedianMS  *int64 `json:"median_ms,omitempty"` // duration of its targets
 	UsualMS   *int64 `json:"usual_ms,omitempty"`  // duration of the targets of earlier runs
 	Gate      string `json:"gate,omitempty"`      // what the gates found
+
+	PreflightRun    *uuid.UUID `json:"preflight_run_id,omitempty"` // the latest one
+	PreflightFailed *int       `json:"preflight_failed,omitempty"` // targets that failed it
+	LeftOut         int        `json:"left_out,omitempty"`         // because they failed it
 }
 
 // NewRolloutWave converts a wave.
@@ -103,6 +107,7 @@ func NewRolloutWave(w controldb.RolloutWave) RolloutWave {
 		ProbeRun: optionalID(w.ProbeRun), StartedAt: Optional(w.StartedAt), EndedAt: Optional(w.EndedAt), BakeUntil: Optional(w.BakeUntil),
 		ApprovedAt: Optional(w.ApprovedAt), ApprovedBy: w.ApprovedBy, ApprovalComment: w.ApprovalComment, Succeeded: w.Succeeded,
 		Failed: w.Failed, Unknown: w.Unknown, Unreached: w.Unreached, MedianMS: w.MedianMS, UsualMS: w.UsualMS, Gate: w.Gate,
+		PreflightRun: optionalID(w.PreflightRun), PreflightFailed: w.PreflightFailed, LeftOut: w.LeftOut,
 	}
 }
 
@@ -123,21 +128,22 @@ func NewRolloutDetail(r controldb.Rollout, waves []controldb.RolloutWave) Rollou
 
 // RolloutTarget is a target of a roll-out. Its fields are those of the view jobs.rollout_targets.
 type RolloutTarget struct {
-	Wave     int        `json:"wave"` // 0: no wave has it
-	WaveName string     `json:"wave_name,omitempty"`
-	Place    int        `json:"place"` // within its wave, from 1
-	TargetID uuid.UUID  `json:"target_id"`
-	Server   string     `json:"server_name"`
-	Database string     `json:"database_name"`
-	State    string     `json:"state"`            // Pending, Succeeded, Failed, Unknown or Unreached
-	Run      *uuid.UUID `json:"run_id,omitempty"` // the last run of the wave that had it
+	Wave      int        `json:"wave"` // 0: no wave has it
+	WaveName  string     `json:"wave_name,omitempty"`
+	Place     int        `json:"place"` // within its wave, from 1
+	TargetID  uuid.UUID  `json:"target_id"`
+	Server    string     `json:"server_name"`
+	Database  string     `json:"database_name"`
+	State     string     `json:"state"`               // Pending, Succeeded, Failed, Unknown, Unreached or LeftOut
+	Run       *uuid.UUID `json:"run_id,omitempty"`    // the last run of the wave that had it
+	Preflight string     `json:"preflight,omitempty"` // what its preflight found, if it failed it
 }
 
 // NewRolloutTarget converts a target.
 func NewRolloutTarget(t controldb.RolloutTarget) RolloutTarget {
 	return RolloutTarget{
 		Wave: t.Wave, WaveName: t.WaveName, Place: t.Place, TargetID: t.TargetID, Server: t.Server, Database: t.Database, State: t.State,
-		Run: optionalID(t.Run),
+		Run: optionalID(t.Run), Preflight: t.Preflight,
 	}
 }
 

@@ -86,6 +86,9 @@ func (w *watched) readWave(ctx context.Context, before news, r controldb.Rollout
 		run = w.id
 	case r.Wave > 0 && r.Wave <= len(waves):
 		run = waves[r.Wave-1].Run
+		if r.State == controldb.RolloutPreflight {
+			run = waves[r.Wave-1].PreflightRun
+		}
 	}
 	if run != uuid.Nil {
 		after, _, err = readRun(ctx, w.store, run, before)
@@ -167,6 +170,8 @@ var WaveColumns = output.Columns([]output.Column[output.RolloutWave]{
 	{Name: "failed", Right: true, Drop: 3},
 	{Name: "unknown", Right: true, Wide: true},
 	{Name: "unreached", Right: true, Drop: 6},
+	{Name: "left_out", Right: true, Wide: true},
+	{Name: "preflight_run_id", Header: "PREFLIGHT", GUID: true, Wide: true},
 	{Name: "approval", Drop: 7, Text: approval},
 	{Name: "bake_seconds", Header: "BAKE", Right: true, Drop: 8, Text: func(w output.RolloutWave) string {
 		if w.BakeSeconds == 0 {
@@ -283,7 +288,7 @@ func (w *watched) endRollout(ctx context.Context, p *output.Printer, store *cont
 	for _, one := range []struct {
 		n    int
 		text string
-	}{{r.Failed, "failed"}, {r.Unreached, "not reached"}, {r.LeftOut, "left out, because no wave selects them"}} {
+	}{{r.Failed, "failed"}, {r.Unreached, "not reached"}, {r.LeftOut, "left out, because no wave selects them, or their preflight failed"}} {
 		if one.n > 0 {
 			warnings = append(warnings, fmt.Sprintf("%s %s; see jobagent rollout targets %s", were(one.n, "target"), one.text, r.ID))
 		}

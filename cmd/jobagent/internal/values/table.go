@@ -20,7 +20,7 @@ var (
 	finalStates    = []string{"Failed", "TimedOut", "Canceled", "Skipped", "Unknown", "Succeeded"}
 	severities     = []string{"Info", "Warning", "Critical"}
 	scheduleStates = []string{"Enabled", "Disabled", "Completed", "Faulted"}
-	targetStates   = []string{"Pending", "Succeeded", "Failed", "Unknown", "Unreached"} // of roll-outs
+	targetStates   = []string{"Pending", "Succeeded", "Failed", "Unknown", "Unreached", "LeftOut"} // of roll-outs
 	restRoles      = []string{"reader", "operator", "author", "admin"}
 	channelTypes   = action.ChannelTypes()
 	conditions     = spelled(model.AlertConditions())

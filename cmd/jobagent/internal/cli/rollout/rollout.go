@@ -189,6 +189,7 @@ var targetColumns = output.Columns([]output.Column[output.RolloutTarget]{
 	{Name: "database_name", Header: "DATABASE", Min: 12, Keep: true, ID: true},
 	{Name: "state", State: true, Keep: true},
 	{Name: "run_id", Header: "RUN", GUID: true, Drop: 5},
+	{Name: "preflight", Min: 16, Rest: true, Drop: 1},
 	{Name: "target_id", Header: "TARGET ID", Wide: true},
 })
 
