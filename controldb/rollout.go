@@ -139,9 +139,11 @@ type RolloutWave struct {
 	MaxDurationPercent *int   `db:"max_duration_percent"`
 	ProbeJob           string `db:"probe_job_name"`
 	ProbeEvery         *int   `db:"probe_every_seconds"`
+	ProbeCheck         string `db:"probe_check"` // what the probe must return, in words; empty: anything
 
 	Run             uuid.UUID `db:"run_id"` // its latest run
 	ProbeRun        uuid.UUID `db:"probe_run_id"`
+	BeforeRun       uuid.UUID `db:"before_run_id"` // of its probe before it
 	StartedAt       time.Time `db:"started_at"`
 	EndedAt         time.Time `db:"ended_at"`
 	BakeUntil       time.Time `db:"bake_until"`
@@ -257,7 +259,8 @@ func (s *Store) Rollout(ctx context.Context, id uuid.UUID) (Rollout, error) {
 }
 
 const waveColumns = `SELECT v.job_execution_id, v.wave, v.name, v.state, v.targets, v.max_parallelism, v.pace, v.bake_seconds, v.approval,
-    v.max_failed, v.max_unknown, v.max_unreached, v.max_duration_percent, v.probe_job_name, v.probe_every_seconds, v.run_id, v.probe_run_id,
+    v.max_failed, v.max_unknown, v.max_unreached, v.max_duration_percent, v.probe_job_name, v.probe_every_seconds, v.probe_check, v.run_id, v.probe_run_id,
+    v.before_run_id,
     v.started_at, v.ended_at, v.bake_until, v.approved_at, v.approved_by, v.approval_comment, v.succeeded, v.failed, v.unknown, v.unreached,
     v.median_ms, v.usual_ms, v.gate, v.preflight_run_id, v.preflight_failed, v.left_out
 FROM jobs.rollout_waves AS v`

@@ -74,7 +74,8 @@ func randomPlan(r *rand.Rand) string {
 		for range r.IntN(5) {
 			wave += ", " + pick(`"order": "random"`, `"parallelism": 5`, `"pace": null`, `"bake_seconds": -0`, `"bake_seconds": 60`, `"approval": true`, `"approval": false`,
 				`"max_failed": "01%"`, `"max_failed": 3`, `"max_failed": "0%"`, `"max_unknown": 2`, `"max_unreached": "100%"`, `"max_duration_percent": 150`,
-				`"probe_job": "u"`, `"probe_every_seconds": 10`)
+				`"probe_job": "u"`, `"probe_every_seconds": 10`, `"probe_job": "u", "probe_max_rows": 0`, `"probe_job": "u", "probe_max_value": -0, "probe_min_value": -5`,
+				`"probe_job": "u", "probe_max_percent": 120`, `"probe_min_percent": 80`, `"probe_min_value": 1, "probe_max_rows": 3`)
 		}
 		waves = append(waves, wave+"}")
 	}

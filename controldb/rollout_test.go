@@ -142,6 +142,11 @@ func (c *control) drawPlan(t *testing.T, rt *rapid.T) {
 		}
 		if rapid.IntRange(0, 4).Draw(rt, "probed") == 0 {
 			w["probe_job"] = "p"
+			for _, limit := range []string{"probe_max_rows", "probe_min_value", "probe_max_value", "probe_min_percent", "probe_max_percent"} {
+				if rapid.IntRange(0, 2).Draw(rt, limit) == 0 {
+					w[limit] = map[string]int{"probe_max_rows": 2, "probe_min_value": 1, "probe_max_value": 9, "probe_min_percent": 50, "probe_max_percent": 200}[limit]
+				}
+			}
 		}
 		switch kind := rapid.IntRange(0, 4).Draw(rt, "selects"); {
 		case kind == 0:
@@ -304,7 +309,15 @@ func TestRandomRollOuts(t *testing.T) {
 				if !well && rapid.IntRange(0, 4).Draw(rt, "fails") == 0 {
 					outcome = rapid.SampledFrom([]targets.Outcome{targets.Failed, targets.Unknown}).Draw(rt, "outcome")
 				}
-				refused, err := c.CompleteTasks(t.Context(), term, []controldb.Outcome{{Task: task.ID, Attempt: task.Attempt, Outcome: outcome}})
+				var probed *targets.Probed
+				if task.Probes && outcome == targets.Succeeded {
+					probed = &targets.Probed{Rows: 1, Value: "5"}
+					if !well {
+						probed = rapid.SampledFrom([]*targets.Probed{nil, {}, {Rows: 3, Value: "4"}, {Rows: 1, Value: "x"}, {Rows: 1, Value: "0"}, {Rows: 1, Value: "-1"},
+							{Rows: 1, Value: "2.5"}, {Rows: 2, Value: "9.000001"}, probed, probed, probed, probed}).Draw(rt, "probed")
+					}
+				}
+				refused, err := c.CompleteTasks(t.Context(), term, []controldb.Outcome{{Task: task.ID, Attempt: task.Attempt, Outcome: outcome, Probed: probed}})
 				require.NoError(t, err)
 				require.Empty(rt, refused)
 				if outcome == targets.Succeeded && task.Mode == "" {

@@ -382,6 +382,7 @@ var delays = []reason{
 	}, why: "Nobody else uses the rows that it deletes: see differentRows."},
 	{a: "advance_rollout", tables: rolledOut, why: held},
 	{a: "assign_rollout_targets", tables: rolledOut, why: held},
+	{a: "judge_probe", tables: rolledOut, why: held},
 	{a: "judge_wave", tables: rolledOut, why: held},
 	{a: "preflight_wave", tables: rolledOut, why: held},
 	{a: "record_wave", tables: rolledOut, why: held},

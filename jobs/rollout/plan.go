@@ -15,6 +15,9 @@ import (
 	"github.com/jobagent/jobagent/jobs/suggest"
 )
 
+// mostValue is the largest limit of what a probe returns.
+const mostValue = 1_000_000_000_000
+
 // maxText is the length of the longest plan, in UTF-16 code units.
 const maxText = 262_144
 
@@ -136,6 +139,11 @@ var (
 		{name: "max_duration_percent", kind: isInteger, lowest: 1, highest: 10000, fallback: "null"},
 		{name: "probe_job", kind: isText, highest: 128, fallback: "null", want: wantJob},
 		{name: "probe_every_seconds", kind: isInteger, lowest: 10, highest: 86400, fallback: "null"},
+		{name: "probe_max_rows", kind: isInteger, highest: 2147483647, fallback: "null"},
+		{name: "probe_min_value", kind: isInteger, lowest: -mostValue, highest: mostValue, fallback: "null"},
+		{name: "probe_max_value", kind: isInteger, lowest: -mostValue, highest: mostValue, fallback: "null"},
+		{name: "probe_min_percent", kind: isInteger, lowest: 1, highest: 10000, fallback: "null"},
+		{name: "probe_max_percent", kind: isInteger, lowest: 1, highest: 10000, fallback: "null"},
 	}
 )
 
@@ -381,6 +389,16 @@ func (c *checker) pair(w, m *jsontree.Value, value string, number, place int) {
 		fault = `want "order": "tag" beside it, or no order_tag`
 	case m.Name == "probe_every_seconds" && (w.Get("probe_job") == nil || !bakes(w.Get("bake_seconds"))):
 		fault = "want probe_job and bake_seconds beside it, or no probe_every_seconds"
+	case limitsProbe(m.Name) && w.Get("probe_job") == nil:
+		fault = "want probe_job beside it, or no " + m.Name
+	case m.Name == "probe_max_rows" && value == "0" && slices.ContainsFunc(w.Members, func(o *jsontree.Value) bool {
+		return limitsProbe(o.Name) && o.Name != m.Name && o.Kind != 'n'
+	}):
+		fault = "a probe that returns no row has no number: want 1 or more, or no limit of the number beside it"
+	case m.Name == "probe_max_value" && above(w.Get("probe_min_value"), value):
+		fault = "want at least probe_min_value"
+	case m.Name == "probe_max_percent" && above(w.Get("probe_min_percent"), value):
+		fault = "want at least probe_min_percent"
 	default:
 		return
 	}
@@ -394,6 +412,22 @@ func bakes(m *jsontree.Value) bool {
 	}
 	value, ok := find(waveRules, "bake_seconds").value(m)
 	return !ok || value != "0"
+}
+
+// limitsProbe reports whether a member of a wave limits what its probe returns.
+func limitsProbe(name string) bool {
+	return slices.Contains([]string{"probe_max_rows", "probe_min_value", "probe_max_value", "probe_min_percent", "probe_max_percent"}, name)
+}
+
+// above reports whether a member is valid and larger than value; m may be nil.
+func above(m *jsontree.Value, value string) bool {
+	if m == nil {
+		return false
+	}
+	text, ok := find(waveRules, m.Name).value(m)
+	least, _ := strconv.ParseInt(text, 10, 64)
+	most, _ := strconv.ParseInt(value, 10, 64)
+	return ok && least > most
 }
 
 // value returns a value in the stored form; false if it is none that the rule permits.

@@ -64,6 +64,8 @@ BEGIN
     DECLARE @probe_job_id UNIQUEIDENTIFIER;
     DECLARE @probe_at DATETIME2(7);
     DECLARE @probe_every INT;
+    DECLARE @before_due BIT; -- the probe before the wave must run
+    DECLARE @is_before BIT;
     DECLARE @complete BIT;
     DECLARE @read INT;
     DECLARE @passed BIT;
@@ -96,6 +98,7 @@ BEGIN
         SET @probe_run_id = NULL;
         SET @preflight_run_id = NULL;
         SET @wave_state = NULL;
+        SET @before_due = 0;
         SELECT
             @wave_name = w.name,
             @wave_state = w.state,
@@ -110,7 +113,11 @@ BEGIN
             @probe_at = w.probe_at,
             @run_id = w.run_id,
             @probe_run_id = w.probe_run_id,
-            @preflight_run_id = w.preflight_run_id
+            @preflight_run_id = w.preflight_run_id,
+            @before_due = CASE
+                WHEN w.run_id IS NULL AND COALESCE(w.probe_min_percent, w.probe_max_percent) IS NOT NULL THEN 1
+                ELSE 0
+            END
         FROM jobs_internal.rollout_waves AS w
         WHERE w.execution_id = @execution_id
             AND w.wave = @wave;
@@ -240,8 +247,59 @@ BEGIN
         END;
         ELSE IF @state = N'Starting'
         BEGIN
+            -- A target may have been moved into the wave after the probe before it.
+            -- Plan: a range of IX_rollout_targets_wave, and keys of rollout_probe_values.
+            IF @before_due = 1
+                AND EXISTS (
+                    SELECT 1
+                    FROM jobs_internal.rollout_waves AS w
+                    WHERE w.execution_id = @execution_id
+                        AND w.wave = @wave
+                        AND w.before_run_id IS NOT NULL
+                )
+                AND NOT EXISTS (
+                    SELECT 1
+                    FROM jobs_internal.rollout_waves AS w
+                    INNER JOIN jobs_internal.rollout_targets AS t ON t.execution_id = w.execution_id AND t.wave = w.wave
+                    WHERE w.execution_id = @execution_id
+                        AND w.wave = @wave
+                        AND t.state <> N'LeftOut'
+                        AND NOT EXISTS (
+                            SELECT 1
+                            FROM jobs_internal.rollout_probe_values AS v
+                            WHERE v.execution_id = w.before_run_id
+                                AND v.target_id = t.target_id
+                        )
+                )
+                SET @before_due = 0;
             IF @paused_at IS NOT NULL OR (@approval <> N'none' AND @approved_at IS NULL)
                 SET @check_at = @deadline_at;
+            ELSE IF @before_due = 1
+            BEGIN
+                EXECUTE jobs_internal.start_wave
+                    @execution_id = @execution_id,
+                    @wave = @wave,
+                    @is_probe = 1,
+                    @started = @probe_started OUTPUT,
+                    @now = @now;
+                IF @probe_started = 1
+                    SET @next = N'Probing';
+                ELSE
+                BEGIN
+                    SET @check_at = DATEADD(SECOND, 1, @now); -- another session may hold the job
+                    IF @probe_at <= DATEADD(MINUTE, -1, @now)
+                    BEGIN
+                        SET @passed = 0;
+                        SET @reason = CONCAT(N'Wave ''', @wave_name, N''': its probe job does not exist.');
+                    END;
+                    UPDATE w
+                    SET w.probe_at = CASE WHEN @passed IS NULL THEN COALESCE(w.probe_at, @now) END
+                    FROM jobs_internal.rollout_waves AS w
+                    WHERE w.execution_id = @execution_id
+                        AND w.wave = @wave;
+                END;
+                SET @more = @probe_started;
+            END;
             ELSE IF @preflight <> N'none' AND @checked = 0
             BEGIN
                 -- A wave starts in the pass that has seen its preflight pass: after a pause, it is checked again.
@@ -376,21 +434,33 @@ BEGIN
         ELSE IF @state = N'Probing' AND @probe_ended = 1
         BEGIN
             SET @again = 1;
-            IF @probe_lifecycle <> N'Succeeded'
+            SET @is_before = CASE WHEN @wave_state = N'Baking' THEN 0 ELSE 1 END;
+            IF @wave_state = N'Skipped'
+                SET @next = N'Starting';
+            ELSE IF @probe_lifecycle <> N'Succeeded'
                 OR NOT EXISTS (SELECT 1 FROM jobs_internal.target_executions AS t WHERE t.execution_id = @probe_run_id)
             BEGIN
                 SET @passed = 0;
                 SET @reason = CONCAT(
-                    N'Wave ''', @wave_name, N''': its probe ',
+                    N'Wave ''', @wave_name, N''': its probe ', CASE WHEN @is_before = 1 THEN N'before it ' END,
                     CASE WHEN @probe_lifecycle = N'Succeeded' THEN N'had no target.' ELSE CONCAT(N'ended as ', @probe_lifecycle, N'.') END
                 );
             END;
-            ELSE IF @probe_at IS NULL -- it was the last one
+            ELSE
+                EXECUTE jobs_internal.judge_probe
+                    @execution_id = @execution_id,
+                    @wave = @wave,
+                    @is_before = @is_before,
+                    @passed = @passed OUTPUT,
+                    @reason = @reason OUTPUT;
+            IF @passed = 1 AND @is_before = 1
             BEGIN
-                SET @passed = 1;
+                SET @passed = NULL; -- only of the wave
                 SET @next = N'Starting';
             END;
-            ELSE
+            ELSE IF @passed = 1 AND @probe_at IS NULL -- it was the last one
+                SET @next = N'Starting';
+            ELSE IF @passed = 1
             BEGIN
                 UPDATE w
                 SET w.probe_at = DATEADD(SECOND, w.probe_every_seconds, @now)

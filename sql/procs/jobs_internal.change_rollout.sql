@@ -180,7 +180,7 @@ BEGIN
                 AND w.wave = @from_wave
                 AND w.state NOT IN (N'Pending', N'Skipped')
         ) THEN N'the wave of the target has started'
-        WHEN @action = N'Extend' AND @state NOT IN (N'Baking', N'Probing') THEN N'it does not bake'
+        WHEN @action = N'Extend' AND (@state NOT IN (N'Baking', N'Probing') OR @wave_state <> N'Baking') THEN N'it does not bake'
     END;
     IF @fault IS NOT NULL
     BEGIN

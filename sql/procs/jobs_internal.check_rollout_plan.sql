@@ -130,7 +130,12 @@ BEGIN
         (N'wave', 14, N'max_unreached', N'share', NULL, NULL, NULL, N'"0"', NULL),
         (N'wave', 15, N'max_duration_percent', N'integer', 1, 10000, NULL, N'null', NULL),
         (N'wave', 16, N'probe_job', N'text', NULL, 128, NULL, N'null', CONCAT(N'the name of a job of 1 to 128 ', @visible)),
-        (N'wave', 17, N'probe_every_seconds', N'integer', 10, 86400, NULL, N'null', NULL)
+        (N'wave', 17, N'probe_every_seconds', N'integer', 10, 86400, NULL, N'null', NULL),
+        (N'wave', 18, N'probe_max_rows', N'integer', 0, 2147483647, NULL, N'null', NULL),
+        (N'wave', 19, N'probe_min_value', N'integer', -1000000000000, 1000000000000, NULL, N'null', NULL),
+        (N'wave', 20, N'probe_max_value', N'integer', -1000000000000, 1000000000000, NULL, N'null', NULL),
+        (N'wave', 21, N'probe_min_percent', N'integer', 1, 10000, NULL, N'null', NULL),
+        (N'wave', 22, N'probe_max_percent', N'integer', 1, 10000, NULL, N'null', NULL)
     ) AS r (section, position, name, kind, lowest, highest, choices, fallback, want);
 
     INSERT INTO @members (section, wave, name, path, type, value)
@@ -436,6 +441,41 @@ BEGIN
                 )
             ))
             OR (m.name = N'probe_job' AND m.value COLLATE DATABASE_DEFAULT = @job_name)
+        );
+    -- What limits a probe.
+    -- plan: a plan has few members
+    INSERT INTO @faults (wave, place, path, message)
+    SELECT m.wave, m.member_id, m.path, CASE
+        WHEN j.has_job = 0 THEN CONCAT(N'want probe_job beside it, or no ', m.name)
+        WHEN m.name = N'probe_max_rows'
+            THEN N'a probe that returns no row has no number: want 1 or more, or no limit of the number beside it'
+        ELSE CONCAT(N'want at least ', REPLACE(m.name, N'_max_', N'_min_'))
+    END
+    FROM @members AS m
+    CROSS APPLY (
+        SELECT CASE
+            WHEN EXISTS (SELECT 1 FROM @members AS b WHERE b.wave = m.wave AND b.name = N'probe_job' AND b.type > 0) THEN 1
+            ELSE 0
+        END AS has_job
+    ) AS j
+    WHERE m.json IS NOT NULL
+        AND m.name IN (N'probe_max_rows', N'probe_min_value', N'probe_max_value', N'probe_min_percent', N'probe_max_percent')
+        AND (
+            j.has_job = 0
+            OR (m.name = N'probe_max_rows' AND m.json = N'0' AND EXISTS (
+                SELECT 1
+                FROM @members AS b
+                WHERE b.wave = m.wave
+                    AND b.name IN (N'probe_min_value', N'probe_max_value', N'probe_min_percent', N'probe_max_percent')
+                    AND b.type > 0
+            ))
+            OR (m.name IN (N'probe_max_value', N'probe_max_percent') AND EXISTS (
+                SELECT 1
+                FROM @members AS b
+                WHERE b.wave = m.wave
+                    AND b.name = REPLACE(m.name, N'_max_', N'_min_')
+                    AND TRY_CAST(b.json AS BIGINT) > TRY_CAST(m.json AS BIGINT)
+            ))
         );
     INSERT INTO @faults (wave, place, path, message)
     SELECT m.wave, m.member_id, CONCAT(N'waves[', m.wave, N'].order_tag'), N'missing: want the name of the tag'

@@ -124,7 +124,8 @@ BEGIN
             N'; ' + CAST(NULLIF(@unknown, 0) AS NVARCHAR(12)) + N' of them with an unknown outcome',
             N'; ' + CAST(NULLIF(@unreached, 0) AS NVARCHAR(12)) + N' not reached',
             N'; ' + CAST(NULLIF(w.left_out, 0) AS NVARCHAR(12)) + N' left out', N'.'
-        )
+        ),
+        w.probe_gate = NULL
     FROM jobs_internal.rollout_waves AS w
     WHERE w.execution_id = @execution_id
         AND w.wave = @wave;

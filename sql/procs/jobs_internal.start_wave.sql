@@ -4,7 +4,8 @@
 -- Parameters:
 --   @execution_id  The roll-out's own run; the caller has locked the row of the roll-out.
 --   @wave          Number of the wave.
---   @is_probe      1: a run of the probe job. During the bake, the next probe is due after it; the last one has none.
+--   @is_probe      1: a run of the probe job, before the wave or during its bake. In the bake, the next probe is due after it; the last one
+--                  has none.
 --   @started       Output. 0: the probe job does not exist, or another session holds it.
 -- Called by: jobs_internal.advance_rollout.
 -- Locks:     the probe job (S), skipping locked rows; the wave (X); an insert into job_executions and rollout_paces.
@@ -61,11 +62,15 @@ BEGIN
     SET @started = 1;
 
     UPDATE w
-    SET w.state = CASE WHEN @is_probe = 1 THEN w.state ELSE N'Running' END,
+    SET w.state = CASE
+            WHEN @is_probe = 0 THEN N'Running'
+            WHEN w.run_id IS NULL THEN N'Pending' -- it was stopped by the probe before it
+            ELSE w.state
+        END,
         w.run_id = CASE WHEN @is_probe = 1 THEN w.run_id ELSE @run_id END,
         w.probe_run_id = CASE WHEN @is_probe = 1 THEN @run_id ELSE w.probe_run_id END,
-        w.probe_at = CASE WHEN @is_probe = 1 AND w.bake_until <= @now THEN NULL ELSE w.probe_at END,
-        w.started_at = COALESCE(w.started_at, @now)
+        w.probe_at = CASE WHEN @is_probe = 1 AND (w.bake_until <= @now OR w.run_id IS NULL) THEN NULL ELSE w.probe_at END,
+        w.started_at = CASE WHEN @is_probe = 1 THEN w.started_at ELSE COALESCE(w.started_at, @now) END
     FROM jobs_internal.rollout_waves AS w
     WHERE w.execution_id = @execution_id
         AND w.wave = @wave;

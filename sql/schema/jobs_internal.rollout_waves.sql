@@ -19,7 +19,12 @@
 --   max_failed, max_failed_percent, max_unknown, max_unreached, max_unreached_percent, max_duration_percent  Its gates. The numbers of a
 --                     percentage are computed when the targets are assigned.
 --   probe_job_id, probe_every_seconds  Its probe; NULL: none, or only one, at the end of the bake.
---   probe_at          When the next probe starts during the bake.
+--   probe_max_rows, probe_min_value, probe_max_value  What the probe must return on each target: at most so many rows, and a number in
+--                     these limits. NULL: no such limit.
+--   probe_min_percent, probe_max_percent  Limits of that number, in percent of what the probe returned on the target before the wave.
+--   probe_check       These limits in words; NULL: none.
+--   probe_at          When the next probe starts during the bake; before the wave, since when the probe job has been waited for.
+--   before_run_id     The run of the probe job before the wave, if there are limits in percent; NULL: it has not succeeded yet.
 --   probe_run_id      The latest run of the probe job; NULL: none.
 --   run_id            The latest of its runs; NULL: none has started.
 --   started_at        When the first one started.
@@ -33,6 +38,7 @@
 --   preflight_run_id  The latest run of its preflight; NULL: none.
 --   preflight_failed  Number of its targets that failed the latest preflight, as far as they are counted; NULL: there was none.
 --   left_out          Number of its targets that are left out because of it.
+--   probe_gate        What the latest probe returned, in words; NULL: it has no limits, or there was none since the wave ran.
 CREATE TABLE jobs_internal.rollout_waves (
     execution_id         BIGINT NOT NULL,
     wave                 INT NOT NULL,
@@ -56,7 +62,14 @@ CREATE TABLE jobs_internal.rollout_waves (
     max_duration_percent INT NULL,
     probe_job_id         UNIQUEIDENTIFIER NULL,
     probe_every_seconds  INT NULL,
+    probe_max_rows       INT NULL,
+    probe_min_value      BIGINT NULL,
+    probe_max_value      BIGINT NULL,
+    probe_min_percent    INT NULL,
+    probe_max_percent    INT NULL,
+    probe_check          NVARCHAR(400) NULL,
     probe_at             DATETIME2(7) NULL,
+    before_run_id        BIGINT NULL,
     probe_run_id         BIGINT NULL,
     run_id               BIGINT NULL,
     started_at           DATETIME2(7) NULL,
@@ -75,6 +88,7 @@ CREATE TABLE jobs_internal.rollout_waves (
     preflight_run_id     BIGINT NULL,
     preflight_failed     INT NULL,
     left_out             INT NOT NULL CONSTRAINT DF_rollout_waves_left_out DEFAULT 0,
+    probe_gate           NVARCHAR(1000) NULL,
     CONSTRAINT PK_rollout_waves PRIMARY KEY (execution_id, wave),
     CONSTRAINT FK_rollout_waves_rollouts FOREIGN KEY (execution_id) REFERENCES jobs_internal.rollouts (execution_id),
     CONSTRAINT CK_rollout_waves_state CHECK (

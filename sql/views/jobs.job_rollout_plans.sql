@@ -144,6 +144,7 @@ CROSS APPLY (
         STRING_AGG(CASE
             WHEN w.probe_job IS NOT NULL THEN CONCAT(
                 CAST(N'After ''' AS NVARCHAR(MAX)), w.name, N''' the job ''', w.probe_job, N''' must succeed on its targets',
+                N' and return ' + w.probe_check,
                 N', every ' + q.words + N' of the bake and at its end', N'.'
             )
         END, N' ') WITHIN GROUP (ORDER BY w.wave) AS probes,

@@ -15,8 +15,10 @@
 --   max_duration_percent  Largest median duration of its targets, in percent of that of earlier runs; NULL: any.
 --   probe_job_name        Job that probes its targets; NULL: none, or it no longer exists.
 --   probe_every_seconds   How often it does during the bake; NULL: once, at the end.
+--   probe_check           What the probe must return on each target, in words; NULL: anything.
 --   run_id                Its latest run; NULL: it has not started.
 --   probe_run_id          The latest run of its probe; NULL: none.
+--   before_run_id         The run of its probe before it, with whose numbers those after it are compared; NULL: none.
 --   started_at            When it started (UTC).
 --   ended_at              When it passed or was skipped.
 --   bake_until            When its bake ends.
@@ -50,8 +52,10 @@ SELECT
     w.max_duration_percent,
     j.name AS probe_job_name,
     w.probe_every_seconds,
+    w.probe_check,
     x.job_execution_id AS run_id,
     p.job_execution_id AS probe_run_id,
+    b.job_execution_id AS before_run_id,
     w.started_at,
     w.ended_at,
     w.bake_until,
@@ -64,7 +68,7 @@ SELECT
     w.unreached,
     w.median_ms,
     w.usual_ms,
-    w.gate,
+    NULLIF(CONCAT(w.gate, CASE WHEN w.gate IS NULL THEN N'' ELSE N' ' END + w.probe_gate), N'') AS gate,
     f.job_execution_id AS preflight_run_id,
     w.preflight_failed,
     w.left_out
@@ -74,4 +78,5 @@ INNER JOIN jobs_internal.rollout_waves AS w ON w.execution_id = e.execution_id
 LEFT JOIN jobs_internal.jobs AS j ON j.job_id = w.probe_job_id AND j.deleted_at IS NULL
 LEFT JOIN jobs_internal.visible_runs AS x ON x.execution_id = w.run_id
 LEFT JOIN jobs_internal.visible_runs AS p ON p.execution_id = w.probe_run_id
-LEFT JOIN jobs_internal.visible_runs AS f ON f.execution_id = w.preflight_run_id;
+LEFT JOIN jobs_internal.visible_runs AS f ON f.execution_id = w.preflight_run_id
+LEFT JOIN jobs_internal.visible_runs AS b ON b.execution_id = w.before_run_id;

@@ -69,6 +69,7 @@ SELECT
         WHEN r.state = N'Running' THEN CONCAT(N'The gates of the wave ''', w.name, N''' are evaluated when it has run.')
         WHEN r.state = N'Baking' AND w.probe_at < w.bake_until THEN CONCAT(N'The wave ''', w.name, N''' is probed.')
         WHEN r.state = N'Baking' THEN CONCAT(N'The bake of the wave ''', w.name, N''' ends.')
+        WHEN r.state = N'Probing' AND w.run_id IS NULL THEN CONCAT(N'The probe before the wave ''', w.name, N''' ends.')
         WHEN r.state = N'Probing' THEN CONCAT(N'The probe of the wave ''', w.name, N''' ends.')
         ELSE N'Its targets are assigned to waves.'
     END AS next_event,

@@ -73,8 +73,10 @@ type waveView struct {
 	MaxDurationPercent *int       `json:"maxDurationPercent,omitempty"`
 	ProbeJobName       string     `json:"probeJobName,omitempty"`
 	ProbeEverySeconds  *int       `json:"probeEverySeconds,omitempty"`
+	ProbeCheck         string     `json:"probeCheck,omitempty"`
 	RunID              *uuid.UUID `json:"runId,omitempty"`
 	ProbeRunID         *uuid.UUID `json:"probeRunId,omitempty"`
+	BeforeRunID        *uuid.UUID `json:"beforeRunId,omitempty"`
 	StartTime          *timestamp `json:"startTime,omitempty"`
 	EndTime            *timestamp `json:"endTime,omitempty"`
 	BakeUntil          *timestamp `json:"bakeUntil,omitempty"`
@@ -119,7 +121,8 @@ func (p *place) rolloutView(r controldb.Rollout, waves []controldb.RolloutWave) 
 		v.Properties.Waves = append(v.Properties.Waves, waveView{
 			Wave: w.Wave, Name: w.Name, State: string(w.State), Targets: w.Targets, MaxParallelism: w.Parallelism, Pace: w.Pace, BakeSeconds: w.BakeSeconds,
 			Approval: w.Approval, MaxFailed: w.MaxFailed, MaxUnknown: w.MaxUnknown, MaxUnreached: w.MaxUnreached, MaxDurationPercent: w.MaxDurationPercent,
-			ProbeJobName: w.ProbeJob, ProbeEverySeconds: w.ProbeEvery, RunID: given(w.Run), ProbeRunID: given(w.ProbeRun), StartTime: instant(w.StartedAt),
+			ProbeJobName: w.ProbeJob, ProbeEverySeconds: w.ProbeEvery, ProbeCheck: w.ProbeCheck, RunID: given(w.Run), ProbeRunID: given(w.ProbeRun),
+			BeforeRunID: given(w.BeforeRun), StartTime: instant(w.StartedAt),
 			EndTime: instant(w.EndedAt), BakeUntil: instant(w.BakeUntil), ApprovalTime: instant(w.ApprovedAt), ApprovedBy: w.ApprovedBy,
 			ApprovalComment: w.ApprovalComment, Succeeded: w.Succeeded, Failed: w.Failed, Unknown: w.Unknown, Unreached: w.Unreached, MedianMS: w.MedianMS,
 			UsualMS: w.UsualMS, Gate: w.Gate, PreflightRunID: given(w.PreflightRun), PreflightFailed: w.PreflightFailed, LeftOut: w.LeftOut,

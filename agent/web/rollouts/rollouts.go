@@ -129,7 +129,11 @@ func (l lane) Limits() string {
 		parts = append(parts, fmt.Sprintf("duration up to %d %% of the usual one", *l.MaxDurationPercent))
 	}
 	if l.ProbeJob != "" {
-		parts = append(parts, "the job "+l.ProbeJob+" must succeed")
+		must := "the job " + l.ProbeJob + " must succeed"
+		if l.ProbeCheck != "" {
+			must += " and return " + l.ProbeCheck
+		}
+		parts = append(parts, must)
 	}
 	return strings.Join(parts, ", ")
 }

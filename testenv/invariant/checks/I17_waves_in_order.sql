@@ -29,4 +29,32 @@ SELECT CONCAT(N'job execution ', e.execution_id, N' of wave ', e.rollout_wave, N
 FROM jobs_internal.rollouts AS r
 INNER JOIN jobs_internal.job_executions AS e ON e.rollout_of = r.execution_id
 WHERE e.is_active = 1
-    AND (r.wave <> e.rollout_wave OR r.state NOT IN (N'Preflight', N'Running', N'Probing', N'Aborting'));
+    AND (r.wave <> e.rollout_wave OR r.state NOT IN (N'Preflight', N'Running', N'Probing', N'Aborting'))
+UNION ALL
+-- What a probe returned is within the limits of the wave that has passed, on each of its targets. The values of a probe may be purged once the
+-- roll-out has ended.
+SELECT CONCAT(N'wave ', w.wave, N' of roll-out ', w.execution_id, N' has passed, and its probe returned ', COALESCE(CAST(v.value AS NVARCHAR(40)), N'no number'),
+    N' in ', v.row_count, N' rows, ', b.value, N' before, on ', t.database_name)
+FROM jobs_internal.rollout_waves AS w
+INNER JOIN jobs_internal.rollouts AS r ON r.execution_id = w.execution_id
+INNER JOIN jobs_internal.rollout_targets AS t ON t.execution_id = w.execution_id AND t.wave = w.wave AND t.state <> N'LeftOut'
+LEFT JOIN jobs_internal.rollout_probe_values AS v ON v.execution_id = w.probe_run_id AND v.target_id = t.target_id
+LEFT JOIN jobs_internal.rollout_probe_values AS b ON b.execution_id = w.before_run_id AND b.target_id = t.target_id
+WHERE w.state = N'Passed'
+    AND w.probe_check IS NOT NULL
+    AND (
+        v.row_count > w.probe_max_rows
+        OR v.value > w.probe_max_value
+        OR v.value < w.probe_min_value
+        OR CAST(v.value AS FLOAT) * 100 > CAST(b.value AS FLOAT) * w.probe_max_percent
+        OR CAST(v.value AS FLOAT) * 100 < CAST(b.value AS FLOAT) * w.probe_min_percent
+        OR (r.ended_at IS NULL AND v.target_id IS NULL)
+        OR (v.target_id IS NOT NULL AND v.value IS NULL AND COALESCE(w.probe_min_value, w.probe_max_value, w.probe_min_percent, w.probe_max_percent) IS NOT NULL)
+        OR (r.ended_at IS NULL AND b.value IS NULL AND COALESCE(w.probe_min_percent, w.probe_max_percent) IS NOT NULL)
+    )
+UNION ALL
+SELECT CONCAT(N'wave ', w.wave, N' of roll-out ', w.execution_id, N' has started, and no probe before it has passed')
+FROM jobs_internal.rollout_waves AS w
+WHERE w.run_id IS NOT NULL
+    AND w.before_run_id IS NULL
+    AND COALESCE(w.probe_min_percent, w.probe_max_percent) IS NOT NULL;

@@ -75,9 +75,11 @@ type RolloutWave struct {
 	MaxDurationPercent *int   `json:"max_duration_percent,omitempty"` // of the median of earlier runs
 	ProbeJob           string `json:"probe_job_name,omitempty"`
 	ProbeEvery         *int   `json:"probe_every_seconds,omitempty"`
+	ProbeCheck         string `json:"probe_check,omitempty"` // what the probe must return, in words
 
 	Run             *uuid.UUID `json:"run_id,omitempty"` // its latest run
 	ProbeRun        *uuid.UUID `json:"probe_run_id,omitempty"`
+	BeforeRun       *uuid.UUID `json:"before_run_id,omitempty"` // of its probe before it
 	StartedAt       *time.Time `json:"started_at,omitempty"`
 	EndedAt         *time.Time `json:"ended_at,omitempty"`
 	BakeUntil       *time.Time `json:"bake_until,omitempty"`
@@ -103,8 +105,8 @@ func NewRolloutWave(w controldb.RolloutWave) RolloutWave {
 	return RolloutWave{
 		Wave: w.Wave, Name: w.Name, State: string(w.State), Targets: w.Targets, Parallelism: w.Parallelism, Pace: w.Pace,
 		BakeSeconds: w.BakeSeconds, Approval: w.Approval, MaxFailed: w.MaxFailed, MaxUnknown: w.MaxUnknown, MaxUnreached: w.MaxUnreached,
-		MaxDurationPercent: w.MaxDurationPercent, ProbeJob: w.ProbeJob, ProbeEvery: w.ProbeEvery, Run: optionalID(w.Run),
-		ProbeRun: optionalID(w.ProbeRun), StartedAt: Optional(w.StartedAt), EndedAt: Optional(w.EndedAt), BakeUntil: Optional(w.BakeUntil),
+		MaxDurationPercent: w.MaxDurationPercent, ProbeJob: w.ProbeJob, ProbeEvery: w.ProbeEvery, ProbeCheck: w.ProbeCheck,
+		Run: optionalID(w.Run), ProbeRun: optionalID(w.ProbeRun), BeforeRun: optionalID(w.BeforeRun), StartedAt: Optional(w.StartedAt), EndedAt: Optional(w.EndedAt), BakeUntil: Optional(w.BakeUntil),
 		ApprovedAt: Optional(w.ApprovedAt), ApprovedBy: w.ApprovedBy, ApprovalComment: w.ApprovalComment, Succeeded: w.Succeeded,
 		Failed: w.Failed, Unknown: w.Unknown, Unreached: w.Unreached, MedianMS: w.MedianMS, UsualMS: w.UsualMS, Gate: w.Gate,
 		PreflightRun: optionalID(w.PreflightRun), PreflightFailed: w.PreflightFailed, LeftOut: w.LeftOut,

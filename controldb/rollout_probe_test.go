@@ -1,0 +1,247 @@
+package controldb_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/targets"
+)
+
+// probing is a roll-out of the job j whose probes return what a test says.
+type probing struct {
+	*control
+	term controldb.TermID
+	run  uuid.UUID
+	// returns says what the script of the job p returns on a database.
+	returns func(database string, before bool) *targets.Probed
+	ran     []string
+}
+
+// probed starts a roll-out of a wave of three databases with a probe, and of the rest.
+func (c *control) probed(t *testing.T, limits members, returns func(database string, before bool) *targets.Probed) *probing {
+	t.Helper()
+	p := &probing{control: c, term: c.term(t), returns: returns}
+	c.job(t, "j", once)
+	c.job(t, "p", once, once)
+	wave := members{"name": "canary", "targets": 3, "probe_job": "p"}
+	for name, value := range limits {
+		wave[name] = value
+	}
+	c.plan(t, nil, wave, members{"name": "rest", "targets": "rest"})
+	p.run = c.start(t, "j")
+	p.play(t)
+	return p
+}
+
+// play plays an agent until nothing more happens.
+func (p *probing) play(t *testing.T) {
+	t.Helper()
+	for idle := 0; idle < 3; {
+		r := p.pass(t, p.term)
+		if idle++; len(r.Tasks) > 0 || r.More() {
+			idle = 0
+		}
+		for _, task := range r.Tasks {
+			if task.Kind == controldb.TaskResolve {
+				var list []targets.Target
+				for _, d := range numbered(5) {
+					list = append(list, targets.NewTarget("s", d, ""))
+				}
+				require.NoError(t, p.CompleteResolution(t.Context(), p.term, task.ID, controldb.Resolution{Attempt: task.Attempt, Targets: list}))
+				continue
+			}
+			o := controldb.Outcome{Task: task.ID, Attempt: task.Attempt, Outcome: targets.Succeeded}
+			if task.JobName == "p" {
+				require.Equal(t, task.StepID == 2, task.Probes, "the last step is asked")
+			}
+			if task.Probes {
+				o.Probed = p.returns(task.Target.Database, !slices.Contains(p.ran, task.Target.Database))
+			} else if task.JobName == "j" {
+				require.False(t, task.Probes)
+				p.ran = append(p.ran, task.Target.Database)
+			}
+			refused, err := p.CompleteTasks(t.Context(), p.term, []controldb.Outcome{o})
+			require.NoError(t, err)
+			require.Empty(t, refused)
+		}
+	}
+}
+
+func (p *probing) reason(t *testing.T) string {
+	t.Helper()
+	return strings.Join(p.rows(t, `SELECT reason FROM jobs.rollouts`), "")
+}
+
+func (p *probing) gate(t *testing.T) string {
+	t.Helper()
+	return p.rows(t, `SELECT gate FROM jobs.rollout_waves ORDER BY wave`)[0]
+}
+
+func one(value string) *targets.Probed { return &targets.Probed{Rows: 1, Value: value} }
+
+// What a probe returns is compared on each target, and whatever is not known has failed.
+func TestProbesAreCompared(t *testing.T) {
+	all := func(p *targets.Probed) func(string, bool) *targets.Probed {
+		return func(string, bool) *targets.Probed { return p }
+	}
+	but := func(bad *targets.Probed) func(string, bool) *targets.Probed {
+		return func(database string, _ bool) *targets.Probed {
+			if database == "d01" {
+				return bad
+			}
+			return one("5")
+		}
+	}
+	later := func(before, after map[string]string) func(string, bool) *targets.Probed {
+		return func(database string, isBefore bool) *targets.Probed {
+			if isBefore {
+				return one(before[database])
+			}
+			return one(after[database])
+		}
+	}
+	same := map[string]string{"d00": "10", "d01": "20", "d02": "0"}
+	const canary = "Wave 'canary': its probe"
+	for name, c := range map[string]struct {
+		limits  members
+		returns func(string, bool) *targets.Probed
+		reason  string // empty: the roll-out succeeds
+		gate    string
+	}{
+		"NoRow":       {members{"probe_max_rows": 0}, all(&targets.Probed{}), "", "The probe returned no row on 3 targets."},
+		"OneRow":      {members{"probe_max_rows": 0}, but(one("5")), canary + ": 3 of 3 targets broke the limits (no row); the worst is 's/d00': 1 row.", ""},
+		"TwoRows":     {members{"probe_max_rows": 1}, but(&targets.Probed{Rows: 2}), canary + ": 1 of 3 targets broke the limits (at most 1 row); 's/d01': 2 rows.", ""},
+		"Rows":        {members{"probe_max_rows": 2}, but(&targets.Probed{Rows: 2}), "", "The probe returned at most 2 rows on 3 targets."},
+		"OldAgent":    {members{"probe_max_rows": 0}, all(nil), canary + ": 3 of 3 targets broke the limits (no row); the worst is 's/d00': nothing is known of what it returned.", ""},
+		"Value":       {members{"probe_min_value": 1, "probe_max_value": 9}, but(one("2.50")), "", "The probe returned 2.5 to 5 on 3 targets."},
+		"SameValue":   {members{"probe_max_value": 5}, all(one("5")), "", "The probe returned 5 on 3 targets."},
+		"TooMuch":     {members{"probe_max_value": 5}, but(one("5.000001")), canary + ": 1 of 3 targets broke the limits (a number of at most 5); 's/d01': 5.000001.", ""},
+		"TooLittle":   {members{"probe_min_value": -5}, but(one("-1200")), canary + ": 1 of 3 targets broke the limits (a number of at least -5); 's/d01': -1200.", ""},
+		"NoNumber":    {members{"probe_max_value": 5}, but(one("")), canary + ": 1 of 3 targets broke the limits (a number of at most 5); 's/d01': NULL, no number, or no row.", ""},
+		"TooLong":     {members{"probe_max_value": 5}, but(one("-99999999999999999999999999")), canary + ": 1 of 3 targets broke the limits (a number of at most 5); 's/d01': NULL, no number, or no row.", ""},
+		"NoAnswer":    {members{"probe_max_value": 5}, but(nil), canary + ": 1 of 3 targets broke the limits (a number of at most 5); 's/d01': nothing is known of what it returned.", ""},
+		"Percent":     {members{"probe_min_percent": 100, "probe_max_percent": 100}, later(same, same), "", "The probe returned 0 to 20 on 3 targets."},
+		"AsPermitted": {members{"probe_max_percent": 120}, later(same, map[string]string{"d00": "12", "d01": "1", "d02": "0"}), "", "The probe returned 0 to 12 on 3 targets."},
+		"AboveLimit": {members{"probe_max_percent": 120}, later(same, map[string]string{"d00": "13", "d01": "25", "d02": "0.5"}), canary +
+			": 3 of 3 targets broke the limits (at most 120 % of the number before the wave); the worst is 's/d02': 0.5 after 0.", ""},
+		"BelowLimit": {members{"probe_min_percent": 50}, later(same, map[string]string{"d00": "4", "d01": "4", "d02": "0"}), canary +
+			": 2 of 3 targets broke the limits (at least 50 % of the number before the wave); the worst is 's/d01': 4 after 20.", ""},
+		"NoBefore": {members{"probe_max_percent": 120}, later(map[string]string{"d00": "1"}, same), canary +
+			" before it: 2 of 3 targets broke the limits (a number of at least 0); the worst is 's/d01': NULL, no number, or no row.", ""},
+		"NegativeBefore": {members{"probe_max_percent": 120}, but(one("-1")), canary +
+			" before it: 1 of 3 targets broke the limits (a number of at least 0); 's/d01': -1.", ""},
+		"Greatest": {members{"probe_max_percent": 10000, "probe_min_percent": 1}, all(one("9999999999999999999999.999999")), "",
+			"The probe returned 9999999999999999999999.999999 on 3 targets."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(t *testing.T, x *control) {
+				p := x.probed(t, c.limits, c.returns)
+				if c.reason == "" {
+					require.Equal(t, "Succeeded: Passed Passed", p.rollout(t, p.run))
+					require.Equal(t, "3 of 3 targets succeeded. "+c.gate, p.gate(t))
+					return
+				}
+				require.Equal(t, "Stopped: Stopped Pending", p.rollout(t, p.run))
+				require.Equal(t, c.reason, p.reason(t))
+				if strings.Contains(c.reason, "before it") {
+					require.Empty(t, p.ran, "no script ran")
+				} else {
+					require.Equal(t, numbered(3), p.ran)
+				}
+				require.Contains(t, p.gate(t), strings.TrimPrefix(c.reason, "Wave 'canary': its "))
+			})
+		})
+	}
+}
+
+// The probe before a wave runs after its approval, and again if the wave is retried before it has
+// run; after that, its values stay. A target that is moved into the wave meanwhile is probed, too.
+func TestProbeBeforeAWave(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		value := ""
+		p := c.probed(t, members{"probe_max_percent": 100, "approval": "any"}, func(string, bool) *targets.Probed { return one(value) })
+		probes := func() string {
+			return c.rows(t, `SELECT COUNT(*) FROM jobs_internal.job_executions WHERE rollout_probe = 1`)[0]
+		}
+		require.Equal(t, "0", probes(), "it waits for the approval")
+		c.exec(t, `EXECUTE jobs.sp_approve_rollout @p1`, p.run.String())
+		p.play(t)
+		require.Equal(t, "Stopped: Stopped Pending", p.rollout(t, p.run))
+		value = "7"
+		c.exec(t, `EXECUTE jobs.sp_pause_rollout @p1`, p.run.String())
+		c.exec(t, `EXECUTE jobs.sp_retry_rollout_wave @p1`, p.run.String())
+		p.play(t)
+		require.Equal(t, "1", probes(), "it is paused")
+		c.exec(t, `EXECUTE jobs.sp_resume_rollout @p1`, p.run.String())
+		r := c.pass(t, p.term)
+		require.Empty(t, r.Tasks)
+		require.Equal(t, []string{"Probing|The probe before the wave 'canary' ends."}, c.rows(t, `SELECT state, next_event FROM jobs.rollouts`))
+		c.exec(t, `EXECUTE jobs.sp_pause_rollout @p1`, p.run.String())
+		p.play(t)
+		require.Equal(t, "Starting: Pending Pending", p.rollout(t, p.run))
+		require.Equal(t, []string{"1"}, c.rows(t, `SELECT COUNT(*) FROM jobs.rollout_waves WHERE before_run_id = probe_run_id`))
+		c.exec(t, `DECLARE @target UNIQUEIDENTIFIER = (SELECT target_id FROM jobs.rollout_targets WHERE database_name = N'd04');
+EXECUTE jobs.sp_move_rollout_target @p1, @target, N'canary'`, p.run.String())
+		c.exec(t, `EXECUTE jobs.sp_resume_rollout @p1`, p.run.String())
+		p.returns = func(database string, before bool) *targets.Probed {
+			if !before && database == "d04" {
+				return one("8")
+			}
+			return one("7")
+		}
+		p.play(t)
+		require.Equal(t, "Wave 'canary': its probe: 1 of 4 targets broke the limits (at most 100 % of the number before the wave); 's/d04': 8 after 7.", p.reason(t))
+		require.Equal(t, "4", probes(), "two before that ended well, one of which knew not all targets")
+		p.returns = func(string, bool) *targets.Probed { return one("7") }
+		c.exec(t, `EXECUTE jobs.sp_retry_rollout_wave @p1`, p.run.String())
+		p.play(t)
+		require.Equal(t, "5", probes(), "only after the wave")
+		require.Equal(t, "Succeeded: Passed Passed", p.rollout(t, p.run))
+		values := `SELECT COUNT(*) FROM jobs_internal.rollout_probe_values`
+		require.Equal(t, []string{"18"}, c.rows(t, values))
+		for range 3 {
+			c.passMax(t, p.term, 0) // the roll-out's own run ends
+		}
+		require.NoError(t, c.DeleteJob(t.Context(), "p", true))
+		c.cleanUp(t)
+		require.Equal(t, []string{"0"}, c.rows(t, values), "they are purged with their runs")
+	})
+}
+
+// A wave does not start without its probe job, and a wave that is skipped while it is probed is not
+// judged.
+func TestProbeBeforeAWaveIsMissing(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		p := c.probed(t, members{"probe_max_percent": 100, "approval": "any"}, func(string, bool) *targets.Probed { return one("1") })
+		require.NoError(t, c.DeleteJob(t.Context(), "p", true))
+		c.exec(t, `EXECUTE jobs.sp_approve_rollout @p1`, p.run.String())
+		p.play(t)
+		require.Equal(t, "Starting: Pending Pending", p.rollout(t, p.run))
+		c.exec(t, `UPDATE w SET w.probe_at = DATEADD(MINUTE, -1, w.probe_at) FROM jobs_internal.rollout_waves AS w WHERE w.probe_at IS NOT NULL;
+UPDATE r SET r.next_check_at = SYSUTCDATETIME() FROM jobs_internal.rollouts AS r;`)
+		p.play(t)
+		require.Equal(t, "Stopped: Stopped Pending", p.rollout(t, p.run))
+		require.Equal(t, "Wave 'canary': its probe job does not exist.", p.reason(t))
+		require.Empty(t, p.ran)
+		c.exec(t, `EXECUTE jobs.sp_abort_rollout @p1`, p.run.String())
+		p.play(t)
+		require.Equal(t, "Aborted: Stopped Pending", p.rollout(t, p.run))
+	})
+	each(t, func(t *testing.T, c *control) {
+		p := c.probed(t, members{"probe_max_percent": 100, "approval": "any"}, func(string, bool) *targets.Probed { return nil })
+		c.exec(t, `EXECUTE jobs.sp_approve_rollout @p1`, p.run.String())
+		c.pass(t, p.term)
+		require.Equal(t, "Probing: Pending Pending", p.rollout(t, p.run))
+		require.ErrorContains(t, c.ExtendRolloutBake(t.Context(), p.run, time.Minute), "it does not bake")
+		c.exec(t, `EXECUTE jobs.sp_skip_rollout_wave @p1, N'canary'`, p.run.String())
+		p.play(t)
+		require.Equal(t, "Succeeded: Skipped Passed", p.rollout(t, p.run))
+		require.Equal(t, []string{"d03", "d04"}, p.ran)
+	})
+}
