@@ -24,7 +24,7 @@ func TestScheduleEnabledBetweenTwoSeconds(t *testing.T) {
 		start := time.Now().Add(time.Minute)
 		require.NotZero(t, start.Nanosecond())
 		f.every(t, "j", 1)
-		require.NoError(t, f.Store.UpdateJob(t.Context(), controldb.JobUpdate{
+		require.NoError(t, f.Store.UpdateJob(t.Context(), controldb.JobSpec{
 			Name: "later", Enabled: ptr(true), IntervalType: ptr("Minutes"), IntervalCount: ptr(1), Start: &start,
 		}))
 		<-time.After(10*time.Minute + 30*time.Second)

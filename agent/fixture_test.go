@@ -55,7 +55,7 @@ EXECUTE jobs_internal.end_term @term_id = @term_id;`
 func (f *fixture) every(t *testing.T, job string, minutes int) {
 	t.Helper()
 	enabled, kind := true, "Minutes"
-	require.NoError(t, f.Store.UpdateJob(t.Context(), controldb.JobUpdate{
+	require.NoError(t, f.Store.UpdateJob(t.Context(), controldb.JobSpec{
 		Name: job, Enabled: &enabled, IntervalType: &kind, IntervalCount: &minutes,
 	}))
 }

@@ -20,7 +20,7 @@ func TestTooFrequentScheduleIsFaulted(t *testing.T) {
 		f.AddJob(t, "j", []string{"SELECT 1;"})
 		add := func(name, spec string) {
 			_, err := f.Store.AddSchedule(t.Context(), controldb.ScheduleSpec{
-				JobName: "j", Name: name, Kind: "cron5", Spec: spec,
+				JobName: "j", Name: name, Kind: new("cron5"), Spec: new(spec),
 			})
 			require.NoError(t, err)
 			<-time.After(2 * time.Second)

@@ -204,7 +204,7 @@ func TestScheduleFiresOnItsGridAndOnceDisablesItself(t *testing.T) {
 		f.AddJob(t, "every quarter", []string{"SELECT 1;"})
 		f.AddJob(t, "one time", []string{"SELECT 1;"})
 		f.every(t, "every quarter", 15)
-		require.NoError(t, f.Store.UpdateJob(t.Context(), controldb.JobUpdate{Name: "one time", Enabled: ptr(true)}))
+		require.NoError(t, f.Store.UpdateJob(t.Context(), controldb.JobSpec{Name: "one time", Enabled: ptr(true)}))
 		f.startAgent(t, slowPolling)
 		<-time.After(time.Hour + time.Minute) // virtual time; TestDays of testenv/sim checks the grids of days
 

@@ -25,7 +25,7 @@ var slowPolling = agent.Config{PollIdle: 5 * time.Second, PollActive: time.Secon
 // schedule adds a schedule named "s" to a job. Options change it.
 func (f *fixture) schedule(t *testing.T, job, kind, spec string, options ...func(*controldb.ScheduleSpec)) controldb.ScheduleID {
 	t.Helper()
-	s := controldb.ScheduleSpec{JobName: job, Name: "s", Kind: kind, Spec: spec}
+	s := controldb.ScheduleSpec{JobName: job, Name: "s", Kind: new(kind), Spec: new(spec)}
 	for _, option := range options {
 		option(&s)
 	}
@@ -367,7 +367,7 @@ func TestChangingAScheduleWhileItIsDue(t *testing.T) {
 		stop()
 		waitUntil(t, "00:15:00") // 00:10 is due, and no agent has handled it
 		spec := "*/7 * * * *"
-		require.NoError(t, f.Store.UpdateSchedule(t.Context(), controldb.ScheduleUpdate{
+		require.NoError(t, f.Store.UpdateSchedule(t.Context(), controldb.ScheduleSpec{
 			JobName: "j", Name: "s", Spec: &spec,
 		}))
 		waitUntil(t, "00:16:00")
@@ -378,7 +378,7 @@ func TestChangingAScheduleWhileItIsDue(t *testing.T) {
 
 		// A change at the exact time of a due instant.
 		waitUntil(t, "00:35:00")
-		require.NoError(t, f.Store.UpdateSchedule(t.Context(), controldb.ScheduleUpdate{
+		require.NoError(t, f.Store.UpdateSchedule(t.Context(), controldb.ScheduleSpec{
 			JobName: "j", Name: "s", Kind: ptr("cron6"), Spec: ptr("0 */5 * * * *"),
 		}))
 		waitUntil(t, "00:41:00")
@@ -401,7 +401,7 @@ func TestRelativeTextCountsFromItsDefinition(t *testing.T) {
 		waitUntil(t, "01:00:00")
 		require.Equal(t, []string{"00:20:00"}, f.dues(t, "j"), "D-S14")
 		require.Equal(t, "Completed", f.readSchedule(t, "j").State)
-		require.NoError(t, f.Store.UpdateSchedule(t.Context(), controldb.ScheduleUpdate{JobName: "j", Name: "s", Spec: ptr(`{"time": "in 30 minutes"}`)}))
+		require.NoError(t, f.Store.UpdateSchedule(t.Context(), controldb.ScheduleSpec{JobName: "j", Name: "s", Spec: ptr(`{"time": "in 30 minutes"}`)}))
 		waitUntil(t, "02:00:00")
 		require.Equal(t, []string{"00:20:00", "01:30:00"}, f.dues(t, "j"), "a new text counts from the change")
 	})

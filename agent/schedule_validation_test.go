@@ -37,12 +37,12 @@ func TestScheduleIsValidatedWithinASecond(t *testing.T) {
 		d, err := f.Store.Definitions(t.Context(), []string{"j"})
 		require.NoError(t, err)
 		given := slices.IndexFunc(d.Schedules, func(s controldb.Schedule) bool { return s.Name == "s" })
-		require.Equal(t, zone, d.Schedules[given].GivenTimeZone, "as it was given")
+		require.Equal(t, zone, d.Schedules[given].Zone, "as it was given")
 		require.Empty(t, s.Reason)
 
 		// A change is validated as well.
 		wrong := "30 4 * * * *"
-		require.NoError(t, f.Store.UpdateSchedule(t.Context(), controldb.ScheduleUpdate{
+		require.NoError(t, f.Store.UpdateSchedule(t.Context(), controldb.ScheduleSpec{
 			JobName: "j", Name: "s", Spec: &wrong,
 		}))
 		require.Zero(t, f.readSchedule(t, "j").NextDue)

@@ -66,7 +66,7 @@ func TestReadsOfDefinitions(t *testing.T) {
 		require.Equal(t, "Retry", steps[0].OnUnknownOutcome)
 
 		for i, name := range []string{"s1", "s2", "s3"} {
-			_, err := c.AddSchedule(ctx, controldb.ScheduleSpec{JobName: "j", Name: name, Kind: "cron5", Spec: fmt.Sprintf("%d 2 * * *", i), Enabled: ptr(true)})
+			_, err := c.AddSchedule(ctx, controldb.ScheduleSpec{JobName: "j", Name: name, Kind: new("cron5"), Spec: new(fmt.Sprintf("%d 2 * * *", i)), Enabled: ptr(true)})
 			require.NoError(t, err)
 		}
 		c.validate(t, term, time.Date(2999, 1, 1, 2, 0, 0, 0, time.UTC))

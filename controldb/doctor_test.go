@@ -509,7 +509,7 @@ func TestExamineClockChanges(t *testing.T) {
 		term := c.term(t)
 		for _, name := range []string{"on", "off"} {
 			id, err := c.AddSchedule(t.Context(), controldb.ScheduleSpec{
-				JobName: "j", Name: name, Kind: "cron5", Spec: `{"cron": "*/15 * * * *", "gap": "skip", "overlap": "first", "blackouts": {"calendars": ["c"]}}`,
+				JobName: "j", Name: name, Kind: new("cron5"), Spec: new(`{"cron": "*/15 * * * *", "gap": "skip", "overlap": "first", "blackouts": {"calendars": ["c"]}}`),
 				TimeZone: ptr("Europe/Berlin"), Enabled: ptr(name == "on"),
 			})
 			require.NoError(t, err)
@@ -535,7 +535,7 @@ func TestSchedulesWithUnfitParameters(t *testing.T) {
 		c.job(t, "j", nil)
 		for _, name := range []string{"on", "off"} {
 			_, err := c.AddSchedule(t.Context(), controldb.ScheduleSpec{
-				JobName: "j", Name: name, Kind: "cron5", Spec: `{"cron": "0 1 * * *"}`, Enabled: ptr(name == "on"),
+				JobName: "j", Name: name, Kind: new("cron5"), Spec: new(`{"cron": "0 1 * * *"}`), Enabled: ptr(name == "on"),
 			})
 			require.NoError(t, err)
 		}

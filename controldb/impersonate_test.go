@@ -117,7 +117,7 @@ func TestCallersDoNotLeak(t *testing.T) {
 		_, err = front.StartJob(waiting, "j", uuid.New())
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		clean()
-		err = front.WithCallLimit(100*time.Millisecond).UpdateJob(admin, controldb.JobUpdate{Name: "j", Description: ptr("y")})
+		err = front.WithCallLimit(100*time.Millisecond).UpdateJob(admin, controldb.JobSpec{Name: "j", Description: ptr("y")})
 		require.ErrorIs(t, err, controldb.ErrUnreachable)
 		clean()
 		_, err = conn.ExecContext(t.Context(), "ROLLBACK TRANSACTION;")

@@ -15,57 +15,33 @@ import (
 	"github.com/jobagent/jobagent/jobs/model"
 )
 
-// JobSpec is the argument of AddJob: the parameters of jobs.sp_add_job. A nil field is not sent.
-type JobSpec struct {
-	Name        string
-	Description *string
-	Enabled     *bool
-	// IntervalType is Once, Minutes, Hours, Days, Weeks or Months, in any case.
-	IntervalType  *string
-	IntervalCount *int
-	Start, End    *time.Time
-}
+// JobSpec is what a caller gives of a job.
+type JobSpec = model.JobSpec
 
 // AddJob creates a job without steps and returns its id. It returns [ErrJobExists] when the name is
 // taken.
 func (s *Store) AddJob(ctx context.Context, spec JobSpec) (uuid.UUID, error) {
 	var id mssqldb.UniqueIdentifier
 	c := newCall("jobs.sp_add_job").in("job_name", spec.Name)
-	opt(c, "description", spec.Description)
-	opt(c, "enabled", spec.Enabled)
-	scheduleArgs(c, spec.IntervalType, spec.IntervalCount, spec.Start, spec.End)
+	given(c, model.JobFields, &spec)
 	c.out("job_id", &id)
 	err := s.exec(ctx, "add job", c)
 	return uuid.UUID(id), err
 }
 
-func scheduleArgs(c *call, kind *string, count *int, start, end *time.Time) {
-	opt(c, "schedule_interval_type", kind)
-	opt(c, "schedule_interval_count", count)
-	opt(c, "schedule_start_time", start)
-	opt(c, "schedule_end_time", end)
-}
-
-// JobUpdate is the argument of UpdateJob: the parameters of jobs.sp_update_job. A nil field leaves
-// the value unchanged.
-type JobUpdate struct {
-	Name          string
-	NewName       *string
-	Description   *string
-	Enabled       *bool
-	IntervalType  *string
-	IntervalCount *int
-	Start, End    *time.Time
+// given adds what a caller gives of an object.
+func given[S, V any](c *call, fields []model.Field[S, V], spec *S) *call {
+	for i := range fields {
+		if v, ok := fields[i].Given(spec); ok {
+			c.in(fields[i].Name, v)
+		}
+	}
+	return c
 }
 
 // UpdateJob changes the given values. It does not create a new version of the job.
-func (s *Store) UpdateJob(ctx context.Context, u JobUpdate) error {
-	c := newCall("jobs.sp_update_job").in("job_name", u.Name)
-	opt(c, "new_name", u.NewName)
-	opt(c, "description", u.Description)
-	opt(c, "enabled", u.Enabled)
-	scheduleArgs(c, u.IntervalType, u.IntervalCount, u.Start, u.End)
-	return s.exec(ctx, "update job", c)
+func (s *Store) UpdateJob(ctx context.Context, spec JobSpec) error {
+	return s.exec(ctx, "update job", given(newCall("jobs.sp_update_job").in("job_name", spec.Name), model.JobFields, &spec))
 }
 
 // DeleteJob deletes a job with its history. Without force it returns [ErrJobActive] while
@@ -94,21 +70,12 @@ type StepSpec = model.StepSpec
 // OutputSpec is the destination of a step's first result set.
 type OutputSpec = model.OutputSpec
 
-// stepArgs adds what a caller gives of a step.
-func stepArgs(c *call, spec *StepSpec) {
-	for i := range model.StepFields {
-		if v, ok := model.StepFields[i].Given(spec); ok {
-			c.in(model.StepFields[i].Name, v)
-		}
-	}
-}
-
-// newStepArgs is stepArgs for a step that may be new: an empty target group is none.
+// newStepArgs adds what a caller gives of a step that may be new: an empty target group is none.
 func newStepArgs(c *call, spec StepSpec) {
 	if spec.TargetGroup != nil && *spec.TargetGroup == "" {
 		spec.TargetGroup = nil
 	}
-	stepArgs(c, &spec)
+	given(c, model.StepFields, &spec)
 }
 
 // StepAdded is the result of AddJobStep.
@@ -144,7 +111,7 @@ func (s *Store) UpdateJobStep(ctx context.Context, spec StepSpec) (int, error) {
 	opt(c, "new_id", spec.NewID)
 	opt(c, "new_name", spec.NewName)
 	var version int64
-	stepArgs(c, &spec)
+	given(c, model.StepFields, &spec)
 	c.out("job_version", &version)
 	err := s.exec(ctx, "update job step", c)
 	return int(version), err

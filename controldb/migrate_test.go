@@ -354,7 +354,7 @@ func TestMigrateParameters(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, none)
 
-		require.NoError(t, c.UpdateSchedule(t.Context(), controldb.ScheduleUpdate{JobName: "j", Name: "s", Parameters: ptr(`{"a": 1}`)}))
+		require.NoError(t, c.UpdateSchedule(t.Context(), controldb.ScheduleSpec{JobName: "j", Name: "s", Parameters: ptr(`{"a": 1}`)}))
 		require.JSONEq(t, `{"a": 1}`, c.schedule(t, "j", "s").Parameters)
 		c.pass(t, term)
 		job, err := c.JobDetail(t.Context(), "j")

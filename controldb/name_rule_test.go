@@ -126,7 +126,7 @@ func TestNameRule(t *testing.T) {
 		list(hidden...)
 		c.exec(t, `UPDATE j SET j.name = N'..' FROM jobs_internal.jobs AS j WHERE j.name = N'empty';`)
 		c.exec(t, `EXECUTE jobs.sp_set_job @job_name = N'..', @description = N'an older object can be changed';`)
-		require.NoError(t, c.UpdateJob(t.Context(), controldb.JobUpdate{Name: "..", NewName: ptr("renamed")}))
+		require.NoError(t, c.UpdateJob(t.Context(), controldb.JobSpec{Name: "..", NewName: ptr("renamed")}))
 		require.Equal(t, controldb.SeverityOK, controldb.Worst(c.findings(t, controldb.CodeNames)))
 	})
 }

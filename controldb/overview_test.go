@@ -331,7 +331,7 @@ func TestOverviewOfSchedules(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.job(t, "nightly", nil)
 		for _, name := range []string{"due", "paused", "bad", "late"} {
-			_, err := c.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: "nightly", Name: name, Kind: "cron5", Spec: "0 3 * * *"})
+			_, err := c.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: "nightly", Name: name, Kind: new("cron5"), Spec: new("0 3 * * *")})
 			require.NoError(t, err)
 		}
 		term := c.term(t)

@@ -9,102 +9,48 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
-// ScheduleSpec is the argument of AddSchedule: the parameters of jobs.sp_add_schedule. A nil field
-// is not sent.
-type ScheduleSpec struct {
-	JobName, Name string
-	// Kind is elastic, azure-scheduler, sap, cron5, cron6, quartz or rrule. Spec is the definition
-	// in that dialect.
-	Kind, Spec              string
-	TimeZone                *string
-	CatchUp, Overlap        *string
-	PauseOnFailure, Enabled *bool
-	// Parameters are the parameters of the schedule's runs, as in StartJobWith.
-	Parameters *string
-}
+// ScheduleSpec is what a caller gives of a schedule.
+type ScheduleSpec = model.ScheduleSpec
 
 // AddSchedule adds a schedule to a job. It returns [ErrJobNotFound], or [ErrScheduleExists] when
 // the name is taken. An agent validates the text afterwards: see Schedule.State.
 func (s *Store) AddSchedule(ctx context.Context, spec ScheduleSpec) (ScheduleID, error) {
 	var id int64
-	c := newCall(
-		"jobs.sp_add_schedule",
-	).in("job_name", spec.JobName).
-		in("schedule_name", spec.Name).
-		in("kind", spec.Kind).
-		in("spec", spec.Spec)
-	schedulePolicyArgs(c, spec.TimeZone, spec.CatchUp, spec.Overlap, spec.PauseOnFailure, spec.Enabled)
-	opt(c, "parameters", spec.Parameters)
+	c := given(newCall("jobs.sp_add_schedule").schedule(spec.JobName, spec.Name), model.ScheduleFields, &spec)
 	err := s.exec(ctx, "add schedule", c.out("schedule_id", &id))
 	return ScheduleID(id), err
 }
 
-// schedulePolicyArgs adds the parameters of a schedule beside its name, kind and text.
-func schedulePolicyArgs(c *call, timeZone, catchUp, overlap *string, pauseOnFailure, enabled *bool) {
-	opt(c, "time_zone", timeZone)
-	opt(c, "catch_up", catchUp)
-	opt(c, "overlap", overlap)
-	opt(c, "pause_on_failure", pauseOnFailure)
-	opt(c, "enabled", enabled)
-}
-
-// ScheduleUpdate is the argument of UpdateSchedule: the parameters of jobs.sp_update_schedule. A
-// nil field leaves the value unchanged. An empty TimeZone, CatchUp or Overlap selects the default.
-// Empty Parameters remove them. They are all that can be changed when Name is empty, which means
-// the schedule of the job's own definition.
-type ScheduleUpdate struct {
-	JobName, Name                                   string
-	NewName, Kind, Spec, TimeZone, CatchUp, Overlap *string
-	PauseOnFailure, Enabled                         *bool
-	Parameters                                      *string
-}
-
 // UpdateSchedule changes the given values. It returns [ErrScheduleNotFound], or [ErrScheduleExists]
 // when the new name is taken.
-func (s *Store) UpdateSchedule(ctx context.Context, u ScheduleUpdate) error {
-	c := newCall("jobs.sp_update_schedule").in("job_name", u.JobName).in("schedule_name", u.Name)
-	opt(c, "new_name", u.NewName)
-	opt(c, "kind", u.Kind)
-	opt(c, "spec", u.Spec)
-	schedulePolicyArgs(c, u.TimeZone, u.CatchUp, u.Overlap, u.PauseOnFailure, u.Enabled)
-	opt(c, "parameters", u.Parameters)
-	return s.exec(ctx, "update schedule", c)
+func (s *Store) UpdateSchedule(ctx context.Context, spec ScheduleSpec) error {
+	c := newCall("jobs.sp_update_schedule").schedule(spec.JobName, spec.Name)
+	return s.exec(ctx, "update schedule", given(c, model.ScheduleFields, &spec))
 }
 
 // DeleteSchedule deletes a schedule. Its active runs continue.
 func (s *Store) DeleteSchedule(ctx context.Context, job, name string) error {
-	return s.exec(
-		ctx,
-		"delete schedule",
-		newCall("jobs.sp_delete_schedule").in("job_name", job).in("schedule_name", name),
-	)
+	return s.exec(ctx, "delete schedule", newCall("jobs.sp_delete_schedule").schedule(job, name))
+}
+
+// schedule names a schedule. An empty name means the job's own definition.
+func (c *call) schedule(job, name string) *call {
+	return c.in("job_name", job).in("schedule_name", name)
 }
 
 // EnableSchedule enables or disables a schedule. An empty name means the job's own definition.
 func (s *Store) EnableSchedule(ctx context.Context, job, name string, enabled bool) error {
-	return s.exec(
-		ctx,
-		"enable schedule",
-		newCall("jobs.sp_enable_schedule").in("job_name", job).in("schedule_name", name).in("enabled", enabled),
-	)
+	return s.exec(ctx, "enable schedule", newCall("jobs.sp_enable_schedule").schedule(job, name).in("enabled", enabled))
 }
 
 // PauseSchedule pauses or resumes a schedule and stores a note. An empty name means the job's own
 // definition.
 func (s *Store) PauseSchedule(ctx context.Context, job, name string, paused bool, note string) error {
-	return s.exec(
-		ctx,
-		"pause schedule",
-		newCall(
-			"jobs.sp_pause_schedule",
-		).in("job_name", job).
-			in("schedule_name", name).
-			in("paused", paused).
-			optText("note", note),
-	)
+	return s.exec(ctx, "pause schedule", newCall("jobs.sp_pause_schedule").schedule(job, name).in("paused", paused).optText("note", note))
 }
 
 // BackfillRequest is the argument of BackfillSchedule.
@@ -120,12 +66,7 @@ type BackfillRequest struct {
 // BackfillSchedule requests runs for a schedule's due instants in a past range.
 func (s *Store) BackfillSchedule(ctx context.Context, req BackfillRequest) (BackfillID, error) {
 	var id int64
-	c := newCall(
-		"jobs.sp_backfill_schedule",
-	).in("job_name", req.JobName).
-		in("schedule_name", req.Name).
-		in("from", req.From).
-		in("to", req.To)
+	c := newCall("jobs.sp_backfill_schedule").schedule(req.JobName, req.Name).in("from", req.From).in("to", req.To)
 	err := s.exec(ctx, "backfill schedule", c.optText("overlap", req.Overlap).out("backfill_id", &id))
 	return BackfillID(id), err
 }
@@ -145,13 +86,11 @@ type Schedule struct {
 	Kind     string     `db:"kind"`
 	Spec     string     `db:"spec"`
 	TimeZone string     `db:"time_zone"`
-	Enabled  bool       `db:"enabled"`
+	// ScheduleSettings have the zone only if Definitions has read it.
+	model.ScheduleSettings
 	// State is Enabled, Disabled, Completed or Faulted. Reason explains the state.
-	State          string `db:"state"`
-	Reason         string `db:"reason"`
-	CatchUp        string `db:"catch_up"`
-	Overlap        string `db:"overlap"`
-	PauseOnFailure bool   `db:"pause_on_failure"`
+	State  string `db:"state"`
+	Reason string `db:"reason"`
 	// Paused is true while the schedule is paused. PausedBy, PausedAt and PauseNote describe the
 	// latest pause or resumption.
 	Paused    bool      `db:"paused"`
@@ -199,8 +138,6 @@ type Schedule struct {
 	End           time.Time `db:"end_time"`
 	Anchor        time.Time `db:"anchor_time"`
 	JobID         uuid.UUID `db:"job_id"`
-	// GivenTimeZone is the zone as it was given; empty means none. Only Definitions reads it.
-	GivenTimeZone string `db:"given_time_zone"`
 	// Description is the schedule in words, as of its latest validation; empty means none. See
 	// Words.
 	Description string `db:"description"`

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/model"
 )
 
 // schedule reads one schedule.
@@ -58,7 +59,7 @@ func TestScheduleDescriptionIsCut(t *testing.T) {
 			{strings.Repeat("x", 3998) + "😀y", strings.Repeat("x", 3998) + "…"},
 		} {
 			name := fmt.Sprint(i)
-			id, err := c.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: "j", Name: name, Kind: "cron5", Spec: "0 2 * * *"})
+			id, err := c.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: "j", Name: name, Kind: new("cron5"), Spec: new("0 2 * * *")})
 			require.NoError(t, err)
 			_, err = c.RecordValidations(t.Context(), term, []controldb.Validation{{
 				Schedule: id, Revision: 2, Engine: "test 1", Zone: "UTC", NextDueAt: time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC), Description: want.given,
@@ -76,7 +77,7 @@ func TestNamedSchedule(t *testing.T) {
 		term := c.term(t)
 		due := time.Date(2999, 1, 1, 2, 0, 0, 0, time.UTC)
 		id, err := c.AddSchedule(ctx, controldb.ScheduleSpec{
-			JobName: "j", Name: "nightly", Kind: "cron5", Spec: "0 2 * * *", TimeZone: ptr("Europe/Berlin"), CatchUp: ptr("all"), Overlap: ptr("allowall"),
+			JobName: "j", Name: "nightly", Kind: new("cron5"), Spec: new("0 2 * * *"), TimeZone: ptr("Europe/Berlin"), CatchUp: ptr("all"), Overlap: ptr("allowall"),
 			PauseOnFailure: ptr(true), Enabled: ptr(true),
 		})
 		require.NoError(t, err)
@@ -98,8 +99,8 @@ func TestNamedSchedule(t *testing.T) {
 		require.Equal(t, controldb.ValidationStale, late[0].Result, "a validation of an earlier revision")
 		s := c.schedule(t, "j", "nightly")
 		require.Equal(t, controldb.Schedule{
-			JobName: "j", Name: "nightly", ID: id, Kind: "cron5", Spec: "0 2 * * *", TimeZone: "Europe/Berlin", Enabled: true, State: "Enabled", CatchUp: "all",
-			Overlap: "AllowAll", PauseOnFailure: true, NextDue: due, Upcoming: []time.Time{due, due.Add(time.Hour)}, ValidatedTime: s.ValidatedTime, Engine: "test 1",
+			JobName: "j", Name: "nightly", ID: id, Kind: "cron5", Spec: "0 2 * * *", TimeZone: "Europe/Berlin", State: "Enabled",
+			ScheduleSettings: model.ScheduleSettings{Enabled: true, CatchUp: "all", Overlap: "AllowAll", PauseOnFailure: true}, NextDue: due, Upcoming: []time.Time{due, due.Add(time.Hour)}, ValidatedTime: s.ValidatedTime, Engine: "test 1",
 			Warnings: []string{"read this"}, CreatedTime: s.CreatedTime, UpdatedTime: s.UpdatedTime,
 			DefinedTime: s.CreatedTime, End: s.End, JobID: waiting[0].JobID,
 		}, s)
@@ -161,7 +162,7 @@ FROM jobs.schedule_executions WHERE due_time = @p1`,
 			JobName: "j", Name: "nightly", Schedule: id, DueAt: later.Add(-time.Hour), Count: 7, Cause: "CatchUp", Reason: "missed", RecordedTime: skips[0].RecordedTime,
 		}, skips[0])
 
-		require.NoError(t, c.UpdateSchedule(ctx, controldb.ScheduleUpdate{
+		require.NoError(t, c.UpdateSchedule(ctx, controldb.ScheduleSpec{
 			JobName: "j", Name: "nightly", NewName: ptr("hourly"), Kind: ptr("cron6"), Spec: ptr("0 99 * * * *"), TimeZone: ptr(""), CatchUp: ptr(""), Overlap: ptr(""),
 			PauseOnFailure: ptr(false), Enabled: ptr(true),
 		}))
@@ -193,7 +194,7 @@ func TestBackfill(t *testing.T) {
 		ctx := t.Context()
 		c.job(t, "j", nil)
 		term := c.term(t)
-		_, err := c.AddSchedule(ctx, controldb.ScheduleSpec{JobName: "j", Name: "s", Kind: "cron5", Spec: "0 * * * *"})
+		_, err := c.AddSchedule(ctx, controldb.ScheduleSpec{JobName: "j", Name: "s", Kind: new("cron5"), Spec: new("0 * * * *")})
 		require.NoError(t, err)
 		from := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 		id, err := c.BackfillSchedule(
@@ -296,8 +297,8 @@ func TestCalendars(t *testing.T) {
 			controldb.ScheduleSpec{
 				JobName: "j",
 				Name:    "s",
-				Kind:    "cron5",
-				Spec:    `{"cron": "0 * * * *", "blackouts": {"calendars": ["holidays"]}}`,
+				Kind:    new("cron5"),
+				Spec:    new(`{"cron": "0 * * * *", "blackouts": {"calendars": ["holidays"]}}`),
 			},
 		)
 		require.NoError(t, err)
@@ -332,7 +333,7 @@ func TestOutage(t *testing.T) {
 		ctx := t.Context()
 		c.job(t, "j", nil)
 		require.NoError(t, c.EndTerm(ctx, c.term(t)))
-		require.NoError(t, c.UpdateJob(ctx, controldb.JobUpdate{Name: "j", Enabled: ptr(true)}))
+		require.NoError(t, c.UpdateJob(ctx, controldb.JobSpec{Name: "j", Enabled: ptr(true)}))
 		term := c.term(t)
 		due := c.due(t)
 		require.Len(t, due.Schedules, 1)

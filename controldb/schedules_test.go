@@ -26,7 +26,7 @@ func TestScheduleIsDueOnce(t *testing.T) {
 			t,
 			c.UpdateJob(
 				t.Context(),
-				controldb.JobUpdate{
+				controldb.JobSpec{
 					Name:          "j",
 					Enabled:       ptr(true),
 					IntervalType:  ptr("Minutes"),
@@ -45,7 +45,7 @@ func TestScheduleIsDueOnce(t *testing.T) {
 			Defined: s.Defined, Activated: s.DueAt, Revision: 2,
 		}, s)
 
-		require.NoError(t, c.UpdateJob(t.Context(), controldb.JobUpdate{Name: "j", Enabled: ptr(true)}))
+		require.NoError(t, c.UpdateJob(t.Context(), controldb.JobSpec{Name: "j", Enabled: ptr(true)}))
 		require.Equal(t, s.DueAt, c.due(t).Schedules[0].DueAt, "repeating what holds is no activation")
 
 		term := c.term(t)
@@ -82,7 +82,7 @@ func TestScheduleIsDueOnce(t *testing.T) {
 		require.Equal(t, next, due.NextFireAt)
 		require.Equal(t, []string{"1|3"}, c.rows(t, `SELECT executions, skips FROM jobs_internal.schedules`))
 		require.Equal(t, []string{"3|the agent was down"}, c.rows(t, `SELECT skipped, reason FROM jobs_internal.schedule_skips`))
-		require.NoError(t, c.UpdateJob(t.Context(), controldb.JobUpdate{Name: "j", Enabled: ptr(false)}))
+		require.NoError(t, c.UpdateJob(t.Context(), controldb.JobSpec{Name: "j", Enabled: ptr(false)}))
 		require.True(t, c.due(t).NextFireAt.IsZero())
 	})
 }
@@ -121,13 +121,13 @@ func TestFirstDueInstant(t *testing.T) {
 func TestOnceFiresOnce(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.job(t, "j", nil)
-		require.NoError(t, c.UpdateJob(t.Context(), controldb.JobUpdate{Name: "j", Enabled: ptr(true)}))
+		require.NoError(t, c.UpdateJob(t.Context(), controldb.JobSpec{Name: "j", Enabled: ptr(true)}))
 		s := c.due(t).Schedules[0]
 		_, err := c.FireSchedules(t.Context(), c.term(t), []controldb.Firing{{Schedule: s.ID, DueAt: s.DueAt, Runs: []time.Time{s.DueAt}}})
 		require.NoError(t, err)
 		require.Equal(t, []string{"false"}, c.rows(t, `SELECT enabled FROM jobs.jobs`))
 		require.Empty(t, c.due(t).Schedules)
-		require.NoError(t, c.UpdateJob(t.Context(), controldb.JobUpdate{Name: "j", Enabled: ptr(true)}))
+		require.NoError(t, c.UpdateJob(t.Context(), controldb.JobSpec{Name: "j", Enabled: ptr(true)}))
 		require.Len(t, c.due(t).Schedules, 1, "enabling it again is another activation")
 	})
 }

@@ -40,7 +40,7 @@ func changedSettings(t *testing.T) model.StepSettings {
 	}
 	for i := range model.StepFields {
 		f := &model.StepFields[i]
-		require.True(t, f.Value(&s) == nil || !f.IsDefault(&s), "another value of %s", f.Name)
+		require.True(t, f.Value(&s) == nil || f.Differs(&s, &model.DefaultStep), "another value of %s", f.Name)
 	}
 	return s
 }

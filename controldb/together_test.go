@@ -25,11 +25,11 @@ func TestTogether(t *testing.T) {
 		add := func(n int, last string) error {
 			return c.Together(ctx, "add schedules", func(tx *controldb.Store) error {
 				for i := range n {
-					_, err := tx.AddSchedule(ctx, controldb.ScheduleSpec{JobName: "j", Name: fmt.Sprintf("s%03d", i), Kind: "cron5", Spec: "0 2 * * *",
+					_, err := tx.AddSchedule(ctx, controldb.ScheduleSpec{JobName: "j", Name: fmt.Sprintf("s%03d", i), Kind: new("cron5"), Spec: new("0 2 * * *"),
 						TimeZone: ptr("UTC"), Enabled: ptr(false)})
 					require.NoError(t, err)
 				}
-				_, err := tx.AddSchedule(ctx, controldb.ScheduleSpec{JobName: last, Name: "last", Kind: "cron5", Spec: "0 2 * * *"})
+				_, err := tx.AddSchedule(ctx, controldb.ScheduleSpec{JobName: last, Name: "last", Kind: new("cron5"), Spec: new("0 2 * * *")})
 				require.NoError(t, err)
 				_, err = tx.Jobs(ctx, "")
 				require.ErrorContains(t, err, "cannot be made together", "a store that only collects calls reads nothing")
@@ -61,7 +61,7 @@ func TestRehearse(t *testing.T) {
 		c.job(t, "j", nil)
 		rename := func(from string) func(*controldb.Store) error {
 			return func(tx *controldb.Store) error {
-				return tx.UpdateJob(t.Context(), controldb.JobUpdate{Name: from, NewName: ptr("k")})
+				return tx.UpdateJob(t.Context(), controldb.JobSpec{Name: from, NewName: ptr("k")})
 			}
 		}
 		author := controldb.WithCaller(t.Context(), controldb.Caller{Role: "jobs_author", Name: "ann", Door: controldb.DoorWeb, CorrelationID: uuid.New()})
@@ -89,10 +89,10 @@ func TestTogetherAsRole(t *testing.T) {
 		for role, allowed := range map[string]bool{"jobs_author": true, "jobs_reader": false} {
 			ctx := controldb.WithCaller(t.Context(), controldb.Caller{Role: role, Name: "ann", Door: controldb.DoorREST, CorrelationID: uuid.New()})
 			err := c.Together(ctx, "change a job", func(tx *controldb.Store) error {
-				if err := tx.UpdateJob(ctx, controldb.JobUpdate{Name: "j", Description: ptr(role)}); err != nil {
+				if err := tx.UpdateJob(ctx, controldb.JobSpec{Name: "j", Description: ptr(role)}); err != nil {
 					return err
 				}
-				return tx.UpdateJob(ctx, controldb.JobUpdate{Name: "j", NewName: ptr("k")})
+				return tx.UpdateJob(ctx, controldb.JobSpec{Name: "j", NewName: ptr("k")})
 			})
 			require.Equal(t, allowed, err == nil, "%s: %v", role, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jmoiron/sqlx"
 
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/secret"
 )
 
@@ -50,10 +51,7 @@ func left[T any](ctx context.Context, s *Store, op string, c *call, more ...func
 
 // SetJob creates a job, or replaces an existing one: a nil field gets its default.
 func (s *Store) SetJob(ctx context.Context, spec JobSpec, ifMatch *int64) (Put[JobDetail], error) {
-	c := newCall("jobs.sp_set_job").in("job_name", spec.Name)
-	opt(c, "description", spec.Description)
-	opt(c, "enabled", spec.Enabled)
-	scheduleArgs(c, spec.IntervalType, spec.IntervalCount, spec.Start, spec.End)
+	c := given(newCall("jobs.sp_set_job").in("job_name", spec.Name), model.JobFields, &spec)
 	return put[JobDetail](ctx, s, "set job", c, ifMatch, jobDetailQuery, spec.Name)
 }
 

@@ -373,7 +373,7 @@ func TestSchedules(t *testing.T) {
 	t.Parallel()
 	f := front.Shared(t)
 	name := job(t, f, "SELECT 1")
-	_, err := f.Store.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: name, Name: "a/b .c", Kind: "cron5", Spec: `"0 3 * * *"`})
+	_, err := f.Store.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: name, Name: "a/b .c", Kind: new("cron5"), Spec: new(`"0 3 * * *"`)})
 	require.NoError(t, err)
 	b := as(t, f, "operator")
 	at := base + "/schedules/" + segment(name) + "/" + segment("a/b .c")

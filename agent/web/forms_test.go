@@ -363,7 +363,7 @@ func TestFormsMeetOtherChanges(t *testing.T) {
 	require.NoError(t, f.Store.SetLimit(t.Context(), model.Limit{Scope: model.LimitServer, Name: name, Max: 5}))
 	require.NoError(t, f.Store.AddAlert(t.Context(), name, controldb.AlertScheduleFaulted, controldb.AlertChange{}))
 	require.NoError(t, f.Store.AddAlertChannel(t.Context(), name, "Http", `{"url": "https://example.com/x"}`, true))
-	_, err = f.Store.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: job, Name: "s", Kind: "cron5", Spec: "0 2 * * *"})
+	_, err = f.Store.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: job, Name: "s", Kind: new("cron5"), Spec: new("0 2 * * *")})
 	require.NoError(t, err)
 	ann, bob := as(t, f, "author"), as(t, f, "admin")
 	tight := func(text string) string { return strings.Join(strings.Fields(text), "") }
@@ -389,7 +389,7 @@ func TestFormsMeetOtherChanges(t *testing.T) {
 		}
 		require.Equal(t, tight(c.his), tight(bob.edit(path).Get(c.field)), "%s: nothing was saved", c.path)
 		// Somebody else's change of something else is not named.
-		_, err = f.Store.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: job, Name: "other", Kind: "cron5", Spec: "0 2 * * *"})
+		_, err = f.Store.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: job, Name: "other", Kind: new("cron5"), Spec: new("0 2 * * *")})
 		require.NoError(t, err)
 		require.NoError(t, f.Store.SetLimit(t.Context(), model.Limit{Scope: model.LimitServer, Name: "other", Max: 5}))
 		if c.field != "schedule.text" {

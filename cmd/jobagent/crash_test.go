@@ -257,13 +257,13 @@ func (c *crash) define(store *controldb.Store) (names []string) {
 	c.addJob(store, oftenScheduled, attempts, seconds, sim.WriteLedger)
 	all, bufferOne := "all", "BufferOne"
 	_, err := store.AddSchedule(t.Context(), controldb.ScheduleSpec{
-		JobName: oftenScheduled, Name: oftenScheduled, Kind: "cron6", Spec: fmt.Sprintf("*/%d * * * * *", c.often/time.Second), CatchUp: &all,
+		JobName: oftenScheduled, Name: oftenScheduled, Kind: new("cron6"), Spec: new(fmt.Sprintf("*/%d * * * * *", c.often/time.Second)), CatchUp: &all,
 		Overlap: &bufferOne,
 	})
 	require.NoError(t, err)
 	c.addJob(store, "every minute", attempts, seconds, sim.WriteLedger)
 	enabled, kind, count := true, "Minutes", 1
-	require.NoError(t, store.UpdateJob(t.Context(), controldb.JobUpdate{Name: "every minute", Enabled: &enabled,
+	require.NoError(t, store.UpdateJob(t.Context(), controldb.JobSpec{Name: "every minute", Enabled: &enabled,
 		IntervalType: &kind, IntervalCount: &count}))
 	return names
 }
@@ -491,7 +491,7 @@ WHERE k.ended_at IS NULL AND k.term_id = (SELECT MIN(t.term_id) FROM jobs_intern
 func (c *crash) endSchedules(store *controldb.Store) {
 	enabled := false
 	eventually(c.t, 30*time.Second, "the server answers", func() bool {
-		return store.UpdateJob(c.t.Context(), controldb.JobUpdate{Name: "every minute", Enabled: &enabled}) == nil
+		return store.UpdateJob(c.t.Context(), controldb.JobSpec{Name: "every minute", Enabled: &enabled}) == nil
 	})
 	eventually(c.t, 30*time.Second, "the server answers", func() bool {
 		return store.EnableSchedule(c.t.Context(), oftenScheduled, oftenScheduled, false) == nil

@@ -170,8 +170,7 @@ func newJob(j controldb.JobDetail, steps []*manifest.Step, schedules []controldb
 			own.Parameters = manifest.JSON(h.Parameters)
 			continue
 		}
-		s := &manifest.Schedule{Name: h.Name, Zone: h.GivenTimeZone, Enabled: h.Enabled, Overlap: h.Overlap, CatchUp: h.CatchUp,
-			PauseOnFailure: h.PauseOnFailure, Parameters: manifest.JSON(h.Parameters)}
+		s := &manifest.Schedule{Name: h.Name, ScheduleSettings: h.ScheduleSettings, Parameters: manifest.JSON(h.Parameters)}
 		if !s.SetDefinition(h.Kind, h.Spec) {
 			return nil, fmt.Errorf("the schedule %q of the job %q has the kind %q, which this program does not know", h.Name, j.Name, h.Kind)
 		}

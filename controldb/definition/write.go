@@ -148,7 +148,7 @@ func writeJob(ctx context.Context, tx *controldb.Store, want, have *manifest.Job
 	}
 	if own.Parameters != old.Parameters {
 		text := string(own.Parameters)
-		if err := tx.UpdateSchedule(ctx, controldb.ScheduleUpdate{JobName: want.Name, Parameters: &text}); err != nil {
+		if err := tx.UpdateSchedule(ctx, controldb.ScheduleSpec{JobName: want.Name, Parameters: &text}); err != nil {
 			return err
 		}
 	}
@@ -200,10 +200,10 @@ func writeSchedules(ctx context.Context, tx *controldb.Store, job string, want, 
 	}
 	for _, w := range want {
 		kind, spec := w.Definition()
-		overlap, parameters := w.EffectiveOverlap(), string(w.Parameters)
+		settings, parameters := w.Settings(), string(w.Parameters)
 		h := findSchedule(have, w.Name)
 		if h == nil {
-			add := controldb.ScheduleSpec{JobName: job, Name: w.Name, Kind: kind, Spec: spec, Overlap: &overlap,
+			add := controldb.ScheduleSpec{JobName: job, Name: w.Name, Kind: &kind, Spec: &spec, Overlap: &settings.Overlap,
 				PauseOnFailure: &w.PauseOnFailure, Enabled: &w.Enabled, TimeZone: given(w.Zone), CatchUp: given(w.CatchUp), Parameters: given(parameters)}
 			if _, err := tx.AddSchedule(ctx, add); err != nil {
 				return err
@@ -213,13 +213,11 @@ func writeSchedules(ctx context.Context, tx *controldb.Store, job string, want, 
 		if manifest.Equal(w, h) {
 			continue
 		}
-		u := controldb.ScheduleUpdate{JobName: job, Name: h.Name}
+		u := model.ScheduleChanges(settings, h.Settings())
+		u.JobName, u.Name = job, h.Name
 		if !sameDefinition(w, h) {
 			u.Kind, u.Spec = &kind, &spec
 		}
-		u.TimeZone, u.CatchUp = changed(w.Zone, h.Zone), changed(w.CatchUp, h.CatchUp)
-		u.Overlap = changed(overlap, h.EffectiveOverlap())
-		u.PauseOnFailure, u.Enabled = changed(w.PauseOnFailure, h.PauseOnFailure), changed(w.Enabled, h.Enabled)
 		u.Parameters = changed(parameters, string(h.Parameters))
 		if err := tx.UpdateSchedule(ctx, u); err != nil {
 			return err

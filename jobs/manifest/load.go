@@ -375,10 +375,12 @@ func emptyObject(j JSON) JSON {
 	return j
 }
 
-// EffectiveOverlap returns the overlap policy of the schedule, the default of its kind included.
-func (s *Schedule) EffectiveOverlap() string {
+// Settings returns the settings of the schedule, with the overlap policy that it has in any case.
+func (s *Schedule) Settings() model.ScheduleSettings {
 	kind, _ := s.Definition()
-	return cmp.Or(s.Overlap, model.DefaultOverlap(kind))
+	settings := s.ScheduleSettings
+	settings.Overlap = cmp.Or(s.Overlap, model.DefaultOverlap(kind))
+	return settings
 }
 
 // single rounds a number to those that the database can hold, a REAL.

@@ -171,12 +171,8 @@ type Schedule struct {
 	Elastic        JSON   `json:"elastic" rule:"one=schedule" doc:"An interval, as in Azure Elastic Jobs."`
 	AzureScheduler JSON   `json:"azure_scheduler" rule:"one=schedule" doc:"A schedule of Azure Scheduler."`
 	SAP            JSON   `json:"sap" rule:"one=schedule" doc:"A schedule of SAP Job Scheduling."`
-	Zone           string `json:"zone" rule:"max=128" doc:"IANA name of the zone of clock times, such as Europe/Berlin; default: the zone in the schedule, else UTC."`
-	Enabled        bool   `json:"enabled" rule:"default=true" doc:"false: it starts no runs."`
-	Overlap        string `json:"overlap" rule:"enum=Skip|BufferOne|BufferAll|CancelOther|TerminateOther|AllowAll|Elastic" doc:"What happens while an earlier run is active; default: Skip (elastic: Elastic, sap: AllowAll)."`
-	CatchUp        string `json:"catch_up" rule:"max=50" doc:"What happens with missed runs: last (the default), none, all, window:DURATION or sap-20min."`
-	PauseOnFailure bool   `json:"pause_on_failure" rule:"default=false" doc:"A run that fails pauses the schedule."`
-	Parameters     JSON   `json:"parameters" doc:"Parameters of its runs."`
+	model.ScheduleSettings
+	Parameters JSON `json:"parameters" doc:"Parameters of its runs."`
 }
 
 // Definition returns the kind of the schedule and its text; both are empty if there is none.

@@ -1,5 +1,7 @@
 package model
 
+import "strings"
+
 // Overlap is a policy for what is due while an earlier run of the same schedule is active.
 type Overlap struct {
 	Name string
@@ -41,4 +43,58 @@ func DefaultOverlap(kind string) string {
 		return "AllowAll"
 	}
 	return "Skip"
+}
+
+// ScheduleSettings are the settings of a named schedule beside its definition. The tags are those
+// of steps; the files of jobagent apply call time_zone zone.
+type ScheduleSettings struct {
+	// Zone is the zone as it was given; empty means none.
+	Zone           string `db:"given_time_zone" json:"zone" rule:"max=128" doc:"IANA name of the zone of clock times, such as Europe/Berlin; default: the zone in the schedule, else UTC."`
+	Enabled        bool   `db:"enabled" json:"enabled" rule:"default=true" doc:"false: it starts no runs."`
+	Overlap        string `db:"overlap" json:"overlap" rule:"enum=Skip|BufferOne|BufferAll|CancelOther|TerminateOther|AllowAll|Elastic" doc:"What happens while an earlier run is active; default: Skip (elastic: Elastic, sap: AllowAll)."`
+	CatchUp        string `db:"catch_up" json:"catch_up" rule:"max=50" doc:"What happens with missed runs: last (the default), none, all, window:DURATION or sap-20min."`
+	PauseOnFailure bool   `db:"pause_on_failure" json:"pause_on_failure" rule:"default=false" doc:"A run that fails pauses the schedule."`
+}
+
+// ScheduleSpec is what a caller gives of a schedule: the arguments of jobs.sp_add_schedule, which
+// needs Kind and Spec, and of jobs.sp_update_schedule. A nil field is not sent: a new schedule gets
+// the default, and an existing one keeps its value. In an update, an empty TimeZone, CatchUp or
+// Overlap selects the default, and empty Parameters remove them. They are all that can be changed
+// when Name is empty, which means the schedule of the job's own definition.
+type ScheduleSpec struct {
+	JobName, Name string
+	NewName       *string // renames a schedule
+	// Kind is elastic, azure-scheduler, sap, cron5, cron6, quartz or rrule. Spec is the definition
+	// in that dialect.
+	Kind, Spec              *string
+	TimeZone                *string
+	CatchUp, Overlap        *string
+	PauseOnFailure, Enabled *bool
+	Parameters              *string // of the schedule's runs, a JSON object
+}
+
+// ScheduleField is a field of a [ScheduleSpec].
+type ScheduleField = Field[ScheduleSpec, ScheduleSettings]
+
+// ScheduleChanges returns what differs between the settings of a schedule.
+func ScheduleChanges(now, before ScheduleSettings) ScheduleSpec {
+	return Changes(ScheduleFields, &now, &before)
+}
+
+// ScheduleFields are the fields of schedules in the order in which procedures take them.
+var ScheduleFields = []ScheduleField{
+	argument(ScheduleField{Name: "new_name"}, func(s *ScheduleSpec) **string { return &s.NewName }),
+	argument(ScheduleField{Name: "kind"}, func(s *ScheduleSpec) **string { return &s.Kind }),
+	argument(ScheduleField{Name: "spec"}, func(s *ScheduleSpec) **string { return &s.Spec }),
+	setting(ScheduleField{Name: "time_zone", Flag: "zone", Usage: "time zone (IANA or Windows name), if the definition has none (default UTC)"},
+		func(s *ScheduleSpec) **string { return &s.TimeZone }, func(s *ScheduleSettings) *string { return &s.Zone }),
+	setting(ScheduleField{Name: "catch_up", Flag: "catch-up", Usage: "policy for missed runs: last, none, all, window:DURATION or sap-20min"},
+		func(s *ScheduleSpec) **string { return &s.CatchUp }, func(s *ScheduleSettings) *string { return &s.CatchUp }),
+	setting(ScheduleField{Name: "overlap", Flag: "overlap", Usage: "policy while an earlier run is active: " + strings.Join(OverlapNames(), ", ")},
+		func(s *ScheduleSpec) **string { return &s.Overlap }, func(s *ScheduleSettings) *string { return &s.Overlap }),
+	setting(ScheduleField{Name: "pause_on_failure", Flag: "pause-on-failure", Usage: "pause the schedule after a failed run"},
+		func(s *ScheduleSpec) **bool { return &s.PauseOnFailure }, func(s *ScheduleSettings) *bool { return &s.PauseOnFailure }),
+	setting(ScheduleField{Name: "enabled", Flag: "enabled", Usage: "enable the schedule"},
+		func(s *ScheduleSpec) **bool { return &s.Enabled }, func(s *ScheduleSettings) *bool { return &s.Enabled }),
+	argument(ScheduleField{Name: "parameters"}, func(s *ScheduleSpec) **string { return &s.Parameters }),
 }

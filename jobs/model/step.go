@@ -100,86 +100,14 @@ func (s *StepSpec) output() *OutputSpec {
 	return s.Output
 }
 
-// StepField is a field of a [StepSpec] that all doors have.
-type StepField struct {
-	// Name is the name of the parameter of the procedures, and of the column of the views.
-	Name string
-	// Flag is the flag of `jobagent step` without dashes, and Usage its description.
-	Flag, Usage string
-	// Seconds says that the number is a duration.
-	Seconds bool
-	// Extension says that Azure Elastic Jobs does not have the field: it is a column of
-	// jobs.jobstep_options.
-	Extension bool
-	// Words name a value that is not the default and describe it, for people; nil: pages have words
-	// of their own.
-	Words func(*StepSettings) (name, text string)
-
-	given  func(*StepSpec) (any, bool)
-	value  func(*StepSettings) any
-	take   func(*StepSpec, *StepSettings)
-	change func(spec *StepSpec, now, before *StepSettings)
-}
-
-// Given returns the value that a caller gives; false if the caller does not give one.
-func (f *StepField) Given(s *StepSpec) (any, bool) { return f.given(s) }
-
-// Value returns a pointer to the value in settings: a *string, *int, *float64 or *bool. It returns
-// nil for a field that settings do not have.
-func (f *StepField) Value(s *StepSettings) any {
-	if f.value == nil {
-		return nil
-	}
-	return f.value(s)
-}
-
-// Take gives the value that settings have.
-func (f *StepField) Take(spec *StepSpec, s *StepSettings) { f.take(spec, s) }
-
-// IsDefault reports whether settings have the default of the field.
-func (f *StepField) IsDefault(s *StepSettings) bool {
-	var changed StepSpec
-	f.change(&changed, s, &DefaultStep)
-	_, differs := f.given(&changed)
-	return !differs
-}
+// StepField is a field of a [StepSpec].
+type StepField = Field[StepSpec, StepSettings]
 
 // StepChanges returns what differs between the settings of a step.
-func StepChanges(now, before StepSettings) StepSpec {
-	var s StepSpec
-	for i := range StepFields {
-		if f := &StepFields[i]; f.value != nil {
-			f.change(&s, &now, &before)
-		}
-	}
-	return s
-}
+func StepChanges(now, before StepSettings) StepSpec { return Changes(StepFields, &now, &before) }
 
-// setting declares a field that each step has a value of.
-func setting[T comparable](f StepField, given func(*StepSpec) **T, value func(*StepSettings) *T) StepField {
-	f = argument(f, given)
-	f.value = func(s *StepSettings) any { return value(s) }
-	f.take = func(spec *StepSpec, s *StepSettings) { *given(spec) = new(*value(s)) }
-	f.change = func(spec *StepSpec, now, before *StepSettings) {
-		if *value(now) != *value(before) {
-			f.take(spec, now)
-		}
-	}
-	return f
-}
-
-// argument declares a field that a step may lack.
-func argument[T any](f StepField, given func(*StepSpec) **T) StepField {
-	f.given = func(s *StepSpec) (any, bool) {
-		if v := *given(s); v != nil {
-			return *v, true
-		}
-		return nil, false
-	}
-	return f
-}
-
-// StepFields are the fields of steps in the order in which procedures take them.
+// StepFields are the fields of steps that all doors have, in the order in which procedures take
+// them.
 var StepFields = []StepField{
 	argument(StepField{Name: "command_type", Flag: "command-type"}, func(s *StepSpec) **string { return &s.CommandType }),
 	argument(StepField{Name: "command", Flag: "command"}, func(s *StepSpec) **string { return &s.Command }),

@@ -140,7 +140,7 @@ func (s *installation) makeSchedules(ctx context.Context, l lag) (time.Time, err
 	first := time.Now().Add(ahead)
 	for i := range l.schedules {
 		enabled, start := true, now.Add(ahead+l.duration*time.Duration(i)/time.Duration(l.schedules))
-		if err := s.store.UpdateJob(ctx, controldb.JobUpdate{Name: name(i), Enabled: &enabled, Start: &start}); err != nil {
+		if err := s.store.UpdateJob(ctx, controldb.JobSpec{Name: name(i), Enabled: &enabled, Start: &start}); err != nil {
 			return time.Time{}, err
 		}
 	}

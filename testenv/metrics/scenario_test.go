@@ -247,7 +247,7 @@ func schedules(t *testing.T) {
 	w, m := world(t, 1)
 	w.AddJob(t, "j", []string{"WAITFOR DELAY '00:01:30';"})
 	skip := "Skip"
-	_, err := w.Store.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: "j", Name: "s", Kind: "cron5", Spec: "* * * * *", Overlap: &skip})
+	_, err := w.Store.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: "j", Name: "s", Kind: new("cron5"), Spec: new("* * * * *"), Overlap: &skip})
 	require.NoError(t, err)
 	w.StartAgent(t, agent.Config{}, nil)
 	<-time.After(time.Second)

@@ -175,7 +175,7 @@ func TestDays(t *testing.T) {
 			if j.minutes == 60 {
 				kind, count = "Hours", 1
 			}
-			require.NoError(t, s.Store.UpdateJob(t.Context(), controldb.JobUpdate{
+			require.NoError(t, s.Store.UpdateJob(t.Context(), controldb.JobSpec{
 				Name: j.name, Enabled: &enabled, IntervalType: &kind, IntervalCount: &count,
 			}))
 		}
@@ -217,7 +217,7 @@ func TestDays(t *testing.T) {
 		disabled := time.Now()
 		for _, j := range scheduled {
 			enabled := false
-			require.NoError(t, s.Store.UpdateJob(t.Context(), controldb.JobUpdate{Name: j.name, Enabled: &enabled}))
+			require.NoError(t, s.Store.UpdateJob(t.Context(), controldb.JobSpec{Name: j.name, Enabled: &enabled}))
 		}
 		for limit := time.Now().Add(6 * time.Hour); ; <-time.After(time.Minute) {
 			runs, err := s.Store.Runs(t.Context(), controldb.RunQuery{System: true, RunFilter: controldb.RunFilter{Active: new(true)}}, controldb.Page[controldb.RunKey]{})

@@ -25,7 +25,7 @@ func TestKilledBetweenDueAndFired(t *testing.T) {
 				w.AddJob(t, "j", []string{WriteLedger})
 				all, side := "all", "AllowAll"
 				_, err := w.Store.AddSchedule(t.Context(), controldb.ScheduleSpec{
-					JobName: "j", Name: "s", Kind: "cron5", Spec: "*/10 * * * *", CatchUp: &all, Overlap: &side,
+					JobName: "j", Name: "s", Kind: new("cron5"), Spec: new("*/10 * * * *"), CatchUp: &all, Overlap: &side,
 				})
 				require.NoError(t, err)
 				failed := make(chan struct{})

@@ -376,7 +376,7 @@ func (m *schedulesModel) change(t *rapid.T) {
 		}
 	case 2:
 		s.overlap = rapid.SampledFrom(overlapPolicies).Draw(t, "overlap")
-		require.NoError(t, m.store.UpdateSchedule(ctx, controldb.ScheduleUpdate{
+		require.NoError(t, m.store.UpdateSchedule(ctx, controldb.ScheduleSpec{
 			JobName: m.job, Name: s.name, Overlap: &s.overlap,
 		}))
 	case 3:
@@ -385,10 +385,10 @@ func (m *schedulesModel) change(t *rapid.T) {
 		require.NoError(t, err)
 		require.Len(t, was, 1)
 		other := "Asia/Tokyo"
-		require.NoError(t, m.store.UpdateSchedule(ctx, controldb.ScheduleUpdate{
+		require.NoError(t, m.store.UpdateSchedule(ctx, controldb.ScheduleSpec{
 			JobName: m.job, Name: s.name, TimeZone: &other,
 		}))
-		require.NoError(t, m.store.UpdateSchedule(ctx, controldb.ScheduleUpdate{
+		require.NoError(t, m.store.UpdateSchedule(ctx, controldb.ScheduleSpec{
 			JobName: m.job, Name: s.name, TimeZone: &zone,
 		}))
 		s.redefine("Changed")
@@ -480,7 +480,7 @@ func TestScheduleModel(t *testing.T) {
 				runs: map[int]*scheduleRun{}, waiting: map[int]bool{}, skipped: map[int]string{},
 			}
 			s.id, err = store.AddSchedule(rt.Context(), controldb.ScheduleSpec{
-				JobName: m.job, Name: s.name, Kind: "cron5", Spec: "* * * * *", Overlap: &s.overlap, PauseOnFailure: &s.pauses,
+				JobName: m.job, Name: s.name, Kind: new("cron5"), Spec: new("* * * * *"), Overlap: &s.overlap, PauseOnFailure: &s.pauses,
 			})
 			require.NoError(rt, err)
 			m.list = append(m.list, s)

@@ -88,7 +88,7 @@ func everyMinute(t *testing.T, w *World) {
 	t.Helper()
 	w.AddJob(t, "j", []string{WriteLedger})
 	all, buffer := "All", "BufferAll"
-	_, err := w.Store.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: "j", Name: "s", Kind: "cron5", Spec: "* * * * *", CatchUp: &all, Overlap: &buffer})
+	_, err := w.Store.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: "j", Name: "s", Kind: new("cron5"), Spec: new("* * * * *"), CatchUp: &all, Overlap: &buffer})
 	require.NoError(t, err)
 }
 

@@ -135,7 +135,7 @@ func (y *year) addSchedules(number int, length time.Duration) {
 		if s.kind == "" {
 			name = ""
 			enabled := true
-			require.NoError(t, y.Store.UpdateJob(t.Context(), controldb.JobUpdate{
+			require.NoError(t, y.Store.UpdateJob(t.Context(), controldb.JobSpec{
 				Name: s.job, Enabled: &enabled, IntervalType: &s.interval, IntervalCount: &s.intervalCount,
 			}))
 		} else {
@@ -204,7 +204,7 @@ func (y *year) settle() time.Time {
 	for _, s := range y.schedules {
 		if s.kind == "" {
 			enabled := false
-			require.NoError(t, y.Store.UpdateJob(t.Context(), controldb.JobUpdate{Name: s.job, Enabled: &enabled}))
+			require.NoError(t, y.Store.UpdateJob(t.Context(), controldb.JobSpec{Name: s.job, Enabled: &enabled}))
 			continue
 		}
 		_, err := y.control.ExecContext(t.Context(), "EXECUTE jobs.sp_enable_schedule @job_name = @p1, @schedule_name = N'its own', @enabled = 0;", s.job)

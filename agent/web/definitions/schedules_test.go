@@ -26,7 +26,7 @@ func TestCalendar(t *testing.T) {
 	m.add(now.AddDate(0, 0, -1), "bad", "", "Failed", "/runs/1", 1)
 	m.add(now.AddDate(0, 0, -2), "ok", "", "Succeeded", "/runs/2", 1)
 	m.add(now.AddDate(0, 0, -2).Add(time.Hour), "ok", "", "Succeeded", "/runs/3", 1)
-	s := controldb.Schedule{Enabled: true, NextDue: time.Date(2026, 10, 21, 0, 30, 0, 0, time.UTC)}
+	s := controldb.Schedule{ScheduleSettings: model.ScheduleSettings{Enabled: true}, NextDue: time.Date(2026, 10, 21, 0, 30, 0, 0, time.UTC)}
 	require.False(t, m.addDue(rule, s, month, month.AddDate(0, 1, 0), now))
 	c.fill(m, month)
 	require.Equal(t, "October 2026", c.Title)
@@ -80,7 +80,8 @@ func mustZone(t *testing.T, name string) *time.Location {
 
 func TestPolicies(t *testing.T) {
 	t.Parallel()
-	text := func(s controldb.Schedule, spec string) string {
+	text := func(settings model.ScheduleSettings, spec string) string {
+		s := controldb.Schedule{ScheduleSettings: settings}
 		var plan *schedule.Plan
 		if spec != "" {
 			var err error
@@ -91,12 +92,12 @@ func TestPolicies(t *testing.T) {
 		return strings.Join(policies(s, plan), " ")
 	}
 	for _, o := range model.Overlaps {
-		require.Contains(t, text(controldb.Schedule{Overlap: o.Name}, "* * * * *"), o.Sentence)
+		require.Contains(t, text(model.ScheduleSettings{Overlap: o.Name}, "* * * * *"), o.Sentence)
 	}
-	require.Contains(t, text(controldb.Schedule{Overlap: "Skip", CatchUp: "window:1h"}, "* * * * *"), "not older than 1h0m0s")
-	require.Contains(t, text(controldb.Schedule{Overlap: "Skip"}, `{"cron": "* * * * *", "catchUp": "all", "jitter": "5m", "count": 3}`),
+	require.Contains(t, text(model.ScheduleSettings{Overlap: "Skip", CatchUp: "window:1h"}, "* * * * *"), "not older than 1h0m0s")
+	require.Contains(t, text(model.ScheduleSettings{Overlap: "Skip"}, `{"cron": "* * * * *", "catchUp": "all", "jitter": "5m", "count": 3}`),
 		"all missed runs are made up. While an earlier run is active, an instant is recorded as skipped. Each run begins up to 5m0s after its instant. The delay of an instant is always the same. The schedule ends after 3 runs.")
-	require.Contains(t, text(controldb.Schedule{Overlap: "Elastic", PauseOnFailure: true}, ""), "pauses the schedule")
+	require.Contains(t, text(model.ScheduleSettings{Overlap: "Elastic", PauseOnFailure: true}, ""), "pauses the schedule")
 }
 
 func TestCharts(t *testing.T) {

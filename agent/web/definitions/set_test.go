@@ -121,8 +121,8 @@ func TestPages(t *testing.T) {
 			require.NoError(t, err)
 		}
 		for _, s := range []controldb.ScheduleSpec{
-			{Name: young, Kind: "cron5", Spec: "*/15 9-17 * * 1-5", TimeZone: ptr("Europe/Berlin")},
-			{Name: "never", Kind: "quartz", Spec: "0 0 12 1 * ? 2020"}, {Name: "broken", Kind: "rrule", Spec: "<b>evil"}, {Name: "dot", Kind: "sap", Spec: `{"repeatInterval": "2 hours"}`},
+			{Name: young, Kind: new("cron5"), Spec: new("*/15 9-17 * * 1-5"), TimeZone: ptr("Europe/Berlin")},
+			{Name: "never", Kind: new("quartz"), Spec: new("0 0 12 1 * ? 2020")}, {Name: "broken", Kind: new("rrule"), Spec: new("<b>evil")}, {Name: "dot", Kind: new("sap"), Spec: new(`{"repeatInterval": "2 hours"}`)},
 		} {
 			s.JobName = young
 			_, err := store.AddSchedule(ctx, s)

@@ -179,7 +179,7 @@ func stepOptions(s controldb.JobStep) []option {
 		add("At most once", "the script runs in a transaction with a ledger row in the target", false)
 	}
 	for i := range model.StepFields {
-		if f := &model.StepFields[i]; f.Words != nil && !f.IsDefault(&s.StepSettings) {
+		if f := &model.StepFields[i]; f.Words != nil && f.Differs(&s.StepSettings, &model.DefaultStep) {
 			name, value := f.Words(&s.StepSettings)
 			add(name, value, false)
 		}

@@ -20,19 +20,14 @@ type native struct {
 }
 
 var (
-	jobFlags = map[string]string{
-		"description": "description", "enabled": "enabled", "schedule_interval_type": "interval-type", "schedule_interval_count": "interval-count",
-		"schedule_start_time": "start-time", "schedule_end_time": "end-time",
-	}
+	jobFlags   = flagsOf(model.JobFields)
 	alertFlags = map[string]string{
 		"job_name": "job", "job_pattern": "jobs", "percent_failed": "percent", "factor": "factor", "runs": "runs", "seconds": "seconds", "severity": "severity",
 		"throttle_seconds": "throttle", "repeat_seconds": "repeat", "notify_resolved": "notify-resolved", "description": "description", "enabled": "enabled", "lifecycles": "lifecycle",
 	}
 	channelFlags  = map[string]string{"definition": "definition", "enabled": "enabled"}
-	scheduleFlags = map[string]string{
-		"time_zone": "zone", "enabled": "enabled", "overlap": "overlap", "catch_up": "catch-up", "pause_on_failure": "pause-on-failure",
-	}
-	natives = map[string]native{
+	scheduleFlags = flagsOf(model.ScheduleFields)
+	natives       = map[string]native{
 		"jobs.sp_set_limit":            {"limit set", []string{"scope", "name", "max_concurrent_targets"}, map[string]string{"server_name": "server"}},
 		"jobs.sp_add_alert":            {"alert rule add", []string{"alert_name", "condition"}, alertFlags},
 		"jobs.sp_update_alert":         {"alert rule update", []string{"alert_name"}, alertFlags},
@@ -45,14 +40,22 @@ var (
 	}
 )
 
-// stepFlags returns the flags of a step. step_name names a new one, and says which one is changed.
-func stepFlags(name string) map[string]string {
-	m := map[string]string{"step_name": name, "step_id": "step-id"}
-	for _, f := range model.StepFields {
-		if f.Flag != "" && f.Flag != "after" { // which has a flag for each name
-			m[f.Name] = f.Flag
+// flagsOf returns the flags of fields.
+func flagsOf[S, V any](fields []model.Field[S, V]) map[string]string {
+	m := map[string]string{}
+	for i := range fields {
+		if fields[i].Flag != "" {
+			m[fields[i].Name] = fields[i].Flag
 		}
 	}
+	return m
+}
+
+// stepFlags returns the flags of a step. step_name names a new one, and says which one is changed.
+func stepFlags(name string) map[string]string {
+	m := flagsOf(model.StepFields)
+	delete(m, "after") // which has a flag for each name
+	m["step_name"], m["step_id"] = name, "step-id"
 	return m
 }
 

@@ -43,7 +43,7 @@ func TestScheduleExplainListsObstacles(t *testing.T) {
 	require.NoError(t, err)
 	for name, spec := range map[string]string{"often": "* * * * * *", "faulty": "61 * * * * *",
 		"over": `{"cron": "0 0 0 * * *", "endTime": "2020-01-01T00:00:00Z"}`} {
-		_, err := store.AddSchedule(ctx, controldb.ScheduleSpec{JobName: "j", Name: name, Kind: "cron6", Spec: spec})
+		_, err := store.AddSchedule(ctx, controldb.ScheduleSpec{JobName: "j", Name: name, Kind: new("cron6"), Spec: new(spec)})
 		require.NoError(t, err)
 	}
 
@@ -88,7 +88,7 @@ func TestScheduleExplainListsObstacles(t *testing.T) {
 
 	// The skipped instants of a backfill are shown, but do not explain why the schedule itself did
 	// not run.
-	_, err = store.AddSchedule(ctx, controldb.ScheduleSpec{JobName: "j", Name: "yearly", Kind: "cron5", Spec: "0 0 1 1 *"})
+	_, err = store.AddSchedule(ctx, controldb.ScheduleSpec{JobName: "j", Name: "yearly", Kind: new("cron5"), Spec: new("0 0 1 1 *")})
 	require.NoError(t, err)
 	_, err = store.BackfillSchedule(ctx, controldb.BackfillRequest{JobName: "j", Name: "yearly",
 		From: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC), To: time.Date(2020, 1, 2, 0, 0, 0, 0, time.UTC)})

@@ -96,7 +96,8 @@ func jobObject(r *importer.Result, j *importer.Job) (*manifest.Job, string) {
 		job.Steps = append(job.Steps, step)
 	}
 	for _, s := range j.Schedules {
-		schedule := &manifest.Schedule{Name: s.Name, Zone: s.Zone, Enabled: s.Enabled, Overlap: s.Overlap, CatchUp: s.CatchUp, Parameters: manifest.JSON(s.Parameters)}
+		schedule := &manifest.Schedule{Name: s.Name, Parameters: manifest.JSON(s.Parameters),
+			ScheduleSettings: model.ScheduleSettings{Zone: s.Zone, Enabled: s.Enabled, Overlap: s.Overlap, CatchUp: s.CatchUp}}
 		if s.Faulty() || !schedule.SetDefinition(string(s.Kind), s.Spec) {
 			fmt.Fprintf(&text, "The schedule %q is not created, because of the faults above: %s\n", s.Name, s.Spec)
 			continue

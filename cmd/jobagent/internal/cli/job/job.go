@@ -22,6 +22,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/schedule"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
@@ -232,28 +233,28 @@ func printJob(w io.Writer, j output.Job) error {
 
 // jobFlags are the flags of job create and job update.
 type jobFlags struct {
-	description, interval, start, end string
-	count                             int
-	enabled                           bool
+	settings   model.JobSettings
+	start, end string
 }
 
 // add declares the flags.
 func (f *jobFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.description, "description", "", "free text, at most 512 characters")
-	cmd.Flags().BoolVar(&f.enabled, "enabled", false, "enable the schedule of the job")
-	cmd.Flags().StringVar(&f.interval, "interval-type", "", "Once, Minutes, Hours, Days, Weeks or Months")
-	cmd.Flags().IntVar(&f.count, "interval-count", 0, "number of intervals between two runs")
+	for i := range model.JobFields {
+		command.AddField(cmd.Flags(), &model.JobFields[i], &f.settings)
+	}
 	cmd.Flags().StringVar(&f.start, "start-time", "", "no run before this time (RFC 3339, or YYYY-MM-DD HH:MM in UTC)")
 	cmd.Flags().StringVar(&f.end, "end-time", "", "no run after this time")
 }
 
-// times parses --start-time and --end-time; nil stands for a flag that was not given.
-func (f *jobFlags) times(cmd *cobra.Command) (start, end *time.Time, err error) {
-	if start, err = command.GivenTime(cmd, "start-time", f.start); err != nil {
-		return nil, nil, err
+// spec returns what the flags give of a job.
+func (f *jobFlags) spec(cmd *cobra.Command, name string) (spec controldb.JobSpec, err error) {
+	spec.Name = name
+	command.TakeFields(cmd.Flags(), model.JobFields, &spec, &f.settings)
+	if spec.Start, err = command.GivenTime(cmd, "start-time", f.start); err != nil {
+		return spec, err
 	}
-	end, err = command.GivenTime(cmd, "end-time", f.end)
-	return start, end, err
+	spec.End, err = command.GivenTime(cmd, "end-time", f.end)
+	return spec, err
 }
 
 func newCreateCommand(a *connect.App) *cobra.Command {
@@ -261,21 +262,16 @@ func newCreateCommand(a *connect.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "create JOB", Short: "Create a job without steps", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			start, end, err := f.times(cmd)
+			spec, err := f.spec(cmd, args[0])
 			if err != nil {
 				return err
 			}
-			if f.enabled && (f.interval == "" || strings.EqualFold(f.interval, "Once")) && start == nil {
+			if once := f.settings.IntervalType == "" || strings.EqualFold(f.settings.IntervalType, "Once"); f.settings.Enabled && once && spec.Start == nil {
 				return exit.Usagef("--enabled without a schedule would start a run as soon as the job has a step: " +
 					"give --interval-type or --start-time, or try jobagent job start later")
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				id, err := store.AddJob(cmd.Context(), controldb.JobSpec{
-					Name: args[0], Description: command.Given(cmd, "description", f.description),
-					Enabled:       command.Given(cmd, "enabled", f.enabled),
-					IntervalType:  command.Given(cmd, "interval-type", f.interval),
-					IntervalCount: command.Given(cmd, "interval-count", f.count), Start: start, End: end,
-				})
+				id, err := store.AddJob(cmd.Context(), spec)
 				if err != nil {
 					return err
 				}
@@ -293,23 +289,18 @@ func newUpdateCommand(a *connect.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "update JOB", Short: "Change a job; properties without a flag stay unchanged", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			start, end, err := f.times(cmd)
+			spec, err := f.spec(cmd, args[0])
 			if err != nil {
 				return err
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				if f.enabled && f.interval == "" && start == nil {
+				if f.settings.Enabled && f.settings.IntervalType == "" && spec.Start == nil {
 					if err := lookup.OwnSchedule(cmd.Context(), store, args[0]); err != nil {
 						return err
 					}
 				}
-				err := store.UpdateJob(cmd.Context(), controldb.JobUpdate{
-					Name: args[0], NewName: command.Given(cmd, "new-name", newName),
-					Description: command.Given(cmd, "description", f.description),
-					Enabled:     command.Given(cmd, "enabled", f.enabled), IntervalType: command.Given(cmd, "interval-type", f.interval),
-					IntervalCount: command.Given(cmd, "interval-count", f.count), Start: start, End: end,
-				})
-				if err != nil {
+				spec.NewName = command.Given(cmd, "new-name", newName)
+				if err := store.UpdateJob(cmd.Context(), spec); err != nil {
 					return err
 				}
 				return a.Done(output.JobName{Name: args[0]}, "updated job %s", args[0])
@@ -342,7 +333,7 @@ started, and named schedules (jobagent schedule ` + use + `), do not depend on i
 						return err
 					}
 				}
-				if err := store.UpdateJob(cmd.Context(), controldb.JobUpdate{Name: args[0], Enabled: &enabled}); err != nil {
+				if err := store.UpdateJob(cmd.Context(), controldb.JobSpec{Name: args[0], Enabled: &enabled}); err != nil {
 					return err
 				}
 				return a.Done(output.JobName{Name: args[0]}, "%s the schedule of job %s", done, args[0])

@@ -27,10 +27,11 @@ import (
 
 // definitionFlags are the flags of schedule add and schedule update.
 type definitionFlags struct {
-	kind, file, zone, catchUp, overlap string
-	lines                              map[schedule.Kind]*string // the definitions of lineKinds
-	pauseOnFailure, enabled, wait      bool
-	params                             command.ParameterFlags
+	kind, file string
+	settings   model.ScheduleSettings
+	lines      map[schedule.Kind]*string // the definitions of lineKinds
+	wait       bool
+	params     command.ParameterFlags
 }
 
 // lineKinds are the kinds whose definition is one line. Each has a flag for it; the kind is never
@@ -46,11 +47,10 @@ var lineKinds = []struct {
 func (f *definitionFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.addDefinition(cmd)
-	flags.StringVar(&f.zone, "zone", "", "time zone (IANA or Windows name), if the definition has none (default UTC)")
-	flags.StringVar(&f.catchUp, "catch-up", "", "policy for missed runs: last, none, all, window:DURATION or sap-20min")
-	flags.StringVar(&f.overlap, "overlap", "", "policy while an earlier run is active: "+strings.Join(model.OverlapNames(), ", "))
-	flags.BoolVar(&f.pauseOnFailure, "pause-on-failure", false, "pause the schedule after a failed run")
-	flags.BoolVar(&f.enabled, "enabled", true, "enable the schedule")
+	f.settings.Enabled = true
+	for i := range model.ScheduleFields {
+		command.AddField(flags, &model.ScheduleFields[i], &f.settings)
+	}
 	f.params.Add(cmd, "the schedule's runs")
 	flags.BoolVar(&f.wait, "wait", false, fmt.Sprintf("wait at most %s until an agent has validated the schedule",
 		validationTimeout))
@@ -251,11 +251,8 @@ the translation is shown and stored. A definition with errors is not stored: the
 			if err != nil {
 				return err
 			}
-			s := controldb.ScheduleSpec{
-				JobName: args[0], Name: args[1], Kind: string(kind), Spec: spec,
-				TimeZone: command.Given(cmd, "zone", f.zone), CatchUp: command.Given(cmd, "catch-up", f.catchUp),
-				PauseOnFailure: command.Given(cmd, "pause-on-failure", f.pauseOnFailure), Enabled: command.Given(cmd, "enabled", f.enabled), Parameters: &params,
-			}
+			s := controldb.ScheduleSpec{JobName: args[0], Name: args[1], Kind: new(string(kind)), Spec: &spec, Parameters: &params}
+			command.TakeFields(cmd.Flags(), model.ScheduleFields, &s, &f.settings)
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error { return f.addSchedule(cmd, &a.Printer, store, s) })
 		},
 	}
@@ -266,15 +263,15 @@ the translation is shown and stored. A definition with errors is not stored: the
 // addSchedule adds a schedule with a definition, and shows when it is due.
 func (f *definitionFlags) addSchedule(cmd *cobra.Command, p *output.Printer, store *controldb.Store, s controldb.ScheduleSpec) error {
 	ctx, now := cmd.Context(), time.Now().UTC()
-	d := definition{zone: f.zone, catchUp: f.catchUp, overlap: f.overlap, created: now}
-	if err := d.translate(schedule.Kind(s.Kind), s.Spec); err != nil {
+	d := definition{zone: f.settings.Zone, catchUp: f.settings.CatchUp, overlap: f.settings.Overlap, created: now}
+	if err := d.translate(schedule.Kind(*s.Kind), *s.Spec); err != nil {
 		return rejectDefinition(p, err)
 	}
 	parsed, err := d.parse(ctx, store, now)
 	if err != nil {
 		return rejectDefinition(p, err)
 	}
-	s.Kind, s.Spec, s.Overlap = string(d.kind), d.spec, overlapOf(cmd, f.overlap, d.translation)
+	s.Kind, s.Spec, s.Overlap = new(string(d.kind)), &d.spec, overlapOf(s.Overlap, d.translation)
 	id, err := store.AddSchedule(ctx, s)
 	if err != nil {
 		return err
@@ -306,17 +303,13 @@ only its parameters are changed here, without SCHEDULE.`,
 			if params != "" && noParams {
 				return exit.Usagef("--no-params cannot be combined with parameters")
 			}
-			u := controldb.ScheduleUpdate{
-				JobName: args[0], Name: optionalName(args), NewName: command.Given(cmd, "new-name", newName),
-				TimeZone: command.Given(cmd, "zone", f.zone), CatchUp: command.Given(cmd, "catch-up", f.catchUp),
-				PauseOnFailure: command.Given(cmd, "pause-on-failure", f.pauseOnFailure), Enabled: command.Given(cmd, "enabled", f.enabled),
-			}
+			u := controldb.ScheduleSpec{JobName: args[0], Name: optionalName(args), NewName: command.Given(cmd, "new-name", newName)}
+			command.TakeFields(cmd.Flags(), model.ScheduleFields, &u, &f.settings)
 			if params != "" || noParams {
 				u.Parameters = &params
 			}
 			if ok {
-				k := string(kind)
-				u.Kind, u.Spec = &k, &spec
+				u.Kind, u.Spec = new(string(kind)), &spec
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error { return f.updateSchedule(cmd, &a.Printer, store, u) })
 		},
@@ -330,13 +323,13 @@ only its parameters are changed here, without SCHEDULE.`,
 // updateSchedule changes a schedule, and shows when it is due. The definition, new or stored, is
 // parsed with the properties that change; a stored one that is wrong itself does not keep others
 // from being changed.
-func (f *definitionFlags) updateSchedule(cmd *cobra.Command, p *output.Printer, store *controldb.Store, u controldb.ScheduleUpdate) error {
+func (f *definitionFlags) updateSchedule(cmd *cobra.Command, p *output.Printer, store *controldb.Store, u controldb.ScheduleSpec) error {
 	ctx, now := cmd.Context(), time.Now().UTC()
 	old, err := lookup.Schedule(ctx, store, u.JobName, u.Name)
 	if err != nil {
 		return err
 	}
-	d := definition{zone: f.zone, catchUp: f.catchUp, overlap: f.overlap, created: now}
+	d := definition{zone: f.settings.Zone, catchUp: f.settings.CatchUp, overlap: f.settings.Overlap, created: now}
 	if u.TimeZone == nil {
 		d.zone = lookup.GivenZone(old)
 	}
@@ -345,10 +338,9 @@ func (f *definitionFlags) updateSchedule(cmd *cobra.Command, p *output.Printer, 
 		if err := d.translate(schedule.Kind(*u.Kind), *u.Spec); err != nil {
 			return rejectDefinition(p, err)
 		}
-		k := string(d.kind)
-		u.Kind, u.Spec = &k, &d.spec
+		u.Kind, u.Spec = new(string(d.kind)), new(d.spec)
 	}
-	u.Overlap = overlapOf(cmd, f.overlap, d.translation)
+	u.Overlap = overlapOf(u.Overlap, d.translation)
 	if !isNew || string(d.kind) == old.Kind && d.spec == old.Spec {
 		d.kind, d.spec, d.created = schedule.Kind(old.Kind), old.Spec, old.DefinedTime
 	}

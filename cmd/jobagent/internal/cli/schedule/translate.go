@@ -6,9 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
@@ -52,13 +49,13 @@ func (d *definition) translate(kind schedule.Kind, spec string) (err error) {
 	return err
 }
 
-// overlapOf returns the value of --overlap, or else the policy of a translation. nil means the
-// default of the kind.
-func overlapOf(cmd *cobra.Command, given string, t *schedule.Translation) *string {
-	if t != nil && t.Overlap != "" && !cmd.Flags().Changed("overlap") {
+// overlapOf returns the policy that is given, or else that of a translation. nil means the default
+// of the kind.
+func overlapOf(given *string, t *schedule.Translation) *string {
+	if t != nil && t.Overlap != "" && given == nil {
 		return &t.Overlap
 	}
-	return command.Given(cmd, "overlap", given)
+	return given
 }
 
 // defined returns the result of a command that stored a definition.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/schedule"
 	"github.com/jobagent/jobagent/jobs/tsql"
 )
@@ -49,11 +50,13 @@ func scriptSchedules(ctx context.Context, store *controldb.Store, job string) (s
 		}
 		spec := schedule.Settled(schedule.Kind(s.Kind), s.Spec, schedule.Options{Zone: lookup.GivenZone(s),
 			Created: s.DefinedTime})
-		call := tsql.NewCall("jobs.sp_add_schedule").Text("job_name", job).Text("schedule_name", s.Name).Text("kind",
-			s.Kind).LongText("spec", "spec", spec).
-			Optional("time_zone", lookup.GivenZone(s)).Optional("catch_up", s.CatchUp).Text("overlap",
-			s.Overlap).Bit("pause_on_failure", s.PauseOnFailure).Bit("enabled", s.Enabled && s.State != "Completed").
-			Optional("parameters", s.Parameters)
+		call := tsql.NewCall("jobs.sp_add_schedule").Text("job_name", job).Text("schedule_name", s.Name).Text("kind", s.Kind).LongText("spec", "spec", spec)
+		settings := s.ScheduleSettings
+		settings.Zone, settings.Enabled = lookup.GivenZone(s), s.Enabled && s.State != "Completed"
+		for i := range model.ScheduleFields {
+			addSetting(call, &model.ScheduleFields[i], &settings)
+		}
+		call.Optional("parameters", s.Parameters)
 		calls := call.String()
 		if spec != s.Spec {
 			calls = "-- Its text counts from when it was given: the instant stands for it.\n" + calls

@@ -138,7 +138,7 @@ func scriptJob(ctx context.Context, store *controldb.Store, name string) (string
 					return "", err
 				}
 				call.Text(f.Name, string(names))
-			case f.Name != "after" && !f.IsDefault(&o.StepSettings):
+			case f.Name != "after" && f.Differs(&o.StepSettings, &model.DefaultStep):
 				isDefault = false
 				addSetting(call, f, &o.StepSettings)
 			}
@@ -183,11 +183,11 @@ func one(call *tsql.Call) string {
 	return text
 }
 
-// addSetting adds a setting of a step to a call.
-func addSetting(call *tsql.Call, f *model.StepField, s *model.StepSettings) {
+// addSetting adds a setting to a call, unless it is an empty text.
+func addSetting[S, V any](call *tsql.Call, f *model.Field[S, V], s *V) {
 	switch v := f.Value(s).(type) {
 	case *string:
-		call.Text(f.Name, *v)
+		call.Optional(f.Name, *v)
 	case *int:
 		call.Number(f.Name, *v)
 	case *bool:

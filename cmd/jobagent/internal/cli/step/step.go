@@ -61,23 +61,9 @@ func (f *settingFlags) add(cmd *cobra.Command, all bool) {
 		if !field.Extension && !all {
 			continue
 		}
-		switch v := field.Value(&f.values).(type) {
-		case *string:
-			flags.StringVar(v, field.Flag, *v, field.Usage)
-		case *bool:
-			flags.BoolVar(v, field.Flag, *v, field.Usage)
-		case *float64:
-			command.AddReal(flags, v, field.Flag, *v, field.Usage)
-		case *int:
-			if field.Seconds {
-				command.AddSeconds(flags, v, field.Flag, *v, field.Usage)
-			} else {
-				flags.IntVar(v, field.Flag, *v, field.Usage)
-			}
-		case nil:
-			if field.Flag == "after" {
-				flags.StringArrayVar(&f.after, field.Flag, nil, field.Usage)
-			}
+		command.AddField(flags, field, &f.values)
+		if field.Name == "after" {
+			flags.StringArrayVar(&f.after, field.Flag, nil, field.Usage)
 		}
 	}
 }
@@ -97,11 +83,7 @@ func optionFlags() string {
 
 // take sets what the flags give.
 func (f *settingFlags) take(cmd *cobra.Command, spec *controldb.StepSpec) {
-	for i := range model.StepFields {
-		if field := &model.StepFields[i]; field.Value(&f.values) != nil && cmd.Flags().Changed(field.Flag) {
-			field.Take(spec, &f.values)
-		}
-	}
+	command.TakeFields(cmd.Flags(), model.StepFields, spec, &f.values)
 	switch len(f.after) {
 	case 0:
 	case 1:
