@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/schedule"
 	"github.com/jobagent/jobagent/jobs/tsql"
 	"github.com/jobagent/jobagent/jobs/wording"
@@ -188,8 +189,8 @@ func (r *Result) IsEmptyGroup(g TargetGroup) bool { return g.Name == emptyGroup 
 
 // These are limits of the control database.
 const (
-	maxName        = 128
-	maxDescription = 512
+	maxName        = model.MaxName
+	maxDescription = model.MaxDescription
 	maxTimeout     = 2147483 // seconds
 	defaultTimeout = 43200   // seconds
 	maxRetry       = 2147483 // seconds

@@ -385,8 +385,8 @@ func (c *checker) parameters(j JSON, path string) {
 		c.fail(path, "%v", err)
 	}
 	for name := range members {
-		if name == "" || Length(name) > 128 || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' }) {
-			c.fail(path, "invalid name of a parameter %s: want 1 to 128 characters, without control characters", quoteShort(name))
+		if name == "" || Length(name) > model.MaxName || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' }) {
+			c.fail(path, "invalid name of a parameter %s: want 1 to %d characters, without control characters", quoteShort(name), model.MaxName)
 		}
 	}
 }

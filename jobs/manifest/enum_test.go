@@ -1,6 +1,7 @@
 package manifest_test
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -12,7 +13,8 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
-// TestEnumerations: the values in the tags of fields, which are constant, are those of the lists.
+// TestEnumerations: the values in the tags of fields, which are constant, are those of the lists, and
+// so are lengths.
 func TestEnumerations(t *testing.T) {
 	var intervals []string
 	for _, i := range schedule.Intervals() {
@@ -31,5 +33,11 @@ func TestEnumerations(t *testing.T) {
 		f, ok := e.of.FieldByName(e.field)
 		require.True(t, ok)
 		require.Equal(t, e.before+"enum="+strings.Join(e.values, "|"), f.Tag.Get("rule"), e.field)
+	}
+	for _, of := range []reflect.Type{reflect.TypeFor[manifest.Job](), reflect.TypeFor[manifest.Parameter](), reflect.TypeFor[manifest.Alert]()} {
+		name, _ := of.FieldByName("Name")
+		require.Equal(t, fmt.Sprintf("required,max=%d", model.MaxName), name.Tag.Get("rule"))
+		description, _ := of.FieldByName("Description")
+		require.Equal(t, fmt.Sprintf("max=%d", model.MaxDescription), description.Tag.Get("rule"))
 	}
 }

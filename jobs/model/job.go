@@ -31,7 +31,7 @@ type JobField = Field[JobSpec, JobSettings]
 // JobFields are the fields of jobs in the order in which procedures take them.
 var JobFields = []JobField{
 	argument(JobField{Name: "new_name"}, func(s *JobSpec) **string { return &s.NewName }),
-	setting(JobField{Name: "description", Flag: "description", Usage: "free text, at most 512 characters"},
+	setting(JobField{Name: "description", Flag: "description", Usage: UsageDescription},
 		func(s *JobSpec) **string { return &s.Description }, func(s *JobSettings) *string { return &s.Description }),
 	setting(JobField{Name: "enabled", Flag: "enabled", Usage: "enable the schedule of the job"},
 		func(s *JobSpec) **bool { return &s.Enabled }, func(s *JobSettings) *bool { return &s.Enabled }),

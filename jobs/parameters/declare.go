@@ -12,6 +12,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/jobagent/jobagent/jobs/jsontree"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/suggest"
 )
 
@@ -37,8 +38,8 @@ func Types() []Type {
 const (
 	maxDeclarations = 100
 	maxChoices      = 100
-	maxName         = 128
-	maxDescription  = 512
+	maxName         = model.MaxName
+	maxDescription  = model.MaxDescription
 	maxText         = 102_400
 )
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/model"
 )
 
 // groupInput is the body of PUT target group.
@@ -78,9 +79,6 @@ func (s *Surface) groupOperations() []rest.Operation {
 // maxMembers bounds the members of a target group in a request, and those of all groups on a page:
 // an answer with so many has some 1 MB.
 const maxMembers = 10_000
-
-// maxTagFilter is the largest number of characters of a filter of tags.
-const maxTagFilter = 4000
 
 // groupView describes a target group.
 func (p *place) groupView(g controldb.TargetGroupDetail) groupView {
@@ -165,7 +163,7 @@ func (p *place) readMembers(r *rest.Request, name string) ([]controldb.GroupMemb
 		} {
 			f.short(fmt.Sprintf("$.properties.members[%d].%s", i, one[0]), one[1], maxName)
 		}
-		f.short(fmt.Sprintf("$.properties.members[%d].tagFilter", i), m.TagFilter, maxTagFilter)
+		f.short(fmt.Sprintf("$.properties.members[%d].tagFilter", i), m.TagFilter, model.MaxTagFilter)
 	}
 	if err := f.err(); err != nil {
 		return nil, err

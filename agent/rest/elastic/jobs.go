@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/rest/internal/etag"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/model"
 )
 
 // jobInput is the body of PUT job.
@@ -97,9 +98,6 @@ func (s *Surface) jobOperations() []rest.Operation {
 		},
 	}
 }
-
-// maxDescription is the longest description of a job.
-const maxDescription = 512
 
 // systemPrefix begins the names of system jobs, which this API does not show.
 const systemPrefix = "jobagent$"
@@ -217,7 +215,7 @@ func (p *place) readJob(r *rest.Request, name string) (controldb.JobSpec, error)
 		return spec, f.err()
 	}
 	spec.Description = &in.Properties.Description
-	f.short("$.properties.description", in.Properties.Description, maxDescription)
+	f.short("$.properties.description", in.Properties.Description, model.MaxDescription)
 	schedule := in.Properties.Schedule
 	if schedule == nil {
 		return spec, f.err()

@@ -10,6 +10,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/rest/internal/body"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
 
@@ -27,7 +28,7 @@ const (
 )
 
 // maxName is the longest name in UTF-16 units.
-const maxName = 128
+const maxName = model.MaxName
 
 // place is the control database of a request below a job agent, and its place in ids.
 type place struct {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/model"
 )
 
 // stepInput is the body of PUT step.
@@ -102,8 +103,7 @@ type optionsView struct {
 
 const (
 	stepPath = jobPath + "/steps"
-	// maxType is the longest name of a type, and maxOutputServer of the server of an output.
-	maxType, maxOutputServer = 50, 256
+	maxType  = 50 // of the name of a type
 )
 
 // stepOperations are A20 to A25.
@@ -338,7 +338,7 @@ func (p *place) readOutput(f *faults, in *outputInput) (*controldb.OutputSpec, e
 		name, text string
 		limit      int
 	}{
-		{"type", in.Type, maxType}, {"resourceGroupName", in.ResourceGroupName, maxName}, {"serverName", server, maxOutputServer},
+		{"type", in.Type, maxType}, {"resourceGroupName", in.ResourceGroupName, maxName}, {"serverName", server, model.MaxServer},
 		{"databaseName", in.DatabaseName, maxName}, {"schemaName", in.SchemaName, maxName}, {"tableName", in.TableName, maxName},
 	} {
 		f.short("$.properties.output."+one.name, one.text, one.limit)

@@ -118,7 +118,7 @@ func enable(on bool) doFunc {
 }
 
 // maxNote bounds the note of a pause and of an alert, in UTF-16 code units.
-const maxNote = 1000
+const maxNote = model.MaxNote
 
 // confirmPause says what pausing or resuming a schedule does.
 func confirmPause(on bool) confirmFunc {

@@ -14,16 +14,17 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/suggest"
 )
 
 // Limits of texts in UTF-16 units, as SQL Server counts the characters of NVARCHAR.
 const (
-	maxName        = 128
+	maxName        = model.MaxName
 	maxContext     = 64 // see contexts.CheckName
-	maxServer      = 256
-	maxDescription = 512
-	maxNote        = 1000
+	maxServer      = model.MaxServer
+	maxDescription = model.MaxDescription
+	maxNote        = model.MaxNote
 	maxIdentity    = 1000
 	maxReason      = 4000
 	maxWord        = 4000 // what has no limit of its own: patterns, references, paths

@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/parameters"
 )
 
@@ -171,7 +172,7 @@ func newSetParameterCommand(a *connect.App) *cobra.Command {
 	cmd.Flags().BoolVar(&required, "required", false, "it must be given, and has no default")
 	cmd.Flags().StringVar(&standard, "default", "", "`VALUE` that it has if it is not given")
 	cmd.Flags().StringArrayVar(&choices, "choice", nil, "`VALUE` that it may have; may be repeated")
-	cmd.Flags().StringVar(&description, "description", "", "free text, at most 512 characters")
+	cmd.Flags().StringVar(&description, "description", "", model.UsageDescription)
 	return cmd
 }
 

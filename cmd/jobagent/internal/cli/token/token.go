@@ -21,11 +21,12 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // maxName bounds the names of tokens, in characters.
-const maxName = 128
+const maxName = model.MaxName
 
 // NewCommand returns `jobagent token`.
 func NewCommand(a *connect.App) *cobra.Command {
