@@ -68,6 +68,11 @@ func TestModesAreNoRuns(t *testing.T) {
 		c.exec(t, "EXEC jobs_internal.register_targets;")
 		require.Equal(t, []string{"Succeeded"}, c.rows(t, "SELECT lifecycle FROM jobs.target_last_runs;"))
 
+		c.exec(t, "UPDATE jobs_internal.job_executions SET end_time = DATEADD(SECOND, -30, end_time), start_time = DATEADD(SECOND, -30, start_time), create_time = DATEADD(SECOND, -30, create_time);")
+		counts, err := c.RunCounts(ctx, time.Now().Add(-time.Hour))
+		require.NoError(t, err)
+		require.Equal(t, map[string]int64{"Succeeded": 1}, counts.Ended)
+
 		// The preflight of a job is no run that a rule waits for.
 		c.exec(t, "UPDATE jobs_internal.jobs SET created_at = DATEADD(HOUR, -1, created_at);")
 		_, err = c.EvaluateAlerts(ctx, 0)

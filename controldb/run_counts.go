@@ -14,7 +14,7 @@ type RunCounts struct {
 	// Active counts the runs that have not ended, by lifecycle.
 	Active map[string]int64
 	// Ended counts the runs that ended after the argument of [Store.RunCounts] and no later than
-	// Until, by lifecycle. Skips counts the due instants that were recorded as skipped in this
+	// Until, by lifecycle, without trials and preflights. Skips counts the due instants that were recorded as skipped in this
 	// time, by cause.
 	Ended, Skips map[string]int64
 	// Paused is true while the control database is paused.
@@ -50,7 +50,7 @@ GROUP BY r.lifecycle
 UNION ALL
 SELECT N'ended' AS kind, r.lifecycle AS name, COUNT_BIG(*) AS total
 FROM jobs_internal.run_states AS r
-WHERE r.is_active = 0 AND r.end_time > @p1 AND r.end_time <= @p2
+WHERE r.is_active = 0 AND r.end_time > @p1 AND r.end_time <= @p2 AND r.mode IS NULL
 GROUP BY r.lifecycle
 UNION ALL
 SELECT N'skips' AS kind, k.cause AS name, SUM(CAST(k.skipped AS BIGINT)) AS total

@@ -134,10 +134,14 @@ func (m *model) rolloutLines() []string {
 		if r.NeedsPerson() {
 			style = terminal.StyleBusy
 		}
-		done := fmt.Sprintf(" %s of %s", terminal.Number(c.Ended()), terminal.Number(c.Total()))
+		bar, done := m.paint.Bar(c, 12), fmt.Sprintf(" %s of %s", terminal.Number(c.Ended()), terminal.Number(c.Total()))
 		text := fmt.Sprintf("  wave %d of %d  %s  %s", r.Wave, r.Waves, r.State, output.OneLine(r.NextEvent))
 		rest := m.width - 2 - job - 1 - 12 - terminal.Width(done)
-		lines = append(lines, "  "+terminal.Fit(output.OneLine(r.JobName), job)+" "+m.paint.Bar(c, 12)+done+m.paint.In(style, terminal.Fit(text, rest)))
+		if rest < 34 { // the state matters more than the bar: "  wave 2 of 3  WaitingForApproval"
+			bar, text = "", fmt.Sprintf("  %s  wave %d of %d", r.State, r.Wave, r.Waves)
+			rest += 12
+		}
+		lines = append(lines, "  "+terminal.Fit(output.OneLine(r.JobName), job)+" "+bar+done+m.paint.In(style, terminal.Fit(text, max(0, rest))))
 	}
 	return lines
 }
