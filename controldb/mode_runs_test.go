@@ -81,8 +81,8 @@ func TestModesAreNoRuns(t *testing.T) {
 	})
 }
 
-// TestAlertsAboutLongRuns: neither a trial nor the own run of a roll-out, which lasts as long as its
-// bakes, takes too long; a wave may.
+// TestAlertsAboutLongRuns: neither a trial nor the own run of a roll-out, which lasts as long as
+// its bakes, takes too long; a wave may.
 func TestAlertsAboutLongRuns(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		ctx := t.Context()

@@ -14,8 +14,8 @@ type RunCounts struct {
 	// Active counts the runs that have not ended, by lifecycle.
 	Active map[string]int64
 	// Ended counts the runs that ended after the argument of [Store.RunCounts] and no later than
-	// Until, by lifecycle, without trials and preflights. Skips counts the due instants that were recorded as skipped in this
-	// time, by cause.
+	// Until, by lifecycle, without trials and preflights. Skips counts the due instants that were
+	// recorded as skipped in this time, by cause.
 	Ended, Skips map[string]int64
 	// Paused is true while the control database is paused.
 	Paused bool
