@@ -137,8 +137,8 @@ FROM jobs_internal.target_executions AS t INNER JOIN jobs_internal.job_execution
 	}
 }
 
-// TestRollOutIsChecked: what the scripts need is checked before each wave. A database that cannot be
-// changed is left out; without the rights that the plan names, no script runs anywhere.
+// TestRollOutIsChecked: what the scripts need is checked before each wave. A database that cannot
+// be changed is left out; without the rights that the plan names, no script runs anywhere.
 func TestRollOutIsChecked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, testenv.Embedded(t, testenv.Options{}), 4)
