@@ -312,8 +312,6 @@ func (s *Store) RolloutFailedBefore(ctx context.Context, rollout uuid.UUID, top 
     SELECT TOP (20) o.job_execution_id, o.create_time
     FROM jobs.rollouts AS r
     INNER JOIN jobs.job_executions AS o ON o.job_id = r.job_id
-    INNER JOIN jobs.job_execution_origins AS m ON m.job_execution_id = o.job_execution_id
-        AND m.mode IS NULL
     WHERE r.job_execution_id = @p1
         AND o.step_id IS NULL
         AND o.is_active = 0
@@ -346,8 +344,6 @@ func (s *Store) RolloutUsual(ctx context.Context, rollout uuid.UUID) (time.Durat
     SELECT TOP (20) o.job_execution_id, o.create_time
     FROM jobs.rollouts AS r
     INNER JOIN jobs.job_executions AS o ON o.job_id = r.job_id
-    INNER JOIN jobs.job_execution_origins AS m ON m.job_execution_id = o.job_execution_id
-        AND m.mode IS NULL
     WHERE r.job_execution_id = @p1
         AND o.step_id IS NULL
         AND o.is_active = 0
