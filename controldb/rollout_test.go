@@ -233,7 +233,13 @@ WHERE t.ran = 1 AND t.state IN (SELECT p.value FROM STRING_SPLIT(@p1, N',') AS p
 			if task.JobName == "u" && task.Mode == "" {
 				ran = append(ran, task.Target.Database)
 			}
-			c.complete(t, term, targets.Succeeded, "m", task)
+			o := controldb.Outcome{Task: task.ID, Attempt: task.Attempt, Outcome: targets.Succeeded}
+			if task.Probes {
+				o.Probed = &targets.Probed{Rows: 1, Value: "5"}
+			}
+			refused, err := c.CompleteTasks(t.Context(), term, []controldb.Outcome{o})
+			require.NoError(t, err)
+			require.Empty(rt, refused)
 		}
 		if len(r.Tasks) == 0 && !r.More() {
 			c.decide(t, rt, undo, "sp_approve_rollout")

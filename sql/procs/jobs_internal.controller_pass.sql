@@ -401,6 +401,7 @@ BEGIN
         e.mode_options,
         CAST(CASE
             WHEN e.rollout_probe = 1
+                AND e.mode IS NULL -- no preflight
                 AND c.command_type = N'TSql'
                 AND NOT EXISTS (
                     SELECT 1

@@ -293,6 +293,7 @@ BEGIN
         INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = a.execution_id
         WHERE a.outcome = N'Succeeded'
             AND e.rollout_probe = 1
+            AND e.mode IS NULL
             AND p.probe_rows >= 0
             AND NOT EXISTS (
                 SELECT 1 FROM jobs_internal.rollout_probe_values AS v WHERE v.execution_id = a.execution_id AND v.target_id = t.target_id
