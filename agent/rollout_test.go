@@ -210,3 +210,38 @@ FROM jobs_internal.rollout_probe_values AS v`, &values)
 		f.ended(t, id, time.Minute)
 	})
 }
+
+// TestProbesAreComparedWithBefore: the probe runs before the wave, and the number that it returns
+// after it is compared with the one before, on each database.
+func TestProbesAreComparedWithBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, testenv.Embedded(t, testenv.Options{}), 3)
+		once := func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) }
+		for i, name := range f.Targets {
+			f.exec(t, name, `CREATE TABLE dbo.orders (n INT NOT NULL);`)
+			for range 10 * (i + 1) {
+				f.exec(t, name, `INSERT INTO dbo.orders (n) VALUES (1);`)
+			}
+		}
+		f.AddJob(t, "count", []string{`SELECT COUNT(*) AS n FROM dbo.orders;`}, once)
+		f.AddJob(t, "j", []string{`DELETE TOP (2) FROM dbo.orders;`}, once)
+		f.exec(t, f.Control, `EXECUTE jobs.sp_set_job_rollout N'j', N'{"waves": [
+{"name": "canary", "targets": 2, "bake_seconds": 60, "probe_job": "count", "probe_every_seconds": 30, "probe_min_percent": 85, "probe_max_percent": 100},
+{"name": "rest", "targets": "rest"}]}'`)
+		f.startAgent(t, agent.Config{})
+		id := f.Start(t, "j")
+		f.rolledOut(t, id, "Stopped")
+		var reason, gate string
+		var after int
+		f.query(t, f.Control, `SELECT reason FROM jobs.rollouts`, &reason)
+		require.Regexp(t, `^Wave 'canary': its probe: 1 of 2 targets broke the limits \(85 to 100 % of the number before the wave\); '\S+/\S+': 8 after 10\.$`, reason)
+		f.exec(t, f.Targets[0], `INSERT INTO dbo.orders (n) VALUES (1);`)
+		f.decide(t, "sp_retry_rollout_wave", id)
+		f.rolledOut(t, id, "Succeeded")
+		f.query(t, f.Control, `SELECT gate FROM jobs.rollout_waves WHERE wave = 1`, &gate)
+		require.Equal(t, "2 of 2 targets succeeded. The probe returned 9 to 18 on 2 targets.", gate)
+		f.query(t, f.Targets[2], `SELECT COUNT(*) FROM dbo.orders`, &after)
+		require.Equal(t, 28, after)
+		f.ended(t, id, time.Minute)
+	})
+}
