@@ -52,6 +52,17 @@ func Changes[S, V any](fields []Field[S, V], now, before *V) S {
 	return s
 }
 
+// Flags returns the flags of fields by the names of the parameters.
+func Flags[S, V any](fields []Field[S, V]) map[string]string {
+	flags := map[string]string{}
+	for i := range fields {
+		if fields[i].Flag != "" {
+			flags[fields[i].Name] = fields[i].Flag
+		}
+	}
+	return flags
+}
+
 // setting declares a field that settings have a value of.
 func setting[S, V any, T comparable](f Field[S, V], given func(*S) **T, value func(*V) *T) Field[S, V] {
 	f = argument(f, given)

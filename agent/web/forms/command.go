@@ -20,13 +20,13 @@ type native struct {
 }
 
 var (
-	jobFlags   = flagsOf(model.JobFields)
+	jobFlags   = model.Flags(model.JobFields)
 	alertFlags = map[string]string{
 		"job_name": "job", "job_pattern": "jobs", "percent_failed": "percent", "factor": "factor", "runs": "runs", "seconds": "seconds", "severity": "severity",
 		"throttle_seconds": "throttle", "repeat_seconds": "repeat", "notify_resolved": "notify-resolved", "description": "description", "enabled": "enabled", "lifecycles": "lifecycle",
 	}
 	channelFlags  = map[string]string{"definition": "definition", "enabled": "enabled"}
-	scheduleFlags = flagsOf(model.ScheduleFields)
+	scheduleFlags = model.Flags(model.ScheduleFields)
 	natives       = map[string]native{
 		"jobs.sp_set_limit":            {"limit set", []string{"scope", "name", "max_concurrent_targets"}, map[string]string{"server_name": "server"}},
 		"jobs.sp_add_alert":            {"alert rule add", []string{"alert_name", "condition"}, alertFlags},
@@ -40,20 +40,9 @@ var (
 	}
 )
 
-// flagsOf returns the flags of fields.
-func flagsOf[S, V any](fields []model.Field[S, V]) map[string]string {
-	m := map[string]string{}
-	for i := range fields {
-		if fields[i].Flag != "" {
-			m[fields[i].Name] = fields[i].Flag
-		}
-	}
-	return m
-}
-
 // stepFlags returns the flags of a step. step_name names a new one, and says which one is changed.
 func stepFlags(name string) map[string]string {
-	m := flagsOf(model.StepFields)
+	m := model.Flags(model.StepFields)
 	delete(m, "after") // which has a flag for each name
 	m["step_name"], m["step_id"] = name, "step-id"
 	return m

@@ -11,6 +11,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/message"
 	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/jobs/model"
 )
 
 // standsFor is the annotation of commands with the procedure or view that they stand for.
@@ -98,7 +99,7 @@ func nameParameter(cmd *cobra.Command, p message.Part) string {
 		return found
 	}
 	dashed := strings.ReplaceAll(p.Name, "_", "-")
-	names := slices.Clone(parameterNames[p.Name])
+	names := append(slices.Clone(parameterNames[p.Name]), fieldFlags[p.Name]...)
 	for _, suffix := range []string{"", "-name", "-seconds", "-type", "-id"} {
 		if short, ok := strings.CutSuffix(dashed, suffix); ok {
 			names = append(names, "--"+short)
@@ -169,53 +170,53 @@ func commandFlags() []string {
 	return list
 }
 
-// parameterNames maps parameters to flags and arguments with other names; the first one that the
-// command has applies. A name with a value comes before the name alone.
+// fieldFlags are the flags of the fields of package model, by parameters.
+var fieldFlags = func() map[string][]string {
+	all := map[string][]string{}
+	for _, flags := range []map[string]string{model.Flags(model.JobFields), model.Flags(model.StepFields), model.Flags(model.ScheduleFields)} {
+		for name, flag := range flags {
+			all[name] = append(all[name], "--"+flag)
+		}
+	}
+	return all
+}()
+
+// parameterNames maps other parameters to flags and arguments with other names; the first one that
+// the command has applies. A name with a value comes before the name alone.
 var parameterNames = map[string][]string{
-	"agent_name":                        {"ACCOUNT", "NAME"},
-	"alert_name":                        {"RULE", "ALERT", "NAME", "--alert"},
-	"calendar_name":                     {"CALENDAR", "NAME"},
-	"channel_name":                      {"CHANNEL", "NAME"},
-	"channel_type":                      {"TYPE"},
-	"channels":                          {"--channel"},
-	"command":                           commandFlags(),
-	"comment":                           {"--note"},
-	"condition":                         {"CONDITION"},
-	"definition":                        {"DEFINITION", "--definition"},
-	"job_execution_id":                  {"--execution-id", "EXECUTION_ID", "ROLLOUT_ID"},
-	"job_id":                            {"JOB_ID"},
-	"job_name":                          {"JOB", "--job", "NAME"},
-	"job_pattern":                       {"--jobs"},
-	"key_id":                            {"--retire"},
-	"max_concurrent_targets":            {"MAX"},
-	"minutes":                           {"--for"},
-	"name":                              {"SECRET", "NAME"},
-	"new_id":                            {"--new-id"},
-	"new_job_execution_id":              {"--execution-id"},
-	"on_targets":                        {"--on-targets"},
-	"oldest_date":                       {"--before"},
-	"parameters":                        {"--param", "--param-json", "--params-file"},
-	"percent_failed":                    {"--percent"},
-	"retry_interval_backoff_multiplier": {"--retry-interval-multiplier"},
-	"hold":                              {"--hold"},
-	"rollout = 0":                       {"--no-rollout"},
-	"schedule_end_time":                 {"--end-time"},
-	"schedule_interval_count":           {"--interval-count"},
-	"schedule_interval_type":            {"--interval-type"},
-	"schedule_name":                     {"SCHEDULE", "NAME"},
-	"schedule_start_time":               {"--start-time"},
-	"scope":                             {"SCOPE"},
-	"server_name":                       {"--server"},
-	"spec":                              {"--file", "--cron5", "--cron6", "--quartz", "--rrule", "--systemd", "--eventbridge", "--groc", "--airflow", "--iso8601"},
-	"step_name":                         {"STEP", "--step-name", "--name", "--new-name"},
-	"step_timeout_seconds":              {"--timeout"},
-	"success":                           {"--succeeded"},
-	"success = 0":                       {"--failed"},
-	"only_targets":                      {"--only-targets", "--targets"},
-	"tag_filter":                        {"--tag-filter"},
-	"tags":                              {"--tag"},
-	"target_group_name":                 {"TARGET_GROUP", "GROUP", "--target-group", "NAME"},
-	"target_id":                         {"TARGET_ID", "--target"},
-	"time_zone":                         {"--zone", "--time-zone"},
-	"until":                             {"--for"},
+	"agent_name":             {"ACCOUNT", "NAME"},
+	"alert_name":             {"RULE", "ALERT", "NAME", "--alert"},
+	"calendar_name":          {"CALENDAR", "NAME"},
+	"channel_name":           {"CHANNEL", "NAME"},
+	"channel_type":           {"TYPE"},
+	"channels":               {"--channel"},
+	"command":                commandFlags(),
+	"comment":                {"--note"},
+	"condition":              {"CONDITION"},
+	"definition":             {"DEFINITION", "--definition"},
+	"job_execution_id":       {"--execution-id", "EXECUTION_ID", "ROLLOUT_ID"},
+	"job_id":                 {"JOB_ID"},
+	"job_name":               {"JOB", "--job", "NAME"},
+	"job_pattern":            {"--jobs"},
+	"key_id":                 {"--retire"},
+	"max_concurrent_targets": {"MAX"},
+	"minutes":                {"--for"},
+	"name":                   {"SECRET", "NAME"},
+	"new_job_execution_id":   {"--execution-id"},
+	"oldest_date":            {"--before"},
+	"parameters":             {"--param", "--param-json", "--params-file"},
+	"percent_failed":         {"--percent"},
+	"rollout = 0":            {"--no-rollout"},
+	"schedule_name":          {"SCHEDULE", "NAME"},
+	"scope":                  {"SCOPE"},
+	"server_name":            {"--server"},
+	"spec":                   {"--file", "--cron5", "--cron6", "--quartz", "--rrule", "--systemd", "--eventbridge", "--groc", "--airflow", "--iso8601"},
+	"step_name":              {"STEP", "--step-name", "--name", "--new-name"},
+	"success":                {"--succeeded"},
+	"success = 0":            {"--failed"},
+	"only_targets":           {"--only-targets", "--targets"},
+	"tags":                   {"--tag"},
+	"target_group_name":      {"TARGET_GROUP", "GROUP", "--target-group", "NAME"},
+	"target_id":              {"TARGET_ID", "--target"},
+	"until":                  {"--for"},
 }
