@@ -329,24 +329,10 @@ ORDER BY due_time DESC, schedule_id;`, w.args...)
 
 // Backfill is a row of the view jobs.schedule_backfills.
 type Backfill struct {
-	JobName string     `db:"job_name"`
-	Name    string     `db:"schedule_name"`
-	ID      BackfillID `db:"backfill_id"`
-	// State is Open, Completed, Canceled or Faulted. Reason explains the state.
-	State  string    `db:"state"`
-	Reason string    `db:"reason"`
-	From   time.Time `db:"from_time"`
-	To     time.Time `db:"to_time"`
-	// NextAt is the next instant to handle; zero means that the backfill has not begun, or has
-	// ended.
-	NextAt        time.Time `db:"next_time"`
-	Overlap       string    `db:"overlap"`
-	Started       int64     `db:"started"`
-	Buffered      int64     `db:"buffered"`
-	Skipped       int64     `db:"skipped"`
-	RequestedBy   string    `db:"requested_by"`
-	RequestedTime time.Time `db:"requested_time"`
-	EndTime       time.Time `db:"end_time"`
+	JobName string `db:"job_name"`
+	Name    string `db:"schedule_name"`
+	model.Backfill
+	EndTime time.Time `db:"end_time"`
 }
 
 // Backfills lists rows of jobs.schedule_backfills, latest first. An empty job and a nil name mean

@@ -251,7 +251,7 @@ func TestBackfill(t *testing.T) {
 		}, watch)
 		list, err := c.Backfills(ctx, "j", ptr("s"), 1)
 		require.NoError(t, err)
-		require.Equal(t, from.Add(2*time.Hour), list[0].NextAt)
+		require.Equal(t, from.Add(2*time.Hour), list[0].Next)
 		_, err = c.FireSchedules(
 			ctx,
 			term,
@@ -264,8 +264,10 @@ func TestBackfill(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, list, 1)
 		require.Equal(t, controldb.Backfill{
-			JobName: "j", Name: "s", ID: id, State: "Faulted", Reason: "it cannot go on", From: from, To: from.Add(2 * time.Hour), Overlap: "BufferAll", Started: 1, Buffered: 1,
-			RequestedBy: list[0].RequestedBy, RequestedTime: list[0].RequestedTime, EndTime: list[0].EndTime,
+			JobName: "j", Name: "s", EndTime: list[0].EndTime, Backfill: model.Backfill{
+				ID: int64(id), State: "Faulted", Reason: "it cannot go on", From: from, To: from.Add(2 * time.Hour), Overlap: "BufferAll", Started: 1, Buffered: 1,
+				RequestedBy: list[0].RequestedBy, Requested: list[0].Requested,
+			},
 		}, list[0])
 		require.NoError(t, c.CancelBackfill(ctx, id))
 		list, err = c.Backfills(ctx, "j", ptr("s"), 1)

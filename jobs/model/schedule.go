@@ -1,6 +1,9 @@
 package model
 
-import "strings"
+import (
+	"strings"
+	"time"
+)
 
 // Overlap is a policy for what is due while an earlier run of the same schedule is active.
 type Overlap struct {
@@ -97,4 +100,20 @@ var ScheduleFields = []ScheduleField{
 	setting(ScheduleField{Name: "enabled", Flag: "enabled", Usage: "enable the schedule"},
 		func(s *ScheduleSpec) **bool { return &s.Enabled }, func(s *ScheduleSettings) *bool { return &s.Enabled }),
 	argument(ScheduleField{Name: "parameters"}, func(s *ScheduleSpec) **string { return &s.Parameters }),
+}
+
+// Backfill is a request to run a schedule at the instants of a past range.
+type Backfill struct {
+	ID          int64     `db:"backfill_id" json:"backfill_id"`
+	State       string    `db:"state" json:"state"`             // Open, Completed, Canceled or Faulted
+	Reason      string    `db:"reason" json:"reason,omitempty"` // explains the state
+	From        time.Time `db:"from_time" json:"from_time"`
+	To          time.Time `db:"to_time" json:"to_time"`
+	Next        time.Time `db:"next_time" json:"next_time,omitzero" doc:"the next instant that becomes a run"` // zero: it has not begun, or has ended
+	Overlap     string    `db:"overlap" json:"overlap"`
+	Started     int64     `db:"started" json:"started" doc:"runs"`
+	Buffered    int64     `db:"buffered" json:"buffered" doc:"instants that wait for an earlier run to end"`
+	Skipped     int64     `db:"skipped" json:"skipped"`
+	RequestedBy string    `db:"requested_by" json:"requested_by"`
+	Requested   time.Time `db:"requested_time" json:"requested_time"`
 }

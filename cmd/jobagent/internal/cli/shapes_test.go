@@ -163,7 +163,7 @@ func (d *describer) object(t reflect.Type) string {
 		}
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		require.NotEmpty(d.t, name, "%s.%s", t, f.Name)
-		if options == "omitempty" {
+		if options == "omitempty" || options == "omitzero" {
 			name += "?"
 		}
 		comment := f.Tag.Get("doc")

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/jobs/model"
 )
 
 // Calendar is a calendar. Its fields are those of the view jobs.calendars.
@@ -165,20 +166,7 @@ type Schedule struct {
 }
 
 // Backfill is a backfill of a schedule. Its fields are those of the view jobs.schedule_backfills.
-type Backfill struct {
-	ID          int64      `json:"backfill_id"`
-	State       string     `json:"state"`
-	Reason      string     `json:"reason,omitempty"`
-	From        time.Time  `json:"from_time"`
-	To          time.Time  `json:"to_time"`
-	Next        *time.Time `json:"next_time,omitempty"` // the next instant that becomes a run
-	Overlap     string     `json:"overlap"`
-	Started     int64      `json:"started"`  // runs
-	Buffered    int64      `json:"buffered"` // instants that wait for an earlier run to end
-	Skipped     int64      `json:"skipped"`
-	RequestedBy string     `json:"requested_by"`
-	Requested   time.Time  `json:"requested_time"`
-}
+type Backfill struct{ model.Backfill }
 
 // ScheduleName names a schedule that was deleted.
 type ScheduleName struct {

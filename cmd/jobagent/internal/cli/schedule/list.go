@@ -41,24 +41,6 @@ func viewSchedule(s controldb.Schedule) output.Schedule {
 	return v
 }
 
-// viewBackfill converts a backfill for -o json.
-func viewBackfill(b controldb.Backfill) output.Backfill {
-	return output.Backfill{
-		ID:          int64(b.ID),
-		State:       b.State,
-		Reason:      b.Reason,
-		From:        b.From,
-		To:          b.To,
-		Next:        output.Optional(b.NextAt),
-		Overlap:     b.Overlap,
-		Started:     b.Started,
-		Buffered:    b.Buffered,
-		Skipped:     b.Skipped,
-		RequestedBy: b.RequestedBy,
-		Requested:   b.RequestedTime,
-	}
-}
-
 // scheduleTitle returns a schedule's name for a table. The schedule of the job's own definition has
 // no name.
 func scheduleTitle(name string) string {
@@ -183,7 +165,7 @@ func newShowCommand(a *connect.App) *cobra.Command {
 				}
 				v := viewSchedule(s)
 				for _, b := range backfills {
-					v.Backfills = append(v.Backfills, viewBackfill(b))
+					v.Backfills = append(v.Backfills, output.Backfill{Backfill: b.Backfill})
 				}
 				return a.Emit(v, func(w io.Writer) error { return printSchedule(w, v, s.Describe()) })
 			})
