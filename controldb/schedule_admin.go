@@ -91,25 +91,7 @@ type Schedule struct {
 	// State is Enabled, Disabled, Completed or Faulted. Reason explains the state.
 	State  string `db:"state"`
 	Reason string `db:"reason"`
-	// Paused is true while the schedule is paused. PausedBy, PausedAt and PauseNote describe the
-	// latest pause or resumption.
-	Paused    bool      `db:"paused"`
-	PausedBy  string    `db:"paused_by"`
-	PausedAt  time.Time `db:"paused_at"`
-	PauseNote string    `db:"pause_note"`
-	// NextDue and LastDue are zero when there are none.
-	NextDue time.Time `db:"next_due_time"`
-	LastDue time.Time `db:"last_due_time"`
-	// Upcoming are the next instants, as of the latest validation or run.
-	Upcoming         []time.Time `db:"upcoming"`
-	Executions       int64       `db:"executions"`
-	Failures         int64       `db:"failures"`
-	Faults           int64       `db:"faults"`
-	SkippedByOverlap int64       `db:"skipped_by_overlap"`
-	SkippedByCatchUp int64       `db:"skipped_by_catch_up"`
-	SkippedOtherwise int64       `db:"skipped_otherwise"`
-	// Buffered is the number of instants that wait for an earlier run to end.
-	Buffered      int64     `db:"buffered"`
+	model.ScheduleProgress
 	LastExecution uuid.UUID `db:"last_job_execution_id"`
 	LastLifecycle string    `db:"last_lifecycle"`
 	// ValidatedTime is zero when the schedule has not been validated since it was changed.

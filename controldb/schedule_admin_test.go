@@ -100,7 +100,8 @@ func TestNamedSchedule(t *testing.T) {
 		s := c.schedule(t, "j", "nightly")
 		require.Equal(t, controldb.Schedule{
 			JobName: "j", Name: "nightly", ID: id, Kind: "cron5", Spec: "0 2 * * *", TimeZone: "Europe/Berlin", State: "Enabled",
-			ScheduleSettings: model.ScheduleSettings{Enabled: true, CatchUp: "all", Overlap: "AllowAll", PauseOnFailure: true}, NextDue: due, Upcoming: []time.Time{due, due.Add(time.Hour)}, ValidatedTime: s.ValidatedTime, Engine: "test 1",
+			ScheduleSettings: model.ScheduleSettings{Enabled: true, CatchUp: "all", Overlap: "AllowAll", PauseOnFailure: true},
+			ScheduleProgress: model.ScheduleProgress{NextDue: due, Upcoming: []time.Time{due, due.Add(time.Hour)}}, ValidatedTime: s.ValidatedTime, Engine: "test 1",
 			Warnings: []string{"read this"}, CreatedTime: s.CreatedTime, UpdatedTime: s.UpdatedTime,
 			DefinedTime: s.CreatedTime, End: s.End, JobID: waiting[0].JobID,
 		}, s)

@@ -102,6 +102,27 @@ var ScheduleFields = []ScheduleField{
 	argument(ScheduleField{Name: "parameters"}, func(s *ScheduleSpec) **string { return &s.Parameters }),
 }
 
+// ScheduleProgress is what has become of a schedule.
+type ScheduleProgress struct {
+	// PausedBy, PausedAt and PauseNote describe the latest pause or resumption.
+	Paused    bool      `db:"paused" json:"paused"`
+	PausedBy  string    `db:"paused_by" json:"paused_by,omitempty"`
+	PausedAt  time.Time `db:"paused_at" json:"paused_at,omitzero"`
+	PauseNote string    `db:"pause_note" json:"pause_note,omitempty"`
+	// NextDue and LastDue are zero when there are none.
+	NextDue time.Time `db:"next_due_time" json:"next_due_time,omitzero"`
+	LastDue time.Time `db:"last_due_time" json:"last_due_time,omitzero"`
+	// Upcoming are as of the latest validation or run.
+	Upcoming         []time.Time `db:"upcoming" json:"upcoming,omitempty" doc:"the next instants"`
+	Executions       int64       `db:"executions" json:"executions" doc:"runs"`
+	Failures         int64       `db:"failures" json:"failures" doc:"failed attempts"`
+	Faults           int64       `db:"faults" json:"faults" doc:"failed runs"`
+	SkippedByOverlap int64       `db:"skipped_by_overlap" json:"skipped_by_overlap"`
+	SkippedByCatchUp int64       `db:"skipped_by_catch_up" json:"skipped_by_catch_up"`
+	SkippedOtherwise int64       `db:"skipped_otherwise" json:"skipped_otherwise"`
+	Buffered         int64       `db:"buffered" json:"buffered" doc:"instants that wait for an earlier run to end"`
+}
+
 // Backfill is a request to run a schedule at the instants of a past range.
 type Backfill struct {
 	ID          int64     `db:"backfill_id" json:"backfill_id"`

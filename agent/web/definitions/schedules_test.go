@@ -26,7 +26,8 @@ func TestCalendar(t *testing.T) {
 	m.add(now.AddDate(0, 0, -1), "bad", "", "Failed", "/runs/1", 1)
 	m.add(now.AddDate(0, 0, -2), "ok", "", "Succeeded", "/runs/2", 1)
 	m.add(now.AddDate(0, 0, -2).Add(time.Hour), "ok", "", "Succeeded", "/runs/3", 1)
-	s := controldb.Schedule{ScheduleSettings: model.ScheduleSettings{Enabled: true}, NextDue: time.Date(2026, 10, 21, 0, 30, 0, 0, time.UTC)}
+	s := controldb.Schedule{ScheduleSettings: model.ScheduleSettings{Enabled: true},
+		ScheduleProgress: model.ScheduleProgress{NextDue: time.Date(2026, 10, 21, 0, 30, 0, 0, time.UTC)}}
 	require.False(t, m.addDue(rule, s, month, month.AddDate(0, 1, 0), now))
 	c.fill(m, month)
 	require.Equal(t, "October 2026", c.Title)
@@ -62,7 +63,7 @@ func TestNextRows(t *testing.T) {
 	rule, err := schedule.Parse(schedule.KindCron5, []byte("0 12 * * *"), schedule.Options{Zone: "Europe/Berlin"})
 	require.NoError(t, err)
 	due := time.Date(2026, 10, 24, 10, 0, 0, 0, time.UTC)
-	rows := nextRows(controldb.Schedule{State: "Enabled", NextDue: due}, rule, zone, due)
+	rows := nextRows(controldb.Schedule{State: "Enabled", ScheduleProgress: model.ScheduleProgress{NextDue: due}}, rule, zone, due)
 	require.Len(t, rows, nextInstants)
 	require.Equal(t, instantRow{At: due, InZone: "Sat 24 Oct 2026 12:00 CEST"}, rows[0])
 	require.Equal(t, "clocks have gone back by 1\u00a0h", rows[1].Change)

@@ -126,43 +126,30 @@ type Skip struct {
 
 // Schedule is a schedule. Its fields are those of the view jobs.schedules.
 type Schedule struct {
-	Job              string          `json:"job_name"`
-	Name             string          `json:"schedule_name"` // empty: the schedule of the job's own definition
-	ID               int64           `json:"schedule_id"`
-	Kind             string          `json:"kind"`
-	Spec             string          `json:"spec,omitempty"`
-	TimeZone         string          `json:"time_zone,omitempty"`
-	Description      string          `json:"description,omitempty"` // the schedule in words; absent if the definition is invalid
-	Enabled          bool            `json:"enabled"`
-	State            string          `json:"state"` // Enabled, Disabled, Completed or Faulted
-	Reason           string          `json:"reason,omitempty"`
-	CatchUp          string          `json:"catch_up,omitempty"`
-	Overlap          string          `json:"overlap"`
-	PauseOnFailure   bool            `json:"pause_on_failure"`
-	Paused           bool            `json:"paused"`
-	PausedBy         string          `json:"paused_by,omitempty"`
-	PausedAt         *time.Time      `json:"paused_at,omitempty"`
-	PauseNote        string          `json:"pause_note,omitempty"`
-	NextDue          *time.Time      `json:"next_due_time,omitempty"`
-	LastDue          *time.Time      `json:"last_due_time,omitempty"`
-	Upcoming         []time.Time     `json:"upcoming,omitempty"` // the next instants
-	Executions       int64           `json:"executions"`         // runs
-	Failures         int64           `json:"failures"`           // failed attempts
-	Faults           int64           `json:"faults"`             // failed runs
-	SkippedByOverlap int64           `json:"skipped_by_overlap"`
-	SkippedByCatchUp int64           `json:"skipped_by_catch_up"`
-	SkippedOtherwise int64           `json:"skipped_otherwise"`
-	Buffered         int64           `json:"buffered"` // instants that wait for an earlier run to end
-	LastExecution    *uuid.UUID      `json:"last_job_execution_id,omitempty"`
-	LastLifecycle    string          `json:"last_lifecycle,omitempty"`
-	Parameters       json.RawMessage `json:"parameters,omitempty"`        // of its runs
-	ParametersFault  string          `json:"parameters_fault,omitempty"`  // why they do not fit those that the job declares, so that no run starts
-	Validated        *time.Time      `json:"validated_time,omitempty"`    // absent: no agent has validated the definition yet
-	Errors           json.RawMessage `json:"validation_errors,omitempty"` // as of DefinitionErrors
-	Warnings         []string        `json:"warnings,omitempty"`
-	Created          *time.Time      `json:"created_time,omitempty"`
-	Updated          *time.Time      `json:"updated_time,omitempty"`
-	Backfills        []Backfill      `json:"backfills,omitempty"` // of schedule show only
+	Job            string `json:"job_name"`
+	Name           string `json:"schedule_name"` // empty: the schedule of the job's own definition
+	ID             int64  `json:"schedule_id"`
+	Kind           string `json:"kind"`
+	Spec           string `json:"spec,omitempty"`
+	TimeZone       string `json:"time_zone,omitempty"`
+	Description    string `json:"description,omitempty"` // the schedule in words; absent if the definition is invalid
+	Enabled        bool   `json:"enabled"`
+	State          string `json:"state"` // Enabled, Disabled, Completed or Faulted
+	Reason         string `json:"reason,omitempty"`
+	CatchUp        string `json:"catch_up,omitempty"`
+	Overlap        string `json:"overlap"`
+	PauseOnFailure bool   `json:"pause_on_failure"`
+	model.ScheduleProgress
+	LastExecution   *uuid.UUID      `json:"last_job_execution_id,omitempty"`
+	LastLifecycle   string          `json:"last_lifecycle,omitempty"`
+	Parameters      json.RawMessage `json:"parameters,omitempty"`        // of its runs
+	ParametersFault string          `json:"parameters_fault,omitempty"`  // why they do not fit those that the job declares, so that no run starts
+	Validated       *time.Time      `json:"validated_time,omitempty"`    // absent: no agent has validated the definition yet
+	Errors          json.RawMessage `json:"validation_errors,omitempty"` // as of DefinitionErrors
+	Warnings        []string        `json:"warnings,omitempty"`
+	Created         *time.Time      `json:"created_time,omitempty"`
+	Updated         *time.Time      `json:"updated_time,omitempty"`
+	Backfills       []Backfill      `json:"backfills,omitempty"` // of schedule show only
 }
 
 // Backfill is a backfill of a schedule. Its fields are those of the view jobs.schedule_backfills.

@@ -9,6 +9,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/definition"
 	"github.com/jobagent/jobagent/jobs/manifest"
+	"github.com/jobagent/jobagent/jobs/model"
 )
 
 // A schedule that runs once is disabled after its run. Its file still says that it is enabled, and
@@ -18,7 +19,7 @@ func TestPastRunIsNotStartedAgain(t *testing.T) {
 	fields := func(file manifest.Interval, row controldb.JobDetail, lastDue time.Time) []string {
 		row.Name, row.IntervalCount = "j", 1
 		s, err := definition.NewState(controldb.Definitions{Jobs: []controldb.JobDetail{row},
-			Schedules: []controldb.Schedule{{JobName: "j", LastDue: lastDue}}})
+			Schedules: []controldb.Schedule{{JobName: "j", ScheduleProgress: model.ScheduleProgress{LastDue: lastDue}}}})
 		require.NoError(t, err)
 		file.Count = 1
 		o := manifest.Object{Kind: manifest.KindJob, Value: &manifest.Job{Name: "j", Schedule: &file}}

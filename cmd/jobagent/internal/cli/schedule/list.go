@@ -24,13 +24,8 @@ import (
 func viewSchedule(s controldb.Schedule) output.Schedule {
 	v := output.Schedule{
 		Job: s.JobName, Name: s.Name, ID: int64(s.ID), Kind: s.Kind, Spec: s.Spec, TimeZone: s.TimeZone, Enabled: s.Enabled,
-		State: s.State, Reason: s.Reason,
-		CatchUp: s.CatchUp, Overlap: s.Overlap, PauseOnFailure: s.PauseOnFailure, Paused: s.Paused, PausedBy: s.PausedBy,
-		PausedAt:  output.Optional(s.PausedAt),
-		PauseNote: s.PauseNote, NextDue: output.Optional(s.NextDue), LastDue: output.Optional(s.LastDue),
-		Upcoming: s.Upcoming, Executions: s.Executions, Failures: s.Failures,
-		Faults: s.Faults, SkippedByOverlap: s.SkippedByOverlap, SkippedByCatchUp: s.SkippedByCatchUp,
-		SkippedOtherwise: s.SkippedOtherwise, Buffered: s.Buffered, Description: s.Words(),
+		State: s.State, Reason: s.Reason, CatchUp: s.CatchUp, Overlap: s.Overlap, PauseOnFailure: s.PauseOnFailure,
+		ScheduleProgress: s.ScheduleProgress, Description: s.Words(),
 		LastLifecycle: s.LastLifecycle, Validated: output.Optional(s.ValidatedTime), Errors: s.ValidationErrors,
 		Warnings: s.Warnings, Parameters: json.RawMessage(s.Parameters), ParametersFault: s.ParametersFault, Created: output.Optional(s.CreatedTime),
 		Updated: output.Optional(s.UpdatedTime),
@@ -62,8 +57,8 @@ func sentence(v output.Schedule, now time.Time) string {
 		return v.Description + "; paused"
 	case !v.Enabled:
 		return v.Description + "; disabled"
-	case v.NextDue != nil:
-		return schedule.NextBehind(v.Description, *v.NextDue, schedule.ZoneShown(v.TimeZone), now)
+	case !v.NextDue.IsZero():
+		return schedule.NextBehind(v.Description, v.NextDue, schedule.ZoneShown(v.TimeZone), now)
 	case v.State == "Completed":
 		return schedule.NextBehind(v.Description, time.Time{}, nil, now)
 	}
@@ -209,7 +204,7 @@ func printSchedule(w io.Writer, v output.Schedule, d schedule.Description) error
 	}
 	fmt.Fprintf(&b, "runs %d (%d failed, %d failed attempts), skipped: %d by overlap, %d missed, %d otherwise; waiting %d\n", v.Executions, v.Faults, v.Failures,
 		v.SkippedByOverlap, v.SkippedByCatchUp, v.SkippedOtherwise, v.Buffered)
-	if v.LastDue != nil {
+	if !v.LastDue.IsZero() {
 		fmt.Fprintf(&b, "last due %s", v.LastDue.UTC().Format(time.RFC3339))
 		if v.LastExecution != nil {
 			fmt.Fprintf(&b, ", last run %s %s", v.LastExecution, v.LastLifecycle)
