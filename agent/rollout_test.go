@@ -171,6 +171,74 @@ INNER JOIN jobs.rollout_targets AS t ON t.job_execution_id = r.job_execution_id 
 	})
 }
 
+// TestRollOutWaitsForItsWindow: a wave starts when its window opens, and no target of it starts
+// after its end; what runs then goes on to its end, and the rest follows in the next window. A
+// calendar that is changed counts within a minute, and one that is gone lets nothing start.
+func TestRollOutWaitsForItsWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, testenv.Embedded(t, testenv.Options{}), 5)
+		day := time.Now().UTC().Truncate(24 * time.Hour)
+		f.exec(t, f.Control, `EXECUTE jobs.sp_add_calendar N'nights', @p1`,
+			`{"startTime": "`+day.Format(time.DateOnly)+`T00:10:00", "rrule": "FREQ=MINUTELY;INTERVAL=30;COUNT=2", "duration": "PT10M"}`)
+		until := func(minute int) { <-time.After(time.Until(day.Add(time.Duration(minute) * time.Minute))) }
+		f.AddJob(t, "j", []string{`WAITFOR DELAY '00:06:00';`}, func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) })
+		f.exec(t, f.Control, `EXECUTE jobs.sp_set_job_rollout N'j', N'{"waves": [{"name": "first", "targets": 3, "parallelism": 1, "window": "nights"},
+{"name": "rest", "targets": "rest", "window": "nights"}]}'`)
+		stop := f.startAgent(t, agent.Config{})
+		id := f.Start(t, "j")
+		f.rolledOut(t, id, "WaitingForWindow")
+		<-time.After(2 * time.Second)
+		var next string
+		var at time.Time
+		f.query(t, f.Control, `SELECT next_event FROM jobs.rollouts`, &next)
+		f.query(t, f.Control, `SELECT next_event_at FROM jobs.rollouts`, &at)
+		require.Equal(t, "The wave 'first' starts when its window (calendar 'nights') opens.", next)
+		require.Equal(t, day.Add(10*time.Minute), at.UTC())
+		stop() // the answer does not let the wave start on its own
+		until(11)
+		stop = f.startAgent(t, agent.Config{})
+		f.rolledOut(t, id, "Running")
+		until(30)
+		f.query(t, f.Control, `SELECT next_event FROM jobs.rollouts`, &next)
+		require.Equal(t, "The wave 'first' goes on when its window (calendar 'nights') opens.", next)
+		starts := func() (list []time.Duration) {
+			rows, err := f.DB(t, f.Control).QueryContext(t.Context(), `SELECT k.claimed_at FROM jobs_internal.task_executions AS k
+WHERE k.kind = N'Run' ORDER BY k.claimed_at`)
+			require.NoError(t, err)
+			defer rows.Close()
+			for rows.Next() {
+				var at time.Time
+				require.NoError(t, rows.Scan(&at))
+				list = append(list, at.Sub(day).Truncate(time.Minute))
+			}
+			require.NoError(t, rows.Err())
+			return list
+		}
+		require.Equal(t, []time.Duration{11 * time.Minute, 17 * time.Minute}, starts())
+
+		// The third one in the next window; then the calendar is gone.
+		until(43)
+		require.Equal(t, []time.Duration{11 * time.Minute, 17 * time.Minute, 40 * time.Minute}, starts())
+		f.exec(t, f.Control, `DELETE FROM jobs_internal.calendars`)
+		f.rolledOut(t, id, "WaitingForWindow")
+		<-time.After(2 * time.Minute)
+		f.query(t, f.Control, `SELECT next_event FROM jobs.rollouts`, &next)
+		require.Equal(t, "The wave 'rest' waits for its window: The calendar 'nights' does not exist.", next)
+		require.Len(t, starts(), 3)
+		f.exec(t, f.Control, `EXECUTE jobs.sp_add_calendar N'nights', N'{"dates": ["`+day.AddDate(0, 0, -1).Format(time.DateOnly)+`"]}'`)
+		<-time.After(2 * time.Minute)
+		f.query(t, f.Control, `SELECT next_event FROM jobs.rollouts`, &next)
+		require.Equal(t, "The wave 'rest' waits for its window: The calendar 'nights' has no window within a year.", next)
+		changed := time.Now()
+		f.exec(t, f.Control, `EXECUTE jobs.sp_update_calendar N'nights', N'{"dates": ["`+day.Format(time.DateOnly)+`"]}'`)
+		f.rolledOut(t, id, "Running")
+		require.LessOrEqual(t, time.Since(changed), time.Minute+5*time.Second)
+		f.rolledOut(t, id, "Succeeded")
+		require.Len(t, starts(), 5)
+		stop()
+	})
+}
+
 // TestRollOutIsProbed: the probe of a wave runs on its targets, during the bake and at its end; one
 // that fails stops the roll-out.
 func TestRollOutIsProbed(t *testing.T) {

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -30,7 +31,8 @@ const runsPerCall = 1000
 // execution and stores the following instant (I2, I10).
 //
 // T-SQL cannot compute a recurrence. Therefore the scheduler also validates new and changed
-// schedules: the result is the next due instant or the list of errors.
+// schedules: the result is the next due instant or the list of errors. For the same reason, it
+// evaluates the windows of roll-outs.
 type scheduler struct {
 	store *controldb.Store
 	term  controldb.Term
@@ -114,6 +116,9 @@ func (s *scheduler) runOnce(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
+	if err := s.evaluateWindows(ctx, due); err != nil {
+		return 0, err
+	}
 	s.watch(ctx)
 	if validated || fired {
 		return 0, nil
@@ -126,6 +131,38 @@ func (s *scheduler) runOnce(ctx context.Context) (time.Duration, error) {
 		wait = min(wait, max(time.Millisecond, due.NextFireAt.Sub(due.Now)))
 	}
 	return wait, nil
+}
+
+// evaluateWindows finds out whether the windows of roll-outs are open. An answer is wanted at the
+// start of a wave, where the window opens or closes, and once a minute.
+func (s *scheduler) evaluateWindows(ctx context.Context, due controldb.DueSchedules) error {
+	states := make([]controldb.WindowState, 0, len(due.Windows))
+	for _, w := range due.Windows {
+		states = append(states, windowState(w, due.Now))
+	}
+	opened, err := s.store.RecordWindows(ctx, s.term.ID, states)
+	if opened > 0 {
+		notify(s.wakeController)
+	}
+	return err
+}
+
+// windowState evaluates a window at an instant.
+func windowState(w controldb.RolloutWindow, at time.Time) controldb.WindowState {
+	state := controldb.WindowState{Window: w, At: at}
+	if w.Spec == "" {
+		state.Fault = fmt.Sprintf("The calendar '%s' does not exist.", w.Calendar)
+		return state
+	}
+	calendar, err := schedule.ParseCalendar([]byte(w.Spec))
+	if err != nil {
+		state.Fault = fmt.Sprintf("The calendar '%s' is invalid: %v.", w.Calendar, err)
+		return state
+	}
+	if state.Open, state.Changes = calendar.StateAt(at); !state.Open && state.Changes.IsZero() {
+		state.Fault = fmt.Sprintf("The calendar '%s' has no window within a year.", w.Calendar)
+	}
+	return state
 }
 
 // watch logs, at most once a minute, that schedules are due and do not fire: rounds do not see

@@ -271,7 +271,7 @@ var conditions = map[int32]condition{
 	50128: {KindConflict, nil, "the schedule is Faulted"},
 	50129: {KindNotFound, ErrCalendarNotFound, "the calendar does not exist"},
 	50130: {KindConflict, ErrCalendarExists, "a calendar of this name exists already"},
-	50131: {KindConflict, nil, "the calendar is used by a schedule"},
+	50131: {KindConflict, nil, "the calendar is used by a schedule or a plan"},
 	50132: {KindNotFound, ErrBackfillNotFound, "the backfill does not exist"},
 	50135: {KindNotFound, ErrCallbackNotFound, "there is no such callback"},
 	50136: {KindConflict, nil, "a report or a change of the job agent is made inside a transaction"},

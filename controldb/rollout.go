@@ -23,6 +23,7 @@ const (
 	RolloutPlanning  RolloutState = "Planning"           // its run resolves the targets
 	RolloutAssigning RolloutState = "Assigning"          // the targets are assigned to waves
 	RolloutWaiting   RolloutState = "WaitingForApproval" // of the next wave
+	RolloutClosed    RolloutState = "WaitingForWindow"   // of the next wave
 	RolloutPaused    RolloutState = "Paused"
 	RolloutStarting  RolloutState = "Starting"  // the next wave starts
 	RolloutPreflight RolloutState = "Preflight" // what its scripts need is checked before
@@ -40,8 +41,8 @@ const (
 // RolloutStates are all states of roll-outs.
 func RolloutStates() []RolloutState {
 	return []RolloutState{
-		RolloutPlanning, RolloutAssigning, RolloutWaiting, RolloutPaused, RolloutStarting, RolloutPreflight, RolloutRunning, RolloutRecording,
-		RolloutBaking, RolloutProbing, RolloutStopped, RolloutAborting, RolloutSucceeded, RolloutAborted, RolloutFailed,
+		RolloutPlanning, RolloutAssigning, RolloutWaiting, RolloutClosed, RolloutPaused, RolloutStarting, RolloutPreflight, RolloutRunning,
+		RolloutRecording, RolloutBaking, RolloutProbing, RolloutStopped, RolloutAborting, RolloutSucceeded, RolloutAborted, RolloutFailed,
 	}
 }
 
@@ -132,6 +133,9 @@ type RolloutWave struct {
 	Pace        *int      `db:"pace"` // targets that start in any minute
 	BakeSeconds int       `db:"bake_seconds"`
 	Approval    string    `db:"approval"` // none, any or other
+	// Window is the calendar in whose windows alone the wave starts and goes on; empty means at any
+	// time.
+	Window string `db:"window_name"`
 
 	MaxFailed          int    `db:"max_failed"`
 	MaxUnknown         int    `db:"max_unknown"`
@@ -259,7 +263,7 @@ func (s *Store) Rollout(ctx context.Context, id uuid.UUID) (Rollout, error) {
 }
 
 const waveColumns = `SELECT v.job_execution_id, v.wave, v.name, v.state, v.targets, v.max_parallelism, v.pace, v.bake_seconds, v.approval,
-    v.max_failed, v.max_unknown, v.max_unreached, v.max_duration_percent, v.probe_job_name, v.probe_every_seconds, v.probe_check, v.run_id, v.probe_run_id,
+    v.window_name, v.max_failed, v.max_unknown, v.max_unreached, v.max_duration_percent, v.probe_job_name, v.probe_every_seconds, v.probe_check, v.run_id, v.probe_run_id,
     v.before_run_id,
     v.started_at, v.ended_at, v.bake_until, v.approved_at, v.approved_by, v.approval_comment, v.succeeded, v.failed, v.unknown, v.unreached,
     v.median_ms, v.usual_ms, v.gate, v.preflight_run_id, v.preflight_failed, v.left_out

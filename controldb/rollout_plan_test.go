@@ -75,7 +75,7 @@ func randomPlan(r *rand.Rand) string {
 			wave += ", " + pick(`"order": "random"`, `"parallelism": 5`, `"pace": null`, `"bake_seconds": -0`, `"bake_seconds": 60`, `"approval": true`, `"approval": false`,
 				`"max_failed": "01%"`, `"max_failed": 3`, `"max_failed": "0%"`, `"max_unknown": 2`, `"max_unreached": "100%"`, `"max_duration_percent": 150`,
 				`"probe_job": "u"`, `"probe_every_seconds": 10`, `"probe_job": "u", "probe_max_rows": 0`, `"probe_job": "u", "probe_max_value": -0, "probe_min_value": -5`,
-				`"probe_job": "u", "probe_max_percent": 120`, `"probe_min_percent": 80`, `"probe_min_value": 1, "probe_max_rows": 3`)
+				`"probe_job": "u", "probe_max_percent": 120`, `"probe_min_percent": 80`, `"probe_min_value": 1, "probe_max_rows": 3`, `"window": "c"`, `"window": null`)
 		}
 		waves = append(waves, wave+"}")
 	}
@@ -92,6 +92,7 @@ func randomPlan(r *rand.Rand) string {
 func TestPlanRulesAgree(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.job(t, "u", nil)
+		require.NoError(t, c.AddCalendar(t.Context(), "c", `{"dates": ["2030-12-24"]}`))
 		normal := func(text string) (stored string, err error) {
 			err = c.db.QueryRowContext(t.Context(), `DECLARE @stored NVARCHAR(MAX);
 EXECUTE jobs_internal.check_rollout_plan @plan = @p1, @stored = @stored OUTPUT;

@@ -111,6 +111,67 @@ type DueSchedules struct {
 	Backfills []OpenBackfill
 	// Calendars are all calendars, if a Spec above may refer to one; otherwise it is empty.
 	Calendars []CalendarText
+	// Windows are those of roll-outs that have to be evaluated.
+	Windows []RolloutWindow
+}
+
+// RolloutWindow is the window of the current wave of a roll-out, which is evaluated again from time
+// to time.
+type RolloutWindow struct {
+	ExecutionID int64 `db:"execution_id"` // of the roll-out's own run
+	Wave        int   `db:"wave"`
+	// CheckAt is when it was to be evaluated: an answer counts only if it is still the same.
+	CheckAt  time.Time `db:"window_check_at"`
+	Calendar string    `db:"calendar_name"`
+	Spec     string    `db:"spec"` // empty: there is no such calendar
+}
+
+// WindowState is what an agent has found out about a window.
+type WindowState struct {
+	Window RolloutWindow
+	// Open says that the calendar has a window at the instant At, which is DueSchedules.Now, and
+	// Changes when that ends; zero means that this is not known.
+	Open        bool
+	At, Changes time.Time
+	// Fault says why the window could not be evaluated; such a window is closed.
+	Fault string
+}
+
+// windowJSON is the form of a WindowState in the argument of record_windows.
+type windowJSON struct {
+	ExecutionID int64   `json:"execution_id"`
+	Wave        int     `json:"wave"`
+	CheckAt     string  `json:"window_check_at"`
+	Open        bool    `json:"is_open"`
+	At          string  `json:"at"`
+	ChangesAt   *string `json:"changes_at,omitempty"`
+	Fault       string  `json:"fault,omitempty"`
+}
+
+// windowFaultUnits is the length of rollouts.window_fault in UTF-16 units.
+const windowFaultUnits = 400
+
+// RecordWindows stores what is known about windows of roll-outs; opened is the number of those that
+// are open and were not before. It returns [ErrTermEnded] when the term has ended.
+func (s *Store) RecordWindows(ctx context.Context, term TermID, states []WindowState) (opened int, err error) {
+	if len(states) == 0 {
+		return 0, nil
+	}
+	list := make([]windowJSON, 0, len(states))
+	for _, w := range states {
+		list = append(list, windowJSON{
+			ExecutionID: w.Window.ExecutionID, Wave: w.Window.Wave, CheckAt: datetime2(w.Window.CheckAt), Open: w.Open, At: datetime2(w.At),
+			ChangesAt: optInstant(w.Changes), Fault: wording.Clip(w.Fault, windowFaultUnits, wording.UTF16),
+		})
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		return 0, fmt.Errorf("record windows: write them as JSON: %w", err)
+	}
+	var recorded int
+	err = s.query(ctx, "record windows",
+		newCall("jobs_internal.record_windows").forTerm(term).in("windows", string(text)), scanOne(&recorded, &opened))
+	return opened, err
 }
 
 // backfillRow is a row of due_schedules' fourth result set: a backfill and its schedule.
@@ -134,7 +195,7 @@ func (s *Store) DueSchedules(ctx context.Context, limit int, otherKinds ...strin
 	}
 	err := s.query(ctx, "list due schedules", c,
 		scanOne(&res.Now, &res.NextFireAt, &res.LastWorkedAt, &res.WorkingSince, &minInterval),
-		into(&res.Schedules), into(&res.Unvalidated), into(&backfills), into(&res.Calendars))
+		into(&res.Schedules), into(&res.Unvalidated), into(&backfills), into(&res.Calendars), into(&res.Windows))
 	if err != nil {
 		return DueSchedules{}, err
 	}

@@ -336,6 +336,9 @@ func (c *checker) rollout(j *Job) {
 		}
 		c.refer(KindJob, name, "rollout."+path)
 	}
+	for path, name := range plan.Calendars() {
+		c.refer(KindCalendar, name, "rollout."+path)
+	}
 }
 
 // readPlan reads the plan at a path. It returns nil if there is none, or if it has faults.

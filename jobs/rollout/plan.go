@@ -89,6 +89,8 @@ const (
 	visible   = "visible characters, without a blank at an end"
 	wantShare = `a number of targets, such as 3, or a percentage from 0% to 100% without decimals, such as "1%"`
 	wantJob   = "the name of a job of 1 to 128 " + visible
+
+	wantCalendar = "the name of a calendar of 1 to 128 " + visible
 )
 
 // planRules, waveRules and needRules have the members in the order of the stored form; needRules
@@ -144,6 +146,7 @@ var (
 		{name: "probe_max_value", kind: isInteger, lowest: -mostValue, highest: mostValue, fallback: "null"},
 		{name: "probe_min_percent", kind: isInteger, lowest: 1, highest: 10000, fallback: "null"},
 		{name: "probe_max_percent", kind: isInteger, lowest: 1, highest: 10000, fallback: "null"},
+		{name: "window", kind: isText, highest: 128, fallback: "null", want: wantCalendar},
 	}
 )
 
@@ -184,8 +187,8 @@ func find(rules []rule, name string) *rule {
 }
 
 // Parse reads a plan: the JSON object of jobs.sp_set_job_rollout. The error is Faults if the text
-// is a JSON object. Empty text means no plan, which is nil. Whether the jobs exist that it names is
-// for the database to say.
+// is a JSON object. Empty text means no plan, which is nil. Whether the jobs and calendars that it
+// names exist is for the database to say.
 func Parse(text string) (*Plan, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
@@ -566,11 +569,17 @@ func (p Plan) write(wanted func(member) bool) string {
 }
 
 // Jobs yields the paths and the names of the jobs that the plan names.
-func (p *Plan) Jobs() iter.Seq2[string, string] {
+func (p *Plan) Jobs() iter.Seq2[string, string] { return p.named(wantJob) }
+
+// Calendars yields the paths and the names of the calendars that the plan names.
+func (p *Plan) Calendars() iter.Seq2[string, string] { return p.named(wantCalendar) }
+
+// named yields the paths and the values of the members of which a rule wants a name.
+func (p *Plan) named(want string) iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		for i, w := range slices.Concat([][]member{p.root}, p.waves) {
 			for _, m := range w {
-				if m.rule.want != wantJob || m.value == "null" {
+				if m.rule.want != want || m.value == "null" {
 					continue
 				}
 				path := m.rule.name

@@ -410,6 +410,26 @@ func (p *Plan) Blocked(from, to time.Time) []Window {
 	return joinWindows(all, from, to)
 }
 
+// farthest is how far ahead StateAt looks for a window.
+const farthest = 366 * 24 * time.Hour
+
+// StateAt reports whether an instant is in a window of the calendar, and when that changes: at the
+// end of the window, or at the start of the next one. The time is zero if no window starts within
+// 366 days. Windows that touch are one; where they are many, the change may come too early, and is
+// none.
+func (c *Calendar) StateAt(at time.Time) (open bool, changes time.Time) {
+	b := blackouts{calendars: []*Calendar{c}}
+	if _, end, inside := b.around(at.Unix()); inside {
+		return true, time.Unix(end, 0).UTC()
+	}
+	for _, ahead := range [2]time.Duration{8 * 24 * time.Hour, farthest} { // most calendars have a window in each week
+		if list := c.Windows(at, at.Add(ahead)); len(list) > 0 {
+			return false, list[0].From
+		}
+	}
+	return false, time.Time{}
+}
+
 // windows returns windows of a calendar, among them all that touch the time between two instants.
 func (c *Calendar) windows(from, to time.Time) (list []Window) {
 	day := func(at time.Time) int64 { return civil.FloorDiv(civil.Seconds(at.In(c.zone)), civil.DaySeconds) }

@@ -42,6 +42,43 @@ func TestWindows(t *testing.T) {
 	}
 }
 
+// StateAt agrees with Windows at each instant, and its changes are the ends of the windows.
+func TestStateAt(t *testing.T) {
+	t.Parallel()
+	from := time.Date(2026, 10, 20, 12, 0, 0, 0, time.UTC)
+	to := from.AddDate(0, 0, 60)
+	for _, spec := range []string{
+		`{"timeZone": "Europe/Berlin", "dates": ["2026-10-24/2026-10-26", "2026-11-01", "2027-01-10"]}`, // clocks change on 25 October
+		`{"timeZone": "Europe/Berlin", "weekly": [{"day": "sunday", "from": "22:00", "to": "24:00"}, {"day": "monday", "to": "06:30"}]}`,
+		`{"startTime": "2026-01-01T08:00:00", "rrule": "FREQ=MONTHLY", "duration": "PT30H"}`,
+	} {
+		c, err := ParseCalendar([]byte(spec))
+		require.NoError(t, err, spec)
+		list := c.Windows(from, to.AddDate(1, 0, 0))
+		for at := from; at.Before(to); at = at.Add(31*time.Minute + time.Millisecond) {
+			wantOpen, wantChange := false, time.Time{}
+			for _, w := range list {
+				if wantOpen = !at.Before(w.From) && at.Before(w.To); wantOpen {
+					wantChange = w.To
+					break
+				}
+				if at.Before(w.From) {
+					wantChange = w.From
+					break
+				}
+			}
+			open, change := c.StateAt(at)
+			require.Equal(t, wantOpen, open, "%s: %v", spec, at)
+			require.Equal(t, wantChange, change, "%s: %v", spec, at)
+		}
+	}
+	gone, err := ParseCalendar([]byte(`{"dates": ["2020-01-01"]}`))
+	require.NoError(t, err)
+	open, change := gone.StateAt(from)
+	require.False(t, open)
+	require.Zero(t, change)
+}
+
 // The windows of a schedule are those of all its calendars.
 func TestBlocked(t *testing.T) {
 	t.Parallel()

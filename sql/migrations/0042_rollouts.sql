@@ -36,6 +36,10 @@ CREATE TABLE jobs_internal.rollouts (
     undo_states     NVARCHAR(100) NULL,
     preflight       NVARCHAR(10) NOT NULL CONSTRAINT DF_rollouts_preflight DEFAULT N'none',
     preflight_options NVARCHAR(400) NULL,
+    window_check_at DATETIME2(7) NULL,
+    window_open_until DATETIME2(7) NULL,
+    window_opens_at DATETIME2(7) NULL,
+    window_fault    NVARCHAR(400) NULL,
     ended_at        DATETIME2(7) NULL,
     CONSTRAINT PK_rollouts PRIMARY KEY (execution_id),
     CONSTRAINT FK_rollouts_job_executions FOREIGN KEY (execution_id) REFERENCES jobs_internal.job_executions (execution_id),
@@ -53,6 +57,8 @@ CREATE TABLE jobs_internal.rollouts (
 
 CREATE INDEX IX_rollouts_next_check_at ON jobs_internal.rollouts (next_check_at)
     WHERE next_check_at IS NOT NULL;
+CREATE INDEX IX_rollouts_window_check_at ON jobs_internal.rollouts (window_check_at)
+    WHERE window_check_at IS NOT NULL;
 CREATE INDEX IX_rollouts_job_id ON jobs_internal.rollouts (job_id, execution_id)
     INCLUDE (state, ended_at)
     WHERE ended_at IS NULL;
@@ -72,6 +78,7 @@ CREATE TABLE jobs_internal.rollout_waves (
     pace                 INT NULL,
     bake_seconds         INT NOT NULL,
     approval             NVARCHAR(10) NOT NULL,
+    window_name          NVARCHAR(128) NULL,
     max_failed           INT NOT NULL,
     max_failed_percent   INT NULL,
     max_unknown          INT NOT NULL,

@@ -1,4 +1,4 @@
--- Deletes a calendar that no schedule uses.
+-- Deletes a calendar that no schedule and no plan of the current version of a job uses.
 --
 -- Parameters:
 --   @calendar_name  Name of the calendar.
@@ -9,7 +9,7 @@
 --   50053 the calendar name is missing or empty.
 --   50097 a text is longer than its limit.
 --   50129 the calendar does not exist.
---   50131 the calendar is used by a schedule.
+--   50131 the calendar is used by a schedule or a plan.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 CREATE OR ALTER PROCEDURE jobs.sp_delete_calendar
     @calendar_name NVARCHAR(129)
@@ -58,6 +58,19 @@ BEGIN
     BEGIN
         SET @message = REPLACE(CONCAT(
             N'The calendar ''', @calendar_name, N''' is used by ', @user, N'. Remove it from the schedule''s blackouts first.'
+        ), N'%', N'%%');
+        THROW 50131, @message, 1;
+    END;
+    SELECT TOP (1) @user = CONCAT(N'the wave ''', p.name, N''' of the roll-outs of the job ''', j.name, N'''')
+    FROM jobs_internal.jobs AS j
+    INNER JOIN jobs_internal.rollout_plan_waves AS p ON p.job_id = j.job_id AND p.version = j.current_version
+    WHERE j.deleted_at IS NULL
+        AND p.window_name = @calendar_name
+    ORDER BY j.name, p.wave;
+    IF @user IS NOT NULL
+    BEGIN
+        SET @message = REPLACE(CONCAT(
+            N'The calendar ''', @calendar_name, N''' is used by ', @user, N'. Change the plan with jobs.sp_set_job_rollout first.'
         ), N'%', N'%%');
         THROW 50131, @message, 1;
     END;

@@ -42,15 +42,15 @@ BEGIN
     BEGIN
         -- rows: the waves of one plan, at most 100
         INSERT INTO jobs_internal.rollout_waves (
-            execution_id, wave, name, selects, target_order, max_parallelism, pace, bake_seconds, approval, max_failed,
+            execution_id, wave, name, selects, target_order, max_parallelism, pace, bake_seconds, approval, window_name, max_failed,
             max_failed_percent, max_unknown, max_unreached, max_unreached_percent, probe_job_id, probe_every_seconds,
             probe_max_rows, probe_min_value, probe_max_value, probe_min_percent, probe_max_percent, probe_check
         )
         SELECT
             @execution_id, ROW_NUMBER() OVER (ORDER BY w.wave DESC), w.name, N'undo', N'resolution', w.max_parallelism, w.pace,
-            w.bake_seconds, w.approval, w.max_failed, w.max_failed_percent, w.max_unknown, w.max_unreached, w.max_unreached_percent,
-            w.probe_job_id, w.probe_every_seconds, w.probe_max_rows, w.probe_min_value, w.probe_max_value, w.probe_min_percent,
-            w.probe_max_percent, w.probe_check
+            w.bake_seconds, w.approval, w.window_name, w.max_failed, w.max_failed_percent, w.max_unknown, w.max_unreached,
+            w.max_unreached_percent, w.probe_job_id, w.probe_every_seconds, w.probe_max_rows, w.probe_min_value,
+            w.probe_max_value, w.probe_min_percent, w.probe_max_percent, w.probe_check
         FROM jobs_internal.rollout_waves AS w
         WHERE w.execution_id = @undo_of;
         RETURN 0;
@@ -82,7 +82,8 @@ BEGIN
     INSERT INTO jobs_internal.rollout_waves (
         execution_id, wave, name, selects, selection, target_order, order_tag, quota, max_parallelism, pace, bake_seconds, approval,
         max_failed, max_failed_percent, max_unknown, max_unreached, max_unreached_percent, max_duration_percent, probe_job_id,
-        probe_every_seconds, probe_max_rows, probe_min_value, probe_max_value, probe_min_percent, probe_max_percent, probe_check
+        probe_every_seconds, probe_max_rows, probe_min_value, probe_max_value, probe_min_percent, probe_max_percent, probe_check,
+        window_name
     )
     SELECT
         @execution_id,
@@ -121,7 +122,8 @@ BEGIN
         p.probe_max_value,
         p.probe_min_percent,
         p.probe_max_percent,
-        p.probe_check
+        p.probe_check,
+        p.window_name
     FROM jobs_internal.rollout_plan_waves AS p
     WHERE p.job_id = @job_id
         AND p.version = @version;

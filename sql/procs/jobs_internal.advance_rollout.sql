@@ -69,6 +69,10 @@ BEGIN
     DECLARE @complete BIT;
     DECLARE @read INT;
     DECLARE @passed BIT;
+    DECLARE @window_name NVARCHAR(128);
+    DECLARE @open_until DATETIME2(7);
+    DECLARE @read_wave INT;
+    DECLARE @has_window BIT; -- 1: an agent has to evaluate the window of the wave
 
     WHILE @again = 1
     BEGIN
@@ -81,6 +85,8 @@ BEGIN
             @wave = r.wave,
             @deadline_at = r.deadline_at,
             @paused_at = r.paused_at,
+            @open_until = r.window_open_until,
+            @read_wave = r.wave,
             @aborts = CASE WHEN r.on_gate_failure = N'abort' THEN 1 ELSE 0 END,
             @cancels = r.cancels_running,
             @preflight = r.preflight,
@@ -99,12 +105,14 @@ BEGIN
         SET @preflight_run_id = NULL;
         SET @wave_state = NULL;
         SET @before_due = 0;
+        SET @window_name = NULL;
         SELECT
             @wave_name = w.name,
             @wave_state = w.state,
             @targets = w.targets,
             @approval = w.approval,
             @approved_at = w.approved_at,
+            @window_name = w.window_name,
             @max_failed = w.max_failed,
             @max_unknown = w.max_unknown,
             @bake_until = w.bake_until,
@@ -273,6 +281,9 @@ BEGIN
                 )
                 SET @before_due = 0;
             IF @paused_at IS NOT NULL OR (@approval <> N'none' AND @approved_at IS NULL)
+                SET @check_at = @deadline_at;
+            -- The answer that the window is open makes the roll-out due.
+            ELSE IF @window_name IS NOT NULL AND (@open_until IS NULL OR @open_until <= @now)
                 SET @check_at = @deadline_at;
             ELSE IF @before_due = 1
             BEGIN
@@ -544,10 +555,19 @@ BEGIN
             SET @again = 1;
         END;
 
+        SET @has_window = CASE
+            WHEN @window_name IS NULL OR @wave <> @read_wave OR @next NOT IN (N'Starting', N'Preflight', N'Running') THEN 0
+            WHEN @next = N'Starting' AND (@paused_at IS NOT NULL OR (@approval <> N'none' AND @approved_at IS NULL)) THEN 0
+            ELSE 1
+        END;
         UPDATE r
         SET r.state = @next,
             r.wave = @wave,
             r.next_check_at = CASE WHEN @next IN (N'Succeeded', N'Aborted', N'Failed') THEN NULL ELSE @check_at END,
+            r.window_check_at = CASE WHEN @has_window = 1 THEN COALESCE(r.window_check_at, @now) END,
+            r.window_open_until = CASE WHEN @has_window = 1 THEN r.window_open_until END,
+            r.window_opens_at = CASE WHEN @has_window = 1 THEN r.window_opens_at END,
+            r.window_fault = CASE WHEN @has_window = 1 THEN r.window_fault END,
             r.reason = COALESCE(@reason, r.reason),
             r.paused_at = CASE WHEN @next IN (N'Succeeded', N'Aborted', N'Failed') THEN NULL ELSE r.paused_at END,
             r.paused_by = CASE WHEN @next IN (N'Succeeded', N'Aborted', N'Failed') THEN NULL ELSE r.paused_by END,
@@ -561,6 +581,7 @@ BEGIN
                 OR r.wave <> @wave
                 OR COALESCE(r.next_check_at, '9999-12-31') > @now
                 OR COALESCE(@check_at, '9999-12-31') > @now
+                OR (@has_window = 1 AND r.window_check_at IS NULL)
             );
         IF @next IN (N'Succeeded', N'Aborted', N'Failed')
         BEGIN

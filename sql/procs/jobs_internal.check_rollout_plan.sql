@@ -135,7 +135,8 @@ BEGIN
         (N'wave', 19, N'probe_min_value', N'integer', -1000000000000, 1000000000000, NULL, N'null', NULL),
         (N'wave', 20, N'probe_max_value', N'integer', -1000000000000, 1000000000000, NULL, N'null', NULL),
         (N'wave', 21, N'probe_min_percent', N'integer', 1, 10000, NULL, N'null', NULL),
-        (N'wave', 22, N'probe_max_percent', N'integer', 1, 10000, NULL, N'null', NULL)
+        (N'wave', 22, N'probe_max_percent', N'integer', 1, 10000, NULL, N'null', NULL),
+        (N'wave', 23, N'window', N'text', NULL, 128, NULL, N'null', CONCAT(N'the name of a calendar of 1 to 128 ', @visible))
     ) AS r (section, position, name, kind, lowest, highest, choices, fallback, want);
 
     INSERT INTO @members (section, wave, name, path, type, value)
@@ -497,6 +498,14 @@ BEGIN
                 AND j.deleted_at IS NULL
                 AND j.is_system = 0
         );
+    INSERT INTO @faults (wave, place, path, message)
+    SELECT m.wave, m.member_id, m.path, CONCAT(
+        N'the calendar ''', m.value, N''' does not exist: want a calendar of the view jobs.calendars'
+    )
+    FROM @members AS m
+    WHERE m.name = N'window'
+        AND m.json IS NOT NULL
+        AND NOT EXISTS (SELECT 1 FROM jobs_internal.calendars AS c WHERE c.name = m.value COLLATE DATABASE_DEFAULT);
 
     -- One filter after the other: there are few.
     SET @member = (SELECT MIN(m.member_id) FROM @members AS m WHERE m.section = N'wave' AND m.name = N'tags' AND m.json IS NOT NULL);

@@ -4,8 +4,8 @@
 --
 -- A target starts only when none of its limits is used up (see the view jobs_internal.queue_limits): the step's
 -- max_parallelism for each elastic pool (each server, for databases in no pool) over all runs of the job, the
--- limits of jobs.sp_set_limit, and that of the wave of a roll-out: its parallelism, its pace, and its gate, by which nothing
--- starts once more targets have failed than may. The targets that run are counted before those that failed, so that a target
+-- limits of jobs.sp_set_limit, and that of the wave of a roll-out: its parallelism, its pace, its window, and its gate, by which
+-- nothing starts once more targets have failed than may. The targets that run are counted before those that failed, so that a target
 -- whose attempt ends meanwhile counts twice rather than not at all. Targets whose limit is used up are left out of the order,
 -- so they do not delay other targets.
 --
@@ -231,6 +231,7 @@ BEGIN
         UPDATE v
         SET v.room = CASE
                 WHEN r.paused_at IS NOT NULL OR r.state <> N'Running' OR w.run_id <> v.execution_id OR f.failed > w.max_failed THEN 0
+                WHEN w.window_name IS NOT NULL AND (r.window_open_until IS NULL OR r.window_open_until <= @now) THEN 0
                 WHEN r.is_strict = 1 AND w.max_failed + 1 - f.failed < COALESCE(w.max_parallelism, 1000000)
                     THEN w.max_failed + 1 - f.failed - v.running
                 ELSE COALESCE(w.max_parallelism, 1000000) - v.running

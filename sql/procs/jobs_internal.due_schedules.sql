@@ -1,6 +1,7 @@
 -- Lists the work of agents on schedules: due schedules, schedules that wait for validation or whose validation must be renewed, and open
--- backfills. It changes nothing. Without any such work it reads only the first keys of four filtered indexes; otherwise it reads the
--- rows that it lists, and (next_fire_at, next_due_at) of every due schedule.
+-- backfills; and the roll-outs whose window has to be evaluated, which only agents can do, too. It changes nothing. Without any such work
+-- it reads only the first keys of five filtered indexes; otherwise it reads the rows that it lists, and (next_fire_at, next_due_at) of
+-- every due schedule.
 --
 -- Parameters:
 --   @max          Maximum number of rows of each of the three lists; at least 1. While the job agent is Disabled, Faulted or being
@@ -21,6 +22,8 @@
 --               when none waits; otherwise a large range would fill schedule_buffer): backfill_id, from_at, to_at, next_at,
 --               backfill_overlap, and the same columns.
 --            5: all calendars (name, spec), if a text of those above has "blackouts"; else none.
+--            6: at most @max roll-outs whose wave waits for its window, or is in it, and whose last answer has expired: execution_id; wave;
+--               window_check_at, which record_windows compares; calendar_name; spec (NULL: there is no such calendar).
 -- Throws:
 --   50029 an argument is missing or out of range.
 CREATE OR ALTER PROCEDURE jobs_internal.due_schedules
@@ -262,5 +265,20 @@ BEGIN
     FROM jobs_internal.calendars AS c
     WHERE @calendars = 1
     ORDER BY c.name;
+
+    -- Plan: the start of IX_rollouts_window_check_at; a key of rollout_waves and of calendars each.
+    SELECT TOP (@max)
+        r.execution_id,
+        r.wave,
+        r.window_check_at,
+        w.window_name AS calendar_name,
+        c.spec
+    FROM jobs_internal.rollouts AS r
+    INNER JOIN jobs_internal.rollout_waves AS w ON w.execution_id = r.execution_id AND w.wave = r.wave
+    LEFT JOIN jobs_internal.calendars AS c ON c.name = w.window_name
+    WHERE r.window_check_at IS NOT NULL
+        AND r.window_check_at <= @now
+        AND w.window_name IS NOT NULL
+    ORDER BY r.window_check_at, r.execution_id;
     RETURN 0;
 END;

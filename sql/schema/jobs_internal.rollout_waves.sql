@@ -16,6 +16,7 @@
 --   pace              Targets that start in any minute; NULL: as many as start.
 --   bake_seconds      How long the roll-out waits after it.
 --   approval          none, any, or other: a person who did not start the roll-out must approve it before it starts.
+--   window_name       Name of a calendar: it starts, and its targets start, only inside of it; NULL: at any time.
 --   max_failed, max_failed_percent, max_unknown, max_unreached, max_unreached_percent, max_duration_percent  Its gates. The numbers of a
 --                     percentage are computed when the targets are assigned.
 --   probe_job_id, probe_every_seconds  Its probe; NULL: none, or only one, at the end of the bake.
@@ -54,6 +55,7 @@ CREATE TABLE jobs_internal.rollout_waves (
     pace                 INT NULL,
     bake_seconds         INT NOT NULL,
     approval             NVARCHAR(10) NOT NULL,
+    window_name          NVARCHAR(128) NULL,
     max_failed           INT NOT NULL,
     max_failed_percent   INT NULL,
     max_unknown          INT NOT NULL,

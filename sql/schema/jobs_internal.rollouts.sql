@@ -21,6 +21,11 @@
 --   preflight      What a target that fails its preflight does to its wave: none (there is no preflight), refuse (it does not start), warn
 --                  (it starts) or leave_out (it starts without the target).
 --   preflight_options  What the scripts need, as in job_executions.mode_options; NULL: the defaults.
+--   window_check_at  When an agent has to evaluate the window of the current wave, at first or again; NULL: the wave has none, or does not
+--                  wait for it.
+--   window_open_until  Until when the last answer lets targets of the wave start; NULL: the window is closed, or nothing is known about it.
+--   window_opens_at  When the window opens, by the last answer; NULL: it is open, or that is not known.
+--   window_fault   Why the window could not be evaluated, in words; NULL: it was, or was not evaluated yet.
 --   ended_at       When it became final.
 CREATE TABLE jobs_internal.rollouts (
     execution_id    BIGINT NOT NULL,
@@ -46,6 +51,10 @@ CREATE TABLE jobs_internal.rollouts (
     undo_states     NVARCHAR(100) NULL,
     preflight       NVARCHAR(10) NOT NULL CONSTRAINT DF_rollouts_preflight DEFAULT N'none',
     preflight_options NVARCHAR(400) NULL,
+    window_check_at DATETIME2(7) NULL,
+    window_open_until DATETIME2(7) NULL,
+    window_opens_at DATETIME2(7) NULL,
+    window_fault    NVARCHAR(400) NULL,
     ended_at        DATETIME2(7) NULL,
     CONSTRAINT PK_rollouts PRIMARY KEY (execution_id),
     CONSTRAINT FK_rollouts_job_executions FOREIGN KEY (execution_id) REFERENCES jobs_internal.job_executions (execution_id),
@@ -63,6 +72,8 @@ CREATE TABLE jobs_internal.rollouts (
 
 CREATE INDEX IX_rollouts_next_check_at ON jobs_internal.rollouts (next_check_at)
     WHERE next_check_at IS NOT NULL;
+CREATE INDEX IX_rollouts_window_check_at ON jobs_internal.rollouts (window_check_at)
+    WHERE window_check_at IS NOT NULL;
 CREATE INDEX IX_rollouts_job_id ON jobs_internal.rollouts (job_id, execution_id)
     INCLUDE (state, ended_at)
     WHERE ended_at IS NULL;

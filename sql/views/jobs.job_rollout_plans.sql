@@ -121,6 +121,7 @@ CROSS APPLY (
             N' at ' + CAST(w.parallelism AS NVARCHAR(12)) + N' at a time',
             CASE WHEN w.parallelism IS NOT NULL AND w.pace IS NOT NULL THEN N' and' END,
             N' at most ' + CAST(w.pace AS NVARCHAR(12)) + N' a minute',
+            N' only in the windows of the calendar ''' + w.window_name + N'''',
             N' with a bake of ' + b.words
         ), N', then ') WITHIN GROUP (ORDER BY w.wave) AS waves,
         MIN(w.max_failed) AS least_failed,

@@ -11,6 +11,7 @@
 --   pace                  Targets that start in any minute; NULL: as many as can.
 --   bake_seconds          How long the roll-out waits after it.
 --   approval              none, any, or other: a person who did not start the roll-out.
+--   window_name           Calendar in whose windows alone it starts and goes on; NULL: it does at any time.
 --   max_failed, max_unknown, max_unreached  Numbers of targets that may fail, end with an unknown outcome, or not be reached.
 --   max_duration_percent  Largest median duration of its targets, in percent of that of earlier runs; NULL: any.
 --   probe_job_name        Job that probes its targets; NULL: none, or it no longer exists.
@@ -46,6 +47,7 @@ SELECT
     w.pace,
     w.bake_seconds,
     w.approval,
+    w.window_name,
     w.max_failed,
     w.max_unknown,
     w.max_unreached,

@@ -5,10 +5,10 @@
 --   job_name          Name of the job.
 --   job_id            Id of the job.
 --   job_version       Version of the job, whose plan it follows.
---   state             Planning (its target groups are resolved), Assigning (targets are assigned to waves), WaitingForApproval, Paused,
---                     Starting, Preflight (what the scripts of the wave need is checked), Running, Recording (a wave has run, and its
---                     targets are counted), Baking, Probing, Stopped (a gate has failed: a person retries or skips the wave, or aborts),
---                     Aborting; or, at its end, Succeeded, Aborted or Failed.
+--   state             Planning (its target groups are resolved), Assigning (targets are assigned to waves), WaitingForApproval,
+--                     WaitingForWindow (of the next wave), Paused, Starting, Preflight (what the scripts of the wave need is checked),
+--                     Running, Recording (a wave has run, and its targets are counted), Baking, Probing, Stopped (a gate has failed: a
+--                     person retries or skips the wave, or aborts), Aborting; or, at its end, Succeeded, Aborted or Failed.
 --   wave              Number of the current wave, from 1; 0: none yet.
 --   waves             Number of its waves.
 --   wave_name         Name of the current wave; NULL: none.
@@ -35,6 +35,7 @@ SELECT
     CASE
         WHEN r.ended_at IS NULL AND r.paused_at IS NOT NULL AND r.state NOT IN (N'Stopped', N'Aborting') THEN N'Paused'
         WHEN r.state = N'Starting' AND w.approval <> N'none' AND w.approved_at IS NULL THEN N'WaitingForApproval'
+        WHEN r.state = N'Starting' AND w.window_name IS NOT NULL AND r.window_open_until IS NULL THEN N'WaitingForWindow'
         ELSE r.state
     END AS state,
     CASE WHEN r.wave > c.waves THEN c.waves ELSE r.wave END AS wave,
@@ -64,6 +65,17 @@ SELECT
             THEN CONCAT(
                 N'The wave ''', w.name, N''' starts when somebody other than ', COALESCE(e.started_by, N'the schedule'), N' approves it.'
             )
+        WHEN r.state IN (N'Starting', N'Running') AND w.window_name IS NOT NULL AND r.window_open_until IS NULL
+            THEN CONCAT(
+                N'The wave ''', w.name, N''' ',
+                CASE
+                    WHEN r.window_fault IS NOT NULL THEN CONCAT(N'waits for its window: ', r.window_fault)
+                    ELSE CONCAT(
+                        CASE r.state WHEN N'Starting' THEN N'starts' ELSE N'goes on' END,
+                        N' when its window (calendar ''', w.window_name, N''') opens.'
+                    )
+                END
+            )
         WHEN r.state = N'Starting' THEN CONCAT(N'The wave ''', w.name, N''' starts.')
         WHEN r.state = N'Preflight' THEN CONCAT(N'The preflight of the wave ''', w.name, N''' ends.')
         WHEN r.state = N'Running' THEN CONCAT(N'The gates of the wave ''', w.name, N''' are evaluated when it has run.')
@@ -74,6 +86,8 @@ SELECT
         ELSE N'Its targets are assigned to waves.'
     END AS next_event,
     CASE
+        WHEN r.paused_at IS NOT NULL AND r.state <> N'Baking' THEN NULL
+        WHEN r.state IN (N'Starting', N'Running') THEN r.window_opens_at
         WHEN r.state <> N'Baking' THEN NULL
         WHEN w.probe_at < w.bake_until THEN w.probe_at
         ELSE w.bake_until

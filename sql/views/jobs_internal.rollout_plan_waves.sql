@@ -4,7 +4,7 @@
 --   job_id, version       The version of a job.
 --   wave                  1, 2, …, in the order in which they run.
 --   name                  and all others: members of the plan (DESIGN.md, "Plans of roll-outs"). patterns is its member like,
---                         target_order its member order.
+--                         target_order its member order, window_name its member window.
 --   probe_check           What the probe must return, in words; NULL: anything.
 CREATE OR ALTER VIEW jobs_internal.rollout_plan_waves
 AS
@@ -52,7 +52,8 @@ SELECT
             WHEN p.probe_min_percent IS NOT NULL THEN CONCAT(N'at least ', p.probe_min_percent, N' % of the number before the wave')
             WHEN p.probe_max_percent IS NOT NULL THEN CONCAT(N'at most ', p.probe_max_percent, N' % of the number before the wave')
         END
-    ), 1, 5, N'') AS probe_check
+    ), 1, 5, N'') AS probe_check,
+    p.window_name
 FROM jobs_internal.job_versions AS v
 CROSS APPLY OPENJSON(v.rollout_plan, '$.waves') AS o
 CROSS APPLY OPENJSON(o.value) WITH (
@@ -77,6 +78,7 @@ CROSS APPLY OPENJSON(o.value) WITH (
     probe_min_value      BIGINT,
     probe_max_value      BIGINT,
     probe_min_percent    INT,
-    probe_max_percent    INT
+    probe_max_percent    INT,
+    window_name          NVARCHAR(128) '$.window'
 ) AS p
 WHERE v.rollout_plan IS NOT NULL;

@@ -30,7 +30,12 @@ func (v Violation) String() string { return v.Check + ": " + v.Detail }
 // Find runs all checks on the control database of db. atRest adds those that hold only while no
 // execution is active.
 func Find(ctx context.Context, db Querier, atRest bool) ([]Violation, error) {
-	return find(ctx, db, "checks", func(name string) bool { return atRest || !strings.HasSuffix(name, "_at_rest") })
+	found, err := find(ctx, db, "checks", func(name string) bool { return atRest || !strings.HasSuffix(name, "_at_rest") })
+	if err != nil {
+		return nil, err
+	}
+	windows, err := findOutsideWindows(ctx, db)
+	return append(found, windows...), err
 }
 
 // FindClock looks for times of another clock than the database's, or later than now (I5). All times

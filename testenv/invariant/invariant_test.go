@@ -149,6 +149,9 @@ INSERT INTO jobs_internal.secret_data_keys (secret_id, key_id, data) VALUES (SCO
 		`UPDATE jobs_internal.rollout_targets SET state = N'LeftOut' WHERE wave = 1; UPDATE jobs_internal.rollout_waves SET left_out = 1 WHERE wave = 1;`,
 		`UPDATE jobs_internal.rollout_waves SET left_out = 1;`,
 	},
+	"I22_waves_in_their_windows": {
+		`UPDATE jobs_internal.calendars SET spec = N'{"dates": ["1999-01-01"]}';`,
+	},
 	"I20_undos": {
 		`UPDATE jobs_internal.rollouts SET undo_of = execution_id, undo_states = N'Failed';`,
 	},
@@ -273,8 +276,9 @@ func makeHistory(t *testing.T, env *testenv.Env, store *controldb.Store, control
 	require.NoError(t, err)
 	_, err = store.AddJobStep(t.Context(), controldb.StepSpec{JobName: "rolled out", Command: new("PRINT 'x';"), TargetGroup: new("g")})
 	require.NoError(t, err)
+	require.NoError(t, store.AddCalendar(t.Context(), "always", `{"dates": ["1999-12-31/2009-12-31"]}`))
 	_, err = env.DB(t, control).ExecContext(t.Context(), `EXECUTE jobs.sp_set_job_rollout N'rolled out', N'{"waves": [
-{"name": "first", "targets": 1, "bake_seconds": 5}, {"name": "rest", "targets": "rest", "parallelism": 1}], "strict": true, "preflight": "leave_out"}'`)
+{"name": "first", "targets": 1, "bake_seconds": 5}, {"name": "rest", "targets": "rest", "parallelism": 1, "window": "always"}], "strict": true, "preflight": "leave_out"}'`)
 	require.NoError(t, err)
 	for i := range 2 {
 		if i == 0 {

@@ -31,7 +31,7 @@ type rolloutView struct {
 type rolloutProperties struct {
 	JobVersion     int        `json:"jobVersion"`
 	JobExecutionID uuid.UUID  `json:"jobExecutionId"`
-	State          string     `json:"state" enum:"Planning Assigning WaitingForApproval Paused Starting Preflight Running Recording Baking Probing Stopped Aborting Succeeded Aborted Failed"`
+	State          string     `json:"state" enum:"Planning Assigning WaitingForApproval WaitingForWindow Paused Starting Preflight Running Recording Baking Probing Stopped Aborting Succeeded Aborted Failed"`
 	Wave           int        `json:"wave"`
 	WaveCount      int        `json:"waveCount"`
 	WaveName       string     `json:"waveName,omitempty"`
@@ -67,6 +67,7 @@ type waveView struct {
 	Pace               *int       `json:"pace,omitempty"`
 	BakeSeconds        int        `json:"bakeSeconds"`
 	Approval           string     `json:"approval" enum:"none any other"`
+	WindowName         string     `json:"windowName,omitempty"`
 	MaxFailed          int        `json:"maxFailed"`
 	MaxUnknown         int        `json:"maxUnknown"`
 	MaxUnreached       int        `json:"maxUnreached"`
@@ -120,7 +121,7 @@ func (p *place) rolloutView(r controldb.Rollout, waves []controldb.RolloutWave) 
 	for _, w := range waves {
 		v.Properties.Waves = append(v.Properties.Waves, waveView{
 			Wave: w.Wave, Name: w.Name, State: string(w.State), Targets: w.Targets, MaxParallelism: w.Parallelism, Pace: w.Pace, BakeSeconds: w.BakeSeconds,
-			Approval: w.Approval, MaxFailed: w.MaxFailed, MaxUnknown: w.MaxUnknown, MaxUnreached: w.MaxUnreached, MaxDurationPercent: w.MaxDurationPercent,
+			Approval: w.Approval, WindowName: w.Window, MaxFailed: w.MaxFailed, MaxUnknown: w.MaxUnknown, MaxUnreached: w.MaxUnreached, MaxDurationPercent: w.MaxDurationPercent,
 			ProbeJobName: w.ProbeJob, ProbeEverySeconds: w.ProbeEvery, ProbeCheck: w.ProbeCheck, RunID: given(w.Run), ProbeRunID: given(w.ProbeRun),
 			BeforeRunID: given(w.BeforeRun), StartTime: instant(w.StartedAt),
 			EndTime: instant(w.EndedAt), BakeUntil: instant(w.BakeUntil), ApprovalTime: instant(w.ApprovedAt), ApprovedBy: w.ApprovedBy,

@@ -67,7 +67,8 @@ type RolloutWave struct {
 	Parallelism *int   `json:"max_parallelism,omitempty"`
 	Pace        *int   `json:"pace,omitempty"` // targets that start in any minute
 	BakeSeconds int    `json:"bake_seconds"`
-	Approval    string `json:"approval"` // none, any or other: who did not start the roll-out
+	Approval    string `json:"approval"`              // none, any or other: who did not start the roll-out
+	Window      string `json:"window_name,omitempty"` // calendar in whose windows alone it starts and goes on
 
 	MaxFailed          int    `json:"max_failed"`
 	MaxUnknown         int    `json:"max_unknown"`
@@ -104,7 +105,7 @@ type RolloutWave struct {
 func NewRolloutWave(w controldb.RolloutWave) RolloutWave {
 	return RolloutWave{
 		Wave: w.Wave, Name: w.Name, State: string(w.State), Targets: w.Targets, Parallelism: w.Parallelism, Pace: w.Pace,
-		BakeSeconds: w.BakeSeconds, Approval: w.Approval, MaxFailed: w.MaxFailed, MaxUnknown: w.MaxUnknown, MaxUnreached: w.MaxUnreached,
+		BakeSeconds: w.BakeSeconds, Approval: w.Approval, Window: w.Window, MaxFailed: w.MaxFailed, MaxUnknown: w.MaxUnknown, MaxUnreached: w.MaxUnreached,
 		MaxDurationPercent: w.MaxDurationPercent, ProbeJob: w.ProbeJob, ProbeEvery: w.ProbeEvery, ProbeCheck: w.ProbeCheck,
 		Run: optionalID(w.Run), ProbeRun: optionalID(w.ProbeRun), BeforeRun: optionalID(w.BeforeRun), StartedAt: Optional(w.StartedAt), EndedAt: Optional(w.EndedAt), BakeUntil: Optional(w.BakeUntil),
 		ApprovedAt: Optional(w.ApprovedAt), ApprovedBy: w.ApprovedBy, ApprovalComment: w.ApprovalComment, Succeeded: w.Succeeded,
@@ -181,5 +182,6 @@ type PreviewWave struct {
 	Targets    int      `json:"targets"`
 	First      []string `json:"first_targets"` // the first of them; with --all, all
 	Approval   string   `json:"approval"`
+	Window     string   `json:"window_name,omitempty"` // calendar of its window
 	ExpectedMS *int64   `json:"expected_ms,omitempty"` // with its bake
 }

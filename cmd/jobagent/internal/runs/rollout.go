@@ -173,6 +173,7 @@ var WaveColumns = output.Columns([]output.Column[output.RolloutWave]{
 	{Name: "left_out", Right: true, Wide: true},
 	{Name: "preflight_run_id", Header: "PREFLIGHT", GUID: true, Wide: true},
 	{Name: "approval", Drop: 7, Text: approval},
+	{Name: "window_name", Header: "WINDOW", Wide: true},
 	{Name: "bake_seconds", Header: "BAKE", Right: true, Drop: 8, Text: func(w output.RolloutWave) string {
 		if w.BakeSeconds == 0 {
 			return ""
@@ -234,7 +235,7 @@ func rolloutLifecycle(state string) string {
 		return string(jobs.Succeeded)
 	case controldb.RolloutFailed, controldb.RolloutAborted, controldb.RolloutStopped, controldb.RolloutAborting:
 		return string(jobs.Failed)
-	case controldb.RolloutPaused, controldb.RolloutWaiting:
+	case controldb.RolloutPaused, controldb.RolloutWaiting, controldb.RolloutClosed:
 		return string(jobs.WaitingForRetry)
 	default:
 		return string(jobs.InProgress)

@@ -154,7 +154,7 @@ func (p *preview) read(ctx context.Context, r controldb.Rollout) (output.Rollout
 	}
 	var sum time.Duration
 	for _, w := range waves {
-		one := output.PreviewWave{Wave: w.Wave, Name: w.Name, Targets: w.Targets, First: []string{}, Approval: w.Approval}
+		one := output.PreviewWave{Wave: w.Wave, Name: w.Name, Targets: w.Targets, First: []string{}, Approval: w.Approval, Window: w.Window}
 		if err := p.first(ctx, r.ID, w.Wave, func(t controldb.RolloutTarget) { one.First = append(one.First, t.Name()) }); err != nil {
 			return v, err
 		}
@@ -275,6 +275,9 @@ func (p *preview) print(w io.Writer, v output.RolloutPreview) error {
 		case "other":
 			text += ", after the approval of another person"
 		}
+		if wave.Window != "" {
+			text += ", only in the windows of the calendar " + wave.Window
+		}
 		say("  ", text)
 		if wave.Targets > 0 && p.all {
 			for _, name := range wave.First {
@@ -285,7 +288,7 @@ func (p *preview) print(w io.Writer, v output.RolloutPreview) error {
 		}
 	}
 	if v.ExpectedMS != nil {
-		say("", fmt.Sprintf("in all about %s, by %s a target in earlier runs (median), without waits for people",
+		say("", fmt.Sprintf("in all about %s, by %s a target in earlier runs (median), without waits for people and windows",
 			terminal.Span(time.Duration(*v.ExpectedMS)*time.Millisecond), (time.Duration(*v.UsualMS)*time.Millisecond)))
 	} else {
 		say("", "how long it takes is not known: no earlier run of the job succeeded on a target")
