@@ -429,6 +429,27 @@ func TestRollOutIsExplained(t *testing.T) {
 	})
 }
 
+// TestWavesBySize: numbers among the values of a tag come first, and in their order as numbers.
+func TestWavesBySize(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		term := c.term(t)
+		c.job(t, "j", once)
+		values := []string{"1000", "90.5", "90", "1e3", "-7", "1,5", "١", "", "٣٠", "007.25", "1.2.3", "-", strings.Repeat("9", 40), "$3"}
+		for i, value := range values {
+			tags, err := json.Marshal(map[string]string{"size_mb": value})
+			require.NoError(t, err)
+			c.exec(t, `EXECUTE jobs.sp_set_target_tags @server_name = N's', @database_name = @p1, @tags = @p2`, fmt.Sprintf("d%02d", i), string(tags))
+		}
+		c.plan(t, nil, members{"name": "small", "targets": 5, "order": "tag", "order_tag": "size_mb", "parallelism": 1}, members{"name": "rest", "targets": "rest", "order": "tag", "order_tag": "size_mb", "parallelism": 1})
+		run := c.start(t, "j")
+		order := c.rollOut(t, term, numbered(len(values)+1), succeed)
+		require.Equal(t, []string{"d04", "d09", "d02", "d01", "d00"}, order[:5])
+		require.Len(t, order, len(values)+1)
+		require.Equal(t, "d14", order[len(values)], "it has no such tag")
+		require.Equal(t, "Succeeded: Passed Passed", c.rollout(t, run))
+	})
+}
+
 // TestWavesByTags: a filter selects the targets of a wave, and the value of a tag orders them.
 func TestWavesByTags(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {

@@ -228,7 +228,8 @@ BEGIN
                         ORDER BY
                             CASE WHEN @order = N'name' THEN t.server_name END,
                             CASE WHEN @order = N'name' THEN t.database_name END,
-                            CASE WHEN @order = N'tag' AND g.value IS NULL THEN 1 ELSE 0 END,
+                            CASE WHEN @order <> N'tag' OR v.number IS NOT NULL THEN 0 WHEN g.value IS NOT NULL THEN 1 ELSE 2 END,
+                            v.number,
                             g.value,
                             CASE WHEN @order = N'random' THEN HASHBYTES('SHA2_256', CONCAT(@seed, N'/', t.target_id)) END,
                             t.seen
@@ -236,6 +237,16 @@ BEGIN
                 FROM jobs_internal.rollout_targets AS t
                 LEFT JOIN jobs_internal.target_tags AS g ON g.target_id = t.target_id
                     AND g.name = CASE WHEN @order = N'tag' THEN @order_tag END
+                -- A binary collation, because others have digits beside 0 to 9. A conversion to decimal obeys no language.
+                CROSS APPLY (
+                    SELECT CASE WHEN g.value LIKE N'-%' THEN STUFF(g.value, 1, 1, N'') ELSE g.value END COLLATE Latin1_General_100_BIN2 AS text
+                ) AS d
+                CROSS APPLY (
+                    SELECT CASE
+                        WHEN d.text LIKE N'[0-9]%' AND d.text LIKE N'%[0-9]' AND d.text NOT LIKE N'%[^0-9.]%' AND d.text NOT LIKE N'%.%.%'
+                            THEN TRY_CONVERT(DECIMAL(38, 10), g.value)
+                    END AS number
+                ) AS v
                 WHERE t.execution_id = @execution_id
                     AND t.wave = 0
                     AND (
