@@ -223,7 +223,7 @@ WHERE t.ran = 1 AND t.state IN (SELECT p.value FROM STRING_SPLIT(@p1, N',') AS p
 	require.NoError(t, err)
 	var ran []string
 	for rounds := 0; !slices.Contains([]string{"Succeeded", "SucceededWithSkipped"}, c.lifecycle(t, undo)); rounds++ {
-		require.Less(rt, rounds, 100, "the undo never ends: %v", c.rows(t, `SELECT state, next_event, reason FROM jobs.rollouts`))
+		require.Less(rt, rounds, 400, "the undo never ends: %v", c.rows(t, `SELECT state, next_event, reason FROM jobs.rollouts`))
 		r := c.passMax(t, term, 100)
 		for _, task := range r.Tasks {
 			if task.Kind == controldb.TaskResolve {
@@ -348,7 +348,7 @@ func TestRandomRollOuts(t *testing.T) {
 				}
 			}
 			for rounds := 0; c.lifecycle(t, run) == "Created" || c.lifecycle(t, run) == "WaitingForChildJobExecutions"; rounds++ {
-				require.Less(rt, rounds, 100, "the roll-out never ends: %v", c.rows(t, `SELECT state, next_event FROM jobs.rollouts`))
+				require.Less(rt, rounds, 400, "the roll-out never ends: %v", c.rows(t, `SELECT state, next_event FROM jobs.rollouts`))
 				for len(held) > 0 {
 					end(0, rounds > 20)
 				}
