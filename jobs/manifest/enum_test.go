@@ -13,8 +13,8 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
-// TestEnumerations: the values in the tags of fields, which are constant, are those of the lists, and
-// so are lengths.
+// TestEnumerations: the values in the tags of fields, which are constant, are those of the lists,
+// and so are lengths.
 func TestEnumerations(t *testing.T) {
 	var intervals []string
 	for _, i := range schedule.Intervals() {
