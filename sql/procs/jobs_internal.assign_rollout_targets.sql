@@ -239,7 +239,8 @@ BEGIN
                     AND g.name = CASE WHEN @order = N'tag' THEN @order_tag END
                 -- A binary collation, because others have digits beside 0 to 9. A conversion to decimal obeys no language.
                 CROSS APPLY (
-                    SELECT CASE WHEN g.value LIKE N'-%' THEN STUFF(g.value, 1, 1, N'') ELSE g.value END COLLATE Latin1_General_100_BIN2 AS text
+                    SELECT
+                        CASE WHEN g.value LIKE N'-%' THEN STUFF(g.value, 1, 1, N'') ELSE g.value END COLLATE Latin1_General_100_BIN2 AS text
                 ) AS d
                 CROSS APPLY (
                     SELECT CASE

@@ -5,8 +5,8 @@
 -- Parameters:
 --   @term_id    The caller's term.
 --   @windows    JSON array of objects: execution_id, wave and window_check_at, of jobs_internal.due_schedules; is_open (1: the calendar has
---               a window at the instant at; 0: it has none); at (the time of due_schedules); changes_at (when this changes; null: that is not
---               known); fault (why that could not be evaluated; then the window is closed).
+--               a window at the instant at; 0: it has none); at (the time of due_schedules); changes_at (when this changes; null: that is
+--               not known); fault (why that could not be evaluated; then the window is closed).
 --   @term_guid  The term's GUID; NULL: it is not compared.
 -- Called by: agent/scheduler.go.
 -- Locks:     the roll-outs (U, X), skipping locked rows.
