@@ -108,6 +108,34 @@ FROM jobs_internal.rollout_targets GROUP BY state ORDER BY state`))
 	})
 }
 
+// TestMovesFromASkippedWave: what a skipped wave did not reach can be moved to a later one. Where
+// it ran, it would run twice.
+func TestMovesFromASkippedWave(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		term := c.term(t)
+		c.job(t, "j", once)
+		c.plan(t, nil, members{"name": "canary", "targets": "3", "parallelism": 1}, members{"name": "rest", "targets": "rest", "approval": "any"})
+		run := c.start(t, "j")
+		fail := func(string) targets.Outcome { return targets.Failed }
+		require.Equal(t, numbered(1), c.rollOut(t, term, numbered(4), fail))
+		c.exec(t, `EXECUTE jobs.sp_skip_rollout_wave @p1`, run.String())
+		require.Empty(t, c.rollOut(t, term, numbered(4), succeed))
+		move := func(database string) error {
+			_, err := c.db.ExecContext(t.Context(), `DECLARE @target UNIQUEIDENTIFIER = (
+    SELECT t.target_id FROM jobs.rollout_targets AS t WHERE t.job_execution_id = @p1 AND t.database_name = @p2);
+EXECUTE jobs.sp_move_rollout_target @p1, @target, @wave = N'rest';`, run.String(), database)
+			return err
+		}
+		require.ErrorContains(t, move("d00"), "its script has begun on the target already")
+		require.NoError(t, move("d01"))
+		c.exec(t, `EXECUTE jobs.sp_approve_rollout @p1`, run.String())
+		require.Equal(t, []string{"d03", "d01"}, c.rollOut(t, term, numbered(4), succeed))
+		require.Equal(t, []string{"d00|Failed", "d01|Succeeded", "d02|Unreached", "d03|Succeeded"},
+			c.rows(t, `SELECT database_name, state FROM jobs.rollout_targets ORDER BY database_name`))
+		require.Equal(t, "Succeeded: Skipped Passed", c.rollout(t, run))
+	})
+}
+
 // once gives a step one attempt.
 func once(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) }
 

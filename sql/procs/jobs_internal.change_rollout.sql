@@ -48,6 +48,7 @@ BEGIN
     DECLARE @approved_at DATETIME2(7);
     DECLARE @wave_state NVARCHAR(10);
     DECLARE @from_wave INT;
+    DECLARE @from_ran BIT; -- 1: the roll-out ran on the target
     DECLARE @was_left_out INT = 0; -- 1: the target, by the preflight of its wave
     DECLARE @place INT;
     DECLARE @by NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
@@ -134,6 +135,7 @@ BEGIN
     IF @action = N'Move'
         SELECT
             @from_wave = t.wave,
+            @from_ran = t.ran,
             @was_left_out = CASE WHEN t.state = N'LeftOut' THEN 1 ELSE 0 END
         FROM jobs_internal.rollout_targets AS t
         WHERE t.execution_id = @execution_id
@@ -180,6 +182,8 @@ BEGIN
                 AND w.wave = @from_wave
                 AND w.state NOT IN (N'Pending', N'Skipped')
         ) THEN N'the wave of the target has started'
+        -- In a wave that was skipped after a gate had failed. It would run twice.
+        WHEN @action = N'Move' AND @from_ran = 1 THEN N'its script has begun on the target already'
         WHEN @action = N'Extend' AND (@state NOT IN (N'Baking', N'Probing') OR @wave_state <> N'Baking') THEN N'it does not bake'
     END;
     IF @fault IS NOT NULL
@@ -222,7 +226,7 @@ BEGIN
         UPDATE t
         SET t.wave = @number,
             t.place = @place,
-            t.state = CASE WHEN @was_left_out = 1 THEN N'Pending' ELSE t.state END,
+            t.state = N'Pending',
             t.preflight = NULL
         FROM jobs_internal.rollout_targets AS t
         WHERE t.execution_id = @execution_id

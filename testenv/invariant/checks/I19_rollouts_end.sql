@@ -1,4 +1,4 @@
--- I19: a roll-out that has ended starts nothing any more, and the targets of a wave's runs are targets of the wave.
+-- I19: a roll-out that has ended starts nothing any more, and the targets on which a wave ran are targets of the wave.
 SELECT CONCAT(N'roll-out ', r.execution_id, N' is ', r.state, N', and job execution ', e.execution_id, N' of wave ', e.rollout_wave, N' is active') AS detail
 FROM jobs_internal.rollouts AS r
 INNER JOIN jobs_internal.job_executions AS e ON e.rollout_of = r.execution_id
@@ -11,6 +11,7 @@ INNER JOIN jobs_internal.target_executions AS t ON t.execution_id = e.execution_
 WHERE e.rollout_of IS NOT NULL
     AND EXISTS (SELECT 1 FROM jobs_internal.rollouts AS r WHERE r.execution_id = e.rollout_of)
     AND t.is_endpoint = 0
+    AND t.start_time IS NOT NULL -- what a skipped wave did not reach may be moved to a later one
     AND e.mode IS NULL -- a target may be moved after its preflight
     AND NOT EXISTS (
         SELECT 1
