@@ -165,6 +165,9 @@ func (c *control) drawPlan(t *testing.T, rt *rapid.T) {
 		if rapid.Bool().Draw(rt, "limited") {
 			w["parallelism"] = rapid.IntRange(1, 3).Draw(rt, "parallelism")
 		}
+		if rapid.IntRange(0, 3).Draw(rt, "windowed") == 0 {
+			w["window"] = "always"
+		}
 		if rapid.IntRange(0, 4).Draw(rt, "paced") == 0 {
 			w["pace"] = 10_000
 		}
@@ -216,6 +219,22 @@ UPDATE r SET r.next_check_at = SYSUTCDATETIME() FROM jobs_internal.rollouts AS r
 		return // a run that is stopped before a pass has seen it has no roll-out
 	}
 	require.NoError(t, err, what)
+}
+
+// answerWindows plays the evaluation of the windows of roll-outs.
+func (c *control) answerWindows(t *testing.T, term controldb.TermID, answer string) {
+	t.Helper()
+	due, err := c.DueSchedules(t.Context(), 10)
+	require.NoError(t, err)
+	states := make([]controldb.WindowState, len(due.Windows))
+	for i, w := range due.Windows {
+		states[i] = controldb.WindowState{Window: w, At: due.Now, Open: answer == "open", Changes: due.Now.Add(time.Hour)}
+		if answer == "fault" {
+			states[i].Fault, states[i].Changes = "f", time.Time{}
+		}
+	}
+	_, err = c.RecordWindows(t.Context(), term, states)
+	require.NoError(t, err)
 }
 
 // cleanUp deletes the rows of deleted jobs.
@@ -270,6 +289,7 @@ WHERE t.ran = 1 AND t.state IN (SELECT p.value FROM STRING_SPLIT(@p1, N',') AS p
 			require.Empty(rt, refused)
 		}
 		if len(r.Tasks) == 0 && !r.More() {
+			c.answerWindows(t, term, "open")
 			c.decide(t, rt, undo, "sp_approve_rollout")
 			c.decide(t, rt, undo, "bake")
 		}
@@ -301,6 +321,7 @@ func TestRandomRollOuts(t *testing.T) {
 			steps := rapid.IntRange(1, 2).Draw(rt, "steps")
 			if number == 1 {
 				c.job(t, "p", once)
+				require.NoError(t, c.AddCalendar(t.Context(), "always", `{"startTime": "2020-01-01T00:00:00", "rrule": "FREQ=DAILY", "duration": "PT24H"}`))
 			}
 			start, err := c.StartTerm(t.Context(), agent, time.Hour)
 			require.NoError(t, err)
@@ -327,6 +348,12 @@ func TestRandomRollOuts(t *testing.T) {
 				r := c.passMax(t, term, most)
 				held = append(held, r.Tasks...)
 				moved := len(r.Tasks) > 0 || r.More()
+				if slices.ContainsFunc(r.Tasks, func(k controldb.Task) bool { return k.JobName == "j" && k.Kind == controldb.TaskRun && k.Mode == "" }) {
+					require.Empty(rt, c.rows(t, `SELECT w.name FROM jobs_internal.rollouts AS r
+INNER JOIN jobs_internal.rollout_waves AS w ON w.execution_id = r.execution_id AND w.wave = r.wave
+WHERE r.ended_at IS NULL AND w.window_name IS NOT NULL AND COALESCE(r.window_open_until, '2000-01-01') < DATEADD(SECOND, -30, SYSUTCDATETIME())`),
+						"a target started although nobody had seen its window open")
+				}
 				if passes++; passes%4 == 0 || !moved {
 					c.unbroken(t, rt)
 				}
@@ -360,7 +387,7 @@ func TestRandomRollOuts(t *testing.T) {
 			}
 			if broken {
 				for range rapid.IntRange(0, 60).Draw(rt, "events") {
-					switch what := rapid.IntRange(0, 9).Draw(rt, "event"); {
+					switch what := rapid.IntRange(0, 10).Draw(rt, "event"); {
 					case what < 4:
 						pass(rapid.IntRange(0, 4).Draw(rt, "tasks"))
 					case what < 7 && len(held) > 0:
@@ -369,6 +396,8 @@ func TestRandomRollOuts(t *testing.T) {
 						start, err := c.StartTerm(t.Context(), agent, time.Hour) // the agent is restarted
 						require.NoError(t, err)
 						term, held = start.ID, nil
+					case what == 10:
+						c.answerWindows(t, term, rapid.SampledFrom([]string{"open", "closed", "fault"}).Draw(rt, "window"))
 					case what > 7:
 						c.decide(t, rt, run, "sp_approve_rollout", "sp_reject_rollout", "sp_pause_rollout", "sp_resume_rollout", "sp_retry_rollout_wave",
 							"sp_skip_rollout_wave", "sp_move_rollout_target", "sp_extend_rollout_bake", "bake", "sp_abort_rollout")
@@ -381,6 +410,7 @@ func TestRandomRollOuts(t *testing.T) {
 					end(0, rounds > 20)
 				}
 				if !pass(100) {
+					c.answerWindows(t, term, "open")
 					c.decide(t, rt, run, "sp_approve_rollout")
 					c.decide(t, rt, run, "sp_resume_rollout")
 					if rounds > 50 { // a probe may have returned 0 before the wave, of which 5 is too much for ever
