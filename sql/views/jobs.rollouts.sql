@@ -59,6 +59,7 @@ SELECT
         WHEN r.state = N'Aborting' THEN N'It ends when what runs has ended.'
         WHEN r.state = N'Stopped' THEN CONCAT(N'It waits until somebody retries or skips the wave ''', w.name, N''', or aborts it.')
         WHEN r.paused_at IS NOT NULL THEN N'It waits until somebody resumes it.'
+        WHEN r.state = N'Starting' AND w.state = N'Skipped' THEN N'It goes on after the skipped wave.'
         WHEN r.state = N'Starting' AND w.approval = N'any' AND w.approved_at IS NULL
             THEN CONCAT(N'The wave ''', w.name, N''' starts when somebody approves it.')
         WHEN r.state = N'Starting' AND w.approval = N'other' AND w.approved_at IS NULL

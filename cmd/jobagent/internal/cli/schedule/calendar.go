@@ -21,7 +21,7 @@ import (
 
 // NewCalendarCommand returns `jobagent calendar`.
 func NewCalendarCommand(a *connect.App) *cobra.Command {
-	cmd := command.NewGroup("calendar", "Define calendars with times at which schedules do not run",
+	cmd := command.NewGroup("calendar", "Define calendars: when schedules do not run, or waves of roll-outs do",
 		command.StandsFor("jobs.sp_add_calendar",
 			a.Prints(output.CalendarName{}, newCalendarChangeCommand(a, "add", "Add a calendar", "added", (*controldb.Store).AddCalendar))),
 		command.StandsFor("jobs.sp_update_calendar",
@@ -31,7 +31,8 @@ func NewCalendarCommand(a *connect.App) *cobra.Command {
 		command.StandsFor("jobs.calendars", newCalendarListCommand(a)),
 		a.Prints(output.Calendar{}, newCalendarShowCommand(a)),
 	)
-	cmd.Long = `Define calendars with times at which schedules do not run. A schedule names its calendars:
+	cmd.Long = `Define calendars: times at which schedules do not run, or at which alone waves of roll-outs do. A
+schedule names its calendars, and a wave of a plan names one ("window": "nights"):
   {"cron": "0 * * * *", "blackouts": {"mode": "skip", "calendars": ["holidays"]}}
 A calendar is a JSON object with dates, weekly windows and a recurrence rule, each optional:
   {"timeZone": "Europe/Berlin", "dates": ["2026-12-24/2026-12-26"],
