@@ -576,7 +576,7 @@ WHERE j.name = @p1;`
 	require.NoError(t, control.QueryRowContext(t.Context(), `
 SELECT COUNT(*) FROM jobs_internal.job_executions AS e
 INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
-WHERE j.name NOT LIKE N'jobagent$%' AND e.lifecycle NOT IN (N'Succeeded', N'SucceededWithSkipped');`).Scan(&unsuccessful))
+WHERE j.name NOT LIKE N'jobagent$%' AND e.mode IS NULL AND e.lifecycle NOT IN (N'Succeeded', N'SucceededWithSkipped');`).Scan(&unsuccessful))
 	if unsuccessful > 0 {
 		rows, err := control.QueryContext(t.Context(), `
 SELECT TOP (5) CONCAT(t.lifecycle, N' after ', t.attempts, N' attempts on ', t.database_name, N': ', t.last_message)
