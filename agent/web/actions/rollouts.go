@@ -259,7 +259,7 @@ func (a rolloutAction) confirm(ctx context.Context, r *page.Request) (*page.Conf
 	}
 	c := &page.Confirmation{
 		Title: a.button, Nav: "runs", Button: a.button, Danger: a.danger, Back: r.Path("rollouts", id.String()),
-		Effects: sentences(append(a.effects(d), fmt.Sprintf("The roll-out of %s has ended %d of %s.", quoted(d.JobName), d.Counts().Ended(),
+		Effects: sentences(append(a.effects(d), fmt.Sprintf("The roll-out of %s has ended on %d of %s.", quoted(d.JobName), d.Counts().Ended(),
 			page.Counted(d.Targets, "target", "targets")), next)...),
 	}
 	if a.fields != nil {
