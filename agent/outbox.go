@@ -145,8 +145,8 @@ func (o *outbox) run(ctx context.Context) error {
 				retry.Reset()
 			case errors.Is(err, controldb.ErrTermEnded):
 				return ErrTermLost
-			case o.termCtx.Err() != nil:
-				return nil // the lease returns the cause
+			case o.termCtx.Err() != nil: // the lease has ended the trust in the term during the call
+				return context.Cause(o.termCtx)
 			default:
 				delay = retry.Next()
 				o.log.Warn("could not deliver outcomes", zap.Error(err), zap.Duration(keyRetryIn, delay))

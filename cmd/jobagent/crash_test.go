@@ -480,7 +480,8 @@ WHERE k.ended_at IS NULL AND k.term_id = (SELECT MIN(t.term_id) FROM jobs_intern
 	require.NoError(t, process.Signal(syscall.SIGCONT))
 	// A loaded disk can hold up a start for longer than a lease. The agent tries again then.
 	eventually(t, 10*crashLease, "it has a new term", func() bool { return c.logged("term started") == 2 })
-	require.Equal(t, 1, c.logged(`"error":"lease: term lost"`))
+	require.Equal(t, 1, c.logged("core failed"))
+	require.NotZero(t, c.logged("term lost")) // by the lease, by the communicator, or by both
 	c.endSchedules(store)
 	c.settle(store)
 	c.audit(names)
