@@ -386,6 +386,11 @@ BEGIN
             AND m.has_next = 1
             AND m.stopping = 0
             AND m.canceled + m.failed + m.timed_out = 0;
+        -- The next pass lists the targets of steps of reruns.
+        SET @more = CASE
+            WHEN @@ROWCOUNT > 0 AND EXISTS (SELECT 1 FROM @movable AS m WHERE m.rerun = 1) THEN 1
+            ELSE @more
+        END;
 
         UPDATE e
         SET e.lifecycle = N'WaitingForChildJobExecutions',
