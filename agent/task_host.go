@@ -287,7 +287,14 @@ func (h *taskHost) resolve(ctx context.Context, task controldb.Task) report {
 	if isEndpoint(task) {
 		return h.resolveEndpoint(ctx, task, definition, params)
 	}
-	list, err := h.resolver.Resolve(ctx, task.Members)
+	members := task.Members
+	if slices.ContainsFunc(members, targets.Member.StandsForMore) {
+		var err error
+		if members, err = h.store.Members(ctx, task.ID); err != nil {
+			return notSent(task, fmt.Sprintf("the members of the target group were not read: %v", err))
+		}
+	}
+	list, err := h.resolver.Resolve(ctx, members)
 	if err != nil && ctx.Err() != nil {
 		return h.unsent(ctx, task)
 	}

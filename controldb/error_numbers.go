@@ -245,7 +245,7 @@ var conditions = map[int32]condition{
 	50105: {KindConflict, nil, "a step of this name exists already"},
 	50106: {KindNotFound, ErrGroupNotFound, "the target group does not exist"},
 	50107: {KindConflict, ErrGroupExists, "a target group of this name exists already"},
-	50108: {KindConflict, ErrGroupInUse, "the target group is used by a job's current version"},
+	50108: {KindConflict, ErrGroupInUse, "the target group is used by a job's current version, or by another target group"},
 	50109: {KindConflict, ErrGroupInUse, "the target group is used by an active execution"},
 	50110: {KindNotFound, ErrMemberNotFound, "the target group has no such member"},
 	50111: {KindNotFound, ErrExecutionNotFound, "the job execution does not exist"},
@@ -349,5 +349,6 @@ var conditions = map[int32]condition{
 	50403: {KindInvalid, nil, `a server name has not the form host, host\instance or host,port`},
 	50450: {KindInvalid, nil, "a database whose tags are to be set is not named, or its tags are no JSON object"},
 	50452: {KindInvalid, nil, "a filter of tags is invalid"},
+	50460: {KindInvalid, nil, "the target group would be a member of itself"},
 	50451: {KindInvalid, nil, "a name or value of a tag is invalid, or a database would have more than 50 tags"},
 }

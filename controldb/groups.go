@@ -31,7 +31,8 @@ func (s *Store) AddTargetGroupMember(ctx context.Context, group string, m target
 		optText("membership_type", string(m.Membership)).in("target_type", string(m.Kind)).
 		optText("refresh_credential_name", m.RefreshCredential).optText("server_name", m.Server).
 		optText("database_name", m.Database).optText("elastic_pool_name", m.ElasticPool).
-		optText("shard_map_name", m.ShardMap).optText("tag_filter", m.TagFilter).out("target_id", &id)
+		optText("shard_map_name", m.ShardMap).optText("tag_filter", m.TagFilter).optText("query", m.Query).
+		optText("member_group_name", m.Group).out("target_id", &id)
 	err := s.exec(ctx, "add target group member", c)
 	return uuid.UUID(id), err
 }
@@ -68,10 +69,10 @@ func (s *Store) TargetGroupMembers(ctx context.Context, group string) ([]targets
 		s,
 		"list target group members",
 		`SELECT membership_type, target_type, target_id,
-    refresh_credential_name, server_name, database_name, elastic_pool_name, shard_map_name, tag_filter
+    refresh_credential_name, server_name, database_name, elastic_pool_name, shard_map_name, tag_filter, query, member_group_name
 FROM jobs.target_group_member_details
 WHERE target_group_name = @p1
-ORDER BY membership_type DESC, target_type, server_name, database_name, elastic_pool_name, tag_filter;`, group)
+ORDER BY membership_type DESC, target_type, server_name, database_name, elastic_pool_name, tag_filter, query, member_group_name;`, group)
 	if err != nil {
 		return nil, err
 	}
@@ -80,4 +81,37 @@ ORDER BY membership_type DESC, target_type, server_name, database_name, elastic_
 		members = append(members, r.member())
 	}
 	return members, nil
+}
+
+// ResolvableMembers is TargetGroupMembers with the members of the groups that are members. Those of
+// the kind Tag are left to [Store.TaggedTargets].
+func (s *Store) ResolvableMembers(ctx context.Context, group string) ([]targets.Member, error) {
+	stands := map[string]*targets.Stands{targets.FoldName(group): {Loop: true}} // one for each group, so that it is resolved once
+	var read func(group string) ([]targets.Member, error)
+	read = func(group string) ([]targets.Member, error) {
+		list, err := s.TargetGroupMembers(ctx, group)
+		if err != nil {
+			return nil, err
+		}
+		for i, m := range list {
+			if m.Kind != targets.TargetGroup {
+				continue
+			}
+			key := targets.FoldName(m.Group)
+			if stands[key] == nil {
+				stands[key] = &targets.Stands{Loop: true} // until its members are known
+				of, err := read(m.Group)
+				if err != nil {
+					return nil, err
+				}
+				*stands[key] = targets.Stands{Members: of}
+			}
+			list[i].Stands = stands[key]
+			if stands[key].Loop {
+				list[i].Stands = &targets.Stands{Loop: true} // the other one changes when its members are known
+			}
+		}
+		return list, nil
+	}
+	return read(group)
 }

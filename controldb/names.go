@@ -65,7 +65,7 @@ const recentRuns = 10_000
 var nameReads = map[NameKind]struct{ name, detail, created, from, of, where, order string }{
 	NamesOfJobs:          {name: "job_name", detail: "description", from: "jobs.job_details", where: "is_system = 0"},
 	NamesOfTargetGroups:  {name: "target_group_name", from: "jobs.target_groups"},
-	NamesOfMembers:       {name: "LOWER(CAST(target_id AS CHAR(36)))", detail: "CONCAT(membership_type, N' ', target_type, N' ', server_name, tag_filter, N' ', COALESCE(database_name, elastic_pool_name))", from: "jobs.target_group_member_details", of: "target_group_name", order: "target_id"},
+	NamesOfMembers:       {name: "LOWER(CAST(target_id AS CHAR(36)))", detail: "CONCAT(membership_type, N' ', target_type, N' ', server_name, tag_filter, member_group_name, N' ', COALESCE(database_name, elastic_pool_name))", from: "jobs.target_group_member_details", of: "target_group_name", order: "target_id"},
 	NamesOfSteps:         {name: "step_name", detail: "CONCAT(N'step ', step_id, N', ', command_type)", from: "jobs.jobsteps", of: "job_name", order: "step_id"},
 	NamesOfSchedules:     {name: "schedule_name", detail: "CONCAT(kind, N', ', state)", from: "jobs.schedules", of: "job_name", where: "schedule_name <> N''"},
 	NamesOfCalendars:     {name: "calendar_name", detail: "LEFT(spec, 100)", from: "jobs.calendars"},

@@ -187,7 +187,7 @@ type groupMemberRow struct {
 }
 
 const membersQuery = `SELECT target_group_id, membership_type, target_type, target_id,
-    refresh_credential_name, server_name, database_name, elastic_pool_name, shard_map_name, tag_filter
+    refresh_credential_name, server_name, database_name, elastic_pool_name, shard_map_name, tag_filter, query, member_group_name
 FROM jobs.target_group_member_details
 WHERE target_group_name >= @p1
     AND target_group_name <= @p2

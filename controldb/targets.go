@@ -62,7 +62,7 @@ func (s *Store) KnownTargets(ctx context.Context, f KnownTargetFilter) ([]KnownT
 // them.
 func (s *Store) TaggedTargets(ctx context.Context, m targets.Member) ([]targets.Target, error) {
 	f := KnownTargetFilter{TagFilter: m.TagFilter, Top: MaxKnownTargets}
-	if m.Membership != targets.Exclude {
+	if m.Membership == targets.Include || m.Membership == "" {
 		f.Gone = new(bool)
 	}
 	var all []targets.Target

@@ -330,15 +330,83 @@ type memberRow struct {
 	DatabaseName      string    `db:"database_name"`
 	ElasticPoolName   string    `db:"elastic_pool_name"`
 	ShardMapName      string    `db:"shard_map_name"`
-	TagFilter         string    `db:"tag_filter"` // only of the view
+	TagFilter         string    `db:"tag_filter"` // not of controller_pass, nor are the following
+	Query             string    `db:"query"`
+	MemberGroup       string    `db:"member_group_name"`
 }
 
 func (r memberRow) member() targets.Member {
 	return targets.Member{
 		ID: r.TargetID, Membership: targets.MembershipType(r.MembershipType), Kind: targets.MemberKind(r.TargetType),
 		Server: r.ServerName, Database: r.DatabaseName, ElasticPool: r.ElasticPoolName,
-		ShardMap: r.ShardMapName, TagFilter: r.TagFilter, RefreshCredential: r.RefreshCredential,
+		ShardMap: r.ShardMapName, TagFilter: r.TagFilter, Query: r.Query, Group: r.MemberGroup, RefreshCredential: r.RefreshCredential,
 	}
+}
+
+// groupMemberOf is a row of jobs_internal.get_members.
+type groupMemberOf struct {
+	IsRoot    bool      `db:"is_root"`
+	Group     uuid.UUID `db:"target_group_id"`
+	Stands    uuid.UUID `db:"member_group_id"` // of a TargetGroup
+	Evaluated bool      `db:"is_evaluated"`    // of a Tag
+	memberRow
+}
+
+// taggedRow is a database that a Tag stands for.
+type taggedRow struct {
+	Member   uuid.UUID `db:"target_id"`
+	Server   string    `db:"server_name"`
+	Database string    `db:"database_name"`
+}
+
+// Members reads the members of the target group of a claimed resolution, with what those of the
+// kinds Tag and TargetGroup stand for now.
+func (s *Store) Members(ctx context.Context, task TaskID) ([]targets.Member, error) {
+	var rows []groupMemberOf
+	var tagged []taggedRow
+	err := s.query(ctx, "read the members of a target group", newCall("jobs_internal.get_members").in("task_id", int64(task)),
+		into(&rows), into(&tagged))
+	if err != nil {
+		return nil, err
+	}
+	databases := map[uuid.UUID][]targets.Target{}
+	for _, t := range tagged {
+		databases[t.Member] = append(databases[t.Member], targets.Target{Server: t.Server, Database: t.Database})
+	}
+	groups := map[uuid.UUID][]groupMemberOf{}
+	root := uuid.Nil
+	for _, r := range rows {
+		groups[r.Group] = append(groups[r.Group], r)
+		if r.IsRoot {
+			root = r.Group
+		}
+	}
+	stands := map[uuid.UUID]*targets.Stands{} // one for each group, so that it is resolved once
+	var members func(group uuid.UUID) []targets.Member
+	members = func(group uuid.UUID) []targets.Member {
+		list := make([]targets.Member, 0, len(groups[group]))
+		for _, r := range groups[group] {
+			m := r.member()
+			switch {
+			case m.Kind == targets.Tag && r.Evaluated:
+				m.Stands = &targets.Stands{Databases: databases[r.TargetID]}
+			case m.Kind == targets.TargetGroup:
+				if stands[r.Stands] == nil {
+					stands[r.Stands] = &targets.Stands{Loop: true} // until its members are known
+					*stands[r.Stands] = targets.Stands{Members: members(r.Stands)}
+				} else if stands[r.Stands].Loop {
+					// a copy: what follows changes the other one
+					m.Stands = &targets.Stands{Loop: true}
+					break
+				}
+				m.Stands = stands[r.Stands]
+			}
+			list = append(list, m)
+		}
+		return list
+	}
+	stands[root] = &targets.Stands{Loop: true}
+	return members(root), nil
 }
 
 // Command reads the text of a step's command. The same id always has the same text, so the text may

@@ -98,6 +98,8 @@ type GroupMember struct {
 	ElasticPool string    `db:"elastic_pool_name" json:"elastic_pool_name,omitempty"`
 	ShardMap    string    `db:"shard_map_name" json:"shard_map_name,omitempty"`
 	TagFilter   string    `db:"tag_filter" json:"tag_filter,omitempty"`
+	Query       string    `db:"query" json:"query,omitempty"`
+	Group       string    `db:"member_group_name" json:"member_group_name,omitempty"`
 }
 
 // SetTargetGroup creates a target group, or replaces the members of an existing one. Members that

@@ -61,6 +61,8 @@ const (
 	Include MembershipType = "Include"
 	// Exclude removes the databases of the member, in whatever order the members are listed.
 	Exclude MembershipType = "Exclude"
+	// Intersect keeps only the databases of the member, in whatever order the members are listed.
+	Intersect MembershipType = "Intersect"
 )
 
 // MemberKind is the column target_type of jobs.target_group_members.
@@ -76,9 +78,13 @@ const (
 	SQLDatabase MemberKind = "SqlDatabase"
 	// SQLShardMap stands for the databases of all shards of a shard map.
 	SQLShardMap MemberKind = "SqlShardMap"
-	// Tag stands for the known databases whose tags match a filter. The control database evaluates
-	// it, and gives agents a SqlDatabase member for each database.
+	// Tag stands for the known databases whose tags match a filter, which the control database
+	// evaluates.
 	Tag MemberKind = "Tag"
+	// Query stands for the databases that a query on one database returns.
+	Query MemberKind = "Query"
+	// TargetGroup stands for the databases of another target group.
+	TargetGroup MemberKind = "TargetGroup"
 	// Endpoint is the only member of an action without a target group. No target group holds it,
 	// and MemberKinds does not return it.
 	Endpoint MemberKind = "Endpoint"
@@ -86,21 +92,21 @@ const (
 
 // MemberKinds returns every kind of a target group's member.
 func MemberKinds() []MemberKind {
-	return []MemberKind{SQLServer, SQLElasticPool, SQLDatabase, SQLShardMap, Tag}
+	return []MemberKind{SQLServer, SQLElasticPool, SQLDatabase, SQLShardMap, Tag, Query, TargetGroup}
 }
 
 // Member is one row of a target group.
 type Member struct {
 	// ID is the column target_id; nil in a member that is not stored.
 	ID uuid.UUID
-	// Membership is Include or Exclude; empty means Include.
+	// Membership is Include, Exclude or Intersect; empty means Include.
 	Membership MembershipType
 	// Kind decides which of the names below are required.
 	Kind MemberKind
-	// Server is required for every kind but Tag.
+	// Server is required for every kind but Tag and TargetGroup.
 	Server string
-	// Database is the database itself (SqlDatabase) or the shard map manager's database
-	// (SqlShardMap).
+	// Database is the database itself (SqlDatabase), the shard map manager's database (SqlShardMap)
+	// or the one that is queried (Query).
 	Database string
 	// ElasticPool is required for SqlElasticPool.
 	ElasticPool string
@@ -108,23 +114,49 @@ type Member struct {
 	ShardMap string
 	// TagFilter is required for Tag: the text, as jobs.sp_add_target_group_member takes it.
 	TagFilter string
+	// Query is required for Query: a batch whose result set has a column database_name, and may
+	// have a column server_name.
+	Query string
+	// Group is required for TargetGroup: the name of the other target group.
+	Group string
+	// Stands is what a Tag or a TargetGroup stands for. It is nil in a member as it is stored.
+	Stands *Stands
 	// RefreshCredential names the credential that lists databases; empty means DefaultCredential.
 	RefreshCredential string
+}
+
+// Stands is what a member of the kind Tag or TargetGroup stands for.
+type Stands struct {
+	// Databases are those that match the filter of a Tag.
+	Databases []Target
+	// Members are those of the other target group. Loop means that they are left out, because the
+	// group is a member of itself, directly or not.
+	Members []Member
+	Loop    bool
 }
 
 // String returns kind and names for messages.
 func (m Member) String() string {
 	var b strings.Builder
-	if m.Membership == Exclude {
+	switch m.Membership {
+	case Exclude:
 		b.WriteString("excluded ")
+	case Intersect:
+		b.WriteString("intersected ")
 	}
-	b.WriteString(string(m.Kind) + " " + m.Server + m.TagFilter)
-	for _, name := range []string{m.Database, m.ElasticPool, m.ShardMap} {
+	b.WriteString(string(m.Kind) + " " + m.Server + m.TagFilter + m.Group)
+	for _, name := range []string{m.Database, m.ElasticPool, m.ShardMap, m.Query} {
 		if name != "" {
 			b.WriteString("/" + name)
 		}
 	}
 	return b.String()
+}
+
+// StandsForMore reports whether only the control database knows what the member stands for, or how
+// its databases are found: a member of a claimed resolution does not say so.
+func (m Member) StandsForMore() bool {
+	return m.Kind == Tag || m.Kind == Query || m.Kind == TargetGroup
 }
 
 // IsPattern reports whether the member stands for the databases of its server whose names match a
@@ -142,12 +174,17 @@ func (m Member) Matches(database string) bool {
 // Validate reports a name that is missing in m or does not belong to its kind. The stored
 // procedures check the same when a member is added; Validate is for members from other sources.
 func (m Member) Validate() error {
-	if m.Membership != "" && m.Membership != Include && m.Membership != Exclude {
-		return &MemberError{Member: m, Err: fmt.Errorf("invalid membership type %q: want Include or Exclude", m.Membership)}
+	if m.Membership != "" && m.Membership != Include && m.Membership != Exclude && m.Membership != Intersect {
+		return &MemberError{Member: m, Err: fmt.Errorf("invalid membership type %q: want Include, Exclude or Intersect", m.Membership)}
 	}
-	need := map[string]bool{"server name": m.Kind != Tag, "tag filter": m.Kind == Tag}
+	need := map[string]bool{
+		"server name": m.Kind != Tag && m.Kind != TargetGroup, "tag filter": m.Kind == Tag, "query": m.Kind == Query,
+		"group name": m.Kind == TargetGroup,
+	}
 	switch m.Kind {
-	case SQLServer, Tag:
+	case SQLServer, Tag, TargetGroup:
+	case Query:
+		need["database name"] = true
 	case SQLElasticPool:
 		need["elastic pool name"] = true
 	case SQLDatabase:
@@ -159,7 +196,8 @@ func (m Member) Validate() error {
 	}
 	for _, f := range []struct{ name, value string }{
 		{"server name", m.Server}, {"database name", m.Database},
-		{"elastic pool name", m.ElasticPool}, {"shard map name", m.ShardMap}, {"tag filter", m.TagFilter},
+		{"elastic pool name", m.ElasticPool}, {"shard map name", m.ShardMap}, {"tag filter", m.TagFilter}, {"query", m.Query},
+		{"group name", m.Group},
 	} {
 		if has := strings.TrimSpace(f.value) != ""; has != need[f.name] {
 			problem := "is missing"

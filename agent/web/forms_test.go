@@ -169,7 +169,7 @@ func TestForms(t *testing.T) {
 			right: []string{"name", "formed group", "members[0].server", "s1", "members[1].server", "s1", "members[1].database", "template", "members[1].exclude", "true",
 				"members[2].server", "s2", "members[2].elastic_pool", "p"},
 			wrong: [][4]string{
-				{"name", "", "name", "A text is missing."}, {"name", "g1", "name", "exists already"}, {"members[0].server", "", "members[0].server", "A text is missing: want server, or tag_filter."},
+				{"name", "", "name", "A text is missing."}, {"name", "g1", "name", "exists already"}, {"members[0].server", "", "members[0].server", "A text is missing: want server, tag_filter or target_group."},
 				{"members[0].server", "  ", "members[0].server", "A text is missing."},
 				{"members[0].server", strings.Repeat("s", 129), "members[0].server", "at most 128"}, {"members[2].database", "d", "members", "without database"},
 				{"members[0].shard_map", "m", "members", "want server, database and shard_map"},

@@ -123,7 +123,8 @@ func newGroup(g controldb.TargetGroupDetail) *manifest.TargetGroup {
 	out := &manifest.TargetGroup{Name: g.Name}
 	for _, m := range g.Members {
 		out.Members = append(out.Members, manifest.Member{Server: m.Server, Database: m.Database, ElasticPool: m.ElasticPool,
-			ShardMap: m.ShardMap, TagFilter: m.TagFilter, Exclude: m.Membership == "Exclude", Credential: m.Credential})
+			ShardMap: m.ShardMap, TagFilter: m.TagFilter, Query: m.Query, TargetGroup: m.Group,
+			Exclude: m.Membership == "Exclude", Intersect: m.Membership == "Intersect", Credential: m.Credential})
 	}
 	return out
 }

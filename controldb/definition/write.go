@@ -77,11 +77,14 @@ func members(g *manifest.TargetGroup) []controldb.GroupMember {
 	list := make([]controldb.GroupMember, 0, len(g.Members))
 	for _, m := range g.Members {
 		membership := "Include"
-		if m.Exclude {
+		switch {
+		case m.Exclude:
 			membership = "Exclude"
+		case m.Intersect:
+			membership = "Intersect"
 		}
 		list = append(list, controldb.GroupMember{Membership: membership, Type: m.Type(), Credential: m.Credential, Server: m.Server,
-			Database: m.Database, ElasticPool: m.ElasticPool, ShardMap: m.ShardMap, TagFilter: m.TagFilter})
+			Database: m.Database, ElasticPool: m.ElasticPool, ShardMap: m.ShardMap, TagFilter: m.TagFilter, Query: m.Query, Group: m.TargetGroup})
 	}
 	return list
 }

@@ -171,17 +171,30 @@ func (c *checker) group(g *TargetGroup) {
 	for i, m := range g.Members {
 		switch {
 		case m.TagFilter != "":
-			if m != (Member{TagFilter: m.TagFilter, Exclude: m.Exclude}) {
-				c.fail("members", "member with tag_filter %q: want only tag_filter and exclude", m.TagFilter)
+			if m != (Member{TagFilter: m.TagFilter, Exclude: m.Exclude, Intersect: m.Intersect}) {
+				c.fail("members", "member with tag_filter %q: want only tag_filter, and exclude or intersect", m.TagFilter)
+			}
+		case m.TargetGroup != "":
+			if m != (Member{TargetGroup: m.TargetGroup, Exclude: m.Exclude, Intersect: m.Intersect}) {
+				c.fail("members", "member with target_group %q: want only target_group, and exclude or intersect", m.TargetGroup)
+			}
+			c.refer(KindTargetGroup, m.TargetGroup, fmt.Sprintf("members[%d].target_group", i))
+			if c.contains(Key{KindTargetGroup, strings.ToLower(m.TargetGroup)}, Key{KindTargetGroup, strings.ToLower(g.Name)}, nil) {
+				c.fail("members", "the target group would be a member of itself, because %q is the same or has it as a member, directly or not", m.TargetGroup)
 			}
 		case m.Server == "":
-			c.fail(fmt.Sprintf("members[%d].server", i), "a text is missing: want server, or tag_filter")
+			c.fail(fmt.Sprintf("members[%d].server", i), "a text is missing: want server, tag_filter or target_group")
+		case m.Query != "" && (m.Database == "" || m.ElasticPool != "" || m.ShardMap != ""):
+			c.fail("members", "member with query %q: want server, database and query", m.Query)
 		case m.ShardMap != "" && (m.Database == "" || m.ElasticPool != ""):
 			c.fail("members", "member with shard_map %q: want server, database and shard_map", m.ShardMap)
 		case m.ElasticPool != "" && m.Database != "":
 			c.fail("members", "member with elastic_pool %q: want server and elastic_pool, without database", m.ElasticPool)
 		}
-		for _, name := range []string{m.Server, m.Database, m.ElasticPool, m.ShardMap} {
+		if m.Exclude && m.Intersect {
+			c.fail("members", "member %q: want exclude or intersect, not both", describeMember(m))
+		}
+		for _, name := range []string{m.Server, m.Database, m.ElasticPool, m.ShardMap, m.TargetGroup} {
 			if err := jobs.CheckVisible(name); err != nil {
 				c.fail("members", "member %q: %v", describeMember(m), err)
 			}
@@ -194,7 +207,7 @@ func (c *checker) group(g *TargetGroup) {
 		key := m
 		key.Server, key.Database = targets.ServerKey(m.Server), targets.FoldName(m.Database)
 		key.ElasticPool, key.ShardMap = targets.FoldName(m.ElasticPool), targets.FoldName(m.ShardMap)
-		key.Credential = targets.FoldName(m.Credential)
+		key.Credential, key.TargetGroup = targets.FoldName(m.Credential), targets.FoldName(m.TargetGroup)
 		if known[key] {
 			c.fail("members", "the member %s is there twice", describeMember(m))
 		}
@@ -202,8 +215,22 @@ func (c *checker) group(g *TargetGroup) {
 	}
 }
 
+// contains reports whether a target group of the files is another one, or has it as a member,
+// directly or not. above are the groups that have it as a member.
+func (c *checker) contains(group, other Key, above []Key) bool {
+	if group == other {
+		return true
+	}
+	o, ok := c.objects[group]
+	if !ok || slices.Contains(above, group) {
+		return false
+	}
+	v, ok := o.Value.(*TargetGroup)
+	return ok && slices.ContainsFunc(v.Groups(), func(k Key) bool { return c.contains(k, other, append(above, group)) })
+}
+
 func describeMember(m Member) string {
-	return strings.Join(slices.DeleteFunc([]string{m.TagFilter, m.Server, m.Database, m.ElasticPool, m.ShardMap}, func(s string) bool { return s == "" }), "/")
+	return strings.Join(slices.DeleteFunc([]string{m.TagFilter, m.TargetGroup, m.Server, m.Database, m.ElasticPool, m.ShardMap, m.Query}, func(s string) bool { return s == "" }), "/")
 }
 
 func (c *checker) channel(v *AlertChannel) {

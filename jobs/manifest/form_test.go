@@ -109,7 +109,7 @@ func TestFormsAreTexts(t *testing.T) {
 	// Names of rows that are out of reach add none.
 	require.Zero(t, Values{"members[99999999].server": "x", "members[x].server": "x", "members[-1].server": "x"}.Rows("members"))
 	_, faults := FillIn(NewObject(KindTargetGroup), "", FormFields(TargetGroup{}), Values{"name": "g", "unknown": "x", "members[1].server": "x"})
-	require.Equal(t, Faults{{Path: "members[0].server", Message: "a text is missing: want server, or tag_filter"}}, faults)
+	require.Equal(t, Faults{{Path: "members[0].server", Message: "a text is missing: want server, tag_filter or target_group"}}, faults)
 	require.True(t, strings.HasPrefix(labelled(fields), "name text,target_group text,credential text,command oneof,retry_attempts number,"), labelled(fields))
 }
 

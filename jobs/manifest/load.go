@@ -65,12 +65,13 @@ func (s *Set) Sort() {
 	slices.SortStableFunc(s.Objects, func(a, b Object) int {
 		return cmp.Or(slices.Index(Kinds(), a.Kind)-slices.Index(Kinds(), b.Kind), strings.Compare(a.Key().Name, b.Key().Name))
 	})
-	s.sortByPlans()
+	s.sortByReferences()
 }
 
-// sortByPlans moves each job behind the jobs that its plan of roll-outs names, which must exist
-// before. Jobs whose plans name each other keep their order.
-func (s *Set) sortByPlans() {
+// sortByReferences moves each job behind the jobs that its plan of roll-outs names, and each target
+// group behind the groups that are its members: they must exist before. Jobs whose plans name each
+// other keep their order.
+func (s *Set) sortByReferences() {
 	places := map[Key]int{}
 	for i, o := range s.Objects {
 		places[o.Key()] = i
@@ -82,11 +83,16 @@ func (s *Set) sortByPlans() {
 			return
 		}
 		done[i] = true
-		if j, ok := s.Objects[i].Value.(*Job); ok {
-			for _, key := range j.Planned() {
-				if k, ok := places[key]; ok {
-					add(k)
-				}
+		var keys []Key
+		switch v := s.Objects[i].Value.(type) {
+		case *Job:
+			keys = v.Planned()
+		case *TargetGroup:
+			keys = v.Groups()
+		}
+		for _, key := range keys {
+			if k, ok := places[key]; ok {
+				add(k)
 			}
 		}
 		sorted = append(sorted, s.Objects[i])
@@ -95,6 +101,16 @@ func (s *Set) sortByPlans() {
 		add(i)
 	}
 	s.Objects = sorted
+}
+
+// Groups returns the target groups that are members of the group.
+func (g *TargetGroup) Groups() (list []Key) {
+	for _, m := range g.Members {
+		if m.TargetGroup != "" {
+			list = append(list, Key{KindTargetGroup, strings.ToLower(m.TargetGroup)})
+		}
+	}
+	return list
 }
 
 // Planned returns the jobs that the job's plan of roll-outs names.
@@ -392,14 +408,18 @@ func single(f float64) float64 {
 
 func compareMembers(a, b Member) int {
 	flag := func(m Member) int {
-		if m.Exclude {
+		switch {
+		case m.Exclude:
+			return 2
+		case m.Intersect:
 			return 1
 		}
 		return 0
 	}
 	return cmp.Or(flag(a)-flag(b), strings.Compare(a.Server, b.Server), strings.Compare(b.Type(), a.Type()),
 		strings.Compare(a.Database, b.Database), strings.Compare(a.ElasticPool, b.ElasticPool), strings.Compare(a.ShardMap, b.ShardMap),
-		strings.Compare(a.Credential, b.Credential), strings.Compare(a.TagFilter, b.TagFilter))
+		strings.Compare(a.Credential, b.Credential), strings.Compare(a.TagFilter, b.TagFilter),
+		strings.Compare(a.TargetGroup, b.TargetGroup), strings.Compare(a.Query, b.Query))
 }
 
 // lifecycles are those of an alert, in their order.

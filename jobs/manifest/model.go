@@ -48,12 +48,15 @@ type TargetGroup struct {
 
 // Member is a member of a target group. Its type follows from its fields.
 type Member struct {
-	Server      string `json:"server" rule:"visible,max=128" doc:"Name of the server. Alone, it stands for all its databases. All members but those with tag_filter need it."`
-	Database    string `json:"database" rule:"max=128" doc:"One database; with shard_map, the database of the shard map manager."`
+	Server      string `json:"server" rule:"visible,max=128" doc:"Name of the server. Alone, it stands for all its databases. All members but those with tag_filter or target_group need it."`
+	Database    string `json:"database" rule:"max=128" doc:"One database; with shard_map, the database of the shard map manager; with query, the one that is queried."`
 	ElasticPool string `json:"elastic_pool" rule:"max=128" doc:"All databases of this elastic pool."`
 	ShardMap    string `json:"shard_map" rule:"max=128" doc:"All shards of this shard map."`
 	TagFilter   string `json:"tag_filter" rule:"max=4000" doc:"The known databases whose tags match, such as tier = 'gold' AND NOT region IN ('eu'). Without server."`
+	Query       string `json:"query" rule:"max=4000" doc:"A batch that returns the databases: a column database_name, and optionally server_name. With server and database, on which it runs."`
+	TargetGroup string `json:"target_group" rule:"max=128" doc:"The databases of another target group. Without server."`
 	Exclude     bool   `json:"exclude" rule:"default=false" doc:"Leaves these databases out, whatever the order of members."`
+	Intersect   bool   `json:"intersect" rule:"default=false" doc:"Keeps only these databases, whatever the order of members."`
 	Credential  string `json:"credential" rule:"max=128" doc:"Credential that lists the databases; default: the agent's."`
 }
 
@@ -62,6 +65,10 @@ func (m Member) Type() string {
 	switch {
 	case m.TagFilter != "":
 		return "Tag"
+	case m.TargetGroup != "":
+		return "TargetGroup"
+	case m.Query != "":
+		return "Query"
 	case m.ShardMap != "":
 		return "SqlShardMap"
 	case m.ElasticPool != "":

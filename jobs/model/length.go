@@ -7,6 +7,7 @@ const (
 	MaxDescription = 512
 	MaxNote        = 1000
 	MaxTagFilter   = 4000
+	MaxMemberQuery = 4000
 )
 
 // UsageDescription describes the flag of a description.

@@ -2,27 +2,37 @@
 -- database is excluded whatever the order of members.
 --
 -- A member of type Tag stands for the known databases (jobs.targets) whose tags match a filter when a run resolves the group. An Include
--- leaves out databases that are gone, an Exclude does not.
+-- leaves out databases that are gone; Exclude and Intersect do not. One of type Query stands for the databases that a query returns then,
+-- such as one of a catalog of tenants, or of sys.databases in master. One of type TargetGroup stands for the databases of another group.
+--
+-- The databases of a group are those of all its members of type Include, of which each Intersect keeps those that it stands for, and from
+-- which each Exclude takes away those that it stands for.
 --
 -- Parameters:
 --   @target_group_name        Name of the target group.
---   @membership_type          Include or Exclude, in any case.
---   @target_type              SqlServer, SqlElasticPool, SqlDatabase, SqlShardMap or Tag, in any case.
+--   @membership_type          Include, Exclude or Intersect, in any case.
+--   @target_type              SqlServer, SqlElasticPool, SqlDatabase, SqlShardMap, Tag, Query or TargetGroup, in any case.
 --   @refresh_credential_name  Credential that lists databases; NULL: the agent's default.
---   @server_name              Server; every target type but Tag needs it: host, host\instance or host,port, optionally after tcp:.
---   @database_name            Database (SqlDatabase), or the shard map manager's (SqlShardMap). With * or ? in it, the name of a
---                             SqlDatabase is a pattern for the user databases of the server: * stands for any characters, ? for one.
+--   @server_name              Server; every target type but Tag and TargetGroup needs it: host, host\instance or host,port, optionally
+--                             after tcp:.
+--   @database_name            Database (SqlDatabase), the shard map manager's (SqlShardMap), or the one that is queried (Query). With *
+--                             or ? in it, the name of a SqlDatabase is a pattern for the user databases of the server: * stands for any
+--                             characters, ? for one.
 --   @elastic_pool_name        Elastic pool (SqlElasticPool).
 --   @shard_map_name           Shard map (SqlShardMap).
 --   @target_id                Receives the id of the member.
 --   @tag_filter               Filter of tags (Tag), such as tier = 'gold' AND NOT region IN ('eu', 'us'), of at most 4000 characters. It
 --                             means what it would mean in a WHERE, with tags as columns, and NULL for a tag that a database does not have.
+--   @query                    A batch (Query) of at most 4000 characters. Its one result set has a column database_name, and may have a
+--                             column server_name; without it, or where it is NULL, the server is @server_name. Agents run it in a
+--                             transaction that they roll back, with the credential @refresh_credential_name.
+--   @member_group_name        Name of the other target group (TargetGroup).
 -- Called by: members of the role jobs_author.
 -- Locks:     the target group's row (U, X); an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50012 the target group name is missing or empty.
---   50022 the membership type is neither Include nor Exclude.
+--   50022 the membership type is not Include, Exclude or Intersect.
 --   50023 the target type is invalid.
 --   50024 a name that the target type needs is missing.
 --   50025 a name is given that the target type does not use.
@@ -33,6 +43,7 @@
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50403 the server name has not the form host, host\instance or host,port.
 --   50452 the filter of tags is invalid.
+--   50460 the target group would be a member of itself.
 CREATE OR ALTER PROCEDURE jobs.sp_add_target_group_member
     @target_group_name       NVARCHAR(129),
     @membership_type         NVARCHAR(129) = N'Include',
@@ -43,7 +54,9 @@ CREATE OR ALTER PROCEDURE jobs.sp_add_target_group_member
     @elastic_pool_name       NVARCHAR(129) = NULL,
     @shard_map_name          NVARCHAR(129) = NULL,
     @target_id               UNIQUEIDENTIFIER = NULL OUTPUT,
-    @tag_filter              NVARCHAR(MAX) = NULL
+    @tag_filter              NVARCHAR(MAX) = NULL,
+    @query                   NVARCHAR(MAX) = NULL,
+    @member_group_name       NVARCHAR(129) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -55,6 +68,7 @@ BEGIN
     DECLARE @membership NVARCHAR(128) = CASE COALESCE(@membership_type, N'Include') COLLATE Latin1_General_100_CI_AS
         WHEN N'include' THEN N'Include'
         WHEN N'exclude' THEN N'Exclude'
+        WHEN N'intersect' THEN N'Intersect'
     END;
     DECLARE @type NVARCHAR(128) = CASE @target_type COLLATE Latin1_General_100_CI_AS
         WHEN N'sqlserver' THEN N'SqlServer'
@@ -62,7 +76,10 @@ BEGIN
         WHEN N'sqldatabase' THEN N'SqlDatabase'
         WHEN N'sqlshardmap' THEN N'SqlShardMap'
         WHEN N'tag' THEN N'Tag'
+        WHEN N'query' THEN N'Query'
+        WHEN N'targetgroup' THEN N'TargetGroup'
     END;
+    DECLARE @member_group_id UNIQUEIDENTIFIER;
     DECLARE @missing NVARCHAR(128);
     DECLARE @surplus NVARCHAR(128);
     DECLARE @fault NVARCHAR(1000);
@@ -86,13 +103,17 @@ BEGIN
         THROW 50097, N'Invalid @elastic_pool_name: want at most 128 characters, not 129 or more.', 1;
     IF DATALENGTH(@shard_map_name) > 256
         THROW 50097, N'Invalid @shard_map_name: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@query) > 8000
+        THROW 50097, N'Invalid @query: want at most 4000 characters.', 1;
+    IF DATALENGTH(@member_group_name) > 256
+        THROW 50097, N'Invalid @member_group_name: want at most 128 characters, not 129 or more.', 1;
     IF LTRIM(@refresh_credential_name) = N'' AND @type <> N'SqlDatabase'
         THROW 50098, N'Invalid @refresh_credential_name: the name is empty. Omit it to use the default credential of the agent.', 1;
 
     IF @membership IS NULL
     BEGIN
         SET @message = REPLACE(CONCAT(
-            N'Invalid @membership_type ''', @membership_type, N''': want Include or Exclude.'
+            N'Invalid @membership_type ''', @membership_type, N''': want Include, Exclude or Intersect.'
         ), N'%', N'%%');
         THROW 50022, @message, 1;
     END;
@@ -100,7 +121,7 @@ BEGIN
     BEGIN
         SET @message = REPLACE(CONCAT(
             N'Invalid @target_type ', COALESCE(N'''' + @target_type + N'''', N'NULL'),
-            N': want SqlServer, SqlElasticPool, SqlDatabase, SqlShardMap or Tag.'
+            N': want SqlServer, SqlElasticPool, SqlDatabase, SqlShardMap, Tag, Query or TargetGroup.'
         ), N'%', N'%%');
         THROW 50023, @message, 1;
     END;
@@ -111,11 +132,15 @@ BEGIN
     SET @elastic_pool_name = NULLIF(@elastic_pool_name, N'');
     SET @shard_map_name = NULLIF(@shard_map_name, N'');
     SET @tag_filter = NULLIF(LTRIM(RTRIM(@tag_filter)), N'');
+    SET @query = NULLIF(LTRIM(RTRIM(@query)), N'');
+    SET @member_group_name = NULLIF(@member_group_name, N'');
 
     SET @missing = CASE
         WHEN @type = N'Tag' AND @tag_filter IS NULL THEN N'@tag_filter'
-        WHEN @type <> N'Tag' AND @server_name IS NULL THEN N'@server_name'
-        WHEN @type IN (N'SqlDatabase', N'SqlShardMap') AND @database_name IS NULL THEN N'@database_name'
+        WHEN @type = N'TargetGroup' AND @member_group_name IS NULL THEN N'@member_group_name'
+        WHEN @type NOT IN (N'Tag', N'TargetGroup') AND @server_name IS NULL THEN N'@server_name'
+        WHEN @type IN (N'SqlDatabase', N'SqlShardMap', N'Query') AND @database_name IS NULL THEN N'@database_name'
+        WHEN @type = N'Query' AND @query IS NULL THEN N'@query'
         WHEN @type = N'SqlElasticPool' AND @elastic_pool_name IS NULL THEN N'@elastic_pool_name'
         WHEN @type = N'SqlShardMap' AND @shard_map_name IS NULL THEN N'@shard_map_name'
     END;
@@ -125,10 +150,12 @@ BEGIN
         THROW 50024, @message, 1;
     END;
     SET @surplus = CASE
-        WHEN @type = N'Tag' AND @server_name IS NOT NULL THEN N'@server_name'
-        WHEN @type = N'Tag' AND @refresh_credential_name IS NOT NULL THEN N'@refresh_credential_name'
+        WHEN @type IN (N'Tag', N'TargetGroup') AND @server_name IS NOT NULL THEN N'@server_name'
+        WHEN @type IN (N'Tag', N'TargetGroup') AND @refresh_credential_name IS NOT NULL THEN N'@refresh_credential_name'
         WHEN @type <> N'Tag' AND @tag_filter IS NOT NULL THEN N'@tag_filter'
-        WHEN @type NOT IN (N'SqlDatabase', N'SqlShardMap') AND @database_name IS NOT NULL THEN N'@database_name'
+        WHEN @type <> N'Query' AND @query IS NOT NULL THEN N'@query'
+        WHEN @type <> N'TargetGroup' AND @member_group_name IS NOT NULL THEN N'@member_group_name'
+        WHEN @type NOT IN (N'SqlDatabase', N'SqlShardMap', N'Query') AND @database_name IS NOT NULL THEN N'@database_name'
         WHEN @type <> N'SqlElasticPool' AND @elastic_pool_name IS NOT NULL THEN N'@elastic_pool_name'
         WHEN @type <> N'SqlShardMap' AND @shard_map_name IS NOT NULL THEN N'@shard_map_name'
     END;
@@ -161,6 +188,12 @@ BEGIN
     BEGIN TRANSACTION;
 
     EXECUTE jobs_internal.check_job_agent;
+    IF @type = N'TargetGroup'
+    BEGIN
+        SET @names = CONCAT(N'["', STRING_ESCAPE(@member_group_name, N'json'), N'"]');
+        EXECUTE jobs_internal.check_member_groups @target_group_name = @target_group_name, @member_groups = @names;
+        SET @member_group_id = (SELECT g.target_group_id FROM jobs_internal.target_groups AS g WHERE g.name = @member_group_name);
+    END;
     EXECUTE jobs_internal.lock_target_group
         @target_group_name = @target_group_name OUTPUT,
         @target_group_id = @target_group_id OUTPUT;
@@ -168,11 +201,11 @@ BEGIN
     SET @target_id = NEWID();
     INSERT INTO jobs_internal.target_group_members (
         target_group_id, target_id, membership_type, target_type, refresh_credential_name,
-        server_name, database_name, elastic_pool_name, shard_map_name, tag_filter
+        server_name, database_name, elastic_pool_name, shard_map_name, tag_filter, query, member_group_id
     )
     VALUES (
         @target_group_id, @target_id, @membership, @type, @refresh_credential_name,
-        @server_name, @database_name, @elastic_pool_name, @shard_map_name, @tag_filter
+        @server_name, @database_name, @elastic_pool_name, @shard_map_name, @tag_filter, @query, @member_group_id
     );
 
     UPDATE g

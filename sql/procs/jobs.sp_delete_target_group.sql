@@ -1,4 +1,5 @@
--- Deletes a target group with its members. The current version of a job (decision 25) or an active run must not use it.
+-- Deletes a target group with its members. The current version of a job (decision 25), an active run or another target group must not use
+-- it.
 --
 -- Parameters:
 --   @target_group_name  Name of the target group.
@@ -10,7 +11,7 @@
 --   50012 the target group name is missing or empty.
 --   50097 a text is longer than its limit.
 --   50106 the target group does not exist.
---   50108 the target group is used by a job's current version.
+--   50108 the target group is used by a job's current version, or by another target group.
 --   50109 the target group is used by an active execution.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50203 the object does not have the expected revision.
@@ -28,6 +29,7 @@ BEGIN
     DECLARE @job_name NVARCHAR(128);
     DECLARE @step_name NVARCHAR(128);
     DECLARE @step_id INT;
+    DECLARE @group_name NVARCHAR(128); -- of which it is a member
     DECLARE @job_execution_id UNIQUEIDENTIFIER;
     DECLARE @object NVARCHAR(400) = CONCAT(N'The target group ''', @target_group_name, N'''');
     DECLARE @revision BIGINT;
@@ -82,6 +84,19 @@ BEGIN
             N' of the job ''', @job_name, N''', which is active. Wait until it ends, or stop it, first.'
         ), N'%', N'%%');
         THROW 50109, @message, 1;
+    END;
+
+    SELECT TOP (1) @group_name = g.name
+    FROM jobs_internal.target_group_members AS m
+    INNER JOIN jobs_internal.target_groups AS g ON g.target_group_id = m.target_group_id
+    WHERE m.member_group_id = @target_group_id
+    ORDER BY g.name;
+    IF @group_name IS NOT NULL
+    BEGIN
+        SET @message = REPLACE(CONCAT(
+            N'The target group ''', @target_group_name, N''' is a member of the target group ''', @group_name, N'''. Remove it there first.'
+        ), N'%', N'%%');
+        THROW 50108, @message, 1;
     END;
 
     EXECUTE jobs_internal.state_of_target_group

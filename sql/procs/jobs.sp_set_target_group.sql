@@ -4,8 +4,9 @@
 -- Parameters:
 --   @target_group_name  Name; an existing group keeps its spelling.
 --   @members            JSON array of objects with the members membership_type, target_type, refresh_credential_name, server_name,
---                       database_name, elastic_pool_name, shard_map_name and tag_filter, as in jobs.sp_add_target_group_member. NULL: no
---                       members. The view jobs.target_group_member_details shows them in this order.
+--                       database_name, elastic_pool_name, shard_map_name, tag_filter, query and member_group_name, as in
+--                       jobs.sp_add_target_group_member. NULL: no members. The view jobs.target_group_member_details shows them in this
+--                       order.
 --   @if_match           The group's revision must be this one; 0: it must not exist; -1: it must exist; NULL: either.
 --   @target_group_id    Receives its id.
 --   @created            Receives 1 if the group is new.
@@ -15,7 +16,7 @@
 -- Returns:   0.
 -- Throws:
 --   50012 the target group name is missing or empty.
---   50022 the membership type is neither Include nor Exclude.
+--   50022 the membership type is not Include, Exclude or Intersect.
 --   50023 the target type is invalid.
 --   50024 a name that the target type needs is missing.
 --   50025 a name is given that the target type does not use.
@@ -23,10 +24,12 @@
 --   50079 the members are not a JSON array of objects.
 --   50093 the name has an invisible character.
 --   50097 a text is longer than its limit.
+--   50106 the target group does not exist: one that is to be a member.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50203 the object does not have the expected revision.
 --   50403 the server name has not the form host, host\instance or host,port.
 --   50452 the filter of tags is invalid.
+--   50460 the target group would be a member of itself.
 CREATE OR ALTER PROCEDURE jobs.sp_set_target_group
     @target_group_name NVARCHAR(129),
     @members           NVARCHAR(MAX) = NULL,
@@ -64,6 +67,9 @@ BEGIN
         elastic_pool_name       NVARCHAR(129) COLLATE Latin1_General_BIN2 NULL,
         shard_map_name          NVARCHAR(129) COLLATE Latin1_General_BIN2 NULL,
         tag_filter              NVARCHAR(MAX) COLLATE Latin1_General_BIN2 NULL,
+        query                   NVARCHAR(MAX) COLLATE Latin1_General_BIN2 NULL,
+        member_group_name       NVARCHAR(129) COLLATE Latin1_General_BIN2 NULL,
+        member_group_id         UNIQUEIDENTIFIER NULL,
         tag_fault               NVARCHAR(1000) NULL
     );
     DECLARE @stored TABLE (
@@ -76,7 +82,9 @@ BEGIN
         database_name           NVARCHAR(128) COLLATE Latin1_General_BIN2 NULL,
         elastic_pool_name       NVARCHAR(128) COLLATE Latin1_General_BIN2 NULL,
         shard_map_name          NVARCHAR(128) COLLATE Latin1_General_BIN2 NULL,
-        tag_filter              NVARCHAR(4000) COLLATE Latin1_General_BIN2 NULL
+        tag_filter              NVARCHAR(4000) COLLATE Latin1_General_BIN2 NULL,
+        query                   NVARCHAR(4000) COLLATE Latin1_General_BIN2 NULL,
+        member_group_id         UNIQUEIDENTIFIER NULL
     );
 
     IF DATALENGTH(@target_group_name) > 256
@@ -93,13 +101,14 @@ BEGIN
     -- 129 characters, as in parameters: one more than allowed, and never cut to a name that is.
     INSERT INTO @wanted (
         ordinal, membership_type, target_type, refresh_credential_name, server_name, database_name, elastic_pool_name, shard_map_name,
-        tag_filter
+        tag_filter, query, member_group_name
     )
     SELECT
         CONVERT(INT, o.[key]) + 1,
         CASE COALESCE(m.membership_type, N'Include') COLLATE Latin1_General_100_CI_AS
             WHEN N'include' THEN N'Include'
             WHEN N'exclude' THEN N'Exclude'
+            WHEN N'intersect' THEN N'Intersect'
             ELSE LEFT(m.membership_type, 129)
         END,
         CASE m.target_type COLLATE Latin1_General_100_CI_AS
@@ -108,6 +117,8 @@ BEGIN
             WHEN N'sqldatabase' THEN N'SqlDatabase'
             WHEN N'sqlshardmap' THEN N'SqlShardMap'
             WHEN N'tag' THEN N'Tag'
+            WHEN N'query' THEN N'Query'
+            WHEN N'targetgroup' THEN N'TargetGroup'
             ELSE LEFT(m.target_type, 129)
         END,
         NULLIF(LEFT(m.refresh_credential_name, 129), N''),
@@ -115,7 +126,9 @@ BEGIN
         NULLIF(LEFT(m.database_name, 129), N''),
         NULLIF(LEFT(m.elastic_pool_name, 129), N''),
         NULLIF(LEFT(m.shard_map_name, 129), N''),
-        NULLIF(LTRIM(RTRIM(m.tag_filter)), N'')
+        NULLIF(LTRIM(RTRIM(m.tag_filter)), N''),
+        NULLIF(LTRIM(RTRIM(m.query)), N''),
+        NULLIF(LEFT(m.member_group_name, 129), N'')
     FROM OPENJSON(@members) AS o
     CROSS APPLY OPENJSON(o.value) WITH (
         membership_type         NVARCHAR(MAX),
@@ -125,7 +138,9 @@ BEGIN
         database_name           NVARCHAR(MAX),
         elastic_pool_name       NVARCHAR(MAX),
         shard_map_name          NVARCHAR(MAX),
-        tag_filter              NVARCHAR(MAX)
+        tag_filter              NVARCHAR(MAX),
+        query                   NVARCHAR(MAX),
+        member_group_name       NVARCHAR(MAX)
     ) AS m;
     WHILE 1 = 1
     BEGIN
@@ -153,17 +168,26 @@ BEGIN
             w.ordinal,
             CASE
                 WHEN l.too_long IS NOT NULL THEN 50097
-                WHEN w.membership_type NOT IN (N'Include', N'Exclude') THEN 50022
+                WHEN w.membership_type NOT IN (N'Include', N'Exclude', N'Intersect') THEN 50022
                 WHEN w.target_type IS NULL
-                    OR w.target_type NOT IN (N'SqlServer', N'SqlElasticPool', N'SqlDatabase', N'SqlShardMap', N'Tag') THEN 50023
-                WHEN (w.target_type <> N'Tag' AND w.server_name IS NULL)
+                    OR w.target_type NOT IN (
+                        N'SqlServer', N'SqlElasticPool', N'SqlDatabase', N'SqlShardMap', N'Tag', N'Query', N'TargetGroup'
+                    ) THEN 50023
+                WHEN (w.target_type NOT IN (N'Tag', N'TargetGroup') AND w.server_name IS NULL)
                     OR (w.target_type = N'Tag' AND w.tag_filter IS NULL)
-                    OR (w.target_type IN (N'SqlDatabase', N'SqlShardMap') AND w.database_name IS NULL)
+                    OR (w.target_type = N'TargetGroup' AND w.member_group_name IS NULL)
+                    OR (w.target_type = N'Query' AND w.query IS NULL)
+                    OR (w.target_type IN (N'SqlDatabase', N'SqlShardMap', N'Query') AND w.database_name IS NULL)
                     OR (w.target_type = N'SqlElasticPool' AND w.elastic_pool_name IS NULL)
                     OR (w.target_type = N'SqlShardMap' AND w.shard_map_name IS NULL) THEN 50024
-                WHEN (w.target_type = N'Tag' AND (w.server_name IS NOT NULL OR w.refresh_credential_name IS NOT NULL))
+                WHEN (
+                        w.target_type IN (N'Tag', N'TargetGroup')
+                        AND (w.server_name IS NOT NULL OR w.refresh_credential_name IS NOT NULL)
+                    )
                     OR (w.target_type <> N'Tag' AND w.tag_filter IS NOT NULL)
-                    OR (w.target_type NOT IN (N'SqlDatabase', N'SqlShardMap') AND w.database_name IS NOT NULL)
+                    OR (w.target_type <> N'Query' AND w.query IS NOT NULL)
+                    OR (w.target_type <> N'TargetGroup' AND w.member_group_name IS NOT NULL)
+                    OR (w.target_type NOT IN (N'SqlDatabase', N'SqlShardMap', N'Query') AND w.database_name IS NOT NULL)
                     OR (w.target_type <> N'SqlElasticPool' AND w.elastic_pool_name IS NOT NULL)
                     OR (w.target_type <> N'SqlShardMap' AND w.shard_map_name IS NOT NULL) THEN 50025
                 WHEN w.tag_fault IS NOT NULL THEN 50452
@@ -172,16 +196,20 @@ BEGIN
             w.target_type COLLATE DATABASE_DEFAULT AS target_type,
             CASE
                 WHEN w.target_type = N'Tag' THEN N'tag_filter'
+                WHEN w.target_type = N'TargetGroup' THEN N'member_group_name'
                 WHEN w.server_name IS NULL THEN N'server_name'
-                WHEN w.target_type IN (N'SqlDatabase', N'SqlShardMap') AND w.database_name IS NULL THEN N'database_name'
+                WHEN w.target_type = N'Query' AND w.database_name IS NOT NULL THEN N'query'
+                WHEN w.target_type IN (N'SqlDatabase', N'SqlShardMap', N'Query') AND w.database_name IS NULL THEN N'database_name'
                 WHEN w.target_type = N'SqlElasticPool' AND w.elastic_pool_name IS NULL THEN N'elastic_pool_name'
                 ELSE N'shard_map_name'
             END AS missing,
             CASE
-                WHEN w.target_type = N'Tag' AND w.server_name IS NOT NULL THEN N'server_name'
-                WHEN w.target_type = N'Tag' AND w.refresh_credential_name IS NOT NULL THEN N'refresh_credential_name'
+                WHEN w.target_type IN (N'Tag', N'TargetGroup') AND w.server_name IS NOT NULL THEN N'server_name'
+                WHEN w.target_type IN (N'Tag', N'TargetGroup') AND w.refresh_credential_name IS NOT NULL THEN N'refresh_credential_name'
                 WHEN w.target_type <> N'Tag' AND w.tag_filter IS NOT NULL THEN N'tag_filter'
-                WHEN w.target_type NOT IN (N'SqlDatabase', N'SqlShardMap') AND w.database_name IS NOT NULL THEN N'database_name'
+                WHEN w.target_type <> N'Query' AND w.query IS NOT NULL THEN N'query'
+                WHEN w.target_type <> N'TargetGroup' AND w.member_group_name IS NOT NULL THEN N'member_group_name'
+                WHEN w.target_type NOT IN (N'SqlDatabase', N'SqlShardMap', N'Query') AND w.database_name IS NOT NULL THEN N'database_name'
                 WHEN w.target_type <> N'SqlElasticPool' AND w.elastic_pool_name IS NOT NULL THEN N'elastic_pool_name'
                 ELSE N'shard_map_name'
             END AS surplus,
@@ -197,6 +225,8 @@ BEGIN
                 WHEN DATALENGTH(w.database_name) > 256 THEN N'database_name'
                 WHEN DATALENGTH(w.elastic_pool_name) > 256 THEN N'elastic_pool_name'
                 WHEN DATALENGTH(w.shard_map_name) > 256 THEN N'shard_map_name'
+                WHEN DATALENGTH(w.member_group_name) > 256 THEN N'member_group_name'
+                WHEN DATALENGTH(w.query) > 8000 THEN N'query'
             END AS too_long
         ) AS l
     )
@@ -205,11 +235,15 @@ BEGIN
         @message = REPLACE(CONCAT(
             N'Member ', f.ordinal, N' of the target group ''', @target_group_name, N''': ',
             CASE f.number
-                WHEN 50097 THEN CONCAT(N'invalid ', f.too_long, N': want at most 128 characters, not 129 or more.')
-                WHEN 50022 THEN CONCAT(N'invalid membership_type ''', f.membership_type, N''': want Include or Exclude.')
+                WHEN 50097 THEN CONCAT(
+                    N'invalid ', f.too_long,
+                    CASE WHEN f.too_long = N'query' THEN N': want at most 4000 characters.'
+                        ELSE N': want at most 128 characters, not 129 or more.' END
+                )
+                WHEN 50022 THEN CONCAT(N'invalid membership_type ''', f.membership_type, N''': want Include, Exclude or Intersect.')
                 WHEN 50023 THEN CONCAT(
                     N'invalid target_type ', COALESCE(N'''' + f.target_type + N'''', N'NULL'),
-                    N': want SqlServer, SqlElasticPool, SqlDatabase, SqlShardMap or Tag.'
+                    N': want SqlServer, SqlElasticPool, SqlDatabase, SqlShardMap, Tag, Query or TargetGroup.'
                 )
                 WHEN 50452 THEN CONCAT(N'invalid tag_filter: ', f.tag_fault)
                 WHEN 50024 THEN CONCAT(N'missing ', f.missing, N': a member of type ', f.target_type, N' needs it.')
@@ -257,7 +291,9 @@ BEGIN
             LOWER(w.database_name COLLATE Latin1_General_100_CI_AS) AS database_key,
             LOWER(w.elastic_pool_name COLLATE Latin1_General_100_CI_AS) AS pool_key,
             LOWER(w.shard_map_name COLLATE Latin1_General_100_CI_AS) AS shard_map_key,
-            w.tag_filter
+            w.tag_filter,
+            w.query,
+            LOWER(w.member_group_name COLLATE Latin1_General_100_CI_AS) AS member_group_key
         FROM @wanted AS w
     ),
     servers AS (
@@ -273,7 +309,9 @@ BEGIN
             f.database_key,
             f.pool_key,
             f.shard_map_key,
-            f.tag_filter
+            f.tag_filter,
+            f.query,
+            f.member_group_key
         FROM folded AS f
     ),
     numbered AS (
@@ -291,7 +329,9 @@ BEGIN
                     s.database_key COLLATE Latin1_General_BIN2,
                     s.pool_key COLLATE Latin1_General_BIN2,
                     s.shard_map_key COLLATE Latin1_General_BIN2,
-                    s.tag_filter
+                    s.tag_filter,
+                    s.query,
+                    s.member_group_key COLLATE Latin1_General_BIN2
             ) AS first_ordinal
         FROM servers AS s
     )
@@ -309,6 +349,21 @@ BEGIN
 
     BEGIN TRANSACTION;
     EXECUTE jobs_internal.check_job_agent;
+
+    SET @names = (
+        SELECT CONCAT(N'[', STRING_AGG(CAST(CONCAT(N'"', STRING_ESCAPE(w.member_group_name, N'json'), N'"') AS NVARCHAR(MAX)), N','), N']')
+        FROM @wanted AS w
+        WHERE w.target_type = N'TargetGroup'
+    );
+    IF @names <> N'[]'
+    BEGIN
+        EXECUTE jobs_internal.check_member_groups @target_group_name = @target_group_name, @member_groups = @names;
+        UPDATE w
+        SET w.member_group_id = g.target_group_id
+        FROM @wanted AS w
+        INNER JOIN jobs_internal.target_groups AS g ON g.name = w.member_group_name COLLATE DATABASE_DEFAULT
+        WHERE w.target_type = N'TargetGroup';
+    END;
 
     SET @revision = NULL;
     SET @created = 1;
@@ -330,11 +385,11 @@ BEGIN
 
     INSERT INTO @stored (
         ordinal, target_id, membership_type, target_type, refresh_credential_name, server_name, database_name, elastic_pool_name,
-        shard_map_name, tag_filter
+        shard_map_name, tag_filter, query, member_group_id
     )
     SELECT
         ROW_NUMBER() OVER (ORDER BY m.member_id), m.target_id, m.membership_type, m.target_type, m.refresh_credential_name,
-        m.server_name, m.database_name, m.elastic_pool_name, m.shard_map_name, m.tag_filter
+        m.server_name, m.database_name, m.elastic_pool_name, m.shard_map_name, m.tag_filter, m.query, m.member_group_id
     FROM jobs_internal.target_group_members AS m
     WHERE m.target_group_id = @target_group_id;
     UPDATE w
@@ -344,11 +399,11 @@ BEGIN
         WHERE EXISTS (
             SELECT
                 s.membership_type, s.target_type, s.refresh_credential_name, s.server_name, s.database_name, s.elastic_pool_name,
-                s.shard_map_name, s.tag_filter
+                s.shard_map_name, s.tag_filter, s.query, s.member_group_id
             INTERSECT
             SELECT
                 w.membership_type, w.target_type, w.refresh_credential_name, w.server_name, w.database_name, w.elastic_pool_name,
-                w.shard_map_name, w.tag_filter
+                w.shard_map_name, w.tag_filter, w.query, w.member_group_id
         )
         ORDER BY s.ordinal
     )
@@ -376,11 +431,11 @@ BEGIN
         WHERE m.target_group_id = @target_group_id;
         INSERT INTO jobs_internal.target_group_members (
             target_group_id, target_id, membership_type, target_type, refresh_credential_name,
-            server_name, database_name, elastic_pool_name, shard_map_name, tag_filter
+            server_name, database_name, elastic_pool_name, shard_map_name, tag_filter, query, member_group_id
         )
         SELECT
             @target_group_id, COALESCE(w.target_id, NEWID()), w.membership_type, w.target_type, w.refresh_credential_name,
-            w.server_name, w.database_name, w.elastic_pool_name, w.shard_map_name, w.tag_filter
+            w.server_name, w.database_name, w.elastic_pool_name, w.shard_map_name, w.tag_filter, w.query, w.member_group_id
         FROM @wanted AS w
         ORDER BY w.ordinal;
         EXECUTE jobs_internal.state_of_target_group @target_group_id = @target_group_id, @state = @after OUTPUT;

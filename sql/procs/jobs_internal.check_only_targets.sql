@@ -173,7 +173,8 @@ BEGIN
             LOWER(m.server_name COLLATE Latin1_General_100_CI_AS),
             LOWER(m.database_name COLLATE Latin1_General_100_CI_AS)
         FROM @groups AS g
-        INNER JOIN jobs_internal.target_group_members AS m ON m.target_group_id = g.target_group_id;
+        INNER JOIN jobs_internal.target_group_members AS m ON m.target_group_id = g.target_group_id
+        WHERE m.membership_type <> N'Intersect';
         UPDATE m
         SET m.server_key = STUFF(m.server_key, 1, 4, N'')
         FROM @members AS m
@@ -187,13 +188,14 @@ BEGIN
         FROM @members AS m
         WHERE m.target_type = N'SqlDatabase'
             AND m.database_key NOT LIKE N'%[*?]%';
-        -- Whether a database is in a pool or a shard map that is excluded is not known, and tags may change until the group is resolved.
+        -- Whether a database is in a pool or a shard map that is excluded is not known, and tags and the answers of queries may change
+        -- until the group is resolved. So an Intersect does not count.
         INSERT INTO @broad (member_id, target_group_id, is_excluded, server_key, pattern)
         SELECT
             m.member_id,
             m.target_group_id,
             m.is_excluded,
-            CASE WHEN m.target_type NOT IN (N'SqlShardMap', N'Tag') THEN m.server_key END,
+            CASE WHEN m.target_type NOT IN (N'SqlShardMap', N'Tag', N'Query', N'TargetGroup') THEN m.server_key END,
             CASE
                 WHEN m.target_type = N'SqlDatabase' THEN REPLACE(REPLACE(REPLACE(REPLACE(REPLACE(
                     m.database_key, N'[', N'[[]'), N'%', N'[%]'), N'_', N'[_]'), N'*', N'%'), N'?', N'_')

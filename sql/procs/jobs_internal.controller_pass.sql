@@ -31,12 +31,12 @@
 --               of a job of the SAP surface.
 --            3: the claimed tasks, and those above @last_task_id that were claimed before; resolutions first. claim_id is that of the
 --               pass that claimed the task.
---            4: the members of the target groups of claimed resolutions. A member of type Tag is given as a member of type SqlDatabase for
---               each known database that matches; target_id is then that of the database. A step of type Upkeep has no group: its one
---               member is this database, by the name that its server reports. An action without a group has one member of type Endpoint;
---               the agent derives its target from the command. An action with on_targets = Failed or Succeeded has the
---               databases on which the steps before it failed or succeeded, and the member of type Endpoint, if an endpoint did; with
---               Succeeded, a rerun has those of the origin, too, on which the action itself is to run again.
+--            4: the members of the target groups of claimed resolutions. What members of the types Tag, Query and TargetGroup stand for is
+--               in jobs_internal.get_members. A step of type Upkeep has no group: its one member is this database, by the name that its
+--               server reports. An action without a group has one member of type Endpoint; the agent derives its target from the command.
+--               An action with on_targets = Failed or Succeeded has the databases on which the steps before it failed or succeeded, and
+--               the member of type Endpoint, if an endpoint did; with Succeeded, a rerun has those of the origin, too, on which the action
+--               itself is to run again.
 --            5: held tasks of runs with a stop request, unless what runs there goes on to its end (drains): task_id, reason.
 -- Throws:
 --   50029 an argument is missing or out of range.
@@ -75,17 +75,6 @@ BEGIN
     DECLARE @stopping BIT;
     DECLARE @wake_at DATETIME2(7);
     DECLARE @cleanup_due BIT;
-    DECLARE @member_id BIGINT; -- of type Tag
-    DECLARE @tag_filter NVARCHAR(4000);
-    DECLARE @with_gone BIT;
-    DECLARE @matches NVARCHAR(MAX);
-    DECLARE @tag_members TABLE (
-        member_id   BIGINT NOT NULL PRIMARY KEY,
-        is_excluded BIT NOT NULL,
-        tag_filter  NVARCHAR(4000) NOT NULL,
-        has_failed  BIT NOT NULL DEFAULT 0
-    );
-    DECLARE @tagged TABLE (member_id BIGINT NOT NULL, target_id UNIQUEIDENTIFIER NOT NULL, PRIMARY KEY (member_id, target_id));
 
     IF @max_tasks IS NULL OR @max_tasks < 0 OR @max_concurrent_targets IS NULL OR @max_concurrent_targets < 1
         THROW 50029, N'Invalid arguments of controller_pass: want @max_tasks of at least 0 and @max_concurrent_targets of at least 1.', 1;
@@ -320,41 +309,6 @@ BEGIN
         ELSE 0
     END;
 
-    -- Members of type Tag become those of the databases that match now. Reads without locks, after the transactions. What cannot be
-    -- evaluated stays a member of type Tag, which no agent resolves: the resolution fails, and says why.
-    IF @resolving = 1
-        INSERT INTO @tag_members (member_id, is_excluded, tag_filter)
-        SELECT DISTINCT m.member_id, CASE WHEN m.membership_type = N'Exclude' THEN 1 ELSE 0 END, m.tag_filter
-        FROM jobs_internal.task_executions AS k
-        INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = k.step_execution_id
-        INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
-        INNER JOIN jobs_internal.target_group_members AS m ON m.target_group_id = d.target_group_id
-        WHERE k.term_id = @term_id
-            AND k.ended_at IS NULL
-            AND k.task_id > @last_task_id
-            AND k.kind = N'Resolve'
-            AND d.on_targets = N'All'
-            AND m.target_type = N'Tag';
-    WHILE EXISTS (SELECT 1 FROM @tag_members AS m WHERE m.member_id > COALESCE(@member_id, 0))
-    BEGIN
-        SELECT TOP (1)
-            @member_id = m.member_id,
-            @tag_filter = m.tag_filter,
-            @with_gone = m.is_excluded
-        FROM @tag_members AS m
-        WHERE m.member_id > COALESCE(@member_id, 0)
-        ORDER BY m.member_id;
-        EXECUTE jobs_internal.match_tags @filter = @tag_filter, @with_gone = @with_gone, @matches = @matches OUTPUT;
-        INSERT INTO @tagged (member_id, target_id)
-        SELECT @member_id, o.target_id
-        FROM OPENJSON(@matches) WITH (target_id UNIQUEIDENTIFIER) AS o;
-        IF @matches IS NULL
-            UPDATE m
-            SET m.has_failed = 1
-            FROM @tag_members AS m
-            WHERE m.member_id = @member_id;
-    END;
-
     SELECT
         @now AS now,
         @wake_at AS next_wake_at,
@@ -473,34 +427,6 @@ BEGIN
             AND k.task_id > @last_task_id
             AND k.kind = N'Resolve'
             AND d.on_targets = N'All'
-            AND (m.target_type <> N'Tag' OR m.member_id IN (SELECT g.member_id FROM @tag_members AS g WHERE g.has_failed = 1))
-        UNION ALL
-        SELECT
-            k.task_id,
-            m.member_id,
-            t.target_id,
-            m.membership_type,
-            N'SqlDatabase',
-            NULL,
-            t.server_name,
-            t.database_name,
-            NULL,
-            NULL
-        FROM jobs_internal.task_executions AS k
-        INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = k.step_execution_id
-        INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
-        INNER JOIN jobs_internal.target_group_members AS m ON m.target_group_id = d.target_group_id
-        INNER JOIN @tagged AS g ON g.member_id = m.member_id
-        INNER JOIN jobs_internal.targets AS t ON t.target_id = g.target_id
-        WHERE @resolving = 1
-            AND k.term_id = @term_id
-            AND k.ended_at IS NULL
-            AND k.task_id > @last_task_id
-            AND k.kind = N'Resolve'
-            AND d.on_targets = N'All'
-            AND m.target_type = N'Tag'
-            -- As an included member, such a name would stand for other databases, too.
-            AND (m.membership_type = N'Exclude' OR t.database_name NOT LIKE N'%[*?]%')
         UNION ALL
         SELECT
             k.task_id,

@@ -45,6 +45,7 @@ BEGIN
     DECLARE @resolved_at DATETIME2(7);
     DECLARE @claimed_at DATETIME2(7);
     DECLARE @by_tags BIT;
+    DECLARE @count INT;
     DECLARE @is_chosen BIT; -- 1: of a run on chosen databases
     DECLARE @list_at DATETIME2(7);
     DECLARE @is_purged BIT;
@@ -56,6 +57,7 @@ BEGIN
     DECLARE @again TABLE (target_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY); -- that were gone
     DECLARE @lost TABLE (target_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY);  -- that the list does not have
     DECLARE @changed TABLE (target_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY, is_lost BIT NOT NULL); -- whose row in targets changes
+    DECLARE @groups TABLE (target_group_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY);
     DECLARE @unread TABLE (target_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY, step_execution_id BIGINT NOT NULL); -- that are not known
     DECLARE @steps TABLE (
         step_execution_id BIGINT NOT NULL PRIMARY KEY,
@@ -217,12 +219,28 @@ BEGIN
 
         IF @only_new = 0 AND @after = '00000000-0000-0000-0000-000000000000'
         BEGIN
+            -- Of the group, and of the groups that are its members.
+            SET @count = 1;
+            DELETE g
+            FROM @groups AS g;
+            INSERT INTO @groups (target_group_id)
+            VALUES (@target_group_id);
+            WHILE @count > 0
+            BEGIN
+                INSERT INTO @groups (target_group_id)
+                SELECT DISTINCT m.member_group_id
+                FROM @groups AS g
+                INNER JOIN jobs_internal.target_group_members AS m ON m.target_group_id = g.target_group_id
+                WHERE m.member_group_id IS NOT NULL
+                    AND m.member_group_id NOT IN (SELECT x.target_group_id FROM @groups AS x);
+                SET @count = @@ROWCOUNT;
+            END;
             SET @by_tags = CASE
                 WHEN EXISTS (
                     SELECT 1
-                    FROM jobs_internal.target_group_members AS m
-                    WHERE m.target_group_id = @target_group_id
-                        AND m.target_type = N'Tag'
+                    FROM @groups AS g
+                    INNER JOIN jobs_internal.target_group_members AS m ON m.target_group_id = g.target_group_id
+                    WHERE m.target_type = N'Tag'
                         AND m.membership_type = N'Include'
                 ) THEN 1
                 ELSE 0

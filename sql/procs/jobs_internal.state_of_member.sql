@@ -26,7 +26,8 @@ BEGIN
     SET @state = (
         SELECT
             m.membership_type, m.target_type, m.refresh_credential_name, m.server_name, m.database_name, m.elastic_pool_name,
-            m.shard_map_name, m.tag_filter
+            m.shard_map_name, m.tag_filter, m.query,
+            (SELECT n.name FROM jobs_internal.target_groups AS n WHERE n.target_group_id = m.member_group_id) AS member_group_name
         FROM jobs_internal.target_group_members AS m
         WHERE m.target_group_id = @target_group_id
             AND m.target_id = @target_id

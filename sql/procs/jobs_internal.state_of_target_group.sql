@@ -27,7 +27,8 @@ BEGIN
             JSON_QUERY((
                 SELECT
                     m.membership_type, m.target_type, m.refresh_credential_name, m.server_name, m.database_name, m.elastic_pool_name,
-                    m.shard_map_name, m.tag_filter
+                    m.shard_map_name, m.tag_filter, m.query,
+                    (SELECT n.name FROM jobs_internal.target_groups AS n WHERE n.target_group_id = m.member_group_id) AS member_group_name
                 FROM jobs_internal.target_group_members AS m
                 WHERE m.target_group_id = g.target_group_id
                 ORDER BY m.member_id

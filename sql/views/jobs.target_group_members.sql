@@ -1,16 +1,17 @@
--- Members of target groups. The names of shard maps and the filters of tags are in jobs.target_group_member_details.
+-- Members of target groups. What Azure does not have is in jobs.target_group_member_details: names of shard maps, filters of tags,
+-- queries, and groups that are members.
 --
 -- Columns:
 --   target_group_name        Name of the target group.
 --   target_group_id          Id of the target group.
---   membership_type          Include or Exclude.
---   target_type              SqlServer, SqlElasticPool, SqlDatabase, SqlShardMap or Tag.
+--   membership_type          Include, Exclude or Intersect.
+--   target_type              SqlServer, SqlElasticPool, SqlDatabase, SqlShardMap, Tag, Query or TargetGroup.
 --   target_id                Id of the member; the argument of jobs.sp_delete_target_group_member.
 --   refresh_credential_name  Credential that lists databases; NULL: the agent's default.
 --   subscription_id          Azure only; NULL outside.
 --   resource_group_name      Azure only; NULL outside.
---   server_name              Name of the server; NULL: a member of type Tag.
---   database_name            Name of the database; SqlDatabase and SqlShardMap.
+--   server_name              Name of the server; NULL: a member of type Tag or TargetGroup.
+--   database_name            Name of the database; SqlDatabase, SqlShardMap and Query.
 --   elastic_pool_name        Name of the elastic pool; SqlElasticPool.
 CREATE OR ALTER VIEW jobs.target_group_members
 AS

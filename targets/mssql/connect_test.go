@@ -130,7 +130,7 @@ func TestCredentialIsNotSentElsewhere(t *testing.T) {
 		require.False(t, res.Sent)
 		require.Equal(t, targets.ClassConfig, res.Error.Class)
 		require.Contains(t, res.Summary, want)
-		_, _, err := s.borrow(t.Context(), "bad", "d", credential)
+		_, _, err := s.borrow(t.Context(), "bad", "d", credential, false)
 		require.ErrorContains(t, err, want)
 	}
 	require.Empty(t, dialed)

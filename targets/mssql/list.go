@@ -3,11 +3,15 @@ package mssql
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -50,7 +54,7 @@ func (l *listing) add(t targets.Target) error {
 
 // listServer lists the online user databases of a server, or of an elastic pool on it.
 func (r *Resolver) listServer(ctx context.Context, m targets.Member) ([]targets.Target, error) {
-	db, release, err := r.servers.borrow(ctx, m.Server, "master", m.RefreshCredential)
+	db, release, err := r.servers.borrow(ctx, m.Server, "master", m.RefreshCredential, false)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s/master: %w", m.Server, err)
 	}
@@ -97,7 +101,7 @@ func (r *Resolver) listServer(ctx context.Context, m targets.Member) ([]targets.
 // listShardMap lists the databases of a shard map. It reads the tables of the shard map manager,
 // which the elastic database client library keeps in the schema __ShardManagement.
 func (r *Resolver) listShardMap(ctx context.Context, m targets.Member) ([]targets.Target, error) {
-	db, release, err := r.servers.borrow(ctx, m.Server, m.Database, m.RefreshCredential)
+	db, release, err := r.servers.borrow(ctx, m.Server, m.Database, m.RefreshCredential, false)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s/%s: %w", m.Server, m.Database, err)
 	}
@@ -132,4 +136,88 @@ func (r *Resolver) listShardMap(ctx context.Context, m targets.Member) ([]target
 		return nil, fmt.Errorf("list the shards: %w", err)
 	}
 	return list.found, nil
+}
+
+// listQuery lists the databases that the query of a member returns. The batch is text of a job's
+// author: it runs in a session that may not enter the control database (I13), in a transaction that
+// is rolled back, and the session is not used again.
+func (r *Resolver) listQuery(ctx context.Context, m targets.Member) ([]targets.Target, error) {
+	conn, release, err := r.servers.borrow(ctx, m.Server, m.Database, m.RefreshCredential, true)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s/%s: %w", m.Server, m.Database, err)
+	}
+	defer release()
+	defer func() { _ = conn.Raw(func(any) error { return driver.ErrBadConn }) }() // database/sql drops the session
+	tx, err := conn.BeginTx(ctx, nil)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s/%s: %w", m.Server, m.Database, err)
+	}
+	defer func() { _ = tx.Rollback() }() // the batch may have ended the transaction
+	rows, err := tx.QueryContext(ctx, m.Query)
+	if err != nil {
+		return nil, fmt.Errorf("run the query: %w", err)
+	}
+	defer rows.Close()
+	names, err := rows.Columns()
+	if err != nil {
+		return nil, fmt.Errorf("run the query: %w", err)
+	}
+	var server, database sql.NullString
+	into := make([]any, len(names))
+	for i := range into {
+		into[i] = new(any)
+	}
+	place := func(name string) int {
+		return slices.IndexFunc(names, func(n string) bool { return targets.FoldName(n) == name })
+	}
+	at := place("database_name")
+	if at < 0 {
+		return nil, errors.New("the query returns no column database_name")
+	}
+	into[at] = &database
+	if at := place("server_name"); at >= 0 {
+		into[at] = &server
+	}
+	var list listing
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return nil, fmt.Errorf("read the databases that the query returns: %w", err)
+		}
+		t := targets.Target{Server: strings.TrimSpace(server.String), Database: strings.TrimSpace(database.String)}
+		if t.Server == "" {
+			t.Server = strings.TrimSpace(m.Server)
+		}
+		if err := checkListed(t); err != nil {
+			return nil, fmt.Errorf("row %d that the query returns: %w", len(list.found)+1, err)
+		}
+		if err := list.add(t); err != nil {
+			return nil, err
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("read the databases that the query returns: %w", err)
+	}
+	if rows.NextResultSet() {
+		return nil, errors.New("the query returns more than one result set: want one")
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("run the query: %w", err)
+	}
+	return list.found, nil
+}
+
+// checkListed checks the names of a database that a query returns.
+func checkListed(t targets.Target) error {
+	if t.Database == "" {
+		return errors.New("the column database_name is NULL or empty")
+	}
+	for _, name := range []string{t.Server, t.Database} {
+		if err := jobs.CheckVisible(name); err != nil {
+			return err
+		}
+	}
+	if err := targets.CheckServer(t.Server); err != nil {
+		return fmt.Errorf("invalid server_name %q: %w", t.Server, err)
+	}
+	return nil
 }

@@ -87,3 +87,57 @@ INSERT INTO __ShardManagement.ShardsGlobal VALUES (NEWID(), 1, @m, 0, N'a.exampl
 	_, err = r.Resolve(t.Context(), []targets.Member{m})
 	require.ErrorContains(t, err, `no shard map "none"`)
 }
+
+// TestResolveQuery: a member of the kind Query stands for what its batch returns, in a session that
+// may not enter the control database, and leaves nothing behind.
+func TestResolveQuery(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, tsqld.Config{})
+	f.exec(t, "d", "CREATE TABLE dbo.tenants (server_name NVARCHAR(128) NULL, database_name NVARCHAR(128) NULL, tier INT NOT NULL); INSERT INTO dbo.tenants VALUES (NULL, N't1', 1), (N'other', N't2', 1), (N' s ', N' t3 ', 2);")
+	r := mssql.NewResolver(f.servers, mssql.Instance{})
+	query := func(text string) ([]targets.Target, error) {
+		return r.Resolve(t.Context(), []targets.Member{{Kind: targets.Query, Server: "s", Database: "d", Query: text}})
+	}
+	for text, want := range map[string][]string{
+		"SELECT Database_Name, tier, server_name FROM dbo.tenants;":                        {"other/t2", "s/t1", "s/t3"},
+		"SELECT database_name FROM dbo.tenants WHERE tier = 1;":                            {"s/t1", "s/t2"},
+		"SELECT database_name FROM dbo.tenants WHERE tier = 9;":                            {},
+		"DECLARE @t INT = 2; SELECT database_name FROM dbo.tenants WHERE tier = @t;":       {"s/t3"},
+		"DELETE FROM dbo.tenants; SELECT N'x*' AS database_name;":                          {"s/x*"}, // rolled back, and no pattern
+		"SELECT name AS database_name FROM sys.databases WHERE name IN (N'd', N'master');": {"s/d", "s/master"},
+	} {
+		found, err := query(text)
+		require.NoError(t, err, text)
+		require.Equal(t, want, names(found), text)
+	}
+	require.Equal(t, []string{"3"}, f.query(t, "d", "SELECT CAST(COUNT(*) AS NVARCHAR(10)) FROM dbo.tenants;"))
+	for text, fault := range map[string]string{
+		"SELECT server_name FROM dbo.tenants;":                        "the query returns no column database_name",
+		"PRINT N'nothing';":                                           "the query returns no column database_name",
+		"SELECT CAST(NULL AS NVARCHAR(10)) AS database_name;":         "row 1 that the query returns: the column database_name is NULL or empty",
+		"SELECT N'a,b' AS server_name, N'd' AS database_name;":        "invalid server_name \"a,b\"",
+		"SELECT N'a' + NCHAR(8203) AS database_name;":                 "row 1 that the query returns",
+		"SELECT database_name FROM dbo.none;":                         "Invalid object name 'dbo.none'",
+		"SELECT N'a' AS database_name; SELECT N'b' AS database_name;": "the query returns more than one result set: want one",
+		"SELECT N'a' AS database_name; RAISERROR (N'broken', 16, 1);": "broken",
+		"SELECT REPLICATE(N'x', 129) AS database_name;":               "129 characters",
+		"SELECT N'a' AS database_name WHERE 1 = 1/0;":                 "Divide by zero",
+		"WITH n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 33000) SELECT N'a' AS database_name FROM n OPTION (MAXRECURSION 0);": "more than 32767 databases",
+	} {
+		_, err := query(text)
+		require.ErrorContains(t, err, fault, text)
+	}
+}
+
+// TestResolveQueryIsGuarded: no query of a member runs where a control database can be reached
+// (I13).
+func TestResolveQueryIsGuarded(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, tsqld.Config{})
+	f.exec(t, "master", "CREATE DATABASE control;")
+	f.exec(t, "control", "CREATE SCHEMA jobs_internal;")
+	f.exec(t, "control", "CREATE TABLE jobs_internal.schema_versions (i INT);")
+	r := mssql.NewResolver(f.servers, mssql.Instance{})
+	_, err := r.Resolve(t.Context(), []targets.Member{{Kind: targets.Query, Server: "s", Database: "control", Query: "SELECT N'd' AS database_name;"}})
+	require.ErrorContains(t, err, "on which no script of a job may have rights")
+}

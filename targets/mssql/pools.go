@@ -105,12 +105,13 @@ func (s *Servers) Close() error {
 	return errors.Join(errs...)
 }
 
-// borrow takes a session of a pool; release gives it back. The session is cut soon after ctx ended,
-// whatever the server does, because the driver ignores the context while it writes.
+// borrow takes a session of a pool; release gives it back. checked is as for acquire. The session
+// is cut soon after ctx ended, whatever the server does, because the driver ignores the context
+// while it writes.
 func (s *Servers) borrow(
-	ctx context.Context, server, database, credential string,
+	ctx context.Context, server, database, credential string, checked bool,
 ) (conn *sql.Conn, release func(), err error) {
-	p, err := s.acquire(server, database, credential, false)
+	p, err := s.acquire(server, database, credential, checked)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -13,25 +13,43 @@ import (
 	"github.com/jobagent/jobagent/targets"
 )
 
-// ListFunc lists the databases of a member that stands for many: a server, a pool or a shard map.
-// It is called for included and for excluded members.
+// ListFunc lists the databases of a member that stands for many: a server, a pool, a shard map or a
+// query. It is called for included, intersected and excluded members.
 type ListFunc func(ctx context.Context, m targets.Member) ([]targets.Target, error)
 
 // listsAtOnce is how many members are listed concurrently. Each takes a connection to a server.
 const listsAtOnce = 8
 
-// Resolve turns the members of a target group into databases: the included ones without the
-// excluded ones, each once, sorted by server and database. The order of the members has one effect
-// only: of several spellings of a server's name, the first in sorting order is used. The result may
-// be empty.
+// Resolve turns the members of a target group into databases: the included ones, of which every
+// intersected member keeps its own, without the excluded ones, each once, sorted by server and
+// database. The order of the members has one effect only: of several spellings of a server's name,
+// the first in sorting order is used. The result may be empty.
 //
-// counts has for each member the number of databases that it adds, or that it takes away from those
-// that others add; 0 for an excluded member means that it has no effect.
+// counts has for each included member the number of databases that it adds, for each intersected
+// one the number of those that it keeps, and for each excluded one the number of those that it
+// takes away; 0 for an excluded member means that it has no effect.
 //
 // A member that cannot be listed fails the whole resolution. Otherwise a step would run on a part
 // of a group because a server was down, or on a database that should be excluded. The errors are
 // *targets.MemberError, joined.
 func Resolve(ctx context.Context, members []targets.Member, list ListFunc) (result []targets.Target, counts []int, err error) {
+	r := &resolution{
+		list: list, places: make(chan struct{}, listsAtOnce), groups: map[*targets.Stands]func() ([]targets.Target, error){},
+	}
+	return r.resolve(ctx, members)
+}
+
+// resolution is the resolution of a target group and of the groups that are its members, each once.
+// places limits the lists of all of them. mu guards groups.
+type resolution struct {
+	list   ListFunc
+	places chan struct{}
+	mu     sync.Mutex
+	groups map[*targets.Stands]func() ([]targets.Target, error)
+}
+
+// resolve resolves the group itself, or one that is its member.
+func (r *resolution) resolve(ctx context.Context, members []targets.Member) (result []targets.Target, counts []int, err error) {
 	var errs []error
 	for _, m := range members {
 		if err := m.Validate(); err != nil {
@@ -41,7 +59,7 @@ func Resolve(ctx context.Context, members []targets.Member, list ListFunc) (resu
 	if err := errors.Join(errs...); err != nil {
 		return nil, nil, err
 	}
-	included, err := listAll(ctx, members, list, func(m targets.Member) bool { return m.Membership != targets.Exclude })
+	included, err := r.listAll(ctx, members, func(m targets.Member) bool { return m.Membership != targets.Exclude })
 	if err != nil {
 		return nil, nil, err
 	}
@@ -49,6 +67,9 @@ func Resolve(ctx context.Context, members []targets.Member, list ListFunc) (resu
 	found := make(map[string]targets.Target)
 	hosts := make(map[string]bool) // servers with an included database
 	for i, of := range included {
+		if members[i].Membership == targets.Intersect {
+			continue
+		}
 		counts[i] = len(keys(of))
 		for _, t := range of {
 			key := targets.DatabaseKey(t.Server, t.Database)
@@ -59,7 +80,15 @@ func Resolve(ctx context.Context, members []targets.Member, list ListFunc) (resu
 			found[key] = t
 		}
 	}
-	excluded, err := listAll(ctx, members, list, func(m targets.Member) bool {
+	for i, m := range members {
+		if m.Membership != targets.Intersect {
+			continue
+		}
+		of := keys(included[i])
+		maps.DeleteFunc(found, func(key string, _ targets.Target) bool { return !of[key] })
+		counts[i] = len(found)
+	}
+	excluded, err := r.listAll(ctx, members, func(m targets.Member) bool {
 		// An excluded server or pattern needs no list. A pool on a server without included
 		// databases excludes nothing.
 		return m.Membership == targets.Exclude && m.Kind != targets.SQLServer && !m.IsPattern() &&
@@ -110,6 +139,8 @@ func WithoutEffect(members []targets.Member, counts []int) []string {
 		case counts[i] > 0:
 		case m.Membership == targets.Exclude:
 			list = append(list, fmt.Sprintf("the member %s excludes no database now", m))
+		case m.Membership == targets.Intersect:
+			list = append(list, fmt.Sprintf("the member %s keeps no database now", m))
 		default:
 			list = append(list, fmt.Sprintf("the member %s adds no database now", m))
 		}
@@ -131,12 +162,11 @@ func merge(a, b targets.Target) targets.Target {
 }
 
 // listAll lists the chosen members concurrently, and returns the databases of each member.
-func listAll(
-	ctx context.Context, members []targets.Member, list ListFunc, chosen func(targets.Member) bool,
+func (r *resolution) listAll(
+	ctx context.Context, members []targets.Member, chosen func(targets.Member) bool,
 ) ([][]targets.Target, error) {
 	lists := make([][]targets.Target, len(members))
 	errs := make([]error, len(members))
-	places := make(chan struct{}, listsAtOnce)
 	var wg sync.WaitGroup
 	for i, m := range members {
 		if !chosen(m) {
@@ -146,9 +176,18 @@ func listAll(
 			lists[i] = []targets.Target{{Server: strings.TrimSpace(m.Server), Database: strings.TrimSpace(m.Database)}}
 			continue
 		}
-		places <- struct{}{}
+		if m.Stands != nil {
+			wg.Go(func() { // without a place: what it waits for needs one
+				var err error
+				if lists[i], err = r.standsFor(ctx, m); err != nil {
+					errs[i] = &targets.MemberError{Member: m, Err: err}
+				}
+			})
+			continue
+		}
+		r.places <- struct{}{}
 		wg.Go(func() {
-			defer func() { <-places }()
+			defer func() { <-r.places }()
 			if ctx.Err() != nil {
 				errs[i] = &targets.MemberError{Member: m, Err: context.Cause(ctx)}
 				return
@@ -157,7 +196,7 @@ func listAll(
 			if m.IsPattern() {
 				listed = targets.Member{Kind: targets.SQLServer, Server: m.Server, RefreshCredential: m.RefreshCredential}
 			}
-			of, err := list(ctx, listed)
+			of, err := r.list(ctx, listed)
 			for _, t := range of {
 				if m.Matches(t.Database) {
 					lists[i] = append(lists[i], t)
@@ -174,6 +213,31 @@ func listAll(
 	}
 	return lists, nil
 }
+
+// standsFor returns the databases of a Tag or of a TargetGroup.
+func (r *resolution) standsFor(ctx context.Context, m targets.Member) ([]targets.Target, error) {
+	switch {
+	case m.Stands.Loop:
+		return nil, errLoop
+	case m.Kind == targets.Tag:
+		return m.Stands.Databases, nil
+	}
+	r.mu.Lock()
+	once := r.groups[m.Stands]
+	if once == nil {
+		once = sync.OnceValues(func() ([]targets.Target, error) {
+			of, _, err := r.resolve(ctx, m.Stands.Members)
+			return of, err
+		})
+		r.groups[m.Stands] = once
+	}
+	r.mu.Unlock()
+	return once()
+}
+
+// errLoop is the error of a target group that is a member of itself. Two authors may have made it
+// one at the same time.
+var errLoop = errors.New("the group is a member of itself, directly or not: remove one of these members")
 
 // Resolver resolves target groups by queries to the servers.
 type Resolver struct {
@@ -225,6 +289,8 @@ func (r *Resolver) listOf(ctx context.Context, m targets.Member) ([]targets.Targ
 		return r.listServer(ctx, m)
 	case targets.SQLShardMap:
 		return r.listShardMap(ctx, m)
+	case targets.Query:
+		return r.listQuery(ctx, m)
 	case targets.Tag:
 		if r.tagged != nil {
 			return r.tagged(ctx, m)

@@ -19,7 +19,6 @@ var unreachable = map[string]string{
 	"jobs.sp_add_alert 50001":            "an empty name of a job means none",
 	"jobs.sp_update_alert 50001":         "an empty name of a job means none",
 	"jobs.sp_set_job 50100":              "it calls sp_update_job only for a job that it has locked",
-	"jobs.sp_set_target_group 50106":     "it calls lock_target_group only for a group that it has found or made",
 	"jobs.sp_set_credential 50403":       "it checks no server name",
 	"jobs.sp_set_limit 50403":            "it checks no server name: a server may be the host that an action calls",
 	"jobs.sp_set_credential 50074":       "it has checked the name, and store_secret accepts any name of a credential",

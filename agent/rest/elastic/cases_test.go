@@ -217,7 +217,7 @@ func TestCase022MemberWithoutDatabase(t *testing.T) {
 		props("members", []any{obj{"type": "SqlDatabase", "serverName": f.ServerName}}))
 	a := ok(t, f, 200, "GET", path, nil)
 	require.Equal(t, "t1", a.At(t, "properties.members.0.databaseName"), "the group is unchanged")
-	refused(t, f, 400, "ElasticJobsOperationFailed", "50023", "PUT", path, props("members", []any{obj{"type": "TargetGroup"}}))
+	refused(t, f, 400, "ElasticJobsOperationFailed", "50024", "PUT", path, props("members", []any{obj{"type": "TargetGroup"}}))
 	refused(t, f, 400, "ElasticJobsOperationFailed", "50078", "PUT", path, props("members", []any{member(f, "t1"), member(f, "t1")}))
 	a = refused(t, f, 400, "InvalidResourceRequestBody", "", "PUT", path, `{"properties":{"members":[{"type":1},{}]}}`)
 	require.Equal(t, "$.properties.members[0].type", a.At(t, "error.target"))

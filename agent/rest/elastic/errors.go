@@ -87,7 +87,7 @@ var properties = map[string]string{
 	"maximum_retry_interval_seconds":    "executionOptions.maximumRetryIntervalSeconds",
 	"retry_interval_backoff_multiplier": "executionOptions.retryIntervalBackoffMultiplier",
 	"membership_type":                   "membershipType", "target_type": "type", "server_name": "serverName", "database_name": "databaseName",
-	"elastic_pool_name": "elasticPoolName", "shard_map_name": "shardMapName", "tag_filter": "tagFilter", "refresh_credential_name": "refreshCredential",
+	"elastic_pool_name": "elasticPoolName", "shard_map_name": "shardMapName", "tag_filter": "tagFilter", "query": "query", "member_group_name": "targetGroupName", "refresh_credential_name": "refreshCredential",
 	"username": "username", "target_server_resource_id": "targetServerAzureResourceId", "parameters": "parameters", "only_targets": "targets",
 }
 

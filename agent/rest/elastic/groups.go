@@ -20,13 +20,15 @@ type groupInput struct {
 }
 
 type memberInput struct {
-	MembershipType    string `json:"membershipType" enum:"Include Exclude"`
-	Type              string `json:"type" body:"required" enum:"SqlServer SqlElasticPool SqlDatabase SqlShardMap TargetGroup Tag"`
+	MembershipType    string `json:"membershipType" enum:"Include Exclude Intersect"`
+	Type              string `json:"type" body:"required" enum:"SqlServer SqlElasticPool SqlDatabase SqlShardMap TargetGroup Tag Query"`
 	ServerName        string `json:"serverName"`
 	DatabaseName      string `json:"databaseName"`
 	ElasticPoolName   string `json:"elasticPoolName"`
 	ShardMapName      string `json:"shardMapName"`
-	TagFilter         string `json:"tagFilter"` // an extension
+	TagFilter         string `json:"tagFilter"` // an extension, as are the following
+	Query             string `json:"query"`
+	TargetGroupName   string `json:"targetGroupName"`
 	RefreshCredential string `json:"refreshCredential"`
 }
 
@@ -39,13 +41,15 @@ type groupView struct {
 }
 
 type memberView struct {
-	MembershipType    string `json:"membershipType" enum:"Include Exclude"`
-	Type              string `json:"type" enum:"SqlServer SqlElasticPool SqlDatabase SqlShardMap TargetGroup Tag"`
+	MembershipType    string `json:"membershipType" enum:"Include Exclude Intersect"`
+	Type              string `json:"type" enum:"SqlServer SqlElasticPool SqlDatabase SqlShardMap TargetGroup Tag Query"`
 	ServerName        string `json:"serverName,omitempty"`
 	DatabaseName      string `json:"databaseName,omitempty"`
 	ElasticPoolName   string `json:"elasticPoolName,omitempty"`
 	ShardMapName      string `json:"shardMapName,omitempty"`
 	TagFilter         string `json:"tagFilter,omitempty"`
+	Query             string `json:"query,omitempty"`
+	TargetGroupName   string `json:"targetGroupName,omitempty"`
 	RefreshCredential string `json:"refreshCredential,omitempty"`
 }
 
@@ -87,7 +91,8 @@ func (p *place) groupView(g controldb.TargetGroupDetail) groupView {
 	for _, m := range g.Members {
 		v.Properties.Members = append(v.Properties.Members, memberView{
 			MembershipType: m.Membership, Type: m.Type, ServerName: p.shortServer(m.Server), DatabaseName: m.Database,
-			ElasticPoolName: m.ElasticPool, ShardMapName: m.ShardMap, TagFilter: m.TagFilter, RefreshCredential: p.refer("credentials", m.Credential),
+			ElasticPoolName: m.ElasticPool, ShardMapName: m.ShardMap, TagFilter: m.TagFilter, Query: m.Query,
+			TargetGroupName: m.Group, RefreshCredential: p.refer("credentials", m.Credential),
 		})
 	}
 	return v
@@ -159,11 +164,12 @@ func (p *place) readMembers(r *rest.Request, name string) ([]controldb.GroupMemb
 	for i, m := range *in.Properties.Members {
 		for _, one := range [][2]string{
 			{"membershipType", m.MembershipType}, {"type", m.Type}, {"serverName", p.serverOf(m.ServerName)}, {"databaseName", m.DatabaseName},
-			{"elasticPoolName", m.ElasticPoolName}, {"shardMapName", m.ShardMapName},
+			{"elasticPoolName", m.ElasticPoolName}, {"shardMapName", m.ShardMapName}, {"targetGroupName", m.TargetGroupName},
 		} {
 			f.short(fmt.Sprintf("$.properties.members[%d].%s", i, one[0]), one[1], maxName)
 		}
 		f.short(fmt.Sprintf("$.properties.members[%d].tagFilter", i), m.TagFilter, model.MaxTagFilter)
+		f.short(fmt.Sprintf("$.properties.members[%d].query", i), m.Query, model.MaxMemberQuery)
 	}
 	if err := f.err(); err != nil {
 		return nil, err
@@ -177,6 +183,7 @@ func (p *place) readMembers(r *rest.Request, name string) ([]controldb.GroupMemb
 		members = append(members, controldb.GroupMember{
 			Membership: m.MembershipType, Type: m.Type, Credential: credential, Server: p.serverOf(m.ServerName),
 			Database: m.DatabaseName, ElasticPool: m.ElasticPoolName, ShardMap: m.ShardMapName, TagFilter: m.TagFilter,
+			Query: m.Query, Group: m.TargetGroupName,
 		})
 	}
 	return members, nil

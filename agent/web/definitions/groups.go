@@ -169,7 +169,8 @@ func showGroup(ctx context.Context, r *page.Request) (*page.View, error) {
 		Title: group.Name, Nav: "groups", Template: "group", Data: d, Topic: topic("group", r), Crumbs: []page.Link{{Text: "Target groups", Href: r.Path("groups")}},
 		Actions: []page.Link{{Text: "Edit", Href: r.Path("groups", group.Name, "edit"), Role: rest.RoleAuthor}},
 		Equivalents: append(page.CLI("target-group", "show", group.Name), page.Query(`DECLARE @group NVARCHAR(128) = N'?';
-SELECT membership_type, target_type, server_name, database_name, elastic_pool_name, shard_map_name, tag_filter, refresh_credential_name
+SELECT membership_type, target_type, server_name, database_name, elastic_pool_name, shard_map_name, tag_filter, query, member_group_name,
+    refresh_credential_name
 FROM jobs.target_group_member_details
 WHERE target_group_name = @group;`, group.Name)),
 	}, nil

@@ -194,7 +194,7 @@ func testPrune(t *testing.T, f *fixture) {
 	f.ok(t, "pruned", "", "apply", "-f", world)
 	f.ok(t, "pruned", "", "job", "delete", "declared", "--yes")
 	some := f.ok(t, "pruned", "", "export", "--job", "EVERYTHING", "--target-group", "empty group")
-	require.Equal(t, 4, strings.Count(some, "apiVersion:"), "a job with what it uses, and a group:\n%s", some)
+	require.Equal(t, 5, strings.Count(some, "apiVersion:"), "a job with what it uses, and a group:\n%s", some)
 	for _, flag := range []string{"--job", "--target-group"} {
 		code, stdout, stderr := f.run(t, "pruned", "", "export", flag, "nowhere")
 		require.Equal(t, 3, code, stderr)
@@ -273,7 +273,7 @@ func TestFaults(t *testing.T) {
 
 	code, stdout, _ = runContext(t.Context(), "", "", "validate", "-f", world)
 	require.Zero(t, code)
-	require.Contains(t, stdout, "valid: 2 target groups, 1 calendar, 2 alert channels, 2 jobs, 3 limits, 5 alerts\n")
+	require.Contains(t, stdout, "valid: 3 target groups, 1 calendar, 2 alert channels, 2 jobs, 3 limits, 5 alerts\n")
 	for _, args := range [][]string{{"validate"}, {"apply"}, {"apply", "-f", "nothing-here"}, {"apply", "-f", t.TempDir()}, {"validate", "--schema", "-f", dir}, {"export", "x"}} {
 		code, stdout, stderr := runContext(t.Context(), "sqlserver://nowhere.invalid?database=x", "", args...)
 		require.Equal(t, 2, code, args)

@@ -104,14 +104,14 @@ func testRoundTrip(t *testing.T, f *fixture) {
 	f.install(t, "third")
 	require.Contains(t, f.ok(t, main, "", "apply", "-f", world, "--dry-run"), "would create Job everything\n")
 	require.Empty(t, f.ok(t, main, "", "export"))
-	require.Contains(t, f.ok(t, main, "", "apply", "-f", world), "15 created, 0 changed, 0 unchanged\n")
+	require.Contains(t, f.ok(t, main, "", "apply", "-f", world), "16 created, 0 changed, 0 unchanged\n")
 	version := jobVersions(t, f, main)
 	audited := f.ok(t, main, "", "audit", "list", "-o", "json")
 
-	require.Equal(t, "0 created, 0 changed, 15 unchanged\n", f.ok(t, main, "", "apply", "-f", world))
+	require.Equal(t, "0 created, 0 changed, 16 unchanged\n", f.ok(t, main, "", "apply", "-f", world))
 	require.Equal(t, "no differences\n", f.ok(t, main, "", "diff", "-f", world))
 	exported := f.ok(t, main, "", "export")
-	require.Equal(t, "0 created, 0 changed, 15 unchanged\n", f.ok(t, main, exported, "apply", "-f", "-"))
+	require.Equal(t, "0 created, 0 changed, 16 unchanged\n", f.ok(t, main, exported, "apply", "-f", "-"))
 	require.Equal(t, version, jobVersions(t, f, main), "nothing changed, so there is no new version")
 	require.Equal(t, audited, f.ok(t, main, "", "audit", "list", "-o", "json"), "nothing is written")
 
@@ -119,10 +119,10 @@ func testRoundTrip(t *testing.T, f *fixture) {
 	require.Equal(t, exported, f.ok(t, "second", "", "export"))
 	require.Equal(t, readCovered(t, f, main), readCovered(t, f, "second"), "all columns of definitions are the same")
 	asJSON := f.ok(t, "second", "", "export", "-o", "json")
-	require.Equal(t, "0 created, 0 changed, 15 unchanged\n", f.ok(t, main, asJSON, "apply", "-f", "-"))
+	require.Equal(t, "0 created, 0 changed, 16 unchanged\n", f.ok(t, main, asJSON, "apply", "-f", "-"))
 
 	dir := filepath.Join(t.TempDir(), "tree")
-	require.Contains(t, f.ok(t, "second", "", "export", "--dir", dir), "wrote 15 objects as 19 files into ")
+	require.Contains(t, f.ok(t, "second", "", "export", "--dir", dir), "wrote 16 objects as 20 files into ")
 	f.ok(t, "third", "", "apply", "-f", dir)
 	require.Equal(t, exported, f.ok(t, "third", "", "export"))
 	script, err := os.ReadFile(filepath.Join(dir, "jobs", "everything", "01-load.sql"))
@@ -132,14 +132,14 @@ func testRoundTrip(t *testing.T, f *fixture) {
 	require.Equal(t, string(want), string(script), "a script is the same, byte by byte")
 
 	// Into a directory that was used, export lists what it replaces and what is stale.
-	require.Contains(t, f.ok(t, "second", "", "export", "--dir", dir), "wrote 15 objects as 19 files into "+dir+"; 19 unchanged\n")
+	require.Contains(t, f.ok(t, "second", "", "export", "--dir", dir), "wrote 16 objects as 20 files into "+dir+"; 20 unchanged\n")
 	edited, stale := filepath.Join(dir, "jobs", "everything.yaml"), filepath.Join(dir, "jobs", "gone.yaml")
 	old, err := os.ReadFile(edited)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(edited, append([]byte("# a remark\n"), old...), 0o600))
 	require.NoError(t, os.WriteFile(stale, []byte("apiVersion: jobagent/v1\nkind: Job\nname: gone\n"), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "README.yaml"), []byte("mine"), 0o600))
-	require.Equal(t, "replaced jobs/everything.yaml\nstale jobs/gone.yaml\nwrote 15 objects as 19 files into "+dir+"; 18 unchanged\n"+
+	require.Equal(t, "replaced jobs/everything.yaml\nstale jobs/gone.yaml\nwrote 16 objects as 20 files into "+dir+"; 19 unchanged\n"+
 		"1 file not of this export: jobagent apply would create what it defines; --prune removes it\n", f.ok(t, "second", "", "export", "--dir", dir))
 	require.NotContains(t, f.ok(t, "second", "", "export", "--dir", dir, "--job", "everything"), "stale", "other objects are not exported")
 	require.Contains(t, f.ok(t, "second", "", "export", "--dir", dir, "--prune"), "removed jobs/gone.yaml\n")
@@ -210,7 +210,7 @@ validation_errors warnings description created_time updated_time defined_time an
 paused paused_by paused_at pause_note parameters_fault`, // state; a pause is an act of operators, and not of files
 	},
 	"jobs.target_group_member_details": {
-		covered: `target_group_name membership_type target_type refresh_credential_name server_name database_name elastic_pool_name shard_map_name tag_filter`,
+		covered: `target_group_name membership_type target_type refresh_credential_name server_name database_name elastic_pool_name shard_map_name tag_filter query member_group_name`,
 		others:  "target_group_id target_id member_id subscription_id resource_group_name", // of the database; no procedure sets the last two
 	},
 	"jobs.target_group_revisions": {covered: "target_group_name", others: "target_group_id revision"},

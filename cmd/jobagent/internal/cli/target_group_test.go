@@ -94,7 +94,7 @@ func TestResolveCountsMembers(t *testing.T) {
 	run("target-group", "create", "g")
 	run("target-group", "add", "g", "--server", name, "--database", "Tenant1")
 	require.Contains(t, run("target-group", "add", "g", "--server", name, "--database", "Tenant*", "--exclude"),
-		"jobagent target-group resolve \"g\" shows which databases it excludes")
+		"jobagent target-group resolve \"g\" shows what it leaves")
 	run("target-group", "add", "g", "--server", name, "--database", "Tennant1", "--exclude")
 	out := run("target-group", "resolve", "g", "--target-user", "sa", "--target-servers", "127.0.0.1", "--target-secret", "env:JOBAGENT_TEST_PASSWORD")
 	require.Contains(t, out, "\nexcluded SqlDatabase "+name+"/Tenant*: 1 database\n")

@@ -39,7 +39,7 @@ type TargetGroupMembers struct {
 
 // Member is a member of a target group. Its fields are those of the view jobs.target_group_members.
 type Member struct {
-	Membership        targets.MembershipType `json:"membership_type"` // Include or Exclude
+	Membership        targets.MembershipType `json:"membership_type"` // Include, Exclude or Intersect
 	Kind              targets.MemberKind     `json:"target_type"`
 	ID                uuid.UUID              `json:"target_id"`
 	Server            string                 `json:"server_name"`
@@ -47,6 +47,8 @@ type Member struct {
 	ElasticPool       string                 `json:"elastic_pool_name,omitempty"`
 	ShardMap          string                 `json:"shard_map_name,omitempty"`
 	TagFilter         string                 `json:"tag_filter,omitempty"` // of a member of type Tag, which has no server
+	Query             string                 `json:"query,omitempty"`      // of a member of type Query
+	Group             string                 `json:"member_group_name,omitempty"`
 	RefreshCredential string                 `json:"refresh_credential_name,omitempty"`
 }
 

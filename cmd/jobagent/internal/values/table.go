@@ -180,7 +180,7 @@ var flagKinds = map[string]Kind{
 	"execution-id": guid, "agent-id": guid, "target": guid, "correlation-id": guid,
 
 	// Definitions.
-	"tag-filter": {Words: "a filter of tags, such as \"tier = 'gold'\"", source: nothing}, "remove": word,
+	"member-group": group, "query": {Words: "a T-SQL batch", source: nothing}, "tag-filter": {Words: "a filter of tags, such as \"tier = 'gold'\"", source: nothing}, "remove": word,
 	"description": {Words: "a text", Max: maxDescription, Empty: true, source: nothing},
 	"wave":        wave,
 	"note":        note, "reason": {Words: "a text", Max: maxReason, Empty: true, source: nothing},

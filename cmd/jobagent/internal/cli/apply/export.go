@@ -94,7 +94,7 @@ func runExport(cmd *cobra.Command, p *output.Printer, store *controldb.Store, op
 	return w.Flush()
 }
 
-// selected returns the objects of --job and --target-group, and those that the jobs use.
+// selected returns the objects of --job and --target-group, and those that they use.
 func selected(s *definition.State, opts exportOptions) ([]manifest.Object, error) {
 	var keys []manifest.Key
 	for _, name := range opts.jobs {
@@ -123,6 +123,21 @@ func selected(s *definition.State, opts exportOptions) ([]manifest.Object, error
 			return nil, exit.With(exit.CodeNotFound, fmt.Errorf("the target group %q does not exist; jobagent target-group list shows all groups", name))
 		}
 		keys = append(keys, key)
+	}
+	for i := 0; i < len(keys); i++ { // the list grows
+		o := s.Get(keys[i])
+		if o == nil {
+			continue
+		}
+		g, ok := o.Value.(*manifest.TargetGroup)
+		if !ok {
+			continue
+		}
+		for _, key := range g.Groups() {
+			if !slices.Contains(keys, key) {
+				keys = append(keys, key)
+			}
+		}
 	}
 	return slices.DeleteFunc(s.Own(), func(o manifest.Object) bool { return !slices.Contains(keys, o.Key()) }), nil
 }

@@ -60,30 +60,43 @@ func scriptJob(ctx context.Context, store *controldb.Store, name string) (string
 	}
 	var b strings.Builder
 	var groups []string
-	for _, s := range steps {
-		if s.TargetGroup == "" || slices.Contains(groups, s.TargetGroup) {
-			continue
+	var script func(group string) error
+	script = func(group string) error {
+		if group == "" || slices.Contains(groups, group) {
+			return nil
 		}
-		groups = append(groups, s.TargetGroup)
-		list, err := store.TargetGroupMembers(ctx, s.TargetGroup)
+		groups = append(groups, group)
+		list, err := store.TargetGroupMembers(ctx, group)
 		if err != nil {
-			return "", err
+			return err
+		}
+		for _, m := range list {
+			if err := script(m.Group); err != nil { // it must exist before
+				return err
+			}
 		}
 		fmt.Fprintf(&b, "IF NOT EXISTS (SELECT 1 FROM jobs.target_groups WHERE target_group_name = %s)\nBEGIN\n",
-			tsql.Literal(s.TargetGroup))
-		fmt.Fprintf(&b, "    EXEC jobs.sp_add_target_group @target_group_name = %s;\n", tsql.Literal(s.TargetGroup))
+			tsql.Literal(group))
+		fmt.Fprintf(&b, "    EXEC jobs.sp_add_target_group @target_group_name = %s;\n", tsql.Literal(group))
 		for _, m := range list {
-			call := tsql.NewCall("jobs.sp_add_target_group_member").Text("target_group_name", s.TargetGroup)
-			if m.Membership == targets.Exclude {
+			call := tsql.NewCall("jobs.sp_add_target_group_member").Text("target_group_name", group)
+			if m.Membership != targets.Include {
 				call.Text("membership_type", string(m.Membership))
 			}
 			call.Text("target_type", string(m.Kind)).Optional("refresh_credential_name",
 				m.RefreshCredential).Optional("server_name", m.Server).
 				Optional("database_name", m.Database).Optional("elastic_pool_name", m.ElasticPool).Optional("shard_map_name",
-				m.ShardMap).Optional("tag_filter", m.TagFilter)
+				m.ShardMap).Optional("tag_filter", m.TagFilter).
+				Optional("query", m.Query).Optional("member_group_name", m.Group)
 			b.WriteString(output.Indent(call.String(), "    ") + "\n")
 		}
 		b.WriteString("END;\nGO\n\n")
+		return nil
+	}
+	for _, s := range steps {
+		if err := script(s.TargetGroup); err != nil {
+			return "", err
+		}
 	}
 	call := tsql.NewCall("jobs.sp_add_job").Text("job_name", job.Name).Optional("description", job.Description)
 	call.Text("schedule_interval_type", job.IntervalType).Number("schedule_interval_count", job.IntervalCount)

@@ -74,6 +74,8 @@ var memberColumns = output.Columns([]output.Column[output.Member]{
 	{Name: "server_name", Header: "SERVER", Min: 12, Keep: true},
 	{Name: "database_name", Header: "DATABASE", Min: 12, Drop: 1},
 	{Name: "tag_filter", Header: "TAGS", Min: 12, Drop: 2},
+	{Name: "member_group_name", Header: "GROUP", Min: 8, Drop: 8},
+	{Name: "query", Min: 12, Drop: 9},
 	{Name: "elastic_pool_name", Header: "POOL", Min: 8, Drop: 4},
 	{Name: "shard_map_name", Header: "SHARD MAP", Min: 8, Drop: 5},
 	{Name: "refresh_credential_name", Header: "REFRESH CREDENTIAL", Min: 8, Drop: 6},
@@ -100,6 +102,8 @@ func newShowCommand(a *connect.App) *cobra.Command {
 						ElasticPool:       m.ElasticPool,
 						ShardMap:          m.ShardMap,
 						TagFilter:         m.TagFilter,
+						Query:             m.Query,
+						Group:             m.Group,
 						RefreshCredential: m.RefreshCredential,
 					})
 				}
@@ -121,6 +125,9 @@ func newResolveCommand(a *connect.App) *cobra.Command {
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				list, err := lookup.Members(cmd.Context(), store, args[0])
 				if err != nil {
+					return err
+				}
+				if list, err = store.ResolvableMembers(cmd.Context(), args[0]); err != nil {
 					return err
 				}
 				tools, closeTools, err := a.OpenTools(cmd.Context(), store, nil)
@@ -198,7 +205,7 @@ func newDeleteCommand(a *connect.App) *cobra.Command {
 
 func newAddCommand(a *connect.App) *cobra.Command {
 	var m targets.Member
-	var exclude bool
+	var exclude, intersect bool
 	cmd := &cobra.Command{
 		Use: "add GROUP", Short: "Add a member to a target group",
 		Long: `Add a member to a target group. The flags determine the kind of the member:
@@ -206,13 +213,23 @@ func newAddCommand(a *connect.App) *cobra.Command {
   --server --database                 one database; with * or ? in the name, the databases whose names match
   --server --elastic-pool             all databases of an Azure SQL elastic pool
   --server --database --shard-map     the databases of a shard map's shards
-  --tag-filter                        the known databases whose tags match (jobagent target list)`,
+  --tag-filter                        the known databases whose tags match (jobagent target list)
+  --server --database --query         the databases that a query returns, in a column database_name, and
+                                      optionally in a column server_name
+  --member-group                      the databases of another target group
+
+The databases of a group are those of all its members, of which every member with --intersect keeps its own,
+without those of the members with --exclude.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			m.Kind = targets.SQLServer
 			switch {
 			case m.TagFilter != "":
 				m.Kind = targets.Tag
+			case m.Group != "":
+				m.Kind = targets.TargetGroup
+			case m.Query != "":
+				m.Kind = targets.Query
 			case m.ShardMap != "":
 				m.Kind = targets.SQLShardMap
 			case m.ElasticPool != "":
@@ -221,13 +238,16 @@ func newAddCommand(a *connect.App) *cobra.Command {
 				m.Kind = targets.SQLDatabase
 			}
 			m.Membership = targets.Include
-			if exclude {
+			switch {
+			case exclude:
 				m.Membership = targets.Exclude
+			case intersect:
+				m.Membership = targets.Intersect
 			}
 			if err := m.Validate(); err != nil {
 				return exit.Usage(err)
 			}
-			if m.Kind != targets.Tag {
+			if m.Server != "" {
 				if err := targets.CheckServer(m.Server); err != nil {
 					return exit.Usagef("invalid --server %q: %w", m.Server, err)
 				}
@@ -240,8 +260,8 @@ func newAddCommand(a *connect.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if exclude && !a.Structured() {
-					fmt.Fprintf(a.Stderr, "jobagent target-group resolve %q shows which databases it excludes\n", args[0])
+				if (exclude || intersect) && !a.Structured() {
+					fmt.Fprintf(a.Stderr, "jobagent target-group resolve %q shows what it leaves\n", args[0])
 				}
 				return a.Done(output.ChangedMember{Group: args[0], ID: id}, "added %s (%s)", m, id)
 			})
@@ -253,12 +273,17 @@ func newAddCommand(a *connect.App) *cobra.Command {
 	flags.StringVar(&m.ElasticPool, "elastic-pool", "", "elastic pool name")
 	flags.StringVar(&m.ShardMap, "shard-map", "", "shard map name")
 	flags.StringVar(&m.TagFilter, "tag-filter", "", "`FILTER` of tags, such as \"tier = 'gold' AND NOT region IN ('eu')\"")
+	flags.StringVar(&m.Query, "query", "", "`SQL` batch that returns the databases, run on --database in a transaction that is rolled back")
+	flags.StringVar(&m.Group, "member-group", "", "other target `GROUP`")
 	flags.StringVar(&m.RefreshCredential, "refresh-credential", "",
 		"credential of the agent's configuration that lists the databases")
 	flags.BoolVar(&exclude, "exclude", false, "exclude the databases of the member, even if another member includes them")
-	cmd.MarkFlagsOneRequired("server", "tag-filter")
-	cmd.MarkFlagsMutuallyExclusive("server", "tag-filter")
-	cmd.MarkFlagsMutuallyExclusive("refresh-credential", "tag-filter")
+	flags.BoolVar(&intersect, "intersect", false, "keep only the databases of the member, of those that other members include")
+	cmd.MarkFlagsOneRequired("server", "tag-filter", "member-group")
+	cmd.MarkFlagsMutuallyExclusive("server", "tag-filter", "member-group")
+	cmd.MarkFlagsMutuallyExclusive("refresh-credential", "tag-filter", "member-group")
+	cmd.MarkFlagsMutuallyExclusive("query", "elastic-pool", "shard-map", "tag-filter", "member-group")
+	cmd.MarkFlagsMutuallyExclusive("exclude", "intersect")
 	return cmd
 }
 
@@ -272,7 +297,8 @@ func refuseDuplicate(ctx context.Context, store *controldb.Store, group string, 
 	for _, other := range list {
 		if other.Membership == m.Membership && other.Kind == m.Kind && targets.ServerKey(other.Server) == targets.ServerKey(m.Server) &&
 			targets.FoldName(other.Database) == targets.FoldName(m.Database) && targets.FoldName(other.ElasticPool) == targets.FoldName(m.ElasticPool) &&
-			targets.FoldName(other.ShardMap) == targets.FoldName(m.ShardMap) && other.TagFilter == m.TagFilter {
+			targets.FoldName(other.ShardMap) == targets.FoldName(m.ShardMap) && other.TagFilter == m.TagFilter &&
+			other.Query == m.Query && targets.FoldName(other.Group) == targets.FoldName(m.Group) {
 			return exit.With(exit.CodeConflict, fmt.Errorf("the target group %s has the member %s already (%s)", group, m, other.ID))
 		}
 	}

@@ -1,0 +1,69 @@
+package agent_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/testenv"
+)
+
+// TestMembersStandForMore: a run on a group of queries and groups runs on what these stand for when
+// it begins, and a group that cannot be resolved runs nowhere.
+func TestMembersStandForMore(t *testing.T) {
+	bubble(t, func(t *testing.T, env *testenv.Env) {
+		f := newFixture(t, env, 5)
+		f.startAgent(t, agent.Config{})
+		f.AddJob(t, "all", []string{"CREATE TABLE dbo.a (i INT);"})
+		f.ended(t, f.Start(t, "all"), time.Minute)
+		catalog := f.Targets[0]
+		f.exec(t, catalog, "CREATE TABLE dbo.tenants (name NVARCHAR(128) NOT NULL, tier NVARCHAR(10) NOT NULL);")
+		for i, tier := range []string{"free", "gold", "gold", "gold", "free"} {
+			f.exec(t, catalog, "INSERT INTO dbo.tenants VALUES (@p1, @p2);", f.Targets[i], tier)
+		}
+		add := func(group string, m targets.Member) {
+			t.Helper()
+			_, err := f.Store.AddTargetGroupMember(t.Context(), group, m)
+			require.NoError(t, err)
+		}
+		for _, name := range []string{"gold", "new", "some"} {
+			_, err := f.Store.AddTargetGroup(t.Context(), name)
+			require.NoError(t, err)
+		}
+		add("gold", targets.Member{Kind: targets.Query, Server: f.ServerName, Database: catalog, Query: "SELECT name AS database_name FROM dbo.tenants WHERE tier = N'gold';"})
+		add("new", targets.Member{Kind: targets.SQLDatabase, Server: f.ServerName, Database: f.Targets[3]})
+		add("some", targets.Member{Kind: targets.TargetGroup, Group: testenv.Group})
+		add("some", targets.Member{Kind: targets.TargetGroup, Group: "gold", Membership: targets.Intersect})
+		add("some", targets.Member{Kind: targets.TargetGroup, Group: "new", Membership: targets.Exclude})
+		f.AddJob(t, "some", []string{"INSERT INTO dbo.a (i) VALUES (1);"}, func(s *controldb.StepSpec) { s.TargetGroup = new("some") })
+		counts := func(want ...int) {
+			t.Helper()
+			for i, n := range want {
+				var got int
+				f.query(t, f.Targets[i], "SELECT COUNT(*) FROM dbo.a;", &got)
+				require.Equal(t, n, got, f.Targets[i])
+			}
+		}
+		rows := f.ended(t, f.Start(t, "some"), time.Minute)
+		require.Equal(t, jobs.Succeeded, rows[0].Lifecycle)
+		counts(0, 1, 1, 0, 0)
+
+		f.exec(t, catalog, "UPDATE dbo.tenants SET tier = N'gold' WHERE name = @p1;", f.Targets[4])
+		f.ended(t, f.Start(t, "some"), time.Minute)
+		counts(0, 2, 2, 0, 1)
+
+		// Two sessions may make groups members of each other at the same time.
+		f.exec(t, f.Control, `INSERT INTO jobs_internal.target_group_members (target_group_id, target_id, membership_type, target_type, member_group_id)
+SELECT n.target_group_id, NEWID(), N'Exclude', N'TargetGroup', s.target_group_id
+FROM jobs_internal.target_groups AS n CROSS JOIN jobs_internal.target_groups AS s WHERE n.name = N'new' AND s.name = N'some';`)
+		rows = f.ended(t, f.Start(t, "some"), time.Hour)
+		require.Equal(t, jobs.Failed, rows[0].Lifecycle)
+		require.Contains(t, rows[1].LastMessage, "the group is a member of itself, directly or not")
+		counts(0, 2, 2, 0, 1)
+	})
+}
