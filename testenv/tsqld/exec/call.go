@@ -35,6 +35,9 @@ func (c Call) text() string {
 
 // remoteCall executes a call and sends its outputs.
 func (r *run) remoteCall(call Call) error {
+	if r.s.opts.showPlan {
+		return mserr.NotSupported("a remote procedure call while SHOWPLAN_XML is ON")
+	}
 	name := splitName(call.Proc)
 	args := make([]callArg, len(call.Params))
 	for i, p := range call.Params {

@@ -35,6 +35,9 @@ func (r *run) batch(u *unit) error {
 		if err := r.variables(f); err != nil {
 			return r.settle(nil, compileFailure(err))
 		}
+		if s.opts.showPlan && !setsShowPlan(u) {
+			return r.settle(nil, r.showPlan(u))
+		}
 		_, err := r.list(u.body)
 		return err
 	})

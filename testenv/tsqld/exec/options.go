@@ -27,6 +27,7 @@ type options struct {
 	numericRoundAbort    bool
 	parseOnly            bool
 	quotedIdentifier     bool
+	showPlan             bool // SHOWPLAN_XML
 	xactAbort            bool
 	fmtOnly              bool
 	browse               bool // NO_BROWSETABLE
@@ -98,7 +99,7 @@ var toggles = map[string]toggle{
 	"REMOTE_PROC_TRANSACTIONS":    {nil, 0, onlyOff},
 	"SHOWPLAN_ALL":                {nil, 0, onlyOff},
 	"SHOWPLAN_TEXT":               {nil, 0, onlyOff},
-	"SHOWPLAN_XML":                {nil, 0, onlyOff},
+	"SHOWPLAN_XML":                {func(o *options) *bool { return &o.showPlan }, 0, nil},
 	"RESULT_SET_CACHING":          {nil, 0, onlyOff},
 	"NO_BROWSETABLE":              {func(o *options) *bool { return &o.browse }, 0, nil},
 	"OFFSETS":                     {nil, 0, onlyOff},

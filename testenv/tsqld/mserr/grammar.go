@@ -514,3 +514,8 @@ func OutputInInsertExec() *Error {
 func InvalidRowCount() *Error {
 	return New(507, 16, "Invalid argument for SET ROWCOUNT. Must be a non-null non-negative integer.")
 }
+
+// ShowPlanNotAlone is error 1067.
+func ShowPlanNotAlone() *Error {
+	return New(1067, 15, "The SET SHOWPLAN statements must be the only statements in the batch.")
+}

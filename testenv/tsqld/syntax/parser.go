@@ -39,12 +39,23 @@ func Parse(src string, opt Options) (*Batch, error) {
 	}
 	b := &Batch{Source: src, Stmts: p.batch()}
 	p.checkLabels()
+	if _, alone := first(b.Stmts).(*SetOptionStmt); p.showPlan != nil && (!alone || len(b.Stmts) > 1) {
+		p.errorAt(p.showPlan, mserr.ShowPlanNotAlone())
+	}
 	if p.err != nil {
 		return nil, p.err
 	}
 	b.Bytes = len(src) + len(p.tokens)*treeBytes
 	opt.Meter.Release(p.meterMark)
 	return b, opt.Meter.Take(b.Bytes)
+}
+
+// first returns the first statement, or nil.
+func first(stmts []Stmt) Stmt {
+	if len(stmts) == 0 {
+		return nil
+	}
+	return stmts[0]
 }
 
 // ParseExpr parses an expression that is the whole of src, such as the stored text of a default.
@@ -113,9 +124,10 @@ type parser struct {
 	terminated   bool    // the previous statement ended with a semicolon, or there is none
 	labels       map[string]bool
 	gotos        []label
-	mergeAlias   bool // USING is not an alias
-	mustEndBatch bool // the last statement must end the batch: a view or function
-	firstToken   int  // index of the batch's first token other than a semicolon
+	mergeAlias   bool   // USING is not an alias
+	showPlan     *token // SHOWPLAN_XML, if the batch sets it
+	mustEndBatch bool   // the last statement must end the batch: a view or function
+	firstToken   int    // index of the batch's first token other than a semicolon
 
 	// Results of looking far ahead, cached so that no part of the text is scanned repeatedly.
 	afterClosing []int32                  // for an opening parenthesis, the token after its closing one: see matching

@@ -63,6 +63,9 @@ func (p *parser) set() Stmt {
 			p.errorAt(t, mserr.NotRecognized(t.text, "SET option"))
 			return nil
 		}
+		if t.upper == "SHOWPLAN_XML" {
+			p.showPlan = t
+		}
 		p.next()
 		s.Options = append(s.Options, t.upper)
 		if !p.accept(",") {
