@@ -209,13 +209,14 @@ func (h *taskHost) attempt(ctx context.Context, task controldb.Task) report {
 	}
 	switch task.Mode {
 	case controldb.ModeTrial:
-		a.Trial = &mssql.Trial{SkipUnsupported: task.ModeOptions == controldb.SkipUnsupported}
+		a.Trial, err = mssql.ParseTrial(task.ModeOptions)
 	case controldb.ModePreflight:
-		if a.Preflight, err = mssql.ParsePreflight(task.ModeOptions); err != nil {
-			r := notSent(task, "")
-			r.outcome.Outcome, r.outcome.Message, r.outcome.NoRetry, r.outcome.Unsent = targets.Failed, err.Error(), true, true
-			return r
-		}
+		a.Preflight, err = mssql.ParsePreflight(task.ModeOptions)
+	}
+	if err != nil {
+		r := notSent(task, "")
+		r.outcome.Outcome, r.outcome.Message, r.outcome.NoRetry, r.outcome.Unsent = targets.Failed, err.Error(), true, true
+		return r
 	}
 	res := h.runner.Run(ctx, a)
 	r := h.result(task, res)

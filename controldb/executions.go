@@ -41,7 +41,7 @@ type StartRequest struct {
 	// Mode says what becomes of the scripts; empty means that they run. A trial needs OnlyTargets,
 	// at most [MaxTrialTargets].
 	Mode RunMode
-	// ModeOptions is a JSON object: [SkipUnsupported], or what a preflight checks; empty means the
+	// ModeOptions are the options of the trial or preflight, a JSON object; empty means the
 	// defaults.
 	ModeOptions string
 	// Plain makes a plain run of a job with a plan: all targets at once. Hold pauses its roll-out

@@ -12,7 +12,3 @@ const (
 
 // MaxTrialTargets is the largest number of databases of a trial.
 const MaxTrialTargets = 100
-
-// SkipUnsupported is an option of a trial: it skips batches that cannot be in a transaction, or
-// would end it; otherwise a script that has one is refused, and nothing is sent.
-const SkipUnsupported = `{"skip_unsupported":true}`

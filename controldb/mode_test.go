@@ -21,7 +21,7 @@ func TestModes(t *testing.T) {
 			s.AtMostOnce, s.Output = &once, &controldb.OutputSpec{Type: &[]string{"SqlDatabase"}[0], Server: &server, Database: &server, Table: &table}
 		})
 		target := targets.NewTarget("s", "a", "")
-		options := controldb.SkipUnsupported
+		options := `{"skip_unsupported":true,"plan_xml":true}`
 		run, err := c.Start(t.Context(), controldb.StartRequest{
 			Job: "j", Mode: controldb.ModeTrial, ModeOptions: options, OnlyTargets: []targets.Target{target},
 		})

@@ -37,6 +37,9 @@ type TrialBatch struct {
 	// Locks are those that the transaction holds after the batch, at most [MaxTrialLocks].
 	Locks   []TrialLock `json:"locks,omitempty"`
 	Objects []string    `json:"objects,omitempty"`
+	// Plan is the estimated plan, read before the batch ran; nil if it was not asked for, or if
+	// there is none.
+	Plan *TrialPlan `json:"plan,omitempty"`
 	// Unread says what could not be read, and why.
 	Unread []string `json:"unread,omitempty"`
 }

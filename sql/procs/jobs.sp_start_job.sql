@@ -21,7 +21,8 @@
 --                      Preflight: no script runs; each database is checked for what its steps need. A run with a mode ignores the plan of
 --                      the job, and skips its actions (sql/DESIGN.md, "Trial and preflight").
 --   @mode_options      Options of a trial, a JSON object: "skip_unsupported": true skips batches that cannot be in a transaction, or end
---                      it, in place of refusing the script. Of a preflight, what the scripts need: "rights": [permissions on the
+--                      it, in place of refusing the script; "plan": true reports the estimated plan of each batch, and "plan_xml": true
+--                      its document as well, if it is small. Of a preflight, what the scripts need: "rights": [permissions on the
 --                      database], "min_version", "min_compatibility", "min_log_mb", "min_data_mb", "max_transaction_seconds", and "warn"
 --                      and "refuse", lists of checks whose findings are warnings, or failures (targets/mssql/DESIGN.md). NULL: none.
 -- Cost: (chosen databases) × (members of the job's target groups that stand for several databases), before the transaction, when nothing

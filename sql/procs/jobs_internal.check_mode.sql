@@ -48,6 +48,8 @@ BEGIN
         SELECT 1
         FROM (VALUES
             (N'Trial', N'skip_unsupported', 3),
+            (N'Trial', N'plan', 3),
+            (N'Trial', N'plan_xml', 3),
             (N'Preflight', N'rights', 4),
             (N'Preflight', N'min_version', 2),
             (N'Preflight', N'min_compatibility', 2),
@@ -67,7 +69,7 @@ BEGIN
         SET @message = REPLACE(CONCAT(
             N'Invalid @mode_options: ''', @wrong, N''': want ',
             CASE
-                WHEN @mode = N'Trial' THEN N'skip_unsupported, true or false.'
+                WHEN @mode = N'Trial' THEN N'skip_unsupported, plan or plan_xml, true or false.'
                 ELSE N'the lists rights, warn and refuse, and the numbers min_version, min_compatibility, min_log_mb, min_data_mb '
                     + N'and max_transaction_seconds.'
             END
@@ -76,7 +78,11 @@ BEGIN
     END;
     SET @mode_options = CASE
         WHEN @mode = N'Preflight' THEN @mode_options
-        WHEN JSON_VALUE(@mode_options, N'$.skip_unsupported') = N'true' THEN N'{"skip_unsupported":true}'
+        ELSE N'{' + NULLIF(STUFF(CONCAT( -- NULL, if nothing is true
+            CASE WHEN JSON_VALUE(@mode_options, N'$.skip_unsupported') = N'true' THEN N',"skip_unsupported":true' END,
+            CASE WHEN JSON_VALUE(@mode_options, N'$.plan') = N'true' THEN N',"plan":true' END,
+            CASE WHEN JSON_VALUE(@mode_options, N'$.plan_xml') = N'true' THEN N',"plan_xml":true' END
+        ), 1, 1, N''), N'') + N'}'
     END;
 
     IF @mode = N'Trial' AND @only_targets IS NULL

@@ -60,6 +60,18 @@ func (p *probed) read(ctx context.Context, answer driver.Rows, w *wire) error {
 			return ended(err)
 		}
 	}
+	return eachSet(ctx, answer, next, w, func(set *resultSet) {
+		p.sets++
+		set.probed = p
+		for set.next() {
+			continue
+		}
+	})
+}
+
+// eachSet calls visit, which reads all rows, for each result set from the current one on. next is
+// answer. The error is nil at the end of the answer: the next token tells whether it is complete.
+func eachSet(ctx context.Context, answer driver.Rows, next driver.RowsNextResultSet, w *wire, visit func(*resultSet)) error {
 	for {
 		set, err := newResultSet(answer, w)
 		if set == nil {
@@ -68,11 +80,7 @@ func (p *probed) read(ctx context.Context, answer driver.Rows, w *wire) error {
 			}
 			return ctx.Err() // the driver reports an answer that broke off as one without result sets
 		}
-		p.sets++
-		set.probed = p
-		for set.next() {
-			continue
-		}
+		visit(set)
 		if set.err != nil {
 			return set.err
 		}

@@ -97,6 +97,8 @@ type attempt struct {
 	// not send it.
 	alreadyRan bool
 	probed     probed
+	// planned are the bytes of plans in reports.
+	planned int
 	// tried is the summary of a trial or preflight.
 	tried string
 	// leftOpen is a remark about transactions that the script left open; empty means none.

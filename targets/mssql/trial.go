@@ -20,7 +20,38 @@ import (
 type Trial struct {
 	// SkipUnsupported leaves out batches with statements that cannot be tried; otherwise a script
 	// that has one is refused, and nothing is sent.
-	SkipUnsupported bool
+	SkipUnsupported bool `json:"skip_unsupported,omitempty"`
+	// Plan reports the estimated plan of each batch, read before it runs. PlanXML reports the
+	// document as well, if it is small enough; it implies Plan.
+	Plan    bool `json:"plan,omitempty"`
+	PlanXML bool `json:"plan_xml,omitempty"`
+}
+
+// Options returns the mode_options of the trial; empty means the defaults.
+func (t Trial) Options() string {
+	if t == (Trial{}) {
+		return ""
+	}
+	text, err := json.Marshal(t)
+	if err != nil { // it has nothing that cannot be encoded
+		return err.Error()
+	}
+	return string(text)
+}
+
+// ParseTrial reads mode_options of a trial; empty means the defaults.
+func ParseTrial(text string) (*Trial, error) {
+	t := &Trial{}
+	if text == "" {
+		return t, nil
+	}
+	d := json.NewDecoder(strings.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(t); err != nil {
+		return nil, fmt.Errorf("the options of the trial: %w", err)
+	}
+	t.Plan = t.Plan || t.PlanXML
+	return t, nil
 }
 
 // trialBegin begins the transaction. In implicit mode, what follows a ROLLBACK of the script begins
@@ -112,8 +143,15 @@ func (t *attempt) tryOut(ctx context.Context, s *session, batches []judged) erro
 			t.messages.add(targets.Report{Trial: &report})
 			continue
 		}
-		ran++
-		err := t.tryBatch(ctx, s, b, begun, &report)
+		if t.Trial.Plan {
+			if err = t.plan(ctx, s, b, begun, &report); err != nil {
+				report.Verdict, report.Reason = targets.VerdictFailed, err.Error()
+			}
+		}
+		if err == nil {
+			ran++
+			err = t.tryBatch(ctx, s, b, begun, &report)
+		}
 		if err == nil || report.Verdict == targets.VerdictFailed {
 			t.measure(ctx, s, &report, &logBytes)
 		}

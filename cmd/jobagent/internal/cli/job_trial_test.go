@@ -2,6 +2,8 @@ package cli_test
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -40,6 +42,20 @@ func TestJobTrial(t *testing.T) {
 	require.Len(t, trial.Targets[0].Batches, 2)
 	require.Equal(t, "Ran", trial.Targets[0].Batches[0].Verdict)
 	require.EqualValues(t, 1, trial.Targets[0].Batches[0].Rows)
+
+	require.NotContains(t, stdout, "plan")
+	stdout, _ = jobagent(t, exit.CodeOK, "job", "trial", "j", "--on", "Shop", "--skip-unsupported", "--plan", "--dsn", dsn)
+	require.Contains(t, stdout, "    plan: 2 statements, without estimates\n")
+	require.NotContains(t, stdout, "plan file")
+	dir := filepath.Join(t.TempDir(), "plans")
+	stdout, _ = jobagent(t, exit.CodeOK, "job", "trial", "j", "--on", "Shop", "--skip-unsupported", "--plan-dir", dir, "--dsn", dsn)
+	require.Contains(t, stdout, "    plan: 2 statements, without estimates\n    plan file: "+dir)
+	files, err := filepath.Glob(filepath.Join(dir, "step1_*_Shop_*_batch1.sqlplan"))
+	require.NoError(t, err)
+	require.Len(t, files, 1)
+	plan, err := os.ReadFile(files[0])
+	require.NoError(t, err)
+	require.Contains(t, string(plan), `StatementType="INSERT"`)
 
 	_, stderr = jobagent(t, exit.CodeUsage, "job", "trial", "j", "--dsn", dsn)
 	require.Contains(t, stderr, "a trial needs --on")

@@ -1,9 +1,11 @@
 package output
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
@@ -43,7 +45,24 @@ type TrialBatch struct {
 	LogBytes   *int64      `json:"log_bytes,omitempty"` // of the transaction log; absent: could not be read
 	Locks      []TrialLock `json:"locks,omitempty"`     // that the transaction holds after the batch
 	Objects    []string    `json:"objects,omitempty"`   // on which there are locks
+	Plan       *TrialPlan  `json:"plan,omitempty"`      // the estimated plan, with --plan
 	Unread     []string    `json:"unread,omitempty"`    // what could not be read, and why
+}
+
+// TrialPlan is the estimated plan of a batch.
+type TrialPlan struct {
+	Count      int             `json:"count"`                // of statements
+	Cost       float64         `json:"cost"`                 // of all statements, in the optimizer's unit
+	Statements []PlanStatement `json:"statements,omitempty"` // the first 50
+	Warnings   []string        `json:"warnings,omitempty"`   // missing indexes, conversions and so on
+	Files      []string        `json:"files,omitempty"`      // with --plan-dir
+}
+
+// PlanStatement is a statement in a plan. Figures that are absent are not in the plan.
+type PlanStatement struct {
+	Type string   `json:"type"`           // SELECT, EXECUTE PROC and so on
+	Rows *float64 `json:"rows,omitempty"` // estimate
+	Cost *float64 `json:"cost,omitempty"` // estimate
 }
 
 // TrialLock are the locks of one kind on one object.
@@ -60,9 +79,16 @@ func NewTrialBatch(b targets.TrialBatch) TrialBatch {
 	for _, l := range b.Locks {
 		locks = append(locks, TrialLock(l))
 	}
+	var plan *TrialPlan
+	if b.Plan != nil {
+		plan = &TrialPlan{Count: b.Plan.Count, Cost: b.Plan.Cost, Warnings: b.Plan.Warnings}
+		for _, s := range b.Plan.Statements {
+			plan.Statements = append(plan.Statements, PlanStatement(s))
+		}
+	}
 	return TrialBatch{
 		Batch: b.Batch, Line: b.Line, Runs: b.Runs, Verdict: string(b.Verdict), Reason: b.Reason, Warnings: b.Warnings,
-		DurationMS: b.DurationMS, Rows: b.Rows, LogBytes: b.LogBytes, Locks: locks, Objects: b.Objects, Unread: b.Unread,
+		DurationMS: b.DurationMS, Rows: b.Rows, LogBytes: b.LogBytes, Locks: locks, Objects: b.Objects, Plan: plan, Unread: b.Unread,
 	}
 }
 
@@ -152,7 +178,53 @@ func writeBatch(w io.Writer, b TrialBatch) {
 	for _, text := range b.Warnings {
 		line("warning", []string{text})
 	}
+	if b.Plan != nil {
+		line("plan", []string{b.Plan.summary()})
+		for _, text := range b.Plan.Warnings {
+			line("plan warns", []string{text})
+		}
+		for _, name := range b.Plan.Files {
+			line("plan file", []string{name})
+		}
+	}
 	for _, text := range b.Unread {
 		line("not read", []string{text})
 	}
+}
+
+// shownStatements is how many statements of a plan people see.
+const shownStatements = 5
+
+// summary returns a plan in one line: its statements, the most expensive ones first.
+func (p TrialPlan) summary() string {
+	text := wording.Count(p.Count, "statement")
+	list := slices.DeleteFunc(slices.Clone(p.Statements), func(s PlanStatement) bool { return s.Rows == nil && s.Cost == nil })
+	if len(list) == 0 {
+		return text + ", without estimates"
+	}
+	slices.SortStableFunc(list, func(a, b PlanStatement) int { return cmp.Compare(value(b.Cost), value(a.Cost)) })
+	var parts []string
+	for _, s := range list[:min(len(list), shownStatements)] {
+		parts = append(parts, fmt.Sprintf("%s %s rows, cost %s", s.Type, figure(value(s.Rows)), figure(value(s.Cost))))
+	}
+	if len(list) > shownStatements {
+		parts = append(parts, "…")
+	}
+	return fmt.Sprintf("%s, estimated cost %s: %s", text, figure(p.Cost), strings.Join(parts, "; "))
+}
+
+// value returns a figure that may be absent.
+func value(f *float64) float64 {
+	if f == nil {
+		return 0
+	}
+	return *f
+}
+
+// figure writes an estimate with four digits, or as a whole number.
+func figure(f float64) string {
+	if f >= 1000 {
+		return strconv.FormatFloat(f, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(f, 'g', 4, 64)
 }

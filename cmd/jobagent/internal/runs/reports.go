@@ -2,7 +2,12 @@ package runs
 
 import (
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -18,9 +23,17 @@ type reported struct {
 	server, database string
 }
 
-// WatchTrial waits for the end of a trial and prints its reports. It returns an error if the trial
-// did not succeed.
-func WatchTrial(ctx context.Context, p *output.Printer, store *controldb.Store, id uuid.UUID, w Wait) error {
+// WatchTrial returns a function that waits for the end of a trial, writes its plans into a
+// directory, unless that is empty, and prints its reports. It returns an error if the trial did not
+// succeed.
+func WatchTrial(dir string) func(context.Context, *output.Printer, *controldb.Store, uuid.UUID, Wait) error {
+	return func(ctx context.Context, p *output.Printer, store *controldb.Store, id uuid.UUID, w Wait) error {
+		return watchTrial(ctx, p, store, id, w, dir)
+	}
+}
+
+// watchTrial is [WatchTrial].
+func watchTrial(ctx context.Context, p *output.Printer, store *controldb.Store, id uuid.UUID, w Wait, dir string) error {
 	rows, messages, err := waitForReports(ctx, p, store, id, w)
 	if err != nil {
 		return err
@@ -42,7 +55,13 @@ func WatchTrial(ctx context.Context, p *output.Printer, store *controldb.Store, 
 		}
 		t := &trial.Targets[i]
 		if r, ok := targets.ParseReport(m.Message.Text); ok && m.Message.Kind == targets.KindAgent && r.Trial != nil {
-			t.Batches = append(t.Batches, output.NewTrialBatch(*r.Trial))
+			b := output.NewTrialBatch(*r.Trial)
+			if r.Trial.Plan != nil && dir != "" {
+				if b.Plan.Files, err = writePlans(dir, m, r.Trial); err != nil {
+					return err
+				}
+			}
+			t.Batches = append(t.Batches, b)
 		} else {
 			t.Messages = append(t.Messages, ViewMessage(m))
 		}
@@ -51,6 +70,45 @@ func WatchTrial(ctx context.Context, p *output.Printer, store *controldb.Store, 
 		return err
 	}
 	return w.verdict(p, rows)
+}
+
+// writePlans writes the documents of a batch into a directory, and returns the names of the files.
+func writePlans(dir string, m controldb.ExecutionMessage, b *targets.TrialBatch) (files []string, err error) {
+	for i, packed := range b.Plan.XML {
+		document, err := targets.UnpackPlan(packed)
+		if err != nil {
+			return nil, err
+		}
+		name := filepath.Join(dir, planFile(m, b.Batch, i))
+		if err := os.WriteFile(name, []byte(document), 0o600); err != nil { // it has texts of the script
+			return nil, err
+		}
+		files = append(files, name)
+	}
+	return files, nil
+}
+
+// planFile names the file of the nth document of a batch. The names of a server and a database are
+// cut and without what file systems refuse; a hash keeps apart those that become alike.
+func planFile(m controldb.ExecutionMessage, batch, n int) string {
+	hash := sha256.Sum256([]byte(m.Server + "\x00" + m.Database))
+	name := fmt.Sprintf("step%d_%s_%s_%x_batch%d", m.StepID, fileName(m.Server), fileName(m.Database), hash[:4], batch)
+	if n > 0 {
+		name += fmt.Sprintf("_%d", n+1)
+	}
+	return name + ".sqlplan"
+}
+
+// fileName returns at most 60 characters of a name, with an underscore in place of each that is no
+// ASCII letter, digit or one of -.
+func fileName(name string) string {
+	safe := []rune(strings.Map(func(r rune) rune {
+		if r == '-' || r == '.' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return '_'
+	}, name))
+	return string(safe[:min(len(safe), 60)])
 }
 
 // shownTargetsOfFinding is the number of targets that a group of findings names.

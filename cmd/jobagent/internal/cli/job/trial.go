@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"errors"
+	"os"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
@@ -21,7 +22,8 @@ import (
 
 func newTrialCommand(a *connect.App) *cobra.Command {
 	var start modeStart
-	var skip bool
+	var tried mssql.Trial
+	var dir string
 	cmd := &cobra.Command{
 		Use: "trial JOB", Short: "Run a job's scripts in transactions that are rolled back, and report on each batch", Args: cobra.ExactArgs(1),
 		Long: `Run a job's scripts on some databases, each script in one transaction that is rolled back:
@@ -36,17 +38,27 @@ A script with a statement that cannot be in a transaction, or that commits by it
 COMMIT without BEGIN TRANSACTION, is refused, and nothing of it is sent; --skip-unsupported leaves out the batches
 with these. A COMMIT in a procedure or in dynamic T-SQL is seen only afterwards: the trial fails, and says so.
 
+With --plan, it also reports the estimated plan of each batch (SET SHOWPLAN_XML), read before the batch runs, when the
+batches before it have run: estimated rows and costs, missing indexes, conversions and other warnings. The login needs
+the permission SHOWPLAN. --plan-dir writes the documents into files that Management Studio opens; a document that has
+more than 64 KB when it is compressed, or a plan after 128 KB of them, is not kept.
+
 Each step is a trial of its own. Actions are skipped, and nothing is retried. ` + runs.WaitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			req := controldb.StartRequest{Mode: controldb.ModeTrial}
-			if skip {
-				req.ModeOptions = controldb.SkipUnsupported
+			if dir != "" {
+				tried.PlanXML = true
+				if err := os.MkdirAll(dir, 0o750); err != nil { // before the run, whose documents would be lost
+					return err
+				}
 			}
-			return start.run(cmd, a, args[0], req, runs.WatchTrial)
+			req := controldb.StartRequest{Mode: controldb.ModeTrial, ModeOptions: tried.Options()}
+			return start.run(cmd, a, args[0], req, runs.WatchTrial(dir))
 		},
 	}
 	start.add(cmd, "try the scripts on these `DATABASES` of the target groups, at most 100")
-	cmd.Flags().BoolVar(&skip, "skip-unsupported", false, "leave out batches that cannot be tried, in place of refusing the script")
+	cmd.Flags().BoolVar(&tried.Plan, "plan", false, "report the estimated plan of each batch")
+	cmd.Flags().StringVar(&dir, "plan-dir", "", "write the estimated plans as .sqlplan files into the directory `DIR`; implies --plan")
+	cmd.Flags().BoolVar(&tried.SkipUnsupported, "skip-unsupported", false, "leave out batches that cannot be tried, in place of refusing the script")
 	return cmd
 }
 

@@ -1,0 +1,219 @@
+package targets
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jobagent/jobagent/jobs/wording"
+)
+
+// The bounds of a plan in a report.
+const (
+	// MaxPlanStatements is how many statements a report shows, of all that it counts.
+	MaxPlanStatements = 50
+	// MaxPlanWarnings is how many different warnings a report has.
+	MaxPlanWarnings = 20
+	// maxWarning bounds the text of a warning, in bytes.
+	maxWarning = 300
+	// maxUnpacked bounds the document of a plan, in bytes.
+	maxUnpacked = 64 << 20
+)
+
+// TrialPlan is what the estimated plan of a batch says. It has no text of the script.
+type TrialPlan struct {
+	// Count is the number of statements, those of procedures and functions included, and Statements
+	// are the first [MaxPlanStatements] of them.
+	Count      int             `json:"count"`
+	Statements []PlanStatement `json:"statements,omitempty"`
+	// Cost is the sum of the estimated costs of all statements, in the optimizer's unit.
+	Cost float64 `json:"cost"`
+	// Warnings are missing indexes and what the plan warns of, each once.
+	Warnings []string `json:"warnings,omitempty"`
+	// XML are the documents of the server, if they were asked for; see [UnpackPlan].
+	XML []string `json:"xml,omitempty"`
+}
+
+// PlanStatement is a statement in a plan. The figures are estimates; nil means that the plan has
+// none.
+type PlanStatement struct {
+	// Type is SELECT, INSERT, EXECUTE PROC and so on.
+	Type string   `json:"type"`
+	Rows *float64 `json:"rows,omitempty"`
+	Cost *float64 `json:"cost,omitempty"`
+}
+
+// Size returns the bytes of the documents.
+func (p *TrialPlan) Size() (n int) {
+	for _, text := range p.XML {
+		n += len(text)
+	}
+	return n
+}
+
+// Add adds what a document says
+// (http://schemas.microsoft.com/sqlserver/2004/07/showplan/showplanxml.xsd). After an error, p has
+// a part of it.
+func (p *TrialPlan) Add(document string) error {
+	d := xml.NewDecoder(strings.NewReader(document))
+	// The text is Unicode already, whatever its declaration says.
+	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil }
+	var index missingIndex
+	begun := false
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) && begun {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		switch token := token.(type) {
+		case xml.StartElement:
+			if !begun && token.Name.Local != "ShowPlanXML" {
+				return fmt.Errorf("it begins with %s, not ShowPlanXML", wording.Clip(token.Name.Local, 40, wording.Bytes))
+			}
+			begun = true
+			p.element(element(token), &index)
+		case xml.EndElement:
+			if token.Name.Local == "MissingIndex" {
+				p.warn(index.text())
+			}
+		}
+	}
+}
+
+// element is an element of a document.
+type element xml.StartElement
+
+// attr returns an attribute; empty if there is none.
+func (e element) attr(name string) string {
+	for _, a := range e.Attr {
+		if a.Name.Local == name {
+			return a.Value
+		}
+	}
+	return ""
+}
+
+// number returns an attribute that is a finite number, or nil.
+func (e element) number(name string) *float64 {
+	n, err := strconv.ParseFloat(e.attr(name), 64)
+	if err != nil || math.IsInf(n, 0) || math.IsNaN(n) {
+		return nil
+	}
+	return &n
+}
+
+// is reports whether an attribute, an xsd:boolean, is true.
+func (e element) is(name string) bool { return e.attr(name) == "1" || e.attr(name) == "true" }
+
+// element adds what one element says.
+func (p *TrialPlan) element(e element, index *missingIndex) {
+	switch e.Name.Local {
+	case "StmtSimple", "StmtCond", "StmtCursor", "StmtReceive", "StmtUseDb":
+		s := PlanStatement{Type: wording.Clip(e.attr("StatementType"), 40, wording.Bytes), Rows: e.number("StatementEstRows"), Cost: e.number("StatementSubTreeCost")}
+		if s.Cost != nil {
+			p.Cost = min(p.Cost+*s.Cost, math.MaxFloat64)
+		}
+		if p.Count++; p.Count <= MaxPlanStatements {
+			p.Statements = append(p.Statements, s)
+		}
+	case "MissingIndexGroup":
+		index.impact = e.attr("Impact")
+	case "MissingIndex":
+		*index = missingIndex{impact: index.impact, table: e.attr("Schema") + "." + e.attr("Table")}
+	case "ColumnGroup":
+		index.include = e.attr("Usage") == "INCLUDE"
+	case "Column":
+		index.add(e.attr("Name"))
+	case "PlanAffectingConvert":
+		p.warn(fmt.Sprintf("conversion affects the %s: %s", strings.ToLower(e.attr("ConvertIssue")), e.attr("Expression")))
+	case "ColumnsWithNoStatistics":
+		p.warn("columns without statistics")
+	case "UnmatchedIndexes":
+		p.warn("a filtered index cannot be used because of a parameter")
+	case "Warnings":
+		if e.is("NoJoinPredicate") {
+			p.warn("a join has no condition")
+		}
+		if e.is("UnmatchedIndexes") {
+			p.warn("a filtered index cannot be used because of a parameter")
+		}
+	}
+}
+
+// warn adds a warning, once.
+func (p *TrialPlan) warn(text string) {
+	text = wording.Clip(text, maxWarning, wording.Bytes)
+	if len(p.Warnings) < MaxPlanWarnings && !slices.Contains(p.Warnings, text) {
+		p.Warnings = append(p.Warnings, text)
+	}
+}
+
+// missingIndex is an index that the optimizer misses.
+type missingIndex struct {
+	impact, table string
+	include       bool // the columns that follow are included ones
+	keys, others  []string
+}
+
+// add adds a column. Names beyond the bound of a warning are not kept.
+func (m *missingIndex) add(name string) {
+	list := &m.keys
+	if m.include {
+		list = &m.others
+	}
+	if len(*list) < maxWarning {
+		*list = append(*list, name)
+	}
+}
+
+func (m *missingIndex) text() string {
+	s := fmt.Sprintf("missing index on %s (%s)", m.table, strings.Join(m.keys, ", "))
+	if len(m.others) > 0 {
+		s += fmt.Sprintf(" include (%s)", strings.Join(m.others, ", "))
+	}
+	return s + ", impact " + m.impact + " %"
+}
+
+// PackPlan returns a document for a report, compressed.
+func PackPlan(document string) (string, error) {
+	var b bytes.Buffer
+	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		return "", err
+	}
+	if _, err = io.WriteString(z, document); err == nil {
+		err = z.Close()
+	}
+	return base64.StdEncoding.EncodeToString(b.Bytes()), err
+}
+
+// UnpackPlan returns the document that PackPlan has packed. A declaration is left out: it would
+// name an encoding that the text does not have any more.
+func UnpackPlan(packed string) (string, error) {
+	z, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(packed)))
+	if err != nil {
+		return "", fmt.Errorf("unpack a plan: %w", err)
+	}
+	text, err := io.ReadAll(io.LimitReader(z, maxUnpacked+1))
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("unpack a plan: %w", err)
+	case len(text) > maxUnpacked:
+		return "", fmt.Errorf("unpack a plan: it has more than %d MB", maxUnpacked>>20)
+	}
+	if _, rest, ok := strings.Cut(string(text), "?>"); ok && bytes.HasPrefix(text, []byte("<?xml")) {
+		return strings.TrimLeft(rest, "\r\n"), nil
+	}
+	return string(text), nil
+}
