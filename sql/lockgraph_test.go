@@ -383,6 +383,7 @@ var delays = []reason{
 	{a: "advance_rollout", tables: rolledOut, why: held},
 	{a: "assign_rollout_targets", tables: rolledOut, why: held},
 	{a: "judge_probe", tables: rolledOut, why: held},
+	{a: "enter_wave", tables: rolledOut, why: held},
 	{a: "judge_wave", tables: rolledOut, why: held},
 	{a: "preflight_wave", tables: rolledOut, why: held},
 	{a: "record_wave", tables: rolledOut, why: held},

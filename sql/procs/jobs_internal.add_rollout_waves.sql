@@ -5,7 +5,7 @@
 -- Parameters:
 --   @execution_id  The roll-out's own run; the caller has locked the row of the roll-out.
 --   @complete      Output. 0: the roll-out waits for a job that the plan names.
--- Called by: jobs_internal.advance_rollout.
+-- Called by: jobs_internal.finish_planning.
 -- Locks:     the jobs of the plan (S), skipping locked rows; the roll-out (X); inserts into rollout_waves.
 -- Returns:   0.
 -- Throws:    nothing.

@@ -7,7 +7,7 @@
 --   @is_before     1: the probe ran before the wave, for the limits in percent: each target must have a number of 0 or more.
 --   @passed        Output. 1: no target breaks a limit, or there are none.
 --   @reason        Output. How many targets break them and the worst one, in words; NULL: none.
--- Called by: jobs_internal.advance_rollout.
+-- Called by: jobs_internal.finish_probe.
 -- Locks:     the wave (X).
 -- Returns:   0.
 -- Throws:    nothing.

@@ -5,7 +5,7 @@
 --   @wave          Number of the wave.
 --   @passed        Output. 1: all gates have passed, and the bake of the wave has begun.
 --   @reason        Output. Why not, in words; NULL: they have.
--- Called by: jobs_internal.advance_rollout.
+-- Called by: jobs_internal.finish_wave.
 -- Locks:     the wave (X).
 -- Returns:   0.
 -- Throws:    nothing.

@@ -8,7 +8,7 @@
 --   @slice         Maximum number of targets that are read or changed, at least 1.
 --   @examined      Output. Number of targets that were, at least 1.
 --   @complete      Output. 1: all are recorded.
--- Called by: jobs_internal.advance_rollout.
+-- Called by: jobs_internal.finish_wave.
 -- Locks:     the roll-out, its targets (X).
 -- Returns:   0.
 -- Throws:    nothing.

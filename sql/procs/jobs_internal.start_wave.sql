@@ -7,7 +7,7 @@
 --   @is_probe      1: a run of the probe job, before the wave or during its bake. In the bake, the next probe is due after it; the last one
 --                  has none.
 --   @started       Output. 0: the probe job does not exist, or another session holds it.
--- Called by: jobs_internal.advance_rollout.
+-- Called by: jobs_internal.enter_wave, jobs_internal.start_probe.
 -- Locks:     the probe job (S), skipping locked rows; the wave (X); an insert into job_executions and rollout_paces.
 -- Returns:   0.
 -- Throws:    nothing.
