@@ -3,7 +3,25 @@ package targets
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
+
+// WithoutNames replaces the names of a target in quotation marks or brackets, and its place, by an
+// ellipsis, so that the same error of several targets has the same text.
+func WithoutNames(message, server, database string) string {
+	place := Target{Server: server, Database: database}.String()
+	if database == "" {
+		place = server
+	}
+	var pairs []string
+	for _, name := range []string{place, database, server} {
+		if name != "" {
+			pairs = append(pairs, "'"+name+"'", "'…'", `"`+name+`"`, `"…"`, "["+name+"]", "[…]")
+		}
+	}
+	pairs = append(pairs, "target "+place+" ", "target … ", "connect to "+place+":", "connect to …:")
+	return strings.NewReplacer(pairs...).Replace(message)
+}
 
 // The causes (context.Cause) that end an attempt on purpose. A context that ends for any other
 // reason, an expired deadline aside, is an interruption: NotSent when nothing was sent, else

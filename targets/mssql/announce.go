@@ -45,7 +45,11 @@ var announceable = regexp.MustCompile(`(?i)^;*\s*(?:` +
 	`|SET\s+(?:@|(?:NOCOUNT|XACT_ABORT|LOCK_TIMEOUT|QUOTED_IDENTIFIER|ANSI_\w+|TRANSACTION|DEADLOCK_PRIORITY|DATEFORMAT|DATEFIRST|LANGUAGE|IDENTITY_INSERT|ARITHABORT)\b))`)
 
 // announced returns the batch with the announcement before it, or the batch itself.
-func announced(batch string) (text string, done bool) {
+func announced(batch string) (text string, done bool) { return prefixed(announcement, batch) }
+
+// prefixed returns the batch with statements before it, or the batch itself if it must be the first
+// in its packet.
+func prefixed(statements, batch string) (text string, done bool) {
 	for pos := 0; pos < len(batch); {
 		r := nextRegion(batch, pos)
 		pos = r.end
@@ -56,7 +60,7 @@ func announced(batch string) (text string, done bool) {
 		if r.kind != regionCode || !announceable.MatchString(piece) {
 			break
 		}
-		return announcement + batch, true
+		return statements + batch, true
 	}
 	return batch, false
 }

@@ -32,6 +32,8 @@ const (
 // collector collects the messages of one attempt. Safe for concurrent use.
 type collector struct {
 	limits targets.Limits
+	// heard is told each information message, one after the other; nil: none.
+	heard func(targets.Message)
 
 	mu    sync.Mutex
 	kept  []targets.Message
@@ -68,6 +70,9 @@ func (c *collector) server(e mssqldb.Error, line int) {
 			c.firstError = &e
 		}
 		c.lastError = &e
+	} else if c.heard != nil {
+		c.heard(m)
+		return
 	}
 	c.keep(m)
 }

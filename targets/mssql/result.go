@@ -110,6 +110,9 @@ func (t *attempt) successText() string {
 	}
 }
 
+// Describe returns the parts of an error of a session or of a login.
+func Describe(err error) targets.ErrorDetail { return describe(err) }
+
 // describe returns the parts of an error.
 func describe(err error) targets.ErrorDetail {
 	d := targets.ErrorDetail{Class: Classify(err).Class}

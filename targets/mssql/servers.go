@@ -22,6 +22,8 @@ type Servers struct {
 
 	// budget is shared by all sessions that run scripts.
 	budget *tdsguard.Budget
+	// questions is shared by all sessions whose rows go to a person, who may read them slowly.
+	questions *tdsguard.Budget
 
 	mu     sync.Mutex
 	closed bool
@@ -50,7 +52,8 @@ func NewServers(cfg Config) (*Servers, error) {
 	if err := cfg.Limits.validate(); err != nil {
 		return nil, &targets.ConfigError{Subject: "limits", Err: err}
 	}
-	s := &Servers{cfg: cfg, budget: tdsguard.NewBudget(cfg.Limits.BufferBytes), pools: make(map[poolKey]*pool)}
+	s := &Servers{cfg: cfg, budget: tdsguard.NewBudget(cfg.Limits.BufferBytes),
+		questions: tdsguard.NewPatientBudget(cfg.Limits.BufferBytes), pools: make(map[poolKey]*pool)}
 	var err error
 	s.encryption, err = newEncryption("encryption of targets",
 		cfg.Encrypt, cfg.TrustServerCertificate, cfg.CertificateSHA256)
@@ -115,7 +118,7 @@ func (s *Servers) Weaknesses() []Weakness {
 // any form of SqlClient: host, host\instance or host,port, optionally after tcp:. An empty
 // credential means DefaultCredential. The error is a *targets.ConfigError.
 func (s *Servers) Connector(server, database, credential string) (*Connector, error) {
-	return s.connector(server, database, credential, s.cfg.AppName)
+	return s.connector(server, database, credential, s.cfg.AppName, false)
 }
 
 // lookUp parses a server's name and finds the credential for it. It reads no secret of the
@@ -129,8 +132,9 @@ func (s *Servers) lookUp(server, credential string) (endpoint, Credential, error
 	return e, c, err
 }
 
-// connector is Connector for sessions with the program_name app.
-func (s *Servers) connector(server, database, credential, app string) (*Connector, error) {
+// connector is Connector for sessions with the program_name app. With readOnly, a listener may lead
+// to a replica (ApplicationIntent=ReadOnly).
+func (s *Servers) connector(server, database, credential, app string, readOnly bool) (*Connector, error) {
 	e, c, err := s.lookUp(server, credential)
 	if err != nil {
 		return nil, err
@@ -139,7 +143,7 @@ func (s *Servers) connector(server, database, credential, app string) (*Connecto
 	if err != nil {
 		return nil, err
 	}
-	params.AppName = app
+	params.AppName, params.ReadOnlyIntent = app, readOnly
 	encryption, dialer := s.encryptionOf(e), boundDialer{s.cfg.Dialer, c, e}
 	var connector *Connector
 	switch c.Kind {

@@ -44,7 +44,7 @@ func (s *Servers) openFor(ctx context.Context, server, database, credential, tok
 	if token != "" {
 		app = programName(app, token, description)
 	}
-	connector, err := s.connector(server, database, credential, app)
+	connector, err := s.connector(server, database, credential, app, false)
 	if err != nil {
 		return nil, err
 	}

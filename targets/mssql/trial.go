@@ -106,11 +106,7 @@ func (t *Trial) judge(batches []Batch) ([]judged, error) {
 		}
 	}
 	if len(refused) > 0 && !t.SkipUnsupported {
-		more := ""
-		if n := len(refused) - 10; n > 0 {
-			refused, more = refused[:10], fmt.Sprintf("; and %d more", n)
-		}
-		return nil, &TrialError{"The script cannot be tried, and nothing was sent: " + strings.Join(refused, "; ") + more +
+		return nil, &TrialError{"The script cannot be tried, and nothing was sent: " + strings.Join(shortened(refused), "; ") +
 			". With the option skip_unsupported, a trial leaves out the batches with these."}
 	}
 	return list, nil

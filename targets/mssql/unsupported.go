@@ -33,20 +33,20 @@ const (
 	// is not permitted inside of an explicit transaction.
 	resumable = "an operation that can be resumed cannot be in a transaction"
 	// sql/t-sql/language-elements/commit-transaction-transact-sql
-	commitsTrial = "it has no BEGIN TRANSACTION before it in the batch, so it would commit the work of the trial"
+	commitsTrial = "it has no BEGIN TRANSACTION before it in the batch, so it would commit what is to be rolled back"
 	// sql/t-sql/language-elements/begin-distributed-transaction-transact-sql
 	distributed = "it makes other servers part of the transaction"
 	// sql/t-sql/statements/set-implicit-transactions-transact-sql, set-ansi-defaults-transact-sql:
 	// both switch the mode that keeps statements after a ROLLBACK from committing.
-	changesMode = "it changes how transactions begin, on which the trial relies"
+	changesMode = "it changes how transactions begin, on which the rollback relies"
 	outside     = "it acts outside of the transaction, and its effect stays"
 	// sql/t-sql/language-elements/waitfor-transact-sql: locks are held meanwhile.
-	waits = "the locks of the trial are held while it waits"
+	waits = "locks are held while it waits"
 	// sql/t-sql/statements/create-sequence-transact-sql: numbers are made outside of the
 	// transaction, and consumed whether it is committed or rolled back.
 	sequence  = "the numbers of a sequence are not given back"
 	elsewhere = "what it does on another server may not be rolled back"
-	mail      = "mail leaves only when its transaction commits, so a trial shows nothing of it"
+	mail      = "mail leaves only when its transaction commits, which it does not"
 )
 
 // statements are the statements by their first words, which are reserved, so that no name without
@@ -128,7 +128,7 @@ func definesModule(tokens []tsql.Token) bool {
 func doubts(text string, line int) ([]doubt, error) {
 	tokens, err := tsql.Scan(text)
 	if err != nil {
-		return nil, fmt.Errorf("the batch at line %d cannot be tried, because it cannot be read: %w", line, err)
+		return nil, fmt.Errorf("the batch at line %d cannot be judged, because it cannot be read: %w", line, err)
 	}
 	if definesModule(tokens) {
 		return nil, nil

@@ -80,7 +80,7 @@ func TestDoubts(t *testing.T) {
 		require.LessOrEqual(t, len(found), 1, text)
 	}
 	_, err := doubts("SELECT 'x", 7)
-	require.ErrorContains(t, err, "the batch at line 7 cannot be tried")
+	require.ErrorContains(t, err, "the batch at line 7 cannot be judged")
 	found, err := doubts("SELECT 1\n\nCOMMIT", 10)
 	require.NoError(t, err)
 	require.Equal(t, "line 12: COMMIT: "+commitsTrial, found[0].String())

@@ -3,24 +3,12 @@ package runs
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/targets"
 )
-
-// withoutNames replaces the names of a target in quotation marks or brackets, and its place.
-func withoutNames(message string, e controldb.Execution) string {
-	var pairs []string
-	for _, name := range []string{e.Place(), e.Database, e.Server} {
-		if name != "" {
-			pairs = append(pairs, "'"+name+"'", "'…'", `"`+name+`"`, `"…"`, "["+name+"]", "[…]")
-		}
-	}
-	pairs = append(pairs, "target "+e.Place()+" ", "target … ")
-	return strings.NewReplacer(pairs...).Replace(message)
-}
 
 // GroupErrors groups the targets that did not succeed by step and message, and sorts the groups of
 // a step by their size. It removes the names of server and database from the message, so that the
@@ -47,7 +35,7 @@ func GroupErrors(rows []controldb.Execution) []output.ErrorGroup {
 		target, message := e.TargetGroup, e.LastMessage
 		if e.IsTarget() {
 			target = e.Place()
-			message = withoutNames(message, e)
+			message = targets.WithoutNames(message, e.Server, e.Database)
 		}
 		k := key{*e.StepID, string(e.Lifecycle), message}
 		g := groups[k]

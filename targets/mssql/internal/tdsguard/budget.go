@@ -31,6 +31,7 @@ type Budget struct {
 	favored *Account
 	members map[*Account]struct{}
 	changed chan struct{} // closed when memory was released
+	patient bool          // no account is evicted
 }
 
 // maxDescriptions bounds the descriptions of result sets of all accounts together. One description
@@ -40,6 +41,14 @@ const maxDescriptions = 24 << 20
 // NewBudget returns a budget of size bytes.
 func NewBudget(size int64) *Budget {
 	return &Budget{most: size, members: map[*Account]struct{}{}, changed: make(chan struct{})}
+}
+
+// NewPatientBudget returns a budget that evicts no account: all rows have the same reader, which
+// may take its time.
+func NewPatientBudget(size int64) *Budget {
+	b := NewBudget(size)
+	b.patient = true
+	return b
 }
 
 // MinBudget returns the smallest budget for rows of rowBytes: one row that is being read, and
@@ -244,7 +253,9 @@ func (b *Budget) wait(a *Account, ask func() bool, weight func(*Account) int64) 
 		case <-changed:
 		case <-a.cut:
 		case <-timer.C:
-			b.evictHeaviest(weight)
+			if !b.patient {
+				b.evictHeaviest(weight)
+			}
 			timer.Reset(evictAfter)
 		}
 	}
