@@ -1,6 +1,7 @@
 package question
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"errors"
@@ -24,15 +25,32 @@ type Question struct {
 
 // Sink takes the answers of all targets. Several targets call it at the same time; of one target,
 // only Message is called while another function runs. A function that waits slows the targets down.
-// An error ends the whole question, and becomes the error of Ask.
+// An error ends the whole question, and becomes the error of Ask, unless it is a *[TargetError].
 type Sink interface {
 	// Begin begins a result set of a target: its number among those of the target, from 1, and its
-	// columns. The function that it returns takes the rows, whose values are valid until it
-	// returns.
-	Begin(t targets.Target, number int, columns []mssql.Column) (func([]driver.Value) error, error)
+	// columns.
+	Begin(t targets.Target, number int, columns []mssql.Column) (Rows, error)
 	// Message takes a message of a severity below 11: what PRINT and RAISERROR write.
 	Message(t targets.Target, m targets.Message)
 }
+
+// Rows takes the rows of one result set.
+type Rows interface {
+	// Row takes a row, whose values are valid until it returns.
+	Row([]driver.Value) error
+	// End is called once, after the last row. err is nil if the result set is complete, [ErrEnough]
+	// if a limit has cut it, and else why rows are missing.
+	End(err error) error
+}
+
+// TargetError is an error of a sink about the answer of one target, which fails.
+type TargetError struct{ Err error }
+
+// Error implements error.
+func (e *TargetError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *TargetError) Unwrap() error { return e.Err }
 
 // Summary says what became of a question.
 type Summary struct {
@@ -51,7 +69,7 @@ type Summary struct {
 func (q Question) Ask(ctx context.Context, servers *mssql.Servers, list []targets.Target, sink Sink) (Summary, error) {
 	asking, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	a := &answers{Question: q, sink: sink, end: end, cut: map[targets.Target]bool{}}
+	a := &answers{Question: q, sink: sink, stop: end, cut: map[targets.Target]bool{}}
 	failed := Each(asking, servers, list, q.Options, a.one)
 	summary := Summary{Rows: a.taken.Load(), Full: a.full.Load(), Failures: failed}
 	for _, t := range list {
@@ -69,8 +87,8 @@ func (q Question) Ask(ctx context.Context, servers *mssql.Servers, list []target
 type answers struct {
 	Question
 	sink Sink
-	// end ends the question.
-	end context.CancelCauseFunc
+	// stop ends the question.
+	stop context.CancelCauseFunc
 
 	begun atomic.Int64 // rows that were read, those beyond MaxTotal included
 	taken atomic.Int64 // rows that the sink has taken
@@ -81,52 +99,84 @@ type answers struct {
 }
 
 // one asks one target.
-func (a *answers) one(ctx context.Context, o *One) error {
-	sets, rows := 0, int64(0)
-	var columns []mssql.Column
-	var take func([]driver.Value) error
-	refuse := func(err error) error {
-		a.end(err)
-		return err
+func (a *answers) one(ctx context.Context, o *One) (err error) {
+	s := &answer{answers: a, target: o.Target, one: o}
+	defer func() {
+		if endErr := s.end(err); err == nil || errors.Is(err, ErrEnough) {
+			err = cmp.Or(endErr, err)
+		}
+	}()
+	receive := mssql.Answers{
+		Columns: s.begin, Row: s.row,
+		Message: func(m targets.Message) { a.sink.Message(o.Target, m) },
 	}
 	for _, b := range a.Batches {
 		for range b.Count {
-			err := o.Ask(ctx, b.Text, b.Line, mssql.Answers{
-				Columns: func(c []mssql.Column) (err error) {
-					sets++
-					columns = c
-					err = o.Aside(func() error {
-						take, err = a.sink.Begin(o.Target, sets, columns)
-						return err
-					})
-					if err != nil {
-						return refuse(err)
-					}
-					return nil
-				},
-				Row: func(row []driver.Value) error {
-					if rows++; a.MaxRows > 0 && rows > a.MaxRows {
-						a.mu.Lock()
-						a.cut[o.Target] = true
-						a.mu.Unlock()
-						return ErrEnough
-					}
-					if a.MaxTotal > 0 && a.begun.Add(1) > a.MaxTotal {
-						a.full.Store(true)
-						return refuse(ErrEnough)
-					}
-					if err := o.Aside(func() error { return take(row) }); err != nil {
-						return refuse(err)
-					}
-					a.taken.Add(1)
-					return nil
-				},
-				Message: func(m targets.Message) { a.sink.Message(o.Target, m) },
-			})
-			if err != nil {
+			if err := o.Ask(ctx, b.Text, b.Line, receive); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// answer is the answer of one target.
+type answer struct {
+	*answers
+	target targets.Target
+	one    *One
+
+	sets int
+	rows int64
+	open Rows // the result set that was begun; nil if there is none
+}
+
+// refused returns an error of the sink, which ends the question unless it is about the target.
+func (s *answer) refused(err error) error {
+	var own *TargetError
+	if err != nil && !errors.As(err, &own) {
+		s.stop(err)
+	}
+	return err
+}
+
+// begin begins the next result set.
+func (s *answer) begin(columns []mssql.Column) error {
+	if err := s.end(nil); err != nil {
+		return err
+	}
+	s.sets++
+	return s.refused(s.one.Aside(func() (err error) {
+		s.open, err = s.sink.Begin(s.target, s.sets, columns)
+		return err
+	}))
+}
+
+// row takes a row of the result set.
+func (s *answer) row(row []driver.Value) error {
+	if s.rows++; s.MaxRows > 0 && s.rows > s.MaxRows {
+		s.mu.Lock()
+		s.cut[s.target] = true
+		s.mu.Unlock()
+		return ErrEnough
+	}
+	if s.MaxTotal > 0 && s.begun.Add(1) > s.MaxTotal {
+		s.full.Store(true)
+		return s.refused(ErrEnough)
+	}
+	if err := s.one.Aside(func() error { return s.open.Row(row) }); err != nil {
+		return s.refused(err)
+	}
+	s.taken.Add(1)
+	return nil
+}
+
+// end ends the result set that was begun; why is the error that ended it.
+func (s *answer) end(why error) error {
+	if s.open == nil {
+		return nil
+	}
+	open := s.open
+	s.open = nil
+	return s.refused(s.one.Aside(func() error { return open.End(why) }))
 }

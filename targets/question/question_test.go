@@ -98,7 +98,7 @@ type lines struct {
 	onRow    func(t targets.Target) error
 }
 
-func (l *lines) Begin(t targets.Target, number int, columns []mssql.Column) (func([]driver.Value) error, error) {
+func (l *lines) Begin(t targets.Target, number int, columns []mssql.Column) (question.Rows, error) {
 	names := make([]string, len(columns))
 	for i, c := range columns {
 		names[i] = c.Name + " " + c.Type
@@ -106,7 +106,7 @@ func (l *lines) Begin(t targets.Target, number int, columns []mssql.Column) (fun
 	l.mu.Lock()
 	l.columns = append(l.columns, fmt.Sprintf("%s %d: %s", t.Database, number, strings.Join(names, ", ")))
 	l.mu.Unlock()
-	return func(row []driver.Value) error {
+	return sinkFunc(func(row []driver.Value) error {
 		texts := make([]string, len(row))
 		for i, v := range row {
 			if texts[i] = "NULL"; v != nil {
@@ -122,7 +122,7 @@ func (l *lines) Begin(t targets.Target, number int, columns []mssql.Column) (fun
 		defer l.mu.Unlock()
 		l.rows = append(l.rows, fmt.Sprintf("%s %d: %s", t.Database, number, strings.Join(texts, "|")))
 		return nil
-	}, nil
+	}), nil
 }
 
 func (l *lines) Message(t targets.Target, m targets.Message) {
@@ -354,9 +354,12 @@ func TestLargeCells(t *testing.T) {
 // sinkFunc is a sink that takes rows only.
 type sinkFunc func([]driver.Value) error
 
-func (f sinkFunc) Begin(targets.Target, int, []mssql.Column) (func([]driver.Value) error, error) {
-	return f, nil
-}
+func (f sinkFunc) Begin(targets.Target, int, []mssql.Column) (question.Rows, error) { return f, nil }
+
+func (f sinkFunc) Row(row []driver.Value) error { return f(row) }
+
+func (f sinkFunc) End(error) error { return nil }
+
 func (f sinkFunc) Message(targets.Target, targets.Message) {}
 
 // The end of the context cancels what runs, and asks nobody else.

@@ -68,7 +68,7 @@ type Options struct {
 func Commands(p Program, o *Options) []*cobra.Command {
 	b := &bench{p, o}
 	return []*cobra.Command{
-		newFanoutCommand(b), newControlCommand(b), newLagCommand(b), newIdleCommand(b), newStopCommand(b),
+		newFanoutCommand(b), newQueryCommand(b), newControlCommand(b), newLagCommand(b), newIdleCommand(b), newStopCommand(b),
 		newHistoryCommand(b), newBoundsCommand(b), newCleanupCommand(b), newRESTCommand(b),
 	}
 }

@@ -45,6 +45,15 @@ func TestBenchFanout(t *testing.T) {
 	}
 }
 
+func TestBenchQuery(t *testing.T) {
+	t.Parallel()
+	f := figures(t, runBench(t, "query", "--targets", "3", "--concurrency", "2", "--rounds", "1", "-o", "json"))
+	require.Equal(t, 3.0, f["targets"])
+	for _, name := range []string{"query_rate", "bare_rate", "ratio", "first_row"} {
+		require.Positive(t, f[name], name)
+	}
+}
+
 func TestBenchFanoutHTTP(t *testing.T) {
 	t.Parallel()
 	f := figures(t, runBench(t, "fanout", "--http", "--targets", "5", "--concurrency", "2", "--rounds", "1", "--latency", "1ms", "-o", "json"))
@@ -157,7 +166,7 @@ func TestBenchCleanup(t *testing.T) {
 func TestBenchRefusesArguments(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
-		{"fanout", "--targets", "0"}, {"fanout", "--concurrency", "-1"}, {"fanout", "--rounds", "0"},
+		{"query", "--targets", "0"}, {"query", "--concurrency", "1001"}, {"query", "--rounds", "101"}, {"fanout", "--targets", "0"}, {"fanout", "--concurrency", "-1"}, {"fanout", "--rounds", "0"},
 		{"fanout", "--http", "--latency", "-1s"}, {"fanout", "--latency", "1s"}, {"fanout", "--http", "--statement", "PRINT 1;"},
 		{"control", "--tasks", "0"}, {"control", "--compare", "logs"},
 		{"control", "--batch", "0"}, {"control", "--connections", "0"}, {"control", "--updates", "0"},

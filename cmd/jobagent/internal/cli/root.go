@@ -31,6 +31,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/key"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/limit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/metrics"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/query"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/rollout"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/run"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/schedule"
@@ -138,7 +139,7 @@ With your own SQL Server:  jobagent db install && jobagent run`,
 	flags.StringVar(&a.DSN, "dsn", "", "control database: `env:NAME|file:PATH` of a connection string, or the string itself, which other users can read in the list of processes (default: "+config.EnvDSN+"; see jobagent context)")
 	flags.StringVar(&a.ContextName, "context", "", "`name` of the context with the control database; see jobagent context (default: "+contexts.EnvContext+", then the current context)")
 	flags.StringVar(&a.ConfigPath, "config", "", "configuration file (default: "+config.EnvConfig+")")
-	flags.VarP(&a.Format, "output", "o", "output `format`: table, wide, json or yaml; of lists also csv and name; jobagent help output describes them")
+	flags.VarP(&a.Format, "output", "o", "output `format`: table, wide, json or yaml; of lists also csv and name; of query also csv and jsonl; jobagent help output describes them")
 	flags.Var(&a.Query, "jq", "print what this jq `filter` makes of the JSON, such as '.[].job_name'")
 	flags.Var(&a.Color, "color", "colours: always, never, or auto: on a terminal, unless NO_COLOR is set")
 	flags.Var(&a.Live, "progress", "how commands that wait show the progress on stderr: live (drawn again), plain (a line now and then), none, or auto: live on a terminal, else plain")
@@ -149,7 +150,7 @@ With your own SQL Server:  jobagent db install && jobagent run`,
 		a.PrintsWith("--rollout", output.RolloutDetail{}, a.Prints(output.DemoRun{}, demo.NewCommand(a))), a.Prints(output.Ready{}, dev.NewCommand(a)), run.NewCommand(a),
 		a.PrintsWith("--check", output.FrontCheck{}, serve.NewCommand(a)), db.NewCommand(a), doctor.NewCommand(a), agent.NewCommand(a), account.NewCommand(a),
 		clicontext.NewCommand(a), job.NewCommand(a), step.NewCommand(a), action.NewCommand(a), targetgroup.NewCommand(a), target.NewCommand(a), execution.NewCommand(a), rollout.NewCommand(a), limit.NewCommand(a),
-		key.NewCommand(a), secret.NewCommand(a), token.NewCommand(a), history.NewCommand(a), audit.NewCommand(a), alert.NewCommand(a),
+		a.Prints([]output.AnswerRow{}, query.NewCommand(a)), key.NewCommand(a), secret.NewCommand(a), token.NewCommand(a), history.NewCommand(a), audit.NewCommand(a), alert.NewCommand(a),
 		a.Prints(output.Script{}, script.NewCommand(a)),
 		a.PrintsWith("(refused definition)", refused, schedule.NewCommand(a)), a.PrintsWith("(refused definition)", refused, schedule.NewCalendarCommand(a)),
 		a.Prints(output.Import{}, imports.NewCommand(a)), metrics.NewCommand(&a.Printer), top.NewCommand(a), a.Prints(output.Bench{}, bench.NewCommand(a)),

@@ -93,10 +93,10 @@ func (d *describer) text() string {
   wide   more columns, and nothing is cut.
   json   one JSON value: see below.
   yaml   the same value as YAML.
-  csv    lists only: RFC 4180 with all columns and the values as they are, times in the form of RFC 3339. A text
+  csv    lists and query: RFC 4180 with all columns and the values as they are, times in the form of RFC 3339. A text
          that begins as a formula of a spreadsheet (= + - @, tab, line end) has an apostrophe before it, unless it
          is a number; --jq with @csv prints such texts as they are.
-         A text that begins with = + - or @ stays as it is: a spreadsheet may take it for a formula.
+  jsonl  query only: a JSON value on a line for each row.
   name   lists only: the name or id of each row on a line, for xargs.
 
 Control characters and marks of direction become their number, such as \u202e, in what people read, so that
@@ -114,7 +114,7 @@ Flags of lists:
   --since TIME   read rows since then: 90m, 24h, 7d, 2026-01-31 or 2026-01-31T22:00:00Z.
 
 --jq FILTER prints what a filter of jq makes of the JSON, without jq being installed: texts as they are,
-all else as JSON. Three examples:
+all else as JSON. Of query, the filter gets one row at a time. Three examples:
 
   jobagent job list --jq '.[] | select(.enabled) | .job_name'
   jobagent execution list --since 24h --jq 'map(select(.targets.failed > 0)) | length'

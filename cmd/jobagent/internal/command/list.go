@@ -45,6 +45,16 @@ func List(p *output.Printer, rows output.Rows, cmd *cobra.Command) *cobra.Comman
 	return cmd
 }
 
+// rowsCommand is the annotation of commands that print the rows of databases.
+const rowsCommand = "jobagent_rows"
+
+// Rows declares that a command prints rows while they come: as JSON lines and CSV, too, but not by
+// name.
+func Rows(cmd *cobra.Command) *cobra.Command { return annotate(cmd, rowsCommand, "true") }
+
+// PrintsRows reports whether a command prints rows while they come.
+func PrintsRows(cmd *cobra.Command) bool { return cmd.Annotations[rowsCommand] != "" }
+
 // IsList reports whether a command prints a list, in all formats.
 func IsList(cmd *cobra.Command) bool { return cmd.Annotations[listCommand] != "" }
 
@@ -67,6 +77,12 @@ func CheckFormats(p *output.Printer, cmd *cobra.Command) {
 			given := cmd.Flags().Changed("output")
 			switch list := IsList(cmd); {
 			case own:
+			case PrintsRows(cmd):
+				if err := checkRowsFormat(p, cmd, given); err != nil {
+					return err
+				}
+			case p.Format == output.FormatJSONLines:
+				return exit.Usagef("%s does not print JSON lines: want table, wide, json or yaml, or for a list csv or name", cmd.CommandPath())
 			case given && p.Query.String() != "" && p.Format != output.FormatJSON:
 				return exit.Usagef("--jq prints what the filter makes of the JSON; it does not go with -o %s", p.Format)
 			case !list && (p.Format == output.FormatCSV || p.Format == output.FormatName):
@@ -84,6 +100,17 @@ func CheckFormats(p *output.Printer, cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		CheckFormats(p, sub)
 	}
+}
+
+// checkRowsFormat refuses a format that a command that prints rows does not have.
+func checkRowsFormat(p *output.Printer, cmd *cobra.Command, given bool) error {
+	switch {
+	case given && p.Query.String() != "" && p.Format != output.FormatJSON && p.Format != output.FormatJSONLines:
+		return exit.Usagef("--jq prints what the filter makes of the JSON; it does not go with -o %s", p.Format)
+	case p.Format == output.FormatName:
+		return exit.Usagef("%s has no names to print: want table, wide, json, jsonl, yaml or csv", cmd.CommandPath())
+	}
+	return nil
 }
 
 // SinceForms are the forms of --since, for the help.

@@ -150,6 +150,52 @@ func (c *Connections) openServers(
 	return servers, settings, stored, nil
 }
 
+// OwnEncryption is how the servers are reached that a command line names, beside the configuration
+// file.
+type OwnEncryption struct {
+	// Trust accepts any certificate, and Pins are hashes of the certificates of these servers.
+	Trust bool
+	Pins  []string
+}
+
+// OpenNamedServers makes the connections to servers that the command line names, with the
+// configuration file and the flags, and without a control database. A login of the flags may be
+// sent to these servers unless --target-servers names others.
+func (c *Connections) OpenNamedServers(names []string, e OwnEncryption) (*mssql.Servers, error) {
+	cfg, err := c.settings.Config()
+	if err != nil {
+		return nil, err
+	}
+	settings := cfg.Encryption()
+	settings.LoginTimeout, settings.Entra = time.Duration(cfg.Targets.ConnectTimeout), new(azure.Logins).Connector
+	settings.Limits, settings.AnonymousSessions = cfg.Limits.Limits(), cfg.Targets.AnonymousSessions
+	if e.Trust || len(e.Pins) > 0 {
+		var own []mssql.ServerEncryption
+		for _, name := range names {
+			own = append(own, mssql.ServerEncryption{Match: name, TrustServerCertificate: e.Trust, CertificateSHA256: e.Pins})
+		}
+		settings.Servers = append(own, settings.Servers...)
+	}
+	if len(c.Target.servers) == 0 && (c.Target.user != "" || c.Target.auth != authSQL) {
+		c.Target.servers = names
+	}
+	login, err := c.Target.login()
+	if err != nil {
+		return nil, err
+	}
+	if settings.Credentials, err = c.credentials(cfg, login); err != nil {
+		return nil, err
+	}
+	servers, err := mssql.NewServers(settings)
+	if err != nil {
+		return nil, exit.Usage(err)
+	}
+	if err := c.settings.WarnWeak(servers.Weaknesses()); err != nil {
+		return nil, errors.Join(err, servers.Close())
+	}
+	return servers, nil
+}
+
 // NewTools makes an agent's tools over servers.
 func NewTools(ctx context.Context, store *controldb.Store, servers *mssql.Servers) (agent.Tools, error) {
 	control, err := store.Instance(ctx)
@@ -164,11 +210,6 @@ func NewTools(ctx context.Context, store *controldb.Store, servers *mssql.Server
 // encryption of the control database's connection string to settings, for the control database's
 // server.
 func (c *Connections) Credentials(ctx context.Context, cfg config.File, settings *mssql.Config) (*mssql.CredentialSet, error) {
-	list, err := config.Credentials(cfg)
-	if err != nil {
-		return nil, err
-	}
-	isDefault := func(c mssql.Credential) bool { return config.IsDefaultName(c.Name) }
 	login, err := c.Target.login()
 	if err != nil {
 		return nil, err
@@ -179,6 +220,19 @@ func (c *Connections) Credentials(ctx context.Context, cfg config.File, settings
 			return nil, err
 		}
 		settings.Servers = append(settings.Servers, own...) // last, so that the configuration file takes precedence
+	}
+	return c.credentials(cfg, login)
+}
+
+// credentials makes the set of the configuration's credentials, with a login of the flags as the
+// default one; nil: there is none.
+func (c *Connections) credentials(cfg config.File, login *mssql.Credential) (*mssql.CredentialSet, error) {
+	list, err := config.Credentials(cfg)
+	if err != nil {
+		return nil, err
+	}
+	isDefault := func(c mssql.Credential) bool { return config.IsDefaultName(c.Name) }
+	if login != nil {
 		list = append(slices.DeleteFunc(list, isDefault), *login)
 	} else if name := cmp.Or(c.Target.credential, cfg.Targets.DefaultCredential); name != "" &&
 		!config.IsDefaultName(name) {

@@ -13,6 +13,8 @@ type grid struct {
 	columns []gridColumn
 	rows    [][]string
 	noHead  bool
+	// overflow lets texts be wider than their columns, which are not cut then.
+	overflow bool
 }
 
 // gridColumn is the header of a column and what happens to it where the terminal is too narrow for
@@ -164,7 +166,11 @@ func squeeze(w []int, over int) []int {
 // write prints the grid within so many cells; 0 means no bound.
 func (g *grid) write(out io.Writer, width int, paint terminal.Painter) error {
 	natural, empty := g.natural()
-	widths := g.layout(natural, empty, width)
+	return g.writeWithin(out, g.layout(natural, empty, width), paint)
+}
+
+// writeWithin prints the grid in columns of these widths; -1 leaves a column out.
+func (g *grid) writeWithin(out io.Writer, widths []int, paint terminal.Painter) error {
 	b := bufio.NewWriter(out)
 	last := -1
 	for i, w := range widths {
@@ -227,10 +233,11 @@ func (l *gridLine) write(row []string) {
 			text = text[:shortID]
 		case c.tail && !l.head:
 			text = terminal.CutLeft(text, l.w[i])
+		case l.g.overflow:
 		default:
 			text = terminal.Cut(text, l.w[i])
 		}
-		free := l.w[i] - terminal.Width(text)
+		free := max(0, l.w[i]-terminal.Width(text))
 		if c.right {
 			pending += free
 			free = 0

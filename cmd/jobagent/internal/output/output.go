@@ -54,11 +54,13 @@ const (
 	FormatYAML  Format = "yaml"  // the same value as YAML
 	FormatCSV   Format = "csv"   // RFC 4180: all columns, and the values as they are
 	FormatName  Format = "name"  // the name or id of each row on a line
+
+	FormatJSONLines Format = "jsonl" // of query: a JSON value on a line for each row
 )
 
 // Formats are all formats.
 func Formats() []Format {
-	return []Format{FormatTable, FormatWide, FormatJSON, FormatYAML, FormatCSV, FormatName}
+	return []Format{FormatTable, FormatWide, FormatJSON, FormatYAML, FormatCSV, FormatName, FormatJSONLines}
 }
 
 // Set implements pflag.Value.
@@ -67,14 +69,14 @@ func (f *Format) Set(s string) error {
 		*f = v
 		return nil
 	}
-	return fmt.Errorf("invalid output format %q: want table, wide, json, yaml, csv or name", s)
+	return fmt.Errorf("invalid output format %q: want table, wide, json, yaml, csv, name or jsonl", s)
 }
 
 // String implements pflag.Value.
 func (f *Format) String() string { return string(*f) }
 
 // Type implements pflag.Value.
-func (f *Format) Type() string { return "table|wide|json|yaml|csv|name" }
+func (f *Format) Type() string { return "table|wide|json|yaml|csv|name|jsonl" }
 
 // isTable reports whether the format has columns.
 func (f Format) isTable() bool {

@@ -84,5 +84,5 @@ func (p *Printer) Warn(warnings []string) error {
 
 // Text reports whether stdout is text for people, to which a command may add lines.
 func (p *Printer) Text() bool {
-	return !p.Structured() && p.Format != FormatCSV && p.Format != FormatName
+	return !p.Structured() && p.Format != FormatCSV && p.Format != FormatName && p.Format != FormatJSONLines
 }

@@ -135,6 +135,7 @@ var argumentKinds = map[string]Kind{
 	"TOPIC":      word,
 	"CONTEXT":    aContext,
 	"NEW_NAME":   {Words: "a new name", Max: maxContext, New: true, source: nothing},
+	"SQL":        {Words: "a question in T-SQL, or - for standard input", source: nothing},
 	"FILTER":     {Words: "a part of a zone's name, an offset such as +01:00, or an abbreviation such as CET", Max: maxName, source: zones},
 	"COMMAND":    {Words: "the words of a command", source: commands, Empty: true},
 }
@@ -164,11 +165,11 @@ var flagKinds = map[string]Kind{
 	"config":    {Words: "a configuration file", Max: maxWord, Files: true},
 	"scripts":   {Words: "a folder with files of T-SQL", Max: maxWord, Files: true},
 	"context":   aContext,
-	"output":    loose("table", "wide", "json", "yaml", "csv", "name"),
+	"output":    loose("table", "wide", "json", "yaml", "csv", "name", "jsonl"),
 	"log-level": enum("debug", "info", "warn", "error"),
 	"color":     loose("auto", "always", "never"),
 	"progress":  loose("auto", "live", "plain", "none"),
-	"columns":   word, "sort": word, "jq": word,
+	"columns":   word, "sort": word, "jq": word, "by": word, "group-by": word, "sum": word,
 
 	// Objects.
 	"job": job, "target-group": group, "step-name": step, "schedule": timetable, "calendar": calendar,
@@ -176,7 +177,7 @@ var flagKinds = map[string]Kind{
 	"refresh-credential": removable(credential), "target-credential": credential, "target-user": word, "target-secret": reference,
 	"target-auth": enum("sql-login", "windows", "windows-ntlm"), "target-keytab": {Words: "a keytab", Max: maxWord, Files: true},
 	"keytab":         {Words: "a keytab", Max: maxWord, Files: true},
-	"target-servers": server, "alert": rule, "channel": channel, "name": newName("the step"), "new-name": newName("the object"),
+	"target-servers": server, "servers": {Words: "the names of servers, separated by commas", source: nothing}, "alert": rule, "channel": channel, "name": newName("the step"), "new-name": newName("the object"),
 	"execution-id": guid, "agent-id": guid, "target": guid, "correlation-id": guid,
 
 	// Definitions.
@@ -367,6 +368,7 @@ var ownOldFlags = map[string]string{
 	"schedule backfill --since": "from", "schedule backfill --until": "to", "step add --step-name": "name",
 	"alert rule add --lifecycles": "lifecycle", "alert rule update --lifecycles": "lifecycle", "execution complete --target-id": "target",
 	"rollout approve --comment": "note", "schedule pause --reason": "note", "schedule resume --reason": "note", "alert mute --reason": "note", "account disable --note": "reason",
+	"query --group": "target-group", "query --top": "limit", "query --server": "servers",
 	"action try --timeout": "time-limit", "audit list --from": "since", "audit list --to": "until", "history purge --until": "before",
 }
 
