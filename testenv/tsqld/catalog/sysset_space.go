@@ -18,7 +18,7 @@ func spaceSets() []declaration {
 			rows: spaceUsed,
 		},
 		{
-			name: "sys.spt_index_pages", columns: "object_id int, index_id int, pages bigint, depth int", live: true,
+			name: "sys.spt_index_pages", columns: "object_id int, index_id int, pages bigint, depth int, fragmentation float?", live: true,
 			rows: indexPages,
 		},
 	}
@@ -62,14 +62,19 @@ func spaceUsed(ctx context.Context, env *Env) ([]row, error) {
 	return out, nil
 }
 
-// indexPages counts the pages and levels of indexes in the file as the session sees it. A heap or
-// clustered index is the SQLite table itself.
+// indexPages counts the pages and levels of indexes in the file as the session sees it, and
+// measures their fragmentation: the percentage of leaf pages that do not follow the page before
+// them in the file. A heap or clustered index is the SQLite table itself.
 func indexPages(ctx context.Context, env *Env) ([]row, error) {
-	type use struct{ pages, depth int64 }
+	type use struct {
+		pages, depth  int64
+		fragmentation float64
+	}
 	used := map[string]use{}
 	rows, err := env.Conn.Query(ctx, "SELECT name, SUM(pgsize), "+
-		"MAX(IIF(pagetype = 'overflow', 0, LENGTH(path) - LENGTH(REPLACE(path, '/', '')))) "+
-		"FROM dbstat(?1) GROUP BY 1",
+		"MAX(IIF(pagetype = 'overflow', 0, LENGTH(path) - LENGTH(REPLACE(path, '/', '')))), "+
+		"100.0 * SUM(pagetype = 'leaf' AND pageno <> before + 1) / MAX(SUM(pagetype = 'leaf'), 1) "+
+		"FROM (SELECT *, LAG(pageno, 1, pageno - 1) OVER (PARTITION BY name, pagetype ORDER BY path) AS before FROM dbstat(?1)) GROUP BY 1",
 		[]types.Value{env.Database.SQLName()})
 	if err != nil {
 		return nil, err
@@ -80,7 +85,8 @@ func indexPages(ctx context.Context, env *Env) ([]row, error) {
 		name, _ := r[0].(string)
 		bytes, _ := r[1].(int64)
 		depth, _ := r[2].(int64)
-		used[name] = use{(bytes + pageSize - 1) / pageSize, depth}
+		fragmentation, _ := r[3].(float64)
+		used[name] = use{(bytes + pageSize - 1) / pageSize, depth, fragmentation}
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
@@ -93,8 +99,8 @@ func indexPages(ctx context.Context, env *Env) ([]row, error) {
 				name = fmt.Sprintf("t%d", t.ObjectID)
 			}
 			if u, ok := used[name]; ok {
-				out = append(out,
-					row{"object_id": int64(t.ObjectID), "index_id": int64(ix.ID), "pages": u.pages, "depth": u.depth})
+				out = append(out, row{"object_id": int64(t.ObjectID), "index_id": int64(ix.ID), "pages": u.pages, "depth": u.depth,
+					"fragmentation": u.fragmentation})
 			}
 		}
 	}
