@@ -35,6 +35,7 @@ var pages = []string{
 	"jobs/importer/FROM_ELASTIC_JOBS.md", "jobs/importer/FROM_SQL_AGENT.md", "jobs/importer/FROM_AZURE_SCHEDULER.md",
 	"jobs/importer/FROM_SAP.md", "jobs/importer/FROM_CRON.md", "jobs/importer/FROM_KUBERNETES.md", "jobs/importer/FROM_TASK_SCHEDULER.md",
 	"jobs/importer/FROM_QUARTZ.md", "jobs/importer/FROM_ICALENDAR.md",
+	"jobs/kit/KIT.md",
 	".github/CONTRIBUTING.md",
 }
 

@@ -109,7 +109,7 @@ func TestJSONOutput(t *testing.T) {
 		"KEYFILE", filepath.Join(dir, "key"), "TOKENS", filepath.Join(dir, "tokens.json"), "VALUE", file("value", "hunter2"),
 		"DEFINITIONS", file("definitions.yaml", definitions), "CHANGED", file("changed.yaml", strings.ReplaceAll(definitions, "PRINT 1", "PRINT 2")),
 		"PLAN", file("plan.yaml", "waves:\n  - {name: canary, targets: 1}\n  - {name: rest, targets: rest, max_failed: 1%}\n"),
-		"EXPORTED", filepath.Join(dir, "exported"),
+		"EXPORTED", filepath.Join(dir, "exported"), "KITDIR", filepath.Join(dir, "kit"),
 		"ACTION", file("action", `{"url": "https://example.com/$(run_id)"}`),
 		"AZURE", file("azure", `[{"id": "/x/jobs/a", "properties": {"action": {"type": "http", "request": {"uri": "http://x", "method": "GET"}}}}]`))
 

@@ -25,7 +25,7 @@ var groups = []struct {
 }{
 	{"setup", "Set up:", []string{"demo", "dev", "db", "run", "serve", "context", "doctor"}},
 	{"define", "Define:", []string{
-		"job", "step", "action", "target-group", "target", "schedule", "calendar", "secret", "script", "import", "apply", "diff", "export", "validate",
+		"job", "step", "action", "target-group", "target", "schedule", "calendar", "secret", "script", "import", "apply", "diff", "export", "validate", "kit",
 	}},
 	{"operate", "Run and operate:", []string{"execution", "rollout", "query", "top", "history", "limit", "alert", "agent", "audit", "metrics", "account", "token", "key"}},
 }

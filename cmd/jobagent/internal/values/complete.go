@@ -15,6 +15,7 @@ import (
 	"github.com/jobagent/jobagent/agent/startcheck"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/kit"
 	"github.com/jobagent/jobagent/jobs/parameters"
 	"github.com/jobagent/jobagent/jobs/schedule"
 	"github.com/jobagent/jobagent/jobs/wording"
@@ -247,6 +248,20 @@ func commands(_ context.Context, q query) (found []cobra.Completion) {
 	for _, c := range q.cmd.Root().Commands() {
 		if strings.HasPrefix(c.Name(), q.prefix) && c.IsAvailableCommand() {
 			found = append(found, cobra.CompletionWithDesc(c.Name(), c.Short))
+		}
+	}
+	return found
+}
+
+// kitDefinitions completes the definitions of the maintenance kit.
+func kitDefinitions(_ context.Context, q query) (found []cobra.Completion) {
+	all, err := kit.Definitions()
+	if err != nil {
+		return nil
+	}
+	for _, d := range all {
+		if strings.HasPrefix(d.Name, q.prefix) {
+			found = append(found, cobra.CompletionWithDesc(d.Name, d.Summary))
 		}
 	}
 	return found
