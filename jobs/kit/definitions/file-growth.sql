@@ -4,10 +4,11 @@
 SET NOCOUNT ON;
 DECLARE @min_free_percent FLOAT = $(param.min_free_percent);
 DECLARE @min_growth_mb INT = $(param.min_growth_mb);
-DECLARE @volumes TABLE (file_id INT NOT NULL PRIMARY KEY, mount_point NVARCHAR(256) NULL, free_mb BIGINT NULL, total_mb BIGINT NULL);
+DECLARE @volumes TABLE (file_id INT NOT NULL PRIMARY KEY, mount_point NVARCHAR(512) NULL, free_mb BIGINT NULL, total_mb BIGINT NULL);
 
--- Azure SQL Database has no such function: the size of the database is limited by its service, not by a disk.
-IF CAST(SERVERPROPERTY(N'EngineEdition') AS INT) <> 5 AND EXISTS (SELECT 1 FROM sys.system_objects WHERE name = N'dm_os_volume_stats')
+-- Azure SQL Database and Managed Instance (5, 8) have no such function: their services limit sizes, not disks.
+IF CAST(SERVERPROPERTY(N'EngineEdition') AS INT) NOT IN (5, 8)
+    AND EXISTS (SELECT 1 FROM sys.system_objects WHERE name = N'dm_os_volume_stats')
     INSERT @volumes (file_id, mount_point, free_mb, total_mb)
     EXECUTE sys.sp_executesql N'SELECT f.file_id, v.volume_mount_point, v.available_bytes / 1048576, v.total_bytes / 1048576
 FROM sys.database_files AS f CROSS APPLY sys.dm_os_volume_stats(DB_ID(), f.file_id) AS v;';

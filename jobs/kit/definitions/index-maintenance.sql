@@ -5,7 +5,7 @@
 -- https://learn.microsoft.com/sql/t-sql/statements/alter-index-transact-sql
 -- https://learn.microsoft.com/sql/relational-databases/indexes/guidelines-for-online-index-operations
 SET NOCOUNT ON;
-SET LOCK_TIMEOUT 60000; -- ms: others wait behind a lock that waits
+SET LOCK_TIMEOUT $(param.lock_timeout_ms); -- others wait behind a lock that waits
 SET DEADLOCK_PRIORITY LOW;
 
 DECLARE @reorganize_from FLOAT = $(param.reorganize_from); -- percent

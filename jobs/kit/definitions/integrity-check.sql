@@ -2,8 +2,8 @@
 -- as messages (jobagent execution logs). The next step keeps the result.
 -- https://learn.microsoft.com/sql/t-sql/database-console-commands/dbcc-checkdb-transact-sql
 SET NOCOUNT ON;
-IF DB_NAME() IN (N'model', N'tempdb')
-    THROW 50000, N'This database needs no check.', 1;
+IF DB_NAME() = N'tempdb'
+    THROW 50000, N'tempdb has no snapshots: a check would lock its tables.', 1;
 IF $(param.physical_only) = 1
     DBCC CHECKDB (0) WITH NO_INFOMSGS, ALL_ERRORMSGS, PHYSICAL_ONLY;
 ELSE

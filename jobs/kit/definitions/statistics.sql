@@ -5,7 +5,7 @@
 -- https://learn.microsoft.com/sql/relational-databases/system-dynamic-management-views/sys-dm-db-stats-properties-transact-sql
 -- https://learn.microsoft.com/sql/relational-databases/statistics/statistics
 SET NOCOUNT ON;
-SET LOCK_TIMEOUT 60000; -- ms
+SET LOCK_TIMEOUT $(param.lock_timeout_ms);
 SET DEADLOCK_PRIORITY LOW;
 
 DECLARE @modified_percent FLOAT = $(param.modified_percent);

@@ -220,6 +220,27 @@ func testKitIndexes(t *testing.T, k *kitServer) {
 	code, said = k.start(t, "kit index maintenance", "min_pages=50", "max_minutes=0")
 	require.Zero(t, code, said)
 	require.Equal(t, []string{rebuild + "no time left"}, k.rows(t, result))
+
+	k.exec(t, k.results, "DELETE dbo.kit_index_maintenance;")
+	k.exec(t, k.shop, "ALTER INDEX [ix]]odd] ON dbo.scattered SET (ALLOW_PAGE_LOCKS = OFF);")
+	tx, err := k.shop.BeginTx(t.Context(), nil)
+	require.NoError(t, err)
+	_, err = tx.ExecContext(t.Context(), "UPDATE dbo.empty SET id = 1;")
+	require.NoError(t, err)
+	code, said = k.start(t, "kit index maintenance", "min_pages=1", "reorganize_from=90", "rebuild_from=100.1", "lock_timeout_ms=1")
+	require.NoError(t, tx.Rollback())
+	require.Equal(t, exit.CodeRunFailed, code)
+	require.Contains(t, said, "Indexes that could not be maintained: 1. The result has the reasons.")
+	list := k.rows(t, result)
+	require.Equal(t, "scattered | PK_scattered | ALTER INDEX [PK_scattered] ON [dbo].[scattered] REORGANIZE; | failed: Lock request time out period exceeded.", list[0])
+
+	k.exec(t, k.results, "DELETE dbo.kit_index_maintenance;")
+	code, said = k.start(t, "kit index maintenance", "min_pages=1", "reorganize_from=0", "rebuild_from=100.1")
+	require.Zero(t, code, said)
+	list = k.rows(t, result)
+	require.Contains(t, list, "scattered | ix]odd |  | skipped: its page locks are off, so that it can only be rebuilt")
+	require.Contains(t, list, "ordered | PK_ordered | ALTER INDEX [PK_ordered] ON [dbo].[ordered] REORGANIZE; | done")
+	k.exec(t, k.shop, "ALTER INDEX [ix]]odd] ON dbo.scattered SET (ALLOW_PAGE_LOCKS = ON);")
 }
 
 // Statistics that were never built are due if the table has rows.
@@ -380,6 +401,7 @@ func testKitSettings(t *testing.T, k *kitServer) {
 	require.Regexp(t, `^COMPATIBILITY_LEVEL \| 9999 \| 1\d0 \| .* \| reported$`, list[2])
 
 	k.exec(t, k.results, "DELETE dbo.kit_database_settings;")
+	require.Contains(t, k.ok(t, embedded.ControlDatabase, "", "job", "rollout-plan", "show", "kit correct database settings"), "canary")
 	code, said = k.start(t, "kit correct database settings", "fail_if_found=true")
 	require.Zero(t, code, said)
 	require.ElementsMatch(t, []string{shrink + "corrected", verify + "corrected"}, k.rows(t, result))
