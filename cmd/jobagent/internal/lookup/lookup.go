@@ -70,7 +70,8 @@ func GivenZone(s controldb.Schedule) string {
 	return s.TimeZone
 }
 
-// Members reads the members of a target group. It is an error if there is no such group.
+// Members reads the members of a target group, and those of the groups that are members. It is an
+// error if there is no such group.
 func Members(ctx context.Context, store *controldb.Store, group string) ([]targets.Member, error) {
 	groups, err := store.TargetGroups(ctx, group)
 	if err != nil {
@@ -79,7 +80,7 @@ func Members(ctx context.Context, store *controldb.Store, group string) ([]targe
 	if len(groups) == 0 {
 		return nil, missing(ctx, store, "target group", group, controldb.NameFilter{Kind: controldb.NamesOfTargetGroups}, "jobagent target-group list shows all groups")
 	}
-	return store.TargetGroupMembers(ctx, group)
+	return store.ResolvableMembers(ctx, group)
 }
 
 // OwnSchedule returns an error if nobody has defined the schedule of a job's own definition:

@@ -119,9 +119,6 @@ func examineTargets(ctx context.Context, c *connect.Connections, store *controld
 	if err != nil {
 		return nil, err
 	}
-	if list, err = store.ResolvableMembers(ctx, group); err != nil {
-		return nil, err
-	}
 	servers, _, err := c.OpenServers(ctx, store, nil)
 	if err != nil {
 		return nil, err

@@ -127,9 +127,6 @@ func newResolveCommand(a *connect.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if list, err = store.ResolvableMembers(cmd.Context(), args[0]); err != nil {
-					return err
-				}
 				tools, closeTools, err := a.OpenTools(cmd.Context(), store, nil)
 				if err != nil {
 					return err
