@@ -65,6 +65,10 @@ func TestModesAreNoRuns(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, outcomes.Outcomes, 1)
 		require.Equal(t, []any{"Succeeded", run}, []any{outcomes.Outcomes[0].Outcome, outcomes.Outcomes[0].Run})
+		listed, err := c.RunsOnTarget(ctx, outcomes.Targets[0].ID, "j", uuid.Nil, 10)
+		require.NoError(t, err)
+		require.Len(t, listed, 2)
+		require.Equal(t, []controldb.RunMode{controldb.ModePreflight, ""}, []controldb.RunMode{listed[0].Mode, listed[1].Mode})
 		c.exec(t, "EXEC jobs_internal.register_targets;")
 		require.Equal(t, []string{"Succeeded"}, c.rows(t, "SELECT lifecycle FROM jobs.target_last_runs;"))
 

@@ -85,6 +85,8 @@ type Rollout struct {
 	NextEvent   string    `db:"next_event"`
 	NextEventAt time.Time `db:"next_event_at"`
 	UndoOf      uuid.UUID `db:"undo_of"` // the roll-out that this one undoes
+	// UndoJobName is the job that undoes it; empty: none.
+	UndoJobName string    `db:"undo_job_name"`
 	EndedAt     time.Time `db:"ended_at"`
 }
 
@@ -251,7 +253,7 @@ func (s *Store) Rollouts(ctx context.Context, f RolloutFilter, p Page[RunKey]) (
 	}
 	return selectAll[Rollout](ctx, s, "list roll-outs", `SELECT v.job_execution_id, v.job_name, v.job_id, v.job_version, v.state,
     v.wave, v.waves, v.wave_name, v.targets, v.succeeded, v.failed, v.unknown, v.unreached, v.left_out, v.created_at, v.started_by, v.paused_at, v.paused_by,
-    v.pause_reason, v.reason, v.deadline_at, v.next_event, v.next_event_at, v.undo_of, v.ended_at
+    v.pause_reason, v.reason, v.deadline_at, v.next_event, v.next_event_at, v.undo_of, v.undo_job_name, v.ended_at
 FROM jobs.rollouts AS v`+w.text()+"\nORDER BY v.created_at DESC, v.job_execution_id"+p.text(w)+"\nOPTION (RECOMPILE, "+smallGrant+");", w.args...)
 }
 

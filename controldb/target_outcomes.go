@@ -150,6 +150,7 @@ type RunOnTarget struct {
 	Due          time.Time      `db:"due_time"`
 	Rerun        bool           `db:"is_rerun"`
 	DurationMS   *int64         `db:"duration_ms"` // as in [RunTarget]
+	Mode         RunMode        `db:"mode"`
 }
 
 // RunsOnTarget lists the steps of the newest runs that had a database in a list of targets: of one

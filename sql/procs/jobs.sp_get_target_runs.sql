@@ -12,7 +12,7 @@
 --            step_name, server_name, database_name (NULL: an endpoint), lifecycle (as in jobs.job_execution_targets), is_active,
 --            attempts, start_time, end_time, error_number, message (the first 300 characters; NULL: that of the lifecycle),
 --            run_lifecycle, create_time (of the run), started_by (NULL: a schedule), schedule_name, due_time, is_rerun, duration_ms (as in
---            jobs.job_execution_targets).
+--            jobs.job_execution_targets), mode (Trial or Preflight; NULL: its scripts ran).
 -- Throws:
 --   50097 a text is longer than its limit.
 CREATE OR ALTER PROCEDURE jobs.sp_get_target_runs
@@ -79,7 +79,8 @@ BEGIN
         h.name AS schedule_name,
         e.due_at AS due_time,
         CAST(CASE WHEN e.rerun_of IS NULL THEN 0 ELSE 1 END AS BIT) AS is_rerun,
-        (SELECT x.duration_ms FROM jobs_internal.target_durations AS x WHERE x.target_execution_id = t.target_execution_id) AS duration_ms
+        (SELECT x.duration_ms FROM jobs_internal.target_durations AS x WHERE x.target_execution_id = t.target_execution_id) AS duration_ms,
+        e.mode
     FROM @runs AS r
     INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = r.execution_id
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = r.job_id

@@ -24,6 +24,7 @@
 --   next_event        What happens next, in words; NULL: nothing.
 --   next_event_at     When it happens, if that is a time; NULL: when something else has happened.
 --   undo_of           Roll-out that it undoes; NULL: none.
+--   undo_job_name     Job that undoes it, as the plan named it when it began; NULL: none, or it was deleted.
 --   ended_at          When it ended; NULL: it has not.
 CREATE OR ALTER VIEW jobs.rollouts
 AS
@@ -94,11 +95,13 @@ SELECT
         ELSE w.bake_until
     END AS next_event_at,
     u.job_execution_id AS undo_of,
+    k.name AS undo_job_name,
     r.ended_at
 FROM jobs_internal.visible_runs AS e
 INNER JOIN jobs_internal.rollouts AS r ON r.execution_id = e.execution_id
 INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
 LEFT JOIN jobs_internal.rollout_waves AS w ON w.execution_id = r.execution_id AND w.wave = r.wave
+LEFT JOIN jobs_internal.jobs AS k ON k.job_id = r.undo_job_id AND k.deleted_at IS NULL
 LEFT JOIN jobs_internal.visible_runs AS u ON u.execution_id = r.undo_of
 CROSS APPLY (
     SELECT

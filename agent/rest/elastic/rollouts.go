@@ -52,6 +52,7 @@ type rolloutProperties struct {
 	NextEvent      string     `json:"nextEvent,omitempty"`
 	NextEventTime  *timestamp `json:"nextEventTime,omitempty"`
 	UndoOf         *uuid.UUID `json:"undoOf,omitempty"`
+	UndoJobName    string     `json:"undoJobName,omitempty"`
 	EndTime        *timestamp `json:"endTime,omitempty"`
 	// Waves are left out of lists.
 	Waves []waveView `json:"waves,omitempty"`
@@ -115,7 +116,7 @@ func (p *place) rolloutView(r controldb.Rollout, waves []controldb.RolloutWave) 
 		JobVersion: r.JobVersion, JobExecutionID: r.ID, State: string(r.State), Wave: r.Wave, WaveCount: r.Waves, WaveName: r.WaveName, Targets: r.Targets,
 		Succeeded: r.Succeeded, Failed: r.Failed, Unknown: r.Unknown, Unreached: r.Unreached, Pending: r.Pending(), LeftOut: r.LeftOut,
 		CreateTime: instant(r.CreatedAt), StartedBy: r.StartedBy, PauseTime: instant(r.PausedAt), PausedBy: r.PausedBy, PauseReason: r.PauseReason,
-		Reason: r.Reason, DeadlineTime: instant(r.DeadlineAt), NextEvent: r.NextEvent, NextEventTime: instant(r.NextEventAt), UndoOf: given(r.UndoOf),
+		Reason: r.Reason, DeadlineTime: instant(r.DeadlineAt), NextEvent: r.NextEvent, NextEventTime: instant(r.NextEventAt), UndoOf: given(r.UndoOf), UndoJobName: r.UndoJobName,
 		EndTime: instant(r.EndedAt),
 	}}
 	for _, w := range waves {

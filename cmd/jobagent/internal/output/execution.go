@@ -60,6 +60,7 @@ type Execution struct {
 	StoppedBy  string        `json:"stop_requested_by,omitempty"`  // who asked the run to stop
 	Targets    *TargetCounts `json:"targets,omitempty"`            // of all steps; of runs only
 	DurationMS *int64        `json:"duration_ms,omitempty"`        // from the start to the end of a run, or until now
+	Mode       string        `json:"mode,omitempty"`               // Trial or Preflight; with --target
 }
 
 // TargetCounts are the targets of a run, or of a step, by what became of them.

@@ -36,6 +36,7 @@ type Rollout struct {
 	NextEvent   string     `json:"next_event,omitempty"`
 	NextEventAt *time.Time `json:"next_event_at,omitempty"`
 	UndoOf      *uuid.UUID `json:"undo_of,omitempty"` // the roll-out that this one undoes
+	UndoJobName string     `json:"undo_job_name,omitempty"`
 	EndedAt     *time.Time `json:"ended_at,omitempty"`
 }
 
@@ -46,7 +47,7 @@ func NewRollout(r controldb.Rollout) Rollout {
 		WaveName: r.WaveName, Targets: r.Targets, Succeeded: r.Succeeded, Failed: r.Failed, Unknown: r.Unknown, Unreached: r.Unreached,
 		Pending: r.Pending(), LeftOut: r.LeftOut, CreatedAt: Optional(r.CreatedAt), StartedBy: r.StartedBy, PausedAt: Optional(r.PausedAt),
 		PausedBy: r.PausedBy, PauseReason: r.PauseReason, Reason: r.Reason, DeadlineAt: Optional(r.DeadlineAt), NextEvent: r.NextEvent,
-		NextEventAt: Optional(r.NextEventAt), UndoOf: optionalID(r.UndoOf), EndedAt: Optional(r.EndedAt),
+		NextEventAt: Optional(r.NextEventAt), UndoOf: optionalID(r.UndoOf), UndoJobName: r.UndoJobName, EndedAt: Optional(r.EndedAt),
 	}
 }
 

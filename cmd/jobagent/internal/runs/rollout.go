@@ -207,6 +207,9 @@ func PrintRollout(p *output.Printer, out io.Writer, d output.RolloutDetail) erro
 	if r.UndoOf != nil {
 		fmt.Fprintf(out, "  undoes the roll-out %s\n", *r.UndoOf)
 	}
+	if r.UndoJobName != "" {
+		fmt.Fprintf(out, "  can be undone by the job %s\n", terminal.Clean(r.UndoJobName))
+	}
 	fmt.Fprintf(out, "  %s\n", describeTargets(r))
 	lines := rolloutNews(r)
 	if r.DeadlineAt != nil && r.EndedAt == nil {

@@ -96,6 +96,9 @@ func describeTrigger(e output.Execution) string {
 	if e.StartedBy != "" {
 		by = " by " + e.StartedBy
 	}
+	if e.Mode != "" {
+		return strings.ToLower(e.Mode) + by
+	}
 	switch controldb.Trigger(e.Trigger) {
 	case controldb.TriggerRerun:
 		of := "a purged run"

@@ -125,6 +125,6 @@ func viewOnTarget(r controldb.RunOnTarget) output.Execution {
 	case !r.Due.IsZero():
 		e.Trigger = string(controldb.TriggerSchedule)
 	}
-	e.DurationMS = r.DurationMS
+	e.DurationMS, e.Mode = r.DurationMS, string(r.Mode)
 	return e
 }
