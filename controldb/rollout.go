@@ -197,6 +197,11 @@ type RolloutTarget struct {
 	Run      uuid.UUID `db:"run_id"` // the last run of the wave that had it
 	// Preflight is what the latest preflight found, if the target failed it.
 	Preflight string `db:"preflight"`
+	// ProbeRows and ProbeValue are what the latest probe after the wave returned there, and
+	// ProbeBefore is what the probe before it did; nil: nothing.
+	ProbeRows   *int64   `db:"probe_rows"`
+	ProbeValue  *float64 `db:"probe_value"`
+	ProbeBefore *float64 `db:"probe_before"`
 }
 
 // Name names the target: server/database.
@@ -306,7 +311,8 @@ func (s *Store) RolloutTargets(
 			k.Wave, k.Wave, k.Place, k.Place, mssqldb.UniqueIdentifier(k.TargetID))
 	}
 	return selectAll[RolloutTarget](ctx, s, "list the targets of a roll-out", `SELECT v.job_execution_id, v.wave, v.wave_name,
-    v.place, v.target_id, v.server_name, v.database_name, v.state, v.run_id, v.preflight
+    v.place, v.target_id, v.server_name, v.database_name, v.state, v.run_id, v.preflight, v.probe_rows, CAST(v.probe_value AS FLOAT) AS probe_value,
+    CAST(v.probe_before AS FLOAT) AS probe_before
 FROM jobs.rollout_targets AS v`+w.text()+"\nORDER BY v.wave, v.place, v.target_id"+p.text(w)+";", w.args...)
 }
 

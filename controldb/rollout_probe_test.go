@@ -1,6 +1,7 @@
 package controldb_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -76,6 +77,28 @@ func (p *probing) play(t *testing.T) {
 func (p *probing) reason(t *testing.T) string {
 	t.Helper()
 	return strings.Join(p.rows(t, `SELECT reason FROM jobs.rollouts`), "")
+}
+
+// values returns what the probes returned on each target: rows, the number, and the number before
+// the wave.
+func (p *probing) values(t *testing.T) (list []string) {
+	t.Helper()
+	rows, err := p.RolloutTargets(t.Context(), p.run, controldb.RolloutTargetFilter{}, controldb.Page[controldb.RolloutTargetKey]{})
+	require.NoError(t, err)
+	text := func(f *float64) string {
+		if f == nil {
+			return "nil"
+		}
+		return fmt.Sprint(*f)
+	}
+	for _, r := range rows {
+		count := "nil"
+		if r.ProbeRows != nil {
+			count = fmt.Sprint(*r.ProbeRows)
+		}
+		list = append(list, count+" "+text(r.ProbeValue)+" "+text(r.ProbeBefore))
+	}
+	return list
 }
 
 func (p *probing) gate(t *testing.T) string {
@@ -186,6 +209,7 @@ func TestProbeBeforeAWave(t *testing.T) {
 		p.play(t)
 		require.Equal(t, "Starting: Pending Pending", p.rollout(t, p.run))
 		require.Equal(t, []string{"1"}, c.rows(t, `SELECT COUNT(*) FROM jobs.rollout_waves WHERE before_run_id = probe_run_id`))
+		require.Equal(t, []string{"nil nil 7", "nil nil 7", "nil nil 7", "nil nil nil", "nil nil nil"}, p.values(t), "what the probe before the wave returned")
 		c.exec(t, `DECLARE @target UNIQUEIDENTIFIER = (SELECT target_id FROM jobs.rollout_targets WHERE database_name = N'd04');
 EXECUTE jobs.sp_move_rollout_target @p1, @target, N'canary'`, p.run.String())
 		c.exec(t, `EXECUTE jobs.sp_resume_rollout @p1`, p.run.String())
@@ -197,6 +221,7 @@ EXECUTE jobs.sp_move_rollout_target @p1, @target, N'canary'`, p.run.String())
 		}
 		p.play(t)
 		require.Equal(t, "Wave 'canary': its probe: 1 of 4 targets broke the limits (at most 100 % of the number before the wave); 's/d04': 8 after 7.", p.reason(t))
+		require.Equal(t, []string{"1 7 7", "1 7 7", "1 7 7", "1 8 7", "nil nil nil"}, p.values(t))
 		require.Equal(t, "4", probes(), "two before that ended well, one of which knew not all targets")
 		p.returns = func(string, bool) *targets.Probed { return one("7") }
 		c.exec(t, `EXECUTE jobs.sp_retry_rollout_wave @p1`, p.run.String())

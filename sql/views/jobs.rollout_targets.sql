@@ -13,6 +13,9 @@
 --   ran               1: a script of the roll-out began on it, so that it may have changed something there.
 --   run_id            The last run of the wave that had it; NULL: none.
 --   preflight         What its latest preflight found, if it failed it; NULL: it did not, or there was none.
+--   probe_rows        Rows that the latest probe of its wave returned there, after the wave; NULL: none has run there.
+--   probe_value       The number that it returned: the first column of the first row; NULL: none.
+--   probe_before      The number that the probe before the wave returned there; NULL: none.
 CREATE OR ALTER VIEW jobs.rollout_targets
 AS
 SELECT
@@ -26,8 +29,17 @@ SELECT
     t.state,
     t.ran,
     x.job_execution_id AS run_id,
-    t.preflight
+    t.preflight,
+    p.row_count AS probe_rows,
+    p.value AS probe_value,
+    b.value AS probe_before
 FROM jobs_internal.visible_runs AS e
 INNER JOIN jobs_internal.rollout_targets AS t ON t.execution_id = e.execution_id
 LEFT JOIN jobs_internal.rollout_waves AS w ON w.execution_id = t.execution_id AND w.wave = t.wave
-LEFT JOIN jobs_internal.visible_runs AS x ON x.execution_id = t.run_id;
+LEFT JOIN jobs_internal.visible_runs AS x ON x.execution_id = t.run_id
+-- Before the wave has run, its latest probe is the one before it.
+LEFT JOIN jobs_internal.rollout_probe_values AS p ON p.execution_id = w.probe_run_id
+    AND p.execution_id <> COALESCE(w.before_run_id, 0)
+    AND p.target_id = t.target_id
+    AND w.run_id IS NOT NULL
+LEFT JOIN jobs_internal.rollout_probe_values AS b ON b.execution_id = w.before_run_id AND b.target_id = t.target_id;

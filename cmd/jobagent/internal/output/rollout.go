@@ -141,13 +141,17 @@ type RolloutTarget struct {
 	State     string     `json:"state"`               // Pending, Succeeded, Failed, Unknown, Unreached or LeftOut
 	Run       *uuid.UUID `json:"run_id,omitempty"`    // the last run of the wave that had it
 	Preflight string     `json:"preflight,omitempty"` // what its preflight found, if it failed it
+
+	ProbeRows   *int64   `json:"probe_rows,omitempty"`   // that the latest probe after the wave returned there
+	ProbeValue  *float64 `json:"probe_value,omitempty"`  // the number that it returned
+	ProbeBefore *float64 `json:"probe_before,omitempty"` // the number that the probe before the wave returned
 }
 
 // NewRolloutTarget converts a target.
 func NewRolloutTarget(t controldb.RolloutTarget) RolloutTarget {
 	return RolloutTarget{
 		Wave: t.Wave, WaveName: t.WaveName, Place: t.Place, TargetID: t.TargetID, Server: t.Server, Database: t.Database, State: t.State,
-		Run: optionalID(t.Run), Preflight: t.Preflight,
+		Run: optionalID(t.Run), Preflight: t.Preflight, ProbeRows: t.ProbeRows, ProbeValue: t.ProbeValue, ProbeBefore: t.ProbeBefore,
 	}
 }
 

@@ -190,6 +190,9 @@ var targetColumns = output.Columns([]output.Column[output.RolloutTarget]{
 	{Name: "state", State: true, Keep: true},
 	{Name: "run_id", Header: "RUN", GUID: true, Drop: 5},
 	{Name: "preflight", Min: 16, Rest: true, Drop: 1},
+	{Name: "probe_before", Header: "BEFORE", Right: true, Drop: 7},
+	{Name: "probe_value", Header: "PROBE", Right: true, Drop: 6},
+	{Name: "probe_rows", Header: "PROBE ROWS", Right: true, Wide: true},
 	{Name: "target_id", Header: "TARGET ID", Wide: true},
 })
 
