@@ -271,7 +271,7 @@ func (s *Session) read(ctx context.Context, answer driver.Rows, a Answers) (refu
 			return nil, set.err
 		}
 		if err := next.NextResultSet(); err != nil {
-			return nil, err
+			return nil, ended(err) // the driver's goroutine may not have ended yet, and closing would cancel it
 		}
 	}
 }

@@ -404,7 +404,12 @@ func (s *answerSet) End(error) error {
 	s.to.setsMu.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.write()
+	s.to.mu.Lock()
+	defer s.to.mu.Unlock()
+	if err := s.pass(); err != nil {
+		return err
+	}
+	return s.to.failed
 }
 
 // appendJSON appends a row as an [AnswerRow].

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -161,6 +163,8 @@ func (q *query) check() error {
 const (
 	// maxParallel is the largest number of connections of SQL Server ("user connections").
 	maxParallel = 32_767
+	// memory is how much memory printing rows may take before the collector works harder.
+	memory = 128 << 20
 	// maxTop bounds the memory for rows that are kept.
 	maxTop = 100_000
 )
@@ -331,6 +335,10 @@ func (q *query) ask(ctx context.Context, asked question.Question, servers *mssql
 			err = errors.Join(err, answers.Close())
 		}
 	default:
+		// Rows are printed and forgotten: the collector need not let garbage grow beyond this.
+		if os.Getenv("GOMEMLIMIT") == "" {
+			defer debug.SetMemoryLimit(debug.SetMemoryLimit(memory))
+		}
 		answers := output.NewAnswers(p)
 		answers.Said = said.add
 		summary, err = asked.Ask(ctx, servers, list, answers)
