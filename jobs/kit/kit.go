@@ -24,8 +24,10 @@ type RunsOn string
 const (
 	// Databases: each database that is maintained.
 	Databases RunsOn = "databases"
-	// Servers: the database master of each server; of Azure SQL Database, each database.
+	// Servers: one database of each server; of Azure SQL Database, each database.
 	Servers RunsOn = "servers"
+	// Results: the database of the results.
+	Results RunsOn = "results"
 )
 
 // Definition is a definition of the kit.
@@ -62,7 +64,7 @@ type Places struct {
 const (
 	databasesMark       = `"{databases}"`
 	serversMark         = `"{servers}"`
-	resultsServerMark   = `"{results server}"`
+	resultsServerMark   = `"results-server.invalid"` // the form of a server
 	resultsDatabaseMark = `"{results database}"`
 )
 
@@ -141,9 +143,8 @@ func read(all fs.FS, name string) (Definition, error) {
 	return d, nil
 }
 
-// KeepsResults reports whether the definition writes to a table of its own, for which it needs a
-// place.
-func (d Definition) KeepsResults() bool { return strings.Contains(d.Files[0].Text, resultsServerMark) }
+// UsesResults reports whether the definition writes to the database of the results, or runs on it.
+func (d Definition) UsesResults() bool { return strings.Contains(d.Files[0].Text, resultsServerMark) }
 
 // FillIn returns the files of the definition with the names of a place in them, for an editor with
 // the schema beside them.

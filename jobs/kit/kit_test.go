@@ -42,19 +42,19 @@ func inputs(files []manifest.File) []manifest.Input {
 func TestDefinitions(t *testing.T) {
 	all, err := Definitions()
 	require.NoError(t, err)
-	require.Len(t, all, 13)
-	written := 0
+	require.Len(t, all, 14)
+	written, tables := 0, map[string]bool{}
 	page, err := os.ReadFile("KIT.md")
 	require.NoError(t, err)
 	for _, d := range all {
 		require.NotEmpty(t, d.Summary, d.Name)
-		require.Contains(t, []RunsOn{Databases, Servers}, d.RunsOn, d.Name)
+		require.Contains(t, []RunsOn{Databases, Servers, Results}, d.RunsOn, d.Name)
 		for _, text := range []string{d.Results, d.Rights, d.Versions} {
 			require.NotEmpty(t, text, d.Name)
 		}
 		require.Contains(t, string(page), "| `"+d.Name+"` |", "KIT.md lists it")
 		written += len(d.Files)
-		group := map[RunsOn]string{Databases: "d", Servers: "s"}[d.RunsOn]
+		group := map[RunsOn]string{Databases: "d", Servers: "s", Results: "kit results"}[d.RunsOn]
 		for i, job := range jobsOf(t, d) {
 			require.Equal(t, d.Jobs[i], job.Name)
 			require.True(t, strings.HasPrefix(job.Name, "kit "), "it must not meet a job of the reader's")
@@ -69,6 +69,7 @@ func TestDefinitions(t *testing.T) {
 				if s.Output != nil {
 					require.Equal(t, "sql1/dba", s.Output.Server+"/"+s.Output.Database)
 					require.Contains(t, d.Results, "dbo."+s.Output.Table)
+					tables[s.Output.Table] = true
 				}
 			}
 		}
@@ -76,6 +77,16 @@ func TestDefinitions(t *testing.T) {
 	files, err := embedded.ReadDir("definitions")
 	require.NoError(t, err)
 	require.Len(t, files, written, "each file belongs to a definition")
+
+	// Old rows of all tables are deleted, but not those of sp_Blitz, which have no time.
+	delete(tables, "kit_blitz")
+	retention, err := embedded.ReadFile("definitions/results-retention.sql")
+	require.NoError(t, err)
+	listed := regexp.MustCompile(`\(N'(kit_\w+)'\)`).FindAllStringSubmatch(string(retention), -1)
+	require.Len(t, listed, len(tables))
+	for _, m := range listed {
+		require.True(t, tables[m[1]], m[1])
+	}
 }
 
 // Names of places are quoted, whatever is in them.
@@ -88,7 +99,7 @@ func TestFillIn(t *testing.T) {
 		require.NoError(t, err)
 		for _, o := range set.Objects {
 			if job, ok := o.Value.(*manifest.Job); ok {
-				require.Equal(t, map[RunsOn]string{Databases: odd.Databases, Servers: odd.Servers}[d.RunsOn], job.Steps[0].TargetGroup)
+				require.Equal(t, map[RunsOn]string{Databases: odd.Databases, Servers: odd.Servers, Results: "kit results"}[d.RunsOn], job.Steps[0].TargetGroup)
 				if out := job.Steps[0].Output; out != nil {
 					require.Equal(t, []string{odd.ResultsServer, odd.ResultsDatabase}, []string{out.Server, out.Database})
 				}
@@ -142,6 +153,8 @@ func TestScripts(t *testing.T) {
 				require.NotRegexp(t, undocumented, text, job.Name)
 				if d.Needs == "" {
 					require.Contains(t, text, "\nSET NOCOUNT ON;\n", job.Name)
+				}
+				if d.Needs == "" && d.RunsOn != Results {
 					require.Contains(t, text, "-- https://learn.microsoft.com/sql/", job.Name)
 				}
 				for number, batch := range regexp.MustCompile(`(?m)^GO$`).Split(text, -1) {

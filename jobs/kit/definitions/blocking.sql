@@ -20,7 +20,7 @@ FROM
         r.wait_resource, t.text, r.blocking_session_id
     FROM sys.dm_exec_requests AS r
     OUTER APPLY sys.dm_exec_sql_text(r.sql_handle) AS t
-    WHERE r.blocking_session_id <> 0 AND r.wait_time >= @blocked_seconds * 1000
+    WHERE r.blocking_session_id NOT IN (0, r.session_id) AND r.wait_time >= @blocked_seconds * 1000
     UNION ALL
     SELECT N'open transaction', x.session_id, DATEDIFF(SECOND, a.transaction_begin_time, GETDATE()), e.database_id, NULL, NULL, t.text, NULL
     FROM sys.dm_tran_session_transactions AS x

@@ -1,5 +1,5 @@
 -- Compares the configuration of this server with a baseline, and returns the options that differ, and those whose new value waits for
--- RECONFIGURE or a restart. Azure SQL Database has no such configuration.
+-- RECONFIGURE or a restart. Azure SQL Database has no such configuration. OPENJSON needs the compatibility level 130.
 -- https://learn.microsoft.com/sql/relational-databases/system-catalog-views/sys-configurations-transact-sql
 SET NOCOUNT ON;
 DECLARE @baseline NVARCHAR(MAX) = N'$(param.baseline)';

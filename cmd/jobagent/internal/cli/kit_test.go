@@ -47,15 +47,15 @@ func kitNames(t *testing.T) (names []string) {
 func TestKitApplies(t *testing.T) {
 	f := newFixture(t)
 	dir := f.writeKit(t, kitNames(t)...)
-	require.Contains(t, f.ok(t, main, "", "validate", "-f", dir), "valid: 18 jobs, 4 alerts")
+	require.Contains(t, f.ok(t, main, "", "validate", "-f", dir), "valid: 1 target group, 19 jobs, 4 alerts")
 	for _, group := range []string{"databases of the kit", "servers"} {
 		f.ok(t, main, "", "target-group", "create", group)
 	}
-	require.Contains(t, f.ok(t, main, "", "apply", "-f", dir), "22 created, 0 changed, 0 unchanged\n")
+	require.Contains(t, f.ok(t, main, "", "apply", "-f", dir), "24 created, 0 changed, 0 unchanged\n")
 	require.Equal(t, "no differences\n", f.ok(t, main, "", "diff", "-f", dir))
-	require.Equal(t, "0 created, 0 changed, 22 unchanged\n", f.ok(t, main, "", "apply", "-f", dir))
+	require.Equal(t, "0 created, 0 changed, 24 unchanged\n", f.ok(t, main, "", "apply", "-f", dir))
 	exported := f.ok(t, main, "", "export")
-	require.Equal(t, "0 created, 0 changed, 24 unchanged\n", f.ok(t, main, exported, "apply", "-f", "-"))
+	require.Equal(t, "0 created, 0 changed, 26 unchanged\n", f.ok(t, main, exported, "apply", "-f", "-"))
 	require.NotContains(t, exported, "{databases}")
 
 	var schedules []struct {
@@ -92,7 +92,7 @@ func TestKitWrite(t *testing.T) {
 
 	for line, want := range map[string]string{
 		"":                               "missing --target-group: backup runs on",
-		"--target-group g":               "missing --results: backup keeps",
+		"--target-group g":               "missing --results: backup uses",
 		"--target-group g --results s/d": "missing --server-group: blocking runs on",
 		"statistics --target-group g --results dba": `invalid --results "dba": want SERVER/DATABASE`,
 		"statistic --target-group g":                `the kit has no definition "statistic"; did you mean "statistics"?`,
@@ -194,6 +194,7 @@ CREATE TABLE dbo.empty (id INT NOT NULL CONSTRAINT PK_empty PRIMARY KEY);`)
 	t.Run("blocking", func(t *testing.T) { testKitBlocking(t, k) })
 	t.Run("reports", func(t *testing.T) { testKitReports(t, k) })
 	t.Run("settings", func(t *testing.T) { testKitSettings(t, k) })
+	t.Run("retention", func(t *testing.T) { testKitRetention(t, k) })
 	t.Run("other programs", func(t *testing.T) { testKitOtherPrograms(t, k) })
 }
 
@@ -417,6 +418,26 @@ func testKitSettings(t *testing.T, k *kitServer) {
 	code, said = k.start(t, "kit server settings", `baseline="no JSON"`)
 	require.Equal(t, exit.CodeRunFailed, code)
 	require.Contains(t, said, "The parameter baseline must be a JSON object")
+}
+
+// Old results of the kit are deleted, and nothing else.
+func testKitRetention(t *testing.T, k *kitServer) {
+	k.exec(t, k.results, "CREATE TABLE dbo.kit_of_others (collected_at DATETIME2 NOT NULL); INSERT dbo.kit_of_others VALUES ('20000101');")
+	code, said := k.start(t, "kit file growth")
+	require.Zero(t, code, said)
+	k.exec(t, k.results, "DELETE dbo.kit_file_growth WHERE type_desc = N'LOG'; UPDATE dbo.kit_file_growth SET collected_at = DATEADD(DAY, -399, collected_at);")
+	code, said = k.start(t, "kit results retention")
+	require.Zero(t, code, said)
+	require.Contains(t, said, "kit_file_growth: 0 rows deleted")
+	k.exec(t, k.results, "UPDATE dbo.kit_file_growth SET collected_at = DATEADD(DAY, -2, collected_at);")
+	code, said = k.start(t, "kit results retention")
+	require.Zero(t, code, said)
+	require.Regexp(t, `kit_file_growth: [12] rows deleted`, said)
+	require.Empty(t, k.rows(t, "SELECT collected_at FROM dbo.kit_file_growth"))
+	require.Len(t, k.rows(t, "SELECT collected_at FROM dbo.kit_of_others"), 1)
+	code, said = k.start(t, "kit results retention", "keep_days=-5")
+	require.Equal(t, exit.CodeRunFailed, code)
+	require.Contains(t, said, "keep_days must be at least 1.")
 }
 
 // The procedures of others are called as they are documented. Here, procedures with the parameters

@@ -3,7 +3,7 @@ package output
 // KitDefinition is a definition of the maintenance kit.
 type KitDefinition struct {
 	Name     string   `json:"name"`
-	RunsOn   string   `json:"runs_on"` // databases or servers
+	RunsOn   string   `json:"runs_on"` // databases, servers or results
 	Summary  string   `json:"summary"`
 	Jobs     []string `json:"jobs"`
 	Results  string   `json:"results"` // the table that keeps its results

@@ -137,7 +137,8 @@ func newWriteCommand(a *connect.App) *cobra.Command {
 need other programs on the servers. Files that were changed are not replaced without --replace.
 
 Most definitions run on each database of --target-group. Those that run on servers need --server-group:
-a target group with the database master of each server, or for Azure SQL Database the databases.
+a target group with one database of each server, such as master; the server of the control database
+needs another one. For Azure SQL Database, it has the databases.
 The results are written to tables of the database --results, which are made when they are needed.`,
 		Example: "  jobagent kit write maintenance --target-group tenants --server-group servers --results sql1/dba\n" +
 			"  jobagent kit write maintenance index-maintenance statistics --target-group tenants --results sql1/dba\n" +
@@ -146,7 +147,7 @@ The results are written to tables of the database --results, which are made when
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&opts.places.Databases, "target-group", "", "target `group` of the databases")
-	flags.StringVar(&opts.places.Servers, "server-group", "", "target `group` with the database master of each server")
+	flags.StringVar(&opts.places.Servers, "server-group", "", "target `group` with one database of each server, such as master")
 	flags.StringVar(&opts.results, "results", "", "database for the results: `SERVER/DATABASE`")
 	flags.BoolVar(&opts.replace, "replace", false, "replace files that were changed")
 	return cmd
@@ -171,9 +172,9 @@ func runWrite(a *connect.App, dir string, names []string, opts options) error {
 		case d.RunsOn == kit.Databases && opts.places.Databases == "":
 			return exit.Usagef("missing --target-group: %s runs on the databases of a target group", d.Name)
 		case d.RunsOn == kit.Servers && opts.places.Servers == "":
-			return exit.Usagef("missing --server-group: %s runs on a target group with the database master of each server", d.Name)
-		case d.KeepsResults() && opts.results == "":
-			return exit.Usagef("missing --results: %s keeps its results in a table; give SERVER/DATABASE", d.Name)
+			return exit.Usagef("missing --server-group: %s runs on a target group with one database of each server", d.Name)
+		case d.UsesResults() && opts.results == "":
+			return exit.Usagef("missing --results: %s uses the database for the results; give SERVER/DATABASE", d.Name)
 		}
 		files = append(files, d.FillIn(opts.places)...)
 		result.Definitions = append(result.Definitions, d.Name)
