@@ -50,6 +50,7 @@ var allowed = map[string][]string{
 	"jobs/model":                     {"github.com/google/uuid"},
 	"jobs/action":                    {"jobs/bounded", "jobs/internal/...", "jobs/parameters"},
 	"jobs/parameters":                {"jobs/internal/...", "jobs/model"},
+	"jobs/drift":                     {"jobs/tsql", "jobs/wording"},
 	"jobs/rollout":                   {"jobs", "jobs/internal/..."},
 	"jobs/secret":                    {},
 	"jobs/jsontree":                  {},
@@ -75,6 +76,7 @@ var allowed = map[string][]string{
 	// The server's side of Kerberos: of the REST front and of the embedded server.
 	"targets/mssql/kerberos/acceptor": {"github.com/jcmturner/gokrb5/v8/...", "github.com/jcmturner/gofork/..."},
 	"targets/question":                {"targets", "targets/mssql"},
+	"targets/schema":                  {"jobs/drift", "targets", "targets/mssql", "targets/question"},
 	"targets/mssql/azure":             {"targets", "targets/mssql", "github.com/microsoft/go-mssqldb/...", "github.com/Azure/azure-sdk-for-go/sdk/..."},
 	"targets/mssql/internal":          {},
 	// The texts of errors of procedures, for the doors that word them.
