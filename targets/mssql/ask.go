@@ -35,7 +35,8 @@ type Asking struct {
 // Session is a session on one database for batches whose answers are read here: the questions of a
 // person, and the agent's own. It is not safe for concurrent use.
 type Session struct {
-	inner *session
+	servers *Servers
+	inner   *session
 	// readOnly says that the batches are in a transaction that is rolled back; begun is its id; 0
 	// means that the id is not known.
 	readOnly, open bool
@@ -93,7 +94,7 @@ func (s *Servers) OpenSession(ctx context.Context, t targets.Target, how Asking)
 			return nil, causeOr(ctx, err)
 		}
 	}
-	return &Session{inner: inner, readOnly: how.ReadOnly}, nil
+	return &Session{servers: s, inner: inner, readOnly: how.ReadOnly}, nil
 }
 
 // SPID returns the session's ID; 0 if the driver itself encrypts, so that packets cannot be read.
@@ -117,17 +118,17 @@ func (s *Session) Ask(ctx context.Context, text string, line int, a Answers) err
 	if !s.readOnly {
 		return s.ask(ctx, text, line, a)
 	}
-	watched := mayEndTransaction(text)
+	read := s.servers.readingOf(text)
 	if !s.open {
 		s.open = true
-		if all, ok := prefixed(trialBegin+" ", text); ok && !watched {
-			return s.ask(ctx, all, line, a)
+		if read.begins != "" {
+			return s.ask(ctx, read.begins, line, a)
 		}
 		if err := s.own(ctx, func() error { return s.inner.exec(ctx, trialBegin) }); err != nil {
 			return err
 		}
 	}
-	if !watched {
+	if !read.watched {
 		return s.ask(ctx, text, line, a)
 	}
 	var err error
@@ -148,6 +149,30 @@ func (s *Session) Ask(ctx context.Context, text string, line int, a Answers) err
 			"If that was a COMMIT in a procedure or in dynamic T-SQL, what came before it is left.", line)}
 	}
 	return nil
+}
+
+// reading is how a batch is sent in a transaction that is rolled back.
+type reading struct {
+	text string
+	// begins is the batch with the begin of the transaction before it; empty means that the
+	// transaction is begun in a packet of its own.
+	begins string
+	// watched means that the transaction must be the same after the batch.
+	watched bool
+}
+
+// readingOf returns how a batch is sent. It remembers the last batch: the same one goes to
+// thousands of databases.
+func (s *Servers) readingOf(text string) *reading {
+	if last := s.lastRead.Load(); last != nil && last.text == text {
+		return last
+	}
+	r := &reading{text: text, watched: mayEndTransaction(text)}
+	if all, ok := prefixed(trialBegin+" ", text); ok && !r.watched {
+		r.begins = all
+	}
+	s.lastRead.Store(r)
+	return r
 }
 
 // mayEndTransaction reports whether a batch calls a procedure or dynamic T-SQL, in which a COMMIT

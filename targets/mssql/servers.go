@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/microsoft/go-mssqldb/msdsn"
@@ -24,6 +25,7 @@ type Servers struct {
 	budget *tdsguard.Budget
 	// questions is shared by all sessions whose rows go to a person, who may read them slowly.
 	questions *tdsguard.Budget
+	lastRead  atomic.Pointer[reading]
 
 	mu     sync.Mutex
 	closed bool

@@ -20,6 +20,9 @@ type Options struct {
 	// Timeout bounds the time of one target, its login included, but not what [One.Aside] takes; 0
 	// means no bound.
 	Timeout time.Duration
+	// Ended is told when a target has ended, with its error; nil: it is not. Several targets may
+	// call it at once.
+	Ended func(err error)
 }
 
 // DefaultParallel is how many targets are asked at once where nothing else is said. A login costs
@@ -69,6 +72,9 @@ func Each(
 		workers.Go(func() {
 			for i := range next {
 				errs[i] = unreached.try(list[i].Server, func() (bool, error) { return askOne(ctx, servers, list[i], o, ask) })
+				if o.Ended != nil {
+					o.Ended(errs[i])
+				}
 			}
 		})
 	}

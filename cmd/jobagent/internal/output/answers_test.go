@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"slices"
@@ -88,9 +89,11 @@ func TestAnswersOfOtherShapes(t *testing.T) {
 			give(t, to, fmt.Sprint("d", i%7), 1, oneText, []driver.Value{fmt.Sprint(i, text)})
 			give(t, to, fmt.Sprint("d", i%7), 2, oneText, []driver.Value{fmt.Sprint(i, text)})
 		}
-		left, err := filepath.Glob(filepath.Join(dir, "*"))
-		require.NoError(t, err)
-		require.Empty(t, left, "the file has no name")
+		if runtime.GOOS != "windows" { // an open file keeps its name there
+			left, err := filepath.Glob(filepath.Join(dir, "*"))
+			require.NoError(t, err)
+			require.Empty(t, left, "the file has no name")
+		}
 	}
 	for _, f := range []Format{FormatCSV, FormatTable} {
 		parts := strings.Split(strings.ReplaceAll(printed(t, f, all), "\r", ""), "\n\n")
