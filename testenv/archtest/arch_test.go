@@ -76,7 +76,7 @@ var allowed = map[string][]string{
 	// The server's side of Kerberos: of the REST front and of the embedded server.
 	"targets/mssql/kerberos/acceptor": {"github.com/jcmturner/gokrb5/v8/...", "github.com/jcmturner/gofork/..."},
 	"targets/question":                {"targets", "targets/mssql"},
-	"targets/schema":                  {"jobs/drift", "targets", "targets/mssql", "targets/question"},
+	"targets/schema":                  {"jobs/drift", "jobs/tsql", "targets", "targets/mssql", "targets/question"},
 	"targets/mssql/azure":             {"targets", "targets/mssql", "github.com/microsoft/go-mssqldb/...", "github.com/Azure/azure-sdk-for-go/sdk/..."},
 	"targets/mssql/internal":          {},
 	// The texts of errors of procedures, for the doors that word them.
@@ -148,6 +148,8 @@ var allowed = map[string][]string{
 	commandRoom + "runs": {
 		commandRoom + "command", commandRoom + "connect", commandRoom + "exit", commandRoom + "lookup", commandRoom + "output", commandRoom + "terminal", "agent/startcheck", "controldb", "jobs", "jobs/parameters", "targets/...", "github.com/google/uuid", "github.com/spf13/cobra", "charm.land/...",
 	},
+	// The databases that a command line names for a question.
+	commandRoom + "databases": {commandRoom + "connect", commandRoom + "exit", commandRoom + "lookup", commandRoom + "output", "controldb", "jobs/wording", "targets", "targets/mssql", "targets/question", "github.com/spf13/pflag"},
 	commandRoom + "embedded": {
 		commandRoom + "config", commandRoom + "exit", "controldb", "jobs/tsql", "targets/...", "testenv/tsqld/...", "golang.org/x/sys/...",
 		"github.com/microsoft/go-mssqldb/...", "github.com/spf13/cobra/...", "go.uber.org/zap/...",

@@ -27,7 +27,7 @@ var groups = []struct {
 	{"define", "Define:", []string{
 		"job", "step", "action", "target-group", "target", "schedule", "calendar", "secret", "script", "import", "apply", "diff", "export", "validate", "kit",
 	}},
-	{"operate", "Run and operate:", []string{"execution", "rollout", "query", "top", "history", "limit", "alert", "agent", "audit", "metrics", "account", "token", "key"}},
+	{"operate", "Run and operate:", []string{"execution", "rollout", "query", "drift", "top", "history", "limit", "alert", "agent", "audit", "metrics", "account", "token", "key"}},
 }
 
 // aliases are the other names of commands: plurals, and words of other programs. An alias that a

@@ -154,6 +154,7 @@ var ownArguments = map[string]Kind{
 	"alert channel add CHANNEL":   newName("the new channel"),
 	"account create ACCOUNT":      newName("the new account"),
 	"token create TOKEN":          newName("the new token"),
+	"drift export FILE":           {Words: "a file for the schema", Max: maxWord, Files: true},
 	"key generate FILE":           {Words: "a file for the new key", Max: maxWord, Files: true},
 	"schedule explain JOB":        {Words: "the name of a job", Hint: job.Hint, Max: maxName, source: names(controldb.NamesOfJobs), named: true},
 	"db describe NAME":            {Words: "the name of an object, such as jobs.sp_add_job", Max: maxServer, source: nothing},
@@ -171,6 +172,8 @@ var flagKinds = map[string]Kind{
 	"color":     loose("auto", "always", "never"),
 	"progress":  loose("auto", "live", "plain", "none"),
 	"columns":   word, "sort": word, "jq": word, "by": word, "group-by": word, "sum": word,
+	"against": {Words: "majority, a file or SERVER/DATABASE", Max: maxWord, Files: true}, "exclude": word,
+	"ignore": loose("constraint-names", "collations", "fill-factors", "column-order", "trust"), "include": loose("permissions", "system-names"),
 
 	// Objects.
 	"job": job, "target-group": group, "server-group": group, "results": place, "step-name": step, "schedule": timetable, "calendar": calendar,

@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"regexp"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,8 +16,8 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/databases"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/jobs/wording"
@@ -61,9 +59,7 @@ each row; --jq prints what its filter makes of each row. Exit codes:
 		RunE: q.run,
 	})
 	flags := cmd.Flags()
-	flags.StringVar(&q.group, "target-group", "", "ask the databases of this `GROUP`")
-	flags.StringArrayVar(&q.servers, "servers", nil, "ask these `SERVERS`, separated by commas; no control database is needed; may be repeated")
-	flags.StringArrayVarP(&q.databases, "database", "d", nil, "of --servers, only this `DATABASE`; * and ? are wildcards; may be repeated (default: all user databases)")
+	q.choice.AddFlags(flags)
 	flags.StringVar(&q.file, "file", "", "read the question from this `FILE`; - is standard input")
 	flags.IntVar(&q.parallel, "parallel", question.DefaultParallel, "how many databases are asked at once")
 	command.AddDuration(flags, &q.timeout, "timeout", 0, "how long one database may take, its login included; 0: as long as it needs")
@@ -75,8 +71,6 @@ each row; --jq prints what its filter makes of each row. Exit codes:
 	flags.StringSliceVar(&q.sum, "sum", nil, "add up these `COLUMNS` of all databases in place of printing rows")
 	flags.IntVar(&q.top, "limit", 0, "print only so many totals, the largest first, or with --by so many rows; 0: all totals")
 	flags.StringVar(&q.column, "by", "", "print only the rows with the largest values of this `COLUMN`, as many as --limit says")
-	flags.BoolVar(&q.own.Trust, "trust-server-certificate", false, "of --servers: accept any certificate")
-	flags.StringArrayVar(&q.own.Pins, "certificate-sha256", nil, "of --servers: accept only a certificate with this `HASH`; may be repeated")
 	a.Target.Add(cmd)
 	command.AddYes(cmd)
 	a.PrintsWith("--group-by", []output.AnswerTotal{}, cmd)
@@ -87,17 +81,15 @@ each row; --jq prints what its filter makes of each row. Exit codes:
 type query struct {
 	app *connect.App
 
-	group              string
-	servers, databases []string
-	own                connect.OwnEncryption
-	file               string
-	parallel           int
-	timeout            time.Duration
-	maxRows, maxTotal  int64
-	write, primary     bool
-	by, sum            []string
-	top                int
-	column             string
+	choice            databases.Choice
+	file              string
+	parallel          int
+	timeout           time.Duration
+	maxRows, maxTotal int64
+	write, primary    bool
+	by, sum           []string
+	top               int
+	column            string
 }
 
 // run implements the command.
@@ -114,7 +106,7 @@ func (q *query) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	ctx := cmd.Context()
-	servers, list, done, err := q.find(ctx)
+	servers, list, done, err := q.choice.Find(ctx, q.app, q.write)
 	if err != nil {
 		return err
 	}
@@ -142,15 +134,12 @@ func (q *query) run(cmd *cobra.Command, args []string) error {
 
 // check checks the flags.
 func (q *query) check() error {
+	if err := q.choice.Check(); err != nil {
+		return err
+	}
 	switch {
-	case (q.group == "") == (len(q.servers) == 0):
-		return exit.Usagef("want --target-group or --servers: the databases to ask")
-	case q.group != "" && len(q.databases) > 0:
-		return exit.Usagef("--database chooses databases of --servers, not of --target-group")
-	case q.group != "" && (q.own.Trust || len(q.own.Pins) > 0):
-		return exit.Usagef("--trust-server-certificate and --certificate-sha256 are for --servers; of --target-group, the configuration file says which certificates are accepted")
-	case q.parallel < 1 || q.parallel > maxParallel:
-		return exit.Usagef("--parallel %d: want 1 to %d", q.parallel, maxParallel)
+	case q.parallel < 1 || q.parallel > databases.MaxParallel:
+		return exit.Usagef("--parallel %d: want 1 to %d", q.parallel, databases.MaxParallel)
 	case q.timeout < 0 || q.maxRows < 0 || q.maxTotal < 0 || q.top < 0:
 		return exit.Usagef("--timeout, --max-rows, --max-rows-total and --limit: want 0 or more")
 	case q.totals() && q.column != "":
@@ -164,8 +153,6 @@ func (q *query) check() error {
 }
 
 const (
-	// maxParallel is the largest number of connections of SQL Server ("user connections").
-	maxParallel = 32_767
 	// memory is how much memory printing rows may take before the collector works harder.
 	memory = 128 << 20
 	// maxTop bounds the memory for rows that are kept.
@@ -207,116 +194,6 @@ func (q *query) judge(text string) ([]mssql.Batch, error) {
 		return nil, exit.Usagef("nothing was sent, because this cannot be rolled back: %w. With --write, the text runs as it is", err)
 	}
 	return batches, q.app.Warn(warnings)
-}
-
-// port matches what is behind the comma in the name of a server with a port.
-var port = regexp.MustCompile(`^[0-9]{1,5}$`)
-
-// names returns the names of --servers. A name may have a port behind a comma.
-func (q *query) names() (list []string) {
-	for _, given := range q.servers {
-		begins := len(list)
-		for part := range strings.SplitSeq(given, ",") {
-			part = strings.TrimSpace(part)
-			if n := len(list); port.MatchString(part) && n > begins {
-				list[n-1] += "," + part
-				continue
-			}
-			if part != "" {
-				list = append(list, part)
-			}
-		}
-	}
-	return list
-}
-
-// members returns what --servers and --database name, as members of a target group.
-func (q *query) members(names []string) ([]targets.Member, error) {
-	var list []targets.Member
-	for _, server := range names {
-		if err := targets.CheckServer(server); err != nil {
-			return nil, exit.Usagef("--servers %q: %w", server, err)
-		}
-		if len(q.databases) == 0 {
-			list = append(list, targets.Member{Membership: targets.Include, Kind: targets.SQLServer, Server: server})
-		}
-		for _, database := range q.databases {
-			list = append(list, targets.Member{Membership: targets.Include, Kind: targets.SQLDatabase, Server: server, Database: database})
-		}
-	}
-	return list, nil
-}
-
-// find opens the connections and resolves the databases. The caller calls done.
-func (q *query) find(ctx context.Context) (servers *mssql.Servers, list []targets.Target, done func(), err error) {
-	if q.group == "" {
-		names := q.names()
-		members, err := q.members(names)
-		if err != nil {
-			return nil, nil, nil, err
-		}
-		if servers, err = q.app.OpenNamedServers(names, q.own); err != nil {
-			return nil, nil, nil, err
-		}
-		done = func() { _ = servers.Close() }
-		list, err = q.resolve(ctx, mssql.NewResolver(servers, mssql.Instance{}), members)
-		if err != nil {
-			done()
-			return nil, nil, nil, err
-		}
-		return servers, list, done, nil
-	}
-	open := q.app.OpenStore
-	if q.write {
-		open = q.app.OpenStoreToChange
-	}
-	store, err := open(ctx)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	done = func() { store.Close() }
-	fail := func(err error) (*mssql.Servers, []targets.Target, func(), error) {
-		done()
-		return nil, nil, nil, err
-	}
-	members, err := lookup.Members(ctx, store, q.group)
-	if err != nil {
-		return fail(err)
-	}
-	if servers, _, err = q.app.OpenServers(ctx, store, nil); err != nil {
-		return fail(err)
-	}
-	done = func() {
-		_ = servers.Close()
-		store.Close()
-	}
-	control, err := store.Instance(ctx)
-	if err != nil {
-		return fail(err)
-	}
-	if list, err = q.resolve(ctx, mssql.NewResolver(servers, control).WithTags(store.TaggedTargets), members); err != nil {
-		return fail(err)
-	}
-	return servers, list, done, nil
-}
-
-// resolve resolves members into databases.
-func (q *query) resolve(ctx context.Context, r *mssql.Resolver, members []targets.Member) ([]targets.Target, error) {
-	list, counts, err := r.Explain(ctx, members)
-	if err == nil {
-		return list, q.app.Warn(mssql.WithoutEffect(members, counts))
-	}
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	err = fmt.Errorf("list the databases: %w", err)
-	switch mssql.Classify(err).Class {
-	case targets.ClassAuth, targets.ClassLostConnection, targets.ClassTimeout, targets.ClassTransient:
-		return nil, exit.With(exit.CodeConnection, err)
-	case targets.ClassConfig:
-		return nil, exit.Usage(err)
-	}
-	return nil, err
 }
 
 // ask asks, prints the rows or totals, and reports what did not succeed.
@@ -396,13 +273,13 @@ func (q *query) progress(asked *question.Question, all int) (stop func()) {
 func (q *query) report(ctx context.Context, s question.Summary, asked int, err error) error {
 	if ctx.Err() != nil {
 		failed := slices.DeleteFunc(slices.Clone(s.Failures), func(f question.Failure) bool { return errors.Is(f.Err, context.Cause(ctx)) })
-		q.printFailures(failed)
+		databases.PrintFailures(q.app.Stderr, failed)
 		return exit.With(exit.CodeInterrupted, fmt.Errorf("interrupted: %d of %s have answered", asked-len(s.Failures), wording.Count(asked, "database")))
 	}
 	if err != nil {
 		return err
 	}
-	q.printFailures(s.Failures)
+	databases.PrintFailures(q.app.Stderr, s.Failures)
 	if n := len(s.Cut); n > 0 {
 		fmt.Fprintf(q.app.Stderr, "%s had more than %s: --max-rows\n", wording.Count(n, "database"), wording.Count(int(q.maxRows), "row"))
 	}
@@ -416,22 +293,4 @@ func (q *query) report(ctx context.Context, s question.Summary, asked int, err e
 		return exit.With(exit.CodeRunFailed, fmt.Errorf("%d of %s failed", len(s.Failures), wording.Count(asked, "database")))
 	}
 	return nil
-}
-
-// shownTargets is the number of databases that are named for one error.
-const shownTargets = 10
-
-// printFailures prints the errors on stderr, the most frequent first.
-func (q *query) printFailures(list []question.Failure) {
-	for _, g := range question.GroupFailures(list) {
-		fmt.Fprintf(q.app.Stderr, "%s: %s\n  %s\n", wording.Count(len(g.Targets), "database"), output.OneLine(g.Message), output.OneLine(named(g.Targets)))
-	}
-}
-
-// named returns the names of some targets, and how many more there are.
-func named(list []string) string {
-	if n := len(list) - shownTargets; n > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(list[:shownTargets], ", "), n)
-	}
-	return strings.Join(list, ", ")
 }

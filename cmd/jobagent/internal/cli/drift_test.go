@@ -1,0 +1,122 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/clitest"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+)
+
+func TestDrift(t *testing.T) {
+	server := clitest.Server(t)
+	execute := func(database string, texts ...string) {
+		t.Helper()
+		db, err := server.Open(database)
+		require.NoError(t, err)
+		defer db.Close()
+		for _, text := range texts {
+			_, err := db.ExecContext(t.Context(), text)
+			require.NoError(t, err, text)
+		}
+	}
+	execute("master", "CREATE DATABASE app1; CREATE DATABASE app2; CREATE DATABASE app3;")
+	for _, name := range []string{"app1", "app2", "app3"} {
+		execute(name, "CREATE TABLE Orders (id int NOT NULL PRIMARY KEY, Date date NULL, amount int NOT NULL DEFAULT 0); CREATE INDEX IX_Orders_Date ON Orders (Date)",
+			"CREATE PROC GetOrder @id int AS SELECT amount FROM Orders WHERE id = @id;")
+	}
+	dir := t.TempDir()
+	t.Setenv(config.EnvDSN, server.DSN(embedded.ControlDatabase))
+	require.NoError(t, server.WriteConfig(dir))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, embedded.TargetPasswordFile), []byte(server.TargetPassword), 0o600))
+	t.Setenv(config.EnvConfig, filepath.Join(dir, embedded.ConfigFile))
+	run := func(args ...string) asked {
+		var out, errs strings.Builder
+		code := cli.Run(t.Context(), args, strings.NewReader(""), &out, &errs)
+		return asked{code, strings.ReplaceAll(out.String(), server.ServerName(), "S"), strings.ReplaceAll(errs.String(), server.ServerName(), "S")}
+	}
+	name := server.ServerName()
+	for _, line := range [][]string{{"target-group", "create", "tenants"}, {"target-group", "add", "tenants", "--server", name}} {
+		require.Zero(t, run(line...).code)
+	}
+
+	got := run("drift", "check", "--target-group", "tenants")
+	require.Zero(t, got.code, got.err)
+	require.Regexp(t, `^3 of 3 databases are like the majority \([0-9a-f]{12}\)\.\n$`, got.out)
+	golden := filepath.Join(dir, "golden.json")
+	got = run("drift", "export", golden, "--servers", name, "-d", "app1")
+	require.Zero(t, got.code, got.err)
+	require.Regexp(t, `^8 objects of S/app1: .*golden.json \([0-9a-f]{12}\)\n$`, got.out)
+
+	execute("app2", "DROP INDEX IX_Orders_Date ON Orders")
+	execute("app3", "DROP INDEX IX_Orders_Date ON Orders", "CREATE OR ALTER PROC GetOrder @id int AS SELECT id FROM Orders WHERE id = @id;", "CREATE TABLE Extra (n int)")
+	const another = "1 has another procedure dbo.GetOrder\n" +
+		"  text: line 1 is \"CREATE PROCEDURE [dbo].[GetOrder] @id int AS SELECT id FROM Orders WHERE id = @id;\" in place of \"CREATE PROCEDURE [dbo].[GetOrder] @id int AS SELECT amount FROM Orders WHERE id = @id;\"\n" +
+		"  S/app3\n"
+	const lack = "2 lack index IX_Orders_Date on dbo.Orders\n  S/app2, S/app3\n1 has table dbo.Extra in addition\n  S/app3\n" + another
+	for _, against := range []string{golden, name + "/app1"} {
+		got = run("drift", "check", "--servers", name, "-d", "app*", "--against", against)
+		require.Equal(t, exit.CodeRunFailed, got.code)
+		require.Equal(t, "error: 2 of 3 databases differ\n", got.err)
+		require.True(t, strings.HasPrefix(got.out, lack+"\n1 of 3 databases is like "), got.out)
+	}
+	got = run("drift", "check", "--target-group", "tenants")
+	require.Equal(t, exit.CodeRunFailed, got.code)
+	require.True(t, strings.HasPrefix(got.out, "1 has index IX_Orders_Date on dbo.Orders in addition\n  S/app1\n1 has table dbo.Extra in addition\n  S/app3\n"+another+"\n1 of 3"), got.out)
+
+	// The script makes the databases alike but for what it says has no statement.
+	got = run("drift", "check", "--servers", name, "-d", "app2", "--against", golden, "--tsql")
+	require.Equal(t, "-- 1 lacks index IX_Orders_Date on dbo.Orders\n-- on S/app2\nCREATE NONCLUSTERED INDEX [IX_Orders_Date] ON [dbo].[Orders] ([Date]);\nGO\n\n", got.out)
+	execute("app2", strings.TrimSuffix(got.out, "GO\n\n"))
+	got = run("drift", "check", "--servers", name, "-d", "app3", "--against", golden, "--tsql", "--exclude", "dbo.ord*")
+	require.Equal(t, "-- 1 has table dbo.Extra in addition\n-- on S/app3\n-- No statement is certain.\n\n", got.out[:strings.Index(got.out, "-- 1 has another")])
+	require.Zero(t, run("drift", "check", "--servers", name, "-d", "app2", "--against", golden).code)
+	require.Zero(t, run("drift", "check", "--servers", name, "-d", "app?", "--against", golden, "--exclude", "dbo", "--include", "system-names").code)
+
+	var report output.DriftReport
+	got = run("drift", "check", "--servers", name, "-d", "app3", "-d", "none", "--against", golden, "-o", "json", "--ignore", "collations,fill-factors,column-order,trust,constraint-names")
+	require.Equal(t, exit.CodeRunFailed, got.code)
+	require.NoError(t, json.Unmarshal([]byte(got.out), &report))
+	require.Equal(t, 1, report.Databases)
+	require.Len(t, report.Differences, 3)
+	require.Equal(t, []string{"S/none"}, report.Failures[0].Databases)
+	require.Contains(t, got.err, "error: 1 of 2 databases differ, and 1 could not be read\n")
+	got = run("drift", "check", "--servers", name, "-d", "none")
+	require.Equal(t, exit.CodeRunFailed, got.code)
+	require.Empty(t, got.out)
+	require.Contains(t, got.err, "error: 1 of 1 database could not be read\n")
+
+	for want, args := range map[string][]string{
+		`--ignore "x": want constraint-names`:  {"--ignore", "x"},
+		`--include "x": want permissions`:      {"--include", "x"},
+		"--parallel 0: want 1 to 32767":        {"--parallel", "0"},
+		`--against "x": want majority, a file`: {"--against", "x"},
+		`--against ";/x"`:                      {"--against", ";/x"},
+		"the file has no permissions":          {"--against", golden, "--include", "permissions"},
+		"missing.json":                         {"--against", filepath.Join(dir, "missing.json")},
+		"read a schema":                        {"--against", filepath.Join(dir, "other.json")},
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "other.json"), []byte("{}"), 0o600))
+		got := run(append([]string{"drift", "check", "--servers", name, "-d", "app1"}, args...)...)
+		require.Equal(t, exit.CodeUsage, got.code, got.err)
+		require.Contains(t, got.err, want)
+	}
+	got = run("drift", "check", "--servers", name, "-d", "app1", "--against", name+"/none")
+	require.NotZero(t, got.code)
+	require.Contains(t, got.err, "read the schema of S/none: ")
+	require.Equal(t, exit.CodeUsage, run("drift", "export", golden, "--target-group", "tenants").code)
+	require.Equal(t, exit.CodeUsage, run("drift", "export", "schema.txt", "--servers", name, "-d", "app1").code)
+	got = run("drift", "export", golden, "--servers", name, "-d", "none")
+	require.NotZero(t, got.code)
+	require.Zero(t, run("drift", "export", golden, "--servers", name, "-d", "app1", "--permissions").code)
+	require.Zero(t, run("drift", "check", "--servers", name, "-d", "app1", "--against", golden, "--include", "permissions").code)
+}
