@@ -3,10 +3,12 @@ package mssql
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"runtime"
 	"sync"
 	"sync/atomic"
 
+	"github.com/google/uuid"
 	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/microsoft/go-mssqldb/msdsn"
 
@@ -30,7 +32,12 @@ type Servers struct {
 	mu     sync.Mutex
 	closed bool
 	pools  map[poolKey]*pool
+	parsed map[string]msdsn.Config // by the texts of endpoints
 }
+
+// maxParsed bounds the memory for names that were parsed. Parsing one takes as long as a small
+// query, and each attempt logs in.
+const maxParsed = 4096
 
 // serverEncryption is a parsed ServerEncryption.
 type serverEncryption struct {
@@ -55,7 +62,7 @@ func NewServers(cfg Config) (*Servers, error) {
 		return nil, &targets.ConfigError{Subject: "limits", Err: err}
 	}
 	s := &Servers{cfg: cfg, budget: tdsguard.NewBudget(cfg.Limits.BufferBytes),
-		questions: tdsguard.NewPatientBudget(cfg.Limits.BufferBytes), pools: make(map[poolKey]*pool)}
+		questions: tdsguard.NewPatientBudget(cfg.Limits.BufferBytes), pools: make(map[poolKey]*pool), parsed: make(map[string]msdsn.Config)}
 	var err error
 	s.encryption, err = newEncryption("encryption of targets",
 		cfg.Encrypt, cfg.TrustServerCertificate, cfg.CertificateSHA256)
@@ -193,11 +200,25 @@ func (s *Servers) entra(params msdsn.Config, c Credential) (*mssqldb.Connector, 
 // params returns the driver's settings for a database, without a login. server is the text of an
 // endpoint.
 func (s *Servers) params(server, database string) (msdsn.Config, error) {
-	subject := fmt.Sprintf("server name %q", server)
-	params, err := msdsn.Parse("server=" + server)
-	if err != nil {
-		return msdsn.Config{}, &targets.ConfigError{Subject: subject, Err: err}
+	s.mu.Lock()
+	parsed, known := s.parsed[server]
+	s.mu.Unlock()
+	if !known {
+		var err error
+		if parsed, err = msdsn.Parse("server=" + server); err != nil {
+			return msdsn.Config{}, &targets.ConfigError{Subject: fmt.Sprintf("server name %q", server), Err: err}
+		}
+		s.mu.Lock()
+		if len(s.parsed) >= maxParsed {
+			clear(s.parsed)
+		}
+		s.parsed[server] = parsed
+		s.mu.Unlock()
 	}
+	params := parsed
+	params.Parameters, params.ProtocolParameters = maps.Clone(parsed.Parameters), maps.Clone(parsed.ProtocolParameters)
+	activity := uuid.New() // names the connection in traces of the server, as the driver's parser does
+	params.ActivityID = activity[:]
 	params.Host = bareHost(params.Host)
 	params.Database = database
 	params.DialTimeout = -1 // the limit of the connector covers dialing

@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -48,7 +49,7 @@ first_row is the time from the end of the first login to the first row; it is th
 	}
 	cmd.Flags().IntVar(&q.targets, "targets", 2000, "databases")
 	cmd.Flags().IntVar(&q.concurrency, "concurrency", question.DefaultParallel, "concurrent databases")
-	cmd.Flags().IntVar(&q.rounds, "rounds", 5, "measurements of each kind")
+	cmd.Flags().IntVar(&q.rounds, "rounds", 6, "measurements of each kind")
 	cmd.Flags().StringVar(&q.statement, "statement", "SELECT COUNT(*) AS objects FROM sys.objects;", "T-SQL batch for each database")
 	cmd.Flags().BoolVar(&q.write, "write", false, "ask without the transaction, as query --write does")
 	return cmd
@@ -78,25 +79,39 @@ func (b *bench) query(ctx context.Context, q queries) (err error) {
 	}}
 	var rates, bareRates, ratios, used []float64
 	var slowest time.Duration
-	for round := range q.rounds + 1 { // the first round only warms up
+	var elapsed, bare, first time.Duration
+	var askedCPU, bareCPU float64
+	ask := func() (err error) {
 		before := cpuSeconds()
-		bare, err := bareFanout(ctx, databases, q.concurrency, func(ctx context.Context, database string) error {
+		elapsed, first, err = s.ask(ctx, asked, list)
+		askedCPU = cpuSeconds() - before
+		return err
+	}
+	loop := func() (err error) {
+		before := cpuSeconds()
+		bare, err = bareFanout(ctx, databases, q.concurrency, func(ctx context.Context, database string) error {
 			return s.bareStatement(ctx, database, q.statement)
 		})
-		if err != nil {
-			return err
+		bareCPU = cpuSeconds() - before
+		return err
+	}
+	for round := range q.rounds + 1 { // the first round only warms up
+		// The server still ends the sessions of the one while the other runs: both come first.
+		kinds := []func() error{loop, ask}
+		if round%2 == 1 {
+			slices.Reverse(kinds)
 		}
-		between := cpuSeconds()
-		elapsed, first, err := s.ask(ctx, asked, list)
-		if err != nil {
-			return err
+		for _, measure := range kinds {
+			if err := measure(); err != nil {
+				return err
+			}
 		}
 		if round > 0 {
 			rates = append(rates, float64(q.targets)/elapsed.Seconds())
 			bareRates = append(bareRates, float64(q.targets)/bare.Seconds())
 			ratios = append(ratios, bare.Seconds()/elapsed.Seconds())
-			if bareCPU := between - before; bareCPU > 0 {
-				used = append(used, (cpuSeconds()-between)/bareCPU)
+			if bareCPU > 0 {
+				used = append(used, askedCPU/bareCPU)
 			}
 			slowest = max(slowest, first)
 		}
