@@ -202,3 +202,57 @@ func TestFile(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 }
+
+// Statements are left out where they are not certain, though the object is only missing.
+func TestStatements(t *testing.T) {
+	t.Parallel()
+	table := object(drift.KindTable, "", "t", drift.PropertyColumnOrder, "[a]")
+	index := func(properties ...string) *drift.Object {
+		return object(drift.KindIndex, "t", "i", append([]string{drift.PropertyKey, "[a]", drift.PropertyIndexType, "NONCLUSTERED"}, properties...)...)
+	}
+	view := object(drift.KindView, "", "v", drift.PropertyText, "CREATE VIEW [dbo].[v] AS SELECT 1 AS a")
+	const create = "SET ANSI_NULLS ON;\nSET QUOTED_IDENTIFIER ON;\nGO\nCREATE OR ALTER VIEW [dbo].[v] AS SELECT 1 AS a\nGO"
+	for _, c := range []struct {
+		missing *drift.Object
+		beside  []*drift.Object
+		want    string
+	}{
+		{index(), []*drift.Object{table}, "CREATE NONCLUSTERED INDEX [i] ON [dbo].[t] ([a]);"},
+		{index(drift.PropertyUnique, drift.On, drift.PropertyInclude, "[b]", drift.PropertyFilter, "([a]=(1))", drift.PropertyFillFactor, "80", drift.PropertyPadded, drift.On,
+			drift.PropertyIgnoreDuplicates, drift.On, drift.PropertyNoRowLocks, drift.On, drift.PropertyNoPageLocks, drift.On), []*drift.Object{table},
+			"CREATE UNIQUE NONCLUSTERED INDEX [i] ON [dbo].[t] ([a]) INCLUDE ([b]) WHERE ([a]=(1)) WITH (FILLFACTOR = 80, IGNORE_DUP_KEY = ON, ALLOW_PAGE_LOCKS = OFF, ALLOW_ROW_LOCKS = OFF, PAD_INDEX = ON);"},
+		{index(drift.PropertyDisabled, drift.On), []*drift.Object{table}, ""},
+		{index(drift.PropertyIndexType, "CLUSTERED", drift.PropertyClustered, drift.On), []*drift.Object{table}, ""},
+		{index(drift.PropertyIndexType, "XML"), []*drift.Object{table}, ""},
+		{index(), []*drift.Object{table, object(drift.KindUnique, "t", "i", drift.PropertyKey, "[b]")}, ""},
+		{index(), []*drift.Object{object(drift.KindTable, "", "t", drift.PropertyTemporal, drift.HistoryTable)}, ""},
+		{object(drift.KindPrimaryKey, "t", "p", drift.PropertyKey, "[a]", drift.PropertyClustered, drift.On), []*drift.Object{table}, "ALTER TABLE [dbo].[t] ADD CONSTRAINT [p] PRIMARY KEY CLUSTERED ([a]);"},
+		{object(drift.KindPrimaryKey, "t", "p", drift.PropertyKey, "[a]", drift.PropertyClustered, drift.On), []*drift.Object{table, object(drift.KindIndex, "t", "c", drift.PropertyClustered, drift.On)}, ""},
+		{object(drift.KindColumn, "t", "x", drift.PropertyType, "char(1)", drift.PropertyCollation, "Latin1_General_BIN2", drift.PropertyNull, "null"), []*drift.Object{table},
+			"ALTER TABLE [dbo].[t] ADD [x] char(1) COLLATE Latin1_General_BIN2 NULL;"},
+		{object(drift.KindColumn, "t", "x", drift.PropertyType, "int", drift.PropertyNull, "not null"), []*drift.Object{table}, ""},
+		{object(drift.KindColumn, "t", "x", drift.PropertyType, "int", drift.PropertyComputed, "([a])", drift.PropertyNull, "null"), []*drift.Object{table}, ""},
+		{object(drift.KindCheck, "t", "c", drift.PropertyDefinition, "([a]>(0))", drift.PropertyNFR, drift.On), []*drift.Object{table},
+			"ALTER TABLE [dbo].[t] WITH CHECK ADD CONSTRAINT [c] CHECK NOT FOR REPLICATION ([a]>(0));"},
+		{object(drift.KindCheck, "t", "c", drift.PropertyDefinition, "([a]>(0))", drift.PropertyNotTrusted, drift.On), []*drift.Object{table}, ""},
+		{object(drift.KindForeignKey, "t", "f", drift.PropertyKey, "[a]", drift.PropertyReferences, "[dbo].[u] ([b])", drift.PropertyOnDelete, "SET NULL", drift.PropertyNFR, drift.On), []*drift.Object{table},
+			"ALTER TABLE [dbo].[t] WITH CHECK ADD CONSTRAINT [f] FOREIGN KEY ([a]) REFERENCES [dbo].[u] ([b]) ON DELETE SET NULL NOT FOR REPLICATION;"},
+		{table, nil, ""},
+		{object(drift.KindSequence, "", "s"), nil, ""},
+		{view, nil, create},
+		{view, []*drift.Object{object(drift.KindProcedure, "", "v")}, ""},
+		{view, []*drift.Object{object(drift.KindIndex, "v", "i")}, ""},
+		{object(drift.KindView, "", "v", drift.PropertyText, "CREATE VIEW [dbo].[v] AS /*\n go\n*/ SELECT 1 AS a"), nil, ""},
+		{object(drift.KindView, "", "v", drift.PropertyEncrypted, drift.On), nil, ""},
+		{object(drift.KindTrigger, "t", "r", drift.PropertyText, "CREATE TRIGGER [dbo].[r] ON dbo.t AFTER INSERT AS RETURN", drift.PropertyDisabled, drift.On), []*drift.Object{table}, ""},
+	} {
+		f := fleet(drift.Options{}, 1<<20, c.beside)
+		r := f.Begin()
+		for _, o := range append(c.beside, c.missing) {
+			r.Add(o)
+		}
+		got := f.Compare(f.Of(r))
+		require.Len(t, got.Differences, 1)
+		require.Equal(t, c.want, got.Differences[0].TSQL)
+	}
+}

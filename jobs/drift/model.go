@@ -98,8 +98,12 @@ const (
 	PropertyQuotedOff        = "quoted_identifier off"
 	PropertyEncrypted        = "encrypted"
 	PropertyFunction         = "kind of function"
-	PropertyName             = "name" // of a primary key and a default, which the table and the column identify
+	PropertyTemporal         = "temporal" // sys.tables.temporal_type_desc
+	PropertyName             = "name"     // of a primary key and a default, which the table and the column identify
 )
+
+// HistoryTable is the value of the property temporal of a history table.
+const HistoryTable = "HISTORY_TABLE"
 
 // On is the value of a property that is only on or absent.
 const On = "yes"

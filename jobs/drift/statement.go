@@ -24,6 +24,9 @@ func (f *Fleet) certain(d found, s *shape) bool {
 		}
 		ofTable := have.Schema == o.Schema && have.Table == o.Table && o.Table != ""
 		switch {
+		// The server changes a history table with its table.
+		case have.Kind == KindTable && have.Schema == o.Schema && have.Name == o.Table && have.Properties.Get(PropertyTemporal) == HistoryTable:
+			return false
 		// A table has one clustered index, whatever has made it.
 		case clustered(o) && ofTable && clustered(have):
 			return false

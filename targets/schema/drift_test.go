@@ -10,6 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/jobs/drift"
+	"github.com/jobagent/jobagent/targets/mssql"
+	"github.com/jobagent/jobagent/targets/question"
+	"github.com/jobagent/jobagent/targets/schema"
 )
 
 // base is a schema with one object of each kind, or more.
@@ -322,4 +325,32 @@ func randomSchema(random *rand.Rand) (tables, rest [][]string) {
 		})
 	}
 	return tables, rest
+}
+
+// A login that does not see all objects is refused. One that does reads what an administrator does.
+func TestRights(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	name := f.database(t, base)
+	f.exec(t, "master", "CREATE LOGIN reader WITH PASSWORD = 'Secret-12345'")
+	f.exec(t, name, "CREATE USER reader FOR LOGIN reader; ALTER ROLE db_datareader ADD MEMBER reader")
+	set, err := mssql.NewCredentialSet(mssql.LoginCredential("default", "reader", "Secret-12345", "*"))
+	require.NoError(t, err)
+	servers, err := mssql.NewServers(mssql.Config{Credentials: set, Encrypt: "disable", Dialer: f.server.Dialer()})
+	require.NoError(t, err)
+	defer servers.Close()
+	fleet := drift.NewFleet(drift.Options{Permissions: true}, drift.DefaultBudget)
+	fill := func() []question.Failure {
+		return schema.Fill(t.Context(), servers, f.list, question.Options{}, schema.Options{Permissions: true}, fleet)
+	}
+	failed := fill()
+	require.Len(t, failed, 1)
+	require.ErrorIs(t, failed[0].Err, schema.ErrNoRight)
+	f.exec(t, name, "GRANT VIEW DEFINITION TO reader")
+	require.Empty(t, fill())
+	require.Empty(t, schema.Fill(t.Context(), f.servers, f.list, question.Options{}, schema.Options{Permissions: true}, fleet))
+	r, err := fleet.Majority()
+	require.NoError(t, err)
+	report := fleet.Compare(r)
+	require.Equal(t, 2, report.Alike, describe(report))
 }

@@ -1,6 +1,7 @@
 -- One query for each kind of object, all in one batch, in the order of read.go. Each reads one catalog view once, and only columns that are
 -- documented for SQL Server 2017 and for Azure SQL Database: https://learn.microsoft.com/sql/relational-databases/system-catalog-views, pages
 -- "Object Catalog Views" and "Scalar Types Catalog Views". The reader joins the rows by their IDs.
+SET LOCK_TIMEOUT 10000; -- a definition that is being changed is waited for so long
 SELECT HAS_PERMS_BY_NAME(DB_NAME(), N'DATABASE', N'VIEW DEFINITION');
 SELECT s.schema_id, s.name FROM sys.schemas AS s;
 SELECT t.user_type_id, t.system_type_id, t.schema_id, t.name, t.is_user_defined, t.is_table_type, t.is_assembly_type, t.max_length, t.precision,

@@ -77,7 +77,9 @@ type reader struct {
 	foreignKeys map[int32]*foreignKey
 	triggers    map[int32]*drift.Object
 	rest        []*drift.Object // what is complete
-	err         error           // why nothing more is to be read
+	// historiesNamed says that all tables were read, and nameHistories has run.
+	historiesNamed bool
+	err            error // why nothing more is to be read
 }
 
 // newReader returns a reader that calls add with each object.
@@ -169,7 +171,7 @@ func (r *reader) table(x row) {
 	}
 	t := &drift.Object{Kind: drift.KindTable, Schema: o.schema, Name: o.name}
 	if kind := x.text(1); kind != "NON_TEMPORAL_TABLE" {
-		t.Set("temporal", kind)
+		t.Set(drift.PropertyTemporal, kind)
 	}
 	if x.bit(3) {
 		t.Set("memory optimized", x.text(4))
@@ -183,10 +185,32 @@ func (r *reader) table(x row) {
 	r.tables[x.id(0)] = &table{of: t, history: x.id(2)}
 }
 
+// anonymousHistory begins the name of a history table to which the system gave a name with the
+// object_id of its table, as it does for its index
+// (https://learn.microsoft.com/sql/relational-databases/tables/creating-a-system-versioned-temporal-table).
+const anonymousHistory = "MSSQL_TemporalHistoryFor_"
+
+// nameHistories replaces the names that the system gave to history tables by ones that are the same
+// in each database.
+func (r *reader) nameHistories() {
+	if r.historiesNamed {
+		return
+	}
+	r.historiesNamed = true
+	for _, t := range r.tables {
+		h, history := r.objects[t.history], r.tables[t.history]
+		if history != nil && strings.HasPrefix(h.name, anonymousHistory) {
+			h.name = anonymousHistory + t.of.Name
+			r.objects[t.history], history.of.Name = h, h.name
+		}
+	}
+}
+
 // column reads object_id, column_id, name, user_type_id, max_length, precision, scale,
 // collation_name, is_nullable, is_rowguidcol, is_sparse, is_column_set, is_filestream, is_masked,
 // is_hidden, generated_always_type_desc, encryption_type_desc, graph_type.
 func (r *reader) column(x row) {
+	r.nameHistories()
 	t := r.tables[x.id(0)]
 	if t == nil {
 		return
@@ -273,9 +297,12 @@ func (r *reader) defaultValue(x row) {
 // is_unique_constraint, ignore_dup_key, fill_factor, is_padded, is_disabled, allow_row_locks,
 // allow_page_locks, filter_definition.
 func (r *reader) index(x row) {
-	o, _, ok := r.child(drift.KindIndex, x.id(0), x.text(2), false)
+	o, t, ok := r.child(drift.KindIndex, x.id(0), x.text(2), false)
 	if !ok {
 		return
+	}
+	if strings.HasPrefix(o.Name, "ix_"+anonymousHistory) {
+		o.Name = "ix_" + t.of.Name
 	}
 	switch {
 	case x.bit(5):
@@ -465,12 +492,17 @@ func (r *reader) flush() {
 func (r *reader) endIndex(parent int32, i *index) {
 	slices.SortFunc(i.columns, func(x, y indexColumn) int { return cmp.Or(cmp.Compare(x.key, y.key), cmp.Compare(x.place, y.place)) })
 	var key, included []string
+	kind := i.object.Properties.Get(drift.PropertyIndexType)
+	if kind == "CLUSTERED COLUMNSTORE" { // it has all columns of the table
+		i.columns = nil
+	}
+	rowstore := kind == "" || kind == "CLUSTERED" || strings.HasPrefix(kind, "NONCLUSTERED") // XML, spatial and JSON indexes have no keys
 	for _, c := range i.columns {
 		name := tsql.Name(r.names[part{parent, c.column}])
 		switch {
 		case c.included:
 			included = append(included, name)
-		case c.key == 0: // a column of the partition scheme
+		case c.key == 0 && rowstore: // a column of the partition scheme
 		case c.desc:
 			key = append(key, name+" DESC")
 		default:
