@@ -175,17 +175,19 @@ func (s *Servers) readingOf(text string) *reading {
 	return r
 }
 
-// mayEndTransaction reports whether a batch calls a procedure or dynamic T-SQL, in which a COMMIT
-// cannot be seen. Functions cannot end a transaction, and a COMMIT in the batch itself is found by
-// [CheckUndoable].
+// mayEndTransaction reports whether a batch calls a procedure or dynamic T-SQL, or may fire a
+// trigger, in which a COMMIT cannot be seen. Functions cannot end a transaction, and a COMMIT in
+// the batch itself is found by [CheckUndoable].
 func mayEndTransaction(text string) bool {
 	tokens, err := tsql.Scan(text)
 	if err != nil {
 		return true
 	}
 	for _, t := range tokens {
-		if t.Is("EXEC") || t.Is("EXECUTE") {
-			return true
+		for _, word := range []string{"EXEC", "EXECUTE", "INSERT", "UPDATE", "DELETE", "MERGE"} {
+			if t.Is(word) {
+				return true
+			}
 		}
 	}
 	_, known := prefixed("", text) // else it may begin with the name of a procedure

@@ -80,6 +80,8 @@ const (
 	heldRows, heldCells = 500, 256 << 10
 	// heldTime is how long a row is held back.
 	heldTime = 100 * time.Millisecond
+	// maxShapes bounds the memory for result sets that differ.
+	maxShapes = 2000
 	// maxCell is the number of characters to which a table on a terminal cuts a value.
 	maxCell = 500
 	// maxColumn is the number of cells to which a value makes a column wider. A longer one moves
@@ -144,6 +146,9 @@ func (a *Answers) Begin(t targets.Target, number int, columns []mssql.Column) (q
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	shape := a.shapeOf(number, columns)
+	if shape == nil {
+		return nil, &question.TargetError{Err: fmt.Errorf("result set %d: there are more than %d kinds of result sets", number, maxShapes)}
+	}
 	shape.databases++
 	if a.failed == nil && shape.number == 1 && shape.databases == 1 && a.p.Format == FormatCSV && !a.p.Structured() {
 		a.failed = a.write(shape.csvHead())
@@ -158,13 +163,14 @@ func (a *Answers) Begin(t targets.Target, number int, columns []mssql.Column) (q
 }
 
 // shapeOf returns the shape of a result set. Types of the same kind make no difference: one
-// database may have an INT where another has a BIGINT. a.mu must be held.
+// database may have an INT where another has a BIGINT. It is nil if there are too many. a.mu must
+// be held.
 func (a *Answers) shapeOf(number int, columns []mssql.Column) *answerShape {
 	key := strconv.AppendInt(nil, int64(number), 10)
 	for _, c := range columns {
 		key = fmt.Appendf(key, "\x00%s\x00%s", c.Name, c.Kind())
 	}
-	if s := a.byKey[string(key)]; s != nil {
+	if s := a.byKey[string(key)]; s != nil || len(a.shapes) == maxShapes {
 		return s
 	}
 	s := &answerShape{number: len(a.shapes) + 1, set: number}

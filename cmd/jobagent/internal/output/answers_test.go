@@ -116,6 +116,21 @@ func TestAnswersOfOtherShapes(t *testing.T) {
 	}
 }
 
+// Databases cannot fill the memory with result sets that all differ.
+func TestAnswersOfTooManyShapes(t *testing.T) {
+	t.Parallel()
+	printed(t, FormatJSONLines, func(to question.Sink) {
+		for i := range maxShapes {
+			give(t, to, "d", 1, []mssql.Column{{Name: fmt.Sprint(i), Type: "INT"}}, []driver.Value{int64(i)})
+		}
+		give(t, to, "d", 1, []mssql.Column{{Name: "0", Type: "BIGINT"}}, []driver.Value{int64(1)})
+		_, err := to.Begin(targets.NewTarget("s", "d", ""), 1, oneText)
+		var own *question.TargetError
+		require.ErrorAs(t, err, &own)
+		require.EqualError(t, err, "result set 1: there are more than 2000 kinds of result sets")
+	})
+}
+
 // An error of writing ends the question.
 func TestAnswersThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
