@@ -149,7 +149,7 @@ var allowed = map[string][]string{
 		commandRoom + "command", commandRoom + "connect", commandRoom + "exit", commandRoom + "lookup", commandRoom + "output", commandRoom + "terminal", "agent/startcheck", "controldb", "jobs", "jobs/parameters", "targets/...", "github.com/google/uuid", "github.com/spf13/cobra", "charm.land/...",
 	},
 	// The databases that a command line names for a question.
-	commandRoom + "databases": {commandRoom + "connect", commandRoom + "exit", commandRoom + "lookup", commandRoom + "output", "controldb", "jobs/wording", "targets", "targets/mssql", "targets/question", "github.com/spf13/pflag"},
+	commandRoom + "databases": {commandRoom + "connect", commandRoom + "exit", commandRoom + "lookup", commandRoom + "output", commandRoom + "terminal", "controldb", "jobs/wording", "targets", "targets/mssql", "targets/question", "github.com/spf13/pflag"},
 	commandRoom + "embedded": {
 		commandRoom + "config", commandRoom + "exit", "controldb", "jobs/tsql", "targets/...", "testenv/tsqld/...", "golang.org/x/sys/...",
 		"github.com/microsoft/go-mssqldb/...", "github.com/spf13/cobra/...", "go.uber.org/zap/...",

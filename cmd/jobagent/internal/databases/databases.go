@@ -4,11 +4,15 @@ package databases
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -16,6 +20,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
@@ -168,6 +173,42 @@ func resolve(ctx context.Context, app *connect.App, r *mssql.Resolver, members [
 		return nil, exit.Usage(err)
 	}
 	return nil, err
+}
+
+// progressTime is how often the progress is printed.
+const progressTime = 10 * time.Second
+
+// Progress prints now and then how many databases have answered, until the function that it returns
+// is called.
+func Progress(app *connect.App, asked *question.Options, all int) (stop func()) {
+	if app.Live == terminal.ProgressNone {
+		return func() {}
+	}
+	var ended, failed atomic.Int64
+	asked.Ended = func(err error) {
+		ended.Add(1)
+		if err != nil && !errors.Is(err, question.ErrEnough) {
+			failed.Add(1)
+		}
+	}
+	done := make(chan struct{})
+	var printing sync.WaitGroup
+	printing.Go(func() {
+		ticker := time.NewTicker(progressTime)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				fmt.Fprintf(app.Stderr, "%d of %s asked, %d failed\n", ended.Load(), wording.Count(all, "database"), failed.Load())
+			case <-done:
+				return
+			}
+		}
+	})
+	return sync.OnceFunc(func() {
+		close(done)
+		printing.Wait()
+	})
 }
 
 // PrintFailures prints the errors of databases, the most frequent first.

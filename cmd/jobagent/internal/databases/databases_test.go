@@ -1,11 +1,18 @@
 package databases
 
 import (
+	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
+	"github.com/jobagent/jobagent/targets/question"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -18,4 +25,23 @@ func TestNames(t *testing.T) {
 	} {
 		require.Equal(t, want, strings.Join((&Choice{Servers: given}).names(), "|"))
 	}
+}
+
+// Who waits for thousands of databases sees how far the question is.
+func TestProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out strings.Builder
+		app := connect.New(nil, nil, &out)
+		var asked question.Options
+		stop := Progress(app, &asked, 2000)
+		for i := range 100 {
+			asked.Ended([]error{nil, question.ErrEnough, errors.New("x"), nil}[i%4])
+		}
+		<-time.After(progressTime + time.Second)
+		stop()
+		stop()
+		require.Equal(t, "100 of 2000 databases asked, 25 failed\n", out.String())
+		app.Live = terminal.ProgressNone
+		Progress(app, &asked, 1)()
+	})
 }

@@ -223,7 +223,10 @@ func (c *check) run(cmd *cobra.Command, _ []string) error {
 			return err
 		}
 	}
-	failed := schema.Fill(ctx, servers, list, c.options(), what, fleet)
+	how := c.options()
+	stop := databases.Progress(c.app, &how, len(list))
+	failed := schema.Fill(ctx, servers, list, how, what, fleet)
+	stop()
 	if ctx.Err() != nil {
 		return exit.With(exit.CodeInterrupted, fmt.Errorf("interrupted: %d of %s were read", len(list)-len(failed), wording.Count(len(list), "database")))
 	}

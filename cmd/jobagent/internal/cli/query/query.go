@@ -8,8 +8,6 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,7 +17,6 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/databases"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
 	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
@@ -199,7 +196,7 @@ func (q *query) judge(text string) ([]mssql.Batch, error) {
 // ask asks, prints the rows or totals, and reports what did not succeed.
 func (q *query) ask(ctx context.Context, asked question.Question, servers *mssql.Servers, list []targets.Target) error {
 	said := &messages{}
-	stop := q.progress(&asked, len(list))
+	stop := databases.Progress(q.app, &asked.Options, len(list))
 	defer stop()
 	var summary question.Summary
 	var err error
@@ -231,42 +228,6 @@ func (q *query) ask(ctx context.Context, asked question.Question, servers *mssql
 	stop()
 	said.print(q.app.Stderr)
 	return q.report(ctx, summary, len(list), err)
-}
-
-// progressTime is how often the progress is printed.
-const progressTime = 10 * time.Second
-
-// progress prints now and then how many databases have answered, until the function that it returns
-// is called.
-func (q *query) progress(asked *question.Question, all int) (stop func()) {
-	if q.app.Live == terminal.ProgressNone {
-		return func() {}
-	}
-	var ended, failed atomic.Int64
-	asked.Ended = func(err error) {
-		ended.Add(1)
-		if err != nil && !errors.Is(err, question.ErrEnough) {
-			failed.Add(1)
-		}
-	}
-	done := make(chan struct{})
-	var printing sync.WaitGroup
-	printing.Go(func() {
-		ticker := time.NewTicker(progressTime)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ticker.C:
-				fmt.Fprintf(q.app.Stderr, "%d of %s asked, %d failed\n", ended.Load(), wording.Count(all, "database"), failed.Load())
-			case <-done:
-				return
-			}
-		}
-	})
-	return sync.OnceFunc(func() {
-		close(done)
-		printing.Wait()
-	})
 }
 
 // report prints the errors, and returns the error that ends the command.
