@@ -49,7 +49,7 @@ func TestDrift(t *testing.T) {
 		require.Zero(t, run(line...).code)
 	}
 
-	got := run("drift", "check", "--target-group", "tenants")
+	got := run("drift", "check", "--group", "tenants")
 	require.Zero(t, got.code, got.err)
 	require.Regexp(t, `^3 of 3 databases are like the majority \([0-9a-f]{12}\)\.\n$`, got.out)
 	golden := filepath.Join(dir, "golden.json")

@@ -373,6 +373,7 @@ var ownOldFlags = map[string]string{
 	"alert rule add --lifecycles": "lifecycle", "alert rule update --lifecycles": "lifecycle", "execution complete --target-id": "target",
 	"rollout approve --comment": "note", "schedule pause --reason": "note", "schedule resume --reason": "note", "alert mute --reason": "note", "account disable --note": "reason",
 	"query --group": "target-group", "query --top": "limit", "query --server": "servers",
+	"drift check --group": "target-group", "drift check --server": "servers", "drift export --server": "servers",
 	"action try --timeout": "time-limit", "audit list --from": "since", "audit list --to": "until", "history purge --until": "before",
 }
 
