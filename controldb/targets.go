@@ -58,6 +58,28 @@ func (s *Store) KnownTargets(ctx context.Context, f KnownTargetFilter) ([]KnownT
 	return list, err
 }
 
+// GroupTarget is a row of the view jobs.target_group_targets: a database that a list of targets of
+// a group had.
+type GroupTarget struct {
+	ID       uuid.UUID `db:"target_id"`
+	Server   string    `db:"server_name"`
+	Database string    `db:"database_name"`
+	// IsGone is whether the last list does not have it; Resolved is when that list was made.
+	IsGone   bool      `db:"is_gone"`
+	Resolved time.Time `db:"resolved_time"`
+}
+
+// GroupTargets lists the databases that lists of targets of a group had, in the order of their
+// servers and names. The list is empty if no run has resolved the group to a database yet, or the
+// group does not exist.
+func (s *Store) GroupTargets(ctx context.Context, group string) ([]GroupTarget, error) {
+	return selectAll[GroupTarget](ctx, s, "list databases of target group",
+		`SELECT target_id, server_name, database_name, is_gone, resolved_time
+FROM jobs.target_group_targets
+WHERE target_group_name = @p1
+ORDER BY server_name, database_name, target_id;`, group)
+}
+
 // TaggedTargets lists the databases for which a member of the kind Tag stands now, as agents get
 // them.
 func (s *Store) TaggedTargets(ctx context.Context, m targets.Member) ([]targets.Target, error) {

@@ -67,6 +67,19 @@ func TestRegisterManyTargets(t *testing.T) {
 		t.Logf("gone: %v", time.Since(began))
 		require.Equal(t, many-10, get[int](t, c, `SELECT COUNT(*) FROM jobs.targets WHERE is_gone = 1`))
 		require.Equal(t, 11, get[int](t, c, `SELECT COUNT(*) FROM jobs.target_group_targets WHERE is_gone = 0`))
+		list, err := c.GroupTargets(t.Context(), "g")
+		require.NoError(t, err)
+		require.Len(t, list, many+1)
+		had := 0
+		for _, l := range list {
+			require.Equal(t, targets.TargetID(l.Server, l.Database), l.ID)
+			require.Equal(t, list[0].Resolved, l.Resolved)
+			if !l.IsGone {
+				had++
+			}
+		}
+		require.Equal(t, 11, had)
+		require.False(t, list[0].Resolved.IsZero())
 	})
 }
 

@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"database/sql"
 	"net"
 	"net/url"
 	"os"
@@ -12,8 +13,10 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/clitest"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/targets"
 )
 
 // An unreachable server of a group is a connection error, not an error of the group.
@@ -99,4 +102,49 @@ func TestResolveCountsMembers(t *testing.T) {
 	out := run("target-group", "resolve", "g", "--target-user", "sa", "--target-servers", "127.0.0.1", "--target-secret", "env:JOBAGENT_TEST_PASSWORD")
 	require.Contains(t, out, "\nexcluded SqlDatabase "+name+"/Tenant*: 1 database\n")
 	require.Contains(t, out, "warning: the member excluded SqlDatabase "+name+"/Tennant1 excludes no database now\n")
+}
+
+// resolve --changes compares with the last list of the group, whatever earlier lists had.
+func TestResolveShowsChanges(t *testing.T) {
+	server := clitest.Server(t)
+	t.Setenv(config.EnvConfig, "")
+	t.Setenv(config.EnvDSN, server.DSN(embedded.ControlDatabase))
+	run := func(want int, args ...string) string {
+		var out strings.Builder
+		code := cli.Run(t.Context(), append([]string{"target-group"}, args...), strings.NewReader(""), &out, &out)
+		require.Equal(t, want, code, out.String())
+		return strings.ReplaceAll(out.String(), "\r\n", "\n")
+	}
+	run(exit.CodeOK, "create", "g")
+	for _, name := range []string{"stays", "new", "back"} {
+		run(exit.CodeOK, "add", "g", "--server", "s", "--database", name)
+	}
+	all := run(exit.CodeOK, "resolve", "g", "--changes", "-o", "csv", "--columns", "change,target")
+	require.Contains(t, all, "no run has resolved this group to a database yet: 3 databases added\n")
+	require.Contains(t, all, "change,target\nadded,s/back\nadded,s/new\nadded,s/stays\n")
+
+	db, err := sql.Open("sqlserver", server.DSN(embedded.ControlDatabase))
+	require.NoError(t, err)
+	defer db.Close() //nolint:errcheck // of a test
+	list := func(name string, gone any) {
+		_, err := db.ExecContext(t.Context(), `INSERT INTO jobs_internal.targets (target_id, server_name, database_name, server_key, database_key, first_seen_at, last_seen_at)
+VALUES (@p1, N'S', @p2, N's', @p2, '2026-01-01', '2026-01-01');
+INSERT INTO jobs_internal.group_targets (target_group_id, target_id, found_at, gone_at)
+SELECT g.target_group_id, @p1, '2026-01-01', @p3 FROM jobs_internal.target_groups AS g WHERE g.name = N'g'`,
+			targets.TargetID("s", name).String(), name, gone)
+		require.NoError(t, err)
+	}
+	list("stays", nil)
+	list("lost", nil)
+	list("back", "2026-01-02")
+	list("never back", "2026-01-02")
+	_, err = db.ExecContext(t.Context(), `INSERT INTO jobs_internal.group_lists (target_group_id, resolved_at, by_tags)
+SELECT g.target_group_id, '2026-01-02T03:04:05', 0 FROM jobs_internal.target_groups AS g WHERE g.name = N'g'`)
+	require.NoError(t, err)
+	require.Contains(t, run(exit.CodeOK, "resolve", "g", "--changes", "-o", "csv", "--columns", "change,target"),
+		"against the list of 2026-01-02T03:04:05Z with 2 databases: 2 added, 1 gone, 1 stay\nchange,target\nadded,s/back\nadded,s/new\ngone,S/lost\n")
+	require.Contains(t, run(exit.CodeOK, "resolve", "g", "--changes"), "CHANGE")
+	require.Contains(t, run(exit.CodeOK, "resolve", "g", "--changes", "--jq", ".[] | .change + .database_name"), "gonelost\n")
+	require.NotContains(t, run(exit.CodeOK, "resolve", "g", "-o", "csv"), "change")
+	require.Contains(t, run(exit.CodeUsage, "resolve", "g", "--columns", "change"), "no column")
 }

@@ -58,4 +58,15 @@ type Target struct {
 	Database    string    `json:"database_name"`
 	ElasticPool string    `json:"elastic_pool_name,omitempty"`
 	ID          uuid.UUID `json:"target_id"`
+	// Change is what differs from the last list of targets of a run; empty if that was not asked.
+	Change TargetChange `json:"change,omitempty"`
 }
+
+// TargetChange says how a database differs from the last list of targets of its group.
+type TargetChange string
+
+// The changes: a run would have the database now, or would not have it any more.
+const (
+	TargetAdded TargetChange = "added"
+	TargetGone  TargetChange = "gone"
+)

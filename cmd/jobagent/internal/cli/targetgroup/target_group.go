@@ -4,6 +4,7 @@ package targetgroup
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
@@ -39,14 +40,21 @@ var columns = output.Columns([]output.Column[output.TargetGroup]{
 	{Name: "target_group_id", Header: "ID", GUID: true},
 })
 
-// targetColumns are those of target-group resolve.
-var targetColumns = output.Columns([]output.Column[output.Target]{
-	{Name: "server_name", Header: "SERVER", Min: 12, Keep: true},
-	{Name: "database_name", Header: "DATABASE", Min: 12, Keep: true},
-	{Name: "elastic_pool_name", Header: "POOL", Min: 8},
-	{Name: "target", Wide: true, ID: true, Value: func(t output.Target) any { return t.Server + "/" + t.Database }},
-	{Name: "target_id", Wide: true},
-})
+// The columns of target-group resolve, and those with --changes.
+var (
+	targetColumns  = output.Columns(columnsOfTargets()).Without("change")
+	changedColumns = output.Columns(append([]output.Column[output.Target]{{Name: "change", Keep: true}}, columnsOfTargets()...))
+)
+
+func columnsOfTargets() []output.Column[output.Target] {
+	return []output.Column[output.Target]{
+		{Name: "server_name", Header: "SERVER", Min: 12, Keep: true},
+		{Name: "database_name", Header: "DATABASE", Min: 12, Keep: true},
+		{Name: "elastic_pool_name", Header: "POOL", Min: 8},
+		{Name: "target", Wide: true, ID: true, Value: func(t output.Target) any { return t.Server + "/" + t.Database }},
+		{Name: "target_id", Wide: true},
+	}
+}
 
 func newListCommand(a *connect.App) *cobra.Command {
 	return command.List(&a.Printer, columns, &cobra.Command{
@@ -117,11 +125,19 @@ func newShowCommand(a *connect.App) *cobra.Command {
 }
 
 func newResolveCommand(a *connect.App) *cobra.Command {
+	var changes bool
 	cmd := &cobra.Command{
 		Use: "resolve GROUP", Short: "List the databases on which a run would start now",
-		Long: "List the databases on which a run would start now. The servers are queried from this machine, with the\ncredentials of the configuration, as the agent does. How many databases each member adds or excludes goes to\nstandard error, with a warning for each that has no effect.",
+		Long: "List the databases on which a run would start now. The servers are queried from this machine, with the\ncredentials of the configuration, as the agent does. How many databases each member adds or excludes goes to\nstandard error, with a warning for each that has no effect.\n\nWith --changes, only the databases are listed that have come (added) or gone since the last list of targets that a\nrun has made of the group. Lists of reruns and of runs on chosen databases do not count, and agents register a list\nsome seconds after it was made. Which list it was, and how many databases stay, goes to standard error.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			columns := targetColumns
+			if changes {
+				columns = changedColumns
+			}
+			if err := columns.Check(a.List, a.Format); err != nil {
+				return exit.Usage(err)
+			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				list, err := lookup.Members(cmd.Context(), store, args[0])
 				if err != nil {
@@ -155,12 +171,54 @@ func newResolveCommand(a *connect.App) *cobra.Command {
 				if err := a.Warn(mssql.WithoutEffect(list, counts)); err != nil {
 					return err
 				}
-				return output.List(&a.Printer, views, targetColumns)
+				if changes {
+					before, err := store.GroupTargets(cmd.Context(), args[0])
+					if err != nil {
+						return err
+					}
+					var summary string
+					views, summary = compare(views, before)
+					fmt.Fprintln(a.Stderr, summary)
+				}
+				return output.List(&a.Printer, views, columns)
 			})
 		},
 	}
+	cmd.Flags().BoolVar(&changes, "changes", false, "list only the databases that differ from the last list of targets that a run has made")
 	a.Target.Add(cmd)
-	return command.List(&a.Printer, targetColumns, cmd)
+	return command.List(&a.Printer, changedColumns, cmd)
+}
+
+// compare returns which databases have come and gone since the last list of a group, and says so.
+// before are the databases of that list, and those of earlier ones.
+func compare(now []output.Target, before []controldb.GroupTarget) (changed []output.Target, summary string) {
+	had := map[uuid.UUID]bool{}
+	for _, t := range before {
+		if !t.IsGone {
+			had[t.ID] = true
+		}
+	}
+	listed := len(had)
+	changed = []output.Target{}
+	for _, t := range now {
+		if had[t.ID] {
+			delete(had, t.ID)
+			continue
+		}
+		t.Change = output.TargetAdded
+		changed = append(changed, t)
+	}
+	added := len(changed)
+	for _, t := range before {
+		if had[t.ID] {
+			changed = append(changed, output.Target{Server: t.Server, Database: t.Database, ID: t.ID, Change: output.TargetGone})
+		}
+	}
+	if len(before) == 0 {
+		return changed, fmt.Sprintf("no run has resolved this group to a database yet: %s added", wording.Count(added, "database"))
+	}
+	return changed, fmt.Sprintf("against the list of %s with %s: %d added, %d gone, %d stay",
+		before[0].Resolved.UTC().Format(time.RFC3339), wording.Count(listed, "database"), added, len(had), listed-len(had))
 }
 
 func newCreateCommand(a *connect.App) *cobra.Command {
