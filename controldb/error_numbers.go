@@ -349,6 +349,6 @@ var conditions = map[int32]condition{
 	50403: {KindInvalid, nil, `a server name has not the form host, host\instance or host,port`},
 	50450: {KindInvalid, nil, "a database whose tags are to be set is not named, or its tags are no JSON object"},
 	50452: {KindInvalid, nil, "a filter of tags is invalid"},
-	50460: {KindInvalid, nil, "the target group would be a member of itself"},
+	50480: {KindInvalid, nil, "the target group would be a member of itself"},
 	50451: {KindInvalid, nil, "a name or value of a tag is invalid, or a database would have more than 50 tags"},
 }

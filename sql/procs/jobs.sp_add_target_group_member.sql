@@ -43,7 +43,7 @@
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50403 the server name has not the form host, host\instance or host,port.
 --   50452 the filter of tags is invalid.
---   50460 the target group would be a member of itself.
+--   50480 the target group would be a member of itself.
 CREATE OR ALTER PROCEDURE jobs.sp_add_target_group_member
     @target_group_name       NVARCHAR(129),
     @membership_type         NVARCHAR(129) = N'Include',

@@ -29,7 +29,7 @@
 --   50203 the object does not have the expected revision.
 --   50403 the server name has not the form host, host\instance or host,port.
 --   50452 the filter of tags is invalid.
---   50460 the target group would be a member of itself.
+--   50480 the target group would be a member of itself.
 CREATE OR ALTER PROCEDURE jobs.sp_set_target_group
     @target_group_name NVARCHAR(129),
     @members           NVARCHAR(MAX) = NULL,

@@ -12,7 +12,7 @@
 -- Returns:   0.
 -- Throws:
 --   50106 the target group does not exist: one of @member_groups.
---   50460 the target group would be a member of itself.
+--   50480 the target group would be a member of itself.
 CREATE OR ALTER PROCEDURE jobs_internal.check_member_groups
     @target_group_name NVARCHAR(128),
     @member_groups     NVARCHAR(MAX)
@@ -67,7 +67,7 @@ BEGIN
             N'The target group ''', @target_group_name, N''' would be a member of itself, because the target group ''', @via,
             N''' is the same or has it as a member, directly or not. Remove it there first.'
         ), N'%', N'%%');
-        THROW 50460, @message, 1;
+        THROW 50480, @message, 1;
     END;
     RETURN 0;
 END;
