@@ -37,6 +37,8 @@ func auditedCalls(t *testing.T, c *control, key secret.PrivateKey) []audited {
 		{"sp_add_target_group_member", `N'g', @target_type = N'SqlServer', @server_name = N's'`, "sp_add_target_group_member|TargetGroupMember|g|A", nil},
 		{"sp_set_target_group", `N'h', N'[{"target_type": "SqlServer", "server_name": "s"}]'`, "sp_add_target_group|TargetGroup|h|A\nsp_set_target_group|TargetGroup|h|BA", nil},
 		{"sp_set_target_tags", `N's', N'd', N'{"tier": "gold"}'`, "sp_set_target_tags|Target|s/d|A", nil},
+		{"sp_pause_target", `N's', N'd', N'why'`, "sp_pause_target|Target|s/d|A", nil},
+		{"sp_resume_target", `N's', N'd'`, "sp_resume_target|Target|s/d|B", nil},
 		{"sp_add_job", `N'j'`, "sp_add_job|Job|j|A", nil},
 		{"sp_update_job", `N'j', @description = N'd'`, "sp_update_job|Job|j|BA", nil},
 		{"sp_set_job", `N'i'`, "sp_add_job|Job|i|A", nil},

@@ -350,5 +350,7 @@ var conditions = map[int32]condition{
 	50450: {KindInvalid, nil, "a database whose tags are to be set is not named, or its tags are no JSON object"},
 	50452: {KindInvalid, nil, "a filter of tags is invalid"},
 	50480: {KindInvalid, nil, "the target group would be a member of itself"},
+	50460: {KindInvalid, nil, "the end of a pause has passed"},
+	50161: {KindNotFound, nil, "the database is not paused"},
 	50451: {KindInvalid, nil, "a name or value of a tag is invalid, or a database would have more than 50 tags"},
 }

@@ -84,12 +84,13 @@ type ActiveRun struct {
 	BeganAt     time.Time `db:"began_at"`
 	StepTargets int       `db:"step_targets"`
 	StepActive  int       `db:"step_active"`
-	// Targets are all targets of the steps that have begun. Running, Due, Retrying and Callbacks
-	// have not ended; Failed ended as Failed or TimedOut.
+	// Targets are all targets of the steps that have begun. Running, Due, Retrying, Held and
+	// Callbacks have not ended; Failed ended as Failed or TimedOut.
 	Targets     int       `db:"targets"`
 	Running     int       `db:"running"`
 	Due         int       `db:"due"`
 	Retrying    int       `db:"retrying"`
+	Held        int       `db:"held"` // because their databases are paused
 	Callbacks   int       `db:"callbacks"`
 	Failed      int       `db:"failed"`
 	NextAttempt time.Time `db:"next_attempt_at"`
@@ -100,7 +101,7 @@ type ActiveRun struct {
 
 // Ended is the number of targets that ended without a failure.
 func (r ActiveRun) Ended() int {
-	return max(r.Targets-r.Failed-r.Running-r.Due-r.Retrying-r.Callbacks, 0)
+	return max(r.Targets-r.Failed-r.Running-r.Due-r.Retrying-r.Held-r.Callbacks, 0)
 }
 
 // Pace returns how many targets of the active step end per second, and estimates how long it still

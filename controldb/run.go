@@ -151,12 +151,14 @@ type StateCount struct {
 	Total   int  `db:"total"`
 	// NextAttempt is when the first of them is due, if they wait for another attempt.
 	NextAttempt time.Time `db:"next_attempt_at"`
+	// Held is how many of them do not start, because their databases are paused.
+	Held int `db:"held"`
 }
 
 // TargetMark tells where unfinished targets of a step are. All targets of the step with an ID from
 // First to Last have this mark.
 type TargetMark struct {
-	// Kind is Waiting, Held or Callback.
+	// Kind is Waiting, Held (an agent runs it), Callback, or Hold (its database is paused).
 	Kind  string    `db:"kind"`
 	Step  int64     `db:"step_execution_id"`
 	First int64     `db:"first_id"`
@@ -260,6 +262,18 @@ type WatchedTarget struct {
 	Message string `db:"message"`
 	// DurationMS is how long the target took by its agent's clock; nil while it goes on.
 	DurationMS *int64 `db:"duration_ms"`
+	Hold
+}
+
+// Hold tells why an active target does not start. The zero value means that nothing holds it.
+type Hold struct {
+	// WaitingFor is Pause: the database is paused.
+	WaitingFor string `db:"waiting_for"`
+	// WaitingUntil is when that ends by itself; zero means that it is not known, or that it does
+	// not.
+	WaitingUntil time.Time `db:"waiting_until"`
+	// WaitingReason is the reason in words.
+	WaitingReason string `db:"waiting_reason"`
 }
 
 // RunTargetsOfStep lists the targets of a step of a run by their IDs. Messages are cut to a number

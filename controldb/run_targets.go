@@ -80,6 +80,7 @@ type RunTarget struct {
 	// DurationMS is how long the target took by its agent's clock; see Duration. Nil while it goes
 	// on.
 	DurationMS *int64 `db:"duration_ms"`
+	Hold
 }
 
 // Place names the target: server/database, or the server of an endpoint alone.
@@ -107,7 +108,7 @@ func (t RunTarget) Duration(now time.Time) time.Duration {
 const runTargetColumns = `v.job_execution_id, v.job_name, v.job_id, v.job_version, v.step_id, v.step_name, v.target_id, v.target_type,
     v.target_server_name, v.target_database_name, v.elastic_pool_name, v.is_active, v.lifecycle, v.create_time, v.start_time, v.end_time,
     v.attempts, v.attempt_start_time, v.next_attempt_time, v.deadline_time, v.last_message, v.error_number, v.error_line,
-    v.outcome_unknown, v.internal_execution_id, v.duration_ms`
+    v.outcome_unknown, v.internal_execution_id, v.duration_ms, v.waiting_for, v.waiting_until, v.waiting_reason`
 
 // RunTargetFilter chooses targets of a run. The zero value means all.
 type RunTargetFilter struct {

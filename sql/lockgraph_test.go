@@ -146,6 +146,10 @@ var differentRows = []reason{
 		"turn_back changes targets and steps that wait for an attempt, so no task holds them, and terms that last.", "I04_rows_in_use"},
 	{"turn_back", "claim_unlimited_targets", running,
 		"A step with targets to claim has a list, so neither its own attempt waits nor does a rerun begin it.", "I04_rows_in_use"},
+	{"record_outcomes", "release_targets", running,
+		"release_targets changes targets that are held, so they wait for an attempt, and no task holds them.", "I04_rows_in_use"},
+	{"release_targets", "claim_unlimited_targets", running,
+		"A step with targets to claim has a list, so no rerun begins it.", "I04_rows_in_use"},
 	{"record_outcomes", "claim_unlimited_targets", running,
 		"Claimed rows are not held by a task, and a step with targets to claim is not resolved a second time.", "I04_rows_in_use"},
 	{

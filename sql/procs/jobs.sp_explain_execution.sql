@@ -11,6 +11,7 @@
 --   Outcome     the agent that runs it.
 --   Stop        the confirmation of a stop request by the agent that runs it, or the next pass, which cancels it.
 --   Retry       the time of its next attempt.
+--   Pause       a database that is paused: the end of the pause.
 --   Limit       a limit that is used up; of a wave of a roll-out also its gate, its pace and a pause.
 --   Wave        a roll-out: what its next wave waits for.
 --   Worker      a free worker: the workers of all live agents are busy.
@@ -64,6 +65,7 @@ BEGIN
     DECLARE @held_reason NVARCHAR(20); -- the keyword of targets that an agent runs
     DECLARE @retry_reason NVARCHAR(20); -- targets whose next attempt begins later
     DECLARE @free_reason NVARCHAR(20); -- targets that could start
+    DECLARE @hold_reason NVARCHAR(20); -- NULL: what holds the target
     DECLARE @callback_reason NVARCHAR(20); -- targets that wait for a callback
     DECLARE @not_final INT; -- targets of the active steps
     DECLARE @held INT; -- running targets of the active steps
@@ -330,6 +332,7 @@ BEGIN
 
     SET @held_reason = CASE WHEN @stop_requested_at IS NOT NULL THEN N'Stop' ELSE N'Outcome' END;
     SET @retry_reason = CASE WHEN @stop_requested_at IS NOT NULL THEN N'Stop' ELSE N'Retry' END;
+    SET @hold_reason = CASE WHEN @stop_requested_at IS NOT NULL THEN N'Stop' END;
     SET @callback_reason = CASE WHEN @stop_requested_at IS NOT NULL THEN N'Stop' ELSE N'Callback' END;
 
     -- Limits are checked only for targets that could start otherwise.
@@ -361,7 +364,16 @@ BEGIN
         INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = a.step_execution_id
         WHERE t.next_attempt_at IS NOT NULL
             AND t.next_attempt_at > @now
+            AND t.next_attempt_at < '9999-12-31'
         GROUP BY a.step_id
+        UNION ALL
+        SELECT a.step_id, COALESCE(@hold_reason, r.waiting_for), COUNT(*) -- each key with its row
+        FROM @active AS a
+        INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = a.step_execution_id
+        CROSS APPLY (SELECT CASE WHEN t.held_by < 0 THEN N'Pause' ELSE N'Window' END AS waiting_for) AS r
+        WHERE t.next_attempt_at IS NOT NULL
+            AND t.next_attempt_at >= '9999-12-31'
+        GROUP BY a.step_id, r.waiting_for
         UNION ALL
         SELECT
             p.step_id,
@@ -405,6 +417,15 @@ BEGIN
         INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = a.step_execution_id
         WHERE t.next_attempt_at IS NOT NULL
             AND t.next_attempt_at > @now
+            AND t.next_attempt_at < '9999-12-31'
+        ORDER BY t.next_attempt_at, t.target_execution_id
+    ),
+    stayed AS (
+        SELECT TOP (25) t.target_execution_id
+        FROM @active AS a
+        INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = a.step_execution_id
+        WHERE t.next_attempt_at IS NOT NULL
+            AND t.next_attempt_at >= '9999-12-31'
         ORDER BY t.next_attempt_at, t.target_execution_id
     ),
     limited AS (
@@ -439,6 +460,10 @@ BEGIN
         SELECT y.target_execution_id, @retry_reason, NULL
         FROM later AS y
         UNION ALL
+        SELECT y.target_execution_id, COALESCE(@hold_reason, h.waiting_for, N'Turn'), NULL
+        FROM stayed AS y
+        LEFT JOIN jobs_internal.target_holds AS h ON h.target_execution_id = y.target_execution_id
+        UNION ALL
         SELECT
             y.target_execution_id,
             CASE WHEN y.has_agent = 0 AND @stop_requested_at IS NULL THEN N'Agent' ELSE N'Limit' END,
@@ -465,6 +490,7 @@ BEGIN
             CASE
                 WHEN t.lifecycle = N'WaitingForCallback' THEN @callback_reason
                 WHEN t.next_attempt_at IS NULL THEN @held_reason
+                WHEN t.next_attempt_at >= '9999-12-31' THEN COALESCE(@hold_reason, CASE WHEN t.held_by < 0 THEN N'Pause' ELSE N'Window' END)
                 WHEN t.next_attempt_at > @now THEN @retry_reason
                 WHEN a.has_agent = 0 AND @stop_requested_at IS NULL THEN N'Agent'
                 WHEN x.is_limited = 1 THEN N'Limit'
@@ -558,9 +584,10 @@ BEGIN
         CASE
             WHEN k.task_id IS NOT NULL THEN k.claimed_at
             WHEN t.next_attempt_at <= @now THEN t.next_attempt_at
-            ELSE t.attempt_start_time
+            ELSE COALESCE(t.attempt_start_time, t.create_time)
         END,
         CASE
+            WHEN t.next_attempt_at >= '9999-12-31' THEN h.waiting_until
             WHEN t.next_attempt_at > @now THEN t.next_attempt_at
             WHEN k.task_id IS NOT NULL THEN t.deadline_at
             ELSE c.deadline_at
@@ -570,9 +597,10 @@ BEGIN
         k.term_id,
         CASE WHEN m.ended_at IS NOT NULL OR m.expires_at <= @now THEN 1 ELSE 0 END,
         k.session_id,
-        t.last_message
+        COALESCE(h.description, t.last_message)
     FROM @targets AS x
     INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = x.target_execution_id
+    LEFT JOIN jobs_internal.target_holds AS h ON h.target_execution_id = t.target_execution_id
     LEFT JOIN jobs_internal.task_executions AS k ON k.step_execution_id = t.step_execution_id
         AND k.target_execution_id = t.target_execution_id
         AND k.ended_at IS NULL
@@ -691,6 +719,8 @@ BEGIN
             CONVERT(NVARCHAR(19), w.until_time, 126), N'Z', N'; before: ' + w.last_message
         )
         WHEN N'Wave' THEN w.explanation
+        WHEN N'Pause' THEN w.last_message
+        WHEN N'Window' THEN w.last_message
         WHEN N'Limit' THEN CASE WHEN f.scope = N'Wave' THEN f.description ELSE CONCAT(
             f.description, N' is used up: ', f.running, N' of ', f.max_concurrent_targets, N' run',
             CONCAT(N', ', h.running, N' of them of job ''') + h.job_name + N''''

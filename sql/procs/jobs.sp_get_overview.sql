@@ -15,12 +15,12 @@
 --               stop_requested_at, is_rerun, due_time, steps (of the version), steps_begun, step_id and step_name (the first active step),
 --               active_steps, began_at (when the list of that step was frozen), step_targets, step_active, targets, running, due, retrying,
 --               callbacks, failed, next_attempt_at, retry_message (the last error of something that waits for a retry, of the target whose
---               next attempt is the last; the first 400 characters; NULL: nothing waits). The numbers are targets; those without a column
---               have ended without a failure.
+--               next attempt is the last; the first 400 characters; NULL: nothing waits), held (their databases are paused). The numbers
+--               are targets; those without a column have ended without a failure.
 --            3: runs that have waited for 30 seconds or more while none of their targets runs, oldest first: job_execution_id, job_name,
---               create_time, waits_for (as in jobs.sp_explain_execution), command_type (of Agent: the type that no live agent runs; NULL:
---               no agent is live), since, until_time, targets (at most 1000 for each step of a run that 2 does not list). Among the
---               200 oldest runs that do not wait for callbacks alone.
+--               create_time, waits_for (as in jobs.sp_explain_execution, but Hold: its databases are paused), command_type (of Agent: the
+--               type that no live agent runs; NULL: no agent is live), since, until_time, targets (at most 1000 for each step of a run that
+--               2 does not list). Among the 200 oldest runs that do not wait for callbacks alone.
 --            4: types of commands that no live agent runs, of steps of the same runs: command_type, runs, since.
 --            5: what is due next: job_name, schedule_name, schedule_id, kind, next_due_time, next_fire_time, last_lifecycle.
 --            6: schedules that do not run: job_name, schedule_name, schedule_id, state (Faulted or Paused), reason, since, changed_by.
@@ -67,6 +67,7 @@ BEGIN
         due               INT NOT NULL,
         first_due_at      DATETIME2(7) NULL,
         retrying          INT NOT NULL,
+        held              INT NOT NULL,
         next_attempt_at   DATETIME2(7) NULL,
         callbacks         INT NOT NULL,
         retry_message     NVARCHAR(400) NULL
@@ -192,12 +193,12 @@ BEGIN
     -- IX_target_executions_waiting, which contain what waits, and nothing of the history. Runs that are not listed need no numbers but
     -- why they wait, so that their part does not grow with their targets.
     INSERT INTO @steps (
-        step_execution_id, execution_id, step_id, lifecycle, create_time, resolved_at, command_type, due, first_due_at, retrying,
+        step_execution_id, execution_id, step_id, lifecycle, create_time, resolved_at, command_type, due, first_due_at, retrying, held,
         next_attempt_at, callbacks, retry_message
     )
     SELECT
         s.step_execution_id, s.execution_id, s.step_id, s.lifecycle, s.create_time, s.resolved_at, c.command_type, d.due, d.first_due_at,
-        d.retrying, COALESCE(d.next_attempt_at, s.next_attempt_at), w.callbacks,
+        d.retrying, d.held, COALESCE(d.next_attempt_at, s.next_attempt_at), w.callbacks,
         CASE WHEN s.lifecycle = N'WaitingForRetry' THEN LEFT(s.last_message, 400) ELSE q.message END
     FROM (
         SELECT r.execution_id, 2147483647 AS counted
@@ -214,8 +215,9 @@ BEGIN
         SELECT
             COALESCE(SUM(CASE WHEN t.next_attempt_at <= @now THEN 1 ELSE 0 END), 0) AS due,
             MIN(CASE WHEN t.next_attempt_at <= @now THEN t.next_attempt_at END) AS first_due_at,
-            COALESCE(SUM(CASE WHEN t.next_attempt_at > @now THEN 1 ELSE 0 END), 0) AS retrying,
-            MIN(CASE WHEN t.next_attempt_at > @now THEN t.next_attempt_at END) AS next_attempt_at
+            COALESCE(SUM(CASE WHEN t.next_attempt_at > @now AND t.next_attempt_at < '9999-12-31' THEN 1 ELSE 0 END), 0) AS retrying,
+            COALESCE(SUM(CASE WHEN t.next_attempt_at >= '9999-12-31' THEN 1 ELSE 0 END), 0) AS held,
+            MIN(CASE WHEN t.next_attempt_at > @now AND t.next_attempt_at < '9999-12-31' THEN t.next_attempt_at END) AS next_attempt_at
         FROM (
             SELECT TOP (x.counted) t.next_attempt_at
             FROM jobs_internal.target_executions AS t
@@ -240,6 +242,7 @@ BEGIN
         FROM jobs_internal.target_executions AS t
         WHERE t.step_execution_id = s.step_execution_id
             AND t.next_attempt_at > @now
+            AND t.next_attempt_at < '9999-12-31'
         ORDER BY t.next_attempt_at DESC, t.target_execution_id DESC
     ) AS q
     WHERE s.is_active = 1
@@ -284,6 +287,7 @@ BEGIN
             MIN(s.step_id) AS step_id,
             SUM(s.due) AS due,
             SUM(s.retrying) AS retrying,
+            SUM(s.held) AS held,
             SUM(s.callbacks) AS callbacks,
             MIN(s.next_attempt_at) AS next_attempt_at,
             MAX(s.retry_message) AS retry_message -- of any step
@@ -331,7 +335,8 @@ BEGIN
                 AND t.lifecycle IN (N'Failed', N'TimedOut')
         ) AS failed,
         w.next_attempt_at,
-        w.retry_message
+        w.retry_message,
+        COALESCE(w.held, 0) AS held
     FROM @runs AS r
     INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = r.execution_id
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
@@ -361,6 +366,7 @@ BEGIN
             COALESCE(SUM(s.due), 0) AS due,
             MIN(s.first_due_at) AS first_due_at,
             COALESCE(SUM(s.retrying), 0) AS retrying,
+            COALESCE(SUM(s.held), 0) AS held,
             COALESCE(SUM(s.callbacks), 0) AS callbacks,
             MIN(s.next_attempt_at) AS next_attempt_at,
             COUNT(s.step_execution_id) AS steps,
@@ -382,11 +388,12 @@ BEGIN
                 WHEN w.unresolved > 0 AND w.next_attempt_at > @now THEN N'Retry'
                 WHEN w.unresolved > 0 THEN N'Resolution'
                 WHEN w.retrying > 0 THEN N'Retry'
+                WHEN w.held > 0 THEN N'Hold'
                 WHEN w.callbacks > 0 THEN N'Callback'
                 ELSE N'Advance'
             END AS waits_for,
             CASE WHEN @agents > 0 AND e.stop_requested_at IS NULL THEN w.command_type END AS command_type,
-            w.due + w.retrying + w.callbacks AS targets,
+            w.due + w.retrying + w.held + w.callbacks AS targets,
             COALESCE(e.stop_requested_at, w.first_due_at, w.step_time, e.create_time) AS since,
             w.next_attempt_at,
             e.job_execution_id,

@@ -24,9 +24,10 @@
 --               start_time, end_time, resolved_at (when the list of targets was frozen), next_attempt_at, last_message.
 --            3: the marks of unfinished targets, by kind and first_id: kind, step_execution_id, first_id, last_id (a range of ids in
 --               which all targets of the step have this mark), at (Waiting: when the next attempt may begin), task_id (Held: the
---               attempt). Kinds: Waiting, Held (an agent runs it), Callback (it waits for a report).
+--               attempt). Kinds: Waiting, Held (an agent runs it), Callback (it waits for a report), Hold (its database is paused).
 --            4: with @states = 1, a row for each step and state of targets, by these: step_id, lifecycle (also WaitingForCallback),
---               outcome_unknown, total, next_attempt_at (WaitingForRetry: when the first of the next attempts may begin).
+--               outcome_unknown, total, next_attempt_at (WaitingForRetry: when the first of the next attempts may begin), held (those whose
+--               databases are paused).
 -- Throws:
 --   50028 the job execution id is missing.
 --   50111 the job execution does not exist.
@@ -166,11 +167,11 @@ BEGIN
         WHERE t.lifecycle = N'WaitingForCallback'
     )
     SELECT
-        CAST(N'Waiting' AS NVARCHAR(10)) AS kind,
+        CAST(CASE WHEN d.next_attempt_at < '9999-12-31' THEN N'Waiting' ELSE N'Hold' END AS NVARCHAR(10)) AS kind,
         d.step_execution_id,
         MIN(d.target_execution_id) AS first_id,
         MAX(d.target_execution_id) AS last_id,
-        d.next_attempt_at AS at,
+        CASE WHEN d.next_attempt_at < '9999-12-31' THEN d.next_attempt_at END AS at,
         CAST(NULL AS BIGINT) AS task_id
     FROM due AS d
     GROUP BY d.step_execution_id, d.next_attempt_at, d.island
@@ -206,7 +207,10 @@ BEGIN
             t.lifecycle,
             t.outcome_unknown,
             COUNT(*) AS total,
-            MIN(CASE WHEN t.lifecycle = N'WaitingForRetry' THEN t.next_attempt_at END) AS next_attempt_at
+            MIN(CASE
+                WHEN t.lifecycle = N'WaitingForRetry' AND t.next_attempt_at < '9999-12-31' THEN t.next_attempt_at
+            END) AS next_attempt_at,
+            SUM(CASE WHEN t.next_attempt_at >= '9999-12-31' THEN 1 ELSE 0 END) AS held
         FROM jobs_internal.target_executions AS t
         WHERE t.execution_id = @execution_id
             AND NOT EXISTS (SELECT 1 FROM jobs_internal.step_lists AS l WHERE l.step_execution_id = t.step_execution_id)

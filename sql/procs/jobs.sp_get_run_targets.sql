@@ -12,7 +12,8 @@
 -- Locks:     none.
 -- Returns:   One row per target, by target_execution_id: target_execution_id, step_id, target_id, server_name, database_name (NULL:
 --            an endpoint), lifecycle (also WaitingForCallback), is_active, start_time, end_time, attempts, attempt_start_time,
---            next_attempt_at, error_number, outcome_unknown, message (NULL: that of the lifecycle).
+--            next_attempt_at (NULL: none is due, or the target waits), error_number, outcome_unknown, message (NULL: that of the
+--            lifecycle), duration_ms, waiting_for (as in jobs.job_execution_targets; NULL: nothing), waiting_until, waiting_reason.
 -- Throws:
 --   50028 the job execution id is missing.
 --   50111 the job execution does not exist.
@@ -66,7 +67,7 @@ BEGIN
             t.end_time,
             t.attempts,
             t.attempt_start_time,
-            t.next_attempt_at,
+            CASE WHEN t.next_attempt_at < '9999-12-31' THEN t.next_attempt_at END AS next_attempt_at,
             t.error_number,
             t.outcome_unknown,
             LEFT(t.last_message, @max_length) AS message,
@@ -74,8 +75,12 @@ BEGIN
                 SELECT x.duration_ms
                 FROM jobs_internal.target_durations AS x
                 WHERE x.target_execution_id = t.target_execution_id
-            ) AS duration_ms
+            ) AS duration_ms,
+            h.waiting_for,
+            h.waiting_until,
+            h.description AS waiting_reason
         FROM jobs_internal.target_executions AS t
+        LEFT JOIN jobs_internal.target_holds AS h ON h.target_execution_id = t.target_execution_id
         WHERE t.execution_id = @execution_id
             AND t.step_execution_id = @step_execution_id
             AND NOT EXISTS (SELECT 1 FROM jobs_internal.step_lists AS l WHERE l.step_execution_id = @step_execution_id)
@@ -99,7 +104,7 @@ BEGIN
         t.end_time,
         t.attempts,
         t.attempt_start_time,
-        t.next_attempt_at,
+        CASE WHEN t.next_attempt_at < '9999-12-31' THEN t.next_attempt_at END AS next_attempt_at,
         t.error_number,
         t.outcome_unknown,
         LEFT(t.last_message, @max_length) AS message,
@@ -107,9 +112,13 @@ BEGIN
             SELECT x.duration_ms
             FROM jobs_internal.target_durations AS x
             WHERE x.target_execution_id = t.target_execution_id
-        ) AS duration_ms
+        ) AS duration_ms,
+        h.waiting_for,
+        h.waiting_until,
+        h.description AS waiting_reason
     FROM @wanted AS w
     INNER LOOP JOIN jobs_internal.target_executions AS t ON t.target_execution_id = w.target_execution_id
+    LEFT JOIN jobs_internal.target_holds AS h ON h.target_execution_id = t.target_execution_id
     WHERE t.execution_id = @execution_id
     ORDER BY t.target_execution_id;
     RETURN 0;

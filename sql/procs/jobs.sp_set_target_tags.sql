@@ -45,12 +45,11 @@ BEGIN
     DECLARE @is_list BIT = CASE WHEN @list IS NULL THEN 0 ELSE 1 END;
     DECLARE @count INT;
     DECLARE @names NVARCHAR(MAX);
+    DECLARE @named NVARCHAR(MAX);
     DECLARE @object_name NVARCHAR(300);
     DECLARE @object_id NVARCHAR(100);
     DECLARE @before NVARCHAR(MAX);
     DECLARE @after NVARCHAR(MAX);
-    -- targets.TargetID: a name-based UUID (RFC 9562, version 5) of the keys of both names.
-    DECLARE @namespace BINARY(16) = 0x8F1C8F0E5A0B4B5E9A532D1F5D7A6C11;
     DECLARE @given TABLE (
         ordinal       INT NOT NULL PRIMARY KEY, -- from 0
         target_id     UNIQUEIDENTIFIER NULL,
@@ -134,56 +133,23 @@ BEGIN
         database_name NVARCHAR(MAX),
         tags          NVARCHAR(MAX) AS JSON
     ) AS w;
-    UPDATE g
-    SET g.server_key = LTRIM(RTRIM(LOWER(g.server_name COLLATE Latin1_General_100_CI_AS))),
-        g.database_key = LTRIM(RTRIM(LOWER(g.database_name COLLATE Latin1_General_100_CI_AS)))
-    FROM @given AS g;
-    UPDATE g
-    SET g.server_key = STUFF(g.server_key, 1, 4, N'')
-    FROM @given AS g
-    WHERE g.server_key LIKE N'tcp:%';
-    UPDATE g
-    SET g.server_key = LEFT(g.server_key, LEN(g.server_key) - 5)
-    FROM @given AS g
-    WHERE g.server_key LIKE N'%,1433';
-    -- The keys are the bytes of the id's name if all of their characters are of ASCII.
-    WITH hashed AS (
-        SELECT
-            g.ordinal,
-            HASHBYTES(
-                'SHA1',
-                @namespace + CAST(CAST(g.server_key AS VARCHAR(257)) AS VARBINARY(257)) + 0x00
-                + CAST(CAST(g.database_key AS VARCHAR(129)) AS VARBINARY(129))
-            ) AS hash
+    SET @names = (
+        SELECT g.ordinal, g.server_name, g.database_name
         FROM @given AS g
-        WHERE g.server_key NOT LIKE N'%[^ -~]%'
-            AND g.database_key NOT LIKE N'%[^ -~]%'
-    )
+        FOR JSON PATH
+    );
+    EXECUTE jobs_internal.name_targets @list = @names, @named = @named OUTPUT;
     UPDATE g
-    SET g.named_id = CAST(
-            -- the order of bytes in a UNIQUEIDENTIFIER: the first three groups are reversed
-            SUBSTRING(h.hash, 4, 1) + SUBSTRING(h.hash, 3, 1) + SUBSTRING(h.hash, 2, 1) + SUBSTRING(h.hash, 1, 1)
-            + SUBSTRING(h.hash, 6, 1) + SUBSTRING(h.hash, 5, 1) + SUBSTRING(h.hash, 8, 1)
-            + CAST(CAST((CAST(SUBSTRING(h.hash, 7, 1) AS INT) & 15) | 80 AS TINYINT) AS BINARY(1))
-            + CAST(CAST((CAST(SUBSTRING(h.hash, 9, 1) AS INT) & 63) | 128 AS TINYINT) AS BINARY(1))
-            + SUBSTRING(h.hash, 10, 7)
-            AS UNIQUEIDENTIFIER
-        )
+    SET g.server_key = o.server_key,
+        g.database_key = o.database_key,
+        g.named_id = o.target_id
     FROM @given AS g
-    INNER JOIN hashed AS h ON h.ordinal = g.ordinal;
-    -- A known database by its names, for other characters. Plan: a key of IX_targets_database_key for each.
-    UPDATE g
-    SET g.named_id = t.target_id
-    FROM @given AS g
-    CROSS APPLY (
-        SELECT TOP (1) t.target_id
-        FROM jobs_internal.targets AS t
-        WHERE t.database_key = g.database_key
-            AND t.server_key = g.server_key
-        ORDER BY t.target_id
-    ) AS t
-    WHERE g.named_id IS NULL
-        AND g.target_id IS NULL;
+    INNER JOIN OPENJSON(@named) WITH (
+        ordinal      INT,
+        server_key   NVARCHAR(257),
+        database_key NVARCHAR(129),
+        target_id    UNIQUEIDENTIFIER
+    ) AS o ON o.ordinal = g.ordinal;
 
     -- The first database that is wrong, with its first fault.
     SELECT TOP (1)

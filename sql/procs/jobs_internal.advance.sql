@@ -111,6 +111,13 @@ BEGIN
     EXECUTE jobs_internal.hand_over @slice = @slice, @more = @cut OUTPUT, @now = @now;
     SET @more = CASE WHEN @cut = 1 THEN 1 ELSE @more END;
 
+    -- Plan: an empty table, unless databases are paused.
+    IF EXISTS (SELECT 1 FROM jobs_internal.target_pauses AS p)
+    BEGIN
+        EXECUTE jobs_internal.release_targets @slice = @slice, @more = @cut OUTPUT, @now = @now;
+        SET @more = CASE WHEN @cut = 1 THEN 1 ELSE @more END;
+    END;
+
     EXECUTE jobs_internal.end_callbacks @more = @cut OUTPUT, @now = @now;
     SET @more = CASE WHEN @cut = 1 THEN 1 ELSE @more END;
 
@@ -213,8 +220,8 @@ BEGIN
             OR w.has_list = 1;
     END;
 
-    -- Time limits pass while a target waits for its next attempt, too (decision 8). Claims leave out targets past their time limit. Plan:
-    -- the start of IX_target_executions_deadline_at.
+    -- Time limits pass while a target waits for its next attempt, too (decision 8), or is held. Claims leave out targets past their time
+    -- limit. One that was held for so long before its first attempt is Skipped. Plan: the start of IX_target_executions_deadline_at.
     IF @room > 0
         AND EXISTS (
             SELECT 1
@@ -234,17 +241,21 @@ BEGIN
         ORDER BY t.deadline_at;
         SET @more = CASE WHEN @@ROWCOUNT = @room THEN 1 ELSE @more END;
         UPDATE t
-        SET t.lifecycle = N'TimedOut',
+        SET t.lifecycle = CASE WHEN t.attempts = 0 THEN N'Skipped' ELSE N'TimedOut' END,
             t.is_active = 0,
             t.end_time = @now,
             t.next_attempt_at = NULL,
             t.last_message = CONCAT(
-                N'Step ', t.step_id, N' exceeded its time limit on ',
+                N'Step ', t.step_id, CASE WHEN t.attempts = 0 THEN N' was skipped on ' ELSE N' exceeded its time limit on ' END,
                 CASE
                     WHEN t.is_endpoint = 1 THEN CONCAT(N'endpoint ''', t.server_name, N'''')
                     ELSE CONCAT(N'target (server ''', t.server_name, N''', database ''', t.database_name, N''')')
                 END,
-                N' while it waited for another attempt.',
+                CASE -- without a reason, it was held before
+                    WHEN t.attempts = 0 THEN N': it did not start within the time limit of the step'
+                    ELSE N' while it waited for another attempt'
+                END,
+                N', because ' + h.description, N'.',
                 CASE
                     WHEN t.outcome_unknown = 0 THEN NULL
                     WHEN t.is_endpoint = 1 THEN N' Whether the endpoint did its work before is unknown.'
@@ -254,6 +265,7 @@ BEGIN
             )
         FROM @waiting AS w
         INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = w.target_execution_id
+        LEFT JOIN jobs_internal.target_holds AS h ON h.target_execution_id = t.target_execution_id
         WHERE t.next_attempt_at IS NOT NULL
             AND t.deadline_at <= @now;
     END;

@@ -49,8 +49,8 @@ BEGIN
     IF @step_id IS NOT NULL
         DELETE FROM @steps WHERE step_id <> @step_id;
 
-    -- Only targets that have had an attempt have a deadline. Plan: per step a range of IX_target_executions_due, which has all columns; or
-    -- its key of UQ_target_executions_target_id.
+    -- Only targets that have had an attempt, or are held, have a deadline. Plan: per step a range of IX_target_executions_due, each key
+    -- that has one with its row; or its key of UQ_target_executions_target_id.
     IF @target_id IS NOT NULL
         INSERT INTO @targets (target_execution_id)
         SELECT t.target_execution_id
@@ -63,7 +63,8 @@ BEGIN
         FROM @steps AS s
         INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = s.step_execution_id
         WHERE t.next_attempt_at IS NOT NULL
-            AND t.deadline_at IS NOT NULL;
+            AND t.deadline_at IS NOT NULL
+            AND t.lifecycle = N'WaitingForRetry';
     ELSE
         INSERT INTO @targets (target_execution_id)
         SELECT TOP (@slice) t.target_execution_id
@@ -71,7 +72,8 @@ BEGIN
         INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = s.step_execution_id
         WHERE t.next_attempt_at IS NOT NULL
             AND t.deadline_at IS NOT NULL
-            AND t.next_attempt_at > @now;
+            AND t.next_attempt_at > @now
+            AND t.lifecycle = N'WaitingForRetry';
     IF @@ROWCOUNT = @slice
         SET @more = 1;
 
@@ -90,7 +92,8 @@ BEGIN
         WHERE t.lifecycle = N'WaitingForRetry'; -- it may have been claimed meanwhile
     ELSE
         UPDATE t
-        SET t.next_attempt_at = @now
+        SET t.next_attempt_at = @now,
+            t.held_by = NULL -- the next claim looks whether it may start
         FROM @targets AS w
         INNER LOOP JOIN jobs_internal.target_executions AS t ON t.target_execution_id = w.target_execution_id
         WHERE t.lifecycle = N'WaitingForRetry'

@@ -15,8 +15,9 @@
 --   @room           Maximum number of tasks to claim; 0 or less: none.
 --   @command_types  The types of commands that the agent runs, separated by commas.
 --   @claim_id       The GUID of the pass, stored with each task; NULL: the agent gave none.
+--   @holds          Receives 1 if targets were held (hold_targets), so that the next pass may claim others at once.
 -- Called by: jobs_internal.controller_pass, within its transactions.
--- Locks:     the targets' rows (U, then X), skipping locked rows; inserts into task_executions.
+-- Locks:     the targets' rows (U, then X), skipping locked rows; inserts into task_executions; see jobs_internal.hold_targets.
 -- Returns:   the number of claimed tasks.
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.claim_unlimited_targets
@@ -24,12 +25,15 @@ CREATE OR ALTER PROCEDURE jobs_internal.claim_unlimited_targets
     @room          INT,
     @command_types NVARCHAR(400) = N'TSql',
     @claim_id      UNIQUEIDENTIFIER = NULL,
+    @holds         BIT = 0 OUTPUT,
     @now           DATETIME2(7) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
+    SET @holds = 0;
+    DECLARE @closed NVARCHAR(MAX);
     DECLARE @steps INT;
     DECLARE @depth INT = @room; -- waiting targets of a step that are read
     DECLARE @sure INT;          -- those of them that are known to have the first turns of all
@@ -180,6 +184,18 @@ BEGIN
         ORDER BY t.next_attempt_at, t.target_execution_id
     ) AS w;
     SET @claimed = @@ROWCOUNT;
+
+    -- Without pauses of databases, this is a seek of an empty table.
+    IF @claimed > 0 AND EXISTS (SELECT 1 FROM jobs_internal.target_pauses)
+    BEGIN
+        SET @closed = (SELECT l.target_execution_id FROM @locked AS l FOR JSON PATH);
+        EXECUTE jobs_internal.hold_targets @targets = @closed, @closed = @closed OUTPUT, @now = @now;
+        SET @holds = CASE WHEN @closed IS NULL THEN 0 ELSE 1 END;
+        DELETE l
+        FROM @locked AS l
+        WHERE l.target_execution_id IN (SELECT o.target_execution_id FROM OPENJSON(@closed) WITH (target_execution_id BIGINT) AS o);
+        SET @claimed = @claimed - @@ROWCOUNT;
+    END;
     IF @claimed = 0
         RETURN 0;
 
@@ -195,7 +211,7 @@ BEGIN
         t.attempts = t.attempts + 1,
         t.start_time = COALESCE(t.start_time, @now),
         t.attempt_start_time = @now,
-        t.deadline_at = COALESCE(t.deadline_at, DATEADD(SECOND, r.step_timeout_seconds, @now)),
+        t.deadline_at = COALESCE(CASE WHEN t.attempts > 0 THEN t.deadline_at END, DATEADD(SECOND, r.step_timeout_seconds, @now)),
         t.next_attempt_at = NULL
     FROM @locked AS l
     INNER JOIN @ready AS r ON r.step_execution_id = l.step_execution_id

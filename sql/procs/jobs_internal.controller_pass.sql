@@ -63,7 +63,8 @@ BEGIN
     DECLARE @advanced_at DATETIME2(7);
     DECLARE @may_end BIT;
     DECLARE @turned_at DATETIME2(7); -- what the clock showed before it jumped back
-    DECLARE @more BIT = 0; -- jobs_internal.advance was cut off
+    DECLARE @more BIT = 0; -- jobs_internal.advance was cut off, or targets were held
+    DECLARE @holds BIT;
     DECLARE @room INT;
     DECLARE @agent_limit INT; -- the limit of scope Agent; NULL: none
     DECLARE @agent_room INT;  -- how many more targets it allows
@@ -184,7 +185,9 @@ BEGIN
                 @room = @room,
                 @command_types = @command_types,
                 @claim_id = @claim_id,
+                @holds = @holds OUTPUT,
                 @now = @now;
+            SET @more = CASE WHEN @holds = 1 THEN 1 ELSE @more END;
             SET @room = @room - @claimed;
             IF @agent_limit IS NOT NULL
             BEGIN
@@ -193,7 +196,9 @@ BEGIN
                     @room = @room,
                     @command_types = @command_types,
                     @claim_id = @claim_id,
+                    @holds = @holds OUTPUT,
                     @now = @now;
+                SET @more = CASE WHEN @holds = 1 THEN 1 ELSE @more END;
                 SET @room = 0;
             END;
         END;
@@ -223,18 +228,27 @@ BEGIN
                     @room = @room,
                     @command_types = @command_types,
                     @claim_id = @claim_id,
+                    @holds = @holds OUTPUT,
                     @now = @now;
+                SET @more = CASE WHEN @holds = 1 THEN 1 ELSE @more END;
             COMMIT TRANSACTION;
         END;
 
-        -- Plan: one key each of IX_target_executions_next_attempt_at, IX_target_executions_deadline_at and IX_step_executions_due; the runs
-        -- of IX_job_executions_unaccounted; the terms that last.
+        -- Plan: one key each of IX_target_executions_next_attempt_at, IX_target_executions_deadline_at, IX_target_pauses_ends_at and
+        -- IX_step_executions_due; the runs of IX_job_executions_unaccounted; the terms that last.
         WITH wake_times AS (
             SELECT MIN(t.next_attempt_at) AS at
             FROM jobs_internal.target_executions AS t
             WHERE t.next_attempt_at IS NOT NULL
-                AND t.deadline_at IS NOT NULL -- first attempts are due at once
+                AND t.deadline_at IS NOT NULL -- first attempts are due at once, or held
                 AND t.next_attempt_at > @now
+                AND t.next_attempt_at < '9999-12-31' -- not those that are held
+            UNION ALL
+            SELECT MIN(p.ends_at) AS at
+            FROM jobs_internal.target_pauses AS p
+            WHERE p.ends_at IS NOT NULL
+                AND p.ends_at > @now
+                AND p.resumed_at IS NULL
             UNION ALL
             SELECT MIN(t.deadline_at) AS at
             FROM jobs_internal.target_executions AS t

@@ -49,6 +49,8 @@ BEGIN
     DECLARE @chunk INT;         -- of these keys, which are read at once
     DECLARE @chunk_rows INT;
     DECLARE @rows INT;
+    DECLARE @pauses TABLE (pause_id BIGINT NOT NULL PRIMARY KEY);
+    DECLARE @locked_pauses TABLE (pause_id BIGINT NOT NULL PRIMARY KEY, paused_at DATETIME2(7) NOT NULL);
     DECLARE @seconds INT = 0;   -- for which batches of one kind are repeated
     DECLARE @until DATETIME2(7);
     DECLARE @left BIT;
@@ -279,6 +281,32 @@ BEGIN
             BREAK;
         END;
     END;
+    -- Pauses of databases that have ended, once passes have made due what they held. Plan: a scan of few rows, and a key of
+    -- IX_target_executions_held_by for each.
+    INSERT INTO @pauses (pause_id)
+    SELECT TOP (@most) p.pause_id
+    FROM jobs_internal.target_pauses AS p
+    WHERE (p.resumed_at < DATEADD(DAY, -1, @now) OR p.ends_at < DATEADD(DAY, -1, @now))
+        AND NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.target_executions AS t
+            WHERE t.held_by = -p.pause_id
+                AND t.held_by IS NOT NULL
+                AND t.next_attempt_at IS NOT NULL
+        );
+    SET @remaining = CASE WHEN @@ROWCOUNT = @most THEN 1 ELSE @remaining END;
+    BEGIN TRANSACTION;
+    -- paused_at is in no index, so that the locks are on the clustered keys.
+    INSERT INTO @locked_pauses (pause_id, paused_at)
+    SELECT p.pause_id, p.paused_at
+    FROM @pauses AS c
+    INNER LOOP JOIN jobs_internal.target_pauses AS p WITH (UPDLOCK, READPAST, ROWLOCK) ON p.pause_id = c.pause_id;
+    DELETE p
+    FROM @locked_pauses AS l
+    INNER LOOP JOIN jobs_internal.target_pauses AS p ON p.pause_id = l.pause_id
+    WHERE p.resumed_at < DATEADD(DAY, -1, @now)
+        OR p.ends_at < DATEADD(DAY, -1, @now);
+    COMMIT TRANSACTION;
     -- Those of runs are deleted with them: this finds those of schedules that were changed or deleted.
     IF @deleted = 0
     BEGIN

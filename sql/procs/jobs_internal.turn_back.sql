@@ -71,6 +71,7 @@ BEGIN
         FROM jobs_internal.target_executions AS t
         WHERE t.next_attempt_at IS NOT NULL
             AND t.next_attempt_at > @turned_at
+            AND t.next_attempt_at < '9999-12-31' -- not those that are held
         ORDER BY t.next_attempt_at;
         INSERT INTO @due_steps (step_execution_id)
         SELECT TOP (@slice - @steps) s.step_execution_id

@@ -23,8 +23,9 @@
 --   end_time             When it became final.
 --   attempts             Number of attempts that have begun and count.
 --   attempt_start_time   When the latest attempt began.
---   next_attempt_at      When the next attempt may begin; NULL if none is due.
---   deadline_at          When the step's time limit passes; NULL before the first attempt.
+--   next_attempt_at      When the next attempt may begin; NULL if none is due. The year 9999: it is held (DESIGN.md, "Held targets").
+--   deadline_at          When the step's time limit passes; NULL before the first attempt, unless it is held, or was: then the end of that
+--                        wait, and the first attempt has a time limit of its own.
 --   last_message         Message of the latest event; NULL: the text of the lifecycle, which jobs.job_executions
 --                        supplies. Most rows of a history have NULL.
 --   outcome_unknown      1: the outcome of the latest attempt that sent anything is unknown: the script may have run.
@@ -32,6 +33,8 @@
 --   error_number, error_line  The error that determined the outcome of the latest attempt; NULL: none, or not an error
 --                             of the server.
 --   is_endpoint          1: the target is the endpoint of an action, not a database.
+--   held_by              While next_attempt_at is in the year 9999: what holds the target, minus the pause_id of target_pauses. Otherwise
+--                        NULL, or what held it last, without a meaning.
 CREATE TABLE jobs_internal.target_executions (
     target_execution_id BIGINT NOT NULL IDENTITY(1, 1),
     execution_id        BIGINT NOT NULL,
@@ -59,6 +62,7 @@ CREATE TABLE jobs_internal.target_executions (
     error_line          INT NULL,
     outcome_unknown     BIT NOT NULL CONSTRAINT DF_target_executions_outcome_unknown DEFAULT 0,
     is_endpoint         BIT NOT NULL CONSTRAINT DF_target_executions_is_endpoint DEFAULT 0,
+    held_by             BIGINT NULL,
     CONSTRAINT PK_target_executions PRIMARY KEY (target_execution_id),
     CONSTRAINT UQ_target_executions_target_id UNIQUE (step_execution_id, target_id),
     CONSTRAINT FK_target_executions_step_executions FOREIGN KEY (step_execution_id)
@@ -88,13 +92,17 @@ CREATE INDEX IX_target_executions_due ON jobs_internal.target_executions (step_e
 CREATE INDEX IX_target_executions_queue_id ON jobs_internal.target_executions (queue_id, next_attempt_at, target_execution_id)
     INCLUDE (step_execution_id, deadline_at)
     WHERE next_attempt_at IS NOT NULL;
--- These contain only targets that wait for another attempt: a first attempt has no deadline and is due at once.
+-- These contain only targets that wait for another attempt, or are held: any other first attempt has no deadline and is due at once.
 CREATE INDEX IX_target_executions_next_attempt_at ON jobs_internal.target_executions (next_attempt_at)
     INCLUDE (deadline_at)
     WHERE next_attempt_at IS NOT NULL AND deadline_at IS NOT NULL;
 CREATE INDEX IX_target_executions_deadline_at ON jobs_internal.target_executions (deadline_at)
     INCLUDE (next_attempt_at)
     WHERE next_attempt_at IS NOT NULL AND deadline_at IS NOT NULL;
+-- Only targets that are held, by what holds them. A claim does not write to it unless pauses or windows are in use.
+CREATE INDEX IX_target_executions_held_by ON jobs_internal.target_executions (held_by, target_execution_id)
+    INCLUDE (next_attempt_at)
+    WHERE held_by IS NOT NULL AND next_attempt_at IS NOT NULL;
 -- Only failed targets, with all that a summary of failures shows but their messages: a claim or a success does not write to it.
 CREATE INDEX IX_target_executions_failed ON jobs_internal.target_executions (execution_id, step_id)
     INCLUDE (lifecycle, end_time, error_number, server_name, database_name)

@@ -96,7 +96,7 @@ SELECT
     t.end_time,
     t.attempts AS current_attempts,
     t.attempt_start_time AS current_attempt_start_time,
-    CASE WHEN t.lifecycle = N'WaitingForRetry' THEN t.next_attempt_at END AS next_attempt_start_time,
+    CASE WHEN t.lifecycle = N'WaitingForRetry' AND t.next_attempt_at < '9999-12-31' THEN t.next_attempt_at END AS next_attempt_start_time,
     COALESCE(t.last_message, CONCAT(
         N'Step ', t.step_id,
         CASE t.lifecycle

@@ -200,6 +200,8 @@ func (d *data) Why(w controldb.WaitingRun) string {
 		return "An agent has to resolve its target group."
 	case "Callback":
 		return "It waits for a report from outside."
+	case "Hold":
+		return "Its databases are paused."
 	}
 	return w.For
 }

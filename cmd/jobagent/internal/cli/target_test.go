@@ -16,6 +16,37 @@ import (
 	"github.com/jobagent/jobagent/targets"
 )
 
+// Databases are paused, and their pauses are listed and ended.
+func TestPausesOfTargets(t *testing.T) {
+	server := clitest.Server(t)
+	t.Setenv(config.EnvConfig, "")
+	t.Setenv(config.EnvDSN, server.DSN(embedded.ControlDatabase))
+	for _, c := range []struct {
+		code int
+		want string
+		args []string
+	}{
+		{exit.CodeOK, "paused s/größe until \"jobagent target resume\"\n", []string{"pause", "s", "größe"}},
+		{exit.CodeOK, "paused tcp:S,1433/Größe until 2999-01-02T00:00:00Z\n", []string{"pause", "tcp:S,1433", "Größe", "--until", "2999-01-02", "--reason", "moves"}},
+		{exit.CodeOK, "\"tcp:S,1433\",Größe,2999-01-02 00:00:00,moves\n", []string{"pauses", "-o", "csv", "--columns", "server_name,database_name,end_time,reason"}},
+		{exit.CodeOK, "s/größe is not paused any more\n", []string{"resume", "s", "größe"}},
+		{exit.CodeOK, "paused s/d until 2", []string{"pause", "s", "d", "--for", "2h"}},
+		{exit.CodeOK, "s/d\n", []string{"pauses", "-o", "name"}},
+		{exit.CodeNotFound, "is not paused", []string{"resume", "s", "größe"}},
+		{exit.CodeUsage, "not both", []string{"pause", "s", "d", "--for", "1h", "--until", "2999-01-01"}},
+		{exit.CodeUsage, "more than 0", []string{"pause", "s", "d", "--for", "-1h"}},
+		{exit.CodeUsage, "--until", []string{"pause", "s", "d", "--until", "soon"}},
+		{exit.CodeUsage, "want a time in the future", []string{"pause", "s", "d", "--until", "2020-01-01"}},
+		{exit.CodeUsage, "invalid SERVER", []string{"pause", "s;x", "d"}},
+		{exit.CodeUsage, "invalid SERVER", []string{"resume", "s;x", "d"}},
+	} {
+		var out strings.Builder
+		code := cli.Run(t.Context(), append([]string{"target"}, c.args...), strings.NewReader(""), &out, &out)
+		require.Equal(t, c.code, code, "%v: %s", c.args, out.String())
+		require.Contains(t, strings.ReplaceAll(out.String(), "\r\n", "\n"), c.want, "%v", c.args)
+	}
+}
+
 // Databases get tags from the command line and from a file, and groups have members by tags.
 func TestTagsOfTargets(t *testing.T) {
 	server := clitest.Server(t)

@@ -32,3 +32,16 @@ type ChangedTags struct {
 	Changed   int `json:"changed"`
 	Databases int `json:"databases"` // that were named
 }
+
+// PausedTarget is a database on which nothing starts. Its fields are those of the view
+// jobs.target_pauses.
+type PausedTarget struct {
+	Server   string     `json:"server_name"`
+	Database string     `json:"database_name"`
+	Reason   string     `json:"reason,omitempty"`
+	Since    *time.Time `json:"paused_time,omitempty"`
+	By       string     `json:"paused_by,omitempty"`
+	// Until is absent if somebody has to end the pause.
+	Until *time.Time `json:"end_time,omitempty"`
+	ID    uuid.UUID  `json:"target_id"`
+}

@@ -277,7 +277,7 @@ func (m *model) runs() []controldb.ActiveRun {
 			list = append(list, r)
 		}
 	}
-	left := func(r controldb.ActiveRun) int { return r.Running + r.Due + r.Retrying + r.Callbacks }
+	left := func(r controldb.ActiveRun) int { return r.Running + r.Due + r.Retrying + r.Held + r.Callbacks }
 	slices.SortStableFunc(list, func(a, b controldb.ActiveRun) int {
 		switch orders[m.order] {
 		case "most failed":

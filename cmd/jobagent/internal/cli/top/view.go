@@ -275,7 +275,7 @@ func (m *model) runLine(p terminal.Painter, r controldb.ActiveRun) string {
 		step = wording.Count(r.ActiveSteps, "step")
 	}
 	rated, still := r.Pace(now)
-	c := jobs.Counts{Succeeded: r.Ended(), Failed: r.Failed, Running: r.Running, Waiting: r.Due + r.Retrying, Callback: r.Callbacks}
+	c := jobs.Counts{Succeeded: r.Ended(), Failed: r.Failed, Running: r.Running, Waiting: r.Due + r.Retrying + r.Held, Callback: r.Callbacks}
 	done := terminal.Number(r.Ended()+r.Failed) + " of " + terminal.Number(r.Targets)
 	failed := terminal.Right(terminal.Number(r.Failed), 8)
 	if r.Failed > 0 {

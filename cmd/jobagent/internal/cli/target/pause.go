@@ -1,0 +1,126 @@
+package target
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/targets"
+)
+
+// checkNames returns what is wrong with the name of a server of the command line.
+func checkNames(args []string) error {
+	if err := targets.CheckServer(args[0]); err != nil {
+		return exit.Usagef("invalid SERVER %q: %w", args[0], err)
+	}
+	return nil
+}
+
+func newPauseCommand(a *connect.App) *cobra.Command {
+	var reason, until string
+	var length time.Duration
+	cmd := &cobra.Command{
+		Use: "pause SERVER DATABASE", Short: "Let nothing start on a database", Args: cobra.ExactArgs(2),
+		Long: `Let no attempt of any job start on a database, until the pause ends: at --until, after --for, or with
+"jobagent target resume". Attempts that run go on to their end. A target that waits does so within the time limit of its
+step, and is then skipped. The database need not be known yet. If it is paused already, its pause gets the new reason
+and end.`,
+		Example: `  jobagent target pause sql1.example.com tenant17 --until 2026-12-04 --reason "moves to another server"
+  jobagent target pause sql1.example.com tenant17 --for 2h`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkNames(args); err != nil {
+				return err
+			}
+			p := controldb.TargetPause{Target: targets.TargetID(args[0], args[1]), Server: args[0], Database: args[1], Reason: reason}
+			switch {
+			case length < 0:
+				return exit.Usagef("invalid --for %s: want more than 0", length)
+			case length > 0 && until != "":
+				return exit.Usagef("want --until or --for, not both")
+			case length > 0:
+				p.Until = time.Now().Add(length)
+			case until != "":
+				var err error
+				if p.Until, err = command.ParseTime(until); err != nil {
+					return exit.Usagef("--until: %w", err)
+				}
+			}
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				if err := store.PauseTarget(cmd.Context(), p); err != nil {
+					return err
+				}
+				view := output.PausedTarget{Server: p.Server, Database: p.Database, Reason: p.Reason, Until: output.Optional(p.Until), ID: p.Target}
+				if p.Until.IsZero() {
+					return a.Done(view, "paused %s/%s until \"jobagent target resume\"", p.Server, p.Database)
+				}
+				return a.Done(view, "paused %s/%s until %s", p.Server, p.Database, p.Until.UTC().Format(time.RFC3339))
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&reason, "reason", "", "why, for whoever asks what a run waits for")
+	flags.StringVar(&until, "until", "", "`TIME` at which the pause ends by itself")
+	command.AddDuration(flags, &length, "for", 0, "how long the pause lasts")
+	return cmd
+}
+
+func newResumeCommand(a *connect.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "resume SERVER DATABASE", Short: "End the pause of a database", Args: cobra.ExactArgs(2),
+		Long:    "End the pause of a database. What waited for it starts with the next pass of an agent.",
+		Example: "  jobagent target resume sql1.example.com tenant17",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkNames(args); err != nil {
+				return err
+			}
+			id := targets.TargetID(args[0], args[1])
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				if err := store.ResumeTarget(cmd.Context(), args[0], args[1], id); err != nil {
+					return err
+				}
+				return a.Done(output.PausedTarget{Server: args[0], Database: args[1], ID: id}, "%s/%s is not paused any more", args[0], args[1])
+			})
+		},
+	}
+}
+
+// pauseColumns are those of target pauses.
+var pauseColumns = output.Columns([]output.Column[output.PausedTarget]{
+	{Name: "server_name", Header: "SERVER", Min: 12, Keep: true},
+	{Name: "database_name", Header: "DATABASE", Min: 12, Keep: true},
+	{Name: "paused_time", Header: "SINCE", Drop: 4},
+	{Name: "end_time", Header: "UNTIL", Keep: true},
+	{Name: "paused_by", Header: "BY", Min: 8, Drop: 3},
+	{Name: "reason", Min: 12, Rest: true},
+	{Name: "target", Wide: true, ID: true, Value: func(t output.PausedTarget) any { return t.Server + "/" + t.Database }},
+	{Name: "target_id", Wide: true},
+})
+
+func newPausesCommand(a *connect.App) *cobra.Command {
+	return command.List(&a.Printer, pauseColumns, &cobra.Command{
+		Use: "pauses", Short: "List the paused databases", Args: cobra.NoArgs,
+		Long:    "List the databases that are paused now, with the reason and the end of each pause.",
+		Example: "  jobagent target pauses",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
+				list, err := store.TargetPauses(cmd.Context())
+				if err != nil {
+					return err
+				}
+				views := make([]output.PausedTarget, 0, len(list))
+				for _, p := range list {
+					views = append(views, output.PausedTarget{
+						Server: p.Server, Database: p.Database, Reason: p.Reason, Since: output.Optional(p.Since), By: p.By,
+						Until: output.Optional(p.Until), ID: p.Target,
+					})
+				}
+				return output.List(&a.Printer, views, pauseColumns)
+			})
+		},
+	})
+}

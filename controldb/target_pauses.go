@@ -1,0 +1,41 @@
+package controldb
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// TargetPause is a row of the view jobs.target_pauses: a database on which no attempt starts.
+type TargetPause struct {
+	Target   uuid.UUID `db:"target_id"`
+	Server   string    `db:"server_name"`
+	Database string    `db:"database_name"`
+	// Reason may be empty.
+	Reason string    `db:"reason"`
+	Since  time.Time `db:"paused_time"`
+	By     string    `db:"paused_by"`
+	// Until is when the pause ends by itself; zero means that somebody has to end it.
+	Until time.Time `db:"end_time"`
+}
+
+// TargetPauses lists the databases that are paused now, in the order of their names.
+func (s *Store) TargetPauses(ctx context.Context) ([]TargetPause, error) {
+	return selectAll[TargetPause](ctx, s, "list the paused databases", `SELECT p.target_id, p.server_name, p.database_name, p.reason, p.paused_time, p.paused_by, p.end_time
+FROM jobs.target_pauses AS p
+ORDER BY p.server_name, p.database_name, p.target_id;`)
+}
+
+// PauseTarget pauses a database until a time, or until somebody ends the pause (zero). The database
+// need not be known. A database that is paused already gets the new reason and end.
+func (s *Store) PauseTarget(ctx context.Context, p TargetPause) error {
+	return s.exec(ctx, "pause the database", newCall("jobs.sp_pause_target").in("server_name", p.Server).in("database_name", p.Database).
+		optText("reason", p.Reason).optTime("end_time", p.Until).in("target_id", p.Target))
+}
+
+// ResumeTarget ends the pause of a database.
+func (s *Store) ResumeTarget(ctx context.Context, server, database string, target uuid.UUID) error {
+	return s.exec(ctx, "end the pause of the database",
+		newCall("jobs.sp_resume_target").in("server_name", server).in("database_name", database).in("target_id", target))
+}
