@@ -18,9 +18,11 @@ import (
 // Calendar is a set of time windows. A schedule that refers to the calendar is not due in them
 // (D-P5). A Calendar is immutable; ParseCalendar creates it.
 type Calendar struct {
-	zone   *time.Location
-	dates  []int64 // numbers of whole days, ascending
-	weekly []weeklyWindow
+	zone  *time.Location
+	dates []int64 // numbers of whole days, ascending
+	// monthDays are whole days of each month: 1 to 31, or -1 to -31 from its end.
+	monthDays []int
+	weekly    []weeklyWindow
 	// rule starts a window of length seconds at each of its instants. It may be nil.
 	rule   Schedule
 	length int64
@@ -30,19 +32,22 @@ type Calendar struct {
 // start of the weekday. to is later than from and may be in the next day.
 type weeklyWindow struct{ day, from, to int }
 
-// ParseCalendar parses {timeZone, dates, weekly, rrule, startTime, duration}. The error is a
-// *Error.
-func ParseCalendar(spec []byte) (*Calendar, error) {
+// ParseCalendar parses {timeZone, dates, monthDays, weekly, rrule, startTime, duration}. Without a
+// timeZone, its zone is UTC. The error is a *Error.
+func ParseCalendar(spec []byte) (*Calendar, error) { return ParseCalendarIn(spec, time.UTC) }
+
+// ParseCalendarIn is [ParseCalendar] with the zone of a calendar that names none.
+func ParseCalendarIn(spec []byte, zone *time.Location) (*Calendar, error) {
 	v, err := syntax.ReadValue(spec)
 	if err != nil {
 		return nil, err
 	}
 	f := &syntax.Faults{}
-	c := calendarOf(v, time.UTC, f)
+	c := calendarOf(v, zone, f)
 	return c, f.Err()
 }
 
-var calendarNames = []string{"timeZone", "dates", "weekly", "rrule", "startTime", "duration"}
+var calendarNames = []string{"timeZone", "dates", "monthDays", "weekly", "rrule", "startTime", "duration"}
 
 // ReadCalendars parses calendars by their names. It returns the valid calendars, and the faults of
 // the invalid ones.
@@ -94,6 +99,9 @@ func calendarOf(v *syntax.Value, zone *time.Location, f *syntax.Faults) *Calenda
 		}
 		sort.Slice(c.dates, func(i, j int) bool { return c.dates[i] < c.dates[j] })
 	}
+	if m := r.Take("monthDays"); m != nil {
+		c.monthDays = p.monthDays(m)
+	}
 	if w := r.Take("weekly"); w != nil {
 		for _, item := range p.Items(w, "objects with day, from, to") {
 			if window, ok := p.weeklyWindow(item); ok {
@@ -103,8 +111,8 @@ func calendarOf(v *syntax.Value, zone *time.Location, f *syntax.Faults) *Calenda
 	}
 	p.calendarRule(c, r)
 	r.RefuseOthers(calendarNames, syntax.Synonyms)
-	if c.dates == nil && c.weekly == nil && c.rule == nil && len(f.List) == 0 {
-		f.Add(v.Path(), v.JSON(), "at least one of dates, weekly, rrule", "")
+	if c.dates == nil && c.monthDays == nil && c.weekly == nil && c.rule == nil && len(f.List) == 0 {
+		f.Add(v.Path(), v.JSON(), "at least one of dates, monthDays, weekly, rrule", "")
 	}
 	return c
 }
@@ -172,6 +180,34 @@ func (p *planner) calendarDates(v *syntax.Value) []int64 {
 	return days
 }
 
+// monthDays parses days of a month.
+func (p *planner) monthDays(v *syntax.Value) []int {
+	const allowed = "1 to 31, or -1 to -31 counted from the end of the month"
+	var list []int
+	for _, item := range p.Items(v, allowed) {
+		n, ok := p.Reader.Integer(item, -31, 31, allowed)
+		switch {
+		case ok && n == 0:
+			p.Faults.Add(item.Path(), item.JSON(), allowed, "")
+		case ok && !slices.Contains(list, int(n)):
+			list = append(list, int(n))
+		}
+	}
+	return list
+}
+
+// isWhole reports whether the calendar has a window of a whole day.
+func (c *Calendar) isWhole(day int64) bool {
+	if _, ok := slices.BinarySearch(c.dates, day); ok {
+		return true
+	}
+	if len(c.monthDays) == 0 {
+		return false
+	}
+	d := civil.DateOf(day)
+	return slices.Contains(c.monthDays, d.Day) || slices.Contains(c.monthDays, d.Day-civil.MonthLength(d.Year, d.Month)-1)
+}
+
 // weeklyWindow parses {day, from, to}.
 func (p *planner) weeklyWindow(v *syntax.Value) (weeklyWindow, bool) {
 	if v.Kind != '{' {
@@ -216,7 +252,7 @@ func (p *planner) weeklyWindow(v *syntax.Value) (weeklyWindow, bool) {
 func (c *Calendar) around(unix int64) (start, end int64, inside bool) {
 	day := civil.FloorDiv(civil.Seconds(time.Unix(unix, 0).In(c.zone)), civil.DaySeconds)
 	for _, d := range [2]int64{day, day - 1} {
-		if i := sort.Search(len(c.dates), func(i int) bool { return c.dates[i] >= d }); i == len(c.dates) || c.dates[i] != d {
+		if !c.isWhole(d) {
 			continue
 		}
 		start, end = c.unix(d*civil.DaySeconds, OverlapFirst), c.unix((d+1)*civil.DaySeconds, OverlapSecond)
@@ -437,7 +473,7 @@ func (c *Calendar) windows(from, to time.Time) (list []Window) {
 		list = append(list, Window{time.Unix(start, 0).UTC(), time.Unix(end, 0).UTC()})
 	}
 	for d := day(from) - 2; d <= day(to); d++ { // a weekly window may end two days after its own
-		if _, ok := slices.BinarySearch(c.dates, d); ok {
+		if c.isWhole(d) {
 			add(c.unix(d*civil.DaySeconds, OverlapFirst), c.unix((d+1)*civil.DaySeconds, OverlapSecond))
 		}
 		for _, w := range c.weekly {
