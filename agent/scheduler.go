@@ -133,8 +133,8 @@ func (s *scheduler) runOnce(ctx context.Context) (time.Duration, error) {
 	return wait, nil
 }
 
-// evaluateWindows finds out whether the windows of roll-outs are open. An answer is wanted at the
-// start of a wave, where the window opens or closes, and once a minute.
+// evaluateWindows finds out whether the windows of roll-outs and databases are open. An answer is
+// wanted when something waits for it, where the window opens or closes, and once a minute.
 func (s *scheduler) evaluateWindows(ctx context.Context, due controldb.DueSchedules) error {
 	states := make([]controldb.WindowState, 0, len(due.Windows))
 	for _, w := range due.Windows {
@@ -148,19 +148,38 @@ func (s *scheduler) evaluateWindows(ctx context.Context, due controldb.DueSchedu
 }
 
 // windowState evaluates a window at an instant.
-func windowState(w controldb.RolloutWindow, at time.Time) controldb.WindowState {
+func windowState(w controldb.Window, at time.Time) controldb.WindowState {
 	state := controldb.WindowState{Window: w, At: at}
-	if w.Spec == "" {
-		state.Fault = fmt.Sprintf("The calendar '%s' does not exist.", w.Calendar)
-		return state
+	zone := time.UTC
+	if w.Zone != "" {
+		var err error
+		if zone, err = schedule.LoadZone(w.Zone); err != nil {
+			state.Fault = fmt.Sprintf("The time zone '%s' is not known.", w.Zone)
+			return state
+		}
 	}
-	calendar, err := schedule.ParseCalendar([]byte(w.Spec))
-	if err != nil {
-		state.Fault = fmt.Sprintf("The calendar '%s' is invalid: %v.", w.Calendar, err)
-		return state
+	var times schedule.OpenTimes
+	for _, c := range []struct {
+		name, spec string
+		calendar   **schedule.Calendar
+	}{{w.Calendar, w.Spec, &times.Within}, {w.Blackouts, w.BlackoutsSpec, &times.Except}} {
+		switch calendar, err := schedule.ParseCalendarIn([]byte(c.spec), zone); {
+		case c.name == "":
+		case c.spec == "":
+			state.Fault = fmt.Sprintf("The calendar '%s' does not exist.", c.name)
+			return state
+		case err != nil:
+			state.Fault = fmt.Sprintf("The calendar '%s' is invalid: %v.", c.name, err)
+			return state
+		default:
+			*c.calendar = calendar
+		}
 	}
-	if state.Open, state.Changes = calendar.StateAt(at); !state.Open && state.Changes.IsZero() {
+	if state.Open, state.Changes = times.StateAt(at); !state.Open && state.Changes.IsZero() {
 		state.Fault = fmt.Sprintf("The calendar '%s' has no window within a year.", w.Calendar)
+		if w.Blackouts != "" {
+			state.Fault = fmt.Sprintf("Outside of the calendar '%s', there is no time within a year.", w.Blackouts)
+		}
 	}
 	return state
 }

@@ -351,6 +351,9 @@ var conditions = map[int32]condition{
 	50452: {KindInvalid, nil, "a filter of tags is invalid"},
 	50480: {KindInvalid, nil, "the target group would be a member of itself"},
 	50460: {KindInvalid, nil, "the end of a pause has passed"},
+	50146: {KindConflict, nil, "the caller may not ignore windows of databases"},
+	50145: {KindNotFound, nil, "the window of databases does not exist"},
+	50461: {KindInvalid, nil, "a window of databases has no name, no calendar, or not one of a database and a filter"},
 	50161: {KindNotFound, nil, "the database is not paused"},
 	50451: {KindInvalid, nil, "a name or value of a tag is invalid, or a database would have more than 50 tags"},
 }

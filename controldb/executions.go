@@ -47,6 +47,9 @@ type StartRequest struct {
 	// Plain makes a plain run of a job with a plan: all targets at once. Hold pauses its roll-out
 	// when the targets are assigned to waves.
 	Plain, Hold bool
+	// IgnoreWindows starts a run that does not wait for the windows of its databases. Only authors
+	// may say so.
+	IgnoreWindows bool
 }
 
 // MaxOnlyTargets is the largest number of databases to which a run is limited.
@@ -92,6 +95,9 @@ func (s *Store) Start(ctx context.Context, req StartRequest) (uuid.UUID, error) 
 	}
 	if req.Hold {
 		c.in("hold", true)
+	}
+	if req.IgnoreWindows {
+		c.in("ignore_windows", true)
 	}
 	if err := s.exec(ctx, "start job", c); err != nil {
 		return uuid.Nil, err

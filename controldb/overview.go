@@ -90,7 +90,7 @@ type ActiveRun struct {
 	Running     int       `db:"running"`
 	Due         int       `db:"due"`
 	Retrying    int       `db:"retrying"`
-	Held        int       `db:"held"` // because their databases are paused
+	Held        int       `db:"held"` // their databases are paused, or have a window that is not open
 	Callbacks   int       `db:"callbacks"`
 	Failed      int       `db:"failed"`
 	NextAttempt time.Time `db:"next_attempt_at"`

@@ -151,14 +151,16 @@ type StateCount struct {
 	Total   int  `db:"total"`
 	// NextAttempt is when the first of them is due, if they wait for another attempt.
 	NextAttempt time.Time `db:"next_attempt_at"`
-	// Held is how many of them do not start, because their databases are paused.
+	// Held is how many of them do not start, because their databases are paused or have a
+	// window that is not open.
 	Held int `db:"held"`
 }
 
 // TargetMark tells where unfinished targets of a step are. All targets of the step with an ID from
 // First to Last have this mark.
 type TargetMark struct {
-	// Kind is Waiting, Held (an agent runs it), Callback, or Hold (its database is paused).
+	// Kind is Waiting, Held (an agent runs it), Callback, or Hold (its database is paused, or
+	// has a window that is not open).
 	Kind  string    `db:"kind"`
 	Step  int64     `db:"step_execution_id"`
 	First int64     `db:"first_id"`
@@ -267,10 +269,10 @@ type WatchedTarget struct {
 
 // Hold tells why an active target does not start. The zero value means that nothing holds it.
 type Hold struct {
-	// WaitingFor is Pause: the database is paused.
+	// WaitingFor is Pause (the database is paused) or Window (a window of it is not open).
 	WaitingFor string `db:"waiting_for"`
-	// WaitingUntil is when that ends by itself; zero means that it is not known, or that it does
-	// not.
+	// WaitingUntil is when that ends by itself, or the window opens; zero means that it is not
+	// known, or that it does not.
 	WaitingUntil time.Time `db:"waiting_until"`
 	// WaitingReason is the reason in words.
 	WaitingReason string `db:"waiting_reason"`

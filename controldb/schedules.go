@@ -111,26 +111,34 @@ type DueSchedules struct {
 	Backfills []OpenBackfill
 	// Calendars are all calendars, if a Spec above may refer to one; otherwise it is empty.
 	Calendars []CalendarText
-	// Windows are those of roll-outs that have to be evaluated.
-	Windows []RolloutWindow
+	// Windows are those of roll-outs and databases that have to be evaluated.
+	Windows []Window
 }
 
-// RolloutWindow is the window of the current wave of a roll-out, which is evaluated again from time
-// to time.
-type RolloutWindow struct {
-	ExecutionID int64 `db:"execution_id"` // of the roll-out's own run
+// Window is the window of the current wave of a roll-out, or one of databases. It is evaluated
+// again from time to time.
+type Window struct {
+	ExecutionID int64 `db:"execution_id"` // of the roll-out's own run; 0: it is of databases
 	Wave        int   `db:"wave"`
+	// AnswerID identifies the window of databases; 0: it is of a roll-out.
+	AnswerID int64 `db:"answer_id"`
 	// CheckAt is when it was to be evaluated: an answer counts only if it is still the same.
-	CheckAt  time.Time `db:"window_check_at"`
-	Calendar string    `db:"calendar_name"`
-	Spec     string    `db:"spec"` // empty: there is no such calendar
+	CheckAt time.Time `db:"window_check_at"`
+	// The window is open while Calendar has a window, and Blackouts has none. Either may be empty.
+	// An empty text of a calendar with a name means that there is no such calendar.
+	Calendar      string `db:"calendar_name"`
+	Spec          string `db:"spec"`
+	Blackouts     string `db:"blackouts_name"`
+	BlackoutsSpec string `db:"blackouts_spec"`
+	// Zone is that of calendars that name none; empty means UTC.
+	Zone string `db:"time_zone"`
 }
 
 // WindowState is what an agent has found out about a window.
 type WindowState struct {
-	Window RolloutWindow
-	// Open says that the calendar has a window at the instant At, which is DueSchedules.Now, and
-	// Changes when that ends; zero means that this is not known.
+	Window Window
+	// Open says that it is open at the instant At, which is DueSchedules.Now, and Changes when that
+	// ends; zero means that this is not known.
 	Open        bool
 	At, Changes time.Time
 	// Fault says why the window could not be evaluated; such a window is closed.
@@ -139,6 +147,7 @@ type WindowState struct {
 
 // windowJSON is the form of a WindowState in the argument of record_windows.
 type windowJSON struct {
+	AnswerID    int64   `json:"answer_id,omitempty"`
 	ExecutionID int64   `json:"execution_id"`
 	Wave        int     `json:"wave"`
 	CheckAt     string  `json:"window_check_at"`
@@ -148,11 +157,11 @@ type windowJSON struct {
 	Fault       string  `json:"fault,omitempty"`
 }
 
-// windowFaultUnits is the length of rollouts.window_fault in UTF-16 units.
+// windowFaultUnits is the length of rollouts.window_fault and window_answers.fault in UTF-16 units.
 const windowFaultUnits = 400
 
-// RecordWindows stores what is known about windows of roll-outs; opened is the number of those that
-// are open and were not before. It returns [ErrTermEnded] when the term has ended.
+// RecordWindows stores what is known about windows; opened is the number of those that are open and
+// were not before. It returns [ErrTermEnded] when the term has ended.
 func (s *Store) RecordWindows(ctx context.Context, term TermID, states []WindowState) (opened int, err error) {
 	if len(states) == 0 {
 		return 0, nil
@@ -160,7 +169,7 @@ func (s *Store) RecordWindows(ctx context.Context, term TermID, states []WindowS
 	list := make([]windowJSON, 0, len(states))
 	for _, w := range states {
 		list = append(list, windowJSON{
-			ExecutionID: w.Window.ExecutionID, Wave: w.Window.Wave, CheckAt: datetime2(w.Window.CheckAt), Open: w.Open, At: datetime2(w.At),
+			AnswerID: w.Window.AnswerID, ExecutionID: w.Window.ExecutionID, Wave: w.Window.Wave, CheckAt: datetime2(w.Window.CheckAt), Open: w.Open, At: datetime2(w.At),
 			ChangesAt: optInstant(w.Changes), Fault: wording.Clip(w.Fault, windowFaultUnits, wording.UTF16),
 		})
 	}

@@ -28,10 +28,15 @@ ORDER BY p.server_name, p.database_name, p.target_id;`)
 }
 
 // PauseTarget pauses a database until a time, or until somebody ends the pause (zero). The database
-// need not be known. A database that is paused already gets the new reason and end.
+// need not be known; without Target, its names are of ASCII, or it is known. A database that is
+// paused already gets the new reason and end.
 func (s *Store) PauseTarget(ctx context.Context, p TargetPause) error {
-	return s.exec(ctx, "pause the database", newCall("jobs.sp_pause_target").in("server_name", p.Server).in("database_name", p.Database).
-		optText("reason", p.Reason).optTime("end_time", p.Until).in("target_id", p.Target))
+	c := newCall("jobs.sp_pause_target").in("server_name", p.Server).in("database_name", p.Database).
+		optText("reason", p.Reason).optTime("end_time", p.Until)
+	if p.Target != uuid.Nil {
+		c.in("target_id", p.Target)
+	}
+	return s.exec(ctx, "pause the database", c)
 }
 
 // ResumeTarget ends the pause of a database.

@@ -82,7 +82,7 @@ func (m Member) Type() string {
 // Calendar is a set of windows during which schedules are not due.
 type Calendar struct {
 	Name string `json:"name" rule:"required,max=128" doc:"Name of the calendar, which schedules name in blackouts."`
-	Spec JSON   `json:"spec" rule:"required" doc:"timeZone, and dates, weekly or rrule with startTime and duration."`
+	Spec JSON   `json:"spec" rule:"required" doc:"timeZone, and dates, monthDays, weekly or rrule with startTime and duration."`
 }
 
 // AlertChannel is where notifications of alerts are sent.

@@ -2,7 +2,7 @@
 --
 -- Parameters:
 --   @calendar_name  Name; unique.
---   @spec           JSON object with timeZone, and dates, weekly or rrule with startTime and duration.
+--   @spec           JSON object with timeZone, and dates, monthDays, weekly or rrule with startTime and duration.
 -- Called by: members of the role jobs_author.
 -- Locks:     the range of the name in calendars (U), the schedules that name it (X); an insert into
 --            audit_entries.

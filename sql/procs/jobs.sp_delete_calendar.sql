@@ -1,4 +1,4 @@
--- Deletes a calendar that no schedule and no plan of the current version of a job uses.
+-- Deletes a calendar that no schedule, no plan of the current version of a job and no window of databases uses.
 --
 -- Parameters:
 --   @calendar_name  Name of the calendar.
@@ -71,6 +71,19 @@ BEGIN
     BEGIN
         SET @message = REPLACE(CONCAT(
             N'The calendar ''', @calendar_name, N''' is used by ', @user, N'. Change the plan with jobs.sp_set_job_rollout first.'
+        ), N'%', N'%%');
+        THROW 50131, @message, 1;
+    END;
+    SELECT TOP (1) @user = CONCAT(N'the window ''', w.name, N''' of databases')
+    FROM jobs_internal.target_windows AS w
+    WHERE w.calendar_name = @calendar_name
+        OR w.blackouts_name = @calendar_name
+    ORDER BY w.name;
+    IF @user IS NOT NULL
+    BEGIN
+        SET @message = REPLACE(CONCAT(
+            N'The calendar ''', @calendar_name, N''' is used by ', @user,
+            N'. Change it with jobs.sp_set_target_window, or delete it with jobs.sp_delete_target_window first.'
         ), N'%', N'%%');
         THROW 50131, @message, 1;
     END;

@@ -12,6 +12,7 @@
 --   Stop        the confirmation of a stop request by the agent that runs it, or the next pass, which cancels it.
 --   Retry       the time of its next attempt.
 --   Pause       a database that is paused: the end of the pause.
+--   Window      a window of its database: when it opens.
 --   Limit       a limit that is used up; of a wave of a roll-out also its gate, its pace and a pause.
 --   Wave        a roll-out: what its next wave waits for.
 --   Worker      a free worker: the workers of all live agents are busy.

@@ -15,12 +15,12 @@
 --               stop_requested_at, is_rerun, due_time, steps (of the version), steps_begun, step_id and step_name (the first active step),
 --               active_steps, began_at (when the list of that step was frozen), step_targets, step_active, targets, running, due, retrying,
 --               callbacks, failed, next_attempt_at, retry_message (the last error of something that waits for a retry, of the target whose
---               next attempt is the last; the first 400 characters; NULL: nothing waits), held (their databases are paused). The numbers
---               are targets; those without a column have ended without a failure.
+--               next attempt is the last; the first 400 characters; NULL: nothing waits), held (their databases are paused, or have a
+--               window that is not open). The numbers are targets; those without a column have ended without a failure.
 --            3: runs that have waited for 30 seconds or more while none of their targets runs, oldest first: job_execution_id, job_name,
---               create_time, waits_for (as in jobs.sp_explain_execution, but Hold: its databases are paused), command_type (of Agent: the
---               type that no live agent runs; NULL: no agent is live), since, until_time, targets (at most 1000 for each step of a run that
---               2 does not list). Among the 200 oldest runs that do not wait for callbacks alone.
+--               create_time, waits_for (as in jobs.sp_explain_execution, but Hold: Pause or Window), command_type (of Agent: the type that
+--               no live agent runs; NULL: no agent is live), since, until_time, targets (at most 1000 for each step of a run that 2 does
+--               not list). Among the 200 oldest runs that do not wait for callbacks alone.
 --            4: types of commands that no live agent runs, of steps of the same runs: command_type, runs, since.
 --            5: what is due next: job_name, schedule_name, schedule_id, kind, next_due_time, next_fire_time, last_lifecycle.
 --            6: schedules that do not run: job_name, schedule_name, schedule_id, state (Faulted or Paused), reason, since, changed_by.

@@ -24,10 +24,11 @@
 --               start_time, end_time, resolved_at (when the list of targets was frozen), next_attempt_at, last_message.
 --            3: the marks of unfinished targets, by kind and first_id: kind, step_execution_id, first_id, last_id (a range of ids in
 --               which all targets of the step have this mark), at (Waiting: when the next attempt may begin), task_id (Held: the
---               attempt). Kinds: Waiting, Held (an agent runs it), Callback (it waits for a report), Hold (its database is paused).
+--               attempt). Kinds: Waiting, Held (an agent runs it), Callback (it waits for a report), Hold (its database is paused, or
+--               has a window that is not open).
 --            4: with @states = 1, a row for each step and state of targets, by these: step_id, lifecycle (also WaitingForCallback),
 --               outcome_unknown, total, next_attempt_at (WaitingForRetry: when the first of the next attempts may begin), held (those whose
---               databases are paused).
+--               databases are paused or have a window that is not open).
 -- Throws:
 --   50028 the job execution id is missing.
 --   50111 the job execution does not exist.

@@ -15,7 +15,7 @@
 --                   above, such as a query on a catalog makes with FOR JSON PATH.
 --   @changed        Receives the number of databases whose tags have changed.
 -- Called by: members of the role jobs_author.
--- Locks:     the rows of the databases in targets (U, X), their tags (X); an insert into audit_entries.
+-- Locks:     the rows of the databases in targets (U, X), their tags (X), the row of window_state (X); an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50093 the name has an invisible character.
@@ -382,6 +382,13 @@ BEGIN
     DELETE t
     FROM @emptied AS e
     INNER LOOP JOIN jobs_internal.targets AS t ON t.target_id = e.target_id;
+    -- What windows a database has may depend on its tags.
+    IF @changed > 0 AND EXISTS (SELECT 1 FROM jobs_internal.target_windows AS w WHERE w.tag_filter IS NOT NULL OR w.zone_tag <> N'')
+        UPDATE v
+        SET v.revision = v.revision + 1,
+            v.changed_at = @now
+        FROM jobs_internal.window_state AS v
+        WHERE v.id = 1;
     IF @changed > 0
         EXECUTE jobs_internal.audit
             @action = N'sp_set_target_tags',

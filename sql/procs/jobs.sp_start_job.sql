@@ -25,6 +25,9 @@
 --                      its document as well, if it is small. Of a preflight, what the scripts need: "rights": [permissions on the
 --                      database], "min_version", "min_compatibility", "min_log_mb", "min_data_mb", "max_transaction_seconds", and "warn"
 --                      and "refuse", lists of checks whose findings are warnings, or failures (targets/mssql/DESIGN.md). NULL: none.
+--   @ignore_windows    1: the run does not wait for the windows of its databases (jobs.sp_set_target_window); pauses, and the windows of
+--                      waves of a roll-out, hold as always. Only members of the role jobs_author may say so, who may change windows,
+--                      too. A repetition does not compare it, and a rerun of the run waits for windows.
 -- Cost: (chosen databases) × (members of the job's target groups that stand for several databases), before the transaction, when nothing
 -- is locked yet.
 --
@@ -42,6 +45,7 @@
 --   50100 the job does not exist.
 --   50103 the job has no steps.
 --   50112 the job execution id belongs to an execution of another job.
+--   50146 the caller may not ignore windows.
 --   50148 the job execution id belongs to an execution with other parameters.
 --   50159 a required parameter is missing.
 --   50160 the job declares no parameter of this name.
@@ -63,7 +67,8 @@ CREATE OR ALTER PROCEDURE jobs.sp_start_job
     @rollout          BIT = 1,
     @hold             BIT = 0,
     @mode             NVARCHAR(11) = NULL,
-    @mode_options     NVARCHAR(401) = NULL
+    @mode_options     NVARCHAR(401) = NULL,
+    @ignore_windows   BIT = 0
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -92,6 +97,10 @@ BEGIN
 
     IF DATALENGTH(@job_name) > 256
         THROW 50097, N'Invalid @job_name: want at most 128 characters, not 129 or more.', 1;
+
+    SET @ignore_windows = COALESCE(@ignore_windows, 0);
+    IF @ignore_windows = 1 AND COALESCE(IS_ROLEMEMBER(N'jobs_author'), 0) = 0 AND COALESCE(IS_ROLEMEMBER(N'db_owner'), 0) = 0
+        THROW 50146, N'Only members of the role jobs_author may start a run that ignores the windows of databases (@ignore_windows).', 1;
 
     EXECUTE jobs_internal.check_parameters @parameters = @parameters;
     EXECUTE jobs_internal.check_mode
@@ -281,15 +290,16 @@ BEGIN
     SET @job_execution_id = COALESCE(@job_execution_id, NEWID());
     INSERT INTO jobs_internal.job_executions (
         job_execution_id, job_id, job_version, lifecycle, is_active, create_time, started_by, payload_id, traceparent,
-        only_targets, rollout_start, mode, mode_options, last_message
+        only_targets, rollout_start, mode, mode_options, ignore_windows, last_message
     )
     VALUES (
         @job_execution_id, @job_id, @version, N'Created', 1, @now, @by, @payload_id,
         CAST(SESSION_CONTEXT(N'jobagent.traceparent') AS NVARCHAR(55)), @only_targets,
         CASE WHEN @rollout = 0 THEN N'Plain' WHEN @hold = 1 THEN N'Hold' END,
-        @mode, @mode_options,
+        @mode, @mode_options, NULLIF(@ignore_windows, 0),
         CONCAT(
             CASE WHEN @mode IS NULL THEN N'Job execution' ELSE @mode END, N' created',
+            CASE WHEN @ignore_windows = 1 THEN N' without regard to windows' END,
             N' for ' + CAST(NULLIF(@chosen, 0) AS NVARCHAR(12)) + N' chosen database' + CASE WHEN @chosen = 1 THEN N'' ELSE N's' END,
             N'.'
         )
@@ -301,6 +311,7 @@ BEGIN
         N',"parameters_sha256":"' + CONVERT(NVARCHAR(64), HASHBYTES('SHA2_256', NULLIF(LTRIM(@parameters), N'')), 2) + N'"',
         N',"only_targets":' + @only_targets,
         N',"mode":"' + @mode + N'"', N',"mode_options":' + @mode_options,
+        CASE WHEN @ignore_windows = 1 THEN N',"ignore_windows":true' END,
         CASE WHEN @rollout = 0 THEN N',"rollout":false' WHEN @hold = 1 THEN N',"hold":true' END, N'}'
     );
     EXECUTE jobs_internal.audit

@@ -111,8 +111,8 @@ BEGIN
     EXECUTE jobs_internal.hand_over @slice = @slice, @more = @cut OUTPUT, @now = @now;
     SET @more = CASE WHEN @cut = 1 THEN 1 ELSE @more END;
 
-    -- Plan: an empty table, unless databases are paused.
-    IF EXISTS (SELECT 1 FROM jobs_internal.target_pauses AS p)
+    -- Plan: two empty tables, unless databases are paused or have windows.
+    IF EXISTS (SELECT 1 FROM jobs_internal.target_pauses AS p) OR EXISTS (SELECT 1 FROM jobs_internal.window_answers AS a)
     BEGIN
         EXECUTE jobs_internal.release_targets @slice = @slice, @more = @cut OUTPUT, @now = @now;
         SET @more = CASE WHEN @cut = 1 THEN 1 ELSE @more END;

@@ -185,8 +185,9 @@ BEGIN
     ) AS w;
     SET @claimed = @@ROWCOUNT;
 
-    -- Without pauses of databases, this is a seek of an empty table.
-    IF @claimed > 0 AND EXISTS (SELECT 1 FROM jobs_internal.target_pauses)
+    -- Without pauses and windows of databases, these are seeks of empty tables.
+    IF @claimed > 0
+        AND (EXISTS (SELECT 1 FROM jobs_internal.target_pauses) OR EXISTS (SELECT 1 FROM jobs_internal.target_windows))
     BEGIN
         SET @closed = (SELECT l.target_execution_id FROM @locked AS l FOR JSON PATH);
         EXECUTE jobs_internal.hold_targets @targets = @closed, @closed = @closed OUTPUT, @now = @now;

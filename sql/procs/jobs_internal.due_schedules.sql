@@ -1,7 +1,7 @@
 -- Lists the work of agents on schedules: due schedules, schedules that wait for validation or whose validation must be renewed, and open
--- backfills; and the roll-outs whose window has to be evaluated, which only agents can do, too. It changes nothing. Without any such work
--- it reads only the first keys of five filtered indexes; otherwise it reads the rows that it lists, and (next_fire_at, next_due_at) of
--- every due schedule.
+-- backfills; and the windows of roll-outs and databases that have to be evaluated, which only agents can do, too. It changes nothing.
+-- Without any such work it reads only the first keys of six filtered indexes; otherwise it reads the rows that it lists, and
+-- (next_fire_at, next_due_at) of every due schedule.
 --
 -- Parameters:
 --   @max          Maximum number of rows of each of the three lists; at least 1. While the job agent is Disabled, Faulted or being
@@ -23,7 +23,9 @@
 --               backfill_overlap, and the same columns.
 --            5: all calendars (name, spec), if a text of those above has "blackouts"; else none.
 --            6: at most @max roll-outs whose wave waits for its window, or is in it, and whose last answer has expired: execution_id; wave;
---               window_check_at, which record_windows compares; calendar_name; spec (NULL: there is no such calendar).
+--               window_check_at, which record_windows compares; calendar_name; spec (NULL: there is no such calendar). And at most @max
+--               windows of databases: answer_id, window_check_at, calendar_name and spec (empty: at all times), blackouts_name and
+--               blackouts_spec, time_zone (of calendars that name none; empty: UTC); execution_id and wave are 0.
 -- Throws:
 --   50029 an argument is missing or out of range.
 CREATE OR ALTER PROCEDURE jobs_internal.due_schedules
@@ -266,19 +268,58 @@ BEGIN
     WHERE @calendars = 1
     ORDER BY c.name;
 
-    -- Plan: the start of IX_rollouts_window_check_at; a key of rollout_waves and of calendars each.
-    SELECT TOP (@max)
-        r.execution_id,
-        r.wave,
-        r.window_check_at,
+    -- Plan: the starts of IX_rollouts_window_check_at and of IX_window_answers_check_at; a key of rollout_waves and of calendars each.
+    WITH waves AS (
+        SELECT TOP (@max)
+            r.execution_id,
+            r.wave,
+            r.window_check_at,
+            w.window_name
+        FROM jobs_internal.rollouts AS r
+        INNER JOIN jobs_internal.rollout_waves AS w ON w.execution_id = r.execution_id AND w.wave = r.wave
+        WHERE r.window_check_at IS NOT NULL
+            AND r.window_check_at <= @now
+            AND w.window_name IS NOT NULL
+        ORDER BY r.window_check_at, r.execution_id
+    ),
+    asked AS (
+        SELECT TOP (@max)
+            a.answer_id,
+            a.check_at,
+            a.calendar_name,
+            a.blackouts_name,
+            a.time_zone
+        FROM jobs_internal.window_answers AS a WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
+        WHERE a.check_at IS NOT NULL
+            AND a.check_at <= @now
+        ORDER BY a.check_at, a.answer_id
+    )
+    SELECT
+        w.execution_id,
+        w.wave,
+        w.window_check_at,
         w.window_name AS calendar_name,
-        c.spec
-    FROM jobs_internal.rollouts AS r
-    INNER JOIN jobs_internal.rollout_waves AS w ON w.execution_id = r.execution_id AND w.wave = r.wave
+        c.spec,
+        CAST(0 AS BIGINT) AS answer_id,
+        CAST(N'' AS NVARCHAR(128)) AS blackouts_name,
+        CAST(NULL AS NVARCHAR(MAX)) AS blackouts_spec,
+        CAST(N'' AS NVARCHAR(128)) AS time_zone
+    FROM waves AS w
     LEFT JOIN jobs_internal.calendars AS c ON c.name = w.window_name
-    WHERE r.window_check_at IS NOT NULL
-        AND r.window_check_at <= @now
-        AND w.window_name IS NOT NULL
-    ORDER BY r.window_check_at, r.execution_id;
+    UNION ALL
+    SELECT
+        CAST(0 AS BIGINT),
+        0,
+        k.check_at,
+        k.calendar_name,
+        c.spec,
+        k.answer_id,
+        k.blackouts_name,
+        b.spec,
+        k.time_zone
+    FROM asked AS k
+    LEFT JOIN jobs_internal.calendars AS c ON c.name = k.calendar_name
+    LEFT JOIN jobs_internal.calendars AS b ON b.name = k.blackouts_name
+    ORDER BY window_check_at, execution_id, answer_id;
     RETURN 0;
 END;

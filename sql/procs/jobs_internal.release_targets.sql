@@ -1,14 +1,15 @@
--- Makes targets due that were held by what has ended: pauses of databases. A claim then looks again whether they may start (hold_targets).
+-- Makes targets due that were held by what has ended: pauses of databases, and the time outside of their windows. A claim then looks again
+-- whether they may start (hold_targets).
 --
--- Cost: without pauses, a seek of an empty table; otherwise the pauses that have ended, and the targets that they held, in slices. It does
--- not depend on the number of targets that are held.
+-- Cost: the pauses that have ended and the answers about windows, a key each, and the targets that they held, in slices. It does not depend
+-- on the number of targets that are held.
 --
 -- Parameters:
 --   @slice  Maximum number of targets that it changes, at least 1.
 --   @more   Output. 1: some may be left; the next pass continues.
 --   @now    The time of the pass.
 -- Called by: jobs_internal.advance, within a transaction that holds the application lock jobagent.advance.
--- Locks:     the targets (X).
+-- Locks:     the answers about windows (U, X), skipping locked rows; the targets (X).
 -- Returns:   0.
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.release_targets
@@ -21,7 +22,9 @@ BEGIN
     SET XACT_ABORT ON;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
     DECLARE @ended TABLE (held_by BIGINT NOT NULL PRIMARY KEY);
-    DECLARE @targets TABLE (target_execution_id BIGINT NOT NULL PRIMARY KEY);
+    DECLARE @revision BIGINT;
+    DECLARE @answers TABLE (answer_id BIGINT NOT NULL PRIMARY KEY, released_to BIGINT NOT NULL);
+    DECLARE @targets TABLE (target_execution_id BIGINT NOT NULL PRIMARY KEY, held_by BIGINT NOT NULL);
 
     SET @more = 0;
     -- The rows of pauses that have ended stay until the night's upkeep. Plan: IX_target_pauses_resumed_at, IX_target_pauses_ends_at, and a
@@ -47,14 +50,41 @@ BEGIN
             AND t.held_by IS NOT NULL
             AND t.next_attempt_at IS NOT NULL
     );
-    IF @@ROWCOUNT = 0
+    -- What a window holds that is open now; and once what each holds, when windows or tags have changed. A target that is held again keeps
+    -- its id, so the second one goes on after the last id. An answer is asked for as long as it holds something.
+    SELECT @revision = v.revision
+    FROM jobs_internal.window_state AS v;
+    -- released_to is in no index, so that the locks are on the clustered keys. Plan: all answers, which are as many as windows in different
+    -- zones, and a key of IX_target_executions_held_by for each.
+    INSERT INTO @answers (answer_id, released_to)
+    SELECT a.answer_id, a.released_to
+    FROM jobs_internal.window_answers AS a WITH (UPDLOCK, READPAST, ROWLOCK)
+    WHERE (a.revision <> @revision OR a.check_at IS NULL OR (a.is_open = 1 AND a.holds_until > @now))
+        AND EXISTS (
+            SELECT 1
+            FROM jobs_internal.target_executions AS t
+            WHERE t.held_by = a.answer_id
+                AND t.held_by IS NOT NULL
+                AND t.next_attempt_at IS NOT NULL
+        );
+    IF NOT EXISTS (SELECT 1 FROM @ended AS d) AND NOT EXISTS (SELECT 1 FROM @answers AS a)
         RETURN 0;
 
     -- Plan: ranges of IX_target_executions_held_by.
-    INSERT INTO @targets (target_execution_id)
-    SELECT TOP (@slice) t.target_execution_id
-    FROM @ended AS d
-    INNER JOIN jobs_internal.target_executions AS t ON t.held_by = d.held_by
+    WITH over_holds AS (
+        SELECT d.held_by, CAST(0 AS BIGINT) AS after_id
+        FROM @ended AS d
+        UNION ALL
+        SELECT l.answer_id, CASE WHEN a.is_open = 1 AND a.holds_until > @now THEN 0 ELSE l.released_to END
+        FROM @answers AS l
+        INNER JOIN jobs_internal.window_answers AS a ON a.answer_id = l.answer_id
+        WHERE a.revision <> @revision
+            OR (a.is_open = 1 AND a.holds_until > @now)
+    )
+    INSERT INTO @targets (target_execution_id, held_by)
+    SELECT TOP (@slice) t.target_execution_id, t.held_by
+    FROM over_holds AS o
+    INNER JOIN jobs_internal.target_executions AS t ON t.held_by = o.held_by AND t.target_execution_id > o.after_id
     WHERE t.held_by IS NOT NULL
         AND t.next_attempt_at IS NOT NULL
     ORDER BY t.held_by, t.target_execution_id;
@@ -65,5 +95,15 @@ BEGIN
     FROM @targets AS w
     INNER LOOP JOIN jobs_internal.target_executions AS t ON t.target_execution_id = w.target_execution_id
     WHERE t.next_attempt_at IS NOT NULL;
+
+    UPDATE a
+    SET a.check_at = COALESCE(a.check_at, @now),
+        a.revision = CASE WHEN @more = 0 THEN @revision ELSE a.revision END,
+        a.released_to = CASE
+            WHEN @more = 0 THEN 0
+            ELSE COALESCE((SELECT MAX(w.target_execution_id) FROM @targets AS w WHERE w.held_by = a.answer_id), a.released_to)
+        END
+    FROM @answers AS l
+    INNER LOOP JOIN jobs_internal.window_answers AS a ON a.answer_id = l.answer_id;
     RETURN 0;
 END;

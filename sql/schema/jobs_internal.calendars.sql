@@ -2,7 +2,7 @@
 --
 -- Columns:
 --   name        Unique; schedules name it in "blackouts".
---   spec        JSON object with dates, weekly windows or a rule, and its own zone.
+--   spec        JSON object with dates, days of months, weekly windows or a rule, and its own zone.
 --   created_at  When the calendar was added.
 --   updated_at  When the calendar was changed.
 CREATE TABLE jobs_internal.calendars (

@@ -39,6 +39,7 @@
 --   mode               What becomes of its scripts: Trial (each runs in a transaction that is rolled back) or Preflight (none runs; what it
 --                      needs is checked); NULL: they run. DESIGN.md, "Trial and preflight".
 --   mode_options       The options of the mode, a JSON object, as jobs.sp_start_job describes them; NULL: none.
+--   ignore_windows     1: its targets, and those of the waves of its roll-out, do not wait for the windows of their databases.
 --   drains             1: a stop request cancels only what no agent holds; what runs goes on to its end.
 CREATE TABLE jobs_internal.job_executions (
     execution_id      BIGINT NOT NULL IDENTITY(1, 1),
@@ -74,6 +75,7 @@ CREATE TABLE jobs_internal.job_executions (
     drains            BIT NULL,
     mode              NVARCHAR(10) NULL,
     mode_options      NVARCHAR(400) NULL,
+    ignore_windows    BIT NULL,
     CONSTRAINT PK_job_executions PRIMARY KEY (execution_id),
     CONSTRAINT UQ_job_executions_job_execution_id UNIQUE (job_execution_id) WITH (FILLFACTOR = 85),
     CONSTRAINT FK_job_executions_job_versions FOREIGN KEY (job_id, job_version)

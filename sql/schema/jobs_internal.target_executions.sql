@@ -33,8 +33,8 @@
 --   error_number, error_line  The error that determined the outcome of the latest attempt; NULL: none, or not an error
 --                             of the server.
 --   is_endpoint          1: the target is the endpoint of an action, not a database.
---   held_by              While next_attempt_at is in the year 9999: what holds the target, minus the pause_id of target_pauses. Otherwise
---                        NULL, or what held it last, without a meaning.
+--   held_by              While next_attempt_at is in the year 9999: what holds the target: answer_id of window_answers, or minus the
+--                        pause_id of target_pauses. Otherwise NULL, or what held it at its end, without a meaning.
 CREATE TABLE jobs_internal.target_executions (
     target_execution_id BIGINT NOT NULL IDENTITY(1, 1),
     execution_id        BIGINT NOT NULL,

@@ -22,6 +22,7 @@
 --   mode                 Trial: its scripts ran in transactions that were rolled back; Preflight: what they need was checked;
 --                        NULL: they ran.
 --   mode_options         The options of the mode, as jobs.sp_start_job describes them; NULL: none.
+--   ignores_windows      1: it was started without regard to the windows of its databases (@ignore_windows).
 CREATE OR ALTER VIEW jobs.job_execution_origins
 AS
 SELECT
@@ -43,7 +44,8 @@ SELECT
     (SELECT SUM(s.tolerated) FROM jobs_internal.step_executions AS s WHERE s.execution_id = e.execution_id) AS tolerated_failures,
     SYSUTCDATETIME() AS database_time,
     e.mode,
-    e.mode_options
+    e.mode_options,
+    CAST(COALESCE(e.ignore_windows, 0) AS BIT) AS ignores_windows
 FROM jobs_internal.visible_runs AS e
 INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
 LEFT JOIN jobs_internal.schedules AS h ON h.schedule_id = e.schedule_id

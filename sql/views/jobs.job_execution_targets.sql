@@ -32,8 +32,9 @@
 --   internal_execution_id  Written to output tables; the same for all attempts and for reruns.
 --   duration_ms           From the first attempt to the end of the last one by the agent's clock, waits between them included; NULL: not
 --                         final, or no attempt has begun. end_time is later: it is when the outcome was stored.
---   waiting_for           Pause: the database is paused, so no attempt starts (jobs.sp_pause_target). NULL: it is not held by anything.
---   waiting_until         When that ends by itself; NULL: not known, or it does not.
+--   waiting_for           Pause: the database is paused, so no attempt starts (jobs.sp_pause_target); Window: a window of the database is
+--                         not open (jobs.sp_set_target_window). NULL: it is not held by anything.
+--   waiting_until         When that ends by itself, or the window opens; NULL: not known, or it does not.
 --   waiting_reason        In words.
 CREATE OR ALTER VIEW jobs.job_execution_targets
 AS

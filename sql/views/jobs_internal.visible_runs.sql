@@ -37,7 +37,8 @@ SELECT
     e.rollout_wave,
     e.rollout_probe,
     e.mode,
-    e.mode_options
+    e.mode_options,
+    e.ignore_windows
 FROM jobs_internal.job_executions AS e
 WHERE e.purged_at IS NULL
     AND NOT EXISTS (

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -34,8 +35,12 @@ func Find(ctx context.Context, db Querier, atRest bool) ([]Violation, error) {
 	if err != nil {
 		return nil, err
 	}
-	windows, err := findOutsideWindows(ctx, db)
-	return append(found, windows...), err
+	waves, err := findOutsideWindows(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	databases, err := findOutsideTargetWindows(ctx, db)
+	return slices.Concat(found, waves, databases), err
 }
 
 // FindClock looks for times of another clock than the database's, or later than now (I5). All times

@@ -152,6 +152,20 @@ INSERT INTO jobs_internal.secret_data_keys (secret_id, key_id, data) VALUES (SCO
 	"I22_waves_in_their_windows": {
 		`UPDATE jobs_internal.calendars SET spec = N'{"dates": ["1999-01-01"]}';`,
 	},
+	"I23_paused_databases": {
+		`INSERT INTO jobs_internal.target_pauses (target_id, server_name, database_name, paused_at)
+SELECT DISTINCT t.target_id, t.server_name, t.database_name, '1999-01-01' FROM jobs_internal.target_executions AS t;`,
+	},
+	"I24_held_targets": {
+		`UPDATE jobs_internal.target_executions SET lifecycle = N'Created', is_active = 1, end_time = NULL, next_attempt_at = '9999-12-31', held_by = 99, outcome_unknown = 0;`,
+		`UPDATE jobs_internal.target_executions SET lifecycle = N'Created', is_active = 1, end_time = NULL, next_attempt_at = create_time, held_by = -1, outcome_unknown = 0;`,
+	},
+	"I25_databases_in_their_windows": {
+		`INSERT INTO jobs_internal.window_answers (calendar_name, blackouts_name, time_zone, revision) VALUES (N'never', N'', N'', 1);
+UPDATE jobs_internal.window_state SET revision = 1, changed_at = '1999-01-01';
+INSERT INTO jobs_internal.gated_targets (target_id, revision) SELECT DISTINCT t.target_id, 1 FROM jobs_internal.target_executions AS t;
+INSERT INTO jobs_internal.target_gates (target_id, answer_id) SELECT g.target_id, a.answer_id FROM jobs_internal.gated_targets AS g CROSS JOIN jobs_internal.window_answers AS a;`,
+	},
 	"I20_undos": {
 		`UPDATE jobs_internal.rollouts SET undo_of = execution_id, undo_states = N'Failed';`,
 	},

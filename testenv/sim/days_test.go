@@ -104,7 +104,7 @@ func (s *simulation) event() {
 		}
 	}
 	var name string
-	switch s.pick(8) {
+	switch s.pick(10) {
 	case 0:
 		name = "kill"
 		a.Kill()
@@ -147,6 +147,16 @@ func (s *simulation) event() {
 		require.NoError(s.t, err)
 		if len(runs) > 0 {
 			require.NoError(s.t, s.Store.StopJob(s.t.Context(), runs[s.pick(len(runs))].ID))
+		}
+	case 8:
+		name = "pause database"
+		p := controldb.TargetPause{Server: s.Env.ServerName, Database: s.Targets[s.pick(len(s.Targets))], Until: time.Now().Add(s.between(time.Minute, 40*time.Minute))}
+		require.NoError(s.t, s.Store.PauseTarget(s.t.Context(), p))
+	case 9:
+		name = "resume database"
+		if list, err := s.Store.TargetPauses(s.t.Context()); err == nil && len(list) > 0 {
+			p := list[s.pick(len(list))]
+			require.NoError(s.t, s.Store.ResumeTarget(s.t.Context(), p.Server, p.Database, p.Target))
 		}
 	}
 	s.counts[name]++
@@ -193,6 +203,15 @@ func TestDays(t *testing.T) {
 		} {
 			require.NoError(t, s.Store.SetLimit(t.Context(), l))
 		}
+		// One database has a window of 25 minutes twice an hour, another one blackouts. The
+		// invariant checks find attempts outside.
+		day := time.Now().UTC().Format(time.DateOnly)
+		require.NoError(t, s.Store.AddCalendar(t.Context(), "half hours", `{"startTime": "`+day+`T00:03:00", "rrule": "FREQ=MINUTELY;INTERVAL=30", "duration": "PT25M"}`))
+		require.NoError(t, s.Store.AddCalendar(t.Context(), "quarters", `{"startTime": "`+day+`T00:10:00", "rrule": "FREQ=MINUTELY;INTERVAL=15", "duration": "PT4M"}`))
+		_, err := s.Store.SetTargetTags(t.Context(), []controldb.TargetTags{{Server: s.Env.ServerName, Database: s.Targets[0], Tags: map[string]*string{"tier": new("gold")}}}, false)
+		require.NoError(t, err)
+		require.NoError(t, s.Store.SetTargetWindow(t.Context(), controldb.TargetWindow{Name: "gold", TagFilter: "tier = 'gold'", Calendar: "half hours"}))
+		require.NoError(t, s.Store.SetTargetWindow(t.Context(), controldb.TargetWindow{Name: "one", Server: s.Env.ServerName, Database: s.Targets[1], Blackouts: "quarters", Zone: "Australia/Lord_Howe"}))
 		for i := range s.agents {
 			s.startAgent(i)
 		}

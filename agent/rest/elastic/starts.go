@@ -37,6 +37,9 @@ type startProperties struct {
 	// targets are assigned to waves. A repetition does not compare them.
 	Rollout *bool `json:"rollout"`
 	Hold    bool  `json:"hold"`
+	// IgnoreWindows is true for a run that does not wait for the windows of its databases. Only
+	// authors may say so.
+	IgnoreWindows bool `json:"ignoreWindows"`
 }
 
 // OpenAPIMembers returns the type of the member that is read by the control database, for the
@@ -65,6 +68,7 @@ func (p *place) readStart(r *rest.Request, id uuid.UUID) (controldb.StartRequest
 		req.Parameters = string(raw)
 	}
 	req.Plain, req.Hold = in.Properties.Rollout != nil && !*in.Properties.Rollout, in.Properties.Hold
+	req.IgnoreWindows = in.Properties.IgnoreWindows
 	if in.Properties.OnlyTargets == nil {
 		return req, nil
 	}

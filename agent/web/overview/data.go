@@ -201,7 +201,7 @@ func (d *data) Why(w controldb.WaitingRun) string {
 	case "Callback":
 		return "It waits for a report from outside."
 	case "Hold":
-		return "Its databases are paused."
+		return "Its databases are paused, or their windows are not open."
 	}
 	return w.For
 }

@@ -121,7 +121,7 @@ var waitTitles = map[string]string{
 	"Agent": "Waiting for an agent", "Advance": "Waiting for the next pass of an agent", "Resolution": "Resolving the target group",
 	"Targets": "Its targets are running", "Step": "Waiting for other steps", "Outcome": "Running", "Stop": "Being stopped", "Retry": "Waiting for the next attempt",
 	"Limit": "Waiting because a limit is used up", "Worker": "Waiting for a free worker", "Turn": "Waiting for its turn", "Callback": "Waiting for a report", "Wave": "The roll-out",
-	"Pause": "Waiting because the database is paused",
+	"Pause": "Waiting because the database is paused", "Window": "Waiting for the window of the database",
 }
 
 // waitTitle returns the heading of a wait.

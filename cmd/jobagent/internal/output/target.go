@@ -45,3 +45,24 @@ type PausedTarget struct {
 	Until *time.Time `json:"end_time,omitempty"`
 	ID    uuid.UUID  `json:"target_id"`
 }
+
+// TargetWindow says when attempts may start on databases. Its fields are those of the view
+// jobs.target_windows.
+type TargetWindow struct {
+	Name string `json:"window_name"`
+	// Server, Database and ID are absent if the window is that of the databases that match
+	// TagFilter.
+	Server    string     `json:"server_name,omitempty"`
+	Database  string     `json:"database_name,omitempty"`
+	ID        *uuid.UUID `json:"target_id,omitempty"`
+	TagFilter string     `json:"tag_filter,omitempty"`
+	Calendar  string     `json:"calendar_name,omitempty"`
+	Blackouts string     `json:"blackouts,omitempty"`
+	Zone      string     `json:"time_zone,omitempty"`
+	ZoneTag   string     `json:"time_zone_tag,omitempty"`
+}
+
+// WindowName names a window of databases.
+type WindowName struct {
+	Name string `json:"window_name"`
+}

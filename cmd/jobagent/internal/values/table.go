@@ -139,6 +139,21 @@ var argumentKinds = map[string]Kind{
 	"FILTER":         {Words: "a part of a zone's name, an offset such as +01:00, or an abbreviation such as CET", Max: maxName, source: zones},
 	"COMMAND":        {Words: "the words of a command", source: commands, Empty: true},
 	"KIT_DEFINITION": {Words: "the name of a definition of the kit", Hint: "jobagent kit list shows all definitions", Max: maxName, source: kitDefinitions},
+	"INSTANCE":   {Words: "the ID of an instance", Max: maxServer, source: nothing},
+	"URL|--ARG":  {Words: "a URL, or arguments behind --", Empty: true, source: nothing},
+	"URL":        word,
+	"DIRECTORY":  {Words: "a directory", Max: maxWord, Folder: true},
+	"DIR|FILE":   {Words: "a directory or a file", Max: maxWord, Files: true},
+	"DIR|FILE|-": {Words: "a directory or a file, or - for standard input", Max: maxWord, Files: true},
+	"SERVER":     server,
+	"DATABASE":   database,
+	"NAME=VALUE": parameter,
+	"TOPIC":      word,
+	"CONTEXT":    aContext,
+	"WINDOW":     newName("the window of databases"),
+	"NEW_NAME":   {Words: "a new name", Max: maxContext, New: true, source: nothing},
+	"FILTER":     {Words: "a part of a zone's name, an offset such as +01:00, or an abbreviation such as CET", Max: maxName, source: zones},
+	"COMMAND":    {Words: "the words of a command", source: commands, Empty: true},
 }
 
 // ownArguments are the kinds of arguments of single commands.
@@ -177,6 +192,7 @@ var flagKinds = map[string]Kind{
 
 	// Objects.
 	"job": job, "target-group": group, "server-group": group, "results": place, "step-name": step, "schedule": timetable, "calendar": calendar,
+	"job": job, "target-group": group, "step-name": step, "schedule": timetable, "calendar": calendar, "blackouts": calendar, "zone-tag": word,
 	"server": server, "database": database, "admin-database": database, "as": loose("tsql", "yaml"), "elastic-pool": database, "shard-map": database, "credential": removable(credential),
 	"refresh-credential": removable(credential), "target-credential": credential, "target-user": word, "target-secret": reference,
 	"target-auth": enum("sql-login", "windows", "windows-ntlm"), "target-keytab": {Words: "a keytab", Max: maxWord, Files: true},
@@ -292,6 +308,7 @@ var ownFlags = map[string]Kind{
 	"rollout undo --only":                   several("Succeeded", "Unknown", "Failed", "Unreached"),
 	"rollout reject --reason":               {Words: "a text", Max: maxNote, source: nothing},
 	"rollout pause --reason":                note,
+	"target pause --reason":                 note,
 	"rollout abort --reason":                note,
 	"schedule preview --after":              instant,
 	"secret set --from":                     reference,

@@ -382,7 +382,7 @@ func newStartCommand(a *connect.App) *cobra.Command {
 	var params command.ParameterFlags
 	var allowMissing bool
 	var chosen command.TargetFlag
-	var plain, hold bool
+	var plain, hold, ignoreWindows bool
 	cmd := &cobra.Command{
 		Use: "start JOB", Short: "Start a run of a job's current version", Args: cobra.ExactArgs(1),
 		Long: `Start a run of a job's current version. Its parameters are fixed with it; its steps use them as script variables:
@@ -401,6 +401,9 @@ group of a step is shown as skipped there.
 
 A job with a plan is rolled out in waves (jobagent rollout). --no-rollout starts a plain run on all targets at once,
 and --hold pauses the roll-out when its targets are assigned to waves.
+
+A run waits for the window of each of its databases (jobagent target window), within the time limit of the step.
+--ignore-windows starts it at any time, on databases that are not paused. It is in the audit log.
 
 With --wait, the command waits for the end of the run. ` + runs.WaitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -436,7 +439,7 @@ With --wait, the command waits for the end of the run. ` + runs.WaitHelp,
 				if parameters, err = runs.CheckStart(job, parameters, params.Texts(), allowMissing); err != nil {
 					return err
 				}
-				req := controldb.StartRequest{Job: args[0], ID: wanted, Parameters: parameters, Plain: plain, Hold: hold}
+				req := controldb.StartRequest{Job: args[0], ID: wanted, Parameters: parameters, Plain: plain, Hold: hold, IgnoreWindows: ignoreWindows}
 				if req.OnlyTargets, err = lookup.StartTargets(cmd.Context(), store, args[0], names); err != nil {
 					return err
 				}
@@ -457,6 +460,7 @@ With --wait, the command waits for the end of the run. ` + runs.WaitHelp,
 	chosen.Add(cmd, "only-targets", "only these `DATABASES` of the target groups")
 	cmd.Flags().BoolVar(&plain, "no-rollout", false, "start a plain run, although the job has a plan: on all targets at once")
 	cmd.Flags().BoolVar(&hold, "hold", false, "pause the roll-out when its targets are assigned to waves")
+	cmd.Flags().BoolVar(&ignoreWindows, "ignore-windows", false, "do not wait for the windows of the databases; only authors may")
 	wait.AddFlags(cmd, true)
 	cmd.Flags().StringVar(&id, "execution-id", "", "`GUID` of the run; a second start with the same GUID has no effect")
 	params.Add(cmd, "the run")

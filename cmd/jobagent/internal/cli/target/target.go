@@ -1,4 +1,5 @@
-// Package target has the commands about databases over runs, their tags and their pauses.
+// Package target has the commands about databases over runs, their tags, pauses
+// and windows.
 package target
 
 import (
@@ -24,12 +25,13 @@ import (
 
 // NewCommand returns `jobagent target`.
 func NewCommand(a *connect.App) *cobra.Command {
-	return command.NewGroup("target", "List the known databases, give them tags, and pause them",
+	return command.NewGroup("target", "List the known databases, give them tags and windows, and pause them",
 		command.StandsFor("jobs.targets", newListCommand(a)),
 		command.StandsFor("jobs.sp_set_target_tags", a.Prints(output.ChangedTags{}, newTagCommand(a))),
 		command.StandsFor("jobs.target_pauses", newPausesCommand(a)),
 		command.StandsFor("jobs.sp_pause_target", a.Prints(output.PausedTarget{}, newPauseCommand(a))),
 		command.StandsFor("jobs.sp_resume_target", a.Prints(output.PausedTarget{}, newResumeCommand(a))),
+		newWindowCommand(a),
 	)
 }
 

@@ -1,0 +1,76 @@
+package agent_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/testenv"
+)
+
+// TestRunWaitsForTheWindowsOfItsTargets: a run goes on with each database when its own window
+// opens. What runs when a window closes goes on; the next attempt waits for the next window. A
+// database that is paused waits for the end of the pause, and one whose window does not open within
+// the time limit of the step is skipped.
+func TestRunWaitsForTheWindowsOfItsTargets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, testenv.Embedded(t, testenv.Options{}), 5)
+		day := time.Now().UTC().Truncate(24 * time.Hour)
+		until := func(minute int) { <-time.After(time.Until(day.Add(time.Duration(minute) * time.Minute))) }
+		require.NoError(t, f.Store.AddCalendar(t.Context(), "soon", `{"startTime": "`+day.Format(time.DateOnly)+`T00:10:00", "rrule": "FREQ=MINUTELY;INTERVAL=30;COUNT=2", "duration": "PT10M"}`))
+		require.NoError(t, f.Store.AddCalendar(t.Context(), "never", `{"dates": ["`+day.AddDate(0, 1, 0).Format(time.DateOnly)+`"]}`))
+		tags := func(i int, tier string) controldb.TargetTags {
+			return controldb.TargetTags{Server: f.Env.ServerName, Database: f.Targets[i], Tags: map[string]*string{"tier": &tier}}
+		}
+		_, err := f.Store.SetTargetTags(t.Context(), []controldb.TargetTags{tags(0, "gold"), tags(1, "gold"), tags(2, "lead")}, false)
+		require.NoError(t, err)
+		require.NoError(t, f.Store.SetTargetWindow(t.Context(), controldb.TargetWindow{Name: "gold", TagFilter: "tier = 'gold'", Calendar: "soon"}))
+		require.NoError(t, f.Store.SetTargetWindow(t.Context(), controldb.TargetWindow{Name: "lead", TagFilter: "tier = 'lead'", Calendar: "never"}))
+		require.NoError(t, f.Store.PauseTarget(t.Context(), controldb.TargetPause{
+			Server: f.Env.ServerName, Database: f.Targets[3], Reason: "moves", Until: day.Add(30 * time.Minute),
+		}))
+		// One attempt takes until after the end of the window, and fails on the first database.
+		f.AddJob(t, "j", []string{`IF DB_NAME() = N'` + f.Targets[0] + `'
+BEGIN
+    WAITFOR DELAY '00:13:00';
+    THROW 50001, N'too late', 1;
+END;`}, func(s *controldb.StepSpec) {
+			s.RetryAttempts, s.InitialRetryInterval, s.Timeout = ptr(1), ptr(1), ptr(3600)
+		})
+		stop := f.startAgent(t, agent.Config{})
+		f.Start(t, "j")
+		states := func() (list []string) {
+			rows, err := f.DB(t, f.Control).QueryContext(t.Context(), `SELECT CONCAT(v.lifecycle, N' ', v.attempts, N' ' + v.waiting_for,
+    N' ' + CONVERT(NVARCHAR(5), CAST(v.waiting_until AS TIME), 108))
+FROM jobs.job_execution_targets AS v ORDER BY v.target_database_name`)
+			require.NoError(t, err)
+			defer rows.Close()
+			for rows.Next() {
+				var one string
+				require.NoError(t, rows.Scan(&one))
+				list = append(list, one)
+			}
+			require.NoError(t, rows.Err())
+			return list
+		}
+		<-time.After(10 * time.Second)
+		require.Equal(t, []string{"Created 0 Window 00:10", "Created 0 Window 00:10", "Created 0 Window 00:00", "Created 0 Pause 00:30", "Succeeded 1"}, states())
+		until(9)
+		require.Equal(t, []string{"Created 0 Window 00:10", "Created 0 Window 00:10", "Created 0 Window 00:00", "Created 0 Pause 00:30", "Succeeded 1"}, states())
+		until(11)
+		require.Equal(t, []string{"InProgress 1", "Succeeded 1", "Created 0 Window 00:00", "Created 0 Pause 00:30", "Succeeded 1"}, states())
+		until(29)
+		require.Equal(t, []string{"WaitingForRetry 1 Window 00:40", "Succeeded 1", "Created 0 Window 00:00", "Created 0 Pause 00:30", "Succeeded 1"}, states())
+		until(31)
+		require.Equal(t, []string{"WaitingForRetry 1 Window 00:40", "Succeeded 1", "Created 0 Window 00:00", "Succeeded 1", "Succeeded 1"}, states())
+		until(41)
+		require.Equal(t, []string{"InProgress 2", "Succeeded 1", "Created 0 Window 00:00", "Succeeded 1", "Succeeded 1"}, states())
+		until(62)
+		require.Equal(t, []string{"Failed 2", "Succeeded 1", "Skipped 0", "Succeeded 1", "Succeeded 1"}, states())
+		stop()
+	})
+}
