@@ -139,21 +139,7 @@ var argumentKinds = map[string]Kind{
 	"FILTER":         {Words: "a part of a zone's name, an offset such as +01:00, or an abbreviation such as CET", Max: maxName, source: zones},
 	"COMMAND":        {Words: "the words of a command", source: commands, Empty: true},
 	"KIT_DEFINITION": {Words: "the name of a definition of the kit", Hint: "jobagent kit list shows all definitions", Max: maxName, source: kitDefinitions},
-	"INSTANCE":   {Words: "the ID of an instance", Max: maxServer, source: nothing},
-	"URL|--ARG":  {Words: "a URL, or arguments behind --", Empty: true, source: nothing},
-	"URL":        word,
-	"DIRECTORY":  {Words: "a directory", Max: maxWord, Folder: true},
-	"DIR|FILE":   {Words: "a directory or a file", Max: maxWord, Files: true},
-	"DIR|FILE|-": {Words: "a directory or a file, or - for standard input", Max: maxWord, Files: true},
-	"SERVER":     server,
-	"DATABASE":   database,
-	"NAME=VALUE": parameter,
-	"TOPIC":      word,
-	"CONTEXT":    aContext,
-	"WINDOW":     newName("the window of databases"),
-	"NEW_NAME":   {Words: "a new name", Max: maxContext, New: true, source: nothing},
-	"FILTER":     {Words: "a part of a zone's name, an offset such as +01:00, or an abbreviation such as CET", Max: maxName, source: zones},
-	"COMMAND":    {Words: "the words of a command", source: commands, Empty: true},
+	"WINDOW":         newName("the window of databases"),
 }
 
 // ownArguments are the kinds of arguments of single commands.
@@ -191,8 +177,7 @@ var flagKinds = map[string]Kind{
 	"ignore": loose("constraint-names", "collations", "fill-factors", "column-order", "trust"), "include": loose("permissions", "system-names"),
 
 	// Objects.
-	"job": job, "target-group": group, "server-group": group, "results": place, "step-name": step, "schedule": timetable, "calendar": calendar,
-	"job": job, "target-group": group, "step-name": step, "schedule": timetable, "calendar": calendar, "blackouts": calendar, "zone-tag": word,
+	"job": job, "target-group": group, "server-group": group, "results": place, "step-name": step, "schedule": timetable, "calendar": calendar, "blackouts": calendar, "zone-tag": word,
 	"server": server, "database": database, "admin-database": database, "as": loose("tsql", "yaml"), "elastic-pool": database, "shard-map": database, "credential": removable(credential),
 	"refresh-credential": removable(credential), "target-credential": credential, "target-user": word, "target-secret": reference,
 	"target-auth": enum("sql-login", "windows", "windows-ntlm"), "target-keytab": {Words: "a keytab", Max: maxWord, Files: true},
