@@ -75,6 +75,7 @@ var allowed = map[string][]string{
 	"targets/mssql/kerberos": {"targets", "github.com/microsoft/go-mssqldb/...", "github.com/jcmturner/gokrb5/v8/...", "github.com/jcmturner/gofork/..."},
 	// The server's side of Kerberos: of the REST front and of the embedded server.
 	"targets/mssql/kerberos/acceptor": {"github.com/jcmturner/gokrb5/v8/...", "github.com/jcmturner/gofork/..."},
+	"targets/inventory":               {"targets"},
 	"targets/question":                {"targets", "targets/mssql"},
 	"targets/schema":                  {"jobs/drift", "jobs/tsql", "targets", "targets/mssql", "targets/question"},
 	"targets/mssql/azure":             {"targets", "targets/mssql", "github.com/microsoft/go-mssqldb/...", "github.com/Azure/azure-sdk-for-go/sdk/..."},

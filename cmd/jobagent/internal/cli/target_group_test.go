@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"database/sql"
+	"fmt"
 	"net"
 	"net/url"
 	"os"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/clitest"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
@@ -147,4 +149,72 @@ SELECT g.target_group_id, '2026-01-02T03:04:05', 0 FROM jobs_internal.target_gro
 	require.Contains(t, run(exit.CodeOK, "resolve", "g", "--changes", "--jq", ".[] | .change + .database_name"), "gonelost\n")
 	require.NotContains(t, run(exit.CodeOK, "resolve", "g", "-o", "csv"), "change")
 	require.Contains(t, run(exit.CodeUsage, "resolve", "g", "--columns", "change"), "no column")
+}
+
+// import replaces the members of a group and sets tags, and asks before it removes members.
+func TestImportTargetGroup(t *testing.T) {
+	server := clitest.Server(t)
+	t.Setenv(config.EnvConfig, "")
+	t.Setenv(config.EnvDSN, server.DSN(embedded.ControlDatabase))
+	run := func(want int, stdin string, args ...string) string {
+		var out strings.Builder
+		code := cli.Run(t.Context(), args, strings.NewReader(stdin), &out, &out)
+		require.Equal(t, want, code, out.String())
+		return strings.ReplaceAll(out.String(), "\r\n", "\n")
+	}
+	file := func(text string) string {
+		path := filepath.Join(t.TempDir(), "list")
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	imports := func(want int, text string, args ...string) string {
+		return run(want, "", append([]string{"target-group", "import", "g", "--file", file(text)}, args...)...)
+	}
+	const list = "server_name,database_name,tier\ns,d1,gold\ns,d2,\n"
+	require.Equal(t, "+ s/d1\n+ s/d2\ntarget group g would have 2 databases: 2 added, 0 members removed; the file has tags for 2 databases\n",
+		imports(exit.CodeOK, list, "--dry-run"))
+	require.Contains(t, run(exit.CodeNotFound, "", "target-group", "show", "g"), "does not exist")
+	require.Equal(t, "target group g has 2 databases: 2 added, 0 members removed; tags of 1 database changed\n", imports(exit.CodeOK, list))
+	ids := run(exit.CodeOK, "", "target-group", "show", "g", "--jq", ".members[] | .database_name + .target_id")
+	require.Equal(t, "target group g has 2 databases: 0 added, 0 members removed; tags of 0 databases changed\n",
+		imports(exit.CodeOK, "server_name,database_name\nS,D1\ntcp:s,d2\n"), "other spellings of the same databases")
+	require.Equal(t, ids, run(exit.CodeOK, "", "target-group", "show", "g", "--jq", ".members[] | .database_name + .target_id"))
+
+	run(exit.CodeOK, "", "target-group", "add", "g", "--tag-filter", "tier = 'gold'", "--exclude")
+	answer := `{"count": 2, "data": [{"id": "/x/Microsoft.Sql/servers/s/databases/master"},
+		{"id": "/x/Microsoft.Sql/servers/s/databases/d3", "tags": {"tier": "free", "a b": "c"}}], "skip_token": null, "total_records": 2}`
+	azure := []string{"--format", "azure-resource-graph"}
+	require.Equal(t, `warning: the tag "a b" is left out: a name has 1 to 128 letters, digits, _, - and . of ASCII (databases: 1)
++ s.database.windows.net/d3
+- SqlDatabase s/d1
+- SqlDatabase s/d2
+- excluded Tag tier = 'gold'
+target group g would have 1 database: 1 added, 3 members removed; the file has tags for 1 database
+`, imports(exit.CodeOK, answer, append(azure, "--dry-run")...))
+	require.Equal(t, ids, run(exit.CodeOK, "", "target-group", "show", "g", "--jq", `.members[] | select(.target_type == "SqlDatabase") | .database_name + .target_id`))
+	require.Contains(t, imports(exit.CodeOK, answer, append(azure, "--yes", "--jq", ".removed | length")...), "\n3\n")
+	require.Equal(t, "s.database.windows.net/d3\n", run(exit.CodeOK, "", "target-group", "show", "g", "--jq", `.members[] | .server_name + "/" + .database_name`))
+	require.Equal(t, "s.database.windows.net/d3\n", run(exit.CodeOK, "", "target", "list", "--tag-filter", "tier = 'free'", "-o", "name"))
+
+	many := "server_name,database_name\ns.database.windows.net,d3\n"
+	for i := range command.Many + 1 {
+		many += fmt.Sprintf("s,d%d\n", 100+i)
+	}
+	require.Contains(t, imports(exit.CodeOK, many), fmt.Sprintf("%d added, 0 members removed", command.Many+1))
+	require.Contains(t, imports(exit.CodeUsage, answer, azure...), fmt.Sprintf("This removes %d members from the target group g, and adds 0; --dry-run lists them: give --yes", command.Many+1))
+
+	for _, c := range []struct {
+		text, want string
+		args       []string
+	}{
+		{"server_name,database_name\n", "want a line with the names of the columns", nil},
+		{"server_name,database_name\ns,d*\n", "would stand for others", nil},
+		{"server_name,database_name\ns,d\nS,D\n", "S/D is there twice", nil},
+		{list, "want the JSON that az graph query prints", azure},
+		{"[]", "has no database", azure},
+		{`{"data": [], "skip_token": "x"}`, "the answer is incomplete", azure},
+		{list, `invalid --format "xml": want csv or azure-resource-graph`, []string{"--format", "xml"}},
+	} {
+		require.Contains(t, imports(exit.CodeUsage, c.text, c.args...), c.want)
+	}
 }

@@ -25,6 +25,17 @@ type TargetGroupName struct {
 	Name string `json:"target_group_name"`
 }
 
+// ImportedTargetGroup is a target group that has the databases of a file.
+type ImportedTargetGroup struct {
+	Group     string `json:"target_group_name"`
+	Databases int    `json:"databases"` // that the file has
+	// Added are the databases that were no members, as SERVER/DATABASE; Removed are other members.
+	Added       []string `json:"added"`
+	Removed     []string `json:"removed"`
+	TagsChanged int      `json:"tags_changed"` // databases whose tags changed
+	DryRun      bool     `json:"dry_run"`      // nothing was done
+}
+
 // ChangedMember names a member that was added or removed.
 type ChangedMember struct {
 	Group string    `json:"target_group_name"`

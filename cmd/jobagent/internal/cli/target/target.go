@@ -4,7 +4,6 @@ package target
 
 import (
 	"context"
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -21,6 +20,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/inventory"
 )
 
 // NewCommand returns `jobagent target`.
@@ -215,38 +215,13 @@ func wanted(args, remove []string, replace bool, file string, stdin io.Reader) (
 
 // readTags reads a table of databases with a column for each tag.
 func readTags(file, text string) ([]controldb.TargetTags, error) {
-	reader := csv.NewReader(strings.NewReader(text))
-	rows, err := reader.ReadAll()
+	databases, err := inventory.ReadCSV(text, 3)
 	if err != nil {
 		return nil, exit.Usagef("%s: %w", file, err)
 	}
-	if len(rows) < 2 {
-		return nil, exit.Usagef("%s: want a line with the names of the columns, and a line for each database", file)
-	}
-	server, database := slices.Index(rows[0], "server_name"), slices.Index(rows[0], "database_name")
-	if server < 0 || database < 0 || len(rows[0]) < 3 {
-		return nil, exit.Usagef("%s: want the columns server_name and database_name, and one for each tag", file)
-	}
-	list := make([]controldb.TargetTags, 0, len(rows)-1)
-	for i, row := range rows[1:] {
-		t := controldb.TargetTags{Server: row[server], Database: row[database], Tags: map[string]*string{}}
-		if err := targets.CheckServer(t.Server); err != nil || t.Database == "" {
-			return nil, exit.Usagef("%s: line %d: want the names of a server and a database, not %q and %q", file, i+2, t.Server, t.Database)
-		}
-		t.Target = targets.TargetID(t.Server, t.Database)
-		for c, value := range row {
-			if c == server || c == database {
-				continue
-			}
-			if _, twice := t.Tags[rows[0][c]]; twice {
-				return nil, exit.Usagef("%s: the column %q is there twice", file, rows[0][c])
-			}
-			t.Tags[rows[0][c]] = &value
-			if value == "" {
-				t.Tags[rows[0][c]] = nil
-			}
-		}
-		list = append(list, t)
+	list := make([]controldb.TargetTags, 0, len(databases))
+	for _, d := range databases {
+		list = append(list, controldb.TargetTags{Target: targets.TargetID(d.Server, d.Database), Server: d.Server, Database: d.Database, Tags: d.Tags})
 	}
 	return list, nil
 }

@@ -27,6 +27,7 @@ func NewCommand(a *connect.App) *cobra.Command {
 		command.StandsFor("jobs.target_group_members", a.Prints(output.TargetGroupMembers{}, newShowCommand(a))),
 		newResolveCommand(a),
 		command.StandsFor("jobs.sp_add_target_group", a.Prints(output.CreatedTargetGroup{}, newCreateCommand(a))),
+		a.Prints(output.ImportedTargetGroup{}, newImportCommand(a)),
 		command.StandsFor("jobs.sp_delete_target_group", a.Prints(output.TargetGroupName{}, newDeleteCommand(a))),
 		command.StandsFor("jobs.sp_add_target_group_member", a.Prints(output.ChangedMember{}, newAddCommand(a))),
 		command.StandsFor("jobs.sp_delete_target_group_member", a.Prints(output.ChangedMember{}, newRemoveCommand(a))),
