@@ -62,6 +62,9 @@ func auditedCalls(t *testing.T, c *control, key secret.PrivateKey) []audited {
 		{"sp_backfill_schedule", `N'j', N's', '2020-01-01', '2020-01-02'`, "sp_backfill_schedule|Backfill|s|A", nil},
 		{"sp_cancel_backfill", `1`, "sp_cancel_backfill|Backfill|s|BA", nil},
 		{"sp_delete_schedule", `N'j', N's'`, "sp_delete_schedule|Schedule|s|B", nil},
+		{"sp_add_job_trigger", `N'i', N't', N'["j"]'`, "sp_add_job_trigger|Trigger|t|A", nil},
+		{"sp_update_job_trigger", `N'i', N't', @run_when = N'Failed'`, "sp_update_job_trigger|Trigger|t|BA", nil},
+		{"sp_delete_job_trigger", `N'i', N't'`, "sp_delete_job_trigger|Trigger|t|B", nil},
 		{"sp_start_job", `N'j', '` + id + `', N'{"p": "` + canary + `"}'`, "sp_start_job|JobExecution||A", nil},
 		{"sp_stop_job", `'` + id + `'`, "sp_stop_job|JobExecution||A", nil},
 		{"sp_retry_job_execution_now", "", "sp_retry_job_execution_now|JobExecution||A", func(ctx context.Context) error {

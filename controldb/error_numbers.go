@@ -355,5 +355,13 @@ var conditions = map[int32]condition{
 	50145: {KindNotFound, nil, "the window of databases does not exist"},
 	50461: {KindInvalid, nil, "a window of databases has no name, no calendar, or not one of a database and a filter"},
 	50161: {KindNotFound, nil, "the database is not paused"},
+	50470: {KindInvalid, nil, "the trigger name is missing or empty"},
+	50471: {KindInvalid, nil, "@run_when of a trigger is invalid"},
+	50472: {KindInvalid, nil, "@upstream_jobs is invalid"},
+	50133: {KindConflict, nil, "a trigger of this name exists already"},
+	50134: {KindNotFound, nil, "the trigger does not exist"},
+	50475: {KindInvalid, nil, "a job can have no triggers"},
+	50476: {KindInvalid, nil, "the job would start itself"},
+	50141: {KindConflict, nil, "the job has a trigger, or one of another job watches it"},
 	50451: {KindInvalid, nil, "a name or value of a tag is invalid, or a database would have more than 50 tags"},
 }

@@ -41,6 +41,7 @@ func TestNameRule(t *testing.T) {
 			"step by upsert":        `EXECUTE jobs.sp_set_jobstep @job_name = N'empty', @step_name = @n, @command = N'SELECT 1', @target_group_name = N'g';`,
 			"renamed step":          `EXECUTE jobs.sp_update_jobstep @job_name = N'j', @step_id = 1, @new_name = @n;`,
 			"schedule":              `EXECUTE jobs.sp_add_schedule @job_name = N'empty', @schedule_name = @n, @kind = N'cron5', @spec = N'{"cron": "0 0 * * *"}';`,
+			"trigger":               `EXECUTE jobs.sp_add_job_trigger @job_name = N'empty', @trigger_name = @n, @upstream_jobs = N'["j"]';`,
 			"target group":          `EXECUTE jobs.sp_add_target_group @target_group_name = @n;`,
 			"target group (upsert)": `EXECUTE jobs.sp_set_target_group @target_group_name = @n;`,
 			"calendar":              `EXECUTE jobs.sp_add_calendar @calendar_name = @n, @spec = N'{"dates": ["2026-12-24"]}';`,

@@ -185,6 +185,12 @@ var differentReads = []reason{
 		append([]string{"targets"}, running...),
 		"A pass that assigns the targets of a roll-out gives it these, and it reads the tags of each by key, not the table of targets.", "FK_target_tags_targets",
 	},
+	{
+		"purge_history",
+		"start_triggered_runs",
+		[]string{"schedules", "job_executions"},
+		"It reads the own schedules of jobs that it has locked, which are deleted only with their jobs.", "FK_schedules_jobs",
+	},
 	{"close_alerts", "notify_alerts", []string{"alerts", "alert_run_limits"}, "One evaluation runs at a time.", "lock alert_state"},
 	{
 		"fire_schedules",

@@ -14,6 +14,7 @@
 --   50097 a text is longer than its limit.
 --   50100 the job does not exist.
 --   50102 the job has active executions.
+--   50141 the job has a trigger, or one of another job watches it.
 --   50169 the job belongs to a job collection.
 --   50180 the job belongs to the SAP surface, which alone may change it.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
@@ -63,6 +64,19 @@ BEGIN
         ), N'%', N'%%');
         THROW 50102, @message, 1;
     END;
+
+    SELECT TOP (1) @message = REPLACE(CONCAT(
+        N'The job ''', @job_name, N''' cannot be deleted: the trigger ''', t.name, N''' of the job ''', j.name,
+        N''' starts or watches it. Delete it with jobs.sp_delete_job_trigger first.'
+    ), N'%', N'%%')
+    FROM jobs_internal.job_triggers AS t
+    INNER JOIN jobs_internal.job_trigger_upstreams AS u ON u.trigger_id = t.trigger_id
+    INNER JOIN jobs_internal.jobs AS j ON j.job_id = t.job_id
+    WHERE u.upstream_job_id = @job_id
+        OR t.job_id = @job_id
+    ORDER BY j.name, t.name;
+    IF @message IS NOT NULL
+        THROW 50141, @message, 1;
 
     UPDATE j
     SET j.deleted_at = @now

@@ -1,5 +1,6 @@
 -- Advances every execution that can advance. It accounts for scheduled runs that ended, starts the runs that waited
--- for them, starts the steps of reruns and of failed targets, writes lists of targets, ends expired terms and hands over
+-- for them and those of triggers,
+-- starts the steps of reruns and of failed targets, writes lists of targets, ends expired terms and hands over
 -- their tasks, carries out stop requests, ends targets past their time limit, ends steps whose targets are all final, and starts next steps
 -- (start_dependent_steps does so if the version has dependencies) or ends runs.
 --
@@ -23,7 +24,7 @@
 -- Locks:     jobs (U, X) and schedules (U, X) whose runs ended or have waiting instants, jobs that have reruns (U), terms (X), tasks (X),
 --            targets (X), steps (X), runs (U, X), in this order,
 --            skipping locked jobs, schedules and runs, because no pass waits for a user's open transaction (I14); inserts into
---            alert_runs.
+--            alert_runs and trigger_events.
 -- Returns:   0.
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.advance
@@ -71,6 +72,7 @@ BEGIN
     EXECUTE jobs_internal.end_scheduled_runs @slice = @slice, @more = @cut OUTPUT, @now = @now;
     SET @more = CASE WHEN @cut = 1 THEN 1 ELSE @more END;
     EXECUTE jobs_internal.start_buffered_runs @now = @now;
+    EXECUTE jobs_internal.start_triggered_runs @slice = @slice, @now = @now;
     EXECUTE jobs_internal.start_rerun_steps @slice = @slice, @more = @cut OUTPUT, @now = @now;
     SET @more = CASE WHEN @cut = 1 THEN 1 ELSE @more END;
     -- Plan: IX_step_executions_waits_for_list, which is empty unless versions have dependencies.
@@ -503,6 +505,64 @@ BEGIN
             INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = m.execution_id
             WHERE e.is_active = 0
                 AND e.mode IS NULL; -- who started a trial looks at it
+
+        -- In the same transaction, so that no trigger misses a run (I26). Plan: job_triggers is small, per run a range of
+        -- IX_job_trigger_upstreams_upstream_job_id, per trigger one of IX_trigger_events_waiting.
+        IF EXISTS (SELECT 1 FROM jobs_internal.job_triggers AS t WHERE t.enabled = 1)
+        BEGIN
+            WITH events AS (
+                SELECT
+                    t.trigger_id,
+                    t.job_id,
+                    t.generation,
+                    e.job_id AS upstream_job_id,
+                    e.execution_id,
+                    e.job_execution_id,
+                    e.lifecycle,
+                    ROW_NUMBER() OVER (PARTITION BY t.trigger_id, e.job_id ORDER BY e.execution_id) + (
+                        SELECT COUNT(*)
+                        FROM jobs_internal.trigger_events AS w
+                        WHERE w.job_id = t.job_id
+                            AND w.trigger_id = t.trigger_id
+                            AND w.upstream_job_id = e.job_id
+                            AND w.is_waiting = 1
+                    ) AS place
+                FROM @movable AS m
+                INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = m.execution_id
+                INNER JOIN jobs_internal.job_trigger_upstreams AS u ON u.upstream_job_id = e.job_id
+                INNER JOIN jobs_internal.job_triggers AS t ON t.trigger_id = u.trigger_id
+                WHERE e.is_active = 0
+                    AND e.mode IS NULL
+                    AND e.rollout_of IS NULL -- the roll-out as a whole counts, not its waves
+                    AND COALESCE(e.rollout_start, N'') <> N'Undo'
+                    AND t.enabled = 1
+                    AND (
+                        t.run_when = N'Finished'
+                        OR (t.run_when = N'Succeeded' AND e.lifecycle IN (N'Succeeded', N'SucceededWithSkipped'))
+                        OR (t.run_when = N'Failed' AND e.lifecycle IN (N'Failed', N'TimedOut'))
+                    )
+            )
+            INSERT INTO jobs_internal.trigger_events (
+                trigger_id, job_id, generation, upstream_job_id, upstream_execution_id, upstream_run, upstream_lifecycle, created_at,
+                is_waiting, ended_at, reason
+            )
+            SELECT
+                v.trigger_id,
+                v.job_id,
+                v.generation,
+                v.upstream_job_id,
+                v.execution_id,
+                v.job_execution_id,
+                v.lifecycle,
+                @now,
+                CASE WHEN v.place > 100 THEN 0 ELSE 1 END,
+                CASE WHEN v.place > 100 THEN @now END,
+                CASE WHEN v.place > 100 THEN N'100 executions of the upstream job wait already, the most that a trigger keeps.' END
+            FROM events AS v
+            ORDER BY v.execution_id, v.trigger_id;
+            -- Once after runs have ended: a trigger whose job another session holds does not make pass follow pass.
+            SET @more = CASE WHEN EXISTS (SELECT 1 FROM jobs_internal.ready_triggers AS r) THEN 1 ELSE @more END;
+        END;
     END;
     EXECUTE jobs_internal.skip_actions @slice = @slice, @more = @cut OUTPUT, @now = @now;
     SET @more = CASE WHEN @cut = 1 THEN 1 ELSE @more END;

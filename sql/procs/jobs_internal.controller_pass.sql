@@ -99,12 +99,15 @@ BEGIN
     SET @room = CASE WHEN @max_tasks < 2 * @max_concurrent_targets - @held THEN @max_tasks ELSE 2 * @max_concurrent_targets - @held END;
 
     -- Plan: at most one row each, of IX_job_executions_hot, the terms that last, IX_job_executions_unaccounted, schedule_buffer,
+    -- IX_trigger_events_waiting (ready_triggers and stale_trigger_events),
     -- IX_rollouts_next_check_at, IX_callbacks_received_at and IX_callbacks_deadline_at. Runs that wait for callbacks are parked, and not
     -- read.
     IF EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.is_active = 1 AND e.parked = 0)
         OR EXISTS (SELECT 1 FROM jobs_internal.terms AS t WHERE t.ended_at IS NULL AND t.expires_at <= @now)
         OR EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.unaccounted = 1 AND e.is_active = 0)
         OR EXISTS (SELECT 1 FROM jobs_internal.schedule_buffer AS b)
+        OR EXISTS (SELECT 1 FROM jobs_internal.ready_triggers AS r)
+        OR EXISTS (SELECT 1 FROM jobs_internal.stale_trigger_events AS r)
         OR EXISTS (
             SELECT 1
             FROM jobs_internal.rollouts AS r WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK) -- past: a later pass does

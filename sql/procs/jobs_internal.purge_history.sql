@@ -40,6 +40,7 @@ BEGIN
     SET IMPLICIT_TRANSACTIONS OFF;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
+    DECLARE @events TABLE (event_id BIGINT NOT NULL PRIMARY KEY);
     DECLARE @oldest DATETIME2(7);
     DECLARE @scheduler_oldest DATETIME2(7);
     DECLARE @schedules_oldest DATETIME2(7);
@@ -164,6 +165,28 @@ BEGIN
         FROM jobs_internal.schedule_skips AS s
         WHERE s.recorded_at < @oldest;
         SET @rows = @@ROWCOUNT;
+        IF @rows = @most AND SYSUTCDATETIME() >= @until
+        BEGIN
+            SET @remaining = 1;
+            BREAK;
+        END;
+    END;
+    -- An event that waits is kept.
+    SET @rows = @most;
+    SET @until = DATEADD(SECOND, @seconds, SYSUTCDATETIME());
+    WHILE @rows = @most
+    BEGIN
+        DELETE v
+        FROM @events AS v;
+        INSERT INTO @events (event_id)
+        SELECT TOP (@most) e.event_id
+        FROM jobs_internal.trigger_events AS e
+        WHERE e.created_at < @oldest
+            AND e.is_waiting = 0;
+        SET @rows = @@ROWCOUNT;
+        DELETE e
+        FROM @events AS v
+        INNER LOOP JOIN jobs_internal.trigger_events AS e ON e.event_id = v.event_id;
         IF @rows = @most AND SYSUTCDATETIME() >= @until
         BEGIN
             SET @remaining = 1;

@@ -6,7 +6,7 @@
 --   job_id               Id of the job.
 --   job_version          Version that the run uses.
 --   create_time          When the run was created (UTC, as all times).
---   started_by           Login that started it; NULL: a schedule did.
+--   started_by           Login that started it; NULL: a schedule or a trigger did.
 --   schedule_name        Schedule that started it; an empty text for the schedule of jobs.sp_add_job. NULL: none, or it was deleted.
 --   due_time             Instant at which it was due; NULL: it was started by hand.
 --   backfill_id          Backfill that requested it; NULL: none.
@@ -23,6 +23,7 @@
 --                        NULL: they ran.
 --   mode_options         The options of the mode, as jobs.sp_start_job describes them; NULL: none.
 --   ignores_windows      1: it was started without regard to the windows of its databases (@ignore_windows).
+--   trigger_name         Trigger that started it, after the runs in jobs.job_trigger_events; NULL: none, or it was deleted.
 CREATE OR ALTER VIEW jobs.job_execution_origins
 AS
 SELECT
@@ -45,7 +46,13 @@ SELECT
     SYSUTCDATETIME() AS database_time,
     e.mode,
     e.mode_options,
-    CAST(COALESCE(e.ignore_windows, 0) AS BIT) AS ignores_windows
+    CAST(COALESCE(e.ignore_windows, 0) AS BIT) AS ignores_windows,
+    (
+        SELECT MIN(t.name)
+        FROM jobs_internal.trigger_events AS v
+        INNER JOIN jobs_internal.job_triggers AS t ON t.trigger_id = v.trigger_id
+        WHERE v.execution_id = e.execution_id
+    ) AS trigger_name
 FROM jobs_internal.visible_runs AS e
 INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
 LEFT JOIN jobs_internal.schedules AS h ON h.schedule_id = e.schedule_id

@@ -160,6 +160,15 @@ SELECT DISTINCT t.target_id, t.server_name, t.database_name, '1999-01-01' FROM j
 		`UPDATE jobs_internal.target_executions SET lifecycle = N'Created', is_active = 1, end_time = NULL, next_attempt_at = '9999-12-31', held_by = 99, outcome_unknown = 0;`,
 		`UPDATE jobs_internal.target_executions SET lifecycle = N'Created', is_active = 1, end_time = NULL, next_attempt_at = create_time, held_by = -1, outcome_unknown = 0;`,
 	},
+	"I26_trigger_events": {
+		`UPDATE jobs_internal.job_executions SET is_active = 1, lifecycle = N'Created', end_time = NULL;
+INSERT INTO jobs_internal.trigger_events (trigger_id, job_id, generation, upstream_job_id, upstream_execution_id, upstream_run, upstream_lifecycle, created_at, is_waiting, ended_at, execution_id)
+SELECT 1, e.job_id, 1, e.job_id, e.execution_id, e.job_execution_id, N'Failed', e.create_time, 1, NULL, NULL FROM jobs_internal.job_executions AS e;`,
+		`INSERT INTO jobs_internal.trigger_events (trigger_id, job_id, generation, upstream_job_id, upstream_execution_id, upstream_run, upstream_lifecycle, created_at, is_waiting, ended_at, execution_id)
+SELECT 1, NEWID(), 1, e.job_id, e.execution_id, e.job_execution_id, N'Failed', e.create_time, 0, e.create_time, e.execution_id FROM jobs_internal.job_executions AS e;`,
+		`INSERT INTO jobs_internal.trigger_events (trigger_id, job_id, generation, upstream_job_id, upstream_execution_id, upstream_run, upstream_lifecycle, created_at, is_waiting, ended_at, execution_id)
+SELECT x.id, e.job_id, 1, e.job_id, e.execution_id, e.job_execution_id, N'Failed', e.create_time, 0, e.create_time, e.execution_id FROM jobs_internal.job_executions AS e CROSS JOIN (VALUES (1), (2)) AS x (id);`,
+	},
 	"I25_databases_in_their_windows": {
 		`INSERT INTO jobs_internal.window_answers (calendar_name, blackouts_name, time_zone, revision) VALUES (N'never', N'', N'', 1);
 UPDATE jobs_internal.window_state SET revision = 1, changed_at = '1999-01-01';

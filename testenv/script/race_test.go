@@ -195,6 +195,31 @@ EXEC jobs.sp_cancel_backfill @id;`,
 WHERE b.job_name LIKE N'cb %' AND (b.state <> N'Canceled' OR b.buffered <> 0 OR b.skipped <> 1 OR s.buffered <> 0 OR s.skipped_otherwise <> 1);`,
 	},
 	{
+		name: "sp_add_job_trigger",
+		setup: `EXEC jobs.sp_add_job N'at %[1]d';
+EXEC jobs.sp_add_job N'before at %[1]d';`,
+		call:  `EXEC jobs.sp_add_job_trigger N'at %[1]d', N't', N'["before at %[1]d"]';`,
+		loser: 50133,
+		check: `SELECT job_name FROM jobs.job_triggers WHERE job_name LIKE N'at %' GROUP BY job_name HAVING COUNT(*) <> 1;`,
+	},
+	{
+		name: "sp_update_job_trigger",
+		setup: `EXEC jobs.sp_add_job N'ut %[1]d';
+EXEC jobs.sp_add_job N'before ut %[1]d';
+EXEC jobs.sp_add_job_trigger N'ut %[1]d', N't', N'["before ut %[1]d"]';`,
+		call:  `EXEC jobs.sp_update_job_trigger N'ut %d', N't', @run_when = N'Failed';`,
+		check: `SELECT j.name FROM jobs_internal.job_triggers AS t INNER JOIN jobs_internal.jobs AS j ON j.job_id = t.job_id WHERE j.name LIKE N'ut %' AND t.generation <> 2;`,
+	},
+	{
+		name: "sp_delete_job_trigger",
+		setup: `EXEC jobs.sp_add_job N'dt %[1]d';
+EXEC jobs.sp_add_job N'before dt %[1]d';
+EXEC jobs.sp_add_job_trigger N'dt %[1]d', N't', N'["before dt %[1]d"]';`,
+		call:  `EXEC jobs.sp_delete_job_trigger N'dt %d', N't';`,
+		loser: 50134,
+		check: `SELECT job_name FROM jobs.job_triggers WHERE job_name LIKE N'dt %';`,
+	},
+	{
 		name:  "sp_add_calendar",
 		call:  `EXEC jobs.sp_add_calendar N'calendar %d', N'{}';`,
 		loser: 50130,

@@ -1,0 +1,137 @@
+-- Starts jobs whose triggers have an event of each of their upstream jobs, unless a run of the job is active: one run of each job. A
+-- trigger with one upstream job uses its earliest event, one with several uses all of its events. A job that another transaction holds
+-- waits for the next pass (I14). Events of triggers that were changed, disabled or deleted since are recorded as skipped.
+--
+-- The run has the parameters of the job's own schedule (jobs.sp_add_job): the defaults that the job declares. A job without steps, or one
+-- whose parameters are not complete, does not start: the events are recorded as skipped (I10).
+--
+-- Parameters:
+--   @slice  Maximum number of triggers that it reads, at least 1; the next pass starts the others.
+-- Called by: jobs_internal.advance, before it takes other locks.
+-- Locks:     the jobs (U), skipping locked rows; inserts into job_executions; trigger_events (X).
+-- Returns:   0.
+-- Throws:    nothing.
+CREATE OR ALTER PROCEDURE jobs_internal.start_triggered_runs
+    @slice INT = 5000,
+    @now   DATETIME2(7) = NULL
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET @now = COALESCE(@now, SYSUTCDATETIME());
+    DECLARE @stale TABLE (event_id BIGINT NOT NULL PRIMARY KEY, reason NVARCHAR(4000) NOT NULL);
+    DECLARE @ready TABLE (
+        trigger_id  BIGINT NOT NULL PRIMARY KEY,
+        job_id      UNIQUEIDENTIFIER NOT NULL,
+        first_event BIGINT NOT NULL,
+        upstreams   INT NOT NULL
+    );
+    DECLARE @wanted_jobs TABLE (job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY);
+    DECLARE @locked_jobs TABLE (job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY, current_version INT NOT NULL);
+    DECLARE @next TABLE (
+        job_id           UNIQUEIDENTIFIER NOT NULL PRIMARY KEY,
+        trigger_id       BIGINT NOT NULL UNIQUE,
+        first_event      BIGINT NOT NULL,
+        upstreams        INT NOT NULL,
+        generation       INT NOT NULL,
+        job_version      INT NOT NULL,
+        job_execution_id UNIQUEIDENTIFIER NOT NULL DEFAULT NEWID(),
+        payload_id       BIGINT NULL,
+        fault            NVARCHAR(2048) NULL -- why the events are skipped
+    );
+    DECLARE @created TABLE (execution_id BIGINT NOT NULL, job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY);
+
+    -- Only passes change events, so they wait for nobody. Rows: @slice, as below.
+    INSERT INTO @stale (event_id, reason)
+    SELECT TOP (@slice) s.event_id, s.reason
+    FROM jobs_internal.stale_trigger_events AS s;
+    IF @@ROWCOUNT > 0
+        UPDATE e
+        SET e.is_waiting = 0,
+            e.ended_at = @now,
+            e.reason = s.reason
+        FROM @stale AS s
+        INNER LOOP JOIN jobs_internal.trigger_events AS e ON e.event_id = s.event_id;
+
+    INSERT INTO @ready (trigger_id, job_id, first_event, upstreams)
+    SELECT TOP (@slice) r.trigger_id, r.job_id, r.first_event, r.upstreams
+    FROM jobs_internal.ready_triggers AS r;
+    IF @@ROWCOUNT = 0
+        RETURN 0;
+    IF NOT EXISTS (
+        SELECT 1
+        FROM jobs_internal.job_agent AS a
+        WHERE a.id = 1
+            AND a.state IN (N'None', N'Creating', N'Ready', N'Updating')
+            AND a.paused_at IS NULL
+    )
+        RETURN 0;
+
+    INSERT INTO @wanted_jobs (job_id)
+    SELECT DISTINCT r.job_id
+    FROM @ready AS r;
+    INSERT INTO @locked_jobs (job_id, current_version)
+    SELECT j.job_id, j.current_version
+    FROM @wanted_jobs AS w
+    INNER LOOP JOIN jobs_internal.jobs AS j WITH (UPDLOCK, READPAST, ROWLOCK) ON j.job_id = w.job_id
+    WHERE j.deleted_at IS NULL;
+
+    -- Read again: who starts the job or changes its triggers holds it. Of several triggers of a job, that with the earliest event.
+    INSERT INTO @next (job_id, trigger_id, first_event, upstreams, generation, job_version, payload_id, fault)
+    SELECT
+        o.job_id,
+        o.trigger_id,
+        o.first_event,
+        o.upstreams,
+        o.generation,
+        l.current_version,
+        COALESCE(s.run_payload_id, s.payload_id),
+        CASE
+            WHEN NOT EXISTS (SELECT 1 FROM jobs_internal.job_steps AS d WHERE d.job_id = l.job_id AND d.version = l.current_version)
+                THEN N'The job has no steps.'
+            ELSE s.parameters_fault
+        END
+    FROM @locked_jobs AS l
+    INNER JOIN jobs_internal.schedules AS s ON s.job_id = l.job_id AND s.name = N''
+    CROSS APPLY (
+        SELECT TOP (1) v.job_id, v.trigger_id, v.first_event, v.upstreams, v.generation
+        FROM jobs_internal.ready_triggers AS v
+        INNER JOIN @ready AS r ON r.trigger_id = v.trigger_id
+        WHERE v.job_id = l.job_id
+        ORDER BY v.first_event
+    ) AS o;
+
+    INSERT INTO jobs_internal.job_executions (
+        job_execution_id, job_id, job_version, lifecycle, is_active, create_time, payload_id, last_message
+    )
+    OUTPUT inserted.execution_id, inserted.job_id
+    INTO @created (execution_id, job_id)
+    SELECT
+        n.job_execution_id, n.job_id, n.job_version, N'Created', 1, @now, n.payload_id,
+        CONCAT(
+            N'Job execution created by the trigger ''', t.name, N''' after the execution ', e.upstream_run,
+            N' of the job ''', p.name, N'''',
+            CASE WHEN n.upstreams > 1 THEN N' and those of its other upstream jobs' END, N'.'
+        )
+    FROM @next AS n
+    INNER JOIN jobs_internal.job_triggers AS t ON t.trigger_id = n.trigger_id
+    INNER JOIN jobs_internal.trigger_events AS e ON e.event_id = n.first_event
+    LEFT JOIN jobs_internal.jobs AS p ON p.job_id = e.upstream_job_id
+    WHERE n.fault IS NULL
+    ORDER BY n.first_event;
+
+    -- rows: at most 100 for each upstream job of a trigger
+    -- order: that of IX_trigger_events_waiting; only passes update them
+    UPDATE e
+    SET e.is_waiting = 0,
+        e.ended_at = @now,
+        e.execution_id = c.execution_id,
+        e.reason = n.fault
+    FROM @next AS n
+    LEFT JOIN @created AS c ON c.job_id = n.job_id
+    INNER JOIN jobs_internal.trigger_events AS e ON e.job_id = n.job_id AND e.trigger_id = n.trigger_id
+    WHERE e.is_waiting = 1
+        AND e.generation = n.generation
+        AND (n.upstreams > 1 OR e.event_id = n.first_event);
+    RETURN 0;
+END;
