@@ -1,7 +1,6 @@
--- Advances every execution that can advance. It accounts for scheduled runs that ended, starts the runs that waited
--- for them and those of triggers,
--- starts the steps of reruns and of failed targets, writes lists of targets, ends expired terms and hands over
--- their tasks, carries out stop requests, ends targets past their time limit, ends steps whose targets are all final, and starts next steps
+-- Advances every execution that can advance. It accounts for scheduled runs that ended, starts the runs that waited for them and those of
+-- triggers, starts the steps of reruns and of failed targets, writes lists of targets, ends expired terms and hands over their tasks,
+-- carries out stop requests, ends targets past their time limit, ends steps whose targets are all final, and starts next steps
 -- (start_dependent_steps does so if the version has dependencies) or ends runs.
 --
 -- The lifecycle of a parent is the first of these that one of its children has: Canceled, Failed, TimedOut, Skipped or

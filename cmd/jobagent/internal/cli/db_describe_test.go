@@ -75,7 +75,7 @@ func TestDescribeCompletes(t *testing.T) {
 	t.Parallel()
 	code, out, _ := run(t, "__complete", "db", "describe", "jobs.sp_add_jo")
 	require.Equal(t, exit.CodeOK, code)
-	require.Contains(t, out, "jobs.sp_add_job\njobs.sp_add_jobstep\n")
+	require.Contains(t, out, "jobs.sp_add_job\njobs.sp_add_job_trigger\njobs.sp_add_jobstep\n")
 	require.True(t, strings.HasSuffix(strings.TrimSpace(out), ":4"), "no file names: %s", out)
 	_, out, _ = run(t, "__complete", "db", "describe", "")
 	require.True(t, strings.HasPrefix(out, "jobs."), out[:40])

@@ -183,7 +183,7 @@ func TestImportTargetGroup(t *testing.T) {
 	run(exit.CodeOK, "", "target-group", "add", "g", "--tag-filter", "tier = 'gold'", "--exclude")
 	answer := `{"count": 2, "data": [{"id": "/x/Microsoft.Sql/servers/s/databases/master"},
 		{"id": "/x/Microsoft.Sql/servers/s/databases/d3", "tags": {"tier": "free", "a b": "c"}}], "skip_token": null, "total_records": 2}`
-	azure := []string{"--format", "azure-resource-graph"}
+	azure := []string{"--source", "azure-resource-graph"}
 	require.Equal(t, `warning: the tag "a b" is left out: a name has 1 to 128 letters, digits, _, - and . of ASCII (databases: 1)
 + s.database.windows.net/d3
 - SqlDatabase s/d1
@@ -213,7 +213,7 @@ target group g would have 1 database: 1 added, 3 members removed; the file has t
 		{list, "want the JSON that az graph query prints", azure},
 		{"[]", "has no database", azure},
 		{`{"data": [], "skip_token": "x"}`, "the answer is incomplete", azure},
-		{list, `invalid --format "xml": want csv or azure-resource-graph`, []string{"--format", "xml"}},
+		{list, `invalid --source "xml": want csv or azure-resource-graph`, []string{"--source", "xml"}},
 	} {
 		require.Contains(t, imports(exit.CodeUsage, c.text, c.args...), c.want)
 	}

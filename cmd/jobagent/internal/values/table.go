@@ -294,7 +294,7 @@ var ownFlags = map[string]Kind{
 	"rollout reject --reason":               {Words: "a text", Max: maxNote, source: nothing},
 	"rollout pause --reason":                note,
 	"target pause --reason":                 note,
-	"target-group import --format":          loose("csv", "azure-resource-graph"),
+	"target-group import --source":          loose("csv", "azure-resource-graph"),
 	"rollout abort --reason":                note,
 	"schedule preview --after":              instant,
 	"secret set --from":                     reference,

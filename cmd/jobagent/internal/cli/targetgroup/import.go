@@ -20,21 +20,21 @@ import (
 	"github.com/jobagent/jobagent/targets/inventory"
 )
 
-// The formats of lists.
+// The sources of lists.
 const (
-	formatCSV   = "csv"
-	formatAzure = "azure-resource-graph"
+	sourceCSV   = "csv"
+	sourceAzure = "azure-resource-graph"
 )
 
 func newImportCommand(a *connect.App) *cobra.Command {
-	var file, format string
+	var file, source string
 	var dryRun bool
 	cmd := &cobra.Command{
 		Use: "import GROUP", Short: "Make a target group of the databases in a file, and set their tags",
 		Long: `Make a target group of the databases in a file, or replace the members of an existing one, and set the tags of the
 databases. Members that stay keep their target IDs; before others are removed, the command asks.
 
-The formats are:
+The sources are:
   csv                    the columns server_name and database_name, and one for each tag; an empty cell removes the tag
   azure-resource-graph   the JSON that az graph query prints for
                          "resources | where type =~ 'microsoft.sql/servers/databases' | project id, tags"
@@ -47,7 +47,7 @@ Tags that the file does not have stay. The tags are set before the members, 5,00
 fails, the parts before it stay.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			list, notes, err := readList(file, format, a.Stdin)
+			list, notes, err := readList(file, source, a.Stdin)
 			if err != nil {
 				return err
 			}
@@ -92,7 +92,7 @@ fails, the parts before it stay.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&file, "file", "f", "", "`FILE` with the databases; - is standard input")
-	flags.StringVar(&format, "format", formatCSV, "`FORMAT` of the file: csv or azure-resource-graph")
+	flags.StringVar(&source, "source", sourceCSV, "`SOURCE` of the file: csv or azure-resource-graph")
 	flags.BoolVar(&dryRun, "dry-run", false, "only print what would be added and removed")
 	command.AddYes(cmd)
 	_ = cmd.MarkFlagRequired("file") // the flag exists
@@ -100,15 +100,15 @@ fails, the parts before it stay.`,
 }
 
 // readList reads the databases of a file, each of which can be a member of a group.
-func readList(file, format string, stdin io.Reader) (list []inventory.Database, notes []string, err error) {
-	if format != formatCSV && format != formatAzure {
-		return nil, nil, exit.Usagef("invalid --format %q: want %s or %s", format, formatCSV, formatAzure)
+func readList(file, source string, stdin io.Reader) (list []inventory.Database, notes []string, err error) {
+	if source != sourceCSV && source != sourceAzure {
+		return nil, nil, exit.Usagef("invalid --source %q: want %s or %s", source, sourceCSV, sourceAzure)
 	}
 	text, err := command.ReadText(file, stdin)
 	if err != nil {
 		return nil, nil, err
 	}
-	if format == formatCSV {
+	if source == sourceCSV {
 		list, err = inventory.ReadCSV(text, 2)
 	} else {
 		list, notes, err = inventory.ReadAzureResourceGraph(text)

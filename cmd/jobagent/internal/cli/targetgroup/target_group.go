@@ -338,7 +338,6 @@ without those of the members with --exclude.`,
 	cmd.MarkFlagsOneRequired("server", "tag-filter", "member-group")
 	cmd.MarkFlagsMutuallyExclusive("server", "tag-filter", "member-group")
 	cmd.MarkFlagsMutuallyExclusive("refresh-credential", "tag-filter", "member-group")
-	cmd.MarkFlagsMutuallyExclusive("query", "elastic-pool", "shard-map", "tag-filter", "member-group")
 	cmd.MarkFlagsMutuallyExclusive("exclude", "intersect")
 	return cmd
 }
