@@ -94,16 +94,16 @@ func (f *Fleet) intern(key Key, hash Hash, o *Object) int32 {
 
 // End ends a database, and returns the hash of its schema. An entry without End does not count.
 func (e *Entry) End(database string) Hash {
-	s := e.shape()
+	e.fleet.mu.Lock()
+	defer e.fleet.mu.Unlock()
+	s := e.shapeLocked()
 	s.databases = append(s.databases, database)
 	return s.hash
 }
 
-// shape returns the shape of the entry.
-func (e *Entry) shape() *shape {
+// shapeLocked returns the shape of the entry. The fleet's mu must be held.
+func (e *Entry) shapeLocked() *shape {
 	f := e.fleet
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	slices.SortFunc(e.variants, func(x, y int32) int { return bytes.Compare(f.variants[x].hash[:], f.variants[y].hash[:]) })
 	f.number(e.variants)
 	slices.SortFunc(e.variants, func(x, y int32) int { return bytes.Compare(f.variants[x].hash[:], f.variants[y].hash[:]) })
@@ -157,7 +157,9 @@ func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 
 // Of returns the schema of an entry as the reference. The entry does not count as a database.
 func (f *Fleet) Of(e *Entry) Reference {
-	s := e.shape()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := e.shapeLocked()
 	r := Reference{Hash: s.hash, variants: make(map[int32]int32, len(s.variants))}
 	for _, n := range s.variants {
 		r.variants[f.variants[n].key] = n
