@@ -28,7 +28,7 @@ func TestTriggersStartJobsOnce(t *testing.T) {
 		} {
 			f.exec(t, f.Control, "EXEC jobs.sp_add_job_trigger "+arguments+";")
 		}
-		// reaches waits until so many runs of a job have succeeded, and nothing else of it is there.
+		// reaches waits until so many runs of a job have succeeded; it has no others then.
 		reaches := func(job string, want int) {
 			t.Helper()
 			tick := time.NewTicker(time.Second)
