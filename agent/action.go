@@ -208,11 +208,7 @@ func (h *taskHost) resolvedAction(
 		params, err = h.parameters(ctx, task)
 	}
 	if err != nil {
-		r := h.unsent(ctx, task)
-		if ctx.Err() == nil {
-			h.log.Warn("could not read the command of a task, returning the task", append(taskFields(task), zap.Error(err))...)
-			r = h.retreat(ctx, task, "the agent could not read the command from the control database")
-		}
+		r := h.unread(ctx, task, "the command", err)
 		return nil, nil, &r
 	}
 	if definition, err = h.caches.definition(ctx, task.CommandID, task.CommandType, text); err != nil {

@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -65,5 +66,32 @@ FROM jobs_internal.target_groups AS n CROSS JOIN jobs_internal.target_groups AS 
 		require.Equal(t, jobs.Failed, rows[0].Lifecycle)
 		require.Contains(t, rows[1].LastMessage, "the group is a member of itself, directly or not")
 		counts(0, 2, 2, 0, 1)
+	})
+}
+
+// TestMembersThatCannotBeRead: a resolution whose members cannot be read from the control database
+// is tried again after a wait each time, and its run goes on as soon as they can be read.
+func TestMembersThatCannotBeRead(t *testing.T) {
+	bubble(t, func(t *testing.T, env *testenv.Env) {
+		f := newFixture(t, env, 2)
+		f.startAgent(t, agent.Config{})
+		_, err := f.Store.AddTargetGroup(t.Context(), "others")
+		require.NoError(t, err)
+		_, err = f.Store.AddTargetGroupMember(t.Context(), "others", targets.Member{Kind: targets.TargetGroup, Group: testenv.Group})
+		require.NoError(t, err)
+		f.AddJob(t, "j", []string{"SELECT 1;"}, func(s *controldb.StepSpec) { s.TargetGroup = new("others") })
+		var text string
+		f.query(t, f.Control, "SELECT OBJECT_DEFINITION(OBJECT_ID(N'jobs_internal.get_members'));", &text)
+		f.exec(t, f.Control, "CREATE OR ALTER PROCEDURE jobs_internal.get_members @task_id BIGINT AS THROW 50000, N'not now', 1;")
+		run := f.Start(t, "j")
+		began := time.Now()
+		f.until(t, run, time.Hour, func([]controldb.Execution) bool { return time.Since(began) > 30*time.Second })
+		var tasks int
+		f.query(t, f.Control, "SELECT COUNT(*) FROM jobs_internal.task_executions;", &tasks)
+		require.Greater(t, tasks, 5)
+		require.Less(t, tasks, 60, "at most one each half second")
+		f.exec(t, f.Control, strings.Replace(text, "CREATE", "ALTER", 1))
+		rows := f.ended(t, run, time.Minute)
+		require.Equal(t, jobs.Succeeded, rows[0].Lifecycle)
 	})
 }

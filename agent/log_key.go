@@ -19,6 +19,7 @@ const (
 	keyOutcome     = "outcome"
 	keyCause       = "cause"
 	keyError       = "error"
+	keyMissing     = "missing"
 	keySQLError    = "sql_error_number"
 	keySQLLine     = "sql_error_line"
 	keyCount       = "count"

@@ -165,11 +165,7 @@ func (h *taskHost) carryOut(e *entry) (r report) {
 func (h *taskHost) attempt(ctx context.Context, task controldb.Task) report {
 	script, err := h.caches.command(ctx, task.CommandID)
 	if err != nil {
-		if ctx.Err() != nil {
-			return h.unsent(ctx, task)
-		}
-		h.log.Warn("could not read the command of a task, returning the task", append(taskFields(task), zap.Error(err))...)
-		return h.retreat(ctx, task, "the agent could not read the command from the control database")
+		return h.unread(ctx, task, "the command", err)
 	}
 	switch {
 	case task.Mode != "" && (!slices.Contains(modes, task.Mode) || task.CommandType != action.TypeTSQL): // claims exclude such tasks
@@ -181,12 +177,7 @@ func (h *taskHost) attempt(ctx context.Context, task controldb.Task) report {
 	}
 	params, err := h.parameters(ctx, task)
 	if err != nil {
-		if ctx.Err() != nil {
-			return h.unsent(ctx, task)
-		}
-		h.log.Warn("could not read the parameters of a task, returning the task",
-			append(taskFields(task), zap.Error(err))...)
-		return h.retreat(ctx, task, "the agent could not read the run's parameters from the control database")
+		return h.unread(ctx, task, "the run's parameters", err)
 	}
 	a := mssql.Attempt{
 		Attempt: targets.Attempt{Target: task.Target, Credential: task.CredentialName, Command: script, Session: sessionText(task)},
@@ -237,6 +228,16 @@ func (h *taskHost) result(task controldb.Task, res targets.Result) report {
 		Messages: res.Messages, RowsAffected: res.RowsAffected, Elapsed: res.Elapsed, SPID: res.SPID,
 		Probed: res.Probed,
 	}}
+}
+
+// unread returns a task uncounted, because what it needs was not read from the control database.
+func (h *taskHost) unread(ctx context.Context, task controldb.Task, what string, err error) report {
+	if ctx.Err() != nil {
+		return h.unsent(ctx, task)
+	}
+	h.log.Warn("could not read what a task needs, returning the task",
+		append(taskFields(task), zap.String(keyMissing, what), zap.Error(err))...)
+	return h.retreat(ctx, task, "the agent could not read "+what+" from the control database")
 }
 
 // retreat returns a task uncounted, because the agent lacks something. It waits first: the task is
@@ -292,7 +293,7 @@ func (h *taskHost) resolve(ctx context.Context, task controldb.Task) report {
 	if slices.ContainsFunc(members, targets.Member.StandsForMore) {
 		var err error
 		if members, err = h.store.Members(ctx, task.ID); err != nil {
-			return notSent(task, fmt.Sprintf("the members of the target group were not read: %v", err))
+			return h.unread(ctx, task, "the members of the target group", err)
 		}
 	}
 	list, err := h.resolver.Resolve(ctx, members)
