@@ -86,10 +86,18 @@ ORDER BY membership_type DESC, target_type, server_name, database_name, elastic_
 // ResolvableMembers is TargetGroupMembers with the members of the groups that are members. Those of
 // the kind Tag are left to [Store.TaggedTargets].
 func (s *Store) ResolvableMembers(ctx context.Context, group string) ([]targets.Member, error) {
-	stands := map[string]*targets.Stands{targets.FoldName(group): {Loop: true}} // one for each group, so that it is resolved once
-	var read func(group string) ([]targets.Member, error)
-	read = func(group string) ([]targets.Member, error) {
-		list, err := s.TargetGroupMembers(ctx, group)
+	return nest(group, func(name string) ([]targets.Member, error) { return s.TargetGroupMembers(ctx, name) })
+}
+
+// nest reads the members of a group, and those of the groups that are members, each group once.
+// Names are compared as they are stored: case may tell them apart in the control database.
+func nest(group string, read func(name string) ([]targets.Member, error)) ([]targets.Member, error) {
+	stands := map[string]*targets.Stands{} // one for each group, so that it is resolved once
+	var members func(name string) ([]targets.Member, error)
+	members = func(name string) ([]targets.Member, error) {
+		own := &targets.Stands{Loop: true} // until its members are known
+		stands[name] = own
+		list, err := read(name)
 		if err != nil {
 			return nil, err
 		}
@@ -97,21 +105,20 @@ func (s *Store) ResolvableMembers(ctx context.Context, group string) ([]targets.
 			if m.Kind != targets.TargetGroup {
 				continue
 			}
-			key := targets.FoldName(m.Group)
-			if stands[key] == nil {
-				stands[key] = &targets.Stands{Loop: true} // until its members are known
-				of, err := read(m.Group)
-				if err != nil {
+			of := stands[m.Group]
+			if of == nil {
+				if _, err := members(m.Group); err != nil {
 					return nil, err
 				}
-				*stands[key] = targets.Stands{Members: of}
+				of = stands[m.Group]
 			}
-			list[i].Stands = stands[key]
-			if stands[key].Loop {
-				list[i].Stands = &targets.Stands{Loop: true} // the other one changes when its members are known
+			if of.Loop {
+				of = &targets.Stands{Loop: true} // the other one changes when its members are known
 			}
+			list[i].Stands = of
 		}
+		*own = targets.Stands{Members: list}
 		return list, nil
 	}
-	return read(group)
+	return members(group)
 }

@@ -345,10 +345,9 @@ func (r memberRow) member() targets.Member {
 
 // groupMemberOf is a row of jobs_internal.get_members.
 type groupMemberOf struct {
-	IsRoot    bool      `db:"is_root"`
-	Group     uuid.UUID `db:"target_group_id"`
-	Stands    uuid.UUID `db:"member_group_id"` // of a TargetGroup
-	Evaluated bool      `db:"is_evaluated"`    // of a Tag
+	IsRoot    bool   `db:"is_root"`
+	Group     string `db:"target_group_name"` // of which it is a member
+	Evaluated bool   `db:"is_evaluated"`      // of a Tag
 	memberRow
 }
 
@@ -373,40 +372,19 @@ func (s *Store) Members(ctx context.Context, task TaskID) ([]targets.Member, err
 	for _, t := range tagged {
 		databases[t.Member] = append(databases[t.Member], targets.Target{Server: t.Server, Database: t.Database})
 	}
-	groups := map[uuid.UUID][]groupMemberOf{}
-	root := uuid.Nil
+	groups := map[string][]targets.Member{} // by name
+	root := ""
 	for _, r := range rows {
-		groups[r.Group] = append(groups[r.Group], r)
+		m := r.member()
+		if r.Evaluated {
+			m.Stands = &targets.Stands{Databases: databases[r.TargetID]}
+		}
 		if r.IsRoot {
 			root = r.Group
 		}
+		groups[r.Group] = append(groups[r.Group], m)
 	}
-	stands := map[uuid.UUID]*targets.Stands{} // one for each group, so that it is resolved once
-	var members func(group uuid.UUID) []targets.Member
-	members = func(group uuid.UUID) []targets.Member {
-		list := make([]targets.Member, 0, len(groups[group]))
-		for _, r := range groups[group] {
-			m := r.member()
-			switch {
-			case m.Kind == targets.Tag && r.Evaluated:
-				m.Stands = &targets.Stands{Databases: databases[r.TargetID]}
-			case m.Kind == targets.TargetGroup:
-				if stands[r.Stands] == nil {
-					stands[r.Stands] = &targets.Stands{Loop: true} // until its members are known
-					*stands[r.Stands] = targets.Stands{Members: members(r.Stands)}
-				} else if stands[r.Stands].Loop {
-					// a copy: what follows changes the other one
-					m.Stands = &targets.Stands{Loop: true}
-					break
-				}
-				m.Stands = stands[r.Stands]
-			}
-			list = append(list, m)
-		}
-		return list
-	}
-	stands[root] = &targets.Stands{Loop: true}
-	return members(root), nil
+	return nest(root, func(name string) ([]targets.Member, error) { return groups[name], nil })
 }
 
 // Command reads the text of a step's command. The same id always has the same text, so the text may

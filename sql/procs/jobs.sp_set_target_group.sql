@@ -293,7 +293,7 @@ BEGIN
             LOWER(w.shard_map_name COLLATE Latin1_General_100_CI_AS) AS shard_map_key,
             w.tag_filter,
             w.query,
-            LOWER(w.member_group_name COLLATE Latin1_General_100_CI_AS) AS member_group_key
+            w.member_group_name
         FROM @wanted AS w
     ),
     servers AS (
@@ -311,7 +311,7 @@ BEGIN
             f.shard_map_key,
             f.tag_filter,
             f.query,
-            f.member_group_key
+            f.member_group_name
         FROM folded AS f
     ),
     numbered AS (
@@ -331,7 +331,7 @@ BEGIN
                     s.shard_map_key COLLATE Latin1_General_BIN2,
                     s.tag_filter,
                     s.query,
-                    s.member_group_key COLLATE Latin1_General_BIN2
+                    s.member_group_name COLLATE DATABASE_DEFAULT
             ) AS first_ordinal
         FROM servers AS s
     )

@@ -7,9 +7,9 @@
 --   @task_id  The resolution.
 -- Called by: agent/task_host.go, once per attempt of a resolution whose group has members of type Tag, Query or TargetGroup.
 -- Locks:     nothing.
--- Returns:   1: a row for each member: is_root (1: of the target group itself), target_group_id, target_id, membership_type, target_type,
+-- Returns:   1: a row for each member: is_root (1: of the target group itself), target_group_name, target_id, membership_type, target_type,
 --               refresh_credential_name, server_name, database_name, elastic_pool_name, shard_map_name, tag_filter, query,
---               member_group_id, member_group_name, is_evaluated (1: a member of type Tag whose databases are in 2; 0: its filter cannot
+--               member_group_name, is_evaluated (1: a member of type Tag whose databases are in 2; 0: its filter cannot
 --               be evaluated, so the resolution fails).
 --            2: the databases of the members of type Tag: target_id of the member, server_name, database_name. Those of an Include that
 --               are gone are left out.
@@ -76,7 +76,7 @@ BEGIN
 
     SELECT
         CAST(CASE WHEN m.target_group_id = @root THEN 1 ELSE 0 END AS BIT) AS is_root,
-        m.target_group_id,
+        o.name AS target_group_name,
         m.target_id,
         m.membership_type,
         m.target_type,
@@ -87,10 +87,10 @@ BEGIN
         m.shard_map_name,
         m.tag_filter,
         m.query,
-        m.member_group_id,
         n.name AS member_group_name,
         CAST(CASE WHEN e.member_id IS NOT NULL THEN 1 ELSE 0 END AS BIT) AS is_evaluated
     FROM @groups AS g
+    INNER JOIN jobs_internal.target_groups AS o ON o.target_group_id = g.target_group_id
     INNER JOIN jobs_internal.target_group_members AS m ON m.target_group_id = g.target_group_id
     LEFT JOIN jobs_internal.target_groups AS n ON n.target_group_id = m.member_group_id
     LEFT JOIN @evaluated AS e ON e.member_id = m.member_id

@@ -268,39 +268,36 @@ func (s *Session) ask(ctx context.Context, text string, line int, a Answers) err
 // read passes on the result sets of an answer. refused is the error of a function of a; a nil err
 // means that the rest of the answer is to be read, which says whether it is complete.
 func (s *Session) read(ctx context.Context, answer driver.Rows, a Answers) (refused, err error) {
-	next, ok := answer.(driver.RowsNextResultSet)
-	if !ok {
-		return nil, errors.New("the driver's rows have one result set only")
+	err = eachSet(ctx, answer, s.inner.wire, false, func(set *resultSet) error {
+		refused = set.passOn(a)
+		return refused
+	})
+	if refused != nil {
+		return refused, nil
 	}
-	for {
-		set, err := newResultSet(answer, s.inner.wire)
-		if set == nil {
-			return nil, cmp.Or(err, ctx.Err()) // the driver reports an answer that broke off as one without result sets
+	return nil, err
+}
+
+// passOn passes a result set on. The error is that of a function of a.
+func (s *resultSet) passOn(a Answers) error {
+	if a.Columns != nil {
+		columns := make([]Column, len(s.columns))
+		for i, c := range s.columns {
+			columns[i] = Column{Name: c.name, Type: c.typ, Precision: c.precision, Scale: c.scale}
 		}
-		if a.Columns != nil {
-			columns := make([]Column, len(set.columns))
-			for i, c := range set.columns {
-				columns[i] = Column{Name: c.name, Type: c.typ, Precision: c.precision, Scale: c.scale}
-			}
-			if err := a.Columns(columns); err != nil {
-				return err, nil
-			}
-		}
-		for set.next() {
-			if a.Row == nil {
-				continue
-			}
-			if err := a.Row(set.row); err != nil {
-				return err, nil
-			}
-		}
-		if set.err != nil {
-			return nil, set.err
-		}
-		if err := next.NextResultSet(); err != nil {
-			return nil, ended(err) // the driver's goroutine may not have ended yet, and closing would cancel it
+		if err := a.Columns(columns); err != nil {
+			return err
 		}
 	}
+	for s.next() {
+		if a.Row == nil {
+			continue
+		}
+		if err := a.Row(s.row); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // CheckUndoable finds the statements in batches that a transaction cannot undo, or that cannot be

@@ -186,21 +186,17 @@ func (s *session) documents(ctx context.Context, text string) (list []string, er
 	said := &collector{limits: targets.Limits{Messages: 1, MessageBytes: 1, TextBytes: 1}}
 	p := startPump(&queue, said, 1)
 	other, long, size := false, false, 0
-	next, ok := answer.(driver.RowsNextResultSet)
-	if !ok {
-		err = errors.New("the driver's rows have one result set only")
-	} else {
-		err = eachSet(ctx, answer, next, s.wire, func(set *resultSet) {
-			other = other || len(set.columns) != 1 || set.columns[0].name != planColumn
-			for set.next() {
-				text, ok := set.row[0].(string)
-				size += len(text)
-				if long = long || size > maxPlan; ok && !other && !long {
-					list = append(list, text)
-				}
+	err = eachSet(ctx, answer, s.wire, false, func(set *resultSet) error {
+		other = other || len(set.columns) != 1 || set.columns[0].name != planColumn
+		for set.next() {
+			text, ok := set.row[0].(string)
+			size += len(text)
+			if long = long || size > maxPlan; ok && !other && !long {
+				list = append(list, text)
 			}
-		})
-	}
+		}
+		return nil
+	})
 	for err == nil {
 		err = answer.Next(nil)
 	}

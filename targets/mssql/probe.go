@@ -51,27 +51,29 @@ func (p *probed) add(c resultColumn, v driver.Value) {
 // read reads all result sets that are left in an answer. The error is nil at its end: the next
 // token tells whether it is complete.
 func (p *probed) read(ctx context.Context, answer driver.Rows, w *wire) error {
-	next, ok := answer.(driver.RowsNextResultSet)
-	if !ok {
-		return errors.New("the driver's rows have one result set only")
-	}
-	if p.sets > 0 { // the output table has the first one
-		if err := next.NextResultSet(); err != nil {
-			return ended(err)
-		}
-	}
-	return eachSet(ctx, answer, next, w, func(set *resultSet) {
+	return eachSet(ctx, answer, w, p.sets > 0, func(set *resultSet) error { // the output table has the first one
 		p.sets++
 		set.probed = p
 		for set.next() {
 			continue
 		}
+		return nil
 	})
 }
 
-// eachSet calls visit, which reads all rows, for each result set from the current one on. next is
-// answer. The error is nil at the end of the answer: the next token tells whether it is complete.
-func eachSet(ctx context.Context, answer driver.Rows, next driver.RowsNextResultSet, w *wire, visit func(*resultSet)) error {
+// eachSet calls visit, which reads all rows, for each result set from the current one on, or from
+// the next one. The error is that of visit, at which eachSet ends, or nil at the end of the answer:
+// the next token tells whether it is complete.
+func eachSet(ctx context.Context, answer driver.Rows, w *wire, fromNext bool, visit func(*resultSet) error) error {
+	next, ok := answer.(driver.RowsNextResultSet)
+	if !ok {
+		return errors.New("the driver's rows have one result set only")
+	}
+	if fromNext {
+		if err := next.NextResultSet(); err != nil {
+			return ended(err)
+		}
+	}
 	for {
 		set, err := newResultSet(answer, w)
 		if set == nil {
@@ -80,12 +82,14 @@ func eachSet(ctx context.Context, answer driver.Rows, next driver.RowsNextResult
 			}
 			return ctx.Err() // the driver reports an answer that broke off as one without result sets
 		}
-		visit(set)
+		if err := visit(set); err != nil {
+			return err
+		}
 		if set.err != nil {
 			return set.err
 		}
 		if err := next.NextResultSet(); err != nil {
-			return ended(err)
+			return ended(err) // the driver's goroutine may not have ended yet, and closing would cancel it
 		}
 	}
 }

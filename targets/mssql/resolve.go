@@ -59,14 +59,14 @@ func (r *resolution) resolve(ctx context.Context, members []targets.Member) (res
 	if err := errors.Join(errs...); err != nil {
 		return nil, nil, err
 	}
-	included, err := r.listAll(ctx, members, func(m targets.Member) bool { return m.Membership != targets.Exclude })
+	listed, err := r.listAll(ctx, members, func(m targets.Member) bool { return m.Membership != targets.Exclude })
 	if err != nil {
 		return nil, nil, err
 	}
 	counts = make([]int, len(members))
 	found := make(map[string]targets.Target)
 	hosts := make(map[string]bool) // servers with an included database
-	for i, of := range included {
+	for i, of := range listed {
 		if members[i].Membership == targets.Intersect {
 			continue
 		}
@@ -84,7 +84,7 @@ func (r *resolution) resolve(ctx context.Context, members []targets.Member) (res
 		if m.Membership != targets.Intersect {
 			continue
 		}
-		of := keys(included[i])
+		of := keys(listed[i])
 		maps.DeleteFunc(found, func(key string, _ targets.Target) bool { return !of[key] })
 		counts[i] = len(found)
 	}

@@ -79,16 +79,16 @@ func newListCommand(a *connect.App) *cobra.Command {
 // memberColumns are those of target-group show.
 var memberColumns = output.Columns([]output.Column[output.Member]{
 	{Name: "membership_type", Header: "MEMBERSHIP", Keep: true},
-	{Name: "target_type", Header: "TYPE", Drop: 3},
+	{Name: "target_type", Header: "TYPE", Drop: 4},
 	{Name: "server_name", Header: "SERVER", Min: 12, Keep: true},
 	{Name: "database_name", Header: "DATABASE", Min: 12, Drop: 1},
 	{Name: "tag_filter", Header: "TAGS", Min: 12, Drop: 2},
-	{Name: "member_group_name", Header: "GROUP", Min: 8, Drop: 8},
+	{Name: "member_group_name", Header: "GROUP", Min: 8, Drop: 3},
 	{Name: "query", Min: 12, Drop: 9},
-	{Name: "elastic_pool_name", Header: "POOL", Min: 8, Drop: 4},
-	{Name: "shard_map_name", Header: "SHARD MAP", Min: 8, Drop: 5},
-	{Name: "refresh_credential_name", Header: "REFRESH CREDENTIAL", Min: 8, Drop: 6},
-	{Name: "target_id", ID: true, GUID: true, Drop: 7},
+	{Name: "elastic_pool_name", Header: "POOL", Min: 8, Drop: 5},
+	{Name: "shard_map_name", Header: "SHARD MAP", Min: 8, Drop: 6},
+	{Name: "refresh_credential_name", Header: "REFRESH CREDENTIAL", Min: 8, Drop: 7},
+	{Name: "target_id", ID: true, GUID: true, Drop: 8},
 })
 
 func newShowCommand(a *connect.App) *cobra.Command {
@@ -353,7 +353,7 @@ func refuseDuplicate(ctx context.Context, store *controldb.Store, group string, 
 		if other.Membership == m.Membership && other.Kind == m.Kind && targets.ServerKey(other.Server) == targets.ServerKey(m.Server) &&
 			targets.FoldName(other.Database) == targets.FoldName(m.Database) && targets.FoldName(other.ElasticPool) == targets.FoldName(m.ElasticPool) &&
 			targets.FoldName(other.ShardMap) == targets.FoldName(m.ShardMap) && other.TagFilter == m.TagFilter &&
-			other.Query == m.Query && targets.FoldName(other.Group) == targets.FoldName(m.Group) {
+			other.Query == m.Query && other.Group == m.Group {
 			return exit.With(exit.CodeConflict, fmt.Errorf("the target group %s has the member %s already (%s)", group, m, other.ID))
 		}
 	}
