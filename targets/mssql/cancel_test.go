@@ -2,10 +2,12 @@ package mssql_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"net"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -349,4 +351,46 @@ func TestErrorBeforeALostConnection(t *testing.T) {
 	res = f.run(t, "RAISERROR('fatal', 20, 1) WITH LOG;\nSELECT 1 AS never;")
 	require.Equal(t, targets.Failed, res.Outcome, res.Summary)
 	require.Contains(t, res.Summary, "Level 20")
+}
+
+// mute is a dialer whose connections can no longer send after Silence is set.
+type mute struct {
+	mssqldb.HostDialer
+	silence atomic.Bool
+}
+
+func (m *mute) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	c, err := m.HostDialer.DialContext(ctx, network, addr)
+	return muteConn{c, m}, err
+}
+
+type muteConn struct {
+	net.Conn
+	of *mute
+}
+
+func (c muteConn) Write(p []byte) (int, error) {
+	if c.of.silence.Load() {
+		return 0, syscall.EPIPE
+	}
+	return c.Conn.Write(p)
+}
+
+// When the attention cannot be sent, no goroutine of the driver stays behind with the rest of the
+// answer. The bubble would not end.
+func TestAttentionThatCannotBeSent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, tsqld.Config{})
+		dialer := &mute{HostDialer: f.server.Dialer()}
+		c, err := mssql.NewConnector("sqlserver://sa:secret@x?database=d&encrypt=disable", dialer)
+		require.NoError(t, err)
+		db := sql.OpenDB(c)
+		rows, err := db.QueryContext(t.Context(), "SELECT TOP (100000) 1 AS n FROM sys.all_columns AS a CROSS JOIN sys.all_columns AS b;")
+		require.NoError(t, err)
+		require.True(t, rows.Next())
+		dialer.silence.Store(true)
+		require.Error(t, rows.Close())
+		require.NoError(t, db.Close())
+	})
 }

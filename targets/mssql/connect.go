@@ -351,11 +351,13 @@ func (w *wire) fail(err error) {
 	w.abort()
 }
 
+// attention is the request to cancel the current request: a header only (MS-TDS 2.2.1.7).
+var attention = [...]byte{0x06, 0x01, 0, 8, 0, 0, 1, 0}
+
 // cancel sends an attention after a limit was exceeded and drops the remaining data. It reports
 // whether the server acknowledged the attention within grace. The driver no longer uses the
 // connection.
 func (w *wire) cancel(grace time.Duration) bool {
-	attention := [...]byte{0x06, 0x01, 0, 8, 0, 0, 1, 0} // MS-TDS 2.2.1.7: a header only
 	w.reading.Lock()
 	defer w.reading.Unlock()
 	if w.stopped || w.guard == nil || w.Conn.SetDeadline(time.Now().Add(grace)) != nil {
@@ -386,7 +388,10 @@ func (w *wire) address() string {
 	return w.RemoteAddr().String()
 }
 
-// Write counts the bytes and records the error.
+// Write counts the bytes and records the error. An attention that cannot be sent counts as sent, and
+// breaks the wire: without an attention the driver would leave the rest of the answer unread, and
+// its reading goroutine would wait for a reader forever
+// (.github/upstream/go-mssqldb-abandoned-reader.md).
 func (w *wire) Write(p []byte) (int, error) {
 	if w.guard != nil {
 		w.guard.Wrote(p)
@@ -396,6 +401,10 @@ func (w *wire) Write(p []byte) (int, error) {
 	w.written += int64(n)
 	w.mu.Unlock()
 	w.recordError(err)
+	if err != nil && w.guard != nil && len(p) == len(attention) && p[0] == attention[0] {
+		w.abort()
+		return len(p), nil
+	}
 	return n, err
 }
 

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"time"
 
 	"github.com/golang-sql/sqlexp"
 
@@ -163,13 +162,11 @@ func (s *session) ask(ctx context.Context, text string) (a smallAnswer, err erro
 	}
 }
 
-// finish closes an answer. If the driver cannot cancel the request, it leaves a goroutine behind
-// that waits for a reader. finish then cuts the connection, and closes again until the goroutine
-// has ended.
+// finish closes an answer. If the driver cannot cancel the request, finish cuts the connection, so
+// that the driver's reading goroutine ends.
 func (s *session) finish(answer driver.Rows) {
-	for tries := 0; answer.Close() != nil && s.wire != nil && tries < 1000; tries++ {
+	if answer.Close() != nil && s.wire != nil {
 		s.wire.abort()
-		time.Sleep(time.Millisecond)
 	}
 }
 
