@@ -29,10 +29,10 @@ func (s *Store) AddTargetGroupMember(ctx context.Context, group string, m target
 	var id mssqldb.UniqueIdentifier
 	c := newCall("jobs.sp_add_target_group_member").in("target_group_name", group).
 		optText("membership_type", string(m.Membership)).in("target_type", string(m.Kind)).
-		optText("refresh_credential_name", m.RefreshCredential).optText("server_name", m.Server).
-		optText("database_name", m.Database).optText("elastic_pool_name", m.ElasticPool).
-		optText("shard_map_name", m.ShardMap).optText("tag_filter", m.TagFilter).optText("query", m.Query).
-		optText("member_group_name", m.Group).out("target_id", &id)
+		optText("refresh_credential_name", m.RefreshCredential).out("target_id", &id)
+	for _, f := range targets.MemberFields() {
+		c.optText(f.Name, f.Value(&m))
+	}
 	err := s.exec(ctx, "add target group member", c)
 	return uuid.UUID(id), err
 }
@@ -61,26 +61,17 @@ WHERE @p1 = N'' OR g.target_group_name = @p1
 ORDER BY g.target_group_name;`, name)
 }
 
+// memberColumns are the columns of a [targets.Member].
+const memberColumns = `membership_type, target_type, target_id, refresh_credential_name, server_name, database_name, elastic_pool_name,
+    shard_map_name, tag_filter, query, member_group_name`
+
 // TargetGroupMembers lists the members of a target group, Includes first. The list is empty for a
 // group that does not exist.
 func (s *Store) TargetGroupMembers(ctx context.Context, group string) ([]targets.Member, error) {
-	rows, err := selectAll[memberRow](
-		ctx,
-		s,
-		"list target group members",
-		`SELECT membership_type, target_type, target_id,
-    refresh_credential_name, server_name, database_name, elastic_pool_name, shard_map_name, tag_filter, query, member_group_name
+	return selectAll[targets.Member](ctx, s, "list target group members", `SELECT `+memberColumns+`
 FROM jobs.target_group_member_details
 WHERE target_group_name = @p1
 ORDER BY membership_type DESC, target_type, server_name, database_name, elastic_pool_name, tag_filter, query, member_group_name;`, group)
-	if err != nil {
-		return nil, err
-	}
-	members := make([]targets.Member, 0, len(rows))
-	for _, r := range rows {
-		members = append(members, r.member())
-	}
-	return members, nil
 }
 
 // ResolvableMembers is TargetGroupMembers with the members of the groups that are members. Those of

@@ -251,9 +251,9 @@ func sqlNumber(err error) int32 {
 func TestMembersOfOtherCase(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		set := func(servers ...string) error {
-			var members []controldb.GroupMember
+			var members []targets.Member
 			for i, s := range servers {
-				members = append(members, controldb.GroupMember{Type: "SqlDatabase", Server: s, Database: []string{"d", "D"}[i%2]})
+				members = append(members, targets.Member{Kind: "SqlDatabase", Server: s, Database: []string{"d", "D"}[i%2]})
 			}
 			_, err := c.SetTargetGroup(t.Context(), "g", members, nil)
 			return err

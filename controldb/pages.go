@@ -10,6 +10,7 @@ import (
 	mssqldb "github.com/microsoft/go-mssqldb"
 
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/targets"
 )
 
 // JobDetail is a row of the view jobs.job_details.
@@ -127,7 +128,7 @@ type TargetGroupDetail struct {
 	TargetGroup
 	Revision int64 `db:"revision"`
 	// Members are in the order in which they were given.
-	Members []GroupMember `db:"-"`
+	Members []targets.Member `db:"-"`
 	// Unread says that the members were not read, because the list before has its members already.
 	Unread bool `db:"-"`
 }
@@ -183,11 +184,10 @@ GROUP BY target_group_id;`, list[0].Name, list[len(list)-1].Name)
 // groupMemberRow is a row of membersQuery.
 type groupMemberRow struct {
 	Group uuid.UUID `db:"target_group_id"`
-	GroupMember
+	targets.Member
 }
 
-const membersQuery = `SELECT target_group_id, membership_type, target_type, target_id,
-    refresh_credential_name, server_name, database_name, elastic_pool_name, shard_map_name, tag_filter, query, member_group_name
+const membersQuery = `SELECT target_group_id, ` + memberColumns + `
 FROM jobs.target_group_member_details
 WHERE target_group_name >= @p1
     AND target_group_name <= @p2
@@ -202,9 +202,9 @@ func (s *Store) addMembers(ctx context.Context, groups []TargetGroupDetail) erro
 	if err != nil {
 		return err
 	}
-	members := map[uuid.UUID][]GroupMember{}
+	members := map[uuid.UUID][]targets.Member{}
 	for _, r := range rows {
-		members[r.Group] = append(members[r.Group], r.GroupMember)
+		members[r.Group] = append(members[r.Group], r.Member)
 	}
 	for i := range groups {
 		groups[i].Members = members[groups[i].ID]

@@ -30,7 +30,7 @@ EXECUTE jobs.sp_add_target_group N'g';`)
 		for _, name := range []string{"b", "a", "c"} {
 			_, err := c.SetJob(ctx, controldb.JobSpec{Name: name}, nil)
 			require.NoError(t, err)
-			_, err = c.SetTargetGroup(ctx, name, []controldb.GroupMember{{Type: "SqlServer", Server: name}, {Type: "SqlServer", Server: "a"}}[:1], nil)
+			_, err = c.SetTargetGroup(ctx, name, []targets.Member{{Kind: "SqlServer", Server: name}, {Kind: "SqlServer", Server: "a"}}[:1], nil)
 			require.NoError(t, err)
 			for _, step := range []string{"z", "y", "x"} {
 				_, err = c.SetJobStep(ctx, controldb.StepSpec{JobName: name, StepName: ptr(step), Command: new("SELECT 1"), TargetGroup: new("g")}, nil)
@@ -57,7 +57,7 @@ EXECUTE jobs.sp_add_target_group N'g';`)
 		groups, err := c.TargetGroupDetails(ctx, controldb.Page[string]{After: ptr("a"), Top: 2}, 100)
 		require.NoError(t, err)
 		require.Equal(t, []string{"b [b]", "c [c]"}, names(groups, func(g controldb.TargetGroupDetail) string {
-			return fmt.Sprint(g.Name, " ", names(g.Members, func(m controldb.GroupMember) string { return m.Server }))
+			return fmt.Sprint(g.Name, " ", names(g.Members, func(m targets.Member) string { return m.Server }))
 		}))
 		few, err := c.TargetGroupDetails(ctx, controldb.Page[string]{After: ptr("a"), Top: 2}, 1)
 		require.NoError(t, err)

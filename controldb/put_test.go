@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/targets"
 )
 
 // TestPutReadsInItsTransaction: a call that sets an object reads it in the same transaction, so
@@ -34,7 +35,7 @@ func TestPutWithCallers(t *testing.T) {
 			"cli": {Door: controldb.DoorCLI}, "role": {Role: "jobs_author", Door: controldb.DoorREST, Name: "a"},
 		} {
 			ctx := controldb.WithCaller(t.Context(), caller)
-			members := []controldb.GroupMember{{Type: "SqlDatabase", Server: "s", Database: "b"}, {Type: "SqlDatabase", Server: "s", Database: "a"}}
+			members := []targets.Member{{Kind: "SqlDatabase", Server: "s", Database: "b"}, {Kind: "SqlDatabase", Server: "s", Database: "a"}}
 			group, err := c.SetTargetGroup(ctx, name, members, nil)
 			require.NoError(t, err)
 			require.True(t, group.Created)

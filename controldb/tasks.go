@@ -222,7 +222,7 @@ func (s *Store) Pass(ctx context.Context, req PassRequest) (PassResult, error) {
 	res.AdvancedAgo = time.Duration(agoMS) * time.Millisecond
 	byTask := map[TaskID][]targets.Member{}
 	for _, m := range members {
-		byTask[m.Task] = append(byTask[m.Task], m.member())
+		byTask[m.Task] = append(byTask[m.Task], m.Member)
 	}
 	byID := make(map[int64]taskStepRow, len(steps))
 	for _, s := range steps {
@@ -318,29 +318,11 @@ func (r taskRow) task(s taskStepRow) Task {
 	return t
 }
 
-// memberRow is a row of controller_pass's fourth result set, a member of the target group of a
-// claimed resolution, or a row of the view jobs.target_group_member_details.
+// memberRow is a row of controller_pass's fourth result set: a member of the target group of a
+// claimed resolution, without tag_filter, query and member_group_name.
 type memberRow struct {
-	Task              TaskID    `db:"task_id"` // 0 for the view
-	TargetID          uuid.UUID `db:"target_id"`
-	MembershipType    string    `db:"membership_type"`
-	TargetType        string    `db:"target_type"`
-	RefreshCredential string    `db:"refresh_credential_name"`
-	ServerName        string    `db:"server_name"`
-	DatabaseName      string    `db:"database_name"`
-	ElasticPoolName   string    `db:"elastic_pool_name"`
-	ShardMapName      string    `db:"shard_map_name"`
-	TagFilter         string    `db:"tag_filter"` // not of controller_pass, nor are the following
-	Query             string    `db:"query"`
-	MemberGroup       string    `db:"member_group_name"`
-}
-
-func (r memberRow) member() targets.Member {
-	return targets.Member{
-		ID: r.TargetID, Membership: targets.MembershipType(r.MembershipType), Kind: targets.MemberKind(r.TargetType),
-		Server: r.ServerName, Database: r.DatabaseName, ElasticPool: r.ElasticPoolName,
-		ShardMap: r.ShardMapName, TagFilter: r.TagFilter, Query: r.Query, Group: r.MemberGroup, RefreshCredential: r.RefreshCredential,
-	}
+	Task TaskID `db:"task_id"`
+	targets.Member
 }
 
 // groupMemberOf is a row of jobs_internal.get_members.
@@ -348,7 +330,7 @@ type groupMemberOf struct {
 	IsRoot    bool   `db:"is_root"`
 	Group     string `db:"target_group_name"` // of which it is a member
 	Evaluated bool   `db:"is_evaluated"`      // of a Tag
-	memberRow
+	targets.Member
 }
 
 // taggedRow is a database that a Tag stands for.
@@ -375,9 +357,9 @@ func (s *Store) Members(ctx context.Context, task TaskID) ([]targets.Member, err
 	groups := map[string][]targets.Member{} // by name
 	root := ""
 	for _, r := range rows {
-		m := r.member()
+		m := r.Member
 		if r.Evaluated {
-			m.Stands = &targets.Stands{Databases: databases[r.TargetID]}
+			m.Stands = &targets.Stands{Databases: databases[m.ID]}
 		}
 		if r.IsRoot {
 			root = r.Group

@@ -1,16 +1,17 @@
 package controldb
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jmoiron/sqlx"
 
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/secret"
+	"github.com/jobagent/jobagent/targets"
 )
 
 // Put is what a call that creates or replaces an object has done. An object that was already as
@@ -86,29 +87,21 @@ func (s *Store) DeleteJobStepIf(ctx context.Context, jobName, stepName string, i
 	return int(version), err
 }
 
-// GroupMember is a member of a target group with all its columns.
-type GroupMember struct {
-	// ID is the member's target_id; SetTargetGroup ignores it.
-	ID          uuid.UUID `db:"target_id" json:"-"`
-	Membership  string    `db:"membership_type" json:"membership_type,omitempty"`
-	Type        string    `db:"target_type" json:"target_type,omitempty"`
-	Credential  string    `db:"refresh_credential_name" json:"refresh_credential_name,omitempty"`
-	Server      string    `db:"server_name" json:"server_name,omitempty"`
-	Database    string    `db:"database_name" json:"database_name,omitempty"`
-	ElasticPool string    `db:"elastic_pool_name" json:"elastic_pool_name,omitempty"`
-	ShardMap    string    `db:"shard_map_name" json:"shard_map_name,omitempty"`
-	TagFilter   string    `db:"tag_filter" json:"tag_filter,omitempty"`
-	Query       string    `db:"query" json:"query,omitempty"`
-	Group       string    `db:"member_group_name" json:"member_group_name,omitempty"`
-}
-
 // SetTargetGroup creates a target group, or replaces the members of an existing one. Members that
-// stay keep their ids.
-func (s *Store) SetTargetGroup(ctx context.Context, name string, members []GroupMember, ifMatch *int64) (Put[TargetGroupDetail], error) {
-	if members == nil {
-		members = []GroupMember{}
+// stay keep their ids; the ids of the given ones are ignored.
+func (s *Store) SetTargetGroup(ctx context.Context, name string, members []targets.Member, ifMatch *int64) (Put[TargetGroupDetail], error) {
+	texts := make([]map[string]string, 0, len(members))
+	for i := range members {
+		m := &members[i]
+		text := map[string]string{
+			"membership_type": string(cmp.Or(m.Membership, targets.Include)), "target_type": string(m.Kind), "refresh_credential_name": m.RefreshCredential,
+		}
+		for _, f := range targets.MemberFields() {
+			text[f.Name] = f.Value(m)
+		}
+		texts = append(texts, text)
 	}
-	text, err := json.Marshal(members)
+	text, err := json.Marshal(texts)
 	if err != nil {
 		return Put[TargetGroupDetail]{}, err
 	}
@@ -118,7 +111,7 @@ func (s *Store) SetTargetGroup(ctx context.Context, name string, members []Group
 	opt(c, "if_match", ifMatch).out("created", &p.Created).read(targetGroupQuery, name).read(membersQuery, name, name)
 	p.Object, err = left[TargetGroupDetail](ctx, s, "set target group", c, into(&rows))
 	for _, r := range rows {
-		p.Object.Members = append(p.Object.Members, r.GroupMember)
+		p.Object.Members = append(p.Object.Members, r.Member)
 	}
 	return p, err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/secret"
+	"github.com/jobagent/jobagent/targets"
 )
 
 // state is whether a call has created an object, and its revision.
@@ -106,10 +107,10 @@ FROM jobs.jobsteps AS s INNER JOIN jobs.jobstep_options AS o ON o.job_id = s.job
 func TestSetTargetGroup(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		ctx := t.Context()
-		db := func(name string) controldb.GroupMember {
-			return controldb.GroupMember{Type: "SqlDatabase", Server: "s", Database: name}
+		db := func(name string) targets.Member {
+			return targets.Member{Kind: "SqlDatabase", Server: "s", Database: name}
 		}
-		set := func(want state, members ...controldb.GroupMember) []string {
+		set := func(want state, members ...targets.Member) []string {
 			put, err := c.SetTargetGroup(ctx, "g", members, nil)
 			require.NoError(t, err)
 			require.Equal(t, want, state{put.Created, put.Object.Revision})
@@ -118,7 +119,7 @@ func TestSetTargetGroup(t *testing.T) {
 		require.Empty(t, set(state{true, 1}))
 		first := set(state{false, 2}, db("a"), db("b"))
 		require.Equal(t, first, set(state{false, 2}, db("a"), db("b")))
-		second := set(state{false, 3}, db("c"), db("b"), controldb.GroupMember{Type: "SqlServer", Server: "s"}, db("a"))
+		second := set(state{false, 3}, db("c"), db("b"), targets.Member{Kind: "SqlServer", Server: "s"}, db("a"))
 		require.Equal(t, []string{first[1], first[0]}, []string{second[1], second[3]})
 		require.Equal(t, []string{second[3], second[1]}, set(state{false, 4}, db("a"), db("b")))
 		excluded := db("a")

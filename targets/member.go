@@ -1,7 +1,9 @@
 package targets
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -90,39 +92,128 @@ const (
 	Endpoint MemberKind = "Endpoint"
 )
 
+// Words names what a member of the kind is.
+func (k MemberKind) Words() string {
+	switch k {
+	case SQLServer:
+		return "server"
+	case SQLElasticPool:
+		return "elastic pool"
+	case SQLShardMap:
+		return "shard map"
+	case Tag:
+		return "tags"
+	case Query:
+		return "query"
+	case TargetGroup:
+		return "target group"
+	}
+	return "database"
+}
+
 // MemberKinds returns every kind of a target group's member.
 func MemberKinds() []MemberKind {
 	return []MemberKind{SQLServer, SQLElasticPool, SQLDatabase, SQLShardMap, Tag, Query, TargetGroup}
 }
 
-// Member is one row of a target group.
+// Member is a member of a target group: a row of the view jobs.target_group_member_details.
 type Member struct {
-	// ID is the column target_id; nil in a member that is not stored.
-	ID uuid.UUID
 	// Membership is Include, Exclude or Intersect; empty means Include.
-	Membership MembershipType
+	Membership MembershipType `db:"membership_type" json:"membership_type" doc:"Include, Exclude or Intersect"`
 	// Kind decides which of the names below are required.
-	Kind MemberKind
-	// Server is required for every kind but Tag and TargetGroup.
-	Server string
+	Kind MemberKind `db:"target_type" json:"target_type"`
+	// ID is the column target_id; nil in a member that is not stored.
+	ID uuid.UUID `db:"target_id" json:"target_id"`
+	// Server is the server's name: host, host\instance or host,port.
+	Server string `db:"server_name" json:"server_name"`
 	// Database is the database itself (SqlDatabase), the shard map manager's database (SqlShardMap)
 	// or the one that is queried (Query).
-	Database string
-	// ElasticPool is required for SqlElasticPool.
-	ElasticPool string
-	// ShardMap is required for SqlShardMap.
-	ShardMap string
-	// TagFilter is required for Tag: the text, as jobs.sp_add_target_group_member takes it.
-	TagFilter string
-	// Query is required for Query: a batch whose result set has a column database_name, and may
-	// have a column server_name.
-	Query string
-	// Group is required for TargetGroup: the name of the other target group.
-	Group string
-	// Stands is what a Tag or a TargetGroup stands for. It is nil in a member as it is stored.
-	Stands *Stands
+	Database    string `db:"database_name" json:"database_name,omitempty"`
+	ElasticPool string `db:"elastic_pool_name" json:"elastic_pool_name,omitempty"`
+	ShardMap    string `db:"shard_map_name" json:"shard_map_name,omitempty"`
+	// TagFilter is the text, as jobs.sp_add_target_group_member takes it.
+	TagFilter string `db:"tag_filter" json:"tag_filter,omitempty" doc:"of a member of type Tag, which has no server"`
+	// Query is a batch whose result set has a column database_name, and may have a column
+	// server_name.
+	Query string `db:"query" json:"query,omitempty" doc:"of a member of type Query"`
+	// Group is the name of the other target group.
+	Group string `db:"member_group_name" json:"member_group_name,omitempty"`
 	// RefreshCredential names the credential that lists databases; empty means DefaultCredential.
-	RefreshCredential string
+	RefreshCredential string `db:"refresh_credential_name" json:"refresh_credential_name,omitempty"`
+	// Stands is what a Tag or a TargetGroup stands for. It is nil in a member as it is stored.
+	Stands *Stands `db:"-" json:"-"`
+}
+
+// MemberField is one of the texts that say what a member stands for.
+type MemberField struct {
+	// Name is that of the parameter of jobs.sp_add_target_group_member and of the column.
+	Name string
+
+	words string // for people
+	needs []MemberKind
+	fold  func(string) string // makes equal names the same; nil: only the same texts are equal
+	value func(*Member) *string
+}
+
+// Value returns the text of a member; empty if it has none.
+func (f *MemberField) Value(m *Member) string { return *f.value(m) }
+
+// memberFields declares the fields. A member has exactly those that its kind needs.
+var memberFields = []MemberField{
+	{
+		Name: "server_name", words: "server name", needs: []MemberKind{SQLServer, SQLElasticPool, SQLDatabase, SQLShardMap, Query},
+		fold: ServerKey, value: func(m *Member) *string { return &m.Server },
+	},
+	{
+		Name: "database_name", words: "database name", needs: []MemberKind{SQLDatabase, SQLShardMap, Query},
+		fold: FoldName, value: func(m *Member) *string { return &m.Database },
+	},
+	{
+		Name: "elastic_pool_name", words: "elastic pool name", needs: []MemberKind{SQLElasticPool},
+		fold: FoldName, value: func(m *Member) *string { return &m.ElasticPool },
+	},
+	{
+		Name: "shard_map_name", words: "shard map name", needs: []MemberKind{SQLShardMap},
+		fold: FoldName, value: func(m *Member) *string { return &m.ShardMap },
+	},
+	{Name: "tag_filter", words: "tag filter", needs: []MemberKind{Tag}, value: func(m *Member) *string { return &m.TagFilter }},
+	{Name: "query", words: "query", needs: []MemberKind{Query}, value: func(m *Member) *string { return &m.Query }},
+	{Name: "member_group_name", words: "group name", needs: []MemberKind{TargetGroup}, value: func(m *Member) *string { return &m.Group }},
+}
+
+// MemberFields returns the fields, in the order in which they are written.
+func MemberFields() []MemberField { return memberFields }
+
+// KindOf returns the kind of a member by the fields that it has.
+func KindOf(m Member) MemberKind {
+	switch {
+	case m.TagFilter != "":
+		return Tag
+	case m.Group != "":
+		return TargetGroup
+	case m.Query != "":
+		return Query
+	case m.ShardMap != "":
+		return SQLShardMap
+	case m.ElasticPool != "":
+		return SQLElasticPool
+	case m.Database != "":
+		return SQLDatabase
+	}
+	return SQLServer
+}
+
+// Key returns a member that is the same for all spellings of the names of one server, database,
+// pool or shard map. The ids of members and what they stand for are not compared.
+func (m Member) Key() Member {
+	m.ID, m.Stands, m.RefreshCredential = uuid.Nil, nil, FoldName(m.RefreshCredential)
+	m.Membership = cmp.Or(m.Membership, Include)
+	for i := range memberFields {
+		if f := &memberFields[i]; f.fold != nil {
+			*f.value(&m) = f.fold(*f.value(&m))
+		}
+	}
+	return m
 }
 
 // Stands is what a member of the kind Tag or TargetGroup stands for.
@@ -153,6 +244,11 @@ func (m Member) String() string {
 	return b.String()
 }
 
+// ListsDatabases reports whether databases are listed on a server, with the refresh credential.
+func (m Member) ListsDatabases() bool {
+	return m.IsPattern() || m.Kind != SQLDatabase && m.Kind != Tag && m.Kind != TargetGroup
+}
+
 // StandsForMore reports whether only the control database knows what the member stands for, or how
 // its databases are found: a member of a claimed resolution does not say so.
 func (m Member) StandsForMore() bool {
@@ -177,34 +273,17 @@ func (m Member) Validate() error {
 	if m.Membership != "" && m.Membership != Include && m.Membership != Exclude && m.Membership != Intersect {
 		return &MemberError{Member: m, Err: fmt.Errorf("invalid membership type %q: want Include, Exclude or Intersect", m.Membership)}
 	}
-	need := map[string]bool{
-		"server name": m.Kind != Tag && m.Kind != TargetGroup, "tag filter": m.Kind == Tag, "query": m.Kind == Query,
-		"group name": m.Kind == TargetGroup,
-	}
-	switch m.Kind {
-	case SQLServer, Tag, TargetGroup:
-	case Query:
-		need["database name"] = true
-	case SQLElasticPool:
-		need["elastic pool name"] = true
-	case SQLDatabase:
-		need["database name"] = true
-	case SQLShardMap:
-		need["database name"], need["shard map name"] = true, true
-	default:
+	if !slices.Contains(MemberKinds(), m.Kind) {
 		return &MemberError{Member: m, Err: fmt.Errorf("invalid target type %q: want one of %v", m.Kind, MemberKinds())}
 	}
-	for _, f := range []struct{ name, value string }{
-		{"server name", m.Server}, {"database name", m.Database},
-		{"elastic pool name", m.ElasticPool}, {"shard map name", m.ShardMap}, {"tag filter", m.TagFilter}, {"query", m.Query},
-		{"group name", m.Group},
-	} {
-		if has := strings.TrimSpace(f.value) != ""; has != need[f.name] {
-			problem := "is missing"
-			if has {
-				problem = "does not belong to this target type"
-			}
-			return &MemberError{Member: m, Err: fmt.Errorf("the %s %s", f.name, problem)}
+	for i := range memberFields {
+		f := &memberFields[i]
+		has, needed := strings.TrimSpace(f.Value(&m)) != "", slices.Contains(f.needs, m.Kind)
+		switch {
+		case needed && !has:
+			return &MemberError{Member: m, Err: fmt.Errorf("the %s is missing", f.words)}
+		case has && !needed:
+			return &MemberError{Member: m, Err: fmt.Errorf("the %s does not belong to this target type", f.words)}
 		}
 	}
 	return nil

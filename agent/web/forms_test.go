@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/model"
+	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv/front"
 )
 
@@ -357,7 +358,7 @@ func TestFormsMeetOtherChanges(t *testing.T) {
 	f := front.Shared(t)
 	job := job(t, f, "SELECT 1;")
 	name := "g " + t.Name()
-	_, err := f.Store.SetTargetGroup(t.Context(), name, []controldb.GroupMember{{Membership: "Include", Type: "SqlServer", Server: "a"}}, nil)
+	_, err := f.Store.SetTargetGroup(t.Context(), name, []targets.Member{{Membership: "Include", Kind: "SqlServer", Server: "a"}}, nil)
 	require.NoError(t, err)
 	require.NoError(t, f.Store.AddCalendar(t.Context(), name, `{"timeZone": "UTC", "dates": ["2026-12-24"]}`))
 	require.NoError(t, f.Store.SetLimit(t.Context(), model.Limit{Scope: model.LimitServer, Name: name, Max: 5}))

@@ -122,9 +122,7 @@ func NewState(d controldb.Definitions) (*State, error) {
 func newGroup(g controldb.TargetGroupDetail) *manifest.TargetGroup {
 	out := &manifest.TargetGroup{Name: g.Name}
 	for _, m := range g.Members {
-		out.Members = append(out.Members, manifest.Member{Server: m.Server, Database: m.Database, ElasticPool: m.ElasticPool,
-			ShardMap: m.ShardMap, TagFilter: m.TagFilter, Query: m.Query, TargetGroup: m.Group,
-			Exclude: m.Membership == "Exclude", Intersect: m.Membership == "Intersect", Credential: m.Credential})
+		out.Members = append(out.Members, manifest.NewMember(m))
 	}
 	return out
 }

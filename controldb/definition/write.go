@@ -25,7 +25,7 @@ func Write(ctx context.Context, store *controldb.Store, want manifest.Object, ha
 	}
 	switch v := want.Value.(type) {
 	case *manifest.TargetGroup:
-		_, err := store.SetTargetGroup(ctx, v.Name, members(v), &match)
+		_, err := store.SetTargetGroup(ctx, v.Name, v.Targets(), &match)
 		return err
 	case *manifest.Calendar:
 		if have == nil {
@@ -71,22 +71,6 @@ func Remove(ctx context.Context, store *controldb.Store, o *Stored) error {
 		return store.DeleteJobIf(ctx, v.Name, false, &o.Revision)
 	}
 	return fmt.Errorf("unknown kind %s", o.Kind)
-}
-
-func members(g *manifest.TargetGroup) []controldb.GroupMember {
-	list := make([]controldb.GroupMember, 0, len(g.Members))
-	for _, m := range g.Members {
-		membership := "Include"
-		switch {
-		case m.Exclude:
-			membership = "Exclude"
-		case m.Intersect:
-			membership = "Intersect"
-		}
-		list = append(list, controldb.GroupMember{Membership: membership, Type: m.Type(), Credential: m.Credential, Server: m.Server,
-			Database: m.Database, ElasticPool: m.ElasticPool, ShardMap: m.ShardMap, TagFilter: m.TagFilter, Query: m.Query, Group: m.TargetGroup})
-	}
-	return list
 }
 
 func writeAlert(ctx context.Context, store *controldb.Store, a *manifest.Alert, have *Stored) error {

@@ -167,7 +167,7 @@ func (c *checker) scheduleFaults(path string, err error) {
 }
 
 func (c *checker) group(g *TargetGroup) {
-	known := make(map[Member]bool, len(g.Members)) // agents take these names for one (targets.DatabaseKey)
+	known := make(map[targets.Member]bool, len(g.Members))
 	for i, m := range g.Members {
 		switch {
 		case m.TagFilter != "":
@@ -204,10 +204,8 @@ func (c *checker) group(g *TargetGroup) {
 				c.fail("members", "member with server %q: %v", m.Server, err)
 			}
 		}
-		key := m
-		key.Server, key.Database = targets.ServerKey(m.Server), targets.FoldName(m.Database)
-		key.ElasticPool, key.ShardMap = targets.FoldName(m.ElasticPool), targets.FoldName(m.ShardMap)
-		key.Credential, key.TargetGroup = targets.FoldName(m.Credential), targets.FoldName(m.TargetGroup)
+		key := m.Target().Key()
+		key.Group = targets.FoldName(m.TargetGroup) // as files compare the names of objects
 		if known[key] {
 			c.fail("members", "the member %s is there twice", describeMember(m))
 		}

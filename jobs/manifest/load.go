@@ -416,7 +416,7 @@ func compareMembers(a, b Member) int {
 		}
 		return 0
 	}
-	return cmp.Or(flag(a)-flag(b), strings.Compare(a.Server, b.Server), strings.Compare(b.Type(), a.Type()),
+	return cmp.Or(flag(a)-flag(b), strings.Compare(a.Server, b.Server), cmp.Compare(b.Target().Kind, a.Target().Kind),
 		strings.Compare(a.Database, b.Database), strings.Compare(a.ElasticPool, b.ElasticPool), strings.Compare(a.ShardMap, b.ShardMap),
 		strings.Compare(a.Credential, b.Credential), strings.Compare(a.TagFilter, b.TagFilter),
 		strings.Compare(a.TargetGroup, b.TargetGroup), strings.Compare(a.Query, b.Query))

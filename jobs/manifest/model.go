@@ -8,6 +8,7 @@ import (
 
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/jobs/parameters"
+	"github.com/jobagent/jobagent/targets"
 )
 
 // APIVersion is the version of the format.
@@ -60,23 +61,37 @@ type Member struct {
 	Credential  string `json:"credential" rule:"max=128" doc:"Credential that lists the databases; default: the agent's."`
 }
 
-// Type returns the member's type as in T-SQL.
-func (m Member) Type() string {
-	switch {
-	case m.TagFilter != "":
-		return "Tag"
-	case m.TargetGroup != "":
-		return "TargetGroup"
-	case m.Query != "":
-		return "Query"
-	case m.ShardMap != "":
-		return "SqlShardMap"
-	case m.ElasticPool != "":
-		return "SqlElasticPool"
-	case m.Database != "":
-		return "SqlDatabase"
+// NewMember returns a member as files write it.
+func NewMember(m targets.Member) Member {
+	return Member{
+		Server: m.Server, Database: m.Database, ElasticPool: m.ElasticPool, ShardMap: m.ShardMap, TagFilter: m.TagFilter, Query: m.Query,
+		TargetGroup: m.Group, Exclude: m.Membership == targets.Exclude, Intersect: m.Membership == targets.Intersect, Credential: m.RefreshCredential,
 	}
-	return "SqlServer"
+}
+
+// Target returns the member as the control database stores it.
+func (m Member) Target() targets.Member {
+	out := targets.Member{
+		Membership: targets.Include, Server: m.Server, Database: m.Database, ElasticPool: m.ElasticPool, ShardMap: m.ShardMap,
+		TagFilter: m.TagFilter, Query: m.Query, Group: m.TargetGroup, RefreshCredential: m.Credential,
+	}
+	switch {
+	case m.Exclude:
+		out.Membership = targets.Exclude
+	case m.Intersect:
+		out.Membership = targets.Intersect
+	}
+	out.Kind = targets.KindOf(out)
+	return out
+}
+
+// Targets returns the members as the control database stores them.
+func (g *TargetGroup) Targets() []targets.Member {
+	list := make([]targets.Member, 0, len(g.Members))
+	for _, m := range g.Members {
+		list = append(list, m.Target())
+	}
+	return list
 }
 
 // Calendar is a set of windows during which schedules are not due.

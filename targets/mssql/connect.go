@@ -388,9 +388,9 @@ func (w *wire) address() string {
 	return w.RemoteAddr().String()
 }
 
-// Write counts the bytes and records the error. An attention that cannot be sent counts as sent, and
-// breaks the wire: without an attention the driver would leave the rest of the answer unread, and
-// its reading goroutine would wait for a reader forever
+// Write counts the bytes and records the error. An attention that cannot be sent counts as sent,
+// and breaks the wire: without an attention the driver would leave the rest of the answer unread,
+// and its reading goroutine would wait for a reader forever
 // (.github/upstream/go-mssqldb-abandoned-reader.md).
 func (w *wire) Write(p []byte) (int, error) {
 	if w.guard != nil {

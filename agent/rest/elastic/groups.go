@@ -9,6 +9,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/model"
+	"github.com/jobagent/jobagent/targets"
 )
 
 // groupInput is the body of PUT target group.
@@ -90,9 +91,9 @@ func (p *place) groupView(g controldb.TargetGroupDetail) groupView {
 	v.Properties.Members = make([]memberView, 0, len(g.Members))
 	for _, m := range g.Members {
 		v.Properties.Members = append(v.Properties.Members, memberView{
-			MembershipType: m.Membership, Type: m.Type, ServerName: p.shortServer(m.Server), DatabaseName: m.Database,
+			MembershipType: string(m.Membership), Type: string(m.Kind), ServerName: p.shortServer(m.Server), DatabaseName: m.Database,
 			ElasticPoolName: m.ElasticPool, ShardMapName: m.ShardMap, TagFilter: m.TagFilter, Query: m.Query,
-			TargetGroupName: m.Group, RefreshCredential: p.refer("credentials", m.Credential),
+			TargetGroupName: m.Group, RefreshCredential: p.refer("credentials", m.RefreshCredential),
 		})
 	}
 	return v
@@ -150,7 +151,7 @@ func (s *Surface) putGroup(ctx context.Context, r *rest.Request) (*rest.Response
 }
 
 // readMembers reads the body of PUT target group.
-func (p *place) readMembers(r *rest.Request, name string) ([]controldb.GroupMember, error) {
+func (p *place) readMembers(r *rest.Request, name string) ([]targets.Member, error) {
 	var in groupInput
 	if err := decode(r, &in); err != nil {
 		return nil, err
@@ -174,14 +175,14 @@ func (p *place) readMembers(r *rest.Request, name string) ([]controldb.GroupMemb
 	if err := f.err(); err != nil {
 		return nil, err
 	}
-	members := make([]controldb.GroupMember, 0, len(*in.Properties.Members))
+	members := make([]targets.Member, 0, len(*in.Properties.Members))
 	for i, m := range *in.Properties.Members {
 		credential, err := p.idOf("credentials", m.RefreshCredential, fmt.Sprintf("$.properties.members[%d].refreshCredential", i))
 		if err != nil {
 			return nil, err
 		}
-		members = append(members, controldb.GroupMember{
-			Membership: m.MembershipType, Type: m.Type, Credential: credential, Server: p.serverOf(m.ServerName),
+		members = append(members, targets.Member{
+			Membership: targets.MembershipType(m.MembershipType), Kind: targets.MemberKind(m.Type), RefreshCredential: credential, Server: p.serverOf(m.ServerName),
 			Database: m.DatabaseName, ElasticPool: m.ElasticPoolName, ShardMap: m.ShardMapName, TagFilter: m.TagFilter,
 			Query: m.Query, Group: m.TargetGroupName,
 		})

@@ -8,6 +8,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/targets"
 )
 
 // groupRow is a row of the list of target groups.
@@ -66,7 +67,7 @@ func readGroups(ctx context.Context, r *page.Request) (groupsData, error) {
 	for _, g := range list {
 		row := groupRow{TargetGroupDetail: g, Href: r.Path("groups", g.Name), Jobs: len(jobs[g.Name])}
 		for _, m := range g.Members {
-			if m.Membership == "Exclude" {
+			if m.Membership == targets.Exclude {
 				row.Excludes++
 			} else {
 				row.Includes++
@@ -99,7 +100,7 @@ type useRow struct {
 type groupData struct {
 	Group controldb.TargetGroupDetail
 	// Members are the first members.
-	Members []controldb.GroupMember
+	Members []targets.Member
 	// Last is the last resolution; nil: no run that is kept has resolved the group.
 	Last *resolution
 	// Before is the resolution of the run before; nil: there is none.

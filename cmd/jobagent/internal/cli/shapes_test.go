@@ -133,7 +133,7 @@ Commands:
 	})
 	for i := 0; i < len(d.objects); i++ { // an object's fields may add further objects
 		for _, f := range reflect.VisibleFields(d.objects[i]) {
-			if !f.Anonymous {
+			if !f.Anonymous && f.Tag.Get("json") != "-" {
 				d.typeName(f.Type)
 			}
 		}
@@ -146,7 +146,7 @@ Commands:
 }
 
 // object describes an object: a sentence, and a line for each field, with the comment beside the
-// field, or, of package model, with its tag.
+// field, or, of an embedded type, with its tag.
 func (d *describer) object(t reflect.Type) string {
 	spec := d.specs[t.Name()]
 	require.NotNil(d.t, spec, t.String())
@@ -163,6 +163,9 @@ func (d *describer) object(t reflect.Type) string {
 		}
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		require.NotEmpty(d.t, name, "%s.%s", t, f.Name)
+		if name == "-" {
+			continue
+		}
 		if options == "omitempty" || options == "omitzero" {
 			name += "?"
 		}

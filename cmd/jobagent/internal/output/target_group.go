@@ -45,23 +45,11 @@ type ChangedMember struct {
 // TargetGroupMembers is a target group with its members.
 type TargetGroupMembers struct {
 	Members []Member `json:"members"`
-	Group   string   `json:"target_group_name"`
+	Group   string           `json:"target_group_name"`
 }
 
 // Member is a member of a target group. Its fields are those of the view jobs.target_group_members.
-type Member struct {
-	Membership        targets.MembershipType `json:"membership_type"` // Include, Exclude or Intersect
-	Kind              targets.MemberKind     `json:"target_type"`
-	ID                uuid.UUID              `json:"target_id"`
-	Server            string                 `json:"server_name"`
-	Database          string                 `json:"database_name,omitempty"`
-	ElasticPool       string                 `json:"elastic_pool_name,omitempty"`
-	ShardMap          string                 `json:"shard_map_name,omitempty"`
-	TagFilter         string                 `json:"tag_filter,omitempty"` // of a member of type Tag, which has no server
-	Query             string                 `json:"query,omitempty"`      // of a member of type Query
-	Group             string                 `json:"member_group_name,omitempty"`
-	RefreshCredential string                 `json:"refresh_credential_name,omitempty"`
-}
+type Member struct{ targets.Member }
 
 // Target is a database on which a step would run.
 type Target struct {

@@ -83,11 +83,10 @@ func scriptJob(ctx context.Context, store *controldb.Store, name string) (string
 			if m.Membership != targets.Include {
 				call.Text("membership_type", string(m.Membership))
 			}
-			call.Text("target_type", string(m.Kind)).Optional("refresh_credential_name",
-				m.RefreshCredential).Optional("server_name", m.Server).
-				Optional("database_name", m.Database).Optional("elastic_pool_name", m.ElasticPool).Optional("shard_map_name",
-				m.ShardMap).Optional("tag_filter", m.TagFilter).
-				Optional("query", m.Query).Optional("member_group_name", m.Group)
+			call.Text("target_type", string(m.Kind)).Optional("refresh_credential_name", m.RefreshCredential)
+			for _, f := range targets.MemberFields() {
+				call.Optional(f.Name, f.Value(&m))
+			}
 			b.WriteString(output.Indent(call.String(), "    ") + "\n")
 		}
 		b.WriteString("END;\nGO\n\n")

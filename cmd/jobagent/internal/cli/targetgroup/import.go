@@ -134,21 +134,21 @@ func readList(file, source string, stdin io.Reader) (list []inventory.Database, 
 }
 
 // plan returns the members that the group will have, and notes in view what that changes.
-func plan(view *output.ImportedTargetGroup, list []inventory.Database, before []controldb.GroupMember) []controldb.GroupMember {
+func plan(view *output.ImportedTargetGroup, list []inventory.Database, before []targets.Member) []targets.Member {
 	view.Added, view.Removed = []string{}, []string{}
-	had := map[string]controldb.GroupMember{}
+	had := map[string]targets.Member{}
 	for _, m := range before {
-		if m.Membership == string(targets.Include) && m.Type == string(targets.SQLDatabase) {
+		if m.Membership == targets.Include && m.Kind == targets.SQLDatabase {
 			had[targets.DatabaseKey(m.Server, m.Database)] = m
 		}
 	}
-	members := make([]controldb.GroupMember, 0, len(list))
+	members := make([]targets.Member, 0, len(list))
 	stay := map[string]bool{}
 	for _, d := range list {
 		key := targets.DatabaseKey(d.Server, d.Database)
 		m, ok := had[key]
 		if !ok {
-			m = controldb.GroupMember{Membership: string(targets.Include), Type: string(targets.SQLDatabase), Server: d.Server, Database: d.Database}
+			m = targets.Member{Membership: targets.Include, Kind: targets.SQLDatabase, Server: d.Server, Database: d.Database}
 			view.Added = append(view.Added, d.Server+"/"+d.Database)
 		} else {
 			stay[m.ID.String()] = true
@@ -157,10 +157,7 @@ func plan(view *output.ImportedTargetGroup, list []inventory.Database, before []
 	}
 	for _, m := range before {
 		if !stay[m.ID.String()] {
-			view.Removed = append(view.Removed, targets.Member{
-				Membership: targets.MembershipType(m.Membership), Kind: targets.MemberKind(m.Type), Server: m.Server, Database: m.Database,
-				ElasticPool: m.ElasticPool, ShardMap: m.ShardMap, TagFilter: m.TagFilter, Query: m.Query, Group: m.Group,
-			}.String())
+			view.Removed = append(view.Removed, m.String())
 		}
 	}
 	return members

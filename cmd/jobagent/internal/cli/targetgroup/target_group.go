@@ -102,19 +102,7 @@ func newShowCommand(a *connect.App) *cobra.Command {
 				}
 				views := make([]output.Member, 0, len(list))
 				for _, m := range list {
-					views = append(views, output.Member{
-						Membership:        m.Membership,
-						Kind:              m.Kind,
-						ID:                m.ID,
-						Server:            m.Server,
-						Database:          m.Database,
-						ElasticPool:       m.ElasticPool,
-						ShardMap:          m.ShardMap,
-						TagFilter:         m.TagFilter,
-						Query:             m.Query,
-						Group:             m.Group,
-						RefreshCredential: m.RefreshCredential,
-					})
+					views = append(views, output.Member{Member: m})
 				}
 				if a.Structured() {
 					return a.Emit(output.TargetGroupMembers{Members: views, Group: args[0]}, nil)
@@ -278,22 +266,7 @@ The databases of a group are those of all its members, of which every member wit
 without those of the members with --exclude.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			m.Kind = targets.SQLServer
-			switch {
-			case m.TagFilter != "":
-				m.Kind = targets.Tag
-			case m.Group != "":
-				m.Kind = targets.TargetGroup
-			case m.Query != "":
-				m.Kind = targets.Query
-			case m.ShardMap != "":
-				m.Kind = targets.SQLShardMap
-			case m.ElasticPool != "":
-				m.Kind = targets.SQLElasticPool
-			case m.Database != "":
-				m.Kind = targets.SQLDatabase
-			}
-			m.Membership = targets.Include
+			m.Kind, m.Membership = targets.KindOf(m), targets.Include
 			switch {
 			case exclude:
 				m.Membership = targets.Exclude
@@ -349,11 +322,10 @@ func refuseDuplicate(ctx context.Context, store *controldb.Store, group string, 
 	if err != nil {
 		return err
 	}
+	key := m.Key()
 	for _, other := range list {
-		if other.Membership == m.Membership && other.Kind == m.Kind && targets.ServerKey(other.Server) == targets.ServerKey(m.Server) &&
-			targets.FoldName(other.Database) == targets.FoldName(m.Database) && targets.FoldName(other.ElasticPool) == targets.FoldName(m.ElasticPool) &&
-			targets.FoldName(other.ShardMap) == targets.FoldName(m.ShardMap) && other.TagFilter == m.TagFilter &&
-			other.Query == m.Query && other.Group == m.Group {
+		other.RefreshCredential = m.RefreshCredential // another credential changes nothing
+		if other.Key() == key {
 			return exit.With(exit.CodeConflict, fmt.Errorf("the target group %s has the member %s already (%s)", group, m, other.ID))
 		}
 	}
