@@ -117,11 +117,12 @@ func (s *Store) UpdateJobStep(ctx context.Context, spec StepSpec) (int, error) {
 	return int(version), err
 }
 
-// StepNames are names of steps. The database holds them as a JSON array, and nil as NULL.
-type StepNames []string
+// NameList is a list of names of steps or jobs. The database holds them as a JSON array, and nil as
+// NULL.
+type NameList []string
 
 // Scan implements [sql.Scanner].
-func (n *StepNames) Scan(value any) error {
+func (n *NameList) Scan(value any) error {
 	switch v := value.(type) {
 	case nil:
 		*n = nil
@@ -129,7 +130,7 @@ func (n *StepNames) Scan(value any) error {
 	case string:
 		return json.Unmarshal([]byte(v), n)
 	default:
-		return fmt.Errorf("invalid names of steps of type %T: want a text", value)
+		return fmt.Errorf("invalid names of type %T: want a text", value)
 	}
 }
 
@@ -194,7 +195,7 @@ type JobStep struct {
 	OutputResourceGroup  string    `db:"output_resource_group_name"`
 	MaxParallelism       *int      `db:"max_parallelism"` // nil: no limit
 	// After names the steps that come before it; nil means the step with the preceding id.
-	After StepNames `db:"after"`
+	After NameList `db:"after"`
 	// Revision is the job's revision at which the step last changed.
 	Revision int64 `db:"revision"`
 }

@@ -34,6 +34,7 @@ const (
 	NamesOfExecutions
 	NamesOfActiveExecutions
 	NamesOfRollouts
+	NamesOfTriggers // Of: the job
 )
 
 // Name is a name with what tells it from others.
@@ -87,6 +88,7 @@ var nameReads = map[NameKind]struct{ name, detail, created, from, of, where, ord
 		name: "LOWER(CAST(job_execution_id AS CHAR(36)))", detail: "CONCAT(job_name, N', ', state)", created: "created_at", from: "jobs.rollouts",
 		order: "created_at DESC, job_execution_id",
 	},
+	NamesOfTriggers: {name: "trigger_name", detail: "CONCAT(run_when, N': ', upstream_jobs)", from: "jobs.job_triggers", of: "job_name"},
 }
 
 // latestRuns are the runs among which [NamesOfExecutions] searches.

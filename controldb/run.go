@@ -28,13 +28,16 @@ type Run struct {
 	EndTime     time.Time      `db:"end_time"`
 	LastMessage string         `db:"last_message"`
 
-	// StartedBy is empty if a schedule started the run. Schedule is nil if none did, or if it was
-	// deleted; it is empty for the schedule of the job itself. Due is zero for runs that were
-	// started by hand, and Backfill is 0 for those that no backfill requested.
+	// StartedBy is empty if a schedule or a trigger started the run. Schedule is nil if none did,
+	// or if it was deleted; it is empty for the schedule of the job itself. Due is zero for runs
+	// that were started by hand, and Backfill is 0 for those that no backfill requested.
 	StartedBy string     `db:"started_by"`
 	Schedule  *string    `db:"schedule_name"`
 	Due       time.Time  `db:"due_time"`
 	Backfill  BackfillID `db:"backfill_id"`
+	// JobTrigger is the trigger that started the run after runs of other jobs: empty if it was
+	// deleted, nil if none did. [Store.JobTriggerEvents] has these runs.
+	JobTrigger *string `db:"trigger_name"`
 	// RerunOf is nil if the run is no rerun, or if the other run was purged; RerunOnly is empty if
 	// it is no rerun.
 	RerunOf   uuid.UUID `db:"rerun_of"`
@@ -222,11 +225,12 @@ const (
 	TriggerSchedule Trigger = "Schedule"
 	TriggerBackfill Trigger = "Backfill"
 	TriggerRerun    Trigger = "Rerun"
+	TriggerJob      Trigger = "Job" // runs of other jobs
 )
 
 // Triggers are all triggers.
 func Triggers() []Trigger {
-	return []Trigger{TriggerManual, TriggerSchedule, TriggerBackfill, TriggerRerun}
+	return []Trigger{TriggerManual, TriggerSchedule, TriggerBackfill, TriggerRerun, TriggerJob}
 }
 
 // Trigger tells why the run was started.
@@ -238,6 +242,8 @@ func (r Run) Trigger() Trigger {
 		return TriggerBackfill
 	case !r.Due.IsZero():
 		return TriggerSchedule
+	case r.JobTrigger != nil:
+		return TriggerJob
 	}
 	return TriggerManual
 }

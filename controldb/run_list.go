@@ -21,8 +21,10 @@ func (t Trigger) condition() string {
 		return "o.rerun_only IS NULL AND o.backfill_id IS NOT NULL"
 	case TriggerSchedule:
 		return "o.rerun_only IS NULL AND o.backfill_id IS NULL AND o.due_time IS NOT NULL"
+	case TriggerJob:
+		return "o.trigger_name IS NOT NULL"
 	}
-	return "o.rerun_only IS NULL AND o.due_time IS NULL"
+	return "o.rerun_only IS NULL AND o.due_time IS NULL AND o.trigger_name IS NULL"
 }
 
 // RunsExamined is how many of the latest runs a reader of [Store.Runs] examines for a lifecycle of
@@ -51,7 +53,7 @@ const runColumns = `v.job_execution_id, v.job_name, v.job_id, v.job_version, v.i
     v.end_time, v.last_message`
 
 const originColumns = `, o.started_by, o.schedule_name, o.due_time, o.backfill_id, o.rerun_of, o.rerun_only,
-    o.stop_requested_time AS stop_requested_at, o.stop_requested_by, o.chosen_targets, o.tolerated_failures, o.database_time AS now`
+    o.stop_requested_time AS stop_requested_at, o.stop_requested_by, o.chosen_targets, o.tolerated_failures, o.trigger_name, o.database_time AS now`
 
 // Runs lists runs, the latest first; runs of the same time by their ids.
 //

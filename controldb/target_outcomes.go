@@ -145,9 +145,10 @@ type RunOnTarget struct {
 	Message      string         `db:"message"` // the first 300 characters
 	RunLifecycle jobs.Lifecycle `db:"run_lifecycle"`
 	CreateTime   time.Time      `db:"create_time"` // of the run
-	StartedBy    string         `db:"started_by"`  // empty: a schedule
+	StartedBy    string         `db:"started_by"`  // empty: a schedule or a trigger
 	Schedule     *string        `db:"schedule_name"`
 	Due          time.Time      `db:"due_time"`
+	JobTrigger   *string        `db:"trigger_name"` // as in [Run]
 	Rerun        bool           `db:"is_rerun"`
 	DurationMS   *int64         `db:"duration_ms"` // as in [RunTarget]
 	Mode         RunMode        `db:"mode"`

@@ -18,7 +18,8 @@
 --               rerun_only (NULL: no rerun), last_message, now, chosen_targets (the number of databases to which it is limited; NULL: it is
 --               not), tolerated_failures (the number of targets that failed in steps that succeeded with them; NULL: none), live_agents
 --               (the number of live agents; NULL without @states), rollout_id (the roll-out to which the run belongs: itself or that of
---               its wave; NULL: none), rollout_wave (number of the wave; NULL: it is of none).
+--               its wave; NULL: none), rollout_wave (number of the wave; NULL: it is of none), trigger_name (the trigger that started
+--               it; an empty text if it was deleted; NULL: none).
 --            2: the steps of the version, in order: step_id, step_name, command_type, target_group_name (NULL: the endpoint of an action),
 --               run_when, step_execution_id (NULL: the step has not begun), lifecycle (empty: likewise), is_active, create_time,
 --               start_time, end_time, resolved_at (when the list of targets was frozen), next_attempt_at, last_message.
@@ -93,7 +94,13 @@ BEGIN
         (SELECT SUM(x.tolerated) FROM jobs_internal.step_executions AS x WHERE x.execution_id = e.execution_id) AS tolerated_failures,
         CASE WHEN @states = 1 THEN (SELECT COUNT(*) FROM jobs_internal.agent_status AS a WHERE a.is_live = 1) END AS live_agents,
         CASE WHEN u.execution_id IS NULL THEN w.job_execution_id ELSE e.job_execution_id END AS rollout_id,
-        e.rollout_wave
+        e.rollout_wave,
+        (
+            SELECT MIN(COALESCE(t.name, N''))
+            FROM jobs_internal.trigger_events AS v
+            LEFT JOIN jobs_internal.job_triggers AS t ON t.trigger_id = v.trigger_id
+            WHERE v.execution_id = e.execution_id
+        ) AS trigger_name
     FROM jobs_internal.job_executions AS e
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
     LEFT JOIN jobs_internal.schedules AS s ON s.schedule_id = e.schedule_id

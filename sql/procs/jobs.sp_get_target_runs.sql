@@ -11,8 +11,9 @@
 -- Returns:   One row per step of a run on the target, the newest runs first: job_execution_id, job_name, job_id, job_version, step_id,
 --            step_name, server_name, database_name (NULL: an endpoint), lifecycle (as in jobs.job_execution_targets), is_active,
 --            attempts, start_time, end_time, error_number, message (the first 300 characters; NULL: that of the lifecycle),
---            run_lifecycle, create_time (of the run), started_by (NULL: a schedule), schedule_name, due_time, is_rerun, duration_ms (as in
---            jobs.job_execution_targets), mode (Trial or Preflight; NULL: its scripts ran).
+--            run_lifecycle, create_time (of the run), started_by (NULL: a schedule or a trigger), schedule_name, due_time, is_rerun,
+--            duration_ms (as in jobs.job_execution_targets), mode (Trial or Preflight; NULL: its scripts ran), trigger_name (as in
+--            jobs.sp_get_run).
 -- Throws:
 --   50097 a text is longer than its limit.
 CREATE OR ALTER PROCEDURE jobs.sp_get_target_runs
@@ -80,7 +81,13 @@ BEGIN
         e.due_at AS due_time,
         CAST(CASE WHEN e.rerun_of IS NULL THEN 0 ELSE 1 END AS BIT) AS is_rerun,
         (SELECT x.duration_ms FROM jobs_internal.target_durations AS x WHERE x.target_execution_id = t.target_execution_id) AS duration_ms,
-        e.mode
+        e.mode,
+        (
+            SELECT MIN(COALESCE(g.name, N''))
+            FROM jobs_internal.trigger_events AS v
+            LEFT JOIN jobs_internal.job_triggers AS g ON g.trigger_id = v.trigger_id
+            WHERE v.execution_id = e.execution_id
+        ) AS trigger_name
     FROM @runs AS r
     INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = r.execution_id
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = r.job_id

@@ -42,6 +42,7 @@ CREATE INDEX IX_trigger_events_waiting ON jobs_internal.trigger_events (job_id, 
     WHERE is_waiting = 1;
 CREATE INDEX IX_trigger_events_execution_id ON jobs_internal.trigger_events (execution_id)
     WHERE execution_id IS NOT NULL;
+CREATE INDEX IX_trigger_events_upstream_run ON jobs_internal.trigger_events (upstream_run);
 CREATE INDEX IX_trigger_events_created_at ON jobs_internal.trigger_events (created_at);
 
 -- Many runs may end at once; a table lock would block passes (sql/DESIGN.md, "Order of locks").

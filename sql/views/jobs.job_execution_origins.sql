@@ -23,7 +23,7 @@
 --                        NULL: they ran.
 --   mode_options         The options of the mode, as jobs.sp_start_job describes them; NULL: none.
 --   ignores_windows      1: it was started without regard to the windows of its databases (@ignore_windows).
---   trigger_name         Trigger that started it, after the runs in jobs.job_trigger_events; NULL: none, or it was deleted.
+--   trigger_name         Trigger that started it, after the runs in jobs.job_trigger_events; an empty text if it was deleted. NULL: none.
 CREATE OR ALTER VIEW jobs.job_execution_origins
 AS
 SELECT
@@ -48,9 +48,9 @@ SELECT
     e.mode_options,
     CAST(COALESCE(e.ignore_windows, 0) AS BIT) AS ignores_windows,
     (
-        SELECT MIN(t.name)
+        SELECT MIN(COALESCE(t.name, N''))
         FROM jobs_internal.trigger_events AS v
-        INNER JOIN jobs_internal.job_triggers AS t ON t.trigger_id = v.trigger_id
+        LEFT JOIN jobs_internal.job_triggers AS t ON t.trigger_id = v.trigger_id
         WHERE v.execution_id = e.execution_id
     ) AS trigger_name
 FROM jobs_internal.visible_runs AS e

@@ -129,7 +129,7 @@ UPDATE jobs_internal.schedules SET defined_at = '2026-03-04T05:06:07.8' WHERE na
 	require.Equal(t, []string{"Process", "all of it's"}, []string{steps[3].CommandType, steps[3].TargetGroup})
 	type options struct {
 		name  string
-		after controldb.StepNames
+		after controldb.NameList
 		model.StepOptions
 		retryErrors, tolerated string
 	}
@@ -143,11 +143,11 @@ UPDATE jobs_internal.schedules SET defined_at = '2026-03-04T05:06:07.8' WHERE na
 	once.OnUnknownOutcome, once.AtMostOnce = "Fail", true
 	failed.RunWhen, failed.OnTargets = "Failed", "Failed"
 	require.Equal(t, []options{
-		{"JobStep", controldb.StepNames{`it's three, "3"`, "four"}, bound, "All", "0"},
+		{"JobStep", controldb.NameList{`it's three, "3"`, "four"}, bound, "All", "0"},
 		{"two", nil, once, "Transient", "2%"},
 		{"notify", nil, d, "All", "0"},
 		{"back up", nil, d, "All", "0"},
-		{`it's three, "3"`, controldb.StepNames{}, d, "All", "0"},
+		{`it's three, "3"`, controldb.NameList{}, d, "All", "0"},
 		{"four", nil, failed, "All", "0"},
 	}, got)
 }

@@ -46,6 +46,24 @@ func Schedule(ctx context.Context, store *controldb.Store, job, name string) (co
 	return list[0], nil
 }
 
+// Trigger reads a trigger of a job by its name. It is an error if there is none.
+func Trigger(ctx context.Context, store *controldb.Store, job, name string) (controldb.JobTrigger, error) {
+	list, err := store.JobTriggers(ctx, job)
+	if err != nil {
+		return controldb.JobTrigger{}, err
+	}
+	for _, t := range list {
+		if strings.EqualFold(t.Name, name) {
+			return t, nil
+		}
+	}
+	if _, err := Job(ctx, store, job); err != nil {
+		return controldb.JobTrigger{}, err
+	}
+	f := controldb.NameFilter{Kind: controldb.NamesOfTriggers, Of: job}
+	return controldb.JobTrigger{}, missing(ctx, store, "trigger", name, f, "jobagent job trigger list --job JOB shows its triggers")
+}
+
 // Calendar reads a calendar by its name. It is an error if there is none.
 func Calendar(ctx context.Context, store *controldb.Store, name string) (controldb.Calendar, error) {
 	list, err := store.Calendars(ctx, name)

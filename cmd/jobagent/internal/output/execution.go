@@ -22,6 +22,10 @@ type Run struct {
 	Reruns     []Rerun     `json:"reruns,omitempty"`   // reruns of this run, and the run that this one repeats
 	// Parameters is a JSON object.
 	Parameters json.RawMessage `json:"parameters,omitempty"`
+	// TriggeredBy are the runs of other jobs after which a trigger started this one, and Triggered
+	// what triggers made of its own end.
+	TriggeredBy []JobTriggerEvent `json:"triggered_by,omitempty"`
+	Triggered   []JobTriggerEvent `json:"triggered,omitempty"`
 }
 
 // Execution is a run, a step of it (with step_id), or a target of a step (with
@@ -48,11 +52,12 @@ type Execution struct {
 	Unknown      bool           `json:"outcome_unknown,omitempty"` // whether the script ran is not known
 
 	// The following are of runs only, in execution list and show.
-	Trigger    string        `json:"trigger,omitempty"`            // of runs: Manual, Schedule, Backfill or Rerun
+	Trigger    string        `json:"trigger,omitempty"`            // of runs: Manual, Schedule, Backfill, Rerun or Job
 	StartedBy  string        `json:"started_by,omitempty"`         // login that started the run
 	Schedule   *string       `json:"schedule_name,omitempty"`      // empty: the schedule of the job's own definition; absent: none, or deleted
 	Due        *time.Time    `json:"due_time,omitempty"`           // instant of the schedule
 	Backfill   int64         `json:"backfill_id,omitempty"`        // backfill that requested the run
+	JobTrigger *string       `json:"trigger_name,omitempty"`       // of Job: the trigger of the job; empty: it was deleted
 	RerunOf    *uuid.UUID    `json:"rerun_of,omitempty"`           // run that it repeats; absent after that was purged
 	RerunOnly  string        `json:"only_states,omitempty"`        // of a rerun: final states of the targets that ran again
 	Chosen     int           `json:"chosen_targets,omitempty"`     // number of databases to which the run is limited; absent: it is not

@@ -179,6 +179,18 @@ func waitForReports(
 	return rows, messages, err
 }
 
+// ViewTriggerEvent converts an event of a trigger for -o json.
+func ViewTriggerEvent(e controldb.JobTriggerEvent) output.JobTriggerEvent {
+	v := output.JobTriggerEvent{
+		ID: e.ID, Job: e.JobName, Trigger: e.Trigger, Upstream: e.Upstream, UpstreamRun: e.UpstreamRun, UpstreamLifecycle: e.UpstreamLifecycle,
+		Created: e.Created, State: e.State, Ended: output.Optional(e.Ended), Reason: e.Reason,
+	}
+	if e.Run != uuid.Nil {
+		v.Run = &e.Run
+	}
+	return v
+}
+
 // ViewMessage converts a message for -o json.
 func ViewMessage(m controldb.ExecutionMessage) output.Message {
 	return output.Message{

@@ -139,6 +139,7 @@ var argumentKinds = map[string]Kind{
 	"FILTER":         {Words: "a part of a zone's name, an offset such as +01:00, or an abbreviation such as CET", Max: maxName, source: zones},
 	"COMMAND":        {Words: "the words of a command", source: commands, Empty: true},
 	"KIT_DEFINITION": {Words: "the name of a definition of the kit", Hint: "jobagent kit list shows all definitions", Max: maxName, source: kitDefinitions},
+	"TRIGGER":        {Words: "the name of a trigger", Hint: "jobagent job trigger list shows all triggers", Max: maxName, source: names(controldb.NamesOfTriggers), named: true},
 	"WINDOW":         newName("the window of databases"),
 }
 
@@ -148,6 +149,7 @@ var ownArguments = map[string]Kind{
 	"context add CONTEXT":         {Words: "a name for the new context", Max: maxContext, New: true, source: nothing},
 	"job create JOB":              newName("the new job"),
 	"job parameter set PARAMETER": newName("the parameter"),
+	"job trigger add TRIGGER":     newName("the new trigger"),
 	"target-group create GROUP":   newName("the new target group"),
 	"schedule add SCHEDULE":       newName("the new schedule"),
 	"calendar add CALENDAR":       newName("the new calendar"),
@@ -227,7 +229,7 @@ var flagKinds = map[string]Kind{
 
 	// Runs, alerts and the audit log.
 	"lifecycle": several(lifecycles...), "only": removable(loose(finalStates...)),
-	"trigger":  {Words: "Manual, Schedule, Backfill or Rerun", Enum: []string{"Manual", "Schedule", "Backfill", "Rerun"}, Separator: ",", Max: maxWord},
+	"trigger":  {Words: "Manual, Schedule, Backfill, Rerun or Job", Enum: []string{"Manual", "Schedule", "Backfill", "Rerun", "Job"}, Separator: ",", Max: maxWord},
 	"severity": enum(severities...), "jobs": {Words: "names of jobs with * and ?", Max: maxName, Empty: true, source: nothing},
 	"action": {Words: "the name of a procedure, such as sp_update_job", Max: maxName, source: nothing},
 	"who":    {Words: "the name of a person, a program or a login", Max: maxName, source: nothing},
@@ -256,6 +258,9 @@ var ownFlags = map[string]Kind{
 	"job parameter set --type":              loose(spelled(parameters.Types())...),
 	"job parameter set --default":           free,
 	"job parameter set --choice":            free,
+	"job trigger add --after":               job,
+	"job trigger update --after":            job,
+	"job graph --as":                        enum("tree", "mermaid"),
 	"alert rule add --lifecycle":            removable(several(lifecycles...)),
 	"alert rule update --lifecycle":         removable(several(lifecycles...)),
 	"context add --auth":                    removable(loose("entra", "entra-managed-identity", "entra-service-principal")),

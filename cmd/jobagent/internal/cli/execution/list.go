@@ -110,6 +110,11 @@ func describeTrigger(e output.Execution) string {
 		return fmt.Sprintf("backfill %d of %s%s", e.Backfill, schedule, due)
 	case controldb.TriggerSchedule:
 		return schedule + due
+	case controldb.TriggerJob:
+		if e.JobTrigger == nil || *e.JobTrigger == "" {
+			return "a deleted trigger"
+		}
+		return "trigger " + *e.JobTrigger
 	case controldb.TriggerManual:
 		return "started" + by
 	}
@@ -119,7 +124,7 @@ func describeTrigger(e output.Execution) string {
 // viewOrigin adds to a run how it came to be and how long it took; now is the database's time.
 func viewOrigin(e output.Execution, o controldb.Run) output.Execution {
 	e.Trigger, e.StartedBy, e.Schedule, e.Due, e.Backfill = string(o.Trigger()), o.StartedBy, o.Schedule, output.Optional(o.Due), int64(o.Backfill)
-	e.RerunOnly, e.StoppedBy, e.Chosen, e.Tolerated = o.RerunOnly, o.StoppedBy, o.Chosen, o.Tolerated
+	e.JobTrigger, e.RerunOnly, e.StoppedBy, e.Chosen, e.Tolerated = o.JobTrigger, o.RerunOnly, o.StoppedBy, o.Chosen, o.Tolerated
 	if o.RerunOf != uuid.Nil {
 		e.RerunOf = &o.RerunOf
 	}
@@ -159,7 +164,7 @@ func (f *listFlags) filter(now time.Time) (controldb.RunQuery, error) {
 	for _, s := range f.triggers {
 		i := slices.IndexFunc(controldb.Triggers(), func(t controldb.Trigger) bool { return strings.EqualFold(string(t), s) })
 		if i < 0 {
-			return r, exit.Usagef("invalid --trigger %q: want Manual, Schedule, Backfill or Rerun", s)
+			return r, exit.Usagef("invalid --trigger %q: want Manual, Schedule, Backfill, Rerun or Job", s)
 		}
 		r.Triggers = append(r.Triggers, controldb.Triggers()[i])
 	}
@@ -215,7 +220,7 @@ each step did there.`, controldb.RunsExamined),
 	cmd.Flags().StringVar(&target, "target", "", "only runs that had this database among their targets: `DATABASE` or SERVER/DATABASE")
 	cmd.Flags().BoolVar(&f.active, "active", false, "only runs that have not ended")
 	cmd.Flags().StringSliceVar(&f.lifecycles, "lifecycle", nil, "only runs with these `lifecycles`, separated by commas; Running: all that go on")
-	cmd.Flags().StringSliceVar(&f.triggers, "trigger", nil, "only runs with these `triggers`, separated by commas: Manual, Schedule, Backfill, Rerun")
+	cmd.Flags().StringSliceVar(&f.triggers, "trigger", nil, "only runs with these `triggers`, separated by commas: Manual, Schedule, Backfill, Rerun, Job")
 	cmd.Flags().StringVar(&f.since, "since", "", "only runs that were created since then: "+command.SinceForms)
 	cmd.Flags().IntVar(&f.limit, "limit", 50, "maximum number of runs")
 	return command.List(&a.Printer, columns, cmd)

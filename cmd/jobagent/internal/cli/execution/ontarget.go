@@ -124,6 +124,8 @@ func viewOnTarget(r controldb.RunOnTarget) output.Execution {
 		e.Trigger = string(controldb.TriggerRerun)
 	case !r.Due.IsZero():
 		e.Trigger = string(controldb.TriggerSchedule)
+	case r.JobTrigger != nil:
+		e.Trigger, e.JobTrigger = string(controldb.TriggerJob), r.JobTrigger
 	}
 	e.DurationMS, e.Mode = r.DurationMS, string(r.Mode)
 	return e

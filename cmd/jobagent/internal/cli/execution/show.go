@@ -1,6 +1,7 @@
 package execution
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -85,6 +86,8 @@ type about struct {
 	run        controldb.Run
 	reruns     []controldb.Run
 	parameters string
+	events     []controldb.JobTriggerEvent // the runs of other jobs after which a trigger started it
+	started    []controldb.JobTriggerEvent // what triggers made of it
 }
 
 // readAbout reads what is shown of a run itself. It is an error if there is no such run.
@@ -95,7 +98,17 @@ func readAbout(ctx context.Context, store *controldb.Store, id uuid.UUID, parts 
 	if a.reruns, err = store.ExecutionReruns(ctx, id); err != nil {
 		return a, err
 	}
-	a.parameters, err = store.ExecutionParameters(ctx, id)
+	if a.parameters, err = store.ExecutionParameters(ctx, id); err != nil {
+		return a, err
+	}
+	if a.run.JobTrigger != nil {
+		if a.events, err = store.JobTriggerEvents(ctx, controldb.JobTriggerEventFilter{Run: id}, shownTargets); err != nil {
+			return a, err
+		}
+	}
+	if !a.run.Active {
+		a.started, err = store.JobTriggerEvents(ctx, controldb.JobTriggerEventFilter{UpstreamRun: id}, shownTargets)
+	}
 	return a, err
 }
 
@@ -143,6 +156,12 @@ func showRows(ctx context.Context, p *output.Printer, store *controldb.Store, id
 	}
 	if len(about.reruns) > 0 {
 		out.Reruns = viewReruns(about.reruns)
+	}
+	for _, e := range about.events {
+		out.TriggeredBy = append(out.TriggeredBy, runs.ViewTriggerEvent(e))
+	}
+	for _, e := range about.started {
+		out.Triggered = append(out.Triggered, runs.ViewTriggerEvent(e))
 	}
 	return p.Emit(out, func(w io.Writer) error {
 		if err := printReruns(w, id, about.reruns); err != nil {
@@ -245,6 +264,12 @@ func (p *runPrinter) head(about about) {
 			p.field("Run again", fmt.Sprintf("by %s (only %s)", r.ID, r.RerunOnly))
 		}
 	}
+	for _, e := range about.events {
+		p.field("After", fmt.Sprintf("run %s of %s, which ended as %s", e.UpstreamRun, cmp.Or(e.Upstream, "a deleted job"), e.UpstreamLifecycle))
+	}
+	for _, e := range about.started {
+		p.field("Then", thenText(e))
+	}
 	p.field("Created", timeText(run.CreateTime))
 	ended := timeText(run.EndTime)
 	if ended != "" {
@@ -257,6 +282,20 @@ func (p *runPrinter) head(about about) {
 	p.field("Parameters", about.parameters)
 	p.field("Targets", countText(all))
 	p.field("Message", output.Said(run.LastMessage))
+}
+
+// thenText says what a trigger made of the end of a run.
+func thenText(e controldb.JobTriggerEvent) string {
+	switch e.State {
+	case "Waiting":
+		return e.JobName + " waits to be started by trigger " + e.Trigger
+	case "Started":
+		if e.Run == uuid.Nil {
+			return e.JobName + " was started; that run was purged"
+		}
+		return fmt.Sprintf("%s was started: %s", e.JobName, e.Run)
+	}
+	return fmt.Sprintf("%s was not started: %s", e.JobName, e.Reason)
 }
 
 // timeText writes a time as in tables, with its zone; empty for no time.

@@ -114,6 +114,8 @@ func NewCommand(a *connect.App) *cobra.Command {
 		a.Prints(output.JobName{}, newEnableCommand(a, true)),
 		a.Prints(output.JobName{}, newEnableCommand(a, false)),
 		newParameterCommand(a),
+		newTriggerCommand(a),
+		a.Prints(output.JobGraph{}, newGraphCommand(a)),
 		newRolloutPlanCommand(a),
 	)
 }

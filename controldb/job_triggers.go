@@ -1,0 +1,136 @@
+package controldb
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	mssqldb "github.com/microsoft/go-mssqldb"
+)
+
+// JobTrigger is a row of the view jobs.job_triggers: a job that starts after runs of other jobs.
+type JobTrigger struct {
+	JobName string    `db:"job_name"`
+	JobID   uuid.UUID `db:"job_id"`
+	Name    string    `db:"trigger_name"`
+	ID      int64     `db:"trigger_id"`
+	Enabled bool      `db:"enabled"`
+	// RunWhen is what the runs of the upstream jobs end with: Succeeded, Failed or Finished.
+	RunWhen   string   `db:"run_when"`
+	Upstreams NameList `db:"upstream_jobs"`
+	// Waiting is the number of events that wait for another upstream job, or for a run of the job.
+	Waiting int       `db:"waiting"`
+	Created time.Time `db:"created_time"`
+	Updated time.Time `db:"updated_time"`
+}
+
+// Describe says in words when the trigger starts its job.
+func (t JobTrigger) Describe() string {
+	jobs := strings.Join(t.Upstreams, ", ")
+	if n := len(t.Upstreams); n > 1 {
+		jobs = strings.Join(t.Upstreams[:n-1], ", ") + " and " + t.Upstreams[n-1]
+	}
+	verb := map[string]string{"Succeeded": "succeeded", "Failed": "failed", "Finished": "ended"}[t.RunWhen]
+	return "after " + jobs + " " + verb
+}
+
+// JobTriggerSpec is what is given of a trigger. What is nil stays, or has its default.
+type JobTriggerSpec struct {
+	JobName, Name string
+	Upstreams     []string
+	RunWhen       *string
+	Enabled       *bool
+}
+
+// arguments adds what is given of a trigger to a call.
+func (t JobTriggerSpec) arguments(c *call) *call {
+	c.in("job_name", t.JobName).in("trigger_name", t.Name)
+	if t.Upstreams != nil {
+		text, _ := json.Marshal(t.Upstreams) // of texts: it does not fail
+		c.in("upstream_jobs", string(text))
+	}
+	return opt(opt(c, "run_when", t.RunWhen), "enabled", t.Enabled)
+}
+
+// JobTriggers lists the triggers of a job, or of all jobs, by job and name.
+//
+// Plan: the triggers, which are as many as people have defined, and their events that wait.
+func (s *Store) JobTriggers(ctx context.Context, jobName string) ([]JobTrigger, error) {
+	w := newFilter(0)
+	if jobName != "" {
+		w.add("job_name = %s", jobName)
+	}
+	return selectAll[JobTrigger](ctx, s, "list triggers", `SELECT TOP (@p1) job_name, job_id, trigger_name, trigger_id, enabled, run_when, upstream_jobs,
+    waiting, created_time, updated_time
+FROM jobs.job_triggers`+w.text()+"\nORDER BY job_name, trigger_name;", w.args...)
+}
+
+// AddJobTrigger adds a trigger to a job. It returns [ErrJobNotFound] if the job, or one that it
+// names, does not exist.
+func (s *Store) AddJobTrigger(ctx context.Context, t JobTriggerSpec) error {
+	if t.Upstreams == nil {
+		t.Upstreams = []string{}
+	}
+	return s.exec(ctx, "add trigger", t.arguments(newCall("jobs.sp_add_job_trigger")))
+}
+
+// UpdateJobTrigger changes the given values of a trigger.
+func (s *Store) UpdateJobTrigger(ctx context.Context, t JobTriggerSpec) error {
+	return s.exec(ctx, "update trigger", t.arguments(newCall("jobs.sp_update_job_trigger")))
+}
+
+// DeleteJobTrigger deletes a trigger. Runs that it has started continue.
+func (s *Store) DeleteJobTrigger(ctx context.Context, job, name string) error {
+	return s.exec(ctx, "delete trigger", newCall("jobs.sp_delete_job_trigger").in("job_name", job).in("trigger_name", name))
+}
+
+// JobTriggerEvent is a row of the view jobs.job_trigger_events: a run that ended and that a trigger
+// watched.
+type JobTriggerEvent struct {
+	JobName string `db:"job_name"`
+	// Trigger is empty if the trigger was deleted, and Upstream if the job was.
+	Trigger  string `db:"trigger_name"`
+	ID       int64  `db:"event_id"`
+	Upstream string `db:"upstream_job_name"`
+	// UpstreamRun is the run that ended; it may have been purged.
+	UpstreamRun       uuid.UUID `db:"upstream_job_execution_id"`
+	UpstreamLifecycle string    `db:"upstream_lifecycle"`
+	Created           time.Time `db:"created_time"`
+	State             string    `db:"state"` // Waiting, Started or Skipped
+	Ended             time.Time `db:"ended_time"`
+	// Run is the run that was started; nil: none, or it was purged.
+	Run    uuid.UUID `db:"job_execution_id"`
+	Reason string    `db:"reason"` // why it was skipped
+}
+
+// JobTriggerEventFilter restricts [Store.JobTriggerEvents]. Empty fields mean all.
+type JobTriggerEventFilter struct {
+	JobName, Trigger string
+	// Run is the run that was started, and UpstreamRun the one that ended.
+	Run, UpstreamRun uuid.UUID
+}
+
+// JobTriggerEvents lists what triggers have seen, the latest first.
+//
+// Plan: of a run, the keys of IX_trigger_events_execution_id or those of the run's job; of a job
+// its events, and of all jobs the newest keys of PK_trigger_events.
+func (s *Store) JobTriggerEvents(ctx context.Context, f JobTriggerEventFilter, limit int) ([]JobTriggerEvent, error) {
+	w := newFilter(limit)
+	if f.JobName != "" {
+		w.add("job_name = %s", f.JobName)
+	}
+	if f.Trigger != "" {
+		w.add("trigger_name = %s", f.Trigger)
+	}
+	if f.Run != uuid.Nil {
+		w.add("job_execution_id = %s", mssqldb.UniqueIdentifier(f.Run))
+	}
+	if f.UpstreamRun != uuid.Nil {
+		w.add("upstream_job_execution_id = %s", mssqldb.UniqueIdentifier(f.UpstreamRun))
+	}
+	return selectAll[JobTriggerEvent](ctx, s, "list events of triggers", `SELECT TOP (@p1) job_name, trigger_name, event_id, upstream_job_name, upstream_job_execution_id,
+    upstream_lifecycle, created_time, state, ended_time, job_execution_id, reason
+FROM jobs.job_trigger_events`+w.text()+"\nORDER BY event_id DESC;", w.args...)
+}
