@@ -13,6 +13,7 @@ type Definitions struct {
 	Steps []JobStep
 	// Schedules include those of the jobs' own definitions, whose names are empty.
 	Schedules []Schedule
+	Triggers  []JobTrigger // without the numbers of their events
 	Groups    []TargetGroupDetail
 	Calendars []Calendar
 	Channels  []AlertChannel
@@ -61,6 +62,14 @@ FROM jobs.jobsteps AS v`+jobStepOptions+w.text()+"\nORDER BY v.job_name, v.step_
 			d.Schedules, err = selectAll[Schedule](ctx, s, "read schedules", `SELECT job_id, job_name, schedule_name, schedule_id, kind, spec, time_zone,
     given_time_zone, enabled, last_due_time, catch_up, overlap, pause_on_failure, parameters, interval_type, interval_count, start_time, end_time
 FROM jobs.schedules`+w.text()+"\nORDER BY job_name, schedule_name;", w.args...)
+			return err
+		},
+		func() (err error) {
+			w := &filter{}
+			restrict(w, "job_name")
+			// without the events that wait, which cost a read each
+			d.Triggers, err = selectAll[JobTrigger](ctx, s, "read triggers", `SELECT job_id, job_name, trigger_name, enabled, run_when, upstream_jobs
+FROM jobs.job_triggers`+w.text()+"\nORDER BY job_name, trigger_name;", w.args...)
 			return err
 		},
 		func() (err error) {

@@ -95,11 +95,16 @@ func NewState(d controldb.Definitions) (*State, error) {
 	for _, h := range d.Schedules {
 		schedules[h.JobID] = append(schedules[h.JobID], h)
 	}
+	triggers := map[uuid.UUID][]*manifest.Trigger{}
+	for _, t := range d.Triggers {
+		triggers[t.JobID] = append(triggers[t.JobID], &manifest.Trigger{Name: t.Name, After: t.Upstreams, RunWhen: t.RunWhen, Enabled: t.Enabled})
+	}
 	for _, j := range d.Jobs {
 		job, err := newJob(j, steps[j.ID], schedules[j.ID])
 		if err != nil {
 			return nil, err
 		}
+		job.Triggers = triggers[j.ID]
 		o := s.add(manifest.KindJob, job, j.Revision, strings.TrimPrefix(j.Origin, "Elastic"))
 		o.Started = slices.ContainsFunc(schedules[j.ID], func(h controldb.Schedule) bool { return h.Name == "" && !h.LastDue.IsZero() })
 	}

@@ -68,9 +68,26 @@ func Remove(ctx context.Context, store *controldb.Store, o *Stored) error {
 	case *manifest.Alert:
 		return store.DeleteAlert(ctx, v.Name)
 	case *manifest.Job:
-		return store.DeleteJobIf(ctx, v.Name, false, &o.Revision)
+		return removeJob(ctx, store, v, o.Revision)
 	}
 	return fmt.Errorf("unknown kind %s", o.Kind)
+}
+
+// removeJob deletes a job, unless it has changed since it was read. Its triggers go before, each of
+// which raises the revision by 1: so another change makes the sum another one, too.
+func removeJob(ctx context.Context, store *controldb.Store, j *manifest.Job, revision int64) error {
+	if len(j.Triggers) == 0 {
+		return store.DeleteJobIf(ctx, j.Name, false, &revision)
+	}
+	return store.Together(ctx, fmt.Sprintf("delete the job %q", j.Name), func(tx *controldb.Store) error {
+		for _, t := range j.Triggers {
+			if err := tx.DeleteJobTrigger(ctx, j.Name, t.Name); err != nil {
+				return err
+			}
+			revision++
+		}
+		return tx.DeleteJobIf(ctx, j.Name, false, &revision)
+	})
 }
 
 func writeAlert(ctx context.Context, store *controldb.Store, a *manifest.Alert, have *Stored) error {
@@ -108,7 +125,7 @@ func writeAlert(ctx context.Context, store *controldb.Store, a *manifest.Alert, 
 	})
 }
 
-// writeJob makes the calls for a job, its steps and its schedules.
+// writeJob makes the calls for a job, its steps, its schedules and its triggers.
 func writeJob(ctx context.Context, tx *controldb.Store, want, have *manifest.Job, revision int64) error {
 	own, old := OwnSchedule(want), manifest.Interval{}
 	spec := controldb.JobSpec{Name: want.Name, Description: &want.Description, Enabled: &own.Enabled, IntervalType: &own.Interval,
@@ -139,7 +156,56 @@ func writeJob(ctx context.Context, tx *controldb.Store, want, have *manifest.Job
 			return err
 		}
 	}
-	return writeSchedules(ctx, tx, want.Name, want.Schedules, oldSchedules)
+	if err := writeSchedules(ctx, tx, want.Name, want.Schedules, oldSchedules); err != nil {
+		return err
+	}
+	var oldTriggers []*manifest.Trigger
+	if have != nil {
+		oldTriggers = have.Triggers
+	}
+	return writeTriggers(ctx, tx, want.Name, want.Triggers, oldTriggers)
+}
+
+// writeTriggers deletes, changes and adds triggers. Only what differs is given: events that wait
+// are skipped if the jobs are given that a trigger watches.
+func writeTriggers(ctx context.Context, tx *controldb.Store, job string, want, have []*manifest.Trigger) error {
+	for _, h := range have {
+		if findTrigger(want, h.Name) == nil {
+			if err := tx.DeleteJobTrigger(ctx, job, h.Name); err != nil {
+				return err
+			}
+		}
+	}
+	for _, w := range want {
+		spec := controldb.JobTriggerSpec{JobName: job, Name: w.Name, Upstreams: w.After, RunWhen: &w.RunWhen, Enabled: &w.Enabled}
+		h := findTrigger(have, w.Name)
+		if h == nil {
+			if err := tx.AddJobTrigger(ctx, spec); err != nil {
+				return err
+			}
+			continue
+		}
+		if manifest.Equal(w, h) {
+			continue
+		}
+		if slices.EqualFunc(w.After, h.After, strings.EqualFold) {
+			spec.Upstreams = nil
+		}
+		spec.RunWhen, spec.Enabled = changed(w.RunWhen, h.RunWhen), changed(w.Enabled, h.Enabled)
+		if err := tx.UpdateJobTrigger(ctx, spec); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func findTrigger(list []*manifest.Trigger, name string) *manifest.Trigger {
+	for _, t := range list {
+		if strings.EqualFold(t.Name, name) {
+			return t
+		}
+	}
+	return nil
 }
 
 // writeParameters makes the call for the parameters that a job declares, if they change.

@@ -346,7 +346,62 @@ func (c *checker) job(j *Job) {
 		c.schedule(s, at)
 		c.declared(list, s.Parameters, at+".parameters")
 	}
+	c.triggers(j)
 	c.steps(j)
+}
+
+// maxUpstreams is the largest number of jobs that a trigger watches.
+const maxUpstreams = 50
+
+// triggers checks the triggers of a job.
+func (c *checker) triggers(j *Job) {
+	names := map[string]bool{}
+	for i, t := range j.Triggers {
+		if t == nil { // a fault of the document
+			continue
+		}
+		at := c.item("triggers", t.Name, i)
+		if names[strings.ToLower(t.Name)] {
+			c.fail(at, "the trigger %q is there twice", t.Name)
+		}
+		names[strings.ToLower(t.Name)] = true
+		c.name(t.Name, at+".name")
+		if len(t.After) == 0 || len(t.After) > maxUpstreams {
+			c.fail(at+".after", "want the names of 1 to %d jobs, not of %d", maxUpstreams, len(t.After))
+		}
+		for _, name := range t.After {
+			c.refer(KindJob, name, at+".after")
+			if path := c.starts(j, name, map[string]bool{}); path != "" {
+				c.fail(at+".after", "the job would start itself: %s -> %q", path, j.Name)
+				break
+			}
+		}
+	}
+}
+
+// starts returns the jobs of the files by which a job starts the one that is named, or it if it is
+// the same; empty if it does not.
+func (c *checker) starts(j *Job, name string, seen map[string]bool) string {
+	key := strings.ToLower(name)
+	if key == strings.ToLower(j.Name) {
+		return fmt.Sprintf("%q", j.Name)
+	}
+	upstream, ok := c.objects[Key{KindJob, key}]
+	if !ok || seen[key] {
+		return ""
+	}
+	seen[key] = true
+	for _, t := range upstream.Value.(*Job).Triggers {
+		if t == nil {
+			continue
+		}
+		for _, next := range t.After {
+			if path := c.starts(j, next, seen); path != "" {
+				return fmt.Sprintf("%s -> %q", path, upstream.Name())
+			}
+		}
+	}
+	return ""
 }
 
 // rollout checks the plan of roll-outs.

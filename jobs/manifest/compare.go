@@ -15,7 +15,7 @@ func Compare(a, b Object) []string {
 }
 
 // Equal reports whether two parts of objects, such as two steps, are equal as Compare has it.
-func Equal[T Step | Schedule | Interval](a, b *T) bool {
+func Equal[T Step | Schedule | Trigger | Interval](a, b *T) bool {
 	if a == nil || b == nil {
 		return a == b
 	}

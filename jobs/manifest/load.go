@@ -68,9 +68,10 @@ func (s *Set) Sort() {
 	s.sortByReferences()
 }
 
-// sortByReferences moves each job behind the jobs that its plan of roll-outs names, and each target
-// group behind the groups that are its members: they must exist before. Jobs whose plans name each
-// other keep their order.
+// sortByReferences moves each job behind the jobs that its plan of roll-outs and its triggers name,
+// and each target group behind the groups that are its members: they must exist before. Jobs whose
+// plans name each other keep their order. A job whose triggers change is as it should be before
+// those that start after it, so that no cycle is made on the way.
 func (s *Set) sortByReferences() {
 	places := map[Key]int{}
 	for i, o := range s.Objects {
@@ -86,7 +87,7 @@ func (s *Set) sortByReferences() {
 		var keys []Key
 		switch v := s.Objects[i].Value.(type) {
 		case *Job:
-			keys = v.Planned()
+			keys = append(v.Upstreams(), v.Planned()...)
 		case *TargetGroup:
 			keys = v.Groups()
 		}
@@ -108,6 +109,19 @@ func (g *TargetGroup) Groups() (list []Key) {
 	for _, m := range g.Members {
 		if m.TargetGroup != "" {
 			list = append(list, Key{KindTargetGroup, strings.ToLower(m.TargetGroup)})
+		}
+	}
+	return list
+}
+
+// Upstreams returns the jobs that the job's triggers name.
+func (j *Job) Upstreams() (list []Key) {
+	for _, t := range j.Triggers {
+		if t == nil { // a fault of the document
+			continue
+		}
+		for _, name := range t.After {
+			list = append(list, Key{KindJob, strings.ToLower(name)})
 		}
 	}
 	return list
@@ -333,6 +347,13 @@ func normalize(o Object) {
 				s.Overlap = ""
 			}
 			s.Parameters = emptyObject(s.Parameters)
+		}
+		slices.SortStableFunc(v.Triggers, func(a, b *Trigger) int {
+			return cmp.Or(strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)), strings.Compare(a.Name, b.Name))
+		})
+		for _, t := range v.Triggers {
+			slices.SortStableFunc(t.After, func(a, b string) int { return strings.Compare(strings.ToLower(a), strings.ToLower(b)) })
+			t.After = slices.CompactFunc(t.After, strings.EqualFold)
 		}
 		for _, s := range v.Steps {
 			s.RetryIntervalMultiplier = single(s.RetryIntervalMultiplier)

@@ -115,6 +115,7 @@ type Job struct {
 	Parameters  []Parameter `json:"parameters" doc:"The parameters of its runs. A job that declares some takes no others."`
 	Schedule    *Interval   `json:"schedule" doc:"The schedule of jobs.sp_add_job: a plain interval in UTC. Most jobs have named schedules instead."`
 	Schedules   []*Schedule `json:"schedules" doc:"Named schedules."`
+	Triggers    []*Trigger  `json:"triggers" doc:"The jobs after whose runs it starts."`
 	Rollout     JSON        `json:"rollout" doc:"The plan by which its runs are rolled out in waves, as in jobs.sp_set_job_rollout."`
 	Steps       []*Step     `json:"steps" doc:"The steps, in their order."`
 }
@@ -181,6 +182,14 @@ type Interval struct {
 	Start      time.Time `json:"start" doc:"Earliest time of a run, such as 2026-01-31T22:00:00Z; default: when it is enabled."`
 	End        time.Time `json:"end" doc:"Time after which no run begins."`
 	Parameters JSON      `json:"parameters" doc:"Parameters of its runs."`
+}
+
+// Trigger starts the job after runs of other jobs.
+type Trigger struct {
+	Name    string   `json:"name" rule:"required,max=128" doc:"Name; unique within the job."`
+	After   []string `json:"after" rule:"required" doc:"The jobs whose runs start it. With several, when a run of each has ended since it was last started."`
+	RunWhen string   `json:"run_when" rule:"default=Succeeded,enum=Succeeded|Failed|Finished" doc:"What these runs end with: Succeeded (or SucceededWithSkipped), Failed (or TimedOut), or Finished (anything)."`
+	Enabled bool     `json:"enabled" rule:"default=true" doc:"false: runs that end start nothing."`
 }
 
 // Schedule is a named schedule.

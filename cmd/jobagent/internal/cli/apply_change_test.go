@@ -192,6 +192,9 @@ func testPrune(t *testing.T, f *fixture) {
 	f.install(t, "pruned")
 	store := f.open(t, "pruned")
 	f.ok(t, "pruned", "", "apply", "-f", world)
+	for _, trigger := range []string{"always", "when everything fails: 'mend'"} {
+		f.ok(t, "pruned", "", "job", "trigger", "delete", "declared", trigger, "--yes")
+	}
 	f.ok(t, "pruned", "", "job", "delete", "declared", "--yes")
 	some := f.ok(t, "pruned", "", "export", "--job", "EVERYTHING", "--target-group", "empty group")
 	require.Equal(t, 5, strings.Count(some, "apiVersion:"), "a job with what it uses, and a group:\n%s", some)

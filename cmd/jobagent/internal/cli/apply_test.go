@@ -18,6 +18,8 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/definition"
+	"github.com/jobagent/jobagent/jobs/manifest"
 	"github.com/jobagent/jobagent/jobs/model"
 )
 
@@ -66,6 +68,7 @@ func TestApply(t *testing.T) {
 	t.Run("prune", func(t *testing.T) { testPrune(t, f) })
 	t.Run("rollout plan", func(t *testing.T) { testRolloutPlan(t, f) })
 	t.Run("plans that name each other", func(t *testing.T) { testPlansThatNameEachOther(t, f) })
+	t.Run("triggers", func(t *testing.T) { testTriggers(t, f) })
 	t.Run("past run", func(t *testing.T) { testPastRun(t, f) })
 }
 
@@ -173,6 +176,45 @@ func testRetryErrors(t *testing.T, f *fixture) {
 	require.Equal(t, "Transient", options[0].RetryErrors)
 }
 
+// Jobs that start after others are applied after these, also when who starts whom turns round, and
+// are deleted before them.
+func testTriggers(t *testing.T, f *fixture) {
+	f.install(t, "triggers")
+	job := func(name string, triggers ...string) string {
+		return "---\napiVersion: jobagent/v1\nkind: Job\nname: " + name + "\ntriggers: [" + strings.Join(triggers, ", ") + "]\n"
+	}
+	chain := job("a", "{name: t, after: [b, c]}") + job("b", "{name: t, after: [c]}", "{name: u, after: [c], run_when: Failed}") + job("c")
+	require.Contains(t, f.ok(t, "triggers", chain, "apply", "-f", "-"), "3 created")
+	require.Equal(t, "no differences\n", f.ok(t, "triggers", chain, "diff", "-f", "-"))
+	require.Equal(t, "no differences\n", f.ok(t, "triggers", f.ok(t, "triggers", "", "export"), "diff", "-f", "-"))
+
+	round := job("c", "{name: t, after: [a, b]}") + job("b", "{name: t, after: [a], enabled: false}") + job("a")
+	require.Equal(t, "changed Job a: triggers\nchanged Job b: triggers[t].after[0], triggers[t].enabled, triggers[u]\nchanged Job c: triggers\n0 created, 3 changed, 0 unchanged\n",
+		f.ok(t, "triggers", round, "apply", "-f", "-"))
+	require.Equal(t, "no differences\n", f.ok(t, "triggers", round, "diff", "-f", "-"))
+
+	code, _, stderr := f.run(t, "triggers", job("a", "{name: t, after: [c]}"), "apply", "-f", "-")
+	require.NotZero(t, code)
+	require.Contains(t, stderr, "The job 'a' would start itself: 'a' -> 'c' -> 'a'.")
+	code, _, stderr = f.run(t, "triggers", round+job("d", "{name: t, after: [e]}")+job("e", "{name: T, after: [D]}", "{name: t, after: []}"), "validate", "-f", "-")
+	require.NotZero(t, code)
+	require.Contains(t, stderr, `triggers[0].after: the job would start itself: "d" -> "e" -> "d"`)
+	require.Contains(t, stderr, `triggers[1]: the trigger "t" is there twice`)
+	require.Contains(t, stderr, `triggers[1].after: want the names of 1 to 50 jobs, not of 0`)
+
+	// Somebody else changes a job of those that --prune deletes: it stays, with its triggers.
+	rest := job("a")
+	state, err := definition.Read(t.Context(), f.open(t, "triggers"), nil)
+	require.NoError(t, err)
+	f.ok(t, "triggers", "", "job", "update", "c", "--description", "mine")
+	for _, name := range []string{"c", "b"} {
+		err := definition.Remove(t.Context(), f.open(t, "triggers"), state.Get(manifest.Key{Kind: manifest.KindJob, Name: name}))
+		require.Error(t, err, name)
+	}
+	require.Contains(t, f.ok(t, "triggers", "", "job", "trigger", "list", "-o", "csv", "--columns", "job_name,starts"), "c,after a and b succeeded\r\n")
+	require.Equal(t, "deleted Job c\ndeleted Job b\n0 created, 0 changed, 1 unchanged, 2 deleted\n", f.ok(t, "triggers", rest, "apply", "-f", "-", "--prune", "--yes"))
+}
+
 func jobVersions(t *testing.T, f *fixture, database string) string {
 	var jobs []output.Job
 	require.NoError(t, json.Unmarshal([]byte(f.ok(t, database, "", "job", "list", "-o", "json")), &jobs))
@@ -214,6 +256,7 @@ paused paused_by paused_at pause_note parameters_fault`, // state; a pause is an
 		others:  "target_group_id target_id member_id subscription_id resource_group_name", // of the database; no procedure sets the last two
 	},
 	"jobs.target_group_revisions": {covered: "target_group_name", others: "target_group_id revision"},
+	"jobs.job_triggers":           {covered: "job_name trigger_name enabled run_when upstream_jobs", others: "job_id trigger_id waiting created_time updated_time"},
 	"jobs.calendars":              {covered: "calendar_name spec", others: "created_time updated_time"},
 	"jobs.alert_channels":         {covered: "channel_name channel_type definition enabled", others: "needs_secrets created_time updated_time"},
 	"jobs.limits":                 {covered: "scope name server_name max_concurrent_targets", others: "running waiting updated_at"},

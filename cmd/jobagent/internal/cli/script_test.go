@@ -95,6 +95,16 @@ UPDATE jobs_internal.schedules SET defined_at = '2026-03-04T05:06:07.8' WHERE na
 	_, err = seed.ExecContext(ctx, "EXEC jobs.sp_delete_schedule N'it''s [j]', N'later'; EXEC jobs.sp_delete_schedule N'it''s [j]', N'noon'; EXEC jobs.sp_delete_schedule N'it''s [j]', N'fixed';")
 	require.NoError(t, err)
 
+	// A server without the jobs that a trigger watches gets the others.
+	_, err = seed.ExecContext(ctx, `
+EXEC jobs.sp_add_job N'load "it''s"';
+EXEC jobs.sp_add_job N'rates';
+EXEC jobs.sp_add_job N'only here';
+EXEC jobs.sp_add_job_trigger N'it''s [j]', N'it''s after', N'["load \"it''s\"", "rates"]', N'Finished', 0;
+EXEC jobs.sp_add_job_trigger N'it''s [j]', N'failed', N'["rates"]', N'Failed';
+EXEC jobs.sp_add_job_trigger N'it''s [j]', N'missing', N'["rates", "only here"]';`)
+	require.NoError(t, err)
+
 	text := script(embedded.ControlDatabase)
 	require.Contains(t, text, "sp_add_calendar\n    @calendar_name = N'a \"b\" \\x'", "however the text spells the name")
 	require.NotContains(t, text, "$(")
@@ -104,10 +114,16 @@ UPDATE jobs_internal.schedules SET defined_at = '2026-03-04T05:06:07.8' WHERE na
 	other, err := server.Open("second")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, other.Close()) })
+	_, err = other.ExecContext(ctx, `EXEC jobs.sp_add_job N'load "it''s"'; EXEC jobs.sp_add_job N'rates';`)
+	require.NoError(t, err)
 	for _, batch := range clitest.Batches(text) {
 		_, err := other.ExecContext(context.WithoutCancel(ctx), batch)
 		require.NoError(t, err, batch)
 	}
+	_, err = seed.ExecContext(ctx, "EXEC jobs.sp_delete_job_trigger N'it''s [j]', N'missing';")
+	require.NoError(t, err)
+	text = script(embedded.ControlDatabase)
+	require.Equal(t, 2, strings.Count(text, "EXEC jobs.sp_add_job_trigger"))
 	again := script("second")
 	require.Equal(t, text, again)
 	declared := func(store *controldb.Store) string {

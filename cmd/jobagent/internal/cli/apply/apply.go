@@ -404,22 +404,23 @@ func (e *executor) make(ctx context.Context, c change) error {
 	return nil
 }
 
-// reserve creates the jobs that a job's plan of roll-outs names and that come later, without steps
-// and disabled: plans can name each other, such as those of a job and the one that undoes it. The
-// job of the plan never exists without its plan: a run of it would go to all targets at once.
+// reserve creates the jobs that a job's plan of roll-outs or a trigger names and that come later,
+// without steps and disabled: plans can name each other, such as those of a job and the one that
+// undoes it. The job of the plan never exists without its plan: a run of it would go to all targets
+// at once.
 func (e *executor) reserve(ctx context.Context, want manifest.Object) error {
 	job, ok := want.Value.(*manifest.Job)
 	if !ok {
 		return nil
 	}
-	for _, key := range job.Planned() {
+	for _, key := range append(job.Upstreams(), job.Planned()...) {
 		name, ok := e.pending[key]
 		if !ok {
 			continue
 		}
 		delete(e.pending, key)
 		if _, err := e.store.SetJob(ctx, controldb.JobSpec{Name: name}, new(int64)); err != nil {
-			return fmt.Errorf("create the job %q, which the plan names: %w", name, err)
+			return fmt.Errorf("create the job %q, which the definition names: %w", name, err)
 		}
 		e.reserved[key] = true
 	}

@@ -173,11 +173,44 @@ func scriptJob(ctx context.Context, store *controldb.Store, name string) (string
 		return "", err
 	}
 	b.WriteString(schedules)
+	triggers, err := store.JobTriggers(ctx, job.Name)
+	if err != nil {
+		return "", err
+	}
+	for _, t := range triggers {
+		text, err := scriptTrigger(t)
+		if err != nil {
+			return "", err
+		}
+		b.WriteString(text)
+	}
 	if job.Enabled { // last, so that a run that is due at once has all steps
 		b.WriteString("\n" + tsql.NewCall("jobs.sp_update_job").Text("job_name", job.Name).Number("enabled",
 			1).String() + "\nGO\n")
 	}
 	return b.String(), nil
+}
+
+// scriptTrigger returns T-SQL that recreates a trigger. On a server without the jobs that it
+// watches, it prints a message and continues.
+func scriptTrigger(t controldb.JobTrigger) (string, error) {
+	upstreams, err := json.Marshal([]string(t.Upstreams))
+	if err != nil {
+		return "", err
+	}
+	names := make([]string, 0, len(t.Upstreams))
+	for _, u := range t.Upstreams {
+		names = append(names, tsql.Literal(u))
+	}
+	call := tsql.NewCall("jobs.sp_add_job_trigger").Text("job_name", t.JobName).Text("trigger_name", t.Name).
+		LongText("upstream_jobs", "upstream_jobs", string(upstreams)).Text("run_when", t.RunWhen)
+	if !t.Enabled {
+		call.Bit("enabled", false)
+	}
+	missing := fmt.Sprintf("The trigger %s is not added: this server does not have all jobs that it watches.", t.Name)
+	return guarded("jobs.sp_add_job_trigger", "This server has no triggers of jobs: those of the job are not added.", fmt.Sprintf(
+		" IF (SELECT COUNT(*) FROM jobs.jobs WHERE job_name IN (%s)) < %d\n    PRINT %s;\nELSE\nBEGIN\n%s\nEND;", strings.Join(names, ", "), len(names),
+		tsql.Literal(missing), call)), nil
 }
 
 // guarded returns a batch that prints a message on a server without a procedure, and makes calls on
