@@ -13,6 +13,7 @@ import (
 
 	"github.com/jobagent/jobagent/jobs/secret"
 	sqlfs "github.com/jobagent/jobagent/sql"
+	"github.com/jobagent/jobagent/targets"
 )
 
 // audited is a call of a public procedure and its entries in the audit log: action, kind, name, and
@@ -65,6 +66,13 @@ func auditedCalls(t *testing.T, c *control, key secret.PrivateKey) []audited {
 		{"sp_add_job_trigger", `N'i', N't', N'["j"]'`, "sp_add_job_trigger|Trigger|t|A", nil},
 		{"sp_update_job_trigger", `N'i', N't', @run_when = N'Failed'`, "sp_update_job_trigger|Trigger|t|BA", nil},
 		{"sp_delete_job_trigger", `N'i', N't'`, "sp_delete_job_trigger|Trigger|t|B", nil},
+		{"sp_set_drift_baseline", "", "sp_set_drift_baseline|DriftBaseline|v1|A", func(ctx context.Context) error {
+			c.exec(t, `INSERT INTO jobs_internal.drift_states (target_id, options, first_seen_at, last_seen_at, fingerprint, server_name, database_name)
+VALUES (@p1, N'', '2026-01-01', '2026-01-01', 0x01, N's', N'd');`, targets.TargetID("s", "d"))
+			c.exec(t, `EXECUTE jobs.sp_set_drift_baseline N'v1', N's', N'd';`)
+			return nil
+		}},
+		{"sp_delete_drift_baseline", `N'v1'`, "sp_delete_drift_baseline|DriftBaseline|v1|B", nil},
 		{"sp_start_job", `N'j', '` + id + `', N'{"p": "` + canary + `"}'`, "sp_start_job|JobExecution||A", nil},
 		{"sp_stop_job", `'` + id + `'`, "sp_stop_job|JobExecution||A", nil},
 		{"sp_retry_job_execution_now", "", "sp_retry_job_execution_now|JobExecution||A", func(ctx context.Context) error {

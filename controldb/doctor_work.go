@@ -46,6 +46,11 @@ var agentCalls = []struct{ object, text string }{
 	{"jobs_internal.due_schedules", `EXECUTE jobs_internal.due_schedules @max = NULL;`},
 	{"jobs_internal.fire_schedules", `EXECUTE jobs_internal.fire_schedules @term_id = NULL, @firings = NULL;`},
 	{"jobs_internal.record_verdicts", `EXECUTE jobs_internal.record_verdicts @term_id = NULL, @verdicts = NULL;`},
+	{
+		"jobs_internal.record_drift",
+		`EXECUTE jobs_internal.record_drift @term_id = NULL, @task_id = NULL, @attempt = NULL, @target_id = NULL, @server_name = NULL,
+    @database_name = NULL, @options = NULL, @fingerprint = NULL, @objects = NULL, @against = NULL;`,
+	},
 	{"jobs_internal.record_windows", `EXECUTE jobs_internal.record_windows @term_id = NULL, @windows = NULL;`},
 	{"jobs_internal.recheck_schedules", `EXECUTE jobs_internal.recheck_schedules @term_id = NULL, @engine = NULL;`},
 	{"jobs_internal.ensure_system_jobs", `EXECUTE jobs_internal.ensure_system_jobs @server_name = N'';`},

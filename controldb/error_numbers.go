@@ -363,5 +363,8 @@ var conditions = map[int32]condition{
 	50475: {KindInvalid, nil, "a job can have no triggers"},
 	50476: {KindInvalid, nil, "the job would start itself"},
 	50141: {KindConflict, nil, "the job has a trigger, or one of another job watches it"},
+	50491: {KindInvalid, nil, "a baseline of schemas has no name, or one that a step cannot give"},
+	50492: {KindInvalid, nil, "no step of type Drift has read the database"},
+	50493: {KindInvalid, nil, "the baseline of schemas does not exist"},
 	50451: {KindInvalid, nil, "a name or value of a tag is invalid, or a database would have more than 50 tags"},
 }

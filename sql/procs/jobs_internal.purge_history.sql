@@ -1,8 +1,9 @@
 -- Deletes rows that are older than the retention: first finished runs, one batch in each call; then records of skipped instants, ended
 -- backfills, the action log, ended terms to which no run refers, and agents without terms. When no run is left to purge, it also deletes
--- parameters to which nothing refers any more, secrets of REST that no definition names, alerts, and entries of the audit log older than
--- the setting audit_retention_days (default 365). It also deletes schedules that have been Completed or Faulted for longer than the
--- setting schedule_retention_days (default 60), and jobs of job collections whose schedule is. Call it until @remaining is 0.
+-- parameters to which nothing refers any more, secrets of REST that no definition names, alerts, and entries of the audit log and schemas of
+-- databases (delete_drift) older than the setting audit_retention_days (default 365). It also deletes schedules that have been Completed or
+-- Faulted for longer than the setting schedule_retention_days (default 60), and jobs of job collections whose schedule is. Call it until
+-- @remaining is 0.
 --
 -- Each statement deletes at most 1,000 rows, and is a transaction of its own. A call that purges runs deletes one batch of each other
 -- kind; one without runs repeats a batch until there are no more rows, for two seconds at most.
@@ -19,7 +20,7 @@
 -- Called by: agent/upkeep.go, for the system job jobagent$history_retention.
 -- Locks:     the row of retention_state (X); the purged runs (X), then their rows in small batches; schedules that were closed long
 --            ago (X), and parameters (X), skipping locked rows; secrets (X), skipping locked rows; entries of the audit log and of
---            the action log (X), skipping locked rows.
+--            the action log (X), and rows of drift_references, drift_states and drift_schemas (X), skipping locked rows.
 -- Returns:   0.
 -- Throws:
 --   50029 an argument is missing or out of range.
@@ -344,6 +345,9 @@ BEGIN
         SET @remaining = CASE WHEN @left = 1 THEN 1 ELSE @remaining END;
         SET @until = DATEADD(SECOND, @seconds, SYSUTCDATETIME());
         EXECUTE jobs_internal.delete_alerts @oldest = @oldest, @until = @until, @remaining = @left OUTPUT;
+        SET @remaining = CASE WHEN @left = 1 THEN 1 ELSE @remaining END;
+        SET @until = DATEADD(SECOND, @seconds, SYSUTCDATETIME());
+        EXECUTE jobs_internal.delete_drift @until = @until, @remaining = @left OUTPUT, @now = @now;
         SET @remaining = CASE WHEN @left = 1 THEN 1 ELSE @remaining END;
     END;
     RETURN 0;
