@@ -1,7 +1,7 @@
 -- Deletes rows that are older than the retention: first finished runs, one batch in each call; then records of skipped instants, ended
 -- backfills, the action log, ended terms to which no run refers, and agents without terms. When no run is left to purge, it also deletes
--- parameters to which nothing refers any more, secrets of REST that no definition names, alerts, and entries of the audit log and schemas of
--- databases (delete_drift) older than the setting audit_retention_days (default 365). It also deletes schedules that have been Completed or
+-- parameters to which nothing refers any more, secrets of REST that no definition names, alerts, and entries of the audit log and schemas
+-- of databases (delete_drift) older than the setting audit_retention_days (default 365). It also deletes schedules that have been Completed or
 -- Faulted for longer than the setting schedule_retention_days (default 60), and jobs of job collections whose schedule is. Call it until
 -- @remaining is 0.
 --
