@@ -42,9 +42,9 @@ const (
 	stopsDatabase = "stops"
 	// stopsScript does not respond to an attention, and does not end with its connection.
 	stopsScript = `/* deaf */ SET NOCOUNT ON;
-WAITFOR DELAY '00:00:11';
+WAITFOR DELAY '00:00:20';
 INSERT INTO dbo.finished (run) VALUES ($(job_execution_id));`
-	stopsScriptTime           = 11 * time.Second
+	stopsScriptTime           = 20 * time.Second
 	stopsByHand, stopsByLimit = "stopped by hand", "stopped by its time limit"
 )
 
