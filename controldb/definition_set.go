@@ -16,6 +16,7 @@ type Definitions struct {
 	Triggers  []JobTrigger // without the numbers of their events
 	Groups    []TargetGroupDetail
 	Calendars []Calendar
+	Windows   []TargetWindow
 	Channels  []AlertChannel
 	Limits    []Limit // without their use
 	Alerts    []AlertRule
@@ -81,6 +82,10 @@ FROM jobs.job_triggers`+w.text()+"\nORDER BY job_name, trigger_name;", w.args...
 		},
 		func() (err error) {
 			d.Calendars, err = s.Calendars(ctx, "")
+			return err
+		},
+		func() (err error) {
+			d.Windows, err = s.TargetWindows(ctx)
 			return err
 		},
 		func() (err error) {

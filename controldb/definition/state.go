@@ -80,6 +80,10 @@ func NewState(d controldb.Definitions) (*State, error) {
 	for _, c := range d.Calendars {
 		s.add(manifest.KindCalendar, &manifest.Calendar{Name: c.Name, Spec: manifest.JSON(c.Spec)}, 0, "")
 	}
+	for _, w := range d.Windows {
+		s.add(manifest.KindTargetWindow, &manifest.TargetWindow{Name: w.Name, Calendar: w.Calendar, Blackouts: w.Blackouts,
+			TagFilter: w.TagFilter, Server: w.Server, Database: w.Database, Zone: w.Zone, ZoneTag: w.ZoneTag}, 0, "")
+	}
 	for _, c := range d.Channels {
 		s.add(manifest.KindAlertChannel, &manifest.AlertChannel{Name: c.Name, Type: c.Type, Enabled: c.Enabled,
 			Definition: manifest.JSON(c.Definition)}, 0, "")

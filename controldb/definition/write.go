@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/manifest"
 	"github.com/jobagent/jobagent/jobs/model"
+	"github.com/jobagent/jobagent/targets"
 )
 
 // Write makes an object of the control database as wanted, in one transaction. have is nil if it
@@ -38,6 +39,8 @@ func Write(ctx context.Context, store *controldb.Store, want manifest.Object, ha
 		}
 		definition := string(v.Definition)
 		return store.UpdateAlertChannel(ctx, v.Name, &definition, &v.Enabled)
+	case *manifest.TargetWindow:
+		return store.SetTargetWindow(ctx, window(v))
 	case *manifest.Limit:
 		return store.SetLimit(ctx, *v)
 	case *manifest.Alert:
@@ -63,6 +66,8 @@ func Remove(ctx context.Context, store *controldb.Store, o *Stored) error {
 		return store.DeleteCalendar(ctx, v.Name)
 	case *manifest.AlertChannel:
 		return store.DeleteAlertChannel(ctx, v.Name)
+	case *manifest.TargetWindow:
+		return store.DeleteTargetWindow(ctx, v.Name)
 	case *manifest.Limit:
 		return store.RemoveLimit(ctx, *v)
 	case *manifest.Alert:
@@ -88,6 +93,15 @@ func removeJob(ctx context.Context, store *controldb.Store, j *manifest.Job, rev
 		}
 		return tx.DeleteJobIf(ctx, j.Name, false, &revision)
 	})
+}
+
+func window(w *manifest.TargetWindow) controldb.TargetWindow {
+	out := controldb.TargetWindow{Name: w.Name, Server: w.Server, Database: w.Database, TagFilter: w.TagFilter,
+		Calendar: w.Calendar, Blackouts: w.Blackouts, Zone: w.Zone, ZoneTag: w.ZoneTag}
+	if w.Server != "" {
+		out.Target = targets.TargetID(w.Server, w.Database)
+	}
+	return out
 }
 
 func writeAlert(ctx context.Context, store *controldb.Store, a *manifest.Alert, have *Stored) error {

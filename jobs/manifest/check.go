@@ -42,6 +42,8 @@ func check(set *Set) Faults {
 		switch v := o.Value.(type) {
 		case *TargetGroup:
 			c.group(v)
+		case *TargetWindow:
+			c.window(v)
 		case *AlertChannel:
 			c.channel(v)
 		case *Job:
@@ -264,6 +266,35 @@ func (c *checker) definition(t action.Type, text, path string) {
 	case err != nil:
 		c.fail(path, "%v", err)
 	}
+}
+
+func (c *checker) window(w *TargetWindow) {
+	if w.Calendar == "" && w.Blackouts == "" {
+		c.fail("", "want calendar, blackouts or both")
+	}
+	names := [...]struct{ path, name string }{{"server", w.Server}, {"database", w.Database}}
+	switch {
+	case w.TagFilter != "" && (w.Server != "" || w.Database != ""):
+		c.fail("tag_filter", "want either tag_filter, or server and database")
+	case w.TagFilter == "" && (w.Server == "" || w.Database == ""):
+		c.fail("", "want server and database, or tag_filter")
+	case w.Server != "":
+		for _, n := range names {
+			if err := jobs.CheckVisible(n.name); err != nil {
+				c.fail(n.path, "%v", err)
+			}
+		}
+		if err := targets.CheckServer(w.Server); err != nil {
+			c.fail("server", "%v", err)
+		}
+	}
+	if w.Zone != "" {
+		if _, err := schedule.LoadZone(w.Zone); err != nil {
+			c.scheduleFaults("zone", err)
+		}
+	}
+	c.refer(KindCalendar, w.Calendar, "calendar")
+	c.refer(KindCalendar, w.Blackouts, "blackouts")
 }
 
 func (c *checker) limit(l *Limit) {

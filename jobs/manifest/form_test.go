@@ -29,6 +29,16 @@ type: Http
 definition: {method: POST, url: "https://example.com/"}
 ---
 apiVersion: jobagent/v1
+kind: TargetWindow
+name: w
+calendar: nights
+blackouts: month-end
+server: s
+database: d
+zone: Europe/Berlin
+zone_tag: zone
+---
+apiVersion: jobagent/v1
 kind: Job
 name: j
 description: "two\nlines"

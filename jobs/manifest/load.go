@@ -338,6 +338,8 @@ func normalize(o Object) {
 	switch v := o.Value.(type) {
 	case *TargetGroup:
 		slices.SortStableFunc(v.Members, compareMembers)
+	case *TargetWindow:
+		v.TagFilter = strings.TrimLeft(v.TagFilter, " ")
 	case *Job:
 		slices.SortStableFunc(v.Schedules, func(a, b *Schedule) int {
 			return cmp.Or(strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)), strings.Compare(a.Name, b.Name))

@@ -21,6 +21,7 @@ type Kind string
 const (
 	KindTargetGroup  Kind = "TargetGroup"
 	KindCalendar     Kind = "Calendar"
+	KindTargetWindow Kind = "TargetWindow"
 	KindAlertChannel Kind = "AlertChannel"
 	KindJob          Kind = "Job"
 	KindLimit        Kind = "Limit"
@@ -29,7 +30,7 @@ const (
 
 // Kinds lists the kinds in the order in which they are applied.
 func Kinds() []Kind {
-	return []Kind{KindTargetGroup, KindCalendar, KindAlertChannel, KindJob, KindLimit, KindAlert}
+	return []Kind{KindTargetGroup, KindCalendar, KindTargetWindow, KindAlertChannel, KindJob, KindLimit, KindAlert}
 }
 
 // The models of objects. Decoder, encoder and JSON Schema are made from these declarations:
@@ -98,6 +99,18 @@ func (g *TargetGroup) Targets() []targets.Member {
 type Calendar struct {
 	Name string `json:"name" rule:"required,max=128" doc:"Name of the calendar, which schedules name in blackouts."`
 	Spec JSON   `json:"spec" rule:"required" doc:"timeZone, and dates, monthDays, weekly or rrule with startTime and duration."`
+}
+
+// TargetWindow says when attempts may start on one database, or on those that match TagFilter.
+type TargetWindow struct {
+	Name      string `json:"name" rule:"required,max=128" doc:"Name of the window."`
+	Calendar  string `json:"calendar" rule:"max=128" doc:"The window is open only while this calendar has a window; default: at all times but those of blackouts."`
+	Blackouts string `json:"blackouts" rule:"max=128" doc:"It is closed while this calendar has a window."`
+	TagFilter string `json:"tag_filter" rule:"max=4000" doc:"The databases whose tags match, such as tier = 'gold', also those that come later. Without server."`
+	Server    string `json:"server" rule:"visible,max=256" doc:"Server of the one database that has the window."`
+	Database  string `json:"database" rule:"max=128" doc:"Its name."`
+	Zone      string `json:"zone" rule:"max=128" doc:"Zone of calendars that name none, such as Europe/Berlin; default: UTC."`
+	ZoneTag   string `json:"zone_tag" rule:"max=128" doc:"A tag with the zone of each database; zone is that of databases without it."`
 }
 
 // AlertChannel is where notifications of alerts are sent.
@@ -349,6 +362,7 @@ type Scalar string
 var models = map[Kind]func() any{
 	KindTargetGroup:  func() any { return new(TargetGroup) },
 	KindCalendar:     func() any { return new(Calendar) },
+	KindTargetWindow: func() any { return new(TargetWindow) },
 	KindAlertChannel: func() any { return new(AlertChannel) },
 	KindJob:          func() any { return new(Job) },
 	KindLimit:        func() any { return new(Limit) },
@@ -358,7 +372,7 @@ var models = map[Kind]func() any{
 // Object is a document: an object of a kind.
 type Object struct {
 	Kind Kind
-	// Value is a *TargetGroup, *Calendar, *AlertChannel, *Job, *Limit or *Alert.
+	// Value is a *TargetGroup, *Calendar, *TargetWindow, *AlertChannel, *Job, *Limit or *Alert.
 	Value any
 	// Source is where the document begins; its File is empty for an object of a database.
 	Source Place
@@ -393,6 +407,8 @@ func (o Object) Name() string {
 	case *TargetGroup:
 		return v.Name
 	case *Calendar:
+		return v.Name
+	case *TargetWindow:
 		return v.Name
 	case *AlertChannel:
 		return v.Name

@@ -14,7 +14,7 @@ import (
 
 // folders are the folders of the kinds in a directory that [Files] describes.
 var folders = map[Kind]string{
-	KindTargetGroup: "target-groups", KindCalendar: "calendars", KindAlertChannel: "alert-channels", KindJob: "jobs", KindLimit: "limits", KindAlert: "alerts",
+	KindTargetGroup: "target-groups", KindCalendar: "calendars", KindTargetWindow: "target-windows", KindAlertChannel: "alert-channels", KindJob: "jobs", KindLimit: "limits", KindAlert: "alerts",
 }
 
 // File is a file with its path in a directory, with slashes.

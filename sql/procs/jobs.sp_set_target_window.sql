@@ -50,6 +50,8 @@ BEGIN
     DECLARE @fault NVARCHAR(1000);
     DECLARE @created_at DATETIME2(7);
     DECLARE @missing NVARCHAR(128);
+    DECLARE @given_server NVARCHAR(256);
+    DECLARE @given_database NVARCHAR(128);
     DECLARE @audit_before NVARCHAR(MAX);
     DECLARE @audit_after NVARCHAR(MAX);
 
@@ -81,10 +83,19 @@ BEGIN
     IF @tag_filter IS NOT NULL AND (@server_name IS NOT NULL OR @database_name IS NOT NULL OR @target_id IS NOT NULL)
         THROW 50461, N'Invalid arguments: want either @tag_filter, or the names of one database.', 1;
     IF @tag_filter IS NULL
+    BEGIN
+        SET @given_server = NULLIF(LTRIM(RTRIM(@server_name)), N'');
+        SET @given_database = @database_name;
         EXECUTE jobs_internal.find_target
             @server_name = @server_name OUTPUT,
             @database_name = @database_name OUTPUT,
             @target_id = @target_id OUTPUT;
+        -- A definition stays as it was written, so that files do not differ from it.
+        IF @given_server IS NOT NULL
+            SELECT
+                @server_name = @given_server,
+                @database_name = @given_database;
+    END;
     ELSE
         EXECUTE jobs_internal.parse_tag_filter @filter = @tag_filter, @program = @program OUTPUT, @fault = @fault OUTPUT;
     IF @fault IS NOT NULL

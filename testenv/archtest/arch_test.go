@@ -83,7 +83,7 @@ var allowed = map[string][]string{
 	// The texts of errors of procedures, for the doors that word them.
 	"controldb/message": {},
 	// Objects as definitions have them: jobs as code, and the forms of the dashboard.
-	"controldb/definition": {"controldb", "jobs/manifest", "jobs/model", "github.com/google/uuid"},
+	"controldb/definition": {"controldb", "jobs/manifest", "jobs/model", "targets", "github.com/google/uuid"},
 	"controldb":            {"sql", "jobs/...", "targets", "targets/mssql", "controldb/...", "github.com/jmoiron/sqlx/...", "github.com/microsoft/go-mssqldb/...", "github.com/google/uuid"},
 	// The REST front. A surface is one API; no surface imports another one.
 	"agent/rest":                 {"agent/rest/internal/listen", "jobs/...", "controldb", "go.uber.org/zap/...", "github.com/google/uuid", "golang.org/x/time/rate"},

@@ -169,6 +169,7 @@ func printValidated(p *output.Printer, w io.Writer, r output.ValidatedFiles) err
 // words are the kinds in sentences: of one object, and of several.
 var words = map[manifest.Kind][2]string{
 	manifest.KindTargetGroup: {"target group", "target groups"}, manifest.KindCalendar: {"calendar", "calendars"},
+	manifest.KindTargetWindow: {"window of databases", "windows of databases"},
 	manifest.KindAlertChannel: {"alert channel", "alert channels"}, manifest.KindJob: {"job", "jobs"},
 	manifest.KindLimit: {"limit", "limits"}, manifest.KindAlert: {"alert", "alerts"},
 }
