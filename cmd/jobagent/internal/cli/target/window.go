@@ -84,8 +84,7 @@ skipped. What runs when a window closes goes on. If several windows apply to a d
 
 Calendars are those of jobagent calendar. One that names no timeZone is in the zone of the window: --zone, or the value
 of the tag --zone-tag of each database.`,
-		Example: `  jobagent calendar add nights --spec '{"weekly": [{"day": "monday", "from": "22:00", "to": "05:00"}]}'
-  jobagent calendar add month-end --spec '{"monthDays": [-3, -2, -1]}'
+		Example: `  echo '{"monthDays": [-3, -2, -1]}' | jobagent calendar add month-end --file -
   jobagent target window set gold --tag-filter "tier = 'gold'" --calendar nights --blackouts month-end --zone Europe/Berlin
   jobagent target window set tenant17 --server sql1.example.com --database tenant17 --calendar nights`,
 		RunE: func(cmd *cobra.Command, args []string) error {
