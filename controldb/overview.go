@@ -85,12 +85,15 @@ type ActiveRun struct {
 	StepTargets int       `db:"step_targets"`
 	StepActive  int       `db:"step_active"`
 	// Targets are all targets of the steps that have begun. Running, Due, Retrying, Held and
-	// Callbacks have not ended; Failed ended as Failed or TimedOut.
+	// Callbacks have not ended; Failed ended as Failed or TimedOut. HeldFrom and HeldUntil are when
+	// the first and the last of the held ones may go on; zero: none is held, or that is not known.
 	Targets     int       `db:"targets"`
 	Running     int       `db:"running"`
 	Due         int       `db:"due"`
 	Retrying    int       `db:"retrying"`
 	Held        int       `db:"held"` // their databases are paused, or have a window that is not open
+	HeldFrom    time.Time `db:"held_from"`
+	HeldUntil   time.Time `db:"held_until"`
 	Callbacks   int       `db:"callbacks"`
 	Failed      int       `db:"failed"`
 	NextAttempt time.Time `db:"next_attempt_at"`
@@ -105,12 +108,15 @@ func (r ActiveRun) Ended() int {
 }
 
 // Pace returns how many targets of the active step end per second, and estimates how long it still
-// takes; 0 means that it is unknown.
+// takes; 0 means that it is unknown. While targets are held, it takes at least so long.
 func (r ActiveRun) Pace(now time.Time) (rate float64, left time.Duration) {
 	if r.BeganAt.IsZero() {
 		return 0, 0
 	}
-	rate, left = jobs.Pace(r.StepTargets-r.StepActive, r.StepActive, now.Sub(r.BeganAt))
+	rate, left = jobs.Pace(r.StepTargets-r.StepActive, max(r.StepActive-r.Held, 0), now.Sub(r.BeganAt))
+	if r.Held > 0 {
+		left = jobs.NotBefore(left, r.HeldUntil, now)
+	}
 	return rate, left.Round(time.Second)
 }
 

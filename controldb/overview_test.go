@@ -96,7 +96,13 @@ func TestActiveRunRate(t *testing.T) {
 	}
 	require.Equal(t, []any{2.0, 40 * time.Second}, pace(began.Add(10*time.Second)))
 	require.Equal(t, []any{0.0, time.Duration(0)}, pace(began.Add(-time.Hour)), "the clock went back")
-	r.StepActive = 100
+	r.Held = 60
+	require.Equal(t, []any{2.0, time.Duration(0)}, pace(began.Add(10*time.Second)), "nobody knows when the windows open")
+	r.HeldUntil = began.Add(15 * time.Second)
+	require.Equal(t, []any{2.0, 10 * time.Second}, pace(began.Add(10*time.Second)), "the others take longer than the windows")
+	r.HeldUntil = began.Add(time.Hour)
+	require.Equal(t, []any{2.0, 59*time.Minute + 50*time.Second}, pace(began.Add(10*time.Second)))
+	r.StepActive, r.Held = 100, 0
 	require.Equal(t, []any{0.0, time.Duration(0)}, pace(began.Add(time.Hour)), "nothing has ended")
 	r = controldb.ActiveRun{}
 	require.Equal(t, []any{0.0, time.Duration(0)}, pace(began))

@@ -53,6 +53,12 @@ type Run struct {
 	// one of that wave. Nil: it belongs to none.
 	Rollout     uuid.UUID `db:"rollout_id"`
 	RolloutWave int       `db:"rollout_wave"`
+	// Held is the number of targets whose databases are paused, or have a window that is not open.
+	// HeldFrom and HeldUntil are when the first and the last of them may go on; zero: none is held,
+	// or that is not known. Only Store.Run has them.
+	Held      int       `db:"held"`
+	HeldFrom  time.Time `db:"held_from"`
+	HeldUntil time.Time `db:"held_until"`
 	// Now is the time of the answer.
 	Now time.Time `db:"now"`
 

@@ -26,6 +26,14 @@ type KnownTarget struct {
 	IsGone bool      `db:"is_gone"`
 	// Tags is a JSON object of texts.
 	Tags string `db:"tags"`
+	// Paused is since when nothing starts on it; zero if it is not paused. PauseEnd is when that
+	// ends by itself, or zero.
+	Paused      time.Time `db:"paused_time"`
+	PauseEnd    time.Time `db:"pause_end_time"`
+	PauseReason string    `db:"pause_reason"`
+	// Windows is a JSON array of the names of the windows that apply to it; empty if they were not
+	// asked for.
+	Windows string `db:"windows"`
 }
 
 // KnownTargetFilter says which databases to list. Empty fields do not restrict.
@@ -41,6 +49,9 @@ type KnownTargetFilter struct {
 	After targets.Target
 	// Top is the maximum number of databases, up to [MaxKnownTargets].
 	Top int
+	// Windows says that their windows are asked for, which costs a look at each window for each of
+	// the databases.
+	Windows bool
 }
 
 // MaxKnownTargets is the largest number of databases that one call lists.
@@ -52,6 +63,9 @@ func (s *Store) KnownTargets(ctx context.Context, f KnownTargetFilter) ([]KnownT
 		optText("name", f.Name).optText("after_server", f.After.Server).in("top", int64(f.Top))
 	if f.After.Server != "" {
 		c.in("after_database", f.After.Database)
+	}
+	if f.Windows {
+		c.in("windows", true)
 	}
 	var list []KnownTarget
 	err := s.query(ctx, "list databases", opt(c, "gone", f.Gone), into(&list))

@@ -72,3 +72,12 @@ func Pace(ended, left int, elapsed time.Duration) (rate float64, still time.Dura
 	rate = float64(ended) / elapsed.Seconds()
 	return rate, time.Duration(float64(left) / rate * float64(time.Second))
 }
+
+// NotBefore returns how long targets still take if some of them wait until a time, when windows of
+// their databases open: at least until then, and 0 (unknown) if that time is unknown.
+func NotBefore(still time.Duration, until, now time.Time) time.Duration {
+	if until.IsZero() {
+		return 0
+	}
+	return max(still, until.Sub(now))
+}

@@ -29,6 +29,11 @@ CREATE INDEX IX_target_executions_held_by ON jobs_internal.target_executions (he
     INCLUDE (next_attempt_at)
     WHERE held_by IS NOT NULL AND next_attempt_at IS NOT NULL;
 
+-- size: likewise
+CREATE INDEX IX_target_executions_holds ON jobs_internal.target_executions (step_execution_id, held_by)
+    INCLUDE (next_attempt_at)
+    WHERE held_by IS NOT NULL AND next_attempt_at IS NOT NULL;
+
 CREATE TABLE jobs_internal.target_windows (
     window_id      BIGINT NOT NULL IDENTITY(1, 1),
     name           NVARCHAR(128) NOT NULL,

@@ -16,7 +16,9 @@
 --               active_steps, began_at (when the list of that step was frozen), step_targets, step_active, targets, running, due, retrying,
 --               callbacks, failed, next_attempt_at, retry_message (the last error of something that waits for a retry, of the target whose
 --               next attempt is the last; the first 400 characters; NULL: nothing waits), held (their databases are paused, or have a
---               window that is not open). The numbers are targets; those without a column have ended without a failure.
+--               window that is not open), held_from and held_until (when the first and the last of the held ones may go on: pauses end,
+--               windows open; NULL: none is held, or the time of none, or of one of them, is known). The numbers are targets; those
+--               without a column have ended without a failure.
 --            3: runs that have waited for 30 seconds or more while none of their targets runs, oldest first: job_execution_id, job_name,
 --               create_time, waits_for (as in jobs.sp_explain_execution, but Hold: Pause or Window), command_type (of Agent: the type that
 --               no live agent runs; NULL: no agent is live), since, until_time, targets (at most 1000 for each step of a run that 2 does
@@ -68,6 +70,8 @@ BEGIN
         first_due_at      DATETIME2(7) NULL,
         retrying          INT NOT NULL,
         held              INT NOT NULL,
+        held_from         DATETIME2(7) NULL,
+        held_until        DATETIME2(7) NULL,
         next_attempt_at   DATETIME2(7) NULL,
         callbacks         INT NOT NULL,
         retry_message     NVARCHAR(400) NULL
@@ -194,11 +198,11 @@ BEGIN
     -- why they wait, so that their part does not grow with their targets.
     INSERT INTO @steps (
         step_execution_id, execution_id, step_id, lifecycle, create_time, resolved_at, command_type, due, first_due_at, retrying, held,
-        next_attempt_at, callbacks, retry_message
+        held_from, held_until, next_attempt_at, callbacks, retry_message
     )
     SELECT
         s.step_execution_id, s.execution_id, s.step_id, s.lifecycle, s.create_time, s.resolved_at, c.command_type, d.due, d.first_due_at,
-        d.retrying, d.held, COALESCE(d.next_attempt_at, s.next_attempt_at), w.callbacks,
+        d.retrying, d.held, u.held_from, u.held_until, COALESCE(d.next_attempt_at, s.next_attempt_at), w.callbacks,
         CASE WHEN s.lifecycle = N'WaitingForRetry' THEN LEFT(s.last_message, 400) ELSE q.message END
     FROM (
         SELECT r.execution_id, 2147483647 AS counted
@@ -236,6 +240,29 @@ BEGIN
             ORDER BY t.target_execution_id
         ) AS t
     ) AS w
+    OUTER APPLY (
+        -- Plan: per step a range of IX_target_executions_holds, and for each reason a key of window_answers or target_pauses.
+        SELECT
+            MIN(h.ends_at) AS held_from,
+            CASE WHEN COUNT(*) = COUNT(h.ends_at) THEN MAX(h.ends_at) END AS held_until
+        FROM (
+            SELECT t.held_by
+            FROM jobs_internal.target_executions AS t
+            WHERE t.step_execution_id = s.step_execution_id
+                AND t.held_by IS NOT NULL
+                AND t.next_attempt_at IS NOT NULL
+            GROUP BY t.held_by
+        ) AS g
+        LEFT JOIN jobs_internal.target_pauses AS p ON p.pause_id = -g.held_by
+        LEFT JOIN jobs_internal.window_answers AS a ON a.answer_id = g.held_by
+        CROSS APPLY (
+            SELECT CASE
+                WHEN p.resumed_at IS NOT NULL OR a.is_open = 1 THEN @now
+                WHEN a.holds_until IS NOT NULL THEN a.changes_at
+                ELSE p.ends_at
+            END AS ends_at
+        ) AS h
+    ) AS u
     OUTER APPLY (
         -- Plan: the last key of the range of IX_target_executions_due, with its row.
         SELECT TOP (1) LEFT(t.last_message, 400) AS message
@@ -288,6 +315,10 @@ BEGIN
             SUM(s.due) AS due,
             SUM(s.retrying) AS retrying,
             SUM(s.held) AS held,
+            MIN(s.held_from) AS held_from,
+            CASE
+                WHEN MAX(CASE WHEN s.held > 0 AND s.held_until IS NULL THEN 1 ELSE 0 END) = 0 THEN MAX(s.held_until)
+            END AS held_until,
             SUM(s.callbacks) AS callbacks,
             MIN(s.next_attempt_at) AS next_attempt_at,
             MAX(s.retry_message) AS retry_message -- of any step
@@ -336,7 +367,9 @@ BEGIN
         ) AS failed,
         w.next_attempt_at,
         w.retry_message,
-        COALESCE(w.held, 0) AS held
+        COALESCE(w.held, 0) AS held,
+        w.held_from,
+        w.held_until
     FROM @runs AS r
     INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = r.execution_id
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id

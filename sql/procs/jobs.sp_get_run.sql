@@ -3,9 +3,10 @@
 -- has changed or that have none any more. So it misses no change, in whatever order transactions commit: it reads the present state and
 -- no times.
 --
--- Cost: the steps of the version, and the unfinished targets of the run, of which three narrow indexes are read. They come back as
--- ranges of ids, which are few, since targets are claimed in their order. Held tasks are those of all runs: there are no more of them
--- than workers. A finished run has no marks. The numbers of targets, with @states = 1, cost a read of all targets of the run.
+-- Cost: the steps of the version, and the unfinished targets of the run, of which three narrow indexes are read, and one more of those
+-- that are held. They come back as ranges of ids, which are few, since targets are claimed in their order. Held tasks are those of all
+-- runs: there are no more of them than workers. A finished run has no marks. The numbers of targets, with @states = 1, cost a read of all
+-- targets of the run.
 --
 -- Parameters:
 --   @job_execution_id  Id of the run.
@@ -19,7 +20,9 @@
 --               not), tolerated_failures (the number of targets that failed in steps that succeeded with them; NULL: none), live_agents
 --               (the number of live agents; NULL without @states), rollout_id (the roll-out to which the run belongs: itself or that of
 --               its wave; NULL: none), rollout_wave (number of the wave; NULL: it is of none), trigger_name (the trigger that started
---               it; an empty text if it was deleted; NULL: none).
+--               it; an empty text if it was deleted; NULL: none), held (targets whose databases are paused, or have a window that is not
+--               open), held_from and held_until (when the first and the last of these may go on: pauses end, windows open; NULL: none is
+--               held, or the time of none, or of one of them, is known).
 --            2: the steps of the version, in order: step_id, step_name, command_type, target_group_name (NULL: the endpoint of an action),
 --               run_when, step_execution_id (NULL: the step has not begun), lifecycle (empty: likewise), is_active, create_time,
 --               start_time, end_time, resolved_at (when the list of targets was frozen), next_attempt_at, last_message.
@@ -100,13 +103,42 @@ BEGIN
             FROM jobs_internal.trigger_events AS v
             LEFT JOIN jobs_internal.job_triggers AS t ON t.trigger_id = v.trigger_id
             WHERE v.execution_id = e.execution_id
-        ) AS trigger_name
+        ) AS trigger_name,
+        COALESCE(y.held, 0) AS held,
+        y.held_from,
+        y.held_until
     FROM jobs_internal.job_executions AS e
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
     LEFT JOIN jobs_internal.schedules AS s ON s.schedule_id = e.schedule_id
     LEFT JOIN jobs_internal.visible_runs AS o ON o.execution_id = e.rerun_of
     LEFT JOIN jobs_internal.rollouts AS u ON u.execution_id = e.execution_id
     LEFT JOIN jobs_internal.visible_runs AS w ON w.execution_id = e.rollout_of
+    OUTER APPLY (
+        -- Plan: per active step a range of IX_target_executions_holds, and for each reason a key of target_pauses or window_answers.
+        SELECT
+            SUM(g.targets) AS held,
+            MIN(h.ends_at) AS held_from,
+            CASE WHEN COUNT(*) = COUNT(h.ends_at) THEN MAX(h.ends_at) END AS held_until
+        FROM (
+            SELECT t.held_by, COUNT(*) AS targets
+            FROM jobs_internal.step_executions AS x
+            INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = x.step_execution_id
+            WHERE x.execution_id = @execution_id
+                AND x.is_active = 1
+                AND t.held_by IS NOT NULL
+                AND t.next_attempt_at IS NOT NULL
+            GROUP BY t.held_by
+        ) AS g
+        LEFT JOIN jobs_internal.target_pauses AS p ON p.pause_id = -g.held_by
+        LEFT JOIN jobs_internal.window_answers AS a ON a.answer_id = g.held_by
+        CROSS APPLY (
+            SELECT CASE
+                WHEN p.resumed_at IS NOT NULL OR a.is_open = 1 THEN @now
+                WHEN a.holds_until IS NOT NULL THEN a.changes_at
+                ELSE p.ends_at
+            END AS ends_at
+        ) AS h
+    ) AS y
     WHERE e.execution_id = @execution_id;
 
     SELECT

@@ -10,9 +10,12 @@
 --   @after_server       Server of the last database of the page before; NULL: the first page.
 --   @after_database     Name of that database.
 --   @top                Maximum number of databases, 1 to 10,000.
+--   @windows            1: with the windows of each database. NULL: without them.
 -- Called by: members of the role jobs_reader.
 -- Locks:     nothing.
--- Returns:   The columns of jobs.targets, in the order of server and database.
+-- Returns:   The columns of jobs.targets, in the order of server and database, and windows: a JSON array of the names of the windows that
+--            apply to the database (jobs.target_windows), of which all have to be open; NULL without @windows. They cost a look at each
+--            window for each of the returned databases.
 -- Throws:
 --   50029 an argument is missing or out of range.
 --   50097 a text is longer than its limit.
@@ -25,7 +28,8 @@ CREATE OR ALTER PROCEDURE jobs.sp_get_targets
     @name              NVARCHAR(401) = NULL,
     @after_server      NVARCHAR(257) = NULL,
     @after_database    NVARCHAR(129) = NULL,
-    @top               INT = 1000
+    @top               INT = 1000,
+    @windows           BIT = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -40,6 +44,10 @@ BEGIN
         @name, N'[', N'[[]'), N'%', N'[%]'), N'_', N'[_]'), N'*', N'%'), N'?', N'_') + N'%';
     DECLARE @with_gone BIT = CASE WHEN @gone = 0 AND @target_group_name IS NULL THEN 0 ELSE 1 END;
     DECLARE @found TABLE (target_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY);
+    DECLARE @page TABLE (place INT NOT NULL PRIMARY KEY, target_id UNIQUEIDENTIFIER NOT NULL);
+    DECLARE @listed NVARCHAR(MAX);
+    DECLARE @windows_found NVARCHAR(MAX);
+    DECLARE @names TABLE (target_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY, list NVARCHAR(MAX) NOT NULL);
 
     IF DATALENGTH(@target_group_name) > 256
         THROW 50097, N'Invalid @target_group_name: want at most 128 characters, not 129 or more.', 1;
@@ -90,19 +98,13 @@ BEGIN
         FROM OPENJSON(@matches) WITH (target_id UNIQUEIDENTIFIER) AS o;
     END;
 
+    INSERT INTO @page (place, target_id)
     SELECT TOP (@top)
-        t.target_id,
-        t.server_name,
-        t.database_name,
-        t.elastic_pool_name,
-        t.first_seen_time,
-        t.last_seen_time,
-        t.is_gone,
-        t.gone_time,
-        t.tags
-    FROM jobs.targets AS t
+        ROW_NUMBER() OVER (ORDER BY t.server_name, t.database_name, t.target_id),
+        t.target_id
+    FROM jobs_internal.targets AS t
     WHERE ((@target_group_name IS NULL AND @tag_filter IS NULL) OR t.target_id IN (SELECT f.target_id FROM @found AS f))
-        AND (@target_group_name IS NOT NULL OR @gone IS NULL OR t.is_gone = @gone)
+        AND (@target_group_name IS NOT NULL OR @gone IS NULL OR @gone = CASE WHEN t.gone_at IS NULL THEN 0 ELSE 1 END)
         AND (
             @pattern IS NULL
             OR t.server_name COLLATE Latin1_General_100_CI_AS LIKE @pattern -- whatever the collation of the database
@@ -114,6 +116,41 @@ BEGIN
             OR (t.server_name = @after_server AND t.database_name > @after_database)
         )
     ORDER BY t.server_name, t.database_name, t.target_id
+    OPTION (RECOMPILE);
+    IF @windows = 1 AND EXISTS (SELECT 1 FROM @page AS p)
+    BEGIN
+        SET @listed = (SELECT p.target_id FROM @page AS p FOR JSON PATH);
+        EXECUTE jobs_internal.find_windows @targets = @listed, @found = @windows_found OUTPUT;
+        INSERT INTO @names (target_id, list)
+        SELECT
+            o.target_id,
+            STRING_AGG(
+                CAST(CONCAT(N'"', STRING_ESCAPE(w.name, N'json'), N'"') AS NVARCHAR(MAX)),
+                N','
+            ) WITHIN GROUP (ORDER BY w.name)
+        FROM OPENJSON(@windows_found) WITH (target_id UNIQUEIDENTIFIER, window_id BIGINT) AS o
+        INNER JOIN jobs_internal.target_windows AS w ON w.window_id = o.window_id
+        GROUP BY o.target_id;
+    END;
+
+    SELECT
+        t.target_id,
+        t.server_name,
+        t.database_name,
+        t.elastic_pool_name,
+        t.first_seen_time,
+        t.last_seen_time,
+        t.is_gone,
+        t.gone_time,
+        t.tags,
+        t.paused_time,
+        t.pause_end_time,
+        t.pause_reason,
+        CASE WHEN @windows = 1 THEN CONCAT(N'[', n.list, N']') END AS windows
+    FROM @page AS p
+    INNER JOIN jobs.targets AS t ON t.target_id = p.target_id
+    LEFT JOIN @names AS n ON n.target_id = p.target_id
+    ORDER BY p.place
     OPTION (RECOMPILE);
     RETURN 0;
 END;

@@ -1,7 +1,5 @@
--- Finds the windows of some databases, by their ids and tags, and stores them (target_gates). One session at a time does so, under an
+-- Finds the windows of some databases (find_windows), and stores them (target_gates). One session at a time does so, under an
 -- application lock that no session waits for.
---
--- Cost: (databases) × (windows); a filter is parsed in each call.
 --
 -- Parameters:
 --   @targets  JSON array of objects with target_id.
@@ -18,11 +16,8 @@ BEGIN
     SET XACT_ABORT ON;
     DECLARE @lock INT;
     DECLARE @revision BIGINT;
-    DECLARE @window_id BIGINT = 0;
-    DECLARE @tag_filter NVARCHAR(4000);
-    DECLARE @matches NVARCHAR(MAX);
+    DECLARE @found NVARCHAR(MAX);
     DECLARE @wanted TABLE (target_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY);
-    DECLARE @windows TABLE (window_id BIGINT NOT NULL, target_id UNIQUEIDENTIFIER NOT NULL, PRIMARY KEY (window_id, target_id));
     DECLARE @gates TABLE (
         target_id      UNIQUEIDENTIFIER NOT NULL,
         calendar_name  NVARCHAR(128) NOT NULL,
@@ -45,31 +40,11 @@ BEGIN
     SELECT DISTINCT o.target_id
     FROM OPENJSON(@targets) WITH (target_id UNIQUEIDENTIFIER) AS o;
 
-    INSERT INTO @windows (window_id, target_id)
-    SELECT w.window_id, w.target_id
-    FROM jobs_internal.target_windows AS w
-    INNER JOIN @wanted AS n ON n.target_id = w.target_id;
-    WHILE 1 = 1
-    BEGIN
-        SET @tag_filter = NULL;
-        SELECT TOP (1)
-            @window_id = w.window_id,
-            @tag_filter = w.tag_filter
-        FROM jobs_internal.target_windows AS w
-        WHERE w.window_id > @window_id
-            AND w.tag_filter IS NOT NULL
-        ORDER BY w.window_id;
-        IF @tag_filter IS NULL
-            BREAK;
-        EXECUTE jobs_internal.match_tags @filter = @tag_filter, @targets = @targets, @matches = @matches OUTPUT;
-        INSERT INTO @windows (window_id, target_id)
-        SELECT @window_id, o.target_id
-        FROM OPENJSON(@matches) WITH (target_id UNIQUEIDENTIFIER) AS o;
-    END;
+    EXECUTE jobs_internal.find_windows @targets = @targets, @found = @found OUTPUT;
     -- plan: per window and database one key of target_windows and target_tags
     INSERT INTO @gates (target_id, calendar_name, blackouts_name, time_zone)
     SELECT DISTINCT m.target_id, w.calendar_name, w.blackouts_name, COALESCE(LEFT(g.value, 128), w.time_zone)
-    FROM @windows AS m
+    FROM OPENJSON(@found) WITH (target_id UNIQUEIDENTIFIER, window_id BIGINT) AS m
     INNER JOIN jobs_internal.target_windows AS w ON w.window_id = m.window_id
     LEFT JOIN jobs_internal.target_tags AS g ON g.target_id = m.target_id AND g.name = w.zone_tag;
 

@@ -103,6 +103,10 @@ CREATE INDEX IX_target_executions_deadline_at ON jobs_internal.target_executions
 CREATE INDEX IX_target_executions_held_by ON jobs_internal.target_executions (held_by, target_execution_id)
     INCLUDE (next_attempt_at)
     WHERE held_by IS NOT NULL AND next_attempt_at IS NOT NULL;
+-- The same by step, for a forecast of when they go on.
+CREATE INDEX IX_target_executions_holds ON jobs_internal.target_executions (step_execution_id, held_by)
+    INCLUDE (next_attempt_at)
+    WHERE held_by IS NOT NULL AND next_attempt_at IS NOT NULL;
 -- Only failed targets, with all that a summary of failures shows but their messages: a claim or a success does not write to it.
 CREATE INDEX IX_target_executions_failed ON jobs_internal.target_executions (execution_id, step_id)
     INCLUDE (lifecycle, end_time, error_number, server_name, database_name)

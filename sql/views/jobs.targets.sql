@@ -11,6 +11,9 @@
 --   is_gone            1: it was resolved earlier, and no target group resolves it any more.
 --   gone_time          Since when it is gone (UTC); NULL: it is not.
 --   tags               Its tags: a JSON object of texts. The view jobs.target_tags has a row for each.
+--   paused_time        Since when it is paused (UTC), so that no attempt starts on it: jobs.target_pauses. NULL: it is not.
+--   pause_end_time     When the pause ends by itself (UTC); NULL: somebody has to end it.
+--   pause_reason       Why it is paused; NULL: no reason was given.
 CREATE OR ALTER VIEW jobs.targets
 AS
 SELECT
@@ -22,8 +25,14 @@ SELECT
     t.last_seen_at AS last_seen_time,
     CAST(CASE WHEN t.gone_at IS NULL THEN 0 ELSE 1 END AS BIT) AS is_gone,
     t.gone_at AS gone_time,
-    CONCAT(N'{', g.members, N'}') AS tags
+    CONCAT(N'{', g.members, N'}') AS tags,
+    p.paused_at AS paused_time,
+    p.ends_at AS pause_end_time,
+    p.reason AS pause_reason
 FROM jobs_internal.targets AS t
+LEFT JOIN jobs_internal.target_pauses AS p ON p.target_id = t.target_id
+    AND p.resumed_at IS NULL
+    AND (p.ends_at IS NULL OR p.ends_at > SYSUTCDATETIME())
 OUTER APPLY (
     SELECT
         STRING_AGG(

@@ -161,14 +161,15 @@ func twoDigits(x float64) string {
 }
 
 // Left estimates how long the active step of a run still takes, rounded so that it changes rarely;
-// negative: unknown, also when only targets are left that wait for a retry or a report.
+// negative: unknown, also when only targets are left that wait for a retry or a report. While
+// targets are held, it takes at least so long.
 func (d *data) Left(r controldb.ActiveRun) time.Duration {
 	_, left := r.Pace(d.O.Now)
 	if !r.NextAttempt.IsZero() {
 		left = max(left, r.NextAttempt.Sub(d.O.Now))
 	}
 	switch {
-	case left == 0 || r.Running+r.Due == 0:
+	case left == 0 || r.Running+r.Due+r.Held == 0:
 		return -1
 	case left < time.Minute:
 		return max(left.Round(5*time.Second), 5*time.Second)

@@ -28,7 +28,7 @@ type runView struct {
 	All   jobs.Counts
 	// Rate is the number of ends of targets per minute, over the last minute or since the run
 	// began, if that is shorter. Left is the time that the targets of the steps that have begun
-	// need at this rate; 0: unknown.
+	// need at this rate, at least so long while some are held; 0: unknown.
 	Rate float64
 	Left time.Duration
 	// Retries counts the attempts that came after a first one.
@@ -81,9 +81,13 @@ func (w *watch) view() runView {
 	if w.head.Active {
 		span := min(rateTime, max(time.Second, now.Sub(w.head.CreateTime)))
 		v.Rate = float64(ended) / span.Minutes()
-		if left := v.All.Active(); left > 0 && v.Rate > 0 {
-			v.Left = time.Duration(float64(left) / v.Rate * float64(time.Minute)).Round(time.Second)
+		if left := v.All.Active() - w.head.Held; left > 0 && v.Rate > 0 {
+			v.Left = time.Duration(float64(left) / v.Rate * float64(time.Minute))
 		}
+		if w.head.Held > 0 {
+			v.Left = jobs.NotBefore(v.Left, w.head.HeldUntil, now)
+		}
+		v.Left = v.Left.Round(time.Second)
 		v.Rate = roundRate(v.Rate)
 	}
 	groups, more := w.common(groupsShown)

@@ -18,7 +18,13 @@ type KnownTarget struct {
 	LastSeen  *time.Time  `json:"last_seen_time,omitempty"` // to within an hour
 	IsGone    bool        `json:"is_gone"`                  // no target group resolves it any more
 	Gone      *time.Time  `json:"gone_time,omitempty"`
-	ID        uuid.UUID   `json:"target_id"`
+	// Paused is absent if it is not paused, and PauseEnd if somebody has to end the pause.
+	Paused      *time.Time `json:"paused_time,omitempty"`
+	PauseEnd    *time.Time `json:"pause_end_time,omitempty"`
+	PauseReason string     `json:"pause_reason,omitempty"`
+	// Windows are the names of those that apply to it.
+	Windows []string  `json:"windows"`
+	ID      uuid.UUID `json:"target_id"`
 }
 
 // TargetTag is a tag of a database.

@@ -163,7 +163,8 @@ func (d *Detail) nextRetry() time.Time {
 }
 
 // pace returns the targets that end per second in the steps in progress, and how long these steps
-// still take at this rate. Zero means unknown; so it is when the last targets wait for a retry.
+// still take at this rate, at least so long while targets are held. Zero means unknown; so it is
+// when the last targets wait for a retry.
 func (d *Detail) pace() (rate float64, left time.Duration) {
 	var c jobs.Counts
 	var began time.Time
@@ -179,7 +180,10 @@ func (d *Detail) pace() (rate float64, left time.Duration) {
 	if !d.Run.Active || c.Running+c.Waiting == 0 {
 		return 0, 0
 	}
-	rate, left = jobs.Pace(c.Ended(), c.Active(), d.Run.Now.Sub(began)) // as of the counts
+	rate, left = jobs.Pace(c.Ended(), max(c.Active()-d.Run.Held, 0), d.Run.Now.Sub(began)) // as of the counts
+	if d.Run.Held > 0 {
+		left = jobs.NotBefore(left, d.Run.HeldUntil, d.Run.Now)
+	}
 	return rate, max(0, left-d.now().Sub(d.Run.Now))
 }
 

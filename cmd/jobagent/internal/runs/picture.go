@@ -114,7 +114,7 @@ func (c Canvas) head(d *Detail, height int) []string {
 			text += " · " + RateText(rate)
 		}
 		if left >= time.Second {
-			text += " · " + terminal.Span(left) + " left"
+			text += " · " + map[bool]string{true: "≥ "}[run.Held > 0] + terminal.Span(left) + " left"
 			if coming(run) && c.Width >= widthFailed {
 				text += " of this step"
 			}
@@ -147,7 +147,17 @@ func (c Canvas) states(d *Detail, all jobs.Counts) []string {
 	add(all.Skipped, terminal.StyleQuiet, "skipped")
 	add(all.Canceled, terminal.StyleQuiet, "canceled")
 	add(all.Waiting, terminal.StyleQuiet, "waiting")
+	add(d.Run.Held, terminal.StyleBusy, heldUntil(d))
 	return parts
+}
+
+// heldUntil says what holds targets, and when the first of them goes on.
+func heldUntil(d *Detail) string {
+	const what = "of these held by pauses and windows"
+	if d.Run.HeldFrom.IsZero() {
+		return what
+	}
+	return what + ", the first until " + d.Run.HeldFrom.UTC().Format("2006-01-02 15:04 UTC")
 }
 
 // retryIn says when the next of the waiting retries is due.

@@ -41,6 +41,19 @@ var columns = output.Columns([]output.Column[output.KnownTarget]{
 	{Name: "database_name", Header: "DATABASE", Min: 12, Keep: true},
 	{Name: "elastic_pool_name", Header: "POOL", Min: 8, Drop: 5},
 	{Name: "tags", Min: 12, Rest: true, Value: func(t output.KnownTarget) any { return tagText(t.Tags) }},
+	{Name: "pause", Header: "PAUSED", Drop: 2, Value: func(t output.KnownTarget) any {
+		switch {
+		case t.Paused == nil:
+			return ""
+		case t.PauseEnd == nil:
+			return "yes"
+		}
+		return "until " + t.PauseEnd.UTC().Format("2006-01-02 15:04")
+	}},
+	{Name: "windows", Drop: 1, Value: func(t output.KnownTarget) any { return strings.Join(t.Windows, ", ") }},
+	{Name: "paused_time", Header: "PAUSED SINCE", Wide: true},
+	{Name: "pause_end_time", Header: "PAUSED UNTIL", Wide: true},
+	{Name: "pause_reason", Wide: true},
 	{Name: "first_seen_time", Header: "FIRST SEEN", Wide: true},
 	{Name: "last_seen_time", Header: "LAST SEEN", Drop: 4},
 	{Name: "gone_time", Header: "GONE", Drop: 3},
@@ -63,7 +76,7 @@ func newListCommand(a *connect.App) *cobra.Command {
 	var gone bool
 	var limit int
 	cmd := command.List(&a.Printer, columns, &cobra.Command{
-		Use: "list", Short: "List the known databases with their tags", Args: cobra.NoArgs,
+		Use: "list", Short: "List the known databases with their tags, pauses and windows", Args: cobra.NoArgs,
 		Long: `List the databases to which target groups were ever resolved, and those that have tags. Agents register the databases
 of a run some seconds after it has resolved its groups. Databases that no group resolves any more are listed with
 --gone only.
@@ -107,6 +120,7 @@ groups (jobagent target-group add --tag-filter), which run on the databases that
 func read(ctx context.Context, store *controldb.Store, f controldb.KnownTargetFilter, limit int) (list []output.KnownTarget, more bool, err error) {
 	list = []output.KnownTarget{}
 	for {
+		f.Windows = true
 		f.Top = min(limit+1-len(list), controldb.MaxKnownTargets)
 		page, err := store.KnownTargets(ctx, f)
 		if err != nil {
@@ -118,11 +132,17 @@ func read(ctx context.Context, store *controldb.Store, f controldb.KnownTargetFi
 			}
 			v := output.KnownTarget{
 				Server: t.Server, Database: t.Database, ElasticPool: t.ElasticPool, Tags: []output.TargetTag{}, IsGone: t.IsGone, ID: t.ID,
+				Paused: output.Optional(t.Paused), PauseEnd: output.Optional(t.PauseEnd), PauseReason: t.PauseReason, Windows: []string{},
 				FirstSeen: output.Optional(t.FirstSeen), LastSeen: output.Optional(t.LastSeen), Gone: output.Optional(t.Gone),
 			}
 			var tags map[string]string
 			if err := json.Unmarshal([]byte(t.Tags), &tags); err != nil {
 				return nil, false, fmt.Errorf("read the tags of %s/%s: %w", t.Server, t.Database, err)
+			}
+			if t.Windows != "" {
+				if err := json.Unmarshal([]byte(t.Windows), &v.Windows); err != nil {
+					return nil, false, fmt.Errorf("read the windows of %s/%s: %w", t.Server, t.Database, err)
+				}
 			}
 			for _, name := range slices.Sorted(maps.Keys(tags)) {
 				v.Tags = append(v.Tags, output.TargetTag{Name: name, Value: tags[name]})

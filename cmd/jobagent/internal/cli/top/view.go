@@ -292,6 +292,9 @@ func (m *model) runLine(p terminal.Painter, r controldb.ActiveRun) string {
 	left := "–"
 	if still > 0 {
 		left = terminal.Span(still)
+		if r.Held > 0 {
+			left = "≥ " + left
+		}
 	}
 	return line + terminal.Right(left, 8) + terminal.Right(terminal.Span(now.Sub(r.CreateTime)), 8)
 }
