@@ -166,6 +166,8 @@ type RerunRequest struct {
 	// OnlyTargets are the databases to which the rerun is limited, by their IDs. They must be
 	// targets of Origin. None: those of Origin.
 	OnlyTargets []targets.Target
+	// IgnoreWindows is that of a [StartRequest], whatever Origin did.
+	IgnoreWindows bool
 	// ID becomes the id of the new run. If a rerun of Origin has it already, nothing new starts,
 	// and the other fields must be the same. If nil, an id is generated.
 	ID uuid.UUID
@@ -191,6 +193,9 @@ func (s *Store) RerunExecution(ctx context.Context, req RerunRequest) (uuid.UUID
 		return uuid.Nil, fmt.Errorf("rerun execution: %w", err)
 	}
 	c.optText("only_targets", only)
+	if req.IgnoreWindows {
+		c.in("ignore_windows", true)
+	}
 	if err := s.exec(ctx, "rerun execution", c); err != nil {
 		return uuid.Nil, err
 	}

@@ -20,6 +20,8 @@
 --   @only_targets          The databases to which the rerun is limited, as in jobs.sp_start_job. They must be targets of the run, with one
 --                          of the states in @only. What the run did on others does not matter to the rerun. NULL: those to which the run
 --                          was limited, if it was.
+--   @ignore_windows        1: the rerun does not wait for the windows of its databases, as in jobs.sp_start_job, whatever the run did.
+--                          Only members of jobs_author may ask for it.
 -- Called by: members of the role jobs_operator.
 -- Locks:     the job's row (U), target groups to resolve (U), the run (U), its parameters (S); then an
 --            insert into job_executions; an insert into audit_entries.
@@ -37,6 +39,7 @@
 --   50138 the version has other steps than that of the run.
 --   50139 @job_version is neither Current nor the number of a version of the job.
 --   50140 the new job execution id belongs to a rerun with another version.
+--   50146 the caller may not ignore windows.
 --   50162 a chosen target is not among the targets to run again.
 --   50163 the new job execution id belongs to a rerun on other targets.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted, and the run does not exist yet.
@@ -48,7 +51,8 @@ CREATE OR ALTER PROCEDURE jobs.sp_rerun_job_execution
     @only                 NVARCHAR(201) = N'Failed,TimedOut,Canceled,Skipped,Unknown',
     @new_job_execution_id UNIQUEIDENTIFIER = NULL OUTPUT,
     @job_version          NVARCHAR(21) = NULL,
-    @only_targets         NVARCHAR(MAX) = NULL
+    @only_targets         NVARCHAR(MAX) = NULL,
+    @ignore_windows       BIT = 0
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -110,6 +114,10 @@ BEGIN
 
     IF @job_execution_id IS NULL
         THROW 50028, N'Missing job execution id: @job_execution_id is NULL.', 1;
+
+    SET @ignore_windows = COALESCE(@ignore_windows, 0);
+    IF @ignore_windows = 1 AND COALESCE(IS_ROLEMEMBER(N'jobs_author'), 0) = 0 AND COALESCE(IS_ROLEMEMBER(N'db_owner'), 0) = 0
+        THROW 50146, N'Only members of the role jobs_author may start a run that ignores the windows of databases (@ignore_windows).', 1;
 
     INSERT INTO @known (state)
     VALUES (N'Failed'), (N'TimedOut'), (N'Canceled'), (N'Skipped'), (N'Unknown'), (N'Succeeded');
@@ -518,22 +526,24 @@ BEGIN
     SET @new_job_execution_id = COALESCE(@new_job_execution_id, NEWID());
     INSERT INTO jobs_internal.job_executions (
         job_execution_id, job_id, job_version, lifecycle, is_active, create_time, started_by, rerun_of, rerun_only,
-        rerun_partial, payload_id, traceparent, only_targets, mode, mode_options, last_message
+        rerun_partial, payload_id, traceparent, only_targets, mode, mode_options, ignore_windows, last_message
     )
     VALUES (
         @new_job_execution_id, @job_id, @version, N'Created', 1, @now, @by, @origin_id, @only,
         @partial, @payload_id, CAST(SESSION_CONTEXT(N'jobagent.traceparent') AS NVARCHAR(55)), @only_targets,
         @mode, @mode_options, -- a trial is not followed by the real run
+        NULLIF(@ignore_windows, 0),
         CONCAT(
             N'Job execution created: a rerun of ', @job_execution_id,
             N' on ' + CAST(@chosen AS NVARCHAR(12)) + N' chosen database' + CASE WHEN @chosen = 1 THEN N'' ELSE N's' END,
-            CASE WHEN @version <> @origin_version THEN CONCAT(N' with version ', @version, N' instead of ', @origin_version) END, N'.'
+            CASE WHEN @version <> @origin_version THEN CONCAT(N' with version ', @version, N' instead of ', @origin_version) END,
+            CASE WHEN @ignore_windows = 1 THEN N' without regard to windows' END, N'.'
         )
     );
 
     SET @audit_after = CONCAT(
         N'{"job_version":', @version, N',"rerun_of":"', @job_execution_id, N'","only":"', STRING_ESCAPE(@only, 'json'), N'"',
-        N',"only_targets":' + @only_targets, N'}'
+        N',"only_targets":' + @only_targets, CASE WHEN @ignore_windows = 1 THEN N',"ignore_windows":true' END, N'}'
     );
     EXECUTE jobs_internal.audit
         @action = N'sp_rerun_job_execution',

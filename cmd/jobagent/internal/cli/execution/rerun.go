@@ -93,6 +93,7 @@ With --wait, the command waits for the end of the new run. ` + runs.WaitHelp,
 	}
 	cmd.Flags().StringVar(&req.Only, "only", "", "final `STATES` of the targets, separated by commas: Failed, TimedOut, Canceled, Skipped, Unknown, Succeeded (default: all but Succeeded)")
 	cmd.Flags().StringVar(&req.Version, "job-version", "", "`VERSION` of the job that runs: current, or a number (default: that of the run)")
+	cmd.Flags().BoolVar(&req.IgnoreWindows, "ignore-windows", false, "do not wait for the windows of the databases; only authors may")
 	chosen.Add(cmd, "targets", "only these `DATABASES` of the run")
 	wait.AddFlags(cmd, true)
 	cmd.Flags().StringVar(&id, "execution-id", "",
