@@ -85,7 +85,7 @@ FROM jobs.job_triggers`+w.text()+"\nORDER BY job_name, trigger_name;", w.args...
 			return err
 		},
 		func() (err error) {
-			d.Windows, err = s.TargetWindows(ctx)
+			d.Windows, err = s.TargetWindows(ctx, Page[string]{})
 			return err
 		},
 		func() (err error) {

@@ -64,6 +64,10 @@ var (
 	ErrSecretChanged = errors.New("the secret has changed")
 	// ErrCalendarNotFound means that no calendar has this name.
 	ErrCalendarNotFound = errors.New("calendar not found")
+	// ErrTargetWindowNotFound means that no window of databases has this name.
+	ErrTargetWindowNotFound = errors.New("window of databases not found")
+	// ErrTargetNotPaused means that the database is not paused.
+	ErrTargetNotPaused = errors.New("database is not paused")
 	// ErrCallbackNotFound means that no callback has this token, or that the run has no callback.
 	ErrCallbackNotFound = errors.New("callback not found")
 	// ErrCallbackEnded means that a callback has ended with another report, or without one.
@@ -352,9 +356,9 @@ var conditions = map[int32]condition{
 	50480: {KindInvalid, nil, "the target group would be a member of itself"},
 	50460: {KindInvalid, nil, "the end of a pause has passed"},
 	50146: {KindConflict, nil, "the caller may not ignore windows of databases"},
-	50145: {KindNotFound, nil, "the window of databases does not exist"},
+	50145: {KindNotFound, ErrTargetWindowNotFound, "the window of databases does not exist"},
 	50461: {KindInvalid, nil, "a window of databases has no name, no calendar, or not one of a database and a filter"},
-	50161: {KindNotFound, nil, "the database is not paused"},
+	50161: {KindNotFound, ErrTargetNotPaused, "the database is not paused"},
 	50470: {KindInvalid, nil, "the trigger name is missing or empty"},
 	50471: {KindInvalid, nil, "@run_when of a trigger is invalid"},
 	50472: {KindInvalid, nil, "@upstream_jobs is invalid"},

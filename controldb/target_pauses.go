@@ -20,11 +20,20 @@ type TargetPause struct {
 	Until time.Time `db:"end_time"`
 }
 
-// TargetPauses lists the databases that are paused now, in the order of their names.
-func (s *Store) TargetPauses(ctx context.Context) ([]TargetPause, error) {
-	return selectAll[TargetPause](ctx, s, "list the paused databases", `SELECT p.target_id, p.server_name, p.database_name, p.reason, p.paused_time, p.paused_by, p.end_time
-FROM jobs.target_pauses AS p
-ORDER BY p.server_name, p.database_name, p.target_id;`)
+const pauseColumns = `SELECT target_id, server_name, database_name, reason, paused_time, paused_by, end_time
+FROM jobs.target_pauses`
+
+// TargetPause returns the pause of a database. The error is [ErrTargetNotPaused] if it is not
+// paused.
+func (s *Store) TargetPause(ctx context.Context, target uuid.UUID) (TargetPause, error) {
+	list, err := selectAll[TargetPause](ctx, s, "read the pause of a database", pauseColumns+"\nWHERE target_id = @p1;", target)
+	return onlyRow(list, err, "read the pause of a database", ErrTargetNotPaused)
+}
+
+// TargetPauses lists the databases that are paused now, in the order of their IDs.
+func (s *Store) TargetPauses(ctx context.Context, p Page[uuid.UUID]) ([]TargetPause, error) {
+	w := p.filter("target_id", ">")
+	return selectAll[TargetPause](ctx, s, "list the paused databases", pauseColumns+w.text()+"\nORDER BY target_id"+p.text(w)+";", w.args...)
 }
 
 // PauseTarget pauses a database until a time, or until somebody ends the pause (zero). The database
@@ -39,7 +48,7 @@ func (s *Store) PauseTarget(ctx context.Context, p TargetPause) error {
 	return s.exec(ctx, "pause the database", c)
 }
 
-// ResumeTarget ends the pause of a database.
+// ResumeTarget ends the pause of a database. The error is [ErrTargetNotPaused] if it is not paused.
 func (s *Store) ResumeTarget(ctx context.Context, server, database string, target uuid.UUID) error {
 	return s.exec(ctx, "end the pause of the database",
 		newCall("jobs.sp_resume_target").in("server_name", server).in("database_name", database).in("target_id", target))

@@ -28,12 +28,21 @@ type TargetWindow struct {
 	Updated time.Time `db:"updated_time"`
 }
 
+const windowColumns = `SELECT window_name, target_id, server_name, database_name, tag_filter, calendar_name, blackouts, time_zone, time_zone_tag, created_time,
+    updated_time
+FROM jobs.target_windows`
+
+// TargetWindow returns a window of databases. The error is [ErrTargetWindowNotFound] when none has
+// this name.
+func (s *Store) TargetWindow(ctx context.Context, name string) (TargetWindow, error) {
+	list, err := selectAll[TargetWindow](ctx, s, "read the window of databases", windowColumns+"\nWHERE window_name = @p1;", name)
+	return onlyRow(list, err, "read the window of databases", ErrTargetWindowNotFound)
+}
+
 // TargetWindows lists the windows of databases by their names.
-func (s *Store) TargetWindows(ctx context.Context) ([]TargetWindow, error) {
-	return selectAll[TargetWindow](ctx, s, "list the windows of databases", `SELECT w.window_name, w.target_id, w.server_name, w.database_name, w.tag_filter, w.calendar_name, w.blackouts, w.time_zone,
-    w.time_zone_tag, w.created_time, w.updated_time
-FROM jobs.target_windows AS w
-ORDER BY w.window_name;`)
+func (s *Store) TargetWindows(ctx context.Context, p Page[string]) ([]TargetWindow, error) {
+	w := p.filter("window_name", ">")
+	return selectAll[TargetWindow](ctx, s, "list the windows of databases", windowColumns+w.text()+"\nORDER BY window_name"+p.text(w)+";", w.args...)
 }
 
 // SetTargetWindow adds or replaces a window of databases.
@@ -47,7 +56,8 @@ func (s *Store) SetTargetWindow(ctx context.Context, w TargetWindow) error {
 	return s.exec(ctx, "set the window of databases", c)
 }
 
-// DeleteTargetWindow deletes a window of databases.
+// DeleteTargetWindow deletes a window of databases. The error is [ErrTargetWindowNotFound] if none
+// has this name.
 func (s *Store) DeleteTargetWindow(ctx context.Context, name string) error {
 	return s.exec(ctx, "delete the window of databases", newCall("jobs.sp_delete_target_window").in("window_name", name))
 }

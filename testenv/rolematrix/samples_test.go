@@ -89,6 +89,15 @@ var samples = []sample{
 	{"sql", "JobRollouts_Undo", a + "/jobs/j2/rollouts/" + rollout + "/undo" + query, "", nil, 400, 0},
 	{"sql", "JobRollouts_Abort", a + "/jobs/j2/rollouts/" + rollout + "/abort" + query, "", nil, 400, 0},
 
+	{"sql", "JobTargetPauses_Create", a + "/targetPauses" + query, `{"properties":{"serverName":"away.example","databaseName":"d"}}`, map[string]string{"paused": "name"}, 0, 0},
+	{"sql", "JobTargetPauses_ListByAgent", a + "/targetPauses" + query, "", nil, 0, 0},
+	{"sql", "JobTargetPauses_Get", a + "/targetPauses/<paused>" + query, "", nil, 0, 0},
+	{"sql", "JobTargetPauses_Delete", a + "/targetPauses/<paused>" + query, "", nil, 0, 0},
+	{"sql", "JobTargetWindows_ListByAgent", a + "/targetWindows" + query, "", nil, 0, 0},
+	{"sql", "JobTargetWindows_CreateOrUpdate", a + "/targetWindows/w1" + query, `{"properties":{"calendarName":"nights","tagFilter":"tier = 'gold'"}}`, nil, 400, 0},
+	{"sql", "JobTargetWindows_Get", a + "/targetWindows/w1" + query, "", nil, 404, 0},
+	{"sql", "JobTargetWindows_Delete", a + "/targetWindows/w1" + query, "", nil, 0, 0},
+
 	{"sql", "JobPrivateEndpoints_CreateOrUpdate", a + "/privateEndpoints/p1" + query, `{"properties":{"targetServerAzureResourceId":"` + front.Servers + `"}}`, nil, 0, 0},
 	{"sql", "JobPrivateEndpoints_ListByAgent", a + "/privateEndpoints" + query, "", nil, 0, 0},
 	{"sql", "JobPrivateEndpoints_Get", a + "/privateEndpoints/p1" + query, "", nil, 0, 0},

@@ -154,7 +154,7 @@ func (s *simulation) event() {
 		require.NoError(s.t, s.Store.PauseTarget(s.t.Context(), p))
 	case 9:
 		name = "resume database"
-		if list, err := s.Store.TargetPauses(s.t.Context()); err == nil && len(list) > 0 {
+		if list, err := s.Store.TargetPauses(s.t.Context(), controldb.Page[uuid.UUID]{}); err == nil && len(list) > 0 {
 			p := list[s.pick(len(list))]
 			require.NoError(s.t, s.Store.ResumeTarget(s.t.Context(), p.Server, p.Database, p.Target))
 		}

@@ -1,8 +1,12 @@
 package target
 
 import (
+	"cmp"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
@@ -108,10 +112,13 @@ func newPausesCommand(a *connect.App) *cobra.Command {
 		Example: "  jobagent target pauses",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				list, err := store.TargetPauses(cmd.Context())
+				list, err := store.TargetPauses(cmd.Context(), controldb.Page[uuid.UUID]{})
 				if err != nil {
 					return err
 				}
+				slices.SortFunc(list, func(a, b controldb.TargetPause) int {
+					return cmp.Or(strings.Compare(a.Server, b.Server), strings.Compare(a.Database, b.Database))
+				})
 				views := make([]output.PausedTarget, 0, len(list))
 				for _, p := range list {
 					views = append(views, output.PausedTarget{

@@ -59,7 +59,7 @@ func newWindowsCommand(a *connect.App) *cobra.Command {
 		Example: "  jobagent target window list",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				list, err := store.TargetWindows(cmd.Context())
+				list, err := store.TargetWindows(cmd.Context(), controldb.Page[string]{})
 				if err != nil {
 					return err
 				}
