@@ -347,6 +347,9 @@ BEGIN
         SET @until = DATEADD(SECOND, @seconds, SYSUTCDATETIME());
         EXECUTE jobs_internal.delete_drift @until = @until, @remaining = @left OUTPUT, @now = @now;
         SET @remaining = CASE WHEN @left = 1 THEN 1 ELSE @remaining END;
+        SET @until = DATEADD(SECOND, @seconds, SYSUTCDATETIME());
+        EXECUTE jobs_internal.delete_window_answers @until = @until, @remaining = @left OUTPUT, @now = @now;
+        SET @remaining = CASE WHEN @left = 1 THEN 1 ELSE @remaining END;
     END;
     RETURN 0;
 END;
