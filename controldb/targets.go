@@ -41,6 +41,8 @@ type KnownTargetFilter struct {
 	// TagFilter is a filter of tags, and Group the name of a target group that had the databases in
 	// its last list.
 	TagFilter, Group string
+	// ID is that of the only database.
+	ID uuid.UUID
 	// Gone is whether they are gone, of the group if there is one.
 	Gone *bool
 	// Name is a part of the name of server or database, with the wildcards * and ?.
@@ -64,12 +66,27 @@ func (s *Store) KnownTargets(ctx context.Context, f KnownTargetFilter) ([]KnownT
 	if f.After.Server != "" {
 		c.in("after_database", f.After.Database)
 	}
+	if f.ID != uuid.Nil {
+		c.in("target_id", f.ID)
+	}
 	if f.Windows {
 		c.in("windows", true)
 	}
 	var list []KnownTarget
 	err := s.query(ctx, "list databases", opt(c, "gone", f.Gone), into(&list))
 	return list, err
+}
+
+// WindowNames returns the names in Windows.
+func (t KnownTarget) WindowNames() ([]string, error) {
+	names := []string{}
+	if t.Windows == "" {
+		return names, nil
+	}
+	if err := json.Unmarshal([]byte(t.Windows), &names); err != nil {
+		return nil, fmt.Errorf("read the windows of %s/%s: %w", t.Server, t.Database, err)
+	}
+	return names, nil
 }
 
 // GroupTarget is a row of the view jobs.target_group_targets: a database that a list of targets of

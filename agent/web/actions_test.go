@@ -16,6 +16,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv/front"
 )
 
@@ -554,4 +555,44 @@ func TestAcknowledge(t *testing.T) {
 	a := as(t, f, "reader").get(base + "/alerts")
 	require.Equal(t, http.StatusOK, a.Status)
 	require.Contains(t, a.Body, "web ended")
+}
+
+// A database is paused and resumed. Other tests run on the server's databases, so that another one
+// is paused.
+func TestDatabases(t *testing.T) {
+	t.Parallel()
+	f := front.Shared(t)
+	b := as(t, f, "operator")
+	id := targets.TargetID("moved.example", "<i>x")
+	at := base + "/databases/" + id.String()
+	require.Equal(t, http.StatusNotFound, b.get(at+"/pause").Status, "no run has it")
+	require.NoError(t, f.Store.PauseTarget(t.Context(), controldb.TargetPause{Target: id, Server: "moved.example", Database: "<i>x"}))
+	require.Contains(t, b.get(at+"/pause").Body, "It is paused by")
+	a := b.post(at+"/pause", b.form(at+"/pause", "reason", "moves <b>", "until", "2999-01-01 08:00"))
+	require.Equal(t, http.StatusSeeOther, a.Status, a.Body)
+	require.Equal(t, at, a.Header.Get("Location"))
+	p, err := f.Store.TargetPause(t.Context(), id)
+	require.NoError(t, err)
+	require.Equal(t, "moves <b>", p.Reason)
+	require.Equal(t, "operator-token", p.By)
+	require.Equal(t, time.Date(2999, 1, 1, 8, 0, 0, 0, time.UTC), p.Until)
+	for _, until := range []string{"tomorrow", "2001-01-01"} {
+		require.Equal(t, http.StatusUnprocessableEntity, b.post(at+"/pause", b.form(at+"/pause", "until", until)).Status, until)
+	}
+	require.Equal(t, http.StatusForbidden, as(t, f, "reader").get(at+"/pause").Status)
+	require.Contains(t, b.get(at+"/resume").Body, "moves &lt;b&gt;")
+	require.Equal(t, http.StatusSeeOther, b.post(at+"/resume", b.form(at+"/resume")).Status)
+	_, err = f.Store.TargetPause(t.Context(), id)
+	require.ErrorIs(t, err, controldb.ErrTargetNotPaused)
+
+	run, err := f.Store.StartJob(t.Context(), job(t, f, "SELECT 1"), uuid.Nil)
+	require.NoError(t, err)
+	await(t, f, run)
+	o, err := f.Store.TargetOutcomes(t.Context(), controldb.TargetFilter{Jobs: 1, Top: 1})
+	require.NoError(t, err)
+	known := base + "/databases/" + o.Targets[0].ID.String()
+	page := b.get(known)
+	require.Contains(t, page.Body, known+"/pause")
+	require.NotContains(t, page.Body, known+"/resume")
+	require.Contains(t, b.get(known+"/pause").Body, "no attempt of any job starts on it")
 }

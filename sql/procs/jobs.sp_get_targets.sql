@@ -11,6 +11,7 @@
 --   @after_database     Name of that database.
 --   @top                Maximum number of databases, 1 to 10,000.
 --   @windows            1: with the windows of each database. NULL: without them.
+--   @target_id          Only this database; NULL: all.
 -- Called by: members of the role jobs_reader.
 -- Locks:     nothing.
 -- Returns:   The columns of jobs.targets, in the order of server and database, and windows: a JSON array of the names of the windows that
@@ -29,7 +30,8 @@ CREATE OR ALTER PROCEDURE jobs.sp_get_targets
     @after_server      NVARCHAR(257) = NULL,
     @after_database    NVARCHAR(129) = NULL,
     @top               INT = 1000,
-    @windows           BIT = NULL
+    @windows           BIT = NULL,
+    @target_id         UNIQUEIDENTIFIER = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -105,6 +107,7 @@ BEGIN
     FROM jobs_internal.targets AS t
     WHERE ((@target_group_name IS NULL AND @tag_filter IS NULL) OR t.target_id IN (SELECT f.target_id FROM @found AS f))
         AND (@target_group_name IS NOT NULL OR @gone IS NULL OR @gone = CASE WHEN t.gone_at IS NULL THEN 0 ELSE 1 END)
+        AND (@target_id IS NULL OR t.target_id = @target_id)
         AND (
             @pattern IS NULL
             OR t.server_name COLLATE Latin1_General_100_CI_AS LIKE @pattern -- whatever the collation of the database

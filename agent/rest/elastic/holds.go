@@ -13,8 +13,8 @@ import (
 	"github.com/jobagent/jobagent/targets"
 )
 
-// Pauses and windows of databases are an extension: Elastic Jobs has none. A pause has the ID of its
-// database as its name, as a target of a run has.
+// Pauses and windows of databases are an extension: Elastic Jobs has none. The name of a pause is
+// the ID of its database, as that of a target of a run is.
 
 const (
 	typePause  = "Microsoft.Sql/servers/jobAgents/targetPauses"

@@ -35,6 +35,8 @@ func Set(choose page.Chooser) page.Set {
 		one("/schedules/{job}/{schedule}/resume", confirmPause(false), pause(false)),
 		one("/schedules/{job}/{schedule}/backfill", confirmBackfill, backfill),
 		one("/callbacks/{run}/{step}/{target}/complete", confirmComplete, complete),
+		one("/databases/{target}/pause", confirmPauseDatabase, pauseDatabase),
+		one("/databases/{target}/resume", confirmResumeDatabase, resumeDatabase),
 		one("/alerts/{alert}/acknowledge", confirmAcknowledge, acknowledge),
 	}...)}
 }

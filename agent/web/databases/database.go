@@ -2,6 +2,7 @@ package databases
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -20,13 +21,16 @@ const (
 // database is the data of the page of a database.
 type database struct {
 	controldb.FoundTarget
-	Now    time.Time
-	Jobs   []jobOnDatabase
-	Job    string // the runs are those of this job; empty: all
-	Runs   []runOnDatabase
-	Next   string
-	First  string
-	Matrix string // the row of the database
+	Now time.Time
+	// Pause is nil if the database is not paused. Windows are the names of those that apply to it.
+	Pause   *controldb.TargetPause
+	Windows []string
+	Jobs    []jobOnDatabase
+	Job     string // the runs are those of this job; empty: all
+	Runs    []runOnDatabase
+	Next    string
+	First   string
+	Matrix  string // the row of the database
 }
 
 // jobOnDatabase is what a job last did on the database.
@@ -105,6 +109,9 @@ func showDatabase(ctx context.Context, r *page.Request) (*page.View, error) {
 		name = d.Server
 	}
 	d.Matrix = with(r.Path("databases"), "search", name)
+	if err := d.addHolds(ctx, r); err != nil {
+		return nil, err
+	}
 	d.addJobs(r, o)
 	before, err := uuid.Parse(r.Query("before"))
 	if err != nil {
@@ -119,10 +126,37 @@ func showDatabase(ctx context.Context, r *page.Request) (*page.View, error) {
 		args = append(args, "--job", d.Job)
 		tsql = append(tsql, page.Arg{Name: "job_name", Value: d.Job})
 	}
+	var actions []page.Link
+	if d.Database != "" { // it is no endpoint
+		actions = []page.Link{{Text: "Pause", Href: r.Path("databases", id.String(), "pause"), Role: rest.RoleOperator}}
+	}
+	if d.Pause != nil {
+		actions = append(actions, page.Link{Text: "Resume", Href: r.Path("databases", id.String(), "resume"), Role: rest.RoleOperator})
+	}
 	return &page.View{
-		Title: name, Nav: "databases", Crumbs: []page.Link{{Text: "Databases", Href: r.Path("databases")}}, Template: "database", Data: &d,
+		Title: name, Nav: "databases", Actions: actions, Crumbs: []page.Link{{Text: "Databases", Href: r.Path("databases")}}, Template: "database", Data: &d,
 		Equivalents: append(page.CLI(args...), page.TSQL("jobs.sp_get_target_outcomes", page.Arg{Name: "target_id", Value: id}), page.TSQL("jobs.sp_get_target_runs", tsql...)),
 	}, nil
+}
+
+// addHolds adds the pause and the windows of the database.
+func (d *database) addHolds(ctx context.Context, r *page.Request) error {
+	if d.Database == "" {
+		return nil
+	}
+	pause, err := r.Store.TargetPause(ctx, d.ID)
+	switch {
+	case err == nil:
+		d.Pause = &pause
+	case !errors.Is(err, controldb.ErrTargetNotPaused):
+		return err
+	}
+	known, err := r.Store.KnownTargets(ctx, controldb.KnownTargetFilter{ID: d.ID, Windows: true, Top: 1})
+	if err != nil || len(known) == 0 { // agents register a database some seconds after its first run
+		return err
+	}
+	d.Windows, err = known[0].WindowNames()
+	return err
 }
 
 // addJobs adds what each job last did.

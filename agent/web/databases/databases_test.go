@@ -71,6 +71,12 @@ func TestDatabasePage(t *testing.T) {
 	require.Equal(t, 2, d.Runs[0].Failed().StepID)
 	html := pagetest.Render(t, files, "database.html", &d)
 	require.Contains(t, html, "not among its latest runs here")
+	require.NotContains(t, html, "Paused")
+	d.Pause = &controldb.TargetPause{Since: pagetest.Now, Until: pagetest.Now.Add(time.Hour), By: hostile, Reason: hostile}
+	d.Windows = []string{hostile, "nights"}
+	html = pagetest.Render(t, files, "database.html", &d)
+	require.Contains(t, html, "no attempt starts on it")
+	require.Contains(t, html, "only while all of its windows are open")
 	failed.Active = true
 	d.Runs[0].Steps[1].RunOnTarget = failed
 	require.Nil(t, d.Runs[0].Took())

@@ -220,3 +220,19 @@ func TestWaits(t *testing.T) {
 	require.NotContains(t, html, "job 3")
 	require.False(t, d.CutWaits())
 }
+
+// Held targets are shown with the time at which the first one goes on.
+func TestHeldRuns(t *testing.T) {
+	r := controldb.ActiveRun{
+		ID: uuid.New(), JobName: "j", Lifecycle: jobs.WaitingForChildJobExecutions, CreateTime: now.Add(-time.Hour), BeganAt: now.Add(-time.Hour), Steps: 1, StepsBegun: 1,
+		Targets: 3, StepTargets: 3, StepActive: 2, Held: 2,
+	}
+	d := &data{O: controldb.Overview{Now: now, Jobs: 1, Runs: []controldb.ActiveRun{r}}}
+	html := render(t, "overview-runs", d)
+	require.Contains(t, html, "held by pauses and windows<")
+	require.NotContains(t, html, "left", "nobody knows when the windows open")
+	d.O.Runs[0].HeldFrom, d.O.Runs[0].HeldUntil = now.Add(2*time.Hour), now.Add(5*time.Hour)
+	html = render(t, "overview-runs", d)
+	require.Contains(t, html, "held by pauses and windows, the first goes on")
+	require.Regexp(t, `at least .*5.h<.* left`, html)
+}

@@ -132,17 +132,15 @@ func read(ctx context.Context, store *controldb.Store, f controldb.KnownTargetFi
 			}
 			v := output.KnownTarget{
 				Server: t.Server, Database: t.Database, ElasticPool: t.ElasticPool, Tags: []output.TargetTag{}, IsGone: t.IsGone, ID: t.ID,
-				Paused: output.Optional(t.Paused), PauseEnd: output.Optional(t.PauseEnd), PauseReason: t.PauseReason, Windows: []string{},
+				Paused: output.Optional(t.Paused), PauseEnd: output.Optional(t.PauseEnd), PauseReason: t.PauseReason,
 				FirstSeen: output.Optional(t.FirstSeen), LastSeen: output.Optional(t.LastSeen), Gone: output.Optional(t.Gone),
 			}
 			var tags map[string]string
 			if err := json.Unmarshal([]byte(t.Tags), &tags); err != nil {
 				return nil, false, fmt.Errorf("read the tags of %s/%s: %w", t.Server, t.Database, err)
 			}
-			if t.Windows != "" {
-				if err := json.Unmarshal([]byte(t.Windows), &v.Windows); err != nil {
-					return nil, false, fmt.Errorf("read the windows of %s/%s: %w", t.Server, t.Database, err)
-				}
+			if v.Windows, err = t.WindowNames(); err != nil {
+				return nil, false, err
 			}
 			for _, name := range slices.Sorted(maps.Keys(tags)) {
 				v.Tags = append(v.Tags, output.TargetTag{Name: name, Value: tags[name]})

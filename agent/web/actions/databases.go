@@ -1,0 +1,148 @@
+package actions
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/agent/web/page"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// maxReason bounds the reason of a pause of a database, in UTF-16 code units.
+const maxReason = 1000
+
+// database returns the database that a path names, with its pause if it has one.
+func database(ctx context.Context, r *page.Request) (controldb.TargetPause, error) {
+	missing := &rest.Error{Status: 404, Code: rest.CodeUnknownPath, Message: "No run that is kept has this database among its targets."}
+	one, err := uuid.Parse(r.Value("target"))
+	if err != nil {
+		return controldb.TargetPause{}, missing
+	}
+	if pause, err := r.Store.TargetPause(ctx, one); err == nil {
+		return pause, nil
+	}
+	o, err := r.Store.TargetOutcomes(ctx, controldb.TargetFilter{Target: one, Jobs: 1, Top: 1})
+	if err != nil {
+		return controldb.TargetPause{}, err
+	}
+	if len(o.Targets) == 0 || o.Targets[0].Database == "" {
+		return controldb.TargetPause{}, missing
+	}
+	return controldb.TargetPause{Target: one, Server: o.Targets[0].Server, Database: o.Targets[0].Database}, nil
+}
+
+// pauseState says which pause a database has; empty: none.
+func pauseState(p controldb.TargetPause) string {
+	if p.Since.IsZero() {
+		return ""
+	}
+	text := "It is paused"
+	if p.By != "" {
+		text += " by " + p.By
+	}
+	text += " since " + instant(p.Since)
+	if !p.Until.IsZero() {
+		text += " until " + instant(p.Until)
+	}
+	if p.Reason != "" {
+		return text + ": " + p.Reason
+	}
+	return text + "."
+}
+
+// confirmPauseDatabase says what a pause of a database does.
+func confirmPauseDatabase(ctx context.Context, r *page.Request) (*page.Confirmation, error) {
+	p, err := database(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	const button = "Pause the database"
+	state := pauseState(p)
+	if state != "" {
+		state += " The pause gets the new reason and end."
+	}
+	cli := []string{"target", "pause", p.Server, p.Database}
+	tsql := []page.Arg{{Name: "server_name", Value: p.Server}, {Name: "database_name", Value: p.Database}, {Name: "target_id", Value: p.Target}}
+	if text := value(r, "reason"); text != "" {
+		cli, tsql = append(cli, "--reason", text), append(tsql, page.Arg{Name: "reason", Value: text})
+	}
+	if until, err := pauseEnd(r); err == nil && !until.IsZero() {
+		cli, tsql = append(cli, "--until", until.Format(time.RFC3339)), append(tsql, page.Arg{Name: "end_time", Value: until})
+	}
+	return &page.Confirmation{
+		Title: button, Nav: "databases", Button: button, Back: r.Path("databases", p.Target.String()),
+		Effects: sentences(
+			fmt.Sprintf("Pauses %s on %s: no attempt of any job starts on it.", quoted(p.Database), p.Server),
+			"Attempts that run go on. A target that waits does so within the time limit of its step, and is then skipped.", state,
+		),
+		Fields: []page.Field{
+			{Name: "reason", Label: "Reason", Help: "For whoever asks what a run waits for.", MaxLength: maxReason, Value: p.Reason},
+			{Name: "until", Label: "Until", Kind: "datetime", Help: "YYYY-MM-DD HH:MM in UTC, or RFC 3339. Empty: until somebody resumes it."},
+		},
+		Equivalents: commands(page.CLI(cli...), page.TSQL("jobs.sp_pause_target", tsql...)),
+	}, nil
+}
+
+// pauseEnd returns the end of a pause that was typed; zero if none was.
+func pauseEnd(r *page.Request) (time.Time, error) {
+	text := value(r, "until")
+	if text == "" {
+		return time.Time{}, nil
+	}
+	until, err := page.ParseInstant(text)
+	if err != nil {
+		return until, &page.InputError{Field: "until", Problem: "Invalid instant: " + err.Error() + "."}
+	}
+	return until, nil
+}
+
+// pauseDatabase pauses a database.
+func pauseDatabase(ctx context.Context, r *page.Request) (*page.Done, error) {
+	p, err := database(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	p.Reason = value(r, "reason")
+	if p.Until, err = pauseEnd(r); err != nil {
+		return nil, err
+	}
+	if err := r.Store.PauseTarget(ctx, p); err != nil {
+		return nil, refuse(refuse(err, "until", 50460), "reason", 50097)
+	}
+	return &page.Done{Location: r.Path("databases", p.Target.String()), Notice: "The database is paused."}, nil
+}
+
+// confirmResumeDatabase says what the end of a pause does.
+func confirmResumeDatabase(ctx context.Context, r *page.Request) (*page.Confirmation, error) {
+	p, err := database(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	const button = "Resume the database"
+	state := pauseState(p)
+	if state == "" {
+		state = "It is not paused."
+	}
+	return &page.Confirmation{
+		Title: button, Nav: "databases", Button: button, Back: r.Path("databases", p.Target.String()),
+		Effects: sentences(fmt.Sprintf("Ends the pause of %s on %s: what waits for it starts.", quoted(p.Database), p.Server), state),
+		Equivalents: commands(page.CLI("target", "resume", p.Server, p.Database), page.TSQL("jobs.sp_resume_target",
+			page.Arg{Name: "server_name", Value: p.Server}, page.Arg{Name: "database_name", Value: p.Database}, page.Arg{Name: "target_id", Value: p.Target})),
+	}, nil
+}
+
+// resumeDatabase ends the pause of a database.
+func resumeDatabase(ctx context.Context, r *page.Request) (*page.Done, error) {
+	p, err := database(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.Store.ResumeTarget(ctx, p.Server, p.Database, p.Target); err != nil {
+		return nil, err
+	}
+	return &page.Done{Location: r.Path("databases", p.Target.String()), Notice: "The database is not paused any more."}, nil
+}
