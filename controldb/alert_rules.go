@@ -29,6 +29,9 @@ type AlertChange struct {
 	NotifyResolved *bool
 	Description    *string
 	Enabled        *bool
+	// PercentChanged and GroupPattern are of TargetsChanged; "" removes the pattern.
+	PercentChanged *float64
+	GroupPattern   *string
 }
 
 // arguments adds the change to a call.
@@ -47,6 +50,8 @@ func (a AlertChange) arguments(c *call) (*call, error) {
 	opt(c, "notify_resolved", a.NotifyResolved)
 	opt(c, "description", a.Description)
 	opt(c, "enabled", a.Enabled)
+	opt(c, "percent_changed", a.PercentChanged)
+	opt(c, "target_group_pattern", a.GroupPattern)
 	if a.Channels != nil {
 		names := *a.Channels
 		if names == nil {

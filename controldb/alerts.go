@@ -40,6 +40,7 @@ const (
 	AlertRolloutApprovalWaits = model.AlertRolloutApprovalWaits
 	AlertRolloutBakeEnds      = model.AlertRolloutBakeEnds
 	AlertRolloutDeadlineNear  = model.AlertRolloutDeadlineNear
+	AlertTargetsChanged       = model.AlertTargetsChanged
 )
 
 // Alert is a row of the view jobs.alerts. Zero times and ids mean that there is none.
@@ -49,7 +50,7 @@ type Alert struct {
 	Condition   AlertCondition `db:"condition"`
 	Severity    string         `db:"severity"` // Info, Warning or Critical
 	State       AlertState     `db:"state"`
-	SubjectKind string         `db:"subject_kind"` // Job, Schedule, Agent or ControlDatabase
+	SubjectKind string         `db:"subject_kind"` // Job, Schedule, Agent, TargetGroup or ControlDatabase
 	Subject     string         `db:"subject"`
 	JobID       uuid.UUID      `db:"job_id"`
 	// JobName is the job's name now; empty if there is no job, or it was deleted.
@@ -168,6 +169,10 @@ type AlertRule struct {
 	OpenAlerts   int             `db:"open_alerts"`
 	CreatedAt    time.Time       `db:"created_time"`
 	UpdatedAt    time.Time       `db:"updated_time"`
+	// PercentChanged and GroupPattern are of TargetsChanged. GroupPattern, with * and ?, selects
+	// target groups; without it, the rule watches all.
+	PercentChanged float64 `db:"percent_changed"`
+	GroupPattern   string  `db:"target_group_pattern"`
 }
 
 // Channels returns the names of the channels.
@@ -191,7 +196,7 @@ func (s *Store) AlertRules(ctx context.Context, name string) ([]AlertRule, error
 	return selectAll[AlertRule](ctx, s, "list alert rules", `SELECT TOP (@p1) alert_name, description, condition, job_name, job_id, job_pattern,
     lifecycles, CAST(percent_failed AS FLOAT) AS percent_failed, CAST(factor AS FLOAT) AS factor, runs, seconds, severity,
     throttle_seconds, repeat_seconds, notify_resolved, enabled, muted_until, muted_by, mute_note, channels, open_alerts,
-    created_time, updated_time
+    created_time, updated_time, CAST(percent_changed AS FLOAT) AS percent_changed, target_group_pattern
 FROM jobs.alert_rules`+w.text()+"\nORDER BY alert_name;", w.args...)
 }
 

@@ -210,6 +210,8 @@ func newAlert(a controldb.AlertRule) (*manifest.Alert, error) {
 		out.PercentFailed = decimal(a.PercentFailed)
 	case controldb.AlertRunTooLong:
 		out.Factor, out.Runs = decimal(a.Factor), &a.Runs
+	case controldb.AlertTargetsChanged:
+		out.PercentChanged, out.GroupPattern = decimal(a.PercentChanged), a.GroupPattern
 	}
 	return out, nil
 }

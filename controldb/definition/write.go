@@ -122,6 +122,7 @@ func writeAlert(ctx context.Context, store *controldb.Store, a *manifest.Alert, 
 		JobName: changed(a.Job, old.Job), JobPattern: changed(a.JobPattern, old.JobPattern), PercentFailed: a.PercentFailed, Factor: a.Factor, Runs: a.Runs, Seconds: a.Seconds,
 		Severity: &a.Severity, Channels: &channels, Throttle: &a.Throttle, Repeat: &a.Repeat, NotifyResolved: &a.NotifyResolved,
 		Description: &a.Description, Enabled: &a.Enabled, Lifecycles: changed(lifecycles, strings.Join(old.Lifecycles, ",")),
+		PercentChanged: a.PercentChanged, GroupPattern: changed(a.GroupPattern, old.GroupPattern),
 	}
 	condition := controldb.AlertCondition(a.Condition)
 	if have == nil {

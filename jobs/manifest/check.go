@@ -315,6 +315,8 @@ func (c *checker) alert(a *Alert) {
 		}
 	}
 	uses("percent_failed", a.PercentFailed != nil, "TargetsFailed")
+	uses("percent_changed", a.PercentChanged != nil, "TargetsChanged")
+	uses("target_group_pattern", a.GroupPattern != "", "TargetsChanged")
 	uses("factor", a.Factor != nil, "RunTooLong")
 	uses("runs", a.Runs != nil, "RunTooLong")
 	uses("lifecycles", len(a.Lifecycles) > 0, "RunEnded", "NoRun")
@@ -330,6 +332,10 @@ func (c *checker) alert(a *Alert) {
 	switch {
 	case a.Condition == "TargetsFailed" && (a.PercentFailed == nil || *a.PercentFailed <= 0):
 		c.fail("percent_failed", "the condition TargetsFailed needs percent_failed, more than 0")
+	case a.PercentChanged != nil && *a.PercentChanged <= 0:
+		c.fail("percent_changed", "want more than 0")
+	case a.Condition == "TargetsChanged" && a.Seconds != nil && *a.Seconds < 60:
+		c.fail("seconds", "the condition TargetsChanged needs seconds of at least 60")
 	case a.Condition == "NoRun" && (a.Seconds == nil || *a.Seconds < 60):
 		c.fail("seconds", "the condition NoRun needs seconds, at least 60")
 	case a.Job != "" && a.JobPattern != "":

@@ -328,7 +328,7 @@ type Limit = model.Limit
 type Alert struct {
 	Name           string   `json:"name" rule:"required,max=128" doc:"Name of the rule."`
 	Description    string   `json:"description" rule:"max=512" doc:"Free text."`
-	Condition      string   `json:"condition" rule:"required,enum=RunEnded|TargetsFailed|RunTooLong|RunNotStarted|NoRun|ScheduleFaulted|SchedulePaused|AgentSilent|NoAgent|RolloutStopped|RolloutApprovalWaits|RolloutBakeEnds|RolloutDeadlineNear" doc:"When the alert is raised."`
+	Condition      string   `json:"condition" rule:"required,enum=RunEnded|TargetsFailed|RunTooLong|RunNotStarted|NoRun|ScheduleFaulted|SchedulePaused|AgentSilent|NoAgent|RolloutStopped|RolloutApprovalWaits|RolloutBakeEnds|RolloutDeadlineNear|TargetsChanged" doc:"When the alert is raised."`
 	Job            string   `json:"job" rule:"max=128" doc:"The one job to watch; without job and job_pattern, all jobs."`
 	JobPattern     string   `json:"job_pattern" rule:"max=128" doc:"Names of the jobs to watch, with * and ?."`
 	Lifecycles     []string `json:"lifecycles" doc:"RunEnded, NoRun: lifecycles of runs. Default of RunEnded: Failed and TimedOut."`
@@ -342,6 +342,8 @@ type Alert struct {
 	Repeat         int      `json:"repeat_seconds" rule:"default=0,min=0,max=2147483647" doc:"Time after which an open alert is notified again; 0: never."`
 	NotifyResolved bool     `json:"notify_resolved" rule:"default=true" doc:"Notify when the alert is resolved."`
 	Enabled        bool     `json:"enabled" rule:"default=true" doc:"false: the rule raises nothing."`
+	PercentChanged *float64 `json:"percent_changed" rule:"min=0,max=1000" doc:"TargetsChanged: least share of the databases of a target group that came or went; default: 10."`
+	GroupPattern   string   `json:"target_group_pattern" rule:"max=128" doc:"TargetsChanged: names of the target groups to watch, with * and ?; without it, all."`
 }
 
 // Script is a T-SQL script, or the file that has it.

@@ -18,6 +18,7 @@ const (
 	AlertRolloutApprovalWaits AlertCondition = "RolloutApprovalWaits"
 	AlertRolloutBakeEnds      AlertCondition = "RolloutBakeEnds"
 	AlertRolloutDeadlineNear  AlertCondition = "RolloutDeadlineNear"
+	AlertTargetsChanged       AlertCondition = "TargetsChanged"
 )
 
 // AlertConditions lists the conditions in the order of the documents.
@@ -25,12 +26,15 @@ func AlertConditions() []AlertCondition {
 	return []AlertCondition{
 		AlertRunEnded, AlertTargetsFailed, AlertRunTooLong, AlertRunNotStarted, AlertNoRun, AlertScheduleFaulted, AlertSchedulePaused,
 		AlertAgentSilent, AlertNoAgent, AlertRolloutStopped, AlertRolloutApprovalWaits, AlertRolloutBakeEnds, AlertRolloutDeadlineNear,
+		AlertTargetsChanged,
 	}
 }
 
 // IsAboutJobs reports whether a rule with the condition can be about one job, or jobs with some
 // names.
-func (c AlertCondition) IsAboutJobs() bool { return c != AlertAgentSilent && c != AlertNoAgent }
+func (c AlertCondition) IsAboutJobs() bool {
+	return c != AlertAgentSilent && c != AlertNoAgent && c != AlertTargetsChanged
+}
 
 // UsesSeconds reports whether a rule with the condition has a grace period, an age or a time before
 // an event.
@@ -51,7 +55,7 @@ func (c AlertCondition) DefaultSeconds() (seconds int, ok bool) {
 		return 30, true
 	case AlertRolloutBakeEnds:
 		return 300, true
-	case AlertRolloutDeadlineNear:
+	case AlertRolloutDeadlineNear, AlertTargetsChanged:
 		return 3600, true
 	}
 	return 0, false

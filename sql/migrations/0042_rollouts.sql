@@ -168,5 +168,5 @@ ALTER TABLE jobs_internal.rollout_probe_values SET (LOCK_ESCALATION = DISABLE);
 ALTER TABLE jobs_internal.alert_rules DROP CONSTRAINT CK_alert_rules_condition;
 ALTER TABLE jobs_internal.alert_rules WITH CHECK ADD CONSTRAINT CK_alert_rules_condition CHECK (condition IN (
         N'RunEnded', N'TargetsFailed', N'RunTooLong', N'RunNotStarted', N'NoRun', N'ScheduleFaulted', N'SchedulePaused', N'AgentSilent',
-        N'NoAgent', N'RolloutStopped', N'RolloutApprovalWaits', N'RolloutBakeEnds', N'RolloutDeadlineNear'
+        N'NoAgent', N'RolloutStopped', N'RolloutApprovalWaits', N'RolloutBakeEnds', N'RolloutDeadlineNear', N'TargetsChanged'
     ));

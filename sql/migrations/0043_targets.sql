@@ -48,14 +48,32 @@ CREATE TABLE jobs_internal.group_lists (
     target_group_id UNIQUEIDENTIFIER NOT NULL,
     resolved_at     DATETIME2(7) NOT NULL,
     by_tags         BIT NOT NULL,
+    empty_at        DATETIME2(7) NULL,
     CONSTRAINT PK_group_lists PRIMARY KEY (target_group_id)
 );
+
+CREATE INDEX IX_group_lists_empty_at ON jobs_internal.group_lists (empty_at)
+    WHERE empty_at IS NOT NULL;
+
+CREATE TABLE jobs_internal.group_changes (
+    target_group_id UNIQUEIDENTIFIER NOT NULL,
+    resolved_at     DATETIME2(7) NOT NULL,
+    had             INT NOT NULL,
+    found           INT NOT NULL,
+    lost            INT NOT NULL,
+    CONSTRAINT PK_group_changes PRIMARY KEY (target_group_id, resolved_at)
+);
+
+CREATE INDEX IX_group_changes_resolved_at ON jobs_internal.group_changes (resolved_at);
 
 CREATE TABLE jobs_internal.target_lists (
     step_execution_id BIGINT NOT NULL,
     only_new          BIT NOT NULL,
     after             UNIQUEIDENTIFIER NOT NULL
         CONSTRAINT DF_target_lists_after DEFAULT '00000000-0000-0000-0000-000000000000',
+    had               INT NOT NULL CONSTRAINT DF_target_lists_had DEFAULT 0,
+    found             INT NOT NULL CONSTRAINT DF_target_lists_found DEFAULT 0,
+    lost              INT NOT NULL CONSTRAINT DF_target_lists_lost DEFAULT 0,
     CONSTRAINT PK_target_lists PRIMARY KEY (step_execution_id)
 );
 
@@ -77,3 +95,5 @@ ALTER TABLE jobs_internal.target_group_members WITH CHECK ADD CONSTRAINT CK_targ
         AND server_name IS NOT NULL AND tag_filter IS NULL)
     OR (target_type = N'Tag' AND server_name IS NULL AND tag_filter IS NOT NULL)
 );
+
+ALTER TABLE jobs_internal.alert_rules ADD percent_changed DECIMAL(9, 2) NULL, group_pattern NVARCHAR(128) NULL;

@@ -27,6 +27,13 @@
 --   RolloutBakeEnds       The bake of a wave ends in @seconds or less; until it is over, or was extended.
 --   RolloutDeadlineNear   The deadline is in @seconds or less; until it has passed, or the roll-out ends.
 --
+-- Condition about target groups:
+--
+--   TargetsChanged        In the last @seconds, a run resolved a target group to a list that lacks at least @percent_changed of the
+--                         databases that the group had, or to which as many came; or the last list of the group is empty. The first list
+--                         of a group, and the first after an empty one, only raises if it is empty. About the target group; until
+--                         @seconds have passed without such a change, and the group is not empty.
+--
 -- A roll-out that fails because its plan aborts it at a gate or at its deadline is a run that ends: see RunEnded.
 --
 -- Parameters:
@@ -39,7 +46,7 @@
 --   @factor            RunTooLong: 1 to 1000; 2 by default.
 --   @runs              RunTooLong: 3 to 100; 20 by default. With fewer than 3 good runs nothing is raised.
 --   @seconds           See above. Default: 60; 30 of AgentSilent, 86400 of SchedulePaused, 300 of RolloutBakeEnds, 3600 of
---                      RolloutDeadlineNear, none of NoRun.
+--                      RolloutDeadlineNear and TargetsChanged, none of NoRun.
 --   @severity          Info, Warning (default) or Critical.
 --   @channels          JSON array of the names of channels; NULL: none, so alerts are only shown.
 --   @throttle_seconds  Least time between two notifications about the same subject; 3600 by default.
@@ -47,6 +54,8 @@
 --   @notify_resolved   1 (default): notify when the alert is resolved, unless it was acknowledged.
 --   @description       Free text.
 --   @enabled           1 (default) or 0.
+--   @percent_changed   TargetsChanged: more than 0, and at most 1000; 10 by default.
+--   @target_group_pattern  TargetsChanged: names of the target groups to watch, with * and ?. Without it, all are watched.
 -- Called by: members of the role jobs_author.
 -- Locks:     the job's row (U), channels (S), the range of the name in alert_rules (U); an insert into
 --            audit_entries.
@@ -83,7 +92,9 @@ CREATE OR ALTER PROCEDURE jobs.sp_add_alert
     @repeat_seconds   INT = NULL,
     @notify_resolved  BIT = NULL,
     @description      NVARCHAR(513) = NULL,
-    @enabled          BIT = NULL
+    @enabled          BIT = NULL,
+    @percent_changed  DECIMAL(18, 4) = NULL,
+    @target_group_pattern NVARCHAR(129) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -108,6 +119,8 @@ BEGIN
         @repeat_seconds = @repeat_seconds,
         @notify_resolved = @notify_resolved,
         @description = @description,
-        @enabled = @enabled;
+        @enabled = @enabled,
+        @percent_changed = @percent_changed,
+        @target_group_pattern = @target_group_pattern;
     RETURN 0;
 END;

@@ -17,6 +17,8 @@
 --   @notify_resolved   1: notify when the alert is resolved.
 --   @description       Free text.
 --   @enabled           1 or 0.
+--   @percent_changed   Least share of the databases of a target group that came or went.
+--   @target_group_pattern  Names of the target groups to watch; N'': all.
 -- Called by: members of the role jobs_author.
 -- Locks:     the job's row (U), channels (S), the rule's row (U, X); an insert into audit_entries.
 -- Returns:   0.
@@ -49,7 +51,9 @@ CREATE OR ALTER PROCEDURE jobs.sp_update_alert
     @repeat_seconds   INT = NULL,
     @notify_resolved  BIT = NULL,
     @description      NVARCHAR(513) = NULL,
-    @enabled          BIT = NULL
+    @enabled          BIT = NULL,
+    @percent_changed  DECIMAL(18, 4) = NULL,
+    @target_group_pattern NVARCHAR(129) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -73,6 +77,8 @@ BEGIN
         @repeat_seconds = @repeat_seconds,
         @notify_resolved = @notify_resolved,
         @description = @description,
-        @enabled = @enabled;
+        @enabled = @enabled,
+        @percent_changed = @percent_changed,
+        @target_group_pattern = @target_group_pattern;
     RETURN 0;
 END;

@@ -11,8 +11,8 @@
 --
 -- Cost: the runs that ended since the last evaluation (alert_runs), the active runs that RunTooLong and RunNotStarted watch, and the
 -- schedules, jobs and agents in the scope of rules and the active roll-outs, by index. Conditions that may be seen later (NoRun,
--- ScheduleFaulted, SchedulePaused, AgentSilent, and those about roll-outs) are evaluated every 15 seconds. Nothing depends on the length of
--- the history, or on the number of targets.
+-- ScheduleFaulted, SchedulePaused, AgentSilent, TargetsChanged, and those about roll-outs) are evaluated every 15 seconds. Nothing depends
+-- on the length of the history, or on the number of targets.
 --
 -- An alert that another transaction holds, such as an uncommitted acknowledgement, is left to a later evaluation, and so are the events
 -- about it (I14).
@@ -110,7 +110,7 @@ BEGIN
                         r.condition IN (N'RunTooLong', N'RunNotStarted', N'NoAgent')
                         OR (@is_slow = 1 AND r.condition IN (
                             N'NoRun', N'ScheduleFaulted', N'SchedulePaused', N'AgentSilent', N'RolloutStopped', N'RolloutApprovalWaits',
-                            N'RolloutBakeEnds', N'RolloutDeadlineNear'
+                            N'RolloutBakeEnds', N'RolloutDeadlineNear', N'TargetsChanged'
                         ))
                     )
                 UNION ALL

@@ -1,10 +1,12 @@
 -- Deletes rows that are older than the retention: first finished runs, one batch in each call; then records of skipped instants, ended
--- backfills, the action log, ended terms to which no run refers, and agents without terms. When no run is left to purge, it also deletes
--- parameters to which nothing refers any more, secrets of REST that no definition names, alerts, and entries of the audit log and schemas
--- of databases (delete_drift) older than the setting audit_retention_days (default 365). It also deletes schedules that have been
--- Completed or Faulted for longer than the setting schedule_retention_days (default 60), and jobs of job collections whose schedule is.
--- Call it until @remaining is 0. Each statement deletes at most 1,000 rows, and is a transaction of its own. A call that purges runs
--- deletes one batch of each other kind; one without runs repeats a batch until there are no more rows, for two seconds at most.
+-- backfills, changes of target groups, the action log, ended terms to which no run refers, and agents without terms. When no run is left
+-- to purge, it also deletes parameters to which nothing refers any more, secrets of REST that no definition names, alerts, and entries of
+-- the audit log and schemas of databases (delete_drift) older than the setting audit_retention_days (default 365). It also deletes
+-- schedules that have been Completed or Faulted for longer than the setting schedule_retention_days (default 60), and jobs of job
+-- collections whose schedule is. Call it until @remaining is 0.
+--
+-- Each statement deletes at most 1,000 rows, and is a transaction of its own. A call that purges runs deletes one batch of each other
+-- kind; one without runs repeats a batch until there are no more rows, for two seconds at most.
 --
 -- Parameters:
 --   @batch_size      Maximum number of runs to purge in this call; at least 1.
@@ -224,6 +226,20 @@ BEGIN
         DELETE a
         FROM @entries AS f
         INNER LOOP JOIN jobs_internal.rest_action_log AS a WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK) ON a.log_id = f.log_id;
+        SET @rows = @@ROWCOUNT;
+        IF @rows = @most AND SYSUTCDATETIME() >= @until
+        BEGIN
+            SET @remaining = 1;
+            BREAK;
+        END;
+    END;
+    SET @rows = @most;
+    SET @until = DATEADD(SECOND, @seconds, SYSUTCDATETIME());
+    WHILE @rows = @most
+    BEGIN
+        DELETE TOP (@most) c
+        FROM jobs_internal.group_changes AS c
+        WHERE c.resolved_at < @oldest;
         SET @rows = @@ROWCOUNT;
         IF @rows = @most AND SYSUTCDATETIME() >= @until
         BEGIN

@@ -6,6 +6,9 @@
 -- target_lists, in the order of target_id, and compares it with what the group had in this range; or it reads the next steps. Of the lists
 -- of one group that these steps have, the last one says what the group resolves. The others can only have databases that are new.
 --
+-- The last slice of a list that says what the group resolves also says how many databases came and went: group_changes, for the alert
+-- TargetsChanged.
+--
 -- The list of a group that has been purged meanwhile is left out. A step whose group is not resolved yet waits in target_lists.
 --
 -- Cost: at most 1,000 steps and two slices of targets a call. Targets that are known already are only read; last_seen_at is written once an
@@ -16,7 +19,7 @@
 --   @more   Receives 1 if another call has more to do, 0 if nothing is left, or another session is at work.
 -- Called by: agent/registrar.go.
 -- Locks:     the application lock jobagent.targets; the row of target_state (X), rows of target_lists (X), group_lists (X), targets (X) and
---            group_targets (X).
+--            group_targets (X); an insert into group_changes.
 -- Returns:   0.
 -- Throws:
 --   50029 an argument is missing or out of range.
@@ -46,6 +49,9 @@ BEGIN
     DECLARE @claimed_at DATETIME2(7);
     DECLARE @by_tags BIT;
     DECLARE @count INT;
+    DECLARE @had_count INT;   -- of the list so far: databases that the group had, and those that came and went
+    DECLARE @found_count INT;
+    DECLARE @lost_count INT;
     DECLARE @is_chosen BIT; -- 1: of a run on chosen databases
     DECLARE @list_at DATETIME2(7);
     DECLARE @is_purged BIT;
@@ -127,7 +133,10 @@ BEGIN
             @has_list = 1,
             @step_execution_id = l.step_execution_id,
             @only_new = l.only_new,
-            @after = l.after
+            @after = l.after,
+            @had_count = l.had,
+            @found_count = l.found,
+            @lost_count = l.lost
         FROM jobs_internal.target_lists AS l
         LEFT JOIN jobs_internal.step_executions AS s ON s.step_execution_id = l.step_execution_id
         WHERE s.step_execution_id IS NULL
@@ -287,6 +296,19 @@ BEGIN
             SET m.gone_at = @resolved_at
             FROM @lost AS o
             INNER LOOP JOIN jobs_internal.group_targets AS m ON m.target_group_id = @target_group_id AND m.target_id = o.target_id;
+            SET @had_count = @had_count + (SELECT COUNT(*) FROM @had AS h WHERE h.is_gone = 0);
+            SET @found_count = @found_count + (SELECT COUNT(*) FROM @found AS f) + (SELECT COUNT(*) FROM @again AS a);
+            SET @lost_count = @lost_count + (SELECT COUNT(*) FROM @lost AS o);
+            IF @last IS NULL
+            BEGIN
+                UPDATE l
+                SET l.empty_at = CASE WHEN @had_count + @found_count = @lost_count THEN COALESCE(l.empty_at, @resolved_at) END
+                FROM jobs_internal.group_lists AS l
+                WHERE l.target_group_id = @target_group_id;
+                IF @found_count + @lost_count > 0
+                    INSERT INTO jobs_internal.group_changes (target_group_id, resolved_at, had, found, lost)
+                    VALUES (@target_group_id, @resolved_at, @had_count, @found_count, @lost_count);
+            END;
         END;
 
         -- A target that is there again, or whose last_seen_at is old. A group with Tag members has no target that was gone when it was
@@ -308,7 +330,10 @@ BEGIN
         ELSE
             UPDATE l
             SET l.after = @last,
-                l.only_new = @only_new
+                l.only_new = @only_new,
+                l.had = @had_count,
+                l.found = @found_count,
+                l.lost = @lost_count
             FROM jobs_internal.target_lists AS l
             WHERE l.step_execution_id = @step_execution_id;
     END;

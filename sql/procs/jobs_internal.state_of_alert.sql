@@ -35,6 +35,8 @@ BEGIN
             r.enabled,
             r.muted_until,
             r.mute_note,
+            r.percent_changed,
+            r.group_pattern AS target_group_pattern,
             (
                 SELECT STRING_AGG(CAST(c.name AS NVARCHAR(MAX)), N', ') WITHIN GROUP (ORDER BY c.name)
                 FROM jobs_internal.alert_rule_channels AS x

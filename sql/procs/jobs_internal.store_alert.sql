@@ -28,7 +28,9 @@ CREATE OR ALTER PROCEDURE jobs_internal.store_alert
     @repeat_seconds   INT,
     @notify_resolved  BIT,
     @description      NVARCHAR(513),
-    @enabled          BIT
+    @enabled          BIT,
+    @percent_changed  DECIMAL(18, 4),
+    @target_group_pattern NVARCHAR(129)
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -59,6 +61,8 @@ BEGIN
         THROW 50097, N'Invalid @job_name: want at most 128 characters, not 129 or more.', 1;
     IF DATALENGTH(@job_pattern) > 256
         THROW 50097, N'Invalid @job_pattern: want at most 128 characters, not 129 or more.', 1;
+    IF DATALENGTH(@target_group_pattern) > 256
+        THROW 50097, N'Invalid @target_group_pattern: want at most 128 characters, not 129 or more.', 1;
     IF DATALENGTH(@lifecycles) > 400
         THROW 50097, N'Invalid @lifecycles: want at most 200 characters, not 201 or more.', 1;
     IF DATALENGTH(@severity) > 20
@@ -69,6 +73,8 @@ BEGIN
         THROW 50098, N'Invalid @job_name: the name is empty. Omit it to watch all jobs.', 1;
     IF @mode = N'Add' AND LTRIM(@job_pattern) = N''
         THROW 50098, N'Invalid @job_pattern: the name is empty. Omit it to watch all jobs.', 1;
+    IF @mode = N'Add' AND LTRIM(@target_group_pattern) = N''
+        THROW 50098, N'Invalid @target_group_pattern: the name is empty. Omit it to watch all target groups.', 1;
     IF @alert_name IS NULL OR LTRIM(@alert_name) = N''
         THROW 50034, N'Missing alert name: @alert_name is NULL or empty.', 1;
     IF @mode = N'Add'
@@ -139,7 +145,7 @@ BEGIN
             FROM (VALUES
                 (N'RunEnded'), (N'TargetsFailed'), (N'RunTooLong'), (N'RunNotStarted'), (N'NoRun'), (N'ScheduleFaulted'),
                 (N'SchedulePaused'), (N'AgentSilent'), (N'NoAgent'), (N'RolloutStopped'), (N'RolloutApprovalWaits'),
-                (N'RolloutBakeEnds'), (N'RolloutDeadlineNear')
+                (N'RolloutBakeEnds'), (N'RolloutDeadlineNear'), (N'TargetsChanged')
             ) AS k (name)
             WHERE k.name = LTRIM(RTRIM(@condition)) COLLATE Latin1_General_100_CI_AS
         );
@@ -151,15 +157,17 @@ BEGIN
     BEGIN
         SET @message = REPLACE(CONCAT(
             N'Invalid @condition: want RunEnded, TargetsFailed, RunTooLong, RunNotStarted, NoRun, ScheduleFaulted, SchedulePaused, ',
-            N'AgentSilent, NoAgent, RolloutStopped, RolloutApprovalWaits, RolloutBakeEnds or RolloutDeadlineNear.'
+            N'AgentSilent, NoAgent, RolloutStopped, RolloutApprovalWaits, RolloutBakeEnds, RolloutDeadlineNear or TargetsChanged.'
         ), N'%', N'%%');
         THROW 50035, @message, 1;
     END;
 
     SET @is_about_runs = CASE WHEN @condition IN (N'RunEnded', N'TargetsFailed', N'RunTooLong') THEN 1 ELSE 0 END;
-    SET @is_about_jobs = CASE WHEN @condition IN (N'AgentSilent', N'NoAgent') THEN 0 ELSE 1 END;
+    SET @is_about_jobs = CASE WHEN @condition IN (N'AgentSilent', N'NoAgent', N'TargetsChanged') THEN 0 ELSE 1 END;
     SET @given = CASE
         WHEN @percent_failed IS NOT NULL AND @condition <> N'TargetsFailed' THEN N'@percent_failed'
+        WHEN @percent_changed IS NOT NULL AND @condition <> N'TargetsChanged' THEN N'@percent_changed'
+        WHEN NULLIF(@target_group_pattern, N'') IS NOT NULL AND @condition <> N'TargetsChanged' THEN N'@target_group_pattern'
         WHEN @factor IS NOT NULL AND @condition <> N'RunTooLong' THEN N'@factor'
         WHEN @runs IS NOT NULL AND @condition <> N'RunTooLong' THEN N'@runs'
         WHEN NULLIF(@lifecycles, N'') IS NOT NULL AND @condition NOT IN (N'RunEnded', N'NoRun') THEN N'@lifecycles'
@@ -189,9 +197,11 @@ BEGIN
 
     IF @percent_failed <= 0 OR @percent_failed > 100
         THROW 50041, N'Invalid @percent_failed: want more than 0, and at most 100.', 1;
+    IF @percent_changed <= 0 OR @percent_changed > 1000
+        THROW 50041, N'Invalid @percent_changed: want more than 0, and at most 1000.', 1;
 
     SELECT
-        @least_seconds = CASE @condition WHEN N'NoRun' THEN 60 ELSE 0 END,
+        @least_seconds = CASE WHEN @condition IN (N'NoRun', N'TargetsChanged') THEN 60 ELSE 0 END,
         @default_seconds = CASE @condition
             WHEN N'RunTooLong' THEN 60
             WHEN N'RunNotStarted' THEN 60
@@ -200,6 +210,7 @@ BEGIN
             WHEN N'NoAgent' THEN 60
             WHEN N'RolloutBakeEnds' THEN 300
             WHEN N'RolloutDeadlineNear' THEN 3600
+            WHEN N'TargetsChanged' THEN 3600
             ELSE 0
         END;
     SET @message = REPLACE(CASE
@@ -256,14 +267,16 @@ BEGIN
     BEGIN
         INSERT INTO jobs_internal.alert_rules (
             name, description, condition, watches_runs, job_id, job_pattern, lifecycles, percent_failed, factor, runs, seconds, severity,
-            throttle_seconds, repeat_seconds, notify_resolved, enabled, created_at, updated_at, watches_from
+            throttle_seconds, repeat_seconds, notify_resolved, enabled, created_at, updated_at, watches_from, percent_changed,
+            group_pattern
         )
         VALUES (
             @alert_name, COALESCE(@description, N''), @condition, @is_about_runs, @job_id, NULLIF(@job_pattern, N''),
             NULLIF(@lifecycles, N''), @percent_failed, CASE WHEN @condition = N'RunTooLong' THEN COALESCE(@factor, 2) END,
             CASE WHEN @condition = N'RunTooLong' THEN COALESCE(@runs, 20) END, COALESCE(@seconds, @default_seconds),
             COALESCE(@severity, N'Warning'), COALESCE(@throttle_seconds, 3600), NULLIF(@repeat_seconds, 0), COALESCE(@notify_resolved, 1),
-            COALESCE(@enabled, 1), @now, @now, @now
+            COALESCE(@enabled, 1), @now, @now, @now,
+            CASE WHEN @condition = N'TargetsChanged' THEN COALESCE(@percent_changed, 10) END, @target_group_pattern
         );
         SET @rule_id = SCOPE_IDENTITY();
     END
@@ -283,6 +296,8 @@ BEGIN
             r.notify_resolved = COALESCE(@notify_resolved, r.notify_resolved),
             r.watches_from = CASE WHEN r.enabled = 0 AND @enabled = 1 THEN @now ELSE r.watches_from END,
             r.enabled = COALESCE(@enabled, r.enabled),
+            r.percent_changed = COALESCE(@percent_changed, r.percent_changed),
+            r.group_pattern = CASE WHEN @target_group_pattern IS NULL THEN r.group_pattern ELSE NULLIF(@target_group_pattern, N'') END,
             r.updated_at = @now
         FROM jobs_internal.alert_rules AS r
         WHERE r.rule_id = @rule_id;

@@ -1,5 +1,6 @@
 -- Finds what meets a rule whose condition lasts: runs that take too long or have not begun, jobs that do not run, schedules that are
--- Faulted or paused, roll-outs that people should look at, and agents that are silent or missing.
+-- Faulted or paused, roll-outs that people should look at, target groups that are empty or have changed much, and agents that are silent or
+-- missing.
 --
 -- Parameters:
 --   @rule_id  The rule. Nothing is found if it is disabled or deleted.
@@ -27,7 +28,7 @@ BEGIN
     DECLARE @last_live_at DATETIME2(7); -- NULL: an agent is live, or none ever was
     DECLARE @agent_state NVARCHAR(20) = (SELECT a.state FROM jobs_internal.job_agent AS a WHERE a.id = 1);
     DECLARE @agents NVARCHAR(400);      -- whether anything can run, in words
-    -- What was found. An asterisk in the title stands for the name of the job or agent.
+    -- What was found. An asterisk in the title stands for the name of the job, agent or target group.
     DECLARE @events TABLE (
         subject_key      NVARCHAR(100) NULL, -- NULL: by job, schedule or agent
         event_key        NVARCHAR(100) NOT NULL,
@@ -35,6 +36,7 @@ BEGIN
         schedule_id      BIGINT NULL,
         agent_id         UNIQUEIDENTIFIER NULL,
         job_execution_id UNIQUEIDENTIFIER NULL,
+        group_name       NVARCHAR(128) NULL,
         at               DATETIME2(7) NOT NULL,
         title            NVARCHAR(100) NOT NULL,
         message          NVARCHAR(MAX) NOT NULL
@@ -327,6 +329,73 @@ BEGIN
         WHERE o.condition = @condition
             AND (o.due_at IS NULL OR o.due_at <= DATEADD(SECOND, r.seconds, @now));
 
+    -- Of each target group the last event: that it is empty since a list, or that a list changed it. Plan: ranges of
+    -- IX_group_changes_resolved_at and IX_group_lists_empty_at, which have what changed lately and what is empty, and a key for each.
+    IF @condition = N'TargetsChanged'
+    BEGIN
+        WITH recent AS (
+            SELECT TOP (10000) c.target_group_id, c.resolved_at, c.had, c.found, c.lost
+            FROM jobs_internal.group_changes AS c
+            WHERE c.resolved_at > @before
+                AND c.resolved_at >= @watches_from
+            ORDER BY c.resolved_at DESC
+        ),
+        seen AS (
+            SELECT c.target_group_id, c.resolved_at AS at, c.had, c.found, c.lost, 0 AS is_empty
+            FROM recent AS c
+            INNER JOIN jobs_internal.enabled_alert_rules AS r ON r.rule_id = @rule_id
+            WHERE c.had > 0
+                AND (100.0 * c.found >= r.percent_changed * c.had OR 100.0 * c.lost >= r.percent_changed * c.had)
+            UNION ALL
+            SELECT l.target_group_id, l.empty_at, 0, 0, 0, 1
+            FROM jobs_internal.group_lists AS l
+            WHERE l.empty_at IS NOT NULL
+        ),
+        numbered AS (
+            SELECT
+                s.target_group_id, s.at, s.had, s.found, s.lost, s.is_empty,
+                ROW_NUMBER() OVER (PARTITION BY s.target_group_id ORDER BY s.at DESC, s.is_empty DESC) AS place
+            FROM seen AS s
+        )
+        INSERT INTO @events (subject_key, event_key, group_name, at, title, message)
+        SELECT
+            CONCAT(N'group:', g.target_group_id), CONCAT(N'list:', CONVERT(NVARCHAR(33), n.at, 126)), g.name, n.at,
+            CASE WHEN n.is_empty = 1 THEN N'The target group * is empty' ELSE N'The target group * has changed' END,
+            CONCAT(
+                CASE
+                    WHEN n.is_empty = 1 THEN CONCAT(
+                        N'Its list of ', CONVERT(NVARCHAR(19), n.at, 126), N'Z has no database',
+                        N'; it had ' + CAST(NULLIF(c.had, 0) AS NVARCHAR(20)) + N' before',
+                        N'.'
+                    )
+                    ELSE CONCAT(
+                        N'Of the ', n.had, N' databases that it had, its list of ', CONVERT(NVARCHAR(19), n.at, 126), N'Z lacks ', n.lost,
+                        N' (', CAST(100.0 * n.lost / n.had AS DECIMAL(18, 1)), N' %), and ', n.found, N' came (',
+                        CAST(100.0 * n.found / n.had AS DECIMAL(18, 1)), N' %).'
+                    )
+                END,
+                NCHAR(10), N'Which: jobs.target_group_targets. What a run would find now: jobagent target-group resolve ''', g.name, N'''.'
+            )
+        FROM numbered AS n
+        INNER JOIN jobs_internal.target_groups AS g ON g.target_group_id = n.target_group_id
+        INNER JOIN jobs_internal.enabled_alert_rules AS r ON r.rule_id = @rule_id
+        LEFT JOIN jobs_internal.group_changes AS c ON c.target_group_id = n.target_group_id AND c.resolved_at = n.at
+        WHERE n.place = 1
+            AND (r.like_group IS NULL OR g.name LIKE r.like_group);
+        SET @is_cut = CASE
+            WHEN (
+                SELECT COUNT(*)
+                FROM (
+                    SELECT TOP (10001) c.target_group_id
+                    FROM jobs_internal.group_changes AS c
+                    WHERE c.resolved_at > @before
+                        AND c.resolved_at >= @watches_from
+                ) AS f
+            ) > 10000 THEN 1
+            ELSE 0
+        END;
+    END;
+
     -- Events about what the rule watches. Plan: a key of each table for each event.
     SELECT
         r.rule_id,
@@ -342,11 +411,13 @@ BEGIN
             WHEN e.agent_id IS NOT NULL THEN N'Agent'
             WHEN e.schedule_id IS NOT NULL THEN N'Schedule'
             WHEN e.job_id IS NOT NULL THEN N'Job'
+            WHEN e.group_name IS NOT NULL THEN N'TargetGroup'
             ELSE N'ControlDatabase'
         END AS subject_kind,
         CASE
             WHEN e.agent_id IS NOT NULL THEN g.host_name
             WHEN e.job_id IS NOT NULL THEN CONCAT(j.name, N' / ' + NULLIF(s.name, N''))
+            WHEN e.group_name IS NOT NULL THEN e.group_name
             ELSE N'control database'
         END AS subject,
         e.job_id,
@@ -354,7 +425,7 @@ BEGIN
         e.agent_id,
         e.job_execution_id,
         e.at,
-        REPLACE(e.title, N'*', CONCAT(N'''', COALESCE(j.name, g.host_name), N'''')) AS title,
+        REPLACE(e.title, N'*', CONCAT(N'''', COALESCE(j.name, g.host_name, e.group_name), N'''')) AS title,
         e.message
     FROM @events AS e
     INNER JOIN jobs_internal.enabled_alert_rules AS r ON r.rule_id = @rule_id

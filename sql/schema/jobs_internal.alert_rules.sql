@@ -5,7 +5,7 @@
 --   name             Unique.
 --   description      Free text; empty if none was given.
 --   condition        RunEnded, TargetsFailed, RunTooLong, RunNotStarted, NoRun, ScheduleFaulted, SchedulePaused, AgentSilent, NoAgent,
---                    RolloutStopped, RolloutApprovalWaits, RolloutBakeEnds or RolloutDeadlineNear.
+--                    RolloutStopped, RolloutApprovalWaits, RolloutBakeEnds, RolloutDeadlineNear or TargetsChanged.
 --   watches_runs     1: the condition is about runs that end, so runs that end are entered in alert_runs.
 --   job_id           The job that the rule watches; NULL: see job_pattern. No foreign key: a rule outlives its job, and then has no effect.
 --   job_pattern      Names of the watched jobs, with * and ?; NULL: job_id, or all jobs.
@@ -24,6 +24,8 @@
 --   created_at       When the rule was added.
 --   updated_at       When the rule was changed.
 --   watches_from     When it was added or last enabled, or its condition last changed: nothing before counts.
+--   percent_changed  TargetsChanged: least share of the databases of a target group that came or went, in percent of those that it had.
+--   group_pattern    TargetsChanged: names of the watched target groups, with * and ?; NULL: all.
 CREATE TABLE jobs_internal.alert_rules (
     rule_id          INT NOT NULL IDENTITY(1, 1),
     name             NVARCHAR(128) NOT NULL,
@@ -48,11 +50,13 @@ CREATE TABLE jobs_internal.alert_rules (
     created_at       DATETIME2(7) NOT NULL,
     updated_at       DATETIME2(7) NOT NULL,
     watches_from     DATETIME2(7) NOT NULL,
+    percent_changed  DECIMAL(9, 2) NULL,
+    group_pattern    NVARCHAR(128) NULL,
     CONSTRAINT PK_alert_rules PRIMARY KEY (rule_id),
     CONSTRAINT UQ_alert_rules_name UNIQUE (name),
     CONSTRAINT CK_alert_rules_condition CHECK (condition IN (
         N'RunEnded', N'TargetsFailed', N'RunTooLong', N'RunNotStarted', N'NoRun', N'ScheduleFaulted', N'SchedulePaused', N'AgentSilent',
-        N'NoAgent', N'RolloutStopped', N'RolloutApprovalWaits', N'RolloutBakeEnds', N'RolloutDeadlineNear'
+        N'NoAgent', N'RolloutStopped', N'RolloutApprovalWaits', N'RolloutBakeEnds', N'RolloutDeadlineNear', N'TargetsChanged'
     )),
     CONSTRAINT CK_alert_rules_severity CHECK (severity IN (N'Info', N'Warning', N'Critical')),
     CONSTRAINT CK_alert_rules_job CHECK (job_id IS NULL OR job_pattern IS NULL)

@@ -4,7 +4,7 @@
 --   alert_name        Name of the rule; unique.
 --   description       Free text.
 --   condition         RunEnded, TargetsFailed, RunTooLong, RunNotStarted, NoRun, ScheduleFaulted, SchedulePaused, AgentSilent, NoAgent,
---                     RolloutStopped, RolloutApprovalWaits, RolloutBakeEnds or RolloutDeadlineNear.
+--                     RolloutStopped, RolloutApprovalWaits, RolloutBakeEnds, RolloutDeadlineNear or TargetsChanged.
 --   job_name          The job that the rule watches; NULL: see job_pattern, or the job was deleted.
 --   job_id            Id of that job.
 --   job_pattern       Names of the watched jobs, with * and ?; NULL: one job, or all jobs.
@@ -25,6 +25,8 @@
 --   open_alerts       Number of its alerts that are Open or Acknowledged.
 --   created_time      When the rule was added (UTC).
 --   updated_time      When the rule was changed (UTC).
+--   percent_changed   Least share of the databases of a target group that came or went, in percent.
+--   target_group_pattern  Names of the watched target groups, with * and ?; NULL: all, or the condition is not about target groups.
 CREATE OR ALTER VIEW jobs.alert_rules
 AS
 SELECT
@@ -61,6 +63,8 @@ SELECT
             AND a.resolved_at IS NULL
     ) AS open_alerts,
     r.created_at AS created_time,
-    r.updated_at AS updated_time
+    r.updated_at AS updated_time,
+    r.percent_changed,
+    r.group_pattern AS target_group_pattern
 FROM jobs_internal.alert_rules AS r
 LEFT JOIN jobs_internal.jobs AS j ON j.job_id = r.job_id AND j.deleted_at IS NULL;

@@ -6,7 +6,7 @@
 --   condition         Condition of the rule.
 --   severity          Info, Warning or Critical.
 --   state             Open, Acknowledged or Resolved.
---   subject_kind      Job, Schedule, Agent or ControlDatabase.
+--   subject_kind      Job, Schedule, Agent, TargetGroup or ControlDatabase.
 --   subject           What it is about, to show.
 --   job_id            The job, if any.
 --   job_name          Its name now; NULL: none, or the job was deleted.

@@ -4,6 +4,7 @@
 -- Columns:
 --   rule_id       and all others: as in jobs_internal.alert_rules.
 --   like_pattern  job_pattern as a pattern of LIKE; NULL: the rule has none.
+--   like_group    group_pattern as a pattern of LIKE; NULL: the rule has none.
 --   lifecycles    Between commas: ,Failed,TimedOut, or ,, if the rule has none.
 CREATE OR ALTER VIEW jobs_internal.enabled_alert_rules
 AS
@@ -21,6 +22,9 @@ SELECT
     r.runs,
     r.seconds,
     r.throttle_seconds,
-    r.watches_from
+    r.watches_from,
+    r.percent_changed,
+    REPLACE(REPLACE(REPLACE(REPLACE(REPLACE(
+        r.group_pattern, N'[', N'[[]'), N'%', N'[%]'), N'_', N'[_]'), N'*', N'%'), N'?', N'_') AS like_group
 FROM jobs_internal.alert_rules AS r
 WHERE r.enabled = 1;

@@ -22,7 +22,7 @@ type native struct {
 var (
 	jobFlags   = model.Flags(model.JobFields)
 	alertFlags = map[string]string{
-		"job_name": "job", "job_pattern": "jobs", "percent_failed": "percent", "factor": "factor", "runs": "runs", "seconds": "seconds", "severity": "severity",
+		"job_name": "job", "job_pattern": "jobs", "percent_failed": "percent", "percent_changed": "percent-changed", "target_group_pattern": "groups", "factor": "factor", "runs": "runs", "seconds": "seconds", "severity": "severity",
 		"throttle_seconds": "throttle", "repeat_seconds": "repeat", "notify_resolved": "notify-resolved", "description": "description", "enabled": "enabled", "lifecycles": "lifecycle",
 	}
 	channelFlags  = map[string]string{"definition": "definition", "enabled": "enabled"}

@@ -133,6 +133,12 @@ func (d *alertsData) Watches(r controldb.AlertRule) string {
 		return fmt.Sprintf("A roll-out of %s waits for an approval.", of)
 	case controldb.AlertRolloutBakeEnds:
 		return fmt.Sprintf("A bake of a roll-out of %s ends in %s.", of, age)
+	case controldb.AlertTargetsChanged:
+		groups := "A target group"
+		if r.GroupPattern != "" {
+			groups = "A target group whose name matches " + r.GroupPattern
+		}
+		return fmt.Sprintf("%s is empty, or at least %g %% of its databases came or went in the last %s.", groups, r.PercentChanged, age)
 	case controldb.AlertRolloutDeadlineNear:
 		return fmt.Sprintf("The deadline of a roll-out of %s is in %s.", of, age)
 	}

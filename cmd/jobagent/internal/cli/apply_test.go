@@ -107,14 +107,14 @@ func testRoundTrip(t *testing.T, f *fixture) {
 	f.install(t, "third")
 	require.Contains(t, f.ok(t, main, "", "apply", "-f", world, "--dry-run"), "would create Job everything\n")
 	require.Empty(t, f.ok(t, main, "", "export"))
-	require.Contains(t, f.ok(t, main, "", "apply", "-f", world), "18 created, 0 changed, 0 unchanged\n")
+	require.Contains(t, f.ok(t, main, "", "apply", "-f", world), "19 created, 0 changed, 0 unchanged\n")
 	version := jobVersions(t, f, main)
 	audited := f.ok(t, main, "", "audit", "list", "-o", "json")
 
-	require.Equal(t, "0 created, 0 changed, 18 unchanged\n", f.ok(t, main, "", "apply", "-f", world))
+	require.Equal(t, "0 created, 0 changed, 19 unchanged\n", f.ok(t, main, "", "apply", "-f", world))
 	require.Equal(t, "no differences\n", f.ok(t, main, "", "diff", "-f", world))
 	exported := f.ok(t, main, "", "export")
-	require.Equal(t, "0 created, 0 changed, 18 unchanged\n", f.ok(t, main, exported, "apply", "-f", "-"))
+	require.Equal(t, "0 created, 0 changed, 19 unchanged\n", f.ok(t, main, exported, "apply", "-f", "-"))
 	require.Equal(t, version, jobVersions(t, f, main), "nothing changed, so there is no new version")
 	require.Equal(t, audited, f.ok(t, main, "", "audit", "list", "-o", "json"), "nothing is written")
 
@@ -122,10 +122,10 @@ func testRoundTrip(t *testing.T, f *fixture) {
 	require.Equal(t, exported, f.ok(t, "second", "", "export"))
 	require.Equal(t, readCovered(t, f, main), readCovered(t, f, "second"), "all columns of definitions are the same")
 	asJSON := f.ok(t, "second", "", "export", "-o", "json")
-	require.Equal(t, "0 created, 0 changed, 18 unchanged\n", f.ok(t, main, asJSON, "apply", "-f", "-"))
+	require.Equal(t, "0 created, 0 changed, 19 unchanged\n", f.ok(t, main, asJSON, "apply", "-f", "-"))
 
 	dir := filepath.Join(t.TempDir(), "tree")
-	require.Contains(t, f.ok(t, "second", "", "export", "--dir", dir), "wrote 18 objects as 22 files into ")
+	require.Contains(t, f.ok(t, "second", "", "export", "--dir", dir), "wrote 19 objects as 23 files into ")
 	f.ok(t, "third", "", "apply", "-f", dir)
 	require.Equal(t, exported, f.ok(t, "third", "", "export"))
 	script, err := os.ReadFile(filepath.Join(dir, "jobs", "everything", "01-load.sql"))
@@ -135,14 +135,14 @@ func testRoundTrip(t *testing.T, f *fixture) {
 	require.Equal(t, string(want), string(script), "a script is the same, byte by byte")
 
 	// Into a directory that was used, export lists what it replaces and what is stale.
-	require.Contains(t, f.ok(t, "second", "", "export", "--dir", dir), "wrote 18 objects as 22 files into "+dir+"; 22 unchanged\n")
+	require.Contains(t, f.ok(t, "second", "", "export", "--dir", dir), "wrote 19 objects as 23 files into "+dir+"; 23 unchanged\n")
 	edited, stale := filepath.Join(dir, "jobs", "everything.yaml"), filepath.Join(dir, "jobs", "gone.yaml")
 	old, err := os.ReadFile(edited)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(edited, append([]byte("# a remark\n"), old...), 0o600))
 	require.NoError(t, os.WriteFile(stale, []byte("apiVersion: jobagent/v1\nkind: Job\nname: gone\n"), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "README.yaml"), []byte("mine"), 0o600))
-	require.Equal(t, "replaced jobs/everything.yaml\nstale jobs/gone.yaml\nwrote 18 objects as 22 files into "+dir+"; 21 unchanged\n"+
+	require.Equal(t, "replaced jobs/everything.yaml\nstale jobs/gone.yaml\nwrote 19 objects as 23 files into "+dir+"; 22 unchanged\n"+
 		"1 file not of this export: jobagent apply would create what it defines; --prune removes it\n", f.ok(t, "second", "", "export", "--dir", dir))
 	require.NotContains(t, f.ok(t, "second", "", "export", "--dir", dir, "--job", "everything"), "stale", "other objects are not exported")
 	require.Contains(t, f.ok(t, "second", "", "export", "--dir", dir, "--prune"), "removed jobs/gone.yaml\n")
@@ -266,7 +266,7 @@ paused paused_by paused_at pause_note parameters_fault`, // state; a pause is an
 	"jobs.limits":         {covered: "scope name server_name max_concurrent_targets", others: "running waiting updated_at"},
 	"jobs.alert_rules": {
 		covered: `alert_name description condition job_name job_pattern lifecycles percent_failed factor runs seconds severity throttle_seconds
-repeat_seconds notify_resolved enabled channels`,
+repeat_seconds notify_resolved enabled channels percent_changed target_group_pattern`,
 		others: "job_id muted_until muted_by mute_note open_alerts created_time updated_time", // a mute is an act of operators
 	},
 }

@@ -206,6 +206,7 @@ var parameterNames = map[string][]string{
 	"oldest_date":            {"--before"},
 	"parameters":             {"--param", "--param-json", "--params-file"},
 	"percent_failed":         {"--percent"},
+	"target_group_pattern":   {"--groups"},
 	"rollout = 0":            {"--no-rollout"},
 	"schedule_name":          {"SCHEDULE", "NAME"},
 	"scope":                  {"SCOPE"},

@@ -85,6 +85,8 @@ type AlertRule struct {
 	Channels        []string   `json:"channels"`
 	OpenAlerts      int        `json:"open_alerts"`
 	UpdatedAt       time.Time  `json:"updated_time"`
+	PercentChanged  float64    `json:"percent_changed,omitempty"`
+	GroupPattern    string     `json:"target_group_pattern,omitempty"`
 }
 
 // AlertName names a rule of alerts that was changed.

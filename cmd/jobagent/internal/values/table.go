@@ -231,6 +231,7 @@ var flagKinds = map[string]Kind{
 	"lifecycle": several(lifecycles...), "only": removable(loose(finalStates...)),
 	"trigger":  {Words: "Manual, Schedule, Backfill, Rerun or Job", Enum: []string{"Manual", "Schedule", "Backfill", "Rerun", "Job"}, Separator: ",", Max: maxWord},
 	"severity": enum(severities...), "jobs": {Words: "names of jobs with * and ?", Max: maxName, Empty: true, source: nothing},
+	"groups": {Words: "names of target groups with * and ?", Max: maxName, Empty: true, source: nothing},
 	"action": {Words: "the name of a procedure, such as sp_update_job", Max: maxName, source: nothing},
 	"who":    {Words: "the name of a person, a program or a login", Max: maxName, source: nothing},
 

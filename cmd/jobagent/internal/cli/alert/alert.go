@@ -43,7 +43,9 @@ is served by agents and by fronts whose configuration has secrets or secret_keys
 Conditions: RunEnded, TargetsFailed, RunTooLong, RunNotStarted (the watchdog: a run was due, and
 nothing has begun), NoRun, ScheduleFaulted, SchedulePaused, AgentSilent, NoAgent; and of roll-outs
 RolloutStopped (a gate failed, or the deadline passed), RolloutApprovalWaits, RolloutBakeEnds and
-RolloutDeadlineNear (--seconds before). Their alerts say what happens next, and how to act.`
+RolloutDeadlineNear (--seconds before). Their alerts say what happens next, and how to act.
+TargetsChanged is about target groups: a run found one empty, or without at least --percent-changed of
+the databases that it had, or with as many new ones.`
 	return cmd
 }
 

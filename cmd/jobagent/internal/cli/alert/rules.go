@@ -15,7 +15,8 @@ import (
 // ruleFlags are the flags of a rule. A flag that is not given stays nil in the change.
 type ruleFlags struct {
 	job, jobs, lifecycles, severity, description string
-	percent, factor                              float64
+	percent, factor, percentChanged              float64
+	groups                                       string
 	runs, seconds, throttle, repeat              int
 	channels                                     []string
 	notifyResolved, enabled                      bool
@@ -28,6 +29,8 @@ func (f *ruleFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.jobs, "jobs", "", "names of the jobs to watch, with * and ? (default: all jobs)")
 	flags.StringVar(&f.lifecycles, "lifecycle", "", "RunEnded, NoRun: lifecycles of runs, separated by commas (default of RunEnded: Failed,TimedOut)")
 	flags.Float64Var(&f.percent, "percent", 0, "TargetsFailed: least share of targets that did not succeed")
+	flags.Float64Var(&f.percentChanged, "percent-changed", 0, "TargetsChanged: least share of the databases that came or went (default 10)")
+	flags.StringVar(&f.groups, "groups", "", "TargetsChanged: names of the target groups to watch, with * and ? (default: all)")
 	flags.Float64Var(&f.factor, "factor", 0, "RunTooLong: multiple of the median duration (default 2)")
 	flags.IntVar(&f.runs, "runs", 0, "RunTooLong: runs in the median (default 20)")
 	command.AddSeconds(flags, &f.seconds, "seconds", 0, "grace period or age, such as 5m (default: depends on the condition)")
@@ -50,6 +53,7 @@ func (f *ruleFlags) change(cmd *cobra.Command) (c controldb.AlertChange) {
 		"seconds": func() { c.Seconds = &f.seconds }, "severity": func() { c.Severity = &f.severity },
 		"channel": func() { c.Channels = &f.channels }, "throttle": func() { c.Throttle = &f.throttle },
 		"repeat": func() { c.Repeat = &f.repeat }, "notify-resolved": func() { c.NotifyResolved = &f.notifyResolved },
+		"percent-changed": func() { c.PercentChanged = &f.percentChanged }, "groups": func() { c.GroupPattern = &f.groups },
 		"description": func() { c.Description = &f.description }, "enabled": func() { c.Enabled = &f.enabled },
 	} {
 		if given(name) {
@@ -79,7 +83,8 @@ func newAddCommand(a *connect.App) *cobra.Command {
 		Example: "  jobagent alert rule add failed RunEnded --channel on-call\n" +
 			"  jobagent alert rule add nothing-ran RunNotStarted --seconds 1m --severity Critical --channel on-call\n" +
 			"  jobagent alert rule add shards TargetsFailed --percent 5 --jobs 'nightly*' --channel on-call\n" +
-			"  jobagent alert rule add bake RolloutBakeEnds --seconds 10m --channel on-call",
+			"  jobagent alert rule add bake RolloutBakeEnds --seconds 10m --channel on-call\n" +
+			"  jobagent alert rule add fleet TargetsChanged --percent-changed 5 --groups 'tenants*' --channel on-call",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
 				err := store.AddAlert(cmd.Context(), args[0], controldb.AlertCondition(args[1]), f.change(cmd))
@@ -153,9 +158,13 @@ func newRulesCommand(a *connect.App, use string) *cobra.Command {
 	})
 }
 
-// scope names the jobs that a rule watches.
+// scope names the jobs or target groups that a rule watches.
 func scope(v output.AlertRule) string {
 	switch {
+	case v.Condition == string(controldb.AlertTargetsChanged) && v.GroupPattern != "":
+		return v.GroupPattern
+	case v.Condition == string(controldb.AlertTargetsChanged):
+		return "*"
 	case !controldb.AlertCondition(v.Condition).IsAboutJobs():
 		return ""
 	case v.JobName != "":
@@ -174,6 +183,9 @@ func conditionOf(v output.AlertRule) string {
 	}
 	if v.PercentFailed > 0 {
 		list = append(list, strconv.FormatFloat(v.PercentFailed, 'f', -1, 64)+" %")
+	}
+	if v.PercentChanged > 0 {
+		list = append(list, strconv.FormatFloat(v.PercentChanged, 'f', -1, 64)+" %")
 	}
 	if v.Factor > 0 {
 		list = append(list, strconv.FormatFloat(v.Factor, 'f', -1, 64)+" x the median of "+strconv.Itoa(v.Runs)+" runs")
@@ -195,7 +207,7 @@ func viewRule(r controldb.AlertRule) (output.AlertRule, error) {
 		Lifecycles: r.Lifecycles, PercentFailed: r.PercentFailed, Factor: r.Factor, Runs: r.Runs, Seconds: r.Seconds, Severity: r.Severity,
 		ThrottleSeconds: r.ThrottleSeconds, RepeatSeconds: r.RepeatSeconds, NotifyResolved: r.NotifyResolved, Enabled: r.Enabled,
 		MutedUntil: output.Optional(r.MutedUntil), MutedBy: r.MutedBy, MuteNote: r.MuteNote, Channels: channels, OpenAlerts: r.OpenAlerts,
-		UpdatedAt: r.UpdatedAt,
+		UpdatedAt: r.UpdatedAt, PercentChanged: r.PercentChanged, GroupPattern: r.GroupPattern,
 	}, err
 }
 
