@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -66,6 +67,73 @@ FROM jobs_internal.target_groups AS n CROSS JOIN jobs_internal.target_groups AS 
 		require.Equal(t, jobs.Failed, rows[0].Lifecycle)
 		require.Contains(t, rows[1].LastMessage, "the group is a member of itself, directly or not")
 		counts(0, 2, 2, 0, 1)
+	})
+}
+
+// TestTagsOfQueries: a run gives databases the tags that the query of its group returns, whatever
+// they were, and a tag that cannot be set fails the run.
+func TestTagsOfQueries(t *testing.T) {
+	bubble(t, func(t *testing.T, env *testenv.Env) {
+		f := newFixture(t, env, 3)
+		f.startAgent(t, agent.Config{})
+		catalog := f.Targets[0]
+		f.exec(t, catalog, "CREATE TABLE dbo.tenants (name NVARCHAR(128) NOT NULL, tier NVARCHAR(300) NULL);")
+		for _, name := range f.Targets[:2] {
+			f.exec(t, catalog, "INSERT INTO dbo.tenants VALUES (@p1, N'gold');", name)
+		}
+		_, err := f.Store.AddTargetGroup(t.Context(), "tenants")
+		require.NoError(t, err)
+		_, err = f.Store.AddTargetGroupMember(t.Context(), "tenants", targets.Member{
+			Kind: targets.Query, Server: f.ServerName, Database: catalog, Query: "SELECT name AS database_name, tier AS tag_tier FROM dbo.tenants;",
+		})
+		require.NoError(t, err)
+		_, err = f.Store.SetTargetTags(t.Context(), []controldb.TargetTags{
+			{Server: f.ServerName, Database: f.Targets[0], Tags: map[string]*string{"tier": new("free"), "owner": new("ann")}},
+		}, false)
+		require.NoError(t, err)
+		f.AddJob(t, "j", []string{"SELECT 1;"}, func(s *controldb.StepSpec) { s.TargetGroup = new("tenants") })
+		tags := func() (list []string) {
+			t.Helper()
+			known, err := f.Store.KnownTargets(t.Context(), controldb.KnownTargetFilter{Top: 10})
+			require.NoError(t, err)
+			for _, k := range known {
+				list = append(list, k.Tags)
+			}
+			return list
+		}
+		audited := func() (n int) {
+			t.Helper()
+			f.query(t, f.Control, "SELECT COUNT(*) FROM jobs.audit_log WHERE action = N'sp_set_target_tags';", &n)
+			return n
+		}
+		rows := f.ended(t, f.Start(t, "j"), time.Minute)
+		require.Equal(t, jobs.Succeeded, rows[0].Lifecycle)
+		require.Equal(t, []string{`{"owner":"ann","tier":"gold"}`, `{"tier":"gold"}`}, tags())
+		require.Equal(t, 2, audited())
+
+		f.ended(t, f.Start(t, "j"), time.Minute)
+		require.Equal(t, 2, audited(), "nothing changed")
+
+		f.exec(t, catalog, "UPDATE dbo.tenants SET tier = NULL WHERE name = @p1;", f.Targets[0])
+		f.ended(t, f.Start(t, "j"), time.Minute)
+		require.Equal(t, []string{`{"owner":"ann"}`, `{"tier":"gold"}`}, tags())
+
+		f.exec(t, catalog, "UPDATE dbo.tenants SET tier = REPLICATE(N'x', 257);")
+		rows = f.ended(t, f.Start(t, "j"), time.Hour)
+		require.Equal(t, jobs.Failed, rows[0].Lifecycle)
+		require.Contains(t, rows[1].LastMessage, "the column tag_tier has a value of 257 characters")
+
+		// What only the control database knows: the database has 50 tags already.
+		f.exec(t, catalog, "UPDATE dbo.tenants SET tier = N'silver';")
+		many := map[string]*string{}
+		for i := range 49 {
+			many[fmt.Sprintf("t%d", i)] = new("x")
+		}
+		_, err = f.Store.SetTargetTags(t.Context(), []controldb.TargetTags{{Server: f.ServerName, Database: f.Targets[0], Tags: many}}, false)
+		require.NoError(t, err)
+		rows = f.ended(t, f.Start(t, "j"), time.Hour)
+		require.Equal(t, jobs.Failed, rows[0].Lifecycle)
+		require.Contains(t, rows[1].LastMessage, "it would have 51 tags, and may have at most 50")
 	})
 }
 

@@ -296,9 +296,15 @@ func (h *taskHost) resolve(ctx context.Context, task controldb.Task) report {
 			return h.unread(ctx, task, "the members of the target group", err)
 		}
 	}
-	list, err := h.resolver.Resolve(ctx, members)
+	list, tags, err := h.resolver.ResolveTags(ctx, members)
 	if err != nil && ctx.Err() != nil {
 		return h.unsent(ctx, task)
+	}
+	if err == nil && len(tags) > 0 {
+		err = h.store.SetQueryTags(ctx, h.termID, task.ID, tags)
+		if err != nil && controldb.KindOf(err) != controldb.KindInvalid {
+			return h.unread(ctx, task, "the answer about tags", err)
+		}
 	}
 	r := &controldb.Resolution{
 		Attempt: task.Attempt, Targets: list, Elapsed: time.Since(started), PerCall: h.cfg.TargetsPerCall,

@@ -38,6 +38,7 @@ var agentCalls = []struct{ object, text string }{
 	{"jobs_internal.get_payload", `EXECUTE jobs_internal.get_payload @payload_id = NULL;`},
 	{"jobs_internal.get_failure", `EXECUTE jobs_internal.get_failure @task_id = NULL;`},
 	{"jobs_internal.get_members", `EXECUTE jobs_internal.get_members @task_id = NULL;`},
+	{"jobs_internal.set_query_tags", `EXECUTE jobs_internal.set_query_tags @term_id = NULL, @task_id = NULL, @list = NULL;`},
 	{"jobs_internal.get_secret", `EXECUTE jobs_internal.get_secret @name = NULL;`},
 	{"jobs_internal.get_credential", `EXECUTE jobs_internal.get_credential @name = NULL;`},
 	{"jobs_internal.reseal_secret", `EXECUTE jobs_internal.reseal_secret @name = NULL, @version = NULL, @keys = NULL;`},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -152,6 +153,41 @@ type TargetTags struct {
 // all tags of these databases that are not named. It returns the number of databases whose tags
 // have changed.
 func (s *Store) SetTargetTags(ctx context.Context, list []TargetTags, replace bool) (changed int, err error) {
+	text, err := tagsJSON(list)
+	if err != nil {
+		return 0, err
+	}
+	c := newCall("jobs.sp_set_target_tags").in("list", text).in("replace", replace).out("changed", &changed)
+	err = s.exec(ctx, "set tags of databases", c)
+	return changed, err
+}
+
+// queryTagsPerCall is the number of databases of a call of jobs_internal.set_query_tags: each may
+// have 50 tags, and a call 50,000.
+const queryTagsPerCall = 1000
+
+// SetQueryTags gives databases the tags that queries of a target group have returned, while the
+// term holds the resolution of the group. Otherwise it has no effect.
+func (s *Store) SetQueryTags(ctx context.Context, term TermID, task TaskID, tags []targets.Tags) error {
+	for part := range slices.Chunk(tags, queryTagsPerCall) {
+		list := make([]TargetTags, 0, len(part))
+		for _, t := range part {
+			list = append(list, TargetTags{Target: t.Target.ID, Server: t.Target.Server, Database: t.Target.Database, Tags: t.Values})
+		}
+		text, err := tagsJSON(list)
+		if err != nil {
+			return err
+		}
+		c := newCall("jobs_internal.set_query_tags").forTerm(term).in("task_id", int64(task)).in("list", text)
+		if err := s.exec(ctx, "set tags of a query", c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tagsJSON writes tags as the procedures take them.
+func tagsJSON(list []TargetTags) (string, error) {
 	type element struct {
 		Target   *uuid.UUID         `json:"target_id,omitempty"`
 		Server   string             `json:"server_name,omitempty"`
@@ -171,9 +207,7 @@ func (s *Store) SetTargetTags(ctx context.Context, list []TargetTags, replace bo
 	}
 	text, err := json.Marshal(elements)
 	if err != nil {
-		return 0, fmt.Errorf("set tags of databases: %w", err)
+		return "", fmt.Errorf("set tags of databases: %w", err)
 	}
-	c := newCall("jobs.sp_set_target_tags").in("list", string(text)).in("replace", replace).out("changed", &changed)
-	err = s.exec(ctx, "set tags of databases", c)
-	return changed, err
+	return string(text), nil
 }

@@ -420,6 +420,8 @@ var delays = []reason{
 	{a: "check_sealed_keys", tables: []string{"secret_keys"}, why: "The same."},
 	{a: "register_targets", tables: []string{"targets", "target_tags"},
 		why: "It waits for an open change of the tags of the same database. Only the registration of databases waits; runs do not need it."},
+	{a: "sp_set_target_tags", tables: []string{"targets", "target_tags", "window_state"},
+		why: "Only a resolution whose query returns other tags than its databases have waits, by set_query_tags: the tags decide on windows, so its run must not begin without them."},
 }
 
 // delayed returns the waits of passes for locks that an open transaction may hold after it has

@@ -24,7 +24,9 @@
 --   @tag_filter               Filter of tags (Tag), such as tier = 'gold' AND NOT region IN ('eu', 'us'), of at most 4000 characters. It
 --                             means what it would mean in a WHERE, with tags as columns, and NULL for a tag that a database does not have.
 --   @query                    A batch (Query) of at most 4000 characters. Its one result set has a column database_name, and may have a
---                             column server_name; without it, or where it is NULL, the server is @server_name. Agents run it in a
+--                             column server_name; without it, or where it is NULL, the server is @server_name. Columns whose names
+--                             begin with tag_ are tags: tag_tier becomes the tag tier of the database in each run that resolves the
+--                             group, whatever its value was; NULL removes it. Other columns have no effect. Agents run it in a
 --                             transaction that they roll back, with the credential @refresh_credential_name.
 --   @member_group_name        Name of the other target group (TargetGroup).
 -- Called by: members of the role jobs_author.

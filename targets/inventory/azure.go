@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf16"
@@ -16,13 +15,8 @@ import (
 // azureSQL is the domain of the servers of Azure SQL Database in the public cloud.
 const azureSQL = ".database.windows.net"
 
-// Limits of tags, as jobs.sp_set_target_tags has them.
-const (
-	maxTags     = 50
-	maxTagValue = 256 // UTF-16 code units
-)
-
-var tagName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
+// maxTags is the largest number of tags of a database, as jobs.sp_set_target_tags has it.
+const maxTags = 50
 
 // answer is what az graph query prints since version 2 of the extension resource-graph, or what the
 // REST API returns (the members in camel case).
@@ -127,14 +121,14 @@ func namesOf(id string) (server, database string, ok bool) {
 
 // tagValue returns the value of a tag, or why it cannot be one here.
 func tagValue(name string, raw json.RawMessage) (value, fault string) {
-	if !tagName.MatchString(name) {
+	if !targets.IsTagName(name) {
 		return "", "a name has 1 to 128 letters, digits, _, - and . of ASCII"
 	}
 	if json.Unmarshal(raw, &value) != nil {
 		return "", "its value is no text"
 	}
-	if len(utf16.Encode([]rune(value))) > maxTagValue {
-		return "", fmt.Sprintf("a value has at most %d characters", maxTagValue)
+	if len(utf16.Encode([]rune(value))) > targets.MaxTagValue {
+		return "", fmt.Sprintf("a value has at most %d characters", targets.MaxTagValue)
 	}
 	return value, ""
 }

@@ -140,27 +140,28 @@ func (r *Resolver) listShardMap(ctx context.Context, m targets.Member) ([]target
 
 // listQuery lists the databases that the query of a member returns. The batch is text of a job's
 // author: it runs in a session that may not enter the control database (I13), in a transaction that
-// is rolled back, and the session is not used again.
-func (r *Resolver) listQuery(ctx context.Context, m targets.Member) ([]targets.Target, error) {
+// is rolled back, and the session is not used again. tags has what the columns tag_NAME say of each
+// database; columns of other names have no effect.
+func (r *Resolver) listQuery(ctx context.Context, m targets.Member) (found []targets.Target, tags []targets.Tags, err error) {
 	conn, release, err := r.servers.borrow(ctx, m.Server, m.Database, m.RefreshCredential, true)
 	if err != nil {
-		return nil, fmt.Errorf("connect to %s/%s: %w", m.Server, m.Database, err)
+		return nil, nil, fmt.Errorf("connect to %s/%s: %w", m.Server, m.Database, err)
 	}
 	defer release()
 	defer func() { _ = conn.Raw(func(any) error { return driver.ErrBadConn }) }() // database/sql drops the session
 	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
-		return nil, fmt.Errorf("connect to %s/%s: %w", m.Server, m.Database, err)
+		return nil, nil, fmt.Errorf("connect to %s/%s: %w", m.Server, m.Database, err)
 	}
 	defer func() { _ = tx.Rollback() }() // the batch may have ended the transaction
 	rows, err := tx.QueryContext(ctx, m.Query)
 	if err != nil {
-		return nil, fmt.Errorf("run the query: %w", err)
+		return nil, nil, fmt.Errorf("run the query: %w", err)
 	}
 	defer rows.Close()
 	names, err := rows.Columns()
 	if err != nil {
-		return nil, fmt.Errorf("run the query: %w", err)
+		return nil, nil, fmt.Errorf("run the query: %w", err)
 	}
 	var server, database sql.NullString
 	into := make([]any, len(names))
@@ -172,38 +173,52 @@ func (r *Resolver) listQuery(ctx context.Context, m targets.Member) ([]targets.T
 	}
 	at := place("database_name")
 	if at < 0 {
-		return nil, errors.New("the query returns no column database_name")
+		return nil, nil, errors.New("the query returns no column database_name")
 	}
 	into[at] = &database
 	if at := place("server_name"); at >= 0 {
 		into[at] = &server
 	}
+	columns, err := tagColumns(names, into)
+	if err != nil {
+		return nil, nil, err
+	}
 	var list listing
 	for rows.Next() {
 		if err := rows.Scan(into...); err != nil {
-			return nil, fmt.Errorf("read the databases that the query returns: %w", err)
+			return nil, nil, fmt.Errorf("read the databases that the query returns: %w", err)
 		}
 		t := targets.Target{Server: strings.TrimSpace(server.String), Database: strings.TrimSpace(database.String)}
 		if t.Server == "" {
 			t.Server = strings.TrimSpace(m.Server)
 		}
 		if err := checkListed(t); err != nil {
-			return nil, fmt.Errorf("row %d that the query returns: %w", len(list.found)+1, err)
+			return nil, nil, fmt.Errorf("row %d that the query returns: %w", len(list.found)+1, err)
 		}
 		if err := list.add(t); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
+		if len(columns) == 0 {
+			continue
+		}
+		of := targets.Tags{Target: t, Values: make(map[string]*string, len(columns))}
+		for _, c := range columns {
+			if of.Values[c.name], err = c.value(); err != nil {
+				return nil, nil, fmt.Errorf("row %d that the query returns: %w", len(list.found), err)
+			}
+		}
+		tags = append(tags, of)
 	}
 	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("read the databases that the query returns: %w", err)
+		return nil, nil, fmt.Errorf("read the databases that the query returns: %w", err)
 	}
 	if rows.NextResultSet() {
-		return nil, errors.New("the query returns more than one result set: want one")
+		return nil, nil, errors.New("the query returns more than one result set: want one")
 	}
 	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("run the query: %w", err)
+		return nil, nil, fmt.Errorf("run the query: %w", err)
 	}
-	return list.found, nil
+	return list.found, tags, nil
 }
 
 // checkListed checks the names of a database that a query returns.

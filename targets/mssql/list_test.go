@@ -1,6 +1,8 @@
 package mssql_test
 
 import (
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -125,6 +127,66 @@ func TestResolveQuery(t *testing.T) {
 		"WITH n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 33000) SELECT N'a' AS database_name FROM n OPTION (MAXRECURSION 0);": "more than 32767 databases",
 	} {
 		_, err := query(text)
+		require.ErrorContains(t, err, fault, text)
+	}
+}
+
+// TestResolveTags: columns tag_NAME of a member's query are tags of the databases that the group is
+// resolved to.
+func TestResolveTags(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, tsqld.Config{})
+	r := mssql.NewResolver(f.servers, mssql.Instance{})
+	resolve := func(membership targets.MembershipType, texts ...string) ([]string, error) {
+		var members []targets.Member
+		for i, text := range texts {
+			m := targets.Member{Kind: targets.Query, Server: "s", Database: "d", Query: text}
+			if i > 0 {
+				m.Membership = membership
+			}
+			members = append(members, m)
+		}
+		_, tags, err := r.ResolveTags(t.Context(), members)
+		var list []string
+		for _, of := range tags {
+			require.Equal(t, targets.TargetID(of.Target.Server, of.Target.Database), of.Target.ID)
+			for _, name := range slices.Sorted(maps.Keys(of.Values)) {
+				value := "NULL"
+				if v := of.Values[name]; v != nil {
+					value = *v
+				}
+				list = append(list, of.Target.Database+"."+name+"="+value)
+			}
+		}
+		return list, err
+	}
+	const two = "SELECT database_name, tag_Tier, TAG_paid, tag_size, other FROM (VALUES (N'a', N'gold', CAST(1 AS BIT), 5, 1), (N'b', NULL, CAST(0 AS BIT), -7, 2)) AS v (database_name, tag_Tier, TAG_paid, tag_size, other);"
+	for _, c := range []struct {
+		membership targets.MembershipType
+		texts      []string
+		want       []string
+	}{
+		{"", []string{two}, []string{"a.Tier=gold", "a.paid=true", "a.size=5", "b.Tier=NULL", "b.paid=false", "b.size=-7"}},
+		{targets.Exclude, []string{two, "SELECT N'a' AS database_name;"}, []string{"b.Tier=NULL", "b.paid=false", "b.size=-7"}},
+		{targets.Intersect, []string{two, "SELECT N'A' AS database_name, N'gold' AS tag_tier, N'eu' AS tag_region;"}, []string{"a.Tier=gold", "a.paid=true", "a.region=eu", "a.size=5"}},
+		{"", []string{"SELECT N'a' AS database_name, N'' AS tag_empty;"}, []string{"a.empty="}},
+		{"", []string{"SELECT N'a' AS database_name;"}, nil},
+	} {
+		got, err := resolve(c.membership, c.texts...)
+		require.NoError(t, err, c.texts)
+		require.Equal(t, c.want, got, c.texts)
+	}
+	for text, fault := range map[string]string{
+		"SELECT N'a' AS database_name, N'' AS tag_;":                                        `the query returns a column "tag_": want a name`,
+		"SELECT N'a' AS database_name, 1 AS [tag_a b];":                                     `the query returns a column "tag_a b": want a name of 128 characters or less`,
+		"SELECT N'a' AS database_name, 1 AS tag_a, 2 AS TAG_A;":                             `the query returns the column "TAG_A" twice`,
+		"SELECT N'a' AS database_name, CAST(1.5 AS DECIMAL(5, 2)) AS tag_a;":                "row 1 that the query returns: the column tag_a has a type that is no tag: CAST it to NVARCHAR(256)",
+		"SELECT N'a' AS database_name, REPLICATE(N'x', 257) AS tag_a;":                      "the column tag_a has a value of 257 characters: want at most 256",
+		"SELECT N'a' AS database_name, N'x' AS tag_a UNION ALL SELECT N'A', N'y' AS tag_a;": `the tag a of s/A has two values: "x" and "y"`,
+		"SELECT N'a' AS database_name, N'x' AS tag_a UNION ALL SELECT N'a', NULL AS tag_a;": `the tag a of s/a has two values: "x" and NULL`,
+		"SELECT N'a' AS database_name, CAST('2026-01-01' AS DATE) AS tag_since;":            "the column tag_since has a type that is no tag",
+	} {
+		_, err := resolve("", text)
 		require.ErrorContains(t, err, fault, text)
 	}
 }

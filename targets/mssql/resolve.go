@@ -266,6 +266,29 @@ func (r *Resolver) Resolve(ctx context.Context, members []targets.Member) ([]tar
 	return list, err
 }
 
+// ResolveTags resolves the members into databases, and returns the tags that queries among the
+// members have for them, in the order of the databases; see the function Resolve. Two queries that
+// return different values of a tag fail the resolution.
+func (r *Resolver) ResolveTags(ctx context.Context, members []targets.Member) ([]targets.Target, []targets.Tags, error) {
+	var c tagCollector
+	list, _, err := Resolve(ctx, members, func(ctx context.Context, m targets.Member) ([]targets.Target, error) {
+		if m.Kind != targets.Query {
+			return r.list(ctx, m)
+		}
+		ctx, cancel := context.WithTimeoutCause(ctx, listLimit, errListTimeout)
+		defer cancel()
+		list, tags, err := r.listQuery(ctx, m)
+		if err != nil {
+			return nil, causeOr(ctx, err)
+		}
+		return list, c.add(tags)
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return list, c.of(list), nil
+}
+
 // Explain resolves the members, and counts what each adds or takes away; see the function Resolve.
 func (r *Resolver) Explain(ctx context.Context, members []targets.Member) (list []targets.Target, counts []int, err error) {
 	return Resolve(ctx, members, r.list)
@@ -290,7 +313,8 @@ func (r *Resolver) listOf(ctx context.Context, m targets.Member) ([]targets.Targ
 	case targets.SQLShardMap:
 		return r.listShardMap(ctx, m)
 	case targets.Query:
-		return r.listQuery(ctx, m)
+		list, _, err := r.listQuery(ctx, m)
+		return list, err
 	case targets.Tag:
 		if r.tagged != nil {
 			return r.tagged(ctx, m)
