@@ -342,6 +342,7 @@ var conditions = map[int32]condition{
 	50188: {KindConflict, nil, "the state of the roll-out does not permit it"},
 	50189: {KindConflict, nil, "a roll-out of the job is active"},
 	50191: {KindNotFound, nil, "the roll-out has no such wave or target"},
+	50453: {KindInvalid, nil, "the deadline is extended by less than a second or more than 365 days"},
 	50414: {KindInvalid, nil, "the bake is extended by less than a second or more than 30 days"},
 	50194: {KindConflict, nil, "the plan of the roll-out has no compensating job"},
 	50416: {KindInvalid, nil, "a state of targets to undo is invalid, or there is none"},

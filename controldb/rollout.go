@@ -430,6 +430,16 @@ func (s *Store) ExtendRolloutBake(ctx context.Context, rollout uuid.UUID, by tim
 	return s.exec(ctx, "extend the bake", newCall("jobs.sp_extend_rollout_bake").in("job_execution_id", rollout).in("seconds", seconds(by)))
 }
 
+// HasDeadline reports whether the roll-out has a deadline, or has paused at the one that it had.
+func (r Rollout) HasDeadline() bool { return !r.DeadlineAt.IsZero() || r.PausedBy == "(deadline)" }
+
+// ExtendRolloutDeadline gives a roll-out more time until its deadline. One that has paused there
+// stays paused.
+func (s *Store) ExtendRolloutDeadline(ctx context.Context, rollout uuid.UUID, by time.Duration) error {
+	return s.exec(ctx, "extend the deadline",
+		newCall("jobs.sp_extend_rollout_deadline").in("job_execution_id", rollout).in("seconds", seconds(by)))
+}
+
 // UndoRequest is the argument of UndoRollout.
 type UndoRequest struct {
 	Rollout uuid.UUID

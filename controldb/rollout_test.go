@@ -208,6 +208,8 @@ WHERE t.job_execution_id = @p1 ORDER BY t.wave DESC, t.place);
 IF @target IS NOT NULL EXECUTE jobs.sp_move_rollout_target @p1, @target;`, run.String())
 	case "sp_extend_rollout_bake":
 		_, err = c.db.ExecContext(t.Context(), `EXECUTE jobs.sp_extend_rollout_bake @p1, 600`, run.String())
+	case "sp_extend_rollout_deadline":
+		_, err = c.db.ExecContext(t.Context(), `EXECUTE jobs.sp_extend_rollout_deadline @p1, 600`, run.String())
 	case "bake": // ends
 		c.exec(t, `UPDATE w SET w.bake_until = SYSUTCDATETIME() FROM jobs_internal.rollout_waves AS w WHERE w.state = N'Baking';
 UPDATE r SET r.next_check_at = SYSUTCDATETIME() FROM jobs_internal.rollouts AS r WHERE r.state = N'Baking';`)
@@ -400,7 +402,7 @@ WHERE r.ended_at IS NULL AND w.window_name IS NOT NULL AND COALESCE(r.window_ope
 						c.answerWindows(t, term, rapid.SampledFrom([]string{"open", "closed", "fault"}).Draw(rt, "window"))
 					case what > 7:
 						c.decide(t, rt, run, "sp_approve_rollout", "sp_reject_rollout", "sp_pause_rollout", "sp_resume_rollout", "sp_retry_rollout_wave",
-							"sp_skip_rollout_wave", "sp_move_rollout_target", "sp_extend_rollout_bake", "bake", "sp_abort_rollout")
+							"sp_skip_rollout_wave", "sp_move_rollout_target", "sp_extend_rollout_bake", "sp_extend_rollout_deadline", "bake", "sp_abort_rollout")
 					}
 				}
 			}

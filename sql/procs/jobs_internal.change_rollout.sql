@@ -3,13 +3,14 @@
 --
 -- Parameters:
 --   @job_execution_id  The roll-out: the id of its own run.
---   @action            Approve, Reject, Pause, Resume, Abort, Retry, Skip, Move or Extend: see the public procedures.
+--   @action            Approve, Reject, Pause, Resume, Abort, Retry, Skip, Move, Extend or Deadline: see the public procedures.
 --   @wave              Name of a wave; NULL: as the action says.
 --   @text              A comment or a reason; NULL: none.
 --   @target_id         Move: the target.
---   @seconds           Extend: by how much, 1 to 2592000.
+--   @seconds           Extend, Deadline: by how much, in the range that the caller has checked.
 -- Called by: jobs.sp_approve_rollout, jobs.sp_reject_rollout, jobs.sp_pause_rollout, jobs.sp_resume_rollout, jobs.sp_abort_rollout,
---            jobs.sp_retry_rollout_wave, jobs.sp_skip_rollout_wave, jobs.sp_move_rollout_target, jobs.sp_extend_rollout_bake.
+--            jobs.sp_retry_rollout_wave, jobs.sp_skip_rollout_wave, jobs.sp_move_rollout_target, jobs.sp_extend_rollout_bake,
+--            jobs.sp_extend_rollout_deadline.
 -- Locks:     the roll-out (U, X), its waves and targets (X); Abort: its own run (X); an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
@@ -44,6 +45,8 @@ BEGIN
     DECLARE @waves INT;
     DECLARE @seed INT;
     DECLARE @paused_at DATETIME2(7);
+    DECLARE @paused_by NVARCHAR(128);
+    DECLARE @deadline_at DATETIME2(7);
     DECLARE @approval NVARCHAR(10);
     DECLARE @approved_at DATETIME2(7);
     DECLARE @wave_state NVARCHAR(10);
@@ -61,6 +64,7 @@ BEGIN
         WHEN N'Retry' THEN N'sp_retry_rollout_wave'
         WHEN N'Skip' THEN N'sp_skip_rollout_wave'
         WHEN N'Move' THEN N'sp_move_rollout_target'
+        WHEN N'Deadline' THEN N'sp_extend_rollout_deadline'
         ELSE N'sp_extend_rollout_bake'
     END;
     DECLARE @audit_after NVARCHAR(MAX);
@@ -110,7 +114,9 @@ BEGIN
     SELECT
         @state = r.state,
         @current = r.wave,
-        @paused_at = r.paused_at
+        @paused_at = r.paused_at,
+        @paused_by = r.paused_by,
+        @deadline_at = r.deadline_at
     FROM jobs_internal.rollouts AS r
     WHERE r.execution_id = @execution_id;
     SET @waves = (SELECT COUNT(*) FROM jobs_internal.rollout_waves AS w WHERE w.execution_id = @execution_id);
@@ -185,6 +191,9 @@ BEGIN
         -- In a wave that was skipped after a gate had failed. It would run twice.
         WHEN @action = N'Move' AND @from_ran = 1 THEN N'its script has begun on the target already'
         WHEN @action = N'Extend' AND (@state NOT IN (N'Baking', N'Probing') OR @wave_state <> N'Baking') THEN N'it does not bake'
+        -- pass_deadline removes a deadline that has passed.
+        WHEN @action = N'Deadline' AND @deadline_at IS NULL AND (@paused_at IS NULL OR @paused_by <> N'(deadline)')
+            THEN N'it has no deadline, or its deadline has passed and it went on'
     END;
     IF @fault IS NOT NULL
     BEGIN
@@ -243,6 +252,10 @@ BEGIN
     UPDATE r
     SET r.state = CASE WHEN @state = N'Stopped' AND @action IN (N'Retry', N'Skip') THEN N'Starting' ELSE r.state END,
         r.next_check_at = @now,
+        r.deadline_at = CASE
+            WHEN @action <> N'Deadline' THEN r.deadline_at
+            ELSE DATEADD(SECOND, @seconds, CASE WHEN r.deadline_at > @now THEN r.deadline_at ELSE @now END)
+        END,
         r.reason = CASE
             WHEN @action IN (N'Retry', N'Skip') AND @state = N'Stopped' THEN NULL
             WHEN @action = N'Abort' THEN CONCAT(N'Aborted by ', @by, N': ' + @text, N'.')

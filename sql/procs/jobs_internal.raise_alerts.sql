@@ -310,7 +310,7 @@ BEGIN
                     WHEN a.condition = N'RolloutStopped' THEN N'The roll-out goes on, or has ended.'
                     WHEN a.condition = N'RolloutApprovalWaits' THEN N'The roll-out does not wait for an approval any more.'
                     WHEN a.condition = N'RolloutBakeEnds' THEN N'The bake is over, or was extended.'
-                    WHEN a.condition = N'RolloutDeadlineNear' THEN N'The roll-out has ended, or its deadline has passed.'
+                    WHEN a.condition = N'RolloutDeadlineNear' THEN N'The roll-out has ended, or its deadline has passed or was extended.'
                     WHEN a.condition = N'TargetsChanged' THEN N'The target group is not empty, and has not changed as much again.'
                     WHEN a.condition = N'AgentSilent' THEN N'The agent works again, has ended in order, or has been gone for a week.'
                 END AS reason

@@ -32,7 +32,10 @@ SELECT
                 N'For more time: jobagent rollout extend ', l.id, N' 1h (sp_extend_rollout_bake)',
                 CASE WHEN r.paused_at IS NULL THEN CONCAT(N', or jobagent rollout pause ', l.id, N' (sp_pause_rollout)') END, N'.'
             )
-            WHEN N'RolloutDeadlineNear' THEN CONCAT(N'To end it: jobagent rollout abort ', l.id, N' (sp_abort_rollout).')
+            WHEN N'RolloutDeadlineNear' THEN CONCAT(
+                N'For more time: jobagent rollout extend-deadline ', l.id, N' 1d (sp_extend_rollout_deadline); to end it: ',
+                N'jobagent rollout abort ', l.id, N' (sp_abort_rollout).'
+            )
             ELSE CONCAT(
                 CASE
                     WHEN r.state = N'Stopped' THEN CONCAT(

@@ -86,6 +86,7 @@ var samples = []sample{
 	{"sql", "JobRollouts_Retry", a + "/jobs/j2/rollouts/" + rollout + "/retry" + query, "", nil, 400, 0},
 	{"sql", "JobRollouts_Skip", a + "/jobs/j2/rollouts/" + rollout + "/skip" + query, "", nil, 400, 0},
 	{"sql", "JobRollouts_Extend", a + "/jobs/j2/rollouts/" + rollout + "/extend" + query, `{"seconds":60}`, nil, 400, 0},
+	{"sql", "JobRollouts_ExtendDeadline", a + "/jobs/j2/rollouts/" + rollout + "/extendDeadline" + query, `{"seconds":60}`, nil, 400, 0},
 	{"sql", "JobRollouts_Undo", a + "/jobs/j2/rollouts/" + rollout + "/undo" + query, "", nil, 400, 0},
 	{"sql", "JobRollouts_Abort", a + "/jobs/j2/rollouts/" + rollout + "/abort" + query, "", nil, 400, 0},
 

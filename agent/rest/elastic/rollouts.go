@@ -202,11 +202,18 @@ func (s *Surface) rolloutOperations() []rest.Operation {
 			return st.SkipRolloutWave(ctx, id, in.Wave)
 		}),
 		changeRollout(s, "Extend", "Makes the bake of the current wave longer.", false, func(ctx context.Context, st *controldb.Store, id uuid.UUID, in extendInput) error {
-			const most = 30 * 24 * 3600 // as of the procedure
-			if in.Seconds < 1 || in.Seconds > most {
-				return badRequest(codeInvalidBody, "$.seconds", "The number of seconds is %d: want 1 to %d.", in.Seconds, most)
+			by, err := in.duration(30 * 24 * time.Hour)
+			if err != nil {
+				return err
 			}
-			return st.ExtendRolloutBake(ctx, id, time.Duration(in.Seconds)*time.Second)
+			return st.ExtendRolloutBake(ctx, id, by)
+		}),
+		changeRollout(s, "ExtendDeadline", "Gives a roll-out more time until its deadline.", false, func(ctx context.Context, st *controldb.Store, id uuid.UUID, in extendInput) error {
+			by, err := in.duration(365 * 24 * time.Hour)
+			if err != nil {
+				return err
+			}
+			return st.ExtendRolloutDeadline(ctx, id, by)
 		}),
 		{
 			ID: "JobRollouts_Undo", Method: http.MethodPost, Path: rolloutPath + "/{rollout}/undo", Role: rest.RoleOperator, Handle: s.undoRollout,
@@ -215,6 +222,14 @@ func (s *Surface) rolloutOperations() []rest.Operation {
 			Answers: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[undoView]()},
 		},
 	}
+}
+
+// duration returns the time by which something is extended, which is at most so long.
+func (in extendInput) duration(most time.Duration) (time.Duration, error) {
+	if n := int(most / time.Second); in.Seconds < 1 || in.Seconds > n {
+		return 0, badRequest(codeInvalidBody, "$.seconds", "The number of seconds is %d: want 1 to %d.", in.Seconds, n)
+	}
+	return time.Duration(in.Seconds) * time.Second, nil
 }
 
 // undoView names a roll-out that undoes another one. The job is the compensating one of the plan.
@@ -229,7 +244,7 @@ func changeRollout[In any](
 	s *Surface, verb, summary string, empty bool, do func(ctx context.Context, store *controldb.Store, id uuid.UUID, in In) error,
 ) rest.Operation {
 	return rest.Operation{
-		ID: "JobRollouts_" + verb, Method: http.MethodPost, Path: rolloutPath + "/{rollout}/" + strings.ToLower(verb), Role: rest.RoleOperator,
+		ID: "JobRollouts_" + verb, Method: http.MethodPost, Path: rolloutPath + "/{rollout}/" + strings.ToLower(verb[:1]) + verb[1:], Role: rest.RoleOperator,
 		Summary: summary, Body: reflect.TypeFor[In](), Answers: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[rolloutView]()},
 		Handle: func(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 			at, one, err := s.rollout(ctx, r)

@@ -60,6 +60,8 @@ func TestRollouts(t *testing.T) {
 		refused(t, f, 400, "InvalidResourceRequestBody", "", "POST", of(id.String(), "extend"), obj{"seconds": seconds})
 	}
 	ok(t, f, 200, "POST", of(id.String(), "extend"), obj{"seconds": 60})
+	refused(t, f, 400, "InvalidResourceRequestBody", "", "POST", of(id.String(), "extendDeadline"), obj{"seconds": 365*24*3600 + 1})
+	refused(t, f, 400, "ElasticJobsOperationFailed", "50188", "POST", of(id.String(), "extendDeadline"), obj{"seconds": 60}) // it has none
 	require.Equal(t, "Paused", ok(t, f, 200, "POST", of(id.String(), "pause"), obj{"reason": "lunch"}).At(t, "properties.state"))
 	ok(t, f, 200, "POST", of(id.String(), "resume"), nil)
 	refused(t, f, 400, "ElasticJobsOperationFailed", "50188", "POST", of(id.String(), "retry"), nil)

@@ -161,13 +161,21 @@ var rollouts = []rolloutAction{
 		fields: func(rolloutOf) []page.Field {
 			return []page.Field{{Name: "minutes", Label: "Minutes", Kind: "number", Required: true, Value: "30"}}
 		},
-		do: func(ctx context.Context, store *controldb.Store, id uuid.UUID, r *page.Request) error {
-			by, ok := minutes(r)
-			if !ok {
-				return &page.InputError{Field: "minutes", Problem: fmt.Sprintf("Type a number of minutes from 1 to %d.", maxMinutes)}
+		do: extendBy(maxMinutes, (*controldb.Store).ExtendRolloutBake),
+	},
+	{
+		verb: "extend-deadline", proc: "jobs.sp_extend_rollout_deadline", button: "Extend the deadline", notice: "The deadline is later.",
+		effects: func(d rolloutOf) []string {
+			until := " It has passed. The roll-out stays paused until it is resumed."
+			if !d.DeadlineAt.IsZero() {
+				until = " It is " + instant(d.DeadlineAt) + " now."
 			}
-			return store.ExtendRolloutBake(ctx, id, by)
+			return []string{"Moves the deadline of the roll-out." + until}
 		},
+		fields: func(rolloutOf) []page.Field {
+			return []page.Field{{Name: "minutes", Label: "Minutes", Kind: "number", Required: true, Value: "1440"}}
+		},
+		do: extendBy(maxDeadlineMinutes, (*controldb.Store).ExtendRolloutDeadline),
 	},
 	{
 		verb: "undo", proc: "jobs.sp_undo_rollout", button: "Undo the roll-out", danger: true, notice: "The undo was started.", starts: true,
@@ -214,13 +222,23 @@ var rollouts = []rolloutAction{
 	},
 }
 
-// maxMinutes is the longest time by which a bake is extended: 30 days.
-const maxMinutes = 30 * 24 * 60
+// The longest times by which a bake and a deadline are extended: 30 and 365 days.
+const (
+	maxMinutes         = 30 * 24 * 60
+	maxDeadlineMinutes = 365 * 24 * 60
+)
 
-// minutes reads the time by which a bake is extended.
-func minutes(r *page.Request) (time.Duration, bool) {
-	n, err := strconv.Atoi(value(r, "minutes"))
-	return time.Duration(n) * time.Minute, err == nil && n >= 1 && n <= maxMinutes
+// extendBy returns the action that extends a bake or a deadline by the minutes of the form.
+func extendBy(
+	most int, extend func(*controldb.Store, context.Context, uuid.UUID, time.Duration) error,
+) func(ctx context.Context, store *controldb.Store, id uuid.UUID, r *page.Request) error {
+	return func(ctx context.Context, store *controldb.Store, id uuid.UUID, r *page.Request) error {
+		n, err := strconv.Atoi(value(r, "minutes"))
+		if err != nil || n < 1 || n > most {
+			return &page.InputError{Field: "minutes", Problem: fmt.Sprintf("Type a number of minutes from 1 to %d.", most)}
+		}
+		return extend(store, ctx, id, time.Duration(n)*time.Minute)
+	}
 }
 
 // rolloutActions returns the actions on roll-outs.
@@ -281,11 +299,11 @@ func (a rolloutAction) equivalents(r *page.Request, id uuid.UUID, fields []page.
 			}
 			continue
 		case f.Name == "minutes":
-			by, ok := minutes(r)
-			if !ok {
-				by = 30 * time.Minute
+			n, err := strconv.Atoi(text)
+			if err != nil || n < 1 || n > maxDeadlineMinutes {
+				n, _ = strconv.Atoi(f.Value)
 			}
-			cli, tsql = append(cli, fmt.Sprintf("%dm", int(by.Minutes()))), append(tsql, page.Arg{Name: "seconds", Value: int(by.Seconds())})
+			cli, tsql = append(cli, fmt.Sprintf("%dm", n)), append(tsql, page.Arg{Name: "seconds", Value: n * 60})
 			continue
 		case text == "" && f.Kind == "hidden":
 			text = f.Value

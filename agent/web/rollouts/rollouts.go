@@ -175,12 +175,22 @@ const (
 	phasePaused  = "paused"
 	phaseStopped = "stopped"
 	phaseBaking  = "baking"
+	phaseTimed   = "timed" // it has a deadline, or has paused there
 	phaseEnding  = "ending"
 	phaseEnded   = "ended"
 )
 
 // Phase is the phase on which the actions depend.
 func (d *rollout) Phase() string {
+	phase := d.stage()
+	if d.HasDeadline() && strings.HasPrefix(phase, phaseActive) {
+		phase += " " + phaseTimed
+	}
+	return phase
+}
+
+// stage is the phase without that of the deadline.
+func (d *rollout) stage() string {
 	switch d.State {
 	case controldb.RolloutWaiting:
 		return phaseActive + " " + phaseGoing + " " + phaseWaiting
@@ -265,6 +275,7 @@ func one(ctx context.Context, r *page.Request) (*page.View, error) {
 			{Text: "Resume", Href: path + "/resume", Role: rest.RoleOperator, When: phasePaused},
 			{Text: "Pause", Href: path + "/pause", Role: rest.RoleOperator, When: phaseGoing},
 			{Text: "Extend the bake", Href: path + "/extend", Role: rest.RoleOperator, When: phaseBaking},
+			{Text: "Extend the deadline", Href: path + "/extend-deadline", Role: rest.RoleOperator, When: phaseTimed},
 			{Text: "Skip a wave", Href: path + "/skip", Danger: true, Role: rest.RoleOperator, When: phaseActive},
 			{Text: "Abort", Href: path + "/abort", Danger: true, Role: rest.RoleOperator, When: phaseActive},
 		}, undo...),

@@ -33,7 +33,7 @@ func NewCommand(a *connect.App) *cobra.Command {
 		command.StandsFor("jobs.rollout_targets", newTargetsCommand(a)),
 		a.Prints(output.RolloutPreview{}, newPreviewCommand(a)),
 		newApproveCommand(a), newRejectCommand(a), newPauseCommand(a), newResumeCommand(a), newAbortCommand(a), newRetryCommand(a), newSkipCommand(a),
-		newMoveCommand(a), newExtendCommand(a),
+		newMoveCommand(a), newExtendCommand(a), newExtendDeadlineCommand(a),
 		command.StandsFor("jobs.sp_undo_rollout", a.PrintsWith("--wait", output.Executions{}, a.Prints(output.StartedUndo{}, newUndoCommand(a)))),
 	)
 }
@@ -489,20 +489,43 @@ func newExtendCommand(a *connect.App) *cobra.Command {
 			Example: "  jobagent rollout extend 6f1d2c0e 2h",
 		},
 		procedure: "jobs.sp_extend_rollout_bake",
-		call: func(ctx context.Context, store *controldb.Store, id uuid.UUID, args []string) error {
-			by, err := command.ParseDuration(args[1])
-			if err != nil {
-				return exit.Usagef("invalid duration %q: %w", args[1], err)
-			}
-			if by < time.Second {
-				return exit.Usagef("invalid duration %q: want at least a second", args[1])
-			}
-			return store.ExtendRolloutBake(ctx, id, by)
-		},
+		call:      longer((*controldb.Store).ExtendRolloutBake),
 		done: func(args []string) string {
 			return fmt.Sprintf("extended the bake of the roll-out %s by %s", args[0], args[1])
 		},
 	})
+}
+
+func newExtendDeadlineCommand(a *connect.App) *cobra.Command {
+	return newChange(a, change{
+		command: cobra.Command{
+			Use: "extend-deadline ROLLOUT_ID DURATION", Short: "Give a roll-out more time until its deadline", Args: cobra.ExactArgs(2),
+			Long: `Give a roll-out more time until its deadline: from the deadline on, or from now on if it has passed. A roll-out that
+has paused at its deadline stays paused until it is resumed.`,
+			Example: "  jobagent rollout extend-deadline 6f1d2c0e 1d",
+		},
+		procedure: "jobs.sp_extend_rollout_deadline",
+		call:      longer((*controldb.Store).ExtendRolloutDeadline),
+		done: func(args []string) string {
+			return fmt.Sprintf("extended the deadline of the roll-out %s by %s", args[0], args[1])
+		},
+	})
+}
+
+// longer returns the call of a command whose second argument is a duration.
+func longer(
+	extend func(*controldb.Store, context.Context, uuid.UUID, time.Duration) error,
+) func(ctx context.Context, store *controldb.Store, id uuid.UUID, args []string) error {
+	return func(ctx context.Context, store *controldb.Store, id uuid.UUID, args []string) error {
+		by, err := command.ParseDuration(args[1])
+		if err != nil {
+			return exit.Usagef("invalid duration %q: %w", args[1], err)
+		}
+		if by < time.Second {
+			return exit.Usagef("invalid duration %q: want at least a second", args[1])
+		}
+		return extend(store, ctx, id, by)
+	}
 }
 
 func newUndoCommand(a *connect.App) *cobra.Command {
