@@ -50,6 +50,10 @@ var (
 	ErrTargetNotFound = errors.New("database not known")
 	// ErrExecutionNotFound means that no execution has this id.
 	ErrExecutionNotFound = errors.New("job execution not found")
+	// ErrTriggerNotFound means that the job has no trigger of this name.
+	ErrTriggerNotFound = errors.New("trigger not found")
+	// ErrTriggerExists means that the job has a trigger of this name already.
+	ErrTriggerExists = errors.New("trigger exists")
 	// ErrScheduleNotFound means that the job has no schedule of this name.
 	ErrScheduleNotFound = errors.New("schedule not found")
 	// ErrScheduleExists means that the job has a schedule of this name already.
@@ -363,8 +367,8 @@ var conditions = map[int32]condition{
 	50470: {KindInvalid, nil, "the trigger name is missing or empty"},
 	50471: {KindInvalid, nil, "@run_when of a trigger is invalid"},
 	50472: {KindInvalid, nil, "@upstream_jobs is invalid"},
-	50133: {KindConflict, nil, "a trigger of this name exists already"},
-	50134: {KindNotFound, nil, "the trigger does not exist"},
+	50133: {KindConflict, ErrTriggerExists, "a trigger of this name exists already"},
+	50134: {KindNotFound, ErrTriggerNotFound, "the trigger does not exist"},
 	50475: {KindInvalid, nil, "a job can have no triggers"},
 	50476: {KindInvalid, nil, "the job would start itself"},
 	50141: {KindConflict, nil, "the job has a trigger, or one of another job watches it"},

@@ -58,17 +58,30 @@ func (t JobTriggerSpec) arguments(c *call) *call {
 //
 // Plan: the triggers, which are as many as people have defined, and their events that wait.
 func (s *Store) JobTriggers(ctx context.Context, jobName string) ([]JobTrigger, error) {
-	w := newFilter(0)
+	return s.PageOfJobTriggers(ctx, jobName, Page[string]{})
+}
+
+// JobTrigger returns a trigger of a job. It returns [ErrTriggerNotFound] if there is none of this
+// name.
+func (s *Store) JobTrigger(ctx context.Context, jobName, name string) (JobTrigger, error) {
+	list, err := selectAll[JobTrigger](ctx, s, "read trigger", jobTriggerColumns+"\nWHERE job_name = @p1 AND trigger_name = @p2;", jobName, name)
+	return onlyRow(list, err, "read trigger", ErrTriggerNotFound)
+}
+
+const jobTriggerColumns = `SELECT job_name, job_id, trigger_name, trigger_id, enabled, run_when, upstream_jobs, waiting, created_time, updated_time
+FROM jobs.job_triggers`
+
+// PageOfJobTriggers lists the triggers of a job by name.
+func (s *Store) PageOfJobTriggers(ctx context.Context, jobName string, p Page[string]) ([]JobTrigger, error) {
+	w := p.filter("trigger_name", ">")
 	if jobName != "" {
 		w.add("job_name = %s", jobName)
 	}
-	return selectAll[JobTrigger](ctx, s, "list triggers", `SELECT TOP (@p1) job_name, job_id, trigger_name, trigger_id, enabled, run_when, upstream_jobs,
-    waiting, created_time, updated_time
-FROM jobs.job_triggers`+w.text()+"\nORDER BY job_name, trigger_name;", w.args...)
+	return selectAll[JobTrigger](ctx, s, "list triggers", jobTriggerColumns+w.text()+"\nORDER BY job_name, trigger_name"+p.text(w)+";", w.args...)
 }
 
-// AddJobTrigger adds a trigger to a job. It returns [ErrJobNotFound] if the job, or one that it
-// names, does not exist.
+// AddJobTrigger adds a trigger to a job. It returns [ErrTriggerExists] when the name is taken, and
+// [ErrJobNotFound] if the job, or one that it names, does not exist.
 func (s *Store) AddJobTrigger(ctx context.Context, t JobTriggerSpec) error {
 	if t.Upstreams == nil {
 		t.Upstreams = []string{}
@@ -76,7 +89,8 @@ func (s *Store) AddJobTrigger(ctx context.Context, t JobTriggerSpec) error {
 	return s.exec(ctx, "add trigger", t.arguments(newCall("jobs.sp_add_job_trigger")))
 }
 
-// UpdateJobTrigger changes the given values of a trigger.
+// UpdateJobTrigger changes the given values of a trigger. It returns [ErrTriggerNotFound] if the job
+// has none of this name.
 func (s *Store) UpdateJobTrigger(ctx context.Context, t JobTriggerSpec) error {
 	return s.exec(ctx, "update trigger", t.arguments(newCall("jobs.sp_update_job_trigger")))
 }
@@ -116,8 +130,8 @@ type JobTriggerEventFilter struct {
 //
 // Plan: of a run, the keys of IX_trigger_events_execution_id or those of the run's job; of a job
 // its events, and of all jobs the newest keys of PK_trigger_events.
-func (s *Store) JobTriggerEvents(ctx context.Context, f JobTriggerEventFilter, limit int) ([]JobTriggerEvent, error) {
-	w := newFilter(limit)
+func (s *Store) JobTriggerEvents(ctx context.Context, f JobTriggerEventFilter, p Page[int64]) ([]JobTriggerEvent, error) {
+	w := p.filter("event_id", "<")
 	if f.JobName != "" {
 		w.add("job_name = %s", f.JobName)
 	}
@@ -130,7 +144,7 @@ func (s *Store) JobTriggerEvents(ctx context.Context, f JobTriggerEventFilter, l
 	if f.UpstreamRun != uuid.Nil {
 		w.add("upstream_job_execution_id = %s", mssqldb.UniqueIdentifier(f.UpstreamRun))
 	}
-	return selectAll[JobTriggerEvent](ctx, s, "list events of triggers", `SELECT TOP (@p1) job_name, trigger_name, event_id, upstream_job_name, upstream_job_execution_id,
+	return selectAll[JobTriggerEvent](ctx, s, "list events of triggers", `SELECT job_name, trigger_name, event_id, upstream_job_name, upstream_job_execution_id,
     upstream_lifecycle, created_time, state, ended_time, job_execution_id, reason
-FROM jobs.job_trigger_events`+w.text()+"\nORDER BY event_id DESC;", w.args...)
+FROM jobs.job_trigger_events`+w.text()+"\nORDER BY event_id DESC"+p.text(w)+";", w.args...)
 }

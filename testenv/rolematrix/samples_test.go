@@ -98,6 +98,11 @@ var samples = []sample{
 	{"sql", "JobTargetWindows_CreateOrUpdate", a + "/targetWindows/w1" + query, `{"properties":{"calendarName":"nights","tagFilter":"tier = 'gold'"}}`, nil, 400, 0},
 	{"sql", "JobTargetWindows_Get", a + "/targetWindows/w1" + query, "", nil, 404, 0},
 	{"sql", "JobTargetWindows_Delete", a + "/targetWindows/w1" + query, "", nil, 0, 0},
+	{"sql", "JobTriggers_CreateOrUpdate", a + "/jobs/j2/triggers/t1" + query, `{"properties":{"upstreamJobNames":["j1"]}}`, nil, 0, 0},
+	{"sql", "JobTriggers_ListByJob", a + "/jobs/j2/triggers" + query, "", nil, 0, 0},
+	{"sql", "JobTriggers_Get", a + "/jobs/j2/triggers/t1" + query, "", nil, 0, 0},
+	{"sql", "JobTriggerEvents_ListByTrigger", a + "/jobs/j2/triggers/t1/events" + query, "", nil, 0, 0},
+	{"sql", "JobTriggers_Delete", a + "/jobs/j2/triggers/t1" + query, "", nil, 0, 0},
 
 	{"sql", "JobPrivateEndpoints_CreateOrUpdate", a + "/privateEndpoints/p1" + query, `{"properties":{"targetServerAzureResourceId":"` + front.Servers + `"}}`, nil, 0, 0},
 	{"sql", "JobPrivateEndpoints_ListByAgent", a + "/privateEndpoints" + query, "", nil, 0, 0},

@@ -89,6 +89,7 @@ var properties = map[string]string{
 	"membership_type":                   "membershipType", "target_type": "type", "server_name": "serverName", "database_name": "databaseName",
 	"elastic_pool_name": "elasticPoolName", "shard_map_name": "shardMapName", "tag_filter": "tagFilter", "query": "query", "member_group_name": "targetGroupName", "refresh_credential_name": "refreshCredential",
 	"username": "username", "target_server_resource_id": "targetServerAzureResourceId", "parameters": "parameters", "only_targets": "targets",
+	"upstream_jobs": "upstreamJobNames", "run_when": "runWhen",
 }
 
 // inProperties words a part of what a procedure has said.

@@ -4,6 +4,7 @@ package lookup
 
 import (
 	"context"
+	"errors"
 	"regexp"
 	"strings"
 
@@ -48,14 +49,9 @@ func Schedule(ctx context.Context, store *controldb.Store, job, name string) (co
 
 // Trigger reads a trigger of a job by its name. It is an error if there is none.
 func Trigger(ctx context.Context, store *controldb.Store, job, name string) (controldb.JobTrigger, error) {
-	list, err := store.JobTriggers(ctx, job)
-	if err != nil {
-		return controldb.JobTrigger{}, err
-	}
-	for _, t := range list {
-		if strings.EqualFold(t.Name, name) {
-			return t, nil
-		}
+	t, err := store.JobTrigger(ctx, job, name)
+	if !errors.Is(err, controldb.ErrTriggerNotFound) {
+		return t, err
 	}
 	if _, err := Job(ctx, store, job); err != nil {
 		return controldb.JobTrigger{}, err

@@ -102,12 +102,12 @@ func readAbout(ctx context.Context, store *controldb.Store, id uuid.UUID, parts 
 		return a, err
 	}
 	if a.run.JobTrigger != nil {
-		if a.events, err = store.JobTriggerEvents(ctx, controldb.JobTriggerEventFilter{Run: id}, shownTargets); err != nil {
+		if a.events, err = store.JobTriggerEvents(ctx, controldb.JobTriggerEventFilter{Run: id}, controldb.Page[int64]{Top: shownTargets}); err != nil {
 			return a, err
 		}
 	}
 	if !a.run.Active {
-		a.started, err = store.JobTriggerEvents(ctx, controldb.JobTriggerEventFilter{UpstreamRun: id}, shownTargets)
+		a.started, err = store.JobTriggerEvents(ctx, controldb.JobTriggerEventFilter{UpstreamRun: id}, controldb.Page[int64]{Top: shownTargets})
 	}
 	return a, err
 }

@@ -118,7 +118,7 @@ func newShowTriggerCommand(a *connect.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				events, err := store.JobTriggerEvents(cmd.Context(), controldb.JobTriggerEventFilter{JobName: t.JobName, Trigger: t.Name}, limit)
+				events, err := store.JobTriggerEvents(cmd.Context(), controldb.JobTriggerEventFilter{JobName: t.JobName, Trigger: t.Name}, controldb.Page[int64]{Top: limit})
 				if err != nil {
 					return err
 				}

@@ -1,0 +1,262 @@
+package elastic
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"reflect"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// Triggers are an extension: Elastic Jobs has none. They start a job after runs of other jobs.
+
+const (
+	typeTrigger      = "Microsoft.Sql/servers/jobAgents/jobs/triggers"
+	typeTriggerEvent = "Microsoft.Sql/servers/jobAgents/jobs/triggers/events"
+	triggerPath      = jobPath + "/triggers"
+)
+
+// triggerInput is the body of PUT trigger.
+type triggerInput struct {
+	envelope
+	Properties triggerInputProperties `json:"properties" body:"required"`
+}
+
+type triggerInputProperties struct {
+	_                struct{} `body:"closed"`
+	UpstreamJobNames []string `json:"upstreamJobNames" body:"required"`
+	RunWhen          string   `json:"runWhen" enum:"Succeeded Failed Finished"`
+	Enabled          *bool    `json:"enabled"`
+	// Those of an answer are ignored, so that a client may send back what it has read.
+	Waiting    any `json:"waiting"`
+	CreateTime any `json:"createTime"`
+	UpdateTime any `json:"updateTime"`
+}
+
+// triggerView is a trigger.
+type triggerView struct {
+	envelope
+	Properties triggerProperties `json:"properties"`
+}
+
+type triggerProperties struct {
+	UpstreamJobNames []string   `json:"upstreamJobNames"`
+	RunWhen          string     `json:"runWhen" enum:"Succeeded Failed Finished"`
+	Enabled          bool       `json:"enabled"`
+	Waiting          int        `json:"waiting"`
+	CreateTime       *timestamp `json:"createTime,omitempty"`
+	UpdateTime       *timestamp `json:"updateTime,omitempty"`
+}
+
+// triggerEventView is a run that ended and that a trigger watched.
+type triggerEventView struct {
+	envelope
+	Properties triggerEventProperties `json:"properties"`
+}
+
+type triggerEventProperties struct {
+	UpstreamJobName        string     `json:"upstreamJobName,omitempty"`
+	UpstreamJobExecutionID uuid.UUID  `json:"upstreamJobExecutionId"`
+	UpstreamLifecycle      string     `json:"upstreamLifecycle"`
+	CreateTime             *timestamp `json:"createTime,omitempty"`
+	State                  string     `json:"state" enum:"Waiting Started Skipped"`
+	EndTime                *timestamp `json:"endTime,omitempty"`
+	JobExecutionID         *uuid.UUID `json:"jobExecutionId,omitempty"`
+	Reason                 string     `json:"reason,omitempty"`
+}
+
+// triggerOperations are those of triggers.
+func (s *Surface) triggerOperations() []rest.Operation {
+	one := reflect.TypeFor[triggerView]()
+	return []rest.Operation{
+		{
+			ID: "JobTriggers_ListByJob", Method: http.MethodGet, Path: triggerPath, Role: rest.RoleReader, Handle: s.listTriggers,
+			Summary: "Lists the triggers of a job.", Query: pageParameters, Answers: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[list[triggerView]]()},
+		},
+		{
+			ID: "JobTriggers_Get", Method: http.MethodGet, Path: triggerPath + "/{trigger}", Role: rest.RoleReader, Handle: s.getTrigger,
+			Summary: "Gets a trigger of a job.", Answers: map[int]reflect.Type{http.StatusOK: one},
+		},
+		{
+			ID: "JobTriggers_CreateOrUpdate", Method: http.MethodPut, Path: triggerPath + "/{trigger}", Role: rest.RoleAuthor, Handle: s.putTrigger,
+			Summary: "Creates or replaces a trigger: the job starts after runs of other jobs. What is omitted gets its default.",
+			Body:    reflect.TypeFor[triggerInput](), Answers: map[int]reflect.Type{http.StatusOK: one, http.StatusCreated: one},
+		},
+		{
+			ID: "JobTriggers_Delete", Method: http.MethodDelete, Path: triggerPath + "/{trigger}", Role: rest.RoleAuthor, Handle: s.deleteTrigger,
+			Summary: "Deletes a trigger of a job.", Answers: map[int]reflect.Type{http.StatusOK: nil, http.StatusNoContent: nil},
+		},
+		{
+			ID: "JobTriggerEvents_ListByTrigger", Method: http.MethodGet, Path: triggerPath + "/{trigger}/events", Role: rest.RoleReader, Handle: s.listTriggerEvents,
+			Summary: "Lists the runs that a trigger has watched, the latest first, and what they started.", Query: pageParameters,
+			Answers: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[list[triggerEventView]]()},
+		},
+	}
+}
+
+// triggerView describes a trigger.
+func (p *place) triggerView(t controldb.JobTrigger) triggerView {
+	return triggerView{envelope: envelope{ID: p.id("jobs", t.JobName, "triggers", t.Name), Name: t.Name, Type: typeTrigger}, Properties: triggerProperties{
+		UpstreamJobNames: t.Upstreams, RunWhen: t.RunWhen, Enabled: t.Enabled, Waiting: t.Waiting, CreateTime: instant(t.Created), UpdateTime: instant(t.Updated),
+	}}
+}
+
+// trigger returns the trigger that a path names.
+func (p *place) trigger(ctx context.Context, r *rest.Request) (controldb.JobTrigger, error) {
+	job, err := p.job(ctx, r.Path["job"])
+	if err != nil {
+		return controldb.JobTrigger{}, err
+	}
+	t, err := p.store.JobTrigger(ctx, job.Name, r.Path["trigger"])
+	return t, orNotFound(err, controldb.ErrTriggerNotFound, typeTrigger, r.Path["trigger"])
+}
+
+func (s *Surface) listTriggers(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	at, err := s.place(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	p, err := readPage[string](r, s.cfg.PageSize)
+	if err != nil {
+		return nil, err
+	}
+	job, err := at.job(ctx, r.Path["job"])
+	if err != nil {
+		return nil, err
+	}
+	rows, err := at.store.PageOfJobTriggers(ctx, job.Name, p.rows())
+	if err != nil {
+		return nil, err
+	}
+	l := result(p, rows, at, r, at.id("jobs", job.Name, "triggers"), func(t controldb.JobTrigger) string { return t.Name }, at.triggerView)
+	return &rest.Response{Status: http.StatusOK, Body: l}, nil
+}
+
+func (s *Surface) getTrigger(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	at, err := s.place(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	t, err := at.trigger(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return &rest.Response{Status: http.StatusOK, Body: at.triggerView(t)}, nil
+}
+
+func (s *Surface) putTrigger(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	at, err := s.place(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	name := r.Path["trigger"]
+	if err := checkName(typeTrigger, name); err != nil {
+		return nil, err
+	}
+	job, err := at.job(ctx, r.Path["job"])
+	if err == nil {
+		err = readOnly(job)
+	}
+	if err != nil {
+		return nil, err
+	}
+	spec, err := at.readTrigger(r, job.Name, name)
+	if err != nil {
+		return nil, err
+	}
+	created := false
+	err = at.store.UpdateJobTrigger(ctx, spec)
+	if errors.Is(err, controldb.ErrTriggerNotFound) {
+		created = true
+		if err = at.store.AddJobTrigger(ctx, spec); errors.Is(err, controldb.ErrTriggerExists) { // another request has added it meanwhile
+			created = false
+			err = at.store.UpdateJobTrigger(ctx, spec)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	t, err := at.trigger(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return &rest.Response{Status: statusOf(created), Body: at.triggerView(t)}, nil
+}
+
+// readTrigger reads the body of PUT trigger.
+func (p *place) readTrigger(r *rest.Request, job, name string) (controldb.JobTriggerSpec, error) {
+	var in triggerInput
+	if err := decode(r, &in); err != nil {
+		return controldb.JobTriggerSpec{}, err
+	}
+	var f faults
+	in.check(&f, p.id("jobs", job, "triggers", name), name, typeTrigger)
+	when, enabled := "Succeeded", true
+	if in.Properties.RunWhen != "" {
+		when = in.Properties.RunWhen
+	}
+	if in.Properties.Enabled != nil {
+		enabled = *in.Properties.Enabled
+	}
+	for _, upstream := range in.Properties.UpstreamJobNames {
+		if strings.TrimSpace(upstream) == "" {
+			f.add("$.properties.upstreamJobNames", "The name of a job is empty.")
+			break
+		}
+	}
+	return controldb.JobTriggerSpec{JobName: job, Name: name, Upstreams: in.Properties.UpstreamJobNames, RunWhen: &when, Enabled: &enabled}, f.err()
+}
+
+func (s *Surface) deleteTrigger(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	at, err := s.place(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	job, err := at.job(ctx, r.Path["job"])
+	if err == nil {
+		err = readOnly(job)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return deleted(at.store.DeleteJobTrigger(ctx, job.Name, r.Path["trigger"]), controldb.ErrTriggerNotFound)
+}
+
+func (s *Surface) listTriggerEvents(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	at, err := s.place(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	p, err := readPage[int64](r, s.cfg.PageSize)
+	if err != nil {
+		return nil, err
+	}
+	t, err := at.trigger(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := at.store.JobTriggerEvents(ctx, controldb.JobTriggerEventFilter{JobName: t.JobName, Trigger: t.Name}, p.rows())
+	if err != nil {
+		return nil, err
+	}
+	l := result(p, rows, at, r, at.id("jobs", t.JobName, "triggers", t.Name, "events"), func(e controldb.JobTriggerEvent) int64 { return e.ID },
+		func(e controldb.JobTriggerEvent) triggerEventView { return at.triggerEventView(t, e) })
+	return &rest.Response{Status: http.StatusOK, Body: l}, nil
+}
+
+// triggerEventView describes an event of a trigger. Its name is the id of the run that ended.
+func (p *place) triggerEventView(t controldb.JobTrigger, e controldb.JobTriggerEvent) triggerEventView {
+	name := e.UpstreamRun.String()
+	return triggerEventView{
+		envelope: envelope{ID: p.id("jobs", t.JobName, "triggers", t.Name, "events", name), Name: name, Type: typeTriggerEvent},
+		Properties: triggerEventProperties{
+			UpstreamJobName: e.Upstream, UpstreamJobExecutionID: e.UpstreamRun, UpstreamLifecycle: e.UpstreamLifecycle, CreateTime: instant(e.Created),
+			State: e.State, EndTime: instant(e.Ended), JobExecutionID: given(e.Run), Reason: e.Reason,
+		},
+	}
+}
