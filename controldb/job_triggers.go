@@ -61,6 +61,17 @@ func (s *Store) JobTriggers(ctx context.Context, jobName string) ([]JobTrigger, 
 	return s.PageOfJobTriggers(ctx, jobName, Page[string]{})
 }
 
+// JobTriggersAround lists the triggers that start a job, and those that watch it, by job and name.
+//
+// Plan: the triggers, which are as many as people have defined; of those that are returned also
+// their events that wait.
+func (s *Store) JobTriggersAround(ctx context.Context, jobName string) ([]JobTrigger, error) {
+	return selectAll[JobTrigger](ctx, s, "list triggers", jobTriggerColumns+`
+WHERE job_name = @p1
+    OR EXISTS (SELECT 1 FROM OPENJSON(upstream_jobs) AS u WHERE u.value COLLATE DATABASE_DEFAULT = @p1)
+ORDER BY job_name, trigger_name;`, jobName)
+}
+
 // JobTrigger returns a trigger of a job. It returns [ErrTriggerNotFound] if there is none of this
 // name.
 func (s *Store) JobTrigger(ctx context.Context, jobName, name string) (JobTrigger, error) {
@@ -89,8 +100,8 @@ func (s *Store) AddJobTrigger(ctx context.Context, t JobTriggerSpec) error {
 	return s.exec(ctx, "add trigger", t.arguments(newCall("jobs.sp_add_job_trigger")))
 }
 
-// UpdateJobTrigger changes the given values of a trigger. It returns [ErrTriggerNotFound] if the job
-// has none of this name.
+// UpdateJobTrigger changes the given values of a trigger. It returns [ErrTriggerNotFound] if the
+// job has none of this name.
 func (s *Store) UpdateJobTrigger(ctx context.Context, t JobTriggerSpec) error {
 	return s.exec(ctx, "update trigger", t.arguments(newCall("jobs.sp_update_job_trigger")))
 }

@@ -101,6 +101,17 @@ func (r Run) ScheduleName() string {
 	return *r.Schedule
 }
 
+// TriggeredBy names the trigger that started the run after runs of other jobs; empty if none did.
+func (r Run) TriggeredBy() string {
+	switch {
+	case r.JobTrigger == nil:
+		return ""
+	case *r.JobTrigger == "":
+		return "a deleted trigger"
+	}
+	return "trigger " + *r.JobTrigger
+}
+
 // Duration is the time from the first step to the end, or to now; negative before the first step.
 func (r Run) Duration() time.Duration {
 	return RunTarget{StartTime: r.StartTime, EndTime: r.EndTime}.Duration(r.Now)

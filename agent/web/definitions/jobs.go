@@ -127,8 +127,10 @@ type jobData struct {
 	Durations  durations
 	Schedules  []scheduleRow
 	NextDue    time.Time
-	Steps      []stepView
-	Versions   []versionRow
+	// After are the triggers that start the job, and Starts those of other jobs that watch it.
+	After, Starts []triggerRow
+	Steps         []stepView
+	Versions      []versionRow
 	// MoreVersions is the path of the older versions.
 	MoreVersions string
 	Changes      []controldb.AuditEntry
@@ -143,6 +145,36 @@ func (d jobData) Phase() string {
 		return "enabled"
 	}
 	return "disabled"
+}
+
+// triggerRow is a trigger with the jobs that it names: those that it watches, or the one that it
+// starts.
+type triggerRow struct {
+	controldb.JobTrigger
+	Jobs []page.Link
+}
+
+// When says what the runs of the upstream jobs end with.
+func (t triggerRow) When() string {
+	return map[string]string{"Succeeded": "succeeded", "Failed": "failed", "Finished": "ended"}[t.RunWhen]
+}
+
+// addTriggers reads the triggers that start the job, and those that watch it.
+func (d *jobData) addTriggers(ctx context.Context, r *page.Request) error {
+	list, err := r.Store.JobTriggersAround(ctx, d.Job.Name)
+	for _, t := range list {
+		row := triggerRow{JobTrigger: t}
+		if t.JobID == d.Job.ID {
+			for _, name := range t.Upstreams {
+				row.Jobs = append(row.Jobs, page.Link{Text: name, Href: r.Path("jobs", name)})
+			}
+			d.After = append(d.After, row)
+			continue
+		}
+		row.Jobs = []page.Link{{Text: t.JobName, Href: r.Path("jobs", t.JobName)}}
+		d.Starts = append(d.Starts, row)
+	}
+	return err
 }
 
 // versionRow is a version of a job.
@@ -209,6 +241,9 @@ func readJob(ctx context.Context, r *page.Request) (jobData, error) {
 		data.Durations = chart(runs, r.Now, func(id string) string { return r.Path("runs", id) })
 	}
 	if data.Schedules, err = schedulesOf(ctx, r, job.Name); err != nil {
+		return data, err
+	}
+	if err := data.addTriggers(ctx, r); err != nil {
 		return data, err
 	}
 	for _, s := range data.Schedules {

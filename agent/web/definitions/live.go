@@ -23,7 +23,7 @@ const setName = "definitions"
 // versions are read once.
 var (
 	jobsBlocks      = []string{"jobs-list"}
-	jobBlocks       = []string{"job-last", "job-next", "job-duration", "job-runs", "job-schedules"}
+	jobBlocks       = []string{"job-last", "job-next", "job-duration", "job-runs", "job-schedules", "job-triggers"}
 	schedulesBlocks = []string{"schedules-list"}
 	scheduleBlocks  = []string{"schedule-words", "schedule-notices", "schedule-cards", "schedule-calendar", "schedule-next", "schedule-past"}
 	groupsBlocks    = []string{"groups-list"}

@@ -109,7 +109,7 @@ func TestPages(t *testing.T) {
 		young := strings.ReplaceAll(evil, "\u202e", "~")
 		_, err := store.AddTargetGroup(ctx, young)
 		require.NoError(t, err)
-		for _, name := range []string{"empty", young} {
+		for _, name := range []string{"empty", "third", young} {
 			_, err = store.AddJob(ctx, controldb.JobSpec{Name: name, Description: ptr("<b>evil\u202e")})
 			require.NoError(t, err)
 		}
@@ -129,7 +129,13 @@ func TestPages(t *testing.T) {
 			require.NoError(t, err)
 		}
 		require.NoError(t, store.PauseSchedule(ctx, young, "never", true, "<b>evil"+strings.Repeat("x", 900)))
-		for _, column := range []string{"jobs.name", "target_groups.name", "job_steps.target_group_name", "schedules.name"} {
+		for _, spec := range []controldb.JobTriggerSpec{
+			{JobName: young, Name: young, Upstreams: []string{"empty"}, Enabled: new(bool)}, {JobName: young, Name: "both", Upstreams: []string{"empty", "third"}},
+			{JobName: "third", Name: young, Upstreams: []string{"empty"}, RunWhen: new("Finished")},
+		} {
+			require.NoError(t, store.AddJobTrigger(ctx, spec))
+		}
+		for _, column := range []string{"job_triggers.name", "jobs.name", "target_groups.name", "job_steps.target_group_name", "schedules.name"} {
 			table, name, _ := strings.Cut(column, ".")
 			_, err = db.ExecContext(ctx, fmt.Sprintf("UPDATE x SET x.%s = @p1 FROM jobs_internal.%s AS x WHERE x.%[1]s = @p2;", name, table), evil, young)
 			require.NoError(t, err)
@@ -152,10 +158,17 @@ func TestPages(t *testing.T) {
 		require.Contains(t, s.get("after="+controldb.Token("f"), "jobs"), "First page")
 		require.NotContains(t, s.get("after=f", "jobs"), "First page", "no token")
 
-		require.Contains(t, s.get("", "jobs", "empty"), "The job has no steps yet")
+		unused := s.get("", "jobs", "empty")
+		require.Contains(t, unused, "The job has no steps yet")
+		require.Contains(t, unused, `<h2 id="starts">Starts</h2>`)
+		require.Contains(t, unused, "after empty and third succeeded")
+		require.NotContains(t, unused, `id="starts-after"`)
 		job := s.get("", "jobs", evil)
 		require.Contains(t, job, "Every 15 minutes from 09:00 to 17:45 on Monday to Friday, Europe/Berlin")
 		require.Contains(t, job, "code-keyword")
+		require.Contains(t, job, `<h2 id="starts-after">Starts after</h2>`)
+		require.Regexp(t, `<a href="[^"]*/jobs/empty"><bdi>empty</bdi></a> and <a href="[^"]*/jobs/third"><bdi>third</bdi></a>`, job)
+		require.Contains(t, job, `<span class="badge">disabled</span>`)
 		require.Contains(t, job, "Not valid: &lt;b&gt;evil")
 		require.Contains(t, s.get("", "jobs", evil, "versions", "0"), "This version has no steps")
 		first := s.get("", "jobs", evil, "versions", "1")

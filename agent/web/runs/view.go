@@ -24,8 +24,11 @@ const (
 // runView is what the page of a run shows; the blocks that are updated live get it as dot.Data.
 type runView struct {
 	controldb.Run
-	Steps []stepView
-	All   jobs.Counts
+	// After are the runs of other jobs after which a trigger started it, and Then what triggers
+	// made of its end.
+	After, Then []controldb.JobTriggerEvent
+	Steps       []stepView
+	All         jobs.Counts
 	// Rate is the number of ends of targets per minute, over the last minute or since the run
 	// began, if that is shorter. Left is the time that the targets of the steps that have begun
 	// need at this rate, at least so long while some are held; 0: unknown.
@@ -55,7 +58,7 @@ type groupView struct {
 
 // view returns what the page shows.
 func (w *watch) view() runView {
-	v := runView{Run: w.head, Targets: len(w.targets)}
+	v := runView{Run: w.head, After: w.after, Then: w.then, Targets: len(w.targets)}
 	now := w.head.Now
 	since := now.Add(-rateTime)
 	ended := 0

@@ -90,6 +90,9 @@ type watch struct {
 	epoch    int64 // differs from that of any other watch: versions are compared within it
 	read     time.Time
 	head     controldb.Run
+	after    []controldb.JobTriggerEvent // the runs of other jobs after which a trigger started it
+	then     []controldb.JobTriggerEvent // what triggers made of its end
+	settled  bool                        // then does not change any more
 	steps    []*step
 	byID     map[int64]int // steps by RunStep.ID
 	rows     map[uuid.UUID]int32
@@ -227,6 +230,29 @@ type reader interface {
 	Run(ctx context.Context, id uuid.UUID, parts ...controldb.RunPart) (controldb.Run, error)
 	RunTargetsOfStep(ctx context.Context, run uuid.UUID, step, messageLength int) ([]controldb.WatchedTarget, error)
 	RunTargetsByID(ctx context.Context, run uuid.UUID, ids []int64, messageLength int) ([]controldb.WatchedTarget, error)
+	JobTriggerEvents(ctx context.Context, f controldb.JobTriggerEventFilter, p controldb.Page[int64]) ([]controldb.JobTriggerEvent, error)
+}
+
+// eventsShown bounds the events of triggers.
+const eventsShown = 20
+
+// refreshEvents reads the events of triggers. The events of the end of a run are there when it has
+// ended, and may wait.
+func (w *watch) refreshEvents(ctx context.Context, store reader) (err error) {
+	top := controldb.Page[int64]{Top: eventsShown}
+	if w.head.JobTrigger != nil && w.after == nil {
+		if w.after, err = store.JobTriggerEvents(ctx, controldb.JobTriggerEventFilter{Run: w.run}, top); err != nil {
+			return err
+		}
+	}
+	if w.head.Active || w.settled {
+		return nil
+	}
+	if w.then, err = store.JobTriggerEvents(ctx, controldb.JobTriggerEventFilter{UpstreamRun: w.run}, top); err != nil {
+		return err
+	}
+	w.settled = !slices.ContainsFunc(w.then, func(e controldb.JobTriggerEvent) bool { return e.State == "Waiting" })
+	return nil
 }
 
 // refresh reads what has changed since the last call. After an error the state is that of the last
@@ -239,6 +265,9 @@ func (w *watch) refresh(ctx context.Context, store reader) error {
 	marks := run.Marks
 	run.Marks = nil
 	w.head = run
+	if err := w.refreshEvents(ctx, store); err != nil {
+		return err
+	}
 	for i, s := range run.Steps {
 		if i == len(w.steps) {
 			w.steps = append(w.steps, &step{})

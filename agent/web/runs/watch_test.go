@@ -340,3 +340,46 @@ func TestList(t *testing.T) {
 	_, body = f.get(t, c, "/runs?from=yesterday")
 	require.Contains(t, body, "Invalid time")
 }
+
+// The page of a run has the run after which a trigger started it, and what its own end started.
+func TestTriggeredRun(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	c := f.client(t)
+	for _, name := range []string{"load", "report", "idle"} {
+		f.addJob(t, name, 1, 0)
+	}
+	require.NoError(t, f.store.AddJobTrigger(t.Context(), controldb.JobTriggerSpec{JobName: "report", Name: "nightly", Upstreams: []string{"load"}}))
+	require.NoError(t, f.store.AddJobTrigger(t.Context(), controldb.JobTriggerSpec{JobName: "idle", Name: "both", Upstreams: []string{"load", "report"}}))
+	load := f.startRun(t, "load")
+	for range 3 {
+		f.pass(t, 10, names(1))
+	}
+	_, body := f.get(t, c, "/runs/"+load.String())
+	require.NotContains(t, body, "<dt>Then</dt>")
+	require.NotContains(t, body, "<dt>After</dt>")
+	f.complete(t, 1, succeeded)
+	for range 3 {
+		f.pass(t, 0, nil)
+	}
+	events, err := f.store.JobTriggerEvents(t.Context(), controldb.JobTriggerEventFilter{UpstreamRun: load}, controldb.Page[int64]{})
+	require.NoError(t, err)
+	require.Len(t, events, 2)
+	report := events[1].Run
+	require.NotEqual(t, uuid.Nil, report)
+	require.Eventually(t, func() bool { // what was read is used for a second
+		_, body = f.get(t, c, "/runs/"+load.String())
+		return strings.Contains(body, "<dt>Then</dt>")
+	}, 20*time.Second, 50*time.Millisecond)
+	require.Contains(t, body, `was started: <a class="mono" href="/ui/main/runs/`+report.String()+`">`)
+	require.Contains(t, body, `/jobs/idle"><bdi>idle</bdi></a> waits to be started`)
+	_, body = f.get(t, c, "/runs/"+report.String())
+	require.Contains(t, body, "<dt>Started by</dt><dd><bdi>trigger nightly</bdi></dd>")
+	require.Contains(t, body, `/jobs/load"><bdi>load</bdi></a>: <a class="mono" href="/ui/main/runs/`+load.String()+`">`)
+	_, body = f.get(t, c, "/runs")
+	require.Contains(t, body, "<bdi>trigger nightly</bdi>")
+
+	require.NoError(t, f.store.DeleteJobTrigger(t.Context(), "report", "nightly"))
+	_, body = f.get(t, c, "/runs")
+	require.Contains(t, body, "<bdi>a deleted trigger</bdi>")
+}

@@ -111,10 +111,7 @@ func describeTrigger(e output.Execution) string {
 	case controldb.TriggerSchedule:
 		return schedule + due
 	case controldb.TriggerJob:
-		if e.JobTrigger == nil || *e.JobTrigger == "" {
-			return "a deleted trigger"
-		}
-		return "trigger " + *e.JobTrigger
+		return controldb.Run{JobTrigger: e.JobTrigger}.TriggeredBy()
 	case controldb.TriggerManual:
 		return "started" + by
 	}
