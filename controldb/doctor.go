@@ -82,6 +82,8 @@ const (
 	CodeNames          = "names"
 	CodePause          = "pause"
 	CodePlace          = "place"
+	CodeTargetWindows  = "target-windows"
+	CodeTargetPauses   = "target-pauses"
 )
 
 //go:embed doctor/*.sql
@@ -134,6 +136,8 @@ var checks = []check{
 	{CodeClockChanges, checkClockChanges, false},
 	{CodeParameters, checkParameters, false},
 	{CodeNames, checkNames, false},
+	{CodeTargetWindows, checkTargetWindows, false},
+	{CodeTargetPauses, checkTargetPauses, false},
 }
 
 // Examine looks for problems of the control database: the server, the database, the schema, the
