@@ -93,6 +93,16 @@ func (s *simulation) plan(fault.Call) fault.Kind {
 // startAgent starts a new agent at index i.
 func (s *simulation) startAgent(i int) { s.agents[i] = s.StartAgent(s.t, daysConfig, s.plan) }
 
+// The calendars of windows of databases.
+const halfHours, quarters = "half hours", "quarters"
+
+// windowsOf is a calendar with a window every few minutes from a time of the first day on, which is
+// so many minutes long.
+func windowsOf(start string, every, minutes int) string {
+	day := time.Now().UTC().AddDate(0, 0, -1).Format(time.DateOnly)
+	return fmt.Sprintf(`{"startTime": "%sT%s", "rrule": "FREQ=MINUTELY;INTERVAL=%d", "duration": "PT%dM"}`, day, start, every, minutes)
+}
+
 // event injects one random fault or command, and ends the fault. It may take minutes.
 func (s *simulation) event() {
 	i := s.pick(len(s.agents))
@@ -104,7 +114,7 @@ func (s *simulation) event() {
 		}
 	}
 	var name string
-	switch s.pick(10) {
+	switch s.pick(14) {
 	case 0:
 		name = "kill"
 		a.Kill()
@@ -158,6 +168,32 @@ func (s *simulation) event() {
 			p := list[s.pick(len(list))]
 			require.NoError(s.t, s.Store.ResumeTarget(s.t.Context(), p.Server, p.Database, p.Target))
 		}
+	case 10:
+		name = "tag database"
+		tags := controldb.TargetTags{Server: s.Env.ServerName, Database: s.Targets[s.pick(len(s.Targets))], Tags: map[string]*string{"tier": nil, "zone": nil}}
+		if s.chance(0.6) {
+			tags.Tags["tier"], tags.Tags["zone"] = new("gold"), new([]string{"UTC", "Asia/Kathmandu", "Australia/Lord_Howe"}[s.pick(3)])
+		}
+		_, err := s.Store.SetTargetTags(s.t.Context(), []controldb.TargetTags{tags}, false)
+		require.NoError(s.t, err)
+	case 11:
+		name = "change window"
+		w := controldb.TargetWindow{Name: "gold", TagFilter: "tier = 'gold'", Calendar: halfHours, Blackouts: []string{"", quarters}[s.pick(2)], ZoneTag: "zone"}
+		if s.chance(0.3) { // all databases have one more, or none
+			w = controldb.TargetWindow{Name: "all", TagFilter: "none IS NULL", Blackouts: quarters}
+		}
+		if list, err := s.Store.TargetWindows(s.t.Context(), controldb.Page[string]{}); w.Name == "all" && err == nil && list[0].Name == w.Name {
+			require.NoError(s.t, s.Store.DeleteTargetWindow(s.t.Context(), w.Name))
+		} else {
+			require.NoError(s.t, s.Store.SetTargetWindow(s.t.Context(), w))
+		}
+	case 12:
+		name = "change calendar"
+		require.NoError(s.t, s.Store.UpdateCalendar(s.t.Context(), halfHours, windowsOf("00:03:00", 30, 10+s.pick(19))))
+	case 13:
+		name = "start without regard to windows"
+		_, err := s.Store.Start(s.t.Context(), controldb.StartRequest{Job: scheduled[s.pick(len(scheduled))].name, IgnoreWindows: true})
+		require.NoError(s.t, err)
 	}
 	s.counts[name]++
 	for _, a := range s.agents {
@@ -205,13 +241,12 @@ func TestDays(t *testing.T) {
 		}
 		// One database has a window of 25 minutes twice an hour, another one blackouts. The
 		// invariant checks find attempts outside.
-		day := time.Now().UTC().Format(time.DateOnly)
-		require.NoError(t, s.Store.AddCalendar(t.Context(), "half hours", `{"startTime": "`+day+`T00:03:00", "rrule": "FREQ=MINUTELY;INTERVAL=30", "duration": "PT25M"}`))
-		require.NoError(t, s.Store.AddCalendar(t.Context(), "quarters", `{"startTime": "`+day+`T00:10:00", "rrule": "FREQ=MINUTELY;INTERVAL=15", "duration": "PT4M"}`))
+		require.NoError(t, s.Store.AddCalendar(t.Context(), halfHours, windowsOf("00:03:00", 30, 25)))
+		require.NoError(t, s.Store.AddCalendar(t.Context(), quarters, windowsOf("00:10:00", 15, 4)))
 		_, err := s.Store.SetTargetTags(t.Context(), []controldb.TargetTags{{Server: s.Env.ServerName, Database: s.Targets[0], Tags: map[string]*string{"tier": new("gold")}}}, false)
 		require.NoError(t, err)
-		require.NoError(t, s.Store.SetTargetWindow(t.Context(), controldb.TargetWindow{Name: "gold", TagFilter: "tier = 'gold'", Calendar: "half hours"}))
-		require.NoError(t, s.Store.SetTargetWindow(t.Context(), controldb.TargetWindow{Name: "one", Server: s.Env.ServerName, Database: s.Targets[1], Blackouts: "quarters", Zone: "Australia/Lord_Howe"}))
+		require.NoError(t, s.Store.SetTargetWindow(t.Context(), controldb.TargetWindow{Name: "gold", TagFilter: "tier = 'gold'", Calendar: halfHours}))
+		require.NoError(t, s.Store.SetTargetWindow(t.Context(), controldb.TargetWindow{Name: "one", Server: s.Env.ServerName, Database: s.Targets[1], Blackouts: quarters, Zone: "Australia/Lord_Howe"}))
 		for i := range s.agents {
 			s.startAgent(i)
 		}
