@@ -276,7 +276,7 @@ func TestFaults(t *testing.T) {
 
 	code, stdout, _ = runContext(t.Context(), "", "", "validate", "-f", world)
 	require.Zero(t, code)
-	require.Contains(t, stdout, "valid: 3 target groups, 1 calendar, 2 alert channels, 2 jobs, 3 limits, 5 alerts\n")
+	require.Contains(t, stdout, "valid: 3 target groups, 1 calendar, 2 windows of databases, 2 alert channels, 2 jobs, 3 limits, 6 alerts\n")
 	for _, args := range [][]string{{"validate"}, {"apply"}, {"apply", "-f", "nothing-here"}, {"apply", "-f", t.TempDir()}, {"validate", "--schema", "-f", dir}, {"export", "x"}} {
 		code, stdout, stderr := runContext(t.Context(), "sqlserver://nowhere.invalid?database=x", "", args...)
 		require.Equal(t, 2, code, args)
