@@ -68,3 +68,41 @@ WHERE j.name = N'`+job+`';`, &all, &succeeded)
 		f.CheckInvariants(t, f.Control, true)
 	})
 }
+
+// TestTriggeredRunsHaveTheTargetsThatSucceeded: a job runs on the databases on which the upstream
+// job succeeded, also if that was rolled out in waves.
+func TestTriggeredRunsHaveTheTargetsThatSucceeded(t *testing.T) {
+	bubble(t, func(t *testing.T, env *testenv.Env) {
+		f := newFixture(t, env, 3)
+		f.startAgent(t, agent.Config{})
+		command := "IF DB_NAME() = N'" + f.Targets[1] + "' THROW 50001, N'no', 1;"
+		for _, name := range []string{"plain", "rolled"} {
+			f.AddJob(t, name, []string{command})
+			f.exec(t, f.Control, "EXEC jobs.sp_update_jobstep N'"+name+"', @step_id = 1, @retry_attempts = 0;")
+			next := "after " + name
+			f.AddJob(t, next, []string{"SELECT 1;"})
+			f.exec(t, f.Control, "EXEC jobs.sp_add_job_trigger N'"+next+"', N't', N'[\""+name+"\"]', N'Finished', @targets = N'Succeeded';")
+		}
+		f.exec(t, f.Control, `EXEC jobs.sp_set_job_rollout N'rolled', N'{"waves": [{"name": "one", "targets": 1}, {"name": "rest", "targets": "rest", "max_failed": "100%"}]}';`)
+		for _, name := range []string{"plain", "rolled"} {
+			f.ended(t, f.Start(t, name), 10*time.Minute)
+			tick := time.NewTicker(time.Second)
+			defer tick.Stop()
+			var ended int
+			for range 600 {
+				f.query(t, f.Control, "SELECT COUNT(*) FROM jobs.job_executions WHERE job_name = N'after "+name+"' AND step_id IS NULL AND is_active = 0;", &ended)
+				if ended > 0 {
+					break
+				}
+				<-tick.C
+			}
+			require.Equal(t, 1, ended, name)
+			var has, lacks int
+			f.query(t, f.Control, `SELECT
+    (SELECT COUNT(*) FROM jobs.job_execution_targets WHERE job_name = N'after `+name+`' AND lifecycle = N'Succeeded'),
+    (SELECT COUNT(*) FROM jobs.job_execution_targets WHERE job_name = N'after `+name+`' AND target_database_name = N'`+f.Targets[1]+`');`, &has, &lacks)
+			require.Equal(t, []int{2, 0}, []int{has, lacks}, name)
+		}
+		f.CheckInvariants(t, f.Control, true)
+	})
+}

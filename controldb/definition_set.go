@@ -69,7 +69,7 @@ FROM jobs.schedules`+w.text()+"\nORDER BY job_name, schedule_name;", w.args...)
 			w := &filter{}
 			restrict(w, "job_name")
 			// without the events that wait, which cost a read each
-			d.Triggers, err = selectAll[JobTrigger](ctx, s, "read triggers", `SELECT job_id, job_name, trigger_name, enabled, run_when, upstream_jobs
+			d.Triggers, err = selectAll[JobTrigger](ctx, s, "read triggers", `SELECT job_id, job_name, trigger_name, enabled, run_when, targets, upstream_jobs
 FROM jobs.job_triggers`+w.text()+"\nORDER BY job_name, trigger_name;", w.args...)
 			return err
 		},

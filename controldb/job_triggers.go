@@ -18,7 +18,10 @@ type JobTrigger struct {
 	ID      int64     `db:"trigger_id"`
 	Enabled bool      `db:"enabled"`
 	// RunWhen is what the runs of the upstream jobs end with: Succeeded, Failed or Finished.
-	RunWhen   string   `db:"run_when"`
+	RunWhen string `db:"run_when"`
+	// Targets says which databases the runs have: All, or Succeeded, those on which the upstream
+	// jobs succeeded.
+	Targets   string   `db:"targets"`
 	Upstreams NameList `db:"upstream_jobs"`
 	// Waiting is the number of events that wait for another upstream job, or for a run of the job.
 	Waiting int       `db:"waiting"`
@@ -33,7 +36,11 @@ func (t JobTrigger) Describe() string {
 		jobs = strings.Join(t.Upstreams[:n-1], ", ") + " and " + t.Upstreams[n-1]
 	}
 	verb := map[string]string{"Succeeded": "succeeded", "Failed": "failed", "Finished": "ended"}[t.RunWhen]
-	return "after " + jobs + " " + verb
+	where := ""
+	if t.Targets == "Succeeded" {
+		where = ", on the databases that succeeded there"
+	}
+	return "after " + jobs + " " + verb + where
 }
 
 // JobTriggerSpec is what is given of a trigger. What is nil stays, or has its default.
@@ -41,6 +48,7 @@ type JobTriggerSpec struct {
 	JobName, Name string
 	Upstreams     []string
 	RunWhen       *string
+	Targets       *string
 	Enabled       *bool
 }
 
@@ -51,7 +59,7 @@ func (t JobTriggerSpec) arguments(c *call) *call {
 		text, _ := json.Marshal(t.Upstreams) // of texts: it does not fail
 		c.in("upstream_jobs", string(text))
 	}
-	return opt(opt(c, "run_when", t.RunWhen), "enabled", t.Enabled)
+	return opt(opt(opt(c, "run_when", t.RunWhen), "targets", t.Targets), "enabled", t.Enabled)
 }
 
 // JobTriggers lists the triggers of a job, or of all jobs, by job and name.
@@ -79,7 +87,7 @@ func (s *Store) JobTrigger(ctx context.Context, jobName, name string) (JobTrigge
 	return onlyRow(list, err, "read trigger", ErrTriggerNotFound)
 }
 
-const jobTriggerColumns = `SELECT job_name, job_id, trigger_name, trigger_id, enabled, run_when, upstream_jobs, waiting, created_time, updated_time
+const jobTriggerColumns = `SELECT job_name, job_id, trigger_name, trigger_id, enabled, run_when, targets, upstream_jobs, waiting, created_time, updated_time
 FROM jobs.job_triggers`
 
 // PageOfJobTriggers lists the triggers of a job by name.

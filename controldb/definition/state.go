@@ -101,7 +101,7 @@ func NewState(d controldb.Definitions) (*State, error) {
 	}
 	triggers := map[uuid.UUID][]*manifest.Trigger{}
 	for _, t := range d.Triggers {
-		triggers[t.JobID] = append(triggers[t.JobID], &manifest.Trigger{Name: t.Name, After: t.Upstreams, RunWhen: t.RunWhen, Enabled: t.Enabled})
+		triggers[t.JobID] = append(triggers[t.JobID], &manifest.Trigger{Name: t.Name, After: t.Upstreams, RunWhen: t.RunWhen, Targets: t.Targets, Enabled: t.Enabled})
 	}
 	for _, j := range d.Jobs {
 		job, err := newJob(j, steps[j.ID], schedules[j.ID])

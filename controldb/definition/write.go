@@ -192,7 +192,7 @@ func writeTriggers(ctx context.Context, tx *controldb.Store, job string, want, h
 		}
 	}
 	for _, w := range want {
-		spec := controldb.JobTriggerSpec{JobName: job, Name: w.Name, Upstreams: w.After, RunWhen: &w.RunWhen, Enabled: &w.Enabled}
+		spec := controldb.JobTriggerSpec{JobName: job, Name: w.Name, Upstreams: w.After, RunWhen: &w.RunWhen, Targets: &w.Targets, Enabled: &w.Enabled}
 		h := findTrigger(have, w.Name)
 		if h == nil {
 			if err := tx.AddJobTrigger(ctx, spec); err != nil {
@@ -206,7 +206,7 @@ func writeTriggers(ctx context.Context, tx *controldb.Store, job string, want, h
 		if slices.EqualFunc(w.After, h.After, strings.EqualFold) {
 			spec.Upstreams = nil
 		}
-		spec.RunWhen, spec.Enabled = changed(w.RunWhen, h.RunWhen), changed(w.Enabled, h.Enabled)
+		spec.RunWhen, spec.Targets, spec.Enabled = changed(w.RunWhen, h.RunWhen), changed(w.Targets, h.Targets), changed(w.Enabled, h.Enabled)
 		if err := tx.UpdateJobTrigger(ctx, spec); err != nil {
 			return err
 		}

@@ -202,6 +202,7 @@ type Trigger struct {
 	Name    string   `json:"name" rule:"required,max=128" doc:"Name; unique within the job."`
 	After   []string `json:"after" rule:"required" doc:"The jobs whose runs start it. With several, when a run of each has ended since it was last started."`
 	RunWhen string   `json:"run_when" rule:"default=Succeeded,enum=Succeeded|Failed|Finished" doc:"What these runs end with: Succeeded (or SucceededWithSkipped), Failed (or TimedOut), or Finished (anything)."`
+	Targets string   `json:"targets" rule:"default=All,enum=All|Succeeded" doc:"The databases of its runs: All, those of the target groups, or Succeeded, those of them on which the other jobs succeeded."`
 	Enabled bool     `json:"enabled" rule:"default=true" doc:"false: runs that end start nothing."`
 }
 

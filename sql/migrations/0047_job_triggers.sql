@@ -4,13 +4,15 @@ CREATE TABLE jobs_internal.job_triggers (
     job_id     UNIQUEIDENTIFIER NOT NULL,
     name       NVARCHAR(128) NOT NULL,
     run_when   NVARCHAR(10) NOT NULL,
+    targets    NVARCHAR(10) NOT NULL,
     enabled    BIT NOT NULL,
     generation INT NOT NULL,
     created_at DATETIME2(7) NOT NULL,
     updated_at DATETIME2(7) NOT NULL,
     CONSTRAINT PK_job_triggers PRIMARY KEY (trigger_id),
     CONSTRAINT UQ_job_triggers_name UNIQUE (job_id, name),
-    CONSTRAINT CK_job_triggers_run_when CHECK (run_when IN (N'Succeeded', N'Failed', N'Finished'))
+    CONSTRAINT CK_job_triggers_run_when CHECK (run_when IN (N'Succeeded', N'Failed', N'Finished')),
+    CONSTRAINT CK_job_triggers_targets CHECK (targets IN (N'All', N'Succeeded'))
 );
 
 CREATE TABLE jobs_internal.job_trigger_upstreams (
@@ -53,3 +55,10 @@ CREATE INDEX IX_trigger_events_upstream_run ON jobs_internal.trigger_events (ups
 CREATE INDEX IX_trigger_events_created_at ON jobs_internal.trigger_events (created_at);
 
 ALTER TABLE jobs_internal.trigger_events SET (LOCK_ESCALATION = DISABLE);
+
+ALTER TABLE jobs_internal.job_executions ADD upstream_runs NVARCHAR(4000) NULL;
+
+-- size: reads all active runs, and none is in it
+CREATE INDEX IX_job_executions_active_upstream_runs ON jobs_internal.job_executions (execution_id)
+    INCLUDE (upstream_runs)
+    WHERE is_active = 1 AND upstream_runs IS NOT NULL;

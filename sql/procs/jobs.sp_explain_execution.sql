@@ -777,7 +777,9 @@ BEGIN
             SELECT CONCAT(N'The run is limited to ', COUNT(*), N' chosen database', CASE WHEN COUNT(*) <> 1 THEN N's' END, N'. ')
             FROM OPENJSON(e.only_targets) AS o
             HAVING COUNT(*) > 0
-        ), CASE
+        ),
+        CASE WHEN e.upstream_runs IS NOT NULL THEN N'The run is limited to the databases on which its upstream jobs succeeded. ' END,
+        CASE
             WHEN e.is_active = 0 THEN e.last_message
             WHEN @agents = 0 THEN N'No live agent: nothing advances until an agent starts (jobagent run).'
             WHEN @skipped_since IS NOT NULL THEN CONCAT(

@@ -149,6 +149,7 @@ BEGIN
             FROM jobs_internal.visible_runs AS v
             WHERE v.job_id = j.job_id
                 AND v.only_targets IS NULL
+                AND v.upstream_runs IS NULL
             ORDER BY v.create_time DESC, v.job_execution_id
         ) AS e
         INNER JOIN jobs_internal.step_executions AS s ON s.execution_id = e.execution_id

@@ -46,6 +46,7 @@
 --   50193 the control database is paused, and the run does not exist yet.
 --   50199 the job execution is a roll-out, or a wave of an active one.
 --   50401 @only_targets is not an array of 1 to 5,000 target ids.
+--   50483 its upstream executions, whose databases it needs, were purged.
 CREATE OR ALTER PROCEDURE jobs.sp_rerun_job_execution
     @job_execution_id     UNIQUEIDENTIFIER,
     @only                 NVARCHAR(201) = N'Failed,TimedOut,Canceled,Skipped,Unknown',
@@ -101,6 +102,7 @@ BEGIN
         is_target BIT NOT NULL,
         PRIMARY KEY (step_id, state, is_target)
     );
+    DECLARE @upstream_runs NVARCHAR(4000);
     DECLARE @chosen_targets TABLE (target_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY); -- those of @only_targets
     DECLARE @to_resolve TABLE (step_id INT NOT NULL PRIMARY KEY);
     DECLARE @groups TABLE (target_group_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY);
@@ -183,7 +185,8 @@ BEGIN
             @lifecycle = e.lifecycle,
             @origin_partial = COALESCE(e.rerun_partial, 0),
             @payload_id = e.payload_id,
-            @origin_targets = e.only_targets
+            @origin_targets = e.only_targets,
+            @upstream_runs = e.upstream_runs
         FROM jobs_internal.visible_runs AS e
         WHERE e.job_execution_id = @job_execution_id;
     IF @origin_id IS NULL
@@ -483,6 +486,22 @@ BEGIN
             )
         )
         AND d.on_targets = N'All';
+    -- Where its upstream jobs succeeded is read from their runs.
+    IF @upstream_runs IS NOT NULL
+        AND EXISTS (SELECT 1 FROM @to_resolve AS r)
+        AND EXISTS (
+            SELECT 1
+            FROM STRING_SPLIT(@upstream_runs, N',') AS u
+            LEFT JOIN jobs_internal.visible_runs AS v ON v.execution_id = ABS(CAST(u.value AS BIGINT))
+            WHERE v.execution_id IS NULL
+        )
+    BEGIN
+        SET @message = REPLACE(CONCAT(
+            N'The job execution ', @job_execution_id, N' ran on the databases on which its upstream jobs succeeded, ',
+            N'and their executions were purged. Start the job with jobs.sp_start_job instead.'
+        ), N'%', N'%%');
+        THROW 50483, @message, 1;
+    END;
     -- Only groups used by current versions or active runs are protected from deletion; the locks protect them until
     -- this run exists. They are taken in the order of the keys; created_at is in no index, so they are on the
     -- clustered keys.
@@ -526,13 +545,15 @@ BEGIN
     SET @new_job_execution_id = COALESCE(@new_job_execution_id, NEWID());
     INSERT INTO jobs_internal.job_executions (
         job_execution_id, job_id, job_version, lifecycle, is_active, create_time, started_by, rerun_of, rerun_only,
-        rerun_partial, payload_id, traceparent, only_targets, mode, mode_options, ignore_windows, last_message
+        rerun_partial, payload_id, traceparent, only_targets, mode, mode_options, ignore_windows, upstream_runs,
+        last_message
     )
     VALUES (
         @new_job_execution_id, @job_id, @version, N'Created', 1, @now, @by, @origin_id, @only,
         @partial, @payload_id, CAST(SESSION_CONTEXT(N'jobagent.traceparent') AS NVARCHAR(55)), @only_targets,
         @mode, @mode_options, -- a trial is not followed by the real run
         NULLIF(@ignore_windows, 0),
+        @upstream_runs,
         CONCAT(
             N'Job execution created: a rerun of ', @job_execution_id,
             N' on ' + CAST(@chosen AS NVARCHAR(12)) + N' chosen database' + CASE WHEN @chosen = 1 THEN N'' ELSE N's' END,

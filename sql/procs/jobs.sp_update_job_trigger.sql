@@ -9,6 +9,9 @@
 --   @run_when       What their runs end with: Succeeded (or SucceededWithSkipped), Failed (or TimedOut), or Finished (anything).
 --   @enabled        1: runs that end start the job. 0: they are not stored.
 --   @trigger_id     Receives the id.
+--   @targets        Which databases its runs have: All, those of the job's target groups, or Succeeded, those of them on which the
+--                   upstream jobs succeeded: with several, all of them. Of several runs of an upstream job, the last that had the
+--                   database counts, of the latest five.
 -- Called by: members of the role jobs_author.
 -- Locks:     the job's row (U), job_triggers (U as a whole), the trigger (X), its upstreams (X); an insert into audit_entries.
 -- Returns:   0.
@@ -25,13 +28,16 @@
 --   50472 @upstream_jobs is invalid.
 --   50475 the job, or an upstream job, can have no triggers.
 --   50476 the job would start itself.
+--   50481 @targets is invalid.
+--   50482 @targets is Succeeded, and no step of the job, or of an upstream job, runs on databases.
 CREATE OR ALTER PROCEDURE jobs.sp_update_job_trigger
     @job_name      NVARCHAR(129),
     @trigger_name  NVARCHAR(129),
     @upstream_jobs NVARCHAR(MAX) = NULL,
     @run_when      NVARCHAR(11) = NULL,
     @enabled       BIT = NULL,
-    @trigger_id    BIGINT = NULL OUTPUT
+    @trigger_id    BIGINT = NULL OUTPUT,
+    @targets       NVARCHAR(11) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -46,6 +52,7 @@ BEGIN
         @upstream_jobs = @upstream_jobs,
         @run_when = @run_when,
         @enabled = @enabled,
-        @trigger_id = @trigger_id OUTPUT;
+        @trigger_id = @trigger_id OUTPUT,
+        @targets = @targets;
     RETURN 0;
 END;

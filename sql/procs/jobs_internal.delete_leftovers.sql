@@ -1,6 +1,6 @@
 -- Deletes rows that are no longer visible: purged executions with their parameters, then deleted jobs without executions, with
 -- their secrets. Executions that a purge has hidden are marked meanwhile, a batch before each batch of deleted rows.
--- Rows from which an active rerun takes its targets stay until the rerun has ended.
+-- Rows from which an active rerun, or a run that a trigger started, takes its targets stay until that has ended.
 --
 -- Each batch is a transaction of its own, so it holds few locks for a short time, and SQL Server can clean up deleted
 -- rows before the next batch. Each batch takes the application lock jobagent.cleanup without waiting: a session that
@@ -76,6 +76,13 @@ BEGIN
                             AND r.is_active = 1
                     )
                     AND NOT EXISTS (SELECT 1 FROM jobs_internal.rollouts AS r WHERE r.execution_id = e.rollout_of AND r.ended_at IS NULL)
+                    AND NOT EXISTS ( -- an active run has its targets where it succeeded: few do
+                        SELECT 1
+                        FROM jobs_internal.job_executions AS r
+                        WHERE r.is_active = 1
+                            AND r.upstream_runs IS NOT NULL
+                            AND CONCAT(N',', r.upstream_runs, N',') LIKE CONCAT(N'%[-,]', e.execution_id, N',%')
+                    )
                     AND NOT EXISTS ( -- a list is being made of it: step_lists has few rows
                         SELECT 1
                         FROM jobs_internal.step_lists AS l
@@ -99,6 +106,13 @@ BEGIN
                             AND r.is_active = 1
                     )
                     AND NOT EXISTS (SELECT 1 FROM jobs_internal.rollouts AS r WHERE r.execution_id = e.rollout_of AND r.ended_at IS NULL)
+                    AND NOT EXISTS ( -- an active run has its targets where it succeeded: few do
+                        SELECT 1
+                        FROM jobs_internal.job_executions AS r
+                        WHERE r.is_active = 1
+                            AND r.upstream_runs IS NOT NULL
+                            AND CONCAT(N',', r.upstream_runs, N',') LIKE CONCAT(N'%[-,]', e.execution_id, N',%')
+                    )
                     AND NOT EXISTS ( -- a list is being made of it: step_lists has few rows
                         SELECT 1
                         FROM jobs_internal.step_lists AS l

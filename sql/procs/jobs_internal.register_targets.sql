@@ -150,7 +150,7 @@ BEGIN
             @target_group_id = d.target_group_id,
             @resolved_at = s.resolved_at,
             @claimed_at = s.attempt_start_time,
-            @is_chosen = CASE WHEN e.only_targets IS NULL THEN 0 ELSE 1 END
+            @is_chosen = CASE WHEN e.only_targets IS NULL AND e.upstream_runs IS NULL THEN 0 ELSE 1 END
         FROM jobs_internal.step_executions AS s
         INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = s.execution_id
         INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
@@ -352,7 +352,7 @@ BEGIN
             CASE WHEN s.resolved_at IS NOT NULL AND s.attempts > 0 THEN 1 ELSE 0 END,
             CASE WHEN s.resolved_at IS NULL AND s.is_active = 1 THEN 1 ELSE 0 END,
             CASE WHEN s.create_time > DATEADD(MINUTE, -1, @now) THEN 1 ELSE 0 END,
-            CASE WHEN e.only_targets IS NULL THEN 0 ELSE 1 END,
+            CASE WHEN e.only_targets IS NULL AND e.upstream_runs IS NULL THEN 0 ELSE 1 END,
             s.resolved_at,
             s.targets
         FROM jobs_internal.step_executions AS s

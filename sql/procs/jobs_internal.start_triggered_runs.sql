@@ -3,7 +3,8 @@
 -- waits for the next pass (I14). Events of triggers that were changed, disabled or deleted since are recorded as skipped.
 --
 -- The run has the parameters of the job's own schedule (jobs.sp_add_job): the defaults that the job declares. A job without steps, or one
--- whose parameters are not complete, does not start: the events are recorded as skipped (I10).
+-- whose parameters are not complete, does not start: the events are recorded as skipped (I10). Neither does one that is to run where
+-- the upstream jobs succeeded, if one of them succeeded nowhere, or if one of their runs was purged.
 --
 -- Parameters:
 --   @slice  Maximum number of triggers that it reads, at least 1; the next pass starts the others.
@@ -34,6 +35,7 @@ BEGIN
         first_event      BIGINT NOT NULL,
         upstreams        INT NOT NULL,
         generation       INT NOT NULL,
+        on_succeeded     BIT NOT NULL, -- 1: it runs where the upstream jobs succeeded
         job_version      INT NOT NULL,
         job_execution_id UNIQUEIDENTIFIER NOT NULL DEFAULT NEWID(),
         payload_id       BIGINT NULL,
@@ -77,13 +79,14 @@ BEGIN
     WHERE j.deleted_at IS NULL;
 
     -- Read again: who starts the job or changes its triggers holds it. Of several triggers of a job, that with the earliest event.
-    INSERT INTO @next (job_id, trigger_id, first_event, upstreams, generation, job_version, payload_id, fault)
+    INSERT INTO @next (job_id, trigger_id, first_event, upstreams, generation, on_succeeded, job_version, payload_id, fault)
     SELECT
         o.job_id,
         o.trigger_id,
         o.first_event,
         o.upstreams,
         o.generation,
+        CASE WHEN t.targets = N'Succeeded' THEN 1 ELSE 0 END,
         l.current_version,
         COALESCE(s.run_payload_id, s.payload_id),
         CASE
@@ -99,19 +102,89 @@ BEGIN
         INNER JOIN @ready AS r ON r.trigger_id = v.trigger_id
         WHERE v.job_id = l.job_id
         ORDER BY v.first_event
-    ) AS o;
+    ) AS o
+    INNER JOIN jobs_internal.job_triggers AS t ON t.trigger_id = o.trigger_id;
+    -- Steps count their targets, so none of these is read.
+    -- plan: at most 100 events for each upstream job of a trigger, per event one key of PK_job_executions and the steps of the run
+    IF EXISTS (SELECT 1 FROM @next AS n WHERE n.on_succeeded = 1)
+        WITH used AS (
+            SELECT n.job_id, e.upstream_job_id, e.upstream_execution_id
+            FROM @next AS n
+            INNER JOIN jobs_internal.trigger_events AS e ON e.job_id = n.job_id AND e.trigger_id = n.trigger_id
+            WHERE n.on_succeeded = 1
+                AND e.is_waiting = 1
+                AND e.generation = n.generation
+                AND (n.upstreams > 1 OR e.event_id = n.first_event)
+        ),
+        runs AS (
+            SELECT
+                u.job_id,
+                u.upstream_job_id,
+                CASE WHEN r.execution_id IS NULL OR r.purged_at IS NOT NULL THEN 1 ELSE 0 END AS is_purged,
+                CASE
+                    WHEN EXISTS (SELECT 1 FROM jobs_internal.rollout_runs AS o WHERE o.execution_id = r.execution_id) THEN 1
+                    WHEN EXISTS (
+                        SELECT 1
+                        FROM jobs_internal.step_executions AS s
+                        WHERE s.execution_id = r.execution_id
+                            AND s.targets > COALESCE(s.not_succeeded, 0)
+                    ) THEN 1
+                    ELSE 0
+                END AS has_succeeded
+            FROM used AS u
+            LEFT JOIN jobs_internal.job_executions AS r ON r.execution_id = u.upstream_execution_id
+        ),
+        upstreams AS (
+            SELECT v.job_id, MAX(v.is_purged) AS is_purged, MAX(v.has_succeeded) AS has_succeeded
+            FROM runs AS v
+            GROUP BY v.job_id, v.upstream_job_id
+        ),
+        verdicts AS (
+            SELECT u.job_id, MAX(u.is_purged) AS is_purged, MIN(u.has_succeeded) AS has_succeeded
+            FROM upstreams AS u
+            GROUP BY u.job_id
+        )
+        UPDATE n
+        SET n.fault = CASE
+                WHEN v.is_purged = 1 THEN N'An execution of an upstream job was purged, so the databases on which it succeeded are unknown.'
+                ELSE N'An upstream job succeeded on no database.'
+            END
+        FROM @next AS n
+        INNER JOIN verdicts AS v ON v.job_id = n.job_id
+        WHERE n.fault IS NULL
+            AND (v.is_purged = 1 OR v.has_succeeded = 0);
 
     INSERT INTO jobs_internal.job_executions (
-        job_execution_id, job_id, job_version, lifecycle, is_active, create_time, payload_id, last_message
+        job_execution_id, job_id, job_version, lifecycle, is_active, create_time, payload_id, upstream_runs, last_message
     )
     OUTPUT inserted.execution_id, inserted.job_id
     INTO @created (execution_id, job_id)
     SELECT
         n.job_execution_id, n.job_id, n.job_version, N'Created', 1, @now, n.payload_id,
+        CASE WHEN n.on_succeeded = 1 THEN (
+            -- rows: at most 100 for each upstream job of a trigger
+            SELECT STRING_AGG(
+                CAST(CASE WHEN o.execution_id IS NULL THEN u.id ELSE -u.id END AS NVARCHAR(20)), N','
+            ) WITHIN GROUP (ORDER BY u.id DESC)
+            FROM (
+                SELECT
+                    x.upstream_execution_id AS id,
+                    ROW_NUMBER() OVER (PARTITION BY x.upstream_job_id ORDER BY x.upstream_execution_id DESC) AS place
+                FROM jobs_internal.trigger_events AS x
+                WHERE x.job_id = n.job_id
+                    AND x.trigger_id = n.trigger_id
+                    AND x.is_waiting = 1
+                    AND x.generation = n.generation
+                    AND (n.upstreams > 1 OR x.event_id = n.first_event)
+            ) AS u
+            LEFT JOIN jobs_internal.rollout_runs AS o ON o.execution_id = u.id
+            WHERE u.place <= 5
+        ) END,
         CONCAT(
             N'Job execution created by the trigger ''', t.name, N''' after the execution ', e.upstream_run,
             N' of the job ''', p.name, N'''',
-            CASE WHEN n.upstreams > 1 THEN N' and those of its other upstream jobs' END, N'.'
+            CASE WHEN n.upstreams > 1 THEN N' and those of its other upstream jobs' END,
+            CASE WHEN n.on_succeeded = 1 THEN N', on the databases that succeeded there' END, N'.'
         )
     FROM @next AS n
     INNER JOIN jobs_internal.job_triggers AS t ON t.trigger_id = n.trigger_id

@@ -20,6 +20,7 @@ BEGIN
         SELECT
             t.trigger_name AS name,
             t.run_when,
+            t.targets,
             JSON_QUERY(t.upstream_jobs) AS upstream_jobs,
             t.enabled
         FROM jobs.job_triggers AS t

@@ -6,6 +6,7 @@
 --   @trigger_name   Name of the trigger.
 --   @upstream_jobs  Names of the jobs that it watches: a JSON array.
 --   @run_when       What their runs end with.
+--   @targets        Which databases its runs have.
 --   @enabled        1: runs that end start the job.
 --   @trigger_id     Receives the id.
 -- Called by: jobs.sp_add_job_trigger, jobs.sp_update_job_trigger. It has the transaction.
@@ -18,6 +19,7 @@ CREATE OR ALTER PROCEDURE jobs_internal.store_trigger
     @trigger_name  NVARCHAR(129),
     @upstream_jobs NVARCHAR(MAX),
     @run_when      NVARCHAR(11),
+    @targets       NVARCHAR(11),
     @enabled       BIT,
     @trigger_id    BIGINT OUTPUT
 AS
@@ -33,6 +35,8 @@ BEGIN
     DECLARE @count INT = 1;
     DECLARE @was_enabled BIT;
     DECLARE @old_when NVARCHAR(10);
+    DECLARE @old_targets NVARCHAR(10);
+    DECLARE @useless NVARCHAR(128); -- a job without a step on databases
     DECLARE @changed INT = 0; -- 1: events that wait are skipped
     DECLARE @action NVARCHAR(128) = CASE WHEN @mode = N'Add' THEN N'sp_add_job_trigger' ELSE N'sp_update_job_trigger' END;
     DECLARE @audit_before NVARCHAR(MAX);
@@ -47,6 +51,8 @@ BEGIN
         THROW 50097, N'Invalid @trigger_name: want at most 128 characters, not 129 or more.', 1;
     IF DATALENGTH(@run_when) > 20
         THROW 50097, N'Invalid @run_when: want at most 10 characters, not 11 or more.', 1;
+    IF DATALENGTH(@targets) > 20
+        THROW 50097, N'Invalid @targets: want at most 10 characters, not 11 or more.', 1;
     IF @trigger_name IS NULL OR LTRIM(@trigger_name) = N''
         THROW 50470, N'Missing trigger name: @trigger_name is NULL or empty.', 1;
     IF @mode = N'Add'
@@ -60,6 +66,14 @@ BEGIN
     END;
     IF @run_when = N'?' OR (@mode = N'Add' AND @run_when IS NULL)
         THROW 50471, N'Invalid @run_when of a trigger: want Succeeded, Failed or Finished.', 1;
+    SET @targets = CASE
+        WHEN @targets = N'All' THEN N'All'
+        WHEN @targets = N'Succeeded' THEN N'Succeeded'
+        WHEN @targets IS NULL THEN NULL
+        ELSE N'?'
+    END;
+    IF @targets = N'?' OR (@mode = N'Add' AND @targets IS NULL)
+        THROW 50481, N'Invalid @targets of a trigger: want All or Succeeded.', 1;
     IF @upstream_jobs IS NOT NULL OR @mode = N'Add'
     BEGIN
         IF @upstream_jobs IS NULL OR ISJSON(@upstream_jobs) = 0 OR LEFT(LTRIM(@upstream_jobs), 1) <> N'['
@@ -87,6 +101,7 @@ BEGIN
     SELECT
         @trigger_id = t.trigger_id,
         @old_when = t.run_when,
+        @old_targets = t.targets,
         @was_enabled = t.enabled
     FROM jobs_internal.job_triggers AS t
     WHERE t.job_id = @job_id
@@ -172,6 +187,42 @@ BEGIN
         END;
     END;
 
+    -- A job without steps may get some. Each change of the trigger looks again, since steps may have changed.
+    IF COALESCE(@targets, @old_targets) = N'Succeeded'
+    BEGIN
+        WITH concerned AS (
+            SELECT @job_id AS job_id
+            UNION
+            SELECT u.job_id
+            FROM @upstreams AS u
+            UNION
+            SELECT x.upstream_job_id
+            FROM jobs_internal.job_trigger_upstreams AS x
+            WHERE x.trigger_id = @trigger_id
+                AND @upstream_jobs IS NULL
+        )
+        SELECT TOP (1) @useless = j.name
+        FROM concerned AS c
+        INNER JOIN jobs_internal.jobs AS j ON j.job_id = c.job_id
+        WHERE EXISTS (SELECT 1 FROM jobs_internal.job_steps AS d WHERE d.job_id = j.job_id AND d.version = j.current_version)
+            AND NOT EXISTS (
+                SELECT 1
+                FROM jobs_internal.job_steps AS d
+                WHERE d.job_id = j.job_id
+                    AND d.version = j.current_version
+                    AND d.target_group_id <> '00000000-0000-0000-0000-000000000000'
+            )
+        ORDER BY j.name;
+        IF @useless IS NOT NULL
+        BEGIN
+            SET @message = REPLACE(CONCAT(
+                N'No step of the job ''', @useless, N''' runs on databases, so @targets = Succeeded leaves nothing to run on. ',
+                N'Choose All, or give the job a step with a target group.'
+            ), N'%', N'%%');
+            THROW 50482, @message, 1;
+        END;
+    END;
+
     -- Before the first row is written: the names of jobs are read.
     IF @mode = N'Update'
         EXECUTE jobs_internal.state_of_trigger @trigger_id = @trigger_id, @state = @audit_before OUTPUT;
@@ -179,6 +230,7 @@ BEGIN
         SELECT
             @trigger_name AS name,
             COALESCE(@run_when, @old_when) AS run_when,
+            COALESCE(@targets, @old_targets) AS targets,
             JSON_QUERY(CASE
                 WHEN @upstream_jobs IS NULL THEN JSON_QUERY(@audit_before, '$.upstream_jobs')
                 ELSE (
@@ -194,8 +246,8 @@ BEGIN
 
     IF @mode = N'Add'
     BEGIN
-        INSERT INTO jobs_internal.job_triggers (job_id, name, run_when, enabled, generation, created_at, updated_at)
-        VALUES (@job_id, @trigger_name, @run_when, COALESCE(@enabled, 1), 1, @now, @now);
+        INSERT INTO jobs_internal.job_triggers (job_id, name, run_when, targets, enabled, generation, created_at, updated_at)
+        VALUES (@job_id, @trigger_name, @run_when, @targets, COALESCE(@enabled, 1), 1, @now, @now);
         SET @trigger_id = SCOPE_IDENTITY();
     END
     ELSE
@@ -217,6 +269,7 @@ BEGIN
             SET @changed = 1;
         UPDATE t
         SET t.run_when = COALESCE(@run_when, t.run_when),
+            t.targets = COALESCE(@targets, t.targets),
             t.enabled = COALESCE(@enabled, t.enabled),
             t.generation = t.generation + @changed,
             t.updated_at = @now

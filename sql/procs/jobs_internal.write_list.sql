@@ -5,6 +5,9 @@
 -- A run on chosen databases (only_targets of job_executions) has no others in its lists. Those that a target group does not have are
 -- Skipped, with the last slice, so that nobody takes them for done. DESIGN.md, "Chosen databases".
 --
+-- A run that a trigger started on the databases that succeeded upstream has no others in its lists (upstream_runs of
+-- job_executions). DESIGN.md, "Triggers".
+--
 -- Of two runs whose lists are written at the same time, the run that writes a target first runs on it: the callers hold the
 -- job's row, so slices of the same job follow each other.
 --
@@ -78,6 +81,19 @@ BEGIN
         server_name   NVARCHAR(256) NOT NULL,
         database_name NVARCHAR(128) NOT NULL
     );
+    DECLARE @upstream_runs NVARCHAR(4000); -- NULL: not only the targets count on which upstream jobs succeeded
+    DECLARE @upstreams TABLE (
+        execution_id BIGINT NOT NULL PRIMARY KEY,
+        job_id       UNIQUEIDENTIFIER NOT NULL,
+        is_rollout   BIT NOT NULL
+    );
+    DECLARE @verdicts TABLE (
+        target_id    UNIQUEIDENTIFIER NOT NULL,
+        job_id       UNIQUEIDENTIFIER NOT NULL,
+        execution_id BIGINT NOT NULL,
+        succeeded    BIT NOT NULL,
+        PRIMARY KEY (target_id, job_id, execution_id)
+    );
     DECLARE @causes TABLE (step_execution_id BIGINT NOT NULL PRIMARY KEY);
     -- Of a list of succeeded targets: its causes, and the step itself, in this run (0), its origin (1), the origin's origin, …
     DECLARE @levels TABLE (
@@ -123,6 +139,7 @@ BEGIN
         @rerun_of = e.rerun_of,
         @rerun_only = e.rerun_only,
         @only_targets = e.only_targets,
+        @upstream_runs = e.upstream_runs,
         @is_planned = CASE
             WHEN EXISTS (SELECT 1 FROM jobs_internal.rollout_runs AS r WHERE r.execution_id = e.execution_id) THEN 1
             ELSE 0
@@ -274,7 +291,55 @@ BEGIN
                     AND t.target_id = n.target_id
             ));
         SET @examined = @@ROWCOUNT;
-        IF @only_targets IS NOT NULL OR @rollout_of IS NOT NULL
+        IF @upstream_runs IS NOT NULL
+        BEGIN
+            INSERT INTO @upstreams (execution_id, job_id, is_rollout)
+            SELECT e.execution_id, e.job_id, CASE WHEN u.value LIKE N'-%' THEN 1 ELSE 0 END
+            FROM STRING_SPLIT(@upstream_runs, N',') AS u
+            INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = ABS(CAST(u.value AS BIGINT));
+            -- plan: per target and upstream run one key of PK_rollout_targets, or for each step one of UQ_target_executions_target_id
+            INSERT INTO @verdicts (target_id, job_id, execution_id, succeeded)
+            SELECT r.target_id, u.job_id, u.execution_id, k.succeeded
+            FROM @rows AS r
+            CROSS JOIN @upstreams AS u
+            CROSS APPLY (
+                SELECT MIN(CASE WHEN t.state = N'Succeeded' THEN 1 ELSE 0 END) AS succeeded
+                FROM jobs_internal.rollout_targets AS t
+                WHERE u.is_rollout = 1
+                    AND t.execution_id = u.execution_id
+                    AND t.target_id = r.target_id
+                UNION ALL
+                SELECT MIN(CASE WHEN t.lifecycle = N'Succeeded' THEN 1 ELSE 0 END)
+                FROM jobs_internal.step_executions AS s
+                INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = s.step_execution_id
+                WHERE u.is_rollout = 0
+                    AND s.execution_id = u.execution_id
+                    AND t.target_id = r.target_id
+            ) AS k
+            WHERE r.is_endpoint = 0
+                AND k.succeeded IS NOT NULL;
+            -- The last run of each upstream job that had the target counts. Without one, nothing is known to have succeeded.
+            DELETE r
+            FROM @rows AS r
+            WHERE r.is_endpoint = 0
+                AND (
+                    NOT EXISTS (SELECT 1 FROM @upstreams AS u)
+                    OR (SELECT COUNT(DISTINCT u.job_id) FROM @upstreams AS u) > (
+                        SELECT COUNT(*)
+                        FROM @verdicts AS v
+                        WHERE v.target_id = r.target_id
+                            AND v.succeeded = 1
+                            AND NOT EXISTS (
+                                SELECT 1
+                                FROM @verdicts AS w
+                                WHERE w.target_id = v.target_id
+                                    AND w.job_id = v.job_id
+                                    AND w.execution_id > v.execution_id
+                            )
+                    )
+                );
+        END;
+        IF @only_targets IS NOT NULL OR @rollout_of IS NOT NULL OR @upstream_runs IS NOT NULL
             SET @examined = (SELECT COUNT(*) FROM OPENJSON(@targets) AS o);
         SET @complete = CASE
             WHEN EXISTS (SELECT 1 FROM jobs_internal.list_parts AS p WHERE p.task_id = @task_id AND p.part > @after) THEN 0

@@ -41,6 +41,9 @@
 --   mode_options       The options of the mode, a JSON object, as jobs.sp_start_job describes them; NULL: none.
 --   ignore_windows     1: its targets, and those of the waves of its roll-out, do not wait for the windows of their databases.
 --   drains             1: a stop request cancels only what no agent holds; what runs goes on to its end.
+--   upstream_runs      Of a run that a trigger started on the databases on which its upstream jobs succeeded (@targets of
+--                      jobs.sp_add_job_trigger), and of its reruns: the internal keys of their runs, separated by commas, at most five of
+--                      each job, the latest first; negative: a roll-out. NULL: it has all databases.
 CREATE TABLE jobs_internal.job_executions (
     execution_id      BIGINT NOT NULL IDENTITY(1, 1),
     job_execution_id  UNIQUEIDENTIFIER NOT NULL,
@@ -76,6 +79,7 @@ CREATE TABLE jobs_internal.job_executions (
     mode              NVARCHAR(10) NULL,
     mode_options      NVARCHAR(400) NULL,
     ignore_windows    BIT NULL,
+    upstream_runs    NVARCHAR(4000) NULL,
     CONSTRAINT PK_job_executions PRIMARY KEY (execution_id),
     CONSTRAINT UQ_job_executions_job_execution_id UNIQUE (job_execution_id) WITH (FILLFACTOR = 85),
     CONSTRAINT FK_job_executions_job_versions FOREIGN KEY (job_id, job_version)
@@ -144,6 +148,9 @@ CREATE INDEX IX_job_executions_rerun_of ON jobs_internal.job_executions (rerun_o
 CREATE INDEX IX_job_executions_active_mode ON jobs_internal.job_executions (execution_id)
     INCLUDE (mode)
     WHERE is_active = 1 AND mode IS NOT NULL;
+CREATE INDEX IX_job_executions_active_upstream_runs ON jobs_internal.job_executions (execution_id)
+    INCLUDE (upstream_runs)
+    WHERE is_active = 1 AND upstream_runs IS NOT NULL;
 CREATE INDEX IX_job_executions_payload_id ON jobs_internal.job_executions (payload_id)
     WHERE payload_id IS NOT NULL;
 

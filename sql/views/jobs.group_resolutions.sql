@@ -37,6 +37,7 @@ WHERE s.resolved_at IS NOT NULL
     AND d.target_group_id <> '00000000-0000-0000-0000-000000000000'
     AND j.deleted_at IS NULL
     AND e.only_targets IS NULL
+    AND e.upstream_runs IS NULL
     AND EXISTS (
         SELECT 1
         FROM jobs_internal.task_executions AS k

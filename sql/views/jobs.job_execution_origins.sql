@@ -24,6 +24,8 @@
 --   mode_options         The options of the mode, as jobs.sp_start_job describes them; NULL: none.
 --   ignores_windows      1: it was started without regard to the windows of its databases (@ignore_windows).
 --   trigger_name         Trigger that started it, after the runs in jobs.job_trigger_events; an empty text if it was deleted. NULL: none.
+--   on_succeeded         1: it is limited to the databases on which the upstream jobs of the trigger succeeded (@targets of
+--                        jobs.sp_add_job_trigger).
 CREATE OR ALTER VIEW jobs.job_execution_origins
 AS
 SELECT
@@ -52,7 +54,8 @@ SELECT
         FROM jobs_internal.trigger_events AS v
         LEFT JOIN jobs_internal.job_triggers AS t ON t.trigger_id = v.trigger_id
         WHERE v.execution_id = e.execution_id
-    ) AS trigger_name
+    ) AS trigger_name,
+    CAST(CASE WHEN e.upstream_runs IS NOT NULL THEN 1 ELSE 0 END AS BIT) AS on_succeeded
 FROM jobs_internal.visible_runs AS e
 INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
 LEFT JOIN jobs_internal.schedules AS h ON h.schedule_id = e.schedule_id

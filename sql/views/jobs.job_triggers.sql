@@ -7,6 +7,7 @@
 --   trigger_id     Id of the trigger.
 --   enabled        1: runs that end are stored as events.
 --   run_when       What a run of an upstream job ends with: Succeeded, Failed or Finished.
+--   targets        Which databases its runs have: All, or Succeeded, those on which the upstream jobs succeeded.
 --   upstream_jobs  Names of the jobs that it watches: a JSON array.
 --   waiting        Number of events that wait.
 --   created_time   When it was created (UTC, as all times).
@@ -20,6 +21,7 @@ SELECT
     t.trigger_id,
     t.enabled,
     t.run_when,
+    t.targets,
     (
         SELECT CONCAT(N'[', STRING_AGG(
             CONCAT(CAST(N'"' AS NVARCHAR(MAX)), STRING_ESCAPE(p.name, 'json'), N'"'), N','

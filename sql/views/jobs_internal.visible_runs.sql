@@ -32,6 +32,7 @@ SELECT
     e.payload_id,
     e.traceparent,
     e.only_targets,
+    e.upstream_runs,
     e.rollout_start,
     e.rollout_of,
     e.rollout_wave,

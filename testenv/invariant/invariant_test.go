@@ -168,6 +168,8 @@ SELECT 1, e.job_id, 1, e.job_id, e.execution_id, e.job_execution_id, N'Failed', 
 SELECT 1, NEWID(), 1, e.job_id, e.execution_id, e.job_execution_id, N'Failed', e.create_time, 0, e.create_time, e.execution_id FROM jobs_internal.job_executions AS e;`,
 		`INSERT INTO jobs_internal.trigger_events (trigger_id, job_id, generation, upstream_job_id, upstream_execution_id, upstream_run, upstream_lifecycle, created_at, is_waiting, ended_at, execution_id)
 SELECT x.id, e.job_id, 1, e.job_id, e.execution_id, e.job_execution_id, N'Failed', e.create_time, 0, e.create_time, e.execution_id FROM jobs_internal.job_executions AS e CROSS JOIN (VALUES (1), (2)) AS x (id);`,
+		`UPDATE jobs_internal.target_executions SET lifecycle = N'Failed', is_active = 0, end_time = create_time, next_attempt_at = NULL;
+UPDATE jobs_internal.job_executions SET upstream_runs = CAST(execution_id AS NVARCHAR(20));`,
 	},
 	"I25_databases_in_their_windows": {
 		`INSERT INTO jobs_internal.window_answers (calendar_name, blackouts_name, time_zone, revision) VALUES (N'never', N'', N'', 1);

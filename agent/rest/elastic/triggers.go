@@ -1,6 +1,7 @@
 package elastic
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -31,6 +32,7 @@ type triggerInputProperties struct {
 	_                struct{} `body:"closed"`
 	UpstreamJobNames []string `json:"upstreamJobNames" body:"required"`
 	RunWhen          string   `json:"runWhen" enum:"Succeeded Failed Finished"`
+	Targets          string   `json:"targets" enum:"All Succeeded"`
 	Enabled          *bool    `json:"enabled"`
 	// Those of an answer are ignored, so that a client may send back what it has read.
 	Waiting    any `json:"waiting"`
@@ -47,6 +49,7 @@ type triggerView struct {
 type triggerProperties struct {
 	UpstreamJobNames []string   `json:"upstreamJobNames"`
 	RunWhen          string     `json:"runWhen" enum:"Succeeded Failed Finished"`
+	Targets          string     `json:"targets" enum:"All Succeeded"`
 	Enabled          bool       `json:"enabled"`
 	Waiting          int        `json:"waiting"`
 	CreateTime       *timestamp `json:"createTime,omitempty"`
@@ -102,7 +105,7 @@ func (s *Surface) triggerOperations() []rest.Operation {
 // triggerView describes a trigger.
 func (p *place) triggerView(t controldb.JobTrigger) triggerView {
 	return triggerView{envelope: envelope{ID: p.id("jobs", t.JobName, "triggers", t.Name), Name: t.Name, Type: typeTrigger}, Properties: triggerProperties{
-		UpstreamJobNames: t.Upstreams, RunWhen: t.RunWhen, Enabled: t.Enabled, Waiting: t.Waiting, CreateTime: instant(t.Created), UpdateTime: instant(t.Updated),
+		UpstreamJobNames: t.Upstreams, RunWhen: t.RunWhen, Targets: t.Targets, Enabled: t.Enabled, Waiting: t.Waiting, CreateTime: instant(t.Created), UpdateTime: instant(t.Updated),
 	}}
 }
 
@@ -196,10 +199,7 @@ func (p *place) readTrigger(r *rest.Request, job, name string) (controldb.JobTri
 	}
 	var f faults
 	in.check(&f, p.id("jobs", job, "triggers", name), name, typeTrigger)
-	when, enabled := "Succeeded", true
-	if in.Properties.RunWhen != "" {
-		when = in.Properties.RunWhen
-	}
+	when, targets, enabled := cmp.Or(in.Properties.RunWhen, "Succeeded"), cmp.Or(in.Properties.Targets, "All"), true
 	if in.Properties.Enabled != nil {
 		enabled = *in.Properties.Enabled
 	}
@@ -209,7 +209,7 @@ func (p *place) readTrigger(r *rest.Request, job, name string) (controldb.JobTri
 			break
 		}
 	}
-	return controldb.JobTriggerSpec{JobName: job, Name: name, Upstreams: in.Properties.UpstreamJobNames, RunWhen: &when, Enabled: &enabled}, f.err()
+	return controldb.JobTriggerSpec{JobName: job, Name: name, Upstreams: in.Properties.UpstreamJobNames, RunWhen: &when, Targets: &targets, Enabled: &enabled}, f.err()
 }
 
 func (s *Surface) deleteTrigger(ctx context.Context, r *rest.Request) (*rest.Response, error) {

@@ -20,10 +20,12 @@ func TestTriggers(t *testing.T) {
 	require.Equal(t, []any{"loads"}, made.At(t, "properties.upstreamJobNames"))
 	require.Equal(t, "Succeeded", made.At(t, "properties.runWhen"))
 	require.Equal(t, true, made.At(t, "properties.enabled"))
-	ok(t, f, 200, "PUT", of("after loads"), props("upstreamJobNames", []string{"loads"}, "runWhen", "Finished", "waiting", 7))
+	ok(t, f, 200, "PUT", of("after loads"), props("upstreamJobNames", []string{"loads"}, "runWhen", "Finished", "targets", "Succeeded", "waiting", 7))
 	ok(t, f, 201, "PUT", of("off"), props("upstreamJobNames", []string{"loads", "j1"}, "enabled", false))
 	read := ok(t, f, 200, "GET", of("after loads"), nil)
 	require.Equal(t, "Finished", read.At(t, "properties.runWhen"))
+	require.Equal(t, "Succeeded", read.At(t, "properties.targets"))
+	require.Equal(t, "All", made.At(t, "properties.targets"))
 	require.Equal(t, "Microsoft.Sql/servers/jobAgents/jobs/triggers", read.At(t, "type"))
 	require.Len(t, ok(t, f, 200, "GET", of(), nil).At(t, "value"), 2)
 	require.Equal(t, "off", ok(t, f, 200, "GET", of()+"&$skip=1", nil).At(t, "value.0.name"))
@@ -36,6 +38,7 @@ func TestTriggers(t *testing.T) {
 	}{
 		{props("upstreamJobNames", []string{"nope"}), "50100"}, {props("upstreamJobNames", []string{"reports"}), "50476"},
 		{props("upstreamJobNames", []string{}), "50472"}, {props("upstreamJobNames", []string{"loads"}, "runWhen", "Always"), "50471"},
+		{props("upstreamJobNames", []string{"loads"}, "targets", "Failed"), "50481"},
 	} {
 		refused(t, f, 400, "ElasticJobsOperationFailed", one.detail, "PUT", of("after loads"), one.body)
 	}

@@ -131,7 +131,7 @@ func TestPages(t *testing.T) {
 		require.NoError(t, store.PauseSchedule(ctx, young, "never", true, "<b>evil"+strings.Repeat("x", 900)))
 		for _, spec := range []controldb.JobTriggerSpec{
 			{JobName: young, Name: young, Upstreams: []string{"empty"}, Enabled: new(bool)}, {JobName: young, Name: "both", Upstreams: []string{"empty", "third"}},
-			{JobName: "third", Name: young, Upstreams: []string{"empty"}, RunWhen: new("Finished")},
+			{JobName: "third", Name: young, Upstreams: []string{"empty"}, RunWhen: new("Finished"), Targets: new("Succeeded")},
 		} {
 			require.NoError(t, store.AddJobTrigger(ctx, spec))
 		}
@@ -162,6 +162,7 @@ func TestPages(t *testing.T) {
 		require.Contains(t, unused, "The job has no steps yet")
 		require.Contains(t, unused, `<h2 id="starts">Starts</h2>`)
 		require.Contains(t, unused, "after empty and third succeeded")
+		require.Contains(t, unused, "after empty ended, on the databases that succeeded there")
 		require.NotContains(t, unused, `id="starts-after"`)
 		job := s.get("", "jobs", evil)
 		require.Contains(t, job, "Every 15 minutes from 09:00 to 17:45 on Monday to Friday, Europe/Berlin")

@@ -183,13 +183,13 @@ func testTriggers(t *testing.T, f *fixture) {
 	job := func(name string, triggers ...string) string {
 		return "---\napiVersion: jobagent/v1\nkind: Job\nname: " + name + "\ntriggers: [" + strings.Join(triggers, ", ") + "]\n"
 	}
-	chain := job("a", "{name: t, after: [b, c]}") + job("b", "{name: t, after: [c]}", "{name: u, after: [c], run_when: Failed}") + job("c")
+	chain := job("a", "{name: t, after: [b, c]}") + job("b", "{name: t, after: [c]}", "{name: u, after: [c], run_when: Failed, targets: Succeeded}") + job("c")
 	require.Contains(t, f.ok(t, "triggers", chain, "apply", "-f", "-"), "3 created")
 	require.Equal(t, "no differences\n", f.ok(t, "triggers", chain, "diff", "-f", "-"))
 	require.Equal(t, "no differences\n", f.ok(t, "triggers", f.ok(t, "triggers", "", "export"), "diff", "-f", "-"))
 
-	round := job("c", "{name: t, after: [a, b]}") + job("b", "{name: t, after: [a], enabled: false}") + job("a")
-	require.Equal(t, "changed Job a: triggers\nchanged Job b: triggers[t].after[0], triggers[t].enabled, triggers[u]\nchanged Job c: triggers\n0 created, 3 changed, 0 unchanged\n",
+	round := job("c", "{name: t, after: [a, b]}") + job("b", "{name: t, after: [a], targets: Succeeded, enabled: false}") + job("a")
+	require.Equal(t, "changed Job a: triggers\nchanged Job b: triggers[t].after[0], triggers[t].targets, triggers[t].enabled, triggers[u]\nchanged Job c: triggers\n0 created, 3 changed, 0 unchanged\n",
 		f.ok(t, "triggers", round, "apply", "-f", "-"))
 	require.Equal(t, "no differences\n", f.ok(t, "triggers", round, "diff", "-f", "-"))
 
@@ -256,7 +256,7 @@ paused paused_by paused_at pause_note parameters_fault`, // state; a pause is an
 		others:  "target_group_id target_id member_id subscription_id resource_group_name", // of the database; no procedure sets the last two
 	},
 	"jobs.target_group_revisions": {covered: "target_group_name", others: "target_group_id revision"},
-	"jobs.job_triggers":           {covered: "job_name trigger_name enabled run_when upstream_jobs", others: "job_id trigger_id waiting created_time updated_time"},
+	"jobs.job_triggers":           {covered: "job_name trigger_name enabled run_when targets upstream_jobs", others: "job_id trigger_id waiting created_time updated_time"},
 	"jobs.calendars":              {covered: "calendar_name spec", others: "created_time updated_time"},
 	"jobs.target_windows": {
 		covered: "window_name server_name database_name tag_filter calendar_name blackouts time_zone time_zone_tag",

@@ -101,7 +101,7 @@ EXEC jobs.sp_add_job N'load "it''s"';
 EXEC jobs.sp_add_job N'rates';
 EXEC jobs.sp_add_job N'only here';
 EXEC jobs.sp_add_job_trigger N'it''s [j]', N'it''s after', N'["load \"it''s\"", "rates"]', N'Finished', 0;
-EXEC jobs.sp_add_job_trigger N'it''s [j]', N'failed', N'["rates"]', N'Failed';
+EXEC jobs.sp_add_job_trigger N'it''s [j]', N'failed', N'["rates"]', N'Failed', @targets = N'Succeeded';
 EXEC jobs.sp_add_job_trigger N'it''s [j]', N'missing', N'["rates", "only here"]';`)
 	require.NoError(t, err)
 

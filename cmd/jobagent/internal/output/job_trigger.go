@@ -13,6 +13,7 @@ type JobTrigger struct {
 	Name      string    `json:"trigger_name"`
 	Upstreams []string  `json:"upstream_jobs"`
 	RunWhen   string    `json:"run_when"` // Succeeded, Failed or Finished
+	Targets   string    `json:"targets"`  // of its runs: All, or Succeeded: where the upstream jobs succeeded
 	Enabled   bool      `json:"enabled"`
 	Waiting   int       `json:"waiting"` // events that wait for another upstream job, or for a run of the job
 	Created   time.Time `json:"created_time"`

@@ -261,6 +261,8 @@ var ownFlags = map[string]Kind{
 	"job parameter set --choice":            free,
 	"job trigger add --after":               job,
 	"job trigger update --after":            job,
+	"job trigger add --targets":             enum("All", "Succeeded"),
+	"job trigger update --targets":          enum("All", "Succeeded"),
 	"job graph --as":                        enum("tree", "mermaid"),
 	"alert rule add --lifecycle":            removable(several(lifecycles...)),
 	"alert rule update --lifecycle":         removable(several(lifecycles...)),

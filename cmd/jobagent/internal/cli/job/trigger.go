@@ -45,12 +45,12 @@ var triggerColumns = output.Columns([]output.Column[output.JobTrigger]{
 
 // starts says in words when a trigger starts its job.
 func starts(t output.JobTrigger) string {
-	return controldb.JobTrigger{RunWhen: t.RunWhen, Upstreams: t.Upstreams}.Describe()
+	return controldb.JobTrigger{RunWhen: t.RunWhen, Targets: t.Targets, Upstreams: t.Upstreams}.Describe()
 }
 
 func triggerView(t controldb.JobTrigger) output.JobTrigger {
 	return output.JobTrigger{
-		Job: t.JobName, Name: t.Name, Upstreams: t.Upstreams, RunWhen: t.RunWhen, Enabled: t.Enabled, Waiting: t.Waiting, Created: t.Created, Updated: t.Updated,
+		Job: t.JobName, Name: t.Name, Upstreams: t.Upstreams, RunWhen: t.RunWhen, Targets: t.Targets, Enabled: t.Enabled, Waiting: t.Waiting, Created: t.Created, Updated: t.Updated,
 	}
 }
 
@@ -155,13 +155,15 @@ func newShowTriggerCommand(a *connect.App) *cobra.Command {
 type triggerFlags struct {
 	after   []string
 	when    string
+	targets string
 	enabled bool
 }
 
-func (f *triggerFlags) add(cmd *cobra.Command, when string) {
+func (f *triggerFlags) add(cmd *cobra.Command, when, targets string) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.after, "after", nil, "a `job` whose runs start it; may be repeated: when a run of each of them has ended")
 	flags.StringVar(&f.when, "run-when", when, "what these runs end with: Succeeded, Failed (also TimedOut), or Finished (anything)")
+	flags.StringVar(&f.targets, "targets", targets, "its databases: All, or Succeeded: those on which the other jobs succeeded")
 	flags.BoolVar(&f.enabled, "enabled", true, "--enabled=false: runs that end are not noticed, and what waits is skipped")
 }
 
@@ -169,7 +171,7 @@ func (f *triggerFlags) add(cmd *cobra.Command, when string) {
 func (f *triggerFlags) spec(cmd *cobra.Command, args []string) controldb.JobTriggerSpec {
 	return controldb.JobTriggerSpec{
 		JobName: args[0], Name: args[1], Upstreams: f.after, RunWhen: command.Given(cmd, "run-when", f.when),
-		Enabled: command.Given(cmd, "enabled", f.enabled),
+		Targets: command.Given(cmd, "targets", f.targets), Enabled: command.Given(cmd, "enabled", f.enabled),
 	}
 }
 
@@ -178,7 +180,8 @@ func newAddTriggerCommand(a *connect.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "add JOB TRIGGER", Short: "Let a job start after runs of other jobs", Args: cobra.ExactArgs(2),
 		Example: `  jobagent job trigger add report 'after load' --after load
-  jobagent job trigger add mail 'all loaded' --after load --after rates --run-when Finished`,
+  jobagent job trigger add mail 'all loaded' --after load --after rates --run-when Finished
+  jobagent job trigger add index 'where loaded' --after load --run-when Finished --targets Succeeded`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(f.after) == 0 {
 				return exit.Usagef("which jobs start it? Give --after JOB, once for each")
@@ -191,7 +194,7 @@ func newAddTriggerCommand(a *connect.App) *cobra.Command {
 			})
 		},
 	}
-	f.add(cmd, "Succeeded")
+	f.add(cmd, "Succeeded", "All")
 	return cmd
 }
 
@@ -211,7 +214,7 @@ recorded as skipped.`,
 			})
 		},
 	}
-	f.add(cmd, "")
+	f.add(cmd, "", "")
 	return cmd
 }
 

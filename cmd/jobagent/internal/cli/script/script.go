@@ -204,6 +204,9 @@ func scriptTrigger(t controldb.JobTrigger) (string, error) {
 	}
 	call := tsql.NewCall("jobs.sp_add_job_trigger").Text("job_name", t.JobName).Text("trigger_name", t.Name).
 		LongText("upstream_jobs", "upstream_jobs", string(upstreams)).Text("run_when", t.RunWhen)
+	if t.Targets != "All" {
+		call.Text("targets", t.Targets)
+	}
 	if !t.Enabled {
 		call.Bit("enabled", false)
 	}
