@@ -30,7 +30,7 @@ const root = "../.."
 // pages are the documents for users, whose blocks are run, in this order. README.md comes first: it
 // installs the binary and starts the server.
 var pages = []string{
-	"README.md", "cmd/jobagent/COMMANDS.md", "cmd/jobagent/QUERY.md", "cmd/jobagent/DRIFT.md", "cmd/jobagent/WINDOWS.md", "cmd/jobagent/INVENTORY.md",
+	"README.md", "cmd/jobagent/COMMANDS.md", "cmd/jobagent/QUERY.md", "cmd/jobagent/DRIFT.md", "cmd/jobagent/TRIGGERS.md", "cmd/jobagent/WINDOWS.md", "cmd/jobagent/INVENTORY.md",
 	"cmd/jobagent/SETTINGS.md", "cmd/jobagent/deploy/DEPLOY.md",
 	"jobs/schedule/FORMS.md",
 	"jobs/importer/FROM_ELASTIC_JOBS.md", "jobs/importer/FROM_SQL_AGENT.md", "jobs/importer/FROM_AZURE_SCHEDULER.md",
