@@ -289,6 +289,8 @@ type RolloutTargetFilter struct {
 	Wave *int
 	// States restricts to these; empty means all.
 	States []string
+	// Probed restricts to those for which a probe has returned something.
+	Probed bool
 }
 
 // RolloutTargets lists the targets of a roll-out in the order of the waves, and within a wave in
@@ -306,6 +308,9 @@ func (s *Store) RolloutTargets(
 	if len(f.States) > 0 {
 		in(w, "v.state", f.States)
 	}
+	if f.Probed {
+		w.add("(v.probe_rows IS NOT NULL OR v.probe_before IS NOT NULL)")
+	}
 	if k := p.After; k != nil {
 		w.add("v.wave >= %s AND (v.wave > %s OR v.place > %s OR (v.place = %s AND v.target_id > %s))",
 			k.Wave, k.Wave, k.Place, k.Place, mssqldb.UniqueIdentifier(k.TargetID))
@@ -314,6 +319,21 @@ func (s *Store) RolloutTargets(
     v.place, v.target_id, v.server_name, v.database_name, v.state, v.run_id, v.preflight, v.probe_rows, CAST(v.probe_value AS FLOAT) AS probe_value,
     CAST(v.probe_before AS FLOAT) AS probe_before
 FROM jobs.rollout_targets AS v`+w.text()+"\nORDER BY v.wave, v.place, v.target_id"+p.text(w)+";", w.args...)
+}
+
+// PreflightProgress counts the checks of a wave's preflight, one of each target for each step, and
+// those that have ended. all is 0 if the wave is in no preflight. It may grow, because a step gets
+// its targets when the steps before it have ended.
+func (s *Store) PreflightProgress(ctx context.Context, w RolloutWave) (ended, all int, err error) {
+	if w.State != WavePreflight || w.PreflightRun == uuid.Nil {
+		return 0, 0, nil
+	}
+	counts, err := s.CountTargets(ctx, []uuid.UUID{w.PreflightRun})
+	if err != nil {
+		return 0, 0, err
+	}
+	c := counts[w.PreflightRun]
+	return c.Ended(), max(c.Total(), w.Targets), nil
 }
 
 // RolloutFailedBefore lists the targets of a roll-out on which the job did not succeed in the last

@@ -1,6 +1,7 @@
 package controldb_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -45,10 +46,41 @@ func (c *control) preflights(
 				into, message = &checked, lacks
 			}
 			*into = append(*into, task.Target.Database)
+			if task.Mode == controldb.ModePreflight {
+				c.checkProgress(t, task)
+			}
 			c.complete(t, term, outcome(task), message, task)
 		}
 	}
 	return checked, ran
+}
+
+// checkProgress compares how many targets of the wave that is in its preflight are checked with the
+// view of the preflight's run.
+func (c *control) checkProgress(t *testing.T, task controldb.Task) {
+	t.Helper()
+	var rollout uuid.UUID
+	for _, w := range c.rows(t, `SELECT CAST(job_execution_id AS NVARCHAR(36)) FROM jobs.rollouts WHERE ended_at IS NULL`) {
+		rollout = uuid.MustParse(w)
+	}
+	waves, err := c.RolloutWaves(t.Context(), rollout)
+	require.NoError(t, err)
+	found := 0
+	for _, w := range waves {
+		checked, all, err := c.PreflightProgress(t.Context(), w)
+		require.NoError(t, err)
+		if w.State != controldb.WavePreflight {
+			require.Zero(t, checked+all, w.Name)
+			continue
+		}
+		found++
+		require.Equal(t, task.JobExecutionID, w.PreflightRun)
+		require.Equal(t, c.rows(t, fmt.Sprintf(`SELECT COUNT(*) FROM jobs.job_execution_targets WHERE job_execution_id = '%s'
+AND lifecycle IN (N'Succeeded', N'Failed', N'Skipped')`, w.PreflightRun)), []string{fmt.Sprint(checked)})
+		require.Less(t, checked, all, "the task has not ended")
+		require.GreaterOrEqual(t, all, w.Targets)
+	}
+	require.Equal(t, 1, found)
 }
 
 // on fails the preflights of these databases.

@@ -3,6 +3,7 @@ package web_test
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -123,6 +124,18 @@ func TestRolloutPages(t *testing.T) {
 	require.Contains(t, b.get(base+"/runs/"+waves[0].PreflightRun.String()).Body, "the login lacks NOTHING")
 	do("abort")
 	rolloutState(t, f, run, controldb.RolloutAborted)
+
+	// What the probe of a wave returned on its targets.
+	plan = `{"waves": [{"name": "all", "targets": "rest", "probe_job": "` + job2(t, f, "SELECT 4321 AS n;") + `", "probe_max_value": 5000}]}`
+	probed := job2(t, f, "PRINT 1;")
+	require.NoError(t, f.Store.SetJobRollout(t.Context(), probed, plan, nil))
+	if run, err = f.Store.Start(t.Context(), controldb.StartRequest{Job: probed}); err != nil {
+		t.Fatal(err)
+	}
+	rolloutState(t, f, run, controldb.RolloutSucceeded)
+	body := b.get(base + "/rollouts/" + run.String()).Body
+	require.Contains(t, body, "Values of the probe")
+	require.Equal(t, 2, strings.Count(body, `<td class="num">4321</td><td class="num">1</td>`), body)
 }
 
 // A roll-out that has ended is undone with the job of its plan, once for a form that is sent twice.

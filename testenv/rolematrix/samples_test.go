@@ -79,6 +79,7 @@ var samples = []sample{
 	{"sql", "JobExecutions_Cancel", a + "/jobs/j1/executions/" + run + "/cancel" + query, "", nil, 0, 0},
 	{"sql", "JobRollouts_ListByJob", a + "/jobs/j2/rollouts" + query, "", nil, 0, 0},
 	{"sql", "JobRollouts_Get", a + "/jobs/j2/rollouts/" + rollout + query, "", nil, 0, 0},
+	{"sql", "JobRollouts_ListTargets", a + "/jobs/j2/rollouts/" + rollout + "/targets" + query, "", nil, 0, 0},
 	{"sql", "JobRollouts_Approve", a + "/jobs/j2/rollouts/" + rollout + "/approve" + query, "", nil, 400, 0},
 	{"sql", "JobRollouts_Reject", a + "/jobs/j2/rollouts/" + rollout + "/reject" + query, `{"reason":"no"}`, nil, 400, 0},
 	{"sql", "JobRollouts_Pause", a + "/jobs/j2/rollouts/" + rollout + "/pause" + query, "", nil, 400, 0},

@@ -20,6 +20,8 @@ import (
 const (
 	typeRollout = "Microsoft.Sql/servers/jobAgents/jobs/rollouts"
 	rolloutPath = jobPath + "/rollouts"
+
+	typeRolloutTarget = typeRollout + "/targets"
 )
 
 // rolloutView is a roll-out.
@@ -95,6 +97,31 @@ type waveView struct {
 	PreflightRunID     *uuid.UUID `json:"preflightRunId,omitempty"`
 	PreflightFailed    *int       `json:"preflightFailed,omitempty"`
 	LeftOut            int        `json:"leftOut,omitempty"`
+	// PreflightChecks are those of the preflight while it runs, one of each target for each step,
+	// and PreflightChecked those that have ended.
+	PreflightChecks  *int `json:"preflightChecks,omitempty"`
+	PreflightChecked *int `json:"preflightChecked,omitempty"`
+}
+
+// rolloutTargetView is a target of a roll-out. It has the name of its database's ID.
+type rolloutTargetView struct {
+	envelope
+	Properties rolloutTargetProperties `json:"properties"`
+}
+
+type rolloutTargetProperties struct {
+	TargetID     uuid.UUID  `json:"targetId"`
+	ServerName   string     `json:"serverName"`
+	DatabaseName string     `json:"databaseName"`
+	Wave         int        `json:"wave"`
+	WaveName     string     `json:"waveName,omitempty"`
+	Place        int        `json:"place"`
+	State        string     `json:"state" enum:"Pending Succeeded Failed Unknown Unreached LeftOut"`
+	RunID        *uuid.UUID `json:"runId,omitempty"`
+	Preflight    string     `json:"preflight,omitempty"`
+	ProbeRows    *int64     `json:"probeRows,omitempty"`
+	ProbeValue   *float64   `json:"probeValue,omitempty"`
+	ProbeBefore  *float64   `json:"probeBefore,omitempty"`
 }
 
 // given returns nil for the nil ID.
@@ -179,6 +206,11 @@ func (s *Surface) rolloutOperations() []rest.Operation {
 		{
 			ID: "JobRollouts_Get", Method: http.MethodGet, Path: rolloutPath + "/{rollout}", Role: rest.RoleReader, Handle: s.getRollout,
 			Summary: "Gets a roll-out with its waves.", Answers: one,
+		},
+		{
+			ID: "JobRollouts_ListTargets", Method: http.MethodGet, Path: rolloutPath + "/{rollout}/targets", Role: rest.RoleReader, Handle: s.listRolloutTargets,
+			Summary: "Lists the targets of a roll-out in the order of its waves, with what its probes returned there.", Query: pageParameters,
+			Answers: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[list[rolloutTargetView]]()},
 		},
 		changeRollout(s, "Approve", "Approves the wave that waits for an approval.", true, func(ctx context.Context, st *controldb.Store, id uuid.UUID, in approveInput) error {
 			return st.ApproveRollout(ctx, id, in.Wave, in.Comment)
@@ -318,7 +350,42 @@ func (s *Surface) getRollout(ctx context.Context, r *rest.Request) (*rest.Respon
 	if err != nil {
 		return nil, err
 	}
-	return &rest.Response{Status: http.StatusOK, Body: at.rolloutView(one, waves)}, nil
+	v := at.rolloutView(one, waves)
+	for i, w := range waves {
+		ended, all, err := at.store.PreflightProgress(ctx, w)
+		if err != nil {
+			return nil, err
+		}
+		if all > 0 {
+			v.Properties.Waves[i].PreflightChecked, v.Properties.Waves[i].PreflightChecks = &ended, &all
+		}
+	}
+	return &rest.Response{Status: http.StatusOK, Body: v}, nil
+}
+
+func (s *Surface) listRolloutTargets(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	at, one, err := s.rollout(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	p, err := readPage[controldb.RolloutTargetKey](r, s.cfg.PageSize)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := at.store.RolloutTargets(ctx, one.ID, controldb.RolloutTargetFilter{}, p.rows())
+	if err != nil {
+		return nil, err
+	}
+	self := at.rolloutID(one) + "/targets"
+	return &rest.Response{Status: http.StatusOK, Body: result(p, rows, at, r, self, controldb.RolloutTarget.Key, func(t controldb.RolloutTarget) rolloutTargetView {
+		return rolloutTargetView{
+			envelope: envelope{ID: self + "/" + t.TargetID.String(), Name: t.TargetID.String(), Type: typeRolloutTarget},
+			Properties: rolloutTargetProperties{
+				TargetID: t.TargetID, ServerName: t.Server, DatabaseName: t.Database, Wave: t.Wave, WaveName: t.WaveName, Place: t.Place, State: t.State,
+				RunID: given(t.Run), Preflight: t.Preflight, ProbeRows: t.ProbeRows, ProbeValue: t.ProbeValue, ProbeBefore: t.ProbeBefore,
+			},
+		}
+	})}, nil
 }
 
 // undoRollout starts a roll-out that undoes another one. A request that is repeated with the same

@@ -38,6 +38,11 @@ func TestRollouts(t *testing.T) {
 	require.Equal(t, "canary", one.At(t, "properties.waves.0.name"))
 	require.Equal(t, "It waits until somebody resumes it.", one.At(t, "properties.nextEvent"))
 	require.Equal(t, 403, f.DoAs(t, rest.RoleReader, "POST", of(id.String(), "resume"), nil).Status)
+	listed := ok(t, f, 200, "GET", of(id.String(), "targets"), nil)
+	require.Equal(t, "canary", listed.At(t, "value.0.properties.waveName"))
+	require.Equal(t, listed.At(t, "value.0.name"), listed.At(t, "value.0.properties.targetId"))
+	require.Equal(t, "Pending", listed.At(t, "value.0.properties.state"))
+	refused(t, f, 404, "ResourceNotFound", "", "GET", of(uuid.NewString(), "targets"), nil)
 	for _, missing := range []string{uuid.NewString(), uuid.Nil.String(), "x"} {
 		refused(t, f, 404, "ResourceNotFound", "", "GET", of(missing), nil)
 		refused(t, f, 404, "ResourceNotFound", "", "POST", of(missing, "abort"), nil)
@@ -69,6 +74,16 @@ func TestRollouts(t *testing.T) {
 	refused(t, f, 400, "ElasticJobsOperationFailed", "", "POST", of(id.String(), "undo"), nil)
 	ok(t, f, 200, "POST", of(id.String(), "abort"), obj{"reason": "enough"})
 	becomes(controldb.RolloutAborted)
+
+	// What the probe of a wave returned on its targets.
+	defineJob(t, f, "counts", "SELECT 4321 AS n")
+	require.NoError(t, f.Store.SetJobRollout(t.Context(), "rolled",
+		`{"waves": [{"name": "all", "targets": "rest", "probe_job": "counts", "probe_max_value": 5000}]}`, nil))
+	id = uuid.MustParse(ok(t, f, 200, "POST", at("jobs", "rolled", "start"), nil).At(t, "name").(string))
+	becomes(controldb.RolloutSucceeded)
+	listed = ok(t, f, 200, "GET", of(id.String(), "targets"), nil)
+	require.EqualValues(t, 4321, listed.At(t, "value.0.properties.probeValue"))
+	require.EqualValues(t, 1, listed.At(t, "value.0.properties.probeRows"))
 
 	// The compensating job undoes it once, however often it is asked with the same key.
 	defineJob(t, f, "unrolled", "SELECT 2")

@@ -5,6 +5,7 @@ import (
 	"context"
 	"embed"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -94,6 +95,30 @@ type lane struct {
 	Now jobs.Counts
 	// Current says that the roll-out is at this wave.
 	Current bool
+	// Checks are those of its preflight, and ChecksEnded those that have ended, while it runs.
+	Checks, ChecksEnded int
+	// Probed are its first targets with what its probes returned there, and MoreProbed says that
+	// there are others.
+	Probed     []probed
+	MoreProbed bool
+}
+
+// probed is a target with what the probes of its wave returned there.
+type probed struct{ Name, Before, Value, Rows string }
+
+// newProbed describes a target.
+func newProbed(t controldb.RolloutTarget) probed {
+	number := func(f *float64) string {
+		if f == nil {
+			return ""
+		}
+		return strconv.FormatFloat(*f, 'f', -1, 64)
+	}
+	p := probed{Name: t.Name(), Before: number(t.ProbeBefore), Value: number(t.ProbeValue)}
+	if t.ProbeRows != nil {
+		p.Rows = strconv.FormatInt(*t.ProbeRows, 10)
+	}
+	return p
 }
 
 // Shown is the word for its state.
@@ -109,7 +134,7 @@ func (l lane) Unreach() int { return l.Now.Off() - min(l.LeftOut, l.Now.Off()) }
 func (l lane) Checked() string {
 	switch {
 	case l.State == controldb.WavePreflight:
-		return "runs"
+		return fmt.Sprintf("runs: %s of %s ended", page.Grouped(l.ChecksEnded), page.Counted(l.Checks, "check", "checks"))
 	case l.PreflightFailed == nil || *l.PreflightFailed == 0:
 		return ""
 	}
@@ -231,10 +256,28 @@ func read(ctx context.Context, store *controldb.Store, id uuid.UUID) (*rollout, 
 			l.Now = counts[w.Run].Plus(jobs.Counts{Succeeded: w.Succeeded, Skipped: w.LeftOut})
 			l.Now.Waiting += max(0, w.Targets-l.Now.Total()) // its list is not made yet
 		}
+		if l.ChecksEnded, l.Checks, err = store.PreflightProgress(ctx, w); err != nil {
+			return nil, err
+		}
+		if w.ProbeCheck != "" && (w.ProbeRun != uuid.Nil || w.BeforeRun != uuid.Nil) {
+			list, err := store.RolloutTargets(ctx, id, controldb.RolloutTargetFilter{Wave: &w.Wave, Probed: true},
+				controldb.Page[controldb.RolloutTargetKey]{Top: probedTargets + 1})
+			if err != nil {
+				return nil, err
+			}
+			l.MoreProbed = len(list) > probedTargets
+			for _, t := range list[:min(len(list), probedTargets)] {
+				l.Probed = append(l.Probed, newProbed(t))
+			}
+		}
 		d.Lanes = append(d.Lanes, l)
 	}
 	return d, nil
 }
+
+// probedTargets is the number of targets of a wave that the page shows with the values of its
+// probes; REST and jobagent rollout targets list all.
+const probedTargets = 20
 
 // open opens the updates of a roll-out.
 func open(text string) (live.Source, error) {

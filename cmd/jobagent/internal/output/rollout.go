@@ -100,6 +100,11 @@ type RolloutWave struct {
 	PreflightRun    *uuid.UUID `json:"preflight_run_id,omitempty"` // the latest one
 	PreflightFailed *int       `json:"preflight_failed,omitempty"` // targets that failed it
 	LeftOut         int        `json:"left_out,omitempty"`         // because they failed it
+
+	// While its preflight runs: its checks, one of each target for each step, and those that have
+	// ended.
+	PreflightChecks  *int `json:"preflight_checks,omitempty"`
+	PreflightChecked *int `json:"preflight_checked,omitempty"`
 }
 
 // NewRolloutWave converts a wave.

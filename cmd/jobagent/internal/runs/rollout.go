@@ -22,6 +22,7 @@ import (
 type RolloutReader interface {
 	Rollout(ctx context.Context, id uuid.UUID) (controldb.Rollout, error)
 	RolloutWaves(ctx context.Context, id uuid.UUID) ([]controldb.RolloutWave, error)
+	PreflightProgress(ctx context.Context, w controldb.RolloutWave) (ended, all int, err error)
 }
 
 // ReadRollout reads a roll-out with its waves. A run that is none is an error.
@@ -31,7 +32,17 @@ func ReadRollout(ctx context.Context, store RolloutReader, id uuid.UUID) (output
 		return output.RolloutDetail{}, noRollout(id, err)
 	}
 	waves, err := store.RolloutWaves(ctx, id)
-	return output.NewRolloutDetail(r, waves), err
+	d := output.NewRolloutDetail(r, waves)
+	for i, w := range waves {
+		ended, all, err := store.PreflightProgress(ctx, w)
+		if err != nil {
+			return d, err
+		}
+		if all > 0 {
+			d.Waves[i].PreflightChecked, d.Waves[i].PreflightChecks = &ended, &all
+		}
+	}
+	return d, err
 }
 
 // noRollout says that a run is no roll-out, if err means that.
@@ -212,6 +223,12 @@ func PrintRollout(p *output.Printer, out io.Writer, d output.RolloutDetail) erro
 	}
 	fmt.Fprintf(out, "  %s\n", describeTargets(r))
 	lines := rolloutNews(r)
+	for _, w := range d.Waves {
+		if w.PreflightChecks != nil {
+			lines = append(lines, fmt.Sprintf("preflight of wave %s: %s of %s ended",
+				w.Name, terminal.Number(*w.PreflightChecked), wording.Count(*w.PreflightChecks, "check")))
+		}
+	}
 	if r.DeadlineAt != nil && r.EndedAt == nil {
 		lines = append(lines, "deadline: "+r.DeadlineAt.UTC().Format(time.RFC3339))
 	}

@@ -1,0 +1,48 @@
+package runs
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// preflighting is a roll-out whose second wave is in its preflight.
+type preflighting struct{}
+
+func (preflighting) Rollout(_ context.Context, id uuid.UUID) (controldb.Rollout, error) {
+	return controldb.Rollout{ID: id, JobName: "j", State: controldb.RolloutPreflight, Wave: 2, Waves: 2, WaveName: "rest", Targets: 43, CreatedAt: time.Unix(0, 0)}, nil
+}
+
+func (preflighting) RolloutWaves(context.Context, uuid.UUID) ([]controldb.RolloutWave, error) {
+	return []controldb.RolloutWave{
+		{Wave: 1, Name: "canary", State: controldb.WavePassed, Targets: 3}, {Wave: 2, Name: "rest", State: controldb.WavePreflight, Targets: 40},
+	}, nil
+}
+
+func (preflighting) PreflightProgress(_ context.Context, w controldb.RolloutWave) (ended, all int, err error) {
+	if w.State != controldb.WavePreflight {
+		return 0, 0, nil
+	}
+	return 12, w.Targets, nil
+}
+
+// TestPreflightProgress: while a preflight runs, the roll-out says how many of its checks have
+// ended, of that wave only.
+func TestPreflightProgress(t *testing.T) {
+	t.Parallel()
+	d, err := ReadRollout(t.Context(), preflighting{}, uuid.New())
+	require.NoError(t, err)
+	require.Nil(t, d.Waves[0].PreflightChecks)
+	require.Equal(t, []int{12, 40}, []int{*d.Waves[1].PreflightChecked, *d.Waves[1].PreflightChecks})
+	var out strings.Builder
+	require.NoError(t, PrintRollout(&output.Printer{Stdout: &out}, &out, d))
+	require.Contains(t, out.String(), "  preflight of wave rest: 12 of 40 checks ended\n")
+	require.NotContains(t, out.String(), "wave canary:")
+}
