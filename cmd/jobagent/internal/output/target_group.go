@@ -45,7 +45,7 @@ type ChangedMember struct {
 // TargetGroupMembers is a target group with its members.
 type TargetGroupMembers struct {
 	Members []Member `json:"members"`
-	Group   string           `json:"target_group_name"`
+	Group   string   `json:"target_group_name"`
 }
 
 // Member is a member of a target group. Its fields are those of the view jobs.target_group_members.
