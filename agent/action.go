@@ -65,7 +65,7 @@ type Actions struct {
 func (a Actions) commandTypes() []action.Type {
 	types := []action.Type{action.TypeTSQL}
 	for _, i := range action.Actions() {
-		if a.Runners[i.Type] != nil {
+		if i.Type == action.TypeDrift || a.Runners[i.Type] != nil { // a comparison needs no runner
 			types = append(types, i.Type)
 		}
 	}

@@ -209,23 +209,24 @@ func (c *controller) compare(ctx context.Context, inMemory, inDatabase controldb
 	return ErrDrift
 }
 
-// drift lists the IDs of tasks on which memory and control database differ, by kind of difference.
-type drift struct{ onlyInMemory, onlyInDatabase, otherAttempt []int64 }
+// mismatch lists the IDs of tasks on which memory and control database differ, by kind of
+// difference.
+type mismatch struct{ onlyInMemory, onlyInDatabase, otherAttempt []int64 }
 
-// listedDrift bounds each list of a drift, to keep the log entry short.
+// listedDrift bounds each list of a mismatch, to keep the log entry short.
 const listedDrift = 20
 
 // difference reads all tasks that the control database says this term holds, and compares them with
 // the registry.
-func (c *controller) difference(ctx context.Context) (drift, error) {
+func (c *controller) difference(ctx context.Context) (mismatch, error) {
 	var none controldb.TaskID
 	res, err := c.store.Pass(ctx, controldb.PassRequest{
 		Term: c.term.ID, MaxTasks: 0, MaxConcurrentTargets: c.cfg.MaxConcurrentTargets, LastTask: &none,
 	})
 	if err != nil {
-		return drift{}, err
+		return mismatch{}, err
 	}
-	var d drift
+	var d mismatch
 	add := func(list *[]int64, id controldb.TaskID) {
 		if len(*list) < listedDrift {
 			*list = append(*list, int64(id))

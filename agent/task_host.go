@@ -172,6 +172,8 @@ func (h *taskHost) attempt(ctx context.Context, task controldb.Task) report {
 		return h.retreat(ctx, task, fmt.Sprintf("the agent knows no runs with the mode %s", task.Mode))
 	case task.Upkeep:
 		return h.upkeep(ctx, task, script)
+	case task.CommandType == action.TypeDrift:
+		return h.drift(ctx, task, script)
 	case task.CommandType != action.TypeTSQL:
 		return h.action(ctx, task, script)
 	}
@@ -280,7 +282,7 @@ func (h *taskHost) resolve(ctx context.Context, task controldb.Task) report {
 	started := time.Now()
 	var definition *action.Definition
 	var params *parameters.Parameters
-	if task.CommandType != action.TypeTSQL {
+	if task.CommandType != action.TypeTSQL && task.CommandType != action.TypeDrift {
 		var gone *report
 		if definition, params, gone = h.resolvedAction(ctx, task); gone != nil {
 			return *gone

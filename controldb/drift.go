@@ -2,8 +2,10 @@ package controldb
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/uuid"
+	mssqldb "github.com/microsoft/go-mssqldb"
 
 	"github.com/jobagent/jobagent/targets"
 )
@@ -26,6 +28,14 @@ const (
 	DriftRefused DriftVerdict = "Refused"
 )
 
+// With what a schema is compared: see [ReadSchema.Against].
+const (
+	AgainstNone     = "None"
+	AgainstMajority = "Majority"
+	AgainstDatabase = "Database"
+	AgainstBaseline = "Baseline"
+)
+
 // ReadSchema is a schema that an attempt of a step of type Drift has read.
 type ReadSchema struct {
 	Task TaskID
@@ -41,7 +51,7 @@ type ReadSchema struct {
 	// Parts are a JSON array with the parts of the schema; empty: they follow if they are asked
 	// for.
 	Parts string
-	// Against is None, Majority, Database or Baseline. AgainstTarget is the id of the database, and
+	// Against is one of the constants above. AgainstTarget is the id of the database, and
 	// AgainstName its names, or the name of the baseline.
 	Against       string
 	AgainstTarget uuid.UUID
@@ -64,4 +74,82 @@ func (s *Store) RecordDrift(ctx context.Context, term TermID, r ReadSchema) (ver
 	}
 	err = s.query(ctx, "record a schema", c, scanOne(&verdict, &message))
 	return verdict, message, err
+}
+
+// SchemaState is a row of the view jobs.drift_history: a database had a schema.
+type SchemaState struct {
+	Target   uuid.UUID `db:"target_id"`
+	Server   string    `db:"server_name"`
+	Database string    `db:"database_name"`
+	// Options say what was compared; empty: the defaults.
+	Options     string `db:"options"`
+	Fingerprint []byte `db:"fingerprint"`
+	// Objects is 0 if it is not known.
+	Objects int `db:"objects"`
+	// FirstSeen is when the database was first read with the schema, and LastSeen when it was last.
+	FirstSeen time.Time `db:"first_seen_time"`
+	LastSeen  time.Time `db:"last_seen_time"`
+	// Current says that the database has not been read with another schema since.
+	Current bool `db:"is_current"`
+	// Changes say how the schema differs from the one before; empty: it is the first one, or that
+	// is not known.
+	Changes string `db:"changes"`
+}
+
+// DriftFilter chooses databases for [Store.DriftHistory].
+type DriftFilter struct {
+	// Target is one database; nil means all.
+	Target uuid.UUID
+	// Current leaves out the schemas that databases had before.
+	Current bool
+}
+
+// DriftHistory lists the schemas of databases, by the names of these, the newest schema first.
+func (s *Store) DriftHistory(ctx context.Context, f DriftFilter) ([]SchemaState, error) {
+	text := `SELECT h.target_id, h.server_name, h.database_name, h.options, h.fingerprint, h.objects, h.first_seen_time, h.last_seen_time,
+    h.is_current, h.changes
+FROM jobs.drift_history AS h
+WHERE 1 = 1`
+	var args []any
+	if f.Target != uuid.Nil {
+		text += " AND h.target_id = @p1"
+		args = append(args, mssqldb.UniqueIdentifier(f.Target))
+	}
+	if f.Current {
+		text += " AND h.is_current = 1"
+	}
+	return selectAll[SchemaState](ctx, s, "list the schemas of databases",
+		text+"\nORDER BY h.database_name, h.server_name, h.target_id, h.options, h.first_seen_time DESC;", args...)
+}
+
+// DriftBaseline is a row of the view jobs.drift_baselines: a schema that somebody declared to be
+// right.
+type DriftBaseline struct {
+	Name        string `db:"baseline_name"`
+	Options     string `db:"options"`
+	Fingerprint []byte `db:"fingerprint"`
+	// Objects is 0 if it is not known.
+	Objects int       `db:"objects"`
+	Source  string    `db:"source"`
+	Set     time.Time `db:"set_time"`
+	By      string    `db:"set_by"`
+}
+
+// DriftBaselines lists the baselines by their names.
+func (s *Store) DriftBaselines(ctx context.Context) ([]DriftBaseline, error) {
+	return selectAll[DriftBaseline](ctx, s, "list the baselines of schemas", `SELECT b.baseline_name, b.options, b.fingerprint, b.objects, b.source, b.set_time, b.set_by
+FROM jobs.drift_baselines AS b
+ORDER BY b.baseline_name, b.options;`)
+}
+
+// SetDriftBaseline adds or replaces a baseline: the schema that a database had when an agent last
+// read it.
+func (s *Store) SetDriftBaseline(ctx context.Context, name string, from targets.Target) error {
+	return s.exec(ctx, "set the baseline of schemas", newCall("jobs.sp_set_drift_baseline").in("baseline_name", name).
+		in("server_name", from.Server).in("database_name", from.Database).in("target_id", from.ID))
+}
+
+// DeleteDriftBaseline deletes a baseline.
+func (s *Store) DeleteDriftBaseline(ctx context.Context, name string) error {
+	return s.exec(ctx, "delete the baseline of schemas", newCall("jobs.sp_delete_drift_baseline").in("baseline_name", name))
 }

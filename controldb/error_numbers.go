@@ -375,6 +375,7 @@ var conditions = map[int32]condition{
 	50482: {KindInvalid, nil, "a job has no step on databases, so its trigger has no targets"},
 	50483: {KindInvalid, nil, "the executions whose databases a rerun needs were purged"},
 	50141: {KindConflict, nil, "the job has a trigger, or one of another job watches it"},
+	50490: {KindInvalid, nil, "a step of type Drift has no target group"},
 	50491: {KindInvalid, nil, "a baseline of schemas has no name, or one that a step cannot give"},
 	50492: {KindInvalid, nil, "no step of type Drift has read the database"},
 	50493: {KindInvalid, nil, "the baseline of schemas does not exist"},

@@ -112,6 +112,7 @@ func TestInfer(t *testing.T) {
 		`{"namespace": "n", "queue": "q", "message": "m"}`:               TypeServiceBusQueue,
 		`{"namespace": "n", "topic": "t", "message": "m"}`:               TypeServiceBusTopic,
 		`{"entry": "e", "callback": true}`:                               TypeProcess,
+		`{"against": "majority"}`:                                        TypeDrift,
 		`{"ulr": "https://example.com/", "method": "GET", "queue": "q"}`: "",
 	} {
 		got, err := Infer(text)

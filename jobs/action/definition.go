@@ -21,6 +21,9 @@ const (
 	TypeServiceBusTopic Type = "ServiceBusTopic"
 	// TypeProcess runs a process that the agent's configuration lists.
 	TypeProcess Type = "Process"
+	// TypeDrift compares the schemas of the targets. Agents carry it out by reading, so that it has
+	// no callback, no idempotency key and no endpoint.
+	TypeDrift Type = "Drift"
 )
 
 // Info describes a type of commands.
@@ -53,6 +56,7 @@ var infos = []Info{
 	serviceBusQueueInfo,
 	serviceBusTopicInfo,
 	processInfo,
+	driftInfo,
 }
 
 // Types returns all types of commands.
@@ -118,14 +122,15 @@ func NamesOfActions() string {
 // Has says that a definition of the type may have a member.
 func (i Info) Has(member string) bool { return slices.Contains(i.members, member) }
 
-// Definition is a decoded action. Exactly one of HTTP, StorageQueue, ServiceBus and Process is set;
-// it agrees with Type.
+// Definition is a decoded action. Exactly one of HTTP, StorageQueue, ServiceBus, Process and Drift
+// is set; it agrees with Type.
 type Definition struct {
 	Type         Type
 	HTTP         *HTTP
 	StorageQueue *StorageQueue
 	ServiceBus   *ServiceBus
 	Process      *Process
+	Drift        *Drift
 	// Callback is nil unless the action ends by a report from outside.
 	Callback *Callback
 	// Secrets are the clear texts of the secrets that Expand inserted; runners mask them in
@@ -166,6 +171,8 @@ func (d *Definition) content() content {
 		return busEntity{d.ServiceBus, "queue"}
 	case d.Process != nil:
 		return d.Process
+	case d.Drift != nil:
+		return d.Drift
 	}
 	return nil
 }

@@ -233,6 +233,7 @@ func TestServer(t *testing.T) {
 		{TypeServiceBusQueue, `{"namespace": "my-name", "queue": "q", "message": "m"}`, "my-name.servicebus.windows.net"},
 		{TypeServiceBusTopic, `{"namespace": "ns.example.com:5671", "topic": "t", "message": "m"}`, "ns.example.com:5671"},
 		{TypeProcess, `{"entry": "backup"}`, "process:backup"},
+		{TypeDrift, `{"against": "s/d"}`, ""},
 	}
 	for _, c := range tests {
 		got, err := decode(t, c.kind, c.text).Server()
@@ -254,7 +255,7 @@ func TestParseType(t *testing.T) {
 	}
 	_, err := ParseType("StorageQeue")
 	require.ErrorContains(t, err, `invalid command type "StorageQeue": want TSql, Http, `)
-	require.ErrorContains(t, err, `, Process; did you mean "StorageQueue"?`)
+	require.ErrorContains(t, err, `, Drift; did you mean "StorageQueue"?`)
 	_, err = Decode(TypeTSQL, "{}")
 	require.EqualError(t, err, "invalid definition of an action: $: a command of type TSql has no definition")
 }

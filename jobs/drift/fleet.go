@@ -136,7 +136,7 @@ func (f *Fleet) number(list []int32) {
 		}
 		key := f.named[v.key]
 		key.Number = count
-		d := digest{sha256.New()}
+		d := newDigest()
 		d.text(string(v.hash[:]))
 		d.text(string(rune(count)))
 		var hash Hash

@@ -97,7 +97,7 @@ func (o *Options) identify(x *Object) Key {
 // the properties with their lengths, so that no text can pass for another one.
 func (o *Options) canonical(x *Object) (Key, Hash) {
 	k := o.identify(x)
-	d := digest{Hash: sha256.New()}
+	d := newDigest()
 	d.text(string(k.Kind))
 	d.text(k.Schema)
 	d.text(k.Table)
@@ -119,6 +119,9 @@ func (o *Options) canonical(x *Object) (Key, Hash) {
 
 // digest is a hash of texts.
 type digest struct{ hash.Hash }
+
+// newDigest returns an empty digest.
+func newDigest() digest { return digest{sha256.New()} }
 
 // text adds a text with its length.
 func (d digest) text(s string) {

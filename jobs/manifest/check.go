@@ -632,6 +632,9 @@ func (c *checker) step(s *Step, at string) {
 		}
 	} else {
 		c.definition(action.Type(kind), text, at+"."+action.Type(kind).Info().Member)
+		if action.Type(kind) == action.TypeDrift && s.TargetGroup == "" {
+			c.fail(at, "missing target_group: a comparison of schemas runs on one")
+		}
 		if s.Output != nil {
 			c.fail(at+".output", "only a T-SQL step has an output")
 		}

@@ -264,6 +264,7 @@ type Step struct {
 	ServiceBusQueue JSON   `json:"service_bus_queue" rule:"one=command" doc:"A message for a Service Bus queue."`
 	ServiceBusTopic JSON   `json:"service_bus_topic" rule:"one=command" doc:"A message for a Service Bus topic."`
 	Process         JSON   `json:"process" rule:"one=command" doc:"A process of the agent's configuration."`
+	Drift           JSON   `json:"drift" rule:"one=command" doc:"A comparison of the schemas of the databases; it needs a target group."`
 	model.Attempts
 	MaxParallelism int     `json:"max_parallelism" rule:"default=0,min=1,max=2147483647" doc:"Maximum number of databases of one elastic pool, or of one server, at once; default: no limit."`
 	Output         *Output `json:"output" doc:"Where the first result set is written."`
@@ -307,7 +308,7 @@ func (s *Step) SetCommand(kind, text string) bool {
 func (s *Step) actions() []definition {
 	return []definition{
 		{"Http", &s.HTTP}, {"StorageQueue", &s.StorageQueue}, {"ServiceBusQueue", &s.ServiceBusQueue},
-		{"ServiceBusTopic", &s.ServiceBusTopic}, {"Process", &s.Process},
+		{"ServiceBusTopic", &s.ServiceBusTopic}, {"Process", &s.Process}, {"Drift", &s.Drift},
 	}
 }
 

@@ -89,6 +89,7 @@
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50400 @tolerated_failures is neither a number nor a percentage.
 --   50403 the server name has not the form host, host\instance or host,port.
+--   50490 a step of type Drift has no target group.
 CREATE OR ALTER PROCEDURE jobs.sp_add_jobstep
     @job_name                          NVARCHAR(129),
     @step_id                           INT = NULL OUTPUT,

@@ -44,6 +44,7 @@
 --   50180 the job belongs to the SAP surface, which alone may change it.
 --   50183 the job agent is Disabled, Faulted or being deleted, or was deleted.
 --   50203 the object does not have the expected revision.
+--   50490 a step of type Drift has no target group.
 CREATE OR ALTER PROCEDURE jobs.sp_set_jobstep
     @job_name                          NVARCHAR(129),
     @step_name                         NVARCHAR(129),

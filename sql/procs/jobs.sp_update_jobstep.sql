@@ -95,6 +95,7 @@
 --   50203 the object does not have the expected revision.
 --   50400 @tolerated_failures is neither a number nor a percentage.
 --   50403 the server name has not the form host, host\instance or host,port.
+--   50490 a step of type Drift has no target group.
 CREATE OR ALTER PROCEDURE jobs.sp_update_jobstep
     @job_name                          NVARCHAR(129),
     @step_id                           INT = NULL,

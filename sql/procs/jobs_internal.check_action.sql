@@ -102,7 +102,7 @@ BEGIN
     CROSS APPLY OPENJSON(CASE WHEN m.type = 4 THEN m.value ELSE N'[]' END) AS o
     WHERE m.type = 4
         AND (
-            (m.section = N'' AND m.name IN (N'headers', N'endpoints', N'args'))
+            (m.section = N'' AND m.name IN (N'headers', N'endpoints', N'args', N'include', N'ignore', N'exclude'))
             OR (m.section = N'auth' AND m.name = N'keys')
         );
     INSERT INTO @members (section, parent, name, path, value, type)
@@ -197,9 +197,13 @@ BEGIN
         (N'Process', N'', N'success_codes', 16, 0, 0, NULL, NULL, NULL),
         (N'Process', N'', N'max_memory_bytes', 4, 0, 0, 1048576, 1125899906842624, NULL),
         (N'Process', N'', N'output_limit_bytes', 4, 0, 0, 1, 1099511627776, NULL),
-        (N'Process', N'', N'on_output_limit', 2, 0, 0, NULL, NULL, N'truncate,halt')
+        (N'Process', N'', N'on_output_limit', 2, 0, 0, NULL, NULL, N'truncate,halt'),
+        (N'Drift', N'', N'against', 2, 1, 0, NULL, NULL, NULL),
+        (N'Drift', N'', N'include', 16, 0, 0, NULL, NULL, NULL),
+        (N'Drift', N'', N'ignore', 16, 0, 0, NULL, NULL, NULL),
+        (N'Drift', N'', N'exclude', 16, 0, 0, NULL, NULL, NULL)
     ) AS r (family, section, name, types, is_required, is_secret, lowest, highest, choices)
-    WHERE r.family IN (N'*', @family, @command_type)
+    WHERE r.family IN (CASE WHEN @family <> N'Drift' THEN N'*' END, @family, @command_type)
         OR (@family = N'Http' AND r.family IN (N'auth', CONCAT(N'auth ', @auth_kind)));
 
     -- Unknown and repeated members. The members of auth are known only if its kind is.
@@ -229,7 +233,7 @@ BEGIN
             CASE WHEN m.section = N'keys[]' THEN 1 ELSE 0 END,
             CASE WHEN m.type <> 1 THEN 1 ELSE 0 END
         FROM @members AS m
-        WHERE m.section IN (N'headers', N'endpoints[]', N'args[]', N'keys[]')
+        WHERE m.section IN (N'headers', N'endpoints[]', N'args[]', N'keys[]', N'include[]', N'ignore[]', N'exclude[]')
     )
     INSERT INTO @faults (path, message)
     SELECT

@@ -308,6 +308,8 @@ BEGIN
         EXECUTE jobs_internal.lock_target_group
             @target_group_name = @target_group_name OUTPUT,
             @target_group_id = @target_group_id OUTPUT;
+    IF @mode <> N'Options' AND @command_type = N'Drift' AND @target_group_id = '00000000-0000-0000-0000-000000000000'
+        THROW 50490, N'Missing target group name: a step of type Drift needs @target_group_name.', 1;
     IF @mode = N'Update' AND @command_type = N'TSql' AND @target_group_id = '00000000-0000-0000-0000-000000000000'
         THROW 50012, N'Missing target group name: a TSql step needs @target_group_name.', 1;
 

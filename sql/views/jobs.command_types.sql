@@ -21,6 +21,7 @@ FROM (VALUES
     (N'ServiceBusQueue', 4, 1, 1, 1),
     (N'ServiceBusTopic', 5, 1, 1, 1),
     (N'Process', 6, 1, 0, 1),
+    (N'Drift', 7, 1, 0, 1), -- a comparison of schemas by agents, whose command is a JSON object as well
     (N'Mail', 101, 0, 1, 0),
     (N'Slack', 102, 0, 1, 0),
     (N'Teams', 103, 0, 1, 0),

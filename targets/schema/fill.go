@@ -13,7 +13,7 @@ import (
 func Fill(ctx context.Context, servers *mssql.Servers, list []targets.Target, how question.Options, o Options, fleet *drift.Fleet) []question.Failure {
 	return question.Each(ctx, servers, list, how, func(ctx context.Context, one *question.One) error {
 		entry := fleet.Begin()
-		if err := Read(ctx, one, o, entry.Add); err != nil {
+		if err := Read(ctx, one.Session, o, entry.Add); err != nil {
 			return err
 		}
 		entry.End(one.Target.String())

@@ -9,7 +9,6 @@ import (
 
 	"github.com/jobagent/jobagent/jobs/drift"
 	"github.com/jobagent/jobagent/targets/mssql"
-	"github.com/jobagent/jobagent/targets/question"
 )
 
 // The texts of the queries.
@@ -33,7 +32,7 @@ type Options struct {
 // Read reads the schema of the session's database, and calls add with each object. Names, columns
 // and indexes of one database are in memory meanwhile, but no texts of modules. An error of the
 // session is returned as it is; add may have been called then.
-func Read(ctx context.Context, s *question.One, o Options, add func(*drift.Object)) error {
+func Read(ctx context.Context, s *mssql.Session, o Options, add func(*drift.Object)) error {
 	r := newReader(add)
 	if err := r.ask(ctx, s, readText, r.sets()); err != nil {
 		return err
@@ -46,7 +45,7 @@ func Read(ctx context.Context, s *question.One, o Options, add func(*drift.Objec
 
 // ask asks a batch, whose result sets go to the functions one after the other. Before the last one
 // begins, what is complete is passed on.
-func (r *reader) ask(ctx context.Context, s *question.One, text string, sets []func(row)) error {
+func (r *reader) ask(ctx context.Context, s *mssql.Session, text string, sets []func(row)) error {
 	number := -1
 	err := s.Ask(ctx, text, 1, mssql.Answers{
 		Columns: func([]mssql.Column) error {

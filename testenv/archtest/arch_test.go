@@ -48,7 +48,7 @@ var allowed = map[string][]string{
 	"jobs/importer":                  {"jobs/bounded", "jobs/internal/...", "jobs/action", "jobs/model", "jobs/schedule", "jobs/tsql"},
 	"jobs/tsql":                      {},
 	"jobs/model":                     {"github.com/google/uuid"},
-	"jobs/action":                    {"jobs/bounded", "jobs/internal/...", "jobs/parameters"},
+	"jobs/action":                    {"jobs/bounded", "jobs/drift", "jobs/internal/...", "jobs/parameters"},
 	"jobs/parameters":                {"jobs/internal/...", "jobs/model"},
 	"jobs/drift":                     {"jobs/tsql", "jobs/wording"},
 	"jobs/rollout":                   {"jobs", "jobs/internal/..."},
@@ -121,7 +121,7 @@ var allowed = map[string][]string{
 	"agent/telemetry/tracing": {"controldb", "jobs/...", "targets", "github.com/google/uuid", "go.opentelemetry.io/otel/...", "go.uber.org/zap/..."},
 	"agent/alerts":            {"agent/telemetry/metrics", "controldb", "jobs/...", "targets/...", "github.com/google/uuid", "go.uber.org/zap/..."},
 	"targets/mail":            {"targets", "targets/outbound", "jobs/action", "github.com/google/uuid", "github.com/wneessen/go-mail/..."},
-	"agent":                   {"jobs/...", "targets", "targets/mssql", "targets/http", "targets/queue", "targets/process", "targets/outbound", "targets/mail", "targets/secretref", "controldb", "agent/accounts", "agent/alerts", "agent/internal/...", "agent/telemetry/...", "go.uber.org/zap/...", "github.com/google/uuid"},
+	"agent":                   {"jobs/...", "targets", "targets/mssql", "targets/http", "targets/queue", "targets/process", "targets/outbound", "targets/mail", "targets/schema", "targets/secretref", "controldb", "agent/accounts", "agent/alerts", "agent/internal/...", "agent/telemetry/...", "go.uber.org/zap/...", "github.com/google/uuid"},
 	"agent/internal":          {},
 
 	// The command. Data flows from cli through the groups of commands to connect, and from there

@@ -212,6 +212,7 @@ var flagKinds = map[string]Kind{
 	"http":    loose(methods...),
 	"payload": loose("query", "body"),
 	"process": {Words: "an entry of the agent's processes", Max: maxName, source: processes},
+	"drift":   {Words: "none, majority, SERVER/DATABASE or a baseline", Max: maxWord, source: nothing},
 
 	// Schedules.
 	"cron5": word, "cron6": word, "quartz": word, "rrule": word,

@@ -81,6 +81,9 @@ would have. The exit code is 7 unless the endpoint accepts the action.`,
 func try(
 	ctx context.Context, s *connect.Settings, definition *action.Definition, credential string, variables []string, payload string,
 ) (output.ActionTrial, error) {
+	if definition.Type == action.TypeDrift {
+		return output.ActionTrial{}, exit.Usagef("a comparison of schemas is no request: jobagent drift check compares databases")
+	}
 	cfg, err := s.Config()
 	if err != nil {
 		return output.ActionTrial{}, err

@@ -57,17 +57,6 @@ func (r *reading) options() question.Options {
 	return question.Options{Parallel: r.parallel, Timeout: r.timeout, Asking: mssql.Asking{ReadOnly: true, Description: "drift"}}
 }
 
-// names of values of --ignore and --include.
-const (
-	nameConstraints = "constraint-names"
-	nameCollations  = "collations"
-	nameFillFactors = "fill-factors"
-	nameOrder       = "column-order"
-	nameTrust       = "trust"
-	namePermissions = "permissions"
-	nameSystemNames = "system-names"
-)
-
 // check is the state of `jobagent drift check`.
 type check struct {
 	reading
@@ -121,36 +110,13 @@ Exit codes:
 
 // options returns what is compared.
 func (c *check) compared() (o drift.Options, err error) {
-	for _, part := range c.ignore {
-		switch part {
-		case nameConstraints:
-			o.IgnoreConstraintNames = true
-		case nameCollations:
-			o.IgnoreCollations = true
-		case nameFillFactors:
-			o.IgnoreFillFactors = true
-		case nameOrder:
-			o.IgnoreColumnOrder = true
-		case nameTrust:
-			o.IgnoreTrust = true
-		default:
-			return o, exit.Usagef("--ignore %q: want %s", part, strings.Join([]string{nameConstraints, nameCollations, nameFillFactors, nameOrder, nameTrust}, ", "))
-		}
-	}
-	for _, part := range c.include {
-		switch part {
-		case namePermissions:
-			o.Permissions = true
-		case nameSystemNames:
-			o.SystemNames = true
-		default:
-			return o, exit.Usagef("--include %q: want %s or %s", part, namePermissions, nameSystemNames)
-		}
+	o, err = drift.Selection{Include: c.include, Ignore: c.ignore, Exclude: c.exclude}.Options(targets.MatchName)
+	if err != nil {
+		return o, exit.Usagef("--%w", err)
 	}
 	if c.parallel < 1 || c.parallel > databases.MaxParallel {
 		return o, exit.Usagef("--parallel %d: want 1 to %d", c.parallel, databases.MaxParallel)
 	}
-	o.Leave = drift.LeaveOut(c.exclude, targets.MatchName)
 	return o, nil
 }
 
@@ -243,7 +209,7 @@ func (c *check) run(cmd *cobra.Command, _ []string) error {
 func (c *check) readOne(ctx context.Context, servers *mssql.Servers, t targets.Target, what schema.Options, fleet *drift.Fleet) (drift.Reference, error) {
 	entry := fleet.Begin()
 	failed := question.Each(ctx, servers, []targets.Target{t}, c.options(), func(ctx context.Context, one *question.One) error {
-		return schema.Read(ctx, one, what, entry.Add)
+		return schema.Read(ctx, one.Session, what, entry.Add)
 	})
 	if len(failed) > 0 {
 		return drift.Reference{}, readError(failed[0])
@@ -324,7 +290,7 @@ func (e *export) run(cmd *cobra.Command, args []string) error {
 	}
 	file := &drift.File{Format: drift.Format, Database: list[0].String(), Permissions: e.permissions, Objects: []drift.Object{}}
 	failed := question.Each(ctx, servers, list, e.options(), func(ctx context.Context, one *question.One) error {
-		return schema.Read(ctx, one, schema.Options{Permissions: e.permissions}, func(o *drift.Object) { file.Objects = append(file.Objects, *o) })
+		return schema.Read(ctx, one.Session, schema.Options{Permissions: e.permissions}, func(o *drift.Object) { file.Objects = append(file.Objects, *o) })
 	})
 	if len(failed) > 0 {
 		return readError(failed[0])

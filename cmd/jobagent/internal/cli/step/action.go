@@ -116,6 +116,11 @@ func (f *actionFlags) definition(cmd *cobra.Command, s *connect.Settings, rest [
 		if len(rest) > 0 {
 			members["args"] = rest
 		}
+	case "drift":
+		if body != "" {
+			return "", "", exit.Usagef("--body cannot be combined with --drift")
+		}
+		members["against"] = *f.chosen[choice]
 	default:
 		place := action.OfFlag(choice).Info().Place
 		setPlace(members, *f.chosen[choice], place[0], place[1])
