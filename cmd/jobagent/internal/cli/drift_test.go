@@ -15,6 +15,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/targets"
 )
 
 func TestDrift(t *testing.T) {
@@ -119,4 +120,53 @@ func TestDrift(t *testing.T) {
 	require.NotZero(t, got.code)
 	require.Zero(t, run("drift", "export", golden, "--servers", name, "-d", "app1", "--permissions").code)
 	require.Zero(t, run("drift", "check", "--servers", name, "-d", "app1", "--against", golden, "--include", "permissions").code)
+}
+
+func TestDriftHistory(t *testing.T) {
+	server := clitest.Server(t)
+	t.Setenv(config.EnvDSN, server.DSN(embedded.ControlDatabase))
+	db, err := server.Open(embedded.ControlDatabase)
+	require.NoError(t, err)
+	defer db.Close()
+	// What two readings of d1 and one of d2 leave (agent, TestDrift).
+	for _, row := range []string{
+		`N'd1', '2026-01-01T01:00:00', '2026-01-02T01:00:00', 0x01, NULL, @p1`,
+		`N'd1', '2026-01-03T01:00:00', '2026-01-04T01:00:00', 0x02, N'dropped index IX on dbo.T', @p1`,
+		`N'd2', '2026-01-04T01:00:00', '2026-01-04T01:00:00', 0x01, NULL, @p2`,
+	} {
+		_, err := db.ExecContext(t.Context(), `INSERT INTO jobs_internal.drift_states
+    (server_name, options, database_name, first_seen_at, last_seen_at, fingerprint, changes, target_id)
+SELECT N'sql1', N'', x.* FROM (SELECT `+row+`) AS x (database_name, first_seen_at, last_seen_at, fingerprint, changes, target_id);`,
+			targets.TargetID("sql1", "d1").String(), targets.TargetID("sql1", "d2").String())
+		require.NoError(t, err)
+	}
+	run := func(args ...string) asked {
+		var out, errs strings.Builder
+		code := cli.Run(t.Context(), append([]string{"drift"}, args...), strings.NewReader(""), &out, &errs)
+		return asked{code, strings.ReplaceAll(out.String(), "\r\n", "\n"), errs.String()}
+	}
+	columns := "--columns=database_name,first_seen_time,changes"
+	got := run("history", "-o", "csv", "--no-headers", columns)
+	require.Zero(t, got.code, got.err)
+	require.Equal(t, "d1,2026-01-03 01:00:00,dropped index IX on dbo.T\nd1,2026-01-01 01:00:00,\nd2,2026-01-04 01:00:00,\n", got.out)
+	got = run("history", "--current", "--server", "SQL1", "--database", "d1", "-o", "csv", "--no-headers", columns)
+	require.Equal(t, "d1,2026-01-03 01:00:00,dropped index IX on dbo.T\n", got.out, got.err)
+	got = run("history", "--server", "sql1", "--database", "d3")
+	require.Equal(t, exit.CodeNotFound, got.code)
+	require.Contains(t, got.err, "no step of type Drift has read the schema of sql1/d3")
+	for _, wrong := range [][]string{{"history", "--server", "sql1"}, {"history", "--server", "s;", "--database", "d"}, {"baseline", "set", "v1", "sql1"}, {"baseline", "set", "v1", "s;/d"}} {
+		require.Equal(t, exit.CodeUsage, run(wrong...).code, wrong)
+	}
+
+	got = run("baseline", "set", "v1", "sql1/d3")
+	require.NotZero(t, got.code)
+	require.Contains(t, got.err, "No schema of sql1/d3 is known: run a job with a step of type Drift on it first.")
+	got = run("baseline", "set", "v1", "sql1/d1")
+	require.Equal(t, asked{0, "set the baseline v1 to the schema of sql1/d1\n", ""}, got)
+	got = run("baseline", "list", "-o", "csv", "--no-headers", "--columns=baseline_name,source,fingerprint")
+	require.Equal(t, "v1,sql1/d1,02"+strings.Repeat("0", 62)+"\n", got.out, got.err)
+	require.Zero(t, run("baseline", "delete", "v1").code)
+	got = run("baseline", "delete", "v1")
+	require.NotZero(t, got.code)
+	require.Contains(t, got.err, "The baseline 'v1' does not exist.")
 }

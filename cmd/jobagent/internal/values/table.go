@@ -141,6 +141,7 @@ var argumentKinds = map[string]Kind{
 	"KIT_DEFINITION": {Words: "the name of a definition of the kit", Hint: "jobagent kit list shows all definitions", Max: maxName, source: kitDefinitions},
 	"TRIGGER":        {Words: "the name of a trigger", Hint: "jobagent job trigger list shows all triggers", Max: maxName, source: names(controldb.NamesOfTriggers), named: true},
 	"WINDOW":         newName("the window of databases"),
+	"BASELINE":       newName("the baseline of schemas"),
 }
 
 // ownArguments are the kinds of arguments of single commands.

@@ -29,11 +29,14 @@ import (
 // NewCommand returns `jobagent drift`.
 func NewCommand(a *connect.App) *cobra.Command {
 	cmd := command.NewGroup("drift", "Find databases whose schema differs",
-		a.Prints(output.DriftReport{}, newCheckCommand(a)), a.Prints(output.ExportedSchema{}, newExportCommand(a)))
+		a.Prints(output.DriftReport{}, newCheckCommand(a)), a.Prints(output.ExportedSchema{}, newExportCommand(a)),
+		command.StandsFor("jobs.drift_history", newHistoryCommand(a)), newBaselineCommand(a))
 	cmd.Long = `Find databases whose schema differs from that of the others, of one database, or of a file.
 
 Compared are schemas, tables, columns, keys, constraints, indexes, views, procedures, functions, triggers, types, sequences and
-synonyms; roles and permissions on request. Nothing is changed. The login needs VIEW DEFINITION on each database.`
+synonyms; roles and permissions on request. Nothing is changed. The login needs VIEW DEFINITION on each database.
+
+A job with a step of type Drift (jobagent step add --drift) does the same on a schedule, and keeps the history.`
 	return cmd
 }
 
