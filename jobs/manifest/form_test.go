@@ -53,6 +53,7 @@ steps:
   - {name: one, target_group: g, command: "SELECT 1;\r\nGO\r\n", max_parallelism: 3, output: {server: s, database: d, table: t}}
   - {name: two, http: {method: GET, url: "https://example.com/"}, after: [], retry_interval_backoff_multiplier: 1.5}
   - {name: three, target_group: g, command: "SELECT 3;", after: [one, two], run_when: Finished, at_most_once: true}
+  - {name: four, target_group: g, drift: {against: s/golden, include: [permissions], exclude: ["dbo.tmp*"]}}
 ---
 apiVersion: jobagent/v1
 kind: Limit
@@ -89,16 +90,16 @@ notify_resolved: false
 			require.Equal(t, Text(o), Text(same))
 		}
 		typed := FormDefaults(Step{})
-		typed["name"], typed["target_group"], typed["command"], typed["command.text"] = "four", "g", "command", "SELECT 4;"
-		more, faults := FillIn(o, "steps[3]", parts, typed)
+		typed["name"], typed["target_group"], typed["command"], typed["command.text"] = "five", "g", "command", "SELECT 5;"
+		more, faults := FillIn(o, "steps[4]", parts, typed)
 		require.Empty(t, faults)
-		require.Equal(t, []string{"steps[four]"}, Compare(o, more))
-		require.Len(t, job.Steps, 3, "the object itself stays")
+		require.Equal(t, []string{"steps[five]"}, Compare(o, more))
+		require.Len(t, job.Steps, 4, "the object itself stays")
 		typed["name"], typed["after"] = "ONE", "one\nnobody"
-		_, faults = FillIn(o, "steps[3]", parts, typed)
+		_, faults = FillIn(o, "steps[4]", parts, typed)
 		require.Equal(t, "name", faults[0].Path)
-		typed["name"] = "four"
-		_, faults = FillIn(o, "steps[3]", parts, typed)
+		typed["name"] = "five"
+		_, faults = FillIn(o, "steps[4]", parts, typed)
 		require.Equal(t, Faults{{Path: "after", Message: `line 2: there is no step "nobody"`}}, faults)
 	}
 }

@@ -53,7 +53,9 @@ func drawJob(t *rapid.T) string {
 			b.WriteString("    retry_errors: All\n")
 		}
 		isAction := rapid.IntRange(0, 3).Draw(t, "type") == 0
-		if isAction {
+		if isAction && rapid.Bool().Draw(t, "drift") {
+			fmt.Fprintf(&b, "    target_group: g\n    drift: {against: %s, ignore: [trust]}\n", rapid.SampledFrom([]string{"none", "majority", "s/d"}).Draw(t, "against"))
+		} else if isAction {
 			fmt.Fprintf(&b, "    http: {url: \"https://example.com/%d\"}\n", rapid.IntRange(0, 1).Draw(t, "url"))
 		} else {
 			fmt.Fprintf(&b, "    target_group: %s\n    command: PRINT %d\n", rapid.SampledFrom([]string{"g", "h"}).Draw(t, "group"), rapid.IntRange(0, 2).Draw(t, "command"))

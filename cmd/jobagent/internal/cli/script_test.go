@@ -50,6 +50,7 @@ EXEC jobs.sp_add_jobstep N'it''s [j]', @step_name = N'two', @command = N'SELECT 
     @output_type = N'SqlDatabase', @output_server_name = N's', @output_database_name = N'd', @output_table_name = N't', @max_parallelism = 4;
 EXEC jobs.sp_add_jobstep N'it''s [j]', @step_name = N'notify', @command_type = N'Http', @command = @p2;
 EXEC jobs.sp_add_jobstep N'it''s [j]', @step_name = N'back up', @command_type = N'Process', @command = N'{"entry": "backup"}', @target_group_name = N'all of it''s';
+EXEC jobs.sp_add_jobstep N'it''s [j]', @step_name = N'compare', @command_type = N'Drift', @command = N'{"against": "majority", "exclude": ["audit"]}', @target_group_name = N'all of it''s';
 EXEC jobs.sp_set_jobstep_options N'it''s [j]', 2, @on_unknown_outcome = N'Fail', @at_most_once = 1, @retry_errors = N'transient', @tolerated_failures = N'2%';
 EXEC jobs.sp_add_jobstep N'it''s [j]', @step_name = N'it''s three, "3"', @command = N'SELECT 3;', @target_group_name = N'all of it''s', @after = N'';
 EXEC jobs.sp_add_jobstep N'it''s [j]', @step_name = N'four', @command = N'SELECT 4;', @target_group_name = N'all of it''s', @run_when = N'Failed', @on_targets = N'Failed';
@@ -163,6 +164,7 @@ EXEC jobs.sp_add_job_trigger N'it''s [j]', N'missing', N'["rates", "only here"]'
 		{"two", nil, once, "Transient", "2%"},
 		{"notify", nil, d, "All", "0"},
 		{"back up", nil, d, "All", "0"},
+		{"compare", nil, d, "All", "0"},
 		{`it's three, "3"`, controldb.NameList{}, d, "All", "0"},
 		{"four", nil, failed, "All", "0"},
 	}, got)
