@@ -19,7 +19,14 @@ func rolloutState(t *testing.T, f *front.Front, id uuid.UUID, state controldb.Ro
 	t.Helper()
 	require.Eventually(t, func() bool {
 		r, err := f.Store.Rollout(t.Context(), id)
-		return err == nil && r.State == state
+		if err != nil || r.State != state {
+			return false
+		}
+		if state != controldb.RolloutAborted { // a pass ends its run a moment later
+			return true
+		}
+		run, err := f.Store.Run(t.Context(), id)
+		return err == nil && !run.Active
 	}, 20*time.Second, 20*time.Millisecond)
 }
 

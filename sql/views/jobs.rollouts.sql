@@ -20,7 +20,7 @@
 --   started_by        Login that started it; NULL: a schedule.
 --   paused_at, paused_by, pause_reason  Since when it is paused, by whom, and why; NULL: it is not.
 --   reason            Why it is Stopped, Aborting, Aborted or Failed; NULL: it is not.
---   deadline_at       When the plan wants it to have ended; NULL: no deadline is left.
+--   deadline_at       When it is to have ended, by its plan or by a person; NULL: no deadline is left.
 --   next_event        What happens next, in words; NULL: nothing.
 --   next_event_at     When it happens, if that is a time; NULL: when something else has happened.
 --   undo_of           Roll-out that it undoes; NULL: none.

@@ -139,7 +139,7 @@ CROSS APPLY (
         CAST(NULL AS DATETIME2(7)),
         N'The deadline of the roll-out of the job * is near',
         CONCAT(
-            N'The plan wants it to have ended by ', CONVERT(NVARCHAR(19), r.deadline_at, 126), N'Z; ', v.succeeded, N' of ', r.targets,
+            N'It is to have ended by ', CONVERT(NVARCHAR(19), r.deadline_at, 126), N'Z; ', v.succeeded, N' of ', r.targets,
             N' targets have succeeded. ',
             CASE
                 WHEN r.on_gate_failure = N'abort' THEN N'If it has not ended then, it is aborted.'
