@@ -22,8 +22,10 @@ import (
 // started.
 func TestJobsOfTheScheduler(t *testing.T) {
 	f := front.Shared(t)
+	// Without a start time, its schedule would start a run now, on the same endpoint.
 	_, err := f.DB(t, f.Control).ExecContext(t.Context(), `EXECUTE jobs.sp_set_job_collection @job_collection_name = N'jc', @location = N'onprem', @sku = N'Standard';
-EXECUTE jobs.sp_set_scheduler_job @job_collection_name = N'jc', @job_name = N'h1', @command_type = N'Http', @command = @p1;`,
+EXECUTE jobs.sp_set_scheduler_job @job_collection_name = N'jc', @job_name = N'h1', @command_type = N'Http', @command = @p1,
+    @schedule = N'{"startTime": "2099-01-01T00:00:00Z"}';`,
 		`{"url":"`+f.H.URL+`/ok","allow_http":true,"method":"GET"}`)
 	require.NoError(t, err)
 	a := ok(t, f, 200, "GET", at("jobs", "jc/h1"), nil)
