@@ -141,7 +141,7 @@ func (s *session) showPlan(ctx context.Context, text string) ([]string, error) {
 		return nil, err
 	}
 	if off := s.exec(ctx, "SET SHOWPLAN_XML OFF"); off != nil {
-		return nil, fmt.Errorf("end the mode in which the server shows plans: %v", off) // not an error of the batch
+		return nil, fmt.Errorf("end the mode in which the server shows plans: %v", off) //nolint:errorlint // not an error of the batch, which classes of errors would make it
 	}
 	return documents, err
 }

@@ -31,7 +31,6 @@ type table struct {
 // index is an index whose columns are being read.
 type index struct {
 	object  *drift.Object
-	name    string
 	columns []indexColumn
 }
 

@@ -127,7 +127,7 @@ func TestResolveShowsChanges(t *testing.T) {
 
 	db, err := sql.Open("sqlserver", server.DSN(embedded.ControlDatabase))
 	require.NoError(t, err)
-	defer db.Close() //nolint:errcheck // of a test
+	defer db.Close()
 	list := func(name string, gone any) {
 		_, err := db.ExecContext(t.Context(), `INSERT INTO jobs_internal.targets (target_id, server_name, database_name, server_key, database_key, first_seen_at, last_seen_at)
 VALUES (@p1, N'S', @p2, N's', @p2, '2026-01-01', '2026-01-01');
