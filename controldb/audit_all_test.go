@@ -203,7 +203,7 @@ ORDER BY entry_id;`, last)
 			if !public || o.Kind != sqlfs.KindProcedure || o.CalledBy == "members of the role jobs_reader." || called[name] {
 				continue
 			}
-			require.Contains(t, scripts.String(), "\n"+name+" | ", "no script expects the entry of %s in jobs.audit_log", o.Name)
+			require.True(t, strings.Contains(scripts.String(), "\n"+name+" | "), "no script expects the entry of %s in jobs.audit_log", o.Name)
 		}
 		text := fmt.Sprint(c.rows(t, `SELECT * FROM jobs_internal.audit_entries;`))
 		require.NotContains(t, text, canary)
