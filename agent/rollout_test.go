@@ -175,6 +175,7 @@ INNER JOIN jobs.rollout_targets AS t ON t.job_execution_id = r.job_execution_id 
 // after its end; what runs then goes on to its end, and the rest follows in the next window. A
 // calendar that is changed counts within a minute, and one that is gone lets nothing start.
 func TestRollOutWaitsForItsWindow(t *testing.T) {
+	skipUnderRace(t)
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, testenv.Embedded(t, testenv.Options{}), 5)
 		day := time.Now().UTC().Truncate(24 * time.Hour)
