@@ -57,20 +57,18 @@ BEGIN
         THROW 50470, N'Missing trigger name: @trigger_name is NULL or empty.', 1;
     IF @mode = N'Add'
         EXECUTE jobs_internal.check_name @name = @trigger_name, @parameter = N'@trigger_name';
-    SET @run_when = CASE
-        WHEN @run_when = N'Succeeded' THEN N'Succeeded'
-        WHEN @run_when = N'Failed' THEN N'Failed'
-        WHEN @run_when = N'Finished' THEN N'Finished'
-        WHEN @run_when IS NULL THEN NULL
-        ELSE N'?'
+    SET @run_when = CASE @run_when COLLATE Latin1_General_100_CI_AS
+        WHEN N'succeeded' THEN N'Succeeded'
+        WHEN N'failed' THEN N'Failed'
+        WHEN N'finished' THEN N'Finished'
+        ELSE LEFT(N'?', LEN(@run_when) + 1) -- NULL stays NULL
     END;
     IF @run_when = N'?' OR (@mode = N'Add' AND @run_when IS NULL)
         THROW 50471, N'Invalid @run_when of a trigger: want Succeeded, Failed or Finished.', 1;
-    SET @targets = CASE
-        WHEN @targets = N'All' THEN N'All'
-        WHEN @targets = N'Succeeded' THEN N'Succeeded'
-        WHEN @targets IS NULL THEN NULL
-        ELSE N'?'
+    SET @targets = CASE @targets COLLATE Latin1_General_100_CI_AS
+        WHEN N'all' THEN N'All'
+        WHEN N'succeeded' THEN N'Succeeded'
+        ELSE LEFT(N'?', LEN(@targets) + 1) -- NULL stays NULL
     END;
     IF @targets = N'?' OR (@mode = N'Add' AND @targets IS NULL)
         THROW 50481, N'Invalid @targets of a trigger: want All or Succeeded.', 1;
