@@ -57,21 +57,16 @@ BEGIN
         THROW 50470, N'Missing trigger name: @trigger_name is NULL or empty.', 1;
     IF @mode = N'Add'
         EXECUTE jobs_internal.check_name @name = @trigger_name, @parameter = N'@trigger_name';
+    IF @run_when COLLATE Latin1_General_100_CI_AS NOT IN (N'succeeded', N'failed', N'finished') OR (@mode = N'Add' AND @run_when IS NULL)
+        THROW 50471, N'Invalid @run_when of a trigger: want Succeeded, Failed or Finished.', 1;
     SET @run_when = CASE @run_when COLLATE Latin1_General_100_CI_AS
         WHEN N'succeeded' THEN N'Succeeded'
         WHEN N'failed' THEN N'Failed'
         WHEN N'finished' THEN N'Finished'
-        ELSE LEFT(N'?', LEN(@run_when) + 1) -- NULL stays NULL
     END;
-    IF @run_when = N'?' OR (@mode = N'Add' AND @run_when IS NULL)
-        THROW 50471, N'Invalid @run_when of a trigger: want Succeeded, Failed or Finished.', 1;
-    SET @targets = CASE @targets COLLATE Latin1_General_100_CI_AS
-        WHEN N'all' THEN N'All'
-        WHEN N'succeeded' THEN N'Succeeded'
-        ELSE LEFT(N'?', LEN(@targets) + 1) -- NULL stays NULL
-    END;
-    IF @targets = N'?' OR (@mode = N'Add' AND @targets IS NULL)
+    IF @targets COLLATE Latin1_General_100_CI_AS NOT IN (N'all', N'succeeded') OR (@mode = N'Add' AND @targets IS NULL)
         THROW 50481, N'Invalid @targets of a trigger: want All or Succeeded.', 1;
+    SET @targets = CASE @targets COLLATE Latin1_General_100_CI_AS WHEN N'all' THEN N'All' WHEN N'succeeded' THEN N'Succeeded' END;
     IF @upstream_jobs IS NOT NULL OR @mode = N'Add'
     BEGIN
         IF @upstream_jobs IS NULL OR ISJSON(@upstream_jobs) = 0 OR LEFT(LTRIM(@upstream_jobs), 1) <> N'['
