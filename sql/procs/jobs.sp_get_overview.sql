@@ -241,27 +241,12 @@ BEGIN
         ) AS t
     ) AS w
     OUTER APPLY (
-        -- Plan: per step a range of IX_target_executions_holds, and for each reason a key of window_answers or target_pauses.
         SELECT
-            MIN(h.ends_at) AS held_from,
-            CASE WHEN COUNT(*) = COUNT(h.ends_at) THEN MAX(h.ends_at) END AS held_until
-        FROM (
-            SELECT t.held_by
-            FROM jobs_internal.target_executions AS t
-            WHERE t.step_execution_id = s.step_execution_id
-                AND t.held_by IS NOT NULL
-                AND t.next_attempt_at IS NOT NULL
-            GROUP BY t.held_by
-        ) AS g
-        LEFT JOIN jobs_internal.target_pauses AS p ON p.pause_id = -g.held_by
-        LEFT JOIN jobs_internal.window_answers AS a ON a.answer_id = g.held_by
-        CROSS APPLY (
-            SELECT CASE
-                WHEN p.resumed_at IS NOT NULL OR a.is_open = 1 THEN @now
-                WHEN a.holds_until IS NOT NULL THEN a.changes_at
-                ELSE p.ends_at
-            END AS ends_at
-        ) AS h
+            MIN(t.ends_at) AS held_from,
+            CASE WHEN COUNT(*) = COUNT(t.ends_at) THEN MAX(t.ends_at) END AS held_until
+        FROM jobs_internal.step_holds AS h
+        CROSS APPLY (SELECT CASE WHEN h.is_over = 1 THEN @now ELSE h.ends_at END AS ends_at) AS t
+        WHERE h.step_execution_id = s.step_execution_id
     ) AS u
     OUTER APPLY (
         -- Plan: the last key of the range of IX_target_executions_due, with its row.

@@ -116,28 +116,14 @@ BEGIN
     OUTER APPLY (
         -- Plan: per active step a range of IX_target_executions_holds, and for each reason a key of target_pauses or window_answers.
         SELECT
-            SUM(g.targets) AS held,
-            MIN(h.ends_at) AS held_from,
-            CASE WHEN COUNT(*) = COUNT(h.ends_at) THEN MAX(h.ends_at) END AS held_until
-        FROM (
-            SELECT t.held_by, COUNT(*) AS targets
-            FROM jobs_internal.step_executions AS x
-            INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = x.step_execution_id
-            WHERE x.execution_id = @execution_id
-                AND x.is_active = 1
-                AND t.held_by IS NOT NULL
-                AND t.next_attempt_at IS NOT NULL
-            GROUP BY t.held_by
-        ) AS g
-        LEFT JOIN jobs_internal.target_pauses AS p ON p.pause_id = -g.held_by
-        LEFT JOIN jobs_internal.window_answers AS a ON a.answer_id = g.held_by
-        CROSS APPLY (
-            SELECT CASE
-                WHEN p.resumed_at IS NOT NULL OR a.is_open = 1 THEN @now
-                WHEN a.holds_until IS NOT NULL THEN a.changes_at
-                ELSE p.ends_at
-            END AS ends_at
-        ) AS h
+            SUM(h.targets) AS held,
+            MIN(t.ends_at) AS held_from,
+            CASE WHEN COUNT(*) = COUNT(t.ends_at) THEN MAX(t.ends_at) END AS held_until
+        FROM jobs_internal.step_executions AS x
+        INNER JOIN jobs_internal.step_holds AS h ON h.step_execution_id = x.step_execution_id
+        CROSS APPLY (SELECT CASE WHEN h.is_over = 1 THEN @now ELSE h.ends_at END AS ends_at) AS t
+        WHERE x.execution_id = @execution_id
+            AND x.is_active = 1
     ) AS y
     WHERE e.execution_id = @execution_id;
 
