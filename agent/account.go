@@ -46,6 +46,9 @@ func (h *Hosting) runAccount(ctx context.Context) {
 				cores.cancel()
 			}
 		}
+		if cores == nil {
+			h.cfg.Alive()
+		}
 		if !sleep(ctx, pause, cores.end()) {
 			return
 		}

@@ -62,6 +62,12 @@ type Config struct {
 	// 30 s; a negative value means no grace period.
 	Grace time.Duration
 
+	// Alive is called after each pass, and after each attempt to reach the control database or to
+	// start a term that failed. A call to the control database takes at most a minute, so that a
+	// process in which nothing calls Alive for several minutes hangs. Several goroutines may call
+	// Alive at the same time. The default does nothing.
+	Alive func()
+
 	// Metrics counts what the agent does; nil counts nothing.
 	Metrics *metrics.Agent
 }
@@ -98,6 +104,9 @@ func (c Config) withDefaults() (Config, error) {
 	c.PollIdle = cmp.Or(c.PollIdle, 300*time.Millisecond)
 	c.MissedAfter = cmp.Or(c.MissedAfter, time.Minute)
 	c.Grace = cmp.Or(c.Grace, 30*time.Second)
+	if c.Alive == nil {
+		c.Alive = func() {}
+	}
 	return c, c.validate()
 }
 

@@ -67,6 +67,7 @@ func (c *controller) run(ctx context.Context, ready func()) error {
 	var delay time.Duration
 	for sleep(ctx, delay, c.comm.queue.wake) {
 		next, err := c.runOnce(ctx)
+		c.cfg.Alive()
 		switch {
 		case err == nil:
 			retry.Reset()

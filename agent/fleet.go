@@ -117,7 +117,7 @@ func (f *Fleet) serveOnce(ctx context.Context, m Member, log *zap.Logger) (err e
 	}()
 	var tools Tools
 	closeTools := func() {}
-	err = Await(ctx, log, func(ctx context.Context) (err error) {
+	err = Await(ctx, f.cfg.Alive, log, func(ctx context.Context) (err error) {
 		if _, err := m.Store.CheckAgent(ctx); err != nil {
 			return err
 		}

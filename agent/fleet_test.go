@@ -5,7 +5,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/uuid"
@@ -102,7 +104,8 @@ func TestAgentFollowsTheJobAgent(t *testing.T) {
 		ctx := t.Context()
 		m := f.member(t, "one")
 		m.AccountRequired = true
-		runFleet(t, agent.Config{MaxConcurrentTargets: 4}, m)
+		var alive heartbeat
+		runFleet(t, agent.Config{MaxConcurrentTargets: 4, Alive: alive.beat}, m)
 		f.AddJob(t, "short", []string{"SELECT 1;"})
 		f.AddJob(t, "long", []string{"WAITFOR DELAY '00:30:00';"})
 		state := func(want controldb.JobAgentState) {
@@ -157,7 +160,50 @@ func TestAgentFollowsTheJobAgent(t *testing.T) {
 		require.NoError(t, err)
 		live(1)
 		require.Equal(t, jobs.Succeeded, f.ended(t, f.Start(t, "short"), time.Minute)[0].Lifecycle)
+		alive.require(t, time.Minute)
 	})
+}
+
+// An agent whose control database is away says that it is alive, and works when the database is
+// back.
+func TestAgentIsAliveDuringAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		env := testenv.Embedded(t, testenv.Options{Dir: t.TempDir()})
+		f := newFixture(t, env, 1)
+		f.AddJob(t, "short", []string{"SELECT 1;"})
+		var alive heartbeat
+		f.startAgent(t, agent.Config{Alive: alive.beat})
+		require.Equal(t, jobs.Succeeded, f.ended(t, f.Start(t, "short"), time.Minute)[0].Lifecycle)
+		env.Restart(t, func() { time.Sleep(time.Hour) }) // virtual time
+		require.Equal(t, jobs.Succeeded, f.ended(t, f.Start(t, "short"), 2*time.Minute)[0].Lifecycle)
+		alive.require(t, 2*time.Minute)
+	})
+}
+
+// heartbeat is what calls [agent.Config.Alive].
+type heartbeat struct {
+	mu      sync.Mutex
+	last    time.Time     // of the last call
+	longest time.Duration // between two calls
+}
+
+func (h *heartbeat) beat() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := time.Now()
+	if !h.last.IsZero() {
+		h.longest = max(h.longest, now.Sub(h.last))
+	}
+	h.last = now
+}
+
+// require requires that there never was a longer time than limit without a call.
+func (h *heartbeat) require(t *testing.T, limit time.Duration) {
+	t.Helper()
+	h.beat()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	require.LessOrEqual(t, h.longest, limit)
 }
 
 func TestFleetRefusesItsConfiguration(t *testing.T) {

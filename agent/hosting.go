@@ -81,7 +81,7 @@ func New(
 // Run must be called once.
 func (h *Hosting) Run(ctx context.Context) error {
 	var other *controldb.SchemaVersionError
-	err := Await(ctx, h.log, func(ctx context.Context) (err error) {
+	err := Await(ctx, h.cfg.Alive, h.log, func(ctx context.Context) (err error) {
 		if other, err = h.store.CheckAgent(ctx); err != nil {
 			return err
 		}
@@ -154,6 +154,7 @@ func (h *Hosting) runCores(ctx context.Context) {
 			h.log.Info("no term: the job agent is not Ready", zap.Error(err))
 			return
 		}
+		h.cfg.Alive()
 		if time.Since(started) > time.Minute {
 			retry.Reset()
 		}

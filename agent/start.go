@@ -15,8 +15,9 @@ import (
 // Await calls try until it succeeds. It retries after an error that may go away without
 // intervention, such as a control database that does not answer, and logs it; the delay grows up to
 // 15 s. So an agent that starts together with the machine of its control database needs no help.
-// Await returns any other error at once, unchanged. When ctx is done, it returns the cause of ctx.
-func Await(ctx context.Context, log *zap.Logger, try func(context.Context) error) error {
+// It calls alive after each such error, unless alive is nil. Await returns any other error at once,
+// unchanged. When ctx is done, it returns the cause of ctx.
+func Await(ctx context.Context, alive func(), log *zap.Logger, try func(context.Context) error) error {
 	retry := backoff.Exponential{Min: 100 * time.Millisecond, Max: 15 * time.Second}
 	for {
 		err := try(ctx)
@@ -27,6 +28,9 @@ func Await(ctx context.Context, log *zap.Logger, try func(context.Context) error
 			return context.Cause(ctx)
 		case !transient(err):
 			return err
+		}
+		if alive != nil {
+			alive()
 		}
 		delay := retry.Next()
 		log.Warn("the control database cannot be used yet", zap.Error(err), zap.Duration(keyRetryIn, delay))

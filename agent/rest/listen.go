@@ -53,6 +53,9 @@ func (c ListenConfig) Check() error {
 	return err
 }
 
+// CheckFiles returns an error if a PEM file cannot be read, or the key is of another certificate.
+func (c ListenConfig) CheckFiles() error { return c.listener().CheckFiles() }
+
 // listener returns the configuration of the network side.
 func (c ListenConfig) listener() listen.Config {
 	request := cmp.Or(c.RequestTime, requestTime)

@@ -40,38 +40,66 @@ func checkDeployedConfig(t *testing.T, text string) config.File {
 	return file
 }
 
-// The unit is valid, starts a command that exists, and hands over the secrets that its
-// configuration names.
-func TestDeployedUnit(t *testing.T) {
-	t.Parallel()
-	unit := deployed(t, "jobagent.service")
+// unitSettings returns the settings of a unit of systemd by name.
+func unitSettings(unit string) map[string][]string {
 	settings := map[string][]string{}
 	for _, m := range regexp.MustCompile(`(?m)^([A-Z]\w*)=(.*)$`).FindAllStringSubmatch(unit, -1) {
 		settings[m[1]] = append(settings[m[1]], m[2])
 	}
-	start := strings.Fields(settings["ExecStart"][0])
-	require.NoError(t, cli.Check(start[1:]))
-	// The user of the unit cannot read files of root.
-	require.Contains(t, start, "/run/credentials/jobagent.service/jobagent.json")
-	require.NotContains(t, settings["ExecStart"][0], "/etc/")
-	require.Contains(t, settings["LoadCredential"], "jobagent.json:/etc/jobagent/jobagent.json")
-	file := checkDeployedConfig(t, deployed(t, "jobagent.json"))
-	for _, reference := range []string{file.DSN, file.Credentials[0].Secret} {
-		name, found := strings.CutPrefix(reference, "file:/run/credentials/jobagent.service/")
-		require.True(t, found, reference)
-		require.Contains(t, settings["LoadCredential"], name+":/etc/jobagent/"+name)
-	}
-	// Longer than the agent's grace period.
-	require.Equal(t, []string{"60"}, settings["TimeoutStopSec"])
+	return settings
+}
 
-	if _, err := exec.LookPath("systemd-analyze"); err != nil {
-		t.Skip("systemd-analyze is absent: install systemd to verify the settings of the unit")
+// The units are valid, start commands that exist, hand over the secrets that their configurations
+// name, and have few rights.
+func TestDeployedUnits(t *testing.T) {
+	t.Parallel()
+	for name, stop := range map[string]string{
+		"jobagent":       "60", // longer than the agent's grace period
+		"jobagent-serve": "30", // longer than the front waits for requests under way
+	} {
+		unit := deployed(t, name+".service")
+		settings := unitSettings(unit)
+		start := strings.Fields(settings["ExecStart"][0])
+		require.NoError(t, cli.Check(start[1:]))
+		require.Equal(t, []string{"notify"}, settings["Type"])
+		require.Equal(t, []string{stop}, settings["TimeoutStopSec"])
+		// The user of the unit cannot read files of root.
+		secrets := "/run/credentials/" + name + ".service/"
+		require.Contains(t, start, secrets+name+".json")
+		require.NotContains(t, settings["ExecStart"][0], "/etc/")
+		handed := regexp.MustCompile(`"(?:file:)?(/[^"]*)"`).FindAllStringSubmatch(deployed(t, name+".json"), -1)
+		require.NotEmpty(t, handed)
+		for _, path := range append(handed, []string{"", secrets + name + ".json"}) {
+			file, found := strings.CutPrefix(path[1], secrets)
+			require.True(t, found, path[1])
+			require.Contains(t, settings["LoadCredential"], file+":/etc/jobagent/"+file)
+		}
+		require.Len(t, settings["LoadCredential"], len(handed)+1)
+		if _, err := exec.LookPath("systemd-analyze"); err != nil {
+			t.Log("systemd-analyze is absent: install systemd to verify the settings of the units")
+			continue
+		}
+		path := filepath.Join(t.TempDir(), name+".service")
+		require.NoError(t, os.WriteFile(path, []byte(strings.Replace(unit, start[0], "/bin/true", 1)), 0o600))
+		out, err := exec.CommandContext(t.Context(), "systemd-analyze", "verify", "--man=no", path).CombinedOutput()
+		require.NoError(t, err, string(out))
+		require.Empty(t, string(out), "warnings")
+		// The threshold is ten times the exposure level.
+		out, err = exec.CommandContext(t.Context(), "systemd-analyze", "security", "--offline=true", "--threshold=15", path).CombinedOutput()
+		require.NoError(t, err, string(out))
 	}
-	path := filepath.Join(t.TempDir(), "jobagent.service")
-	require.NoError(t, os.WriteFile(path, []byte(strings.Replace(unit, start[0], "/bin/true", 1)), 0o600))
-	out, err := exec.CommandContext(t.Context(), "systemd-analyze", "verify", "--man=no", path).CombinedOutput()
-	require.NoError(t, err, string(out))
-	require.Empty(t, string(out), "warnings")
+	checkDeployedConfig(t, deployed(t, "jobagent.json"))
+}
+
+// The front's configuration is valid: it lacks only the files that the unit hands over.
+func TestDeployedFront(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "config.json")
+	require.NoError(t, os.WriteFile(path, []byte(deployed(t, "jobagent-serve.json")), 0o600))
+	file, err := config.Read(path)
+	require.NoError(t, err)
+	require.NoError(t, file.Metrics.Check())
+	require.NoError(t, file.REST.Check())
 }
 
 // The image runs commands that exist, as a user without rights.

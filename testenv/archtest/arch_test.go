@@ -127,7 +127,7 @@ var allowed = map[string][]string{
 	// The command. Data flows from cli through the groups of commands to connect, and from there
 	// down. No group imports another one.
 	"cmd/jobagent":            {commandRoom + "cli", commandRoom + "service"},
-	commandRoom + "service":   {"golang.org/x/sys/..."},
+	commandRoom + "service":   {"golang.org/x/sys/...", "github.com/coreos/go-systemd/v22/daemon", "go.uber.org/zap"},
 	commandRoom + "buildinfo": {},
 	commandRoom + "clitest":   {commandRoom + "embedded", "testenv", "github.com/stretchr/testify/...", "go.uber.org/zap"},
 	commandRoom + "terminal":  {"jobs", "charm.land/lipgloss/v2", "github.com/charmbracelet/x/term", "github.com/charmbracelet/x/ansi", "golang.org/x/sys/..."},

@@ -28,23 +28,37 @@ func Open(ctx context.Context, cfg Config) (*Listener, error) {
 	if err := cfg.Check(); err != nil {
 		return nil, err
 	}
-	var secured *tls.Config
-	if cfg.Certificate != "" {
-		protocols := []string{"http/1.1"}
-		if cfg.HTTP2 {
-			protocols = []string{"h2", "http/1.1"}
-		}
-		f := &files{certificate: cfg.Certificate, key: cfg.Key, clientCA: cfg.ClientCA, protocols: protocols}
-		if _, err := f.config(nil); err != nil {
-			return nil, err
-		}
-		secured = &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: protocols, GetConfigForClient: f.config}
+	secured, err := cfg.secured()
+	if err != nil {
+		return nil, err
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.Address)
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", cfg.Address, err)
 	}
 	return on(cfg, l, secured), nil
+}
+
+// CheckFiles returns an error if the certificate, its key or the client CA cannot be read.
+func (c Config) CheckFiles() error {
+	_, err := c.secured()
+	return err
+}
+
+// secured reads the files, and returns the configuration of TLS; nil for plain HTTP.
+func (c Config) secured() (*tls.Config, error) {
+	if c.Certificate == "" {
+		return nil, nil
+	}
+	protocols := []string{"http/1.1"}
+	if c.HTTP2 {
+		protocols = []string{"h2", "http/1.1"}
+	}
+	f := &files{certificate: c.Certificate, key: c.Key, clientCA: c.ClientCA, protocols: protocols}
+	if _, err := f.config(nil); err != nil {
+		return nil, err
+	}
+	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: protocols, GetConfigForClient: f.config}, nil
 }
 
 // On returns a listener over one of the caller's, which Serve closes. cfg has no address and no

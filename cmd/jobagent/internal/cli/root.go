@@ -105,7 +105,8 @@ func Check(args []string) error {
 	if err := cmd.ParseFlags(rest); err != nil {
 		return err
 	}
-	if !cmd.Runnable() || cmd.HasSubCommands() {
+	// serve is the only command that does something of its own and has commands below it.
+	if !cmd.Runnable() || cmd.HasSubCommands() && cmd.Name() != "serve" {
 		return fmt.Errorf("%s is a group of commands", cmd.CommandPath())
 	}
 	if err := cmd.ValidateArgs(cmd.Flags().Args()); err != nil {

@@ -122,6 +122,7 @@ func TestCheck(t *testing.T) {
 	}{
 		{map[string]any{}, ""},
 		{map[string]any{"listen": "10.0.0.1:443"}, "want tls"},
+		{map[string]any{"tls": map[string]any{"certificate": "absent.pem", "key": "absent.key"}}, "absent.pem: no such file"},
 		{map[string]any{"grants": []any{map[string]any{"principal": "x", "role": "king", "scope": "/"}}}, "invalid role"},
 		{map[string]any{"sap": map[string]any{"instances": []any{map[string]any{"name": "i", "tenant": "t", "database": "nope", "credential": "c"}}}}, "no control database"},
 		{map[string]any{"sap": map[string]any{"instances": []any{map[string]any{"name": "i", "tenant": "t"}}}}, "sap.instances[0].credential is missing"},

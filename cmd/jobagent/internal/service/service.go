@@ -1,6 +1,7 @@
 // Package service runs the program as a service of Windows: the service control manager ends it,
 // and its log entries go to the event log Application. Elsewhere signals end the program, and
-// systemd or a container's engine reads its standard error.
+// systemd or a container's engine reads its standard error. A [Supervisor] tells systemd that the
+// start is complete, and that the program is alive.
 package service
 
 import (

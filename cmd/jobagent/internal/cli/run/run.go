@@ -19,6 +19,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/daemon"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/front"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/service"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets/mssql"
 )
@@ -55,6 +56,9 @@ grace period. The second signal cancels them at once.`,
 			if err := daemon.Protect(log); err != nil {
 				return err
 			}
+			supervisor := service.Supervise(log)
+			cfg.Alive = supervisor.Alive
+			defer context.AfterFunc(cmd.Context(), supervisor.Stopping)()
 			for _, err := range file.Unreadable() {
 				log.Warn("a secret of the configuration cannot be read; what needs it will fail", zap.Error(err))
 			}
@@ -143,7 +147,7 @@ func run(ctx context.Context, a *connect.App, cfg agent.Config, log *zap.Logger)
 	var store *controldb.Store
 	var tools agent.Tools
 	var closeTools func()
-	err = agent.Await(ctx, log, func(ctx context.Context) (err error) {
+	err = agent.Await(ctx, cfg.Alive, log, func(ctx context.Context) (err error) {
 		if store, err = a.OpenStore(ctx); err != nil {
 			return err
 		}

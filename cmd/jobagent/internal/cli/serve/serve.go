@@ -10,8 +10,10 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/front"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/service"
 )
 
 // NewCommand returns `jobagent serve`.
@@ -63,6 +65,9 @@ func checkOnly(a *connect.App, o front.Options) error {
 	if err := front.Check(o); err != nil {
 		return err
 	}
+	if err := o.Config.Listener().CheckFiles(); err != nil {
+		return exit.Usage(err)
+	}
 	file, err := a.Config()
 	if err != nil {
 		return err
@@ -87,5 +92,8 @@ func serve(ctx context.Context, o front.Options) error {
 		return err
 	}
 	defer f.Close()
+	supervisor := service.Supervise(o.Log)
+	supervisor.Alive() // the address is open
+	defer context.AfterFunc(ctx, supervisor.Stopping)()
 	return f.Serve(ctx)
 }
