@@ -127,6 +127,7 @@ var allowed = map[string][]string{
 	// The command. Data flows from cli through the groups of commands to connect, and from there
 	// down. No group imports another one.
 	"cmd/jobagent":            {commandRoom + "cli", commandRoom + "service"},
+	"cmd/jobagent/release":    {commandRoom + "cli", "github.com/spf13/cobra/...", "github.com/goccy/go-yaml", "golang.org/x/crypto/x509roots/fallback/bundle"},
 	commandRoom + "service":   {"golang.org/x/sys/...", "github.com/coreos/go-systemd/v22/daemon", "go.uber.org/zap"},
 	commandRoom + "buildinfo": {},
 	commandRoom + "clitest":   {commandRoom + "embedded", "testenv", "github.com/stretchr/testify/...", "go.uber.org/zap"},

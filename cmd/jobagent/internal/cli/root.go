@@ -97,8 +97,7 @@ func flush(streams ...io.Writer) {
 // Check reports what is wrong with a command line, without running it: unknown commands and flags,
 // and arguments that a command does not take. It is for texts that name commands.
 func Check(args []string) error {
-	root := newRootCommand(connect.New(strings.NewReader(""), io.Discard, io.Discard))
-	cmd, rest, err := root.Find(args)
+	cmd, rest, err := Commands().Find(args)
 	if err != nil {
 		return err
 	}
@@ -113,6 +112,12 @@ func Check(args []string) error {
 		return err
 	}
 	return cmp.Or(cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups())
+}
+
+// Commands returns the tree of all commands, for documents about them. They read nothing and print
+// nothing.
+func Commands() *cobra.Command {
+	return newRootCommand(connect.New(strings.NewReader(""), io.Discard, io.Discard))
 }
 
 // newRootCommand returns the tree of all commands.
