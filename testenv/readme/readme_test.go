@@ -31,12 +31,13 @@ const root = "../.."
 // installs the binary and starts the server.
 var pages = []string{
 	"README.md", "cmd/jobagent/COMMANDS.md", "cmd/jobagent/QUERY.md", "cmd/jobagent/DRIFT.md", "cmd/jobagent/TRIGGERS.md", "cmd/jobagent/WINDOWS.md", "cmd/jobagent/INVENTORY.md",
-	"cmd/jobagent/SETTINGS.md", "cmd/jobagent/deploy/DEPLOY.md",
+	"cmd/jobagent/SETTINGS.md", "cmd/jobagent/deploy/DEPLOY.md", "cmd/jobagent/release/RELEASE.md",
 	"jobs/schedule/FORMS.md",
 	"jobs/importer/FROM_ELASTIC_JOBS.md", "jobs/importer/FROM_SQL_AGENT.md", "jobs/importer/FROM_AZURE_SCHEDULER.md",
 	"jobs/importer/FROM_SAP.md", "jobs/importer/FROM_CRON.md", "jobs/importer/FROM_KUBERNETES.md", "jobs/importer/FROM_TASK_SCHEDULER.md",
 	"jobs/importer/FROM_QUARTZ.md", "jobs/importer/FROM_ICALENDAR.md",
 	"jobs/kit/KIT.md",
+	"cmd/jobagent/deploy/PRODUCTION.md", // after the pages that show all jobs and schedules
 	".github/CONTRIBUTING.md",
 }
 
@@ -68,6 +69,9 @@ var notRun = map[string]string{
 	"sudo ":                           "it changes this machine",
 	"docker ":                         "no container engine is at hand",
 	"kubectl ":                        "no cluster is at hand",
+	"helm ":                           "no cluster is at hand; .ci/chart/run renders the chart",
+	"az ":                             "no subscription of Azure is at hand",
+	"bash .ci/release ":               "it builds for minutes; TestRelease in cmd/jobagent/release writes the same files around small binaries",
 }
 
 // notRunText lists the T-SQL that the test leaves out of its block, with the reason.
