@@ -9,7 +9,11 @@ func TypeClash(from, to string) *Error {
 
 // Overflow220 is error 220: an integer that does not fit a smaller integer type.
 func Overflow220(to string, value int64) *Error {
-	return New(220, 16, "Arithmetic overflow error for data type %s, value = %d.", to, value)
+	e := New(220, 16, "Arithmetic overflow error for data type %s, value = %d.", to, value)
+	if to == "tinyint" {
+		return e.WithState(2)
+	}
+	return e
 }
 
 // Overflow232 is error 232: a float that does not fit the type.
