@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"runtime/pprof"
 	"slices"
 	"time"
 
@@ -47,8 +49,32 @@ With --dsn, the benchmark uses that server instead. The login must have the righ
 databases: the benchmark creates a control database and targets under new names, and drops them at
 the end. ` + config.EnvDSN + ` is ignored.`
 	cmd.PersistentFlags().VarP(&p.format, "output", "o", "output `format`: table, json or csv")
+	profile := cmd.PersistentFlags().String("cpuprofile", "", "`file` for a profile of the processor's time, with the preparations; go tool pprof reads it")
+	for _, c := range cmd.Commands() {
+		run := c.RunE
+		c.RunE = func(cmd *cobra.Command, args []string) error {
+			return profiled(*profile, func() error { return run(cmd, args) })
+		}
+	}
 	cmd.PersistentFlags().BoolVar(&options.Tracing, "tracing", false, "export traces, to a receiver in this process")
 	return cmd
+}
+
+// profiled calls run, and writes a profile of the time meanwhile to a file, if it has a name.
+func profiled(file string, run func() error) (err error) {
+	if file == "" {
+		return run()
+	}
+	f, err := os.Create(file)
+	if err != nil {
+		return exit.Usagef("profile: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return fmt.Errorf("profile: %w", err)
+	}
+	defer pprof.StopCPUProfile()
+	return run()
 }
 
 // Usagef implements [bench.Program].

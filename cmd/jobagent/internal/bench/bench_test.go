@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -45,9 +47,13 @@ func TestBenchFanout(t *testing.T) {
 	}
 }
 
+// The test is not parallel: a process has one profile at a time.
 func TestBenchQuery(t *testing.T) {
-	t.Parallel()
-	f := figures(t, runBench(t, "query", "--targets", "3", "--concurrency", "2", "--rounds", "1", "-o", "json"))
+	profile := filepath.Join(t.TempDir(), "cpu.pprof")
+	f := figures(t, runBench(t, "query", "--targets", "3", "--concurrency", "2", "--rounds", "1", "-o", "json", "--cpuprofile", profile))
+	text, err := os.ReadFile(profile)
+	require.NoError(t, err)
+	require.Equal(t, []byte{0x1f, 0x8b}, text[:2], "gzip, as pprof reads it")
 	require.Equal(t, 3.0, f["targets"])
 	for _, name := range []string{"query_rate", "bare_rate", "ratio", "first_row"} {
 		require.Positive(t, f[name], name)

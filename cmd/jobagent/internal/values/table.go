@@ -195,7 +195,7 @@ var flagKinds = map[string]Kind{
 	"note":        note, "reason": {Words: "a text", Max: maxReason, Empty: true, source: nothing},
 	"message": {Words: "a text", Empty: true, source: nothing},
 	"dir":     {Words: "a directory", Max: maxWord, Folder: true}, "plan-dir": {Words: "a directory", Max: maxWord, Folder: true},
-	"file": file, "spec": file, "body-file": file, "command-file": file, "params-file": file, "report": {Words: "a file", Max: maxWord, Files: true},
+	"file": file, "spec": file, "body-file": file, "command-file": file, "params-file": file, "cpuprofile": file, "report": {Words: "a file", Max: maxWord, Files: true},
 	"command":      {Words: "a T-SQL script", source: nothing},
 	"command-type": enum(spelled(action.Types())...), "type": enum(spelled(action.Types())...),
 	"param": runParameter, "param-json": runParameter, "var": parameter, "tag": parameter,
