@@ -27,12 +27,28 @@ import (
 // envBeCommand makes the test binary run as the command jobagent, for tests that kill processes.
 const envBeCommand = "JOBAGENT_TEST_BE_COMMAND"
 
+// The variable of Go's memory limit, and its value for none.
+const (
+	envMemory = "GOMEMLIMIT"
+	noLimit   = "off"
+)
+
 // TestMain runs the test binary as the command jobagent where scripts and tests start processes.
 func TestMain(m *testing.M) {
 	if os.Getenv(envBeCommand) != "" {
+		if os.Getenv(envMemory) == noLimit { // the tests' limit, not the command's
+			if err := os.Unsetenv(envMemory); err != nil {
+				panic(err)
+			}
+		}
 		main()
 	}
 	if err := os.Setenv(contexts.EnvFile, os.DevNull); err != nil { // not those of the person who tests; processes inherit it
+		panic(err)
+	}
+	// Commands bound the memory of their process. Here some share one with servers and all tests,
+	// so the collector would run without end.
+	if err := os.Setenv(envMemory, noLimit); err != nil {
 		panic(err)
 	}
 	testscript.Main(leakChecker{m}, map[string]func(){
