@@ -16,6 +16,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/agent/telemetry/tracing"
+	"github.com/jobagent/jobagent/agent/telemetry/tracing/export"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/agents"
@@ -25,7 +26,7 @@ import (
 // traced starts an agent that exports to a receiver. stop ends the agent, then the export.
 func (f *fixture) traced(t *testing.T, receiver *otlp.Receiver, cfg agent.Config) (stop func()) {
 	t.Helper()
-	traces, err := tracing.New(t.Context(), tracing.Config{Endpoint: receiver.URL, Version: "test"}, zaptest.NewLogger(t))
+	traces, err := export.New(t.Context(), export.Config{Endpoint: receiver.URL, Version: "test"}, zaptest.NewLogger(t))
 	require.NoError(t, err)
 	tools := agents.Tools(t, f.Env, f.Store)
 	tools.Traces = traces
@@ -194,7 +195,7 @@ func TestTraceWithoutAReceiver(t *testing.T) {
 			}
 			return http.StatusBadRequest
 		}
-		traces, err := tracing.New(t.Context(), tracing.Config{Endpoint: receiver.URL}, zaptest.NewLogger(t))
+		traces, err := export.New(t.Context(), export.Config{Endpoint: receiver.URL}, zaptest.NewLogger(t))
 		require.NoError(t, err)
 		tools := agents.Tools(t, f.Env, f.Store)
 		tools.Traces = traces
@@ -227,7 +228,7 @@ func TestTraceOfAnAction(t *testing.T) {
 	})
 	f.addAction(t, "hook", "", `{"method": "POST", "url": "http://api.example.com/x?note=hidden", "allow_http": true, "body": "hidden"}`, retries(2, 1))
 	receiver := otlp.NewReceiver(t)
-	traces, err := tracing.New(t.Context(), tracing.Config{Endpoint: receiver.URL}, zaptest.NewLogger(t))
+	traces, err := export.New(t.Context(), export.Config{Endpoint: receiver.URL}, zaptest.NewLogger(t))
 	require.NoError(t, err)
 	tools := agents.Tools(t, f.Env, f.Store)
 	tools.Actions, tools.Traces = f.actions(t), traces

@@ -118,11 +118,13 @@ var allowed = map[string][]string{
 	"agent/web/definitions": {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "controldb/definition", "jobs/...", "targets", "agent/web/code", "github.com/google/uuid", "github.com/aymanbagabas/go-udiff"},
 	// What others read: metrics, traces. The agent calls them; they call nothing of the agent.
 	"agent/telemetry/metrics": {"controldb", "jobs/...", "github.com/prometheus/client_golang/...", "go.uber.org/zap/..."},
-	"agent/telemetry/tracing": {"controldb", "jobs/...", "targets", "github.com/google/uuid", "go.opentelemetry.io/otel/...", "go.uber.org/zap/..."},
-	"agent/alerts":            {"agent/telemetry/metrics", "controldb", "jobs/...", "targets/...", "github.com/google/uuid", "go.uber.org/zap/..."},
-	"targets/mail":            {"targets", "targets/outbound", "jobs/action", "github.com/google/uuid", "github.com/wneessen/go-mail/..."},
-	"agent":                   {"jobs/...", "targets", "targets/mssql", "targets/http", "targets/queue", "targets/process", "targets/outbound", "targets/mail", "targets/schema", "targets/secretref", "controldb", "agent/accounts", "agent/alerts", "agent/internal/...", "agent/telemetry/...", "go.uber.org/zap/...", "github.com/google/uuid"},
-	"agent/internal":          {},
+	"agent/telemetry/tracing": {"controldb", "jobs/...", "targets", "github.com/google/uuid", "go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/codes", "go.opentelemetry.io/otel/sdk/...", "go.opentelemetry.io/otel/semconv/...", "go.opentelemetry.io/otel/trace/...", "go.uber.org/zap/..."},
+	// The exporter brings gRPC: the agent and the dashboard do without it.
+	"agent/telemetry/tracing/export": {"agent/telemetry/tracing", "go.opentelemetry.io/otel/...", "go.uber.org/zap"},
+	"agent/alerts":                   {"agent/telemetry/metrics", "controldb", "jobs/...", "targets/...", "github.com/google/uuid", "go.uber.org/zap/..."},
+	"targets/mail":                   {"targets", "targets/outbound", "jobs/action", "github.com/google/uuid", "github.com/wneessen/go-mail/..."},
+	"agent":                          {"jobs/...", "targets", "targets/mssql", "targets/http", "targets/queue", "targets/process", "targets/outbound", "targets/mail", "targets/schema", "targets/secretref", "controldb", "agent/accounts", "agent/alerts", "agent/internal/...", "agent/telemetry/metrics", "agent/telemetry/tracing", "go.uber.org/zap/...", "github.com/google/uuid"},
+	"agent/internal":                 {},
 
 	// The command. Data flows from cli through the groups of commands to connect, and from there
 	// down. No group imports another one.

@@ -11,7 +11,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/jobagent/jobagent/agent/telemetry/tracing"
+	"github.com/jobagent/jobagent/agent/telemetry/tracing/export"
 )
 
 // exportTraces makes the agent export traces to a receiver in this process, which drops them.
@@ -32,7 +32,7 @@ func (s *installation) exportTraces(ctx context.Context) error {
 		}
 		return err
 	})
-	traces, err := tracing.New(ctx, tracing.Config{Endpoint: "http://" + listener.Addr().String()}, zap.NewNop())
+	traces, err := export.New(ctx, export.Config{Endpoint: "http://" + listener.Addr().String()}, zap.NewNop())
 	if err != nil {
 		return err
 	}

@@ -16,13 +16,13 @@ import (
 // Recorder takes spans and exports them in batches. A nil Recorder is off: it takes nothing. Safe
 // for concurrent use.
 //
-// Concurrency: queue is the only way from the callers to the loop, the one goroutine that New
-// starts. Close ends it.
+// Concurrency: queue is the only way from the callers to the loop, the one goroutine that
+// NewRecorder starts. Close ends it.
 type Recorder struct {
 	exporter sdktrace.SpanExporter
 	resource *resource.Resource
 	ratio    float64
-	cfg      settings
+	sizes    Sizes
 	log      *zap.Logger
 
 	queue chan pending
@@ -61,11 +61,18 @@ func (r *Recorder) Counts() Counts {
 	return Counts{Exported: r.exported.Load(), Dropped: r.dropped.Load(), Failed: r.failed.Load()}
 }
 
-// newRecorder starts a recorder.
-func newRecorder(exporter sdktrace.SpanExporter, res *resource.Resource, ratio float64, s settings, log *zap.Logger) *Recorder {
+// Sizes are sizes and times of the export. The queue counts what callers add; a batch counts spans.
+type Sizes struct {
+	Queue, Batch   int
+	Delay, Timeout time.Duration
+}
+
+// NewRecorder starts a recorder. The ratio is the share of runs that are recorded. The caller
+// closes it; the exporter is closed with it.
+func NewRecorder(exporter sdktrace.SpanExporter, res *resource.Resource, ratio float64, s Sizes, log *zap.Logger) *Recorder {
 	r := &Recorder{
-		exporter: exporter, resource: res, ratio: ratio, cfg: s, log: log,
-		queue: make(chan pending, s.queue), room: make(chan struct{}, 1),
+		exporter: exporter, resource: res, ratio: ratio, sizes: s, log: log,
+		queue: make(chan pending, s.Queue), room: make(chan struct{}, 1),
 		stop: make(chan struct{}), stopped: make(chan struct{}),
 	}
 	r.exporting, r.abandon = context.WithCancel(context.Background())
@@ -100,14 +107,14 @@ func (r *Recorder) Wait(ctx context.Context) error {
 // loop exports until stop is closed.
 func (r *Recorder) loop() {
 	defer close(r.stopped)
-	timer := time.NewTimer(r.cfg.delay)
+	timer := time.NewTimer(r.sizes.Delay)
 	defer timer.Stop()
-	batch := make([]sdktrace.ReadOnlySpan, 0, r.cfg.batch)
+	batch := make([]sdktrace.ReadOnlySpan, 0, r.sizes.Batch)
 	take := func(p pending) {
 		for _, s := range p() {
 			batch = append(batch, s.readOnly(r.resource))
 		}
-		if len(batch) >= r.cfg.batch {
+		if len(batch) >= r.sizes.Batch {
 			batch = r.export(batch)
 		}
 	}
@@ -117,7 +124,7 @@ func (r *Recorder) loop() {
 			take(p)
 		case <-timer.C:
 			batch = r.export(batch)
-			timer.Reset(r.cfg.delay)
+			timer.Reset(r.sizes.Delay)
 		case <-r.stop:
 			for {
 				select {
@@ -136,7 +143,7 @@ func (r *Recorder) loop() {
 // notice it.
 func (r *Recorder) export(batch []sdktrace.ReadOnlySpan) []sdktrace.ReadOnlySpan {
 	if len(batch) > 0 {
-		ctx, cancel := context.WithTimeout(r.exporting, r.cfg.timeout)
+		ctx, cancel := context.WithTimeout(r.exporting, r.sizes.Timeout)
 		err := r.exporter.ExportSpans(ctx, batch)
 		cancel()
 		if err != nil {

@@ -44,8 +44,8 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 
 func (e *exporter) Shutdown(context.Context) error { e.down = true; return nil }
 
-func start(e *exporter, s settings) *Recorder {
-	return newRecorder(e, resource.Empty(), 1, s, zap.NewNop())
+func start(e *exporter, s Sizes) *Recorder {
+	return NewRecorder(e, resource.Empty(), 1, s, zap.NewNop())
 }
 
 func attempt(r *Recorder, n int) {
@@ -57,7 +57,7 @@ func attempt(r *Recorder, n int) {
 func TestRecorderExports(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &exporter{answer: func(context.Context) error { return nil }}
-		r := start(e, settings{queue: 100, batch: 3, delay: time.Second, timeout: time.Second})
+		r := start(e, Sizes{Queue: 100, Batch: 3, Delay: time.Second, Timeout: time.Second})
 		for n := range 4 {
 			attempt(r, n+1)
 		}
@@ -79,7 +79,7 @@ func TestRecorderExports(t *testing.T) {
 func TestRecorderWithASlowReceiver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &exporter{answer: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }}
-		r := start(e, settings{queue: 10, batch: 2, delay: time.Second, timeout: time.Minute})
+		r := start(e, Sizes{Queue: 10, Batch: 2, Delay: time.Second, Timeout: time.Minute})
 		began := time.Now()
 		for n := range 30 {
 			attempt(r, n)
@@ -108,7 +108,7 @@ func TestRecorderGoesOnAfterAFailure(t *testing.T) {
 			}
 			return nil
 		}}
-		r := start(e, settings{queue: 10, batch: 1, delay: time.Second, timeout: time.Second})
+		r := start(e, Sizes{Queue: 10, Batch: 1, Delay: time.Second, Timeout: time.Second})
 		attempt(r, 1)
 		synctest.Wait()
 		fail = false
@@ -120,48 +120,11 @@ func TestRecorderGoesOnAfterAFailure(t *testing.T) {
 
 // A recorder that is off takes everything and does nothing.
 func TestOff(t *testing.T) {
-	for _, name := range []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"} {
-		t.Setenv(name, "")
-	}
-	r, err := New(t.Context(), Config{Headers: map[string]string{"a": "b"}}, zap.NewNop())
-	require.NoError(t, err)
-	require.Nil(t, r)
+	var r *Recorder
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		r.Attempt(controldb.Task{}, controldb.Outcome{}, nil, time.Time{}, time.Time{})
 		r.Ended(controldb.RunSpans{}, nil)
 	}))
 	require.NoError(t, r.Close(t.Context()))
 	require.Zero(t, r.Counts())
-	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
-	require.True(t, Config{}.On())
-	t.Setenv("OTEL_SDK_DISABLED", "true")
-	require.False(t, Config{Endpoint: "http://127.0.0.1:1"}.On())
-}
-
-func TestConfigRefuses(t *testing.T) {
-	ratio := 1.5
-	for want, c := range map[string]struct {
-		cfg Config
-		env map[string]string
-	}{
-		"invalid tracing.endpoint: want a URL":                 {cfg: Config{Endpoint: "collector:4318"}},
-		"without a user":                                       {cfg: Config{Endpoint: "https://u:p@collector"}},
-		"headers hold secrets; want https":                     {cfg: Config{Endpoint: "http://collector:4318", Headers: map[string]string{"k": "hunter2"}}},
-		"invalid tracing.sample_ratio 1.5":                     {cfg: Config{Endpoint: "http://localhost", SampleRatio: &ratio}},
-		`invalid OTEL_TRACES_SAMPLER "jaeger"`:                 {cfg: Config{Endpoint: "http://localhost"}, env: map[string]string{"OTEL_TRACES_SAMPLER": "jaeger"}},
-		`invalid OTEL_TRACES_SAMPLER_ARG "x"`:                  {cfg: Config{Endpoint: "http://localhost"}, env: map[string]string{"OTEL_TRACES_SAMPLER": "traceidratio", "OTEL_TRACES_SAMPLER_ARG": "x"}},
-		`invalid OTEL_BSP_MAX_QUEUE_SIZE "0"`:                  {cfg: Config{Endpoint: "http://localhost"}, env: map[string]string{"OTEL_BSP_MAX_QUEUE_SIZE": "0"}},
-		"invalid tracing.resource_attributes: a name is empty": {cfg: Config{Endpoint: "http://localhost", ResourceAttributes: map[string]string{" ": "x"}}},
-	} {
-		t.Run(want, func(t *testing.T) {
-			for name, value := range c.env {
-				t.Setenv(name, value)
-			}
-			r, err := New(t.Context(), c.cfg, zap.NewNop())
-			require.ErrorContains(t, err, want)
-			require.NotContains(t, err.Error(), "hunter2")
-			require.NotContains(t, err.Error(), "u:p")
-			require.Nil(t, r)
-		})
-	}
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jobagent/jobagent/agent/telemetry/tracing"
+	"github.com/jobagent/jobagent/agent/telemetry/tracing/export"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/targets/secretref"
 )
@@ -22,8 +22,8 @@ type Tracing struct {
 }
 
 // Recorder returns the configuration of the recorder. It reads the headers' secrets.
-func (t Tracing) Recorder() (tracing.Config, error) {
-	cfg := tracing.Config{Endpoint: t.Endpoint, SampleRatio: t.SampleRatio, ResourceAttributes: t.ResourceAttributes}
+func (t Tracing) Recorder() (export.Config, error) {
+	cfg := export.Config{Endpoint: t.Endpoint, SampleRatio: t.SampleRatio, ResourceAttributes: t.ResourceAttributes}
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(t.Headers)) {
 		if !secretref.IsReference(t.Headers[name]) {

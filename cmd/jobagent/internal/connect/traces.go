@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/agent/telemetry/tracing"
+	"github.com/jobagent/jobagent/agent/telemetry/tracing/export"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 )
 
@@ -26,7 +27,7 @@ func (c *Connections) OpenTraces(ctx context.Context, version string, log *zap.L
 		return nil, nil, err
 	}
 	cfg.Version, cfg.Instance = version, uuid.NewString()
-	traces, err := tracing.New(ctx, cfg, log.With(zap.String("service", "traces")))
+	traces, err := export.New(ctx, cfg, log.With(zap.String("service", "traces")))
 	if err != nil {
 		return nil, nil, exit.Usage(err)
 	}

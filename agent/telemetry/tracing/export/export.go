@@ -1,4 +1,6 @@
-package tracing
+// Package export sends traces to a receiver of OTLP over HTTP. It stands apart from package tracing
+// because the exporter brings gRPC and protobuf, which a user of recorders does not need.
+package export
 
 import (
 	"context"
@@ -18,6 +20,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.uber.org/zap"
+
+	"github.com/jobagent/jobagent/agent/telemetry/tracing"
 )
 
 // Config configures the export. What it leaves out comes from the standard variables OTEL_*
@@ -37,14 +41,8 @@ type Config struct {
 	Version, Instance string
 }
 
-// settings are sizes and times of the export.
-type settings struct {
-	queue, batch   int
-	delay, timeout time.Duration
-}
-
-// The defaults of settings. The queue holds the attempts of some ten thousand targets; a receiver
-// that is down costs some 10 MB of memory, not more.
+// The defaults of [tracing.Sizes]. The queue holds the attempts of some ten thousand targets; a
+// receiver that is down costs some 10 MB of memory, not more.
 const (
 	defaultQueue   = 16_384
 	defaultBatch   = 512
@@ -66,7 +64,7 @@ func (c Config) On() bool {
 
 // New starts the export, or returns nil if it is off. It makes no connection. The caller closes the
 // recorder.
-func New(ctx context.Context, c Config, log *zap.Logger) (*Recorder, error) {
+func New(ctx context.Context, c Config, log *zap.Logger) (*tracing.Recorder, error) {
 	if !c.On() {
 		return nil, nil
 	}
@@ -74,7 +72,7 @@ func New(ctx context.Context, c Config, log *zap.Logger) (*Recorder, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := readSettings()
+	s, err := readSizes()
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +88,7 @@ func New(ctx context.Context, c Config, log *zap.Logger) (*Recorder, error) {
 	if err != nil {
 		return nil, errors.Join(err, exporter.Shutdown(ctx))
 	}
-	return newRecorder(exporter, res, ratio, s, log), nil
+	return tracing.NewRecorder(exporter, res, ratio, s, log), nil
 }
 
 // options returns the options of the exporter. Options that are not given come from OTEL_*.
@@ -156,9 +154,9 @@ func (c Config) ratio() (float64, error) {
 	return ratio, nil
 }
 
-// readSettings reads the sizes and times of a batch span processor.
-func readSettings() (settings, error) {
-	s := settings{defaultQueue, defaultBatch, defaultDelay, defaultTimeout}
+// readSizes reads the sizes and times of a batch span processor.
+func readSizes() (tracing.Sizes, error) {
+	s := tracing.Sizes{Queue: defaultQueue, Batch: defaultBatch, Delay: defaultDelay, Timeout: defaultTimeout}
 	var errs []error
 	read := func(name string, into func(n int)) {
 		text := os.Getenv(name)
@@ -172,11 +170,11 @@ func readSettings() (settings, error) {
 		}
 		into(n)
 	}
-	read("OTEL_BSP_MAX_QUEUE_SIZE", func(n int) { s.queue = n })
-	read("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", func(n int) { s.batch = n })
-	read("OTEL_BSP_SCHEDULE_DELAY", func(n int) { s.delay = time.Duration(n) * time.Millisecond })
-	read("OTEL_BSP_EXPORT_TIMEOUT", func(n int) { s.timeout = time.Duration(n) * time.Millisecond })
-	s.batch = min(s.batch, s.queue)
+	read("OTEL_BSP_MAX_QUEUE_SIZE", func(n int) { s.Queue = n })
+	read("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", func(n int) { s.Batch = n })
+	read("OTEL_BSP_SCHEDULE_DELAY", func(n int) { s.Delay = time.Duration(n) * time.Millisecond })
+	read("OTEL_BSP_EXPORT_TIMEOUT", func(n int) { s.Timeout = time.Duration(n) * time.Millisecond })
+	s.Batch = min(s.Batch, s.Queue)
 	return s, errors.Join(errs...)
 }
 
