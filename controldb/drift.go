@@ -100,26 +100,76 @@ type SchemaState struct {
 type DriftFilter struct {
 	// Target is one database; nil means all.
 	Target uuid.UUID
+	// Group is a target group: the databases of its last list. Job is a job: those of the target
+	// groups of its steps of type Drift. Empty means all.
+	Group, Job string
+	// Options and Fingerprint are those of one schema; a nil fingerprint means any schema, with any
+	// options.
+	Options     string
+	Fingerprint []byte
 	// Current leaves out the schemas that databases had before.
 	Current bool
 }
 
-// DriftHistory lists the schemas of databases, by the names of these, the newest schema first.
-func (s *Store) DriftHistory(ctx context.Context, f DriftFilter) ([]SchemaState, error) {
-	text := `SELECT h.target_id, h.server_name, h.database_name, h.options, h.fingerprint, h.objects, h.first_seen_time, h.last_seen_time,
-    h.is_current, h.changes
-FROM jobs.drift_history AS h
-WHERE 1 = 1`
-	var args []any
+const schemaStateColumns = `SELECT h.target_id, h.server_name, h.database_name, h.options, h.fingerprint, h.objects, h.first_seen_time,
+    h.last_seen_time, h.is_current, h.changes
+FROM jobs.drift_history AS h`
+
+// apply adds the conditions of the filter.
+func (f DriftFilter) apply(w *filter) {
 	if f.Target != uuid.Nil {
-		text += " AND h.target_id = @p1"
-		args = append(args, mssqldb.UniqueIdentifier(f.Target))
+		w.add("h.target_id = %s", mssqldb.UniqueIdentifier(f.Target))
+	}
+	if f.Group != "" {
+		w.add("EXISTS (SELECT 1 FROM jobs.target_group_targets AS g WHERE g.target_id = h.target_id AND g.is_gone = 0 AND g.target_group_name = %s)", f.Group)
+	}
+	if f.Job != "" {
+		w.add(`EXISTS (
+        SELECT 1
+        FROM jobs.jobsteps AS j
+        INNER JOIN jobs.target_group_targets AS g ON g.target_group_id = j.target_group_id
+        WHERE j.command_type = N'Drift' AND g.target_id = h.target_id AND g.is_gone = 0 AND j.job_name = %s
+    )`, f.Job)
+	}
+	if f.Fingerprint != nil {
+		w.add("h.fingerprint = %s AND h.options = %s", f.Fingerprint, f.Options)
 	}
 	if f.Current {
-		text += " AND h.is_current = 1"
+		w.add("h.is_current = 1")
+	}
+}
+
+// DriftHistory lists the schemas of databases, by the names of these, the newest schema first.
+func (s *Store) DriftHistory(ctx context.Context, f DriftFilter) ([]SchemaState, error) {
+	w := newFilter(0)
+	f.apply(w)
+	return selectAll[SchemaState](ctx, s, "list the schemas of databases", schemaStateColumns+w.text()+
+		"\nORDER BY h.database_name, h.server_name, h.target_id, h.options, h.first_seen_time DESC\nOFFSET 0 ROWS FETCH NEXT @p1 ROWS ONLY;", w.args...)
+}
+
+// SchemaStateKey is the place of a row in [Store.PageOfDriftHistory].
+type SchemaStateKey struct {
+	Target    uuid.UUID `json:"t"`
+	Options   string    `json:"o"`
+	FirstSeen time.Time `json:"f"`
+}
+
+// Key is the place of the row.
+func (h SchemaState) Key() SchemaStateKey { return SchemaStateKey{h.Target, h.Options, h.FirstSeen} }
+
+// PageOfDriftHistory lists the schemas of databases in the order of the IDs of these, the newest
+// schema first.
+func (s *Store) PageOfDriftHistory(ctx context.Context, f DriftFilter, p Page[SchemaStateKey]) ([]SchemaState, error) {
+	w := newFilter(p.Top)
+	f.apply(w)
+	if k := p.After; k != nil {
+		target, seen := mssqldb.UniqueIdentifier(k.Target), datetime2(k.FirstSeen)
+		w.add(`(h.target_id > %s
+        OR (h.target_id = %s AND h.options > %s)
+        OR (h.target_id = %s AND h.options = %s AND h.first_seen_time < %s))`, target, target, k.Options, target, k.Options, seen)
 	}
 	return selectAll[SchemaState](ctx, s, "list the schemas of databases",
-		text+"\nORDER BY h.database_name, h.server_name, h.target_id, h.options, h.first_seen_time DESC;", args...)
+		schemaStateColumns+w.text()+"\nORDER BY h.target_id, h.options, h.first_seen_time DESC"+p.text(w)+";", w.args...)
 }
 
 // DriftBaseline is a row of the view jobs.drift_baselines: a schema that somebody declared to be
@@ -135,18 +185,28 @@ type DriftBaseline struct {
 	By      string    `db:"set_by"`
 }
 
+const baselineColumns = `SELECT b.baseline_name, b.options, b.fingerprint, b.objects, b.source, b.set_time, b.set_by
+FROM jobs.drift_baselines AS b`
+
 // DriftBaselines lists the baselines by their names.
 func (s *Store) DriftBaselines(ctx context.Context) ([]DriftBaseline, error) {
-	return selectAll[DriftBaseline](ctx, s, "list the baselines of schemas", `SELECT b.baseline_name, b.options, b.fingerprint, b.objects, b.source, b.set_time, b.set_by
-FROM jobs.drift_baselines AS b
-ORDER BY b.baseline_name, b.options;`)
+	return selectAll[DriftBaseline](ctx, s, "list the baselines of schemas", baselineColumns+"\nORDER BY b.baseline_name, b.options;")
+}
+
+// DriftBaseline returns the rows of one baseline, by their options. The error is
+// [ErrBaselineNotFound] if there is none.
+func (s *Store) DriftBaseline(ctx context.Context, name string) ([]DriftBaseline, error) {
+	const op = "read the baseline of schemas"
+	list, err := selectAll[DriftBaseline](ctx, s, op, baselineColumns+"\nWHERE b.baseline_name = @p1\nORDER BY b.options;", name)
+	_, err = onlyRow(list, err, op, ErrBaselineNotFound)
+	return list, err
 }
 
 // SetDriftBaseline adds or replaces a baseline: the schema that a database had when an agent last
-// read it.
+// read it. The ID of a database that is known suffices.
 func (s *Store) SetDriftBaseline(ctx context.Context, name string, from targets.Target) error {
 	return s.exec(ctx, "set the baseline of schemas", newCall("jobs.sp_set_drift_baseline").in("baseline_name", name).
-		in("server_name", from.Server).in("database_name", from.Database).in("target_id", from.ID))
+		optText("server_name", from.Server).optText("database_name", from.Database).in("target_id", from.ID))
 }
 
 // DeleteDriftBaseline deletes a baseline.

@@ -50,6 +50,8 @@ var (
 	ErrTargetNotFound = errors.New("database not known")
 	// ErrExecutionNotFound means that no execution has this id.
 	ErrExecutionNotFound = errors.New("job execution not found")
+	// ErrBaselineNotFound means that there is no baseline of schemas of this name.
+	ErrBaselineNotFound = errors.New("baseline not found")
 	// ErrTriggerNotFound means that the job has no trigger of this name.
 	ErrTriggerNotFound = errors.New("trigger not found")
 	// ErrTriggerExists means that the job has a trigger of this name already.
@@ -378,6 +380,6 @@ var conditions = map[int32]condition{
 	50490: {KindInvalid, nil, "a step of type Drift has no target group"},
 	50491: {KindInvalid, nil, "a baseline of schemas has no name, or one that a step cannot give"},
 	50492: {KindInvalid, nil, "no step of type Drift has read the database"},
-	50493: {KindInvalid, nil, "the baseline of schemas does not exist"},
+	50493: {KindInvalid, ErrBaselineNotFound, "the baseline of schemas does not exist"},
 	50451: {KindInvalid, nil, "a name or value of a tag is invalid, or a database would have more than 50 tags"},
 }

@@ -105,6 +105,15 @@ var samples = []sample{
 	{"sql", "JobTriggerEvents_ListByTrigger", a + "/jobs/j2/triggers/t1/events" + query, "", nil, 0, 0},
 	{"sql", "JobTriggers_Delete", a + "/jobs/j2/triggers/t1" + query, "", nil, 0, 0},
 
+	{"sql", "JobDriftHistory_ListByAgent", a + "/driftHistory" + query, "", nil, 0, 0},
+	{"sql", "JobDriftHistory_ListByTargetGroup", a + "/targetGroups/g1/driftHistory" + query, "", nil, 0, 0},
+	{"sql", "JobDriftHistory_ListByJob", a + "/jobs/j1/driftHistory" + query, "", nil, 0, 0},
+	{"sql", "JobDriftHistory_Get", a + "/driftHistory/" + run + query, "", nil, 404, 0},
+	{"sql", "JobDriftBaselines_CreateOrUpdate", a + "/driftBaselines/b1" + query, `{"properties":{"serverName":"away.example","databaseName":"d"}}`, nil, 400, 0},
+	{"sql", "JobDriftBaselines_ListByAgent", a + "/driftBaselines" + query, "", nil, 0, 0},
+	{"sql", "JobDriftBaselines_Get", a + "/driftBaselines/b1" + query, "", nil, 404, 0},
+	{"sql", "JobDriftBaselines_Delete", a + "/driftBaselines/b1" + query, "", nil, 0, 0},
+
 	{"sql", "JobPrivateEndpoints_CreateOrUpdate", a + "/privateEndpoints/p1" + query, `{"properties":{"targetServerAzureResourceId":"` + front.Servers + `"}}`, nil, 0, 0},
 	{"sql", "JobPrivateEndpoints_ListByAgent", a + "/privateEndpoints" + query, "", nil, 0, 0},
 	{"sql", "JobPrivateEndpoints_Get", a + "/privateEndpoints/p1" + query, "", nil, 0, 0},

@@ -1,0 +1,288 @@
+package elastic
+
+import (
+	"context"
+	"encoding/hex"
+	"net/http"
+	"reflect"
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/wording"
+)
+
+// The history of schemas and baselines are an extension: Elastic Jobs has none. The name of an
+// element of the history is the ID of its database, as that of a pause is.
+
+const (
+	typeSchema   = "Microsoft.Sql/servers/jobAgents/driftHistory"
+	typeBaseline = "Microsoft.Sql/servers/jobAgents/driftBaselines"
+	schemaPath   = agentPath + "/driftHistory"
+	baselinePath = agentPath + "/driftBaselines"
+)
+
+// schemaView is a schema that a database had.
+type schemaView struct {
+	envelope
+	Properties struct {
+		ServerName    string     `json:"serverName"`
+		DatabaseName  string     `json:"databaseName"`
+		Options       string     `json:"options,omitempty"`
+		Fingerprint   string     `json:"fingerprint"`
+		Objects       int        `json:"objects"`
+		FirstSeenTime *timestamp `json:"firstSeenTime,omitempty"`
+		LastSeenTime  *timestamp `json:"lastSeenTime,omitempty"`
+		IsCurrent     bool       `json:"isCurrent"`
+		Changes       string     `json:"changes,omitempty"`
+	} `json:"properties"`
+}
+
+// baselineInput is the body of PUT baseline. Properties of an answer are ignored, so that a client
+// may send back what it has read.
+type baselineInput struct {
+	envelope
+	Properties struct {
+		_            struct{} `body:"closed"`
+		TargetID     string   `json:"targetId" format:"uuid"`
+		ServerName   string   `json:"serverName"`
+		DatabaseName string   `json:"databaseName"`
+	} `json:"properties" body:"required"`
+}
+
+// baselineView is a baseline, with its schema for each options that its database was read with.
+type baselineView struct {
+	envelope
+	Properties struct {
+		Source  string               `json:"source"`
+		SetTime *timestamp           `json:"setTime,omitempty"`
+		SetBy   string               `json:"setBy,omitempty"`
+		Schemas []baselineSchemaView `json:"schemas"`
+	} `json:"properties"`
+}
+
+// baselineSchemaView is the schema of a baseline for some options.
+type baselineSchemaView struct {
+	Options     string `json:"options,omitempty"`
+	Fingerprint string `json:"fingerprint"`
+	Objects     int    `json:"objects"`
+}
+
+// driftParameters describe the filter of the history.
+var driftParameters = append([]rest.Parameter{
+	{Name: "targetId", Type: "string", Description: "Only this database."},
+	{Name: "isCurrent", Type: "boolean", Description: "If true, only the schemas that databases had when they were last read."},
+}, pageParameters...)
+
+// driftOperations are those of the history of schemas, and of baselines.
+func (s *Surface) driftOperations() []rest.Operation {
+	history, baseline := reflect.TypeFor[list[schemaView]](), reflect.TypeFor[baselineView]()
+	return []rest.Operation{
+		{
+			ID: "JobDriftHistory_ListByAgent", Method: http.MethodGet, Path: schemaPath, Role: rest.RoleReader, Handle: s.listSchemas,
+			Summary: "Lists the schemas that databases had, by the IDs of these, the newest first.", Query: driftParameters,
+			Answers: map[int]reflect.Type{http.StatusOK: history},
+		},
+		{
+			ID: "JobDriftHistory_ListByTargetGroup", Method: http.MethodGet, Path: agentPath + "/targetGroups/{group}/driftHistory", Role: rest.RoleReader, Handle: s.listSchemas,
+			Summary: "Lists the schemas of the databases that a target group had last.", Query: driftParameters,
+			Answers: map[int]reflect.Type{http.StatusOK: history},
+		},
+		{
+			ID: "JobDriftHistory_ListByJob", Method: http.MethodGet, Path: jobPath + "/driftHistory", Role: rest.RoleReader, Handle: s.listSchemas,
+			Summary: "Lists the schemas of the databases that the target groups of a job's steps of type Drift had last.", Query: driftParameters,
+			Answers: map[int]reflect.Type{http.StatusOK: history},
+		},
+		{
+			ID: "JobDriftHistory_Get", Method: http.MethodGet, Path: schemaPath + "/{target}", Role: rest.RoleReader, Handle: s.getSchemas,
+			Summary: "Gets the schemas that a database had, the newest first.", Query: pageParameters,
+			Answers: map[int]reflect.Type{http.StatusOK: history},
+		},
+		{
+			ID: "JobDriftBaselines_ListByAgent", Method: http.MethodGet, Path: baselinePath, Role: rest.RoleReader, Handle: s.listBaselines,
+			Summary: "Lists the baselines of schemas.", Answers: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[list[baselineView]]()},
+		},
+		{
+			ID: "JobDriftBaselines_Get", Method: http.MethodGet, Path: baselinePath + "/{baseline}", Role: rest.RoleReader, Handle: s.getBaseline,
+			Summary: "Gets a baseline of schemas.", Answers: map[int]reflect.Type{http.StatusOK: baseline},
+		},
+		{
+			ID: "JobDriftBaselines_CreateOrUpdate", Method: http.MethodPut, Path: baselinePath + "/{baseline}", Role: rest.RoleAuthor, Handle: s.putBaseline,
+			Summary: "Creates or replaces a baseline: the schema that a database had when it was last read is declared to be right.",
+			Body:    reflect.TypeFor[baselineInput](), Answers: map[int]reflect.Type{http.StatusOK: baseline},
+		},
+		{
+			ID: "JobDriftBaselines_Delete", Method: http.MethodDelete, Path: baselinePath + "/{baseline}", Role: rest.RoleAuthor, Handle: s.deleteBaseline,
+			Summary: "Deletes a baseline of schemas.", Answers: map[int]reflect.Type{http.StatusOK: nil, http.StatusNoContent: nil},
+		},
+	}
+}
+
+// schemaView describes a schema that a database had.
+func (p *place) schemaView(h controldb.SchemaState) schemaView {
+	name := h.Target.String()
+	v := schemaView{envelope: envelope{ID: p.id("driftHistory", name), Name: name, Type: typeSchema}}
+	v.Properties.ServerName, v.Properties.DatabaseName, v.Properties.Options = p.shortServer(h.Server), h.Database, h.Options
+	v.Properties.Fingerprint, v.Properties.Objects = hex.EncodeToString(h.Fingerprint), h.Objects
+	v.Properties.FirstSeenTime, v.Properties.LastSeenTime = instant(h.FirstSeen), instant(h.LastSeen)
+	v.Properties.IsCurrent, v.Properties.Changes = h.Current, h.Changes
+	return v
+}
+
+// baselineView describes a baseline from its rows.
+func (p *place) baselineView(rows []controldb.DriftBaseline) baselineView {
+	name := rows[0].Name
+	v := baselineView{envelope: envelope{ID: p.id("driftBaselines", name), Name: name, Type: typeBaseline}}
+	v.Properties.Source, v.Properties.SetTime, v.Properties.SetBy = rows[0].Source, instant(rows[0].Set), rows[0].By
+	for _, one := range rows {
+		v.Properties.Schemas = append(v.Properties.Schemas, baselineSchemaView{one.Options, hex.EncodeToString(one.Fingerprint), one.Objects})
+	}
+	return v
+}
+
+// readDriftFilter reads the filter of the history from the query, and the place of the list.
+func (s *Surface) readDriftFilter(ctx context.Context, at *place, r *rest.Request) (f controldb.DriftFilter, id string, err error) {
+	id = at.id("driftHistory")
+	switch {
+	case r.Path["job"] != "":
+		job, err := at.job(ctx, r.Path["job"])
+		if err != nil {
+			return f, id, err
+		}
+		f.Job, id = job.Name, at.id("jobs", job.Name, "driftHistory")
+	case r.Path["group"] != "":
+		g, err := at.store.TargetGroup(ctx, r.Path["group"])
+		if err != nil {
+			return f, id, orNotFound(err, controldb.ErrGroupNotFound, typeGroup, r.Path["group"])
+		}
+		f.Group, id = g.Name, at.id("targetGroups", g.Name, "driftHistory")
+	}
+	if text, ok := r.Query.Get("targetId"); ok {
+		if f.Target, err = uuid.Parse(text); err != nil || len(text) != 36 {
+			return f, id, badRequest(codeInvalidBody, "targetId", "The query parameter 'targetId' is invalid: want a GUID.")
+		}
+	}
+	if text, ok := r.Query.Get("isCurrent"); ok {
+		if f.Current, err = strconv.ParseBool(text); err != nil {
+			return f, id, badRequest(codeInvalidBody, "isCurrent", "The query parameter 'isCurrent' is invalid: want true or false.")
+		}
+	}
+	return f, id, nil
+}
+
+func (s *Surface) listSchemas(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	at, err := s.place(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	f, id, err := s.readDriftFilter(ctx, at, r)
+	if err != nil {
+		return nil, err
+	}
+	return s.answerSchemas(ctx, at, r, f, id)
+}
+
+// answerSchemas answers with a page of the history.
+func (s *Surface) answerSchemas(ctx context.Context, at *place, r *rest.Request, f controldb.DriftFilter, id string) (*rest.Response, error) {
+	p, err := readPage[controldb.SchemaStateKey](r, s.cfg.PageSize)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := at.store.PageOfDriftHistory(ctx, f, p.rows())
+	if err != nil {
+		return nil, err
+	}
+	return &rest.Response{Status: http.StatusOK, Body: result(p, rows, at, r, id, controldb.SchemaState.Key, at.schemaView)}, nil
+}
+
+func (s *Surface) getSchemas(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	at, err := s.place(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	name := r.Path["target"]
+	id, err := uuid.Parse(name)
+	if err != nil || len(name) != 36 {
+		return nil, notFound(typeSchema, wording.Clip(name, maxName, wording.Characters))
+	}
+	f := controldb.DriftFilter{Target: id}
+	if known, err := at.store.PageOfDriftHistory(ctx, f, controldb.Page[controldb.SchemaStateKey]{Top: 1}); err != nil {
+		return nil, err
+	} else if len(known) == 0 {
+		return nil, notFound(typeSchema, name)
+	}
+	return s.answerSchemas(ctx, at, r, f, at.id("driftHistory", name))
+}
+
+func (s *Surface) listBaselines(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	at, err := s.place(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := at.store.DriftBaselines(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l := list[baselineView]{Value: []baselineView{}}
+	for len(rows) > 0 {
+		n := 1
+		for n < len(rows) && rows[n].Name == rows[0].Name {
+			n++
+		}
+		l.Value, rows = append(l.Value, at.baselineView(rows[:n])), rows[n:]
+	}
+	return &rest.Response{Status: http.StatusOK, Body: l}, nil
+}
+
+func (s *Surface) getBaseline(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	at, err := s.place(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return at.answerBaseline(ctx, r.Path["baseline"])
+}
+
+// answerBaseline returns the answer with a baseline.
+func (p *place) answerBaseline(ctx context.Context, name string) (*rest.Response, error) {
+	rows, err := p.store.DriftBaseline(ctx, name)
+	if err != nil {
+		return nil, orNotFound(err, controldb.ErrBaselineNotFound, typeBaseline, name)
+	}
+	return &rest.Response{Status: http.StatusOK, Body: p.baselineView(rows)}, nil
+}
+
+func (s *Surface) putBaseline(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	at, err := s.place(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	name := r.Path["baseline"]
+	if err := checkName(typeBaseline, name); err != nil {
+		return nil, err
+	}
+	var in baselineInput
+	if err := decode(r, &in); err != nil {
+		return nil, err
+	}
+	var f faults
+	in.check(&f, at.id("driftBaselines", name), name, typeBaseline)
+	p := in.Properties
+	from := at.startTarget(&f, "$.properties", startTarget{TargetID: p.TargetID, ServerName: p.ServerName, DatabaseName: p.DatabaseName})
+	if err := f.err(); err != nil {
+		return nil, err
+	}
+	if err := at.store.SetDriftBaseline(ctx, name, from); err != nil {
+		return nil, err
+	}
+	return at.answerBaseline(ctx, name)
+}
+
+func (s *Surface) deleteBaseline(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	at, err := s.place(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return deleted(at.store.DeleteDriftBaseline(ctx, r.Path["baseline"]), controldb.ErrBaselineNotFound)
+}
