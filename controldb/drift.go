@@ -2,6 +2,7 @@ package controldb
 
 import (
 	"context"
+	"encoding/hex"
 	"time"
 
 	"github.com/google/uuid"
@@ -96,6 +97,9 @@ type SchemaState struct {
 	Changes string `db:"changes"`
 }
 
+// Short is the beginning of the fingerprint in hexadecimal digits.
+func (h SchemaState) Short() string { return hex.EncodeToString(h.Fingerprint)[:12] }
+
 // DriftFilter chooses databases for [Store.DriftHistory].
 type DriftFilter struct {
 	// Target is one database; nil means all.
@@ -109,6 +113,8 @@ type DriftFilter struct {
 	Fingerprint []byte
 	// Current leaves out the schemas that databases had before.
 	Current bool
+	// Limit bounds the rows of [Store.DriftHistory]; 0 means 1000000.
+	Limit int
 }
 
 const schemaStateColumns = `SELECT h.target_id, h.server_name, h.database_name, h.options, h.fingerprint, h.objects, h.first_seen_time,
@@ -141,7 +147,7 @@ func (f DriftFilter) apply(w *filter) {
 
 // DriftHistory lists the schemas of databases, by the names of these, the newest schema first.
 func (s *Store) DriftHistory(ctx context.Context, f DriftFilter) ([]SchemaState, error) {
-	w := newFilter(0)
+	w := newFilter(f.Limit)
 	f.apply(w)
 	return selectAll[SchemaState](ctx, s, "list the schemas of databases", schemaStateColumns+w.text()+
 		"\nORDER BY h.database_name, h.server_name, h.target_id, h.options, h.first_seen_time DESC\nOFFSET 0 ROWS FETCH NEXT @p1 ROWS ONLY;", w.args...)
@@ -172,6 +178,48 @@ func (s *Store) PageOfDriftHistory(ctx context.Context, f DriftFilter, p Page[Sc
 		schemaStateColumns+w.text()+"\nORDER BY h.target_id, h.options, h.first_seen_time DESC"+p.text(w)+";", w.args...)
 }
 
+// LatestDriftChanges lists schemas that came after others of the same databases, with how they
+// differ from these, the newest first.
+func (s *Store) LatestDriftChanges(ctx context.Context, f DriftFilter, limit int) ([]SchemaState, error) {
+	w := newFilter(limit)
+	f.apply(w)
+	w.add("h.changes IS NOT NULL")
+	return selectAll[SchemaState](ctx, s, "list changes of schemas", schemaStateColumns+w.text()+
+		"\nORDER BY h.first_seen_time DESC, h.target_id, h.options\nOFFSET 0 ROWS FETCH NEXT @p1 ROWS ONLY;", w.args...)
+}
+
+// SameSchema is a schema that databases had when they were last read.
+type SameSchema struct {
+	// Options say what was compared; empty: the defaults.
+	Options     string `db:"options"`
+	Fingerprint []byte `db:"fingerprint"`
+	// Objects is 0 if it is not known.
+	Objects   int `db:"objects"`
+	Databases int `db:"databases"`
+	// FirstSeen is since when one of the databases has the schema, NewestSeen since when all of
+	// them have it, and LastSeen is when one was last read with it.
+	FirstSeen  time.Time `db:"first_seen_time"`
+	NewestSeen time.Time `db:"newest_seen_time"`
+	LastSeen   time.Time `db:"last_seen_time"`
+}
+
+// Short is the beginning of the fingerprint in hexadecimal digits.
+func (s SameSchema) Short() string { return hex.EncodeToString(s.Fingerprint)[:12] }
+
+// SameSchemas lists the schemas that databases had when they were last read, by their options, that
+// of most databases first.
+func (s *Store) SameSchemas(ctx context.Context, f DriftFilter, limit int) ([]SameSchema, error) {
+	w := newFilter(limit)
+	f.Current = true
+	f.apply(w)
+	return selectAll[SameSchema](ctx, s, "group databases by their schemas", `SELECT h.options, h.fingerprint, MAX(h.objects) AS objects, COUNT(*) AS databases,
+    MIN(h.first_seen_time) AS first_seen_time, MAX(h.first_seen_time) AS newest_seen_time, MAX(h.last_seen_time) AS last_seen_time
+FROM jobs.drift_history AS h`+w.text()+`
+GROUP BY h.options, h.fingerprint
+ORDER BY h.options, COUNT(*) DESC, MIN(h.first_seen_time), h.fingerprint
+OFFSET 0 ROWS FETCH NEXT @p1 ROWS ONLY;`, w.args...)
+}
+
 // DriftBaseline is a row of the view jobs.drift_baselines: a schema that somebody declared to be
 // right.
 type DriftBaseline struct {
@@ -187,6 +235,9 @@ type DriftBaseline struct {
 
 const baselineColumns = `SELECT b.baseline_name, b.options, b.fingerprint, b.objects, b.source, b.set_time, b.set_by
 FROM jobs.drift_baselines AS b`
+
+// Short is the beginning of the fingerprint in hexadecimal digits.
+func (b DriftBaseline) Short() string { return hex.EncodeToString(b.Fingerprint)[:12] }
 
 // DriftBaselines lists the baselines by their names.
 func (s *Store) DriftBaselines(ctx context.Context) ([]DriftBaseline, error) {

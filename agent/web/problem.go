@@ -84,7 +84,7 @@ func missing(err error) string {
 	for _, one := range []error{
 		controldb.ErrJobNotFound, controldb.ErrStepNotFound, controldb.ErrGroupNotFound, controldb.ErrExecutionNotFound,
 		controldb.ErrScheduleNotFound, controldb.ErrCallbackNotFound, controldb.ErrAlertNotFound, controldb.ErrBackfillNotFound,
-		controldb.ErrCalendarNotFound, controldb.ErrMemberNotFound, controldb.ErrRolloutNotFound,
+		controldb.ErrCalendarNotFound, controldb.ErrMemberNotFound, controldb.ErrRolloutNotFound, controldb.ErrBaselineNotFound,
 	} {
 		if errors.Is(err, one) {
 			if text := controldb.MessageOf(err); text != "" {

@@ -5,6 +5,7 @@ import (
 	"github.com/jobagent/jobagent/agent/web/code"
 	"github.com/jobagent/jobagent/agent/web/databases"
 	"github.com/jobagent/jobagent/agent/web/definitions"
+	"github.com/jobagent/jobagent/agent/web/drift"
 	"github.com/jobagent/jobagent/agent/web/forms"
 	"github.com/jobagent/jobagent/agent/web/operate"
 	"github.com/jobagent/jobagent/agent/web/overview"
@@ -17,5 +18,5 @@ import (
 // Sets returns all sets of pages.
 func Sets() []page.Set {
 	ofRuns, choose := runs.Set()
-	return []page.Set{overview.Set(), ofRuns, rollouts.Set(), targets.Set(), databases.Set(), definitions.Set(), operate.Set(), actions.Set(choose), forms.Set(), code.Set()}
+	return []page.Set{overview.Set(), ofRuns, rollouts.Set(), targets.Set(), databases.Set(), drift.Set(), definitions.Set(), operate.Set(), actions.Set(choose), forms.Set(), code.Set()}
 }

@@ -114,6 +114,7 @@ var allowed = map[string][]string{
 	"agent/web/runs":        {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "jobs/...", "github.com/google/uuid"},
 	"agent/web/targets":     {"agent/web/code", "targets", "agent/rest", "agent/web/page", "agent/web/live", "controldb", "jobs/...", "github.com/google/uuid"},
 	"agent/web/databases":   {"agent/rest", "agent/web/page", "controldb", "jobs", "github.com/google/uuid"},
+	"agent/web/drift":       {"agent/rest", "agent/web/page", "controldb", "jobs/action"},
 	"agent/web/forms":       {"agent/rest", "agent/web/page", "controldb", "controldb/definition", "controldb/message", "jobs/..."},
 	"agent/web/definitions": {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "controldb/definition", "jobs/...", "targets", "agent/web/code", "github.com/google/uuid", "github.com/aymanbagabas/go-udiff"},
 	// What others read: metrics, traces. The agent calls them; they call nothing of the agent.

@@ -37,6 +37,8 @@ func Set(choose page.Chooser) page.Set {
 		one("/callbacks/{run}/{step}/{target}/complete", confirmComplete, complete),
 		one("/databases/{target}/pause", confirmPauseDatabase, pauseDatabase),
 		one("/databases/{target}/resume", confirmResumeDatabase, resumeDatabase),
+		{Path: "/databases/{target}/baseline", Role: rest.RoleAuthor, Confirm: confirmSetBaseline, Do: setBaseline},
+		{Path: "/drift-baselines/{baseline}/delete", Role: rest.RoleAuthor, Confirm: confirmDeleteBaseline, Do: deleteBaseline},
 		one("/alerts/{alert}/acknowledge", confirmAcknowledge, acknowledge),
 	}...)}
 }

@@ -16,6 +16,8 @@ const (
 	// shownRuns is the number of runs of a page, and listedJobs that of jobs on the page of a
 	// database.
 	shownRuns, listedJobs = 30, 500
+	// shownSchemas is the number of schemas that the database had.
+	shownSchemas = 20
 )
 
 // database is the data of the page of a database.
@@ -25,6 +27,8 @@ type database struct {
 	// Pause is nil if the database is not paused. Windows are the names of those that apply to it.
 	Pause   *controldb.TargetPause
 	Windows []string
+	// Schemas are those that steps of type Drift have read, the newest first.
+	Schemas []controldb.SchemaState
 	Jobs    []jobOnDatabase
 	Job     string // the runs are those of this job; empty: all
 	Runs    []runOnDatabase
@@ -112,6 +116,9 @@ func showDatabase(ctx context.Context, r *page.Request) (*page.View, error) {
 	if err := d.addHolds(ctx, r); err != nil {
 		return nil, err
 	}
+	if d.Schemas, err = r.Store.DriftHistory(ctx, controldb.DriftFilter{Target: id, Limit: shownSchemas}); err != nil {
+		return nil, err
+	}
 	d.addJobs(r, o)
 	before, err := uuid.Parse(r.Query("before"))
 	if err != nil {
@@ -132,6 +139,9 @@ func showDatabase(ctx context.Context, r *page.Request) (*page.View, error) {
 	}
 	if d.Pause != nil {
 		actions = append(actions, page.Link{Text: "Resume", Href: r.Path("databases", id.String(), "resume"), Role: rest.RoleOperator})
+	}
+	if len(d.Schemas) > 0 {
+		actions = append(actions, page.Link{Text: "Set a baseline", Href: r.Path("databases", id.String(), "baseline"), Role: rest.RoleAuthor})
 	}
 	return &page.View{
 		Title: name, Nav: "databases", Actions: actions, Crumbs: []page.Link{{Text: "Databases", Href: r.Path("databases")}}, Template: "database", Data: &d,

@@ -5,11 +5,13 @@ import (
 	"html/template"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/action"
 	declared "github.com/jobagent/jobagent/jobs/parameters"
 )
 
@@ -207,9 +209,13 @@ func showJob(ctx context.Context, r *page.Request) (*page.View, error) {
 	if err := data.addVersions(ctx, r); err != nil {
 		return nil, err
 	}
+	actions := jobActions(r, job)
+	if slices.ContainsFunc(steps, func(s controldb.JobStep) bool { return strings.EqualFold(s.CommandType, string(action.TypeDrift)) }) {
+		actions = append(actions, page.Link{Text: "Schemas", Href: r.Path("jobs", job.Name, "drift")})
+	}
 	return &page.View{
 		Title: job.Name, Nav: "jobs", Crumbs: []page.Link{{Text: "Jobs", Href: r.Path("jobs")}}, Template: "job", Data: data,
-		Styles: []string{"code/code.css"}, Actions: jobActions(r, job), Phase: data.Phase(), Topic: topic("job", r),
+		Styles: []string{"code/code.css"}, Actions: actions, Phase: data.Phase(), Topic: topic("job", r),
 		Equivalents: append(page.CLI("job", "show", job.Name), page.Query(`DECLARE @job NVARCHAR(128) = N'?';
 SELECT step_id, step_name, command_type, target_group_name, command
 FROM jobs.jobsteps
