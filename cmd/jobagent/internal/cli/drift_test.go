@@ -170,3 +170,32 @@ SELECT N'sql1', N'', x.* FROM (SELECT `+row+`) AS x (database_name, first_seen_a
 	require.NotZero(t, got.code)
 	require.Contains(t, got.err, "The baseline 'v1' does not exist.")
 }
+
+// Steps of type Drift are defined by flags: --include, --ignore and --exclude are those of drift
+// check.
+func TestDriftStep(t *testing.T) {
+	server := clitest.Server(t)
+	t.Setenv(config.EnvDSN, server.DSN(embedded.ControlDatabase))
+	run := func(want int, args ...string) (string, string) {
+		t.Helper()
+		var out, errs strings.Builder
+		require.Equal(t, want, cli.Run(t.Context(), args, strings.NewReader(""), &out, &errs), errs.String())
+		return out.String(), errs.String()
+	}
+	run(0, "target-group", "create", "drifting")
+	run(0, "job", "create", "drifting")
+	command := func() string {
+		t.Helper()
+		text, _ := run(0, "job", "show", "drifting", "--jq", ".steps[0].command")
+		return strings.TrimSpace(text)
+	}
+	run(0, "step", "add", "drifting", "--target-group", "drifting", "--drift", "majority", "--include", "permissions", "--ignore", "trust,collations",
+		"--exclude", "audit", "--exclude", "dbo.tmp*,x")
+	require.JSONEq(t, `{"against":"majority","include":["permissions"],"ignore":["trust","collations"],"exclude":["audit","dbo.tmp*,x"]}`, command())
+	run(0, "step", "update", "drifting", "--step-id", "1", "--drift", "sql1/golden")
+	require.JSONEq(t, `{"against":"sql1/golden"}`, command())
+	_, text := run(exit.CodeUsage, "step", "update", "drifting", "--step-id", "1", "--exclude", "audit")
+	require.Contains(t, text, "--exclude needs --drift")
+	_, text = run(exit.CodeUsage, "step", "add", "drifting", "--target-group", "drifting", "--drift", "none", "--ignore", "names")
+	require.Contains(t, text, `invalid value "names": want constraint-names`)
+}

@@ -47,15 +47,15 @@ func kitNames(t *testing.T) (names []string) {
 func TestKitApplies(t *testing.T) {
 	f := newFixture(t)
 	dir := f.writeKit(t, kitNames(t)...)
-	require.Contains(t, f.ok(t, main, "", "validate", "-f", dir), "valid: 1 target group, 19 jobs, 4 alerts")
+	require.Contains(t, f.ok(t, main, "", "validate", "-f", dir), "valid: 1 target group, 20 jobs, 5 alerts")
 	for _, group := range []string{"databases of the kit", "servers"} {
 		f.ok(t, main, "", "target-group", "create", group)
 	}
-	require.Contains(t, f.ok(t, main, "", "apply", "-f", dir), "24 created, 0 changed, 0 unchanged\n")
+	require.Contains(t, f.ok(t, main, "", "apply", "-f", dir), "26 created, 0 changed, 0 unchanged\n")
 	require.Equal(t, "no differences\n", f.ok(t, main, "", "diff", "-f", dir))
-	require.Equal(t, "0 created, 0 changed, 24 unchanged\n", f.ok(t, main, "", "apply", "-f", dir))
+	require.Equal(t, "0 created, 0 changed, 26 unchanged\n", f.ok(t, main, "", "apply", "-f", dir))
 	exported := f.ok(t, main, "", "export")
-	require.Equal(t, "0 created, 0 changed, 26 unchanged\n", f.ok(t, main, exported, "apply", "-f", "-"))
+	require.Equal(t, "0 created, 0 changed, 28 unchanged\n", f.ok(t, main, exported, "apply", "-f", "-"))
 	require.NotContains(t, exported, "{databases}")
 
 	var schedules []struct {

@@ -63,9 +63,9 @@ func (r *reading) options() question.Options {
 // check is the state of `jobagent drift check`.
 type check struct {
 	reading
-	against                  string
-	ignore, include, exclude []string
-	statements               bool
+	against    string
+	selection  drift.Selection
+	statements bool
 }
 
 func newCheckCommand(a *connect.App) *cobra.Command {
@@ -103,9 +103,7 @@ Exit codes:
 	flags := cmd.Flags()
 	c.addFlags(cmd, flags)
 	flags.StringVar(&c.against, "against", output.DriftMajority, "compare with this `REFERENCE`: majority, a file that ends in .json, or SERVER/DATABASE")
-	flags.StringSliceVar(&c.ignore, "ignore", nil, "leave these `PARTS` out, separated by commas")
-	flags.StringSliceVar(&c.include, "include", nil, "compare these `PARTS`, too: permissions, system-names")
-	flags.StringArrayVar(&c.exclude, "exclude", nil, "leave out objects that match this `PATTERN`, a schema or schema.object with * and ?; may be repeated")
+	command.AddSelection(flags, &c.selection)
 	flags.BoolVar(&c.statements, "tsql", false, "print a script with the statements that are certain")
 	flags.IntVar(&c.parallel, "parallel", question.DefaultParallel, "how many databases are read at once")
 	return cmd
@@ -113,7 +111,7 @@ Exit codes:
 
 // options returns what is compared.
 func (c *check) compared() (o drift.Options, err error) {
-	o, err = drift.Selection{Include: c.include, Ignore: c.ignore, Exclude: c.exclude}.Options(targets.MatchName)
+	o, err = c.selection.Options(targets.MatchName)
 	if err != nil {
 		return o, exit.Usagef("--%w", err)
 	}

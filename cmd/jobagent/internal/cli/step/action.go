@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/jobs/action"
+	"github.com/jobagent/jobagent/jobs/drift"
 )
 
 // actionFlags are the flags that define an action.
@@ -22,6 +23,7 @@ type actionFlags struct {
 	headers, auth                                            []string
 	body, bodyFile, payload, success, sasToken, keyName, key string
 	callback, allowHTTP                                      bool
+	selection                                                drift.Selection
 }
 
 // add declares the flags.
@@ -44,12 +46,14 @@ func (f *actionFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.key, "key", "", "$(secret.NAME) of the shared access key for Service Bus")
 	flags.BoolVar(&f.callback, "callback", false, "a report to $(callback_url) ends the action")
 	flags.BoolVar(&f.allowHTTP, "allow-http", false, "allow plain http")
+	command.AddSelection(flags, &f.selection)
 }
 
 // partFlags are the flags for a member that only some actions have.
 var partFlags = map[string]string{
 	"header": "headers", "payload": "payload", "success": "success", "auth": "auth", "sas-token": "sas_token", "key-name": "key_name", "key": "key",
 	"allow-http": "allow_http", "callback": "callback", "body": "", "body-file": "",
+	"include": "include", "ignore": "ignore", "exclude": "exclude",
 }
 
 // choicesWith returns the flags that choose an action that has a member; empty: any action.
@@ -121,6 +125,11 @@ func (f *actionFlags) definition(cmd *cobra.Command, s *connect.Settings, rest [
 			return "", "", exit.Usagef("--body cannot be combined with --drift")
 		}
 		members["against"] = *f.chosen[choice]
+		for name, list := range map[string][]string{"include": f.selection.Include, "ignore": f.selection.Ignore, "exclude": f.selection.Exclude} {
+			if len(list) > 0 {
+				members[name] = list
+			}
+		}
 	default:
 		place := action.OfFlag(choice).Info().Place
 		setPlace(members, *f.chosen[choice], place[0], place[1])
