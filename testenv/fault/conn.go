@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -19,6 +20,7 @@ type conn struct {
 	network *Network
 	closed  chan struct{} // closed by Close and reset
 	once    sync.Once
+	lost    atomic.Bool // silent for ever
 
 	mu       sync.Mutex
 	outgoing []byte // an incomplete packet
@@ -64,13 +66,16 @@ func (c *conn) Close() error {
 	return err
 }
 
-// wait blocks while the network is silent. It ends when the network is healed, the connection is
-// closed, or the deadline passes.
+// wait blocks while the network is silent, or for ever if the connection is lost. It ends when the
+// network is healed, the connection is closed, or the deadline passes.
 func (c *conn) wait(op string) error {
 	for {
-		held := c.network.silent()
-		if held == nil {
+		held, lost := c.network.silent(), c.lost.Load()
+		if held == nil && !lost {
 			return nil
+		}
+		if lost {
+			held = nil
 		}
 		c.mu.Lock()
 		at, changed := c.deadline.at, c.deadline.changed
@@ -130,6 +135,9 @@ func (c *conn) setDeadline(t time.Time) {
 
 // Write sends p packet by packet.
 func (c *conn) Write(p []byte) (int, error) {
+	if c.lost.Load() {
+		return len(p), nil // TCP buffers what nobody acknowledges
+	}
 	if err := c.wait("write"); err != nil {
 		return 0, err
 	}
@@ -174,7 +182,7 @@ func (c *conn) Write(p []byte) (int, error) {
 // pass decides whether a packet is forwarded, or the connection breaks instead. c.mu must be held.
 func (c *conn) pass(packet []byte) (forward, breaks bool) {
 	if packet[0] == typeAttention {
-		return c.kind != Transient, false
+		return c.kind != Transient && c.kind != refused, false
 	}
 	if !isRequest(packet[0]) {
 		return true, false
@@ -186,9 +194,13 @@ func (c *conn) pass(packet []byte) (forward, breaks bool) {
 	switch c.kind {
 	case BeforeSending:
 		return false, true
-	case Transient:
+	case Transient, refused:
 		if !c.inside {
-			c.answer, c.kind = transientAnswer(), None
+			r := transient
+			if c.kind == refused {
+				r = c.network.refusal()
+			}
+			c.answer, c.last, c.kind = r.answer(), r.Ends, None
 		}
 		return false, false
 	default:
@@ -201,7 +213,11 @@ func (c *conn) Read(p []byte) (int, error) {
 	c.mu.Lock()
 	if n := copy(p, c.answer); n > 0 {
 		c.answer = c.answer[n:]
+		breaks := c.last && len(c.answer) == 0
 		c.mu.Unlock()
+		if breaks {
+			c.reset()
+		}
 		return n, nil
 	}
 	kind, last, broken := c.kind, c.last, c.broken

@@ -23,6 +23,8 @@ const (
 	// Stall: the server executes the request. No byte of the answer arrives, and the connection
 	// stays open.
 	Stall
+	// refused: the server does nothing and answers with the error of [Network.Refuse].
+	refused
 )
 
 // Kinds lists all kinds except None.

@@ -3,8 +3,10 @@ package fault
 import (
 	"context"
 	"net"
+	"slices"
 	"sync"
 	"syscall"
+	"time"
 
 	mssqldb "github.com/microsoft/go-mssqldb"
 )
@@ -21,6 +23,22 @@ type Network struct {
 	conns map[*conn]struct{}
 	// held is not nil while the network is silent. It is closed when the silence ends.
 	held chan struct{}
+	// refuses is the answer to logins, or to all requests; nil: the server answers.
+	refuses *Refusal
+	// hangs says that new connections are silent, and half that every second one is reset.
+	hangs, half bool
+	dials       []time.Time
+}
+
+// Refusal is an error that a server answers with in place of doing anything.
+type Refusal struct {
+	Number       int32
+	State, Class uint8
+	Text         string
+	// Logins says that only logins are refused.
+	Logins bool
+	// Ends says that the connection breaks after the answer, as for a class of 20 or more.
+	Ends bool
 }
 
 // NewNetwork wraps a dialer. plan is called once for each request, before the first byte is sent,
@@ -36,7 +54,8 @@ func (n *Network) HostName() string { return n.inner.HostName() }
 // is silent.
 func (n *Network) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	n.mu.Lock()
-	held := n.held
+	held, to, hangs, reset := n.held, n.inner, n.hangs, n.half && len(n.dials)%2 == 0
+	n.dials = append(n.dials, time.Now())
 	n.mu.Unlock()
 	if held != nil {
 		select {
@@ -51,11 +70,16 @@ func (n *Network) DialContext(ctx context.Context, network, addr string) (net.Co
 	if down {
 		return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ECONNREFUSED}
 	}
-	inner, err := n.inner.DialContext(ctx, network, addr)
+	inner, err := to.DialContext(ctx, network, addr)
 	if err != nil {
 		return nil, err
 	}
 	c := newConn(n, inner)
+	c.lost.Store(hangs)
+	if reset {
+		c.reset()
+		return c, nil
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.down {
@@ -101,11 +125,67 @@ func (n *Network) Silence() {
 	}
 }
 
-// Heal ends Cut and Silence. Delayed bytes arrive now, unless their connection was closed.
+// Lead leads new connections to another server, as a name in the DNS that moves. The others stay.
+func (n *Network) Lead(to mssqldb.HostDialer) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.inner = to
+}
+
+// Lose silences the present connections for ever, as the loss of a server without a word does. New
+// ones are not concerned.
+func (n *Network) Lose() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for c := range n.conns {
+		c.lost.Store(true)
+	}
+}
+
+// Hang lets new connections be accepted and never answered, until Heal.
+func (n *Network) Hang() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.hangs = true
+}
+
+// ResetHalf resets every second new connection, until Heal.
+func (n *Network) ResetHalf() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.half = true
+}
+
+// Refuse lets the server answer with an error, until Heal.
+func (n *Network) Refuse(r Refusal) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.refuses = &r
+}
+
+// refusal returns the error of Refuse; [transient] if it has ended meanwhile.
+func (n *Network) refusal() Refusal {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.refuses == nil {
+		return transient
+	}
+	return *n.refuses
+}
+
+// Dials returns when connections were asked for.
+func (n *Network) Dials() []time.Time {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.dials)
+}
+
+// Heal ends Cut, Silence, Hang, ResetHalf and Refuse. Delayed bytes arrive now, unless their
+// connection was closed or lost.
 func (n *Network) Heal() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.down = false
+	n.down, n.hangs, n.half, n.refuses = false, false, false, nil
 	if n.held != nil {
 		close(n.held)
 		n.held = nil
@@ -117,6 +197,9 @@ func (n *Network) decide(name string) Kind {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.calls++
+	if r := n.refuses; r != nil && (!r.Logins || name == loginName) {
+		return refused
+	}
 	if n.plan == nil {
 		return None
 	}

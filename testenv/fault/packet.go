@@ -49,12 +49,15 @@ func firstPacket(b []byte) []byte {
 // nameLength is the number of characters of a batch that Call.Name has.
 const nameLength = 60
 
+// loginName is the name of a login.
+const loginName = "login"
+
 // callName returns the name of the request that begins with packet.
 func callName(packet []byte) string {
 	body := packet[headerSize:]
 	switch packet[0] {
 	case typeLogin:
-		return "login"
+		return loginName
 	case typeTransaction:
 		return "transaction"
 	}
@@ -90,19 +93,19 @@ func text(b []byte) string {
 	return string(utf16.Decode(units))
 }
 
-// transientError is the number of the error of [Transient]: "Database '…' on server '…' is not
-// currently available. Please retry the connection later."
-const transientError = 40613
+// transient is the error of [Transient].
+var transient = Refusal{Number: 40613, State: 1, Class: 17,
+	Text: "Database 'control' on server 'fault' is not currently available. Please retry the connection later."}
 
-// transientAnswer returns an answer of one packet: an ERROR token (MS-TDS 2.2.7.10) and a DONE
-// token (2.2.7.6).
-func transientAnswer() []byte {
-	const message, server = "Database 'control' on server 'fault' is not currently available. Please retry the connection later.", "fault"
+// answer returns an answer of one packet: an ERROR token (MS-TDS 2.2.7.10) and a DONE token
+// (2.2.7.6).
+func (r Refusal) answer() []byte {
+	const server = "fault"
 	var token []byte
-	token = binary.LittleEndian.AppendUint32(token, transientError)
-	token = append(token, 1, 17) // state, class
-	token = binary.LittleEndian.AppendUint16(token, uint16(len(message)))
-	token = appendText(token, message)
+	token = binary.LittleEndian.AppendUint32(token, uint32(r.Number))
+	token = append(token, r.State, r.Class)
+	token = binary.LittleEndian.AppendUint16(token, uint16(len(utf16.Encode([]rune(r.Text)))))
+	token = appendText(token, r.Text)
 	token = append(token, byte(len(server)))
 	token = appendText(token, server)
 	token = append(token, 0)                           // no procedure
