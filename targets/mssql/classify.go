@@ -17,6 +17,7 @@ const (
 	sourceGovern  = "Azure SQL Database: resource management and governance errors"
 	sourceEvents  = "SQL Server: database engine events and errors"
 	sourceNetwork = "SQL Server: network errors of client libraries (Winsock and provider numbers)"
+	sourceClient  = "SqlClient: SqlConfigurableRetryFactory, inner transient error list"
 	sourceEF      = "Entity Framework Core: SqlServerTransientExceptionDetector"
 )
 
@@ -65,9 +66,11 @@ var numbers = []numberRow{
 	{952, targets.ClassTransient, "the database is in transition", sourceEvents},
 	{976, targets.ClassTransient, "the availability group's database cannot be read on this replica", sourceEvents},
 	{978, targets.ClassConfig, "the replica takes connections with read-only intent only", sourceEvents},
+	{979, targets.ClassTransient, "the replica takes no connections with read-only intent at present", sourceEvents},
 	{982, targets.ClassTransient, "no readable secondary is online", sourceEF},
 	{983, targets.ClassTransient, "the replica's role is being resolved", sourceEvents},
 	{988, targets.ClassTransient, "the database lacks a quorum of nodes", sourceEF},
+	{997, targets.ClassLostConnection, "the connection was made and then broke during login", sourceClient},
 	{1203, targets.ClassTransient, "a lock was released twice; run again", sourceEF},
 	{1204, targets.ClassTransient, "the server has no lock resources left", sourceEF},
 	{1205, targets.ClassDeadlock, "chosen as the victim of a deadlock", sourceEvents},
@@ -77,7 +80,7 @@ var numbers = []numberRow{
 	{1807, targets.ClassTransient, "the model database is in use by another session", sourceEF},
 	{2021, targets.ClassTransient, "an entity was changed while it was used", sourceEF},
 	{2816, targets.ClassTransient, "an object's metadata changed; run again", sourceEF},
-	{3906, targets.ClassPermanent, "the database is read-only", sourceEvents},
+	{3906, targets.ClassTransient, "the database is read-only: a secondary after a failover, or set so", sourceEvents},
 	{3935, targets.ClassTransient, "a FILESTREAM context could not be made for lack of resources", sourceEF},
 	{3947, targets.ClassTransient, "the secondary failed to catch up", sourceEF},
 	{3948, targets.ClassTransient, "the replica changed its role or removed versions", sourceEF},
@@ -187,6 +190,23 @@ func ClassifyNumber(number int32) targets.Classification {
 	}
 	return targets.Classification{Class: targets.ClassPermanent, Number: number}
 }
+
+// unavailable are the numbers of a server that cannot serve the database, or any session, at
+// present, whatever was asked: a failover, a database that starts, a secondary replica, too much
+// load. The other retryable numbers are about one statement. 4060 and 18456 are not among them:
+// they are that of a wrong name or login as well.
+var unavailable = map[int32]bool{
+	233: true, 596: true, 615: true, 921: true, 922: true, 926: true, 927: true, 941: true, 942: true, 952: true, 976: true,
+	979: true, 982: true, 983: true, 988: true, 3906: true, 3947: true, 3948: true, 4221: true, 6005: true,
+	10928: true, 10929: true, 10930: true, 10936: true, 17142: true, 17197: true, 18401: true, 18451: true, 40020: true, 40143: true,
+	40166: true, 40189: true, 40197: true, 40501: true, 40540: true, 40613: true, 40627: true, 40642: true, 40648: true, 40671: true,
+	40675: true, 40890: true, 40903: true, 42108: true, 42109: true, 45182: true, 49802: true, 49918: true, 49919: true, 49920: true,
+	49977: true,
+}
+
+// Unavailable reports whether an error number says that the server cannot serve the database at
+// present, so that any other call would fail, too.
+func Unavailable(number int32) bool { return unavailable[number] }
 
 // Classify returns the class of an error of an attempt or a resolution. A nil error has the zero
 // Classification. A server's error is looked up by its number. When the server reported several

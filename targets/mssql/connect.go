@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	mssqldb "github.com/microsoft/go-mssqldb"
@@ -28,7 +29,15 @@ type Connector struct {
 	onLogin func(elapsed time.Duration, class targets.Class)
 	// explain adds what to do to the server's error; nil: the error says it.
 	explain func(error) error
+	// generation counts the calls of Retire. A session of an earlier one is not used again.
+	generation atomic.Uint64
 }
+
+// Retire ends the sessions that were made before: a pool closes each of them in place of using it
+// again. Statements that run go on. It is called when a session shows that its server is no longer
+// the right one: after a failover, sessions of a former primary may live on, read old rows and
+// refuse changes (3906), or be silent, and a pool would hand out one after the other.
+func (c *Connector) Retire() { c.generation.Add(1) }
 
 // guardConfig bounds what a server may send. The zero value, for the control database, allows
 // whatever the protocol allows.
@@ -90,7 +99,7 @@ func (c *Connector) logIn(ctx context.Context) (driver.Conn, error) {
 		defer cancel()
 		ctx = limited
 	}
-	l := login{guard: c.guard}
+	l, generation := login{guard: c.guard}, c.generation.Load()
 	stop := context.AfterFunc(ctx, l.abort)
 	made, err := c.inner.Connect(context.WithValue(ctx, loginKey{}, &l))
 	inTime := stop()
@@ -114,7 +123,7 @@ func (c *Connector) logIn(ctx context.Context) (driver.Conn, error) {
 		_ = made.Close()
 		return nil, fmt.Errorf("the driver made a %T", made)
 	}
-	own := &conn{Conn: inner, wire: l.last()}
+	own := &conn{Conn: inner, wire: l.last(), of: c, generation: generation}
 	if !inTime { // the context ended while the login succeeded, and the wires are cut
 		_ = own.Close()
 		return nil, context.Cause(ctx)
@@ -125,8 +134,26 @@ func (c *Connector) logIn(ctx context.Context) (driver.Conn, error) {
 // conn is the driver's connection together with its wire.
 type conn struct {
 	*mssqldb.Conn
-	wire *wire // nil if the dialer was not used
+	wire       *wire // nil if the dialer was not used
+	of         *Connector
+	generation uint64 // of the connector when the login began
 }
+
+// IsValid implements driver.Validator: a pool closes a session that is retired, or whose server has
+// refused a change because the database is read-only there, in place of keeping it.
+func (c *conn) IsValid() bool { return !c.retired() && c.Conn.IsValid() }
+
+// ResetSession implements driver.SessionResetter. A pool that meets ErrBadConn takes another
+// session, and nothing was sent on this one.
+func (c *conn) ResetSession(ctx context.Context) error {
+	if c.retired() {
+		return driver.ErrBadConn
+	}
+	return c.Conn.ResetSession(ctx)
+}
+
+// retired reports whether the session must not be used again.
+func (c *conn) retired() bool { return c.generation != c.of.generation.Load() || c.wire.readOnly() }
 
 // Close ends the session. The driver's Close returns its buffers to a pool while a goroutine of the
 // driver may still read into them, so that reading ends first.
@@ -249,18 +276,92 @@ func (d loginDialer) DialContext(ctx context.Context, network, addr string) (net
 	return w, nil
 }
 
-// tcpDialer is the HostDialer for TCP. net.Dialer resolves names under the context and races the
-// addresses; the driver's own lookup does neither.
+// tcpDialer is the HostDialer for TCP. It resolves names under the context, at each dial, so that a
+// name that moves is followed. It does not wait for one address of a name before it tries the next:
+// the name of a listener in several subnets has an address in each, of which one answers (what
+// SqlClient calls MultiSubnetFailover). net.Dialer waits for half of the login's time there.
 type tcpDialer struct{}
 
-// tcpKeepAlive is the interval of TCP keep-alive probes, which detect a vanished server while a
-// script runs silently. 30 s is the driver's default.
-const tcpKeepAlive = 30 * time.Second
+const (
+	// tcpKeepAlive is the interval of TCP keep-alive probes, which detect a vanished server while a
+	// script runs silently. 30 s is the driver's default.
+	tcpKeepAlive = 30 * time.Second
+	// dialApart is how long an address of a name may take before the next one is tried beside it:
+	// a server that answers at once gets one connection. It is the delay of net.Dialer.
+	dialApart = 300 * time.Millisecond
+	// maxAddresses is how many addresses of a name are tried; SqlClient tries 64.
+	maxAddresses = 64
+)
 
 // DialContext dials.
 func (tcpDialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	d := net.Dialer{KeepAlive: tcpKeepAlive}
-	return d.DialContext(ctx, network, addr)
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil || net.ParseIP(host) != nil || network != "tcp" {
+		return d.DialContext(ctx, network, addr)
+	}
+	addresses, err := net.DefaultResolver.LookupHost(ctx, host)
+	if err != nil {
+		return nil, &net.OpError{Op: "dial", Net: network, Err: err}
+	}
+	return dialApartly(ctx, addresses[:min(len(addresses), maxAddresses)], func(ctx context.Context, address string) (net.Conn, error) {
+		return d.DialContext(ctx, network, net.JoinHostPort(address, port))
+	})
+}
+
+// dialApartly dials the addresses in their order, each when the one before has failed or has taken
+// dialApart, and returns the first connection. The others are closed. If all fail, the error is
+// that of the first address.
+func dialApartly(
+	ctx context.Context, addresses []string, dial func(ctx context.Context, address string) (net.Conn, error),
+) (net.Conn, error) {
+	type answer struct {
+		at   int
+		conn net.Conn
+		err  error
+	}
+	dialing, cancel := context.WithCancel(ctx)
+	defer cancel()
+	answers := make(chan answer, len(addresses)) // one slot each: a send never blocks
+	errs := make([]error, len(addresses))
+	begun, ended := 0, 0
+	begin := func() {
+		at := begun
+		begun++
+		go func() { // ends with dialing
+			c, err := dial(dialing, addresses[at])
+			answers <- answer{at, c, err}
+		}()
+	}
+	begin()
+	next := time.NewTimer(dialApart)
+	defer next.Stop()
+	for ended < len(addresses) {
+		select {
+		case a := <-answers:
+			ended++
+			if a.err == nil {
+				cancel()
+				go func() { // ends soon: dialing has ended
+					for ; ended < begun; ended++ {
+						if late := <-answers; late.conn != nil {
+							_ = late.conn.Close() // not used yet
+						}
+					}
+				}()
+				return a.conn, nil
+			}
+			errs[a.at] = a.err
+		case <-next.C:
+		}
+		if begun < len(addresses) && dialing.Err() == nil {
+			begin()
+			next.Reset(dialApart)
+		} else if begun == ended {
+			break
+		}
+	}
+	return nil, errs[0]
 }
 
 // HostName is required by mssqldb.HostDialer. The empty name means the network of this machine.
@@ -379,6 +480,10 @@ func (w *wire) spid() int {
 	}
 	return w.guard.SPID()
 }
+
+// readOnly reports whether the server has refused a change because a database is read-only. It is
+// false for a nil wire, and when the driver itself encrypts.
+func (w *wire) readOnly() bool { return w != nil && w.guard != nil && w.guard.ReadOnly() }
 
 // address returns the server's address; empty for a nil wire.
 func (w *wire) address() string {

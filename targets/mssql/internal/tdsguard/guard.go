@@ -57,6 +57,9 @@ const (
 	keptErrorBytes = 256 << 10
 )
 
+// errReadOnly is the number of "Failed to update database … because the database is read-only."
+const errReadOnly = 3906
+
 // queuedInLogin is how many tokens of an answer to a login the driver queues without a reader.
 // Servers send at most three.
 const queuedInLogin = 4
@@ -93,6 +96,7 @@ type Guard struct {
 	unreadAnswer atomic.Bool // a request was sent before the answer was read
 	spid         atomic.Uint32
 	dropped      atomic.Int64 // errors dropped
+	readOnly     atomic.Bool  // errReadOnly was met
 
 	// transparent means that the stream is TLS of the driver.
 	transparent bool
@@ -142,6 +146,9 @@ func (g *Guard) SPID() int { return int(g.spid.Load()) }
 
 // DroppedErrors returns how many errors were dropped because there were too many.
 func (g *Guard) DroppedErrors() int { return int(g.dropped.Load()) }
+
+// ReadOnly reports whether the server has refused a change because a database is read-only.
+func (g *Guard) ReadOnly() bool { return g.readOnly.Load() }
 
 // Wrote must be called with the client's data before they are written.
 func (g *Guard) Wrote(p []byte) {

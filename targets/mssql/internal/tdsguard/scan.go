@@ -371,6 +371,9 @@ func (g *Guard) messageStep() error {
 		if b == nil {
 			return nil
 		}
+		if g.token == tokenError && binary.LittleEndian.Uint32(b[2:]) == errReadOnly {
+			g.readOnly.Store(true)
+		}
 		g.remaining = int64(binary.LittleEndian.Uint16(b)) - 6
 		g.state = atMessageText
 	case atMessageText:
