@@ -38,6 +38,7 @@ func (s *Store) WithDeadlockRetries(notify func(op string, wait time.Duration)) 
 func (s *Store) retry(ctx context.Context, op string, do func() (again bool, err error)) error {
 	for n := 0; ; n++ {
 		again, err := do()
+		s.retireAfter(err)
 		if s.onDeadlock == nil || !again || n == deadlockRetries || !isDeadlock(err) {
 			return err
 		}

@@ -14,8 +14,10 @@ import (
 )
 
 var (
-	// ErrUnreachable means that no server answered, or that the server could not prove its identity
-	// (an *mssql.EncryptionError). The agent keeps trying.
+	// ErrUnreachable means that no server answered, that the server could not prove its identity
+	// (an *mssql.EncryptionError), or that it answered that it cannot serve the database at
+	// present: a failover, a secondary replica, too much load (mssql.Unavailable). The agent keeps
+	// trying.
 	ErrUnreachable = errors.New("the control database's server cannot be reached")
 	// ErrLoginFailed means that the server refused the login (18456), or its access to the database
 	// (4060, 916).
@@ -111,6 +113,7 @@ const (
 	numMissingProcedure  = 2812
 	numInvalidObjectName = 208
 	numCannotExecuteAs   = 15517
+	numReadOnly          = 3906
 )
 
 // KindOf returns the kind of an error that a procedure has thrown; KindNone for every other error.
@@ -213,6 +216,9 @@ func translate(op string, err error) error {
 			return &callError{op: op, sentinel: ErrNotInstalled, cause: err,
 				text: fmt.Sprintf("%s: is the control schema installed? run \"jobagent db install\"", strings.TrimSuffix(e.Message, "."))}
 		}
+		if mssql.Unavailable(e.Number) {
+			return &callError{op: op, sentinel: ErrUnreachable, cause: err, text: unavailableText(e)}
+		}
 		where := ""
 		if e.ProcName != "" {
 			where = fmt.Sprintf(" in %s, line %d", e.ProcName, e.LineNo)
@@ -231,4 +237,15 @@ func translate(op string, err error) error {
 			text: fmt.Sprintf("%v: check that the server runs and that its name and port are right", err)}
 	}
 	return fmt.Errorf("%s: %w", op, err)
+}
+
+// unavailableText is the text of an error of a server that cannot serve the database at present,
+// with what to do.
+func unavailableText(e mssqldb.Error) string {
+	said := fmt.Sprintf("%s (error %d)", strings.TrimSuffix(e.Message, "."), e.Number)
+	if e.Number == numReadOnly {
+		return said + ": it is a secondary replica, or was set READ_ONLY; " +
+			"after a failover the name of the listener leads to the new primary within some minutes"
+	}
+	return said + ": a failover or too much load, which passes by itself; try again in a minute"
 }

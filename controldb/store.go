@@ -46,6 +46,7 @@ type Store struct {
 	slowAfter  time.Duration
 	observer   Observer // nil: none
 	recorded   *[]*call // of Together: the calls are collected here and not made
+	retire     func()   // ends the pool's sessions at their next use; nil: it cannot
 }
 
 // pingTimeout bounds the first connection of Open.
@@ -110,7 +111,29 @@ func New(cfg Config) (*Store, error) {
 	db.SetMaxOpenConns(maxConns)
 	db.SetMaxIdleConns(maxConns)
 	db.SetConnMaxIdleTime(5 * time.Minute)
-	return &Store{db: sqlx.NewDb(db, "sqlserver"), serverName: serverName}, nil
+	db.SetConnMaxLifetime(sessionLife)
+	s := &Store{db: sqlx.NewDb(db, "sqlserver"), serverName: serverName}
+	if r, ok := connector.(interface{ Retire() }); ok {
+		s.retire = r.Retire
+	}
+	return s, nil
+}
+
+// sessionLife is how long a session is used. A front that only reads would else stay on a former
+// primary that became a readable secondary, and show the past: nothing there fails.
+const sessionLife = 10 * time.Minute
+
+// retireAfter lets the pool replace its sessions when an error of a call says that the server that
+// they lead to has gone, is silent or is no longer the primary: the other sessions lead there, too,
+// and each would fail one more call. A server that is too busy keeps its sessions.
+func (s *Store) retireAfter(err error) {
+	if s.retire == nil || err == nil {
+		return
+	}
+	number := NumberOf(err)
+	if number == numReadOnly || number == 0 && (errors.Is(err, ErrUnreachable) || errors.Is(err, context.DeadlineExceeded)) {
+		s.retire()
+	}
 }
 
 // dsnServerName returns the server of a connection string in the spelling of target groups: host,

@@ -1,0 +1,56 @@
+package controldb_test
+
+import (
+	"strings"
+	"testing"
+
+	mssqldb "github.com/microsoft/go-mssqldb"
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/testenv"
+	"github.com/jobagent/jobagent/testenv/fault"
+)
+
+// A server that cannot serve the control database at present counts as unreachable, whether it says
+// so at the login or later, and the text says on one line what to do.
+func TestUnavailable(t *testing.T) {
+	var network *fault.Network
+	env := testenv.Embedded(t, testenv.Options{Dialer: func(d mssqldb.HostDialer) mssqldb.HostDialer {
+		network = fault.NewNetwork(d, nil)
+		return network
+	}})
+	store, _ := env.Control(t)
+	for _, r := range []struct {
+		fault.Refusal
+		kind error
+		want string
+	}{
+		{fault.Refusal{Number: 40613, State: 1, Class: 17, Text: "Database 'control' is not currently available."}, controldb.ErrUnreachable, "try again in a minute"},
+		{fault.Refusal{Number: 40501, State: 1, Class: 20, Text: "The service is currently busy.", Ends: true}, controldb.ErrUnreachable, "too much load"},
+		{fault.Refusal{Number: 976, State: 1, Class: 14, Text: "The target database is not accessible for queries."}, controldb.ErrUnreachable, "a failover"},
+		{fault.Refusal{Number: 3906, State: 2, Class: 16, Text: "Failed to update database \"control\" because the database is read-only."}, controldb.ErrUnreachable, "secondary replica"},
+		{fault.Refusal{Number: 596, State: 1, Class: 21, Text: "Cannot continue the execution because the session is in the kill state.", Ends: true}, controldb.ErrUnreachable, "error 596"},
+		{fault.Refusal{Number: 4060, State: 1, Class: 11, Text: "Cannot open database \"control\" requested by the login."}, controldb.ErrLoginFailed, "check user, password and database"},
+		{fault.Refusal{Number: 18456, State: 1, Class: 14, Text: "Login failed for user 'sa'."}, controldb.ErrLoginFailed, "check user, password and database"},
+	} {
+		for _, at := range []string{"login", "call"} {
+			if at == "login" {
+				network.Cut()
+				network.Heal()
+			} else {
+				require.NoError(t, store.Ping(t.Context()), "a session is idle")
+			}
+			network.Refuse(r.Refusal)
+			_, err := store.AddJob(t.Context(), controldb.JobSpec{Name: "j"})
+			require.ErrorIs(t, err, r.kind, "%d at the %s", r.Number, at)
+			require.ErrorContains(t, err, r.want, "%d at the %s", r.Number, at)
+			require.EqualValues(t, r.Number, controldb.NumberOf(err))
+			require.NotContains(t, err.Error(), "\n")
+			require.LessOrEqual(t, strings.Count(err.Error(), "add job"), 1)
+			network.Heal()
+		}
+	}
+	_, err := store.AddJob(t.Context(), controldb.JobSpec{Name: "j"})
+	require.NoError(t, err)
+}
