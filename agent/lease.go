@@ -113,9 +113,20 @@ func (l *lease) run(ctx context.Context, ready func()) error {
 	return nil
 }
 
-// renew renews the term. The call ends when the term can no longer be trusted.
+// attempt returns ctx with the limit of one call. A call ends when the term can no longer be
+// trusted, and earlier if it has no answer: on a silent connection, as after the loss of a server,
+// there is time left for a call on another one, which may reach the server that took over.
+func (l *lease) attempt(ctx context.Context) (context.Context, context.CancelFunc) {
+	until := time.Now().Add(margin(l.term.TTL))
+	if end := l.trust.end(); end.Before(until) {
+		until = end
+	}
+	return context.WithDeadline(ctx, until)
+}
+
+// renew renews the term.
 func (l *lease) renew(ctx context.Context) error {
-	ctx, cancel := context.WithDeadlineCause(ctx, l.trust.end(), ErrTermLost)
+	ctx, cancel := l.attempt(ctx)
 	defer cancel()
 	return l.store.RenewTerm(ctx, l.term.ID, l.term.TTL)
 }
@@ -134,7 +145,7 @@ func (l *lease) extend(timer *time.Timer, started time.Time) bool {
 // confirm reports whether the term lasts for a lease although it cannot be renewed, because nobody
 // can write to the control database (sql/DESIGN.md, "Gaps").
 func (l *lease) confirm(ctx context.Context) bool {
-	ctx, cancel := context.WithDeadlineCause(ctx, l.trust.end(), ErrTermLost)
+	ctx, cancel := l.attempt(ctx)
 	defer cancel()
 	confirmed, err := l.store.ConfirmTerm(ctx, l.term.ID)
 	if err != nil {
