@@ -113,15 +113,16 @@ func (l *lease) run(ctx context.Context, ready func()) error {
 	return nil
 }
 
-// attempt returns ctx with the limit of one call. A call ends when the term can no longer be
-// trusted, and earlier if it has no answer: on a silent connection, as after the loss of a server,
-// there is time left for a call on another one, which may reach the server that took over.
+// slowAnswer is how long a call of the lease may take in any case while the term is trusted: a busy
+// server answers late.
+const slowAnswer = 3 * time.Second
+
+// attempt returns ctx with the limit of one call: half of the time for which the term is trusted. On
+// a silent connection, as after the loss of a server, there is time left for a call on another one,
+// which may reach the server that took over.
 func (l *lease) attempt(ctx context.Context) (context.Context, context.CancelFunc) {
-	until := time.Now().Add(margin(l.term.TTL))
-	if end := l.trust.end(); end.Before(until) {
-		until = end
-	}
-	return context.WithDeadline(ctx, until)
+	left := time.Until(l.trust.end())
+	return context.WithTimeout(ctx, max(left/2, min(left, slowAnswer)))
 }
 
 // renew renews the term.
