@@ -26,8 +26,10 @@ type controller struct {
 	log   *zap.Logger
 	// cleanup wakes the cleaner. Size 1.
 	cleanup chan<- struct{}
-	watch   *advanceWatch
-	onClaim []func() // see [Tools]
+	// questions wakes what claims questions. Size 1.
+	questions chan<- struct{}
+	watch     *advanceWatch
+	onClaim   []func() // see [Tools]
 
 	// lastTask is the highest task ID that a pass has returned. The next pass returns claims above
 	// it again, because their answer was lost.
@@ -48,11 +50,12 @@ const activeTime = 2 * time.Second
 const driftPasses = 2
 
 func newController(
-	store *controldb.Store, term controldb.Term, comm *communicator, cleanup chan<- struct{}, onClaim []func(), cfg Config, log *zap.Logger,
+	store *controldb.Store, term controldb.Term, comm *communicator, cleanup, questions chan<- struct{}, onClaim []func(), cfg Config,
+	log *zap.Logger,
 ) *controller {
 	log = log.With(zap.String(keyService, "controller"))
 	return &controller{
-		store: store, term: term, comm: comm, cleanup: cleanup, watch: newAdvanceWatch(store, log), onClaim: onClaim,
+		store: store, term: term, comm: comm, cleanup: cleanup, questions: questions, watch: newAdvanceWatch(store, log), onClaim: onClaim,
 		cfg: cfg, log: log, comparedAt: time.Now(),
 	}
 }
@@ -132,6 +135,9 @@ func (c *controller) pass(ctx context.Context, undisturbed func() bool) (time.Du
 	})
 	if res.CleanupDue {
 		notify(c.cleanup)
+	}
+	if res.QuestionsDue {
+		notify(c.questions)
 	}
 	for _, task := range res.Tasks {
 		c.lastTask = max(c.lastTask, task.ID)

@@ -191,6 +191,7 @@ func (h *Hosting) runCore(ctx context.Context) error {
 	comm := newCommunicator(h.store, term.ID, termCtx, share, h.cfg, log)
 	cleaner := newCleaner(h.store, log)
 	host := newTaskHost(h.store, term.ID, comm, gate, h.tools, h.cfg, h.skipGrace, log)
+	asker := newQuestions(h.store, term.ID, termCtx, h.tools, log)
 	host.stopping = func() bool { return ctx.Err() != nil }
 	defer h.cfg.Metrics.Watch(func() metrics.State { return stateOf(h.cfg, comm, host, share, trust) })()
 	services := []service{
@@ -201,8 +202,9 @@ func (h *Hosting) runCore(ctx context.Context) error {
 		newMaintainer(h.store, log),
 		newRegistrar(h.store, log),
 		cleaner,
+		asker,
 		newScheduler(h.store, term, comm.queue.wake, h.cfg, log),
-		newController(h.store, term, comm, cleaner.wake, h.tools.OnClaim, h.cfg, log),
+		newController(h.store, term, comm, cleaner.wake, asker.wake, h.tools.OnClaim, h.cfg, log),
 	}
 	if h.tools.Traces != nil { // after the communicator: it looks for the last runs when their outcomes are delivered
 		services = slices.Insert(services, 1, service(newTraceFeed(h.store, term.ID, h.tools.Traces, log)))

@@ -13,6 +13,7 @@ const (
 	keyTraceID     = "trace_id"
 	keySpanID      = "span_id"
 	keyTaskID      = "task_id"
+	keyQuestionID  = "question_id"
 	keyServer      = "server"
 	keyDatabase    = "database"
 	keyAttempt     = "attempt"

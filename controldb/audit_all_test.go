@@ -73,6 +73,12 @@ VALUES (@p1, N'', '2026-01-01', '2026-01-01', 0x01, N's', N'd');`, targets.Targe
 			return nil
 		}},
 		{"sp_delete_drift_baseline", `N'v1'`, "sp_delete_drift_baseline|DriftBaseline|v1|B", nil},
+		{"sp_ask_question", "", "sp_ask_question|Question|g|A", func(ctx context.Context) error {
+			c.exec(t, `INSERT INTO jobs_internal.settings (name, value) VALUES (N'questions', N'1');`)
+			c.exec(t, `EXECUTE jobs.sp_ask_question N'g', N'sp_who';`)
+			return nil
+		}},
+		{"sp_cancel_question", "1", "sp_cancel_question|Question|g|", nil},
 		{"sp_start_job", `N'j', '` + id + `', N'{"p": "` + canary + `"}'`, "sp_start_job|JobExecution||A", nil},
 		{"sp_stop_job", `'` + id + `'`, "sp_stop_job|JobExecution||A", nil},
 		{"sp_retry_job_execution_now", "", "sp_retry_job_execution_now|JobExecution||A", func(ctx context.Context) error {

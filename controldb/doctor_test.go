@@ -354,7 +354,7 @@ func TestExamineRights(t *testing.T) {
 		found := low.findings(t, controldb.CodeRights)
 		require.Len(t, found, 1)
 		require.Equal(t, controldb.SeverityError, found[0].Severity)
-		require.Contains(t, found[0].Found, "39 objects (jobs_internal.start_term, jobs_internal.renew_term, jobs_internal.confirm_term,")
+		require.Contains(t, found[0].Found, "41 objects (jobs_internal.start_term, jobs_internal.renew_term, jobs_internal.confirm_term,")
 		for _, code := range []string{controldb.CodeIndexes, controldb.CodeSettings, controldb.CodeHistory, controldb.CodeAgents} {
 			for _, f := range low.findings(t, code) {
 				require.Equal(t, controldb.SeverityOK, f.Severity)

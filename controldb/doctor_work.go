@@ -52,6 +52,8 @@ var agentCalls = []struct{ object, text string }{
 		`EXECUTE jobs_internal.record_drift @term_id = NULL, @task_id = NULL, @attempt = NULL, @target_id = NULL, @server_name = NULL,
     @database_name = NULL, @options = NULL, @fingerprint = NULL, @objects = NULL, @against = NULL;`,
 	},
+	{"jobs_internal.claim_question", `EXECUTE jobs_internal.claim_question @term_id = NULL;`},
+	{"jobs_internal.record_answers", `EXECUTE jobs_internal.record_answers @term_id = NULL, @question_id = NULL;`},
 	{"jobs_internal.record_windows", `EXECUTE jobs_internal.record_windows @term_id = NULL, @windows = NULL;`},
 	{"jobs_internal.recheck_schedules", `EXECUTE jobs_internal.recheck_schedules @term_id = NULL, @engine = NULL;`},
 	{"jobs_internal.ensure_system_jobs", `EXECUTE jobs_internal.ensure_system_jobs @server_name = N'';`},

@@ -74,6 +74,8 @@ var (
 	ErrTargetWindowNotFound = errors.New("window of databases not found")
 	// ErrTargetNotPaused means that the database is not paused.
 	ErrTargetNotPaused = errors.New("database is not paused")
+	// ErrQuestionNotFound means that no question has this id, or that it was deleted.
+	ErrQuestionNotFound = errors.New("question not found")
 	// ErrCallbackNotFound means that no callback has this token, or that the run has no callback.
 	ErrCallbackNotFound = errors.New("callback not found")
 	// ErrCallbackEnded means that a callback has ended with another report, or without one.
@@ -381,5 +383,10 @@ var conditions = map[int32]condition{
 	50491: {KindInvalid, nil, "a baseline of schemas has no name, or one that a step cannot give"},
 	50492: {KindInvalid, nil, "no step of type Drift has read the database"},
 	50493: {KindInvalid, ErrBaselineNotFound, "the baseline of schemas does not exist"},
+	50422: {KindInvalid, nil, "questions are switched off"},
+	50423: {KindInvalid, nil, "the question is missing, empty or too long"},
+	50424: {KindInvalid, nil, "a limit of the question is out of range"},
+	50425: {KindInvalid, nil, "too many questions have not ended"},
+	50426: {KindInvalid, ErrQuestionNotFound, "the question does not exist, or was deleted"},
 	50451: {KindInvalid, nil, "a name or value of a tag is invalid, or a database would have more than 50 tags"},
 }

@@ -182,6 +182,8 @@ type PassResult struct {
 	// just now.
 	AdvanceSkipped bool
 	AdvancedAgo    time.Duration
+	// QuestionsDue means that a question waits for [Store.ClaimQuestion].
+	QuestionsDue bool
 	// Tasks are the tasks claimed by this pass, and those of a pass whose answer was lost
 	// (PassRequest.LastTask). Resolutions come first.
 	Tasks []Task
@@ -214,7 +216,7 @@ func (s *Store) Pass(ctx context.Context, req PassRequest) (PassResult, error) {
 		c.in("claim_id", uuid.New())
 	}
 	err := s.query(ctx, "make a pass", c,
-		scanOne(&res.Now, &res.NextWake, &res.Held.Count, &res.Held.Sum, &res.CleanupDue, &res.AdvanceSkipped, &agoMS),
+		scanOne(&res.Now, &res.NextWake, &res.Held.Count, &res.Held.Sum, &res.CleanupDue, &res.AdvanceSkipped, &agoMS, &res.QuestionsDue),
 		into(&steps), into(&tasks), into(&members), into(&res.Cancels))
 	if err != nil {
 		return PassResult{}, err
@@ -343,10 +345,14 @@ type taggedRow struct {
 // Members reads the members of the target group of a claimed resolution, with what those of the
 // kinds Tag and TargetGroup stand for now.
 func (s *Store) Members(ctx context.Context, task TaskID) ([]targets.Member, error) {
+	return s.members(ctx, newCall("jobs_internal.get_members").in("task_id", int64(task)))
+}
+
+// members makes a call of get_members.
+func (s *Store) members(ctx context.Context, c *call) ([]targets.Member, error) {
 	var rows []groupMemberOf
 	var tagged []taggedRow
-	err := s.query(ctx, "read the members of a target group", newCall("jobs_internal.get_members").in("task_id", int64(task)),
-		into(&rows), into(&tagged))
+	err := s.query(ctx, "read the members of a target group", c, into(&rows), into(&tagged))
 	if err != nil {
 		return nil, err
 	}

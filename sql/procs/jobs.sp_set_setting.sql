@@ -3,7 +3,7 @@
 --
 -- Parameters:
 --   @name   audit_retention_days, history_retention_days, schedule_retention_days, schedule_min_interval_seconds, unreachable_days,
---           async_exec_timeout_seconds, sap_min_interval_seconds or sap_run_log_days, in any case.
+--           async_exec_timeout_seconds, sap_min_interval_seconds, sap_run_log_days, questions or question_retention_days, in any case.
 --   @value  A whole number within the setting's range. NULL: the default; this also removes a stored setting of an
 --           unknown name.
 -- Called by: members of the role jobs_admin.

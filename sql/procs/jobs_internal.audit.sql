@@ -4,8 +4,8 @@
 --
 -- A procedure that changes an object reads its state with jobs_internal.state_of_… after it has locked the object and again after the
 -- change, and passes both; NULL stands for an object that does not exist. Other procedures pass JSON objects of their own, or none at
--- all. No secret may be in them: not the values of secrets nor their sealed forms, no commands and no parameters of runs, but their
--- hashes. A value of more than 4000 characters is replaced by its length and hash.
+-- all. No secret may be in them: not the values of secrets nor their sealed forms, no commands of steps and no parameters of runs, but
+-- their hashes. A value of more than 4000 characters is replaced by its length and hash.
 --
 -- Parameters:
 --   @action           Name of the public procedure, without its schema.

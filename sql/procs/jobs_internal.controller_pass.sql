@@ -26,7 +26,8 @@
 --               their ids, each plus 65537 for every attempt before its own), cleanup_due (1: jobs_internal.delete_leftovers has
 --               something to do, even if an active rerun still needs the rows), advance_skipped (1: another session held the application
 --               lock, so this pass advanced nothing), advanced_ago_ms (milliseconds since any pass did, to within a second; only
---               with advance_skipped = 1, and NULL while another pass is writing it).
+--               with advance_skipped = 1, and NULL while another pass is writing it), questions_due (1: jobs_internal.claim_question has
+--               something to do).
 --            2: the steps of the tasks in 3, each once. rest_job_id, tenant_id, subdomain and rest_schedule_id are those
 --               of a job of the SAP surface.
 --            3: the claimed tasks, and those above @last_task_id that were claimed before; resolutions first. claim_id is that of the
@@ -76,6 +77,7 @@ BEGIN
     DECLARE @stopping BIT;
     DECLARE @wake_at DATETIME2(7);
     DECLARE @cleanup_due BIT;
+    DECLARE @questions_due BIT;
 
     IF @max_tasks IS NULL OR @max_tasks < 0 OR @max_concurrent_targets IS NULL OR @max_concurrent_targets < 1
         THROW 50029, N'Invalid arguments of controller_pass: want @max_tasks of at least 0 and @max_concurrent_targets of at least 1.', 1;
@@ -323,6 +325,28 @@ BEGIN
             FROM jobs_internal.history_purges AS h
             WHERE h.purged_at < DATEADD(MINUTE, -1, @now)
         ) THEN 1
+        WHEN EXISTS (
+            SELECT 1
+            FROM jobs_internal.questions AS q
+            WHERE q.is_active = 0
+                AND q.expires_at <= @now
+        ) THEN 1
+        ELSE 0
+    END;
+    -- Plan: IX_questions_active, which is empty as a rule.
+    SET @questions_due = CASE
+        WHEN EXISTS (
+            SELECT 1
+            FROM jobs_internal.questions AS q
+            WHERE q.is_active = 1
+                AND NOT EXISTS (
+                    SELECT 1
+                    FROM jobs_internal.terms AS t
+                    WHERE t.term_id = q.term_id
+                        AND t.ended_at IS NULL
+                        AND t.expires_at > @now
+                )
+        ) THEN 1
         ELSE 0
     END;
 
@@ -333,7 +357,8 @@ BEGIN
         COALESCE(SUM(k.task_id), 0) + CAST(65537 AS BIGINT) * (COALESCE(SUM(CAST(k.attempt AS BIGINT)), 0) - COUNT(*)) AS held_sum,
         @cleanup_due AS cleanup_due,
         CAST(CASE WHEN @lock < 0 THEN 1 ELSE 0 END AS BIT) AS advance_skipped,
-        DATEDIFF_BIG(MILLISECOND, @advanced_at, @now) AS advanced_ago_ms
+        DATEDIFF_BIG(MILLISECOND, @advanced_at, @now) AS advanced_ago_ms,
+        @questions_due AS questions_due
     FROM jobs_internal.task_executions AS k
     WHERE k.term_id = @term_id
         AND k.ended_at IS NULL;

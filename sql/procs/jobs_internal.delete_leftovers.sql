@@ -1,5 +1,6 @@
 -- Deletes rows that are no longer visible: purged executions with their parameters, then deleted jobs without executions, with
--- their secrets. Executions that a purge has hidden are marked meanwhile, a batch before each batch of deleted rows.
+-- their secrets, then questions that have expired. Executions that a purge has hidden are marked meanwhile, a batch before each
+-- batch of deleted rows.
 -- Rows from which an active rerun, or a run that a trigger started, takes its targets stay until that has ended.
 --
 -- Each batch is a transaction of its own, so it holds few locks for a short time, and SQL Server can clean up deleted
@@ -18,7 +19,7 @@
 -- Called by: agent/cleaner.go when jobs_internal.controller_pass returns cleanup_due; jobs.sp_delete_job, jobs.sp_purge_jobhistory,
 --            jobs_internal.purge_history.
 -- Locks:     rows of one run after the other (X), children first; its parameters (X), skipping locked rows; rows of one deleted
---            job after the other (X), with its secrets and their rows of secret_data_keys.
+--            job after the other (X), with its secrets and their rows of secret_data_keys; a question (X) with its rows (X).
 -- Returns:   0.
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.delete_leftovers
@@ -38,6 +39,8 @@ BEGIN
     DECLARE @execution_id BIGINT; -- whose rows are being deleted
     DECLARE @payload_id BIGINT;
     DECLARE @job_id UNIQUEIDENTIFIER;
+    DECLARE @question_id BIGINT;
+    DECLARE @limit INT; -- of the question
 
     SET @deleted = 0;
     SET @remaining = 1;
@@ -224,7 +227,44 @@ BEGIN
                 WHERE j.job_id = @job_id;
                 SET @rows = @rows + 1;
             END;
-            SET @remaining = CASE WHEN @job_id IS NULL AND @more = 0 THEN 0 ELSE 1 END;
+            -- Plan: the first key of IX_questions_expires_at.
+            SET @question_id = NULL;
+            IF @job_id IS NULL
+                SELECT TOP (1) @question_id = q.question_id
+                FROM jobs_internal.questions AS q
+                WHERE q.is_active = 0
+                    AND q.expires_at <= SYSUTCDATETIME()
+                ORDER BY q.expires_at, q.question_id;
+            IF @question_id IS NOT NULL
+            BEGIN
+                -- max_rows is in no other index, so that the lock is on the clustered key. past: somebody is changing it
+                SET @limit = NULL;
+                SELECT @limit = q.max_rows
+                FROM jobs_internal.questions AS q WITH (UPDLOCK, READPAST, ROWLOCK)
+                WHERE q.question_id = @question_id;
+                IF @limit IS NOT NULL
+                BEGIN
+                    DELETE TOP (@batch_size) r
+                    FROM jobs_internal.question_rows AS r
+                    WHERE r.question_id = @question_id;
+                    SET @rows = @@ROWCOUNT;
+                    IF @rows = 0
+                    BEGIN
+                        -- rows: at most 100 each
+                        DELETE s
+                        FROM jobs_internal.question_shapes AS s
+                        WHERE s.question_id = @question_id;
+                        DELETE e
+                        FROM jobs_internal.question_errors AS e
+                        WHERE e.question_id = @question_id;
+                        DELETE q
+                        FROM jobs_internal.questions AS q
+                        WHERE q.question_id = @question_id;
+                        SET @rows = 1;
+                    END;
+                END;
+            END;
+            SET @remaining = CASE WHEN @job_id IS NULL AND @rows = 0 AND @more = 0 THEN 0 ELSE 1 END;
         END;
         COMMIT TRANSACTION;
         SET @deleted = @deleted + @rows;

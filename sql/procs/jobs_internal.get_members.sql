@@ -1,11 +1,13 @@
--- Reads what the target group of a claimed resolution stands for: its members, those of the groups that are members of it, directly or
--- not, and the known databases that match the filters of members of type Tag now.
+-- Reads what the target group of a claimed resolution, or of a question, stands for: its members, those of the groups that are members of
+-- it, directly or not, and the known databases that match the filters of members of type Tag now.
 --
 -- Cost: (members of the groups), and for each filter the known databases (jobs_internal.match_tags). It reads without locks.
 --
 -- Parameters:
---   @task_id  The resolution.
--- Called by: agent/task_host.go, once per attempt of a resolution whose group has members of type Tag, Query or TargetGroup.
+--   @task_id          The resolution; NULL: of a question.
+--   @target_group_id  The target group of the question; NULL: that of the resolution.
+-- Called by: agent/task_host.go, once per attempt of a resolution whose group has members of type Tag, Query or TargetGroup, and
+--            agent/questions.go, once per question.
 -- Locks:     nothing.
 -- Returns:   1: a row for each member: is_root (1: of the target group itself), target_group_name, target_id, membership_type, target_type,
 --               refresh_credential_name, server_name, database_name, elastic_pool_name, shard_map_name, tag_filter, query,
@@ -15,14 +17,15 @@
 --               are gone are left out.
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.get_members
-    @task_id BIGINT
+    @task_id         BIGINT,
+    @target_group_id UNIQUEIDENTIFIER = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     SET IMPLICIT_TRANSACTIONS OFF;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    DECLARE @root UNIQUEIDENTIFIER;
+    DECLARE @root UNIQUEIDENTIFIER = @target_group_id;
     DECLARE @member_id BIGINT = 0; -- of type Tag
     DECLARE @tag_filter NVARCHAR(4000);
     DECLARE @with_gone BIT;

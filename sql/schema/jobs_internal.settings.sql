@@ -13,6 +13,8 @@
 --               definition says so. It applies to waits that begin after it was set.
 --               sap_min_interval_seconds (default 300): the SAP surface refuses schedules with two instants that are closer together.
 --               sap_run_log_days (default 15): how long the SAP surface shows runs.
+--               questions (default 0): 1 permits operators to ask target groups questions (jobs.sp_ask_question).
+--               question_retention_days (default 1): how long questions that are asked from now on are kept with their answers.
 --   value       Text of the value.
 --   updated_at  When the setting was changed.
 CREATE TABLE jobs_internal.settings (

@@ -26,6 +26,8 @@ FROM (VALUES
     (N'unreachable_days', 10, 0, 36500),
     (N'async_exec_timeout_seconds', 604800, 1, 31536000),
     (N'sap_min_interval_seconds', 300, 0, 31536000),
-    (N'sap_run_log_days', 15, 1, 36500)
+    (N'sap_run_log_days', 15, 1, 36500),
+    (N'questions', 0, 0, 1),
+    (N'question_retention_days', 1, 1, 30)
 ) AS k (name, default_value, lowest, highest)
 LEFT JOIN jobs_internal.settings AS s ON s.name = k.name;

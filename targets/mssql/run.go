@@ -31,6 +31,9 @@ func NewRunner(servers *Servers, limits targets.Limits) *Runner {
 	return &Runner{servers: servers, limits: limits.WithDefaults()}
 }
 
+// Servers returns what opens the runner's sessions.
+func (r *Runner) Servers() *Servers { return r.servers }
+
 // Attempt is one try of a step's script, its Command, on one target.
 type Attempt struct {
 	targets.Attempt

@@ -1,0 +1,274 @@
+package controldb
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	mssqldb "github.com/microsoft/go-mssqldb"
+
+	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/targets"
+)
+
+// QuestionSpec is a question to the databases of a target group. Limits that are nil have the
+// defaults of jobs.sp_ask_question.
+type QuestionSpec struct {
+	TargetGroup string
+	// Text is the T-SQL text.
+	Text string
+	// Credential is empty for the agent's default.
+	Credential string
+	// MaxRows and MaxRowsOfTarget bound the rows of all databases together, and of each.
+	MaxRows, MaxRowsOfTarget *int
+	// TimeoutSeconds bounds the time of each database.
+	TimeoutSeconds *int
+}
+
+// AskQuestion asks a question, which an agent carries out, and returns its id.
+func (s *Store) AskQuestion(ctx context.Context, q QuestionSpec) (id int64, err error) {
+	c := newCall("jobs.sp_ask_question").in("target_group_name", q.TargetGroup).in("question", q.Text).
+		optText("credential_name", q.Credential)
+	opt(c, "max_rows", q.MaxRows)
+	opt(c, "max_rows_of_target", q.MaxRowsOfTarget)
+	opt(c, "timeout_seconds", q.TimeoutSeconds)
+	err = s.exec(ctx, "ask a question", c.out("question_id", &id))
+	return id, err
+}
+
+// CancelQuestion cancels a question. It returns [ErrQuestionNotFound] if there is none.
+func (s *Store) CancelQuestion(ctx context.Context, id int64) error {
+	return s.exec(ctx, "cancel a question", newCall("jobs.sp_cancel_question").in("question_id", id))
+}
+
+// AskedQuestion is a row of the view jobs.questions.
+type AskedQuestion struct {
+	ID          int64  `db:"question_id"`
+	TargetGroup string `db:"target_group_name"`
+	// Text is empty if the caller may not read it.
+	Text            string         `db:"question"`
+	Credential      string         `db:"credential_name"`
+	MaxRows         int            `db:"max_rows"`
+	MaxRowsOfTarget int            `db:"max_rows_of_target"` // 0: no limit of its own
+	TimeoutSeconds  int            `db:"timeout_seconds"`
+	Lifecycle       jobs.Lifecycle `db:"lifecycle"`
+	Active          bool           `db:"is_active"`
+	// Readable says that the caller may read the answers.
+	Readable        bool      `db:"is_readable"`
+	Asked           time.Time `db:"asked_time"`
+	AskedBy         string    `db:"asked_by"`
+	Start           time.Time `db:"start_time"`
+	End             time.Time `db:"end_time"`
+	CancelRequested time.Time `db:"cancel_requested_time"`
+	CanceledBy      string    `db:"canceled_by"`
+	Message         string    `db:"message"`
+	// Targets is the number of databases in the group; nil: it is not known yet.
+	Targets  *int `db:"targets"`
+	Answered int  `db:"answered"`
+	Failed   int  `db:"failed"`
+	Paused   int  `db:"paused"`
+	Rows     int  `db:"row_count"`
+	// Cut says that a limit has cut rows off.
+	Cut bool `db:"is_cut"`
+	// Expires is when it may be deleted.
+	Expires time.Time `db:"expire_time"`
+}
+
+// selectQuestions selects the columns of AskedQuestion.
+const selectQuestions = ` q.question_id, q.target_group_name, q.question, q.credential_name, q.max_rows, q.max_rows_of_target,
+    q.timeout_seconds, q.lifecycle, q.is_active, q.is_readable, q.asked_time, q.asked_by, q.start_time, q.end_time,
+    q.cancel_requested_time, q.canceled_by, q.message, q.targets, q.answered, q.failed, q.paused, q.row_count, q.is_cut, q.expire_time
+FROM jobs.questions AS q
+`
+
+// Questions lists at most limit questions, the latest first.
+func (s *Store) Questions(ctx context.Context, limit int) ([]AskedQuestion, error) {
+	return selectAll[AskedQuestion](ctx, s, "list questions",
+		"SELECT TOP (@p1)"+selectQuestions+"ORDER BY q.question_id DESC;", limit)
+}
+
+// Question returns a question, or [ErrQuestionNotFound].
+func (s *Store) Question(ctx context.Context, id int64) (AskedQuestion, error) {
+	list, err := selectAll[AskedQuestion](ctx, s, "read a question", "SELECT"+selectQuestions+"WHERE q.question_id = @p1;", id)
+	if err != nil {
+		return AskedQuestion{}, err
+	}
+	if len(list) == 0 {
+		return AskedQuestion{}, ErrQuestionNotFound
+	}
+	return list[0], nil
+}
+
+// QuestionShape is a row of the view jobs.question_shapes: result sets with the same number and the
+// same columns.
+type QuestionShape struct {
+	Shape     int `db:"shape"`
+	ResultSet int `db:"result_set"`
+	// Columns are a JSON array of [QuestionColumn].
+	Columns string `db:"columns"`
+}
+
+// QuestionColumn is a column of an answer.
+type QuestionColumn struct {
+	Name string `json:"name"`
+	// Kind is what the values are: number, bit, text, time or bytes.
+	Kind string `json:"kind"`
+}
+
+// QuestionRow is a row of the view jobs.question_rows.
+type QuestionRow struct {
+	Number   int    `db:"row_number"`
+	Shape    int    `db:"shape"`
+	Server   string `db:"server_name"`
+	Database string `db:"database_name"`
+	// Values are a JSON array in the order of the columns.
+	Values string `db:"row_values"`
+}
+
+// QuestionError is a row of the view jobs.question_errors.
+type QuestionError struct {
+	Message string `db:"message"`
+	Class   string `db:"error_class"`
+	Targets int    `db:"targets"`
+	// Names are a JSON array with the names of the first databases, as server/database.
+	Names string `db:"target_names"`
+}
+
+// QuestionShapes returns the shapes of the answers to a question. There are none for whoever may
+// not read them.
+func (s *Store) QuestionShapes(ctx context.Context, id int64) ([]QuestionShape, error) {
+	return selectAll[QuestionShape](ctx, s, "read the shapes of answers",
+		"SELECT s.shape, s.result_set, s.columns FROM jobs.question_shapes AS s WHERE s.question_id = @p1 ORDER BY s.shape;", id)
+}
+
+// QuestionRows returns at most limit rows of the answers to a question, after a row, in their
+// order.
+func (s *Store) QuestionRows(ctx context.Context, id int64, after, limit int) ([]QuestionRow, error) {
+	return selectAll[QuestionRow](ctx, s, "read answers", `SELECT TOP (@p3) r.row_number, r.shape, r.server_name, r.database_name, r.row_values
+FROM jobs.question_rows AS r
+WHERE r.question_id = @p1 AND r.row_number > @p2
+ORDER BY r.row_number;`, id, after, limit)
+}
+
+// QuestionErrors returns why databases have not answered, the error of the most databases first.
+func (s *Store) QuestionErrors(ctx context.Context, id int64) ([]QuestionError, error) {
+	return selectAll[QuestionError](ctx, s, "read the errors of a question",
+		"SELECT e.message, e.error_class, e.targets, e.target_names FROM jobs.question_errors AS e WHERE e.question_id = @p1 ORDER BY e.error_group;", id)
+}
+
+// ClaimedQuestion is a question that an agent carries out.
+type ClaimedQuestion struct {
+	ID              int64     `db:"question_id"`
+	Group           uuid.UUID `db:"target_group_id"`
+	Text            string    `db:"question"`
+	Credential      string    `db:"credential_name"`
+	MaxRows         int       `db:"max_rows"`
+	MaxRowsOfTarget int       `db:"max_rows_of_target"` // 0: no limit of its own
+	TimeoutSeconds  int       `db:"timeout_seconds"`
+	// Paused are the databases that are not asked.
+	Paused map[uuid.UUID]bool `db:"-"`
+}
+
+// ClaimQuestion claims the oldest question that waits; nil means that none does.
+func (s *Store) ClaimQuestion(ctx context.Context, term TermID) (*ClaimedQuestion, error) {
+	var found []ClaimedQuestion
+	var paused []uuid.UUID
+	err := s.query(ctx, "claim a question", newCall("jobs_internal.claim_question").forTerm(term), into(&found), into(&paused))
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	q := &found[0]
+	q.Paused = make(map[uuid.UUID]bool, len(paused))
+	for _, id := range paused {
+		q.Paused[id] = true
+	}
+	return q, nil
+}
+
+// GroupMembers returns the members of the target group of a question. A group that was deleted has
+// none.
+func (s *Store) GroupMembers(ctx context.Context, group uuid.UUID) ([]targets.Member, error) {
+	return s.members(ctx, newCall("jobs_internal.get_members").in("task_id", nil).in("target_group_id", mssqldb.UniqueIdentifier(group)))
+}
+
+// AnswerVerdict says whether the agent may go on with a question.
+type AnswerVerdict string
+
+// The verdicts.
+const (
+	AnswersProceed  AnswerVerdict = "Proceed"
+	AnswersCanceled AnswerVerdict = "Canceled" // somebody has canceled the question
+	AnswersFull     AnswerVerdict = "Full"     // no more rows are kept
+	AnswersBusy     AnswerVerdict = "Busy"     // nothing was recorded, and the call is to be repeated
+	AnswersRefused  AnswerVerdict = "Refused"  // the term does not hold the question any more
+)
+
+// RecordedAnswers are what databases have answered since the last call, and counts since the
+// beginning.
+type RecordedAnswers struct {
+	Question int64
+	// Targets is the number of databases of the group; nil: it is not known yet.
+	Targets *int
+	// Answered, Failed and Paused are numbers of databases.
+	Answered, Failed, Paused int
+	Shapes                   []RecordedShape
+	Rows                     []RecordedRow
+	// Cut says that rows were left out because of a limit.
+	Cut bool
+	// Ended says that the question has ended, with Error if it failed as a whole, and the errors of
+	// databases.
+	Ended  bool
+	Error  string
+	Errors []RecordedError
+}
+
+// RecordedShape is a new shape of answers.
+type RecordedShape struct {
+	Shape     int              `json:"shape"`
+	ResultSet int              `json:"result_set"`
+	Columns   []QuestionColumn `json:"columns"`
+}
+
+// RecordedRow is a row of an answer.
+type RecordedRow struct {
+	Number   int             `json:"row_number"`
+	Shape    int             `json:"shape"`
+	Server   string          `json:"server_name"`
+	Database string          `json:"database_name"`
+	Values   json.RawMessage `json:"row_values"`
+}
+
+// RecordedError is an error of databases.
+type RecordedError struct {
+	Message string   `json:"message"`
+	Class   string   `json:"error_class"`
+	Targets int      `json:"targets"`
+	Names   []string `json:"target_names"`
+}
+
+// RecordAnswers records answers, and says whether the agent may go on. It returns [ErrTermEnded]
+// when the term has ended.
+func (s *Store) RecordAnswers(ctx context.Context, term TermID, a RecordedAnswers) (verdict AnswerVerdict, err error) {
+	c := newCall("jobs_internal.record_answers").forTerm(term).in("question_id", a.Question).
+		in("answered", int64(a.Answered)).in("failed", int64(a.Failed)).in("paused", int64(a.Paused)).
+		in("is_cut", a.Cut).in("is_ended", a.Ended).optText("error", a.Error)
+	opt(c, "targets", a.Targets)
+	for _, list := range []struct {
+		name   string
+		values any
+		count  int
+	}{{"shapes", a.Shapes, len(a.Shapes)}, {"rows", a.Rows, len(a.Rows)}, {"errors", a.Errors, len(a.Errors)}} {
+		if list.count == 0 {
+			continue
+		}
+		text, err := json.Marshal(list.values)
+		if err != nil {
+			return "", fmt.Errorf("record answers: %w", err)
+		}
+		c.in(list.name, string(text))
+	}
+	err = s.query(ctx, "record answers", c, scanOne(&verdict))
+	return verdict, err
+}
