@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -150,37 +149,9 @@ func (s *scheduler) evaluateWindows(ctx context.Context, due controldb.DueSchedu
 // windowState evaluates a window at an instant.
 func windowState(w controldb.Window, at time.Time) controldb.WindowState {
 	state := controldb.WindowState{Window: w, At: at}
-	zone := time.UTC
-	if w.Zone != "" {
-		var err error
-		if zone, err = schedule.LoadZone(w.Zone); err != nil {
-			state.Fault = fmt.Sprintf("The time zone '%s' is not known.", w.Zone)
-			return state
-		}
-	}
-	var times schedule.OpenTimes
-	for _, c := range []struct {
-		name, spec string
-		calendar   **schedule.Calendar
-	}{{w.Calendar, w.Spec, &times.Within}, {w.Blackouts, w.BlackoutsSpec, &times.Except}} {
-		switch calendar, err := schedule.ParseCalendarIn([]byte(c.spec), zone); {
-		case c.name == "":
-		case c.spec == "":
-			state.Fault = fmt.Sprintf("The calendar '%s' does not exist.", c.name)
-			return state
-		case err != nil:
-			state.Fault = fmt.Sprintf("The calendar '%s' is invalid: %v.", c.name, err)
-			return state
-		default:
-			*c.calendar = calendar
-		}
-	}
-	if state.Open, state.Changes = times.StateAt(at); !state.Open && state.Changes.IsZero() {
-		state.Fault = fmt.Sprintf("The calendar '%s' has no window within a year.", w.Calendar)
-		if w.Blackouts != "" {
-			state.Fault = fmt.Sprintf("Outside of the calendar '%s', there is no time within a year.", w.Blackouts)
-		}
-	}
+	state.Open, state.Changes, state.Fault = schedule.NamedOpenTimes{
+		Calendar: w.Calendar, Spec: w.Spec, Blackouts: w.Blackouts, BlackoutsSpec: w.BlackoutsSpec, Zone: w.Zone,
+	}.StateAt(at)
 	return state
 }
 

@@ -211,6 +211,42 @@ func TestForms(t *testing.T) {
 			},
 		},
 		{
+			path:  "/new/window",
+			right: []string{"name", "form window", "blackouts", "form holidays", "tag_filter", "form = 'gold'"},
+			wrong: [][4]string{{"name", "", "name", "A text is missing."}, {"zone", "Mars/X", "", "Mars/X"}},
+			shown: []string{"EXECUTE jobs.sp_set_target_window", "@window_name = N'form window'"},
+		},
+		{
+			path:  "/windows/form%20window/edit",
+			right: []string{"zone", "Europe/Berlin"},
+			wrong: [][4]string{{"calendar", "none such", "", "none such"}},
+			shown: []string{"EXECUTE jobs.sp_set_target_window", "zone: Europe/Berlin"},
+			check: func(t *testing.T, f *front.Front) {
+				w, err := f.Store.TargetWindow(t.Context(), "form window")
+				require.NoError(t, err)
+				require.Equal(t, "Europe/Berlin", w.Zone)
+				require.Equal(t, "form holidays", w.Blackouts)
+			},
+		},
+		{
+			path:  "/jobs/formed/add-trigger",
+			right: []string{"name", "after j1", "after", "j1", "run_when", "Finished"},
+			wrong: [][4]string{{"name", "", "name", "A text is missing."}, {"after", "formed", "", "start itself"}},
+			shown: []string{"EXECUTE jobs.sp_add_job_trigger", "after j1"},
+		},
+		{
+			path:  "/jobs/formed/triggers/after%20j1/edit",
+			right: []string{"enabled", ""},
+			wrong: [][4]string{{"after", "none such", "", "none such"}},
+			shown: []string{"EXECUTE jobs.sp_update_job_trigger", "enabled: false"},
+			check: func(t *testing.T, f *front.Front) {
+				found, err := f.Store.JobTrigger(t.Context(), "formed", "after j1")
+				require.NoError(t, err)
+				require.False(t, found.Enabled)
+				require.Equal(t, "Finished", found.RunWhen)
+			},
+		},
+		{
 			path:  "/jobs/formed/add-schedule",
 			right: []string{"name", "nightly", "schedule", "cron5", "schedule.text", "0 2 * * *", "zone", "Europe/Berlin", "overlap", "BufferOne", "catch_up", "none", "parameters", `{"a": 1}`},
 			wrong: [][4]string{
@@ -293,7 +329,7 @@ func TestForms(t *testing.T) {
 		},
 	}
 	offers := map[string]string{
-		"/jobs": "New job", "/jobs/formed": "Add a step", "/groups": "New target group", "/groups/g1": ">Edit<", "/schedules": "New calendar", "/limits": "New limit", "/alerts": "New channel",
+		"/jobs": "New job", "/jobs/formed": "Add a step", "/groups": "New target group", "/groups/g1": ">Edit<", "/schedules": "New calendar", "/limits": "New limit", "/windows": "New window", "/alerts": "New channel",
 	}
 	for path, offer := range offers {
 		require.Contains(t, as(t, f, "author").get(base+path).Body, offer, path)

@@ -256,15 +256,44 @@ func (s *shop) rolledOut(id, state string) {
 	}, 30*time.Second, 50*time.Millisecond)
 }
 
+// compare runs a job that compares the schemas of the shops, one of which differs, and adds what
+// the pages of schemas, windows and triggers show.
+func (s *shop) compare() {
+	s.t.Helper()
+	s.exec(s.dev.open(s.t, "Shop03"), "CREATE INDEX IX_Orders_Total ON dbo.Orders (Total);")
+	s.exec(s.control, `EXEC jobs.sp_add_job @job_name = N'Schemas';
+EXEC jobs.sp_add_jobstep @job_name = N'Schemas', @step_name = N'Read', @target_group_name = N'Shops', @command_type = N'Drift', @command = N'{"against":"none"}';
+EXEC jobs.sp_add_jobstep @job_name = N'Schemas', @step_name = N'Compare', @target_group_name = N'Shops', @command_type = N'Drift', @retry_attempts = 0,
+    @command = N'{"against":"majority"}';
+EXEC jobs.sp_add_job_trigger @job_name = N'Schemas', @trigger_name = N'after the totals', @upstream_jobs = N'["Order totals"]', @enabled = 0;
+EXEC jobs.sp_add_job @job_name = N'Report of <schemas>';
+EXEC jobs.sp_add_job_trigger @job_name = N'Report of <schemas>', @trigger_name = N'both', @upstream_jobs = N'["Order totals","Schemas"]', @enabled = 0;
+EXEC jobs.sp_add_calendar @calendar_name = N'nights', @spec = N'{"timeZone":"Europe/Berlin","weekly":[{"day":"saturday","from":"22:00","to":"05:00"}]}';
+EXEC jobs.sp_set_target_window @window_name = N'Gold at night', @calendar_name = N'nights', @tag_filter = N'tier = ''gold''';
+EXEC jobs.sp_pause_target @server_name = N'away.example', @database_name = N'Shop99', @reason = N'moves to another server', @end_time = N'2999-01-01';
+EXEC jobs.sp_start_job @job_name = N'Schemas';`)
+	require.Eventually(s.t, func() bool { // agents register the databases of a group some seconds later
+		var n int
+		require.NoError(s.t, s.control.QueryRowContext(s.t.Context(), `SELECT COUNT(*) FROM jobs.drift_history AS h
+WHERE EXISTS (SELECT 1 FROM jobs.target_group_targets AS g WHERE g.target_group_name = N'Shops' AND g.target_id = h.target_id);`).Scan(&n))
+		return n == 24 && s.lifecycle(s.run("Schemas")) == "Failed"
+	}, 60*time.Second, 100*time.Millisecond)
+	s.exec(s.control, `DECLARE @id UNIQUEIDENTIFIER = (SELECT h.target_id FROM jobs.drift_history AS h WHERE h.database_name = N'Shop01');
+EXEC jobs.sp_set_drift_baseline @baseline_name = N'release 7', @target_id = @id;`)
+}
+
 // look opens all pages in both schemes and widths.
 func (s *shop) look(run, rerun, target string, alert int) {
 	s.t.Helper()
 	rollout, ended := s.rollOut()
+	s.compare()
 	paths := []string{
 		"", "/rollouts", "/rollouts/" + rollout, "/rollouts/" + rollout + "/approve", "/rollouts/" + rollout + "/skip",
 		"/rollouts/" + ended, "/rollouts/" + ended + "/undo", "/runs/" + rollout, "/runs", "/runs/" + run, "/runs/" + run + "/targets/" + target, "/runs/" + run + "/tree", "/runs/" + run + "/timeline",
 		"/runs/" + rerun + "/compare?with=" + run, "/jobs", "/jobs/Order%20totals", "/jobs/Order%20totals/versions/1",
 		"/jobs/Order%20totals/diff?from=1&to=2", "/groups", "/groups/Shops", "/databases",
+		"/drift", "/jobs/Schemas/drift", "/jobs/Schemas", "/databases/" + target + "/baseline", "/drift-baselines/release%207/delete", "/windows", "/windows/pause", "/windows/Gold%20at%20night/edit",
+		"/windows/Gold%20at%20night/delete", "/triggers", "/jobs/Schemas/add-trigger", "/jobs/Schemas/triggers/after%20the%20totals/delete",
 		"/databases?group=Shops&lacking=1", "/databases/" + target, "/search?q=Order", "/schedules", "/schedules/Order%20totals/nightly",
 		"/agents", "/limits", "/alerts", "/audit", "/jobs/Order%20totals/start", "/runs/" + run + "/rerun", "/schedules/Order%20totals/nightly/pause",
 		"/schedules/Order%20totals/nightly/backfill", fmt.Sprintf("/alerts/%d", alert), fmt.Sprintf("/alerts/%d/acknowledge", alert),

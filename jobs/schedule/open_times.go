@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"fmt"
 	"slices"
 	"time"
 )
@@ -47,4 +48,48 @@ func (o OpenTimes) openAt(at time.Time) bool {
 		return inside
 	}
 	return (o.Within == nil || in(o.Within)) && (o.Except == nil || !in(o.Except))
+}
+
+// NamedOpenTimes are open times as they are defined: the names of calendars with their definitions.
+type NamedOpenTimes struct {
+	// Something may begin while Calendar has a window, and Blackouts has none. Either may be empty.
+	// An empty definition of a calendar with a name means that there is no such calendar.
+	Calendar, Spec           string
+	Blackouts, BlackoutsSpec string
+	// Zone is that of calendars that name none; empty means UTC.
+	Zone string
+}
+
+// StateAt is [OpenTimes.StateAt]. The fault is a sentence that says why the times are not known, or
+// that there are none within a year; empty: neither.
+func (n NamedOpenTimes) StateAt(at time.Time) (open bool, changes time.Time, fault string) {
+	zone := time.UTC
+	if n.Zone != "" {
+		var err error
+		if zone, err = LoadZone(n.Zone); err != nil {
+			return false, time.Time{}, fmt.Sprintf("The time zone '%s' is not known.", n.Zone)
+		}
+	}
+	var times OpenTimes
+	for _, c := range []struct {
+		name, spec string
+		calendar   **Calendar
+	}{{n.Calendar, n.Spec, &times.Within}, {n.Blackouts, n.BlackoutsSpec, &times.Except}} {
+		switch calendar, err := ParseCalendarIn([]byte(c.spec), zone); {
+		case c.name == "":
+		case c.spec == "":
+			return false, time.Time{}, fmt.Sprintf("The calendar '%s' does not exist.", c.name)
+		case err != nil:
+			return false, time.Time{}, fmt.Sprintf("The calendar '%s' is invalid: %v.", c.name, err)
+		default:
+			*c.calendar = calendar
+		}
+	}
+	if open, changes = times.StateAt(at); !open && changes.IsZero() {
+		fault = fmt.Sprintf("The calendar '%s' has no window within a year.", n.Calendar)
+		if n.Blackouts != "" {
+			fault = fmt.Sprintf("Outside of the calendar '%s', there is no time within a year.", n.Blackouts)
+		}
+	}
+	return open, changes, fault
 }

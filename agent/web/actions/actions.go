@@ -39,6 +39,9 @@ func Set(choose page.Chooser) page.Set {
 		one("/databases/{target}/resume", confirmResumeDatabase, resumeDatabase),
 		{Path: "/databases/{target}/baseline", Role: rest.RoleAuthor, Confirm: confirmSetBaseline, Do: setBaseline},
 		{Path: "/drift-baselines/{baseline}/delete", Role: rest.RoleAuthor, Confirm: confirmDeleteBaseline, Do: deleteBaseline},
+		{Path: "/windows/{window}/delete", Role: rest.RoleAuthor, Confirm: confirmDeleteWindow, Do: deleteWindow},
+		{Path: "/jobs/{job}/triggers/{trigger}/delete", Role: rest.RoleAuthor, Confirm: confirmDeleteTrigger, Do: deleteTrigger},
+		one("/windows/pause", confirmPauseNamed, pauseNamed),
 		one("/alerts/{alert}/acknowledge", confirmAcknowledge, acknowledge),
 	}...)}
 }

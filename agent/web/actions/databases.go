@@ -35,6 +35,16 @@ func database(ctx context.Context, r *page.Request) (controldb.TargetPause, erro
 	return controldb.TargetPause{Target: one, Server: o.Targets[0].Server, Database: o.Targets[0].Database}, nil
 }
 
+// pagePath is the page that shows the pause of a database: its own, which only databases have on
+// which a job ran, or that of all pauses.
+func pagePath(ctx context.Context, r *page.Request, p controldb.TargetPause) string {
+	o, err := r.Store.TargetOutcomes(ctx, controldb.TargetFilter{Target: p.Target, Top: 1})
+	if err != nil || len(o.Targets) == 0 {
+		return r.Path("windows")
+	}
+	return r.Path("databases", p.Target.String())
+}
+
 // pauseState says which pause a database has; empty: none.
 func pauseState(p controldb.TargetPause) string {
 	if p.Since.IsZero() {
@@ -74,7 +84,7 @@ func confirmPauseDatabase(ctx context.Context, r *page.Request) (*page.Confirmat
 		cli, tsql = append(cli, "--until", until.Format(time.RFC3339)), append(tsql, page.Arg{Name: "end_time", Value: until})
 	}
 	return &page.Confirmation{
-		Title: button, Nav: "databases", Button: button, Back: r.Path("databases", p.Target.String()),
+		Title: button, Nav: "databases", Button: button, Back: pagePath(ctx, r, p),
 		Effects: sentences(
 			fmt.Sprintf("Pauses %s on %s: no attempt of any job starts on it.", quoted(p.Database), p.Server),
 			"Attempts that run go on. A target that waits does so within the time limit of its step, and is then skipped.", state,
@@ -113,7 +123,7 @@ func pauseDatabase(ctx context.Context, r *page.Request) (*page.Done, error) {
 	if err := r.Store.PauseTarget(ctx, p); err != nil {
 		return nil, refuse(refuse(err, "until", 50460), "reason", 50097)
 	}
-	return &page.Done{Location: r.Path("databases", p.Target.String()), Notice: "The database is paused."}, nil
+	return &page.Done{Location: pagePath(ctx, r, p), Notice: "The database is paused."}, nil
 }
 
 // confirmResumeDatabase says what the end of a pause does.
@@ -128,7 +138,7 @@ func confirmResumeDatabase(ctx context.Context, r *page.Request) (*page.Confirma
 		state = "It is not paused."
 	}
 	return &page.Confirmation{
-		Title: button, Nav: "databases", Button: button, Back: r.Path("databases", p.Target.String()),
+		Title: button, Nav: "databases", Button: button, Back: pagePath(ctx, r, p),
 		Effects: sentences(fmt.Sprintf("Ends the pause of %s on %s: what waits for it starts.", quoted(p.Database), p.Server), state),
 		Equivalents: commands(page.CLI("target", "resume", p.Server, p.Database), page.TSQL("jobs.sp_resume_target",
 			page.Arg{Name: "server_name", Value: p.Server}, page.Arg{Name: "database_name", Value: p.Database}, page.Arg{Name: "target_id", Value: p.Target})),
@@ -144,5 +154,5 @@ func resumeDatabase(ctx context.Context, r *page.Request) (*page.Done, error) {
 	if err := r.Store.ResumeTarget(ctx, p.Server, p.Database, p.Target); err != nil {
 		return nil, err
 	}
-	return &page.Done{Location: r.Path("databases", p.Target.String()), Notice: "The database is not paused any more."}, nil
+	return &page.Done{Location: pagePath(ctx, r, p), Notice: "The database is not paused any more."}, nil
 }

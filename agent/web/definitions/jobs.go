@@ -131,8 +131,11 @@ type jobData struct {
 	NextDue    time.Time
 	// After are the triggers that start the job, and Starts those of other jobs that watch it.
 	After, Starts []triggerRow
-	Steps         []stepView
-	Versions      []versionRow
+	// Changeable are the triggers that start the job, if the viewer may change them. They are not
+	// in a block that is updated live.
+	Changeable []page.Link
+	Steps      []stepView
+	Versions   []versionRow
 	// MoreVersions is the path of the older versions.
 	MoreVersions string
 	Changes      []controldb.AuditEntry
@@ -206,6 +209,11 @@ func showJob(ctx context.Context, r *page.Request) (*page.View, error) {
 			data.Steps[i].EditHref = r.Path("jobs", job.Name, "steps", s.StepName, "edit")
 		}
 	}
+	for _, t := range data.After {
+		if !job.System && r.May(rest.RoleAuthor) {
+			data.Changeable = append(data.Changeable, page.Link{Text: t.Name, Href: r.Path("jobs", job.Name, "triggers", t.Name)})
+		}
+	}
 	if err := data.addVersions(ctx, r); err != nil {
 		return nil, err
 	}
@@ -268,7 +276,8 @@ func jobActions(r *page.Request, job controldb.JobDetail) []page.Link {
 	}
 	list = append(list, page.Link{Text: "Edit", Href: r.Path("jobs", job.Name, "edit"), Role: rest.RoleAuthor},
 		page.Link{Text: "Add a step", Href: r.Path("jobs", job.Name, "add-step"), Role: rest.RoleAuthor},
-		page.Link{Text: "Add a schedule", Href: r.Path("jobs", job.Name, "add-schedule"), Role: rest.RoleAuthor})
+		page.Link{Text: "Add a schedule", Href: r.Path("jobs", job.Name, "add-schedule"), Role: rest.RoleAuthor},
+		page.Link{Text: "Add a trigger", Href: r.Path("jobs", job.Name, "add-trigger"), Role: rest.RoleAuthor})
 	if !job.HasOwnSchedule() { // enabling would start a run
 		return list
 	}

@@ -24,6 +24,7 @@ func Set() page.Set {
 		reader("/jobs/{job}", page.Page{Handle: showJob}),
 		reader("/jobs/{job}/versions/{version}", page.Page{Handle: showVersion}),
 		reader("/jobs/{job}/diff", page.Page{Handle: showDiff}),
+		reader("/triggers", page.Page{Handle: showTriggers}),
 		reader("/schedules", page.Page{Handle: listSchedules}),
 		reader("/schedules/{job}/{schedule}", page.Page{Handle: showSchedule}),
 		reader("/groups", page.Page{Handle: listGroups}),

@@ -88,7 +88,7 @@ func (s *subject) place(name string) string {
 	switch {
 	case s.part == "schedules":
 		return s.r.Path("schedules", s.job, name)
-	case s.part == "steps":
+	case s.part == "steps", s.part == "triggers":
 		return s.r.Path("jobs", s.job)
 	case s.kind == manifest.KindJob:
 		return s.r.Path("jobs", name)
@@ -165,7 +165,7 @@ func (s *subject) refusal(ctx context.Context, typed manifest.Values, err error)
 	switch {
 	case errors.Is(err, controldb.ErrGroupNotFound):
 		field = "target_group"
-	case errors.Is(err, controldb.ErrJobExists), errors.Is(err, controldb.ErrGroupExists), errors.Is(err, controldb.ErrScheduleExists):
+	case errors.Is(err, controldb.ErrJobExists), errors.Is(err, controldb.ErrGroupExists), errors.Is(err, controldb.ErrScheduleExists), errors.Is(err, controldb.ErrTriggerExists):
 		field = "name"
 	}
 	if s.has(field) {
@@ -227,6 +227,8 @@ func (s *subject) who(ctx context.Context) (string, error) {
 		f.ObjectKind = "JobStep"
 	case "schedules":
 		f.ObjectKind = "Schedule"
+	case "triggers":
+		f.ObjectKind = "Trigger"
 	}
 	if s.job == "" {
 		f.ObjectName = s.name
@@ -252,7 +254,7 @@ func (s *subject) who(ctx context.Context) (string, error) {
 // auditKinds are the kinds of objects as the audit log names them.
 var auditKinds = map[manifest.Kind]string{
 	manifest.KindJob: "Job", manifest.KindTargetGroup: "TargetGroup", manifest.KindCalendar: "Calendar", manifest.KindLimit: "Limit", manifest.KindAlert: "AlertRule",
-	manifest.KindAlertChannel: "AlertChannel",
+	manifest.KindAlertChannel: "AlertChannel", manifest.KindTargetWindow: "TargetWindow",
 }
 
 // number returns a number; 0 if the text is none.

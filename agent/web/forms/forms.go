@@ -66,6 +66,10 @@ var all = []*form{
 	{path: "/groups/{group}/edit", kind: manifest.KindTargetGroup, key: []string{"group"}, model: manifest.TargetGroup{}, fixed: nameField, noun: "target group", nav: "groups"},
 	{path: "/new/calendar", kind: manifest.KindCalendar, model: manifest.Calendar{}, noun: "calendar", nav: "schedules"},
 	{path: "/calendars/{calendar}/edit", kind: manifest.KindCalendar, key: []string{"calendar"}, model: manifest.Calendar{}, fixed: nameField, noun: "calendar", nav: "schedules"},
+	{path: "/jobs/{job}/add-trigger", kind: manifest.KindJob, part: "triggers", model: manifest.Trigger{}, noun: "trigger", nav: "jobs"},
+	{path: "/jobs/{job}/triggers/{trigger}/edit", kind: manifest.KindJob, part: "triggers", key: []string{"trigger"}, model: manifest.Trigger{}, fixed: nameField, noun: "trigger", nav: "jobs"},
+	{path: "/new/window", kind: manifest.KindTargetWindow, model: manifest.TargetWindow{}, noun: "window", nav: "databases"},
+	{path: "/windows/{window}/edit", kind: manifest.KindTargetWindow, key: []string{"window"}, model: manifest.TargetWindow{}, fixed: nameField, noun: "window", nav: "databases"},
 	{path: "/new/limit", kind: manifest.KindLimit, model: manifest.Limit{}, noun: "limit", nav: "limits"},
 	{path: "/limits/{scope}/{name}/edit", kind: manifest.KindLimit, key: []string{"scope", "name"}, model: manifest.Limit{}, fixed: []string{"scope", "name", "server"}, noun: "limit", nav: "limits"},
 	{path: "/new/alert-rule", kind: manifest.KindAlert, model: manifest.Alert{}, noun: "alert rule", nav: "alerts"},
@@ -130,6 +134,8 @@ func (s *subject) find() error {
 		key.Name, missing = strings.ToLower(s.r.Value("group")), controldb.ErrGroupNotFound
 	case manifest.KindCalendar:
 		key.Name, missing = strings.ToLower(s.r.Value("calendar")), controldb.ErrCalendarNotFound
+	case manifest.KindTargetWindow:
+		key.Name, missing = strings.ToLower(s.r.Value("window")), controldb.ErrTargetWindowNotFound
 	case manifest.KindAlert:
 		key.Name, missing = strings.ToLower(s.r.Value("rule")), controldb.ErrAlertNotFound
 	case manifest.KindAlertChannel:
@@ -163,6 +169,11 @@ func (s *subject) pick() error {
 		missing = controldb.ErrStepNotFound
 		for _, step := range job.Steps {
 			names, values = append(names, step.Name), append(values, step)
+		}
+	case "triggers":
+		missing = controldb.ErrTriggerNotFound
+		for _, trigger := range job.Triggers {
+			names, values = append(names, trigger.Name), append(values, trigger)
 		}
 	case "schedules":
 		missing = controldb.ErrScheduleNotFound
@@ -233,6 +244,8 @@ func (s *subject) back() string {
 		return s.r.Path("jobs", s.job)
 	case s.kind == manifest.KindTargetGroup && s.name != "":
 		return s.r.Path("groups", s.name)
+	case s.kind == manifest.KindTargetWindow:
+		return s.r.Path("windows")
 	}
 	return s.r.Path(s.nav)
 }

@@ -24,6 +24,7 @@ func Set() page.Set {
 		Pages: []page.Page{
 			{Path: "/agents", Role: rest.RoleReader, Handle: agentsPage},
 			{Path: "/limits", Role: rest.RoleReader, Handle: limitsPage},
+			{Path: "/windows", Role: rest.RoleReader, Handle: windowsPage},
 			{Path: "/audit", Role: rest.RoleReader, Handle: auditPage},
 			{Path: "/alerts", Role: rest.RoleReader, Handle: alertsPage},
 			{Path: "/alerts/{alert}", Role: rest.RoleReader, Handle: alertPage},

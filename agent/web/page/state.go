@@ -15,7 +15,7 @@ var looks = []struct {
 	icon  string
 	names string // in lower case and without blanks
 }{
-	{jobs.ClassOK, "check", "succeeded succeededwithskipped completed enabled alive active ready resolved delivered free reported passed"},
+	{jobs.ClassOK, "check", "succeeded succeededwithskipped completed enabled alive active ready resolved delivered free reported passed opennow"},
 	{jobs.ClassBad, "cross", "failed faulted dead lost silent failing gatefailed"},
 	{jobs.ClassBad, "clock", "timedout"},
 	{jobs.ClassBad, "bell", "firing critical open"},
