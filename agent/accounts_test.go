@@ -1,4 +1,4 @@
-package accounts_test
+package agent_test
 
 import (
 	"context"
@@ -8,15 +8,12 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/agent/accounts"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/testenv"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // A schema is installed only where that is permitted.
 func TestPrepare(t *testing.T) {
