@@ -117,9 +117,9 @@ func (l *lease) run(ctx context.Context, ready func()) error {
 // server answers late.
 const slowAnswer = 3 * time.Second
 
-// attempt returns ctx with the limit of one call: half of the time for which the term is trusted. On
-// a silent connection, as after the loss of a server, there is time left for a call on another one,
-// which may reach the server that took over.
+// attempt returns ctx with the limit of one call: half of the time for which the term is trusted.
+// On a silent connection, as after the loss of a server, there is time left for a call on another
+// one, which may reach the server that took over.
 func (l *lease) attempt(ctx context.Context) (context.Context, context.CancelFunc) {
 	left := time.Until(l.trust.end())
 	return context.WithTimeout(ctx, max(left/2, min(left, slowAnswer)))
