@@ -1,8 +1,11 @@
 package mssql_test
 
 import (
+	"fmt"
 	"maps"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -129,6 +132,48 @@ func TestResolveQuery(t *testing.T) {
 		_, err := query(text)
 		require.ErrorContains(t, err, fault, text)
 	}
+}
+
+// TestResolveAvailabilityGroups: the query of INVENTORY.md names the databases of availability
+// groups by their listeners. It has the same answer on each replica, so that a failover changes no
+// target, however many replicas are asked. The embedded server has no availability groups: tables
+// have what the catalog views return.
+func TestResolveAvailabilityGroups(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, tsqld.Config{})
+	page, err := os.ReadFile("../../cmd/jobagent/INVENTORY.md")
+	require.NoError(t, err)
+	_, rest, _ := strings.Cut(strings.ReplaceAll(string(page), "\r\n", "\n"), "cat > listeners.sql <<'EOF'\n")
+	text, _, ok := strings.Cut(rest, "EOF\n")
+	require.True(t, ok)
+	const crm, erp, none = "11111111-0000-0000-0000-000000000000", "22222222-0000-0000-0000-000000000000", "33333333-0000-0000-0000-000000000000"
+	// One group has two listeners, and one a listener without a port, which was made outside of SQL
+	// Server; the third one has none.
+	tables := fmt.Sprintf(`CREATE TABLE dbo.availability_group_listeners (group_id UNIQUEIDENTIFIER NULL, dns_name NVARCHAR(63) NULL, port INT NULL);
+INSERT INTO dbo.availability_group_listeners VALUES ('%[1]s', N'crm-b', 1433), ('%[1]s', N'crm-a', 14330), ('%[2]s', N'erp', NULL);
+CREATE TABLE dbo.availability_databases_cluster (group_id UNIQUEIDENTIFIER NULL, database_name SYSNAME NOT NULL);
+INSERT INTO dbo.availability_databases_cluster VALUES ('%[1]s', N'crm1'), ('%[1]s', N'crm2'), ('%[2]s', N'erp'), ('%[3]s', N'lone');
+`, crm, erp, none)
+	r := mssql.NewResolver(f.servers, mssql.Instance{})
+	var members []targets.Member
+	for _, replica := range []string{"replica1", "replica2"} {
+		f.exec(t, "master", "CREATE DATABASE "+replica+";")
+		f.exec(t, replica, tables)
+		members = append(members, targets.Member{
+			Kind: targets.Query, Server: "s", Database: replica, Query: strings.NewReplacer("sys.availability", "dbo.availability").Replace(text),
+		})
+	}
+	want := []string{"crm-a,14330/crm1", "crm-a,14330/crm2", "erp/erp"}
+	for _, asked := range [][]targets.Member{members, members[:1], members[1:]} {
+		found, err := r.Resolve(t.Context(), asked)
+		require.NoError(t, err)
+		require.Equal(t, want, names(found))
+		require.Equal(t, targets.TargetID("CRM-A,14330", "crm1"), found[0].ID)
+	}
+	// A replica that does not answer is no group without databases.
+	members[1].Database = "away"
+	_, err = r.Resolve(t.Context(), members)
+	require.Error(t, err)
 }
 
 // TestResolveTags: columns tag_NAME of a member's query are tags of the databases that the group is
