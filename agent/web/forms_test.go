@@ -240,6 +240,8 @@ func TestForms(t *testing.T) {
 			wrong: [][4]string{{"after", "none such", "", "none such"}},
 			shown: []string{"EXECUTE jobs.sp_update_job_trigger", "enabled: false"},
 			check: func(t *testing.T, f *front.Front) {
+				require.Contains(t, as(t, f, "author").get(base+"/jobs/formed/add-trigger").Body, "After the jobs")
+				require.Contains(t, as(t, f, "author").get(base+"/jobs/formed/add-step").Body, "After the steps")
 				found, err := f.Store.JobTrigger(t.Context(), "formed", "after j1")
 				require.NoError(t, err)
 				require.False(t, found.Enabled)

@@ -160,7 +160,7 @@ func (s *subject) refusal(ctx context.Context, typed manifest.Values, err error)
 		if field == "" {
 			field = at
 		}
-		return "“" + labelOf(at) + "”"
+		return "“" + s.label(at) + "”"
 	})
 	switch {
 	case errors.Is(err, controldb.ErrGroupNotFound):

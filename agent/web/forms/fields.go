@@ -53,6 +53,14 @@ func labelOf(name string) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
+// label returns the label of a field of the form. Steps come after steps, and jobs after jobs.
+func (s *subject) label(name string) string {
+	if name == "after" && s.part != "steps" {
+		return "After the jobs"
+	}
+	return labelOf(name)
+}
+
 // parts makes the parts of fields.
 func (b *builder) parts(list []manifest.Field, prefix string) []page.Part {
 	var parts []page.Part
@@ -64,7 +72,7 @@ func (b *builder) parts(list []manifest.Field, prefix string) []page.Part {
 			}
 			continue
 		}
-		p := page.Part{Field: page.Field{Name: name, Label: labelOf(f.Name), Help: f.Doc, Value: b.values[name], Required: f.Required}}
+		p := page.Part{Field: page.Field{Name: name, Label: b.label(f.Name), Help: f.Doc, Value: b.values[name], Required: f.Required}}
 		switch f.Kind {
 		case manifest.FieldFlag:
 			p.Kind = "checkbox"
