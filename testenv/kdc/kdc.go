@@ -187,12 +187,6 @@ func (k *KDC) ChangePassword(t testing.TB, name, password string) {
 	k.run(t, k.env, k.tools.admin, "-r", Realm, "-q", fmt.Sprintf("cpw -pw %s %s", password, name))
 }
 
-// Rekey gives a service another random key.
-func (k *KDC) Rekey(t testing.TB, spn string) {
-	t.Helper()
-	k.run(t, k.env, k.tools.admin, "-r", Realm, "-q", "cpw -randkey "+spn)
-}
-
 // Cache gets a ticket with a keytab, and returns the path of the credential cache.
 func (k *KDC) Cache(t testing.TB, user, keytab string) string {
 	t.Helper()

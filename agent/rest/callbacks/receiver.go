@@ -68,15 +68,9 @@ type Receiver struct {
 	log       *zap.Logger
 }
 
-// Listen opens a receiver, which answers once Serve is called. The caller calls Serve, which closes
-// it, or Close.
-func Listen(ctx context.Context, cfg Config, store *controldb.Store, log *zap.Logger) (*Receiver, error) {
-	return ListenMany(ctx, cfg, []*controldb.Store{store}, log)
-}
-
-// ListenMany is Listen for several control databases: a report goes to the one that knows the
-// token.
-func ListenMany(ctx context.Context, cfg Config, stores []*controldb.Store, log *zap.Logger) (*Receiver, error) {
+// Listen opens a receiver, which answers once Serve is called. A report goes to the control
+// database that knows its token. The caller calls Serve, which closes the receiver, or Close.
+func Listen(ctx context.Context, cfg Config, stores []*controldb.Store, log *zap.Logger) (*Receiver, error) {
 	if err := cfg.Check(); err != nil {
 		return nil, err
 	}

@@ -137,7 +137,7 @@ func (a *Actions) ReceiveMany(
 		}
 		settings = callbacks.Config{Listen: "127.0.0.1:0"}
 	}
-	receiver, err := callbacks.ListenMany(ctx, settings, stores, log)
+	receiver, err := callbacks.Listen(ctx, settings, stores, log)
 	if err != nil {
 		return exit.With(exit.ListenCode(err), err)
 	}

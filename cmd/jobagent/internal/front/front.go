@@ -285,12 +285,6 @@ func (f *Front) SignInLink(token string, lasts time.Duration) string {
 // Dashboard returns the address of the dashboard.
 func (f *Front) Dashboard() string { return f.publicURL + web.Path }
 
-// Address returns host:port of the listener.
-func (f *Front) Address() string { return f.listener.Address() }
-
-// Directory returns the control databases.
-func (f *Front) Directory() *rest.Directory { return f.directory }
-
 // Close closes the listener and the connections to the control databases.
 func (f *Front) Close() error {
 	var errs []error

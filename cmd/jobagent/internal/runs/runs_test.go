@@ -253,7 +253,7 @@ func TestTree(t *testing.T) {
 └─ step 2 on tenants  Succeeded
 `, b.String())
 	b.Reset()
-	require.NoError(t, PrintTree(&b, treeRows(), nil))
+	require.NoError(t, Tree{Paint: terminal.Painter{Plain: true}}.Print(&b, treeRows(), nil))
 	require.Equal(t, 31, strings.Count(b.String(), "\n"))
 	require.Contains(t, b.String(), "│  └─ east.example.com/Tenant0024  Failed after 3 attempts\n│       Msg 245, Level 16, State 1, Line 2: Conversion failed when converting the nvarchar value 'n/a' to data type int.\n")
 	b.Reset()

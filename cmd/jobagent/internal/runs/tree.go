@@ -39,11 +39,6 @@ func NewTree(p *output.Printer) Tree {
 	return t
 }
 
-// PrintTree prints a run as a tree of steps and targets, as plain text.
-func PrintTree(w io.Writer, rows []controldb.Execution, messages []controldb.ExecutionMessage) error {
-	return Tree{Paint: terminal.Painter{Plain: true}}.Print(w, rows, messages)
-}
-
 // place is a step on a target.
 type place struct {
 	step             int

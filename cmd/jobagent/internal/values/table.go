@@ -400,6 +400,3 @@ func Spelling(cmd *cobra.Command, name string) string {
 	}
 	return name
 }
-
-// OldSpellings returns all old spellings of flags.
-func OldSpellings() map[string]string { return oldFlags }
