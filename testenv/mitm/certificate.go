@@ -8,9 +8,12 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"math/big"
 	"net"
+	"os"
+	"path/filepath"
 	"time"
 )
 
@@ -72,6 +75,30 @@ func (a *Authority) Sign(names []string, change func(*x509.Certificate)) (*tls.C
 		return nil, err
 	}
 	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}, nil
+}
+
+// WriteSelfSigned writes a certificate for 127.0.0.1 that signs itself, of a server and a client,
+// and its key. It returns the paths of the two files in the directory.
+func WriteSelfSigned(dir string) (certificate, key string, err error) {
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return "", "", fmt.Errorf("make key: %w", err)
+	}
+	template := newTemplate("test server")
+	template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)}
+	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
+	if err != nil {
+		return "", "", fmt.Errorf("make certificate: %w", err)
+	}
+	text, err := x509.MarshalECPrivateKey(private)
+	if err != nil {
+		return "", "", err
+	}
+	certificate, key = filepath.Join(dir, "c.pem"), filepath.Join(dir, "k.pem")
+	return certificate, key, errors.Join(
+		os.WriteFile(certificate, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600),
+		os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: text}), 0o600))
 }
 
 // newTemplate returns the template of a certificate that is valid for a day.

@@ -2,29 +2,26 @@ package auth
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/hex"
 	"encoding/json"
+	"encoding/pem"
 	"io"
-	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/rest/auth/issuer"
+	"github.com/jobagent/jobagent/testenv/mitm"
 )
 
 // echo is a surface whose operations answer with the caller and the caller's role.
@@ -172,23 +169,18 @@ func (s *served) do(t *testing.T, method, path, authorization string, body ...st
 
 // authority is an authority of client certificates.
 type authority struct {
-	key  *ecdsa.PrivateKey
+	*mitm.Authority
 	cert *x509.Certificate
 	pool *x509.CertPool
 }
 
 func newAuthority(t *testing.T) *authority {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	signer, err := mitm.NewAuthority()
 	require.NoError(t, err)
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, IsCA: true, BasicConstraintsValid: true,
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageCertSign,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	require.NoError(t, err)
-	a := &authority{key: key, pool: x509.NewCertPool()}
-	a.cert, err = x509.ParseCertificate(der)
+	block, _ := pem.Decode(signer.PEM())
+	a := &authority{Authority: signer, pool: x509.NewCertPool()}
+	a.cert, err = x509.ParseCertificate(block.Bytes)
 	require.NoError(t, err)
 	a.pool.AddCert(a.cert)
 	return a
@@ -197,19 +189,15 @@ func newAuthority(t *testing.T) *authority {
 // issue returns a client certificate and its thumbprint.
 func (a *authority) issue(t *testing.T, change func(*x509.Certificate)) (tls.Certificate, string) {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	c, err := a.Sign(nil, func(template *x509.Certificate) {
+		template.Subject, template.ExtKeyUsage = pkix.Name{CommonName: "client"}, []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
+		if change != nil {
+			change(template)
+		}
+	})
 	require.NoError(t, err)
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "client"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
-	}
-	if change != nil {
-		change(template)
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, key.Public(), a.key)
-	require.NoError(t, err)
-	sum := sha256.Sum256(der)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, hex.EncodeToString(sum[:])
+	sum := sha256.Sum256(c.Certificate[0])
+	return *c, hex.EncodeToString(sum[:])
 }
 
 // with returns the front as a client with a certificate sees it.

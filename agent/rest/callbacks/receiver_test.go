@@ -2,25 +2,17 @@ package callbacks
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
 	"io"
-	"math/big"
-	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/jobagent/jobagent/testenv/mitm"
 )
 
 func TestCheckConfig(t *testing.T) {
@@ -50,30 +42,12 @@ func TestCheckConfig(t *testing.T) {
 	}
 }
 
-// writeCertificate writes a self-signed certificate for 127.0.0.1, and its key.
-func writeCertificate(t *testing.T, dir string, serial int64) (certificate, key string) {
-	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(serial), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-	}
-	raw, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
-	require.NoError(t, err)
-	rawKey, err := x509.MarshalECPrivateKey(private)
-	require.NoError(t, err)
-	certificate, key = filepath.Join(dir, "c.pem"), filepath.Join(dir, "k.pem")
-	require.NoError(t, os.WriteFile(certificate, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: raw}), 0o600))
-	require.NoError(t, os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: rawKey}), 0o600))
-	return certificate, key
-}
-
 // A receiver with TLS answers, logs no part of a path, and stops in order.
 func TestReceiverWithTLS(t *testing.T) {
 	t.Parallel()
 	core, logs := observer.New(zap.DebugLevel)
-	certificate, key := writeCertificate(t, t.TempDir(), 1)
+	certificate, key, err := mitm.WriteSelfSigned(t.TempDir())
+	require.NoError(t, err)
 	r, err := Listen(t.Context(), Config{
 		Listen: "127.0.0.1:0", PublicURL: "https://agent.example.com/jobs", Certificate: certificate, Key: key,
 	}, nil, zap.New(core))

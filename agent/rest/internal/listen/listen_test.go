@@ -3,48 +3,24 @@ package listen
 import (
 	"bufio"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
 	"flag"
 	"fmt"
 	"io"
-	"math/big"
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
+
+	"github.com/jobagent/jobagent/testenv/mitm"
 )
 
 var full = flag.Bool("rest.full", false, "run the tests of the front at full size")
-
-// writeCertificate writes a self-signed certificate for 127.0.0.1, and its key.
-func writeCertificate(t *testing.T, dir string, serial int64) (certificate, key string) {
-	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(serial), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	}
-	raw, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
-	require.NoError(t, err)
-	rawKey, err := x509.MarshalECPrivateKey(private)
-	require.NoError(t, err)
-	certificate, key = filepath.Join(dir, "c.pem"), filepath.Join(dir, "k.pem")
-	require.NoError(t, os.WriteFile(certificate, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: raw}), 0o600))
-	require.NoError(t, os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: rawKey}), 0o600))
-	return certificate, key
-}
 
 func TestCheck(t *testing.T) {
 	t.Parallel()
@@ -97,11 +73,14 @@ func TestCertificateIsReadAgain(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	f := &files{protocols: []string{"http/1.1"}}
-	f.certificate, f.key = writeCertificate(t, dir, 1)
+	var err error
+	f.certificate, f.key, err = mitm.WriteSelfSigned(dir)
+	require.NoError(t, err)
 	first, err := f.config(nil)
 	require.NoError(t, err)
 	require.EqualValues(t, tls.VersionTLS12, first.MinVersion)
-	writeCertificate(t, dir, 2)
+	_, _, err = mitm.WriteSelfSigned(dir)
+	require.NoError(t, err)
 	require.NoError(t, os.Chtimes(f.certificate, time.Time{}, time.Now().Add(time.Minute)))
 	same, err := f.config(nil)
 	require.NoError(t, err)
@@ -120,8 +99,10 @@ func TestCertificateIsReadAgain(t *testing.T) {
 // Client certificates are verified, and not required. Old versions of TLS are refused.
 func TestClientCertificates(t *testing.T) {
 	t.Parallel()
-	certificate, key := writeCertificate(t, t.TempDir(), 1)
-	otherCertificate, otherKey := writeCertificate(t, t.TempDir(), 2)
+	certificate, key, err := mitm.WriteSelfSigned(t.TempDir())
+	require.NoError(t, err)
+	otherCertificate, otherKey, err := mitm.WriteSelfSigned(t.TempDir())
+	require.NoError(t, err)
 	l := serve(t, Config{Certificate: certificate, Key: key, ClientCA: certificate, HTTP2: true}, func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, "%d %d", r.ProtoMajor, len(r.TLS.VerifiedChains))
 	})
