@@ -1,4 +1,4 @@
-package invariant_test
+package scenario_test
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/agent"
@@ -22,8 +21,6 @@ import (
 	"github.com/jobagent/jobagent/testenv/agents"
 	"github.com/jobagent/jobagent/testenv/invariant"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // secret is not in the history until a test inserts it.
 const secret = "hunter2-hunter2"
@@ -250,7 +247,7 @@ func TestChecks(t *testing.T) {
 
 // TestEveryCheckCanFail requires a damage for each file of a check.
 func TestEveryCheckCanFail(t *testing.T) {
-	for _, folder := range []string{"checks", "clock"} {
+	for _, folder := range []string{"../invariant/checks", "../invariant/clock"} {
 		files, err := os.ReadDir(folder)
 		require.NoError(t, err)
 		require.NotEmpty(t, files)
