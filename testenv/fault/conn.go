@@ -2,6 +2,7 @@ package fault
 
 import (
 	"encoding/binary"
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -201,6 +202,7 @@ func (c *conn) pass(packet []byte) (forward, breaks bool) {
 				r = c.network.refusal()
 			}
 			c.answer, c.last, c.kind = r.answer(), r.Ends, None
+			_ = c.Conn.SetReadDeadline(time.Unix(1, 0)) // a proxy reads already; Read undoes it
 		}
 		return false, false
 	default:
@@ -213,6 +215,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	c.mu.Lock()
 	if n := copy(p, c.answer); n > 0 {
 		c.answer = c.answer[n:]
+		_ = c.Conn.SetReadDeadline(c.deadline.at)
 		breaks := c.last && len(c.answer) == 0
 		c.mu.Unlock()
 		if breaks {
@@ -259,13 +262,23 @@ func (c *conn) Read(p []byte) (int, error) {
 		case <-c.closed:
 			return 0, c.closedError("read")
 		default:
-			return n, err
 		}
+		if n == 0 && errors.Is(err, os.ErrDeadlineExceeded) && c.answered() {
+			return c.Read(p)
+		}
+		return n, err
 	}
 	if err := c.wait("read"); err != nil {
 		return 0, err
 	}
 	return n, nil
+}
+
+// answered reports whether there is an answer in place of the server's.
+func (c *conn) answered() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.answer) > 0
 }
 
 // readerOnly hides all methods except Read, so io.Copy uses no other method.
