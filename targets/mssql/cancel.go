@@ -124,7 +124,7 @@ func (t *attempt) endSession(ctx context.Context, s *session) (killed bool, err 
 	latest := time.AfterFunc(cutWait, cut)
 	defer latest.Stop()
 
-	login, cancel := context.WithTimeoutCause(ctx, endLogin, errLoginTimeout)
+	login, cancel := context.WithTimeoutCause(ctx, endLogin, ErrLoginTimeout)
 	defer cancel()
 	witness, err := t.servers.open(login, t.Target.Server, t.Target.Database, t.Credential, "")
 	if err != nil {

@@ -204,6 +204,12 @@ var unavailable = map[int32]bool{
 	49977: true,
 }
 
+// inDoubt are the numbers with which a server ends a session for a reason of its own, as when it
+// gives its role up. A commit of that moment may be durable on the server that takes over, without
+// an answer: a script that ends so is Unknown (I8), if the error has the class that ends the
+// session. With a lower class, the server has gone on, and the statement has failed.
+var inDoubt = map[int32]bool{596: true, 6005: true, 40020: true, 40143: true, 40166: true, 40197: true, 40540: true, 40613: true}
+
 // Unavailable reports whether an error number says that the server cannot serve the database at
 // present, so that any other call would fail, too.
 func Unavailable(number int32) bool { return unavailable[number] }

@@ -62,7 +62,7 @@ func TestClassify(t *testing.T) {
 		"Reset":         {&net.OpError{Op: "read", Err: syscall.ECONNRESET}, targets.ClassLostConnection},
 		"Refused":       {&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, targets.ClassLostConnection},
 		"Stream":        {mssqldb.StreamError{InnerError: io.EOF}, targets.ClassLostConnection},
-		"Deadline":      {fmt.Errorf("x: %w", errLoginTimeout), targets.ClassTimeout},
+		"Deadline":      {fmt.Errorf("x: %w", ErrLoginTimeout), targets.ClassTimeout},
 		"Context":       {context.DeadlineExceeded, targets.ClassTimeout},
 		"StepLimit":     {targets.ErrTimeout, targets.ClassTimeout},
 		"Stopped":       {fmt.Errorf("x: %w", targets.ErrStopRequested), targets.ClassStopped},

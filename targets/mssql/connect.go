@@ -71,8 +71,9 @@ func wrapConnector(inner *mssqldb.Connector, e *Encryption, dialer mssqldb.HostD
 // DefaultLoginTimeout is how long a connection and its login may take: 15 s, as in SqlClient.
 const DefaultLoginTimeout = 15 * time.Second
 
-// errLoginTimeout is the cause of a login that took too long. Its text follows the server's name.
-var errLoginTimeout = fmt.Errorf("no answer to the login in time: %w", context.DeadlineExceeded)
+// ErrLoginTimeout is the cause of a login that took too long: nothing answers, or what accepts the
+// connection is silent. Its text follows the server's name.
+var ErrLoginTimeout = fmt.Errorf("no answer to the login in time: %w", context.DeadlineExceeded)
 
 // Driver returns the driver, for database/sql.
 func (c *Connector) Driver() driver.Driver { return c.inner.Driver() }
@@ -95,7 +96,7 @@ func (c *Connector) Connect(ctx context.Context) (driver.Conn, error) {
 // logIn implements Connect.
 func (c *Connector) logIn(ctx context.Context) (driver.Conn, error) {
 	if c.limit > 0 {
-		limited, cancel := context.WithTimeoutCause(ctx, c.limit, errLoginTimeout)
+		limited, cancel := context.WithTimeoutCause(ctx, c.limit, ErrLoginTimeout)
 		defer cancel()
 		ctx = limited
 	}

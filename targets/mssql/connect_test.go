@@ -48,7 +48,7 @@ func TestLoginEndsWithItsContext(t *testing.T) {
 
 		start = time.Now()
 		_, err = c.Connect(t.Context())
-		require.ErrorIs(t, err, errLoginTimeout)
+		require.ErrorIs(t, err, ErrLoginTimeout)
 		require.Equal(t, DefaultLoginTimeout, time.Since(start))
 		require.Equal(t, targets.ClassTimeout, Classify(err).Class)
 		synctest.Wait()
@@ -96,7 +96,7 @@ func TestServerNames(t *testing.T) {
 			"(local)":         "localhost:1433",
 		} {
 			_, err := s.open(t.Context(), name, "d", "", "")
-			require.ErrorIs(t, err, errLoginTimeout, name)
+			require.ErrorIs(t, err, ErrLoginTimeout, name)
 			require.Equal(t, want, <-dialed, name)
 		}
 		for _, name := range []string{"", " ", "a;password=x", "a'b", "a=b", "a\nb"} {

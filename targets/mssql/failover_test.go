@@ -4,7 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"net"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +17,7 @@ import (
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv/fault"
 	"github.com/jobagent/jobagent/testenv/tsqld"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 )
 
 // The name of a listener in two subnets has two addresses, of which one is silent. The login does
@@ -130,4 +133,35 @@ func TestTransientListsHaveRows(t *testing.T) {
 		require.False(t, Unavailable(n), "%d", n)
 	}
 	require.Equal(t, targets.ClassConfig, ClassifyNumber(978).Class, "only another connection string helps")
+}
+
+// A session that the server ends in a failover leaves the outcome of its script unknown; a
+// statement that it only refuses has failed, and another error that ends the session as well.
+func TestSessionEndedInFailover(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		number int32
+		class  uint8
+		want   targets.Outcome
+	}{
+		{40197, 20, targets.Unknown}, {596, 21, targets.Unknown}, {40613, 20, targets.Unknown},
+		{40197, 17, targets.Failed}, {40613, 17, targets.Failed}, {3906, 16, targets.Failed}, {976, 14, targets.Failed}, {40501, 20, targets.Failed}, {10928, 16, targets.Failed},
+		{823, 24, targets.Failed},
+	} {
+		server, err := tsqld.New(tsqld.Config{SAPassword: "secret", Fault: func(p tsqld.Point) error {
+			if p.Kind == tsqld.BeforeStatement && strings.Contains(p.Request, "marked") {
+				return mserr.New(c.number, c.class, "the server says %d", c.number)
+			}
+			return nil
+		}})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, server.Close(t.Context())) })
+		s := testServers(t, Config{Dialer: server.Dialer(), Encrypt: "disable", AllowControlDatabase: true},
+			LoginCredential("default", "sa", "secret", "*"))
+		res := NewRunner(s, targets.Limits{}).Run(t.Context(), Attempt{Attempt: targets.Attempt{
+			Target: targets.NewTarget("h", "master", ""), Command: "SELECT 1 AS marked;", Credential: "default"}})
+		require.Equal(t, c.want, res.Outcome, "%d of class %d: %s", c.number, c.class, res.Summary)
+		require.Contains(t, res.Summary, fmt.Sprint(c.number))
+		require.True(t, res.Sent)
+	}
 }

@@ -150,6 +150,13 @@ func (c *collector) endedSession() bool {
 	return c.lastError != nil && c.lastError.Class >= firstFatal
 }
 
+// inDoubt reports whether the error that ended the session leaves open what was committed.
+func (c *collector) inDoubt() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lastError != nil && inDoubt[c.lastError.Number]
+}
+
 // asServerError finds the server's error in err. Some errors of the driver have the same type; they
 // have no number and do not count.
 func asServerError(err error) (mssqldb.Error, bool) {

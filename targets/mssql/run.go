@@ -286,7 +286,7 @@ func (t *attempt) batch(ctx context.Context, s *session, text string, line int, 
 		}
 		t.end(how)
 		return &limitError{exceeded}
-	case t.messages.endedSession():
+	case t.messages.endedSession() && !t.messages.inDoubt():
 		t.open = false
 		return t.messages.failure()
 	default:
