@@ -3,11 +3,14 @@ package controldb_test
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/fault"
 )
@@ -53,4 +56,22 @@ func TestUnavailable(t *testing.T) {
 	}
 	_, err := store.AddJob(t.Context(), controldb.JobSpec{Name: "j"})
 	require.NoError(t, err)
+}
+
+// A server that accepts a connection and is silent counts as unreachable when the time of a login
+// has passed.
+func TestHangingLogin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		env := testenv.Embedded(t, testenv.Options{Dialer: func(d mssqldb.HostDialer) mssqldb.HostDialer {
+			network := fault.NewNetwork(d, nil)
+			network.Hang()
+			return network
+		}})
+		store := env.OpenControl(t, "control")
+		started := time.Now()
+		err := store.Ping(t.Context())
+		require.ErrorIs(t, err, controldb.ErrUnreachable)
+		require.ErrorContains(t, err, "check that the server runs")
+		require.Equal(t, mssql.DefaultLoginTimeout, time.Since(started))
+	})
 }

@@ -229,10 +229,11 @@ func translate(op string, err error) error {
 	if errors.As(err, &encryption) {
 		return &callError{op: op, sentinel: ErrUnreachable, cause: err, text: err.Error()}
 	}
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	silent := errors.Is(err, mssql.ErrLoginTimeout)
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) && !silent {
 		return fmt.Errorf("%s: %w", op, err)
 	}
-	if unreachable(err) {
+	if silent || unreachable(err) {
 		return &callError{op: op, sentinel: ErrUnreachable, cause: err,
 			text: fmt.Sprintf("%v: check that the server runs and that its name and port are right", err)}
 	}
