@@ -284,9 +284,10 @@ func (d loginDialer) DialContext(ctx context.Context, network, addr string) (net
 type tcpDialer struct{}
 
 const (
-	// tcpKeepAlive is the interval of TCP keep-alive probes, which detect a vanished server while a
-	// script runs silently. 30 s is the driver's default.
-	tcpKeepAlive = 30 * time.Second
+	// tcpIdle, tcpProbe and tcpProbes are the TCP keep-alive probes, which detect after 75 s that a
+	// server has vanished while a script runs silently. The first wait is the driver's default;
+	// Go's interval and number would take five minutes.
+	tcpIdle, tcpProbe, tcpProbes = 30 * time.Second, 5 * time.Second, 9
 	// dialApart is how long an address of a name may take before the next one is tried beside it:
 	// a server that answers at once gets one connection. It is the delay of net.Dialer.
 	dialApart = 300 * time.Millisecond
@@ -296,7 +297,7 @@ const (
 
 // DialContext dials.
 func (tcpDialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
-	d := net.Dialer{KeepAlive: tcpKeepAlive}
+	d := net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: tcpIdle, Interval: tcpProbe, Count: tcpProbes}}
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil || net.ParseIP(host) != nil || network != "tcp" {
 		return d.DialContext(ctx, network, addr)

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,6 +10,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/fault"
@@ -196,6 +199,44 @@ func TestNameLeadsToSecondary(t *testing.T) {
 				for _, a := range agents {
 					require.NotEmpty(t, a.Logs.FilterFieldKey("error").All())
 				}
+				g.Check(t, true)
+			})
+		})
+	}
+}
+
+// Targets fail over while scripts run, and the agents' control database does not. No term ends.
+// Each attempt whose script was sent counts, and one whose connection broke is Unknown, so that no
+// script runs twice without a record. An author who asks for retries after transient errors only
+// gets them, and each target has its result in the end.
+func TestTargetsFailOver(t *testing.T) {
+	testenv.Long(t)
+	transient := func(s *controldb.StepSpec) { s.RetryErrors = new("Transient") }
+	for _, f := range failovers() {
+		if f.name == "18456" || strings.HasPrefix(f.name, "lost server") {
+			continue // a refused login is not transient; keep-alive probes end the others, and the model has none
+		}
+		t.Run(f.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := newGapWorld(t, 2)
+				a := g.StartAgent(t, agent.Config{}, nil)
+				g.AddJob(t, "j", []string{WriteLedger + " WAITFOR DELAY '00:00:30';"}, Retries(10, 10), transient)
+				run := g.Start(t, "j")
+				g.began(t, run)
+				f.begin(a.Targets)
+				<-time.After(time.Minute)
+				a.Targets.Heal()
+				root, ended := g.Ended(t, run, 5*time.Minute)
+				require.True(t, ended)
+				require.Equal(t, jobs.Succeeded, root.Lifecycle, root.LastMessage)
+				for _, e := range g.Run(t, run) {
+					if e.Database != "" {
+						require.LessOrEqual(t, g.Ledger(t, e.Database, run, 1), e.Attempts, "each start is an attempt")
+						require.LessOrEqual(t, e.Attempts, 8, "the wait between attempts is kept")
+					}
+				}
+				require.Len(t, a.Logs.FilterMessage("term started").All(), 1)
+				require.Less(t, dialsSince(a.Targets, time.Time{}), 60)
 				g.Check(t, true)
 			})
 		})
