@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -106,19 +107,23 @@ func TestRetire(t *testing.T) {
 	require.Len(t, n.Dials(), 3)
 }
 
+// transientLists are the numbers that Microsoft lists as transient, and those of availability
+// groups.
+var transientLists = map[string][]int32{
+	// https://learn.microsoft.com/azure/azure-sql/database/troubleshoot-common-errors-issues
+	"Azure SQL Database": {926, 4060, 40197, 40501, 40613, 49918, 49919, 49920, 4221, 615, 10928, 10929, 40020, 40143, 40166, 40540},
+	// https://learn.microsoft.com/dotnet/api/microsoft.data.sqlclient.sqlconfigurableretryfactory
+	"SqlClient": {1204, 1205, 1222, 49918, 49919, 49920, 4060, 4221, 40143, 40613, 40501, 40540, 40197, 10929, 10928, 10060, 10054, 10053,
+		997, 233, 64, 20},
+	// https://learn.microsoft.com/sql/relational-databases/errors-events/database-engine-events-and-errors
+	"availability groups": {976, 979, 982, 983, 988, 3906},
+}
+
 // Each number that Microsoft documents as transient has a row, and what says that a server is away
 // is retryable.
 func TestTransientListsHaveRows(t *testing.T) {
 	t.Parallel()
-	for list, numbers := range map[string][]int32{
-		// https://learn.microsoft.com/azure/azure-sql/database/troubleshoot-common-errors-issues
-		"Azure SQL Database": {926, 4060, 40197, 40501, 40613, 49918, 49919, 49920, 4221, 615, 10928, 10929, 40020, 40143, 40166, 40540},
-		// https://learn.microsoft.com/dotnet/api/microsoft.data.sqlclient.sqlconfigurableretryfactory
-		"SqlClient": {1204, 1205, 1222, 49918, 49919, 49920, 4060, 4221, 40143, 40613, 40501, 40540, 40197, 10929, 10928, 10060, 10054, 10053,
-			997, 233, 64, 20},
-		// https://learn.microsoft.com/sql/relational-databases/errors-events/database-engine-events-and-errors
-		"availability groups": {976, 979, 982, 983, 988, 3906},
-	} {
+	for list, numbers := range transientLists {
 		for _, n := range numbers {
 			_, ok := numberIndex[n]
 			require.True(t, ok, "%s: %d has no row", list, n)
@@ -163,5 +168,32 @@ func TestSessionEndedInFailover(t *testing.T) {
 		require.Equal(t, c.want, res.Outcome, "%d of class %d: %s", c.number, c.class, res.Summary)
 		require.Contains(t, res.Summary, fmt.Sprint(c.number))
 		require.True(t, res.Sent)
+	}
+}
+
+// The page about failovers has a row for each number that Microsoft lists, with the decision that
+// the code takes.
+func TestFailoverPage(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../cmd/jobagent/deploy/dba/FAILOVER.md")
+	require.NoError(t, err)
+	for _, list := range transientLists {
+		for _, n := range list {
+			row := numberIndex[n]
+			script, control := "retried", "the call failed"
+			switch {
+			case !row.class.Retryable():
+				script = "not retried"
+			case inDoubt[n]:
+				script = "retried; Unknown if the session ended"
+			}
+			switch {
+			case n == 4060 || n == 18456:
+				control = "login refused"
+			case unavailable[n] || row.class == targets.ClassLostConnection:
+				control = "unreachable: waits"
+			}
+			require.Contains(t, string(page), fmt.Sprintf("| %d | %s | %s | %s | %s |\n", n, row.class, script, control, row.reason))
+		}
 	}
 }
