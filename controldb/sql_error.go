@@ -240,6 +240,16 @@ func translate(op string, err error) error {
 	return fmt.Errorf("%s: %w", op, err)
 }
 
+// UnavailableReason says in a few words, without names, why a server answered that it cannot serve
+// the database at present; it is empty for every other error.
+func UnavailableReason(err error) string {
+	number := NumberOf(err)
+	if !mssql.Unavailable(number) {
+		return ""
+	}
+	return mssql.ClassifyNumber(number).Reason
+}
+
 // unavailableText is the text of an error of a server that cannot serve the database at present,
 // with what to do.
 func unavailableText(e mssqldb.Error) string {

@@ -26,6 +26,7 @@ import (
 	"github.com/jobagent/jobagent/agent/web"
 	"github.com/jobagent/jobagent/agent/web/session"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/testenv/fault"
 	"github.com/jobagent/jobagent/testenv/front"
 	"github.com/jobagent/jobagent/testenv/kdc"
 )
@@ -35,6 +36,9 @@ var tokens = map[string]string{}
 
 // away is a control database that does not answer. The two entries twin have the same name.
 const away = "away"
+
+// failing is a control database whose server fails over.
+const failing = "failing"
 
 // callers is the authentication of the shared front, dashboard its dashboard, and sessions the
 // sessions of people there.
@@ -78,12 +82,17 @@ func surfaces(t testing.TB, f *front.Front) []*rest.Mount {
 	lost, err := controldb.New(controldb.Config{DSN: "sqlserver://sa:x@127.0.0.1:9?database=x&encrypt=disable&dial+timeout=1"})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, lost.Close()) })
+	network := fault.NewNetwork(f.Dialer(), nil)
+	network.Refuse(fault.Refusal{Number: 976, State: 1, Class: 14, Text: "The target database on secret-host is not accessible for queries."})
+	secondary, err := controldb.New(controldb.Config{DSN: f.DSN(f.Control), Dialer: network})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, secondary.Close()) })
 	twin := func(server string, store *controldb.Store, name string) *rest.Entry {
 		e := *f.Entry
 		e.Name, e.Server, e.Store = name, server, store
 		return &e
 	}
-	directory, err := rest.NewDirectory(f.Entry, twin("s1", f.Store, "twin"), twin("s2", f.Store, "twin"), twin("s3", lost, away), twin("s4", f.Store, "login"))
+	directory, err := rest.NewDirectory(f.Entry, twin("s1", f.Store, "twin"), twin("s2", f.Store, "twin"), twin("s3", lost, away), twin("s4", f.Store, "login"), twin("s5", secondary, failing))
 	require.NoError(t, err)
 	sessions, err = session.New(session.Config{
 		Authenticator: callers, Logins: callers.Logins(), CallbackURL: f.URL + web.CallbackPath, Path: web.Path, Secure: true, Log: zap.NewNop(),

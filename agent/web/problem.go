@@ -63,7 +63,7 @@ func (s *Server) problemOf(err error, v *visit) *problem {
 	case away(err):
 		out = &problem{
 			status: http.StatusServiceUnavailable, title: "The control database cannot be reached", cause: err, since: s.lost.since(v.Entry, s.cfg.Now()),
-			text: fmt.Sprintf("The control database %s does not answer. This page works again when it does.", v.Entry.Name),
+			text: fmt.Sprintf("The control database %s %s. This page works again when it does.", v.Entry.Name, whatIsAway(err)),
 		}
 		if errors.Is(err, controldb.ErrNotInstalled) || errors.Is(err, controldb.ErrSchemaVersion) {
 			out.title, out.text = "The control database cannot be used", fmt.Sprintf("The control database %s has no schema that this front can use: %s.", v.Entry.Name, reasonOf(err))
@@ -135,6 +135,15 @@ func away(err error) bool {
 		}
 	}
 	return controldb.IsTransient(err)
+}
+
+// whatIsAway says what an error that is away waits for. It has no text of the server, which may
+// have names of the network.
+func whatIsAway(err error) string {
+	if why := controldb.UnavailableReason(err); why != "" {
+		return fmt.Sprintf("does not serve requests at present (error %d: %s)", controldb.NumberOf(err), why)
+	}
+	return "does not answer"
 }
 
 // losses notes since when control databases cannot be reached. The zero value is ready.

@@ -267,6 +267,17 @@ func TestAway(t *testing.T) {
 	require.Equal(t, http.StatusOK, b.get(base+"/jobs/j1/start").Status)
 }
 
+// While the server of a control database fails over, the page says what it waits for.
+func TestFailingOver(t *testing.T) {
+	t.Parallel()
+	a := as(t, front.Shared(t), "operator").get("/ui/" + failing + "/jobs/j1/start")
+	require.Equal(t, http.StatusServiceUnavailable, a.Status)
+	require.Contains(t, a.Body, "does not serve requests at present (error 976: the availability group")
+	require.Contains(t, a.Body, "since <time datetime=")
+	require.Equal(t, "5", a.Header.Get("Retry-After"))
+	require.NotContains(t, a.Body, "secret-host")
+}
+
 // Behind a reverse proxy that removes a prefix, all addresses have it.
 func TestPrefix(t *testing.T) {
 	t.Parallel()
