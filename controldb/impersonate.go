@@ -172,10 +172,23 @@ func selectFor(ctx context.Context, query string, args []any) (string, []any, er
 	if err != nil || user == "" {
 		return query, args, err
 	}
-	// The last argument: the driver numbers those without a name by their positions.
-	args = append(append(make([]any, 0, len(args)+1), args...), sql.Named("jobagent_user", mssqldb.NVarCharMax(user)))
-	return selectPrologue + query + callEpilogue, args, nil
+	// The last arguments: the driver numbers those without a name by their positions.
+	args = append(append(make([]any, 0, len(args)+6), args...), sql.Named("jobagent_user", mssqldb.NVarCharMax(user)))
+	if ctx.Value(namedReads{}) == nil {
+		return selectPrologue + query + callEpilogue, args, nil
+	}
+	args = append(args, sql.Named("jobagent_caller", mssqldb.NVarCharMax(caller.Name)), sql.Named("jobagent_door", mssqldb.NVarCharMax(caller.Door)),
+		sql.Named("jobagent_address", mssqldb.NVarCharMax(caller.Address)),
+		sql.Named("jobagent_correlation_id", correlation(caller.CorrelationID)), sql.Named("jobagent_traceparent", caller.TraceParent))
+	return callPrologue + query + callEpilogue, args, nil
 }
+
+// namedReads is the key of [withName].
+type namedReads struct{}
+
+// withName returns a context whose queries tell the control database who reads, for views that show
+// each person something else.
+func withName(ctx context.Context) context.Context { return context.WithValue(ctx, namedReads{}, true) }
 
 // correlation returns the argument for id; nil if it is not set.
 func correlation(id uuid.UUID) any {

@@ -85,13 +85,13 @@ FROM jobs.questions AS q
 
 // Questions lists at most limit questions, the latest first.
 func (s *Store) Questions(ctx context.Context, limit int) ([]AskedQuestion, error) {
-	return selectAll[AskedQuestion](ctx, s, "list questions",
+	return selectAll[AskedQuestion](withName(ctx), s, "list questions",
 		"SELECT TOP (@p1)"+selectQuestions+"ORDER BY q.question_id DESC;", limit)
 }
 
 // Question returns a question, or [ErrQuestionNotFound].
 func (s *Store) Question(ctx context.Context, id int64) (AskedQuestion, error) {
-	list, err := selectAll[AskedQuestion](ctx, s, "read a question", "SELECT"+selectQuestions+"WHERE q.question_id = @p1;", id)
+	list, err := selectAll[AskedQuestion](withName(ctx), s, "read a question", "SELECT"+selectQuestions+"WHERE q.question_id = @p1;", id)
 	if err != nil {
 		return AskedQuestion{}, err
 	}
@@ -139,14 +139,14 @@ type QuestionError struct {
 // QuestionShapes returns the shapes of the answers to a question. There are none for whoever may
 // not read them.
 func (s *Store) QuestionShapes(ctx context.Context, id int64) ([]QuestionShape, error) {
-	return selectAll[QuestionShape](ctx, s, "read the shapes of answers",
+	return selectAll[QuestionShape](withName(ctx), s, "read the shapes of answers",
 		"SELECT s.shape, s.result_set, s.columns FROM jobs.question_shapes AS s WHERE s.question_id = @p1 ORDER BY s.shape;", id)
 }
 
 // QuestionRows returns at most limit rows of the answers to a question, after a row, in their
 // order.
 func (s *Store) QuestionRows(ctx context.Context, id int64, after, limit int) ([]QuestionRow, error) {
-	return selectAll[QuestionRow](ctx, s, "read answers", `SELECT TOP (@p3) r.row_number, r.shape, r.server_name, r.database_name, r.row_values
+	return selectAll[QuestionRow](withName(ctx), s, "read answers", `SELECT TOP (@p3) r.row_number, r.shape, r.server_name, r.database_name, r.row_values
 FROM jobs.question_rows AS r
 WHERE r.question_id = @p1 AND r.row_number > @p2
 ORDER BY r.row_number;`, id, after, limit)
@@ -154,7 +154,7 @@ ORDER BY r.row_number;`, id, after, limit)
 
 // QuestionErrors returns why databases have not answered, the error of the most databases first.
 func (s *Store) QuestionErrors(ctx context.Context, id int64) ([]QuestionError, error) {
-	return selectAll[QuestionError](ctx, s, "read the errors of a question",
+	return selectAll[QuestionError](withName(ctx), s, "read the errors of a question",
 		"SELECT e.message, e.error_class, e.targets, e.target_names FROM jobs.question_errors AS e WHERE e.question_id = @p1 ORDER BY e.error_group;", id)
 }
 

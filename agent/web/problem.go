@@ -85,7 +85,7 @@ func missing(err error) string {
 		controldb.ErrJobNotFound, controldb.ErrStepNotFound, controldb.ErrGroupNotFound, controldb.ErrExecutionNotFound,
 		controldb.ErrScheduleNotFound, controldb.ErrCallbackNotFound, controldb.ErrAlertNotFound, controldb.ErrBackfillNotFound,
 		controldb.ErrCalendarNotFound, controldb.ErrMemberNotFound, controldb.ErrRolloutNotFound, controldb.ErrBaselineNotFound,
-		controldb.ErrTargetWindowNotFound, controldb.ErrTriggerNotFound,
+		controldb.ErrTargetWindowNotFound, controldb.ErrTriggerNotFound, controldb.ErrQuestionNotFound,
 	} {
 		if errors.Is(err, one) {
 			if text := controldb.MessageOf(err); text != "" {

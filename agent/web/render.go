@@ -63,6 +63,8 @@ func (f *frame) Applies(l page.Link) bool {
 type navigation struct {
 	Key, Text, Href, Icon string
 	Current               bool
+	// Role is the least role that sees it; RoleNone means everyone.
+	Role rest.Role
 }
 
 // entriesOfNavigation are the pages that the navigation leads to.
@@ -70,6 +72,7 @@ var entriesOfNavigation = []navigation{
 	{Key: "overview", Text: "Overview", Href: "/", Icon: "home"}, {Key: "runs", Text: "Runs", Href: "/runs", Icon: "play"},
 	{Key: "jobs", Text: "Jobs", Href: "/jobs", Icon: "list"}, {Key: "groups", Text: "Target groups", Href: "/groups", Icon: "target"},
 	{Key: "databases", Text: "Databases", Href: "/databases", Icon: "grid"}, {Key: "schedules", Text: "Schedules", Href: "/schedules", Icon: "calendar"},
+	{Key: "questions", Text: "Questions", Href: "/questions", Icon: "help", Role: rest.RoleOperator},
 	{Key: "agents", Text: "Agents", Href: "/agents", Icon: "server"},
 	{Key: "limits", Text: "Limits", Href: "/limits", Icon: "gauge"}, {Key: "alerts", Text: "Alerts", Href: "/alerts", Icon: "bell"},
 	{Key: "audit", Text: "Audit", Href: "/audit", Icon: "book"},
@@ -155,6 +158,9 @@ func (s *Server) frame(r *http.Request, one *session.Session, v *visit) *frame {
 	}
 	f.Request, f.Database = v.Request, v.place.name
 	for _, n := range entriesOfNavigation {
+		if n.Role != rest.RoleNone && !v.May(n.Role) {
+			continue
+		}
 		n.Href = v.Base + n.Href
 		f.Nav = append(f.Nav, n)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/jobagent/jobagent/agent/web/operate"
 	"github.com/jobagent/jobagent/agent/web/overview"
 	"github.com/jobagent/jobagent/agent/web/page"
+	"github.com/jobagent/jobagent/agent/web/questions"
 	"github.com/jobagent/jobagent/agent/web/rollouts"
 	"github.com/jobagent/jobagent/agent/web/runs"
 	"github.com/jobagent/jobagent/agent/web/targets"
@@ -18,5 +19,5 @@ import (
 // Sets returns all sets of pages.
 func Sets() []page.Set {
 	ofRuns, choose := runs.Set()
-	return []page.Set{overview.Set(), ofRuns, rollouts.Set(), targets.Set(), databases.Set(), drift.Set(), definitions.Set(), operate.Set(), actions.Set(choose), forms.Set(), code.Set()}
+	return []page.Set{overview.Set(), ofRuns, rollouts.Set(), targets.Set(), databases.Set(), drift.Set(), definitions.Set(), questions.Set(), operate.Set(), actions.Set(choose), forms.Set(), code.Set()}
 }

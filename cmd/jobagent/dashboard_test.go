@@ -180,7 +180,23 @@ func TestDashboardInBrowser(t *testing.T) {
 	eventually(t, 30*time.Second, "the alert about the paused schedule", func() bool {
 		return s.control.QueryRowContext(t.Context(), "SELECT alert_id FROM jobs.alerts WHERE alert_name = N'A schedule is paused' AND state = N'Open';").Scan(&alert) == nil
 	})
+	s.ask(p)
 	s.look(run, rerun, target, alert)
+}
+
+// ask asks a question, whose page shows its end and the answers by itself.
+func (s *shop) ask(p *browser.Page) {
+	s.t.Helper()
+	s.exec(s.control, "EXECUTE jobs.sp_set_setting N'questions', 1;")
+	require.NoError(s.t, p.Open(s.dev.rest+s.base+"/questions"))
+	s.follow(p, "Ask a question")
+	require.NoError(s.t, p.Eval("document.querySelector('[name=target_group]').value = 'Shops'", nil))
+	require.NoError(s.t, p.Type("[name=question]", "WAITFOR DELAY '00:00:02'; SELECT DB_NAME() AS answered, 42 AS n"))
+	s.follow(p, "Ask")
+	require.NoError(s.t, p.Until("document.querySelector('main').textContent.includes('so far')"))
+	s.clean(p, "a question that is being asked")
+	require.NoError(s.t, p.Until("document.querySelectorAll('table.answers tbody tr').length > 1"))
+	s.clean(p, "a question with its answers")
 }
 
 // equivalents checks the commands that a page shows to copy: those of the command line exist and
@@ -295,7 +311,7 @@ func (s *shop) look(run, rerun, target string, alert int) {
 		"/drift", "/jobs/Schemas/drift", "/jobs/Schemas", "/databases/" + target + "/baseline", "/drift-baselines/release%207/delete", "/windows", "/windows/pause", "/windows/Gold%20at%20night/edit",
 		"/windows/Gold%20at%20night/delete", "/triggers", "/jobs/Schemas/add-trigger", "/jobs/Schemas/triggers/after%20the%20totals/delete",
 		"/databases?group=Shops&lacking=1", "/databases/" + target, "/search?q=Order", "/schedules", "/schedules/Order%20totals/nightly",
-		"/agents", "/limits", "/alerts", "/audit", "/jobs/Order%20totals/start", "/runs/" + run + "/rerun", "/schedules/Order%20totals/nightly/pause",
+		"/questions", "/questions/1", "/questions/ask?like=1", "/agents", "/limits", "/alerts", "/audit", "/jobs/Order%20totals/start", "/runs/" + run + "/rerun", "/schedules/Order%20totals/nightly/pause",
 		"/schedules/Order%20totals/nightly/backfill", fmt.Sprintf("/alerts/%d", alert), fmt.Sprintf("/alerts/%d/acknowledge", alert),
 	}
 	for _, width := range []int64{1280, 390} {

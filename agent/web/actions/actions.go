@@ -42,6 +42,8 @@ func Set(choose page.Chooser) page.Set {
 		{Path: "/windows/{window}/delete", Role: rest.RoleAuthor, Confirm: confirmDeleteWindow, Do: deleteWindow},
 		{Path: "/jobs/{job}/triggers/{trigger}/delete", Role: rest.RoleAuthor, Confirm: confirmDeleteTrigger, Do: deleteTrigger},
 		one("/windows/pause", confirmPauseNamed, pauseNamed),
+		one("/questions/ask", confirmAsk, ask),
+		one("/questions/{question}/cancel", confirmCancelQuestion, cancelQuestion),
 		one("/alerts/{alert}/acknowledge", confirmAcknowledge, acknowledge),
 	}...)}
 }

@@ -109,7 +109,7 @@ type View struct {
 	// Title is the text of <title> and <h1>.
 	Title string
 	// Nav is the entry of the navigation that is marked: overview, runs, jobs, groups, databases,
-	// schedules, agents, limits, alerts or audit.
+	// schedules, questions, agents, limits, alerts or audit.
 	Nav string
 	// Crumbs lead to the page, from the outermost.
 	Crumbs []Link

@@ -1,0 +1,349 @@
+package questions
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/agent/web/live"
+	"github.com/jobagent/jobagent/agent/web/page"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+const (
+	// shownQuestions is how many questions the list has: those that are kept.
+	shownQuestions = 100
+	// shownRows is how many rows a page has.
+	shownRows = 200
+	// readRows is how many rows one read of a file takes.
+	readRows = 2000
+)
+
+// The blocks that are updated live. They have what every operator may see: no text of a question,
+// and no answer.
+var (
+	listBlocks = []string{"questions-list"}
+	oneBlocks  = []string{"question-progress"}
+)
+
+// listData is what the list shows.
+type listData struct{ Questions []controldb.AskedQuestion }
+
+// list makes the page of the last questions.
+func list(ctx context.Context, r *page.Request) (*page.View, error) {
+	questions, err := r.Store.Questions(ctx, shownQuestions)
+	if err != nil {
+		return nil, err
+	}
+	return &page.View{
+		Title: "Questions", Nav: "questions", Template: "questions", Data: &listData{questions}, Topic: "questions",
+		Actions: []page.Link{{Text: "Ask a question", Href: r.Path("questions", "ask"), Role: rest.RoleOperator}},
+		Equivalents: []page.Equivalent{page.Query(
+			"SELECT TOP (100) * FROM jobs.questions ORDER BY question_id DESC;")},
+	}, nil
+}
+
+// openList opens the live updates of the list.
+func openList(string) (live.Source, error) {
+	return live.Fragments(setName, func(ctx context.Context, store *controldb.Store) (any, error) {
+		questions, err := store.Questions(ctx, shownQuestions)
+		return &listData{questions}, err
+	}, listBlocks...), nil
+}
+
+// oneData is what the page of a question shows.
+type oneData struct {
+	controldb.AskedQuestion
+	Tables []table
+	Errors []failure
+	// Next leads to further rows; empty if there are none.
+	Next string
+}
+
+// ToAsk is the number of databases that are to be asked.
+func (d *oneData) ToAsk() int {
+	if d.Targets == nil {
+		return 0
+	}
+	return *d.Targets - d.Paused
+}
+
+// table are the rows of a shape.
+type table struct {
+	Shape, ResultSet int
+	Columns          []column
+	Rows             []row
+	// File is where the rows of the shape are a file.
+	File string
+}
+
+// column is a column of a table.
+type column struct {
+	Name  string
+	Right bool // numbers
+}
+
+// row is a row of a table.
+type row struct {
+	Server, Database string
+	Cells            []cell
+}
+
+// cell is a value; Null says that it is NULL.
+type cell struct {
+	Text        string
+	Null, Right bool
+}
+
+// Long reports whether the value takes several lines.
+func (c cell) Long() bool { return len(c.Text) > 60 }
+
+// failure is an error of databases.
+type failure struct {
+	controldb.QuestionError
+	Databases []string
+}
+
+// More is the number of databases that are not named.
+func (f failure) More() int { return f.Targets - len(f.Databases) }
+
+// number returns the question that a path names.
+func number(r *page.Request) (int64, error) {
+	id, err := strconv.ParseInt(r.Value("question"), 10, 64)
+	if err != nil || id < 1 {
+		return 0, controldb.ErrQuestionNotFound
+	}
+	return id, nil
+}
+
+// one makes the page of a question.
+func one(ctx context.Context, r *page.Request) (*page.View, error) {
+	id, err := number(r)
+	if err != nil {
+		return nil, err
+	}
+	d := &oneData{}
+	if d.AskedQuestion, err = r.Store.Question(ctx, id); err != nil {
+		return nil, err
+	}
+	after, err := strconv.Atoi(r.Query("after"))
+	if err != nil || after < 0 {
+		after = 0
+	}
+	name := strconv.FormatInt(id, 10)
+	if d.Readable {
+		if err := d.read(ctx, r, after); err != nil {
+			return nil, err
+		}
+	}
+	v := &page.View{
+		Title: "Question " + name, Nav: "questions", Template: "question", Data: d,
+		Crumbs: []page.Link{{Text: "Questions", Href: r.Path("questions")}}, Phase: d.Phase(),
+		Actions: []page.Link{
+			{Text: "Ask again", Href: r.Path("questions", "ask") + "?like=" + name, Role: rest.RoleOperator},
+			{Text: "Cancel the question", Href: r.Path("questions", name, "cancel"), Role: rest.RoleOperator, Danger: true, When: "active"},
+		},
+		Equivalents: []page.Equivalent{page.Query(`DECLARE @question BIGINT = N'?';
+SELECT * FROM jobs.questions WHERE question_id = @question;
+SELECT * FROM jobs.question_shapes WHERE question_id = @question ORDER BY shape;
+SELECT * FROM jobs.question_rows WHERE question_id = @question ORDER BY row_number;
+SELECT * FROM jobs.question_errors WHERE question_id = @question ORDER BY error_group;`, id)},
+	}
+	if d.Active {
+		v.Topic, v.Scripts = "question/"+name, []string{setName + "/ended.js"}
+	}
+	return v, nil
+}
+
+// Phase is the word on which actions depend.
+func (d *oneData) Phase() string {
+	if d.Active && d.CancelRequested.IsZero() {
+		return "active"
+	}
+	return "over"
+}
+
+// openOne opens the live updates of a question.
+func openOne(id string) (live.Source, error) {
+	n, err := strconv.ParseInt(id, 10, 64)
+	if err != nil {
+		return nil, controldb.ErrQuestionNotFound
+	}
+	return live.Fragments(setName, func(ctx context.Context, store *controldb.Store) (any, error) {
+		q, err := store.Question(ctx, n)
+		return &oneData{AskedQuestion: q}, err
+	}, oneBlocks...), nil
+}
+
+// read reads the answers after a row.
+func (d *oneData) read(ctx context.Context, r *page.Request, after int) error {
+	shapes, err := r.Store.QuestionShapes(ctx, d.ID)
+	if err != nil {
+		return err
+	}
+	rows, err := r.Store.QuestionRows(ctx, d.ID, after, shownRows+1)
+	if err != nil {
+		return err
+	}
+	if len(rows) > shownRows {
+		rows = rows[:shownRows]
+		d.Next = fmt.Sprintf("?after=%d", rows[shownRows-1].Number)
+	}
+	for _, s := range shapes {
+		t := table{Shape: s.Shape, ResultSet: s.ResultSet, File: r.Path("questions", strconv.FormatInt(d.ID, 10), "answers") + "?shape=" + strconv.Itoa(s.Shape)}
+		if t.Columns, err = columns(s); err != nil {
+			return err
+		}
+		for _, one := range rows {
+			if one.Shape != s.Shape {
+				continue
+			}
+			cells, err := cells(one, t.Columns)
+			if err != nil {
+				return err
+			}
+			t.Rows = append(t.Rows, row{one.Server, one.Database, cells})
+		}
+		if len(t.Rows) > 0 || after == 0 {
+			d.Tables = append(d.Tables, t)
+		}
+	}
+	errs, err := r.Store.QuestionErrors(ctx, d.ID)
+	if err != nil {
+		return err
+	}
+	for _, e := range errs {
+		f := failure{QuestionError: e}
+		if err := json.Unmarshal([]byte(e.Names), &f.Databases); err != nil {
+			return fmt.Errorf("names of databases: %w", err)
+		}
+		d.Errors = append(d.Errors, f)
+	}
+	return nil
+}
+
+// columns reads the columns of a shape.
+func columns(s controldb.QuestionShape) ([]column, error) {
+	var stored []controldb.QuestionColumn
+	if err := json.Unmarshal([]byte(s.Columns), &stored); err != nil {
+		return nil, fmt.Errorf("columns of an answer: %w", err)
+	}
+	list := make([]column, len(stored))
+	for i, c := range stored {
+		list[i] = column{Name: c.Name, Right: c.Kind == "number" || c.Kind == "bit"}
+		if c.Name == "" {
+			list[i].Name = fmt.Sprintf("column %d", i+1)
+		}
+	}
+	return list, nil
+}
+
+// cells reads the values of a row.
+func cells(r controldb.QuestionRow, columns []column) ([]cell, error) {
+	var values []json.RawMessage
+	if err := json.Unmarshal([]byte(r.Values), &values); err != nil {
+		return nil, fmt.Errorf("row of an answer: %w", err)
+	}
+	if len(values) != len(columns) {
+		return nil, fmt.Errorf("row of an answer: %d values for %d columns", len(values), len(columns))
+	}
+	list := make([]cell, len(values))
+	for i, v := range values {
+		text := string(v)
+		c := cell{Text: text, Right: columns[i].Right}
+		switch {
+		case text == "null":
+			c.Text, c.Null = "", true
+		case text == "true":
+			c.Text = "1"
+		case text == "false":
+			c.Text = "0"
+		case strings.HasPrefix(text, `"`):
+			if err := json.Unmarshal(v, &c.Text); err != nil {
+				return nil, fmt.Errorf("value of an answer: %w", err)
+			}
+		}
+		list[i] = c
+	}
+	return list, nil
+}
+
+// download answers with the rows of a shape as a file.
+func download(ctx context.Context, r *page.Request) (*page.View, error) {
+	id, err := number(r)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := r.Store.Question(ctx, id); err != nil {
+		return nil, err
+	}
+	wanted, err := strconv.Atoi(r.Query("shape"))
+	if err != nil {
+		wanted = 1
+	}
+	shapes, err := r.Store.QuestionShapes(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	var b strings.Builder
+	for _, s := range shapes {
+		if s.Shape != wanted {
+			continue
+		}
+		head, err := columns(s)
+		if err != nil {
+			return nil, err
+		}
+		names := []cell{{Text: "server_name"}, {Text: "database_name"}}
+		for _, c := range head {
+			names = append(names, cell{Text: c.Name})
+		}
+		writeCSV(&b, names)
+		for after := 0; ; {
+			rows, err := r.Store.QuestionRows(ctx, id, after, readRows)
+			if err != nil {
+				return nil, err
+			}
+			for _, one := range rows {
+				after = one.Number
+				if one.Shape != wanted {
+					continue
+				}
+				values, err := cells(one, head)
+				if err != nil {
+					return nil, err
+				}
+				writeCSV(&b, append([]cell{{Text: one.Server}, {Text: one.Database}}, values...))
+			}
+			if len(rows) < readRows {
+				break
+			}
+		}
+	}
+	return &page.View{Write: func(w http.ResponseWriter) {
+		w.Header().Set("Content-Type", "text/csv; charset=utf-8")
+		w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="question-%d-%d.csv"`, id, wanted))
+		_, _ = w.Write([]byte(b.String())) // the client may have gone
+	}}, nil
+}
+
+// writeCSV writes a line as jobagent query does: nothing for NULL, and "" for an empty text.
+func writeCSV(b *strings.Builder, line []cell) {
+	for i, c := range line {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		switch {
+		case c.Null:
+		case c.Text == "" || strings.ContainsAny(c.Text, ",\"\r\n") || strings.HasPrefix(c.Text, " ") || strings.HasSuffix(c.Text, " "):
+			b.WriteString(`"` + strings.ReplaceAll(c.Text, `"`, `""`) + `"`)
+		default:
+			b.WriteString(c.Text)
+		}
+	}
+	b.WriteString("\r\n")
+}
