@@ -124,6 +124,8 @@ func start(t *testing.T) *matrix {
 		return mounts
 	}, func(c *rest.Config) { c.Authenticator, c.Authorizer = authenticator, authenticator })
 	m.DefineJob(t)
+	_, err = m.DB(t, m.Control).ExecContext(t.Context(), `EXECUTE jobs.sp_set_setting N'questions', 1;`)
+	require.NoError(t, err)
 	m.defineRollout(t)
 	return m
 }

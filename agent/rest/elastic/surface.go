@@ -76,7 +76,7 @@ func New(cfg Config) *Surface {
 	s.operations = slices.Concat(
 		s.agents.operations(), s.credentialOperations(), s.groupOperations(), s.jobOperations(), s.stepOperations(),
 		s.executionOperations(), s.stepExecutionOperations(), s.rolloutOperations(), s.holdOperations(), s.triggerOperations(),
-		s.driftOperations(), s.endpointOperations(),
+		s.driftOperations(), s.questionOperations(), s.endpointOperations(),
 	)
 	return s
 }

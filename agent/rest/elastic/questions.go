@@ -1,0 +1,280 @@
+package elastic
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+
+	"github.com/jobagent/jobagent/agent/rest"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// Questions to target groups are an extension: Elastic Jobs has none. The name of a question is its
+// number.
+
+const (
+	typeQuestion = "Microsoft.Sql/servers/jobAgents/questions"
+	questionPath = agentPath + "/questions"
+)
+
+// questionInput is the body of POST question.
+type questionInput struct {
+	_          struct{} `body:"closed"`
+	Properties struct {
+		_                struct{} `body:"closed"`
+		TargetGroupName  string   `json:"targetGroupName" body:"required"`
+		Question         string   `json:"question" body:"required"`
+		CredentialName   string   `json:"credentialName"`
+		MaxRows          *int     `json:"maxRows"`
+		MaxRowsPerTarget *int     `json:"maxRowsPerTarget"`
+		TimeoutSeconds   *int     `json:"timeoutSeconds"`
+	} `json:"properties" body:"required"`
+}
+
+// questionView is a question in an answer. Shapes and errors are not in lists.
+type questionView struct {
+	envelope
+	Properties struct {
+		TargetGroupName   string          `json:"targetGroupName"`
+		Question          string          `json:"question,omitempty"`
+		CredentialName    string          `json:"credentialName,omitempty"`
+		MaxRows           int             `json:"maxRows"`
+		MaxRowsPerTarget  int             `json:"maxRowsPerTarget,omitempty"`
+		TimeoutSeconds    int             `json:"timeoutSeconds"`
+		Lifecycle         string          `json:"lifecycle" enum:"Created InProgress Succeeded Failed Canceled"`
+		IsReadable        bool            `json:"isReadable"`
+		CreateTime        *timestamp      `json:"createTime,omitempty"`
+		AskedBy           string          `json:"askedBy"`
+		StartTime         *timestamp      `json:"startTime,omitempty"`
+		EndTime           *timestamp      `json:"endTime,omitempty"`
+		CancelRequestTime *timestamp      `json:"cancelRequestTime,omitempty"`
+		CanceledBy        string          `json:"canceledBy,omitempty"`
+		Message           string          `json:"message,omitempty"`
+		Targets           *int            `json:"targets,omitempty"`
+		Answered          int             `json:"answered"`
+		Failed            int             `json:"failed"`
+		Paused            int             `json:"paused"`
+		RowCount          int             `json:"rowCount"`
+		IsCut             bool            `json:"isCut"`
+		ExpireTime        *timestamp      `json:"expireTime,omitempty"`
+		Shapes            []questionShape `json:"shapes,omitempty"`
+		Errors            []questionError `json:"errors,omitempty"`
+	} `json:"properties"`
+}
+
+// questionShape is a shape of answers: the rows of one number have the same columns.
+type questionShape struct {
+	Shape     int              `json:"shape"`
+	ResultSet int              `json:"resultSet"`
+	Columns   []questionColumn `json:"columns"`
+}
+
+type questionColumn struct {
+	Name string `json:"name"`
+	Kind string `json:"kind" enum:"number bit text time bytes"`
+}
+
+// questionError is an error of databases.
+type questionError struct {
+	Message     string   `json:"message"`
+	Targets     int      `json:"targets"`
+	TargetNames []string `json:"targetNames"`
+}
+
+// questionRow is a row of an answer.
+type questionRow struct {
+	RowNumber    int               `json:"rowNumber"`
+	Shape        int               `json:"shape"`
+	ServerName   string            `json:"serverName"`
+	DatabaseName string            `json:"databaseName"`
+	Values       []json.RawMessage `json:"values"` // in the order of the columns
+}
+
+// questionOperations are those of questions.
+func (s *Surface) questionOperations() []rest.Operation {
+	question := reflect.TypeFor[questionView]()
+	return []rest.Operation{
+		{
+			ID: "JobQuestions_Create", Method: http.MethodPost, Path: questionPath, Role: rest.RoleOperator, Handle: s.askQuestion,
+			Summary: "Asks the databases of a target group a question in T-SQL. An agent asks them; nothing is changed.",
+			Body:    reflect.TypeFor[questionInput](), Answers: map[int]reflect.Type{http.StatusOK: question},
+		},
+		{
+			ID: "JobQuestions_ListByAgent", Method: http.MethodGet, Path: questionPath, Role: rest.RoleReader, Handle: s.listQuestions,
+			Summary: "Lists the questions that are kept, the latest first.", Query: pageParameters,
+			Answers: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[list[questionView]]()},
+		},
+		{
+			ID: "JobQuestions_Get", Method: http.MethodGet, Path: questionPath + "/{question}", Role: rest.RoleReader, Handle: s.getQuestion,
+			Summary: "Gets a question, with the shapes of its answers and its errors.", Answers: map[int]reflect.Type{http.StatusOK: question},
+		},
+		{
+			ID: "JobQuestionRows_ListByQuestion", Method: http.MethodGet, Path: questionPath + "/{question}/rows", Role: rest.RoleReader, Handle: s.listAnswers,
+			Summary: "Lists the rows of the answers. Only who asked and administrators get any.", Query: pageParameters,
+			Answers: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[list[questionRow]]()},
+		},
+		{
+			ID: "JobQuestions_Cancel", Method: http.MethodPost, Path: questionPath + "/{question}/cancel", Role: rest.RoleOperator, Handle: s.cancelQuestion,
+			Summary: "Cancels a question: its queries on the servers are canceled.", Answers: map[int]reflect.Type{http.StatusOK: question},
+		},
+	}
+}
+
+// questionView describes a question.
+func (p *place) questionView(q controldb.AskedQuestion) questionView {
+	name := strconv.FormatInt(q.ID, 10)
+	v := questionView{envelope: envelope{ID: p.id("questions", name), Name: name, Type: typeQuestion}}
+	to := &v.Properties
+	to.TargetGroupName, to.Question, to.CredentialName = q.TargetGroup, q.Text, q.Credential
+	to.MaxRows, to.MaxRowsPerTarget, to.TimeoutSeconds = q.MaxRows, q.MaxRowsOfTarget, q.TimeoutSeconds
+	to.Lifecycle, to.IsReadable, to.AskedBy, to.Message = string(q.Lifecycle), q.Readable, q.AskedBy, q.Message
+	to.CreateTime, to.StartTime, to.EndTime, to.ExpireTime = instant(q.Asked), instant(q.Start), instant(q.End), instant(q.Expires)
+	to.CancelRequestTime, to.CanceledBy = instant(q.CancelRequested), q.CanceledBy
+	to.Targets, to.Answered, to.Failed, to.Paused, to.RowCount, to.IsCut = q.Targets, q.Answered, q.Failed, q.Paused, q.Rows, q.Cut
+	return v
+}
+
+func (s *Surface) askQuestion(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	at, err := s.place(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	var in questionInput
+	if err := decode(r, &in); err != nil {
+		return nil, err
+	}
+	p := in.Properties
+	id, err := at.store.AskQuestion(ctx, controldb.QuestionSpec{
+		TargetGroup: p.TargetGroupName, Text: p.Question, Credential: p.CredentialName,
+		MaxRows: p.MaxRows, MaxRowsOfTarget: p.MaxRowsPerTarget, TimeoutSeconds: p.TimeoutSeconds,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return at.answerQuestion(ctx, id)
+}
+
+// question returns the place and the number that a path names.
+func (s *Surface) question(ctx context.Context, r *rest.Request) (*place, int64, error) {
+	at, err := s.place(ctx, r)
+	if err != nil {
+		return nil, 0, err
+	}
+	id, err := strconv.ParseInt(r.Path["question"], 10, 64)
+	if err != nil || strconv.FormatInt(id, 10) != r.Path["question"] {
+		return nil, 0, orNotFound(controldb.ErrQuestionNotFound, controldb.ErrQuestionNotFound, typeQuestion, r.Path["question"])
+	}
+	return at, id, nil
+}
+
+// answerQuestion returns the answer with a question.
+func (p *place) answerQuestion(ctx context.Context, id int64) (*rest.Response, error) {
+	missing := func(err error) error {
+		return orNotFound(err, controldb.ErrQuestionNotFound, typeQuestion, strconv.FormatInt(id, 10))
+	}
+	q, err := p.store.Question(ctx, id)
+	if err != nil {
+		return nil, missing(err)
+	}
+	v := p.questionView(q)
+	shapes, err := p.store.QuestionShapes(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range shapes {
+		shape := questionShape{Shape: one.Shape, ResultSet: one.ResultSet}
+		if err := json.Unmarshal([]byte(one.Columns), &shape.Columns); err != nil {
+			return nil, fmt.Errorf("columns of an answer: %w", err)
+		}
+		v.Properties.Shapes = append(v.Properties.Shapes, shape)
+	}
+	errs, err := p.store.QuestionErrors(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range errs {
+		e := questionError{Message: one.Message, Targets: one.Targets}
+		if err := json.Unmarshal([]byte(one.Names), &e.TargetNames); err != nil {
+			return nil, fmt.Errorf("names of databases: %w", err)
+		}
+		v.Properties.Errors = append(v.Properties.Errors, e)
+	}
+	return &rest.Response{Status: http.StatusOK, Body: v}, nil
+}
+
+func (s *Surface) getQuestion(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	at, id, err := s.question(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return at.answerQuestion(ctx, id)
+}
+
+func (s *Surface) cancelQuestion(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	at, id, err := s.question(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if err := at.store.CancelQuestion(ctx, id); err != nil {
+		return nil, orNotFound(err, controldb.ErrQuestionNotFound, typeQuestion, r.Path["question"])
+	}
+	return at.answerQuestion(ctx, id)
+}
+
+func (s *Surface) listQuestions(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	at, err := s.place(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	p, err := readPage[int64](r, s.cfg.PageSize)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := at.store.Questions(ctx, maxTop) // those that are kept: hardly more than a hundred
+	if err != nil {
+		return nil, err
+	}
+	if p.key != nil {
+		rows = slices.DeleteFunc(rows, func(q controldb.AskedQuestion) bool { return q.ID >= *p.key })
+	}
+	rows = rows[min(int64(len(rows)), p.skip):]
+	key := func(q controldb.AskedQuestion) int64 { return q.ID }
+	return &rest.Response{Status: http.StatusOK, Body: result(p, rows[:min(len(rows), p.size+1)], at, r, at.id("questions"), key, at.questionView)}, nil
+}
+
+func (s *Surface) listAnswers(ctx context.Context, r *rest.Request) (*rest.Response, error) {
+	at, id, err := s.question(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := at.store.Question(ctx, id); err != nil {
+		return nil, orNotFound(err, controldb.ErrQuestionNotFound, typeQuestion, r.Path["question"])
+	}
+	p, err := readPage[int](r, s.cfg.PageSize)
+	if err != nil {
+		return nil, err
+	}
+	after := int(min(p.skip, 1<<30)) // rows are numbered from 1
+	if p.key != nil {
+		after += *p.key
+	}
+	rows, err := at.store.QuestionRows(ctx, id, after, p.size+1)
+	if err != nil {
+		return nil, err
+	}
+	values := make([][]json.RawMessage, len(rows))
+	for i, one := range rows {
+		if err := json.Unmarshal([]byte(one.Values), &values[i]); err != nil {
+			return nil, fmt.Errorf("row of an answer: %w", err)
+		}
+	}
+	view := func(one controldb.QuestionRow) questionRow {
+		return questionRow{one.Number, one.Shape, one.Server, one.Database, values[one.Number-rows[0].Number]}
+	}
+	place := at.id("questions", strconv.FormatInt(id, 10), "rows")
+	return &rest.Response{Status: http.StatusOK, Body: result(p, rows, at, r, place, func(one controldb.QuestionRow) int { return one.Number }, view)}, nil
+}
