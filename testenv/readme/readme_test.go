@@ -358,8 +358,8 @@ func (r *reader) open(t testing.TB, database string) *sql.DB {
 	connector, err := mssql.NewConnector("sqlserver://sa:Play-w1th-it@" + r.address + "?encrypt=true&database=" + database + "&serverCertificate=" + certificate)
 	require.NoError(t, err)
 	db := sql.OpenDB(connector)
-	// No idle connections: those to a server that has ended a minute before cannot be closed without
-	// an error.
+	// No idle connections: those to a server that has ended a minute before cannot be closed
+	// without an error.
 	db.SetMaxIdleConns(-1)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	return db
