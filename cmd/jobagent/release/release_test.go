@@ -7,6 +7,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -64,7 +65,7 @@ func untar(t *testing.T, archive io.Reader) (files map[string]string) {
 	files = map[string]string{}
 	for r := tar.NewReader(archive); ; {
 		h, err := r.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return files
 		}
 		require.NoError(t, err)
@@ -300,7 +301,7 @@ func TestImageStarts(t *testing.T) {
 	for _, l := range layers {
 		for archive := tar.NewReader(strings.NewReader(l)); ; {
 			h, err := archive.Next()
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				break
 			}
 			require.NoError(t, err)
