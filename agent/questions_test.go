@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -63,7 +64,9 @@ func (f *fixture) answers(t *testing.T, id int64) (list []string) {
 	require.NoError(t, err)
 	for i, r := range rows {
 		require.Equal(t, i+1, r.Number)
-		list = append(list, fmt.Sprintf("%d %s %s", r.Shape, r.Database, r.Values))
+		values, err := json.Marshal(r.Values)
+		require.NoError(t, err)
+		list = append(list, fmt.Sprintf("%d %s %s", r.Shape, r.Database, values))
 	}
 	return list
 }
@@ -99,14 +102,14 @@ func TestQuestion(t *testing.T) {
 		shapes, err := f.Store.QuestionShapes(t.Context(), id)
 		require.NoError(t, err)
 		require.Equal(t, []controldb.QuestionShape{
-			{Shape: 1, ResultSet: 1, Columns: `[{"name":"id","kind":"number"},{"name":"note","kind":"text"},{"name":"at","kind":"time"}]`},
-			{Shape: 2, ResultSet: 2, Columns: `[{"name":"n","kind":"number"}]`},
+			{Shape: 1, ResultSet: 1, Columns: []controldb.QuestionColumn{{Name: "id", Kind: "number"}, {Name: "note", Kind: "text"}, {Name: "at", Kind: "time"}}},
+			{Shape: 2, ResultSet: 2, Columns: []controldb.QuestionColumn{{Name: "n", Kind: "number"}}},
 		}, shapes)
 		failures, err := f.Store.QuestionErrors(t.Context(), id)
 		require.NoError(t, err)
 		require.Len(t, failures, 1)
 		require.Contains(t, failures[0].Message, "Invalid object name 'dbo.t'")
-		require.Equal(t, `["`+f.ServerName+`/db3"]`, failures[0].Names)
+		require.Equal(t, []string{f.ServerName + "/db3"}, failures[0].Names)
 		var left int
 		f.query(t, "db1", `SELECT COUNT(*) FROM dbo.t WHERE id = 7`, &left)
 		require.Zero(t, left)

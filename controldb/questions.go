@@ -104,10 +104,9 @@ func (s *Store) Question(ctx context.Context, id int64) (AskedQuestion, error) {
 // QuestionShape is a row of the view jobs.question_shapes: result sets with the same number and the
 // same columns.
 type QuestionShape struct {
-	Shape     int `db:"shape"`
-	ResultSet int `db:"result_set"`
-	// Columns are a JSON array of [QuestionColumn].
-	Columns string `db:"columns"`
+	Shape     int              `db:"shape"`
+	ResultSet int              `db:"result_set"`
+	Columns   []QuestionColumn `db:"columns"`
 }
 
 // QuestionColumn is a column of an answer.
@@ -123,8 +122,8 @@ type QuestionRow struct {
 	Shape    int    `db:"shape"`
 	Server   string `db:"server_name"`
 	Database string `db:"database_name"`
-	// Values are a JSON array in the order of the columns.
-	Values string `db:"row_values"`
+	// Values are in the order of the columns.
+	Values []json.RawMessage `db:"row_values"`
 }
 
 // QuestionError is a row of the view jobs.question_errors.
@@ -132,8 +131,8 @@ type QuestionError struct {
 	Message string `db:"message"`
 	Class   string `db:"error_class"`
 	Targets int    `db:"targets"`
-	// Names are a JSON array with the names of the first databases, as server/database.
-	Names string `db:"target_names"`
+	// Names are those of the first databases, as server/database.
+	Names []string `db:"target_names"`
 }
 
 // QuestionShapes returns the shapes of the answers to a question. There are none for whoever may

@@ -163,7 +163,7 @@ func nullable(dest any) any {
 	case *model.AgentOptions:
 		*d = model.DefaultStep.AgentOptions // an option that has its default is absent
 		return jsonColumn{d}
-	case *json.RawMessage, *[]string, *[]time.Time:
+	case *json.RawMessage, *[]json.RawMessage, *[]string, *[]time.Time, *[]QuestionColumn:
 		return jsonColumn{d}
 	}
 	return dest

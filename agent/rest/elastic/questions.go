@@ -3,7 +3,6 @@ package elastic
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"reflect"
 	"slices"
@@ -187,8 +186,8 @@ func (p *place) answerQuestion(ctx context.Context, id int64) (*rest.Response, e
 	}
 	for _, one := range shapes {
 		shape := questionShape{Shape: one.Shape, ResultSet: one.ResultSet}
-		if err := json.Unmarshal([]byte(one.Columns), &shape.Columns); err != nil {
-			return nil, fmt.Errorf("columns of an answer: %w", err)
+		for _, c := range one.Columns {
+			shape.Columns = append(shape.Columns, questionColumn(c))
 		}
 		v.Properties.Shapes = append(v.Properties.Shapes, shape)
 	}
@@ -197,11 +196,7 @@ func (p *place) answerQuestion(ctx context.Context, id int64) (*rest.Response, e
 		return nil, err
 	}
 	for _, one := range errs {
-		e := questionError{Message: one.Message, Targets: one.Targets}
-		if err := json.Unmarshal([]byte(one.Names), &e.TargetNames); err != nil {
-			return nil, fmt.Errorf("names of databases: %w", err)
-		}
-		v.Properties.Errors = append(v.Properties.Errors, e)
+		v.Properties.Errors = append(v.Properties.Errors, questionError{Message: one.Message, Targets: one.Targets, TargetNames: one.Names})
 	}
 	return &rest.Response{Status: http.StatusOK, Body: v}, nil
 }
@@ -266,14 +261,8 @@ func (s *Surface) listAnswers(ctx context.Context, r *rest.Request) (*rest.Respo
 	if err != nil {
 		return nil, err
 	}
-	values := make([][]json.RawMessage, len(rows))
-	for i, one := range rows {
-		if err := json.Unmarshal([]byte(one.Values), &values[i]); err != nil {
-			return nil, fmt.Errorf("row of an answer: %w", err)
-		}
-	}
 	view := func(one controldb.QuestionRow) questionRow {
-		return questionRow{one.Number, one.Shape, one.Server, one.Database, values[one.Number-rows[0].Number]}
+		return questionRow{one.Number, one.Shape, one.Server, one.Database, one.Values}
 	}
 	place := at.id("questions", strconv.FormatInt(id, 10), "rows")
 	return &rest.Response{Status: http.StatusOK, Body: result(p, rows, at, r, place, func(one controldb.QuestionRow) int { return one.Number }, view)}, nil

@@ -103,13 +103,10 @@ type cell struct {
 func (c cell) Long() bool { return len(c.Text) > 60 }
 
 // failure is an error of databases.
-type failure struct {
-	controldb.QuestionError
-	Databases []string
-}
+type failure struct{ controldb.QuestionError }
 
 // More is the number of databases that are not named.
-func (f failure) More() int { return f.Targets - len(f.Databases) }
+func (f failure) More() int { return f.Targets - len(f.Names) }
 
 // number returns the question that a path names.
 func number(r *page.Request) (int64, error) {
@@ -195,9 +192,7 @@ func (d *oneData) read(ctx context.Context, r *page.Request, after int) error {
 	}
 	for _, s := range shapes {
 		t := table{Shape: s.Shape, ResultSet: s.ResultSet, File: r.Path("questions", strconv.FormatInt(d.ID, 10), "answers") + "?shape=" + strconv.Itoa(s.Shape)}
-		if t.Columns, err = columns(s); err != nil {
-			return err
-		}
+		t.Columns = columns(s)
 		for _, one := range rows {
 			if one.Shape != s.Shape {
 				continue
@@ -217,42 +212,30 @@ func (d *oneData) read(ctx context.Context, r *page.Request, after int) error {
 		return err
 	}
 	for _, e := range errs {
-		f := failure{QuestionError: e}
-		if err := json.Unmarshal([]byte(e.Names), &f.Databases); err != nil {
-			return fmt.Errorf("names of databases: %w", err)
-		}
-		d.Errors = append(d.Errors, f)
+		d.Errors = append(d.Errors, failure{e})
 	}
 	return nil
 }
 
-// columns reads the columns of a shape.
-func columns(s controldb.QuestionShape) ([]column, error) {
-	var stored []controldb.QuestionColumn
-	if err := json.Unmarshal([]byte(s.Columns), &stored); err != nil {
-		return nil, fmt.Errorf("columns of an answer: %w", err)
-	}
-	list := make([]column, len(stored))
-	for i, c := range stored {
+// columns returns the columns of a shape.
+func columns(s controldb.QuestionShape) []column {
+	list := make([]column, len(s.Columns))
+	for i, c := range s.Columns {
 		list[i] = column{Name: c.Name, Right: c.Kind == "number" || c.Kind == "bit"}
 		if c.Name == "" {
 			list[i].Name = fmt.Sprintf("column %d", i+1)
 		}
 	}
-	return list, nil
+	return list
 }
 
-// cells reads the values of a row.
+// cells returns the values of a row.
 func cells(r controldb.QuestionRow, columns []column) ([]cell, error) {
-	var values []json.RawMessage
-	if err := json.Unmarshal([]byte(r.Values), &values); err != nil {
-		return nil, fmt.Errorf("row of an answer: %w", err)
+	if len(r.Values) != len(columns) {
+		return nil, fmt.Errorf("row of an answer: %d values for %d columns", len(r.Values), len(columns))
 	}
-	if len(values) != len(columns) {
-		return nil, fmt.Errorf("row of an answer: %d values for %d columns", len(values), len(columns))
-	}
-	list := make([]cell, len(values))
-	for i, v := range values {
+	list := make([]cell, len(r.Values))
+	for i, v := range r.Values {
 		text := string(v)
 		c := cell{Text: text, Right: columns[i].Right}
 		switch {
@@ -294,10 +277,7 @@ func download(ctx context.Context, r *page.Request) (*page.View, error) {
 		if s.Shape != wanted {
 			continue
 		}
-		head, err := columns(s)
-		if err != nil {
-			return nil, err
-		}
+		head := columns(s)
 		names := []cell{{Text: "server_name"}, {Text: "database_name"}}
 		for _, c := range head {
 			names = append(names, cell{Text: c.Name})

@@ -1,6 +1,7 @@
 package questions
 
 import (
+	"encoding/json"
 	"regexp"
 	"strings"
 	"testing"
@@ -35,17 +36,23 @@ func TestBlocks(t *testing.T) {
 	require.Contains(t, pagetest.Render(t, files, "questions-list", &listData{}), "Nobody has asked")
 }
 
+// answer returns a row with the values of a JSON array.
+func answer(t *testing.T, values string) (r controldb.QuestionRow) {
+	t.Helper()
+	require.NoError(t, json.Unmarshal([]byte(values), &r.Values))
+	return r
+}
+
 // TestQuestionPage: rows are shown by shape, with hostile names and values.
 func TestQuestionPage(t *testing.T) {
-	head, err := columns(controldb.QuestionShape{Columns: `[{"name":"` + hostile + `","kind":"text"},{"name":"","kind":"number"}]`})
+	head := columns(controldb.QuestionShape{Columns: []controldb.QuestionColumn{{Name: hostile, Kind: "text"}, {Kind: "number"}}})
+	values, err := cells(answer(t, `["<img src=x onerror=alert(1)>\u202e", 12345678901234567890.50]`), head)
 	require.NoError(t, err)
-	values, err := cells(controldb.QuestionRow{Values: `["<img src=x onerror=alert(1)>\u202e", 12345678901234567890.50]`}, head)
-	require.NoError(t, err)
-	empty, err := cells(controldb.QuestionRow{Values: `[null, null]`}, head)
+	empty, err := cells(answer(t, `[null, null]`), head)
 	require.NoError(t, err)
 	d := &oneData{AskedQuestion: controldb.AskedQuestion{ID: 7, TargetGroup: hostile, Text: hostile, Message: hostile, Readable: true, Cut: true, Credential: hostile, MaxRowsOfTarget: 5}}
 	d.Tables = []table{{Shape: 1, ResultSet: 1, Columns: head, Rows: []row{{hostile, hostile, values}, {"s", "d", empty}}}, {Shape: 2, ResultSet: 2, Columns: head}}
-	d.Errors = []failure{{QuestionError: controldb.QuestionError{Message: hostile, Targets: 3}, Databases: []string{hostile, "s/d"}}}
+	d.Errors = []failure{{controldb.QuestionError{Message: hostile, Targets: 3, Names: []string{hostile, "s/d"}}}}
 	d.Next = "?after=200"
 	html := pagetest.Render(t, files, "question.html", d)
 	for _, want := range []string{"12345678901234567890.50", "column 2", "NULL", "Answers of shape 2, result set 2", "and 1 more", "Further rows", "a limit has cut them off", "No rows.", "at most"} {
@@ -55,13 +62,13 @@ func TestQuestionPage(t *testing.T) {
 	html = pagetest.Render(t, files, "question.html", d)
 	require.Contains(t, html, "Only who asked")
 	require.NotContains(t, html, "12345678901234567890.50")
-	_, err = cells(controldb.QuestionRow{Values: `[1]`}, head)
+	_, err = cells(answer(t, `[1]`), head)
 	require.Error(t, err)
 }
 
 func TestCSV(t *testing.T) {
 	head := make([]column, 6)
-	line, err := cells(controldb.QuestionRow{Values: `[null, "", "a\"b,c", 1.50, true, " x"]`}, head)
+	line, err := cells(answer(t, `[null, "", "a\"b,c", 1.50, true, " x"]`), head)
 	require.NoError(t, err)
 	var b strings.Builder
 	writeCSV(&b, line)

@@ -1,19 +1,11 @@
 package cli
 
 import (
-	"io"
-	"strings"
-
 	"github.com/spf13/cobra"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 )
-
-// Tree returns the tree of all commands, to be looked at.
-func Tree() *cobra.Command {
-	return newRootCommand(connect.New(strings.NewReader(""), io.Discard, io.Discard))
-}
 
 // ShapesOf returns the shapes that a command and the groups above it declare.
 func ShapesOf(args []string) (shapes []output.Shape) {

@@ -196,11 +196,11 @@ func TestHostileTextsOnTerminal(t *testing.T) {
 			try(limit, line...)
 		}
 	}
-	walk(cli.Tree())
+	walk(cli.Commands())
 	try(20*time.Second, "action", "try", action)
 	try(20*time.Second, "validate", hostileFile)
 	try(20*time.Second, "nope"+all)
-	cli.Tree().PersistentFlags().VisitAll(func(f *pflag.Flag) {
+	cli.Commands().PersistentFlags().VisitAll(func(f *pflag.Flag) {
 		if f.Name != "progress" {
 			try(20*time.Second, "job", "list", "--"+f.Name+"=f"+all)
 		}
