@@ -195,3 +195,55 @@ func TestDeployedManifests(t *testing.T) {
 	require.Equal(t, scrape.PathReady, c.ReadinessProbe.HTTPGet.Path)
 	require.Equal(t, "metrics", c.ReadinessProbe.HTTPGet.Port)
 }
+
+// The chart's values have a valid configuration, for agents and, with the settings that the chart
+// adds, for the front; its templates start commands that exist, with enough time to stop.
+func TestDeployedChart(t *testing.T) {
+	t.Parallel()
+	var values struct {
+		Config map[string]any
+		Agent  struct {
+			GraceSeconds int `yaml:"graceSeconds"`
+		}
+	}
+	require.NoError(t, yaml.Unmarshal([]byte(deployed(t, "helm/values.yaml")), &values))
+	text, err := json.Marshal(values.Config)
+	require.NoError(t, err)
+	file := checkDeployedConfig(t, string(text))
+	require.NoError(t, file.REST.CheckAgent())
+	require.Equal(t, ":9464", file.Metrics.Listen)
+
+	front := deployed(t, "helm/templates/serve.yaml")
+	require.Contains(t, front, `{{- $tls := dict "certificate" "/etc/jobagent/tls/tls.crt" "key" "/etc/jobagent/tls/tls.key" }}`)
+	values.Config["rest"] = map[string]any{"listen": ":8443", "tls": map[string]any{"certificate": "/etc/jobagent/tls/tls.crt", "key": "/etc/jobagent/tls/tls.key"}}
+	text, err = json.Marshal(values.Config)
+	require.NoError(t, err)
+	served := checkDeployedConfig(t, string(text))
+	require.NoError(t, served.REST.Check())
+	require.NoError(t, served.REST.CheckAgent())
+
+	pod := deployed(t, "helm/templates/_helpers.tpl")
+	require.Contains(t, pod, scrape.PathAlive)
+	require.Contains(t, pod, scrape.PathReady)
+	for _, reference := range []string{file.DSN, file.Credentials[0].Secret} {
+		require.Regexp(t, "^file:/etc/jobagent/secrets/", reference)
+	}
+	require.Contains(t, pod, "mountPath: /etc/jobagent/secrets")
+
+	agent := deployed(t, "helm/templates/agent.yaml")
+	require.Contains(t, agent, "terminationGracePeriodSeconds: {{ add .Values.agent.graceSeconds 30 }}")
+	require.Equal(t, 30, values.Agent.GraceSeconds)
+	actions := regexp.MustCompile(`\{\{[^}]*\}\}`)
+	for _, name := range []string{"agent", "serve", "migrate"} {
+		args := regexp.MustCompile(`(?m)^\s*args: \[(.*)\]$`).FindStringSubmatch(deployed(t, "helm/templates/"+name+".yaml"))
+		require.NotNil(t, args, name)
+		for _, verb := range []string{"install", "migrate"} { // what an action stands for, where it stands for a command
+			line := strings.ReplaceAll(args[1], `{{ ternary "install" "migrate" .Release.IsInstall | quote }}`, verb)
+			var words []string
+			for word := range strings.SplitSeq(actions.ReplaceAllString(line, "1"), ",") {
+				words = append(words, strings.Trim(word, ` "`))
+			}
+			require.NoError(t, cli.Check(words), line)
+		}
+	}
+}
