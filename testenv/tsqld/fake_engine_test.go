@@ -29,6 +29,8 @@ type fakeEngine struct {
 	started chan string  // if set, receives the text of each batch before it runs
 	ended   chan error   // if set, receives the cause of each ended wait
 
+	returned chan struct{} // closed by the command return, after its RETURNSTATUS
+
 	mu   sync.Mutex
 	last *fakeSession // the newest session
 }
@@ -111,6 +113,9 @@ func (s *fakeSession) Batch(ctx context.Context, text string, sink exec.Sink) er
 			err = sink.Done(exec.Done{Rows: n, Count: true})
 		case "print":
 			err = sink.Message(mserr.New(0, 0, "%s", arg))
+		case "return":
+			err = sink.ReturnStatus(int32(n))
+			close(s.e.returned)
 		case "flush":
 			err = sink.(interface{ Flush() error }).Flush()
 		case "wait":

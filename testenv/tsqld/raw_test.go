@@ -233,6 +233,20 @@ func TestAttentionWhenIdleAndTwice(t *testing.T) {
 	}
 }
 
+// TestAttentionAfterReturnStatus checks that the answer to a call ends with a DONEPROC if the
+// attention arrives after the RETURNSTATUS.
+func TestAttentionAfterReturnStatus(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, Config{})
+	f.engine.returned = make(chan struct{})
+	c := newRawClient(t, f, tds.Version74)
+	c.batch("return 7; wait 1")
+	<-f.engine.returned
+	c.send(tds.PacketAttention, nil)
+	require.Equal(t, []rawDone{{0xFE, tds.DoneError, 0}}, c.answer().done)
+	require.Equal(t, []rawDone{{0xFD, tds.DoneAttention, 0}}, c.answer().done)
+}
+
 func TestAttentionAgainstTheEnd(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, Config{})

@@ -30,6 +30,7 @@ type sink struct {
 	errorSent  bool // an error was sent after the last DONE
 	fatal      bool // an error of severity 20 or more was sent
 	ended      bool // the current call has its DONEPROC
+	returned   bool // a RETURNSTATUS was sent, and its DONEPROC was not
 	reset      bool // a reset was acknowledged
 	discarding bool // an attention has arrived
 	rows       int64
@@ -133,7 +134,7 @@ func (s *sink) Done(d exec.Done) error {
 	switch {
 	case d.EndProc:
 		s.pending.kind = tds.DoneProc
-		s.ended = true
+		s.ended, s.returned = true, false
 	case d.InProc || s.rpc:
 		s.pending.kind = tds.DoneInProc
 	}
@@ -170,6 +171,7 @@ func (s *sink) ReturnStatus(code int32) error {
 	if s.discards() {
 		return nil
 	}
+	s.returned = true
 	return s.write(tds.AppendReturnStatus(nil, code))
 }
 
@@ -260,7 +262,7 @@ func (s *sink) endCall() error {
 	if err := s.flushDone(); err != nil {
 		return err
 	}
-	s.pending, s.hasPending = done{kind: tds.DoneProc, status: s.errorStatus(), command: uint16(exec.CommandExecute)}, true
+	s.pending, s.hasPending, s.returned = done{kind: tds.DoneProc, status: s.errorStatus(), command: uint16(exec.CommandExecute)}, true, false
 	return nil
 }
 
@@ -282,7 +284,8 @@ func (s *sink) finish(more tds.DoneStatus) error {
 	}
 	if !s.hasPending {
 		s.pending = done{kind: tds.DoneBatch, status: s.errorStatus()}
-		if s.rpc && more == 0 {
+		// A RETURNSTATUS is followed by its DONEPROC, even if an attention came between them.
+		if s.rpc && more == 0 || s.returned {
 			s.pending.kind = tds.DoneProc
 		}
 	}
