@@ -62,6 +62,12 @@ type State interface {
 	NestLevel() int
 	// ProcID returns the object id of the running module, 0 in a batch.
 	ProcID() int32
+	// TriggerNestLevel returns TRIGGER_NESTLEVEL: the number of running triggers. object, if not 0,
+	// is the object id of the trigger to count; instead is set to count INSTEAD OF triggers only,
+	// and after for AFTER triggers only.
+	TriggerNestLevel(object int32, instead, after bool) int
+	// ColumnsUpdated returns COLUMNS_UPDATED; ok is false outside a trigger.
+	ColumnsUpdated() (bits []byte, ok bool)
 	// FetchStatus returns @@FETCH_STATUS, and CursorRows @@CURSOR_ROWS.
 	FetchStatus() int
 	CursorRows() int

@@ -50,15 +50,17 @@ func (fakeEnv) Identity(scope bool) types.Value {
 	}
 	return identityValue(42)
 }
-func (fakeEnv) TranCount() int                  { return 1 }
-func (fakeEnv) XactState() int                  { return -1 }
-func (fakeEnv) TransactionID() int64            { return 99 }
-func (fakeEnv) NestLevel() int                  { return 2 }
-func (fakeEnv) ProcID() int32                   { return 0 }
-func (fakeEnv) FetchStatus() int                { return -1 }
-func (fakeEnv) CursorRows() int                 { return 0 }
-func (fakeEnv) CursorStatus(string, string) int { return -3 }
-func (fakeEnv) Options() int                    { return 5496 }
+func (fakeEnv) TranCount() int                         { return 1 }
+func (fakeEnv) XactState() int                         { return -1 }
+func (fakeEnv) TransactionID() int64                   { return 99 }
+func (fakeEnv) NestLevel() int                         { return 2 }
+func (fakeEnv) ProcID() int32                          { return 0 }
+func (fakeEnv) TriggerNestLevel(int32, bool, bool) int { return 0 }
+func (fakeEnv) ColumnsUpdated() ([]byte, bool)         { return nil, false }
+func (fakeEnv) FetchStatus() int                       { return -1 }
+func (fakeEnv) CursorRows() int                        { return 0 }
+func (fakeEnv) CursorStatus(string, string) int        { return -3 }
+func (fakeEnv) Options() int                           { return 5496 }
 func (fakeEnv) Option(name string) int {
 	return map[string]int{"LOCK_TIMEOUT": -1, "DATEFIRST": 7}[name]
 }

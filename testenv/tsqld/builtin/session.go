@@ -38,6 +38,8 @@ var sessionFuncs = []*Func{
 	number("@@SPID", types.SmallIntType, func(e Env) int64 { return int64(e.SPID()) }),
 	number("@@NESTLEVEL", types.IntType, func(e Env) int64 { return int64(e.NestLevel()) }),
 	number("@@PROCID", types.IntType, func(e Env) int64 { return int64(e.ProcID()) }),
+	session("TRIGGER_NESTLEVEL", 0, 3, types.IntType, evalTriggerNestLevel),
+	session("COLUMNS_UPDATED", 0, 0, types.Type{ID: types.VarBinary, Length: 128}, evalColumnsUpdated),
 	number("@@OPTIONS", types.IntType, func(e Env) int64 { return int64(e.Options()) }),
 	number("@@LOCK_TIMEOUT", types.IntType, func(e Env) int64 { return int64(e.Option("LOCK_TIMEOUT")) }),
 	number("@@TEXTSIZE", types.IntType, func(e Env) int64 { return int64(e.Option("TEXTSIZE")) }),
@@ -274,4 +276,42 @@ func evalVariantProperty(_ Env, ts []types.Type, _ types.Type, args []types.Valu
 		}
 	}
 	return nil, nil
+}
+
+// evalTriggerNestLevel evaluates TRIGGER_NESTLEVEL. Unknown types and categories, and NULL, return
+// NULL (documentation of TRIGGER_NESTLEVEL).
+func evalTriggerNestLevel(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	object, kind := 0, ""
+	for i, a := range args {
+		if a == nil {
+			return nil, nil
+		}
+		switch i {
+		case 0:
+			n, err := integer(a, ts[i])
+			if err != nil {
+				return nil, err
+			}
+			object = n
+		case 1:
+			kind, _ = a.(string)
+			if !strings.EqualFold(kind, "AFTER") && !strings.EqualFold(kind, "IOT") {
+				return nil, nil
+			}
+		case 2:
+			if category, _ := a.(string); !strings.EqualFold(category, "DML") {
+				return int64(0), nil // there are no DDL triggers
+			}
+		}
+	}
+	return int64(env.TriggerNestLevel(int32(object), strings.EqualFold(kind, "IOT"), strings.EqualFold(kind, "AFTER"))), nil
+}
+
+// evalColumnsUpdated evaluates COLUMNS_UPDATED.
+func evalColumnsUpdated(env Env, _ []types.Type, _ types.Type, _ []types.Value) (types.Value, error) {
+	bits, ok := env.ColumnsUpdated()
+	if !ok {
+		return nil, mserr.UpdateOutsideTrigger()
+	}
+	return bits, nil
 }

@@ -359,8 +359,10 @@ func (e *Edit) ReplaceTable(changed *Table, fill map[int]Fill) error {
 	case before == after && len(fill) == 0, e.addColumns(old, changed, fill):
 		e.replaceIndexes(old, changed)
 		e.verifyTrusted(old, changed)
+		e.replaceCapture(old, changed, false)
 	default:
 		e.rebuild(old, changed, fill)
+		e.replaceCapture(old, changed, true)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -177,7 +178,10 @@ func load(ctx context.Context, c *store.Conn, id int) (d *Database, ok bool, err
 			return nil, false, fmt.Errorf("catalog: read %s %d of database %d: %w", kind, r[1], id, err)
 		}
 	}
-	return d, ok, rows.Err()
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return nil, false, err
+	}
+	return d, ok, d.repairCapture(ctx, c)
 }
 
 // loadMeta reads the counters and checks the format. ok is false if nothing was ever stored.

@@ -358,34 +358,13 @@ func modules(_ context.Context, env *Env) ([]row, error) {
 	var out []row
 	for _, o := range env.objects() {
 		for _, tr := range Triggers(o) {
-			out = append(out,
-				row{
-					"object_id": int64(tr.ObjectID), "definition": tr.Text, "uses_ansi_nulls": int64(1),
-					"uses_quoted_identifier": bit(!tr.QuotedOff),
-				})
+			out = append(out, moduleRow(env, tr.ObjectID, tr.Module(), o))
 		}
 		m := moduleOf(o)
 		if m == nil {
 			continue
 		}
-		r := row{
-			"object_id": int64(o.Head().ObjectID), "uses_ansi_nulls": bit(m.AnsiNulls),
-			"uses_quoted_identifier": bit(m.QuotedIdentifier),
-			"is_schema_bound":        bit(m.SchemaBound), "uses_database_collation": int64(0),
-			"is_recompiled":           int64(0),
-			"null_on_null_input":      int64(0),
-			"uses_native_compilation": int64(0), "inline_type": int64(0), "is_inlineable": int64(0),
-		}
-		if !m.Encrypted && env.definition(o) {
-			r["definition"] = m.Text
-		}
-		switch m.ExecuteAs {
-		case "":
-		case "OWNER":
-			r["execute_as_principal_id"] = int64(-2)
-		default:
-			r["execute_as_principal_id"] = int64(m.ExecuteAsID)
-		}
+		r := moduleRow(env, o.Head().ObjectID, m, o)
 		switch o := o.(type) {
 		case *Procedure:
 			r["is_recompiled"] = bit(o.Recompile)
@@ -395,6 +374,29 @@ func modules(_ context.Context, env *Env) ([]row, error) {
 		out = append(out, r)
 	}
 	return out, nil
+}
+
+// moduleRow returns the row of sys.sql_modules of an object, or of a trigger of o.
+func moduleRow(env *Env, id int32, m *Module, o Object) row {
+	r := row{
+		"object_id": int64(id), "uses_ansi_nulls": bit(m.AnsiNulls),
+		"uses_quoted_identifier": bit(m.QuotedIdentifier),
+		"is_schema_bound":        bit(m.SchemaBound), "uses_database_collation": int64(0),
+		"is_recompiled":           int64(0),
+		"null_on_null_input":      int64(0),
+		"uses_native_compilation": int64(0), "inline_type": int64(0), "is_inlineable": int64(0),
+	}
+	if !m.Encrypted && env.definition(o) {
+		r["definition"] = m.Text
+	}
+	switch m.ExecuteAs {
+	case "":
+	case "OWNER":
+		r["execute_as_principal_id"] = int64(-2)
+	default:
+		r["execute_as_principal_id"] = int64(m.ExecuteAsID)
+	}
+	return r
 }
 
 // parameters are the rows of sys.parameters. Parameter 0 is the result of a scalar function.

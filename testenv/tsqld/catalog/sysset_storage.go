@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -166,7 +167,8 @@ func triggerEventsRows(_ context.Context, env *Env) ([]row, error) {
 				out = append(out,
 					row{
 						"object_id": int64(tr.ObjectID), "type": triggerEvents[e], "type_desc": e,
-						"is_first": int64(0), "is_last": int64(0), "is_trigger_event": int64(1),
+						"is_first": bit(slices.Contains(tr.First, e)), "is_last": bit(slices.Contains(tr.Last, e)),
+						"is_trigger_event": int64(1),
 					})
 			}
 		}

@@ -192,7 +192,8 @@ func triggersRows(_ context.Context, env *Env) ([]row, error) {
 				"parent_class_desc": "OBJECT_OR_COLUMN", "parent_id": int64(o.Head().ObjectID),
 				"type": string(KindTrigger), "type_desc": KindTrigger.Description(),
 				"create_date": tr.Created, "modify_date": tr.Modified,
-				"is_disabled": bit(tr.Disabled), "is_instead_of_trigger": bit(tr.InsteadOf),
+				"is_disabled": bit(tr.Disabled), "is_not_for_replication": bit(tr.NotReplicated),
+				"is_instead_of_trigger": bit(tr.InsteadOf),
 			})
 		}
 	}

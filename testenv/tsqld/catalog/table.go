@@ -1,7 +1,9 @@
 package catalog
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -156,17 +158,85 @@ type Check struct {
 	References Memo `json:"-"` // cached names in the text
 }
 
-// Trigger is a DML trigger. The server stores its definition; statements that would fire it fail.
+// Trigger is a DML trigger.
 type Trigger struct {
-	ObjectID  int32
-	Name      string
-	Text      string
-	InsteadOf bool
-	Events    []string // INSERT, UPDATE, DELETE
-	Disabled  bool
-	QuotedOff bool // created under SET QUOTED_IDENTIFIER OFF
-	Created   int64
-	Modified  int64
+	ObjectID      int32
+	Name          string
+	Text          string
+	InsteadOf     bool
+	Events        []string // INSERT, UPDATE, DELETE
+	Disabled      bool
+	QuotedOff     bool // created under SET QUOTED_IDENTIFIER OFF
+	AnsiNullsOff  bool // created under SET ANSI_NULLS OFF
+	NotReplicated bool // NOT FOR REPLICATION
+	Encrypted     bool
+	ExecuteAs     string // as in [Module]
+	ExecuteAsID   int
+	First, Last   []string // events for which sp_settriggerorder has made the trigger the first or last one
+	Created       int64
+	Modified      int64
+	Memo          Memo `json:"-"` // parsed form, cached by exec
+}
+
+// Module returns the trigger as a module.
+func (tr *Trigger) Module() *Module {
+	return &Module{
+		Text: tr.Text, AnsiNulls: !tr.AnsiNullsOff, QuotedIdentifier: !tr.QuotedOff, Encrypted: tr.Encrypted,
+		ExecuteAs: tr.ExecuteAs, ExecuteAsID: tr.ExecuteAsID,
+	}
+}
+
+// Trigger returns the trigger with an object ID and its table or view; nil if there is none.
+func (d *Database) Trigger(id int32) (*Trigger, Object) {
+	c, ok := d.ConstraintByID(id)
+	if !ok || c.Kind != KindTrigger {
+		return nil, nil
+	}
+	o := d.ObjectByID(c.Table)
+	for _, tr := range Triggers(o) {
+		if tr.ObjectID == id {
+			return tr, o
+		}
+	}
+	return nil, nil
+}
+
+// Fires reports whether a trigger is enabled and has an event.
+func (tr *Trigger) Fires(event string) bool { return !tr.Disabled && slices.Contains(tr.Events, event) }
+
+// Instead returns the enabled INSTEAD OF trigger of an object for an event, or nil.
+func Instead(o Object, event string) *Trigger {
+	for _, tr := range Triggers(o) {
+		if tr.InsteadOf && tr.Fires(event) {
+			return tr
+		}
+	}
+	return nil
+}
+
+// After returns the enabled AFTER triggers of a table for an event, in the order in which they
+// fire: the first one of sp_settriggerorder, the others in the order of their creation, and the
+// last one (documentation of sp_settriggerorder).
+func (t *Table) After(event string) []*Trigger {
+	var out []*Trigger
+	for _, tr := range t.Triggers {
+		if !tr.InsteadOf && tr.Fires(event) {
+			out = append(out, tr)
+		}
+	}
+	rank := func(tr *Trigger) int {
+		switch {
+		case slices.Contains(tr.First, event):
+			return -1
+		case slices.Contains(tr.Last, event):
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(out, func(a, b *Trigger) int {
+		return cmp.Or(rank(a)-rank(b), cmp.Compare(a.ObjectID, b.ObjectID))
+	})
+	return out
 }
 
 // Triggers returns the triggers of a table or view.

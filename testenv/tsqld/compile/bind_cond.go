@@ -71,7 +71,7 @@ func (b *binder) cond(c syntax.Cond, l *level) (*node, error) {
 	case *syntax.QuantifiedCond:
 		return b.quantified(c, l)
 	case *syntax.UpdatedCond:
-		return nil, mserr.NotSupported("UPDATE()")
+		return b.updated(c, l)
 	}
 	return nil, mserr.NotSupported("this kind of condition (%T)", c)
 }

@@ -247,6 +247,9 @@ func (b *binder) objectSource(name *syntax.ObjectName) (*source, error) {
 		src.name, src.clientName = name.Last(), []string{name.Last()}
 		return src, nil
 	}
+	if t := b.transition(name); t != nil {
+		return b.tableOf(nil, t), nil
+	}
 	db, o, err := b.object(name)
 	if err != nil {
 		return nil, err

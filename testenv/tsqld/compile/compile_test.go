@@ -74,6 +74,7 @@ func (b *fixture) Truncates() bool                       { return false }
 func (b *fixture) IdentityInsert(*catalog.Table) bool    { return false }
 func (b *fixture) Locale() types.Locale                  { return types.Locale{} }
 func (b *fixture) FunctionDepth() int                    { return 0 }
+func (b *fixture) FiringInstead() int32                  { return 0 }
 func (b *fixture) Meter() *meter.Meter                   { return nil }
 
 // frame implements Frame for a fixture. It is a type of its own because Frame.Variable and

@@ -19,6 +19,9 @@ func (c *Compiler) Delete(s *syntax.DeleteStmt) (d *DML, err error) {
 		if err != nil {
 			return err
 		}
+		if m.instead != nil && s.Output != nil {
+			return mserr.OutputTargetTriggers(m.table.Name)
+		}
 		d = newDML("DELETE", m.target)
 		where, err := m.where(s.Where)
 		if err != nil {
@@ -29,8 +32,8 @@ func (c *Compiler) Delete(s *syntax.DeleteStmt) (d *DML, err error) {
 		if s.Output != nil && s.OutputInto == nil && !m.ordered() {
 			returned = b.returning(m.target, s.Output, map[string]func(*catalog.Column) bool{"deleted": always})
 		}
-		spooled := s.Output != nil && returned == nil || s.OutputInto != nil
-		if s.OutputInto != nil && s.Output == nil && s.Top == nil {
+		spooled := s.Output != nil && returned == nil || s.OutputInto != nil || m.instead != nil
+		if s.OutputInto != nil && s.Output == nil && s.Top == nil && m.instead == nil {
 			spooled = !m.outputInto(d, s.OutputInto, nil, where, b.pseudo("deleted", m.target, m.old))
 		}
 		switch {
@@ -74,10 +77,21 @@ func (m *modification) deleteSpooled(d *DML, s *syntax.DeleteStmt, where *node) 
 	if err != nil {
 		return err
 	}
+	var rows transitionRows
+	if m.instead != nil {
+		if rows, err = m.transitionRows(sp, nil); err != nil {
+			return err
+		}
+	}
 	if err := m.fillSpool(d, sp, where, s.Top); err != nil {
 		return err
 	}
-	if err := m.applyDelete(d, sp, rid, nil); err != nil {
+	if m.instead != nil {
+		err = sp.emitInstead(d, m.instead, rows, nil)
+	} else {
+		err = m.applyDelete(d, sp, rid, nil)
+	}
+	if err != nil {
 		return err
 	}
 	return out.emit(m.b, d)

@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -48,7 +49,11 @@ func (t target) shortName() string { return t.table.Name }
 
 // newDML returns a plan with its target set.
 func newDML(kind string, t target) *DML {
-	return &DML{Kind: kind, Database: t.databaseID(), Target: t.table}
+	d := &DML{Kind: kind, Database: t.databaseID(), Target: t.table}
+	if slices.Contains(catalog.TriggerEvents, kind) {
+		d.setActions(t, kind)
+	}
+	return d
 }
 
 // tableTarget resolves the target table of INSERT, OUTPUT INTO and TRUNCATE TABLE. Error 208 for an
@@ -70,6 +75,9 @@ func (b *binder) tableTarget(ts syntax.TableSource, permission string) (target, 
 			}
 			b.needLocal(t)
 			return target{table: t}, nil
+		}
+		if b.transition(ts.Name) != nil {
+			return target{}, mserr.TransitionTarget()
 		}
 		db, o, err := b.object(ts.Name)
 		if err != nil {

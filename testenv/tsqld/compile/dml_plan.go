@@ -24,6 +24,16 @@ type DML struct {
 	IntoIdentity *IdentityNeed
 	IntoStep     int
 
+	// Actions are the events of triggers that the statement raises, whether or not it changes rows.
+	// Fires is set if AFTER triggers may run: those of the target, or of tables that foreign keys
+	// change. Updates are the IDs of the columns that the statement assigns in existing rows.
+	Actions []string
+	Fires   bool
+	Updates []int
+
+	// Instead are the INSTEAD OF triggers that run in place of the change, one for each action.
+	Instead []*Instead
+
 	// Spool is the temporary table that the statements share, or nil.
 	Spool *Spool
 	// Prepare fills the spool, or the target of OUTPUT … INTO if that is possible before the
@@ -35,6 +45,11 @@ type DML struct {
 	// Apply changes the target. Without a spool it is one statement, whose row count is that of the
 	// T-SQL statement.
 	Apply []Statement
+	// Shift is the number, from 1, of the statement of Apply that gives keys temporary values; the
+	// next one gives them their new values. 0 for none. Deferred is set if foreign keys may be
+	// violated between the two.
+	Shift    int
+	Deferred bool
 	// Identity is set if the target has an identity column that the server fills.
 	Identity *IdentityNeed
 	// IdentityGiven is set if the statement inserts explicit identity values, under

@@ -19,6 +19,7 @@ type insertion struct {
 	identity *catalog.Column   // nil if the table has none
 	explicit bool              // IDENTITY_INSERT is ON
 	hasList  bool              // the statement has a column list
+	instead  *Instead          // trigger that runs in place of the INSERT, or nil
 	defaults bool              // NULL in the rows means the column's default, if there is one
 }
 
@@ -31,6 +32,9 @@ func (b *binder) insertColumns(t target, names []syntax.Ident, values int) (*ins
 // insertColumnsOf implements insertColumns. explicit is set if the statement gives identity values.
 func (b *binder) insertColumnsOf(t target, names []syntax.Ident, values int, explicit bool) (*insertion, error) {
 	ins := &insertion{t: t, identity: t.table.IdentityColumn(), hasList: names != nil}
+	if b.instead != nil && b.instead.Shape == t.table {
+		ins.instead = b.instead
+	}
 	ins.explicit = ins.identity != nil && explicit
 	version := t.table.RowVersionColumn()
 	for _, c := range t.table.Columns {
@@ -246,17 +250,25 @@ func (c *Compiler) Insert(s *syntax.InsertStmt) (d *DML, err error) {
 		if err := b.with(s.With); err != nil {
 			return err
 		}
-		if err := b.insertInstead(s.Target, s.Columns); err != nil {
-			return err
-		}
-		t, err := b.tableTarget(s.Target, "INSERT")
+		t, instead, through, err := b.insertTarget(s.Target, s.Columns)
 		if err != nil {
 			return err
 		}
+		if through != nil && through.src.hasCheckOption() {
+			b.checked = through.src
+		}
+		if instead != nil && s.Output != nil {
+			return mserr.OutputTargetTriggers(t.table.Name)
+		}
+		b.instead = instead
 		d = newDML("INSERT", t)
 		switch src := s.Source.(type) {
 		case *syntax.InsertValues:
-			err = b.insertValues(d, t, s, src.Rows)
+			st, verr := through.throughView(s, len(src.Rows[0]))
+			if verr != nil {
+				return verr
+			}
+			err = b.insertValues(d, t, st, src.Rows)
 		case *syntax.InsertDefaults:
 			err = b.insertValues(d, t, s, [][]syntax.Expr{{}})
 		case *syntax.InsertQuery:
@@ -271,7 +283,10 @@ func (c *Compiler) Insert(s *syntax.InsertStmt) (d *DML, err error) {
 				err = mserr.InsertAssigns()
 			} else if err == nil {
 				d.NeedsPastRows = q.needsPastRows()
-				err = b.insertRowsOf(d, t, s, q)
+				var st *syntax.InsertStmt
+				if st, err = through.throughView(s, len(q.cols)); err == nil {
+					err = b.insertRowsOf(d, t, st, q)
+				}
 			}
 		default:
 			err = mserr.NotSupported("INSERT with this kind of source")
@@ -370,7 +385,7 @@ func (b *binder) insertValues(d *DML, t target, s *syntax.InsertStmt, rows [][]s
 	if s.Output != nil && s.OutputInto == nil {
 		returned = b.returning(t, s.Output, map[string]func(*catalog.Column) bool{"inserted": always})
 	}
-	if s.Output != nil && returned == nil || s.OutputInto != nil {
+	if s.Output != nil && returned == nil || s.OutputInto != nil || ins.instead != nil || b.checked != nil {
 		if ins.ignoresDups() {
 			return errIgnoredOutput
 		}
@@ -445,7 +460,14 @@ func (b *binder) spoolValues(d *DML, ins *insertion, s *syntax.InsertStmt, given
 	if err != nil {
 		return err
 	}
+	check, err := b.insertCheck(ins, held)
+	if err != nil {
+		return err
+	}
 	sp.finish(b, d)
+	if err := sp.emitCheck(d, check); err != nil {
+		return err
+	}
 	r := &renderer{}
 	sp.into(r)
 	r.WriteString("VALUES ")
@@ -475,6 +497,9 @@ func (ins *insertion) spoolIdentity(sp *spool) (*node, error) {
 	if !ins.generates() {
 		return nil, nil
 	}
+	if ins.instead != nil {
+		return convert(constant(int64(0), types.BigIntType), ins.identity.Type, types.NoStyle, false)
+	}
 	return ins.countedIdentity(sp.src.alias + "." + rowNumber)
 }
 
@@ -487,6 +512,15 @@ func (b *binder) insertOutput(
 ) (*outputs, error) {
 	inserted := b.pseudo("inserted", ins.t, func(c *catalog.Column) (*node, error) { return held[c], nil })
 	return b.output(into, client, &level{sources: []*source{inserted}}, sp)
+}
+
+// insertCheck returns the condition of WITH CHECK OPTION for an INSERT into a view, or nil.
+func (b *binder) insertCheck(ins *insertion, held map[*catalog.Column]*node) (*node, error) {
+	if b.checked == nil {
+		return nil, nil
+	}
+	return viewCheck(b.checked,
+		b.pseudo("inserted", ins.t, func(c *catalog.Column) (*node, error) { return held[c], nil }))
 }
 
 // insertFromSpool adds the statement that inserts the rows of a filled spool, and the statements of
@@ -503,6 +537,12 @@ func (b *binder) insertFromSpool(
 	for _, c := range ins.columns {
 		q.core.items = append(q.core.items, held[c])
 	}
+	if ins.instead != nil {
+		if err := sp.emitInstead(d, ins.instead, transitionRows{inserted: append([]*node{}, q.core.items...)}, nil); err != nil {
+			return err
+		}
+		return out.emit(b, d)
+	}
 	if len(q.core.items) == 0 {
 		q.core.items = []*node{nullOf(types.IntType)}
 	}
@@ -512,9 +552,17 @@ func (b *binder) insertFromSpool(
 	r.query(q)
 	ins.tail(r, d)
 	ins.noteIdentity(d, -1)
-	if err := d.emitChange(r, returned); err != nil || returned != nil {
+	if len(d.Apply) == 0 || returned != nil {
+		if err := d.emitChange(r, returned); err != nil || returned != nil {
+			return err
+		}
+		return out.emit(b, d)
+	}
+	st, err := r.statement()
+	if err != nil {
 		return err
 	}
+	d.Apply = append(d.Apply, st)
 	return out.emit(b, d)
 }
 
@@ -576,7 +624,7 @@ func (b *binder) insertFrom(d *DML, ins *insertion, q *query, top *syntax.Top, i
 	if client != nil && into == nil {
 		returned = b.returning(ins.t, client, map[string]func(*catalog.Column) bool{"inserted": always})
 	}
-	if into != nil || client != nil && returned == nil {
+	if into != nil || client != nil && returned == nil || ins.instead != nil || b.checked != nil {
 		if ins.ignoresDups() {
 			return errIgnoredOutput
 		}
@@ -645,7 +693,14 @@ func (b *binder) spoolRows(d *DML, ins *insertion, q *query, into, client *synta
 	if err != nil {
 		return err
 	}
+	check, err := b.insertCheck(ins, held)
+	if err != nil {
+		return err
+	}
 	sp.finish(b, d)
+	if err := sp.emitCheck(d, check); err != nil {
+		return err
+	}
 	st, err := sp.fill(q, false)
 	if err != nil {
 		return err
@@ -662,6 +717,8 @@ type Rows struct {
 	Columns []types.Column
 	// Bulk is set for a bulk load: an identity column among Names gets its values from the rows.
 	Bulk bool
+	// Fire is set for a bulk load that fires triggers.
+	Fire bool
 	// Defaults is set if NULL means the column's default, where there is one.
 	Defaults bool
 }
@@ -671,19 +728,32 @@ type Rows struct {
 func (c *Compiler) InsertRows(ts syntax.TableSource, rows Rows) (d *DML, err error) {
 	names, columns := rows.Names, rows.Columns
 	err = c.bind(nil, func(b *binder) error {
-		t, err := b.tableTarget(ts, "INSERT")
-		if err != nil {
-			return err
-		}
 		var idents []syntax.Ident
 		for _, n := range names {
 			idents = append(idents, syntax.Ident{Name: n})
 		}
+		t, instead, through, err := b.insertTarget(ts, idents)
+		if err != nil {
+			return err
+		}
+		if through != nil {
+			if through.src.hasCheckOption() {
+				return mserr.NotSupported("INSERT ... EXEC and bulk loads into a view under WITH CHECK OPTION")
+			}
+			idents = through.names
+		}
+		if instead != nil && rows.Bulk && !rows.Fire {
+			instead = nil
+			if t, err = b.tableTarget(ts, "INSERT"); err != nil {
+				return err
+			}
+		}
+		b.instead = instead
 		explicit := b.scope.IdentityInsert(t.table)
 		if id := t.table.IdentityColumn(); rows.Bulk && id != nil {
 			explicit = slices.ContainsFunc(
-				names,
-				func(name string) bool { return catalog.Fold(name) == catalog.Fold(id.Name) },
+				idents,
+				func(name syntax.Ident) bool { return catalog.Fold(name.Name) == catalog.Fold(id.Name) },
 			)
 		}
 		ins, err := b.insertColumnsOf(t, idents, len(columns), explicit)
@@ -705,10 +775,14 @@ func (c *Compiler) InsertRows(ts syntax.TableSource, rows Rows) (d *DML, err err
 			}
 		}
 		var identity *node
-		if ins.generates() {
-			if identity, err = ins.runIdentity(0); err != nil {
-				return err
-			}
+		switch {
+		case ins.generates() && instead != nil:
+			identity, err = ins.spoolIdentity(nil)
+		case ins.generates():
+			identity, err = ins.runIdentity(0)
+		}
+		if err != nil {
+			return err
 		}
 		row, err := ins.row(b, "INSERT", given, identity)
 		if err != nil {
@@ -716,6 +790,14 @@ func (c *Compiler) InsertRows(ts syntax.TableSource, rows Rows) (d *DML, err err
 		}
 		d = newDML("INSERT", t)
 		r := &renderer{}
+		if instead != nil {
+			d.Needs = b.needs
+			r.WriteString("SELECT ")
+			r.list(row)
+			instead.Inserted, err = r.statement()
+			d.setInstead(instead)
+			return err
+		}
 		ins.head(r)
 		r.WriteString("VALUES ")
 		r.tuple(row)

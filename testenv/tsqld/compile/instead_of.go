@@ -10,57 +10,204 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// InsteadOf is the error of a statement whose target is a view with an INSTEAD OF trigger for it:
-// the trigger runs in its place.
-type InsteadOf struct {
-	Database int
-	View     *catalog.View
-	Trigger  *catalog.Trigger
-	Event    string // INSERT, UPDATE or DELETE
+// Instead is an INSTEAD OF trigger that runs in place of a change. The plan then changes nothing:
+// it only computes the rows of inserted and deleted.
+type Instead struct {
+	Object  catalog.Object // the table or view
+	Trigger *catalog.Trigger
+	Event   string
+	// Shape has the columns of inserted and deleted.
+	Shape *catalog.Table
+	// Inserted and Deleted return the rows, in the columns of [catalog.Table.Captured], after
+	// Prepare. One without text returns no rows.
+	Inserted, Deleted Statement
 }
 
-// Error implements error.
-func (e *InsteadOf) Error() string { return e.Unwrap().Error() }
-
-// Unwrap returns the error of callers that cannot fire triggers.
-func (e *InsteadOf) Unwrap() error {
-	return mserr.NotSupported("a statement that would fire the trigger %s", e.Trigger.Name)
-}
-
-// insteadOf returns an [*InsteadOf] if a view has an enabled trigger for the event. columns are the
-// columns that the statement names. Error 207.
-func insteadOf(database int, v *catalog.View, event string, columns []string) error {
-	i := slices.IndexFunc(v.Triggers, func(tr *catalog.Trigger) bool {
-		return !tr.Disabled && slices.Contains(tr.Events, event)
-	})
-	if i < 0 {
+// insteadOf returns the INSTEAD OF trigger that runs in place of an action on a table or view, or
+// nil. A trigger does not run in place of its own statements: they are "processed as if the table
+// had no INSTEAD OF trigger" (documentation of CREATE TRIGGER).
+func (b *binder) insteadOf(o catalog.Object, event string) *Instead {
+	tr := catalog.Instead(o, event)
+	if tr == nil || tr.ObjectID == b.scope.FiringInstead() {
 		return nil
 	}
-	for _, name := range columns {
-		if !slices.ContainsFunc(v.Columns, func(c types.Column) bool { return catalog.Fold(c.Name) == catalog.Fold(name) }) {
-			return mserr.InvalidColumn(name)
+	in := &Instead{Object: o, Trigger: tr, Event: event}
+	switch o := o.(type) {
+	case *catalog.Table:
+		// Without indexes, so that no value is checked before the trigger runs.
+		in.Shape = &catalog.Table{
+			Header: o.Header, Columns: o.Columns, SQLName: o.SQLName, NextColumnID: o.NextColumnID,
 		}
+	case *catalog.View:
+		in.Shape = viewShape(o)
 	}
-	return &InsteadOf{Database: database, View: v, Trigger: v.Triggers[i], Event: event}
+	return in
 }
 
-// insertInstead is insteadOf for the target of an INSERT.
-func (b *binder) insertInstead(ts syntax.TableSource, columns []syntax.Ident) error {
+// viewShape returns a table with the columns of a view.
+func viewShape(v *catalog.View) *catalog.Table {
+	t := &catalog.Table{Header: v.Header}
+	for _, c := range v.Columns {
+		col := &catalog.Column{Column: c}
+		col.Nullable, col.Computed, col.Origin = true, false, nil
+		col.Column.Identity = false
+		if col.Type.IsCharacter() {
+			col.Collation = catalog.DefaultCollation
+		}
+		t.Columns = append(t.Columns, col)
+	}
+	catalog.Number(t)
+	return t
+}
+
+// insteadTarget returns the target of an INSERT in place of which a trigger runs, or a nil Instead.
+func (b *binder) insteadTarget(ts syntax.TableSource) (target, *Instead, error) {
 	name, ok := ts.(*syntax.TableName)
-	if !ok || strings.HasPrefix(name.Name.Last(), "#") {
-		return nil
+	if !ok || strings.HasPrefix(name.Name.Last(), "#") || b.transition(name.Name) != nil {
+		return target{}, nil, nil
 	}
 	db, o, err := b.object(name.Name)
-	if err != nil {
+	if err != nil || o == nil {
+		return target{}, nil, err
+	}
+	in := b.insteadOf(o, "INSERT")
+	if in == nil {
+		return target{}, nil, nil
+	}
+	b.needPermission(db, o, "INSERT")
+	b.needDatabase(db.ID)
+	return target{db, in.Shape}, in, nil
+}
+
+// insertTarget is tableTarget for an INSERT, whose target may be a view, and which may fire an
+// INSTEAD OF trigger.
+func (b *binder) insertTarget(ts syntax.TableSource, columns []syntax.Ident) (target, *Instead, *viewChange, error) {
+	t, in, err := b.insteadTarget(ts)
+	if in != nil || err != nil {
+		return t, in, nil, err
+	}
+	if name, ok := ts.(*syntax.TableName); ok && !strings.HasPrefix(name.Name.Last(), "#") && b.transition(name.Name) == nil {
+		db, o, err := b.object(name.Name)
+		if err != nil {
+			return t, nil, nil, err
+		}
+		if v, ok := o.(*catalog.View); ok {
+			t, change, err := b.viewTarget(db, v, columns)
+			return t, nil, change, err
+		}
+	}
+	t, err = b.tableTarget(ts, "INSERT")
+	return t, nil, nil, err
+}
+
+// modifyInstead makes the target of an UPDATE or DELETE that of an INSTEAD OF trigger. Errors: 414,
+// 415 for a view in a join.
+func (m *modification) modifyInstead(in *Instead) error {
+	b := m.b
+	m.instead, m.table = in, in.Shape
+	if v := m.src.view; v != nil {
+		if len(m.l.sources) > 1 {
+			return mserr.InsteadOfInJoin(in.Event, v.Name)
+		}
+		i := 0
+		for k := range m.src.cols {
+			if c := &m.src.cols[k]; !c.hidden && i < len(in.Shape.Columns) {
+				c.base = in.Shape.Columns[i]
+				i++
+			}
+		}
+		m.rid, m.repeated, m.direct = constant(int64(1), types.BigIntType), false, false
+	}
+	var err error
+	if m.db, err = b.databaseOf(m.src); err != nil {
 		return err
 	}
-	v, ok := o.(*catalog.View)
-	if !ok {
-		return nil
+	b.needPermission(m.db, in.Object, in.Event)
+	return nil
+}
+
+// setInstead makes a plan one that fires INSTEAD OF triggers.
+func (d *DML) setInstead(list ...*Instead) {
+	d.Instead = append(d.Instead, list...)
+	d.Fires = true
+}
+
+// rows returns the statement that reads a row of nodes for each row of the spool for which only is
+// true, or for all rows if only is nil.
+func (s *spool) rows(nodes []*node, only *node) (Statement, error) {
+	if len(nodes) == 0 {
+		nodes = []*node{nullOf(types.IntType)}
 	}
-	var names []string
-	for _, c := range columns {
-		names = append(names, c.Name)
+	r := &renderer{}
+	r.query(&query{core: &core{from: s.src, items: nodes, where: only}, order: []orderTerm{{n: s.number()}}})
+	return r.statement()
+}
+
+// transitionRows are the nodes of the rows of inserted and deleted over a spool.
+type transitionRows struct{ inserted, deleted []*node }
+
+// capture returns the rows of inserted and deleted for an UPDATE, or, without values, for a DELETE.
+// It must be called before the spool is finished.
+func (m *modification) transitionRows(sp *spool, newValues map[*catalog.Column]*node) (t transitionRows, err error) {
+	for _, c := range m.table.Captured() {
+		old, err := m.captured(sp, c)
+		if err != nil {
+			return t, err
+		}
+		t.deleted = append(t.deleted, old)
+		if newValues == nil {
+			continue
+		}
+		if n := newValues[c]; n != nil {
+			old = n
+		}
+		t.inserted = append(t.inserted, old)
 	}
-	return insteadOf(db.ID, v, "INSERT", names)
+	return t, nil
+}
+
+// emitInstead makes a plan fire an INSTEAD OF trigger with rows of a finished spool.
+func (s *spool) emitInstead(d *DML, in *Instead, t transitionRows, only *node) (err error) {
+	if t.inserted != nil {
+		if in.Inserted, err = s.rows(t.inserted, only); err != nil {
+			return err
+		}
+	}
+	if t.deleted != nil {
+		if in.Deleted, err = s.rows(t.deleted, only); err != nil {
+			return err
+		}
+	}
+	d.setInstead(in)
+	return nil
+}
+
+// mergeInstead returns the INSTEAD OF triggers that run in place of the actions of a MERGE, by
+// event; nil for none. Error 5316 if only some actions have one.
+func (b *binder) mergeInstead(src *source, whens []*syntax.MergeWhen) (map[string]*Instead, error) {
+	var o catalog.Object
+	switch {
+	case src.view != nil:
+		o = src.view
+	case src.base != nil:
+		o = src.base
+	default:
+		return nil, nil
+	}
+	out := map[string]*Instead{}
+	for _, w := range whens {
+		event := mergeActions[w.Action]
+		if in := b.insteadOf(o, event); in != nil && out[event] == nil {
+			out[event] = in
+		}
+	}
+	switch {
+	case len(out) == 0:
+		return nil, nil
+	case slices.ContainsFunc(whens, func(w *syntax.MergeWhen) bool { return out[mergeActions[w.Action]] == nil }):
+		return nil, mserr.MergeInstead(src.name)
+	case src.view != nil:
+		return nil, mserr.NotSupported("MERGE into a view with INSTEAD OF triggers")
+	}
+	return out, nil
 }

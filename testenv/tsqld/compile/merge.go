@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
@@ -24,8 +25,9 @@ type mergeBuilder struct {
 	branches []*branch
 	ins      *insertion
 	sp       *spool
-	rid      *node // column of the spool: the rowid of the target's row
-	action   *node // column of the spool: the number of the row's branch
+	triggers map[string]*Instead // INSTEAD OF triggers by event; nil without
+	rid      *node               // column of the spool: the rowid of the target's row
+	action   *node               // column of the spool: the number of the row's branch
 }
 
 // Merge compiles a MERGE. The joined rows of source and target are stored in the spool with the
@@ -40,6 +42,7 @@ func (c *Compiler) Merge(s *syntax.MergeStmt) (d *DML, err error) {
 			return err
 		}
 		d = newDML("MERGE", m.target)
+		d.setActions(m.target, m.actions()...)
 		d.NeedsPastRows = joinNeedsPastRows(m.from)
 		err = m.compile(d, s)
 		d.Needs = b.needs
@@ -62,14 +65,27 @@ func (b *binder) mergeSources(s *syntax.MergeStmt) (*mergeBuilder, error) {
 	if err := m.l.expose(m.src, true); err != nil {
 		return nil, err
 	}
-	if m.src.view != nil && len(m.src.view.Triggers) > 0 {
-		return nil, mserr.NotSupported("MERGE into a view with triggers")
+	instead, err := b.mergeInstead(m.src, s.Whens)
+	if err != nil {
+		return nil, err
+	}
+	if err := transitionTarget(m.src); err != nil {
+		return nil, err
 	}
 	base, rid, err := b.rowID(m.src, nil, "")
 	if err != nil {
 		return nil, err
 	}
 	m.rid, m.table = rid, base.base
+	if m.src.hasCheckOption() {
+		return nil, mserr.NotSupported("MERGE into a view under WITH CHECK OPTION")
+	}
+	if in := instead["INSERT"]; in != nil {
+		b.instead, m.table = in, in.Shape
+	}
+	for _, in := range instead {
+		m.table = in.Shape
+	}
 	if m.db, err = b.databaseOf(base); err != nil {
 		return nil, err
 	}
@@ -109,26 +125,36 @@ func (b *binder) mergeSources(s *syntax.MergeStmt) (*mergeBuilder, error) {
 		}
 	}
 	m.from = j
-	b.useMerge(m.db, m.table, s.Whens)
-	mg := &mergeBuilder{modification: m}
+	if err := m.useMerge(s.Whens); err != nil {
+		return nil, err
+	}
+	mg := &mergeBuilder{modification: m, triggers: instead}
 	return mg, mg.bindBranches(s.Whens, mark)
 }
 
 // useMerge records the permissions on the target that the branches of MERGE need.
-func (b *binder) useMerge(db *catalog.Database, t *catalog.Table, whens []*syntax.MergeWhen) {
-	if db == nil {
-		return
-	}
+func (m *modification) useMerge(whens []*syntax.MergeWhen) error {
 	for _, w := range whens {
-		switch w.Action {
-		case syntax.MergeUpdate:
-			b.needPermission(db, t, "UPDATE")
-		case syntax.MergeDelete:
-			b.needPermission(db, t, "DELETE")
-		case syntax.MergeInsert:
-			b.needPermission(db, t, "INSERT")
+		if m.src.view != nil {
+			if err := m.b.permitThrough(m.src, m.db, m.table, mergeActions[w.Action]); err != nil {
+				return err
+			}
+		} else if m.db != nil {
+			m.b.needPermission(m.db, m.table, mergeActions[w.Action])
 		}
 	}
+	return nil
+}
+
+// actions returns the actions of the branches, each once.
+func (m *mergeBuilder) actions() []string {
+	var out []string
+	for _, br := range m.branches {
+		if name := mergeActions[br.action]; !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // addMatchColumn wraps the source of MERGE in a derived table with an additional column, which is
@@ -253,6 +279,12 @@ func (m *mergeBuilder) bindUpdate(br *branch, w *syntax.MergeWhen, l *level) err
 // bindInsert binds the INSERT of a branch. Errors: 109, 110, 213 and those of INSERT.
 func (m *mergeBuilder) bindInsert(br *branch, w *syntax.MergeWhen, l *level) error {
 	names := w.Columns
+	if m.src.view != nil {
+		var err error
+		if names, err = baseColumns(m.src, names); err != nil {
+			return err
+		}
+	}
 	if w.Values == nil {
 		names = []syntax.Ident{}
 	}
@@ -393,9 +425,19 @@ func (m *mergeBuilder) compile(d *DML, s *syntax.MergeStmt) error {
 			nullOf(c.Type),
 		)
 	}
+	d.noteUpdates(values)
 	out, err := m.output(s, newValues, inserted)
 	if err != nil {
 		return err
+	}
+	var rows transitionRows
+	if m.triggers != nil {
+		if s.Output != nil {
+			return mserr.OutputTargetTriggers(m.table.Name)
+		}
+		if rows, err = m.transitionRows(m.sp, newValues); err != nil {
+			return err
+		}
 	}
 	m.sp.finish(m.b, d)
 	q, err := m.rows(not(isNull(number)), s.Top)
@@ -408,6 +450,9 @@ func (m *mergeBuilder) compile(d *DML, s *syntax.MergeStmt) error {
 		return err
 	}
 	d.Prepare = append(d.Prepare, st)
+	if m.triggers != nil {
+		return m.fireInstead(d, rows, inserted, out)
+	}
 	return m.apply(d, values, newValues, inserted, out)
 }
 
@@ -467,6 +512,38 @@ func (m *mergeBuilder) output(s *syntax.MergeStmt, newValues, inserted map[*cata
 	return m.b.output(s.OutputInto, s.Output, m.outputLevel(after, before, action), m.sp)
 }
 
+// fireInstead makes the plan fire the INSTEAD OF triggers of the actions.
+func (m *mergeBuilder) fireInstead(
+	d *DML, rows transitionRows, inserted map[*catalog.Column]*node, out *outputs,
+) error {
+	for _, action := range []syntax.MergeAction{syntax.MergeInsert, syntax.MergeUpdate, syntax.MergeDelete} {
+		in := m.triggers[mergeActions[action]]
+		if in == nil {
+			continue
+		}
+		t := rows
+		switch action {
+		case syntax.MergeInsert:
+			t = transitionRows{}
+			for _, c := range m.ins.columns {
+				t.inserted = append(t.inserted, inserted[c])
+			}
+		case syntax.MergeDelete:
+			t.inserted = nil
+		}
+		if err := m.sp.emitInstead(d, in, t, m.actionIs(action)); err != nil {
+			return err
+		}
+	}
+	return out.emit(m.b, d)
+}
+
+// raise returns SQL that fails with an error.
+func raise(e *mserr.Error) string {
+	return "fn(" +
+		store.Literal(makeKey(keyRaise, strconv.Itoa(int(e.Number)), strconv.Itoa(int(e.Class)), keyText(e.Message))) + ")"
+}
+
 // apply adds the statements that change the target. Error 8672 if one of its rows would be changed
 // twice.
 func (m *mergeBuilder) apply(
@@ -480,16 +557,8 @@ func (m *mergeBuilder) apply(
 		syntax.MergeInsert,
 	)
 	if isUpdate != nil || isDelete != nil {
-		e := mserr.MergeTwice()
-		d.Apply = append(
-			d.Apply,
-			Statement{
-				SQL: "SELECT fn(" + store.Literal(
-					makeKey(keyRaise, strconv.Itoa(int(e.Number)), strconv.Itoa(int(e.Class)), keyText(e.Message)),
-				) +
-					") FROM " + m.sp.src.table + " WHERE s1 IS NOT NULL GROUP BY s1 HAVING count(*) > 1",
-			},
-		)
+		d.Apply = append(d.Apply, Statement{SQL: "SELECT " + raise(mserr.MergeTwice()) + " FROM " + m.sp.src.table +
+			" WHERE s1 IS NOT NULL GROUP BY s1 HAVING count(*) > 1"})
 	}
 	if isDelete != nil {
 		if err := m.applyDelete(d, m.sp, m.rid, isDelete); err != nil {

@@ -30,6 +30,9 @@ type Scope interface {
 	Truncates() bool
 	// Meter returns the session's meter, which is charged for compilation; it may be nil.
 	Meter() *meter.Meter
+	// FiringInstead returns the object ID of the INSTEAD OF trigger whose statements are compiled,
+	// 0 for none.
+	FiringInstead() int32
 	// FunctionDepth returns the number of running user-defined functions. Statements of a function
 	// use other spools than the statement that called it.
 	FunctionDepth() int

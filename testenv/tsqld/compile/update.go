@@ -23,6 +23,8 @@ type modification struct {
 	// direct is set if src is the table itself and the only source in from, so that a plain UPDATE
 	// or DELETE of SQLite is sufficient.
 	direct bool
+	// instead is the INSTEAD OF trigger that runs in place of an UPDATE or DELETE, or nil.
+	instead *Instead
 }
 
 // modify binds the target and FROM of UPDATE or DELETE. columns are the names of the columns to
@@ -51,10 +53,13 @@ func (b *binder) modify(
 		m.direct = m.from == nil && m.src.table != ""
 		m.from = cross(m.src, m.from)
 	}
-	if m.src.view != nil {
-		if err := insteadOf(m.src.databaseID, m.src.view, permission, columns); err != nil {
-			return nil, err
+	if v := m.src.view; v != nil {
+		if in := b.insteadOf(v, permission); in != nil {
+			return m, m.modifyInstead(in)
 		}
+	}
+	if err := transitionTarget(m.src); err != nil {
+		return nil, err
 	}
 	base, rid, err := b.rowID(m.src, columns, permission)
 	if err != nil {
@@ -62,8 +67,16 @@ func (b *binder) modify(
 	}
 	m.rid = rid
 	m.table = base.base
+	if m.src == base && base.databaseID != 0 {
+		if in := b.insteadOf(m.table, permission); in != nil {
+			return m, m.modifyInstead(in)
+		}
+	}
 	if m.db, err = b.databaseOf(base); err != nil {
 		return nil, err
+	}
+	if m.src.view != nil {
+		return m, b.permitThrough(m.src, m.db, m.table, permission)
 	}
 	if m.db != nil {
 		b.needPermission(m.db, m.table, permission)
@@ -114,6 +127,9 @@ func (b *binder) targetInFrom(ts syntax.TableSource, l *level) (*source, error) 
 		}
 		if strings.HasPrefix(name, "#") {
 			break
+		}
+		if t := b.transition(ts.Name); t != nil {
+			return onlyMatch(l, func(src *source) bool { return src.base == t })
 		}
 		db, o, err := b.object(ts.Name)
 		if err != nil {
@@ -167,17 +183,21 @@ func onlyMatch(l *level, fits func(*source) bool) (*source, error) {
 
 // rowID adds the rowid of the table behind a source to the source's columns. The source is a table,
 // or a derived table (view, CTE) that shows the rows of one table unchanged. base is the source of
-// that table. Errors: 4403, 4405, 4406.
+// that table. Errors: 270, 4403, 4405, 4406, 4426, 4436.
 func (b *binder) rowID(src *source, columns []string, permission string) (base *source, rid *node, err error) {
 	if src.base != nil && src.table != "" {
 		src.cols = append(src.cols, sourceColumn{typ: types.BigIntType, sql: "rowid", hidden: true})
 		return src, columnNode(src, len(src.cols)-1), nil
 	}
 	c := src.lineage
-	if src.query == nil || c == nil {
-		return nil, nil, mserr.New(4422, 16, "View or function '%s' is not updatable.", src.name)
-	}
-	if c.distinct || c.grouped || src.query.set != nil {
+	switch {
+	case src.query == nil:
+		return nil, nil, mserr.NotModifiableObject(src.name)
+	case src.query.set != nil:
+		return nil, nil, mserr.ViewUnion(src.name, src.query.set.op == "UNION ALL")
+	case c == nil:
+		return nil, nil, mserr.NotModifiableObject(src.name)
+	case c.distinct || c.grouped:
 		return nil, nil, mserr.ViewAggregates(src.name)
 	}
 	var inner *source
@@ -454,11 +474,15 @@ func (c *Compiler) Update(s *syntax.UpdateStmt) (d *DML, err error) {
 		if err != nil {
 			return err
 		}
+		if m.instead != nil && s.Output != nil {
+			return mserr.OutputTargetTriggers(m.table.Name)
+		}
 		d = newDML("UPDATE", m.target)
 		values, assigned, err := m.sets(s.Sets, m.l)
 		if err != nil {
 			return err
 		}
+		d.noteUpdates(values)
 		where, err := m.where(s.Where)
 		if err != nil {
 			return err
@@ -473,9 +497,9 @@ func (c *Compiler) Update(s *syntax.UpdateStmt) (d *DML, err error) {
 				"inserted": always, "deleted": func(c *catalog.Column) bool { return !isSet(c) }})
 		}
 		spooled := s.Output != nil && returned == nil || s.OutputInto != nil || len(assigned) > 0 ||
-			len(m.rekeyed(values)) > 0
+			len(m.rekeyed(values)) > 0 || m.instead != nil || m.src.hasCheckOption()
 		if s.OutputInto != nil && s.Output == nil && s.Top == nil && len(assigned) == 0 &&
-			len(m.rekeyed(values)) == 0 {
+			len(m.rekeyed(values)) == 0 && m.instead == nil && !m.src.hasCheckOption() {
 			spooled = !m.updateInto(d, s.OutputInto, values, where)
 		}
 		switch {
@@ -655,10 +679,30 @@ func (m *modification) updateSpooled(
 		return err
 	}
 	assign, yield := sp.assign(d, values, assigned)
+	var check *node
+	if m.instead == nil && m.src.hasCheckOption() {
+		if check, err = viewCheck(m.src, inserted); err != nil {
+			return err
+		}
+	}
+	var rows transitionRows
+	if m.instead != nil {
+		if rows, err = m.transitionRows(sp, newValues); err != nil {
+			return err
+		}
+	}
 	if err := m.fillSpool(d, sp, where, s.Top); err != nil {
 		return err
 	}
-	if err := m.applyUpdate(d, sp, rid, values, newValues, nil); err != nil {
+	if err := sp.emitCheck(d, check); err != nil {
+		return err
+	}
+	if m.instead != nil {
+		err = sp.emitInstead(d, m.instead, rows, nil)
+	} else {
+		err = m.applyUpdate(d, sp, rid, values, newValues, nil)
+	}
+	if err != nil {
 		return err
 	}
 	if assign != nil {

@@ -42,6 +42,8 @@ func (m *modification) applyUpdate(
 	row := func(r *renderer) { r.node(rid) }
 	if shifted := m.rekeyed(values); len(shifted) > 0 {
 		temporary := func(r *renderer, c *catalog.Column) { r.WriteString(temporaryKey(c, sp.src.alias+"."+rowNumber)) }
+		d.Shift = len(d.Apply) + 1
+		d.Deferred = slices.ContainsFunc(shifted, func(v setting) bool { return m.isForeign(v.c) })
 		if err := write(shifted, temporary, row); err != nil {
 			return err
 		}
@@ -81,28 +83,35 @@ func (m *modification) isKey(c *catalog.Column) bool {
 	return false
 }
 
-// isConstrained reports whether a column is part of a foreign key, or the table has CHECK
-// constraints.
+// isConstrained reports whether the constraints of the table may refuse temporary values of a
+// column, or foreign keys would carry them on.
 func (m *modification) isConstrained(c *catalog.Column) bool {
-	if len(m.table.Checks) > 0 {
-		return true
-	}
-	for _, f := range m.table.ForeignKeys {
-		if slices.Contains(f.Columns, c.ID) {
-			return true
-		}
-	}
+	return len(m.table.Checks) > 0 || slices.ContainsFunc(m.references(c), func(f *catalog.ForeignKey) bool {
+		return f.OnUpdate != catalog.NoAction && !f.Disabled
+	})
+}
+
+// isForeign reports whether a column is part of a foreign key, on either side.
+func (m *modification) isForeign(c *catalog.Column) bool {
+	return len(m.references(c)) > 0 || slices.ContainsFunc(m.table.ForeignKeys, func(f *catalog.ForeignKey) bool {
+		return slices.Contains(f.Columns, c.ID)
+	})
+}
+
+// references returns the foreign keys that refer to a column of the target.
+func (m *modification) references(c *catalog.Column) []*catalog.ForeignKey {
 	if m.db == nil {
-		return false
+		return nil
 	}
+	var out []*catalog.ForeignKey
 	for _, t := range m.db.Tables() {
 		for _, f := range t.ForeignKeys {
 			if f.Referenced == m.table.ObjectID && slices.Contains(f.RefColumns, c.ID) {
-				return true
+				out = append(out, f)
 			}
 		}
 	}
-	return false
+	return out
 }
 
 // temporaryKey returns SQL for a value in the column's storage class, unique for each row number

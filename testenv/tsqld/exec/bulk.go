@@ -110,7 +110,7 @@ func (r *run) bulk(load BulkLoad) error {
 func (r *run) load(target *bulkTarget, load BulkLoad) (n int64, err error) {
 	st := target.statement
 	rows := compile.Rows{
-		Names: make([]string, len(load.Columns)), Columns: load.Columns, Bulk: true, Defaults: !target.keepNulls,
+		Names: make([]string, len(load.Columns)), Columns: load.Columns, Bulk: true, Fire: target.fire, Defaults: !target.keepNulls,
 	}
 	for i, c := range load.Columns {
 		rows.Names[i] = c.Name
@@ -148,12 +148,21 @@ func (r *run) load(target *bulkTarget, load BulkLoad) (n int64, err error) {
 	if (unchecked || !target.fire && len(dml.Target.Triggers) > 0) && !r.mayAlter(d, dml.Target) {
 		return 0, mserr.NoObjectOrPermission(st.Table.String()) // documentation of bcp, "Permissions"
 	}
-	err = r.atomic(dml.Databases, true, func() error {
+	insert := func() error {
 		if err := do(); err != nil || !unchecked {
 			return err
 		}
 		return r.markUntrusted(d, dml.Target.ObjectID)
+	}
+	if !target.fire || !dml.Fires {
+		err = r.atomic(dml.Databases, true, insert)
+		return n, err
+	}
+	fire := r.withTriggers(dml, func() (int64, error) {
+		err := insert()
+		return n, err
 	})
+	err = r.inTransaction(func() error { return r.atomic(dml.Databases, true, fire) })
 	return n, err
 }
 

@@ -105,10 +105,16 @@ func TestBulkTriggers(t *testing.T) {
 	s := workSession(t, newInstance(t))
 	load := loads(t, s)
 	must(t, s, "CREATE TABLE t (a int)")
-	must(t, s, "CREATE TRIGGER tr ON t AFTER INSERT AS RETURN")
+	must(t, s, "CREATE TRIGGER tr ON t AFTER INSERT AS PRINT CONCAT('fired for ', (SELECT SUM(a) FROM inserted))")
 	require.Equal(t, "(1)\n", load("INSERT BULK t (a int)", intCols("a"), []types.Value{int64(1)}))
-	require.Contains(t, load("INSERT BULK t (a int) WITH (FIRE_TRIGGERS)", intCols("a"), []types.Value{int64(1)}),
-		"Msg 40517")
+	fire := func() string {
+		return load("INSERT BULK t (a int) WITH (FIRE_TRIGGERS)", intCols("a"), []types.Value{int64(1)}, []types.Value{int64(2)})
+	}
+	require.Equal(t, "print: fired for 3\n(2)\n", fire())
+	must(t, s, "CREATE OR ALTER TRIGGER tr ON t INSTEAD OF INSERT AS PRINT CONCAT('instead of ', (SELECT SUM(a) FROM inserted))")
+	require.Equal(t, "print: instead of 3\n(2)\n", fire())
+	require.Equal(t, "(1)\n", load("INSERT BULK t (a int)", intCols("a"), []types.Value{int64(1)}))
+	require.Equal(t, "[n int not null]\n4\n(1)\n", must(t, s, "SELECT COUNT(*) AS n FROM t"))
 }
 
 func TestBulkIdentity(t *testing.T) {

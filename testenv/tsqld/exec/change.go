@@ -2,6 +2,7 @@ package exec
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
@@ -22,16 +23,11 @@ func (r *run) change(st syntax.Stmt) error {
 		}
 	}
 	dml, err := r.changePlan(st)
-	var instead *compile.InsteadOf
-	fires := errors.As(err, &instead)
-	if err != nil && !fires {
+	if err != nil {
 		return err
 	}
 	if err := r.startImplicitly(); err != nil {
 		return err
-	}
-	if fires {
-		return r.fire(instead)
 	}
 	n, err := r.changeBy(dml, nil)
 	if err != nil {
@@ -66,10 +62,6 @@ func (r *run) changePlan(st syntax.Stmt) (*compile.DML, error) {
 		dml, err = c.Merge(st)
 	}
 	if err != nil {
-		var instead *compile.InsteadOf
-		if errors.As(err, &instead) {
-			return nil, err
-		}
 		return nil, compileFailure(err)
 	}
 	r.f.unit.keep(r, key, dml, &dml.Needs)
@@ -85,9 +77,16 @@ func (r *run) changeBy(dml *compile.DML, row []types.Value) (n int64, err error)
 		n, err = r.apply(dml, row)
 		return err
 	}
-	if dml.Database == 0 && dml.IntoDatabase == 0 {
+	switch {
+	case dml.Database == 0 && dml.IntoDatabase == 0:
 		err = r.withSequences(&dml.Needs, func() error { return r.changeLocal(dml, do) })
-	} else {
+	case dml.Fires:
+		fire := r.withTriggers(dml, func() (int64, error) {
+			err := do()
+			return n, err
+		})
+		err = r.inTransaction(func() error { return r.atomicPast(dml.Databases, r.past(dml), true, fire) })
+	default:
 		err = r.atomicPast(dml.Databases, r.past(dml), isMultiStatement(dml), do)
 	}
 	switch {
@@ -129,18 +128,14 @@ func (r *run) checkTarget(dml *compile.DML) error {
 	if err := r.checkTargetWrite(dml); err != nil {
 		return err
 	}
-	for _, t := range []struct {
-		table *catalog.Table
-		id    int
-	}{{dml.Target, dml.Database}, {dml.Into, dml.IntoDatabase}} {
-		if t.table == nil || t.id == 0 {
-			continue
-		}
-		for _, tr := range t.table.Triggers {
-			if !tr.Disabled {
-				return mserr.NotSupported("a statement that would fire the trigger %s", tr.Name)
-			}
-		}
+	if dml.Output != nil && dml.Database != 0 && slices.ContainsFunc(dml.Target.Triggers, func(tr *catalog.Trigger) bool {
+		return slices.ContainsFunc(dml.Actions, tr.Fires)
+	}) {
+		return compileFailure(mserr.OutputTargetTriggers(dml.Target.Name))
+	}
+	if dml.Into != nil && dml.IntoDatabase != 0 &&
+		slices.ContainsFunc(dml.Into.Triggers, func(tr *catalog.Trigger) bool { return !tr.Disabled }) {
+		return compileFailure(mserr.OutputIntoTriggers(dml.Into.Name))
 	}
 	return nil
 }
@@ -326,7 +321,7 @@ func (r *run) changeRows(dml *compile.DML, rt *compile.Run) (n int64, err error)
 		}
 	} else {
 		for i := range dml.Apply {
-			k, err := r.step(&dml.Apply[i], rt)
+			k, err := r.applyStep(dml, i, rt)
 			if err != nil {
 				return 0, err
 			}
@@ -344,6 +339,15 @@ func (r *run) changeRows(dml *compile.DML, rt *compile.Run) (n int64, err error)
 			if dml.IgnoreDups && i == 0 {
 				n = k
 			}
+		}
+	}
+	for _, in := range dml.Instead {
+		k, err := r.transitionRows(in, rt)
+		if err != nil {
+			return 0, err
+		}
+		if len(dml.Prepare) == 0 {
+			n = k
 		}
 	}
 	if dml.Identity == nil || dml.Identity.Step == 0 {
@@ -378,6 +382,35 @@ func (r *run) changeRows(dml *compile.DML, rt *compile.Run) (n int64, err error)
 	return n, nil
 }
 
+// applyStep runs the i-th statement of Apply. Those that change keys in two steps run together, as
+// one change of each row.
+func (r *run) applyStep(dml *compile.DML, i int, rt *compile.Run) (n int64, err error) {
+	switch {
+	case dml.Shift > 0 && i == dml.Shift:
+		return 0, nil // has run with the statement before
+	case dml.Shift == 0 || i != dml.Shift-1:
+		return r.step(&dml.Apply[i], rt)
+	}
+	shift := func() error {
+		for k, side := range []captureSides{captureDeleted, captureInserted} {
+			if r.capture != nil {
+				r.capture.sides = side
+			}
+			if _, err := r.step(&dml.Apply[i+k], rt); err != nil {
+				return err
+			}
+		}
+		if r.capture != nil {
+			r.capture.sides = captureBoth
+		}
+		return nil
+	}
+	if dml.Deferred {
+		return 0, r.s.conn.Deferred(r.ctx, shift)
+	}
+	return 0, shift()
+}
+
 // ignoredDuplicates sends the message of an INSERT that has left out rows because of
 // IGNORE_DUP_KEY.
 func (r *run) ignoredDuplicates() error {
@@ -396,27 +429,8 @@ func (r *run) step(st *compile.Statement, rt *compile.Run) (int64, error) {
 // outputRows sends the rows of OUTPUT. The rows are collected first, because a statement that fails
 // later must not send any.
 func (r *run) outputRows(dml *compile.DML, rt *compile.Run) (int64, error) {
-	args, err := dml.Output.Args(r, rt)
+	all, err := r.collectRows(&dml.Output.Statement, rt)
 	if err != nil {
-		return 0, err
-	}
-	rows, err := r.s.conn.Query(r.ctx, dml.Output.SQL, args)
-	if err != nil {
-		return 0, err
-	}
-	defer rows.Close()
-	var all [][]types.Value
-	for rows.Next() {
-		row, err := copyRow(r.s.meter, rows.Row())
-		if err != nil {
-			return 0, err
-		}
-		all = append(all, row)
-	}
-	if err := rows.Err(); err != nil {
-		return 0, err
-	}
-	if err := rows.Close(); err != nil {
 		return 0, err
 	}
 	if err := r.columns(dml.Output.Columns); err != nil {

@@ -248,6 +248,10 @@ func (b *builder) foreignKey(k *syntax.ForeignKeyConstraint, column string) erro
 	if err := b.referencedColumns(k, fk, ref); err != nil {
 		return constraintFailed(err)
 	}
+	if fk.OnDelete != catalog.NoAction && catalog.Instead(b.t, "DELETE") != nil ||
+		fk.OnUpdate != catalog.NoAction && catalog.Instead(b.t, "UPDATE") != nil {
+		return constraintFailed(mserr.CascadeWithInsteadOf(name, b.t.Name))
+	}
 	if ref != b.t {
 		fk.Referenced = ref.ObjectID
 	}

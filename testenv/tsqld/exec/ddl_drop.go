@@ -238,6 +238,9 @@ func (r *run) dropTrigger(st *syntax.DropStmt, n *syntax.ObjectName) error {
 		if !ok || k.Kind != catalog.KindTrigger {
 			continue
 		}
+		if !r.mayAlter(d, d.ObjectByID(k.Table)) {
+			break
+		}
 		return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
 			dropped := func(tr *catalog.Trigger) bool { return tr.ObjectID == k.ObjectID }
 			if v, ok := d.ObjectByID(k.Table).(*catalog.View); ok {

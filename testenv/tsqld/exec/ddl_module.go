@@ -239,9 +239,6 @@ func withModuleName(err error, n *syntax.ObjectName) error {
 
 // createView executes CREATE, ALTER and CREATE OR ALTER VIEW.
 func (r *run) createView(st *syntax.CreateViewStmt) error {
-	if st.CheckOption {
-		return mserr.NotSupported("WITH CHECK OPTION")
-	}
 	m, err := r.module(st, st.Verb, &st.Options)
 	if err != nil {
 		return err
@@ -258,6 +255,11 @@ func (r *run) createView(st *syntax.CreateViewStmt) error {
 	if len(cols) > mserr.MostColumns {
 		return compileFailure(withModuleName(mserr.TooManyViewColumns(cols[mserr.MostColumns].Name, st.Name.Last()),
 			st.Name))
+	}
+	if st.CheckOption {
+		if err := r.compiler().CheckOption(st); err != nil {
+			return compileFailure(withModuleName(err, st.Name))
+		}
 	}
 	fits := func(o catalog.Object) bool { return o.Head().Kind == catalog.KindView }
 	return r.putModule(st.Name, st.Verb, "CREATE VIEW", fits, func(h catalog.Header) (catalog.Object, error) {

@@ -231,6 +231,26 @@ func (e env) NestLevel() int { return e.r.nesting() }
 // ProcID implements [builtin.State].
 func (e env) ProcID() int32 { return e.r.f.procID }
 
+// TriggerNestLevel implements [builtin.State].
+func (e env) TriggerNestLevel(object int32, instead, after bool) int {
+	n := 0
+	for f := e.r.f; f != nil; f = f.parent {
+		if f.fired != nil && (object == 0 || f.procID == object) && (!instead || f.fired.insteadOf) &&
+			(!after || !f.fired.insteadOf) {
+			n++
+		}
+	}
+	return n
+}
+
+// ColumnsUpdated implements [builtin.State].
+func (e env) ColumnsUpdated() ([]byte, bool) {
+	if e.r.f.fired == nil {
+		return nil, false
+	}
+	return e.r.f.fired.updated, true
+}
+
 // FetchStatus implements [builtin.State].
 func (e env) FetchStatus() int { return e.r.s.fetchStatus }
 

@@ -189,10 +189,8 @@ func (e env) ObjectDefinition(id int32) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	for _, tr := range catalog.Triggers(d.ObjectByID(c.Table)) {
-		if tr.ObjectID == id {
-			return tr.Text, true
-		}
+	if tr, _ := d.Trigger(id); tr != nil {
+		return tr.Text, !tr.Encrypted
 	}
 	t := d.TableByID(c.Table)
 	if t == nil {

@@ -311,13 +311,21 @@ func constraintFlag(d *catalog.Database, c catalog.Constraint, property string) 
 			return intFlag(tr.InsteadOf)
 		case "execistriggerdisabled":
 			return intFlag(tr.Disabled)
-		// createTrigger requires both to be ON
-		case "execisansinullson", "execisquotedidenton", "isansinullson", "isquotedidenton":
-			return 1, true
-		case "execistriggernotforrepl", "isencrypted", "isschemabound", "execiswithnativecompilation",
-			"execisfirstinserttrigger", "execisfirstupdatetrigger", "execisfirstdeletetrigger",
-			"execislastinserttrigger", "execislastupdatetrigger", "execislastdeletetrigger", "isdeterministic",
-			"issystemverified":
+		case "execisansinullson", "isansinullson":
+			return intFlag(!tr.AnsiNullsOff)
+		case "execisquotedidenton", "isquotedidenton":
+			return intFlag(!tr.QuotedOff)
+		case "execistriggernotforrepl":
+			return intFlag(tr.NotReplicated)
+		case "isencrypted":
+			return intFlag(tr.Encrypted)
+		case "execisfirstinserttrigger", "execisfirstupdatetrigger", "execisfirstdeletetrigger":
+			return intFlag(slices.Contains(tr.First,
+				strings.ToUpper(strings.TrimSuffix(strings.TrimPrefix(property, "execisfirst"), "trigger"))))
+		case "execislastinserttrigger", "execislastupdatetrigger", "execislastdeletetrigger":
+			return intFlag(slices.Contains(tr.Last,
+				strings.ToUpper(strings.TrimSuffix(strings.TrimPrefix(property, "execislast"), "trigger"))))
+		case "isschemabound", "execiswithnativecompilation", "isdeterministic", "issystemverified":
 			return 0, true
 		}
 		return 0, false

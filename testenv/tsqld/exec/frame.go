@@ -19,7 +19,7 @@ const (
 type frame struct {
 	parent *frame // frame of the caller; nil for a request
 	kind   frameKind
-	fired  bool // the body of a trigger, which sends DONE as the statement that fired it
+	fired  *activation // the body of a trigger, which sends DONE as the statement that fired it; else nil
 	unit   *unit
 	level  int // depth of frames, from 0; part of the SQLite names of the frame's temporary tables
 

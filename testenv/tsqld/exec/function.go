@@ -28,6 +28,8 @@ func (s *Session) localFunction(key string) (store.Func, error) {
 	switch {
 	case key == compile.LocalIdentity:
 		return func(_ *meter.Meter, args []types.Value) (types.Value, error) { return r.recordIdentity(args[0]) }, nil
+	case strings.HasPrefix(key, catalog.CapturePrefix):
+		return r.captureFunc(key)
 	case strings.HasPrefix(key, compile.LocalRowVersion):
 		id, err := strconv.Atoi(key[len(compile.LocalRowVersion):])
 		if err != nil {

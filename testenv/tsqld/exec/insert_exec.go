@@ -100,9 +100,15 @@ func (r *run) insertRows(
 		n, err = r.applyRows(dml, next)
 		return err
 	}
-	if dml.Database == 0 {
+	switch {
+	case dml.Database == 0:
 		err = r.withSequences(&dml.Needs, func() error { return r.changeLocalRows(dml, do) })
-	} else {
+	case dml.Fires:
+		err = r.atomic(dml.Databases, true, r.withTriggers(dml, func() (int64, error) {
+			err := do()
+			return n, err
+		}))
+	default:
 		err = r.atomic(dml.Databases, true, do)
 	}
 	return n, err

@@ -467,6 +467,9 @@ func (s *Session) fill(ctx context.Context, t *catalog.Table, rows [][]types.Val
 	}
 	sql := fmt.Sprintf("INSERT INTO temp.%s(%s) VALUES (%s)", store.Quote(t.SQLName), strings.Join(cols, ", "),
 		strings.Join(marks, ", "))
+	if len(cols) == 0 { // only computed columns
+		sql = "INSERT INTO temp." + store.Quote(t.SQLName) + " DEFAULT VALUES"
+	}
 	for _, row := range rows {
 		if _, err := s.conn.Exec(ctx, sql, row); err != nil {
 			return err

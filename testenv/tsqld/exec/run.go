@@ -28,10 +28,11 @@ type run struct {
 	now            int64                   // time of the statement in ticks; 0 until needed
 	explicit       explicitIdentity
 
-	setError   bool // RAISERROR WITH SETERROR ran: @@ERROR becomes 50000 without an error
-	inserting  bool // inside INSERT ... EXEC
-	inProc     bool // a DONEINPROC was sent without a DONEPROC after it
-	inFunction bool // inside a user-defined function, which must not send or change anything
+	setError   bool     // RAISERROR WITH SETERROR ran: @@ERROR becomes 50000 without an error
+	inserting  bool     // inside INSERT ... EXEC
+	inProc     bool     // a DONEINPROC was sent without a DONEPROC after it
+	capture    *capture // rows that the running statement changes, for its triggers; nil if they are not needed
+	inFunction bool     // inside a user-defined function, which must not send or change anything
 }
 
 // ctlKind tells how a statement ended.
@@ -367,6 +368,9 @@ func (r *run) settle(st syntax.Stmt, err error) error {
 	}
 	s.lastError, s.rowCount = f.err.Number, 0
 	f.reach = s.opts.effectOf(f.err, f.from)
+	if f.reach > endStatement && f.reach < endTransaction && r.inTrigger() {
+		f.reach = endTransaction // an error that ends a trigger ends its statement, the batch and the transaction
+	}
 	catching := r.tries
 	if f.from == atCompile {
 		catching -= r.f.tries
@@ -434,7 +438,7 @@ func changesData(st syntax.Stmt) bool {
 // nested reports whether the current frame is a procedure, a function or dynamic SQL.
 func (r *run) nested() bool {
 	f := r.f
-	for f.fired {
+	for f.fired != nil {
 		f = f.parent
 	}
 	return f.kind != batchFrame

@@ -65,6 +65,9 @@ func (c scope) IdentityInsert(t *catalog.Table) bool {
 // Locale implements [compile.Scope].
 func (c scope) Locale() types.Locale { return c.r.s.opts.locale }
 
+// FiringInstead implements [compile.Scope].
+func (c scope) FiringInstead() int32 { return c.r.firingInstead() }
+
 // FunctionDepth implements [compile.Scope].
 func (c scope) FunctionDepth() int { return c.r.s.functionDepth }
 
@@ -78,6 +81,11 @@ func (r *run) localTable(name string) *catalog.Table {
 			return tv.table
 		}
 		return nil
+	}
+	if r.f.fired != nil {
+		if tv := r.f.tableVar(name); tv != nil { // inserted or deleted
+			return tv.table
+		}
 	}
 	return r.s.temps[catalog.Fold(name)]
 }

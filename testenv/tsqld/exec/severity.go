@@ -47,6 +47,8 @@ var batchErrors = map[int32]bool{
 	295:  true, // conversion to smalldatetime
 	701:  true, // no memory: later statements rely on the failed work
 	1205: true, // deadlock victim
+	3609: true, // the transaction ended in a trigger
+	3616: true, // doomed transaction at the end of a trigger
 	3915: true, // ROLLBACK inside INSERT ... EXEC
 	3916: true, // COMMIT inside INSERT ... EXEC
 	3930: true, // doomed transaction

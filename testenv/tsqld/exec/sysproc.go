@@ -79,6 +79,10 @@ func init() {
 			{"@objname", types.NVarCharOf(1035), false}, {"@newname", sysname, false},
 			{"@objtype", types.VarCharOf(13), true},
 		}},
+		{name: "sp_settriggerorder", run: (*run).setTriggerOrder, params: []systemParam{
+			{"@triggername", types.NVarCharOf(517), false}, {"@order", types.VarCharOf(10), false},
+			{"@stmttype", types.VarCharOf(50), false}, {"@namespace", types.VarCharOf(10), true},
+		}},
 		{name: "sp_helptext", run: (*run).helpText, params: []systemParam{
 			{"@objname", types.NVarCharOf(776), false}, {"@columnname", sysname, true},
 		}},
@@ -124,7 +128,7 @@ func init() {
 		sp_bindefault sp_bindrule sp_attach_db
 		sp_detach_db sp_addlinkedserver sp_addlinkedsrvlogin sp_serveroption sp_cursoropen sp_cursorfetch sp_cursorclose sp_cursor sp_cursoroption
 		sp_cursorprepare sp_cursorexecute sp_cursorprepexec sp_cursorunprepare sp_describe_undeclared_parameters
-		sp_settriggerorder sp_xml_preparedocument sp_xml_removedocument
+		sp_xml_preparedocument sp_xml_removedocument
 		sp_oacreate sp_oamethod sp_send_dbmail sp_add_job sp_start_job sp_add_jobstep sp_estimate_data_compression_savings sp_sequence_get_range
 		sp_setapprole sp_unsetapprole sp_reset_connection sp_resetstatus sp_monitor sp_readerrorlog sp_cycle_errorlog sp_trace_create
 		sp_invoke_external_rest_endpoint sp_testlinkedserver
@@ -401,7 +405,17 @@ func (r *run) helpText(a arguments) (int32, error) {
 	case *catalog.Function:
 		m = &o.Module
 	case nil:
-		return 1, mserr.NoSuchProcObject(name, d.Name)
+		n := splitName(name)
+		for _, schema := range r.schemas(d, n.Schema()) {
+			if k, ok := d.Constraint(schema, n.Last()); ok && m == nil {
+				if tr, _ := d.Trigger(k.ObjectID); tr != nil {
+					m = tr.Module()
+				}
+			}
+		}
+		if m == nil {
+			return 1, mserr.NoSuchProcObject(name, d.Name)
+		}
 	default:
 		return 1, mserr.New(15197, 16, "There is no text for object '%s'.", name)
 	}

@@ -34,6 +34,9 @@ type transaction struct {
 	name    string // name of the outermost BEGIN TRANSACTION
 	started time.Time
 	doomed  bool // XACT_STATE() = -1
+	// unseen is set for the transaction of a single statement with triggers: the client is not told
+	// of its end.
+	unseen bool
 	// implicit is set if SET IMPLICIT_TRANSACTIONS began the transaction.
 	implicit bool
 
@@ -58,6 +61,7 @@ type savepoint struct {
 	name   string
 	drafts map[int]*catalog.Database
 	temps  tempTables
+	nested int // open SQLite savepoints of statements
 }
 
 // sqlName returns the name of the i-th savepoint in SQLite.
@@ -305,14 +309,22 @@ func (r *run) atomicPast(ids, past []int, several bool, fn func() error) error {
 	if !several {
 		return r.checkTransaction(fn())
 	}
-	save := fmt.Sprintf("%s%d", statementSavepoint, s.tran.nested)
+	id := s.tran.id
+	depth, saved := s.tran.nested, len(s.tran.savepoints)
+	save := fmt.Sprintf("%s%d", statementSavepoint, depth)
 	if err := s.conn.Savepoint(r.ctx, save); err != nil {
 		return err
 	}
 	s.tran.nested++
 	drafts, temps := maps.Clone(s.tran.drafts), s.temps
 	err := fn()
+	if s.tran.id != id || s.tran.nested != depth+1 {
+		return err // a trigger has ended the transaction, or rolled back to a savepoint before the statement
+	}
 	s.tran.nested--
+	if len(s.tran.savepoints) > saved { // a trigger's savepoints end with its statement
+		s.tran.savepoints = s.tran.savepoints[:saved]
+	}
 	if err == nil {
 		return s.conn.ReleaseSavepoint(save)
 	}
@@ -373,9 +385,12 @@ func (s *Session) endTransaction() {
 
 // rollback executes ROLLBACK TRANSACTION: it ends the whole transaction and notifies the client.
 func (s *Session) rollback(r *run) error {
-	id := s.tran.id
+	id, unseen := s.tran.id, s.tran.unseen
 	err := s.rollbackWork()
 	s.closeCursorsOnEnd()
+	if unseen {
+		return err
+	}
 	return errors.Join(err, sinkFailure(r.out.EnvChange(EnvChange{Kind: EnvRollbackTran, Descriptor: id})))
 }
 
@@ -387,9 +402,12 @@ func (s *Session) commit(r *run) error {
 		s.tran.level--
 		return nil
 	}
-	id := s.tran.id
+	id, unseen := s.tran.id, s.tran.unseen
 	err := s.commitWork()
 	s.closeCursorsOnEnd()
+	if unseen {
+		return err
+	}
 	if err != nil {
 		return errors.Join(err, sinkFailure(r.out.EnvChange(EnvChange{Kind: EnvRollbackTran, Descriptor: id})))
 	}
@@ -427,7 +445,7 @@ func (s *Session) save(ctx context.Context, name string) error {
 	if s.tran.doomed {
 		return mserr.Uncommittable()
 	}
-	sp := savepoint{name: name, drafts: maps.Clone(s.tran.drafts), temps: s.temps}
+	sp := savepoint{name: name, drafts: maps.Clone(s.tran.drafts), temps: s.temps, nested: s.tran.nested}
 	s.tran.savepoints = append(s.tran.savepoints, sp)
 	if s.tran.begun {
 		return s.conn.Savepoint(ctx, sqlName(len(s.tran.savepoints)-1))
@@ -449,6 +467,7 @@ func (s *Session) rollbackTo(name string) error {
 	}
 	sp := s.tran.savepoints[i]
 	s.tran.savepoints = s.tran.savepoints[:i+1]
+	s.tran.nested = sp.nested
 	if !s.tran.begun {
 		return nil
 	}

@@ -1,16 +1,15 @@
 package exec
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
-	"github.com/jobagent/jobagent/testenv/tsqld/compile"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
-// createTrigger executes CREATE TRIGGER. A statement that would fire the trigger fails, except for
-// INSTEAD OF triggers of views that always end in THROW (fire).
+// createTrigger executes CREATE, ALTER and CREATE OR ALTER TRIGGER for DML triggers.
 func (r *run) createTrigger(st *syntax.CreateTriggerStmt) error {
 	if st.Table == nil {
 		return mserr.NotSupported("DDL triggers")
@@ -26,9 +25,9 @@ func (r *run) createTrigger(st *syntax.CreateTriggerStmt) error {
 		return mserr.New(8197, 16, "The object '%s' does not exist or is invalid for this operation.",
 			st.Table.String())
 	}
-	tr := &catalog.Trigger{
-		Name: st.Name.Last(), Text: r.moduleText(st, st.Verb), InsteadOf: st.InsteadOf, Events: st.Events,
-		QuotedOff: !r.s.opts.quotedIdentifier,
+	tr, err := r.newTrigger(st, d, o)
+	if err != nil {
+		return withModuleName(err, st.Name)
 	}
 	return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
 		if view != nil {
@@ -46,10 +45,70 @@ func (r *run) createTrigger(st *syntax.CreateTriggerStmt) error {
 	})
 }
 
-// putTrigger returns the triggers of o with a new or changed one.
+// newTrigger returns the definition of a trigger of o. Errors: 1034, 2103, 2108, 2112, 2113, and
+// those of the statements of its body.
+func (r *run) newTrigger(st *syntax.CreateTriggerStmt, d *catalog.Database, o catalog.Object) (*catalog.Trigger, error) {
+	name := st.Name.Last()
+	if d.ID != r.s.dbID {
+		return nil, mserr.TriggerDatabase(st.Table.String())
+	}
+	verb := "create"
+	if st.Verb == syntax.Alter {
+		verb = "alter"
+	}
+	if s := st.Name.Schema(); s != "" && !equalNames(s, d.SchemaByID(o.Head().SchemaID).Name) {
+		return nil, mserr.TriggerSchema(verb, st.Name.String())
+	}
+	for i, e := range st.Events {
+		if !slices.Contains(catalog.TriggerEvents, e) {
+			return nil, mserr.Syntax(e)
+		}
+		if slices.Contains(st.Events[:i], e) {
+			return nil, mserr.RepeatedTriggerAction(e)
+		}
+	}
+	switch o := o.(type) {
+	case *catalog.View:
+		if o.CheckOption {
+			return nil, mserr.InsteadOfCheckOption(name, st.Table.String())
+		}
+	case *catalog.Table:
+		for _, f := range o.ForeignKeys {
+			if st.InsteadOf && (f.OnDelete != catalog.NoAction && slices.Contains(st.Events, "DELETE") ||
+				f.OnUpdate != catalog.NoAction && slices.Contains(st.Events, "UPDATE")) {
+				return nil, mserr.InsteadOfCascade(name, st.Table.String())
+			}
+		}
+	}
+	if err := (&unit{body: st.Body}).check(nil); err != nil {
+		return nil, err
+	}
+	m, err := r.module(st, st.Verb, &st.Options)
+	if err != nil {
+		return nil, err
+	}
+	return &catalog.Trigger{
+		Name: name, Text: m.Text, InsteadOf: st.InsteadOf, Events: st.Events, QuotedOff: !m.QuotedIdentifier,
+		AnsiNullsOff: !m.AnsiNulls, Encrypted: m.Encrypted, ExecuteAs: m.ExecuteAs, ExecuteAsID: m.ExecuteAsID,
+		NotReplicated: st.NotForReplication,
+	}, nil
+}
+
+// putTrigger returns the triggers of o with a new or changed one. Errors: 208, 2110, 2111, 2714.
 func (r *run) putTrigger(
 	d *catalog.Database, o catalog.Object, all []*catalog.Trigger, st *syntax.CreateTriggerStmt, tr *catalog.Trigger,
 ) ([]*catalog.Trigger, error) {
+	for _, old := range all {
+		for _, e := range tr.Events {
+			if tr.InsteadOf && old.InsteadOf && !equalNames(old.Name, tr.Name) && slices.Contains(old.Events, e) {
+				kind := "table"
+				if o.Head().Kind == catalog.KindView {
+					kind = "view"
+				}
+				return nil, mserr.SecondInstead(tr.Name, kind, st.Table.String(), e)
+			}
+		}
+	}
 	for i, old := range all {
 		if equalNames(old.Name, tr.Name) && st.Verb != syntax.Create {
 			tr.ObjectID, tr.Created, tr.Modified = old.ObjectID, old.Created, r.datetime()
@@ -57,10 +116,14 @@ func (r *run) putTrigger(
 			return all, nil
 		}
 	}
+	schema := d.SchemaByID(o.Head().SchemaID).Name
+	k, taken := d.Constraint(schema, tr.Name)
 	switch {
+	case st.Verb != syntax.Create && taken && k.Kind == catalog.KindTrigger:
+		return nil, mserr.TriggerOfAnother(tr.Name, st.Table.String())
 	case st.Verb == syntax.Alter:
 		return nil, mserr.InvalidObject(st.Name.String())
-	case d.Taken(d.SchemaByID(o.Head().SchemaID).Name, tr.Name):
+	case d.Taken(schema, tr.Name):
 		return nil, mserr.ObjectExists(tr.Name)
 	}
 	return append(all, tr), nil
@@ -125,78 +188,54 @@ func withTriggers(v *catalog.View, change func(*catalog.Trigger)) *catalog.View 
 	return c
 }
 
-// fire runs an INSTEAD OF trigger of a view in place of the statement that fired it. Only triggers
-// that end the statement by THROW and do not read the tables inserted and deleted can run: their
-// effect does not depend on the rows that the statement would have changed.
-func (r *run) fire(in *compile.InsteadOf) error {
-	s := r.s
-	d := s.databaseByID(in.Database)
-	if !s.may(d, in.Event, catalog.Securable{Class: catalog.ClassObject, Major: int(in.View.ObjectID)}) {
-		return permissionDenied(d, in.View, in.Event)
+// setTriggerOrder executes sp_settriggerorder @triggername, @order, @stmttype, @namespace. Only
+// AFTER triggers have an order (documentation of sp_settriggerorder). Errors: 15125, 15126, 15130,
+// 15133, 15600.
+func (r *run) setTriggerOrder(a arguments) (int32, error) {
+	name, order, event := splitName(a.text("triggername")), strings.ToUpper(a.text("order")), strings.ToUpper(a.text("stmttype"))
+	if a["namespace"] != nil {
+		return 1, mserr.NotSupported("DDL triggers")
 	}
-	if r.nesting() >= maxNesting {
-		return mserr.NestingLevel(maxNesting)
+	d := r.s.databaseByID(r.s.dbID)
+	var tr *catalog.Trigger
+	var parent catalog.Object
+	for _, schema := range r.schemas(d, name.Schema()) {
+		if k, ok := d.Constraint(schema, name.Last()); ok && tr == nil {
+			tr, parent = d.Trigger(k.ObjectID)
+		}
 	}
-	module := &catalog.Module{Text: in.Trigger.Text, QuotedIdentifier: !in.Trigger.QuotedOff, AnsiNulls: true}
-	st, err := parseModule(module)
-	if err != nil {
-		return err
+	if tr == nil || !r.mayAlter(d, parent) {
+		return 1, mserr.NoTrigger(name.String())
 	}
-	trigger, ok := st.(*syntax.CreateTriggerStmt)
-	if !ok || !onlyThrows(trigger.Body) {
-		return in.Unwrap()
+	switch {
+	case order != "FIRST" && order != "LAST" && order != "NONE", !slices.Contains(catalog.TriggerEvents, event):
+		return 1, mserr.InvalidProcArgument("sp_settriggerorder")
+	case !slices.Contains(tr.Events, event):
+		return 1, mserr.TriggerOrderEvent(name.String(), event)
+	case tr.InsteadOf:
+		return 1, mserr.TriggerOrderInstead(name.String())
 	}
-	u := &unit{body: trigger.Body}
-	if err := u.check(nil); err != nil {
-		return err
+	for _, other := range catalog.Triggers(parent) {
+		if other.ObjectID != tr.ObjectID && (order == "FIRST" && slices.Contains(other.First, event) ||
+			order == "LAST" && slices.Contains(other.Last, event)) {
+			return 1, mserr.TriggerOrderTaken(strings.ToLower(order), event)
+		}
 	}
-	f := &frame{
-		kind: procFrame, fired: true, unit: u, name: in.Trigger.Name, procID: in.Trigger.ObjectID,
-		schema: d.SchemaByID(in.View.SchemaID).Name, owner: d.Owner(in.View), nestLevel: r.nesting() + 1,
-	}
-	err = r.inFrame(f, func() error {
-		s.dbID = d.ID
-		s.enterModule(module)
-		s.opts.xactAbort = true // the default in triggers (documentation of SET XACT_ABORT)
-		return r.callBody(f, nil)
-	})
-	return r.endScope(f, err)
-}
-
-// onlyThrows reports whether statements end in THROW on every path, and do not read the rows that
-// fired their trigger.
-func onlyThrows(body []syntax.Stmt) bool {
-	if len(body) == 0 || !endsInThrow(body[len(body)-1]) {
-		return false
-	}
-	ok := true
-	for _, st := range body {
-		syntax.Inspect(st, func(n syntax.Node) bool {
-			switch n := n.(type) {
-			case *syntax.ReturnStmt, *syntax.TryStmt, *syntax.GotoStmt:
-				ok = false
-			case *syntax.TableName:
-				if name := strings.ToLower(n.Name.Last()); name == "inserted" || name == "deleted" {
-					ok = false
-				}
-			case *syntax.FuncCall:
-				if name := strings.ToLower(n.Name.Last()); name == "update" || name == "columns_updated" {
-					ok = false
-				}
+	return 0, r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+		t := d.TableByID(parent.Head().ObjectID).Clone()
+		for _, c := range t.Triggers {
+			if c.ObjectID != tr.ObjectID {
+				continue
 			}
-			return ok
-		})
-	}
-	return ok
-}
-
-// endsInThrow reports whether a statement is THROW with arguments, or a block that ends in one.
-func endsInThrow(st syntax.Stmt) bool {
-	switch st := st.(type) {
-	case *syntax.ThrowStmt:
-		return st.Number != nil
-	case *syntax.BlockStmt:
-		return len(st.Body) > 0 && endsInThrow(st.Body[len(st.Body)-1])
-	}
-	return false
+			is := func(x string) bool { return x == event }
+			c.First, c.Last = slices.DeleteFunc(c.First, is), slices.DeleteFunc(c.Last, is)
+			switch order {
+			case "FIRST":
+				c.First = append(c.First, event)
+			case "LAST":
+				c.Last = append(c.Last, event)
+			}
+		}
+		return e.ReplaceTable(t, nil)
+	})
 }

@@ -82,7 +82,8 @@ type cachedPlan struct {
 	identity  *identityInsert
 	depth     int // function depth
 	locale    types.Locale
-	truncates bool // compiled with ANSI_WARNINGS OFF
+	instead   int32 // INSTEAD OF trigger whose statement it is, 0 for none
+	truncates bool  // compiled with ANSI_WARNINGS OFF
 }
 
 // shapeKey identifies the definition of a temporary table or table variable that a statement
@@ -288,7 +289,8 @@ func (u *unit) find(r *run, key planKey) any {
 func (p *cachedPlan) fits(r *run) bool {
 	s := r.s
 	if p.database != s.dbID || p.schema != r.f.schema || p.depth != s.functionDepth || p.locale != s.opts.locale ||
-		p.truncates == s.opts.ansiWarnings || !sameIdentityInsert(p.identity, s.opts.identityInsert) {
+		p.truncates == s.opts.ansiWarnings || !sameIdentityInsert(p.identity, s.opts.identityInsert) ||
+		p.instead != r.firingInstead() {
 		return false
 	}
 	for _, snap := range p.snaps {
@@ -313,7 +315,7 @@ func sameIdentityInsert(a, b *identityInsert) bool {
 func (u *unit) keep(r *run, key planKey, plan any, needs *compile.Needs) {
 	p := &cachedPlan{
 		plan: plan, database: r.s.dbID, schema: r.f.schema, identity: r.s.opts.identityInsert, depth: r.s.functionDepth,
-		locale: r.s.opts.locale, truncates: !r.s.opts.ansiWarnings,
+		locale: r.s.opts.locale, truncates: !r.s.opts.ansiWarnings, instead: r.firingInstead(),
 	}
 	if needs.Volatile {
 		return

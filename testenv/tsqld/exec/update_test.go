@@ -125,3 +125,30 @@ func TestTableVariableIsEmpty(t *testing.T) {
 	must(t, s,
 		"DECLARE @v TABLE (id int NOT NULL IDENTITY(1, 1), n int NOT NULL); INSERT INTO @v VALUES (5); BEGIN TRAN; INSERT INTO dbo.kept VALUES (1); EXEC dbo.fills 3; ROLLBACK; IF (SELECT COUNT(*) FROM @v) <> 1 THROW 50000, N'lost', 1;")
 }
+
+// TestShiftedForeignKeys: keys that foreign keys refer to may exchange values, and references are
+// checked at the end of the statement.
+func TestShiftedForeignKeys(t *testing.T) {
+	s := workSession(t, newInstance(t))
+	batches(t, s, `CREATE TABLE t (id int NOT NULL PRIMARY KEY, up int NULL REFERENCES t, name varchar(10) UNIQUE)
+CREATE TABLE u (id int NOT NULL PRIMARY KEY, t int REFERENCES t)
+CREATE TABLE c (id int NOT NULL PRIMARY KEY, name varchar(10) REFERENCES t (name) ON UPDATE CASCADE)
+CREATE TABLE log (n int IDENTITY, text varchar(20))
+INSERT t VALUES (1, NULL, 'a'), (2, NULL, 'b'), (3, NULL, 'c'); INSERT u VALUES (10, 2), (20, 3)
+GO
+CREATE TRIGGER tr ON t AFTER UPDATE AS
+INSERT log SELECT CONCAT('-', id) FROM deleted ORDER BY id; INSERT log SELECT CONCAT('+', id) FROM inserted ORDER BY id`)
+	must(t, s, "UPDATE t SET id = 5 - id") // 4, 3, 2: 2 and 3 still exist
+	require.Equal(t, "[id int not null, name varchar(10)]\n2 | c\n3 | b\n4 | a\n(3)\n", must(t, s, "SELECT id, name FROM t ORDER BY id"))
+	require.Equal(t, "[text varchar(20)]\n-1\n-2\n-3\n+2\n+3\n+4\n(6)\n", must(t, s, "SELECT text FROM log ORDER BY n"))
+	out := batchOutput(t, s, "UPDATE t SET id = id + 1")
+	require.Contains(t, out, "Msg 547")
+	require.Contains(t, out, `table "dbo.u", column 't'`)
+	out = batchOutput(t, s, "BEGIN TRAN; UPDATE t SET id = id + 1; UPDATE t SET name = 'z' WHERE id = 4; COMMIT")
+	require.Contains(t, out, "Msg 547")
+	require.Equal(t, "[id int not null, name varchar(10)]\n2 | c\n3 | b\n4 | z\n(3)\n", must(t, s, "SELECT id, name FROM t ORDER BY id"))
+	must(t, s, "DELETE u; UPDATE t SET up = 2 WHERE id > 2; UPDATE t SET id = id + 1, up = up + 1")
+	require.Equal(t, "[id int not null, up int]\n3 | NULL\n4 | 3\n5 | 3\n(3)\n", must(t, s, "SELECT id, up FROM t ORDER BY id"))
+	require.Contains(t, batchOutput(t, s, "UPDATE t SET id = id + 1"), "Msg 547")
+	require.Contains(t, batchOutput(t, s, "INSERT u VALUES (1, 77)"), "Msg 547") // keys are checked again
+}

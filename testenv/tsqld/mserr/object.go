@@ -292,6 +292,19 @@ func ViewDerivedField(view string) *Error {
 		"derived or constant field.", view)
 }
 
+// NotModifiableObject is error 270.
+func NotModifiableObject(name string) *Error {
+	return New(270, 16, "Object '%s' cannot be modified.", name)
+}
+
+// ViewUnion is error 4426, or 4436 for a view whose only set operators are UNION ALL.
+func ViewUnion(view string, all bool) *Error {
+	if all {
+		return New(4436, 16, "UNION ALL view '%s' is not updatable because a partitioning column was not found.", view)
+	}
+	return New(4426, 16, "View '%s' is not updatable because the definition contains a UNION operator.", view)
+}
+
 // ViewMoreColumns is error 4502.
 func ViewMoreColumns(name string) *Error {
 	return New(4502, 16, "View or function '%s' has more column names specified than columns defined.", name)

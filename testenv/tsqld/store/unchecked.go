@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"unsafe"
 
 	"modernc.org/libc"
 	lib "modernc.org/sqlite/lib"
@@ -38,4 +39,39 @@ func (c *Conn) enforce(ctx context.Context, on bool) error {
 		return fmt.Errorf("sqlite: enforce foreign keys: %d", rc)
 	}
 	return nil
+}
+
+// Deferred runs fn, which changes rows in several statements, and checks foreign keys at its end
+// only. A transaction must be open. Violated keys are a [ConstraintError] without a table; the
+// changes of fn are then undone.
+func (c *Conn) Deferred(ctx context.Context, fn func() error) (err error) {
+	const point = "deferred foreign keys"
+	if err := c.Savepoint(ctx, point); err != nil {
+		return err
+	}
+	if _, err := c.Exec(ctx, "PRAGMA defer_foreign_keys=ON", nil); err != nil {
+		return err
+	}
+	if err = fn(); err == nil && c.foreignKeysViolated() {
+		err = &ConstraintError{Kind: ForeignKey}
+	}
+	if err != nil && c.InTransaction() {
+		err = errors.Join(err, c.RollbackTo(point))
+	}
+	if c.InTransaction() {
+		err = errors.Join(err, c.ReleaseSavepoint(point))
+	}
+	_, perr := c.Exec(context.WithoutCancel(ctx), "PRAGMA defer_foreign_keys=OFF", nil)
+	return errors.Join(err, perr)
+}
+
+// foreignKeysViolated reports whether the open transaction violates a foreign key.
+func (c *Conn) foreignKeysViolated() bool {
+	p := libc.Xcalloc(c.tls, 2, 4) // the current and the highest value, of 4 bytes each
+	if p == 0 {
+		return true
+	}
+	defer libc.Xfree(c.tls, p)
+	rc := lib.Xsqlite3_db_status(c.tls, c.db, lib.SQLITE_DBSTATUS_DEFERRED_FKS, p, p+4, 0)
+	return rc != lib.SQLITE_OK || (*(**[2]int32)(unsafe.Pointer(&p)))[0] != 0
 }
