@@ -257,3 +257,36 @@ func TestTransactionChangesOnTheWire(t *testing.T) {
 		require.Equal(t, tc.env, a.env, tc.text)
 	}
 }
+
+// TestTriggersOnTheWire: statements of a trigger end like those of the batch that fires it. The
+// transaction that a trigger ends is announced only if the client has begun it.
+func TestTriggersOnTheWire(t *testing.T) {
+	t.Parallel()
+	const (
+		errorToken, env, status    = 0xAA, 0xE3, 0x79
+		done, doneProc, doneInProc = 0xFD, 0xFE, 0xFF
+	)
+	c := newWireClient(t)
+	c.run("CREATE DATABASE w;")
+	c.run("USE w; CREATE TABLE t (a INT); CREATE TABLE u (a INT);")
+	c.run("CREATE TRIGGER tr ON t AFTER INSERT AS INSERT u SELECT a FROM inserted; IF (SELECT a FROM inserted) < 0 ROLLBACK;")
+	c.run("CREATE TRIGGER td ON t INSTEAD OF DELETE AS SET NOCOUNT ON; SELECT a FROM deleted;")
+	c.run("CREATE PROCEDURE p AS INSERT t VALUES (2);")
+	for _, tc := range []struct {
+		text   string
+		tokens []byte
+		env    []byte
+	}{
+		{"INSERT t VALUES (1);", []byte{done, done, done}, nil},
+		{"EXECUTE p;", []byte{doneInProc, doneInProc, doneInProc, status, doneProc}, nil},
+		{"INSERT t VALUES (-1);", []byte{done, done, done, errorToken, done}, nil},
+		{"BEGIN TRANSACTION; INSERT t VALUES (-1);", []byte{env, done, done, done, env, done, errorToken, done}, []byte{8, 10}},
+	} {
+		c.batch(tc.text)
+		a := c.answer()
+		require.Equal(t, tc.tokens, a.tokens, tc.text)
+		require.Equal(t, tc.env, a.env, tc.text)
+	}
+	c.run("DELETE t WHERE a = 1;") // the strict reader reads the rows
+	require.EqualValues(t, 1, c.only(true))
+}
