@@ -248,7 +248,7 @@ func (b *binder) objectSource(name *syntax.ObjectName) (*source, error) {
 		return src, nil
 	}
 	if t := b.transition(name); t != nil {
-		return b.tableOf(nil, t), nil
+		return b.transitionSource(t), nil
 	}
 	db, o, err := b.object(name)
 	if err != nil {

@@ -109,13 +109,7 @@ func (m *modification) modifyInstead(in *Instead) error {
 		if len(m.l.sources) > 1 {
 			return mserr.InsteadOfInJoin(in.Event, v.Name)
 		}
-		i := 0
-		for k := range m.src.cols {
-			if c := &m.src.cols[k]; !c.hidden && i < len(in.Shape.Columns) {
-				c.base = in.Shape.Columns[i]
-				i++
-			}
-		}
+		m.src.showShape(in.Shape)
 		m.rid, m.repeated, m.direct = constant(int64(1), types.BigIntType), false, false
 	}
 	var err error
@@ -146,8 +140,8 @@ func (s *spool) rows(nodes []*node, only *node) (Statement, error) {
 // transitionRows are the nodes of the rows of inserted and deleted over a spool.
 type transitionRows struct{ inserted, deleted []*node }
 
-// capture returns the rows of inserted and deleted for an UPDATE, or, without values, for a DELETE.
-// It must be called before the spool is finished.
+// transitionRows returns the rows of inserted and deleted for an UPDATE, or, without values, for a
+// DELETE. It must be called before the spool is finished.
 func (m *modification) transitionRows(sp *spool, newValues map[*catalog.Column]*node) (t transitionRows, err error) {
 	for _, c := range m.table.Captured() {
 		old, err := m.captured(sp, c)
@@ -195,19 +189,50 @@ func (b *binder) mergeInstead(src *source, whens []*syntax.MergeWhen) (map[strin
 		return nil, nil
 	}
 	out := map[string]*Instead{}
+	var shape *catalog.Table
 	for _, w := range whens {
 		event := mergeActions[w.Action]
-		if in := b.insteadOf(o, event); in != nil && out[event] == nil {
-			out[event] = in
+		in := b.insteadOf(o, event)
+		if in == nil || out[event] != nil {
+			continue
 		}
+		if shape == nil {
+			shape = in.Shape
+		}
+		in.Shape = shape
+		out[event] = in
 	}
 	switch {
 	case len(out) == 0:
 		return nil, nil
 	case slices.ContainsFunc(whens, func(w *syntax.MergeWhen) bool { return out[mergeActions[w.Action]] == nil }):
 		return nil, mserr.MergeInstead(src.name)
-	case src.view != nil:
-		return nil, mserr.NotSupported("MERGE into a view with INSTEAD OF triggers")
 	}
 	return out, nil
+}
+
+// mergeView makes a view the target of a MERGE that fires its INSTEAD OF triggers. An additional
+// column is NULL where an outer join has no row of the view.
+func (m *modification) mergeView(shape *catalog.Table) (err error) {
+	view := m.src
+	m.l.sources = nil
+	if m.rid, err = m.b.addMatchColumn(view, &level{sources: []*source{view}}, m.l); err != nil {
+		return err
+	}
+	m.src, m.table = m.l.sources[0], shape
+	m.src.view, m.src.databaseID = view.view, view.databaseID
+	m.src.showShape(shape)
+	m.db, err = m.b.databaseOf(m.src)
+	return err
+}
+
+// showShape makes the columns of a view those of its shape.
+func (s *source) showShape(shape *catalog.Table) {
+	i := 0
+	for k := range s.cols {
+		if c := &s.cols[k]; !c.hidden && i < len(shape.Columns) {
+			c.base = shape.Columns[i]
+			i++
+		}
+	}
 }

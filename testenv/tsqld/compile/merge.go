@@ -72,21 +72,7 @@ func (b *binder) mergeSources(s *syntax.MergeStmt) (*mergeBuilder, error) {
 	if err := transitionTarget(m.src); err != nil {
 		return nil, err
 	}
-	base, rid, err := b.rowID(m.src, nil, "")
-	if err != nil {
-		return nil, err
-	}
-	m.rid, m.table = rid, base.base
-	if m.src.hasCheckOption() {
-		return nil, mserr.NotSupported("MERGE into a view under WITH CHECK OPTION")
-	}
-	if in := instead["INSERT"]; in != nil {
-		b.instead, m.table = in, in.Shape
-	}
-	for _, in := range instead {
-		m.table = in.Shape
-	}
-	if m.db, err = b.databaseOf(base); err != nil {
+	if err := m.mergeTarget(instead); err != nil {
 		return nil, err
 	}
 	in := &level{}
@@ -130,6 +116,33 @@ func (b *binder) mergeSources(s *syntax.MergeStmt) (*mergeBuilder, error) {
 	}
 	mg := &mergeBuilder{modification: m, triggers: instead}
 	return mg, mg.bindBranches(s.Whens, mark)
+}
+
+// mergeTarget sets the table that a MERGE changes, and the column that tells whether a row of the
+// join has a row of the target. instead are the INSTEAD OF triggers, if any.
+func (m *modification) mergeTarget(instead map[string]*Instead) error {
+	b := m.b
+	var shape *catalog.Table
+	for _, in := range instead { // all have the same shape
+		shape = in.Shape
+	}
+	b.instead = instead["INSERT"]
+	if shape != nil && m.src.view != nil {
+		return m.mergeView(shape)
+	}
+	if m.src.hasCheckOption() {
+		return mserr.NotSupported("MERGE into a view under WITH CHECK OPTION")
+	}
+	base, rid, err := b.rowID(m.src, nil, "")
+	if err != nil {
+		return err
+	}
+	m.rid, m.table = rid, base.base
+	if shape != nil {
+		m.table = shape
+	}
+	m.db, err = b.databaseOf(base)
+	return err
 }
 
 // useMerge records the permissions on the target that the branches of MERGE need.

@@ -84,6 +84,18 @@ func (b *binder) transition(name *syntax.ObjectName) *catalog.Table {
 	return b.localTable(name.Last())
 }
 
+// transitionSource returns inserted or deleted as a source. Error 311 for text, ntext and image
+// columns, which only INSTEAD OF triggers can read.
+func (b *binder) transitionSource(t *catalog.Table) *source {
+	src := b.tableOf(nil, t)
+	for i := range src.cols {
+		if src.cols[i].typ.IsLOB() && b.scope.FiringInstead() == 0 {
+			src.cols[i].expand = func() (*node, error) { return nil, mserr.TransitionLOB() }
+		}
+	}
+	return src
+}
+
 // transitionTarget returns error 286 if a source that a statement changes is inserted or deleted.
 func transitionTarget(src *source) error {
 	if src.base != nil && src.base.Temporary && isTransition(src.base.Name) {

@@ -23,7 +23,7 @@ func TestInsteadOfTrigger(t *testing.T) {
 	}
 	require.Contains(t, batchOutput(t, s, "DELETE v"), refused)
 	require.Contains(t, batchOutput(t, s, "UPDATE v SET c = 1"), "Msg 207")
-	require.Contains(t, batchOutput(t, s, "MERGE v USING (SELECT 1 AS a) AS s ON s.a = v.a WHEN MATCHED THEN DELETE;"), "Msg 40517")
+	require.Contains(t, batchOutput(t, s, "MERGE v USING (SELECT 1 AS a) AS s ON s.a = v.a WHEN MATCHED THEN DELETE;"), refused)
 
 	// SET XACT_ABORT is ON in triggers: the error ends the batch and the transaction.
 	require.NotContains(t, batchOutput(t, s, "BEGIN TRANSACTION; DELETE v; SELECT 7 AS goes_on"), "goes_on")
@@ -130,6 +130,11 @@ END`)
 	require.Equal(t, "print: length 44 was 4\n(1)\n", must(t, s, "UPDATE v SET length = 44 WHERE id = 3"))
 	require.Equal(t, "(2)\n", must(t, s, "DELETE v WHERE id > 1"))
 	require.Equal(t, head+"1 | Ann | A@X\n(1)\n", all())
+	must(t, s, `MERGE v USING (VALUES (1, N'Zoe'), (9, N'New')) AS s (id, name) ON s.id = v.id WHEN MATCHED THEN UPDATE SET name = s.name
+WHEN NOT MATCHED THEN INSERT (id, name, address) VALUES (s.id, s.name, 'n@x');`)
+	require.Equal(t, head+"1 | Zoe | A@X\n9 | New | n@x\n(2)\n", all())
+	must(t, s, "MERGE v USING (SELECT 1 AS id) AS s ON s.id = v.id WHEN NOT MATCHED BY SOURCE THEN DELETE;")
+	require.Equal(t, head+"1 | Zoe | A@X\n(1)\n", all())
 	require.Contains(t, batchOutput(t, s, "UPDATE v SET name = N'x' FROM v JOIN person AS p ON p.id = v.id"), "Msg 414")
 	require.Contains(t, batchOutput(t, s, "DELETE v FROM v JOIN person AS p ON p.id = v.id"), "Msg 415")
 	require.Contains(t, batchOutput(t, s, "INSERT v (nope) VALUES (1)"), "Msg 207")
@@ -188,6 +193,7 @@ FROM sys.triggers AS t JOIN sys.trigger_events AS e ON e.object_id = t.object_id
 		must(t, s, `SELECT OBJECTPROPERTY(OBJECT_ID('c', 'TR'), 'ExecIsFirstInsertTrigger') AS a, OBJECTPROPERTY(OBJECT_ID('b'), 'ExecIsLastInsertTrigger') AS b,
 OBJECT_DEFINITION(OBJECT_ID('b')) AS c, (SELECT definition FROM sys.sql_modules WHERE object_id = OBJECT_ID('c')) AS d, IIF(OBJECT_ID('b', 'P') IS NULL, 1, 0) AS n`))
 	require.Equal(t, "[Text nvarchar(255)]\nCREATE TRIGGER b ON t AFTER INSERT AS PRINT 'b'\n(1)\nreturn 0\n", must(t, s, "EXEC sp_helptext 'b'"))
+	require.Contains(t, must(t, s, "EXEC sp_helptrigger 't', 'update'"), "\na | dbo | 1 | 0 | 1 | 1 | 0 | dbo\n")
 	must(t, s, "ALTER TRIGGER a ON t AFTER INSERT AS PRINT 'new a'") // is no longer the last one
 	require.Equal(t, "print: c\nprint: new a\nprint: b\n(1)\n", must(t, s, "INSERT t VALUES (2, NULL)"))
 	must(t, s, "CREATE USER u WITHOUT LOGIN; GRANT INSERT ON t TO u")

@@ -55,7 +55,7 @@ WHEN MATCHED THEN UPDATE SET y = s.y WHEN NOT MATCHED THEN INSERT (y, x) VALUES 
 		"UPDATE g SET a = 1":                    "Msg 4403",
 		"DELETE g":                              "Msg 4403",
 		"INSERT INTO o VALUES (1)":              "Msg 4436",
-		"INSERT sys.objects (name) VALUES ('')": "Msg",
+		"INSERT sys.objects (name) VALUES ('')": "Msg 259",
 	} {
 		require.Contains(t, batchOutput(t, s, text), number, text)
 	}

@@ -20,6 +20,7 @@ var definitions = map[int32]definition{
 	15250: {16, "The database name component of the object qualifier must be the name of the current database."},
 	15251: {16, "Invalid '%s' specified. It must be %s."},
 	15252: {16, "The primary or foreign key table name must be given."},
+	15305: {16, "The @TriggerType parameter value must be 'insert', 'update', or 'delete'."},
 	15325: {16, "The current database does not contain a %s named '%s'."},
 	15409: {11, "'%s' is not a role."},
 	15459: {10, "In the current database, the specified object references the following:"},

@@ -5,6 +5,11 @@ func TransitionTarget() *Error {
 	return New(286, 16, "The logical tables INSERTED and DELETED cannot be updated.")
 }
 
+// TransitionLOB is error 311: an AFTER trigger reads a column of type text, ntext or image.
+func TransitionLOB() *Error {
+	return New(311, 16, "Cannot use text, ntext, or image columns in the 'inserted' and 'deleted' tables.")
+}
+
 // UpdateOutsideTrigger is error 140: UPDATE() outside a trigger.
 func UpdateOutsideTrigger() *Error {
 	return New(140, 15, "Can only use IF UPDATE within a CREATE TRIGGER statement.")
