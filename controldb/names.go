@@ -35,6 +35,8 @@ const (
 	NamesOfActiveExecutions
 	NamesOfRollouts
 	NamesOfTriggers // Of: the job
+	NamesOfSettings
+	NamesOfQuestions
 )
 
 // Name is a name with what tells it from others.
@@ -88,7 +90,9 @@ var nameReads = map[NameKind]struct{ name, detail, created, from, of, where, ord
 		name: "LOWER(CAST(job_execution_id AS CHAR(36)))", detail: "CONCAT(job_name, N', ', state)", created: "created_at", from: "jobs.rollouts",
 		order: "created_at DESC, job_execution_id",
 	},
-	NamesOfTriggers: {name: "trigger_name", detail: "CONCAT(run_when, N': ', upstream_jobs)", from: "jobs.job_triggers", of: "job_name"},
+	NamesOfSettings:  {name: "name", detail: "meaning", from: "jobs.settings"},
+	NamesOfQuestions: {name: "CAST(question_id AS NVARCHAR(20))", detail: "CONCAT(target_group_name, N', ', lifecycle)", created: "asked_time", from: "jobs.questions", order: "question_id DESC"},
+	NamesOfTriggers:  {name: "trigger_name", detail: "CONCAT(run_when, N': ', upstream_jobs)", from: "jobs.job_triggers", of: "job_name"},
 }
 
 // latestRuns are the runs among which [NamesOfExecutions] searches.

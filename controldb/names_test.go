@@ -36,7 +36,7 @@ func TestNames(t *testing.T) {
 		require.Empty(t, list(controldb.NameFilter{Kind: controldb.NamesOfJobs, Prefix: "%"}))
 		require.Equal(t, []string{"step 1"}, list(controldb.NameFilter{Kind: controldb.NamesOfSteps, Of: "kx"}))
 		// Every kind can be read, with a prefix and without.
-		for kind := controldb.NamesOfJobs; kind <= controldb.NamesOfTriggers; kind++ {
+		for kind := controldb.NamesOfJobs; kind <= controldb.NamesOfQuestions; kind++ {
 			list(controldb.NameFilter{Kind: kind, Of: "x"})
 			require.Empty(t, list(controldb.NameFilter{Kind: kind, Prefix: "no such name"}), kind)
 		}

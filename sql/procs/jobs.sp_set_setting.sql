@@ -1,9 +1,8 @@
--- Sets a setting of the whole system, or resets it to its default. The table jobs_internal.settings describes the
--- settings. A setting applies to later decisions.
+-- Sets a setting of the whole system, or resets it to its default. The view jobs.settings lists the settings, and
+-- describes them. A setting applies to later decisions.
 --
 -- Parameters:
---   @name   audit_retention_days, history_retention_days, schedule_retention_days, schedule_min_interval_seconds, unreachable_days,
---           async_exec_timeout_seconds, sap_min_interval_seconds, sap_run_log_days, questions or question_retention_days, in any case.
+--   @name   Name of the setting, in any case.
 --   @value  A whole number within the setting's range. NULL: the default; this also removes a stored setting of an
 --           unknown name.
 -- Called by: members of the role jobs_admin.

@@ -23,18 +23,18 @@ var groups = []struct {
 	id, title string
 	commands  []string
 }{
-	{"setup", "Set up:", []string{"demo", "dev", "db", "run", "serve", "context", "doctor"}},
+	{"setup", "Set up:", []string{"demo", "dev", "db", "run", "serve", "context", "setting", "doctor"}},
 	{"define", "Define:", []string{
 		"job", "step", "action", "target-group", "target", "schedule", "calendar", "secret", "script", "import", "apply", "diff", "export", "validate", "kit",
 	}},
-	{"operate", "Run and operate:", []string{"execution", "rollout", "query", "drift", "top", "history", "limit", "alert", "agent", "audit", "metrics", "account", "token", "key"}},
+	{"operate", "Run and operate:", []string{"execution", "rollout", "query", "question", "drift", "top", "history", "limit", "alert", "agent", "audit", "metrics", "account", "token", "key"}},
 }
 
 // aliases are the other names of commands: plurals, and words of other programs. An alias that a
 // command beside it has as its name is left out.
 var aliases = map[string][]string{
 	"job": {"jobs"}, "step": {"steps"}, "action": {"actions"}, "target-group": {"target-groups", "groups", "group", "tg"},
-	"target": {"targets"}, "execution": {"executions", "runs"}, "rollout": {"rollouts"}, "schedule": {"schedules"}, "calendar": {"calendars"}, "limit": {"limits"},
+	"target": {"targets"}, "execution": {"executions", "runs"}, "rollout": {"rollouts"}, "schedule": {"schedules"}, "calendar": {"calendars"}, "limit": {"limits"}, "question": {"questions"}, "setting": {"settings"},
 	"secret": {"secrets"}, "token": {"tokens"}, "key": {"keys"}, "account": {"accounts"}, "alert": {"alerts"}, "agent": {"agents"},
 	"alert channel": {"channels"}, "context": {"contexts", "ctx"}, "script": {"scripts"},
 	"job start": {"run"}, "agent status": {"list", "ls"}, "execution explain": {"why"},

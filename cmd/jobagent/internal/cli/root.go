@@ -34,12 +34,14 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/limit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/metrics"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/query"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/question"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/rollout"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/run"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/schedule"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/script"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/secret"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/serve"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/setting"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/step"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/target"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/targetgroup"
@@ -158,7 +160,7 @@ With your own SQL Server:  jobagent db install && jobagent run`,
 		a.PrintsWith("--rollout", output.RolloutDetail{}, a.Prints(output.DemoRun{}, demo.NewCommand(a))), a.Prints(output.Ready{}, dev.NewCommand(a)), run.NewCommand(a),
 		a.PrintsWith("--check", output.FrontCheck{}, serve.NewCommand(a)), db.NewCommand(a), doctor.NewCommand(a), agent.NewCommand(a), account.NewCommand(a),
 		clicontext.NewCommand(a), job.NewCommand(a), step.NewCommand(a), action.NewCommand(a), targetgroup.NewCommand(a), target.NewCommand(a), execution.NewCommand(a), rollout.NewCommand(a), limit.NewCommand(a),
-		a.Prints([]output.AnswerRow{}, query.NewCommand(a)), drift.NewCommand(a), key.NewCommand(a), kit.NewCommand(a), secret.NewCommand(a), token.NewCommand(a), history.NewCommand(a), audit.NewCommand(a), alert.NewCommand(a),
+		a.Prints([]output.AnswerRow{}, query.NewCommand(a)), question.NewCommand(a), setting.NewCommand(a), drift.NewCommand(a), key.NewCommand(a), kit.NewCommand(a), secret.NewCommand(a), token.NewCommand(a), history.NewCommand(a), audit.NewCommand(a), alert.NewCommand(a),
 		a.Prints(output.Script{}, script.NewCommand(a)),
 		a.PrintsWith("(refused definition)", refused, schedule.NewCommand(a)), a.PrintsWith("(refused definition)", refused, schedule.NewCalendarCommand(a)),
 		a.Prints(output.Import{}, imports.NewCommand(a)), metrics.NewCommand(&a.Printer), top.NewCommand(a), a.Prints(output.Bench{}, bench.NewCommand(a)),

@@ -73,3 +73,19 @@ func FaultError(p *output.Printer, err error) error {
 	}
 	return exit.Usagef("%d faults in the files: nothing was changed", len(faults))
 }
+
+// SQL returns the text of a question: the argument SQL of a command, or the file of --file. A
+// hyphen stands for standard input.
+func SQL(args []string, file string, stdin io.Reader) (string, error) {
+	switch {
+	case len(args) > 0 && file != "":
+		return "", exit.Usagef("give SQL or --file, not both")
+	case len(args) > 0 && args[0] != "-":
+		return args[0], nil
+	case len(args) > 0:
+		return ReadText("-", stdin)
+	case file == "":
+		return "", exit.Usagef("want the question: SQL, or --file")
+	}
+	return ReadText(file, stdin)
+}

@@ -142,6 +142,9 @@ var argumentKinds = map[string]Kind{
 	"TRIGGER":        {Words: "the name of a trigger", Hint: "jobagent job trigger list shows all triggers", Max: maxName, source: names(controldb.NamesOfTriggers), named: true},
 	"WINDOW":         newName("the window of databases"),
 	"BASELINE":       newName("the baseline of schemas"),
+	"QUESTION_ID":    {Words: "the ID of a question", Hint: "jobagent question list shows the questions", Max: 20, source: names(controldb.NamesOfQuestions)},
+	"SETTING":        {Words: "the name of a setting", Hint: "jobagent setting list shows all settings", Max: maxName, source: names(controldb.NamesOfSettings), named: true},
+	"VALUE":          number,
 }
 
 // ownArguments are the kinds of arguments of single commands.

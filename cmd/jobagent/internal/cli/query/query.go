@@ -94,7 +94,7 @@ func (q *query) run(cmd *cobra.Command, args []string) error {
 	if err := q.check(); err != nil {
 		return err
 	}
-	text, err := q.text(args)
+	text, err := command.SQL(args, q.file, q.app.Stdin)
 	if err != nil {
 		return err
 	}
@@ -158,21 +158,6 @@ const (
 
 // totals reports whether totals are printed in place of rows.
 func (q *query) totals() bool { return len(q.by) > 0 || len(q.sum) > 0 }
-
-// text returns the question.
-func (q *query) text(args []string) (string, error) {
-	switch {
-	case len(args) > 0 && q.file != "":
-		return "", exit.Usagef("give SQL or --file, not both")
-	case len(args) > 0 && args[0] != "-":
-		return args[0], nil
-	case len(args) > 0:
-		return command.ReadText("-", q.app.Stdin)
-	case q.file == "":
-		return "", exit.Usagef("want the question: SQL, or --file")
-	}
-	return command.ReadText(q.file, q.app.Stdin)
-}
 
 // judge splits the text, and refuses what cannot be rolled back.
 func (q *query) judge(text string) ([]mssql.Batch, error) {
