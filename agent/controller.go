@@ -21,6 +21,7 @@ import (
 type controller struct {
 	store *controldb.Store
 	term  controldb.Term
+	crowd *crowd
 	comm  *communicator
 	cfg   Config
 	log   *zap.Logger
@@ -50,12 +51,12 @@ const activeTime = 2 * time.Second
 const driftPasses = 2
 
 func newController(
-	store *controldb.Store, term controldb.Term, comm *communicator, cleanup, questions chan<- struct{}, onClaim []func(), cfg Config,
+	store *controldb.Store, term controldb.Term, crowd *crowd, comm *communicator, cleanup, questions chan<- struct{}, onClaim []func(), cfg Config,
 	log *zap.Logger,
 ) *controller {
 	log = log.With(zap.String(keyService, "controller"))
 	return &controller{
-		store: store, term: term, comm: comm, cleanup: cleanup, questions: questions, watch: newAdvanceWatch(store, log), onClaim: onClaim,
+		store: store, term: term, crowd: crowd, comm: comm, cleanup: cleanup, questions: questions, watch: newAdvanceWatch(store, log), onClaim: onClaim,
 		cfg: cfg, log: log, comparedAt: time.Now(),
 	}
 }
@@ -172,7 +173,11 @@ func (c *controller) pass(ctx context.Context, undisturbed func() bool) (time.Du
 	default:
 		return c.cfg.PollActive, nil
 	}
-	idle := backoff.Jittered(c.cfg.PollIdle)
+	idle := c.cfg.PollIdle
+	if c.comm.registry.count() == 0 { // else a stop request waits for this agent
+		idle = c.crowd.interval(idle, c.cfg.Lease/3)
+	}
+	idle = backoff.Jittered(idle)
 	if !res.NextWake.IsZero() {
 		idle = min(idle, max(c.cfg.PollActive, res.NextWake.Sub(res.Now)))
 	}

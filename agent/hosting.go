@@ -183,6 +183,7 @@ func (h *Hosting) runCore(ctx context.Context) error {
 	termCtx, cancelTerm := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancelTerm(ErrStopping)
 	trust := newTrust(asked, term.TTL)
+	others := &crowd{}
 	gate := newSendGate(trust, func(ctx context.Context, sends []controldb.Send) ([]controldb.Refusal, error) {
 		return h.store.BeginSend(ctx, term.ID, sends)
 	})
@@ -195,7 +196,7 @@ func (h *Hosting) runCore(ctx context.Context) error {
 	host.stopping = func() bool { return ctx.Err() != nil }
 	defer h.cfg.Metrics.Watch(func() metrics.State { return stateOf(h.cfg, comm, host, share, trust) })()
 	services := []service{
-		newLease(h.store, term, trust, cancelTerm, h.cfg.Metrics, log),
+		newLease(h.store, term, trust, others, cancelTerm, h.cfg.Metrics, log),
 		comm,
 		gate,
 		host,
@@ -203,8 +204,8 @@ func (h *Hosting) runCore(ctx context.Context) error {
 		newRegistrar(h.store, log),
 		cleaner,
 		asker,
-		newScheduler(h.store, term, comm.queue.wake, h.cfg, log),
-		newController(h.store, term, comm, cleaner.wake, asker.wake, h.tools.OnClaim, h.cfg, log),
+		newScheduler(h.store, term, others, comm.queue.wake, h.cfg, log),
+		newController(h.store, term, others, comm, cleaner.wake, asker.wake, h.tools.OnClaim, h.cfg, log),
 	}
 	if h.tools.Traces != nil { // after the communicator: it looks for the last runs when their outcomes are delivered
 		services = slices.Insert(services, 1, service(newTraceFeed(h.store, term.ID, h.tools.Traces, log)))

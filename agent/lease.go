@@ -23,6 +23,7 @@ type lease struct {
 	// cancelTerm cancels the context of the term, from which the contexts of all its tasks derive.
 	cancelTerm context.CancelCauseFunc
 	trust      *trust
+	crowd      *crowd
 	metrics    *metrics.Agent
 }
 
@@ -58,11 +59,11 @@ func (t *trust) extend(askedAt time.Time, ttl time.Duration) {
 func margin(ttl time.Duration) time.Duration { return ttl / 6 }
 
 func newLease(
-	store *controldb.Store, term controldb.Term, trust *trust, cancelTerm context.CancelCauseFunc, m *metrics.Agent,
-	log *zap.Logger,
+	store *controldb.Store, term controldb.Term, trust *trust, crowd *crowd, cancelTerm context.CancelCauseFunc,
+	m *metrics.Agent, log *zap.Logger,
 ) *lease {
 	return &lease{
-		store: store, term: term, trust: trust, cancelTerm: cancelTerm, metrics: m,
+		store: store, term: term, trust: trust, crowd: crowd, cancelTerm: cancelTerm, metrics: m,
 		log: log.With(zap.String(keyService, "lease")),
 	}
 }
@@ -129,7 +130,11 @@ func (l *lease) attempt(ctx context.Context) (context.Context, context.CancelFun
 func (l *lease) renew(ctx context.Context) error {
 	ctx, cancel := l.attempt(ctx)
 	defer cancel()
-	return l.store.RenewTerm(ctx, l.term.ID, l.term.TTL)
+	agents, err := l.store.RenewTerm(ctx, l.term.ID, l.term.TTL)
+	if err == nil {
+		l.crowd.count(agents)
+	}
+	return err
 }
 
 // extend extends the trust by a call that began at started. It returns false if the answer was

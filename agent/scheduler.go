@@ -37,6 +37,7 @@ type scheduler struct {
 	term  controldb.Term
 	cfg   Config
 	log   *zap.Logger
+	crowd *crowd
 	// wakeController asks the controller for a pass. Size 1.
 	wakeController chan<- struct{}
 
@@ -53,10 +54,10 @@ type scheduler struct {
 }
 
 func newScheduler(
-	store *controldb.Store, term controldb.Term, wakeController chan<- struct{}, cfg Config, log *zap.Logger,
+	store *controldb.Store, term controldb.Term, crowd *crowd, wakeController chan<- struct{}, cfg Config, log *zap.Logger,
 ) *scheduler {
 	return &scheduler{
-		store: store, term: term, wakeController: wakeController, cfg: cfg,
+		store: store, term: term, crowd: crowd, wakeController: wakeController, cfg: cfg,
 		log: log.With(zap.String(keyService, "scheduler")),
 	}
 }
@@ -122,7 +123,7 @@ func (s *scheduler) runOnce(ctx context.Context) (time.Duration, error) {
 	if validated || fired {
 		return 0, nil
 	}
-	longest := s.cfg.slowPollInterval()
+	longest := s.crowd.interval(s.cfg.slowPollInterval(), s.cfg.Lease)
 	wait := longest - rand.N(longest/5+1) // random, so that several agents do not run in step
 	if !due.NextFireAt.IsZero() {
 		// The instant may have passed already. Wait a millisecond at least: without it, the loop

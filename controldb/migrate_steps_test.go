@@ -31,7 +31,7 @@ import (
 func (c *control) work(ctx context.Context, term controldb.TermID, stop *atomic.Bool) error {
 	idle := 0
 	for !stop.Load() || idle < 3 {
-		if err := c.RenewTerm(ctx, term, time.Hour); errors.Is(err, controldb.ErrTermEnded) {
+		if _, err := c.RenewTerm(ctx, term, time.Hour); errors.Is(err, controldb.ErrTermEnded) {
 			return fmt.Errorf("term %d: %w", term, err)
 		}
 		res, err := c.Pass(ctx, controldb.PassRequest{Term: term, MaxTasks: 2, MaxConcurrentTargets: 100})

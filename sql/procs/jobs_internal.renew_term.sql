@@ -5,8 +5,8 @@
 --   @ttl_seconds  Time from now to the expiry; at least 1.
 --   @term_guid    The term's GUID; NULL: an agent of an earlier release, not compared.
 -- Called by: agent/lease.go, three times per lease.
--- Locks:     the term's row (X).
--- Returns:   one row: expires_at.
+-- Locks:     the term's row (X). Rows of other terms that are locked are not counted: a renewal waits for nobody.
+-- Returns:   one row: expires_at, live_agents (the terms that last, with this one; an earlier release reads expires_at only).
 -- Throws:
 --   50029 an argument is missing or out of range.
 --   50201 the term has ended, or is another one of the same number.
@@ -41,6 +41,12 @@ BEGIN
         THROW 50201, @message, 1;
     END;
 
-    SELECT @expires_at AS expires_at;
+    -- Plan: the terms that last, of IX_terms_expires_at.
+    SELECT
+        @expires_at AS expires_at,
+        COUNT(*) AS live_agents
+    FROM jobs_internal.terms AS t WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
+    WHERE t.ended_at IS NULL
+        AND t.expires_at > @now;
     RETURN 0;
 END;

@@ -80,7 +80,8 @@ func (m *model) renew(t *rapid.T) {
 
 // renewOf renews the term.
 func (m *model) renewOf(t *rapid.T, term *modelTerm) {
-	if m.refusedUnlessItLasts(t, term, m.store.RenewTerm(t.Context(), term.id, modelLease)) {
+	_, err := m.store.RenewTerm(t.Context(), term.id, modelLease)
+	if m.refusedUnlessItLasts(t, term, err) {
 		term.expires = m.clock.Now().Add(modelLease)
 		term.holds(m.clock)
 	}

@@ -401,7 +401,8 @@ func (m *model) steady(t *rapid.T, passes int) {
 	for range passes {
 		m.clock.pass(4 * time.Second)
 		if term := m.latest(); term != nil {
-			require.NoError(t, m.store.RenewTerm(t.Context(), term.id, modelLease))
+			_, err := m.store.RenewTerm(t.Context(), term.id, modelLease)
+			require.NoError(t, err)
 			term.expires = m.clock.Now().Add(modelLease)
 			term.holds(m.clock)
 			m.passOf(t, term)
