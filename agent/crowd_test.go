@@ -1,7 +1,10 @@
 package agent_test
 
 import (
-	"sync/atomic"
+	"flag"
+	"maps"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,25 +14,64 @@ import (
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/testenv"
+	"github.com/jobagent/jobagent/testenv/tsqld"
 )
+
+// What idle agents cost: go test ./agent -run TestCrowdOfIdleAgents -v -crowd.agents 100
+var crowdAgents = flag.Int("crowd.agents", 20, "agents in TestCrowdOfIdleAgents")
+
+// calls counts the requests that a server gets, by the procedure that they call.
+type calls struct {
+	mu     sync.Mutex
+	byName map[string]int
+}
+
+// count is a [testenv.Options.Fault].
+func (c *calls) count(p tsqld.Point) error {
+	if p.Kind == tsqld.BeforeStatement {
+		name := "(batch)"
+		if p.Call != nil {
+			name = p.Request
+		}
+		c.mu.Lock()
+		c.byName[name]++
+		c.mu.Unlock()
+	}
+	return nil
+}
+
+// take returns the counts since the last call.
+func (c *calls) take() map[string]int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	taken := c.byName
+	c.byName = map[string]int{}
+	return taken
+}
 
 // Many idle agents together make as many passes as ten do, and a run starts as soon as with one.
 func TestCrowdOfIdleAgents(t *testing.T) {
-	bubble(t, func(t *testing.T, env *testenv.Env) {
-		f := newFixture(t, env, 3)
+	synctest.Test(t, func(t *testing.T) {
+		c := &calls{byName: map[string]int{}}
+		f := newFixture(t, testenv.Embedded(t, testenv.Options{Fault: c.count}), 3)
 		f.AddJob(t, "job", []string{"SELECT 1;"})
-		var passes atomic.Int64
-		for range 20 {
-			f.startAgent(t, agent.Config{Lease: 10 * time.Second, Alive: func() { passes.Add(1) }})
+		for range *crowdAgents {
+			f.startAgent(t, agent.Config{})
 		}
-		time.Sleep(10 * time.Second) // virtual time: all have renewed their terms
+		time.Sleep(20 * time.Second) // virtual time: all have renewed their terms
 		synctest.Wait()
-		before := passes.Load()
+		c.take()
 		const span = 15 * time.Second
 		time.Sleep(span)
 		synctest.Wait()
-		alone := int64(span / (300 * time.Millisecond))
-		require.InDelta(t, 10*alone, passes.Load()-before, float64(2*alone), "passes of 20 agents")
+		made, all := c.take(), 0
+		for _, name := range slices.Sorted(maps.Keys(made)) {
+			all += made[name]
+			t.Logf("%6.1f a second: %s", float64(made[name])/span.Seconds(), name)
+		}
+		t.Logf("%6.1f a second: all calls of %d agents", float64(all)/span.Seconds(), *crowdAgents)
+		alone := int(span / (300 * time.Millisecond))
+		require.InDelta(t, min(10, *crowdAgents)*alone, made["jobs_internal.controller_pass"], float64(2*alone), "passes")
 
 		for range 5 {
 			rows := f.ended(t, f.Start(t, "job"), time.Minute)
