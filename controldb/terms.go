@@ -95,8 +95,8 @@ func (s *Store) StartTerm(ctx context.Context, a Agent, ttl time.Duration) (Term
 	return Term{ID: TermID{Number: number, GUID: guid}, AgentID: a.ID, TTL: time.Duration(seconds(ttl)) * time.Second}, nil
 }
 
-// RenewTerm extends a term to ttl from the database's current time, and returns how many agents have
-// a term. It returns [ErrTermEnded] when the term has ended; then the caller holds no task.
+// RenewTerm extends a term to ttl from the database's current time, and returns how many agents
+// have a term. It returns [ErrTermEnded] when the term has ended; then the caller holds no task.
 func (s *Store) RenewTerm(ctx context.Context, id TermID, ttl time.Duration) (agents int, err error) {
 	var expires time.Time
 	err = s.query(ctx, "renew the term", newCall("jobs_internal.renew_term").forTerm(id).in("ttl_seconds", seconds(ttl)),
