@@ -180,7 +180,7 @@ func isASCII(s string) bool {
 var table = join(
 	stringFuncs, stringSearchFuncs, stringMakeFuncs, hashFuncs, formatFuncs, mathFuncs, bitFuncs, dateFuncs,
 	dateMakeFuncs, logicFuncs, jsonFuncs,
-	sessionFuncs, errorFuncs, metaFuncs, propertyFuncs, securityFuncs, aggregates, windows,
+	sessionFuncs, errorFuncs, metaFuncs, propertyFuncs, securityFuncs, aggregates, windows, percentiles,
 )
 
 // join merges the lists of the files into one map.

@@ -27,8 +27,8 @@ func window(name string, minArgs, maxArgs int, result resultFunc) *Func {
 }
 
 // NeedsOrder reports whether OVER must have ORDER BY for f, which is true for all functions of kind
-// Window.
-func NeedsOrder(f *Func) bool { return f.Kind == Window }
+// Window but PERCENTILE_CONT and PERCENTILE_DISC.
+func NeedsOrder(f *Func) bool { return f.Kind == Window && f.New == nil }
 
 // firstArgument is the type of the first argument, int for a bare NULL.
 func firstArgument(args []types.Type, _ []types.Value) (types.Type, error) {

@@ -36,6 +36,11 @@ func (b *binder) aggregate(f *builtin.Func, e *syntax.FuncCall, l *level) (*node
 	if err != nil {
 		return nil, err
 	}
+	if builtin.IsPercentile(f) {
+		if args, err = b.percentileArgs(f, e, l, state, args); err != nil {
+			return nil, err
+		}
+	}
 	owner := l
 	if e.Over == nil {
 		if state.named != nil {
@@ -50,7 +55,7 @@ func (b *binder) aggregate(f *builtin.Func, e *syntax.FuncCall, l *level) (*node
 	if err != nil {
 		return nil, err
 	}
-	if len(e.WithinGroup) > 0 {
+	if len(e.WithinGroup) > 0 && !builtin.IsPercentile(f) {
 		if f.Name != "STRING_AGG" {
 			return nil, mserr.NotSupported("WITHIN GROUP of %s", f.Name)
 		}
@@ -70,6 +75,36 @@ func (b *binder) aggregate(f *builtin.Func, e *syntax.FuncCall, l *level) (*node
 		return n, nil
 	}
 	return b.over(f, n, e, l, state)
+}
+
+// percentileArgs returns the arguments of PERCENTILE_CONT or PERCENTILE_DISC as their accumulator
+// takes them: the percentile, the expression of WITHIN GROUP, and whether its order is descending.
+func (b *binder) percentileArgs(f *builtin.Func, e *syntax.FuncCall, l *level, state *aggregation, args []*node) ([]*node, error) {
+	switch {
+	case len(args) != 1:
+		return nil, mserr.ArgumentCount(strings.ToLower(f.Name), 1)
+	case len(e.WithinGroup) == 0:
+		return nil, mserr.New(10754, 15, "The function '%s' must have a WITHIN GROUP clause.", f.Name)
+	case len(e.WithinGroup) > 1:
+		return nil, mserr.Syntax(",")
+	}
+	percentile, err := convertImplicit(args[0], types.FloatType)
+	if err != nil {
+		return nil, err
+	}
+	state.inWindow = true
+	order, err := b.windowOrder(e.WithinGroup, l)
+	state.inWindow = false
+	if err != nil {
+		return nil, err
+	}
+	value := order[0].n
+	if f.Name == "PERCENTILE_CONT" && (value.typ.IsNumber() || value.typ.ID == types.Bit) {
+		if value, err = convertImplicit(value, types.FloatType); err != nil {
+			return nil, err
+		}
+	}
+	return []*node{percentile, value, constant(boolValue(order[0].desc), types.BitType)}, nil
 }
 
 // aggregates returns the aggregation state of a level, or nil outside a SELECT.
@@ -232,7 +267,12 @@ func (b *binder) over(f *builtin.Func, n *node, e *syntax.FuncCall, l *level, st
 	if err := checkElements(max(len(spec.PartitionBy), len(spec.OrderBy))); err != nil {
 		return nil, err
 	}
-	if builtin.NeedsOrder(f) && len(spec.OrderBy) == 0 {
+	switch {
+	case builtin.IsPercentile(f) && len(spec.OrderBy) > 0:
+		return nil, mserr.New(10758, 15, "The function '%s' may not have ORDER BY in OVER clause.", f.Name)
+	case builtin.IsPercentile(f) && spec.Frame != nil:
+		return nil, mserr.New(10752, 15, "The function '%s' may not have a window frame.", f.Name)
+	case builtin.NeedsOrder(f) && len(spec.OrderBy) == 0:
 		return nil, mserr.OverOrderRequired(f.Name)
 	}
 	if e.Distinct {
