@@ -3,6 +3,7 @@ package exec
 import (
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
@@ -14,9 +15,6 @@ import (
 
 // change executes INSERT, UPDATE, DELETE and MERGE.
 func (r *run) change(st syntax.Stmt) error {
-	if r.s.opts.rowCount > 0 {
-		return mserr.NotSupported("SET ROWCOUNT for statements that change data")
-	}
 	if ins, ok := st.(*syntax.InsertStmt); ok {
 		if src, ok := ins.Source.(*syntax.InsertExec); ok {
 			return r.insertExec(ins, src)
@@ -36,16 +34,63 @@ func (r *run) change(st syntax.Stmt) error {
 	return r.done(n, commandOf(st))
 }
 
+// limited returns a statement that SET ROWCOUNT limits to a number of rows, with TOP; 0 means no
+// limit. A statement with a TOP of its own is not limited ("SET ROWCOUNT (Transact-SQL)").
+func limited(st syntax.Stmt, rows int64) syntax.Stmt {
+	if rows == 0 {
+		return st
+	}
+	switch st := st.(type) {
+	case *syntax.InsertStmt:
+		if st.Top != nil {
+			return st
+		}
+		switch source := st.Source.(type) {
+		case *syntax.InsertDefaults:
+			return st // one row
+		case *syntax.InsertValues:
+			c, values := *st, *source
+			values.Rows = values.Rows[:min(rows, int64(len(values.Rows)))]
+			c.Source = &values
+			return &c
+		case *syntax.InsertQuery:
+			if s, ok := source.Query.Body.(*syntax.Select); ok && s.Top != nil {
+				return st
+			}
+		}
+		c := *st
+		return withTop(&c, &c.Top, rows)
+	case *syntax.UpdateStmt:
+		c := *st
+		return withTop(&c, &c.Top, rows)
+	case *syntax.DeleteStmt:
+		c := *st
+		return withTop(&c, &c.Top, rows)
+	case *syntax.MergeStmt:
+		c := *st
+		return withTop(&c, &c.Top, rows)
+	}
+	return st
+}
+
+// withTop gives st TOP (rows) unless it has a TOP. top is its field.
+func withTop(st syntax.Stmt, top **syntax.Top, rows int64) syntax.Stmt {
+	if *top == nil {
+		*top = &syntax.Top{Count: &syntax.Literal{Kind: syntax.IntLit, Text: strconv.FormatInt(rows, 10)}, Paren: true}
+	}
+	return st
+}
+
 // changePlan returns the cached plan of a statement, or compiles the statement.
 func (r *run) changePlan(st syntax.Stmt) (*compile.DML, error) {
-	key := planKey{node: st, kind: planChange}
+	key := planKey{node: st, kind: planChange, rows: r.s.opts.rowCount}
 	if p := r.f.unit.find(r, key); p != nil {
 		return p.(*compile.DML), nil
 	}
 	var dml *compile.DML
 	var err error
 	c := r.compiler()
-	switch st := st.(type) {
+	switch st := limited(st, r.s.opts.rowCount).(type) {
 	case *syntax.InsertStmt:
 		dml, err = c.Insert(st)
 	case *syntax.UpdateStmt:

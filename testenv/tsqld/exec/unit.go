@@ -51,6 +51,7 @@ type planKey struct {
 	node syntax.Node
 	to   types.Type // target type of an expression
 	kind planKind
+	rows int64 // SET ROWCOUNT, of a plan that changes data
 }
 
 // planKind distinguishes the plans of one node.
