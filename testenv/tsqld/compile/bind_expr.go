@@ -76,6 +76,8 @@ func (b *binder) exprWithoutLocale(e syntax.Expr, l *level) (*node, error) {
 		return b.jsonObject(e, l)
 	case *syntax.JSONArrayExpr:
 		return b.jsonArray(e, l)
+	case *syntax.IdentityExpr: // in SELECT … INTO see identityOf
+		return nil, mserr.New(177, 15, "The IDENTITY function can only be used when the SELECT statement has an INTO clause.")
 	case *syntax.ParseAsExpr:
 		return nil, mserr.NotSupported("PARSE")
 	case *syntax.MethodCall:

@@ -64,6 +64,10 @@ func (c *Compiler) Select(q *syntax.Query, hints []*syntax.Option) (*Plan, error
 func (c *Compiler) query(q *syntax.Query, hints []*syntax.Option, browse bool) (p *Plan, err error) {
 	err = c.bind(hints, func(b *binder) error {
 		var assigned []assignment
+		q, identity, err := identityOf(q)
+		if err != nil {
+			return err
+		}
 		r, err := b.query(q, nil, queryUse{top: true, assigned: &assigned, browse: browse})
 		if err != nil {
 			return err
@@ -74,6 +78,11 @@ func (c *Compiler) query(q *syntax.Query, hints []*syntax.Option, browse bool) (
 		p = &Plan{}
 		if p.Into, err = b.into(q, r); err != nil {
 			return err
+		}
+		if identity != nil {
+			if err := identity.declare(p.Into, r); err != nil {
+				return err
+			}
 		}
 		if len(assigned) > 0 && p.Into != nil {
 			return mserr.SelectIntoAssigns()

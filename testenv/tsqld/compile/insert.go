@@ -310,6 +310,10 @@ func (c *Compiler) SelectInto(
 	table *catalog.Table,
 ) (d *DML, err error) {
 	err = c.bind(hints, func(b *binder) error {
+		q, declared, err := identityOf(q)
+		if err != nil {
+			return err
+		}
 		r, err := b.query(q, nil, queryUse{top: true})
 		if err != nil {
 			return err
@@ -320,16 +324,13 @@ func (c *Compiler) SelectInto(
 			b.needDatabase(database)
 		}
 		d = newDML("INSERT", t)
-		names := []syntax.Ident{}
 		identity := table.IdentityColumn()
-		for _, c := range table.Columns {
-			names = append(names, syntax.Ident{Name: c.Name})
+		ins := &insertion{t: t, identity: identity, explicit: identity != nil, hasList: true, listed: table.Columns, columns: table.Columns}
+		if declared != nil {
+			r = declared.without(r)
+			ins.explicit = false
+			ins.listed = slices.DeleteFunc(slices.Clone(table.Columns), func(c *catalog.Column) bool { return c == identity })
 		}
-		ins := &insertion{t: t, identity: identity, explicit: identity != nil, hasList: true}
-		for i := range names {
-			ins.listed = append(ins.listed, table.Columns[i])
-		}
-		ins.columns = ins.listed
 		err = b.insertFrom(d, ins, r, nil, nil, nil)
 		d.Needs = b.needs
 		return err

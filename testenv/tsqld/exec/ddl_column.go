@@ -252,8 +252,7 @@ func (b *builder) identity(c *catalog.Column, spec *syntax.IdentitySpec) error {
 	seed, err1 := strconv.ParseInt(spec.Seed, 10, 64)
 	step, err2 := strconv.ParseInt(spec.Increment, 10, 64)
 	if err1 != nil || err2 != nil || step == 0 {
-		return mserr.New(2756, 16, "Invalid value %s for %s. The value must be a nonzero integer.", spec.Increment,
-			"IDENTITY")
+		return mserr.InvalidIdentityValue(spec.Increment)
 	}
 	c.Auto = &catalog.Identity{Seed: seed, Increment: step}
 	c.Identity = true

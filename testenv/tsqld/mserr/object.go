@@ -176,6 +176,11 @@ func InvalidIdentityType(column string) *Error {
 		"or decimal or numeric with a scale of 0, unencrypted, and constrained to be nonnullable.", column)
 }
 
+// InvalidIdentityValue is error 2756.
+func InvalidIdentityValue(value string) *Error {
+	return New(2756, 16, "Invalid value %s for %s. The value must be a nonzero integer.", value, "IDENTITY")
+}
+
 // PrecisionTooLarge is error 2750; n counts from 1.
 func PrecisionTooLarge(n, precision, maximum int) *Error {
 	return New(2750, 16, "Column or parameter #%d: Specified column precision %d is greater than the "+

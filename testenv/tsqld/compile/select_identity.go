@@ -1,0 +1,93 @@
+package compile
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// identityItem is IDENTITY(type, seed, increment) in the select list of a SELECT … INTO: a column of
+// the new table ("IDENTITY (Function) (Transact-SQL)"). Its values come from the INSERT.
+type identityItem struct {
+	column string
+	auto   *catalog.Identity
+}
+
+// identityOf returns a query whose select list has a constant of the type in the place of IDENTITY,
+// and what IDENTITY declares; without IDENTITY, it returns q and nil.
+func identityOf(q *syntax.Query) (*syntax.Query, *identityItem, error) {
+	s, ok := unparen(q.Body).(*syntax.Select)
+	if !ok || s.Into == nil {
+		return q, nil, nil
+	}
+	at := slices.IndexFunc(s.Items, isIdentity)
+	if at < 0 {
+		return q, nil, nil
+	}
+	if slices.ContainsFunc(s.Items[at+1:], isIdentity) {
+		return nil, nil, mserr.New(8109, 16, "Attempting to add multiple identity columns to table '%s', using the SELECT INTO statement.",
+			s.Into.Last())
+	}
+	item := s.Items[at].(*syntax.SelectExpr)
+	e, name := item.X.(*syntax.IdentityExpr), item.Alias.Name
+	if name == "" {
+		return nil, nil, mserr.MissingName()
+	}
+	seed, err1 := strconv.ParseInt(e.Seed, 10, 64)
+	step, err2 := strconv.ParseInt(e.Increment, 10, 64)
+	if err1 != nil || err2 != nil || step == 0 {
+		return nil, nil, mserr.InvalidIdentityValue(e.Increment)
+	}
+	c, body, replaced := *q, *s, *item
+	replaced.X = &syntax.CastExpr{X: &syntax.Literal{Kind: syntax.IntLit, Text: "0"}, Type: e.Type}
+	body.Items = slices.Clone(s.Items)
+	body.Items[at] = &replaced
+	c.Body = &body
+	return &c, &identityItem{name, &catalog.Identity{Seed: seed, Increment: step}}, nil
+}
+
+// isIdentity reports whether an item is a call of IDENTITY.
+func isIdentity(item syntax.SelectItem) bool {
+	e, ok := item.(*syntax.SelectExpr)
+	if !ok {
+		return false
+	}
+	_, ok = e.X.(*syntax.IdentityExpr)
+	return ok
+}
+
+// declare sets the identity of the column in the target of SELECT … INTO. Error 8108 if another
+// column inherits one.
+func (i *identityItem) declare(into *Into, q *query) error {
+	for k, c := range q.cols {
+		switch {
+		case strings.EqualFold(c.name, i.column):
+			if ok := c.typ.IsInteger() && c.typ.ID != types.Bit || c.typ.ID == types.Decimal && c.typ.Scale == 0; !ok {
+				return mserr.InvalidIdentityType(i.column)
+			}
+			if c.typ.IsDecimalText() {
+				return mserr.NotSupported("IDENTITY on decimal columns of more than 18 digits")
+			}
+			into.Identity[k] = i.auto
+		case into.Identity[k] != nil:
+			return mserr.New(8108, 16, "Cannot add identity column, using the SELECT INTO statement, to table '%s', which already "+
+				"has column '%s' that inherits the identity property.", into.Name, c.name)
+		}
+	}
+	return nil
+}
+
+// without returns the query without the column of IDENTITY.
+func (i *identityItem) without(q *query) *query {
+	at := slices.IndexFunc(q.cols, func(c outColumn) bool { return strings.EqualFold(c.name, i.column) })
+	r, inner := *q, *q.core
+	inner.items = slices.Delete(slices.Clone(inner.items), at, at+1)
+	r.cols = slices.Delete(slices.Clone(r.cols), at, at+1)
+	r.core = &inner
+	return &r
+}
