@@ -127,12 +127,17 @@ func (r *run) execute(st *syntax.ExecStmt) error {
 	if st.At.Name != "" {
 		return mserr.NotSupported("EXECUTE AT")
 	}
-	if st.ResultSets != nil && len(st.ResultSets.Sets) > 0 {
-		return mserr.NotSupported("EXECUTE WITH RESULT SETS")
-	}
 	if st.Number > 1 {
 		return mserr.NotSupported("numbered procedures")
 	}
+	if rs := st.ResultSets; rs != nil && rs.Kind != "UNDEFINED" {
+		return r.withResultSets(rs, func() error { return r.executeModule(st) })
+	}
+	return r.executeModule(st)
+}
+
+// executeModule is execute for result sets of any kind.
+func (r *run) executeModule(st *syntax.ExecStmt) error {
 	if st.Text != nil {
 		return r.execText(st)
 	}

@@ -136,10 +136,14 @@ func (e *sinkError) Error() string { return e.err.Error() }
 // Unwrap returns the Sink's error.
 func (e *sinkError) Unwrap() error { return e.err }
 
-// sinkFailure wraps an error of the Sink, so that the error ends the request.
+// sinkFailure wraps an error of the Sink, so that the error ends the request. A [refusal] ends the
+// procedure only.
 func sinkFailure(err error) error {
 	if err == nil {
 		return nil
+	}
+	if refused := (*refusal)(nil); errors.As(err, &refused) {
+		return compileFailure(refused.err)
 	}
 	return &sinkError{err}
 }
