@@ -11,7 +11,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// identityItem is IDENTITY(type, seed, increment) in the select list of a SELECT … INTO: a column of
+// identityItem is IDENTITY(type, seed, increment) in the select list of SELECT … INTO: a column of
 // the new table ("IDENTITY (Function) (Transact-SQL)"). Its values come from the INSERT.
 type identityItem struct {
 	column string
