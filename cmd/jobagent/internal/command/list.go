@@ -18,18 +18,10 @@ const listCommand = "jobagent_list"
 // List adds the flags of a list to a command, and checks them before the command connects.
 func List(p *output.Printer, rows output.Rows, cmd *cobra.Command) *cobra.Command {
 	flags := cmd.Flags()
-	flags.StringSliceVar(&p.List.Columns, "columns", nil, "`columns` of table and csv, separated by commas: "+rows.Help())
-	flags.StringVar(&p.List.Sort, "sort", "", "sort what was read by this `column`; with - before it in the reverse order")
-	flags.BoolVar(&p.List.NoHeaders, "no-headers", false, "print table and csv without headers")
 	names := rows.Names()
-	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("columns", func(_ *cobra.Command, _ []string, given string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		before := given[:strings.LastIndex(given, ",")+1] // each column is completed by itself
-		return prefixed(before, names), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
-	}))
-	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("sort", func(_ *cobra.Command, _ []string, given string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		before := given[:len(given)-len(strings.TrimPrefix(given, "-"))]
-		return prefixed(before, names), cobra.ShellCompDirectiveNoFileComp
-	}))
+	flags.Var(&columnsFlag{list: &p.List.Columns, names: names}, "columns", "`columns` of table and csv, separated by commas: "+rows.Help())
+	flags.Var(&sortFlag{column: &p.List.Sort, names: names}, "sort", "sort what was read by this `column`; with - before it in the reverse order")
+	flags.BoolVar(&p.List.NoHeaders, "no-headers", false, "print table and csv without headers")
 	annotate(cmd, listCommand, "true")
 	p.Declare(cmd, output.Shape{Value: rows.Value()})
 	before := cmd.PreRunE
@@ -43,6 +35,57 @@ func List(p *output.Printer, rows output.Rows, cmd *cobra.Command) *cobra.Comman
 		return nil
 	}
 	return cmd
+}
+
+// columnsFlag is the value of --columns. It completes itself, because cobra keeps each function for
+// the completion of a flag, and with it the tree of all commands, until the process ends.
+type columnsFlag struct {
+	list  *[]string
+	names []string // of all columns
+}
+
+// Set implements [pflag.Value]. A flag that is given again adds columns.
+func (f *columnsFlag) Set(text string) error {
+	if text != "" {
+		*f.list = append(*f.list, strings.Split(text, ",")...)
+	}
+	return nil
+}
+
+// String implements [pflag.Value].
+func (f *columnsFlag) String() string { return strings.Join(*f.list, ",") }
+
+// Type implements [pflag.Value].
+func (f *columnsFlag) Type() string { return "strings" }
+
+// Complete completes each column by itself.
+func (f *columnsFlag) Complete(given string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	before := given[:strings.LastIndex(given, ",")+1]
+	return prefixed(before, f.names), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
+
+// sortFlag is the value of --sort. It completes itself, as columnsFlag does.
+type sortFlag struct {
+	column *string
+	names  []string // of all columns
+}
+
+// Set implements [pflag.Value].
+func (f *sortFlag) Set(text string) error {
+	*f.column = text
+	return nil
+}
+
+// String implements [pflag.Value].
+func (f *sortFlag) String() string { return *f.column }
+
+// Type implements [pflag.Value].
+func (f *sortFlag) Type() string { return "string" }
+
+// Complete completes the column behind the sign.
+func (f *sortFlag) Complete(given string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	before := given[:len(given)-len(strings.TrimPrefix(given, "-"))]
+	return prefixed(before, f.names), cobra.ShellCompDirectiveNoFileComp
 }
 
 // rowsCommand is the annotation of commands that print the rows of databases.

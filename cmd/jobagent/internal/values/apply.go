@@ -95,6 +95,11 @@ func localFlags(cmd *cobra.Command) (list []*pflag.Flag) {
 	return list
 }
 
+// completer is the value of a flag that completes itself.
+type completer interface {
+	Complete(prefix string) ([]cobra.Completion, cobra.ShellCompDirective)
+}
+
 // CompleteFlags makes a command and its subcommands complete the values of their flags. It is
 // called where something is completed only: cobra keeps each function until the process ends.
 func CompleteFlags(cmd *cobra.Command, a *connect.App) {
@@ -106,6 +111,9 @@ func CompleteFlags(cmd *cobra.Command, a *connect.App) {
 			return
 		}
 		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(f.Name, func(c *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			if own, ok := f.Value.(completer); ok {
+				return own.Complete(prefix)
+			}
 			k, ok := KindOfFlag(cmd, f)
 			if !ok {
 				k = word
