@@ -20,7 +20,7 @@ import (
 func TestMembersStandForMore(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 5)
-		f.startAgent(t, agent.Config{})
+		f.startAgent(t, slowPolling)
 		f.AddJob(t, "all", []string{"CREATE TABLE dbo.a (i INT);"})
 		f.ended(t, f.Start(t, "all"), time.Minute)
 		catalog := f.Targets[0]
@@ -75,7 +75,7 @@ FROM jobs_internal.target_groups AS n CROSS JOIN jobs_internal.target_groups AS 
 func TestTagsOfQueries(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 3)
-		f.startAgent(t, agent.Config{})
+		f.startAgent(t, slowPolling)
 		catalog := f.Targets[0]
 		f.exec(t, catalog, "CREATE TABLE dbo.tenants (name NVARCHAR(128) NOT NULL, tier NVARCHAR(300) NULL);")
 		for _, name := range f.Targets[:2] {

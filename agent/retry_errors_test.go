@@ -57,7 +57,7 @@ func TestRetriesByClassOfError(t *testing.T) {
 				_, err = holder.ExecContext(t.Context(), "UPDATE dbo.t SET n = 3;")
 				require.NoError(t, err)
 				f.AddJob(t, "j", []string{c.script}, retries(2, 20), c.step)
-				f.startAgent(t, agent.Config{})
+				f.startAgent(t, slowPolling)
 				id := f.Start(t, "j")
 				f.until(t, id, time.Minute, func(rows []controldb.Execution) bool {
 					return len(rows) > 2 && rows[2].Attempts == 1 && rows[2].Lifecycle != jobs.InProgress

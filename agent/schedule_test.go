@@ -16,7 +16,8 @@ import (
 	"github.com/jobagent/jobagent/testenv"
 )
 
-// slowPolling makes hours of virtual time cheap. Due instants are handled on time nevertheless.
+// slowPolling makes hours of virtual time cheap. Due instants are handled on time nevertheless. The
+// scheduler looks for changes every 15 s.
 var slowPolling = agent.Config{PollIdle: 5 * time.Second, PollActive: time.Second}
 
 // The clock of a synctest bubble starts on 1 January 2000 at midnight. The tests write instants as

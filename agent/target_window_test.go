@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -42,7 +41,7 @@ BEGIN
 END;`}, func(s *controldb.StepSpec) {
 			s.RetryAttempts, s.InitialRetryInterval, s.Timeout = ptr(1), ptr(1), ptr(3600)
 		})
-		stop := f.startAgent(t, agent.Config{})
+		stop := f.startAgent(t, slowPolling)
 		f.Start(t, "j")
 		states := func() (list []string) {
 			rows, err := f.DB(t, f.Control).QueryContext(t.Context(), `SELECT CONCAT(v.lifecycle, N' ', v.attempts, N' ' + v.waiting_for,
@@ -58,7 +57,7 @@ FROM jobs.job_execution_targets AS v ORDER BY v.target_database_name`)
 			require.NoError(t, rows.Err())
 			return list
 		}
-		<-time.After(10 * time.Second)
+		until(1)
 		require.Equal(t, []string{"Created 0 Window 00:10", "Created 0 Window 00:10", "Created 0 Window 00:00", "Created 0 Pause 00:30", "Succeeded 1"}, states())
 		until(9)
 		require.Equal(t, []string{"Created 0 Window 00:10", "Created 0 Window 00:10", "Created 0 Window 00:00", "Created 0 Pause 00:30", "Succeeded 1"}, states())

@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -15,7 +14,7 @@ import (
 func TestTriggersStartJobsOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 2)
-		stop := f.startAgent(t, agent.Config{})
+		stop := f.startAgent(t, slowPolling)
 		f.AddJob(t, "load", []string{"SELECT 1;"})
 		f.AddJob(t, "clean", []string{"SELECT 1;"})
 		f.AddJob(t, "report", []string{"WAITFOR DELAY '00:00:30';"})
@@ -50,7 +49,7 @@ WHERE j.name = N'`+job+`';`, &all, &succeeded)
 			f.ended(t, f.Start(t, "load"), time.Minute)
 		}
 		stop()
-		f.startAgent(t, agent.Config{})
+		f.startAgent(t, slowPolling)
 		reaches("report", 3)
 		reaches("mail", 0) // no run of clean has ended
 		f.ended(t, f.Start(t, "clean"), time.Minute)
@@ -74,7 +73,7 @@ WHERE j.name = N'`+job+`';`, &all, &succeeded)
 func TestTriggeredRunsHaveTheTargetsThatSucceeded(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 3)
-		f.startAgent(t, agent.Config{})
+		f.startAgent(t, slowPolling)
 		command := "IF DB_NAME() = N'" + f.Targets[1] + "' THROW 50001, N'no', 1;"
 		for _, name := range []string{"plain", "rolled"} {
 			f.AddJob(t, name, []string{command})

@@ -17,6 +17,9 @@ type argument struct {
 	many     bool
 }
 
+// repeats removes what says that an argument may be given several times.
+var repeats = strings.NewReplacer("...", "", "…", "")
+
 // arguments reads a usage line: "backfill JOB [SCHEDULE]". Flags in it, such as --file FILE|-, are
 // left out.
 func arguments(use string) (list []argument) {
@@ -36,7 +39,7 @@ func arguments(use string) (list []argument) {
 			}
 		}
 		a.many = strings.Contains(word, "...") || strings.Contains(word, "…")
-		a.word = strings.Trim(strings.NewReplacer("...", "", "…", "").Replace(word), "[]")
+		a.word = strings.Trim(repeats.Replace(word), "[]")
 		list = append(list, a)
 	}
 	return list
