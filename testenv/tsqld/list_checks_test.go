@@ -240,8 +240,11 @@ const (
 	listTimes  = 10
 	// listSteps is how many steps do not count as growth.
 	listSteps = 100_000
-	// listTime is how long a batch may run before it is canceled.
-	listTime = 5 * time.Second
+	// listTime is how long a batch with many elements may run before it is canceled, and
+	// listShortTime one with few. The latter end within 0.1 s of processor time, but for the products
+	// of many tables, which never end.
+	listTime      = 5 * time.Second
+	listShortTime = time.Second
 )
 
 // listProducts matches the names of statements with two lists whose product is the size of what
@@ -255,10 +258,11 @@ var listProducts = regexp.MustCompile(`\b(Select\.Items|GroupBy\.Items) GroupIte
 // end them at once: the test cancels in the middle of the checks, and in the longest gap between
 // two. With -v, it prints a table.
 func TestLongListsStop(t *testing.T) {
-	n, full, memory := *listElements, *listElements >= fewElements, int64(attackMemory)
+	n, full, memory, most := *listElements, *listElements >= fewElements, int64(attackMemory), listTime
 	if full {
 		memory = meter.DefaultLimit
 	} else {
+		most = listShortTime
 		n /= 3 // steps show squares of small numbers, too
 	}
 	s := newListServer(t, memory)
@@ -276,19 +280,19 @@ func TestLongListsStop(t *testing.T) {
 		}
 		t.Run(l.name, func(t *testing.T) {
 			text := l.text(n)
-			short := s.batch(l.text((n+3)/4), 0, 0, listTime)
-			long := s.batch(text, 0, 0, listTime)
+			short := s.batch(l.text((n+3)/4), 0, 0, most)
+			long := s.batch(text, 0, 0, most)
 			r := row{name: l.name, bytes: len(text), short: short, long: long}
 			require.NotEqual(t, int32(8630), long.number, "%.300s", text)
-			most := listGrowth
+			growth := listGrowth
 			if listProducts.MatchString(l.name) {
-				most *= listGrowth
+				growth *= listGrowth
 			}
-			if grown := long.steps - listSteps; short.err == nil && grown > most*short.steps {
+			if grown := long.steps - listSteps; short.err == nil && grown > growth*short.steps {
 				t.Errorf("%.100s: %d steps with %d elements, %d with a quarter of them", text, long.steps, n, short.steps)
 			}
 			if long.checks > 2 {
-				stopped := s.batch(text, long.checks/2, 0, listTime)
+				stopped := s.batch(text, long.checks/2, 0, most)
 				if stopped.err != nil || stopped.checks > long.checks/2 { // otherwise, parts of it were in a cache
 					require.ErrorIs(t, stopped.err, errStopped, "%.300s", text)
 				}
@@ -300,7 +304,7 @@ func TestLongListsStop(t *testing.T) {
 					t.Errorf("%s: %v with %d elements, %v with a quarter of them", l.name, long.spent, n, short.spent)
 				}
 				if long.gap > listStop/4 {
-					stopped := s.batch(text, long.gapAt, long.gap/20, listTime)
+					stopped := s.batch(text, long.gapAt, long.gap/20, most)
 					r.end = max(r.end, stopped.end+stopped.closed)
 					t.Logf("canceled in the gap: end %v, close %v, %s", stopped.end, stopped.closed, stopped.where)
 				}
