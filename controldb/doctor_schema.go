@@ -359,9 +359,13 @@ func checkCollations(ctx context.Context, e *examination) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
+	declared, err := collatedColumns()
+	if err != nil {
+		return nil, err
+	}
 	var names []string
 	for _, r := range rows {
-		if !declaresCollation(r.Table, r.Column) {
+		if !declared[[2]string{strings.ToLower(r.Table), r.Column}] {
 			names = append(names, fmt.Sprintf("%s.%s %s", r.Table, r.Column, r.Collation))
 		}
 	}
@@ -395,21 +399,33 @@ func declaredTables(o sqlfs.Object) []string {
 	return names
 }
 
-// declaresCollation reports whether the schema's file declares a collation for a column.
-func declaresCollation(table, column string) bool {
+// columnCollation matches the declaration of a column with a collation.
+var columnCollation = regexp.MustCompile(`(?m)^\s*(\w+)\s[^,\n]*\bCOLLATE\b`)
+
+// collatedColumns are the columns for which the schema's files declare a collation, with the names
+// of their tables in lower case.
+var collatedColumns = sync.OnceValues(func() (map[[2]string]bool, error) {
 	objects, err := sqlfs.Objects()
 	if err != nil {
-		return false
+		return nil, fmt.Errorf("read the embedded schema: %w", err)
 	}
-	declaration := regexp.MustCompile(`(?m)^\s*` + regexp.QuoteMeta(column) + `\s[^,\n]*\bCOLLATE\b`)
-	return slices.ContainsFunc(objects, func(o sqlfs.Object) bool {
-		return o.Kind == sqlfs.KindTable &&
-			slices.ContainsFunc(splitBefore(o.Text, tableDeclaration), func(part string) bool {
-				m := tableDeclaration.FindStringSubmatch(part)
-				return m != nil && strings.EqualFold(m[1], table) && declaration.MatchString(part)
-			})
-	})
-}
+	columns := map[[2]string]bool{}
+	for _, o := range objects {
+		if o.Kind != sqlfs.KindTable {
+			continue
+		}
+		for _, part := range splitBefore(o.Text, tableDeclaration) {
+			table := tableDeclaration.FindStringSubmatch(part)
+			if table == nil {
+				continue
+			}
+			for _, column := range columnCollation.FindAllStringSubmatch(part, -1) {
+				columns[[2]string{strings.ToLower(table[1]), column[1]}] = true
+			}
+		}
+	}
+	return columns, nil
+})
 
 // checkForeign finds foreign objects in our schemas. A schema that is not installed is reported by
 // checkSchema.
