@@ -13,12 +13,13 @@ import (
 	"github.com/jobagent/jobagent/testenv"
 )
 
-// skipUnderRace skips a test that simulates minutes or hours. Its cost is T-SQL in SQLite, which is
-// some twenty times slower under the race detector, and shorter tests run the same goroutines.
+// skipUnderRace skips a test that simulates minutes or hours. Its cost is T-SQL in the embedded
+// server, which is five times slower under the race detector, and shorter tests run the same
+// goroutines.
 func skipUnderRace(t *testing.T) {
 	t.Helper()
 	if raceDetector {
-		t.Skip("simulates minutes or hours, and SQLite is twenty times slower under the race detector; shorter tests run the same goroutines")
+		t.Skip("simulates minutes or hours, and the embedded server is five times slower under the race detector; shorter tests run the same goroutines")
 	}
 }
 

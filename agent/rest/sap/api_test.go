@@ -91,7 +91,7 @@ func results(t *testing.T, list object) (all []object) {
 // eventually repeats a check until it holds; the agent acts within a second or two.
 func eventually(t *testing.T, what string, check func() bool) {
 	t.Helper()
-	const most = time.Minute // the race detector makes the embedded server about twenty times slower
+	const most = time.Minute // the race detector makes the embedded server about five times slower
 	deadline := time.After(most)
 	for !check() {
 		select {
