@@ -189,8 +189,8 @@ func TestExamine(t *testing.T) {
 	}
 	each(t, func(t *testing.T, c *control) {
 		c.Store = nil // the state may have closed connections, so each examination opens a new one
-		// An examination costs a quarter of a second of processor time, so that of a test shows, too, that
-		// the fix of the test before it has worked.
+		// An examination costs a quarter of a second of processor time, so that of a test shows,
+		// too, that the fix of the test before it has worked.
 		fixed := ""
 		for _, test := range tests {
 			t.Run(test.name, func(t *testing.T) {

@@ -241,8 +241,8 @@ const (
 	// listSteps is how many steps do not count as growth.
 	listSteps = 100_000
 	// listTime is how long a batch with many elements may run before it is canceled, and
-	// listShortTime one with few. The latter end within 0.1 s of processor time, but for the products
-	// of many tables, which never end.
+	// listShortTime one with few. The latter end within 0.1 s of processor time, but for the
+	// products of many tables, which never end.
 	listTime      = 5 * time.Second
 	listShortTime = time.Second
 )

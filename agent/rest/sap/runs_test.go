@@ -16,8 +16,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/front"
 )
 
-// skipUnderRace skips a test that waits for runs. Its cost is T-SQL in the embedded server, which is
-// five times slower under the race detector. Tests without runs go through the same code here.
+// skipUnderRace skips a test that waits for runs. Its cost is T-SQL in the embedded server, which
+// is five times slower under the race detector. Tests without runs go through the same code here.
 func skipUnderRace(t *testing.T) {
 	t.Helper()
 	if underRace {
