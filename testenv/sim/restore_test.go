@@ -99,8 +99,8 @@ func TestRestoreWhileAgentsRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBackups(t, 2)
 		everyMinute(t, b.w)
-		for range 2 {
-			b.w.StartAgent(t, agent.Config{}, nil)
+		for range 2 { // at a pace that suffices for a run each minute
+			b.w.StartAgent(t, agent.Config{PollIdle: 3 * time.Second, PollActive: time.Second}, nil)
 		}
 		<-time.After(3*time.Minute + 10*time.Second)
 		backup := b.take(t)
