@@ -189,7 +189,7 @@ func withTriggers(v *catalog.View, change func(*catalog.Trigger)) *catalog.View 
 }
 
 // setTriggerOrder executes sp_settriggerorder @triggername, @order, @stmttype, @namespace. Only
-// AFTER triggers have an order (documentation of sp_settriggerorder). Errors: 15125, 15126, 15130,
+// AFTER triggers have an order (documentation of sp_settriggerorder). Errors: 15125, 15130,
 // 15133, 15600.
 func (r *run) setTriggerOrder(a arguments) (int32, error) {
 	name, order, event := splitName(a.text("triggername")), strings.ToUpper(a.text("order")), strings.ToUpper(a.text("stmttype"))

@@ -173,7 +173,7 @@ CREATE TRIGGER i ON p INSTEAD OF DELETE AS PRINT 'i'`)
 		"ALTER TRIGGER a ON p AFTER INSERT AS RETURN":               "Msg 2110",
 		"CREATE TRIGGER x ON t AFTER INSERT AS SELECT @nope":        "Msg 137",
 		"ALTER TABLE p ADD q int REFERENCES t ON DELETE CASCADE":    "Msg 1787",
-		"EXEC sp_settriggerorder 'nope', 'first', 'INSERT'":         "Msg 15126",
+		"EXEC sp_settriggerorder 'nope', 'first', 'INSERT'":         "Msg 15165",
 		"EXEC sp_settriggerorder 'b', 'first', 'UPDATE'":            "Msg 15125",
 		"EXEC sp_settriggerorder 'b', 'second', 'INSERT'":           "Msg 15600",
 		"EXEC sp_settriggerorder 'i', 'first', 'DELETE'":            "Msg 15133",

@@ -68,7 +68,7 @@ func CascadeWithInsteadOf(constraint, table string) *Error {
 // InsteadOfCheckOption is error 2112: an INSTEAD OF trigger on a view with WITH CHECK OPTION.
 func InsteadOfCheckOption(trigger, view string) *Error {
 	return New(2112, 16,
-		"Cannot create trigger '%s' on '%s' because the view is defined with CHECK OPTION.", trigger, view)
+		"Cannot create trigger '%s' on view '%s' because the view is defined with CHECK OPTION.", trigger, view)
 }
 
 // TriggerSchema is error 2103: the schema of a trigger is not that of its table.
@@ -85,7 +85,8 @@ func TriggerDatabase(table string) *Error {
 
 // TriggerOfAnother is error 2110: ALTER TRIGGER names another table.
 func TriggerOfAnother(trigger, object string) *Error {
-	return New(2110, 15, "Cannot alter trigger '%s' on '%s' because this trigger does not belong to this object.",
+	return New(2110, 15,
+		"Cannot alter trigger '%s' on '%s' because this trigger does not belong to this object. Specify the correct trigger name or the correct target object name.",
 		trigger, object)
 }
 
@@ -110,9 +111,9 @@ func RepeatedTriggerAction(event string) *Error {
 	return New(1034, 15, "Syntax error: Duplicate specification of the action \"%s\" in the trigger declaration.", event)
 }
 
-// NoTrigger is error 15126 of sp_settriggerorder.
+// NoTrigger is error 15165 of sp_settriggerorder.
 func NoTrigger(name string) *Error {
-	return New(15126, 16, "Trigger '%s' was not found.", name)
+	return New(15165, 16, "Could not find object '%s' or you do not have permission.", name)
 }
 
 // TriggerOrderEvent is error 15125: the trigger does not have the event.
