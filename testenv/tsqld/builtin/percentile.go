@@ -44,7 +44,9 @@ type percentile struct {
 }
 
 func newPercentile(continuous bool) func([]types.Type, types.Type) Accumulator {
-	return func(ts []types.Type, _ types.Type) Accumulator { return &percentile{continuous: continuous, typ: ts[1]} }
+	return func(ts []types.Type, _ types.Type) Accumulator {
+		return &percentile{continuous: continuous, typ: ts[1]}
+	}
 }
 
 // Add notes a value. Error 8727 for a percentile outside 0 to 1.
