@@ -15,7 +15,7 @@
 --   @term_guid               A GUID that the agent makes for this term and names in every later call. A restored database gives the numbers
 --                            of terms again, but never the GUID (I16). NULL: an agent of an earlier release, which names none.
 -- Called by: agent/hosting.go, once per core.
--- Locks:     see jobs_internal.check_restored; the
+-- Locks:     see jobs_internal.check_restored; the row of the job agent (S), the
 --            agent's row (U, X), its earlier term (X) and the tasks of that term (X).
 -- Returns:   one row: term_id, started_at, expires_at.
 -- Throws:
@@ -42,6 +42,8 @@ BEGIN
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
     DECLARE @message NVARCHAR(2048);
+    DECLARE @state NVARCHAR(20); -- of the job agent
+    DECLARE @reason NVARCHAR(2000);
     DECLARE @incarnation UNIQUEIDENTIFIER;
     DECLARE @started TABLE (term_id BIGINT NOT NULL PRIMARY KEY, started_at DATETIME2(7) NOT NULL, expires_at DATETIME2(7) NOT NULL);
 
@@ -61,14 +63,6 @@ BEGIN
         OR @protocol NOT BETWEEN p.oldest AND p.newest;
     IF @message IS NOT NULL
         THROW 50300, @message, 1;
-    SELECT @message = REPLACE(LEFT(CONCAT(
-        N'The job agent is ', a.state, N': ' + NULLIF(a.reason, N''), N'. Agents work for it when it is Ready.'
-    ), 1000), N'%', N'%%')
-    FROM jobs_internal.job_agent AS a
-    WHERE a.id = 1
-        AND a.state IN (N'Creating', N'Disabled', N'Faulted', N'Deleted');
-    IF @message IS NOT NULL
-        THROW 50182, @message, 1;
     IF @command_types IS NULL OR @protocol < 3
         SET @command_types = CASE WHEN @protocol < 2 THEN N'TSql' ELSE N'TSql,Upkeep' END;
     SELECT @message = REPLACE(CONCAT(
@@ -87,6 +81,20 @@ BEGIN
     WHERE i.id = 1;
 
     BEGIN TRANSACTION;
+
+    -- The row stays locked, so that a deletion of the job agent, which ends all terms, comes before this term or finds it.
+    SELECT
+        @state = a.state,
+        @reason = a.reason
+    FROM jobs_internal.job_agent AS a WITH (REPEATABLEREAD)
+    WHERE a.id = 1;
+    IF @state IN (N'Creating', N'Disabled', N'Faulted', N'Deleted')
+    BEGIN
+        SET @message = REPLACE(LEFT(CONCAT(
+            N'The job agent is ', @state, N': ' + NULLIF(@reason, N''), N'. Agents work for it when it is Ready.'
+        ), 1000), N'%', N'%%');
+        THROW 50182, @message, 1;
+    END;
 
     UPDATE a
     SET a.host_name = @host_name,

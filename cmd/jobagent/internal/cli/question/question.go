@@ -24,10 +24,10 @@ import (
 // NewCommand returns `jobagent question`.
 func NewCommand(a *connect.App) *cobra.Command {
 	cmd := command.NewGroup("question", "Ask many databases a question through the agents",
-		command.StandsFor("jobs.sp_ask_question", newAskCommand(a)),
+		command.StandsFor("jobs.sp_ask_question", a.Prints([]output.AnswerRow{}, newAskCommand(a))),
 		command.StandsFor("jobs.questions", newListCommand(a)),
 		a.Prints(output.QuestionDetail{}, newShowCommand(a)),
-		command.StandsFor("jobs.question_rows", newRowsCommand(a)),
+		command.StandsFor("jobs.question_rows", a.Prints([]output.AnswerRow{}, newRowsCommand(a))),
 		command.StandsFor("jobs.sp_cancel_question", a.Prints(output.Question{}, newCancelCommand(a))),
 	)
 	cmd.Long = `Ask the databases of a target group a question in T-SQL. An agent asks them, with the credentials of agents, and keeps the rows in
