@@ -119,6 +119,9 @@ func (f *Fleet) serveOnce(ctx context.Context, m Member, log *zap.Logger) (err e
 	closeTools := func() {}
 	err = Await(ctx, f.cfg.Alive, log, func(ctx context.Context) (err error) {
 		if _, err := m.Store.CheckAgent(ctx); err != nil {
+			if errors.Is(err, controldb.ErrSchemaVersion) {
+				m.Metrics.CoreFailed(metrics.CauseSchema)
+			}
 			return err
 		}
 		tools, closeTools, err = m.OpenTools(ctx)

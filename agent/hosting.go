@@ -40,8 +40,6 @@ type Hosting struct {
 	store *controldb.Store
 	tools Tools
 	log   *zap.Logger
-	// modes are the modes of runs that this agent and the installed schema know.
-	modes []controldb.RunMode
 	// skipGrace, once closed, ends the grace period of a stopping agent.
 	skipGrace <-chan struct{}
 }
@@ -73,10 +71,10 @@ func New(
 // Run runs the agent until ctx is done, and returns nil after a clean stop.
 //
 // Run waits for a control database that cannot be reached yet (see [Await]). It returns an error at
-// once if the control database refuses the login, has no control schema, has one of a version that
-// does not support this agent, or has READ_COMMITTED_SNAPSHOT off. After the start, Run returns an
-// error only if the receiver of callbacks fails: the core is restarted under a new term, with a
-// growing delay.
+// once if the control database refuses the login, has no control schema, has one that does not
+// support this agent or is of an earlier release, or has READ_COMMITTED_SNAPSHOT off. After the
+// start, Run returns an error only if the receiver of callbacks fails: the core is restarted under a
+// new term, with a growing delay.
 //
 // Run must be called once.
 func (h *Hosting) Run(ctx context.Context) error {
@@ -92,9 +90,6 @@ func (h *Hosting) Run(ctx context.Context) error {
 			return nil // stopped before the start
 		}
 		return err
-	}
-	if other == nil || other.Have >= other.Want { // earlier schemas know no modes
-		h.modes = modes
 	}
 	if other != nil {
 		h.log.Warn("the control schema is of another release, which supports this agent", zap.Error(other))
@@ -159,7 +154,11 @@ func (h *Hosting) runCores(ctx context.Context) {
 			retry.Reset()
 		}
 		delay := retry.Next()
-		h.log.Warn("core failed, restarting", zap.Error(err), zap.Duration(keyRetryIn, delay))
+		message := "core failed, restarting"
+		if errors.Is(err, controldb.ErrSchemaVersion) {
+			message = "no term: the agent waits for a control schema that supports it"
+		}
+		h.log.Warn(message, zap.Error(err), zap.Duration(keyRetryIn, delay))
 		if !sleep(ctx, delay, nil) {
 			return
 		}
@@ -168,11 +167,10 @@ func (h *Hosting) runCores(ctx context.Context) {
 
 // runCore starts a term and runs all parts under it until ctx is done or one of them fails.
 func (h *Hosting) runCore(ctx context.Context) error {
-	asked := time.Now()
-	term, err := h.startTerm(ctx)
+	term, asked, err := h.startTerm(ctx)
 	if err != nil {
 		if ctx.Err() == nil && !errors.Is(err, controldb.ErrAgentUnavailable) {
-			h.cfg.Metrics.CoreFailed(metrics.CauseNoTerm)
+			h.cfg.Metrics.CoreFailed(noTermCause(err))
 		}
 		return err
 	}
@@ -220,13 +218,20 @@ func (h *Hosting) runCore(ctx context.Context) error {
 	return err
 }
 
-// startTerm starts a term. The call may take at most the length of a lease, because a later answer
-// would be for a term that has expired.
-func (h *Hosting) startTerm(ctx context.Context) (controldb.Term, error) {
+// startTerm starts a term, and returns when it asked for the term. It checks the schema before,
+// which may be older than at the start of the agent: that of a backup which was restored. The call
+// may take at most the length of a lease, because a later answer would be for a term that has
+// expired.
+func (h *Hosting) startTerm(ctx context.Context) (term controldb.Term, asked time.Time, err error) {
+	if _, err := h.store.CheckAgent(ctx); err != nil {
+		return term, asked, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, h.cfg.Lease)
 	defer cancel()
-	return h.store.StartTerm(ctx, controldb.Agent{
+	asked = time.Now()
+	term, err = h.store.StartTerm(ctx, controldb.Agent{
 		ID: h.cfg.AgentID, Host: h.cfg.Host, Version: h.cfg.Version, MaxConcurrentTargets: h.cfg.MaxConcurrentTargets,
-		CommandTypes: h.tools.Actions.commandTypes(), Modes: h.modes, Engine: schedule.Engine(), ZoneData: schedule.ZoneData(),
+		CommandTypes: h.tools.Actions.commandTypes(), Modes: modes, Engine: schedule.Engine(), ZoneData: schedule.ZoneData(),
 	}, h.cfg.Lease)
+	return term, asked, err
 }

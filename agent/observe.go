@@ -61,6 +61,14 @@ func failureCause(err error) string {
 	return metrics.CauseUnhandled
 }
 
+// noTermCause returns why a term could not be started, for metrics.
+func noTermCause(err error) string {
+	if errors.Is(err, controldb.ErrSchemaVersion) {
+		return metrics.CauseSchema
+	}
+	return metrics.CauseNoTerm
+}
+
 // stateOf returns what a core holds now, for metrics. It takes one lock after the other.
 func stateOf(cfg Config, comm *communicator, host *taskHost, s *share, t *trust) metrics.State {
 	state := metrics.State{

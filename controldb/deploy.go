@@ -299,11 +299,11 @@ func (s *Store) CheckVersion(ctx context.Context) error {
 	return checkVersion(ctx, conn, objects, len(migrations))
 }
 
-// CheckAgent checks whether an agent of this program may work with the installed schema, which may
-// be the schema of another release: the schema must support the agent's protocol. other holds the
-// differences that CheckVersion finds, or nil. The errors are those of CheckVersion, and
-// [ErrSchemaVersion] when the schema does not support the protocol.
-func (s *Store) CheckAgent(ctx context.Context) (other *SchemaVersionError, err error) {
+// CheckProtocol checks whether the installed schema, which may be the schema of another release,
+// supports the protocol of this program's agents. Commands may use such a schema, as far as it has
+// what they call. other holds the differences that CheckVersion finds, or nil. The errors are those
+// of CheckVersion, and [ErrSchemaVersion] when the schema does not support the protocol.
+func (s *Store) CheckProtocol(ctx context.Context) (other *SchemaVersionError, err error) {
 	if err := s.CheckVersion(ctx); err == nil || !errors.As(err, &other) {
 		return nil, err
 	}
@@ -313,13 +313,95 @@ func (s *Store) CheckAgent(ctx context.Context) (other *SchemaVersionError, err 
 	}
 	ctx, cancel := s.bounded(ctx)
 	defer cancel()
-	if err := s.db.GetContext(ctx, &understood, `SELECT oldest, newest FROM jobs_internal.agent_protocols;`); err != nil {
+	err = s.db.GetContext(ctx, &understood, `SELECT oldest, newest FROM jobs_internal.agent_protocols;`)
+	switch {
+	case err != nil:
 		return nil, translateCall(ctx, "check the control schema", err)
-	}
-	if AgentProtocol < understood.Oldest || AgentProtocol > understood.Newest {
+	case AgentProtocol < understood.Oldest || AgentProtocol > understood.Newest:
 		return nil, other
 	}
 	return other, nil
+}
+
+// CheckAgent checks whether an agent or a front of this program may work with the installed schema.
+// It is CheckProtocol, and also returns [ErrSchemaVersion] when the schema lacks what this program
+// calls. So the schema of a later release passes, and that of an earlier release does not.
+func (s *Store) CheckAgent(ctx context.Context) (other *SchemaVersionError, err error) {
+	other, err = s.CheckProtocol(ctx)
+	switch {
+	case err != nil || other == nil || other.Have > other.Want:
+		return other, err
+	case other.Have < other.Want:
+		return nil, other
+	}
+	ctx, cancel := s.bounded(ctx)
+	defer cancel()
+	missing, err := s.missingCalls(ctx)
+	switch {
+	case err != nil:
+		return nil, translateCall(ctx, "check the control schema", err)
+	case len(missing) > 0:
+		return nil, &SchemaVersionError{Have: other.Have, Want: other.Want, Missing: missing}
+	}
+	return other, nil
+}
+
+// missingCalls returns the procedures, parameters and views that roles use in this release and that
+// the database lacks: releases with the same tables have the same version. Procedures that only
+// other procedures call do not count, because a later release may have dropped them. Parameters are
+// compared as far as the login sees them.
+func (s *Store) missingCalls(ctx context.Context) (missing []string, err error) {
+	objects, err := sqlfs.Objects()
+	if err != nil {
+		return nil, err
+	}
+	grants, err := sqlfs.Grants()
+	if err != nil {
+		return nil, err
+	}
+	called := map[string]bool{}
+	for _, g := range grants {
+		called[g.Name] = true
+	}
+	conn, err := s.db.Connx(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	deployed, err := deployedObjects(ctx, conn)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := selectRows[struct {
+		Procedure string `db:"procedure_name"`
+		Name      string `db:"name"`
+	}](ctx, conn, `SELECT CONCAT(OBJECT_SCHEMA_NAME(p.object_id), N'.', OBJECT_NAME(p.object_id)) AS procedure_name, p.name
+FROM sys.parameters AS p;`)
+	if err != nil {
+		return nil, err
+	}
+	parameters := map[string]map[string]bool{}
+	for _, r := range rows {
+		if parameters[r.Procedure] == nil {
+			parameters[r.Procedure] = map[string]bool{}
+		}
+		parameters[r.Procedure][r.Name] = true
+	}
+	for _, o := range objects {
+		if !o.Kind.IsCode() || !called[o.Name] {
+			continue
+		}
+		if deployed[strings.ToLower(o.Name)].Name == "" {
+			missing = append(missing, o.Name)
+			continue
+		}
+		for _, p := range sqlfs.Describe(o).Parameters {
+			if have := parameters[o.Name]; have != nil && !have[p.Name] {
+				missing = append(missing, o.Name+" "+p.Name)
+			}
+		}
+	}
+	return missing, nil
 }
 
 func embedded() ([]sqlfs.Object, []sqlfs.Migration, error) {

@@ -30,8 +30,8 @@ var (
 	ErrVersionHidden = errors.New("the login has no permission")
 	// ErrNoRole means that the login has no role of jobagent in the control database.
 	ErrNoRole = errors.New("no role in the control database")
-	// ErrSchemaVersion means that the installed schema has another version than this program. The
-	// error is a *[SchemaVersionError].
+	// ErrSchemaVersion means that the installed schema is not one with which this program works. The
+	// error of a check is a *[SchemaVersionError].
 	ErrSchemaVersion = errors.New("the control schema is of another version")
 )
 
@@ -112,6 +112,9 @@ const (
 	numNoDatabaseAccess  = 916
 	numMissingProcedure  = 2812
 	numInvalidObjectName = 208
+	numInvalidColumn     = 207
+	numTooManyArguments  = 8144
+	numUnknownParameter  = 8145
 	numCannotExecuteAs   = 15517
 	numReadOnly          = 3906
 )
@@ -214,7 +217,11 @@ func translate(op string, err error) error {
 				text: fmt.Sprintf("%s: the login must be a member of jobs_front; \"jobagent db grants --role jobs_front\" prints the statements", e.Message)}
 		case numMissingProcedure, numInvalidObjectName:
 			return &callError{op: op, sentinel: ErrNotInstalled, cause: err,
-				text: fmt.Sprintf("%s: is the control schema installed? run \"jobagent db install\"", strings.TrimSuffix(e.Message, "."))}
+				text: fmt.Sprintf("%s: is the control schema installed? run \"jobagent db install\", or \"jobagent db migrate\" if it is of an earlier release",
+					strings.TrimSuffix(e.Message, "."))}
+		case numInvalidColumn, numTooManyArguments, numUnknownParameter:
+			return &callError{op: op, sentinel: ErrSchemaVersion, cause: err,
+				text: fmt.Sprintf("%s: the control schema lacks what this program calls: run \"jobagent db migrate\"", strings.TrimSuffix(e.Message, "."))}
 		}
 		if mssql.Unavailable(e.Number) {
 			return &callError{op: op, sentinel: ErrUnreachable, cause: err, text: unavailableText(e)}

@@ -483,6 +483,9 @@ func (e *exchange) failure(err error) *Response {
 				Status: http.StatusServiceUnavailable, Code: CodeUnavailable, RetryAfter: retryAfter,
 				Message: "The control database cannot be reached. Try again later.",
 			}
+			if errors.Is(err, controldb.ErrNotInstalled) || errors.Is(err, controldb.ErrSchemaVersion) {
+				known.Message = "The control database has no schema that this front can use. Try again later."
+			}
 			err = known
 		}
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest/internal/listen"
 )
 
-// Paths of a [Server]. The probes say nothing but "yes" or "no", and need no token.
+// Paths of a [Server]. The probes need no token, and say nothing about the installation.
 const (
 	Path      = "/metrics"
 	PathAlive = "/healthz" // 200: the process answers
@@ -132,7 +132,8 @@ type Server struct {
 // Source is what a [Server] tells: the metrics of a process, and whether its agents work.
 type Source interface {
 	Handler() http.Handler
-	Ready() bool
+	// Ready reports whether an agent works, and else why none does.
+	Ready() (ready bool, why string)
 }
 
 // Open opens an address. The caller calls Serve, which closes it, or Close.
@@ -157,7 +158,8 @@ func Open(ctx context.Context, cfg Config, source Source, log *zap.Logger) (*Ser
 	mux.Handle("GET "+Path, authorized(cfg.Token, source.Handler()))
 	mux.HandleFunc("GET "+PathAlive, func(w http.ResponseWriter, _ *http.Request) { probe(w, true, "ok", "") })
 	mux.HandleFunc("GET "+PathReady, func(w http.ResponseWriter, _ *http.Request) {
-		probe(w, source.Ready(), "ready", "not ready: no agent of this process holds a term")
+		ready, why := source.Ready()
+		probe(w, ready, "ready", "not ready: "+why)
 	})
 	return &Server{open: l, handler: handler, log: log}, nil
 }

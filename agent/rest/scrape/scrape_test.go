@@ -33,7 +33,7 @@ type process bool
 func (process) Handler() http.Handler { return numbers }
 
 // Ready implements scrape.Source.
-func (p process) Ready() bool { return bool(p) }
+func (p process) Ready() (bool, string) { return bool(p), "no reason" }
 
 // The probes answer without the token.
 func TestProbes(t *testing.T) {

@@ -70,6 +70,8 @@ type Agent struct {
 	advanceAge                                               prometheus.Gauge
 	restarts                                                 *family[string, prometheus.Counter]
 	caches                                                   *family[string, *Cache]
+	// refused says that the control schema does not support the agent, since the latest attempt.
+	refused atomic.Bool
 
 	mu    sync.Mutex
 	cores map[*core]struct{}
@@ -203,6 +205,7 @@ func (a *Agent) PassFailed(elapsed time.Duration) {
 func (a *Agent) TermStarted() {
 	if a != nil {
 		a.terms.Inc()
+		a.refused.Store(false)
 	}
 }
 
@@ -217,6 +220,7 @@ func (a *Agent) TermRenewed(left time.Duration) {
 func (a *Agent) CoreFailed(cause string) {
 	if a != nil {
 		a.restarts.get(cause).Inc()
+		a.refused.Store(cause == CauseSchema)
 	}
 }
 

@@ -85,16 +85,21 @@ func (m *Metrics) Handler() http.Handler {
 }
 
 // Ready reports whether an agent of this process works: it holds a term, whose lease has time left.
-func (m *Metrics) Ready() bool {
+// If none does, why says so without any name.
+func (m *Metrics) Ready() (ready bool, why string) {
+	why = "no agent of this process holds a term"
 	for _, d := range m.all() {
 		d.mu.Lock()
 		agent := d.agent
 		d.mu.Unlock()
 		if s, cores := agent.state(); cores > 0 && s.LeaseLeft > 0 {
-			return true
+			return true, ""
+		}
+		if agent != nil && agent.refused.Load() {
+			why = "the control schema does not support this program; its log says more"
 		}
 	}
-	return false
+	return false, why
 }
 
 // Gatherer returns the registry.

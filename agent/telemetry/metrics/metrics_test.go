@@ -236,16 +236,29 @@ func TestExemplars(t *testing.T) {
 func TestReady(t *testing.T) {
 	t.Parallel()
 	m := metrics.New(metrics.Build{})
-	require.False(t, m.Ready())
+	ready := func() bool {
+		ready, why := m.Ready()
+		require.Equal(t, ready, why == "")
+		return ready
+	}
+	require.False(t, ready())
 	require.NotNil(t, m.Database("waits").Agent())
-	require.False(t, m.Ready(), "no term")
+	require.False(t, ready(), "no term")
 	left := time.Duration(0)
 	stop := m.Database("jobs").Agent().Watch(func() metrics.State { return metrics.State{LeaseLeft: left} })
-	require.False(t, m.Ready(), "the lease has expired")
+	require.False(t, ready(), "the lease has expired")
 	left = time.Second
-	require.True(t, m.Ready())
+	require.True(t, ready())
 	stop()
-	require.False(t, m.Ready(), "the term is over")
+	require.False(t, ready(), "the term is over")
+	_, why := m.Ready()
+	require.Contains(t, why, "holds a term")
+	m.Database("jobs").Agent().CoreFailed(metrics.CauseSchema)
+	_, why = m.Ready()
+	require.Contains(t, why, "the control schema does not support this program")
+	m.Database("jobs").Agent().CoreFailed(metrics.CauseNoTerm)
+	_, why = m.Ready()
+	require.Contains(t, why, "holds a term")
 }
 
 // A front alone does not say how its control database's agents are.

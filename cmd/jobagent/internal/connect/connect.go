@@ -162,7 +162,7 @@ func (c *Connections) ReadStore(ctx context.Context, fn func(*controldb.Store) e
 // not read the schema's version, such as a member of jobs_reader only, passes: it can use only the
 // public views and procedures.
 func checkSchema(ctx context.Context, store *controldb.Store) error {
-	_, err := store.CheckAgent(ctx)
+	_, err := store.CheckProtocol(ctx)
 	if errors.Is(err, controldb.ErrVersionHidden) {
 		return nil
 	}

@@ -213,6 +213,39 @@ func (f *Front) build(o Options) error {
 	return err
 }
 
+// schemaTime limits CheckSchemas, so that a front soon begins to serve although a control database
+// does not answer.
+const schemaTime = 5 * time.Second
+
+// CheckSchemas returns [controldb.ErrSchemaVersion] if the schemas of all control databases, by their
+// own answers, do not support this front. A front that can serve any other control database, or one
+// that does not answer yet, serves; so does one that may migrate a schema when an account is created.
+func (f *Front) CheckSchemas(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, schemaTime)
+	defer cancel()
+	entries := f.directory.Entries()
+	errs := make([]error, len(entries))
+	var wg sync.WaitGroup
+	for i, e := range entries {
+		wg.Go(func() {
+			_, err := e.Store.CheckAgent(ctx)
+			if errors.Is(err, controldb.ErrSchemaVersion) && !e.Install {
+				errs[i] = fmt.Errorf("control database %q: %w", e.Name, err)
+			}
+		})
+	}
+	wg.Wait()
+	if !slices.Contains(errs, nil) {
+		return errors.Join(errs...)
+	}
+	for _, err := range errs {
+		if err != nil {
+			f.log.Warn("requests for a control database are answered with status 503", zap.Error(err))
+		}
+	}
+	return nil
+}
+
 // authority returns the first part of an issuer's address, to which clients add a tenant.
 func authority(address string) string {
 	u, err := url.Parse(address)

@@ -181,7 +181,7 @@ func test(cmd *cobra.Command, a *connect.App) error {
 		}
 	}
 	t.RoundTripMS = milliseconds(fastest)
-	other, schemaErr := store.CheckAgent(ctx)
+	other, schemaErr := store.CheckProtocol(ctx)
 	switch {
 	case schemaErr == nil && other == nil:
 		t.SchemaVersion = "the one of this program"

@@ -92,6 +92,9 @@ func serve(ctx context.Context, o front.Options) error {
 		return err
 	}
 	defer f.Close()
+	if err := f.CheckSchemas(ctx); err != nil {
+		return err
+	}
 	supervisor := service.Supervise(o.Log)
 	supervisor.Alive() // the address is open
 	defer context.AfterFunc(ctx, supervisor.Stopping)()
