@@ -9,12 +9,16 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/agents"
+	"github.com/jobagent/jobagent/testenv/earlier"
 	"github.com/jobagent/jobagent/testenv/sim"
 )
 
@@ -71,6 +75,84 @@ func TestReleases(t *testing.T) {
 		require.Equal(t, "Succeeded", string(rows[0].Lifecycle))
 		require.Equal(t, 2, rows[len(rows)-1].Attempts)
 	})
+}
+
+// TestEarlierRelease: an agent refuses the control schema of an earlier release at once. In a fleet,
+// it waits for the migration, and the agents of other databases work.
+func TestEarlierRelease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, testenv.Embedded(t, testenv.Options{}), 1)
+		old := f.CreateDatabase(t, "old")
+		require.NoError(t, earlier.Install(t.Context(), f.DB(t, old), earlier.Version28))
+		store := f.OpenControl(t, old)
+		refused, err := agent.New(agent.Config{}, store, agents.Tools(t, f.Env, store), nil, zaptest.NewLogger(t))
+		require.NoError(t, err)
+		started := time.Now()
+		err = refused.Run(t.Context())
+		require.ErrorIs(t, err, controldb.ErrSchemaVersion)
+		require.ErrorContains(t, err, `the control schema has version 28 and this program needs `)
+		require.ErrorContains(t, err, `run "jobagent db migrate"`)
+		require.Zero(t, time.Since(started), "nothing was repeated")
+
+		m := metrics.New(metrics.Build{})
+		waits := agent.Member{Name: "old", Store: store, Metrics: m.Database("old").Agent(), OpenTools: func(context.Context) (agent.Tools, func(), error) {
+			return agents.Tools(t, f.Env, store), func() {}, nil
+		}}
+		stop := runFleet(t, agent.Config{}, f.member(t, "new"), waits)
+		f.AddJob(t, "j", []string{"SELECT 1;"})
+		rows := f.ended(t, f.Start(t, "j"), time.Minute)
+		require.Equal(t, "Succeeded", string(rows[0].Lifecycle))
+		_, why := m.Ready()
+		require.Contains(t, why, "the control schema does not support this program")
+		require.NoError(t, store.Migrate(t.Context()))
+		eventuallyReady(t, m, 2*time.Minute)
+		stop()
+	})
+}
+
+// TestSchemaGetsOlder: an agent that meets the schema of an earlier release while it runs, as after
+// the restore of a backup, waits for the migration and says so. So does its probe.
+func TestSchemaGetsOlder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, testenv.Embedded(t, testenv.Options{}), 1)
+		f.AddJob(t, "j", []string{"SELECT 1;"})
+		m := metrics.New(metrics.Build{})
+		core, logs := observer.New(zap.WarnLevel)
+		hosting, err := agent.New(agent.Config{Metrics: m.Database("jobs").Agent()}, f.Store, agents.Tools(t, f.Env, f.Store), nil, zap.New(core))
+		require.NoError(t, err)
+		stop := agents.Run(t, hosting)
+		eventuallyReady(t, m, time.Minute)
+
+		f.exec(t, f.Control, "DROP PROCEDURE jobs_internal.confirm_term;")
+		f.exec(t, f.Control, "DELETE c FROM jobs_internal.code_objects AS c WHERE c.name = N'jobs_internal.confirm_term';")
+		f.exec(t, f.Control, endTerm)
+		time.Sleep(time.Minute) // virtual time
+		ready, why := m.Ready()
+		require.False(t, ready)
+		require.Contains(t, why, "the control schema does not support this program")
+		waits := logs.FilterMessage("no term: the agent waits for a control schema that supports it").All()
+		require.NotEmpty(t, waits)
+		require.Less(t, len(waits), 20, "the waits grow")
+		require.Contains(t, waits[0].ContextMap()["error"], `1 object missing (jobs_internal.confirm_term): run "jobagent db migrate"`)
+
+		require.NoError(t, f.Store.Migrate(t.Context()))
+		eventuallyReady(t, m, time.Minute)
+		rows := f.ended(t, f.Start(t, "j"), time.Minute)
+		require.Equal(t, "Succeeded", string(rows[0].Lifecycle))
+		stop()
+	})
+}
+
+// eventuallyReady waits until an agent holds a term.
+func eventuallyReady(t *testing.T, m *metrics.Metrics, limit time.Duration) {
+	t.Helper()
+	for end := time.Now().Add(limit); ; time.Sleep(100 * time.Millisecond) { // virtual time
+		ready, why := m.Ready()
+		if ready {
+			return
+		}
+		require.True(t, time.Now().Before(end), why)
+	}
 }
 
 // TestAgentNeedsRowVersions: an agent does not start with READ_COMMITTED_SNAPSHOT off, and says
