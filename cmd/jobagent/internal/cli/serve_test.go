@@ -24,6 +24,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/testenv/earlier"
 )
 
 // buffer is a log that can be read while it is written.
@@ -110,6 +111,49 @@ func TestServe(t *testing.T) {
 	status, _ = get("/callbacks/unknown")
 	require.Equal(t, 405, status, "callbacks are received here")
 	require.NotContains(t, log.String(), text)
+	cancel()
+	require.NoError(t, <-ended)
+}
+
+// A front and an agent that are newer than the schema of their control database end at once, with one
+// line that says what to do. A front that can serve another control database serves.
+func TestStartOnEarlierSchema(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	server := clitest.Server(t)
+	master, err := server.Open("master")
+	require.NoError(t, err)
+	defer master.Close()
+	_, err = master.ExecContext(t.Context(), "CREATE DATABASE old;")
+	require.NoError(t, err)
+	old, err := server.Open("old")
+	require.NoError(t, err)
+	defer old.Close()
+	require.NoError(t, earlier.Install(t.Context(), old, earlier.Version28))
+	rest := map[string]any{"listen": "127.0.0.1:0"}
+	alone := writeConfig(t, map[string]any{"dsn": server.DSN("old"), "rest": rest})
+	for _, command := range []string{"serve", "run", "run --serve"} {
+		code, stdout, stderr := runContext(t.Context(), "", "", append(strings.Fields(command), "--config", alone)...)
+		require.Equal(t, exit.CodeSchema, code, "%s: %s", command, stderr)
+		require.Empty(t, stdout)
+		require.Len(t, errorLines(stderr), 1, stderr)
+		require.Contains(t, errorLines(stderr)[0], "the control schema has version 28 and this program needs ")
+		require.Contains(t, errorLines(stderr)[0], `run "jobagent db migrate"`)
+		require.NotContains(t, stderr, server.Password)
+	}
+
+	a, _, log := newApp(writeConfig(t, map[string]any{"rest": rest, "control_databases": []any{
+		map[string]any{"name": "old", "dsn": server.DSN("old")}, map[string]any{"name": "new", "dsn": server.DSN(embedded.ControlDatabase)},
+	}}))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { // ends with ctx
+		cmd := serve.NewCommand(a)
+		cmd.SetArgs([]string{})
+		ended <- cmd.ExecuteContext(ctx)
+	}()
+	require.Eventually(t, func() bool { return strings.Contains(log.String(), "REST is served") || len(ended) > 0 }, 10*time.Second, 5*time.Millisecond)
+	require.Contains(t, log.String(), `answered with status 503","service":"rest","error":"control database \"old\": the control schema has version 28`)
 	cancel()
 	require.NoError(t, <-ended)
 }

@@ -365,6 +365,44 @@ func TestCase114ControlDatabaseAway(t *testing.T) {
 	require.JSONEq(t, `{"value":[]}`, text, "no run exists")
 }
 
+// A front that meets a schema without what it calls answers 503 until the schema has been migrated,
+// whether a procedure is missing, or a parameter.
+func TestSchemaGetsOlder(t *testing.T) {
+	t.Parallel()
+	s := serve(t, nil)
+	control, err := s.server.Open(embedded.ControlDatabase)
+	require.NoError(t, err)
+	defer control.Close()
+	exec := func(text string) {
+		t.Helper()
+		_, err := control.ExecContext(t.Context(), text)
+		require.NoError(t, err)
+	}
+	const members = `{"properties":{"members":[]}}`
+	r, text := s.do(t, "PUT", agentPath+"/targetGroups/g"+version, members)
+	require.Equal(t, 201, r.StatusCode, text)
+	for _, older := range []string{
+		"DROP PROCEDURE jobs.sp_add_target_group;",
+		"CREATE PROCEDURE jobs.sp_add_target_group @name_of_old NVARCHAR(128) = NULL AS RETURN 0;",
+	} {
+		exec(older)
+		if strings.HasPrefix(older, "CREATE") {
+			exec("GRANT EXECUTE ON OBJECT::jobs.sp_add_target_group TO jobs_author;")
+		}
+		r, text = s.do(t, "PUT", agentPath+"/targetGroups/h"+version, members)
+		require.Equal(t, 503, r.StatusCode, "%s: %s", older, text)
+		require.NotEmpty(t, r.Header.Get("Retry-After"))
+		require.Contains(t, text, "no schema that this front can use")
+	}
+	exec("DELETE c FROM jobs_internal.code_objects AS c WHERE c.name = N'jobs.sp_add_target_group';")
+	r, text = s.do(t, "GET", "/readyz", "")
+	require.Equal(t, 503, r.StatusCode, text)
+	require.NotEmpty(t, r.Header.Get("Retry-After"))
+	require.NoError(t, s.server.Store.Migrate(t.Context()))
+	r, text = s.do(t, "PUT", agentPath+"/targetGroups/h"+version, members)
+	require.Equal(t, 201, r.StatusCode, text)
+}
+
 // Reports on actions are received by the front, and logged without the token.
 func TestCallbacks(t *testing.T) {
 	t.Parallel()
