@@ -76,6 +76,8 @@ type crash struct {
 	control string
 	// program is the executable of the agents; empty: this one.
 	program string
+	// plain says that the server permits connections without TLS.
+	plain bool
 	// often is the interval of the schedule oftenScheduled.
 	often time.Duration
 	// oneRelease keeps the procedures as they are.
@@ -94,7 +96,7 @@ type crash struct {
 }
 
 // TestCrash runs a server with its control database and targets, and agents, as processes. It
-// kills, stops and continues them at random under load. If JOBAGENT_TEST_DSN names a server, only
+// kills, stops and continues them at random under load, and lets the database fail over. If JOBAGENT_TEST_DSN names a server, only
 // the agents and their connections fail. At the end, all runs must end, and an audit of tables and
 // ledgers must find nothing lost and nothing done twice.
 func TestCrash(t *testing.T) {
@@ -122,7 +124,8 @@ func newCrash(t *testing.T, seed uint64, server *devProcess) *crash {
 		c.dir = t.TempDir()
 	}
 	if c.server = server; server == nil {
-		c.server = startDev(t, c.data, "127.0.0.1:0")
+		c.server = startDev(t, c.data, "127.0.0.1:0", "--require-tls=false")
+		c.plain = true
 	}
 	c.writeConfig()
 	return c
@@ -310,8 +313,11 @@ func (c *crash) startAgent(i int) {
 	cmd := exec.Command(program, "run", "--lease", crashLease.String(), "--grace", "1s", "--max-concurrent-targets",
 		"8",
 		"--config", c.configFile(i))
-	cmd.Env = append(os.Environ(), envBeCommand+"=1",
-		config.EnvDSN+"="+strings.Replace(c.server.dsn(c.control), c.server.address, c.proxies[i].Address(), 1))
+	dsn := strings.Replace(c.server.dsn(c.control), c.server.address, c.proxies[i].Address(), 1)
+	if c.plain && i > 0 { // a proxy can answer logins without TLS only; the first agent sees its connections break
+		dsn = strings.Replace(dsn, "certificate_sha256="+c.server.pin, "encrypt=disable", 1)
+	}
+	cmd.Env = append(os.Environ(), envBeCommand+"=1", config.EnvDSN+"="+dsn)
 	cmd.Stderr = log
 	require.NoError(c.t, cmd.Start())
 	a := &crashAgent{cmd: cmd, ended: make(chan struct{})}
@@ -381,11 +387,11 @@ func (c *crash) broken(place int) bool {
 // event causes a failure in a place without one, and plans its end.
 func (c *crash) event() {
 	place := c.rng.IntN(len(c.agents))
-	n := c.rng.IntN(21)
+	n := c.rng.IntN(25)
 	if n >= 17 {
 		place = serverPlace
 	}
-	if c.broken(place) || place == serverPlace && c.server.external() && n < 20 {
+	if c.broken(place) || place == serverPlace && c.server.external() && n != 20 {
 		return // an external server is neither killed nor frozen
 	}
 	if n == 20 && c.oneRelease {
@@ -419,12 +425,14 @@ func (c *crash) event() {
 	case n < 19:
 		c.counts["server killed"]++
 		c.server.kill()
-		c.plan(place, 2*time.Second, func() { c.server = startDev(c.t, c.data, c.server.address) })
+		c.plan(place, 2*time.Second, func() { c.server = c.server.restart(c.t) })
 	case n < 20:
 		c.counts["server frozen"]++
 		process := c.server.cmd.Process
 		_ = process.Signal(syscall.SIGSTOP)
 		c.plan(place, crashLease, func() { _ = process.Signal(syscall.SIGCONT) })
+	case n > 20:
+		c.failOver()
 	default: // deploy the procedures of a later compatible release while the agents run, or those of this release again
 		deploy := sim.ReturnToThisRelease
 		if c.laterRelease = !c.laterRelease; c.laterRelease {
@@ -440,6 +448,30 @@ func (c *crash) event() {
 			c.t.Logf("a deployment failed: %v", err)
 		}
 	}
+}
+
+// failOver moves the control database to another server at the same address, which has the same data,
+// planned or forced. Agents see their connections break, and errors before and after the change.
+func (c *crash) failOver() {
+	r := fault.Failing[c.rng.IntN(len(fault.Failing))]
+	for _, p := range c.proxies {
+		p.Network.FailOver(r)
+	}
+	if c.rng.IntN(2) == 0 {
+		c.counts["planned failover"]++
+		c.server.stop(time.Second)
+	} else {
+		c.counts["forced failover"]++
+		c.server.kill()
+	}
+	recovery := time.Duration(c.rng.Int64N(int64(time.Second)))
+	c.plan(serverPlace, 2*time.Second, func() {
+		c.server = c.server.restart(c.t)
+		pause(recovery)
+		for _, p := range c.proxies {
+			p.Network.Heal()
+		}
+	})
 }
 
 // TestFrozenAgentLosesItsWorkAndRejoins freezes an agent for longer than its lease. Other agents

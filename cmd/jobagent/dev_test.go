@@ -37,6 +37,8 @@ const devPassword = "Kill-me-9"
 // devProcess is a running `jobagent dev`.
 type devProcess struct {
 	cmd     *exec.Cmd
+	dir     string   // its data
+	flags   []string // beside those for data and address
 	address string
 	pin     string      // of its certificate
 	rest    string      // address of its front
@@ -72,7 +74,7 @@ func (l *processLog) String() string {
 // startDev starts `jobagent dev` as a process and waits until it is ready.
 func startDev(t *testing.T, dir, listen string, flags ...string) *devProcess {
 	t.Helper()
-	p := &devProcess{cmd: exec.Command(os.Args[0], append([]string{"dev", "--listen", listen, "--data", dir, "-o", "json"}, flags...)...),
+	p := &devProcess{dir: dir, flags: flags, cmd: exec.Command(os.Args[0], append([]string{"dev", "--listen", listen, "--data", dir, "-o", "json"}, flags...)...),
 		log: &processLog{}}
 	p.cmd.Env = append(os.Environ(), envBeCommand+"=1", dev.EnvSAPassword+"="+devPassword)
 	p.cmd.Stderr = p.log
@@ -104,6 +106,20 @@ func startDev(t *testing.T, dir, listen string, flags ...string) *devProcess {
 	p.token = strings.TrimSpace(string(token))
 	go io.Copy(io.Discard, stdout) // until the process ends
 	return p
+}
+
+// restart starts a process that has ended again, with the same data, address and flags.
+func (p *devProcess) restart(t *testing.T) *devProcess {
+	t.Helper()
+	return startDev(t, p.dir, p.address, p.flags...)
+}
+
+// stop stops the process, and kills it if it has not ended within limit.
+func (p *devProcess) stop(limit time.Duration) {
+	_ = p.cmd.Process.Signal(syscall.SIGTERM) // the process may have ended
+	timer := time.AfterFunc(limit, func() { _ = p.cmd.Process.Kill() })
+	defer timer.Stop()
+	_ = p.cmd.Wait()
 }
 
 // kill kills the process and waits for its end.

@@ -230,7 +230,7 @@ func (r *restores) backup() {
 			b.files[suffix] = text
 		}
 	}
-	r.server = startDev(r.t, r.data, r.server.address)
+	r.server = r.server.restart(r.t)
 	b.ledger = sim.ReadLedgers(r.t, r.ledgers)
 	if r.backups = append(r.backups, b); len(r.backups) > mostBackups {
 		r.backups = r.backups[1:]
@@ -287,7 +287,7 @@ func (r *restores) restore(kind string, b *controlBackup) {
 	// What has run has run before this time.
 	next := &restored{skipUntil: time.Now().Truncate(time.Second).Add(time.Second)}
 	r.put(b, kind == failover)
-	r.server = startDev(t, r.data, r.server.address)
+	r.server = r.server.restart(t)
 	r.started, r.laterRelease = slices.Clone(b.started), b.laterRelease
 
 	before := r.rowCounts()

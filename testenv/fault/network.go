@@ -180,7 +180,7 @@ func (n *Network) Dials() []time.Time {
 	return slices.Clone(n.dials)
 }
 
-// Heal ends Cut, Silence, Hang, ResetHalf and Refuse. Delayed bytes arrive now, unless their
+// Heal ends Cut, Silence, Hang, ResetHalf, Refuse and FailOver. Delayed bytes arrive now, unless their
 // connection was closed or lost.
 func (n *Network) Heal() {
 	n.mu.Lock()

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -124,6 +125,26 @@ func TestCutNetworkRefusesUntilItHeals(t *testing.T) {
 		_, err = db.ExecContext(t.Context(), "INSERT INTO dbo.t (i) VALUES (1);")
 		require.NoError(t, err)
 		require.Equal(t, 1, count(t, sound))
+	})
+}
+
+func TestFailOverAnswersLogins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, sound, network := open(t, nil)
+		for _, r := range fault.Failing {
+			conn, err := db.Conn(t.Context())
+			require.NoError(t, err)
+			network.FailOver(r)
+			_, err = conn.ExecContext(t.Context(), "INSERT INTO dbo.t (i) VALUES (1);")
+			require.Error(t, err, "the connection is broken")
+			_ = conn.Close() // the connection is broken
+			var refused mssqldb.Error
+			require.ErrorAs(t, db.PingContext(t.Context()), &refused)
+			require.Equal(t, r.Number, refused.Number)
+			network.Heal()
+			require.NoError(t, db.PingContext(t.Context()))
+		}
+		require.Zero(t, count(t, sound))
 	})
 }
 

@@ -94,8 +94,7 @@ func text(b []byte) string {
 }
 
 // transient is the error of [Transient].
-var transient = Refusal{Number: 40613, State: 1, Class: 17,
-	Text: "Database 'control' on server 'fault' is not currently available. Please retry the connection later."}
+var transient = Failing[0]
 
 // answer returns an answer of one packet: an ERROR token (MS-TDS 2.2.7.10) and a DONE token
 // (2.2.7.6).
