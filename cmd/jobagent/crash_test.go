@@ -74,8 +74,10 @@ type crash struct {
 	proxies []*fault.Proxy
 	// control is the name of the control database.
 	control string
-	// program is the executable of the agents; empty: this one.
+	// program is the executable of an earlier release, and earlier are the agents that run it. The
+	// others run this one.
 	program string
+	earlier map[int]bool
 	// plain says that the server permits connections without TLS.
 	plain bool
 	// often is the interval of the schedule oftenScheduled.
@@ -306,9 +308,9 @@ func (c *crash) startAgent(i int) {
 		0o600)
 	require.NoError(c.t, err)
 	defer log.Close()
-	program := c.program
-	if program == "" {
-		program = os.Args[0]
+	program := os.Args[0]
+	if c.earlier[i] {
+		program = c.program
 	}
 	cmd := exec.Command(program, "run", "--lease", crashLease.String(), "--grace", "1s", "--max-concurrent-targets",
 		"8",
