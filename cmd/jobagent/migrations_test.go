@@ -18,7 +18,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/earlier"
 )
 
-// A long run, with agents of an earlier commit:
+// A long run, with agents and a front of an earlier commit:
 //
 //	git worktree add /tmp/earlier 5ba123d8 && (cd /tmp/earlier && go build -o /tmp/jobagent-earlier ./cmd/jobagent)
 //	go test ./cmd/jobagent -run TestMigrations -migrations.duration=20m -migrations.program=/tmp/jobagent-earlier -timeout 60m -v
@@ -26,7 +26,7 @@ var (
 	migrationsDuration = flag.Duration("migrations.duration", time.Second, "how long TestMigrations begins new rounds; at least one")
 	migrationsPhase    = flag.Duration("migrations.phase", time.Second, "how long a round breaks processes before the migration, and after it")
 	migrationsSeed     = flag.Uint64("migrations.seed", 0, "seed of the first round of TestMigrations; 0: a new one")
-	migrationsProgram  = flag.String("migrations.program", "", "executable of an earlier release, which installs the schema and runs the agents before the migration; empty: version 28 of the schema, and agents of this release")
+	migrationsProgram  = flag.String("migrations.program", "", "executable of an earlier release, which installs the schema and runs the agents and a front before the migration; empty: version 28 of the schema, and agents of this release")
 )
 
 // migrationTime limits a migration under failures.
@@ -66,6 +66,14 @@ func migrationRound(t *testing.T, seed uint64, back bool) {
 	r.defineAll()
 	r.startAgents(2)
 	work := func() { r.startRun(r.store) }
+	var front *upgradedFront
+	if r.program != "" {
+		front = r.newFront()
+		work = func() {
+			r.startRun(r.store)
+			front.startRun()
+		}
+	}
 	r.breakThings(*migrationsPhase, *crashPause, work)
 	if r.program == "" {
 		require.NotZero(t, r.logged("the control schema has version 28 and this program needs"), "agents of this release wait for the migration")
@@ -75,14 +83,21 @@ func migrationRound(t *testing.T, seed uint64, back bool) {
 		r.backups[0].older = true
 	}
 	r.migrateUnderFailures(work)
-	if r.program != "" { // the agents are updated one after the other; the first one goes back for a time
-		for _, i := range []int{0, 0, 1, 0} {
+	if r.program != "" { // agents and the front are updated one after the other; the first ones go back for a time
+		before := front.acknowledged[true]
+		require.NotZero(t, before)
+		for n, i := range []int{0, 0, 1, 0} {
 			r.earlier[i] = !r.earlier[i]
 			_ = r.agents[i].cmd.Process.Signal(syscall.SIGTERM) // the process may have ended
 			<-r.agents[i].ended
 			r.startAgent(i)
 			r.breakThings(*migrationsPhase/2, *crashPause, work)
+			front.start(n == 1)
+			r.breakThings(*migrationsPhase/2, *crashPause, work)
 		}
+		require.Greater(t, front.acknowledged[true], before, "the earlier front works with the new schema")
+		require.NotZero(t, front.acknowledged[false])
+		t.Logf("runs started by fronts: %d of the earlier release, %d of this one", front.acknowledged[true], front.acknowledged[false])
 	} else {
 		r.breakThings(*migrationsPhase, *crashPause, work)
 	}
