@@ -37,21 +37,21 @@ const (
 // these are errors.
 func Prepare(ctx context.Context, store *controldb.Store, install bool) error {
 	ctx = asLogin(ctx)
-	other, err := store.CheckAgent(ctx)
+	_, err := store.CheckAgent(ctx)
 	var version *controldb.SchemaVersionError
 	switch {
 	case errors.Is(err, controldb.ErrVersionHidden):
 		return nil // the login may use public procedures only; they will tell
 	case errors.Is(err, controldb.ErrNotInstalled) && install:
 		err = store.Install(ctx)
-	case install && older(other), install && errors.As(err, &version) && older(version):
+	case install && errors.As(err, &version) && older(version):
 		err = store.Migrate(ctx)
 	}
 	return err
 }
 
 // older reports whether a schema is older than that of this program.
-func older(e *controldb.SchemaVersionError) bool { return e != nil && e.Have < e.Want }
+func older(e *controldb.SchemaVersionError) bool { return e.Have < e.Want || len(e.Missing) > 0 }
 
 // asLogin returns ctx without its caller: operations are carried out by the login of the store.
 func asLogin(ctx context.Context) context.Context {

@@ -58,6 +58,7 @@ func (r *restores) newFront() *upgradedFront {
 	require.Equal(t, exit.CodeSchema, refused.ProcessState.ExitCode(), "%s", out)
 	f.start(true)
 	t.Cleanup(f.stop)
+	f.works()
 	return f
 }
 
@@ -92,6 +93,15 @@ func (f *upgradedFront) stop() {
 		_ = f.process.cmd.Process.Signal(syscall.SIGTERM) // the process may have ended
 		<-f.process.ended
 	}
+}
+
+// works waits until the front starts a run.
+func (f *upgradedFront) works() {
+	before := f.acknowledged[f.earlier]
+	eventually(f.r.t, 30*time.Second, "the front starts a run", func() bool {
+		f.startRun()
+		return f.acknowledged[f.earlier] > before
+	})
 }
 
 // startRun starts a run in every fifth call, and records the run if the front has acknowledged it.

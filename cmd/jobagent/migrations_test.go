@@ -84,8 +84,7 @@ func migrationRound(t *testing.T, seed uint64, back bool) {
 	}
 	r.migrateUnderFailures(work)
 	if r.program != "" { // agents and the front are updated one after the other; the first ones go back for a time
-		before := front.acknowledged[true]
-		require.NotZero(t, before)
+		front.works()
 		for n, i := range []int{0, 0, 1, 0} {
 			r.earlier[i] = !r.earlier[i]
 			_ = r.agents[i].cmd.Process.Signal(syscall.SIGTERM) // the process may have ended
@@ -93,10 +92,9 @@ func migrationRound(t *testing.T, seed uint64, back bool) {
 			r.startAgent(i)
 			r.breakThings(*migrationsPhase/2, *crashPause, work)
 			front.start(n == 1)
+			front.works()
 			r.breakThings(*migrationsPhase/2, *crashPause, work)
 		}
-		require.Greater(t, front.acknowledged[true], before, "the earlier front works with the new schema")
-		require.NotZero(t, front.acknowledged[false])
 		t.Logf("runs started by fronts: %d of the earlier release, %d of this one", front.acknowledged[true], front.acknowledged[false])
 	} else {
 		r.breakThings(*migrationsPhase, *crashPause, work)
