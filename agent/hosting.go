@@ -73,8 +73,8 @@ func New(
 // Run waits for a control database that cannot be reached yet (see [Await]). It returns an error at
 // once if the control database refuses the login, has no control schema, has one that does not
 // support this agent or is of an earlier release, or has READ_COMMITTED_SNAPSHOT off. After the
-// start, Run returns an error only if the receiver of callbacks fails: the core is restarted under a
-// new term, with a growing delay.
+// start, Run returns an error only if the receiver of callbacks fails: the core is restarted under
+// a new term, with a growing delay.
 //
 // Run must be called once.
 func (h *Hosting) Run(ctx context.Context) error {

@@ -77,8 +77,8 @@ func TestReleases(t *testing.T) {
 	})
 }
 
-// TestEarlierRelease: an agent refuses the control schema of an earlier release at once. In a fleet,
-// it waits for the migration, and the agents of other databases work.
+// TestEarlierRelease: an agent refuses the control schema of an earlier release at once. In a
+// fleet, it waits for the migration, and the agents of other databases work.
 func TestEarlierRelease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, testenv.Embedded(t, testenv.Options{}), 1)

@@ -30,8 +30,8 @@ var (
 	ErrVersionHidden = errors.New("the login has no permission")
 	// ErrNoRole means that the login has no role of jobagent in the control database.
 	ErrNoRole = errors.New("no role in the control database")
-	// ErrSchemaVersion means that the installed schema is not one with which this program works. The
-	// error of a check is a *[SchemaVersionError].
+	// ErrSchemaVersion means that the installed schema is not one with which this program works.
+	// The error of a check is a *[SchemaVersionError].
 	ErrSchemaVersion = errors.New("the control schema is of another version")
 )
 

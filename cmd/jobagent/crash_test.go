@@ -98,9 +98,9 @@ type crash struct {
 }
 
 // TestCrash runs a server with its control database and targets, and agents, as processes. It
-// kills, stops and continues them at random under load, and lets the database fail over. If JOBAGENT_TEST_DSN names a server, only
-// the agents and their connections fail. At the end, all runs must end, and an audit of tables and
-// ledgers must find nothing lost and nothing done twice.
+// kills, stops and continues them at random under load, and lets the database fail over. If
+// JOBAGENT_TEST_DSN names a server, only the agents and their connections fail. At the end, all
+// runs must end, and an audit of tables and ledgers must find nothing lost and nothing done twice.
 func TestCrash(t *testing.T) {
 	c := newCrash(t, *crashSeed, externalServer(t))
 	store := c.server.store(t)
@@ -452,8 +452,9 @@ func (c *crash) event() {
 	}
 }
 
-// failOver moves the control database to another server at the same address, which has the same data,
-// planned or forced. Agents see their connections break, and errors before and after the change.
+// failOver moves the control database to another server at the same address, which has the same
+// data, planned or forced. Agents see their connections break, and errors before and after the
+// change.
 func (c *crash) failOver() {
 	r := fault.Failing[c.rng.IntN(len(fault.Failing))]
 	for _, p := range c.proxies {

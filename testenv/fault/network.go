@@ -180,8 +180,8 @@ func (n *Network) Dials() []time.Time {
 	return slices.Clone(n.dials)
 }
 
-// Heal ends Cut, Silence, Hang, ResetHalf, Refuse and FailOver. Delayed bytes arrive now, unless their
-// connection was closed or lost.
+// Heal ends Cut, Silence, Hang, ResetHalf, Refuse and FailOver. Delayed bytes arrive now, unless
+// their connection was closed or lost.
 func (n *Network) Heal() {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -115,8 +115,8 @@ func TestServe(t *testing.T) {
 	require.NoError(t, <-ended)
 }
 
-// A front and an agent that are newer than the schema of their control database end at once, with one
-// line that says what to do. A front that can serve another control database serves.
+// A front and an agent that are newer than the schema of their control database end at once, with
+// one line that says what to do. A front that can serve another control database serves.
 func TestStartOnEarlierSchema(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	server := clitest.Server(t)

@@ -217,9 +217,10 @@ func (f *Front) build(o Options) error {
 // does not answer.
 const schemaTime = 5 * time.Second
 
-// CheckSchemas returns [controldb.ErrSchemaVersion] if the schemas of all control databases, by their
-// own answers, do not support this front. A front that can serve any other control database, or one
-// that does not answer yet, serves; so does one that may migrate a schema when an account is created.
+// CheckSchemas returns [controldb.ErrSchemaVersion] if the schemas of all control databases, by
+// their own answers, do not support this front. A front that can serve any other control database,
+// or one that does not answer yet, serves; so does one that may migrate a schema when an account is
+// created.
 func (f *Front) CheckSchemas(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, schemaTime)
 	defer cancel()
