@@ -227,7 +227,9 @@ func TestGuessing(t *testing.T) {
 	require.NoError(t, err)
 	i.Users[0].PasswordHash, i.Clients[1].SecretHashes = hash, []string{hash, hashOf(t, clientSecret)}
 	i.Users = append(i.Users, User{Name: "random", PasswordHash: hashOf(t, userPassword)})
-	s := serve(t, Config{}, Options{Instances: []Instance{i}}, nil)
+	// The clock stands still: failures count for a minute, and eleven hashes of a password may take
+	// longer under the race detector.
+	s := serve(t, Config{}, Options{Instances: []Instance{i}, Now: newClock().Now}, nil)
 	token := func(id, secret string) answer {
 		return s.do(t, "POST", "/uaa/provider/oauth/token", basic(id, secret), "grant_type=client_credentials")
 	}
