@@ -276,10 +276,16 @@ func parseID(s string) (int64, error) {
 	return id, nil
 }
 
-// found names the question in [controldb.ErrQuestionNotFound].
+// read returns a question. It fails with [exit.CodeNotFound] if there is none.
+func read(ctx context.Context, store *controldb.Store, id int64) (controldb.AskedQuestion, error) {
+	q, err := store.Question(ctx, id)
+	return q, found(id, err)
+}
+
+// found gives [controldb.ErrQuestionNotFound] its exit code, and says what to do.
 func found(id int64, err error) error {
 	if errors.Is(err, controldb.ErrQuestionNotFound) {
-		return fmt.Errorf("question %d does not exist, or was deleted: %w", id, err)
+		return exit.With(exit.CodeNotFound, fmt.Errorf("question %d does not exist, or was deleted; jobagent question list shows the questions", id))
 	}
 	return err
 }
@@ -293,9 +299,9 @@ func newShowCommand(a *connect.App) *cobra.Command {
 				return err
 			}
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				q, err := store.Question(cmd.Context(), id)
+				q, err := read(cmd.Context(), store, id)
 				if err != nil {
-					return found(id, err)
+					return err
 				}
 				errs, err := store.QuestionErrors(cmd.Context(), id)
 				if err != nil {
@@ -345,9 +351,9 @@ that are there. It exits with 7 if a database failed, or if the question was can
 				return err
 			}
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				q, err := store.Question(cmd.Context(), id)
+				q, err := read(cmd.Context(), store, id)
 				if err != nil {
-					return found(id, err)
+					return err
 				}
 				if !q.Readable {
 					return fmt.Errorf("only who asked question %d, and administrators, may read its rows", id)
@@ -370,9 +376,9 @@ func newCancelCommand(a *connect.App) *cobra.Command {
 				if err := store.CancelQuestion(cmd.Context(), id); err != nil {
 					return found(id, err)
 				}
-				q, err := store.Question(cmd.Context(), id)
+				q, err := read(cmd.Context(), store, id)
 				if err != nil {
-					return found(id, err)
+					return err
 				}
 				if !q.Active {
 					return a.Done(output.NewQuestion(q), "question %d has ended: %s", id, q.Lifecycle)
