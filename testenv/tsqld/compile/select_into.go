@@ -11,6 +11,43 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
+// SelectInto compiles the INSERT of a SELECT … INTO, after the table has been created from the
+// columns of [Compiler.Select]'s plan. database is the database of the table, 0 for a temporary one.
+func (c *Compiler) SelectInto(
+	q *syntax.Query,
+	hints []*syntax.Option,
+	database int,
+	table *catalog.Table,
+) (d *DML, err error) {
+	err = c.bind(hints, func(b *binder) error {
+		q, declared, err := identityOf(q)
+		if err != nil {
+			return err
+		}
+		r, err := b.query(q, nil, queryUse{top: true})
+		if err != nil {
+			return err
+		}
+		t := target{table: table}
+		if database != 0 {
+			t.db = &catalog.Database{ID: database, Name: b.place.db.Name}
+			b.needDatabase(database)
+		}
+		d = newDML("INSERT", t)
+		identity := table.IdentityColumn()
+		ins := &insertion{t: t, identity: identity, explicit: identity != nil, hasList: true, listed: table.Columns, columns: table.Columns}
+		if declared != nil {
+			r = declared.without(r)
+			ins.explicit = false
+			ins.listed = slices.DeleteFunc(slices.Clone(table.Columns), func(c *catalog.Column) bool { return c == identity })
+		}
+		err = b.insertFrom(d, ins, r, nil, nil, nil)
+		d.Needs = b.needs
+		return err
+	})
+	return d, err
+}
+
 // identityItem is IDENTITY(type, seed, increment) in the select list of SELECT … INTO: a column of
 // the new table ("IDENTITY (Function) (Transact-SQL)"). Its values come from the INSERT.
 type identityItem struct {
