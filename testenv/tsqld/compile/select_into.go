@@ -11,8 +11,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// SelectInto compiles the INSERT of a SELECT … INTO, after the table has been created from the
-// columns of [Compiler.Select]'s plan. database is the database of the table, 0 for a temporary one.
+// SelectInto compiles the INSERT of SELECT … INTO, after the table has been created from the columns
+// of [Compiler.Select]'s plan. database is the database of the table, 0 for a temporary one.
 func (c *Compiler) SelectInto(
 	q *syntax.Query,
 	hints []*syntax.Option,
