@@ -11,7 +11,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// SelectInto compiles the INSERT of SELECT … INTO, after the table has been created from the columns
+// SelectInto compiles the INSERT of SELECT … INTO, after the table was created from the columns
 // of [Compiler.Select]'s plan. database is the database of the table, 0 for a temporary one.
 func (c *Compiler) SelectInto(
 	q *syntax.Query,
