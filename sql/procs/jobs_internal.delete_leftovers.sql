@@ -68,60 +68,16 @@ BEGIN
         IF @execution_id IS NULL
             SET @execution_id = (
                 SELECT TOP (1) e.execution_id
-                FROM jobs_internal.job_executions AS e
+                FROM jobs_internal.deletable_runs AS e
                 WHERE e.purged_at IS NOT NULL
-                    AND e.is_active = 0
-                    AND NOT EXISTS (
-                        SELECT 1
-                        FROM jobs_internal.job_executions AS r
-                        WHERE r.rerun_of = e.execution_id
-                            AND r.rerun_of IS NOT NULL
-                            AND r.is_active = 1
-                    )
-                    AND NOT EXISTS (SELECT 1 FROM jobs_internal.rollouts AS r WHERE r.execution_id = e.rollout_of AND r.ended_at IS NULL)
-                    AND NOT EXISTS ( -- an active run has its targets where it succeeded: few do
-                        SELECT 1
-                        FROM jobs_internal.job_executions AS r
-                        WHERE r.is_active = 1
-                            AND r.upstream_runs IS NOT NULL
-                            AND CONCAT(N',', r.upstream_runs, N',') LIKE CONCAT(N'%[-,]', e.execution_id, N',%')
-                    )
-                    AND NOT EXISTS ( -- a list is being made of it: step_lists has few rows
-                        SELECT 1
-                        FROM jobs_internal.step_lists AS l
-                        INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = l.from_step
-                        WHERE s.execution_id = e.execution_id
-                    )
                 ORDER BY e.purged_at, e.execution_id
             );
         IF @execution_id IS NULL
             SET @execution_id = (
                 SELECT TOP (1) e.execution_id
                 FROM jobs_internal.jobs AS j
-                INNER JOIN jobs_internal.job_executions AS e ON e.job_id = j.job_id
+                INNER JOIN jobs_internal.deletable_runs AS e ON e.job_id = j.job_id
                 WHERE j.deleted_at IS NOT NULL
-                    AND e.is_active = 0
-                    AND NOT EXISTS (
-                        SELECT 1
-                        FROM jobs_internal.job_executions AS r
-                        WHERE r.rerun_of = e.execution_id
-                            AND r.rerun_of IS NOT NULL
-                            AND r.is_active = 1
-                    )
-                    AND NOT EXISTS (SELECT 1 FROM jobs_internal.rollouts AS r WHERE r.execution_id = e.rollout_of AND r.ended_at IS NULL)
-                    AND NOT EXISTS ( -- an active run has its targets where it succeeded: few do
-                        SELECT 1
-                        FROM jobs_internal.job_executions AS r
-                        WHERE r.is_active = 1
-                            AND r.upstream_runs IS NOT NULL
-                            AND CONCAT(N',', r.upstream_runs, N',') LIKE CONCAT(N'%[-,]', e.execution_id, N',%')
-                    )
-                    AND NOT EXISTS ( -- a list is being made of it: step_lists has few rows
-                        SELECT 1
-                        FROM jobs_internal.step_lists AS l
-                        INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = l.from_step
-                        WHERE s.execution_id = e.execution_id
-                    )
             );
 
         IF @execution_id IS NOT NULL

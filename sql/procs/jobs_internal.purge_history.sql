@@ -6,7 +6,7 @@
 -- collections whose schedule is. Call it until @remaining is 0.
 --
 -- Each statement deletes at most 1,000 rows, and is a transaction of its own. A call that purges runs deletes one batch of each other
--- kind; one without runs repeats a batch until there are no more rows, for two seconds at most.
+-- kind; one without runs repeats them until there are no more rows, for two seconds at most.
 --
 -- Parameters:
 --   @batch_size      Maximum number of runs to purge in this call; at least 1.
@@ -51,6 +51,7 @@ BEGIN
     DECLARE @chunk INT;         -- of these keys, which are read at once
     DECLARE @chunk_rows INT;
     DECLARE @rows INT;
+    DECLARE @is_full BIT;       -- a kind may have more rows
     DECLARE @pauses TABLE (pause_id BIGINT NOT NULL PRIMARY KEY);
     DECLARE @locked_pauses TABLE (pause_id BIGINT NOT NULL PRIMARY KEY, paused_at DATETIME2(7) NOT NULL);
     DECLARE @seconds INT = 0;   -- for which batches of one kind are repeated
@@ -158,25 +159,20 @@ BEGIN
     ELSE
         SET @seconds = 2;
 
-    SET @rows = @most;
+    -- Each pass deletes a batch of each kind; a kind whose batch was full may have more rows. An event that waits is kept. Entries of the
+    -- action log are in the order of their time (plan: the first keys of PK_rest_action_log). A term has claimed nothing after its end, and
+    -- task ids grow with time. Hosts that exist for a day leave an agent each (plan: a scan of agents, and a key of IX_terms_agent_id for
+    -- each).
+    SET @first_claimed_at = (SELECT TOP (1) k.claimed_at FROM jobs_internal.task_executions AS k ORDER BY k.task_id);
     SET @until = DATEADD(SECOND, @seconds, SYSUTCDATETIME());
-    WHILE @rows = @most
+    SET @is_full = 1;
+    WHILE @is_full = 1
     BEGIN
+        SET @is_full = 0;
         DELETE TOP (@most) s
         FROM jobs_internal.schedule_skips AS s
         WHERE s.recorded_at < @oldest;
-        SET @rows = @@ROWCOUNT;
-        IF @rows = @most AND SYSUTCDATETIME() >= @until
-        BEGIN
-            SET @remaining = 1;
-            BREAK;
-        END;
-    END;
-    -- An event that waits is kept.
-    SET @rows = @most;
-    SET @until = DATEADD(SECOND, @seconds, SYSUTCDATETIME());
-    WHILE @rows = @most
-    BEGIN
+        SET @is_full = CASE WHEN @@ROWCOUNT = @most THEN 1 ELSE @is_full END;
         DELETE v
         FROM @events AS v;
         INSERT INTO @events (event_id)
@@ -184,35 +180,14 @@ BEGIN
         FROM jobs_internal.trigger_events AS e
         WHERE e.created_at < @oldest
             AND e.is_waiting = 0;
-        SET @rows = @@ROWCOUNT;
+        SET @is_full = CASE WHEN @@ROWCOUNT = @most THEN 1 ELSE @is_full END;
         DELETE e
         FROM @events AS v
         INNER LOOP JOIN jobs_internal.trigger_events AS e ON e.event_id = v.event_id;
-        IF @rows = @most AND SYSUTCDATETIME() >= @until
-        BEGIN
-            SET @remaining = 1;
-            BREAK;
-        END;
-    END;
-    SET @rows = @most;
-    SET @until = DATEADD(SECOND, @seconds, SYSUTCDATETIME());
-    WHILE @rows = @most
-    BEGIN
         DELETE TOP (@most) f
         FROM jobs_internal.schedule_backfills AS f
         WHERE f.ended_at < @oldest;
-        SET @rows = @@ROWCOUNT;
-        IF @rows = @most AND SYSUTCDATETIME() >= @until
-        BEGIN
-            SET @remaining = 1;
-            BREAK;
-        END;
-    END;
-    -- Entries are in the order of their time. Plan: the first keys of PK_rest_action_log.
-    SET @rows = @most;
-    SET @until = DATEADD(SECOND, @seconds, SYSUTCDATETIME());
-    WHILE @rows = @most
-    BEGIN
+        SET @is_full = CASE WHEN @@ROWCOUNT = @most THEN 1 ELSE @is_full END;
         DELETE f
         FROM @entries AS f;
         INSERT INTO @entries (log_id)
@@ -226,22 +201,23 @@ BEGIN
         DELETE a
         FROM @entries AS f
         INNER LOOP JOIN jobs_internal.rest_action_log AS a WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK) ON a.log_id = f.log_id;
-        SET @rows = @@ROWCOUNT;
-        IF @rows = @most AND SYSUTCDATETIME() >= @until
-        BEGIN
-            SET @remaining = 1;
-            BREAK;
-        END;
-    END;
-    SET @rows = @most;
-    SET @until = DATEADD(SECOND, @seconds, SYSUTCDATETIME());
-    WHILE @rows = @most
-    BEGIN
+        SET @is_full = CASE WHEN @@ROWCOUNT = @most THEN 1 ELSE @is_full END;
         DELETE TOP (@most) c
         FROM jobs_internal.group_changes AS c
         WHERE c.resolved_at < @oldest;
-        SET @rows = @@ROWCOUNT;
-        IF @rows = @most AND SYSUTCDATETIME() >= @until
+        SET @is_full = CASE WHEN @@ROWCOUNT = @most THEN 1 ELSE @is_full END;
+        DELETE TOP (@most) t
+        FROM jobs_internal.terms AS t
+        WHERE t.ended_at < @oldest
+            AND t.ended_at < COALESCE(@first_claimed_at, @now)
+            AND NOT EXISTS (SELECT 1 FROM jobs_internal.task_executions AS k WHERE k.term_id = t.term_id AND k.ended_at IS NULL);
+        SET @is_full = CASE WHEN @@ROWCOUNT = @most THEN 1 ELSE @is_full END;
+        DELETE TOP (@most) a
+        FROM jobs_internal.agents AS a WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
+        WHERE a.first_seen_at < @oldest
+            AND NOT EXISTS (SELECT 1 FROM jobs_internal.terms AS t WHERE t.agent_id = a.agent_id);
+        SET @is_full = CASE WHEN @@ROWCOUNT = @most THEN 1 ELSE @is_full END;
+        IF @is_full = 1 AND SYSUTCDATETIME() >= @until
         BEGIN
             SET @remaining = 1;
             BREAK;
@@ -285,40 +261,6 @@ BEGIN
     END;
     EXECUTE jobs_internal.delete_closed_jobs @closed_before = @schedules_oldest, @remaining = @left OUTPUT, @now = @now;
     SET @remaining = CASE WHEN @left = 1 THEN 1 ELSE @remaining END;
-    -- A term has claimed nothing after its end, and task ids grow with time.
-    SET @first_claimed_at = (SELECT TOP (1) k.claimed_at FROM jobs_internal.task_executions AS k ORDER BY k.task_id);
-    SET @rows = @most;
-    SET @until = DATEADD(SECOND, @seconds, SYSUTCDATETIME());
-    WHILE @rows = @most
-    BEGIN
-        DELETE TOP (@most) t
-        FROM jobs_internal.terms AS t
-        WHERE t.ended_at < @oldest
-            AND t.ended_at < COALESCE(@first_claimed_at, @now)
-            AND NOT EXISTS (SELECT 1 FROM jobs_internal.task_executions AS k WHERE k.term_id = t.term_id AND k.ended_at IS NULL);
-        SET @rows = @@ROWCOUNT;
-        IF @rows = @most AND SYSUTCDATETIME() >= @until
-        BEGIN
-            SET @remaining = 1;
-            BREAK;
-        END;
-    END;
-    -- Hosts that exist for a day leave an agent each. Plan: a scan of agents, and a key of IX_terms_agent_id for each.
-    SET @rows = @most;
-    SET @until = DATEADD(SECOND, @seconds, SYSUTCDATETIME());
-    WHILE @rows = @most
-    BEGIN
-        DELETE TOP (@most) a
-        FROM jobs_internal.agents AS a WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
-        WHERE a.first_seen_at < @oldest
-            AND NOT EXISTS (SELECT 1 FROM jobs_internal.terms AS t WHERE t.agent_id = a.agent_id);
-        SET @rows = @@ROWCOUNT;
-        IF @rows = @most AND SYSUTCDATETIME() >= @until
-        BEGIN
-            SET @remaining = 1;
-            BREAK;
-        END;
-    END;
     -- Pauses of databases that have ended, once passes have made due what they held. Plan: a scan of few rows, and a key of
     -- IX_target_executions_held_by for each.
     INSERT INTO @pauses (pause_id)
