@@ -188,8 +188,8 @@ func inMode(c syntax.Cond, mode string) (may, must bool) {
 // callers returns the procedures that call one.
 func (r *tree) callers(name string) []string {
 	var list []string
-	for other, p := range r.procedures {
-		if slices.Contains(calls(p), name) {
+	for other, called := range r.called {
+		if slices.Contains(called, name) {
 			list = append(list, other)
 		}
 	}

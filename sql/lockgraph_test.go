@@ -16,8 +16,8 @@ import (
 // roots are the procedures that clients call.
 func (r *tree) roots() []string {
 	called := map[string]bool{}
-	for name, p := range r.procedures {
-		for _, other := range calls(p) {
+	for name, list := range r.called {
+		for _, other := range list {
 			called[other] = called[other] || other != name
 		}
 	}
@@ -80,17 +80,24 @@ func crosses(a, b wait, g, h *access) bool {
 	return g.index == b.wanted.index && h.index == a.wanted.index && g.index != h.index && cycles[g.table] == ""
 }
 
-// deadlocks returns the pairs of waits of two transactions that may wait for each other.
+// deadlocks returns the pairs of waits of two transactions that may wait for each other. Only those
+// pairs are compared in which each has locks in the table that the other one wants: one in hundreds.
 func deadlocks(p, q []wait) []deadlock {
+	wanting := map[string][]wait{}
+	for _, b := range q {
+		wanting[b.wanted.table] = append(wanting[b.wanted.table], b)
+	}
 	var found []deadlock
 	for _, a := range p {
-		for _, b := range q {
-			if slices.ContainsFunc(a.wanted.under, func(name string) bool { return slices.Contains(b.wanted.under, name) }) {
-				continue
-			}
-			if h := a.meets(b); h != nil {
-				if g := b.meets(a); g != nil && (g.table != h.table || crosses(a, b, g, h)) {
-					found = append(found, deadlock{first: a, second: b, holds1: g, holds2: h})
+		for _, table := range a.tables {
+			for _, b := range wanting[table] {
+				if slices.ContainsFunc(a.wanted.under, func(name string) bool { return slices.Contains(b.wanted.under, name) }) {
+					continue
+				}
+				if h := a.meets(b); h != nil {
+					if g := b.meets(a); g != nil && (g.table != h.table || crosses(a, b, g, h)) {
+						found = append(found, deadlock{first: a, second: b, holds1: g, holds2: h})
+					}
 				}
 			}
 		}

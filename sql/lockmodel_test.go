@@ -61,6 +61,7 @@ func (a *access) where() string { return fmt.Sprintf("%s:%d", a.procedure, a.lin
 // wait is an access that waits while the transaction holds locks.
 type wait struct {
 	held   []*access
+	tables []string // of held, each once
 	wanted *access
 }
 
@@ -193,8 +194,12 @@ func inTransaction(c syntax.Cond) bool {
 
 // merge combines the locks of the branches of an IF.
 func (w *lockWalk) merge(other *lockState) {
+	known := make(map[*access]bool, len(w.state.held)) // the lists are long
+	for _, a := range w.state.held {
+		known[a] = true
+	}
 	for _, a := range other.held {
-		if !slices.Contains(w.state.held, a) {
+		if !known[a] {
 			w.state.held = append(w.state.held, a)
 		}
 	}
@@ -291,7 +296,7 @@ func (w *lockWalk) take(list []*access) {
 				held = append(held, b)
 			}
 		}
-		w.waits = append(w.waits, wait{held: held, wanted: a})
+		w.waits = append(w.waits, wait{held: held, tables: slices.Compact(slices.Sorted(slices.Values(tablesOf(held)))), wanted: a})
 	}
 	for _, a := range list {
 		if a.kept {

@@ -68,6 +68,7 @@ type tree struct {
 	batches    map[string]*syntax.Batch               // all objects, by name with schema
 	granted    []string                               // procedures that a role may execute by name
 	passed     []string                               // procedures that run under jobagent.advance; nil: not known yet
+	called     map[string][]string                    // procedures by the name of the one that calls them
 }
 
 // parse parses one batch.
@@ -98,7 +99,7 @@ func newTree(t *testing.T, texts ...string) *tree {
 	t.Helper()
 	r := &tree{
 		tables: map[string]*schemaTable{}, views: map[string]*syntax.CreateViewStmt{}, procedures: map[string]*syntax.CreateProcedureStmt{},
-		source: map[string]string{}, batches: map[string]*syntax.Batch{},
+		source: map[string]string{}, batches: map[string]*syntax.Batch{}, called: map[string][]string{},
 	}
 	for _, text := range texts {
 		for _, m := range granted.FindAllStringSubmatch(text, -1) {
@@ -119,7 +120,7 @@ func newTree(t *testing.T, texts ...string) *tree {
 				r.views[name], r.source[name] = s, text
 			case *syntax.CreateProcedureStmt:
 				name = s.Name.String()
-				r.procedures[name], r.source[name] = s, text
+				r.procedures[name], r.source[name], r.called[name] = s, text, calls(s)
 			}
 		}
 		for _, m := range neverEscalated.FindAllStringSubmatch(text, -1) {
