@@ -105,6 +105,7 @@ func (f *actionFixture) messages(t *testing.T, id uuid.UUID, kind targets.Messag
 // A secret that is bound to hosts is sent to nothing else, whatever an author writes; the attempt
 // fails before it sends, once, and says why.
 func TestBoundSecretsGoToTheirHostsOnly(t *testing.T) {
+	testenv.Long(t)
 	const secret = "s3cret-of-the-api"
 	actionBubble(t, 0, done, func(t *testing.T, f *actionFixture) {
 		f.startAgent(t, agent.Config{}, func(a *agent.Actions) {
@@ -272,6 +273,7 @@ func TestMessagesNameTheEndpointThatWasCalled(t *testing.T) {
 // Case 128: an HTTP step with a target group of 24 databases makes one request for each, with the
 // name of the database in the path, and a limit on the host holds.
 func TestCase128(t *testing.T) {
+	testenv.Long(t)
 	actionBubble(t, 24, func(http.ResponseWriter, *http.Request) { <-time.After(2 * time.Second) }, func(t *testing.T, f *actionFixture) {
 		require.NoError(t, f.Store.SetLimit(t.Context(), model.Limit{Scope: "Server", Name: "api.example.com", Max: 2}))
 		f.startAgent(t, agent.Config{})

@@ -21,6 +21,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest/callbacks"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/testenv"
 )
 
 // receiver is a receiver of callbacks in memory.
@@ -315,6 +316,7 @@ func TestStopEndsTheWaitForACallback(t *testing.T) {
 // Case 90: the agent ends after the request was written. With Await, the next agent does not call
 // again, and a report ends the run.
 func TestCase90(t *testing.T) {
+	testenv.Long(t)
 	actionBubble(t, 0, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, func(t *testing.T, f *actionFixture) {
 		r := newReceiver(t, f.Store)
 		stop := f.startAgent(t, agent.Config{Grace: -1})

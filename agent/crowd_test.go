@@ -51,6 +51,7 @@ func (c *calls) take() map[string]int {
 
 // Many idle agents together make as many passes as ten do, and a run starts as soon as with one.
 func TestCrowdOfIdleAgents(t *testing.T) {
+	testenv.Long(t)
 	synctest.Test(t, func(t *testing.T) {
 		c := &calls{byName: map[string]int{}}
 		f := newFixture(t, testenv.Embedded(t, testenv.Options{Fault: c.count}), 3)

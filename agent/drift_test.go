@@ -94,6 +94,7 @@ func TestDrift(t *testing.T) {
 // TestDriftFromDatabase: one database is the rule, as it is now, although the job does not run on
 // it. A baseline stays what it was.
 func TestDriftFromDatabase(t *testing.T) {
+	testenv.Long(t)
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, testenv.Embedded(t, testenv.Options{}), 2)
 		f.exec(t, "master", `CREATE DATABASE golden`)

@@ -10,6 +10,7 @@ import (
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/testenv"
 )
 
 // addErrorAction adds an error action to a job with one step.
@@ -39,6 +40,7 @@ func (f *actionFixture) schedule(t *testing.T, job string) controldb.Schedule {
 // TestArmCase92: the tries of the main action come first, by its policy, and then the error action
 // once. The run counts as a fault, although the error action worked.
 func TestArmCase92(t *testing.T) {
+	testenv.Long(t)
 	skipUnderRace(t) // minutes of virtual time
 	answer := func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/main" {
@@ -67,6 +69,7 @@ func TestArmCase92(t *testing.T) {
 
 // TestCase124: an error action with a policy of its own, whose endpoint is down.
 func TestCase124(t *testing.T) {
+	testenv.Long(t)
 	skipUnderRace(t) // minutes of virtual time
 	answer := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }
 	actionBubble(t, 0, answer, func(t *testing.T, f *actionFixture) {

@@ -56,6 +56,7 @@ func (f *fixture) member(t *testing.T, name string) agent.Member {
 // One account has many long targets; another one starts a short job: it does not wait for them. A
 // third database fails all the time.
 func TestFleetNoAccountStarvesAnother(t *testing.T) {
+	testenv.Long(t)
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		big, small := newFixture(t, env, 60), newFixture(t, testenv.Embedded(t, testenv.Options{}), 3)
 		for i := range *fleetTargets - 60 { // they wait behind the others, so they need not exist

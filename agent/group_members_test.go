@@ -18,6 +18,7 @@ import (
 // TestMembersStandForMore: a run on a group of queries and groups runs on what these stand for when
 // it begins, and a group that cannot be resolved runs nowhere.
 func TestMembersStandForMore(t *testing.T) {
+	testenv.Long(t)
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 5)
 		f.startAgent(t, slowPolling)
@@ -73,6 +74,7 @@ FROM jobs_internal.target_groups AS n CROSS JOIN jobs_internal.target_groups AS 
 // TestTagsOfQueries: a run gives databases the tags that the query of its group returns, whatever
 // they were, and a tag that cannot be set fails the run.
 func TestTagsOfQueries(t *testing.T) {
+	testenv.Long(t)
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 3)
 		f.startAgent(t, slowPolling)
@@ -140,6 +142,7 @@ func TestTagsOfQueries(t *testing.T) {
 // TestMembersThatCannotBeRead: a resolution whose members cannot be read from the control database
 // is tried again after a wait each time, and its run goes on as soon as they can be read.
 func TestMembersThatCannotBeRead(t *testing.T) {
+	testenv.Long(t)
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 2)
 		f.startAgent(t, agent.Config{})

@@ -46,6 +46,7 @@ func liveBytes() uint64 {
 // within its time limit plus 22 s, the healthy targets end long before, and the agent keeps its
 // term.
 func TestHostileFleet(t *testing.T) {
+	testenv.Long(t)
 	const healthy, limit = 40, 15
 	defer debug.SetGCPercent(debug.SetGCPercent(100)) // garbage counts
 	synctest.Test(t, func(t *testing.T) {

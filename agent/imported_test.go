@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/importer"
+	"github.com/jobagent/jobagent/testenv"
 )
 
 // importJobs runs the script of an import on the control database.
@@ -30,6 +31,7 @@ func (f *actionFixture) importJobs(t *testing.T, r *importer.Result, err error) 
 // An imported job of Azure Scheduler repeats its action by its retry policy, and then runs its
 // error action once. The run stays Failed.
 func TestImportedErrorActionRuns(t *testing.T) {
+	testenv.Long(t)
 	skipUnderRace(t) // minutes of virtual time
 	answer := func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/main" {

@@ -28,6 +28,7 @@ func TestLongScriptsAreNotPrefetched(t *testing.T) {
 // Tasks that were prefetched while scripts were short are returned uncounted when long scripts
 // follow.
 func TestPrefetchedTasksAreReturned(t *testing.T) {
+	testenv.Long(t)
 	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		const n = 20
 		f := newFixture(t, env, n)

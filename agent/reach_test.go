@@ -15,6 +15,7 @@ import (
 // The agent reports which attempts did not reach their target. A script that fails has reached its
 // target.
 func TestScheduleOfUnreachableTargetsIsDisabled(t *testing.T) {
+	testenv.Long(t)
 	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		env.CreateDatabase(t, "here")

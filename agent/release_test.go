@@ -26,6 +26,7 @@ import (
 // supports the agent: the agent continues to work, and can restart. The release after that does not
 // support the agent: it ends the agent's term and refuses a new one.
 func TestReleases(t *testing.T) {
+	testenv.Long(t)
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, testenv.Embedded(t, testenv.Options{}), 2)
 		db := f.DB(t, f.Control)
@@ -80,6 +81,7 @@ func TestReleases(t *testing.T) {
 // TestEarlierRelease: an agent refuses the control schema of an earlier release at once. In a
 // fleet, it waits for the migration, and the agents of other databases work.
 func TestEarlierRelease(t *testing.T) {
+	testenv.Long(t)
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, testenv.Embedded(t, testenv.Options{}), 1)
 		old := f.CreateDatabase(t, "old")

@@ -12,6 +12,7 @@ import (
 
 // The end of a pause is not a due instant: the schedule of a job keeps its grid.
 func TestScheduleOfAJobKeepsItsGridAfterAPause(t *testing.T) {
+	testenv.Long(t)
 	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.startAgent(t, slowPolling)

@@ -60,6 +60,7 @@ func (f *fixture) changed(t *testing.T) (n int) {
 // retried, the rest is approved, and in the end all of it is undone. The agent is replaced during
 // the bake.
 func TestRollOutOfFortyTenants(t *testing.T) {
+	testenv.Long(t)
 	text, err := os.ReadFile("../sql/ROLLOUTS.md")
 	require.NoError(t, err)
 	var blocks []string
@@ -116,6 +117,7 @@ func TestRollOutOfFortyTenants(t *testing.T) {
 // TestRollOutIsAborted: what runs when somebody aborts a roll-out goes on to its end, or is
 // canceled if the plan says so, and nothing else starts.
 func TestRollOutIsAborted(t *testing.T) {
+	testenv.Long(t)
 	for running, want := range map[string]string{"finish": "Succeeded", "cancel": "Canceled"} {
 		t.Run(running, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -142,6 +144,7 @@ FROM jobs_internal.target_executions AS t INNER JOIN jobs_internal.job_execution
 // TestRollOutIsChecked: what the scripts need is checked before each wave. A database that cannot
 // be changed is left out; without the rights that the plan names, no script runs anywhere.
 func TestRollOutIsChecked(t *testing.T) {
+	testenv.Long(t)
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, testenv.Embedded(t, testenv.Options{}), 4)
 		f.AddJob(t, "j", []string{`CREATE TABLE dbo.orders (note INT);`}, func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) })
@@ -177,6 +180,7 @@ INNER JOIN jobs.rollout_targets AS t ON t.job_execution_id = r.job_execution_id 
 // after its end; what runs then goes on to its end, and the rest follows in the next window. A
 // calendar that is changed counts within a minute, and one that is gone lets nothing start.
 func TestRollOutWaitsForItsWindow(t *testing.T) {
+	testenv.Long(t)
 	skipUnderRace(t)
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, testenv.Embedded(t, testenv.Options{}), 5)
@@ -245,6 +249,7 @@ WHERE k.kind = N'Run' ORDER BY k.claimed_at`)
 // TestRollOutIsProbed: the probe of a wave runs on its targets, during the bake and at its end; one
 // that fails stops the roll-out.
 func TestRollOutIsProbed(t *testing.T) {
+	testenv.Long(t)
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, testenv.Embedded(t, testenv.Options{}), 4)
 		once := func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) }
@@ -285,6 +290,7 @@ FROM jobs_internal.rollout_probe_values AS v`, &values)
 // TestProbesAreComparedWithBefore: the probe runs before the wave, and the number that it returns
 // after it is compared with the one before, on each database.
 func TestProbesAreComparedWithBefore(t *testing.T) {
+	testenv.Long(t)
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, testenv.Embedded(t, testenv.Options{}), 3)
 		once := func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) }

@@ -186,6 +186,7 @@ func TestStoppingAgentReturnsUnsentTasks(t *testing.T) {
 }
 
 func TestOverlappingRunSkipsBusyTargets(t *testing.T) {
+	testenv.Long(t)
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 2)
 		f.startAgent(t, agent.Config{})

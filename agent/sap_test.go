@@ -21,6 +21,7 @@ import (
 	"github.com/jobagent/jobagent/targets"
 	actionhttp "github.com/jobagent/jobagent/targets/http"
 	"github.com/jobagent/jobagent/targets/outbound"
+	"github.com/jobagent/jobagent/testenv"
 )
 
 // sapFixture is a control database with jobs of the SAP surface, whose actions an endpoint in
@@ -166,6 +167,7 @@ func reply(_ *sapFixture, w http.ResponseWriter, r *http.Request) {
 }
 
 func TestSAPRunStates(t *testing.T) {
+	testenv.Long(t)
 	sapBubble(t, reply, func(t *testing.T, f *sapFixture) {
 		f.start(t)
 		for _, c := range []struct {
@@ -265,6 +267,7 @@ func TestSAPTenantOfRuns(t *testing.T) {
 
 // TestSAPReports is about reports on runs: cases 74, 76, 80, 82, 86 and 88, and S-38 to S-41.
 func TestSAPReports(t *testing.T) {
+	testenv.Long(t)
 	type reported struct{ success bool }
 	reports := map[string]reported{"/true": {true}, "/false": {false}}
 	handler := func(f *sapFixture, w http.ResponseWriter, r *http.Request) {
@@ -357,6 +360,7 @@ func TestSAPReports(t *testing.T) {
 // TestSAPReruns is about the id of the next run (S-31), and case 16: a one-time schedule that has
 // run is run again by a change.
 func TestSAPReruns(t *testing.T) {
+	testenv.Long(t)
 	sapBubble(t, reply, func(t *testing.T, f *sapFixture) {
 		f.start(t)
 		job, ids := f.job(t, f.scope, "case 16", "http://h.example/ok", "POST", now(""))

@@ -171,6 +171,7 @@ func TestCatchUpAfterAnOutageOfAllAgents(t *testing.T) {
 }
 
 func TestOverlapPolicies(t *testing.T) {
+	testenv.Long(t)
 	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		policies := []string{"Skip", "BufferOne", "BufferAll", "CancelOther", "TerminateOther", "AllowAll", "Elastic"}
@@ -234,6 +235,7 @@ func TestOverlapPolicies(t *testing.T) {
 }
 
 func TestScheduleIsPausedByAFailure(t *testing.T) {
+	testenv.Long(t)
 	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.AddJob(t, "j", []string{"IF DATEPART(MINUTE, SYSUTCDATETIME()) = 20 THROW 50001, N'no luck', 1;"}, retries(0, 1))
@@ -256,6 +258,7 @@ func TestScheduleIsPausedByAFailure(t *testing.T) {
 }
 
 func TestBackfillRunsARangeWithItsOwnPolicy(t *testing.T) {
+	testenv.Long(t)
 	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.AddJob(t, "j", []string{"WAITFOR DELAY '00:01:00';"})
@@ -359,6 +362,7 @@ func TestJitterSpreadsRunsAndKeepsTheirInstants(t *testing.T) {
 }
 
 func TestChangingAScheduleWhileItIsDue(t *testing.T) {
+	testenv.Long(t)
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.AddJob(t, "j", []string{"SELECT 1;"})
@@ -551,6 +555,7 @@ func TestTwoAgentsRaceForEachInstant(t *testing.T) {
 }
 
 func TestMoreMissedInstantsThanOneCallHandles(t *testing.T) {
+	testenv.Long(t)
 	longBubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.AddJob(t, "named", []string{"SELECT 1;"})

@@ -16,6 +16,7 @@ import (
 // database that is paused waits for the end of the pause, and one whose window does not open within
 // the time limit of the step is skipped.
 func TestRunWaitsForTheWindowsOfItsTargets(t *testing.T) {
+	testenv.Long(t)
 	skipUnderRace(t)
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, testenv.Embedded(t, testenv.Options{}), 5)

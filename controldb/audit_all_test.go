@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/jobs/secret"
 	sqlfs "github.com/jobagent/jobagent/sql"
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/testenv"
 )
 
 // audited is a call of a public procedure and its entries in the audit log: action, kind, name, and
@@ -173,6 +174,7 @@ const canary = "hunter2-of-the-audit-log"
 // secret is in any. The entry of a procedure that is not in auditedCalls is expected by a script of
 // testenv/script, as a row of jobs.audit_log that begins with the action.
 func TestAuditOfEveryProcedure(t *testing.T) {
+	testenv.Long(t)
 	objects, err := sqlfs.DescribeAll()
 	require.NoError(t, err)
 	paths, err := filepath.Glob("../testenv/script/testdata/procs/*.txt")

@@ -206,6 +206,7 @@ func TestAuditOfManySessions(t *testing.T) {
 // TestMigrateAudit: after the migration of release 0, with data and active runs, changes are
 // recorded, old entries are deleted, and a front can make calls.
 func TestMigrateAudit(t *testing.T) {
+	testenv.Long(t)
 	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
 		c := release0(t, env)
 		const name = "old"

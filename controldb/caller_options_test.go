@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/testenv"
 )
 
 // TestCallersOptions: a public procedure does the same whatever isolation level its caller has set,
@@ -14,6 +16,7 @@ import (
 // (https://learn.microsoft.com/sql/t-sql/statements/set-transaction-isolation-level-transact-sql,
 // https://learn.microsoft.com/sql/t-sql/statements/set-statements-transact-sql).
 func TestCallersOptions(t *testing.T) {
+	testenv.Long(t)
 	const levels = "SET IMPLICIT_TRANSACTIONS OFF;\nSET TRANSACTION ISOLATION LEVEL "
 	for name, set := range map[string]string{
 		"Serializable":   levels + "SERIALIZABLE;",

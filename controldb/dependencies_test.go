@@ -14,6 +14,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/oracle"
 )
 
@@ -182,6 +183,7 @@ func describeOracle(r oracle.Run) string {
 
 // TestDependencies compares runs and reruns of random graphs with the oracle.
 func TestDependencies(t *testing.T) {
+	testenv.Long(t)
 	each(t, func(t *testing.T, c *control) {
 		term := c.term(t)
 		jobNumber := 0

@@ -7,10 +7,12 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/testenv"
 )
 
 // The doctor tells of windows of databases that do not open, and of pauses that were forgotten.
 func TestExamineHolds(t *testing.T) {
+	testenv.Long(t)
 	each(t, func(t *testing.T, c *control) {
 		require.Equal(t, controldb.SeverityOK, controldb.Worst(c.findings(t, controldb.CodeTargetWindows)))
 		require.NoError(t, c.AddCalendar(t.Context(), "past", `{"dates": ["2001-01-01"]}`))

@@ -60,6 +60,7 @@ func TestExamineFresh(t *testing.T) {
 // TestExamine creates each problem, expects its finding, runs the T-SQL of the finding, and expects
 // that the problem is gone.
 func TestExamine(t *testing.T) {
+	testenv.Long(t)
 	tests := []struct {
 		name, code string
 		setup      []string
@@ -234,6 +235,7 @@ func (c *control) fix(t *testing.T, text string) {
 
 // TestExamineHistory: the retention job does not run.
 func TestExamineHistory(t *testing.T) {
+	testenv.Long(t)
 	each(t, func(t *testing.T, c *control) {
 		c.job(t, "j", nil)
 		run := c.start(t, "j")
@@ -255,6 +257,7 @@ func TestExamineHistory(t *testing.T) {
 
 // TestExamineAgents: live agents, and a term that expired while there was no other live agent.
 func TestExamineAgents(t *testing.T) {
+	testenv.Long(t)
 	each(t, func(t *testing.T, c *control) {
 		term := c.term(t)
 		require.Equal(
@@ -286,6 +289,7 @@ func TestExamineAgents(t *testing.T) {
 
 // TestExamineMissingTypes: a run waits for an agent that runs processes.
 func TestExamineMissingTypes(t *testing.T) {
+	testenv.Long(t)
 	each(t, func(t *testing.T, c *control) {
 		term := c.term(t)
 		c.job(t, "j", func(s *controldb.StepSpec) {
@@ -301,6 +305,7 @@ func TestExamineMissingTypes(t *testing.T) {
 
 // TestExamineModules: modules that differ from this program's, and modules with other options.
 func TestExamineModules(t *testing.T) {
+	testenv.Long(t)
 	each(t, func(t *testing.T, c *control) {
 		c.exec(t, `DROP VIEW jobs.job_versions;`)
 		found := c.findings(t, controldb.CodeSchema)
@@ -344,6 +349,7 @@ func (c *control) login(t *testing.T, name string, batches ...string) *controldb
 // TestExamineRights: permissions are tried with the login itself. Subjects that it may not see have
 // one finding.
 func TestExamineRights(t *testing.T) {
+	testenv.Long(t)
 	each(t, func(t *testing.T, c *control) {
 		low := &control{
 			Store: c.login(
@@ -376,6 +382,7 @@ func TestExamineRights(t *testing.T) {
 
 // TestRefusedDeployments: one message gives the reason and the fix, and nothing is changed.
 func TestRefusedDeployments(t *testing.T) {
+	testenv.Long(t)
 	for _, test := range []struct {
 		name    string
 		setup   string
@@ -485,9 +492,10 @@ func TestInstallTurnsRowVersionsOn(t *testing.T) {
 	})
 }
 
-// TestInstallUnderOtherCollations: the schema is installed under every collation. .ci/run runs the
+// TestInstallUnderOtherCollations: the schema is installed under every collation. .ci/long runs the
 // procedures' scripts and the migrations under them, too.
 func TestInstallUnderOtherCollations(t *testing.T) {
+	testenv.Long(t)
 	for _, collation := range []string{"Latin1_General_100_CS_AS", "Latin1_General_BIN2", "Turkish_100_CI_AS"} {
 		t.Run(collation, func(t *testing.T) {
 			testenv.Each(t, func(t *testing.T, env *testenv.Env) {
@@ -509,6 +517,7 @@ func TestInstallUnderOtherCollations(t *testing.T) {
 // TestExamineClockChanges: the finding is about enabled schedules that an agent has validated with
 // warnings.
 func TestExamineClockChanges(t *testing.T) {
+	testenv.Long(t)
 	each(t, func(t *testing.T, c *control) {
 		c.job(t, "j", nil)
 		term := c.term(t)
@@ -536,6 +545,7 @@ func TestExamineClockChanges(t *testing.T) {
 // TestSchedulesWithUnfitParameters: the doctor, the sums of jobs and the schedules themselves tell
 // why a schedule starts no runs.
 func TestSchedulesWithUnfitParameters(t *testing.T) {
+	testenv.Long(t)
 	each(t, func(t *testing.T, c *control) {
 		c.job(t, "j", nil)
 		for _, name := range []string{"on", "off"} {

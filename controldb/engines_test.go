@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/testenv"
 )
 
 func TestEngineNotice(t *testing.T) {
@@ -38,6 +39,7 @@ func TestEngineNotice(t *testing.T) {
 // TestEnginesOfAgents: what agents say of their engines is stored with their terms, and doctor
 // reports that they differ.
 func TestEnginesOfAgents(t *testing.T) {
+	testenv.Long(t)
 	each(t, func(t *testing.T, c *control) {
 		start := func(host, engine string) {
 			_, err := c.StartTerm(t.Context(), controldb.Agent{ID: uuid.New(), Host: host, Version: "1", Engine: engine, ZoneData: "2025b of /z"}, time.Hour)

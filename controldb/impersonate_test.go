@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/testenv"
 )
 
 // front opens a store of a login that is a member of jobs_front only. conns bounds its connections.
@@ -168,6 +169,7 @@ func TestCallersNeedTheRoleOfFronts(t *testing.T) {
 
 // TestExamineCallers: the examination of a front's login tells what is missing, and how to fix it.
 func TestExamineCallers(t *testing.T) {
+	testenv.Long(t)
 	each(t, func(t *testing.T, c *control) {
 		front := &control{Store: c.front(t, 2), env: c.env, name: c.name, db: c.db}
 		for _, code := range []string{controldb.CodeCallers, controldb.CodeRights} {

@@ -124,6 +124,7 @@ func migrateUnderLoad(t *testing.T, procedures, tables int, start func(*control,
 // TestMigrateWaitsForLocks: a report that keeps its locks makes the migration give way, so that the
 // statements behind it are carried out, and try again.
 func TestMigrateWaitsForLocks(t *testing.T) {
+	testenv.Long(t)
 	synctest.Test(t, func(t *testing.T) {
 		c := release0(t, testenv.Embedded(t, testenv.Options{}))
 		var report *sql.Tx
@@ -162,6 +163,7 @@ func TestMigrateWaitsForLocks(t *testing.T) {
 // TestMigrateGivesUp: when a session keeps its locks, the migration ends with an error that names
 // the session, and what it has done stays.
 func TestMigrateGivesUp(t *testing.T) {
+	testenv.Long(t)
 	synctest.Test(t, func(t *testing.T) {
 		c := release0(t, testenv.Embedded(t, testenv.Options{}))
 		require.NoError(t, controldb.ApplyMigrations(t.Context(), c.Store, 3))
@@ -188,6 +190,7 @@ func TestMigrateGivesUp(t *testing.T) {
 // TestMigrateResumes ends the connection before each step of migration 5 in turn. The next
 // migration goes on with the step that did not end, and the schema is that of a fresh install.
 func TestMigrateResumes(t *testing.T) {
+	testenv.Long(t)
 	env := testenv.Embedded(t, testenv.Options{})
 	c := release0(t, env)
 	c.job(t, "j", nil)
@@ -284,6 +287,7 @@ func TestDeploymentRoundTrips(t *testing.T) {
 
 // TestMigrateNamesTheBrokenObject: all objects are sent at once, and yet an error names the file.
 func TestMigrateNamesTheBrokenObject(t *testing.T) {
+	testenv.Long(t)
 	each(t, func(t *testing.T, c *control) {
 		// A table of the name of a view that is to be created.
 		c.exec(t, `DROP VIEW jobs.live_agents; CREATE TABLE jobs.live_agents (a INT);

@@ -238,7 +238,7 @@ ORDER BY create_time, job_execution_id, step_id, target_database_name;`
 	})
 }
 
-// TestEmptyMigration: a database of release 0 without data is migrated. .ci/run runs this test
+// TestEmptyMigration: a database of release 0 without data is migrated. .ci/long runs this test
 // under Turkish, too, where procedures of release 0 refuse their own defaults, so that the other
 // tests of migrations have no data to begin with.
 func TestEmptyMigration(t *testing.T) {
@@ -254,6 +254,7 @@ func TestEmptyMigration(t *testing.T) {
 // TestMigrateEditedSystemJob: an edited version of the retention job is replaced, with its group,
 // when an agent restores the system jobs.
 func TestMigrateEditedSystemJob(t *testing.T) {
+	testenv.Long(t)
 	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
 		c := release0(t, env)
 		c.exec(t, `EXECUTE jobs_internal.ensure_system_jobs @server_name = N's';
@@ -278,6 +279,7 @@ EXECUTE jobs.sp_update_jobstep @job_name = N'jobagent$history_retention', @step_
 // TestMigrateUnknownOutcomes: after the migration, targets of release 0 have outcome_unknown set if
 // the outcome of their latest attempt is unknown, whether they have ended or not.
 func TestMigrateUnknownOutcomes(t *testing.T) {
+	testenv.Long(t)
 	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
 		c := release0(t, env)
 		c.job(t, "once", func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) })
@@ -336,6 +338,7 @@ func TestMigrateUnknownOutcomes(t *testing.T) {
 // TestMigrateParameters: runs and schedules of release 0 have no parameters after the migration,
 // and can get them.
 func TestMigrateParameters(t *testing.T) {
+	testenv.Long(t)
 	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
 		c := release0(t, env)
 		c.job(t, "j", nil)
@@ -384,6 +387,7 @@ INNER JOIN jobs_internal.payloads AS p ON p.payload_id = s.run_payload_id WHERE 
 // TestMigrateChosenAndTolerated: runs of release 0 are not limited to databases, and go on; one
 // that has ended can be run again on chosen databases. Steps of release 0 tolerate no failure.
 func TestMigrateChosenAndTolerated(t *testing.T) {
+	testenv.Long(t)
 	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
 		ctx := t.Context()
 		c := release0(t, env)
@@ -437,6 +441,7 @@ func TestMigrateChosenAndTolerated(t *testing.T) {
 // counted at once ends after the migration, with the right numbers; its steps do not know the
 // number of their targets yet, so they are counted as a whole. Runs that begin then know it.
 func TestMigrateCounts(t *testing.T) {
+	testenv.Long(t)
 	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
 		c := release0(t, env)
 		c.job(t, "j", func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) })
@@ -473,6 +478,7 @@ func TestMigrateCounts(t *testing.T) {
 // TestMigrateScheduleDescriptions: a schedule of release 0 that is due and has an active run keeps
 // its instant and its run, and gets words and the time of its renewal with the next validation.
 func TestMigrateScheduleDescriptions(t *testing.T) {
+	testenv.Long(t)
 	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
 		ctx := t.Context()
 		c := release0(t, env)
@@ -514,6 +520,7 @@ EXECUTE jobs_internal.record_verdicts @term_id = @p1, @verdicts = N'[{"schedule_
 // TestMigrateActions: while a run of release 0 and its agent of protocol 1 go on, the migrated
 // schema runs actions for agents of this release, and gives none to the other agent.
 func TestMigrateActions(t *testing.T) {
+	testenv.Long(t)
 	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
 		c := release0(t, env)
 		c.job(t, "old", nil)
@@ -551,6 +558,7 @@ func TestMigrateActions(t *testing.T) {
 // TestMigrateAgentOptions: what procedures of version 28 wrote into a column of its own is an
 // option that agents read, also in versions that are made later, and can be changed.
 func TestMigrateAgentOptions(t *testing.T) {
+	testenv.Long(t)
 	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
 		c := version(t, env, earlier.Version28)
 		c.job(t, "j", nil)

@@ -23,6 +23,7 @@ import (
 // refuses, doctor lists and jobs.CheckName refuses, and nothing else: the three have the same list
 // of characters.
 func TestNameRule(t *testing.T) {
+	testenv.Long(t)
 	good := []string{"a", "...a", "a.b", ".a", "a/b", `a\b`, "a?b#c", "日本語 👨\u200d👩", "a  b", "a/.../b", "c:d", "é"}
 	bad := []string{
 		".", "..", "a.", "a..", "...", " a", "\u00a0a", "a\u00a0", "a/../b", `a\..\b`, "../a", "a/./b", "./a", "a/..", "a\nb", "\ta", "a\x1b[2J", "a\rb", "a\x01", "a\x7f",
@@ -136,6 +137,7 @@ func TestNameRule(t *testing.T) {
 // them. What a procedure refuses, doctor lists. Of servers, targets.CheckServer refuses the same,
 // so that no run fails because of the form of a name.
 func TestExternalNames(t *testing.T) {
+	testenv.Long(t)
 	servers := []string{
 		"s", "server1.database.windows.net", "tcp:s", "TCP:S,1433", "s,14330", `s\inst`, `s\inst,5`, ".", "(local)", `\inst`, `.\inst`, "10.0.0.1", "[::1],1433", "::1", "fe80::1%eth0",
 		"under_score", "日本", "s,65535", "s , 1433", "s,00001433", "a$b",

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/jobs/rollout"
+	"github.com/jobagent/jobagent/testenv"
 )
 
 var writePlans = flag.Bool("plans.write", false, "write the messages into jobs/rollout/testdata/wrong_plans.txt")
@@ -34,6 +35,7 @@ func expand(text string) string {
 
 // Each wrong plan is refused with all its faults in one message, and changes nothing.
 func TestWrongPlans(t *testing.T) {
+	testenv.Long(t)
 	golden, err := os.ReadFile(wrongPlans)
 	require.NoError(t, err)
 	each(t, func(t *testing.T, c *control) {
@@ -90,6 +92,7 @@ func randomPlan(r *rand.Rand) string {
 
 // T-SQL and Go accept the same plans, and store the same form of them, which is stable.
 func TestPlanRulesAgree(t *testing.T) {
+	testenv.Long(t)
 	each(t, func(t *testing.T, c *control) {
 		c.job(t, "u", nil)
 		require.NoError(t, c.AddCalendar(t.Context(), "c", `{"dates": ["2030-12-24"]}`))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/testenv"
 )
 
 // probing is a roll-out of the job j whose probes return what a test says.
@@ -110,6 +111,7 @@ func one(value string) *targets.Probed { return &targets.Probed{Rows: 1, Value: 
 
 // What a probe returns is compared on each target, and whatever is not known has failed.
 func TestProbesAreCompared(t *testing.T) {
+	testenv.Long(t)
 	all := func(p *targets.Probed) func(string, bool) *targets.Probed {
 		return func(string, bool) *targets.Probed { return p }
 	}

@@ -313,6 +313,7 @@ func resolution(task controldb.Task, databases []string) controldb.Resolution {
 // TestRandomRollOuts plays random plans with random outcomes, decisions of people and losses of
 // agents. What the control database records about each target is what happened to it.
 func TestRandomRollOuts(t *testing.T) {
+	testenv.Long(t)
 	each(t, func(t *testing.T, c *control) {
 		testenv.SetSlices(t, c.db, 3)
 		agent := controldb.Agent{ID: uuid.New(), Host: "host", Version: "test", MaxConcurrentTargets: 100, Modes: []controldb.RunMode{controldb.ModePreflight}}

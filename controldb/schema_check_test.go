@@ -13,6 +13,7 @@ import (
 // TestEarlierSchema: an agent or front of this release refuses the schema of an earlier release,
 // and says what to do. Commands may use the schema if it supports the protocol of this release.
 func TestEarlierSchema(t *testing.T) {
+	testenv.Long(t)
 	for of, commands := range map[int]bool{earlier.Release0: false, earlier.Version28: true} {
 		testenv.Each(t, func(t *testing.T, env *testenv.Env) {
 			c := version(t, env, of)

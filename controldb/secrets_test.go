@@ -191,6 +191,7 @@ func TestHostsOfSecrets(t *testing.T) {
 // TestMigrateSecrets: a database of release 0 has an identity after the migration, and takes
 // secrets.
 func TestMigrateSecrets(t *testing.T) {
+	testenv.Long(t)
 	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
 		c := release0(t, env)
 		require.NoError(t, c.Migrate(t.Context()))

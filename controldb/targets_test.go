@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/testenv"
 )
 
 // registerTargets registers until nothing is left, and returns the number of calls that did
@@ -45,6 +46,7 @@ func (c *control) resolveMany(t *testing.T, term controldb.TermID, job string, f
 // TestRegisterManyTargets: lists of 10,000 targets are read in slices, and so is a group that
 // shrinks to a few of them.
 func TestRegisterManyTargets(t *testing.T) {
+	testenv.Long(t)
 	each(t, func(t *testing.T, c *control) {
 		const many = 10000
 		c.job(t, "j", nil)

@@ -9,10 +9,12 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/bench"
 )
 
 func TestBenchHistory(t *testing.T) {
+	testenv.Long(t)
 	t.Parallel()
 	const rounds, rows = 1, bench.HistoryFirst*bench.HistoryRowsOfRun + 3000
 	f := figures(t, runBench(t, "history", "--executions", strconv.Itoa(rows), "--rounds", strconv.Itoa(rounds), "-o",

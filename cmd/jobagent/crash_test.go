@@ -102,6 +102,7 @@ type crash struct {
 // JOBAGENT_TEST_DSN names a server, only the agents and their connections fail. At the end, all
 // runs must end, and an audit of tables and ledgers must find nothing lost and nothing done twice.
 func TestCrash(t *testing.T) {
+	testenv.Long(t)
 	c := newCrash(t, *crashSeed, externalServer(t))
 	store := c.server.store(t)
 	databases := c.define(store)

@@ -29,6 +29,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets/mssql"
+	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/mitm"
 )
 
@@ -249,6 +250,7 @@ func TestDoctorFindsWeakEncryption(t *testing.T) {
 // The configuration's encryption settings apply to targets: the general settings, and those of some
 // servers.
 func TestEncryptionOfTargetsByConfiguration(t *testing.T) {
+	testenv.Long(t)
 	t.Setenv(config.EnvDSN, "")
 	const secret = "Canary-0f-the-wire"
 	server := clitest.ServerWith(t, embedded.RandomPassword(), "true",

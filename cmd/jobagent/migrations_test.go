@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/earlier"
 )
 
@@ -37,6 +38,7 @@ const migrationTime = 90 * time.Second
 // twice. From the second round on, or with a seed, the backup of before the migration is put back
 // then, and migrated again.
 func TestMigrations(t *testing.T) {
+	testenv.Long(t)
 	seed := *migrationsSeed
 	if seed == 0 {
 		seed = rand.Uint64()

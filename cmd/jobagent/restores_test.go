@@ -28,6 +28,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/earlier"
 	"github.com/jobagent/jobagent/testenv/sim"
 )
@@ -104,6 +105,7 @@ type restored struct {
 // and also under agents that go on. The audit knows what each restore has lost, and tolerates
 // nothing else.
 func TestRestores(t *testing.T) {
+	testenv.Long(t)
 	r := newRestores(t, *restoresSeed)
 	r.run("db", "install")
 	r.begin()

@@ -28,6 +28,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/invariant"
 	"github.com/jobagent/jobagent/testenv/tsqld"
 )
@@ -75,6 +76,7 @@ func (s *stopsServer) runs(run uuid.UUID) bool {
 // different ways. A script that was told to have ended must not have gone on: its ledger must have
 // no row of it. With -stops.duration, agents and their connections fail meanwhile.
 func TestStops(t *testing.T) {
+	testenv.Long(t)
 	t.Parallel()
 	fleet := []*stopsServer{
 		{name: "shows sessions", ends: "ended", servers: 1},

@@ -144,7 +144,10 @@ func TestNPMIsLocked(t *testing.T) {
 // TestLongTestsRunInCI: what a default run leaves out (testenv.Long) must run somewhere.
 func TestLongTestsRunInCI(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(filepath.Join(root(t), ".ci", "run"))
+	text, err := os.ReadFile(filepath.Join(root(t), ".ci", "long"))
 	require.NoError(t, err)
-	require.Regexp(t, `(?m)^JOBAGENT_TEST_LONG=1 .*go test .* \./\.\.\.$`, string(text))
+	require.Regexp(t, `(?m)^JOBAGENT_TEST_LONG=1 go test .* \./\.\.\.$`, string(text))
+	workflow, err := os.ReadFile(filepath.Join(root(t), ".github", "workflows", "ci.yml"))
+	require.NoError(t, err)
+	require.Contains(t, string(workflow), "- run: bash .ci/long\n")
 }

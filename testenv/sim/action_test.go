@@ -75,6 +75,7 @@ func (r *silentRunner) freeze() {
 // before begin_send, another agent sends the request. After begin_send, it is unknown whether the
 // request was sent, and the step's option decides.
 func TestFrozenAgentSendsNothing(t *testing.T) {
+	testenv.Long(t)
 	const lease = 12 * time.Second
 	for name, tc := range map[string]struct {
 		beforeBegin bool

@@ -114,6 +114,7 @@ func TestStaggeredScriptsCostFewCalls(t *testing.T) {
 // Lost answers to deliveries, several times in a row, are not drift. The agent cannot tell whether
 // the control database has the outcomes, and must not abandon running tasks.
 func TestLostAnswersToOutcomesAreNoDrift(t *testing.T) {
+	testenv.Long(t)
 	for _, kind := range []fault.Kind{fault.AfterSending, fault.Cut} {
 		t.Run(kind.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -161,6 +162,7 @@ func TestSilentDeliveryDoesNotDelayStopRequests(t *testing.T) {
 // If a command cannot be read while all other calls succeed, its tasks are not returned and claimed
 // in a busy loop.
 func TestUnreadableCommandCausesNoBusyLoop(t *testing.T) {
+	testenv.Long(t)
 	synctest.Test(t, func(t *testing.T) {
 		w := NewWorld(t, 12)
 		w.AddJob(t, "j", []string{WriteLedger}, Retries(0, 1))

@@ -160,6 +160,7 @@ func dialsSince(n *fault.Network, since time.Time) (dials int) {
 // the name leads to the primary, the agents leave the secondary, although their sessions with it
 // live: a term survives if there is time, and afterwards work goes on within the bound.
 func TestNameLeadsToSecondary(t *testing.T) {
+	testenv.Long(t)
 	for _, outage := range []time.Duration{kept, 2 * time.Minute} {
 		t.Run(outage.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -133,6 +133,7 @@ func (g *gapWorld) killOne(t *testing.T, agents [2]*Agent) {
 // waits as long as before, and the work of an agent that is killed then is handed over within two
 // leases.
 func TestClockJumpsBack(t *testing.T) {
+	testenv.Long(t)
 	for _, by := range []time.Duration{20 * time.Second, 10 * time.Minute} {
 		t.Run(by.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -159,6 +160,7 @@ func TestClockJumpsBack(t *testing.T) {
 // The clock jumps back while the only attempt of a run waits for its retry, and right after an
 // agent was killed.
 func TestClockJumpsBackWhileSomethingWaits(t *testing.T) {
+	testenv.Long(t)
 	synctest.Test(t, func(t *testing.T) {
 		g := newGapWorld(t, 2)
 		agents, _ := g.twoAgents(t)
@@ -214,6 +216,7 @@ func TestNobodyCanWrite(t *testing.T) {
 // Nobody can write for longer than a lease, and one agent gets no answer either: it cannot know
 // that its term lasts, so it stops its script. That one starts again after it has ended.
 func TestNobodyCanWriteAndOneAgentIsSilent(t *testing.T) {
+	testenv.Long(t)
 	synctest.Test(t, func(t *testing.T) {
 		g := newGapWorld(t, 2)
 		agents, run := g.twoAgents(t)

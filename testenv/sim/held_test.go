@@ -69,6 +69,7 @@ func (w *World) passUntilHeld(t testing.TB, term controldb.TermID, n int) (passe
 // Many targets that must not start are held by few passes, whatever the number of free workers is,
 // also under a limit that permits one at a time; and released by few when their window is deleted.
 func TestManyTargetsAreHeldAtOnce(t *testing.T) {
+	testenv.Long(t)
 	t.Parallel()
 	for _, limited := range []bool{false, true} {
 		w := &World{Installation: testenv.Embedded(t, testenv.Options{}).Install(t, 1)}

@@ -186,6 +186,7 @@ func TestRestoreOfARunWithoutTargets(t *testing.T) {
 // A backup that is younger than a lease brings its terms along, so that agents go on without a new
 // one. Firings and passes find the restore by the gap, before anything fires again.
 func TestRestoreOfAYoungBackup(t *testing.T) {
+	testenv.Long(t)
 	synctest.Test(t, func(t *testing.T) {
 		b := newBackups(t, 1)
 		everyMinute(t, b.w)
@@ -214,6 +215,7 @@ func TestRestoreOfAYoungBackup(t *testing.T) {
 // After a failover that has lost the last transactions, numbers are given again: a run of another
 // job gets those of a run that is in flight. No outcome is booked to the other run.
 func TestLossyFailoverBooksNothingElsewhere(t *testing.T) {
+	testenv.Long(t)
 	synctest.Test(t, func(t *testing.T) {
 		b := newBackups(t, 2)
 		b.w.AddJob(t, "lost", []string{WriteLedger + " WAITFOR DELAY '00:00:10';"}, Retries(0, 1))

@@ -97,6 +97,7 @@ IF OBJECT_ID(N'dbo.fixed', N'U') IS NULL THROW 50001, N'not yet', 1;`}, Retries(
 // TestStopsOfManyTargetsTakeNoPolls: the passes that cancel the waiting targets of a stopped run
 // follow each other at once, not at the polling interval.
 func TestStopsOfManyTargetsTakeNoPolls(t *testing.T) {
+	testenv.Long(t)
 	synctest.Test(t, func(t *testing.T) {
 		w := NewWorld(t, 60)
 		testenv.SetSlices(t, w.DB(t, w.Control), 2)

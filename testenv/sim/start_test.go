@@ -11,12 +11,14 @@ import (
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/fault"
 )
 
 // An agent that starts while its control database is unreachable waits for it, and works when it is
 // back.
 func TestAgentWaitsForItsControlDatabase(t *testing.T) {
+	testenv.Long(t)
 	for _, kind := range fault.Kinds {
 		t.Run(kind.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

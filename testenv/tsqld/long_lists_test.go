@@ -34,20 +34,20 @@ import (
 )
 
 var (
-	listElements = flag.Int("tsqld.lists", 300, "how many elements the lists of TestLongLists have; from 10000 on, each list is ended in all ways, at different moments")
-	listPairs    = flag.Int("tsqld.pairs", defaultPairs(), "of the statements with two long lists, TestLongLists sends one of so many, chosen at random; 1 means all, 0 none")
+	listElements = flag.Int("tsqld.lists", forLongTests(300, 100), "how many elements the lists of TestLongLists have; from 10000 on, each list is ended in all ways, at different moments")
+	listPairs    = flag.Int("tsqld.pairs", forLongTests(20, 100), "of the statements with two long lists, TestLongLists sends one of so many, chosen at random; 1 means all, 0 none")
 	listSeed     = flag.Uint64("tsqld.seed", 0, "the seed of the choice of statements with two long lists, which the tests print; 0 means another one each time")
 	listOnly     = flag.String("tsqld.only", "", "a regular expression of the names of the statements that TestLongLists and TestLongListsStop run; default all")
 	listEndLimit = flag.Duration("tsqld.end", 2*time.Second, "how much processor time the process of TestLongLists may take until a statement has ended after an attention, KILL or a disconnection, with the collection of garbage")
 )
 
-// defaultPairs returns one pair of 20 for the long tests, and of 100 otherwise: each pair is sent
-// three times. The variable is that of testenv.Long, which imports this package.
-func defaultPairs() int {
+// forLongTests returns the first value for the long tests, and the second one otherwise. The
+// variable is that of testenv.Long, which imports this package.
+func forLongTests(long, short int) int {
 	if os.Getenv("JOBAGENT_TEST_LONG") != "" {
-		return 20
+		return long
 	}
-	return 100
+	return short
 }
 
 // listSeeds are statements that together have every list of the grammar. The names that begin with

@@ -198,6 +198,7 @@ func TestOneTimeJobs(t *testing.T) {
 
 // The history is read page by page, newest first; each record has the number of its occurrence.
 func TestHistoryPages(t *testing.T) {
+	testenv.Long(t)
 	answer := func(w http.ResponseWriter, r *http.Request) {
 		if strings.ContainsAny(r.Header.Get("X-Ms-Scheduler-Expected-Execution-Time")[15:16], "37") { // of the minute
 			w.WriteHeader(http.StatusServiceUnavailable)
@@ -260,6 +261,7 @@ func (v *virtual) pages(t *testing.T, path string) (all []object) {
 
 // Nothing fires while a collection is disabled, and what was due meanwhile is dropped.
 func TestDisabledCollectionFiresNothing(t *testing.T) {
+	testenv.Long(t)
 	inVirtualTime(t, func(http.ResponseWriter, *http.Request) {}, func(t *testing.T, v *virtual) {
 		v.do(t, "PUT", "/jc/jobs/h1", v.job(object{"recurrence": object{"frequency": "Minute"}}, nil), 201)
 		<-time.After(90 * time.Second)

@@ -8,12 +8,14 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/browser"
 )
 
 // Rows are ticked by a click, by a range and by the keyboard, or all that match are chosen; the
 // confirmation names as many as were chosen, and its button starts a run on them.
 func TestChooseInGrid(t *testing.T) {
+	testenv.Long(t)
 	f := start(t)
 	f.addJob(t, "j", 1, 0)
 	list := names(400)

@@ -10,12 +10,14 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/browser"
 )
 
 // Each cell of the grid begins where the header of its column begins, whatever the cells contain,
 // and the last column ends where the grid's content ends.
 func TestGridColumns(t *testing.T) {
+	testenv.Long(t)
 	f := start(t)
 	b := browser.Open(t)
 	long := strings.Repeat("Arithmetic overflow error converting numeric to data type numeric. ", 5)

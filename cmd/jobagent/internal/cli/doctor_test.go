@@ -21,11 +21,13 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets/mssql"
+	"github.com/jobagent/jobagent/testenv"
 )
 
 // The exit code is 0 without findings, 6 for a refused deployment, and 7 for a warning such as a
 // read-only target.
 func TestDoctorExitCodes(t *testing.T) {
+	testenv.Long(t)
 	server := clitest.Server(t)
 	master, err := server.Open("master")
 	require.NoError(t, err)
@@ -113,6 +115,7 @@ func TestDoctorExitCodes(t *testing.T) {
 // A credential of targets that can enter the control database is an error, with the T-SQL that
 // prevents it. It is a warning where the configuration allows it.
 func TestDoctorTriesCredentials(t *testing.T) {
+	testenv.Long(t)
 	password := embedded.RandomPassword()
 	server := clitest.ServerWith(t, password, "true",
 		func(cfg *embedded.Config) { cfg.TargetPassword = password })

@@ -32,6 +32,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/daemon"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/terminal"
+	"github.com/jobagent/jobagent/testenv"
 )
 
 // hostileCommands tries every command line, which takes minutes.
@@ -72,6 +73,7 @@ var upperWords = regexp.MustCompile(`[A-Z][A-Z_-]+`)
 // flags, paths and history, on a pseudo terminal. Nothing but printable characters, line feeds and
 // tabs may arrive there.
 func TestHostileTextsOnTerminal(t *testing.T) {
+	testenv.Long(t)
 	if runtime.GOOS == "windows" {
 		t.Skip("github.com/creack/pty opens no pseudo terminal on Windows")
 	}

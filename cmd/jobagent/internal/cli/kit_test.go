@@ -19,6 +19,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/jobs/kit"
+	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
@@ -180,6 +181,7 @@ func (k *kitServer) rows(t *testing.T, query string) (list []string) {
 
 // The jobs of the kit run on the embedded server, and find what is there.
 func TestKitRuns(t *testing.T) {
+	testenv.Long(t)
 	k := newKitServer(t)
 	k.exec(t, k.shop, `CREATE TABLE dbo.ordered (id INT NOT NULL CONSTRAINT PK_ordered PRIMARY KEY, v CHAR(180) NOT NULL);
 INSERT dbo.ordered SELECT value, 'x' FROM GENERATE_SERIES(1, 4000);
