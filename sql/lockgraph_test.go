@@ -81,7 +81,7 @@ func crosses(a, b wait, g, h *access) bool {
 }
 
 // deadlocks returns the pairs of waits of two transactions that may wait for each other. Only those
-// pairs are compared in which each has locks in the table that the other one wants: one in hundreds.
+// pairs are compared in which each has locks in the table that the other one wants, which are few.
 func deadlocks(p, q []wait) []deadlock {
 	wanting := map[string][]wait{}
 	for _, b := range q {
