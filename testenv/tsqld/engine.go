@@ -21,6 +21,7 @@ func (i instance) open(ctx context.Context, l login) (interpreter, error) {
 		Realm:          l.Realm,
 		Foreign:        l.Foreign,
 		Database:       l.Database,
+		Language:       l.Language,
 		App:            l.App,
 		Host:           l.Host,
 		Library:        l.Library,

@@ -45,6 +45,7 @@ type login struct {
 	Foreign        bool // the realm is not the server's
 	Realm          string
 	Database       string // "" for the login's default database
+	Language       string // "" for the login's default language
 	App, Host      string
 	Library        string // client library's name
 	PID            int    // of the client's process

@@ -18,8 +18,8 @@ const (
 	loginTime = 30 * time.Second
 	// maxLogin is the largest PRELOGIN or LOGIN7 message in bytes (MS-TDS 2.2.6.4: 128K - 1).
 	maxLogin = 128 << 10
-	// language is the language of every session.
-	language = "us_english"
+	// defaultLanguage is the default language of all logins.
+	defaultLanguage = "us_english"
 )
 
 // productVersion is that of SQL Server 2022, in the form of LOGINACK.
@@ -57,7 +57,7 @@ func (c *conn) logIn() error {
 	}
 	c.version = l.Version
 	size := tds.ClampPacketSize(l.PacketSize, !plain)
-	c.login = login{User: l.User, Password: string(l.Password), Database: l.Database, App: l.App, Host: l.Host,
+	c.login = login{User: l.User, Password: string(l.Password), Database: l.Database, Language: l.Language, App: l.App, Host: l.Host,
 		Library: l.Library, PID: int(int32(l.PID)), Version: uint32(l.Version),
 		PacketSize: size, ReadOnlyIntent: l.ReadOnlyIntent(), Encrypted: !plain, NewPassword: string(l.NewPassword),
 		Windows: l.Integrated(),
@@ -148,6 +148,9 @@ func (c *conn) open(l *tds.Login) error {
 		return c.refuse(mserr.TooManyConnections(c.srv.admission.maxUsers))
 	}
 	s, err := c.srv.engine.open(c.ctx, c.login)
+	if err == nil && l.LanguageRequired() && !knownLanguage(l.Language) {
+		err = errors.Join(mserr.LoginLanguageRefused(l.Language), s.Close())
+	}
 	if err == nil {
 		c.admitted, c.session = true, s
 		c.srv.lockout.succeeded(client, user)
@@ -157,6 +160,9 @@ func (c *conn) open(l *tds.Login) error {
 	c.failedLogin(client, user, err)
 	return c.refuseError(err)
 }
+
+// knownLanguage reports whether a login can have the language; "" is the default.
+func knownLanguage(name string) bool { return name == "" || types.LanguageByName(name) != nil }
 
 // acceptTicket verifies the Kerberos ticket of a login with integrated authentication, and sets the
 // name of its login. If it returns an error, the refusal has been sent: SQL Server tells the client
@@ -230,11 +236,13 @@ func (c *conn) refuseError(err error) error {
 }
 
 // refuse sends the error and waits for the client to close the connection. Error 18456 follows the
-// errors of a database that cannot be opened, as SQL Server sends and clients expect it.
+// errors of a database that cannot be opened, as SQL Server sends and clients expect it, and that
+// of an unknown language (18456 with state 17 in SQL Server's log: "Unable to determine the initial
+// language and date format").
 func (c *conn) refuse(m *mserr.Error) error {
 	err := error(m)
 	b := tds.AppendMessage(nil, m, pipeHost, c.version)
-	if m.Number == 4060 || m.Number == 4064 {
+	if m.Number == 4060 || m.Number == 4064 || m.Number == 4019 {
 		b = tds.AppendMessage(b, mserr.LoginFailed(c.login.User), pipeHost, c.version)
 	}
 	if _, werr := c.out.Write(b); werr != nil {
@@ -342,6 +350,14 @@ func (c *conn) sendLoginAck(l *tds.Login, size int) error {
 	b = tds.AppendDatabaseChange(b, database, "master")
 	b = tds.AppendMessage(b, info(5701, 2, "Changed database context to '%s'.", database), pipeHost, c.version)
 	b = tds.AppendCollationChange(b, types.CI)
+	language := defaultLanguage
+	if known := types.LanguageByName(l.Language); known != nil {
+		language = known.Name
+	} else if l.Language != "" {
+		replaced := mserr.LoginLanguageReplaced(l.Language, language)
+		replaced.Class, replaced.Line = 0, 1 // severity 10 becomes 0 before it is sent
+		b = tds.AppendMessage(b, replaced, pipeHost, c.version)
+	}
 	b = tds.AppendLanguageChange(b, language, "")
 	b = tds.AppendMessage(b, info(5703, 1, "Changed language setting to %s.", language), pipeHost, c.version)
 	b = tds.AppendLoginAck(b, tds.LoginAck{Version: c.version, Program: "Microsoft SQL Server", Released: productVersion})

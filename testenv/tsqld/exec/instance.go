@@ -69,6 +69,7 @@ type Login struct {
 	Foreign        bool // the realm is not the server's
 	Realm          string
 	Database       string // "" means the login's default database
+	Language       string // name or alias; an unknown one and "" mean us_english
 	App, Host      string
 	Library        string // name of the client library
 	PID            int    // of the client process
@@ -213,6 +214,9 @@ func (i *Instance) NewSession(ctx context.Context, l Login) (*Session, error) {
 	i.sessions[s.id] = s
 	i.mu.Unlock()
 	s.attachLocal()
+	if language := types.LanguageByName(l.Language); language != nil {
+		s.opts.setLanguage(language)
+	}
 	s.base = s.opts
 	if l.NewPassword != "" {
 		if err := s.changePassword(ctx, l.NewPassword); err != nil {

@@ -59,6 +59,9 @@ func defaultOptions() options {
 	}
 }
 
+// setLanguage sets the language and what follows from it: DATEFORMAT and DATEFIRST.
+func (o *options) setLanguage(l *types.Language) { o.locale, o.dateFirst = l.Locale(), l.FirstDay }
+
 // toggle is an ON/OFF option: its field, its bit in @@OPTIONS, and the only supported value if not
 // both are supported.
 type toggle struct {

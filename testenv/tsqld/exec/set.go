@@ -133,7 +133,7 @@ func (r *run) setValue(st *syntax.SetValueStmt) error {
 			return mserr.NoLanguage(text)
 		}
 		old := types.LanguageOf(s.opts.locale).Name
-		s.opts.locale, s.opts.dateFirst = language.Locale(), language.FirstDay
+		s.opts.setLanguage(language)
 		if err := sinkFailure(r.out.EnvChange(EnvChange{Kind: EnvLanguage, New: language.Name, Old: old})); err != nil {
 			return err
 		}

@@ -66,6 +66,19 @@ func NoLanguage(name string) *Error {
 		"language alias on this SQL Server.", name)
 }
 
+// LoginLanguageReplaced is message 4016. Its severity in the list of messages is 16; it is a
+// warning for clients that do not require their language.
+func LoginLanguageReplaced(name, used string) *Error {
+	return New(4016, 10, "Language requested in 'login %s' is not an official name on this SQL Server. "+
+		"Using user default %s instead.", name, used)
+}
+
+// LoginLanguageRefused is error 4019. The login fails.
+func LoginLanguageRefused(name string) *Error {
+	return New(4019, 16, "Language requested in login '%s' is not an official language name on this SQL Server. "+
+		"Login fails.", name)
+}
+
 // LanguageSetting is error 5703, an informational message.
 func LanguageSetting(name string) *Error {
 	return New(5703, 10, "Changed language setting to %s.", name)

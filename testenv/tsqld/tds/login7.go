@@ -13,6 +13,7 @@ func (Secret) Format(f fmt.State, _ rune) { fmt.Fprint(f, "***") }
 
 // Bits of LOGIN7's flags (MS-TDS 2.2.6.4).
 const (
+	login7LanguageFatal      = 0x01 // OptionFlags2
 	login7IntegratedSecurity = 0x80 // OptionFlags2
 	login7ChangePassword     = 0x01 // OptionFlags3
 	login7Extension          = 0x10 // OptionFlags3
@@ -94,6 +95,9 @@ func (l *Login) TooLong() string {
 
 // Integrated reports whether the client requests authentication by SSPI.
 func (l *Login) Integrated() bool { return l.Flags2&login7IntegratedSecurity != 0 }
+
+// LanguageRequired reports whether the login must fail if the server does not know the language.
+func (l *Login) LanguageRequired() bool { return l.Flags2&login7LanguageFatal != 0 }
 
 // ReadOnlyIntent reports whether the client has set ApplicationIntent=ReadOnly.
 func (l *Login) ReadOnlyIntent() bool { return l.TypeFlags&login7ReadOnlyIntent != 0 }
