@@ -187,6 +187,7 @@ var allowed = map[string][]string{
 	"testenv/tsqld/types":       {"testenv/tsqld/mserr", "golang.org/x/text/..."},
 	"testenv/tsqld/meter":       {"testenv/tsqld/mserr"},
 	"testenv/tsqld/syntax":      {"testenv/tsqld/mserr", "testenv/tsqld/meter"},
+	"testenv/tsqld/smp":         {},
 	"testenv/tsqld/tds":         {"testenv/tsqld/mserr", "testenv/tsqld/types", "testenv/tsqld/exec", "golang.org/x/text/..."},
 	"testenv/tsqld/builtin":     {"testenv/tsqld/mserr", "testenv/tsqld/meter", "testenv/tsqld/types", "golang.org/x/text/..."},
 	"testenv/tsqld/store":       {"testenv/tsqld/mserr", "testenv/tsqld/meter", "testenv/tsqld/types", "testenv/tsqld/builtin", "modernc.org/libc", "modernc.org/sqlite/..."},
