@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/exec"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/smp"
 	"github.com/jobagent/jobagent/testenv/tsqld/tds"
 )
 
@@ -47,6 +48,7 @@ type conn struct {
 
 	in  *bufio.Reader // plain bytes of the connection
 	src io.Reader     // source of packets: in, or TLS; used by the reading goroutine after the login
+	dst io.Writer     // where packets go to: nc, or TLS
 	out *tds.MessageWriter
 
 	version  tds.Version
@@ -56,6 +58,9 @@ type conn struct {
 	meter    *meter.Meter // the session's; nil for none; used by the reading goroutine too
 	replying bool         // an answer has begun and not ended
 	bulk     string       // text of the last batch, which may be the INSERT BULK of the next message
+	multiple bool         // MARS was granted: after the login, the connection has sessions
+	group    *group       // of a session with MARS, which is a conn of its own; nil for others
+	stream   *smp.Session // of a session with MARS
 
 	requests   chan *message // from the reading goroutine; holds one
 	attentions chan struct{} // from the reading goroutine: an attention has arrived
@@ -71,73 +76,6 @@ type conn struct {
 	unresponsive  bool                    // only KILL can end the running request; see [OnAttention]
 }
 
-// message is a request as it arrives from the network.
-type message struct {
-	typ     tds.PacketType
-	status  tds.Status  // of the first packet; and StatusIgnore of the last one
-	payload []byte      // of the packets so far
-	held    int64       // bytes of the session's memory that payload takes
-	refused error       // why payload was discarded; the rest of the message is discarded too
-	stream  chan []byte // payloads of a bulk load as they arrive; nil for other messages
-	err     error       // why stream was closed before the end of the message; set before the close
-	aborted bool        // stream was closed early; used by the reading goroutine only
-}
-
-// add appends a packet's payload. If the session's memory does not suffice, it sets m.refused
-// instead.
-func (m *message) add(packet []byte, mem *meter.Meter) {
-	if m.refused != nil {
-		return
-	}
-	if m.payload == nil {
-		m.payload = packet
-		return
-	}
-	need := len(m.payload) + len(packet)
-	if need > cap(m.payload) {
-		size := need + need/4
-		if size > uncounted {
-			if m.refused = mem.Hold(int64(size)); m.refused != nil {
-				m.drop(mem)
-				return
-			}
-		}
-		larger := append(make([]byte, 0, size), m.payload...)
-		mem.Drop(m.held)
-		if m.held = 0; size > uncounted {
-			m.held = int64(size)
-		}
-		m.payload = larger
-	}
-	m.payload = append(m.payload, packet...)
-}
-
-// drop releases the payload.
-func (m *message) drop(mem *meter.Meter) {
-	mem.Drop(m.held)
-	m.payload, m.held = nil, 0
-}
-
-// next returns the next payload of a bulk load; it is the source of a [tds.BulkReader].
-func (m *message) next() ([]byte, error) {
-	piece, ok := <-m.stream
-	if ok {
-		return piece, nil
-	}
-	if m.err != nil {
-		return nil, m.err
-	}
-	return nil, io.EOF
-}
-
-// drain waits until the reading goroutine has received the whole message.
-func (m *message) drain() {
-	if m.stream != nil {
-		for range m.stream {
-		}
-	}
-}
-
 func newConn(ctx context.Context, s *Server, nc net.Conn) *conn {
 	c := &conn{
 		srv:        s,
@@ -151,12 +89,24 @@ func newConn(ctx context.Context, s *Server, nc net.Conn) *conn {
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
 	c.pending = &pendingConn{address: addressKey(nc.RemoteAddr()), drop: c.cancel}
 	c.in = bufio.NewReaderSize(idleMeter{nc, c.pending}, readBuffer)
-	c.src = c.in
-	c.out = tds.NewMessageWriter(nc, tds.DefaultPacketSize)
-	if record := s.cfg.Record; record != nil {
-		c.out.OnPacket = func(packet []byte) { record(c.id, false, packet) }
-	}
+	c.src, c.dst = c.in, nc
+	c.out = c.newWriter(nc, tds.DefaultPacketSize)
 	return c
+}
+
+// newWriter makes a writer of messages, whose packets are recorded.
+func (c *conn) newWriter(w io.Writer, size int) *tds.MessageWriter {
+	out := tds.NewMessageWriter(w, size)
+	if record := c.srv.cfg.Record; record != nil {
+		out.OnPacket = func(packet []byte) { record(c.id, false, packet) }
+	}
+	return out
+}
+
+// setTransport sets where packets come from and go to.
+func (c *conn) setTransport(src io.Reader, dst io.Writer) {
+	c.src, c.dst = src, dst
+	c.out.SetWriter(dst)
 }
 
 // admit waits until there is room for one more connection without login. If the connection or the
@@ -208,10 +158,30 @@ func (c *conn) serve() (err error) {
 		c.meter = s.Meter()
 	}
 	reading = true
+	if c.multiple {
+		err = c.serveSessions()
+	} else {
+		c.startReading()
+		err = c.serveRequests()
+	}
+	if errors.Is(err, errFatal) {
+		err = errors.Join(err, c.closeSession()) // Release the session's locks before the client has gone.
+		c.linger()
+	}
+	return err
+}
+
+// startReading starts the reading goroutine.
+func (c *conn) startReading() {
 	go func() {
 		defer close(c.readerDone)
 		c.cancel(fmt.Errorf("%w: %w", ErrClientGone, c.readRecovered()))
 	}()
+}
+
+// serveRequests executes requests until the connection, or the session with MARS, ends, and returns
+// why it ended.
+func (c *conn) serveRequests() (err error) {
 	for {
 		select {
 		case <-c.srv.closing:
@@ -228,15 +198,11 @@ func (c *conn) serve() (err error) {
 		case m := <-c.requests:
 			err = c.handle(m)
 			m.drain()
-			if s, ok := c.session.(accounted); ok && err == nil {
+			if s, ok := c.session.(accounted); ok && err == nil && c.group == nil {
 				s.ReleaseMemory()
 			}
 		case <-c.attentions:
 			err = c.handleIdleAttention()
-		}
-		if errors.Is(err, errFatal) {
-			err = errors.Join(err, c.closeSession()) // Release the session's locks before the client has gone.
-			c.linger()
 		}
 		if err != nil {
 			return err
@@ -251,10 +217,10 @@ func (c *conn) kill() {
 	_ = c.nc.SetDeadline(time.Now().Add(lingerTime)) // fails only on a closed connection
 }
 
-// closeSession closes the session unless it is closed already.
+// closeSession closes the session unless it is closed already, or belongs to a group.
 func (c *conn) closeSession() (err error) {
 	s := c.session
-	if s == nil {
+	if s == nil || c.group != nil {
 		return nil
 	}
 	c.session = nil
@@ -399,14 +365,6 @@ func (c *conn) read() error {
 		if h.EOM() {
 			m = nil
 		}
-	}
-}
-
-// abort closes the stream of a bulk load with an error. It ignores other messages and nil.
-func (m *message) abort(err error) {
-	if m != nil && m.stream != nil && !m.aborted {
-		m.err, m.aborted = err, true
-		close(m.stream)
 	}
 }
 

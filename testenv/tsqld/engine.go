@@ -30,6 +30,7 @@ func (i instance) open(ctx context.Context, l login) (interpreter, error) {
 		PacketSize:     l.PacketSize,
 		ReadOnlyIntent: l.ReadOnlyIntent,
 		Encrypted:      l.Encrypted,
+		Multiple:       l.Multiple,
 		NewPassword:    l.NewPassword,
 		Local:          l.Local,
 		Remote:         l.Remote,

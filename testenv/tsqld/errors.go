@@ -18,5 +18,8 @@ var (
 // errFatal ends a connection after an error of severity 20 or more was sent.
 var errFatal = errors.New("connection ended by a severe error")
 
+// errPendingReset ends a connection whose client resets it while other requests of it are pending.
+var errPendingReset = errors.New("reset of a connection with pending requests")
+
 // errIgnored ends a bulk load that the client canceled while it sent the load (StatusIgnore).
 var errIgnored = errors.New("request canceled by the client")

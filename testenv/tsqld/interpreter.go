@@ -52,6 +52,7 @@ type login struct {
 	Version        uint32 // of TDS, as the server speaks it
 	PacketSize     int    // granted, in bytes
 	Encrypted      bool
+	Multiple       bool   // the client may run several requests at once (MARS)
 	NewPassword    string // "" to keep the password
 	ReadOnlyIntent bool
 	// Local and Remote are the addresses of the connection.

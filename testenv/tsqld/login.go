@@ -40,8 +40,7 @@ func (c *conn) logIn() error {
 		return fmt.Errorf("%w: read login: %w", ErrClientGone, err)
 	}
 	if plain { // only the login was encrypted, if anything
-		c.src = c.in
-		c.out.SetWriter(c.nc)
+		c.setTransport(c.in, c.nc)
 	}
 	c.beginReply()
 	if h.Type != tds.PacketLogin7 {
@@ -56,12 +55,13 @@ func (c *conn) logIn() error {
 		return err
 	}
 	c.version = l.Version
+	c.multiple = c.multiple && c.version.Multiple()
 	size := tds.ClampPacketSize(l.PacketSize, !plain)
 	c.login = login{User: l.User, Password: string(l.Password), Database: l.Database, Language: l.Language, App: l.App, Host: l.Host,
 		Library: l.Library, PID: int(int32(l.PID)), Version: uint32(l.Version),
 		PacketSize: size, ReadOnlyIntent: l.ReadOnlyIntent(), Encrypted: !plain, NewPassword: string(l.NewPassword),
-		Windows: l.Integrated(),
-		Local:   c.nc.LocalAddr(), Remote: c.nc.RemoteAddr()}
+		Windows: l.Integrated(), Multiple: c.multiple,
+		Local: c.nc.LocalAddr(), Remote: c.nc.RemoteAddr()}
 	if err := c.open(l); err != nil {
 		return err
 	}
@@ -288,10 +288,12 @@ func (c *conn) negotiate() (plain bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	answer := tds.Prelogin{Version: [6]byte{16, 0, 0x03, 0xE8}, Encryption: asked.Encryption.Answer(c.srv.cfg.RequireTLS)}
+	answer := tds.Prelogin{Version: [6]byte{16, 0, 0x03, 0xE8}, Encryption: asked.Encryption.Answer(c.srv.cfg.RequireTLS),
+		MARS: asked.MARS}
 	if strict {
 		answer.Encryption = tds.EncryptOn
 	}
+	c.multiple = asked.MARS
 	c.beginReply()
 	if _, err := c.out.Write(tds.AppendPrelogin(nil, &answer)); err != nil {
 		return false, err
@@ -324,8 +326,7 @@ func (c *conn) startTLS(strict bool) error {
 		return fmt.Errorf("%w: tls handshake: %w", ErrClientGone, err)
 	}
 	under.wrapped = false
-	c.src = t
-	c.out.SetWriter(t)
+	c.setTransport(t, t)
 	return nil
 }
 

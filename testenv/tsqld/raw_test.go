@@ -36,10 +36,12 @@ type rawAnswer struct {
 	class   []byte
 	lines   []int
 	env     []byte // kinds of ENVCHANGE
-	ack     tds.Version
-	ints    []int32    // values of one-column rows of int
-	done    []rawDone  // in order
-	last    tds.Header // of the first packet
+
+	descriptor uint64 // of the transaction that has begun
+	ack        tds.Version
+	ints       []int32    // values of one-column rows of int
+	done       []rawDone  // in order
+	last       tds.Header // of the first packet
 }
 
 // rawDone is a DONE of any kind.
@@ -115,6 +117,9 @@ func (c *rawClient) answer() *rawAnswer {
 				a.ack = tds.Version(binary.BigEndian.Uint32(body[1:]))
 			case 0xE3:
 				a.env = append(a.env, body[0])
+				if body[0] == 8 {
+					a.descriptor = binary.LittleEndian.Uint64(body[2:])
+				}
 			default:
 				a.numbers = append(a.numbers, int32(binary.LittleEndian.Uint32(body)))
 				a.class = append(a.class, body[5])
@@ -434,18 +439,26 @@ func TestLoginsThatAreRefused(t *testing.T) {
 	}
 }
 
-// A client that requests MARS or session recovery gets neither.
+// A client that requests session recovery does not get it, and MARS only for the versions that have
+// it.
 func TestFeaturesThatAreNotGranted(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, Config{})
 	c := connectRaw(t, f, tds.Version74)
-	c.send(tds.PacketPrelogin, tds.AppendPrelogin(nil, &tds.Prelogin{Encryption: tds.EncryptNotSupported, MARS: true}))
-	_, payload, err := tds.ReadMessage(c.conn, 4096)
-	require.NoError(t, err)
-	answer, err := tds.ReadPrelogin(payload)
-	require.NoError(t, err)
-	require.False(t, answer.MARS)
 	require.Equal(t, []byte{tds.FeatureUTF8}, acknowledged(tds.AppendFeatureExtAck(nil, c.features())))
+	for _, asked := range []bool{false, true} {
+		c = connectRaw(t, f, tds.Version71)
+		c.send(tds.PacketPrelogin, tds.AppendPrelogin(nil, &tds.Prelogin{Encryption: tds.EncryptNotSupported, MARS: asked}))
+		_, payload, err := tds.ReadMessage(c.conn, 4096)
+		require.NoError(t, err)
+		answer, err := tds.ReadPrelogin(payload)
+		require.NoError(t, err)
+		require.Equal(t, asked, answer.MARS)
+		c.send(tds.PacketLogin7, tds.AppendLogin(nil, &tds.Login{Asked: tds.Version71, User: "sa", Password: "secret"}))
+		require.Equal(t, tds.Version71, c.answer().ack)
+		c.batch("select 5")
+		require.Equal(t, []int32{5}, c.answer().ints, "there is no session multiplex protocol in TDS 7.1")
+	}
 }
 
 // acknowledged lists the features of a FEATUREEXTACK token.

@@ -26,10 +26,21 @@ func (c *conn) handle(m *message) error {
 	defer m.drop(c.meter)
 	s := &sink{c: c, ctx: ctx}
 	c.beginReply()
-	err := c.execute(ctx, m, s)
-	if err == nil {
+	err := c.group.enter(ctx, c)
+	if err != nil {
+		return c.answer(ctx, m, s, err)
+	}
+	if err = c.execute(ctx, m, s); err == nil {
 		err = c.beforeReply(s)
 	}
+	err = c.answer(ctx, m, s, err)
+	// Not deferred: after a panic no other request may use the session.
+	return errors.Join(err, c.group.leave(c))
+}
+
+// answer ends the answer to a message. err is the error of its execution. A non-nil result ends the
+// connection.
+func (c *conn) answer(ctx context.Context, m *message, s *sink, err error) error {
 	if m.stream != nil {
 		m.drain() // a bulk load is answered after its last packet
 	}
@@ -41,6 +52,8 @@ func (c *conn) handle(m *message) error {
 		return err
 	case errors.Is(err, errIgnored):
 		return s.finish(tds.DoneError)
+	case errors.Is(err, errPendingReset): // its message is no error, but ends the connection
+		return errors.Join(fmt.Errorf("%w: %w", errFatal, err), s.finish(0))
 	case attention:
 		// SQL Server sends two messages: the answer as far as it got, and the acknowledgment.
 		var cut tds.DoneStatus
@@ -119,6 +132,9 @@ func (c *conn) execute(ctx context.Context, m *message, s *sink) error {
 	}
 	reset := m.status&(tds.StatusReset|tds.StatusResetKeepingTran) != 0
 	if reset {
+		if c.group.othersPending(c) {
+			return errors.Join(errPendingReset, s.Message(mserr.ResetWithPendingRequests()))
+		}
 		err := c.session.Reset(ctx, s, m.status&tds.StatusResetKeepingTran != 0)
 		if text := (*mserr.Error)(nil); errors.As(err, &text) {
 			return errors.Join(err, s.Message(text))
@@ -133,10 +149,14 @@ func (c *conn) execute(ctx context.Context, m *message, s *sink) error {
 		}
 		c.bulk = ""
 	}
+	if c.group.orphans(c) {
+		return s.Message(mserr.InvalidDescriptor())
+	}
 	// The client may name the transaction that the reset has just ended.
 	if !reset && r.tran != nil && r.tran.HasTran && r.tran.Descriptor != c.session.Descriptor() {
 		return s.Message(mserr.InvalidDescriptor())
 	}
+	c.group.begin(c)
 	if err := s.fault(BeforeStatement); err != nil {
 		return err
 	}
@@ -246,6 +266,9 @@ func (c *conn) decodeTransaction(m *message) (*request, error) {
 	switch t.Request {
 	case tds.TranBegin:
 		r.run = func(ctx context.Context, s *sink) error {
+			if c.group.othersPending(c) || c.group != nil && t.Outstanding > 1 {
+				return s.Message(mserr.OtherRequestsRunning())
+			}
 			return c.session.Begin(ctx, exec.Isolation(t.Isolation), t.Name, s)
 		}
 	case tds.TranCommit:

@@ -198,6 +198,7 @@ func (s *sink) EnvChange(e exec.EnvChange) error {
 	case exec.EnvBeginTran:
 		b = tds.AppendTranBegun(b, e.Descriptor)
 	case exec.EnvCommitTran, exec.EnvRollbackTran:
+		s.c.group.endedTransaction(s.c, e.Descriptor)
 		b = tds.AppendTranEnded(b, e.Descriptor, e.Kind == exec.EnvCommitTran)
 	case exec.EnvResetAck:
 		b = tds.AppendResetAck(b)
@@ -206,6 +207,13 @@ func (s *sink) EnvChange(e exec.EnvChange) error {
 		return s.defect(fmt.Errorf("environment change of kind %d", e.Kind))
 	}
 	return s.write(b)
+}
+
+// OthersInTransaction implements [exec.Companion]. The client counts the requests whose answers it
+// has not read to the end.
+func (s *sink) OthersInTransaction(descriptor uint64) bool {
+	g := s.c.group
+	return g != nil && (s.req != nil && s.req.tran != nil && s.req.tran.Outstanding > 1 || g.othersIn(s.c, descriptor))
 }
 
 // Flush sends the output so far to the client. The interpreter calls it after RAISERROR WITH

@@ -77,6 +77,7 @@ type Login struct {
 	PacketSize     int
 	ReadOnlyIntent bool
 	Encrypted      bool   // true if the whole connection is encrypted, not only the login
+	Multiple       bool   // true if the client may run several requests at once (MARS)
 	NewPassword    string // new password of a SQL login; "" keeps the password
 	// Local and Remote are the addresses of the connection; nil: there is no connection.
 	Local, Remote net.Addr

@@ -229,11 +229,11 @@ func (s *Session) finish(r *run, err error) error {
 			end = f.err
 		}
 	case r.ctx.Err() != nil:
-		// An attention leaves the transaction open, with two exceptions: XACT_ABORT is on, or
-		// SQLite was interrupted during a write, which rolls the whole transaction back. After KILL
-		// or a lost connection Close rolls back.
+		// An attention leaves the transaction open, with three exceptions: XACT_ABORT is on, the
+		// transaction has to end with the request, or SQLite was interrupted during a write, which
+		// rolls the whole transaction back. After KILL or a lost connection Close rolls back.
 		end = err
-		if s.tran.level > 0 && (s.opts.xactAbort || s.tran.begun && !s.conn.InTransaction()) {
+		if s.tran.level > 0 && (s.opts.xactAbort || s.tran.batch == r || s.tran.begun && !s.conn.InTransaction()) {
 			end = errors.Join(end, s.rollback(r))
 		}
 	default:
@@ -245,6 +245,9 @@ func (s *Session) finish(r *run, err error) error {
 		m.Line = 1
 		s.lastError = m.Number
 		end = errors.Join(sinkFailure(r.out.Message(m)), s.rollback(r), sinkFailure(r.out.Done(Done{Error: true})))
+	}
+	if end == nil {
+		end = s.endBatchScope(r)
 	}
 	return end
 }

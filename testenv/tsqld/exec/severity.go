@@ -54,6 +54,7 @@ var batchErrors = map[int32]bool{
 	3930: true, // doomed transaction
 	3960: true, // update conflict under SNAPSHOT
 	3961: true, // definition changed under SNAPSHOT
+	3981: true, // other requests use the transaction (probed by SqlServerSimulator against SQL Server 2025)
 	3998: true, // doomed transaction at the end of a batch
 	8114: true, // conversion of a data type
 	8169: true, // conversion to uniqueidentifier

@@ -39,6 +39,8 @@ type transaction struct {
 	unseen bool
 	// implicit is set if SET IMPLICIT_TRANSACTIONS began the transaction.
 	implicit bool
+	// batch is the request that has to end the transaction; nil for none: see scopeToBatch.
+	batch *run
 
 	begun     bool         // the SQLite transaction is open
 	exclusive map[int]bool // databases whose writer locks are held exclusively
@@ -515,7 +517,9 @@ func (r *run) beginTran(st *syntax.BeginTranStmt) error {
 	if err := r.startImplicitly(); err != nil {
 		return err
 	}
-	return r.s.begin(r, name)
+	err = r.s.begin(r, name)
+	r.scopeToBatch()
+	return err
 }
 
 // startImplicitly begins a transaction under SET IMPLICIT_TRANSACTIONS ON, if none is open. The
@@ -528,6 +532,7 @@ func (r *run) startImplicitly() error {
 		return err
 	}
 	r.s.tran.implicit = true
+	r.scopeToBatch()
 	return nil
 }
 
@@ -563,6 +568,10 @@ func (r *run) commitTran(*syntax.CommitStmt) error {
 		return mserr.Uncommittable()
 	case r.inserting && s.tran.level == 1:
 		return mserr.CommitInInsertExec()
+	case s.tran.level == 1:
+		if err := r.soleInTransaction(endsTransaction); err != nil {
+			return err
+		}
 	}
 	return s.commit(r)
 }
@@ -600,6 +609,11 @@ func (r *run) saveTran(st *syntax.SaveTranStmt) error {
 		return err
 	}
 	r.s.rowCount = 0
+	if r.s.tran.level > 0 {
+		if err := r.soleInTransaction(setsSavepoint); err != nil {
+			return err
+		}
+	}
 	return r.s.save(r.ctx, name)
 }
 
@@ -622,6 +636,10 @@ func (s *Session) Commit(ctx context.Context, sink Sink) error {
 			return r.reportManagerError(mserr.CommitWithoutBegin())
 		case s.tran.doomed:
 			return r.reportManagerError(mserr.Uncommittable())
+		case s.tran.level == 1:
+			if err := r.soleInTransaction(endsTransaction); err != nil {
+				return errors.Join(r.reportManagerError(err), s.rollback(r))
+			}
 		}
 		return r.reportManagerError(s.commit(r))
 	})
@@ -643,7 +661,14 @@ func (s *Session) Rollback(ctx context.Context, name string, sink Sink) error {
 
 // Save executes a transaction manager request.
 func (s *Session) Save(ctx context.Context, name string, sink Sink) error {
-	return s.serve(ctx, sink, "SAVE TRANSACTION", func(r *run) error { return r.reportManagerError(s.save(ctx, name)) })
+	return s.serve(ctx, sink, "SAVE TRANSACTION", func(r *run) error {
+		if s.tran.level > 0 {
+			if err := r.soleInTransaction(setsSavepoint); err != nil {
+				return errors.Join(r.reportManagerError(err), s.rollback(r))
+			}
+		}
+		return r.reportManagerError(s.save(ctx, name))
+	})
 }
 
 // reportManagerError sends the error of a transaction manager request.

@@ -399,6 +399,28 @@ func SessionKilled() *Error {
 	return New(596, 21, "Cannot continue the execution because the session is in the kill state.")
 }
 
+// OthersInTransaction is error 3981. Its state is 1 for the end of a transaction, 2 for a savepoint.
+func OthersInTransaction(state uint8) *Error {
+	return New(3981, 16, "The transaction operation cannot be performed because there are pending requests working "+
+		"on this transaction.").WithState(state)
+}
+
+// OtherRequestsRunning is error 3988.
+func OtherRequestsRunning() *Error {
+	return New(3988, 16, "New transaction is not allowed because there are other threads running in the session.")
+}
+
+// ActiveAtBatchEnd is error 3997.
+func ActiveAtBatchEnd() *Error {
+	return New(3997, 16, "A transaction that was started in a MARS batch is still active at the end of the batch. "+
+		"The transaction is rolled back.")
+}
+
+// ResetWithPendingRequests is message 4001, after which the server ends the connection.
+func ResetWithPendingRequests() *Error {
+	return New(4001, 10, "Client sends a sp_reset_connection while there is still pending requests, server is disconnecting.")
+}
+
 // InvalidDescriptor is error 3989: a request of a client names another transaction than the open
 // one.
 func InvalidDescriptor() *Error {

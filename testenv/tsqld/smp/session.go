@@ -246,6 +246,9 @@ func (s *Session) Spooled() (spooled bool, changed <-chan struct{}) {
 	return s.draining, s.changed
 }
 
+// Abort ends the session without a FIN. Its connection must end, too.
+func (s *Session) Abort() { s.abort(ErrClosed) }
+
 // abort ends the session with an error.
 func (s *Session) abort(err error) {
 	s.mu.Lock()

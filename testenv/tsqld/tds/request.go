@@ -12,6 +12,7 @@ const (
 type Headers struct {
 	Descriptor   uint64 // the client's current transaction; 0 for none
 	HasTran      bool   // there was a transaction descriptor header
+	Outstanding  uint32 // requests of the connection that the client has not finished, this one included
 	Notification bool   // the client requests a query notification
 }
 
@@ -41,6 +42,7 @@ func readHeaders(d *decoder, v Version) Headers {
 				break
 			}
 			h.Descriptor, h.HasTran = binary.LittleEndian.Uint64(data), true
+			h.Outstanding = binary.LittleEndian.Uint32(data[8:])
 		case headerQueryNotification:
 			h.Notification = true
 		}
@@ -60,7 +62,7 @@ func appendHeaders(b []byte, h Headers, v Version) []byte {
 	b = binary.LittleEndian.AppendUint32(b, 18)
 	b = binary.LittleEndian.AppendUint16(b, headerTransaction)
 	b = binary.LittleEndian.AppendUint64(b, h.Descriptor)
-	return binary.LittleEndian.AppendUint32(b, 1) // outstanding requests
+	return binary.LittleEndian.AppendUint32(b, max(h.Outstanding, 1))
 }
 
 // Batch is an SQLBatch message (MS-TDS 2.2.6.7).

@@ -43,6 +43,9 @@ func (v Version) negotiate() (Version, error) {
 // since72 reports whether requests have ALL_HEADERS, counts have 64 bits, and (max) types exist.
 func (v Version) since72() bool { return v == Version80 || v >= Version72 }
 
+// Multiple reports whether a connection can have several requests at once (MARS).
+func (v Version) Multiple() bool { return v.since72() }
+
 // since73 reports whether date, time, datetime2, datetimeoffset and table-valued parameters exist.
 func (v Version) since73() bool { return v == Version80 || v >= Version73A }
 

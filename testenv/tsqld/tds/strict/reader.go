@@ -53,8 +53,7 @@ type Reader struct {
 	prelogin   bool // the answer to PRELOGIN is due
 	packetSize int  // negotiated
 	spid       uint16
-	database   string
-	tran       uint64 // descriptor of the open transaction
+	*context
 	attentions int    // not acknowledged yet
 	cut        bool   // the answer may end early: after an attention or a canceled request
 	reset      bool   // the acknowledgment of a reset is due
@@ -64,6 +63,12 @@ type Reader struct {
 	d    decoder
 	at   int // size in bytes from which the message is read before its end
 	m    message
+}
+
+// context is what the sessions of a connection with MARS share.
+type context struct {
+	database string
+	tran     uint64 // descriptor of the open transaction
 }
 
 // message is the state of an answer.
@@ -85,7 +90,15 @@ type message struct {
 }
 
 // NewReader returns a reader for a new connection.
-func NewReader() *Reader { return &Reader{packetSize: 4096, at: eagerSize} }
+func NewReader() *Reader { return &Reader{packetSize: 4096, at: eagerSize, context: &context{}} }
+
+// Session returns a reader for a session of a connection with MARS. r has read the login.
+func (r *Reader) Session() *Reader {
+	return &Reader{
+		packetSize: r.packetSize, at: eagerSize, context: r.context, version: r.version, loggedIn: r.loggedIn, spid: r.spid,
+		OnResult: r.OnResult, OnReturn: r.OnReturn,
+	}
+}
 
 // wide reports whether counts and lines have the sizes of TDS 7.2 and later.
 func (r *Reader) wide() bool { return r.version >= 0x72000000 || r.version == 0x08000000 }

@@ -33,15 +33,23 @@ type watcher struct {
 	readers map[uint64]*Reader // nil after a deviation
 }
 
+// connectionBits are the bits of an id that name the connection. The others name its session with
+// MARS.
+const connectionBits = 1<<48 - 1
+
 // packet passes a packet to the reader of its connection.
 func (w *watcher) packet(id uint64, fromClient bool, packet []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	r, known := w.readers[id]
 	if !known {
-		r = NewReader()
-		if w.each != nil {
-			w.each(r)
+		if connection := w.readers[id&connectionBits]; connection != nil {
+			r = connection.Session()
+		} else {
+			r = NewReader()
+			if w.each != nil {
+				w.each(r)
+			}
 		}
 		w.readers[id] = r
 	}
