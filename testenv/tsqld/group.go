@@ -13,8 +13,8 @@ import (
 )
 
 // group is a connection with MARS after its login. Each of its SMP sessions is a conn of its own,
-// with a reading and an executing goroutine; all use one session of the interpreter, by turns. A nil
-// group is that of a connection without MARS, for which its methods do nothing.
+// with a reading and an executing goroutine; all use one session of the interpreter, by turns. A
+// nil group is that of a connection without MARS, for which its methods do nothing.
 type group struct {
 	c    *conn // the connection
 	mux  *smp.Mux
@@ -241,8 +241,8 @@ func (g *group) othersIn(c *conn, descriptor uint64) bool {
 }
 
 // orphans reports whether there is such a request whose transaction another request has ended. SQL
-// Server then starts no request until that one has ended (3989; SqlServerSimulator reports so of SQL
-// Server 2025).
+// Server then starts no request until that one has ended (3989; SqlServerSimulator reports so of
+// SQL Server 2025).
 func (g *group) orphans(c *conn) bool {
 	return g.any(c, func(a *activity) bool { return a.orphaned })
 }

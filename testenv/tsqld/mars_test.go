@@ -103,7 +103,8 @@ func TestManySessions(t *testing.T) {
 	require.Error(t, c.err)
 }
 
-// TestClosingASessionEndsItsRequest: a FIN cancels the running request, and the other sessions go on.
+// TestClosingASessionEndsItsRequest: a FIN cancels the running request, and the other sessions go
+// on.
 func TestClosingASessionEndsItsRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newRealServer(t, Config{})
@@ -120,9 +121,8 @@ func TestClosingASessionEndsItsRequest(t *testing.T) {
 		<-c.done
 	})
 }
-
-// TestAttentionOfOneSession: an attention cancels the request of its session only, whether that runs
-// or waits for its turn.
+// TestAttentionOfOneSession: an attention cancels the request of its session only, whether that
+// runs or waits for its turn.
 func TestAttentionOfOneSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newRealServer(t, Config{})
@@ -301,8 +301,8 @@ func TestPanicOfOneSession(t *testing.T) {
 	<-c.done
 }
 
-// TestClosingTheServer: sessions that are idle or waiting for their client do not delay the end of a
-// server.
+// TestClosingTheServer: sessions that are idle or waiting for their client do not delay the end of
+// a server.
 func TestClosingTheServer(t *testing.T) {
 	t.Parallel()
 	f := newRealServer(t, Config{})

@@ -73,9 +73,9 @@ type Config struct {
 	// connections may call it at once.
 	Fault func(Point) error
 	// Record is called with every packet, header included, as it is without TLS. id names the
-	// connection, and fromClient tells the direction. The payload of a login is zeroed. Packets of a
-	// session with MARS have the session's number (SID) plus 1 in the upper 16 bits of id. Record
-	// must not keep the slice.
+	// connection, and fromClient tells the direction. The payload of a login is zeroed. Packets of
+	// a session with MARS have the session's number (SID) plus 1 in the upper 16 bits of id.
+	// Record must not keep the slice.
 	Record func(id uint64, fromClient bool, packet []byte)
 }
 

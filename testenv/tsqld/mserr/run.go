@@ -399,7 +399,8 @@ func SessionKilled() *Error {
 	return New(596, 21, "Cannot continue the execution because the session is in the kill state.")
 }
 
-// OthersInTransaction is error 3981. Its state is 1 for the end of a transaction, 2 for a savepoint.
+// OthersInTransaction is error 3981. Its state is 1 for the end of a transaction, 2 for a
+// savepoint.
 func OthersInTransaction(state uint8) *Error {
 	return New(3981, 16, "The transaction operation cannot be performed because there are pending requests working "+
 		"on this transaction.").WithState(state)

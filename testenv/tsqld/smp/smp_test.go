@@ -128,7 +128,8 @@ func TestTheServerClosesFirst(t *testing.T) {
 	})
 }
 
-// TestWindowStopsTheWriter: Write blocks when the client's window is shut, and goes on after an ACK.
+// TestWindowStopsTheWriter: Write blocks when the client's window is shut, and goes on after an
+// ACK.
 func TestWindowStopsTheWriter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer(t, nil)
@@ -156,9 +157,8 @@ func TestWindowStopsTheWriter(t *testing.T) {
 		require.Equal(t, 5, written, "the writer ends with the connection")
 	})
 }
-
-// TestSpool: a writer that is wanted elsewhere does not wait for the client, and the client gets all
-// packets in order. No file stays behind.
+// TestSpool: a writer that is wanted elsewhere does not wait for the client, and the client gets
+// all packets in order. No file stays behind.
 func TestSpool(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
