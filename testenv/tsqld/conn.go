@@ -55,12 +55,13 @@ type conn struct {
 	login    login
 	proof    []byte // the server's answer to the ticket of an integrated login
 	session  interpreter
-	meter    *meter.Meter // the session's; nil for none; used by the reading goroutine too
-	replying bool         // an answer has begun and not ended
-	bulk     string       // text of the last batch, which may be the INSERT BULK of the next message
-	multiple bool         // MARS was granted: after the login, the connection has sessions
-	group    *group       // of a session with MARS, which is a conn of its own; nil for others
-	stream   *smp.Session // of a session with MARS
+	meter    *meter.Meter       // the session's; nil for none; used by the reading goroutine too
+	replying bool               // an answer has begun and not ended
+	bulk     string             // text of the last batch, which may be the INSERT BULK of the next message
+	states   *tds.SessionStates // if the client can recover the session; else nil
+	multiple bool               // MARS was granted: after the login, the connection has sessions
+	group    *group             // of a session with MARS, which is a conn of its own; nil for others
+	stream   *smp.Session       // of a session with MARS
 
 	requests   chan *message // from the reading goroutine; holds one
 	attentions chan struct{} // from the reading goroutine: an attention has arrived

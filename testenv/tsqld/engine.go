@@ -31,6 +31,7 @@ func (i instance) open(ctx context.Context, l login) (interpreter, error) {
 		ReadOnlyIntent: l.ReadOnlyIntent,
 		Encrypted:      l.Encrypted,
 		Multiple:       l.Multiple,
+		Recovery:       l.Recovery,
 		NewPassword:    l.NewPassword,
 		Local:          l.Local,
 		Remote:         l.Remote,

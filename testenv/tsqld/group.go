@@ -116,7 +116,7 @@ func (g *group) session(ctx context.Context, s *smp.Session) *conn {
 	p := g.c
 	c := &conn{
 		srv: p.srv, id: p.id | uint64(s.ID()+1)<<48, nc: p.nc, src: s, dst: s, version: p.version, login: p.login,
-		session: p.session, meter: p.meter, group: g, stream: s,
+		session: p.session, meter: p.meter, states: p.states, group: g, stream: s,
 		requests: make(chan *message, 1), attentions: make(chan struct{}, 1), readerDone: make(chan struct{}), killed: p.killed,
 	}
 	c.ctx, c.cancel = context.WithCancelCause(ctx)

@@ -52,8 +52,9 @@ type login struct {
 	Version        uint32 // of TDS, as the server speaks it
 	PacketSize     int    // granted, in bytes
 	Encrypted      bool
-	Multiple       bool   // the client may run several requests at once (MARS)
-	NewPassword    string // "" to keep the password
+	Multiple       bool           // the client may run several requests at once (MARS)
+	NewPassword    string         // "" to keep the password
+	Recovery       *exec.Recovery // the session that the login continues; nil for a new one
 	ReadOnlyIntent bool
 	// Local and Remote are the addresses of the connection.
 	Local, Remote net.Addr
@@ -74,6 +75,14 @@ type killable interface{ OnKill(f func()) }
 type accounted interface {
 	Meter() *meter.Meter
 	ReleaseMemory() // between two requests
+}
+
+// recoverable is an interpreter whose state a client can keep, to continue the session after it has
+// lost the connection.
+type recoverable interface {
+	States() []exec.State
+	InitialStates() []exec.State // to which a reset returns
+	Language() string
 }
 
 // identified is an interpreter with a session number (@@SPID), which the headers of its packets

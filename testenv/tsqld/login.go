@@ -103,6 +103,8 @@ const (
 	reasonLong   = "a name or password of the login is longer than 128 characters"
 	reasonLocked = "locked out after too many failures"
 	reasonFull   = "too many connections"
+	// reasonRecovery comes before the reason why the data is malformed.
+	reasonRecovery = "data of a session to recover: "
 	// reasonNoKeytab is that of a login with integrated authentication.
 	reasonNoKeytab = "integrated authentication, and the server has no keytab"
 )
@@ -133,6 +135,10 @@ func (c *conn) open(l *tds.Login) error {
 	if c.login.Windows { // its failures must not lock out a SQL login of the same name
 		user += "@" + c.login.Realm
 	}
+	if err := c.readRecovery(l); err != nil {
+		c.refused(LoginFailure{Reason: reasonRecovery + err.Error()})
+		return c.refuse(mserr.InvalidLoginPacket())
+	}
 	client := clientKey(c.nc)
 	locked, wait := c.srv.lockout.check(client, user)
 	if locked {
@@ -153,12 +159,32 @@ func (c *conn) open(l *tds.Login) error {
 	}
 	if err == nil {
 		c.admitted, c.session = true, s
+		if r, ok := s.(recoverable); ok && l.HasFeature(tds.FeatureSessionRecovery) {
+			c.states = tds.NewSessionStates(r.InitialStates(), r.States())
+		}
 		c.srv.lockout.succeeded(client, user)
 		return nil
 	}
 	c.srv.admission.removeUser()
 	c.failedLogin(client, user, err)
 	return c.refuseError(err)
+}
+
+// readRecovery reads the data of the session that a login continues.
+func (c *conn) readRecovery(l *tds.Login) error {
+	f := l.Feature(tds.FeatureSessionRecovery)
+	if f == nil {
+		return nil
+	}
+	r, err := tds.ReadRecovery(f.Data)
+	if err != nil || r == nil {
+		return err
+	}
+	part := func(p tds.RecoveryPart) exec.RecoveryPart {
+		return exec.RecoveryPart{Database: p.Database, Language: p.Language, States: p.States}
+	}
+	c.login.Recovery = &exec.Recovery{Initial: part(r.Initial), Current: part(r.Current)}
+	return nil
 }
 
 // knownLanguage reports whether a login can have the language; "" is the default.
@@ -359,11 +385,15 @@ func (c *conn) sendLoginAck(l *tds.Login, size int) error {
 		replaced.Class, replaced.Line = 0, 1 // severity 10 becomes 0 before it is sent
 		b = tds.AppendMessage(b, replaced, pipeHost, c.version)
 	}
+	var states []exec.State
+	if r, ok := c.session.(recoverable); ok && c.states != nil {
+		language, states = r.Language(), r.States() // those of the session that the login continues, if any
+	}
 	b = tds.AppendLanguageChange(b, language, "")
 	b = tds.AppendMessage(b, info(5703, 1, "Changed language setting to %s.", language), pipeHost, c.version)
 	b = tds.AppendLoginAck(b, tds.LoginAck{Version: c.version, Program: "Microsoft SQL Server", Released: productVersion})
 	if len(l.Features) > 0 {
-		b = tds.AppendFeatureExtAck(b, l.Features)
+		b = tds.AppendFeatureExtAck(b, l.Features, states)
 	}
 	b = tds.AppendPacketSizeChange(b, size, asked)
 	// The new size is valid after this message. A client that asked for a smaller size may already

@@ -121,6 +121,7 @@ func TestClosingASessionEndsItsRequest(t *testing.T) {
 		<-c.done
 	})
 }
+
 // TestAttentionOfOneSession: an attention cancels the request of its session only, whether that
 // runs or waits for its turn.
 func TestAttentionOfOneSession(t *testing.T) {

@@ -1,7 +1,6 @@
 package tsqld
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"encoding/binary"
@@ -37,7 +36,9 @@ type rawAnswer struct {
 	lines   []int
 	env     []byte // kinds of ENVCHANGE
 
-	descriptor uint64 // of the transaction that has begun
+	descriptor uint64          // of the transaction that has begun
+	features   map[byte][]byte // data of acknowledged features
+	states     [][]byte        // of SESSIONSTATE tokens, from their status
 	ack        tds.Version
 	ints       []int32    // values of one-column rows of int
 	done       []rawDone  // in order
@@ -77,7 +78,7 @@ func (c *rawClient) features() []tds.Feature {
 	if c.version != tds.Version74 {
 		return nil
 	}
-	return []tds.Feature{{ID: tds.FeatureUTF8, Data: []byte{}}, {ID: tds.FeatureSessionRecovery, Data: []byte{1}}}
+	return []tds.Feature{{ID: tds.FeatureUTF8, Data: []byte{}}, {ID: tds.FeatureSessionRecovery, Data: []byte{}}}
 }
 
 // send sends a message.
@@ -130,9 +131,19 @@ func (c *rawClient) answer() *rawAnswer {
 				}
 			}
 		case 0xAE:
-			end := bytes.IndexByte(b, 0xFF)
-			require.Equal(c.t, []byte{tds.FeatureUTF8, 1, 0, 0, 0, 1}, b[:end])
-			b = b[end+1:]
+			for a.features = map[byte][]byte{}; b[0] != 0xFF; {
+				n := 5 + binary.LittleEndian.Uint32(b[1:])
+				a.features[b[0]] = b[5:n]
+				b = b[n:]
+			}
+			b = b[1:]
+			if c.features() != nil && a.features[1] == nil {
+				require.Equal(c.t, map[byte][]byte{tds.FeatureUTF8: {1}}, a.features)
+			}
+		case 0xE4:
+			n := 4 + binary.LittleEndian.Uint32(b)
+			a.states = append(a.states, b[8:n])
+			b = b[n:]
 		case 0x79:
 			b = b[4:]
 		case 0x81: // one column of int that is never NULL, named "n"
@@ -445,7 +456,7 @@ func TestFeaturesThatAreNotGranted(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, Config{})
 	c := connectRaw(t, f, tds.Version74)
-	require.Equal(t, []byte{tds.FeatureUTF8}, acknowledged(tds.AppendFeatureExtAck(nil, c.features())))
+	require.Equal(t, []byte{tds.FeatureUTF8}, acknowledged(tds.AppendFeatureExtAck(nil, c.features(), nil)))
 	for _, asked := range []bool{false, true} {
 		c = connectRaw(t, f, tds.Version71)
 		c.send(tds.PacketPrelogin, tds.AppendPrelogin(nil, &tds.Prelogin{Encryption: tds.EncryptNotSupported, MARS: asked}))

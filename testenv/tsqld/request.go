@@ -30,6 +30,7 @@ func (c *conn) handle(m *message) error {
 	if err != nil {
 		return c.answer(ctx, m, s, err)
 	}
+	s.states = c.states
 	if err = c.execute(ctx, m, s); err == nil {
 		err = c.beforeReply(s)
 	}

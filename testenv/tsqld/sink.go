@@ -32,6 +32,8 @@ type sink struct {
 	ended      bool // the current call has its DONEPROC
 	returned   bool // a RETURNSTATUS was sent, and its DONEPROC was not
 	reset      bool // a reset was acknowledged
+	// states are those of the session if the client can recover it, and the request may use it.
+	states     *tds.SessionStates
 	discarding bool // an attention has arrived
 	rows       int64
 }
@@ -203,6 +205,9 @@ func (s *sink) EnvChange(e exec.EnvChange) error {
 	case exec.EnvResetAck:
 		b = tds.AppendResetAck(b)
 		s.reset = true
+		if s.states != nil {
+			s.states.Reset()
+		}
 	default:
 		return s.defect(fmt.Errorf("environment change of kind %d", e.Kind))
 	}
@@ -298,6 +303,11 @@ func (s *sink) finish(more tds.DoneStatus) error {
 		}
 	}
 	s.hasPending = false
+	if r, ok := s.c.session.(recoverable); ok && s.states != nil {
+		if err := s.raw(s.states.AppendChanges(nil, r.States())); err != nil {
+			return err
+		}
+	}
 	if err := s.raw(s.done(s.pending, more)); err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ type smpStream struct {
 }
 
 // connectMultiple logs in with MARS.
-func connectMultiple(t *testing.T, f *fixture) *smpClient {
+func connectMultiple(t *testing.T, f *fixture, features ...tds.Feature) *smpClient {
 	t.Helper()
 	raw := connectRaw(t, f, tds.Version74)
 	raw.send(tds.PacketPrelogin, tds.AppendPrelogin(nil, &tds.Prelogin{Encryption: tds.EncryptNotSupported, MARS: true}))
@@ -56,7 +56,7 @@ func connectMultiple(t *testing.T, f *fixture) *smpClient {
 	answer, err := tds.ReadPrelogin(payload)
 	require.NoError(t, err)
 	require.True(t, answer.MARS)
-	raw.send(tds.PacketLogin7, tds.AppendLogin(nil, &tds.Login{Asked: tds.Version74, User: "sa", Password: "secret"}))
+	raw.send(tds.PacketLogin7, tds.AppendLogin(nil, &tds.Login{Asked: tds.Version74, User: "sa", Password: "secret", Features: features}))
 	require.Equal(t, tds.Version74, raw.answer().ack)
 	c := &smpClient{t: t, f: f, conn: raw.conn, streams: map[uint16]*smpStream{}, done: make(chan struct{})}
 	c.cond.L = &c.mu

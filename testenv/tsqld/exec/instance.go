@@ -76,9 +76,10 @@ type Login struct {
 	Version        uint32 // TDS version that the server speaks
 	PacketSize     int
 	ReadOnlyIntent bool
-	Encrypted      bool   // true if the whole connection is encrypted, not only the login
-	Multiple       bool   // true if the client may run several requests at once (MARS)
-	NewPassword    string // new password of a SQL login; "" keeps the password
+	Encrypted      bool      // true if the whole connection is encrypted, not only the login
+	Multiple       bool      // true if the client may run several requests at once (MARS)
+	NewPassword    string    // new password of a SQL login; "" keeps the password
+	Recovery       *Recovery // the session that the login continues; nil for a new one
 	// Local and Remote are the addresses of the connection; nil: there is no connection.
 	Local, Remote net.Addr
 }
@@ -180,6 +181,9 @@ func (e *LoginError) Unwrap() error { return e.Message }
 // that the login may not use. A login with an unknown name takes as long as a login with a wrong
 // password.
 func (i *Instance) NewSession(ctx context.Context, l Login) (*Session, error) {
+	if l.Recovery != nil && l.Recovery.Initial.Database != "" {
+		l.Database = l.Recovery.Initial.Database
+	}
 	snap := i.catalog.Snapshot()
 	s := &Session{inst: i, client: l, opts: defaultOptions(), ended: make(chan struct{})}
 	if err := s.authenticate(snap, l); err != nil {
@@ -219,6 +223,11 @@ func (i *Instance) NewSession(ctx context.Context, l Login) (*Session, error) {
 		s.opts.setLanguage(language)
 	}
 	s.base = s.opts
+	if l.Recovery != nil {
+		if err := s.recover(&l); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+	}
 	if l.NewPassword != "" {
 		if err := s.changePassword(ctx, l.NewPassword); err != nil {
 			return nil, errors.Join(err, s.Close())

@@ -324,6 +324,13 @@ func (m *Manager) Close(c *Client) {
 	}
 }
 
+// Holds reports whether an owner holds any lock.
+func (m *Manager) Holds(o *Owner) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(o.held) > 0
+}
+
 // Held returns the mode in which an owner holds a resource, or None.
 func (m *Manager) Held(o *Owner, r Resource) Mode {
 	m.mu.Lock()

@@ -157,6 +157,7 @@ func TestWindowStopsTheWriter(t *testing.T) {
 		require.Equal(t, 5, written, "the writer ends with the connection")
 	})
 }
+
 // TestSpool: a writer that is wanted elsewhere does not wait for the client, and the client gets
 // all packets in order. No file stays behind.
 func TestSpool(t *testing.T) {

@@ -103,13 +103,16 @@ func (l *Login) LanguageRequired() bool { return l.Flags2&login7LanguageFatal !=
 func (l *Login) ReadOnlyIntent() bool { return l.TypeFlags&login7ReadOnlyIntent != 0 }
 
 // HasFeature reports whether the client requests the feature.
-func (l *Login) HasFeature(id uint8) bool {
-	for _, f := range l.Features {
-		if f.ID == id {
-			return true
+func (l *Login) HasFeature(id uint8) bool { return l.Feature(id) != nil }
+
+// Feature returns the client's request for a feature, or nil.
+func (l *Login) Feature(id uint8) *Feature {
+	for i := range l.Features {
+		if f := &l.Features[i]; f.ID == id {
+			return f
 		}
 	}
-	return false
+	return nil
 }
 
 // ReadLogin reads the payload of a LOGIN7 message. The error for a client that is too old is

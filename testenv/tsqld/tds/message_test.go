@@ -157,7 +157,7 @@ func TestBatchRoundTrips(t *testing.T) {
 	for _, v := range []Version{Version71, Version74} {
 		want := &Batch{Text: "SELECT N'日😀'"}
 		if v.since72() {
-			want.Headers = Headers{Descriptor: 1 << 40, HasTran: true}
+			want.Headers = Headers{Descriptor: 1 << 40, HasTran: true, Outstanding: 1}
 		}
 		got, err := ReadBatch(AppendBatch(nil, want, v), v)
 		require.NoError(t, err)
@@ -167,7 +167,7 @@ func TestBatchRoundTrips(t *testing.T) {
 
 func TestTransactionsRoundTrip(t *testing.T) {
 	t.Parallel()
-	h := Headers{Descriptor: 5, HasTran: true}
+	h := Headers{Descriptor: 5, HasTran: true, Outstanding: 1}
 	for _, want := range []*Transaction{
 		{Headers: h, Request: TranBegin, Isolation: 5, Name: "t"},
 		{Headers: h, Request: TranCommit, Name: "t"},
@@ -199,7 +199,7 @@ func TestRPCsRoundTrip(t *testing.T) {
 		require.NoError(t, err)
 		h, got, err := ReadRPC(b, v)
 		require.NoError(t, err)
-		require.Equal(t, Headers{Descriptor: 3, HasTran: true}, h)
+		require.Equal(t, Headers{Descriptor: 3, HasTran: true, Outstanding: 1}, h)
 		require.Equal(t, want, got)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"strconv"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/exec"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -23,6 +24,7 @@ const (
 	tokenRow           = 0xD1
 	tokenNBCRow        = 0xD2
 	tokenEnvChange     = 0xE3
+	tokenSessionState  = 0xE4
 	tokenDone          = 0xFD
 	tokenDoneProc      = 0xFE
 	tokenDoneInProc    = 0xFF
@@ -125,13 +127,18 @@ func AppendSSPI(b, token []byte) []byte {
 	return sized(b, tokenSSPI, func(b []byte) []byte { return append(b, token...) })
 }
 
-// AppendFeatureExtAck appends a FEATUREEXTACK for the requested features that the server has: only
-// UTF8_SUPPORT. The absence of a feature declines it.
-func AppendFeatureExtAck(b []byte, asked []Feature) []byte {
+// AppendFeatureExtAck appends a FEATUREEXTACK for the requested features that the server has:
+// UTF8_SUPPORT, and SESSIONRECOVERY if states is not nil. states are those of the session. The
+// absence of a feature declines it.
+func AppendFeatureExtAck(b []byte, asked []Feature, states []exec.State) []byte {
 	b = append(b, tokenFeatureExtAck)
 	for _, f := range asked {
-		if f.ID == FeatureUTF8 {
+		switch {
+		case f.ID == FeatureUTF8:
 			b = append(binary.LittleEndian.AppendUint32(append(b, f.ID), 1), 1)
+		case f.ID == FeatureSessionRecovery && states != nil:
+			data := AppendStates(nil, states)
+			b = append(binary.LittleEndian.AppendUint32(append(b, f.ID), uint32(len(data))), data...)
 		}
 	}
 	return append(b, featureEnd)

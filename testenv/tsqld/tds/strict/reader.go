@@ -54,9 +54,9 @@ type Reader struct {
 	packetSize int  // negotiated
 	spid       uint16
 	*context
-	attentions int    // not acknowledged yet
-	cut        bool   // the answer may end early: after an attention or a canceled request
-	reset      bool   // the acknowledgment of a reset is due
+	attentions int  // not acknowledged yet
+	cut        bool // the answer may end early: after an attention or a canceled request
+	reset      bool // the acknowledgment of a reset is due
 
 	open bool // a message has begun
 	id   byte // id of the next packet
@@ -69,6 +69,8 @@ type Reader struct {
 type context struct {
 	database string
 	tran     uint64 // descriptor of the open transaction
+	recovery bool   // SESSIONRECOVERY was acknowledged
+	states   uint32 // number of SESSIONSTATE tokens
 }
 
 // message is the state of an answer.

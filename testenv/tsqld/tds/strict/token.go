@@ -21,6 +21,7 @@ const (
 	tokenRow           = 0xD1
 	tokenNBCRow        = 0xD2
 	tokenEnvChange     = 0xE3
+	tokenSessionState  = 0xE4
 	tokenDone          = 0xFD
 	tokenDoneProc      = 0xFE
 	tokenDoneInProc    = 0xFF
@@ -53,7 +54,7 @@ func (r *Reader) token() {
 	if m.final {
 		d.fail("a token after the final DONE")
 	}
-	if m.returned && t != tokenReturnValue && t != tokenDoneProc && t != tokenError && t != tokenInfo && t != tokenEnvChange {
+	if m.returned && t != tokenReturnValue && t != tokenDoneProc && t != tokenError && t != tokenInfo && t != tokenEnvChange && t != tokenSessionState {
 		d.fail("after a RETURNSTATUS, before its DONEPROC")
 	}
 	if !r.loggedIn && !m.login {
@@ -62,6 +63,9 @@ func (r *Reader) token() {
 		default:
 			d.fail("before the LOGINACK")
 		}
+	}
+	if m.before == tokenSessionState && t != tokenSessionState && t != tokenDone && t != tokenDoneProc {
+		d.fail("after a SESSIONSTATE, before the final DONE")
 	}
 	switch t {
 	case tokenColMetadata:
@@ -93,6 +97,8 @@ func (r *Reader) token() {
 		d.within(int(d.u16()), func(e *decoder) { r.problem(e, t) })
 	case tokenEnvChange:
 		d.within(int(d.u16()), r.envChange)
+	case tokenSessionState:
+		d.within(int(d.u32()), r.sessionState)
 	case tokenReturnStatus:
 		if m.result {
 			d.fail("a RETURNSTATUS inside a result set")
@@ -305,6 +311,7 @@ func (r *Reader) features() {
 		}
 		seen[id] = true
 		data := d.take(int(d.u32()))
+		r.recovery = r.recovery || id == 1
 		if id == 10 && (len(data) != 1 || data[0] > 1) {
 			d.fail("UTF8_SUPPORT with % x", data)
 		}
@@ -367,4 +374,32 @@ func (r *Reader) done(t byte) {
 	m.errorSent, m.returned = false, false
 	m.inProc = t == tokenDoneInProc
 	m.final = status&doneMore == 0
+	if m.before == tokenSessionState && !m.final {
+		d.fail("a SESSIONSTATE before a DONE that is not final")
+	}
+}
+
+// sessionState reads a SESSIONSTATE (MS-TDS 2.2.7.21).
+func (r *Reader) sessionState(e *decoder) {
+	if !r.recovery {
+		e.fail("a SESSIONSTATE for a client without the feature")
+	}
+	if n := e.u32(); n != r.states {
+		e.fail("SESSIONSTATE %d has the number %d", r.states, n)
+	}
+	r.states++
+	if status := e.u8(); status > 1 {
+		e.fail("a SESSIONSTATE with the status %#02x", status)
+	}
+	if e.left() == 0 {
+		e.fail("a SESSIONSTATE without a state")
+	}
+	for e.left() > 0 {
+		e.u8()
+		n := int(e.u8())
+		if n == 0xFF {
+			n = int(e.u32())
+		}
+		e.take(n)
+	}
 }
