@@ -140,7 +140,7 @@ func (c *conn) serveSession() (err error) {
 			err = nil
 		}
 		if err == nil {
-			err = c.stream.Close()
+			_ = c.stream.Close() // after an error, the connection's reading goroutine notices its end
 		} else {
 			c.stream.Abort()
 		}

@@ -227,7 +227,7 @@ func TestBrokenRecoveryData(t *testing.T) {
 }
 
 // TestStatesOfSeveralRequests: the SESSIONSTATE tokens of all sessions of a connection with MARS
-// have common numbers, which the strict reader checks. One comes before the DONEPROC of a call, too.
+// have common numbers, which the strict reader checks. One comes before the DONEPROC of a call.
 func TestStatesOfSeveralRequests(t *testing.T) {
 	t.Parallel()
 	f := newRealServer(t, Config{})

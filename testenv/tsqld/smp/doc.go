@@ -6,7 +6,7 @@
 // the client, at first 4 packets. Then Write blocks; but if [Mux.Wanted] says that somebody waits
 // for the writer, Write puts the packet into a spool instead, in memory and beyond that in a
 // temporary file, from where it is sent as the window opens. So a client that reads one result
-// slowly does not stop its other requests.
+// slowly does not stop its other requests. Beyond 4 GB in the spool, Write blocks again.
 //
 // A client that violates the protocol ends the connection (MC-SMP 3.1.5.1): the error of
 // [Mux.Serve] is a [*Violation]. The memory of a connection is limited by the number of sessions

@@ -24,6 +24,7 @@ type Mux struct {
 	buf     []byte
 	failed  error // first error of w
 
+	limit  int64          // of a spool's file in bytes
 	drains sync.WaitGroup // goroutines that send from spools
 
 	// mu guards what follows. It may be locked inside a session's mutex, and none inside it.
@@ -33,7 +34,7 @@ type Mux struct {
 }
 
 // NewMux makes a Mux that sends to w, one packet with each call of Write.
-func NewMux(w io.Writer) *Mux { return &Mux{w: w, sessions: map[uint16]*Session{}} }
+func NewMux(w io.Writer) *Mux { return &Mux{w: w, limit: spoolFile, sessions: map[uint16]*Session{}} }
 
 // Serve reads packets until r ends or the client violates the protocol, and returns why it ended.
 // It calls accept for each new session, which must not block. After Close it discards the packets

@@ -159,7 +159,7 @@ func (s *Session) Write(p []byte) (int, error) {
 }
 
 // wait waits until the window may have opened. If the writer is wanted first, or packets are in the
-// spool already, wait puts the packet there and returns true.
+// spool already, wait puts the packet there and returns true, unless the spool is full.
 func (s *Session) wait(p []byte) (done bool, err error) {
 	var wanted <-chan struct{}
 	if s.mux.Wanted != nil {
@@ -170,7 +170,10 @@ func (s *Session) wait(p []byte) (done bool, err error) {
 		s.mu.Unlock()
 		return false, nil
 	}
-	if !s.draining {
+	if full := s.spool.full(s.mux.limit); full || !s.draining {
+		if full {
+			wanted = nil // the client must read before anything else goes on
+		}
 		changed := s.changed
 		s.mu.Unlock()
 		select {

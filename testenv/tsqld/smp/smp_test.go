@@ -216,6 +216,45 @@ func TestSpool(t *testing.T) {
 	}
 }
 
+// TestFullSpool: a writer whose spool is full waits for the client even if it is wanted elsewhere,
+// until the spool is empty.
+func TestFullSpool(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wanted := make(chan struct{})
+		close(wanted)
+		p := newPeer(t, func() <-chan struct{} { return wanted })
+		p.mux.limit = 10_000
+		s := p.open(3)
+		const size, packets = 1000, 100
+		written := 0
+		go func() {
+			for range packets {
+				if _, err := s.Write(make([]byte, size)); err != nil {
+					return
+				}
+				written++
+			}
+		}()
+		for i := range 4 {
+			p.receive(Header{Kind: Data, Session: 3, Sequence: uint32(i + 1), Window: 4}, string(make([]byte, size)))
+		}
+		synctest.Wait()
+		first := written
+		require.Equal(t, 4+spoolMemory/size+10, first, "the window, the memory and the file")
+		for i := 4; i < packets; i++ {
+			p.send(Ack, 3, 0, uint32(i+1), "")
+			p.receive(Header{Kind: Data, Session: 3, Sequence: uint32(i + 1), Window: 4}, string(make([]byte, size)))
+			synctest.Wait()
+			if i+1 < first {
+				require.Equal(t, first, written)
+			}
+		}
+		require.Equal(t, packets, written)
+		p.conn.Close()
+		<-p.ended
+	})
+}
+
 // TestViolations: each violation of the protocol ends the connection.
 func TestViolations(t *testing.T) {
 	t.Parallel()

@@ -10,6 +10,10 @@ import (
 // results in tempdb do.
 const spoolMemory = 64 << 10
 
+// spoolFile is the size in bytes from which on a spool's file takes no more packets before it is
+// read to its end.
+const spoolFile = 4 << 30
+
 // spool is a queue of packets. It is not safe for concurrent use.
 type spool struct {
 	recent [][]byte // the oldest packets, in memory
@@ -21,6 +25,9 @@ type spool struct {
 
 // empty reports whether there is no packet.
 func (q *spool) empty() bool { return len(q.recent) == 0 && q.from == q.upto }
+
+// full reports whether the file is as large as limit.
+func (q *spool) full(limit int64) bool { return q.upto >= limit }
 
 // push appends a copy of a packet.
 func (q *spool) push(p []byte) error {
