@@ -98,7 +98,7 @@ func (s *Session) Read(p []byte) (int, error) {
 			late := s.accepted-s.told >= ackAfter
 			s.mu.Unlock()
 			if late {
-				if err := s.control(Ack); err != nil {
+				if err := s.acknowledge(); err != nil {
 					return n, err
 				}
 			}
@@ -116,11 +116,11 @@ func (s *Session) Read(p []byte) (int, error) {
 	}
 }
 
-// control sends an ACK or a FIN.
-func (s *Session) control(k Kind) error {
+// acknowledge sends an ACK.
+func (s *Session) acknowledge() error {
 	return s.mux.send(s, func() (Header, []byte, error) {
 		s.told = s.accepted
-		return Header{Kind: k, Sequence: s.sent, Window: s.accepted}, nil, nil
+		return Header{Kind: Ack, Sequence: s.sent, Window: s.accepted}, nil, nil
 	})
 }
 
@@ -267,11 +267,11 @@ func (s *Session) abort(err error) {
 // arrived.
 func (s *Session) Close() error {
 	s.abort(ErrClosed)
-	err := s.control(Fin)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.finished = true; s.gone {
-		s.mux.remove(s)
-	}
-	return err
+	return s.mux.send(s, func() (Header, []byte, error) {
+		// Before the packet is sent: the client may use the number again as soon as it has the FIN.
+		if s.finished = true; s.gone {
+			s.mux.remove(s)
+		}
+		return Header{Kind: Fin, Sequence: s.sent, Window: s.accepted}, nil, nil
+	})
 }
