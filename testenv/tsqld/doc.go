@@ -18,6 +18,9 @@
 //	                                                                  ▼
 //	              client gone, severity 20, fault, server closed:  closed; session rolled back
 //
+// After the login of a client with MARS, the connection carries sessions (package smp), and each of
+// them has these two goroutines. A group holds them together: their requests take turns.
+//
 // A server can be used inside a testing/synctest bubble through [Server.Dialer], whose connections
 // block on condition variables only. A real socket would stop the bubble's clock.
 //
