@@ -42,11 +42,11 @@ func (b *fixture) plan(text string) string {
 		require.NoError(b.t, err)
 		st = p.Statement
 	case *syntax.UpdateStmt:
-		d, err := New(b).Update(s)
+		d, err := New(b).Update(s, false)
 		require.NoError(b.t, err)
 		st = d.Apply[0]
 	case *syntax.DeleteStmt:
-		d, err := New(b).Delete(s)
+		d, err := New(b).Delete(s, false)
 		require.NoError(b.t, err)
 		st = d.Apply[0]
 	}

@@ -347,9 +347,9 @@ func (b *fixture) change(s syntax.Stmt) (string, error) {
 	case *syntax.InsertStmt:
 		d, err = c.Insert(s)
 	case *syntax.UpdateStmt:
-		d, err = c.Update(s)
+		d, err = c.Update(s, false)
 	case *syntax.DeleteStmt:
-		d, err = c.Delete(s)
+		d, err = c.Delete(s, false)
 	case *syntax.MergeStmt:
 		d, err = c.Merge(s)
 	case *syntax.TruncateStmt:

@@ -6,12 +6,10 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
-// Delete compiles a DELETE without WHERE CURRENT OF.
-func (c *Compiler) Delete(s *syntax.DeleteStmt) (d *DML, err error) {
+// Delete compiles a DELETE. checked tells whether WHERE CURRENT OF requires that the row is
+// unchanged since FETCH.
+func (c *Compiler) Delete(s *syntax.DeleteStmt, checked bool) (d *DML, err error) {
 	err = c.bind(s.Hints, func(b *binder) error {
-		if s.CurrentOf != nil {
-			return mserr.NotSupported("DELETE WHERE CURRENT OF")
-		}
 		if err := b.with(s.With); err != nil {
 			return err
 		}
@@ -23,7 +21,7 @@ func (c *Compiler) Delete(s *syntax.DeleteStmt) (d *DML, err error) {
 			return mserr.OutputTargetTriggers(m.table.Name)
 		}
 		d = newDML("DELETE", m.target)
-		where, err := m.where(s.Where)
+		where, err := m.whereOf(d, s.Where, s.CurrentOf, checked)
 		if err != nil {
 			return err
 		}
@@ -63,7 +61,7 @@ func (c *Compiler) Delete(s *syntax.DeleteStmt) (d *DML, err error) {
 		return err
 	})
 	if err == nil {
-		err = c.addPastPlan(d, func(c *Compiler) (*DML, error) { return c.Delete(s) })
+		err = c.addPastPlan(d, func(c *Compiler) (*DML, error) { return c.Delete(s, checked) })
 	}
 	return d, err
 }

@@ -34,6 +34,9 @@ type DML struct {
 	// Instead are the INSTEAD OF triggers that run in place of the change, one for each action.
 	Instead []*Instead
 
+	// Position is set for WHERE CURRENT OF.
+	Position *Position
+
 	// Spool is the temporary table that the statements share, or nil.
 	Spool *Spool
 	// Prepare fills the spool, or the target of OUTPUT … INTO if that is possible before the

@@ -276,9 +276,9 @@ CREATE TABLE dbo.log (id int);`)
 		var d *DML
 		switch s := batch.Stmts[0].(type) {
 		case *syntax.UpdateStmt:
-			d, err = New(b).Update(s)
+			d, err = New(b).Update(s, false)
 		case *syntax.DeleteStmt:
-			d, err = New(b).Delete(s)
+			d, err = New(b).Delete(s, false)
 		}
 		require.NoError(t, err, c.sql)
 		require.Equal(t, c.first, d.IntoFirst, c.sql)

@@ -35,8 +35,11 @@ type Run struct {
 	// IntoIdentity is the identity value of the first row that OUTPUT INTO inserts; see
 	// [DML.IntoIdentity].
 	IntoIdentity int64
-	// Row is the row to insert; see [Compiler.InsertRows].
+	// Row is the row to insert; see [Compiler.InsertRows]. It is also the place of a cursor's row
+	// ([CursorPlan]), and the identity of the row of WHERE CURRENT OF ([Position]).
 	Row []types.Value
+	// Skip is the number of rows that a step of a dynamic cursor skips.
+	Skip int64
 }
 
 // Param is a parameter of a Statement: an expression that reads no rows, or a value of the

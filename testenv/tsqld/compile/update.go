@@ -444,6 +444,14 @@ func (m *modification) where(c syntax.Cond) (*node, error) {
 	return m.b.cond(c, m.l)
 }
 
+// whereOf binds WHERE, or WHERE CURRENT OF a cursor.
+func (m *modification) whereOf(d *DML, c syntax.Cond, cursor *syntax.CursorRef, checked bool) (*node, error) {
+	if cursor != nil {
+		return m.position(d, checked)
+	}
+	return m.where(c)
+}
+
 // rows returns the query for the rows to change, without a select list.
 func (m *modification) rows(where *node, top *syntax.Top) (*query, error) {
 	q := &query{core: &core{from: m.from, where: where}}
@@ -461,12 +469,10 @@ func (m *modification) rows(where *node, top *syntax.Top) (*query, error) {
 	return q, err
 }
 
-// Update compiles an UPDATE without WHERE CURRENT OF.
-func (c *Compiler) Update(s *syntax.UpdateStmt) (d *DML, err error) {
+// Update compiles an UPDATE. checked tells whether WHERE CURRENT OF requires that the row is
+// unchanged since FETCH.
+func (c *Compiler) Update(s *syntax.UpdateStmt, checked bool) (d *DML, err error) {
 	err = c.bind(s.Hints, func(b *binder) error {
-		if s.CurrentOf != nil {
-			return mserr.NotSupported("UPDATE WHERE CURRENT OF")
-		}
 		if err := b.with(s.With); err != nil {
 			return err
 		}
@@ -483,7 +489,7 @@ func (c *Compiler) Update(s *syntax.UpdateStmt) (d *DML, err error) {
 			return err
 		}
 		d.noteUpdates(values)
-		where, err := m.where(s.Where)
+		where, err := m.whereOf(d, s.Where, s.CurrentOf, checked)
 		if err != nil {
 			return err
 		}
@@ -514,7 +520,7 @@ func (c *Compiler) Update(s *syntax.UpdateStmt) (d *DML, err error) {
 		return err
 	})
 	if err == nil {
-		err = c.addPastPlan(d, func(c *Compiler) (*DML, error) { return c.Update(s) })
+		err = c.addPastPlan(d, func(c *Compiler) (*DML, error) { return c.Update(s, checked) })
 	}
 	return d, err
 }

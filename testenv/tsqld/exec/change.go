@@ -20,7 +20,10 @@ func (r *run) change(st syntax.Stmt) error {
 			return r.insertExec(ins, src)
 		}
 	}
-	dml, err := r.changePlan(st)
+	if ref := currentOf(st); ref != nil {
+		return r.changeCurrent(st, ref)
+	}
+	dml, err := r.changePlan(st, false)
 	if err != nil {
 		return err
 	}
@@ -81,9 +84,10 @@ func withTop(st syntax.Stmt, top **syntax.Top, rows int64) syntax.Stmt {
 	return st
 }
 
-// changePlan returns the cached plan of a statement, or compiles the statement.
-func (r *run) changePlan(st syntax.Stmt) (*compile.DML, error) {
-	key := planKey{node: st, kind: planChange, rows: r.s.opts.rowCount}
+// changePlan returns the cached plan of a statement, or compiles the statement. checked tells
+// whether WHERE CURRENT OF requires an unchanged row.
+func (r *run) changePlan(st syntax.Stmt, checked bool) (*compile.DML, error) {
+	key := planKey{node: st, kind: planChange, rows: r.s.opts.rowCount, checked: checked}
 	if p := r.f.unit.find(r, key); p != nil {
 		return p.(*compile.DML), nil
 	}
@@ -94,15 +98,9 @@ func (r *run) changePlan(st syntax.Stmt) (*compile.DML, error) {
 	case *syntax.InsertStmt:
 		dml, err = c.Insert(st)
 	case *syntax.UpdateStmt:
-		if st.CurrentOf != nil {
-			return nil, mserr.NotSupported("UPDATE WHERE CURRENT OF")
-		}
-		dml, err = c.Update(st)
+		dml, err = c.Update(st, checked)
 	case *syntax.DeleteStmt:
-		if st.CurrentOf != nil {
-			return nil, mserr.NotSupported("DELETE WHERE CURRENT OF")
-		}
-		dml, err = c.Delete(st)
+		dml, err = c.Delete(st, checked)
 	case *syntax.MergeStmt:
 		dml, err = c.Merge(st)
 	}
@@ -113,7 +111,8 @@ func (r *run) changePlan(st syntax.Stmt) (*compile.DML, error) {
 	return dml, nil
 }
 
-// changeBy executes a plan as an atomic statement. row has the values for a plan of InsertRows.
+// changeBy executes a plan as an atomic statement. row has the values for a plan of InsertRows, or
+// the identity of the row of WHERE CURRENT OF.
 func (r *run) changeBy(dml *compile.DML, row []types.Value) (n int64, err error) {
 	if err := r.checkTarget(dml); err != nil {
 		return 0, err
@@ -300,6 +299,9 @@ func (r *run) apply(dml *compile.DML, row []types.Value) (int64, error) {
 		}
 	}
 	n, err := r.changeRows(dml, rt)
+	if err == nil && dml.Position != nil {
+		err = r.positioned(dml, rt, n)
+	}
 	if err != nil {
 		err = errors.Join(r.violation(dml, rt, r.updateConflict(dml, err)), r.finishSpool(dml, rt))
 		if dml.IntoFirst && s.conn.InTransaction() {

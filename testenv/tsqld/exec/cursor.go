@@ -4,46 +4,110 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// cursor is a cursor. Cursors are static: OPEN reads the whole result, and later changes of the
-// tables are not visible. STATIC and INSENSITIVE require this; FAST_FORWARD allows it.
+// cursor is a cursor. A static cursor keeps the rows of its result, a keyset cursor their places,
+// and a dynamic cursor only the place of its current row; see compile.CursorPlan.
 type cursor struct {
 	def        *syntax.CursorDef
-	node       syntax.Node // key of the plan
-	declaredIn *frame      // frame of the declaration, whose variables OPEN reads; nil after its end
+	node       syntax.Node          // key of the plans
+	declaredIn *frame               // frame of the declaration
+	vars       map[string]*variable // variables of the query, with their values at the declaration
 	unit       *unit
+	kind       compile.CursorKind
 	scroll     bool
 	global     bool
+	readOnly   bool
 
-	open bool
-	cols []types.Column
-	rows [][]types.Value
-	pos  int   // current row, from 1; 0 before the first row, len(rows)+1 after the last
-	size int64 // size of rows as counted by the session's meter
+	open   bool
+	cols   []types.Column
+	tables []compile.CursorTable
+	rows   [][]types.Value // rows of a static cursor, places of a keyset cursor
+	pos    int             // current row, from 1; 0 before the first row, len(rows)+1 after the last
+	place  []types.Value   // place of the current row; nil before the first FETCH and after the last row
+	gone   bool            // the current row does not exist any longer
+	size   int64           // size of rows as counted by the session's meter
+	kept   int64           // size of vars and place
 }
 
-// newCursor returns a cursor with a definition.
+// newCursor returns a cursor with a definition. The values of variables in the query are those of
+// the declaration: "cursor variable values don't change after a cursor is declared" (documentation
+// of DECLARE CURSOR). Errors: 1048, 16957.
 func (r *run) newCursor(node syntax.Node, def *syntax.CursorDef) (*cursor, error) {
 	if x, y := conflictingOptions(def); x != "" {
 		return nil, compileFailure(mserr.CursorOptions(x, y))
 	}
-	switch {
-	case def.ForUpdate:
-		return nil, mserr.NotSupported("a cursor FOR UPDATE")
-	case def.Concurrency == "SCROLL_LOCKS":
-		return nil, mserr.NotSupported("a cursor with %s", def.Concurrency)
-	case def.Kind == "KEYSET" || def.Kind == "DYNAMIC":
-		return nil, mserr.NotSupported("a %s cursor", def.Kind)
-	}
-	c := &cursor{def: def, node: node, declaredIn: r.f, unit: r.f.unit}
+	c := &cursor{def: def, node: node, declaredIn: r.f, unit: r.f.unit, kind: requestedKind(def)}
 	// Documentation of DECLARE CURSOR: a cursor is forward-only without SCROLL and without a kind
 	// that scrolls.
-	c.scroll = def.Scroll || def.Kind == "STATIC" && !def.ForwardOnly
+	c.scroll = def.Scroll || def.Kind != "" && def.Kind != "FAST_FORWARD" && !def.ForwardOnly
+	err := r.keepVariables(c)
+	if err == nil {
+		err = r.convertCursor(c)
+	}
+	if err != nil {
+		r.s.dropCursor(c)
+		return nil, err
+	}
 	return c, nil
+}
+
+// convertCursor compiles a cursor's query and sets the kind that the query allows. Error 16957.
+func (r *run) convertCursor(c *cursor) error {
+	p, err := r.cursorPlan(c, compile.CursorOpen)
+	if err != nil {
+		return err
+	}
+	def, converted := c.def, p.Kind != c.kind
+	c.kind = p.Kind
+	c.readOnly = c.kind == compile.CursorStatic || def.ReadOnly || def.Concurrency == "READ_ONLY"
+	if def.ForUpdate && c.readOnly {
+		return compileFailure(mserr.UpdateReadOnlyCursor())
+	}
+	if converted && def.TypeWarning && def.Kind != "" {
+		return r.info(mserr.CursorConverted())
+	}
+	return nil
+}
+
+// requestedKind returns the kind of cursor that a definition asks for. Without a kind, a cursor
+// that scrolls is a keyset cursor, and any other one is dynamic. FAST_FORWARD cursors are static
+// here: SQL Server chooses.
+func requestedKind(def *syntax.CursorDef) compile.CursorKind {
+	switch {
+	case def.Insensitive, def.Kind == "STATIC", def.Kind == "FAST_FORWARD":
+		return compile.CursorStatic
+	case def.Kind == "KEYSET", def.Kind == "" && def.Scroll:
+		return compile.CursorKeyset
+	}
+	return compile.CursorDynamic
+}
+
+// keepVariables copies the variables that a cursor's query names.
+func (r *run) keepVariables(c *cursor) error {
+	syntax.Inspect(c.def.Query, func(n syntax.Node) bool {
+		if v, ok := n.(*syntax.VarRef); ok {
+			if x := r.f.variable(v.Name); x != nil && !x.isCur {
+				if c.vars == nil {
+					c.vars = map[string]*variable{}
+				}
+				held := *x
+				held.size = 0
+				c.vars[catalog.Fold(v.Name)] = &held
+			}
+		}
+		return true
+	})
+	n := int64(0)
+	for _, x := range c.vars {
+		n += int64(payloadSize(x.val))
+	}
+	c.kept = n
+	return r.s.meter.Hold(n)
 }
 
 // conflictingOptions returns two options that exclude each other, or empty strings (documentation:
@@ -70,21 +134,21 @@ func conflictingOptions(def *syntax.CursorDef) (x, y string) {
 // declareCursor executes DECLARE name CURSOR, which sets @@ROWCOUNT to 1 (documentation of
 // @@ROWCOUNT).
 func (r *run) declareCursor(st *syntax.DeclareCursorStmt) error {
-	r.s.rowCount = 1
-	c, err := r.newCursor(st, st.Cursor)
-	if err != nil {
-		return err
-	}
-	// The database option CURSOR_DEFAULT is always GLOBAL here.
-	c.global = st.Cursor.Scope != "LOCAL"
 	key := catalog.Fold(st.Name.Name)
+	global := st.Cursor.Scope != "LOCAL" // the database option CURSOR_DEFAULT is always GLOBAL here
 	m := &r.f.cursors
-	if c.global {
+	if global {
 		m = &r.s.cursors
 	}
 	if (*m)[key] != nil {
 		return mserr.CursorExists(st.Name.Name)
 	}
+	c, err := r.newCursor(st, st.Cursor)
+	if err != nil {
+		return err
+	}
+	c.global = global
+	r.s.rowCount = 1
 	if *m == nil {
 		*m = map[string]*cursor{}
 	}
@@ -101,6 +165,9 @@ func (r *run) setCursor(st *syntax.SetVarStmt) error {
 	c, err := r.newCursor(st, st.Cursor)
 	if err != nil {
 		return err
+	}
+	if v.cursor != nil && !r.s.isShared(v.cursor, r.f) {
+		r.s.dropCursor(v.cursor)
 	}
 	v.cursor = c
 	return nil
@@ -148,155 +215,6 @@ func (r *run) findCursor(ref *syntax.CursorRef) (*cursor, error) {
 	return nil, mserr.NoCursor(ref.Name)
 }
 
-// openCursor executes OPEN.
-func (r *run) openCursor(st *syntax.OpenStmt) error {
-	r.s.rowCount = 0
-	c, err := r.findCursor(st.Cursor)
-	if err != nil {
-		return err
-	}
-	if c.open {
-		return mserr.CursorOpen()
-	}
-	outer := r.f
-	if c.declaredIn != r.f && c.unit != r.f.unit {
-		// A global cursor of another batch: its query is compiled for this frame, with the
-		// variables of the declaring frame if that is still active.
-		r.f = &frame{
-			parent: outer, kind: outer.kind, unit: c.unit, level: outer.level, schema: outer.schema, owner: outer.owner,
-			nestLevel: outer.nestLevel, line: outer.line,
-		}
-		if c.declaredIn != nil {
-			r.f.vars, r.f.tables = c.declaredIn.vars, c.declaredIn.tables
-		}
-	}
-	defer func() { r.f = outer }()
-	p, err := r.queryPlan(c.node, c.def.Query, c.def.Hints)
-	if err != nil {
-		return err
-	}
-	rows, err := r.query(p)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	r.s.clearRows(c)
-	for rows.Next() {
-		n := int64(rowOverhead + len(rows.Row())*valueOverhead + payloadSize(rows.Row()...))
-		if err := r.s.meter.Hold(n); err != nil {
-			r.s.clearRows(c)
-			return err
-		}
-		c.size += n
-		c.rows = append(c.rows, append([]types.Value(nil), rows.Row()...))
-	}
-	if err := rows.Err(); err != nil {
-		r.s.clearRows(c)
-		return err
-	}
-	c.cols, c.pos, c.open = p.Columns, 0, true
-	r.s.cursorRows = len(c.rows)
-	return rows.Close()
-}
-
-// fetch executes FETCH.
-func (r *run) fetch(st *syntax.FetchStmt) error {
-	s := r.s
-	s.rowCount = 0
-	c, err := r.findCursor(st.Cursor)
-	if err != nil {
-		return err
-	}
-	if !c.open {
-		return mserr.CursorNotOpen()
-	}
-	if err := r.move(c, st); err != nil {
-		return err
-	}
-	if len(st.Into) > 0 && len(st.Into) != len(c.cols) {
-		return mserr.FetchVariables()
-	}
-	found := c.pos >= 1 && c.pos <= len(c.rows)
-	s.fetchStatus = -1
-	if found {
-		s.fetchStatus = 0
-	}
-	if len(st.Into) == 0 {
-		if err := r.columns(c.cols); err != nil {
-			return err
-		}
-		n := int64(0)
-		if found {
-			n = 1
-			if err := sinkFailure(r.out.Row(c.rows[c.pos-1])); err != nil {
-				return err
-			}
-		}
-		return r.done(n, CommandSelect)
-	}
-	if !found {
-		return nil
-	}
-	for i, name := range st.Into {
-		v := r.f.variable(name)
-		if v == nil || v.isCur {
-			return compileFailure(mserr.UndeclaredVariable(name))
-		}
-		if err := types.CheckImplicit(c.cols[i].Type, v.typ); err != nil {
-			return err
-		}
-		val, err := r.s.assign(c.rows[c.pos-1][i], c.cols[i].Type, v.typ)
-		if err != nil {
-			return err
-		}
-		if err := r.store(v, val); err != nil {
-			return err
-		}
-	}
-	s.rowCount = 1
-	return nil
-}
-
-// fetchNames are the names of the directions in messages.
-var fetchNames = map[syntax.FetchDirection]string{
-	syntax.FetchNext: "Next", syntax.FetchPrior: "Prior", syntax.FetchFirst: "First", syntax.FetchLast: "Last",
-	syntax.FetchAbsolute: "Absolute", syntax.FetchRelative: "Relative",
-}
-
-// move moves a cursor to the row of a FETCH.
-func (r *run) move(c *cursor, st *syntax.FetchStmt) error {
-	if st.Direction != syntax.FetchNext && !c.scroll {
-		return mserr.FetchType(fetchNames[st.Direction])
-	}
-	n := int64(0)
-	if st.Offset != nil {
-		v, err := r.value(st.Offset, types.BigIntType)
-		if err != nil {
-			return err
-		}
-		n, _ = v.(int64)
-	}
-	pos := int64(c.pos)
-	switch st.Direction {
-	case syntax.FetchNext:
-		pos++
-	case syntax.FetchPrior:
-		pos--
-	case syntax.FetchFirst:
-		pos = 1
-	case syntax.FetchLast:
-		pos = int64(len(c.rows))
-	case syntax.FetchAbsolute:
-		if pos = n; n < 0 {
-			pos = int64(len(c.rows)) + 1 + n
-		}
-	case syntax.FetchRelative:
-		pos += n
-	}
-	c.pos = int(min(max(pos, 0), int64(len(c.rows))+1))
-	return nil
-}
-
 // closeCursor executes CLOSE.
 func (r *run) closeCursor(st *syntax.CloseStmt) error {
 	r.s.rowCount = 0
@@ -320,7 +238,7 @@ func (r *run) deallocate(st *syntax.DeallocateStmt) error {
 		return err
 	}
 	if !r.s.isShared(c, r.f) {
-		r.s.clearRows(c)
+		r.s.dropCursor(c)
 	}
 	if strings.HasPrefix(st.Cursor.Name, "@") {
 		r.f.variable(st.Cursor.Name).cursor = nil
@@ -336,7 +254,8 @@ func (r *run) deallocate(st *syntax.DeallocateStmt) error {
 }
 
 // closeCursorsOnEnd closes global cursors at the end of a transaction under CURSOR_CLOSE_ON_COMMIT.
-// Without that option static cursors stay open, even after ROLLBACK.
+// Without that option cursors stay open, even after ROLLBACK: it "closes only open asynchronous
+// cursors that are not fully populated" (documentation of SET CURSOR_CLOSE_ON_COMMIT).
 func (s *Session) closeCursorsOnEnd() {
 	if !s.opts.cursorCloseOnCommit {
 		return
@@ -347,7 +266,7 @@ func (s *Session) closeCursorsOnEnd() {
 	}
 }
 
-// cursorStatus evaluates CURSOR_STATUS: 1 for an open cursor with rows, 0 for an open empty one, -1
+// cursorStatus evaluates CURSOR_STATUS: 1 for an open cursor that has rows or is dynamic, 0 for an open empty one, -1
 // for a closed one, -2 for a variable without a cursor, -3 for no cursor.
 func (r *run) cursorStatus(scope, name string) int {
 	var c *cursor
@@ -370,7 +289,7 @@ func (r *run) cursorStatus(scope, name string) int {
 		return -3
 	case !c.open:
 		return -1
-	case len(c.rows) == 0:
+	case len(c.rows) == 0 && c.kind != compile.CursorDynamic:
 		return 0
 	}
 	return 1

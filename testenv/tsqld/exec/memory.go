@@ -53,7 +53,7 @@ func (r *run) store(x *variable, v types.Value) error {
 // releaseFrame releases the memory of an activation's variables and cursors.
 func (s *Session) releaseFrame(f *frame) {
 	for _, c := range f.cursors {
-		s.clearRows(c)
+		s.dropCursor(c)
 	}
 	for _, x := range f.vars {
 		if x.size > 0 {
@@ -61,7 +61,7 @@ func (s *Session) releaseFrame(f *frame) {
 			x.size = 0
 		}
 		if x.cursor != nil && !s.isShared(x.cursor, nil) {
-			s.clearRows(x.cursor)
+			s.dropCursor(x.cursor)
 		}
 	}
 }
@@ -70,6 +70,13 @@ func (s *Session) releaseFrame(f *frame) {
 func (s *Session) clearRows(c *cursor) {
 	s.meter.Drop(c.size)
 	c.rows, c.size = nil, 0
+}
+
+// dropCursor releases the memory of a cursor that goes away. A second call has no effect.
+func (s *Session) dropCursor(c *cursor) {
+	s.clearRows(c)
+	s.meter.Drop(c.kept)
+	c.open, c.place, c.kept = false, nil, 0
 }
 
 // isShared reports whether a cursor has a name beside the one that goes away. With a nil f only the

@@ -283,7 +283,7 @@ func (s *Session) Reset(ctx context.Context, sink Sink, keepTransaction bool) er
 	s.inst.locks.ReleaseAll(s.owner)
 	s.inst.locks.SetPriority(s.locks, 0)
 	for _, c := range s.cursors {
-		s.clearRows(c)
+		s.dropCursor(c)
 	}
 	for _, p := range s.handles {
 		s.meter.Drop(p.size())

@@ -119,5 +119,5 @@ func dooms(e *mserr.Error, from origin, xactAbort bool) bool {
 // been terminated.", if the statement changes data.
 var terminatedErrors = map[int32]bool{
 	220: true, 232: true, 242: true, 512: true, 515: true, 547: true, 2601: true, 2627: true, 2628: true, 8115: true,
-	8134: true, 8152: true, 8672: true,
+	8134: true, 8152: true, 8672: true, 16947: true,
 }

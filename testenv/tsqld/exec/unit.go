@@ -52,6 +52,9 @@ type planKey struct {
 	to   types.Type // target type of an expression
 	kind planKind
 	rows int64 // SET ROWCOUNT, of a plan that changes data
+	step compile.CursorStep
+	// checked is set for WHERE CURRENT OF an OPTIMISTIC cursor.
+	checked bool
 }
 
 // planKind distinguishes the plans of one node.
@@ -63,6 +66,7 @@ const (
 	planCondition
 	planChange
 	planBrowse // query in browse mode
+	planCursor
 )
 
 // maxVariants limits the number of plans of one node. Sessions in different databases, or with
