@@ -73,6 +73,9 @@ type Position struct {
 	Checked    bool
 	// Read reads the identity of the row with the rowid in Run.Row.
 	Read Statement
+	// NewRowID returns the rowid that the row will have, if the statement changes the rowid;
+	// otherwise its SQL is "".
+	NewRowID Statement
 }
 
 // identityColumns returns the columns that identify a version of a row: the key, and the
@@ -296,7 +299,7 @@ func isCovered(order []orderTerm) bool {
 	if len(order) == 0 {
 		return true
 	}
-	first := baseColumn(order[0].n)
+	first := tableColumn(order[0].n)
 	if first == nil {
 		return false
 	}
@@ -305,7 +308,7 @@ func isCovered(order []orderTerm) bool {
 			return false
 		}
 		for i, o := range order {
-			c := baseColumn(o.n)
+			c := tableColumn(o.n)
 			if c == nil || c.owner != first.owner || c.base.ID != ix.Columns[i].ColumnID ||
 				(o.desc != order[0].desc) != (ix.Columns[i].Desc != ix.Columns[0].Desc) {
 				return false
@@ -313,6 +316,17 @@ func isCovered(order []orderTerm) bool {
 		}
 		return true
 	})
+}
+
+// tableColumn returns the table column that a node reads, possibly through derived tables, or nil.
+func tableColumn(n *node) *sourceColumn {
+	for n.op == opCol && n.col >= 0 && n.src.cols[n.col].base == nil {
+		if n.src.lineage == nil {
+			return nil
+		}
+		n = n.src.lineage.items[n.col]
+	}
+	return baseColumn(n)
 }
 
 // listUpdates sets the tables that UPDATE and DELETE may change: those with a column of FOR UPDATE

@@ -1,6 +1,8 @@
 package compile
 
 import (
+	"slices"
+
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -186,6 +188,24 @@ func sameValue(n, value *node) *node {
 	same := build(opDistinct, types.BitType, column, value.retyped(exact))
 	same.name, same.null = "IS", false
 	return same
+}
+
+// noteRowID prepares the statement that returns the new rowid of the row of WHERE CURRENT OF, if a
+// key that is the rowid is changed.
+func (m *modification) noteRowID(d *DML, values []setting, where *node) error {
+	i := slices.IndexFunc(values, func(v setting) bool { return v.c == m.table.RowIDColumn() })
+	if d.Position == nil || i < 0 || values[i].n.traits&(hasPerRow|hasSequence) != 0 {
+		return nil
+	}
+	q, err := m.rows(where, nil)
+	if err != nil {
+		return err
+	}
+	q.add(values[i].n, outColumn{typ: values[i].c.Type})
+	r := &renderer{}
+	r.query(q)
+	d.Position.NewRowID, err = r.statement()
+	return err
 }
 
 // readIdentity returns the statement that reads the identity of a row of a table by its rowid.

@@ -493,6 +493,9 @@ func (c *Compiler) Update(s *syntax.UpdateStmt, checked bool) (d *DML, err error
 		if err != nil {
 			return err
 		}
+		if err := m.noteRowID(d, values, where); err != nil {
+			return err
+		}
 		d.NeedsPastRows = joinNeedsPastRows(m.src) || fromNeedsPastRows(m.from, where)
 		var returned *query
 		if s.Output != nil && s.OutputInto == nil && !m.ordered() {

@@ -298,10 +298,11 @@ func (r *run) apply(dml *compile.DML, row []types.Value) (int64, error) {
 			return 0, err
 		}
 	}
-	n, err := r.changeRows(dml, rt)
-	if err == nil && dml.Position != nil {
-		err = r.positioned(dml, rt, n)
+	change := r.changeRows
+	if dml.Position != nil {
+		change = r.changePositioned
 	}
+	n, err := change(dml, rt)
 	if err != nil {
 		err = errors.Join(r.violation(dml, rt, r.updateConflict(dml, err)), r.finishSpool(dml, rt))
 		if dml.IntoFirst && s.conn.InTransaction() {

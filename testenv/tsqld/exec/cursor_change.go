@@ -106,30 +106,46 @@ func (c *cursor) identity(t *compile.CursorTable) ([]types.Value, error) {
 	return values, nil
 }
 
-// positioned checks that a statement with WHERE CURRENT OF has found its row, and reads the new
-// identity of the row into rt.Row. Error 16947, after message 16934 if the row has changed.
-func (r *run) positioned(dml *compile.DML, rt *compile.Run, n int64) error {
+// changePositioned is changeRows for WHERE CURRENT OF. It reads the new identity of the row into
+// rt.Row; the rowid is nil if it is unknown. Error 16947 if the row is not found, after message
+// 16934 if the row may have changed.
+func (r *run) changePositioned(dml *compile.DML, rt *compile.Run) (int64, error) {
 	p := dml.Position
+	rowID := []types.Value{rt.Row[0]}
+	if p.NewRowID.SQL != "" {
+		rows, err := r.collectRows(&p.NewRowID, rt)
+		if err != nil {
+			return 0, err
+		}
+		if len(rows) > 0 {
+			rowID = rows[0]
+		}
+	}
+	n, err := r.changeRows(dml, rt)
+	if err != nil {
+		return 0, err
+	}
 	if n == 0 {
 		f := &failure{err: mserr.CursorRowGone(), from: atRun}
 		if p.Checked {
 			f.before = mserr.CursorRowChanged()
 		}
-		return f
+		return 0, f
 	}
 	if dml.Kind == "DELETE" {
-		return nil
+		return n, nil
 	}
+	rt.Row[0] = rowID[0]
 	rows, err := r.collectRows(&p.Read, rt)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	if len(rows) == 0 { // the statement has changed a key that is the rowid
+	if len(rows) == 0 {
 		rt.Row[0] = nil
-		return nil
+		return n, nil
 	}
 	copy(rt.Row, rows[0])
-	return nil
+	return n, nil
 }
 
 // noteChange records the new values of the current row after a change through the cursor: "if an
