@@ -117,7 +117,7 @@ const typeColumns = "name sysname, system_type_id tinyint, user_type_id int, sch
 // visible reports whether the session may see an object ("Metadata visibility configuration"): it
 // owns the object or has a permission on it.
 func (env *Env) visible(o Object) bool {
-	if t, ok := o.(*Table); env.SeeAll || ok && t.Temporary { // only the session's own temporary tables are shown
+	if t, ok := o.(*Table); env.SeeAll || ok && t.Temporary || IsGlobalTemp(o.Head().Name) { // no temporary table of another session is shown
 		return true
 	}
 	on := Securable{Class: ClassObject, Major: int(o.Head().ObjectID)}

@@ -30,7 +30,9 @@ type Table struct {
 	// schema, exec chooses the name.
 	SQLName   string
 	Temporary bool
-	Memo      Memo `json:"-"`
+	// Creator is the number of the session that has created a global temporary table, otherwise 0.
+	Creator int64 `json:",omitempty"`
+	Memo    Memo  `json:"-"`
 }
 
 // Column is a column of a table.

@@ -8,6 +8,13 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
+// IsLocalTemp reports whether a name is that of a temporary table or procedure of one session.
+func IsLocalTemp(name string) bool { return strings.HasPrefix(name, "#") && !IsGlobalTemp(name) }
+
+// IsGlobalTemp reports whether a name is that of a global temporary table. Such a table is a table
+// of tempdb, in schema dbo, which a name without a database finds, too.
+func IsGlobalTemp(name string) bool { return strings.HasPrefix(name, "##") }
+
 // TempTable is a temporary table as shown in the views of tempdb.
 type TempTable struct {
 	Table    *Table

@@ -238,7 +238,7 @@ func (b *binder) localTable(name string) *catalog.Table {
 // objectSource binds the name of a table, view or system view as a source. Errors: 208 for an
 // unknown name, 216 for a table-valued function without parentheses.
 func (b *binder) objectSource(name *syntax.ObjectName) (*source, error) {
-	if strings.HasPrefix(name.Last(), "#") {
+	if catalog.IsLocalTemp(name.Last()) {
 		t := b.localTable(name.Last())
 		if t == nil {
 			return nil, mserr.InvalidObject(name.String())
@@ -249,6 +249,9 @@ func (b *binder) objectSource(name *syntax.ObjectName) (*source, error) {
 	}
 	if t := b.transition(name); t != nil {
 		return b.transitionSource(t), nil
+	}
+	if catalog.IsGlobalTemp(name.Last()) && (b.place.owner >= 0 || b.place.system) {
+		return nil, mserr.InvalidObject(name.String()) // as for other temporary tables
 	}
 	db, o, err := b.object(name)
 	if err != nil {

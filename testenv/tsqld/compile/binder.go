@@ -134,9 +134,15 @@ func (b *binder) alias(prefix string) string {
 	return prefix + strconv.Itoa(b.lastAlias)
 }
 
+// tempDatabase is the database of global temporary tables.
+const tempDatabase = "tempdb"
+
 // needPermission records a permission that the session needs, unless the ownership chain covers the
-// object.
+// object. All sessions may use global temporary tables.
 func (b *binder) needPermission(db *catalog.Database, o catalog.Object, permission string) {
+	if catalog.IsGlobalTemp(o.Head().Name) {
+		return
+	}
 	if b.place.system || b.place.owner >= 0 && db == b.place.db && db.Owner(o) == b.place.owner {
 		return
 	}
@@ -196,6 +202,9 @@ func (b *binder) object(name *syntax.ObjectName) (*catalog.Database, catalog.Obj
 func (b *binder) objectAt(server, database, schema, name string, hops int) (*catalog.Database, catalog.Object, error) {
 	if server != "" {
 		return nil, nil, mserr.NoServer(server)
+	}
+	if catalog.IsGlobalTemp(name) {
+		database, schema = tempDatabase, "dbo"
 	}
 	db := b.place.db
 	if database != "" {

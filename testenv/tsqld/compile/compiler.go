@@ -2,7 +2,6 @@ package compile
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -136,13 +135,16 @@ func (b *binder) into(q *syntax.Query, r *query) (*Into, error) {
 	if name.Server() != "" {
 		return nil, mserr.NoServer(name.Server())
 	}
-	if strings.HasPrefix(name.Last(), "#") {
+	if catalog.IsLocalTemp(name.Last()) {
 		return into, nil
 	}
-	db := b.place.db
-	if name.Database() != "" {
+	db, in := b.place.db, name.Database()
+	if catalog.IsGlobalTemp(name.Last()) {
+		in, into.Schema = tempDatabase, "dbo"
+	}
+	if in != "" {
 		var err error
-		if db, err = b.scope.Database(name.Database()); err != nil {
+		if db, err = b.scope.Database(in); err != nil {
 			return nil, err
 		}
 	}
@@ -309,6 +311,19 @@ func (c *Compiler) Type(
 	return t, alias, table, err
 }
 
+// namesTemporary reports whether a query names a temporary table.
+func namesTemporary(q *syntax.Query) bool {
+	found := false
+	syntax.Inspect(q, func(n syntax.Node) bool {
+		if t, ok := n.(*syntax.TableName); ok {
+			name := t.Name.Last()
+			found = found || catalog.IsLocalTemp(name) || catalog.IsGlobalTemp(name)
+		}
+		return !found
+	})
+	return found
+}
+
 // View binds the query of a view or inline function and returns its columns, for CREATE VIEW and
 // CREATE FUNCTION. names is the view's column list, nil if the statement has none; params are the
 // parameters of the function.
@@ -319,6 +334,9 @@ func (c *Compiler) View(
 	params []catalog.Param,
 ) (cols []types.Column, err error) {
 	err = c.bind(nil, func(b *binder) error {
+		if namesTemporary(q) {
+			return mserr.TemporaryInView()
+		}
 		b.place.params = map[string]*node{}
 		for _, p := range params {
 			b.place.params[catalog.Fold(p.Name)] = &node{

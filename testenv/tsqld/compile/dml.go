@@ -68,7 +68,7 @@ func (b *binder) tableTarget(ts syntax.TableSource, permission string) (target, 
 		b.needLocal(t)
 		return target{table: t}, nil
 	case *syntax.TableName:
-		if strings.HasPrefix(ts.Name.Last(), "#") {
+		if catalog.IsLocalTemp(ts.Name.Last()) {
 			t := b.localTable(ts.Name.Last())
 			if t == nil {
 				return target{}, mserr.InvalidObject(ts.Name.String())

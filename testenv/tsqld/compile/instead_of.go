@@ -2,7 +2,6 @@ package compile
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -63,7 +62,7 @@ func viewShape(v *catalog.View) *catalog.Table {
 // insteadTarget returns the target of an INSERT in place of which a trigger runs, or a nil Instead.
 func (b *binder) insteadTarget(ts syntax.TableSource) (target, *Instead, error) {
 	name, ok := ts.(*syntax.TableName)
-	if !ok || strings.HasPrefix(name.Name.Last(), "#") || b.transition(name.Name) != nil {
+	if !ok || catalog.IsLocalTemp(name.Name.Last()) || b.transition(name.Name) != nil {
 		return target{}, nil, nil
 	}
 	db, o, err := b.object(name.Name)
@@ -86,7 +85,7 @@ func (b *binder) insertTarget(ts syntax.TableSource, columns []syntax.Ident) (ta
 	if in != nil || err != nil {
 		return t, in, nil, err
 	}
-	if name, ok := ts.(*syntax.TableName); ok && !strings.HasPrefix(name.Name.Last(), "#") && b.transition(name.Name) == nil {
+	if name, ok := ts.(*syntax.TableName); ok && !catalog.IsLocalTemp(name.Name.Last()) && b.transition(name.Name) == nil {
 		db, o, err := b.object(name.Name)
 		if err != nil {
 			return t, nil, nil, err

@@ -125,7 +125,7 @@ func (b *binder) targetInFrom(ts syntax.TableSource, l *level) (*source, error) 
 				return src, nil
 			}
 		}
-		if strings.HasPrefix(name, "#") {
+		if catalog.IsLocalTemp(name) {
 			break
 		}
 		if t := b.transition(ts.Name); t != nil {

@@ -266,8 +266,8 @@ func (s *Session) closeCursorsOnEnd() {
 	}
 }
 
-// cursorStatus evaluates CURSOR_STATUS: 1 for an open cursor that has rows or is dynamic, 0 for an open empty one, -1
-// for a closed one, -2 for a variable without a cursor, -3 for no cursor.
+// cursorStatus evaluates CURSOR_STATUS: 1 for an open cursor that has rows or is dynamic, 0 for an
+// open empty one, -1 for a closed one, -2 for a variable without a cursor, -3 for no cursor.
 func (r *run) cursorStatus(scope, name string) int {
 	var c *cursor
 	switch strings.ToLower(scope) {

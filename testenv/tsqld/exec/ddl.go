@@ -133,6 +133,9 @@ func (r *run) target(n *syntax.ObjectName) (*catalog.Database, string, error) {
 			schema = "dbo"
 		}
 	}
+	if catalog.IsGlobalTemp(n.Last()) {
+		schema = "dbo"
+	}
 	sc := d.Schema(schema)
 	if sc == nil || sc.ID == catalog.SchemaSys || sc.ID == catalog.SchemaInformationSchema {
 		return nil, "", mserr.NoSuchSchema(schema)
@@ -164,7 +167,7 @@ func (r *run) mayCreate(d *catalog.Database, permission, schema string) error {
 // mayAlter reports whether the session may change or drop an object.
 func (r *run) mayAlter(d *catalog.Database, o catalog.Object) bool {
 	h := o.Head()
-	return r.s.may(d, "ALTER", catalog.Securable{Class: catalog.ClassObject, Major: int(h.ObjectID)}) ||
+	return catalog.IsGlobalTemp(h.Name) || r.s.may(d, "ALTER", catalog.Securable{Class: catalog.ClassObject, Major: int(h.ObjectID)}) ||
 		r.s.may(d, "ALTER", catalog.Securable{Class: catalog.ClassSchema, Major: h.SchemaID})
 }
 

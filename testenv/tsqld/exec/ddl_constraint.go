@@ -208,7 +208,7 @@ func columnsOf(t *catalog.Table, n syntax.Node) []*catalog.Column {
 
 // foreignKey adds FOREIGN KEY.
 func (b *builder) foreignKey(k *syntax.ForeignKeyConstraint, column string) error {
-	if b.e == nil {
+	if b.e == nil || catalog.IsGlobalTemp(b.t.Name) {
 		if strings.HasPrefix(b.t.Name, "#") {
 			// SQL Server ignores foreign keys of temporary tables and sends this message.
 			return b.r.info(mserr.New(1766, 0,

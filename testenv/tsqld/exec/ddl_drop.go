@@ -66,7 +66,7 @@ func (r *run) dropOne(st *syntax.DropStmt, n *syntax.ObjectName) error {
 // dropObject drops a table, module, sequence or synonym.
 func (r *run) dropObject(st *syntax.DropStmt, n *syntax.ObjectName, kinds []catalog.Kind) error {
 	word := strings.ToLower(st.Kind)
-	if st.Kind == "TABLE" && strings.HasPrefix(n.Last(), "#") {
+	if st.Kind == "TABLE" && catalog.IsLocalTemp(n.Last()) {
 		return r.dropTemp(st, n)
 	}
 	if isTempProcedure(n.Last()) && slices.Contains(kinds, catalog.KindProcedure) {

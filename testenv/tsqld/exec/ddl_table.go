@@ -17,24 +17,21 @@ func (r *run) createTable(st *syntax.CreateTableStmt) error {
 		return err
 	}
 	name := st.Name.Last()
-	if strings.HasPrefix(name, "##") {
-		return mserr.NotSupported("global temporary tables")
-	}
-	if strings.HasPrefix(name, "#") {
+	if catalog.IsLocalTemp(name) {
 		return r.createTempTable(st, name)
 	}
 	d, schema, err := r.target(st.Name)
 	if err != nil {
 		return err
 	}
-	if err := r.mayCreate(d, "CREATE TABLE", schema); err != nil {
+	if err := r.mayCreateTable(d, schema, name); err != nil {
 		return err
 	}
 	return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
 		if d.Taken(schema, name) {
 			return mserr.ObjectExists(name)
 		}
-		t := &catalog.Table{Header: catalog.Header{Name: name, SchemaID: d.Schema(schema).ID}}
+		t := &catalog.Table{Header: catalog.Header{Name: name, SchemaID: d.Schema(schema).ID}, Creator: r.s.creatorOf(name)}
 		b := &builder{r: r, d: d, e: e, t: t, sc: schema, label: name}
 		if err := b.define(st.Def); err != nil {
 			return err
@@ -108,7 +105,7 @@ func (r *run) localDefinition(name string, def *syntax.TableDef) (*catalog.Table
 // alterTable executes ALTER TABLE.
 func (r *run) alterTable(st *syntax.AlterTableStmt) error {
 	name := st.Table.Last()
-	if strings.HasPrefix(name, "#") {
+	if catalog.IsLocalTemp(name) {
 		return r.alterTemp(st, name)
 	}
 	o, d, err := r.object(st.Table)

@@ -2,7 +2,6 @@ package exec
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
@@ -60,7 +59,13 @@ func describeConstraint(d *catalog.Database, c catalog.Constraint) builtin.Objec
 
 // ObjectByName implements [builtin.Objects].
 func (e env) ObjectByName(database, schema, name string) (builtin.Object, bool) {
-	if strings.HasPrefix(name, "#") {
+	if catalog.IsGlobalTemp(name) {
+		if database == "" { // only OBJECT_ID('tempdb..##t') finds the table
+			return builtin.Object{}, false
+		}
+		schema = "dbo"
+	}
+	if catalog.IsLocalTemp(name) {
 		if t := e.r.s.temps[catalog.Fold(name)]; t != nil && (database == "" || equalNames(database, "tempdb")) {
 			return builtin.Object{
 				ID: t.ObjectID, Name: t.Name, Schema: "dbo", SchemaID: catalog.SchemaDBO, Kind: "U",
@@ -117,7 +122,7 @@ func systemSchema(name string) int32 {
 // the object implies.
 func (e env) visible(d *catalog.Database, o catalog.Object) bool {
 	s := e.r.s
-	if s.sysadmin() || e.r.f.owner >= 0 {
+	if s.sysadmin() || e.r.f.owner >= 0 || catalog.IsGlobalTemp(o.Head().Name) {
 		return true
 	}
 	on := catalog.Securable{Class: catalog.ClassObject, Major: int(o.Head().ObjectID)}
@@ -406,15 +411,16 @@ func (e env) IdentCurrent(schema, table string) (last, seed, increment types.Val
 	r := e.r
 	database := r.s.dbID
 	var t *catalog.Table
-	if strings.HasPrefix(table, "#") {
+	if catalog.IsLocalTemp(table) {
 		t, database = r.s.temps[catalog.Fold(table)], 0
 	} else {
 		n := &syntax.ObjectName{Parts: []syntax.Ident{{Name: schema}, {Name: table}}}
-		o, _, err := r.object(n)
+		o, d, err := r.object(n)
 		if err != nil {
 			return nil, nil, nil, false
 		}
 		t, _ = o.(*catalog.Table)
+		database = d.ID
 	}
 	if t == nil || t.IdentityColumn() == nil {
 		return nil, nil, nil, false

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
@@ -104,8 +105,11 @@ type Instance struct {
 	counters map[counterKey]*counter // last values of identity columns and sequences
 	versions map[int]*rowVersions    // by database ID
 	nextTran uint64
-	closed   bool
-	settings map[int64]catalog.Setting // options that sp_configure has changed, by configuration_id
+	// nextSerial is the number of the last session. Unlike session IDs, numbers are not used again.
+	nextSerial int64
+	orphans    atomic.Bool // there may be global temporary tables whose creators have ended
+	closed     bool
+	settings   map[int64]catalog.Setting // options that sp_configure has changed, by configuration_id
 	// procedures holds the system procedures written in T-SQL that were called, by folded name.
 	procedures map[string]*catalog.Procedure
 	// changing maps a database ID to the session that changes the state of the database. No other
@@ -211,6 +215,8 @@ func (i *Instance) NewSession(ctx context.Context, l Login) (*Session, error) {
 	for i.sessions[s.id] != nil {
 		s.id++
 	}
+	i.nextSerial++
+	s.serial = i.nextSerial
 	s.connected = i.now()
 	s.request.state = s.state()
 	s.locks = lock.NewClient(s.id)

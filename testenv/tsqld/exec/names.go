@@ -11,6 +11,9 @@ func (r *run) place(n *syntax.ObjectName) (*catalog.Database, error) {
 	if n.Server() != "" {
 		return nil, mserr.NotSupported("the linked server %s", n.Server())
 	}
+	if catalog.IsGlobalTemp(n.Last()) {
+		return r.s.databaseByID(catalog.DatabaseTemp), nil
+	}
 	return scope{r}.Database(n.Database())
 }
 

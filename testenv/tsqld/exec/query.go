@@ -306,7 +306,7 @@ func (r *run) selectInto(st *syntax.SelectStmt, p *compile.Plan) error {
 	if d == nil {
 		return mserr.NoDatabase(strconv.Itoa(into.DatabaseID))
 	}
-	if err := r.mayCreate(d, "CREATE TABLE", into.Schema); err != nil {
+	if err := r.mayCreateTable(d, into.Schema, into.Name); err != nil {
 		return err
 	}
 	if d.Schema(into.Schema) == nil {
@@ -317,7 +317,7 @@ func (r *run) selectInto(st *syntax.SelectStmt, p *compile.Plan) error {
 	}
 	var n int64
 	err := r.atomic(append([]int{d.ID}, p.Databases...), true, func() error {
-		t.SchemaID = d.Schema(into.Schema).ID
+		t.SchemaID, t.Creator = d.Schema(into.Schema).ID, r.s.creatorOf(t.Name)
 		if err := r.edit(d, func(e *catalog.Edit) error { e.AddTable(t); return nil }); err != nil {
 			return err
 		}

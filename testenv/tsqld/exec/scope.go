@@ -29,7 +29,7 @@ func (c scope) Database(name string) (*catalog.Database, error) {
 	if err := s.inst.checkAdmission(s, d.ID); err != nil {
 		return nil, err
 	}
-	if _, ok := s.login.userIn(d); !ok {
+	if _, ok := s.login.userIn(d); !ok && d.ID != catalog.DatabaseTemp { // which all logins may use
 		return nil, mserr.DatabaseAccess(s.loginName(), d.Name)
 	}
 	return d, nil

@@ -26,6 +26,7 @@ type Session struct {
 	login          identity // effective identity
 	original       identity // identity at login
 	impersonations []impersonation
+	serial         int64 // number of the session, unique in the instance
 
 	conn  *store.Conn
 	meter *meter.Meter
@@ -192,6 +193,9 @@ func (s *Session) serveText(ctx context.Context, sink Sink, command, text string
 	s.running = r
 	s.meter.Begin(ctx)
 	err := s.finish(r, do(r))
+	if err == nil && s.inst.orphans.Load() {
+		err = s.dropGlobals(ctx, false)
+	}
 	s.muchUsed = s.meter.End() > s.inst.pool.Limit()/freeMemoryDivisor
 	s.running, s.top, s.depth, s.functionDepth = nil, nil, 0, 0
 	s.mu.Lock()
@@ -302,6 +306,9 @@ func (s *Session) Reset(ctx context.Context, sink Sink, keepTransaction bool) er
 		if err := s.dropTemps(ctx, nil); err != nil {
 			return err
 		}
+		if err := s.dropGlobals(ctx, true); err != nil {
+			return err
+		}
 	}
 	return sink.EnvChange(EnvChange{Kind: EnvResetAck})
 }
@@ -323,5 +330,8 @@ func (s *Session) Close() error {
 	}()
 	defer s.inst.store.Release(s.conn)
 	defer s.inst.locks.Close(s.locks)
-	return s.rollbackOpen()
+	if err := s.rollbackOpen(); err != nil {
+		return err
+	}
+	return s.dropGlobals(context.Background(), true)
 }

@@ -133,6 +133,12 @@ func DuplicateColumn(column, table string) *Error {
 		"is specified more than once.", column, table)
 }
 
+// TemporaryInView is error 4508.
+func TemporaryInView() *Error {
+	return New(4508, 16, "Views or functions are not allowed on temporary tables. Table names that begin "+
+		"with '#' denote temporary tables.")
+}
+
 // ObjectExists is error 2714.
 func ObjectExists(name string) *Error {
 	return New(2714, 16, "There is already an object named '%s' in the database.", name)

@@ -1,0 +1,73 @@
+package exec
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+)
+
+// creatorOf returns the creator of a new table with a name: the session for a global temporary
+// table, otherwise 0.
+func (s *Session) creatorOf(name string) int64 {
+	if catalog.IsGlobalTemp(name) {
+		return s.serial
+	}
+	return 0
+}
+
+// mayCreateTable checks the permission to create a table. All sessions may create global temporary
+// tables.
+func (r *run) mayCreateTable(d *catalog.Database, schema, name string) error {
+	if catalog.IsGlobalTemp(name) {
+		return nil
+	}
+	return r.mayCreate(d, "CREATE TABLE", schema)
+}
+
+// dropGlobals drops the global temporary tables of sessions that have ended; ended tells that this
+// session ends, too. It does not wait for a transaction that uses tempdb: the first request that
+// ends after that transaction drops the tables.
+func (s *Session) dropGlobals(ctx context.Context, ended bool) error {
+	if s.tran.level > 0 || s.tran.begun {
+		return nil
+	}
+	s.inst.orphans.Store(false)
+	tempdb := s.inst.catalog.Snapshot().DatabaseByID(catalog.DatabaseTemp)
+	if tempdb == nil || len(s.orphanGlobals(tempdb, ended)) == 0 {
+		return nil
+	}
+	wait := s.opts.lockTimeout
+	s.opts.lockTimeout = 0
+	defer func() { s.opts.lockTimeout = wait }()
+	r := &run{s: s, ctx: context.WithoutCancel(ctx), f: &frame{unit: &unit{}, schema: "dbo", owner: -1}}
+	err := r.alter(tempdb, func(d *catalog.Database, e *catalog.Edit) error {
+		for _, t := range s.orphanGlobals(d, ended) {
+			e.Drop(t)
+			s.inst.resetCounter(counterKey{database: d.ID, object: t.ObjectID})
+		}
+		return nil
+	})
+	if errors.Is(err, mserr.LockTimeout()) {
+		s.inst.orphans.Store(true)
+		return nil
+	}
+	return err
+}
+
+// orphanGlobals returns the global temporary tables of sessions that have ended.
+func (s *Session) orphanGlobals(tempdb *catalog.Database, ended bool) (out []*catalog.Table) {
+	s.inst.mu.Lock()
+	defer s.inst.mu.Unlock()
+	alive := map[int64]bool{}
+	for _, other := range s.inst.sessions {
+		alive[other.serial] = other != s || !ended
+	}
+	for _, t := range tempdb.Tables() {
+		if catalog.IsGlobalTemp(t.Name) && !alive[t.Creator] {
+			out = append(out, t)
+		}
+	}
+	return out
+}
