@@ -74,6 +74,8 @@ type State interface {
 	// CursorStatus returns CURSOR_STATUS of a cursor by scope ("local", "global", "variable") and
 	// name.
 	CursorStatus(scope, name string) int
+	// LastRowVersion returns @@DBTS: the rowversion that the current database has used last.
+	LastRowVersion() ([]byte, error)
 	// Options returns the bit mask of @@OPTIONS.
 	Options() int
 	// Option returns the value of a numeric SET option: "LOCK_TIMEOUT" (ms, -1 for no limit),

@@ -59,6 +59,7 @@ func (fakeEnv) TriggerNestLevel(int32, bool, bool) int { return 0 }
 func (fakeEnv) ColumnsUpdated() ([]byte, bool)         { return nil, false }
 func (fakeEnv) FetchStatus() int                       { return -1 }
 func (fakeEnv) CursorRows() int                        { return 0 }
+func (fakeEnv) LastRowVersion() ([]byte, error)        { return []byte{0, 0, 0, 0, 0, 0, 7, 208}, nil }
 func (fakeEnv) CursorStatus(string, string) int        { return -3 }
 func (fakeEnv) Options() int                           { return 5496 }
 func (fakeEnv) Option(name string) int {

@@ -59,8 +59,8 @@ var sessionFuncs = []*Func{
 	word("@@REMSERVER", types.SysName, func(Env) string { return "" }),
 	word("HOST_NAME", types.SysName, func(e Env) string { return e.HostName() }),
 	word("APP_NAME", types.SysName, func(e Env) string { return e.AppName() }),
-	session("@@DBTS", 0, 0, types.Type{ID: types.VarBinary, Length: 8}, func(Env, []types.Type, types.Type, []types.Value) (types.Value, error) {
-		return nil, mserr.NotSupported("@@DBTS")
+	session("@@DBTS", 0, 0, types.VarBinaryOf(8), func(e Env, _ []types.Type, _ types.Type, _ []types.Value) (types.Value, error) {
+		return e.LastRowVersion()
 	}),
 	session("@@IDENTITY", 0, 0, identityType, evalIdentity(false)),
 	session("SCOPE_IDENTITY", 0, 0, identityType, evalIdentity(true)),

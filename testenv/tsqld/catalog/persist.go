@@ -23,6 +23,8 @@ const (
 	metaCounters = "counters"
 	// MetaRowVersion is the key of the database's last rowversion (@@DBTS) in [MetaTable].
 	MetaRowVersion = "rowversion"
+	// InitialRowVersion is that value in a new database.
+	InitialRowVersion = 2000
 )
 
 // databaseRow is the stored form of a database's own properties.
@@ -39,7 +41,7 @@ CREATE TABLE IF NOT EXISTS %[1]s.sys_meta(key TEXT PRIMARY KEY, value ANY) STRIC
 CREATE TABLE IF NOT EXISTS %[1]s.sys_def(kind TEXT NOT NULL, id INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (kind, id)) STRICT, WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS %[1]s.sys_identity(object_id INTEGER PRIMARY KEY, last INTEGER) STRICT;
 CREATE TABLE IF NOT EXISTS %[1]s.sys_sequence(object_id INTEGER PRIMARY KEY, current ANY NOT NULL, used INTEGER NOT NULL) STRICT;
-INSERT INTO %[1]s.sys_meta(key, value) VALUES ('format', %[2]d), ('rowversion', 2000) ON CONFLICT DO NOTHING;`
+INSERT INTO %[1]s.sys_meta(key, value) VALUES ('format', %[2]d), ('rowversion', %[3]d) ON CONFLICT DO NOTHING;`
 
 // Prepare creates the system tables in the file of a database if they are missing, in the open
 // transaction if there is one. A database with objects always has them.
@@ -47,7 +49,7 @@ func (d *Database) Prepare(ctx context.Context, c *store.Conn) error {
 	if d.stored {
 		return nil
 	}
-	_, err := c.Exec(ctx, fmt.Sprintf(systemTables, d.SQLName(), formatVersion), nil)
+	_, err := c.Exec(ctx, fmt.Sprintf(systemTables, d.SQLName(), formatVersion, InitialRowVersion), nil)
 	return err
 }
 

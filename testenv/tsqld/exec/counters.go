@@ -370,15 +370,31 @@ func (r *run) nextRowVersion(database int) (types.Value, error) {
 	return binary.BigEndian.AppendUint64(nil, v.last), nil
 }
 
-// reserveVersions reserves a block of rowversions in the file.
-func (r *run) reserveVersions(v *rowVersions, database int) error {
-	if database == 0 {
-		v.limit = v.last + versionBlock
-		return nil
+// lastRowVersion returns the last rowversion that a database has used. After a start of the server
+// that is the last one that was reserved.
+func (r *run) lastRowVersion(database int) ([]byte, error) {
+	v := r.s.inst.versionsOf(database)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.last == 0 {
+		if err := r.s.conn.Use(r.ctx, database); err != nil {
+			return nil, err
+		}
+		if err := r.storedVersion(v, database); err != nil {
+			return nil, err
+		}
 	}
+	return binary.BigEndian.AppendUint64(nil, v.last), nil
+}
+
+// storedVersion reads the last rowversion that was reserved in the file of a database.
+func (r *run) storedVersion(v *rowVersions, database int) error {
 	table := catalog.SQLName(database) + "." + catalog.MetaTable
 	row, err := r.s.conn.QueryRow(r.ctx, "SELECT value FROM "+table+" WHERE key = ?1",
 		[]types.Value{catalog.MetaRowVersion})
+	if isMissingObject(err) { // a system database has the table from its first definition on
+		v.last, err = max(v.last, catalog.InitialRowVersion), nil
+	}
 	if err != nil {
 		return err
 	}
@@ -387,8 +403,21 @@ func (r *run) reserveVersions(v *rowVersions, database int) error {
 			v.last = max(v.last, uint64(n))
 		}
 	}
+	return nil
+}
+
+// reserveVersions reserves a block of rowversions in the file.
+func (r *run) reserveVersions(v *rowVersions, database int) error {
+	if database == 0 {
+		v.limit = v.last + versionBlock
+		return nil
+	}
+	if err := r.storedVersion(v, database); err != nil {
+		return err
+	}
 	v.limit = v.last + versionBlock
-	_, err = r.s.conn.Exec(r.ctx, "INSERT OR REPLACE INTO "+table+"(key, value) VALUES (?1, ?2)",
+	table := catalog.SQLName(database) + "." + catalog.MetaTable
+	_, err := r.s.conn.Exec(r.ctx, "INSERT OR REPLACE INTO "+table+"(key, value) VALUES (?1, ?2)",
 		[]types.Value{catalog.MetaRowVersion, int64(v.limit)})
 	return err
 }

@@ -254,6 +254,9 @@ func (e env) ColumnsUpdated() ([]byte, bool) {
 // FetchStatus implements [builtin.State].
 func (e env) FetchStatus() int { return e.r.s.fetchStatus }
 
+// LastRowVersion implements [builtin.State].
+func (e env) LastRowVersion() ([]byte, error) { return e.r.lastRowVersion(e.r.s.dbID) }
+
 // CursorRows implements [builtin.State].
 func (e env) CursorRows() int { return e.r.s.cursorRows }
 
