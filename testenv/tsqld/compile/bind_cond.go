@@ -114,6 +114,11 @@ func (b *binder) logic(c *syntax.LogicCond, l *level) (*node, error) {
 
 // compare returns a comparison of two nodes. Errors: those of types.CompareType, and 468.
 func compare(op string, x, y *node) (*node, error) {
+	if x.deduced != nil && y.deduced != nil || op != "=" && op != "<>" {
+		if err := implyOperands(x, y); err != nil {
+			return nil, err
+		}
+	}
 	x, y, err := unifyOperands(x, y, operatorNames[op])
 	if err != nil {
 		return nil, err
@@ -208,6 +213,9 @@ func (b *binder) like(c *syntax.LikeCond, l *level) (*node, error) {
 		return nil, err
 	}
 	padded := true
+	if err := implyOperands(xs[0], xs[1]); err != nil {
+		return nil, err
+	}
 	for i, x := range xs {
 		if !x.typ.IsCharacter() {
 			if x.typ.ID == types.Image || x.typ.ID == types.XML || x.typ.ID == types.Variant {

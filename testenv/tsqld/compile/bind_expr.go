@@ -293,6 +293,9 @@ func asDecimal(n, other *node) *node {
 
 // arith returns "x op y".
 func arith(op types.Op, x, y *node) (*node, error) {
+	if err := implyOperands(x, y); err != nil {
+		return nil, err
+	}
 	x, y = asDecimal(x, y), asDecimal(y, x)
 	same, err := unifyCodePages(x, y)
 	if err != nil {

@@ -123,6 +123,9 @@ func (b *binder) builtin(name string, args []syntax.Expr, e *syntax.FuncCall, l 
 // callBuiltin returns the call of a scalar function with bound arguments. hidden arguments follow
 // those of the statement and are not counted.
 func (b *binder) callBuiltin(f *builtin.Func, args []*node, hidden ...*node) (*node, error) {
+	if err := refuseUntyped(args); err != nil {
+		return nil, err
+	}
 	args, err := b.datesAsText(f, args)
 	if err == nil {
 		args, err = unifyCodePages(args...)
@@ -357,6 +360,9 @@ func (b *binder) moduleArgs(db *catalog.Database, f *catalog.Function, e *syntax
 			n, err = b.expr(e.Args[i], l)
 		}
 		if err == nil {
+			if n.deduced != nil {
+				n.deduced.Formal = p.Name
+			}
 			n, err = convertImplicit(n, p.Type)
 		}
 		if err != nil {

@@ -272,7 +272,7 @@ func (b *binder) assign(item *syntax.SelectAssign, r *query, l *level, use query
 			return err
 		}
 	}
-	if n, err = convertImplicit(n, v.typ); err != nil {
+	if n, err = assignedTo(v, n); err != nil {
 		return err
 	}
 	*use.assigned = append(*use.assigned, assignment{item.Var, n})

@@ -37,6 +37,7 @@ type binder struct {
 	// emptyPast makes sources with READPAST empty tables.
 	emptyPast bool
 	meter     *meter.Meter // of the session; may be nil
+	deduction *Deduction   // see [Compiler.Deducing]; nil for none
 }
 
 const (
@@ -246,6 +247,9 @@ func (b *binder) variable(name string) (*node, error) {
 		return n, nil
 	}
 	if b.place.params == nil && b.place.owner < 0 {
+		if n := b.deduction.variable(name); n != nil {
+			return n, nil
+		}
 		if t, ok := b.scope.Variable(name); ok {
 			return &node{op: opVar, typ: t, null: true, name: name, traits: hasVar}, nil
 		}

@@ -13,7 +13,8 @@ import (
 // errors are *mserr.Error without a line number.
 type Compiler struct {
 	scope     Scope
-	emptyPast bool // sources with READPAST are compiled as empty tables
+	deduction *Deduction // parameters without a declaration; nil for none
+	emptyPast bool       // sources with READPAST are compiled as empty tables
 }
 
 // New returns a compiler for the statements of a scope.
@@ -24,6 +25,7 @@ func (c *Compiler) bind(hints []*syntax.Option, f func(*binder) error) error {
 	b, err := newBinder(c.scope)
 	if err == nil {
 		b.emptyPast, b.needs.EmptyPast = c.emptyPast, c.emptyPast
+		b.deduction = c.deduction
 		if err = b.hints(hints); err == nil {
 			err = f(b)
 		}

@@ -43,6 +43,7 @@ func convert(n *node, to types.Type, style int, try bool) (*node, error) {
 		return nullOf(to), nil
 	}
 	if n.typ.ID == types.Null {
+		n.imply(to)
 		return n.retyped(to), nil
 	}
 	if style == types.NoStyle && sameForm(n.typ, to) {

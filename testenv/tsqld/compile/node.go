@@ -85,7 +85,8 @@ type node struct {
 	sub       *query
 	agg       *aggregate
 	run       func(*Run) types.Value
-	singleRow bool // opScalar: the query returns at most one row
+	singleRow bool     // opScalar: the query returns at most one row
+	deduced   *Deduced // opVar: a parameter without a declaration
 	// locale is the locale of the node's conversions; zero unless the session has another.
 	locale types.Locale
 	// original is the original expression of a node that was retyped; nil for other nodes.

@@ -111,7 +111,11 @@ func joinNeedsPastRows(f fromNode) bool {
 }
 
 // forEmptyPast returns a compiler of plans in which sources with READPAST are empty.
-func (c *Compiler) forEmptyPast() *Compiler { return &Compiler{scope: c.scope, emptyPast: true} }
+func (c *Compiler) forEmptyPast() *Compiler {
+	r := *c
+	r.emptyPast = true
+	return &r
+}
 
 // needsPastPlan reports whether a second plan is needed: a source has READPAST, and no other source
 // asks for locks, which the second plan would not take.

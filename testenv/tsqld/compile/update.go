@@ -365,7 +365,7 @@ func (m *modification) sets(
 			if err != nil {
 				return nil, nil, err
 			}
-			x, err := convertImplicit(n, v.typ)
+			x, err := assignedTo(v, n)
 			if err != nil {
 				return nil, nil, err
 			}

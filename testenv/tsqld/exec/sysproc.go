@@ -90,6 +90,9 @@ func init() {
 			{"@tsql", types.NVarCharMax, false}, {"@params", types.NVarCharMax, true},
 			{"@browse_information_mode", types.TinyIntType, true},
 		}},
+		{name: "sp_describe_undeclared_parameters", run: (*run).describeUndeclared, params: []systemParam{
+			{"@tsql", types.NVarCharMax, false}, {"@params", types.NVarCharMax, true},
+		}},
 		{
 			name: "sp_configure", run: (*run).configure,
 			params: []systemParam{{"@configname", types.VarCharOf(35), true}, {"@configvalue", types.IntType, true}},
@@ -127,7 +130,7 @@ func init() {
 		sp_dboption sp_dbcmptlevel sp_depends
 		sp_bindefault sp_bindrule sp_attach_db
 		sp_detach_db sp_addlinkedserver sp_addlinkedsrvlogin sp_serveroption sp_cursoropen sp_cursorfetch sp_cursorclose sp_cursor sp_cursoroption
-		sp_cursorprepare sp_cursorexecute sp_cursorprepexec sp_cursorunprepare sp_describe_undeclared_parameters
+		sp_cursorprepare sp_cursorexecute sp_cursorprepexec sp_cursorunprepare
 		sp_xml_preparedocument sp_xml_removedocument
 		sp_oacreate sp_oamethod sp_send_dbmail sp_add_job sp_start_job sp_add_jobstep sp_estimate_data_compression_savings sp_sequence_get_range
 		sp_setapprole sp_unsetapprole sp_reset_connection sp_resetstatus sp_monitor sp_readerrorlog sp_cycle_errorlog sp_trace_create

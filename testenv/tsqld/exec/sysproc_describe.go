@@ -60,7 +60,7 @@ func (r *run) describeQuery(parsed *unit, q *syntax.SelectStmt, text, params str
 	got, err := r.collect(func() error {
 		code, err := r.dynamicUnit(u, text, params, args)
 		if err == nil && code != 0 { // the error was sent before
-			err = mserr.New(11501, 16, "The batch could not be analyzed because of compile errors.")
+			err = mserr.BatchNotAnalyzed()
 		}
 		return err
 	})
