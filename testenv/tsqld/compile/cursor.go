@@ -35,10 +35,25 @@ const (
 	CursorCurrent
 )
 
+// CursorPart limits CursorNext and CursorPrior to some of the rows. SQLite finds a row of a part by
+// an index whose first column allows NULL, but not a row of all parts.
+type CursorPart uint8
+
+// The parts by the first term of ORDER BY: all rows; the rows with a value, from that of the place
+// on; the rows with NULL, from the place on; all rows with a value; all rows with NULL.
+const (
+	CursorWhole CursorPart = iota
+	CursorValues
+	CursorNulls
+	CursorAllValues
+	CursorAllNulls
+)
+
 // CursorUse is the request for a plan of a cursor.
 type CursorUse struct {
 	Kind    CursorKind     // as declared
 	Step    CursorStep     // what the plan reads
+	Part    CursorPart     // CursorWhole unless CursorPlan.Parts is set
 	Columns []syntax.Ident // FOR UPDATE OF; empty for all columns
 	Locks   bool           // SCROLL_LOCKS: FETCH locks like UPDLOCK
 }
@@ -50,6 +65,9 @@ type CursorPlan struct {
 	Plan
 	Kind   CursorKind // after the conversions that the query requires
 	Tables []CursorTable
+	// Parts is set for a dynamic cursor whose first term of ORDER BY may be NULL, and Down if that
+	// term is descending.
+	Parts, Down bool
 }
 
 // CursorTable is a table whose rows a cursor returns.
@@ -181,6 +199,9 @@ func (b *binder) navigate(r *query, use CursorUse, p *CursorPlan) (*query, error
 		t.CursorTable.At -= visible
 		p.Tables = append(p.Tables, t.CursorTable)
 	}
+	if kind == CursorDynamic && len(r.order) > 0 {
+		p.Parts, p.Down = r.order[0].n.null, r.order[0].desc
+	}
 	if use.Locks && use.Step != CursorOpen {
 		b.noteLock(false)
 	}
@@ -190,7 +211,7 @@ func (b *binder) navigate(r *query, use CursorUse, p *CursorPlan) (*query, error
 	case use.Step == CursorCurrent:
 		return out.current(kind, tables)
 	}
-	return out.stepped(r.order, use.Step, tables)
+	return out.stepped(r.order, use, tables)
 }
 
 // navigable reports whether each row of the query is a row of each source of FROM.

@@ -57,8 +57,8 @@ func (t *cursorTable) sameKey() (*node, error) {
 }
 
 // stepped limits a query to one row before or after a place, or at an end of the rows.
-func (q *query) stepped(order []orderTerm, step CursorStep, tables []*cursorTable) (*query, error) {
-	back := step == CursorLast || step == CursorPrior
+func (q *query) stepped(order []orderTerm, use CursorUse, tables []*cursorTable) (*query, error) {
+	back := use.Step == CursorLast || use.Step == CursorPrior
 	var terms []placeTerm
 	for i, o := range order {
 		terms = append(terms, placeTerm{o.n, i, o.desc != back})
@@ -66,8 +66,8 @@ func (q *query) stepped(order []orderTerm, step CursorStep, tables []*cursorTabl
 	for _, t := range tables {
 		terms = append(terms, placeTerm{t.rowid, t.At, back})
 	}
-	if step == CursorNext || step == CursorPrior {
-		after, err := afterPlace(terms)
+	if use.Step == CursorNext || use.Step == CursorPrior {
+		after, err := partAfterPlace(terms, use.Part)
 		if err != nil {
 			return nil, err
 		}
@@ -80,6 +80,25 @@ func (q *query) stepped(order []orderTerm, step CursorStep, tables []*cursorTabl
 	q.limit = constant(int64(1), types.BigIntType)
 	q.offset = &node{op: opRun, typ: types.BigIntType, traits: hasRun, run: func(r *Run) types.Value { return r.Skip }}
 	return q, nil
+}
+
+// partAfterPlace returns the condition that a row of a part follows a place in the order of terms.
+func partAfterPlace(terms []placeTerm, part CursorPart) (*node, error) {
+	first := terms[0]
+	switch part {
+	case CursorAllNulls:
+		return isNull(first.n), nil
+	case CursorAllValues:
+		return not(isNull(first.n)), nil
+	case CursorNulls:
+		rest, err := afterPlace(terms[1:])
+		return and(isNull(first.n), rest), err
+	case CursorValues:
+		value := *first.n
+		value.null = false // the comparisons exclude NULL
+		return afterPlace(append([]placeTerm{{&value, first.at, first.desc}}, terms[1:]...))
+	}
+	return afterPlace(terms)
 }
 
 // afterPlace returns the condition that a row follows a place in the order of terms.

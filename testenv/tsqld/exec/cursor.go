@@ -16,6 +16,7 @@ type cursor struct {
 	def        *syntax.CursorDef
 	node       syntax.Node          // key of the plans
 	declaredIn *frame               // frame of the declaration
+	database   int                  // current database at the declaration
 	vars       map[string]*variable // variables of the query, with their values at the declaration
 	unit       *unit
 	kind       compile.CursorKind
@@ -26,6 +27,8 @@ type cursor struct {
 	open   bool
 	cols   []types.Column
 	tables []compile.CursorTable
+	parts  bool            // see compile.CursorPlan.Parts
+	down   bool            // see compile.CursorPlan.Down
 	rows   [][]types.Value // rows of a static cursor, places of a keyset cursor
 	pos    int             // current row, from 1; 0 before the first row, len(rows)+1 after the last
 	place  []types.Value   // place of the current row; nil before the first FETCH and after the last row
@@ -41,7 +44,7 @@ func (r *run) newCursor(node syntax.Node, def *syntax.CursorDef) (*cursor, error
 	if x, y := conflictingOptions(def); x != "" {
 		return nil, compileFailure(mserr.CursorOptions(x, y))
 	}
-	c := &cursor{def: def, node: node, declaredIn: r.f, unit: r.f.unit, kind: requestedKind(def)}
+	c := &cursor{def: def, node: node, declaredIn: r.f, database: r.s.dbID, unit: r.f.unit, kind: requestedKind(def)}
 	// Documentation of DECLARE CURSOR: a cursor is forward-only without SCROLL and without a kind
 	// that scrolls.
 	c.scroll = def.Scroll || def.Kind != "" && def.Kind != "FAST_FORWARD" && !def.ForwardOnly
@@ -166,11 +169,16 @@ func (r *run) setCursor(st *syntax.SetVarStmt) error {
 	if err != nil {
 		return err
 	}
-	if v.cursor != nil && !r.s.isShared(v.cursor, r.f) {
+	r.rebind(v, c)
+	return nil
+}
+
+// rebind makes a cursor that of a variable. A cursor without another name goes away.
+func (r *run) rebind(v *variable, c *cursor) {
+	if v.cursor != nil && v.cursor != c && !r.s.isShared(v.cursor, r.f) {
 		r.s.dropCursor(v.cursor)
 	}
 	v.cursor = c
-	return nil
 }
 
 // assignCursor executes SET @c = other cursor.
@@ -178,7 +186,7 @@ func (r *run) assignCursor(v *variable, st *syntax.SetVarStmt) error {
 	switch e := st.Value.(type) {
 	case *syntax.VarRef:
 		if o := r.f.variable(e.Name); o != nil && o.isCur {
-			v.cursor = o.cursor
+			r.rebind(v, o.cursor)
 			return nil
 		}
 	case *syntax.ColumnRef:
@@ -187,7 +195,7 @@ func (r *run) assignCursor(v *variable, st *syntax.SetVarStmt) error {
 			if err != nil {
 				return err
 			}
-			v.cursor = c
+			r.rebind(v, c)
 			return nil
 		}
 	}

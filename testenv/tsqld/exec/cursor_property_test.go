@@ -34,7 +34,6 @@ type modelCursor struct {
 	keys    []int // of a keyset cursor
 	pos     int   // as in cursor
 	at      modelRow
-	key     int // of the current row of a keyset cursor
 }
 
 // rows returns the rows of the cursor's WHERE in its order.
@@ -50,7 +49,7 @@ func (c *modelCursor) fetch(table []modelRow, direction string) (modelRow, int) 
 		return c.fetchKey(table, direction)
 	}
 	rows := c.rows(table)
-	i := -1
+	var i int
 	switch {
 	case direction == "FIRST", direction == "NEXT" && c.pos == 0:
 		i = 0

@@ -17,8 +17,8 @@ const (
 	fetchMissing = -2 // the row does not exist any longer
 )
 
-// withinCursor calls do in the scope of a cursor's query: the variables as they were at the
-// declaration, and the table variables of the declaring frame if that is still active.
+// withinCursor calls do in the scope of a cursor's query: the database and the variables as they
+// were at the declaration, and the table variables of the declaring frame if that is still active.
 func (r *run) withinCursor(c *cursor, do func() error) error {
 	outer := r.f
 	inner := &frame{
@@ -32,21 +32,29 @@ func (r *run) withinCursor(c *cursor, do func() error) error {
 		}
 	}
 	inner.vars, inner.level, inner.nestLevel, inner.line = c.vars, outer.level, outer.nestLevel, outer.line
-	r.f = inner
-	defer func() { r.f = outer }()
+	database := r.s.dbID
+	r.f, r.s.dbID = inner, c.database
+	defer func() { r.f, r.s.dbID = outer, database }()
 	return do()
 }
 
 // cursorPlan returns the plan of a step of a cursor.
-func (r *run) cursorPlan(c *cursor, step compile.CursorStep) (p *compile.CursorPlan, err error) {
+func (r *run) cursorPlan(c *cursor, step compile.CursorStep) (*compile.CursorPlan, error) {
+	return r.partPlan(c, step, compile.CursorWhole)
+}
+
+// partPlan is cursorPlan for some of the rows.
+func (r *run) partPlan(c *cursor, step compile.CursorStep, part compile.CursorPart) (p *compile.CursorPlan, err error) {
 	err = r.withinCursor(c, func() error {
-		key := planKey{node: c.node, kind: planCursor, step: step}
+		key := planKey{node: c.node, kind: planCursor, step: step, part: part}
 		if found := c.unit.find(r, key); found != nil {
 			p = found.(*compile.CursorPlan)
 			return nil
 		}
-		use := compile.CursorUse{Kind: requestedKind(c.def), Step: step, Columns: c.def.UpdateColumns,
-			Locks: c.def.Concurrency == "SCROLL_LOCKS"}
+		use := compile.CursorUse{
+			Kind: requestedKind(c.def), Step: step, Part: part, Columns: c.def.UpdateColumns,
+			Locks: c.def.Concurrency == "SCROLL_LOCKS",
+		}
 		if p, err = r.compiler().Cursor(c.def.Query, c.def.Hints, use); err != nil {
 			return compileFailure(err)
 		}
@@ -117,6 +125,7 @@ func (r *run) openCursor(st *syntax.OpenStmt) error {
 		return err
 	}
 	c.cols, c.tables, c.pos, c.open, c.gone = p.Columns, p.Tables, 0, true, false
+	c.parts, c.down = p.Parts, p.Down
 	r.s.cursorRows = len(c.rows)
 	if c.kind == compile.CursorDynamic {
 		r.s.cursorRows = -1
@@ -276,20 +285,7 @@ func (r *run) moveTo(c *cursor, direction syntax.FetchDirection, n int64) ([]typ
 // readRow reads a row of a keyset or dynamic cursor, which becomes the current row. It returns nil
 // if the row does not exist.
 func (r *run) readRow(c *cursor, step compile.CursorStep, at *compile.Run) ([]types.Value, error) {
-	p, err := r.cursorPlan(c, step)
-	if err != nil {
-		return nil, err
-	}
-	if p.Kind != c.kind {
-		return nil, mserr.CursorSchemaChanged()
-	}
-	var row []types.Value
-	err = r.readCursor(c, p, at, func(found []types.Value) error {
-		if row == nil { // an outer join may give several rows
-			row = slices.Clone(found)
-		}
-		return nil
-	})
+	row, err := r.findRow(c, step, at)
 	if err != nil {
 		return nil, err
 	}
@@ -301,6 +297,46 @@ func (r *run) readRow(c *cursor, step compile.CursorStep, at *compile.Run) ([]ty
 		r.s.fetchStatus, c.gone = fetchFound, false
 	}
 	return row, r.s.setPlace(c, place)
+}
+
+// findRow reads the row of a step with its place; nil if there is none.
+func (r *run) findRow(c *cursor, step compile.CursorStep, at *compile.Run) (row []types.Value, err error) {
+	for _, part := range c.partsOf(step, at) {
+		p, err := r.partPlan(c, step, part)
+		if err != nil {
+			return nil, err
+		}
+		if p.Kind != c.kind {
+			return nil, mserr.CursorSchemaChanged()
+		}
+		err = r.readCursor(c, p, at, func(found []types.Value) error {
+			if row == nil { // an outer join may give several rows
+				row = slices.Clone(found)
+			}
+			return nil
+		})
+		if err != nil || row != nil {
+			return row, err
+		}
+	}
+	return nil, nil
+}
+
+// partsOf returns the parts of the rows to search for the next or prior row, in order.
+func (c *cursor) partsOf(step compile.CursorStep, at *compile.Run) []compile.CursorPart {
+	if !c.parts || at.Skip > 0 || step != compile.CursorNext && step != compile.CursorPrior {
+		return []compile.CursorPart{compile.CursorWhole}
+	}
+	down := c.down != (step == compile.CursorPrior)
+	switch {
+	case at.Row[0] == nil && down:
+		return []compile.CursorPart{compile.CursorNulls}
+	case at.Row[0] == nil:
+		return []compile.CursorPart{compile.CursorNulls, compile.CursorAllValues}
+	case down:
+		return []compile.CursorPart{compile.CursorValues, compile.CursorAllNulls}
+	}
+	return []compile.CursorPart{compile.CursorValues}
 }
 
 // stepTo moves a dynamic cursor and returns the row; nil if there is none. The position is that of

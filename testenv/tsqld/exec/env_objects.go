@@ -409,10 +409,10 @@ func (e env) TypeByID(id int32) (string, bool) {
 // IdentCurrent implements [builtin.Objects].
 func (e env) IdentCurrent(schema, table string) (last, seed, increment types.Value, ok bool) {
 	r := e.r
-	database := r.s.dbID
+	var database int // 0 for a temporary table of the session
 	var t *catalog.Table
 	if catalog.IsLocalTemp(table) {
-		t, database = r.s.temps[catalog.Fold(table)], 0
+		t = r.s.temps[catalog.Fold(table)]
 	} else {
 		n := &syntax.ObjectName{Parts: []syntax.Ident{{Name: schema}, {Name: table}}}
 		o, d, err := r.object(n)

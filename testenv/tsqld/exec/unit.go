@@ -53,6 +53,7 @@ type planKey struct {
 	kind planKind
 	rows int64 // SET ROWCOUNT, of a plan that changes data
 	step compile.CursorStep
+	part compile.CursorPart
 	// checked is set for WHERE CURRENT OF an OPTIMISTIC cursor.
 	checked bool
 }
