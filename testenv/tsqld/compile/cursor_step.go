@@ -5,6 +5,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -149,6 +150,14 @@ func (t placeTerm) beyond() (*node, error) {
 		least, other = t.n, place
 	}
 	return build(opOr, types.BitType, beyond, and(isNull(least), not(isNull(other)))), nil
+}
+
+// whereOf binds WHERE, or WHERE CURRENT OF a cursor.
+func (m *modification) whereOf(d *DML, c syntax.Cond, cursor *syntax.CursorRef, checked bool) (*node, error) {
+	if cursor != nil {
+		return m.position(d, checked)
+	}
+	return m.where(c)
 }
 
 // position returns the condition of WHERE CURRENT OF and describes it in the plan. checked tells

@@ -444,14 +444,6 @@ func (m *modification) where(c syntax.Cond) (*node, error) {
 	return m.b.cond(c, m.l)
 }
 
-// whereOf binds WHERE, or WHERE CURRENT OF a cursor.
-func (m *modification) whereOf(d *DML, c syntax.Cond, cursor *syntax.CursorRef, checked bool) (*node, error) {
-	if cursor != nil {
-		return m.position(d, checked)
-	}
-	return m.where(c)
-}
-
 // rows returns the query for the rows to change, without a select list.
 func (m *modification) rows(where *node, top *syntax.Top) (*query, error) {
 	q := &query{core: &core{from: m.from, where: where}}
