@@ -2,6 +2,7 @@ package exec
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -9,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
 // modelRow is a row of the table of TestRandomCursors.
@@ -185,4 +188,55 @@ func lines(output string) []string {
 		}
 	}
 	return out
+}
+
+// fetchedSink is a lastResultSink that keeps the rows of all result sets.
+type fetchedSink struct {
+	lastResultSink
+	all [][]string
+}
+
+func (f *fetchedSink) Row(vals []types.Value) error {
+	err := f.lastResultSink.Row(vals)
+	f.all = append(f.all, f.rows[len(f.rows)-1])
+	return err
+}
+
+// TestRandomQueriesOfCursors reads the rows of random queries by cursors of all kinds. The rows must
+// be those of the query.
+func TestRandomQueriesOfCursors(t *testing.T) {
+	s := propertySession(t)
+	kinds := map[string]int{}
+	forEachStatement(t, s, func(i int, g *generator) {
+		q := g.statement().fill(sources[[]string{"tables", "tables", "views", "temporary tables", "derived tables"}[g.IntN(5)]])
+		want := lastResult(t, s, q.with+q.body)
+		if want.late || want.err != nil || len(want.rows) > 200 {
+			return
+		}
+		kind := g.pick("DYNAMIC", "DYNAMIC", "KEYSET", "STATIC", "FAST_FORWARD", "SCROLL")
+		ctx, cancel := context.WithTimeout(t.Context(), statementLimit)
+		defer cancel()
+		var got fetchedSink
+		batch := "DECLARE c CURSOR LOCAL " + kind + " FOR " + q.with + q.body + `
+OPEN c
+FETCH c
+WHILE @@FETCH_STATUS = 0 FETCH c`
+		err := s.Batch(ctx, batch, &got)
+		if ctx.Err() != nil {
+			return
+		}
+		require.NoError(t, err)
+		require.Nil(t, got.err, "seed %d, query %d: %v\n%s", *propertySeed, i, got.err, batch)
+		got.rows = got.all
+		require.Equal(t, want.multiset(q.cols), got.multiset(q.cols), "seed %d, query %d\n%s", *propertySeed, i, batch)
+		require.Equal(t, want.types, got.types, "%s", batch)
+		shown := must(t, s, "DECLARE c CURSOR LOCAL "+kind+" FOR "+q.with+q.body+"; OPEN c; SELECT @@CURSOR_ROWS AS n")
+		if strings.Contains(shown, "\n-1\n") {
+			kinds["dynamic"]++
+		} else {
+			kinds["other"]++
+		}
+	})
+	require.Greater(t, kinds["dynamic"], *propertyCount/50)
+	require.Greater(t, kinds["other"], *propertyCount/10)
 }
