@@ -148,6 +148,9 @@ func (r *run) moduleTarget(n *syntax.ObjectName, statement string) (*catalog.Dat
 	if n.Database() != "" {
 		return nil, "", mserr.DatabaseNotAllowed(statement)
 	}
+	if catalog.IsGlobalTemp(n.Last()) {
+		return nil, "", mserr.NotSupported("%s of a global temporary object", statement)
+	}
 	return r.target(n)
 }
 

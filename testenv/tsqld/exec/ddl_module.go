@@ -239,6 +239,9 @@ func withModuleName(err error, n *syntax.ObjectName) error {
 
 // createView executes CREATE, ALTER and CREATE OR ALTER VIEW.
 func (r *run) createView(st *syntax.CreateViewStmt) error {
+	if name := st.Name.Last(); catalog.IsLocalTemp(name) || catalog.IsGlobalTemp(name) {
+		return compileFailure(mserr.TemporaryView(name))
+	}
 	m, err := r.module(st, st.Verb, &st.Options)
 	if err != nil {
 		return err

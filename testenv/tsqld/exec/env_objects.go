@@ -60,7 +60,7 @@ func describeConstraint(d *catalog.Database, c catalog.Constraint) builtin.Objec
 // ObjectByName implements [builtin.Objects].
 func (e env) ObjectByName(database, schema, name string) (builtin.Object, bool) {
 	if catalog.IsGlobalTemp(name) {
-		if database == "" { // only OBJECT_ID('tempdb..##t') finds the table
+		if database == "" && e.r.s.dbID != catalog.DatabaseTemp { // OBJECT_ID('tempdb..##t') finds the table
 			return builtin.Object{}, false
 		}
 		schema = "dbo"

@@ -133,6 +133,11 @@ func DuplicateColumn(column, table string) *Error {
 		"is specified more than once.", column, table)
 }
 
+// TemporaryView is error 4103.
+func TemporaryView(name string) *Error {
+	return New(4103, 15, "%s: Temporary views are not allowed.", name)
+}
+
 // TemporaryInView is error 4508.
 func TemporaryInView() *Error {
 	return New(4508, 16, "Views or functions are not allowed on temporary tables. Table names that begin "+
