@@ -202,8 +202,8 @@ func (f *fetchedSink) Row(vals []types.Value) error {
 	return err
 }
 
-// TestRandomQueriesOfCursors reads the rows of random queries by cursors of all kinds. The rows must
-// be those of the query.
+// TestRandomQueriesOfCursors reads the rows of random queries by cursors of all kinds. The rows
+// must be those of the query.
 func TestRandomQueriesOfCursors(t *testing.T) {
 	s := propertySession(t)
 	kinds := map[string]int{}
