@@ -1,0 +1,185 @@
+package mserr
+
+import "fmt"
+
+// XQueryProblem is an error in the XQuery text of an xml method: its number and the text after the
+// name of the method.
+type XQueryProblem struct {
+	Number int32
+	Text   string // a format of package fmt
+}
+
+// In returns the error of an XQuery text. method is the method that carries the text, for a column
+// after the column's name: "dbo.t.x.value()".
+func (p XQueryProblem) In(method string, args ...any) *Error {
+	return New(p.Number, 16, "XQuery [%s]: %s", method, fmt.Sprintf(p.Text, args...))
+}
+
+// The problems of XQuery texts ("Database engine events and errors", 2000 to 2999 and 9000 to 9999).
+var (
+	XQueryPredicate          = XQueryProblem{2203, "Only 'http://www.w3.org/2001/XMLSchema#decimal?', 'http://www.w3.org/2001/XMLSchema#boolean?' or 'node()*' expressions allowed as predicates, found '%s'"}
+	XQueryCondition          = XQueryProblem{2204, "Only 'http://www.w3.org/2001/XMLSchema#boolean?' or 'node()*' expressions allowed in conditions and with logical operators, found '%s'"}
+	XQueryExpected           = XQueryProblem{2205, "\"%s\" was expected."}
+	XQueryInserted           = XQueryProblem{2207, "Only non-document nodes can be inserted. Found \"%s\"."}
+	XQuerySyntax             = XQueryProblem{2209, "Syntax error near '%s'"}
+	XQueryMixed              = XQueryProblem{2210, "Heterogeneous sequences are not allowed: found '%s' and '%s'"}
+	XQueryString             = XQueryProblem{2225, "A string literal was expected"}
+	XQueryInsertTarget       = XQueryProblem{2226, "The target of 'insert' must be a single node, found '%s'"}
+	XQueryVariable           = XQueryProblem{2227, "The variable '%s' was not found in the scope in which it was referenced."}
+	XQueryPrefix             = XQueryProblem{2229, "The name \"%s\" does not denote a namespace."}
+	XQueryType               = XQueryProblem{2232, "The name \"%s:%s\" does not denote a defined type."}
+	XQueryOperands           = XQueryProblem{2234, "The operator \"%s\" cannot be applied to \"%s\" and \"%s\" operands."}
+	XQueryFewArguments       = XQueryProblem{2236, "There are not enough actual arguments in the call to function \"%s\"."}
+	XQueryManyArguments      = XQueryProblem{2238, "Too many arguments in call to function '%s'"}
+	XQueryInsertInto         = XQueryProblem{2240, "The target of 'insert into' must be an element/document node, found '%s'"}
+	XQueryInsertWhere        = XQueryProblem{2248, "Syntax error near '%s', expected 'as', 'into', 'before' or 'after'."}
+	XQueryInsertBeside       = XQueryProblem{2249, "The target of 'insert before/after' must be an element/PI/comment/text node, found '%s'"}
+	XQueryInsertAttribute    = XQueryProblem{2258, "The position may not be specified when inserting an attribute node, found '%s'"}
+	XQueryDeleted            = XQueryProblem{2264, "Only non-document nodes may be deleted, found '%s'"}
+	XQueryEndTag             = XQueryProblem{2323, "The end tag '%s' doesn't match opening tag '%s' from line %d"}
+	XQueryDuplicateAttribute = XQueryProblem{2271, "Duplicate attribute '%s'"}
+	XQueryEntity             = XQueryProblem{2282, "Invalid entity reference"}
+	XQueryUnterminated       = XQueryProblem{2274, "Unterminated string constant (started on line %d)"}
+	XQueryCharacter          = XQueryProblem{2333, "Invalid source character 0x%02x"}
+	XQueryTargetXML          = XQueryProblem{2294, "'xml' is not allowed as a processing instruction target."}
+	XQueryReplaceTarget      = XQueryProblem{2337, "The target of 'replace' must be at most one node, found '%s'"}
+	XQueryComment            = XQueryProblem{2340, "Comment started on line %d has no end"}
+	XQueryNumber             = XQueryProblem{2342, "Invalid numeric constant."}
+	XQueryFirstLast          = XQueryProblem{2351, "Expected 'first' or 'last'"}
+	XQueryReplaceType        = XQueryProblem{2356, "The target of 'replace value of' must be a non-metadata attribute or an element with simple typed content, found '%s'"}
+	XQueryComplex            = XQueryProblem{2363, "XQuery too complex"}
+	XQueryImplicit           = XQueryProblem{2364, "Cannot implicitly convert from '%s' to '%s'"}
+	XQueryExplicit           = XQueryProblem{2365, "Cannot explicitly convert from '%s' to '%s'"}
+	XQueryMoreTokens         = XQueryProblem{2370, "No more tokens expected at the end of the XQuery expression. Found '%s'."}
+	XQueryPosition           = XQueryProblem{2371, "'%s' can only be used within a predicate or XPath selector"}
+	XQueryConstructed        = XQueryProblem{2373, "%s is not supported with constructed XML"}
+	XQueryNodes              = XQueryProblem{2374, "A node or set of nodes is required for %s"}
+	XQueryNumeric            = XQueryProblem{2376, "Operand of a single numeric type expected"}
+	XQuerySingleton          = XQueryProblem{2389, "'%s' requires a singleton (or empty sequence), found operand of type '%s'"}
+	XQueryAxis               = XQueryProblem{2392, "'%s::' is not a valid axis"}
+	XQueryFunction           = XQueryProblem{2395, "There is no function '{%s}:%s()'"}
+	XQueryAttribute          = XQueryProblem{2396, "Attribute may not appear outside of an element"}
+	XQueryCastMark           = XQueryProblem{9301, "In this version of the server, 'cast as <type>' is not available. Please use the 'cast as <type> ?' syntax."}
+	XQueryNear               = XQueryProblem{9303, "Syntax error near '%s', expected '%s'."}
+	XQueryArithmetic         = XQueryProblem{9308, "The argument of '%s' must be of a single numeric primitive type or 'http://www.w3.org/2004/07/xpath-datatypes#untypedAtomic'. Found argument of type '%s'."}
+	XQueryReplaceConstructed = XQueryProblem{9310, "The 'with' clause of 'replace value of' cannot contain constructed XML."}
+	XQueryAttributeParts     = XQueryProblem{9313, "This version of the server does not support multiple expressions or expressions mixed with strings in an attribute constructor."}
+	XQueryConstantName       = XQueryProblem{9315, "Only constant expressions are supported for the name expression of computed element and attribute constructors."}
+	XQueryXMLNS              = XQueryProblem{9316, "Cannot use 'xmlns' in the name expression of computed attribute constructor."}
+	XQueryLiteral            = XQueryProblem{9319, "Static simple type validation: Invalid simple type value '%s'."}
+	XQueryTwoHyphens         = XQueryProblem{9322, "Two consecutive '-' can only appear in a comment constructor if they are used to close the comment ('-->')."}
+	XQueryBrace              = XQueryProblem{9324, "Found '}' without matching '{'. If you want to use the characters '{' or '}', you need to escape them as '{{' or '}}' respectively."}
+	XQueryComputedPI         = XQueryProblem{9325, "Computed processing instruction constructors are not supported."}
+	XQueryComputedComment    = XQueryProblem{9326, "Computed comment constructors are not supported."}
+	XQueryProlog             = XQueryProblem{9327, "All prolog entries need to end with ';', found '%s'."}
+	XQueryClause             = XQueryProblem{9332, "Syntax error near '%s', expected 'where', '(stable) order by' or 'return'."}
+	XQueryUnsupported        = XQueryProblem{9335, "The XQuery syntax '%s' is not supported."}
+	XQueryNamespaceValue     = XQueryProblem{9338, "The value of a namespace declaration attribute must be a string literal. It cannot contain expressions."}
+	XQueryInstance           = XQueryProblem{9342, "An XML instance is only supported as the direct source of an insert using sql:column/sql:variable."}
+	XQuerySQLType            = XQueryProblem{9344, "The SQL type '%s' is not supported with sql:column() and sql:variable()."}
+)
+
+// XQueryEmpty is error 6306.
+func XQueryEmpty() *Error {
+	return New(6306, 16, "Invalid XQuery expression passed to XML data type method.")
+}
+
+// XQueryNoChange is error 6305: the text of modify is no change.
+func XQueryNoChange() *Error {
+	return New(6305, 16, "XQuery data manipulation expression required in XML data type method.")
+}
+
+// XMLLooseAttribute is error 6307.
+func XMLLooseAttribute() *Error {
+	return New(6307, 16, "XML well-formedness check: Attribute cannot appear outside of element declaration. Rewrite your XQuery so it returns well-formed XML.")
+}
+
+// XMLDuplicateAttribute is error 6308.
+func XMLDuplicateAttribute(name string) *Error {
+	return New(6308, 16, "XML well-formedness check: Duplicate attribute '%s'. Rewrite your XQuery so it returns well-formed XML.", name)
+}
+
+// XQuerySQLVariable is error 9501: sql:variable names no variable.
+func XQuerySQLVariable(name string) *Error {
+	return New(9501, 16, "XQuery: Unable to resolve sql:variable('%s'). The variable must be declared as a scalar TSQL variable.", name).WithState(2)
+}
+
+// XQuerySQLVariableName is error 9519.
+func XQuerySQLVariableName(name string) *Error {
+	return New(9519, 16, "XQuery: The name supplied to sql:variable('%s') is not a valid SQL variable name. Variable names must start with the '@' symbol followed by at least one character.", name)
+}
+
+// XMLValueType is error 9500: value has a type that it cannot return.
+func XMLValueType(name string) *Error {
+	return New(9500, 16, "The data type '%s' used in the VALUE method is invalid.", name)
+}
+
+// XMLMethodLiteral is error 8172; argument counts from 1.
+func XMLMethodLiteral(argument int, method string) *Error {
+	return New(8172, 16, "The argument %d of the XML data type method \"%s\" must be a string literal.", argument, method)
+}
+
+// XMLMutator is error 8137: modify where a value is expected.
+func XMLMutator(method string) *Error {
+	return New(8137, 16, "Incorrect use of the XML data type method '%s'. A non-mutator method is expected in this context.", method)
+}
+
+// XMLNoMutator is error 8113: another method than modify in SET.
+func XMLNoMutator(method string) *Error {
+	return New(8113, 16, "Incorrect use of the XML data type method '%s'. A mutator method is expected in this context.", method)
+}
+
+// XMLMutatorOfNull is error 5302: modify of NULL; target is the variable or column.
+func XMLMutatorOfNull(target string) *Error {
+	return New(5302, 16, "Mutator 'modify()' on '%s' cannot be called on a null value.", target)
+}
+
+// NodesColumn is error 493.
+func NodesColumn(column string) *Error {
+	return New(493, 16, "The column '%s' that was returned from the nodes() method cannot be used directly. It can only be used with one of the four XML data type methods, exist(), nodes(), query(), and value(), or in IS NULL and IS NOT NULL checks.", column)
+}
+
+// NodesAlias is error 318: nodes without the names of its table and column.
+func NodesAlias() *Error {
+	return New(318, 15, "The table (and its columns) returned by a table-valued method need to be aliased.").WithState(0)
+}
+
+// UnknownMethod is error 227.
+func UnknownMethod(name string) *Error {
+	return New(227, 15, "\"%s\" is not a valid function, property, or field.", name)
+}
+
+// NoMethods is error 258: a method of a type without methods.
+func NoMethods(typeName string) *Error {
+	return New(258, 15, "Cannot call methods on %s.", typeName)
+}
+
+// XMLAutoNeedsTable is error 6800: FOR XML AUTO without a FROM clause.
+func XMLAutoNeedsTable() *Error {
+	return New(6800, 16, "FOR XML AUTO requires at least one table for generating XML tags. Use FOR XML RAW or add a FROM clause with a table name.")
+}
+
+// XMLUnnamed is error 6809.
+func XMLUnnamed() *Error {
+	return New(6809, 16, "Unnamed tables cannot be used as XML identifiers as well as unnamed columns cannot be used for attribute names. Name unnamed columns/tables using AS in the SELECT statement.")
+}
+
+// XQueryReplaceNone is error 6325.
+func XQueryReplaceNone() *Error {
+	return New(6325, 16, "XQuery: Replacing the value of a node with an empty sequence is allowed only if '()' is used as the new value expression. The new value expression evaluated to an empty sequence but it is not '()'.")
+}
+
+// XQueryReplaceEmpty is error 6320.
+func XQueryReplaceEmpty() *Error {
+	return New(6320, 16, "XQuery: Only nillable elements or text nodes can be updated with empty sequence")
+}
+
+// XMLCharacter is error 6309: a character that XML does not allow.
+func XMLCharacter(node string, c rune) *Error {
+	return New(6309, 16, "XML well-formedness check: the data for node '%s' contains a character (0x%04X) which is not allowed in XML.", node, c)
+}
+
+// XQueryTooLong is error 9502; argument counts from 1.
+func XQueryTooLong(argument int, method string, most int) *Error {
+	return New(9502, 16, "The string literal provided for the argument %d of the '%s' method must not exceed %d bytes.", argument, method, most)
+}
