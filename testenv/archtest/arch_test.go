@@ -193,7 +193,8 @@ var allowed = map[string][]string{
 	"testenv/tsqld/store":       {"testenv/tsqld/mserr", "testenv/tsqld/meter", "testenv/tsqld/types", "testenv/tsqld/builtin", "modernc.org/libc", "modernc.org/sqlite/..."},
 	"testenv/tsqld/lock":        {"testenv/tsqld/mserr"},
 	"testenv/tsqld/catalog":     {"testenv/tsqld/mserr", "testenv/tsqld/types", "testenv/tsqld/syntax", "testenv/tsqld/store", "testenv/tsqld/builtin", "golang.org/x/sys/..."},
-	"testenv/tsqld/compile":     {"testenv/tsqld/mserr", "testenv/tsqld/meter", "testenv/tsqld/types", "testenv/tsqld/syntax", "testenv/tsqld/builtin", "testenv/tsqld/catalog", "testenv/tsqld/store"},
+	"testenv/tsqld/xquery":      {"testenv/tsqld/mserr", "testenv/tsqld/meter", "testenv/tsqld/types"},
+	"testenv/tsqld/compile":     {"testenv/tsqld/mserr", "testenv/tsqld/meter", "testenv/tsqld/types", "testenv/tsqld/syntax", "testenv/tsqld/builtin", "testenv/tsqld/catalog", "testenv/tsqld/store", "testenv/tsqld/xquery"},
 	"testenv/tsqld/exec":        {"testenv/tsqld/mserr", "testenv/tsqld/meter", "testenv/tsqld/types", "testenv/tsqld/syntax", "testenv/tsqld/builtin", "testenv/tsqld/catalog", "testenv/tsqld/store", "testenv/tsqld/lock", "testenv/tsqld/compile", "testenv/tsqld/exec/..."},
 	"testenv/tsqld/conformance": {"testenv/tsqld/..."},
 }

@@ -48,7 +48,7 @@ func (b *binder) cond(c syntax.Cond, l *level) (*node, error) {
 	case *syntax.DistinctCond:
 		return b.distinct(c, l)
 	case *syntax.IsNullCond:
-		n, err := b.expr(c.X, l)
+		n, err := b.nullable(c.X, l)
 		if err != nil {
 			return nil, err
 		}

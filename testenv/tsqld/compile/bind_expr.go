@@ -45,7 +45,11 @@ func (b *binder) exprWithoutLocale(e syntax.Expr, l *level) (*node, error) {
 	case *syntax.GlobalRef:
 		return b.builtin(e.Name, nil, nil, l)
 	case *syntax.ColumnRef:
-		return b.columnRef(e, l)
+		n, err := b.columnRef(e, l)
+		if err == nil && isNodesColumn(n) {
+			err = mserr.NodesColumn(e.Column())
+		}
+		return n, err
 	case *syntax.PseudoColumn:
 		return b.pseudoColumn(e, l)
 	case *syntax.UnaryExpr:
@@ -81,7 +85,7 @@ func (b *binder) exprWithoutLocale(e syntax.Expr, l *level) (*node, error) {
 	case *syntax.ParseAsExpr:
 		return nil, mserr.NotSupported("PARSE")
 	case *syntax.MethodCall:
-		return nil, mserr.NotSupported("the method %s", e.Method)
+		return b.methodCall(e, l)
 	case *syntax.Default:
 		return nil, mserr.SyntaxKeyword("DEFAULT")
 	case *syntax.Keyword:

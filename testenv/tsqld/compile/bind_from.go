@@ -87,6 +87,12 @@ func (b *binder) tableSource(ts syntax.TableSource, l, outer *level) (fromNode, 
 			return nil, err
 		}
 		return src, l.expose(src, ts.Alias.Name != "")
+	case *syntax.MethodTable:
+		src, err := b.nodesSource(ts.Call, ts.Alias, ts.Columns, outer)
+		if err != nil {
+			return nil, err
+		}
+		return src, l.expose(src, true)
 	case *syntax.OpenJSON:
 		src, err := b.openJSON(ts, outer)
 		if err != nil {

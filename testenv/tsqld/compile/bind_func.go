@@ -22,6 +22,9 @@ func (b *binder) funcCall(e *syntax.FuncCall, l *level) (*node, error) {
 		if systemFunction(e.Name) {
 			return b.builtin(e.Name.Last(), e.Args, e, l)
 		}
+		if n, ok, err := b.columnMethod(e, l); ok || err != nil {
+			return n, err
+		}
 		return b.userFunction(e, l)
 	}
 	if name := e.Name.Last(); isSystemName(name) {

@@ -41,8 +41,8 @@ func (b *binder) subquery(q *syntax.Query, l *level, exists bool) (*query, error
 // query binds a query expression.
 func (b *binder) query(q *syntax.Query, parent *level, use queryUse) (*query, error) {
 	if len(q.With) > 0 {
-		saved := b.place.ctes
-		defer func() { b.place.ctes = saved }()
+		saved, spaces := b.place.ctes, b.place.spaces
+		defer func() { b.place.ctes, b.place.spaces = saved, spaces }()
 		if err := b.with(q.With); err != nil {
 			return nil, err
 		}
@@ -237,6 +237,9 @@ func (b *binder) star(item *syntax.SelectStar, r *query, l *level) error {
 		for i := range src.cols {
 			if src.cols[i].hidden {
 				continue
+			}
+			if src.xmlNodes != nil {
+				return mserr.NodesColumn(src.cols[i].name)
 			}
 			n, err := src.resolve(i)
 			if err != nil {

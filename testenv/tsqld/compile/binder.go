@@ -10,6 +10,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
+	"github.com/jobagent/jobagent/testenv/tsqld/xquery"
 )
 
 // maxExpansion is the maximum nesting depth of views, functions and common table expressions. SQL
@@ -85,6 +86,7 @@ type place struct {
 	schemas []string          // searched in this order for names without a schema
 	params  map[string]*node  // parameters of the inline function being expanded, by folded name
 	ctes    *cteScope
+	spaces  []xquery.Binding // the namespaces of WITH XMLNAMESPACES
 	// owner is the principal whose objects in db need no further permission (ownership chaining);
 	// -1 for none.
 	owner  int

@@ -53,6 +53,12 @@ func (b *binder) with(ctes []*syntax.CTE) error {
 	if len(ctes) == 0 {
 		return nil
 	}
+	if ctes[0].Query == nil {
+		b.declareSpaces(ctes[0].Spaces)
+		if ctes = ctes[1:]; len(ctes) == 0 {
+			return nil
+		}
+	}
 	clause := &cteClause{outer: b.place.ctes, byName: make(map[string]*cteScope, len(ctes))}
 	for i, c := range ctes {
 		if err := b.charge(); err != nil {

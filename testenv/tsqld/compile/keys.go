@@ -213,6 +213,11 @@ func makeScalar(key string) (store.Func, error) {
 	switch parts[0] {
 	case keyConvert, keyTryConvert, keyConvertBy, keyTryConvertBy:
 		f = convertFunc(parts[0], r, in)
+	case keyXMLMethod:
+		f = xmlMethodFunc(r)
+		if r.err != nil {
+			return nil, r.err
+		}
 	case keyCeiling:
 		f = ceiling
 	case keyJSONObject, keyJSONArray:

@@ -315,6 +315,8 @@ func rowsFunc(r *keyReader) store.RowsFunc {
 			}
 			return rowsOf(m, builtin.OpenJSONWith(m, s, path, columns))
 		}
+	case rowsXMLNodes:
+		return xmlNodesFunc(r)
 	case "STRING_SPLIT":
 		return stringSplit
 	case "GENERATE_SERIES":
@@ -501,7 +503,13 @@ func (b *binder) openJSON(ts *syntax.OpenJSON, outer *level) (*source, error) {
 func (b *binder) tableFunc(ts *syntax.TableFunc, outer *level) (*source, error) {
 	e := ts.Call
 	var src *source
-	var err error
+	call, ok, err := b.columnCall(e, outer)
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		return b.nodesSource(call, ts.Alias, ts.Columns, outer)
+	}
 	if len(e.Name.Parts) == 1 {
 		switch strings.ToUpper(e.Name.Last()) {
 		case "STRING_SPLIT":

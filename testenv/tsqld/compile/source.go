@@ -23,6 +23,7 @@ type source struct {
 	query  *query // a derived table
 	rowset *node  // a table-valued function, or an expression that returns encoded rows
 
+	xmlNodes   *xmlNodes      // set if the rows are those of the xml method nodes
 	base       *catalog.Table // the table, if the source is one
 	clientName []string       // the table's name as reported to clients
 	view       *catalog.View  // the view, if the source is one

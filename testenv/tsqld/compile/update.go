@@ -306,6 +306,20 @@ func (m *modification) old(c *catalog.Column) (*node, error) {
 // returns them.
 func (m *modification) ordered() bool { return m.src.query != nil && len(m.src.query.order) > 0 }
 
+// newValue binds the value of an assignment; c is the column, or nil. column.modify(...) changes the
+// target's column, whatever FROM has.
+func (m *modification) newValue(e syntax.Expr, c *catalog.Column, l *level) (*node, error) {
+	call, ok := e.(*syntax.MethodCall)
+	if !ok || !call.Mutator {
+		return m.b.expr(e, l)
+	}
+	left, err := m.old(c)
+	if err != nil {
+		return nil, err
+	}
+	return m.b.methodOf(receiverOf(left, c.Name), call, l)
+}
+
 // setting is the new value of a column.
 type setting struct {
 	c *catalog.Column
@@ -338,7 +352,7 @@ func (m *modification) sets(
 			}
 			n, err = m.b.defaultValue(m.target, "UPDATE", c)
 		} else {
-			n, err = m.b.expr(s.Value, l)
+			n, err = m.newValue(s.Value, c, l)
 		}
 		if err == nil && s.Op != syntax.OpNone {
 			var left *node

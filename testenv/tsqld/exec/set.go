@@ -11,9 +11,6 @@ import (
 
 // setVar executes SET @v = x and its compound forms.
 func (r *run) setVar(st *syntax.SetVarStmt) error {
-	if st.Method != "" {
-		return mserr.NotSupported("the xml method %s", st.Method)
-	}
 	if st.Cursor != nil {
 		return r.setCursor(st)
 	}

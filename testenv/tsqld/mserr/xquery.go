@@ -183,3 +183,8 @@ func XMLCharacter(node string, c rune) *Error {
 func XQueryTooLong(argument int, method string, most int) *Error {
 	return New(9502, 16, "The string literal provided for the argument %d of the '%s' method must not exceed %d bytes.", argument, method, most)
 }
+
+// RemoteFunction is error 344: a method of a column with three or more parts in its name.
+func RemoteFunction(name string) *Error {
+	return New(344, 16, "Remote function reference '%s' is not allowed, and the column name '%s' could not be found or is ambiguous.", name, name)
+}

@@ -75,7 +75,8 @@ type UpdateStmt struct {
 	Hints      []*Option
 }
 
-// SetClause is an assignment of UPDATE or MERGE: c = x, c += x, @v = x, @v = c = x, c.WRITE(...).
+// SetClause is an assignment of UPDATE or MERGE: c = x, c += x, @v = x, @v = c = x, c.WRITE(...),
+// c.modify(...). The Value of the last one is a [MethodCall] with Mutator.
 type SetClause struct {
 	node
 	Var    string     // with @; "" if none

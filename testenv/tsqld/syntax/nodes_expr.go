@@ -269,6 +269,9 @@ type MethodCall struct {
 	X      Expr
 	Method string
 	Args   []Expr
+	// Mutator is set if the call changes X: SET @x.modify(...), and column.modify(...) after SET of
+	// UPDATE. The value is the changed X.
+	Mutator bool
 }
 
 // TrimExpr is TRIM in its long forms: TRIM([LEADING|TRAILING|BOTH] Chars FROM X). TRIM(x) is a

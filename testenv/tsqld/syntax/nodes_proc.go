@@ -94,8 +94,6 @@ type SetVarStmt struct {
 	Op     Op         // OpNone for =
 	Value  Expr       // nil when Cursor is set
 	Cursor *CursorDef // SET @c = CURSOR ...; nil otherwise
-	Method string     // SET @x.modify(...): the method, with its arguments in Args; "" otherwise
-	Args   []Expr
 }
 
 // SetOptionStmt is SET a, b ON|OFF.

@@ -17,12 +17,20 @@ type QueryBody interface {
 	queryBodyNode()
 }
 
-// CTE is a common table expression.
+// CTE is a common table expression, or XMLNAMESPACES (...), which may be the first of a list.
 type CTE struct {
 	node
 	Name    Ident
 	Columns []Ident // nil if none were written
-	Query   *Query
+	Query   *Query  // nil for XMLNAMESPACES
+	Spaces  []*XMLNamespace
+}
+
+// XMLNamespace is 'URI' AS prefix, or DEFAULT 'URI'.
+type XMLNamespace struct {
+	node
+	URI    *Literal
+	Prefix Ident // zero for DEFAULT
 }
 
 // SetOp is UNION [ALL], EXCEPT or INTERSECT.
@@ -153,7 +161,7 @@ type WindowDef struct {
 }
 
 // TableSource is an item of FROM: *[TableName], *[TableVar], *[TableFunc], *[OpenJSON],
-// *[DerivedTable], *[ValuesTable], *[Join], *[ParenTable], *[Pivot] or *[Unpivot].
+// *[MethodTable], *[DerivedTable], *[ValuesTable], *[Join], *[ParenTable], *[Pivot] or *[Unpivot].
 type TableSource interface {
 	Node
 	tableSourceNode()
@@ -192,6 +200,15 @@ type TableHint struct {
 type TableFunc struct {
 	table
 	Call    *FuncCall
+	Alias   Ident
+	Columns []Ident // nil if none
+}
+
+// MethodTable is X.nodes(...) AS t (c), the rows of an xml method. The same of a column, t.x.nodes(...),
+// is a [TableFunc].
+type MethodTable struct {
+	table
+	Call    *MethodCall
 	Alias   Ident
 	Columns []Ident // nil if none
 }

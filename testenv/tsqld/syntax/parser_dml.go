@@ -189,6 +189,18 @@ func (p *parser) setClause() *SetClause {
 		}
 		return s
 	}
+	if p.at("(") && len(s.Column.Parts) == 2 {
+		method := s.Column.Column()
+		s.Column = &ColumnRef{expr: e, Parts: s.Column.Parts[:1]}
+		m := &MethodCall{expr: e, X: s.Column, Method: method, Mutator: true}
+		p.next()
+		if !p.at(")") {
+			m.Args = p.exprList()
+		}
+		p.expect(")")
+		s.Value = m
+		return s
+	}
 	s.Op = p.assign()
 	s.Value = p.exprOrDefault()
 	return s

@@ -122,8 +122,7 @@ func (p *parser) tableAtom() TableSource {
 	case t.kind == tokVar:
 		p.next()
 		if p.at(".") {
-			p.reject("the xml method nodes")
-			return nil
+			return p.methodTable(at, t)
 		}
 		return &TableVar{table: at, Name: t.text, Alias: p.tableAlias()}
 	case p.at("("):
@@ -159,6 +158,21 @@ func (p *parser) tableAtom() TableSource {
 	}
 	tn.Hints = append(tn.Hints, p.tableHints()...)
 	return tn
+}
+
+// methodTable reads the methods of a variable, the last of which is nodes.
+func (p *parser) methodTable(at table, variable *token) TableSource {
+	var x Expr = &VarRef{expr: expr(at), Name: variable.text}
+	before := p.beginChain()
+	defer p.endChain(before)
+	for p.at(".") {
+		p.addOperator()
+		x = p.method(x)
+	}
+	m := &MethodTable{table: at, Alias: p.tableAlias()}
+	m.Call, _ = x.(*MethodCall)
+	m.Columns = p.optionalIdentList()
+	return m
 }
 
 // tableHintNames are the hints of WITH (...) after a table.

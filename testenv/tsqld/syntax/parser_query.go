@@ -29,11 +29,13 @@ func (p *parser) query() *Query {
 // with reads WITH and the common table expressions.
 func (p *parser) with() []*CTE {
 	p.expect("WITH")
-	if p.at("XMLNAMESPACES") {
-		p.reject("WITH XMLNAMESPACES")
-		return nil
-	}
 	var list []*CTE
+	if p.at("XMLNAMESPACES", "(") {
+		list = append(list, p.xmlNamespaces())
+		if !p.accept(",") {
+			return list
+		}
+	}
 	for {
 		c := &CTE{node: p.newNode(), Name: p.ident()}
 		c.Columns = p.optionalIdentList()
@@ -44,6 +46,30 @@ func (p *parser) with() []*CTE {
 			return list
 		}
 	}
+}
+
+// xmlNamespaces reads XMLNAMESPACES ('uri' AS prefix, DEFAULT 'uri').
+func (p *parser) xmlNamespaces() *CTE {
+	c := &CTE{node: p.newNode()}
+	p.expect("XMLNAMESPACES", "(")
+	for {
+		n := &XMLNamespace{node: p.newNode()}
+		isDefault := p.accept("DEFAULT")
+		if n.URI = p.literal(); n.URI == nil || n.URI.Kind != StringLit && n.URI.Kind != NStringLit {
+			p.fail()
+			return c
+		}
+		if !isDefault {
+			p.expect("AS")
+			n.Prefix = p.ident()
+		}
+		c.Spaces = append(c.Spaces, n)
+		if !p.accept(",") {
+			break
+		}
+	}
+	p.expect(")")
+	return c
 }
 
 // setOps reads an operand with first, and the UNION, EXCEPT and INTERSECT operators after it.

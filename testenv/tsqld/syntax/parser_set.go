@@ -93,14 +93,16 @@ func (p *parser) setVar() Stmt {
 	s := &SetVarStmt{Name: p.variable()}
 	if p.at(".") {
 		p.next()
-		s.Method = p.ident().Name
+		at := expr{p.newNode()}
+		m := &MethodCall{expr: at, X: &VarRef{expr: at, Name: s.Name}, Method: p.ident().Name, Mutator: true}
+		s.Value = m
 		if p.accept("=") {
 			p.reject("assignment to a property")
 			return nil
 		}
 		p.expect("(")
 		if !p.at(")") {
-			s.Args = p.exprList()
+			m.Args = p.exprList()
 		}
 		p.expect(")")
 		return s

@@ -207,6 +207,8 @@ func (w *printer) part(n Node) {
 	switch n := n.(type) {
 	case *CTE:
 		w.cte(n)
+	case *XMLNamespace:
+		w.xmlNamespace(n)
 	case *Top:
 		w.top(n)
 	case *When:

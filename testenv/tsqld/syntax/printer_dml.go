@@ -57,6 +57,10 @@ func (w *printer) setClauses(list []*SetClause) {
 
 // setClause writes an assignment.
 func (w *printer) setClause(s *SetClause) {
+	if m, ok := s.Value.(*MethodCall); ok && m.Mutator {
+		w.expr(m)
+		return
+	}
 	w.text(s.Var)
 	if s.Column != nil {
 		w.textIf(s.Var != "", " = ")

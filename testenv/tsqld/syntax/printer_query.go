@@ -27,10 +27,26 @@ func (w *printer) with(list []*CTE) {
 
 // cte writes a common table expression.
 func (w *printer) cte(c *CTE) {
+	if c.Query == nil {
+		w.text("XMLNAMESPACES (")
+		nodes(w, c.Spaces)
+		w.text(")")
+		return
+	}
 	w.ident(c.Name)
 	w.idents(c.Columns)
 	w.text(" AS ")
 	w.parenQuery(c.Query)
+}
+
+// xmlNamespace writes an item of XMLNAMESPACES.
+func (w *printer) xmlNamespace(n *XMLNamespace) {
+	w.textIf(n.Prefix.Name == "", "DEFAULT ")
+	w.expr(n.URI)
+	if n.Prefix.Name != "" {
+		w.text(" AS ")
+		w.ident(n.Prefix)
+	}
 }
 
 // query writes a query.
@@ -202,6 +218,10 @@ func (w *printer) table(t TableSource) {
 		w.as(t.Alias)
 	case *TableFunc:
 		w.call(t.Call)
+		w.as(t.Alias)
+		w.idents(t.Columns)
+	case *MethodTable:
+		w.expr(t.Call)
 		w.as(t.Alias)
 		w.idents(t.Columns)
 	case *OpenJSON:

@@ -156,14 +156,13 @@ func (w *printer) control(s Stmt) {
 	onOff := map[bool]string{true: " ON", false: " OFF"}
 	switch s := s.(type) {
 	case *SetVarStmt:
+		if m, ok := s.Value.(*MethodCall); ok && m.Mutator {
+			w.text("SET ")
+			w.expr(m)
+			return
+		}
 		w.text("SET ", s.Name)
 		switch {
-		case s.Method != "":
-			w.text(".")
-			w.ident(Ident{Name: s.Method})
-			w.text("(")
-			w.exprs(s.Args)
-			w.text(")")
 		case s.Cursor != nil:
 			w.text(" = ")
 			w.cursorDef(s.Cursor)

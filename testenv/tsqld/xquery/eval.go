@@ -18,7 +18,7 @@ type expr interface {
 type checker struct {
 	method string
 	err    error
-	typeOf func(SQLRef) (types.Type, error)
+	typeOf func(int, SQLRef) (types.Type, error)
 	focus  static
 	// positions is set inside predicates, where position() and last() are allowed.
 	positions bool

@@ -201,7 +201,7 @@ func (x *sqlRef) check(c *checker) static {
 		c.fail(mserr.XQueryVariable, x.Name)
 		return emptyType
 	}
-	t, err := c.typeOf(x.SQLRef)
+	t, err := c.typeOf(x.index, x.SQLRef)
 	if err != nil {
 		if c.err == nil {
 			c.err = err

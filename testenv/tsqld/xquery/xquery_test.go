@@ -188,7 +188,7 @@ func TestSingletons(t *testing.T) {
 // TestSQLValues evaluates sql:variable and sql:column.
 func TestSQLValues(t *testing.T) {
 	q, err := Compile(`/r/a[@id = sql:variable("@id")]/text(), text { sql:column("t.c") }`, Use{Method: "query()",
-		Type: func(r SQLRef) (types.Type, error) {
+		Type: func(_ int, r SQLRef) (types.Type, error) {
 			if r.Column {
 				return types.NVarCharMax, nil
 			}
@@ -325,6 +325,8 @@ func FuzzCompile(f *testing.F) {
 		defer cancel()
 		m.Begin(ctx)
 		defer m.End()
+		watchdog := time.AfterFunc(20*time.Second, func() { panic("no end of " + text) })
+		defer watchdog.Stop()
 		doc, err := Read(m, instance)
 		require.NoError(t, err)
 		isKnown := func(err error) {

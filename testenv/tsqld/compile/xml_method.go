@@ -1,0 +1,317 @@
+package compile
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+	"github.com/jobagent/jobagent/testenv/tsqld/xquery"
+)
+
+// xmlMethods are the methods of xml with the number of their arguments. Their names are
+// case-sensitive.
+var xmlMethods = map[string]int{"value": 2, "query": 1, "exist": 1, "modify": 1, "nodes": 1}
+
+// isXMLMethod reports whether a name is that of a method in any case.
+func isXMLMethod(name string) bool { return xmlMethods[strings.ToLower(name)] > 0 }
+
+// receiver is the value on which a method of xml is called.
+type receiver struct {
+	n *node
+	// label is the column's name before the method in messages: "dbo.t.x."; "" for others.
+	label  string
+	name   string  // as written, for error 5302
+	source *source // the rows of nodes whose column n is; nil for others
+}
+
+// xmlReceiver binds the value on which a method is called.
+func (b *binder) xmlReceiver(e syntax.Expr, l *level) (receiver, error) {
+	switch e := e.(type) {
+	case *syntax.ColumnRef:
+		n, err := b.columnRef(e, l)
+		if err != nil {
+			return receiver{}, err
+		}
+		return receiverOf(n, e.Column()), nil
+	case *syntax.VarRef:
+		n, err := b.variable(e.Name)
+		return receiver{n: n, name: e.Name}, err
+	}
+	n, err := b.expr(e, l)
+	return receiver{n: n}, err
+}
+
+// receiverOf returns a column as the value on which a method is called.
+func receiverOf(n *node, name string) receiver {
+	r := receiver{n: n, name: name}
+	col := n
+	if n.via != nil {
+		return r
+	}
+	if col.op != opCol || col.col < 0 {
+		return r
+	}
+	src := col.src
+	switch {
+	case src.xmlNodes != nil:
+		r.label, r.source = src.xmlNodes.label, src
+	case len(src.clientName) > 0:
+		r.label = strings.Join(src.clientName, ".") + "." + name + "."
+	case src.name != "":
+		r.label = src.name + "." + name + "."
+	}
+	return r
+}
+
+// xmlNodes is what a source of nodes knows beside its rows.
+type xmlNodes struct {
+	label string  // of the instance; see receiver
+	outer *source // the source of nodes on whose column it is called, or nil
+	call  xmlCall
+	args  []*node
+}
+
+// isNodesColumn reports whether a node is the column of nodes.
+func isNodesColumn(n *node) bool { return n.op == opCol && n.src != nil && n.src.xmlNodes != nil }
+
+// methodCall binds X.method(...).
+func (b *binder) methodCall(e *syntax.MethodCall, l *level) (*node, error) {
+	r, err := b.xmlReceiver(e.X, l)
+	if err != nil {
+		return nil, err
+	}
+	return b.methodOf(r, e, l)
+}
+
+// columnMethod binds column.method(...), which looks like a call of a function. ok is false if there
+// is no such column.
+func (b *binder) columnMethod(e *syntax.FuncCall, l *level) (n *node, ok bool, err error) {
+	call, ok, err := b.columnCall(e, l)
+	if !ok || err != nil {
+		return nil, ok, err
+	}
+	n, err = b.methodCall(call, l)
+	return n, true, err
+}
+
+// columnCall returns the call of a method on a column, which looks like a call of a function. ok is
+// false if there is no such column.
+func (b *binder) columnCall(e *syntax.FuncCall, l *level) (call *syntax.MethodCall, ok bool, err error) {
+	last := len(e.Name.Parts) - 1
+	if last < 1 || !isXMLMethod(e.Name.Last()) || l == nil {
+		return nil, false, nil
+	}
+	col := &syntax.ColumnRef{Parts: e.Name.Parts[:last]}
+	if _, err := b.columnRef(col, l); err != nil {
+		if errors.Is(err, mserr.InvalidColumn("")) || errors.Is(err, mserr.Unbound("")) || errors.Is(err, mserr.NotAllowedHere("")) {
+			return nil, false, nil
+		}
+		return nil, false, err
+	}
+	if last > 2 {
+		return nil, false, mserr.RemoteFunction(e.Name.String())
+	}
+	return &syntax.MethodCall{X: col, Method: e.Name.Last(), Args: e.Args}, true, nil
+}
+
+// checkMethod checks the name and the arguments of a method, and returns the texts of the arguments.
+// Errors 258, 227, 8137, 8113, 174 and 8172.
+func checkMethod(r receiver, e *syntax.MethodCall) ([]string, error) {
+	count := xmlMethods[e.Method]
+	switch {
+	case r.n.typ.ID != types.XML:
+		return nil, mserr.NoMethods(r.n.typ.Name())
+	case count == 0:
+		return nil, mserr.UnknownMethod(e.Method)
+	case e.Mutator && e.Method != "modify":
+		return nil, mserr.XMLNoMutator(e.Method)
+	case !e.Mutator && e.Method == "modify":
+		return nil, mserr.XMLMutator(e.Method)
+	case len(e.Args) != count:
+		return nil, mserr.ArgumentCount(e.Method, count)
+	}
+	texts := make([]string, count)
+	for i, a := range e.Args {
+		for {
+			p, ok := a.(*syntax.ParenExpr)
+			if !ok {
+				break
+			}
+			a = p.X
+		}
+		lit, ok := a.(*syntax.Literal)
+		if !ok || lit.Kind != syntax.StringLit && lit.Kind != syntax.NStringLit {
+			return nil, mserr.XMLMethodLiteral(i+1, e.Method)
+		}
+		texts[i] = lit.Text
+	}
+	return texts, nil
+}
+
+// methodOf binds a method of a value.
+func (b *binder) methodOf(r receiver, e *syntax.MethodCall, l *level) (*node, error) {
+	texts, err := checkMethod(r, e)
+	if err != nil {
+		return nil, err
+	}
+	for at := l; at != nil; at = at.parent {
+		if at.noSubquery { // "Guidelines for using xml data type methods": they are treated as subqueries
+			return nil, mserr.SubqueryNotAllowed()
+		}
+	}
+	if e.Method == "nodes" {
+		return nil, mserr.UnknownMethod(e.Method)
+	}
+	c := xmlCall{method: e.Method, label: r.label, name: r.name, query: texts[0], isNode: r.source != nil, spaces: b.place.spaces}
+	t := types.Type{ID: types.XML}
+	switch e.Method {
+	case "value":
+		if c.result, err = b.valueType(texts[1]); err != nil {
+			return nil, err
+		}
+		t = c.result
+	case "exist":
+		t = types.BitType
+	}
+	args, up, err := b.xmlQuery(&c, r, l)
+	if err != nil {
+		return nil, err
+	}
+	if up {
+		r.source.keepWhole()
+	}
+	n, err := call(c.key(keyXMLMethod), t, args...)
+	if err != nil {
+		return nil, err
+	}
+	n.null = true
+	return n, nil
+}
+
+// valueType returns the type that value returns. Error 9500.
+func (b *binder) valueType(name string) (types.Type, error) {
+	ref, err := syntax.ParseType(name, syntax.DefaultOptions)
+	if err != nil {
+		return types.Type{}, mserr.XMLValueType(name)
+	}
+	t, err := b.typeOf(ref, types.Named)
+	if err != nil || t.ID == types.XML || t.ID == types.Text || t.ID == types.NText || t.ID == types.Image || t.ID == types.Variant {
+		return types.Type{}, mserr.XMLValueType(name)
+	}
+	return t, nil
+}
+
+// xmlQuery compiles the query of a method and binds what sql:variable and sql:column name in it. The
+// first argument is the receiver. up is set if the query leaves the subtree of a row of nodes.
+func (b *binder) xmlQuery(c *xmlCall, r receiver, l *level) (args []*node, up bool, err error) {
+	bound := map[int]*node{}
+	q, err := c.compile(func(i int, ref xquery.SQLRef) (types.Type, error) {
+		if bound[i] == nil {
+			n, err := b.sqlRef(ref, l)
+			if err != nil {
+				return types.Type{}, err
+			}
+			bound[i] = n
+		}
+		return bound[i].typ, nil
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	args = []*node{r.n}
+	for i := range len(q.refs()) {
+		n := bound[i]
+		args, c.args = append(args, n), append(c.args, n.typ)
+	}
+	return args, c.isNode && q.up(), nil
+}
+
+// sqlRef binds sql:variable or sql:column.
+func (b *binder) sqlRef(ref xquery.SQLRef, l *level) (*node, error) {
+	if !ref.Column {
+		n, err := b.variable(ref.Name)
+		if err != nil {
+			return nil, mserr.XQuerySQLVariable(ref.Name)
+		}
+		return n, nil
+	}
+	e, err := syntax.ParseExpr(ref.Name, syntax.DefaultOptions)
+	if err != nil {
+		return nil, mserr.InvalidColumn(ref.Name)
+	}
+	col, ok := e.(*syntax.ColumnRef)
+	if !ok {
+		return nil, mserr.InvalidColumn(ref.Name)
+	}
+	n, err := b.columnRef(col, l)
+	if err == nil && isNodesColumn(n) {
+		err = mserr.NodesColumn(col.Column())
+	}
+	return n, err
+}
+
+// nodesSource binds X.nodes(...) AS t (c). Errors 318, 8158, 8159 and those of the query.
+func (b *binder) nodesSource(e *syntax.MethodCall, alias syntax.Ident, columns []syntax.Ident, outer *level) (*source, error) {
+	r, err := b.xmlReceiver(e.X, outer)
+	if err != nil {
+		return nil, err
+	}
+	texts, err := checkMethod(r, e)
+	switch {
+	case err != nil:
+		return nil, err
+	case e.Method != "nodes":
+		return nil, mserr.UnknownMethod(e.Method)
+	case alias.Name == "" || len(columns) == 0:
+		return nil, mserr.NodesAlias()
+	case len(columns) > 1:
+		return nil, mserr.FewerColumnsThanListed(alias.Name)
+	}
+	c := xmlCall{method: "nodes", label: r.label, query: texts[0], isNode: r.source != nil, spaces: b.place.spaces}
+	args, up, err := b.xmlQuery(&c, r, outer)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(args) > maxRowsetArgs:
+		return nil, mserr.NotSupported("nodes with more than %d values of sql:variable and sql:column", maxRowsetArgs-1)
+	case up:
+		r.source.keepWhole()
+	}
+	src := &source{alias: b.alias("j"), name: alias.Name, xmlNodes: &xmlNodes{label: r.label, outer: r.source, call: c, args: args}}
+	src.cols = []sourceColumn{{name: columns[0].Name, typ: types.Type{ID: types.XML}}}
+	if src.rowset, err = rowset(c.key(keyRowset+"|"+rowsXMLNodes), args...); err != nil {
+		return nil, err
+	}
+	src.fields()
+	return src, nil
+}
+
+// keepWhole makes the rows of nodes refer to the whole instance, because a query goes up from them.
+func (s *source) keepWhole() {
+	for ; s != nil && !s.xmlNodes.call.whole; s = s.xmlNodes.outer {
+		s.xmlNodes.call.whole = true
+		n := *s.rowset
+		n.key = s.xmlNodes.call.key(keyRowset + "|" + rowsXMLNodes)
+		s.rowset = &n
+	}
+}
+
+// declareSpaces adds the namespaces of WITH XMLNAMESPACES to the place.
+func (b *binder) declareSpaces(list []*syntax.XMLNamespace) {
+	spaces := slices.Clone(b.place.spaces)
+	for _, n := range list {
+		spaces = append(spaces, xquery.Binding{Prefix: n.Prefix.Name, Space: n.URI.Text})
+	}
+	b.place.spaces = spaces
+}
+
+// nullable binds the operand of IS NULL, which may be the column of nodes.
+func (b *binder) nullable(e syntax.Expr, l *level) (*node, error) {
+	if c, ok := e.(*syntax.ColumnRef); ok {
+		return b.columnRef(c, l)
+	}
+	return b.expr(e, l)
+}
