@@ -53,7 +53,7 @@ func (b *binder) with(ctes []*syntax.CTE) error {
 	if len(ctes) == 0 {
 		return nil
 	}
-	if ctes[0].Query == nil {
+	if len(ctes[0].Spaces) > 0 {
 		b.declareSpaces(ctes[0].Spaces)
 		if ctes = ctes[1:]; len(ctes) == 0 {
 			return nil

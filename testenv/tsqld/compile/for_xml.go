@@ -9,24 +9,34 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
+	"github.com/jobagent/jobagent/testenv/tsqld/xquery"
 )
 
-// forXML is the specification of a FOR XML PATH or RAW clause; its JSON is part of the aggregate's
-// key.
+// forXML is the specification of a FOR XML clause; its JSON is part of the aggregate's key.
 type forXML struct {
 	Columns  []documentColumn
 	Element  string // name of a row's element; "" for none
 	Root     string // name of the root element; "" for none
 	Elements bool   // columns become elements instead of attributes
 	Nil      bool   // ELEMENTS XSINIL
+	// Tables are the elements of FOR XML AUTO; empty for other modes.
+	Tables xmlTables
+	Spaces []xquery.Binding `json:",omitempty"` // WITH XMLNAMESPACES
 }
 
-// documentXMLOf binds FOR XML PATH and RAW.
+// documentXMLOf binds FOR XML PATH, RAW and AUTO.
 func (b *binder) documentXMLOf(q *query, f *syntax.ForClause, columns []documentColumn) (*query, error) {
-	if f.Mode != "PATH" && f.Mode != "RAW" {
+	if f.Mode != "PATH" && f.Mode != "RAW" && f.Mode != "AUTO" {
 		return nil, mserr.NotSupported("FOR XML %s", f.Mode)
 	}
-	spec := forXML{Columns: columns, Element: "row", Elements: f.Mode == "PATH"}
+	spec := forXML{Columns: columns, Element: "row", Elements: f.Mode == "PATH", Spaces: b.place.spaces}
+	if f.Mode == "AUTO" {
+		var err error
+		if spec.Tables, err = autoTables(q); err != nil {
+			return nil, err
+		}
+	}
+	base64 := false
 	if f.Element != nil {
 		spec.Element = f.Element.Text
 	}
@@ -45,17 +55,24 @@ func (b *binder) documentXMLOf(q *query, f *syntax.ForClause, columns []document
 		case "ELEMENTS XSINIL":
 			spec.Elements, spec.Nil = true, true
 		case "BINARY BASE64":
+			base64 = true
 		default:
 			return nil, mserr.NotSupported("FOR XML with %s", o.Name)
 		}
 	}
 	for i, c := range q.cols {
 		columns[i].Raw = c.typ.ID == types.XML
-		if c.name == "" && f.Mode == "RAW" {
-			return nil, mserr.New(6809, 16,
-				"Unnamed tables cannot be used as XML identifiers as well as unnamed columns cannot be used for attribute names. Name unnamed columns/tables using AS in the SELECT statement.",
-			)
+		switch {
+		case c.name == "" && f.Mode == "RAW":
+			return nil, mserr.XMLUnnamed()
+		case f.Mode == "AUTO" && !base64 && (c.typ.IsBinary() || c.typ.ID == types.Image):
+			return nil, mserr.NotSupported("the address of a binary value in FOR XML AUTO without BINARY BASE64")
+		case f.Mode != "PATH":
+			columns[i].Name = xmlName(c.name)
 		}
+	}
+	if f.Mode == "PATH" && spec.Element == "" && len(spec.Spaces) > 0 {
+		return nil, mserr.NotSupported("FOR XML PATH('') with XMLNAMESPACES")
 	}
 	text, err := json.Marshal(spec)
 	if err != nil {
@@ -82,7 +99,7 @@ func newXMLDocument(key string) (func() store.Accumulator, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func() store.Accumulator { return &xmlDocument{spec: spec, ts: ts} }, nil
+	return func() store.Accumulator { return newXMLAccumulator(spec, ts) }, nil
 }
 
 // xmlEscaper escapes the text of an element as SQL Server does.
@@ -151,7 +168,7 @@ func (d *xmlDocument) Step(args []types.Value) error {
 			text = s
 		}
 		name, isAttribute := strings.CutPrefix(c.Name, "@")
-		if isAttribute || !d.spec.Elements {
+		if isAttribute || !d.spec.Elements && !c.Raw {
 			if args[i] != nil {
 				attributes.WriteString(" " + name + "=\"" + xmlAttribute.Replace(text) + "\"")
 			}
@@ -202,13 +219,29 @@ func (d *xmlDocument) row(attributes, body string) {
 	}
 }
 
-// namespace returns the declaration of xsi for a row element, if the row uses it and no root
-// element declares it.
+// namespace returns the declarations of namespaces for a row element, if no root element has them.
 func (d *xmlDocument) namespace() string {
-	if d.spec.Nil && d.spec.Root == "" {
-		return xsi
+	if d.spec.Root == "" {
+		return d.declarations()
 	}
 	return ""
+}
+
+// declarations returns the declarations of namespaces, in SQL Server's order: the last first.
+func (d *xmlDocument) declarations() string {
+	text := ""
+	if d.spec.Nil {
+		text = xsi
+	}
+	for i := len(d.spec.Spaces) - 1; i >= 0; i-- {
+		s := d.spec.Spaces[i]
+		name := "xmlns"
+		if s.Prefix != "" {
+			name += ":" + s.Prefix
+		}
+		text += " " + name + `="` + xmlAttribute.Replace(s.Space) + `"`
+	}
+	return text
 }
 
 // xsi declares the namespace of xsi:nil.
@@ -222,9 +255,6 @@ func (d *xmlDocument) Value() (types.Value, error) {
 	if d.spec.Root == "" {
 		return d.b.String(), nil
 	}
-	open := d.spec.Root
-	if d.spec.Nil {
-		open += xsi
-	}
+	open := d.spec.Root + d.declarations()
 	return "<" + open + ">" + d.b.String() + "</" + d.spec.Root + ">", nil
 }

@@ -188,3 +188,8 @@ func XQueryTooLong(argument int, method string, most int) *Error {
 func RemoteFunction(name string) *Error {
 	return New(344, 16, "Remote function reference '%s' is not allowed, and the column name '%s' could not be found or is ambiguous.", name, name)
 }
+
+// XMLAutoGroups is error 6821.
+func XMLAutoGroups() *Error {
+	return New(6821, 16, "GROUP BY and aggregate functions are currently not supported with FOR XML AUTO.")
+}
