@@ -127,7 +127,7 @@ func init() {
 		systemProcedures[p.name] = p
 	}
 	for _, n := range strings.Fields(`sp_addmessage sp_dropmessage 
-		sp_dboption sp_dbcmptlevel sp_depends
+		sp_dbcmptlevel sp_depends
 		sp_bindefault sp_bindrule sp_attach_db
 		sp_detach_db sp_addlinkedserver sp_addlinkedsrvlogin sp_serveroption sp_cursoropen sp_cursorfetch sp_cursorclose sp_cursor sp_cursoroption
 		sp_cursorprepare sp_cursorexecute sp_cursorprepexec sp_cursorunprepare
