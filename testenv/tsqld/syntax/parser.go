@@ -103,13 +103,14 @@ func parseWhole[T any](src string, opt Options, read func(*parser) T) (T, error)
 	if p.err != nil {
 		return zero, p.err
 	}
-	return x, nil
+	return x, p.lacking()
 }
 
 // parser is the state of one parse. After the first error, the current token is the end of the
 // text, which no parser function accepts. All functions therefore return soon, and their results
 // are discarded.
 type parser struct {
+	lacks        string // an unsupported construct of the current statement; "" for none
 	opt          Options
 	src          string
 	scanner      scanner

@@ -119,8 +119,7 @@ func (p *parser) predicate() Node {
 		p.expect(")")
 		return &UpdatedCond{cond: c, Column: id}
 	case p.at("CONTAINS"), p.at("FREETEXT"):
-		p.reject("the full-text predicate " + p.current().upper)
-		return nil
+		return p.fullTextPredicate(c)
 	}
 	n := p.additive(true)
 	x, ok := n.(Expr)

@@ -37,6 +37,10 @@ func (p *parser) create() Stmt {
 		return nil
 	case p.at("FULLTEXT", "CATALOG"), p.at("FULLTEXT", "INDEX"):
 		return p.fullText()
+	case p.at("FULLTEXT", "STOPLIST"):
+		return p.createStoplist()
+	case p.at("PARTITION", "FUNCTION"), p.at("PARTITION", "SCHEME"):
+		return p.partitionStmt("CREATE")
 	case p.accept("DATABASE"):
 		return p.createDatabase()
 	case p.accept("STATISTICS"):
@@ -80,21 +84,8 @@ func (p *parser) fullText() Stmt {
 	}
 	p.expect("ON")
 	p.objectName()
-	if p.accept("(") {
-		for {
-			p.ident()
-			if p.accept("TYPE", "COLUMN") {
-				p.ident()
-			}
-			if p.accept("LANGUAGE") {
-				p.expr()
-			}
-			p.accept("STATISTICAL_SEMANTICS")
-			if !p.accept(",") {
-				break
-			}
-		}
-		p.expect(")")
+	if p.at("(") {
+		p.fullTextColumns()
 	}
 	p.expect("KEY", "INDEX")
 	p.ident()
@@ -207,6 +198,10 @@ func (p *parser) alter() Stmt {
 		return nil
 	case p.accept("DATABASE"):
 		return p.alterDatabase()
+	case p.at("FULLTEXT", "CATALOG"), p.at("FULLTEXT", "INDEX"), p.at("FULLTEXT", "STOPLIST"):
+		return p.alterFullText()
+	case p.at("PARTITION", "FUNCTION"), p.at("PARTITION", "SCHEME"):
+		return p.partitionStmt("ALTER")
 	case p.accept("AUTHORIZATION"):
 		return p.alterAuthorization()
 	}
@@ -508,6 +503,9 @@ func (p *parser) drop() Stmt {
 	p.expect("DROP")
 	if p.accept("INDEX") {
 		return p.dropIndex()
+	}
+	if p.at("FULLTEXT", "INDEX") || p.at("FULLTEXT", "STOPLIST") {
+		return p.dropFullText()
 	}
 	if p.accept("MASTER", "KEY") {
 		return &DropStmt{Kind: "MASTER KEY"}

@@ -170,7 +170,7 @@ func (p *parser) primary(either bool) Node {
 	case tokPseudo:
 		p.next()
 		if t.upper == "$PARTITION" {
-			p.reject("$PARTITION")
+			return p.partitionNumber(e)
 		}
 		return &PseudoColumn{expr: e, Name: t.upper}
 	case tokQuoted:

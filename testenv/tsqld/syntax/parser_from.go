@@ -85,8 +85,6 @@ var rejectedTables = map[string]string{
 	"OPENDATASOURCE": "OPENDATASOURCE",
 	"OPENQUERY":      "OPENQUERY",
 	"OPENXML":        "OPENXML",
-	"CONTAINSTABLE":  "CONTAINSTABLE",
-	"FREETEXTTABLE":  "FREETEXTTABLE",
 	"CHANGETABLE":    "CHANGETABLE",
 	"PREDICT":        "PREDICT",
 }
@@ -131,6 +129,8 @@ func (p *parser) tableAtom() TableSource {
 		return p.openJSON()
 	case p.at("{", "OJ"):
 		return p.outerJoinEscape()
+	case (t.is("CONTAINSTABLE") || t.is("FREETEXTTABLE")) && p.peek(1).is("("):
+		return p.fullTextTable(at)
 	case rejectedTables[t.upper] != "" && p.peek(1).is("("):
 		p.reject(rejectedTables[t.upper])
 		return nil

@@ -51,8 +51,10 @@ func (p *parser) stmt() Stmt {
 		return nil
 	}
 	defer p.leave()
-	start := p.current()
-	s := p.statement()
+	start, lacks := p.current(), p.lacks
+	p.lacks = ""
+	s := p.supported(p.statement())
+	p.lacks = lacks
 	if p.err != nil || s == nil {
 		return nil
 	}
@@ -138,7 +140,7 @@ func (p *parser) truncateTable() Stmt {
 	p.expect("TRUNCATE", "TABLE")
 	s := &TruncateStmt{Table: p.objectName()}
 	if p.at("WITH", "(") {
-		p.reject("TRUNCATE TABLE with partitions")
+		p.partitionRanges()
 	}
 	return s
 }

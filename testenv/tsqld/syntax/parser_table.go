@@ -240,9 +240,7 @@ func (p *parser) filegroup() Ident {
 	}
 	p.next()
 	id := p.alias()
-	if p.at("(") {
-		p.reject("a partition scheme")
-	}
+	p.partitionScheme()
 	return id
 }
 
@@ -325,6 +323,10 @@ func (p *parser) createIndex() Stmt {
 	} else if !d.Columnstore {
 		p.fail()
 	}
+	if d.Columnstore && p.accept("ORDER") {
+		p.unsupported("an ordered columnstore index")
+		p.identList()
+	}
 	p.indexTail(d)
 	return s
 }
@@ -372,9 +374,7 @@ func (p *parser) dropIndexOptions() []*Option {
 		case p.accept("MOVE", "TO"):
 			o.Name = "MOVE TO"
 			o.Value = &ColumnRef{expr: expr{o.node}, Parts: []Ident{p.alias()}}
-			if p.at("(") {
-				p.reject("a partition scheme")
-			}
+			p.partitionScheme()
 		case p.accept("FILESTREAM_ON"):
 			p.reject("FILESTREAM_ON")
 		default:
