@@ -362,7 +362,7 @@ func TestFormat(t *testing.T) {
 		{"FORMAT", []string{"0", "'0;(0);zero'"}, "", "zero"},
 		{"FORMAT", []string{"1234567", "'0,,.0 M'"}, "", "1.2 M"},
 		{"FORMAT", []string{"7", "'0000'"}, "", "0007"}, {"FORMAT", []string{"0.12", "'0%'"}, "", "12%"},
-		{"FORMAT", []string{"5", "'\"n=\"0'"}, "", "n=5"}, {"FORMAT", []string{"5", "'N'", "'de-DE'"}, "", "#40517"},
+		{"FORMAT", []string{"5", "'\"n=\"0'"}, "", "n=5"}, {"FORMAT", []string{"5", "'N'", "'ko-KR'"}, "", "#40517"},
 		{"FORMAT", []string{"datetime'2011-10-01 13:04:05.120'", "'d'", "'en-US'"}, "", "10/1/2011"},
 		{"FORMAT", []string{"datetime'2011-10-01 13:04:05.120'", "'D'"}, "", "Saturday, October 1, 2011"},
 		{"FORMAT", []string{"datetime'2011-10-01 13:04:05.120'", "'yyyy-MM-dd HH:mm:ss.fff'"}, "", "2011-10-01 13:04:05.120"},

@@ -16,9 +16,8 @@ func formatResult(args []types.Type, _ []types.Value) (types.Type, error) {
 	return types.NVarCharOf(maxUnits), nil
 }
 
-// evalFormat implements FORMAT with .NET's format strings, in the culture en-US (and the invariant
-// one), the only cultures. A call without a culture uses that of the session's language. The result
-// is NULL for a NULL and for an invalid format.
+// evalFormat implements FORMAT with .NET's format strings. A call without a culture uses that of the
+// session's language. The result is NULL for a NULL and for an invalid format.
 func evalFormat(m *meter.Meter, env Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
 	if args[0] == nil || args[1] == nil {
 		return nil, nil
@@ -27,17 +26,9 @@ func evalFormat(m *meter.Meter, env Env, ts []types.Type, result types.Type, arg
 	if err != nil {
 		return nil, err
 	}
-	if language := types.LanguageOf(localeOf(env)); language.ID != 0 && (len(args) < 3 || args[2] == nil) {
-		return nil, mserr.NotSupported("FORMAT in the culture of the language %s", language.Name)
-	}
-	if len(args) > 2 && args[2] != nil {
-		culture, err := text(args[2], ts[2])
-		if err != nil {
-			return nil, err
-		}
-		if !strings.EqualFold(culture, "en-us") && !strings.EqualFold(culture, "en") && culture != "" {
-			return nil, mserr.NotSupported("FORMAT with the culture %s", culture)
-		}
+	c, err := formatCulture(env, ts, args)
+	if err != nil {
+		return nil, err
 	}
 	if len(format) > meter.Small/formatBytes {
 		if err := m.Take(formatBytes * len(format)); err != nil {
@@ -47,14 +38,26 @@ func evalFormat(m *meter.Meter, env Env, ts []types.Type, result types.Type, arg
 	var s string
 	var ok bool
 	if ts[0].IsTemporal() {
-		s, ok, err = formatTemporal(m, args[0], ts[0], format)
+		s, ok, err = c.temporal(m, args[0], ts[0], format)
 	} else {
-		s, ok, err = formatNumber(m, args[0], ts[0], format)
+		s, ok, err = c.formatNumber(m, args[0], ts[0], format)
 	}
 	if !ok || err != nil {
 		return nil, err
 	}
 	return fit(s, result), nil
+}
+
+// formatCulture returns the culture of a call.
+func formatCulture(env Env, ts []types.Type, args []types.Value) (*culture, error) {
+	if len(args) < 3 || args[2] == nil {
+		return cultureOf(env)
+	}
+	name, err := text(args[2], ts[2])
+	if err != nil {
+		return nil, err
+	}
+	return cultureNamed(name)
 }
 
 const (
@@ -153,7 +156,7 @@ func fixedDigits(s string, n int) string {
 func isZeroDigits(s string) bool { return strings.Trim(s, "0.,") == "" }
 
 // formatNumber prints a number by a standard (one letter and digits) or custom format.
-func formatNumber(m *meter.Meter, v types.Value, t types.Type, format string) (_ string, ok bool, err error) {
+func (c *culture) formatNumber(m *meter.Meter, v types.Value, t types.Type, format string) (_ string, ok bool, err error) {
 	plain := plainNumber(v, t)
 	sign := ""
 	if strings.HasPrefix(plain, "-") {
@@ -164,14 +167,14 @@ func formatNumber(m *meter.Meter, v types.Value, t types.Type, format string) (_
 	}
 	letter, digits, ok := standardFormat(format)
 	if !ok {
-		return customNumber(m, sign, plain, format)
+		return customNumber(m, c, sign, plain, format)
 	}
-	s, ok := standardNumber(v, t, letter, digits, sign, plain)
+	s, ok := c.standardNumber(v, t, letter, digits, sign, plain)
 	return s, ok, nil
 }
 
 // standardNumber prints a number by a standard format: a letter and digits.
-func standardNumber(v types.Value, t types.Type, letter byte, digits int, sign, plain string) (string, bool) {
+func (c *culture) standardNumber(v types.Value, t types.Type, letter byte, digits int, sign, plain string) (string, bool) {
 	precision := func(def int) int {
 		if digits >= 0 {
 			return digits
@@ -193,17 +196,19 @@ func standardNumber(v types.Value, t types.Type, letter byte, digits int, sign, 
 	}
 	switch letter {
 	case 'F', 'f':
-		return withSign(fixedDigits(plain, precision(2))), true
+		return c.number(withSign(fixedDigits(plain, precision(2)))), true
 	case 'N', 'n':
-		return withSign(grouped(fixedDigits(plain, precision(2)))), true
+		return c.number(withSign(grouped(fixedDigits(plain, precision(2))))), true
 	case 'C', 'c':
-		s := "$" + grouped(fixedDigits(plain, precision(2)))
-		if sign != "" && !isZeroDigits(s[1:]) {
-			return "(" + s + ")", true
+		s := grouped(fixedDigits(plain, precision(c.cents)))
+		return c.amount(s, sign != "" && !isZeroDigits(s)), true
+	case 'P', 'p':
+		s := grouped(fixedDigits(shift(plain, 2), precision(2)))
+		isNegative := sign != "" && !isZeroDigits(s)
+		if s = strings.Replace(c.percent, "n", c.number(s), 1); isNegative {
+			s = sign + s
 		}
 		return s, true
-	case 'P', 'p':
-		return withSign(grouped(fixedDigits(shift(plain, 2), precision(2))) + "%"), true
 	case 'D', 'd':
 		if !t.IsInteger() {
 			return "", false
@@ -219,12 +224,12 @@ func standardNumber(v types.Value, t types.Type, letter byte, digits int, sign, 
 		n, _ := v.(int64)
 		return hexNumber(n, t, letter, precision(0)), true
 	case 'E', 'e':
-		return withSign(scientific(plain, precision(6), letter)), true
+		return c.number(withSign(scientific(plain, precision(6), letter))), true
 	case 'G', 'g', 'R', 'r':
 		if t.IsApprox() || digits > 0 {
-			return sign + general(plain, precision(15), letter), true
+			return c.number(sign + general(plain, precision(15), letter)), true
 		}
-		return sign + plain, true
+		return c.number(sign + plain), true
 	}
 	return "", false
 }

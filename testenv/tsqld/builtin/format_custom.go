@@ -27,7 +27,7 @@ type patternItem struct {
 
 // customNumber prints a number in a custom format with up to three sections: positive; negative;
 // zero.
-func customNumber(m *meter.Meter, sign, plain, format string) (_ string, ok bool, err error) {
+func customNumber(m *meter.Meter, c *culture, sign, plain, format string) (_ string, ok bool, err error) {
 	sections := splitSections(format)
 	first, ok, err := readNumberPattern(m, sections[0])
 	if !ok || err != nil {
@@ -48,7 +48,7 @@ func customNumber(m *meter.Meter, sign, plain, format string) (_ string, ok bool
 	case isZero:
 		sign = ""
 	}
-	s, err := first.print(m, plain)
+	s, err := first.print(m, c, plain)
 	return sign + s, true, err
 }
 
@@ -150,7 +150,7 @@ func readNumberPattern(m *meter.Meter, s string) (p numberPattern, ok bool, err 
 }
 
 // print fills the pattern with an unsigned number.
-func (p numberPattern) print(m *meter.Meter, plain string) (string, error) {
+func (p numberPattern) print(m *meter.Meter, c *culture, plain string) (string, error) {
 	var out strings.Builder
 	whole, frac, _ := strings.Cut(roundDigits(shiftAny(plain, p.scale), p.maxFrac), ".")
 	whole = strings.TrimLeft(whole, "0")
@@ -174,7 +174,7 @@ func (p numberPattern) print(m *meter.Meter, plain string) (string, error) {
 		for k := from; k < from+n; k++ {
 			out.WriteByte(whole[k])
 			if left := len(whole) - 1 - k; p.isGrouped && left > 0 && left%3 == 0 {
-				out.WriteByte(',')
+				out.WriteString(c.group)
 			}
 		}
 	}
@@ -192,7 +192,7 @@ func (p numberPattern) print(m *meter.Meter, plain string) (string, error) {
 				emit(0, len(whole))
 			}
 			if frac != "" {
-				out.WriteByte('.')
+				out.WriteString(c.decimal)
 			}
 		case it.isFrac:
 			if fracDone < len(frac) {
@@ -211,30 +211,23 @@ func (p numberPattern) print(m *meter.Meter, plain string) (string, error) {
 	return out.String(), nil
 }
 
-// standardDates are .NET's standard date formats in en-US.
-var standardDates = map[string]string{
-	"d": "M/d/yyyy", "D": "dddd, MMMM d, yyyy", "f": "dddd, MMMM d, yyyy h:mm tt", "F": "dddd, MMMM d, yyyy h:mm:ss tt",
-	"g": "M/d/yyyy h:mm tt", "G": "M/d/yyyy h:mm:ss tt", "m": "MMMM d", "M": "MMMM d", "o": "yyyy-MM-ddTHH:mm:ss.fffffffK",
-	"O": "yyyy-MM-ddTHH:mm:ss.fffffffK", "r": "ddd, dd MMM yyyy HH:mm:ss 'GMT'", "R": "ddd, dd MMM yyyy HH:mm:ss 'GMT'",
-	"s": "yyyy-MM-ddTHH:mm:ss", "t": "h:mm tt", "T": "h:mm:ss tt", "u": "yyyy-MM-dd HH:mm:ss'Z'",
-	"U": "dddd, MMMM d, yyyy h:mm:ss tt", "y": "MMMM yyyy", "Y": "MMMM yyyy",
-}
-
 // standardTimes are the standard formats of time (a .NET TimeSpan).
 var standardTimes = map[string]string{"c": `hh\:mm\:ss`, "t": `hh\:mm\:ss`, "T": `hh\:mm\:ss`, "g": `h\:mm\:ss`, "G": `0\:hh\:mm\:ss\.fffffff`}
 
 // formatTemporal prints a date or time in a standard (one letter) or custom format. For time values
 // only the custom formats of TimeSpan exist: separators must be quoted or escaped.
-func formatTemporal(m *meter.Meter, v types.Value, t types.Type, format string) (_ string, ok bool, err error) {
+func (c *culture) temporal(m *meter.Meter, v types.Value, t types.Type, format string) (_ string, ok bool, err error) {
 	isTime := t.ID == types.Time
 	if len(format) == 1 {
-		table := standardDates
+		long, ok := c.datePattern(format)
 		if isTime {
-			table = standardTimes
+			long, ok = standardTimes[format]
 		}
-		long, ok := table[format]
 		if !ok {
 			return "", false, nil
+		}
+		if format == "r" || format == "R" {
+			c = invariant
 		}
 		format = long
 	}
@@ -244,12 +237,12 @@ func formatTemporal(m *meter.Meter, v types.Value, t types.Type, format string) 
 		_, offset = types.SplitOffset(b)
 	}
 	days, clock := ticks/types.TicksPerDay, ticks%types.TicksPerDay
-	c := clockFields{days: days, offset: offset}
-	c.year, c.month, c.day = types.DateOf(days)
-	c.hour = int(clock / types.TicksPerHour)
-	c.minute = int(clock / types.TicksPerMinute % 60)
-	c.second = int(clock / types.TicksPerSecond % 60)
-	c.fraction = clock % types.TicksPerSecond
+	f := clockFields{culture: c, days: days, offset: offset, besideDay: namesDay(format)}
+	f.year, f.month, f.day = types.DateOf(days)
+	f.hour = int(clock / types.TicksPerHour)
+	f.minute = int(clock / types.TicksPerMinute % 60)
+	f.second = int(clock / types.TicksPerSecond % 60)
+	f.fraction = clock % types.TicksPerSecond
 	var out strings.Builder
 	for i := 0; i < len(format); {
 		if err := m.Work(formatWork); err != nil {
@@ -284,9 +277,9 @@ func formatTemporal(m *meter.Meter, v types.Value, t types.Type, format string) 
 		case isTime && ch == 'd':
 			out.WriteString(strings.Repeat("0", n))
 		case isTime && ch == 'h': // hours of a time span go up to 24
-			fmt.Fprintf(&out, "%0*d", min(n, 2), c.hour)
+			fmt.Fprintf(&out, "%0*d", min(n, 2), f.hour)
 		default:
-			if !c.write(&out, ch, n) {
+			if !f.write(&out, ch, n) {
 				out.WriteString(format[i : i+n])
 			}
 		}
@@ -295,11 +288,10 @@ func formatTemporal(m *meter.Meter, v types.Value, t types.Type, format string) 
 	return out.String(), true, nil
 }
 
-// english are the names of the culture en-US.
-var english = types.LanguageOf(types.Locale{})
-
 // clockFields is a date and time split into its parts, for FORMAT.
 type clockFields struct {
+	culture              *culture
+	besideDay            bool // the format has the day of the month, which changes the names of months
 	days                 int64
 	year, month, day     int
 	hour, minute, second int
@@ -316,9 +308,9 @@ func (c clockFields) write(out *strings.Builder, ch byte, n int) bool {
 	case 'M':
 		switch {
 		case n >= 4:
-			out.WriteString(english.Month(c.month))
+			out.WriteString(c.monthName())
 		case n == 3:
-			out.WriteString(english.ShortMonth(c.month))
+			out.WriteString(c.culture.shortMonths[c.month-1])
 		default:
 			two(c.month)
 		}
@@ -347,11 +339,16 @@ func (c clockFields) write(out *strings.Builder, ch byte, n int) bool {
 		}
 		out.WriteString(s)
 	case 't':
-		half := "AM"
+		half := []rune(c.culture.am)
 		if c.hour >= 12 {
-			half = "PM"
+			half = []rune(c.culture.pm)
 		}
-		out.WriteString(half[:min(n, 2)])
+		if n == 1 && len(half) > 1 {
+			half = half[:1]
+		}
+		out.WriteString(string(half))
+	case '/':
+		out.WriteString(strings.Repeat(c.culture.dateMark, n))
 	case 'z', 'K':
 		c.zone(out, ch, n)
 	case 'g':
@@ -362,14 +359,43 @@ func (c clockFields) write(out *strings.Builder, ch byte, n int) bool {
 	return true
 }
 
+// monthName returns the name of the month. Behind a day some languages use the genitive.
+func (c clockFields) monthName() string {
+	if c.besideDay && c.culture.genitive != nil {
+		return c.culture.genitive[c.month-1]
+	}
+	return c.culture.months[c.month-1]
+}
+
+// namesDay reports whether a format has the day of the month: d or dd outside quotes.
+func namesDay(format string) bool {
+	for i := 0; i < len(format); i++ {
+		switch c := format[i]; c {
+		case '\\':
+			i++
+		case '\'', '"':
+			if end := strings.IndexByte(format[i+1:], c); end >= 0 {
+				i += end + 1
+			}
+		case 'd':
+			n := len(format[i:]) - len(strings.TrimLeft(format[i:], "d"))
+			if n <= 2 {
+				return true
+			}
+			i += n - 1
+		}
+	}
+	return false
+}
+
 // writeDay prints the day of the month or week.
 func (c clockFields) writeDay(out *strings.Builder, n int) {
-	name := english.Day(types.Weekday(c.days))
+	day := types.Weekday(c.days)
 	switch {
 	case n >= 4:
-		out.WriteString(name)
+		out.WriteString(c.culture.days[day])
 	case n == 3:
-		out.WriteString(name[:3])
+		out.WriteString(c.culture.shortDays[day])
 	default:
 		fmt.Fprintf(out, "%0*d", n, c.day)
 	}

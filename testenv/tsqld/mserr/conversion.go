@@ -399,3 +399,8 @@ func BeforeHijri() *Error {
 		"Microsoft's 'Kuwaiti Algorithm' is July 15th, 622 C.E. (Julian calendar) or July 18th, 622 "+
 		"C.E (proleptic Gregorian calendar).")
 }
+
+// UnknownCulture is error 9818.
+func UnknownCulture(culture string) *Error {
+	return New(9818, 16, "The culture parameter '%s' provided in the function call is not supported.", culture)
+}
