@@ -16,8 +16,8 @@ func formatResult(args []types.Type, _ []types.Value) (types.Type, error) {
 	return types.NVarCharOf(maxUnits), nil
 }
 
-// evalFormat implements FORMAT with .NET's format strings. A call without a culture uses that of the
-// session's language. The result is NULL for a NULL and for an invalid format.
+// evalFormat implements FORMAT with .NET's format strings. A call without a culture uses that of
+// the session's language. The result is NULL for a NULL and for an invalid format.
 func evalFormat(m *meter.Meter, env Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
 	if args[0] == nil || args[1] == nil {
 		return nil, nil

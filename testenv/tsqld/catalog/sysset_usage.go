@@ -73,6 +73,10 @@ func (u *usage) walk(root syntax.Node) {
 			u.star(n)
 		case *syntax.ColumnRef:
 			u.column(n)
+		case *syntax.FuncCall: // possibly a method of an xml column
+			if last := len(n.Name.Parts) - 1; last > 0 {
+				u.column(&syntax.ColumnRef{Parts: n.Name.Parts[:last]})
+			}
 		}
 		return true
 	}, func(n syntax.Node) {
@@ -91,6 +95,8 @@ func (u *usage) sources(from []syntax.TableSource) []usedSource {
 			case *syntax.TableName:
 				out = append(out, u.source(n))
 			case *syntax.TableFunc:
+				out = append(out, usedSource{alias: Fold(n.Alias.Name)})
+			case *syntax.MethodTable:
 				out = append(out, usedSource{alias: Fold(n.Alias.Name)})
 			case *syntax.OpenJSON:
 				out = append(out, usedSource{alias: Fold(n.Alias.Name)})

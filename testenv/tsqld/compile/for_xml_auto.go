@@ -114,8 +114,8 @@ type xmlAuto struct {
 	pending bool            // the last start tag has no ">" yet
 }
 
-// Step implements [store.Accumulator]. Elements whose columns have the values of the row before stay
-// open, except the innermost one.
+// Step implements [store.Accumulator]. Elements whose columns have the values of the row before
+// stay open, except the innermost one.
 func (d *xmlAuto) Step(args []types.Value) error {
 	levels := len(d.spec.Tables.Names)
 	row := make([][]types.Value, levels)

@@ -306,8 +306,8 @@ func (m *modification) old(c *catalog.Column) (*node, error) {
 // returns them.
 func (m *modification) ordered() bool { return m.src.query != nil && len(m.src.query.order) > 0 }
 
-// newValue binds the value of an assignment; c is the column, or nil. column.modify(...) changes the
-// target's column, whatever FROM has.
+// newValue binds the value of an assignment; c is the column, or nil. column.modify(...) changes
+// the target's column, whatever FROM has.
 func (m *modification) newValue(e syntax.Expr, c *catalog.Column, l *level) (*node, error) {
 	call, ok := e.(*syntax.MethodCall)
 	if !ok || !call.Mutator {

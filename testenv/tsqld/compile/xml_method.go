@@ -86,8 +86,8 @@ func (b *binder) methodCall(e *syntax.MethodCall, l *level) (*node, error) {
 	return b.methodOf(r, e, l)
 }
 
-// columnMethod binds column.method(...), which looks like a call of a function. ok is false if there
-// is no such column.
+// columnMethod binds column.method(...), which looks like a call of a function. ok is false if
+// there is no such column.
 func (b *binder) columnMethod(e *syntax.FuncCall, l *level) (n *node, ok bool, err error) {
 	call, ok, err := b.columnCall(e, l)
 	if !ok || err != nil {
@@ -117,8 +117,8 @@ func (b *binder) columnCall(e *syntax.FuncCall, l *level) (call *syntax.MethodCa
 	return &syntax.MethodCall{X: col, Method: e.Name.Last(), Args: e.Args}, true, nil
 }
 
-// checkMethod checks the name and the arguments of a method, and returns the texts of the arguments.
-// Errors 258, 227, 8137, 8113, 174 and 8172.
+// checkMethod checks the name and the arguments of a method, and returns the texts of the
+// arguments. Errors 258, 227, 8137, 8113, 174 and 8172.
 func checkMethod(r receiver, e *syntax.MethodCall) ([]string, error) {
 	count := xmlMethods[e.Method]
 	switch {
@@ -204,8 +204,8 @@ func (b *binder) valueType(name string) (types.Type, error) {
 	return t, nil
 }
 
-// xmlQuery compiles the query of a method and binds what sql:variable and sql:column name in it. The
-// first argument is the receiver. up is set if the query leaves the subtree of a row of nodes.
+// xmlQuery compiles the query of a method and binds what sql:variable and sql:column name in it.
+// The first argument is the receiver. up is set if the query leaves the subtree of a row of nodes.
 func (b *binder) xmlQuery(c *xmlCall, r receiver, l *level) (args []*node, up bool, err error) {
 	bound := map[int]*node{}
 	q, err := c.compile(func(i int, ref xquery.SQLRef) (types.Type, error) {

@@ -15,7 +15,8 @@ func (p XQueryProblem) In(method string, args ...any) *Error {
 	return New(p.Number, 16, "XQuery [%s]: %s", method, fmt.Sprintf(p.Text, args...))
 }
 
-// The problems of XQuery texts ("Database engine events and errors", 2000 to 2999 and 9000 to 9999).
+// The problems of XQuery texts ("Database engine events and errors", 2000 to 2999 and 9000 to
+// 9999).
 var (
 	XQueryPredicate          = XQueryProblem{2203, "Only 'http://www.w3.org/2001/XMLSchema#decimal?', 'http://www.w3.org/2001/XMLSchema#boolean?' or 'node()*' expressions allowed as predicates, found '%s'"}
 	XQueryCondition          = XQueryProblem{2204, "Only 'http://www.w3.org/2001/XMLSchema#boolean?' or 'node()*' expressions allowed in conditions and with logical operators, found '%s'"}

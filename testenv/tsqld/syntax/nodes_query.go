@@ -204,8 +204,8 @@ type TableFunc struct {
 	Columns []Ident // nil if none
 }
 
-// MethodTable is X.nodes(...) AS t (c), the rows of an xml method. The same of a column, t.x.nodes(...),
-// is a [TableFunc].
+// MethodTable is X.nodes(...) AS t (c), the rows of an xml method. The same of a column,
+// t.x.nodes(...), is a [TableFunc].
 type MethodTable struct {
 	table
 	Call    *MethodCall

@@ -68,7 +68,8 @@ func (a *atom) String() string {
 	return a.text
 }
 
-// fractionDigits is the number of fractional digits of an xs:decimal, whose type is numeric(38, 10).
+// fractionDigits is the number of fractional digits of an xs:decimal, whose type is numeric(38,
+// 10).
 const fractionDigits = 10
 
 // exactText returns a decimal without trailing zeros.

@@ -124,7 +124,13 @@ func (e *evaluator) atom(x expr, f focus) (*atom, error) {
 	if err != nil || len(items) == 0 {
 		return nil, err
 	}
-	return data(items[0]), nil
+	return e.data(items[0])
+}
+
+// data returns the atomized value of an item, and charges the meter for its text.
+func (e *evaluator) data(x item) (*atom, error) {
+	a := data(x)
+	return a, e.m.Work(itemWork + len(a.text))
 }
 
 // list returns one item as a sequence; none for nil.

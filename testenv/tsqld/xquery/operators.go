@@ -80,13 +80,19 @@ func (x *compareExpr) eval(e *evaluator, f focus) ([]item, error) {
 func (e *evaluator) anyPair(op string, a, b []item) (bool, error) {
 	right := make([]*atom, len(b))
 	for i, y := range b {
-		right[i] = data(y)
+		var err error
+		if right[i], err = e.data(y); err != nil {
+			return false, err
+		}
 	}
 	for _, x := range a {
 		if err := e.charge(len(b)); err != nil {
 			return false, err
 		}
-		left := data(x)
+		left, err := e.data(x)
+		if err != nil {
+			return false, err
+		}
 		for _, y := range right {
 			if c, ok := compareAtoms(left, y); ok && holds(op, c) {
 				return true, nil

@@ -19,8 +19,8 @@ type Use struct {
 	Spaces []Binding
 	// Node is set if the context item is the node of a row of nodes, not a document.
 	Node bool
-	// Type returns the type of what sql:variable or sql:column names, or its error. The number is the
-	// index in Refs. Type may be nil for queries without both.
+	// Type returns the type of what sql:variable or sql:column names, or its error. The number is
+	// the index in Refs. Type may be nil for queries without both.
 	Type func(int, SQLRef) (types.Type, error)
 }
 
