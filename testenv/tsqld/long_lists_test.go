@@ -72,6 +72,7 @@ var listSeeds = []string{
 	"SELECT STRING_AGG(c, ',') WITHIN GROUP (ORDER BY a) FROM dbo.t",
 	"SELECT CASE WHEN a = 1 THEN 1 END, CASE a WHEN 1 THEN 2 END, COALESCE(NULL, a), CONCAT('a', c), CHOOSE(1, 2), JSON_OBJECT('zzk': 1), JSON_ARRAY(1), GREATEST(1, a), dbo.g(1) FROM dbo.t",
 	"DECLARE @x XML = N'<a/>'; SELECT @x.value('(/a)[1]', 'int')",
+	"DECLARE @x XML = N'<a/>'; WITH XMLNAMESPACES ('u' AS zzp) SELECT zzm.zzx.value('@b', 'int') FROM @x.nodes('/a') AS zzm (zzx)",
 	"SELECT t.* FROM dbo.t AS t FOR JSON PATH, ROOT('x'), INCLUDE_NULL_VALUES",
 	"SELECT 1 AS zza FOR JSON PATH",
 	"SELECT 1 AS zza FOR XML PATH('r'), TYPE, ELEMENTS XSINIL",

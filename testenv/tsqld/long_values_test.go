@@ -103,6 +103,15 @@ var longValues = []longList{
 	{"XML comments and instructions", func(n int) string {
 		return "DECLARE @x XML = N'<a>" + strings.Repeat("<!-- - --><?b c?><![CDATA[ ]]>", n) + "</a>'; SELECT CAST(@x AS NVARCHAR(MAX))"
 	}},
+	{"nodes of XML", func(n int) string {
+		return "DECLARE @x XML = N'<r>" + repeated(n, `<a k="#">x</a>`, "") + "</r>'; SELECT COUNT(*) FROM @x.nodes('//a[@k > 5]') AS t (c) WHERE c.value('@k', 'int') > 7 AND c.exist('../@k') = 0"
+	}},
+	{"comparisons in XQuery", func(n int) string {
+		return "DECLARE @x XML = N'<r>" + repeated(n, `<a k="#"/>`, "") + "</r>'; SELECT @x.value('count(//a[@k = //a/@k])', 'int'), @x.exist('//*[//*[//*[//*[//*[. = 1]]]]]'), @x.query('for $a in //a, $b in //a where $a/@k = $b/@k order by $b/@k return <z>{$a, $b}</z>')"
+	}},
+	{"changes of XML", func(n int) string {
+		return "DECLARE @x XML = N'<r>" + repeated(n, `<a k="#"/>`, "") + "</r>'; SET @x.modify('insert <b>{/r/a}</b> into (/r)[1]'); SET @x.modify('delete //a'); SELECT @x"
+	}},
 	{"XML type definition", func(n int) string {
 		return "DECLARE @x XML = CONVERT(XML, N'<!DOCTYPE a [" + repeated(n, `<!ENTITY e# "&e0;&e0;">`, "") + "]><a>&e1;</a>', 2); SELECT CAST(@x AS NVARCHAR(MAX))"
 	}},

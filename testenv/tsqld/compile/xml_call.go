@@ -27,8 +27,8 @@ type xmlCall struct {
 	label  string // before the method in messages
 	name   string // of the receiver, for error 5302
 	query  string
-	isNode bool // the receiver is the column of nodes
-	whole  bool // nodes: the rows refer to the whole instance
+	isNode bool         // the receiver is the column of nodes
+	reach  xquery.Reach // nodes: what the references lead to
 	spaces []xquery.Binding
 	result types.Type   // of value
 	args   []types.Type // of sql:variable and sql:column
@@ -37,7 +37,7 @@ type xmlCall struct {
 // key returns the key of a call. prefix is the word of the key.
 func (c *xmlCall) key(prefix string) string {
 	parts := []string{
-		prefix, c.method, keyText(c.label), keyText(c.name), keyText(c.query), bit(c.isNode), bit(c.whole),
+		prefix, c.method, keyText(c.label), keyText(c.name), keyText(c.query), bit(c.isNode), strconv.Itoa(int(c.reach)),
 		strconv.Itoa(len(c.spaces)),
 	}
 	for _, s := range c.spaces {
@@ -61,7 +61,7 @@ func bit(b bool) string {
 // xmlCall reads a call from its key, behind the word.
 func (r *keyReader) xmlCall() *xmlCall {
 	c := &xmlCall{
-		method: r.next(), label: r.text(), name: r.text(), query: r.text(), isNode: r.next() == "1", whole: r.next() == "1",
+		method: r.next(), label: r.text(), name: r.text(), query: r.text(), isNode: r.next() == "1", reach: xquery.Reach(r.number()),
 	}
 	for range r.number() {
 		c.spaces = append(c.spaces, xquery.Binding{Prefix: r.text(), Space: r.text()})
@@ -87,8 +87,13 @@ func (x xmlText) refs() []xquery.SQLRef {
 	return x.query.Refs()
 }
 
-// up reports whether a query leaves the subtree of its context node.
-func (x xmlText) up() bool { return x.query != nil && x.query.LeavesSubtree() }
+// reach returns which nodes around its context node a query may read.
+func (x xmlText) reach() xquery.Reach {
+	if x.query == nil {
+		return 0
+	}
+	return x.query.Reach()
+}
 
 // compile compiles the query of a call and checks that it suits the method.
 func (c *xmlCall) compile(typeOf func(int, xquery.SQLRef) (types.Type, error)) (xmlText, error) {
@@ -216,7 +221,7 @@ func xmlNodesFunc(r *keyReader) store.RowsFunc {
 		if err != nil {
 			return nil, err
 		}
-		return &nodeRows{m: m, refs: xquery.NewRefs(result.Nodes(), c.whole)}, nil
+		return &nodeRows{m: m, refs: xquery.NewRefs(result.Nodes(), c.reach)}, nil
 	}
 }
 

@@ -176,13 +176,11 @@ func (b *binder) methodOf(r receiver, e *syntax.MethodCall, l *level) (*node, er
 	case "exist":
 		t = types.BitType
 	}
-	args, up, err := b.xmlQuery(&c, r, l)
+	args, reach, err := b.xmlQuery(&c, r, l)
 	if err != nil {
 		return nil, err
 	}
-	if up {
-		r.source.keepWhole()
-	}
+	r.source.extend(reach)
 	n, err := call(c.key(keyXMLMethod), t, args...)
 	if err != nil {
 		return nil, err
@@ -204,9 +202,9 @@ func (b *binder) valueType(name string) (types.Type, error) {
 	return t, nil
 }
 
-// xmlQuery compiles the query of a method and binds what sql:variable and sql:column name in it.
-// The first argument is the receiver. up is set if the query leaves the subtree of a row of nodes.
-func (b *binder) xmlQuery(c *xmlCall, r receiver, l *level) (args []*node, up bool, err error) {
+// xmlQuery compiles the query of a method and binds what sql:variable and sql:column name in it. The
+// first argument is the receiver. reach is what the query reads around a row of nodes.
+func (b *binder) xmlQuery(c *xmlCall, r receiver, l *level) (args []*node, reach xquery.Reach, err error) {
 	bound := map[int]*node{}
 	q, err := c.compile(func(i int, ref xquery.SQLRef) (types.Type, error) {
 		if bound[i] == nil {
@@ -219,14 +217,14 @@ func (b *binder) xmlQuery(c *xmlCall, r receiver, l *level) (args []*node, up bo
 		return bound[i].typ, nil
 	})
 	if err != nil {
-		return nil, false, err
+		return nil, 0, err
 	}
 	args = []*node{r.n}
 	for i := range len(q.refs()) {
 		n := bound[i]
 		args, c.args = append(args, n), append(c.args, n.typ)
 	}
-	return args, c.isNode && q.up(), nil
+	return args, q.reach(), nil
 }
 
 // sqlRef binds sql:variable or sql:column.
@@ -271,15 +269,14 @@ func (b *binder) nodesSource(e *syntax.MethodCall, alias syntax.Ident, columns [
 		return nil, mserr.FewerColumnsThanListed(alias.Name)
 	}
 	c := xmlCall{method: "nodes", label: r.label, query: texts[0], isNode: r.source != nil, spaces: b.place.spaces}
-	args, up, err := b.xmlQuery(&c, r, outer)
+	args, reach, err := b.xmlQuery(&c, r, outer)
 	switch {
 	case err != nil:
 		return nil, err
 	case len(args) > maxRowsetArgs:
 		return nil, mserr.NotSupported("nodes with more than %d values of sql:variable and sql:column", maxRowsetArgs-1)
-	case up:
-		r.source.keepWhole()
 	}
+	r.source.extend(reach)
 	src := &source{alias: b.alias("j"), name: alias.Name, xmlNodes: &xmlNodes{label: r.label, outer: r.source, call: c, args: args}}
 	src.cols = []sourceColumn{{name: columns[0].Name, typ: types.Type{ID: types.XML}}}
 	if src.rowset, err = rowset(c.key(keyRowset+"|"+rowsXMLNodes), args...); err != nil {
@@ -289,10 +286,11 @@ func (b *binder) nodesSource(e *syntax.MethodCall, alias syntax.Ident, columns [
 	return src, nil
 }
 
-// keepWhole makes the rows of nodes refer to the whole instance, because a query goes up from them.
-func (s *source) keepWhole() {
-	for ; s != nil && !s.xmlNodes.call.whole; s = s.xmlNodes.outer {
-		s.xmlNodes.call.whole = true
+// extend makes the rows of nodes refer to more of the instance, because a query goes up from them.
+// A nil source has no such rows.
+func (s *source) extend(reach xquery.Reach) {
+	for ; s != nil && s.xmlNodes.call.reach < reach; s = s.xmlNodes.outer {
+		s.xmlNodes.call.reach = reach
 		n := *s.rowset
 		n.key = s.xmlNodes.call.key(keyRowset + "|" + rowsXMLNodes)
 		s.rowset = &n

@@ -24,8 +24,25 @@ type checker struct {
 	positions bool
 	vars      []variable
 	slots     int
-	up        bool // an expression leaves the subtree of the context item
-	xmlRefs   bool // a reference may be an instance: the content of insert
+	// all is set if a path begins at the root; levels counts the steps to parents; inner is set if one
+	// of them leads to more than attributes.
+	all, inner bool
+	levels     int
+	xmlRefs    bool // a reference may be an instance: the content of insert
+}
+
+// reach returns which nodes around the context item the checked expressions may read. The steps to
+// parents of all paths together are the most that the expressions can go up.
+func (c *checker) reach() Reach {
+	switch {
+	case c.all:
+		return ReachAll
+	case c.levels == 0:
+		return 0
+	case c.inner:
+		return ReachAttributes + Reach(c.levels)*reachLevel
+	}
+	return ReachAttributes
 }
 
 // variable is a variable in scope.

@@ -16,7 +16,7 @@ func (x *pathExpr) check(c *checker) static {
 	s := c.focus
 	switch {
 	case x.fromRoot:
-		c.up = true
+		c.all = true
 		s = nodes(Document, "", one)
 	case x.start != nil:
 		s = x.start.check(c)
@@ -25,6 +25,7 @@ func (x *pathExpr) check(c *checker) static {
 		}
 		s = c.predicates(x.preds, s)
 	}
+	c.goesUp(x.steps)
 	for _, st := range x.steps {
 		c.notMade("'/'", s)
 		if !s.isNodes() {
@@ -33,6 +34,26 @@ func (x *pathExpr) check(c *checker) static {
 		s = c.step(st, s)
 	}
 	return s
+}
+
+// goesUp records the steps of a path to parents.
+func (c *checker) goesUp(steps []*step) {
+	levels, plain := 0, true
+	for i, st := range steps {
+		switch {
+		case st.axis == parentAxis:
+			levels++
+		case st.axis == selfAxis && levels > 0:
+		case st.axis == attributeAxis && i == len(steps)-1:
+		default:
+			plain = plain && levels == 0
+		}
+		plain = plain && (levels == 0 || len(st.preds) == 0)
+	}
+	if levels > 0 {
+		c.levels += levels
+		c.inner = c.inner || !plain || steps[len(steps)-1].axis != attributeAxis
+	}
 }
 
 // step returns the type of a step from nodes of a type.
@@ -50,7 +71,6 @@ func (c *checker) step(st *step, from static) static {
 	case st.axis == attributeAxis:
 		s = nodes(Attribute, name, many)
 	case st.axis == parentAxis:
-		c.up = true
 		s = nodes(0, "", optional)
 		if st.test.isNamed {
 			s = nodes(Element, name, optional)

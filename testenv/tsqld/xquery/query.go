@@ -37,7 +37,7 @@ type Query struct {
 	prolog []Binding
 	refs   []*sqlRef
 	slots  int
-	up     bool
+	reach  Reach
 }
 
 // Compile parses and checks a query.
@@ -55,7 +55,7 @@ func Compile(text string, use Use) (*Query, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
-	return &Query{x: x, typ: t, prolog: p.prolog, refs: p.refs, slots: c.slots, up: c.up}, nil
+	return &Query{x: x, typ: t, prolog: p.prolog, refs: p.refs, slots: c.slots, reach: c.reach()}, nil
 }
 
 // maxText is the maximum length of a query in UTF-16 units. SQL Server's limit is 8,000 bytes.
@@ -127,8 +127,8 @@ func refsOf(refs []*sqlRef) []SQLRef {
 	return out
 }
 
-// LeavesSubtree reports whether a query reads nodes that are not below the context item.
-func (q *Query) LeavesSubtree() bool { return q.up }
+// Reach returns which nodes around the context item a query may read.
+func (q *Query) Reach() Reach { return q.reach }
 
 // Result is the sequence that a query returns.
 type Result struct {

@@ -1,6 +1,7 @@
 package xquery
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -12,63 +13,112 @@ import (
 // contain this character.
 const refMark = "\x01"
 
+// Reach says which nodes around a node its queries may read. The zero Reach is the node, and what is
+// below it. Reaches are ordered: a greater one contains a smaller one.
+type Reach int
+
+// The reaches between a node and its instance.
+const (
+	// ReachAttributes adds the attributes of all ancestors.
+	ReachAttributes Reach = 1
+	// reachLevel is what each ancestor adds to ReachAttributes, with all that is below the ancestor.
+	reachLevel Reach = 1
+	// ReachAll is the whole instance.
+	ReachAll Reach = 1 << 20
+)
+
+// levels returns the number of ancestors whose subtrees a reach contains.
+func (r Reach) levels() int { return max(int(r-ReachAttributes), 0) }
+
 // Refs encodes references to nodes of one tree.
 type Refs struct {
 	nodes []*Node
-	whole string // the text of the instance, if the references have it; otherwise ""
+	reach Reach
+	whole string // the text of the instance; "" until it is needed
+	base  *Node  // the subtree of the last reference, and its text
+	text  string
+	first int // the position of base in text
 }
 
-// NewRefs returns the references to the nodes of a sequence. With whole set, they lead to all of
-// the instance; otherwise to a node, what is below it, and the names of its ancestors.
-func NewRefs(nodes []*Node, whole bool) *Refs {
-	r := &Refs{nodes: nodes}
-	if whole && len(nodes) > 0 {
-		var w writer
-		w.plain(nodes[0].root())
-		r.whole = w.b.String()
-	}
-	return r
-}
+// NewRefs returns the references to the nodes of a sequence.
+func NewRefs(nodes []*Node, reach Reach) *Refs { return &Refs{nodes: nodes, reach: reach} }
 
 // Len returns the number of references.
 func (r *Refs) Len() int { return len(r.nodes) }
 
-// Text returns a reference.
+// Text returns a reference: the position of the node in document order, and the text in which the
+// node is.
 func (r *Refs) Text(i int) string {
 	n := r.nodes[i]
-	if r.whole != "" {
+	base := r.baseOf(n)
+	if base == nil {
+		if r.whole == "" {
+			var w writer
+			w.plain(n.root())
+			r.whole = w.b.String()
+		}
 		return strconv.Itoa(n.order) + refMark + r.whole
 	}
-	var w writer
-	order := 1 // the document is 0
-	owner := n
-	if n.kind == Attribute {
-		owner = n.parent
+	if base.kind == Attribute {
+		return r.attribute(base)
 	}
+	if base != r.base {
+		r.base = base
+		r.text, r.first = r.within(base.parent, func(w *writer) { w.plain(base) })
+	}
+	return strconv.Itoa(r.first+n.order-base.order) + refMark + r.text
+}
+
+// baseOf returns the node whose subtree a reference has, or nil for the whole instance.
+func (r *Refs) baseOf(n *Node) *Node {
+	if n.kind == Document || r.reach >= ReachAll {
+		return nil
+	}
+	base := n
+	for range r.reach.levels() {
+		if base = base.parent; base == nil || base.kind == Document {
+			return nil
+		}
+	}
+	return base
+}
+
+// attribute returns the reference to an attribute, without the content of its element.
+func (r *Refs) attribute(n *Node) string {
+	attrs := []*Node{n}
+	if r.reach >= ReachAttributes {
+		attrs = n.parent.attrs
+	}
+	text, first := r.within(n.parent.parent, func(w *writer) {
+		w.open(n.parent, attrs)
+		w.b.WriteString("/>")
+	})
+	return strconv.Itoa(first+1+slices.Index(attrs, n)) + refMark + text
+}
+
+// within writes something inside the start and end tags of its ancestors, and returns its position
+// in document order.
+func (r *Refs) within(parent *Node, write func(*writer)) (text string, order int) {
+	var w writer
 	var above []*Node
-	for at := owner.parent; at != nil && at.kind == Element; at = at.parent {
+	for at := parent; at != nil && at.kind == Element; at = at.parent {
 		above = append(above, at)
 	}
-	for i := len(above) - 1; i >= 0; i-- {
-		w.open(above[i], nil)
+	order = 1 // the document is 0
+	for _, at := range slices.Backward(above) {
+		var attrs []*Node
+		if r.reach >= ReachAttributes {
+			attrs = at.attrs
+		}
+		w.open(at, attrs)
 		w.b.WriteByte('>')
-		order++
+		order += 1 + len(attrs)
 	}
-	switch n.kind {
-	case Attribute:
-		w.open(owner, []*Node{n})
-		w.b.WriteString("/>")
-		order++
-	case Document:
-		w.plain(n)
-		order = 0
-	default:
-		w.plain(n)
+	write(&w)
+	for _, at := range above {
+		w.b.WriteString("</" + at.name.String() + ">")
 	}
-	for _, a := range above {
-		w.b.WriteString("</" + a.name.String() + ">")
-	}
-	return strconv.Itoa(order) + refMark + w.b.String()
+	return w.b.String(), order
 }
 
 // writer writes nodes as XML.

@@ -205,8 +205,6 @@ type static struct {
 	count count
 	// made is set if the items are constructed XML.
 	made bool
-	// unknown is set if the items may be of any kind.
-	unknown bool
 }
 
 // emptyType is the type of ().

@@ -205,39 +205,43 @@ func TestSQLValues(t *testing.T) {
 	require.Equal(t, "twox", text)
 }
 
-// TestRefs reads encoded references to nodes and goes on from them.
+// TestRefs reads encoded references to nodes, and evaluates queries that go up from them: the
+// result is that of the node itself.
 func TestRefs(t *testing.T) {
-	const text = `<r xmlns:p="urn:p" k="1"><a id="1"/><p:b><c>x</c></p:b></r>`
+	const text = `<r xmlns:p="urn:p" k="1" l="2"><a id="1" n="x"/>t<p:b m="3"><c>x<d e="4" f="5"/></c></p:b><!--z--></r>`
 	doc, err := Read(nil, text)
 	require.NoError(t, err)
-	all, err := Compile(`//node(), //@*`, Use{Method: "nodes()"})
+	all, err := Compile(`/, //node(), //@*`, Use{Method: "nodes()"})
 	require.NoError(t, err)
 	found, err := all.Eval(nil, doc, nil)
 	require.NoError(t, err)
-	self, err := Compile(`.`, Use{Method: "query()", Node: true})
-	require.NoError(t, err)
-	up, err := Compile(`data(../*)`, Use{Method: "query()", Node: true})
-	require.NoError(t, err)
-	require.False(t, self.LeavesSubtree())
-	require.True(t, up.LeavesSubtree())
-	for _, whole := range []bool{false, true} {
-		refs := NewRefs(found.Nodes(), whole)
+	require.Greater(t, len(found.Nodes()), 14)
+	for _, c := range []struct {
+		query string
+		reach Reach
+	}{
+		{`.`, 0}, {`data(.//@*)`, 0}, {`data(../@k), data(../../@*), data(../../../../@l)`, ReachAttributes},
+		{`data(../@m)`, ReachAttributes}, {`string(..)`, 2}, {`data(../*/@id)`, 2}, {`../c`, 2}, {`for $x in .. return $x/../c/d`, 3},
+		{`count(../../..//node())`, 4}, {`data(..[1]/@k)`, 2}, {`count(/r/a)`, ReachAll}, {`.[count(../*) = 2]/..`, 3},
+	} {
+		q, err := Compile(c.query, Use{Method: "query()", Node: true})
+		require.NoError(t, err, c.query)
+		require.Equal(t, c.reach, q.Reach(), c.query)
+		refs := NewRefs(found.Nodes(), c.reach)
 		for i, n := range found.Nodes() {
 			back, err := Read(nil, refs.Text(i))
 			require.NoError(t, err)
 			require.Equal(t, n.kind, back.kind)
 			require.Equal(t, n.name, back.name)
 			require.Equal(t, n.stringValue(), back.stringValue())
-			if !whole || n.kind == Attribute {
-				continue
-			}
-			a, err := up.Eval(nil, n, nil)
+			want, err := q.Eval(nil, n, nil)
 			require.NoError(t, err)
-			b, err := up.Eval(nil, back, nil)
+			got, err := q.Eval(nil, back, nil)
 			require.NoError(t, err)
-			textA, _ := a.XML()
-			textB, _ := b.XML()
-			require.Equal(t, textA, textB)
+			wantText, wantErr := want.XML()
+			gotText, gotErr := got.XML()
+			require.Equal(t, wantErr, gotErr)
+			require.Equal(t, wantText, gotText, "%s of node %d", c.query, i)
 		}
 	}
 }
