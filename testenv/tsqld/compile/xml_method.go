@@ -202,8 +202,8 @@ func (b *binder) valueType(name string) (types.Type, error) {
 	return t, nil
 }
 
-// xmlQuery compiles the query of a method and binds what sql:variable and sql:column name in it. The
-// first argument is the receiver. reach is what the query reads around a row of nodes.
+// xmlQuery compiles the query of a method and binds what sql:variable and sql:column name in it.
+// The first argument is the receiver. reach is what the query reads around a row of nodes.
 func (b *binder) xmlQuery(c *xmlCall, r receiver, l *level) (args []*node, reach xquery.Reach, err error) {
 	bound := map[int]*node{}
 	q, err := c.compile(func(i int, ref xquery.SQLRef) (types.Type, error) {

@@ -25,6 +25,6 @@
 // # Node references
 //
 // The column of nodes holds references: [Refs] encodes a node as a text, and [Read] of this text
-// returns the node. The text has the node with the names of its ancestors, and more if a query goes up
-// from the node ([Query.Reach]).
+// returns the node. The text has the node with the names of its ancestors, and more if a query
+// goes up from the node ([Query.Reach]).
 package xquery

@@ -24,8 +24,8 @@ type checker struct {
 	positions bool
 	vars      []variable
 	slots     int
-	// all is set if a path begins at the root; levels counts the steps to parents; inner is set if one
-	// of them leads to more than attributes.
+	// all is set if a path begins at the root; levels counts the steps to parents; inner is set
+	// if one of them leads to more than attributes.
 	all, inner bool
 	levels     int
 	xmlRefs    bool // a reference may be an instance: the content of insert

@@ -13,15 +13,16 @@ import (
 // contain this character.
 const refMark = "\x01"
 
-// Reach says which nodes around a node its queries may read. The zero Reach is the node, and what is
-// below it. Reaches are ordered: a greater one contains a smaller one.
+// Reach says which nodes around a node its queries may read. The zero Reach is the node, and what
+// is below it. Reaches are ordered: a greater one contains a smaller one.
 type Reach int
 
 // The reaches between a node and its instance.
 const (
 	// ReachAttributes adds the attributes of all ancestors.
 	ReachAttributes Reach = 1
-	// reachLevel is what each ancestor adds to ReachAttributes, with all that is below the ancestor.
+	// reachLevel is what each ancestor adds to ReachAttributes, with all that is below the
+	// ancestor.
 	reachLevel Reach = 1
 	// ReachAll is the whole instance.
 	ReachAll Reach = 1 << 20
