@@ -56,6 +56,11 @@ var batchErrors = map[int32]bool{
 	3961: true, // definition changed under SNAPSHOT
 	3981: true, // other requests use the transaction (probed by SqlServerSimulator against SQL Server 2025)
 	3998: true, // doomed transaction at the end of a batch
+	5302: true, // modify of NULL
+	6307: true, // XQuery: an attribute outside of an element
+	6308: true, // XQuery: a duplicate attribute
+	6320: true, // XQuery: a new value that is empty
+	6325: true, // XQuery: a new value that is empty
 	8114: true, // conversion of a data type
 	8169: true, // conversion to uniqueidentifier
 	8623: true, // no plan
