@@ -162,6 +162,7 @@ func TestSessionsThatCannotBeRecovered(t *testing.T) {
 	for begin, end := range map[string]string{
 		"BEGIN TRAN":                                     "ROLLBACK",
 		"CREATE TABLE #t (n int)":                        "DROP TABLE #t",
+		"CREATE TABLE ##t (n int)":                       "DROP TABLE ##t",
 		"DECLARE c CURSOR FOR SELECT 1 n":                "DEALLOCATE c",
 		"EXEC sp_set_session_context 'k', 1":             "",
 		"EXECUTE AS LOGIN = 'sa'":                        "REVERT",

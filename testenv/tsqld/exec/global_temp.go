@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -70,4 +71,12 @@ func (s *Session) orphanGlobals(tempdb *catalog.Database, ended bool) (out []*ca
 		}
 	}
 	return out
+}
+
+// hasGlobals reports whether there are global temporary tables that the session has created.
+func (s *Session) hasGlobals() bool {
+	tempdb := s.inst.catalog.Snapshot().DatabaseByID(catalog.DatabaseTemp)
+	return tempdb != nil && slices.ContainsFunc(tempdb.Tables(), func(t *catalog.Table) bool {
+		return catalog.IsGlobalTemp(t.Name) && t.Creator == s.serial
+	})
 }

@@ -93,7 +93,7 @@ func (s *Session) lost() uint16 {
 	var bits uint16
 	for i, has := range []bool{
 		s.tran.level > 0, len(s.temps) > 0, len(s.cursors) > 0, len(s.tempProcs) > 0, len(s.contextKeys) > 0,
-		len(s.impersonations) > 0, s.opts.identityInsert != nil, s.bulk != nil, s.inst.locks.Holds(s.owner),
+		len(s.impersonations) > 0, s.opts.identityInsert != nil, s.bulk != nil, s.inst.locks.Holds(s.owner), s.hasGlobals(),
 	} {
 		if has {
 			bits |= 1 << i
