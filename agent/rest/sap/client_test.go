@@ -37,8 +37,7 @@ func TestClient(t *testing.T) {
 		}},
 	}
 	job := c.call("createJob", object{"job": sample})
-	id, schedule := job["_id"], scheduleOf(t, job, 0)
-	one := object{"jobId": id, "scheduleId": schedule}
+	id := job["_id"]
 
 	t.Run("2", func(t *testing.T) {
 		created := job["schedules"].([]any)[0].(object)
@@ -146,21 +145,25 @@ func TestClient(t *testing.T) {
 		}
 	})
 	t.Run("schedules and logs", func(t *testing.T) {
-		got := c.call("fetchJobSchedule", object{"jobId": id, "scheduleId": schedule, "displayLogs": true})
-		require.Equal(t, schedule, got["scheduleId"])
+		// Its run must not start meanwhile.
+		later := c.call("createJobSchedule", object{"jobId": id, "schedule": object{"time": "2099-01-01", "active": true}})["scheduleId"]
+		ofLater := object{"jobId": id, "scheduleId": later}
+		got := c.call("fetchJobSchedule", object{"jobId": id, "scheduleId": later, "displayLogs": true})
+		require.Equal(t, later, got["scheduleId"])
 		require.Contains(t, got, "logs")
-		changed := c.call("updateJobSchedule", object{"jobId": id, "scheduleId": schedule, "schedule": object{"description": "changed"}})
+		changed := c.call("updateJobSchedule", object{"jobId": id, "scheduleId": later, "schedule": object{"description": "changed"}})
 		require.Equal(t, "changed", changed["description"])
 		eventually(t, "the agent computes the next run", func() bool {
-			return len(results(t, c.call("getRunLogs", one))) == 1
+			return len(results(t, c.call("getRunLogs", ofLater))) == 1
 		})
-		run := results(t, c.call("getRunLogs", one))[0]
-		byID := object{"jobId": id, "scheduleId": schedule, "runId": run["runId"]}
+		run := results(t, c.call("getRunLogs", ofLater))[0]
+		byID := object{"jobId": id, "scheduleId": later, "runId": run["runId"]}
 		require.Equal(t, run["runId"], c.call("getRunLogsById", byID)["runId"])
 		byID["data"] = object{"success": true}
 		require.Equal(t, updatingRun+"Run has not been started", c.fail(400, "updateJobRunLog", byID))
 		require.NotEmpty(t, results(t, c.call("getJobActionLogs", object{"jobId": id})))
-		require.NotEmpty(t, results(t, c.call("getScheduleActionLogs", one)))
+		require.NotEmpty(t, results(t, c.call("getScheduleActionLogs", ofLater)))
+		require.Equal(t, object{"success": true}, c.call("deleteJobSchedule", ofLater))
 	})
 	t.Run("16", func(t *testing.T) {
 		skipUnderRace(t)
