@@ -13,6 +13,7 @@ import (
 // table, otherwise 0.
 func (s *Session) creatorOf(name string) int64 {
 	if catalog.IsGlobalTemp(name) {
+		s.globals = true
 		return s.serial
 	}
 	return 0
@@ -25,6 +26,14 @@ func (r *run) mayCreateTable(d *catalog.Database, schema, name string) error {
 		return nil
 	}
 	return r.mayCreate(d, "CREATE TABLE", schema)
+}
+
+// endGlobals drops the global temporary tables of the session, which ends or is reset.
+func (s *Session) endGlobals(ctx context.Context) error {
+	if !s.globals {
+		return nil
+	}
+	return s.dropGlobals(ctx, true)
 }
 
 // dropGlobals drops the global temporary tables of sessions that have ended; ended tells that this
@@ -76,7 +85,7 @@ func (s *Session) orphanGlobals(tempdb *catalog.Database, ended bool) (out []*ca
 // hasGlobals reports whether there are global temporary tables that the session has created.
 func (s *Session) hasGlobals() bool {
 	tempdb := s.inst.catalog.Snapshot().DatabaseByID(catalog.DatabaseTemp)
-	return tempdb != nil && slices.ContainsFunc(tempdb.Tables(), func(t *catalog.Table) bool {
+	return s.globals && tempdb != nil && slices.ContainsFunc(tempdb.Tables(), func(t *catalog.Table) bool {
 		return catalog.IsGlobalTemp(t.Name) && t.Creator == s.serial
 	})
 }

@@ -27,6 +27,7 @@ type Session struct {
 	original       identity // identity at login
 	impersonations []impersonation
 	serial         int64 // number of the session, unique in the instance
+	globals        bool  // it has created global temporary tables
 
 	conn  *store.Conn
 	meter *meter.Meter
@@ -306,7 +307,7 @@ func (s *Session) Reset(ctx context.Context, sink Sink, keepTransaction bool) er
 		if err := s.dropTemps(ctx, nil); err != nil {
 			return err
 		}
-		if err := s.dropGlobals(ctx, true); err != nil {
+		if err := s.endGlobals(ctx); err != nil {
 			return err
 		}
 	}
@@ -333,5 +334,5 @@ func (s *Session) Close() error {
 	if err := s.rollbackOpen(); err != nil {
 		return err
 	}
-	return s.dropGlobals(context.Background(), true)
+	return s.endGlobals(context.Background())
 }
