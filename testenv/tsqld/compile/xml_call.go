@@ -127,15 +127,18 @@ func (c *xmlCall) resolve() (xmlText, error) {
 	})
 }
 
+// resolvedXMLCall reads a call from a key and compiles its query. r.err has the error.
+func (r *keyReader) resolvedXMLCall() (c *xmlCall, x xmlText) {
+	if c = r.xmlCall(); r.err == nil {
+		x, r.err = c.resolve()
+	}
+	return c, x
+}
+
 // xmlMethodFunc returns the function of a method of xml.
 func xmlMethodFunc(r *keyReader) store.Func {
-	c := r.xmlCall()
+	c, x := r.resolvedXMLCall()
 	if r.err != nil {
-		return nil
-	}
-	x, err := c.resolve()
-	if err != nil {
-		r.err = err
 		return nil
 	}
 	return func(m *meter.Meter, args []types.Value) (types.Value, error) {
@@ -199,13 +202,8 @@ const maxValueText = 4000
 
 // xmlNodesFunc returns the rows of nodes.
 func xmlNodesFunc(r *keyReader) store.RowsFunc {
-	c := r.xmlCall()
+	c, x := r.resolvedXMLCall()
 	if r.err != nil {
-		return nil
-	}
-	x, err := c.resolve()
-	if err != nil {
-		r.err = err
 		return nil
 	}
 	return func(m *meter.Meter, args []types.Value) (store.RowSource, error) {
