@@ -81,6 +81,18 @@ func TestBenchControl(t *testing.T) {
 	}
 }
 
+// On the server of --dsn, scripts run with its login and its pinned certificate, and no database is
+// left behind.
+func TestBenchOnServer(t *testing.T) {
+	t.Parallel()
+	server := startDev(t, t.TempDir(), "127.0.0.1:0")
+	runBench(t, "control", "--dsn", server.dsn("master"), "--tasks", "25", "--batch", "10", "--updates", "10", "--queued-few", "32",
+		"--queued-many", "40", "-o", "json")
+	left := 0
+	require.NoError(t, server.open(t, "master").QueryRow("SELECT COUNT(*) FROM sys.databases WHERE name LIKE N'jobagent[_]bench%';").Scan(&left))
+	require.Zero(t, left)
+}
+
 // Rounds with and without telemetry alternate.
 func TestBenchCompare(t *testing.T) {
 	t.Parallel()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/spf13/cobra"
 
 	"github.com/jobagent/jobagent/agent"
@@ -304,13 +305,19 @@ func (b *bench) queuedMemory(ctx context.Context, s *installation, job, database
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	for busy := 0; busy < min(workers, n); {
+	for busy, ended := 0, 0; busy < min(workers, n); {
 		if err := wait(ctx, pollInterval, failed); err != nil {
 			return 0, err
 		}
-		row := s.control.QueryRowContext(ctx, "SELECT COUNT(*) FROM jobs_internal.task_executions AS k WHERE k.ended_at IS NULL AND k.kind = N'Run';")
-		if err := row.Scan(&busy); err != nil {
+		row := s.control.QueryRowContext(ctx, `SELECT COUNT(CASE WHEN k.ended_at IS NULL THEN 1 END), COUNT(k.ended_at)
+FROM jobs_internal.task_executions AS k
+JOIN jobs_internal.job_executions AS e ON e.execution_id = k.execution_id
+WHERE k.kind = N'Run' AND e.job_execution_id = @id;`, sql.Named("id", mssqldb.UniqueIdentifier(run)))
+		if err := row.Scan(&busy, &ended); err != nil {
 			return 0, fmt.Errorf("count busy workers: %w", err)
+		}
+		if ended > 0 {
+			return 0, fmt.Errorf("%d scripts of the run %s have ended, but a script waits for ten minutes: check the login and the certificate of the targets", ended, run)
 		}
 	}
 	if err := wait(ctx, 500*time.Millisecond, failed); err != nil { // time for the claimed tasks to start on their targets

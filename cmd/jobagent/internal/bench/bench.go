@@ -47,7 +47,8 @@ embedded server over loopback TCP that keeps nothing.
 
 With --dsn, the benchmark uses that server instead. The login must have the right to create
 databases: the benchmark creates a control database and targets under new names, and drops them at
-the end. ` + config.EnvDSN + ` is ignored.`
+the end. Scripts use the credentials of the configuration file; if it has none, they use the same
+login. ` + config.EnvDSN + ` is ignored.`
 	cmd.PersistentFlags().VarP(&p.format, "output", "o", "output `format`: table, json or csv")
 	profile := cmd.PersistentFlags().String("cpuprofile", "", "`file` for a profile of the processor's time, with the preparations; go tool pprof reads it")
 	for _, c := range cmd.Commands() {
@@ -95,7 +96,18 @@ func (p *program) OpenServer(ctx context.Context) (*bench.Server, error) {
 	}
 	longest := slices.MaxFunc(connect.ServerNames(dsn.Params), func(x, y string) int { return len(x) - len(y) })
 	s := &bench.Server{DSN: dsn, Name: cmp.Or(longest, dsn.Params.Host), Close: func() error { return nil }}
-	s.Tools = func(ctx context.Context, store *controldb.Store, _ func(time.Duration, targets.Class)) (agent.Tools, func() error, error) {
+	file, err := p.Config()
+	if err != nil {
+		return nil, err
+	}
+	credentials, err := config.Credentials(file)
+	if err != nil {
+		return nil, err
+	}
+	s.Tools = func(ctx context.Context, store *controldb.Store, onLogin func(time.Duration, targets.Class)) (agent.Tools, func() error, error) {
+		if len(credentials) == 0 && dsn.Params.User != "" {
+			return toolsOf(ctx, dsn, store, onLogin)
+		}
 		tools, closeTools, err := p.OpenTools(ctx, store, nil)
 		return tools, func() error { closeTools(); return nil }, err
 	}
@@ -103,6 +115,35 @@ func (p *program) OpenServer(ctx context.Context) (*bench.Server, error) {
 		return nil, exit.With(exit.CodeConnection, fmt.Errorf("connect to the server: %w", err))
 	}
 	return s, nil
+}
+
+// toolsOf makes an agent's tools that log in to the server of a connection string with its login.
+// The jobs of a benchmark have no other author than the owner of the login, so scripts may have the
+// login's rights, also on the control database.
+func toolsOf(ctx context.Context, dsn mssql.DSN, store *controldb.Store, onLogin func(time.Duration, targets.Class)) (
+	agent.Tools, func() error, error,
+) {
+	login := mssql.LoginCredential(targets.DefaultCredential, dsn.Params.User, dsn.Params.Password, connect.ServerNames(dsn.Params)...)
+	credentials, err := mssql.NewCredentialSet(login)
+	if err != nil {
+		return agent.Tools{}, nil, exit.Usage(err)
+	}
+	servers, err := mssql.NewServers(mssql.Config{
+		Credentials: credentials, Servers: connect.EncryptionOf(dsn), AllowControlDatabase: true, OnLogin: onLogin,
+	})
+	if err != nil {
+		return agent.Tools{}, nil, exit.Usage(err)
+	}
+	return newTools(ctx, store, servers)
+}
+
+// newTools makes an agent's tools over servers, and the function that closes them.
+func newTools(ctx context.Context, store *controldb.Store, servers *mssql.Servers) (agent.Tools, func() error, error) {
+	tools, err := connect.NewTools(ctx, store, servers)
+	if err != nil {
+		return agent.Tools{}, nil, errors.Join(err, servers.Close())
+	}
+	return tools, servers.Close, nil
 }
 
 // openEmbedded starts an embedded server.
@@ -123,11 +164,7 @@ func openEmbedded(ctx context.Context) (*bench.Server, error) {
 			if err != nil {
 				return agent.Tools{}, nil, err
 			}
-			tools, err := connect.NewTools(ctx, store, servers)
-			if err != nil {
-				return agent.Tools{}, nil, errors.Join(err, servers.Close())
-			}
-			return tools, servers.Close, nil
+			return newTools(ctx, store, servers)
 		},
 	}, nil
 }

@@ -215,11 +215,11 @@ func (c *Connections) Credentials(ctx context.Context, cfg config.File, settings
 		return nil, err
 	}
 	if login != nil {
-		own, err := c.controlEncryption(ctx)
+		dsn, err := c.settings.ParsedControlDSN(ctx)
 		if err != nil {
 			return nil, err
 		}
-		settings.Servers = append(settings.Servers, own...) // last, so that the configuration file takes precedence
+		settings.Servers = append(settings.Servers, EncryptionOf(dsn)...) // last, so that the configuration file takes precedence
 	}
 	return c.credentials(cfg, login)
 }
@@ -260,21 +260,15 @@ var encryptWords = map[msdsn.Encryption]string{
 	msdsn.EncryptionDisabled: "disable", msdsn.EncryptionRequired: "true", msdsn.EncryptionStrict: "strict",
 }
 
-// controlEncryption returns the encryption of the control database's connection string, for its
-// server.
-func (c *Connections) controlEncryption(ctx context.Context) ([]mssql.ServerEncryption, error) {
-	dsn, err := c.settings.ParsedControlDSN(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var encryption []mssql.ServerEncryption
+// EncryptionOf returns the encryption of a connection string as settings of targets on its server.
+func EncryptionOf(dsn mssql.DSN) (list []mssql.ServerEncryption) {
 	for _, name := range ServerNames(dsn.Params) {
-		encryption = append(encryption, mssql.ServerEncryption{
+		list = append(list, mssql.ServerEncryption{
 			Match: name, Encrypt: encryptWords[dsn.Params.Encryption],
 			TrustServerCertificate: dsn.Params.TrustServerCertificate, CertificateSHA256: dsn.Encryption.Pins(),
 		})
 	}
-	return encryption, nil
+	return list
 }
 
 // ServerNames returns the names by which a target group may name the server of a connection string:
