@@ -139,9 +139,9 @@ func (s *installation) createDatabase(ctx context.Context, name string) error {
 		defer master.Close()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 		defer cancel()
-		// The server may still be ending sessions that the benchmark has closed (error 3702). Azure SQL
-		// Database (edition 5) has no SINGLE_USER, and drops a database with sessions (documentation:
-		// ALTER DATABASE SET options, DROP DATABASE).
+		// The server may still be ending sessions that the benchmark has closed (error 3702). Azure
+		// SQL Database (edition 5) has no SINGLE_USER, and drops a database with sessions
+		// (documentation: ALTER DATABASE SET options, DROP DATABASE).
 		_, err := master.ExecContext(ctx, "IF DB_ID(N'"+name+"') IS NOT NULL AND CAST(SERVERPROPERTY('EngineEdition') AS INT) <> 5"+
 			" ALTER DATABASE ["+name+"] SET SINGLE_USER WITH ROLLBACK IMMEDIATE; DROP DATABASE IF EXISTS ["+name+"];")
 		return err
