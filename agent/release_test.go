@@ -206,13 +206,13 @@ func TestMigrateUnderAgent(t *testing.T) {
 		_, err = report.ExecContext(t.Context(), `SELECT COUNT(*) FROM jobs_internal.job_executions WITH (HOLDLOCK);`)
 		require.NoError(t, err)
 		waits := 0
-		require.NoError(t, f.Store.MigrateWith(t.Context(), func(line string) {
+		require.NoError(t, f.Store.MigrateWith(t.Context(), controldb.MigrateOptions{Tell: func(line string) {
 			if strings.Contains(line, "tries again in") {
 				if waits++; waits == 2 {
 					require.NoError(t, report.Commit())
 				}
 			}
-		}))
+		}}))
 		require.Equal(t, 2, waits)
 		require.NoError(t, f.Store.Verify(t.Context()))
 		require.Equal(t, "Succeeded", string(f.ended(t, short, time.Minute)[0].Lifecycle))

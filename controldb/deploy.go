@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/jmoiron/sqlx"
+	"golang.org/x/mod/semver"
 
 	sqlfs "github.com/jobagent/jobagent/sql"
 )
@@ -62,7 +63,7 @@ func (s *Store) install(ctx context.Context) error {
 			for _, m := range migrations {
 				all = append(all, deployedMigration{Version: m.Version, Name: m.Name, SHA256: m.SHA256})
 			}
-			return record(ctx, tx, objects, all)
+			return record(ctx, tx, deployment{objects: objects, migrations: all, program: s.program})
 		})
 		if err != nil || facts.RowVersions {
 			return err
@@ -89,18 +90,49 @@ ORDER BY s.name, t.name;`)
 	return total, names, err
 }
 
-// checkNotNewer returns [ErrSchemaVersion] if a newer program has deployed its procedures. A
-// missing view is no error: release 0 lacks it, and the deployment restores it. Every other error
-// is returned, because a deployment over a newer one would take its procedures back.
-func checkNotNewer(ctx context.Context, conn *sqlx.Conn) error {
+// checkNotNewer returns [ErrSchemaVersion] if a newer program has deployed its procedures, because
+// a deployment over them would take them back: one with a later protocol of agents, or, unless
+// allowOlder is set, one with a later version. Versions that are no semantic versions, such as
+// those of builds without a tag, have no order.
+//
+// A missing view is no error: release 0 lacks it, and the deployment restores it.
+func checkNotNewer(ctx context.Context, conn *sqlx.Conn, program string, allowOlder bool) error {
 	newest, err := selectOne[int](ctx, conn, `SELECT newest FROM jobs_internal.agent_protocols;`)
 	switch {
 	case err == nil && newest > AgentProtocol:
 		return fmt.Errorf("%w: a newer jobagent has deployed its procedures: use the newer program", ErrSchemaVersion)
-	case NumberOf(err) == numInvalidObjectName:
+	case err != nil && NumberOf(err) != numInvalidObjectName:
+		return translate("read the agent protocols of the control schema", err)
+	case allowOlder:
 		return nil
 	}
-	return translate("read the agent protocols of the control schema", err)
+	deployed, err := schemaProperty(ctx, conn, propertyProgram)
+	if err != nil {
+		return translate("read which program has deployed the procedures", err)
+	}
+	if semver.IsValid(program) && semver.IsValid(deployed) && semver.Compare(program, deployed) < 0 {
+		return fmt.Errorf("%w: jobagent %s has deployed its procedures, and this is %s: use the newer program, or go back to the procedures of this one by \"jobagent db migrate --allow-older\"",
+			ErrSchemaVersion, deployed, program)
+	}
+	return nil
+}
+
+// propertyProgram is the extended property of the schema jobs_internal that holds the version of
+// the program whose procedures are deployed; jobs_internal.record_deployment writes it.
+const propertyProgram = "jobagent_program"
+
+// schemaProperty returns the value of an extended property of the schema jobs_internal; empty if
+// there is none. Such a property needs no table, so that it works on every earlier version.
+func schemaProperty(ctx context.Context, conn *sqlx.Conn, name string) (string, error) {
+	texts, err := selectRows[string](ctx, conn, `SELECT CAST(p.value AS NVARCHAR(100))
+FROM sys.extended_properties AS p
+WHERE p.class = 3
+    AND p.major_id = SCHEMA_ID(N'jobs_internal')
+    AND p.name = @p1;`, name)
+	if err != nil || len(texts) == 0 {
+		return "", err
+	}
+	return texts[0], nil
 }
 
 // Comparison is the result of [Store.Compare].
@@ -504,13 +536,20 @@ func deployedObjects(ctx context.Context, conn *sqlx.Conn) (map[string]deployedO
 	return byName, nil
 }
 
-// record writes the record of a deployment: migrations, and the code objects among objects. With
-// nil objects, the record of code objects stays as it is.
-func record(ctx context.Context, tx *sqlx.Tx, objects []sqlfs.Object, migrations []deployedMigration) error {
+// deployment is what [record] records: code objects, migrations, and the version of the program
+// that deploys. Where one is empty, the record of it stays as it is.
+type deployment struct {
+	objects    []sqlfs.Object
+	migrations []deployedMigration
+	program    string
+}
+
+// record writes the record of a deployment.
+func record(ctx context.Context, tx *sqlx.Tx, d deployment) error {
 	c := newCall("jobs_internal.record_deployment")
-	if objects != nil {
+	if d.objects != nil {
 		var list []deployedObject
-		for _, o := range objects {
+		for _, o := range d.objects {
 			if o.Kind.IsCode() {
 				list = append(list, deployedObject{Name: o.Name, Kind: string(o.Kind), SHA256: o.SHA256})
 			}
@@ -521,12 +560,15 @@ func record(ctx context.Context, tx *sqlx.Tx, objects []sqlfs.Object, migrations
 		}
 		c.in("objects", string(text))
 	}
-	if migrations != nil {
-		text, err := json.Marshal(migrations)
+	if d.migrations != nil {
+		text, err := json.Marshal(d.migrations)
 		if err != nil {
 			return err
 		}
 		c.in("migrations", string(text))
+	}
+	if d.program != "" {
+		c.in("program", d.program)
 	}
 	if _, err := tx.ExecContext(ctx, c.proc, c.args...); err != nil {
 		return translate("record the deployment", err)

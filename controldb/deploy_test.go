@@ -2,6 +2,7 @@ package controldb_test
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"testing"
 
@@ -92,6 +93,47 @@ func TestMigrateChecksTheDeployedProtocol(t *testing.T) {
 		c.exec(t, `ALTER VIEW jobs_internal.agent_protocols AS SELECT 1 AS oldest, 99 AS newest;`)
 		require.ErrorIs(t, c.Migrate(ctx), controldb.ErrSchemaVersion)
 		require.Equal(t, 99, get[int](t, c, `SELECT newest FROM jobs_internal.agent_protocols`), "nothing was deployed")
+	})
+}
+
+// TestEarlierProgramDeploys: the program of an earlier release does not take the procedures of a
+// later one back, unless it is told to.
+func TestEarlierProgramDeploys(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		as := func(program string) *controldb.Store {
+			store, err := controldb.New(controldb.Config{Connector: c.env.Connector(t, c.name), ServerName: c.env.ServerName, Program: program})
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, store.Close()) })
+			return store
+		}
+		older := controldb.MigrateOptions{AllowOlder: true}
+		deployed := func() string {
+			return strings.Join(c.rows(t, `SELECT CAST(p.value AS NVARCHAR(100)) FROM sys.extended_properties AS p WHERE p.name = N'jobagent_program';`), ",")
+		}
+		require.Empty(t, deployed(), "a program without a version installed it")
+		for _, next := range []string{"v0.1.0", "v0.2.0-rc.1", "v0.2.0", "devel", "v0.1.0", "v0.10.0", "v0.10.0"} {
+			require.NoError(t, as(next).Migrate(t.Context()), next)
+			require.Equal(t, next, deployed())
+		}
+		const changed = `ALTER PROCEDURE jobs_internal.check_place AS RETURN 7;`
+		c.exec(t, changed)
+		err := as("v0.9.9").Migrate(t.Context())
+		require.ErrorIs(t, err, controldb.ErrSchemaVersion)
+		require.ErrorContains(t, err, "jobagent v0.10.0 has deployed its procedures, and this is v0.9.9: use the newer program")
+		_, err = as("v0.9.9").PlanMigration(t.Context(), controldb.MigrateOptions{})
+		require.ErrorIs(t, err, controldb.ErrSchemaVersion)
+		p, err := as("v0.9.9").PlanMigration(t.Context(), older)
+		require.NoError(t, err)
+		require.Equal(t, 1, p.Code, "nothing was deployed")
+		require.NoError(t, as("v0.9.9").MigrateWith(t.Context(), older))
+		require.NoError(t, c.Verify(t.Context()))
+		require.Equal(t, "v0.9.9", deployed())
+		require.NoError(t, as("").Migrate(t.Context()))
+		require.Equal(t, "v0.9.9", deployed(), "a program without a version leaves the record")
+
+		// A later contract with agents is refused whatever is allowed.
+		c.exec(t, `ALTER VIEW jobs_internal.agent_protocols AS SELECT 1 AS oldest, 99 AS newest;`)
+		require.ErrorIs(t, as("v0.9.9").MigrateWith(t.Context(), older), controldb.ErrSchemaVersion)
 	})
 }
 

@@ -18,7 +18,7 @@ func MigrateTo(ctx context.Context, s *Store, migrations []sqlfs.Migration, tell
 	if err != nil {
 		return err
 	}
-	return s.migrate(ctx, objects, migrations, tell)
+	return s.migrate(ctx, objects, migrations, MigrateOptions{Tell: tell})
 }
 
 // ApplyMigrations applies migrations without deploying the procedures of this release, as a
@@ -29,7 +29,7 @@ func ApplyMigrations(ctx context.Context, s *Store, upTo int) error {
 		return err
 	}
 	return s.withDeployLock(ctx, func(conn *sqlx.Conn) error {
-		m := &migration{conn: conn, tell: func(string) {}}
+		m := &migration{conn: conn, MigrateOptions: MigrateOptions{Tell: func(string) {}}}
 		return m.applyPending(ctx, migrations[:upTo])
 	})
 }

@@ -47,34 +47,43 @@ var lockWaits = []time.Duration{
 // It returns [ErrNotInstalled] when there is no schema, [ErrSchemaVersion] when the schema is newer
 // than this program, and an *[UnfitError] when the database or the login does not meet the
 // requirements.
-func (s *Store) Migrate(ctx context.Context) error { return s.MigrateWith(ctx, nil) }
+func (s *Store) Migrate(ctx context.Context) error { return s.MigrateWith(ctx, MigrateOptions{}) }
 
-// MigrateWith is [Store.Migrate] with a function that gets a line about each step and each wait. It
-// may be nil.
-func (s *Store) MigrateWith(ctx context.Context, tell func(line string)) error {
+// MigrateOptions are options of a migration.
+type MigrateOptions struct {
+	// Tell gets a line about each step and each wait; nil: nobody does.
+	Tell func(line string)
+	// AllowOlder allows to replace the procedures of a later version of this program. The schema
+	// must have this program's version nevertheless.
+	AllowOlder bool
+}
+
+// MigrateWith is [Store.Migrate] with options.
+func (s *Store) MigrateWith(ctx context.Context, o MigrateOptions) error {
 	objects, migrations, err := embedded()
 	if err != nil {
 		return err
 	}
 	return s.retry(ctx, "migrate the control schema", func() (bool, error) {
-		return true, s.migrate(ctx, objects, migrations, tell)
+		return true, s.migrate(ctx, objects, migrations, o)
 	})
 }
 
 // migration is the state of one [Store.Migrate].
 type migration struct {
-	conn  *sqlx.Conn
-	facts databaseFacts
-	tell  func(line string)
+	conn    *sqlx.Conn
+	facts   databaseFacts
+	program string // version of this program
+	MigrateOptions
 }
 
 // migrate is Migrate without retries, for given objects and migrations.
-func (s *Store) migrate(ctx context.Context, objects []sqlfs.Object, migrations []sqlfs.Migration, tell func(line string)) error {
-	if tell == nil {
-		tell = func(string) {}
+func (s *Store) migrate(ctx context.Context, objects []sqlfs.Object, migrations []sqlfs.Migration, o MigrateOptions) error {
+	if o.Tell == nil {
+		o.Tell = func(string) {}
 	}
 	return s.withDeployLock(ctx, func(conn *sqlx.Conn) error {
-		m := &migration{conn: conn, tell: tell}
+		m := &migration{conn: conn, program: s.program, MigrateOptions: o}
 		if err := m.applyPending(ctx, migrations); err != nil {
 			return err
 		}
@@ -91,7 +100,7 @@ func (m *migration) applyPending(ctx context.Context, migrations []sqlfs.Migrati
 	if have > len(migrations) {
 		return &SchemaVersionError{Have: have, Want: len(migrations)}
 	}
-	if err := checkNotNewer(ctx, m.conn); err != nil {
+	if err := checkNotNewer(ctx, m.conn, m.program, m.AllowOlder); err != nil {
 		return err
 	}
 	if err := m.boundWaits(ctx); err != nil {
@@ -127,29 +136,24 @@ func (m *migration) boundWaits(ctx context.Context) error {
 type progress struct{ version, steps int }
 
 // propertyProgress is the extended property of the schema jobs_internal that holds the progress of
-// a migration of several steps, as "version/steps". It needs no table, so that it works on every
-// earlier version, and it is part of the transaction of the step.
+// a migration of several steps, as "version/steps". It is part of the transaction of the step.
 const propertyProgress = "jobagent_migration"
 
 // readProgress reads the progress of a migration that has not ended; the zero value if there is
 // none.
 func readProgress(ctx context.Context, conn *sqlx.Conn) (progress, error) {
 	const op = "read the progress of the migration"
-	texts, err := selectRows[string](ctx, conn, `SELECT CAST(p.value AS NVARCHAR(100))
-FROM sys.extended_properties AS p
-WHERE p.class = 3
-    AND p.major_id = SCHEMA_ID(N'jobs_internal')
-    AND p.name = @p1;`, propertyProgress)
-	if err != nil || len(texts) == 0 {
+	text, err := schemaProperty(ctx, conn, propertyProgress)
+	if err != nil || text == "" {
 		return progress{}, translate(op, err)
 	}
-	version, steps, _ := strings.Cut(texts[0], "/")
+	version, steps, _ := strings.Cut(text, "/")
 	var p progress
 	if p.version, err = strconv.Atoi(version); err == nil {
 		p.steps, err = strconv.Atoi(steps)
 	}
 	if err != nil {
-		return p, fmt.Errorf("%s: invalid extended property %s: want \"version/steps\", got %q", op, propertyProgress, texts[0])
+		return p, fmt.Errorf("%s: invalid extended property %s: want \"version/steps\", got %q", op, propertyProgress, text)
 	}
 	return p, nil
 }
@@ -167,7 +171,8 @@ ELSE
     EXECUTE sys.sp_addextendedproperty `+where+`, @value = @p1;`, fmt.Sprintf("%d/%d", of.Version, number))
 		return translate(op, err)
 	}
-	if err := record(ctx, tx, nil, []deployedMigration{{Version: of.Version, Name: of.Name, SHA256: of.SHA256}}); err != nil {
+	done := []deployedMigration{{Version: of.Version, Name: of.Name, SHA256: of.SHA256}}
+	if err := record(ctx, tx, deployment{migrations: done}); err != nil {
 		return err
 	}
 	_, err := tx.ExecContext(ctx, `IF `+exists+`
@@ -186,7 +191,7 @@ func (m *migration) apply(ctx context.Context, pending sqlfs.Migration, done pro
 	}
 	for _, step := range steps[min(done.steps, len(steps)):] {
 		what := fmt.Sprintf("migration %s, step %d of %d", pending.Name, step.Number, len(steps))
-		m.tell(what + about(step))
+		m.Tell(what + about(step))
 		if err := m.applyStep(ctx, pending, step, len(steps), what); err != nil {
 			return err
 		}
@@ -258,7 +263,7 @@ func (m *migration) waitForLocks(ctx context.Context, what string, tables []stri
 			return fmt.Errorf("%s: %w (%d attempts): %s; end these sessions or wait for them, then run \"jobagent db migrate\" again, which goes on here: %w",
 				what, ErrLocked, n+1, m.holders(ctx, tables), err)
 		}
-		m.tell(fmt.Sprintf("%s waits for locks of other sessions (%s), and tries again in %s", what, m.holders(ctx, tables), lockWaits[n]))
+		m.Tell(fmt.Sprintf("%s waits for locks of other sessions (%s), and tries again in %s", what, m.holders(ctx, tables), lockWaits[n]))
 		timer := time.NewTimer(lockWaits[n])
 		select {
 		case <-timer.C:
@@ -341,7 +346,7 @@ func (m *migration) deployCode(ctx context.Context, objects []sqlfs.Object) erro
 			continue
 		}
 		if len(part.objects) > 0 {
-			m.tell(fmt.Sprintf("%s: %d to create or replace", part.what, len(part.objects)))
+			m.Tell(fmt.Sprintf("%s: %d to create or replace", part.what, len(part.objects)))
 		}
 		err := m.waitForLocks(ctx, part.what, nil, func() error {
 			return deployObjects(ctx, m.conn, part.objects, func(tx *sqlx.Tx) error {
@@ -351,7 +356,7 @@ func (m *migration) deployCode(ctx context.Context, objects []sqlfs.Object) erro
 				if err := restoreGrants(ctx, tx); err != nil {
 					return err
 				}
-				return record(ctx, tx, objects, nil)
+				return record(ctx, tx, deployment{objects: objects, program: m.program})
 			})
 		})
 		if err != nil {

@@ -132,7 +132,7 @@ func TestMigrateWaitsForLocks(t *testing.T) {
 		var lines []string
 		var behind error
 		var wg sync.WaitGroup
-		err := c.MigrateWith(t.Context(), func(line string) {
+		err := c.MigrateWith(t.Context(), controldb.MigrateOptions{Tell: func(line string) {
 			lines = append(lines, fmt.Sprintf("%s %s", time.Since(started), line))
 			if strings.Contains(line, "step 4 of 15 (jobs_internal.job_executions)") {
 				var err error
@@ -147,7 +147,7 @@ func TestMigrateWaitsForLocks(t *testing.T) {
 					require.NoError(t, report.Commit())
 				})
 			}
-		})
+		}})
 		require.NoError(t, err)
 		wg.Wait()
 		require.NoError(t, behind, "the report is not cut off")
@@ -201,14 +201,14 @@ func TestMigrateResumes(t *testing.T) {
 	for step := 2; ; step++ {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		var first string
-		err := c.MigrateWith(ctx, func(line string) {
+		err := c.MigrateWith(ctx, controldb.MigrateOptions{Tell: func(line string) {
 			if first == "" {
 				first = line
 			}
 			if strings.HasPrefix(line, fmt.Sprintf("migration 0005_actions, step %d of ", step)) {
 				cancel(stopped)
 			}
-		})
+		}})
 		cancel(nil)
 		require.Contains(t, first, fmt.Sprintf("migration 0005_actions, step %d of ", step-1))
 		if err == nil {
@@ -342,7 +342,7 @@ func TestPlanMigration(t *testing.T) {
 		require.Len(t, c.pass(t, term).Tasks, 3)
 		require.NoError(t, controldb.ApplyMigrations(ctx, c.Store, 4))
 		before := c.tableDefinitions(t)
-		p, err := c.PlanMigration(ctx)
+		p, err := c.PlanMigration(ctx, controldb.MigrateOptions{})
 		require.NoError(t, err)
 		require.Equal(t, before, c.tableDefinitions(t))
 		require.Equal(t, []any{4, controldb.SchemaVersion(), true}, []any{p.Version, p.Want, p.Online})
@@ -364,18 +364,18 @@ func TestPlanMigration(t *testing.T) {
 		done := 0
 		cut, cancel := context.WithCancel(ctx)
 		defer cancel()
-		require.Error(t, c.MigrateWith(cut, func(line string) {
+		require.Error(t, c.MigrateWith(cut, controldb.MigrateOptions{Tell: func(line string) {
 			if strings.HasPrefix(line, "migration ") {
 				if done++; done == 7 {
 					cancel()
 				}
 			}
-		}))
-		again, err := c.PlanMigration(ctx)
+		}}))
+		again, err := c.PlanMigration(ctx, controldb.MigrateOptions{})
 		require.NoError(t, err)
 		require.Equal(t, p.Steps[6:], again.Steps, "steps that have ended are not planned")
 		require.NoError(t, c.Migrate(ctx))
-		none, err := c.PlanMigration(ctx)
+		none, err := c.PlanMigration(ctx, controldb.MigrateOptions{})
 		require.NoError(t, err)
 		require.Empty(t, none.Steps)
 		require.Zero(t, none.Code)

@@ -68,9 +68,9 @@ type PlannedAgent struct {
 // so long that the plan warns of it.
 const offlineRows = 1_000_000
 
-// PlanMigration returns what [Store.Migrate] would do. It only reads, and no table of runs. The
+// PlanMigration returns what [Store.MigrateWith] would do. It only reads, and no table of runs. The
 // errors are those of Migrate.
-func (s *Store) PlanMigration(ctx context.Context) (MigrationPlan, error) {
+func (s *Store) PlanMigration(ctx context.Context, o MigrateOptions) (MigrationPlan, error) {
 	const op = "plan the migration"
 	objects, migrations, err := embedded()
 	if err != nil {
@@ -88,7 +88,7 @@ func (s *Store) PlanMigration(ctx context.Context) (MigrationPlan, error) {
 	if p.Version > p.Want {
 		return p, &SchemaVersionError{Have: p.Version, Want: p.Want}
 	}
-	if err := checkNotNewer(ctx, conn); err != nil {
+	if err := checkNotNewer(ctx, conn, s.program, o.AllowOlder); err != nil {
 		return p, err
 	}
 	facts, err := readDatabase(ctx, conn)

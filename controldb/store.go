@@ -34,12 +34,16 @@ type Config struct {
 	ServerName string
 	// MaxConns bounds open connections; 0 means 16.
 	MaxConns int
+	// Program is the version of this program, which deployments record. One that is a semantic
+	// version, such as v1.2.3, is not deployed over by an earlier one. Empty: it is not recorded.
+	Program string
 }
 
 // Store is an open control database. It is safe for concurrent use.
 type Store struct {
 	db         *sqlx.DB
 	serverName string
+	program    string                              // version of this program; see Config
 	limit      time.Duration                       // of each call of a procedure or view; 0: only the context's
 	onDeadlock func(op string, wait time.Duration) // nil: calls are not repeated after a deadlock
 	onSlow     func(op string)                     // nil: slow calls are not told
@@ -112,7 +116,7 @@ func New(cfg Config) (*Store, error) {
 	db.SetMaxIdleConns(maxConns)
 	db.SetConnMaxIdleTime(5 * time.Minute)
 	db.SetConnMaxLifetime(sessionLife)
-	s := &Store{db: sqlx.NewDb(db, "sqlserver"), serverName: serverName}
+	s := &Store{db: sqlx.NewDb(db, "sqlserver"), serverName: serverName, program: cfg.Program}
 	if r, ok := connector.(interface{ Retire() }); ok {
 		s.retire = r.Retire
 	}

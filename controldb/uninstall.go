@@ -64,7 +64,7 @@ func (s *Store) Uninstall(ctx context.Context) (Uninstallation, error) {
 		if _, err := installedVersion(ctx, conn); err != nil {
 			return err
 		}
-		m := &migration{conn: conn, tell: func(string) {}}
+		m := &migration{conn: conn, MigrateOptions: MigrateOptions{Tell: func(string) {}}}
 		if err := m.boundWaits(ctx); err != nil {
 			return err
 		}

@@ -8,6 +8,8 @@
 -- Parameters:
 --   @objects     JSON array of all code objects: name, kind, sha256. Rows of other objects are deleted.
 --   @migrations  JSON array of applied migrations: version, name, sha256.
+--   @program     Version of the program whose code objects are deployed. It is the extended property jobagent_program of the schema
+--                jobs_internal, because a deployment reads it before it has migrated the tables. NULL: unchanged.
 -- Called by: controldb/deploy.go, within its transaction.
 -- Locks:     control_identity (X), terms (X), their tasks (X), code_objects, schema_versions (X), job_steps (X).
 -- Returns:   0.
@@ -15,6 +17,7 @@
 CREATE OR ALTER PROCEDURE jobs_internal.record_deployment
     @objects    NVARCHAR(MAX) = NULL,
     @migrations NVARCHAR(MAX) = NULL,
+    @program    NVARCHAR(100) = NULL,
     @now        DATETIME2(7) = NULL
 AS
 BEGIN
@@ -65,6 +68,22 @@ BEGIN
         sha256  CHAR(64)
     ) AS m
     WHERE NOT EXISTS (SELECT 1 FROM jobs_internal.schema_versions AS v WHERE v.version = m.version);
+
+    IF @program IS NOT NULL
+    BEGIN
+        IF EXISTS (
+            SELECT 1
+            FROM sys.extended_properties AS p
+            WHERE p.class = 3
+                AND p.major_id = SCHEMA_ID(N'jobs_internal')
+                AND p.name = N'jobagent_program'
+        )
+            EXECUTE sys.sp_updateextendedproperty
+                @name = N'jobagent_program', @value = @program, @level0type = N'SCHEMA', @level0name = N'jobs_internal';
+        ELSE
+            EXECUTE sys.sp_addextendedproperty
+                @name = N'jobagent_program', @value = @program, @level0type = N'SCHEMA', @level0name = N'jobs_internal';
+    END;
 
     UPDATE t
     SET t.ended_at = @now,

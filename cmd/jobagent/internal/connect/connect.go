@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/jobagent/jobagent/agent/telemetry/metrics"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/buildinfo"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
@@ -181,7 +182,7 @@ var entraKinds = map[string]mssql.CredentialKind{
 // ControlConfig returns the settings of a control database's connections. A connection string with
 // fedauth logs in with Microsoft Entra ID.
 func ControlConfig(text string) (controldb.Config, error) {
-	cfg := controldb.Config{DSN: text}
+	cfg := controldb.Config{DSN: text, Program: buildinfo.Version()}
 	dsn, err := mssql.ParseDSN(text)
 	if err != nil {
 		return cfg, exit.Usage(err)

@@ -42,14 +42,13 @@ func newInstallCommand(a *connect.App) *cobra.Command {
 }
 
 func newMigrateCommand(a *connect.App) *cobra.Command {
+	options := controldb.MigrateOptions{Tell: func(line string) {
+		if !a.Structured() {
+			fmt.Fprintln(a.Stderr, line)
+		}
+	}}
 	cmd := newSchemaCommand(a, "migrate", "Migrate the control schema to this program's version",
-		func(s *controldb.Store, ctx context.Context) error {
-			return s.MigrateWith(ctx, func(line string) {
-				if !a.Structured() {
-					fmt.Fprintln(a.Stderr, line)
-				}
-			})
-		}, func(version int, warnings []output.Finding) error {
+		func(s *controldb.Store, ctx context.Context) error { return s.MigrateWith(ctx, options) }, func(version int, warnings []output.Finding) error {
 			v := output.Deployment{SchemaVersion: version, Warnings: warnings}
 			return a.Done(v, "the control schema is at version %d", version)
 		})
@@ -59,8 +58,12 @@ Agents may go on: they keep their leases and repeat calls that meet a change. Ea
 by itself. A step that does not get its locks lets the others pass and tries again, for about three
 minutes. After an error, call the command again: it goes on with the step that has not ended.
 
---plan shows the steps, the rows of their tables and their locks, and changes nothing.`
+--plan shows the steps, the rows of their tables and their locks, and changes nothing.
+
+The command of an earlier release does not replace the procedures of a later one. --allow-older lets
+it, for example to leave a release that has a fault. The tables must have this program's version.`
 	plan := cmd.Flags().Bool("plan", false, "show what would be done, and change nothing")
+	cmd.Flags().BoolVar(&options.AllowOlder, "allow-older", false, "replace the procedures of a later release by those of this one")
 	migrate := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if !*plan {
@@ -71,7 +74,7 @@ minutes. After an error, call the command again: it goes on with the step that h
 			return err
 		}
 		defer store.Close()
-		p, err := store.PlanMigration(cmd.Context())
+		p, err := store.PlanMigration(cmd.Context(), options)
 		if err != nil {
 			return err
 		}
