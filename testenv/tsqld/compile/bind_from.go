@@ -7,6 +7,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -290,14 +291,14 @@ func (b *binder) tableOf(db *catalog.Database, t *catalog.Table) *source {
 	src := &source{alias: b.alias("t"), name: t.Name, base: t}
 	b.needs.Tables = true
 	if db == nil {
-		src.table = "temp." + quote(t.SQLName)
+		src.table = "temp." + store.Quote(t.SQLName)
 		b.needLocal(t)
 	} else {
 		src.db, src.databaseID = db.Name, db.ID
 		if s := db.SchemaByID(t.SchemaID); s != nil {
 			src.schema = s.Name
 		}
-		src.table = db.SQLName() + "." + quote(t.SQLName)
+		src.table = db.SQLName() + "." + store.Quote(t.SQLName)
 		b.needDatabase(db.ID)
 	}
 	b.tableColumns(src, db, t)
@@ -413,7 +414,7 @@ func (b *binder) systemTable(db *catalog.Database, t *catalog.SystemTable) *sour
 		if !slices.ContainsFunc(b.needs.System, func(s SystemRef) bool { return s.Temp == temp }) {
 			b.needs.System = append(b.needs.System, SystemRef{db.ID, t, temp})
 		}
-		src.table = "temp." + quote(temp)
+		src.table = "temp." + store.Quote(temp)
 	}
 	for i, c := range t.Columns {
 		ct := c.Type

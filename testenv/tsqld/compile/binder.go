@@ -29,10 +29,6 @@ type binder struct {
 	maxRecursion int
 	// inDefault is set while a column default is bound, the only place that allows NEWSEQUENTIALID.
 	inDefault bool
-	// instead is the INSTEAD OF trigger of the INSERT that is bound, or nil.
-	instead *Instead
-	// checked is the view with WITH CHECK OPTION through which an INSERT goes, or nil.
-	checked *source
 	// locale is the session's locale. It is zero inside system views and in SQL stored in a schema.
 	locale types.Locale
 	// emptyPast makes sources with READPAST empty tables.

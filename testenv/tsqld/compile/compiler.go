@@ -95,7 +95,7 @@ func (c *Compiler) query(q *syntax.Query, hints []*syntax.Option, browse bool) (
 			p.Columns = r.columnTypes()
 		}
 		p.Chunks = r.document != documentNone && r.cols[0].typ.ID != types.XML
-		if err = p.render(b, r); err == nil && len(p.ReadPast) > 0 && r.needsPastRows() {
+		if err = renderPlan(p, b.needs, r); err == nil && len(p.ReadPast) > 0 && r.needsPastRows() {
 			p.PastPlan = p.emptyPlan(len(r.cols))
 		}
 		return err
@@ -104,15 +104,6 @@ func (c *Compiler) query(q *syntax.Query, hints []*syntax.Option, browse bool) (
 		p.PastPlan, err = c.forEmptyPast().query(q, hints, browse)
 	}
 	return p, err
-}
-
-// render writes the SQL of a plan's query.
-func (p *Plan) render(b *binder, q *query) (err error) {
-	r := &renderer{}
-	r.query(q)
-	p.Statement, err = r.statement()
-	p.Needs = b.needs
-	return err
 }
 
 // into resolves the target of SELECT ... INTO; it returns nil for a query without INTO. Error 196
@@ -297,7 +288,7 @@ func (b *binder) scalar(n *node) (*Scalar, error) {
 	q := &query{core: &core{}}
 	q.add(n, outColumn{typ: t, null: true})
 	s.Plan = &Plan{Columns: q.columnTypes()}
-	return s, s.Plan.render(b, q)
+	return s, renderPlan(s.Plan, b.needs, q)
 }
 
 // Type resolves a type as written. The result is a system type, an alias type (also in the second
@@ -366,7 +357,7 @@ func (c *Compiler) View(
 		if r, err = nameColumns(r, name, names); err != nil {
 			return err
 		}
-		if err := (&Plan{}).render(b, r); err != nil {
+		if err := renderPlan(&Plan{}, b.needs, r); err != nil {
 			return err
 		}
 		cols = r.columnTypes()

@@ -146,7 +146,7 @@ func (c *Compiler) Cursor(q *syntax.Query, hints []*syntax.Option, use CursorUse
 				return err
 			}
 		}
-		if err = p.render(b, r); err == nil && len(p.ReadPast) > 0 && r.needsPastRows() {
+		if err = renderPlan(&p.Plan, b.needs, r); err == nil && len(p.ReadPast) > 0 && r.needsPastRows() {
 			p.PastPlan = p.emptyPlan(len(r.cols))
 		}
 		return err

@@ -10,59 +10,67 @@ import (
 // unchanged since FETCH.
 func (c *Compiler) Delete(s *syntax.DeleteStmt, checked bool) (d *DML, err error) {
 	err = c.bind(s.Hints, func(b *binder) error {
-		if err := b.with(s.With); err != nil {
-			return err
-		}
-		m, err := b.modify(s.Target, s.From, "DELETE", nil)
-		if err != nil {
-			return err
-		}
-		if m.instead != nil && s.Output != nil {
-			return mserr.OutputTargetTriggers(m.table.Name)
-		}
-		d = newDML("DELETE", m.target)
-		where, err := m.whereOf(d, s.Where, s.CurrentOf, checked)
-		if err != nil {
-			return err
-		}
-		d.NeedsPastRows = joinNeedsPastRows(m.src) || fromNeedsPastRows(m.from, where)
-		var returned *query
-		if s.Output != nil && s.OutputInto == nil && !m.ordered() {
-			returned = b.returning(m.target, s.Output, map[string]func(*catalog.Column) bool{"deleted": always})
-		}
-		spooled := s.Output != nil && returned == nil || s.OutputInto != nil || m.instead != nil
-		if s.OutputInto != nil && s.Output == nil && s.Top == nil && m.instead == nil {
-			spooled = !m.outputInto(d, s.OutputInto, nil, where, b.pseudo("deleted", m.target, m.old))
-		}
-		switch {
-		case spooled:
-			err = m.deleteSpooled(d, s, where)
-		case m.direct && s.Top == nil:
-			r := &renderer{}
-			r.WriteString("DELETE FROM " + m.sql() + " AS " + m.src.alias)
-			if where != nil {
-				r.WriteString(" WHERE ")
-				r.node(where)
-			}
-			err = d.emitChange(r, returned)
-		default:
-			var q *query
-			if q, err = m.rows(where, s.Top); err != nil {
-				return err
-			}
-			q.core.items = []*node{m.rid}
-			r := &renderer{}
-			r.WriteString("DELETE FROM " + m.sql() + " WHERE rowid IN (")
-			r.query(q)
-			r.WriteByte(')')
-			err = d.emitChange(r, returned)
-		}
-		d.Needs = b.needs
+		d, err = compileDelete(b, s, checked)
 		return err
 	})
 	if err == nil {
 		err = c.addPastPlan(d, func(c *Compiler) (*DML, error) { return c.Delete(s, checked) })
 	}
+	return d, err
+}
+
+// compileDelete compiles a DELETE. checked tells whether WHERE CURRENT OF requires that the row is
+// unchanged since FETCH.
+func compileDelete(in *binder, s *syntax.DeleteStmt, checked bool) (d *DML, err error) {
+	b := &builder{binder: in}
+	if err := b.with(s.With); err != nil {
+		return d, err
+	}
+	m, err := b.modify(s.Target, s.From, "DELETE", nil)
+	if err != nil {
+		return d, err
+	}
+	if m.instead != nil && s.Output != nil {
+		return d, mserr.OutputTargetTriggers(m.table.Name)
+	}
+	d = newDML("DELETE", m.target)
+	where, err := m.whereOf(d, s.Where, s.CurrentOf, checked)
+	if err != nil {
+		return d, err
+	}
+	d.NeedsPastRows = joinNeedsPastRows(m.src) || fromNeedsPastRows(m.from, where)
+	var returned *query
+	if s.Output != nil && s.OutputInto == nil && !m.ordered() {
+		returned = b.returning(m.target, s.Output, map[string]func(*catalog.Column) bool{"deleted": always})
+	}
+	spooled := s.Output != nil && returned == nil || s.OutputInto != nil || m.instead != nil
+	if s.OutputInto != nil && s.Output == nil && s.Top == nil && m.instead == nil {
+		spooled = !m.outputInto(d, s.OutputInto, nil, where, b.pseudo("deleted", m.target, m.old))
+	}
+	switch {
+	case spooled:
+		err = m.deleteSpooled(d, s, where)
+	case m.direct && s.Top == nil:
+		r := &renderer{}
+		r.WriteString("DELETE FROM " + m.sql() + " AS " + m.src.alias)
+		if where != nil {
+			r.WriteString(" WHERE ")
+			r.node(where)
+		}
+		err = d.emitChange(r, returned)
+	default:
+		var q *query
+		if q, err = m.rows(where, s.Top); err != nil {
+			return d, err
+		}
+		q.core.items = []*node{m.rid}
+		r := &renderer{}
+		r.WriteString("DELETE FROM " + m.sql() + " WHERE rowid IN (")
+		r.query(q)
+		r.WriteByte(')')
+		err = d.emitChange(r, returned)
+	}
+	d.Needs = b.needs
 	return d, err
 }
 

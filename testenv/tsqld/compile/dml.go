@@ -7,9 +7,19 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
+
+// builder compiles one statement that changes data.
+type builder struct {
+	*binder
+	// instead is the INSTEAD OF trigger of the INSERT that is bound, or nil.
+	instead *Instead
+	// checked is the view with WITH CHECK OPTION through which an INSERT goes, or nil.
+	checked *source
+}
 
 // target is the table that a statement changes.
 type target struct {
@@ -28,9 +38,9 @@ func (t target) databaseID() int {
 // sql returns SQLite's name of the table.
 func (t target) sql() string {
 	if t.db == nil {
-		return "temp." + quote(t.table.SQLName)
+		return "temp." + store.Quote(t.table.SQLName)
 	}
-	return t.db.SQLName() + "." + quote(t.table.SQLName)
+	return t.db.SQLName() + "." + store.Quote(t.table.SQLName)
 }
 
 // displayName returns the table's three-part name for messages.
@@ -58,7 +68,7 @@ func newDML(kind string, t target) *DML {
 
 // tableTarget resolves the target table of INSERT, OUTPUT INTO and TRUNCATE TABLE. Error 208 for an
 // unknown name; views are not supported.
-func (b *binder) tableTarget(ts syntax.TableSource, permission string) (target, error) {
+func (b *builder) tableTarget(ts syntax.TableSource, permission string) (target, error) {
 	switch ts := ts.(type) {
 	case *syntax.TableVar:
 		t := b.localTable(ts.Name)
@@ -101,7 +111,7 @@ func (b *binder) tableTarget(ts syntax.TableSource, permission string) (target, 
 
 // storeValue converts a value for a column and adds the checks that SQLite lacks: the length of
 // character and binary values, and NULL in the rowid, which SQLite would replace by a number.
-func (b *binder) storeValue(t target, statement string, c *catalog.Column, n *node) (*node, error) {
+func (b *builder) storeValue(t target, statement string, c *catalog.Column, n *node) (*node, error) {
 	n, err := b.columnValue(t, c, n)
 	if err != nil {
 		return nil, err
@@ -110,7 +120,7 @@ func (b *binder) storeValue(t target, statement string, c *catalog.Column, n *no
 }
 
 // rowIDValue adds a check that the value of the rowid column is not NULL.
-func (b *binder) rowIDValue(t target, statement string, c *catalog.Column, n *node) (*node, error) {
+func (b *builder) rowIDValue(t target, statement string, c *catalog.Column, n *node) (*node, error) {
 	if !n.null || t.table.RowIDColumn() != c {
 		return n, nil
 	}
@@ -118,7 +128,7 @@ func (b *binder) rowIDValue(t target, statement string, c *catalog.Column, n *no
 }
 
 // valueOrDefault converts a value for a column with a default; NULL stands for the default.
-func (b *binder) valueOrDefault(t target, statement string, c *catalog.Column, n *node) (*node, error) {
+func (b *builder) valueOrDefault(t target, statement string, c *catalog.Column, n *node) (*node, error) {
 	n, err := b.columnValue(t, c, n)
 	if err != nil {
 		return nil, err
@@ -133,7 +143,7 @@ func (b *binder) valueOrDefault(t target, statement string, c *catalog.Column, n
 }
 
 // columnValue converts a value for a column and checks the length of character and binary values.
-func (b *binder) columnValue(t target, c *catalog.Column, n *node) (*node, error) {
+func (b *builder) columnValue(t target, c *catalog.Column, n *node) (*node, error) {
 	if n.typ.ID != types.Null {
 		if err := types.CheckImplicit(n.typ, c.Type); err != nil {
 			return nil, err
@@ -169,7 +179,7 @@ func mayTruncate(from, to types.Type) bool {
 
 // defaultValue returns the default of a column, or NULL if the column has none. Identity and
 // rowversion columns are filled by [insertion.row].
-func (b *binder) defaultValue(t target, statement string, c *catalog.Column) (n *node, err error) {
+func (b *builder) defaultValue(t target, statement string, c *catalog.Column) (n *node, err error) {
 	if c.Default == nil {
 		return b.storeValue(t, statement, c, nullOf(types.NullType))
 	}
@@ -216,7 +226,7 @@ type spool struct {
 }
 
 // newSpool returns an empty spool.
-func (b *binder) newSpool() *spool { return &spool{src: &source{alias: b.alias("s")}} }
+func (b *builder) newSpool() *spool { return &spool{src: &source{alias: b.alias("s")}} }
 
 // capture adds an expression to the spool and returns its column. An expression that is already in
 // the spool is not added again.
@@ -252,7 +262,7 @@ const rowNumber = "n"
 
 // finish names the spool by its shape, so that statements share spools, and adds the statements
 // that empty it.
-func (s *spool) finish(b *binder, d *DML) {
+func (s *spool) finish(b *builder, d *DML) {
 	name := "sp" + strconv.Itoa(b.scope.FunctionDepth()) + "_" + strconv.Itoa(len(s.exprs))
 	s.src.table = "temp." + name
 	ddl := "CREATE TEMP TABLE IF NOT EXISTS " + name + "(" + rowNumber + " INTEGER PRIMARY KEY"
@@ -311,7 +321,7 @@ func (s *spool) fill(q *query, once bool) (Statement, error) {
 
 // pseudo returns the table inserted or deleted. value returns the node of a column, or nil for
 // NULL.
-func (b *binder) pseudo(name string, t target, value func(c *catalog.Column) (*node, error)) *source {
+func (b *builder) pseudo(name string, t target, value func(c *catalog.Column) (*node, error)) *source {
 	src := &source{name: name}
 	for _, c := range t.table.Columns {
 		sc := sourceColumn{name: c.Name, typ: c.Type, null: c.Nullable, label: labelImplicit, base: c}
@@ -340,7 +350,7 @@ func (b *binder) pseudo(name string, t target, value func(c *catalog.Column) (*n
 // output binds the OUTPUT clauses of a statement over its spool, and captures the columns of
 // sources other than inserted and deleted. It must be called before the spool is finished;
 // [outputs.emit] writes the statements afterwards.
-func (b *binder) output(into, client *syntax.Output, l *level, s *spool) (*outputs, error) {
+func (b *builder) output(into, client *syntax.Output, l *level, s *spool) (*outputs, error) {
 	o := &outputs{spool: s}
 	for _, clause := range []*syntax.Output{into, client} {
 		if clause == nil {
@@ -365,7 +375,7 @@ func (b *binder) output(into, client *syntax.Output, l *level, s *spool) (*outpu
 }
 
 // outputQuery binds the items of an OUTPUT clause. Error 10702 for subqueries.
-func (b *binder) outputQuery(clause *syntax.Output, l *level) (*query, error) {
+func (b *builder) outputQuery(clause *syntax.Output, l *level) (*query, error) {
 	q := &query{core: &core{}}
 	inner := &level{sources: l.sources, agg: &aggregation{refusal: mserr.AggregateInOutput()}}
 	for _, item := range clause.Items {
@@ -414,7 +424,7 @@ type outputs struct {
 }
 
 // emit adds the statements of OUTPUT to a plan whose spool is finished.
-func (o *outputs) emit(b *binder, d *DML) error {
+func (o *outputs) emit(b *builder, d *DML) error {
 	if o.into != nil {
 		t, err := b.tableTarget(o.clause.Into, "INSERT")
 		if err != nil {
@@ -433,7 +443,7 @@ func (o *outputs) emit(b *binder, d *DML) error {
 	}
 	if o.client != nil {
 		p := &Plan{Columns: o.client.columnTypes()}
-		if err := p.render(b, o.client); err != nil {
+		if err := renderPlan(p, b.needs, o.client); err != nil {
 			return err
 		}
 		d.Output = p
@@ -467,7 +477,7 @@ func (t target) checkOutputInto() error {
 
 // insert returns the statement that inserts the rows of OUTPUT INTO into its target, and its need
 // of identity values, if any.
-func (o *outputs) insert(b *binder, t target) (Statement, *IdentityNeed, error) {
+func (o *outputs) insert(b *builder, t target) (Statement, *IdentityNeed, error) {
 	q, names := o.into, o.clause.IntoColumns
 	ins, err := b.insertColumns(t, names, len(q.cols))
 	if err != nil {
@@ -572,14 +582,21 @@ func (c *Compiler) Formula(table *catalog.Table, e syntax.Expr) (t types.Type, n
 // 4712 and the error for a missing ALTER permission.
 func (c *Compiler) Truncate(s *syntax.TruncateStmt) (d *DML, err error) {
 	err = c.bind(nil, func(b *binder) error {
-		t, err := b.tableTarget(&syntax.TableName{Name: s.Table}, "ALTER")
-		if err != nil {
-			return err
-		}
-		d = newDML("TRUNCATE TABLE", t)
-		d.Apply = []Statement{{SQL: "DELETE FROM " + t.sql()}}
-		d.Needs = b.needs
-		return nil
+		d, err = compileTruncate(b, s)
+		return err
 	})
 	return d, err
+}
+
+// compileTruncate compiles TRUNCATE TABLE.
+func compileTruncate(in *binder, s *syntax.TruncateStmt) (d *DML, err error) {
+	b := &builder{binder: in}
+	t, err := b.tableTarget(&syntax.TableName{Name: s.Table}, "ALTER")
+	if err != nil {
+		return d, err
+	}
+	d = newDML("TRUNCATE TABLE", t)
+	d.Apply = []Statement{{SQL: "DELETE FROM " + t.sql()}}
+	d.Needs = b.needs
+	return d, nil
 }

@@ -25,12 +25,12 @@ type insertion struct {
 
 // insertColumns resolves the column list. names is nil if the statement has none; values is the
 // number of values in a row. Errors: 207, 264, 271, 273, 544, 545, 8101.
-func (b *binder) insertColumns(t target, names []syntax.Ident, values int) (*insertion, error) {
+func (b *builder) insertColumns(t target, names []syntax.Ident, values int) (*insertion, error) {
 	return b.insertColumnsOf(t, names, values, b.scope.IdentityInsert(t.table))
 }
 
 // insertColumnsOf implements insertColumns. explicit is set if the statement gives identity values.
-func (b *binder) insertColumnsOf(t target, names []syntax.Ident, values int, explicit bool) (*insertion, error) {
+func (b *builder) insertColumnsOf(t target, names []syntax.Ident, values int, explicit bool) (*insertion, error) {
 	ins := &insertion{t: t, identity: t.table.IdentityColumn(), hasList: names != nil}
 	if b.instead != nil && b.instead.Shape == t.table {
 		ins.instead = b.instead
@@ -111,7 +111,7 @@ func (ins *insertion) generates() bool { return ins.identity != nil && !ins.give
 
 // row returns the values of all columns of a row. given are the values of the statement, nil for
 // DEFAULT; identity is the node of a generated identity value.
-func (ins *insertion) row(b *binder, statement string, given []*node, identity *node) ([]*node, error) {
+func (ins *insertion) row(b *builder, statement string, given []*node, identity *node) ([]*node, error) {
 	out := make([]*node, len(ins.columns))
 	for i, c := range ins.columns {
 		var n *node
@@ -247,51 +247,7 @@ func (ins *insertion) noteIdentity(d *DML, rows int) {
 // Insert compiles an INSERT other than INSERT … EXEC, for which see [Compiler.InsertRows].
 func (c *Compiler) Insert(s *syntax.InsertStmt) (d *DML, err error) {
 	err = c.bind(s.Hints, func(b *binder) error {
-		if err := b.with(s.With); err != nil {
-			return err
-		}
-		t, instead, through, err := b.insertTarget(s.Target, s.Columns)
-		if err != nil {
-			return err
-		}
-		if through != nil && through.src.hasCheckOption() {
-			b.checked = through.src
-		}
-		if instead != nil && s.Output != nil {
-			return mserr.OutputTargetTriggers(t.table.Name)
-		}
-		b.instead = instead
-		d = newDML("INSERT", t)
-		switch src := s.Source.(type) {
-		case *syntax.InsertValues:
-			st, verr := through.throughView(s, len(src.Rows[0]))
-			if verr != nil {
-				return verr
-			}
-			err = b.insertValues(d, t, st, src.Rows)
-		case *syntax.InsertDefaults:
-			err = b.insertValues(d, t, s, [][]syntax.Expr{{}})
-		case *syntax.InsertQuery:
-			var q *query
-			var assigned []assignment
-			if q, err = b.query(
-				src.Query,
-				nil,
-				queryUse{ordered: true, assigned: &assigned},
-			); err == nil &&
-				len(assigned) > 0 {
-				err = mserr.InsertAssigns()
-			} else if err == nil {
-				d.NeedsPastRows = q.needsPastRows()
-				var st *syntax.InsertStmt
-				if st, err = through.throughView(s, len(q.cols)); err == nil {
-					err = b.insertRowsOf(d, t, st, q)
-				}
-			}
-		default:
-			err = mserr.NotSupported("INSERT with this kind of source")
-		}
-		d.Needs = b.needs
+		d, err = compileInsert(b, s)
 		return err
 	})
 	if err == nil {
@@ -300,9 +256,60 @@ func (c *Compiler) Insert(s *syntax.InsertStmt) (d *DML, err error) {
 	return d, err
 }
 
+// compileInsert compiles an INSERT other than INSERT … EXEC.
+func compileInsert(in *binder, s *syntax.InsertStmt) (d *DML, err error) {
+	b := &builder{binder: in}
+	if err := b.with(s.With); err != nil {
+		return d, err
+	}
+	t, instead, through, err := b.insertTarget(s.Target, s.Columns)
+	if err != nil {
+		return d, err
+	}
+	if through != nil && through.src.hasCheckOption() {
+		b.checked = through.src
+	}
+	if instead != nil && s.Output != nil {
+		return d, mserr.OutputTargetTriggers(t.table.Name)
+	}
+	b.instead = instead
+	d = newDML("INSERT", t)
+	switch src := s.Source.(type) {
+	case *syntax.InsertValues:
+		st, verr := through.throughView(s, len(src.Rows[0]))
+		if verr != nil {
+			return d, verr
+		}
+		err = b.insertValues(d, t, st, src.Rows)
+	case *syntax.InsertDefaults:
+		err = b.insertValues(d, t, s, [][]syntax.Expr{{}})
+	case *syntax.InsertQuery:
+		var q *query
+		var assigned []assignment
+		if q, err = b.query(
+			src.Query,
+			nil,
+			queryUse{ordered: true, assigned: &assigned},
+		); err == nil &&
+			len(assigned) > 0 {
+			err = mserr.InsertAssigns()
+		} else if err == nil {
+			d.NeedsPastRows = q.needsPastRows()
+			var st *syntax.InsertStmt
+			if st, err = through.throughView(s, len(q.cols)); err == nil {
+				err = b.insertRowsOf(d, t, st, q)
+			}
+		}
+	default:
+		err = mserr.NotSupported("INSERT with this kind of source")
+	}
+	d.Needs = b.needs
+	return d, err
+}
+
 // insertValues compiles INSERT with VALUES and DEFAULT VALUES. Errors: 109, 110 and 213 for a wrong
 // number of values, 10709 for rows of different lengths.
-func (b *binder) insertValues(d *DML, t target, s *syntax.InsertStmt, rows [][]syntax.Expr) error {
+func (b *builder) insertValues(d *DML, t target, s *syntax.InsertStmt, rows [][]syntax.Expr) error {
 	if s.Top != nil {
 		return mserr.NotSupported("INSERT TOP ... VALUES")
 	}
@@ -390,7 +397,7 @@ func (r *renderer) tuple(row []*node) {
 }
 
 // spoolValues compiles INSERT ... VALUES with OUTPUT.
-func (b *binder) spoolValues(d *DML, ins *insertion, s *syntax.InsertStmt, given [][]*node) error {
+func (b *builder) spoolValues(d *DML, ins *insertion, s *syntax.InsertStmt, given [][]*node) error {
 	sp := b.newSpool()
 	identity, err := ins.spoolIdentity(sp)
 	if err != nil {
@@ -467,7 +474,7 @@ func (ins *insertion) spoolIdentity(sp *spool) (*node, error) {
 }
 
 // insertOutput binds the OUTPUT clauses of an INSERT.
-func (b *binder) insertOutput(
+func (b *builder) insertOutput(
 	ins *insertion,
 	into, client *syntax.Output,
 	sp *spool,
@@ -478,7 +485,7 @@ func (b *binder) insertOutput(
 }
 
 // insertCheck returns the condition of WITH CHECK OPTION for an INSERT into a view, or nil.
-func (b *binder) insertCheck(ins *insertion, held map[*catalog.Column]*node) (*node, error) {
+func (b *builder) insertCheck(ins *insertion, held map[*catalog.Column]*node) (*node, error) {
 	if b.checked == nil {
 		return nil, nil
 	}
@@ -488,7 +495,7 @@ func (b *binder) insertCheck(ins *insertion, held map[*catalog.Column]*node) (*n
 
 // insertFromSpool adds the statement that inserts the rows of a filled spool, and the statements of
 // OUTPUT.
-func (b *binder) insertFromSpool(
+func (b *builder) insertFromSpool(
 	d *DML,
 	ins *insertion,
 	sp *spool,
@@ -534,7 +541,7 @@ func (b *binder) insertFromSpool(
 var alwaysTrue = constant(int64(1), types.BitType)
 
 // insertRowsOf compiles INSERT ... SELECT.
-func (b *binder) insertRowsOf(d *DML, t target, s *syntax.InsertStmt, q *query) error {
+func (b *builder) insertRowsOf(d *DML, t target, s *syntax.InsertStmt, q *query) error {
 	ins, err := b.insertColumns(t, s.Columns, len(q.cols))
 	if err != nil {
 		return err
@@ -547,7 +554,7 @@ func (b *binder) insertRowsOf(d *DML, t target, s *syntax.InsertStmt, q *query) 
 
 // wrapped returns a query over the rows of q, in their order. Expressions added to the outer query
 // are evaluated in that order.
-func (b *binder) wrapped(q *query) *query {
+func (b *builder) wrapped(q *query) *query {
 	if len(q.order) == 0 && q.limit == nil && q.offset == nil {
 		return selectAll(q.source(b.alias("q"), ""))
 	}
@@ -567,7 +574,7 @@ func (b *binder) wrapped(q *query) *query {
 }
 
 // insertFrom compiles the INSERT of a query's rows.
-func (b *binder) insertFrom(d *DML, ins *insertion, q *query, top *syntax.Top, into, client *syntax.Output) error {
+func (b *builder) insertFrom(d *DML, ins *insertion, q *query, top *syntax.Top, into, client *syntax.Output) error {
 	if q.core == nil || q.core.distinct || q.core.grouped || q.limit != nil || q.offset != nil ||
 		q.document != documentNone ||
 		top != nil {
@@ -636,7 +643,7 @@ func (b *binder) insertFrom(d *DML, ins *insertion, q *query, top *syntax.Top, i
 
 // spoolRows compiles an INSERT ... SELECT with a spool. OUTPUT is read from the spool, or, if
 // returned is set, from RETURNING.
-func (b *binder) spoolRows(d *DML, ins *insertion, q *query, into, client *syntax.Output, returned *query) error {
+func (b *builder) spoolRows(d *DML, ins *insertion, q *query, into, client *syntax.Output, returned *query) error {
 	sp := b.newSpool()
 	identity, err := ins.spoolIdentity(sp)
 	if err != nil {
@@ -689,87 +696,94 @@ type Rows struct {
 // InsertRows compiles an INSERT whose rows come from the interpreter (INSERT … EXEC, bulk loads).
 // The statement inserts one row, the values of [Run.Row].
 func (c *Compiler) InsertRows(ts syntax.TableSource, rows Rows) (d *DML, err error) {
-	names, columns := rows.Names, rows.Columns
 	err = c.bind(nil, func(b *binder) error {
-		var idents []syntax.Ident
-		for _, n := range names {
-			idents = append(idents, syntax.Ident{Name: n})
-		}
-		t, instead, through, err := b.insertTarget(ts, idents)
-		if err != nil {
-			return err
-		}
-		if through != nil {
-			if through.src.hasCheckOption() {
-				return mserr.NotSupported("INSERT ... EXEC and bulk loads into a view under WITH CHECK OPTION")
-			}
-			idents = through.names
-		}
-		if instead != nil && rows.Bulk && !rows.Fire {
-			instead = nil
-			if t, err = b.tableTarget(ts, "INSERT"); err != nil {
-				return err
-			}
-		}
-		b.instead = instead
-		explicit := b.scope.IdentityInsert(t.table)
-		if id := t.table.IdentityColumn(); rows.Bulk && id != nil {
-			explicit = slices.ContainsFunc(
-				idents,
-				func(name syntax.Ident) bool { return catalog.Fold(name.Name) == catalog.Fold(id.Name) },
-			)
-		}
-		ins, err := b.insertColumnsOf(t, idents, len(columns), explicit)
-		if err != nil {
-			return err
-		}
-		ins.defaults = rows.Defaults
-		if err := ins.check(false, len(columns)); err != nil {
-			return err
-		}
-		given := make([]*node, len(columns))
-		for i, col := range columns {
-			given[i] = &node{
-				op:     opRun,
-				typ:    col.Type,
-				null:   true,
-				traits: hasRun,
-				run:    func(r *Run) types.Value { return r.Row[i] },
-			}
-		}
-		var identity *node
-		switch {
-		case ins.generates() && instead != nil:
-			identity, err = ins.spoolIdentity(nil)
-		case ins.generates():
-			identity, err = ins.runIdentity(0)
-		}
-		if err != nil {
-			return err
-		}
-		row, err := ins.row(b, "INSERT", given, identity)
-		if err != nil {
-			return err
-		}
-		d = newDML("INSERT", t)
-		r := &renderer{}
-		if instead != nil {
-			d.Needs = b.needs
-			r.WriteString("SELECT ")
-			r.list(row)
-			instead.Inserted, err = r.statement()
-			d.setInstead(instead)
-			return err
-		}
-		ins.head(r)
-		r.WriteString("VALUES ")
-		r.tuple(row)
-		ins.tail(r, d)
-		ins.noteIdentity(d, 1)
-		st, err := r.statement()
-		d.Apply = []Statement{st}
-		d.Needs = b.needs
+		d, err = compileInsertRows(b, ts, rows)
 		return err
 	})
+	return d, err
+}
+
+// compileInsertRows compiles an INSERT whose rows come from the interpreter.
+func compileInsertRows(in *binder, ts syntax.TableSource, rows Rows) (d *DML, err error) {
+	b := &builder{binder: in}
+	names, columns := rows.Names, rows.Columns
+	var idents []syntax.Ident
+	for _, n := range names {
+		idents = append(idents, syntax.Ident{Name: n})
+	}
+	t, instead, through, err := b.insertTarget(ts, idents)
+	if err != nil {
+		return d, err
+	}
+	if through != nil {
+		if through.src.hasCheckOption() {
+			return d, mserr.NotSupported("INSERT ... EXEC and bulk loads into a view under WITH CHECK OPTION")
+		}
+		idents = through.names
+	}
+	if instead != nil && rows.Bulk && !rows.Fire {
+		instead = nil
+		if t, err = b.tableTarget(ts, "INSERT"); err != nil {
+			return d, err
+		}
+	}
+	b.instead = instead
+	explicit := b.scope.IdentityInsert(t.table)
+	if id := t.table.IdentityColumn(); rows.Bulk && id != nil {
+		explicit = slices.ContainsFunc(
+			idents,
+			func(name syntax.Ident) bool { return catalog.Fold(name.Name) == catalog.Fold(id.Name) },
+		)
+	}
+	ins, err := b.insertColumnsOf(t, idents, len(columns), explicit)
+	if err != nil {
+		return d, err
+	}
+	ins.defaults = rows.Defaults
+	if err := ins.check(false, len(columns)); err != nil {
+		return d, err
+	}
+	given := make([]*node, len(columns))
+	for i, col := range columns {
+		given[i] = &node{
+			op:     opRun,
+			typ:    col.Type,
+			null:   true,
+			traits: hasRun,
+			run:    func(r *Run) types.Value { return r.Row[i] },
+		}
+	}
+	var identity *node
+	switch {
+	case ins.generates() && instead != nil:
+		identity, err = ins.spoolIdentity(nil)
+	case ins.generates():
+		identity, err = ins.runIdentity(0)
+	}
+	if err != nil {
+		return d, err
+	}
+	row, err := ins.row(b, "INSERT", given, identity)
+	if err != nil {
+		return d, err
+	}
+	d = newDML("INSERT", t)
+	r := &renderer{}
+	if instead != nil {
+		d.Needs = b.needs
+		r.WriteString("SELECT ")
+		r.list(row)
+		instead.Inserted, err = r.statement()
+		d.setInstead(instead)
+		return d, err
+	}
+	ins.head(r)
+	r.WriteString("VALUES ")
+	r.tuple(row)
+	ins.tail(r, d)
+	ins.noteIdentity(d, 1)
+	st, err := r.statement()
+	d.Apply = []Statement{st}
+	d.Needs = b.needs
 	return d, err
 }

@@ -25,7 +25,7 @@ type Instead struct {
 // insteadOf returns the INSTEAD OF trigger that runs in place of an action on a table or view, or
 // nil. A trigger does not run in place of its own statements: they are "processed as if the table
 // had no INSTEAD OF trigger" (documentation of CREATE TRIGGER).
-func (b *binder) insteadOf(o catalog.Object, event string) *Instead {
+func (b *builder) insteadOf(o catalog.Object, event string) *Instead {
 	tr := catalog.Instead(o, event)
 	if tr == nil || tr.ObjectID == b.scope.FiringInstead() {
 		return nil
@@ -60,7 +60,7 @@ func viewShape(v *catalog.View) *catalog.Table {
 }
 
 // insteadTarget returns the target of an INSERT in place of which a trigger runs, or a nil Instead.
-func (b *binder) insteadTarget(ts syntax.TableSource) (target, *Instead, error) {
+func (b *builder) insteadTarget(ts syntax.TableSource) (target, *Instead, error) {
 	name, ok := ts.(*syntax.TableName)
 	if !ok || catalog.IsLocalTemp(name.Name.Last()) || b.transition(name.Name) != nil {
 		return target{}, nil, nil
@@ -80,7 +80,7 @@ func (b *binder) insteadTarget(ts syntax.TableSource) (target, *Instead, error) 
 
 // insertTarget is tableTarget for an INSERT, whose target may be a view, and which may fire an
 // INSTEAD OF trigger.
-func (b *binder) insertTarget(ts syntax.TableSource, columns []syntax.Ident) (target, *Instead, *viewChange, error) {
+func (b *builder) insertTarget(ts syntax.TableSource, columns []syntax.Ident) (target, *Instead, *viewChange, error) {
 	t, in, err := b.insteadTarget(ts)
 	if in != nil || err != nil {
 		return t, in, nil, err
@@ -177,7 +177,7 @@ func (s *spool) emitInstead(d *DML, in *Instead, t transitionRows, only *node) (
 
 // mergeInstead returns the INSTEAD OF triggers that run in place of the actions of a MERGE, by
 // event; nil for none. Error 5316 if only some actions have one.
-func (b *binder) mergeInstead(src *source, whens []*syntax.MergeWhen) (map[string]*Instead, error) {
+func (b *builder) mergeInstead(src *source, whens []*syntax.MergeWhen) (map[string]*Instead, error) {
 	var o catalog.Object
 	switch {
 	case src.view != nil:

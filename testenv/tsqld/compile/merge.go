@@ -34,18 +34,7 @@ type mergeBuilder struct {
 // number of the branch that applies to each. Up to three statements then apply the branches.
 func (c *Compiler) Merge(s *syntax.MergeStmt) (d *DML, err error) {
 	err = c.bind(s.Hints, func(b *binder) error {
-		if err := b.with(s.With); err != nil {
-			return err
-		}
-		m, err := b.mergeSources(s)
-		if err != nil {
-			return err
-		}
-		d = newDML("MERGE", m.target)
-		d.setActions(m.target, m.actions()...)
-		d.NeedsPastRows = joinNeedsPastRows(m.from)
-		err = m.compile(d, s)
-		d.Needs = b.needs
+		d, err = compileMerge(b, s)
 		return err
 	})
 	if err == nil {
@@ -54,9 +43,28 @@ func (c *Compiler) Merge(s *syntax.MergeStmt) (d *DML, err error) {
 	return d, err
 }
 
+// compileMerge compiles a MERGE. The joined rows of source and target are stored in the spool with
+// the number of the branch that applies to each. Up to three statements then apply the branches.
+func compileMerge(in *binder, s *syntax.MergeStmt) (d *DML, err error) {
+	b := &builder{binder: in}
+	if err := b.with(s.With); err != nil {
+		return d, err
+	}
+	m, err := b.mergeSources(s)
+	if err != nil {
+		return d, err
+	}
+	d = newDML("MERGE", m.target)
+	d.setActions(m.target, m.actions()...)
+	d.NeedsPastRows = joinNeedsPastRows(m.from)
+	err = m.compile(d, s)
+	d.Needs = b.needs
+	return d, err
+}
+
 // mergeSources binds the target and the source. The source gets a column that is NULL where the
 // join has no source row.
-func (b *binder) mergeSources(s *syntax.MergeStmt) (*mergeBuilder, error) {
+func (b *builder) mergeSources(s *syntax.MergeStmt) (*mergeBuilder, error) {
 	m := &modification{b: b, l: &level{agg: &aggregation{refusal: mserr.AggregateInOn()}}}
 	var err error
 	if m.src, err = b.targetSource(s.Target); err != nil {
@@ -173,7 +181,7 @@ func (m *mergeBuilder) actions() []string {
 // addMatchColumn wraps the source of MERGE in a derived table with an additional column, which is
 // NULL where an outer join has no source row. It adds the derived table to l and returns the
 // column.
-func (b *binder) addMatchColumn(f fromNode, in, l *level) (*node, error) {
+func (b *builder) addMatchColumn(f fromNode, in, l *level) (*node, error) {
 	if len(in.sources) != 1 {
 		return nil, mserr.NotSupported("MERGE whose source is a join; use a derived table")
 	}

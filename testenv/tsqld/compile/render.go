@@ -11,9 +11,6 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// quote returns a SQLite identifier.
-func quote(name string) string { return store.Quote(name) }
-
 // columnName returns the name of the i-th column of a derived table.
 func columnName(i int) string { return "c" + strconv.Itoa(i+1) }
 
@@ -51,6 +48,15 @@ func (r *renderer) fail(err error) {
 // statement returns the rendered statement and the first error.
 func (r *renderer) statement() (Statement, error) {
 	return Statement{SQL: r.String(), Params: r.params}, r.err
+}
+
+// renderPlan writes the SQL of a plan's query. needs are those of the statement.
+func renderPlan(p *Plan, needs Needs, q *query) (err error) {
+	r := &renderer{}
+	r.query(q)
+	p.Statement, err = r.statement()
+	p.Needs = needs
+	return err
 }
 
 // param writes a parameter. Equal nodes share one.

@@ -16,7 +16,7 @@ var errNotReturned = errors.New("compile: RETURNING cannot yield this value")
 // expressions over the row after the change (for DELETE, before the change). seen reports, for
 // inserted and deleted, whether that row has the value of a column. returning returns nil if OUTPUT
 // needs the spool or has an error, which the spool's path then reports.
-func (b *binder) returning(t target, clause *syntax.Output, seen map[string]func(c *catalog.Column) bool) *query {
+func (b *builder) returning(t target, clause *syntax.Output, seen map[string]func(c *catalog.Column) bool) *query {
 	row := &source{name: t.table.Name}
 	at := map[*catalog.Column]int{}
 	for _, c := range t.table.Columns {

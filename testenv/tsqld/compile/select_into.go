@@ -20,31 +20,45 @@ func (c *Compiler) SelectInto(
 	table *catalog.Table,
 ) (d *DML, err error) {
 	err = c.bind(hints, func(b *binder) error {
-		q, declared, err := identityOf(q)
-		if err != nil {
-			return err
-		}
-		r, err := b.query(q, nil, queryUse{top: true})
-		if err != nil {
-			return err
-		}
-		t := target{table: table}
-		if database != 0 {
-			t.db = &catalog.Database{ID: database, Name: b.place.db.Name}
-			b.needDatabase(database)
-		}
-		d = newDML("INSERT", t)
-		identity := table.IdentityColumn()
-		ins := &insertion{t: t, identity: identity, explicit: identity != nil, hasList: true, listed: table.Columns, columns: table.Columns}
-		if declared != nil {
-			r = declared.without(r)
-			ins.explicit = false
-			ins.listed = slices.DeleteFunc(slices.Clone(table.Columns), func(c *catalog.Column) bool { return c == identity })
-		}
-		err = b.insertFrom(d, ins, r, nil, nil, nil)
-		d.Needs = b.needs
+		d, err = compileSelectInto(b, q, hints, database, table)
 		return err
 	})
+	return d, err
+}
+
+// compileSelectInto compiles the INSERT of SELECT … INTO, after the table was created. database is
+// the database of the table, 0 for a temporary one.
+func compileSelectInto(
+	in *binder,
+	q *syntax.Query,
+	hints []*syntax.Option,
+	database int,
+	table *catalog.Table,
+) (d *DML, err error) {
+	b := &builder{binder: in}
+	q, declared, err := identityOf(q)
+	if err != nil {
+		return d, err
+	}
+	r, err := b.query(q, nil, queryUse{top: true})
+	if err != nil {
+		return d, err
+	}
+	t := target{table: table}
+	if database != 0 {
+		t.db = &catalog.Database{ID: database, Name: b.place.db.Name}
+		b.needDatabase(database)
+	}
+	d = newDML("INSERT", t)
+	identity := table.IdentityColumn()
+	ins := &insertion{t: t, identity: identity, explicit: identity != nil, hasList: true, listed: table.Columns, columns: table.Columns}
+	if declared != nil {
+		r = declared.without(r)
+		ins.explicit = false
+		ins.listed = slices.DeleteFunc(slices.Clone(table.Columns), func(c *catalog.Column) bool { return c == identity })
+	}
+	err = b.insertFrom(d, ins, r, nil, nil, nil)
+	d.Needs = b.needs
 	return d, err
 }
 

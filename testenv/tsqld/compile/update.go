@@ -13,7 +13,7 @@ import (
 // modification is an UPDATE, DELETE or MERGE during compilation.
 type modification struct {
 	target
-	b    *binder
+	b    *builder
 	l    *level
 	src  *source // the target's rows: its table, or a derived table through which the table is changed
 	rid  *node   // the rowid of a row of src
@@ -29,7 +29,7 @@ type modification struct {
 
 // modify binds the target and FROM of UPDATE or DELETE. columns are the names of the columns to
 // set; in a view or CTE over several tables, they determine the table to change.
-func (b *binder) modify(
+func (b *builder) modify(
 	ts syntax.TableSource,
 	from []syntax.TableSource,
 	permission string,
@@ -261,58 +261,66 @@ func (m *modification) rows(where *node, top *syntax.Top) (*query, error) {
 // unchanged since FETCH.
 func (c *Compiler) Update(s *syntax.UpdateStmt, checked bool) (d *DML, err error) {
 	err = c.bind(s.Hints, func(b *binder) error {
-		if err := b.with(s.With); err != nil {
-			return err
-		}
-		m, err := b.modify(s.Target, s.From, "UPDATE", setNames(s.Sets))
-		if err != nil {
-			return err
-		}
-		if m.instead != nil && s.Output != nil {
-			return mserr.OutputTargetTriggers(m.table.Name)
-		}
-		d = newDML("UPDATE", m.target)
-		values, assigned, err := m.sets(s.Sets, m.l)
-		if err != nil {
-			return err
-		}
-		d.noteUpdates(values)
-		where, err := m.whereOf(d, s.Where, s.CurrentOf, checked)
-		if err != nil {
-			return err
-		}
-		if err := m.noteRowID(d, values, where); err != nil {
-			return err
-		}
-		d.NeedsPastRows = joinNeedsPastRows(m.src) || fromNeedsPastRows(m.from, where)
-		var returned *query
-		if s.Output != nil && s.OutputInto == nil && !m.ordered() {
-			isSet := func(c *catalog.Column) bool {
-				return slices.ContainsFunc(values, func(v setting) bool { return v.c == c })
-			}
-			returned = b.returning(m.target, s.Output, map[string]func(*catalog.Column) bool{
-				"inserted": always, "deleted": func(c *catalog.Column) bool { return !isSet(c) }})
-		}
-		spooled := s.Output != nil && returned == nil || s.OutputInto != nil || len(assigned) > 0 ||
-			len(m.rekeyed(values)) > 0 || m.instead != nil || m.src.hasCheckOption()
-		if s.OutputInto != nil && s.Output == nil && s.Top == nil && len(assigned) == 0 &&
-			len(m.rekeyed(values)) == 0 && m.instead == nil && !m.src.hasCheckOption() {
-			spooled = !m.updateInto(d, s.OutputInto, values, where)
-		}
-		switch {
-		case spooled:
-			err = m.updateSpooled(d, s, values, assigned, where)
-		case m.direct && s.Top == nil && !readsTarget(values):
-			err = m.updateDirect(d, values, where, returned)
-		default:
-			err = m.updateFrom(d, s, values, where, returned)
-		}
-		d.Needs = b.needs
+		d, err = compileUpdate(b, s, checked)
 		return err
 	})
 	if err == nil {
 		err = c.addPastPlan(d, func(c *Compiler) (*DML, error) { return c.Update(s, checked) })
 	}
+	return d, err
+}
+
+// compileUpdate compiles an UPDATE. checked tells whether WHERE CURRENT OF requires that the row is
+// unchanged since FETCH.
+func compileUpdate(in *binder, s *syntax.UpdateStmt, checked bool) (d *DML, err error) {
+	b := &builder{binder: in}
+	if err := b.with(s.With); err != nil {
+		return d, err
+	}
+	m, err := b.modify(s.Target, s.From, "UPDATE", setNames(s.Sets))
+	if err != nil {
+		return d, err
+	}
+	if m.instead != nil && s.Output != nil {
+		return d, mserr.OutputTargetTriggers(m.table.Name)
+	}
+	d = newDML("UPDATE", m.target)
+	values, assigned, err := m.sets(s.Sets, m.l)
+	if err != nil {
+		return d, err
+	}
+	d.noteUpdates(values)
+	where, err := m.whereOf(d, s.Where, s.CurrentOf, checked)
+	if err != nil {
+		return d, err
+	}
+	if err := m.noteRowID(d, values, where); err != nil {
+		return d, err
+	}
+	d.NeedsPastRows = joinNeedsPastRows(m.src) || fromNeedsPastRows(m.from, where)
+	var returned *query
+	if s.Output != nil && s.OutputInto == nil && !m.ordered() {
+		isSet := func(c *catalog.Column) bool {
+			return slices.ContainsFunc(values, func(v setting) bool { return v.c == c })
+		}
+		returned = b.returning(m.target, s.Output, map[string]func(*catalog.Column) bool{
+			"inserted": always, "deleted": func(c *catalog.Column) bool { return !isSet(c) }})
+	}
+	spooled := s.Output != nil && returned == nil || s.OutputInto != nil || len(assigned) > 0 ||
+		len(m.rekeyed(values)) > 0 || m.instead != nil || m.src.hasCheckOption()
+	if s.OutputInto != nil && s.Output == nil && s.Top == nil && len(assigned) == 0 &&
+		len(m.rekeyed(values)) == 0 && m.instead == nil && !m.src.hasCheckOption() {
+		spooled = !m.updateInto(d, s.OutputInto, values, where)
+	}
+	switch {
+	case spooled:
+		err = m.updateSpooled(d, s, values, assigned, where)
+	case m.direct && s.Top == nil && !readsTarget(values):
+		err = m.updateDirect(d, values, where, returned)
+	default:
+		err = m.updateFrom(d, s, values, where, returned)
+	}
+	d.Needs = b.needs
 	return d, err
 }
 

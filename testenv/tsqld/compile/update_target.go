@@ -8,7 +8,7 @@ import (
 )
 
 // databaseOf returns the database of a table's source, or nil for a temporary table.
-func (b *binder) databaseOf(src *source) (*catalog.Database, error) {
+func (b *builder) databaseOf(src *source) (*catalog.Database, error) {
 	for _, db := range b.needs.Snapshots {
 		if src.databaseID != 0 && db.ID == src.databaseID {
 			return db, nil
@@ -21,7 +21,7 @@ func (b *binder) databaseOf(src *source) (*catalog.Database, error) {
 }
 
 // targetSource binds the target of a data change that FROM does not name.
-func (b *binder) targetSource(ts syntax.TableSource) (*source, error) {
+func (b *builder) targetSource(ts syntax.TableSource) (*source, error) {
 	switch ts := ts.(type) {
 	case *syntax.TableVar:
 		return b.tableVar(ts)
@@ -33,7 +33,7 @@ func (b *binder) targetSource(ts syntax.TableSource) (*source, error) {
 
 // targetInFrom returns the target among the sources of FROM: the source with that alias, or the
 // only use of that table. It returns nil if FROM does not name the target.
-func (b *binder) targetInFrom(ts syntax.TableSource, l *level) (*source, error) {
+func (b *builder) targetInFrom(ts syntax.TableSource, l *level) (*source, error) {
 	if len(l.sources) == 0 {
 		return nil, nil
 	}
@@ -107,7 +107,7 @@ func onlyMatch(l *level, fits func(*source) bool) (*source, error) {
 // rowID adds the rowid of the table behind a source to the source's columns. The source is a table,
 // or a derived table (view, CTE) that shows the rows of one table unchanged. base is the source of
 // that table. Errors: 270, 4403, 4405, 4406, 4426, 4436.
-func (b *binder) rowID(src *source, columns []string, permission string) (base *source, rid *node, err error) {
+func (b *builder) rowID(src *source, columns []string, permission string) (base *source, rid *node, err error) {
 	if src.base != nil && src.table != "" {
 		src.cols = append(src.cols, sourceColumn{typ: types.BigIntType, sql: "rowid", hidden: true})
 		return src, columnNode(src, len(src.cols)-1), nil

@@ -19,7 +19,7 @@ type viewChange struct {
 
 // permitThrough records the permissions of a change of a table through a view: that on the view,
 // and that on the table unless both have the same owner.
-func (b *binder) permitThrough(src *source, db *catalog.Database, t *catalog.Table, permission string) error {
+func (b *builder) permitThrough(src *source, db *catalog.Database, t *catalog.Table, permission string) error {
 	viewDB, err := b.databaseOf(src)
 	if err != nil {
 		return err
@@ -35,7 +35,7 @@ func (b *binder) permitThrough(src *source, db *catalog.Database, t *catalog.Tab
 
 // viewTarget returns the table that an INSERT into a view changes, and the columns of the table
 // for those of the statement. Errors: 207, 4403, 4405, 4406.
-func (b *binder) viewTarget(db *catalog.Database, v *catalog.View, columns []syntax.Ident) (target, *viewChange, error) {
+func (b *builder) viewTarget(db *catalog.Database, v *catalog.View, columns []syntax.Ident) (target, *viewChange, error) {
 	src, err := b.view(db, v)
 	if err != nil {
 		return target{}, nil, err
@@ -69,7 +69,7 @@ func (b *binder) viewTarget(db *catalog.Database, v *catalog.View, columns []syn
 }
 
 // impliedColumn reports whether an INSERT without a column list has a value for a column of a view.
-func (b *binder) impliedColumn(src *source, name string) bool {
+func (b *builder) impliedColumn(src *source, name string) bool {
 	c := baseIn(src, name)
 	return c == nil || c.Formula == nil && c.Type.ID != types.RowVersion && c.Auto == nil
 }
@@ -194,14 +194,18 @@ func (s *spool) emitCheck(d *DML, check *node) error {
 
 // CheckOption returns an error if a view cannot have WITH CHECK OPTION. Error 4510.
 func (c *Compiler) CheckOption(st *syntax.CreateViewStmt) error {
-	return c.bind(nil, func(b *binder) error {
-		src, err := b.expandView(st, st.Name.Last(), "", "", b.place)
-		if err != nil {
-			return err
-		}
-		if _, _, err := b.rowID(src, nil, ""); err != nil && !errors.Is(err, mserr.ViewManyTables("")) {
-			return mserr.CheckOptionNotUpdatable()
-		}
-		return nil
-	})
+	return c.bind(nil, func(b *binder) error { return checkViewOption(b, st) })
+}
+
+// checkViewOption returns an error if a view cannot have WITH CHECK OPTION. Error 4510.
+func checkViewOption(in *binder, st *syntax.CreateViewStmt) error {
+	b := &builder{binder: in}
+	src, err := b.expandView(st, st.Name.Last(), "", "", b.place)
+	if err != nil {
+		return err
+	}
+	if _, _, err := b.rowID(src, nil, ""); err != nil && !errors.Is(err, mserr.ViewManyTables("")) {
+		return mserr.CheckOptionNotUpdatable()
+	}
+	return nil
 }
