@@ -3,6 +3,7 @@ package compile
 import (
 	"slices"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -240,7 +241,7 @@ func (q *query) asRows() *query {
 	return &query{
 		inner:       q,
 		document:    documentRows,
-		documentKey: keyRows,
+		documentKey: keys.Rows,
 		cols:        []outColumn{{typ: types.NVarCharMax, null: true}},
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -104,7 +105,7 @@ func (b *binder) percentileArgs(f *builtin.Func, e *syntax.FuncCall, l *level, s
 			return nil, err
 		}
 	}
-	return []*node{percentile, value, constant(boolValue(order[0].desc), types.BitType)}, nil
+	return []*node{percentile, value, constant(keys.BoolValue(order[0].desc), types.BitType)}, nil
 }
 
 // aggregates returns the aggregation state of a level, or nil outside a SELECT.
@@ -203,7 +204,7 @@ func makeAggregate(f *builtin.Func, e *syntax.FuncCall, args []*node) (*node, er
 	case "SUM":
 		switch {
 		case t.IsInteger():
-			agg.native, agg.wrap = "sum", makeKey(keySumInt, typeKey(t))
+			agg.native, agg.wrap = "sum", keys.Make(keys.SumInt, keys.TypeText(t))
 		case ts[0].IsApprox():
 			agg.native = "sum"
 		}
@@ -220,15 +221,15 @@ func makeAggregate(f *builtin.Func, e *syntax.FuncCall, args []*node) (*node, er
 		}
 	}
 	if agg.native == "" {
-		parts := []string{keyAggregate, f.Name, typeKey(t), "0"}
+		parts := []string{keys.Aggregate, f.Name, keys.TypeText(t), "0"}
 		if agg.distinct {
 			parts[3], agg.distinct = "1", false
 		}
 		for _, x := range ts {
-			parts = append(parts, typeKey(x))
+			parts = append(parts, keys.TypeText(x))
 		}
-		agg.key = makeKey(parts...)
-		_, err = resolveAggregate(agg.key)
+		agg.key = keys.Make(parts...)
+		_, err = keys.AggregateFunc(agg.key)
 	}
 	return n, err
 }
@@ -321,7 +322,7 @@ func ignoringNulls(f *builtin.Func, n *node) (*node, error) {
 	default:
 		return nil, mserr.SyntaxKeyword("NULLS")
 	}
-	n.agg.native, n.agg.key, n.agg.args = "", makeKey(keyNth, strconv.FormatInt(offset, 10)), args[:1]
+	n.agg.native, n.agg.key, n.agg.args = "", keys.Make(keys.Nth, strconv.FormatInt(offset, 10)), args[:1]
 	if len(args) < 3 {
 		return n, nil
 	}

@@ -3,6 +3,7 @@ package compile
 import (
 	"strconv"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -124,7 +125,7 @@ func compare(op string, x, y *node) (*node, error) {
 		return nil, err
 	}
 	if !isNative(x.typ) {
-		n, err := call(makeKey(keyCompare, op, typeKey(x.typ)), types.BitType, x, y)
+		n, err := call(keys.Make(keys.Compare, op, keys.TypeText(x.typ)), types.BitType, x, y)
 		if err == nil {
 			n.traits &^= canFail
 			n.traits |= x.traits | y.traits
@@ -173,7 +174,7 @@ func distinctFrom(x, y *node, negate bool) (*node, error) {
 				constant(int64(0), types.BitType),
 			},
 		)
-		r := build(opCompare, types.BitType, is, constant(boolValue(negate), types.BitType))
+		r := build(opCompare, types.BitType, is, constant(keys.BoolValue(negate), types.BitType))
 		r.name = "="
 		return r, nil
 	}
@@ -235,7 +236,7 @@ func (b *binder) like(c *syntax.LikeCond, l *level) (*node, error) {
 	if padded {
 		blanks = "1"
 	}
-	n, err := call(makeKey(keyLike, strconv.Itoa(int(coll)), blanks), types.BitType, xs...)
+	n, err := call(keys.Make(keys.Like, strconv.Itoa(int(coll)), blanks), types.BitType, xs...)
 	if err != nil {
 		return nil, err
 	}

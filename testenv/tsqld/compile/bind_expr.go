@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
@@ -207,13 +208,13 @@ func (b *binder) unary(e *syntax.UnaryExpr, l *level) (*node, error) {
 		if err != nil {
 			return nil, err
 		}
-		return fold(call(makeKey(keyNegate, typeKey(x.typ), typeKey(t)), t, x))
+		return fold(call(keys.Make(keys.Negate, keys.TypeText(x.typ), keys.TypeText(t)), t, x))
 	}
 	t, err := types.BitNotType(x.typ)
 	if err != nil {
 		return nil, err
 	}
-	return fold(call(makeKey(keyBitNot, typeKey(x.typ)), t, x))
+	return fold(call(keys.Make(keys.BitNot, keys.TypeText(x.typ)), t, x))
 }
 
 // fold evaluates a function of constants. If the evaluation fails, the function stays, and
@@ -230,17 +231,13 @@ func fold(n *node, err error) (*node, error) {
 	m := foldPool.Session()
 	defer m.Close()
 	v, err := n.eval(constantFrame{meter: m}, nil)
-	if err != nil || valueBytes(v) > maxFoldedBytes {
+	if err != nil || keys.ValueBytes(v) > keys.MaxFoldedBytes {
 		return n, nil
 	}
 	c := constant(v, n.typ)
 	c.label = n.label
 	return c, nil
 }
-
-// maxFoldedBytes is the maximum size of a folded constant. Plans keep their constants in memory.
-// The limit has room for a sql_variant, which has at most 8,000 bytes.
-const maxFoldedBytes = 32 << 10
 
 // foldPool bounds the memory of folding one function. Each evaluation gets the minimum of a
 // session.
@@ -329,7 +326,7 @@ func arith(op types.Op, x, y *node) (*node, error) {
 			return fold(build(opConcat, t, x, y).labeled(own), nil)
 		}
 	}
-	n, err := call(makeKey(keyArith, strconv.Itoa(int(op)), typeKey(x.typ), typeKey(y.typ), typeKey(t)), t, x, y)
+	n, err := call(keys.Make(keys.Arith, strconv.Itoa(int(op)), keys.TypeText(x.typ), keys.TypeText(y.typ), keys.TypeText(t)), t, x, y)
 	if err != nil {
 		return nil, err
 	}
@@ -457,13 +454,13 @@ func (b *binder) cast(e syntax.Expr, ref *syntax.TypeRef, style syntax.Expr, try
 	if v, ok := s.val.(int64); ok && s.op == opConst {
 		return convert(x, to, int(v), try)
 	}
-	key := keyConvertBy
+	key := keys.ConvertBy
 	if try {
-		key = keyTryConvertBy
+		key = keys.TryConvertBy
 	}
-	key = makeKey(key, typeKey(x.typ), typeKey(to))
+	key = keys.Make(key, keys.TypeText(x.typ), keys.TypeText(to))
 	if dependsOnLocale(x.typ, to) {
-		key = localKey(x.locale, key)
+		key = keys.InLocale(x.locale, key)
 	}
 	n, err := call(key, to, x, s)
 	if err == nil {

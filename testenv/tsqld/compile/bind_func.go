@@ -8,6 +8,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -164,16 +165,16 @@ func (b *binder) callBuiltin(f *builtin.Func, args []*node, hidden ...*node) (*n
 	for _, h := range hidden {
 		args, ts = append(args, h), append(ts, h.typ)
 	}
-	parts := []string{keyBuiltin, f.Name, typeKey(t)}
+	parts := []string{keys.Builtin, f.Name, keys.TypeText(t)}
 	for _, a := range ts {
-		parts = append(parts, typeKey(a))
+		parts = append(parts, keys.TypeText(a))
 	}
 	var n *node
 	switch f.Volatility {
 	case builtin.Statement, builtin.Session, builtin.Place:
-		parts[0] = keyEnv
+		parts[0] = keys.Env
 		n = build(opEnv, t, args...)
-		n.key = makeKey(parts...)
+		n.key = keys.Make(parts...)
 		n.traits |= hasEnv
 		if f.Volatility == builtin.Place {
 			n.traits |= perPlace
@@ -181,9 +182,9 @@ func (b *binder) callBuiltin(f *builtin.Func, args []*node, hidden ...*node) (*n
 		n.null = true
 		return n, nil
 	}
-	key := makeKey(parts...)
+	key := keys.Make(parts...)
 	if b.locale != (types.Locale{}) && f.UsesLocale() {
-		key = localKey(b.locale, key)
+		key = keys.InLocale(b.locale, key)
 	}
 	if n, err = call(key, t, args...); err != nil {
 		return nil, err
@@ -334,7 +335,7 @@ func (b *binder) userFunction(e *syntax.FuncCall, l *level) (*node, error) {
 		return nil, err
 	}
 	n := build(opLocal, f.Returns, args...)
-	n.key = LocalFunction + strconv.Itoa(db.ID) + "|" + strconv.Itoa(int(f.ObjectID))
+	n.key = keys.LocalFunction + strconv.Itoa(db.ID) + "|" + strconv.Itoa(int(f.ObjectID))
 	n.traits |= hasLocal | canFail
 	n.null = true
 	return n, nil
@@ -405,7 +406,7 @@ func (b *binder) jsonObject(e *syntax.JSONObjectExpr, l *level) (*node, error) {
 		}
 		args = append(args, pair...)
 	}
-	return b.jsonCall(keyJSONObject, e.AbsentOnNull, args)
+	return b.jsonCall(keys.JSONObject, e.AbsentOnNull, args)
 }
 
 // jsonArray binds JSON_ARRAY.
@@ -414,7 +415,7 @@ func (b *binder) jsonArray(e *syntax.JSONArrayExpr, l *level) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b.jsonCall(keyJSONArray, !e.NullOnNull, args)
+	return b.jsonCall(keys.JSONArray, !e.NullOnNull, args)
 }
 
 // jsonCall returns the call of a JSON constructor. Its key lists the types of the arguments and
@@ -425,18 +426,15 @@ func (b *binder) jsonCall(key string, absent bool, args []*node) (*node, error) 
 		parts[1] = "1"
 	}
 	for _, a := range args {
-		k := typeKey(a.typ)
+		k := keys.TypeText(a.typ)
 		if isJSON(a) {
-			k = rawMark + k
+			k = keys.RawMark + k
 		}
 		parts = append(parts, k)
 	}
-	n, err := call(makeKey(parts...), b.ofDatabase(types.NVarCharMax), args...)
+	n, err := call(keys.Make(parts...), b.ofDatabase(types.NVarCharMax), args...)
 	if err == nil {
 		n.null = false
 	}
 	return n, err
 }
-
-// rawMark before a type in a key marks a text that is JSON and must not be quoted.
-const rawMark = "!"

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -490,7 +491,7 @@ func (b *binder) topCount(top *syntax.Top, l *level) (*node, error) {
 	if n, err = convertImplicit(n, types.FloatType); err != nil {
 		return nil, err
 	}
-	return fold(call(keyPercent+"|", types.FloatType, n))
+	return fold(call(keys.Percent+"|", types.FloatType, n))
 }
 
 // rowCount binds the row count of TOP, OFFSET or FETCH. Errors: 1060 for a type other than an
@@ -509,7 +510,7 @@ func (b *binder) rowCount(what string, e syntax.Expr, l *level) (*node, error) {
 	if count, ok := n.val.(int64); ok && what == "TOP" && n.op == opConst && count < 0 {
 		return nil, mserr.NegativeTop()
 	}
-	return fold(call(makeKey(keyLimit, what), types.BigIntType, n))
+	return fold(call(keys.Make(keys.Limit, what), types.BigIntType, n))
 }
 
 // outerOf returns the level outside a SELECT: TOP cannot name the columns of its own SELECT.

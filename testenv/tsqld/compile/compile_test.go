@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
@@ -33,7 +34,7 @@ type fixture struct {
 // statements.
 func newFixture(t testing.TB, script string) *fixture {
 	ctx := context.Background()
-	st, err := store.Open(ctx, store.Config{Functions: Functions()})
+	st, err := store.Open(ctx, store.Config{Functions: keys.Functions()})
 	require.NoError(t, err)
 	conn, err := st.Acquire(ctx)
 	require.NoError(t, err)
@@ -49,10 +50,10 @@ func newFixture(t testing.TB, script string) *fixture {
 	b := &fixture{t: t, conn: conn, db: db, tables: map[string]*catalog.Table{},
 		vars: map[string]types.Type{}, vals: map[string]types.Value{}, ids: map[*catalog.Table]int64{}}
 	conn.SetLocal(func(key string) (store.Func, error) {
-		if strings.HasPrefix(key, LocalRowVersion) {
+		if strings.HasPrefix(key, keys.LocalRowVersion) {
 			return func(*meter.Meter, []types.Value) (types.Value, error) { return []byte{0, 0, 0, 0, 0, 0, 0, 7}, nil }, nil
 		}
-		return EnvFunc(nil, key)
+		return keys.EnvFunc(nil, key)
 	})
 	b.run(script)
 	return b
@@ -64,26 +65,38 @@ func (b *fixture) Database(name string) (*catalog.Database, error) {
 	}
 	return nil, mserr.NoDatabase(name)
 }
+
 func (b *fixture) DefaultSchema() string { return "dbo" }
+
 func (b *fixture) Variable(name string) (types.Type, bool) {
 	t, ok := b.vars[catalog.Fold(name)]
 	return t, ok
 }
+
 func (b *fixture) LocalTable(name string) *catalog.Table { return b.tables[catalog.Fold(name)] }
-func (b *fixture) Truncates() bool                       { return false }
-func (b *fixture) IdentityInsert(*catalog.Table) bool    { return false }
-func (b *fixture) Locale() types.Locale                  { return types.Locale{} }
-func (b *fixture) FunctionDepth() int                    { return 0 }
-func (b *fixture) FiringInstead() int32                  { return 0 }
-func (b *fixture) Meter() *meter.Meter                   { return nil }
+
+func (b *fixture) Truncates() bool { return false }
+
+func (b *fixture) IdentityInsert(*catalog.Table) bool { return false }
+
+func (b *fixture) Locale() types.Locale { return types.Locale{} }
+
+func (b *fixture) FunctionDepth() int { return 0 }
+
+func (b *fixture) FiringInstead() int32 { return 0 }
+
+func (b *fixture) Meter() *meter.Meter { return nil }
 
 // frame implements Frame for a fixture. It is a type of its own because Frame.Variable and
 // Scope.Variable have different signatures.
 type frame struct{ *fixture }
 
 func (f frame) Variable(name string) types.Value { return f.vals[catalog.Fold(name)] }
-func (f frame) Env() builtin.Env                 { return nil }
-func (f frame) Meter() *meter.Meter              { return nil }
+
+func (f frame) Env() builtin.Env { return nil }
+
+func (f frame) Meter() *meter.Meter { return nil }
+
 func (f frame) Call(key string, _ []types.Value) (types.Value, error) {
 	return nil, mserr.NotSupported("the function %s", key)
 }

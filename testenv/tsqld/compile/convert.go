@@ -3,6 +3,7 @@ package compile
 import (
 	"strconv"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -49,7 +50,7 @@ func convert(n *node, to types.Type, style int, try bool) (*node, error) {
 	if style == types.NoStyle && sameForm(n.typ, to) {
 		return n.retyped(to), nil
 	}
-	if n.isConst() && !try && valueBytes(n.val) <= maxFoldedBytes {
+	if n.isConst() && !try && keys.ValueBytes(n.val) <= keys.MaxFoldedBytes {
 		if v, err := types.ConvertIn(n.val, n.typ, to, style, n.locale); err == nil {
 			r := constant(v, to)
 			r.label = n.label
@@ -59,13 +60,13 @@ func convert(n *node, to types.Type, style int, try bool) (*node, error) {
 	if style == types.NoStyle && !try && to.ID == types.Float && n.typ.IsInteger() {
 		return build(opReal, to, n), nil
 	}
-	word := keyConvert
+	word := keys.Convert
 	if try {
-		word = keyTryConvert
+		word = keys.TryConvert
 	}
-	key := makeKey(word, typeKey(n.typ), typeKey(to), strconv.Itoa(style))
+	key := keys.Make(word, keys.TypeText(n.typ), keys.TypeText(to), strconv.Itoa(style))
 	if dependsOnLocale(n.typ, to) {
-		key = localKey(n.locale, key)
+		key = keys.InLocale(n.locale, key)
 	}
 	r, err := call(key, to, n)
 	if err != nil {

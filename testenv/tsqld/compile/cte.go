@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -321,7 +322,7 @@ func (r *recursion) next(q *query, from *source) (*query, error) {
 		return nil, err
 	}
 	if r.limit > 0 {
-		if lvl, err = call(makeKey(keyRecursion, strconv.Itoa(r.limit)), types.IntType, lvl); err != nil {
+		if lvl, err = call(keys.Make(keys.Recursion, strconv.Itoa(r.limit)), types.IntType, lvl); err != nil {
 			return nil, err
 		}
 	}

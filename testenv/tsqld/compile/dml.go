@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
@@ -124,7 +125,7 @@ func (b *builder) rowIDValue(t target, statement string, c *catalog.Column, n *n
 	if !n.null || t.table.RowIDColumn() != c {
 		return n, nil
 	}
-	return call(makeKey(keyNotNull, statement, keyText(t.displayName()), keyText(c.Name)), c.Type, n)
+	return call(keys.Make(keys.NotNull, statement, keys.Text(t.displayName()), keys.Text(c.Name)), c.Type, n)
 }
 
 // valueOrDefault converts a value for a column with a default; NULL stands for the default.
@@ -161,7 +162,7 @@ func (b *builder) columnValue(t target, c *catalog.Column, n *node) (*node, erro
 			break
 		}
 		n, err = call(
-			makeKey(keyStore, typeKey(n.typ), typeKey(c.Type), keyText(t.displayName()), keyText(c.Name)),
+			keys.Make(keys.Store, keys.TypeText(n.typ), keys.TypeText(c.Type), keys.Text(t.displayName()), keys.Text(c.Name)),
 			c.Type,
 			n,
 		)
@@ -210,7 +211,7 @@ func newRowVersion(t target) *node {
 	return &node{
 		op:     opLocal,
 		typ:    types.Type{ID: types.RowVersion},
-		key:    LocalRowVersion + strconv.Itoa(t.databaseID()),
+		key:    keys.LocalRowVersion + strconv.Itoa(t.databaseID()),
 		traits: hasLocal | hasPerRow,
 	}
 }

@@ -3,6 +3,7 @@ package compile
 import (
 	"errors"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -37,10 +38,10 @@ func (n *node) eval(f Frame, row []types.Value) (types.Value, error) {
 		if v == nil || err != nil {
 			return nil, err
 		}
-		return boolValue(v == int64(0)), nil
+		return keys.BoolValue(v == int64(0)), nil
 	case opIsNull:
 		v, err := n.args[0].eval(f, row)
-		return boolValue(v == nil), err
+		return keys.BoolValue(v == nil), err
 	case opIn:
 		return n.evalIn(f, row)
 	case opCase:
@@ -86,7 +87,7 @@ func (n *node) evalCall(f Frame, row []types.Value) (types.Value, error) {
 	}
 	switch n.op {
 	case opEnv:
-		fn, err := EnvFunc(f.Env(), n.key)
+		fn, err := keys.EnvFunc(f.Env(), n.key)
 		if err != nil {
 			return nil, err
 		}
@@ -125,7 +126,7 @@ func (n *node) evalOperator(f Frame, row []types.Value) (types.Value, error) {
 		if a == nil || b == nil {
 			return nil, nil
 		}
-		if n := valueBytes(a) + valueBytes(b); n > meter.Small {
+		if n := keys.ValueBytes(a) + keys.ValueBytes(b); n > meter.Small {
 			if err := meterOf(f).Take(n); err != nil {
 				return nil, err
 			}
@@ -139,9 +140,9 @@ func (n *node) evalOperator(f Frame, row []types.Value) (types.Value, error) {
 		return x + y, nil
 	case opDistinct:
 		same := types.Compare(a, b, t) == 0
-		return boolValue(same == (n.name == "IS")), nil
+		return keys.BoolValue(same == (n.name == "IS")), nil
 	}
-	return compareValues(n.name, a, b, t), nil
+	return keys.CompareValues(n.name, a, b, t), nil
 }
 
 // evalLogic evaluates AND and OR in three-valued logic and stops at the first decisive operand.

@@ -4,10 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
-	"github.com/jobagent/jobagent/testenv/tsqld/meter"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
-	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -18,30 +16,14 @@ const (
 	nameOfXML  = "XML_F52E2B61-18A1-11d1-B105-00805F49916B"
 )
 
-// forJSON is the specification of a FOR JSON clause; its JSON is part of the aggregate's key.
-type forJSON struct {
-	Columns   []documentColumn
-	Root      string `json:",omitempty"`
-	HasRoot   bool   `json:",omitempty"`
-	Nulls     bool   `json:",omitempty"` // INCLUDE_NULL_VALUES
-	NoWrapper bool   `json:",omitempty"`
-}
-
-// documentColumn is a column of FOR JSON or FOR XML.
-type documentColumn struct {
-	Name string
-	Type string // types.Type.Key
-	Raw  bool   `json:",omitempty"` // the text is JSON or XML already
-}
-
 // document binds FOR JSON and FOR XML.
 func (b *binder) document(q *query, f *syntax.ForClause) (*query, error) {
 	if f.Kind == syntax.ForBrowse {
 		return nil, mserr.NotSupported("FOR BROWSE")
 	}
-	columns := make([]documentColumn, len(q.cols))
+	columns := make([]keys.DocumentColumn, len(q.cols))
 	for i, c := range q.cols {
-		columns[i] = documentColumn{Name: c.name, Type: typeKey(c.typ)}
+		columns[i] = keys.DocumentColumn{Name: c.name, Type: keys.TypeText(c.typ)}
 		if q.core != nil {
 			columns[i].Raw = isJSON(q.core.items[i])
 		}
@@ -49,7 +31,7 @@ func (b *binder) document(q *query, f *syntax.ForClause) (*query, error) {
 	if f.Kind == syntax.ForXML {
 		return b.documentXMLOf(q, f, columns)
 	}
-	spec := forJSON{Columns: columns}
+	spec := keys.JSONSpec{Columns: columns}
 	for _, o := range f.Options {
 		switch o.Name {
 		case "ROOT":
@@ -86,7 +68,7 @@ func (b *binder) document(q *query, f *syntax.ForClause) (*query, error) {
 			columns[i].Name = strings.ReplaceAll(columns[i].Name, ".", "\x00")
 		}
 	}
-	if _, err := jsonTree(columns); err != nil {
+	if _, err := keys.JSONTree(columns); err != nil {
 		return nil, err
 	}
 	text, err := json.Marshal(spec)
@@ -96,193 +78,8 @@ func (b *binder) document(q *query, f *syntax.ForClause) (*query, error) {
 	return &query{
 		inner:       q,
 		document:    documentJSON,
-		documentKey: makeKey(keyForJSON, string(text)),
+		documentKey: keys.Make(keys.ForJSON, string(text)),
 		isWrapped:   !spec.NoWrapper,
 		cols:        []outColumn{{name: nameOfJSON, typ: b.ofDatabase(types.NVarCharMax), null: true}},
 	}, nil
-}
-
-// jsonNode is a member of the objects to write; members are in the order of the columns.
-type jsonNode struct {
-	name    string
-	column  int // -1 for an object
-	members []*jsonNode
-}
-
-// jsonTree builds the structure of the objects from the dotted column names. Error 13601 for
-// conflicting names.
-func jsonTree(columns []documentColumn) (*jsonNode, error) {
-	root := &jsonNode{column: -1}
-	for i, c := range columns {
-		at := root
-		path := strings.Split(c.Name, ".")
-		for k, name := range path {
-			name = strings.ReplaceAll(name, "\x00", ".")
-			last := k == len(path)-1
-			var next *jsonNode
-			for _, m := range at.members {
-				if m.name == name {
-					next = m
-				}
-			}
-			switch {
-			case next != nil && (last || next.column >= 0 || next != at.members[len(at.members)-1]):
-				return nil, mserr.JSONConflict(strings.ReplaceAll(c.Name, "\x00", "."))
-			case next == nil:
-				next = &jsonNode{name: name, column: -1}
-				if last {
-					next.column = i
-				}
-				at.members = append(at.members, next)
-			}
-			at = next
-		}
-	}
-	return root, nil
-}
-
-// jsonDocument is the accumulator of FOR JSON.
-type jsonDocument struct {
-	spec *forJSON
-	tree *jsonNode
-	ts   []types.Type
-	b    strings.Builder
-	n    int
-}
-
-// newJSONDocument returns the constructor of the accumulators for a FOR JSON key.
-func newJSONDocument(key string) (func() store.Accumulator, error) {
-	spec := &forJSON{}
-	if err := json.Unmarshal([]byte(key), spec); err != nil {
-		return nil, mserr.NotSupported("the key of FOR JSON")
-	}
-	tree, err := jsonTree(spec.Columns)
-	if err != nil {
-		return nil, err
-	}
-	ts, err := columnTypes(spec.Columns)
-	if err != nil {
-		return nil, err
-	}
-	return func() store.Accumulator { return &jsonDocument{spec: spec, tree: tree, ts: ts} }, nil
-}
-
-// columnTypes parses the types of the columns.
-func columnTypes(columns []documentColumn) ([]types.Type, error) {
-	ts := make([]types.Type, len(columns))
-	for i, c := range columns {
-		if c.Type == "" {
-			ts[i] = types.NullType
-			continue
-		}
-		t, err := types.ParseType(c.Type)
-		if err != nil {
-			return nil, err
-		}
-		ts[i] = t
-	}
-	return ts, nil
-}
-
-// Step implements [store.Accumulator].
-func (d *jsonDocument) Step(args []types.Value) error {
-	if d.n > 0 {
-		d.b.WriteByte(',')
-	}
-	d.n++
-	text, _, err := d.object(d.tree, args)
-	if err != nil {
-		return err
-	}
-	d.b.WriteString(text)
-	return nil
-}
-
-// object returns the text of an object; some is false if the object has no members.
-func (d *jsonDocument) object(at *jsonNode, row []types.Value) (text string, some bool, err error) {
-	var b strings.Builder
-	b.WriteByte('{')
-	for _, m := range at.members {
-		var value string
-		if m.column < 0 {
-			v, some, err := d.object(m, row)
-			if err != nil {
-				return "", false, err
-			}
-			if !some && !d.spec.Nulls {
-				continue
-			}
-			value = v
-		} else {
-			if row[m.column] == nil && !d.spec.Nulls {
-				continue
-			}
-			v, err := builtin.JSONText(row[m.column], d.ts[m.column], d.spec.Columns[m.column].Raw)
-			if err != nil {
-				return "", false, err
-			}
-			value = v
-		}
-		if some {
-			b.WriteByte(',')
-		}
-		some = true
-		b.WriteString(builtin.QuoteJSON(m.name) + ":" + value)
-	}
-	b.WriteByte('}')
-	return b.String(), some, nil
-}
-
-// Held implements [store.Holder].
-func (d *jsonDocument) Held() int { return builderBytes(&d.b) }
-
-// Value implements [store.Accumulator].
-func (d *jsonDocument) Value() (types.Value, error) {
-	s := d.b.String()
-	if !d.spec.NoWrapper {
-		s = "[" + s + "]"
-	}
-	if d.spec.HasRoot {
-		s = "{" + builtin.QuoteJSON(d.spec.Root) + ":" + s + "}"
-	}
-	return s, nil
-}
-
-// jsonFunc returns the function of a JSON_OBJECT or JSON_ARRAY key.
-func jsonFunc(isObject bool, r *keyReader) store.Func {
-	absent := r.next() == "1"
-	var ts []types.Type
-	var raw []bool
-	for len(r.part) > 0 {
-		isRaw := strings.HasPrefix(r.part[0], rawMark)
-		r.part[0] = strings.TrimPrefix(r.part[0], rawMark)
-		raw = append(raw, isRaw)
-		ts = append(ts, r.typ())
-	}
-	return func(_ *meter.Meter, args []types.Value) (types.Value, error) {
-		var members []string
-		for i := 0; i < len(args); i++ {
-			prefix := ""
-			if isObject {
-				key, ok := args[i].(string)
-				if !ok {
-					return nil, mserr.New(13641, 16, "Property name cannot be NULL.")
-				}
-				prefix = builtin.QuoteJSON(key) + ":"
-				i++
-			}
-			if args[i] == nil && absent {
-				continue
-			}
-			v, err := builtin.JSONText(args[i], ts[i], raw[i])
-			if err != nil {
-				return nil, err
-			}
-			members = append(members, prefix+v)
-		}
-		if isObject {
-			return "{" + strings.Join(members, ",") + "}", nil
-		}
-		return "[" + strings.Join(members, ",") + "]", nil
-	}
 }

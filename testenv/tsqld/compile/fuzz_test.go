@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
@@ -64,36 +65,6 @@ func FuzzSelect(f *testing.F) {
 	})
 }
 
-// FuzzField decodes arbitrary texts as rows.
-func FuzzField(f *testing.F) {
-	f.Add("i1:5s3:abcn0:", 1)
-	f.Add("b2:ffx", 0)
-	f.Fuzz(func(t *testing.T, row string, i int) {
-		if i < 0 || i > 1000 {
-			return
-		}
-		v, err := decodeField(row, i)
-		if err != nil {
-			require.Nil(t, v)
-		}
-	})
-}
-
-// FuzzKey resolves arbitrary keys.
-func FuzzKey(f *testing.F) {
-	for _, k := range []string{"c|int|varchar(10)|-1", "f|LEN|int|nvarchar(20)", "rs|OPENJSONWITH|a|int|$.a|0", "g|SUM|int|1|int", "w:json|{}", "jo|0|!nvarchar(max)|int"} {
-		f.Add(k)
-	}
-	f.Fuzz(func(t *testing.T, key string) {
-		fn, err := makeScalar(key)
-		require.True(t, (fn == nil) == (err != nil), key)
-		acc, err := makeAccumulator(key)
-		require.True(t, (acc == nil) == (err != nil), key)
-		rows, err := resolveRows(key)
-		require.True(t, (rows == nil) == (err != nil), key)
-	})
-}
-
 func TestEncodeRows(t *testing.T) {
 	rows := [][]types.Value{
 		{nil, int64(-5), 1.25, "a\"b\\c\n\x01é", []byte{0, 255}},
@@ -105,7 +76,7 @@ func TestEncodeRows(t *testing.T) {
 		"SELECT fn('col|0', c1), fn('col|1', c1), fn('col|2', c1), fn('col|3', c1), fn('col|4', c1) FROM " +
 			"rowset('packed|decode', ?1)",
 	} {
-		got, err := b.conn.Query(context.Background(), sql, []types.Value{EncodeRows(rows)})
+		got, err := b.conn.Query(context.Background(), sql, []types.Value{keys.EncodeRows(rows)})
 		require.NoError(t, err)
 		for _, want := range rows {
 			require.True(t, got.Next())

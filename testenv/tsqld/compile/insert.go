@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
@@ -229,7 +230,7 @@ func (ins *insertion) identityFrom(number string, first func(*Run) types.Value) 
 // interpreter.
 func reportIdentity(n *node) *node {
 	r := build(opLocal, n.typ, n)
-	r.key = LocalIdentity
+	r.key = keys.LocalIdentity
 	r.traits |= r.own()
 	return r
 }

@@ -1,13 +1,17 @@
 package compile
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
+)
 
 // jsonKeys are the prefixes of the keys of functions that return JSON.
 var jsonKeys = []string{
-	keyBuiltin + "|JSON_QUERY|",
-	keyBuiltin + "|JSON_MODIFY|",
-	keyJSONObject + "|",
-	keyJSONArray + "|",
+	keys.Builtin + "|JSON_QUERY|",
+	keys.Builtin + "|JSON_MODIFY|",
+	keys.JSONObject + "|",
+	keys.JSONArray + "|",
 }
 
 // isJSON reports whether a node yields JSON text, which FOR JSON, JSON_MODIFY, JSON_OBJECT and

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
@@ -562,7 +563,7 @@ func (m *mergeBuilder) fireInstead(
 // raise returns SQL that fails with an error.
 func raise(e *mserr.Error) string {
 	return "fn(" +
-		store.Literal(makeKey(keyRaise, strconv.Itoa(int(e.Number)), strconv.Itoa(int(e.Class)), keyText(e.Message))) + ")"
+		store.Literal(keys.Make(keys.Raise, strconv.Itoa(int(e.Number)), strconv.Itoa(int(e.Class)), keys.Text(e.Message))) + ")"
 }
 
 // apply adds the statements that change the target. Error 8672 if one of its rows would be changed

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -20,7 +21,7 @@ func (r *renderer) native(n *node) bool {
 	}
 	word, rest, _ := strings.Cut(n.key, "|")
 	switch word {
-	case keyBuiltin:
+	case keys.Builtin:
 		name, _, _ := strings.Cut(rest, "|")
 		switch name {
 		case "CONCAT":
@@ -30,12 +31,12 @@ func (r *renderer) native(n *node) bool {
 		case "DATEDIFF_BIG":
 			return r.nativeDateDiff(n)
 		}
-	case keyArith:
+	case keys.Arith:
 		op, _, _ := strings.Cut(rest, "|")
 		return r.nativeArith(n, op)
-	case keyConvert:
+	case keys.Convert:
 		return r.nativeConvert(n)
-	case keyNotNull:
+	case keys.NotNull:
 		// SQLite evaluates fn of constants before the first row, and the call would always fail. It
 		// does not do so for fnv.
 		r.WriteString("coalesce(")

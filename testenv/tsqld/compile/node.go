@@ -3,6 +3,7 @@ package compile
 import (
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -170,7 +171,7 @@ func (n *node) labeled(l label) *node {
 
 // call returns a call of the pure function with a key of this package.
 func call(key string, t types.Type, args ...*node) (*node, error) {
-	fn, err := resolveScalar(key)
+	fn, err := keys.ScalarFunc(key)
 	if err != nil {
 		return nil, err
 	}
@@ -333,8 +334,8 @@ func (n *node) own() traits {
 	case opEnv:
 		return hasEnv
 	case opLocal:
-		if strings.HasPrefix(n.key, LocalSequence) || strings.HasPrefix(n.key, LocalRowVersion) ||
-			n.key == LocalIdentity {
+		if strings.HasPrefix(n.key, keys.LocalSequence) || strings.HasPrefix(n.key, keys.LocalRowVersion) ||
+			n.key == keys.LocalIdentity {
 			return hasLocal | hasPerRow | canFail
 		}
 		return hasLocal | canFail

@@ -1,8 +1,6 @@
 package compile
 
-import (
-	"github.com/jobagent/jobagent/testenv/tsqld/types"
-)
+import "github.com/jobagent/jobagent/testenv/tsqld/types"
 
 // query is a bound query. Exactly one of core, set, recursive and inner is set.
 type query struct {
@@ -80,7 +78,8 @@ func (c *core) isBareGroup() bool {
 type fromNode interface{ isFrom() }
 
 func (*source) isFrom() {}
-func (*join) isFrom()   {}
+
+func (*join) isFrom() {}
 
 // join joins two items of FROM.
 type join struct {
@@ -207,7 +206,7 @@ func (q *query) converted(ts []types.Type) (*query, error) {
 	return &r, nil
 }
 
-// columnTypes returns the result columns as sent to clients.
+// keys.columnTypes returns the result columns as sent to clients.
 func (q *query) columnTypes() []types.Column {
 	out := make([]types.Column, len(q.cols))
 	for i, c := range q.cols {

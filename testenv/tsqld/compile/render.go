@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -394,7 +395,7 @@ func (r *renderer) aggregate(n *node) {
 	} else {
 		key := a.key
 		if a.window != nil {
-			key = keyWindow + key
+			key = keys.Window + key
 		}
 		r.WriteString("agg(" + store.Literal(key))
 		sep = ", "
@@ -475,7 +476,7 @@ func (r *renderer) subquery(n *node) {
 			r.WriteByte(')')
 			return
 		}
-		r.WriteString("(SELECT agg('" + keySingle + "', c1) FROM (")
+		r.WriteString("(SELECT agg('" + keys.Single + "', c1) FROM (")
 		r.derived(n.sub)
 		r.WriteString("))")
 	case opExists:

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -235,7 +236,7 @@ func (r *renderer) ranked(q *query) {
 			r.WriteString("rk <= ")
 		}
 		if q.percent {
-			r.WriteString("fn('" + keyCeiling + "', total, ")
+			r.WriteString("fn('" + keys.Ceiling + "', total, ")
 			r.node(q.limit)
 			r.WriteByte(')')
 		} else {
@@ -250,7 +251,7 @@ func (r *renderer) ranked(q *query) {
 // that the sorted list is read no further than necessary. It returns nil if there is no such bound.
 func (q *query) mostRows() *node {
 	n := q.limit
-	if n != nil && n.op == opCall && strings.HasPrefix(n.key, keyLimit+"|") {
+	if n != nil && n.op == opCall && strings.HasPrefix(n.key, keys.Limit+"|") {
 		n = n.args[0]
 	}
 	if n == nil || !n.typ.IsInteger() || q.offset != nil || q.percent || q.ties || n.op != opCol ||

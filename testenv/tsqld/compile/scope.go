@@ -50,27 +50,3 @@ type Frame interface {
 	// constants.
 	Call(key string, args []types.Value) (types.Value, error)
 }
-
-// The keys of the interpreter's functions begin with one of these constants, followed by fields
-// separated by '|'. Such a function is called through [Frame.Call], or by SQLite as fnv; the
-// interpreter registers a resolver for the latter with store.Conn.SetLocal, which must call
-// [EnvFunc] first.
-const (
-	// LocalFunction calls a scalar function: udf|<database id>|<object id>. The arguments have the
-	// types of the parameters, with defaults filled in; nil is NULL.
-	LocalFunction = "udf|"
-	// LocalTableFunction runs a multi-statement table-valued function: tvf|<database id>|<object
-	// id>. The result is its rows, encoded by [EncodeRows].
-	LocalTableFunction = "tvf|"
-	// LocalSequence is NEXT VALUE FOR: seq|<database id>|<object id>, followed by |<n> where each
-	// row refers to the sequence n times. All n references of a row get the same value. The result
-	// has the sequence's type.
-	LocalSequence = "seq|"
-	// LocalIdentity returns its argument, an identity value that a statement inserts explicitly;
-	// see
-	// [DML.IdentityGiven].
-	LocalIdentity = "given identity"
-	// LocalRowVersion returns a new rowversion (8 bytes) of a database: rv|<database id>, 0 for
-	// tempdb.
-	LocalRowVersion = "rv|"
-)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
@@ -32,7 +33,7 @@ func (b *binder) nextValue(e *syntax.NextValueExpr) (*node, error) {
 	return &node{
 		op:     opLocal,
 		typ:    s.Type,
-		key:    LocalSequence + strconv.Itoa(db.ID) + "|" + strconv.Itoa(int(s.ObjectID)),
+		key:    keys.LocalSequence + strconv.Itoa(db.ID) + "|" + strconv.Itoa(int(s.ObjectID)),
 		traits: hasLocal | hasPerRow | canFail | hasSequence,
 	}, nil
 }
@@ -79,7 +80,9 @@ func withReferenceCounts(row []*node, places map[string]int) []*node {
 }
 
 // isSequence reports whether a node is a NEXT VALUE FOR.
-func (n *node) isSequence() bool { return n.op == opLocal && strings.HasPrefix(n.key, LocalSequence) }
+func (n *node) isSequence() bool {
+	return n.op == opLocal && strings.HasPrefix(n.key, keys.LocalSequence)
+}
 
 // sequence returns the key of a NEXT VALUE FOR without the number of references.
 func (n *node) sequence() string {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -70,7 +71,7 @@ func receiverOf(n *node, name string) receiver {
 type xmlNodes struct {
 	label string  // of the instance; see receiver
 	outer *source // the source of nodes on whose column it is called, or nil
-	call  xmlCall
+	call  keys.XMLCall
 	args  []*node
 }
 
@@ -165,14 +166,14 @@ func (b *binder) methodOf(r receiver, e *syntax.MethodCall, l *level) (*node, er
 	if e.Method == "nodes" {
 		return nil, mserr.UnknownMethod(e.Method)
 	}
-	c := xmlCall{method: e.Method, label: r.label, name: r.name, query: texts[0], isNode: r.source != nil, spaces: b.place.spaces}
+	c := keys.XMLCall{Method: e.Method, Label: r.label, Name: r.name, Query: texts[0], IsNode: r.source != nil, Spaces: b.place.spaces}
 	t := types.Type{ID: types.XML}
 	switch e.Method {
 	case "value":
-		if c.result, err = b.valueType(texts[1]); err != nil {
+		if c.Result, err = b.valueType(texts[1]); err != nil {
 			return nil, err
 		}
-		t = c.result
+		t = c.Result
 	case "exist":
 		t = types.BitType
 	}
@@ -181,7 +182,7 @@ func (b *binder) methodOf(r receiver, e *syntax.MethodCall, l *level) (*node, er
 		return nil, err
 	}
 	r.source.extend(reach)
-	n, err := call(c.key(keyXMLMethod), t, args...)
+	n, err := call(c.Key(keys.XMLMethod), t, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -204,9 +205,9 @@ func (b *binder) valueType(name string) (types.Type, error) {
 
 // xmlQuery compiles the query of a method and binds what sql:variable and sql:column name in it.
 // The first argument is the receiver. reach is what the query reads around a row of nodes.
-func (b *binder) xmlQuery(c *xmlCall, r receiver, l *level) (args []*node, reach xquery.Reach, err error) {
+func (b *binder) xmlQuery(c *keys.XMLCall, r receiver, l *level) (args []*node, reach xquery.Reach, err error) {
 	bound := map[int]*node{}
-	q, err := c.compile(func(i int, ref xquery.SQLRef) (types.Type, error) {
+	q, err := c.Compile(func(i int, ref xquery.SQLRef) (types.Type, error) {
 		if bound[i] == nil {
 			n, err := b.sqlRef(ref, l)
 			if err != nil {
@@ -220,11 +221,11 @@ func (b *binder) xmlQuery(c *xmlCall, r receiver, l *level) (args []*node, reach
 		return nil, 0, err
 	}
 	args = []*node{r.n}
-	for i := range len(q.refs()) {
+	for i := range len(q.Refs()) {
 		n := bound[i]
-		args, c.args = append(args, n), append(c.args, n.typ)
+		args, c.Args = append(args, n), append(c.Args, n.typ)
 	}
-	return args, q.reach(), nil
+	return args, q.Reach(), nil
 }
 
 // sqlRef binds sql:variable or sql:column.
@@ -268,18 +269,18 @@ func (b *binder) nodesSource(e *syntax.MethodCall, alias syntax.Ident, columns [
 	case len(columns) > 1:
 		return nil, mserr.FewerColumnsThanListed(alias.Name)
 	}
-	c := xmlCall{method: "nodes", label: r.label, query: texts[0], isNode: r.source != nil, spaces: b.place.spaces}
+	c := keys.XMLCall{Method: "nodes", Label: r.label, Query: texts[0], IsNode: r.source != nil, Spaces: b.place.spaces}
 	args, reach, err := b.xmlQuery(&c, r, outer)
 	switch {
 	case err != nil:
 		return nil, err
-	case len(args) > maxRowsetArgs:
-		return nil, mserr.NotSupported("nodes with more than %d values of sql:variable and sql:column", maxRowsetArgs-1)
+	case len(args) > keys.MaxRowsetArgs:
+		return nil, mserr.NotSupported("nodes with more than %d values of sql:variable and sql:column", keys.MaxRowsetArgs-1)
 	}
 	r.source.extend(reach)
 	src := &source{alias: b.alias("j"), name: alias.Name, xmlNodes: &xmlNodes{label: r.label, outer: r.source, call: c, args: args}}
 	src.cols = []sourceColumn{{name: columns[0].Name, typ: types.Type{ID: types.XML}}}
-	if src.rowset, err = rowset(c.key(keyRowset+"|"+rowsXMLNodes), args...); err != nil {
+	if src.rowset, err = rowset(c.Key(keys.TableFunction+"|"+keys.RowsXMLNodes), args...); err != nil {
 		return nil, err
 	}
 	src.fields()
@@ -289,10 +290,10 @@ func (b *binder) nodesSource(e *syntax.MethodCall, alias syntax.Ident, columns [
 // extend makes the rows of nodes refer to more of the instance, because a query goes up from them.
 // A nil source has no such rows.
 func (s *source) extend(reach xquery.Reach) {
-	for ; s != nil && s.xmlNodes.call.reach < reach; s = s.xmlNodes.outer {
-		s.xmlNodes.call.reach = reach
+	for ; s != nil && s.xmlNodes.call.Reach < reach; s = s.xmlNodes.outer {
+		s.xmlNodes.call.Reach = reach
 		n := *s.rowset
-		n.key = s.xmlNodes.call.key(keyRowset + "|" + rowsXMLNodes)
+		n.key = s.xmlNodes.call.Key(keys.TableFunction + "|" + keys.RowsXMLNodes)
 		s.rowset = &n
 	}
 }

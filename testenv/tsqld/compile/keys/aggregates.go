@@ -1,4 +1,4 @@
-package compile
+package keys
 
 import (
 	"math"
@@ -15,20 +15,20 @@ import (
 
 // The keys of aggregates, with their fields.
 const (
-	keyAggregate = "g"    // name|result|1 for DISTINCT|argument types...
-	keySingle    = "one"  // the only value; error 512 for a second value
-	keyNth       = "nth"  // n: the n-th value that is not NULL, counted from the end if n is negative
-	keyRows      = "rows" // all arguments, encoded by EncodeRows
-	keyWindow    = "w:"   // prefix of another key: rows may be removed again
-	keyForJSON   = "json" // a forJSON in JSON
-	keyForXML    = "xml"  // a forXML in JSON
+	Aggregate = "g"    // name|result|1 for DISTINCT|argument types...
+	Single    = "one"  // the only value; error 512 for a second value
+	Nth       = "nth"  // n: the n-th value that is not NULL, counted from the end if n is negative
+	Rows      = "rows" // all arguments, encoded by EncodeRows
+	Window    = "w:"   // prefix of another key: rows may be removed again
+	ForJSON   = "json" // a JSONSpec in JSON
+	ForXML    = "xml"  // a XMLSpec in JSON
 )
 
-// accumulatorMakers caches the results of resolveAggregate by key.
+// accumulatorMakers caches the results of AggregateFunc by key.
 var accumulatorMakers sync.Map
 
-// resolveAggregate returns the constructor of the accumulators of a key.
-func resolveAggregate(key string) (func() store.Accumulator, error) {
+// AggregateFunc returns the constructor of the accumulators of a key.
+func AggregateFunc(key string) (func() store.Accumulator, error) {
 	if f, ok := accumulatorMakers.Load(key); ok {
 		return f.(func() store.Accumulator), nil
 	}
@@ -42,7 +42,7 @@ func resolveAggregate(key string) (func() store.Accumulator, error) {
 
 // makeAccumulator builds the constructor of a key.
 func makeAccumulator(key string) (func() store.Accumulator, error) {
-	if rest, ok := strings.CutPrefix(key, keyWindow); ok {
+	if rest, ok := strings.CutPrefix(key, Window); ok {
 		newAccumulator, err := makeAccumulator(rest)
 		if err != nil {
 			return nil, err
@@ -54,21 +54,21 @@ func makeAccumulator(key string) (func() store.Accumulator, error) {
 	}
 	word, rest, _ := strings.Cut(key, "|")
 	switch word {
-	case keyAggregate:
+	case Aggregate:
 		return builtinAccumulator(key)
-	case keySingle:
+	case Single:
 		return func() store.Accumulator { return &singleValue{} }, nil
-	case keyNth:
+	case Nth:
 		n, err := strconv.Atoi(rest)
 		if err != nil || n == 0 {
 			return nil, mserr.NotSupported("the aggregate key %s", key)
 		}
 		return func() store.Accumulator { return &nthValue{n: n} }, nil
-	case keyRows:
+	case Rows:
 		return func() store.Accumulator { return &rowCollector{} }, nil
-	case keyForJSON:
+	case ForJSON:
 		return newJSONDocument(rest)
-	case keyForXML:
+	case ForXML:
 		return newXMLDocument(rest)
 	}
 	return nil, mserr.NotSupported("the aggregate key %s", word)
@@ -76,7 +76,7 @@ func makeAccumulator(key string) (func() store.Accumulator, error) {
 
 // builtinAccumulator returns the constructor of an aggregate of package builtin.
 func builtinAccumulator(key string) (func() store.Accumulator, error) {
-	r := &keyReader{key: key, part: strings.Split(key, "|")[1:]}
+	r := &reader{key: key, part: strings.Split(key, "|")[1:]}
 	name, result, distinct := r.next(), r.typ(), r.next() == "1"
 	var args []types.Type
 	for len(r.part) > 0 {
@@ -147,13 +147,13 @@ type frameAccumulator struct {
 func rowBytes(row []types.Value) int {
 	n := entryBytes
 	for _, v := range row {
-		n += entryBytes/2 + valueBytes(v)
+		n += entryBytes/2 + ValueBytes(v)
 	}
 	return n
 }
 
-// valueBytes returns the length of a text or binary value in bytes, and 0 for other values.
-func valueBytes(v types.Value) int {
+// ValueBytes returns the length of a text or binary value in bytes, and 0 for other values.
+func ValueBytes(v types.Value) int {
 	switch v := v.(type) {
 	case string:
 		return len(v)
@@ -244,7 +244,7 @@ type nthValue struct {
 func (a *nthValue) Step(args []types.Value) error {
 	if args[0] != nil {
 		a.values, a.rows = append(a.values, args[0]), append(a.rows, a.added)
-		a.held += valueBytes(args[0])
+		a.held += ValueBytes(args[0])
 	}
 	a.added++
 	return nil
@@ -253,7 +253,7 @@ func (a *nthValue) Step(args []types.Value) error {
 // Inverse implements [store.Inverter]: the oldest row leaves.
 func (a *nthValue) Inverse([]types.Value) error {
 	if len(a.rows) > 0 && a.rows[0] == a.removed {
-		a.held -= valueBytes(a.values[0])
+		a.held -= ValueBytes(a.values[0])
 		a.values, a.rows = a.values[1:], a.rows[1:]
 	}
 	a.removed++

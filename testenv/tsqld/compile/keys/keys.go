@@ -1,4 +1,4 @@
-package compile
+package keys
 
 import (
 	"fmt"
@@ -14,56 +14,60 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
+// MaxFoldedBytes is the maximum size of a folded constant. Plans keep their constants in memory.
+// The limit has room for a sql_variant, which has at most 8,000 bytes.
+const MaxFoldedBytes = 32 << 10
+
 // The keys of pure functions. A key is one of these words and its fields, separated by '|'; types
-// are written by types.Type.Key, names are escaped by keyText. Keys are stored in database files
+// are written by types.Type.Key, names are escaped by Text. Keys are stored in database files
 // (CHECK constraints, generated columns), so the meaning of a key must never change.
 const (
-	keyConvert      = "c"    // from|to|style
-	keyTryConvert   = "tc"   // from|to|style
-	keyConvertBy    = "cs"   // from|to; arguments: value, style
-	keyTryConvertBy = "tcs"  // as keyConvertBy
-	keyStore        = "st"   // from|to|table|column: implicit conversion into a column; error 2628 instead of truncation
-	keyNotNull      = "nn"   // statement|table|column: error 515 for NULL
-	keyArith        = "a"    // operator number|left type|right type|result type
-	keyNegate       = "neg"  // type|result
-	keyBitNot       = "bn"   // type
-	keyLocale       = "loc"  // language|date order|another key
-	keyBuiltin      = "f"    // name|result|argument types...
-	keyEnv          = "env"  // as keyBuiltin, for a function of the session
-	keyCompare      = "cmp"  // operator|type
-	keyLike         = "like" // collation|1 to ignore trailing blanks; arguments: text, pattern, optional escape
-	keyRecursion    = "rec"  // limit; argument: level
-	keyLimit        = "lim"  // TOP, OFFSET or FETCH; argument: bigint
-	keyField        = "col"  // index of a field; argument: row made by encodeFields
-	keyRaise        = "raise"
-	keyPercent      = "pct"    // argument: float; error 1031 unless from 0 to 100
-	keySumInt       = "sumint" // type; error 8115 for a sum outside it
-	keyCeiling      = "ceil"   // arguments: total, percentage
-	keyJSONObject   = "jo"     // 1 for ABSENT ON NULL|types...
-	keyJSONArray    = "ja"     // as keyJSONObject
+	Convert      = "c"    // from|to|style
+	TryConvert   = "tc"   // from|to|style
+	ConvertBy    = "cs"   // from|to; arguments: value, style
+	TryConvertBy = "tcs"  // as ConvertBy
+	Store        = "st"   // from|to|table|column: implicit conversion into a column; error 2628 instead of truncation
+	NotNull      = "nn"   // statement|table|column: error 515 for NULL
+	Arith        = "a"    // operator number|left type|right type|result type
+	Negate       = "neg"  // type|result
+	BitNot       = "bn"   // type
+	Locale       = "loc"  // language|date order|another key
+	Builtin      = "f"    // name|result|argument types...
+	Env          = "env"  // as Builtin, for a function of the session
+	Compare      = "cmp"  // operator|type
+	Like         = "like" // collation|1 to ignore trailing blanks; arguments: text, pattern, optional escape
+	Recursion    = "rec"  // limit; argument: level
+	Limit        = "lim"  // TOP, OFFSET or FETCH; argument: bigint
+	Field        = "col"  // index of a field; argument: row made by encodeFields
+	Raise        = "raise"
+	Percent      = "pct"    // argument: float; error 1031 unless from 0 to 100
+	SumInt       = "sumint" // type; error 8115 for a sum outside it
+	Ceiling      = "ceil"   // arguments: total, percentage
+	JSONObject   = "jo"     // 1 for ABSENT ON NULL|types...
+	JSONArray    = "ja"     // as JSONObject
 )
 
-// makeKey joins the parts of a key.
-func makeKey(parts ...string) string { return strings.Join(parts, "|") }
+// Make joins the parts of a key.
+func Make(parts ...string) string { return strings.Join(parts, "|") }
 
-// localKey returns the key of a function that works in a locale.
-func localKey(l types.Locale, key string) string {
+// InLocale returns the key of a function that works in a locale.
+func InLocale(l types.Locale, key string) string {
 	if l == (types.Locale{}) {
 		return key
 	}
-	return makeKey(keyLocale, strconv.Itoa(int(l.Language)), strconv.Itoa(int(l.Order)), key)
+	return Make(Locale, strconv.Itoa(int(l.Language)), strconv.Itoa(int(l.Order)), key)
 }
 
-// keyText escapes a name in a key.
-func keyText(s string) string {
+// Text escapes a name in a key.
+func Text(s string) string {
 	if !strings.ContainsAny(s, "%|") {
 		return s
 	}
 	return strings.NewReplacer("%", "%25", "|", "%7C").Replace(s)
 }
 
-// keyUntext is the inverse of keyText.
-func keyUntext(s string) string {
+// unescape is the inverse of Text.
+func unescape(s string) string {
 	if !strings.Contains(s, "%") {
 		return s
 	}
@@ -73,13 +77,13 @@ func keyUntext(s string) string {
 // Functions returns the resolver of all keys that the compiler generates, for store.Config. One
 // resolver can be shared by several stores.
 func Functions() *store.Functions {
-	return &store.Functions{Scalar: resolveScalar, Aggregate: resolveAggregate, Rows: resolveRows}
+	return &store.Functions{Scalar: ScalarFunc, Aggregate: AggregateFunc, Rows: RowsFunc}
 }
 
 // EnvFunc returns the function of the session with a key, bound to an environment, or nil for keys
 // of other kinds. The resolver passed to store.Conn.SetLocal must call it first.
 func EnvFunc(env builtin.Env, key string) (store.Func, error) {
-	if !strings.HasPrefix(key, keyEnv+"|") {
+	if !strings.HasPrefix(key, Env+"|") {
 		return nil, nil
 	}
 	f, argTypes, result, err := parseBuiltin(strings.Split(key, "|"))
@@ -91,7 +95,7 @@ func EnvFunc(env builtin.Env, key string) (store.Func, error) {
 	}, nil
 }
 
-// scalars caches the results of resolveScalar by key; scalarCount is the approximate number of
+// scalars caches the results of ScalarFunc by key; scalarCount is the approximate number of
 // entries.
 var (
 	scalars     sync.Map
@@ -101,8 +105,8 @@ var (
 // maxCachedScalars bounds the cache, because keys of statements that never run again would fill it.
 const maxCachedScalars = 20_000
 
-// resolveScalar returns the function of a pure or per-row key.
-func resolveScalar(key string) (store.Func, error) {
+// ScalarFunc returns the function of a pure or per-row key.
+func ScalarFunc(key string) (store.Func, error) {
 	if f, ok := scalars.Load(key); ok {
 		return f.(store.Func), nil
 	}
@@ -118,15 +122,15 @@ func resolveScalar(key string) (store.Func, error) {
 	return f, nil
 }
 
-// keyReader reads the fields of a key. It keeps the first error.
-type keyReader struct {
+// reader reads the fields of a key. It keeps the first error.
+type reader struct {
 	key  string
 	part []string
 	err  error
 }
 
 // next returns the next field.
-func (r *keyReader) next() string {
+func (r *reader) next() string {
 	if len(r.part) == 0 {
 		r.fail()
 		return ""
@@ -137,10 +141,10 @@ func (r *keyReader) next() string {
 }
 
 // text returns the next field as a name.
-func (r *keyReader) text() string { return keyUntext(r.next()) }
+func (r *reader) text() string { return unescape(r.next()) }
 
 // typ returns the next field as a type.
-func (r *keyReader) typ() types.Type {
+func (r *reader) typ() types.Type {
 	s := r.next()
 	if s == "" {
 		return types.NullType
@@ -153,7 +157,7 @@ func (r *keyReader) typ() types.Type {
 }
 
 // number returns the next field as a number.
-func (r *keyReader) number() int {
+func (r *reader) number() int {
 	n, err := strconv.Atoi(r.next())
 	if err != nil {
 		r.fail()
@@ -162,23 +166,23 @@ func (r *keyReader) number() int {
 }
 
 // fail records that the key cannot be read.
-func (r *keyReader) fail() {
+func (r *reader) fail() {
 	if r.err == nil {
 		r.err = mserr.NotSupported("the function key %s", r.key)
 	}
 }
 
-// typeKey returns the form of a type in keys; it is empty for the type of a bare NULL.
-func typeKey(t types.Type) string {
+// TypeText returns the form of a type in keys; it is empty for the type of a bare NULL.
+func TypeText(t types.Type) string {
 	if t.ID == types.Null {
 		return ""
 	}
 	return t.Key()
 }
 
-// parseBuiltin parses a key of keyBuiltin or keyEnv, including the word.
+// parseBuiltin parses a key of Builtin or Env, including the word.
 func parseBuiltin(parts []string) (f *builtin.Func, argTypes []types.Type, result types.Type, err error) {
-	r := &keyReader{key: strings.Join(parts, "|"), part: parts[1:]}
+	r := &reader{key: strings.Join(parts, "|"), part: parts[1:]}
 	name := r.next()
 	result = r.typ()
 	for len(r.part) > 0 {
@@ -197,10 +201,10 @@ func parseBuiltin(parts []string) (f *builtin.Func, argTypes []types.Type, resul
 // makeScalar builds the function of a key.
 func makeScalar(key string) (store.Func, error) {
 	parts := strings.Split(key, "|")
-	r := &keyReader{key: key, part: parts[1:]}
+	r := &reader{key: key, part: parts[1:]}
 	var in types.Locale
 	var env builtin.Env
-	if parts[0] == keyLocale {
+	if parts[0] == Locale {
 		in = types.Locale{Language: uint8(r.number()), Order: types.DateOrder(r.number())}
 		env = builtin.InLocale(in)
 		parts = r.part
@@ -211,21 +215,21 @@ func makeScalar(key string) (store.Func, error) {
 	}
 	var f store.Func
 	switch parts[0] {
-	case keyConvert, keyTryConvert, keyConvertBy, keyTryConvertBy:
+	case Convert, TryConvert, ConvertBy, TryConvertBy:
 		f = convertFunc(parts[0], r, in)
-	case keyXMLMethod:
+	case XMLMethod:
 		f = xmlMethodFunc(r)
 		if r.err != nil {
 			return nil, r.err
 		}
-	case keyCeiling:
+	case Ceiling:
 		f = ceiling
-	case keyJSONObject, keyJSONArray:
-		f = jsonFunc(parts[0] == keyJSONObject, r)
-	case keyField:
+	case JSONObject, JSONArray:
+		f = jsonFunc(parts[0] == JSONObject, r)
+	case Field:
 		i := r.number()
 		f = func(m *meter.Meter, args []types.Value) (types.Value, error) { return decodeField(args[0], i) }
-	case keyBuiltin:
+	case Builtin:
 		fn, argTypes, result, err := parseBuiltin(parts)
 		if err != nil {
 			return nil, err
@@ -248,13 +252,13 @@ func makeScalar(key string) (store.Func, error) {
 }
 
 // convertFunc returns the function of a conversion with the given word, in a locale.
-func convertFunc(word string, r *keyReader, in types.Locale) store.Func {
+func convertFunc(word string, r *reader, in types.Locale) store.Func {
 	convertValue := types.ConvertIn
-	if word == keyTryConvert || word == keyTryConvertBy {
+	if word == TryConvert || word == TryConvertBy {
 		convertValue = types.TryConvert
 	}
 	from, to := r.typ(), r.typ()
-	if word == keyConvertBy || word == keyTryConvertBy {
+	if word == ConvertBy || word == TryConvertBy {
 		return func(m *meter.Meter, args []types.Value) (types.Value, error) {
 			style, ok := args[1].(int64)
 			if !ok {
@@ -274,36 +278,36 @@ func convertFunc(word string, r *keyReader, in types.Locale) store.Func {
 }
 
 // operatorFunc returns the function of an operator, or nil for another word.
-func operatorFunc(word string, r *keyReader) store.Func {
+func operatorFunc(word string, r *reader) store.Func {
 	switch word {
-	case keyArith:
+	case Arith:
 		op, a, b, result := types.Op(r.number()), r.typ(), r.typ(), r.typ()
 		return func(m *meter.Meter, args []types.Value) (types.Value, error) {
 			return types.Arith(op, args[0], a, args[1], b, result)
 		}
-	case keyNegate:
+	case Negate:
 		t, result := r.typ(), r.typ()
 		return func(m *meter.Meter, args []types.Value) (types.Value, error) { return types.Negate(args[0], t, result) }
-	case keyBitNot:
+	case BitNot:
 		t := r.typ()
 		return func(m *meter.Meter, args []types.Value) (types.Value, error) { return types.BitNot(args[0], t), nil }
-	case keyCompare:
+	case Compare:
 		op, t := r.next(), r.typ()
 		return func(m *meter.Meter, args []types.Value) (types.Value, error) {
-			return compareValues(op, args[0], args[1], t), nil
+			return CompareValues(op, args[0], args[1], t), nil
 		}
-	case keyLike:
+	case Like:
 		return likeFunc(types.Collation(r.number()), r.number() == 1)
 	}
 	return nil
 }
 
 // checkFunc returns the function that checks a value and returns it, or nil for another word.
-func checkFunc(word string, r *keyReader) store.Func {
+func checkFunc(word string, r *reader) store.Func {
 	switch word {
-	case keyStore:
+	case Store:
 		return storeFunc(r.typ(), r.typ(), r.text(), r.text())
-	case keyNotNull:
+	case NotNull:
 		statement, table, col := r.next(), r.text(), r.text()
 		return func(m *meter.Meter, args []types.Value) (types.Value, error) {
 			if args[0] == nil {
@@ -311,7 +315,7 @@ func checkFunc(word string, r *keyReader) store.Func {
 			}
 			return args[0], nil
 		}
-	case keyRecursion:
+	case Recursion:
 		limit := r.number()
 		return func(m *meter.Meter, args []types.Value) (types.Value, error) {
 			if n, _ := args[0].(int64); n > int64(limit) {
@@ -319,9 +323,9 @@ func checkFunc(word string, r *keyReader) store.Func {
 			}
 			return args[0], nil
 		}
-	case keyLimit:
+	case Limit:
 		return limitFunc(r.next())
-	case keyPercent:
+	case Percent:
 		return func(m *meter.Meter, args []types.Value) (types.Value, error) {
 			p, _ := args[0].(float64)
 			if args[0] == nil || p < 0 || p > 100 {
@@ -329,10 +333,10 @@ func checkFunc(word string, r *keyReader) store.Func {
 			}
 			return p, nil
 		}
-	case keyRaise:
+	case Raise:
 		e := mserr.New(int32(r.number()), uint8(r.number()), "%s", r.text())
 		return func(*meter.Meter, []types.Value) (types.Value, error) { return nil, e }
-	case keySumInt:
+	case SumInt:
 		t := r.typ()
 		return func(m *meter.Meter, args []types.Value) (types.Value, error) {
 			if n, ok := args[0].(int64); ok && !types.InRange(n, t) {
@@ -348,7 +352,7 @@ func checkFunc(word string, r *keyReader) store.Func {
 // of type to does. table and column are for error 2628.
 func StoreSQL(from, to types.Type, table, column, value string) string {
 	return "fn(" + store.Literal(
-		makeKey(keyStore, typeKey(from), typeKey(to), keyText(table), keyText(column)),
+		Make(Store, TypeText(from), TypeText(to), Text(table), Text(column)),
 	) + ", " + value + ")"
 }
 
@@ -406,7 +410,7 @@ func likeFunc(c types.Collation, padded bool) store.Func {
 			match = l.p.MatchPadded
 		}
 		ok, err := match(m, text)
-		return boolValue(ok), err
+		return BoolValue(ok), err
 	}
 }
 
@@ -414,8 +418,8 @@ func likeFunc(c types.Collation, padded bool) store.Func {
 // meter for long ones.
 func xmlFunc(f store.Func, from types.Type, style int) store.Func {
 	return func(m *meter.Meter, args []types.Value) (types.Value, error) {
-		n := valueBytes(args[0])
-		if n <= maxFoldedBytes {
+		n := ValueBytes(args[0])
+		if n <= MaxFoldedBytes {
 			return f(m, args)
 		}
 		if err := m.Take(3 * n); err != nil { // the text, and the growing result
@@ -452,20 +456,20 @@ func limitFunc(what string) store.Func {
 	}
 }
 
-// boolValue returns the bit value of a condition.
-func boolValue(b bool) types.Value {
+// BoolValue returns the bit value of a condition.
+func BoolValue(b bool) types.Value {
 	if b {
 		return int64(1)
 	}
 	return int64(0)
 }
 
-// compareValues returns the value of the condition "a op b"; NULL is unknown.
-func compareValues(op string, a, b types.Value, t types.Type) types.Value {
+// CompareValues returns the value of the condition "a op b"; NULL is unknown.
+func CompareValues(op string, a, b types.Value, t types.Type) types.Value {
 	if a == nil || b == nil {
 		return nil
 	}
-	return boolValue(holds(op, types.Compare(a, b, t)))
+	return BoolValue(holds(op, types.Compare(a, b, t)))
 }
 
 // holds reports whether an operator is true for the result c of a comparison.

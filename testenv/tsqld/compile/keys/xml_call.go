@@ -1,4 +1,4 @@
-package compile
+package keys
 
 import (
 	"encoding/base64"
@@ -13,41 +13,41 @@ import (
 )
 
 const (
-	// keyXMLMethod is the key of a method of xml: the fields of xmlCall.
-	keyXMLMethod = "xm"
-	// rowsXMLNodes is the name of nodes in keys of keyRowset.
-	rowsXMLNodes = "XMLNODES"
-	// maxRowsetArgs is the number of arguments that a rowset may have.
-	maxRowsetArgs = store.RowsetArgs
+	// XMLMethod is the key of a method of xml: the fields of XMLCall.
+	XMLMethod = "xm"
+	// RowsXMLNodes is the name of nodes in keys of TableFunction.
+	RowsXMLNodes = "XMLNODES"
+	// MaxRowsetArgs is the number of arguments that a rowset may have.
+	MaxRowsetArgs = store.RowsetArgs
 )
 
-// xmlCall is the call of a method of xml, as its key describes it.
-type xmlCall struct {
-	method string
-	label  string // before the method in messages
-	name   string // of the receiver, for error 5302
-	query  string
-	isNode bool         // the receiver is the column of nodes
-	reach  xquery.Reach // nodes: what the references lead to
-	spaces []xquery.Binding
-	result types.Type   // of value
-	args   []types.Type // of sql:variable and sql:column
+// XMLCall is the call of a method of xml, as its key describes it.
+type XMLCall struct {
+	Method string
+	Label  string // before the method in messages
+	Name   string // of the receiver, for error 5302
+	Query  string
+	IsNode bool         // the receiver is the column of nodes
+	Reach  xquery.Reach // nodes: what the references lead to
+	Spaces []xquery.Binding
+	Result types.Type   // of value
+	Args   []types.Type // of sql:variable and sql:column
 }
 
-// key returns the key of a call. prefix is the word of the key.
-func (c *xmlCall) key(prefix string) string {
+// Key returns the key of a call. prefix is the word of the key.
+func (c *XMLCall) Key(prefix string) string {
 	parts := []string{
-		prefix, c.method, keyText(c.label), keyText(c.name), keyText(c.query), bit(c.isNode), strconv.Itoa(int(c.reach)),
-		strconv.Itoa(len(c.spaces)),
+		prefix, c.Method, Text(c.Label), Text(c.Name), Text(c.Query), bit(c.IsNode), strconv.Itoa(int(c.Reach)),
+		strconv.Itoa(len(c.Spaces)),
 	}
-	for _, s := range c.spaces {
-		parts = append(parts, keyText(s.Prefix), keyText(s.Space))
+	for _, s := range c.Spaces {
+		parts = append(parts, Text(s.Prefix), Text(s.Space))
 	}
-	parts = append(parts, typeKey(c.result))
-	for _, t := range c.args {
-		parts = append(parts, typeKey(t))
+	parts = append(parts, TypeText(c.Result))
+	for _, t := range c.Args {
+		parts = append(parts, TypeText(t))
 	}
-	return makeKey(parts...)
+	return Make(parts...)
 }
 
 // bit returns the form of a flag in keys.
@@ -58,17 +58,17 @@ func bit(b bool) string {
 	return "0"
 }
 
-// xmlCall reads a call from its key, behind the word.
-func (r *keyReader) xmlCall() *xmlCall {
-	c := &xmlCall{
-		method: r.next(), label: r.text(), name: r.text(), query: r.text(), isNode: r.next() == "1", reach: xquery.Reach(r.number()),
+// XMLCall reads a call from its key, behind the word.
+func (r *reader) xmlCall() *XMLCall {
+	c := &XMLCall{
+		Method: r.next(), Label: r.text(), Name: r.text(), Query: r.text(), IsNode: r.next() == "1", Reach: xquery.Reach(r.number()),
 	}
 	for range r.number() {
-		c.spaces = append(c.spaces, xquery.Binding{Prefix: r.text(), Space: r.text()})
+		c.Spaces = append(c.Spaces, xquery.Binding{Prefix: r.text(), Space: r.text()})
 	}
-	c.result = r.typ()
+	c.Result = r.typ()
 	for len(r.part) > 0 {
-		c.args = append(c.args, r.typ())
+		c.Args = append(c.Args, r.typ())
 	}
 	return c
 }
@@ -79,34 +79,34 @@ type xmlText struct {
 	change *xquery.Change
 }
 
-// refs returns what sql:variable and sql:column name.
-func (x xmlText) refs() []xquery.SQLRef {
+// Refs returns what sql:variable and sql:column name.
+func (x xmlText) Refs() []xquery.SQLRef {
 	if x.change != nil {
 		return x.change.Refs()
 	}
 	return x.query.Refs()
 }
 
-// reach returns which nodes around its context node a query may read.
-func (x xmlText) reach() xquery.Reach {
+// Reach returns which nodes around its context node a query may read.
+func (x xmlText) Reach() xquery.Reach {
 	if x.query == nil {
 		return 0
 	}
 	return x.query.Reach()
 }
 
-// compile compiles the query of a call and checks that it suits the method.
-func (c *xmlCall) compile(typeOf func(int, xquery.SQLRef) (types.Type, error)) (xmlText, error) {
-	use := xquery.Use{Method: c.label + c.method + "()", Spaces: c.spaces, Node: c.isNode, Type: typeOf}
-	if c.method == "modify" {
-		x, err := xquery.CompileChange(c.query, use)
+// Compile compiles the query of a call and checks that it suits the method.
+func (c *XMLCall) Compile(typeOf func(int, xquery.SQLRef) (types.Type, error)) (xmlText, error) {
+	use := xquery.Use{Method: c.Label + c.Method + "()", Spaces: c.Spaces, Node: c.IsNode, Type: typeOf}
+	if c.Method == "modify" {
+		x, err := xquery.CompileChange(c.Query, use)
 		return xmlText{change: x}, err
 	}
-	q, err := xquery.Compile(c.query, use)
+	q, err := xquery.Compile(c.Query, use)
 	if err != nil {
 		return xmlText{}, err
 	}
-	switch c.method {
+	switch c.Method {
 	case "value":
 		err = q.CheckValue(use.Method)
 	case "nodes":
@@ -118,17 +118,17 @@ func (c *xmlCall) compile(typeOf func(int, xquery.SQLRef) (types.Type, error)) (
 }
 
 // resolve compiles the query of a call that was read from a key.
-func (c *xmlCall) resolve() (xmlText, error) {
-	return c.compile(func(i int, ref xquery.SQLRef) (types.Type, error) {
-		if i >= len(c.args) {
+func (c *XMLCall) resolve() (xmlText, error) {
+	return c.Compile(func(i int, ref xquery.SQLRef) (types.Type, error) {
+		if i >= len(c.Args) {
 			return types.Type{}, mserr.NotSupported("the key of a method of xml without the type of %s", ref.Name)
 		}
-		return c.args[i], nil
+		return c.Args[i], nil
 	})
 }
 
 // resolvedXMLCall reads a call from a key and compiles its query. r.err has the error.
-func (r *keyReader) resolvedXMLCall() (c *xmlCall, x xmlText) {
+func (r *reader) resolvedXMLCall() (c *XMLCall, x xmlText) {
 	if c = r.xmlCall(); r.err == nil {
 		x, r.err = c.resolve()
 	}
@@ -136,7 +136,7 @@ func (r *keyReader) resolvedXMLCall() (c *xmlCall, x xmlText) {
 }
 
 // xmlMethodFunc returns the function of a method of xml.
-func xmlMethodFunc(r *keyReader) store.Func {
+func xmlMethodFunc(r *reader) store.Func {
 	c, x := r.resolvedXMLCall()
 	if r.err != nil {
 		return nil
@@ -144,15 +144,15 @@ func xmlMethodFunc(r *keyReader) store.Func {
 	return func(m *meter.Meter, args []types.Value) (types.Value, error) {
 		text, ok := args[0].(string)
 		if !ok {
-			if c.method == "modify" {
-				return nil, mserr.XMLMutatorOfNull(c.name)
+			if c.Method == "modify" {
+				return nil, mserr.XMLMutatorOfNull(c.Name)
 			}
 			return nil, nil
 		}
 		mark := m.Mark()
 		v, err := c.run(m, x, text, args[1:])
 		m.Release(mark)
-		if n := valueBytes(v); err == nil && n > meter.Small {
+		if n := ValueBytes(v); err == nil && n > meter.Small {
 			err = m.Take(n)
 		}
 		return v, err
@@ -160,7 +160,7 @@ func xmlMethodFunc(r *keyReader) store.Func {
 }
 
 // run calls a method on an instance or a node.
-func (c *xmlCall) run(m *meter.Meter, x xmlText, text string, values []types.Value) (types.Value, error) {
+func (c *XMLCall) run(m *meter.Meter, x xmlText, text string, values []types.Value) (types.Value, error) {
 	at, err := xquery.Read(m, text)
 	if err != nil {
 		return nil, err
@@ -172,9 +172,9 @@ func (c *xmlCall) run(m *meter.Meter, x xmlText, text string, values []types.Val
 	if err != nil {
 		return nil, err
 	}
-	switch c.method {
+	switch c.Method {
 	case "exist":
-		return boolValue(!result.Empty()), nil
+		return BoolValue(!result.Empty()), nil
 	case "query":
 		return result.XML()
 	}
@@ -182,18 +182,18 @@ func (c *xmlCall) run(m *meter.Meter, x xmlText, text string, values []types.Val
 	if !ok {
 		return nil, nil
 	}
-	if c.result.IsBinary() {
+	if c.Result.IsBinary() {
 		b, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(s), ""))
 		if err != nil {
 			return nil, nil
 		}
-		return types.Convert(b, types.VarBinaryMax, c.result, types.NoStyle)
+		return types.Convert(b, types.VarBinaryMax, c.Result, types.NoStyle)
 	}
 	from := types.NVarCharMax
 	if len(s) <= maxValueText {
 		from = types.NVarCharOf(maxValueText)
 	}
-	return types.Convert(s, from, c.result, types.NoStyle)
+	return types.Convert(s, from, c.Result, types.NoStyle)
 }
 
 // maxValueText is the length of a text that value converts as nvarchar(4000); longer ones are
@@ -201,7 +201,7 @@ func (c *xmlCall) run(m *meter.Meter, x xmlText, text string, values []types.Val
 const maxValueText = 4000
 
 // xmlNodesFunc returns the rows of nodes.
-func xmlNodesFunc(r *keyReader) store.RowsFunc {
+func xmlNodesFunc(r *reader) store.RowsFunc {
 	c, x := r.resolvedXMLCall()
 	if r.err != nil {
 		return nil
@@ -219,7 +219,7 @@ func xmlNodesFunc(r *keyReader) store.RowsFunc {
 		if err != nil {
 			return nil, err
 		}
-		return &nodeRows{m: m, refs: xquery.NewRefs(result.Nodes(), c.reach)}, nil
+		return &nodeRows{m: m, refs: xquery.NewRefs(result.Nodes(), c.Reach)}, nil
 	}
 }
 
