@@ -5,14 +5,16 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
 // aggregate binds an aggregate or a window function.
-func (b *binder) aggregate(f *builtin.Func, e *syntax.FuncCall, l *level) (*node, error) {
+func (b *binder) aggregate(f *builtin.Func, e *syntax.FuncCall, l *level) (*tree.Node, error) {
 	state := l.aggregates()
 	if f.Kind == builtin.Window && e.Over == nil {
 		return nil, mserr.OverRequired(f.Name)
@@ -62,16 +64,16 @@ func (b *binder) aggregate(f *builtin.Func, e *syntax.FuncCall, l *level) (*node
 		}
 		arguments := state.inArguments
 		state.inArguments = true
-		n.agg.order, err = b.windowOrder(e.WithinGroup, l)
+		n.Aggregate.Order, err = b.windowOrder(e.WithinGroup, l)
 		state.inArguments = arguments
 		if err != nil {
 			return nil, err
 		}
 	}
 	if e.Over == nil {
-		n.traits = hasAgg | hasColumn | canFail
+		n.Traits = tree.HasAgg | tree.HasColumn | tree.CanFail
 		if owner != l {
-			n.agg.outer, n.traits = true, hasSubquery|hasColumn|canFail
+			n.Aggregate.Outer, n.Traits = true, tree.HasSubquery|tree.HasColumn|tree.CanFail
 		}
 		return n, nil
 	}
@@ -80,7 +82,7 @@ func (b *binder) aggregate(f *builtin.Func, e *syntax.FuncCall, l *level) (*node
 
 // percentileArgs returns the arguments of PERCENTILE_CONT or PERCENTILE_DISC as their accumulator
 // takes them: the percentile, the expression of WITHIN GROUP, and whether its order is descending.
-func (b *binder) percentileArgs(f *builtin.Func, e *syntax.FuncCall, l *level, state *aggregation, args []*node) ([]*node, error) {
+func (b *binder) percentileArgs(f *builtin.Func, e *syntax.FuncCall, l *level, state *aggregation, args []*tree.Node) ([]*tree.Node, error) {
 	switch {
 	case len(args) != 1:
 		return nil, mserr.ArgumentCount(strings.ToLower(f.Name), 1)
@@ -89,7 +91,7 @@ func (b *binder) percentileArgs(f *builtin.Func, e *syntax.FuncCall, l *level, s
 	case len(e.WithinGroup) > 1:
 		return nil, mserr.Syntax(",")
 	}
-	percentile, err := convertImplicit(args[0], types.FloatType)
+	percentile, err := expr.ConvertImplicit(args[0], types.FloatType)
 	if err != nil {
 		return nil, err
 	}
@@ -99,13 +101,13 @@ func (b *binder) percentileArgs(f *builtin.Func, e *syntax.FuncCall, l *level, s
 	if err != nil {
 		return nil, err
 	}
-	value := order[0].n
-	if f.Name == "PERCENTILE_CONT" && (value.typ.IsNumber() || value.typ.ID == types.Bit) {
-		if value, err = convertImplicit(value, types.FloatType); err != nil {
+	value := order[0].Node
+	if f.Name == "PERCENTILE_CONT" && (value.Type.IsNumber() || value.Type.ID == types.Bit) {
+		if value, err = expr.ConvertImplicit(value, types.FloatType); err != nil {
 			return nil, err
 		}
 	}
-	return []*node{percentile, value, constant(keys.BoolValue(order[0].desc), types.BitType)}, nil
+	return []*tree.Node{percentile, value, tree.Constant(keys.BoolValue(order[0].Desc), types.BitType)}, nil
 }
 
 // aggregates returns the aggregation state of a level, or nil outside a SELECT.
@@ -141,7 +143,7 @@ func (a *aggregation) checkAllowed() error {
 
 // aggregateArgs binds the arguments. They must not contain another aggregate unless the function is
 // a window function.
-func (b *binder) aggregateArgs(f *builtin.Func, e *syntax.FuncCall, l *level, state *aggregation) ([]*node, error) {
+func (b *binder) aggregateArgs(f *builtin.Func, e *syntax.FuncCall, l *level, state *aggregation) ([]*tree.Node, error) {
 	if e.Over != nil {
 		state.inWindow = true
 		defer func() { state.inWindow = false }()
@@ -160,7 +162,7 @@ func (b *binder) aggregateArgs(f *builtin.Func, e *syntax.FuncCall, l *level, st
 	}
 	args, err := b.exprs(e.Args, l)
 	for _, a := range args {
-		if err == nil && a.traits&hasSequence != 0 {
+		if err == nil && a.Traits&tree.HasSequence != 0 {
 			err = mserr.NextValuePlace()
 		}
 	}
@@ -169,95 +171,95 @@ func (b *binder) aggregateArgs(f *builtin.Func, e *syntax.FuncCall, l *level, st
 
 // makeAggregate returns the node of an aggregate. SQLite's own function is used where it returns
 // exactly SQL Server's result.
-func makeAggregate(f *builtin.Func, e *syntax.FuncCall, args []*node) (*node, error) {
+func makeAggregate(f *builtin.Func, e *syntax.FuncCall, args []*tree.Node) (*tree.Node, error) {
 	t, ts, err := resultType(f, args)
 	if err != nil {
 		return nil, err
 	}
 	if t.IsCharacter() {
-		if t.Collation, err = collationOf(strings.ToLower(f.Name), args...); err != nil {
+		if t.Collation, err = expr.CollationOf(strings.ToLower(f.Name), args...); err != nil {
 			return nil, err
 		}
 	} else if e.Distinct {
-		if _, err := collationOf("DISTINCT", args...); err != nil {
+		if _, err := expr.CollationOf("DISTINCT", args...); err != nil {
 			return nil, err
 		}
 	}
-	agg := &aggregate{distinct: e.Distinct, star: e.Star, args: args}
-	n := &node{op: opAgg, typ: t, null: true, agg: agg, traits: hasAgg | hasColumn | canFail}
+	agg := &tree.Aggregate{Distinct: e.Distinct, Star: e.Star, Args: args}
+	n := &tree.Node{Op: tree.OpAgg, Type: t, Null: true, Aggregate: agg, Traits: tree.HasAgg | tree.HasColumn | tree.CanFail}
 	for _, a := range args {
-		n.traits |= a.traits
+		n.Traits |= a.Traits
 		if t.IsCharacter() {
-			n.label = n.label.higher(a.label)
+			n.Label = n.Label.Higher(a.Label)
 		}
 	}
 	switch f.Name {
 	case "COUNT", "COUNT_BIG":
-		agg.native, n.null = "count", false
-		if len(args) > 0 && args[0].typ.IsLOB() {
-			return nil, mserr.InvalidOperandType(args[0].typ.Name(), "count")
+		agg.Native, n.Null = "count", false
+		if len(args) > 0 && args[0].Type.IsLOB() {
+			return nil, mserr.InvalidOperandType(args[0].Type.Name(), "count")
 		}
 	case "MIN", "MAX":
-		if isNative(ts[0]) && ts[0].ID != types.DateTimeOffset {
-			agg.native, agg.distinct = strings.ToLower(f.Name), false
+		if expr.IsNative(ts[0]) && ts[0].ID != types.DateTimeOffset {
+			agg.Native, agg.Distinct = strings.ToLower(f.Name), false
 		}
 	case "SUM":
 		switch {
 		case t.IsInteger():
-			agg.native, agg.wrap = "sum", keys.Make(keys.SumInt, keys.TypeText(t))
+			agg.Native, agg.Wrap = "sum", keys.Make(keys.SumInt, keys.TypeText(t))
 		case ts[0].IsApprox():
-			agg.native = "sum"
+			agg.Native = "sum"
 		}
 	case "AVG":
 		if ts[0].IsApprox() {
-			agg.native = "avg"
+			agg.Native = "avg"
 		}
 	case "ROW_NUMBER", "RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST":
-		agg.native, n.null = strings.ToLower(f.Name), false
+		agg.Native, n.Null = strings.ToLower(f.Name), false
 	case "NTILE", "LAG", "LEAD", "FIRST_VALUE", "LAST_VALUE":
-		agg.native = strings.ToLower(f.Name)
+		agg.Native = strings.ToLower(f.Name)
 		if err := windowArgs(f.Name, n); err != nil {
 			return nil, err
 		}
 	}
-	if agg.native == "" {
+	if agg.Native == "" {
 		parts := []string{keys.Aggregate, f.Name, keys.TypeText(t), "0"}
-		if agg.distinct {
-			parts[3], agg.distinct = "1", false
+		if agg.Distinct {
+			parts[3], agg.Distinct = "1", false
 		}
 		for _, x := range ts {
 			parts = append(parts, keys.TypeText(x))
 		}
-		agg.key = keys.Make(parts...)
-		_, err = keys.AggregateFunc(agg.key)
+		agg.Key = keys.Make(parts...)
+		_, err = keys.AggregateFunc(agg.Key)
 	}
 	return n, err
 }
 
 // windowArgs converts the arguments of NTILE, LAG, LEAD, FIRST_VALUE and LAST_VALUE.
-func windowArgs(name string, n *node) error {
-	args := n.agg.args
+func windowArgs(name string, n *tree.Node) error {
+	args := n.Aggregate.Args
 	var err error
 	if name == "NTILE" {
-		args[0], err = convertImplicit(args[0], types.BigIntType)
+		args[0], err = expr.ConvertImplicit(args[0], types.BigIntType)
 		return err
 	}
-	if args[0], err = convertImplicit(args[0], n.typ); err != nil {
+	if args[0], err = expr.ConvertImplicit(args[0], n.Type); err != nil {
 		return err
 	}
 	if len(args) > 1 {
-		if args[1], err = convertImplicit(args[1], types.BigIntType); err != nil {
+		if args[1], err = expr.ConvertImplicit(args[1], types.BigIntType); err != nil {
 			return err
 		}
 	}
 	if len(args) > 2 {
-		args[2], err = convertImplicit(args[2], n.typ)
+		args[2], err = expr.ConvertImplicit(args[2], n.Type)
 	}
 	return err
 }
 
 // over turns an aggregate into a window function. Error 4112 for a missing ORDER BY.
-func (b *binder) over(f *builtin.Func, n *node, e *syntax.FuncCall, l *level, state *aggregation) (*node, error) {
+func (b *binder) over(f *builtin.Func, n *tree.Node, e *syntax.FuncCall, l *level, state *aggregation) (*tree.Node, error) {
 	if err := b.meter.Work(len(l.windows)); err != nil {
 		return nil, err
 	}
@@ -281,18 +283,18 @@ func (b *binder) over(f *builtin.Func, n *node, e *syntax.FuncCall, l *level, st
 	}
 	state.inWindow = true
 	defer func() { state.inWindow = false }()
-	w := &window{}
-	if w.partition, err = b.exprs(spec.PartitionBy, l); err != nil {
+	w := &tree.Window{}
+	if w.Partition, err = b.exprs(spec.PartitionBy, l); err != nil {
 		return nil, err
 	}
-	if w.order, err = b.windowOrder(spec.OrderBy, l); err != nil {
+	if w.Order, err = b.windowOrder(spec.OrderBy, l); err != nil {
 		return nil, err
 	}
-	if w.frame, err = b.frame(spec.Frame); err != nil {
+	if w.Frame, err = b.frame(spec.Frame); err != nil {
 		return nil, err
 	}
-	n.op, n.agg.window = opWindow, w
-	n.traits = hasWindow | hasColumn | canFail
+	n.Op, n.Aggregate.Window = tree.OpWindow, w
+	n.Traits = tree.HasWindow | tree.HasColumn | tree.CanFail
 	if e.Nulls == syntax.NullsIgnore {
 		return ignoringNulls(f, n)
 	}
@@ -301,12 +303,12 @@ func (b *binder) over(f *builtin.Func, n *node, e *syntax.FuncCall, l *level, st
 
 // ignoringNulls implements IGNORE NULLS of FIRST_VALUE, LAST_VALUE, LAG and LEAD, which SQLite
 // lacks: the result is the n-th value that is not NULL, counted from one end of the frame.
-func ignoringNulls(f *builtin.Func, n *node) (*node, error) {
-	args, w := n.agg.args, n.agg.window
+func ignoringNulls(f *builtin.Func, n *tree.Node) (*tree.Node, error) {
+	args, w := n.Aggregate.Args, n.Aggregate.Window
 	offset := int64(1)
 	if len(args) > 1 {
-		v, ok := args[1].val.(int64)
-		if args[1].op != opConst || !ok || v < 1 {
+		v, ok := args[1].Value.(int64)
+		if args[1].Op != tree.OpConst || !ok || v < 1 {
 			return nil, mserr.NotSupported("IGNORE NULLS of %s with an offset that is not a positive constant", f.Name)
 		}
 		offset = v
@@ -316,17 +318,17 @@ func ignoringNulls(f *builtin.Func, n *node) (*node, error) {
 	case "LAST_VALUE":
 		offset = -1
 	case "LAG":
-		offset, w.frame = -offset, "ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
+		offset, w.Frame = -offset, "ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
 	case "LEAD":
-		w.frame = "ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING"
+		w.Frame = "ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING"
 	default:
 		return nil, mserr.SyntaxKeyword("NULLS")
 	}
-	n.agg.native, n.agg.key, n.agg.args = "", keys.Make(keys.Nth, strconv.FormatInt(offset, 10)), args[:1]
+	n.Aggregate.Native, n.Aggregate.Key, n.Aggregate.Args = "", keys.Make(keys.Nth, strconv.FormatInt(offset, 10)), args[:1]
 	if len(args) < 3 {
 		return n, nil
 	}
-	return coalesceOf(n.typ, n, args[2]), nil // a value that is found is never NULL
+	return expr.CoalesceOf(n.Type, n, args[2]), nil // a value that is found is never NULL
 }
 
 // windowSpec resolves the name of a window defined by the WINDOW clause.
@@ -358,8 +360,8 @@ func (l *level) windowSpec(o *syntax.Over) (*syntax.Over, error) {
 
 // windowOrder binds the ORDER BY of a window or of WITHIN GROUP. Column positions are not allowed
 // there (error 5308).
-func (b *binder) windowOrder(items []*syntax.OrderItem, l *level) ([]orderTerm, error) {
-	out := make([]orderTerm, len(items))
+func (b *binder) windowOrder(items []*syntax.OrderItem, l *level) ([]tree.OrderTerm, error) {
+	out := make([]tree.OrderTerm, len(items))
 	for i, item := range items {
 		if lit, ok := item.X.(*syntax.Literal); ok && lit.Kind == syntax.IntLit {
 			return nil, mserr.New(5308, 16,
@@ -370,20 +372,12 @@ func (b *binder) windowOrder(items []*syntax.OrderItem, l *level) ([]orderTerm, 
 		if err != nil {
 			return nil, err
 		}
-		if err := sortable(n.typ); err != nil {
+		if err := expr.Sortable(n.Type); err != nil {
 			return nil, err
 		}
-		out[i] = orderTerm{n, item.Desc}
+		out[i] = tree.OrderTerm{Node: n, Desc: item.Desc}
 	}
 	return out, nil
-}
-
-// sortable returns error 306 for types that cannot be sorted.
-func sortable(t types.Type) error {
-	if t.ID != types.Null && t.ID != types.Variant && !t.Comparable() {
-		return mserr.LOBCompare()
-	}
-	return nil
 }
 
 // frame returns the SQL of ROWS or RANGE.
@@ -435,7 +429,7 @@ func bound(f syntax.FrameBound, rows bool) (string, error) {
 
 // grouping binds GROUPING and GROUPING_ID, whose values depend on the grouping set. Error 8161 for
 // an argument that is not a group expression.
-func (b *binder) grouping(f *builtin.Func, e *syntax.FuncCall, l *level) (*node, error) {
+func (b *binder) grouping(f *builtin.Func, e *syntax.FuncCall, l *level) (*tree.Node, error) {
 	state := l.aggregates()
 	state.inArguments = true
 	args, err := b.exprs(e.Args, l)
@@ -451,5 +445,5 @@ func (b *binder) grouping(f *builtin.Func, e *syntax.FuncCall, l *level) (*node,
 		t = types.IntType
 	}
 	state.found = true
-	return &node{op: opGrouping, typ: t, args: args, traits: hasAgg | hasColumn}, nil
+	return &tree.Node{Op: tree.OpGrouping, Type: t, Args: args, Traits: tree.HasAgg | tree.HasColumn}, nil
 }

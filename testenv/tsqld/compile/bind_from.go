@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
@@ -13,8 +16,8 @@ import (
 )
 
 // from binds a FROM clause and adds its sources to the level. It returns nil for no FROM clause.
-func (b *binder) from(list []syntax.TableSource, l *level) (fromNode, error) {
-	var all fromNode
+func (b *binder) from(list []syntax.TableSource, l *level) (tree.From, error) {
+	var all tree.From
 	for _, ts := range list {
 		if err := b.charge(); err != nil {
 			return nil, err
@@ -29,19 +32,19 @@ func (b *binder) from(list []syntax.TableSource, l *level) (fromNode, error) {
 }
 
 // cross joins two items of FROM without a condition. Either may be nil.
-func cross(x, y fromNode) fromNode {
+func cross(x, y tree.From) tree.From {
 	switch {
 	case x == nil:
 		return y
 	case y == nil:
 		return x
 	}
-	return &join{kind: "JOIN", left: x, right: y}
+	return &tree.Join{Kind: "JOIN", Left: x, Right: y}
 }
 
 // tableSource binds an item of FROM and adds its sources to l. Subqueries and arguments in the item
 // are resolved in outer: the enclosing query, and for APPLY the items to the left.
-func (b *binder) tableSource(ts syntax.TableSource, l, outer *level) (fromNode, error) {
+func (b *binder) tableSource(ts syntax.TableSource, l, outer *level) (tree.From, error) {
 	switch ts := ts.(type) {
 	case *syntax.TableName:
 		src, err := b.tableName(ts)
@@ -63,11 +66,11 @@ func (b *binder) tableSource(ts syntax.TableSource, l, outer *level) (fromNode, 
 		if q, err = nameColumns(q, ts.Alias.Name, ts.Columns); err != nil {
 			return nil, err
 		}
-		src, err := q.rows(b.alias("q"), ts.Alias.Name)
+		src, err := expr.Rows(q, b.alias("q"), ts.Alias.Name)
 		if err != nil {
 			return nil, err
 		}
-		src.lineage = q.core
+		src.Lineage = q.Core
 		return src, l.expose(src, true)
 	case *syntax.ValuesTable:
 		q, err := b.values(ts.Rows, outer)
@@ -77,7 +80,7 @@ func (b *binder) tableSource(ts syntax.TableSource, l, outer *level) (fromNode, 
 		if q, err = nameColumns(q, ts.Alias.Name, ts.Columns); err != nil {
 			return nil, err
 		}
-		src, err := q.rows(b.alias("q"), ts.Alias.Name)
+		src, err := expr.Rows(q, b.alias("q"), ts.Alias.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -114,20 +117,20 @@ func (b *binder) tableSource(ts syntax.TableSource, l, outer *level) (fromNode, 
 
 // expose adds a source to a level. Errors: 106 for too many sources, 1011 for a duplicate alias,
 // 1013 for a duplicate table.
-func (l *level) expose(src *source, aliased bool) error {
+func (l *level) expose(src *tree.Source, aliased bool) error {
 	if len(l.sources) >= mostTables {
 		return mserr.TooManyTables(MaxTables)
 	}
-	if src.name != "" {
+	if src.Name != "" {
 		for _, other := range l.sources {
-			if !strings.EqualFold(other.name, src.name) {
+			if !strings.EqualFold(other.Name, src.Name) {
 				continue
 			}
 			if aliased {
-				return mserr.DuplicateCorrelation(src.name)
+				return mserr.DuplicateCorrelation(src.Name)
 			}
-			if strings.EqualFold(other.schema, src.schema) && strings.EqualFold(other.db, src.db) {
-				return mserr.SameExposedNames(src.name, other.name)
+			if strings.EqualFold(other.Schema, src.Schema) && strings.EqualFold(other.DB, src.DB) {
+				return mserr.SameExposedNames(src.Name, other.Name)
 			}
 		}
 	}
@@ -137,22 +140,22 @@ func (l *level) expose(src *source, aliased bool) error {
 
 // nameColumns sets the column names of a derived table. Errors: 8155 unnamed column, 8156 duplicate
 // name, 8158 and 8159 wrong number of names.
-func nameColumns(q *query, alias string, names []syntax.Ident) (*query, error) {
+func nameColumns(q *tree.Query, alias string, names []syntax.Ident) (*tree.Query, error) {
 	r := *q
-	r.cols = append([]outColumn(nil), q.cols...)
+	r.Columns = append([]tree.ResultColumn(nil), q.Columns...)
 	switch {
 	case names == nil:
-	case len(names) < len(r.cols):
+	case len(names) < len(r.Columns):
 		return nil, mserr.MoreColumnsThanListed(alias)
-	case len(names) > len(r.cols):
+	case len(names) > len(r.Columns):
 		return nil, mserr.FewerColumnsThanListed(alias)
 	}
 	seen := map[string]bool{}
-	for i := range r.cols {
+	for i := range r.Columns {
 		if names != nil {
-			r.cols[i].name = names[i].Name
+			r.Columns[i].Name = names[i].Name
 		}
-		name := r.cols[i].name
+		name := r.Columns[i].Name
 		if name == "" {
 			return nil, mserr.UnnamedColumn(i+1, alias)
 		}
@@ -175,9 +178,9 @@ var lockHints = map[string]bool{
 }
 
 // tableName binds a name in FROM: a common table expression, table, view or system view. Error 208.
-func (b *binder) tableName(ts *syntax.TableName) (*source, error) {
+func (b *binder) tableName(ts *syntax.TableName) (*tree.Source, error) {
 	name := ts.Name
-	var src *source
+	var src *tree.Source
 	var err error
 	if c := b.place.ctes.find(name); c != nil {
 		src, err = b.cte(c)
@@ -200,35 +203,35 @@ func (b *binder) tableName(ts *syntax.TableName) (*source, error) {
 		}
 	}
 	if ts.Alias.Name != "" {
-		src.name, src.schema, src.db = ts.Alias.Name, "", ""
+		src.Name, src.Schema, src.DB = ts.Alias.Name, "", ""
 	}
 	return src, nil
 }
 
 // indexHint checks that the indexes of INDEX(...) exist; otherwise the hint is ignored, because
 // SQLite chooses its indexes. Error 308.
-func (b *binder) indexHint(h *syntax.TableHint, src *source) error {
-	if h.Name != "INDEX" || src.base == nil {
+func (b *binder) indexHint(h *syntax.TableHint, src *tree.Source) error {
+	if h.Name != "INDEX" || src.Base == nil {
 		return nil
 	}
 	for _, a := range h.Args {
-		if c, ok := a.(*syntax.ColumnRef); ok && src.base.Index(c.Column()) == nil {
-			return mserr.UnknownIndexHint(c.Column(), src.schema+"."+src.base.Name)
+		if c, ok := a.(*syntax.ColumnRef); ok && src.Base.Index(c.Column()) == nil {
+			return mserr.UnknownIndexHint(c.Column(), src.Schema+"."+src.Base.Name)
 		}
 	}
 	return nil
 }
 
 // tableVar binds a table variable. Error 1087 for an undeclared one.
-func (b *binder) tableVar(ts *syntax.TableVar) (*source, error) {
+func (b *binder) tableVar(ts *syntax.TableVar) (*tree.Source, error) {
 	t := b.localTable(ts.Name)
 	if t == nil {
 		return nil, mserr.UndeclaredTableVariable(ts.Name)
 	}
 	src := b.tableOf(nil, t)
-	src.name = ts.Name
+	src.Name = ts.Name
 	if ts.Alias.Name != "" {
-		src.name = ts.Alias.Name
+		src.Name = ts.Alias.Name
 	}
 	return src, nil
 }
@@ -244,14 +247,14 @@ func (b *binder) localTable(name string) *catalog.Table {
 
 // objectSource binds the name of a table, view or system view as a source. Errors: 208 for an
 // unknown name, 216 for a table-valued function without parentheses.
-func (b *binder) objectSource(name *syntax.ObjectName) (*source, error) {
+func (b *binder) objectSource(name *syntax.ObjectName) (*tree.Source, error) {
 	if catalog.IsLocalTemp(name.Last()) {
 		t := b.localTable(name.Last())
 		if t == nil {
 			return nil, mserr.InvalidObject(name.String())
 		}
 		src := b.tableOf(nil, t)
-		src.name, src.clientName = name.Last(), []string{name.Last()}
+		src.Name, src.ClientName = name.Last(), []string{name.Last()}
 		return src, nil
 	}
 	if t := b.transition(name); t != nil {
@@ -268,7 +271,7 @@ func (b *binder) objectSource(name *syntax.ObjectName) (*source, error) {
 	case *catalog.Table:
 		b.needPermission(db, o, "SELECT")
 		src := b.tableOf(db, o)
-		src.clientName = b.clientName(name, src)
+		src.ClientName = b.clientName(name, src)
 		return src, nil
 	case *catalog.View:
 		b.needPermission(db, o, "SELECT")
@@ -287,18 +290,18 @@ func (b *binder) objectSource(name *syntax.ObjectName) (*source, error) {
 }
 
 // tableOf returns the source of a table. db is nil for temporary tables.
-func (b *binder) tableOf(db *catalog.Database, t *catalog.Table) *source {
-	src := &source{alias: b.alias("t"), name: t.Name, base: t}
+func (b *binder) tableOf(db *catalog.Database, t *catalog.Table) *tree.Source {
+	src := &tree.Source{Alias: b.alias("t"), Name: t.Name, Base: t}
 	b.needs.Tables = true
 	if db == nil {
-		src.table = "temp." + store.Quote(t.SQLName)
+		src.Table = "temp." + store.Quote(t.SQLName)
 		b.needLocal(t)
 	} else {
-		src.db, src.databaseID = db.Name, db.ID
+		src.DB, src.DatabaseID = db.Name, db.ID
 		if s := db.SchemaByID(t.SchemaID); s != nil {
-			src.schema = s.Name
+			src.Schema = s.Name
 		}
-		src.table = db.SQLName() + "." + store.Quote(t.SQLName)
+		src.Table = db.SQLName() + "." + store.Quote(t.SQLName)
 		b.needDatabase(db.ID)
 	}
 	b.tableColumns(src, db, t)
@@ -306,26 +309,26 @@ func (b *binder) tableOf(db *catalog.Database, t *catalog.Table) *source {
 }
 
 // tableColumns adds the columns of a table to its source.
-func (b *binder) tableColumns(src *source, db *catalog.Database, t *catalog.Table) {
-	src.cols = make([]sourceColumn, len(t.Columns))
+func (b *binder) tableColumns(src *tree.Source, db *catalog.Database, t *catalog.Table) {
+	src.Columns = make([]tree.SourceColumn, len(t.Columns))
 	for i, c := range t.Columns {
-		src.cols[i] = sourceColumn{
-			name:  c.Name,
-			typ:   c.Type,
-			null:  c.Nullable,
-			label: labelImplicit,
-			sql:   c.SQLName,
-			base:  c,
-			owner: src,
+		src.Columns[i] = tree.SourceColumn{
+			Name:  c.Name,
+			Type:  c.Type,
+			Null:  c.Nullable,
+			Label: tree.LabelImplicit,
+			SQL:   c.SQLName,
+			Base:  c,
+			Owner: src,
 		}
 		if c.SQLName == "" {
-			src.cols[i].expand = func() (*node, error) { return b.formula(db, t, c, src) }
+			src.Columns[i].Expand = func() (*tree.Node, error) { return b.formula(db, t, c, src) }
 		}
 	}
 }
 
 // formula binds the expression of a computed column over the source of its table.
-func (b *binder) formula(db *catalog.Database, t *catalog.Table, c *catalog.Column, src *source) (n *node, err error) {
+func (b *binder) formula(db *catalog.Database, t *catalog.Table, c *catalog.Column, src *tree.Source) (n *tree.Node, err error) {
 	e, err := c.Formula.Memo.Get(
 		func() (any, error) { return syntax.ParseExpr(c.Formula.Text, syntax.DefaultOptions) },
 	)
@@ -337,17 +340,17 @@ func (b *binder) formula(db *catalog.Database, t *catalog.Table, c *catalog.Colu
 		p = b.moduleScope(db, t)
 	}
 	err = b.within(p, func() error {
-		if n, err = b.expr(e.(syntax.Expr), &level{sources: []*source{src}}); err != nil {
+		if n, err = b.expr(e.(syntax.Expr), &level{sources: []*tree.Source{src}}); err != nil {
 			return err
 		}
-		n, err = convertImplicit(n, c.Type)
+		n, err = expr.ConvertImplicit(n, c.Type)
 		return err
 	})
 	return n, err
 }
 
 // systemSource binds a system table or view. It returns nil if there is none of that name.
-func (b *binder) systemSource(db *catalog.Database, name *syntax.ObjectName) (*source, error) {
+func (b *binder) systemSource(db *catalog.Database, name *syntax.ObjectName) (*tree.Source, error) {
 	schema := catalog.SystemSchema(db, name.Schema(), name.Last())
 	if schema == "" && b.place.system {
 		schema = "sys"
@@ -366,7 +369,7 @@ func (b *binder) systemSource(db *catalog.Database, name *syntax.ObjectName) (*s
 }
 
 // systemView expands a system view that is written in T-SQL.
-func (b *binder) systemView(db *catalog.Database, v *catalog.SystemView) (*source, error) {
+func (b *binder) systemView(db *catalog.Database, v *catalog.SystemView) (*tree.Source, error) {
 	parsed, err := v.Memo.Get(func() (any, error) { return parseView(v.Text, true) })
 	if err != nil {
 		return nil, err
@@ -390,8 +393,8 @@ func (c *Compiler) SystemColumns(db *catalog.Database, v *catalog.SystemView) ([
 			if err != nil {
 				return err
 			}
-			for _, c := range src.cols {
-				cols = append(cols, types.Column{Name: c.name, Type: c.typ, Nullable: c.null})
+			for _, c := range src.Columns {
+				cols = append(cols, types.Column{Name: c.Name, Type: c.Type, Nullable: c.Null})
 			}
 			return nil
 		})
@@ -404,26 +407,26 @@ func (c *Compiler) SystemColumns(db *catalog.Database, v *catalog.SystemView) ([
 }
 
 // systemTable returns the source of a row set of the server.
-func (b *binder) systemTable(db *catalog.Database, t *catalog.SystemTable) *source {
-	src := &source{alias: b.alias("t"), name: t.Name, schema: t.Schema, db: db.Name}
+func (b *binder) systemTable(db *catalog.Database, t *catalog.SystemTable) *tree.Source {
+	src := &tree.Source{Alias: b.alias("t"), Name: t.Name, Schema: t.Schema, DB: db.Name}
 	b.needs.Tables = true
 	if t.Empty() {
-		src.table = emptyTableSQL(t)
+		src.Table = emptyTableSQL(t)
 	} else {
 		temp := "sys_" + strconv.Itoa(db.ID) + "_" + catalog.Fold(t.Schema+"_"+t.Name)
-		if !slices.ContainsFunc(b.needs.System, func(s SystemRef) bool { return s.Temp == temp }) {
-			b.needs.System = append(b.needs.System, SystemRef{db.ID, t, temp})
+		if !slices.ContainsFunc(b.needs.System, func(s plan.SystemRef) bool { return s.Temp == temp }) {
+			b.needs.System = append(b.needs.System, plan.SystemRef{DatabaseID: db.ID, Table: t, Temp: temp})
 		}
-		src.table = "temp." + store.Quote(temp)
+		src.Table = "temp." + store.Quote(temp)
 	}
 	for i, c := range t.Columns {
 		ct := c.Type
 		if ct.IsUnicode() { // names have the collation of the database
 			ct.Collation = databaseCollation(db)
 		}
-		src.cols = append(
-			src.cols,
-			sourceColumn{name: c.Name, typ: ct, null: c.Nullable, label: labelImplicit, sql: columnName(i)},
+		src.Columns = append(
+			src.Columns,
+			tree.SourceColumn{Name: c.Name, Type: ct, Null: c.Nullable, Label: tree.LabelImplicit, SQL: tree.ColumnName(i)},
 		)
 	}
 	return src
@@ -442,14 +445,14 @@ func emptyTableSQL(t *catalog.SystemTable) string {
 		if n := c.Type.CollationName(); n != "" {
 			w.WriteString(" COLLATE " + n)
 		}
-		w.WriteString(" AS " + columnName(i))
+		w.WriteString(" AS " + tree.ColumnName(i))
 	}
 	w.WriteString(" WHERE 0)")
 	return w.String()
 }
 
 // view expands a view of a database.
-func (b *binder) view(db *catalog.Database, v *catalog.View) (*source, error) {
+func (b *binder) view(db *catalog.Database, v *catalog.View) (*tree.Source, error) {
 	parsed, err := v.Memo.Get(func() (any, error) { return parseView(v.Text, v.QuotedIdentifier) })
 	if err != nil {
 		return nil, err
@@ -467,26 +470,26 @@ func (b *binder) view(db *catalog.Database, v *catalog.View) (*source, error) {
 		// A SELECT * of the view returns more columns than when the view was created, because its
 		// table was altered since. The new columns are hidden.
 		n := 0
-		for i := range src.cols {
-			if src.cols[i].hidden {
+		for i := range src.Columns {
+			if src.Columns[i].Hidden {
 				continue
 			}
 			if n++; n > len(v.Columns) {
-				src.cols[i].hidden = true
+				src.Columns[i].Hidden = true
 			}
 		}
 	case visible < len(v.Columns):
 		return nil, mserr.ViewMoreColumns(v.Name)
 	}
-	src.view, src.databaseID = v, db.ID
+	src.View, src.DatabaseID = v, db.ID
 	return src, nil
 }
 
 // visibleColumns counts the columns that are not hidden.
-func visibleColumns(src *source) int {
+func visibleColumns(src *tree.Source) int {
 	n := 0
-	for _, c := range src.cols {
-		if !c.hidden {
+	for _, c := range src.Columns {
+		if !c.Hidden {
 			n++
 		}
 	}
@@ -494,7 +497,7 @@ func visibleColumns(src *source) int {
 }
 
 // expandView binds the query of a view as a derived table.
-func (b *binder) expandView(st *syntax.CreateViewStmt, name, schema, db string, p place) (src *source, err error) {
+func (b *binder) expandView(st *syntax.CreateViewStmt, name, schema, db string, p place) (src *tree.Source, err error) {
 	err = b.within(p, func() error {
 		q, err := b.query(st.Query, nil, queryUse{ordered: true})
 		if err != nil {
@@ -503,8 +506,8 @@ func (b *binder) expandView(st *syntax.CreateViewStmt, name, schema, db string, 
 		if q, err = nameColumns(q, name, st.Columns); err != nil {
 			return err
 		}
-		if src, err = q.rows(b.alias("q"), name); err == nil {
-			src.schema, src.db, src.lineage = schema, db, q.core
+		if src, err = expr.Rows(q, b.alias("q"), name); err == nil {
+			src.Schema, src.DB, src.Lineage = schema, db, q.Core
 		}
 		return err
 	})
@@ -532,8 +535,8 @@ func parseModule[T syntax.Stmt](text string, quoted bool) (T, error) {
 }
 
 // values binds a table value constructor. Error 10709 for rows of different lengths.
-func (b *binder) values(rows [][]syntax.Expr, outer *level) (*query, error) {
-	var bound [][]*node
+func (b *binder) values(rows [][]syntax.Expr, outer *level) (*tree.Query, error) {
+	var bound [][]*tree.Node
 	for _, row := range rows {
 		if len(row) != len(rows[0]) {
 			return nil, mserr.RowConstructorCount()
@@ -544,46 +547,7 @@ func (b *binder) values(rows [][]syntax.Expr, outer *level) (*query, error) {
 		}
 		bound = append(bound, ns)
 	}
-	return valuesQuery(bound)
-}
-
-// valuesQuery returns a query of the given rows: a UNION ALL of SELECTs with the common types of
-// the columns.
-func valuesQuery(rows [][]*node) (*query, error) {
-	for i := range rows[0] {
-		column := make([]*node, len(rows))
-		for k := range rows {
-			column[k] = rows[k][i]
-		}
-		if _, _, err := unify("UNION ALL", column); err != nil {
-			return nil, err
-		}
-		for k := range rows {
-			rows[k][i] = column[k]
-		}
-	}
-	parts := make([]*query, len(rows))
-	for k, row := range rows {
-		parts[k] = &query{core: &core{}}
-		for _, n := range row {
-			parts[k].add(n, outColumn{typ: n.typ, null: n.null, label: n.label})
-		}
-	}
-	return unionAll(parts), nil
-}
-
-// unionAll combines queries of the same types in a balanced tree, because SQLite limits the number
-// of terms in a compound SELECT.
-func unionAll(parts []*query) *query {
-	if len(parts) == 1 {
-		return parts[0]
-	}
-	x, y := unionAll(parts[:len(parts)/2]), unionAll(parts[len(parts)/2:])
-	r := &query{set: &setQuery{"UNION ALL", x, y}, cols: append([]outColumn(nil), x.cols...)}
-	for i := range r.cols {
-		r.cols[i].null = x.cols[i].null || y.cols[i].null
-	}
-	return r
+	return expr.ValuesQuery(bound)
 }
 
 // joinWords maps joins to SQLite's keywords. A cross join is written as JOIN, because SQLite's
@@ -597,7 +561,7 @@ var joinWords = map[syntax.JoinKind]string{
 }
 
 // bindJoin binds a join.
-func (b *binder) bindJoin(ts *syntax.Join, l, outer *level) (fromNode, error) {
+func (b *binder) bindJoin(ts *syntax.Join, l, outer *level) (tree.From, error) {
 	start := len(l.sources)
 	left, err := b.tableSource(ts.Left, l, outer)
 	if err != nil {
@@ -611,47 +575,40 @@ func (b *binder) bindJoin(ts *syntax.Join, l, outer *level) (fromNode, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &join{kind: joinWords[ts.Kind], left: left, right: right}
+	j := &tree.Join{Kind: joinWords[ts.Kind], Left: left, Right: right}
 	if ts.On != nil {
 		// The condition may only name the joined sources.
 		on := &level{parent: l.parent, sources: l.sources[start:], agg: &aggregation{refusal: mserr.AggregateInOn()}}
-		if j.on, err = b.cond(ts.On, on); err != nil {
+		if j.On, err = b.cond(ts.On, on); err != nil {
 			return nil, err
 		}
 	}
 	if left == nil || right == nil { // a side without a SQLite table: see apply
-		if j.kind == "JOIN" && j.on == nil {
+		if j.Kind == "JOIN" && j.On == nil {
 			return cross(left, right), nil
 		}
-		return &join{kind: j.kind, left: orOneRow(left), right: orOneRow(right), on: j.on}, nil
+		return &tree.Join{Kind: j.Kind, Left: orOneRow(left), Right: orOneRow(right), On: j.On}, nil
 	}
 	for i, src := range l.sources[start:] {
-		nullable := j.kind == "FULL JOIN" || j.kind == "LEFT JOIN" && i >= middle-start ||
-			j.kind == "RIGHT JOIN" && i < middle-start
+		nullable := j.Kind == "FULL JOIN" || j.Kind == "LEFT JOIN" && i >= middle-start ||
+			j.Kind == "RIGHT JOIN" && i < middle-start
 		if nullable {
-			src.allowNull()
+			src.AllowNull()
 		}
 	}
 	return j, nil
 }
 
 // orOneRow returns f, or for nil a source of one row without columns.
-func orOneRow(f fromNode) fromNode {
+func orOneRow(f tree.From) tree.From {
 	if f != nil {
 		return f
 	}
-	return &source{
-		alias: "one",
-		query: &query{
-			core: &core{items: []*node{constant(int64(1), types.IntType)}},
-			cols: []outColumn{{typ: types.IntType}},
+	return &tree.Source{
+		Alias: "one",
+		Query: &tree.Query{
+			Core:    &tree.Core{Items: []*tree.Node{tree.Constant(int64(1), types.IntType)}},
+			Columns: []tree.ResultColumn{{Type: types.IntType}},
 		},
-	}
-}
-
-// allowNull marks a source as the side of an outer join that may have no row.
-func (s *source) allowNull() {
-	for i := range s.cols {
-		s.cols[i].null = true
 	}
 }

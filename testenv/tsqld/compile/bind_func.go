@@ -8,14 +8,16 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
 // funcCall binds a function call: built-in, system or user-defined.
-func (b *binder) funcCall(e *syntax.FuncCall, l *level) (*node, error) {
+func (b *binder) funcCall(e *syntax.FuncCall, l *level) (*tree.Node, error) {
 	if len(e.Name.Parts) > 1 {
 		if strings.EqualFold(e.Name.Schema(), "sys") && e.Name.Database() == "" {
 			return b.builtin(e.Name.Last(), e.Args, e, l)
@@ -53,7 +55,7 @@ func systemFunction(n *syntax.ObjectName) bool {
 }
 
 // lazyFuncs are the built-in functions that do not evaluate all arguments.
-var lazyFuncs = map[string]func(*binder, []*node) (*node, error){
+var lazyFuncs = map[string]func(*binder, []*tree.Node) (*tree.Node, error){
 	"COALESCE": (*binder).coalesce,
 	"NULLIF":   (*binder).nullIf,
 	"ISNULL":   (*binder).isNullCall,
@@ -62,7 +64,7 @@ var lazyFuncs = map[string]func(*binder, []*node) (*node, error){
 
 // builtin binds a built-in function by name. e has the other clauses of the call; it is nil for a
 // call without FuncCall syntax, such as @@ROWCOUNT.
-func (b *binder) builtin(name string, args []syntax.Expr, e *syntax.FuncCall, l *level) (*node, error) {
+func (b *binder) builtin(name string, args []syntax.Expr, e *syntax.FuncCall, l *level) (*tree.Node, error) {
 	f, ok := builtin.Lookup(name)
 	if !ok {
 		return nil, mserr.NotRecognized(name, "built-in function name")
@@ -84,21 +86,21 @@ func (b *binder) builtin(name string, args []syntax.Expr, e *syntax.FuncCall, l 
 			return nil, mserr.Syntax(name)
 		}
 	}
-	var nodes, hidden []*node
+	var nodes, hidden []*tree.Node
 	if f.DatePart && len(args) > 0 {
 		part, ok := args[0].(*syntax.Keyword)
 		if !ok {
 			return nil, mserr.InvalidParameter(1, strings.ToLower(name))
 		}
 		word := strings.ToLower(part.Name)
-		nodes = append(nodes, constant(word, types.VarCharOf(len(word))))
+		nodes = append(nodes, tree.Constant(word, types.VarCharOf(len(word))))
 		args = args[1:]
 		if builtin.NeedsDateFirst(f, word) {
 			first, err := b.builtin("@@DATEFIRST", nil, nil, l)
 			if err != nil {
 				return nil, err
 			}
-			if first, err = convert(first, types.IntType, types.NoStyle, false); err != nil {
+			if first, err = expr.Convert(first, types.IntType, types.NoStyle, false); err != nil {
 				return nil, err
 			}
 			hidden = append(hidden, first)
@@ -113,26 +115,26 @@ func (b *binder) builtin(name string, args []syntax.Expr, e *syntax.FuncCall, l 
 		if err := f.CheckCount(len(nodes)); err != nil {
 			return nil, err
 		}
-		if err := refuseSequences(nodes); err != nil {
+		if err := expr.RefuseSequences(nodes); err != nil {
 			return nil, err
 		}
 		return lazy(b, nodes)
 	}
-	if f.Name == "JSON_MODIFY" && len(nodes) == 3 && isJSON(nodes[2]) {
-		hidden = append(hidden, constant(int64(1), types.BitType))
+	if f.Name == "JSON_MODIFY" && len(nodes) == 3 && expr.IsJSON(nodes[2]) {
+		hidden = append(hidden, tree.Constant(int64(1), types.BitType))
 	}
 	return b.callBuiltin(f, nodes, hidden...)
 }
 
 // callBuiltin returns the call of a scalar function with bound arguments. hidden arguments follow
 // those of the statement and are not counted.
-func (b *binder) callBuiltin(f *builtin.Func, args []*node, hidden ...*node) (*node, error) {
-	if err := refuseUntyped(args); err != nil {
+func (b *binder) callBuiltin(f *builtin.Func, args []*tree.Node, hidden ...*tree.Node) (*tree.Node, error) {
+	if err := expr.RefuseUntyped(args); err != nil {
 		return nil, err
 	}
 	args, err := b.datesAsText(f, args)
 	if err == nil {
-		args, err = unifyCodePages(args...)
+		args, err = expr.UnifyCodePages(args...)
 	}
 	if err != nil {
 		return nil, err
@@ -141,11 +143,11 @@ func (b *binder) callBuiltin(f *builtin.Func, args []*node, hidden ...*node) (*n
 	if err != nil {
 		return nil, err
 	}
-	l := labelCoercible
+	l := tree.LabelCoercible
 	if t.IsCharacter() || f.Collating {
-		coll, own, err := combine(strings.ToLower(f.Name), args...)
+		coll, own, err := expr.Combine(strings.ToLower(f.Name), args...)
 		if err == nil && f.Collating {
-			coll, err = collationOf(strings.ToLower(f.Name), args...)
+			coll, err = expr.CollationOf(strings.ToLower(f.Name), args...)
 		}
 		if err != nil {
 			return nil, err
@@ -163,50 +165,50 @@ func (b *binder) callBuiltin(f *builtin.Func, args []*node, hidden ...*node) (*n
 		}
 	}
 	for _, h := range hidden {
-		args, ts = append(args, h), append(ts, h.typ)
+		args, ts = append(args, h), append(ts, h.Type)
 	}
 	parts := []string{keys.Builtin, f.Name, keys.TypeText(t)}
 	for _, a := range ts {
 		parts = append(parts, keys.TypeText(a))
 	}
-	var n *node
+	var n *tree.Node
 	switch f.Volatility {
 	case builtin.Statement, builtin.Session, builtin.Place:
 		parts[0] = keys.Env
-		n = build(opEnv, t, args...)
-		n.key = keys.Make(parts...)
-		n.traits |= hasEnv
+		n = tree.Build(tree.OpEnv, t, args...)
+		n.Key = keys.Make(parts...)
+		n.Traits |= tree.HasEnv
 		if f.Volatility == builtin.Place {
-			n.traits |= perPlace
+			n.Traits |= tree.PerPlace
 		}
-		n.null = true
+		n.Null = true
 		return n, nil
 	}
 	key := keys.Make(parts...)
 	if b.locale != (types.Locale{}) && f.UsesLocale() {
 		key = keys.InLocale(b.locale, key)
 	}
-	if n, err = call(key, t, args...); err != nil {
+	if n, err = tree.Call(key, t, args...); err != nil {
 		return nil, err
 	}
-	n.labeled(l)
-	n.null = n.null || !f.NullResult || true
+	n.Labeled(l)
+	n.Null = n.Null || !f.NullResult || true
 	if f.Volatility == builtin.PerRow {
-		n.op, n.null = opPerRow, false
-		n.traits |= hasPerRow
+		n.Op, n.Null = tree.OpPerRow, false
+		n.Traits |= tree.HasPerRow
 		return n, nil
 	}
-	return fold(n, nil)
+	return expr.Fold(n, nil)
 }
 
 // resultType returns the result type of a function, and the types of its arguments.
-func resultType(f *builtin.Func, args []*node) (types.Type, []types.Type, error) {
+func resultType(f *builtin.Func, args []*tree.Node) (types.Type, []types.Type, error) {
 	ts := make([]types.Type, len(args))
 	consts := make([]types.Value, len(args))
 	for i, a := range args {
-		ts[i] = a.typ
-		if a.op == opConst {
-			consts[i] = a.val
+		ts[i] = a.Type
+		if a.Op == tree.OpConst {
+			consts[i] = a.Value
 		}
 	}
 	t, err := f.ResultType(ts, consts)
@@ -215,19 +217,19 @@ func resultType(f *builtin.Func, args []*node) (types.Type, []types.Type, error)
 
 // datesAsText converts dates to character strings in the session's language, for a function with
 // character arguments.
-func (b *binder) datesAsText(f *builtin.Func, args []*node) ([]*node, error) {
+func (b *binder) datesAsText(f *builtin.Func, args []*tree.Node) ([]*tree.Node, error) {
 	if b.locale.Language == 0 || !f.TakesText() {
 		return args, nil
 	}
 	out := slices.Clone(args)
 	for i, a := range args {
-		if !a.typ.IsLegacyTemporal() {
+		if !a.Type.IsLegacyTemporal() {
 			continue
 		}
 		var err error
-		if out[i], err = convert(
+		if out[i], err = expr.Convert(
 			b.localized(a),
-			types.VarCharOf(a.typ.DisplayLength()),
+			types.VarCharOf(a.Type.DisplayLength()),
 			types.NoStyle,
 			false,
 		); err != nil {
@@ -241,83 +243,73 @@ func (b *binder) datesAsText(f *builtin.Func, args []*node) ([]*node, error) {
 func anyCharacter(ts []types.Type) bool { return slices.ContainsFunc(ts, types.Type.IsCharacter) }
 
 // coalesce binds COALESCE. Error 4127 if all arguments are NULL constants.
-func (b *binder) coalesce(args []*node) (*node, error) {
-	if allNull(args) {
+func (b *binder) coalesce(args []*tree.Node) (*tree.Node, error) {
+	if expr.AllNull(args) {
 		return nil, mserr.CoalesceNulls()
 	}
-	t, l, err := unify("CASE", args)
+	t, l, err := expr.Unify("CASE", args)
 	if err != nil {
 		return nil, err
 	}
-	return coalesceOf(t, args...).labeled(l), nil
-}
-
-// coalesceOf returns COALESCE over arguments that all have type t.
-func coalesceOf(t types.Type, args ...*node) *node {
-	n := build(opCoalesce, t, args...)
-	n.null = true
-	for _, a := range args {
-		n.null = n.null && a.null
-	}
-	return n
+	return expr.CoalesceOf(t, args...).Labeled(l), nil
 }
 
 // isNullCall binds ISNULL. The result has the type of the first argument.
-func (b *binder) isNullCall(args []*node) (*node, error) {
-	t := args[0].typ
+func (b *binder) isNullCall(args []*tree.Node) (*tree.Node, error) {
+	t := args[0].Type
 	if t.ID == types.Null {
-		if t = args[1].typ; t.ID == types.Null {
+		if t = args[1].Type; t.ID == types.Null {
 			t = types.IntType
 		}
 	}
-	l := labelCoercible
+	l := tree.LabelCoercible
 	if t.IsCharacter() {
 		var err error
-		if t.Collation, l, err = combine("isnull", args...); err != nil {
+		if t.Collation, l, err = expr.Combine("isnull", args...); err != nil {
 			return nil, err
 		}
 	}
 	for i, a := range args {
-		n, err := convertOperand(a, t)
+		n, err := expr.ConvertOperand(a, t)
 		if err != nil {
 			return nil, err
 		}
 		args[i] = n
 	}
-	return coalesceOf(t, args...).labeled(l), nil
+	return expr.CoalesceOf(t, args...).Labeled(l), nil
 }
 
 // nullIf binds NULLIF. Error 4151 if the first argument is a NULL constant.
-func (b *binder) nullIf(args []*node) (*node, error) {
-	if args[0].typ.ID == types.Null {
+func (b *binder) nullIf(args []*tree.Node) (*tree.Node, error) {
+	if args[0].Type.ID == types.Null {
 		return nil, mserr.NullIfNull()
 	}
-	same, err := compare("=", args[0], args[1])
+	same, err := expr.Compare("=", args[0], args[1])
 	if err != nil {
 		return nil, err
 	}
-	t := args[0].typ
-	return caseOf(t, []*node{same}, []*node{nullOf(t), args[0]}), nil
+	t := args[0].Type
+	return expr.CaseOf(t, []*tree.Node{same}, []*tree.Node{tree.NullOf(t), args[0]}), nil
 }
 
 // choose binds CHOOSE.
-func (b *binder) choose(args []*node) (*node, error) {
-	index, err := convertImplicit(args[0], types.IntType)
+func (b *binder) choose(args []*tree.Node) (*tree.Node, error) {
+	index, err := expr.ConvertImplicit(args[0], types.IntType)
 	if err != nil {
 		return nil, err
 	}
-	conds := make([]*node, len(args)-1)
+	conds := make([]*tree.Node, len(args)-1)
 	for i := range conds {
-		if conds[i], err = compare("=", index, constant(int64(i+1), types.IntType)); err != nil {
+		if conds[i], err = expr.Compare("=", index, tree.Constant(int64(i+1), types.IntType)); err != nil {
 			return nil, err
 		}
 	}
-	return choose(conds, append(append([]*node(nil), args[1:]...), nullOf(types.NullType)))
+	return expr.Choose(conds, append(append([]*tree.Node(nil), args[1:]...), tree.NullOf(types.NullType)))
 }
 
 // userFunction binds a call of a scalar user-defined function. Errors: 4121 unknown function, 313
 // and 8144 wrong number of arguments.
-func (b *binder) userFunction(e *syntax.FuncCall, l *level) (*node, error) {
+func (b *binder) userFunction(e *syntax.FuncCall, l *level) (*tree.Node, error) {
 	db, o, err := b.object(e.Name)
 	if err != nil && !errors.Is(err, mserr.InvalidObject("")) {
 		return nil, err
@@ -334,29 +326,29 @@ func (b *binder) userFunction(e *syntax.FuncCall, l *level) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := build(opLocal, f.Returns, args...)
-	n.key = keys.LocalFunction + strconv.Itoa(db.ID) + "|" + strconv.Itoa(int(f.ObjectID))
-	n.traits |= hasLocal | canFail
-	n.null = true
+	n := tree.Build(tree.OpLocal, f.Returns, args...)
+	n.Key = keys.LocalFunction + strconv.Itoa(db.ID) + "|" + strconv.Itoa(int(f.ObjectID))
+	n.Traits |= tree.HasLocal | tree.CanFail
+	n.Null = true
 	return n, nil
 }
 
 // moduleArgs binds the arguments of a user-defined function and converts them to the types of its
 // parameters. DEFAULT stands for the parameter's default. Errors: 313 too few, 8144 too many
 // arguments.
-func (b *binder) moduleArgs(db *catalog.Database, f *catalog.Function, e *syntax.FuncCall, l *level) ([]*node, error) {
+func (b *binder) moduleArgs(db *catalog.Database, f *catalog.Function, e *syntax.FuncCall, l *level) ([]*tree.Node, error) {
 	switch {
 	case len(e.Args) < len(f.Params):
 		return nil, mserr.TooFewArguments(e.Name.String())
 	case len(e.Args) > len(f.Params):
 		return nil, mserr.TooManyProcArguments(e.Name.String())
 	}
-	args := make([]*node, len(f.Params))
+	args := make([]*tree.Node, len(f.Params))
 	for i, p := range f.Params {
 		if p.TableTypeID != 0 {
 			return nil, mserr.NotSupported("table-valued parameters of functions")
 		}
-		var n *node
+		var n *tree.Node
 		var err error
 		if _, ok := e.Args[i].(*syntax.Default); ok {
 			n, err = b.paramDefault(db, f, p)
@@ -364,10 +356,10 @@ func (b *binder) moduleArgs(db *catalog.Database, f *catalog.Function, e *syntax
 			n, err = b.expr(e.Args[i], l)
 		}
 		if err == nil {
-			if n.deduced != nil {
-				n.deduced.Formal = p.Name
+			if n.Deduced != nil {
+				n.Deduced.Formal = p.Name
 			}
-			n, err = convertImplicit(n, p.Type)
+			n, err = expr.ConvertImplicit(n, p.Type)
 		}
 		if err != nil {
 			return nil, err
@@ -378,7 +370,7 @@ func (b *binder) moduleArgs(db *catalog.Database, f *catalog.Function, e *syntax
 }
 
 // paramDefault binds the default value of a parameter. Error 313 if the parameter has none.
-func (b *binder) paramDefault(db *catalog.Database, f *catalog.Function, p catalog.Param) (n *node, err error) {
+func (b *binder) paramDefault(db *catalog.Database, f *catalog.Function, p catalog.Param) (n *tree.Node, err error) {
 	if !p.HasDefault {
 		return nil, mserr.TooFewArguments(f.Name)
 	}
@@ -394,14 +386,14 @@ func (b *binder) paramDefault(db *catalog.Database, f *catalog.Function, p catal
 }
 
 // jsonObject binds JSON_OBJECT.
-func (b *binder) jsonObject(e *syntax.JSONObjectExpr, l *level) (*node, error) {
-	var args []*node
+func (b *binder) jsonObject(e *syntax.JSONObjectExpr, l *level) (*tree.Node, error) {
+	var args []*tree.Node
 	for i := range e.Keys {
 		pair, err := b.exprs([]syntax.Expr{e.Keys[i], e.Values[i]}, l)
 		if err != nil {
 			return nil, err
 		}
-		if pair[0], err = convertImplicit(pair[0], types.NVarCharMax); err != nil {
+		if pair[0], err = expr.ConvertImplicit(pair[0], types.NVarCharMax); err != nil {
 			return nil, err
 		}
 		args = append(args, pair...)
@@ -410,7 +402,7 @@ func (b *binder) jsonObject(e *syntax.JSONObjectExpr, l *level) (*node, error) {
 }
 
 // jsonArray binds JSON_ARRAY.
-func (b *binder) jsonArray(e *syntax.JSONArrayExpr, l *level) (*node, error) {
+func (b *binder) jsonArray(e *syntax.JSONArrayExpr, l *level) (*tree.Node, error) {
 	args, err := b.exprs(e.Items, l)
 	if err != nil {
 		return nil, err
@@ -420,21 +412,21 @@ func (b *binder) jsonArray(e *syntax.JSONArrayExpr, l *level) (*node, error) {
 
 // jsonCall returns the call of a JSON constructor. Its key lists the types of the arguments and
 // marks arguments that are JSON already.
-func (b *binder) jsonCall(key string, absent bool, args []*node) (*node, error) {
+func (b *binder) jsonCall(key string, absent bool, args []*tree.Node) (*tree.Node, error) {
 	parts := []string{key, "0"}
 	if absent {
 		parts[1] = "1"
 	}
 	for _, a := range args {
-		k := keys.TypeText(a.typ)
-		if isJSON(a) {
+		k := keys.TypeText(a.Type)
+		if expr.IsJSON(a) {
 			k = keys.RawMark + k
 		}
 		parts = append(parts, k)
 	}
-	n, err := call(keys.Make(parts...), b.ofDatabase(types.NVarCharMax), args...)
+	n, err := tree.Call(keys.Make(parts...), b.ofDatabase(types.NVarCharMax), args...)
 	if err == nil {
-		n.null = false
+		n.Null = false
 	}
 	return n, err
 }

@@ -1,10 +1,12 @@
 package compile
 
 import (
-	"slices"
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/rewrite"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -23,11 +25,11 @@ type queryUse struct {
 // assignment is an item of SELECT @a = ....
 type assignment struct {
 	variable string
-	n        *node
+	n        *tree.Node
 }
 
 // subquery binds a query in an expression. Error 1046 where subqueries are not allowed.
-func (b *binder) subquery(q *syntax.Query, l *level, exists bool) (*query, error) {
+func (b *binder) subquery(q *syntax.Query, l *level, exists bool) (*tree.Query, error) {
 	for at := l; at != nil; at = at.parent {
 		if at.noSubquery {
 			return nil, mserr.SubqueryNotAllowed()
@@ -40,7 +42,7 @@ func (b *binder) subquery(q *syntax.Query, l *level, exists bool) (*query, error
 }
 
 // query binds a query expression.
-func (b *binder) query(q *syntax.Query, parent *level, use queryUse) (*query, error) {
+func (b *binder) query(q *syntax.Query, parent *level, use queryUse) (*tree.Query, error) {
 	if len(q.With) > 0 {
 		saved, spaces := b.place.ctes, b.place.spaces
 		defer func() { b.place.ctes, b.place.spaces = saved, spaces }()
@@ -48,7 +50,7 @@ func (b *binder) query(q *syntax.Query, parent *level, use queryUse) (*query, er
 			return nil, err
 		}
 	}
-	var r *query
+	var r *tree.Query
 	var err error
 	switch body := unparen(q.Body).(type) {
 	case *syntax.Select:
@@ -76,12 +78,12 @@ func unparen(body syntax.QueryBody) syntax.QueryBody {
 }
 
 // selectQuery binds one SELECT with the ORDER BY and OFFSET of its query.
-func (b *binder) selectQuery(s *syntax.Select, q *syntax.Query, parent *level, use queryUse) (*query, error) {
+func (b *binder) selectQuery(s *syntax.Select, q *syntax.Query, parent *level, use queryUse) (*tree.Query, error) {
 	l := &level{parent: parent, agg: &aggregation{grouped: s.GroupBy != nil}, windows: s.Windows}
-	c := &core{distinct: s.Distinct}
-	r := &query{core: c}
+	c := &tree.Core{Distinct: s.Distinct}
+	r := &tree.Query{Core: c}
 	var err error
-	if c.from, err = b.from(s.From, l); err != nil {
+	if c.From, err = b.from(s.From, l); err != nil {
 		return nil, err
 	}
 	if s.Where != nil {
@@ -90,8 +92,8 @@ func (b *binder) selectQuery(s *syntax.Select, q *syntax.Query, parent *level, u
 		if err != nil {
 			return nil, err
 		}
-		c.where = and(c.where, n)
-		prune(c.from, conjuncts(c.where))
+		c.Where = tree.And(c.Where, n)
+		rewrite.Prune(c.From, tree.Conjuncts(c.Where))
 	}
 	if err := b.groupBy(s.GroupBy, c, l); err != nil {
 		return nil, err
@@ -102,7 +104,7 @@ func (b *binder) selectQuery(s *syntax.Select, q *syntax.Query, parent *level, u
 	}
 	l.agg.windows = false
 	if s.Having != nil {
-		if c.having, err = b.cond(s.Having, l); err != nil {
+		if c.Having, err = b.cond(s.Having, l); err != nil {
 			return nil, err
 		}
 	}
@@ -122,19 +124,19 @@ func (b *binder) selectQuery(s *syntax.Select, q *syntax.Query, parent *level, u
 	if err := checkSequences(r, l, use); err != nil {
 		return nil, err
 	}
-	c.items = shareSequenceValues(c.items)
-	if c.sets != nil {
+	c.Items = expr.ShareSequenceValues(c.Items)
+	if c.Sets != nil {
 		return b.groupingSets(r)
 	}
-	if c.distinct && r.hasKeyedColumns() {
-		c.distinct = false
-		return r.distinctByKey(), nil
+	if c.Distinct && expr.HasKeyedColumns(r) {
+		c.Distinct = false
+		return expr.DistinctByKey(r), nil
 	}
 	return r, nil
 }
 
 // items binds the select list.
-func (b *binder) items(s *syntax.Select, r *query, l *level, use queryUse) error {
+func (b *binder) items(s *syntax.Select, r *tree.Query, l *level, use queryUse) error {
 	for _, item := range s.Items {
 		if err := b.checkItems(r); err != nil {
 			return err
@@ -142,7 +144,7 @@ func (b *binder) items(s *syntax.Select, r *query, l *level, use queryUse) error
 		switch item := item.(type) {
 		case *syntax.SelectStar:
 			if use.exists {
-				r.add(constant(int64(1), types.IntType), outColumn{typ: types.IntType})
+				r.Add(tree.Constant(int64(1), types.IntType), tree.ResultColumn{Type: types.IntType})
 				continue
 			}
 			if err := b.star(item, r, l); err != nil {
@@ -153,7 +155,7 @@ func (b *binder) items(s *syntax.Select, r *query, l *level, use queryUse) error
 			if err != nil {
 				return err
 			}
-			r.add(n, outColumnOf(n, itemName(item)))
+			r.Add(n, tree.ResultColumnOf(n, itemName(item)))
 		case *syntax.SelectAssign:
 			if err := b.assign(item, r, l, use); err != nil {
 				return err
@@ -166,13 +168,13 @@ func (b *binder) items(s *syntax.Select, r *query, l *level, use queryUse) error
 	if use.assigned != nil && len(*use.assigned) > 0 && len(*use.assigned) != len(s.Items) {
 		return mserr.AssignAndRetrieve()
 	}
-	for i, n := range r.core.items {
+	for i, n := range r.Core.Items {
 		if s.Distinct {
-			if err := checkItemCollation(n.label, "SELECT", i); err != nil {
+			if err := expr.CheckItemCollation(n.Label, "SELECT", i); err != nil {
 				return err
 			}
-			if sortable(n.typ) != nil {
-				return mserr.NotDistinct(typeName(n.typ))
+			if expr.Sortable(n.Type) != nil {
+				return mserr.NotDistinct(expr.TypeName(n.Type))
 			}
 		}
 	}
@@ -180,25 +182,11 @@ func (b *binder) items(s *syntax.Select, r *query, l *level, use queryUse) error
 }
 
 // checkItems refuses a select list with too many elements: error 1056.
-func (b *binder) checkItems(r *query) error {
-	if len(r.cols) > mostElements {
+func (b *binder) checkItems(r *tree.Query) error {
+	if len(r.Columns) > mostElements {
 		return mserr.TooManyElements(MaxElements)
 	}
 	return b.charge()
-}
-
-// add appends a result column.
-func (q *query) add(n *node, c outColumn) {
-	q.core.items = append(q.core.items, n)
-	q.cols = append(q.cols, c)
-}
-
-// baseColumn returns the table column that a node reads, or nil if the node is an expression.
-func baseColumn(n *node) *sourceColumn {
-	if n.op == opCol && n.col >= 0 && n.src.cols[n.col].base != nil {
-		return &n.src.cols[n.col]
-	}
-	return nil
 }
 
 // itemName returns the name of a result column: the alias, or the name of the selected column,
@@ -225,28 +213,28 @@ func itemName(item *syntax.SelectExpr) string {
 }
 
 // star expands * and t.*. Errors: 263 without FROM, 107 for an unknown qualifier.
-func (b *binder) star(item *syntax.SelectStar, r *query, l *level) error {
+func (b *binder) star(item *syntax.SelectStar, r *tree.Query, l *level) error {
 	if len(l.sources) == 0 && len(item.Qualifier) == 0 {
 		return mserr.NoTable()
 	}
 	found := false
 	for _, src := range l.sources {
-		if len(item.Qualifier) > 0 && !src.matches(item.Qualifier) {
+		if len(item.Qualifier) > 0 && !src.Matches(item.Qualifier) {
 			continue
 		}
 		found = true
-		for i := range src.cols {
-			if src.cols[i].hidden {
+		for i := range src.Columns {
+			if src.Columns[i].Hidden {
 				continue
 			}
-			if src.xmlNodes != nil {
-				return mserr.NodesColumn(src.cols[i].name)
+			if src.XMLNodes != nil {
+				return mserr.NodesColumn(src.Columns[i].Name)
 			}
-			n, err := src.resolve(i)
+			n, err := src.Resolve(i)
 			if err != nil {
 				return err
 			}
-			r.add(n, outColumnOf(n, src.cols[i].name))
+			r.Add(n, tree.ResultColumnOf(n, src.Columns[i].Name))
 		}
 	}
 	if !found {
@@ -259,7 +247,7 @@ func (b *binder) star(item *syntax.SelectStar, r *query, l *level) error {
 }
 
 // assign binds SELECT @v = x.
-func (b *binder) assign(item *syntax.SelectAssign, r *query, l *level, use queryUse) error {
+func (b *binder) assign(item *syntax.SelectAssign, r *tree.Query, l *level, use queryUse) error {
 	if use.assigned == nil {
 		return mserr.Syntax("=")
 	}
@@ -272,135 +260,89 @@ func (b *binder) assign(item *syntax.SelectAssign, r *query, l *level, use query
 		return err
 	}
 	if item.Op != syntax.OpNone {
-		if n, err = arith(arithOps[item.Op], v, n); err != nil {
+		if n, err = expr.Arith(expr.ArithOps[item.Op], v, n); err != nil {
 			return err
 		}
 	}
-	if n, err = assignedTo(v, n); err != nil {
+	if n, err = expr.AssignedTo(v, n); err != nil {
 		return err
 	}
 	*use.assigned = append(*use.assigned, assignment{item.Var, n})
-	r.add(n, outColumn{name: item.Var, typ: n.typ, null: n.null})
+	r.Add(n, tree.ResultColumn{Name: item.Var, Type: n.Type, Null: n.Null})
 	return nil
-}
-
-// eachNode visits the expressions of a query and of its derived tables.
-func (q *query) eachNode(visit func(*node)) {
-	if q == nil {
-		return
-	}
-	q.inner.eachNode(visit)
-	if q.set != nil {
-		q.set.x.eachNode(visit)
-		q.set.y.eachNode(visit)
-	}
-	for _, o := range q.order {
-		visit(o.n)
-	}
-	if c := q.core; c != nil {
-		for _, n := range c.items {
-			visit(n)
-		}
-		for _, n := range c.group {
-			visit(n)
-		}
-		for _, n := range []*node{c.where, c.having} {
-			if n != nil {
-				visit(n)
-			}
-		}
-		eachFrom(c.from, visit)
-	}
-}
-
-// eachFrom visits the expressions of a FROM clause.
-func eachFrom(f fromNode, visit func(*node)) {
-	switch f := f.(type) {
-	case *join:
-		eachFrom(f.left, visit)
-		eachFrom(f.right, visit)
-		if f.on != nil {
-			visit(f.on)
-		}
-	case *source:
-		f.query.eachNode(visit)
-		if f.rowset != nil {
-			visit(f.rowset)
-		}
-	}
 }
 
 // orderBy binds the ORDER BY of a SELECT: positions, aliases and expressions. Errors: 108, 145,
 // 408.
-func (b *binder) orderBy(items []*syntax.OrderItem, r *query, l *level, s *syntax.Select) error {
+func (b *binder) orderBy(items []*syntax.OrderItem, r *tree.Query, l *level, s *syntax.Select) error {
 	if err := checkElements(len(items)); err != nil {
 		return err
 	}
 	for i, item := range items {
 		// Each item is compared with all columns and with all items before it.
-		if err := b.meter.Work(nodeWork + 4*(len(r.cols)+len(r.order))); err != nil {
+		if err := b.meter.Work(nodeWork + 4*(len(r.Columns)+len(r.Order))); err != nil {
 			return err
 		}
 		n, err := b.orderItem(item.X, i, r, l)
 		if err != nil {
 			return err
 		}
-		if err := sortable(n.typ); err != nil {
+		if err := expr.Sortable(n.Type); err != nil {
 			return err
 		}
-		if err := checkItemCollation(n.label, "ORDER BY", i); err != nil {
+		if err := expr.CheckItemCollation(n.Label, "ORDER BY", i); err != nil {
 			return err
 		}
-		if s.Distinct && r.itemOf(n) < 0 {
+		if s.Distinct && r.ItemOf(n) < 0 {
 			return mserr.OrderByDistinct()
 		}
 		dup, again := false, false // two columns may stand for the same expression
-		for _, o := range r.order {
-			if sameNode(o.n, n) {
-				dup, again = true, again || o.n.viaColumn() == n.viaColumn()
+		for _, o := range r.Order {
+			if tree.SameNode(o.Node, n) {
+				dup, again = true, again || o.Node.ViaColumn() == n.ViaColumn()
 			}
 		}
-		if n.op == opConst {
+		if n.Op == tree.OpConst {
 			continue // a constant does not order rows, and SQLite would read an integer as a position
 		}
 		if dup {
-			if n.op == opCol && again {
+			if n.Op == tree.OpCol && again {
 				return mserr.DuplicateOrderBy()
 			}
 			continue
 		}
-		r.order = append(r.order, orderTerm{n, item.Desc})
+		r.Order = append(r.Order, tree.OrderTerm{Node: n, Desc: item.Desc})
 	}
 	return nil
 }
 
 // orderItem binds the i-th item of ORDER BY.
-func (b *binder) orderItem(e syntax.Expr, i int, r *query, l *level) (*node, error) {
+func (b *binder) orderItem(e syntax.Expr, i int, r *tree.Query, l *level) (*tree.Node, error) {
 	switch e := e.(type) {
 	case *syntax.Literal:
 		if e.Kind == syntax.IntLit {
-			n, err := literal(e)
+			n, err := expr.Literal(e)
 			if err != nil {
 				return nil, err
 			}
-			pos, ok := n.val.(int64)
-			if !ok || pos < 1 || pos > int64(len(r.cols)) {
+			pos, ok := n.Value.(int64)
+			if !ok || pos < 1 || pos > int64(len(r.Columns)) {
 				return nil, mserr.OrderByPosition(pos)
 			}
-			return r.core.items[pos-1], nil
+			return r.Core.Items[pos-1], nil
 		}
 		return nil, mserr.OrderByConstant(i + 1)
 	case *syntax.ColumnRef:
 		if len(e.Parts) == 1 {
-			var found *node
-			for k, c := range r.cols {
-				if !strings.EqualFold(c.name, e.Column()) {
+			var found *tree.Node
+			for k, c := range r.Columns {
+				if !strings.EqualFold(c.Name, e.Column()) {
 					continue
 				}
-				if found != nil && !sameNode(found, r.core.items[k]) {
+				if found != nil && !tree.SameNode(found, r.Core.Items[k]) {
 					return nil, mserr.AmbiguousColumn(e.Column())
 				}
-				found = r.core.items[k]
+				found = r.Core.Items[k]
 			}
 			if found != nil {
 				return found, nil
@@ -411,11 +353,11 @@ func (b *binder) orderItem(e syntax.Expr, i int, r *query, l *level) (*node, err
 	if err != nil {
 		return nil, err
 	}
-	if n.isConst() && !namesColumn(e) {
+	if n.IsConst() && !namesColumn(e) {
 		return nil, mserr.OrderByConstant(i + 1)
 	}
-	if k := r.itemOf(n); k >= 0 && r.core.items[k].viaColumn() == n.viaColumn() {
-		return r.core.items[k], nil
+	if k := r.ItemOf(n); k >= 0 && r.Core.Items[k].ViaColumn() == n.ViaColumn() {
+		return r.Core.Items[k], nil
 	}
 	return n, nil
 }
@@ -432,19 +374,9 @@ func namesColumn(e syntax.Expr) bool {
 	return found
 }
 
-// itemOf returns the index of the result column with the same expression, or -1.
-func (q *query) itemOf(n *node) int {
-	for i, item := range q.core.items {
-		if sameNode(item, n) {
-			return i
-		}
-	}
-	return -1
-}
-
 // limits binds TOP, OFFSET and FETCH. Errors: 1033 for an ORDER BY without them in a subquery, 1062
 // for WITH TIES without ORDER BY, 10741 for TOP with OFFSET.
-func (b *binder) limits(top *syntax.Top, q *syntax.Query, r *query, l *level, use queryUse) error {
+func (b *binder) limits(top *syntax.Top, q *syntax.Query, r *tree.Query, l *level, use queryUse) error {
 	if len(q.OrderBy) > 0 && top == nil && q.Offset == nil && q.For == nil && !use.top && !use.ordered {
 		return mserr.OrderByWithoutTop()
 	}
@@ -461,26 +393,26 @@ func (b *binder) limits(top *syntax.Top, q *syntax.Query, r *query, l *level, us
 		if err != nil {
 			return err
 		}
-		r.limit, r.percent, r.ties = n, top.Percent, top.WithTies
-		if top.Percent && n.isConst() && n.val == float64(100) {
-			r.limit, r.percent, r.ties = nil, false, false
+		r.Limit, r.Percent, r.Ties = n, top.Percent, top.WithTies
+		if top.Percent && n.IsConst() && n.Value == float64(100) {
+			r.Limit, r.Percent, r.Ties = nil, false, false
 		}
 		return nil
 	}
 	var err error
 	if q.Offset != nil {
-		if r.offset, err = b.rowCount("OFFSET", q.Offset, l); err != nil {
+		if r.Offset, err = b.rowCount("OFFSET", q.Offset, l); err != nil {
 			return err
 		}
 	}
 	if q.Fetch != nil {
-		r.limit, err = b.rowCount("FETCH", q.Fetch, l)
+		r.Limit, err = b.rowCount("FETCH", q.Fetch, l)
 	}
 	return err
 }
 
 // topCount binds the row count of TOP.
-func (b *binder) topCount(top *syntax.Top, l *level) (*node, error) {
+func (b *binder) topCount(top *syntax.Top, l *level) (*tree.Node, error) {
 	if !top.Percent {
 		return b.rowCount("TOP", top.Count, l)
 	}
@@ -488,29 +420,29 @@ func (b *binder) topCount(top *syntax.Top, l *level) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n, err = convertImplicit(n, types.FloatType); err != nil {
+	if n, err = expr.ConvertImplicit(n, types.FloatType); err != nil {
 		return nil, err
 	}
-	return fold(call(keys.Percent+"|", types.FloatType, n))
+	return expr.Fold(tree.Call(keys.Percent+"|", types.FloatType, n))
 }
 
 // rowCount binds the row count of TOP, OFFSET or FETCH. Errors: 1060 for a type other than an
 // integer, 127 for a negative constant of TOP.
-func (b *binder) rowCount(what string, e syntax.Expr, l *level) (*node, error) {
+func (b *binder) rowCount(what string, e syntax.Expr, l *level) (*tree.Node, error) {
 	n, err := b.expr(e, outerOf(l))
 	if err != nil {
 		return nil, err
 	}
-	if n.typ.ID != types.Null && !n.typ.IsInteger() && (what != "TOP" || !n.typ.IsNumber() || n.typ.IsApprox()) {
+	if n.Type.ID != types.Null && !n.Type.IsInteger() && (what != "TOP" || !n.Type.IsNumber() || n.Type.IsApprox()) {
 		return nil, mserr.TopNotInteger()
 	}
-	if n, err = convertImplicit(n, types.BigIntType); err != nil {
+	if n, err = expr.ConvertImplicit(n, types.BigIntType); err != nil {
 		return nil, err
 	}
-	if count, ok := n.val.(int64); ok && what == "TOP" && n.op == opConst && count < 0 {
+	if count, ok := n.Value.(int64); ok && what == "TOP" && n.Op == tree.OpConst && count < 0 {
 		return nil, mserr.NegativeTop()
 	}
-	return fold(call(keys.Make(keys.Limit, what), types.BigIntType, n))
+	return expr.Fold(tree.Call(keys.Make(keys.Limit, what), types.BigIntType, n))
 }
 
 // outerOf returns the level outside a SELECT: TOP cannot name the columns of its own SELECT.
@@ -527,7 +459,7 @@ var setOpWords = map[syntax.SetOpKind]string{
 }
 
 // setQuery binds UNION, EXCEPT and INTERSECT. Errors: 205, 104, 108.
-func (b *binder) setQuery(s *syntax.SetOp, q *syntax.Query, parent *level, use queryUse) (*query, error) {
+func (b *binder) setQuery(s *syntax.SetOp, q *syntax.Query, parent *level, use queryUse) (*tree.Query, error) {
 	x, err := b.query(&syntax.Query{Body: s.X}, parent, queryUse{set: true})
 	if err != nil {
 		return nil, err
@@ -536,140 +468,24 @@ func (b *binder) setQuery(s *syntax.SetOp, q *syntax.Query, parent *level, use q
 	if err != nil {
 		return nil, err
 	}
-	r, err := setOf(setOpWords[s.Kind], x, y)
+	r, err := expr.SetOf(setOpWords[s.Kind], x, y)
 	if err != nil {
 		return nil, err
 	}
-	if err := b.setOrder(q.OrderBy, r, x.first()); err != nil {
+	if err := b.setOrder(q.OrderBy, r, x.First()); err != nil {
 		return nil, err
 	}
 	return r, b.limits(nil, q, r, &level{parent: parent}, use)
 }
 
-// setOf returns a set operation and converts the columns to common types.
-func setOf(op string, x, y *query) (*query, error) {
-	if len(x.cols) != len(y.cols) {
-		return nil, mserr.SetOperationCount()
-	}
-	ts := make([]types.Type, len(x.cols))
-	r := &query{}
-	for i := range x.cols {
-		xn := &node{op: opField, typ: x.cols[i].typ, label: x.cols[i].label}
-		yn := &node{op: opField, typ: y.cols[i].typ, label: y.cols[i].label}
-		t, err := types.CommonOrNull(xn.typ, yn.typ)
-		if err != nil {
-			return nil, err
-		}
-		l := labelCoercible
-		if t.IsCharacter() {
-			if t.Collation, l, err = combine(op, xn, yn); err == nil && op != "UNION ALL" {
-				t.Collation, err = collationOf(op, xn, yn)
-			}
-			if err != nil {
-				return nil, err
-			}
-		}
-		if op != "UNION ALL" {
-			if sortable(t) != nil {
-				return nil, mserr.NotDistinct(typeName(t))
-			}
-		}
-		ts[i] = t
-		r.cols = append(
-			r.cols,
-			outColumn{name: x.cols[i].name, typ: t, null: x.cols[i].null || y.cols[i].null, label: l},
-		)
-	}
-	var err error
-	if x, err = x.converted(ts); err != nil {
-		return nil, err
-	}
-	if y, err = y.converted(ts); err != nil {
-		return nil, err
-	}
-	r.set = &setQuery{op, x, y}
-	if !r.hasKeyedColumns() {
-		return r, nil
-	}
-	switch op {
-	case "UNION":
-		r.set.op = "UNION ALL"
-		return r.distinctByKey(), nil
-	case "EXCEPT", "INTERSECT":
-		return exceptOrIntersect(x, y, op == "EXCEPT")
-	}
-	return r, nil
-}
-
-// exceptOrIntersect implements EXCEPT, or INTERSECT, by comparing rows. The queries have the same
-// types.
-func exceptOrIntersect(x, y *query, except bool) (*query, error) {
-	xs, ys := x.source("qx", ""), y.source("qy", "")
-	other := selectAll(ys)
-	for i := range x.cols {
-		same, err := distinctFrom(columnNode(xs, i), columnNode(ys, i), true)
-		if err != nil {
-			return nil, err
-		}
-		other.core.where = and(other.core.where, same)
-	}
-	all := selectAll(xs)
-	found := &node{op: opExists, typ: types.BitType, sub: other, traits: hasSubquery | canFail}
-	all.core.where = negated(found, except)
-	return all.distinctByKey(), nil
-}
-
-// hasKeyedColumns reports whether a query has columns of sql_variant or datetimeoffset, whose equal
-// values may differ in SQLite's representation.
-func (q *query) hasKeyedColumns() bool {
-	return slices.ContainsFunc(
-		q.cols,
-		func(c outColumn) bool { return c.typ.ID == types.Variant || c.typ.ID == types.DateTimeOffset },
-	)
-}
-
-// distinctByKey returns a query with one row of each group of equal rows. The order and limits of q
-// move to the outer query.
-func (q *query) distinctByKey() *query {
-	rows := *q
-	rows.order, rows.limit, rows.offset, rows.percent, rows.ties = nil, nil, nil, false, false
-	src := rows.source("q", "")
-	out := selectAll(src)
-	out.core.group, out.core.grouped = slices.Clone(out.core.items), true
-	out.limit, out.offset, out.percent, out.ties = q.limit, q.offset, q.percent, q.ties
-	for _, o := range q.order {
-		at := o.n.col // for a set operation
-		if q.core != nil {
-			at = q.itemOf(o.n)
-		}
-		out.order = append(out.order, orderTerm{out.core.items[at], o.desc})
-	}
-	return out
-}
-
-// isColumn reports whether a node is the column with a qualified name.
-func (n *node) isColumn(e *syntax.ColumnRef) bool {
-	last := len(e.Parts) - 1
-	return last > 0 && n.op == opCol && n.col >= 0 && n.src.matches(e.Parts[:last]) &&
-		strings.EqualFold(n.src.cols[n.col].name, e.Column())
-}
-
-// first returns the leftmost SELECT of a set operation.
-func (q *query) first() *query {
-	for q.set != nil {
-		q = q.set.x
-	}
-	return q
-}
-
 // setOrder binds the ORDER BY of a set operation: names and positions of result columns, and
 // qualified columns that the first SELECT returns unchanged.
-func (b *binder) setOrder(items []*syntax.OrderItem, r, first *query) error {
+func (b *binder) setOrder(items []*syntax.OrderItem, r, first *tree.Query) error {
 	if err := checkElements(len(items)); err != nil {
 		return err
 	}
 	for i, item := range items {
-		if err := b.meter.Work(len(r.cols)); err != nil {
+		if err := b.meter.Work(len(r.Columns)); err != nil {
 			return err
 		}
 		at := -1
@@ -678,19 +494,19 @@ func (b *binder) setOrder(items []*syntax.OrderItem, r, first *query) error {
 			if e.Kind != syntax.IntLit {
 				return mserr.OrderByConstant(i + 1)
 			}
-			n, err := literal(e)
+			n, err := expr.Literal(e)
 			if err != nil {
 				return err
 			}
-			pos, ok := n.val.(int64)
-			if !ok || pos < 1 || pos > int64(len(r.cols)) {
+			pos, ok := n.Value.(int64)
+			if !ok || pos < 1 || pos > int64(len(r.Columns)) {
 				return mserr.OrderByPosition(pos)
 			}
 			at = int(pos) - 1
 		case *syntax.ColumnRef:
-			for k, c := range r.cols {
-				if len(e.Parts) == 1 && strings.EqualFold(c.name, e.Column()) ||
-					first.core != nil && first.core.items[k].isColumn(e) {
+			for k, c := range r.Columns {
+				if len(e.Parts) == 1 && strings.EqualFold(c.Name, e.Column()) ||
+					first.Core != nil && first.Core.Items[k].IsColumn(e) {
 					at = k
 					break
 				}
@@ -702,17 +518,17 @@ func (b *binder) setOrder(items []*syntax.OrderItem, r, first *query) error {
 		if at < 0 {
 			return mserr.OrderByNotInSetList()
 		}
-		if err := sortable(r.cols[at].typ); err != nil {
+		if err := expr.Sortable(r.Columns[at].Type); err != nil {
 			return err
 		}
-		if err := checkItemCollation(r.cols[at].label, "ORDER BY", i); err != nil {
+		if err := expr.CheckItemCollation(r.Columns[at].Label, "ORDER BY", i); err != nil {
 			return err
 		}
-		n := &node{op: opField, typ: r.cols[at].typ, col: at}
-		if r.core != nil {
-			n = r.core.items[at]
+		n := &tree.Node{Op: tree.OpField, Type: r.Columns[at].Type, Column: at}
+		if r.Core != nil {
+			n = r.Core.Items[at]
 		}
-		r.order = append(r.order, orderTerm{n, item.Desc})
+		r.Order = append(r.Order, tree.OrderTerm{Node: n, Desc: item.Desc})
 	}
 	return nil
 }

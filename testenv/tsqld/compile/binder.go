@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
@@ -20,7 +22,7 @@ const maxExpansion = 32
 // binder binds one statement.
 type binder struct {
 	scope     Scope
-	needs     Needs
+	needs     plan.Needs
 	dbs       map[int]bool
 	lastAlias int // number of the last alias
 	place     place
@@ -33,8 +35,8 @@ type binder struct {
 	locale types.Locale
 	// emptyPast makes sources with READPAST empty tables.
 	emptyPast bool
-	meter     *meter.Meter // of the session; may be nil
-	deduction *Deduction   // see [Compiler.Deducing]; nil for none
+	meter     *meter.Meter    // of the session; may be nil
+	deduction *tree.Deduction // see [Compiler.Deducing]; nil for none
 }
 
 const (
@@ -78,9 +80,9 @@ func (b *binder) charge() error {
 
 // place is the context of name resolution. It changes inside views and functions.
 type place struct {
-	db      *catalog.Database // nil: the current database of the scope
-	schemas []string          // searched in this order for names without a schema
-	params  map[string]*node  // parameters of the inline function being expanded, by folded name
+	db      *catalog.Database     // nil: the current database of the scope
+	schemas []string              // searched in this order for names without a schema
+	params  map[string]*tree.Node // parameters of the inline function being expanded, by folded name
 	ctes    *cteScope
 	spaces  []xquery.Binding // the namespaces of WITH XMLNAMESPACES
 	// owner is the principal whose objects in db need no further permission (ownership chaining);
@@ -150,7 +152,7 @@ func (b *binder) needPermission(db *catalog.Database, o catalog.Object, permissi
 			return
 		}
 	}
-	b.needs.Uses = append(b.needs.Uses, Use{db.ID, o, permission})
+	b.needs.Uses = append(b.needs.Uses, plan.Use{DatabaseID: db.ID, Object: o, Permission: permission})
 }
 
 // needLocal records a temporary table or table variable that the statement uses.
@@ -240,16 +242,16 @@ func (b *binder) objectAt(server, database, schema, name string, hops int) (*cat
 }
 
 // variable returns the node of a variable or parameter. Error 137 for an undeclared one.
-func (b *binder) variable(name string) (*node, error) {
+func (b *binder) variable(name string) (*tree.Node, error) {
 	if n, ok := b.place.params[catalog.Fold(name)]; ok {
 		return n, nil
 	}
 	if b.place.params == nil && b.place.owner < 0 {
-		if n := b.deduction.variable(name); n != nil {
+		if n := b.deduction.Variable(name); n != nil {
 			return n, nil
 		}
 		if t, ok := b.scope.Variable(name); ok {
-			return &node{op: opVar, typ: t, null: true, name: name, traits: hasVar}, nil
+			return &tree.Node{Op: tree.OpVar, Type: t, Null: true, Name: name, Traits: tree.HasVar}, nil
 		}
 	}
 	return nil, mserr.UndeclaredVariable(name)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -35,7 +36,7 @@ INSERT INTO #copy SELECT run, name, no, started, kind, target FROM history
 func (b *fixture) plan(text string) string {
 	batch, err := syntax.Parse(text, syntax.DefaultOptions)
 	require.NoError(b.t, err)
-	var st Statement
+	var st plan.Statement
 	switch s := batch.Stmts[0].(type) {
 	case *syntax.SelectStmt:
 		p, err := New(b).Select(s.Query, nil)

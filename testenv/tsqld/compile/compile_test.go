@@ -12,6 +12,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
@@ -209,7 +211,7 @@ func (b *fixture) createFunction(s *syntax.CreateFunctionStmt) error {
 }
 
 // query runs a plan and prints its rows.
-func (b *fixture) query(p *Plan) (string, error) {
+func (b *fixture) query(p *plan.Plan) (string, error) {
 	args, err := p.Args(frame{b}, nil)
 	if err != nil {
 		return "", err
@@ -354,7 +356,7 @@ func sqlText(e syntax.Node) string { return syntax.Print(e) }
 // change runs a DML statement.
 func (b *fixture) change(s syntax.Stmt) (string, error) {
 	c := New(b)
-	var d *DML
+	var d *plan.DML
 	var err error
 	switch s := s.(type) {
 	case *syntax.InsertStmt:
@@ -377,14 +379,14 @@ func (b *fixture) change(s syntax.Stmt) (string, error) {
 }
 
 // apply runs a DML plan as the interpreter does.
-func (b *fixture) apply(d *DML, row []types.Value) (string, error) {
+func (b *fixture) apply(d *plan.DML, row []types.Value) (string, error) {
 	ctx := context.Background()
-	run := &Run{Row: row}
+	run := &tree.Run{Row: row}
 	if d.Spool != nil {
 		require.NoError(b.t, b.conn.EnsureTemp(ctx, d.Spool.Name, d.Spool.DDL))
 	}
 	var n int64
-	step := func(st *Statement) error {
+	step := func(st *plan.Statement) error {
 		args, err := st.Args(frame{b}, run)
 		if err != nil {
 			return err
@@ -396,7 +398,7 @@ func (b *fixture) apply(d *DML, row []types.Value) (string, error) {
 		n = k
 		return nil
 	}
-	steps := func(list []Statement) error {
+	steps := func(list []plan.Statement) error {
 		for i := range list {
 			if err := step(&list[i]); err != nil {
 				return err

@@ -4,6 +4,10 @@ import (
 	"strconv"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/rewrite"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -13,8 +17,8 @@ import (
 // errors are *mserr.Error without a line number.
 type Compiler struct {
 	scope     Scope
-	deduction *Deduction // parameters without a declaration; nil for none
-	emptyPast bool       // sources with READPAST are compiled as empty tables
+	deduction *tree.Deduction // parameters without a declaration; nil for none
+	emptyPast bool            // sources with READPAST are compiled as empty tables
 }
 
 // New returns a compiler for the statements of a scope.
@@ -57,12 +61,12 @@ func (b *binder) hints(hints []*syntax.Option) error {
 }
 
 // Select compiles a query with the OPTION clause of its statement.
-func (c *Compiler) Select(q *syntax.Query, hints []*syntax.Option) (*Plan, error) {
+func (c *Compiler) Select(q *syntax.Query, hints []*syntax.Option) (*plan.Plan, error) {
 	return c.query(q, hints, false)
 }
 
 // query implements Select, and Browse if browse is set.
-func (c *Compiler) query(q *syntax.Query, hints []*syntax.Option, browse bool) (p *Plan, err error) {
+func (c *Compiler) query(q *syntax.Query, hints []*syntax.Option, browse bool) (p *plan.Plan, err error) {
 	err = c.bind(hints, func(b *binder) error {
 		var assigned []assignment
 		q, identity, err := identityOf(q)
@@ -73,10 +77,10 @@ func (c *Compiler) query(q *syntax.Query, hints []*syntax.Option, browse bool) (
 		if err != nil {
 			return err
 		}
-		if err := checkColumnCollations(r); err != nil {
+		if err := expr.CheckColumnCollations(r); err != nil {
 			return err
 		}
-		p = &Plan{}
+		p = &plan.Plan{}
 		if p.Into, err = b.into(q, r); err != nil {
 			return err
 		}
@@ -88,15 +92,15 @@ func (c *Compiler) query(q *syntax.Query, hints []*syntax.Option, browse bool) (
 		if len(assigned) > 0 && p.Into != nil {
 			return mserr.SelectIntoAssigns()
 		} else if len(assigned) > 0 {
-			r = p.assign(r, assigned)
+			r = assign(p, r, assigned)
 		} else if browse && p.Into == nil {
-			p.Columns = r.browseColumns()
+			p.Columns = browseColumns(r)
 		} else {
-			p.Columns = r.columnTypes()
+			p.Columns = r.ColumnTypes()
 		}
-		p.Chunks = r.document != documentNone && r.cols[0].typ.ID != types.XML
-		if err = renderPlan(p, b.needs, r); err == nil && len(p.ReadPast) > 0 && r.needsPastRows() {
-			p.PastPlan = p.emptyPlan(len(r.cols))
+		p.Chunks = r.Document != tree.DocumentNone && r.Columns[0].Type.ID != types.XML
+		if err = renderPlan(p, b.needs, r); err == nil && len(p.ReadPast) > 0 && rewrite.NeedsPastRows(r) {
+			p.PastPlan = p.EmptyPlan(len(r.Columns))
 		}
 		return err
 	})
@@ -108,7 +112,7 @@ func (c *Compiler) query(q *syntax.Query, hints []*syntax.Option, browse bool) (
 
 // into resolves the target of SELECT ... INTO; it returns nil for a query without INTO. Error 196
 // for an INTO in a later query of a set operation.
-func (b *binder) into(q *syntax.Query, r *query) (*Into, error) {
+func (b *binder) into(q *syntax.Query, r *tree.Query) (*plan.Into, error) {
 	if intoLater(q.Body) {
 		return nil, mserr.SelectIntoPlace()
 	}
@@ -116,12 +120,12 @@ func (b *binder) into(q *syntax.Query, r *query) (*Into, error) {
 	if name == nil {
 		return nil, nil
 	}
-	into := &Into{Schema: name.Schema(), Name: name.Last()}
-	for _, c := range r.cols {
+	into := &plan.Into{Schema: name.Schema(), Name: name.Last()}
+	for _, c := range r.Columns {
 		into.Identity = append(into.Identity, nil)
-		if c.auto != nil && c.auto.base.Auto != nil && r.core != nil {
-			if _, ok := r.core.from.(*source); ok {
-				into.Identity[len(into.Identity)-1] = c.auto.base.Auto
+		if c.Auto != nil && c.Auto.Base.Auto != nil && r.Core != nil {
+			if _, ok := r.Core.From.(*tree.Source); ok {
+				into.Identity[len(into.Identity)-1] = c.Auto.Base.Auto
 			}
 		}
 	}
@@ -168,86 +172,25 @@ func intoLater(body syntax.QueryBody) bool {
 	return ok && (intoName(s.Y) != nil || intoLater(s.X) || intoLater(s.Y))
 }
 
-// assign prepares SELECT @a = ...: the query computes the operands that do not depend on the
-// assigned variables, and [Assign.Value] computes the rest from each row. Each row therefore sees
-// the assignments of the rows before it.
-func (p *Plan) assign(q *query, assigned []assignment) *query {
-	names := map[string]bool{}
-	for _, a := range assigned {
-		names[catalog.Fold(a.variable)] = true
-	}
-	r := *q
-	c := *q.core
-	r.core, c.items, r.cols = &c, nil, nil
-	if c.distinct {
-		// DISTINCT compares whole rows, so the query has to compute all items.
-		names = nil
-		c.items = q.core.items
-		r.cols = q.cols
-		for i, a := range assigned {
-			p.Assign = append(
-				p.Assign,
-				Assign{Variable: a.variable, Type: a.n.typ, node: &node{op: opField, typ: a.n.typ, col: i}},
-			)
-		}
-		return &r
-	}
-	for _, a := range assigned {
-		n := a.n.replace(func(x *node) *node {
-			if x.readsAny(names) && x.sub == nil && x.agg == nil {
-				return nil
-			}
-			if x.op == opConst || x.op == opVar {
-				return x
-			}
-			for i, item := range c.items {
-				if sameNode(item, x) {
-					return &node{op: opField, typ: x.typ, col: i}
-				}
-			}
-			c.items = append(c.items, x)
-			r.cols = append(r.cols, outColumn{typ: x.typ})
-			return &node{op: opField, typ: x.typ, col: len(c.items) - 1}
-		})
-		p.Assign = append(p.Assign, Assign{Variable: a.variable, Type: a.n.typ, node: n})
-	}
-	if len(c.items) == 0 { // the query must still return one row per assignment
-		c.items = append(c.items, constant(int64(1), types.IntType))
-		r.cols = append(r.cols, outColumn{typ: types.IntType})
-	}
-	return &r
-}
-
-// readsAny reports whether a node outside subqueries reads one of the variables. The keys of names
-// are folded variable names.
-func (n *node) readsAny(names map[string]bool) bool {
-	found := false
-	n.walk(func(x *node) bool {
-		found = found || x.op == opVar && names[catalog.Fold(x.name)]
-		return !found
-	})
-	return found
-}
-
 // Scalar compiles an expression and converts it implicitly to a type; the zero type leaves the
 // expression's own type. Character and binary values are cut to the length of the type, as in an
 // assignment to a variable.
-func (c *Compiler) Scalar(e syntax.Expr, to types.Type) (s *Scalar, err error) {
+func (c *Compiler) Scalar(e syntax.Expr, to types.Type) (s *plan.Scalar, err error) {
 	err = c.bind(nil, func(b *binder) error {
 		n, err := b.expr(e, nil)
 		if err != nil {
 			return err
 		}
 		if to.ID != 0 {
-			if n, err = convertImplicit(n, to); err != nil {
+			if n, err = expr.ConvertImplicit(n, to); err != nil {
 				return err
 			}
 		}
-		s, err = b.scalar(shareSequenceValues([]*node{n})[0])
+		s, err = b.scalar(expr.ShareSequenceValues([]*tree.Node{n})[0])
 		return err
 	})
 	if err == nil && s.Plan != nil && c.needsPastPlan(&s.Plan.Needs) {
-		var past *Scalar
+		var past *plan.Scalar
 		if past, err = c.forEmptyPast().Scalar(e, to); err == nil {
 			s.Plan.PastPlan = past.Plan
 		}
@@ -256,7 +199,7 @@ func (c *Compiler) Scalar(e syntax.Expr, to types.Type) (s *Scalar, err error) {
 }
 
 // Condition compiles the condition of IF and WHILE. Its value is int64 1 or 0, or nil for unknown.
-func (c *Compiler) Condition(e syntax.Cond) (s *Scalar, err error) {
+func (c *Compiler) Condition(e syntax.Cond) (s *plan.Scalar, err error) {
 	err = c.bind(nil, func(b *binder) error {
 		n, err := b.cond(e, nil)
 		if err != nil {
@@ -266,7 +209,7 @@ func (c *Compiler) Condition(e syntax.Cond) (s *Scalar, err error) {
 		return err
 	})
 	if err == nil && s.Plan != nil && c.needsPastPlan(&s.Plan.Needs) {
-		var past *Scalar
+		var past *plan.Scalar
 		if past, err = c.forEmptyPast().Condition(e); err == nil {
 			s.Plan.PastPlan = past.Plan
 		}
@@ -275,19 +218,19 @@ func (c *Compiler) Condition(e syntax.Cond) (s *Scalar, err error) {
 }
 
 // scalar wraps a bound expression. It adds a plan only to expressions that contain subqueries.
-func (b *binder) scalar(n *node) (*Scalar, error) {
-	t := n.typ
+func (b *binder) scalar(n *tree.Node) (*plan.Scalar, error) {
+	t := n.Type
 	if t.ID == types.Null {
 		t = types.IntType
 	}
-	s := &Scalar{Type: t, node: n}
-	if n.traits&hasSubquery == 0 {
+	s := &plan.Scalar{Type: t, Node: n}
+	if n.Traits&tree.HasSubquery == 0 {
 		s.Uses, s.Snapshots = b.needs.Uses, b.needs.Snapshots
 		return s, nil
 	}
-	q := &query{core: &core{}}
-	q.add(n, outColumn{typ: t, null: true})
-	s.Plan = &Plan{Columns: q.columnTypes()}
+	q := &tree.Query{Core: &tree.Core{}}
+	q.Add(n, tree.ResultColumn{Type: t, Null: true})
+	s.Plan = &plan.Plan{Columns: q.ColumnTypes()}
 	return s, renderPlan(s.Plan, b.needs, q)
 }
 
@@ -330,14 +273,14 @@ func (c *Compiler) View(
 		if namesTemporary(q) {
 			return mserr.TemporaryInView()
 		}
-		b.place.params = map[string]*node{}
+		b.place.params = map[string]*tree.Node{}
 		for _, p := range params {
-			b.place.params[catalog.Fold(p.Name)] = &node{
-				op:     opVar,
-				typ:    p.Type,
-				null:   true,
-				name:   p.Name,
-				traits: hasVar,
+			b.place.params[catalog.Fold(p.Name)] = &tree.Node{
+				Op:     tree.OpVar,
+				Type:   p.Type,
+				Null:   true,
+				Name:   p.Name,
+				Traits: tree.HasVar,
 			}
 		}
 		r, err := b.query(q, nil, queryUse{})
@@ -345,22 +288,22 @@ func (c *Compiler) View(
 			return err
 		}
 		if names == nil {
-			for i, col := range r.cols {
-				if col.name == "" {
+			for i, col := range r.Columns {
+				if col.Name == "" {
 					return mserr.ViewUnnamed(i + 1)
 				}
 			}
 		}
-		if err := checkColumnCollations(r); err != nil {
+		if err := expr.CheckColumnCollations(r); err != nil {
 			return err
 		}
 		if r, err = nameColumns(r, name, names); err != nil {
 			return err
 		}
-		if err := renderPlan(&Plan{}, b.needs, r); err != nil {
+		if err := renderPlan(&plan.Plan{}, b.needs, r); err != nil {
 			return err
 		}
-		cols = r.columnTypes()
+		cols = r.ColumnTypes()
 		return nil
 	})
 	return cols, err

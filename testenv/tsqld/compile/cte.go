@@ -6,7 +6,9 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -22,7 +24,7 @@ type cteScope struct {
 	place  place // the place in which its names are resolved
 	// self is set while the recursive members are bound; it is the source of the expression's own
 	// rows.
-	self *source
+	self *tree.Source
 }
 
 // cteClause is a WITH clause. It finds names without a walk over all expressions.
@@ -79,17 +81,17 @@ func (b *binder) with(ctes []*syntax.CTE) error {
 }
 
 // cte returns the source of a reference to a CTE.
-func (b *binder) cte(s *cteScope) (src *source, err error) {
+func (b *binder) cte(s *cteScope) (src *tree.Source, err error) {
 	name := s.def.Name.Name
 	if s.self != nil {
 		// A reference in a recursive member: the rows of the expression under another alias.
 		r := *s.self
-		r.alias, r.cols = b.alias("r"), append([]sourceColumn(nil), s.self.cols...)
-		r.table = s.self.alias
+		r.Alias, r.Columns = b.alias("r"), append([]tree.SourceColumn(nil), s.self.Columns...)
+		r.Table = s.self.Alias
 		return &r, nil
 	}
 	err = b.within(s.place, func() error {
-		var q *query
+		var q *tree.Query
 		var err error
 		if anchors, steps := recursive(s.def); len(steps) > 0 {
 			q, err = b.recursiveCTE(s, anchors, steps)
@@ -102,8 +104,8 @@ func (b *binder) cte(s *cteScope) (src *source, err error) {
 		if err != nil {
 			return err
 		}
-		if src, err = q.rows(b.alias("q"), name); err == nil {
-			src.lineage = q.core
+		if src, err = expr.Rows(q, b.alias("q"), name); err == nil {
+			src.Lineage = q.Core
 		}
 		return err
 	})
@@ -174,7 +176,7 @@ func fromNamesTable(ts syntax.TableSource, name string) bool {
 // recursiveCTE binds a recursive CTE. An additional column counts the levels for MAXRECURSION.
 // Errors: 240 for types that differ between the anchor and the recursive part, 246 without an
 // anchor, 252 without UNION ALL.
-func (b *binder) recursiveCTE(s *cteScope, anchors, steps []syntax.QueryBody) (*query, error) {
+func (b *binder) recursiveCTE(s *cteScope, anchors, steps []syntax.QueryBody) (*tree.Query, error) {
 	name := s.def.Name.Name
 	set, ok := unparen(s.def.Query.Body).(*syntax.SetOp)
 	switch {
@@ -184,7 +186,7 @@ func (b *binder) recursiveCTE(s *cteScope, anchors, steps []syntax.QueryBody) (*
 		return nil, mserr.NoAnchor(name)
 	}
 	b.place.ctes = s.parent
-	var anchor *query
+	var anchor *tree.Query
 	for _, a := range anchors {
 		q, err := b.query(&syntax.Query{Body: a}, nil, queryUse{})
 		if err != nil {
@@ -192,7 +194,7 @@ func (b *binder) recursiveCTE(s *cteScope, anchors, steps []syntax.QueryBody) (*
 		}
 		if anchor == nil {
 			anchor = q
-		} else if anchor, err = setOf("UNION ALL", anchor, q); err != nil {
+		} else if anchor, err = expr.SetOf("UNION ALL", anchor, q); err != nil {
 			return nil, err
 		}
 	}
@@ -200,26 +202,26 @@ func (b *binder) recursiveCTE(s *cteScope, anchors, steps []syntax.QueryBody) (*
 	if err != nil {
 		return nil, err
 	}
-	ts := make([]types.Type, len(anchor.cols))
-	for i, c := range anchor.cols {
-		if ts[i] = c.typ; c.typ.ID == types.Null {
+	ts := make([]types.Type, len(anchor.Columns))
+	for i, c := range anchor.Columns {
+		if ts[i] = c.Type; c.Type.ID == types.Null {
 			ts[i] = types.IntType
 		}
 	}
-	if anchor, err = anchor.converted(ts); err != nil {
+	if anchor, err = expr.Converted(anchor, ts); err != nil {
 		return nil, err
 	}
-	src, err := anchor.rows(b.alias("r"), name)
+	src, err := expr.Rows(anchor, b.alias("r"), name)
 	if err != nil {
 		return nil, err
 	}
-	src.query = nil
-	for i := range src.cols {
-		src.cols[i].null = true
+	src.Query = nil
+	for i := range src.Columns {
+		src.Columns[i].Null = true
 	}
-	src.cols = append(src.cols, sourceColumn{name: "", typ: types.IntType, sql: levelColumn, hidden: true})
-	rec := &recursion{src: src, limit: b.maxRecursion}
-	rec.anchor = anchor.withLevel(constant(int64(0), types.IntType))
+	src.Columns = append(src.Columns, tree.SourceColumn{Name: "", Type: types.IntType, SQL: levelColumn, Hidden: true})
+	rec := &tree.Recursion{Source: src, Limit: b.maxRecursion}
+	rec.Anchor = withLevel(anchor, tree.Constant(int64(0), types.IntType))
 	inner := *s
 	inner.self = src
 	b.place.ctes = &inner
@@ -228,13 +230,13 @@ func (b *binder) recursiveCTE(s *cteScope, anchors, steps []syntax.QueryBody) (*
 		if err != nil {
 			return nil, err
 		}
-		rec.steps = append(rec.steps, q)
+		rec.Steps = append(rec.Steps, q)
 	}
 	// "All columns returned by the recursive CTE are nullable" (documentation of WITH
 	// common_table_expression).
-	r := &query{recursive: rec}
-	for _, c := range anchor.cols {
-		r.cols = append(r.cols, outColumn{name: c.name, typ: c.typ, null: true, label: c.label})
+	r := &tree.Query{Recursive: rec}
+	for _, c := range anchor.Columns {
+		r.Columns = append(r.Columns, tree.ResultColumn{Name: c.Name, Type: c.Type, Null: true, Label: c.Label})
 	}
 	return r, nil
 }
@@ -243,42 +245,42 @@ func (b *binder) recursiveCTE(s *cteScope, anchors, steps []syntax.QueryBody) (*
 const levelColumn = "lvl"
 
 // recursiveStep binds one recursive member.
-func (b *binder) recursiveStep(name string, body syntax.QueryBody, rec *recursion, anchor *query) (*query, error) {
+func (b *binder) recursiveStep(name string, body syntax.QueryBody, rec *tree.Recursion, anchor *tree.Query) (*tree.Query, error) {
 	q, err := b.query(&syntax.Query{Body: body}, nil, queryUse{})
 	if err != nil {
 		return nil, err
 	}
 	switch {
-	case q.core == nil:
+	case q.Core == nil:
 		return nil, mserr.NotSupported("set operations in the recursive part of a common table expression")
-	case q.core.distinct:
+	case q.Core.Distinct:
 		return nil, mserr.RecursiveDistinct(name)
-	case q.limit != nil:
+	case q.Limit != nil:
 		return nil, mserr.RecursiveTop(name)
 	case outerJoined(body):
 		return nil, mserr.RecursiveOuterJoin(name)
-	case q.core.grouped:
+	case q.Core.Grouped:
 		return nil, mserr.RecursiveGroupBy(name)
-	case len(q.cols) != len(anchor.cols):
+	case len(q.Columns) != len(anchor.Columns):
 		return nil, mserr.SetOperationCount()
 	}
-	ts := make([]types.Type, len(q.cols))
-	for i, c := range q.cols {
-		ts[i] = anchor.cols[i].typ
-		x, y := c.typ, ts[i]
+	ts := make([]types.Type, len(q.Columns))
+	for i, c := range q.Columns {
+		ts[i] = anchor.Columns[i].Type
+		x, y := c.Type, ts[i]
 		x.Collation, x.Numeric = y.Collation, y.Numeric
-		if c.typ.ID != types.Null && x != y {
-			return nil, mserr.RecursiveTypes(anchor.cols[i].name, name)
+		if c.Type.ID != types.Null && x != y {
+			return nil, mserr.RecursiveTypes(anchor.Columns[i].Name, name)
 		}
 	}
-	if q, err = q.converted(ts); err != nil {
+	if q, err = expr.Converted(q, ts); err != nil {
 		return nil, err
 	}
-	own := map[*source]bool{}
-	fromSources(q.core.from, own)
-	var self *source
+	own := map[*tree.Source]bool{}
+	tree.FromSources(q.Core.From, own)
+	var self *tree.Source
 	for src := range own {
-		if src.table != rec.src.alias {
+		if src.Table != rec.Source.Alias {
 			continue
 		}
 		if self != nil {
@@ -289,7 +291,7 @@ func (b *binder) recursiveStep(name string, body syntax.QueryBody, rec *recursio
 	if self == nil {
 		return nil, mserr.NotSupported("a recursive reference that is not directly in FROM")
 	}
-	return rec.next(q, self)
+	return next(rec, q, self)
 }
 
 // outerJoined reports whether the FROM clause of a SELECT has an outer join.
@@ -316,28 +318,28 @@ func hasOuterJoin(ts syntax.TableSource) bool {
 
 // next adds the level to a recursive member: one more than the level of the row in from, checked
 // against the limit.
-func (r *recursion) next(q *query, from *source) (*query, error) {
-	lvl, err := arith(types.Add, columnNode(from, len(from.cols)-1), constant(int64(1), types.IntType))
+func next(r *tree.Recursion, q *tree.Query, from *tree.Source) (*tree.Query, error) {
+	lvl, err := expr.Arith(types.Add, tree.ColumnNode(from, len(from.Columns)-1), tree.Constant(int64(1), types.IntType))
 	if err != nil {
 		return nil, err
 	}
-	if r.limit > 0 {
-		if lvl, err = call(keys.Make(keys.Recursion, strconv.Itoa(r.limit)), types.IntType, lvl); err != nil {
+	if r.Limit > 0 {
+		if lvl, err = tree.Call(keys.Make(keys.Recursion, strconv.Itoa(r.Limit)), types.IntType, lvl); err != nil {
 			return nil, err
 		}
 	}
-	return q.withLevel(lvl), nil
+	return withLevel(q, lvl), nil
 }
 
 // withLevel returns the query with a level column added at the end.
-func (q *query) withLevel(lvl *node) *query {
+func withLevel(q *tree.Query, lvl *tree.Node) *tree.Query {
 	r := *q
-	if q.core == nil || q.core.distinct || q.limit != nil || q.core.grouped {
-		r = *selectAll(q.source("q", ""))
+	if q.Core == nil || q.Core.Distinct || q.Limit != nil || q.Core.Grouped {
+		r = *tree.SelectAll(q.Source("q", ""))
 	}
-	c := *r.core
-	c.items = append(append([]*node(nil), c.items...), lvl)
-	r.core = &c
-	r.cols = append(append([]outColumn(nil), r.cols...), outColumn{typ: types.IntType})
+	c := *r.Core
+	c.Items = append(append([]*tree.Node(nil), c.Items...), lvl)
+	r.Core = &c
+	r.Columns = append(append([]tree.ResultColumn(nil), r.Columns...), tree.ResultColumn{Type: types.IntType})
 	return &r
 }

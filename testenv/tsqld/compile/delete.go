@@ -2,26 +2,29 @@ package compile
 
 import (
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/rewrite"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
 // Delete compiles a DELETE. checked tells whether WHERE CURRENT OF requires that the row is
 // unchanged since FETCH.
-func (c *Compiler) Delete(s *syntax.DeleteStmt, checked bool) (d *DML, err error) {
+func (c *Compiler) Delete(s *syntax.DeleteStmt, checked bool) (d *plan.DML, err error) {
 	err = c.bind(s.Hints, func(b *binder) error {
 		d, err = compileDelete(b, s, checked)
 		return err
 	})
 	if err == nil {
-		err = c.addPastPlan(d, func(c *Compiler) (*DML, error) { return c.Delete(s, checked) })
+		err = c.addPastPlan(d, func(c *Compiler) (*plan.DML, error) { return c.Delete(s, checked) })
 	}
 	return d, err
 }
 
 // compileDelete compiles a DELETE. checked tells whether WHERE CURRENT OF requires that the row is
 // unchanged since FETCH.
-func compileDelete(in *binder, s *syntax.DeleteStmt, checked bool) (d *DML, err error) {
+func compileDelete(in *binder, s *syntax.DeleteStmt, checked bool) (d *plan.DML, err error) {
 	b := &builder{binder: in}
 	if err := b.with(s.With); err != nil {
 		return d, err
@@ -38,8 +41,8 @@ func compileDelete(in *binder, s *syntax.DeleteStmt, checked bool) (d *DML, err 
 	if err != nil {
 		return d, err
 	}
-	d.NeedsPastRows = joinNeedsPastRows(m.src) || fromNeedsPastRows(m.from, where)
-	var returned *query
+	d.NeedsPastRows = rewrite.JoinNeedsPastRows(m.src) || rewrite.FromNeedsPastRows(m.from, where)
+	var returned *tree.Query
 	if s.Output != nil && s.OutputInto == nil && !m.ordered() {
 		returned = b.returning(m.target, s.Output, map[string]func(*catalog.Column) bool{"deleted": always})
 	}
@@ -52,33 +55,33 @@ func compileDelete(in *binder, s *syntax.DeleteStmt, checked bool) (d *DML, err 
 		err = m.deleteSpooled(d, s, where)
 	case m.direct && s.Top == nil:
 		r := &renderer{}
-		r.WriteString("DELETE FROM " + m.sql() + " AS " + m.src.alias)
+		r.WriteString("DELETE FROM " + m.sql() + " AS " + m.src.Alias)
 		if where != nil {
 			r.WriteString(" WHERE ")
 			r.node(where)
 		}
-		err = d.emitChange(r, returned)
+		err = emitChange(d, r, returned)
 	default:
-		var q *query
+		var q *tree.Query
 		if q, err = m.rows(where, s.Top); err != nil {
 			return d, err
 		}
-		q.core.items = []*node{m.rid}
+		q.Core.Items = []*tree.Node{m.rid}
 		r := &renderer{}
 		r.WriteString("DELETE FROM " + m.sql() + " WHERE rowid IN (")
 		r.query(q)
 		r.WriteByte(')')
-		err = d.emitChange(r, returned)
+		err = emitChange(d, r, returned)
 	}
 	d.Needs = b.needs
 	return d, err
 }
 
 // deleteSpooled compiles a DELETE with OUTPUT through a spool.
-func (m *modification) deleteSpooled(d *DML, s *syntax.DeleteStmt, where *node) error {
+func (m *modification) deleteSpooled(d *plan.DML, s *syntax.DeleteStmt, where *tree.Node) error {
 	sp := m.b.newSpool()
 	rid := sp.capture(m.rid)
-	deleted := m.b.pseudo("deleted", m.target, func(c *catalog.Column) (*node, error) { return m.captured(sp, c) })
+	deleted := m.b.pseudo("deleted", m.target, func(c *catalog.Column) (*tree.Node, error) { return m.captured(sp, c) })
 	out, err := m.b.output(s.OutputInto, s.Output, m.outputLevel(deleted), sp)
 	if err != nil {
 		return err
@@ -105,10 +108,10 @@ func (m *modification) deleteSpooled(d *DML, s *syntax.DeleteStmt, where *node) 
 
 // applyDelete adds the statement that deletes the rows listed in the spool. only, if not nil,
 // restricts it to some of these rows.
-func (m *modification) applyDelete(d *DML, sp *spool, rid *node, only *node) error {
+func (m *modification) applyDelete(d *plan.DML, sp *spool, rid *tree.Node, only *tree.Node) error {
 	r := &renderer{}
 	r.WriteString("DELETE FROM " + m.sql() + " WHERE rowid IN (")
-	r.query(&query{core: &core{from: sp.src, items: []*node{rid}, where: only}})
+	r.query(&tree.Query{Core: &tree.Core{From: sp.src, Items: []*tree.Node{rid}, Where: only}})
 	r.WriteByte(')')
 	st, err := r.statement()
 	d.Apply = append(d.Apply, st)

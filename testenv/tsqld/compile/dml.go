@@ -6,7 +6,10 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
@@ -17,9 +20,9 @@ import (
 type builder struct {
 	*binder
 	// instead is the INSTEAD OF trigger of the INSERT that is bound, or nil.
-	instead *Instead
+	instead *plan.Instead
 	// checked is the view with WITH CHECK OPTION through which an INSERT goes, or nil.
-	checked *source
+	checked *tree.Source
 }
 
 // target is the table that a statement changes.
@@ -59,10 +62,10 @@ func (t target) displayName() string {
 func (t target) shortName() string { return t.table.Name }
 
 // newDML returns a plan with its target set.
-func newDML(kind string, t target) *DML {
-	d := &DML{Kind: kind, Database: t.databaseID(), Target: t.table}
+func newDML(kind string, t target) *plan.DML {
+	d := &plan.DML{Kind: kind, Database: t.databaseID(), Target: t.table}
 	if slices.Contains(catalog.TriggerEvents, kind) {
-		d.setActions(t, kind)
+		setActions(d, t, kind)
 	}
 	return d
 }
@@ -112,7 +115,7 @@ func (b *builder) tableTarget(ts syntax.TableSource, permission string) (target,
 
 // storeValue converts a value for a column and adds the checks that SQLite lacks: the length of
 // character and binary values, and NULL in the rowid, which SQLite would replace by a number.
-func (b *builder) storeValue(t target, statement string, c *catalog.Column, n *node) (*node, error) {
+func (b *builder) storeValue(t target, statement string, c *catalog.Column, n *tree.Node) (*tree.Node, error) {
 	n, err := b.columnValue(t, c, n)
 	if err != nil {
 		return nil, err
@@ -121,15 +124,15 @@ func (b *builder) storeValue(t target, statement string, c *catalog.Column, n *n
 }
 
 // rowIDValue adds a check that the value of the rowid column is not NULL.
-func (b *builder) rowIDValue(t target, statement string, c *catalog.Column, n *node) (*node, error) {
-	if !n.null || t.table.RowIDColumn() != c {
+func (b *builder) rowIDValue(t target, statement string, c *catalog.Column, n *tree.Node) (*tree.Node, error) {
+	if !n.Null || t.table.RowIDColumn() != c {
 		return n, nil
 	}
-	return call(keys.Make(keys.NotNull, statement, keys.Text(t.displayName()), keys.Text(c.Name)), c.Type, n)
+	return tree.Call(keys.Make(keys.NotNull, statement, keys.Text(t.displayName()), keys.Text(c.Name)), c.Type, n)
 }
 
 // valueOrDefault converts a value for a column with a default; NULL stands for the default.
-func (b *builder) valueOrDefault(t target, statement string, c *catalog.Column, n *node) (*node, error) {
+func (b *builder) valueOrDefault(t target, statement string, c *catalog.Column, n *tree.Node) (*tree.Node, error) {
 	n, err := b.columnValue(t, c, n)
 	if err != nil {
 		return nil, err
@@ -138,36 +141,36 @@ func (b *builder) valueOrDefault(t target, statement string, c *catalog.Column, 
 	if err != nil {
 		return nil, err
 	}
-	r := build(opCoalesce, c.Type, n, d)
-	r.null = d.null
+	r := tree.Build(tree.OpCoalesce, c.Type, n, d)
+	r.Null = d.Null
 	return b.rowIDValue(t, statement, c, r)
 }
 
 // columnValue converts a value for a column and checks the length of character and binary values.
-func (b *builder) columnValue(t target, c *catalog.Column, n *node) (*node, error) {
-	if n.typ.ID != types.Null {
-		if err := types.CheckImplicit(n.typ, c.Type); err != nil {
+func (b *builder) columnValue(t target, c *catalog.Column, n *tree.Node) (*tree.Node, error) {
+	if n.Type.ID != types.Null {
+		if err := types.CheckImplicit(n.Type, c.Type); err != nil {
 			return nil, err
 		}
 	}
 	n = b.localized(n)
-	err := checkCollation(n, c.Type)
+	err := expr.CheckCollation(n, c.Type)
 	switch {
 	case err != nil:
-	case n.isNullConst() || n.typ.ID == types.Null || sameForm(n.typ, c.Type):
-		n, err = convert(n, c.Type, types.NoStyle, false)
-	case mayTruncate(n.typ, c.Type):
-		if b.scope.Truncates() || n.isConst() && !types.Truncates(n.val, n.typ, c.Type) {
-			n, err = convert(n, c.Type, types.NoStyle, false)
+	case n.IsNullConst() || n.Type.ID == types.Null || expr.SameForm(n.Type, c.Type):
+		n, err = expr.Convert(n, c.Type, types.NoStyle, false)
+	case mayTruncate(n.Type, c.Type):
+		if b.scope.Truncates() || n.IsConst() && !types.Truncates(n.Value, n.Type, c.Type) {
+			n, err = expr.Convert(n, c.Type, types.NoStyle, false)
 			break
 		}
-		n, err = call(
-			keys.Make(keys.Store, keys.TypeText(n.typ), keys.TypeText(c.Type), keys.Text(t.displayName()), keys.Text(c.Name)),
+		n, err = tree.Call(
+			keys.Make(keys.Store, keys.TypeText(n.Type), keys.TypeText(c.Type), keys.Text(t.displayName()), keys.Text(c.Name)),
 			c.Type,
 			n,
 		)
 	default:
-		n, err = convert(n, c.Type, types.NoStyle, false)
+		n, err = expr.Convert(n, c.Type, types.NoStyle, false)
 	}
 	return n, err
 }
@@ -180,9 +183,9 @@ func mayTruncate(from, to types.Type) bool {
 
 // defaultValue returns the default of a column, or NULL if the column has none. Identity and
 // rowversion columns are filled by [insertion.row].
-func (b *builder) defaultValue(t target, statement string, c *catalog.Column) (n *node, err error) {
+func (b *builder) defaultValue(t target, statement string, c *catalog.Column) (n *tree.Node, err error) {
 	if c.Default == nil {
-		return b.storeValue(t, statement, c, nullOf(types.NullType))
+		return b.storeValue(t, statement, c, tree.NullOf(types.NullType))
 	}
 	e, err := c.Default.Memo.Get(
 		func() (any, error) { return syntax.ParseExpr(c.Default.Text, syntax.DefaultOptions) },
@@ -207,12 +210,12 @@ func (b *builder) defaultValue(t target, statement string, c *catalog.Column) (n
 }
 
 // newRowVersion returns the new value of a rowversion column.
-func newRowVersion(t target) *node {
-	return &node{
-		op:     opLocal,
-		typ:    types.Type{ID: types.RowVersion},
-		key:    keys.LocalRowVersion + strconv.Itoa(t.databaseID()),
-		traits: hasLocal | hasPerRow,
+func newRowVersion(t target) *tree.Node {
+	return &tree.Node{
+		Op:     tree.OpLocal,
+		Type:   types.Type{ID: types.RowVersion},
+		Key:    keys.LocalRowVersion + strconv.Itoa(t.databaseID()),
+		Traits: tree.HasLocal | tree.HasPerRow,
 	}
 }
 
@@ -222,36 +225,36 @@ func isStored(c *catalog.Column) bool { return c.Formula == nil }
 
 // spool is the temporary table of a plan during compilation. Column i stores the value of exprs[i].
 type spool struct {
-	src   *source
-	exprs []*node
+	src   *tree.Source
+	exprs []*tree.Node
 }
 
 // newSpool returns an empty spool.
-func (b *builder) newSpool() *spool { return &spool{src: &source{alias: b.alias("s")}} }
+func (b *builder) newSpool() *spool { return &spool{src: &tree.Source{Alias: b.alias("s")}} }
 
 // capture adds an expression to the spool and returns its column. An expression that is already in
 // the spool is not added again.
-func (s *spool) capture(n *node) *node {
-	if n.op == opConst || n.op == opRun {
+func (s *spool) capture(n *tree.Node) *tree.Node {
+	if n.Op == tree.OpConst || n.Op == tree.OpRun {
 		return n
 	}
 	for i, e := range s.exprs {
-		if sameNode(e, n) && e.typ == n.typ && n.traits&(hasPerRow|hasLocal) == 0 {
-			return columnNode(s.src, i)
+		if tree.SameNode(e, n) && e.Type == n.Type && n.Traits&(tree.HasPerRow|tree.HasLocal) == 0 {
+			return tree.ColumnNode(s.src, i)
 		}
 	}
 	s.exprs = append(s.exprs, n)
-	s.src.cols = append(
-		s.src.cols,
-		sourceColumn{typ: n.typ, null: n.null, label: n.label, sql: "s" + strconv.Itoa(len(s.exprs))},
+	s.src.Columns = append(
+		s.src.Columns,
+		tree.SourceColumn{Type: n.Type, Null: n.Null, Label: n.Label, SQL: "s" + strconv.Itoa(len(s.exprs))},
 	)
-	return columnNode(s.src, len(s.exprs)-1)
+	return tree.ColumnNode(s.src, len(s.exprs)-1)
 }
 
 // captureColumns replaces the columns in an expression by columns of the spool.
-func (s *spool) captureColumns(n *node) *node {
-	return n.replace(func(x *node) *node {
-		if x.op == opCol && x.src != s.src {
+func (s *spool) captureColumns(n *tree.Node) *tree.Node {
+	return n.Replace(func(x *tree.Node) *tree.Node {
+		if x.Op == tree.OpCol && x.Source != s.src {
 			return s.capture(x)
 		}
 		return nil
@@ -263,29 +266,29 @@ const rowNumber = "n"
 
 // finish names the spool by its shape, so that statements share spools, and adds the statements
 // that empty it.
-func (s *spool) finish(b *builder, d *DML) {
+func (s *spool) finish(b *builder, d *plan.DML) {
 	name := "sp" + strconv.Itoa(b.scope.FunctionDepth()) + "_" + strconv.Itoa(len(s.exprs))
-	s.src.table = "temp." + name
+	s.src.Table = "temp." + name
 	ddl := "CREATE TEMP TABLE IF NOT EXISTS " + name + "(" + rowNumber + " INTEGER PRIMARY KEY"
-	for _, c := range s.src.cols {
-		ddl += ", " + c.sql
+	for _, c := range s.src.Columns {
+		ddl += ", " + c.SQL
 	}
-	d.Spool = &Spool{Name: name, DDL: ddl + ")"}
-	empty := Statement{SQL: "DELETE FROM " + s.src.table}
-	d.Prepare = append([]Statement{empty}, d.Prepare...)
-	d.Finish = []Statement{empty}
+	d.Spool = &plan.Spool{Name: name, DDL: ddl + ")"}
+	empty := plan.Statement{SQL: "DELETE FROM " + s.src.Table}
+	d.Prepare = append([]plan.Statement{empty}, d.Prepare...)
+	d.Finish = []plan.Statement{empty}
 }
 
 // into writes the INSERT INTO of the spool.
 func (s *spool) into(r *renderer) {
-	r.WriteString("INSERT INTO " + s.src.table + "(")
-	for i, c := range s.src.cols {
+	r.WriteString("INSERT INTO " + s.src.Table + "(")
+	for i, c := range s.src.Columns {
 		if i > 0 {
 			r.WriteString(", ")
 		}
-		r.WriteString(c.sql)
+		r.WriteString(c.SQL)
 	}
-	if len(s.src.cols) == 0 {
+	if len(s.src.Columns) == 0 {
 		r.WriteString(rowNumber)
 	}
 	r.WriteString(") ")
@@ -293,26 +296,26 @@ func (s *spool) into(r *renderer) {
 
 // fill returns the statement that fills the spool from the rows of q; the select list is the
 // spool's expressions. With once, of several rows with the same first column only one is inserted.
-func (s *spool) fill(q *query, once bool) (Statement, error) {
+func (s *spool) fill(q *tree.Query, once bool) (plan.Statement, error) {
 	r := &renderer{}
 	s.into(r)
-	c := *q.core
-	c.items = append([]*node(nil), s.exprs...)
-	if len(c.items) == 0 {
-		c.items = []*node{nullOf(types.IntType)}
+	c := *q.Core
+	c.Items = append([]*tree.Node(nil), s.exprs...)
+	if len(c.Items) == 0 {
+		c.Items = []*tree.Node{tree.NullOf(types.IntType)}
 	}
 	f := *q
-	f.core = &c
+	f.Core = &c
 	if !once {
 		r.query(&f)
 		return r.statement()
 	}
 	r.WriteString("SELECT ")
-	for i := range c.items {
+	for i := range c.Items {
 		if i > 0 {
 			r.WriteString(", ")
 		}
-		r.WriteString(columnName(i))
+		r.WriteString(tree.ColumnName(i))
 	}
 	r.WriteString(" FROM (")
 	r.query(&f)
@@ -322,28 +325,28 @@ func (s *spool) fill(q *query, once bool) (Statement, error) {
 
 // pseudo returns the table inserted or deleted. value returns the node of a column, or nil for
 // NULL.
-func (b *builder) pseudo(name string, t target, value func(c *catalog.Column) (*node, error)) *source {
-	src := &source{name: name}
+func (b *builder) pseudo(name string, t target, value func(c *catalog.Column) (*tree.Node, error)) *tree.Source {
+	src := &tree.Source{Name: name}
 	for _, c := range t.table.Columns {
-		sc := sourceColumn{name: c.Name, typ: c.Type, null: c.Nullable, label: labelImplicit, base: c}
-		sc.expand = func() (*node, error) {
+		sc := tree.SourceColumn{Name: c.Name, Type: c.Type, Null: c.Nullable, Label: tree.LabelImplicit, Base: c}
+		sc.Expand = func() (*tree.Node, error) {
 			if c.Formula != nil {
 				return b.formula(t.db, t.table, c, src)
 			}
 			n, err := value(c)
 			if n == nil && err == nil {
-				n = nullOf(c.Type)
+				n = tree.NullOf(c.Type)
 			}
 			if err != nil {
 				return nil, err
 			}
 			r := *n
-			if r.typ.IsCharacter() {
-				r.label = labelImplicit
+			if r.Type.IsCharacter() {
+				r.Label = tree.LabelImplicit
 			}
 			return &r, nil
 		}
-		src.cols = append(src.cols, sc)
+		src.Columns = append(src.Columns, sc)
 	}
 	return src
 }
@@ -361,11 +364,11 @@ func (b *builder) output(into, client *syntax.Output, l *level, s *spool) (*outp
 		if err != nil {
 			return nil, err
 		}
-		q.core.from = s.src
-		for i, n := range q.core.items {
-			q.core.items[i] = s.captureColumns(n)
+		q.Core.From = s.src
+		for i, n := range q.Core.Items {
+			q.Core.Items[i] = s.captureColumns(n)
 		}
-		q.order = []orderTerm{{n: s.number()}}
+		q.Order = []tree.OrderTerm{{Node: s.number()}}
 		if clause == into {
 			o.into, o.clause = q, into
 		} else {
@@ -376,8 +379,8 @@ func (b *builder) output(into, client *syntax.Output, l *level, s *spool) (*outp
 }
 
 // outputQuery binds the items of an OUTPUT clause. Error 10702 for subqueries.
-func (b *builder) outputQuery(clause *syntax.Output, l *level) (*query, error) {
-	q := &query{core: &core{}}
+func (b *builder) outputQuery(clause *syntax.Output, l *level) (*tree.Query, error) {
+	q := &tree.Query{Core: &tree.Core{}}
 	inner := &level{sources: l.sources, agg: &aggregation{refusal: mserr.AggregateInOutput()}}
 	for _, item := range clause.Items {
 		if err := b.checkItems(q); err != nil {
@@ -388,9 +391,9 @@ func (b *builder) outputQuery(clause *syntax.Output, l *level) (*query, error) {
 		case *syntax.SelectStar:
 			err = b.star(item, q, inner)
 		case *syntax.SelectExpr:
-			var n *node
+			var n *tree.Node
 			if n, err = b.expr(item.X, inner); err == nil {
-				q.add(n, outColumn{name: itemName(item), typ: n.typ, null: n.null, label: n.label})
+				q.Add(n, tree.ResultColumn{Name: itemName(item), Type: n.Type, Null: n.Null, Label: n.Label})
 			}
 		default:
 			err = mserr.Syntax("=")
@@ -399,8 +402,8 @@ func (b *builder) outputQuery(clause *syntax.Output, l *level) (*query, error) {
 			return nil, err
 		}
 	}
-	for _, n := range q.core.items {
-		if n.traits&hasSubquery != 0 {
+	for _, n := range q.Core.Items {
+		if n.Traits&tree.HasSubquery != 0 {
 			return nil, mserr.New(10702, 15, "Subqueries are not allowed in the OUTPUT clause.")
 		}
 	}
@@ -408,24 +411,24 @@ func (b *builder) outputQuery(clause *syntax.Output, l *level) (*query, error) {
 }
 
 // number returns the node of the spool's row number.
-func (s *spool) number() *node {
-	return &node{
-		op:     opCol,
-		typ:    types.BigIntType,
-		src:    &source{alias: s.src.alias, cols: []sourceColumn{{sql: rowNumber, typ: types.BigIntType}}},
-		traits: hasColumn,
+func (s *spool) number() *tree.Node {
+	return &tree.Node{
+		Op:     tree.OpCol,
+		Type:   types.BigIntType,
+		Source: &tree.Source{Alias: s.src.Alias, Columns: []tree.SourceColumn{{SQL: rowNumber, Type: types.BigIntType}}},
+		Traits: tree.HasColumn,
 	}
 }
 
 // outputs are bound OUTPUT clauses.
 type outputs struct {
 	spool        *spool
-	into, client *query
+	into, client *tree.Query
 	clause       *syntax.Output
 }
 
 // emit adds the statements of OUTPUT to a plan whose spool is finished.
-func (o *outputs) emit(b *builder, d *DML) error {
+func (o *outputs) emit(b *builder, d *plan.DML) error {
 	if o.into != nil {
 		t, err := b.tableTarget(o.clause.Into, "INSERT")
 		if err != nil {
@@ -443,7 +446,7 @@ func (o *outputs) emit(b *builder, d *DML) error {
 		d.Apply = append(d.Apply, st)
 	}
 	if o.client != nil {
-		p := &Plan{Columns: o.client.columnTypes()}
+		p := &plan.Plan{Columns: o.client.ColumnTypes()}
 		if err := renderPlan(p, b.needs, o.client); err != nil {
 			return err
 		}
@@ -478,33 +481,33 @@ func (t target) checkOutputInto() error {
 
 // insert returns the statement that inserts the rows of OUTPUT INTO into its target, and its need
 // of identity values, if any.
-func (o *outputs) insert(b *builder, t target) (Statement, *IdentityNeed, error) {
+func (o *outputs) insert(b *builder, t target) (plan.Statement, *plan.IdentityNeed, error) {
 	q, names := o.into, o.clause.IntoColumns
-	ins, err := b.insertColumns(t, names, len(q.cols))
+	ins, err := b.insertColumns(t, names, len(q.Columns))
 	if err != nil {
-		return Statement{}, nil, err
+		return plan.Statement{}, nil, err
 	}
-	if err := ins.check(names != nil, len(q.cols)); err != nil {
-		return Statement{}, nil, err
+	if err := ins.check(names != nil, len(q.Columns)); err != nil {
+		return plan.Statement{}, nil, err
 	}
-	var need *IdentityNeed
-	var identity *node
+	var need *plan.IdentityNeed
+	var identity *tree.Node
 	if ins.generates() {
-		need = &IdentityNeed{Column: ins.identity, Identity: *ins.identity.Auto, Rows: -1}
-		number := "row_number() OVER (ORDER BY " + o.spool.src.alias + "." + rowNumber + ")"
-		if identity, err = ins.identityFrom(number, func(r *Run) types.Value { return r.IntoIdentity }); err != nil {
-			return Statement{}, nil, err
+		need = &plan.IdentityNeed{Column: ins.identity, Identity: *ins.identity.Auto, Rows: -1}
+		number := "row_number() OVER (ORDER BY " + o.spool.src.Alias + "." + rowNumber + ")"
+		if identity, err = ins.identityFrom(number, func(r *tree.Run) types.Value { return r.IntoIdentity }); err != nil {
+			return plan.Statement{}, nil, err
 		}
 	}
-	row, err := ins.row(b, "INSERT", q.core.items, identity)
+	row, err := ins.row(b, "INSERT", q.Core.Items, identity)
 	if err != nil {
-		return Statement{}, nil, err
+		return plan.Statement{}, nil, err
 	}
 	r := &renderer{}
 	ins.head(r)
-	c := *q.core
-	c.items = row
-	r.query(&query{core: &c, order: q.order})
+	c := *q.Core
+	c.Items = row
+	r.query(&tree.Query{Core: &c, Order: q.Order})
 	st, err := r.statement()
 	return st, need, err
 }
@@ -525,10 +528,10 @@ func (c *Compiler) Filter(table *catalog.Table, e syntax.Cond) (sql string, err 
 // condition compiles a condition on the columns of one table.
 func (c *Compiler) condition(table *catalog.Table, e syntax.Cond, r *renderer) (sql string, err error) {
 	err = c.bind(nil, func(b *binder) error {
-		src := &source{name: table.Name, base: table}
+		src := &tree.Source{Name: table.Name, Base: table}
 		b.tableColumns(src, nil, table)
 		b.locale = types.Locale{}
-		n, err := b.cond(e, &level{sources: []*source{src}, noSubquery: true})
+		n, err := b.cond(e, &level{sources: []*tree.Source{src}, noSubquery: true})
 		if err != nil {
 			return err
 		}
@@ -544,12 +547,12 @@ func (c *Compiler) condition(table *catalog.Table, e syntax.Cond, r *renderer) (
 // Error 1759 for a computed column that reads another one.
 func (c *Compiler) Formula(table *catalog.Table, e syntax.Expr) (t types.Type, nullable bool, sql string, err error) {
 	err = c.bind(nil, func(b *binder) error {
-		src := &source{name: table.Name, base: table}
+		src := &tree.Source{Name: table.Name, Base: table}
 		b.tableColumns(src, nil, table)
 		b.locale = types.Locale{}
-		for i := range src.cols {
-			if base := src.cols[i].base; base.Formula != nil || base.Computed {
-				src.cols[i].expand = func() (*node, error) {
+		for i := range src.Columns {
+			if base := src.Columns[i].Base; base.Formula != nil || base.Computed {
+				src.Columns[i].Expand = func() (*tree.Node, error) {
 					return nil, mserr.New(1759, 16,
 						"Computed column '%s' in table '%s' is not allowed to be used in another computed-column definition.",
 						base.Name,
@@ -558,17 +561,17 @@ func (c *Compiler) Formula(table *catalog.Table, e syntax.Expr) (t types.Type, n
 				}
 			}
 		}
-		n, err := b.expr(e, &level{sources: []*source{src}, noSubquery: true})
+		n, err := b.expr(e, &level{sources: []*tree.Source{src}, noSubquery: true})
 		if err != nil {
 			return err
 		}
-		if n.typ.ID == types.Null {
-			if n, err = convert(n, types.IntType, types.NoStyle, false); err != nil {
+		if n.Type.ID == types.Null {
+			if n, err = expr.Convert(n, types.IntType, types.NoStyle, false); err != nil {
 				return err
 			}
 		}
-		t, nullable = n.typ, n.null
-		if n.traits&(hasEnv|hasPerRow|hasLocal|hasVar) != 0 {
+		t, nullable = n.Type, n.Null
+		if n.Traits&(tree.HasEnv|tree.HasPerRow|tree.HasLocal|tree.HasVar) != 0 {
 			return nil
 		}
 		r := &renderer{static: true}
@@ -581,7 +584,7 @@ func (c *Compiler) Formula(table *catalog.Table, e syntax.Expr) (t types.Type, n
 
 // Truncate compiles TRUNCATE TABLE. The interpreter resets the identity counter and raises error
 // 4712 and the error for a missing ALTER permission.
-func (c *Compiler) Truncate(s *syntax.TruncateStmt) (d *DML, err error) {
+func (c *Compiler) Truncate(s *syntax.TruncateStmt) (d *plan.DML, err error) {
 	err = c.bind(nil, func(b *binder) error {
 		d, err = compileTruncate(b, s)
 		return err
@@ -590,14 +593,14 @@ func (c *Compiler) Truncate(s *syntax.TruncateStmt) (d *DML, err error) {
 }
 
 // compileTruncate compiles TRUNCATE TABLE.
-func compileTruncate(in *binder, s *syntax.TruncateStmt) (d *DML, err error) {
+func compileTruncate(in *binder, s *syntax.TruncateStmt) (d *plan.DML, err error) {
 	b := &builder{binder: in}
 	t, err := b.tableTarget(&syntax.TableName{Name: s.Table}, "ALTER")
 	if err != nil {
 		return d, err
 	}
 	d = newDML("TRUNCATE TABLE", t)
-	d.Apply = []Statement{{SQL: "DELETE FROM " + t.sql()}}
+	d.Apply = []plan.Statement{{SQL: "DELETE FROM " + t.sql()}}
 	d.Needs = b.needs
 	return d, nil
 }

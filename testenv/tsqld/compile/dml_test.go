@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -273,7 +274,7 @@ CREATE TABLE dbo.log (id int);`)
 	} {
 		batch, err := syntax.Parse(c.sql, syntax.DefaultOptions)
 		require.NoError(t, err)
-		var d *DML
+		var d *plan.DML
 		switch s := batch.Stmts[0].(type) {
 		case *syntax.UpdateStmt:
 			d, err = New(b).Update(s, false)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
@@ -26,10 +27,10 @@ func TestDocExample(t *testing.T) {
 	q, err := b.query(selected, nil, queryUse{top: true})
 	require.NoError(t, err)
 	tree := &treePrinter{}
-	for i, n := range q.core.items {
+	for i, n := range q.Core.Items {
 		tree.node(fmt.Sprintf("item %d: ", i+1), n, 0)
 	}
-	tree.node("where: ", q.core.where, 0)
+	tree.node("where: ", q.Core.Where, 0)
 	p, err := New(f).Select(selected, nil)
 	require.NoError(t, err)
 	sql := strings.ReplaceAll(p.SQL, " FROM", "\nFROM")
@@ -48,16 +49,16 @@ func TestDocExample(t *testing.T) {
 type treePrinter struct{ strings.Builder }
 
 // node draws a node and its arguments.
-func (p *treePrinter) node(prefix string, n *node, depth int) {
-	detail := map[opcode]string{
-		opConst: fmt.Sprintf("constant %#v", n.val), opVar: "variable " + n.name, opCall: "call " + n.key,
-		opCompare: "compare " + n.name, opAnd: "and",
-	}[n.op]
-	if n.op == opCol {
-		detail = "column " + n.src.alias + "." + n.src.cols[n.col].name
+func (p *treePrinter) node(prefix string, n *tree.Node, depth int) {
+	detail := map[tree.Op]string{
+		tree.OpConst: fmt.Sprintf("constant %#v", n.Value), tree.OpVar: "variable " + n.Name, tree.OpCall: "call " + n.Key,
+		tree.OpCompare: "compare " + n.Name, tree.OpAnd: "and",
+	}[n.Op]
+	if n.Op == tree.OpCol {
+		detail = "column " + n.Source.Alias + "." + n.Source.Columns[n.Column].Name
 	}
-	fmt.Fprintf(p, "%s%s%s (%s)\n", strings.Repeat("  ", depth), prefix, detail, n.typ)
-	for _, a := range n.args {
+	fmt.Fprintf(p, "%s%s%s (%s)\n", strings.Repeat("  ", depth), prefix, detail, n.Type)
+	for _, a := range n.Args {
 		p.node("", a, depth+1)
 	}
 }

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -17,15 +19,15 @@ const (
 )
 
 // document binds FOR JSON and FOR XML.
-func (b *binder) document(q *query, f *syntax.ForClause) (*query, error) {
+func (b *binder) document(q *tree.Query, f *syntax.ForClause) (*tree.Query, error) {
 	if f.Kind == syntax.ForBrowse {
 		return nil, mserr.NotSupported("FOR BROWSE")
 	}
-	columns := make([]keys.DocumentColumn, len(q.cols))
-	for i, c := range q.cols {
-		columns[i] = keys.DocumentColumn{Name: c.name, Type: keys.TypeText(c.typ)}
-		if q.core != nil {
-			columns[i].Raw = isJSON(q.core.items[i])
+	columns := make([]keys.DocumentColumn, len(q.Columns))
+	for i, c := range q.Columns {
+		columns[i] = keys.DocumentColumn{Name: c.Name, Type: keys.TypeText(c.Type)}
+		if q.Core != nil {
+			columns[i].Raw = expr.IsJSON(q.Core.Items[i])
 		}
 	}
 	if f.Kind == syntax.ForXML {
@@ -51,10 +53,10 @@ func (b *binder) document(q *query, f *syntax.ForClause) (*query, error) {
 			"ROOT option and WITHOUT_ARRAY_WRAPPER option cannot be used together in FOR JSON. Remove one of these options.",
 		)
 	case f.Mode == "AUTO":
-		if q.core == nil || q.core.from == nil {
+		if q.Core == nil || q.Core.From == nil {
 			return nil, mserr.JSONNeedsTable()
 		}
-		if _, ok := q.core.from.(*source); !ok {
+		if _, ok := q.Core.From.(*tree.Source); !ok {
 			return nil, mserr.NotSupported("FOR JSON AUTO over several tables")
 		}
 	}
@@ -75,11 +77,11 @@ func (b *binder) document(q *query, f *syntax.ForClause) (*query, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &query{
-		inner:       q,
-		document:    documentJSON,
-		documentKey: keys.Make(keys.ForJSON, string(text)),
-		isWrapped:   !spec.NoWrapper,
-		cols:        []outColumn{{name: nameOfJSON, typ: b.ofDatabase(types.NVarCharMax), null: true}},
+	return &tree.Query{
+		Inner:       q,
+		Document:    tree.DocumentJSON,
+		DocumentKey: keys.Make(keys.ForJSON, string(text)),
+		IsWrapped:   !spec.NoWrapper,
+		Columns:     []tree.ResultColumn{{Name: nameOfJSON, Type: b.ofDatabase(types.NVarCharMax), Null: true}},
 	}, nil
 }

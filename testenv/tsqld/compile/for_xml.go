@@ -4,13 +4,14 @@ import (
 	"encoding/json"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
 // documentXMLOf binds FOR XML PATH, RAW and AUTO.
-func (b *binder) documentXMLOf(q *query, f *syntax.ForClause, columns []keys.DocumentColumn) (*query, error) {
+func (b *binder) documentXMLOf(q *tree.Query, f *syntax.ForClause, columns []keys.DocumentColumn) (*tree.Query, error) {
 	if f.Mode != "PATH" && f.Mode != "RAW" && f.Mode != "AUTO" {
 		return nil, mserr.NotSupported("FOR XML %s", f.Mode)
 	}
@@ -45,15 +46,15 @@ func (b *binder) documentXMLOf(q *query, f *syntax.ForClause, columns []keys.Doc
 			return nil, mserr.NotSupported("FOR XML with %s", o.Name)
 		}
 	}
-	for i, c := range q.cols {
-		columns[i].Raw = c.typ.ID == types.XML
+	for i, c := range q.Columns {
+		columns[i].Raw = c.Type.ID == types.XML
 		switch {
-		case c.name == "" && f.Mode == "RAW":
+		case c.Name == "" && f.Mode == "RAW":
 			return nil, mserr.XMLUnnamed()
-		case f.Mode == "AUTO" && !base64 && (c.typ.IsBinary() || c.typ.ID == types.Image):
+		case f.Mode == "AUTO" && !base64 && (c.Type.IsBinary() || c.Type.ID == types.Image):
 			return nil, mserr.NotSupported("the address of a binary value in FOR XML AUTO without BINARY BASE64")
 		case f.Mode != "PATH":
-			columns[i].Name = keys.XMLName(c.name)
+			columns[i].Name = keys.XMLName(c.Name)
 		}
 	}
 	if f.Mode == "PATH" && spec.Element == "" && len(spec.Spaces) > 0 {
@@ -63,6 +64,6 @@ func (b *binder) documentXMLOf(q *query, f *syntax.ForClause, columns []keys.Doc
 	if err != nil {
 		return nil, err
 	}
-	return &query{inner: q, document: documentXML, documentKey: keys.Make(keys.ForXML, string(text)),
-		cols: []outColumn{{name: nameOfXML, typ: t, null: true}}}, nil
+	return &tree.Query{Inner: q, Document: tree.DocumentXML, DocumentKey: keys.Make(keys.ForXML, string(text)),
+		Columns: []tree.ResultColumn{{Name: nameOfXML, Type: t, Null: true}}}, nil
 }

@@ -4,19 +4,21 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
 // groupBy binds GROUP BY. Errors: 144 for aggregates and subqueries, 164 for constants.
-func (b *binder) groupBy(g *syntax.GroupBy, c *core, l *level) error {
+func (b *binder) groupBy(g *syntax.GroupBy, c *tree.Core, l *level) error {
 	if g == nil {
 		return nil
 	}
 	if g.All {
 		return mserr.NotSupported("GROUP BY ALL")
 	}
-	c.grouped = true
+	c.Grouped = true
 	l.agg.refusal = mserr.AggregateInGroupBy()
 	if err := checkElements(len(g.Items)); err != nil {
 		return err
@@ -45,7 +47,7 @@ func (b *binder) groupBy(g *syntax.GroupBy, c *core, l *level) error {
 		sets = product
 	}
 	if !plain {
-		c.sets = sets
+		c.Sets = sets
 	}
 	return nil
 }
@@ -58,38 +60,38 @@ const (
 
 // groupItem binds an element of GROUP BY and returns its grouping sets. limited is set if the
 // clause has grouping sets, for which SQL Server has limits.
-func (b *binder) groupItem(item *syntax.GroupItem, c *core, l *level, limited bool) ([][]int, error) {
+func (b *binder) groupItem(item *syntax.GroupItem, c *tree.Core, l *level, limited bool) ([][]int, error) {
 	if item.Kind == syntax.GroupPlain {
 		n, err := b.expr(item.X, l)
 		if err != nil {
 			return nil, err
 		}
 		switch {
-		case n.via != nil: // a column of a derived table may stand for any expression
-		case n.traits&hasSubquery != 0:
+		case n.Via != nil: // a column of a derived table may stand for any expression
+		case n.Traits&tree.HasSubquery != 0:
 			return nil, mserr.AggregateInGroupBy()
-		case n.traits&hasColumn == 0:
+		case n.Traits&tree.HasColumn == 0:
 			return nil, mserr.GroupByConstant()
 		}
-		if err := sortable(n.typ); err != nil {
+		if err := expr.Sortable(n.Type); err != nil {
 			return nil, err
 		}
-		if err := checkItemCollation(n.label, "GROUP BY", len(c.group)); err != nil {
+		if err := expr.CheckItemCollation(n.Label, "GROUP BY", len(c.Group)); err != nil {
 			return nil, err
 		}
-		if err := b.meter.Work(len(c.group)); err != nil {
+		if err := b.meter.Work(len(c.Group)); err != nil {
 			return nil, err
 		}
-		for i, g := range c.group {
-			if sameNode(g, n) {
+		for i, g := range c.Group {
+			if tree.SameNode(g, n) {
 				return [][]int{{i}}, nil
 			}
 		}
-		if limited && len(c.group) == mostGroupingExpressions {
+		if limited && len(c.Group) == mostGroupingExpressions {
 			return nil, mserr.TooManyGroupingExpressions(mostGroupingExpressions)
 		}
-		c.group = append(c.group, n)
-		return [][]int{{len(c.group) - 1}}, nil
+		c.Group = append(c.Group, n)
+		return [][]int{{len(c.Group) - 1}}, nil
 	}
 	var parts [][][]int
 	if err := b.charge(); err != nil {
@@ -153,83 +155,83 @@ func (b *binder) groupItem(item *syntax.GroupItem, c *core, l *level, limited bo
 
 // checkGrouping refuses columns that are neither grouped nor inside an aggregate: error 8120 in the
 // select list, 8121 in HAVING, 8127 in ORDER BY.
-func (b *binder) checkGrouping(r *query, l *level) error {
-	c := r.core
-	c.grouped = c.grouped || l.agg.found || c.having != nil
-	if !c.grouped {
+func (b *binder) checkGrouping(r *tree.Query, l *level) error {
+	c := r.Core
+	c.Grouped = c.Grouped || l.agg.found || c.Having != nil
+	if !c.Grouped {
 		return nil
 	}
-	mine := map[*source]bool{}
+	mine := map[*tree.Source]bool{}
 	for _, src := range l.sources {
 		mine[src] = true
 	}
-	for _, n := range c.items {
+	for _, n := range c.Items {
 		bad, err := b.ungrouped(c, n, mine)
 		if err != nil {
 			return err
 		}
 		if bad != nil {
-			return mserr.NotGrouped(bad.qualified())
+			return mserr.NotGrouped(qualified(bad))
 		}
 	}
-	if c.having != nil {
-		bad, err := b.ungrouped(c, c.having, mine)
+	if c.Having != nil {
+		bad, err := b.ungrouped(c, c.Having, mine)
 		if err != nil {
 			return err
 		}
 		if bad != nil {
-			return mserr.NotGroupedHaving(bad.qualified())
+			return mserr.NotGroupedHaving(qualified(bad))
 		}
 	}
-	for _, o := range r.order {
-		bad, err := b.ungrouped(c, o.n, mine)
+	for _, o := range r.Order {
+		bad, err := b.ungrouped(c, o.Node, mine)
 		if err != nil {
 			return err
 		}
 		if bad != nil {
-			return mserr.NotGroupedOrder(bad.qualified())
+			return mserr.NotGroupedOrder(qualified(bad))
 		}
 	}
 	return nil
 }
 
 // qualified returns a column's name with the name of its source, for messages.
-func (n *node) qualified() string {
-	name := n.src.cols[n.col].name
-	if n.src.name != "" {
-		if n.src.schema != "" && n.src.base != nil && strings.EqualFold(n.src.name, n.src.base.Name) {
-			return n.src.schema + "." + n.src.name + "." + name
+func qualified(n *tree.Node) string {
+	name := n.Source.Columns[n.Column].Name
+	if n.Source.Name != "" {
+		if n.Source.Schema != "" && n.Source.Base != nil && strings.EqualFold(n.Source.Name, n.Source.Base.Name) {
+			return n.Source.Schema + "." + n.Source.Name + "." + name
 		}
-		return n.src.name + "." + name
+		return n.Source.Name + "." + name
 	}
 	return name
 }
 
 // ungrouped returns a column of the given sources in n, outside aggregates and group expressions of
 // c, or nil.
-func (b *binder) ungrouped(c *core, n *node, mine map[*source]bool) (bad *node, err error) {
-	n.walk(func(x *node) bool {
+func (b *binder) ungrouped(c *tree.Core, n *tree.Node, mine map[*tree.Source]bool) (bad *tree.Node, err error) {
+	n.Walk(func(x *tree.Node) bool {
 		if err == nil {
-			err = b.meter.Work(1 + len(c.group))
+			err = b.meter.Work(1 + len(c.Group))
 		}
 		if bad != nil || err != nil {
 			return false
 		}
-		for _, g := range c.group {
-			if sameOrRetyped(g, x) {
+		for _, g := range c.Group {
+			if tree.SameOrRetyped(g, x) {
 				return false
 			}
 		}
-		switch x.op {
-		case opAgg, opGrouping:
+		switch x.Op {
+		case tree.OpAgg, tree.OpGrouping:
 			return false
-		case opCol:
-			if mine[x.src] && x.col >= 0 {
+		case tree.OpCol:
+			if mine[x.Source] && x.Column >= 0 {
 				bad = x
 			}
 		}
-		if x.sub != nil {
-			bad, err = b.ungroupedIn(c, x.sub, mine)
+		if x.Query != nil {
+			bad, err = b.ungroupedIn(c, x.Query, mine)
 		}
 		return true
 	})
@@ -237,8 +239,8 @@ func (b *binder) ungrouped(c *core, n *node, mine map[*source]bool) (bad *node, 
 }
 
 // ungroupedIn returns an ungrouped column of the outer query c that a subquery names, or nil.
-func (b *binder) ungroupedIn(c *core, q *query, mine map[*source]bool) (bad *node, err error) {
-	q.eachNode(func(n *node) {
+func (b *binder) ungroupedIn(c *tree.Core, q *tree.Query, mine map[*tree.Source]bool) (bad *tree.Node, err error) {
+	q.EachNode(func(n *tree.Node) {
 		if bad == nil && err == nil {
 			bad, err = b.ungrouped(c, n, mine)
 		}
@@ -247,92 +249,92 @@ func (b *binder) ungroupedIn(c *core, q *query, mine map[*source]bool) (bad *nod
 }
 
 // groupingSets rewrites ROLLUP, CUBE and GROUPING SETS as a UNION ALL of plain groupings.
-func (b *binder) groupingSets(r *query) (*query, error) {
-	c := r.core
-	items := append([]*node(nil), c.items...)
-	cols := append([]outColumn(nil), r.cols...)
-	order := make([]orderTerm, len(r.order))
-	for i, o := range r.order {
-		at := r.itemOf(o.n)
+func (b *binder) groupingSets(r *tree.Query) (*tree.Query, error) {
+	c := r.Core
+	items := append([]*tree.Node(nil), c.Items...)
+	cols := append([]tree.ResultColumn(nil), r.Columns...)
+	order := make([]tree.OrderTerm, len(r.Order))
+	for i, o := range r.Order {
+		at := r.ItemOf(o.Node)
 		if at < 0 {
-			items = append(items, o.n)
-			cols = append(cols, outColumn{typ: o.n.typ, null: true})
+			items = append(items, o.Node)
+			cols = append(cols, tree.ResultColumn{Type: o.Node.Type, Null: true})
 			at = len(items) - 1
 		}
-		order[i] = orderTerm{&node{op: opField, typ: o.n.typ, col: at}, o.desc}
+		order[i] = tree.OrderTerm{Node: &tree.Node{Op: tree.OpField, Type: o.Node.Type, Column: at}, Desc: o.Desc}
 	}
-	if c.distinct {
+	if c.Distinct {
 		return nil, mserr.NotSupported("DISTINCT with grouping sets")
 	}
-	var all *query
-	for _, set := range c.sets {
+	var all *tree.Query
+	for _, set := range c.Sets {
 		in := map[int]bool{}
-		part := &core{from: c.from, where: c.where, grouped: true}
+		part := &tree.Core{From: c.From, Where: c.Where, Grouped: true}
 		for _, g := range set {
 			if !in[g] {
-				part.group = append(part.group, c.group[g])
+				part.Group = append(part.Group, c.Group[g])
 			}
 			in[g] = true
 		}
-		swap := func(n *node) *node { return c.forSet(n, in) }
-		one := &query{core: part}
+		swap := func(n *tree.Node) *tree.Node { return forSet(c, n, in) }
+		one := &tree.Query{Core: part}
 		for i, n := range items {
 			if err := b.charge(); err != nil {
 				return nil, err
 			}
-			n = n.replace(swap)
-			one.add(n, outColumn{name: cols[i].name, typ: n.typ, null: true, label: cols[i].label})
+			n = n.Replace(swap)
+			one.Add(n, tree.ResultColumn{Name: cols[i].Name, Type: n.Type, Null: true, Label: cols[i].Label})
 		}
-		part.having = c.having.replace(swap)
+		part.Having = c.Having.Replace(swap)
 		if all == nil {
 			all = one
 			continue
 		}
-		next, err := setOf("UNION ALL", all, one)
+		next, err := expr.SetOf("UNION ALL", all, one)
 		if err != nil {
 			return nil, err
 		}
 		all = next
 	}
-	if len(items) == len(r.cols) && all.set != nil {
-		all.order, all.limit, all.offset, all.percent, all.ties = order, r.limit, r.offset, r.percent, r.ties
+	if len(items) == len(r.Columns) && all.Set != nil {
+		all.Order, all.Limit, all.Offset, all.Percent, all.Ties = order, r.Limit, r.Offset, r.Percent, r.Ties
 		return all, nil
 	}
-	src := all.source("q", "")
-	out := &query{core: &core{from: src}, limit: r.limit, offset: r.offset, percent: r.percent, ties: r.ties}
-	for i := range r.cols {
-		out.add(
-			columnNode(src, i),
-			outColumn{name: cols[i].name, typ: src.cols[i].typ, null: true, label: cols[i].label},
+	src := all.Source("q", "")
+	out := &tree.Query{Core: &tree.Core{From: src}, Limit: r.Limit, Offset: r.Offset, Percent: r.Percent, Ties: r.Ties}
+	for i := range r.Columns {
+		out.Add(
+			tree.ColumnNode(src, i),
+			tree.ResultColumn{Name: cols[i].Name, Type: src.Columns[i].Type, Null: true, Label: cols[i].Label},
 		)
 	}
 	for _, o := range order {
-		out.order = append(out.order, orderTerm{columnNode(src, o.n.col), o.desc})
+		out.Order = append(out.Order, tree.OrderTerm{Node: tree.ColumnNode(src, o.Node.Column), Desc: o.Desc})
 	}
 	return out, nil
 }
 
 // forSet returns the replacement of a node in the grouping set with the given group expressions, or
 // nil if the node stays.
-func (c *core) forSet(n *node, in map[int]bool) *node {
-	if n.op == opGrouping {
+func forSet(c *tree.Core, n *tree.Node, in map[int]bool) *tree.Node {
+	if n.Op == tree.OpGrouping {
 		id := int64(0)
-		for _, a := range n.args {
+		for _, a := range n.Args {
 			id <<= 1
-			for i, g := range c.group {
-				if sameOrRetyped(g, a) && !in[i] {
+			for i, g := range c.Group {
+				if tree.SameOrRetyped(g, a) && !in[i] {
 					id |= 1
 				}
 			}
 		}
-		return constant(id, n.typ)
+		return tree.Constant(id, n.Type)
 	}
-	if n.op == opAgg {
+	if n.Op == tree.OpAgg {
 		return n
 	}
-	for i, g := range c.group {
-		if sameOrRetyped(g, n) && !in[i] {
-			return nullOf(n.typ)
+	for i, g := range c.Group {
+		if tree.SameOrRetyped(g, n) && !in[i] {
+			return tree.NullOf(n.Type)
 		}
 	}
 	return nil

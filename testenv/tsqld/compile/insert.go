@@ -5,7 +5,11 @@ import (
 	"strconv"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/rewrite"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
@@ -20,7 +24,7 @@ type insertion struct {
 	identity *catalog.Column   // nil if the table has none
 	explicit bool              // IDENTITY_INSERT is ON
 	hasList  bool              // the statement has a column list
-	instead  *Instead          // trigger that runs in place of the INSERT, or nil
+	instead  *plan.Instead     // trigger that runs in place of the INSERT, or nil
 	defaults bool              // NULL in the rows means the column's default, if there is one
 }
 
@@ -112,10 +116,10 @@ func (ins *insertion) generates() bool { return ins.identity != nil && !ins.give
 
 // row returns the values of all columns of a row. given are the values of the statement, nil for
 // DEFAULT; identity is the node of a generated identity value.
-func (ins *insertion) row(b *builder, statement string, given []*node, identity *node) ([]*node, error) {
-	out := make([]*node, len(ins.columns))
+func (ins *insertion) row(b *builder, statement string, given []*tree.Node, identity *tree.Node) ([]*tree.Node, error) {
+	out := make([]*tree.Node, len(ins.columns))
 	for i, c := range ins.columns {
-		var n *node
+		var n *tree.Node
 		var err error
 		at := -1
 		for k, x := range ins.listed {
@@ -125,7 +129,7 @@ func (ins *insertion) row(b *builder, statement string, given []*node, identity 
 		}
 		switch {
 		case c.Type.ID == types.RowVersion:
-			if at >= 0 && given[at] != nil && !given[at].isNullConst() {
+			if at >= 0 && given[at] != nil && !given[at].IsNullConst() {
 				return nil, mserr.InsertRowVersion()
 			}
 			n = newRowVersion(ins.t)
@@ -146,7 +150,7 @@ func (ins *insertion) row(b *builder, statement string, given []*node, identity 
 		}
 		out[i] = n
 	}
-	return shareSequenceValues(out), nil
+	return expr.ShareSequenceValues(out), nil
 }
 
 // head writes INSERT INTO t(columns).
@@ -165,7 +169,7 @@ func (ins *insertion) head(r *renderer) {
 }
 
 // tail writes the ON CONFLICT clauses of indexes that ignore duplicates.
-func (ins *insertion) tail(r *renderer, d *DML) {
+func (ins *insertion) tail(r *renderer, d *plan.DML) {
 	for _, ix := range ins.t.table.Indexes {
 		if !ix.IgnoreDups || ix.Disabled {
 			continue
@@ -190,75 +194,75 @@ var errIgnoredOutput = mserr.NotSupported("this OUTPUT clause of an INSERT into 
 
 // runIdentity returns the identity value of the i-th row of a statement with a known number of
 // rows.
-func (ins *insertion) runIdentity(i int) (*node, error) {
+func (ins *insertion) runIdentity(i int) (*tree.Node, error) {
 	step := ins.identity.Auto.Increment * int64(i)
-	n := &node{
-		op:     opRun,
-		typ:    types.BigIntType,
-		traits: hasRun,
-		run:    func(r *Run) types.Value { return r.Identity + step },
+	n := &tree.Node{
+		Op:     tree.OpRun,
+		Type:   types.BigIntType,
+		Traits: tree.HasRun,
+		Run:    func(r *tree.Run) types.Value { return r.Identity + step },
 	}
 	return fromIdentity(n, ins.identity)
 }
 
 // fromIdentity converts an identity value to the column's type.
-func fromIdentity(n *node, c *catalog.Column) (*node, error) {
+func fromIdentity(n *tree.Node, c *catalog.Column) (*tree.Node, error) {
 	if c.Type.IsInteger() {
 		r := *n
-		r.typ = c.Type
+		r.Type = c.Type
 		return &r, nil
 	}
-	return convert(n, c.Type, types.NoStyle, false)
+	return expr.Convert(n, c.Type, types.NoStyle, false)
 }
 
 // countedIdentity returns the identity value of a row. number is SQL for the row's number, from 1.
-func (ins *insertion) countedIdentity(number string) (*node, error) {
-	return ins.identityFrom(number, func(r *Run) types.Value { return r.Identity })
+func (ins *insertion) countedIdentity(number string) (*tree.Node, error) {
+	return ins.identityFrom(number, func(r *tree.Run) types.Value { return r.Identity })
 }
 
 // identityFrom returns the identity value of a row. number is SQL for the row's number, from 1;
 // first returns the value of the first row.
-func (ins *insertion) identityFrom(number string, first func(*Run) types.Value) (*node, error) {
-	base := &node{op: opRun, typ: types.BigIntType, traits: hasRun, run: first}
-	n := build(opSQL, types.BigIntType, base)
-	n.traits |= hasColumn
-	n.name = " + (" + number + " - 1) * " + strconv.Itoa(int(ins.identity.Auto.Increment))
+func (ins *insertion) identityFrom(number string, first func(*tree.Run) types.Value) (*tree.Node, error) {
+	base := &tree.Node{Op: tree.OpRun, Type: types.BigIntType, Traits: tree.HasRun, Run: first}
+	n := tree.Build(tree.OpSQL, types.BigIntType, base)
+	n.Traits |= tree.HasColumn
+	n.Name = " + (" + number + " - 1) * " + strconv.Itoa(int(ins.identity.Auto.Increment))
 	return fromIdentity(n, ins.identity)
 }
 
 // reportIdentity wraps an explicit identity value in a call that reports the value to the
 // interpreter.
-func reportIdentity(n *node) *node {
-	r := build(opLocal, n.typ, n)
-	r.key = keys.LocalIdentity
-	r.traits |= r.own()
+func reportIdentity(n *tree.Node) *tree.Node {
+	r := tree.Build(tree.OpLocal, n.Type, n)
+	r.Key = keys.LocalIdentity
+	r.Traits |= r.Own()
 	return r
 }
 
 // noteIdentity records how many identity values the statement takes. rows is -1 for one per
 // inserted row.
-func (ins *insertion) noteIdentity(d *DML, rows int) {
+func (ins *insertion) noteIdentity(d *plan.DML, rows int) {
 	if ins.generates() {
-		d.Identity = &IdentityNeed{Column: ins.identity, Identity: *ins.identity.Auto, Rows: rows}
+		d.Identity = &plan.IdentityNeed{Column: ins.identity, Identity: *ins.identity.Auto, Rows: rows}
 	} else if ins.identity != nil && ins.explicit {
 		d.IdentityGiven = true
 	}
 }
 
 // Insert compiles an INSERT other than INSERT … EXEC, for which see [Compiler.InsertRows].
-func (c *Compiler) Insert(s *syntax.InsertStmt) (d *DML, err error) {
+func (c *Compiler) Insert(s *syntax.InsertStmt) (d *plan.DML, err error) {
 	err = c.bind(s.Hints, func(b *binder) error {
 		d, err = compileInsert(b, s)
 		return err
 	})
 	if err == nil {
-		err = c.addPastPlan(d, func(c *Compiler) (*DML, error) { return c.Insert(s) })
+		err = c.addPastPlan(d, func(c *Compiler) (*plan.DML, error) { return c.Insert(s) })
 	}
 	return d, err
 }
 
 // compileInsert compiles an INSERT other than INSERT … EXEC.
-func compileInsert(in *binder, s *syntax.InsertStmt) (d *DML, err error) {
+func compileInsert(in *binder, s *syntax.InsertStmt) (d *plan.DML, err error) {
 	b := &builder{binder: in}
 	if err := b.with(s.With); err != nil {
 		return d, err
@@ -267,7 +271,7 @@ func compileInsert(in *binder, s *syntax.InsertStmt) (d *DML, err error) {
 	if err != nil {
 		return d, err
 	}
-	if through != nil && through.src.hasCheckOption() {
+	if through != nil && hasCheckOption(through.src) {
 		b.checked = through.src
 	}
 	if instead != nil && s.Output != nil {
@@ -285,7 +289,7 @@ func compileInsert(in *binder, s *syntax.InsertStmt) (d *DML, err error) {
 	case *syntax.InsertDefaults:
 		err = b.insertValues(d, t, s, [][]syntax.Expr{{}})
 	case *syntax.InsertQuery:
-		var q *query
+		var q *tree.Query
 		var assigned []assignment
 		if q, err = b.query(
 			src.Query,
@@ -295,9 +299,9 @@ func compileInsert(in *binder, s *syntax.InsertStmt) (d *DML, err error) {
 			len(assigned) > 0 {
 			err = mserr.InsertAssigns()
 		} else if err == nil {
-			d.NeedsPastRows = q.needsPastRows()
+			d.NeedsPastRows = rewrite.NeedsPastRows(q)
 			var st *syntax.InsertStmt
-			if st, err = through.throughView(s, len(q.cols)); err == nil {
+			if st, err = through.throughView(s, len(q.Columns)); err == nil {
 				err = b.insertRowsOf(d, t, st, q)
 			}
 		}
@@ -310,7 +314,7 @@ func compileInsert(in *binder, s *syntax.InsertStmt) (d *DML, err error) {
 
 // insertValues compiles INSERT with VALUES and DEFAULT VALUES. Errors: 109, 110 and 213 for a wrong
 // number of values, 10709 for rows of different lengths.
-func (b *builder) insertValues(d *DML, t target, s *syntax.InsertStmt, rows [][]syntax.Expr) error {
+func (b *builder) insertValues(d *plan.DML, t target, s *syntax.InsertStmt, rows [][]syntax.Expr) error {
 	if s.Top != nil {
 		return mserr.NotSupported("INSERT TOP ... VALUES")
 	}
@@ -338,9 +342,9 @@ func (b *builder) insertValues(d *DML, t target, s *syntax.InsertStmt, rows [][]
 			return mserr.MoreInsertColumns()
 		}
 	}
-	given := make([][]*node, len(rows))
+	given := make([][]*tree.Node, len(rows))
 	for i, row := range rows {
-		given[i] = make([]*node, len(row))
+		given[i] = make([]*tree.Node, len(row))
 		for k, e := range row {
 			if _, ok := e.(*syntax.Default); ok {
 				continue
@@ -352,7 +356,7 @@ func (b *builder) insertValues(d *DML, t target, s *syntax.InsertStmt, rows [][]
 			given[i][k] = n
 		}
 	}
-	var returned *query
+	var returned *tree.Query
 	if s.Output != nil && s.OutputInto == nil {
 		returned = b.returning(t, s.Output, map[string]func(*catalog.Column) bool{"inserted": always})
 	}
@@ -367,7 +371,7 @@ func (b *builder) insertValues(d *DML, t target, s *syntax.InsertStmt, rows [][]
 	ins.head(r)
 	r.WriteString("VALUES ")
 	for i := range given {
-		var identity *node
+		var identity *tree.Node
 		if ins.generates() {
 			if identity, err = ins.runIdentity(i); err != nil {
 				return err
@@ -384,11 +388,11 @@ func (b *builder) insertValues(d *DML, t target, s *syntax.InsertStmt, rows [][]
 	}
 	ins.tail(r, d)
 	ins.noteIdentity(d, len(given))
-	return d.emitChange(r, returned)
+	return emitChange(d, r, returned)
 }
 
 // tuple writes a row of VALUES.
-func (r *renderer) tuple(row []*node) {
+func (r *renderer) tuple(row []*tree.Node) {
 	r.WriteByte('(')
 	r.list(row)
 	if len(row) == 0 {
@@ -398,13 +402,13 @@ func (r *renderer) tuple(row []*node) {
 }
 
 // spoolValues compiles INSERT ... VALUES with OUTPUT.
-func (b *builder) spoolValues(d *DML, ins *insertion, s *syntax.InsertStmt, given [][]*node) error {
+func (b *builder) spoolValues(d *plan.DML, ins *insertion, s *syntax.InsertStmt, given [][]*tree.Node) error {
 	sp := b.newSpool()
 	identity, err := ins.spoolIdentity(sp)
 	if err != nil {
 		return err
 	}
-	var rows [][]*node
+	var rows [][]*tree.Node
 	for _, g := range given {
 		row, err := ins.row(b, "INSERT", g, identity)
 		if err != nil {
@@ -414,18 +418,18 @@ func (b *builder) spoolValues(d *DML, ins *insertion, s *syntax.InsertStmt, give
 	}
 	// The spool has one column for each filled column of the target. Its expressions are those of
 	// the first row.
-	held := map[*catalog.Column]*node{}
+	held := map[*catalog.Column]*tree.Node{}
 	for i, c := range ins.columns {
 		if c == ins.identity && ins.generates() {
 			held[c] = identity
 			continue
 		}
 		sp.exprs = append(sp.exprs, rows[0][i])
-		sp.src.cols = append(
-			sp.src.cols,
-			sourceColumn{typ: c.Type, null: c.Nullable, label: labelImplicit, sql: "s" + strconv.Itoa(len(sp.exprs))},
+		sp.src.Columns = append(
+			sp.src.Columns,
+			tree.SourceColumn{Type: c.Type, Null: c.Nullable, Label: tree.LabelImplicit, SQL: "s" + strconv.Itoa(len(sp.exprs))},
 		)
-		held[c] = columnNode(sp.src, len(sp.exprs)-1)
+		held[c] = tree.ColumnNode(sp.src, len(sp.exprs)-1)
 	}
 	out, err := b.insertOutput(ins, s.OutputInto, s.Output, sp, held)
 	if err != nil {
@@ -446,7 +450,7 @@ func (b *builder) spoolValues(d *DML, ins *insertion, s *syntax.InsertStmt, give
 		if i > 0 {
 			r.WriteString(", ")
 		}
-		var vals []*node
+		var vals []*tree.Node
 		for k, c := range ins.columns {
 			if c != ins.identity || !ins.generates() {
 				vals = append(vals, row[k])
@@ -464,14 +468,14 @@ func (b *builder) spoolValues(d *DML, ins *insertion, s *syntax.InsertStmt, give
 
 // spoolIdentity returns the identity value of a row of the spool, or nil if the server generates
 // none.
-func (ins *insertion) spoolIdentity(sp *spool) (*node, error) {
+func (ins *insertion) spoolIdentity(sp *spool) (*tree.Node, error) {
 	if !ins.generates() {
 		return nil, nil
 	}
 	if ins.instead != nil {
-		return convert(constant(int64(0), types.BigIntType), ins.identity.Type, types.NoStyle, false)
+		return expr.Convert(tree.Constant(int64(0), types.BigIntType), ins.identity.Type, types.NoStyle, false)
 	}
-	return ins.countedIdentity(sp.src.alias + "." + rowNumber)
+	return ins.countedIdentity(sp.src.Alias + "." + rowNumber)
 }
 
 // insertOutput binds the OUTPUT clauses of an INSERT.
@@ -479,52 +483,52 @@ func (b *builder) insertOutput(
 	ins *insertion,
 	into, client *syntax.Output,
 	sp *spool,
-	held map[*catalog.Column]*node,
+	held map[*catalog.Column]*tree.Node,
 ) (*outputs, error) {
-	inserted := b.pseudo("inserted", ins.t, func(c *catalog.Column) (*node, error) { return held[c], nil })
-	return b.output(into, client, &level{sources: []*source{inserted}}, sp)
+	inserted := b.pseudo("inserted", ins.t, func(c *catalog.Column) (*tree.Node, error) { return held[c], nil })
+	return b.output(into, client, &level{sources: []*tree.Source{inserted}}, sp)
 }
 
 // insertCheck returns the condition of WITH CHECK OPTION for an INSERT into a view, or nil.
-func (b *builder) insertCheck(ins *insertion, held map[*catalog.Column]*node) (*node, error) {
+func (b *builder) insertCheck(ins *insertion, held map[*catalog.Column]*tree.Node) (*tree.Node, error) {
 	if b.checked == nil {
 		return nil, nil
 	}
 	return viewCheck(b.checked,
-		b.pseudo("inserted", ins.t, func(c *catalog.Column) (*node, error) { return held[c], nil }))
+		b.pseudo("inserted", ins.t, func(c *catalog.Column) (*tree.Node, error) { return held[c], nil }))
 }
 
 // insertFromSpool adds the statement that inserts the rows of a filled spool, and the statements of
 // OUTPUT.
 func (b *builder) insertFromSpool(
-	d *DML,
+	d *plan.DML,
 	ins *insertion,
 	sp *spool,
-	held map[*catalog.Column]*node,
+	held map[*catalog.Column]*tree.Node,
 	out *outputs,
-	returned *query,
+	returned *tree.Query,
 ) error {
-	q := &query{core: &core{from: sp.src}, order: []orderTerm{{n: sp.number()}}}
+	q := &tree.Query{Core: &tree.Core{From: sp.src}, Order: []tree.OrderTerm{{Node: sp.number()}}}
 	for _, c := range ins.columns {
-		q.core.items = append(q.core.items, held[c])
+		q.Core.Items = append(q.Core.Items, held[c])
 	}
 	if ins.instead != nil {
-		if err := sp.emitInstead(d, ins.instead, transitionRows{inserted: append([]*node{}, q.core.items...)}, nil); err != nil {
+		if err := sp.emitInstead(d, ins.instead, transitionRows{inserted: append([]*tree.Node{}, q.Core.Items...)}, nil); err != nil {
 			return err
 		}
 		return out.emit(b, d)
 	}
-	if len(q.core.items) == 0 {
-		q.core.items = []*node{nullOf(types.IntType)}
+	if len(q.Core.Items) == 0 {
+		q.Core.Items = []*tree.Node{tree.NullOf(types.IntType)}
 	}
 	r := &renderer{}
 	ins.head(r)
-	q.core.where = alwaysTrue
+	q.Core.Where = alwaysTrue
 	r.query(q)
 	ins.tail(r, d)
 	ins.noteIdentity(d, -1)
 	if len(d.Apply) == 0 || returned != nil {
-		if err := d.emitChange(r, returned); err != nil || returned != nil {
+		if err := emitChange(d, r, returned); err != nil || returned != nil {
 			return err
 		}
 		return out.emit(b, d)
@@ -539,15 +543,15 @@ func (b *builder) insertFromSpool(
 
 // alwaysTrue is a true condition. SQLite's parser requires a WHERE in INSERT ... SELECT ... ON
 // CONFLICT.
-var alwaysTrue = constant(int64(1), types.BitType)
+var alwaysTrue = tree.Constant(int64(1), types.BitType)
 
 // insertRowsOf compiles INSERT ... SELECT.
-func (b *builder) insertRowsOf(d *DML, t target, s *syntax.InsertStmt, q *query) error {
-	ins, err := b.insertColumns(t, s.Columns, len(q.cols))
+func (b *builder) insertRowsOf(d *plan.DML, t target, s *syntax.InsertStmt, q *tree.Query) error {
+	ins, err := b.insertColumns(t, s.Columns, len(q.Columns))
 	if err != nil {
 		return err
 	}
-	if err := ins.check(s.Columns != nil, len(q.cols)); err != nil {
+	if err := ins.check(s.Columns != nil, len(q.Columns)); err != nil {
 		return err
 	}
 	return b.insertFrom(d, ins, q, s.Top, s.OutputInto, s.Output)
@@ -555,29 +559,29 @@ func (b *builder) insertRowsOf(d *DML, t target, s *syntax.InsertStmt, q *query)
 
 // wrapped returns a query over the rows of q, in their order. Expressions added to the outer query
 // are evaluated in that order.
-func (b *builder) wrapped(q *query) *query {
-	if len(q.order) == 0 && q.limit == nil && q.offset == nil {
-		return selectAll(q.source(b.alias("q"), ""))
+func (b *builder) wrapped(q *tree.Query) *tree.Query {
+	if len(q.Order) == 0 && q.Limit == nil && q.Offset == nil {
+		return tree.SelectAll(q.Source(b.alias("q"), ""))
 	}
 	o := *q
-	if q.percent || q.ties { // the SQL of these does not end with LIMIT
-		o = *selectAll(q.source(b.alias("q"), ""))
+	if q.Percent || q.Ties { // the SQL of these does not end with LIMIT
+		o = *tree.SelectAll(q.Source(b.alias("q"), ""))
 	}
 	// OFFSET keeps SQLite from merging the two SELECTs, which would evaluate all expressions before
 	// the sort.
-	if o.limit == nil {
-		o.limit = constant(int64(-1), types.BigIntType)
+	if o.Limit == nil {
+		o.Limit = tree.Constant(int64(-1), types.BigIntType)
 	}
-	if o.offset == nil {
-		o.offset = constant(int64(0), types.BigIntType)
+	if o.Offset == nil {
+		o.Offset = tree.Constant(int64(0), types.BigIntType)
 	}
-	return selectAll(o.source(b.alias("q"), ""))
+	return tree.SelectAll(o.Source(b.alias("q"), ""))
 }
 
 // insertFrom compiles the INSERT of a query's rows.
-func (b *builder) insertFrom(d *DML, ins *insertion, q *query, top *syntax.Top, into, client *syntax.Output) error {
-	if q.core == nil || q.core.distinct || q.core.grouped || q.limit != nil || q.offset != nil ||
-		q.document != documentNone ||
+func (b *builder) insertFrom(d *plan.DML, ins *insertion, q *tree.Query, top *syntax.Top, into, client *syntax.Output) error {
+	if q.Core == nil || q.Core.Distinct || q.Core.Grouped || q.Limit != nil || q.Offset != nil ||
+		q.Document != tree.DocumentNone ||
 		top != nil {
 		q = b.wrapped(q)
 		if top != nil {
@@ -588,10 +592,10 @@ func (b *builder) insertFrom(d *DML, ins *insertion, q *query, top *syntax.Top, 
 			if err != nil {
 				return err
 			}
-			q.limit = n
+			q.Limit = n
 		}
 	}
-	var returned *query
+	var returned *tree.Query
 	if client != nil && into == nil {
 		returned = b.returning(ins.t, client, map[string]func(*catalog.Column) bool{"inserted": always})
 	}
@@ -604,57 +608,57 @@ func (b *builder) insertFrom(d *DML, ins *insertion, q *query, top *syntax.Top, 
 	if ins.ignoresDups() { // the number of rows tried must be known
 		return b.spoolRows(d, ins, q, nil, nil, returned)
 	}
-	var identity *node
+	var identity *tree.Node
 	var err error
-	if ins.identity != nil && len(q.order) > 0 {
+	if ins.identity != nil && len(q.Order) > 0 {
 		q = b.wrapped(q)
 	}
 	if ins.generates() {
 		if identity, err = fromIdentity(
-			&node{op: opSQL, typ: types.BigIntType, name: store.CounterFunc + "()", traits: hasColumn | hasPerRow},
+			&tree.Node{Op: tree.OpSQL, Type: types.BigIntType, Name: store.CounterFunc + "()", Traits: tree.HasColumn | tree.HasPerRow},
 			ins.identity,
 		); err != nil {
 			return err
 		}
 	}
-	row, err := ins.row(b, "INSERT", q.core.items, identity)
+	row, err := ins.row(b, "INSERT", q.Core.Items, identity)
 	if err != nil {
 		return err
 	}
-	c := *q.core
-	c.items = row
-	if c.where == nil {
-		c.where = alwaysTrue
+	c := *q.Core
+	c.Items = row
+	if c.Where == nil {
+		c.Where = alwaysTrue
 	}
 	if len(row) == 0 {
-		c.items = []*node{nullOf(types.IntType)}
+		c.Items = []*tree.Node{tree.NullOf(types.IntType)}
 	}
 	r := &renderer{}
 	ins.head(r)
 	f := *q
-	f.core = &c
+	f.Core = &c
 	r.query(&f)
 	ins.tail(r, d)
 	ins.noteIdentity(d, -1)
 	if d.Identity != nil {
 		d.Identity.Counted = true
 	}
-	return d.emitChange(r, returned)
+	return emitChange(d, r, returned)
 }
 
 // spoolRows compiles an INSERT ... SELECT with a spool. OUTPUT is read from the spool, or, if
 // returned is set, from RETURNING.
-func (b *builder) spoolRows(d *DML, ins *insertion, q *query, into, client *syntax.Output, returned *query) error {
+func (b *builder) spoolRows(d *plan.DML, ins *insertion, q *tree.Query, into, client *syntax.Output, returned *tree.Query) error {
 	sp := b.newSpool()
 	identity, err := ins.spoolIdentity(sp)
 	if err != nil {
 		return err
 	}
-	row, err := ins.row(b, "INSERT", q.core.items, identity)
+	row, err := ins.row(b, "INSERT", q.Core.Items, identity)
 	if err != nil {
 		return err
 	}
-	held := map[*catalog.Column]*node{}
+	held := map[*catalog.Column]*tree.Node{}
 	for i, c := range ins.columns {
 		if held[c] = row[i]; row[i] != identity {
 			held[c] = sp.capture(row[i])
@@ -695,8 +699,8 @@ type Rows struct {
 }
 
 // InsertRows compiles an INSERT whose rows come from the interpreter (INSERT … EXEC, bulk loads).
-// The statement inserts one row, the values of [Run.Row].
-func (c *Compiler) InsertRows(ts syntax.TableSource, rows Rows) (d *DML, err error) {
+// The statement inserts one row, the values of [tree.Run.Row].
+func (c *Compiler) InsertRows(ts syntax.TableSource, rows Rows) (d *plan.DML, err error) {
 	err = c.bind(nil, func(b *binder) error {
 		d, err = compileInsertRows(b, ts, rows)
 		return err
@@ -705,7 +709,7 @@ func (c *Compiler) InsertRows(ts syntax.TableSource, rows Rows) (d *DML, err err
 }
 
 // compileInsertRows compiles an INSERT whose rows come from the interpreter.
-func compileInsertRows(in *binder, ts syntax.TableSource, rows Rows) (d *DML, err error) {
+func compileInsertRows(in *binder, ts syntax.TableSource, rows Rows) (d *plan.DML, err error) {
 	b := &builder{binder: in}
 	names, columns := rows.Names, rows.Columns
 	var idents []syntax.Ident
@@ -717,7 +721,7 @@ func compileInsertRows(in *binder, ts syntax.TableSource, rows Rows) (d *DML, er
 		return d, err
 	}
 	if through != nil {
-		if through.src.hasCheckOption() {
+		if hasCheckOption(through.src) {
 			return d, mserr.NotSupported("INSERT ... EXEC and bulk loads into a view under WITH CHECK OPTION")
 		}
 		idents = through.names
@@ -744,17 +748,17 @@ func compileInsertRows(in *binder, ts syntax.TableSource, rows Rows) (d *DML, er
 	if err := ins.check(false, len(columns)); err != nil {
 		return d, err
 	}
-	given := make([]*node, len(columns))
+	given := make([]*tree.Node, len(columns))
 	for i, col := range columns {
-		given[i] = &node{
-			op:     opRun,
-			typ:    col.Type,
-			null:   true,
-			traits: hasRun,
-			run:    func(r *Run) types.Value { return r.Row[i] },
+		given[i] = &tree.Node{
+			Op:     tree.OpRun,
+			Type:   col.Type,
+			Null:   true,
+			Traits: tree.HasRun,
+			Run:    func(r *tree.Run) types.Value { return r.Row[i] },
 		}
 	}
-	var identity *node
+	var identity *tree.Node
 	switch {
 	case ins.generates() && instead != nil:
 		identity, err = ins.spoolIdentity(nil)
@@ -775,7 +779,7 @@ func compileInsertRows(in *binder, ts syntax.TableSource, rows Rows) (d *DML, er
 		r.WriteString("SELECT ")
 		r.list(row)
 		instead.Inserted, err = r.statement()
-		d.setInstead(instead)
+		setInstead(d, instead)
 		return d, err
 	}
 	ins.head(r)
@@ -784,7 +788,7 @@ func compileInsertRows(in *binder, ts syntax.TableSource, rows Rows) (d *DML, er
 	ins.tail(r, d)
 	ins.noteIdentity(d, 1)
 	st, err := r.statement()
-	d.Apply = []Statement{st}
+	d.Apply = []plan.Statement{st}
 	d.Needs = b.needs
 	return d, err
 }

@@ -4,33 +4,22 @@ import (
 	"slices"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// Instead is an INSTEAD OF trigger that runs in place of a change. The plan then changes nothing:
-// it only computes the rows of inserted and deleted.
-type Instead struct {
-	Object  catalog.Object // the table or view
-	Trigger *catalog.Trigger
-	Event   string
-	// Shape has the columns of inserted and deleted.
-	Shape *catalog.Table
-	// Inserted and Deleted return the rows, in the columns of [catalog.Table.Captured], after
-	// Prepare. One without text returns no rows.
-	Inserted, Deleted Statement
-}
-
 // insteadOf returns the INSTEAD OF trigger that runs in place of an action on a table or view, or
 // nil. A trigger does not run in place of its own statements: they are "processed as if the table
 // had no INSTEAD OF trigger" (documentation of CREATE TRIGGER).
-func (b *builder) insteadOf(o catalog.Object, event string) *Instead {
+func (b *builder) insteadOf(o catalog.Object, event string) *plan.Instead {
 	tr := catalog.Instead(o, event)
 	if tr == nil || tr.ObjectID == b.scope.FiringInstead() {
 		return nil
 	}
-	in := &Instead{Object: o, Trigger: tr, Event: event}
+	in := &plan.Instead{Object: o, Trigger: tr, Event: event}
 	switch o := o.(type) {
 	case *catalog.Table:
 		// Without indexes, so that no value is checked before the trigger runs.
@@ -60,7 +49,7 @@ func viewShape(v *catalog.View) *catalog.Table {
 }
 
 // insteadTarget returns the target of an INSERT in place of which a trigger runs, or a nil Instead.
-func (b *builder) insteadTarget(ts syntax.TableSource) (target, *Instead, error) {
+func (b *builder) insteadTarget(ts syntax.TableSource) (target, *plan.Instead, error) {
 	name, ok := ts.(*syntax.TableName)
 	if !ok || catalog.IsLocalTemp(name.Name.Last()) || b.transition(name.Name) != nil {
 		return target{}, nil, nil
@@ -80,7 +69,7 @@ func (b *builder) insteadTarget(ts syntax.TableSource) (target, *Instead, error)
 
 // insertTarget is tableTarget for an INSERT, whose target may be a view, and which may fire an
 // INSTEAD OF trigger.
-func (b *builder) insertTarget(ts syntax.TableSource, columns []syntax.Ident) (target, *Instead, *viewChange, error) {
+func (b *builder) insertTarget(ts syntax.TableSource, columns []syntax.Ident) (target, *plan.Instead, *viewChange, error) {
 	t, in, err := b.insteadTarget(ts)
 	if in != nil || err != nil {
 		return t, in, nil, err
@@ -101,15 +90,15 @@ func (b *builder) insertTarget(ts syntax.TableSource, columns []syntax.Ident) (t
 
 // modifyInstead makes the target of an UPDATE or DELETE that of an INSTEAD OF trigger. Errors: 414,
 // 415 for a view in a join.
-func (m *modification) modifyInstead(in *Instead) error {
+func (m *modification) modifyInstead(in *plan.Instead) error {
 	b := m.b
 	m.instead, m.table = in, in.Shape
-	if v := m.src.view; v != nil {
+	if v := m.src.View; v != nil {
 		if len(m.l.sources) > 1 {
 			return mserr.InsteadOfInJoin(in.Event, v.Name)
 		}
-		m.src.showShape(in.Shape)
-		m.rid, m.repeated, m.direct = constant(int64(1), types.BigIntType), false, false
+		showShape(m.src, in.Shape)
+		m.rid, m.repeated, m.direct = tree.Constant(int64(1), types.BigIntType), false, false
 	}
 	var err error
 	if m.db, err = b.databaseOf(m.src); err != nil {
@@ -120,28 +109,28 @@ func (m *modification) modifyInstead(in *Instead) error {
 }
 
 // setInstead makes a plan one that fires INSTEAD OF triggers.
-func (d *DML) setInstead(list ...*Instead) {
+func setInstead(d *plan.DML, list ...*plan.Instead) {
 	d.Instead = append(d.Instead, list...)
 	d.Fires = true
 }
 
 // rows returns the statement that reads a row of nodes for each row of the spool for which only is
 // true, or for all rows if only is nil.
-func (s *spool) rows(nodes []*node, only *node) (Statement, error) {
+func (s *spool) rows(nodes []*tree.Node, only *tree.Node) (plan.Statement, error) {
 	if len(nodes) == 0 {
-		nodes = []*node{nullOf(types.IntType)}
+		nodes = []*tree.Node{tree.NullOf(types.IntType)}
 	}
 	r := &renderer{}
-	r.query(&query{core: &core{from: s.src, items: nodes, where: only}, order: []orderTerm{{n: s.number()}}})
+	r.query(&tree.Query{Core: &tree.Core{From: s.src, Items: nodes, Where: only}, Order: []tree.OrderTerm{{Node: s.number()}}})
 	return r.statement()
 }
 
 // transitionRows are the nodes of the rows of inserted and deleted over a spool.
-type transitionRows struct{ inserted, deleted []*node }
+type transitionRows struct{ inserted, deleted []*tree.Node }
 
 // transitionRows returns the rows of inserted and deleted for an UPDATE, or, without values, for a
 // DELETE. It must be called before the spool is finished.
-func (m *modification) transitionRows(sp *spool, newValues map[*catalog.Column]*node) (t transitionRows, err error) {
+func (m *modification) transitionRows(sp *spool, newValues map[*catalog.Column]*tree.Node) (t transitionRows, err error) {
 	for _, c := range m.table.Captured() {
 		old, err := m.captured(sp, c)
 		if err != nil {
@@ -160,7 +149,7 @@ func (m *modification) transitionRows(sp *spool, newValues map[*catalog.Column]*
 }
 
 // emitInstead makes a plan fire an INSTEAD OF trigger with rows of a finished spool.
-func (s *spool) emitInstead(d *DML, in *Instead, t transitionRows, only *node) (err error) {
+func (s *spool) emitInstead(d *plan.DML, in *plan.Instead, t transitionRows, only *tree.Node) (err error) {
 	if t.inserted != nil {
 		if in.Inserted, err = s.rows(t.inserted, only); err != nil {
 			return err
@@ -171,23 +160,23 @@ func (s *spool) emitInstead(d *DML, in *Instead, t transitionRows, only *node) (
 			return err
 		}
 	}
-	d.setInstead(in)
+	setInstead(d, in)
 	return nil
 }
 
 // mergeInstead returns the INSTEAD OF triggers that run in place of the actions of a MERGE, by
 // event; nil for none. Error 5316 if only some actions have one.
-func (b *builder) mergeInstead(src *source, whens []*syntax.MergeWhen) (map[string]*Instead, error) {
+func (b *builder) mergeInstead(src *tree.Source, whens []*syntax.MergeWhen) (map[string]*plan.Instead, error) {
 	var o catalog.Object
 	switch {
-	case src.view != nil:
-		o = src.view
-	case src.base != nil:
-		o = src.base
+	case src.View != nil:
+		o = src.View
+	case src.Base != nil:
+		o = src.Base
 	default:
 		return nil, nil
 	}
-	out := map[string]*Instead{}
+	out := map[string]*plan.Instead{}
 	var shape *catalog.Table
 	for _, w := range whens {
 		event := mergeActions[w.Action]
@@ -205,7 +194,7 @@ func (b *builder) mergeInstead(src *source, whens []*syntax.MergeWhen) (map[stri
 	case len(out) == 0:
 		return nil, nil
 	case slices.ContainsFunc(whens, func(w *syntax.MergeWhen) bool { return out[mergeActions[w.Action]] == nil }):
-		return nil, mserr.MergeInstead(src.name)
+		return nil, mserr.MergeInstead(src.Name)
 	}
 	return out, nil
 }
@@ -215,22 +204,22 @@ func (b *builder) mergeInstead(src *source, whens []*syntax.MergeWhen) (map[stri
 func (m *modification) mergeView(shape *catalog.Table) (err error) {
 	view := m.src
 	m.l.sources = nil
-	if m.rid, err = m.b.addMatchColumn(view, &level{sources: []*source{view}}, m.l); err != nil {
+	if m.rid, err = m.b.addMatchColumn(view, &level{sources: []*tree.Source{view}}, m.l); err != nil {
 		return err
 	}
 	m.src, m.table = m.l.sources[0], shape
-	m.src.view, m.src.databaseID = view.view, view.databaseID
-	m.src.showShape(shape)
+	m.src.View, m.src.DatabaseID = view.View, view.DatabaseID
+	showShape(m.src, shape)
 	m.db, err = m.b.databaseOf(m.src)
 	return err
 }
 
 // showShape makes the columns of a view those of its shape.
-func (s *source) showShape(shape *catalog.Table) {
+func showShape(s *tree.Source, shape *catalog.Table) {
 	i := 0
-	for k := range s.cols {
-		if c := &s.cols[k]; !c.hidden && i < len(shape.Columns) {
-			c.base = shape.Columns[i]
+	for k := range s.Columns {
+		if c := &s.Columns[k]; !c.Hidden && i < len(shape.Columns) {
+			c.Base = shape.Columns[i]
 			i++
 		}
 	}

@@ -5,7 +5,11 @@ import (
 	"strconv"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/rewrite"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
@@ -15,9 +19,9 @@ import (
 // branch is a bound WHEN of MERGE.
 type branch struct {
 	action syntax.MergeAction
-	cond   *node
-	sets   map[*catalog.Column]*node // MergeUpdate
-	row    map[*catalog.Column]*node // MergeInsert
+	cond   *tree.Node
+	sets   map[*catalog.Column]*tree.Node // MergeUpdate
+	row    map[*catalog.Column]*tree.Node // MergeInsert
 }
 
 // mergeBuilder is a MERGE during compilation.
@@ -26,27 +30,27 @@ type mergeBuilder struct {
 	branches []*branch
 	ins      *insertion
 	sp       *spool
-	triggers map[string]*Instead // INSTEAD OF triggers by event; nil without
-	rid      *node               // column of the spool: the rowid of the target's row
-	action   *node               // column of the spool: the number of the row's branch
+	triggers map[string]*plan.Instead // INSTEAD OF triggers by event; nil without
+	rid      *tree.Node               // column of the spool: the rowid of the target's row
+	action   *tree.Node               // column of the spool: the number of the row's branch
 }
 
 // Merge compiles a MERGE. The joined rows of source and target are stored in the spool with the
 // number of the branch that applies to each. Up to three statements then apply the branches.
-func (c *Compiler) Merge(s *syntax.MergeStmt) (d *DML, err error) {
+func (c *Compiler) Merge(s *syntax.MergeStmt) (d *plan.DML, err error) {
 	err = c.bind(s.Hints, func(b *binder) error {
 		d, err = compileMerge(b, s)
 		return err
 	})
 	if err == nil {
-		err = c.addPastPlan(d, func(c *Compiler) (*DML, error) { return c.Merge(s) })
+		err = c.addPastPlan(d, func(c *Compiler) (*plan.DML, error) { return c.Merge(s) })
 	}
 	return d, err
 }
 
 // compileMerge compiles a MERGE. The joined rows of source and target are stored in the spool with
 // the number of the branch that applies to each. Up to three statements then apply the branches.
-func compileMerge(in *binder, s *syntax.MergeStmt) (d *DML, err error) {
+func compileMerge(in *binder, s *syntax.MergeStmt) (d *plan.DML, err error) {
 	b := &builder{binder: in}
 	if err := b.with(s.With); err != nil {
 		return d, err
@@ -56,8 +60,8 @@ func compileMerge(in *binder, s *syntax.MergeStmt) (d *DML, err error) {
 		return d, err
 	}
 	d = newDML("MERGE", m.target)
-	d.setActions(m.target, m.actions()...)
-	d.NeedsPastRows = joinNeedsPastRows(m.from)
+	setActions(d, m.target, m.actions()...)
+	d.NeedsPastRows = rewrite.JoinNeedsPastRows(m.from)
 	err = m.compile(d, s)
 	d.Needs = b.needs
 	return d, err
@@ -97,7 +101,7 @@ func (b *builder) mergeSources(s *syntax.MergeStmt) (*mergeBuilder, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &join{kind: "JOIN", left: m.l.sources[1], right: m.src, on: on}
+	j := &tree.Join{Kind: "JOIN", Left: m.l.sources[1], Right: m.src, On: on}
 	byTarget, bySource := false, false
 	for _, w := range s.Whens {
 		byTarget = byTarget || w.Match == syntax.NotMatchedByTarget
@@ -105,18 +109,18 @@ func (b *builder) mergeSources(s *syntax.MergeStmt) (*mergeBuilder, error) {
 	}
 	switch {
 	case byTarget && bySource:
-		j.kind = "FULL JOIN"
+		j.Kind = "FULL JOIN"
 	case byTarget:
-		j.kind = "LEFT JOIN"
+		j.Kind = "LEFT JOIN"
 	case bySource:
-		j.kind = "RIGHT JOIN"
+		j.Kind = "RIGHT JOIN"
 	}
 	if src := m.l.sources[1]; byTarget || bySource {
 		if byTarget {
-			m.src.allowNull()
+			m.src.AllowNull()
 		}
 		if bySource {
-			src.allowNull()
+			src.AllowNull()
 		}
 	}
 	m.from = j
@@ -129,24 +133,24 @@ func (b *builder) mergeSources(s *syntax.MergeStmt) (*mergeBuilder, error) {
 
 // mergeTarget sets the table that a MERGE changes, and the column that tells whether a row of the
 // join has a row of the target. instead are the INSTEAD OF triggers, if any.
-func (m *modification) mergeTarget(instead map[string]*Instead) error {
+func (m *modification) mergeTarget(instead map[string]*plan.Instead) error {
 	b := m.b
 	var shape *catalog.Table
 	for _, in := range instead { // all have the same shape
 		shape = in.Shape
 	}
 	b.instead = instead["INSERT"]
-	if shape != nil && m.src.view != nil {
+	if shape != nil && m.src.View != nil {
 		return m.mergeView(shape)
 	}
-	if m.src.hasCheckOption() {
+	if hasCheckOption(m.src) {
 		return mserr.NotSupported("MERGE into a view under WITH CHECK OPTION")
 	}
 	base, rid, err := b.rowID(m.src, nil, "")
 	if err != nil {
 		return err
 	}
-	m.rid, m.table = rid, base.base
+	m.rid, m.table = rid, base.Base
 	if shape != nil {
 		m.table = shape
 	}
@@ -157,7 +161,7 @@ func (m *modification) mergeTarget(instead map[string]*Instead) error {
 // useMerge records the permissions on the target that the branches of MERGE need.
 func (m *modification) useMerge(whens []*syntax.MergeWhen) error {
 	for _, w := range whens {
-		if m.src.view != nil {
+		if m.src.View != nil {
 			if err := m.b.permitThrough(m.src, m.db, m.table, mergeActions[w.Action]); err != nil {
 				return err
 			}
@@ -182,30 +186,30 @@ func (m *mergeBuilder) actions() []string {
 // addMatchColumn wraps the source of MERGE in a derived table with an additional column, which is
 // NULL where an outer join has no source row. It adds the derived table to l and returns the
 // column.
-func (b *builder) addMatchColumn(f fromNode, in, l *level) (*node, error) {
+func (b *builder) addMatchColumn(f tree.From, in, l *level) (*tree.Node, error) {
 	if len(in.sources) != 1 {
 		return nil, mserr.NotSupported("MERGE whose source is a join; use a derived table")
 	}
 	of := in.sources[0]
-	q := &query{core: &core{from: f}}
-	for i := range of.cols {
-		if of.cols[i].hidden {
+	q := &tree.Query{Core: &tree.Core{From: f}}
+	for i := range of.Columns {
+		if of.Columns[i].Hidden {
 			continue
 		}
-		n, err := of.resolve(i)
+		n, err := of.Resolve(i)
 		if err != nil {
 			return nil, err
 		}
-		q.add(n, outColumn{name: of.cols[i].name, typ: n.typ, null: n.null, label: n.label})
+		q.Add(n, tree.ResultColumn{Name: of.Columns[i].Name, Type: n.Type, Null: n.Null, Label: n.Label})
 	}
-	q.add(constant(int64(1), types.BitType), outColumn{typ: types.BitType, null: true})
-	src := q.source(b.alias("q"), of.name)
-	src.schema, src.db = of.schema, of.db
-	src.cols[len(src.cols)-1].hidden = true
+	q.Add(tree.Constant(int64(1), types.BitType), tree.ResultColumn{Type: types.BitType, Null: true})
+	src := q.Source(b.alias("q"), of.Name)
+	src.Schema, src.DB = of.Schema, of.DB
+	src.Columns[len(src.Columns)-1].Hidden = true
 	if err := l.expose(src, true); err != nil {
 		return nil, err
 	}
-	return columnNode(src, len(src.cols)-1), nil
+	return tree.ColumnNode(src, len(src.Columns)-1), nil
 }
 
 // branchLevel returns the level of a WHEN clause. If only the source or only the target has a row,
@@ -234,7 +238,7 @@ var (
 )
 
 // bindBranches binds the WHEN clauses. Error 10714 for an action that is repeated.
-func (m *mergeBuilder) bindBranches(whens []*syntax.MergeWhen, mark *node) error {
+func (m *mergeBuilder) bindBranches(whens []*syntax.MergeWhen, mark *tree.Node) error {
 	type kind struct {
 		match  syntax.MergeMatch
 		action syntax.MergeAction
@@ -247,11 +251,11 @@ func (m *mergeBuilder) bindBranches(whens []*syntax.MergeWhen, mark *node) error
 		}
 		seen[k] = true
 		br := &branch{action: w.Action}
-		noTarget, noSource := isNull(m.modification.rid), isNull(mark)
-		var state *node
+		noTarget, noSource := tree.IsNull(m.modification.rid), tree.IsNull(mark)
+		var state *tree.Node
 		switch w.Match {
 		case syntax.Matched:
-			state = and(not(noTarget), not(noSource))
+			state = tree.And(tree.Not(noTarget), tree.Not(noSource))
 		case syntax.NotMatchedByTarget:
 			state = noTarget
 		default:
@@ -265,7 +269,7 @@ func (m *mergeBuilder) bindBranches(whens []*syntax.MergeWhen, mark *node) error
 			if err != nil {
 				return err
 			}
-			br.cond = build(opAnd, types.BitType, state, n)
+			br.cond = tree.Build(tree.OpAnd, types.BitType, state, n)
 		}
 		var err error
 		switch w.Action {
@@ -291,7 +295,7 @@ func (m *mergeBuilder) bindUpdate(br *branch, w *syntax.MergeWhen, l *level) err
 	if len(assigned) > 0 {
 		return mserr.NotSupported("assignments to variables in MERGE")
 	}
-	br.sets = map[*catalog.Column]*node{}
+	br.sets = map[*catalog.Column]*tree.Node{}
 	for _, v := range values {
 		br.sets[v.c] = v.n
 	}
@@ -301,7 +305,7 @@ func (m *mergeBuilder) bindUpdate(br *branch, w *syntax.MergeWhen, l *level) err
 // bindInsert binds the INSERT of a branch. Errors: 109, 110, 213 and those of INSERT.
 func (m *mergeBuilder) bindInsert(br *branch, w *syntax.MergeWhen, l *level) error {
 	names := w.Columns
-	if m.src.view != nil {
+	if m.src.View != nil {
 		var err error
 		if names, err = baseColumns(m.src, names); err != nil {
 			return err
@@ -323,7 +327,7 @@ func (m *mergeBuilder) bindInsert(br *branch, w *syntax.MergeWhen, l *level) err
 	default:
 		return mserr.MoreInsertColumns()
 	}
-	given := make([]*node, len(w.Values))
+	given := make([]*tree.Node, len(w.Values))
 	for i, e := range w.Values {
 		if _, ok := e.(*syntax.Default); ok {
 			continue
@@ -336,7 +340,7 @@ func (m *mergeBuilder) bindInsert(br *branch, w *syntax.MergeWhen, l *level) err
 	if err != nil {
 		return err
 	}
-	br.row = map[*catalog.Column]*node{}
+	br.row = map[*catalog.Column]*tree.Node{}
 	for i, c := range ins.columns {
 		if row[i] != nil {
 			br.row[c] = row[i]
@@ -348,8 +352,8 @@ func (m *mergeBuilder) bindInsert(br *branch, w *syntax.MergeWhen, l *level) err
 
 // branchValue returns the value of a column as a CASE over the branches that set it; otherwise is
 // the value for the other branches.
-func (m *mergeBuilder) branchValue(t types.Type, value func(*branch) *node, otherwise *node) *node {
-	var conds, results []*node
+func (m *mergeBuilder) branchValue(t types.Type, value func(*branch) *tree.Node, otherwise *tree.Node) *tree.Node {
+	var conds, results []*tree.Node
 	for i, br := range m.branches {
 		v := value(br)
 		if v == nil {
@@ -361,18 +365,18 @@ func (m *mergeBuilder) branchValue(t types.Type, value func(*branch) *node, othe
 	if len(conds) == 0 {
 		return otherwise
 	}
-	return caseOf(t, conds, append(results, otherwise))
+	return expr.CaseOf(t, conds, append(results, otherwise))
 }
 
 // number returns the CASE that computes the branch number of a row. The branches that insert have
 // the lowest numbers, so their rows come first in the spool.
-func (m *mergeBuilder) number() *node {
-	var conds, results []*node
+func (m *mergeBuilder) number() *tree.Node {
+	var conds, results []*tree.Node
 	for i, br := range m.branches {
 		conds = append(conds, br.cond)
-		results = append(results, constant(int64(m.rank(i)), types.IntType))
+		results = append(results, tree.Constant(int64(m.rank(i)), types.IntType))
 	}
-	return caseOf(types.IntType, conds, append(results, nullOf(types.IntType)))
+	return expr.CaseOf(types.IntType, conds, append(results, tree.NullOf(types.IntType)))
 }
 
 // rank returns the number of the i-th branch in the spool.
@@ -384,36 +388,36 @@ func (m *mergeBuilder) rank(i int) int {
 }
 
 // branchApplies returns the condition, over the spool, that the i-th branch applies to a row.
-func (m *mergeBuilder) branchApplies(i int) *node {
-	n, _ := compare("=", m.action, constant(int64(m.rank(i)), types.IntType))
+func (m *mergeBuilder) branchApplies(i int) *tree.Node {
+	n, _ := expr.Compare("=", m.action, tree.Constant(int64(m.rank(i)), types.IntType))
 	return n
 }
 
 // actionIs returns the condition, over the spool, that the branch of a row has an action, or nil if
 // no branch has it.
-func (m *mergeBuilder) actionIs(action syntax.MergeAction) *node {
-	list := []*node{m.action}
+func (m *mergeBuilder) actionIs(action syntax.MergeAction) *tree.Node {
+	list := []*tree.Node{m.action}
 	for i, br := range m.branches {
 		if br.action == action {
-			list = append(list, constant(int64(m.rank(i)), types.IntType))
+			list = append(list, tree.Constant(int64(m.rank(i)), types.IntType))
 		}
 	}
 	if len(list) == 1 {
 		return nil
 	}
-	return build(opIn, types.BitType, list...)
+	return tree.Build(tree.OpIn, types.BitType, list...)
 }
 
 // compile writes the plan. The spool captures the values of all branches; the statements that read
 // the spool select those of the branch that applies.
-func (m *mergeBuilder) compile(d *DML, s *syntax.MergeStmt) error {
+func (m *mergeBuilder) compile(d *plan.DML, s *syntax.MergeStmt) error {
 	m.sp = m.b.newSpool()
 	m.rid = m.sp.capture(m.modification.rid)
 	number := m.number()
 	m.action = m.sp.capture(number)
 	var values []setting
-	newValues := map[*catalog.Column]*node{}
-	inserted := map[*catalog.Column]*node{}
+	newValues := map[*catalog.Column]*tree.Node{}
+	inserted := map[*catalog.Column]*tree.Node{}
 	for _, c := range m.table.Columns {
 		if !isStored(c) {
 			continue
@@ -427,7 +431,7 @@ func (m *mergeBuilder) compile(d *DML, s *syntax.MergeStmt) error {
 			if err != nil {
 				return err
 			}
-			newValues[c] = m.branchValue(c.Type, func(br *branch) *node { return m.captureGuarded(br, br.sets[c]) }, old)
+			newValues[c] = m.branchValue(c.Type, func(br *branch) *tree.Node { return m.captureGuarded(br, br.sets[c]) }, old)
 			values = append(values, setting{c, newValues[c]})
 		}
 		if m.ins == nil {
@@ -443,11 +447,11 @@ func (m *mergeBuilder) compile(d *DML, s *syntax.MergeStmt) error {
 		}
 		inserted[c] = m.branchValue(
 			c.Type,
-			func(br *branch) *node { return m.captureGuarded(br, br.row[c]) },
-			nullOf(c.Type),
+			func(br *branch) *tree.Node { return m.captureGuarded(br, br.row[c]) },
+			tree.NullOf(c.Type),
 		)
 	}
-	d.noteUpdates(values)
+	noteUpdates(d, values)
 	out, err := m.output(s, newValues, inserted)
 	if err != nil {
 		return err
@@ -462,11 +466,11 @@ func (m *mergeBuilder) compile(d *DML, s *syntax.MergeStmt) error {
 		}
 	}
 	m.sp.finish(m.b, d)
-	q, err := m.rows(not(isNull(number)), s.Top)
+	q, err := m.rows(tree.Not(tree.IsNull(number)), s.Top)
 	if err != nil {
 		return err
 	}
-	q.order = []orderTerm{{n: number}}
+	q.Order = []tree.OrderTerm{{Node: number}}
 	st, err := m.sp.fill(q, false)
 	if err != nil {
 		return err
@@ -480,26 +484,26 @@ func (m *mergeBuilder) compile(d *DML, s *syntax.MergeStmt) error {
 
 // captureGuarded captures a value of a branch, computed only where the branch applies. It returns
 // nil for nil.
-func (m *mergeBuilder) captureGuarded(br *branch, n *node) *node {
+func (m *mergeBuilder) captureGuarded(br *branch, n *tree.Node) *tree.Node {
 	if n == nil {
 		return nil
 	}
-	if n.traits == 0 {
+	if n.Traits == 0 {
 		return n
 	}
-	return m.sp.capture(caseOf(n.typ, []*node{br.cond}, []*node{n, nullOf(n.typ)}))
+	return m.sp.capture(expr.CaseOf(n.Type, []*tree.Node{br.cond}, []*tree.Node{n, tree.NullOf(n.Type)}))
 }
 
 // output binds the OUTPUT clauses, including $action.
-func (m *mergeBuilder) output(s *syntax.MergeStmt, newValues, inserted map[*catalog.Column]*node) (*outputs, error) {
+func (m *mergeBuilder) output(s *syntax.MergeStmt, newValues, inserted map[*catalog.Column]*tree.Node) (*outputs, error) {
 	isInsert, isDelete := m.actionIs(syntax.MergeInsert), m.actionIs(syntax.MergeDelete)
-	pick := func(t types.Type, cond, yes, no *node) *node {
+	pick := func(t types.Type, cond, yes, no *tree.Node) *tree.Node {
 		if cond == nil {
 			return no
 		}
-		return caseOf(t, []*node{cond}, []*node{yes, no})
+		return expr.CaseOf(t, []*tree.Node{cond}, []*tree.Node{yes, no})
 	}
-	after := m.b.pseudo("inserted", m.target, func(c *catalog.Column) (*node, error) {
+	after := m.b.pseudo("inserted", m.target, func(c *catalog.Column) (*tree.Node, error) {
 		n := newValues[c]
 		if n == nil {
 			var err error
@@ -507,27 +511,27 @@ func (m *mergeBuilder) output(s *syntax.MergeStmt, newValues, inserted map[*cata
 				return nil, err
 			}
 		}
-		n = pick(c.Type, isDelete, nullOf(c.Type), n)
+		n = pick(c.Type, isDelete, tree.NullOf(c.Type), n)
 		if x := inserted[c]; x != nil {
 			n = pick(c.Type, isInsert, x, n)
 		}
 		return n, nil
 	})
-	before := m.b.pseudo("deleted", m.target, func(c *catalog.Column) (*node, error) {
+	before := m.b.pseudo("deleted", m.target, func(c *catalog.Column) (*tree.Node, error) {
 		n, err := m.captured(m.sp, c)
 		if err != nil {
 			return nil, err
 		}
-		return pick(c.Type, isInsert, nullOf(c.Type), n), nil
+		return pick(c.Type, isInsert, tree.NullOf(c.Type), n), nil
 	})
-	for _, src := range []*source{after, before} {
-		src.allowNull()
+	for _, src := range []*tree.Source{after, before} {
+		src.AllowNull()
 	}
 	t := types.NVarCharOf(10)
-	word := func(s string) *node { return constant(s, t) }
-	action := &source{
-		name: "$action",
-		cols: []sourceColumn{{name: "$ACTION", typ: t, hidden: true, expand: func() (*node, error) {
+	word := func(s string) *tree.Node { return tree.Constant(s, t) }
+	action := &tree.Source{
+		Name: "$action",
+		Columns: []tree.SourceColumn{{Name: "$ACTION", Type: t, Hidden: true, Expand: func() (*tree.Node, error) {
 			return pick(t, isInsert, word("INSERT"), pick(t, isDelete, word("DELETE"), word("UPDATE"))), nil
 		}}},
 	}
@@ -536,7 +540,7 @@ func (m *mergeBuilder) output(s *syntax.MergeStmt, newValues, inserted map[*cata
 
 // fireInstead makes the plan fire the INSTEAD OF triggers of the actions.
 func (m *mergeBuilder) fireInstead(
-	d *DML, rows transitionRows, inserted map[*catalog.Column]*node, out *outputs,
+	d *plan.DML, rows transitionRows, inserted map[*catalog.Column]*tree.Node, out *outputs,
 ) error {
 	for _, action := range []syntax.MergeAction{syntax.MergeInsert, syntax.MergeUpdate, syntax.MergeDelete} {
 		in := m.triggers[mergeActions[action]]
@@ -569,7 +573,7 @@ func raise(e *mserr.Error) string {
 // apply adds the statements that change the target. Error 8672 if one of its rows would be changed
 // twice.
 func (m *mergeBuilder) apply(
-	d *DML, values []setting, newValues, inserted map[*catalog.Column]*node, out *outputs,
+	d *plan.DML, values []setting, newValues, inserted map[*catalog.Column]*tree.Node, out *outputs,
 ) error {
 	isUpdate, isDelete, isInsert := m.actionIs(
 		syntax.MergeUpdate,
@@ -579,7 +583,7 @@ func (m *mergeBuilder) apply(
 		syntax.MergeInsert,
 	)
 	if isUpdate != nil || isDelete != nil {
-		d.Apply = append(d.Apply, Statement{SQL: "SELECT " + raise(mserr.MergeTwice()) + " FROM " + m.sp.src.table +
+		d.Apply = append(d.Apply, plan.Statement{SQL: "SELECT " + raise(mserr.MergeTwice()) + " FROM " + m.sp.src.Table +
 			" WHERE s1 IS NOT NULL GROUP BY s1 HAVING count(*) > 1"})
 	}
 	if isDelete != nil {
@@ -595,9 +599,9 @@ func (m *mergeBuilder) apply(
 	if isInsert == nil {
 		return out.emit(m.b, d)
 	}
-	q := &query{core: &core{from: m.sp.src, where: isInsert}, order: []orderTerm{{n: m.sp.number()}}}
+	q := &tree.Query{Core: &tree.Core{From: m.sp.src, Where: isInsert}, Order: []tree.OrderTerm{{Node: m.sp.number()}}}
 	for _, c := range m.ins.columns {
-		q.core.items = append(q.core.items, inserted[c])
+		q.Core.Items = append(q.Core.Items, inserted[c])
 	}
 	r := &renderer{}
 	m.ins.head(r)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -15,11 +16,11 @@ import (
 // nanoseconds a row, more than most of these operations themselves. Where the two differ only in an
 // error, fn is called for the values that cause the error. SQL stored in a schema is left
 // unchanged, because database files contain it.
-func (r *renderer) native(n *node) bool {
+func (r *renderer) native(n *tree.Node) bool {
 	if r.static {
 		return false
 	}
-	word, rest, _ := strings.Cut(n.key, "|")
+	word, rest, _ := strings.Cut(n.Key, "|")
 	switch word {
 	case keys.Builtin:
 		name, _, _ := strings.Cut(rest, "|")
@@ -40,8 +41,8 @@ func (r *renderer) native(n *node) bool {
 		// SQLite evaluates fn of constants before the first row, and the call would always fail. It
 		// does not do so for fnv.
 		r.WriteString("coalesce(")
-		r.node(n.args[0])
-		r.WriteString(", fnv(" + store.Literal(n.key) + ", NULL))")
+		r.node(n.Args[0])
+		r.WriteString(", fnv(" + store.Literal(n.Key) + ", NULL))")
 		return true
 	}
 	return false
@@ -49,13 +50,13 @@ func (r *renderer) native(n *node) bool {
 
 // isPlain reports whether an argument may be written several times: a column, a constant or a
 // parameter.
-func (r *renderer) isPlain(n *node) bool {
-	return n.op == opCol || n.op == opConst || n.op == opVar || n.op == opRun || r.hoisted(n)
+func (r *renderer) isPlain(n *tree.Node) bool {
+	return n.Op == tree.OpCol || n.Op == tree.OpConst || n.Op == tree.OpVar || n.Op == tree.OpRun || r.hoisted(n)
 }
 
 // guarded writes a value, or the call of n's function where the value is outside a range. NULL
 // stays NULL.
-func (r *renderer) guarded(n *node, low, high int64, value func()) {
+func (r *renderer) guarded(n *tree.Node, low, high int64, value func()) {
 	r.WriteString("CASE WHEN ")
 	value()
 	r.WriteString(" NOT BETWEEN " + strconv.FormatInt(low, 10) + " AND " + strconv.FormatInt(high, 10) + " THEN ")
@@ -87,18 +88,18 @@ var nativeArithOps = map[string]string{
 // nativeArith writes sums, differences and products of integers. SQLite computes in 64 bits, enough
 // for the result of operands smaller than bigint. A row number as bigint operand is too small to
 // overflow.
-func (r *renderer) nativeArith(n *node, op string) bool {
+func (r *renderer) nativeArith(n *tree.Node, op string) bool {
 	word := nativeArithOps[op]
-	x, y := n.args[0], n.args[1]
+	x, y := n.Args[0], n.Args[1]
 	if word == "" {
 		return false
 	}
-	if n.typ.ID == types.BigInt && word != " * " &&
+	if n.Type.ID == types.BigInt && word != " * " &&
 		(isRowNumber(x) && isSmallInt(y) || isSmallInt(x) && isRowNumber(y)) {
 		r.operator(word, x, y)
 		return true
 	}
-	low, high, ok := integerRange(n.typ)
+	low, high, ok := integerRange(n.Type)
 	if !ok || !isSmallInt(x) || !isSmallInt(y) || !r.isPlain(x) || !r.isPlain(y) {
 		return false
 	}
@@ -107,17 +108,17 @@ func (r *renderer) nativeArith(n *node, op string) bool {
 }
 
 // isSmallInt reports whether a node is an integer smaller than bigint.
-func isSmallInt(n *node) bool {
-	_, _, ok := integerRange(n.typ)
-	return ok || n.typ.ID == types.Bit
+func isSmallInt(n *tree.Node) bool {
+	_, _, ok := integerRange(n.Type)
+	return ok || n.Type.ID == types.Bit
 }
 
 // isRowNumber reports whether a node is a window function that counts rows.
-func isRowNumber(n *node) bool {
-	if n.op != opWindow || n.agg.wrap != "" {
+func isRowNumber(n *tree.Node) bool {
+	if n.Op != tree.OpWindow || n.Aggregate.Wrap != "" {
 		return false
 	}
-	switch n.agg.native {
+	switch n.Aggregate.Native {
 	case "row_number", "rank", "dense_rank", "count":
 		return true
 	}
@@ -125,13 +126,13 @@ func isRowNumber(n *node) bool {
 }
 
 // nativeConvert writes conversions between integers, and of integers to texts that are long enough.
-func (r *renderer) nativeConvert(n *node) bool {
-	x := n.args[0]
-	if !x.typ.IsInteger() || !strings.HasSuffix(n.key, "|"+strconv.Itoa(types.NoStyle)) {
+func (r *renderer) nativeConvert(n *tree.Node) bool {
+	x := n.Args[0]
+	if !x.Type.IsInteger() || !strings.HasSuffix(n.Key, "|"+strconv.Itoa(types.NoStyle)) {
 		return false
 	}
-	if n.typ.ID == types.VarChar || n.typ.ID == types.NVarChar {
-		if n.typ.Length != types.Max && n.typ.Length < x.typ.DisplayLength() {
+	if n.Type.ID == types.VarChar || n.Type.ID == types.NVarChar {
+		if n.Type.Length != types.Max && n.Type.Length < x.Type.DisplayLength() {
 			return false
 		}
 		r.WriteString("CAST(")
@@ -139,13 +140,13 @@ func (r *renderer) nativeConvert(n *node) bool {
 		r.WriteString(" AS TEXT)")
 		return true
 	}
-	if n.typ.ID == types.Bit {
+	if n.Type.ID == types.Bit {
 		r.WriteByte('(')
 		r.node(x)
 		r.WriteString(" <> 0)")
 		return true
 	}
-	low, high, ok := integerRange(n.typ)
+	low, high, ok := integerRange(n.Type)
 	if !ok || !r.isPlain(x) {
 		return false
 	}
@@ -155,27 +156,27 @@ func (r *renderer) nativeConvert(n *node) bool {
 
 // nativeConcat writes CONCAT of texts and integers if the result is not truncated. The length of
 // the result type is the sum of the arguments' lengths, up to the maximum of 8000 bytes.
-func (r *renderer) nativeConcat(n *node) bool {
+func (r *renderer) nativeConcat(n *tree.Node) bool {
 	largest, length := 8000, 0
-	if n.typ.IsUnicode() {
+	if n.Type.IsUnicode() {
 		largest = 4000
 	}
-	for _, a := range n.args {
+	for _, a := range n.Args {
 		switch {
-		case a.typ.ID == types.Null:
-		case a.typ.IsInteger():
-			length += a.typ.DisplayLength()
-		case a.typ.IsCharacter() && !a.typ.IsLOB():
-			length += a.typ.Length // irrelevant for (max), because the result is (max)
+		case a.Type.ID == types.Null:
+		case a.Type.IsInteger():
+			length += a.Type.DisplayLength()
+		case a.Type.IsCharacter() && !a.Type.IsLOB():
+			length += a.Type.Length // irrelevant for (max), because the result is (max)
 		default:
 			return false
 		}
 	}
-	if n.typ.Length != types.Max && length > largest {
+	if n.Type.Length != types.Max && length > largest {
 		return false
 	}
 	r.WriteString("concat(")
-	r.list(n.args)
+	r.list(n.Args)
 	r.WriteByte(')')
 	return true
 }
@@ -188,20 +189,20 @@ var ticks = map[string]int64{
 
 // tickPart returns the length of the date part named by the first argument; ok is false for parts
 // without a fixed length.
-func tickPart(n *node) (length int64, ok bool) {
-	word, _ := n.args[0].val.(string)
+func tickPart(n *tree.Node) (length int64, ok bool) {
+	word, _ := n.Args[0].Value.(string)
 	length, ok = ticks[word]
 	return length, ok
 }
 
 // isTicks reports whether a node is a datetime2(7). SQLite stores it as the number of units of 100
 // nanoseconds since the year 1.
-func isTicks(n *node) bool { return n.typ.ID == types.DateTime2 && n.typ.Scale == 7 }
+func isTicks(n *tree.Node) bool { return n.Type.ID == types.DateTime2 && n.Type.Scale == 7 }
 
 // nativeDateAdd writes DATEADD of date parts with a fixed length.
-func (r *renderer) nativeDateAdd(n *node) bool {
+func (r *renderer) nativeDateAdd(n *tree.Node) bool {
 	length, ok := tickPart(n)
-	count, at := n.args[1], n.args[2]
+	count, at := n.Args[1], n.Args[2]
 	if !ok || !isTicks(at) || !isTicks(n) || !isSmallInt(count) || !r.isPlain(count) || !r.isPlain(at) {
 		return false
 	}
@@ -216,19 +217,19 @@ func (r *renderer) nativeDateAdd(n *node) bool {
 }
 
 // nativeDateDiff writes DATEDIFF_BIG, which counts the boundaries between date parts.
-func (r *renderer) nativeDateDiff(n *node) bool {
+func (r *renderer) nativeDateDiff(n *tree.Node) bool {
 	length, ok := tickPart(n)
-	if !ok || !isTicks(n.args[1]) || !isTicks(n.args[2]) {
+	if !ok || !isTicks(n.Args[1]) || !isTicks(n.Args[2]) {
 		return false
 	}
-	part := func(n *node) {
+	part := func(n *tree.Node) {
 		r.node(n)
 		r.WriteString(" / " + strconv.FormatInt(length, 10))
 	}
 	r.WriteByte('(')
-	part(n.args[2])
+	part(n.Args[2])
 	r.WriteString(" - ")
-	part(n.args[1])
+	part(n.Args[1])
 	r.WriteByte(')')
 	return true
 }

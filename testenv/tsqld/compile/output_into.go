@@ -4,13 +4,16 @@ import (
 	"slices"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/rewrite"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
 // notRepeatable are the traits of nodes that must not be computed twice, because the second result
 // might differ.
-const notRepeatable = hasSubquery | hasAgg | hasWindow | hasPerRow | hasLocal | hasEnv
+const notRepeatable = tree.HasSubquery | tree.HasAgg | tree.HasWindow | tree.HasPerRow | tree.HasLocal | tree.HasEnv
 
 // outputInto compiles OUTPUT ... INTO without a spool, and reports whether it could. The rows of
 // OUTPUT are inserted before the change, by the same join that then changes the target. This
@@ -19,17 +22,17 @@ const notRepeatable = hasSubquery | hasAgg | hasWindow | hasPerRow | hasLocal | 
 // statements, including those with errors, the caller uses the spool. pseudo are the sources
 // inserted and deleted.
 func (m *modification) outputInto(
-	d *DML,
+	d *plan.DML,
 	clause *syntax.Output,
 	values []setting,
-	where *node,
-	pseudo ...*source,
+	where *tree.Node,
+	pseudo ...*tree.Source,
 ) bool {
-	repeatable := []*node{where}
+	repeatable := []*tree.Node{where}
 	for _, v := range values {
 		repeatable = append(repeatable, v.n)
 	}
-	sources, on := preserved(m.from)
+	sources, on := rewrite.Preserved(m.from)
 	if len(sources) != len(m.l.sources) || !m.matchesOnce(where) {
 		return false
 	}
@@ -38,7 +41,7 @@ func (m *modification) outputInto(
 		return false
 	}
 	for _, src := range sources {
-		if src.table == "" || src.base == nil || src.base == t.table {
+		if src.Table == "" || src.Base == nil || src.Base == t.table {
 			return false
 		}
 	}
@@ -46,30 +49,30 @@ func (m *modification) outputInto(
 	if err != nil {
 		return false
 	}
-	for _, n := range slices.Concat(repeatable, on, q.core.items) {
-		if n != nil && n.traits&notRepeatable != 0 {
+	for _, n := range slices.Concat(repeatable, on, q.Core.Items) {
+		if n != nil && n.Traits&notRepeatable != 0 {
 			return false
 		}
 	}
-	q.core.from, q.core.where = m.from, where
+	q.Core.From, q.Core.Where = m.from, where
 	insert, _, err := (&outputs{into: q, clause: clause}).insert(m.b, t)
 	if err != nil {
 		return false
 	}
-	d.Into, d.Prepare, d.IntoFirst = t.table, []Statement{insert}, true
+	d.Into, d.Prepare, d.IntoFirst = t.table, []plan.Statement{insert}, true
 	return true
 }
 
 // matchesOnce reports whether FROM and WHERE return each row of the target at most once: starting
 // from the target, each other table is joined by all columns of a unique key.
-func (m *modification) matchesOnce(where *node) bool {
-	sources, on := preserved(m.from)
-	conds := append(conjuncts(where), on...)
-	found := []*source{m.src}
+func (m *modification) matchesOnce(where *tree.Node) bool {
+	sources, on := rewrite.Preserved(m.from)
+	conds := append(tree.Conjuncts(where), on...)
+	found := []*tree.Source{m.src}
 	for again := true; again; {
 		again = false
 		for _, src := range sources {
-			if !slices.Contains(found, src) && src.isUniqueFor(found, conds) {
+			if !slices.Contains(found, src) && isUniqueFor(src, found, conds) {
 				found, again = append(found, src), true
 			}
 		}
@@ -79,33 +82,33 @@ func (m *modification) matchesOnce(where *node) bool {
 
 // isUniqueFor reports whether conditions select at most one row of the source for each row of
 // others.
-func (s *source) isUniqueFor(others []*source, conds []*node) bool {
-	return s.base != nil && slices.ContainsFunc(s.base.Indexes, func(ix *catalog.Index) bool {
+func isUniqueFor(s *tree.Source, others []*tree.Source, conds []*tree.Node) bool {
+	return s.Base != nil && slices.ContainsFunc(s.Base.Indexes, func(ix *catalog.Index) bool {
 		return ix.Unique && !ix.Disabled && ix.Filter == "" &&
 			!slices.ContainsFunc(ix.Columns, func(k catalog.IndexColumn) bool {
-				return !slices.ContainsFunc(conds, func(n *node) bool { return n.determines(s, k.ColumnID, others) })
+				return !slices.ContainsFunc(conds, func(n *tree.Node) bool { return determines(n, s, k.ColumnID, others) })
 			})
 	})
 }
 
 // determines reports whether a condition fixes the value of a source's column by rows of others.
 // Texts do not count, because the comparison may use another collation than the index.
-func (n *node) determines(s *source, column int, others []*source) bool {
-	if n.op != opCompare || n.name != "=" {
+func determines(n *tree.Node, s *tree.Source, column int, others []*tree.Source) bool {
+	if n.Op != tree.OpCompare || n.Name != "=" {
 		return false
 	}
-	for i, x := range n.args {
-		y := n.args[1-i]
-		if x.op != opCol || x.src != s || x.col < 0 || s.cols[x.col].base == nil || s.cols[x.col].base.ID != column ||
-			y.traits&notRepeatable != 0 {
+	for i, x := range n.Args {
+		y := n.Args[1-i]
+		if x.Op != tree.OpCol || x.Source != s || x.Column < 0 || s.Columns[x.Column].Base == nil || s.Columns[x.Column].Base.ID != column ||
+			y.Traits&notRepeatable != 0 {
 			continue
 		}
-		if x.typ.Storage() != "INTEGER" && x.typ.ID != types.UniqueIdentifier {
+		if x.Type.Storage() != "INTEGER" && x.Type.ID != types.UniqueIdentifier {
 			continue
 		}
 		known := true
-		y.walk(func(y *node) bool {
-			known = known && (y.op != opCol || slices.Contains(others, y.src)) && y.op != opSQL && y.op != opField
+		y.Walk(func(y *tree.Node) bool {
+			known = known && (y.Op != tree.OpCol || slices.Contains(others, y.Source)) && y.Op != tree.OpSQL && y.Op != tree.OpField
 			return known
 		})
 		if known {

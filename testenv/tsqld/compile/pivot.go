@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -11,7 +13,7 @@ import (
 
 // pivot binds PIVOT: a grouping by the columns that the clause does not name, with one aggregate
 // per value.
-func (b *binder) pivot(ts *syntax.Pivot, l, outer *level) (fromNode, error) {
+func (b *binder) pivot(ts *syntax.Pivot, l, outer *level) (tree.From, error) {
 	in := &level{parent: outer, agg: &aggregation{allowed: true}}
 	f, err := b.tableSource(ts.Source, in, outer)
 	if err != nil {
@@ -29,44 +31,44 @@ func (b *binder) pivot(ts *syntax.Pivot, l, outer *level) (fromNode, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := &query{core: &core{from: f, grouped: true}}
+	q := &tree.Query{Core: &tree.Core{From: f, Grouped: true}}
 	for _, src := range in.sources {
-		for i := range src.cols {
-			n, err := src.resolve(i)
+		for i := range src.Columns {
+			n, err := src.Resolve(i)
 			if err != nil {
 				return nil, err
 			}
-			if src.cols[i].hidden || sameNode(n, spread) || mentions(arg, n) {
+			if src.Columns[i].Hidden || tree.SameNode(n, spread) || mentions(arg, n) {
 				continue
 			}
-			q.core.group = append(q.core.group, n)
-			q.add(n, outColumn{name: src.cols[i].name, typ: n.typ, null: n.null, label: n.label})
+			q.Core.Group = append(q.Core.Group, n)
+			q.Add(n, tree.ResultColumn{Name: src.Columns[i].Name, Type: n.Type, Null: n.Null, Label: n.Label})
 		}
 	}
 	for _, v := range ts.Values {
 		if err := b.checkItems(q); err != nil {
 			return nil, err
 		}
-		want, err := convertImplicit(constant(v.Name, types.NVarCharOf(types.Units(v.Name))), spread.typ)
+		want, err := expr.ConvertImplicit(tree.Constant(v.Name, types.NVarCharOf(types.Units(v.Name))), spread.Type)
 		if err != nil {
 			return nil, err
 		}
-		is, err := compare("=", spread, want)
+		is, err := expr.Compare("=", spread, want)
 		if err != nil {
 			return nil, err
 		}
-		one := caseOf(arg.typ, []*node{is}, []*node{arg, nullOf(arg.typ)})
-		one.null = true
-		n, err := makeAggregate(fn, ts.Aggregate, []*node{one})
+		one := expr.CaseOf(arg.Type, []*tree.Node{is}, []*tree.Node{arg, tree.NullOf(arg.Type)})
+		one.Null = true
+		n, err := makeAggregate(fn, ts.Aggregate, []*tree.Node{one})
 		if err != nil {
 			return nil, err
 		}
-		q.add(n, outColumn{name: v.Name, typ: n.typ, null: true, label: n.label})
+		q.Add(n, tree.ResultColumn{Name: v.Name, Type: n.Type, Null: true, Label: n.Label})
 	}
 	if q, err = nameColumns(q, ts.Alias.Name, nil); err != nil {
 		return nil, err
 	}
-	src, err := q.rows(b.alias("q"), ts.Alias.Name)
+	src, err := expr.Rows(q, b.alias("q"), ts.Alias.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -74,17 +76,17 @@ func (b *binder) pivot(ts *syntax.Pivot, l, outer *level) (fromNode, error) {
 }
 
 // mentions reports whether a node contains another.
-func mentions(n, part *node) bool {
+func mentions(n, part *tree.Node) bool {
 	found := false
-	n.walk(func(x *node) bool {
-		found = found || sameNode(x, part)
+	n.Walk(func(x *tree.Node) bool {
+		found = found || tree.SameNode(x, part)
 		return !found
 	})
 	return found
 }
 
 // unpivot binds UNPIVOT: a UNION ALL of the columns, without NULLs.
-func (b *binder) unpivot(ts *syntax.Unpivot, l, outer *level) (fromNode, error) {
+func (b *binder) unpivot(ts *syntax.Unpivot, l, outer *level) (tree.From, error) {
 	in := &level{parent: outer}
 	f, err := b.tableSource(ts.Source, in, outer)
 	if err != nil {
@@ -93,13 +95,13 @@ func (b *binder) unpivot(ts *syntax.Unpivot, l, outer *level) (fromNode, error) 
 	if err := checkElements(len(ts.Columns)); err != nil {
 		return nil, err
 	}
-	var values []*node
+	var values []*tree.Node
 	for _, c := range ts.Columns {
 		n, err := b.expr(c, in)
 		if err != nil {
 			return nil, err
 		}
-		if len(values) > 0 && n.typ != values[0].typ {
+		if len(values) > 0 && n.Type != values[0].Type {
 			return nil, mserr.New(8167, 16,
 				"The type of column \"%s\" conflicts with the type of other columns specified in the UNPIVOT list.",
 				c.Column(),
@@ -107,45 +109,45 @@ func (b *binder) unpivot(ts *syntax.Unpivot, l, outer *level) (fromNode, error) 
 		}
 		values = append(values, n)
 	}
-	var all *query
+	var all *tree.Query
 	for i, v := range values {
-		q := &query{core: &core{from: f, where: not(isNull(v))}}
+		q := &tree.Query{Core: &tree.Core{From: f, Where: tree.Not(tree.IsNull(v))}}
 		for _, src := range in.sources {
-			for k := range src.cols {
+			for k := range src.Columns {
 				if err := b.meter.Work(nodeWork + len(values)); err != nil {
 					return nil, err
 				}
-				n, err := src.resolve(k)
+				n, err := src.Resolve(k)
 				if err != nil {
 					return nil, err
 				}
-				if src.cols[k].hidden || containsSame(values, n) {
+				if src.Columns[k].Hidden || containsSame(values, n) {
 					continue
 				}
-				q.add(n, outColumn{name: src.cols[k].name, typ: n.typ, null: n.null, label: n.label})
+				q.Add(n, tree.ResultColumn{Name: src.Columns[k].Name, Type: n.Type, Null: n.Null, Label: n.Label})
 			}
 		}
 		name := ts.Columns[i].Column()
-		q.add(v, outColumn{name: ts.Value.Name, typ: v.typ, label: v.label})
+		q.Add(v, tree.ResultColumn{Name: ts.Value.Name, Type: v.Type, Label: v.Label})
 		sysname := b.ofDatabase(types.SysName)
-		q.add(constant(name, sysname), outColumn{name: ts.Column.Name, typ: sysname})
+		q.Add(tree.Constant(name, sysname), tree.ResultColumn{Name: ts.Column.Name, Type: sysname})
 		if all == nil {
 			all = q
-		} else if all, err = setOf("UNION ALL", all, q); err != nil {
+		} else if all, err = expr.SetOf("UNION ALL", all, q); err != nil {
 			return nil, err
 		}
 	}
-	for i, c := range all.cols {
+	for i, c := range all.Columns {
 		if err := b.meter.Work(i); err != nil {
 			return nil, err
 		}
-		for _, other := range all.cols[:i] {
-			if strings.EqualFold(c.name, other.name) {
-				return nil, mserr.DuplicateColumnOf(c.name, ts.Alias.Name)
+		for _, other := range all.Columns[:i] {
+			if strings.EqualFold(c.Name, other.Name) {
+				return nil, mserr.DuplicateColumnOf(c.Name, ts.Alias.Name)
 			}
 		}
 	}
-	src, err := all.rows(b.alias("q"), ts.Alias.Name)
+	src, err := expr.Rows(all, b.alias("q"), ts.Alias.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -153,9 +155,9 @@ func (b *binder) unpivot(ts *syntax.Unpivot, l, outer *level) (fromNode, error) 
 }
 
 // containsSame reports whether a node is the same expression as one of others.
-func containsSame(nodes []*node, n *node) bool {
+func containsSame(nodes []*tree.Node, n *tree.Node) bool {
 	for _, x := range nodes {
-		if sameNode(x, n) {
+		if tree.SameNode(x, n) {
 			return true
 		}
 	}

@@ -2,171 +2,57 @@ package compile
 
 import (
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// Statement is one SQLite statement with its parameters ?1, ?2 and so on.
-type Statement struct {
-	SQL    string
-	Params []Param
-}
-
-// Args evaluates the parameters. run holds the values of one execution of a DML plan and may be nil
-// for queries.
-func (s *Statement) Args(f Frame, run *Run) ([]types.Value, error) {
-	if len(s.Params) == 0 {
-		return nil, nil
+// assign prepares SELECT @a = ...: the query computes the operands that do not depend on the
+// assigned variables, and [plan.Assign.Value] computes the rest from each row. Each row therefore
+// sees the assignments of the rows before it.
+func assign(p *plan.Plan, q *tree.Query, assigned []assignment) *tree.Query {
+	names := map[string]bool{}
+	for _, a := range assigned {
+		names[catalog.Fold(a.variable)] = true
 	}
-	args := make([]types.Value, len(s.Params))
-	for i := range s.Params {
-		v, err := s.Params[i].Value(f, run)
-		if err != nil {
-			return nil, err
+	r := *q
+	c := *q.Core
+	r.Core, c.Items, r.Columns = &c, nil, nil
+	if c.Distinct {
+		// DISTINCT compares whole rows, so the query has to compute all items.
+		names = nil
+		c.Items = q.Core.Items
+		r.Columns = q.Columns
+		for i, a := range assigned {
+			p.Assign = append(
+				p.Assign,
+				plan.Assign{Variable: a.variable, Type: a.n.Type, Node: &tree.Node{Op: tree.OpField, Type: a.n.Type, Column: i}},
+			)
 		}
-		args[i] = v
+		return &r
 	}
-	return args, nil
-}
-
-// Run holds the values that the interpreter supplies for one execution of a DML plan.
-type Run struct {
-	// Identity is the identity value of the first row to insert; see [DML.Identity].
-	Identity int64
-	// IntoIdentity is the identity value of the first row that OUTPUT INTO inserts; see
-	// [DML.IntoIdentity].
-	IntoIdentity int64
-	// Row is the row to insert; see [Compiler.InsertRows]. It is also the place of a cursor's row
-	// ([CursorPlan]), and the identity of the row of WHERE CURRENT OF ([Position]).
-	Row []types.Value
-	// Skip is the number of rows that a step of a dynamic cursor skips.
-	Skip int64
-}
-
-// Param is a parameter of a Statement: an expression that reads no rows, or a value of the
-// execution.
-type Param struct {
-	Type types.Type
-	node *node
-}
-
-// Value evaluates the parameter. Errors are those of the expression.
-func (p *Param) Value(f Frame, run *Run) (types.Value, error) {
-	if p.node.traits&hasRun != 0 {
-		f = runFrame{f, run}
+	for _, a := range assigned {
+		n := a.n.Replace(func(x *tree.Node) *tree.Node {
+			if x.ReadsAny(names) && x.Query == nil && x.Aggregate == nil {
+				return nil
+			}
+			if x.Op == tree.OpConst || x.Op == tree.OpVar {
+				return x
+			}
+			for i, item := range c.Items {
+				if tree.SameNode(item, x) {
+					return &tree.Node{Op: tree.OpField, Type: x.Type, Column: i}
+				}
+			}
+			c.Items = append(c.Items, x)
+			r.Columns = append(r.Columns, tree.ResultColumn{Type: x.Type})
+			return &tree.Node{Op: tree.OpField, Type: x.Type, Column: len(c.Items) - 1}
+		})
+		p.Assign = append(p.Assign, plan.Assign{Variable: a.variable, Type: a.n.Type, Node: n})
 	}
-	return p.node.eval(f, nil)
+	if len(c.Items) == 0 { // the query must still return one row per assignment
+		c.Items = append(c.Items, tree.Constant(int64(1), types.IntType))
+		r.Columns = append(r.Columns, tree.ResultColumn{Type: types.IntType})
+	}
+	return &r
 }
-
-// runFrame is the frame of one execution of a DML plan.
-type runFrame struct {
-	Frame
-	run *Run
-}
-
-// Needs lists the preconditions of running a plan's statements.
-type Needs struct {
-	// Databases are the ids of the databases to attach. Snapshots are the catalog snapshots in
-	// which names were resolved; the current database is always among them, even when it is not
-	// attached.
-	Databases []int
-	Snapshots []*catalog.Database
-	// Tables is set if the statement reads a table, table variable or system view.
-	Tables bool
-	// Local lists the temporary tables and table variables that the statement uses.
-	Local []*catalog.Table
-	// System lists the system row sets to materialise as temporary tables.
-	System []SystemRef
-	// Uses lists the permissions that the session needs. Objects reached through a view or function
-	// of the same owner are not listed.
-	Uses []Use
-	// Locks is set if the statement asked for locks (UPDLOCK, XLOCK, TABLOCKX, HOLDLOCK,
-	// SERIALIZABLE, REPEATABLEREAD).
-	Locks bool
-	// ReadPast lists the databases whose tables the statement reads WITH (READPAST); the statement
-	// does not wait for locks of these databases.
-	ReadPast   []int
-	otherLocks bool // a source without READPAST asks for locks
-	// EmptyPast is set in a plan whose sources with READPAST are empty; such a plan takes no locks
-	// to read.
-	EmptyPast bool
-	// Sequences is set if the statement takes values from sequences, which writes to their
-	// databases.
-	Sequences bool
-	// Volatile is set if compiling again may give another plan although nothing listed above has
-	// changed.
-	Volatile bool
-}
-
-// SystemRef is a system row set of a database. SQL refers to it as the temporary table Temp.
-type SystemRef struct {
-	DatabaseID int
-	Table      *catalog.SystemTable
-	Temp       string
-}
-
-// Use is a permission that a statement needs. Like a SystemRef it has the ID of a database, because
-// a cached plan must not keep the catalog for which it was compiled.
-type Use struct {
-	DatabaseID int
-	Object     catalog.Object
-	Permission string // SELECT, INSERT, UPDATE, DELETE, EXECUTE
-}
-
-// Plan is a compiled query.
-type Plan struct {
-	Statement
-	Needs
-	// Columns are the result columns, in the order of the SQL's columns. Empty for a query that
-	// assigns variables.
-	Columns []types.Column
-	// Assign is set for SELECT @a = …. Such a query returns no rows to the client; each row is
-	// passed to every Assign in order.
-	Assign []Assign
-	// Into is set for SELECT … INTO: the interpreter creates the table from Columns, then
-	// compiles the query again with [Compiler.SelectInto].
-	Into *Into
-	// Chunks is set if the only column is the document of FOR JSON or FOR XML, which is sent to the
-	// client in rows of 2033 characters. A NULL document (no rows) is sent as no row.
-	Chunks bool
-	// PastPlan is the plan to run when the locks of ReadPast are not available; nil if the
-	// statement has to wait for them.
-	PastPlan *Plan
-}
-
-// Into is the target of SELECT … INTO.
-type Into struct {
-	DatabaseID int // 0 for a temporary table
-	Schema     string
-	Name       string
-	// Identity holds, for each column, the IDENTITY property that it inherits, or nil.
-	Identity []*catalog.Identity
-	// Whether a column allows NULL is in Plan.Columns.
-}
-
-// Assign is one assignment of a SELECT @a = ….
-type Assign struct {
-	Variable string // as written
-	Type     types.Type
-	node     *node
-}
-
-// Value computes the new value of the variable from a row of the plan, in the variable's type. The
-// frame must already hold the assignments of earlier rows and of earlier variables of this row.
-func (a *Assign) Value(f Frame, row []types.Value) (types.Value, error) {
-	return a.node.eval(f, row)
-}
-
-// Scalar is a compiled scalar expression or condition.
-type Scalar struct {
-	Type types.Type
-	// Plan is set if the expression needs SQLite: its value is the first column of the only row.
-	Plan *Plan
-	// Uses and Snapshots are those of [Needs], for an expression without a Plan. A function call
-	// also needs permission.
-	Uses      []Use
-	Snapshots []*catalog.Database
-	node      *node
-}
-
-// Value evaluates an expression that does not need SQLite (Plan is nil).
-func (s *Scalar) Value(f Frame) (types.Value, error) { return s.node.eval(f, nil) }

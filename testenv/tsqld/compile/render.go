@@ -7,16 +7,12 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
-
-// columnName returns the name of the i-th column of a derived table.
-func columnName(i int) string { return "c" + strconv.Itoa(i+1) }
-
-// packedColumn is the column index of the only column of a packed rowset.
-const packedColumn = -1
 
 // maxInlineText is the maximum length of a text literal in SQL; longer texts become parameters.
 const maxInlineText = 200
@@ -24,8 +20,8 @@ const maxInlineText = 200
 // renderer writes SQL.
 type renderer struct {
 	strings.Builder
-	params []Param
-	nodes  []*node // the nodes of params
+	params []plan.Param
+	nodes  []*tree.Node // the nodes of params
 	// static refuses parameters, because the SQL is stored in a schema.
 	static bool
 	// constraint is set for the SQL of a CHECK constraint, in which SQLite builds the list of an IN
@@ -47,12 +43,12 @@ func (r *renderer) fail(err error) {
 }
 
 // statement returns the rendered statement and the first error.
-func (r *renderer) statement() (Statement, error) {
-	return Statement{SQL: r.String(), Params: r.params}, r.err
+func (r *renderer) statement() (plan.Statement, error) {
+	return plan.Statement{SQL: r.String(), Params: r.params}, r.err
 }
 
 // renderPlan writes the SQL of a plan's query. needs are those of the statement.
-func renderPlan(p *Plan, needs Needs, q *query) (err error) {
+func renderPlan(p *plan.Plan, needs plan.Needs, q *tree.Query) (err error) {
 	r := &renderer{}
 	r.query(q)
 	p.Statement, err = r.statement()
@@ -61,19 +57,19 @@ func renderPlan(p *Plan, needs Needs, q *query) (err error) {
 }
 
 // param writes a parameter. Equal nodes share one.
-func (r *renderer) param(n *node) {
+func (r *renderer) param(n *tree.Node) {
 	if r.static {
 		r.fail(mserr.NotSupported("variables and session functions in a schema"))
 		return
 	}
 	for i, p := range r.nodes {
-		if sameNode(p, n) {
+		if tree.SameNode(p, n) {
 			r.ref(i)
 			return
 		}
 	}
 	r.nodes = append(r.nodes, n)
-	r.params = append(r.params, Param{Type: n.typ, node: n})
+	r.params = append(r.params, plan.Param{Type: n.Type, Node: n})
 	r.ref(len(r.nodes) - 1)
 }
 
@@ -84,8 +80,8 @@ func (r *renderer) ref(i int) {
 }
 
 // literal writes a constant.
-func (r *renderer) literal(n *node) {
-	switch v := n.val.(type) {
+func (r *renderer) literal(n *tree.Node) {
+	switch v := n.Value.(type) {
 	case nil:
 		r.WriteString("NULL")
 	case int64:
@@ -115,95 +111,95 @@ func (r *renderer) literal(n *node) {
 
 // hoisted reports whether a node is computed before the statement and becomes a parameter. A node
 // that may fail is not hoisted from a place that may not be evaluated.
-func (r *renderer) hoisted(n *node) bool {
-	if r.static || n.traits&rowBound != 0 || n.op == opConst {
+func (r *renderer) hoisted(n *tree.Node) bool {
+	if r.static || n.Traits&tree.RowBound != 0 || n.Op == tree.OpConst {
 		return false
 	}
-	return r.lazy == 0 || n.traits&canFail == 0
+	return r.lazy == 0 || n.Traits&tree.CanFail == 0
 }
 
 // node writes an expression.
-func (r *renderer) node(n *node) {
+func (r *renderer) node(n *tree.Node) {
 	switch {
-	case n.op == opConst:
+	case n.Op == tree.OpConst:
 		r.literal(n)
 		return
-	case n.op == opRun, n.op == opVar, r.hoisted(n):
+	case n.Op == tree.OpRun, n.Op == tree.OpVar, r.hoisted(n):
 		r.param(n)
 		return
 	}
-	switch n.op {
-	case opCol:
+	switch n.Op {
+	case tree.OpCol:
 		r.column(n)
-	case opCall:
+	case tree.OpCall:
 		if !r.native(n) {
 			r.call("fn", n)
 		}
-	case opPerRow, opLocal:
+	case tree.OpPerRow, tree.OpLocal:
 		r.call("fnv", n)
-	case opEnv:
+	case tree.OpEnv:
 		if r.static && !r.constraint { // a CHECK runs in the session that changes the row, an index has no session
 			r.fail(errNotDeterministic)
 		}
 		r.call("fnv", n)
-	case opConcat:
-		r.operator(" || ", n.args...)
-	case opReal:
+	case tree.OpConcat:
+		r.operator(" || ", n.Args...)
+	case tree.OpReal:
 		r.WriteString("CAST(")
-		r.node(n.args[0])
+		r.node(n.Args[0])
 		r.WriteString(" AS REAL)")
-	case opCompare, opDistinct:
+	case tree.OpCompare, tree.OpDistinct:
 		r.compare(n)
-	case opAnd:
-		r.logic(" AND ", n.args)
-	case opOr:
-		r.logic(" OR ", n.args)
-	case opNot:
-		if n.args[0].op == opIsNull { // SQLite matches this form with the conditions of partial indexes
+	case tree.OpAnd:
+		r.logic(" AND ", n.Args)
+	case tree.OpOr:
+		r.logic(" OR ", n.Args)
+	case tree.OpNot:
+		if n.Args[0].Op == tree.OpIsNull { // SQLite matches this form with the conditions of partial indexes
 			r.WriteByte('(')
-			r.node(n.args[0].args[0])
+			r.node(n.Args[0].Args[0])
 			r.WriteString(" IS NOT NULL)")
 			return
 		}
 		r.WriteString("(NOT ")
-		r.node(n.args[0])
+		r.node(n.Args[0])
 		r.WriteByte(')')
-	case opIsNull:
+	case tree.OpIsNull:
 		r.WriteByte('(')
-		r.node(n.args[0])
+		r.node(n.Args[0])
 		r.WriteString(" IS NULL)")
-	case opIn:
-		if r.constraint && n.args[0].op == opCol {
-			r.equals(n.args[0], n.args[1:])
+	case tree.OpIn:
+		if r.constraint && n.Args[0].Op == tree.OpCol {
+			r.equals(n.Args[0], n.Args[1:])
 			return
 		}
 		r.WriteByte('(')
-		r.collated(n.args[0])
+		r.collated(n.Args[0])
 		r.WriteString(" IN (")
-		r.list(n.args[1:])
+		r.list(n.Args[1:])
 		r.WriteString("))")
-	case opCase:
+	case tree.OpCase:
 		r.caseOf(n)
-	case opCoalesce:
+	case tree.OpCoalesce:
 		r.coalesce(n)
-	case opAgg, opWindow:
+	case tree.OpAgg, tree.OpWindow:
 		r.aggregate(n)
-	case opSQL:
+	case tree.OpSQL:
 		r.WriteByte('(')
-		for _, a := range n.args {
+		for _, a := range n.Args {
 			r.node(a)
 		}
-		r.WriteString(n.name)
+		r.WriteString(n.Name)
 		r.WriteByte(')')
-	case opGrouping:
+	case tree.OpGrouping:
 		r.WriteByte('0')
-	case opScalar, opExists, opInQuery, opAll, opAny:
+	case tree.OpScalar, tree.OpExists, tree.OpInQuery, tree.OpAll, tree.OpAny:
 		r.subquery(n)
-	case opField:
-		r.WriteString(columnName(n.col))
-	case opNoIndex:
+	case tree.OpField:
+		r.WriteString(tree.ColumnName(n.Column))
+	case tree.OpNoIndex:
 		r.WriteByte('+')
-		r.node(n.args[0])
+		r.node(n.Args[0])
 	default:
 		r.fail(mserr.NotSupported("this expression"))
 	}
@@ -213,20 +209,20 @@ func (r *renderer) node(n *node) {
 var errNotDeterministic error = mserr.NotSupported("functions of the session in an index")
 
 // column writes a column reference.
-func (r *renderer) column(n *node) {
-	if n.src.alias != "" {
-		r.WriteString(n.src.alias)
+func (r *renderer) column(n *tree.Node) {
+	if n.Source.Alias != "" {
+		r.WriteString(n.Source.Alias)
 		r.WriteByte('.')
 	}
-	if n.col == packedColumn {
-		r.WriteString(columnName(0))
+	if n.Column == tree.PackedColumn {
+		r.WriteString(tree.ColumnName(0))
 		return
 	}
-	r.WriteString(n.src.cols[n.col].sql)
+	r.WriteString(n.Source.Columns[n.Column].SQL)
 }
 
 // list writes expressions, separated by commas.
-func (r *renderer) list(nodes []*node) {
+func (r *renderer) list(nodes []*tree.Node) {
 	for i, n := range nodes {
 		if i > 0 {
 			r.WriteString(", ")
@@ -236,11 +232,11 @@ func (r *renderer) list(nodes []*node) {
 }
 
 // call writes a call of fn or fnv.
-func (r *renderer) call(fn string, n *node) {
+func (r *renderer) call(fn string, n *tree.Node) {
 	r.WriteString(fn)
 	r.WriteByte('(')
-	r.WriteString(store.Literal(n.key))
-	for _, a := range n.args {
+	r.WriteString(store.Literal(n.Key))
+	for _, a := range n.Args {
 		r.WriteString(", ")
 		r.node(a)
 	}
@@ -248,7 +244,7 @@ func (r *renderer) call(fn string, n *node) {
 }
 
 // operator writes operands with an operator between them.
-func (r *renderer) operator(op string, args ...*node) {
+func (r *renderer) operator(op string, args ...*tree.Node) {
 	r.WriteByte('(')
 	for i, a := range args {
 		if i > 0 {
@@ -260,7 +256,7 @@ func (r *renderer) operator(op string, args ...*node) {
 }
 
 // logic writes AND and OR. The operands after the first may not be evaluated.
-func (r *renderer) logic(op string, args []*node) {
+func (r *renderer) logic(op string, args []*tree.Node) {
 	r.WriteByte('(')
 	for i, a := range args {
 		if i > 0 {
@@ -288,35 +284,35 @@ func sortKey(t types.Type, name string) string {
 }
 
 // collated writes an expression in the form that SQLite compares, with its collation.
-func (r *renderer) collated(n *node) {
-	if n.typ.ID == types.DateTimeOffset { // the instant is in front, the offset behind
+func (r *renderer) collated(n *tree.Node) {
+	if n.Type.ID == types.DateTimeOffset { // the instant is in front, the offset behind
 		r.WriteString("substr(")
 		r.node(n)
 		r.WriteString(", 1, 8)")
 		return
 	}
-	if n.typ.ID == types.Variant { // SQLite has no collations of blobs; the text of NULL is empty
+	if n.Type.ID == types.Variant { // SQLite has no collations of blobs; the text of NULL is empty
 		r.WriteString("nullif(hex(")
 		r.node(n)
 		r.WriteString("), '') COLLATE " + types.CollationVariant)
 		return
 	}
 	r.node(n)
-	if c := n.typ.CollationName(); c != "" {
+	if c := n.Type.CollationName(); c != "" {
 		r.WriteString(" COLLATE ")
 		r.WriteString(c)
 	}
 }
 
 // compare writes a comparison.
-func (r *renderer) compare(n *node) {
-	x, y := n.args[0], n.args[1]
+func (r *renderer) compare(n *tree.Node) {
+	x, y := n.Args[0], n.Args[1]
 	r.WriteByte('(')
 	r.collated(x)
 	r.WriteByte(' ')
-	r.WriteString(n.name)
+	r.WriteString(n.Name)
 	r.WriteByte(' ')
-	if y.typ.ID == types.DateTimeOffset {
+	if y.Type.ID == types.DateTimeOffset {
 		r.collated(y)
 	} else {
 		r.node(y)
@@ -325,7 +321,7 @@ func (r *renderer) compare(n *node) {
 }
 
 // equals writes "x = list[0] OR x = list[1] ...".
-func (r *renderer) equals(x *node, list []*node) {
+func (r *renderer) equals(x *tree.Node, list []*tree.Node) {
 	for i, y := range list {
 		if i == 0 {
 			r.WriteByte('(')
@@ -340,185 +336,185 @@ func (r *renderer) equals(x *node, list []*node) {
 }
 
 // caseOf writes CASE.
-func (r *renderer) caseOf(n *node) {
+func (r *renderer) caseOf(n *tree.Node) {
 	r.WriteString("CASE")
-	for i := 0; i+1 < len(n.args); i += 2 {
+	for i := 0; i+1 < len(n.Args); i += 2 {
 		r.WriteString(" WHEN ")
-		r.node(n.args[i])
+		r.node(n.Args[i])
 		r.WriteString(" THEN ")
 		r.lazy++
-		r.node(n.args[i+1])
+		r.node(n.Args[i+1])
 	}
-	if last := n.args[len(n.args)-1]; !last.isNullConst() {
+	if last := n.Args[len(n.Args)-1]; !last.IsNullConst() {
 		r.WriteString(" ELSE ")
 		r.lazy++
 		r.node(last)
 		r.lazy--
 	}
-	r.lazy -= (len(n.args) - 1) / 2
+	r.lazy -= (len(n.Args) - 1) / 2
 	r.WriteString(" END")
 }
 
 // coalesce writes COALESCE. SQLite's coalesce requires two arguments.
-func (r *renderer) coalesce(n *node) {
-	if len(n.args) == 1 {
-		r.node(n.args[0])
+func (r *renderer) coalesce(n *tree.Node) {
+	if len(n.Args) == 1 {
+		r.node(n.Args[0])
 		return
 	}
 	r.WriteString("coalesce(")
-	for i, a := range n.args {
+	for i, a := range n.Args {
 		if i > 0 {
 			r.WriteString(", ")
 			r.lazy++
 		}
 		r.node(a)
 	}
-	r.lazy -= len(n.args) - 1
+	r.lazy -= len(n.Args) - 1
 	r.WriteByte(')')
 }
 
 // aggregate writes an aggregate or window function.
-func (r *renderer) aggregate(n *node) {
-	a := n.agg
-	if a.outer { // SQLite allows aggregates of outer queries in a select list only
+func (r *renderer) aggregate(n *tree.Node) {
+	a := n.Aggregate
+	if a.Outer { // SQLite allows aggregates of outer queries in a select list only
 		r.WriteString("(SELECT ")
 		defer r.WriteByte(')')
 	}
-	if a.wrap != "" {
-		r.WriteString("fn(" + store.Literal(a.wrap) + ", ")
+	if a.Wrap != "" {
+		r.WriteString("fn(" + store.Literal(a.Wrap) + ", ")
 		defer r.WriteByte(')')
 	}
 	sep := ""
-	if a.native != "" {
-		r.WriteString(a.native)
+	if a.Native != "" {
+		r.WriteString(a.Native)
 		r.WriteByte('(')
 	} else {
-		key := a.key
-		if a.window != nil {
+		key := a.Key
+		if a.Window != nil {
 			key = keys.Window + key
 		}
 		r.WriteString("agg(" + store.Literal(key))
 		sep = ", "
 	}
-	if a.distinct {
+	if a.Distinct {
 		r.WriteString("DISTINCT ")
 	}
-	if a.star {
+	if a.Star {
 		r.WriteByte('*')
 	}
-	for _, x := range a.args {
+	for _, x := range a.Args {
 		r.WriteString(sep)
 		sep = ", "
-		if a.native == "count" && a.distinct || a.native == "min" || a.native == "max" {
+		if a.Native == "count" && a.Distinct || a.Native == "min" || a.Native == "max" {
 			r.collated(x)
 		} else {
 			r.node(x)
 		}
 	}
-	if len(a.order) > 0 {
+	if len(a.Order) > 0 {
 		r.WriteString(" ORDER BY ")
-		r.order(a.order)
+		r.order(a.Order)
 	}
 	r.WriteByte(')')
-	if w := a.window; w != nil {
+	if w := a.Window; w != nil {
 		r.window(w)
 	}
 }
 
 // window writes OVER.
-func (r *renderer) window(w *window) {
+func (r *renderer) window(w *tree.Window) {
 	r.WriteString(" OVER (")
-	if len(w.partition) > 0 {
+	if len(w.Partition) > 0 {
 		r.WriteString("PARTITION BY ")
-		for i, p := range w.partition {
+		for i, p := range w.Partition {
 			if i > 0 {
 				r.WriteString(", ")
 			}
 			r.collated(p)
 		}
 	}
-	if len(w.order) > 0 {
+	if len(w.Order) > 0 {
 		r.WriteString(" ORDER BY ")
-		r.order(w.order)
+		r.order(w.Order)
 	}
-	if w.frame != "" {
+	if w.Frame != "" {
 		r.WriteByte(' ')
-		r.WriteString(w.frame)
+		r.WriteString(w.Frame)
 	}
 	r.WriteByte(')')
 }
 
 // order writes the items of ORDER BY as expressions.
-func (r *renderer) order(terms []orderTerm) {
+func (r *renderer) order(terms []tree.OrderTerm) {
 	for i, o := range terms {
 		if i > 0 {
 			r.WriteString(", ")
 		}
-		if o.n.traits&rowBound == 0 { // SQLite would read an integer as a position
+		if o.Node.Traits&tree.RowBound == 0 { // SQLite would read an integer as a position
 			r.WriteString("+")
 		}
-		r.collated(o.n)
-		if o.desc {
+		r.collated(o.Node)
+		if o.Desc {
 			r.WriteString(" DESC")
 		}
 	}
 }
 
 // subquery writes the conditions and values that contain a query.
-func (r *renderer) subquery(n *node) {
+func (r *renderer) subquery(n *tree.Node) {
 	saved := r.lazy
 	defer func() { r.lazy = saved }()
-	switch n.op {
-	case opScalar:
-		if n.singleRow {
+	switch n.Op {
+	case tree.OpScalar:
+		if n.SingleRow {
 			r.WriteByte('(')
-			r.query(n.sub)
+			r.query(n.Query)
 			r.WriteByte(')')
 			return
 		}
 		r.WriteString("(SELECT agg('" + keys.Single + "', c1) FROM (")
-		r.derived(n.sub)
+		r.derived(n.Query)
 		r.WriteString("))")
-	case opExists:
+	case tree.OpExists:
 		r.WriteString("EXISTS (")
-		r.query(n.sub)
+		r.query(n.Query)
 		r.WriteByte(')')
-	case opInQuery:
+	case tree.OpInQuery:
 		r.WriteByte('(')
-		r.collated(n.args[0])
+		r.collated(n.Args[0])
 		r.WriteString(" IN (")
-		if key := sortKey(n.args[0].typ, "c1"); key != "c1" {
+		if key := sortKey(n.Args[0].Type, "c1"); key != "c1" {
 			r.WriteString("SELECT " + key + " FROM (")
-			r.derived(n.sub)
+			r.derived(n.Query)
 			r.WriteByte(')')
 		} else {
-			r.query(n.sub)
+			r.query(n.Query)
 		}
 		r.WriteString("))")
-	case opAll, opAny:
+	case tree.OpAll, tree.OpAny:
 		r.quantified(n)
 	}
 }
 
 // quantified writes ANY and ALL. The result is decided by one row for which the comparison is true
 // (ANY) or false (ALL). Otherwise it is unknown if the comparison is unknown for a row.
-func (r *renderer) quantified(n *node) {
+func (r *renderer) quantified(n *tree.Node) {
 	decisive, otherwise, is := "1", "0", "IS TRUE"
-	if n.op == opAll {
+	if n.Op == tree.OpAll {
 		decisive, otherwise, is = "0", "1", "IS FALSE"
 	}
 	comparison := func() {
 		r.WriteByte('(')
-		r.collated(n.args[0])
-		r.WriteString(" " + n.name + " ")
-		r.WriteString(sortKey(n.args[0].typ, "c1") + ")")
+		r.collated(n.Args[0])
+		r.WriteString(" " + n.Name + " ")
+		r.WriteString(sortKey(n.Args[0].Type, "c1") + ")")
 	}
 	r.WriteString("(CASE WHEN EXISTS (SELECT 1 FROM (")
-	r.derived(n.sub)
+	r.derived(n.Query)
 	r.WriteString(") WHERE ")
 	comparison()
 	r.WriteString(" " + is + ") THEN " + decisive + " WHEN EXISTS (SELECT 1 FROM (")
-	r.derived(n.sub)
+	r.derived(n.Query)
 	r.WriteString(") WHERE ")
 	comparison()
 	r.WriteString(" IS NULL) THEN NULL ELSE " + otherwise + " END)")

@@ -6,27 +6,29 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/rewrite"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
 // query writes a query whose columns are named c1, c2....
-func (r *renderer) query(q *query) {
+func (r *renderer) query(q *tree.Query) {
 	switch {
-	case q.document != documentNone:
-		r.WriteString("SELECT agg(" + store.Literal(q.documentKey))
-		for i := range q.inner.cols {
-			r.WriteString(", " + columnName(i))
+	case q.Document != tree.DocumentNone:
+		r.WriteString("SELECT agg(" + store.Literal(q.DocumentKey))
+		for i := range q.Inner.Columns {
+			r.WriteString(", " + tree.ColumnName(i))
 		}
 		r.WriteString(") AS c1 FROM (")
-		r.derived(q.inner)
+		r.derived(q.Inner)
 		r.WriteByte(')')
-	case q.percent, q.ties, q.limit.namesColumns(), q.offset.namesColumns():
+	case q.Percent, q.Ties, namesColumns(q.Limit), namesColumns(q.Offset):
 		r.ranked(q)
-	case q.core != nil:
+	case q.Core != nil:
 		r.core(q)
 		r.limit(q)
-	case q.recursive != nil:
+	case q.Recursive != nil:
 		r.recursive(q)
 	default:
 		r.set(q)
@@ -35,130 +37,130 @@ func (r *renderer) query(q *query) {
 }
 
 // derived writes a query inside the parentheses of a FROM item.
-func (r *renderer) derived(q *query) { r.query(q) }
+func (r *renderer) derived(q *tree.Query) { r.query(q) }
 
 // core writes SELECT ... HAVING and ORDER BY.
-func (r *renderer) core(q *query) {
-	c := withDrivingTables(q.core)
+func (r *renderer) core(q *tree.Query) {
+	c := rewrite.WithDrivingTables(q.Core)
 	saved, whole := r.lazy, r.keepUnions
-	r.keepUnions = r.keepUnions || hasRightJoin(c.from)
+	r.keepUnions = r.keepUnions || hasRightJoin(c.From)
 	defer func() { r.keepUnions = whole }()
 	r.WriteString("SELECT ")
-	if c.distinct {
+	if c.Distinct {
 		r.WriteString("DISTINCT ")
 	}
 	// A FROM may return no rows, so items that may fail are not evaluated in advance.
-	if c.from != nil {
+	if c.From != nil {
 		r.lazy++
 	}
-	for i, n := range c.items {
+	for i, n := range c.Items {
 		if i > 0 {
 			r.WriteString(", ")
 		}
-		if i == 0 && c.isBareGroup() {
+		if i == 0 && c.IsBareGroup() {
 			r.WriteString("CASE WHEN count(*) >= 0 THEN ")
 		}
-		if c.distinct && n.typ.CollationName() != "" {
+		if c.Distinct && n.Type.CollationName() != "" {
 			r.collated(n)
 		} else {
 			r.node(n)
 		}
-		if i == 0 && c.isBareGroup() {
+		if i == 0 && c.IsBareGroup() {
 			r.WriteString(" END")
 		}
 		r.WriteString(" AS ")
-		r.WriteString(columnName(i))
+		r.WriteString(tree.ColumnName(i))
 	}
 	r.lazy = saved
-	if c.from != nil {
+	if c.From != nil {
 		r.WriteString(" FROM ")
-		r.from(c.from, false)
+		r.from(c.From, false)
 	}
-	if c.where != nil {
+	if c.Where != nil {
 		r.WriteString(" WHERE ")
-		r.node(c.where)
+		r.node(c.Where)
 	}
-	if len(c.group) > 0 {
+	if len(c.Group) > 0 {
 		r.WriteString(" GROUP BY ")
-		for i, g := range c.group {
+		for i, g := range c.Group {
 			if i > 0 {
 				r.WriteString(", ")
 			}
-			if g.traits&rowBound == 0 { // a constant puts all rows in one group; an integer would be a position
+			if g.Traits&tree.RowBound == 0 { // a constant puts all rows in one group; an integer would be a position
 				r.WriteString("NULL")
 				continue
 			}
 			r.collated(g)
 		}
 	}
-	if c.having != nil {
+	if c.Having != nil {
 		r.WriteString(" HAVING ")
-		r.node(c.having)
+		r.node(c.Having)
 	}
-	if len(q.order) > 0 {
+	if len(q.Order) > 0 {
 		r.WriteString(" ORDER BY ")
 		r.coreOrder(q, c)
 	}
 }
 
 // coreOrder writes ORDER BY. It names result columns by position, so that SQLite computes them
-// once. c is the SELECT as rewritten by withDrivingTables.
-func (r *renderer) coreOrder(q *query, c *core) {
-	for i, o := range q.order {
+// once. c is the SELECT as rewritten by rewrite.WithDrivingTables.
+func (r *renderer) coreOrder(q *tree.Query, c *tree.Core) {
+	for i, o := range q.Order {
 		if i > 0 {
 			r.WriteString(", ")
 		}
-		if n := c.drivingColumn(o.n); n != nil {
-			r.order([]orderTerm{{n, o.desc}})
+		if n := rewrite.DrivingColumn(c, o.Node); n != nil {
+			r.order([]tree.OrderTerm{{Node: n, Desc: o.Desc}})
 			continue
 		}
 		at := -1
-		for k, n := range q.core.items {
-			if n == o.n || sameNode(n, o.n) {
+		for k, n := range q.Core.Items {
+			if n == o.Node || tree.SameNode(n, o.Node) {
 				at = k
 				break
 			}
 		}
-		if t := o.n.typ.ID; at < 0 || t == types.DateTimeOffset || t == types.Variant { // these types sort by sortKey
-			r.order([]orderTerm{o})
+		if t := o.Node.Type.ID; at < 0 || t == types.DateTimeOffset || t == types.Variant { // these types sort by sortKey
+			r.order([]tree.OrderTerm{o})
 			continue
 		}
 		r.WriteString(strconv.Itoa(at + 1))
-		if c := o.n.typ.CollationName(); c != "" {
+		if c := o.Node.Type.CollationName(); c != "" {
 			r.WriteString(" COLLATE " + c)
 		}
-		if o.desc {
+		if o.Desc {
 			r.WriteString(" DESC")
 		}
 	}
 }
 
 // limit writes LIMIT and OFFSET.
-func (r *renderer) limit(q *query) {
+func (r *renderer) limit(q *tree.Query) {
 	switch {
-	case q.limit != nil:
+	case q.Limit != nil:
 		r.WriteString(" LIMIT ")
-		if q.limit.op != opConst {
+		if q.Limit.Op != tree.OpConst {
 			// SQLite plans by the value of a bare parameter and would prepare the statement again
 			// at each binding.
 			r.WriteByte('+')
 		}
-		r.node(q.limit)
-	case q.offset != nil:
+		r.node(q.Limit)
+	case q.Offset != nil:
 		r.WriteString(" LIMIT -1")
 	}
-	if q.offset != nil {
+	if q.Offset != nil {
 		r.WriteString(" OFFSET ")
-		r.node(q.offset)
+		r.node(q.Offset)
 	}
 }
 
 // namesColumns reports whether a row count depends on columns, which SQLite refuses in LIMIT and
 // OFFSET.
-func (n *node) namesColumns() bool {
+func namesColumns(n *tree.Node) bool {
 	found := false
-	n.walk(func(x *node) bool {
-		found = found || x.op == opCol || x.sub != nil && x.sub.correlated()
+	n.Walk(func(x *tree.Node) bool {
+		found = found || x.Op == tree.OpCol || x.Query != nil && x.Query.Correlated()
 		return !found
 	})
 	return found
@@ -167,34 +169,34 @@ func (n *node) namesColumns() bool {
 // ranked writes row limits that LIMIT cannot express: TOP ... PERCENT, WITH TIES, and row counts
 // that depend on columns of outer queries. The rows are first numbered (ties get the same number)
 // and counted.
-func (r *renderer) ranked(q *query) {
+func (r *renderer) ranked(q *tree.Query) {
 	inner := *q
-	inner.limit, inner.offset, inner.percent, inner.ties, inner.order = nil, nil, false, false, nil
-	n := len(q.cols)
-	var order []orderTerm
+	inner.Limit, inner.Offset, inner.Percent, inner.Ties, inner.Order = nil, nil, false, false, nil
+	n := len(q.Columns)
+	var order []tree.OrderTerm
 	switch {
-	case q.core != nil && !q.core.distinct:
-		c := *q.core
-		c.items = append([]*node(nil), c.items...)
-		inner.cols = append([]outColumn(nil), q.cols...)
-		for _, o := range q.order {
-			c.items = append(c.items, o.n)
+	case q.Core != nil && !q.Core.Distinct:
+		c := *q.Core
+		c.Items = append([]*tree.Node(nil), c.Items...)
+		inner.Columns = append([]tree.ResultColumn(nil), q.Columns...)
+		for _, o := range q.Order {
+			c.Items = append(c.Items, o.Node)
 			order = append(
 				order,
-				orderTerm{&node{op: opField, typ: o.n.typ, col: len(c.items) - 1, traits: hasColumn}, o.desc},
+				tree.OrderTerm{Node: &tree.Node{Op: tree.OpField, Type: o.Node.Type, Column: len(c.Items) - 1, Traits: tree.HasColumn}, Desc: o.Desc},
 			)
 		}
-		inner.core = &c
-		if most := q.mostRows(); most != nil {
-			inner.order, inner.limit = q.order, most
+		inner.Core = &c
+		if most := mostRows(q); most != nil {
+			inner.Order, inner.Limit = q.Order, most
 		}
 	default:
-		for _, o := range q.order {
-			at := o.n.col
-			if q.core != nil {
-				at = q.itemOf(o.n)
+		for _, o := range q.Order {
+			at := o.Node.Column
+			if q.Core != nil {
+				at = q.ItemOf(o.Node)
 			}
-			order = append(order, orderTerm{&node{op: opField, typ: o.n.typ, col: at, traits: hasColumn}, o.desc})
+			order = append(order, tree.OrderTerm{Node: &tree.Node{Op: tree.OpField, Type: o.Node.Type, Column: at, Traits: tree.HasColumn}, Desc: o.Desc})
 		}
 	}
 	r.WriteString("SELECT ")
@@ -202,10 +204,10 @@ func (r *renderer) ranked(q *query) {
 		if i > 0 {
 			r.WriteString(", ")
 		}
-		r.WriteString(columnName(i))
+		r.WriteString(tree.ColumnName(i))
 	}
 	rank := "row_number()"
-	if q.ties {
+	if q.Ties {
 		rank = "rank()"
 	}
 	r.WriteString(" FROM (SELECT *, " + rank + " OVER (")
@@ -222,25 +224,25 @@ func (r *renderer) ranked(q *query) {
 	r.query(&inner)
 	r.WriteString(")) WHERE ")
 	r.lazy++ // without rows the comparison is not evaluated
-	if q.offset != nil {
+	if q.Offset != nil {
 		r.WriteString("rk > ")
-		r.node(q.offset)
+		r.node(q.Offset)
 	}
-	if q.limit != nil {
+	if q.Limit != nil {
 		switch {
-		case q.offset != nil:
+		case q.Offset != nil:
 			r.WriteString(" AND rk - ")
-			r.node(q.offset)
+			r.node(q.Offset)
 			r.WriteString(" <= ")
 		default:
 			r.WriteString("rk <= ")
 		}
-		if q.percent {
+		if q.Percent {
 			r.WriteString("fn('" + keys.Ceiling + "', total, ")
-			r.node(q.limit)
+			r.node(q.Limit)
 			r.WriteByte(')')
 		} else {
-			r.node(q.limit)
+			r.node(q.Limit)
 		}
 	}
 	r.lazy--
@@ -249,61 +251,61 @@ func (r *renderer) ranked(q *query) {
 
 // mostRows returns an upper bound of TOP (column of an outer table) over all rows of that table, so
 // that the sorted list is read no further than necessary. It returns nil if there is no such bound.
-func (q *query) mostRows() *node {
-	n := q.limit
-	if n != nil && n.op == opCall && strings.HasPrefix(n.key, keys.Limit+"|") {
-		n = n.args[0]
+func mostRows(q *tree.Query) *tree.Node {
+	n := q.Limit
+	if n != nil && n.Op == tree.OpCall && strings.HasPrefix(n.Key, keys.Limit+"|") {
+		n = n.Args[0]
 	}
-	if n == nil || !n.typ.IsInteger() || q.offset != nil || q.percent || q.ties || n.op != opCol ||
-		n.col == packedColumn ||
-		n.src.table == "" ||
-		n.src.query != nil ||
-		n.src.rowset != nil {
+	if n == nil || !n.Type.IsInteger() || q.Offset != nil || q.Percent || q.Ties || n.Op != tree.OpCol ||
+		n.Column == tree.PackedColumn ||
+		n.Source.Table == "" ||
+		n.Source.Query != nil ||
+		n.Source.Rowset != nil {
 		return nil
 	}
-	return &node{
-		op:     opSQL,
-		typ:    n.typ,
-		traits: hasSubquery,
-		name:   "SELECT coalesce(max(" + n.src.cols[n.col].sql + "), 0) FROM " + n.src.table,
+	return &tree.Node{
+		Op:     tree.OpSQL,
+		Type:   n.Type,
+		Traits: tree.HasSubquery,
+		Name:   "SELECT coalesce(max(" + n.Source.Columns[n.Column].SQL + "), 0) FROM " + n.Source.Table,
 	}
 }
 
 // set writes a set operation. An operand that SQLite would parse differently becomes a derived
 // table.
-func (r *renderer) set(q *query) {
-	if len(q.order) > 0 {
+func (r *renderer) set(q *tree.Query) {
+	if len(q.Order) > 0 {
 		// SQLite's ORDER BY of a compound SELECT allows result columns only, so the outer query
 		// sorts.
 		inner := *q
-		inner.order, inner.limit, inner.offset = nil, nil, nil
+		inner.Order, inner.Limit, inner.Offset = nil, nil, nil
 		r.WriteString("SELECT * FROM (")
 		r.query(&inner)
 		r.WriteString(") ORDER BY ")
-		r.order(markFields(q.order))
+		r.order(markFields(q.Order))
 		return
 	}
-	if q.limit != nil || q.offset != nil {
+	if q.Limit != nil || q.Offset != nil {
 		inner := *q
-		inner.limit, inner.offset = nil, nil
+		inner.Limit, inner.Offset = nil, nil
 		r.WriteString("SELECT * FROM (")
 		r.query(&inner)
 		r.WriteByte(')')
 		return
 	}
-	r.operand(q.set.x, q.set.op == "UNION ALL", q.set.op, true)
-	r.WriteString(" " + q.set.op + " ")
-	r.operand(q.set.y, q.set.op == "UNION ALL", q.set.op, false)
+	r.operand(q.Set.X, q.Set.Op == "UNION ALL", q.Set.Op, true)
+	r.WriteString(" " + q.Set.Op + " ")
+	r.operand(q.Set.Y, q.Set.Op == "UNION ALL", q.Set.Op, false)
 }
 
 // markFields adds the trait of columns to result columns, so that the renderer does not write them
 // as positions.
-func markFields(order []orderTerm) []orderTerm {
-	out := make([]orderTerm, len(order))
+func markFields(order []tree.OrderTerm) []tree.OrderTerm {
+	out := make([]tree.OrderTerm, len(order))
 	for i, o := range order {
-		n := *o.n
-		n.traits |= hasColumn
-		out[i] = orderTerm{&n, o.desc}
+		n := *o.Node
+		n.Traits |= tree.HasColumn
+		out[i] = tree.OrderTerm{Node: &n, Desc: o.Desc}
 	}
 	return out
 }
@@ -313,10 +315,10 @@ func markFields(order []orderTerm) []orderTerm {
 const maxUnionChain = 400
 
 // chainLength returns the number of SELECTs in a chain of UNION ALL.
-func chainLength(q *query) int {
+func chainLength(q *tree.Query) int {
 	n := 1
-	for q.set != nil && q.set.op == "UNION ALL" {
-		q = q.set.x
+	for q.Set != nil && q.Set.Op == "UNION ALL" {
+		q = q.Set.X
 		n++
 	}
 	return n
@@ -325,80 +327,80 @@ func chainLength(q *query) int {
 // operand writes an operand of a set operation. Texts get their collation where rows are compared.
 // A SELECT with a RIGHT or FULL JOIN is wrapped with a LIMIT: if SQLite flattens a UNION ALL that
 // contains one, conditions of the other operands hold where they are unknown.
-func (r *renderer) operand(q *query, all bool, op string, isLeft bool) {
-	simple := q.document == documentNone && !q.percent && !q.ties && q.limit == nil && q.offset == nil &&
-		len(q.order) == 0
-	if simple && q.set != nil && isLeft && all && q.set.op == "UNION ALL" && chainLength(q)%maxUnionChain != 0 {
+func (r *renderer) operand(q *tree.Query, all bool, op string, isLeft bool) {
+	simple := q.Document == tree.DocumentNone && !q.Percent && !q.Ties && q.Limit == nil && q.Offset == nil &&
+		len(q.Order) == 0
+	if simple && q.Set != nil && isLeft && all && q.Set.Op == "UNION ALL" && chainLength(q)%maxUnionChain != 0 {
 		r.query(q)
 		return
 	}
-	right := q.core != nil && hasRightJoin(q.core.from)
-	if simple && q.core != nil && all && !right {
+	right := q.Core != nil && hasRightJoin(q.Core.From)
+	if simple && q.Core != nil && all && !right {
 		r.query(q)
 		return
 	}
 	r.WriteString("SELECT ")
-	for i, c := range q.cols {
+	for i, c := range q.Columns {
 		if i > 0 {
 			r.WriteString(", ")
 		}
-		r.WriteString(columnName(i))
-		if name := c.typ.CollationName(); name != "" && !all {
+		r.WriteString(tree.ColumnName(i))
+		if name := c.Type.CollationName(); name != "" && !all {
 			r.WriteString(" COLLATE " + name)
 		}
-		r.WriteString(" AS " + columnName(i))
+		r.WriteString(" AS " + tree.ColumnName(i))
 	}
 	r.WriteString(" FROM (")
 	r.derived(q)
-	if right && q.limit == nil && q.offset == nil {
+	if right && q.Limit == nil && q.Offset == nil {
 		r.WriteString(" LIMIT -1")
 	}
 	r.WriteByte(')')
 }
 
 // recursive writes a recursive common table expression as a derived table.
-func (r *renderer) recursive(q *query) {
-	rec := q.recursive
+func (r *renderer) recursive(q *tree.Query) {
+	rec := q.Recursive
 	r.WriteString("SELECT ")
-	for i := range q.cols {
+	for i := range q.Columns {
 		if i > 0 {
 			r.WriteString(", ")
 		}
-		r.WriteString(columnName(i))
+		r.WriteString(tree.ColumnName(i))
 	}
-	r.WriteString(" FROM (WITH RECURSIVE " + rec.src.alias + "(")
-	for i := range q.cols {
-		r.WriteString(columnName(i) + ", ")
+	r.WriteString(" FROM (WITH RECURSIVE " + rec.Source.Alias + "(")
+	for i := range q.Columns {
+		r.WriteString(tree.ColumnName(i) + ", ")
 	}
 	r.WriteString(levelColumn + ") AS (")
-	r.operand(rec.anchor, true, "UNION ALL", true)
-	for _, s := range rec.steps {
+	r.operand(rec.Anchor, true, "UNION ALL", true)
+	for _, s := range rec.Steps {
 		r.WriteString(" UNION ALL ")
 		r.query(s)
 	}
-	r.WriteString(") SELECT * FROM " + rec.src.alias + ")")
+	r.WriteString(") SELECT * FROM " + rec.Source.Alias + ")")
 }
 
 // from writes an item of FROM. nested puts a join in parentheses, on the right side of another
 // join.
-func (r *renderer) from(f fromNode, nested bool) {
+func (r *renderer) from(f tree.From, nested bool) {
 	switch f := f.(type) {
-	case *source:
+	case *tree.Source:
 		r.source(f)
-	case *join:
+	case *tree.Join:
 		if nested {
 			r.WriteByte('(')
 			defer r.WriteByte(')')
 		}
-		r.from(f.left, false)
-		r.WriteString(" " + f.kind + " ")
-		r.from(f.right, true)
+		r.from(f.Left, false)
+		r.WriteString(" " + f.Kind + " ")
+		r.from(f.Right, true)
 		switch {
-		case f.on != nil:
+		case f.On != nil:
 			r.WriteString(" ON ")
 			r.constantJoinGuard(f)
-			r.node(f.on)
-		case f.kind != "JOIN":
+			r.node(f.On)
+		case f.Kind != "JOIN":
 			r.WriteString(" ON 1")
 		}
 	}
@@ -408,13 +410,13 @@ func (r *renderer) from(f fromNode, nested bool) {
 // table's rowids, which is empty if the constant part is not true. Without the range, SQLite would
 // read the whole table to find that no row matches. Entity Framework inserts with MERGE ... ON 1 =
 // 0.
-func (r *renderer) constantJoinGuard(j *join) {
-	t, ok := j.right.(*source)
-	if !ok || j.kind != "LEFT JOIN" || t.base == nil || t.query != nil || t.rowset != nil {
+func (r *renderer) constantJoinGuard(j *tree.Join) {
+	t, ok := j.Right.(*tree.Source)
+	if !ok || j.Kind != "LEFT JOIN" || t.Base == nil || t.Query != nil || t.Rowset != nil {
 		return
 	}
-	var fixed []*node
-	for _, n := range conjuncts(j.on) {
+	var fixed []*tree.Node
+	for _, n := range tree.Conjuncts(j.On) {
 		if r.hoisted(n) {
 			fixed = append(fixed, n)
 		}
@@ -422,39 +424,39 @@ func (r *renderer) constantJoinGuard(j *join) {
 	if len(fixed) == 0 {
 		return
 	}
-	r.WriteString(t.alias + ".rowid >= CASE WHEN ")
-	r.node(and(fixed...))
+	r.WriteString(t.Alias + ".rowid >= CASE WHEN ")
+	r.node(tree.And(fixed...))
 	r.WriteString(" THEN " + strconv.Itoa(math.MinInt64) + " END AND ")
 }
 
 // hasRightJoin reports whether FROM contains a RIGHT or FULL JOIN, possibly in a derived table,
 // which SQLite may flatten.
-func hasRightJoin(f fromNode) bool {
+func hasRightJoin(f tree.From) bool {
 	switch f := f.(type) {
-	case *join:
-		return f.kind == "RIGHT JOIN" || f.kind == "FULL JOIN" || hasRightJoin(f.left) || hasRightJoin(f.right)
-	case *source:
-		return f.query != nil && f.query.core != nil && hasRightJoin(f.query.core.from)
+	case *tree.Join:
+		return f.Kind == "RIGHT JOIN" || f.Kind == "FULL JOIN" || hasRightJoin(f.Left) || hasRightJoin(f.Right)
+	case *tree.Source:
+		return f.Query != nil && f.Query.Core != nil && hasRightJoin(f.Query.Core.From)
 	}
 	return false
 }
 
 // source writes a table, a derived table or a rowset.
-func (r *renderer) source(s *source) {
+func (r *renderer) source(s *tree.Source) {
 	switch {
-	case s.query != nil:
+	case s.Query != nil:
 		r.WriteByte('(')
-		r.derived(s.query)
-		if r.keepUnions && s.query.set != nil && s.query.limit == nil && s.query.offset == nil {
+		r.derived(s.Query)
+		if r.keepUnions && s.Query.Set != nil && s.Query.Limit == nil && s.Query.Offset == nil {
 			r.WriteString(" LIMIT -1")
 		}
 		r.WriteByte(')')
-	case s.rowset != nil:
+	case s.Rowset != nil:
 		r.rowset(s)
-	case s.empty:
-		r.WriteString("(SELECT rowid AS rowid, * FROM " + s.table + " WHERE 0)")
+	case s.Empty:
+		r.WriteString("(SELECT rowid AS rowid, * FROM " + s.Table + " WHERE 0)")
 	default:
-		r.WriteString(s.table)
+		r.WriteString(s.Table)
 	}
-	r.WriteString(" AS " + s.alias)
+	r.WriteString(" AS " + s.Alias)
 }

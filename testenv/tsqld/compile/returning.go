@@ -4,6 +4,8 @@ import (
 	"errors"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
@@ -16,26 +18,26 @@ var errNotReturned = errors.New("compile: RETURNING cannot yield this value")
 // expressions over the row after the change (for DELETE, before the change). seen reports, for
 // inserted and deleted, whether that row has the value of a column. returning returns nil if OUTPUT
 // needs the spool or has an error, which the spool's path then reports.
-func (b *builder) returning(t target, clause *syntax.Output, seen map[string]func(c *catalog.Column) bool) *query {
-	row := &source{name: t.table.Name}
+func (b *builder) returning(t target, clause *syntax.Output, seen map[string]func(c *catalog.Column) bool) *tree.Query {
+	row := &tree.Source{Name: t.table.Name}
 	at := map[*catalog.Column]int{}
 	for _, c := range t.table.Columns {
-		at[c] = len(row.cols)
-		row.cols = append(
-			row.cols,
-			sourceColumn{name: c.Name, typ: c.Type, null: c.Nullable, label: labelImplicit, sql: c.SQLName},
+		at[c] = len(row.Columns)
+		row.Columns = append(
+			row.Columns,
+			tree.SourceColumn{Name: c.Name, Type: c.Type, Null: c.Nullable, Label: tree.LabelImplicit, SQL: c.SQLName},
 		)
 	}
 	l := &level{agg: &aggregation{refusal: mserr.AggregateInOutput()}, noSubquery: true}
 	for name, has := range seen {
-		l.sources = append(l.sources, b.pseudo(name, t, func(c *catalog.Column) (*node, error) {
+		l.sources = append(l.sources, b.pseudo(name, t, func(c *catalog.Column) (*tree.Node, error) {
 			if !has(c) {
 				return nil, errNotReturned
 			}
-			return columnNode(row, at[c]), nil
+			return tree.ColumnNode(row, at[c]), nil
 		}))
 	}
-	q := &query{core: &core{}}
+	q := &tree.Query{Core: &tree.Core{}}
 	for _, item := range clause.Items {
 		if b.checkItems(q) != nil {
 			return nil
@@ -50,7 +52,7 @@ func (b *builder) returning(t target, clause *syntax.Output, seen map[string]fun
 			if err != nil {
 				return nil
 			}
-			q.add(n, outColumn{name: itemName(item), typ: n.typ, null: n.null, label: n.label})
+			q.Add(n, tree.ResultColumn{Name: itemName(item), Type: n.Type, Null: n.Null, Label: n.Label})
 		default:
 			return nil
 		}
@@ -59,23 +61,23 @@ func (b *builder) returning(t target, clause *syntax.Output, seen map[string]fun
 }
 
 // emitReturning appends RETURNING to a statement and makes the statement the plan's Output.
-func (d *DML) emitReturning(r *renderer, q *query) error {
+func emitReturning(d *plan.DML, r *renderer, q *tree.Query) error {
 	r.WriteString(" RETURNING ")
 	r.lazy++
-	r.list(q.core.items)
+	r.list(q.Core.Items)
 	r.lazy--
 	st, err := r.statement()
-	d.Output, d.OutputRows = &Plan{Statement: st, Columns: q.columnTypes()}, true
+	d.Output, d.OutputRows = &plan.Plan{Statement: st, Columns: q.ColumnTypes()}, true
 	return err
 }
 
 // emitChange ends a statement that changes the target, with RETURNING if q is not nil.
-func (d *DML) emitChange(r *renderer, q *query) error {
+func emitChange(d *plan.DML, r *renderer, q *tree.Query) error {
 	if q != nil {
-		return d.emitReturning(r, q)
+		return emitReturning(d, r, q)
 	}
 	st, err := r.statement()
-	d.Apply = []Statement{st}
+	d.Apply = []plan.Statement{st}
 	return err
 }
 

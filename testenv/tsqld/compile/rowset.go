@@ -7,33 +7,23 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// rowset returns the call of a table-valued function. The node is not an expression: see
-// [renderer.rowset].
-func rowset(key string, args ...*node) (*node, error) {
-	if _, err := keys.RowsFunc(key); err != nil {
-		return nil, err
-	}
-	n := build(opRowset, types.NVarCharMax, args...)
-	n.key = key
-	n.traits |= canFail
-	return n, nil
-}
-
 // rowset writes the call of a table-valued function. For any other node it writes a function that
 // decodes the node's value.
-func (r *renderer) rowset(s *source) {
-	key, args := keys.Decode, []*node{s.rowset}
-	if s.rowset.op == opRowset {
-		key, args = s.rowset.key, s.rowset.args
+func (r *renderer) rowset(s *tree.Source) {
+	key, args := keys.Decode, []*tree.Node{s.Rowset}
+	if s.Rowset.Op == tree.OpRowset {
+		key, args = s.Rowset.Key, s.Rowset.Args
 	}
-	if s.isPacked() {
+	if s.IsPacked() {
 		key = keys.Packed + "|" + key
 	}
 	r.WriteString("rowset(" + store.Literal(key))
@@ -44,35 +34,8 @@ func (r *renderer) rowset(s *source) {
 	r.WriteByte(')')
 }
 
-// isPacked reports whether a source has more columns than rowset(...).
-func (s *source) isPacked() bool { return len(s.cols) > store.RowsetColumns }
-
-// fields maps the columns of a source to those of rowset(...).
-func (s *source) fields() {
-	for i := range s.cols {
-		c := &s.cols[i]
-		c.sql, c.expand = columnName(i), nil
-		if !s.isPacked() {
-			continue
-		}
-		c.expand = func() (*node, error) {
-			n, err := call(
-				keys.Make(keys.Field, strconv.Itoa(i)),
-				c.typ,
-				&node{op: opCol, typ: types.NVarCharMax, null: true, src: s, col: packedColumn, traits: hasColumn},
-			)
-			if err != nil {
-				return nil, err
-			}
-			n.traits &^= canFail
-			n.null, n.label = c.null, c.label
-			return n, nil
-		}
-	}
-}
-
 // openJSON binds OPENJSON.
-func (b *binder) openJSON(ts *syntax.OpenJSON, outer *level) (*source, error) {
+func (b *binder) openJSON(ts *syntax.OpenJSON, outer *level) (*tree.Source, error) {
 	list := []syntax.Expr{ts.X}
 	if ts.Path != nil {
 		list = append(list, ts.Path)
@@ -82,24 +45,24 @@ func (b *binder) openJSON(ts *syntax.OpenJSON, outer *level) (*source, error) {
 		return nil, err
 	}
 	text := b.ofDatabase(types.NVarCharMax) // the type of value, in the collation of the JSON text
-	if args[0].typ.IsCharacter() {
-		text.Collation = args[0].typ.Collation
+	if args[0].Type.IsCharacter() {
+		text.Collation = args[0].Type.Collation
 	}
 	for i, a := range args {
-		if args[i], err = convertImplicit(a, types.NVarCharMax); err != nil {
+		if args[i], err = expr.ConvertImplicit(a, types.NVarCharMax); err != nil {
 			return nil, err
 		}
 	}
-	src := &source{alias: b.alias("j"), name: ts.Alias.Name}
+	src := &tree.Source{Alias: b.alias("j"), Name: ts.Alias.Name}
 	key := []string{keys.TableFunction, "OPENJSON"}
 	for _, c := range builtin.OpenJSONColumns {
 		if c.Type == types.NVarCharMax {
 			c.Type = text
 		}
-		src.cols = append(src.cols, sourceColumn{name: c.Name, typ: c.Type, null: c.Nullable, label: labelImplicit})
+		src.Columns = append(src.Columns, tree.SourceColumn{Name: c.Name, Type: c.Type, Null: c.Nullable, Label: tree.LabelImplicit})
 	}
 	if ts.Columns != nil {
-		key[1], src.cols = "OPENJSONWITH", nil
+		key[1], src.Columns = "OPENJSONWITH", nil
 		for _, c := range ts.Columns {
 			t, err := b.typeOf(c.Type, types.Named)
 			if err != nil {
@@ -107,7 +70,7 @@ func (b *binder) openJSON(ts *syntax.OpenJSON, outer *level) (*source, error) {
 			}
 			if c.Collation != "" {
 				if !t.IsCharacter() {
-					return nil, mserr.New(447, 16, "Expression type %s is invalid for COLLATE clause.", typeName(t))
+					return nil, mserr.New(447, 16, "Expression type %s is invalid for COLLATE clause.", expr.TypeName(t))
 				}
 				if t.Collation, err = b.collationNamed(c.Collation); err != nil {
 					return nil, err
@@ -121,18 +84,18 @@ func (b *binder) openJSON(ts *syntax.OpenJSON, outer *level) (*source, error) {
 				asJSON = "1"
 			}
 			key = append(key, keys.Text(c.Name.Name), keys.TypeText(t), keys.Text(path), asJSON)
-			src.cols = append(src.cols, sourceColumn{name: c.Name.Name, typ: t, null: true, label: labelImplicit})
+			src.Columns = append(src.Columns, tree.SourceColumn{Name: c.Name.Name, Type: t, Null: true, Label: tree.LabelImplicit})
 		}
 	}
-	src.rowset, err = rowset(keys.Make(key...), args...)
-	src.fields()
+	src.Rowset, err = tree.Rowset(keys.Make(key...), args...)
+	src.Fields()
 	return src, err
 }
 
 // tableFunc binds a table-valued function: built-in, inline or multi-statement. Error 208.
-func (b *binder) tableFunc(ts *syntax.TableFunc, outer *level) (*source, error) {
+func (b *binder) tableFunc(ts *syntax.TableFunc, outer *level) (*tree.Source, error) {
 	e := ts.Call
-	var src *source
+	var src *tree.Source
 	call, ok, err := b.columnCall(e, outer)
 	if err != nil {
 		return nil, err
@@ -155,24 +118,24 @@ func (b *binder) tableFunc(ts *syntax.TableFunc, outer *level) (*source, error) 
 	if err != nil {
 		return nil, err
 	}
-	src.name, src.schema, src.db = ts.Alias.Name, "", ""
-	if src.name == "" {
-		src.name = e.Name.Last()
+	src.Name, src.Schema, src.DB = ts.Alias.Name, "", ""
+	if src.Name == "" {
+		src.Name = e.Name.Last()
 	}
 	for i, c := range ts.Columns {
-		if i >= len(src.cols) {
-			return nil, mserr.FewerColumnsThanListed(src.name)
+		if i >= len(src.Columns) {
+			return nil, mserr.FewerColumnsThanListed(src.Name)
 		}
-		src.cols[i].name = c.Name
+		src.Columns[i].Name = c.Name
 	}
-	if ts.Columns != nil && len(ts.Columns) < len(src.cols) {
-		return nil, mserr.MoreColumnsThanListed(src.name)
+	if ts.Columns != nil && len(ts.Columns) < len(src.Columns) {
+		return nil, mserr.MoreColumnsThanListed(src.Name)
 	}
 	return src, nil
 }
 
 // splitSource binds STRING_SPLIT.
-func (b *binder) splitSource(e *syntax.FuncCall, outer *level) (*source, error) {
+func (b *binder) splitSource(e *syntax.FuncCall, outer *level) (*tree.Source, error) {
 	if n := len(e.Args); n < 2 || n > 3 {
 		return nil, mserr.ArgumentRange("string_split", 2, 3)
 	}
@@ -180,43 +143,43 @@ func (b *binder) splitSource(e *syntax.FuncCall, outer *level) (*source, error) 
 	if err != nil {
 		return nil, err
 	}
-	t := types.Type{ID: types.VarChar, Length: args[0].typ.Length, Collation: args[0].typ.Collation}
-	if args[0].typ.IsUnicode() || args[1].typ.IsUnicode() {
+	t := types.Type{ID: types.VarChar, Length: args[0].Type.Length, Collation: args[0].Type.Collation}
+	if args[0].Type.IsUnicode() || args[1].Type.IsUnicode() {
 		t.ID = types.NVarChar
 	}
-	if !args[0].typ.IsCharacter() && args[0].typ.ID != types.Null {
-		return nil, mserr.InvalidArgumentType(args[0].typ.Name(), 1, "string_split")
+	if !args[0].Type.IsCharacter() && args[0].Type.ID != types.Null {
+		return nil, mserr.InvalidArgumentType(args[0].Type.Name(), 1, "string_split")
 	}
 	if t.Length == 0 {
 		t.Length = types.Max
 	}
 	ordinal := false
 	if len(args) == 3 {
-		if args[2].op != opConst {
+		if args[2].Op != tree.OpConst {
 			return nil, mserr.NotSupported("STRING_SPLIT whose third argument is not a constant")
 		}
-		v, err := types.Convert(args[2].val, args[2].typ, types.BitType, types.NoStyle)
+		v, err := types.Convert(args[2].Value, args[2].Type, types.BitType, types.NoStyle)
 		if err != nil {
 			return nil, err
 		}
 		ordinal = v == int64(1)
 	}
 	for i := range args[:2] {
-		if args[i], err = convertImplicit(args[i], types.NVarCharMax); err != nil {
+		if args[i], err = expr.ConvertImplicit(args[i], types.NVarCharMax); err != nil {
 			return nil, err
 		}
 	}
-	src := &source{alias: b.alias("j"), cols: []sourceColumn{{name: "value", typ: t, label: labelImplicit}}}
+	src := &tree.Source{Alias: b.alias("j"), Columns: []tree.SourceColumn{{Name: "value", Type: t, Label: tree.LabelImplicit}}}
 	if ordinal {
-		src.cols = append(src.cols, sourceColumn{name: "ordinal", typ: types.BigIntType})
+		src.Columns = append(src.Columns, tree.SourceColumn{Name: "ordinal", Type: types.BigIntType})
 	}
-	src.rowset, err = rowset(keys.TableFunction+"|STRING_SPLIT", args[:2]...)
-	src.fields()
+	src.Rowset, err = tree.Rowset(keys.TableFunction+"|STRING_SPLIT", args[:2]...)
+	src.Fields()
 	return src, err
 }
 
 // seriesSource binds GENERATE_SERIES. Error 5373 for arguments of different types.
-func (b *binder) seriesSource(e *syntax.FuncCall, outer *level) (*source, error) {
+func (b *binder) seriesSource(e *syntax.FuncCall, outer *level) (*tree.Source, error) {
 	if n := len(e.Args); n < 2 || n > 3 {
 		return nil, mserr.ArgumentRange("generate_series", 2, 3)
 	}
@@ -225,32 +188,32 @@ func (b *binder) seriesSource(e *syntax.FuncCall, outer *level) (*source, error)
 		return nil, err
 	}
 	if len(args) == 2 {
-		args = append(args, constant(int64(1), types.IntType))
-		back, err := compare(">", args[0], args[1])
+		args = append(args, tree.Constant(int64(1), types.IntType))
+		back, err := expr.Compare(">", args[0], args[1])
 		if err != nil {
 			return nil, err
 		}
-		args[2] = caseOf(
+		args[2] = expr.CaseOf(
 			types.IntType,
-			[]*node{back},
-			[]*node{constant(int64(-1), types.IntType), constant(int64(1), types.IntType)},
+			[]*tree.Node{back},
+			[]*tree.Node{tree.Constant(int64(-1), types.IntType), tree.Constant(int64(1), types.IntType)},
 		)
 	}
-	t, _, err := unify("generate_series", args)
+	t, _, err := expr.Unify("generate_series", args)
 	if err != nil {
 		return nil, err
 	}
 	if !t.IsInteger() && t.ID != types.Decimal {
 		return nil, mserr.InvalidArgumentType(t.Name(), 1, "generate_series")
 	}
-	src := &source{alias: b.alias("j"), cols: []sourceColumn{{name: "value", typ: t}}}
-	src.rowset, err = rowset(keys.Make(keys.TableFunction, "GENERATE_SERIES", keys.TypeText(t)), args...)
-	src.fields()
+	src := &tree.Source{Alias: b.alias("j"), Columns: []tree.SourceColumn{{Name: "value", Type: t}}}
+	src.Rowset, err = tree.Rowset(keys.Make(keys.TableFunction, "GENERATE_SERIES", keys.TypeText(t)), args...)
+	src.Fields()
 	return src, err
 }
 
 // userTable binds a user-defined table-valued function.
-func (b *binder) userTable(e *syntax.FuncCall, outer *level) (*source, error) {
+func (b *binder) userTable(e *syntax.FuncCall, outer *level) (*tree.Source, error) {
 	if src, err := b.systemTableFunction(e, outer); src != nil || err != nil {
 		return src, err
 	}
@@ -274,22 +237,22 @@ func (b *binder) userTable(e *syntax.FuncCall, outer *level) (*source, error) {
 	if f.Kind == catalog.KindInlineFunction {
 		return b.inline(db, f, args)
 	}
-	src := &source{alias: b.alias("j")}
+	src := &tree.Source{Alias: b.alias("j")}
 	for _, c := range f.Columns {
-		src.cols = append(src.cols, sourceColumn{name: c.Name, typ: c.Type, null: c.Nullable, label: labelImplicit})
+		src.Columns = append(src.Columns, tree.SourceColumn{Name: c.Name, Type: c.Type, Null: c.Nullable, Label: tree.LabelImplicit})
 	}
-	n := build(opLocal, types.NVarCharMax, args...)
-	n.key = keys.LocalTableFunction + strconv.Itoa(db.ID) + "|" + strconv.Itoa(int(f.ObjectID))
-	n.traits |= hasLocal | canFail
-	src.rowset = n
-	src.fields()
+	n := tree.Build(tree.OpLocal, types.NVarCharMax, args...)
+	n.Key = keys.LocalTableFunction + strconv.Itoa(db.ID) + "|" + strconv.Itoa(int(f.ObjectID))
+	n.Traits |= tree.HasLocal | tree.CanFail
+	src.Rowset = n
+	src.Fields()
 	return src, nil
 }
 
 // systemTableFunction binds a table-valued function of the server, or returns nil if there is none
 // of that name. Functions that begin with fn_ are found without their schema (documentation of
 // sys.fn_listextendedproperty), dynamic management functions only with it.
-func (b *binder) systemTableFunction(e *syntax.FuncCall, outer *level) (*source, error) {
+func (b *binder) systemTableFunction(e *syntax.FuncCall, outer *level) (*tree.Source, error) {
 	schema, name := catalog.Fold(e.Name.Schema()), catalog.Fold(e.Name.Last())
 	if schema != "sys" && schema != "" ||
 		!(strings.HasPrefix(name, "fn_") || schema == "sys" && strings.HasPrefix(name, "dm_")) {
@@ -346,7 +309,7 @@ func systemRows(name string) (*catalog.Function, error) {
 }
 
 // inline expands an inline table-valued function and replaces its parameters by the arguments.
-func (b *binder) inline(db *catalog.Database, f *catalog.Function, args []*node) (src *source, err error) {
+func (b *binder) inline(db *catalog.Database, f *catalog.Function, args []*tree.Node) (src *tree.Source, err error) {
 	parsed, err := f.Memo.Get(func() (any, error) { return parseFunction(f.Text, f.QuotedIdentifier) })
 	if err != nil {
 		return nil, err
@@ -356,7 +319,7 @@ func (b *binder) inline(db *catalog.Database, f *catalog.Function, args []*node)
 		return nil, mserr.NotSupported("the function %s", f.Name)
 	}
 	p := b.moduleScope(db, f)
-	p.params = map[string]*node{}
+	p.params = map[string]*tree.Node{}
 	for i, param := range f.Params {
 		p.params[catalog.Fold(param.Name)] = args[i]
 	}
@@ -368,7 +331,7 @@ func (b *binder) inline(db *catalog.Database, f *catalog.Function, args []*node)
 		if q, err = nameColumns(q, f.Name, nil); err != nil {
 			return err
 		}
-		src, err = q.rows(b.alias("q"), f.Name)
+		src, err = expr.Rows(q, b.alias("q"), f.Name)
 		return err
 	})
 	return src, err

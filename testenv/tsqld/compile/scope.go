@@ -1,7 +1,6 @@
 package compile
 
 import (
-	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -36,17 +35,4 @@ type Scope interface {
 	// FunctionDepth returns the number of running user-defined functions. Statements of a function
 	// use other spools than the statement that called it.
 	FunctionDepth() int
-}
-
-// Frame is the view that expressions have of a session at run time. The interpreter implements it.
-type Frame interface {
-	// Variable returns the value of a variable. name is spelled as in the statement.
-	Variable(name string) types.Value
-	// Env returns the environment of the session's built-in functions.
-	Env() builtin.Env
-	// Meter returns the session's meter; it may be nil.
-	Meter() *meter.Meter
-	// Call computes a function that only the interpreter can compute; its keys are the Local
-	// constants.
-	Call(key string, args []types.Value) (types.Value, error)
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -18,7 +20,7 @@ func (c *Compiler) SelectInto(
 	hints []*syntax.Option,
 	database int,
 	table *catalog.Table,
-) (d *DML, err error) {
+) (d *plan.DML, err error) {
 	err = c.bind(hints, func(b *binder) error {
 		d, err = compileSelectInto(b, q, hints, database, table)
 		return err
@@ -34,7 +36,7 @@ func compileSelectInto(
 	hints []*syntax.Option,
 	database int,
 	table *catalog.Table,
-) (d *DML, err error) {
+) (d *plan.DML, err error) {
 	b := &builder{binder: in}
 	q, declared, err := identityOf(q)
 	if err != nil {
@@ -114,31 +116,31 @@ func isIdentity(item syntax.SelectItem) bool {
 
 // declare sets the identity of the column in the target of SELECT … INTO. Error 8108 if another
 // column inherits one.
-func (i *identityItem) declare(into *Into, q *query) error {
-	for k, c := range q.cols {
+func (i *identityItem) declare(into *plan.Into, q *tree.Query) error {
+	for k, c := range q.Columns {
 		switch {
-		case strings.EqualFold(c.name, i.column):
-			if ok := c.typ.IsInteger() && c.typ.ID != types.Bit || c.typ.ID == types.Decimal && c.typ.Scale == 0; !ok {
+		case strings.EqualFold(c.Name, i.column):
+			if ok := c.Type.IsInteger() && c.Type.ID != types.Bit || c.Type.ID == types.Decimal && c.Type.Scale == 0; !ok {
 				return mserr.InvalidIdentityType(i.column)
 			}
-			if c.typ.IsDecimalText() {
+			if c.Type.IsDecimalText() {
 				return mserr.NotSupported("IDENTITY on decimal columns of more than 18 digits")
 			}
 			into.Identity[k] = i.auto
 		case into.Identity[k] != nil:
 			return mserr.New(8108, 16, "Cannot add identity column, using the SELECT INTO statement, to table '%s', which already "+
-				"has column '%s' that inherits the identity property.", into.Name, c.name)
+				"has column '%s' that inherits the identity property.", into.Name, c.Name)
 		}
 	}
 	return nil
 }
 
 // without returns the query without the column of IDENTITY.
-func (i *identityItem) without(q *query) *query {
-	at := slices.IndexFunc(q.cols, func(c outColumn) bool { return strings.EqualFold(c.name, i.column) })
-	r, inner := *q, *q.core
-	inner.items = slices.Delete(slices.Clone(inner.items), at, at+1)
-	r.cols = slices.Delete(slices.Clone(r.cols), at, at+1)
-	r.core = &inner
+func (i *identityItem) without(q *tree.Query) *tree.Query {
+	at := slices.IndexFunc(q.Columns, func(c tree.ResultColumn) bool { return strings.EqualFold(c.Name, i.column) })
+	r, inner := *q, *q.Core
+	inner.Items = slices.Delete(slices.Clone(inner.Items), at, at+1)
+	r.Columns = slices.Delete(slices.Clone(r.Columns), at, at+1)
+	r.Core = &inner
 	return &r
 }

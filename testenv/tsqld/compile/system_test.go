@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
@@ -28,7 +29,7 @@ func TestSystemViews(t *testing.T) {
 			for _, s := range p.System {
 				var cols []string
 				for i := range s.Table.Columns {
-					cols = append(cols, columnName(i))
+					cols = append(cols, tree.ColumnName(i))
 				}
 				require.NoError(
 					t,

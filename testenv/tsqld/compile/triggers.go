@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -58,12 +60,12 @@ func (t target) fires(actions []string) bool {
 }
 
 // setActions notes the actions of a statement.
-func (d *DML) setActions(t target, actions ...string) {
+func setActions(d *plan.DML, t target, actions ...string) {
 	d.Actions, d.Fires = actions, t.fires(actions)
 }
 
 // noteUpdates notes the columns that a statement assigns, for UPDATE() and COLUMNS_UPDATED().
-func (d *DML) noteUpdates(values []setting) {
+func noteUpdates(d *plan.DML, values []setting) {
 	for _, v := range values {
 		if v.c.Type.ID != types.RowVersion && !slices.Contains(d.Updates, v.c.ID) {
 			d.Updates = append(d.Updates, v.c.ID)
@@ -86,26 +88,26 @@ func (b *binder) transition(name *syntax.ObjectName) *catalog.Table {
 
 // transitionSource returns inserted or deleted as a source. Error 311 for text, ntext and image
 // columns, which only INSTEAD OF triggers can read.
-func (b *binder) transitionSource(t *catalog.Table) *source {
+func (b *binder) transitionSource(t *catalog.Table) *tree.Source {
 	src := b.tableOf(nil, t)
-	for i := range src.cols {
-		if src.cols[i].typ.IsLOB() && b.scope.FiringInstead() == 0 {
-			src.cols[i].expand = func() (*node, error) { return nil, mserr.TransitionLOB() }
+	for i := range src.Columns {
+		if src.Columns[i].Type.IsLOB() && b.scope.FiringInstead() == 0 {
+			src.Columns[i].Expand = func() (*tree.Node, error) { return nil, mserr.TransitionLOB() }
 		}
 	}
 	return src
 }
 
 // transitionTarget returns error 286 if a source that a statement changes is inserted or deleted.
-func transitionTarget(src *source) error {
-	if src.base != nil && src.base.Temporary && isTransition(src.base.Name) {
+func transitionTarget(src *tree.Source) error {
+	if src.Base != nil && src.Base.Temporary && isTransition(src.Base.Name) {
 		return mserr.TransitionTarget()
 	}
 	return nil
 }
 
 // updated binds UPDATE(column). Errors: 140 outside a trigger, 207, 2114.
-func (b *binder) updated(c *syntax.UpdatedCond, l *level) (*node, error) {
+func (b *binder) updated(c *syntax.UpdatedCond, l *level) (*tree.Node, error) {
 	t := b.localTable("inserted")
 	if t == nil {
 		return nil, mserr.UpdateOutsideTrigger()

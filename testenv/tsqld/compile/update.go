@@ -5,6 +5,10 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/rewrite"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -15,16 +19,16 @@ type modification struct {
 	target
 	b    *builder
 	l    *level
-	src  *source // the target's rows: its table, or a derived table through which the table is changed
-	rid  *node   // the rowid of a row of src
-	from fromNode
+	src  *tree.Source // the target's rows: its table, or a derived table through which the table is changed
+	rid  *tree.Node   // the rowid of a row of src
+	from tree.From
 	// repeated is set if from may return a row of the target several times.
 	repeated bool
 	// direct is set if src is the table itself and the only source in from, so that a plain UPDATE
 	// or DELETE of SQLite is sufficient.
 	direct bool
 	// instead is the INSTEAD OF trigger that runs in place of an UPDATE or DELETE, or nil.
-	instead *Instead
+	instead *plan.Instead
 }
 
 // modify binds the target and FROM of UPDATE or DELETE. columns are the names of the columns to
@@ -50,10 +54,10 @@ func (b *builder) modify(
 		if err := m.l.expose(m.src, false); err != nil {
 			return nil, err
 		}
-		m.direct = m.from == nil && m.src.table != ""
+		m.direct = m.from == nil && m.src.Table != ""
 		m.from = cross(m.src, m.from)
 	}
-	if v := m.src.view; v != nil {
+	if v := m.src.View; v != nil {
 		if in := b.insteadOf(v, permission); in != nil {
 			return m, m.modifyInstead(in)
 		}
@@ -66,8 +70,8 @@ func (b *builder) modify(
 		return nil, err
 	}
 	m.rid = rid
-	m.table = base.base
-	if m.src == base && base.databaseID != 0 {
+	m.table = base.Base
+	if m.src == base && base.DatabaseID != 0 {
 		if in := b.insteadOf(m.table, permission); in != nil {
 			return m, m.modifyInstead(in)
 		}
@@ -75,7 +79,7 @@ func (b *builder) modify(
 	if m.db, err = b.databaseOf(base); err != nil {
 		return nil, err
 	}
-	if m.src.view != nil {
+	if m.src.View != nil {
 		return m, b.permitThrough(m.src, m.db, m.table, permission)
 	}
 	if m.db != nil {
@@ -86,11 +90,11 @@ func (b *builder) modify(
 
 // ordered reports whether the rows have an order (TOP ... ORDER BY in a CTE), in which OUTPUT then
 // returns them.
-func (m *modification) ordered() bool { return m.src.query != nil && len(m.src.query.order) > 0 }
+func (m *modification) ordered() bool { return m.src.Query != nil && len(m.src.Query.Order) > 0 }
 
 // newValue binds the value of an assignment; c is the column, or nil. column.modify(...) changes
 // the target's column, whatever FROM has.
-func (m *modification) newValue(e syntax.Expr, c *catalog.Column, l *level) (*node, error) {
+func (m *modification) newValue(e syntax.Expr, c *catalog.Column, l *level) (*tree.Node, error) {
 	call, ok := e.(*syntax.MethodCall)
 	if !ok || !call.Mutator {
 		return m.b.expr(e, l)
@@ -105,7 +109,7 @@ func (m *modification) newValue(e syntax.Expr, c *catalog.Column, l *level) (*no
 // setting is the new value of a column.
 type setting struct {
 	c *catalog.Column
-	n *node
+	n *tree.Node
 }
 
 // sets binds SET: the values of columns, and assignments to variables. Errors: 207, 264, 271, 272,
@@ -121,7 +125,7 @@ func (m *modification) sets(
 		if s.Write != nil {
 			return nil, nil, mserr.NotSupported("column.WRITE")
 		}
-		var n *node
+		var n *tree.Node
 		var c *catalog.Column
 		if s.Column != nil {
 			if c, err = m.setColumn(s.Column, values); err != nil {
@@ -137,14 +141,14 @@ func (m *modification) sets(
 			n, err = m.newValue(s.Value, c, l)
 		}
 		if err == nil && s.Op != syntax.OpNone {
-			var left *node
+			var left *tree.Node
 			if c != nil {
 				left, err = m.old(c)
 			} else {
 				left, err = m.b.variable(s.Var)
 			}
 			if err == nil {
-				n, err = arith(arithOps[s.Op], left, n)
+				n, err = expr.Arith(expr.ArithOps[s.Op], left, n)
 			}
 		}
 		if err != nil {
@@ -161,7 +165,7 @@ func (m *modification) sets(
 			if err != nil {
 				return nil, nil, err
 			}
-			x, err := assignedTo(v, n)
+			x, err := expr.AssignedTo(v, n)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -175,16 +179,17 @@ func (m *modification) sets(
 	return values, assigned, nil
 }
 
-// shareSettingValues applies shareSequenceValues to the values and assignments of a SET clause.
+// shareSettingValues applies expr.ShareSequenceValues to the values and assignments of a SET
+// clause.
 func shareSettingValues(values []setting, assigned []assignment) {
-	row := make([]*node, 0, len(values)+len(assigned))
+	row := make([]*tree.Node, 0, len(values)+len(assigned))
 	for _, v := range values {
 		row = append(row, v.n)
 	}
 	for _, a := range assigned {
 		row = append(row, a.n)
 	}
-	row = shareSequenceValues(row)
+	row = expr.ShareSequenceValues(row)
 	for i := range values {
 		values[i].n = row[i]
 	}
@@ -195,16 +200,16 @@ func shareSettingValues(values []setting, assigned []assignment) {
 
 // setColumn resolves the column of a SET clause.
 func (m *modification) setColumn(ref *syntax.ColumnRef, before []setting) (*catalog.Column, error) {
-	if len(ref.Parts) > 1 && !m.src.matches(ref.Parts[:len(ref.Parts)-1]) &&
+	if len(ref.Parts) > 1 && !m.src.Matches(ref.Parts[:len(ref.Parts)-1]) &&
 		!strings.EqualFold(ref.Parts[len(ref.Parts)-2].Name, m.table.Name) {
 		return nil, mserr.Unbound(dotted(ref.Parts))
 	}
 	c := m.baseOf(ref.Column())
 	switch {
-	case c == nil && m.src.columnByName(ref.Column()) < 0:
+	case c == nil && m.src.ColumnByName(ref.Column()) < 0:
 		return nil, mserr.InvalidColumn(ref.Column())
 	case c == nil:
-		return nil, mserr.ViewDerivedField(m.src.name)
+		return nil, mserr.ViewDerivedField(m.src.Name)
 	case c.Formula != nil:
 		return nil, mserr.NotModifiable(c.Name)
 	case c.Type.ID == types.RowVersion:
@@ -232,7 +237,7 @@ func setNames(clauses []*syntax.SetClause) []string {
 }
 
 // where binds WHERE.
-func (m *modification) where(c syntax.Cond) (*node, error) {
+func (m *modification) where(c syntax.Cond) (*tree.Node, error) {
 	if c == nil {
 		return nil, nil
 	}
@@ -241,8 +246,8 @@ func (m *modification) where(c syntax.Cond) (*node, error) {
 }
 
 // rows returns the query for the rows to change, without a select list.
-func (m *modification) rows(where *node, top *syntax.Top) (*query, error) {
-	q := &query{core: &core{from: m.from, where: where}}
+func (m *modification) rows(where *tree.Node, top *syntax.Top) (*tree.Query, error) {
+	q := &tree.Query{Core: &tree.Core{From: m.from, Where: where}}
 	if top == nil {
 		return q, nil
 	}
@@ -253,26 +258,26 @@ func (m *modification) rows(where *node, top *syntax.Top) (*query, error) {
 		return nil, mserr.NotSupported("TOP ... PERCENT in a statement that changes data")
 	}
 	var err error
-	q.limit, err = m.b.topCount(top, &level{})
+	q.Limit, err = m.b.topCount(top, &level{})
 	return q, err
 }
 
 // Update compiles an UPDATE. checked tells whether WHERE CURRENT OF requires that the row is
 // unchanged since FETCH.
-func (c *Compiler) Update(s *syntax.UpdateStmt, checked bool) (d *DML, err error) {
+func (c *Compiler) Update(s *syntax.UpdateStmt, checked bool) (d *plan.DML, err error) {
 	err = c.bind(s.Hints, func(b *binder) error {
 		d, err = compileUpdate(b, s, checked)
 		return err
 	})
 	if err == nil {
-		err = c.addPastPlan(d, func(c *Compiler) (*DML, error) { return c.Update(s, checked) })
+		err = c.addPastPlan(d, func(c *Compiler) (*plan.DML, error) { return c.Update(s, checked) })
 	}
 	return d, err
 }
 
 // compileUpdate compiles an UPDATE. checked tells whether WHERE CURRENT OF requires that the row is
 // unchanged since FETCH.
-func compileUpdate(in *binder, s *syntax.UpdateStmt, checked bool) (d *DML, err error) {
+func compileUpdate(in *binder, s *syntax.UpdateStmt, checked bool) (d *plan.DML, err error) {
 	b := &builder{binder: in}
 	if err := b.with(s.With); err != nil {
 		return d, err
@@ -289,7 +294,7 @@ func compileUpdate(in *binder, s *syntax.UpdateStmt, checked bool) (d *DML, err 
 	if err != nil {
 		return d, err
 	}
-	d.noteUpdates(values)
+	noteUpdates(d, values)
 	where, err := m.whereOf(d, s.Where, s.CurrentOf, checked)
 	if err != nil {
 		return d, err
@@ -297,8 +302,8 @@ func compileUpdate(in *binder, s *syntax.UpdateStmt, checked bool) (d *DML, err 
 	if err := m.noteRowID(d, values, where); err != nil {
 		return d, err
 	}
-	d.NeedsPastRows = joinNeedsPastRows(m.src) || fromNeedsPastRows(m.from, where)
-	var returned *query
+	d.NeedsPastRows = rewrite.JoinNeedsPastRows(m.src) || rewrite.FromNeedsPastRows(m.from, where)
+	var returned *tree.Query
 	if s.Output != nil && s.OutputInto == nil && !m.ordered() {
 		isSet := func(c *catalog.Column) bool {
 			return slices.ContainsFunc(values, func(v setting) bool { return v.c == c })
@@ -307,9 +312,9 @@ func compileUpdate(in *binder, s *syntax.UpdateStmt, checked bool) (d *DML, err 
 			"inserted": always, "deleted": func(c *catalog.Column) bool { return !isSet(c) }})
 	}
 	spooled := s.Output != nil && returned == nil || s.OutputInto != nil || len(assigned) > 0 ||
-		len(m.rekeyed(values)) > 0 || m.instead != nil || m.src.hasCheckOption()
+		len(m.rekeyed(values)) > 0 || m.instead != nil || hasCheckOption(m.src)
 	if s.OutputInto != nil && s.Output == nil && s.Top == nil && len(assigned) == 0 &&
-		len(m.rekeyed(values)) == 0 && m.instead == nil && !m.src.hasCheckOption() {
+		len(m.rekeyed(values)) == 0 && m.instead == nil && !hasCheckOption(m.src) {
 		spooled = !m.updateInto(d, s.OutputInto, values, where)
 	}
 	switch {
@@ -325,19 +330,19 @@ func compileUpdate(in *binder, s *syntax.UpdateStmt, checked bool) (d *DML, err 
 }
 
 // updateDirect compiles a plain UPDATE of SQLite.
-func (m *modification) updateDirect(d *DML, values []setting, where *node, returned *query) error {
+func (m *modification) updateDirect(d *plan.DML, values []setting, where *tree.Node, returned *tree.Query) error {
 	r := &renderer{}
 	m.renderSet(r, values)
 	if where != nil {
 		r.WriteString(" WHERE ")
 		r.node(where)
 	}
-	return d.emitChange(r, returned)
+	return emitChange(d, r, returned)
 }
 
 // renderSet writes UPDATE and SET with the values as expressions.
 func (m *modification) renderSet(r *renderer, values []setting) {
-	r.WriteString("UPDATE " + m.sql() + " AS " + m.src.alias + " SET ")
+	r.WriteString("UPDATE " + m.sql() + " AS " + m.src.Alias + " SET ")
 	for i, v := range values {
 		if i > 0 {
 			r.WriteString(", ")
@@ -352,12 +357,12 @@ func (m *modification) renderSet(r *renderer, values []setting) {
 // updateJoined compiles an UPDATE ... FROM of SQLite, which finds each row of the target once.
 // SQLite's FROM does not name the target itself. updateJoined reports whether it could: it requires
 // inner joins with the table itself.
-func (m *modification) updateJoined(d *DML, values []setting, where *node, returned *query) (bool, error) {
-	if m.src.table == "" {
+func (m *modification) updateJoined(d *plan.DML, values []setting, where *tree.Node, returned *tree.Query) (bool, error) {
+	if m.src.Table == "" {
 		return false, nil
 	}
-	c := withDrivingTables(&core{from: m.from, where: where})
-	rest, conds, found := m.splitTarget(c.from)
+	c := rewrite.WithDrivingTables(&tree.Core{From: m.from, Where: where})
+	rest, conds, found := m.splitTarget(c.From)
 	if !found || isDependent(rest) || rest == nil && readsTarget(values) {
 		return false, nil
 	}
@@ -367,31 +372,31 @@ func (m *modification) updateJoined(d *DML, values []setting, where *node, retur
 		r.WriteString(" FROM ")
 		r.from(rest, false)
 	}
-	if cond := and(append(conds, c.where)...); cond != nil {
+	if cond := tree.And(append(conds, c.Where)...); cond != nil {
 		r.WriteString(" WHERE ")
 		r.node(cond)
 	}
-	return true, d.emitChange(r, returned)
+	return true, emitChange(d, r, returned)
 }
 
 // readsTarget reports whether a value comes from a query. SQLite's plain UPDATE would let the query
 // see rows that it has changed already; UPDATE with FROM computes all values first.
 func readsTarget(values []setting) bool {
-	return slices.ContainsFunc(values, func(v setting) bool { return v.n.traits&(hasSubquery|hasLocal) != 0 })
+	return slices.ContainsFunc(values, func(v setting) bool { return v.n.Traits&(tree.HasSubquery|tree.HasLocal) != 0 })
 }
 
 // splitTarget removes the target from inner joins. It returns the remaining joins and the
 // conditions that must hold.
-func (m *modification) splitTarget(f fromNode) (rest fromNode, conds []*node, found bool) {
-	j, ok := f.(*join)
+func (m *modification) splitTarget(f tree.From) (rest tree.From, conds []*tree.Node, found bool) {
+	j, ok := f.(*tree.Join)
 	switch {
-	case !ok && f == fromNode(m.src):
+	case !ok && f == tree.From(m.src):
 		return nil, nil, true
-	case !ok || j.kind != "JOIN":
+	case !ok || j.Kind != "JOIN":
 		return f, nil, false
 	}
-	left, conds, inLeft := m.splitTarget(j.left)
-	right, more, inRight := m.splitTarget(j.right)
+	left, conds, inLeft := m.splitTarget(j.Left)
+	right, more, inRight := m.splitTarget(j.Right)
 	switch {
 	case !inLeft && !inRight:
 		return f, nil, false
@@ -400,24 +405,24 @@ func (m *modification) splitTarget(f fromNode) (rest fromNode, conds []*node, fo
 	case right == nil:
 		rest = left
 	default:
-		rest = &join{kind: j.kind, left: left, right: right}
+		rest = &tree.Join{Kind: j.Kind, Left: left, Right: right}
 	}
-	return rest, append(append(conds, more...), j.on), true
+	return rest, append(append(conds, more...), j.On), true
 }
 
 // isDependent reports whether the rows of a source depend on other sources.
-func isDependent(f fromNode) bool {
+func isDependent(f tree.From) bool {
 	switch f := f.(type) {
-	case *join:
-		return isDependent(f.left) || isDependent(f.right)
-	case *source:
-		return f.rowset != nil && f.rowset.traits&rowBound != 0
+	case *tree.Join:
+		return isDependent(f.Left) || isDependent(f.Right)
+	case *tree.Source:
+		return f.Rowset != nil && f.Rowset.Traits&tree.RowBound != 0
 	}
 	return false
 }
 
 // updateFrom compiles an UPDATE from a subquery of rowids and new values.
-func (m *modification) updateFrom(d *DML, s *syntax.UpdateStmt, values []setting, where *node, returned *query) error {
+func (m *modification) updateFrom(d *plan.DML, s *syntax.UpdateStmt, values []setting, where *tree.Node, returned *tree.Query) error {
 	if s.Top == nil {
 		if done, err := m.updateJoined(d, values, where, returned); done || err != nil {
 			return err
@@ -427,9 +432,9 @@ func (m *modification) updateFrom(d *DML, s *syntax.UpdateStmt, values []setting
 	if err != nil {
 		return err
 	}
-	q.core.items = []*node{m.rid}
+	q.Core.Items = []*tree.Node{m.rid}
 	for _, v := range values {
-		q.core.items = append(q.core.items, v.n)
+		q.Core.Items = append(q.Core.Items, v.n)
 	}
 	r := &renderer{}
 	r.WriteString("UPDATE " + m.sql() + " AS u SET ")
@@ -437,17 +442,17 @@ func (m *modification) updateFrom(d *DML, s *syntax.UpdateStmt, values []setting
 		if i > 0 {
 			r.WriteString(", ")
 		}
-		r.WriteString(v.c.SQLName + " = q." + columnName(i+1))
+		r.WriteString(v.c.SQLName + " = q." + tree.ColumnName(i+1))
 	}
 	r.WriteString(" FROM (")
 	r.query(q)
 	r.WriteString(") AS q WHERE u.rowid = q.c1")
-	return d.emitChange(r, returned)
+	return emitChange(d, r, returned)
 }
 
 // updateInto is outputInto for an UPDATE.
-func (m *modification) updateInto(d *DML, clause *syntax.Output, values []setting, where *node) bool {
-	inserted := m.b.pseudo("inserted", m.target, func(c *catalog.Column) (*node, error) {
+func (m *modification) updateInto(d *plan.DML, clause *syntax.Output, values []setting, where *tree.Node) bool {
+	inserted := m.b.pseudo("inserted", m.target, func(c *catalog.Column) (*tree.Node, error) {
 		for _, v := range values {
 			if v.c == c {
 				return v.n, nil
@@ -460,32 +465,32 @@ func (m *modification) updateInto(d *DML, clause *syntax.Output, values []settin
 
 // updateSpooled compiles an UPDATE with OUTPUT or assignments through a spool.
 func (m *modification) updateSpooled(
-	d *DML,
+	d *plan.DML,
 	s *syntax.UpdateStmt,
 	values []setting,
 	assigned []assignment,
-	where *node,
+	where *tree.Node,
 ) error {
 	sp := m.b.newSpool()
 	rid := sp.capture(m.rid)
-	newValues := map[*catalog.Column]*node{}
+	newValues := map[*catalog.Column]*tree.Node{}
 	for _, v := range values {
 		newValues[v.c] = sp.capture(v.n)
 	}
-	inserted := m.b.pseudo("inserted", m.target, func(c *catalog.Column) (*node, error) {
+	inserted := m.b.pseudo("inserted", m.target, func(c *catalog.Column) (*tree.Node, error) {
 		if n := newValues[c]; n != nil {
 			return n, nil
 		}
 		return m.captured(sp, c)
 	})
-	deleted := m.b.pseudo("deleted", m.target, func(c *catalog.Column) (*node, error) { return m.captured(sp, c) })
+	deleted := m.b.pseudo("deleted", m.target, func(c *catalog.Column) (*tree.Node, error) { return m.captured(sp, c) })
 	out, err := m.b.output(s.OutputInto, s.Output, m.outputLevel(inserted, deleted), sp)
 	if err != nil {
 		return err
 	}
 	assign, yield := sp.assign(d, values, assigned)
-	var check *node
-	if m.instead == nil && m.src.hasCheckOption() {
+	var check *tree.Node
+	if m.instead == nil && hasCheckOption(m.src) {
 		if check, err = viewCheck(m.src, inserted); err != nil {
 			return err
 		}
@@ -513,7 +518,7 @@ func (m *modification) updateSpooled(
 	if assign != nil {
 		d.Assign = assign
 		r := &renderer{}
-		r.query(&query{core: &core{from: sp.src, items: yield}, order: []orderTerm{{n: sp.number()}}})
+		r.query(&tree.Query{Core: &tree.Core{From: sp.src, Items: yield}, Order: []tree.OrderTerm{{Node: sp.number()}}})
 		if d.AssignFrom, err = r.statement(); err != nil {
 			return err
 		}
@@ -522,7 +527,7 @@ func (m *modification) updateSpooled(
 }
 
 // fillSpool finishes the spool and adds the statement that fills it with the rows to change.
-func (m *modification) fillSpool(d *DML, sp *spool, where *node, top *syntax.Top) error {
+func (m *modification) fillSpool(d *plan.DML, sp *spool, where *tree.Node, top *syntax.Top) error {
 	sp.finish(m.b, d)
 	q, err := m.rows(where, top)
 	if err != nil {
@@ -537,7 +542,7 @@ func (m *modification) fillSpool(d *DML, sp *spool, where *node, top *syntax.Top
 }
 
 // captured returns the spool's column for the old value of a column.
-func (m *modification) captured(sp *spool, c *catalog.Column) (*node, error) {
+func (m *modification) captured(sp *spool, c *catalog.Column) (*tree.Node, error) {
 	n, err := m.old(c)
 	if err != nil {
 		return nil, err
@@ -546,7 +551,7 @@ func (m *modification) captured(sp *spool, c *catalog.Column) (*node, error) {
 }
 
 // outputLevel returns the level of OUTPUT: inserted, deleted, and the other sources of FROM.
-func (m *modification) outputLevel(pseudo ...*source) *level {
+func (m *modification) outputLevel(pseudo ...*tree.Source) *level {
 	l := &level{sources: pseudo}
 	for _, src := range m.l.sources {
 		if src != m.src {
@@ -558,35 +563,35 @@ func (m *modification) outputLevel(pseudo ...*source) *level {
 
 // assign prepares the assignments of UPDATE ... SET @v = x: the expressions to evaluate for each
 // row, and the columns that the row must have.
-func (s *spool) assign(d *DML, values []setting, assigned []assignment) (assign []Assign, yield []*node) {
+func (s *spool) assign(d *plan.DML, values []setting, assigned []assignment) (assign []plan.Assign, yield []*tree.Node) {
 	names := map[string]bool{}
 	for _, a := range assigned {
 		names[catalog.Fold(a.variable)] = true
 	}
 	for _, a := range assigned {
-		n := a.n.replace(func(x *node) *node {
-			if x.readsAny(names) && x.sub == nil || x.op == opConst || x.op == opVar {
-				if x.op == opVar || x.op == opConst {
+		n := a.n.Replace(func(x *tree.Node) *tree.Node {
+			if x.ReadsAny(names) && x.Query == nil || x.Op == tree.OpConst || x.Op == tree.OpVar {
+				if x.Op == tree.OpVar || x.Op == tree.OpConst {
 					return x
 				}
 				return nil
 			}
 			c := s.capture(x)
-			if c.op != opCol {
+			if c.Op != tree.OpCol {
 				return c
 			}
 			for i, y := range yield {
-				if sameNode(y, c) {
-					return &node{op: opField, typ: x.typ, col: i}
+				if tree.SameNode(y, c) {
+					return &tree.Node{Op: tree.OpField, Type: x.Type, Column: i}
 				}
 			}
 			yield = append(yield, c)
-			return &node{op: opField, typ: x.typ, col: len(yield) - 1}
+			return &tree.Node{Op: tree.OpField, Type: x.Type, Column: len(yield) - 1}
 		})
-		assign = append(assign, Assign{Variable: a.variable, Type: a.n.typ, node: n})
+		assign = append(assign, plan.Assign{Variable: a.variable, Type: a.n.Type, Node: n})
 	}
 	if assign != nil && len(yield) == 0 {
-		yield = []*node{nullOf(types.IntType)}
+		yield = []*tree.Node{tree.NullOf(types.IntType)}
 	}
 	return assign, yield
 }

@@ -4,17 +4,19 @@ import (
 	"slices"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 )
 
 // applyUpdate adds the statement that updates the target from the spool. only, if not nil,
 // restricts it to some rows of the spool.
 func (m *modification) applyUpdate(
-	d *DML,
+	d *plan.DML,
 	sp *spool,
-	rid *node,
+	rid *tree.Node,
 	values []setting,
-	newValues map[*catalog.Column]*node,
-	only *node,
+	newValues map[*catalog.Column]*tree.Node,
+	only *tree.Node,
 ) error {
 	if len(values) == 0 {
 		return nil
@@ -29,7 +31,7 @@ func (m *modification) applyUpdate(
 			r.WriteString(v.c.SQLName + " = ")
 			value(r, v.c)
 		}
-		r.WriteString(" FROM " + sp.src.table + " AS " + sp.src.alias + " WHERE u.rowid = ")
+		r.WriteString(" FROM " + sp.src.Table + " AS " + sp.src.Alias + " WHERE u.rowid = ")
 		row(r)
 		if only != nil {
 			r.WriteString(" AND ")
@@ -41,7 +43,7 @@ func (m *modification) applyUpdate(
 	}
 	row := func(r *renderer) { r.node(rid) }
 	if shifted := m.rekeyed(values); len(shifted) > 0 {
-		temporary := func(r *renderer, c *catalog.Column) { r.WriteString(temporaryKey(c, sp.src.alias+"."+rowNumber)) }
+		temporary := func(r *renderer, c *catalog.Column) { r.WriteString(temporaryKey(c, sp.src.Alias+"."+rowNumber)) }
 		d.Shift = len(d.Apply) + 1
 		d.Deferred = slices.ContainsFunc(shifted, func(v setting) bool { return m.isForeign(v.c) })
 		if err := write(shifted, temporary, row); err != nil {
@@ -64,7 +66,7 @@ func (m *modification) applyUpdate(
 func (m *modification) rekeyed(values []setting) []setting {
 	var out []setting
 	for _, v := range values {
-		if v.n.traits&hasColumn != 0 && m.isKey(v.c) && !m.isConstrained(v.c) {
+		if v.n.Traits&tree.HasColumn != 0 && m.isKey(v.c) && !m.isConstrained(v.c) {
 			out = append(out, v)
 		}
 	}

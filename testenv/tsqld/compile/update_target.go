@@ -2,26 +2,27 @@ package compile
 
 import (
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
 // databaseOf returns the database of a table's source, or nil for a temporary table.
-func (b *builder) databaseOf(src *source) (*catalog.Database, error) {
+func (b *builder) databaseOf(src *tree.Source) (*catalog.Database, error) {
 	for _, db := range b.needs.Snapshots {
-		if src.databaseID != 0 && db.ID == src.databaseID {
+		if src.DatabaseID != 0 && db.ID == src.DatabaseID {
 			return db, nil
 		}
 	}
-	if src.databaseID != 0 {
-		return nil, mserr.InvalidObject(src.name)
+	if src.DatabaseID != 0 {
+		return nil, mserr.InvalidObject(src.Name)
 	}
 	return nil, nil
 }
 
 // targetSource binds the target of a data change that FROM does not name.
-func (b *builder) targetSource(ts syntax.TableSource) (*source, error) {
+func (b *builder) targetSource(ts syntax.TableSource) (*tree.Source, error) {
 	switch ts := ts.(type) {
 	case *syntax.TableVar:
 		return b.tableVar(ts)
@@ -33,7 +34,7 @@ func (b *builder) targetSource(ts syntax.TableSource) (*source, error) {
 
 // targetInFrom returns the target among the sources of FROM: the source with that alias, or the
 // only use of that table. It returns nil if FROM does not name the target.
-func (b *builder) targetInFrom(ts syntax.TableSource, l *level) (*source, error) {
+func (b *builder) targetInFrom(ts syntax.TableSource, l *level) (*tree.Source, error) {
 	if len(l.sources) == 0 {
 		return nil, nil
 	}
@@ -52,52 +53,41 @@ func (b *builder) targetInFrom(ts syntax.TableSource, l *level) (*source, error)
 			break
 		}
 		if t := b.transition(ts.Name); t != nil {
-			return onlyMatch(l, func(src *source) bool { return src.base == t })
+			return onlyMatch(l, func(src *tree.Source) bool { return src.Base == t })
 		}
 		db, o, err := b.object(ts.Name)
 		if err != nil {
 			return nil, err
 		}
-		return onlyMatch(l, func(src *source) bool { return src.isObject(o) && src.databaseID == db.ID })
+		return onlyMatch(l, func(src *tree.Source) bool { return isObject(src, o) && src.DatabaseID == db.ID })
 	}
 	if src := l.exposed(name); src != nil {
 		return src, nil
 	}
 	t := b.localTable(name)
-	return onlyMatch(l, func(src *source) bool { return t != nil && src.base == t })
-}
-
-// ownName returns the name of the table or view of a source, without regard to aliases.
-func (s *source) ownName() string {
-	switch {
-	case s.base != nil:
-		return s.base.Name
-	case s.view != nil:
-		return s.view.Name
-	}
-	return s.name
+	return onlyMatch(l, func(src *tree.Source) bool { return t != nil && src.Base == t })
 }
 
 // isObject reports whether a source is a table or view. It is false for a nil object.
-func (s *source) isObject(o catalog.Object) bool {
+func isObject(s *tree.Source, o catalog.Object) bool {
 	switch o := o.(type) {
 	case *catalog.Table:
-		return s.base == o
+		return s.Base == o
 	case *catalog.View:
-		return s.view == o
+		return s.View == o
 	}
 	return false
 }
 
 // onlyMatch returns the only source for which fits is true, or nil. Error 8154 for several.
-func onlyMatch(l *level, fits func(*source) bool) (*source, error) {
-	var found *source
+func onlyMatch(l *level, fits func(*tree.Source) bool) (*tree.Source, error) {
+	var found *tree.Source
 	for _, src := range l.sources {
 		if !fits(src) {
 			continue
 		}
 		if found != nil {
-			return nil, mserr.New(8154, 15, "The table '%s' is ambiguous.", src.ownName())
+			return nil, mserr.New(8154, 15, "The table '%s' is ambiguous.", src.OwnName())
 		}
 		found = src
 	}
@@ -107,43 +97,43 @@ func onlyMatch(l *level, fits func(*source) bool) (*source, error) {
 // rowID adds the rowid of the table behind a source to the source's columns. The source is a table,
 // or a derived table (view, CTE) that shows the rows of one table unchanged. base is the source of
 // that table. Errors: 270, 4403, 4405, 4406, 4426, 4436.
-func (b *builder) rowID(src *source, columns []string, permission string) (base *source, rid *node, err error) {
-	if src.base != nil && src.table != "" {
-		src.cols = append(src.cols, sourceColumn{typ: types.BigIntType, sql: "rowid", hidden: true})
-		return src, columnNode(src, len(src.cols)-1), nil
+func (b *builder) rowID(src *tree.Source, columns []string, permission string) (base *tree.Source, rid *tree.Node, err error) {
+	if src.Base != nil && src.Table != "" {
+		src.Columns = append(src.Columns, tree.SourceColumn{Type: types.BigIntType, SQL: "rowid", Hidden: true})
+		return src, tree.ColumnNode(src, len(src.Columns)-1), nil
 	}
-	c := src.lineage
+	c := src.Lineage
 	switch {
-	case src.query == nil:
-		return nil, nil, mserr.NotModifiableObject(src.name)
-	case src.query.set != nil:
-		return nil, nil, mserr.ViewUnion(src.name, src.query.set.op == "UNION ALL")
+	case src.Query == nil:
+		return nil, nil, mserr.NotModifiableObject(src.Name)
+	case src.Query.Set != nil:
+		return nil, nil, mserr.ViewUnion(src.Name, src.Query.Set.Op == "UNION ALL")
 	case c == nil:
-		return nil, nil, mserr.NotModifiableObject(src.name)
-	case c.distinct || c.grouped:
-		return nil, nil, mserr.ViewAggregates(src.name)
+		return nil, nil, mserr.NotModifiableObject(src.Name)
+	case c.Distinct || c.Grouped:
+		return nil, nil, mserr.ViewAggregates(src.Name)
 	}
-	var inner *source
+	var inner *tree.Source
 	var names []string
 	for _, name := range columns {
-		i := src.columnByName(name)
+		i := src.ColumnByName(name)
 		if i < 0 {
 			return nil, nil, mserr.InvalidColumn(name)
 		}
-		n := c.items[i]
-		if n.op != opCol {
-			return nil, nil, mserr.ViewDerivedField(src.name)
+		n := c.Items[i]
+		if n.Op != tree.OpCol {
+			return nil, nil, mserr.ViewDerivedField(src.Name)
 		}
-		if inner != nil && inner != n.src {
-			return nil, nil, mserr.ViewManyTables(src.name)
+		if inner != nil && inner != n.Source {
+			return nil, nil, mserr.ViewManyTables(src.Name)
 		}
-		inner = n.src
-		names = append(names, n.src.cols[n.col].name)
+		inner = n.Source
+		names = append(names, n.Source.Columns[n.Column].Name)
 	}
 	if inner == nil {
-		leaf, ok := c.from.(*source)
+		leaf, ok := c.From.(*tree.Source)
 		if !ok {
-			return nil, nil, mserr.ViewManyTables(src.name)
+			return nil, nil, mserr.ViewManyTables(src.Name)
 		}
 		inner = leaf
 	}
@@ -151,75 +141,75 @@ func (b *builder) rowID(src *source, columns []string, permission string) (base 
 	if err != nil {
 		return nil, nil, err
 	}
-	c.items = append(c.items, n)
-	q := *src.query
-	q.cols = append(append([]outColumn(nil), q.cols...), outColumn{typ: types.BigIntType, null: true})
-	src.query = &q
-	src.cols = append(
-		src.cols,
-		sourceColumn{typ: types.BigIntType, sql: columnName(len(c.items) - 1), hidden: true, null: true},
+	c.Items = append(c.Items, n)
+	q := *src.Query
+	q.Columns = append(append([]tree.ResultColumn(nil), q.Columns...), tree.ResultColumn{Type: types.BigIntType, Null: true})
+	src.Query = &q
+	src.Columns = append(
+		src.Columns,
+		tree.SourceColumn{Type: types.BigIntType, SQL: tree.ColumnName(len(c.Items) - 1), Hidden: true, Null: true},
 	)
-	return base, columnNode(src, len(src.cols)-1), nil
+	return base, tree.ColumnNode(src, len(src.Columns)-1), nil
 }
 
 // baseOf returns the target's column behind a column of src, or nil if the name is unknown.
 func (m *modification) baseOf(name string) *catalog.Column { return baseIn(m.src, name) }
 
 // baseIn returns the table column behind a column, possibly through derived tables, or nil.
-func baseIn(src *source, name string) *catalog.Column {
-	i := src.columnByName(name)
+func baseIn(src *tree.Source, name string) *catalog.Column {
+	i := src.ColumnByName(name)
 	if i < 0 {
 		return nil
 	}
-	if c := src.cols[i].base; c != nil {
+	if c := src.Columns[i].Base; c != nil {
 		return c
 	}
-	if src.lineage == nil {
+	if src.Lineage == nil {
 		return nil
 	}
-	n := src.lineage.items[i]
-	if n.op != opCol || n.col < 0 {
+	n := src.Lineage.Items[i]
+	if n.Op != tree.OpCol || n.Column < 0 {
 		return nil
 	}
-	return baseIn(n.src, n.src.cols[n.col].name)
+	return baseIn(n.Source, n.Source.Columns[n.Column].Name)
 }
 
 // old returns the node of the current value of a column of the target.
-func (m *modification) old(c *catalog.Column) (*node, error) {
-	for i := range m.src.cols {
-		if m.src.cols[i].base == c {
-			return m.src.resolve(i)
+func (m *modification) old(c *catalog.Column) (*tree.Node, error) {
+	for i := range m.src.Columns {
+		if m.src.Columns[i].Base == c {
+			return m.src.Resolve(i)
 		}
 	}
-	for i := range m.src.cols {
-		if !m.src.cols[i].hidden && baseIn(m.src, m.src.cols[i].name) == c {
-			return m.src.resolve(i)
+	for i := range m.src.Columns {
+		if !m.src.Columns[i].Hidden && baseIn(m.src, m.src.Columns[i].Name) == c {
+			return m.src.Resolve(i)
 		}
 	}
 	// The view or CTE does not show the column: read it from the table.
-	t := &source{alias: m.b.alias("t"), base: m.table, table: m.sql()}
+	t := &tree.Source{Alias: m.b.alias("t"), Base: m.table, Table: m.sql()}
 	m.b.tableColumns(t, m.db, m.table)
-	t.cols = append(t.cols, sourceColumn{typ: types.BigIntType, sql: "rowid", hidden: true})
+	t.Columns = append(t.Columns, tree.SourceColumn{Type: types.BigIntType, SQL: "rowid", Hidden: true})
 	for i := range m.table.Columns {
-		if t.cols[i].base != c {
+		if t.Columns[i].Base != c {
 			continue
 		}
-		same := build(opCompare, types.BitType, columnNode(t, len(t.cols)-1), m.rid)
-		same.name = "="
-		n, err := t.resolve(i)
+		same := tree.Build(tree.OpCompare, types.BitType, tree.ColumnNode(t, len(t.Columns)-1), m.rid)
+		same.Name = "="
+		n, err := t.Resolve(i)
 		if err != nil {
 			return nil, err
 		}
-		q := &query{core: &core{from: t, where: same}}
-		q.add(n, outColumn{typ: n.typ, null: true})
-		return &node{
-			op:        opScalar,
-			typ:       n.typ,
-			null:      true,
-			label:     labelImplicit,
-			sub:       q,
-			singleRow: true,
-			traits:    hasSubquery,
+		q := &tree.Query{Core: &tree.Core{From: t, Where: same}}
+		q.Add(n, tree.ResultColumn{Type: n.Type, Null: true})
+		return &tree.Node{
+			Op:        tree.OpScalar,
+			Type:      n.Type,
+			Null:      true,
+			Label:     tree.LabelImplicit,
+			Query:     q,
+			SingleRow: true,
+			Traits:    tree.HasSubquery,
 		}, nil
 	}
 	return nil, mserr.InvalidColumn(c.Name)

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -12,20 +14,20 @@ import (
 
 // viewChange is a change of a table through a view.
 type viewChange struct {
-	src     *source // the view
+	src     *tree.Source // the view
 	names   []syntax.Ident
 	implied bool // the statement has no column list
 }
 
 // permitThrough records the permissions of a change of a table through a view: that on the view,
 // and that on the table unless both have the same owner.
-func (b *builder) permitThrough(src *source, db *catalog.Database, t *catalog.Table, permission string) error {
+func (b *builder) permitThrough(src *tree.Source, db *catalog.Database, t *catalog.Table, permission string) error {
 	viewDB, err := b.databaseOf(src)
 	if err != nil {
 		return err
 	}
-	b.needPermission(viewDB, src.view, permission)
-	return b.within(b.moduleScope(viewDB, src.view), func() error {
+	b.needPermission(viewDB, src.View, permission)
+	return b.within(b.moduleScope(viewDB, src.View), func() error {
 		if db != nil {
 			b.needPermission(db, t, permission)
 		}
@@ -45,17 +47,17 @@ func (b *builder) viewTarget(db *catalog.Database, v *catalog.View, columns []sy
 	for _, c := range columns {
 		names = append(names, c.Name)
 	}
-	for i := range src.cols {
-		if columns == nil && !src.cols[i].hidden && b.impliedColumn(src, src.cols[i].name) {
-			names = append(names, src.cols[i].name)
-			change.names = append(change.names, syntax.Ident{Name: src.cols[i].name})
+	for i := range src.Columns {
+		if columns == nil && !src.Columns[i].Hidden && b.impliedColumn(src, src.Columns[i].Name) {
+			names = append(names, src.Columns[i].Name)
+			change.names = append(change.names, syntax.Ident{Name: src.Columns[i].Name})
 		}
 	}
 	base, _, err := b.rowID(src, names, "INSERT")
 	if err != nil {
 		return target{}, nil, err
 	}
-	t := target{table: base.base}
+	t := target{table: base.Base}
 	if t.db, err = b.databaseOf(base); err != nil {
 		return target{}, nil, err
 	}
@@ -69,13 +71,13 @@ func (b *builder) viewTarget(db *catalog.Database, v *catalog.View, columns []sy
 }
 
 // impliedColumn reports whether an INSERT without a column list has a value for a column of a view.
-func (b *builder) impliedColumn(src *source, name string) bool {
+func (b *builder) impliedColumn(src *tree.Source, name string) bool {
 	c := baseIn(src, name)
 	return c == nil || c.Formula == nil && c.Type.ID != types.RowVersion && c.Auto == nil
 }
 
 // baseColumns returns the columns of the table behind columns of a view. Errors: 207, 4406.
-func baseColumns(src *source, columns []syntax.Ident) ([]syntax.Ident, error) {
+func baseColumns(src *tree.Source, columns []syntax.Ident) ([]syntax.Ident, error) {
 	if columns == nil {
 		return nil, nil
 	}
@@ -83,10 +85,10 @@ func baseColumns(src *source, columns []syntax.Ident) ([]syntax.Ident, error) {
 	for i, c := range columns {
 		base := baseIn(src, c.Name)
 		switch {
-		case base == nil && src.columnByName(c.Name) < 0:
+		case base == nil && src.ColumnByName(c.Name) < 0:
 			return nil, mserr.InvalidColumn(c.Name)
 		case base == nil:
-			return nil, mserr.ViewDerivedField(src.name)
+			return nil, mserr.ViewDerivedField(src.Name)
 		}
 		out[i] = syntax.Ident{Name: base.Name}
 	}
@@ -108,41 +110,41 @@ func (c *viewChange) throughView(s *syntax.InsertStmt, values int) (*syntax.Inse
 }
 
 // hasCheckOption reports whether a view, or a view that it selects from, has WITH CHECK OPTION.
-func (s *source) hasCheckOption() bool {
-	if s.view != nil && s.view.CheckOption {
+func hasCheckOption(s *tree.Source) bool {
+	if s.View != nil && s.View.CheckOption {
 		return true
 	}
-	if s.lineage == nil {
+	if s.Lineage == nil {
 		return false
 	}
-	inner, ok := s.lineage.from.(*source)
-	return ok && inner.hasCheckOption()
+	inner, ok := s.Lineage.From.(*tree.Source)
+	return ok && hasCheckOption(inner)
 }
 
 // viewCheck returns the condition that new rows must meet because of WITH CHECK OPTION, or nil.
 // inserted has the new values. A view with the option also checks the conditions of the views below
 // it: "all data modification statements executed against the view must follow the criteria set
 // within select_statement" (documentation of CREATE VIEW). Error 4427 for TOP.
-func viewCheck(src *source, inserted *source) (*node, error) {
-	var conds []*node
+func viewCheck(src *tree.Source, inserted *tree.Source) (*tree.Node, error) {
+	var conds []*tree.Node
 	checked := false
-	for s, ok := src, true; ok && s.lineage != nil; s, ok = s.lineage.from.(*source) {
-		checked = checked || s.view != nil && s.view.CheckOption
+	for s, ok := src, true; ok && s.Lineage != nil; s, ok = s.Lineage.From.(*tree.Source) {
+		checked = checked || s.View != nil && s.View.CheckOption
 		if !checked {
 			continue
 		}
-		if s.query.limit != nil || s.query.offset != nil {
-			return nil, mserr.CheckOptionTop(src.name)
+		if s.Query.Limit != nil || s.Query.Offset != nil {
+			return nil, mserr.CheckOptionTop(src.Name)
 		}
-		if _, single := s.lineage.from.(*source); !single {
-			return nil, mserr.NotSupported("a change of the view %s, whose FROM has a join, under WITH CHECK OPTION", s.name)
+		if _, single := s.Lineage.From.(*tree.Source); !single {
+			return nil, mserr.NotSupported("a change of the view %s, whose FROM has a join, under WITH CHECK OPTION", s.Name)
 		}
-		where := s.lineage.where
+		where := s.Lineage.Where
 		if where == nil {
 			continue
 		}
-		if where.traits&hasSubquery != 0 {
-			return nil, mserr.NotSupported("a change of the view %s, whose WHERE has a subquery, under WITH CHECK OPTION", s.name)
+		if where.Traits&tree.HasSubquery != 0 {
+			return nil, mserr.NotSupported("a change of the view %s, whose WHERE has a subquery, under WITH CHECK OPTION", s.Name)
 		}
 		n, err := newValues(where, inserted)
 		if err != nil {
@@ -150,27 +152,27 @@ func viewCheck(src *source, inserted *source) (*node, error) {
 		}
 		conds = append(conds, n)
 	}
-	return and(conds...), nil
+	return tree.And(conds...), nil
 }
 
 // newValues returns an expression over the source of a view with the columns of the table replaced
 // by those of inserted.
-func newValues(n *node, inserted *source) (out *node, err error) {
-	out = n.replace(func(x *node) *node {
-		if x.op != opCol || x.src == nil || x.col < 0 || err != nil {
+func newValues(n *tree.Node, inserted *tree.Source) (out *tree.Node, err error) {
+	out = n.Replace(func(x *tree.Node) *tree.Node {
+		if x.Op != tree.OpCol || x.Source == nil || x.Column < 0 || err != nil {
 			return nil
 		}
-		c := &x.src.cols[x.col]
-		var r *node
+		c := &x.Source.Columns[x.Column]
+		var r *tree.Node
 		switch {
-		case c.base != nil:
-			i := slices.IndexFunc(inserted.cols, func(s sourceColumn) bool { return s.base == c.base })
+		case c.Base != nil:
+			i := slices.IndexFunc(inserted.Columns, func(s tree.SourceColumn) bool { return s.Base == c.Base })
 			if i < 0 {
 				return nil
 			}
-			r, err = inserted.resolve(i)
-		case x.src.lineage != nil:
-			r, err = newValues(x.src.lineage.items[x.col], inserted)
+			r, err = inserted.Resolve(i)
+		case x.Source.Lineage != nil:
+			r, err = newValues(x.Source.Lineage.Items[x.Column], inserted)
 		}
 		return r
 	})
@@ -179,12 +181,12 @@ func newValues(n *node, inserted *source) (out *node, err error) {
 
 // emitCheck adds the statement that fails if a row of the spool does not meet a condition of WITH
 // CHECK OPTION. Error 550.
-func (s *spool) emitCheck(d *DML, check *node) error {
+func (s *spool) emitCheck(d *plan.DML, check *tree.Node) error {
 	if check == nil {
 		return nil
 	}
 	r := &renderer{}
-	r.WriteString("SELECT " + raise(mserr.CheckOptionViolated()) + " FROM " + s.src.table + " AS " + s.src.alias + " WHERE (")
+	r.WriteString("SELECT " + raise(mserr.CheckOptionViolated()) + " FROM " + s.src.Table + " AS " + s.src.Alias + " WHERE (")
 	r.node(check)
 	r.WriteString(") IS NOT TRUE LIMIT 1")
 	st, err := r.statement()

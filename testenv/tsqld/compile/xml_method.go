@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -21,11 +22,11 @@ func isXMLMethod(name string) bool { return xmlMethods[strings.ToLower(name)] > 
 
 // receiver is the value on which a method of xml is called.
 type receiver struct {
-	n *node
+	n *tree.Node
 	// label is the column's name before the method in messages: "dbo.t.x."; "" for others.
 	label  string
-	name   string  // as written, for error 5302
-	source *source // the rows of nodes whose column n is; nil for others
+	name   string       // as written, for error 5302
+	source *tree.Source // the rows of nodes whose column n is; nil for others
 }
 
 // xmlReceiver binds the value on which a method is called.
@@ -46,40 +47,29 @@ func (b *binder) xmlReceiver(e syntax.Expr, l *level) (receiver, error) {
 }
 
 // receiverOf returns a column as the value on which a method is called.
-func receiverOf(n *node, name string) receiver {
+func receiverOf(n *tree.Node, name string) receiver {
 	r := receiver{n: n, name: name}
 	col := n
-	if n.via != nil {
+	if n.Via != nil {
 		return r
 	}
-	if col.op != opCol || col.col < 0 {
+	if col.Op != tree.OpCol || col.Column < 0 {
 		return r
 	}
-	src := col.src
+	src := col.Source
 	switch {
-	case src.xmlNodes != nil:
-		r.label, r.source = src.xmlNodes.label, src
-	case len(src.clientName) > 0:
-		r.label = strings.Join(src.clientName, ".") + "." + name + "."
-	case src.name != "":
-		r.label = src.name + "." + name + "."
+	case src.XMLNodes != nil:
+		r.label, r.source = src.XMLNodes.Label, src
+	case len(src.ClientName) > 0:
+		r.label = strings.Join(src.ClientName, ".") + "." + name + "."
+	case src.Name != "":
+		r.label = src.Name + "." + name + "."
 	}
 	return r
 }
 
-// xmlNodes is what a source of nodes knows beside its rows.
-type xmlNodes struct {
-	label string  // of the instance; see receiver
-	outer *source // the source of nodes on whose column it is called, or nil
-	call  keys.XMLCall
-	args  []*node
-}
-
-// isNodesColumn reports whether a node is the column of nodes.
-func isNodesColumn(n *node) bool { return n.op == opCol && n.src != nil && n.src.xmlNodes != nil }
-
 // methodCall binds X.method(...).
-func (b *binder) methodCall(e *syntax.MethodCall, l *level) (*node, error) {
+func (b *binder) methodCall(e *syntax.MethodCall, l *level) (*tree.Node, error) {
 	r, err := b.xmlReceiver(e.X, l)
 	if err != nil {
 		return nil, err
@@ -89,7 +79,7 @@ func (b *binder) methodCall(e *syntax.MethodCall, l *level) (*node, error) {
 
 // columnMethod binds column.method(...), which looks like a call of a function. ok is false if
 // there is no such column.
-func (b *binder) columnMethod(e *syntax.FuncCall, l *level) (n *node, ok bool, err error) {
+func (b *binder) columnMethod(e *syntax.FuncCall, l *level) (n *tree.Node, ok bool, err error) {
 	call, ok, err := b.columnCall(e, l)
 	if !ok || err != nil {
 		return nil, ok, err
@@ -123,8 +113,8 @@ func (b *binder) columnCall(e *syntax.FuncCall, l *level) (call *syntax.MethodCa
 func checkMethod(r receiver, e *syntax.MethodCall) ([]string, error) {
 	count := xmlMethods[e.Method]
 	switch {
-	case r.n.typ.ID != types.XML:
-		return nil, mserr.NoMethods(r.n.typ.Name())
+	case r.n.Type.ID != types.XML:
+		return nil, mserr.NoMethods(r.n.Type.Name())
 	case count == 0:
 		return nil, mserr.UnknownMethod(e.Method)
 	case e.Mutator && e.Method != "modify":
@@ -153,7 +143,7 @@ func checkMethod(r receiver, e *syntax.MethodCall) ([]string, error) {
 }
 
 // methodOf binds a method of a value.
-func (b *binder) methodOf(r receiver, e *syntax.MethodCall, l *level) (*node, error) {
+func (b *binder) methodOf(r receiver, e *syntax.MethodCall, l *level) (*tree.Node, error) {
 	texts, err := checkMethod(r, e)
 	if err != nil {
 		return nil, err
@@ -181,12 +171,12 @@ func (b *binder) methodOf(r receiver, e *syntax.MethodCall, l *level) (*node, er
 	if err != nil {
 		return nil, err
 	}
-	r.source.extend(reach)
-	n, err := call(c.Key(keys.XMLMethod), t, args...)
+	extend(r.source, reach)
+	n, err := tree.Call(c.Key(keys.XMLMethod), t, args...)
 	if err != nil {
 		return nil, err
 	}
-	n.null = true
+	n.Null = true
 	return n, nil
 }
 
@@ -205,8 +195,8 @@ func (b *binder) valueType(name string) (types.Type, error) {
 
 // xmlQuery compiles the query of a method and binds what sql:variable and sql:column name in it.
 // The first argument is the receiver. reach is what the query reads around a row of nodes.
-func (b *binder) xmlQuery(c *keys.XMLCall, r receiver, l *level) (args []*node, reach xquery.Reach, err error) {
-	bound := map[int]*node{}
+func (b *binder) xmlQuery(c *keys.XMLCall, r receiver, l *level) (args []*tree.Node, reach xquery.Reach, err error) {
+	bound := map[int]*tree.Node{}
 	q, err := c.Compile(func(i int, ref xquery.SQLRef) (types.Type, error) {
 		if bound[i] == nil {
 			n, err := b.sqlRef(ref, l)
@@ -215,21 +205,21 @@ func (b *binder) xmlQuery(c *keys.XMLCall, r receiver, l *level) (args []*node, 
 			}
 			bound[i] = n
 		}
-		return bound[i].typ, nil
+		return bound[i].Type, nil
 	})
 	if err != nil {
 		return nil, 0, err
 	}
-	args = []*node{r.n}
+	args = []*tree.Node{r.n}
 	for i := range len(q.Refs()) {
 		n := bound[i]
-		args, c.Args = append(args, n), append(c.Args, n.typ)
+		args, c.Args = append(args, n), append(c.Args, n.Type)
 	}
 	return args, q.Reach(), nil
 }
 
 // sqlRef binds sql:variable or sql:column.
-func (b *binder) sqlRef(ref xquery.SQLRef, l *level) (*node, error) {
+func (b *binder) sqlRef(ref xquery.SQLRef, l *level) (*tree.Node, error) {
 	if !ref.Column {
 		n, err := b.variable(ref.Name)
 		if err != nil {
@@ -246,14 +236,14 @@ func (b *binder) sqlRef(ref xquery.SQLRef, l *level) (*node, error) {
 		return nil, mserr.InvalidColumn(ref.Name)
 	}
 	n, err := b.columnRef(col, l)
-	if err == nil && isNodesColumn(n) {
+	if err == nil && tree.IsNodesColumn(n) {
 		err = mserr.NodesColumn(col.Column())
 	}
 	return n, err
 }
 
 // nodesSource binds X.nodes(...) AS t (c). Errors 318, 8158, 8159 and those of the query.
-func (b *binder) nodesSource(e *syntax.MethodCall, alias syntax.Ident, columns []syntax.Ident, outer *level) (*source, error) {
+func (b *binder) nodesSource(e *syntax.MethodCall, alias syntax.Ident, columns []syntax.Ident, outer *level) (*tree.Source, error) {
 	r, err := b.xmlReceiver(e.X, outer)
 	if err != nil {
 		return nil, err
@@ -277,24 +267,24 @@ func (b *binder) nodesSource(e *syntax.MethodCall, alias syntax.Ident, columns [
 	case len(args) > keys.MaxRowsetArgs:
 		return nil, mserr.NotSupported("nodes with more than %d values of sql:variable and sql:column", keys.MaxRowsetArgs-1)
 	}
-	r.source.extend(reach)
-	src := &source{alias: b.alias("j"), name: alias.Name, xmlNodes: &xmlNodes{label: r.label, outer: r.source, call: c, args: args}}
-	src.cols = []sourceColumn{{name: columns[0].Name, typ: types.Type{ID: types.XML}}}
-	if src.rowset, err = rowset(c.Key(keys.TableFunction+"|"+keys.RowsXMLNodes), args...); err != nil {
+	extend(r.source, reach)
+	src := &tree.Source{Alias: b.alias("j"), Name: alias.Name, XMLNodes: &tree.XMLNodes{Label: r.label, Outer: r.source, Call: c, Args: args}}
+	src.Columns = []tree.SourceColumn{{Name: columns[0].Name, Type: types.Type{ID: types.XML}}}
+	if src.Rowset, err = tree.Rowset(c.Key(keys.TableFunction+"|"+keys.RowsXMLNodes), args...); err != nil {
 		return nil, err
 	}
-	src.fields()
+	src.Fields()
 	return src, nil
 }
 
 // extend makes the rows of nodes refer to more of the instance, because a query goes up from them.
 // A nil source has no such rows.
-func (s *source) extend(reach xquery.Reach) {
-	for ; s != nil && s.xmlNodes.call.Reach < reach; s = s.xmlNodes.outer {
-		s.xmlNodes.call.Reach = reach
-		n := *s.rowset
-		n.key = s.xmlNodes.call.Key(keys.TableFunction + "|" + keys.RowsXMLNodes)
-		s.rowset = &n
+func extend(s *tree.Source, reach xquery.Reach) {
+	for ; s != nil && s.XMLNodes.Call.Reach < reach; s = s.XMLNodes.Outer {
+		s.XMLNodes.Call.Reach = reach
+		n := *s.Rowset
+		n.Key = s.XMLNodes.Call.Key(keys.TableFunction + "|" + keys.RowsXMLNodes)
+		s.Rowset = &n
 	}
 }
 
@@ -308,7 +298,7 @@ func (b *binder) declareSpaces(list []*syntax.XMLNamespace) {
 }
 
 // nullable binds the operand of IS NULL, which may be the column of nodes.
-func (b *binder) nullable(e syntax.Expr, l *level) (*node, error) {
+func (b *binder) nullable(e syntax.Expr, l *level) (*tree.Node, error) {
 	if c, ok := e.(*syntax.ColumnRef); ok {
 		return b.columnRef(c, l)
 	}

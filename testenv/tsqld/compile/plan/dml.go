@@ -1,4 +1,4 @@
-package compile
+package plan
 
 import "github.com/jobagent/jobagent/testenv/tsqld/catalog"
 
@@ -88,7 +88,7 @@ type Spool struct {
 }
 
 // IdentityNeed describes the identity values that a statement takes: row i (from 0) gets
-// Run.Identity + i*Increment.
+// tree.Run.Identity + i*Increment.
 type IdentityNeed struct {
 	Column *catalog.Column
 	catalog.Identity

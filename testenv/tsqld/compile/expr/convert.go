@@ -1,93 +1,94 @@
-package compile
+package expr
 
 import (
 	"strconv"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// typeName returns the name of a type for messages; a bare NULL has the type name NULL.
-func typeName(t types.Type) string {
+// TypeName returns the name of a type for messages; a bare NULL has the type name NULL.
+func TypeName(t types.Type) string {
 	if t.ID == types.Null {
 		return "NULL"
 	}
 	return t.Name()
 }
 
-// convertImplicit converts a node to a type as an assignment does. Errors: 206, 257, 457.
-func convertImplicit(n *node, to types.Type) (*node, error) {
-	if err := checkCollation(n, to); err != nil {
+// ConvertImplicit converts a node to a type as an assignment does. Errors: 206, 257, 457.
+func ConvertImplicit(n *tree.Node, to types.Type) (*tree.Node, error) {
+	if err := CheckCollation(n, to); err != nil {
 		return nil, err
 	}
-	return convertOperand(n, to)
+	return ConvertOperand(n, to)
 }
 
-// convertOperand converts an operand implicitly. Unlike convertImplicit it accepts a value without
-// a collation, because [combine] decides the label of the operation's result. Errors: 206, 257.
-func convertOperand(n *node, to types.Type) (*node, error) {
-	if n.typ == to {
+// ConvertOperand converts an operand implicitly. Unlike ConvertImplicit it accepts a value without
+// a collation, because [Combine] decides the label of the operation's result. Errors: 206, 257.
+func ConvertOperand(n *tree.Node, to types.Type) (*tree.Node, error) {
+	if n.Type == to {
 		return n, nil
 	}
-	if n.typ.ID != types.Null {
-		if err := types.CheckImplicit(n.typ, to); err != nil {
+	if n.Type.ID != types.Null {
+		if err := types.CheckImplicit(n.Type, to); err != nil {
 			return nil, err
 		}
 	}
-	return convert(n, to, types.NoStyle, false)
+	return Convert(n, to, types.NoStyle, false)
 }
 
-// convert returns the conversion of a node. A constant is converted at once if the conversion
+// Convert returns the conversion of a node. A constant is converted at once if the conversion
 // succeeds.
-func convert(n *node, to types.Type, style int, try bool) (*node, error) {
-	if n.isNullConst() {
-		return nullOf(to), nil
+func Convert(n *tree.Node, to types.Type, style int, try bool) (*tree.Node, error) {
+	if n.IsNullConst() {
+		return tree.NullOf(to), nil
 	}
-	if n.typ.ID == types.Null {
-		n.imply(to)
-		return n.retyped(to), nil
+	if n.Type.ID == types.Null {
+		imply(n, to)
+		return n.Retyped(to), nil
 	}
-	if style == types.NoStyle && sameForm(n.typ, to) {
-		return n.retyped(to), nil
+	if style == types.NoStyle && SameForm(n.Type, to) {
+		return n.Retyped(to), nil
 	}
-	if n.isConst() && !try && keys.ValueBytes(n.val) <= keys.MaxFoldedBytes {
-		if v, err := types.ConvertIn(n.val, n.typ, to, style, n.locale); err == nil {
-			r := constant(v, to)
-			r.label = n.label
+	if n.IsConst() && !try && keys.ValueBytes(n.Value) <= keys.MaxFoldedBytes {
+		if v, err := types.ConvertIn(n.Value, n.Type, to, style, n.Locale); err == nil {
+			r := tree.Constant(v, to)
+			r.Label = n.Label
 			return r, nil
 		}
 	}
-	if style == types.NoStyle && !try && to.ID == types.Float && n.typ.IsInteger() {
-		return build(opReal, to, n), nil
+	if style == types.NoStyle && !try && to.ID == types.Float && n.Type.IsInteger() {
+		return tree.Build(tree.OpReal, to, n), nil
 	}
 	word := keys.Convert
 	if try {
 		word = keys.TryConvert
 	}
-	key := keys.Make(word, keys.TypeText(n.typ), keys.TypeText(to), strconv.Itoa(style))
-	if dependsOnLocale(n.typ, to) {
-		key = keys.InLocale(n.locale, key)
+	key := keys.Make(word, keys.TypeText(n.Type), keys.TypeText(to), strconv.Itoa(style))
+	if DependsOnLocale(n.Type, to) {
+		key = keys.InLocale(n.Locale, key)
 	}
-	r, err := call(key, to, n)
+	r, err := tree.Call(key, to, n)
 	if err != nil {
 		return nil, err
 	}
-	r.locale = n.locale
-	r.null = n.null || try
-	if n.typ.IsCharacter() && to.IsCharacter() {
-		r.label = n.label
+	r.Locale = n.Locale
+	r.Null = n.Null || try
+	if n.Type.IsCharacter() && to.IsCharacter() {
+		r.Label = n.Label
 	}
 	return r, nil
 }
 
-// dependsOnLocale reports whether a conversion reads or writes the text of a date, whose form
+// DependsOnLocale reports whether a conversion reads or writes the text of a date, whose form
 // depends on the locale.
-func dependsOnLocale(from, to types.Type) bool {
+func DependsOnLocale(from, to types.Type) bool {
 	return from.ID == types.Variant || to.IsTemporal() && from.IsCharacter() || from.IsTemporal() && to.IsCharacter()
 }
 
-// sameForm reports whether every value of from is a valid value of to without conversion.
-func sameForm(from, to types.Type) bool {
+// SameForm reports whether every value of from is a valid value of to without conversion.
+func SameForm(from, to types.Type) bool {
 	if from == to {
 		return true
 	}
@@ -118,7 +119,7 @@ func sameForm(from, to types.Type) bool {
 	return false
 }
 
-// sameText is sameForm for character types. It is false if the conversion truncates, pads, or loses
+// sameText is SameForm for character types. It is false if the conversion truncates, pads, or loses
 // characters that the code page lacks.
 func sameText(from, to types.Type) bool {
 	if to.IsLOB() != from.IsLOB() && to.IsLOB() {
@@ -156,35 +157,35 @@ func integerRank(id types.ID) int {
 // integerDigits returns the maximum number of decimal digits of an integer type.
 func integerDigits(id types.ID) int { return [...]int{1, 3, 5, 10, 19}[integerRank(id)] }
 
-// unifyCodePages converts char and varchar operands to the code page of the resulting collation, so
+// UnifyCodePages converts char and varchar operands to the code page of the resulting collation, so
 // that their lengths count the same bytes. It leaves collation conflicts to its callers.
-func unifyCodePages(nodes ...*node) ([]*node, error) {
+func UnifyCodePages(nodes ...*tree.Node) ([]*tree.Node, error) {
 	pages := 0
 	for i, n := range nodes {
-		if i > 0 && n.typ.Collation.CodePage() != nodes[0].typ.Collation.CodePage() {
+		if i > 0 && n.Type.Collation.CodePage() != nodes[0].Type.Collation.CodePage() {
 			pages++
 		}
 	}
 	if pages == 0 {
 		return nodes, nil
 	}
-	c, err := collationOf("", nodes...)
+	c, err := CollationOf("", nodes...)
 	if err != nil {
 		return nodes, nil
 	}
-	out := make([]*node, len(nodes))
+	out := make([]*tree.Node, len(nodes))
 	for i, n := range nodes {
-		if out[i], err = toCodePage(n, c); err != nil {
+		if out[i], err = ToCodePage(n, c); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-// toCodePage converts a char or varchar value to the code page of a collation and returns other
+// ToCodePage converts a char or varchar value to the code page of a collation and returns other
 // values unchanged. A character of code page 1252 takes up to three bytes in UTF-8.
-func toCodePage(n *node, c types.Collation) (*node, error) {
-	t := n.typ
+func ToCodePage(n *tree.Node, c types.Collation) (*tree.Node, error) {
+	t := n.Type
 	if !t.IsCharacter() || t.IsUnicode() || t.IsLOB() || t.Collation.CodePage() == c.CodePage() {
 		return n, nil
 	}
@@ -192,55 +193,55 @@ func toCodePage(n *node, c types.Collation) (*node, error) {
 		t = types.VarCharOf(3 * t.Length)
 	}
 	t.Collation = c
-	return convert(n, t, types.NoStyle, false)
+	return Convert(n, t, types.NoStyle, false)
 }
 
-// unify converts nodes in place to their common type and returns that type and the label of the
+// Unify converts nodes in place to their common type and returns that type and the label of the
 // result.
-func unify(operation string, nodes []*node) (types.Type, label, error) {
-	same, err := unifyCodePages(nodes...)
+func Unify(operation string, nodes []*tree.Node) (types.Type, tree.Label, error) {
+	same, err := UnifyCodePages(nodes...)
 	if err != nil {
-		return types.Type{}, labelCoercible, err
+		return types.Type{}, tree.LabelCoercible, err
 	}
 	copy(nodes, same)
 	ts := make([]types.Type, len(nodes))
 	for i, n := range nodes {
-		ts[i] = n.typ
+		ts[i] = n.Type
 	}
 	t, err := types.Common(ts...)
-	l := labelCoercible
+	l := tree.LabelCoercible
 	if err == nil && t.IsCharacter() {
-		t.Collation, l, err = combine(operation, nodes...)
+		t.Collation, l, err = Combine(operation, nodes...)
 	}
 	for i := range nodes {
 		if err != nil {
 			return t, l, err
 		}
-		nodes[i], err = convertOperand(nodes[i], t)
+		nodes[i], err = ConvertOperand(nodes[i], t)
 	}
 	return t, l, err
 }
 
 // unifyOperands converts the operands of a comparison to a common type. operator is the name of the
 // operator in messages. The type of the first result has the collation of the comparison.
-func unifyOperands(x, y *node, operator string) (*node, *node, error) {
-	same, err := unifyCodePages(x, y)
+func unifyOperands(x, y *tree.Node, operator string) (*tree.Node, *tree.Node, error) {
+	same, err := UnifyCodePages(x, y)
 	if err != nil {
 		return nil, nil, err
 	}
 	x, y = same[0], same[1]
-	t, err := types.CompareType(x.typ, y.typ, operator)
+	t, err := types.CompareType(x.Type, y.Type, operator)
 	if err != nil {
 		return nil, nil, err
 	}
 	if t.IsCharacter() {
-		if t.Collation, err = collationOf(operator, x, y); err != nil {
+		if t.Collation, err = CollationOf(operator, x, y); err != nil {
 			return nil, nil, err
 		}
 	}
-	if x, err = convertOperand(x, t); err != nil {
+	if x, err = ConvertOperand(x, t); err != nil {
 		return nil, nil, err
 	}
-	y, err = convertOperand(y, t)
+	y, err = ConvertOperand(y, t)
 	return x, y, err
 }

@@ -1,0 +1,8 @@
+// Package rewrite changes bound queries where SQLite's planner needs help, and answers questions
+// about their rows. A rewritten query has the same rows; the random queries of package exec compare
+// the two.
+//
+//	bind:  [Prune] drops branches of UNION ALL that no row can come from
+//	       [MergeApply] makes a join of a simple APPLY
+//	lower: [WithDrivingTables] lets temporary tables drive a join
+package rewrite

@@ -1,0 +1,227 @@
+package tree
+
+import (
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// Add appends a result column.
+func (q *Query) Add(n *Node, c ResultColumn) {
+	q.Core.Items = append(q.Core.Items, n)
+	q.Columns = append(q.Columns, c)
+}
+
+// BaseColumn returns the table column that a node reads, or nil if the node is an expression.
+func BaseColumn(n *Node) *SourceColumn {
+	if n.Op == OpCol && n.Column >= 0 && n.Source.Columns[n.Column].Base != nil {
+		return &n.Source.Columns[n.Column]
+	}
+	return nil
+}
+
+// ItemOf returns the index of the result column with the same expression, or -1.
+func (q *Query) ItemOf(n *Node) int {
+	for i, item := range q.Core.Items {
+		if SameNode(item, n) {
+			return i
+		}
+	}
+	return -1
+}
+
+// IsColumn reports whether a node is the column with a qualified name.
+func (n *Node) IsColumn(e *syntax.ColumnRef) bool {
+	last := len(e.Parts) - 1
+	return last > 0 && n.Op == OpCol && n.Column >= 0 && n.Source.Matches(e.Parts[:last]) &&
+		strings.EqualFold(n.Source.Columns[n.Column].Name, e.Column())
+}
+
+// First returns the leftmost SELECT of a set operation.
+func (q *Query) First() *Query {
+	for q.Set != nil {
+		q = q.Set.X
+	}
+	return q
+}
+
+// Query is a bound query. Exactly one of core, set, recursive and inner is set.
+type Query struct {
+	Core      *Core
+	Set       *SetQuery
+	Recursive *Recursion
+	Inner     *Query // for a document: the query whose rows are aggregated
+
+	Columns []ResultColumn
+
+	Order   []OrderTerm
+	Limit   *Node // number of rows, or a float with percent
+	Offset  *Node
+	Percent bool
+	Ties    bool
+
+	Document    documentKind
+	DocumentKey string // key of the aggregate that builds the document
+	IsWrapped   bool   // FOR JSON returns an array or object for any rows
+}
+
+// documentKind is the kind of document that a query's rows are aggregated to.
+type documentKind uint8
+
+// Documents.
+const (
+	DocumentNone documentKind = iota
+	DocumentJSON
+	DocumentXML
+	documentRows // rows encoded by EncodeRows
+)
+
+// ResultColumn is a result column.
+type ResultColumn struct {
+	Name  string
+	Type  types.Type
+	Null  bool
+	Label Label
+	Auto  *SourceColumn // the table column selected, for SELECT INTO; otherwise nil
+	// Origin is auto, or the table column behind the column of a derived table.
+	Origin *SourceColumn
+	Expr   bool // an expression, which clients cannot update
+	Hidden bool // added for browse mode
+}
+
+// Core is SELECT ... HAVING.
+type Core struct {
+	Distinct bool
+	Items    []*Node
+	From     From // nil without FROM
+	Where    *Node
+	Group    []*Node
+	Sets     [][]int // grouping sets, as indexes into group; nil for a plain GROUP BY
+	Grouped  bool    // the query has GROUP BY or an aggregate
+	Having   *Node
+}
+
+// aggregates reports whether the select list contains an aggregate.
+func (c *Core) aggregates() bool {
+	for _, n := range c.Items {
+		if n.Traits&HasAgg != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// IsBareGroup reports whether all rows form one group but the select list has no aggregate, as with
+// GROUP BY () or HAVING alone. SQLite groups only if the select list has an aggregate.
+func (c *Core) IsBareGroup() bool {
+	return len(c.Group) == 0 && (c.Grouped || c.Having != nil) && !c.aggregates()
+}
+
+// From is a *source or a *join.
+type From interface{ isFrom() }
+
+func (*Source) isFrom() {}
+
+func (*Join) isFrom() {}
+
+// Join joins two items of FROM.
+type Join struct {
+	Kind        string // SQLite's keywords
+	Left, Right From
+	On          *Node // nil for a join without a condition
+}
+
+// SetQuery is a set operation over queries with the same types.
+type SetQuery struct {
+	Op   string
+	X, Y *Query
+}
+
+// Recursion is a recursive common table expression.
+type Recursion struct {
+	Source *Source // the rows of the expression, as its recursive members see them
+	Anchor *Query
+	Steps  []*Query
+	Limit  int // MAXRECURSION, 0 for none
+}
+
+// IsSingleRow reports whether a query certainly returns at most one row.
+func (q *Query) IsSingleRow() bool {
+	if q.Document != DocumentNone {
+		return true
+	}
+	if q.Limit != nil && !q.Percent && !q.Ties && q.Limit.IsConst() {
+		if n, ok := q.Limit.Value.(int64); ok && n <= 1 {
+			return true
+		}
+	}
+	c := q.Core
+	return c != nil && (c.From == nil || c.Grouped && len(c.Group) == 0 && c.Sets == nil)
+}
+
+// IsPlain reports whether a query is a SELECT that does not limit, sort or group rows.
+func (q *Query) IsPlain() bool {
+	c := q.Core
+	if c == nil || c.Distinct || c.Grouped || c.Having != nil || q.Limit != nil || q.Offset != nil ||
+		len(q.Order) > 0 ||
+		q.Document != DocumentNone {
+		return false
+	}
+	for _, n := range c.Items {
+		if n.Traits&(HasWindow|HasAgg|HasPerRow|HasLocal) != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Source returns a derived table over the query.
+func (q *Query) Source(alias, name string) *Source {
+	src := &Source{Alias: alias, Name: name, Query: q}
+	for i, c := range q.Columns {
+		src.Columns = append(
+			src.Columns,
+			SourceColumn{
+				Name:   c.Name,
+				Type:   c.Type,
+				Null:   c.Null,
+				Label:  c.Label,
+				SQL:    ColumnName(i),
+				Origin: c.Origin,
+				Expr:   c.Expr,
+			},
+		)
+	}
+	return src
+}
+
+// SelectAll returns SELECT * over a source, including hidden columns.
+func SelectAll(src *Source) *Query {
+	q := &Query{Core: &Core{From: src}}
+	for i, c := range src.Columns {
+		q.Core.Items = append(q.Core.Items, ColumnNode(src, i))
+		q.Columns = append(q.Columns, ResultColumn{Name: c.Name, Type: c.Type, Null: c.Null, Label: c.Label})
+	}
+	return q
+}
+
+// keys.columnTypes returns the result columns as sent to clients.
+func (q *Query) ColumnTypes() []types.Column {
+	out := make([]types.Column, len(q.Columns))
+	for i, c := range q.Columns {
+		t := c.Type
+		if t.ID == types.Null {
+			t = types.IntType
+		}
+		out[i] = types.Column{Name: c.Name, Type: t, Nullable: c.Null || c.Type.ID == types.Null, Computed: c.Expr}
+		if a := c.Auto; a != nil {
+			out[i].Identity = a.Base.Auto != nil
+			out[i].Computed = a.Base.Formula != nil
+		}
+		if t.ID == types.Text || t.ID == types.NText || t.ID == types.Image {
+			out[i].Origin = c.Origin.ClientOrigin()
+		}
+	}
+	return out
+}
