@@ -5,6 +5,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/lower"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/rewrite"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
@@ -99,7 +100,7 @@ func (c *Compiler) query(q *syntax.Query, hints []*syntax.Option, browse bool) (
 			p.Columns = r.ColumnTypes()
 		}
 		p.Chunks = r.Document != tree.DocumentNone && r.Columns[0].Type.ID != types.XML
-		if err = renderPlan(p, b.needs, r); err == nil && len(p.ReadPast) > 0 && rewrite.NeedsPastRows(r) {
+		if err = lower.Plan(p, b.needs, r); err == nil && len(p.ReadPast) > 0 && rewrite.NeedsPastRows(r) {
 			p.PastPlan = p.EmptyPlan(len(r.Columns))
 		}
 		return err
@@ -231,7 +232,7 @@ func (b *binder) scalar(n *tree.Node) (*plan.Scalar, error) {
 	q := &tree.Query{Core: &tree.Core{}}
 	q.Add(n, tree.ResultColumn{Type: t, Null: true})
 	s.Plan = &plan.Plan{Columns: q.ColumnTypes()}
-	return s, renderPlan(s.Plan, b.needs, q)
+	return s, lower.Plan(s.Plan, b.needs, q)
 }
 
 // Type resolves a type as written. The result is a system type, an alias type (also in the second
@@ -300,7 +301,7 @@ func (c *Compiler) View(
 		if r, err = nameColumns(r, name, names); err != nil {
 			return err
 		}
-		if err := renderPlan(&plan.Plan{}, b.needs, r); err != nil {
+		if err := lower.Plan(&plan.Plan{}, b.needs, r); err != nil {
 			return err
 		}
 		cols = r.ColumnTypes()

@@ -219,7 +219,7 @@ func (b *binder) recursiveCTE(s *cteScope, anchors, steps []syntax.QueryBody) (*
 	for i := range src.Columns {
 		src.Columns[i].Null = true
 	}
-	src.Columns = append(src.Columns, tree.SourceColumn{Name: "", Type: types.IntType, SQL: levelColumn, Hidden: true})
+	src.Columns = append(src.Columns, tree.SourceColumn{Name: "", Type: types.IntType, SQL: tree.LevelColumn, Hidden: true})
 	rec := &tree.Recursion{Source: src, Limit: b.maxRecursion}
 	rec.Anchor = withLevel(anchor, tree.Constant(int64(0), types.IntType))
 	inner := *s
@@ -240,9 +240,6 @@ func (b *binder) recursiveCTE(s *cteScope, anchors, steps []syntax.QueryBody) (*
 	}
 	return r, nil
 }
-
-// levelColumn is the name of the column that counts the levels of a recursion.
-const levelColumn = "lvl"
 
 // recursiveStep binds one recursive member.
 func (b *binder) recursiveStep(name string, body syntax.QueryBody, rec *tree.Recursion, anchor *tree.Query) (*tree.Query, error) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/lower"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/rewrite"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
@@ -63,7 +64,7 @@ func (c *Compiler) Cursor(q *syntax.Query, hints []*syntax.Option, use plan.Curs
 				return err
 			}
 		}
-		if err = renderPlan(&p.Plan, b.needs, r); err == nil && len(p.ReadPast) > 0 && rewrite.NeedsPastRows(r) {
+		if err = lower.Plan(&p.Plan, b.needs, r); err == nil && len(p.ReadPast) > 0 && rewrite.NeedsPastRows(r) {
 			p.PastPlan = p.EmptyPlan(len(r.Columns))
 		}
 		return err

@@ -5,6 +5,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/lower"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -233,9 +234,9 @@ func (m *modification) noteRowID(d *plan.DML, values []setting, where *tree.Node
 		return err
 	}
 	q.Add(values[i].n, tree.ResultColumn{Type: values[i].c.Type})
-	r := &renderer{}
-	r.query(q)
-	d.Position.NewRowID, err = r.statement()
+	r := &lower.Renderer{}
+	r.Query(q)
+	d.Position.NewRowID, err = r.Statement()
 	return err
 }
 
@@ -253,7 +254,7 @@ func (m *modification) readIdentity(t *catalog.Table, identity []int) (plan.Stat
 	for i := range identity {
 		q.Add(row.identity[i], tree.ResultColumn{Type: row.identity[i].Type, Null: true})
 	}
-	r := &renderer{}
-	r.query(q)
-	return r.statement()
+	r := &lower.Renderer{}
+	r.Query(q)
+	return r.Statement()
 }

@@ -2,6 +2,7 @@ package compile
 
 import (
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/lower"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/rewrite"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
@@ -54,11 +55,11 @@ func compileDelete(in *binder, s *syntax.DeleteStmt, checked bool) (d *plan.DML,
 	case spooled:
 		err = m.deleteSpooled(d, s, where)
 	case m.direct && s.Top == nil:
-		r := &renderer{}
+		r := &lower.Renderer{}
 		r.WriteString("DELETE FROM " + m.sql() + " AS " + m.src.Alias)
 		if where != nil {
 			r.WriteString(" WHERE ")
-			r.node(where)
+			r.Node(where)
 		}
 		err = emitChange(d, r, returned)
 	default:
@@ -67,9 +68,9 @@ func compileDelete(in *binder, s *syntax.DeleteStmt, checked bool) (d *plan.DML,
 			return d, err
 		}
 		q.Core.Items = []*tree.Node{m.rid}
-		r := &renderer{}
+		r := &lower.Renderer{}
 		r.WriteString("DELETE FROM " + m.sql() + " WHERE rowid IN (")
-		r.query(q)
+		r.Query(q)
 		r.WriteByte(')')
 		err = emitChange(d, r, returned)
 	}
@@ -109,11 +110,11 @@ func (m *modification) deleteSpooled(d *plan.DML, s *syntax.DeleteStmt, where *t
 // applyDelete adds the statement that deletes the rows listed in the spool. only, if not nil,
 // restricts it to some of these rows.
 func (m *modification) applyDelete(d *plan.DML, sp *spool, rid *tree.Node, only *tree.Node) error {
-	r := &renderer{}
+	r := &lower.Renderer{}
 	r.WriteString("DELETE FROM " + m.sql() + " WHERE rowid IN (")
-	r.query(&tree.Query{Core: &tree.Core{From: sp.src, Items: []*tree.Node{rid}, Where: only}})
+	r.Query(&tree.Query{Core: &tree.Core{From: sp.src, Items: []*tree.Node{rid}, Where: only}})
 	r.WriteByte(')')
-	st, err := r.statement()
+	st, err := r.Statement()
 	d.Apply = append(d.Apply, st)
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/lower"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -280,7 +281,7 @@ func (s *spool) finish(b *builder, d *plan.DML) {
 }
 
 // into writes the INSERT INTO of the spool.
-func (s *spool) into(r *renderer) {
+func (s *spool) into(r *lower.Renderer) {
 	r.WriteString("INSERT INTO " + s.src.Table + "(")
 	for i, c := range s.src.Columns {
 		if i > 0 {
@@ -297,7 +298,7 @@ func (s *spool) into(r *renderer) {
 // fill returns the statement that fills the spool from the rows of q; the select list is the
 // spool's expressions. With once, of several rows with the same first column only one is inserted.
 func (s *spool) fill(q *tree.Query, once bool) (plan.Statement, error) {
-	r := &renderer{}
+	r := &lower.Renderer{}
 	s.into(r)
 	c := *q.Core
 	c.Items = append([]*tree.Node(nil), s.exprs...)
@@ -307,8 +308,8 @@ func (s *spool) fill(q *tree.Query, once bool) (plan.Statement, error) {
 	f := *q
 	f.Core = &c
 	if !once {
-		r.query(&f)
-		return r.statement()
+		r.Query(&f)
+		return r.Statement()
 	}
 	r.WriteString("SELECT ")
 	for i := range c.Items {
@@ -318,9 +319,9 @@ func (s *spool) fill(q *tree.Query, once bool) (plan.Statement, error) {
 		r.WriteString(tree.ColumnName(i))
 	}
 	r.WriteString(" FROM (")
-	r.query(&f)
+	r.Query(&f)
 	r.WriteString(") GROUP BY c1")
-	return r.statement()
+	return r.Statement()
 }
 
 // pseudo returns the table inserted or deleted. value returns the node of a column, or nil for
@@ -447,7 +448,7 @@ func (o *outputs) emit(b *builder, d *plan.DML) error {
 	}
 	if o.client != nil {
 		p := &plan.Plan{Columns: o.client.ColumnTypes()}
-		if err := renderPlan(p, b.needs, o.client); err != nil {
+		if err := lower.Plan(p, b.needs, o.client); err != nil {
 			return err
 		}
 		d.Output = p
@@ -503,12 +504,12 @@ func (o *outputs) insert(b *builder, t target) (plan.Statement, *plan.IdentityNe
 	if err != nil {
 		return plan.Statement{}, nil, err
 	}
-	r := &renderer{}
+	r := &lower.Renderer{}
 	ins.head(r)
 	c := *q.Core
 	c.Items = row
-	r.query(&tree.Query{Core: &c, Order: q.Order})
-	st, err := r.statement()
+	r.Query(&tree.Query{Core: &c, Order: q.Order})
+	st, err := r.Statement()
 	return st, need, err
 }
 
@@ -516,17 +517,17 @@ func (o *outputs) insert(b *builder, t target) (plan.Statement, *plan.IdentityNe
 // the table's columns, without parameters. Errors: 1046 for subqueries, and those of other
 // expressions that a constraint cannot contain.
 func (c *Compiler) Check(table *catalog.Table, e syntax.Cond) (sql string, err error) {
-	return c.condition(table, e, &renderer{static: true, constraint: true})
+	return c.condition(table, e, lower.Check)
 }
 
 // Filter compiles the WHERE of an index in the form that conditions in queries have, because SQLite
 // compares the two texts to decide whether a query can use the index.
 func (c *Compiler) Filter(table *catalog.Table, e syntax.Cond) (sql string, err error) {
-	return c.condition(table, e, &renderer{static: true})
+	return c.condition(table, e, lower.Schema)
 }
 
 // condition compiles a condition on the columns of one table.
-func (c *Compiler) condition(table *catalog.Table, e syntax.Cond, r *renderer) (sql string, err error) {
+func (c *Compiler) condition(table *catalog.Table, e syntax.Cond, write func(*tree.Node) (string, error)) (sql string, err error) {
 	err = c.bind(nil, func(b *binder) error {
 		src := &tree.Source{Name: table.Name, Base: table}
 		b.tableColumns(src, nil, table)
@@ -535,9 +536,8 @@ func (c *Compiler) condition(table *catalog.Table, e syntax.Cond, r *renderer) (
 		if err != nil {
 			return err
 		}
-		r.node(n)
-		sql = r.String()
-		return r.err
+		sql, err = write(n)
+		return err
 	})
 	return sql, err
 }
@@ -574,10 +574,8 @@ func (c *Compiler) Formula(table *catalog.Table, e syntax.Expr) (t types.Type, n
 		if n.Traits&(tree.HasEnv|tree.HasPerRow|tree.HasLocal|tree.HasVar) != 0 {
 			return nil
 		}
-		r := &renderer{static: true}
-		r.node(n)
-		sql = r.String()
-		return r.err
+		sql, err = lower.Schema(n)
+		return err
 	})
 	return t, nullable, sql, err
 }

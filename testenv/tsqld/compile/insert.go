@@ -7,6 +7,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/lower"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/rewrite"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
@@ -154,7 +155,7 @@ func (ins *insertion) row(b *builder, statement string, given []*tree.Node, iden
 }
 
 // head writes INSERT INTO t(columns).
-func (ins *insertion) head(r *renderer) {
+func (ins *insertion) head(r *lower.Renderer) {
 	r.WriteString("INSERT INTO " + ins.t.sql() + "(")
 	for i, c := range ins.columns {
 		if i > 0 {
@@ -169,7 +170,7 @@ func (ins *insertion) head(r *renderer) {
 }
 
 // tail writes the ON CONFLICT clauses of indexes that ignore duplicates.
-func (ins *insertion) tail(r *renderer, d *plan.DML) {
+func (ins *insertion) tail(r *lower.Renderer, d *plan.DML) {
 	for _, ix := range ins.t.table.Indexes {
 		if !ix.IgnoreDups || ix.Disabled {
 			continue
@@ -367,7 +368,7 @@ func (b *builder) insertValues(d *plan.DML, t target, s *syntax.InsertStmt, rows
 		return b.spoolValues(d, ins, s, given)
 	}
 	d.Tried = len(given)
-	r := &renderer{}
+	r := &lower.Renderer{}
 	ins.head(r)
 	r.WriteString("VALUES ")
 	for i := range given {
@@ -384,21 +385,11 @@ func (b *builder) insertValues(d *plan.DML, t target, s *syntax.InsertStmt, rows
 		if i > 0 {
 			r.WriteString(", ")
 		}
-		r.tuple(row)
+		r.Tuple(row)
 	}
 	ins.tail(r, d)
 	ins.noteIdentity(d, len(given))
 	return emitChange(d, r, returned)
-}
-
-// tuple writes a row of VALUES.
-func (r *renderer) tuple(row []*tree.Node) {
-	r.WriteByte('(')
-	r.list(row)
-	if len(row) == 0 {
-		r.WriteString("NULL")
-	}
-	r.WriteByte(')')
 }
 
 // spoolValues compiles INSERT ... VALUES with OUTPUT.
@@ -443,7 +434,7 @@ func (b *builder) spoolValues(d *plan.DML, ins *insertion, s *syntax.InsertStmt,
 	if err := sp.emitCheck(d, check); err != nil {
 		return err
 	}
-	r := &renderer{}
+	r := &lower.Renderer{}
 	sp.into(r)
 	r.WriteString("VALUES ")
 	for i, row := range rows {
@@ -456,9 +447,9 @@ func (b *builder) spoolValues(d *plan.DML, ins *insertion, s *syntax.InsertStmt,
 				vals = append(vals, row[k])
 			}
 		}
-		r.tuple(vals)
+		r.Tuple(vals)
 	}
-	st, err := r.statement()
+	st, err := r.Statement()
 	if err != nil {
 		return err
 	}
@@ -521,10 +512,10 @@ func (b *builder) insertFromSpool(
 	if len(q.Core.Items) == 0 {
 		q.Core.Items = []*tree.Node{tree.NullOf(types.IntType)}
 	}
-	r := &renderer{}
+	r := &lower.Renderer{}
 	ins.head(r)
 	q.Core.Where = alwaysTrue
-	r.query(q)
+	r.Query(q)
 	ins.tail(r, d)
 	ins.noteIdentity(d, -1)
 	if len(d.Apply) == 0 || returned != nil {
@@ -533,7 +524,7 @@ func (b *builder) insertFromSpool(
 		}
 		return out.emit(b, d)
 	}
-	st, err := r.statement()
+	st, err := r.Statement()
 	if err != nil {
 		return err
 	}
@@ -633,11 +624,11 @@ func (b *builder) insertFrom(d *plan.DML, ins *insertion, q *tree.Query, top *sy
 	if len(row) == 0 {
 		c.Items = []*tree.Node{tree.NullOf(types.IntType)}
 	}
-	r := &renderer{}
+	r := &lower.Renderer{}
 	ins.head(r)
 	f := *q
 	f.Core = &c
-	r.query(&f)
+	r.Query(&f)
 	ins.tail(r, d)
 	ins.noteIdentity(d, -1)
 	if d.Identity != nil {
@@ -773,21 +764,21 @@ func compileInsertRows(in *binder, ts syntax.TableSource, rows Rows) (d *plan.DM
 		return d, err
 	}
 	d = newDML("INSERT", t)
-	r := &renderer{}
+	r := &lower.Renderer{}
 	if instead != nil {
 		d.Needs = b.needs
 		r.WriteString("SELECT ")
-		r.list(row)
-		instead.Inserted, err = r.statement()
+		r.List(row)
+		instead.Inserted, err = r.Statement()
 		setInstead(d, instead)
 		return d, err
 	}
 	ins.head(r)
 	r.WriteString("VALUES ")
-	r.tuple(row)
+	r.Tuple(row)
 	ins.tail(r, d)
 	ins.noteIdentity(d, 1)
-	st, err := r.statement()
+	st, err := r.Statement()
 	d.Apply = []plan.Statement{st}
 	d.Needs = b.needs
 	return d, err

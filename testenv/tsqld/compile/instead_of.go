@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/lower"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -120,9 +121,9 @@ func (s *spool) rows(nodes []*tree.Node, only *tree.Node) (plan.Statement, error
 	if len(nodes) == 0 {
 		nodes = []*tree.Node{tree.NullOf(types.IntType)}
 	}
-	r := &renderer{}
-	r.query(&tree.Query{Core: &tree.Core{From: s.src, Items: nodes, Where: only}, Order: []tree.OrderTerm{{Node: s.number()}}})
-	return r.statement()
+	r := &lower.Renderer{}
+	r.Query(&tree.Query{Core: &tree.Core{From: s.src, Items: nodes, Where: only}, Order: []tree.OrderTerm{{Node: s.number()}}})
+	return r.Statement()
 }
 
 // transitionRows are the nodes of the rows of inserted and deleted over a spool.

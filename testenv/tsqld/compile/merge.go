@@ -2,16 +2,14 @@ package compile
 
 import (
 	"slices"
-	"strconv"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
-	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/lower"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/rewrite"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
-	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -564,12 +562,6 @@ func (m *mergeBuilder) fireInstead(
 	return out.emit(m.b, d)
 }
 
-// raise returns SQL that fails with an error.
-func raise(e *mserr.Error) string {
-	return "fn(" +
-		store.Literal(keys.Make(keys.Raise, strconv.Itoa(int(e.Number)), strconv.Itoa(int(e.Class)), keys.Text(e.Message))) + ")"
-}
-
 // apply adds the statements that change the target. Error 8672 if one of its rows would be changed
 // twice.
 func (m *mergeBuilder) apply(
@@ -583,7 +575,7 @@ func (m *mergeBuilder) apply(
 		syntax.MergeInsert,
 	)
 	if isUpdate != nil || isDelete != nil {
-		d.Apply = append(d.Apply, plan.Statement{SQL: "SELECT " + raise(mserr.MergeTwice()) + " FROM " + m.sp.src.Table +
+		d.Apply = append(d.Apply, plan.Statement{SQL: "SELECT " + lower.Raise(mserr.MergeTwice()) + " FROM " + m.sp.src.Table +
 			" WHERE s1 IS NOT NULL GROUP BY s1 HAVING count(*) > 1"})
 	}
 	if isDelete != nil {
@@ -603,10 +595,10 @@ func (m *mergeBuilder) apply(
 	for _, c := range m.ins.columns {
 		q.Core.Items = append(q.Core.Items, inserted[c])
 	}
-	r := &renderer{}
+	r := &lower.Renderer{}
 	m.ins.head(r)
-	r.query(q)
-	st, err := r.statement()
+	r.Query(q)
+	st, err := r.Statement()
 	if err != nil {
 		return err
 	}

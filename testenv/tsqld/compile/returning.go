@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/lower"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -61,22 +62,20 @@ func (b *builder) returning(t target, clause *syntax.Output, seen map[string]fun
 }
 
 // emitReturning appends RETURNING to a statement and makes the statement the plan's Output.
-func emitReturning(d *plan.DML, r *renderer, q *tree.Query) error {
+func emitReturning(d *plan.DML, r *lower.Renderer, q *tree.Query) error {
 	r.WriteString(" RETURNING ")
-	r.lazy++
-	r.list(q.Core.Items)
-	r.lazy--
-	st, err := r.statement()
+	r.Lazily(q.Core.Items...)
+	st, err := r.Statement()
 	d.Output, d.OutputRows = &plan.Plan{Statement: st, Columns: q.ColumnTypes()}, true
 	return err
 }
 
 // emitChange ends a statement that changes the target, with RETURNING if q is not nil.
-func emitChange(d *plan.DML, r *renderer, q *tree.Query) error {
+func emitChange(d *plan.DML, r *lower.Renderer, q *tree.Query) error {
 	if q != nil {
 		return emitReturning(d, r, q)
 	}
-	st, err := r.statement()
+	st, err := r.Statement()
 	d.Apply = []plan.Statement{st}
 	return err
 }

@@ -11,28 +11,9 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
-	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
-
-// rowset writes the call of a table-valued function. For any other node it writes a function that
-// decodes the node's value.
-func (r *renderer) rowset(s *tree.Source) {
-	key, args := keys.Decode, []*tree.Node{s.Rowset}
-	if s.Rowset.Op == tree.OpRowset {
-		key, args = s.Rowset.Key, s.Rowset.Args
-	}
-	if s.IsPacked() {
-		key = keys.Packed + "|" + key
-	}
-	r.WriteString("rowset(" + store.Literal(key))
-	for _, a := range args {
-		r.WriteString(", ")
-		r.node(a)
-	}
-	r.WriteByte(')')
-}
 
 // openJSON binds OPENJSON.
 func (b *binder) openJSON(ts *syntax.OpenJSON, outer *level) (*tree.Source, error) {

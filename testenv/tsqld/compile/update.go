@@ -6,6 +6,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/lower"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/rewrite"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
@@ -331,26 +332,24 @@ func compileUpdate(in *binder, s *syntax.UpdateStmt, checked bool) (d *plan.DML,
 
 // updateDirect compiles a plain UPDATE of SQLite.
 func (m *modification) updateDirect(d *plan.DML, values []setting, where *tree.Node, returned *tree.Query) error {
-	r := &renderer{}
+	r := &lower.Renderer{}
 	m.renderSet(r, values)
 	if where != nil {
 		r.WriteString(" WHERE ")
-		r.node(where)
+		r.Node(where)
 	}
 	return emitChange(d, r, returned)
 }
 
 // renderSet writes UPDATE and SET with the values as expressions.
-func (m *modification) renderSet(r *renderer, values []setting) {
+func (m *modification) renderSet(r *lower.Renderer, values []setting) {
 	r.WriteString("UPDATE " + m.sql() + " AS " + m.src.Alias + " SET ")
 	for i, v := range values {
 		if i > 0 {
 			r.WriteString(", ")
 		}
 		r.WriteString(v.c.SQLName + " = ")
-		r.lazy++
-		r.node(v.n)
-		r.lazy--
+		r.Lazily(v.n)
 	}
 }
 
@@ -366,15 +365,15 @@ func (m *modification) updateJoined(d *plan.DML, values []setting, where *tree.N
 	if !found || isDependent(rest) || rest == nil && readsTarget(values) {
 		return false, nil
 	}
-	r := &renderer{}
+	r := &lower.Renderer{}
 	m.renderSet(r, values)
 	if rest != nil {
 		r.WriteString(" FROM ")
-		r.from(rest, false)
+		r.From(rest, false)
 	}
 	if cond := tree.And(append(conds, c.Where)...); cond != nil {
 		r.WriteString(" WHERE ")
-		r.node(cond)
+		r.Node(cond)
 	}
 	return true, emitChange(d, r, returned)
 }
@@ -436,7 +435,7 @@ func (m *modification) updateFrom(d *plan.DML, s *syntax.UpdateStmt, values []se
 	for _, v := range values {
 		q.Core.Items = append(q.Core.Items, v.n)
 	}
-	r := &renderer{}
+	r := &lower.Renderer{}
 	r.WriteString("UPDATE " + m.sql() + " AS u SET ")
 	for i, v := range values {
 		if i > 0 {
@@ -445,7 +444,7 @@ func (m *modification) updateFrom(d *plan.DML, s *syntax.UpdateStmt, values []se
 		r.WriteString(v.c.SQLName + " = q." + tree.ColumnName(i+1))
 	}
 	r.WriteString(" FROM (")
-	r.query(q)
+	r.Query(q)
 	r.WriteString(") AS q WHERE u.rowid = q.c1")
 	return emitChange(d, r, returned)
 }
@@ -517,9 +516,9 @@ func (m *modification) updateSpooled(
 	}
 	if assign != nil {
 		d.Assign = assign
-		r := &renderer{}
-		r.query(&tree.Query{Core: &tree.Core{From: sp.src, Items: yield}, Order: []tree.OrderTerm{{Node: sp.number()}}})
-		if d.AssignFrom, err = r.statement(); err != nil {
+		r := &lower.Renderer{}
+		r.Query(&tree.Query{Core: &tree.Core{From: sp.src, Items: yield}, Order: []tree.OrderTerm{{Node: sp.number()}}})
+		if d.AssignFrom, err = r.Statement(); err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/lower"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 )
@@ -21,8 +22,8 @@ func (m *modification) applyUpdate(
 	if len(values) == 0 {
 		return nil
 	}
-	write := func(values []setting, value func(*renderer, *catalog.Column), row func(*renderer)) error {
-		r := &renderer{}
+	write := func(values []setting, value func(*lower.Renderer, *catalog.Column), row func(*lower.Renderer)) error {
+		r := &lower.Renderer{}
 		r.WriteString("UPDATE " + m.sql() + " AS u SET ")
 		for i, v := range values {
 			if i > 0 {
@@ -35,15 +36,15 @@ func (m *modification) applyUpdate(
 		row(r)
 		if only != nil {
 			r.WriteString(" AND ")
-			r.node(only)
+			r.Node(only)
 		}
-		st, err := r.statement()
+		st, err := r.Statement()
 		d.Apply = append(d.Apply, st)
 		return err
 	}
-	row := func(r *renderer) { r.node(rid) }
+	row := func(r *lower.Renderer) { r.Node(rid) }
 	if shifted := m.rekeyed(values); len(shifted) > 0 {
-		temporary := func(r *renderer, c *catalog.Column) { r.WriteString(temporaryKey(c, sp.src.Alias+"."+rowNumber)) }
+		temporary := func(r *lower.Renderer, c *catalog.Column) { r.WriteString(temporaryKey(c, sp.src.Alias+"."+rowNumber)) }
 		d.Shift = len(d.Apply) + 1
 		d.Deferred = slices.ContainsFunc(shifted, func(v setting) bool { return m.isForeign(v.c) })
 		if err := write(shifted, temporary, row); err != nil {
@@ -51,11 +52,11 @@ func (m *modification) applyUpdate(
 		}
 		for _, v := range shifted {
 			if v.c == m.table.RowIDColumn() {
-				row = func(r *renderer) { temporary(r, v.c) }
+				row = func(r *lower.Renderer) { temporary(r, v.c) }
 			}
 		}
 	}
-	return write(values, func(r *renderer, c *catalog.Column) { r.node(newValues[c]) }, row)
+	return write(values, func(r *lower.Renderer, c *catalog.Column) { r.Node(newValues[c]) }, row)
 }
 
 // rekeyed returns the settings of key columns that may exchange values between rows, as in SET id =

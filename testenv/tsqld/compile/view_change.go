@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/lower"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -185,11 +186,11 @@ func (s *spool) emitCheck(d *plan.DML, check *tree.Node) error {
 	if check == nil {
 		return nil
 	}
-	r := &renderer{}
-	r.WriteString("SELECT " + raise(mserr.CheckOptionViolated()) + " FROM " + s.src.Table + " AS " + s.src.Alias + " WHERE (")
-	r.node(check)
+	r := &lower.Renderer{}
+	r.WriteString("SELECT " + lower.Raise(mserr.CheckOptionViolated()) + " FROM " + s.src.Table + " AS " + s.src.Alias + " WHERE (")
+	r.Node(check)
 	r.WriteString(") IS NOT TRUE LIMIT 1")
-	st, err := r.statement()
+	st, err := r.Statement()
 	d.Apply = append(d.Apply, st)
 	return err
 }

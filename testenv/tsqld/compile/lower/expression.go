@@ -1,4 +1,4 @@
-package compile
+package lower
 
 import (
 	"encoding/hex"
@@ -14,11 +14,17 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
+// Raise returns SQL that fails with an error.
+func Raise(e *mserr.Error) string {
+	return "fn(" +
+		store.Literal(keys.Make(keys.Raise, strconv.Itoa(int(e.Number)), strconv.Itoa(int(e.Class)), keys.Text(e.Message))) + ")"
+}
+
 // maxInlineText is the maximum length of a text literal in SQL; longer texts become parameters.
 const maxInlineText = 200
 
-// renderer writes SQL.
-type renderer struct {
+// Renderer writes SQL.
+type Renderer struct {
 	strings.Builder
 	params []plan.Param
 	nodes  []*tree.Node // the nodes of params
@@ -36,28 +42,51 @@ type renderer struct {
 }
 
 // fail records the first error.
-func (r *renderer) fail(err error) {
+func (r *Renderer) fail(err error) {
 	if r.err == nil {
 		r.err = err
 	}
 }
 
-// statement returns the rendered statement and the first error.
-func (r *renderer) statement() (plan.Statement, error) {
+// Statement returns the rendered statement and the first error.
+func (r *Renderer) Statement() (plan.Statement, error) {
 	return plan.Statement{SQL: r.String(), Params: r.params}, r.err
 }
 
-// renderPlan writes the SQL of a plan's query. needs are those of the statement.
-func renderPlan(p *plan.Plan, needs plan.Needs, q *tree.Query) (err error) {
-	r := &renderer{}
-	r.query(q)
-	p.Statement, err = r.statement()
+// Plan writes the SQL of a plan's query. needs are those of the statement.
+func Plan(p *plan.Plan, needs plan.Needs, q *tree.Query) (err error) {
+	r := &Renderer{}
+	r.Query(q)
+	p.Statement, err = r.Statement()
 	p.Needs = needs
 	return err
 }
 
+// Schema returns the SQL of an expression that is stored in a schema: a generated column, or the
+// condition of an index. Errors: those of an expression that such SQL cannot contain.
+func Schema(n *tree.Node) (string, error) {
+	r := &Renderer{static: true}
+	r.Node(n)
+	return r.String(), r.err
+}
+
+// Check returns the SQL of the condition of a CHECK constraint. Errors: those of an expression that
+// a constraint cannot contain.
+func Check(n *tree.Node) (string, error) {
+	r := &Renderer{static: true, constraint: true}
+	r.Node(n)
+	return r.String(), r.err
+}
+
+// Lazily writes expressions that may not be evaluated, separated by commas.
+func (r *Renderer) Lazily(nodes ...*tree.Node) {
+	r.lazy++
+	r.List(nodes)
+	r.lazy--
+}
+
 // param writes a parameter. Equal nodes share one.
-func (r *renderer) param(n *tree.Node) {
+func (r *Renderer) param(n *tree.Node) {
 	if r.static {
 		r.fail(mserr.NotSupported("variables and session functions in a schema"))
 		return
@@ -74,13 +103,13 @@ func (r *renderer) param(n *tree.Node) {
 }
 
 // ref writes a reference to the i-th parameter.
-func (r *renderer) ref(i int) {
+func (r *Renderer) ref(i int) {
 	r.WriteByte('?')
 	r.WriteString(strconv.Itoa(i + 1))
 }
 
 // literal writes a constant.
-func (r *renderer) literal(n *tree.Node) {
+func (r *Renderer) literal(n *tree.Node) {
 	switch v := n.Value.(type) {
 	case nil:
 		r.WriteString("NULL")
@@ -111,15 +140,15 @@ func (r *renderer) literal(n *tree.Node) {
 
 // hoisted reports whether a node is computed before the statement and becomes a parameter. A node
 // that may fail is not hoisted from a place that may not be evaluated.
-func (r *renderer) hoisted(n *tree.Node) bool {
+func (r *Renderer) hoisted(n *tree.Node) bool {
 	if r.static || n.Traits&tree.RowBound != 0 || n.Op == tree.OpConst {
 		return false
 	}
 	return r.lazy == 0 || n.Traits&tree.CanFail == 0
 }
 
-// node writes an expression.
-func (r *renderer) node(n *tree.Node) {
+// Node writes an expression.
+func (r *Renderer) Node(n *tree.Node) {
 	switch {
 	case n.Op == tree.OpConst:
 		r.literal(n)
@@ -146,7 +175,7 @@ func (r *renderer) node(n *tree.Node) {
 		r.operator(" || ", n.Args...)
 	case tree.OpReal:
 		r.WriteString("CAST(")
-		r.node(n.Args[0])
+		r.Node(n.Args[0])
 		r.WriteString(" AS REAL)")
 	case tree.OpCompare, tree.OpDistinct:
 		r.compare(n)
@@ -157,16 +186,16 @@ func (r *renderer) node(n *tree.Node) {
 	case tree.OpNot:
 		if n.Args[0].Op == tree.OpIsNull { // SQLite matches this form with the conditions of partial indexes
 			r.WriteByte('(')
-			r.node(n.Args[0].Args[0])
+			r.Node(n.Args[0].Args[0])
 			r.WriteString(" IS NOT NULL)")
 			return
 		}
 		r.WriteString("(NOT ")
-		r.node(n.Args[0])
+		r.Node(n.Args[0])
 		r.WriteByte(')')
 	case tree.OpIsNull:
 		r.WriteByte('(')
-		r.node(n.Args[0])
+		r.Node(n.Args[0])
 		r.WriteString(" IS NULL)")
 	case tree.OpIn:
 		if r.constraint && n.Args[0].Op == tree.OpCol {
@@ -176,7 +205,7 @@ func (r *renderer) node(n *tree.Node) {
 		r.WriteByte('(')
 		r.collated(n.Args[0])
 		r.WriteString(" IN (")
-		r.list(n.Args[1:])
+		r.List(n.Args[1:])
 		r.WriteString("))")
 	case tree.OpCase:
 		r.caseOf(n)
@@ -187,7 +216,7 @@ func (r *renderer) node(n *tree.Node) {
 	case tree.OpSQL:
 		r.WriteByte('(')
 		for _, a := range n.Args {
-			r.node(a)
+			r.Node(a)
 		}
 		r.WriteString(n.Name)
 		r.WriteByte(')')
@@ -199,7 +228,7 @@ func (r *renderer) node(n *tree.Node) {
 		r.WriteString(tree.ColumnName(n.Column))
 	case tree.OpNoIndex:
 		r.WriteByte('+')
-		r.node(n.Args[0])
+		r.Node(n.Args[0])
 	default:
 		r.fail(mserr.NotSupported("this expression"))
 	}
@@ -209,7 +238,7 @@ func (r *renderer) node(n *tree.Node) {
 var errNotDeterministic error = mserr.NotSupported("functions of the session in an index")
 
 // column writes a column reference.
-func (r *renderer) column(n *tree.Node) {
+func (r *Renderer) column(n *tree.Node) {
 	if n.Source.Alias != "" {
 		r.WriteString(n.Source.Alias)
 		r.WriteByte('.')
@@ -221,49 +250,49 @@ func (r *renderer) column(n *tree.Node) {
 	r.WriteString(n.Source.Columns[n.Column].SQL)
 }
 
-// list writes expressions, separated by commas.
-func (r *renderer) list(nodes []*tree.Node) {
+// List writes expressions, separated by commas.
+func (r *Renderer) List(nodes []*tree.Node) {
 	for i, n := range nodes {
 		if i > 0 {
 			r.WriteString(", ")
 		}
-		r.node(n)
+		r.Node(n)
 	}
 }
 
 // call writes a call of fn or fnv.
-func (r *renderer) call(fn string, n *tree.Node) {
+func (r *Renderer) call(fn string, n *tree.Node) {
 	r.WriteString(fn)
 	r.WriteByte('(')
 	r.WriteString(store.Literal(n.Key))
 	for _, a := range n.Args {
 		r.WriteString(", ")
-		r.node(a)
+		r.Node(a)
 	}
 	r.WriteByte(')')
 }
 
 // operator writes operands with an operator between them.
-func (r *renderer) operator(op string, args ...*tree.Node) {
+func (r *Renderer) operator(op string, args ...*tree.Node) {
 	r.WriteByte('(')
 	for i, a := range args {
 		if i > 0 {
 			r.WriteString(op)
 		}
-		r.node(a)
+		r.Node(a)
 	}
 	r.WriteByte(')')
 }
 
 // logic writes AND and OR. The operands after the first may not be evaluated.
-func (r *renderer) logic(op string, args []*tree.Node) {
+func (r *Renderer) logic(op string, args []*tree.Node) {
 	r.WriteByte('(')
 	for i, a := range args {
 		if i > 0 {
 			r.WriteString(op)
 			r.lazy++
 		}
-		r.node(a)
+		r.Node(a)
 		if i > 0 {
 			r.lazy--
 		}
@@ -284,20 +313,20 @@ func sortKey(t types.Type, name string) string {
 }
 
 // collated writes an expression in the form that SQLite compares, with its collation.
-func (r *renderer) collated(n *tree.Node) {
+func (r *Renderer) collated(n *tree.Node) {
 	if n.Type.ID == types.DateTimeOffset { // the instant is in front, the offset behind
 		r.WriteString("substr(")
-		r.node(n)
+		r.Node(n)
 		r.WriteString(", 1, 8)")
 		return
 	}
 	if n.Type.ID == types.Variant { // SQLite has no collations of blobs; the text of NULL is empty
 		r.WriteString("nullif(hex(")
-		r.node(n)
+		r.Node(n)
 		r.WriteString("), '') COLLATE " + types.CollationVariant)
 		return
 	}
-	r.node(n)
+	r.Node(n)
 	if c := n.Type.CollationName(); c != "" {
 		r.WriteString(" COLLATE ")
 		r.WriteString(c)
@@ -305,7 +334,7 @@ func (r *renderer) collated(n *tree.Node) {
 }
 
 // compare writes a comparison.
-func (r *renderer) compare(n *tree.Node) {
+func (r *Renderer) compare(n *tree.Node) {
 	x, y := n.Args[0], n.Args[1]
 	r.WriteByte('(')
 	r.collated(x)
@@ -315,13 +344,13 @@ func (r *renderer) compare(n *tree.Node) {
 	if y.Type.ID == types.DateTimeOffset {
 		r.collated(y)
 	} else {
-		r.node(y)
+		r.Node(y)
 	}
 	r.WriteByte(')')
 }
 
 // equals writes "x = list[0] OR x = list[1] ...".
-func (r *renderer) equals(x *tree.Node, list []*tree.Node) {
+func (r *Renderer) equals(x *tree.Node, list []*tree.Node) {
 	for i, y := range list {
 		if i == 0 {
 			r.WriteByte('(')
@@ -330,25 +359,25 @@ func (r *renderer) equals(x *tree.Node, list []*tree.Node) {
 		}
 		r.collated(x)
 		r.WriteString(" = ")
-		r.node(y)
+		r.Node(y)
 	}
 	r.WriteByte(')')
 }
 
 // caseOf writes CASE.
-func (r *renderer) caseOf(n *tree.Node) {
+func (r *Renderer) caseOf(n *tree.Node) {
 	r.WriteString("CASE")
 	for i := 0; i+1 < len(n.Args); i += 2 {
 		r.WriteString(" WHEN ")
-		r.node(n.Args[i])
+		r.Node(n.Args[i])
 		r.WriteString(" THEN ")
 		r.lazy++
-		r.node(n.Args[i+1])
+		r.Node(n.Args[i+1])
 	}
 	if last := n.Args[len(n.Args)-1]; !last.IsNullConst() {
 		r.WriteString(" ELSE ")
 		r.lazy++
-		r.node(last)
+		r.Node(last)
 		r.lazy--
 	}
 	r.lazy -= (len(n.Args) - 1) / 2
@@ -356,9 +385,9 @@ func (r *renderer) caseOf(n *tree.Node) {
 }
 
 // coalesce writes COALESCE. SQLite's coalesce requires two arguments.
-func (r *renderer) coalesce(n *tree.Node) {
+func (r *Renderer) coalesce(n *tree.Node) {
 	if len(n.Args) == 1 {
-		r.node(n.Args[0])
+		r.Node(n.Args[0])
 		return
 	}
 	r.WriteString("coalesce(")
@@ -367,14 +396,14 @@ func (r *renderer) coalesce(n *tree.Node) {
 			r.WriteString(", ")
 			r.lazy++
 		}
-		r.node(a)
+		r.Node(a)
 	}
 	r.lazy -= len(n.Args) - 1
 	r.WriteByte(')')
 }
 
 // aggregate writes an aggregate or window function.
-func (r *renderer) aggregate(n *tree.Node) {
+func (r *Renderer) aggregate(n *tree.Node) {
 	a := n.Aggregate
 	if a.Outer { // SQLite allows aggregates of outer queries in a select list only
 		r.WriteString("(SELECT ")
@@ -408,7 +437,7 @@ func (r *renderer) aggregate(n *tree.Node) {
 		if a.Native == "count" && a.Distinct || a.Native == "min" || a.Native == "max" {
 			r.collated(x)
 		} else {
-			r.node(x)
+			r.Node(x)
 		}
 	}
 	if len(a.Order) > 0 {
@@ -422,7 +451,7 @@ func (r *renderer) aggregate(n *tree.Node) {
 }
 
 // window writes OVER.
-func (r *renderer) window(w *tree.Window) {
+func (r *Renderer) window(w *tree.Window) {
 	r.WriteString(" OVER (")
 	if len(w.Partition) > 0 {
 		r.WriteString("PARTITION BY ")
@@ -445,7 +474,7 @@ func (r *renderer) window(w *tree.Window) {
 }
 
 // order writes the items of ORDER BY as expressions.
-func (r *renderer) order(terms []tree.OrderTerm) {
+func (r *Renderer) order(terms []tree.OrderTerm) {
 	for i, o := range terms {
 		if i > 0 {
 			r.WriteString(", ")
@@ -461,23 +490,23 @@ func (r *renderer) order(terms []tree.OrderTerm) {
 }
 
 // subquery writes the conditions and values that contain a query.
-func (r *renderer) subquery(n *tree.Node) {
+func (r *Renderer) subquery(n *tree.Node) {
 	saved := r.lazy
 	defer func() { r.lazy = saved }()
 	switch n.Op {
 	case tree.OpScalar:
 		if n.SingleRow {
 			r.WriteByte('(')
-			r.query(n.Query)
+			r.Query(n.Query)
 			r.WriteByte(')')
 			return
 		}
 		r.WriteString("(SELECT agg('" + keys.Single + "', c1) FROM (")
-		r.derived(n.Query)
+		r.Query(n.Query)
 		r.WriteString("))")
 	case tree.OpExists:
 		r.WriteString("EXISTS (")
-		r.query(n.Query)
+		r.Query(n.Query)
 		r.WriteByte(')')
 	case tree.OpInQuery:
 		r.WriteByte('(')
@@ -485,10 +514,10 @@ func (r *renderer) subquery(n *tree.Node) {
 		r.WriteString(" IN (")
 		if key := sortKey(n.Args[0].Type, "c1"); key != "c1" {
 			r.WriteString("SELECT " + key + " FROM (")
-			r.derived(n.Query)
+			r.Query(n.Query)
 			r.WriteByte(')')
 		} else {
-			r.query(n.Query)
+			r.Query(n.Query)
 		}
 		r.WriteString("))")
 	case tree.OpAll, tree.OpAny:
@@ -498,7 +527,7 @@ func (r *renderer) subquery(n *tree.Node) {
 
 // quantified writes ANY and ALL. The result is decided by one row for which the comparison is true
 // (ANY) or false (ALL). Otherwise it is unknown if the comparison is unknown for a row.
-func (r *renderer) quantified(n *tree.Node) {
+func (r *Renderer) quantified(n *tree.Node) {
 	decisive, otherwise, is := "1", "0", "IS TRUE"
 	if n.Op == tree.OpAll {
 		decisive, otherwise, is = "0", "1", "IS FALSE"
@@ -510,11 +539,11 @@ func (r *renderer) quantified(n *tree.Node) {
 		r.WriteString(sortKey(n.Args[0].Type, "c1") + ")")
 	}
 	r.WriteString("(CASE WHEN EXISTS (SELECT 1 FROM (")
-	r.derived(n.Query)
+	r.Query(n.Query)
 	r.WriteString(") WHERE ")
 	comparison()
 	r.WriteString(" " + is + ") THEN " + decisive + " WHEN EXISTS (SELECT 1 FROM (")
-	r.derived(n.Query)
+	r.Query(n.Query)
 	r.WriteString(") WHERE ")
 	comparison()
 	r.WriteString(" IS NULL) THEN NULL ELSE " + otherwise + " END)")

@@ -1,4 +1,4 @@
-package compile
+package lower
 
 import (
 	"math"
@@ -12,8 +12,18 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// query writes a query whose columns are named c1, c2....
-func (r *renderer) query(q *tree.Query) {
+// Tuple writes a row of VALUES.
+func (r *Renderer) Tuple(row []*tree.Node) {
+	r.WriteByte('(')
+	r.List(row)
+	if len(row) == 0 {
+		r.WriteString("NULL")
+	}
+	r.WriteByte(')')
+}
+
+// Query writes a query whose columns are named c1, c2....
+func (r *Renderer) Query(q *tree.Query) {
 	switch {
 	case q.Document != tree.DocumentNone:
 		r.WriteString("SELECT agg(" + store.Literal(q.DocumentKey))
@@ -21,7 +31,7 @@ func (r *renderer) query(q *tree.Query) {
 			r.WriteString(", " + tree.ColumnName(i))
 		}
 		r.WriteString(") AS c1 FROM (")
-		r.derived(q.Inner)
+		r.Query(q.Inner)
 		r.WriteByte(')')
 	case q.Percent, q.Ties, namesColumns(q.Limit), namesColumns(q.Offset):
 		r.ranked(q)
@@ -36,11 +46,8 @@ func (r *renderer) query(q *tree.Query) {
 	}
 }
 
-// derived writes a query inside the parentheses of a FROM item.
-func (r *renderer) derived(q *tree.Query) { r.query(q) }
-
 // core writes SELECT ... HAVING and ORDER BY.
-func (r *renderer) core(q *tree.Query) {
+func (r *Renderer) core(q *tree.Query) {
 	c := rewrite.WithDrivingTables(q.Core)
 	saved, whole := r.lazy, r.keepUnions
 	r.keepUnions = r.keepUnions || hasRightJoin(c.From)
@@ -63,7 +70,7 @@ func (r *renderer) core(q *tree.Query) {
 		if c.Distinct && n.Type.CollationName() != "" {
 			r.collated(n)
 		} else {
-			r.node(n)
+			r.Node(n)
 		}
 		if i == 0 && c.IsBareGroup() {
 			r.WriteString(" END")
@@ -74,11 +81,11 @@ func (r *renderer) core(q *tree.Query) {
 	r.lazy = saved
 	if c.From != nil {
 		r.WriteString(" FROM ")
-		r.from(c.From, false)
+		r.From(c.From, false)
 	}
 	if c.Where != nil {
 		r.WriteString(" WHERE ")
-		r.node(c.Where)
+		r.Node(c.Where)
 	}
 	if len(c.Group) > 0 {
 		r.WriteString(" GROUP BY ")
@@ -95,7 +102,7 @@ func (r *renderer) core(q *tree.Query) {
 	}
 	if c.Having != nil {
 		r.WriteString(" HAVING ")
-		r.node(c.Having)
+		r.Node(c.Having)
 	}
 	if len(q.Order) > 0 {
 		r.WriteString(" ORDER BY ")
@@ -105,7 +112,7 @@ func (r *renderer) core(q *tree.Query) {
 
 // coreOrder writes ORDER BY. It names result columns by position, so that SQLite computes them
 // once. c is the SELECT as rewritten by rewrite.WithDrivingTables.
-func (r *renderer) coreOrder(q *tree.Query, c *tree.Core) {
+func (r *Renderer) coreOrder(q *tree.Query, c *tree.Core) {
 	for i, o := range q.Order {
 		if i > 0 {
 			r.WriteString(", ")
@@ -136,7 +143,7 @@ func (r *renderer) coreOrder(q *tree.Query, c *tree.Core) {
 }
 
 // limit writes LIMIT and OFFSET.
-func (r *renderer) limit(q *tree.Query) {
+func (r *Renderer) limit(q *tree.Query) {
 	switch {
 	case q.Limit != nil:
 		r.WriteString(" LIMIT ")
@@ -145,13 +152,13 @@ func (r *renderer) limit(q *tree.Query) {
 			// at each binding.
 			r.WriteByte('+')
 		}
-		r.node(q.Limit)
+		r.Node(q.Limit)
 	case q.Offset != nil:
 		r.WriteString(" LIMIT -1")
 	}
 	if q.Offset != nil {
 		r.WriteString(" OFFSET ")
-		r.node(q.Offset)
+		r.Node(q.Offset)
 	}
 }
 
@@ -169,7 +176,7 @@ func namesColumns(n *tree.Node) bool {
 // ranked writes row limits that LIMIT cannot express: TOP ... PERCENT, WITH TIES, and row counts
 // that depend on columns of outer queries. The rows are first numbered (ties get the same number)
 // and counted.
-func (r *renderer) ranked(q *tree.Query) {
+func (r *Renderer) ranked(q *tree.Query) {
 	inner := *q
 	inner.Limit, inner.Offset, inner.Percent, inner.Ties, inner.Order = nil, nil, false, false, nil
 	n := len(q.Columns)
@@ -221,28 +228,28 @@ func (r *renderer) ranked(q *tree.Query) {
 		r.order(order)
 	}
 	r.WriteString(") AS rn, count(*) OVER () AS total FROM (")
-	r.query(&inner)
+	r.Query(&inner)
 	r.WriteString(")) WHERE ")
 	r.lazy++ // without rows the comparison is not evaluated
 	if q.Offset != nil {
 		r.WriteString("rk > ")
-		r.node(q.Offset)
+		r.Node(q.Offset)
 	}
 	if q.Limit != nil {
 		switch {
 		case q.Offset != nil:
 			r.WriteString(" AND rk - ")
-			r.node(q.Offset)
+			r.Node(q.Offset)
 			r.WriteString(" <= ")
 		default:
 			r.WriteString("rk <= ")
 		}
 		if q.Percent {
 			r.WriteString("fn('" + keys.Ceiling + "', total, ")
-			r.node(q.Limit)
+			r.Node(q.Limit)
 			r.WriteByte(')')
 		} else {
-			r.node(q.Limit)
+			r.Node(q.Limit)
 		}
 	}
 	r.lazy--
@@ -273,14 +280,14 @@ func mostRows(q *tree.Query) *tree.Node {
 
 // set writes a set operation. An operand that SQLite would parse differently becomes a derived
 // table.
-func (r *renderer) set(q *tree.Query) {
+func (r *Renderer) set(q *tree.Query) {
 	if len(q.Order) > 0 {
 		// SQLite's ORDER BY of a compound SELECT allows result columns only, so the outer query
 		// sorts.
 		inner := *q
 		inner.Order, inner.Limit, inner.Offset = nil, nil, nil
 		r.WriteString("SELECT * FROM (")
-		r.query(&inner)
+		r.Query(&inner)
 		r.WriteString(") ORDER BY ")
 		r.order(markFields(q.Order))
 		return
@@ -289,7 +296,7 @@ func (r *renderer) set(q *tree.Query) {
 		inner := *q
 		inner.Limit, inner.Offset = nil, nil
 		r.WriteString("SELECT * FROM (")
-		r.query(&inner)
+		r.Query(&inner)
 		r.WriteByte(')')
 		return
 	}
@@ -327,16 +334,16 @@ func chainLength(q *tree.Query) int {
 // operand writes an operand of a set operation. Texts get their collation where rows are compared.
 // A SELECT with a RIGHT or FULL JOIN is wrapped with a LIMIT: if SQLite flattens a UNION ALL that
 // contains one, conditions of the other operands hold where they are unknown.
-func (r *renderer) operand(q *tree.Query, all bool, op string, isLeft bool) {
+func (r *Renderer) operand(q *tree.Query, all bool, op string, isLeft bool) {
 	simple := q.Document == tree.DocumentNone && !q.Percent && !q.Ties && q.Limit == nil && q.Offset == nil &&
 		len(q.Order) == 0
 	if simple && q.Set != nil && isLeft && all && q.Set.Op == "UNION ALL" && chainLength(q)%maxUnionChain != 0 {
-		r.query(q)
+		r.Query(q)
 		return
 	}
 	right := q.Core != nil && hasRightJoin(q.Core.From)
 	if simple && q.Core != nil && all && !right {
-		r.query(q)
+		r.Query(q)
 		return
 	}
 	r.WriteString("SELECT ")
@@ -351,7 +358,7 @@ func (r *renderer) operand(q *tree.Query, all bool, op string, isLeft bool) {
 		r.WriteString(" AS " + tree.ColumnName(i))
 	}
 	r.WriteString(" FROM (")
-	r.derived(q)
+	r.Query(q)
 	if right && q.Limit == nil && q.Offset == nil {
 		r.WriteString(" LIMIT -1")
 	}
@@ -359,7 +366,7 @@ func (r *renderer) operand(q *tree.Query, all bool, op string, isLeft bool) {
 }
 
 // recursive writes a recursive common table expression as a derived table.
-func (r *renderer) recursive(q *tree.Query) {
+func (r *Renderer) recursive(q *tree.Query) {
 	rec := q.Recursive
 	r.WriteString("SELECT ")
 	for i := range q.Columns {
@@ -372,18 +379,18 @@ func (r *renderer) recursive(q *tree.Query) {
 	for i := range q.Columns {
 		r.WriteString(tree.ColumnName(i) + ", ")
 	}
-	r.WriteString(levelColumn + ") AS (")
+	r.WriteString(tree.LevelColumn + ") AS (")
 	r.operand(rec.Anchor, true, "UNION ALL", true)
 	for _, s := range rec.Steps {
 		r.WriteString(" UNION ALL ")
-		r.query(s)
+		r.Query(s)
 	}
 	r.WriteString(") SELECT * FROM " + rec.Source.Alias + ")")
 }
 
-// from writes an item of FROM. nested puts a join in parentheses, on the right side of another
+// From writes an item of FROM. nested puts a join in parentheses, on the right side of another
 // join.
-func (r *renderer) from(f tree.From, nested bool) {
+func (r *Renderer) From(f tree.From, nested bool) {
 	switch f := f.(type) {
 	case *tree.Source:
 		r.source(f)
@@ -392,14 +399,14 @@ func (r *renderer) from(f tree.From, nested bool) {
 			r.WriteByte('(')
 			defer r.WriteByte(')')
 		}
-		r.from(f.Left, false)
+		r.From(f.Left, false)
 		r.WriteString(" " + f.Kind + " ")
-		r.from(f.Right, true)
+		r.From(f.Right, true)
 		switch {
 		case f.On != nil:
 			r.WriteString(" ON ")
 			r.constantJoinGuard(f)
-			r.node(f.On)
+			r.Node(f.On)
 		case f.Kind != "JOIN":
 			r.WriteString(" ON 1")
 		}
@@ -410,7 +417,7 @@ func (r *renderer) from(f tree.From, nested bool) {
 // table's rowids, which is empty if the constant part is not true. Without the range, SQLite would
 // read the whole table to find that no row matches. Entity Framework inserts with MERGE ... ON 1 =
 // 0.
-func (r *renderer) constantJoinGuard(j *tree.Join) {
+func (r *Renderer) constantJoinGuard(j *tree.Join) {
 	t, ok := j.Right.(*tree.Source)
 	if !ok || j.Kind != "LEFT JOIN" || t.Base == nil || t.Query != nil || t.Rowset != nil {
 		return
@@ -425,7 +432,7 @@ func (r *renderer) constantJoinGuard(j *tree.Join) {
 		return
 	}
 	r.WriteString(t.Alias + ".rowid >= CASE WHEN ")
-	r.node(tree.And(fixed...))
+	r.Node(tree.And(fixed...))
 	r.WriteString(" THEN " + strconv.Itoa(math.MinInt64) + " END AND ")
 }
 
@@ -442,11 +449,11 @@ func hasRightJoin(f tree.From) bool {
 }
 
 // source writes a table, a derived table or a rowset.
-func (r *renderer) source(s *tree.Source) {
+func (r *Renderer) source(s *tree.Source) {
 	switch {
 	case s.Query != nil:
 		r.WriteByte('(')
-		r.derived(s.Query)
+		r.Query(s.Query)
 		if r.keepUnions && s.Query.Set != nil && s.Query.Limit == nil && s.Query.Offset == nil {
 			r.WriteString(" LIMIT -1")
 		}
@@ -459,4 +466,22 @@ func (r *renderer) source(s *tree.Source) {
 		r.WriteString(s.Table)
 	}
 	r.WriteString(" AS " + s.Alias)
+}
+
+// rowset writes the call of a table-valued function. For any other node it writes a function that
+// decodes the node's value.
+func (r *Renderer) rowset(s *tree.Source) {
+	key, args := keys.Decode, []*tree.Node{s.Rowset}
+	if s.Rowset.Op == tree.OpRowset {
+		key, args = s.Rowset.Key, s.Rowset.Args
+	}
+	if s.IsPacked() {
+		key = keys.Packed + "|" + key
+	}
+	r.WriteString("rowset(" + store.Literal(key))
+	for _, a := range args {
+		r.WriteString(", ")
+		r.Node(a)
+	}
+	r.WriteByte(')')
 }

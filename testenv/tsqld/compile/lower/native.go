@@ -1,4 +1,4 @@
-package compile
+package lower
 
 import (
 	"math"
@@ -16,7 +16,7 @@ import (
 // nanoseconds a row, more than most of these operations themselves. Where the two differ only in an
 // error, fn is called for the values that cause the error. SQL stored in a schema is left
 // unchanged, because database files contain it.
-func (r *renderer) native(n *tree.Node) bool {
+func (r *Renderer) native(n *tree.Node) bool {
 	if r.static {
 		return false
 	}
@@ -26,22 +26,22 @@ func (r *renderer) native(n *tree.Node) bool {
 		name, _, _ := strings.Cut(rest, "|")
 		switch name {
 		case "CONCAT":
-			return r.nativeConcat(n)
+			return nativeConcat(r, n)
 		case "DATEADD":
-			return r.nativeDateAdd(n)
+			return nativeDateAdd(r, n)
 		case "DATEDIFF_BIG":
-			return r.nativeDateDiff(n)
+			return nativeDateDiff(r, n)
 		}
 	case keys.Arith:
 		op, _, _ := strings.Cut(rest, "|")
-		return r.nativeArith(n, op)
+		return nativeArith(r, n, op)
 	case keys.Convert:
-		return r.nativeConvert(n)
+		return nativeConvert(r, n)
 	case keys.NotNull:
 		// SQLite evaluates fn of constants before the first row, and the call would always fail. It
 		// does not do so for fnv.
 		r.WriteString("coalesce(")
-		r.node(n.Args[0])
+		r.Node(n.Args[0])
 		r.WriteString(", fnv(" + store.Literal(n.Key) + ", NULL))")
 		return true
 	}
@@ -50,13 +50,13 @@ func (r *renderer) native(n *tree.Node) bool {
 
 // isPlain reports whether an argument may be written several times: a column, a constant or a
 // parameter.
-func (r *renderer) isPlain(n *tree.Node) bool {
+func (r *Renderer) isPlain(n *tree.Node) bool {
 	return n.Op == tree.OpCol || n.Op == tree.OpConst || n.Op == tree.OpVar || n.Op == tree.OpRun || r.hoisted(n)
 }
 
 // guarded writes a value, or the call of n's function where the value is outside a range. NULL
 // stays NULL.
-func (r *renderer) guarded(n *tree.Node, low, high int64, value func()) {
+func guarded(r *Renderer, n *tree.Node, low, high int64, value func()) {
 	r.WriteString("CASE WHEN ")
 	value()
 	r.WriteString(" NOT BETWEEN " + strconv.FormatInt(low, 10) + " AND " + strconv.FormatInt(high, 10) + " THEN ")
@@ -88,7 +88,7 @@ var nativeArithOps = map[string]string{
 // nativeArith writes sums, differences and products of integers. SQLite computes in 64 bits, enough
 // for the result of operands smaller than bigint. A row number as bigint operand is too small to
 // overflow.
-func (r *renderer) nativeArith(n *tree.Node, op string) bool {
+func nativeArith(r *Renderer, n *tree.Node, op string) bool {
 	word := nativeArithOps[op]
 	x, y := n.Args[0], n.Args[1]
 	if word == "" {
@@ -103,7 +103,7 @@ func (r *renderer) nativeArith(n *tree.Node, op string) bool {
 	if !ok || !isSmallInt(x) || !isSmallInt(y) || !r.isPlain(x) || !r.isPlain(y) {
 		return false
 	}
-	r.guarded(n, low, high, func() { r.operator(word, x, y) })
+	guarded(r, n, low, high, func() { r.operator(word, x, y) })
 	return true
 }
 
@@ -126,7 +126,7 @@ func isRowNumber(n *tree.Node) bool {
 }
 
 // nativeConvert writes conversions between integers, and of integers to texts that are long enough.
-func (r *renderer) nativeConvert(n *tree.Node) bool {
+func nativeConvert(r *Renderer, n *tree.Node) bool {
 	x := n.Args[0]
 	if !x.Type.IsInteger() || !strings.HasSuffix(n.Key, "|"+strconv.Itoa(types.NoStyle)) {
 		return false
@@ -136,13 +136,13 @@ func (r *renderer) nativeConvert(n *tree.Node) bool {
 			return false
 		}
 		r.WriteString("CAST(")
-		r.node(x)
+		r.Node(x)
 		r.WriteString(" AS TEXT)")
 		return true
 	}
 	if n.Type.ID == types.Bit {
 		r.WriteByte('(')
-		r.node(x)
+		r.Node(x)
 		r.WriteString(" <> 0)")
 		return true
 	}
@@ -150,13 +150,13 @@ func (r *renderer) nativeConvert(n *tree.Node) bool {
 	if !ok || !r.isPlain(x) {
 		return false
 	}
-	r.guarded(n, low, high, func() { r.node(x) })
+	guarded(r, n, low, high, func() { r.Node(x) })
 	return true
 }
 
 // nativeConcat writes CONCAT of texts and integers if the result is not truncated. The length of
 // the result type is the sum of the arguments' lengths, up to the maximum of 8000 bytes.
-func (r *renderer) nativeConcat(n *tree.Node) bool {
+func nativeConcat(r *Renderer, n *tree.Node) bool {
 	largest, length := 8000, 0
 	if n.Type.IsUnicode() {
 		largest = 4000
@@ -176,7 +176,7 @@ func (r *renderer) nativeConcat(n *tree.Node) bool {
 		return false
 	}
 	r.WriteString("concat(")
-	r.list(n.Args)
+	r.List(n.Args)
 	r.WriteByte(')')
 	return true
 }
@@ -200,30 +200,30 @@ func tickPart(n *tree.Node) (length int64, ok bool) {
 func isTicks(n *tree.Node) bool { return n.Type.ID == types.DateTime2 && n.Type.Scale == 7 }
 
 // nativeDateAdd writes DATEADD of date parts with a fixed length.
-func (r *renderer) nativeDateAdd(n *tree.Node) bool {
+func nativeDateAdd(r *Renderer, n *tree.Node) bool {
 	length, ok := tickPart(n)
 	count, at := n.Args[1], n.Args[2]
 	if !ok || !isTicks(at) || !isTicks(n) || !isSmallInt(count) || !r.isPlain(count) || !r.isPlain(at) {
 		return false
 	}
-	r.guarded(n, 0, types.MaxTicks, func() {
+	guarded(r, n, 0, types.MaxTicks, func() {
 		r.WriteByte('(')
-		r.node(at)
+		r.Node(at)
 		r.WriteString(" + ")
-		r.node(count)
+		r.Node(count)
 		r.WriteString(" * " + strconv.FormatInt(length, 10) + ")")
 	})
 	return true
 }
 
 // nativeDateDiff writes DATEDIFF_BIG, which counts the boundaries between date parts.
-func (r *renderer) nativeDateDiff(n *tree.Node) bool {
+func nativeDateDiff(r *Renderer, n *tree.Node) bool {
 	length, ok := tickPart(n)
 	if !ok || !isTicks(n.Args[1]) || !isTicks(n.Args[2]) {
 		return false
 	}
 	part := func(n *tree.Node) {
-		r.node(n)
+		r.Node(n)
 		r.WriteString(" / " + strconv.FormatInt(length, 10))
 	}
 	r.WriteByte('(')
