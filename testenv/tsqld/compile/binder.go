@@ -36,7 +36,7 @@ type binder struct {
 	// emptyPast makes sources with READPAST empty tables.
 	emptyPast bool
 	meter     *meter.Meter    // of the session; may be nil
-	deduction *tree.Deduction // see [Compiler.Deducing]; nil for none
+	deduction *tree.Deduction // parameters without a declaration; nil for none
 }
 
 const (
@@ -92,15 +92,20 @@ type place struct {
 }
 
 // newBinder returns a binder for one statement, whose names are resolved in the current database.
-func newBinder(scope Scope) (*binder, error) {
-	b := &binder{scope: scope, dbs: map[int]bool{}, maxRecursion: 100, locale: scope.Locale(), meter: scope.Meter()}
+// hints are those of OPTION. With emptyPast, sources with READPAST are empty tables. deduction has
+// the parameters without a declaration; nil for none. Errors: 911 and 916 for the current database,
+// 310 for a hint out of range.
+func newBinder(scope Scope, hints []*syntax.Option, emptyPast bool, deduction *tree.Deduction) (*binder, error) {
+	b := &binder{scope: scope, dbs: map[int]bool{}, maxRecursion: 100, locale: scope.Locale(), meter: scope.Meter(),
+		emptyPast: emptyPast, deduction: deduction}
+	b.needs.EmptyPast = emptyPast
 	db, err := scope.Database("")
 	if err != nil {
 		return nil, err
 	}
 	b.needSnapshot(db)
 	b.place = place{db: db, schemas: schemasFrom(scope.DefaultSchema()), owner: -1}
-	return b, nil
+	return b, b.hints(hints)
 }
 
 // schemasFrom returns the schemas that are searched for a name without a schema.

@@ -27,13 +27,9 @@ func New(scope Scope) *Compiler { return &Compiler{scope: scope} }
 
 // bind calls f with a new binder that has read the hints of OPTION.
 func (c *Compiler) bind(hints []*syntax.Option, f func(*binder) error) error {
-	b, err := newBinder(c.scope)
+	b, err := newBinder(c.scope, hints, c.emptyPast, c.deduction)
 	if err == nil {
-		b.emptyPast, b.needs.EmptyPast = c.emptyPast, c.emptyPast
-		b.deduction = c.deduction
-		if err = b.hints(hints); err == nil {
-			err = f(b)
-		}
+		err = f(b)
 	}
 	return clientError(err)
 }

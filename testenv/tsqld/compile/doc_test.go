@@ -22,7 +22,7 @@ func TestDocExample(t *testing.T) {
 	require.NoError(t, err)
 	selected := batch.Stmts[0].(*syntax.SelectStmt).Query
 
-	b, err := newBinder(f)
+	b, err := newBinder(f, nil, false, nil)
 	require.NoError(t, err)
 	q, err := b.query(selected, nil, queryUse{top: true})
 	require.NoError(t, err)
