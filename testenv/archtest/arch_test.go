@@ -202,6 +202,7 @@ var allowed = map[string][]string{
 	"testenv/tsqld/compile/expr":    {"testenv/tsqld/mserr", "testenv/tsqld/meter", "testenv/tsqld/types", "testenv/tsqld/syntax", "testenv/tsqld/compile/keys", "testenv/tsqld/compile/tree", "testenv/tsqld/compile/eval"},
 	"testenv/tsqld/compile/rewrite": {"testenv/tsqld/types", "testenv/tsqld/catalog", "testenv/tsqld/compile/tree", "testenv/tsqld/compile/eval"},
 	"testenv/tsqld/compile/lower":   {"testenv/tsqld/mserr", "testenv/tsqld/types", "testenv/tsqld/store", "testenv/tsqld/compile/keys", "testenv/tsqld/compile/tree", "testenv/tsqld/compile/plan", "testenv/tsqld/compile/rewrite"},
+	"testenv/tsqld/compile/bind":    {"testenv/tsqld/mserr", "testenv/tsqld/meter", "testenv/tsqld/types", "testenv/tsqld/syntax", "testenv/tsqld/builtin", "testenv/tsqld/catalog", "testenv/tsqld/store", "testenv/tsqld/xquery", "testenv/tsqld/compile/keys", "testenv/tsqld/compile/tree", "testenv/tsqld/compile/plan", "testenv/tsqld/compile/eval", "testenv/tsqld/compile/expr", "testenv/tsqld/compile/rewrite"},
 	"testenv/tsqld/exec":            {"testenv/tsqld/mserr", "testenv/tsqld/meter", "testenv/tsqld/types", "testenv/tsqld/syntax", "testenv/tsqld/builtin", "testenv/tsqld/catalog", "testenv/tsqld/store", "testenv/tsqld/lock", "testenv/tsqld/compile", "testenv/tsqld/compile/keys", "testenv/tsqld/exec/..."},
 	"testenv/tsqld/conformance":     {"testenv/tsqld/..."},
 }

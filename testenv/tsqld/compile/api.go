@@ -1,13 +1,14 @@
 package compile
 
 import (
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/eval"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 )
 
-// The results of a [Compiler] and what their execution needs, which packages plan, eval and tree
-// declare for the rooms of this package.
+// The results of a [Compiler] and what their execution needs, which packages plan, eval, bind and
+// tree declare for the rooms of this package.
 type (
 	// Plan is a compiled query.
 	Plan = plan.Plan
@@ -49,6 +50,8 @@ type (
 	CursorStep = plan.CursorStep
 	// CursorPart limits a step to some of the rows.
 	CursorPart = plan.CursorPart
+	// Scope is the compiler's view of a session.
+	Scope = bind.Scope
 	// Frame is the view that expressions have of a session at run time.
 	Frame = eval.Frame
 	// Run holds the values that the interpreter supplies for one execution of a plan.
@@ -83,6 +86,12 @@ const (
 	CursorNulls     = plan.CursorNulls
 	CursorAllValues = plan.CursorAllValues
 	CursorAllNulls  = plan.CursorAllNulls
+)
+
+// Limits of SQLite: tables in one FROM clause, and columns in one select list.
+const (
+	MaxTables   = bind.MaxTables
+	MaxElements = bind.MaxElements
 )
 
 // NewDeduction returns a deduction for parameters.

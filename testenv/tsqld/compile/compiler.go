@@ -1,9 +1,8 @@
 package compile
 
 import (
-	"strconv"
-
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/lower"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
@@ -14,47 +13,55 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
+// SystemColumns returns the columns of a system view that is defined in T-SQL, as
+// sys.system_columns lists them.
+func (c *Compiler) SystemColumns(db *catalog.Database, v *catalog.SystemView) ([]types.Column, error) {
+	cols, err := v.Shape.Get(func() (any, error) {
+		var cols []types.Column
+		err := c.bind(nil, func(b *bind.Binder) error {
+			src, err := b.SystemView(db, v)
+			if err != nil {
+				return err
+			}
+			for _, c := range src.Columns {
+				cols = append(cols, types.Column{Name: c.Name, Type: c.Type, Nullable: c.Null})
+			}
+			return nil
+		})
+		return cols, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return cols.([]types.Column), nil
+}
+
+// Browse compiles a query for browse mode (SET NO_BROWSETABLE ON). In browse mode clients get the
+// origin of each column, and also the key columns of the tables: key columns that the query does
+// not select are added at the end as hidden columns. See the documentation of FOR BROWSE and of
+// CommandBehavior.KeyInfo.
+func (c *Compiler) Browse(q *syntax.Query, hints []*syntax.Option) (*plan.Plan, error) {
+	return c.query(q, hints, true)
+}
+
 // Compiler compiles the statements of one scope. A Compiler keeps no state between calls. All
 // errors are *mserr.Error without a line number.
 type Compiler struct {
-	scope     Scope
+	scope     bind.Scope
 	deduction *tree.Deduction // parameters without a declaration; nil for none
 	emptyPast bool            // sources with READPAST are compiled as empty tables
 }
 
 // New returns a compiler for the statements of a scope.
-func New(scope Scope) *Compiler { return &Compiler{scope: scope} }
+func New(scope bind.Scope) *Compiler { return &Compiler{scope: scope} }
 
 // bind calls f with a new binder that has read the hints of OPTION.
-func (c *Compiler) bind(hints []*syntax.Option, f func(*binder) error) error {
-	b, err := newBinder(c.scope, hints, c.emptyPast, c.deduction)
+func (c *Compiler) bind(hints []*syntax.Option, f func(*bind.Binder) error) error {
+	b, err := bind.New(c.scope, hints, c.emptyPast, c.deduction)
 	if err == nil {
 		err = f(b)
 	}
 	return clientError(err)
-}
-
-// hints reads OPTION (...). Only MAXRECURSION has an effect; all other hints are for SQL Server's
-// optimizer and are ignored. Error 310 for a MAXRECURSION out of range.
-func (b *binder) hints(hints []*syntax.Option) error {
-	for _, h := range hints {
-		if h.Name != "MAXRECURSION" {
-			continue
-		}
-		lit, ok := h.Value.(*syntax.Literal)
-		if !ok {
-			return mserr.Syntax("MAXRECURSION")
-		}
-		n, err := strconv.Atoi(lit.Text)
-		if err != nil || n < 0 || n > 32767 {
-			return mserr.New(310, 15,
-				"The value %s specified for the MAXRECURSION option exceeds the allowed maximum of 32767.",
-				lit.Text,
-			)
-		}
-		b.maxRecursion = n
-	}
-	return nil
 }
 
 // Select compiles a query with the OPTION clause of its statement.
@@ -64,13 +71,13 @@ func (c *Compiler) Select(q *syntax.Query, hints []*syntax.Option) (*plan.Plan, 
 
 // query implements Select, and Browse if browse is set.
 func (c *Compiler) query(q *syntax.Query, hints []*syntax.Option, browse bool) (p *plan.Plan, err error) {
-	err = c.bind(hints, func(b *binder) error {
-		var assigned []assignment
+	err = c.bind(hints, func(b *bind.Binder) error {
+		var assigned []bind.Assignment
 		q, identity, err := identityOf(q)
 		if err != nil {
 			return err
 		}
-		r, err := b.query(q, nil, queryUse{top: true, assigned: &assigned, browse: browse})
+		r, err := b.Query(q, nil, bind.QueryUse{Top: true, Assigned: &assigned, Browse: browse})
 		if err != nil {
 			return err
 		}
@@ -78,7 +85,7 @@ func (c *Compiler) query(q *syntax.Query, hints []*syntax.Option, browse bool) (
 			return err
 		}
 		p = &plan.Plan{}
-		if p.Into, err = b.into(q, r); err != nil {
+		if p.Into, err = into(b, q, r); err != nil {
 			return err
 		}
 		if identity != nil {
@@ -91,12 +98,12 @@ func (c *Compiler) query(q *syntax.Query, hints []*syntax.Option, browse bool) (
 		} else if len(assigned) > 0 {
 			r = assign(p, r, assigned)
 		} else if browse && p.Into == nil {
-			p.Columns = browseColumns(r)
+			p.Columns = bind.BrowseColumns(r)
 		} else {
 			p.Columns = r.ColumnTypes()
 		}
 		p.Chunks = r.Document != tree.DocumentNone && r.Columns[0].Type.ID != types.XML
-		if err = lower.Plan(p, b.needs, r); err == nil && len(p.ReadPast) > 0 && rewrite.NeedsPastRows(r) {
+		if err = lower.Plan(p, b.Needs, r); err == nil && len(p.ReadPast) > 0 && rewrite.NeedsPastRows(r) {
 			p.PastPlan = p.EmptyPlan(len(r.Columns))
 		}
 		return err
@@ -109,11 +116,11 @@ func (c *Compiler) query(q *syntax.Query, hints []*syntax.Option, browse bool) (
 
 // into resolves the target of SELECT ... INTO; it returns nil for a query without INTO. Error 196
 // for an INTO in a later query of a set operation.
-func (b *binder) into(q *syntax.Query, r *tree.Query) (*plan.Into, error) {
+func into(b *bind.Binder, q *syntax.Query, r *tree.Query) (*plan.Into, error) {
 	if intoLater(q.Body) {
 		return nil, mserr.SelectIntoPlace()
 	}
-	name := intoName(q.Body)
+	name := bind.IntoName(q.Body)
 	if name == nil {
 		return nil, nil
 	}
@@ -132,49 +139,35 @@ func (b *binder) into(q *syntax.Query, r *tree.Query) (*plan.Into, error) {
 	if catalog.IsLocalTemp(name.Last()) {
 		return into, nil
 	}
-	db, in := b.place.db, name.Database()
+	db, in := b.Place.DB, name.Database()
 	if catalog.IsGlobalTemp(name.Last()) {
-		in, into.Schema = tempDatabase, "dbo"
+		in, into.Schema = bind.TempDatabase, "dbo"
 	}
 	if in != "" {
 		var err error
-		if db, err = b.scope.Database(in); err != nil {
+		if db, err = b.Scope.Database(in); err != nil {
 			return nil, err
 		}
 	}
 	into.DatabaseID = db.ID
 	if into.Schema == "" {
-		into.Schema = b.place.schemas[0]
+		into.Schema = b.Place.Schemas[0]
 	}
 	return into, nil
 }
 
-// intoName returns the INTO target of a query's first SELECT, or nil.
-func intoName(body syntax.QueryBody) *syntax.ObjectName {
-	for {
-		switch q := unparen(body).(type) {
-		case *syntax.SetOp:
-			body = q.X
-		case *syntax.Select:
-			return q.Into
-		default:
-			return nil
-		}
-	}
-}
-
 // intoLater reports whether a query of a set operation other than the first one has an INTO.
 func intoLater(body syntax.QueryBody) bool {
-	s, ok := unparen(body).(*syntax.SetOp)
-	return ok && (intoName(s.Y) != nil || intoLater(s.X) || intoLater(s.Y))
+	s, ok := bind.Unparen(body).(*syntax.SetOp)
+	return ok && (bind.IntoName(s.Y) != nil || intoLater(s.X) || intoLater(s.Y))
 }
 
 // Scalar compiles an expression and converts it implicitly to a type; the zero type leaves the
 // expression's own type. Character and binary values are cut to the length of the type, as in an
 // assignment to a variable.
 func (c *Compiler) Scalar(e syntax.Expr, to types.Type) (s *plan.Scalar, err error) {
-	err = c.bind(nil, func(b *binder) error {
-		n, err := b.expr(e, nil)
+	err = c.bind(nil, func(b *bind.Binder) error {
+		n, err := b.Expr(e, nil)
 		if err != nil {
 			return err
 		}
@@ -183,7 +176,7 @@ func (c *Compiler) Scalar(e syntax.Expr, to types.Type) (s *plan.Scalar, err err
 				return err
 			}
 		}
-		s, err = b.scalar(expr.ShareSequenceValues([]*tree.Node{n})[0])
+		s, err = scalar(b, expr.ShareSequenceValues([]*tree.Node{n})[0])
 		return err
 	})
 	if err == nil && s.Plan != nil && c.needsPastPlan(&s.Plan.Needs) {
@@ -197,12 +190,12 @@ func (c *Compiler) Scalar(e syntax.Expr, to types.Type) (s *plan.Scalar, err err
 
 // Condition compiles the condition of IF and WHILE. Its value is int64 1 or 0, or nil for unknown.
 func (c *Compiler) Condition(e syntax.Cond) (s *plan.Scalar, err error) {
-	err = c.bind(nil, func(b *binder) error {
-		n, err := b.cond(e, nil)
+	err = c.bind(nil, func(b *bind.Binder) error {
+		n, err := b.Cond(e, nil)
 		if err != nil {
 			return err
 		}
-		s, err = b.scalar(n)
+		s, err = scalar(b, n)
 		return err
 	})
 	if err == nil && s.Plan != nil && c.needsPastPlan(&s.Plan.Needs) {
@@ -215,20 +208,20 @@ func (c *Compiler) Condition(e syntax.Cond) (s *plan.Scalar, err error) {
 }
 
 // scalar wraps a bound expression. It adds a plan only to expressions that contain subqueries.
-func (b *binder) scalar(n *tree.Node) (*plan.Scalar, error) {
+func scalar(b *bind.Binder, n *tree.Node) (*plan.Scalar, error) {
 	t := n.Type
 	if t.ID == types.Null {
 		t = types.IntType
 	}
 	s := &plan.Scalar{Type: t, Node: n}
 	if n.Traits&tree.HasSubquery == 0 {
-		s.Uses, s.Snapshots = b.needs.Uses, b.needs.Snapshots
+		s.Uses, s.Snapshots = b.Needs.Uses, b.Needs.Snapshots
 		return s, nil
 	}
 	q := &tree.Query{Core: &tree.Core{}}
 	q.Add(n, tree.ResultColumn{Type: t, Null: true})
 	s.Plan = &plan.Plan{Columns: q.ColumnTypes()}
-	return s, lower.Plan(s.Plan, b.needs, q)
+	return s, lower.Plan(s.Plan, b.Needs, q)
 }
 
 // Type resolves a type as written. The result is a system type, an alias type (also in the second
@@ -237,8 +230,8 @@ func (b *binder) scalar(n *tree.Node) (*plan.Scalar, error) {
 func (c *Compiler) Type(
 	ref *syntax.TypeRef,
 ) (t types.Type, alias *catalog.AliasType, table *catalog.TableType, err error) {
-	err = c.bind(nil, func(b *binder) error {
-		t, alias, table, err = b.anyType(ref, types.Named)
+	err = c.bind(nil, func(b *bind.Binder) error {
+		t, alias, table, err = b.AnyType(ref, types.Named)
 		return err
 	})
 	return t, alias, table, err
@@ -266,13 +259,13 @@ func (c *Compiler) View(
 	names []syntax.Ident,
 	params []catalog.Param,
 ) (cols []types.Column, err error) {
-	err = c.bind(nil, func(b *binder) error {
+	err = c.bind(nil, func(b *bind.Binder) error {
 		if namesTemporary(q) {
 			return mserr.TemporaryInView()
 		}
-		b.place.params = map[string]*tree.Node{}
+		b.Place.Params = map[string]*tree.Node{}
 		for _, p := range params {
-			b.place.params[catalog.Fold(p.Name)] = &tree.Node{
+			b.Place.Params[catalog.Fold(p.Name)] = &tree.Node{
 				Op:     tree.OpVar,
 				Type:   p.Type,
 				Null:   true,
@@ -280,7 +273,7 @@ func (c *Compiler) View(
 				Traits: tree.HasVar,
 			}
 		}
-		r, err := b.query(q, nil, queryUse{})
+		r, err := b.Query(q, nil, bind.QueryUse{})
 		if err != nil {
 			return err
 		}
@@ -294,14 +287,45 @@ func (c *Compiler) View(
 		if err := expr.CheckColumnCollations(r); err != nil {
 			return err
 		}
-		if r, err = nameColumns(r, name, names); err != nil {
+		if r, err = bind.NameColumns(r, name, names); err != nil {
 			return err
 		}
-		if err := lower.Plan(&plan.Plan{}, b.needs, r); err != nil {
+		if err := lower.Plan(&plan.Plan{}, b.Needs, r); err != nil {
 			return err
 		}
 		cols = r.ColumnTypes()
 		return nil
 	})
 	return cols, err
+}
+
+// Deducing returns a compiler that accepts the parameters of d and notes their types. Its plans
+// must not run.
+func (c *Compiler) Deducing(d *tree.Deduction) *Compiler {
+	r := *c
+	r.deduction = d
+	return &r
+}
+
+// forEmptyPast returns a compiler of plans in which sources with READPAST are empty.
+func (c *Compiler) forEmptyPast() *Compiler {
+	r := *c
+	r.emptyPast = true
+	return &r
+}
+
+// needsPastPlan reports whether a second plan is needed: a source has READPAST, and no other source
+// asks for locks, which the second plan would not take.
+func (c *Compiler) needsPastPlan(n *plan.Needs) bool {
+	return !c.emptyPast && len(n.ReadPast) > 0 && !n.OtherLocks
+}
+
+// addPastPlan compiles the second plan of a statement that changes temporary tables or table
+// variables. Statements that change other tables always wait for the lock to write.
+func (c *Compiler) addPastPlan(d *plan.DML, again func(*Compiler) (*plan.DML, error)) (err error) {
+	if d.NeedsPastRows || d.Database != 0 || d.IntoDatabase != 0 || !c.needsPastPlan(&d.Needs) {
+		return nil
+	}
+	d.PastPlan, err = again(c.forEmptyPast())
+	return err
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/lower"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
@@ -19,7 +20,7 @@ import (
 // checksum value if the table has no rowversion column" (documentation of DECLARE CURSOR,
 // OPTIMISTIC). The number of key columns is the second result.
 func identityColumns(t *catalog.Table) (ids []int, keys int) {
-	if key := browseKey(t); key != nil {
+	if key := bind.BrowseKey(t); key != nil {
 		for _, k := range key.Columns {
 			ids = append(ids, k.ColumnID)
 		}
@@ -43,14 +44,14 @@ func placeValue(at int, t types.Type) *tree.Node {
 
 // Cursor compiles the query of a cursor. Errors: 154 for assignments, 16907 for INTO.
 func (c *Compiler) Cursor(q *syntax.Query, hints []*syntax.Option, use plan.CursorUse) (p *plan.CursorPlan, err error) {
-	err = c.bind(hints, func(b *binder) error {
-		switch s, _ := unparen(q.Body).(*syntax.Select); {
+	err = c.bind(hints, func(b *bind.Binder) error {
+		switch s, _ := bind.Unparen(q.Body).(*syntax.Select); {
 		case s != nil && slices.ContainsFunc(s.Items, isAssignment):
 			return mserr.CursorAssigns()
-		case intoName(q.Body) != nil:
+		case bind.IntoName(q.Body) != nil:
 			return mserr.NotInCursor("SELECT INTO")
 		}
-		r, err := b.query(q, nil, queryUse{top: true})
+		r, err := b.Query(q, nil, bind.QueryUse{Top: true})
 		if err != nil {
 			return err
 		}
@@ -60,11 +61,11 @@ func (c *Compiler) Cursor(q *syntax.Query, hints []*syntax.Option, use plan.Curs
 		p = &plan.CursorPlan{}
 		p.Columns = r.ColumnTypes()
 		if use.Kind != plan.CursorStatic {
-			if r, err = b.navigate(r, use, p); err != nil {
+			if r, err = navigate(b, r, use, p); err != nil {
 				return err
 			}
 		}
-		if err = lower.Plan(&p.Plan, b.needs, r); err == nil && len(p.ReadPast) > 0 && rewrite.NeedsPastRows(r) {
+		if err = lower.Plan(&p.Plan, b.Needs, r); err == nil && len(p.ReadPast) > 0 && rewrite.NeedsPastRows(r) {
 			p.PastPlan = p.EmptyPlan(len(r.Columns))
 		}
 		return err
@@ -88,7 +89,7 @@ func isAssignment(item syntax.SelectItem) bool {
 // A query converts its cursor to another kind as documented ("Using Implicit Cursor Conversions"):
 // to a static cursor if rows of the result are not rows of tables, and to a keyset cursor if the
 // server keeps the rows in a work table.
-func (b *binder) navigate(r *tree.Query, use plan.CursorUse, p *plan.CursorPlan) (*tree.Query, error) {
+func navigate(b *bind.Binder, r *tree.Query, use plan.CursorUse, p *plan.CursorPlan) (*tree.Query, error) {
 	if !navigable(r) {
 		return r, nil
 	}
@@ -121,7 +122,7 @@ func (b *binder) navigate(r *tree.Query, use plan.CursorUse, p *plan.CursorPlan)
 		p.Parts, p.Down = r.Order[0].Node.Null, r.Order[0].Desc
 	}
 	if use.Locks && use.Step != plan.CursorOpen {
-		b.noteLock(false)
+		b.NoteLock(false)
 	}
 	switch {
 	case use.Step == plan.CursorOpen:

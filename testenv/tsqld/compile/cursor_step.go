@@ -242,8 +242,8 @@ func (m *modification) noteRowID(d *plan.DML, values []setting, where *tree.Node
 
 // readIdentity returns the statement that reads the identity of a row of a table by its rowid.
 func (m *modification) readIdentity(t *catalog.Table, identity []int) (plan.Statement, error) {
-	src := &tree.Source{Alias: m.b.alias("t"), Base: t, Table: m.sql()}
-	m.b.tableColumns(src, m.db, t)
+	src := &tree.Source{Alias: m.b.Alias("t"), Base: t, Table: m.sql()}
+	m.b.TableColumns(src, m.db, t)
 	row := baseCursorTable(src, false)
 	same, err := expr.Compare("=", row.rowid, placeValue(0, types.BigIntType))
 	if err != nil {

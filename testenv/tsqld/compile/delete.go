@@ -2,6 +2,7 @@ package compile
 
 import (
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/lower"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/rewrite"
@@ -13,7 +14,7 @@ import (
 // Delete compiles a DELETE. checked tells whether WHERE CURRENT OF requires that the row is
 // unchanged since FETCH.
 func (c *Compiler) Delete(s *syntax.DeleteStmt, checked bool) (d *plan.DML, err error) {
-	err = c.bind(s.Hints, func(b *binder) error {
+	err = c.bind(s.Hints, func(b *bind.Binder) error {
 		d, err = compileDelete(b, s, checked)
 		return err
 	})
@@ -25,9 +26,9 @@ func (c *Compiler) Delete(s *syntax.DeleteStmt, checked bool) (d *plan.DML, err 
 
 // compileDelete compiles a DELETE. checked tells whether WHERE CURRENT OF requires that the row is
 // unchanged since FETCH.
-func compileDelete(in *binder, s *syntax.DeleteStmt, checked bool) (d *plan.DML, err error) {
-	b := &builder{binder: in}
-	if err := b.with(s.With); err != nil {
+func compileDelete(in *bind.Binder, s *syntax.DeleteStmt, checked bool) (d *plan.DML, err error) {
+	b := &builder{Binder: in}
+	if err := b.With(s.With); err != nil {
 		return d, err
 	}
 	m, err := b.modify(s.Target, s.From, "DELETE", nil)
@@ -74,7 +75,7 @@ func compileDelete(in *binder, s *syntax.DeleteStmt, checked bool) (d *plan.DML,
 		r.WriteByte(')')
 		err = emitChange(d, r, returned)
 	}
-	d.Needs = b.needs
+	d.Needs = b.Needs
 	return d, err
 }
 

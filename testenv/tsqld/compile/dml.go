@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/lower"
@@ -19,7 +20,7 @@ import (
 
 // builder compiles one statement that changes data.
 type builder struct {
-	*binder
+	*bind.Binder
 	// instead is the INSTEAD OF trigger of the INSERT that is bound, or nil.
 	instead *plan.Instead
 	// checked is the view with WITH CHECK OPTION through which an INSERT goes, or nil.
@@ -76,37 +77,37 @@ func newDML(kind string, t target) *plan.DML {
 func (b *builder) tableTarget(ts syntax.TableSource, permission string) (target, error) {
 	switch ts := ts.(type) {
 	case *syntax.TableVar:
-		t := b.localTable(ts.Name)
+		t := b.LocalTable(ts.Name)
 		if t == nil {
 			return target{}, mserr.UndeclaredTableVariable(ts.Name)
 		}
-		b.needLocal(t)
+		b.NeedLocal(t)
 		return target{table: t}, nil
 	case *syntax.TableName:
 		if catalog.IsLocalTemp(ts.Name.Last()) {
-			t := b.localTable(ts.Name.Last())
+			t := b.LocalTable(ts.Name.Last())
 			if t == nil {
 				return target{}, mserr.InvalidObject(ts.Name.String())
 			}
-			b.needLocal(t)
+			b.NeedLocal(t)
 			return target{table: t}, nil
 		}
-		if b.transition(ts.Name) != nil {
+		if b.Transition(ts.Name) != nil {
 			return target{}, mserr.TransitionTarget()
 		}
-		db, o, err := b.object(ts.Name)
+		db, o, err := b.Object(ts.Name)
 		if err != nil {
 			return target{}, err
 		}
 		switch o := o.(type) {
 		case *catalog.Table:
-			b.needPermission(db, o, permission)
-			b.needDatabase(db.ID)
+			b.NeedPermission(db, o, permission)
+			b.NeedDatabase(db.ID)
 			return target{db, o}, nil
 		case *catalog.View:
 			return target{}, mserr.NotSupported("%s into the view %s", permission, o.Name)
 		}
-		if s, err := b.systemSource(db, ts.Name); s != nil || err != nil {
+		if s, err := b.SystemSource(db, ts.Name); s != nil || err != nil {
 			return target{}, mserr.SystemCatalogUpdate()
 		}
 		return target{}, mserr.InvalidObject(ts.Name.String())
@@ -154,14 +155,14 @@ func (b *builder) columnValue(t target, c *catalog.Column, n *tree.Node) (*tree.
 			return nil, err
 		}
 	}
-	n = b.localized(n)
+	n = b.Localized(n)
 	err := expr.CheckCollation(n, c.Type)
 	switch {
 	case err != nil:
 	case n.IsNullConst() || n.Type.ID == types.Null || expr.SameForm(n.Type, c.Type):
 		n, err = expr.Convert(n, c.Type, types.NoStyle, false)
 	case mayTruncate(n.Type, c.Type):
-		if b.scope.Truncates() || n.IsConst() && !types.Truncates(n.Value, n.Type, c.Type) {
+		if b.Scope.Truncates() || n.IsConst() && !types.Truncates(n.Value, n.Type, c.Type) {
 			n, err = expr.Convert(n, c.Type, types.NoStyle, false)
 			break
 		}
@@ -194,14 +195,14 @@ func (b *builder) defaultValue(t target, statement string, c *catalog.Column) (n
 	if err != nil {
 		return nil, err
 	}
-	p := b.place
+	p := b.Place
 	if t.db != nil {
-		p = b.moduleScope(t.db, t.table)
+		p = b.ModuleScope(t.db, t.table)
 	}
-	err = b.within(p, func() error {
-		b.inDefault = true
-		n, err = b.expr(e.(syntax.Expr), nil)
-		b.inDefault = false
+	err = b.Within(p, func() error {
+		b.InDefault = true
+		n, err = b.Expr(e.(syntax.Expr), nil)
+		b.InDefault = false
 		return err
 	})
 	if err != nil {
@@ -231,7 +232,7 @@ type spool struct {
 }
 
 // newSpool returns an empty spool.
-func (b *builder) newSpool() *spool { return &spool{src: &tree.Source{Alias: b.alias("s")}} }
+func (b *builder) newSpool() *spool { return &spool{src: &tree.Source{Alias: b.Alias("s")}} }
 
 // capture adds an expression to the spool and returns its column. An expression that is already in
 // the spool is not added again.
@@ -268,7 +269,7 @@ const rowNumber = "n"
 // finish names the spool by its shape, so that statements share spools, and adds the statements
 // that empty it.
 func (s *spool) finish(b *builder, d *plan.DML) {
-	name := "sp" + strconv.Itoa(b.scope.FunctionDepth()) + "_" + strconv.Itoa(len(s.exprs))
+	name := "sp" + strconv.Itoa(b.Scope.FunctionDepth()) + "_" + strconv.Itoa(len(s.exprs))
 	s.src.Table = "temp." + name
 	ddl := "CREATE TEMP TABLE IF NOT EXISTS " + name + "(" + rowNumber + " INTEGER PRIMARY KEY"
 	for _, c := range s.src.Columns {
@@ -332,7 +333,7 @@ func (b *builder) pseudo(name string, t target, value func(c *catalog.Column) (*
 		sc := tree.SourceColumn{Name: c.Name, Type: c.Type, Null: c.Nullable, Label: tree.LabelImplicit, Base: c}
 		sc.Expand = func() (*tree.Node, error) {
 			if c.Formula != nil {
-				return b.formula(t.db, t.table, c, src)
+				return b.Formula(t.db, t.table, c, src)
 			}
 			n, err := value(c)
 			if n == nil && err == nil {
@@ -355,7 +356,7 @@ func (b *builder) pseudo(name string, t target, value func(c *catalog.Column) (*
 // output binds the OUTPUT clauses of a statement over its spool, and captures the columns of
 // sources other than inserted and deleted. It must be called before the spool is finished;
 // [outputs.emit] writes the statements afterwards.
-func (b *builder) output(into, client *syntax.Output, l *level, s *spool) (*outputs, error) {
+func (b *builder) output(into, client *syntax.Output, l *bind.Level, s *spool) (*outputs, error) {
 	o := &outputs{spool: s}
 	for _, clause := range []*syntax.Output{into, client} {
 		if clause == nil {
@@ -380,21 +381,21 @@ func (b *builder) output(into, client *syntax.Output, l *level, s *spool) (*outp
 }
 
 // outputQuery binds the items of an OUTPUT clause. Error 10702 for subqueries.
-func (b *builder) outputQuery(clause *syntax.Output, l *level) (*tree.Query, error) {
+func (b *builder) outputQuery(clause *syntax.Output, l *bind.Level) (*tree.Query, error) {
 	q := &tree.Query{Core: &tree.Core{}}
-	inner := &level{sources: l.sources, agg: &aggregation{refusal: mserr.AggregateInOutput()}}
+	inner := &bind.Level{Sources: l.Sources, Agg: &bind.Aggregation{Refusal: mserr.AggregateInOutput()}}
 	for _, item := range clause.Items {
-		if err := b.checkItems(q); err != nil {
+		if err := b.CheckItems(q); err != nil {
 			return nil, err
 		}
 		var err error
 		switch item := item.(type) {
 		case *syntax.SelectStar:
-			err = b.star(item, q, inner)
+			err = b.Star(item, q, inner)
 		case *syntax.SelectExpr:
 			var n *tree.Node
-			if n, err = b.expr(item.X, inner); err == nil {
-				q.Add(n, tree.ResultColumn{Name: itemName(item), Type: n.Type, Null: n.Null, Label: n.Label})
+			if n, err = b.Expr(item.X, inner); err == nil {
+				q.Add(n, tree.ResultColumn{Name: bind.ItemName(item), Type: n.Type, Null: n.Null, Label: n.Label})
 			}
 		default:
 			err = mserr.Syntax("=")
@@ -448,7 +449,7 @@ func (o *outputs) emit(b *builder, d *plan.DML) error {
 	}
 	if o.client != nil {
 		p := &plan.Plan{Columns: o.client.ColumnTypes()}
-		if err := lower.Plan(p, b.needs, o.client); err != nil {
+		if err := lower.Plan(p, b.Needs, o.client); err != nil {
 			return err
 		}
 		d.Output = p
@@ -528,11 +529,11 @@ func (c *Compiler) Filter(table *catalog.Table, e syntax.Cond) (sql string, err 
 
 // condition compiles a condition on the columns of one table.
 func (c *Compiler) condition(table *catalog.Table, e syntax.Cond, write func(*tree.Node) (string, error)) (sql string, err error) {
-	err = c.bind(nil, func(b *binder) error {
+	err = c.bind(nil, func(b *bind.Binder) error {
 		src := &tree.Source{Name: table.Name, Base: table}
-		b.tableColumns(src, nil, table)
-		b.locale = types.Locale{}
-		n, err := b.cond(e, &level{sources: []*tree.Source{src}, noSubquery: true})
+		b.TableColumns(src, nil, table)
+		b.Locale = types.Locale{}
+		n, err := b.Cond(e, &bind.Level{Sources: []*tree.Source{src}, NoSubquery: true})
 		if err != nil {
 			return err
 		}
@@ -546,10 +547,10 @@ func (c *Compiler) condition(table *catalog.Table, e syntax.Cond, write func(*tr
 // is "" for an expression that is not deterministic and must be expanded where the column is used.
 // Error 1759 for a computed column that reads another one.
 func (c *Compiler) Formula(table *catalog.Table, e syntax.Expr) (t types.Type, nullable bool, sql string, err error) {
-	err = c.bind(nil, func(b *binder) error {
+	err = c.bind(nil, func(b *bind.Binder) error {
 		src := &tree.Source{Name: table.Name, Base: table}
-		b.tableColumns(src, nil, table)
-		b.locale = types.Locale{}
+		b.TableColumns(src, nil, table)
+		b.Locale = types.Locale{}
 		for i := range src.Columns {
 			if base := src.Columns[i].Base; base.Formula != nil || base.Computed {
 				src.Columns[i].Expand = func() (*tree.Node, error) {
@@ -561,7 +562,7 @@ func (c *Compiler) Formula(table *catalog.Table, e syntax.Expr) (t types.Type, n
 				}
 			}
 		}
-		n, err := b.expr(e, &level{sources: []*tree.Source{src}, noSubquery: true})
+		n, err := b.Expr(e, &bind.Level{Sources: []*tree.Source{src}, NoSubquery: true})
 		if err != nil {
 			return err
 		}
@@ -583,7 +584,7 @@ func (c *Compiler) Formula(table *catalog.Table, e syntax.Expr) (t types.Type, n
 // Truncate compiles TRUNCATE TABLE. The interpreter resets the identity counter and raises error
 // 4712 and the error for a missing ALTER permission.
 func (c *Compiler) Truncate(s *syntax.TruncateStmt) (d *plan.DML, err error) {
-	err = c.bind(nil, func(b *binder) error {
+	err = c.bind(nil, func(b *bind.Binder) error {
 		d, err = compileTruncate(b, s)
 		return err
 	})
@@ -591,14 +592,14 @@ func (c *Compiler) Truncate(s *syntax.TruncateStmt) (d *plan.DML, err error) {
 }
 
 // compileTruncate compiles TRUNCATE TABLE.
-func compileTruncate(in *binder, s *syntax.TruncateStmt) (d *plan.DML, err error) {
-	b := &builder{binder: in}
+func compileTruncate(in *bind.Binder, s *syntax.TruncateStmt) (d *plan.DML, err error) {
+	b := &builder{Binder: in}
 	t, err := b.tableTarget(&syntax.TableName{Name: s.Table}, "ALTER")
 	if err != nil {
 		return d, err
 	}
 	d = newDML("TRUNCATE TABLE", t)
 	d.Apply = []plan.Statement{{SQL: "DELETE FROM " + t.sql()}}
-	d.Needs = b.needs
+	d.Needs = b.Needs
 	return d, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
@@ -22,9 +23,9 @@ func TestDocExample(t *testing.T) {
 	require.NoError(t, err)
 	selected := batch.Stmts[0].(*syntax.SelectStmt).Query
 
-	b, err := newBinder(f, nil, false, nil)
+	b, err := bind.New(f, nil, false, nil)
 	require.NoError(t, err)
-	q, err := b.query(selected, nil, queryUse{top: true})
+	q, err := b.Query(selected, nil, bind.QueryUse{Top: true})
 	require.NoError(t, err)
 	tree := &treePrinter{}
 	for i, n := range q.Core.Items {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/lower"
@@ -32,7 +33,7 @@ type insertion struct {
 // insertColumns resolves the column list. names is nil if the statement has none; values is the
 // number of values in a row. Errors: 207, 264, 271, 273, 544, 545, 8101.
 func (b *builder) insertColumns(t target, names []syntax.Ident, values int) (*insertion, error) {
-	return b.insertColumnsOf(t, names, values, b.scope.IdentityInsert(t.table))
+	return b.insertColumnsOf(t, names, values, b.Scope.IdentityInsert(t.table))
 }
 
 // insertColumnsOf implements insertColumns. explicit is set if the statement gives identity values.
@@ -252,7 +253,7 @@ func (ins *insertion) noteIdentity(d *plan.DML, rows int) {
 
 // Insert compiles an INSERT other than INSERT … EXEC, for which see [Compiler.InsertRows].
 func (c *Compiler) Insert(s *syntax.InsertStmt) (d *plan.DML, err error) {
-	err = c.bind(s.Hints, func(b *binder) error {
+	err = c.bind(s.Hints, func(b *bind.Binder) error {
 		d, err = compileInsert(b, s)
 		return err
 	})
@@ -263,9 +264,9 @@ func (c *Compiler) Insert(s *syntax.InsertStmt) (d *plan.DML, err error) {
 }
 
 // compileInsert compiles an INSERT other than INSERT … EXEC.
-func compileInsert(in *binder, s *syntax.InsertStmt) (d *plan.DML, err error) {
-	b := &builder{binder: in}
-	if err := b.with(s.With); err != nil {
+func compileInsert(in *bind.Binder, s *syntax.InsertStmt) (d *plan.DML, err error) {
+	b := &builder{Binder: in}
+	if err := b.With(s.With); err != nil {
 		return d, err
 	}
 	t, instead, through, err := b.insertTarget(s.Target, s.Columns)
@@ -291,11 +292,11 @@ func compileInsert(in *binder, s *syntax.InsertStmt) (d *plan.DML, err error) {
 		err = b.insertValues(d, t, s, [][]syntax.Expr{{}})
 	case *syntax.InsertQuery:
 		var q *tree.Query
-		var assigned []assignment
-		if q, err = b.query(
+		var assigned []bind.Assignment
+		if q, err = b.Query(
 			src.Query,
 			nil,
-			queryUse{ordered: true, assigned: &assigned},
+			bind.QueryUse{Ordered: true, Assigned: &assigned},
 		); err == nil &&
 			len(assigned) > 0 {
 			err = mserr.InsertAssigns()
@@ -309,7 +310,7 @@ func compileInsert(in *binder, s *syntax.InsertStmt) (d *plan.DML, err error) {
 	default:
 		err = mserr.NotSupported("INSERT with this kind of source")
 	}
-	d.Needs = b.needs
+	d.Needs = b.Needs
 	return d, err
 }
 
@@ -350,7 +351,7 @@ func (b *builder) insertValues(d *plan.DML, t target, s *syntax.InsertStmt, rows
 			if _, ok := e.(*syntax.Default); ok {
 				continue
 			}
-			n, err := b.expr(e, &level{noColumns: true})
+			n, err := b.Expr(e, &bind.Level{NoColumns: true})
 			if err != nil {
 				return err
 			}
@@ -477,7 +478,7 @@ func (b *builder) insertOutput(
 	held map[*catalog.Column]*tree.Node,
 ) (*outputs, error) {
 	inserted := b.pseudo("inserted", ins.t, func(c *catalog.Column) (*tree.Node, error) { return held[c], nil })
-	return b.output(into, client, &level{sources: []*tree.Source{inserted}}, sp)
+	return b.output(into, client, &bind.Level{Sources: []*tree.Source{inserted}}, sp)
 }
 
 // insertCheck returns the condition of WITH CHECK OPTION for an INSERT into a view, or nil.
@@ -552,11 +553,11 @@ func (b *builder) insertRowsOf(d *plan.DML, t target, s *syntax.InsertStmt, q *t
 // are evaluated in that order.
 func (b *builder) wrapped(q *tree.Query) *tree.Query {
 	if len(q.Order) == 0 && q.Limit == nil && q.Offset == nil {
-		return tree.SelectAll(q.Source(b.alias("q"), ""))
+		return tree.SelectAll(q.Source(b.Alias("q"), ""))
 	}
 	o := *q
 	if q.Percent || q.Ties { // the SQL of these does not end with LIMIT
-		o = *tree.SelectAll(q.Source(b.alias("q"), ""))
+		o = *tree.SelectAll(q.Source(b.Alias("q"), ""))
 	}
 	// OFFSET keeps SQLite from merging the two SELECTs, which would evaluate all expressions before
 	// the sort.
@@ -566,7 +567,7 @@ func (b *builder) wrapped(q *tree.Query) *tree.Query {
 	if o.Offset == nil {
 		o.Offset = tree.Constant(int64(0), types.BigIntType)
 	}
-	return tree.SelectAll(o.Source(b.alias("q"), ""))
+	return tree.SelectAll(o.Source(b.Alias("q"), ""))
 }
 
 // insertFrom compiles the INSERT of a query's rows.
@@ -579,7 +580,7 @@ func (b *builder) insertFrom(d *plan.DML, ins *insertion, q *tree.Query, top *sy
 			if top.Percent {
 				return mserr.NotSupported("INSERT TOP ... PERCENT")
 			}
-			n, err := b.topCount(top, &level{})
+			n, err := b.TopCount(top, &bind.Level{})
 			if err != nil {
 				return err
 			}
@@ -692,7 +693,7 @@ type Rows struct {
 // InsertRows compiles an INSERT whose rows come from the interpreter (INSERT … EXEC, bulk loads).
 // The statement inserts one row, the values of [tree.Run.Row].
 func (c *Compiler) InsertRows(ts syntax.TableSource, rows Rows) (d *plan.DML, err error) {
-	err = c.bind(nil, func(b *binder) error {
+	err = c.bind(nil, func(b *bind.Binder) error {
 		d, err = compileInsertRows(b, ts, rows)
 		return err
 	})
@@ -700,8 +701,8 @@ func (c *Compiler) InsertRows(ts syntax.TableSource, rows Rows) (d *plan.DML, er
 }
 
 // compileInsertRows compiles an INSERT whose rows come from the interpreter.
-func compileInsertRows(in *binder, ts syntax.TableSource, rows Rows) (d *plan.DML, err error) {
-	b := &builder{binder: in}
+func compileInsertRows(in *bind.Binder, ts syntax.TableSource, rows Rows) (d *plan.DML, err error) {
+	b := &builder{Binder: in}
 	names, columns := rows.Names, rows.Columns
 	var idents []syntax.Ident
 	for _, n := range names {
@@ -724,7 +725,7 @@ func compileInsertRows(in *binder, ts syntax.TableSource, rows Rows) (d *plan.DM
 		}
 	}
 	b.instead = instead
-	explicit := b.scope.IdentityInsert(t.table)
+	explicit := b.Scope.IdentityInsert(t.table)
 	if id := t.table.IdentityColumn(); rows.Bulk && id != nil {
 		explicit = slices.ContainsFunc(
 			idents,
@@ -766,7 +767,7 @@ func compileInsertRows(in *binder, ts syntax.TableSource, rows Rows) (d *plan.DM
 	d = newDML("INSERT", t)
 	r := &lower.Renderer{}
 	if instead != nil {
-		d.Needs = b.needs
+		d.Needs = b.Needs
 		r.WriteString("SELECT ")
 		r.List(row)
 		instead.Inserted, err = r.Statement()
@@ -780,6 +781,6 @@ func compileInsertRows(in *binder, ts syntax.TableSource, rows Rows) (d *plan.DM
 	ins.noteIdentity(d, 1)
 	st, err := r.Statement()
 	d.Apply = []plan.Statement{st}
-	d.Needs = b.needs
+	d.Needs = b.Needs
 	return d, err
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/lower"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
@@ -17,7 +18,7 @@ import (
 // had no INSTEAD OF trigger" (documentation of CREATE TRIGGER).
 func (b *builder) insteadOf(o catalog.Object, event string) *plan.Instead {
 	tr := catalog.Instead(o, event)
-	if tr == nil || tr.ObjectID == b.scope.FiringInstead() {
+	if tr == nil || tr.ObjectID == b.Scope.FiringInstead() {
 		return nil
 	}
 	in := &plan.Instead{Object: o, Trigger: tr, Event: event}
@@ -52,10 +53,10 @@ func viewShape(v *catalog.View) *catalog.Table {
 // insteadTarget returns the target of an INSERT in place of which a trigger runs, or a nil Instead.
 func (b *builder) insteadTarget(ts syntax.TableSource) (target, *plan.Instead, error) {
 	name, ok := ts.(*syntax.TableName)
-	if !ok || catalog.IsLocalTemp(name.Name.Last()) || b.transition(name.Name) != nil {
+	if !ok || catalog.IsLocalTemp(name.Name.Last()) || b.Transition(name.Name) != nil {
 		return target{}, nil, nil
 	}
-	db, o, err := b.object(name.Name)
+	db, o, err := b.Object(name.Name)
 	if err != nil || o == nil {
 		return target{}, nil, err
 	}
@@ -63,8 +64,8 @@ func (b *builder) insteadTarget(ts syntax.TableSource) (target, *plan.Instead, e
 	if in == nil {
 		return target{}, nil, nil
 	}
-	b.needPermission(db, o, "INSERT")
-	b.needDatabase(db.ID)
+	b.NeedPermission(db, o, "INSERT")
+	b.NeedDatabase(db.ID)
 	return target{db, in.Shape}, in, nil
 }
 
@@ -75,8 +76,8 @@ func (b *builder) insertTarget(ts syntax.TableSource, columns []syntax.Ident) (t
 	if in != nil || err != nil {
 		return t, in, nil, err
 	}
-	if name, ok := ts.(*syntax.TableName); ok && !catalog.IsLocalTemp(name.Name.Last()) && b.transition(name.Name) == nil {
-		db, o, err := b.object(name.Name)
+	if name, ok := ts.(*syntax.TableName); ok && !catalog.IsLocalTemp(name.Name.Last()) && b.Transition(name.Name) == nil {
+		db, o, err := b.Object(name.Name)
 		if err != nil {
 			return t, nil, nil, err
 		}
@@ -95,7 +96,7 @@ func (m *modification) modifyInstead(in *plan.Instead) error {
 	b := m.b
 	m.instead, m.table = in, in.Shape
 	if v := m.src.View; v != nil {
-		if len(m.l.sources) > 1 {
+		if len(m.l.Sources) > 1 {
 			return mserr.InsteadOfInJoin(in.Event, v.Name)
 		}
 		showShape(m.src, in.Shape)
@@ -105,7 +106,7 @@ func (m *modification) modifyInstead(in *plan.Instead) error {
 	if m.db, err = b.databaseOf(m.src); err != nil {
 		return err
 	}
-	b.needPermission(m.db, in.Object, in.Event)
+	b.NeedPermission(m.db, in.Object, in.Event)
 	return nil
 }
 
@@ -204,11 +205,11 @@ func (b *builder) mergeInstead(src *tree.Source, whens []*syntax.MergeWhen) (map
 // column is NULL where an outer join has no row of the view.
 func (m *modification) mergeView(shape *catalog.Table) (err error) {
 	view := m.src
-	m.l.sources = nil
-	if m.rid, err = m.b.addMatchColumn(view, &level{sources: []*tree.Source{view}}, m.l); err != nil {
+	m.l.Sources = nil
+	if m.rid, err = m.b.addMatchColumn(view, &bind.Level{Sources: []*tree.Source{view}}, m.l); err != nil {
 		return err
 	}
-	m.src, m.table = m.l.sources[0], shape
+	m.src, m.table = m.l.Sources[0], shape
 	m.src.View, m.src.DatabaseID = view.View, view.DatabaseID
 	showShape(m.src, shape)
 	m.db, err = m.b.databaseOf(m.src)

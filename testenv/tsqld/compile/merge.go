@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/lower"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
@@ -36,7 +37,7 @@ type mergeBuilder struct {
 // Merge compiles a MERGE. The joined rows of source and target are stored in the spool with the
 // number of the branch that applies to each. Up to three statements then apply the branches.
 func (c *Compiler) Merge(s *syntax.MergeStmt) (d *plan.DML, err error) {
-	err = c.bind(s.Hints, func(b *binder) error {
+	err = c.bind(s.Hints, func(b *bind.Binder) error {
 		d, err = compileMerge(b, s)
 		return err
 	})
@@ -48,9 +49,9 @@ func (c *Compiler) Merge(s *syntax.MergeStmt) (d *plan.DML, err error) {
 
 // compileMerge compiles a MERGE. The joined rows of source and target are stored in the spool with
 // the number of the branch that applies to each. Up to three statements then apply the branches.
-func compileMerge(in *binder, s *syntax.MergeStmt) (d *plan.DML, err error) {
-	b := &builder{binder: in}
-	if err := b.with(s.With); err != nil {
+func compileMerge(in *bind.Binder, s *syntax.MergeStmt) (d *plan.DML, err error) {
+	b := &builder{Binder: in}
+	if err := b.With(s.With); err != nil {
 		return d, err
 	}
 	m, err := b.mergeSources(s)
@@ -61,19 +62,19 @@ func compileMerge(in *binder, s *syntax.MergeStmt) (d *plan.DML, err error) {
 	setActions(d, m.target, m.actions()...)
 	d.NeedsPastRows = rewrite.JoinNeedsPastRows(m.from)
 	err = m.compile(d, s)
-	d.Needs = b.needs
+	d.Needs = b.Needs
 	return d, err
 }
 
 // mergeSources binds the target and the source. The source gets a column that is NULL where the
 // join has no source row.
 func (b *builder) mergeSources(s *syntax.MergeStmt) (*mergeBuilder, error) {
-	m := &modification{b: b, l: &level{agg: &aggregation{refusal: mserr.AggregateInOn()}}}
+	m := &modification{b: b, l: &bind.Level{Agg: &bind.Aggregation{Refusal: mserr.AggregateInOn()}}}
 	var err error
 	if m.src, err = b.targetSource(s.Target); err != nil {
 		return nil, err
 	}
-	if err := m.l.expose(m.src, true); err != nil {
+	if err := m.l.Expose(m.src, true); err != nil {
 		return nil, err
 	}
 	instead, err := b.mergeInstead(m.src, s.Whens)
@@ -86,8 +87,8 @@ func (b *builder) mergeSources(s *syntax.MergeStmt) (*mergeBuilder, error) {
 	if err := m.mergeTarget(instead); err != nil {
 		return nil, err
 	}
-	in := &level{}
-	f, err := b.tableSource(s.Using, in, nil)
+	in := &bind.Level{}
+	f, err := b.TableSource(s.Using, in, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -95,11 +96,11 @@ func (b *builder) mergeSources(s *syntax.MergeStmt) (*mergeBuilder, error) {
 	if err != nil {
 		return nil, err
 	}
-	on, err := b.cond(s.On, m.l)
+	on, err := b.Cond(s.On, m.l)
 	if err != nil {
 		return nil, err
 	}
-	j := &tree.Join{Kind: "JOIN", Left: m.l.sources[1], Right: m.src, On: on}
+	j := &tree.Join{Kind: "JOIN", Left: m.l.Sources[1], Right: m.src, On: on}
 	byTarget, bySource := false, false
 	for _, w := range s.Whens {
 		byTarget = byTarget || w.Match == syntax.NotMatchedByTarget
@@ -113,7 +114,7 @@ func (b *builder) mergeSources(s *syntax.MergeStmt) (*mergeBuilder, error) {
 	case bySource:
 		j.Kind = "RIGHT JOIN"
 	}
-	if src := m.l.sources[1]; byTarget || bySource {
+	if src := m.l.Sources[1]; byTarget || bySource {
 		if byTarget {
 			m.src.AllowNull()
 		}
@@ -164,7 +165,7 @@ func (m *modification) useMerge(whens []*syntax.MergeWhen) error {
 				return err
 			}
 		} else if m.db != nil {
-			m.b.needPermission(m.db, m.table, mergeActions[w.Action])
+			m.b.NeedPermission(m.db, m.table, mergeActions[w.Action])
 		}
 	}
 	return nil
@@ -184,11 +185,11 @@ func (m *mergeBuilder) actions() []string {
 // addMatchColumn wraps the source of MERGE in a derived table with an additional column, which is
 // NULL where an outer join has no source row. It adds the derived table to l and returns the
 // column.
-func (b *builder) addMatchColumn(f tree.From, in, l *level) (*tree.Node, error) {
-	if len(in.sources) != 1 {
+func (b *builder) addMatchColumn(f tree.From, in, l *bind.Level) (*tree.Node, error) {
+	if len(in.Sources) != 1 {
 		return nil, mserr.NotSupported("MERGE whose source is a join; use a derived table")
 	}
-	of := in.sources[0]
+	of := in.Sources[0]
 	q := &tree.Query{Core: &tree.Core{From: f}}
 	for i := range of.Columns {
 		if of.Columns[i].Hidden {
@@ -201,10 +202,10 @@ func (b *builder) addMatchColumn(f tree.From, in, l *level) (*tree.Node, error) 
 		q.Add(n, tree.ResultColumn{Name: of.Columns[i].Name, Type: n.Type, Null: n.Null, Label: n.Label})
 	}
 	q.Add(tree.Constant(int64(1), types.BitType), tree.ResultColumn{Type: types.BitType, Null: true})
-	src := q.Source(b.alias("q"), of.Name)
+	src := q.Source(b.Alias("q"), of.Name)
 	src.Schema, src.DB = of.Schema, of.DB
 	src.Columns[len(src.Columns)-1].Hidden = true
-	if err := l.expose(src, true); err != nil {
+	if err := l.Expose(src, true); err != nil {
 		return nil, err
 	}
 	return tree.ColumnNode(src, len(src.Columns)-1), nil
@@ -212,13 +213,13 @@ func (b *builder) addMatchColumn(f tree.From, in, l *level) (*tree.Node, error) 
 
 // branchLevel returns the level of a WHEN clause. If only the source or only the target has a row,
 // the columns of the other are not visible, so that a column name of both is not ambiguous.
-func (m *mergeBuilder) branchLevel(match syntax.MergeMatch) *level {
+func (m *mergeBuilder) branchLevel(match syntax.MergeMatch) *bind.Level {
 	l := *m.l
 	switch match {
 	case syntax.NotMatchedByTarget:
-		l.sources = m.l.sources[1:2]
+		l.Sources = m.l.Sources[1:2]
 	case syntax.NotMatchedBySource:
-		l.sources = m.l.sources[:1]
+		l.Sources = m.l.Sources[:1]
 	}
 	return &l
 }
@@ -262,8 +263,8 @@ func (m *mergeBuilder) bindBranches(whens []*syntax.MergeWhen, mark *tree.Node) 
 		br.cond = state
 		l := m.branchLevel(w.Match)
 		if w.And != nil {
-			m.l.agg.refusal = mserr.AggregateInWhere()
-			n, err := m.b.cond(w.And, l)
+			m.l.Agg.Refusal = mserr.AggregateInWhere()
+			n, err := m.b.Cond(w.And, l)
 			if err != nil {
 				return err
 			}
@@ -285,7 +286,7 @@ func (m *mergeBuilder) bindBranches(whens []*syntax.MergeWhen, mark *tree.Node) 
 }
 
 // bindUpdate binds the UPDATE SET of a branch.
-func (m *mergeBuilder) bindUpdate(br *branch, w *syntax.MergeWhen, l *level) error {
+func (m *mergeBuilder) bindUpdate(br *branch, w *syntax.MergeWhen, l *bind.Level) error {
 	values, assigned, err := m.sets(w.Sets, l)
 	if err != nil {
 		return err
@@ -301,7 +302,7 @@ func (m *mergeBuilder) bindUpdate(br *branch, w *syntax.MergeWhen, l *level) err
 }
 
 // bindInsert binds the INSERT of a branch. Errors: 109, 110, 213 and those of INSERT.
-func (m *mergeBuilder) bindInsert(br *branch, w *syntax.MergeWhen, l *level) error {
+func (m *mergeBuilder) bindInsert(br *branch, w *syntax.MergeWhen, l *bind.Level) error {
 	names := w.Columns
 	if m.src.View != nil {
 		var err error
@@ -330,7 +331,7 @@ func (m *mergeBuilder) bindInsert(br *branch, w *syntax.MergeWhen, l *level) err
 		if _, ok := e.(*syntax.Default); ok {
 			continue
 		}
-		if given[i], err = m.b.expr(e, l); err != nil {
+		if given[i], err = m.b.Expr(e, l); err != nil {
 			return err
 		}
 	}

@@ -33,7 +33,7 @@ func (m *modification) outputInto(
 		repeatable = append(repeatable, v.n)
 	}
 	sources, on := rewrite.Preserved(m.from)
-	if len(sources) != len(m.l.sources) || !m.matchesOnce(where) {
+	if len(sources) != len(m.l.Sources) || !m.matchesOnce(where) {
 		return false
 	}
 	t, err := m.b.tableTarget(clause.Into, "INSERT")
@@ -77,7 +77,7 @@ func (m *modification) matchesOnce(where *tree.Node) bool {
 			}
 		}
 	}
-	return len(found) == len(m.l.sources)
+	return len(found) == len(m.l.Sources)
 }
 
 // isUniqueFor reports whether conditions select at most one row of the source for each row of

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/lower"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
@@ -29,9 +30,9 @@ func (b *builder) returning(t target, clause *syntax.Output, seen map[string]fun
 			tree.SourceColumn{Name: c.Name, Type: c.Type, Null: c.Nullable, Label: tree.LabelImplicit, SQL: c.SQLName},
 		)
 	}
-	l := &level{agg: &aggregation{refusal: mserr.AggregateInOutput()}, noSubquery: true}
+	l := &bind.Level{Agg: &bind.Aggregation{Refusal: mserr.AggregateInOutput()}, NoSubquery: true}
 	for name, has := range seen {
-		l.sources = append(l.sources, b.pseudo(name, t, func(c *catalog.Column) (*tree.Node, error) {
+		l.Sources = append(l.Sources, b.pseudo(name, t, func(c *catalog.Column) (*tree.Node, error) {
 			if !has(c) {
 				return nil, errNotReturned
 			}
@@ -40,20 +41,20 @@ func (b *builder) returning(t target, clause *syntax.Output, seen map[string]fun
 	}
 	q := &tree.Query{Core: &tree.Core{}}
 	for _, item := range clause.Items {
-		if b.checkItems(q) != nil {
+		if b.CheckItems(q) != nil {
 			return nil
 		}
 		switch item := item.(type) {
 		case *syntax.SelectStar:
-			if len(item.Qualifier) == 0 || b.star(item, q, l) != nil {
+			if len(item.Qualifier) == 0 || b.Star(item, q, l) != nil {
 				return nil
 			}
 		case *syntax.SelectExpr:
-			n, err := b.expr(item.X, l)
+			n, err := b.Expr(item.X, l)
 			if err != nil {
 				return nil
 			}
-			q.Add(n, tree.ResultColumn{Name: itemName(item), Type: n.Type, Null: n.Null, Label: n.Label})
+			q.Add(n, tree.ResultColumn{Name: bind.ItemName(item), Type: n.Type, Null: n.Null, Label: n.Label})
 		default:
 			return nil
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -21,7 +22,7 @@ func (c *Compiler) SelectInto(
 	database int,
 	table *catalog.Table,
 ) (d *plan.DML, err error) {
-	err = c.bind(hints, func(b *binder) error {
+	err = c.bind(hints, func(b *bind.Binder) error {
 		d, err = compileSelectInto(b, q, hints, database, table)
 		return err
 	})
@@ -31,25 +32,25 @@ func (c *Compiler) SelectInto(
 // compileSelectInto compiles the INSERT of SELECT … INTO, after the table was created. database is
 // the database of the table, 0 for a temporary one.
 func compileSelectInto(
-	in *binder,
+	in *bind.Binder,
 	q *syntax.Query,
 	hints []*syntax.Option,
 	database int,
 	table *catalog.Table,
 ) (d *plan.DML, err error) {
-	b := &builder{binder: in}
+	b := &builder{Binder: in}
 	q, declared, err := identityOf(q)
 	if err != nil {
 		return d, err
 	}
-	r, err := b.query(q, nil, queryUse{top: true})
+	r, err := b.Query(q, nil, bind.QueryUse{Top: true})
 	if err != nil {
 		return d, err
 	}
 	t := target{table: table}
 	if database != 0 {
-		t.db = &catalog.Database{ID: database, Name: b.place.db.Name}
-		b.needDatabase(database)
+		t.db = &catalog.Database{ID: database, Name: b.Place.DB.Name}
+		b.NeedDatabase(database)
 	}
 	d = newDML("INSERT", t)
 	identity := table.IdentityColumn()
@@ -60,7 +61,7 @@ func compileSelectInto(
 		ins.listed = slices.DeleteFunc(slices.Clone(table.Columns), func(c *catalog.Column) bool { return c == identity })
 	}
 	err = b.insertFrom(d, ins, r, nil, nil, nil)
-	d.Needs = b.needs
+	d.Needs = b.Needs
 	return d, err
 }
 
@@ -74,7 +75,7 @@ type identityItem struct {
 // identityOf returns a query whose select list has a constant of the type in the place of IDENTITY,
 // and what IDENTITY declares; without IDENTITY, it returns q and nil.
 func identityOf(q *syntax.Query) (*syntax.Query, *identityItem, error) {
-	s, ok := unparen(q.Body).(*syntax.Select)
+	s, ok := bind.Unparen(q.Body).(*syntax.Select)
 	if !ok || s.Into == nil {
 		return q, nil, nil
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/lower"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
@@ -19,7 +20,7 @@ import (
 type modification struct {
 	target
 	b    *builder
-	l    *level
+	l    *bind.Level
 	src  *tree.Source // the target's rows: its table, or a derived table through which the table is changed
 	rid  *tree.Node   // the rowid of a row of src
 	from tree.From
@@ -40,9 +41,9 @@ func (b *builder) modify(
 	permission string,
 	columns []string,
 ) (*modification, error) {
-	m := &modification{b: b, l: &level{agg: &aggregation{refusal: mserr.AggregateInSet()}}, repeated: len(from) > 0}
+	m := &modification{b: b, l: &bind.Level{Agg: &bind.Aggregation{Refusal: mserr.AggregateInSet()}}, repeated: len(from) > 0}
 	var err error
-	if m.from, err = b.from(from, m.l); err != nil {
+	if m.from, err = b.From(from, m.l); err != nil {
 		return nil, err
 	}
 	if m.src, err = b.targetInFrom(ts, m.l); err != nil {
@@ -52,11 +53,11 @@ func (b *builder) modify(
 		if m.src, err = b.targetSource(ts); err != nil {
 			return nil, err
 		}
-		if err := m.l.expose(m.src, false); err != nil {
+		if err := m.l.Expose(m.src, false); err != nil {
 			return nil, err
 		}
 		m.direct = m.from == nil && m.src.Table != ""
-		m.from = cross(m.src, m.from)
+		m.from = bind.Cross(m.src, m.from)
 	}
 	if v := m.src.View; v != nil {
 		if in := b.insteadOf(v, permission); in != nil {
@@ -84,7 +85,7 @@ func (b *builder) modify(
 		return m, b.permitThrough(m.src, m.db, m.table, permission)
 	}
 	if m.db != nil {
-		b.needPermission(m.db, m.table, permission)
+		b.NeedPermission(m.db, m.table, permission)
 	}
 	return m, nil
 }
@@ -95,16 +96,16 @@ func (m *modification) ordered() bool { return m.src.Query != nil && len(m.src.Q
 
 // newValue binds the value of an assignment; c is the column, or nil. column.modify(...) changes
 // the target's column, whatever FROM has.
-func (m *modification) newValue(e syntax.Expr, c *catalog.Column, l *level) (*tree.Node, error) {
+func (m *modification) newValue(e syntax.Expr, c *catalog.Column, l *bind.Level) (*tree.Node, error) {
 	call, ok := e.(*syntax.MethodCall)
 	if !ok || !call.Mutator {
-		return m.b.expr(e, l)
+		return m.b.Expr(e, l)
 	}
 	left, err := m.old(c)
 	if err != nil {
 		return nil, err
 	}
-	return m.b.methodOf(receiverOf(left, c.Name), call, l)
+	return m.b.MethodOf(bind.ReceiverOf(left, c.Name), call, l)
 }
 
 // setting is the new value of a column.
@@ -117,9 +118,9 @@ type setting struct {
 // 8102.
 func (m *modification) sets(
 	clauses []*syntax.SetClause,
-	l *level,
-) (values []setting, assigned []assignment, err error) {
-	if err := checkElements(len(clauses)); err != nil {
+	l *bind.Level,
+) (values []setting, assigned []bind.Assignment, err error) {
+	if err := bind.CheckElements(len(clauses)); err != nil {
 		return nil, nil, err
 	}
 	for _, s := range clauses {
@@ -146,7 +147,7 @@ func (m *modification) sets(
 			if c != nil {
 				left, err = m.old(c)
 			} else {
-				left, err = m.b.variable(s.Var)
+				left, err = m.b.Variable(s.Var)
 			}
 			if err == nil {
 				n, err = expr.Arith(expr.ArithOps[s.Op], left, n)
@@ -162,7 +163,7 @@ func (m *modification) sets(
 			values = append(values, setting{c, n})
 		}
 		if s.Var != "" {
-			v, err := m.b.variable(s.Var)
+			v, err := m.b.Variable(s.Var)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -170,7 +171,7 @@ func (m *modification) sets(
 			if err != nil {
 				return nil, nil, err
 			}
-			assigned = append(assigned, assignment{s.Var, x})
+			assigned = append(assigned, bind.Assignment{Variable: s.Var, N: x})
 		}
 	}
 	shareSettingValues(values, assigned)
@@ -182,20 +183,20 @@ func (m *modification) sets(
 
 // shareSettingValues applies expr.ShareSequenceValues to the values and assignments of a SET
 // clause.
-func shareSettingValues(values []setting, assigned []assignment) {
+func shareSettingValues(values []setting, assigned []bind.Assignment) {
 	row := make([]*tree.Node, 0, len(values)+len(assigned))
 	for _, v := range values {
 		row = append(row, v.n)
 	}
 	for _, a := range assigned {
-		row = append(row, a.n)
+		row = append(row, a.N)
 	}
 	row = expr.ShareSequenceValues(row)
 	for i := range values {
 		values[i].n = row[i]
 	}
 	for i := range assigned {
-		assigned[i].n = row[len(values)+i]
+		assigned[i].N = row[len(values)+i]
 	}
 }
 
@@ -203,7 +204,7 @@ func shareSettingValues(values []setting, assigned []assignment) {
 func (m *modification) setColumn(ref *syntax.ColumnRef, before []setting) (*catalog.Column, error) {
 	if len(ref.Parts) > 1 && !m.src.Matches(ref.Parts[:len(ref.Parts)-1]) &&
 		!strings.EqualFold(ref.Parts[len(ref.Parts)-2].Name, m.table.Name) {
-		return nil, mserr.Unbound(dotted(ref.Parts))
+		return nil, mserr.Unbound(bind.Dotted(ref.Parts))
 	}
 	c := m.baseOf(ref.Column())
 	switch {
@@ -242,8 +243,8 @@ func (m *modification) where(c syntax.Cond) (*tree.Node, error) {
 	if c == nil {
 		return nil, nil
 	}
-	m.l.agg.refusal = mserr.AggregateInWhere()
-	return m.b.cond(c, m.l)
+	m.l.Agg.Refusal = mserr.AggregateInWhere()
+	return m.b.Cond(c, m.l)
 }
 
 // rows returns the query for the rows to change, without a select list.
@@ -259,14 +260,14 @@ func (m *modification) rows(where *tree.Node, top *syntax.Top) (*tree.Query, err
 		return nil, mserr.NotSupported("TOP ... PERCENT in a statement that changes data")
 	}
 	var err error
-	q.Limit, err = m.b.topCount(top, &level{})
+	q.Limit, err = m.b.TopCount(top, &bind.Level{})
 	return q, err
 }
 
 // Update compiles an UPDATE. checked tells whether WHERE CURRENT OF requires that the row is
 // unchanged since FETCH.
 func (c *Compiler) Update(s *syntax.UpdateStmt, checked bool) (d *plan.DML, err error) {
-	err = c.bind(s.Hints, func(b *binder) error {
+	err = c.bind(s.Hints, func(b *bind.Binder) error {
 		d, err = compileUpdate(b, s, checked)
 		return err
 	})
@@ -278,9 +279,9 @@ func (c *Compiler) Update(s *syntax.UpdateStmt, checked bool) (d *plan.DML, err 
 
 // compileUpdate compiles an UPDATE. checked tells whether WHERE CURRENT OF requires that the row is
 // unchanged since FETCH.
-func compileUpdate(in *binder, s *syntax.UpdateStmt, checked bool) (d *plan.DML, err error) {
-	b := &builder{binder: in}
-	if err := b.with(s.With); err != nil {
+func compileUpdate(in *bind.Binder, s *syntax.UpdateStmt, checked bool) (d *plan.DML, err error) {
+	b := &builder{Binder: in}
+	if err := b.With(s.With); err != nil {
 		return d, err
 	}
 	m, err := b.modify(s.Target, s.From, "UPDATE", setNames(s.Sets))
@@ -326,7 +327,7 @@ func compileUpdate(in *binder, s *syntax.UpdateStmt, checked bool) (d *plan.DML,
 	default:
 		err = m.updateFrom(d, s, values, where, returned)
 	}
-	d.Needs = b.needs
+	d.Needs = b.Needs
 	return d, err
 }
 
@@ -467,7 +468,7 @@ func (m *modification) updateSpooled(
 	d *plan.DML,
 	s *syntax.UpdateStmt,
 	values []setting,
-	assigned []assignment,
+	assigned []bind.Assignment,
 	where *tree.Node,
 ) error {
 	sp := m.b.newSpool()
@@ -550,11 +551,11 @@ func (m *modification) captured(sp *spool, c *catalog.Column) (*tree.Node, error
 }
 
 // outputLevel returns the level of OUTPUT: inserted, deleted, and the other sources of FROM.
-func (m *modification) outputLevel(pseudo ...*tree.Source) *level {
-	l := &level{sources: pseudo}
-	for _, src := range m.l.sources {
+func (m *modification) outputLevel(pseudo ...*tree.Source) *bind.Level {
+	l := &bind.Level{Sources: pseudo}
+	for _, src := range m.l.Sources {
 		if src != m.src {
-			l.sources = append(l.sources, src)
+			l.Sources = append(l.Sources, src)
 		}
 	}
 	return l
@@ -562,13 +563,13 @@ func (m *modification) outputLevel(pseudo ...*tree.Source) *level {
 
 // assign prepares the assignments of UPDATE ... SET @v = x: the expressions to evaluate for each
 // row, and the columns that the row must have.
-func (s *spool) assign(d *plan.DML, values []setting, assigned []assignment) (assign []plan.Assign, yield []*tree.Node) {
+func (s *spool) assign(d *plan.DML, values []setting, assigned []bind.Assignment) (assign []plan.Assign, yield []*tree.Node) {
 	names := map[string]bool{}
 	for _, a := range assigned {
-		names[catalog.Fold(a.variable)] = true
+		names[catalog.Fold(a.Variable)] = true
 	}
 	for _, a := range assigned {
-		n := a.n.Replace(func(x *tree.Node) *tree.Node {
+		n := a.N.Replace(func(x *tree.Node) *tree.Node {
 			if x.ReadsAny(names) && x.Query == nil || x.Op == tree.OpConst || x.Op == tree.OpVar {
 				if x.Op == tree.OpVar || x.Op == tree.OpConst {
 					return x
@@ -587,7 +588,7 @@ func (s *spool) assign(d *plan.DML, values []setting, assigned []assignment) (as
 			yield = append(yield, c)
 			return &tree.Node{Op: tree.OpField, Type: x.Type, Column: len(yield) - 1}
 		})
-		assign = append(assign, plan.Assign{Variable: a.variable, Type: a.n.Type, Node: n})
+		assign = append(assign, plan.Assign{Variable: a.Variable, Type: a.N.Type, Node: n})
 	}
 	if assign != nil && len(yield) == 0 {
 		yield = []*tree.Node{tree.NullOf(types.IntType)}

@@ -2,6 +2,7 @@ package compile
 
 import (
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
@@ -10,7 +11,7 @@ import (
 
 // databaseOf returns the database of a table's source, or nil for a temporary table.
 func (b *builder) databaseOf(src *tree.Source) (*catalog.Database, error) {
-	for _, db := range b.needs.Snapshots {
+	for _, db := range b.Needs.Snapshots {
 		if src.DatabaseID != 0 && db.ID == src.DatabaseID {
 			return db, nil
 		}
@@ -25,17 +26,17 @@ func (b *builder) databaseOf(src *tree.Source) (*catalog.Database, error) {
 func (b *builder) targetSource(ts syntax.TableSource) (*tree.Source, error) {
 	switch ts := ts.(type) {
 	case *syntax.TableVar:
-		return b.tableVar(ts)
+		return b.TableVar(ts)
 	case *syntax.TableName:
-		return b.tableName(ts)
+		return b.TableName(ts)
 	}
 	return nil, mserr.NotSupported("a data change of this kind of table (%T)", ts)
 }
 
 // targetInFrom returns the target among the sources of FROM: the source with that alias, or the
 // only use of that table. It returns nil if FROM does not name the target.
-func (b *builder) targetInFrom(ts syntax.TableSource, l *level) (*tree.Source, error) {
-	if len(l.sources) == 0 {
+func (b *builder) targetInFrom(ts syntax.TableSource, l *bind.Level) (*tree.Source, error) {
+	if len(l.Sources) == 0 {
 		return nil, nil
 	}
 	name := ""
@@ -45,26 +46,26 @@ func (b *builder) targetInFrom(ts syntax.TableSource, l *level) (*tree.Source, e
 	case *syntax.TableName:
 		name = ts.Name.Last()
 		if len(ts.Name.Parts) == 1 {
-			if src := l.exposed(name); src != nil {
+			if src := l.Exposed(name); src != nil {
 				return src, nil
 			}
 		}
 		if catalog.IsLocalTemp(name) {
 			break
 		}
-		if t := b.transition(ts.Name); t != nil {
+		if t := b.Transition(ts.Name); t != nil {
 			return onlyMatch(l, func(src *tree.Source) bool { return src.Base == t })
 		}
-		db, o, err := b.object(ts.Name)
+		db, o, err := b.Object(ts.Name)
 		if err != nil {
 			return nil, err
 		}
 		return onlyMatch(l, func(src *tree.Source) bool { return isObject(src, o) && src.DatabaseID == db.ID })
 	}
-	if src := l.exposed(name); src != nil {
+	if src := l.Exposed(name); src != nil {
 		return src, nil
 	}
-	t := b.localTable(name)
+	t := b.LocalTable(name)
 	return onlyMatch(l, func(src *tree.Source) bool { return t != nil && src.Base == t })
 }
 
@@ -80,9 +81,9 @@ func isObject(s *tree.Source, o catalog.Object) bool {
 }
 
 // onlyMatch returns the only source for which fits is true, or nil. Error 8154 for several.
-func onlyMatch(l *level, fits func(*tree.Source) bool) (*tree.Source, error) {
+func onlyMatch(l *bind.Level, fits func(*tree.Source) bool) (*tree.Source, error) {
 	var found *tree.Source
-	for _, src := range l.sources {
+	for _, src := range l.Sources {
 		if !fits(src) {
 			continue
 		}
@@ -187,8 +188,8 @@ func (m *modification) old(c *catalog.Column) (*tree.Node, error) {
 		}
 	}
 	// The view or CTE does not show the column: read it from the table.
-	t := &tree.Source{Alias: m.b.alias("t"), Base: m.table, Table: m.sql()}
-	m.b.tableColumns(t, m.db, m.table)
+	t := &tree.Source{Alias: m.b.Alias("t"), Base: m.table, Table: m.sql()}
+	m.b.TableColumns(t, m.db, m.table)
 	t.Columns = append(t.Columns, tree.SourceColumn{Type: types.BigIntType, SQL: "rowid", Hidden: true})
 	for i := range m.table.Columns {
 		if t.Columns[i].Base != c {

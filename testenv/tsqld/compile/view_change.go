@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/lower"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
@@ -27,10 +28,10 @@ func (b *builder) permitThrough(src *tree.Source, db *catalog.Database, t *catal
 	if err != nil {
 		return err
 	}
-	b.needPermission(viewDB, src.View, permission)
-	return b.within(b.moduleScope(viewDB, src.View), func() error {
+	b.NeedPermission(viewDB, src.View, permission)
+	return b.Within(b.ModuleScope(viewDB, src.View), func() error {
 		if db != nil {
-			b.needPermission(db, t, permission)
+			b.NeedPermission(db, t, permission)
 		}
 		return nil
 	})
@@ -39,7 +40,7 @@ func (b *builder) permitThrough(src *tree.Source, db *catalog.Database, t *catal
 // viewTarget returns the table that an INSERT into a view changes, and the columns of the table
 // for those of the statement. Errors: 207, 4403, 4405, 4406.
 func (b *builder) viewTarget(db *catalog.Database, v *catalog.View, columns []syntax.Ident) (target, *viewChange, error) {
-	src, err := b.view(db, v)
+	src, err := b.View(db, v)
 	if err != nil {
 		return target{}, nil, err
 	}
@@ -66,7 +67,7 @@ func (b *builder) viewTarget(db *catalog.Database, v *catalog.View, columns []sy
 		return target{}, nil, err
 	}
 	if t.db != nil {
-		b.needDatabase(t.db.ID)
+		b.NeedDatabase(t.db.ID)
 	}
 	return t, change, b.permitThrough(src, t.db, t.table, "INSERT")
 }
@@ -197,13 +198,13 @@ func (s *spool) emitCheck(d *plan.DML, check *tree.Node) error {
 
 // CheckOption returns an error if a view cannot have WITH CHECK OPTION. Error 4510.
 func (c *Compiler) CheckOption(st *syntax.CreateViewStmt) error {
-	return c.bind(nil, func(b *binder) error { return checkViewOption(b, st) })
+	return c.bind(nil, func(b *bind.Binder) error { return checkViewOption(b, st) })
 }
 
 // checkViewOption returns an error if a view cannot have WITH CHECK OPTION. Error 4510.
-func checkViewOption(in *binder, st *syntax.CreateViewStmt) error {
-	b := &builder{binder: in}
-	src, err := b.expandView(st, st.Name.Last(), "", "", b.place)
+func checkViewOption(in *bind.Binder, st *syntax.CreateViewStmt) error {
+	b := &builder{Binder: in}
+	src, err := b.ExpandView(st, st.Name.Last(), "", "", b.Place)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package compile
+package bind
 
 import (
 	"strings"
@@ -8,24 +8,24 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
-// level is one level of name resolution: the sources of a SELECT. Names that are not found are
+// Level is one level of name resolution: the sources of a SELECT. Names that are not found are
 // looked up in the parent.
-type level struct {
-	parent  *level
-	sources []*tree.Source
-	// agg says whether aggregates are allowed here, and records those found; nil outside a SELECT.
-	agg *aggregation
-	// noSubquery and noColumns refuse subqueries and columns in CHECK constraints, VALUES and the
+type Level struct {
+	parent  *Level
+	Sources []*tree.Source
+	// Agg says whether aggregates are allowed here, and records those found; nil outside a SELECT.
+	Agg *Aggregation
+	// NoSubquery and NoColumns refuse subqueries and columns in CHECK constraints, VALUES and the
 	// like.
-	noSubquery bool
-	noColumns  bool
+	NoSubquery bool
+	NoColumns  bool
 	windows    []*syntax.WindowDef
 }
 
-// aggregation is the state of aggregates and window functions of one SELECT.
-type aggregation struct {
+// Aggregation is the state of aggregates and window functions of one SELECT.
+type Aggregation struct {
 	allowed     bool  // aggregates are allowed here
-	refusal     error // the error if aggregates are not allowed
+	Refusal     error // the error if aggregates are not allowed
 	windows     bool  // window functions are allowed here
 	inArguments bool  // inside the arguments of an aggregate
 	inWindow    bool  // inside a window function
@@ -33,11 +33,11 @@ type aggregation struct {
 	grouped     bool  // the SELECT has a GROUP BY
 	// named is the innermost SELECT whose columns the current aggregate has named so far; nil for
 	// none.
-	named *level
+	named *Level
 }
 
-// dotted joins the parts of a name for messages.
-func dotted(parts []syntax.Ident) string {
+// Dotted joins the parts of a name for messages.
+func Dotted(parts []syntax.Ident) string {
 	names := make([]string, len(parts))
 	for i, p := range parts {
 		names[i] = p.Name
@@ -46,9 +46,9 @@ func dotted(parts []syntax.Ident) string {
 }
 
 // width returns the number of columns that a name may have to be compared with.
-func (l *level) width() (n int) {
+func (l *Level) width() (n int) {
 	for at := l; at != nil; at = at.parent {
-		for _, src := range at.sources {
+		for _, src := range at.Sources {
 			n += len(src.Columns)
 		}
 	}
@@ -56,7 +56,7 @@ func (l *level) width() (n int) {
 }
 
 // find resolves a column name of one to four parts. Errors: 207, 209, 4104.
-func (l *level) find(parts []syntax.Ident) (*tree.Node, error) {
+func (l *Level) find(parts []syntax.Ident) (*tree.Node, error) {
 	name := parts[len(parts)-1].Name
 	if len(parts) == 1 {
 		for at := l; at != nil; at = at.parent {
@@ -73,7 +73,7 @@ func (l *level) find(parts []syntax.Ident) (*tree.Node, error) {
 	}
 	q := parts[:len(parts)-1]
 	for at := l; at != nil; at = at.parent {
-		for _, src := range at.sources {
+		for _, src := range at.Sources {
 			if !src.Matches(q) {
 				continue
 			}
@@ -88,31 +88,31 @@ func (l *level) find(parts []syntax.Ident) (*tree.Node, error) {
 			}
 		}
 	}
-	return nil, mserr.Unbound(dotted(parts))
+	return nil, mserr.Unbound(Dotted(parts))
 }
 
 // name records that an expression of this level names a column of the level at, which is l or an
 // outer level.
-func (l *level) name(at *level) {
-	if l.agg == nil || !l.agg.inArguments {
+func (l *Level) name(at *Level) {
+	if l.Agg == nil || !l.Agg.inArguments {
 		return
 	}
-	for outer := at.parent; outer != nil && l.agg.named != nil; outer = outer.parent {
-		if outer == l.agg.named {
-			l.agg.named = nil
+	for outer := at.parent; outer != nil && l.Agg.named != nil; outer = outer.parent {
+		if outer == l.Agg.named {
+			l.Agg.named = nil
 		}
 	}
-	if l.agg.named == nil {
-		l.agg.named = at
+	if l.Agg.named == nil {
+		l.Agg.named = at
 	}
 }
 
 // unqualified looks up a name without a qualifier among the sources of one level. It returns a nil
 // source if there is none.
-func (l *level) unqualified(name string) (*tree.Source, int, error) {
+func (l *Level) unqualified(name string) (*tree.Source, int, error) {
 	var in *tree.Source
 	at := -1
-	for _, src := range l.sources {
+	for _, src := range l.Sources {
 		switch i := src.ColumnByName(name); {
 		case i == -2, i >= 0 && in != nil:
 			return nil, 0, mserr.AmbiguousColumn(name)
@@ -123,9 +123,9 @@ func (l *level) unqualified(name string) (*tree.Source, int, error) {
 	return in, at, nil
 }
 
-// exposed returns the source with an exposed name (the qualifier of its columns), or nil.
-func (l *level) exposed(name string) *tree.Source {
-	for _, src := range l.sources {
+// Exposed returns the source with an exposed name (the qualifier of its columns), or nil.
+func (l *Level) Exposed(name string) *tree.Source {
+	for _, src := range l.Sources {
 		if strings.EqualFold(src.Name, name) {
 			return src
 		}

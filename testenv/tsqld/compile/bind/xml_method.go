@@ -1,4 +1,4 @@
-package compile
+package bind
 
 import (
 	"errors"
@@ -20,8 +20,8 @@ var xmlMethods = map[string]int{"value": 2, "query": 1, "exist": 1, "modify": 1,
 // isXMLMethod reports whether a name is that of a method in any case.
 func isXMLMethod(name string) bool { return xmlMethods[strings.ToLower(name)] > 0 }
 
-// receiver is the value on which a method of xml is called.
-type receiver struct {
+// Receiver is the value on which a method of xml is called.
+type Receiver struct {
 	n *tree.Node
 	// label is the column's name before the method in messages: "dbo.t.x."; "" for others.
 	label  string
@@ -30,25 +30,25 @@ type receiver struct {
 }
 
 // xmlReceiver binds the value on which a method is called.
-func (b *binder) xmlReceiver(e syntax.Expr, l *level) (receiver, error) {
+func (b *Binder) xmlReceiver(e syntax.Expr, l *Level) (Receiver, error) {
 	switch e := e.(type) {
 	case *syntax.ColumnRef:
 		n, err := b.columnRef(e, l)
 		if err != nil {
-			return receiver{}, err
+			return Receiver{}, err
 		}
-		return receiverOf(n, e.Column()), nil
+		return ReceiverOf(n, e.Column()), nil
 	case *syntax.VarRef:
-		n, err := b.variable(e.Name)
-		return receiver{n: n, name: e.Name}, err
+		n, err := b.Variable(e.Name)
+		return Receiver{n: n, name: e.Name}, err
 	}
-	n, err := b.expr(e, l)
-	return receiver{n: n}, err
+	n, err := b.Expr(e, l)
+	return Receiver{n: n}, err
 }
 
-// receiverOf returns a column as the value on which a method is called.
-func receiverOf(n *tree.Node, name string) receiver {
-	r := receiver{n: n, name: name}
+// ReceiverOf returns a column as the value on which a method is called.
+func ReceiverOf(n *tree.Node, name string) Receiver {
+	r := Receiver{n: n, name: name}
 	col := n
 	if n.Via != nil {
 		return r
@@ -69,17 +69,17 @@ func receiverOf(n *tree.Node, name string) receiver {
 }
 
 // methodCall binds X.method(...).
-func (b *binder) methodCall(e *syntax.MethodCall, l *level) (*tree.Node, error) {
+func (b *Binder) methodCall(e *syntax.MethodCall, l *Level) (*tree.Node, error) {
 	r, err := b.xmlReceiver(e.X, l)
 	if err != nil {
 		return nil, err
 	}
-	return b.methodOf(r, e, l)
+	return b.MethodOf(r, e, l)
 }
 
 // columnMethod binds column.method(...), which looks like a call of a function. ok is false if
 // there is no such column.
-func (b *binder) columnMethod(e *syntax.FuncCall, l *level) (n *tree.Node, ok bool, err error) {
+func (b *Binder) columnMethod(e *syntax.FuncCall, l *Level) (n *tree.Node, ok bool, err error) {
 	call, ok, err := b.columnCall(e, l)
 	if !ok || err != nil {
 		return nil, ok, err
@@ -90,7 +90,7 @@ func (b *binder) columnMethod(e *syntax.FuncCall, l *level) (n *tree.Node, ok bo
 
 // columnCall returns the call of a method on a column, which looks like a call of a function. ok is
 // false if there is no such column.
-func (b *binder) columnCall(e *syntax.FuncCall, l *level) (call *syntax.MethodCall, ok bool, err error) {
+func (b *Binder) columnCall(e *syntax.FuncCall, l *Level) (call *syntax.MethodCall, ok bool, err error) {
 	last := len(e.Name.Parts) - 1
 	if last < 1 || !isXMLMethod(e.Name.Last()) || l == nil {
 		return nil, false, nil
@@ -110,7 +110,7 @@ func (b *binder) columnCall(e *syntax.FuncCall, l *level) (call *syntax.MethodCa
 
 // checkMethod checks the name and the arguments of a method, and returns the texts of the
 // arguments. Errors 258, 227, 8137, 8113, 174 and 8172.
-func checkMethod(r receiver, e *syntax.MethodCall) ([]string, error) {
+func checkMethod(r Receiver, e *syntax.MethodCall) ([]string, error) {
 	count := xmlMethods[e.Method]
 	switch {
 	case r.n.Type.ID != types.XML:
@@ -142,21 +142,21 @@ func checkMethod(r receiver, e *syntax.MethodCall) ([]string, error) {
 	return texts, nil
 }
 
-// methodOf binds a method of a value.
-func (b *binder) methodOf(r receiver, e *syntax.MethodCall, l *level) (*tree.Node, error) {
+// MethodOf binds a method of a value.
+func (b *Binder) MethodOf(r Receiver, e *syntax.MethodCall, l *Level) (*tree.Node, error) {
 	texts, err := checkMethod(r, e)
 	if err != nil {
 		return nil, err
 	}
 	for at := l; at != nil; at = at.parent {
-		if at.noSubquery { // "Guidelines for using xml data type methods": they are treated as subqueries
+		if at.NoSubquery { // "Guidelines for using xml data type methods": they are treated as subqueries
 			return nil, mserr.SubqueryNotAllowed()
 		}
 	}
 	if e.Method == "nodes" {
 		return nil, mserr.UnknownMethod(e.Method)
 	}
-	c := keys.XMLCall{Method: e.Method, Label: r.label, Name: r.name, Query: texts[0], IsNode: r.source != nil, Spaces: b.place.spaces}
+	c := keys.XMLCall{Method: e.Method, Label: r.label, Name: r.name, Query: texts[0], IsNode: r.source != nil, Spaces: b.Place.spaces}
 	t := types.Type{ID: types.XML}
 	switch e.Method {
 	case "value":
@@ -181,7 +181,7 @@ func (b *binder) methodOf(r receiver, e *syntax.MethodCall, l *level) (*tree.Nod
 }
 
 // valueType returns the type that value returns. Error 9500.
-func (b *binder) valueType(name string) (types.Type, error) {
+func (b *Binder) valueType(name string) (types.Type, error) {
 	ref, err := syntax.ParseType(name, syntax.DefaultOptions)
 	if err != nil {
 		return types.Type{}, mserr.XMLValueType(name)
@@ -195,7 +195,7 @@ func (b *binder) valueType(name string) (types.Type, error) {
 
 // xmlQuery compiles the query of a method and binds what sql:variable and sql:column name in it.
 // The first argument is the receiver. reach is what the query reads around a row of nodes.
-func (b *binder) xmlQuery(c *keys.XMLCall, r receiver, l *level) (args []*tree.Node, reach xquery.Reach, err error) {
+func (b *Binder) xmlQuery(c *keys.XMLCall, r Receiver, l *Level) (args []*tree.Node, reach xquery.Reach, err error) {
 	bound := map[int]*tree.Node{}
 	q, err := c.Compile(func(i int, ref xquery.SQLRef) (types.Type, error) {
 		if bound[i] == nil {
@@ -219,9 +219,9 @@ func (b *binder) xmlQuery(c *keys.XMLCall, r receiver, l *level) (args []*tree.N
 }
 
 // sqlRef binds sql:variable or sql:column.
-func (b *binder) sqlRef(ref xquery.SQLRef, l *level) (*tree.Node, error) {
+func (b *Binder) sqlRef(ref xquery.SQLRef, l *Level) (*tree.Node, error) {
 	if !ref.Column {
-		n, err := b.variable(ref.Name)
+		n, err := b.Variable(ref.Name)
 		if err != nil {
 			return nil, mserr.XQuerySQLVariable(ref.Name)
 		}
@@ -243,7 +243,7 @@ func (b *binder) sqlRef(ref xquery.SQLRef, l *level) (*tree.Node, error) {
 }
 
 // nodesSource binds X.nodes(...) AS t (c). Errors 318, 8158, 8159 and those of the query.
-func (b *binder) nodesSource(e *syntax.MethodCall, alias syntax.Ident, columns []syntax.Ident, outer *level) (*tree.Source, error) {
+func (b *Binder) nodesSource(e *syntax.MethodCall, alias syntax.Ident, columns []syntax.Ident, outer *Level) (*tree.Source, error) {
 	r, err := b.xmlReceiver(e.X, outer)
 	if err != nil {
 		return nil, err
@@ -259,7 +259,7 @@ func (b *binder) nodesSource(e *syntax.MethodCall, alias syntax.Ident, columns [
 	case len(columns) > 1:
 		return nil, mserr.FewerColumnsThanListed(alias.Name)
 	}
-	c := keys.XMLCall{Method: "nodes", Label: r.label, Query: texts[0], IsNode: r.source != nil, Spaces: b.place.spaces}
+	c := keys.XMLCall{Method: "nodes", Label: r.label, Query: texts[0], IsNode: r.source != nil, Spaces: b.Place.spaces}
 	args, reach, err := b.xmlQuery(&c, r, outer)
 	switch {
 	case err != nil:
@@ -268,7 +268,7 @@ func (b *binder) nodesSource(e *syntax.MethodCall, alias syntax.Ident, columns [
 		return nil, mserr.NotSupported("nodes with more than %d values of sql:variable and sql:column", keys.MaxRowsetArgs-1)
 	}
 	extend(r.source, reach)
-	src := &tree.Source{Alias: b.alias("j"), Name: alias.Name, XMLNodes: &tree.XMLNodes{Label: r.label, Outer: r.source, Call: c, Args: args}}
+	src := &tree.Source{Alias: b.Alias("j"), Name: alias.Name, XMLNodes: &tree.XMLNodes{Label: r.label, Outer: r.source, Call: c, Args: args}}
 	src.Columns = []tree.SourceColumn{{Name: columns[0].Name, Type: types.Type{ID: types.XML}}}
 	if src.Rowset, err = tree.Rowset(c.Key(keys.TableFunction+"|"+keys.RowsXMLNodes), args...); err != nil {
 		return nil, err
@@ -289,18 +289,18 @@ func extend(s *tree.Source, reach xquery.Reach) {
 }
 
 // declareSpaces adds the namespaces of WITH XMLNAMESPACES to the place.
-func (b *binder) declareSpaces(list []*syntax.XMLNamespace) {
-	spaces := slices.Clone(b.place.spaces)
+func (b *Binder) declareSpaces(list []*syntax.XMLNamespace) {
+	spaces := slices.Clone(b.Place.spaces)
 	for _, n := range list {
 		spaces = append(spaces, xquery.Binding{Prefix: n.Prefix.Name, Space: n.URI.Text})
 	}
-	b.place.spaces = spaces
+	b.Place.spaces = spaces
 }
 
 // nullable binds the operand of IS NULL, which may be the column of nodes.
-func (b *binder) nullable(e syntax.Expr, l *level) (*tree.Node, error) {
+func (b *Binder) nullable(e syntax.Expr, l *Level) (*tree.Node, error) {
 	if c, ok := e.(*syntax.ColumnRef); ok {
 		return b.columnRef(c, l)
 	}
-	return b.expr(e, l)
+	return b.Expr(e, l)
 }

@@ -1,27 +1,18 @@
-package compile
+package bind
 
 import (
 	"slices"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
-	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// Browse compiles a query for browse mode (SET NO_BROWSETABLE ON). In browse mode clients get the
-// origin of each column, and also the key columns of the tables: key columns that the query does
-// not select are added at the end as hidden columns. See the documentation of FOR BROWSE and of
-// CommandBehavior.KeyInfo.
-func (c *Compiler) Browse(q *syntax.Query, hints []*syntax.Option) (*plan.Plan, error) {
-	return c.query(q, hints, true)
-}
-
 // clientName returns the name of a table as reported to clients: as written in the statement, or
 // the full name if the statement names a view or function.
-func (b *binder) clientName(name *syntax.ObjectName, src *tree.Source) []string {
-	if b.place.owner >= 0 || b.place.system {
+func (b *Binder) clientName(name *syntax.ObjectName, src *tree.Source) []string {
+	if b.Place.owner >= 0 || b.Place.system {
 		return []string{src.DB, src.Schema, src.Base.Name}
 	}
 	parts := make([]string, len(name.Parts))
@@ -31,9 +22,9 @@ func (b *binder) clientName(name *syntax.ObjectName, src *tree.Source) []string 
 	return parts
 }
 
-// browseKey returns the index that identifies the rows of a table: the primary key, or a unique
+// BrowseKey returns the index that identifies the rows of a table: the primary key, or a unique
 // index without a filter; nil if there is none.
-func browseKey(t *catalog.Table) *catalog.Index {
+func BrowseKey(t *catalog.Table) *catalog.Index {
 	var key *catalog.Index
 	for _, x := range t.Indexes {
 		switch {
@@ -49,19 +40,19 @@ func browseKey(t *catalog.Table) *catalog.Index {
 
 // isKey reports whether a column is part of its table's browse key.
 func isKey(t *catalog.Table, c *catalog.Column) bool {
-	key := browseKey(t)
+	key := BrowseKey(t)
 	return key != nil &&
 		slices.ContainsFunc(key.Columns, func(k catalog.IndexColumn) bool { return k.ColumnID == c.ID })
 }
 
 // addBrowseKeys adds the key columns that a query in browse mode does not select. A query with
 // DISTINCT, groups or a document has no key columns.
-func addBrowseKeys(s *syntax.Select, q *syntax.Query, r *tree.Query, l *level, use queryUse) error {
-	if !use.browse || s.Distinct || s.GroupBy != nil || l.agg.found || q.For != nil || intoName(q.Body) != nil ||
-		use.assigned != nil && len(*use.assigned) > 0 {
+func addBrowseKeys(s *syntax.Select, q *syntax.Query, r *tree.Query, l *Level, use QueryUse) error {
+	if !use.Browse || s.Distinct || s.GroupBy != nil || l.Agg.found || q.For != nil || IntoName(q.Body) != nil ||
+		use.Assigned != nil && len(*use.Assigned) > 0 {
 		return nil
 	}
-	for _, src := range l.sources {
+	for _, src := range l.Sources {
 		if src.Base == nil || len(src.ClientName) == 0 {
 			continue
 		}
@@ -83,8 +74,8 @@ func addBrowseKeys(s *syntax.Select, q *syntax.Query, r *tree.Query, l *level, u
 	return nil
 }
 
-// browseColumns returns the result columns as sent to clients in browse mode.
-func browseColumns(q *tree.Query) []types.Column {
+// BrowseColumns returns the result columns as sent to clients in browse mode.
+func BrowseColumns(q *tree.Query) []types.Column {
 	out := q.ColumnTypes()
 	for i, c := range q.Columns {
 		o := c.Origin.ClientOrigin()

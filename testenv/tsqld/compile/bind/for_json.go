@@ -1,4 +1,4 @@
-package compile
+package bind
 
 import (
 	"encoding/json"
@@ -19,7 +19,7 @@ const (
 )
 
 // document binds FOR JSON and FOR XML.
-func (b *binder) document(q *tree.Query, f *syntax.ForClause) (*tree.Query, error) {
+func (b *Binder) document(q *tree.Query, f *syntax.ForClause) (*tree.Query, error) {
 	if f.Kind == syntax.ForBrowse {
 		return nil, mserr.NotSupported("FOR BROWSE")
 	}

@@ -1,4 +1,4 @@
-package compile
+package bind
 
 import (
 	"slices"
@@ -11,7 +11,7 @@ import (
 )
 
 // groupBy binds GROUP BY. Errors: 144 for aggregates and subqueries, 164 for constants.
-func (b *binder) groupBy(g *syntax.GroupBy, c *tree.Core, l *level) error {
+func (b *Binder) groupBy(g *syntax.GroupBy, c *tree.Core, l *Level) error {
 	if g == nil {
 		return nil
 	}
@@ -19,8 +19,8 @@ func (b *binder) groupBy(g *syntax.GroupBy, c *tree.Core, l *level) error {
 		return mserr.NotSupported("GROUP BY ALL")
 	}
 	c.Grouped = true
-	l.agg.refusal = mserr.AggregateInGroupBy()
-	if err := checkElements(len(g.Items)); err != nil {
+	l.Agg.Refusal = mserr.AggregateInGroupBy()
+	if err := CheckElements(len(g.Items)); err != nil {
 		return err
 	}
 	sets := [][]int{nil}
@@ -60,9 +60,9 @@ const (
 
 // groupItem binds an element of GROUP BY and returns its grouping sets. limited is set if the
 // clause has grouping sets, for which SQL Server has limits.
-func (b *binder) groupItem(item *syntax.GroupItem, c *tree.Core, l *level, limited bool) ([][]int, error) {
+func (b *Binder) groupItem(item *syntax.GroupItem, c *tree.Core, l *Level, limited bool) ([][]int, error) {
 	if item.Kind == syntax.GroupPlain {
-		n, err := b.expr(item.X, l)
+		n, err := b.Expr(item.X, l)
 		if err != nil {
 			return nil, err
 		}
@@ -155,14 +155,14 @@ func (b *binder) groupItem(item *syntax.GroupItem, c *tree.Core, l *level, limit
 
 // checkGrouping refuses columns that are neither grouped nor inside an aggregate: error 8120 in the
 // select list, 8121 in HAVING, 8127 in ORDER BY.
-func (b *binder) checkGrouping(r *tree.Query, l *level) error {
+func (b *Binder) checkGrouping(r *tree.Query, l *Level) error {
 	c := r.Core
-	c.Grouped = c.Grouped || l.agg.found || c.Having != nil
+	c.Grouped = c.Grouped || l.Agg.found || c.Having != nil
 	if !c.Grouped {
 		return nil
 	}
 	mine := map[*tree.Source]bool{}
-	for _, src := range l.sources {
+	for _, src := range l.Sources {
 		mine[src] = true
 	}
 	for _, n := range c.Items {
@@ -209,7 +209,7 @@ func qualified(n *tree.Node) string {
 
 // ungrouped returns a column of the given sources in n, outside aggregates and group expressions of
 // c, or nil.
-func (b *binder) ungrouped(c *tree.Core, n *tree.Node, mine map[*tree.Source]bool) (bad *tree.Node, err error) {
+func (b *Binder) ungrouped(c *tree.Core, n *tree.Node, mine map[*tree.Source]bool) (bad *tree.Node, err error) {
 	n.Walk(func(x *tree.Node) bool {
 		if err == nil {
 			err = b.meter.Work(1 + len(c.Group))
@@ -239,7 +239,7 @@ func (b *binder) ungrouped(c *tree.Core, n *tree.Node, mine map[*tree.Source]boo
 }
 
 // ungroupedIn returns an ungrouped column of the outer query c that a subquery names, or nil.
-func (b *binder) ungroupedIn(c *tree.Core, q *tree.Query, mine map[*tree.Source]bool) (bad *tree.Node, err error) {
+func (b *Binder) ungroupedIn(c *tree.Core, q *tree.Query, mine map[*tree.Source]bool) (bad *tree.Node, err error) {
 	q.EachNode(func(n *tree.Node) {
 		if bad == nil && err == nil {
 			bad, err = b.ungrouped(c, n, mine)
@@ -249,7 +249,7 @@ func (b *binder) ungroupedIn(c *tree.Core, q *tree.Query, mine map[*tree.Source]
 }
 
 // groupingSets rewrites ROLLUP, CUBE and GROUPING SETS as a UNION ALL of plain groupings.
-func (b *binder) groupingSets(r *tree.Query) (*tree.Query, error) {
+func (b *Binder) groupingSets(r *tree.Query) (*tree.Query, error) {
 	c := r.Core
 	items := append([]*tree.Node(nil), c.Items...)
 	cols := append([]tree.ResultColumn(nil), r.Columns...)

@@ -1,4 +1,4 @@
-package compile
+package bind
 
 import (
 	"slices"
@@ -15,24 +15,24 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// from binds a FROM clause and adds its sources to the level. It returns nil for no FROM clause.
-func (b *binder) from(list []syntax.TableSource, l *level) (tree.From, error) {
+// From binds a FROM clause and adds its sources to the level. It returns nil for no FROM clause.
+func (b *Binder) From(list []syntax.TableSource, l *Level) (tree.From, error) {
 	var all tree.From
 	for _, ts := range list {
 		if err := b.charge(); err != nil {
 			return nil, err
 		}
-		f, err := b.tableSource(ts, l, l.parent)
+		f, err := b.TableSource(ts, l, l.parent)
 		if err != nil {
 			return nil, err
 		}
-		all = cross(all, f)
+		all = Cross(all, f)
 	}
 	return all, nil
 }
 
-// cross joins two items of FROM without a condition. Either may be nil.
-func cross(x, y tree.From) tree.From {
+// Cross joins two items of FROM without a condition. Either may be nil.
+func Cross(x, y tree.From) tree.From {
 	switch {
 	case x == nil:
 		return y
@@ -42,69 +42,69 @@ func cross(x, y tree.From) tree.From {
 	return &tree.Join{Kind: "JOIN", Left: x, Right: y}
 }
 
-// tableSource binds an item of FROM and adds its sources to l. Subqueries and arguments in the item
+// TableSource binds an item of FROM and adds its sources to l. Subqueries and arguments in the item
 // are resolved in outer: the enclosing query, and for APPLY the items to the left.
-func (b *binder) tableSource(ts syntax.TableSource, l, outer *level) (tree.From, error) {
+func (b *Binder) TableSource(ts syntax.TableSource, l, outer *Level) (tree.From, error) {
 	switch ts := ts.(type) {
 	case *syntax.TableName:
-		src, err := b.tableName(ts)
+		src, err := b.TableName(ts)
 		if err != nil {
 			return nil, err
 		}
-		return src, l.expose(src, ts.Alias.Name != "")
+		return src, l.Expose(src, ts.Alias.Name != "")
 	case *syntax.TableVar:
-		src, err := b.tableVar(ts)
+		src, err := b.TableVar(ts)
 		if err != nil {
 			return nil, err
 		}
-		return src, l.expose(src, ts.Alias.Name != "")
+		return src, l.Expose(src, ts.Alias.Name != "")
 	case *syntax.DerivedTable:
-		q, err := b.query(ts.Query, outer, queryUse{})
+		q, err := b.Query(ts.Query, outer, QueryUse{})
 		if err != nil {
 			return nil, err
 		}
-		if q, err = nameColumns(q, ts.Alias.Name, ts.Columns); err != nil {
+		if q, err = NameColumns(q, ts.Alias.Name, ts.Columns); err != nil {
 			return nil, err
 		}
-		src, err := expr.Rows(q, b.alias("q"), ts.Alias.Name)
+		src, err := expr.Rows(q, b.Alias("q"), ts.Alias.Name)
 		if err != nil {
 			return nil, err
 		}
 		src.Lineage = q.Core
-		return src, l.expose(src, true)
+		return src, l.Expose(src, true)
 	case *syntax.ValuesTable:
 		q, err := b.values(ts.Rows, outer)
 		if err != nil {
 			return nil, err
 		}
-		if q, err = nameColumns(q, ts.Alias.Name, ts.Columns); err != nil {
+		if q, err = NameColumns(q, ts.Alias.Name, ts.Columns); err != nil {
 			return nil, err
 		}
-		src, err := expr.Rows(q, b.alias("q"), ts.Alias.Name)
+		src, err := expr.Rows(q, b.Alias("q"), ts.Alias.Name)
 		if err != nil {
 			return nil, err
 		}
-		return src, l.expose(src, true)
+		return src, l.Expose(src, true)
 	case *syntax.TableFunc:
 		src, err := b.tableFunc(ts, outer)
 		if err != nil {
 			return nil, err
 		}
-		return src, l.expose(src, ts.Alias.Name != "")
+		return src, l.Expose(src, ts.Alias.Name != "")
 	case *syntax.MethodTable:
 		src, err := b.nodesSource(ts.Call, ts.Alias, ts.Columns, outer)
 		if err != nil {
 			return nil, err
 		}
-		return src, l.expose(src, true)
+		return src, l.Expose(src, true)
 	case *syntax.OpenJSON:
 		src, err := b.openJSON(ts, outer)
 		if err != nil {
 			return nil, err
 		}
-		return src, l.expose(src, ts.Alias.Name != "")
+		return src, l.Expose(src, ts.Alias.Name != "")
 	case *syntax.ParenTable:
-		return b.tableSource(ts.X, l, outer)
+		return b.TableSource(ts.X, l, outer)
 	case *syntax.Join:
 		return b.bindJoin(ts, l, outer)
 	case *syntax.Pivot:
@@ -115,14 +115,14 @@ func (b *binder) tableSource(ts syntax.TableSource, l, outer *level) (tree.From,
 	return nil, mserr.NotSupported("this kind of table source (%T)", ts)
 }
 
-// expose adds a source to a level. Errors: 106 for too many sources, 1011 for a duplicate alias,
+// Expose adds a source to a level. Errors: 106 for too many sources, 1011 for a duplicate alias,
 // 1013 for a duplicate table.
-func (l *level) expose(src *tree.Source, aliased bool) error {
-	if len(l.sources) >= mostTables {
+func (l *Level) Expose(src *tree.Source, aliased bool) error {
+	if len(l.Sources) >= mostTables {
 		return mserr.TooManyTables(MaxTables)
 	}
 	if src.Name != "" {
-		for _, other := range l.sources {
+		for _, other := range l.Sources {
 			if !strings.EqualFold(other.Name, src.Name) {
 				continue
 			}
@@ -134,13 +134,13 @@ func (l *level) expose(src *tree.Source, aliased bool) error {
 			}
 		}
 	}
-	l.sources = append(l.sources, src)
+	l.Sources = append(l.Sources, src)
 	return nil
 }
 
-// nameColumns sets the column names of a derived table. Errors: 8155 unnamed column, 8156 duplicate
+// NameColumns sets the column names of a derived table. Errors: 8155 unnamed column, 8156 duplicate
 // name, 8158 and 8159 wrong number of names.
-func nameColumns(q *tree.Query, alias string, names []syntax.Ident) (*tree.Query, error) {
+func NameColumns(q *tree.Query, alias string, names []syntax.Ident) (*tree.Query, error) {
 	r := *q
 	r.Columns = append([]tree.ResultColumn(nil), q.Columns...)
 	switch {
@@ -177,12 +177,12 @@ var lockHints = map[string]bool{
 	"REPEATABLEREAD": true,
 }
 
-// tableName binds a name in FROM: a common table expression, table, view or system view. Error 208.
-func (b *binder) tableName(ts *syntax.TableName) (*tree.Source, error) {
+// TableName binds a name in FROM: a common table expression, table, view or system view. Error 208.
+func (b *Binder) TableName(ts *syntax.TableName) (*tree.Source, error) {
 	name := ts.Name
 	var src *tree.Source
 	var err error
-	if c := b.place.ctes.find(name); c != nil {
+	if c := b.Place.ctes.find(name); c != nil {
 		src, err = b.cte(c)
 	} else {
 		src, err = b.objectSource(name)
@@ -196,7 +196,7 @@ func (b *binder) tableName(ts *syntax.TableName) (*tree.Source, error) {
 	}
 	for _, h := range ts.Hints {
 		if lockHints[h.Name] {
-			b.noteLock(past)
+			b.NoteLock(past)
 		}
 		if err := b.indexHint(h, src); err != nil {
 			return nil, err
@@ -210,7 +210,7 @@ func (b *binder) tableName(ts *syntax.TableName) (*tree.Source, error) {
 
 // indexHint checks that the indexes of INDEX(...) exist; otherwise the hint is ignored, because
 // SQLite chooses its indexes. Error 308.
-func (b *binder) indexHint(h *syntax.TableHint, src *tree.Source) error {
+func (b *Binder) indexHint(h *syntax.TableHint, src *tree.Source) error {
 	if h.Name != "INDEX" || src.Base == nil {
 		return nil
 	}
@@ -222,9 +222,9 @@ func (b *binder) indexHint(h *syntax.TableHint, src *tree.Source) error {
 	return nil
 }
 
-// tableVar binds a table variable. Error 1087 for an undeclared one.
-func (b *binder) tableVar(ts *syntax.TableVar) (*tree.Source, error) {
-	t := b.localTable(ts.Name)
+// TableVar binds a table variable. Error 1087 for an undeclared one.
+func (b *Binder) TableVar(ts *syntax.TableVar) (*tree.Source, error) {
+	t := b.LocalTable(ts.Name)
 	if t == nil {
 		return nil, mserr.UndeclaredTableVariable(ts.Name)
 	}
@@ -236,20 +236,20 @@ func (b *binder) tableVar(ts *syntax.TableVar) (*tree.Source, error) {
 	return src, nil
 }
 
-// localTable returns a temporary table or table variable, or nil. Views and functions cannot name
+// LocalTable returns a temporary table or table variable, or nil. Views and functions cannot name
 // one.
-func (b *binder) localTable(name string) *catalog.Table {
-	if b.place.owner >= 0 || b.place.system {
+func (b *Binder) LocalTable(name string) *catalog.Table {
+	if b.Place.owner >= 0 || b.Place.system {
 		return nil
 	}
-	return b.scope.LocalTable(name)
+	return b.Scope.LocalTable(name)
 }
 
 // objectSource binds the name of a table, view or system view as a source. Errors: 208 for an
 // unknown name, 216 for a table-valued function without parentheses.
-func (b *binder) objectSource(name *syntax.ObjectName) (*tree.Source, error) {
+func (b *Binder) objectSource(name *syntax.ObjectName) (*tree.Source, error) {
 	if catalog.IsLocalTemp(name.Last()) {
-		t := b.localTable(name.Last())
+		t := b.LocalTable(name.Last())
 		if t == nil {
 			return nil, mserr.InvalidObject(name.String())
 		}
@@ -257,31 +257,31 @@ func (b *binder) objectSource(name *syntax.ObjectName) (*tree.Source, error) {
 		src.Name, src.ClientName = name.Last(), []string{name.Last()}
 		return src, nil
 	}
-	if t := b.transition(name); t != nil {
+	if t := b.Transition(name); t != nil {
 		return b.transitionSource(t), nil
 	}
-	if catalog.IsGlobalTemp(name.Last()) && (b.place.owner >= 0 || b.place.system) {
+	if catalog.IsGlobalTemp(name.Last()) && (b.Place.owner >= 0 || b.Place.system) {
 		return nil, mserr.InvalidObject(name.String()) // as for other temporary tables
 	}
-	db, o, err := b.object(name)
+	db, o, err := b.Object(name)
 	if err != nil {
 		return nil, err
 	}
 	switch o := o.(type) {
 	case *catalog.Table:
-		b.needPermission(db, o, "SELECT")
+		b.NeedPermission(db, o, "SELECT")
 		src := b.tableOf(db, o)
 		src.ClientName = b.clientName(name, src)
 		return src, nil
 	case *catalog.View:
-		b.needPermission(db, o, "SELECT")
-		return b.view(db, o)
+		b.NeedPermission(db, o, "SELECT")
+		return b.View(db, o)
 	case *catalog.Function:
 		if o.Kind != catalog.KindScalarFunction {
 			return nil, mserr.NoFunctionArguments(name.String())
 		}
 	case nil:
-		src, err := b.systemSource(db, name)
+		src, err := b.SystemSource(db, name)
 		if src != nil || err != nil {
 			return src, err
 		}
@@ -290,26 +290,26 @@ func (b *binder) objectSource(name *syntax.ObjectName) (*tree.Source, error) {
 }
 
 // tableOf returns the source of a table. db is nil for temporary tables.
-func (b *binder) tableOf(db *catalog.Database, t *catalog.Table) *tree.Source {
-	src := &tree.Source{Alias: b.alias("t"), Name: t.Name, Base: t}
-	b.needs.Tables = true
+func (b *Binder) tableOf(db *catalog.Database, t *catalog.Table) *tree.Source {
+	src := &tree.Source{Alias: b.Alias("t"), Name: t.Name, Base: t}
+	b.Needs.Tables = true
 	if db == nil {
 		src.Table = "temp." + store.Quote(t.SQLName)
-		b.needLocal(t)
+		b.NeedLocal(t)
 	} else {
 		src.DB, src.DatabaseID = db.Name, db.ID
 		if s := db.SchemaByID(t.SchemaID); s != nil {
 			src.Schema = s.Name
 		}
 		src.Table = db.SQLName() + "." + store.Quote(t.SQLName)
-		b.needDatabase(db.ID)
+		b.NeedDatabase(db.ID)
 	}
-	b.tableColumns(src, db, t)
+	b.TableColumns(src, db, t)
 	return src
 }
 
-// tableColumns adds the columns of a table to its source.
-func (b *binder) tableColumns(src *tree.Source, db *catalog.Database, t *catalog.Table) {
+// TableColumns adds the columns of a table to its source.
+func (b *Binder) TableColumns(src *tree.Source, db *catalog.Database, t *catalog.Table) {
 	src.Columns = make([]tree.SourceColumn, len(t.Columns))
 	for i, c := range t.Columns {
 		src.Columns[i] = tree.SourceColumn{
@@ -322,25 +322,25 @@ func (b *binder) tableColumns(src *tree.Source, db *catalog.Database, t *catalog
 			Owner: src,
 		}
 		if c.SQLName == "" {
-			src.Columns[i].Expand = func() (*tree.Node, error) { return b.formula(db, t, c, src) }
+			src.Columns[i].Expand = func() (*tree.Node, error) { return b.Formula(db, t, c, src) }
 		}
 	}
 }
 
-// formula binds the expression of a computed column over the source of its table.
-func (b *binder) formula(db *catalog.Database, t *catalog.Table, c *catalog.Column, src *tree.Source) (n *tree.Node, err error) {
+// Formula binds the expression of a computed column over the source of its table.
+func (b *Binder) Formula(db *catalog.Database, t *catalog.Table, c *catalog.Column, src *tree.Source) (n *tree.Node, err error) {
 	e, err := c.Formula.Memo.Get(
 		func() (any, error) { return syntax.ParseExpr(c.Formula.Text, syntax.DefaultOptions) },
 	)
 	if err != nil {
 		return nil, err
 	}
-	p := b.place
+	p := b.Place
 	if db != nil {
-		p = b.moduleScope(db, t)
+		p = b.ModuleScope(db, t)
 	}
-	err = b.within(p, func() error {
-		if n, err = b.expr(e.(syntax.Expr), &level{sources: []*tree.Source{src}}); err != nil {
+	err = b.Within(p, func() error {
+		if n, err = b.Expr(e.(syntax.Expr), &Level{Sources: []*tree.Source{src}}); err != nil {
 			return err
 		}
 		n, err = expr.ConvertImplicit(n, c.Type)
@@ -349,10 +349,10 @@ func (b *binder) formula(db *catalog.Database, t *catalog.Table, c *catalog.Colu
 	return n, err
 }
 
-// systemSource binds a system table or view. It returns nil if there is none of that name.
-func (b *binder) systemSource(db *catalog.Database, name *syntax.ObjectName) (*tree.Source, error) {
+// SystemSource binds a system table or view. It returns nil if there is none of that name.
+func (b *Binder) SystemSource(db *catalog.Database, name *syntax.ObjectName) (*tree.Source, error) {
 	schema := catalog.SystemSchema(db, name.Schema(), name.Last())
-	if schema == "" && b.place.system {
+	if schema == "" && b.Place.system {
 		schema = "sys"
 	}
 	if schema == "" {
@@ -365,57 +365,34 @@ func (b *binder) systemSource(db *catalog.Database, name *syntax.ObjectName) (*t
 	if v == nil {
 		return nil, nil
 	}
-	return b.systemView(db, v)
+	return b.SystemView(db, v)
 }
 
-// systemView expands a system view that is written in T-SQL.
-func (b *binder) systemView(db *catalog.Database, v *catalog.SystemView) (*tree.Source, error) {
+// SystemView expands a system view that is written in T-SQL.
+func (b *Binder) SystemView(db *catalog.Database, v *catalog.SystemView) (*tree.Source, error) {
 	parsed, err := v.Memo.Get(func() (any, error) { return parseView(v.Text, true) })
 	if err != nil {
 		return nil, err
 	}
-	return b.expandView(
+	return b.ExpandView(
 		parsed.(*syntax.CreateViewStmt),
 		v.Name,
 		v.Schema,
 		db.Name,
-		place{db: db, schemas: []string{"sys"}, owner: 0, system: true},
+		Place{DB: db, Schemas: []string{"sys"}, owner: 0, system: true},
 	)
 }
 
-// SystemColumns returns the columns of a system view that is defined in T-SQL, as
-// sys.system_columns lists them.
-func (c *Compiler) SystemColumns(db *catalog.Database, v *catalog.SystemView) ([]types.Column, error) {
-	cols, err := v.Shape.Get(func() (any, error) {
-		var cols []types.Column
-		err := c.bind(nil, func(b *binder) error {
-			src, err := b.systemView(db, v)
-			if err != nil {
-				return err
-			}
-			for _, c := range src.Columns {
-				cols = append(cols, types.Column{Name: c.Name, Type: c.Type, Nullable: c.Null})
-			}
-			return nil
-		})
-		return cols, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return cols.([]types.Column), nil
-}
-
 // systemTable returns the source of a row set of the server.
-func (b *binder) systemTable(db *catalog.Database, t *catalog.SystemTable) *tree.Source {
-	src := &tree.Source{Alias: b.alias("t"), Name: t.Name, Schema: t.Schema, DB: db.Name}
-	b.needs.Tables = true
+func (b *Binder) systemTable(db *catalog.Database, t *catalog.SystemTable) *tree.Source {
+	src := &tree.Source{Alias: b.Alias("t"), Name: t.Name, Schema: t.Schema, DB: db.Name}
+	b.Needs.Tables = true
 	if t.Empty() {
 		src.Table = emptyTableSQL(t)
 	} else {
 		temp := "sys_" + strconv.Itoa(db.ID) + "_" + catalog.Fold(t.Schema+"_"+t.Name)
-		if !slices.ContainsFunc(b.needs.System, func(s plan.SystemRef) bool { return s.Temp == temp }) {
-			b.needs.System = append(b.needs.System, plan.SystemRef{DatabaseID: db.ID, Table: t, Temp: temp})
+		if !slices.ContainsFunc(b.Needs.System, func(s plan.SystemRef) bool { return s.Temp == temp }) {
+			b.Needs.System = append(b.Needs.System, plan.SystemRef{DatabaseID: db.ID, Table: t, Temp: temp})
 		}
 		src.Table = "temp." + store.Quote(temp)
 	}
@@ -451,8 +428,8 @@ func emptyTableSQL(t *catalog.SystemTable) string {
 	return w.String()
 }
 
-// view expands a view of a database.
-func (b *binder) view(db *catalog.Database, v *catalog.View) (*tree.Source, error) {
+// View expands a view of a database.
+func (b *Binder) View(db *catalog.Database, v *catalog.View) (*tree.Source, error) {
 	parsed, err := v.Memo.Get(func() (any, error) { return parseView(v.Text, v.QuotedIdentifier) })
 	if err != nil {
 		return nil, err
@@ -461,7 +438,7 @@ func (b *binder) view(db *catalog.Database, v *catalog.View) (*tree.Source, erro
 	if s := db.SchemaByID(v.SchemaID); s != nil {
 		schema = s.Name
 	}
-	src, err := b.expandView(parsed.(*syntax.CreateViewStmt), v.Name, schema, db.Name, b.moduleScope(db, v))
+	src, err := b.ExpandView(parsed.(*syntax.CreateViewStmt), v.Name, schema, db.Name, b.ModuleScope(db, v))
 	if err != nil {
 		return nil, err
 	}
@@ -496,17 +473,17 @@ func visibleColumns(src *tree.Source) int {
 	return n
 }
 
-// expandView binds the query of a view as a derived table.
-func (b *binder) expandView(st *syntax.CreateViewStmt, name, schema, db string, p place) (src *tree.Source, err error) {
-	err = b.within(p, func() error {
-		q, err := b.query(st.Query, nil, queryUse{ordered: true})
+// ExpandView binds the query of a view as a derived table.
+func (b *Binder) ExpandView(st *syntax.CreateViewStmt, name, schema, db string, p Place) (src *tree.Source, err error) {
+	err = b.Within(p, func() error {
+		q, err := b.Query(st.Query, nil, QueryUse{Ordered: true})
 		if err != nil {
 			return err
 		}
-		if q, err = nameColumns(q, name, st.Columns); err != nil {
+		if q, err = NameColumns(q, name, st.Columns); err != nil {
 			return err
 		}
-		if src, err = expr.Rows(q, b.alias("q"), name); err == nil {
+		if src, err = expr.Rows(q, b.Alias("q"), name); err == nil {
 			src.Schema, src.DB, src.Lineage = schema, db, q.Core
 		}
 		return err
@@ -535,13 +512,13 @@ func parseModule[T syntax.Stmt](text string, quoted bool) (T, error) {
 }
 
 // values binds a table value constructor. Error 10709 for rows of different lengths.
-func (b *binder) values(rows [][]syntax.Expr, outer *level) (*tree.Query, error) {
+func (b *Binder) values(rows [][]syntax.Expr, outer *Level) (*tree.Query, error) {
 	var bound [][]*tree.Node
 	for _, row := range rows {
 		if len(row) != len(rows[0]) {
 			return nil, mserr.RowConstructorCount()
 		}
-		ns, err := b.exprs(row, &level{parent: outer})
+		ns, err := b.exprs(row, &Level{parent: outer})
 		if err != nil {
 			return nil, err
 		}
@@ -561,35 +538,35 @@ var joinWords = map[syntax.JoinKind]string{
 }
 
 // bindJoin binds a join.
-func (b *binder) bindJoin(ts *syntax.Join, l, outer *level) (tree.From, error) {
-	start := len(l.sources)
-	left, err := b.tableSource(ts.Left, l, outer)
+func (b *Binder) bindJoin(ts *syntax.Join, l, outer *Level) (tree.From, error) {
+	start := len(l.Sources)
+	left, err := b.TableSource(ts.Left, l, outer)
 	if err != nil {
 		return nil, err
 	}
-	middle := len(l.sources)
+	middle := len(l.Sources)
 	if ts.Kind == syntax.CrossApply || ts.Kind == syntax.OuterApply {
 		return b.apply(ts, left, l, start, middle)
 	}
-	right, err := b.tableSource(ts.Right, l, outer)
+	right, err := b.TableSource(ts.Right, l, outer)
 	if err != nil {
 		return nil, err
 	}
 	j := &tree.Join{Kind: joinWords[ts.Kind], Left: left, Right: right}
 	if ts.On != nil {
 		// The condition may only name the joined sources.
-		on := &level{parent: l.parent, sources: l.sources[start:], agg: &aggregation{refusal: mserr.AggregateInOn()}}
-		if j.On, err = b.cond(ts.On, on); err != nil {
+		on := &Level{parent: l.parent, Sources: l.Sources[start:], Agg: &Aggregation{Refusal: mserr.AggregateInOn()}}
+		if j.On, err = b.Cond(ts.On, on); err != nil {
 			return nil, err
 		}
 	}
 	if left == nil || right == nil { // a side without a SQLite table: see apply
 		if j.Kind == "JOIN" && j.On == nil {
-			return cross(left, right), nil
+			return Cross(left, right), nil
 		}
 		return &tree.Join{Kind: j.Kind, Left: orOneRow(left), Right: orOneRow(right), On: j.On}, nil
 	}
-	for i, src := range l.sources[start:] {
+	for i, src := range l.Sources[start:] {
 		nullable := j.Kind == "FULL JOIN" || j.Kind == "LEFT JOIN" && i >= middle-start ||
 			j.Kind == "RIGHT JOIN" && i < middle-start
 		if nullable {

@@ -1,4 +1,4 @@
-package compile
+package bind
 
 import (
 	"testing"
@@ -17,14 +17,14 @@ func TestNamesOfCommonTableExpressions(t *testing.T) {
 		return out
 	}
 	name := func(n string) *syntax.ObjectName { return &syntax.ObjectName{Parts: []syntax.Ident{{Name: n}}} }
-	b := &binder{}
-	require.NoError(t, b.with(ctes("a", "B")))
-	outer := b.place.ctes
-	require.NoError(t, b.with(ctes("b", "c")))
-	require.Same(t, outer, b.place.ctes.parent.clause.outer)
-	require.Equal(t, "b", b.place.ctes.find(name("B")).def.Name.Name)
+	b := &Binder{}
+	require.NoError(t, b.With(ctes("a", "B")))
+	outer := b.Place.ctes
+	require.NoError(t, b.With(ctes("b", "c")))
+	require.Same(t, outer, b.Place.ctes.parent.clause.outer)
+	require.Equal(t, "b", b.Place.ctes.find(name("B")).def.Name.Name)
 	require.Equal(t, "B", outer.find(name("b")).def.Name.Name)
-	require.Equal(t, "a", b.place.ctes.find(name("A")).def.Name.Name)
-	require.Nil(t, b.place.ctes.parent.find(name("c")), "c is declared later")
-	require.ErrorContains(t, b.with(ctes("x", "y", "X")), "Duplicate")
+	require.Equal(t, "a", b.Place.ctes.find(name("A")).def.Name.Name)
+	require.Nil(t, b.Place.ctes.parent.find(name("c")), "c is declared later")
+	require.ErrorContains(t, b.With(ctes("x", "y", "X")), "Duplicate")
 }

@@ -1,4 +1,4 @@
-package compile
+package bind
 
 import (
 	"strings"
@@ -22,9 +22,9 @@ func databaseCollation(db *catalog.Database) types.Collation {
 
 // ofDatabase returns a type with the collation that literals, variables and function results have
 // in the current database.
-func (b *binder) ofDatabase(t types.Type) types.Type {
+func (b *Binder) ofDatabase(t types.Type) types.Type {
 	if t.IsCharacter() {
-		t.Collation = databaseCollation(b.place.db)
+		t.Collation = databaseCollation(b.Place.DB)
 	}
 	return t
 }
@@ -32,12 +32,12 @@ func (b *binder) ofDatabase(t types.Type) types.Type {
 // collate binds COLLATE. Errors: 447 for a type without collation, 448 for an unknown name, 445 and
 // 449 for a value that has a COLLATE clause already, 446 for a char or varchar value without a
 // collation.
-func (b *binder) collate(e *syntax.CollateExpr, l *level) (*tree.Node, error) {
+func (b *Binder) collate(e *syntax.CollateExpr, l *Level) (*tree.Node, error) {
 	c, err := b.collationNamed(e.Collation)
 	if err != nil {
 		return nil, err
 	}
-	x, err := b.expr(e.X, l)
+	x, err := b.Expr(e.X, l)
 	if err != nil {
 		return nil, err
 	}
@@ -66,9 +66,9 @@ func (b *binder) collate(e *syntax.CollateExpr, l *level) (*tree.Node, error) {
 }
 
 // collationNamed returns the collation of a COLLATE clause. Error 448 for an unknown name.
-func (b *binder) collationNamed(name string) (types.Collation, error) {
+func (b *Binder) collationNamed(name string) (types.Collation, error) {
 	if strings.EqualFold(name, "database_default") {
-		return databaseCollation(b.place.db), nil
+		return databaseCollation(b.Place.DB), nil
 	}
 	c, ok := types.CollationByName(name)
 	if !ok {

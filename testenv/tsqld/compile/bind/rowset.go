@@ -1,4 +1,4 @@
-package compile
+package bind
 
 import (
 	"strconv"
@@ -16,7 +16,7 @@ import (
 )
 
 // openJSON binds OPENJSON.
-func (b *binder) openJSON(ts *syntax.OpenJSON, outer *level) (*tree.Source, error) {
+func (b *Binder) openJSON(ts *syntax.OpenJSON, outer *Level) (*tree.Source, error) {
 	list := []syntax.Expr{ts.X}
 	if ts.Path != nil {
 		list = append(list, ts.Path)
@@ -34,7 +34,7 @@ func (b *binder) openJSON(ts *syntax.OpenJSON, outer *level) (*tree.Source, erro
 			return nil, err
 		}
 	}
-	src := &tree.Source{Alias: b.alias("j"), Name: ts.Alias.Name}
+	src := &tree.Source{Alias: b.Alias("j"), Name: ts.Alias.Name}
 	key := []string{keys.TableFunction, "OPENJSON"}
 	for _, c := range builtin.OpenJSONColumns {
 		if c.Type == types.NVarCharMax {
@@ -74,7 +74,7 @@ func (b *binder) openJSON(ts *syntax.OpenJSON, outer *level) (*tree.Source, erro
 }
 
 // tableFunc binds a table-valued function: built-in, inline or multi-statement. Error 208.
-func (b *binder) tableFunc(ts *syntax.TableFunc, outer *level) (*tree.Source, error) {
+func (b *Binder) tableFunc(ts *syntax.TableFunc, outer *Level) (*tree.Source, error) {
 	e := ts.Call
 	var src *tree.Source
 	call, ok, err := b.columnCall(e, outer)
@@ -116,7 +116,7 @@ func (b *binder) tableFunc(ts *syntax.TableFunc, outer *level) (*tree.Source, er
 }
 
 // splitSource binds STRING_SPLIT.
-func (b *binder) splitSource(e *syntax.FuncCall, outer *level) (*tree.Source, error) {
+func (b *Binder) splitSource(e *syntax.FuncCall, outer *Level) (*tree.Source, error) {
 	if n := len(e.Args); n < 2 || n > 3 {
 		return nil, mserr.ArgumentRange("string_split", 2, 3)
 	}
@@ -150,7 +150,7 @@ func (b *binder) splitSource(e *syntax.FuncCall, outer *level) (*tree.Source, er
 			return nil, err
 		}
 	}
-	src := &tree.Source{Alias: b.alias("j"), Columns: []tree.SourceColumn{{Name: "value", Type: t, Label: tree.LabelImplicit}}}
+	src := &tree.Source{Alias: b.Alias("j"), Columns: []tree.SourceColumn{{Name: "value", Type: t, Label: tree.LabelImplicit}}}
 	if ordinal {
 		src.Columns = append(src.Columns, tree.SourceColumn{Name: "ordinal", Type: types.BigIntType})
 	}
@@ -160,7 +160,7 @@ func (b *binder) splitSource(e *syntax.FuncCall, outer *level) (*tree.Source, er
 }
 
 // seriesSource binds GENERATE_SERIES. Error 5373 for arguments of different types.
-func (b *binder) seriesSource(e *syntax.FuncCall, outer *level) (*tree.Source, error) {
+func (b *Binder) seriesSource(e *syntax.FuncCall, outer *Level) (*tree.Source, error) {
 	if n := len(e.Args); n < 2 || n > 3 {
 		return nil, mserr.ArgumentRange("generate_series", 2, 3)
 	}
@@ -187,18 +187,18 @@ func (b *binder) seriesSource(e *syntax.FuncCall, outer *level) (*tree.Source, e
 	if !t.IsInteger() && t.ID != types.Decimal {
 		return nil, mserr.InvalidArgumentType(t.Name(), 1, "generate_series")
 	}
-	src := &tree.Source{Alias: b.alias("j"), Columns: []tree.SourceColumn{{Name: "value", Type: t}}}
+	src := &tree.Source{Alias: b.Alias("j"), Columns: []tree.SourceColumn{{Name: "value", Type: t}}}
 	src.Rowset, err = tree.Rowset(keys.Make(keys.TableFunction, "GENERATE_SERIES", keys.TypeText(t)), args...)
 	src.Fields()
 	return src, err
 }
 
 // userTable binds a user-defined table-valued function.
-func (b *binder) userTable(e *syntax.FuncCall, outer *level) (*tree.Source, error) {
+func (b *Binder) userTable(e *syntax.FuncCall, outer *Level) (*tree.Source, error) {
 	if src, err := b.systemTableFunction(e, outer); src != nil || err != nil {
 		return src, err
 	}
-	db, o, err := b.object(e.Name)
+	db, o, err := b.Object(e.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -210,7 +210,7 @@ func (b *binder) userTable(e *syntax.FuncCall, outer *level) (*tree.Source, erro
 	if !ok || f.Kind == catalog.KindScalarFunction {
 		return nil, mserr.InvalidObject(e.Name.String())
 	}
-	b.needPermission(db, f, "SELECT")
+	b.NeedPermission(db, f, "SELECT")
 	args, err := b.moduleArgs(db, f, e, outer)
 	if err != nil {
 		return nil, err
@@ -218,7 +218,7 @@ func (b *binder) userTable(e *syntax.FuncCall, outer *level) (*tree.Source, erro
 	if f.Kind == catalog.KindInlineFunction {
 		return b.inline(db, f, args)
 	}
-	src := &tree.Source{Alias: b.alias("j")}
+	src := &tree.Source{Alias: b.Alias("j")}
 	for _, c := range f.Columns {
 		src.Columns = append(src.Columns, tree.SourceColumn{Name: c.Name, Type: c.Type, Null: c.Nullable, Label: tree.LabelImplicit})
 	}
@@ -233,7 +233,7 @@ func (b *binder) userTable(e *syntax.FuncCall, outer *level) (*tree.Source, erro
 // systemTableFunction binds a table-valued function of the server, or returns nil if there is none
 // of that name. Functions that begin with fn_ are found without their schema (documentation of
 // sys.fn_listextendedproperty), dynamic management functions only with it.
-func (b *binder) systemTableFunction(e *syntax.FuncCall, outer *level) (*tree.Source, error) {
+func (b *Binder) systemTableFunction(e *syntax.FuncCall, outer *Level) (*tree.Source, error) {
 	schema, name := catalog.Fold(e.Name.Schema()), catalog.Fold(e.Name.Last())
 	if schema != "sys" && schema != "" ||
 		!(strings.HasPrefix(name, "fn_") || schema == "sys" && strings.HasPrefix(name, "dm_")) {
@@ -290,7 +290,7 @@ func systemRows(name string) (*catalog.Function, error) {
 }
 
 // inline expands an inline table-valued function and replaces its parameters by the arguments.
-func (b *binder) inline(db *catalog.Database, f *catalog.Function, args []*tree.Node) (src *tree.Source, err error) {
+func (b *Binder) inline(db *catalog.Database, f *catalog.Function, args []*tree.Node) (src *tree.Source, err error) {
 	parsed, err := f.Memo.Get(func() (any, error) { return parseFunction(f.Text, f.QuotedIdentifier) })
 	if err != nil {
 		return nil, err
@@ -299,20 +299,20 @@ func (b *binder) inline(db *catalog.Database, f *catalog.Function, args []*tree.
 	if !ok {
 		return nil, mserr.NotSupported("the function %s", f.Name)
 	}
-	p := b.moduleScope(db, f)
-	p.params = map[string]*tree.Node{}
+	p := b.ModuleScope(db, f)
+	p.Params = map[string]*tree.Node{}
 	for i, param := range f.Params {
-		p.params[catalog.Fold(param.Name)] = args[i]
+		p.Params[catalog.Fold(param.Name)] = args[i]
 	}
-	err = b.within(p, func() error {
-		q, err := b.query(st.Query, nil, queryUse{ordered: true})
+	err = b.Within(p, func() error {
+		q, err := b.Query(st.Query, nil, QueryUse{Ordered: true})
 		if err != nil {
 			return err
 		}
-		if q, err = nameColumns(q, f.Name, nil); err != nil {
+		if q, err = NameColumns(q, f.Name, nil); err != nil {
 			return err
 		}
-		src, err = expr.Rows(q, b.alias("q"), f.Name)
+		src, err = expr.Rows(q, b.Alias("q"), f.Name)
 		return err
 	})
 	return src, err

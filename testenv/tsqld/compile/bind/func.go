@@ -1,4 +1,4 @@
-package compile
+package bind
 
 import (
 	"errors"
@@ -17,7 +17,7 @@ import (
 )
 
 // funcCall binds a function call: built-in, system or user-defined.
-func (b *binder) funcCall(e *syntax.FuncCall, l *level) (*tree.Node, error) {
+func (b *Binder) funcCall(e *syntax.FuncCall, l *Level) (*tree.Node, error) {
 	if len(e.Name.Parts) > 1 {
 		if strings.EqualFold(e.Name.Schema(), "sys") && e.Name.Database() == "" {
 			return b.builtin(e.Name.Last(), e.Args, e, l)
@@ -55,16 +55,16 @@ func systemFunction(n *syntax.ObjectName) bool {
 }
 
 // lazyFuncs are the built-in functions that do not evaluate all arguments.
-var lazyFuncs = map[string]func(*binder, []*tree.Node) (*tree.Node, error){
-	"COALESCE": (*binder).coalesce,
-	"NULLIF":   (*binder).nullIf,
-	"ISNULL":   (*binder).isNullCall,
-	"CHOOSE":   (*binder).choose,
+var lazyFuncs = map[string]func(*Binder, []*tree.Node) (*tree.Node, error){
+	"COALESCE": (*Binder).coalesce,
+	"NULLIF":   (*Binder).nullIf,
+	"ISNULL":   (*Binder).isNullCall,
+	"CHOOSE":   (*Binder).choose,
 }
 
 // builtin binds a built-in function by name. e has the other clauses of the call; it is nil for a
 // call without FuncCall syntax, such as @@ROWCOUNT.
-func (b *binder) builtin(name string, args []syntax.Expr, e *syntax.FuncCall, l *level) (*tree.Node, error) {
+func (b *Binder) builtin(name string, args []syntax.Expr, e *syntax.FuncCall, l *Level) (*tree.Node, error) {
 	f, ok := builtin.Lookup(name)
 	if !ok {
 		return nil, mserr.NotRecognized(name, "built-in function name")
@@ -75,7 +75,7 @@ func (b *binder) builtin(name string, args []syntax.Expr, e *syntax.FuncCall, l 
 		}
 		return b.aggregate(f, e, l)
 	}
-	if f.Name == "NEWSEQUENTIALID" && !b.inDefault {
+	if f.Name == "NEWSEQUENTIALID" && !b.InDefault {
 		return nil, mserr.NewSequentialID()
 	}
 	if e != nil {
@@ -128,7 +128,7 @@ func (b *binder) builtin(name string, args []syntax.Expr, e *syntax.FuncCall, l 
 
 // callBuiltin returns the call of a scalar function with bound arguments. hidden arguments follow
 // those of the statement and are not counted.
-func (b *binder) callBuiltin(f *builtin.Func, args []*tree.Node, hidden ...*tree.Node) (*tree.Node, error) {
+func (b *Binder) callBuiltin(f *builtin.Func, args []*tree.Node, hidden ...*tree.Node) (*tree.Node, error) {
 	if err := expr.RefuseUntyped(args); err != nil {
 		return nil, err
 	}
@@ -185,8 +185,8 @@ func (b *binder) callBuiltin(f *builtin.Func, args []*tree.Node, hidden ...*tree
 		return n, nil
 	}
 	key := keys.Make(parts...)
-	if b.locale != (types.Locale{}) && f.UsesLocale() {
-		key = keys.InLocale(b.locale, key)
+	if b.Locale != (types.Locale{}) && f.UsesLocale() {
+		key = keys.InLocale(b.Locale, key)
 	}
 	if n, err = tree.Call(key, t, args...); err != nil {
 		return nil, err
@@ -217,8 +217,8 @@ func resultType(f *builtin.Func, args []*tree.Node) (types.Type, []types.Type, e
 
 // datesAsText converts dates to character strings in the session's language, for a function with
 // character arguments.
-func (b *binder) datesAsText(f *builtin.Func, args []*tree.Node) ([]*tree.Node, error) {
-	if b.locale.Language == 0 || !f.TakesText() {
+func (b *Binder) datesAsText(f *builtin.Func, args []*tree.Node) ([]*tree.Node, error) {
+	if b.Locale.Language == 0 || !f.TakesText() {
 		return args, nil
 	}
 	out := slices.Clone(args)
@@ -228,7 +228,7 @@ func (b *binder) datesAsText(f *builtin.Func, args []*tree.Node) ([]*tree.Node, 
 		}
 		var err error
 		if out[i], err = expr.Convert(
-			b.localized(a),
+			b.Localized(a),
 			types.VarCharOf(a.Type.DisplayLength()),
 			types.NoStyle,
 			false,
@@ -243,7 +243,7 @@ func (b *binder) datesAsText(f *builtin.Func, args []*tree.Node) ([]*tree.Node, 
 func anyCharacter(ts []types.Type) bool { return slices.ContainsFunc(ts, types.Type.IsCharacter) }
 
 // coalesce binds COALESCE. Error 4127 if all arguments are NULL constants.
-func (b *binder) coalesce(args []*tree.Node) (*tree.Node, error) {
+func (b *Binder) coalesce(args []*tree.Node) (*tree.Node, error) {
 	if expr.AllNull(args) {
 		return nil, mserr.CoalesceNulls()
 	}
@@ -255,7 +255,7 @@ func (b *binder) coalesce(args []*tree.Node) (*tree.Node, error) {
 }
 
 // isNullCall binds ISNULL. The result has the type of the first argument.
-func (b *binder) isNullCall(args []*tree.Node) (*tree.Node, error) {
+func (b *Binder) isNullCall(args []*tree.Node) (*tree.Node, error) {
 	t := args[0].Type
 	if t.ID == types.Null {
 		if t = args[1].Type; t.ID == types.Null {
@@ -280,7 +280,7 @@ func (b *binder) isNullCall(args []*tree.Node) (*tree.Node, error) {
 }
 
 // nullIf binds NULLIF. Error 4151 if the first argument is a NULL constant.
-func (b *binder) nullIf(args []*tree.Node) (*tree.Node, error) {
+func (b *Binder) nullIf(args []*tree.Node) (*tree.Node, error) {
 	if args[0].Type.ID == types.Null {
 		return nil, mserr.NullIfNull()
 	}
@@ -293,7 +293,7 @@ func (b *binder) nullIf(args []*tree.Node) (*tree.Node, error) {
 }
 
 // choose binds CHOOSE.
-func (b *binder) choose(args []*tree.Node) (*tree.Node, error) {
+func (b *Binder) choose(args []*tree.Node) (*tree.Node, error) {
 	index, err := expr.ConvertImplicit(args[0], types.IntType)
 	if err != nil {
 		return nil, err
@@ -309,8 +309,8 @@ func (b *binder) choose(args []*tree.Node) (*tree.Node, error) {
 
 // userFunction binds a call of a scalar user-defined function. Errors: 4121 unknown function, 313
 // and 8144 wrong number of arguments.
-func (b *binder) userFunction(e *syntax.FuncCall, l *level) (*tree.Node, error) {
-	db, o, err := b.object(e.Name)
+func (b *Binder) userFunction(e *syntax.FuncCall, l *Level) (*tree.Node, error) {
+	db, o, err := b.Object(e.Name)
 	if err != nil && !errors.Is(err, mserr.InvalidObject("")) {
 		return nil, err
 	}
@@ -321,7 +321,7 @@ func (b *binder) userFunction(e *syntax.FuncCall, l *level) (*tree.Node, error) 
 	if e.Over != nil || e.Star || e.Distinct {
 		return nil, mserr.Syntax(e.Name.String())
 	}
-	b.needPermission(db, f, "EXECUTE")
+	b.NeedPermission(db, f, "EXECUTE")
 	args, err := b.moduleArgs(db, f, e, l)
 	if err != nil {
 		return nil, err
@@ -336,7 +336,7 @@ func (b *binder) userFunction(e *syntax.FuncCall, l *level) (*tree.Node, error) 
 // moduleArgs binds the arguments of a user-defined function and converts them to the types of its
 // parameters. DEFAULT stands for the parameter's default. Errors: 313 too few, 8144 too many
 // arguments.
-func (b *binder) moduleArgs(db *catalog.Database, f *catalog.Function, e *syntax.FuncCall, l *level) ([]*tree.Node, error) {
+func (b *Binder) moduleArgs(db *catalog.Database, f *catalog.Function, e *syntax.FuncCall, l *Level) ([]*tree.Node, error) {
 	switch {
 	case len(e.Args) < len(f.Params):
 		return nil, mserr.TooFewArguments(e.Name.String())
@@ -353,7 +353,7 @@ func (b *binder) moduleArgs(db *catalog.Database, f *catalog.Function, e *syntax
 		if _, ok := e.Args[i].(*syntax.Default); ok {
 			n, err = b.paramDefault(db, f, p)
 		} else {
-			n, err = b.expr(e.Args[i], l)
+			n, err = b.Expr(e.Args[i], l)
 		}
 		if err == nil {
 			if n.Deduced != nil {
@@ -370,7 +370,7 @@ func (b *binder) moduleArgs(db *catalog.Database, f *catalog.Function, e *syntax
 }
 
 // paramDefault binds the default value of a parameter. Error 313 if the parameter has none.
-func (b *binder) paramDefault(db *catalog.Database, f *catalog.Function, p catalog.Param) (n *tree.Node, err error) {
+func (b *Binder) paramDefault(db *catalog.Database, f *catalog.Function, p catalog.Param) (n *tree.Node, err error) {
 	if !p.HasDefault {
 		return nil, mserr.TooFewArguments(f.Name)
 	}
@@ -378,15 +378,15 @@ func (b *binder) paramDefault(db *catalog.Database, f *catalog.Function, p catal
 	if err != nil {
 		return nil, err
 	}
-	err = b.within(b.moduleScope(db, f), func() error {
-		n, err = b.expr(e, nil)
+	err = b.Within(b.ModuleScope(db, f), func() error {
+		n, err = b.Expr(e, nil)
 		return err
 	})
 	return n, err
 }
 
 // jsonObject binds JSON_OBJECT.
-func (b *binder) jsonObject(e *syntax.JSONObjectExpr, l *level) (*tree.Node, error) {
+func (b *Binder) jsonObject(e *syntax.JSONObjectExpr, l *Level) (*tree.Node, error) {
 	var args []*tree.Node
 	for i := range e.Keys {
 		pair, err := b.exprs([]syntax.Expr{e.Keys[i], e.Values[i]}, l)
@@ -402,7 +402,7 @@ func (b *binder) jsonObject(e *syntax.JSONObjectExpr, l *level) (*tree.Node, err
 }
 
 // jsonArray binds JSON_ARRAY.
-func (b *binder) jsonArray(e *syntax.JSONArrayExpr, l *level) (*tree.Node, error) {
+func (b *Binder) jsonArray(e *syntax.JSONArrayExpr, l *Level) (*tree.Node, error) {
 	args, err := b.exprs(e.Items, l)
 	if err != nil {
 		return nil, err
@@ -412,7 +412,7 @@ func (b *binder) jsonArray(e *syntax.JSONArrayExpr, l *level) (*tree.Node, error
 
 // jsonCall returns the call of a JSON constructor. Its key lists the types of the arguments and
 // marks arguments that are JSON already.
-func (b *binder) jsonCall(key string, absent bool, args []*tree.Node) (*tree.Node, error) {
+func (b *Binder) jsonCall(key string, absent bool, args []*tree.Node) (*tree.Node, error) {
 	parts := []string{key, "0"}
 	if absent {
 		parts[1] = "1"

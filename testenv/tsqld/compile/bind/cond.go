@@ -1,4 +1,4 @@
-package compile
+package bind
 
 import (
 	"strconv"
@@ -16,18 +16,18 @@ var compareOps = map[syntax.Op]string{
 	syntax.OpEQ: "=", syntax.OpNE: "<>", syntax.OpLT: "<", syntax.OpLE: "<=", syntax.OpGT: ">", syntax.OpGE: ">=",
 }
 
-// cond binds a condition.
-func (b *binder) cond(c syntax.Cond, l *level) (*tree.Node, error) {
+// Cond binds a condition.
+func (b *Binder) Cond(c syntax.Cond, l *Level) (*tree.Node, error) {
 	if err := b.charge(); err != nil {
 		return nil, err
 	}
 	switch c := c.(type) {
 	case *syntax.ParenCond:
-		return b.cond(c.X, l)
+		return b.Cond(c.X, l)
 	case *syntax.LogicCond:
 		return b.logic(c, l)
 	case *syntax.NotCond:
-		n, err := b.cond(c.X, l)
+		n, err := b.Cond(c.X, l)
 		if err != nil {
 			return nil, err
 		}
@@ -70,7 +70,7 @@ func (b *binder) cond(c syntax.Cond, l *level) (*tree.Node, error) {
 }
 
 // logic binds AND and OR. A chain of one operator is a left-deep tree; it becomes one node.
-func (b *binder) logic(c *syntax.LogicCond, l *level) (*tree.Node, error) {
+func (b *Binder) logic(c *syntax.LogicCond, l *Level) (*tree.Node, error) {
 	op := tree.OpAnd
 	if c.Op == syntax.OpOr {
 		op = tree.OpOr
@@ -88,7 +88,7 @@ func (b *binder) logic(c *syntax.LogicCond, l *level) (*tree.Node, error) {
 	operands = append(operands, x)
 	args := make([]*tree.Node, len(operands))
 	for i := range operands {
-		n, err := b.cond(operands[len(operands)-1-i], l)
+		n, err := b.Cond(operands[len(operands)-1-i], l)
 		if err != nil {
 			return nil, err
 		}
@@ -98,7 +98,7 @@ func (b *binder) logic(c *syntax.LogicCond, l *level) (*tree.Node, error) {
 }
 
 // distinct binds IS [NOT] DISTINCT FROM.
-func (b *binder) distinct(c *syntax.DistinctCond, l *level) (*tree.Node, error) {
+func (b *Binder) distinct(c *syntax.DistinctCond, l *Level) (*tree.Node, error) {
 	xs, err := b.exprs([]syntax.Expr{c.X, c.Y}, l)
 	if err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (b *binder) distinct(c *syntax.DistinctCond, l *level) (*tree.Node, error) 
 }
 
 // between binds BETWEEN as x >= low AND x <= high.
-func (b *binder) between(c *syntax.BetweenCond, l *level) (*tree.Node, error) {
+func (b *Binder) between(c *syntax.BetweenCond, l *Level) (*tree.Node, error) {
 	xs, err := b.exprs([]syntax.Expr{c.X, c.Low, c.High}, l)
 	if err != nil {
 		return nil, err
@@ -124,7 +124,7 @@ func (b *binder) between(c *syntax.BetweenCond, l *level) (*tree.Node, error) {
 }
 
 // like binds LIKE. Operands of other types are converted to character types.
-func (b *binder) like(c *syntax.LikeCond, l *level) (*tree.Node, error) {
+func (b *Binder) like(c *syntax.LikeCond, l *Level) (*tree.Node, error) {
 	list := []syntax.Expr{c.X, c.Pattern}
 	if c.Escape != nil {
 		list = append(list, c.Escape)
@@ -164,7 +164,7 @@ func (b *binder) like(c *syntax.LikeCond, l *level) (*tree.Node, error) {
 }
 
 // inList binds IN with a list of expressions, which are converted to one type.
-func (b *binder) inList(c *syntax.InCond, l *level) (*tree.Node, error) {
+func (b *Binder) inList(c *syntax.InCond, l *Level) (*tree.Node, error) {
 	xs, err := b.exprs(append([]syntax.Expr{c.X}, c.List...), l)
 	if err != nil {
 		return nil, err
@@ -177,7 +177,7 @@ func (b *binder) inList(c *syntax.InCond, l *level) (*tree.Node, error) {
 }
 
 // oneColumn binds a subquery that must have one column. Error 116 if it has several.
-func (b *binder) oneColumn(q *syntax.Query, l *level) (*tree.Query, error) {
+func (b *Binder) oneColumn(q *syntax.Query, l *Level) (*tree.Query, error) {
 	sub, err := b.subquery(q, l, false)
 	if err != nil {
 		return nil, err
@@ -189,8 +189,8 @@ func (b *binder) oneColumn(q *syntax.Query, l *level) (*tree.Query, error) {
 }
 
 // operandAndColumn binds the operand and the subquery of IN, ANY and ALL.
-func (b *binder) operandAndColumn(e syntax.Expr, q *syntax.Query, l *level) (*tree.Node, *tree.Query, error) {
-	x, err := b.expr(e, l)
+func (b *Binder) operandAndColumn(e syntax.Expr, q *syntax.Query, l *Level) (*tree.Node, *tree.Query, error) {
+	x, err := b.Expr(e, l)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -199,7 +199,7 @@ func (b *binder) operandAndColumn(e syntax.Expr, q *syntax.Query, l *level) (*tr
 }
 
 // inQuery binds IN (subquery).
-func (b *binder) inQuery(c *syntax.InCond, l *level) (*tree.Node, error) {
+func (b *Binder) inQuery(c *syntax.InCond, l *Level) (*tree.Node, error) {
 	x, sub, err := b.operandAndColumn(c.X, c.Query, l)
 	if err != nil {
 		return nil, err
@@ -212,7 +212,7 @@ func (b *binder) inQuery(c *syntax.InCond, l *level) (*tree.Node, error) {
 }
 
 // quantified binds ANY and ALL.
-func (b *binder) quantified(c *syntax.QuantifiedCond, l *level) (*tree.Node, error) {
+func (b *Binder) quantified(c *syntax.QuantifiedCond, l *Level) (*tree.Node, error) {
 	x, sub, err := b.operandAndColumn(c.X, c.Query, l)
 	if err != nil {
 		return nil, err
@@ -234,7 +234,7 @@ func (b *binder) quantified(c *syntax.QuantifiedCond, l *level) (*tree.Node, err
 }
 
 // scalarSubquery binds a subquery used as a value. Error 116 if the subquery has several columns.
-func (b *binder) scalarSubquery(q *syntax.Query, l *level) (*tree.Node, error) {
+func (b *Binder) scalarSubquery(q *syntax.Query, l *Level) (*tree.Node, error) {
 	sub, err := b.oneColumn(q, l)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package compile
+package bind
 
 import (
 	"strings"
@@ -12,47 +12,47 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// queryUse describes the place of a query, where a rule depends on the place.
-type queryUse struct {
+// QueryUse describes the place of a query, where a rule depends on the place.
+type QueryUse struct {
 	exists   bool // EXISTS: the select list is ignored
-	top      bool // a statement: ORDER BY needs no TOP, and assignments are allowed
+	Top      bool // a statement: ORDER BY needs no TOP, and assignments are allowed
 	set      bool // an operand of a set operation
-	browse   bool // browse mode: key columns are added
-	ordered  bool // the order of rows is kept although the query is not a statement: INSERT ... SELECT
-	assigned *[]assignment
+	Browse   bool // browse mode: key columns are added
+	Ordered  bool // the order of rows is kept although the query is not a statement: INSERT ... SELECT
+	Assigned *[]Assignment
 }
 
-// assignment is an item of SELECT @a = ....
-type assignment struct {
-	variable string
-	n        *tree.Node
+// Assignment is an item of SELECT @a = ....
+type Assignment struct {
+	Variable string
+	N        *tree.Node
 }
 
 // subquery binds a query in an expression. Error 1046 where subqueries are not allowed.
-func (b *binder) subquery(q *syntax.Query, l *level, exists bool) (*tree.Query, error) {
+func (b *Binder) subquery(q *syntax.Query, l *Level, exists bool) (*tree.Query, error) {
 	for at := l; at != nil; at = at.parent {
-		if at.noSubquery {
+		if at.NoSubquery {
 			return nil, mserr.SubqueryNotAllowed()
 		}
 	}
 	if a := l.aggregates(); a != nil && a.inArguments {
 		return nil, mserr.AggregateInAggregate()
 	}
-	return b.query(q, l, queryUse{exists: exists})
+	return b.Query(q, l, QueryUse{exists: exists})
 }
 
-// query binds a query expression.
-func (b *binder) query(q *syntax.Query, parent *level, use queryUse) (*tree.Query, error) {
+// Query binds a query expression.
+func (b *Binder) Query(q *syntax.Query, parent *Level, use QueryUse) (*tree.Query, error) {
 	if len(q.With) > 0 {
-		saved, spaces := b.place.ctes, b.place.spaces
-		defer func() { b.place.ctes, b.place.spaces = saved, spaces }()
-		if err := b.with(q.With); err != nil {
+		saved, spaces := b.Place.ctes, b.Place.spaces
+		defer func() { b.Place.ctes, b.Place.spaces = saved, spaces }()
+		if err := b.With(q.With); err != nil {
 			return nil, err
 		}
 	}
 	var r *tree.Query
 	var err error
-	switch body := unparen(q.Body).(type) {
+	switch body := Unparen(q.Body).(type) {
 	case *syntax.Select:
 		r, err = b.selectQuery(body, q, parent, use)
 	case *syntax.SetOp:
@@ -66,8 +66,8 @@ func (b *binder) query(q *syntax.Query, parent *level, use queryUse) (*tree.Quer
 	return b.document(r, q.For)
 }
 
-// unparen removes parentheses around a query.
-func unparen(body syntax.QueryBody) syntax.QueryBody {
+// Unparen removes parentheses around a query.
+func Unparen(body syntax.QueryBody) syntax.QueryBody {
 	for {
 		p, ok := body.(*syntax.ParenQuery)
 		if !ok {
@@ -78,17 +78,17 @@ func unparen(body syntax.QueryBody) syntax.QueryBody {
 }
 
 // selectQuery binds one SELECT with the ORDER BY and OFFSET of its query.
-func (b *binder) selectQuery(s *syntax.Select, q *syntax.Query, parent *level, use queryUse) (*tree.Query, error) {
-	l := &level{parent: parent, agg: &aggregation{grouped: s.GroupBy != nil}, windows: s.Windows}
+func (b *Binder) selectQuery(s *syntax.Select, q *syntax.Query, parent *Level, use QueryUse) (*tree.Query, error) {
+	l := &Level{parent: parent, Agg: &Aggregation{grouped: s.GroupBy != nil}, windows: s.Windows}
 	c := &tree.Core{Distinct: s.Distinct}
 	r := &tree.Query{Core: c}
 	var err error
-	if c.From, err = b.from(s.From, l); err != nil {
+	if c.From, err = b.From(s.From, l); err != nil {
 		return nil, err
 	}
 	if s.Where != nil {
-		l.agg.refusal = mserr.AggregateInWhere()
-		n, err := b.cond(s.Where, l)
+		l.Agg.Refusal = mserr.AggregateInWhere()
+		n, err := b.Cond(s.Where, l)
 		if err != nil {
 			return nil, err
 		}
@@ -98,17 +98,17 @@ func (b *binder) selectQuery(s *syntax.Select, q *syntax.Query, parent *level, u
 	if err := b.groupBy(s.GroupBy, c, l); err != nil {
 		return nil, err
 	}
-	l.agg.allowed, l.agg.windows = true, true
+	l.Agg.allowed, l.Agg.windows = true, true
 	if err := b.items(s, r, l, use); err != nil {
 		return nil, err
 	}
-	l.agg.windows = false
+	l.Agg.windows = false
 	if s.Having != nil {
-		if c.Having, err = b.cond(s.Having, l); err != nil {
+		if c.Having, err = b.Cond(s.Having, l); err != nil {
 			return nil, err
 		}
 	}
-	l.agg.windows = true
+	l.Agg.windows = true
 	if err := b.orderBy(q.OrderBy, r, l, s); err != nil {
 		return nil, err
 	}
@@ -136,9 +136,9 @@ func (b *binder) selectQuery(s *syntax.Select, q *syntax.Query, parent *level, u
 }
 
 // items binds the select list.
-func (b *binder) items(s *syntax.Select, r *tree.Query, l *level, use queryUse) error {
+func (b *Binder) items(s *syntax.Select, r *tree.Query, l *Level, use QueryUse) error {
 	for _, item := range s.Items {
-		if err := b.checkItems(r); err != nil {
+		if err := b.CheckItems(r); err != nil {
 			return err
 		}
 		switch item := item.(type) {
@@ -147,25 +147,25 @@ func (b *binder) items(s *syntax.Select, r *tree.Query, l *level, use queryUse) 
 				r.Add(tree.Constant(int64(1), types.IntType), tree.ResultColumn{Type: types.IntType})
 				continue
 			}
-			if err := b.star(item, r, l); err != nil {
+			if err := b.Star(item, r, l); err != nil {
 				return err
 			}
 		case *syntax.SelectExpr:
-			n, err := b.expr(item.X, l)
+			n, err := b.Expr(item.X, l)
 			if err != nil {
 				return err
 			}
-			r.Add(n, tree.ResultColumnOf(n, itemName(item)))
+			r.Add(n, tree.ResultColumnOf(n, ItemName(item)))
 		case *syntax.SelectAssign:
 			if err := b.assign(item, r, l, use); err != nil {
 				return err
 			}
 		}
 	}
-	if err := b.checkItems(r); err != nil {
+	if err := b.CheckItems(r); err != nil {
 		return err
 	}
-	if use.assigned != nil && len(*use.assigned) > 0 && len(*use.assigned) != len(s.Items) {
+	if use.Assigned != nil && len(*use.Assigned) > 0 && len(*use.Assigned) != len(s.Items) {
 		return mserr.AssignAndRetrieve()
 	}
 	for i, n := range r.Core.Items {
@@ -181,17 +181,17 @@ func (b *binder) items(s *syntax.Select, r *tree.Query, l *level, use queryUse) 
 	return nil
 }
 
-// checkItems refuses a select list with too many elements: error 1056.
-func (b *binder) checkItems(r *tree.Query) error {
+// CheckItems refuses a select list with too many elements: error 1056.
+func (b *Binder) CheckItems(r *tree.Query) error {
 	if len(r.Columns) > mostElements {
 		return mserr.TooManyElements(MaxElements)
 	}
 	return b.charge()
 }
 
-// itemName returns the name of a result column: the alias, or the name of the selected column,
+// ItemName returns the name of a result column: the alias, or the name of the selected column,
 // which may be in parentheses.
-func itemName(item *syntax.SelectExpr) string {
+func ItemName(item *syntax.SelectExpr) string {
 	if item.Alias.Name != "" {
 		return item.Alias.Name
 	}
@@ -212,13 +212,13 @@ func itemName(item *syntax.SelectExpr) string {
 	return ""
 }
 
-// star expands * and t.*. Errors: 263 without FROM, 107 for an unknown qualifier.
-func (b *binder) star(item *syntax.SelectStar, r *tree.Query, l *level) error {
-	if len(l.sources) == 0 && len(item.Qualifier) == 0 {
+// Star expands * and t.*. Errors: 263 without FROM, 107 for an unknown qualifier.
+func (b *Binder) Star(item *syntax.SelectStar, r *tree.Query, l *Level) error {
+	if len(l.Sources) == 0 && len(item.Qualifier) == 0 {
 		return mserr.NoTable()
 	}
 	found := false
-	for _, src := range l.sources {
+	for _, src := range l.Sources {
 		if len(item.Qualifier) > 0 && !src.Matches(item.Qualifier) {
 			continue
 		}
@@ -240,22 +240,22 @@ func (b *binder) star(item *syntax.SelectStar, r *tree.Query, l *level) error {
 	if !found {
 		return mserr.New(107, 15,
 			"The column prefix '%s' does not match with a table name or alias name used in the query.",
-			dotted(item.Qualifier),
+			Dotted(item.Qualifier),
 		)
 	}
 	return nil
 }
 
 // assign binds SELECT @v = x.
-func (b *binder) assign(item *syntax.SelectAssign, r *tree.Query, l *level, use queryUse) error {
-	if use.assigned == nil {
+func (b *Binder) assign(item *syntax.SelectAssign, r *tree.Query, l *Level, use QueryUse) error {
+	if use.Assigned == nil {
 		return mserr.Syntax("=")
 	}
-	v, err := b.variable(item.Var)
+	v, err := b.Variable(item.Var)
 	if err != nil {
 		return err
 	}
-	n, err := b.expr(item.X, l)
+	n, err := b.Expr(item.X, l)
 	if err != nil {
 		return err
 	}
@@ -267,15 +267,15 @@ func (b *binder) assign(item *syntax.SelectAssign, r *tree.Query, l *level, use 
 	if n, err = expr.AssignedTo(v, n); err != nil {
 		return err
 	}
-	*use.assigned = append(*use.assigned, assignment{item.Var, n})
+	*use.Assigned = append(*use.Assigned, Assignment{item.Var, n})
 	r.Add(n, tree.ResultColumn{Name: item.Var, Type: n.Type, Null: n.Null})
 	return nil
 }
 
 // orderBy binds the ORDER BY of a SELECT: positions, aliases and expressions. Errors: 108, 145,
 // 408.
-func (b *binder) orderBy(items []*syntax.OrderItem, r *tree.Query, l *level, s *syntax.Select) error {
-	if err := checkElements(len(items)); err != nil {
+func (b *Binder) orderBy(items []*syntax.OrderItem, r *tree.Query, l *Level, s *syntax.Select) error {
+	if err := CheckElements(len(items)); err != nil {
 		return err
 	}
 	for i, item := range items {
@@ -317,7 +317,7 @@ func (b *binder) orderBy(items []*syntax.OrderItem, r *tree.Query, l *level, s *
 }
 
 // orderItem binds the i-th item of ORDER BY.
-func (b *binder) orderItem(e syntax.Expr, i int, r *tree.Query, l *level) (*tree.Node, error) {
+func (b *Binder) orderItem(e syntax.Expr, i int, r *tree.Query, l *Level) (*tree.Node, error) {
 	switch e := e.(type) {
 	case *syntax.Literal:
 		if e.Kind == syntax.IntLit {
@@ -349,7 +349,7 @@ func (b *binder) orderItem(e syntax.Expr, i int, r *tree.Query, l *level) (*tree
 			}
 		}
 	}
-	n, err := b.expr(e, l)
+	n, err := b.Expr(e, l)
 	if err != nil {
 		return nil, err
 	}
@@ -376,8 +376,8 @@ func namesColumn(e syntax.Expr) bool {
 
 // limits binds TOP, OFFSET and FETCH. Errors: 1033 for an ORDER BY without them in a subquery, 1062
 // for WITH TIES without ORDER BY, 10741 for TOP with OFFSET.
-func (b *binder) limits(top *syntax.Top, q *syntax.Query, r *tree.Query, l *level, use queryUse) error {
-	if len(q.OrderBy) > 0 && top == nil && q.Offset == nil && q.For == nil && !use.top && !use.ordered {
+func (b *Binder) limits(top *syntax.Top, q *syntax.Query, r *tree.Query, l *Level, use QueryUse) error {
+	if len(q.OrderBy) > 0 && top == nil && q.Offset == nil && q.For == nil && !use.Top && !use.Ordered {
 		return mserr.OrderByWithoutTop()
 	}
 	if top != nil {
@@ -389,7 +389,7 @@ func (b *binder) limits(top *syntax.Top, q *syntax.Query, r *tree.Query, l *leve
 				"The TOP N WITH TIES clause is not allowed without a corresponding ORDER BY clause.",
 			)
 		}
-		n, err := b.topCount(top, l)
+		n, err := b.TopCount(top, l)
 		if err != nil {
 			return err
 		}
@@ -411,12 +411,12 @@ func (b *binder) limits(top *syntax.Top, q *syntax.Query, r *tree.Query, l *leve
 	return err
 }
 
-// topCount binds the row count of TOP.
-func (b *binder) topCount(top *syntax.Top, l *level) (*tree.Node, error) {
+// TopCount binds the row count of TOP.
+func (b *Binder) TopCount(top *syntax.Top, l *Level) (*tree.Node, error) {
 	if !top.Percent {
 		return b.rowCount("TOP", top.Count, l)
 	}
-	n, err := b.expr(top.Count, outerOf(l))
+	n, err := b.Expr(top.Count, outerOf(l))
 	if err != nil {
 		return nil, err
 	}
@@ -428,8 +428,8 @@ func (b *binder) topCount(top *syntax.Top, l *level) (*tree.Node, error) {
 
 // rowCount binds the row count of TOP, OFFSET or FETCH. Errors: 1060 for a type other than an
 // integer, 127 for a negative constant of TOP.
-func (b *binder) rowCount(what string, e syntax.Expr, l *level) (*tree.Node, error) {
-	n, err := b.expr(e, outerOf(l))
+func (b *Binder) rowCount(what string, e syntax.Expr, l *Level) (*tree.Node, error) {
+	n, err := b.Expr(e, outerOf(l))
 	if err != nil {
 		return nil, err
 	}
@@ -446,7 +446,7 @@ func (b *binder) rowCount(what string, e syntax.Expr, l *level) (*tree.Node, err
 }
 
 // outerOf returns the level outside a SELECT: TOP cannot name the columns of its own SELECT.
-func outerOf(l *level) *level {
+func outerOf(l *Level) *Level {
 	if l == nil {
 		return nil
 	}
@@ -459,12 +459,12 @@ var setOpWords = map[syntax.SetOpKind]string{
 }
 
 // setQuery binds UNION, EXCEPT and INTERSECT. Errors: 205, 104, 108.
-func (b *binder) setQuery(s *syntax.SetOp, q *syntax.Query, parent *level, use queryUse) (*tree.Query, error) {
-	x, err := b.query(&syntax.Query{Body: s.X}, parent, queryUse{set: true})
+func (b *Binder) setQuery(s *syntax.SetOp, q *syntax.Query, parent *Level, use QueryUse) (*tree.Query, error) {
+	x, err := b.Query(&syntax.Query{Body: s.X}, parent, QueryUse{set: true})
 	if err != nil {
 		return nil, err
 	}
-	y, err := b.query(&syntax.Query{Body: s.Y}, parent, queryUse{set: true})
+	y, err := b.Query(&syntax.Query{Body: s.Y}, parent, QueryUse{set: true})
 	if err != nil {
 		return nil, err
 	}
@@ -475,13 +475,13 @@ func (b *binder) setQuery(s *syntax.SetOp, q *syntax.Query, parent *level, use q
 	if err := b.setOrder(q.OrderBy, r, x.First()); err != nil {
 		return nil, err
 	}
-	return r, b.limits(nil, q, r, &level{parent: parent}, use)
+	return r, b.limits(nil, q, r, &Level{parent: parent}, use)
 }
 
 // setOrder binds the ORDER BY of a set operation: names and positions of result columns, and
 // qualified columns that the first SELECT returns unchanged.
-func (b *binder) setOrder(items []*syntax.OrderItem, r, first *tree.Query) error {
-	if err := checkElements(len(items)); err != nil {
+func (b *Binder) setOrder(items []*syntax.OrderItem, r, first *tree.Query) error {
+	if err := CheckElements(len(items)); err != nil {
 		return err
 	}
 	for i, item := range items {
@@ -531,4 +531,18 @@ func (b *binder) setOrder(items []*syntax.OrderItem, r, first *tree.Query) error
 		r.Order = append(r.Order, tree.OrderTerm{Node: n, Desc: item.Desc})
 	}
 	return nil
+}
+
+// IntoName returns the INTO target of a query's first SELECT, or nil.
+func IntoName(body syntax.QueryBody) *syntax.ObjectName {
+	for {
+		switch q := Unparen(body).(type) {
+		case *syntax.SetOp:
+			body = q.X
+		case *syntax.Select:
+			return q.Into
+		default:
+			return nil
+		}
+	}
 }

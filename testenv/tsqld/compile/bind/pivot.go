@@ -1,4 +1,4 @@
-package compile
+package bind
 
 import (
 	"strings"
@@ -13,13 +13,13 @@ import (
 
 // pivot binds PIVOT: a grouping by the columns that the clause does not name, with one aggregate
 // per value.
-func (b *binder) pivot(ts *syntax.Pivot, l, outer *level) (tree.From, error) {
-	in := &level{parent: outer, agg: &aggregation{allowed: true}}
-	f, err := b.tableSource(ts.Source, in, outer)
+func (b *Binder) pivot(ts *syntax.Pivot, l, outer *Level) (tree.From, error) {
+	in := &Level{parent: outer, Agg: &Aggregation{allowed: true}}
+	f, err := b.TableSource(ts.Source, in, outer)
 	if err != nil {
 		return nil, err
 	}
-	spread, err := b.expr(ts.Column, in)
+	spread, err := b.Expr(ts.Column, in)
 	if err != nil {
 		return nil, err
 	}
@@ -27,12 +27,12 @@ func (b *binder) pivot(ts *syntax.Pivot, l, outer *level) (tree.From, error) {
 	if !ok || fn.Kind != builtin.Aggregate || fn.New == nil || len(ts.Aggregate.Args) != 1 || ts.Aggregate.Star {
 		return nil, mserr.NotSupported("PIVOT over %s", ts.Aggregate.Name.Last())
 	}
-	arg, err := b.expr(ts.Aggregate.Args[0], in)
+	arg, err := b.Expr(ts.Aggregate.Args[0], in)
 	if err != nil {
 		return nil, err
 	}
 	q := &tree.Query{Core: &tree.Core{From: f, Grouped: true}}
-	for _, src := range in.sources {
+	for _, src := range in.Sources {
 		for i := range src.Columns {
 			n, err := src.Resolve(i)
 			if err != nil {
@@ -46,7 +46,7 @@ func (b *binder) pivot(ts *syntax.Pivot, l, outer *level) (tree.From, error) {
 		}
 	}
 	for _, v := range ts.Values {
-		if err := b.checkItems(q); err != nil {
+		if err := b.CheckItems(q); err != nil {
 			return nil, err
 		}
 		want, err := expr.ConvertImplicit(tree.Constant(v.Name, types.NVarCharOf(types.Units(v.Name))), spread.Type)
@@ -65,14 +65,14 @@ func (b *binder) pivot(ts *syntax.Pivot, l, outer *level) (tree.From, error) {
 		}
 		q.Add(n, tree.ResultColumn{Name: v.Name, Type: n.Type, Null: true, Label: n.Label})
 	}
-	if q, err = nameColumns(q, ts.Alias.Name, nil); err != nil {
+	if q, err = NameColumns(q, ts.Alias.Name, nil); err != nil {
 		return nil, err
 	}
-	src, err := expr.Rows(q, b.alias("q"), ts.Alias.Name)
+	src, err := expr.Rows(q, b.Alias("q"), ts.Alias.Name)
 	if err != nil {
 		return nil, err
 	}
-	return src, l.expose(src, true)
+	return src, l.Expose(src, true)
 }
 
 // mentions reports whether a node contains another.
@@ -86,18 +86,18 @@ func mentions(n, part *tree.Node) bool {
 }
 
 // unpivot binds UNPIVOT: a UNION ALL of the columns, without NULLs.
-func (b *binder) unpivot(ts *syntax.Unpivot, l, outer *level) (tree.From, error) {
-	in := &level{parent: outer}
-	f, err := b.tableSource(ts.Source, in, outer)
+func (b *Binder) unpivot(ts *syntax.Unpivot, l, outer *Level) (tree.From, error) {
+	in := &Level{parent: outer}
+	f, err := b.TableSource(ts.Source, in, outer)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkElements(len(ts.Columns)); err != nil {
+	if err := CheckElements(len(ts.Columns)); err != nil {
 		return nil, err
 	}
 	var values []*tree.Node
 	for _, c := range ts.Columns {
-		n, err := b.expr(c, in)
+		n, err := b.Expr(c, in)
 		if err != nil {
 			return nil, err
 		}
@@ -112,7 +112,7 @@ func (b *binder) unpivot(ts *syntax.Unpivot, l, outer *level) (tree.From, error)
 	var all *tree.Query
 	for i, v := range values {
 		q := &tree.Query{Core: &tree.Core{From: f, Where: tree.Not(tree.IsNull(v))}}
-		for _, src := range in.sources {
+		for _, src := range in.Sources {
 			for k := range src.Columns {
 				if err := b.meter.Work(nodeWork + len(values)); err != nil {
 					return nil, err
@@ -147,11 +147,11 @@ func (b *binder) unpivot(ts *syntax.Unpivot, l, outer *level) (tree.From, error)
 			}
 		}
 	}
-	src, err := expr.Rows(all, b.alias("q"), ts.Alias.Name)
+	src, err := expr.Rows(all, b.Alias("q"), ts.Alias.Name)
 	if err != nil {
 		return nil, err
 	}
-	return src, l.expose(src, true)
+	return src, l.Expose(src, true)
 }
 
 // containsSame reports whether a node is the same expression as one of others.

@@ -1,4 +1,4 @@
-package compile
+package bind
 
 import (
 	"strconv"
@@ -12,11 +12,11 @@ import (
 
 // nextValue binds NEXT VALUE FOR. Errors: 208 for an unknown name, 11726 for an object that is not
 // a sequence.
-func (b *binder) nextValue(e *syntax.NextValueExpr) (*tree.Node, error) {
+func (b *Binder) nextValue(e *syntax.NextValueExpr) (*tree.Node, error) {
 	if e.Over != nil {
 		return nil, mserr.NotSupported("NEXT VALUE FOR ... OVER")
 	}
-	db, o, err := b.object(e.Sequence)
+	db, o, err := b.Object(e.Sequence)
 	if err != nil {
 		return nil, err
 	}
@@ -27,9 +27,9 @@ func (b *binder) nextValue(e *syntax.NextValueExpr) (*tree.Node, error) {
 	if !ok {
 		return nil, mserr.NotSequence(e.Sequence.String())
 	}
-	b.needPermission(db, s, "UPDATE")
-	b.needDatabase(db.ID)
-	b.needs.Sequences = true
+	b.NeedPermission(db, s, "UPDATE")
+	b.NeedDatabase(db.ID)
+	b.Needs.Sequences = true
 	return &tree.Node{
 		Op:     tree.OpLocal,
 		Type:   s.Type,
@@ -40,7 +40,7 @@ func (b *binder) nextValue(e *syntax.NextValueExpr) (*tree.Node, error) {
 
 // checkSequences returns an error for a NEXT VALUE FOR at a place in a SELECT where it is not
 // allowed. Errors: 11719, 11720, 11721, 11723, 11739.
-func checkSequences(r *tree.Query, l *level, use queryUse) error {
+func checkSequences(r *tree.Query, l *Level, use QueryUse) error {
 	c := r.Core
 	for _, n := range append([]*tree.Node{c.Where, c.Having, r.Limit, r.Offset}, c.Group...) {
 		if n != nil && n.Traits&tree.HasSequence != 0 {
@@ -58,7 +58,7 @@ func checkSequences(r *tree.Query, l *level, use queryUse) error {
 			continue
 		case use.set:
 			return mserr.SequenceSet()
-		case l.parent != nil || !use.top && !use.ordered:
+		case l.parent != nil || !use.Top && !use.Ordered:
 			return mserr.SequencePlace()
 		case c.Distinct:
 			return mserr.SequenceSet()

@@ -1,4 +1,4 @@
-package compile
+package bind
 
 import (
 	"encoding/json"
@@ -11,11 +11,11 @@ import (
 )
 
 // documentXMLOf binds FOR XML PATH, RAW and AUTO.
-func (b *binder) documentXMLOf(q *tree.Query, f *syntax.ForClause, columns []keys.DocumentColumn) (*tree.Query, error) {
+func (b *Binder) documentXMLOf(q *tree.Query, f *syntax.ForClause, columns []keys.DocumentColumn) (*tree.Query, error) {
 	if f.Mode != "PATH" && f.Mode != "RAW" && f.Mode != "AUTO" {
 		return nil, mserr.NotSupported("FOR XML %s", f.Mode)
 	}
-	spec := keys.XMLSpec{Columns: columns, Element: "row", Elements: f.Mode == "PATH", Spaces: b.place.spaces}
+	spec := keys.XMLSpec{Columns: columns, Element: "row", Elements: f.Mode == "PATH", Spaces: b.Place.spaces}
 	if f.Mode == "AUTO" {
 		var err error
 		if spec.Tables, err = autoTables(q); err != nil {

@@ -1,9 +1,8 @@
-package compile
+package bind
 
 import (
 	"slices"
 
-	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 )
 
@@ -15,7 +14,7 @@ import (
 // readPast marks a source of FROM as READPAST. The hint applies to all tables of a view or common
 // table expression. It has no effect on temporary tables and table variables, which no other
 // session can lock.
-func (b *binder) readPast(src *tree.Source) {
+func (b *Binder) readPast(src *tree.Source) {
 	if src.Query != nil {
 		b.readPastQuery(src.Query)
 		return
@@ -24,14 +23,14 @@ func (b *binder) readPast(src *tree.Source) {
 		return
 	}
 	src.ReadPast, src.Empty = true, b.emptyPast
-	if !slices.Contains(b.needs.ReadPast, src.DatabaseID) {
-		b.needs.ReadPast = append(b.needs.ReadPast, src.DatabaseID)
+	if !slices.Contains(b.Needs.ReadPast, src.DatabaseID) {
+		b.Needs.ReadPast = append(b.Needs.ReadPast, src.DatabaseID)
 	}
 }
 
 // readPastQuery applies readPast to the tables of a query, but not to those of subqueries in its
 // expressions.
-func (b *binder) readPastQuery(q *tree.Query) {
+func (b *Binder) readPastQuery(q *tree.Query) {
 	switch {
 	case q == nil:
 	case q.Core != nil:
@@ -48,7 +47,7 @@ func (b *binder) readPastQuery(q *tree.Query) {
 }
 
 // readPastFrom applies readPast to an item of FROM.
-func (b *binder) readPastFrom(f tree.From) {
+func (b *Binder) readPastFrom(f tree.From) {
 	switch f := f.(type) {
 	case *tree.Source:
 		b.readPast(f)
@@ -58,31 +57,8 @@ func (b *binder) readPastFrom(f tree.From) {
 	}
 }
 
-// forEmptyPast returns a compiler of plans in which sources with READPAST are empty.
-func (c *Compiler) forEmptyPast() *Compiler {
-	r := *c
-	r.emptyPast = true
-	return &r
-}
-
-// needsPastPlan reports whether a second plan is needed: a source has READPAST, and no other source
-// asks for locks, which the second plan would not take.
-func (c *Compiler) needsPastPlan(n *plan.Needs) bool {
-	return !c.emptyPast && len(n.ReadPast) > 0 && !n.OtherLocks
-}
-
-// addPastPlan compiles the second plan of a statement that changes temporary tables or table
-// variables. Statements that change other tables always wait for the lock to write.
-func (c *Compiler) addPastPlan(d *plan.DML, again func(*Compiler) (*plan.DML, error)) (err error) {
-	if d.NeedsPastRows || d.Database != 0 || d.IntoDatabase != 0 || !c.needsPastPlan(&d.Needs) {
-		return nil
-	}
-	d.PastPlan, err = again(c.forEmptyPast())
-	return err
-}
-
-// noteLock records that a source asks for locks.
-func (b *binder) noteLock(past bool) {
-	b.needs.Locks = !b.emptyPast
-	b.needs.OtherLocks = b.needs.OtherLocks || !past
+// NoteLock records that a source asks for locks.
+func (b *Binder) NoteLock(past bool) {
+	b.Needs.Locks = !b.emptyPast
+	b.Needs.OtherLocks = b.Needs.OtherLocks || !past
 }

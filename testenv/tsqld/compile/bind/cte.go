@@ -1,4 +1,4 @@
-package compile
+package bind
 
 import (
 	"slices"
@@ -21,7 +21,7 @@ type cteScope struct {
 	def    *syntax.CTE
 	clause *cteClause
 	number int   // position in the clause, from 0 on
-	place  place // the place in which its names are resolved
+	place  Place // the place in which its names are resolved
 	// self is set while the recursive members are bound; it is the source of the expression's own
 	// rows.
 	self *tree.Source
@@ -51,8 +51,8 @@ func (s *cteScope) find(name *syntax.ObjectName) *cteScope {
 	return nil
 }
 
-// with declares the CTEs of a WITH clause. Error 239 for a duplicate name.
-func (b *binder) with(ctes []*syntax.CTE) error {
+// With declares the CTEs of a WITH clause. Error 239 for a duplicate name.
+func (b *Binder) With(ctes []*syntax.CTE) error {
 	if len(ctes) == 0 {
 		return nil
 	}
@@ -62,7 +62,7 @@ func (b *binder) with(ctes []*syntax.CTE) error {
 			return nil
 		}
 	}
-	clause := &cteClause{outer: b.place.ctes, byName: make(map[string]*cteScope, len(ctes))}
+	clause := &cteClause{outer: b.Place.ctes, byName: make(map[string]*cteScope, len(ctes))}
 	for i, c := range ctes {
 		if err := b.charge(); err != nil {
 			return err
@@ -71,40 +71,40 @@ func (b *binder) with(ctes []*syntax.CTE) error {
 		if clause.byName[folded] != nil {
 			return mserr.DuplicateCTE(c.Name.Name)
 		}
-		s := &cteScope{parent: b.place.ctes, def: c, clause: clause, number: i}
+		s := &cteScope{parent: b.Place.ctes, def: c, clause: clause, number: i}
 		clause.byName[folded] = s
-		s.place = b.place
+		s.place = b.Place
 		s.place.ctes = s
-		b.place.ctes = s
+		b.Place.ctes = s
 	}
 	return nil
 }
 
 // cte returns the source of a reference to a CTE.
-func (b *binder) cte(s *cteScope) (src *tree.Source, err error) {
+func (b *Binder) cte(s *cteScope) (src *tree.Source, err error) {
 	name := s.def.Name.Name
 	if s.self != nil {
 		// A reference in a recursive member: the rows of the expression under another alias.
 		r := *s.self
-		r.Alias, r.Columns = b.alias("r"), append([]tree.SourceColumn(nil), s.self.Columns...)
+		r.Alias, r.Columns = b.Alias("r"), append([]tree.SourceColumn(nil), s.self.Columns...)
 		r.Table = s.self.Alias
 		return &r, nil
 	}
-	err = b.within(s.place, func() error {
+	err = b.Within(s.place, func() error {
 		var q *tree.Query
 		var err error
 		if anchors, steps := recursive(s.def); len(steps) > 0 {
 			q, err = b.recursiveCTE(s, anchors, steps)
 		} else {
-			b.place.ctes = s.parent // a CTE that is not recursive cannot name itself
-			if q, err = b.query(s.def.Query, nil, queryUse{}); err == nil {
-				q, err = nameColumns(q, name, s.def.Columns)
+			b.Place.ctes = s.parent // a CTE that is not recursive cannot name itself
+			if q, err = b.Query(s.def.Query, nil, QueryUse{}); err == nil {
+				q, err = NameColumns(q, name, s.def.Columns)
 			}
 		}
 		if err != nil {
 			return err
 		}
-		if src, err = expr.Rows(q, b.alias("q"), name); err == nil {
+		if src, err = expr.Rows(q, b.Alias("q"), name); err == nil {
 			src.Lineage = q.Core
 		}
 		return err
@@ -117,7 +117,7 @@ func (b *binder) cte(s *cteScope) (src *tree.Source, err error) {
 func recursive(c *syntax.CTE) (anchors, steps []syntax.QueryBody) {
 	members := []syntax.QueryBody{c.Query.Body}
 	for {
-		s, ok := unparen(members[0]).(*syntax.SetOp)
+		s, ok := Unparen(members[0]).(*syntax.SetOp)
 		if !ok {
 			break
 		}
@@ -141,7 +141,7 @@ func recursive(c *syntax.CTE) (anchors, steps []syntax.QueryBody) {
 
 // queryNamesTable reports whether the FROM clauses of a query contain a table name of one part.
 func queryNamesTable(body syntax.QueryBody, name string) bool {
-	switch q := unparen(body).(type) {
+	switch q := Unparen(body).(type) {
 	case *syntax.SetOp:
 		return queryNamesTable(q.X, name) || queryNamesTable(q.Y, name)
 	case *syntax.Select:
@@ -176,19 +176,19 @@ func fromNamesTable(ts syntax.TableSource, name string) bool {
 // recursiveCTE binds a recursive CTE. An additional column counts the levels for MAXRECURSION.
 // Errors: 240 for types that differ between the anchor and the recursive part, 246 without an
 // anchor, 252 without UNION ALL.
-func (b *binder) recursiveCTE(s *cteScope, anchors, steps []syntax.QueryBody) (*tree.Query, error) {
+func (b *Binder) recursiveCTE(s *cteScope, anchors, steps []syntax.QueryBody) (*tree.Query, error) {
 	name := s.def.Name.Name
-	set, ok := unparen(s.def.Query.Body).(*syntax.SetOp)
+	set, ok := Unparen(s.def.Query.Body).(*syntax.SetOp)
 	switch {
 	case !ok || set.Kind != syntax.UnionAll:
 		return nil, mserr.RecursiveUnionAll(name)
 	case len(anchors) == 0:
 		return nil, mserr.NoAnchor(name)
 	}
-	b.place.ctes = s.parent
+	b.Place.ctes = s.parent
 	var anchor *tree.Query
 	for _, a := range anchors {
-		q, err := b.query(&syntax.Query{Body: a}, nil, queryUse{})
+		q, err := b.Query(&syntax.Query{Body: a}, nil, QueryUse{})
 		if err != nil {
 			return nil, err
 		}
@@ -198,7 +198,7 @@ func (b *binder) recursiveCTE(s *cteScope, anchors, steps []syntax.QueryBody) (*
 			return nil, err
 		}
 	}
-	anchor, err := nameColumns(anchor, name, s.def.Columns)
+	anchor, err := NameColumns(anchor, name, s.def.Columns)
 	if err != nil {
 		return nil, err
 	}
@@ -211,7 +211,7 @@ func (b *binder) recursiveCTE(s *cteScope, anchors, steps []syntax.QueryBody) (*
 	if anchor, err = expr.Converted(anchor, ts); err != nil {
 		return nil, err
 	}
-	src, err := expr.Rows(anchor, b.alias("r"), name)
+	src, err := expr.Rows(anchor, b.Alias("r"), name)
 	if err != nil {
 		return nil, err
 	}
@@ -224,7 +224,7 @@ func (b *binder) recursiveCTE(s *cteScope, anchors, steps []syntax.QueryBody) (*
 	rec.Anchor = withLevel(anchor, tree.Constant(int64(0), types.IntType))
 	inner := *s
 	inner.self = src
-	b.place.ctes = &inner
+	b.Place.ctes = &inner
 	for _, body := range steps {
 		q, err := b.recursiveStep(name, body, rec, anchor)
 		if err != nil {
@@ -242,8 +242,8 @@ func (b *binder) recursiveCTE(s *cteScope, anchors, steps []syntax.QueryBody) (*
 }
 
 // recursiveStep binds one recursive member.
-func (b *binder) recursiveStep(name string, body syntax.QueryBody, rec *tree.Recursion, anchor *tree.Query) (*tree.Query, error) {
-	q, err := b.query(&syntax.Query{Body: body}, nil, queryUse{})
+func (b *Binder) recursiveStep(name string, body syntax.QueryBody, rec *tree.Recursion, anchor *tree.Query) (*tree.Query, error) {
+	q, err := b.Query(&syntax.Query{Body: body}, nil, QueryUse{})
 	if err != nil {
 		return nil, err
 	}
@@ -293,7 +293,7 @@ func (b *binder) recursiveStep(name string, body syntax.QueryBody, rec *tree.Rec
 
 // outerJoined reports whether the FROM clause of a SELECT has an outer join.
 func outerJoined(body syntax.QueryBody) bool {
-	s, ok := unparen(body).(*syntax.Select)
+	s, ok := Unparen(body).(*syntax.Select)
 	return ok && slices.ContainsFunc(s.From, hasOuterJoin)
 }
 

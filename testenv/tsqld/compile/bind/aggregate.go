@@ -1,4 +1,4 @@
-package compile
+package bind
 
 import (
 	"strconv"
@@ -14,7 +14,7 @@ import (
 )
 
 // aggregate binds an aggregate or a window function.
-func (b *binder) aggregate(f *builtin.Func, e *syntax.FuncCall, l *level) (*tree.Node, error) {
+func (b *Binder) aggregate(f *builtin.Func, e *syntax.FuncCall, l *Level) (*tree.Node, error) {
 	state := l.aggregates()
 	if f.Kind == builtin.Window && e.Over == nil {
 		return nil, mserr.OverRequired(f.Name)
@@ -49,10 +49,10 @@ func (b *binder) aggregate(f *builtin.Func, e *syntax.FuncCall, l *level) (*tree
 		if state.named != nil {
 			owner = state.named // all columns of its arguments are outer references
 		}
-		if err := owner.agg.checkAllowed(); err != nil {
+		if err := owner.Agg.checkAllowed(); err != nil {
 			return nil, err
 		}
-		owner.agg.found = true
+		owner.Agg.found = true
 	}
 	n, err := makeAggregate(f, e, args)
 	if err != nil {
@@ -82,7 +82,7 @@ func (b *binder) aggregate(f *builtin.Func, e *syntax.FuncCall, l *level) (*tree
 
 // percentileArgs returns the arguments of PERCENTILE_CONT or PERCENTILE_DISC as their accumulator
 // takes them: the percentile, the expression of WITHIN GROUP, and whether its order is descending.
-func (b *binder) percentileArgs(f *builtin.Func, e *syntax.FuncCall, l *level, state *aggregation, args []*tree.Node) ([]*tree.Node, error) {
+func (b *Binder) percentileArgs(f *builtin.Func, e *syntax.FuncCall, l *Level, state *Aggregation, args []*tree.Node) ([]*tree.Node, error) {
 	switch {
 	case len(args) != 1:
 		return nil, mserr.ArgumentCount(strings.ToLower(f.Name), 1)
@@ -111,15 +111,15 @@ func (b *binder) percentileArgs(f *builtin.Func, e *syntax.FuncCall, l *level, s
 }
 
 // aggregates returns the aggregation state of a level, or nil outside a SELECT.
-func (l *level) aggregates() *aggregation {
+func (l *Level) aggregates() *Aggregation {
 	if l == nil {
 		return nil
 	}
-	return l.agg
+	return l.Agg
 }
 
 // checkNested returns an error if no aggregate of any SELECT is allowed here: 147 or 130.
-func (a *aggregation) checkNested() error {
+func (a *Aggregation) checkNested() error {
 	switch {
 	case a == nil:
 		return mserr.AggregateInWhere()
@@ -131,19 +131,19 @@ func (a *aggregation) checkNested() error {
 
 // checkAllowed returns an error if an aggregate of this SELECT's rows is not allowed here: 147,
 // 4101 and others.
-func (a *aggregation) checkAllowed() error {
+func (a *Aggregation) checkAllowed() error {
 	switch {
-	case a == nil, !a.allowed && a.refusal == nil: // in FROM
+	case a == nil, !a.allowed && a.Refusal == nil: // in FROM
 		return mserr.AggregateInApply()
 	case !a.allowed:
-		return a.refusal
+		return a.Refusal
 	}
 	return nil
 }
 
 // aggregateArgs binds the arguments. They must not contain another aggregate unless the function is
 // a window function.
-func (b *binder) aggregateArgs(f *builtin.Func, e *syntax.FuncCall, l *level, state *aggregation) ([]*tree.Node, error) {
+func (b *Binder) aggregateArgs(f *builtin.Func, e *syntax.FuncCall, l *Level, state *Aggregation) ([]*tree.Node, error) {
 	if e.Over != nil {
 		state.inWindow = true
 		defer func() { state.inWindow = false }()
@@ -259,7 +259,7 @@ func windowArgs(name string, n *tree.Node) error {
 }
 
 // over turns an aggregate into a window function. Error 4112 for a missing ORDER BY.
-func (b *binder) over(f *builtin.Func, n *tree.Node, e *syntax.FuncCall, l *level, state *aggregation) (*tree.Node, error) {
+func (b *Binder) over(f *builtin.Func, n *tree.Node, e *syntax.FuncCall, l *Level, state *Aggregation) (*tree.Node, error) {
 	if err := b.meter.Work(len(l.windows)); err != nil {
 		return nil, err
 	}
@@ -267,7 +267,7 @@ func (b *binder) over(f *builtin.Func, n *tree.Node, e *syntax.FuncCall, l *leve
 	if err != nil {
 		return nil, err
 	}
-	if err := checkElements(max(len(spec.PartitionBy), len(spec.OrderBy))); err != nil {
+	if err := CheckElements(max(len(spec.PartitionBy), len(spec.OrderBy))); err != nil {
 		return nil, err
 	}
 	switch {
@@ -332,7 +332,7 @@ func ignoringNulls(f *builtin.Func, n *tree.Node) (*tree.Node, error) {
 }
 
 // windowSpec resolves the name of a window defined by the WINDOW clause.
-func (l *level) windowSpec(o *syntax.Over) (*syntax.Over, error) {
+func (l *Level) windowSpec(o *syntax.Over) (*syntax.Over, error) {
 	if o.Window.Name == "" {
 		return o, nil
 	}
@@ -360,7 +360,7 @@ func (l *level) windowSpec(o *syntax.Over) (*syntax.Over, error) {
 
 // windowOrder binds the ORDER BY of a window or of WITHIN GROUP. Column positions are not allowed
 // there (error 5308).
-func (b *binder) windowOrder(items []*syntax.OrderItem, l *level) ([]tree.OrderTerm, error) {
+func (b *Binder) windowOrder(items []*syntax.OrderItem, l *Level) ([]tree.OrderTerm, error) {
 	out := make([]tree.OrderTerm, len(items))
 	for i, item := range items {
 		if lit, ok := item.X.(*syntax.Literal); ok && lit.Kind == syntax.IntLit {
@@ -368,7 +368,7 @@ func (b *binder) windowOrder(items []*syntax.OrderItem, l *level) ([]tree.OrderT
 				"Windowed functions, aggregates and NEXT VALUE FOR functions do not support integer indices as ORDER BY clause expressions.",
 			)
 		}
-		n, err := b.expr(item.X, l)
+		n, err := b.Expr(item.X, l)
 		if err != nil {
 			return nil, err
 		}
@@ -381,7 +381,7 @@ func (b *binder) windowOrder(items []*syntax.OrderItem, l *level) ([]tree.OrderT
 }
 
 // frame returns the SQL of ROWS or RANGE.
-func (b *binder) frame(f *syntax.Frame) (string, error) {
+func (b *Binder) frame(f *syntax.Frame) (string, error) {
 	if f == nil {
 		return "", nil
 	}
@@ -429,7 +429,7 @@ func bound(f syntax.FrameBound, rows bool) (string, error) {
 
 // grouping binds GROUPING and GROUPING_ID, whose values depend on the grouping set. Error 8161 for
 // an argument that is not a group expression.
-func (b *binder) grouping(f *builtin.Func, e *syntax.FuncCall, l *level) (*tree.Node, error) {
+func (b *Binder) grouping(f *builtin.Func, e *syntax.FuncCall, l *Level) (*tree.Node, error) {
 	state := l.aggregates()
 	state.inArguments = true
 	args, err := b.exprs(e.Args, l)

@@ -1,4 +1,4 @@
-package compile
+package bind
 
 import (
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
@@ -9,27 +9,27 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// expr binds an expression.
-func (b *binder) expr(e syntax.Expr, l *level) (*tree.Node, error) {
+// Expr binds an expression.
+func (b *Binder) Expr(e syntax.Expr, l *Level) (*tree.Node, error) {
 	n, err := b.exprWithoutLocale(e, l)
-	if err != nil || b.locale == (types.Locale{}) {
+	if err != nil || b.Locale == (types.Locale{}) {
 		return n, err
 	}
-	return b.localized(n), nil
+	return b.Localized(n), nil
 }
 
-// localized returns a node whose conversions use the session's locale.
-func (b *binder) localized(n *tree.Node) *tree.Node {
-	if n.Locale == b.locale || b.place.system {
+// Localized returns a node whose conversions use the session's locale.
+func (b *Binder) Localized(n *tree.Node) *tree.Node {
+	if n.Locale == b.Locale || b.Place.system {
 		return n
 	}
 	r := *n
-	r.Locale = b.locale
+	r.Locale = b.Locale
 	return &r
 }
 
 // exprWithoutLocale binds an expression without setting its locale.
-func (b *binder) exprWithoutLocale(e syntax.Expr, l *level) (*tree.Node, error) {
+func (b *Binder) exprWithoutLocale(e syntax.Expr, l *Level) (*tree.Node, error) {
 	if err := b.charge(); err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func (b *binder) exprWithoutLocale(e syntax.Expr, l *level) (*tree.Node, error) 
 	case *syntax.ParenExpr:
 		return b.exprWithoutLocale(e.X, l)
 	case *syntax.VarRef:
-		return b.variable(e.Name)
+		return b.Variable(e.Name)
 	case *syntax.GlobalRef:
 		return b.builtin(e.Name, nil, nil, l)
 	case *syntax.ColumnRef:
@@ -78,7 +78,7 @@ func (b *binder) exprWithoutLocale(e syntax.Expr, l *level) (*tree.Node, error) 
 		return b.jsonObject(e, l)
 	case *syntax.JSONArrayExpr:
 		return b.jsonArray(e, l)
-	case *syntax.IdentityExpr: // in SELECT … INTO see identityOf
+	case *syntax.IdentityExpr: // the caller replaces that of SELECT … INTO
 		return nil, mserr.New(177, 15, "The IDENTITY function can only be used when the SELECT statement has an INTO clause.")
 	case *syntax.ParseAsExpr:
 		return nil, mserr.NotSupported("PARSE")
@@ -93,10 +93,10 @@ func (b *binder) exprWithoutLocale(e syntax.Expr, l *level) (*tree.Node, error) 
 }
 
 // exprs binds a list of expressions.
-func (b *binder) exprs(list []syntax.Expr, l *level) ([]*tree.Node, error) {
+func (b *Binder) exprs(list []syntax.Expr, l *Level) ([]*tree.Node, error) {
 	out := make([]*tree.Node, len(list))
 	for i, e := range list {
-		n, err := b.expr(e, l)
+		n, err := b.Expr(e, l)
 		if err != nil {
 			return nil, err
 		}
@@ -106,7 +106,7 @@ func (b *binder) exprs(list []syntax.Expr, l *level) ([]*tree.Node, error) {
 }
 
 // literal binds a literal in the current database, whose collation character literals have.
-func (b *binder) literal(e *syntax.Literal) (*tree.Node, error) {
+func (b *Binder) literal(e *syntax.Literal) (*tree.Node, error) {
 	n, err := expr.Literal(e)
 	if err == nil && n.Type.IsCharacter() {
 		n.Type = b.ofDatabase(n.Type)
@@ -115,10 +115,10 @@ func (b *binder) literal(e *syntax.Literal) (*tree.Node, error) {
 }
 
 // columnRef binds a column name.
-func (b *binder) columnRef(e *syntax.ColumnRef, l *level) (*tree.Node, error) {
-	if l == nil || l.noColumns && l.parent == nil {
+func (b *Binder) columnRef(e *syntax.ColumnRef, l *Level) (*tree.Node, error) {
+	if l == nil || l.NoColumns && l.parent == nil {
 		if len(e.Parts) > 1 {
-			return nil, mserr.Unbound(dotted(e.Parts))
+			return nil, mserr.Unbound(Dotted(e.Parts))
 		}
 		if l == nil {
 			return nil, mserr.InvalidColumn(e.Column())
@@ -132,9 +132,9 @@ func (b *binder) columnRef(e *syntax.ColumnRef, l *level) (*tree.Node, error) {
 }
 
 // pseudoColumn binds $ACTION, $IDENTITY and $ROWGUID.
-func (b *binder) pseudoColumn(e *syntax.PseudoColumn, l *level) (*tree.Node, error) {
+func (b *Binder) pseudoColumn(e *syntax.PseudoColumn, l *Level) (*tree.Node, error) {
 	for at := l; at != nil; at = at.parent {
-		for _, src := range at.sources {
+		for _, src := range at.Sources {
 			if len(e.Qualifier) > 0 && !src.Matches(e.Qualifier) {
 				continue
 			}
@@ -153,14 +153,14 @@ func (b *binder) pseudoColumn(e *syntax.PseudoColumn, l *level) (*tree.Node, err
 }
 
 // unary binds +x, -x and ~x. A minus before a number literal becomes part of the number.
-func (b *binder) unary(e *syntax.UnaryExpr, l *level) (*tree.Node, error) {
+func (b *Binder) unary(e *syntax.UnaryExpr, l *Level) (*tree.Node, error) {
 	if lit, ok := e.X.(*syntax.Literal); ok && e.Op == syntax.OpMinus {
 		switch lit.Kind {
 		case syntax.IntLit, syntax.DecimalLit, syntax.FloatLit:
 			return expr.NumberLiteral("-"+lit.Text, "-"+lit.Text)
 		}
 	}
-	x, err := b.expr(e.X, l)
+	x, err := b.Expr(e.X, l)
 	if err != nil || e.Op == syntax.OpPlus {
 		return x, err
 	}
@@ -180,7 +180,7 @@ func (b *binder) unary(e *syntax.UnaryExpr, l *level) (*tree.Node, error) {
 
 // binary binds arithmetic and concatenation. Long chains are left-deep trees and are bound without
 // recursion.
-func (b *binder) binary(e *syntax.BinaryExpr, l *level) (*tree.Node, error) {
+func (b *Binder) binary(e *syntax.BinaryExpr, l *Level) (*tree.Node, error) {
 	chain := []*syntax.BinaryExpr{e}
 	for {
 		x, ok := chain[len(chain)-1].X.(*syntax.BinaryExpr)
@@ -189,10 +189,10 @@ func (b *binder) binary(e *syntax.BinaryExpr, l *level) (*tree.Node, error) {
 		}
 		chain = append(chain, x)
 	}
-	n, err := b.expr(chain[len(chain)-1].X, l)
+	n, err := b.Expr(chain[len(chain)-1].X, l)
 	for i := len(chain) - 1; i >= 0 && err == nil; i-- {
 		var y *tree.Node
-		if y, err = b.expr(chain[i].Y, l); err == nil {
+		if y, err = b.Expr(chain[i].Y, l); err == nil {
 			n, err = expr.Arith(expr.ArithOps[chain[i].Op], n, y)
 		}
 	}
@@ -200,11 +200,11 @@ func (b *binder) binary(e *syntax.BinaryExpr, l *level) (*tree.Node, error) {
 }
 
 // caseExpr binds CASE. Error 8133 when all results are NULL constants.
-func (b *binder) caseExpr(e *syntax.CaseExpr, l *level) (*tree.Node, error) {
+func (b *Binder) caseExpr(e *syntax.CaseExpr, l *Level) (*tree.Node, error) {
 	var operand *tree.Node
 	var err error
 	if e.Operand != nil {
-		if operand, err = b.expr(e.Operand, l); err != nil {
+		if operand, err = b.Expr(e.Operand, l); err != nil {
 			return nil, err
 		}
 	}
@@ -212,17 +212,17 @@ func (b *binder) caseExpr(e *syntax.CaseExpr, l *level) (*tree.Node, error) {
 	for _, w := range e.Whens {
 		var c *tree.Node
 		if operand == nil {
-			c, err = b.cond(w.Cond, l)
+			c, err = b.Cond(w.Cond, l)
 		} else {
 			var v *tree.Node
-			if v, err = b.expr(w.Value, l); err == nil {
+			if v, err = b.Expr(w.Value, l); err == nil {
 				c, err = expr.Compare("=", operand, v)
 			}
 		}
 		if err != nil {
 			return nil, err
 		}
-		r, err := b.expr(w.Then, l)
+		r, err := b.Expr(w.Then, l)
 		if err != nil {
 			return nil, err
 		}
@@ -230,7 +230,7 @@ func (b *binder) caseExpr(e *syntax.CaseExpr, l *level) (*tree.Node, error) {
 	}
 	last := tree.NullOf(types.NullType)
 	if e.Else != nil {
-		if last, err = b.expr(e.Else, l); err != nil {
+		if last, err = b.Expr(e.Else, l); err != nil {
 			return nil, err
 		}
 	}
@@ -238,8 +238,8 @@ func (b *binder) caseExpr(e *syntax.CaseExpr, l *level) (*tree.Node, error) {
 }
 
 // iif binds IIF.
-func (b *binder) iif(e *syntax.IIfExpr, l *level) (*tree.Node, error) {
-	c, err := b.cond(e.Cond, l)
+func (b *Binder) iif(e *syntax.IIfExpr, l *Level) (*tree.Node, error) {
+	c, err := b.Cond(e.Cond, l)
 	if err != nil {
 		return nil, err
 	}
@@ -251,12 +251,12 @@ func (b *binder) iif(e *syntax.IIfExpr, l *level) (*tree.Node, error) {
 }
 
 // cast binds CAST and CONVERT. Errors: 529 and those of the type.
-func (b *binder) cast(e syntax.Expr, ref *syntax.TypeRef, style syntax.Expr, try bool, l *level) (*tree.Node, error) {
+func (b *Binder) cast(e syntax.Expr, ref *syntax.TypeRef, style syntax.Expr, try bool, l *Level) (*tree.Node, error) {
 	to, err := b.typeOf(ref, types.NamedForCast)
 	if err != nil {
 		return nil, err
 	}
-	x, err := b.expr(e, l)
+	x, err := b.Expr(e, l)
 	if err != nil {
 		return nil, err
 	}
@@ -274,7 +274,7 @@ func (b *binder) cast(e syntax.Expr, ref *syntax.TypeRef, style syntax.Expr, try
 	if style == nil {
 		return expr.Convert(x, to, types.NoStyle, try)
 	}
-	s, err := b.expr(style, l)
+	s, err := b.Expr(style, l)
 	if err != nil {
 		return nil, err
 	}
@@ -300,7 +300,7 @@ func (b *binder) cast(e syntax.Expr, ref *syntax.TypeRef, style syntax.Expr, try
 }
 
 // trim binds TRIM in its long forms.
-func (b *binder) trim(e *syntax.TrimExpr, l *level) (*tree.Node, error) {
+func (b *Binder) trim(e *syntax.TrimExpr, l *Level) (*tree.Node, error) {
 	name := "TRIM"
 	switch e.Side {
 	case "LEADING":

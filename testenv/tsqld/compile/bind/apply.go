@@ -1,4 +1,4 @@
-package compile
+package bind
 
 import (
 	"slices"
@@ -14,15 +14,15 @@ import (
 // depends on the left side is merged into the query if it is simple enough, or joined if it is the
 // TOP of a table. Otherwise a correlated subquery encodes its rows as a text, and a rowset decodes
 // them.
-func (b *binder) apply(ts *syntax.Join, left tree.From, l *level, start, middle int) (tree.From, error) {
+func (b *Binder) apply(ts *syntax.Join, left tree.From, l *Level, start, middle int) (tree.From, error) {
 	isOuter := ts.Kind == syntax.OuterApply
-	lefts := l.sources[start:middle]
+	lefts := l.Sources[start:middle]
 	wasUsed := make([]bool, len(lefts))
 	for i, src := range lefts {
 		wasUsed[i], src.Used = src.Used, false
 	}
-	inner := &level{parent: l.parent}
-	right, err := b.tableSource(ts.Right, inner, &level{parent: l.parent, sources: l.sources})
+	inner := &Level{parent: l.parent}
+	right, err := b.TableSource(ts.Right, inner, &Level{parent: l.parent, Sources: l.Sources})
 	if err != nil {
 		return nil, err
 	}
@@ -31,8 +31,8 @@ func (b *binder) apply(ts *syntax.Join, left tree.From, l *level, start, middle 
 		dependent = dependent || src.Used
 		src.Used = src.Used || wasUsed[i]
 	}
-	for _, src := range inner.sources {
-		if err := l.expose(src, true); err != nil {
+	for _, src := range inner.Sources {
+		if err := l.Expose(src, true); err != nil {
 			return nil, err
 		}
 		if isOuter {
@@ -63,7 +63,7 @@ func (b *binder) apply(ts *syntax.Join, left tree.From, l *level, start, middle 
 // applyTop joins the first rows of a table, CROSS APPLY (SELECT TOP (n) ... FROM t WHERE ... ORDER
 // BY ...), to the left side: it joins the table itself and selects its rows by a correlated
 // subquery. ok is false for other subqueries.
-func (b *binder) applyTop(src *tree.Source, left tree.From, isOuter bool) (tree.From, bool) {
+func (b *Binder) applyTop(src *tree.Source, left tree.From, isOuter bool) (tree.From, bool) {
 	q := src.Query
 	if isOuter || left == nil || q.Core == nil || q.Limit == nil || q.Percent || q.Ties ||
 		q.Document != tree.DocumentNone ||
@@ -81,7 +81,7 @@ func (b *binder) applyTop(src *tree.Source, left tree.From, isOuter bool) (tree.
 		}
 	}
 	joined := *table
-	joined.Alias = b.alias("t")
+	joined.Alias = b.Alias("t")
 	for i := range c.Items {
 		n := c.Items[i].Replace(func(x *tree.Node) *tree.Node {
 			if x.Op != tree.OpCol || x.Source != table {

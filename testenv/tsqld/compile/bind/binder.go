@@ -1,4 +1,4 @@
-package compile
+package bind
 
 import (
 	"errors"
@@ -19,20 +19,20 @@ import (
 // Server's limit for views is 32.
 const maxExpansion = 32
 
-// binder binds one statement.
-type binder struct {
-	scope     Scope
-	needs     plan.Needs
+// Binder binds one statement.
+type Binder struct {
+	Scope     Scope
+	Needs     plan.Needs
 	dbs       map[int]bool
 	lastAlias int // number of the last alias
-	place     place
+	Place     Place
 	depth     int // current nesting depth of expansions
 	// maxRecursion is the limit of OPTION (MAXRECURSION n); 0 means no limit.
 	maxRecursion int
-	// inDefault is set while a column default is bound, the only place that allows NEWSEQUENTIALID.
-	inDefault bool
-	// locale is the session's locale. It is zero inside system views and in SQL stored in a schema.
-	locale types.Locale
+	// InDefault is set while a column default is bound, the only place that allows NEWSEQUENTIALID.
+	InDefault bool
+	// Locale is the session's locale. It is zero inside system views and in SQL stored in a schema.
+	Locale types.Locale
 	// emptyPast makes sources with READPAST empty tables.
 	emptyPast bool
 	meter     *meter.Meter    // of the session; may be nil
@@ -61,8 +61,8 @@ const (
 	mostElements = 4096 // SQL Server's limit of a select list; here also of other clauses, of which SQLite takes fewer
 )
 
-// checkElements refuses a clause, other than the select list, with too many elements: error 8623.
-func checkElements(n int) error {
+// CheckElements refuses a clause, other than the select list, with too many elements: error 8623.
+func CheckElements(n int) error {
 	if n > mostElements {
 		return mserr.InternalResources()
 	}
@@ -71,18 +71,18 @@ func checkElements(n int) error {
 
 // charge charges the session's meter for one expression or condition. Error 701 when the session is
 // out of memory, or the cause of cancellation when the request was cancelled.
-func (b *binder) charge() error {
+func (b *Binder) charge() error {
 	if err := b.meter.Work(nodeWork); err != nil {
 		return err
 	}
 	return b.meter.Take(nodeBytes)
 }
 
-// place is the context of name resolution. It changes inside views and functions.
-type place struct {
-	db      *catalog.Database     // nil: the current database of the scope
-	schemas []string              // searched in this order for names without a schema
-	params  map[string]*tree.Node // parameters of the inline function being expanded, by folded name
+// Place is the context of name resolution. It changes inside views and functions.
+type Place struct {
+	DB      *catalog.Database     // nil: the current database of the scope
+	Schemas []string              // searched in this order for names without a schema
+	Params  map[string]*tree.Node // parameters of the inline function being expanded, by folded name
 	ctes    *cteScope
 	spaces  []xquery.Binding // the namespaces of WITH XMLNAMESPACES
 	// owner is the principal whose objects in db need no further permission (ownership chaining);
@@ -91,20 +91,20 @@ type place struct {
 	system bool // inside a system view, which may name the server's row sets
 }
 
-// newBinder returns a binder for one statement, whose names are resolved in the current database.
+// New returns a binder for one statement, whose names are resolved in the current database.
 // hints are those of OPTION. With emptyPast, sources with READPAST are empty tables. deduction has
 // the parameters without a declaration; nil for none. Errors: 911 and 916 for the current database,
 // 310 for a hint out of range.
-func newBinder(scope Scope, hints []*syntax.Option, emptyPast bool, deduction *tree.Deduction) (*binder, error) {
-	b := &binder{scope: scope, dbs: map[int]bool{}, maxRecursion: 100, locale: scope.Locale(), meter: scope.Meter(),
+func New(scope Scope, hints []*syntax.Option, emptyPast bool, deduction *tree.Deduction) (*Binder, error) {
+	b := &Binder{Scope: scope, dbs: map[int]bool{}, maxRecursion: 100, Locale: scope.Locale(), meter: scope.Meter(),
 		emptyPast: emptyPast, deduction: deduction}
-	b.needs.EmptyPast = emptyPast
+	b.Needs.EmptyPast = emptyPast
 	db, err := scope.Database("")
 	if err != nil {
 		return nil, err
 	}
 	b.needSnapshot(db)
-	b.place = place{db: db, schemas: schemasFrom(scope.DefaultSchema()), owner: -1}
+	b.Place = Place{DB: db, Schemas: schemasFrom(scope.DefaultSchema()), owner: -1}
 	return b, b.hints(hints)
 }
 
@@ -117,86 +117,86 @@ func schemasFrom(schema string) []string {
 }
 
 // needSnapshot records a database in which names were looked up.
-func (b *binder) needSnapshot(db *catalog.Database) {
-	for _, s := range b.needs.Snapshots {
+func (b *Binder) needSnapshot(db *catalog.Database) {
+	for _, s := range b.Needs.Snapshots {
 		if s == db {
 			return
 		}
 	}
-	b.needs.Snapshots = append(b.needs.Snapshots, db)
+	b.Needs.Snapshots = append(b.Needs.Snapshots, db)
 }
 
-// needDatabase records a database that must be attached before the statement runs.
-func (b *binder) needDatabase(id int) {
+// NeedDatabase records a database that must be attached before the statement runs.
+func (b *Binder) NeedDatabase(id int) {
 	if id != 0 && !b.dbs[id] {
 		b.dbs[id] = true
-		b.needs.Databases = append(b.needs.Databases, id)
+		b.Needs.Databases = append(b.Needs.Databases, id)
 	}
 }
 
-// alias returns a new table alias, unique in the statement.
-func (b *binder) alias(prefix string) string {
+// Alias returns a new table alias, unique in the statement.
+func (b *Binder) Alias(prefix string) string {
 	b.lastAlias++
 	return prefix + strconv.Itoa(b.lastAlias)
 }
 
-// tempDatabase is the database of global temporary tables.
-const tempDatabase = "tempdb"
+// TempDatabase is the database of global temporary tables.
+const TempDatabase = "tempdb"
 
-// needPermission records a permission that the session needs, unless the ownership chain covers the
+// NeedPermission records a permission that the session needs, unless the ownership chain covers the
 // object. All sessions may use global temporary tables.
-func (b *binder) needPermission(db *catalog.Database, o catalog.Object, permission string) {
+func (b *Binder) NeedPermission(db *catalog.Database, o catalog.Object, permission string) {
 	if catalog.IsGlobalTemp(o.Head().Name) {
 		return
 	}
-	if b.place.system || b.place.owner >= 0 && db == b.place.db && db.Owner(o) == b.place.owner {
+	if b.Place.system || b.Place.owner >= 0 && db == b.Place.DB && db.Owner(o) == b.Place.owner {
 		return
 	}
-	for _, u := range b.needs.Uses {
+	for _, u := range b.Needs.Uses {
 		if u.DatabaseID == db.ID && u.Object == o && u.Permission == permission {
 			return
 		}
 	}
-	b.needs.Uses = append(b.needs.Uses, plan.Use{DatabaseID: db.ID, Object: o, Permission: permission})
+	b.Needs.Uses = append(b.Needs.Uses, plan.Use{DatabaseID: db.ID, Object: o, Permission: permission})
 }
 
-// needLocal records a temporary table or table variable that the statement uses.
-func (b *binder) needLocal(t *catalog.Table) {
-	for _, s := range b.needs.Local {
+// NeedLocal records a temporary table or table variable that the statement uses.
+func (b *Binder) NeedLocal(t *catalog.Table) {
+	for _, s := range b.Needs.Local {
 		if s == t {
 			return
 		}
 	}
-	b.needs.Local = append(b.needs.Local, t)
+	b.Needs.Local = append(b.Needs.Local, t)
 }
 
-// within calls f with another place for name resolution, for example that of a view. Error 217 when
+// Within calls f with another place for name resolution, for example that of a view. Error 217 when
 // expansions nest too deeply.
-func (b *binder) within(p place, f func() error) error {
+func (b *Binder) Within(p Place, f func() error) error {
 	if b.depth++; b.depth > maxExpansion {
 		return mserr.NestingLevel(maxExpansion)
 	}
-	saved := b.place
-	b.place = p
+	saved := b.Place
+	b.Place = p
 	err := f()
-	b.place = saved
+	b.Place = saved
 	b.depth--
 	return err
 }
 
-// moduleScope returns the place in which the names inside a view or function are resolved.
-func (b *binder) moduleScope(db *catalog.Database, o catalog.Object) place {
+// ModuleScope returns the place in which the names inside a view or function are resolved.
+func (b *Binder) ModuleScope(db *catalog.Database, o catalog.Object) Place {
 	schema := ""
 	if s := db.SchemaByID(o.Head().SchemaID); s != nil {
 		schema = s.Name
 	}
-	return place{db: db, schemas: schemasFrom(schema), owner: db.Owner(o)}
+	return Place{DB: db, Schemas: schemasFrom(schema), owner: db.Owner(o)}
 }
 
-// object resolves the name of an object and follows synonyms. If the object does not exist, it
+// Object resolves the name of an object and follows synonyms. If the object does not exist, it
 // returns the database searched and a nil object. Errors are those of resolving the database; a
 // database that does not exist makes the whole name invalid (error 208), as in SQL Server.
-func (b *binder) object(name *syntax.ObjectName) (*catalog.Database, catalog.Object, error) {
+func (b *Binder) Object(name *syntax.ObjectName) (*catalog.Database, catalog.Object, error) {
 	db, o, err := b.objectAt(name.Server(), name.Database(), name.Schema(), name.Last(), 0)
 	if errors.Is(err, mserr.NoDatabase("")) {
 		err = mserr.InvalidObject(name.String())
@@ -205,22 +205,22 @@ func (b *binder) object(name *syntax.ObjectName) (*catalog.Database, catalog.Obj
 }
 
 // objectAt resolves an object by the parts of its name. hops counts the synonyms followed so far.
-func (b *binder) objectAt(server, database, schema, name string, hops int) (*catalog.Database, catalog.Object, error) {
+func (b *Binder) objectAt(server, database, schema, name string, hops int) (*catalog.Database, catalog.Object, error) {
 	if server != "" {
 		return nil, nil, mserr.NoServer(server)
 	}
 	if catalog.IsGlobalTemp(name) {
-		database, schema = tempDatabase, "dbo"
+		database, schema = TempDatabase, "dbo"
 	}
-	db := b.place.db
+	db := b.Place.DB
 	if database != "" {
 		var err error
-		if db, err = b.scope.Database(database); err != nil {
+		if db, err = b.Scope.Database(database); err != nil {
 			return nil, nil, err
 		}
 		b.needSnapshot(db)
 	}
-	schemas := b.place.schemas
+	schemas := b.Place.Schemas
 	if schema != "" {
 		schemas = []string{schema}
 	}
@@ -238,7 +238,7 @@ func (b *binder) objectAt(server, database, schema, name string, hops int) (*cat
 			return db, nil, err
 		}
 		in := base.Database()
-		if in == "" && db != b.place.db {
+		if in == "" && db != b.Place.DB {
 			in = db.Name
 		}
 		return b.objectAt(base.Server(), in, base.Schema(), base.Last(), hops+1)
@@ -246,16 +246,16 @@ func (b *binder) objectAt(server, database, schema, name string, hops int) (*cat
 	return db, nil, nil
 }
 
-// variable returns the node of a variable or parameter. Error 137 for an undeclared one.
-func (b *binder) variable(name string) (*tree.Node, error) {
-	if n, ok := b.place.params[catalog.Fold(name)]; ok {
+// Variable returns the node of a variable or parameter. Error 137 for an undeclared one.
+func (b *Binder) Variable(name string) (*tree.Node, error) {
+	if n, ok := b.Place.Params[catalog.Fold(name)]; ok {
 		return n, nil
 	}
-	if b.place.params == nil && b.place.owner < 0 {
+	if b.Place.Params == nil && b.Place.owner < 0 {
 		if n := b.deduction.Variable(name); n != nil {
 			return n, nil
 		}
-		if t, ok := b.scope.Variable(name); ok {
+		if t, ok := b.Scope.Variable(name); ok {
 			return &tree.Node{Op: tree.OpVar, Type: t, Null: true, Name: name, Traits: tree.HasVar}, nil
 		}
 	}
@@ -264,16 +264,16 @@ func (b *binder) variable(name string) (*tree.Node, error) {
 
 // typeOf resolves a type as written. defaults is types.Named or types.NamedForCast: the two differ
 // in the length of a type without a length.
-func (b *binder) typeOf(ref *syntax.TypeRef, defaults func(string, ...int) (types.Type, error)) (types.Type, error) {
-	t, _, table, err := b.anyType(ref, defaults)
+func (b *Binder) typeOf(ref *syntax.TypeRef, defaults func(string, ...int) (types.Type, error)) (types.Type, error) {
+	t, _, table, err := b.AnyType(ref, defaults)
 	if err == nil && table != nil {
 		err = mserr.UnknownSystemType(ref.Name.Last())
 	}
 	return t, err
 }
 
-// anyType resolves a type that may also be a table type.
-func (b *binder) anyType(
+// AnyType resolves a type that may also be a table type.
+func (b *Binder) AnyType(
 	ref *syntax.TypeRef,
 	defaults func(string, ...int) (types.Type, error),
 ) (types.Type, *catalog.AliasType, *catalog.TableType, error) {
@@ -287,15 +287,15 @@ func (b *binder) anyType(
 		t, err := defaults(name, args...)
 		return b.ofDatabase(t), nil, nil, err
 	}
-	schemas := b.place.schemas
+	schemas := b.Place.Schemas
 	if schema != "" {
 		schemas = []string{schema}
 	}
 	for _, s := range schemas {
-		if a := b.place.db.AliasType(s, name); a != nil {
+		if a := b.Place.DB.AliasType(s, name); a != nil {
 			return b.ofDatabase(a.Type), a, nil, nil
 		}
-		if tt := b.place.db.TableType(s, name); tt != nil {
+		if tt := b.Place.DB.TableType(s, name); tt != nil {
 			return types.Type{}, nil, tt, nil
 		}
 	}
@@ -303,4 +303,27 @@ func (b *binder) anyType(
 		name = schema + "." + name
 	}
 	return types.Type{}, nil, nil, mserr.UnknownSystemType(name)
+}
+
+// hints reads OPTION (...). Only MAXRECURSION has an effect; all other hints are for SQL Server's
+// optimizer and are ignored. Error 310 for a MAXRECURSION out of range.
+func (b *Binder) hints(hints []*syntax.Option) error {
+	for _, h := range hints {
+		if h.Name != "MAXRECURSION" {
+			continue
+		}
+		lit, ok := h.Value.(*syntax.Literal)
+		if !ok {
+			return mserr.Syntax("MAXRECURSION")
+		}
+		n, err := strconv.Atoi(lit.Text)
+		if err != nil || n < 0 || n > 32767 {
+			return mserr.New(310, 15,
+				"The value %s specified for the MAXRECURSION option exceeds the allowed maximum of 32767.",
+				lit.Text,
+			)
+		}
+		b.maxRecursion = n
+	}
+	return nil
 }
