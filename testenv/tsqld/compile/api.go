@@ -2,13 +2,14 @@ package compile
 
 import (
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/dml"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/eval"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 )
 
-// The results of a [Compiler] and what their execution needs, which packages plan, eval, bind and
-// tree declare for the rooms of this package.
+// The results of a [Compiler] and what their execution needs, which the packages below this one
+// declare.
 type (
 	// Plan is a compiled query.
 	Plan = plan.Plan
@@ -30,6 +31,8 @@ type (
 	Scalar = plan.Scalar
 	// DML is a compiled INSERT, UPDATE, DELETE or MERGE.
 	DML = plan.DML
+	// Rows describes the rows of [Compiler.InsertRows].
+	Rows = dml.Rows
 	// Spool is the temporary table of a DML.
 	Spool = plan.Spool
 	// IdentityNeed describes the identity values that a DML takes.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/dml"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
@@ -216,7 +217,7 @@ func TestInsertRows(t *testing.T) {
 		b,
 	).InsertRows(
 		parseTarget("#src"),
-		Rows{
+		dml.Rows{
 			Names:   []string{"n", "name"},
 			Columns: []types.Column{{Type: types.VarCharOf(5)}, {Type: types.NVarCharOf(3)}},
 		},

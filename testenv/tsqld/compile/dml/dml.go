@@ -1,4 +1,4 @@
-package compile
+package dml
 
 import (
 	"slices"
@@ -514,85 +514,8 @@ func (o *outputs) insert(b *builder, t target) (plan.Statement, *plan.IdentityNe
 	return st, need, err
 }
 
-// Check compiles a condition on the columns of one table for a CHECK constraint: SQLite text over
-// the table's columns, without parameters. Errors: 1046 for subqueries, and those of other
-// expressions that a constraint cannot contain.
-func (c *Compiler) Check(table *catalog.Table, e syntax.Cond) (sql string, err error) {
-	return c.condition(table, e, lower.Check)
-}
-
-// Filter compiles the WHERE of an index in the form that conditions in queries have, because SQLite
-// compares the two texts to decide whether a query can use the index.
-func (c *Compiler) Filter(table *catalog.Table, e syntax.Cond) (sql string, err error) {
-	return c.condition(table, e, lower.Schema)
-}
-
-// condition compiles a condition on the columns of one table.
-func (c *Compiler) condition(table *catalog.Table, e syntax.Cond, write func(*tree.Node) (string, error)) (sql string, err error) {
-	err = c.bind(nil, func(b *bind.Binder) error {
-		src := &tree.Source{Name: table.Name, Base: table}
-		b.TableColumns(src, nil, table)
-		b.Locale = types.Locale{}
-		n, err := b.Cond(e, &bind.Level{Sources: []*tree.Source{src}, NoSubquery: true})
-		if err != nil {
-			return err
-		}
-		sql, err = write(n)
-		return err
-	})
-	return sql, err
-}
-
-// Formula compiles the expression of a computed column. sql is the text for a generated column; it
-// is "" for an expression that is not deterministic and must be expanded where the column is used.
-// Error 1759 for a computed column that reads another one.
-func (c *Compiler) Formula(table *catalog.Table, e syntax.Expr) (t types.Type, nullable bool, sql string, err error) {
-	err = c.bind(nil, func(b *bind.Binder) error {
-		src := &tree.Source{Name: table.Name, Base: table}
-		b.TableColumns(src, nil, table)
-		b.Locale = types.Locale{}
-		for i := range src.Columns {
-			if base := src.Columns[i].Base; base.Formula != nil || base.Computed {
-				src.Columns[i].Expand = func() (*tree.Node, error) {
-					return nil, mserr.New(1759, 16,
-						"Computed column '%s' in table '%s' is not allowed to be used in another computed-column definition.",
-						base.Name,
-						table.Name,
-					)
-				}
-			}
-		}
-		n, err := b.Expr(e, &bind.Level{Sources: []*tree.Source{src}, NoSubquery: true})
-		if err != nil {
-			return err
-		}
-		if n.Type.ID == types.Null {
-			if n, err = expr.Convert(n, types.IntType, types.NoStyle, false); err != nil {
-				return err
-			}
-		}
-		t, nullable = n.Type, n.Null
-		if n.Traits&(tree.HasEnv|tree.HasPerRow|tree.HasLocal|tree.HasVar) != 0 {
-			return nil
-		}
-		sql, err = lower.Schema(n)
-		return err
-	})
-	return t, nullable, sql, err
-}
-
-// Truncate compiles TRUNCATE TABLE. The interpreter resets the identity counter and raises error
-// 4712 and the error for a missing ALTER permission.
-func (c *Compiler) Truncate(s *syntax.TruncateStmt) (d *plan.DML, err error) {
-	err = c.bind(nil, func(b *bind.Binder) error {
-		d, err = compileTruncate(b, s)
-		return err
-	})
-	return d, err
-}
-
-// compileTruncate compiles TRUNCATE TABLE.
-func compileTruncate(in *bind.Binder, s *syntax.TruncateStmt) (d *plan.DML, err error) {
+// Truncate compiles TRUNCATE TABLE.
+func Truncate(in *bind.Binder, s *syntax.TruncateStmt) (d *plan.DML, err error) {
 	b := &builder{Binder: in}
 	t, err := b.tableTarget(&syntax.TableName{Name: s.Table}, "ALTER")
 	if err != nil {

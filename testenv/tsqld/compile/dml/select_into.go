@@ -1,4 +1,4 @@
-package compile
+package dml
 
 import (
 	"slices"
@@ -14,24 +14,9 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// SelectInto compiles the INSERT of SELECT … INTO, after the table was created from the columns
-// of [Compiler.Select]'s plan. database is the database of the table, 0 for a temporary one.
-func (c *Compiler) SelectInto(
-	q *syntax.Query,
-	hints []*syntax.Option,
-	database int,
-	table *catalog.Table,
-) (d *plan.DML, err error) {
-	err = c.bind(hints, func(b *bind.Binder) error {
-		d, err = compileSelectInto(b, q, hints, database, table)
-		return err
-	})
-	return d, err
-}
-
-// compileSelectInto compiles the INSERT of SELECT … INTO, after the table was created. database is
+// SelectInto compiles the INSERT of SELECT … INTO, after the table was created. database is
 // the database of the table, 0 for a temporary one.
-func compileSelectInto(
+func SelectInto(
 	in *bind.Binder,
 	q *syntax.Query,
 	hints []*syntax.Option,
@@ -39,7 +24,7 @@ func compileSelectInto(
 	table *catalog.Table,
 ) (d *plan.DML, err error) {
 	b := &builder{Binder: in}
-	q, declared, err := identityOf(q)
+	q, declared, err := IdentityOf(q)
 	if err != nil {
 		return d, err
 	}
@@ -65,16 +50,16 @@ func compileSelectInto(
 	return d, err
 }
 
-// identityItem is IDENTITY(type, seed, increment) in the select list of SELECT … INTO: a column of
+// IdentityItem is IDENTITY(type, seed, increment) in the select list of SELECT … INTO: a column of
 // the new table ("IDENTITY (Function) (Transact-SQL)"). Its values come from the INSERT.
-type identityItem struct {
+type IdentityItem struct {
 	column string
 	auto   *catalog.Identity
 }
 
-// identityOf returns a query whose select list has a constant of the type in the place of IDENTITY,
+// IdentityOf returns a query whose select list has a constant of the type in the place of IDENTITY,
 // and what IDENTITY declares; without IDENTITY, it returns q and nil.
-func identityOf(q *syntax.Query) (*syntax.Query, *identityItem, error) {
+func IdentityOf(q *syntax.Query) (*syntax.Query, *IdentityItem, error) {
 	s, ok := bind.Unparen(q.Body).(*syntax.Select)
 	if !ok || s.Into == nil {
 		return q, nil, nil
@@ -102,7 +87,7 @@ func identityOf(q *syntax.Query) (*syntax.Query, *identityItem, error) {
 	body.Items = slices.Clone(s.Items)
 	body.Items[at] = &replaced
 	c.Body = &body
-	return &c, &identityItem{name, &catalog.Identity{Seed: seed, Increment: step}}, nil
+	return &c, &IdentityItem{name, &catalog.Identity{Seed: seed, Increment: step}}, nil
 }
 
 // isIdentity reports whether an item is a call of IDENTITY.
@@ -115,9 +100,9 @@ func isIdentity(item syntax.SelectItem) bool {
 	return ok
 }
 
-// declare sets the identity of the column in the target of SELECT … INTO. Error 8108 if another
+// Declare sets the identity of the column in the target of SELECT … INTO. Error 8108 if another
 // column inherits one.
-func (i *identityItem) declare(into *plan.Into, q *tree.Query) error {
+func (i *IdentityItem) Declare(into *plan.Into, q *tree.Query) error {
 	for k, c := range q.Columns {
 		switch {
 		case strings.EqualFold(c.Name, i.column):
@@ -137,7 +122,7 @@ func (i *identityItem) declare(into *plan.Into, q *tree.Query) error {
 }
 
 // without returns the query without the column of IDENTITY.
-func (i *identityItem) without(q *tree.Query) *tree.Query {
+func (i *IdentityItem) without(q *tree.Query) *tree.Query {
 	at := slices.IndexFunc(q.Columns, func(c tree.ResultColumn) bool { return strings.EqualFold(c.Name, i.column) })
 	r, inner := *q, *q.Core
 	inner.Items = slices.Delete(slices.Clone(inner.Items), at, at+1)

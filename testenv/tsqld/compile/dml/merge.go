@@ -1,4 +1,4 @@
-package compile
+package dml
 
 import (
 	"slices"
@@ -34,22 +34,9 @@ type mergeBuilder struct {
 	action   *tree.Node               // column of the spool: the number of the row's branch
 }
 
-// Merge compiles a MERGE. The joined rows of source and target are stored in the spool with the
-// number of the branch that applies to each. Up to three statements then apply the branches.
-func (c *Compiler) Merge(s *syntax.MergeStmt) (d *plan.DML, err error) {
-	err = c.bind(s.Hints, func(b *bind.Binder) error {
-		d, err = compileMerge(b, s)
-		return err
-	})
-	if err == nil {
-		err = c.addPastPlan(d, func(c *Compiler) (*plan.DML, error) { return c.Merge(s) })
-	}
-	return d, err
-}
-
-// compileMerge compiles a MERGE. The joined rows of source and target are stored in the spool with
+// Merge compiles a MERGE. The joined rows of source and target are stored in the spool with
 // the number of the branch that applies to each. Up to three statements then apply the branches.
-func compileMerge(in *bind.Binder, s *syntax.MergeStmt) (d *plan.DML, err error) {
+func Merge(in *bind.Binder, s *syntax.MergeStmt) (d *plan.DML, err error) {
 	b := &builder{Binder: in}
 	if err := b.With(s.With); err != nil {
 		return d, err

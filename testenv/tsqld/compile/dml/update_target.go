@@ -1,4 +1,4 @@
-package compile
+package dml
 
 import (
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"

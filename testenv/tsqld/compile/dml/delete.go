@@ -1,4 +1,4 @@
-package compile
+package dml
 
 import (
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
@@ -13,20 +13,7 @@ import (
 
 // Delete compiles a DELETE. checked tells whether WHERE CURRENT OF requires that the row is
 // unchanged since FETCH.
-func (c *Compiler) Delete(s *syntax.DeleteStmt, checked bool) (d *plan.DML, err error) {
-	err = c.bind(s.Hints, func(b *bind.Binder) error {
-		d, err = compileDelete(b, s, checked)
-		return err
-	})
-	if err == nil {
-		err = c.addPastPlan(d, func(c *Compiler) (*plan.DML, error) { return c.Delete(s, checked) })
-	}
-	return d, err
-}
-
-// compileDelete compiles a DELETE. checked tells whether WHERE CURRENT OF requires that the row is
-// unchanged since FETCH.
-func compileDelete(in *bind.Binder, s *syntax.DeleteStmt, checked bool) (d *plan.DML, err error) {
+func Delete(in *bind.Binder, s *syntax.DeleteStmt, checked bool) (d *plan.DML, err error) {
 	b := &builder{Binder: in}
 	if err := b.With(s.With); err != nil {
 		return d, err

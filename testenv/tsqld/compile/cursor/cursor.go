@@ -1,25 +1,22 @@
-package compile
+package cursor
 
 import (
 	"slices"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind"
-	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
-	"github.com/jobagent/jobagent/testenv/tsqld/compile/lower"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
-	"github.com/jobagent/jobagent/testenv/tsqld/compile/rewrite"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// identityColumns returns the columns that identify a version of a row: the key, and the
+// IdentityColumns returns the columns that identify a version of a row: the key, and the
 // rowversion or, without one, all columns. "SQL Server compares rowversion column values, or a
 // checksum value if the table has no rowversion column" (documentation of DECLARE CURSOR,
 // OPTIMISTIC). The number of key columns is the second result.
-func identityColumns(t *catalog.Table) (ids []int, keys int) {
+func IdentityColumns(t *catalog.Table) (ids []int, keys int) {
 	if key := bind.BrowseKey(t); key != nil {
 		for _, k := range key.Columns {
 			ids = append(ids, k.ColumnID)
@@ -37,59 +34,16 @@ func identityColumns(t *catalog.Table) (ids []int, keys int) {
 	return ids, keys
 }
 
-// placeValue returns a value of a place.
-func placeValue(at int, t types.Type) *tree.Node {
+// PlaceValue returns a value of a place.
+func PlaceValue(at int, t types.Type) *tree.Node {
 	return &tree.Node{Op: tree.OpRun, Type: t, Null: true, Traits: tree.HasRun, Run: func(r *tree.Run) types.Value { return r.Row[at] }}
 }
 
-// Cursor compiles the query of a cursor. Errors: 154 for assignments, 16907 for INTO.
-func (c *Compiler) Cursor(q *syntax.Query, hints []*syntax.Option, use plan.CursorUse) (p *plan.CursorPlan, err error) {
-	err = c.bind(hints, func(b *bind.Binder) error {
-		switch s, _ := bind.Unparen(q.Body).(*syntax.Select); {
-		case s != nil && slices.ContainsFunc(s.Items, isAssignment):
-			return mserr.CursorAssigns()
-		case bind.IntoName(q.Body) != nil:
-			return mserr.NotInCursor("SELECT INTO")
-		}
-		r, err := b.Query(q, nil, bind.QueryUse{Top: true})
-		if err != nil {
-			return err
-		}
-		if err := expr.CheckColumnCollations(r); err != nil {
-			return err
-		}
-		p = &plan.CursorPlan{}
-		p.Columns = r.ColumnTypes()
-		if use.Kind != plan.CursorStatic {
-			if r, err = navigate(b, r, use, p); err != nil {
-				return err
-			}
-		}
-		if err = lower.Plan(&p.Plan, b.Needs, r); err == nil && len(p.ReadPast) > 0 && rewrite.NeedsPastRows(r) {
-			p.PastPlan = p.EmptyPlan(len(r.Columns))
-		}
-		return err
-	})
-	if err == nil && p.PastPlan == nil && c.needsPastPlan(&p.Needs) {
-		var past *plan.CursorPlan
-		if past, err = c.forEmptyPast().Cursor(q, hints, use); err == nil {
-			p.PastPlan = &past.Plan
-		}
-	}
-	return p, err
-}
-
-// isAssignment reports whether an item of a select list is @v = x.
-func isAssignment(item syntax.SelectItem) bool {
-	_, is := item.(*syntax.SelectAssign)
-	return is
-}
-
-// navigate returns the query of a step of a cursor, and sets the kind and the tables of its plan.
+// Navigate returns the query of a step of a cursor, and sets the kind and the tables of its plan.
 // A query converts its cursor to another kind as documented ("Using Implicit Cursor Conversions"):
 // to a static cursor if rows of the result are not rows of tables, and to a keyset cursor if the
 // server keeps the rows in a work table.
-func navigate(b *bind.Binder, r *tree.Query, use plan.CursorUse, p *plan.CursorPlan) (*tree.Query, error) {
+func Navigate(b *bind.Binder, r *tree.Query, use plan.CursorUse, p *plan.CursorPlan) (*tree.Query, error) {
 	if !navigable(r) {
 		return r, nil
 	}
@@ -101,7 +55,7 @@ func navigate(b *bind.Binder, r *tree.Query, use plan.CursorUse, p *plan.CursorP
 	if kind == plan.CursorDynamic && (r.Limit != nil || r.Offset != nil || !isCovered(r.Order)) {
 		kind = plan.CursorKeyset
 	}
-	keyed := !slices.ContainsFunc(tables, func(t *cursorTable) bool { return t.keys == 0 })
+	keyed := !slices.ContainsFunc(tables, func(t *Table) bool { return t.keys == 0 })
 	if kind == plan.CursorKeyset && !keyed {
 		return r, nil
 	}
@@ -148,19 +102,19 @@ func navigable(q *tree.Query) bool {
 	return !slices.ContainsFunc(q.Order, func(o tree.OrderTerm) bool { return o.Node.Traits&(tree.HasWindow|tree.HasAgg) != 0 })
 }
 
-// cursorTable is a table behind a source of a cursor's query. The nodes are valid in the query.
-type cursorTable struct {
+// Table is a table behind a source of a cursor's query. The nodes are valid in the query.
+type Table struct {
 	plan.CursorTable
-	top      *tree.Source // source of the query through which the table is read
-	outer    bool         // the source may have no row (outer join)
-	keys     int          // number of columns of the key, at the start of identity; 0 for none
-	rowid    *tree.Node
-	identity []*tree.Node
+	top    *tree.Source // source of the query through which the table is read
+	outer  bool         // the source may have no row (outer join)
+	keys   int          // number of columns of the key, at the start of identity; 0 for none
+	RowID  *tree.Node
+	Values []*tree.Node
 }
 
 // cursorTables returns the tables behind a FROM clause, through views, derived tables and common
 // table expressions. The second result is false if the rows of a source are not rows of tables.
-func cursorTables(f tree.From, outer bool) ([]*cursorTable, bool) {
+func cursorTables(f tree.From, outer bool) ([]*Table, bool) {
 	if j, ok := f.(*tree.Join); ok {
 		left, ok := cursorTables(j.Left, outer || j.Kind == "RIGHT JOIN" || j.Kind == "FULL JOIN")
 		if !ok {
@@ -174,7 +128,7 @@ func cursorTables(f tree.From, outer bool) ([]*cursorTable, bool) {
 	case !ok:
 		return nil, false
 	case src.Base != nil && src.Table != "":
-		return []*cursorTable{baseCursorTable(src, outer)}, true
+		return []*Table{TableOf(src, outer)}, true
 	case src.Query == nil || src.Lineage == nil || src.Query.Core != src.Lineage || !isTransparent(src.Query):
 		return nil, false
 	}
@@ -193,30 +147,30 @@ func isTransparent(q *tree.Query) bool {
 	return navigable(q) && q.Limit == nil && q.Offset == nil
 }
 
-// baseCursorTable returns the table of a source of FROM.
-func baseCursorTable(src *tree.Source, outer bool) *cursorTable {
+// TableOf returns the table of a source of FROM.
+func TableOf(src *tree.Source, outer bool) *Table {
 	src.Columns = append(src.Columns, tree.SourceColumn{Type: types.BigIntType, SQL: "rowid", Hidden: true, Null: outer})
-	t := &cursorTable{top: src, outer: outer, rowid: tree.ColumnNode(src, len(src.Columns)-1)}
+	t := &Table{top: src, outer: outer, RowID: tree.ColumnNode(src, len(src.Columns)-1)}
 	t.DatabaseID, t.ObjectID = src.DatabaseID, src.Base.ObjectID
-	t.Identity, t.keys = identityColumns(src.Base)
+	t.Identity, t.keys = IdentityColumns(src.Base)
 	for _, id := range t.Identity {
 		i := slices.IndexFunc(src.Base.Columns, func(c *catalog.Column) bool { return c.ID == id })
 		n := tree.ColumnNode(src, i)
 		n.Null = n.Null || outer
-		t.identity = append(t.identity, n)
+		t.Values = append(t.Values, n)
 	}
 	return t
 }
 
 // lift makes the nodes of a table inside a derived table columns of the derived table.
-func lift(s *tree.Source, t *cursorTable) {
+func lift(s *tree.Source, t *Table) {
 	t.top = s
 	if s.View != nil {
 		t.DatabaseID, t.ObjectID = s.DatabaseID, s.View.ObjectID
 	}
-	t.rowid = s.AddHidden(t.rowid)
-	for i, n := range t.identity {
-		t.identity[i] = s.AddHidden(n)
+	t.RowID = s.AddHidden(t.RowID)
+	for i, n := range t.Values {
+		t.Values[i] = s.AddHidden(n)
 	}
 }
 
@@ -259,7 +213,7 @@ func tableColumn(n *tree.Node) *tree.SourceColumn {
 
 // listUpdates sets the tables that UPDATE and DELETE may change: those with a column of FOR UPDATE
 // OF, or all without such a list. Error 207.
-func listUpdates(tables []*cursorTable, from tree.From, columns []syntax.Ident) error {
+func listUpdates(tables []*Table, from tree.From, columns []syntax.Ident) error {
 	for _, t := range tables {
 		t.Updates = len(columns) == 0
 	}
@@ -286,7 +240,7 @@ func isIn(src *tree.Source, f tree.From) bool {
 }
 
 // keysOnly leaves out all values except those of keys, which are all that a keyset cursor keeps.
-func keysOnly(q *tree.Query, tables []*cursorTable) {
+func keysOnly(q *tree.Query, tables []*Table) {
 	kept := map[int]bool{}
 	for _, t := range tables {
 		for i := range t.keys + 1 {
@@ -301,7 +255,7 @@ func keysOnly(q *tree.Query, tables []*cursorTable) {
 }
 
 // withPlace returns a query whose rows end with their place.
-func withPlace(q *tree.Query, kind plan.CursorKind, tables []*cursorTable) *tree.Query {
+func withPlace(q *tree.Query, kind plan.CursorKind, tables []*Table) *tree.Query {
 	r := *q
 	c := *q.Core
 	r.Core, c.Items, r.Columns = &c, slices.Clone(c.Items), slices.Clone(r.Columns)
@@ -313,8 +267,8 @@ func withPlace(q *tree.Query, kind plan.CursorKind, tables []*cursorTable) *tree
 	}
 	for _, t := range tables {
 		t.At = len(r.Columns)
-		hide(t.rowid)
-		for _, n := range t.identity {
+		hide(t.RowID)
+		for _, n := range t.Values {
 			hide(n)
 		}
 	}

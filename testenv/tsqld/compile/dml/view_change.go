@@ -1,4 +1,4 @@
-package compile
+package dml
 
 import (
 	"errors"
@@ -197,12 +197,7 @@ func (s *spool) emitCheck(d *plan.DML, check *tree.Node) error {
 }
 
 // CheckOption returns an error if a view cannot have WITH CHECK OPTION. Error 4510.
-func (c *Compiler) CheckOption(st *syntax.CreateViewStmt) error {
-	return c.bind(nil, func(b *bind.Binder) error { return checkViewOption(b, st) })
-}
-
-// checkViewOption returns an error if a view cannot have WITH CHECK OPTION. Error 4510.
-func checkViewOption(in *bind.Binder, st *syntax.CreateViewStmt) error {
+func CheckOption(in *bind.Binder, st *syntax.CreateViewStmt) error {
 	b := &builder{Binder: in}
 	src, err := b.ExpandView(st, st.Name.Last(), "", "", b.Place)
 	if err != nil {

@@ -1,4 +1,4 @@
-package compile
+package dml
 
 import (
 	"slices"
@@ -266,20 +266,7 @@ func (m *modification) rows(where *tree.Node, top *syntax.Top) (*tree.Query, err
 
 // Update compiles an UPDATE. checked tells whether WHERE CURRENT OF requires that the row is
 // unchanged since FETCH.
-func (c *Compiler) Update(s *syntax.UpdateStmt, checked bool) (d *plan.DML, err error) {
-	err = c.bind(s.Hints, func(b *bind.Binder) error {
-		d, err = compileUpdate(b, s, checked)
-		return err
-	})
-	if err == nil {
-		err = c.addPastPlan(d, func(c *Compiler) (*plan.DML, error) { return c.Update(s, checked) })
-	}
-	return d, err
-}
-
-// compileUpdate compiles an UPDATE. checked tells whether WHERE CURRENT OF requires that the row is
-// unchanged since FETCH.
-func compileUpdate(in *bind.Binder, s *syntax.UpdateStmt, checked bool) (d *plan.DML, err error) {
+func Update(in *bind.Binder, s *syntax.UpdateStmt, checked bool) (d *plan.DML, err error) {
 	b := &builder{Binder: in}
 	if err := b.With(s.With); err != nil {
 		return d, err

@@ -1,4 +1,4 @@
-package compile
+package dml
 
 import (
 	"slices"
@@ -251,20 +251,8 @@ func (ins *insertion) noteIdentity(d *plan.DML, rows int) {
 	}
 }
 
-// Insert compiles an INSERT other than INSERT … EXEC, for which see [Compiler.InsertRows].
-func (c *Compiler) Insert(s *syntax.InsertStmt) (d *plan.DML, err error) {
-	err = c.bind(s.Hints, func(b *bind.Binder) error {
-		d, err = compileInsert(b, s)
-		return err
-	})
-	if err == nil {
-		err = c.addPastPlan(d, func(c *Compiler) (*plan.DML, error) { return c.Insert(s) })
-	}
-	return d, err
-}
-
-// compileInsert compiles an INSERT other than INSERT … EXEC.
-func compileInsert(in *bind.Binder, s *syntax.InsertStmt) (d *plan.DML, err error) {
+// Insert compiles an INSERT other than INSERT … EXEC.
+func Insert(in *bind.Binder, s *syntax.InsertStmt) (d *plan.DML, err error) {
 	b := &builder{Binder: in}
 	if err := b.With(s.With); err != nil {
 		return d, err
@@ -676,7 +664,7 @@ func (b *builder) spoolRows(d *plan.DML, ins *insertion, q *tree.Query, into, cl
 	return b.insertFromSpool(d, ins, sp, held, out, returned)
 }
 
-// Rows describes the rows of [Compiler.InsertRows].
+// Rows describes the rows of [compile.Compiler.InsertRows].
 type Rows struct {
 	// Names are the columns of the target to fill; nil means all columns that can be inserted.
 	Names []string
@@ -690,18 +678,8 @@ type Rows struct {
 	Defaults bool
 }
 
-// InsertRows compiles an INSERT whose rows come from the interpreter (INSERT … EXEC, bulk loads).
-// The statement inserts one row, the values of [tree.Run.Row].
-func (c *Compiler) InsertRows(ts syntax.TableSource, rows Rows) (d *plan.DML, err error) {
-	err = c.bind(nil, func(b *bind.Binder) error {
-		d, err = compileInsertRows(b, ts, rows)
-		return err
-	})
-	return d, err
-}
-
-// compileInsertRows compiles an INSERT whose rows come from the interpreter.
-func compileInsertRows(in *bind.Binder, ts syntax.TableSource, rows Rows) (d *plan.DML, err error) {
+// InsertRows compiles an INSERT whose rows come from the interpreter.
+func InsertRows(in *bind.Binder, ts syntax.TableSource, rows Rows) (d *plan.DML, err error) {
 	b := &builder{Binder: in}
 	names, columns := rows.Names, rows.Columns
 	var idents []syntax.Ident
