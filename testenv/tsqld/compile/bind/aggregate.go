@@ -14,7 +14,7 @@ import (
 )
 
 // aggregate binds an aggregate or a window function.
-func (b *Binder) aggregate(f *builtin.Func, e *syntax.FuncCall, l *Level) (*tree.Node, error) {
+func (b calls) aggregate(f *builtin.Func, e *syntax.FuncCall, l *Level) (*tree.Node, error) {
 	state := l.aggregates()
 	if f.Kind == builtin.Window && e.Over == nil {
 		return nil, mserr.OverRequired(f.Name)
@@ -82,7 +82,7 @@ func (b *Binder) aggregate(f *builtin.Func, e *syntax.FuncCall, l *Level) (*tree
 
 // percentileArgs returns the arguments of PERCENTILE_CONT or PERCENTILE_DISC as their accumulator
 // takes them: the percentile, the expression of WITHIN GROUP, and whether its order is descending.
-func (b *Binder) percentileArgs(f *builtin.Func, e *syntax.FuncCall, l *Level, state *Aggregation, args []*tree.Node) ([]*tree.Node, error) {
+func (b calls) percentileArgs(f *builtin.Func, e *syntax.FuncCall, l *Level, state *Aggregation, args []*tree.Node) ([]*tree.Node, error) {
 	switch {
 	case len(args) != 1:
 		return nil, mserr.ArgumentCount(strings.ToLower(f.Name), 1)
@@ -143,7 +143,7 @@ func (a *Aggregation) checkAllowed() error {
 
 // aggregateArgs binds the arguments. They must not contain another aggregate unless the function is
 // a window function.
-func (b *Binder) aggregateArgs(f *builtin.Func, e *syntax.FuncCall, l *Level, state *Aggregation) ([]*tree.Node, error) {
+func (b calls) aggregateArgs(f *builtin.Func, e *syntax.FuncCall, l *Level, state *Aggregation) ([]*tree.Node, error) {
 	if e.Over != nil {
 		state.inWindow = true
 		defer func() { state.inWindow = false }()
@@ -259,7 +259,7 @@ func windowArgs(name string, n *tree.Node) error {
 }
 
 // over turns an aggregate into a window function. Error 4112 for a missing ORDER BY.
-func (b *Binder) over(f *builtin.Func, n *tree.Node, e *syntax.FuncCall, l *Level, state *Aggregation) (*tree.Node, error) {
+func (b calls) over(f *builtin.Func, n *tree.Node, e *syntax.FuncCall, l *Level, state *Aggregation) (*tree.Node, error) {
 	if err := b.meter.Work(len(l.windows)); err != nil {
 		return nil, err
 	}
@@ -360,7 +360,7 @@ func (l *Level) windowSpec(o *syntax.Over) (*syntax.Over, error) {
 
 // windowOrder binds the ORDER BY of a window or of WITHIN GROUP. Column positions are not allowed
 // there (error 5308).
-func (b *Binder) windowOrder(items []*syntax.OrderItem, l *Level) ([]tree.OrderTerm, error) {
+func (b calls) windowOrder(items []*syntax.OrderItem, l *Level) ([]tree.OrderTerm, error) {
 	out := make([]tree.OrderTerm, len(items))
 	for i, item := range items {
 		if lit, ok := item.X.(*syntax.Literal); ok && lit.Kind == syntax.IntLit {
@@ -381,7 +381,7 @@ func (b *Binder) windowOrder(items []*syntax.OrderItem, l *Level) ([]tree.OrderT
 }
 
 // frame returns the SQL of ROWS or RANGE.
-func (b *Binder) frame(f *syntax.Frame) (string, error) {
+func (b calls) frame(f *syntax.Frame) (string, error) {
 	if f == nil {
 		return "", nil
 	}
@@ -429,7 +429,7 @@ func bound(f syntax.FrameBound, rows bool) (string, error) {
 
 // grouping binds GROUPING and GROUPING_ID, whose values depend on the grouping set. Error 8161 for
 // an argument that is not a group expression.
-func (b *Binder) grouping(f *builtin.Func, e *syntax.FuncCall, l *Level) (*tree.Node, error) {
+func (b calls) grouping(f *builtin.Func, e *syntax.FuncCall, l *Level) (*tree.Node, error) {
 	state := l.aggregates()
 	state.inArguments = true
 	args, err := b.exprs(e.Args, l)

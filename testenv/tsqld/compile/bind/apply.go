@@ -14,7 +14,7 @@ import (
 // depends on the left side is merged into the query if it is simple enough, or joined if it is the
 // TOP of a table. Otherwise a correlated subquery encodes its rows as a text, and a rowset decodes
 // them.
-func (b *Binder) apply(ts *syntax.Join, left tree.From, l *Level, start, middle int) (tree.From, error) {
+func (b *fromBinder) apply(ts *syntax.Join, left tree.From, l *Level, start, middle int) (tree.From, error) {
 	isOuter := ts.Kind == syntax.OuterApply
 	lefts := l.Sources[start:middle]
 	wasUsed := make([]bool, len(lefts))
@@ -63,7 +63,7 @@ func (b *Binder) apply(ts *syntax.Join, left tree.From, l *Level, start, middle 
 // applyTop joins the first rows of a table, CROSS APPLY (SELECT TOP (n) ... FROM t WHERE ... ORDER
 // BY ...), to the left side: it joins the table itself and selects its rows by a correlated
 // subquery. ok is false for other subqueries.
-func (b *Binder) applyTop(src *tree.Source, left tree.From, isOuter bool) (tree.From, bool) {
+func (b *fromBinder) applyTop(src *tree.Source, left tree.From, isOuter bool) (tree.From, bool) {
 	q := src.Query
 	if isOuter || left == nil || q.Core == nil || q.Limit == nil || q.Percent || q.Ties ||
 		q.Document != tree.DocumentNone ||

@@ -19,18 +19,14 @@ import (
 // Server's limit for views is 32.
 const maxExpansion = 32
 
-// Binder binds one statement.
-type Binder struct {
+// Resolver resolves the names of one statement, and notes what the statement needs to run.
+type Resolver struct {
 	Scope     Scope
 	Needs     plan.Needs
 	dbs       map[int]bool
 	lastAlias int // number of the last alias
 	Place     Place
 	depth     int // current nesting depth of expansions
-	// maxRecursion is the limit of OPTION (MAXRECURSION n); 0 means no limit.
-	maxRecursion int
-	// InDefault is set while a column default is bound, the only place that allows NEWSEQUENTIALID.
-	InDefault bool
 	// Locale is the session's locale. It is zero inside system views and in SQL stored in a schema.
 	Locale types.Locale
 	// emptyPast makes sources with READPAST empty tables.
@@ -71,7 +67,7 @@ func CheckElements(n int) error {
 
 // charge charges the session's meter for one expression or condition. Error 701 when the session is
 // out of memory, or the cause of cancellation when the request was cancelled.
-func (b *Binder) charge() error {
+func (b *Resolver) charge() error {
 	if err := b.meter.Work(nodeWork); err != nil {
 		return err
 	}
@@ -91,21 +87,20 @@ type Place struct {
 	system bool // inside a system view, which may name the server's row sets
 }
 
-// New returns a binder for one statement, whose names are resolved in the current database.
-// hints are those of OPTION. With emptyPast, sources with READPAST are empty tables. deduction has
-// the parameters without a declaration; nil for none. Errors: 911 and 916 for the current database,
-// 310 for a hint out of range.
-func New(scope Scope, hints []*syntax.Option, emptyPast bool, deduction *tree.Deduction) (*Binder, error) {
-	b := &Binder{Scope: scope, dbs: map[int]bool{}, maxRecursion: 100, Locale: scope.Locale(), meter: scope.Meter(),
+// newResolver returns a resolver for one statement, whose names are resolved in the current
+// database. With emptyPast, sources with READPAST are empty tables. deduction has the parameters
+// without a declaration; nil for none. Errors: 911 and 916 for the current database.
+func newResolver(scope Scope, emptyPast bool, deduction *tree.Deduction) (Resolver, error) {
+	r := Resolver{Scope: scope, dbs: map[int]bool{}, Locale: scope.Locale(), meter: scope.Meter(),
 		emptyPast: emptyPast, deduction: deduction}
-	b.Needs.EmptyPast = emptyPast
+	r.Needs.EmptyPast = emptyPast
 	db, err := scope.Database("")
 	if err != nil {
-		return nil, err
+		return r, err
 	}
-	b.needSnapshot(db)
-	b.Place = Place{DB: db, Schemas: schemasFrom(scope.DefaultSchema()), owner: -1}
-	return b, b.hints(hints)
+	r.needSnapshot(db)
+	r.Place = Place{DB: db, Schemas: schemasFrom(scope.DefaultSchema()), owner: -1}
+	return r, nil
 }
 
 // schemasFrom returns the schemas that are searched for a name without a schema.
@@ -117,7 +112,7 @@ func schemasFrom(schema string) []string {
 }
 
 // needSnapshot records a database in which names were looked up.
-func (b *Binder) needSnapshot(db *catalog.Database) {
+func (b *Resolver) needSnapshot(db *catalog.Database) {
 	for _, s := range b.Needs.Snapshots {
 		if s == db {
 			return
@@ -127,7 +122,7 @@ func (b *Binder) needSnapshot(db *catalog.Database) {
 }
 
 // NeedDatabase records a database that must be attached before the statement runs.
-func (b *Binder) NeedDatabase(id int) {
+func (b *Resolver) NeedDatabase(id int) {
 	if id != 0 && !b.dbs[id] {
 		b.dbs[id] = true
 		b.Needs.Databases = append(b.Needs.Databases, id)
@@ -135,7 +130,7 @@ func (b *Binder) NeedDatabase(id int) {
 }
 
 // Alias returns a new table alias, unique in the statement.
-func (b *Binder) Alias(prefix string) string {
+func (b *Resolver) Alias(prefix string) string {
 	b.lastAlias++
 	return prefix + strconv.Itoa(b.lastAlias)
 }
@@ -145,7 +140,7 @@ const TempDatabase = "tempdb"
 
 // NeedPermission records a permission that the session needs, unless the ownership chain covers the
 // object. All sessions may use global temporary tables.
-func (b *Binder) NeedPermission(db *catalog.Database, o catalog.Object, permission string) {
+func (b *Resolver) NeedPermission(db *catalog.Database, o catalog.Object, permission string) {
 	if catalog.IsGlobalTemp(o.Head().Name) {
 		return
 	}
@@ -161,7 +156,7 @@ func (b *Binder) NeedPermission(db *catalog.Database, o catalog.Object, permissi
 }
 
 // NeedLocal records a temporary table or table variable that the statement uses.
-func (b *Binder) NeedLocal(t *catalog.Table) {
+func (b *Resolver) NeedLocal(t *catalog.Table) {
 	for _, s := range b.Needs.Local {
 		if s == t {
 			return
@@ -172,7 +167,7 @@ func (b *Binder) NeedLocal(t *catalog.Table) {
 
 // Within calls f with another place for name resolution, for example that of a view. Error 217 when
 // expansions nest too deeply.
-func (b *Binder) Within(p Place, f func() error) error {
+func (b *Resolver) Within(p Place, f func() error) error {
 	if b.depth++; b.depth > maxExpansion {
 		return mserr.NestingLevel(maxExpansion)
 	}
@@ -185,7 +180,7 @@ func (b *Binder) Within(p Place, f func() error) error {
 }
 
 // ModuleScope returns the place in which the names inside a view or function are resolved.
-func (b *Binder) ModuleScope(db *catalog.Database, o catalog.Object) Place {
+func (b *Resolver) ModuleScope(db *catalog.Database, o catalog.Object) Place {
 	schema := ""
 	if s := db.SchemaByID(o.Head().SchemaID); s != nil {
 		schema = s.Name
@@ -196,7 +191,7 @@ func (b *Binder) ModuleScope(db *catalog.Database, o catalog.Object) Place {
 // Object resolves the name of an object and follows synonyms. If the object does not exist, it
 // returns the database searched and a nil object. Errors are those of resolving the database; a
 // database that does not exist makes the whole name invalid (error 208), as in SQL Server.
-func (b *Binder) Object(name *syntax.ObjectName) (*catalog.Database, catalog.Object, error) {
+func (b *Resolver) Object(name *syntax.ObjectName) (*catalog.Database, catalog.Object, error) {
 	db, o, err := b.objectAt(name.Server(), name.Database(), name.Schema(), name.Last(), 0)
 	if errors.Is(err, mserr.NoDatabase("")) {
 		err = mserr.InvalidObject(name.String())
@@ -205,7 +200,7 @@ func (b *Binder) Object(name *syntax.ObjectName) (*catalog.Database, catalog.Obj
 }
 
 // objectAt resolves an object by the parts of its name. hops counts the synonyms followed so far.
-func (b *Binder) objectAt(server, database, schema, name string, hops int) (*catalog.Database, catalog.Object, error) {
+func (b *Resolver) objectAt(server, database, schema, name string, hops int) (*catalog.Database, catalog.Object, error) {
 	if server != "" {
 		return nil, nil, mserr.NoServer(server)
 	}
@@ -247,7 +242,7 @@ func (b *Binder) objectAt(server, database, schema, name string, hops int) (*cat
 }
 
 // Variable returns the node of a variable or parameter. Error 137 for an undeclared one.
-func (b *Binder) Variable(name string) (*tree.Node, error) {
+func (b *Resolver) Variable(name string) (*tree.Node, error) {
 	if n, ok := b.Place.Params[catalog.Fold(name)]; ok {
 		return n, nil
 	}
@@ -264,7 +259,7 @@ func (b *Binder) Variable(name string) (*tree.Node, error) {
 
 // typeOf resolves a type as written. defaults is types.Named or types.NamedForCast: the two differ
 // in the length of a type without a length.
-func (b *Binder) typeOf(ref *syntax.TypeRef, defaults func(string, ...int) (types.Type, error)) (types.Type, error) {
+func (b *Resolver) typeOf(ref *syntax.TypeRef, defaults func(string, ...int) (types.Type, error)) (types.Type, error) {
 	t, _, table, err := b.AnyType(ref, defaults)
 	if err == nil && table != nil {
 		err = mserr.UnknownSystemType(ref.Name.Last())
@@ -273,7 +268,7 @@ func (b *Binder) typeOf(ref *syntax.TypeRef, defaults func(string, ...int) (type
 }
 
 // AnyType resolves a type that may also be a table type.
-func (b *Binder) AnyType(
+func (b *Resolver) AnyType(
 	ref *syntax.TypeRef,
 	defaults func(string, ...int) (types.Type, error),
 ) (types.Type, *catalog.AliasType, *catalog.TableType, error) {
@@ -303,27 +298,4 @@ func (b *Binder) AnyType(
 		name = schema + "." + name
 	}
 	return types.Type{}, nil, nil, mserr.UnknownSystemType(name)
-}
-
-// hints reads OPTION (...). Only MAXRECURSION has an effect; all other hints are for SQL Server's
-// optimizer and are ignored. Error 310 for a MAXRECURSION out of range.
-func (b *Binder) hints(hints []*syntax.Option) error {
-	for _, h := range hints {
-		if h.Name != "MAXRECURSION" {
-			continue
-		}
-		lit, ok := h.Value.(*syntax.Literal)
-		if !ok {
-			return mserr.Syntax("MAXRECURSION")
-		}
-		n, err := strconv.Atoi(lit.Text)
-		if err != nil || n < 0 || n > 32767 {
-			return mserr.New(310, 15,
-				"The value %s specified for the MAXRECURSION option exceeds the allowed maximum of 32767.",
-				lit.Text,
-			)
-		}
-		b.maxRecursion = n
-	}
-	return nil
 }

@@ -11,7 +11,7 @@ import (
 
 // clientName returns the name of a table as reported to clients: as written in the statement, or
 // the full name if the statement names a view or function.
-func (b *Binder) clientName(name *syntax.ObjectName, src *tree.Source) []string {
+func (b *Resolver) clientName(name *syntax.ObjectName, src *tree.Source) []string {
 	if b.Place.owner >= 0 || b.Place.system {
 		return []string{src.DB, src.Schema, src.Base.Name}
 	}

@@ -22,7 +22,7 @@ func databaseCollation(db *catalog.Database) types.Collation {
 
 // ofDatabase returns a type with the collation that literals, variables and function results have
 // in the current database.
-func (b *Binder) ofDatabase(t types.Type) types.Type {
+func (b *Resolver) ofDatabase(t types.Type) types.Type {
 	if t.IsCharacter() {
 		t.Collation = databaseCollation(b.Place.DB)
 	}
@@ -32,7 +32,7 @@ func (b *Binder) ofDatabase(t types.Type) types.Type {
 // collate binds COLLATE. Errors: 447 for a type without collation, 448 for an unknown name, 445 and
 // 449 for a value that has a COLLATE clause already, 446 for a char or varchar value without a
 // collation.
-func (b *Binder) collate(e *syntax.CollateExpr, l *Level) (*tree.Node, error) {
+func (b *scalarBinder) collate(e *syntax.CollateExpr, l *Level) (*tree.Node, error) {
 	c, err := b.collationNamed(e.Collation)
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (b *Binder) collate(e *syntax.CollateExpr, l *Level) (*tree.Node, error) {
 }
 
 // collationNamed returns the collation of a COLLATE clause. Error 448 for an unknown name.
-func (b *Binder) collationNamed(name string) (types.Collation, error) {
+func (b *Resolver) collationNamed(name string) (types.Collation, error) {
 	if strings.EqualFold(name, "database_default") {
 		return databaseCollation(b.Place.DB), nil
 	}

@@ -17,7 +17,7 @@ var compareOps = map[syntax.Op]string{
 }
 
 // Cond binds a condition.
-func (b *Binder) Cond(c syntax.Cond, l *Level) (*tree.Node, error) {
+func (b *scalarBinder) Cond(c syntax.Cond, l *Level) (*tree.Node, error) {
 	if err := b.charge(); err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (b *Binder) Cond(c syntax.Cond, l *Level) (*tree.Node, error) {
 		}
 		return b.inList(c, l)
 	case *syntax.ExistsCond:
-		q, err := b.subquery(c.Query, l, true)
+		q, err := b.queries.Subquery(c.Query, l, true)
 		if err != nil {
 			return nil, err
 		}
@@ -70,7 +70,7 @@ func (b *Binder) Cond(c syntax.Cond, l *Level) (*tree.Node, error) {
 }
 
 // logic binds AND and OR. A chain of one operator is a left-deep tree; it becomes one node.
-func (b *Binder) logic(c *syntax.LogicCond, l *Level) (*tree.Node, error) {
+func (b *scalarBinder) logic(c *syntax.LogicCond, l *Level) (*tree.Node, error) {
 	op := tree.OpAnd
 	if c.Op == syntax.OpOr {
 		op = tree.OpOr
@@ -98,7 +98,7 @@ func (b *Binder) logic(c *syntax.LogicCond, l *Level) (*tree.Node, error) {
 }
 
 // distinct binds IS [NOT] DISTINCT FROM.
-func (b *Binder) distinct(c *syntax.DistinctCond, l *Level) (*tree.Node, error) {
+func (b *scalarBinder) distinct(c *syntax.DistinctCond, l *Level) (*tree.Node, error) {
 	xs, err := b.exprs([]syntax.Expr{c.X, c.Y}, l)
 	if err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (b *Binder) distinct(c *syntax.DistinctCond, l *Level) (*tree.Node, error) 
 }
 
 // between binds BETWEEN as x >= low AND x <= high.
-func (b *Binder) between(c *syntax.BetweenCond, l *Level) (*tree.Node, error) {
+func (b *scalarBinder) between(c *syntax.BetweenCond, l *Level) (*tree.Node, error) {
 	xs, err := b.exprs([]syntax.Expr{c.X, c.Low, c.High}, l)
 	if err != nil {
 		return nil, err
@@ -124,7 +124,7 @@ func (b *Binder) between(c *syntax.BetweenCond, l *Level) (*tree.Node, error) {
 }
 
 // like binds LIKE. Operands of other types are converted to character types.
-func (b *Binder) like(c *syntax.LikeCond, l *Level) (*tree.Node, error) {
+func (b *scalarBinder) like(c *syntax.LikeCond, l *Level) (*tree.Node, error) {
 	list := []syntax.Expr{c.X, c.Pattern}
 	if c.Escape != nil {
 		list = append(list, c.Escape)
@@ -164,7 +164,7 @@ func (b *Binder) like(c *syntax.LikeCond, l *Level) (*tree.Node, error) {
 }
 
 // inList binds IN with a list of expressions, which are converted to one type.
-func (b *Binder) inList(c *syntax.InCond, l *Level) (*tree.Node, error) {
+func (b *scalarBinder) inList(c *syntax.InCond, l *Level) (*tree.Node, error) {
 	xs, err := b.exprs(append([]syntax.Expr{c.X}, c.List...), l)
 	if err != nil {
 		return nil, err
@@ -177,8 +177,8 @@ func (b *Binder) inList(c *syntax.InCond, l *Level) (*tree.Node, error) {
 }
 
 // oneColumn binds a subquery that must have one column. Error 116 if it has several.
-func (b *Binder) oneColumn(q *syntax.Query, l *Level) (*tree.Query, error) {
-	sub, err := b.subquery(q, l, false)
+func (b *scalarBinder) oneColumn(q *syntax.Query, l *Level) (*tree.Query, error) {
+	sub, err := b.queries.Subquery(q, l, false)
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +189,7 @@ func (b *Binder) oneColumn(q *syntax.Query, l *Level) (*tree.Query, error) {
 }
 
 // operandAndColumn binds the operand and the subquery of IN, ANY and ALL.
-func (b *Binder) operandAndColumn(e syntax.Expr, q *syntax.Query, l *Level) (*tree.Node, *tree.Query, error) {
+func (b *scalarBinder) operandAndColumn(e syntax.Expr, q *syntax.Query, l *Level) (*tree.Node, *tree.Query, error) {
 	x, err := b.Expr(e, l)
 	if err != nil {
 		return nil, nil, err
@@ -199,7 +199,7 @@ func (b *Binder) operandAndColumn(e syntax.Expr, q *syntax.Query, l *Level) (*tr
 }
 
 // inQuery binds IN (subquery).
-func (b *Binder) inQuery(c *syntax.InCond, l *Level) (*tree.Node, error) {
+func (b *scalarBinder) inQuery(c *syntax.InCond, l *Level) (*tree.Node, error) {
 	x, sub, err := b.operandAndColumn(c.X, c.Query, l)
 	if err != nil {
 		return nil, err
@@ -212,7 +212,7 @@ func (b *Binder) inQuery(c *syntax.InCond, l *Level) (*tree.Node, error) {
 }
 
 // quantified binds ANY and ALL.
-func (b *Binder) quantified(c *syntax.QuantifiedCond, l *Level) (*tree.Node, error) {
+func (b *scalarBinder) quantified(c *syntax.QuantifiedCond, l *Level) (*tree.Node, error) {
 	x, sub, err := b.operandAndColumn(c.X, c.Query, l)
 	if err != nil {
 		return nil, err
@@ -234,7 +234,7 @@ func (b *Binder) quantified(c *syntax.QuantifiedCond, l *Level) (*tree.Node, err
 }
 
 // scalarSubquery binds a subquery used as a value. Error 116 if the subquery has several columns.
-func (b *Binder) scalarSubquery(q *syntax.Query, l *Level) (*tree.Node, error) {
+func (b *scalarBinder) scalarSubquery(q *syntax.Query, l *Level) (*tree.Node, error) {
 	sub, err := b.oneColumn(q, l)
 	if err != nil {
 		return nil, err

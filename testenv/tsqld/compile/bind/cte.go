@@ -52,7 +52,7 @@ func (s *cteScope) find(name *syntax.ObjectName) *cteScope {
 }
 
 // With declares the CTEs of a WITH clause. Error 239 for a duplicate name.
-func (b *Binder) With(ctes []*syntax.CTE) error {
+func (b *fromBinder) With(ctes []*syntax.CTE) error {
 	if len(ctes) == 0 {
 		return nil
 	}
@@ -81,7 +81,7 @@ func (b *Binder) With(ctes []*syntax.CTE) error {
 }
 
 // cte returns the source of a reference to a CTE.
-func (b *Binder) cte(s *cteScope) (src *tree.Source, err error) {
+func (b *fromBinder) cte(s *cteScope) (src *tree.Source, err error) {
 	name := s.def.Name.Name
 	if s.self != nil {
 		// A reference in a recursive member: the rows of the expression under another alias.
@@ -97,7 +97,7 @@ func (b *Binder) cte(s *cteScope) (src *tree.Source, err error) {
 			q, err = b.recursiveCTE(s, anchors, steps)
 		} else {
 			b.Place.ctes = s.parent // a CTE that is not recursive cannot name itself
-			if q, err = b.Query(s.def.Query, nil, QueryUse{}); err == nil {
+			if q, err = b.queries.Query(s.def.Query, nil, QueryUse{}); err == nil {
 				q, err = NameColumns(q, name, s.def.Columns)
 			}
 		}
@@ -176,7 +176,7 @@ func fromNamesTable(ts syntax.TableSource, name string) bool {
 // recursiveCTE binds a recursive CTE. An additional column counts the levels for MAXRECURSION.
 // Errors: 240 for types that differ between the anchor and the recursive part, 246 without an
 // anchor, 252 without UNION ALL.
-func (b *Binder) recursiveCTE(s *cteScope, anchors, steps []syntax.QueryBody) (*tree.Query, error) {
+func (b *fromBinder) recursiveCTE(s *cteScope, anchors, steps []syntax.QueryBody) (*tree.Query, error) {
 	name := s.def.Name.Name
 	set, ok := Unparen(s.def.Query.Body).(*syntax.SetOp)
 	switch {
@@ -188,7 +188,7 @@ func (b *Binder) recursiveCTE(s *cteScope, anchors, steps []syntax.QueryBody) (*
 	b.Place.ctes = s.parent
 	var anchor *tree.Query
 	for _, a := range anchors {
-		q, err := b.Query(&syntax.Query{Body: a}, nil, QueryUse{})
+		q, err := b.queries.Query(&syntax.Query{Body: a}, nil, QueryUse{})
 		if err != nil {
 			return nil, err
 		}
@@ -242,8 +242,8 @@ func (b *Binder) recursiveCTE(s *cteScope, anchors, steps []syntax.QueryBody) (*
 }
 
 // recursiveStep binds one recursive member.
-func (b *Binder) recursiveStep(name string, body syntax.QueryBody, rec *tree.Recursion, anchor *tree.Query) (*tree.Query, error) {
-	q, err := b.Query(&syntax.Query{Body: body}, nil, QueryUse{})
+func (b *fromBinder) recursiveStep(name string, body syntax.QueryBody, rec *tree.Recursion, anchor *tree.Query) (*tree.Query, error) {
+	q, err := b.queries.Query(&syntax.Query{Body: body}, nil, QueryUse{})
 	if err != nil {
 		return nil, err
 	}

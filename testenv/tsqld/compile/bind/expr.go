@@ -9,8 +9,25 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
+// queries binds the queries inside expressions and FROM clauses.
+type queries interface {
+	// Subquery binds a query in an expression. Error 1046 where subqueries are not allowed.
+	Subquery(q *syntax.Query, l *Level, exists bool) (*tree.Query, error)
+	// Query binds a query of FROM.
+	Query(q *syntax.Query, parent *Level, use QueryUse) (*tree.Query, error)
+}
+
+// scalarBinder binds expressions and conditions.
+type scalarBinder struct {
+	Resolver
+	// queries binds the queries of expressions and FROM.
+	queries queries
+	// InDefault is set while a column default is bound, the only place that allows NEWSEQUENTIALID.
+	InDefault bool
+}
+
 // Expr binds an expression.
-func (b *Binder) Expr(e syntax.Expr, l *Level) (*tree.Node, error) {
+func (b *scalarBinder) Expr(e syntax.Expr, l *Level) (*tree.Node, error) {
 	n, err := b.exprWithoutLocale(e, l)
 	if err != nil || b.Locale == (types.Locale{}) {
 		return n, err
@@ -19,7 +36,7 @@ func (b *Binder) Expr(e syntax.Expr, l *Level) (*tree.Node, error) {
 }
 
 // Localized returns a node whose conversions use the session's locale.
-func (b *Binder) Localized(n *tree.Node) *tree.Node {
+func (b *scalarBinder) Localized(n *tree.Node) *tree.Node {
 	if n.Locale == b.Locale || b.Place.system {
 		return n
 	}
@@ -29,7 +46,7 @@ func (b *Binder) Localized(n *tree.Node) *tree.Node {
 }
 
 // exprWithoutLocale binds an expression without setting its locale.
-func (b *Binder) exprWithoutLocale(e syntax.Expr, l *Level) (*tree.Node, error) {
+func (b *scalarBinder) exprWithoutLocale(e syntax.Expr, l *Level) (*tree.Node, error) {
 	if err := b.charge(); err != nil {
 		return nil, err
 	}
@@ -41,7 +58,7 @@ func (b *Binder) exprWithoutLocale(e syntax.Expr, l *Level) (*tree.Node, error) 
 	case *syntax.VarRef:
 		return b.Variable(e.Name)
 	case *syntax.GlobalRef:
-		return b.builtin(e.Name, nil, nil, l)
+		return calls{b}.builtin(e.Name, nil, nil, l)
 	case *syntax.ColumnRef:
 		n, err := b.columnRef(e, l)
 		if err == nil && tree.IsNodesColumn(n) {
@@ -63,27 +80,27 @@ func (b *Binder) exprWithoutLocale(e syntax.Expr, l *Level) (*tree.Node, error) 
 	case *syntax.ConvertExpr:
 		return b.cast(e.X, e.Type, e.Style, e.Try, l)
 	case *syntax.FuncCall:
-		return b.funcCall(e, l)
+		return calls{b}.funcCall(e, l)
 	case *syntax.TrimExpr:
 		return b.trim(e, l)
 	case *syntax.CollateExpr:
 		return b.collate(e, l)
 	case *syntax.AtTimeZoneExpr:
-		return b.builtin("AT TIME ZONE", []syntax.Expr{e.X, e.Zone}, nil, l)
+		return calls{b}.builtin("AT TIME ZONE", []syntax.Expr{e.X, e.Zone}, nil, l)
 	case *syntax.SubqueryExpr:
 		return b.scalarSubquery(e.Query, l)
 	case *syntax.NextValueExpr:
 		return b.nextValue(e)
 	case *syntax.JSONObjectExpr:
-		return b.jsonObject(e, l)
+		return calls{b}.jsonObject(e, l)
 	case *syntax.JSONArrayExpr:
-		return b.jsonArray(e, l)
+		return calls{b}.jsonArray(e, l)
 	case *syntax.IdentityExpr: // the caller replaces that of SELECT … INTO
 		return nil, mserr.New(177, 15, "The IDENTITY function can only be used when the SELECT statement has an INTO clause.")
 	case *syntax.ParseAsExpr:
 		return nil, mserr.NotSupported("PARSE")
 	case *syntax.MethodCall:
-		return b.methodCall(e, l)
+		return xmlCalls{b}.methodCall(e, l)
 	case *syntax.Default:
 		return nil, mserr.SyntaxKeyword("DEFAULT")
 	case *syntax.Keyword:
@@ -93,7 +110,7 @@ func (b *Binder) exprWithoutLocale(e syntax.Expr, l *Level) (*tree.Node, error) 
 }
 
 // exprs binds a list of expressions.
-func (b *Binder) exprs(list []syntax.Expr, l *Level) ([]*tree.Node, error) {
+func (b *scalarBinder) exprs(list []syntax.Expr, l *Level) ([]*tree.Node, error) {
 	out := make([]*tree.Node, len(list))
 	for i, e := range list {
 		n, err := b.Expr(e, l)
@@ -106,7 +123,7 @@ func (b *Binder) exprs(list []syntax.Expr, l *Level) ([]*tree.Node, error) {
 }
 
 // literal binds a literal in the current database, whose collation character literals have.
-func (b *Binder) literal(e *syntax.Literal) (*tree.Node, error) {
+func (b *scalarBinder) literal(e *syntax.Literal) (*tree.Node, error) {
 	n, err := expr.Literal(e)
 	if err == nil && n.Type.IsCharacter() {
 		n.Type = b.ofDatabase(n.Type)
@@ -115,7 +132,7 @@ func (b *Binder) literal(e *syntax.Literal) (*tree.Node, error) {
 }
 
 // columnRef binds a column name.
-func (b *Binder) columnRef(e *syntax.ColumnRef, l *Level) (*tree.Node, error) {
+func (b *scalarBinder) columnRef(e *syntax.ColumnRef, l *Level) (*tree.Node, error) {
 	if l == nil || l.NoColumns && l.parent == nil {
 		if len(e.Parts) > 1 {
 			return nil, mserr.Unbound(Dotted(e.Parts))
@@ -132,7 +149,7 @@ func (b *Binder) columnRef(e *syntax.ColumnRef, l *Level) (*tree.Node, error) {
 }
 
 // pseudoColumn binds $ACTION, $IDENTITY and $ROWGUID.
-func (b *Binder) pseudoColumn(e *syntax.PseudoColumn, l *Level) (*tree.Node, error) {
+func (b *scalarBinder) pseudoColumn(e *syntax.PseudoColumn, l *Level) (*tree.Node, error) {
 	for at := l; at != nil; at = at.parent {
 		for _, src := range at.Sources {
 			if len(e.Qualifier) > 0 && !src.Matches(e.Qualifier) {
@@ -153,7 +170,7 @@ func (b *Binder) pseudoColumn(e *syntax.PseudoColumn, l *Level) (*tree.Node, err
 }
 
 // unary binds +x, -x and ~x. A minus before a number literal becomes part of the number.
-func (b *Binder) unary(e *syntax.UnaryExpr, l *Level) (*tree.Node, error) {
+func (b *scalarBinder) unary(e *syntax.UnaryExpr, l *Level) (*tree.Node, error) {
 	if lit, ok := e.X.(*syntax.Literal); ok && e.Op == syntax.OpMinus {
 		switch lit.Kind {
 		case syntax.IntLit, syntax.DecimalLit, syntax.FloatLit:
@@ -180,7 +197,7 @@ func (b *Binder) unary(e *syntax.UnaryExpr, l *Level) (*tree.Node, error) {
 
 // binary binds arithmetic and concatenation. Long chains are left-deep trees and are bound without
 // recursion.
-func (b *Binder) binary(e *syntax.BinaryExpr, l *Level) (*tree.Node, error) {
+func (b *scalarBinder) binary(e *syntax.BinaryExpr, l *Level) (*tree.Node, error) {
 	chain := []*syntax.BinaryExpr{e}
 	for {
 		x, ok := chain[len(chain)-1].X.(*syntax.BinaryExpr)
@@ -200,7 +217,7 @@ func (b *Binder) binary(e *syntax.BinaryExpr, l *Level) (*tree.Node, error) {
 }
 
 // caseExpr binds CASE. Error 8133 when all results are NULL constants.
-func (b *Binder) caseExpr(e *syntax.CaseExpr, l *Level) (*tree.Node, error) {
+func (b *scalarBinder) caseExpr(e *syntax.CaseExpr, l *Level) (*tree.Node, error) {
 	var operand *tree.Node
 	var err error
 	if e.Operand != nil {
@@ -238,7 +255,7 @@ func (b *Binder) caseExpr(e *syntax.CaseExpr, l *Level) (*tree.Node, error) {
 }
 
 // iif binds IIF.
-func (b *Binder) iif(e *syntax.IIfExpr, l *Level) (*tree.Node, error) {
+func (b *scalarBinder) iif(e *syntax.IIfExpr, l *Level) (*tree.Node, error) {
 	c, err := b.Cond(e.Cond, l)
 	if err != nil {
 		return nil, err
@@ -251,7 +268,7 @@ func (b *Binder) iif(e *syntax.IIfExpr, l *Level) (*tree.Node, error) {
 }
 
 // cast binds CAST and CONVERT. Errors: 529 and those of the type.
-func (b *Binder) cast(e syntax.Expr, ref *syntax.TypeRef, style syntax.Expr, try bool, l *Level) (*tree.Node, error) {
+func (b *scalarBinder) cast(e syntax.Expr, ref *syntax.TypeRef, style syntax.Expr, try bool, l *Level) (*tree.Node, error) {
 	to, err := b.typeOf(ref, types.NamedForCast)
 	if err != nil {
 		return nil, err
@@ -300,7 +317,7 @@ func (b *Binder) cast(e syntax.Expr, ref *syntax.TypeRef, style syntax.Expr, try
 }
 
 // trim binds TRIM in its long forms.
-func (b *Binder) trim(e *syntax.TrimExpr, l *Level) (*tree.Node, error) {
+func (b *scalarBinder) trim(e *syntax.TrimExpr, l *Level) (*tree.Node, error) {
 	name := "TRIM"
 	switch e.Side {
 	case "LEADING":
@@ -312,5 +329,5 @@ func (b *Binder) trim(e *syntax.TrimExpr, l *Level) (*tree.Node, error) {
 	if e.Chars != nil {
 		args = append(args, e.Chars)
 	}
-	return b.builtin(name, args, nil, l)
+	return calls{b}.builtin(name, args, nil, l)
 }

@@ -15,8 +15,15 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
+// fromBinder binds FROM clauses: tables, views, derived tables, functions of rows and joins.
+type fromBinder struct {
+	scalarBinder
+	// maxRecursion is the limit of OPTION (MAXRECURSION n); 0 means no limit.
+	maxRecursion int
+}
+
 // From binds a FROM clause and adds its sources to the level. It returns nil for no FROM clause.
-func (b *Binder) From(list []syntax.TableSource, l *Level) (tree.From, error) {
+func (b *fromBinder) From(list []syntax.TableSource, l *Level) (tree.From, error) {
 	var all tree.From
 	for _, ts := range list {
 		if err := b.charge(); err != nil {
@@ -44,7 +51,7 @@ func Cross(x, y tree.From) tree.From {
 
 // TableSource binds an item of FROM and adds its sources to l. Subqueries and arguments in the item
 // are resolved in outer: the enclosing query, and for APPLY the items to the left.
-func (b *Binder) TableSource(ts syntax.TableSource, l, outer *Level) (tree.From, error) {
+func (b *fromBinder) TableSource(ts syntax.TableSource, l, outer *Level) (tree.From, error) {
 	switch ts := ts.(type) {
 	case *syntax.TableName:
 		src, err := b.TableName(ts)
@@ -59,7 +66,7 @@ func (b *Binder) TableSource(ts syntax.TableSource, l, outer *Level) (tree.From,
 		}
 		return src, l.Expose(src, ts.Alias.Name != "")
 	case *syntax.DerivedTable:
-		q, err := b.Query(ts.Query, outer, QueryUse{})
+		q, err := b.queries.Query(ts.Query, outer, QueryUse{})
 		if err != nil {
 			return nil, err
 		}
@@ -92,7 +99,7 @@ func (b *Binder) TableSource(ts syntax.TableSource, l, outer *Level) (tree.From,
 		}
 		return src, l.Expose(src, ts.Alias.Name != "")
 	case *syntax.MethodTable:
-		src, err := b.nodesSource(ts.Call, ts.Alias, ts.Columns, outer)
+		src, err := xmlCalls{&b.scalarBinder}.nodesSource(ts.Call, ts.Alias, ts.Columns, outer)
 		if err != nil {
 			return nil, err
 		}
@@ -178,7 +185,7 @@ var lockHints = map[string]bool{
 }
 
 // TableName binds a name in FROM: a common table expression, table, view or system view. Error 208.
-func (b *Binder) TableName(ts *syntax.TableName) (*tree.Source, error) {
+func (b *fromBinder) TableName(ts *syntax.TableName) (*tree.Source, error) {
 	name := ts.Name
 	var src *tree.Source
 	var err error
@@ -210,7 +217,7 @@ func (b *Binder) TableName(ts *syntax.TableName) (*tree.Source, error) {
 
 // indexHint checks that the indexes of INDEX(...) exist; otherwise the hint is ignored, because
 // SQLite chooses its indexes. Error 308.
-func (b *Binder) indexHint(h *syntax.TableHint, src *tree.Source) error {
+func (b *fromBinder) indexHint(h *syntax.TableHint, src *tree.Source) error {
 	if h.Name != "INDEX" || src.Base == nil {
 		return nil
 	}
@@ -223,7 +230,7 @@ func (b *Binder) indexHint(h *syntax.TableHint, src *tree.Source) error {
 }
 
 // TableVar binds a table variable. Error 1087 for an undeclared one.
-func (b *Binder) TableVar(ts *syntax.TableVar) (*tree.Source, error) {
+func (b *fromBinder) TableVar(ts *syntax.TableVar) (*tree.Source, error) {
 	t := b.LocalTable(ts.Name)
 	if t == nil {
 		return nil, mserr.UndeclaredTableVariable(ts.Name)
@@ -238,7 +245,7 @@ func (b *Binder) TableVar(ts *syntax.TableVar) (*tree.Source, error) {
 
 // LocalTable returns a temporary table or table variable, or nil. Views and functions cannot name
 // one.
-func (b *Binder) LocalTable(name string) *catalog.Table {
+func (b *Resolver) LocalTable(name string) *catalog.Table {
 	if b.Place.owner >= 0 || b.Place.system {
 		return nil
 	}
@@ -247,7 +254,7 @@ func (b *Binder) LocalTable(name string) *catalog.Table {
 
 // objectSource binds the name of a table, view or system view as a source. Errors: 208 for an
 // unknown name, 216 for a table-valued function without parentheses.
-func (b *Binder) objectSource(name *syntax.ObjectName) (*tree.Source, error) {
+func (b *fromBinder) objectSource(name *syntax.ObjectName) (*tree.Source, error) {
 	if catalog.IsLocalTemp(name.Last()) {
 		t := b.LocalTable(name.Last())
 		if t == nil {
@@ -290,7 +297,7 @@ func (b *Binder) objectSource(name *syntax.ObjectName) (*tree.Source, error) {
 }
 
 // tableOf returns the source of a table. db is nil for temporary tables.
-func (b *Binder) tableOf(db *catalog.Database, t *catalog.Table) *tree.Source {
+func (b *fromBinder) tableOf(db *catalog.Database, t *catalog.Table) *tree.Source {
 	src := &tree.Source{Alias: b.Alias("t"), Name: t.Name, Base: t}
 	b.Needs.Tables = true
 	if db == nil {
@@ -309,7 +316,7 @@ func (b *Binder) tableOf(db *catalog.Database, t *catalog.Table) *tree.Source {
 }
 
 // TableColumns adds the columns of a table to its source.
-func (b *Binder) TableColumns(src *tree.Source, db *catalog.Database, t *catalog.Table) {
+func (b *fromBinder) TableColumns(src *tree.Source, db *catalog.Database, t *catalog.Table) {
 	src.Columns = make([]tree.SourceColumn, len(t.Columns))
 	for i, c := range t.Columns {
 		src.Columns[i] = tree.SourceColumn{
@@ -328,7 +335,7 @@ func (b *Binder) TableColumns(src *tree.Source, db *catalog.Database, t *catalog
 }
 
 // Formula binds the expression of a computed column over the source of its table.
-func (b *Binder) Formula(db *catalog.Database, t *catalog.Table, c *catalog.Column, src *tree.Source) (n *tree.Node, err error) {
+func (b *fromBinder) Formula(db *catalog.Database, t *catalog.Table, c *catalog.Column, src *tree.Source) (n *tree.Node, err error) {
 	e, err := c.Formula.Memo.Get(
 		func() (any, error) { return syntax.ParseExpr(c.Formula.Text, syntax.DefaultOptions) },
 	)
@@ -350,7 +357,7 @@ func (b *Binder) Formula(db *catalog.Database, t *catalog.Table, c *catalog.Colu
 }
 
 // SystemSource binds a system table or view. It returns nil if there is none of that name.
-func (b *Binder) SystemSource(db *catalog.Database, name *syntax.ObjectName) (*tree.Source, error) {
+func (b *fromBinder) SystemSource(db *catalog.Database, name *syntax.ObjectName) (*tree.Source, error) {
 	schema := catalog.SystemSchema(db, name.Schema(), name.Last())
 	if schema == "" && b.Place.system {
 		schema = "sys"
@@ -369,7 +376,7 @@ func (b *Binder) SystemSource(db *catalog.Database, name *syntax.ObjectName) (*t
 }
 
 // SystemView expands a system view that is written in T-SQL.
-func (b *Binder) SystemView(db *catalog.Database, v *catalog.SystemView) (*tree.Source, error) {
+func (b *fromBinder) SystemView(db *catalog.Database, v *catalog.SystemView) (*tree.Source, error) {
 	parsed, err := v.Memo.Get(func() (any, error) { return parseView(v.Text, true) })
 	if err != nil {
 		return nil, err
@@ -384,7 +391,7 @@ func (b *Binder) SystemView(db *catalog.Database, v *catalog.SystemView) (*tree.
 }
 
 // systemTable returns the source of a row set of the server.
-func (b *Binder) systemTable(db *catalog.Database, t *catalog.SystemTable) *tree.Source {
+func (b *fromBinder) systemTable(db *catalog.Database, t *catalog.SystemTable) *tree.Source {
 	src := &tree.Source{Alias: b.Alias("t"), Name: t.Name, Schema: t.Schema, DB: db.Name}
 	b.Needs.Tables = true
 	if t.Empty() {
@@ -429,7 +436,7 @@ func emptyTableSQL(t *catalog.SystemTable) string {
 }
 
 // View expands a view of a database.
-func (b *Binder) View(db *catalog.Database, v *catalog.View) (*tree.Source, error) {
+func (b *fromBinder) View(db *catalog.Database, v *catalog.View) (*tree.Source, error) {
 	parsed, err := v.Memo.Get(func() (any, error) { return parseView(v.Text, v.QuotedIdentifier) })
 	if err != nil {
 		return nil, err
@@ -474,9 +481,9 @@ func visibleColumns(src *tree.Source) int {
 }
 
 // ExpandView binds the query of a view as a derived table.
-func (b *Binder) ExpandView(st *syntax.CreateViewStmt, name, schema, db string, p Place) (src *tree.Source, err error) {
+func (b *fromBinder) ExpandView(st *syntax.CreateViewStmt, name, schema, db string, p Place) (src *tree.Source, err error) {
 	err = b.Within(p, func() error {
-		q, err := b.Query(st.Query, nil, QueryUse{Ordered: true})
+		q, err := b.queries.Query(st.Query, nil, QueryUse{Ordered: true})
 		if err != nil {
 			return err
 		}
@@ -512,7 +519,7 @@ func parseModule[T syntax.Stmt](text string, quoted bool) (T, error) {
 }
 
 // values binds a table value constructor. Error 10709 for rows of different lengths.
-func (b *Binder) values(rows [][]syntax.Expr, outer *Level) (*tree.Query, error) {
+func (b *fromBinder) values(rows [][]syntax.Expr, outer *Level) (*tree.Query, error) {
 	var bound [][]*tree.Node
 	for _, row := range rows {
 		if len(row) != len(rows[0]) {
@@ -538,7 +545,7 @@ var joinWords = map[syntax.JoinKind]string{
 }
 
 // bindJoin binds a join.
-func (b *Binder) bindJoin(ts *syntax.Join, l, outer *Level) (tree.From, error) {
+func (b *fromBinder) bindJoin(ts *syntax.Join, l, outer *Level) (tree.From, error) {
 	start := len(l.Sources)
 	left, err := b.TableSource(ts.Left, l, outer)
 	if err != nil {

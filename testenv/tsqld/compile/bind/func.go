@@ -16,8 +16,11 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
+// calls binds calls of functions.
+type calls struct{ *scalarBinder }
+
 // funcCall binds a function call: built-in, system or user-defined.
-func (b *Binder) funcCall(e *syntax.FuncCall, l *Level) (*tree.Node, error) {
+func (b calls) funcCall(e *syntax.FuncCall, l *Level) (*tree.Node, error) {
 	if len(e.Name.Parts) > 1 {
 		if strings.EqualFold(e.Name.Schema(), "sys") && e.Name.Database() == "" {
 			return b.builtin(e.Name.Last(), e.Args, e, l)
@@ -25,7 +28,7 @@ func (b *Binder) funcCall(e *syntax.FuncCall, l *Level) (*tree.Node, error) {
 		if systemFunction(e.Name) {
 			return b.builtin(e.Name.Last(), e.Args, e, l)
 		}
-		if n, ok, err := b.columnMethod(e, l); ok || err != nil {
+		if n, ok, err := (xmlCalls{b.scalarBinder}).columnMethod(e, l); ok || err != nil {
 			return n, err
 		}
 		return b.userFunction(e, l)
@@ -55,16 +58,16 @@ func systemFunction(n *syntax.ObjectName) bool {
 }
 
 // lazyFuncs are the built-in functions that do not evaluate all arguments.
-var lazyFuncs = map[string]func(*Binder, []*tree.Node) (*tree.Node, error){
-	"COALESCE": (*Binder).coalesce,
-	"NULLIF":   (*Binder).nullIf,
-	"ISNULL":   (*Binder).isNullCall,
-	"CHOOSE":   (*Binder).choose,
+var lazyFuncs = map[string]func(calls, []*tree.Node) (*tree.Node, error){
+	"COALESCE": calls.coalesce,
+	"NULLIF":   calls.nullIf,
+	"ISNULL":   calls.isNullCall,
+	"CHOOSE":   calls.choose,
 }
 
 // builtin binds a built-in function by name. e has the other clauses of the call; it is nil for a
 // call without FuncCall syntax, such as @@ROWCOUNT.
-func (b *Binder) builtin(name string, args []syntax.Expr, e *syntax.FuncCall, l *Level) (*tree.Node, error) {
+func (b calls) builtin(name string, args []syntax.Expr, e *syntax.FuncCall, l *Level) (*tree.Node, error) {
 	f, ok := builtin.Lookup(name)
 	if !ok {
 		return nil, mserr.NotRecognized(name, "built-in function name")
@@ -128,7 +131,7 @@ func (b *Binder) builtin(name string, args []syntax.Expr, e *syntax.FuncCall, l 
 
 // callBuiltin returns the call of a scalar function with bound arguments. hidden arguments follow
 // those of the statement and are not counted.
-func (b *Binder) callBuiltin(f *builtin.Func, args []*tree.Node, hidden ...*tree.Node) (*tree.Node, error) {
+func (b calls) callBuiltin(f *builtin.Func, args []*tree.Node, hidden ...*tree.Node) (*tree.Node, error) {
 	if err := expr.RefuseUntyped(args); err != nil {
 		return nil, err
 	}
@@ -217,7 +220,7 @@ func resultType(f *builtin.Func, args []*tree.Node) (types.Type, []types.Type, e
 
 // datesAsText converts dates to character strings in the session's language, for a function with
 // character arguments.
-func (b *Binder) datesAsText(f *builtin.Func, args []*tree.Node) ([]*tree.Node, error) {
+func (b calls) datesAsText(f *builtin.Func, args []*tree.Node) ([]*tree.Node, error) {
 	if b.Locale.Language == 0 || !f.TakesText() {
 		return args, nil
 	}
@@ -243,7 +246,7 @@ func (b *Binder) datesAsText(f *builtin.Func, args []*tree.Node) ([]*tree.Node, 
 func anyCharacter(ts []types.Type) bool { return slices.ContainsFunc(ts, types.Type.IsCharacter) }
 
 // coalesce binds COALESCE. Error 4127 if all arguments are NULL constants.
-func (b *Binder) coalesce(args []*tree.Node) (*tree.Node, error) {
+func (b calls) coalesce(args []*tree.Node) (*tree.Node, error) {
 	if expr.AllNull(args) {
 		return nil, mserr.CoalesceNulls()
 	}
@@ -255,7 +258,7 @@ func (b *Binder) coalesce(args []*tree.Node) (*tree.Node, error) {
 }
 
 // isNullCall binds ISNULL. The result has the type of the first argument.
-func (b *Binder) isNullCall(args []*tree.Node) (*tree.Node, error) {
+func (b calls) isNullCall(args []*tree.Node) (*tree.Node, error) {
 	t := args[0].Type
 	if t.ID == types.Null {
 		if t = args[1].Type; t.ID == types.Null {
@@ -280,7 +283,7 @@ func (b *Binder) isNullCall(args []*tree.Node) (*tree.Node, error) {
 }
 
 // nullIf binds NULLIF. Error 4151 if the first argument is a NULL constant.
-func (b *Binder) nullIf(args []*tree.Node) (*tree.Node, error) {
+func (b calls) nullIf(args []*tree.Node) (*tree.Node, error) {
 	if args[0].Type.ID == types.Null {
 		return nil, mserr.NullIfNull()
 	}
@@ -293,7 +296,7 @@ func (b *Binder) nullIf(args []*tree.Node) (*tree.Node, error) {
 }
 
 // choose binds CHOOSE.
-func (b *Binder) choose(args []*tree.Node) (*tree.Node, error) {
+func (b calls) choose(args []*tree.Node) (*tree.Node, error) {
 	index, err := expr.ConvertImplicit(args[0], types.IntType)
 	if err != nil {
 		return nil, err
@@ -309,7 +312,7 @@ func (b *Binder) choose(args []*tree.Node) (*tree.Node, error) {
 
 // userFunction binds a call of a scalar user-defined function. Errors: 4121 unknown function, 313
 // and 8144 wrong number of arguments.
-func (b *Binder) userFunction(e *syntax.FuncCall, l *Level) (*tree.Node, error) {
+func (b calls) userFunction(e *syntax.FuncCall, l *Level) (*tree.Node, error) {
 	db, o, err := b.Object(e.Name)
 	if err != nil && !errors.Is(err, mserr.InvalidObject("")) {
 		return nil, err
@@ -336,7 +339,7 @@ func (b *Binder) userFunction(e *syntax.FuncCall, l *Level) (*tree.Node, error) 
 // moduleArgs binds the arguments of a user-defined function and converts them to the types of its
 // parameters. DEFAULT stands for the parameter's default. Errors: 313 too few, 8144 too many
 // arguments.
-func (b *Binder) moduleArgs(db *catalog.Database, f *catalog.Function, e *syntax.FuncCall, l *Level) ([]*tree.Node, error) {
+func (b calls) moduleArgs(db *catalog.Database, f *catalog.Function, e *syntax.FuncCall, l *Level) ([]*tree.Node, error) {
 	switch {
 	case len(e.Args) < len(f.Params):
 		return nil, mserr.TooFewArguments(e.Name.String())
@@ -370,7 +373,7 @@ func (b *Binder) moduleArgs(db *catalog.Database, f *catalog.Function, e *syntax
 }
 
 // paramDefault binds the default value of a parameter. Error 313 if the parameter has none.
-func (b *Binder) paramDefault(db *catalog.Database, f *catalog.Function, p catalog.Param) (n *tree.Node, err error) {
+func (b calls) paramDefault(db *catalog.Database, f *catalog.Function, p catalog.Param) (n *tree.Node, err error) {
 	if !p.HasDefault {
 		return nil, mserr.TooFewArguments(f.Name)
 	}
@@ -386,7 +389,7 @@ func (b *Binder) paramDefault(db *catalog.Database, f *catalog.Function, p catal
 }
 
 // jsonObject binds JSON_OBJECT.
-func (b *Binder) jsonObject(e *syntax.JSONObjectExpr, l *Level) (*tree.Node, error) {
+func (b calls) jsonObject(e *syntax.JSONObjectExpr, l *Level) (*tree.Node, error) {
 	var args []*tree.Node
 	for i := range e.Keys {
 		pair, err := b.exprs([]syntax.Expr{e.Keys[i], e.Values[i]}, l)
@@ -402,7 +405,7 @@ func (b *Binder) jsonObject(e *syntax.JSONObjectExpr, l *Level) (*tree.Node, err
 }
 
 // jsonArray binds JSON_ARRAY.
-func (b *Binder) jsonArray(e *syntax.JSONArrayExpr, l *Level) (*tree.Node, error) {
+func (b calls) jsonArray(e *syntax.JSONArrayExpr, l *Level) (*tree.Node, error) {
 	args, err := b.exprs(e.Items, l)
 	if err != nil {
 		return nil, err
@@ -412,7 +415,7 @@ func (b *Binder) jsonArray(e *syntax.JSONArrayExpr, l *Level) (*tree.Node, error
 
 // jsonCall returns the call of a JSON constructor. Its key lists the types of the arguments and
 // marks arguments that are JSON already.
-func (b *Binder) jsonCall(key string, absent bool, args []*tree.Node) (*tree.Node, error) {
+func (b calls) jsonCall(key string, absent bool, args []*tree.Node) (*tree.Node, error) {
 	parts := []string{key, "0"}
 	if absent {
 		parts[1] = "1"

@@ -13,7 +13,7 @@ import (
 
 // pivot binds PIVOT: a grouping by the columns that the clause does not name, with one aggregate
 // per value.
-func (b *Binder) pivot(ts *syntax.Pivot, l, outer *Level) (tree.From, error) {
+func (b *fromBinder) pivot(ts *syntax.Pivot, l, outer *Level) (tree.From, error) {
 	in := &Level{parent: outer, Agg: &Aggregation{allowed: true}}
 	f, err := b.TableSource(ts.Source, in, outer)
 	if err != nil {
@@ -86,7 +86,7 @@ func mentions(n, part *tree.Node) bool {
 }
 
 // unpivot binds UNPIVOT: a UNION ALL of the columns, without NULLs.
-func (b *Binder) unpivot(ts *syntax.Unpivot, l, outer *Level) (tree.From, error) {
+func (b *fromBinder) unpivot(ts *syntax.Unpivot, l, outer *Level) (tree.From, error) {
 	in := &Level{parent: outer}
 	f, err := b.TableSource(ts.Source, in, outer)
 	if err != nil {

@@ -28,8 +28,8 @@ type Assignment struct {
 	N        *tree.Node
 }
 
-// subquery binds a query in an expression. Error 1046 where subqueries are not allowed.
-func (b *Binder) subquery(q *syntax.Query, l *Level, exists bool) (*tree.Query, error) {
+// Subquery binds a query in an expression. Error 1046 where subqueries are not allowed.
+func (b *Binder) Subquery(q *syntax.Query, l *Level, exists bool) (*tree.Query, error) {
 	for at := l; at != nil; at = at.parent {
 		if at.NoSubquery {
 			return nil, mserr.SubqueryNotAllowed()
@@ -182,7 +182,7 @@ func (b *Binder) items(s *syntax.Select, r *tree.Query, l *Level, use QueryUse) 
 }
 
 // CheckItems refuses a select list with too many elements: error 1056.
-func (b *Binder) CheckItems(r *tree.Query) error {
+func (b *Resolver) CheckItems(r *tree.Query) error {
 	if len(r.Columns) > mostElements {
 		return mserr.TooManyElements(MaxElements)
 	}

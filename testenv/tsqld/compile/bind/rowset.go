@@ -16,7 +16,7 @@ import (
 )
 
 // openJSON binds OPENJSON.
-func (b *Binder) openJSON(ts *syntax.OpenJSON, outer *Level) (*tree.Source, error) {
+func (b *fromBinder) openJSON(ts *syntax.OpenJSON, outer *Level) (*tree.Source, error) {
 	list := []syntax.Expr{ts.X}
 	if ts.Path != nil {
 		list = append(list, ts.Path)
@@ -74,15 +74,15 @@ func (b *Binder) openJSON(ts *syntax.OpenJSON, outer *Level) (*tree.Source, erro
 }
 
 // tableFunc binds a table-valued function: built-in, inline or multi-statement. Error 208.
-func (b *Binder) tableFunc(ts *syntax.TableFunc, outer *Level) (*tree.Source, error) {
+func (b *fromBinder) tableFunc(ts *syntax.TableFunc, outer *Level) (*tree.Source, error) {
 	e := ts.Call
 	var src *tree.Source
-	call, ok, err := b.columnCall(e, outer)
+	call, ok, err := xmlCalls{&b.scalarBinder}.columnCall(e, outer)
 	if err != nil {
 		return nil, err
 	}
 	if ok {
-		return b.nodesSource(call, ts.Alias, ts.Columns, outer)
+		return xmlCalls{&b.scalarBinder}.nodesSource(call, ts.Alias, ts.Columns, outer)
 	}
 	if len(e.Name.Parts) == 1 {
 		switch strings.ToUpper(e.Name.Last()) {
@@ -116,7 +116,7 @@ func (b *Binder) tableFunc(ts *syntax.TableFunc, outer *Level) (*tree.Source, er
 }
 
 // splitSource binds STRING_SPLIT.
-func (b *Binder) splitSource(e *syntax.FuncCall, outer *Level) (*tree.Source, error) {
+func (b *fromBinder) splitSource(e *syntax.FuncCall, outer *Level) (*tree.Source, error) {
 	if n := len(e.Args); n < 2 || n > 3 {
 		return nil, mserr.ArgumentRange("string_split", 2, 3)
 	}
@@ -160,7 +160,7 @@ func (b *Binder) splitSource(e *syntax.FuncCall, outer *Level) (*tree.Source, er
 }
 
 // seriesSource binds GENERATE_SERIES. Error 5373 for arguments of different types.
-func (b *Binder) seriesSource(e *syntax.FuncCall, outer *Level) (*tree.Source, error) {
+func (b *fromBinder) seriesSource(e *syntax.FuncCall, outer *Level) (*tree.Source, error) {
 	if n := len(e.Args); n < 2 || n > 3 {
 		return nil, mserr.ArgumentRange("generate_series", 2, 3)
 	}
@@ -194,7 +194,7 @@ func (b *Binder) seriesSource(e *syntax.FuncCall, outer *Level) (*tree.Source, e
 }
 
 // userTable binds a user-defined table-valued function.
-func (b *Binder) userTable(e *syntax.FuncCall, outer *Level) (*tree.Source, error) {
+func (b *fromBinder) userTable(e *syntax.FuncCall, outer *Level) (*tree.Source, error) {
 	if src, err := b.systemTableFunction(e, outer); src != nil || err != nil {
 		return src, err
 	}
@@ -211,7 +211,7 @@ func (b *Binder) userTable(e *syntax.FuncCall, outer *Level) (*tree.Source, erro
 		return nil, mserr.InvalidObject(e.Name.String())
 	}
 	b.NeedPermission(db, f, "SELECT")
-	args, err := b.moduleArgs(db, f, e, outer)
+	args, err := calls{&b.scalarBinder}.moduleArgs(db, f, e, outer)
 	if err != nil {
 		return nil, err
 	}
@@ -233,7 +233,7 @@ func (b *Binder) userTable(e *syntax.FuncCall, outer *Level) (*tree.Source, erro
 // systemTableFunction binds a table-valued function of the server, or returns nil if there is none
 // of that name. Functions that begin with fn_ are found without their schema (documentation of
 // sys.fn_listextendedproperty), dynamic management functions only with it.
-func (b *Binder) systemTableFunction(e *syntax.FuncCall, outer *Level) (*tree.Source, error) {
+func (b *fromBinder) systemTableFunction(e *syntax.FuncCall, outer *Level) (*tree.Source, error) {
 	schema, name := catalog.Fold(e.Name.Schema()), catalog.Fold(e.Name.Last())
 	if schema != "sys" && schema != "" ||
 		!(strings.HasPrefix(name, "fn_") || schema == "sys" && strings.HasPrefix(name, "dm_")) {
@@ -247,7 +247,7 @@ func (b *Binder) systemTableFunction(e *syntax.FuncCall, outer *Level) (*tree.So
 	if err != nil {
 		return nil, err
 	}
-	args, err := b.moduleArgs(db, f, e, outer)
+	args, err := calls{&b.scalarBinder}.moduleArgs(db, f, e, outer)
 	if err != nil {
 		return nil, err
 	}
@@ -290,7 +290,7 @@ func systemRows(name string) (*catalog.Function, error) {
 }
 
 // inline expands an inline table-valued function and replaces its parameters by the arguments.
-func (b *Binder) inline(db *catalog.Database, f *catalog.Function, args []*tree.Node) (src *tree.Source, err error) {
+func (b *fromBinder) inline(db *catalog.Database, f *catalog.Function, args []*tree.Node) (src *tree.Source, err error) {
 	parsed, err := f.Memo.Get(func() (any, error) { return parseFunction(f.Text, f.QuotedIdentifier) })
 	if err != nil {
 		return nil, err
@@ -305,7 +305,7 @@ func (b *Binder) inline(db *catalog.Database, f *catalog.Function, args []*tree.
 		p.Params[catalog.Fold(param.Name)] = args[i]
 	}
 	err = b.Within(p, func() error {
-		q, err := b.Query(st.Query, nil, QueryUse{Ordered: true})
+		q, err := b.queries.Query(st.Query, nil, QueryUse{Ordered: true})
 		if err != nil {
 			return err
 		}

@@ -12,7 +12,7 @@ import (
 
 // nextValue binds NEXT VALUE FOR. Errors: 208 for an unknown name, 11726 for an object that is not
 // a sequence.
-func (b *Binder) nextValue(e *syntax.NextValueExpr) (*tree.Node, error) {
+func (b *scalarBinder) nextValue(e *syntax.NextValueExpr) (*tree.Node, error) {
 	if e.Over != nil {
 		return nil, mserr.NotSupported("NEXT VALUE FOR ... OVER")
 	}

@@ -16,7 +16,7 @@ func IsTransition(name string) bool {
 }
 
 // Transition returns the table inserted or deleted of the running trigger, or nil.
-func (b *Binder) Transition(name *syntax.ObjectName) *catalog.Table {
+func (b *Resolver) Transition(name *syntax.ObjectName) *catalog.Table {
 	if len(name.Parts) != 1 || !IsTransition(name.Last()) {
 		return nil
 	}
@@ -25,7 +25,7 @@ func (b *Binder) Transition(name *syntax.ObjectName) *catalog.Table {
 
 // transitionSource returns inserted or deleted as a source. Error 311 for text, ntext and image
 // columns, which only INSTEAD OF triggers can read.
-func (b *Binder) transitionSource(t *catalog.Table) *tree.Source {
+func (b *fromBinder) transitionSource(t *catalog.Table) *tree.Source {
 	src := b.tableOf(nil, t)
 	for i := range src.Columns {
 		if src.Columns[i].Type.IsLOB() && b.Scope.FiringInstead() == 0 {
@@ -36,7 +36,7 @@ func (b *Binder) transitionSource(t *catalog.Table) *tree.Source {
 }
 
 // updated binds UPDATE(column). Errors: 140 outside a trigger, 207, 2114.
-func (b *Binder) updated(c *syntax.UpdatedCond, l *Level) (*tree.Node, error) {
+func (b *scalarBinder) updated(c *syntax.UpdatedCond, l *Level) (*tree.Node, error) {
 	t := b.LocalTable("inserted")
 	if t == nil {
 		return nil, mserr.UpdateOutsideTrigger()

@@ -13,6 +13,9 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/xquery"
 )
 
+// xmlCalls binds calls of the methods of xml.
+type xmlCalls struct{ *scalarBinder }
+
 // xmlMethods are the methods of xml with the number of their arguments. Their names are
 // case-sensitive.
 var xmlMethods = map[string]int{"value": 2, "query": 1, "exist": 1, "modify": 1, "nodes": 1}
@@ -20,8 +23,8 @@ var xmlMethods = map[string]int{"value": 2, "query": 1, "exist": 1, "modify": 1,
 // isXMLMethod reports whether a name is that of a method in any case.
 func isXMLMethod(name string) bool { return xmlMethods[strings.ToLower(name)] > 0 }
 
-// Receiver is the value on which a method of xml is called.
-type Receiver struct {
+// receiver is the value on which a method of xml is called.
+type receiver struct {
 	n *tree.Node
 	// label is the column's name before the method in messages: "dbo.t.x."; "" for others.
 	label  string
@@ -30,25 +33,25 @@ type Receiver struct {
 }
 
 // xmlReceiver binds the value on which a method is called.
-func (b *Binder) xmlReceiver(e syntax.Expr, l *Level) (Receiver, error) {
+func (b xmlCalls) xmlReceiver(e syntax.Expr, l *Level) (receiver, error) {
 	switch e := e.(type) {
 	case *syntax.ColumnRef:
 		n, err := b.columnRef(e, l)
 		if err != nil {
-			return Receiver{}, err
+			return receiver{}, err
 		}
-		return ReceiverOf(n, e.Column()), nil
+		return receiverOf(n, e.Column()), nil
 	case *syntax.VarRef:
 		n, err := b.Variable(e.Name)
-		return Receiver{n: n, name: e.Name}, err
+		return receiver{n: n, name: e.Name}, err
 	}
 	n, err := b.Expr(e, l)
-	return Receiver{n: n}, err
+	return receiver{n: n}, err
 }
 
-// ReceiverOf returns a column as the value on which a method is called.
-func ReceiverOf(n *tree.Node, name string) Receiver {
-	r := Receiver{n: n, name: name}
+// receiverOf returns a column as the value on which a method is called.
+func receiverOf(n *tree.Node, name string) receiver {
+	r := receiver{n: n, name: name}
 	col := n
 	if n.Via != nil {
 		return r
@@ -69,17 +72,17 @@ func ReceiverOf(n *tree.Node, name string) Receiver {
 }
 
 // methodCall binds X.method(...).
-func (b *Binder) methodCall(e *syntax.MethodCall, l *Level) (*tree.Node, error) {
+func (b xmlCalls) methodCall(e *syntax.MethodCall, l *Level) (*tree.Node, error) {
 	r, err := b.xmlReceiver(e.X, l)
 	if err != nil {
 		return nil, err
 	}
-	return b.MethodOf(r, e, l)
+	return b.methodOf(r, e, l)
 }
 
 // columnMethod binds column.method(...), which looks like a call of a function. ok is false if
 // there is no such column.
-func (b *Binder) columnMethod(e *syntax.FuncCall, l *Level) (n *tree.Node, ok bool, err error) {
+func (b xmlCalls) columnMethod(e *syntax.FuncCall, l *Level) (n *tree.Node, ok bool, err error) {
 	call, ok, err := b.columnCall(e, l)
 	if !ok || err != nil {
 		return nil, ok, err
@@ -90,7 +93,7 @@ func (b *Binder) columnMethod(e *syntax.FuncCall, l *Level) (n *tree.Node, ok bo
 
 // columnCall returns the call of a method on a column, which looks like a call of a function. ok is
 // false if there is no such column.
-func (b *Binder) columnCall(e *syntax.FuncCall, l *Level) (call *syntax.MethodCall, ok bool, err error) {
+func (b xmlCalls) columnCall(e *syntax.FuncCall, l *Level) (call *syntax.MethodCall, ok bool, err error) {
 	last := len(e.Name.Parts) - 1
 	if last < 1 || !isXMLMethod(e.Name.Last()) || l == nil {
 		return nil, false, nil
@@ -110,7 +113,7 @@ func (b *Binder) columnCall(e *syntax.FuncCall, l *Level) (call *syntax.MethodCa
 
 // checkMethod checks the name and the arguments of a method, and returns the texts of the
 // arguments. Errors 258, 227, 8137, 8113, 174 and 8172.
-func checkMethod(r Receiver, e *syntax.MethodCall) ([]string, error) {
+func checkMethod(r receiver, e *syntax.MethodCall) ([]string, error) {
 	count := xmlMethods[e.Method]
 	switch {
 	case r.n.Type.ID != types.XML:
@@ -142,8 +145,13 @@ func checkMethod(r Receiver, e *syntax.MethodCall) ([]string, error) {
 	return texts, nil
 }
 
-// MethodOf binds a method of a value.
-func (b *Binder) MethodOf(r Receiver, e *syntax.MethodCall, l *Level) (*tree.Node, error) {
+// Modified binds column.modify(…), the new value of a column. value is the old one.
+func (b *scalarBinder) Modified(value *tree.Node, column string, e *syntax.MethodCall, l *Level) (*tree.Node, error) {
+	return xmlCalls{b}.methodOf(receiverOf(value, column), e, l)
+}
+
+// methodOf binds a method of a value.
+func (b xmlCalls) methodOf(r receiver, e *syntax.MethodCall, l *Level) (*tree.Node, error) {
 	texts, err := checkMethod(r, e)
 	if err != nil {
 		return nil, err
@@ -181,7 +189,7 @@ func (b *Binder) MethodOf(r Receiver, e *syntax.MethodCall, l *Level) (*tree.Nod
 }
 
 // valueType returns the type that value returns. Error 9500.
-func (b *Binder) valueType(name string) (types.Type, error) {
+func (b xmlCalls) valueType(name string) (types.Type, error) {
 	ref, err := syntax.ParseType(name, syntax.DefaultOptions)
 	if err != nil {
 		return types.Type{}, mserr.XMLValueType(name)
@@ -195,7 +203,7 @@ func (b *Binder) valueType(name string) (types.Type, error) {
 
 // xmlQuery compiles the query of a method and binds what sql:variable and sql:column name in it.
 // The first argument is the receiver. reach is what the query reads around a row of nodes.
-func (b *Binder) xmlQuery(c *keys.XMLCall, r Receiver, l *Level) (args []*tree.Node, reach xquery.Reach, err error) {
+func (b xmlCalls) xmlQuery(c *keys.XMLCall, r receiver, l *Level) (args []*tree.Node, reach xquery.Reach, err error) {
 	bound := map[int]*tree.Node{}
 	q, err := c.Compile(func(i int, ref xquery.SQLRef) (types.Type, error) {
 		if bound[i] == nil {
@@ -219,7 +227,7 @@ func (b *Binder) xmlQuery(c *keys.XMLCall, r Receiver, l *Level) (args []*tree.N
 }
 
 // sqlRef binds sql:variable or sql:column.
-func (b *Binder) sqlRef(ref xquery.SQLRef, l *Level) (*tree.Node, error) {
+func (b xmlCalls) sqlRef(ref xquery.SQLRef, l *Level) (*tree.Node, error) {
 	if !ref.Column {
 		n, err := b.Variable(ref.Name)
 		if err != nil {
@@ -243,7 +251,7 @@ func (b *Binder) sqlRef(ref xquery.SQLRef, l *Level) (*tree.Node, error) {
 }
 
 // nodesSource binds X.nodes(...) AS t (c). Errors 318, 8158, 8159 and those of the query.
-func (b *Binder) nodesSource(e *syntax.MethodCall, alias syntax.Ident, columns []syntax.Ident, outer *Level) (*tree.Source, error) {
+func (b xmlCalls) nodesSource(e *syntax.MethodCall, alias syntax.Ident, columns []syntax.Ident, outer *Level) (*tree.Source, error) {
 	r, err := b.xmlReceiver(e.X, outer)
 	if err != nil {
 		return nil, err
@@ -289,7 +297,7 @@ func extend(s *tree.Source, reach xquery.Reach) {
 }
 
 // declareSpaces adds the namespaces of WITH XMLNAMESPACES to the place.
-func (b *Binder) declareSpaces(list []*syntax.XMLNamespace) {
+func (b *fromBinder) declareSpaces(list []*syntax.XMLNamespace) {
 	spaces := slices.Clone(b.Place.spaces)
 	for _, n := range list {
 		spaces = append(spaces, xquery.Binding{Prefix: n.Prefix.Name, Space: n.URI.Text})
@@ -298,7 +306,7 @@ func (b *Binder) declareSpaces(list []*syntax.XMLNamespace) {
 }
 
 // nullable binds the operand of IS NULL, which may be the column of nodes.
-func (b *Binder) nullable(e syntax.Expr, l *Level) (*tree.Node, error) {
+func (b *scalarBinder) nullable(e syntax.Expr, l *Level) (*tree.Node, error) {
 	if c, ok := e.(*syntax.ColumnRef); ok {
 		return b.columnRef(c, l)
 	}

@@ -105,7 +105,7 @@ func (m *modification) newValue(e syntax.Expr, c *catalog.Column, l *bind.Level)
 	if err != nil {
 		return nil, err
 	}
-	return m.b.MethodOf(bind.ReceiverOf(left, c.Name), call, l)
+	return m.b.Modified(left, c.Name, call, l)
 }
 
 // setting is the new value of a column.

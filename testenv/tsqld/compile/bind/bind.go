@@ -1,0 +1,49 @@
+package bind
+
+import (
+	"strconv"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+)
+
+// Binder binds one statement.
+type Binder struct{ fromBinder }
+
+// New returns a binder for one statement, whose names are resolved in the current database. hints
+// are those of OPTION. With emptyPast, sources with READPAST are empty tables. deduction has the
+// parameters without a declaration; nil for none. Errors: 911 and 916 for the current database, 310
+// for a hint out of range.
+func New(scope Scope, hints []*syntax.Option, emptyPast bool, deduction *tree.Deduction) (*Binder, error) {
+	b := &Binder{}
+	var err error
+	if b.Resolver, err = newResolver(scope, emptyPast, deduction); err != nil {
+		return nil, err
+	}
+	b.queries, b.maxRecursion = b, 100
+	return b, b.hints(hints)
+}
+
+// hints reads OPTION (...). Only MAXRECURSION has an effect; all other hints are for SQL Server's
+// optimizer and are ignored. Error 310 for a MAXRECURSION out of range.
+func (b *Binder) hints(hints []*syntax.Option) error {
+	for _, h := range hints {
+		if h.Name != "MAXRECURSION" {
+			continue
+		}
+		lit, ok := h.Value.(*syntax.Literal)
+		if !ok {
+			return mserr.Syntax("MAXRECURSION")
+		}
+		n, err := strconv.Atoi(lit.Text)
+		if err != nil || n < 0 || n > 32767 {
+			return mserr.New(310, 15,
+				"The value %s specified for the MAXRECURSION option exceeds the allowed maximum of 32767.",
+				lit.Text,
+			)
+		}
+		b.maxRecursion = n
+	}
+	return nil
+}
