@@ -1,7 +1,7 @@
 package compile
 
 import (
-	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/names"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/dml"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/eval"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
@@ -54,7 +54,7 @@ type (
 	// CursorPart limits a step to some of the rows.
 	CursorPart = plan.CursorPart
 	// Scope is the compiler's view of a session.
-	Scope = bind.Scope
+	Scope = names.Scope
 	// Frame is the view that expressions have of a session at run time.
 	Frame = eval.Frame
 	// Run holds the values that the interpreter supplies for one execution of a plan.
@@ -93,8 +93,8 @@ const (
 
 // Limits of SQLite: tables in one FROM clause, and columns in one select list.
 const (
-	MaxTables   = bind.MaxTables
-	MaxElements = bind.MaxElements
+	MaxTables   = names.MaxTables
+	MaxElements = names.MaxElements
 )
 
 // NewDeduction returns a deduction for parameters.

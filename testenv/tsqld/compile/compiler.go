@@ -5,6 +5,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/names"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
@@ -16,13 +17,13 @@ import (
 // Compiler compiles the statements of one scope. A Compiler keeps no state between calls. All
 // errors are *mserr.Error without a line number.
 type Compiler struct {
-	scope     bind.Scope
+	scope     names.Scope
 	deduction *tree.Deduction // parameters without a declaration; nil for none
 	emptyPast bool            // sources with READPAST are compiled as empty tables
 }
 
 // New returns a compiler for the statements of a scope.
-func New(scope bind.Scope) *Compiler { return &Compiler{scope: scope} }
+func New(scope names.Scope) *Compiler { return &Compiler{scope: scope} }
 
 // bind calls f with a new binder that has read the hints of OPTION.
 func (c *Compiler) bind(hints []*syntax.Option, f func(*bind.Binder) error) error {

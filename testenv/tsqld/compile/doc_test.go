@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/scalar"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
@@ -25,7 +26,7 @@ func TestDocExample(t *testing.T) {
 
 	b, err := bind.New(f, nil, false, nil)
 	require.NoError(t, err)
-	q, err := b.Query(selected, nil, bind.QueryUse{Top: true})
+	q, err := b.Query(selected, nil, scalar.QueryUse{Top: true})
 	require.NoError(t, err)
 	tree := &treePrinter{}
 	for i, n := range q.Core.Items {

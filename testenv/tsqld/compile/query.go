@@ -5,6 +5,8 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/names"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/scalar"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/cursor"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/dml"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
@@ -33,12 +35,12 @@ func (c *Compiler) Select(q *syntax.Query, hints []*syntax.Option) (*plan.Plan, 
 // query implements Select, and Browse if browse is set.
 func (c *Compiler) query(q *syntax.Query, hints []*syntax.Option, browse bool) (p *plan.Plan, err error) {
 	err = c.bind(hints, func(b *bind.Binder) error {
-		var assigned []bind.Assignment
+		var assigned []scalar.Assignment
 		q, identity, err := dml.IdentityOf(q)
 		if err != nil {
 			return err
 		}
-		r, err := b.Query(q, nil, bind.QueryUse{Top: true, Assigned: &assigned, Browse: browse})
+		r, err := b.Query(q, nil, scalar.QueryUse{Top: true, Assigned: &assigned, Browse: browse})
 		if err != nil {
 			return err
 		}
@@ -102,7 +104,7 @@ func into(b *bind.Binder, q *syntax.Query, r *tree.Query) (*plan.Into, error) {
 	}
 	db, in := b.Place.DB, name.Database()
 	if catalog.IsGlobalTemp(name.Last()) {
-		in, into.Schema = bind.TempDatabase, "dbo"
+		in, into.Schema = names.TempDatabase, "dbo"
 	}
 	if in != "" {
 		var err error
@@ -119,7 +121,7 @@ func into(b *bind.Binder, q *syntax.Query, r *tree.Query) (*plan.Into, error) {
 
 // intoLater reports whether a query of a set operation other than the first one has an INTO.
 func intoLater(body syntax.QueryBody) bool {
-	s, ok := bind.Unparen(body).(*syntax.SetOp)
+	s, ok := names.Unparen(body).(*syntax.SetOp)
 	return ok && (bind.IntoName(s.Y) != nil || intoLater(s.X) || intoLater(s.Y))
 }
 
@@ -137,7 +139,7 @@ func (c *Compiler) Scalar(e syntax.Expr, to types.Type) (s *plan.Scalar, err err
 				return err
 			}
 		}
-		s, err = scalar(b, expr.ShareSequenceValues([]*tree.Node{n})[0])
+		s, err = scalarOf(b, expr.ShareSequenceValues([]*tree.Node{n})[0])
 		return err
 	})
 	if err == nil && s.Plan != nil && c.needsPastPlan(&s.Plan.Needs) {
@@ -156,7 +158,7 @@ func (c *Compiler) Condition(e syntax.Cond) (s *plan.Scalar, err error) {
 		if err != nil {
 			return err
 		}
-		s, err = scalar(b, n)
+		s, err = scalarOf(b, n)
 		return err
 	})
 	if err == nil && s.Plan != nil && c.needsPastPlan(&s.Plan.Needs) {
@@ -168,8 +170,8 @@ func (c *Compiler) Condition(e syntax.Cond) (s *plan.Scalar, err error) {
 	return s, err
 }
 
-// scalar wraps a bound expression. It adds a plan only to expressions that contain subqueries.
-func scalar(b *bind.Binder, n *tree.Node) (*plan.Scalar, error) {
+// scalarOf wraps a bound expression. It adds a plan only to expressions that contain subqueries.
+func scalarOf(b *bind.Binder, n *tree.Node) (*plan.Scalar, error) {
 	t := n.Type
 	if t.ID == types.Null {
 		t = types.IntType
@@ -188,13 +190,13 @@ func scalar(b *bind.Binder, n *tree.Node) (*plan.Scalar, error) {
 // Cursor compiles the query of a cursor. Errors: 154 for assignments, 16907 for INTO.
 func (c *Compiler) Cursor(q *syntax.Query, hints []*syntax.Option, use plan.CursorUse) (p *plan.CursorPlan, err error) {
 	err = c.bind(hints, func(b *bind.Binder) error {
-		switch s, _ := bind.Unparen(q.Body).(*syntax.Select); {
+		switch s, _ := names.Unparen(q.Body).(*syntax.Select); {
 		case s != nil && slices.ContainsFunc(s.Items, isAssignment):
 			return mserr.CursorAssigns()
 		case bind.IntoName(q.Body) != nil:
 			return mserr.NotInCursor("SELECT INTO")
 		}
-		r, err := b.Query(q, nil, bind.QueryUse{Top: true})
+		r, err := b.Query(q, nil, scalar.QueryUse{Top: true})
 		if err != nil {
 			return err
 		}
@@ -231,7 +233,7 @@ func isAssignment(item syntax.SelectItem) bool {
 // assign prepares SELECT @a = ...: the query computes the operands that do not depend on the
 // assigned variables, and [plan.Assign.Value] computes the rest from each row. Each row therefore
 // sees the assignments of the rows before it.
-func assign(p *plan.Plan, q *tree.Query, assigned []bind.Assignment) *tree.Query {
+func assign(p *plan.Plan, q *tree.Query, assigned []scalar.Assignment) *tree.Query {
 	names := map[string]bool{}
 	for _, a := range assigned {
 		names[catalog.Fold(a.Variable)] = true

@@ -3,6 +3,9 @@ package compile
 import (
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/from"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/names"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/scalar"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/dml"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/lower"
@@ -72,7 +75,7 @@ func (c *Compiler) View(
 				Traits: tree.HasVar,
 			}
 		}
-		r, err := b.Query(q, nil, bind.QueryUse{})
+		r, err := b.Query(q, nil, scalar.QueryUse{})
 		if err != nil {
 			return err
 		}
@@ -86,7 +89,7 @@ func (c *Compiler) View(
 		if err := expr.CheckColumnCollations(r); err != nil {
 			return err
 		}
-		if r, err = bind.NameColumns(r, name, names); err != nil {
+		if r, err = from.NameColumns(r, name, names); err != nil {
 			return err
 		}
 		if err := lower.Plan(&plan.Plan{}, b.Needs, r); err != nil {
@@ -117,7 +120,7 @@ func (c *Compiler) condition(table *catalog.Table, e syntax.Cond, write func(*tr
 		src := &tree.Source{Name: table.Name, Base: table}
 		b.TableColumns(src, nil, table)
 		b.Locale = types.Locale{}
-		n, err := b.Cond(e, &bind.Level{Sources: []*tree.Source{src}, NoSubquery: true})
+		n, err := b.Cond(e, &names.Level{Sources: []*tree.Source{src}, NoSubquery: true})
 		if err != nil {
 			return err
 		}
@@ -146,7 +149,7 @@ func (c *Compiler) Formula(table *catalog.Table, e syntax.Expr) (t types.Type, n
 				}
 			}
 		}
-		n, err := b.Expr(e, &bind.Level{Sources: []*tree.Source{src}, NoSubquery: true})
+		n, err := b.Expr(e, &names.Level{Sources: []*tree.Source{src}, NoSubquery: true})
 		if err != nil {
 			return err
 		}

@@ -3,25 +3,27 @@ package bind
 import (
 	"strconv"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/from"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/names"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
 // Binder binds one statement.
-type Binder struct{ fromBinder }
+type Binder struct{ from.Binder }
 
 // New returns a binder for one statement, whose names are resolved in the current database. hints
-// are those of OPTION. With emptyPast, sources with READPAST are empty tables. deduction has the
+// are those of OPTION. With EmptyPast, sources with READPAST are empty tables. deduction has the
 // parameters without a declaration; nil for none. Errors: 911 and 916 for the current database, 310
 // for a hint out of range.
-func New(scope Scope, hints []*syntax.Option, emptyPast bool, deduction *tree.Deduction) (*Binder, error) {
+func New(scope names.Scope, hints []*syntax.Option, emptyPast bool, deduction *tree.Deduction) (*Binder, error) {
 	b := &Binder{}
 	var err error
-	if b.Resolver, err = newResolver(scope, emptyPast, deduction); err != nil {
+	if b.Resolver, err = names.New(scope, emptyPast, deduction); err != nil {
 		return nil, err
 	}
-	b.queries, b.maxRecursion = b, 100
+	b.Queries, b.MaxRecursion = b, 100
 	return b, b.hints(hints)
 }
 
@@ -43,7 +45,7 @@ func (b *Binder) hints(hints []*syntax.Option) error {
 				lit.Text,
 			)
 		}
-		b.maxRecursion = n
+		b.MaxRecursion = n
 	}
 	return nil
 }

@@ -82,6 +82,6 @@ func (b *Binder) document(q *tree.Query, f *syntax.ForClause) (*tree.Query, erro
 		Document:    tree.DocumentJSON,
 		DocumentKey: keys.Make(keys.ForJSON, string(text)),
 		IsWrapped:   !spec.NoWrapper,
-		Columns:     []tree.ResultColumn{{Name: nameOfJSON, Type: b.ofDatabase(types.NVarCharMax), Null: true}},
+		Columns:     []tree.ResultColumn{{Name: nameOfJSON, Type: b.OfDatabase(types.NVarCharMax), Null: true}},
 	}, nil
 }

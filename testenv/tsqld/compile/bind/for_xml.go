@@ -15,7 +15,7 @@ func (b *Binder) documentXMLOf(q *tree.Query, f *syntax.ForClause, columns []key
 	if f.Mode != "PATH" && f.Mode != "RAW" && f.Mode != "AUTO" {
 		return nil, mserr.NotSupported("FOR XML %s", f.Mode)
 	}
-	spec := keys.XMLSpec{Columns: columns, Element: "row", Elements: f.Mode == "PATH", Spaces: b.Place.spaces}
+	spec := keys.XMLSpec{Columns: columns, Element: "row", Elements: f.Mode == "PATH", Spaces: b.Place.Spaces}
 	if f.Mode == "AUTO" {
 		var err error
 		if spec.Tables, err = autoTables(q); err != nil {
@@ -26,7 +26,7 @@ func (b *Binder) documentXMLOf(q *tree.Query, f *syntax.ForClause, columns []key
 	if f.Element != nil {
 		spec.Element = f.Element.Text
 	}
-	t := b.ofDatabase(types.NVarCharMax)
+	t := b.OfDatabase(types.NVarCharMax)
 	for _, o := range f.Options {
 		switch o.Name {
 		case "ROOT":

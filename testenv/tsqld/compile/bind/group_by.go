@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/names"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -11,7 +12,7 @@ import (
 )
 
 // groupBy binds GROUP BY. Errors: 144 for aggregates and subqueries, 164 for constants.
-func (b *Binder) groupBy(g *syntax.GroupBy, c *tree.Core, l *Level) error {
+func (b *Binder) groupBy(g *syntax.GroupBy, c *tree.Core, l *names.Level) error {
 	if g == nil {
 		return nil
 	}
@@ -20,7 +21,7 @@ func (b *Binder) groupBy(g *syntax.GroupBy, c *tree.Core, l *Level) error {
 	}
 	c.Grouped = true
 	l.Agg.Refusal = mserr.AggregateInGroupBy()
-	if err := CheckElements(len(g.Items)); err != nil {
+	if err := names.CheckElements(len(g.Items)); err != nil {
 		return err
 	}
 	sets := [][]int{nil}
@@ -38,7 +39,7 @@ func (b *Binder) groupBy(g *syntax.GroupBy, c *tree.Core, l *Level) error {
 		var product [][]int
 		for _, x := range sets {
 			for _, y := range s {
-				if err := b.meter.Work(nodeWork + len(x) + len(y)); err != nil {
+				if err := b.Meter.Work(names.NodeWork + len(x) + len(y)); err != nil {
 					return err
 				}
 				product = append(product, slices.Concat(x, y))
@@ -60,7 +61,7 @@ const (
 
 // groupItem binds an element of GROUP BY and returns its grouping sets. limited is set if the
 // clause has grouping sets, for which SQL Server has limits.
-func (b *Binder) groupItem(item *syntax.GroupItem, c *tree.Core, l *Level, limited bool) ([][]int, error) {
+func (b *Binder) groupItem(item *syntax.GroupItem, c *tree.Core, l *names.Level, limited bool) ([][]int, error) {
 	if item.Kind == syntax.GroupPlain {
 		n, err := b.Expr(item.X, l)
 		if err != nil {
@@ -79,7 +80,7 @@ func (b *Binder) groupItem(item *syntax.GroupItem, c *tree.Core, l *Level, limit
 		if err := expr.CheckItemCollation(n.Label, "GROUP BY", len(c.Group)); err != nil {
 			return nil, err
 		}
-		if err := b.meter.Work(len(c.Group)); err != nil {
+		if err := b.Meter.Work(len(c.Group)); err != nil {
 			return nil, err
 		}
 		for i, g := range c.Group {
@@ -94,7 +95,7 @@ func (b *Binder) groupItem(item *syntax.GroupItem, c *tree.Core, l *Level, limit
 		return [][]int{{len(c.Group) - 1}}, nil
 	}
 	var parts [][][]int
-	if err := b.charge(); err != nil {
+	if err := b.Charge(); err != nil {
 		return nil, err
 	}
 	for _, sub := range item.Sub {
@@ -126,7 +127,7 @@ func (b *Binder) groupItem(item *syntax.GroupItem, c *tree.Core, l *Level, limit
 		}
 		var all [][]int
 		for n := len(parts); n >= 0; n-- {
-			if err := b.meter.Work(nodeWork + n); err != nil {
+			if err := b.Meter.Work(names.NodeWork + n); err != nil {
 				return nil, err
 			}
 			var one []int
@@ -155,9 +156,9 @@ func (b *Binder) groupItem(item *syntax.GroupItem, c *tree.Core, l *Level, limit
 
 // checkGrouping refuses columns that are neither grouped nor inside an aggregate: error 8120 in the
 // select list, 8121 in HAVING, 8127 in ORDER BY.
-func (b *Binder) checkGrouping(r *tree.Query, l *Level) error {
+func (b *Binder) checkGrouping(r *tree.Query, l *names.Level) error {
 	c := r.Core
-	c.Grouped = c.Grouped || l.Agg.found || c.Having != nil
+	c.Grouped = c.Grouped || l.Agg.Found || c.Having != nil
 	if !c.Grouped {
 		return nil
 	}
@@ -212,7 +213,7 @@ func qualified(n *tree.Node) string {
 func (b *Binder) ungrouped(c *tree.Core, n *tree.Node, mine map[*tree.Source]bool) (bad *tree.Node, err error) {
 	n.Walk(func(x *tree.Node) bool {
 		if err == nil {
-			err = b.meter.Work(1 + len(c.Group))
+			err = b.Meter.Work(1 + len(c.Group))
 		}
 		if bad != nil || err != nil {
 			return false
@@ -279,7 +280,7 @@ func (b *Binder) groupingSets(r *tree.Query) (*tree.Query, error) {
 		swap := func(n *tree.Node) *tree.Node { return forSet(c, n, in) }
 		one := &tree.Query{Core: part}
 		for i, n := range items {
-			if err := b.charge(); err != nil {
+			if err := b.Charge(); err != nil {
 				return nil, err
 			}
 			n = n.Replace(swap)

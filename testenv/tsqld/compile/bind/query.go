@@ -3,6 +3,8 @@ package bind
 import (
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/names"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/scalar"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/rewrite"
@@ -12,47 +14,31 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// QueryUse describes the place of a query, where a rule depends on the place.
-type QueryUse struct {
-	exists   bool // EXISTS: the select list is ignored
-	Top      bool // a statement: ORDER BY needs no TOP, and assignments are allowed
-	set      bool // an operand of a set operation
-	Browse   bool // browse mode: key columns are added
-	Ordered  bool // the order of rows is kept although the query is not a statement: INSERT ... SELECT
-	Assigned *[]Assignment
-}
-
-// Assignment is an item of SELECT @a = ....
-type Assignment struct {
-	Variable string
-	N        *tree.Node
-}
-
 // Subquery binds a query in an expression. Error 1046 where subqueries are not allowed.
-func (b *Binder) Subquery(q *syntax.Query, l *Level, exists bool) (*tree.Query, error) {
-	for at := l; at != nil; at = at.parent {
+func (b *Binder) Subquery(q *syntax.Query, l *names.Level, exists bool) (*tree.Query, error) {
+	for at := l; at != nil; at = at.Parent {
 		if at.NoSubquery {
 			return nil, mserr.SubqueryNotAllowed()
 		}
 	}
-	if a := l.aggregates(); a != nil && a.inArguments {
+	if a := l.Aggregates(); a != nil && a.InArguments {
 		return nil, mserr.AggregateInAggregate()
 	}
-	return b.Query(q, l, QueryUse{exists: exists})
+	return b.Query(q, l, scalar.QueryUse{Exists: exists})
 }
 
 // Query binds a query expression.
-func (b *Binder) Query(q *syntax.Query, parent *Level, use QueryUse) (*tree.Query, error) {
+func (b *Binder) Query(q *syntax.Query, parent *names.Level, use scalar.QueryUse) (*tree.Query, error) {
 	if len(q.With) > 0 {
-		saved, spaces := b.Place.ctes, b.Place.spaces
-		defer func() { b.Place.ctes, b.Place.spaces = saved, spaces }()
+		saved, spaces := b.Place.Ctes, b.Place.Spaces
+		defer func() { b.Place.Ctes, b.Place.Spaces = saved, spaces }()
 		if err := b.With(q.With); err != nil {
 			return nil, err
 		}
 	}
 	var r *tree.Query
 	var err error
-	switch body := Unparen(q.Body).(type) {
+	switch body := names.Unparen(q.Body).(type) {
 	case *syntax.Select:
 		r, err = b.selectQuery(body, q, parent, use)
 	case *syntax.SetOp:
@@ -66,20 +52,9 @@ func (b *Binder) Query(q *syntax.Query, parent *Level, use QueryUse) (*tree.Quer
 	return b.document(r, q.For)
 }
 
-// Unparen removes parentheses around a query.
-func Unparen(body syntax.QueryBody) syntax.QueryBody {
-	for {
-		p, ok := body.(*syntax.ParenQuery)
-		if !ok {
-			return body
-		}
-		body = p.X
-	}
-}
-
 // selectQuery binds one SELECT with the ORDER BY and OFFSET of its query.
-func (b *Binder) selectQuery(s *syntax.Select, q *syntax.Query, parent *Level, use QueryUse) (*tree.Query, error) {
-	l := &Level{parent: parent, Agg: &Aggregation{grouped: s.GroupBy != nil}, windows: s.Windows}
+func (b *Binder) selectQuery(s *syntax.Select, q *syntax.Query, parent *names.Level, use scalar.QueryUse) (*tree.Query, error) {
+	l := &names.Level{Parent: parent, Agg: &names.Aggregation{Grouped: s.GroupBy != nil}, Windows: s.Windows}
 	c := &tree.Core{Distinct: s.Distinct}
 	r := &tree.Query{Core: c}
 	var err error
@@ -98,17 +73,17 @@ func (b *Binder) selectQuery(s *syntax.Select, q *syntax.Query, parent *Level, u
 	if err := b.groupBy(s.GroupBy, c, l); err != nil {
 		return nil, err
 	}
-	l.Agg.allowed, l.Agg.windows = true, true
+	l.Agg.Allowed, l.Agg.Windows = true, true
 	if err := b.items(s, r, l, use); err != nil {
 		return nil, err
 	}
-	l.Agg.windows = false
+	l.Agg.Windows = false
 	if s.Having != nil {
 		if c.Having, err = b.Cond(s.Having, l); err != nil {
 			return nil, err
 		}
 	}
-	l.Agg.windows = true
+	l.Agg.Windows = true
 	if err := b.orderBy(q.OrderBy, r, l, s); err != nil {
 		return nil, err
 	}
@@ -136,14 +111,14 @@ func (b *Binder) selectQuery(s *syntax.Select, q *syntax.Query, parent *Level, u
 }
 
 // items binds the select list.
-func (b *Binder) items(s *syntax.Select, r *tree.Query, l *Level, use QueryUse) error {
+func (b *Binder) items(s *syntax.Select, r *tree.Query, l *names.Level, use scalar.QueryUse) error {
 	for _, item := range s.Items {
 		if err := b.CheckItems(r); err != nil {
 			return err
 		}
 		switch item := item.(type) {
 		case *syntax.SelectStar:
-			if use.exists {
+			if use.Exists {
 				r.Add(tree.Constant(int64(1), types.IntType), tree.ResultColumn{Type: types.IntType})
 				continue
 			}
@@ -181,14 +156,6 @@ func (b *Binder) items(s *syntax.Select, r *tree.Query, l *Level, use QueryUse) 
 	return nil
 }
 
-// CheckItems refuses a select list with too many elements: error 1056.
-func (b *Resolver) CheckItems(r *tree.Query) error {
-	if len(r.Columns) > mostElements {
-		return mserr.TooManyElements(MaxElements)
-	}
-	return b.charge()
-}
-
 // ItemName returns the name of a result column: the alias, or the name of the selected column,
 // which may be in parentheses.
 func ItemName(item *syntax.SelectExpr) string {
@@ -213,7 +180,7 @@ func ItemName(item *syntax.SelectExpr) string {
 }
 
 // Star expands * and t.*. Errors: 263 without FROM, 107 for an unknown qualifier.
-func (b *Binder) Star(item *syntax.SelectStar, r *tree.Query, l *Level) error {
+func (b *Binder) Star(item *syntax.SelectStar, r *tree.Query, l *names.Level) error {
 	if len(l.Sources) == 0 && len(item.Qualifier) == 0 {
 		return mserr.NoTable()
 	}
@@ -240,14 +207,14 @@ func (b *Binder) Star(item *syntax.SelectStar, r *tree.Query, l *Level) error {
 	if !found {
 		return mserr.New(107, 15,
 			"The column prefix '%s' does not match with a table name or alias name used in the query.",
-			Dotted(item.Qualifier),
+			names.Dotted(item.Qualifier),
 		)
 	}
 	return nil
 }
 
 // assign binds SELECT @v = x.
-func (b *Binder) assign(item *syntax.SelectAssign, r *tree.Query, l *Level, use QueryUse) error {
+func (b *Binder) assign(item *syntax.SelectAssign, r *tree.Query, l *names.Level, use scalar.QueryUse) error {
 	if use.Assigned == nil {
 		return mserr.Syntax("=")
 	}
@@ -267,20 +234,20 @@ func (b *Binder) assign(item *syntax.SelectAssign, r *tree.Query, l *Level, use 
 	if n, err = expr.AssignedTo(v, n); err != nil {
 		return err
 	}
-	*use.Assigned = append(*use.Assigned, Assignment{item.Var, n})
+	*use.Assigned = append(*use.Assigned, scalar.Assignment{Variable: item.Var, N: n})
 	r.Add(n, tree.ResultColumn{Name: item.Var, Type: n.Type, Null: n.Null})
 	return nil
 }
 
 // orderBy binds the ORDER BY of a SELECT: positions, aliases and expressions. Errors: 108, 145,
 // 408.
-func (b *Binder) orderBy(items []*syntax.OrderItem, r *tree.Query, l *Level, s *syntax.Select) error {
-	if err := CheckElements(len(items)); err != nil {
+func (b *Binder) orderBy(items []*syntax.OrderItem, r *tree.Query, l *names.Level, s *syntax.Select) error {
+	if err := names.CheckElements(len(items)); err != nil {
 		return err
 	}
 	for i, item := range items {
 		// Each item is compared with all columns and with all items before it.
-		if err := b.meter.Work(nodeWork + 4*(len(r.Columns)+len(r.Order))); err != nil {
+		if err := b.Meter.Work(names.NodeWork + 4*(len(r.Columns)+len(r.Order))); err != nil {
 			return err
 		}
 		n, err := b.orderItem(item.X, i, r, l)
@@ -317,7 +284,7 @@ func (b *Binder) orderBy(items []*syntax.OrderItem, r *tree.Query, l *Level, s *
 }
 
 // orderItem binds the i-th item of ORDER BY.
-func (b *Binder) orderItem(e syntax.Expr, i int, r *tree.Query, l *Level) (*tree.Node, error) {
+func (b *Binder) orderItem(e syntax.Expr, i int, r *tree.Query, l *names.Level) (*tree.Node, error) {
 	switch e := e.(type) {
 	case *syntax.Literal:
 		if e.Kind == syntax.IntLit {
@@ -376,7 +343,7 @@ func namesColumn(e syntax.Expr) bool {
 
 // limits binds TOP, OFFSET and FETCH. Errors: 1033 for an ORDER BY without them in a subquery, 1062
 // for WITH TIES without ORDER BY, 10741 for TOP with OFFSET.
-func (b *Binder) limits(top *syntax.Top, q *syntax.Query, r *tree.Query, l *Level, use QueryUse) error {
+func (b *Binder) limits(top *syntax.Top, q *syntax.Query, r *tree.Query, l *names.Level, use scalar.QueryUse) error {
 	if len(q.OrderBy) > 0 && top == nil && q.Offset == nil && q.For == nil && !use.Top && !use.Ordered {
 		return mserr.OrderByWithoutTop()
 	}
@@ -412,7 +379,7 @@ func (b *Binder) limits(top *syntax.Top, q *syntax.Query, r *tree.Query, l *Leve
 }
 
 // TopCount binds the row count of TOP.
-func (b *Binder) TopCount(top *syntax.Top, l *Level) (*tree.Node, error) {
+func (b *Binder) TopCount(top *syntax.Top, l *names.Level) (*tree.Node, error) {
 	if !top.Percent {
 		return b.rowCount("TOP", top.Count, l)
 	}
@@ -428,7 +395,7 @@ func (b *Binder) TopCount(top *syntax.Top, l *Level) (*tree.Node, error) {
 
 // rowCount binds the row count of TOP, OFFSET or FETCH. Errors: 1060 for a type other than an
 // integer, 127 for a negative constant of TOP.
-func (b *Binder) rowCount(what string, e syntax.Expr, l *Level) (*tree.Node, error) {
+func (b *Binder) rowCount(what string, e syntax.Expr, l *names.Level) (*tree.Node, error) {
 	n, err := b.Expr(e, outerOf(l))
 	if err != nil {
 		return nil, err
@@ -446,11 +413,11 @@ func (b *Binder) rowCount(what string, e syntax.Expr, l *Level) (*tree.Node, err
 }
 
 // outerOf returns the level outside a SELECT: TOP cannot name the columns of its own SELECT.
-func outerOf(l *Level) *Level {
+func outerOf(l *names.Level) *names.Level {
 	if l == nil {
 		return nil
 	}
-	return l.parent
+	return l.Parent
 }
 
 // setOpWords maps set operations to SQLite's keywords.
@@ -459,12 +426,12 @@ var setOpWords = map[syntax.SetOpKind]string{
 }
 
 // setQuery binds UNION, EXCEPT and INTERSECT. Errors: 205, 104, 108.
-func (b *Binder) setQuery(s *syntax.SetOp, q *syntax.Query, parent *Level, use QueryUse) (*tree.Query, error) {
-	x, err := b.Query(&syntax.Query{Body: s.X}, parent, QueryUse{set: true})
+func (b *Binder) setQuery(s *syntax.SetOp, q *syntax.Query, parent *names.Level, use scalar.QueryUse) (*tree.Query, error) {
+	x, err := b.Query(&syntax.Query{Body: s.X}, parent, scalar.QueryUse{Set: true})
 	if err != nil {
 		return nil, err
 	}
-	y, err := b.Query(&syntax.Query{Body: s.Y}, parent, QueryUse{set: true})
+	y, err := b.Query(&syntax.Query{Body: s.Y}, parent, scalar.QueryUse{Set: true})
 	if err != nil {
 		return nil, err
 	}
@@ -475,17 +442,17 @@ func (b *Binder) setQuery(s *syntax.SetOp, q *syntax.Query, parent *Level, use Q
 	if err := b.setOrder(q.OrderBy, r, x.First()); err != nil {
 		return nil, err
 	}
-	return r, b.limits(nil, q, r, &Level{parent: parent}, use)
+	return r, b.limits(nil, q, r, &names.Level{Parent: parent}, use)
 }
 
 // setOrder binds the ORDER BY of a set operation: names and positions of result columns, and
 // qualified columns that the first SELECT returns unchanged.
 func (b *Binder) setOrder(items []*syntax.OrderItem, r, first *tree.Query) error {
-	if err := CheckElements(len(items)); err != nil {
+	if err := names.CheckElements(len(items)); err != nil {
 		return err
 	}
 	for i, item := range items {
-		if err := b.meter.Work(len(r.Columns)); err != nil {
+		if err := b.Meter.Work(len(r.Columns)); err != nil {
 			return err
 		}
 		at := -1
@@ -536,7 +503,7 @@ func (b *Binder) setOrder(items []*syntax.OrderItem, r, first *tree.Query) error
 // IntoName returns the INTO target of a query's first SELECT, or nil.
 func IntoName(body syntax.QueryBody) *syntax.ObjectName {
 	for {
-		switch q := Unparen(body).(type) {
+		switch q := names.Unparen(body).(type) {
 		case *syntax.SetOp:
 			body = q.X
 		case *syntax.Select:
@@ -545,4 +512,37 @@ func IntoName(body syntax.QueryBody) *syntax.ObjectName {
 			return nil
 		}
 	}
+}
+
+// checkSequences returns an error for a NEXT VALUE FOR at a place in a SELECT where it is not
+// allowed. Errors: 11719, 11720, 11721, 11723, 11739.
+func checkSequences(r *tree.Query, l *names.Level, use scalar.QueryUse) error {
+	c := r.Core
+	for _, n := range append([]*tree.Node{c.Where, c.Having, r.Limit, r.Offset}, c.Group...) {
+		if n != nil && n.Traits&tree.HasSequence != 0 {
+			return mserr.NextValuePlace()
+		}
+	}
+	for _, o := range r.Order {
+		if o.Node.Traits&tree.HasSequence != 0 {
+			return mserr.NextValuePlace()
+		}
+	}
+	for _, n := range c.Items {
+		switch {
+		case n.Traits&tree.HasSequence == 0:
+			continue
+		case use.Set:
+			return mserr.SequenceSet()
+		case l.Parent != nil || !use.Top && !use.Ordered:
+			return mserr.SequencePlace()
+		case c.Distinct:
+			return mserr.SequenceSet()
+		case len(r.Order) > 0:
+			return mserr.SequenceOrderBy()
+		case r.Limit != nil || r.Offset != nil:
+			return mserr.SequenceTop()
+		}
+	}
+	return nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/names"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -17,7 +18,7 @@ import (
 // checksum value if the table has no rowversion column" (documentation of DECLARE CURSOR,
 // OPTIMISTIC). The number of key columns is the second result.
 func IdentityColumns(t *catalog.Table) (ids []int, keys int) {
-	if key := bind.BrowseKey(t); key != nil {
+	if key := names.BrowseKey(t); key != nil {
 		for _, k := range key.Columns {
 			ids = append(ids, k.ColumnID)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/names"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/lower"
@@ -356,7 +357,7 @@ func (b *builder) pseudo(name string, t target, value func(c *catalog.Column) (*
 // output binds the OUTPUT clauses of a statement over its spool, and captures the columns of
 // sources other than inserted and deleted. It must be called before the spool is finished;
 // [outputs.emit] writes the statements afterwards.
-func (b *builder) output(into, client *syntax.Output, l *bind.Level, s *spool) (*outputs, error) {
+func (b *builder) output(into, client *syntax.Output, l *names.Level, s *spool) (*outputs, error) {
 	o := &outputs{spool: s}
 	for _, clause := range []*syntax.Output{into, client} {
 		if clause == nil {
@@ -381,9 +382,9 @@ func (b *builder) output(into, client *syntax.Output, l *bind.Level, s *spool) (
 }
 
 // outputQuery binds the items of an OUTPUT clause. Error 10702 for subqueries.
-func (b *builder) outputQuery(clause *syntax.Output, l *bind.Level) (*tree.Query, error) {
+func (b *builder) outputQuery(clause *syntax.Output, l *names.Level) (*tree.Query, error) {
 	q := &tree.Query{Core: &tree.Core{}}
-	inner := &bind.Level{Sources: l.Sources, Agg: &bind.Aggregation{Refusal: mserr.AggregateInOutput()}}
+	inner := &names.Level{Sources: l.Sources, Agg: &names.Aggregation{Refusal: mserr.AggregateInOutput()}}
 	for _, item := range clause.Items {
 		if err := b.CheckItems(q); err != nil {
 			return nil, err

@@ -6,6 +6,8 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/names"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/scalar"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/lower"
@@ -280,11 +282,11 @@ func Insert(in *bind.Binder, s *syntax.InsertStmt) (d *plan.DML, err error) {
 		err = b.insertValues(d, t, s, [][]syntax.Expr{{}})
 	case *syntax.InsertQuery:
 		var q *tree.Query
-		var assigned []bind.Assignment
+		var assigned []scalar.Assignment
 		if q, err = b.Query(
 			src.Query,
 			nil,
-			bind.QueryUse{Ordered: true, Assigned: &assigned},
+			scalar.QueryUse{Ordered: true, Assigned: &assigned},
 		); err == nil &&
 			len(assigned) > 0 {
 			err = mserr.InsertAssigns()
@@ -339,7 +341,7 @@ func (b *builder) insertValues(d *plan.DML, t target, s *syntax.InsertStmt, rows
 			if _, ok := e.(*syntax.Default); ok {
 				continue
 			}
-			n, err := b.Expr(e, &bind.Level{NoColumns: true})
+			n, err := b.Expr(e, &names.Level{NoColumns: true})
 			if err != nil {
 				return err
 			}
@@ -466,7 +468,7 @@ func (b *builder) insertOutput(
 	held map[*catalog.Column]*tree.Node,
 ) (*outputs, error) {
 	inserted := b.pseudo("inserted", ins.t, func(c *catalog.Column) (*tree.Node, error) { return held[c], nil })
-	return b.output(into, client, &bind.Level{Sources: []*tree.Source{inserted}}, sp)
+	return b.output(into, client, &names.Level{Sources: []*tree.Source{inserted}}, sp)
 }
 
 // insertCheck returns the condition of WITH CHECK OPTION for an INSERT into a view, or nil.
@@ -568,7 +570,7 @@ func (b *builder) insertFrom(d *plan.DML, ins *insertion, q *tree.Query, top *sy
 			if top.Percent {
 				return mserr.NotSupported("INSERT TOP ... PERCENT")
 			}
-			n, err := b.TopCount(top, &bind.Level{})
+			n, err := b.TopCount(top, &names.Level{})
 			if err != nil {
 				return err
 			}

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
-	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/names"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/lower"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
@@ -206,7 +206,7 @@ func (b *builder) mergeInstead(src *tree.Source, whens []*syntax.MergeWhen) (map
 func (m *modification) mergeView(shape *catalog.Table) (err error) {
 	view := m.src
 	m.l.Sources = nil
-	if m.rid, err = m.b.addMatchColumn(view, &bind.Level{Sources: []*tree.Source{view}}, m.l); err != nil {
+	if m.rid, err = m.b.addMatchColumn(view, &names.Level{Sources: []*tree.Source{view}}, m.l); err != nil {
 		return err
 	}
 	m.src, m.table = m.l.Sources[0], shape

@@ -5,6 +5,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/names"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/lower"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
@@ -56,7 +57,7 @@ func Merge(in *bind.Binder, s *syntax.MergeStmt) (d *plan.DML, err error) {
 // mergeSources binds the target and the source. The source gets a column that is NULL where the
 // join has no source row.
 func (b *builder) mergeSources(s *syntax.MergeStmt) (*mergeBuilder, error) {
-	m := &modification{b: b, l: &bind.Level{Agg: &bind.Aggregation{Refusal: mserr.AggregateInOn()}}}
+	m := &modification{b: b, l: &names.Level{Agg: &names.Aggregation{Refusal: mserr.AggregateInOn()}}}
 	var err error
 	if m.src, err = b.targetSource(s.Target); err != nil {
 		return nil, err
@@ -74,7 +75,7 @@ func (b *builder) mergeSources(s *syntax.MergeStmt) (*mergeBuilder, error) {
 	if err := m.mergeTarget(instead); err != nil {
 		return nil, err
 	}
-	in := &bind.Level{}
+	in := &names.Level{}
 	f, err := b.TableSource(s.Using, in, nil)
 	if err != nil {
 		return nil, err
@@ -172,7 +173,7 @@ func (m *mergeBuilder) actions() []string {
 // addMatchColumn wraps the source of MERGE in a derived table with an additional column, which is
 // NULL where an outer join has no source row. It adds the derived table to l and returns the
 // column.
-func (b *builder) addMatchColumn(f tree.From, in, l *bind.Level) (*tree.Node, error) {
+func (b *builder) addMatchColumn(f tree.From, in, l *names.Level) (*tree.Node, error) {
 	if len(in.Sources) != 1 {
 		return nil, mserr.NotSupported("MERGE whose source is a join; use a derived table")
 	}
@@ -200,7 +201,7 @@ func (b *builder) addMatchColumn(f tree.From, in, l *bind.Level) (*tree.Node, er
 
 // branchLevel returns the level of a WHEN clause. If only the source or only the target has a row,
 // the columns of the other are not visible, so that a column name of both is not ambiguous.
-func (m *mergeBuilder) branchLevel(match syntax.MergeMatch) *bind.Level {
+func (m *mergeBuilder) branchLevel(match syntax.MergeMatch) *names.Level {
 	l := *m.l
 	switch match {
 	case syntax.NotMatchedByTarget:
@@ -273,7 +274,7 @@ func (m *mergeBuilder) bindBranches(whens []*syntax.MergeWhen, mark *tree.Node) 
 }
 
 // bindUpdate binds the UPDATE SET of a branch.
-func (m *mergeBuilder) bindUpdate(br *branch, w *syntax.MergeWhen, l *bind.Level) error {
+func (m *mergeBuilder) bindUpdate(br *branch, w *syntax.MergeWhen, l *names.Level) error {
 	values, assigned, err := m.sets(w.Sets, l)
 	if err != nil {
 		return err
@@ -289,7 +290,7 @@ func (m *mergeBuilder) bindUpdate(br *branch, w *syntax.MergeWhen, l *bind.Level
 }
 
 // bindInsert binds the INSERT of a branch. Errors: 109, 110, 213 and those of INSERT.
-func (m *mergeBuilder) bindInsert(br *branch, w *syntax.MergeWhen, l *bind.Level) error {
+func (m *mergeBuilder) bindInsert(br *branch, w *syntax.MergeWhen, l *names.Level) error {
 	names := w.Columns
 	if m.src.View != nil {
 		var err error

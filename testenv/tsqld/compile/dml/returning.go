@@ -5,6 +5,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/names"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/lower"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
@@ -30,7 +31,7 @@ func (b *builder) returning(t target, clause *syntax.Output, seen map[string]fun
 			tree.SourceColumn{Name: c.Name, Type: c.Type, Null: c.Nullable, Label: tree.LabelImplicit, SQL: c.SQLName},
 		)
 	}
-	l := &bind.Level{Agg: &bind.Aggregation{Refusal: mserr.AggregateInOutput()}, NoSubquery: true}
+	l := &names.Level{Agg: &names.Aggregation{Refusal: mserr.AggregateInOutput()}, NoSubquery: true}
 	for name, has := range seen {
 		l.Sources = append(l.Sources, b.pseudo(name, t, func(c *catalog.Column) (*tree.Node, error) {
 			if !has(c) {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/names"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/scalar"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -28,7 +30,7 @@ func SelectInto(
 	if err != nil {
 		return d, err
 	}
-	r, err := b.Query(q, nil, bind.QueryUse{Top: true})
+	r, err := b.Query(q, nil, scalar.QueryUse{Top: true})
 	if err != nil {
 		return d, err
 	}
@@ -60,7 +62,7 @@ type IdentityItem struct {
 // IdentityOf returns a query whose select list has a constant of the type in the place of IDENTITY,
 // and what IDENTITY declares; without IDENTITY, it returns q and nil.
 func IdentityOf(q *syntax.Query) (*syntax.Query, *IdentityItem, error) {
-	s, ok := bind.Unparen(q.Body).(*syntax.Select)
+	s, ok := names.Unparen(q.Body).(*syntax.Select)
 	if !ok || s.Into == nil {
 		return q, nil, nil
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
-	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/names"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -73,7 +73,7 @@ func noteUpdates(d *plan.DML, values []setting) {
 
 // transitionTarget returns error 286 if a source that a statement changes is inserted or deleted.
 func transitionTarget(src *tree.Source) error {
-	if src.Base != nil && src.Base.Temporary && bind.IsTransition(src.Base.Name) {
+	if src.Base != nil && src.Base.Temporary && names.IsTransition(src.Base.Name) {
 		return mserr.TransitionTarget()
 	}
 	return nil

@@ -6,6 +6,9 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/from"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/names"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/scalar"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/lower"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
@@ -20,7 +23,7 @@ import (
 type modification struct {
 	target
 	b    *builder
-	l    *bind.Level
+	l    *names.Level
 	src  *tree.Source // the target's rows: its table, or a derived table through which the table is changed
 	rid  *tree.Node   // the rowid of a row of src
 	from tree.From
@@ -37,13 +40,13 @@ type modification struct {
 // set; in a view or CTE over several tables, they determine the table to change.
 func (b *builder) modify(
 	ts syntax.TableSource,
-	from []syntax.TableSource,
+	sources []syntax.TableSource,
 	permission string,
 	columns []string,
 ) (*modification, error) {
-	m := &modification{b: b, l: &bind.Level{Agg: &bind.Aggregation{Refusal: mserr.AggregateInSet()}}, repeated: len(from) > 0}
+	m := &modification{b: b, l: &names.Level{Agg: &names.Aggregation{Refusal: mserr.AggregateInSet()}}, repeated: len(sources) > 0}
 	var err error
-	if m.from, err = b.From(from, m.l); err != nil {
+	if m.from, err = b.From(sources, m.l); err != nil {
 		return nil, err
 	}
 	if m.src, err = b.targetInFrom(ts, m.l); err != nil {
@@ -57,7 +60,7 @@ func (b *builder) modify(
 			return nil, err
 		}
 		m.direct = m.from == nil && m.src.Table != ""
-		m.from = bind.Cross(m.src, m.from)
+		m.from = from.Cross(m.src, m.from)
 	}
 	if v := m.src.View; v != nil {
 		if in := b.insteadOf(v, permission); in != nil {
@@ -96,7 +99,7 @@ func (m *modification) ordered() bool { return m.src.Query != nil && len(m.src.Q
 
 // newValue binds the value of an assignment; c is the column, or nil. column.modify(...) changes
 // the target's column, whatever FROM has.
-func (m *modification) newValue(e syntax.Expr, c *catalog.Column, l *bind.Level) (*tree.Node, error) {
+func (m *modification) newValue(e syntax.Expr, c *catalog.Column, l *names.Level) (*tree.Node, error) {
 	call, ok := e.(*syntax.MethodCall)
 	if !ok || !call.Mutator {
 		return m.b.Expr(e, l)
@@ -118,9 +121,9 @@ type setting struct {
 // 8102.
 func (m *modification) sets(
 	clauses []*syntax.SetClause,
-	l *bind.Level,
-) (values []setting, assigned []bind.Assignment, err error) {
-	if err := bind.CheckElements(len(clauses)); err != nil {
+	l *names.Level,
+) (values []setting, assigned []scalar.Assignment, err error) {
+	if err := names.CheckElements(len(clauses)); err != nil {
 		return nil, nil, err
 	}
 	for _, s := range clauses {
@@ -171,7 +174,7 @@ func (m *modification) sets(
 			if err != nil {
 				return nil, nil, err
 			}
-			assigned = append(assigned, bind.Assignment{Variable: s.Var, N: x})
+			assigned = append(assigned, scalar.Assignment{Variable: s.Var, N: x})
 		}
 	}
 	shareSettingValues(values, assigned)
@@ -183,7 +186,7 @@ func (m *modification) sets(
 
 // shareSettingValues applies expr.ShareSequenceValues to the values and assignments of a SET
 // clause.
-func shareSettingValues(values []setting, assigned []bind.Assignment) {
+func shareSettingValues(values []setting, assigned []scalar.Assignment) {
 	row := make([]*tree.Node, 0, len(values)+len(assigned))
 	for _, v := range values {
 		row = append(row, v.n)
@@ -204,7 +207,7 @@ func shareSettingValues(values []setting, assigned []bind.Assignment) {
 func (m *modification) setColumn(ref *syntax.ColumnRef, before []setting) (*catalog.Column, error) {
 	if len(ref.Parts) > 1 && !m.src.Matches(ref.Parts[:len(ref.Parts)-1]) &&
 		!strings.EqualFold(ref.Parts[len(ref.Parts)-2].Name, m.table.Name) {
-		return nil, mserr.Unbound(bind.Dotted(ref.Parts))
+		return nil, mserr.Unbound(names.Dotted(ref.Parts))
 	}
 	c := m.baseOf(ref.Column())
 	switch {
@@ -260,7 +263,7 @@ func (m *modification) rows(where *tree.Node, top *syntax.Top) (*tree.Query, err
 		return nil, mserr.NotSupported("TOP ... PERCENT in a statement that changes data")
 	}
 	var err error
-	q.Limit, err = m.b.TopCount(top, &bind.Level{})
+	q.Limit, err = m.b.TopCount(top, &names.Level{})
 	return q, err
 }
 
@@ -455,7 +458,7 @@ func (m *modification) updateSpooled(
 	d *plan.DML,
 	s *syntax.UpdateStmt,
 	values []setting,
-	assigned []bind.Assignment,
+	assigned []scalar.Assignment,
 	where *tree.Node,
 ) error {
 	sp := m.b.newSpool()
@@ -538,8 +541,8 @@ func (m *modification) captured(sp *spool, c *catalog.Column) (*tree.Node, error
 }
 
 // outputLevel returns the level of OUTPUT: inserted, deleted, and the other sources of FROM.
-func (m *modification) outputLevel(pseudo ...*tree.Source) *bind.Level {
-	l := &bind.Level{Sources: pseudo}
+func (m *modification) outputLevel(pseudo ...*tree.Source) *names.Level {
+	l := &names.Level{Sources: pseudo}
 	for _, src := range m.l.Sources {
 		if src != m.src {
 			l.Sources = append(l.Sources, src)
@@ -550,7 +553,7 @@ func (m *modification) outputLevel(pseudo ...*tree.Source) *bind.Level {
 
 // assign prepares the assignments of UPDATE ... SET @v = x: the expressions to evaluate for each
 // row, and the columns that the row must have.
-func (s *spool) assign(d *plan.DML, values []setting, assigned []bind.Assignment) (assign []plan.Assign, yield []*tree.Node) {
+func (s *spool) assign(d *plan.DML, values []setting, assigned []scalar.Assignment) (assign []plan.Assign, yield []*tree.Node) {
 	names := map[string]bool{}
 	for _, a := range assigned {
 		names[catalog.Fold(a.Variable)] = true

@@ -2,7 +2,7 @@ package dml
 
 import (
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
-	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/names"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
@@ -35,7 +35,7 @@ func (b *builder) targetSource(ts syntax.TableSource) (*tree.Source, error) {
 
 // targetInFrom returns the target among the sources of FROM: the source with that alias, or the
 // only use of that table. It returns nil if FROM does not name the target.
-func (b *builder) targetInFrom(ts syntax.TableSource, l *bind.Level) (*tree.Source, error) {
+func (b *builder) targetInFrom(ts syntax.TableSource, l *names.Level) (*tree.Source, error) {
 	if len(l.Sources) == 0 {
 		return nil, nil
 	}
@@ -81,7 +81,7 @@ func isObject(s *tree.Source, o catalog.Object) bool {
 }
 
 // onlyMatch returns the only source for which fits is true, or nil. Error 8154 for several.
-func onlyMatch(l *bind.Level, fits func(*tree.Source) bool) (*tree.Source, error) {
+func onlyMatch(l *names.Level, fits func(*tree.Source) bool) (*tree.Source, error) {
 	var found *tree.Source
 	for _, src := range l.Sources {
 		if !fits(src) {

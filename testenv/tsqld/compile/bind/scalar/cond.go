@@ -1,8 +1,9 @@
-package bind
+package scalar
 
 import (
 	"strconv"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/names"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
@@ -17,8 +18,8 @@ var compareOps = map[syntax.Op]string{
 }
 
 // Cond binds a condition.
-func (b *scalarBinder) Cond(c syntax.Cond, l *Level) (*tree.Node, error) {
-	if err := b.charge(); err != nil {
+func (b *Binder) Cond(c syntax.Cond, l *names.Level) (*tree.Node, error) {
+	if err := b.Charge(); err != nil {
 		return nil, err
 	}
 	switch c := c.(type) {
@@ -33,7 +34,7 @@ func (b *scalarBinder) Cond(c syntax.Cond, l *Level) (*tree.Node, error) {
 		}
 		return tree.Not(n), nil
 	case *syntax.CompareCond:
-		xs, err := b.exprs([]syntax.Expr{c.X, c.Y}, l)
+		xs, err := b.Exprs([]syntax.Expr{c.X, c.Y}, l)
 		if err != nil {
 			return nil, err
 		}
@@ -56,7 +57,7 @@ func (b *scalarBinder) Cond(c syntax.Cond, l *Level) (*tree.Node, error) {
 		}
 		return b.inList(c, l)
 	case *syntax.ExistsCond:
-		q, err := b.queries.Subquery(c.Query, l, true)
+		q, err := b.Queries.Subquery(c.Query, l, true)
 		if err != nil {
 			return nil, err
 		}
@@ -70,7 +71,7 @@ func (b *scalarBinder) Cond(c syntax.Cond, l *Level) (*tree.Node, error) {
 }
 
 // logic binds AND and OR. A chain of one operator is a left-deep tree; it becomes one node.
-func (b *scalarBinder) logic(c *syntax.LogicCond, l *Level) (*tree.Node, error) {
+func (b *Binder) logic(c *syntax.LogicCond, l *names.Level) (*tree.Node, error) {
 	op := tree.OpAnd
 	if c.Op == syntax.OpOr {
 		op = tree.OpOr
@@ -98,8 +99,8 @@ func (b *scalarBinder) logic(c *syntax.LogicCond, l *Level) (*tree.Node, error) 
 }
 
 // distinct binds IS [NOT] DISTINCT FROM.
-func (b *scalarBinder) distinct(c *syntax.DistinctCond, l *Level) (*tree.Node, error) {
-	xs, err := b.exprs([]syntax.Expr{c.X, c.Y}, l)
+func (b *Binder) distinct(c *syntax.DistinctCond, l *names.Level) (*tree.Node, error) {
+	xs, err := b.Exprs([]syntax.Expr{c.X, c.Y}, l)
 	if err != nil {
 		return nil, err
 	}
@@ -107,8 +108,8 @@ func (b *scalarBinder) distinct(c *syntax.DistinctCond, l *Level) (*tree.Node, e
 }
 
 // between binds BETWEEN as x >= low AND x <= high.
-func (b *scalarBinder) between(c *syntax.BetweenCond, l *Level) (*tree.Node, error) {
-	xs, err := b.exprs([]syntax.Expr{c.X, c.Low, c.High}, l)
+func (b *Binder) between(c *syntax.BetweenCond, l *names.Level) (*tree.Node, error) {
+	xs, err := b.Exprs([]syntax.Expr{c.X, c.Low, c.High}, l)
 	if err != nil {
 		return nil, err
 	}
@@ -124,12 +125,12 @@ func (b *scalarBinder) between(c *syntax.BetweenCond, l *Level) (*tree.Node, err
 }
 
 // like binds LIKE. Operands of other types are converted to character types.
-func (b *scalarBinder) like(c *syntax.LikeCond, l *Level) (*tree.Node, error) {
+func (b *Binder) like(c *syntax.LikeCond, l *names.Level) (*tree.Node, error) {
 	list := []syntax.Expr{c.X, c.Pattern}
 	if c.Escape != nil {
 		list = append(list, c.Escape)
 	}
-	xs, err := b.exprs(list, l)
+	xs, err := b.Exprs(list, l)
 	if err != nil {
 		return nil, err
 	}
@@ -164,8 +165,8 @@ func (b *scalarBinder) like(c *syntax.LikeCond, l *Level) (*tree.Node, error) {
 }
 
 // inList binds IN with a list of expressions, which are converted to one type.
-func (b *scalarBinder) inList(c *syntax.InCond, l *Level) (*tree.Node, error) {
-	xs, err := b.exprs(append([]syntax.Expr{c.X}, c.List...), l)
+func (b *Binder) inList(c *syntax.InCond, l *names.Level) (*tree.Node, error) {
+	xs, err := b.Exprs(append([]syntax.Expr{c.X}, c.List...), l)
 	if err != nil {
 		return nil, err
 	}
@@ -177,8 +178,8 @@ func (b *scalarBinder) inList(c *syntax.InCond, l *Level) (*tree.Node, error) {
 }
 
 // oneColumn binds a subquery that must have one column. Error 116 if it has several.
-func (b *scalarBinder) oneColumn(q *syntax.Query, l *Level) (*tree.Query, error) {
-	sub, err := b.queries.Subquery(q, l, false)
+func (b *Binder) oneColumn(q *syntax.Query, l *names.Level) (*tree.Query, error) {
+	sub, err := b.Queries.Subquery(q, l, false)
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +190,7 @@ func (b *scalarBinder) oneColumn(q *syntax.Query, l *Level) (*tree.Query, error)
 }
 
 // operandAndColumn binds the operand and the subquery of IN, ANY and ALL.
-func (b *scalarBinder) operandAndColumn(e syntax.Expr, q *syntax.Query, l *Level) (*tree.Node, *tree.Query, error) {
+func (b *Binder) operandAndColumn(e syntax.Expr, q *syntax.Query, l *names.Level) (*tree.Node, *tree.Query, error) {
 	x, err := b.Expr(e, l)
 	if err != nil {
 		return nil, nil, err
@@ -199,7 +200,7 @@ func (b *scalarBinder) operandAndColumn(e syntax.Expr, q *syntax.Query, l *Level
 }
 
 // inQuery binds IN (subquery).
-func (b *scalarBinder) inQuery(c *syntax.InCond, l *Level) (*tree.Node, error) {
+func (b *Binder) inQuery(c *syntax.InCond, l *names.Level) (*tree.Node, error) {
 	x, sub, err := b.operandAndColumn(c.X, c.Query, l)
 	if err != nil {
 		return nil, err
@@ -212,7 +213,7 @@ func (b *scalarBinder) inQuery(c *syntax.InCond, l *Level) (*tree.Node, error) {
 }
 
 // quantified binds ANY and ALL.
-func (b *scalarBinder) quantified(c *syntax.QuantifiedCond, l *Level) (*tree.Node, error) {
+func (b *Binder) quantified(c *syntax.QuantifiedCond, l *names.Level) (*tree.Node, error) {
 	x, sub, err := b.operandAndColumn(c.X, c.Query, l)
 	if err != nil {
 		return nil, err
@@ -234,7 +235,7 @@ func (b *scalarBinder) quantified(c *syntax.QuantifiedCond, l *Level) (*tree.Nod
 }
 
 // scalarSubquery binds a subquery used as a value. Error 116 if the subquery has several columns.
-func (b *scalarBinder) scalarSubquery(q *syntax.Query, l *Level) (*tree.Node, error) {
+func (b *Binder) scalarSubquery(q *syntax.Query, l *names.Level) (*tree.Node, error) {
 	sub, err := b.oneColumn(q, l)
 	if err != nil {
 		return nil, err

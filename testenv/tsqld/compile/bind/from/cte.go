@@ -1,4 +1,4 @@
-package bind
+package from
 
 import (
 	"slices"
@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/names"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/scalar"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
@@ -14,45 +16,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// cteScope is a common table expression, linked to those declared before it. A CTE is expanded at
-// each reference, as in SQL Server.
-type cteScope struct {
-	parent *cteScope
-	def    *syntax.CTE
-	clause *cteClause
-	number int   // position in the clause, from 0 on
-	place  Place // the place in which its names are resolved
-	// self is set while the recursive members are bound; it is the source of the expression's own
-	// rows.
-	self *tree.Source
-}
-
-// cteClause is a WITH clause. It finds names without a walk over all expressions.
-type cteClause struct {
-	outer  *cteScope            // innermost expression of the clauses around this one
-	byName map[string]*cteScope // by folded name
-}
-
-// find returns the CTE with a name, or nil if there is none or the name has several parts.
-func (s *cteScope) find(name *syntax.ObjectName) *cteScope {
-	if len(name.Parts) > 1 {
-		return nil
-	}
-	folded := catalog.Fold(name.Last())
-	for ; s != nil; s = s.clause.outer {
-		// A recursive member has a copy of its expression, which the map does not hold.
-		if catalog.Fold(s.def.Name.Name) == folded {
-			return s
-		}
-		if found := s.clause.byName[folded]; found != nil && found.number <= s.number {
-			return found
-		}
-	}
-	return nil
-}
-
 // With declares the CTEs of a WITH clause. Error 239 for a duplicate name.
-func (b *fromBinder) With(ctes []*syntax.CTE) error {
+func (b *Binder) With(ctes []*syntax.CTE) error {
 	if len(ctes) == 0 {
 		return nil
 	}
@@ -62,43 +27,43 @@ func (b *fromBinder) With(ctes []*syntax.CTE) error {
 			return nil
 		}
 	}
-	clause := &cteClause{outer: b.Place.ctes, byName: make(map[string]*cteScope, len(ctes))}
+	clause := &names.CTEClause{Outer: b.Place.Ctes, ByName: make(map[string]*names.CTEScope, len(ctes))}
 	for i, c := range ctes {
-		if err := b.charge(); err != nil {
+		if err := b.Charge(); err != nil {
 			return err
 		}
 		folded := catalog.Fold(c.Name.Name)
-		if clause.byName[folded] != nil {
+		if clause.ByName[folded] != nil {
 			return mserr.DuplicateCTE(c.Name.Name)
 		}
-		s := &cteScope{parent: b.Place.ctes, def: c, clause: clause, number: i}
-		clause.byName[folded] = s
-		s.place = b.Place
-		s.place.ctes = s
-		b.Place.ctes = s
+		s := &names.CTEScope{Parent: b.Place.Ctes, Def: c, Clause: clause, Number: i}
+		clause.ByName[folded] = s
+		s.Place = b.Place
+		s.Place.Ctes = s
+		b.Place.Ctes = s
 	}
 	return nil
 }
 
 // cte returns the source of a reference to a CTE.
-func (b *fromBinder) cte(s *cteScope) (src *tree.Source, err error) {
-	name := s.def.Name.Name
-	if s.self != nil {
+func (b *Binder) cte(s *names.CTEScope) (src *tree.Source, err error) {
+	name := s.Def.Name.Name
+	if s.Self != nil {
 		// A reference in a recursive member: the rows of the expression under another alias.
-		r := *s.self
-		r.Alias, r.Columns = b.Alias("r"), append([]tree.SourceColumn(nil), s.self.Columns...)
-		r.Table = s.self.Alias
+		r := *s.Self
+		r.Alias, r.Columns = b.Alias("r"), append([]tree.SourceColumn(nil), s.Self.Columns...)
+		r.Table = s.Self.Alias
 		return &r, nil
 	}
-	err = b.Within(s.place, func() error {
+	err = b.Within(s.Place, func() error {
 		var q *tree.Query
 		var err error
-		if anchors, steps := recursive(s.def); len(steps) > 0 {
+		if anchors, steps := recursive(s.Def); len(steps) > 0 {
 			q, err = b.recursiveCTE(s, anchors, steps)
 		} else {
-			b.Place.ctes = s.parent // a CTE that is not recursive cannot name itself
-			if q, err = b.queries.Query(s.def.Query, nil, QueryUse{}); err == nil {
-				q, err = NameColumns(q, name, s.def.Columns)
+			b.Place.Ctes = s.Parent // a CTE that is not recursive cannot name itself
+			if q, err = b.Queries.Query(s.Def.Query, nil, scalar.QueryUse{}); err == nil {
+				q, err = NameColumns(q, name, s.Def.Columns)
 			}
 		}
 		if err != nil {
@@ -117,7 +82,7 @@ func (b *fromBinder) cte(s *cteScope) (src *tree.Source, err error) {
 func recursive(c *syntax.CTE) (anchors, steps []syntax.QueryBody) {
 	members := []syntax.QueryBody{c.Query.Body}
 	for {
-		s, ok := Unparen(members[0]).(*syntax.SetOp)
+		s, ok := names.Unparen(members[0]).(*syntax.SetOp)
 		if !ok {
 			break
 		}
@@ -141,7 +106,7 @@ func recursive(c *syntax.CTE) (anchors, steps []syntax.QueryBody) {
 
 // queryNamesTable reports whether the FROM clauses of a query contain a table name of one part.
 func queryNamesTable(body syntax.QueryBody, name string) bool {
-	switch q := Unparen(body).(type) {
+	switch q := names.Unparen(body).(type) {
 	case *syntax.SetOp:
 		return queryNamesTable(q.X, name) || queryNamesTable(q.Y, name)
 	case *syntax.Select:
@@ -176,19 +141,19 @@ func fromNamesTable(ts syntax.TableSource, name string) bool {
 // recursiveCTE binds a recursive CTE. An additional column counts the levels for MAXRECURSION.
 // Errors: 240 for types that differ between the anchor and the recursive part, 246 without an
 // anchor, 252 without UNION ALL.
-func (b *fromBinder) recursiveCTE(s *cteScope, anchors, steps []syntax.QueryBody) (*tree.Query, error) {
-	name := s.def.Name.Name
-	set, ok := Unparen(s.def.Query.Body).(*syntax.SetOp)
+func (b *Binder) recursiveCTE(s *names.CTEScope, anchors, steps []syntax.QueryBody) (*tree.Query, error) {
+	name := s.Def.Name.Name
+	set, ok := names.Unparen(s.Def.Query.Body).(*syntax.SetOp)
 	switch {
 	case !ok || set.Kind != syntax.UnionAll:
 		return nil, mserr.RecursiveUnionAll(name)
 	case len(anchors) == 0:
 		return nil, mserr.NoAnchor(name)
 	}
-	b.Place.ctes = s.parent
+	b.Place.Ctes = s.Parent
 	var anchor *tree.Query
 	for _, a := range anchors {
-		q, err := b.queries.Query(&syntax.Query{Body: a}, nil, QueryUse{})
+		q, err := b.Queries.Query(&syntax.Query{Body: a}, nil, scalar.QueryUse{})
 		if err != nil {
 			return nil, err
 		}
@@ -198,7 +163,7 @@ func (b *fromBinder) recursiveCTE(s *cteScope, anchors, steps []syntax.QueryBody
 			return nil, err
 		}
 	}
-	anchor, err := NameColumns(anchor, name, s.def.Columns)
+	anchor, err := NameColumns(anchor, name, s.Def.Columns)
 	if err != nil {
 		return nil, err
 	}
@@ -220,11 +185,11 @@ func (b *fromBinder) recursiveCTE(s *cteScope, anchors, steps []syntax.QueryBody
 		src.Columns[i].Null = true
 	}
 	src.Columns = append(src.Columns, tree.SourceColumn{Name: "", Type: types.IntType, SQL: tree.LevelColumn, Hidden: true})
-	rec := &tree.Recursion{Source: src, Limit: b.maxRecursion}
+	rec := &tree.Recursion{Source: src, Limit: b.MaxRecursion}
 	rec.Anchor = withLevel(anchor, tree.Constant(int64(0), types.IntType))
 	inner := *s
-	inner.self = src
-	b.Place.ctes = &inner
+	inner.Self = src
+	b.Place.Ctes = &inner
 	for _, body := range steps {
 		q, err := b.recursiveStep(name, body, rec, anchor)
 		if err != nil {
@@ -242,8 +207,8 @@ func (b *fromBinder) recursiveCTE(s *cteScope, anchors, steps []syntax.QueryBody
 }
 
 // recursiveStep binds one recursive member.
-func (b *fromBinder) recursiveStep(name string, body syntax.QueryBody, rec *tree.Recursion, anchor *tree.Query) (*tree.Query, error) {
-	q, err := b.queries.Query(&syntax.Query{Body: body}, nil, QueryUse{})
+func (b *Binder) recursiveStep(name string, body syntax.QueryBody, rec *tree.Recursion, anchor *tree.Query) (*tree.Query, error) {
+	q, err := b.Queries.Query(&syntax.Query{Body: body}, nil, scalar.QueryUse{})
 	if err != nil {
 		return nil, err
 	}
@@ -293,7 +258,7 @@ func (b *fromBinder) recursiveStep(name string, body syntax.QueryBody, rec *tree
 
 // outerJoined reports whether the FROM clause of a SELECT has an outer join.
 func outerJoined(body syntax.QueryBody) bool {
-	s, ok := Unparen(body).(*syntax.Select)
+	s, ok := names.Unparen(body).(*syntax.Select)
 	return ok && slices.ContainsFunc(s.From, hasOuterJoin)
 }
 

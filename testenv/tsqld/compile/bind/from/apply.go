@@ -1,8 +1,9 @@
-package bind
+package from
 
 import (
 	"slices"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/names"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/rewrite"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -14,15 +15,15 @@ import (
 // depends on the left side is merged into the query if it is simple enough, or joined if it is the
 // TOP of a table. Otherwise a correlated subquery encodes its rows as a text, and a rowset decodes
 // them.
-func (b *fromBinder) apply(ts *syntax.Join, left tree.From, l *Level, start, middle int) (tree.From, error) {
+func (b *Binder) apply(ts *syntax.Join, left tree.From, l *names.Level, start, middle int) (tree.From, error) {
 	isOuter := ts.Kind == syntax.OuterApply
 	lefts := l.Sources[start:middle]
 	wasUsed := make([]bool, len(lefts))
 	for i, src := range lefts {
 		wasUsed[i], src.Used = src.Used, false
 	}
-	inner := &Level{parent: l.parent}
-	right, err := b.TableSource(ts.Right, inner, &Level{parent: l.parent, Sources: l.Sources})
+	inner := &names.Level{Parent: l.Parent}
+	right, err := b.TableSource(ts.Right, inner, &names.Level{Parent: l.Parent, Sources: l.Sources})
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +64,7 @@ func (b *fromBinder) apply(ts *syntax.Join, left tree.From, l *Level, start, mid
 // applyTop joins the first rows of a table, CROSS APPLY (SELECT TOP (n) ... FROM t WHERE ... ORDER
 // BY ...), to the left side: it joins the table itself and selects its rows by a correlated
 // subquery. ok is false for other subqueries.
-func (b *fromBinder) applyTop(src *tree.Source, left tree.From, isOuter bool) (tree.From, bool) {
+func (b *Binder) applyTop(src *tree.Source, left tree.From, isOuter bool) (tree.From, bool) {
 	q := src.Query
 	if isOuter || left == nil || q.Core == nil || q.Limit == nil || q.Percent || q.Ties ||
 		q.Document != tree.DocumentNone ||

@@ -1,4 +1,4 @@
-package bind
+package from
 
 import (
 	"slices"
@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/names"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/scalar"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
@@ -15,21 +17,21 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// fromBinder binds FROM clauses: tables, views, derived tables, functions of rows and joins.
-type fromBinder struct {
-	scalarBinder
-	// maxRecursion is the limit of OPTION (MAXRECURSION n); 0 means no limit.
-	maxRecursion int
+// Binder binds FROM clauses: tables, views, derived tables, functions of rows and joins.
+type Binder struct {
+	scalar.Binder
+	// MaxRecursion is the limit of OPTION (MAXRECURSION n); 0 means no limit.
+	MaxRecursion int
 }
 
 // From binds a FROM clause and adds its sources to the level. It returns nil for no FROM clause.
-func (b *fromBinder) From(list []syntax.TableSource, l *Level) (tree.From, error) {
+func (b *Binder) From(list []syntax.TableSource, l *names.Level) (tree.From, error) {
 	var all tree.From
 	for _, ts := range list {
-		if err := b.charge(); err != nil {
+		if err := b.Charge(); err != nil {
 			return nil, err
 		}
-		f, err := b.TableSource(ts, l, l.parent)
+		f, err := b.TableSource(ts, l, l.Parent)
 		if err != nil {
 			return nil, err
 		}
@@ -51,7 +53,7 @@ func Cross(x, y tree.From) tree.From {
 
 // TableSource binds an item of FROM and adds its sources to l. Subqueries and arguments in the item
 // are resolved in outer: the enclosing query, and for APPLY the items to the left.
-func (b *fromBinder) TableSource(ts syntax.TableSource, l, outer *Level) (tree.From, error) {
+func (b *Binder) TableSource(ts syntax.TableSource, l, outer *names.Level) (tree.From, error) {
 	switch ts := ts.(type) {
 	case *syntax.TableName:
 		src, err := b.TableName(ts)
@@ -66,7 +68,7 @@ func (b *fromBinder) TableSource(ts syntax.TableSource, l, outer *Level) (tree.F
 		}
 		return src, l.Expose(src, ts.Alias.Name != "")
 	case *syntax.DerivedTable:
-		q, err := b.queries.Query(ts.Query, outer, QueryUse{})
+		q, err := b.Queries.Query(ts.Query, outer, scalar.QueryUse{})
 		if err != nil {
 			return nil, err
 		}
@@ -99,7 +101,7 @@ func (b *fromBinder) TableSource(ts syntax.TableSource, l, outer *Level) (tree.F
 		}
 		return src, l.Expose(src, ts.Alias.Name != "")
 	case *syntax.MethodTable:
-		src, err := xmlCalls{&b.scalarBinder}.nodesSource(ts.Call, ts.Alias, ts.Columns, outer)
+		src, err := scalar.XMLCalls{Binder: &b.Binder}.NodesSource(ts.Call, ts.Alias, ts.Columns, outer)
 		if err != nil {
 			return nil, err
 		}
@@ -120,29 +122,6 @@ func (b *fromBinder) TableSource(ts syntax.TableSource, l, outer *Level) (tree.F
 		return b.unpivot(ts, l, outer)
 	}
 	return nil, mserr.NotSupported("this kind of table source (%T)", ts)
-}
-
-// Expose adds a source to a level. Errors: 106 for too many sources, 1011 for a duplicate alias,
-// 1013 for a duplicate table.
-func (l *Level) Expose(src *tree.Source, aliased bool) error {
-	if len(l.Sources) >= mostTables {
-		return mserr.TooManyTables(MaxTables)
-	}
-	if src.Name != "" {
-		for _, other := range l.Sources {
-			if !strings.EqualFold(other.Name, src.Name) {
-				continue
-			}
-			if aliased {
-				return mserr.DuplicateCorrelation(src.Name)
-			}
-			if strings.EqualFold(other.Schema, src.Schema) && strings.EqualFold(other.DB, src.DB) {
-				return mserr.SameExposedNames(src.Name, other.Name)
-			}
-		}
-	}
-	l.Sources = append(l.Sources, src)
-	return nil
 }
 
 // NameColumns sets the column names of a derived table. Errors: 8155 unnamed column, 8156 duplicate
@@ -185,11 +164,11 @@ var lockHints = map[string]bool{
 }
 
 // TableName binds a name in FROM: a common table expression, table, view or system view. Error 208.
-func (b *fromBinder) TableName(ts *syntax.TableName) (*tree.Source, error) {
+func (b *Binder) TableName(ts *syntax.TableName) (*tree.Source, error) {
 	name := ts.Name
 	var src *tree.Source
 	var err error
-	if c := b.Place.ctes.find(name); c != nil {
+	if c := b.Place.Ctes.Find(name); c != nil {
 		src, err = b.cte(c)
 	} else {
 		src, err = b.objectSource(name)
@@ -217,7 +196,7 @@ func (b *fromBinder) TableName(ts *syntax.TableName) (*tree.Source, error) {
 
 // indexHint checks that the indexes of INDEX(...) exist; otherwise the hint is ignored, because
 // SQLite chooses its indexes. Error 308.
-func (b *fromBinder) indexHint(h *syntax.TableHint, src *tree.Source) error {
+func (b *Binder) indexHint(h *syntax.TableHint, src *tree.Source) error {
 	if h.Name != "INDEX" || src.Base == nil {
 		return nil
 	}
@@ -230,7 +209,7 @@ func (b *fromBinder) indexHint(h *syntax.TableHint, src *tree.Source) error {
 }
 
 // TableVar binds a table variable. Error 1087 for an undeclared one.
-func (b *fromBinder) TableVar(ts *syntax.TableVar) (*tree.Source, error) {
+func (b *Binder) TableVar(ts *syntax.TableVar) (*tree.Source, error) {
 	t := b.LocalTable(ts.Name)
 	if t == nil {
 		return nil, mserr.UndeclaredTableVariable(ts.Name)
@@ -243,18 +222,9 @@ func (b *fromBinder) TableVar(ts *syntax.TableVar) (*tree.Source, error) {
 	return src, nil
 }
 
-// LocalTable returns a temporary table or table variable, or nil. Views and functions cannot name
-// one.
-func (b *Resolver) LocalTable(name string) *catalog.Table {
-	if b.Place.owner >= 0 || b.Place.system {
-		return nil
-	}
-	return b.Scope.LocalTable(name)
-}
-
 // objectSource binds the name of a table, view or system view as a source. Errors: 208 for an
 // unknown name, 216 for a table-valued function without parentheses.
-func (b *fromBinder) objectSource(name *syntax.ObjectName) (*tree.Source, error) {
+func (b *Binder) objectSource(name *syntax.ObjectName) (*tree.Source, error) {
 	if catalog.IsLocalTemp(name.Last()) {
 		t := b.LocalTable(name.Last())
 		if t == nil {
@@ -267,7 +237,7 @@ func (b *fromBinder) objectSource(name *syntax.ObjectName) (*tree.Source, error)
 	if t := b.Transition(name); t != nil {
 		return b.transitionSource(t), nil
 	}
-	if catalog.IsGlobalTemp(name.Last()) && (b.Place.owner >= 0 || b.Place.system) {
+	if catalog.IsGlobalTemp(name.Last()) && (b.Place.Owner >= 0 || b.Place.System) {
 		return nil, mserr.InvalidObject(name.String()) // as for other temporary tables
 	}
 	db, o, err := b.Object(name)
@@ -278,7 +248,7 @@ func (b *fromBinder) objectSource(name *syntax.ObjectName) (*tree.Source, error)
 	case *catalog.Table:
 		b.NeedPermission(db, o, "SELECT")
 		src := b.tableOf(db, o)
-		src.ClientName = b.clientName(name, src)
+		src.ClientName = b.ClientName(name, src)
 		return src, nil
 	case *catalog.View:
 		b.NeedPermission(db, o, "SELECT")
@@ -297,7 +267,7 @@ func (b *fromBinder) objectSource(name *syntax.ObjectName) (*tree.Source, error)
 }
 
 // tableOf returns the source of a table. db is nil for temporary tables.
-func (b *fromBinder) tableOf(db *catalog.Database, t *catalog.Table) *tree.Source {
+func (b *Binder) tableOf(db *catalog.Database, t *catalog.Table) *tree.Source {
 	src := &tree.Source{Alias: b.Alias("t"), Name: t.Name, Base: t}
 	b.Needs.Tables = true
 	if db == nil {
@@ -316,7 +286,7 @@ func (b *fromBinder) tableOf(db *catalog.Database, t *catalog.Table) *tree.Sourc
 }
 
 // TableColumns adds the columns of a table to its source.
-func (b *fromBinder) TableColumns(src *tree.Source, db *catalog.Database, t *catalog.Table) {
+func (b *Binder) TableColumns(src *tree.Source, db *catalog.Database, t *catalog.Table) {
 	src.Columns = make([]tree.SourceColumn, len(t.Columns))
 	for i, c := range t.Columns {
 		src.Columns[i] = tree.SourceColumn{
@@ -335,7 +305,7 @@ func (b *fromBinder) TableColumns(src *tree.Source, db *catalog.Database, t *cat
 }
 
 // Formula binds the expression of a computed column over the source of its table.
-func (b *fromBinder) Formula(db *catalog.Database, t *catalog.Table, c *catalog.Column, src *tree.Source) (n *tree.Node, err error) {
+func (b *Binder) Formula(db *catalog.Database, t *catalog.Table, c *catalog.Column, src *tree.Source) (n *tree.Node, err error) {
 	e, err := c.Formula.Memo.Get(
 		func() (any, error) { return syntax.ParseExpr(c.Formula.Text, syntax.DefaultOptions) },
 	)
@@ -347,7 +317,7 @@ func (b *fromBinder) Formula(db *catalog.Database, t *catalog.Table, c *catalog.
 		p = b.ModuleScope(db, t)
 	}
 	err = b.Within(p, func() error {
-		if n, err = b.Expr(e.(syntax.Expr), &Level{Sources: []*tree.Source{src}}); err != nil {
+		if n, err = b.Expr(e.(syntax.Expr), &names.Level{Sources: []*tree.Source{src}}); err != nil {
 			return err
 		}
 		n, err = expr.ConvertImplicit(n, c.Type)
@@ -357,9 +327,9 @@ func (b *fromBinder) Formula(db *catalog.Database, t *catalog.Table, c *catalog.
 }
 
 // SystemSource binds a system table or view. It returns nil if there is none of that name.
-func (b *fromBinder) SystemSource(db *catalog.Database, name *syntax.ObjectName) (*tree.Source, error) {
+func (b *Binder) SystemSource(db *catalog.Database, name *syntax.ObjectName) (*tree.Source, error) {
 	schema := catalog.SystemSchema(db, name.Schema(), name.Last())
-	if schema == "" && b.Place.system {
+	if schema == "" && b.Place.System {
 		schema = "sys"
 	}
 	if schema == "" {
@@ -376,7 +346,7 @@ func (b *fromBinder) SystemSource(db *catalog.Database, name *syntax.ObjectName)
 }
 
 // SystemView expands a system view that is written in T-SQL.
-func (b *fromBinder) SystemView(db *catalog.Database, v *catalog.SystemView) (*tree.Source, error) {
+func (b *Binder) SystemView(db *catalog.Database, v *catalog.SystemView) (*tree.Source, error) {
 	parsed, err := v.Memo.Get(func() (any, error) { return parseView(v.Text, true) })
 	if err != nil {
 		return nil, err
@@ -386,12 +356,12 @@ func (b *fromBinder) SystemView(db *catalog.Database, v *catalog.SystemView) (*t
 		v.Name,
 		v.Schema,
 		db.Name,
-		Place{DB: db, Schemas: []string{"sys"}, owner: 0, system: true},
+		names.Place{DB: db, Schemas: []string{"sys"}, Owner: 0, System: true},
 	)
 }
 
 // systemTable returns the source of a row set of the server.
-func (b *fromBinder) systemTable(db *catalog.Database, t *catalog.SystemTable) *tree.Source {
+func (b *Binder) systemTable(db *catalog.Database, t *catalog.SystemTable) *tree.Source {
 	src := &tree.Source{Alias: b.Alias("t"), Name: t.Name, Schema: t.Schema, DB: db.Name}
 	b.Needs.Tables = true
 	if t.Empty() {
@@ -406,7 +376,7 @@ func (b *fromBinder) systemTable(db *catalog.Database, t *catalog.SystemTable) *
 	for i, c := range t.Columns {
 		ct := c.Type
 		if ct.IsUnicode() { // names have the collation of the database
-			ct.Collation = databaseCollation(db)
+			ct.Collation = names.DatabaseCollation(db)
 		}
 		src.Columns = append(
 			src.Columns,
@@ -436,7 +406,7 @@ func emptyTableSQL(t *catalog.SystemTable) string {
 }
 
 // View expands a view of a database.
-func (b *fromBinder) View(db *catalog.Database, v *catalog.View) (*tree.Source, error) {
+func (b *Binder) View(db *catalog.Database, v *catalog.View) (*tree.Source, error) {
 	parsed, err := v.Memo.Get(func() (any, error) { return parseView(v.Text, v.QuotedIdentifier) })
 	if err != nil {
 		return nil, err
@@ -481,9 +451,9 @@ func visibleColumns(src *tree.Source) int {
 }
 
 // ExpandView binds the query of a view as a derived table.
-func (b *fromBinder) ExpandView(st *syntax.CreateViewStmt, name, schema, db string, p Place) (src *tree.Source, err error) {
+func (b *Binder) ExpandView(st *syntax.CreateViewStmt, name, schema, db string, p names.Place) (src *tree.Source, err error) {
 	err = b.Within(p, func() error {
-		q, err := b.queries.Query(st.Query, nil, QueryUse{Ordered: true})
+		q, err := b.Queries.Query(st.Query, nil, scalar.QueryUse{Ordered: true})
 		if err != nil {
 			return err
 		}
@@ -519,13 +489,13 @@ func parseModule[T syntax.Stmt](text string, quoted bool) (T, error) {
 }
 
 // values binds a table value constructor. Error 10709 for rows of different lengths.
-func (b *fromBinder) values(rows [][]syntax.Expr, outer *Level) (*tree.Query, error) {
+func (b *Binder) values(rows [][]syntax.Expr, outer *names.Level) (*tree.Query, error) {
 	var bound [][]*tree.Node
 	for _, row := range rows {
 		if len(row) != len(rows[0]) {
 			return nil, mserr.RowConstructorCount()
 		}
-		ns, err := b.exprs(row, &Level{parent: outer})
+		ns, err := b.Exprs(row, &names.Level{Parent: outer})
 		if err != nil {
 			return nil, err
 		}
@@ -545,7 +515,7 @@ var joinWords = map[syntax.JoinKind]string{
 }
 
 // bindJoin binds a join.
-func (b *fromBinder) bindJoin(ts *syntax.Join, l, outer *Level) (tree.From, error) {
+func (b *Binder) bindJoin(ts *syntax.Join, l, outer *names.Level) (tree.From, error) {
 	start := len(l.Sources)
 	left, err := b.TableSource(ts.Left, l, outer)
 	if err != nil {
@@ -562,7 +532,7 @@ func (b *fromBinder) bindJoin(ts *syntax.Join, l, outer *Level) (tree.From, erro
 	j := &tree.Join{Kind: joinWords[ts.Kind], Left: left, Right: right}
 	if ts.On != nil {
 		// The condition may only name the joined sources.
-		on := &Level{parent: l.parent, Sources: l.Sources[start:], Agg: &Aggregation{Refusal: mserr.AggregateInOn()}}
+		on := &names.Level{Parent: l.Parent, Sources: l.Sources[start:], Agg: &names.Aggregation{Refusal: mserr.AggregateInOn()}}
 		if j.On, err = b.Cond(ts.On, on); err != nil {
 			return nil, err
 		}

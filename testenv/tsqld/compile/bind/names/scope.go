@@ -1,4 +1,4 @@
-package bind
+package names
 
 import (
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"

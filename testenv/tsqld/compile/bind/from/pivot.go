@@ -1,9 +1,11 @@
-package bind
+package from
 
 import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/names"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/scalar"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -13,8 +15,8 @@ import (
 
 // pivot binds PIVOT: a grouping by the columns that the clause does not name, with one aggregate
 // per value.
-func (b *fromBinder) pivot(ts *syntax.Pivot, l, outer *Level) (tree.From, error) {
-	in := &Level{parent: outer, Agg: &Aggregation{allowed: true}}
+func (b *Binder) pivot(ts *syntax.Pivot, l, outer *names.Level) (tree.From, error) {
+	in := &names.Level{Parent: outer, Agg: &names.Aggregation{Allowed: true}}
 	f, err := b.TableSource(ts.Source, in, outer)
 	if err != nil {
 		return nil, err
@@ -59,7 +61,7 @@ func (b *fromBinder) pivot(ts *syntax.Pivot, l, outer *Level) (tree.From, error)
 		}
 		one := expr.CaseOf(arg.Type, []*tree.Node{is}, []*tree.Node{arg, tree.NullOf(arg.Type)})
 		one.Null = true
-		n, err := makeAggregate(fn, ts.Aggregate, []*tree.Node{one})
+		n, err := scalar.MakeAggregate(fn, ts.Aggregate, []*tree.Node{one})
 		if err != nil {
 			return nil, err
 		}
@@ -86,13 +88,13 @@ func mentions(n, part *tree.Node) bool {
 }
 
 // unpivot binds UNPIVOT: a UNION ALL of the columns, without NULLs.
-func (b *fromBinder) unpivot(ts *syntax.Unpivot, l, outer *Level) (tree.From, error) {
-	in := &Level{parent: outer}
+func (b *Binder) unpivot(ts *syntax.Unpivot, l, outer *names.Level) (tree.From, error) {
+	in := &names.Level{Parent: outer}
 	f, err := b.TableSource(ts.Source, in, outer)
 	if err != nil {
 		return nil, err
 	}
-	if err := CheckElements(len(ts.Columns)); err != nil {
+	if err := names.CheckElements(len(ts.Columns)); err != nil {
 		return nil, err
 	}
 	var values []*tree.Node
@@ -114,7 +116,7 @@ func (b *fromBinder) unpivot(ts *syntax.Unpivot, l, outer *Level) (tree.From, er
 		q := &tree.Query{Core: &tree.Core{From: f, Where: tree.Not(tree.IsNull(v))}}
 		for _, src := range in.Sources {
 			for k := range src.Columns {
-				if err := b.meter.Work(nodeWork + len(values)); err != nil {
+				if err := b.Meter.Work(names.NodeWork + len(values)); err != nil {
 					return nil, err
 				}
 				n, err := src.Resolve(k)
@@ -129,7 +131,7 @@ func (b *fromBinder) unpivot(ts *syntax.Unpivot, l, outer *Level) (tree.From, er
 		}
 		name := ts.Columns[i].Column()
 		q.Add(v, tree.ResultColumn{Name: ts.Value.Name, Type: v.Type, Label: v.Label})
-		sysname := b.ofDatabase(types.SysName)
+		sysname := b.OfDatabase(types.SysName)
 		q.Add(tree.Constant(name, sysname), tree.ResultColumn{Name: ts.Column.Name, Type: sysname})
 		if all == nil {
 			all = q
@@ -138,7 +140,7 @@ func (b *fromBinder) unpivot(ts *syntax.Unpivot, l, outer *Level) (tree.From, er
 		}
 	}
 	for i, c := range all.Columns {
-		if err := b.meter.Work(i); err != nil {
+		if err := b.Meter.Work(i); err != nil {
 			return nil, err
 		}
 		for _, other := range all.Columns[:i] {

@@ -1,6 +1,7 @@
-package bind
+package scalar
 
 import (
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/names"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
@@ -9,25 +10,17 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// queries binds the queries inside expressions and FROM clauses.
-type queries interface {
-	// Subquery binds a query in an expression. Error 1046 where subqueries are not allowed.
-	Subquery(q *syntax.Query, l *Level, exists bool) (*tree.Query, error)
-	// Query binds a query of FROM.
-	Query(q *syntax.Query, parent *Level, use QueryUse) (*tree.Query, error)
-}
-
-// scalarBinder binds expressions and conditions.
-type scalarBinder struct {
-	Resolver
-	// queries binds the queries of expressions and FROM.
-	queries queries
+// Binder binds expressions and conditions.
+type Binder struct {
+	names.Resolver
+	// Queries binds the queries of expressions and FROM.
+	Queries Queries
 	// InDefault is set while a column default is bound, the only place that allows NEWSEQUENTIALID.
 	InDefault bool
 }
 
 // Expr binds an expression.
-func (b *scalarBinder) Expr(e syntax.Expr, l *Level) (*tree.Node, error) {
+func (b *Binder) Expr(e syntax.Expr, l *names.Level) (*tree.Node, error) {
 	n, err := b.exprWithoutLocale(e, l)
 	if err != nil || b.Locale == (types.Locale{}) {
 		return n, err
@@ -36,8 +29,8 @@ func (b *scalarBinder) Expr(e syntax.Expr, l *Level) (*tree.Node, error) {
 }
 
 // Localized returns a node whose conversions use the session's locale.
-func (b *scalarBinder) Localized(n *tree.Node) *tree.Node {
-	if n.Locale == b.Locale || b.Place.system {
+func (b *Binder) Localized(n *tree.Node) *tree.Node {
+	if n.Locale == b.Locale || b.Place.System {
 		return n
 	}
 	r := *n
@@ -46,8 +39,8 @@ func (b *scalarBinder) Localized(n *tree.Node) *tree.Node {
 }
 
 // exprWithoutLocale binds an expression without setting its locale.
-func (b *scalarBinder) exprWithoutLocale(e syntax.Expr, l *Level) (*tree.Node, error) {
-	if err := b.charge(); err != nil {
+func (b *Binder) exprWithoutLocale(e syntax.Expr, l *names.Level) (*tree.Node, error) {
+	if err := b.Charge(); err != nil {
 		return nil, err
 	}
 	switch e := e.(type) {
@@ -58,7 +51,7 @@ func (b *scalarBinder) exprWithoutLocale(e syntax.Expr, l *Level) (*tree.Node, e
 	case *syntax.VarRef:
 		return b.Variable(e.Name)
 	case *syntax.GlobalRef:
-		return calls{b}.builtin(e.Name, nil, nil, l)
+		return Calls{b}.builtin(e.Name, nil, nil, l)
 	case *syntax.ColumnRef:
 		n, err := b.columnRef(e, l)
 		if err == nil && tree.IsNodesColumn(n) {
@@ -80,27 +73,27 @@ func (b *scalarBinder) exprWithoutLocale(e syntax.Expr, l *Level) (*tree.Node, e
 	case *syntax.ConvertExpr:
 		return b.cast(e.X, e.Type, e.Style, e.Try, l)
 	case *syntax.FuncCall:
-		return calls{b}.funcCall(e, l)
+		return Calls{b}.funcCall(e, l)
 	case *syntax.TrimExpr:
 		return b.trim(e, l)
 	case *syntax.CollateExpr:
 		return b.collate(e, l)
 	case *syntax.AtTimeZoneExpr:
-		return calls{b}.builtin("AT TIME ZONE", []syntax.Expr{e.X, e.Zone}, nil, l)
+		return Calls{b}.builtin("AT TIME ZONE", []syntax.Expr{e.X, e.Zone}, nil, l)
 	case *syntax.SubqueryExpr:
 		return b.scalarSubquery(e.Query, l)
 	case *syntax.NextValueExpr:
 		return b.nextValue(e)
 	case *syntax.JSONObjectExpr:
-		return calls{b}.jsonObject(e, l)
+		return Calls{b}.jsonObject(e, l)
 	case *syntax.JSONArrayExpr:
-		return calls{b}.jsonArray(e, l)
+		return Calls{b}.jsonArray(e, l)
 	case *syntax.IdentityExpr: // the caller replaces that of SELECT … INTO
 		return nil, mserr.New(177, 15, "The IDENTITY function can only be used when the SELECT statement has an INTO clause.")
 	case *syntax.ParseAsExpr:
 		return nil, mserr.NotSupported("PARSE")
 	case *syntax.MethodCall:
-		return xmlCalls{b}.methodCall(e, l)
+		return XMLCalls{b}.methodCall(e, l)
 	case *syntax.Default:
 		return nil, mserr.SyntaxKeyword("DEFAULT")
 	case *syntax.Keyword:
@@ -109,8 +102,8 @@ func (b *scalarBinder) exprWithoutLocale(e syntax.Expr, l *Level) (*tree.Node, e
 	return nil, mserr.NotSupported("this kind of expression (%T)", e)
 }
 
-// exprs binds a list of expressions.
-func (b *scalarBinder) exprs(list []syntax.Expr, l *Level) ([]*tree.Node, error) {
+// Exprs binds a list of expressions.
+func (b *Binder) Exprs(list []syntax.Expr, l *names.Level) ([]*tree.Node, error) {
 	out := make([]*tree.Node, len(list))
 	for i, e := range list {
 		n, err := b.Expr(e, l)
@@ -123,34 +116,34 @@ func (b *scalarBinder) exprs(list []syntax.Expr, l *Level) ([]*tree.Node, error)
 }
 
 // literal binds a literal in the current database, whose collation character literals have.
-func (b *scalarBinder) literal(e *syntax.Literal) (*tree.Node, error) {
+func (b *Binder) literal(e *syntax.Literal) (*tree.Node, error) {
 	n, err := expr.Literal(e)
 	if err == nil && n.Type.IsCharacter() {
-		n.Type = b.ofDatabase(n.Type)
+		n.Type = b.OfDatabase(n.Type)
 	}
 	return n, err
 }
 
 // columnRef binds a column name.
-func (b *scalarBinder) columnRef(e *syntax.ColumnRef, l *Level) (*tree.Node, error) {
-	if l == nil || l.NoColumns && l.parent == nil {
+func (b *Binder) columnRef(e *syntax.ColumnRef, l *names.Level) (*tree.Node, error) {
+	if l == nil || l.NoColumns && l.Parent == nil {
 		if len(e.Parts) > 1 {
-			return nil, mserr.Unbound(Dotted(e.Parts))
+			return nil, mserr.Unbound(names.Dotted(e.Parts))
 		}
 		if l == nil {
 			return nil, mserr.InvalidColumn(e.Column())
 		}
 		return nil, mserr.NotAllowedHere(e.Column())
 	}
-	if err := b.meter.Work(l.width()); err != nil {
+	if err := b.Meter.Work(l.Width()); err != nil {
 		return nil, err
 	}
-	return l.find(e.Parts)
+	return l.Find(e.Parts)
 }
 
 // pseudoColumn binds $ACTION, $IDENTITY and $ROWGUID.
-func (b *scalarBinder) pseudoColumn(e *syntax.PseudoColumn, l *Level) (*tree.Node, error) {
-	for at := l; at != nil; at = at.parent {
+func (b *Binder) pseudoColumn(e *syntax.PseudoColumn, l *names.Level) (*tree.Node, error) {
+	for at := l; at != nil; at = at.Parent {
 		for _, src := range at.Sources {
 			if len(e.Qualifier) > 0 && !src.Matches(e.Qualifier) {
 				continue
@@ -170,7 +163,7 @@ func (b *scalarBinder) pseudoColumn(e *syntax.PseudoColumn, l *Level) (*tree.Nod
 }
 
 // unary binds +x, -x and ~x. A minus before a number literal becomes part of the number.
-func (b *scalarBinder) unary(e *syntax.UnaryExpr, l *Level) (*tree.Node, error) {
+func (b *Binder) unary(e *syntax.UnaryExpr, l *names.Level) (*tree.Node, error) {
 	if lit, ok := e.X.(*syntax.Literal); ok && e.Op == syntax.OpMinus {
 		switch lit.Kind {
 		case syntax.IntLit, syntax.DecimalLit, syntax.FloatLit:
@@ -197,7 +190,7 @@ func (b *scalarBinder) unary(e *syntax.UnaryExpr, l *Level) (*tree.Node, error) 
 
 // binary binds arithmetic and concatenation. Long chains are left-deep trees and are bound without
 // recursion.
-func (b *scalarBinder) binary(e *syntax.BinaryExpr, l *Level) (*tree.Node, error) {
+func (b *Binder) binary(e *syntax.BinaryExpr, l *names.Level) (*tree.Node, error) {
 	chain := []*syntax.BinaryExpr{e}
 	for {
 		x, ok := chain[len(chain)-1].X.(*syntax.BinaryExpr)
@@ -217,7 +210,7 @@ func (b *scalarBinder) binary(e *syntax.BinaryExpr, l *Level) (*tree.Node, error
 }
 
 // caseExpr binds CASE. Error 8133 when all results are NULL constants.
-func (b *scalarBinder) caseExpr(e *syntax.CaseExpr, l *Level) (*tree.Node, error) {
+func (b *Binder) caseExpr(e *syntax.CaseExpr, l *names.Level) (*tree.Node, error) {
 	var operand *tree.Node
 	var err error
 	if e.Operand != nil {
@@ -255,12 +248,12 @@ func (b *scalarBinder) caseExpr(e *syntax.CaseExpr, l *Level) (*tree.Node, error
 }
 
 // iif binds IIF.
-func (b *scalarBinder) iif(e *syntax.IIfExpr, l *Level) (*tree.Node, error) {
+func (b *Binder) iif(e *syntax.IIfExpr, l *names.Level) (*tree.Node, error) {
 	c, err := b.Cond(e.Cond, l)
 	if err != nil {
 		return nil, err
 	}
-	rs, err := b.exprs([]syntax.Expr{e.Then, e.Else}, l)
+	rs, err := b.Exprs([]syntax.Expr{e.Then, e.Else}, l)
 	if err != nil {
 		return nil, err
 	}
@@ -268,8 +261,8 @@ func (b *scalarBinder) iif(e *syntax.IIfExpr, l *Level) (*tree.Node, error) {
 }
 
 // cast binds CAST and CONVERT. Errors: 529 and those of the type.
-func (b *scalarBinder) cast(e syntax.Expr, ref *syntax.TypeRef, style syntax.Expr, try bool, l *Level) (*tree.Node, error) {
-	to, err := b.typeOf(ref, types.NamedForCast)
+func (b *Binder) cast(e syntax.Expr, ref *syntax.TypeRef, style syntax.Expr, try bool, l *names.Level) (*tree.Node, error) {
+	to, err := b.TypeOf(ref, types.NamedForCast)
 	if err != nil {
 		return nil, err
 	}
@@ -286,7 +279,7 @@ func (b *scalarBinder) cast(e syntax.Expr, ref *syntax.TypeRef, style syntax.Exp
 		if x.Label.HasConflict() && !to.IsUnicode() {
 			return nil, mserr.NoCollation("CONVERT")
 		}
-		to.Collation = x.Type.Collation // typeOf has set the collation of the database
+		to.Collation = x.Type.Collation // TypeOf has set the collation of the database
 	}
 	if style == nil {
 		return expr.Convert(x, to, types.NoStyle, try)
@@ -317,7 +310,7 @@ func (b *scalarBinder) cast(e syntax.Expr, ref *syntax.TypeRef, style syntax.Exp
 }
 
 // trim binds TRIM in its long forms.
-func (b *scalarBinder) trim(e *syntax.TrimExpr, l *Level) (*tree.Node, error) {
+func (b *Binder) trim(e *syntax.TrimExpr, l *names.Level) (*tree.Node, error) {
 	name := "TRIM"
 	switch e.Side {
 	case "LEADING":
@@ -329,5 +322,5 @@ func (b *scalarBinder) trim(e *syntax.TrimExpr, l *Level) (*tree.Node, error) {
 	if e.Chars != nil {
 		args = append(args, e.Chars)
 	}
-	return calls{b}.builtin(name, args, nil, l)
+	return Calls{b}.builtin(name, args, nil, l)
 }

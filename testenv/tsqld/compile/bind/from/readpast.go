@@ -1,4 +1,4 @@
-package bind
+package from
 
 import (
 	"slices"
@@ -14,7 +14,7 @@ import (
 // readPast marks a source of FROM as READPAST. The hint applies to all tables of a view or common
 // table expression. It has no effect on temporary tables and table variables, which no other
 // session can lock.
-func (b *fromBinder) readPast(src *tree.Source) {
+func (b *Binder) readPast(src *tree.Source) {
 	if src.Query != nil {
 		b.readPastQuery(src.Query)
 		return
@@ -22,7 +22,7 @@ func (b *fromBinder) readPast(src *tree.Source) {
 	if src.Base == nil || src.DatabaseID == 0 {
 		return
 	}
-	src.ReadPast, src.Empty = true, b.emptyPast
+	src.ReadPast, src.Empty = true, b.EmptyPast
 	if !slices.Contains(b.Needs.ReadPast, src.DatabaseID) {
 		b.Needs.ReadPast = append(b.Needs.ReadPast, src.DatabaseID)
 	}
@@ -30,7 +30,7 @@ func (b *fromBinder) readPast(src *tree.Source) {
 
 // readPastQuery applies readPast to the tables of a query, but not to those of subqueries in its
 // expressions.
-func (b *fromBinder) readPastQuery(q *tree.Query) {
+func (b *Binder) readPastQuery(q *tree.Query) {
 	switch {
 	case q == nil:
 	case q.Core != nil:
@@ -47,7 +47,7 @@ func (b *fromBinder) readPastQuery(q *tree.Query) {
 }
 
 // readPastFrom applies readPast to an item of FROM.
-func (b *fromBinder) readPastFrom(f tree.From) {
+func (b *Binder) readPastFrom(f tree.From) {
 	switch f := f.(type) {
 	case *tree.Source:
 		b.readPast(f)
@@ -55,10 +55,4 @@ func (b *fromBinder) readPastFrom(f tree.From) {
 		b.readPastFrom(f.Left)
 		b.readPastFrom(f.Right)
 	}
-}
-
-// NoteLock records that a source asks for locks.
-func (b *Resolver) NoteLock(past bool) {
-	b.Needs.Locks = !b.emptyPast
-	b.Needs.OtherLocks = b.Needs.OtherLocks || !past
 }

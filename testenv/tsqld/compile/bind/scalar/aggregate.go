@@ -1,10 +1,11 @@
-package bind
+package scalar
 
 import (
 	"strconv"
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/names"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
@@ -14,23 +15,23 @@ import (
 )
 
 // aggregate binds an aggregate or a window function.
-func (b calls) aggregate(f *builtin.Func, e *syntax.FuncCall, l *Level) (*tree.Node, error) {
-	state := l.aggregates()
+func (b Calls) aggregate(f *builtin.Func, e *syntax.FuncCall, l *names.Level) (*tree.Node, error) {
+	state := l.Aggregates()
 	if f.Kind == builtin.Window && e.Over == nil {
 		return nil, mserr.OverRequired(f.Name)
 	}
 	if e.Over != nil {
-		if state == nil || !state.windows {
+		if state == nil || !state.Windows {
 			return nil, mserr.WindowPlace()
 		}
-		if state.inWindow {
+		if state.InWindow {
 			return nil, mserr.WindowInWindow()
 		}
-	} else if err := state.checkNested(); err != nil {
+	} else if err := state.CheckNested(); err != nil {
 		return nil, err
 	}
 	if strings.HasPrefix(f.Name, "GROUPING") {
-		if err := state.checkAllowed(); err != nil {
+		if err := state.CheckAllowed(); err != nil {
 			return nil, err
 		}
 		return b.grouping(f, e, l)
@@ -46,15 +47,15 @@ func (b calls) aggregate(f *builtin.Func, e *syntax.FuncCall, l *Level) (*tree.N
 	}
 	owner := l
 	if e.Over == nil {
-		if state.named != nil {
-			owner = state.named // all columns of its arguments are outer references
+		if state.Named != nil {
+			owner = state.Named // all columns of its arguments are outer references
 		}
-		if err := owner.Agg.checkAllowed(); err != nil {
+		if err := owner.Agg.CheckAllowed(); err != nil {
 			return nil, err
 		}
-		owner.Agg.found = true
+		owner.Agg.Found = true
 	}
-	n, err := makeAggregate(f, e, args)
+	n, err := MakeAggregate(f, e, args)
 	if err != nil {
 		return nil, err
 	}
@@ -62,10 +63,10 @@ func (b calls) aggregate(f *builtin.Func, e *syntax.FuncCall, l *Level) (*tree.N
 		if f.Name != "STRING_AGG" {
 			return nil, mserr.NotSupported("WITHIN GROUP of %s", f.Name)
 		}
-		arguments := state.inArguments
-		state.inArguments = true
+		arguments := state.InArguments
+		state.InArguments = true
 		n.Aggregate.Order, err = b.windowOrder(e.WithinGroup, l)
-		state.inArguments = arguments
+		state.InArguments = arguments
 		if err != nil {
 			return nil, err
 		}
@@ -82,7 +83,7 @@ func (b calls) aggregate(f *builtin.Func, e *syntax.FuncCall, l *Level) (*tree.N
 
 // percentileArgs returns the arguments of PERCENTILE_CONT or PERCENTILE_DISC as their accumulator
 // takes them: the percentile, the expression of WITHIN GROUP, and whether its order is descending.
-func (b calls) percentileArgs(f *builtin.Func, e *syntax.FuncCall, l *Level, state *Aggregation, args []*tree.Node) ([]*tree.Node, error) {
+func (b Calls) percentileArgs(f *builtin.Func, e *syntax.FuncCall, l *names.Level, state *names.Aggregation, args []*tree.Node) ([]*tree.Node, error) {
 	switch {
 	case len(args) != 1:
 		return nil, mserr.ArgumentCount(strings.ToLower(f.Name), 1)
@@ -95,9 +96,9 @@ func (b calls) percentileArgs(f *builtin.Func, e *syntax.FuncCall, l *Level, sta
 	if err != nil {
 		return nil, err
 	}
-	state.inWindow = true
+	state.InWindow = true
 	order, err := b.windowOrder(e.WithinGroup, l)
-	state.inWindow = false
+	state.InWindow = false
 	if err != nil {
 		return nil, err
 	}
@@ -110,46 +111,15 @@ func (b calls) percentileArgs(f *builtin.Func, e *syntax.FuncCall, l *Level, sta
 	return []*tree.Node{percentile, value, tree.Constant(keys.BoolValue(order[0].Desc), types.BitType)}, nil
 }
 
-// aggregates returns the aggregation state of a level, or nil outside a SELECT.
-func (l *Level) aggregates() *Aggregation {
-	if l == nil {
-		return nil
-	}
-	return l.Agg
-}
-
-// checkNested returns an error if no aggregate of any SELECT is allowed here: 147 or 130.
-func (a *Aggregation) checkNested() error {
-	switch {
-	case a == nil:
-		return mserr.AggregateInWhere()
-	case a.inArguments:
-		return mserr.AggregateInAggregate()
-	}
-	return nil
-}
-
-// checkAllowed returns an error if an aggregate of this SELECT's rows is not allowed here: 147,
-// 4101 and others.
-func (a *Aggregation) checkAllowed() error {
-	switch {
-	case a == nil, !a.allowed && a.Refusal == nil: // in FROM
-		return mserr.AggregateInApply()
-	case !a.allowed:
-		return a.Refusal
-	}
-	return nil
-}
-
 // aggregateArgs binds the arguments. They must not contain another aggregate unless the function is
 // a window function.
-func (b calls) aggregateArgs(f *builtin.Func, e *syntax.FuncCall, l *Level, state *Aggregation) ([]*tree.Node, error) {
+func (b Calls) aggregateArgs(f *builtin.Func, e *syntax.FuncCall, l *names.Level, state *names.Aggregation) ([]*tree.Node, error) {
 	if e.Over != nil {
-		state.inWindow = true
-		defer func() { state.inWindow = false }()
+		state.InWindow = true
+		defer func() { state.InWindow = false }()
 	} else {
-		state.inArguments, state.named = true, nil
-		defer func() { state.inArguments = false }()
+		state.InArguments, state.Named = true, nil
+		defer func() { state.InArguments = false }()
 	}
 	if e.Star {
 		if !strings.HasPrefix(f.Name, "COUNT") {
@@ -160,7 +130,7 @@ func (b calls) aggregateArgs(f *builtin.Func, e *syntax.FuncCall, l *Level, stat
 	if strings.HasPrefix(f.Name, "COUNT") && len(e.Args) == 0 {
 		return nil, mserr.ArgumentCount(strings.ToLower(f.Name), 1)
 	}
-	args, err := b.exprs(e.Args, l)
+	args, err := b.Exprs(e.Args, l)
 	for _, a := range args {
 		if err == nil && a.Traits&tree.HasSequence != 0 {
 			err = mserr.NextValuePlace()
@@ -169,9 +139,9 @@ func (b calls) aggregateArgs(f *builtin.Func, e *syntax.FuncCall, l *Level, stat
 	return args, err
 }
 
-// makeAggregate returns the node of an aggregate. SQLite's own function is used where it returns
+// MakeAggregate returns the node of an aggregate. SQLite's own function is used where it returns
 // exactly SQL Server's result.
-func makeAggregate(f *builtin.Func, e *syntax.FuncCall, args []*tree.Node) (*tree.Node, error) {
+func MakeAggregate(f *builtin.Func, e *syntax.FuncCall, args []*tree.Node) (*tree.Node, error) {
 	t, ts, err := resultType(f, args)
 	if err != nil {
 		return nil, err
@@ -259,15 +229,15 @@ func windowArgs(name string, n *tree.Node) error {
 }
 
 // over turns an aggregate into a window function. Error 4112 for a missing ORDER BY.
-func (b calls) over(f *builtin.Func, n *tree.Node, e *syntax.FuncCall, l *Level, state *Aggregation) (*tree.Node, error) {
-	if err := b.meter.Work(len(l.windows)); err != nil {
+func (b Calls) over(f *builtin.Func, n *tree.Node, e *syntax.FuncCall, l *names.Level, state *names.Aggregation) (*tree.Node, error) {
+	if err := b.Meter.Work(len(l.Windows)); err != nil {
 		return nil, err
 	}
-	spec, err := l.windowSpec(e.Over)
+	spec, err := windowSpec(l, e.Over)
 	if err != nil {
 		return nil, err
 	}
-	if err := CheckElements(max(len(spec.PartitionBy), len(spec.OrderBy))); err != nil {
+	if err := names.CheckElements(max(len(spec.PartitionBy), len(spec.OrderBy))); err != nil {
 		return nil, err
 	}
 	switch {
@@ -281,10 +251,10 @@ func (b calls) over(f *builtin.Func, n *tree.Node, e *syntax.FuncCall, l *Level,
 	if e.Distinct {
 		return nil, mserr.New(10759, 15, "Use of DISTINCT is not allowed with the OVER clause.")
 	}
-	state.inWindow = true
-	defer func() { state.inWindow = false }()
+	state.InWindow = true
+	defer func() { state.InWindow = false }()
 	w := &tree.Window{}
-	if w.Partition, err = b.exprs(spec.PartitionBy, l); err != nil {
+	if w.Partition, err = b.Exprs(spec.PartitionBy, l); err != nil {
 		return nil, err
 	}
 	if w.Order, err = b.windowOrder(spec.OrderBy, l); err != nil {
@@ -332,11 +302,11 @@ func ignoringNulls(f *builtin.Func, n *tree.Node) (*tree.Node, error) {
 }
 
 // windowSpec resolves the name of a window defined by the WINDOW clause.
-func (l *Level) windowSpec(o *syntax.Over) (*syntax.Over, error) {
+func windowSpec(l *names.Level, o *syntax.Over) (*syntax.Over, error) {
 	if o.Window.Name == "" {
 		return o, nil
 	}
-	for _, w := range l.windows {
+	for _, w := range l.Windows {
 		if !strings.EqualFold(w.Name.Name, o.Window.Name) {
 			continue
 		}
@@ -360,7 +330,7 @@ func (l *Level) windowSpec(o *syntax.Over) (*syntax.Over, error) {
 
 // windowOrder binds the ORDER BY of a window or of WITHIN GROUP. Column positions are not allowed
 // there (error 5308).
-func (b calls) windowOrder(items []*syntax.OrderItem, l *Level) ([]tree.OrderTerm, error) {
+func (b Calls) windowOrder(items []*syntax.OrderItem, l *names.Level) ([]tree.OrderTerm, error) {
 	out := make([]tree.OrderTerm, len(items))
 	for i, item := range items {
 		if lit, ok := item.X.(*syntax.Literal); ok && lit.Kind == syntax.IntLit {
@@ -381,7 +351,7 @@ func (b calls) windowOrder(items []*syntax.OrderItem, l *Level) ([]tree.OrderTer
 }
 
 // frame returns the SQL of ROWS or RANGE.
-func (b calls) frame(f *syntax.Frame) (string, error) {
+func (b Calls) frame(f *syntax.Frame) (string, error) {
 	if f == nil {
 		return "", nil
 	}
@@ -429,11 +399,11 @@ func bound(f syntax.FrameBound, rows bool) (string, error) {
 
 // grouping binds GROUPING and GROUPING_ID, whose values depend on the grouping set. Error 8161 for
 // an argument that is not a group expression.
-func (b calls) grouping(f *builtin.Func, e *syntax.FuncCall, l *Level) (*tree.Node, error) {
-	state := l.aggregates()
-	state.inArguments = true
-	args, err := b.exprs(e.Args, l)
-	state.inArguments = false
+func (b Calls) grouping(f *builtin.Func, e *syntax.FuncCall, l *names.Level) (*tree.Node, error) {
+	state := l.Aggregates()
+	state.InArguments = true
+	args, err := b.Exprs(e.Args, l)
+	state.InArguments = false
 	if err != nil {
 		return nil, err
 	}
@@ -444,6 +414,6 @@ func (b calls) grouping(f *builtin.Func, e *syntax.FuncCall, l *Level) (*tree.No
 	if f.Name == "GROUPING_ID" {
 		t = types.IntType
 	}
-	state.found = true
+	state.Found = true
 	return &tree.Node{Op: tree.OpGrouping, Type: t, Args: args, Traits: tree.HasAgg | tree.HasColumn}, nil
 }

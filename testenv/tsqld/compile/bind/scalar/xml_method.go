@@ -1,10 +1,10 @@
-package bind
+package scalar
 
 import (
 	"errors"
-	"slices"
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/names"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -13,8 +13,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/xquery"
 )
 
-// xmlCalls binds calls of the methods of xml.
-type xmlCalls struct{ *scalarBinder }
+// XMLCalls binds calls of the methods of xml.
+type XMLCalls struct{ *Binder }
 
 // xmlMethods are the methods of xml with the number of their arguments. Their names are
 // case-sensitive.
@@ -33,7 +33,7 @@ type receiver struct {
 }
 
 // xmlReceiver binds the value on which a method is called.
-func (b xmlCalls) xmlReceiver(e syntax.Expr, l *Level) (receiver, error) {
+func (b XMLCalls) xmlReceiver(e syntax.Expr, l *names.Level) (receiver, error) {
 	switch e := e.(type) {
 	case *syntax.ColumnRef:
 		n, err := b.columnRef(e, l)
@@ -72,7 +72,7 @@ func receiverOf(n *tree.Node, name string) receiver {
 }
 
 // methodCall binds X.method(...).
-func (b xmlCalls) methodCall(e *syntax.MethodCall, l *Level) (*tree.Node, error) {
+func (b XMLCalls) methodCall(e *syntax.MethodCall, l *names.Level) (*tree.Node, error) {
 	r, err := b.xmlReceiver(e.X, l)
 	if err != nil {
 		return nil, err
@@ -82,8 +82,8 @@ func (b xmlCalls) methodCall(e *syntax.MethodCall, l *Level) (*tree.Node, error)
 
 // columnMethod binds column.method(...), which looks like a call of a function. ok is false if
 // there is no such column.
-func (b xmlCalls) columnMethod(e *syntax.FuncCall, l *Level) (n *tree.Node, ok bool, err error) {
-	call, ok, err := b.columnCall(e, l)
+func (b XMLCalls) columnMethod(e *syntax.FuncCall, l *names.Level) (n *tree.Node, ok bool, err error) {
+	call, ok, err := b.ColumnCall(e, l)
 	if !ok || err != nil {
 		return nil, ok, err
 	}
@@ -91,9 +91,9 @@ func (b xmlCalls) columnMethod(e *syntax.FuncCall, l *Level) (n *tree.Node, ok b
 	return n, true, err
 }
 
-// columnCall returns the call of a method on a column, which looks like a call of a function. ok is
+// ColumnCall returns the call of a method on a column, which looks like a call of a function. ok is
 // false if there is no such column.
-func (b xmlCalls) columnCall(e *syntax.FuncCall, l *Level) (call *syntax.MethodCall, ok bool, err error) {
+func (b XMLCalls) ColumnCall(e *syntax.FuncCall, l *names.Level) (call *syntax.MethodCall, ok bool, err error) {
 	last := len(e.Name.Parts) - 1
 	if last < 1 || !isXMLMethod(e.Name.Last()) || l == nil {
 		return nil, false, nil
@@ -146,17 +146,17 @@ func checkMethod(r receiver, e *syntax.MethodCall) ([]string, error) {
 }
 
 // Modified binds column.modify(…), the new value of a column. value is the old one.
-func (b *scalarBinder) Modified(value *tree.Node, column string, e *syntax.MethodCall, l *Level) (*tree.Node, error) {
-	return xmlCalls{b}.methodOf(receiverOf(value, column), e, l)
+func (b *Binder) Modified(value *tree.Node, column string, e *syntax.MethodCall, l *names.Level) (*tree.Node, error) {
+	return XMLCalls{b}.methodOf(receiverOf(value, column), e, l)
 }
 
 // methodOf binds a method of a value.
-func (b xmlCalls) methodOf(r receiver, e *syntax.MethodCall, l *Level) (*tree.Node, error) {
+func (b XMLCalls) methodOf(r receiver, e *syntax.MethodCall, l *names.Level) (*tree.Node, error) {
 	texts, err := checkMethod(r, e)
 	if err != nil {
 		return nil, err
 	}
-	for at := l; at != nil; at = at.parent {
+	for at := l; at != nil; at = at.Parent {
 		if at.NoSubquery { // "Guidelines for using xml data type methods": they are treated as subqueries
 			return nil, mserr.SubqueryNotAllowed()
 		}
@@ -164,7 +164,7 @@ func (b xmlCalls) methodOf(r receiver, e *syntax.MethodCall, l *Level) (*tree.No
 	if e.Method == "nodes" {
 		return nil, mserr.UnknownMethod(e.Method)
 	}
-	c := keys.XMLCall{Method: e.Method, Label: r.label, Name: r.name, Query: texts[0], IsNode: r.source != nil, Spaces: b.Place.spaces}
+	c := keys.XMLCall{Method: e.Method, Label: r.label, Name: r.name, Query: texts[0], IsNode: r.source != nil, Spaces: b.Place.Spaces}
 	t := types.Type{ID: types.XML}
 	switch e.Method {
 	case "value":
@@ -189,12 +189,12 @@ func (b xmlCalls) methodOf(r receiver, e *syntax.MethodCall, l *Level) (*tree.No
 }
 
 // valueType returns the type that value returns. Error 9500.
-func (b xmlCalls) valueType(name string) (types.Type, error) {
+func (b XMLCalls) valueType(name string) (types.Type, error) {
 	ref, err := syntax.ParseType(name, syntax.DefaultOptions)
 	if err != nil {
 		return types.Type{}, mserr.XMLValueType(name)
 	}
-	t, err := b.typeOf(ref, types.Named)
+	t, err := b.TypeOf(ref, types.Named)
 	if err != nil || t.ID == types.XML || t.ID == types.Text || t.ID == types.NText || t.ID == types.Image || t.ID == types.Variant {
 		return types.Type{}, mserr.XMLValueType(name)
 	}
@@ -203,7 +203,7 @@ func (b xmlCalls) valueType(name string) (types.Type, error) {
 
 // xmlQuery compiles the query of a method and binds what sql:variable and sql:column name in it.
 // The first argument is the receiver. reach is what the query reads around a row of nodes.
-func (b xmlCalls) xmlQuery(c *keys.XMLCall, r receiver, l *Level) (args []*tree.Node, reach xquery.Reach, err error) {
+func (b XMLCalls) xmlQuery(c *keys.XMLCall, r receiver, l *names.Level) (args []*tree.Node, reach xquery.Reach, err error) {
 	bound := map[int]*tree.Node{}
 	q, err := c.Compile(func(i int, ref xquery.SQLRef) (types.Type, error) {
 		if bound[i] == nil {
@@ -227,7 +227,7 @@ func (b xmlCalls) xmlQuery(c *keys.XMLCall, r receiver, l *Level) (args []*tree.
 }
 
 // sqlRef binds sql:variable or sql:column.
-func (b xmlCalls) sqlRef(ref xquery.SQLRef, l *Level) (*tree.Node, error) {
+func (b XMLCalls) sqlRef(ref xquery.SQLRef, l *names.Level) (*tree.Node, error) {
 	if !ref.Column {
 		n, err := b.Variable(ref.Name)
 		if err != nil {
@@ -250,8 +250,8 @@ func (b xmlCalls) sqlRef(ref xquery.SQLRef, l *Level) (*tree.Node, error) {
 	return n, err
 }
 
-// nodesSource binds X.nodes(...) AS t (c). Errors 318, 8158, 8159 and those of the query.
-func (b xmlCalls) nodesSource(e *syntax.MethodCall, alias syntax.Ident, columns []syntax.Ident, outer *Level) (*tree.Source, error) {
+// NodesSource binds X.nodes(...) AS t (c). Errors 318, 8158, 8159 and those of the query.
+func (b XMLCalls) NodesSource(e *syntax.MethodCall, alias syntax.Ident, columns []syntax.Ident, outer *names.Level) (*tree.Source, error) {
 	r, err := b.xmlReceiver(e.X, outer)
 	if err != nil {
 		return nil, err
@@ -267,7 +267,7 @@ func (b xmlCalls) nodesSource(e *syntax.MethodCall, alias syntax.Ident, columns 
 	case len(columns) > 1:
 		return nil, mserr.FewerColumnsThanListed(alias.Name)
 	}
-	c := keys.XMLCall{Method: "nodes", Label: r.label, Query: texts[0], IsNode: r.source != nil, Spaces: b.Place.spaces}
+	c := keys.XMLCall{Method: "nodes", Label: r.label, Query: texts[0], IsNode: r.source != nil, Spaces: b.Place.Spaces}
 	args, reach, err := b.xmlQuery(&c, r, outer)
 	switch {
 	case err != nil:
@@ -296,17 +296,8 @@ func extend(s *tree.Source, reach xquery.Reach) {
 	}
 }
 
-// declareSpaces adds the namespaces of WITH XMLNAMESPACES to the place.
-func (b *fromBinder) declareSpaces(list []*syntax.XMLNamespace) {
-	spaces := slices.Clone(b.Place.spaces)
-	for _, n := range list {
-		spaces = append(spaces, xquery.Binding{Prefix: n.Prefix.Name, Space: n.URI.Text})
-	}
-	b.Place.spaces = spaces
-}
-
 // nullable binds the operand of IS NULL, which may be the column of nodes.
-func (b *scalarBinder) nullable(e syntax.Expr, l *Level) (*tree.Node, error) {
+func (b *Binder) nullable(e syntax.Expr, l *names.Level) (*tree.Node, error) {
 	if c, ok := e.(*syntax.ColumnRef); ok {
 		return b.columnRef(c, l)
 	}

@@ -1,4 +1,4 @@
-package bind
+package from
 
 import (
 	"strconv"
@@ -7,6 +7,8 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/names"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/scalar"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
@@ -16,16 +18,16 @@ import (
 )
 
 // openJSON binds OPENJSON.
-func (b *fromBinder) openJSON(ts *syntax.OpenJSON, outer *Level) (*tree.Source, error) {
+func (b *Binder) openJSON(ts *syntax.OpenJSON, outer *names.Level) (*tree.Source, error) {
 	list := []syntax.Expr{ts.X}
 	if ts.Path != nil {
 		list = append(list, ts.Path)
 	}
-	args, err := b.exprs(list, outer)
+	args, err := b.Exprs(list, outer)
 	if err != nil {
 		return nil, err
 	}
-	text := b.ofDatabase(types.NVarCharMax) // the type of value, in the collation of the JSON text
+	text := b.OfDatabase(types.NVarCharMax) // the type of value, in the collation of the JSON text
 	if args[0].Type.IsCharacter() {
 		text.Collation = args[0].Type.Collation
 	}
@@ -45,7 +47,7 @@ func (b *fromBinder) openJSON(ts *syntax.OpenJSON, outer *Level) (*tree.Source, 
 	if ts.Columns != nil {
 		key[1], src.Columns = "OPENJSONWITH", nil
 		for _, c := range ts.Columns {
-			t, err := b.typeOf(c.Type, types.Named)
+			t, err := b.TypeOf(c.Type, types.Named)
 			if err != nil {
 				return nil, err
 			}
@@ -53,7 +55,7 @@ func (b *fromBinder) openJSON(ts *syntax.OpenJSON, outer *Level) (*tree.Source, 
 				if !t.IsCharacter() {
 					return nil, mserr.New(447, 16, "Expression type %s is invalid for COLLATE clause.", expr.TypeName(t))
 				}
-				if t.Collation, err = b.collationNamed(c.Collation); err != nil {
+				if t.Collation, err = b.CollationNamed(c.Collation); err != nil {
 					return nil, err
 				}
 			}
@@ -74,15 +76,15 @@ func (b *fromBinder) openJSON(ts *syntax.OpenJSON, outer *Level) (*tree.Source, 
 }
 
 // tableFunc binds a table-valued function: built-in, inline or multi-statement. Error 208.
-func (b *fromBinder) tableFunc(ts *syntax.TableFunc, outer *Level) (*tree.Source, error) {
+func (b *Binder) tableFunc(ts *syntax.TableFunc, outer *names.Level) (*tree.Source, error) {
 	e := ts.Call
 	var src *tree.Source
-	call, ok, err := xmlCalls{&b.scalarBinder}.columnCall(e, outer)
+	call, ok, err := scalar.XMLCalls{Binder: &b.Binder}.ColumnCall(e, outer)
 	if err != nil {
 		return nil, err
 	}
 	if ok {
-		return xmlCalls{&b.scalarBinder}.nodesSource(call, ts.Alias, ts.Columns, outer)
+		return scalar.XMLCalls{Binder: &b.Binder}.NodesSource(call, ts.Alias, ts.Columns, outer)
 	}
 	if len(e.Name.Parts) == 1 {
 		switch strings.ToUpper(e.Name.Last()) {
@@ -116,11 +118,11 @@ func (b *fromBinder) tableFunc(ts *syntax.TableFunc, outer *Level) (*tree.Source
 }
 
 // splitSource binds STRING_SPLIT.
-func (b *fromBinder) splitSource(e *syntax.FuncCall, outer *Level) (*tree.Source, error) {
+func (b *Binder) splitSource(e *syntax.FuncCall, outer *names.Level) (*tree.Source, error) {
 	if n := len(e.Args); n < 2 || n > 3 {
 		return nil, mserr.ArgumentRange("string_split", 2, 3)
 	}
-	args, err := b.exprs(e.Args, outer)
+	args, err := b.Exprs(e.Args, outer)
 	if err != nil {
 		return nil, err
 	}
@@ -160,11 +162,11 @@ func (b *fromBinder) splitSource(e *syntax.FuncCall, outer *Level) (*tree.Source
 }
 
 // seriesSource binds GENERATE_SERIES. Error 5373 for arguments of different types.
-func (b *fromBinder) seriesSource(e *syntax.FuncCall, outer *Level) (*tree.Source, error) {
+func (b *Binder) seriesSource(e *syntax.FuncCall, outer *names.Level) (*tree.Source, error) {
 	if n := len(e.Args); n < 2 || n > 3 {
 		return nil, mserr.ArgumentRange("generate_series", 2, 3)
 	}
-	args, err := b.exprs(e.Args, outer)
+	args, err := b.Exprs(e.Args, outer)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +196,7 @@ func (b *fromBinder) seriesSource(e *syntax.FuncCall, outer *Level) (*tree.Sourc
 }
 
 // userTable binds a user-defined table-valued function.
-func (b *fromBinder) userTable(e *syntax.FuncCall, outer *Level) (*tree.Source, error) {
+func (b *Binder) userTable(e *syntax.FuncCall, outer *names.Level) (*tree.Source, error) {
 	if src, err := b.systemTableFunction(e, outer); src != nil || err != nil {
 		return src, err
 	}
@@ -211,7 +213,7 @@ func (b *fromBinder) userTable(e *syntax.FuncCall, outer *Level) (*tree.Source, 
 		return nil, mserr.InvalidObject(e.Name.String())
 	}
 	b.NeedPermission(db, f, "SELECT")
-	args, err := calls{&b.scalarBinder}.moduleArgs(db, f, e, outer)
+	args, err := scalar.Calls{Binder: &b.Binder}.ModuleArgs(db, f, e, outer)
 	if err != nil {
 		return nil, err
 	}
@@ -233,7 +235,7 @@ func (b *fromBinder) userTable(e *syntax.FuncCall, outer *Level) (*tree.Source, 
 // systemTableFunction binds a table-valued function of the server, or returns nil if there is none
 // of that name. Functions that begin with fn_ are found without their schema (documentation of
 // sys.fn_listextendedproperty), dynamic management functions only with it.
-func (b *fromBinder) systemTableFunction(e *syntax.FuncCall, outer *Level) (*tree.Source, error) {
+func (b *Binder) systemTableFunction(e *syntax.FuncCall, outer *names.Level) (*tree.Source, error) {
 	schema, name := catalog.Fold(e.Name.Schema()), catalog.Fold(e.Name.Last())
 	if schema != "sys" && schema != "" ||
 		!(strings.HasPrefix(name, "fn_") || schema == "sys" && strings.HasPrefix(name, "dm_")) {
@@ -243,11 +245,11 @@ func (b *fromBinder) systemTableFunction(e *syntax.FuncCall, outer *Level) (*tre
 	if f == nil || err != nil {
 		return nil, err
 	}
-	db, _, err := b.objectAt("", e.Name.Database(), "sys", e.Name.Last(), 0)
+	db, _, err := b.ObjectAt("", e.Name.Database(), "sys", e.Name.Last(), 0)
 	if err != nil {
 		return nil, err
 	}
-	args, err := calls{&b.scalarBinder}.moduleArgs(db, f, e, outer)
+	args, err := scalar.Calls{Binder: &b.Binder}.ModuleArgs(db, f, e, outer)
 	if err != nil {
 		return nil, err
 	}
@@ -290,7 +292,7 @@ func systemRows(name string) (*catalog.Function, error) {
 }
 
 // inline expands an inline table-valued function and replaces its parameters by the arguments.
-func (b *fromBinder) inline(db *catalog.Database, f *catalog.Function, args []*tree.Node) (src *tree.Source, err error) {
+func (b *Binder) inline(db *catalog.Database, f *catalog.Function, args []*tree.Node) (src *tree.Source, err error) {
 	parsed, err := f.Memo.Get(func() (any, error) { return parseFunction(f.Text, f.QuotedIdentifier) })
 	if err != nil {
 		return nil, err
@@ -305,7 +307,7 @@ func (b *fromBinder) inline(db *catalog.Database, f *catalog.Function, args []*t
 		p.Params[catalog.Fold(param.Name)] = args[i]
 	}
 	err = b.Within(p, func() error {
-		q, err := b.queries.Query(st.Query, nil, QueryUse{Ordered: true})
+		q, err := b.Queries.Query(st.Query, nil, scalar.QueryUse{Ordered: true})
 		if err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-package bind
+package names
 
 import (
 	"errors"
@@ -29,9 +29,9 @@ type Resolver struct {
 	depth     int // current nesting depth of expansions
 	// Locale is the session's locale. It is zero inside system views and in SQL stored in a schema.
 	Locale types.Locale
-	// emptyPast makes sources with READPAST empty tables.
-	emptyPast bool
-	meter     *meter.Meter    // of the session; may be nil
+	// EmptyPast makes sources with READPAST empty tables.
+	EmptyPast bool
+	Meter     *meter.Meter    // of the session; may be nil
 	deduction *tree.Deduction // parameters without a declaration; nil for none
 }
 
@@ -39,9 +39,9 @@ const (
 	// nodeBytes is the approximate memory of one expression or condition during compilation: the
 	// node and its SQL text.
 	nodeBytes = 512
-	// nodeWork is the cost of compiling one expression or condition, in steps of
+	// NodeWork is the cost of compiling one expression or condition, in steps of
 	// [meter.Meter.Work].
-	nodeWork = 400
+	NodeWork = 400
 )
 
 // Limits of SQLite: tables in one FROM clause, and columns in one select list.
@@ -65,13 +65,13 @@ func CheckElements(n int) error {
 	return nil
 }
 
-// charge charges the session's meter for one expression or condition. Error 701 when the session is
+// Charge charges the session's meter for one expression or condition. Error 701 when the session is
 // out of memory, or the cause of cancellation when the request was cancelled.
-func (b *Resolver) charge() error {
-	if err := b.meter.Work(nodeWork); err != nil {
+func (b *Resolver) Charge() error {
+	if err := b.Meter.Work(NodeWork); err != nil {
 		return err
 	}
-	return b.meter.Take(nodeBytes)
+	return b.Meter.Take(nodeBytes)
 }
 
 // Place is the context of name resolution. It changes inside views and functions.
@@ -79,27 +79,27 @@ type Place struct {
 	DB      *catalog.Database     // nil: the current database of the scope
 	Schemas []string              // searched in this order for names without a schema
 	Params  map[string]*tree.Node // parameters of the inline function being expanded, by folded name
-	ctes    *cteScope
-	spaces  []xquery.Binding // the namespaces of WITH XMLNAMESPACES
-	// owner is the principal whose objects in db need no further permission (ownership chaining);
+	Ctes    *CTEScope
+	Spaces  []xquery.Binding // the namespaces of WITH XMLNAMESPACES
+	// Owner is the principal whose objects in db need no further permission (ownership chaining);
 	// -1 for none.
-	owner  int
-	system bool // inside a system view, which may name the server's row sets
+	Owner  int
+	System bool // inside a system view, which may name the server's row sets
 }
 
-// newResolver returns a resolver for one statement, whose names are resolved in the current
-// database. With emptyPast, sources with READPAST are empty tables. deduction has the parameters
+// New returns a resolver for one statement, whose names are resolved in the current
+// database. With EmptyPast, sources with READPAST are empty tables. deduction has the parameters
 // without a declaration; nil for none. Errors: 911 and 916 for the current database.
-func newResolver(scope Scope, emptyPast bool, deduction *tree.Deduction) (Resolver, error) {
-	r := Resolver{Scope: scope, dbs: map[int]bool{}, Locale: scope.Locale(), meter: scope.Meter(),
-		emptyPast: emptyPast, deduction: deduction}
+func New(scope Scope, emptyPast bool, deduction *tree.Deduction) (Resolver, error) {
+	r := Resolver{Scope: scope, dbs: map[int]bool{}, Locale: scope.Locale(), Meter: scope.Meter(),
+		EmptyPast: emptyPast, deduction: deduction}
 	r.Needs.EmptyPast = emptyPast
 	db, err := scope.Database("")
 	if err != nil {
 		return r, err
 	}
 	r.needSnapshot(db)
-	r.Place = Place{DB: db, Schemas: schemasFrom(scope.DefaultSchema()), owner: -1}
+	r.Place = Place{DB: db, Schemas: schemasFrom(scope.DefaultSchema()), Owner: -1}
 	return r, nil
 }
 
@@ -144,7 +144,7 @@ func (b *Resolver) NeedPermission(db *catalog.Database, o catalog.Object, permis
 	if catalog.IsGlobalTemp(o.Head().Name) {
 		return
 	}
-	if b.Place.system || b.Place.owner >= 0 && db == b.Place.DB && db.Owner(o) == b.Place.owner {
+	if b.Place.System || b.Place.Owner >= 0 && db == b.Place.DB && db.Owner(o) == b.Place.Owner {
 		return
 	}
 	for _, u := range b.Needs.Uses {
@@ -185,22 +185,22 @@ func (b *Resolver) ModuleScope(db *catalog.Database, o catalog.Object) Place {
 	if s := db.SchemaByID(o.Head().SchemaID); s != nil {
 		schema = s.Name
 	}
-	return Place{DB: db, Schemas: schemasFrom(schema), owner: db.Owner(o)}
+	return Place{DB: db, Schemas: schemasFrom(schema), Owner: db.Owner(o)}
 }
 
 // Object resolves the name of an object and follows synonyms. If the object does not exist, it
 // returns the database searched and a nil object. Errors are those of resolving the database; a
 // database that does not exist makes the whole name invalid (error 208), as in SQL Server.
 func (b *Resolver) Object(name *syntax.ObjectName) (*catalog.Database, catalog.Object, error) {
-	db, o, err := b.objectAt(name.Server(), name.Database(), name.Schema(), name.Last(), 0)
+	db, o, err := b.ObjectAt(name.Server(), name.Database(), name.Schema(), name.Last(), 0)
 	if errors.Is(err, mserr.NoDatabase("")) {
 		err = mserr.InvalidObject(name.String())
 	}
 	return db, o, err
 }
 
-// objectAt resolves an object by the parts of its name. hops counts the synonyms followed so far.
-func (b *Resolver) objectAt(server, database, schema, name string, hops int) (*catalog.Database, catalog.Object, error) {
+// ObjectAt resolves an object by the parts of its name. hops counts the synonyms followed so far.
+func (b *Resolver) ObjectAt(server, database, schema, name string, hops int) (*catalog.Database, catalog.Object, error) {
 	if server != "" {
 		return nil, nil, mserr.NoServer(server)
 	}
@@ -236,7 +236,7 @@ func (b *Resolver) objectAt(server, database, schema, name string, hops int) (*c
 		if in == "" && db != b.Place.DB {
 			in = db.Name
 		}
-		return b.objectAt(base.Server(), in, base.Schema(), base.Last(), hops+1)
+		return b.ObjectAt(base.Server(), in, base.Schema(), base.Last(), hops+1)
 	}
 	return db, nil, nil
 }
@@ -246,7 +246,7 @@ func (b *Resolver) Variable(name string) (*tree.Node, error) {
 	if n, ok := b.Place.Params[catalog.Fold(name)]; ok {
 		return n, nil
 	}
-	if b.Place.Params == nil && b.Place.owner < 0 {
+	if b.Place.Params == nil && b.Place.Owner < 0 {
 		if n := b.deduction.Variable(name); n != nil {
 			return n, nil
 		}
@@ -257,9 +257,9 @@ func (b *Resolver) Variable(name string) (*tree.Node, error) {
 	return nil, mserr.UndeclaredVariable(name)
 }
 
-// typeOf resolves a type as written. defaults is types.Named or types.NamedForCast: the two differ
+// TypeOf resolves a type as written. defaults is types.Named or types.NamedForCast: the two differ
 // in the length of a type without a length.
-func (b *Resolver) typeOf(ref *syntax.TypeRef, defaults func(string, ...int) (types.Type, error)) (types.Type, error) {
+func (b *Resolver) TypeOf(ref *syntax.TypeRef, defaults func(string, ...int) (types.Type, error)) (types.Type, error) {
 	t, _, table, err := b.AnyType(ref, defaults)
 	if err == nil && table != nil {
 		err = mserr.UnknownSystemType(ref.Name.Last())
@@ -280,7 +280,7 @@ func (b *Resolver) AnyType(
 			args = []int{types.Max}
 		}
 		t, err := defaults(name, args...)
-		return b.ofDatabase(t), nil, nil, err
+		return b.OfDatabase(t), nil, nil, err
 	}
 	schemas := b.Place.Schemas
 	if schema != "" {
@@ -288,7 +288,7 @@ func (b *Resolver) AnyType(
 	}
 	for _, s := range schemas {
 		if a := b.Place.DB.AliasType(s, name); a != nil {
-			return b.ofDatabase(a.Type), a, nil, nil
+			return b.OfDatabase(a.Type), a, nil, nil
 		}
 		if tt := b.Place.DB.TableType(s, name); tt != nil {
 			return types.Type{}, nil, tt, nil

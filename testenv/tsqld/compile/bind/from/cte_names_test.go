@@ -1,4 +1,4 @@
-package bind
+package from
 
 import (
 	"testing"
@@ -19,12 +19,12 @@ func TestNamesOfCommonTableExpressions(t *testing.T) {
 	name := func(n string) *syntax.ObjectName { return &syntax.ObjectName{Parts: []syntax.Ident{{Name: n}}} }
 	b := &Binder{}
 	require.NoError(t, b.With(ctes("a", "B")))
-	outer := b.Place.ctes
+	outer := b.Place.Ctes
 	require.NoError(t, b.With(ctes("b", "c")))
-	require.Same(t, outer, b.Place.ctes.parent.clause.outer)
-	require.Equal(t, "b", b.Place.ctes.find(name("B")).def.Name.Name)
-	require.Equal(t, "B", outer.find(name("b")).def.Name.Name)
-	require.Equal(t, "a", b.Place.ctes.find(name("A")).def.Name.Name)
-	require.Nil(t, b.Place.ctes.parent.find(name("c")), "c is declared later")
+	require.Same(t, outer, b.Place.Ctes.Parent.Clause.Outer)
+	require.Equal(t, "b", b.Place.Ctes.Find(name("B")).Def.Name.Name)
+	require.Equal(t, "B", outer.Find(name("b")).Def.Name.Name)
+	require.Equal(t, "a", b.Place.Ctes.Find(name("A")).Def.Name.Name)
+	require.Nil(t, b.Place.Ctes.Parent.Find(name("c")), "c is declared later")
 	require.ErrorContains(t, b.With(ctes("x", "y", "X")), "Duplicate")
 }

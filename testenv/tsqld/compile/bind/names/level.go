@@ -1,4 +1,4 @@
-package bind
+package names
 
 import (
 	"strings"
@@ -8,10 +8,64 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
+// Aggregates returns the aggregation state of a level, or nil outside a SELECT.
+func (l *Level) Aggregates() *Aggregation {
+	if l == nil {
+		return nil
+	}
+	return l.Agg
+}
+
+// CheckNested returns an error if no aggregate of any SELECT is allowed here: 147 or 130.
+func (a *Aggregation) CheckNested() error {
+	switch {
+	case a == nil:
+		return mserr.AggregateInWhere()
+	case a.InArguments:
+		return mserr.AggregateInAggregate()
+	}
+	return nil
+}
+
+// CheckAllowed returns an error if an aggregate of this SELECT's rows is not allowed here: 147,
+// 4101 and others.
+func (a *Aggregation) CheckAllowed() error {
+	switch {
+	case a == nil, !a.Allowed && a.Refusal == nil: // in FROM
+		return mserr.AggregateInApply()
+	case !a.Allowed:
+		return a.Refusal
+	}
+	return nil
+}
+
+// Expose adds a source to a level. Errors: 106 for too many sources, 1011 for a duplicate alias,
+// 1013 for a duplicate table.
+func (l *Level) Expose(src *tree.Source, aliased bool) error {
+	if len(l.Sources) >= mostTables {
+		return mserr.TooManyTables(MaxTables)
+	}
+	if src.Name != "" {
+		for _, other := range l.Sources {
+			if !strings.EqualFold(other.Name, src.Name) {
+				continue
+			}
+			if aliased {
+				return mserr.DuplicateCorrelation(src.Name)
+			}
+			if strings.EqualFold(other.Schema, src.Schema) && strings.EqualFold(other.DB, src.DB) {
+				return mserr.SameExposedNames(src.Name, other.Name)
+			}
+		}
+	}
+	l.Sources = append(l.Sources, src)
+	return nil
+}
+
 // Level is one level of name resolution: the sources of a SELECT. Names that are not found are
 // looked up in the parent.
 type Level struct {
-	parent  *Level
+	Parent  *Level
 	Sources []*tree.Source
 	// Agg says whether aggregates are allowed here, and records those found; nil outside a SELECT.
 	Agg *Aggregation
@@ -19,21 +73,21 @@ type Level struct {
 	// like.
 	NoSubquery bool
 	NoColumns  bool
-	windows    []*syntax.WindowDef
+	Windows    []*syntax.WindowDef
 }
 
 // Aggregation is the state of aggregates and window functions of one SELECT.
 type Aggregation struct {
-	allowed     bool  // aggregates are allowed here
+	Allowed     bool  // aggregates are allowed here
 	Refusal     error // the error if aggregates are not allowed
-	windows     bool  // window functions are allowed here
-	inArguments bool  // inside the arguments of an aggregate
-	inWindow    bool  // inside a window function
-	found       bool  // the SELECT has an aggregate
-	grouped     bool  // the SELECT has a GROUP BY
-	// named is the innermost SELECT whose columns the current aggregate has named so far; nil for
+	Windows     bool  // window functions are allowed here
+	InArguments bool  // inside the arguments of an aggregate
+	InWindow    bool  // inside a window function
+	Found       bool  // the SELECT has an aggregate
+	Grouped     bool  // the SELECT has a GROUP BY
+	// Named is the innermost SELECT whose columns the current aggregate has named so far; nil for
 	// none.
-	named *Level
+	Named *Level
 }
 
 // Dotted joins the parts of a name for messages.
@@ -45,9 +99,9 @@ func Dotted(parts []syntax.Ident) string {
 	return strings.Join(names, ".")
 }
 
-// width returns the number of columns that a name may have to be compared with.
-func (l *Level) width() (n int) {
-	for at := l; at != nil; at = at.parent {
+// Width returns the number of columns that a name may have to be compared with.
+func (l *Level) Width() (n int) {
+	for at := l; at != nil; at = at.Parent {
 		for _, src := range at.Sources {
 			n += len(src.Columns)
 		}
@@ -55,11 +109,11 @@ func (l *Level) width() (n int) {
 	return n
 }
 
-// find resolves a column name of one to four parts. Errors: 207, 209, 4104.
-func (l *Level) find(parts []syntax.Ident) (*tree.Node, error) {
+// Find resolves a column name of one to four parts. Errors: 207, 209, 4104.
+func (l *Level) Find(parts []syntax.Ident) (*tree.Node, error) {
 	name := parts[len(parts)-1].Name
 	if len(parts) == 1 {
-		for at := l; at != nil; at = at.parent {
+		for at := l; at != nil; at = at.Parent {
 			src, i, err := at.unqualified(name)
 			if err != nil {
 				return nil, err
@@ -72,7 +126,7 @@ func (l *Level) find(parts []syntax.Ident) (*tree.Node, error) {
 		return nil, mserr.InvalidColumn(name)
 	}
 	q := parts[:len(parts)-1]
-	for at := l; at != nil; at = at.parent {
+	for at := l; at != nil; at = at.Parent {
 		for _, src := range at.Sources {
 			if !src.Matches(q) {
 				continue
@@ -94,16 +148,16 @@ func (l *Level) find(parts []syntax.Ident) (*tree.Node, error) {
 // name records that an expression of this level names a column of the level at, which is l or an
 // outer level.
 func (l *Level) name(at *Level) {
-	if l.Agg == nil || !l.Agg.inArguments {
+	if l.Agg == nil || !l.Agg.InArguments {
 		return
 	}
-	for outer := at.parent; outer != nil && l.Agg.named != nil; outer = outer.parent {
-		if outer == l.Agg.named {
-			l.Agg.named = nil
+	for outer := at.Parent; outer != nil && l.Agg.Named != nil; outer = outer.Parent {
+		if outer == l.Agg.Named {
+			l.Agg.Named = nil
 		}
 	}
-	if l.Agg.named == nil {
-		l.Agg.named = at
+	if l.Agg.Named == nil {
+		l.Agg.Named = at
 	}
 }
 
