@@ -44,7 +44,7 @@ func (c *Compiler) Insert(s *syntax.InsertStmt) (d *plan.DML, err error) {
 }
 
 // InsertRows compiles an INSERT whose rows come from the interpreter (INSERT … EXEC, bulk loads).
-// The statement inserts one row, the values of [tree.Run.Row].
+// The statement inserts one row, the values of tree.Run.Row.
 func (c *Compiler) InsertRows(ts syntax.TableSource, rows dml.Rows) (d *plan.DML, err error) {
 	err = c.bind(nil, func(b *bind.Binder) error {
 		d, err = dml.InsertRows(b, ts, rows)

@@ -249,13 +249,13 @@ func assign(p *plan.Plan, q *tree.Query, assigned []scalar.Assignment) *tree.Que
 		for i, a := range assigned {
 			p.Assign = append(
 				p.Assign,
-				plan.Assign{Variable: a.Variable, Type: a.N.Type, Node: &tree.Node{Op: tree.OpField, Type: a.N.Type, Column: i}},
+				plan.Assign{Variable: a.Variable, Type: a.Value.Type, Node: &tree.Node{Op: tree.OpField, Type: a.Value.Type, Column: i}},
 			)
 		}
 		return &r
 	}
 	for _, a := range assigned {
-		n := a.N.Replace(func(x *tree.Node) *tree.Node {
+		n := a.Value.Replace(func(x *tree.Node) *tree.Node {
 			if x.ReadsAny(names) && x.Query == nil && x.Aggregate == nil {
 				return nil
 			}
@@ -271,7 +271,7 @@ func assign(p *plan.Plan, q *tree.Query, assigned []scalar.Assignment) *tree.Que
 			r.Columns = append(r.Columns, tree.ResultColumn{Type: x.Type})
 			return &tree.Node{Op: tree.OpField, Type: x.Type, Column: len(c.Items) - 1}
 		})
-		p.Assign = append(p.Assign, plan.Assign{Variable: a.Variable, Type: a.N.Type, Node: n})
+		p.Assign = append(p.Assign, plan.Assign{Variable: a.Variable, Type: a.Value.Type, Node: n})
 	}
 	if len(c.Items) == 0 { // the query must still return one row per assignment
 		c.Items = append(c.Items, tree.Constant(int64(1), types.IntType))

@@ -14,7 +14,7 @@ import (
 type Binder struct{ from.Binder }
 
 // New returns a binder for one statement, whose names are resolved in the current database. hints
-// are those of OPTION. With EmptyPast, sources with READPAST are empty tables. deduction has the
+// are those of OPTION. With emptyPast, sources with READPAST are empty tables. deduction has the
 // parameters without a declaration; nil for none. Errors: 911 and 916 for the current database, 310
 // for a hint out of range.
 func New(scope names.Scope, hints []*syntax.Option, emptyPast bool, deduction *tree.Deduction) (*Binder, error) {

@@ -70,7 +70,7 @@ func (b *Binder) document(q *tree.Query, f *syntax.ForClause) (*tree.Query, erro
 			columns[i].Name = strings.ReplaceAll(columns[i].Name, ".", "\x00")
 		}
 	}
-	if _, err := keys.JSONTree(columns); err != nil {
+	if err := keys.CheckJSONNames(columns); err != nil {
 		return nil, err
 	}
 	text, err := json.Marshal(spec)

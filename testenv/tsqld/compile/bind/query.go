@@ -30,8 +30,8 @@ func (b *Binder) Subquery(q *syntax.Query, l *names.Level, exists bool) (*tree.Q
 // Query binds a query expression.
 func (b *Binder) Query(q *syntax.Query, parent *names.Level, use scalar.QueryUse) (*tree.Query, error) {
 	if len(q.With) > 0 {
-		saved, spaces := b.Place.Ctes, b.Place.Spaces
-		defer func() { b.Place.Ctes, b.Place.Spaces = saved, spaces }()
+		saved, spaces := b.Place.CTEs, b.Place.Spaces
+		defer func() { b.Place.CTEs, b.Place.Spaces = saved, spaces }()
 		if err := b.With(q.With); err != nil {
 			return nil, err
 		}
@@ -234,7 +234,7 @@ func (b *Binder) assign(item *syntax.SelectAssign, r *tree.Query, l *names.Level
 	if n, err = expr.AssignedTo(v, n); err != nil {
 		return err
 	}
-	*use.Assigned = append(*use.Assigned, scalar.Assignment{Variable: item.Var, N: n})
+	*use.Assigned = append(*use.Assigned, scalar.Assignment{Variable: item.Var, Value: n})
 	r.Add(n, tree.ResultColumn{Name: item.Var, Type: n.Type, Null: n.Null})
 	return nil
 }

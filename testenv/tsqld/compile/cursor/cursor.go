@@ -35,7 +35,7 @@ func IdentityColumns(t *catalog.Table) (ids []int, keys int) {
 	return ids, keys
 }
 
-// PlaceValue returns a value of a place.
+// PlaceValue returns the value of type t with index at in a place (tree.Run.Row).
 func PlaceValue(at int, t types.Type) *tree.Node {
 	return &tree.Node{Op: tree.OpRun, Type: t, Null: true, Traits: tree.HasRun, Run: func(r *tree.Run) types.Value { return r.Row[at] }}
 }
@@ -106,11 +106,11 @@ func navigable(q *tree.Query) bool {
 // Table is a table behind a source of a cursor's query. The nodes are valid in the query.
 type Table struct {
 	plan.CursorTable
+	RowID  *tree.Node
+	Values []*tree.Node // the columns of Identity
 	top    *tree.Source // source of the query through which the table is read
 	outer  bool         // the source may have no row (outer join)
-	keys   int          // number of columns of the key, at the start of identity; 0 for none
-	RowID  *tree.Node
-	Values []*tree.Node
+	keys   int          // number of columns of the key, at the start of Values; 0 for none
 }
 
 // cursorTables returns the tables behind a FROM clause, through views, derived tables and common
@@ -148,7 +148,8 @@ func isTransparent(q *tree.Query) bool {
 	return navigable(q) && q.Limit == nil && q.Offset == nil
 }
 
-// TableOf returns the table of a source of FROM.
+// TableOf returns the table of a source of FROM. outer is set if the source may have no row (outer
+// join).
 func TableOf(src *tree.Source, outer bool) *Table {
 	src.Columns = append(src.Columns, tree.SourceColumn{Type: types.BigIntType, SQL: "rowid", Hidden: true, Null: outer})
 	t := &Table{top: src, outer: outer, RowID: tree.ColumnNode(src, len(src.Columns)-1)}

@@ -13,8 +13,8 @@ import (
 
 // Delete compiles a DELETE. checked tells whether WHERE CURRENT OF requires that the row is
 // unchanged since FETCH.
-func Delete(in *bind.Binder, s *syntax.DeleteStmt, checked bool) (d *plan.DML, err error) {
-	b := &builder{Binder: in}
+func Delete(binder *bind.Binder, s *syntax.DeleteStmt, checked bool) (d *plan.DML, err error) {
+	b := &builder{Binder: binder}
 	if err := b.With(s.With); err != nil {
 		return d, err
 	}

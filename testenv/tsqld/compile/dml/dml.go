@@ -516,8 +516,8 @@ func (o *outputs) insert(b *builder, t target) (plan.Statement, *plan.IdentityNe
 }
 
 // Truncate compiles TRUNCATE TABLE.
-func Truncate(in *bind.Binder, s *syntax.TruncateStmt) (d *plan.DML, err error) {
-	b := &builder{Binder: in}
+func Truncate(binder *bind.Binder, s *syntax.TruncateStmt) (d *plan.DML, err error) {
+	b := &builder{Binder: binder}
 	t, err := b.tableTarget(&syntax.TableName{Name: s.Table}, "ALTER")
 	if err != nil {
 		return d, err

@@ -254,8 +254,8 @@ func (ins *insertion) noteIdentity(d *plan.DML, rows int) {
 }
 
 // Insert compiles an INSERT other than INSERT … EXEC.
-func Insert(in *bind.Binder, s *syntax.InsertStmt) (d *plan.DML, err error) {
-	b := &builder{Binder: in}
+func Insert(binder *bind.Binder, s *syntax.InsertStmt) (d *plan.DML, err error) {
+	b := &builder{Binder: binder}
 	if err := b.With(s.With); err != nil {
 		return d, err
 	}
@@ -666,7 +666,7 @@ func (b *builder) spoolRows(d *plan.DML, ins *insertion, q *tree.Query, into, cl
 	return b.insertFromSpool(d, ins, sp, held, out, returned)
 }
 
-// Rows describes the rows of [compile.Compiler.InsertRows].
+// Rows describes the rows of [InsertRows].
 type Rows struct {
 	// Names are the columns of the target to fill; nil means all columns that can be inserted.
 	Names []string
@@ -681,8 +681,8 @@ type Rows struct {
 }
 
 // InsertRows compiles an INSERT whose rows come from the interpreter.
-func InsertRows(in *bind.Binder, ts syntax.TableSource, rows Rows) (d *plan.DML, err error) {
-	b := &builder{Binder: in}
+func InsertRows(binder *bind.Binder, ts syntax.TableSource, rows Rows) (d *plan.DML, err error) {
+	b := &builder{Binder: binder}
 	names, columns := rows.Names, rows.Columns
 	var idents []syntax.Ident
 	for _, n := range names {

@@ -37,8 +37,8 @@ type mergeBuilder struct {
 
 // Merge compiles a MERGE. The joined rows of source and target are stored in the spool with
 // the number of the branch that applies to each. Up to three statements then apply the branches.
-func Merge(in *bind.Binder, s *syntax.MergeStmt) (d *plan.DML, err error) {
-	b := &builder{Binder: in}
+func Merge(binder *bind.Binder, s *syntax.MergeStmt) (d *plan.DML, err error) {
+	b := &builder{Binder: binder}
 	if err := b.With(s.With); err != nil {
 		return d, err
 	}

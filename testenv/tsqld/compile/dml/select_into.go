@@ -19,13 +19,13 @@ import (
 // SelectInto compiles the INSERT of SELECT … INTO, after the table was created. database is
 // the database of the table, 0 for a temporary one.
 func SelectInto(
-	in *bind.Binder,
+	binder *bind.Binder,
 	q *syntax.Query,
 	hints []*syntax.Option,
 	database int,
 	table *catalog.Table,
 ) (d *plan.DML, err error) {
-	b := &builder{Binder: in}
+	b := &builder{Binder: binder}
 	q, declared, err := IdentityOf(q)
 	if err != nil {
 		return d, err

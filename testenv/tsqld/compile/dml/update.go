@@ -174,7 +174,7 @@ func (m *modification) sets(
 			if err != nil {
 				return nil, nil, err
 			}
-			assigned = append(assigned, scalar.Assignment{Variable: s.Var, N: x})
+			assigned = append(assigned, scalar.Assignment{Variable: s.Var, Value: x})
 		}
 	}
 	shareSettingValues(values, assigned)
@@ -192,14 +192,14 @@ func shareSettingValues(values []setting, assigned []scalar.Assignment) {
 		row = append(row, v.n)
 	}
 	for _, a := range assigned {
-		row = append(row, a.N)
+		row = append(row, a.Value)
 	}
 	row = expr.ShareSequenceValues(row)
 	for i := range values {
 		values[i].n = row[i]
 	}
 	for i := range assigned {
-		assigned[i].N = row[len(values)+i]
+		assigned[i].Value = row[len(values)+i]
 	}
 }
 
@@ -269,8 +269,8 @@ func (m *modification) rows(where *tree.Node, top *syntax.Top) (*tree.Query, err
 
 // Update compiles an UPDATE. checked tells whether WHERE CURRENT OF requires that the row is
 // unchanged since FETCH.
-func Update(in *bind.Binder, s *syntax.UpdateStmt, checked bool) (d *plan.DML, err error) {
-	b := &builder{Binder: in}
+func Update(binder *bind.Binder, s *syntax.UpdateStmt, checked bool) (d *plan.DML, err error) {
+	b := &builder{Binder: binder}
 	if err := b.With(s.With); err != nil {
 		return d, err
 	}
@@ -559,7 +559,7 @@ func (s *spool) assign(d *plan.DML, values []setting, assigned []scalar.Assignme
 		names[catalog.Fold(a.Variable)] = true
 	}
 	for _, a := range assigned {
-		n := a.N.Replace(func(x *tree.Node) *tree.Node {
+		n := a.Value.Replace(func(x *tree.Node) *tree.Node {
 			if x.ReadsAny(names) && x.Query == nil || x.Op == tree.OpConst || x.Op == tree.OpVar {
 				if x.Op == tree.OpVar || x.Op == tree.OpConst {
 					return x
@@ -578,7 +578,7 @@ func (s *spool) assign(d *plan.DML, values []setting, assigned []scalar.Assignme
 			yield = append(yield, c)
 			return &tree.Node{Op: tree.OpField, Type: x.Type, Column: len(yield) - 1}
 		})
-		assign = append(assign, plan.Assign{Variable: a.Variable, Type: a.N.Type, Node: n})
+		assign = append(assign, plan.Assign{Variable: a.Variable, Type: a.Value.Type, Node: n})
 	}
 	if assign != nil && len(yield) == 0 {
 		yield = []*tree.Node{tree.NullOf(types.IntType)}

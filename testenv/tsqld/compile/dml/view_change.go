@@ -197,8 +197,8 @@ func (s *spool) emitCheck(d *plan.DML, check *tree.Node) error {
 }
 
 // CheckOption returns an error if a view cannot have WITH CHECK OPTION. Error 4510.
-func CheckOption(in *bind.Binder, st *syntax.CreateViewStmt) error {
-	b := &builder{Binder: in}
+func CheckOption(binder *bind.Binder, st *syntax.CreateViewStmt) error {
+	b := &builder{Binder: binder}
 	src, err := b.ExpandView(st, st.Name.Last(), "", "", b.Place)
 	if err != nil {
 		return err

@@ -37,9 +37,15 @@ type jsonNode struct {
 	members []*jsonNode
 }
 
-// JSONTree builds the structure of the objects from the dotted column names. Error 13601 for
+// CheckJSONNames returns error 13601 if the names of the columns of FOR JSON conflict.
+func CheckJSONNames(columns []DocumentColumn) error {
+	_, err := jsonTree(columns)
+	return err
+}
+
+// jsonTree builds the structure of the objects from the dotted column names. Error 13601 for
 // conflicting names.
-func JSONTree(columns []DocumentColumn) (*jsonNode, error) {
+func jsonTree(columns []DocumentColumn) (*jsonNode, error) {
 	root := &jsonNode{column: -1}
 	for i, c := range columns {
 		at := root
@@ -84,7 +90,7 @@ func newJSONDocument(key string) (func() store.Accumulator, error) {
 	if err := json.Unmarshal([]byte(key), spec); err != nil {
 		return nil, mserr.NotSupported("the key of FOR JSON")
 	}
-	tree, err := JSONTree(spec.Columns)
+	tree, err := jsonTree(spec.Columns)
 	if err != nil {
 		return nil, err
 	}

@@ -73,14 +73,14 @@ func (r *reader) xmlCall() *XMLCall {
 	return c
 }
 
-// xmlText is a compiled query or change.
-type xmlText struct {
+// XMLText is a compiled query or change.
+type XMLText struct {
 	query  *xquery.Query
 	change *xquery.Change
 }
 
 // Refs returns what sql:variable and sql:column name.
-func (x xmlText) Refs() []xquery.SQLRef {
+func (x XMLText) Refs() []xquery.SQLRef {
 	if x.change != nil {
 		return x.change.Refs()
 	}
@@ -88,7 +88,7 @@ func (x xmlText) Refs() []xquery.SQLRef {
 }
 
 // Reach returns which nodes around its context node a query may read.
-func (x xmlText) Reach() xquery.Reach {
+func (x XMLText) Reach() xquery.Reach {
 	if x.query == nil {
 		return 0
 	}
@@ -96,15 +96,15 @@ func (x xmlText) Reach() xquery.Reach {
 }
 
 // Compile compiles the query of a call and checks that it suits the method.
-func (c *XMLCall) Compile(typeOf func(int, xquery.SQLRef) (types.Type, error)) (xmlText, error) {
+func (c *XMLCall) Compile(typeOf func(int, xquery.SQLRef) (types.Type, error)) (XMLText, error) {
 	use := xquery.Use{Method: c.Label + c.Method + "()", Spaces: c.Spaces, Node: c.IsNode, Type: typeOf}
 	if c.Method == "modify" {
 		x, err := xquery.CompileChange(c.Query, use)
-		return xmlText{change: x}, err
+		return XMLText{change: x}, err
 	}
 	q, err := xquery.Compile(c.Query, use)
 	if err != nil {
-		return xmlText{}, err
+		return XMLText{}, err
 	}
 	switch c.Method {
 	case "value":
@@ -114,11 +114,11 @@ func (c *XMLCall) Compile(typeOf func(int, xquery.SQLRef) (types.Type, error)) (
 	case "query":
 		err = q.CheckQuery(use.Method)
 	}
-	return xmlText{query: q}, err
+	return XMLText{query: q}, err
 }
 
 // resolve compiles the query of a call that was read from a key.
-func (c *XMLCall) resolve() (xmlText, error) {
+func (c *XMLCall) resolve() (XMLText, error) {
 	return c.Compile(func(i int, ref xquery.SQLRef) (types.Type, error) {
 		if i >= len(c.Args) {
 			return types.Type{}, mserr.NotSupported("the key of a method of xml without the type of %s", ref.Name)
@@ -128,7 +128,7 @@ func (c *XMLCall) resolve() (xmlText, error) {
 }
 
 // resolvedXMLCall reads a call from a key and compiles its query. r.err has the error.
-func (r *reader) resolvedXMLCall() (c *XMLCall, x xmlText) {
+func (r *reader) resolvedXMLCall() (c *XMLCall, x XMLText) {
 	if c = r.xmlCall(); r.err == nil {
 		x, r.err = c.resolve()
 	}
@@ -160,7 +160,7 @@ func xmlMethodFunc(r *reader) store.Func {
 }
 
 // run calls a method on an instance or a node.
-func (c *XMLCall) run(m *meter.Meter, x xmlText, text string, values []types.Value) (types.Value, error) {
+func (c *XMLCall) run(m *meter.Meter, x XMLText, text string, values []types.Value) (types.Value, error) {
 	at, err := xquery.Read(m, text)
 	if err != nil {
 		return nil, err

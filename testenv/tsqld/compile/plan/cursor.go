@@ -18,7 +18,7 @@ type CursorStep uint8
 
 // The steps. A plan of CursorOpen reads all rows. The other plans read one row. CursorFirst and
 // CursorLast count from an end of the rows, CursorNext and CursorPrior from the row in
-// [tree.Run.Row]; all four skip [tree.Run.Skip] rows. CursorCurrent reads the row in [tree.Run.Row]
+// tree.Run.Row; all four skip tree.Run.Skip rows. CursorCurrent reads the row in tree.Run.Row
 // again.
 const (
 	CursorOpen CursorStep = iota

@@ -107,7 +107,7 @@ type Plan struct {
 	// passed to every Assign in order.
 	Assign []Assign
 	// Into is set for SELECT … INTO: the interpreter creates the table from Columns, then
-	// compiles the query again with [compile.Compiler.SelectInto].
+	// compiles the query again with compile.Compiler.SelectInto.
 	Into *Into
 	// Chunks is set if the only column is the document of FOR JSON or FOR XML, which is sent to the
 	// client in rows of 2033 characters. A NULL document (no rows) is sent as no row.

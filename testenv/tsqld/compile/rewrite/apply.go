@@ -4,7 +4,7 @@ import "github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 
 // MergeApply joins a simple dependent subquery directly to the left side. ok is false if the
 // subquery is not simple enough.
-func MergeApply(src *tree.Source, left tree.From, isOuter bool) (tree.From, bool) {
+func MergeApply(src *tree.Source, left tree.From, isOuter bool) (joined tree.From, ok bool) {
 	q := src.Query
 	if !q.IsPlain() {
 		return nil, false

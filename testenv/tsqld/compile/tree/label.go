@@ -5,16 +5,16 @@ import "github.com/jobagent/jobagent/testenv/tsqld/types"
 // Label is the collation label of a character value ("Collation Precedence"). Labels compare with
 // ==.
 type Label struct {
-	Precedence precedence
+	Precedence Precedence
 	Conflict   *Conflict // set for values without a collation
 }
 
-// precedence orders the labels: the higher one determines the collation of a result.
-type precedence uint8
+// Precedence orders the labels: the higher one determines the collation of a result.
+type Precedence uint8
 
 // The labels of SQL Server.
 const (
-	PrecedenceDefault  precedence = iota // coercible-default
+	PrecedenceDefault  Precedence = iota // coercible-default
 	PrecedenceImplicit                   // implicit
 	PrecedenceNone                       // no-collation: the operands have different implicit collations
 	PrecedenceExplicit                   // explicit

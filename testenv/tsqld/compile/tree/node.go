@@ -169,7 +169,8 @@ func (n *Node) Labeled(l Label) *Node {
 	return n
 }
 
-// Call returns a call of the pure function with a key of this package.
+// Call returns a call of the pure function with a key of package keys. Errors: those of an unknown
+// key.
 func Call(key string, t types.Type, args ...*Node) (*Node, error) {
 	fn, err := keys.ScalarFunc(key)
 	if err != nil {

@@ -46,7 +46,7 @@ func (q *Query) First() *Query {
 	return q
 }
 
-// Query is a bound query. Exactly one of core, set, recursive and inner is set.
+// Query is a bound query. Exactly one of Core, Set, Recursive and Inner is set.
 type Query struct {
 	Core      *Core
 	Set       *SetQuery
@@ -56,25 +56,25 @@ type Query struct {
 	Columns []ResultColumn
 
 	Order   []OrderTerm
-	Limit   *Node // number of rows, or a float with percent
+	Limit   *Node // number of rows, or a float with Percent
 	Offset  *Node
 	Percent bool
 	Ties    bool
 
-	Document    documentKind
+	Document    DocumentKind
 	DocumentKey string // key of the aggregate that builds the document
 	IsWrapped   bool   // FOR JSON returns an array or object for any rows
 }
 
-// documentKind is the kind of document that a query's rows are aggregated to.
-type documentKind uint8
+// DocumentKind is the kind of document that a query's rows are aggregated to.
+type DocumentKind uint8
 
 // Documents.
 const (
-	DocumentNone documentKind = iota
+	DocumentNone DocumentKind = iota
 	DocumentJSON
 	DocumentXML
-	documentRows // rows encoded by EncodeRows
+	DocumentRows // rows encoded by EncodeRows
 )
 
 // ResultColumn is a result column.
@@ -84,7 +84,7 @@ type ResultColumn struct {
 	Null  bool
 	Label Label
 	Auto  *SourceColumn // the table column selected, for SELECT INTO; otherwise nil
-	// Origin is auto, or the table column behind the column of a derived table.
+	// Origin is Auto, or the table column behind the column of a derived table.
 	Origin *SourceColumn
 	Expr   bool // an expression, which clients cannot update
 	Hidden bool // added for browse mode
@@ -97,7 +97,7 @@ type Core struct {
 	From     From // nil without FROM
 	Where    *Node
 	Group    []*Node
-	Sets     [][]int // grouping sets, as indexes into group; nil for a plain GROUP BY
+	Sets     [][]int // grouping sets, as indexes into Group; nil for a plain GROUP BY
 	Grouped  bool    // the query has GROUP BY or an aggregate
 	Having   *Node
 }
@@ -118,7 +118,7 @@ func (c *Core) IsBareGroup() bool {
 	return len(c.Group) == 0 && (c.Grouped || c.Having != nil) && !c.aggregates()
 }
 
-// From is a *source or a *join.
+// From is a *Source or a *Join.
 type From interface{ isFrom() }
 
 func (*Source) isFrom() {}
@@ -206,7 +206,7 @@ func SelectAll(src *Source) *Query {
 	return q
 }
 
-// keys.columnTypes returns the result columns as sent to clients.
+// ColumnTypes returns the result columns as sent to clients.
 func (q *Query) ColumnTypes() []types.Column {
 	out := make([]types.Column, len(q.Columns))
 	for i, c := range q.Columns {

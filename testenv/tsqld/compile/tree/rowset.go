@@ -27,14 +27,14 @@ func (s *Source) Lateral() {
 func (q *Query) asRows() *Query {
 	return &Query{
 		Inner:       q,
-		Document:    documentRows,
+		Document:    DocumentRows,
 		DocumentKey: keys.Rows,
 		Columns:     []ResultColumn{{Type: types.NVarCharMax, Null: true}},
 	}
 }
 
 // Rowset returns the call of a table-valued function. The node is not an expression: see
-// [compile.renderer.rowset].
+// rowset of package lower.
 func Rowset(key string, args ...*Node) (*Node, error) {
 	if _, err := keys.RowsFunc(key); err != nil {
 		return nil, err

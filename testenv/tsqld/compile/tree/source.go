@@ -50,7 +50,7 @@ type Source struct {
 	DatabaseID int            // id of its database, 0 for temporary tables
 	Used       bool           // a column of the source was resolved
 	ReadPast   bool           // WITH (READPAST)
-	Empty      bool           // has no rows: see [compile.binder.readPast]
+	Empty      bool           // has no rows: see readpast.go of package from
 	// Lineage is the SELECT of a view, CTE or derived table through which rows can be changed; nil
 	// otherwise.
 	Lineage *Core
@@ -65,7 +65,7 @@ type SourceColumn struct {
 	SQL    string // SQLite's column name
 	Hidden bool   // cannot be named and is not part of *
 	Base   *catalog.Column
-	Owner  *Source       // the source that is the table of base
+	Owner  *Source       // the source that is the table of Base
 	Origin *SourceColumn // for a derived table: the table column behind it, or nil
 	Expr   bool          // for a derived table: the column is an expression
 	// Expand returns the expression of a column that SQLite does not store: a computed column, or
@@ -133,7 +133,7 @@ func (s *Source) OwnName() string {
 
 // XMLNodes is what a source of nodes knows beside its rows.
 type XMLNodes struct {
-	Label string  // of the instance; see receiver
+	Label string  // of the instance; see receiver of package scalar
 	Outer *Source // the source of nodes on whose column it is called, or nil
 	Call  keys.XMLCall
 	Args  []*Node

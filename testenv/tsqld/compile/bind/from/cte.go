@@ -27,7 +27,7 @@ func (b *Binder) With(ctes []*syntax.CTE) error {
 			return nil
 		}
 	}
-	clause := &names.CTEClause{Outer: b.Place.Ctes, ByName: make(map[string]*names.CTEScope, len(ctes))}
+	clause := &names.CTEClause{Outer: b.Place.CTEs, ByName: make(map[string]*names.CTEScope, len(ctes))}
 	for i, c := range ctes {
 		if err := b.Charge(); err != nil {
 			return err
@@ -36,11 +36,11 @@ func (b *Binder) With(ctes []*syntax.CTE) error {
 		if clause.ByName[folded] != nil {
 			return mserr.DuplicateCTE(c.Name.Name)
 		}
-		s := &names.CTEScope{Parent: b.Place.Ctes, Def: c, Clause: clause, Number: i}
+		s := &names.CTEScope{Parent: b.Place.CTEs, Def: c, Clause: clause, Number: i}
 		clause.ByName[folded] = s
 		s.Place = b.Place
-		s.Place.Ctes = s
-		b.Place.Ctes = s
+		s.Place.CTEs = s
+		b.Place.CTEs = s
 	}
 	return nil
 }
@@ -61,7 +61,7 @@ func (b *Binder) cte(s *names.CTEScope) (src *tree.Source, err error) {
 		if anchors, steps := recursive(s.Def); len(steps) > 0 {
 			q, err = b.recursiveCTE(s, anchors, steps)
 		} else {
-			b.Place.Ctes = s.Parent // a CTE that is not recursive cannot name itself
+			b.Place.CTEs = s.Parent // a CTE that is not recursive cannot name itself
 			if q, err = b.Queries.Query(s.Def.Query, nil, scalar.QueryUse{}); err == nil {
 				q, err = NameColumns(q, name, s.Def.Columns)
 			}
@@ -150,7 +150,7 @@ func (b *Binder) recursiveCTE(s *names.CTEScope, anchors, steps []syntax.QueryBo
 	case len(anchors) == 0:
 		return nil, mserr.NoAnchor(name)
 	}
-	b.Place.Ctes = s.Parent
+	b.Place.CTEs = s.Parent
 	var anchor *tree.Query
 	for _, a := range anchors {
 		q, err := b.Queries.Query(&syntax.Query{Body: a}, nil, scalar.QueryUse{})
@@ -189,7 +189,7 @@ func (b *Binder) recursiveCTE(s *names.CTEScope, anchors, steps []syntax.QueryBo
 	rec.Anchor = withLevel(anchor, tree.Constant(int64(0), types.IntType))
 	inner := *s
 	inner.Self = src
-	b.Place.Ctes = &inner
+	b.Place.CTEs = &inner
 	for _, body := range steps {
 		q, err := b.recursiveStep(name, body, rec, anchor)
 		if err != nil {

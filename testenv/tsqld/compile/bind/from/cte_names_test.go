@@ -19,12 +19,12 @@ func TestNamesOfCommonTableExpressions(t *testing.T) {
 	name := func(n string) *syntax.ObjectName { return &syntax.ObjectName{Parts: []syntax.Ident{{Name: n}}} }
 	b := &Binder{}
 	require.NoError(t, b.With(ctes("a", "B")))
-	outer := b.Place.Ctes
+	outer := b.Place.CTEs
 	require.NoError(t, b.With(ctes("b", "c")))
-	require.Same(t, outer, b.Place.Ctes.Parent.Clause.Outer)
-	require.Equal(t, "b", b.Place.Ctes.Find(name("B")).Def.Name.Name)
+	require.Same(t, outer, b.Place.CTEs.Parent.Clause.Outer)
+	require.Equal(t, "b", b.Place.CTEs.Find(name("B")).Def.Name.Name)
 	require.Equal(t, "B", outer.Find(name("b")).Def.Name.Name)
-	require.Equal(t, "a", b.Place.Ctes.Find(name("A")).Def.Name.Name)
-	require.Nil(t, b.Place.Ctes.Parent.Find(name("c")), "c is declared later")
+	require.Equal(t, "a", b.Place.CTEs.Find(name("A")).Def.Name.Name)
+	require.Nil(t, b.Place.CTEs.Parent.Find(name("c")), "c is declared later")
 	require.ErrorContains(t, b.With(ctes("x", "y", "X")), "Duplicate")
 }

@@ -101,7 +101,7 @@ func (b *Binder) TableSource(ts syntax.TableSource, l, outer *names.Level) (tree
 		}
 		return src, l.Expose(src, ts.Alias.Name != "")
 	case *syntax.MethodTable:
-		src, err := scalar.XMLCalls{Binder: &b.Binder}.NodesSource(ts.Call, ts.Alias, ts.Columns, outer)
+		src, err := b.NodesSource(ts.Call, ts.Alias, ts.Columns, outer)
 		if err != nil {
 			return nil, err
 		}
@@ -168,7 +168,7 @@ func (b *Binder) TableName(ts *syntax.TableName) (*tree.Source, error) {
 	name := ts.Name
 	var src *tree.Source
 	var err error
-	if c := b.Place.Ctes.Find(name); c != nil {
+	if c := b.Place.CTEs.Find(name); c != nil {
 		src, err = b.cte(c)
 	} else {
 		src, err = b.objectSource(name)

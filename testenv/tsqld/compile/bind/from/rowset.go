@@ -79,12 +79,12 @@ func (b *Binder) openJSON(ts *syntax.OpenJSON, outer *names.Level) (*tree.Source
 func (b *Binder) tableFunc(ts *syntax.TableFunc, outer *names.Level) (*tree.Source, error) {
 	e := ts.Call
 	var src *tree.Source
-	call, ok, err := scalar.XMLCalls{Binder: &b.Binder}.ColumnCall(e, outer)
+	call, ok, err := b.ColumnCall(e, outer)
 	if err != nil {
 		return nil, err
 	}
 	if ok {
-		return scalar.XMLCalls{Binder: &b.Binder}.NodesSource(call, ts.Alias, ts.Columns, outer)
+		return b.NodesSource(call, ts.Alias, ts.Columns, outer)
 	}
 	if len(e.Name.Parts) == 1 {
 		switch strings.ToUpper(e.Name.Last()) {
@@ -213,7 +213,7 @@ func (b *Binder) userTable(e *syntax.FuncCall, outer *names.Level) (*tree.Source
 		return nil, mserr.InvalidObject(e.Name.String())
 	}
 	b.NeedPermission(db, f, "SELECT")
-	args, err := scalar.Calls{Binder: &b.Binder}.ModuleArgs(db, f, e, outer)
+	args, err := b.ModuleArgs(db, f, e, outer)
 	if err != nil {
 		return nil, err
 	}
@@ -249,7 +249,7 @@ func (b *Binder) systemTableFunction(e *syntax.FuncCall, outer *names.Level) (*t
 	if err != nil {
 		return nil, err
 	}
-	args, err := scalar.Calls{Binder: &b.Binder}.ModuleArgs(db, f, e, outer)
+	args, err := b.ModuleArgs(db, f, e, outer)
 	if err != nil {
 		return nil, err
 	}

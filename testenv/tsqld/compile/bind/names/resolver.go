@@ -79,16 +79,16 @@ type Place struct {
 	DB      *catalog.Database     // nil: the current database of the scope
 	Schemas []string              // searched in this order for names without a schema
 	Params  map[string]*tree.Node // parameters of the inline function being expanded, by folded name
-	Ctes    *CTEScope
+	CTEs    *CTEScope
 	Spaces  []xquery.Binding // the namespaces of WITH XMLNAMESPACES
-	// Owner is the principal whose objects in db need no further permission (ownership chaining);
+	// Owner is the principal whose objects in DB need no further permission (ownership chaining);
 	// -1 for none.
 	Owner  int
 	System bool // inside a system view, which may name the server's row sets
 }
 
 // New returns a resolver for one statement, whose names are resolved in the current
-// database. With EmptyPast, sources with READPAST are empty tables. deduction has the parameters
+// database. With emptyPast, sources with READPAST are empty tables. deduction has the parameters
 // without a declaration; nil for none. Errors: 911 and 916 for the current database.
 func New(scope Scope, emptyPast bool, deduction *tree.Deduction) (Resolver, error) {
 	r := Resolver{Scope: scope, dbs: map[int]bool{}, Locale: scope.Locale(), Meter: scope.Meter(),

@@ -15,7 +15,7 @@ import (
 )
 
 // aggregate binds an aggregate or a window function.
-func (b Calls) aggregate(f *builtin.Func, e *syntax.FuncCall, l *names.Level) (*tree.Node, error) {
+func (b calls) aggregate(f *builtin.Func, e *syntax.FuncCall, l *names.Level) (*tree.Node, error) {
 	state := l.Aggregates()
 	if f.Kind == builtin.Window && e.Over == nil {
 		return nil, mserr.OverRequired(f.Name)
@@ -83,7 +83,7 @@ func (b Calls) aggregate(f *builtin.Func, e *syntax.FuncCall, l *names.Level) (*
 
 // percentileArgs returns the arguments of PERCENTILE_CONT or PERCENTILE_DISC as their accumulator
 // takes them: the percentile, the expression of WITHIN GROUP, and whether its order is descending.
-func (b Calls) percentileArgs(f *builtin.Func, e *syntax.FuncCall, l *names.Level, state *names.Aggregation, args []*tree.Node) ([]*tree.Node, error) {
+func (b calls) percentileArgs(f *builtin.Func, e *syntax.FuncCall, l *names.Level, state *names.Aggregation, args []*tree.Node) ([]*tree.Node, error) {
 	switch {
 	case len(args) != 1:
 		return nil, mserr.ArgumentCount(strings.ToLower(f.Name), 1)
@@ -113,7 +113,7 @@ func (b Calls) percentileArgs(f *builtin.Func, e *syntax.FuncCall, l *names.Leve
 
 // aggregateArgs binds the arguments. They must not contain another aggregate unless the function is
 // a window function.
-func (b Calls) aggregateArgs(f *builtin.Func, e *syntax.FuncCall, l *names.Level, state *names.Aggregation) ([]*tree.Node, error) {
+func (b calls) aggregateArgs(f *builtin.Func, e *syntax.FuncCall, l *names.Level, state *names.Aggregation) ([]*tree.Node, error) {
 	if e.Over != nil {
 		state.InWindow = true
 		defer func() { state.InWindow = false }()
@@ -229,7 +229,7 @@ func windowArgs(name string, n *tree.Node) error {
 }
 
 // over turns an aggregate into a window function. Error 4112 for a missing ORDER BY.
-func (b Calls) over(f *builtin.Func, n *tree.Node, e *syntax.FuncCall, l *names.Level, state *names.Aggregation) (*tree.Node, error) {
+func (b calls) over(f *builtin.Func, n *tree.Node, e *syntax.FuncCall, l *names.Level, state *names.Aggregation) (*tree.Node, error) {
 	if err := b.Meter.Work(len(l.Windows)); err != nil {
 		return nil, err
 	}
@@ -330,7 +330,7 @@ func windowSpec(l *names.Level, o *syntax.Over) (*syntax.Over, error) {
 
 // windowOrder binds the ORDER BY of a window or of WITHIN GROUP. Column positions are not allowed
 // there (error 5308).
-func (b Calls) windowOrder(items []*syntax.OrderItem, l *names.Level) ([]tree.OrderTerm, error) {
+func (b calls) windowOrder(items []*syntax.OrderItem, l *names.Level) ([]tree.OrderTerm, error) {
 	out := make([]tree.OrderTerm, len(items))
 	for i, item := range items {
 		if lit, ok := item.X.(*syntax.Literal); ok && lit.Kind == syntax.IntLit {
@@ -351,7 +351,7 @@ func (b Calls) windowOrder(items []*syntax.OrderItem, l *names.Level) ([]tree.Or
 }
 
 // frame returns the SQL of ROWS or RANGE.
-func (b Calls) frame(f *syntax.Frame) (string, error) {
+func (b calls) frame(f *syntax.Frame) (string, error) {
 	if f == nil {
 		return "", nil
 	}
@@ -399,7 +399,7 @@ func bound(f syntax.FrameBound, rows bool) (string, error) {
 
 // grouping binds GROUPING and GROUPING_ID, whose values depend on the grouping set. Error 8161 for
 // an argument that is not a group expression.
-func (b Calls) grouping(f *builtin.Func, e *syntax.FuncCall, l *names.Level) (*tree.Node, error) {
+func (b calls) grouping(f *builtin.Func, e *syntax.FuncCall, l *names.Level) (*tree.Node, error) {
 	state := l.Aggregates()
 	state.InArguments = true
 	args, err := b.Exprs(e.Args, l)

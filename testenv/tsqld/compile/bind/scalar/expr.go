@@ -51,7 +51,7 @@ func (b *Binder) exprWithoutLocale(e syntax.Expr, l *names.Level) (*tree.Node, e
 	case *syntax.VarRef:
 		return b.Variable(e.Name)
 	case *syntax.GlobalRef:
-		return Calls{b}.builtin(e.Name, nil, nil, l)
+		return calls{b}.builtin(e.Name, nil, nil, l)
 	case *syntax.ColumnRef:
 		n, err := b.columnRef(e, l)
 		if err == nil && tree.IsNodesColumn(n) {
@@ -73,27 +73,27 @@ func (b *Binder) exprWithoutLocale(e syntax.Expr, l *names.Level) (*tree.Node, e
 	case *syntax.ConvertExpr:
 		return b.cast(e.X, e.Type, e.Style, e.Try, l)
 	case *syntax.FuncCall:
-		return Calls{b}.funcCall(e, l)
+		return calls{b}.funcCall(e, l)
 	case *syntax.TrimExpr:
 		return b.trim(e, l)
 	case *syntax.CollateExpr:
 		return b.collate(e, l)
 	case *syntax.AtTimeZoneExpr:
-		return Calls{b}.builtin("AT TIME ZONE", []syntax.Expr{e.X, e.Zone}, nil, l)
+		return calls{b}.builtin("AT TIME ZONE", []syntax.Expr{e.X, e.Zone}, nil, l)
 	case *syntax.SubqueryExpr:
 		return b.scalarSubquery(e.Query, l)
 	case *syntax.NextValueExpr:
 		return b.nextValue(e)
 	case *syntax.JSONObjectExpr:
-		return Calls{b}.jsonObject(e, l)
+		return calls{b}.jsonObject(e, l)
 	case *syntax.JSONArrayExpr:
-		return Calls{b}.jsonArray(e, l)
+		return calls{b}.jsonArray(e, l)
 	case *syntax.IdentityExpr: // the caller replaces that of SELECT … INTO
 		return nil, mserr.New(177, 15, "The IDENTITY function can only be used when the SELECT statement has an INTO clause.")
 	case *syntax.ParseAsExpr:
 		return nil, mserr.NotSupported("PARSE")
 	case *syntax.MethodCall:
-		return XMLCalls{b}.methodCall(e, l)
+		return xmlCalls{b}.methodCall(e, l)
 	case *syntax.Default:
 		return nil, mserr.SyntaxKeyword("DEFAULT")
 	case *syntax.Keyword:
@@ -322,5 +322,5 @@ func (b *Binder) trim(e *syntax.TrimExpr, l *names.Level) (*tree.Node, error) {
 	if e.Chars != nil {
 		args = append(args, e.Chars)
 	}
-	return Calls{b}.builtin(name, args, nil, l)
+	return calls{b}.builtin(name, args, nil, l)
 }

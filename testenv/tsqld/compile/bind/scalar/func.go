@@ -17,11 +17,11 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// Calls binds calls of functions.
-type Calls struct{ *Binder }
+// calls binds calls of functions.
+type calls struct{ *Binder }
 
 // funcCall binds a function call: built-in, system or user-defined.
-func (b Calls) funcCall(e *syntax.FuncCall, l *names.Level) (*tree.Node, error) {
+func (b calls) funcCall(e *syntax.FuncCall, l *names.Level) (*tree.Node, error) {
 	if len(e.Name.Parts) > 1 {
 		if strings.EqualFold(e.Name.Schema(), "sys") && e.Name.Database() == "" {
 			return b.builtin(e.Name.Last(), e.Args, e, l)
@@ -29,7 +29,7 @@ func (b Calls) funcCall(e *syntax.FuncCall, l *names.Level) (*tree.Node, error) 
 		if systemFunction(e.Name) {
 			return b.builtin(e.Name.Last(), e.Args, e, l)
 		}
-		if n, ok, err := (XMLCalls{b.Binder}).columnMethod(e, l); ok || err != nil {
+		if n, ok, err := (xmlCalls{b.Binder}).columnMethod(e, l); ok || err != nil {
 			return n, err
 		}
 		return b.userFunction(e, l)
@@ -59,16 +59,16 @@ func systemFunction(n *syntax.ObjectName) bool {
 }
 
 // lazyFuncs are the built-in functions that do not evaluate all arguments.
-var lazyFuncs = map[string]func(Calls, []*tree.Node) (*tree.Node, error){
-	"COALESCE": Calls.coalesce,
-	"NULLIF":   Calls.nullIf,
-	"ISNULL":   Calls.isNullCall,
-	"CHOOSE":   Calls.choose,
+var lazyFuncs = map[string]func(calls, []*tree.Node) (*tree.Node, error){
+	"COALESCE": calls.coalesce,
+	"NULLIF":   calls.nullIf,
+	"ISNULL":   calls.isNullCall,
+	"CHOOSE":   calls.choose,
 }
 
 // builtin binds a built-in function by name. e has the other clauses of the call; it is nil for a
 // call without FuncCall syntax, such as @@ROWCOUNT.
-func (b Calls) builtin(name string, args []syntax.Expr, e *syntax.FuncCall, l *names.Level) (*tree.Node, error) {
+func (b calls) builtin(name string, args []syntax.Expr, e *syntax.FuncCall, l *names.Level) (*tree.Node, error) {
 	f, ok := builtin.Lookup(name)
 	if !ok {
 		return nil, mserr.NotRecognized(name, "built-in function name")
@@ -132,7 +132,7 @@ func (b Calls) builtin(name string, args []syntax.Expr, e *syntax.FuncCall, l *n
 
 // callBuiltin returns the call of a scalar function with bound arguments. hidden arguments follow
 // those of the statement and are not counted.
-func (b Calls) callBuiltin(f *builtin.Func, args []*tree.Node, hidden ...*tree.Node) (*tree.Node, error) {
+func (b calls) callBuiltin(f *builtin.Func, args []*tree.Node, hidden ...*tree.Node) (*tree.Node, error) {
 	if err := expr.RefuseUntyped(args); err != nil {
 		return nil, err
 	}
@@ -221,7 +221,7 @@ func resultType(f *builtin.Func, args []*tree.Node) (types.Type, []types.Type, e
 
 // datesAsText converts dates to character strings in the session's language, for a function with
 // character arguments.
-func (b Calls) datesAsText(f *builtin.Func, args []*tree.Node) ([]*tree.Node, error) {
+func (b calls) datesAsText(f *builtin.Func, args []*tree.Node) ([]*tree.Node, error) {
 	if b.Locale.Language == 0 || !f.TakesText() {
 		return args, nil
 	}
@@ -247,7 +247,7 @@ func (b Calls) datesAsText(f *builtin.Func, args []*tree.Node) ([]*tree.Node, er
 func anyCharacter(ts []types.Type) bool { return slices.ContainsFunc(ts, types.Type.IsCharacter) }
 
 // coalesce binds COALESCE. Error 4127 if all arguments are NULL constants.
-func (b Calls) coalesce(args []*tree.Node) (*tree.Node, error) {
+func (b calls) coalesce(args []*tree.Node) (*tree.Node, error) {
 	if expr.AllNull(args) {
 		return nil, mserr.CoalesceNulls()
 	}
@@ -259,7 +259,7 @@ func (b Calls) coalesce(args []*tree.Node) (*tree.Node, error) {
 }
 
 // isNullCall binds ISNULL. The result has the type of the first argument.
-func (b Calls) isNullCall(args []*tree.Node) (*tree.Node, error) {
+func (b calls) isNullCall(args []*tree.Node) (*tree.Node, error) {
 	t := args[0].Type
 	if t.ID == types.Null {
 		if t = args[1].Type; t.ID == types.Null {
@@ -284,7 +284,7 @@ func (b Calls) isNullCall(args []*tree.Node) (*tree.Node, error) {
 }
 
 // nullIf binds NULLIF. Error 4151 if the first argument is a NULL constant.
-func (b Calls) nullIf(args []*tree.Node) (*tree.Node, error) {
+func (b calls) nullIf(args []*tree.Node) (*tree.Node, error) {
 	if args[0].Type.ID == types.Null {
 		return nil, mserr.NullIfNull()
 	}
@@ -297,7 +297,7 @@ func (b Calls) nullIf(args []*tree.Node) (*tree.Node, error) {
 }
 
 // choose binds CHOOSE.
-func (b Calls) choose(args []*tree.Node) (*tree.Node, error) {
+func (b calls) choose(args []*tree.Node) (*tree.Node, error) {
 	index, err := expr.ConvertImplicit(args[0], types.IntType)
 	if err != nil {
 		return nil, err
@@ -313,7 +313,7 @@ func (b Calls) choose(args []*tree.Node) (*tree.Node, error) {
 
 // userFunction binds a call of a scalar user-defined function. Errors: 4121 unknown function, 313
 // and 8144 wrong number of arguments.
-func (b Calls) userFunction(e *syntax.FuncCall, l *names.Level) (*tree.Node, error) {
+func (b calls) userFunction(e *syntax.FuncCall, l *names.Level) (*tree.Node, error) {
 	db, o, err := b.Object(e.Name)
 	if err != nil && !errors.Is(err, mserr.InvalidObject("")) {
 		return nil, err
@@ -340,7 +340,7 @@ func (b Calls) userFunction(e *syntax.FuncCall, l *names.Level) (*tree.Node, err
 // ModuleArgs binds the arguments of a user-defined function and converts them to the types of its
 // parameters. DEFAULT stands for the parameter's default. Errors: 313 too few, 8144 too many
 // arguments.
-func (b Calls) ModuleArgs(db *catalog.Database, f *catalog.Function, e *syntax.FuncCall, l *names.Level) ([]*tree.Node, error) {
+func (b *Binder) ModuleArgs(db *catalog.Database, f *catalog.Function, e *syntax.FuncCall, l *names.Level) ([]*tree.Node, error) {
 	switch {
 	case len(e.Args) < len(f.Params):
 		return nil, mserr.TooFewArguments(e.Name.String())
@@ -355,7 +355,7 @@ func (b Calls) ModuleArgs(db *catalog.Database, f *catalog.Function, e *syntax.F
 		var n *tree.Node
 		var err error
 		if _, ok := e.Args[i].(*syntax.Default); ok {
-			n, err = b.paramDefault(db, f, p)
+			n, err = calls{b}.paramDefault(db, f, p)
 		} else {
 			n, err = b.Expr(e.Args[i], l)
 		}
@@ -374,7 +374,7 @@ func (b Calls) ModuleArgs(db *catalog.Database, f *catalog.Function, e *syntax.F
 }
 
 // paramDefault binds the default value of a parameter. Error 313 if the parameter has none.
-func (b Calls) paramDefault(db *catalog.Database, f *catalog.Function, p catalog.Param) (n *tree.Node, err error) {
+func (b calls) paramDefault(db *catalog.Database, f *catalog.Function, p catalog.Param) (n *tree.Node, err error) {
 	if !p.HasDefault {
 		return nil, mserr.TooFewArguments(f.Name)
 	}
@@ -390,7 +390,7 @@ func (b Calls) paramDefault(db *catalog.Database, f *catalog.Function, p catalog
 }
 
 // jsonObject binds JSON_OBJECT.
-func (b Calls) jsonObject(e *syntax.JSONObjectExpr, l *names.Level) (*tree.Node, error) {
+func (b calls) jsonObject(e *syntax.JSONObjectExpr, l *names.Level) (*tree.Node, error) {
 	var args []*tree.Node
 	for i := range e.Keys {
 		pair, err := b.Exprs([]syntax.Expr{e.Keys[i], e.Values[i]}, l)
@@ -406,7 +406,7 @@ func (b Calls) jsonObject(e *syntax.JSONObjectExpr, l *names.Level) (*tree.Node,
 }
 
 // jsonArray binds JSON_ARRAY.
-func (b Calls) jsonArray(e *syntax.JSONArrayExpr, l *names.Level) (*tree.Node, error) {
+func (b calls) jsonArray(e *syntax.JSONArrayExpr, l *names.Level) (*tree.Node, error) {
 	args, err := b.Exprs(e.Items, l)
 	if err != nil {
 		return nil, err
@@ -416,7 +416,7 @@ func (b Calls) jsonArray(e *syntax.JSONArrayExpr, l *names.Level) (*tree.Node, e
 
 // jsonCall returns the call of a JSON constructor. Its key lists the types of the arguments and
 // marks arguments that are JSON already.
-func (b Calls) jsonCall(key string, absent bool, args []*tree.Node) (*tree.Node, error) {
+func (b calls) jsonCall(key string, absent bool, args []*tree.Node) (*tree.Node, error) {
 	parts := []string{key, "0"}
 	if absent {
 		parts[1] = "1"

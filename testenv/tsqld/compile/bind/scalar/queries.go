@@ -27,5 +27,5 @@ type QueryUse struct {
 // Assignment is an item of SELECT @a = ....
 type Assignment struct {
 	Variable string
-	N        *tree.Node
+	Value    *tree.Node
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/xquery"
 )
 
-// XMLCalls binds calls of the methods of xml.
-type XMLCalls struct{ *Binder }
+// xmlCalls binds calls of the methods of xml.
+type xmlCalls struct{ *Binder }
 
 // xmlMethods are the methods of xml with the number of their arguments. Their names are
 // case-sensitive.
@@ -33,7 +33,7 @@ type receiver struct {
 }
 
 // xmlReceiver binds the value on which a method is called.
-func (b XMLCalls) xmlReceiver(e syntax.Expr, l *names.Level) (receiver, error) {
+func (b xmlCalls) xmlReceiver(e syntax.Expr, l *names.Level) (receiver, error) {
 	switch e := e.(type) {
 	case *syntax.ColumnRef:
 		n, err := b.columnRef(e, l)
@@ -72,7 +72,7 @@ func receiverOf(n *tree.Node, name string) receiver {
 }
 
 // methodCall binds X.method(...).
-func (b XMLCalls) methodCall(e *syntax.MethodCall, l *names.Level) (*tree.Node, error) {
+func (b xmlCalls) methodCall(e *syntax.MethodCall, l *names.Level) (*tree.Node, error) {
 	r, err := b.xmlReceiver(e.X, l)
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (b XMLCalls) methodCall(e *syntax.MethodCall, l *names.Level) (*tree.Node, 
 
 // columnMethod binds column.method(...), which looks like a call of a function. ok is false if
 // there is no such column.
-func (b XMLCalls) columnMethod(e *syntax.FuncCall, l *names.Level) (n *tree.Node, ok bool, err error) {
+func (b xmlCalls) columnMethod(e *syntax.FuncCall, l *names.Level) (n *tree.Node, ok bool, err error) {
 	call, ok, err := b.ColumnCall(e, l)
 	if !ok || err != nil {
 		return nil, ok, err
@@ -93,7 +93,7 @@ func (b XMLCalls) columnMethod(e *syntax.FuncCall, l *names.Level) (n *tree.Node
 
 // ColumnCall returns the call of a method on a column, which looks like a call of a function. ok is
 // false if there is no such column.
-func (b XMLCalls) ColumnCall(e *syntax.FuncCall, l *names.Level) (call *syntax.MethodCall, ok bool, err error) {
+func (b *Binder) ColumnCall(e *syntax.FuncCall, l *names.Level) (call *syntax.MethodCall, ok bool, err error) {
 	last := len(e.Name.Parts) - 1
 	if last < 1 || !isXMLMethod(e.Name.Last()) || l == nil {
 		return nil, false, nil
@@ -147,11 +147,11 @@ func checkMethod(r receiver, e *syntax.MethodCall) ([]string, error) {
 
 // Modified binds column.modify(…), the new value of a column. value is the old one.
 func (b *Binder) Modified(value *tree.Node, column string, e *syntax.MethodCall, l *names.Level) (*tree.Node, error) {
-	return XMLCalls{b}.methodOf(receiverOf(value, column), e, l)
+	return xmlCalls{b}.methodOf(receiverOf(value, column), e, l)
 }
 
 // methodOf binds a method of a value.
-func (b XMLCalls) methodOf(r receiver, e *syntax.MethodCall, l *names.Level) (*tree.Node, error) {
+func (b xmlCalls) methodOf(r receiver, e *syntax.MethodCall, l *names.Level) (*tree.Node, error) {
 	texts, err := checkMethod(r, e)
 	if err != nil {
 		return nil, err
@@ -189,7 +189,7 @@ func (b XMLCalls) methodOf(r receiver, e *syntax.MethodCall, l *names.Level) (*t
 }
 
 // valueType returns the type that value returns. Error 9500.
-func (b XMLCalls) valueType(name string) (types.Type, error) {
+func (b xmlCalls) valueType(name string) (types.Type, error) {
 	ref, err := syntax.ParseType(name, syntax.DefaultOptions)
 	if err != nil {
 		return types.Type{}, mserr.XMLValueType(name)
@@ -203,7 +203,7 @@ func (b XMLCalls) valueType(name string) (types.Type, error) {
 
 // xmlQuery compiles the query of a method and binds what sql:variable and sql:column name in it.
 // The first argument is the receiver. reach is what the query reads around a row of nodes.
-func (b XMLCalls) xmlQuery(c *keys.XMLCall, r receiver, l *names.Level) (args []*tree.Node, reach xquery.Reach, err error) {
+func (b xmlCalls) xmlQuery(c *keys.XMLCall, r receiver, l *names.Level) (args []*tree.Node, reach xquery.Reach, err error) {
 	bound := map[int]*tree.Node{}
 	q, err := c.Compile(func(i int, ref xquery.SQLRef) (types.Type, error) {
 		if bound[i] == nil {
@@ -227,7 +227,7 @@ func (b XMLCalls) xmlQuery(c *keys.XMLCall, r receiver, l *names.Level) (args []
 }
 
 // sqlRef binds sql:variable or sql:column.
-func (b XMLCalls) sqlRef(ref xquery.SQLRef, l *names.Level) (*tree.Node, error) {
+func (b xmlCalls) sqlRef(ref xquery.SQLRef, l *names.Level) (*tree.Node, error) {
 	if !ref.Column {
 		n, err := b.Variable(ref.Name)
 		if err != nil {
@@ -251,8 +251,9 @@ func (b XMLCalls) sqlRef(ref xquery.SQLRef, l *names.Level) (*tree.Node, error) 
 }
 
 // NodesSource binds X.nodes(...) AS t (c). Errors 318, 8158, 8159 and those of the query.
-func (b XMLCalls) NodesSource(e *syntax.MethodCall, alias syntax.Ident, columns []syntax.Ident, outer *names.Level) (*tree.Source, error) {
-	r, err := b.xmlReceiver(e.X, outer)
+func (b *Binder) NodesSource(e *syntax.MethodCall, alias syntax.Ident, columns []syntax.Ident, outer *names.Level) (*tree.Source, error) {
+	x := xmlCalls{b}
+	r, err := x.xmlReceiver(e.X, outer)
 	if err != nil {
 		return nil, err
 	}
@@ -268,7 +269,7 @@ func (b XMLCalls) NodesSource(e *syntax.MethodCall, alias syntax.Ident, columns 
 		return nil, mserr.FewerColumnsThanListed(alias.Name)
 	}
 	c := keys.XMLCall{Method: "nodes", Label: r.label, Query: texts[0], IsNode: r.source != nil, Spaces: b.Place.Spaces}
-	args, reach, err := b.xmlQuery(&c, r, outer)
+	args, reach, err := x.xmlQuery(&c, r, outer)
 	switch {
 	case err != nil:
 		return nil, err
