@@ -209,7 +209,7 @@ var allowed = map[string][]string{
 	"testenv/tsqld/compile/expr":        {"testenv/tsqld/mserr", "testenv/tsqld/meter", "testenv/tsqld/types", "testenv/tsqld/syntax", "testenv/tsqld/compile/keys", "testenv/tsqld/compile/tree", "testenv/tsqld/compile/eval"},
 	"testenv/tsqld/compile/plan":        {"testenv/tsqld/types", "testenv/tsqld/syntax", "testenv/tsqld/catalog", "testenv/tsqld/compile/tree", "testenv/tsqld/compile/eval"},
 	"testenv/tsqld/compile/eval":        {"testenv/tsqld/meter", "testenv/tsqld/types", "testenv/tsqld/builtin", "testenv/tsqld/compile/keys", "testenv/tsqld/compile/tree"},
-	"testenv/tsqld/compile/tree":        {"testenv/tsqld/types", "testenv/tsqld/syntax", "testenv/tsqld/catalog", "testenv/tsqld/store", "testenv/tsqld/compile/keys"},
+	"testenv/tsqld/compile/tree":        {"testenv/tsqld/types", "testenv/tsqld/catalog", "testenv/tsqld/store", "testenv/tsqld/compile/keys"},
 	"testenv/tsqld/compile/keys":        {"testenv/tsqld/mserr", "testenv/tsqld/meter", "testenv/tsqld/types", "testenv/tsqld/builtin", "testenv/tsqld/store", "testenv/tsqld/xquery"},
 }
 

@@ -19,17 +19,17 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
+// Select compiles a query with the OPTION clause of its statement.
+func (c *Compiler) Select(q *syntax.Query, hints []*syntax.Option) (*plan.Plan, error) {
+	return c.query(q, hints, false)
+}
+
 // Browse compiles a query for browse mode (SET NO_BROWSETABLE ON). In browse mode clients get the
 // origin of each column, and also the key columns of the tables: key columns that the query does
 // not select are added at the end as hidden columns. See the documentation of FOR BROWSE and of
 // CommandBehavior.KeyInfo.
 func (c *Compiler) Browse(q *syntax.Query, hints []*syntax.Option) (*plan.Plan, error) {
 	return c.query(q, hints, true)
-}
-
-// Select compiles a query with the OPTION clause of its statement.
-func (c *Compiler) Select(q *syntax.Query, hints []*syntax.Option) (*plan.Plan, error) {
-	return c.query(q, hints, false)
 }
 
 // query implements Select, and Browse if browse is set.

@@ -186,7 +186,7 @@ func (b *Binder) Star(item *syntax.SelectStar, r *tree.Query, l *names.Level) er
 	}
 	found := false
 	for _, src := range l.Sources {
-		if len(item.Qualifier) > 0 && !src.Matches(item.Qualifier) {
+		if len(item.Qualifier) > 0 && !names.Matches(src, item.Qualifier) {
 			continue
 		}
 		found = true
@@ -473,7 +473,7 @@ func (b *Binder) setOrder(items []*syntax.OrderItem, r, first *tree.Query) error
 		case *syntax.ColumnRef:
 			for k, c := range r.Columns {
 				if len(e.Parts) == 1 && strings.EqualFold(c.Name, e.Column()) ||
-					first.Core != nil && first.Core.Items[k].IsColumn(e) {
+					first.Core != nil && isColumn(first.Core.Items[k], e) {
 					at = k
 					break
 				}
@@ -545,4 +545,11 @@ func checkSequences(r *tree.Query, l *names.Level, use scalar.QueryUse) error {
 		}
 	}
 	return nil
+}
+
+// isColumn reports whether a node is the column with a qualified name.
+func isColumn(n *tree.Node, e *syntax.ColumnRef) bool {
+	last := len(e.Parts) - 1
+	return last > 0 && n.Op == tree.OpCol && n.Column >= 0 && names.Matches(n.Source, e.Parts[:last]) &&
+		strings.EqualFold(n.Source.Columns[n.Column].Name, e.Column())
 }

@@ -260,6 +260,16 @@ func (r *Renderer) List(nodes []*tree.Node) {
 	}
 }
 
+// Tuple writes a row of VALUES.
+func (r *Renderer) Tuple(row []*tree.Node) {
+	r.WriteByte('(')
+	r.List(row)
+	if len(row) == 0 {
+		r.WriteString("NULL")
+	}
+	r.WriteByte(')')
+}
+
 // call writes a call of fn or fnv.
 func (r *Renderer) call(fn string, n *tree.Node) {
 	r.WriteString(fn)

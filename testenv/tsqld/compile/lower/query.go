@@ -12,16 +12,6 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// Tuple writes a row of VALUES.
-func (r *Renderer) Tuple(row []*tree.Node) {
-	r.WriteByte('(')
-	r.List(row)
-	if len(row) == 0 {
-		r.WriteString("NULL")
-	}
-	r.WriteByte(')')
-}
-
 // Query writes a query whose columns are named c1, c2....
 func (r *Renderer) Query(q *tree.Query) {
 	switch {

@@ -1,50 +1,8 @@
 package tree
 
 import (
-	"strings"
-
-	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
-
-// Add appends a result column.
-func (q *Query) Add(n *Node, c ResultColumn) {
-	q.Core.Items = append(q.Core.Items, n)
-	q.Columns = append(q.Columns, c)
-}
-
-// BaseColumn returns the table column that a node reads, or nil if the node is an expression.
-func BaseColumn(n *Node) *SourceColumn {
-	if n.Op == OpCol && n.Column >= 0 && n.Source.Columns[n.Column].Base != nil {
-		return &n.Source.Columns[n.Column]
-	}
-	return nil
-}
-
-// ItemOf returns the index of the result column with the same expression, or -1.
-func (q *Query) ItemOf(n *Node) int {
-	for i, item := range q.Core.Items {
-		if SameNode(item, n) {
-			return i
-		}
-	}
-	return -1
-}
-
-// IsColumn reports whether a node is the column with a qualified name.
-func (n *Node) IsColumn(e *syntax.ColumnRef) bool {
-	last := len(e.Parts) - 1
-	return last > 0 && n.Op == OpCol && n.Column >= 0 && n.Source.Matches(e.Parts[:last]) &&
-		strings.EqualFold(n.Source.Columns[n.Column].Name, e.Column())
-}
-
-// First returns the leftmost SELECT of a set operation.
-func (q *Query) First() *Query {
-	for q.Set != nil {
-		q = q.Set.X
-	}
-	return q
-}
 
 // Query is a bound query. Exactly one of Core, Set, Recursive and Inner is set.
 type Query struct {
@@ -102,28 +60,8 @@ type Core struct {
 	Having   *Node
 }
 
-// aggregates reports whether the select list contains an aggregate.
-func (c *Core) aggregates() bool {
-	for _, n := range c.Items {
-		if n.Traits&HasAgg != 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// IsBareGroup reports whether all rows form one group but the select list has no aggregate, as with
-// GROUP BY () or HAVING alone. SQLite groups only if the select list has an aggregate.
-func (c *Core) IsBareGroup() bool {
-	return len(c.Group) == 0 && (c.Grouped || c.Having != nil) && !c.aggregates()
-}
-
 // From is a *Source or a *Join.
 type From interface{ isFrom() }
-
-func (*Source) isFrom() {}
-
-func (*Join) isFrom() {}
 
 // Join joins two items of FROM.
 type Join struct {
@@ -225,3 +163,55 @@ func (q *Query) ColumnTypes() []types.Column {
 	}
 	return out
 }
+
+// Add appends a result column.
+func (q *Query) Add(n *Node, c ResultColumn) {
+	q.Core.Items = append(q.Core.Items, n)
+	q.Columns = append(q.Columns, c)
+}
+
+// BaseColumn returns the table column that a node reads, or nil if the node is an expression.
+func BaseColumn(n *Node) *SourceColumn {
+	if n.Op == OpCol && n.Column >= 0 && n.Source.Columns[n.Column].Base != nil {
+		return &n.Source.Columns[n.Column]
+	}
+	return nil
+}
+
+// ItemOf returns the index of the result column with the same expression, or -1.
+func (q *Query) ItemOf(n *Node) int {
+	for i, item := range q.Core.Items {
+		if SameNode(item, n) {
+			return i
+		}
+	}
+	return -1
+}
+
+// First returns the leftmost SELECT of a set operation.
+func (q *Query) First() *Query {
+	for q.Set != nil {
+		q = q.Set.X
+	}
+	return q
+}
+
+// aggregates reports whether the select list contains an aggregate.
+func (c *Core) aggregates() bool {
+	for _, n := range c.Items {
+		if n.Traits&HasAgg != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// IsBareGroup reports whether all rows form one group but the select list has no aggregate, as with
+// GROUP BY () or HAVING alone. SQLite groups only if the select list has an aggregate.
+func (c *Core) IsBareGroup() bool {
+	return len(c.Group) == 0 && (c.Grouped || c.Having != nil) && !c.aggregates()
+}
+
+func (*Source) isFrom() {}
+
+func (*Join) isFrom() {}

@@ -6,28 +6,8 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
-	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
-
-// AllowNull marks a source as the side of an outer join that may have no row.
-func (s *Source) AllowNull() {
-	for i := range s.Columns {
-		s.Columns[i].Null = true
-	}
-}
-
-// AddHidden adds a hidden column to a derived table and returns a reference to the column.
-func (s *Source) AddHidden(n *Node) *Node {
-	s.Lineage.Items = append(s.Lineage.Items, n)
-	q := *s.Query
-	q.Columns = append(slices.Clone(q.Columns), ResultColumn{Type: n.Type, Null: n.Null})
-	s.Query = &q
-	s.Columns = append(s.Columns, SourceColumn{
-		Type: n.Type, Null: n.Null, Label: n.Label, SQL: ColumnName(len(s.Lineage.Items) - 1), Hidden: true,
-	})
-	return ColumnNode(s, len(s.Columns)-1)
-}
 
 // Source is a named set of rows: an item of FROM, or inserted and deleted of OUTPUT.
 type Source struct {
@@ -87,20 +67,6 @@ func (s *Source) ColumnByName(name string) int {
 	return found
 }
 
-// Matches reports whether a qualifier (the parts before the column) names the source.
-func (s *Source) Matches(q []syntax.Ident) bool {
-	if s.Name == "" || !strings.EqualFold(q[len(q)-1].Name, s.Name) {
-		return false
-	}
-	if len(q) == 1 {
-		return true
-	}
-	if s.Schema == "" || q[len(q)-2].Name != "" && !strings.EqualFold(q[len(q)-2].Name, s.Schema) {
-		return false
-	}
-	return len(q) == 2 || q[len(q)-3].Name == "" || strings.EqualFold(q[len(q)-3].Name, s.DB)
-}
-
 // Resolve returns the node of a column of a source.
 func (s *Source) Resolve(i int) (*Node, error) {
 	s.Used = true
@@ -141,3 +107,22 @@ type XMLNodes struct {
 
 // IsNodesColumn reports whether a node is the column of nodes.
 func IsNodesColumn(n *Node) bool { return n.Op == OpCol && n.Source != nil && n.Source.XMLNodes != nil }
+
+// AllowNull marks a source as the side of an outer join that may have no row.
+func (s *Source) AllowNull() {
+	for i := range s.Columns {
+		s.Columns[i].Null = true
+	}
+}
+
+// AddHidden adds a hidden column to a derived table and returns a reference to the column.
+func (s *Source) AddHidden(n *Node) *Node {
+	s.Lineage.Items = append(s.Lineage.Items, n)
+	q := *s.Query
+	q.Columns = append(slices.Clone(q.Columns), ResultColumn{Type: n.Type, Null: n.Null})
+	s.Query = &q
+	s.Columns = append(s.Columns, SourceColumn{
+		Type: n.Type, Null: n.Null, Label: n.Label, SQL: ColumnName(len(s.Lineage.Items) - 1), Hidden: true,
+	})
+	return ColumnNode(s, len(s.Columns)-1)
+}

@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
+	"github.com/jobagent/jobagent/testenv/tsqld/xquery"
 )
 
 // With declares the CTEs of a WITH clause. Error 239 for a duplicate name.
@@ -43,6 +44,15 @@ func (b *Binder) With(ctes []*syntax.CTE) error {
 		b.Place.CTEs = s
 	}
 	return nil
+}
+
+// declareSpaces adds the namespaces of WITH XMLNAMESPACES to the place.
+func (b *Binder) declareSpaces(list []*syntax.XMLNamespace) {
+	spaces := slices.Clone(b.Place.Spaces)
+	for _, n := range list {
+		spaces = append(spaces, xquery.Binding{Prefix: n.Prefix.Name, Space: n.URI.Text})
+	}
+	b.Place.Spaces = spaces
 }
 
 // cte returns the source of a reference to a CTE.

@@ -8,60 +8,6 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
-// Aggregates returns the aggregation state of a level, or nil outside a SELECT.
-func (l *Level) Aggregates() *Aggregation {
-	if l == nil {
-		return nil
-	}
-	return l.Agg
-}
-
-// CheckNested returns an error if no aggregate of any SELECT is allowed here: 147 or 130.
-func (a *Aggregation) CheckNested() error {
-	switch {
-	case a == nil:
-		return mserr.AggregateInWhere()
-	case a.InArguments:
-		return mserr.AggregateInAggregate()
-	}
-	return nil
-}
-
-// CheckAllowed returns an error if an aggregate of this SELECT's rows is not allowed here: 147,
-// 4101 and others.
-func (a *Aggregation) CheckAllowed() error {
-	switch {
-	case a == nil, !a.Allowed && a.Refusal == nil: // in FROM
-		return mserr.AggregateInApply()
-	case !a.Allowed:
-		return a.Refusal
-	}
-	return nil
-}
-
-// Expose adds a source to a level. Errors: 106 for too many sources, 1011 for a duplicate alias,
-// 1013 for a duplicate table.
-func (l *Level) Expose(src *tree.Source, aliased bool) error {
-	if len(l.Sources) >= mostTables {
-		return mserr.TooManyTables(MaxTables)
-	}
-	if src.Name != "" {
-		for _, other := range l.Sources {
-			if !strings.EqualFold(other.Name, src.Name) {
-				continue
-			}
-			if aliased {
-				return mserr.DuplicateCorrelation(src.Name)
-			}
-			if strings.EqualFold(other.Schema, src.Schema) && strings.EqualFold(other.DB, src.DB) {
-				return mserr.SameExposedNames(src.Name, other.Name)
-			}
-		}
-	}
-	l.Sources = append(l.Sources, src)
-	return nil
-}
-
 // Level is one level of name resolution: the sources of a SELECT. Names that are not found are
 // looked up in the parent.
 type Level struct {
@@ -99,6 +45,20 @@ func Dotted(parts []syntax.Ident) string {
 	return strings.Join(names, ".")
 }
 
+// Matches reports whether a qualifier (the parts before the column) names a source.
+func Matches(s *tree.Source, q []syntax.Ident) bool {
+	if s.Name == "" || !strings.EqualFold(q[len(q)-1].Name, s.Name) {
+		return false
+	}
+	if len(q) == 1 {
+		return true
+	}
+	if s.Schema == "" || q[len(q)-2].Name != "" && !strings.EqualFold(q[len(q)-2].Name, s.Schema) {
+		return false
+	}
+	return len(q) == 2 || q[len(q)-3].Name == "" || strings.EqualFold(q[len(q)-3].Name, s.DB)
+}
+
 // Width returns the number of columns that a name may have to be compared with.
 func (l *Level) Width() (n int) {
 	for at := l; at != nil; at = at.Parent {
@@ -128,7 +88,7 @@ func (l *Level) Find(parts []syntax.Ident) (*tree.Node, error) {
 	q := parts[:len(parts)-1]
 	for at := l; at != nil; at = at.Parent {
 		for _, src := range at.Sources {
-			if !src.Matches(q) {
+			if !Matches(src, q) {
 				continue
 			}
 			switch i := src.ColumnByName(name); i {
@@ -184,5 +144,59 @@ func (l *Level) Exposed(name string) *tree.Source {
 			return src
 		}
 	}
+	return nil
+}
+
+// Aggregates returns the aggregation state of a level, or nil outside a SELECT.
+func (l *Level) Aggregates() *Aggregation {
+	if l == nil {
+		return nil
+	}
+	return l.Agg
+}
+
+// CheckNested returns an error if no aggregate of any SELECT is allowed here: 147 or 130.
+func (a *Aggregation) CheckNested() error {
+	switch {
+	case a == nil:
+		return mserr.AggregateInWhere()
+	case a.InArguments:
+		return mserr.AggregateInAggregate()
+	}
+	return nil
+}
+
+// CheckAllowed returns an error if an aggregate of this SELECT's rows is not allowed here: 147,
+// 4101 and others.
+func (a *Aggregation) CheckAllowed() error {
+	switch {
+	case a == nil, !a.Allowed && a.Refusal == nil: // in FROM
+		return mserr.AggregateInApply()
+	case !a.Allowed:
+		return a.Refusal
+	}
+	return nil
+}
+
+// Expose adds a source to a level. Errors: 106 for too many sources, 1011 for a duplicate alias,
+// 1013 for a duplicate table.
+func (l *Level) Expose(src *tree.Source, aliased bool) error {
+	if len(l.Sources) >= mostTables {
+		return mserr.TooManyTables(MaxTables)
+	}
+	if src.Name != "" {
+		for _, other := range l.Sources {
+			if !strings.EqualFold(other.Name, src.Name) {
+				continue
+			}
+			if aliased {
+				return mserr.DuplicateCorrelation(src.Name)
+			}
+			if strings.EqualFold(other.Schema, src.Schema) && strings.EqualFold(other.DB, src.DB) {
+				return mserr.SameExposedNames(src.Name, other.Name)
+			}
+		}
+	}
+	l.Sources = append(l.Sources, src)
 	return nil
 }

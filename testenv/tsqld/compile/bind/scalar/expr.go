@@ -145,7 +145,7 @@ func (b *Binder) columnRef(e *syntax.ColumnRef, l *names.Level) (*tree.Node, err
 func (b *Binder) pseudoColumn(e *syntax.PseudoColumn, l *names.Level) (*tree.Node, error) {
 	for at := l; at != nil; at = at.Parent {
 		for _, src := range at.Sources {
-			if len(e.Qualifier) > 0 && !src.Matches(e.Qualifier) {
+			if len(e.Qualifier) > 0 && !names.Matches(src, e.Qualifier) {
 				continue
 			}
 			for i := range src.Columns {

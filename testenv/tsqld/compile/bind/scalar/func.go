@@ -29,7 +29,7 @@ func (b calls) funcCall(e *syntax.FuncCall, l *names.Level) (*tree.Node, error) 
 		if systemFunction(e.Name) {
 			return b.builtin(e.Name.Last(), e.Args, e, l)
 		}
-		if n, ok, err := (xmlCalls{b.Binder}).columnMethod(e, l); ok || err != nil {
+		if n, ok, err := xmlCalls(b).columnMethod(e, l); ok || err != nil {
 			return n, err
 		}
 		return b.userFunction(e, l)
