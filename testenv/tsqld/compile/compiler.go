@@ -68,16 +68,6 @@ func (c *Compiler) needsPastPlan(n *plan.Needs) bool {
 	return !c.emptyPast && len(n.ReadPast) > 0 && !n.OtherLocks
 }
 
-// addPastPlan compiles the second plan of a statement that changes temporary tables or table
-// variables. Statements that change other tables always wait for the lock to write.
-func (c *Compiler) addPastPlan(d *plan.DML, again func(*Compiler) (*plan.DML, error)) (err error) {
-	if d.NeedsPastRows || d.Database != 0 || d.IntoDatabase != 0 || !c.needsPastPlan(&d.Needs) {
-		return nil
-	}
-	d.PastPlan, err = again(c.forEmptyPast())
-	return err
-}
-
 // clientError converts an error of this package's exported functions to a *mserr.Error. It leaves a
 // cancelled request (*meter.Stopped) unchanged.
 func clientError(err error) error {

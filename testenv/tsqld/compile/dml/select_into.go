@@ -18,13 +18,7 @@ import (
 
 // SelectInto compiles the INSERT of SELECT … INTO, after the table was created. database is
 // the database of the table, 0 for a temporary one.
-func SelectInto(
-	binder *bind.Binder,
-	q *syntax.Query,
-	hints []*syntax.Option,
-	database int,
-	table *catalog.Table,
-) (d *plan.DML, err error) {
+func SelectInto(binder *bind.Binder, q *syntax.Query, database int, table *catalog.Table) (d *plan.DML, err error) {
 	b := &builder{Binder: binder}
 	q, declared, err := IdentityOf(q)
 	if err != nil {

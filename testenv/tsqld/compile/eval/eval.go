@@ -9,8 +9,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// errNeedsSQL is returned by eval for nodes that only SQLite can compute. The binder never passes
-// such nodes to eval.
+// errNeedsSQL is returned by Node for nodes that only SQLite can compute. The binders never pass
+// such nodes to Node.
 var errNeedsSQL = errors.New("compile: evaluate expression: needs SQLite")
 
 // Node evaluates a node without SQLite. row holds the values of tree.OpField nodes.

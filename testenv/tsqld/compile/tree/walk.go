@@ -207,7 +207,7 @@ func (n *Node) Replace(swap func(*Node) *Node) *Node {
 	return &c
 }
 
-// replaceOrder applies replace to the items of an ORDER BY.
+// replaceOrder applies Replace to the items of an ORDER BY.
 func replaceOrder(order []OrderTerm, swap func(*Node) *Node) []OrderTerm {
 	out := make([]OrderTerm, len(order))
 	for i, o := range order {
