@@ -60,7 +60,7 @@ type (
 	// Run holds the values that the interpreter supplies for one execution of a plan.
 	Run = tree.Run
 	// Deduction collects the types of parameters without a declaration.
-	Deduction = tree.Deduction
+	Deduction = names.Deduction
 	// Deduced is a parameter without a declaration.
 	Deduced = tree.Deduced
 )
@@ -98,4 +98,4 @@ const (
 )
 
 // NewDeduction returns a deduction for parameters.
-func NewDeduction(params []*Deduced) *Deduction { return tree.NewDeduction(params) }
+func NewDeduction(params []*Deduced) *Deduction { return names.NewDeduction(params) }

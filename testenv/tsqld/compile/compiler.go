@@ -7,7 +7,6 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/names"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
-	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
@@ -18,8 +17,8 @@ import (
 // errors are *mserr.Error without a line number.
 type Compiler struct {
 	scope     names.Scope
-	deduction *tree.Deduction // parameters without a declaration; nil for none
-	emptyPast bool            // sources with READPAST are compiled as empty tables
+	deduction *names.Deduction // parameters without a declaration; nil for none
+	emptyPast bool             // sources with READPAST are compiled as empty tables
 }
 
 // New returns a compiler for the statements of a scope.
@@ -49,7 +48,7 @@ func (c *Compiler) Type(
 
 // Deducing returns a compiler that accepts the parameters of d and notes their types. Its plans
 // must not run.
-func (c *Compiler) Deducing(d *tree.Deduction) *Compiler {
+func (c *Compiler) Deducing(d *names.Deduction) *Compiler {
 	r := *c
 	r.deduction = d
 	return &r

@@ -5,7 +5,6 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/from"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/names"
-	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
@@ -17,7 +16,7 @@ type Binder struct{ from.Binder }
 // are those of OPTION. With emptyPast, sources with READPAST are empty tables. deduction has the
 // parameters without a declaration; nil for none. Errors: 911 and 916 for the current database, 310
 // for a hint out of range.
-func New(scope names.Scope, hints []*syntax.Option, emptyPast bool, deduction *tree.Deduction) (*Binder, error) {
+func New(scope names.Scope, hints []*syntax.Option, emptyPast bool, deduction *names.Deduction) (*Binder, error) {
 	b := &Binder{}
 	var err error
 	if b.Resolver, err = names.New(scope, emptyPast, deduction); err != nil {

@@ -71,23 +71,23 @@ const RowBound = HasColumn | HasSubquery | HasAgg | HasWindow | HasPerRow
 
 // Node is a bound expression. Nodes are immutable once built and may be shared.
 type Node struct {
-	Op        Op
-	Type      types.Type
-	Null      bool // the value may be NULL
-	Label     Label
-	Traits    Traits
-	Args      []*Node
+	Op        Op         // the kind, which tells the fields that the node uses
+	Type      types.Type // of the value
+	Null      bool       // the value may be NULL
+	Label     Label      // collation label; zero for types other than characters
+	Traits    Traits     // of the node and its arguments
+	Args      []*Node    // the operands
 	Value     types.Value
-	Name      string // variable or operator
-	Key       string // the key of a function
-	Func      store.Func
-	Source    *Source
-	Column    int
-	Query     *Query
+	Name      string     // variable or operator
+	Key       string     // the key of a function
+	Func      store.Func // OpCall, OpPerRow: the function of Key
+	Source    *Source    // OpCol
+	Column    int        // OpCol: an index of Source.Columns, or PackedColumn; OpField: an index of the row
+	Query     *Query     // a subquery
 	Aggregate *Aggregate
-	Run       func(*Run) types.Value
-	SingleRow bool     // OpScalar: the query returns at most one row
-	Deduced   *Deduced // OpVar: a parameter without a declaration
+	Run       func(*Run) types.Value // OpRun: the value in one execution
+	SingleRow bool                   // OpScalar: the query returns at most one row
+	Deduced   *Deduced               // OpVar: a parameter without a declaration
 	// Locale is the locale of the node's conversions; zero unless the session has another.
 	Locale types.Locale
 	// Original is the original expression of a node that was retyped; nil for other nodes.
@@ -100,9 +100,9 @@ type Node struct {
 // Aggregate is an aggregate or window function.
 type Aggregate struct {
 	Native   string // SQLite's function; "" for agg(key, ...)
-	Key      string
-	Distinct bool
-	Star     bool
+	Key      string // key of agg(key, ...), if Native is ""
+	Distinct bool   // DISTINCT
+	Star     bool   // COUNT(*)
 	Args     []*Node
 	Order    []OrderTerm // WITHIN GROUP
 	Window   *Window     // nil for a plain aggregate
@@ -112,15 +112,15 @@ type Aggregate struct {
 
 // Window is an OVER clause.
 type Window struct {
-	Partition []*Node
-	Order     []OrderTerm
-	Frame     string // SQLite's text; "" for the default
+	Partition []*Node     // PARTITION BY
+	Order     []OrderTerm // ORDER BY
+	Frame     string      // SQLite's text; "" for the default
 }
 
 // OrderTerm is an item of an ORDER BY.
 type OrderTerm struct {
 	Node *Node
-	Desc bool
+	Desc bool // descending
 }
 
 // ViaColumn returns the column by which the statement names the expression, or nil.

@@ -11,13 +11,13 @@ type Query struct {
 	Recursive *Recursion
 	Inner     *Query // for a document: the query whose rows are aggregated
 
-	Columns []ResultColumn
+	Columns []ResultColumn // in the order of the items
 
-	Order   []OrderTerm
-	Limit   *Node // number of rows, or a float with Percent
-	Offset  *Node
-	Percent bool
-	Ties    bool
+	Order   []OrderTerm // ORDER BY; empty for none
+	Limit   *Node       // number of rows, or a float with Percent; nil for no limit
+	Offset  *Node       // number of rows to skip; nil for none
+	Percent bool        // TOP n PERCENT
+	Ties    bool        // WITH TIES
 
 	Document    DocumentKind
 	DocumentKey string // key of the aggregate that builds the document
@@ -27,7 +27,7 @@ type Query struct {
 // DocumentKind is the kind of document that a query's rows are aggregated to.
 type DocumentKind uint8
 
-// Documents.
+// The kinds of documents.
 const (
 	DocumentNone DocumentKind = iota
 	DocumentJSON
@@ -37,9 +37,9 @@ const (
 
 // ResultColumn is a result column.
 type ResultColumn struct {
-	Name  string
+	Name  string // "" for none
 	Type  types.Type
-	Null  bool
+	Null  bool // the value may be NULL
 	Label Label
 	Auto  *SourceColumn // the table column selected, for SELECT INTO; otherwise nil
 	// Origin is Auto, or the table column behind the column of a derived table.
@@ -50,14 +50,14 @@ type ResultColumn struct {
 
 // Core is SELECT ... HAVING.
 type Core struct {
-	Distinct bool
-	Items    []*Node
-	From     From // nil without FROM
-	Where    *Node
-	Group    []*Node
+	Distinct bool    // DISTINCT
+	Items    []*Node // the select list
+	From     From    // nil without FROM
+	Where    *Node   // nil without WHERE
+	Group    []*Node // GROUP BY
 	Sets     [][]int // grouping sets, as indexes into Group; nil for a plain GROUP BY
 	Grouped  bool    // the query has GROUP BY or an aggregate
-	Having   *Node
+	Having   *Node   // nil without HAVING
 }
 
 // From is a *Source or a *Join.
@@ -72,16 +72,16 @@ type Join struct {
 
 // SetQuery is a set operation over queries with the same types.
 type SetQuery struct {
-	Op   string
+	Op   string // SQLite's keywords
 	X, Y *Query
 }
 
 // Recursion is a recursive common table expression.
 type Recursion struct {
-	Source *Source // the rows of the expression, as its recursive members see them
-	Anchor *Query
-	Steps  []*Query
-	Limit  int // MAXRECURSION, 0 for none
+	Source *Source  // the rows of the expression, as its recursive members see them
+	Anchor *Query   // the members that do not name the expression
+	Steps  []*Query // the recursive members
+	Limit  int      // MAXRECURSION, 0 for none
 }
 
 // IsSingleRow reports whether a query certainly returns at most one row.

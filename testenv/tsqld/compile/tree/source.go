@@ -13,9 +13,9 @@ import (
 type Source struct {
 	Alias string // alias in the SQL; "" for columns without a qualifier (CHECK constraints)
 	Name  string // qualifier of its columns: the alias, or the table's name
-	// DB and schema may also qualify the name of a table without an alias.
+	// DB and Schema may also qualify the name of a table without an alias.
 	DB, Schema string
-	Columns    []SourceColumn
+	Columns    []SourceColumn // including hidden ones
 
 	// Exactly one of these is set, or none for rows that SQLite provides otherwise (spools,
 	// inserted and deleted).
@@ -38,16 +38,16 @@ type Source struct {
 
 // SourceColumn is a column of a source.
 type SourceColumn struct {
-	Name   string
+	Name   string // as T-SQL names it
 	Type   types.Type
-	Null   bool
+	Null   bool // the value may be NULL
 	Label  Label
-	SQL    string // SQLite's column name
-	Hidden bool   // cannot be named and is not part of *
-	Base   *catalog.Column
-	Owner  *Source       // the source that is the table of Base
-	Origin *SourceColumn // for a derived table: the table column behind it, or nil
-	Expr   bool          // for a derived table: the column is an expression
+	SQL    string          // SQLite's column name
+	Hidden bool            // cannot be named and is not part of *
+	Base   *catalog.Column // the column of the table, or nil
+	Owner  *Source         // the source that is the table of Base
+	Origin *SourceColumn   // for a derived table: the table column behind it, or nil
+	Expr   bool            // for a derived table: the column is an expression
 	// Expand returns the expression of a column that SQLite does not store: a computed column, or
 	// an expression over other sources. It is nil for ordinary columns.
 	Expand func() (*Node, error)

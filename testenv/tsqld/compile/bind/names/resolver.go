@@ -31,8 +31,8 @@ type Resolver struct {
 	Locale types.Locale
 	// EmptyPast makes sources with READPAST empty tables.
 	EmptyPast bool
-	Meter     *meter.Meter    // of the session; may be nil
-	deduction *tree.Deduction // parameters without a declaration; nil for none
+	Meter     *meter.Meter // of the session; may be nil
+	deduction *Deduction   // parameters without a declaration; nil for none
 }
 
 const (
@@ -90,7 +90,7 @@ type Place struct {
 // New returns a resolver for one statement, whose names are resolved in the current
 // database. With emptyPast, sources with READPAST are empty tables. deduction has the parameters
 // without a declaration; nil for none. Errors: 911 and 916 for the current database.
-func New(scope Scope, emptyPast bool, deduction *tree.Deduction) (Resolver, error) {
+func New(scope Scope, emptyPast bool, deduction *Deduction) (Resolver, error) {
 	r := Resolver{Scope: scope, dbs: map[int]bool{}, Locale: scope.Locale(), Meter: scope.Meter(),
 		EmptyPast: emptyPast, deduction: deduction}
 	r.Needs.EmptyPast = emptyPast
