@@ -7,9 +7,9 @@
 // [ScalarFunc] for the evaluation without SQLite. The functions of the session ([EnvFunc]) and of
 // the interpreter (the Local constants) also need a running session.
 //
-//	bind: Make(Arith, …) ──┐                ┌─ fn(key, …)      ScalarFunc     a value
-//	                       ├─ key ─ SQLite ─┼─ agg(key, …)     AggregateFunc  a value of many rows
-//	lower: a literal ──────┘                └─ rowset(key, …)  RowsFunc       rows
+//	SELECT price / 2:        bind ── Make(Arith, …) ── fn('a|3|…', t1.c3, 2) ── a value for each row
+//	SELECT … FROM OPENJSON:  bind ── Make(TableFunction, …) ── rowset('rs|…', ?1) ── rows
+//	UPDATE … SET name = x:   dml ── Make(Store, …) ── fn('st|…', x) ── the value, or error 2628
 //
 // # Common mistakes
 //

@@ -2,7 +2,8 @@
 // about their rows. A rewritten query has the same rows; the random queries of package exec compare
 // the two.
 //
-//	bind:  [Prune] drops branches of UNION ALL that no row can come from
-//	       [MergeApply] makes a join of a simple APPLY
-//	lower: [WithDrivingTables] lets temporary tables drive a join
+//	SELECT: bind ── [Prune] drops branches of UNION ALL that no row can come from
+//	             ── [MergeApply] makes a join of a simple APPLY
+//	        lower ── [WithDrivingTables] lets temporary tables drive a join
+//	UPDATE: the same for its FROM; dml ── [FromNeedsPastRows]: no row without those of READPAST
 package rewrite

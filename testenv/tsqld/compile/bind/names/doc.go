@@ -2,8 +2,9 @@
 // query, of types, variables and collations. It also notes what a statement needs to run:
 // databases, permissions, temporary tables, locks.
 //
-//	dbo.item ── [Resolver.Object] ── catalog.Table      b.Needs: the database, SELECT on the table
-//	i.price  ── [Level.Find] ─────── tree.Node (a column of a source of the Level or an outer one)
+//	SELECT i.price FROM dbo.item i: [Resolver.Object] ── the table. Needs: its database, SELECT on it
+//	                                [Level.Find] ── the column, in this Level or an outer one
+//	UPDATE item SET price = @p:     the same, and UPDATE on the table; [Resolver.Variable] ── @p
 //
 // Names inside views and functions are resolved in the [Place] of their database and schema.
 package names
