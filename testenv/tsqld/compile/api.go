@@ -1,11 +1,15 @@
 package compile
 
 import (
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/names"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/dml"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/eval"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
+	"github.com/jobagent/jobagent/testenv/tsqld/store"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
 // The results of a [Compiler] and what their execution needs, which the packages below this one
@@ -96,6 +100,33 @@ const (
 	MaxTables   = names.MaxTables
 	MaxElements = names.MaxElements
 )
+
+// The keys of the interpreter's functions; see [keys.LocalFunction].
+const (
+	LocalFunction      = keys.LocalFunction
+	LocalTableFunction = keys.LocalTableFunction
+	LocalSequence      = keys.LocalSequence
+	LocalIdentity      = keys.LocalIdentity
+	LocalRowVersion    = keys.LocalRowVersion
+)
+
+// Functions returns the resolver of all keys in the compiler's SQL, for store.Config. One resolver
+// can be shared by several stores.
+func Functions() *store.Functions { return keys.Functions() }
+
+// EnvFunc returns the function of the session with a key, bound to an environment, or nil for keys
+// of other kinds. The resolver passed to store.Conn.SetLocal must call it first.
+func EnvFunc(env builtin.Env, key string) (store.Func, error) { return keys.EnvFunc(env, key) }
+
+// EncodeRows encodes rows as one text, in which they pass through SQLite. [LocalTableFunction]
+// returns such a text.
+func EncodeRows(rows [][]types.Value) string { return keys.EncodeRows(rows) }
+
+// StoreSQL returns SQL that converts value, itself SQL of type from, as an assignment to a column
+// of type to does. table and column are for error 2628.
+func StoreSQL(from, to types.Type, table, column, value string) string {
+	return keys.StoreSQL(from, to, table, column, value)
+}
 
 // NewDeduction returns a deduction for parameters.
 func NewDeduction(params []*Deduced) *Deduction { return names.NewDeduction(params) }

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
-	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
@@ -568,7 +568,7 @@ func (r *run) alterColumn(b *builder, a *syntax.AlterColumn) (map[int]catalog.Fi
 		c.SQLName = "" // the catalog chooses a new name
 	}
 	return map[int]catalog.Fill{
-		c.ID: {SQL: keys.StoreSQL(was.Type, c.Type, fullLabel(b.d, old), c.Name, was.SQLName)},
+		c.ID: {SQL: compile.StoreSQL(was.Type, c.Type, fullLabel(b.d, old), c.Name, was.SQLName)},
 	}, nil
 }
 

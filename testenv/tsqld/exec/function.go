@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
-	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
@@ -22,29 +22,29 @@ func (s *Session) localFunction(key string) (store.Func, error) {
 	if r == nil {
 		return nil, nil
 	}
-	if fn, err := keys.EnvFunc(env{r}, key); fn != nil || err != nil {
+	if fn, err := compile.EnvFunc(env{r}, key); fn != nil || err != nil {
 		return fn, err
 	}
 	switch {
-	case key == keys.LocalIdentity:
+	case key == compile.LocalIdentity:
 		return func(_ *meter.Meter, args []types.Value) (types.Value, error) { return r.recordIdentity(args[0]) }, nil
 	case strings.HasPrefix(key, catalog.CapturePrefix):
 		return r.captureFunc(key)
-	case strings.HasPrefix(key, keys.LocalRowVersion):
-		id, err := strconv.Atoi(key[len(keys.LocalRowVersion):])
+	case strings.HasPrefix(key, compile.LocalRowVersion):
+		id, err := strconv.Atoi(key[len(compile.LocalRowVersion):])
 		if err != nil {
 			return nil, mserr.NotSupported("the function key %s", key)
 		}
 		return func(*meter.Meter, []types.Value) (types.Value, error) { return r.nextRowVersion(id) }, nil
-	case strings.HasPrefix(key, keys.LocalSequence):
+	case strings.HasPrefix(key, compile.LocalSequence):
 		return r.sequenceFunc(key)
-	case strings.HasPrefix(key, keys.LocalFunction):
-		d, object, err := localKey(key, keys.LocalFunction)
+	case strings.HasPrefix(key, compile.LocalFunction):
+		d, object, err := localKey(key, compile.LocalFunction)
 		return func(_ *meter.Meter, args []types.Value) (types.Value, error) {
 			return r.scalarFunction(d, object, args)
 		}, err
-	case strings.HasPrefix(key, keys.LocalTableFunction):
-		d, object, err := localKey(key, keys.LocalTableFunction)
+	case strings.HasPrefix(key, compile.LocalTableFunction):
+		d, object, err := localKey(key, compile.LocalTableFunction)
 		return func(_ *meter.Meter, args []types.Value) (types.Value, error) {
 			return r.tableFunction(d, object, args)
 		}, err
@@ -271,7 +271,7 @@ func (r *run) tableFunction(database int, object int32, args []types.Value) (typ
 		if err != nil {
 			return err
 		}
-		out = keys.EncodeRows(rows)
+		out = compile.EncodeRows(rows)
 		return nil
 	})
 	return out, err

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
-	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile"
 	"github.com/jobagent/jobagent/testenv/tsqld/lock"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -130,7 +130,7 @@ func New(cfg Config) (*Instance, error) {
 		return nil, fmt.Errorf("the password of sa has more than %d characters: choose a shorter one", MaxPassword)
 	}
 	ctx := context.Background()
-	st, err := store.Open(ctx, store.Config{Dir: cfg.Dir, Functions: keys.Functions(), CommitFault: cfg.CommitFault})
+	st, err := store.Open(ctx, store.Config{Dir: cfg.Dir, Functions: compile.Functions(), CommitFault: cfg.CommitFault})
 	if err != nil {
 		return nil, err
 	}

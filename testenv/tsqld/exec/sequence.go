@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
@@ -18,7 +18,7 @@ type sharedValue struct {
 }
 
 // sequenceFunc returns the SQLite function of NEXT VALUE FOR for a key: see
-// [keys.LocalSequence].
+// [compile.LocalSequence].
 func (r *run) sequenceFunc(key string) (store.Func, error) {
 	places := 1
 	base := key
@@ -29,7 +29,7 @@ func (r *run) sequenceFunc(key string) (store.Func, error) {
 		}
 		places, base = n, strings.Join(part[:3], "|")
 	}
-	d, object, err := localKey(base, keys.LocalSequence)
+	d, object, err := localKey(base, compile.LocalSequence)
 	if err != nil {
 		return nil, err
 	}
