@@ -145,7 +145,7 @@ func (r *run) load(target *bulkTarget, load BulkLoad) (n int64, err error) {
 		return n, err
 	}
 	d := r.s.databaseByID(dml.Database)
-	if (unchecked || !target.fire && len(dml.Target.Triggers) > 0) && !r.mayAlter(d, dml.Target) {
+	if (unchecked || !target.fire && len(dml.Target.Triggers) > 0) && !r.s.mayAlter(d, dml.Target) {
 		return 0, mserr.NoObjectOrPermission(st.Table.String()) // documentation of bcp, "Permissions"
 	}
 	insert := func() error {
@@ -155,14 +155,14 @@ func (r *run) load(target *bulkTarget, load BulkLoad) (n int64, err error) {
 		return r.markUntrusted(d, dml.Target.ObjectID)
 	}
 	if !target.fire || !dml.Fires {
-		err = r.atomic(dml.Databases, true, insert)
+		err = r.s.atomic(r.ctx, dml.Databases, true, insert)
 		return n, err
 	}
 	fire := r.withTriggers(dml, func() (int64, error) {
 		err := insert()
 		return n, err
 	})
-	err = r.inTransaction(func() error { return r.atomic(dml.Databases, true, fire) })
+	err = r.inTransaction(func() error { return r.s.atomic(r.ctx, dml.Databases, true, fire) })
 	return n, err
 }
 
@@ -175,7 +175,7 @@ func hasConstraints(t *catalog.Table) bool {
 // markUntrusted marks the constraints of a table that rows may now violate (documentation of BULK
 // INSERT, CHECK_CONSTRAINTS: without it "the constraint on the table is marked as not-trusted").
 func (r *run) markUntrusted(d *catalog.Database, table int32) error {
-	return r.edit(d, func(e *catalog.Edit) error {
+	return r.s.edit(r.ctx, d, func(e *catalog.Edit) error {
 		t := e.Database().TableByID(table).Clone()
 		for _, c := range t.Checks {
 			c.NotTrusted = true

@@ -134,7 +134,7 @@ func (r *run) bindSent(name string, tt *catalog.TableType, t *catalog.Table, sen
 	err := r.s.fill(r.ctx, t, rows)
 	var ce *store.ConstraintError
 	if errors.As(err, &ce) {
-		return r.constraintMessage("INSERT", nil, t, ce)
+		return r.s.constraintMessage("INSERT", nil, t, ce)
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strconv"
@@ -129,9 +130,9 @@ func (r *run) changeBy(dml *compile.DML, row []types.Value) (n int64, err error)
 			err := do()
 			return n, err
 		})
-		err = r.inTransaction(func() error { return r.atomicPast(dml.Databases, r.past(dml), true, fire) })
+		err = r.inTransaction(func() error { return r.s.atomicPast(r.ctx, dml.Databases, r.past(dml), true, fire) })
 	default:
-		err = r.atomicPast(dml.Databases, r.past(dml), isMultiStatement(dml), do)
+		err = r.s.atomicPast(r.ctx, dml.Databases, r.past(dml), isMultiStatement(dml), do)
 	}
 	switch {
 	case !errors.Is(err, errSkipped):
@@ -232,39 +233,40 @@ func (r *run) changeLocal(dml *compile.DML, do func() error) error {
 		}
 	}
 	if r.changesTableVar(dml) {
-		return r.localTransaction(isMultiStatement(dml), do)
+		return r.s.localTransaction(r.ctx, isMultiStatement(dml), do)
 	}
-	return r.localChangeOf(isMultiStatement(dml), do)
+	return r.s.localChangeOf(r.ctx, isMultiStatement(dml), do)
 }
 
 // localChange calls do, which changes temporary tables, atomically and as part of the open
 // transaction.
-func (r *run) localChange(do func() error) error { return r.localChangeOf(true, do) }
+func (s *core) localChange(ctx context.Context, do func() error) error {
+	return s.localChangeOf(ctx, true, do)
+}
 
 // localChangeOf is localChange. several tells whether do runs more than one SQLite statement.
-func (r *run) localChangeOf(several bool, do func() error) error {
-	s := r.s
+func (s *core) localChangeOf(ctx context.Context, several bool, do func() error) error {
 	if s.tran.level > 0 || s.tran.begun {
 		if s.tran.doomed {
 			return mserr.Uncommittable()
 		}
-		return r.atomic(nil, several, do)
+		return s.atomic(ctx, nil, several, do)
 	}
-	return r.localTransaction(several, do)
+	return s.localTransaction(ctx, several, do)
 }
 
 // localTransaction calls do in a SQLite transaction of its own, unless one is open.
-func (r *run) localTransaction(several bool, do func() error) error {
-	if !several || r.s.conn.InTransaction() {
+func (s *core) localTransaction(ctx context.Context, several bool, do func() error) error {
+	if !several || s.conn.InTransaction() {
 		return do()
 	}
-	if err := r.s.conn.Begin(r.ctx); err != nil {
+	if err := s.conn.Begin(ctx); err != nil {
 		return err
 	}
 	if err := do(); err != nil {
-		return errors.Join(err, r.s.conn.Rollback())
+		return errors.Join(err, s.conn.Rollback())
 	}
-	return r.s.conn.Commit()
+	return s.conn.Commit()
 }
 
 // apply runs the SQLite statements of a plan and returns the number of changed rows.

@@ -34,14 +34,14 @@ const (
 // may have several requests. (Documentation of BEGIN TRANSACTION: "a Transact-SQL explicit or
 // implicit transaction that starts under a MARS session becomes a batch-scoped transaction".)
 func (r *run) scopeToBatch() {
-	if t := &r.s.tran; r.s.client.Multiple && t.level == 1 && t.batch == nil && !t.unseen {
-		t.batch = r
+	if t := &r.s.tran; r.s.client.Multiple && t.level == 1 && !t.batch && !t.unseen {
+		t.batch = true
 	}
 }
 
 // endBatchScope rolls the transaction back that a request has begun and not ended.
 func (s *Session) endBatchScope(r *run) error {
-	if s.tran.level == 0 || s.tran.batch != r {
+	if s.tran.level == 0 || !s.tran.batch {
 		return nil
 	}
 	m := mserr.ActiveAtBatchEnd()

@@ -129,7 +129,7 @@ func (r *run) reconfigure() error {
 }
 
 // setting returns the value of an option.
-func (in *Instance) setting(id int64) catalog.Setting {
+func (in *server) setting(id int64) catalog.Setting {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if s, ok := in.settings[id]; ok {

@@ -53,11 +53,11 @@ func (r *run) whileStmt(st *syntax.WhileStmt) (ctl, error) {
 	}
 	for {
 		if r.gotoLabel == "" {
-			if err := r.canceled(); err != nil {
+			if err := r.s.canceled(r.ctx); err != nil {
 				return ctl{}, err
 			}
 			r.f.line = st.Pos().Line
-			r.now, r.sequenceValues = 0, nil
+			r.s.now, r.sequenceValues = 0, nil
 			ok, err := r.condition(st.Cond)
 			if err != nil {
 				return ctl{}, r.settle(st, err)
@@ -163,7 +163,7 @@ func (r *run) waitFor(st *syntax.WaitForStmt) error {
 	case <-timer.C:
 		return nil
 	case <-r.ctx.Done():
-		return r.canceled()
+		return r.s.canceled(r.ctx)
 	}
 }
 

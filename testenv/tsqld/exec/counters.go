@@ -47,7 +47,7 @@ func (c counter) value() *big.Int {
 }
 
 // counterOf returns a copy of a counter. On first use it loads the counter from the file.
-func (s *Session) counterOf(ctx context.Context, key counterKey, load string) (counter, error) {
+func (s *core) counterOf(ctx context.Context, key counterKey, load string) (counter, error) {
 	s.inst.mu.Lock()
 	c := s.inst.counters[key]
 	s.inst.mu.Unlock()
@@ -69,21 +69,21 @@ func (s *Session) counterOf(ctx context.Context, key counterKey, load string) (c
 }
 
 // setCounter stores a counter in memory.
-func (i *Instance) setCounter(key counterKey, c counter) {
+func (i *server) setCounter(key counterKey, c counter) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.counters[key] = &c
 }
 
 // resetCounter removes a counter after its object was created or dropped.
-func (i *Instance) resetCounter(key counterKey) {
+func (i *server) resetCounter(key counterKey) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	delete(i.counters, key)
 }
 
 // identityKey returns the key of a table's identity column.
-func (s *Session) identityKey(database int, t *catalog.Table) counterKey {
+func (s *core) identityKey(database int, t *catalog.Table) counterKey {
 	if database == 0 {
 		return counterKey{session: s.id, object: t.ObjectID}
 	}
@@ -155,7 +155,7 @@ func (r *run) storeIntoIdentity(dml *compile.DML, rt *compile.Run, n int64) erro
 		return mserr.ArithmeticOverflow("IDENTITY", need.Column.Type.Name())
 	}
 	r.s.inst.setCounter(r.s.identityKey(dml.IntoDatabase, dml.Into), counter{last: last, used: true})
-	return r.storeIdentity(dml.IntoDatabase, dml.Into, last)
+	return r.s.storeIdentity(r.ctx, dml.IntoDatabase, dml.Into, last)
 }
 
 // integerRange returns the range of an identity column's type.
@@ -190,7 +190,7 @@ func (r *run) storeLastIdentity(dml *compile.DML, rt *compile.Run, n int64) erro
 	}
 	last := rt.Identity + (n-1)*need.Increment
 	r.setIdentity(last)
-	return r.storeIdentity(dml.Database, dml.Target, last)
+	return r.s.storeIdentity(r.ctx, dml.Database, dml.Target, last)
 }
 
 // setIdentity sets @@IDENTITY and SCOPE_IDENTITY(). Table variables count, too.
@@ -200,13 +200,13 @@ func (r *run) setIdentity(last int64) {
 }
 
 // storeIdentity writes the last identity value of a table to its database.
-func (r *run) storeIdentity(database int, t *catalog.Table, last int64) error {
+func (s *core) storeIdentity(ctx context.Context, database int, t *catalog.Table, last int64) error {
 	if database == 0 {
 		return nil
 	}
 	sql := fmt.Sprintf("INSERT INTO %s.%s(object_id, last) VALUES (?1, ?2) "+
 		"ON CONFLICT(object_id) DO UPDATE SET last = excluded.last", catalog.SQLName(database), catalog.IdentityTable)
-	_, err := r.s.conn.Exec(r.ctx, sql, []types.Value{int64(t.ObjectID), last})
+	_, err := s.conn.Exec(ctx, sql, []types.Value{int64(t.ObjectID), last})
 	return err
 }
 
@@ -255,7 +255,7 @@ func (r *run) storeExplicitIdentity(dml *compile.DML) error {
 		return nil
 	}
 	r.s.inst.setCounter(key, counter{last: furthest, used: true})
-	return r.storeIdentity(dml.Database, dml.Target, furthest)
+	return r.s.storeIdentity(r.ctx, dml.Database, dml.Target, furthest)
 }
 
 // nextSequence evaluates NEXT VALUE FOR.
@@ -276,14 +276,14 @@ func (r *run) nextSequence(database int, object int32) (types.Value, error) {
 	var v *big.Int
 	draw := func() error {
 		var err error
-		v, err = r.drawSequence(d, q)
+		v, err = r.s.drawSequence(r.ctx, d, q)
 		return err
 	}
 	var err error
 	if s.tran.exclusive[database] {
 		err = draw()
 	} else {
-		err = r.atomic([]int{database}, false, draw)
+		err = r.s.atomic(r.ctx, []int{database}, false, draw)
 	}
 	if err != nil {
 		return nil, err
@@ -292,9 +292,9 @@ func (r *run) nextSequence(database int, object int32) (types.Value, error) {
 }
 
 // drawSequence returns the next value of a sequence and stores it.
-func (r *run) drawSequence(d *catalog.Database, q *catalog.Sequence) (*big.Int, error) {
+func (s *core) drawSequence(ctx context.Context, d *catalog.Database, q *catalog.Sequence) (*big.Int, error) {
 	key := counterKey{database: d.ID, object: q.ObjectID}
-	c, err := r.s.counterOf(r.ctx, key,
+	c, err := s.counterOf(ctx, key,
 		fmt.Sprintf("SELECT current, used FROM %s.%s WHERE object_id = ?1", d.SQLName(), catalog.SequenceTable))
 	if err != nil {
 		return nil, err
@@ -312,8 +312,8 @@ func (r *run) drawSequence(d *catalog.Database, q *catalog.Sequence) (*big.Int, 
 			}
 		}
 	}
-	r.s.inst.setCounter(key, sequenceCounter(v, true))
-	_, err = r.s.conn.Exec(r.ctx, fmt.Sprintf("UPDATE %s.%s SET current = ?2, used = 1 WHERE object_id = ?1",
+	s.inst.setCounter(key, sequenceCounter(v, true))
+	_, err = s.conn.Exec(ctx, fmt.Sprintf("UPDATE %s.%s SET current = ?2, used = 1 WHERE object_id = ?1",
 		d.SQLName(), catalog.SequenceTable),
 		[]types.Value{int64(q.ObjectID), catalog.StoredSequence(v)})
 	return v, err
@@ -331,7 +331,7 @@ type rowVersions struct {
 }
 
 // versionsOf returns the rowversions of a database.
-func (i *Instance) versionsOf(database int) *rowVersions {
+func (i *server) versionsOf(database int) *rowVersions {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	v := i.versions[database]
@@ -344,7 +344,7 @@ func (i *Instance) versionsOf(database int) *rowVersions {
 
 // forgetVersions ends the current reservations of rowversions of databases, because a rollback may
 // have undone them.
-func (i *Instance) forgetVersions(databases map[int]bool) {
+func (i *server) forgetVersions(databases map[int]bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	for id := range databases {
@@ -357,12 +357,12 @@ func (i *Instance) forgetVersions(databases map[int]bool) {
 }
 
 // nextRowVersion returns a new rowversion: eight bytes, big-endian.
-func (r *run) nextRowVersion(database int) (types.Value, error) {
-	v := r.s.inst.versionsOf(database)
+func (s *core) nextRowVersion(ctx context.Context, database int) (types.Value, error) {
+	v := s.inst.versionsOf(database)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.last >= v.limit {
-		if err := r.reserveVersions(v, database); err != nil {
+		if err := s.reserveVersions(ctx, v, database); err != nil {
 			return nil, err
 		}
 	}
@@ -372,15 +372,15 @@ func (r *run) nextRowVersion(database int) (types.Value, error) {
 
 // lastRowVersion returns the last rowversion that a database has used. After a start of the server
 // that is the last one that was reserved.
-func (r *run) lastRowVersion(database int) ([]byte, error) {
-	v := r.s.inst.versionsOf(database)
+func (s *core) lastRowVersion(ctx context.Context, database int) ([]byte, error) {
+	v := s.inst.versionsOf(database)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.last == 0 {
-		if err := r.s.conn.Use(r.ctx, database); err != nil {
+		if err := s.conn.Use(ctx, database); err != nil {
 			return nil, err
 		}
-		if err := r.storedVersion(v, database); err != nil {
+		if err := s.storedVersion(ctx, v, database); err != nil {
 			return nil, err
 		}
 	}
@@ -388,9 +388,9 @@ func (r *run) lastRowVersion(database int) ([]byte, error) {
 }
 
 // storedVersion reads the last rowversion that was reserved in the file of a database.
-func (r *run) storedVersion(v *rowVersions, database int) error {
+func (s *core) storedVersion(ctx context.Context, v *rowVersions, database int) error {
 	table := catalog.SQLName(database) + "." + catalog.MetaTable
-	row, err := r.s.conn.QueryRow(r.ctx, "SELECT value FROM "+table+" WHERE key = ?1",
+	row, err := s.conn.QueryRow(ctx, "SELECT value FROM "+table+" WHERE key = ?1",
 		[]types.Value{catalog.MetaRowVersion})
 	if isMissingObject(err) { // a system database has the table from its first definition on
 		v.last, err = max(v.last, catalog.InitialRowVersion), nil
@@ -407,17 +407,17 @@ func (r *run) storedVersion(v *rowVersions, database int) error {
 }
 
 // reserveVersions reserves a block of rowversions in the file.
-func (r *run) reserveVersions(v *rowVersions, database int) error {
+func (s *core) reserveVersions(ctx context.Context, v *rowVersions, database int) error {
 	if database == 0 {
 		v.limit = v.last + versionBlock
 		return nil
 	}
-	if err := r.storedVersion(v, database); err != nil {
+	if err := s.storedVersion(ctx, v, database); err != nil {
 		return err
 	}
 	v.limit = v.last + versionBlock
 	table := catalog.SQLName(database) + "." + catalog.MetaTable
-	_, err := r.s.conn.Exec(r.ctx, "INSERT OR REPLACE INTO "+table+"(key, value) VALUES (?1, ?2)",
+	_, err := s.conn.Exec(ctx, "INSERT OR REPLACE INTO "+table+"(key, value) VALUES (?1, ?2)",
 		[]types.Value{catalog.MetaRowVersion, int64(v.limit)})
 	return err
 }

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"context"
 	"errors"
 	"strconv"
 	"strings"
@@ -85,21 +86,20 @@ func statementName(st syntax.Stmt) string {
 }
 
 // datetime returns the time of the statement, rounded for create_date and modify_date.
-func (r *run) datetime() int64 { return types.RoundDateTime(env{r}.Now()) }
+func (s *core) datetime() int64 { return types.RoundDateTime(s.Now()) }
 
 // edit changes definitions of a database inside the open SQLite transaction. fn gets the current
 // version of the database.
-func (r *run) edit(d *catalog.Database, fn func(e *catalog.Edit) error) error {
-	s := r.s
+func (s *core) edit(ctx context.Context, d *catalog.Database, fn func(e *catalog.Edit) error) error {
 	now := s.databaseByID(d.ID)
 	if now == nil {
 		return mserr.NoDatabase(d.Name)
 	}
-	e := now.Edit(r.datetime())
+	e := now.Edit(s.datetime())
 	if err := fn(e); err != nil {
 		return err
 	}
-	changed, err := e.Apply(r.ctx, s.conn)
+	changed, err := e.Apply(ctx, s.conn)
 	if err != nil {
 		return err
 	}
@@ -112,18 +112,18 @@ func (r *run) edit(d *catalog.Database, fn func(e *catalog.Edit) error) error {
 
 // alter calls fn as a statement that changes definitions of a database. fn runs with the writer
 // lock held and gets the current version of the database.
-func (r *run) alter(d *catalog.Database, fn func(d *catalog.Database, e *catalog.Edit) error) error {
+func (s *core) alter(ctx context.Context, d *catalog.Database, fn func(d *catalog.Database, e *catalog.Edit) error) error {
 	if d.Options.ReadOnly {
 		return mserr.ReadOnlyDatabase(d.Name)
 	}
-	return r.atomic([]int{d.ID}, true, func() error {
-		return r.edit(d, func(e *catalog.Edit) error { return fn(e.Database(), e) })
+	return s.atomic(ctx, []int{d.ID}, true, func() error {
+		return s.edit(ctx, d, func(e *catalog.Edit) error { return fn(e.Database(), e) })
 	})
 }
 
 // target returns the database and the existing schema in which a statement creates an object.
 func (r *run) target(n *syntax.ObjectName) (*catalog.Database, string, error) {
-	d, err := r.place(n)
+	d, err := r.s.place(n)
 	if err != nil {
 		return nil, "", err
 	}
@@ -155,8 +155,7 @@ func (r *run) moduleTarget(n *syntax.ObjectName, statement string) (*catalog.Dat
 }
 
 // mayCreate checks the permission to create an object in a schema.
-func (r *run) mayCreate(d *catalog.Database, permission, schema string) error {
-	s := r.s
+func (s *core) mayCreate(d *catalog.Database, permission, schema string) error {
 	if !s.may(d, permission, catalog.Securable{Class: catalog.ClassDatabase}) {
 		return mserr.DatabasePermission(permission, d.Name)
 	}
@@ -168,10 +167,10 @@ func (r *run) mayCreate(d *catalog.Database, permission, schema string) error {
 }
 
 // mayAlter reports whether the session may change or drop an object.
-func (r *run) mayAlter(d *catalog.Database, o catalog.Object) bool {
+func (s *core) mayAlter(d *catalog.Database, o catalog.Object) bool {
 	h := o.Head()
-	return catalog.IsGlobalTemp(h.Name) || r.s.may(d, "ALTER", catalog.Securable{Class: catalog.ClassObject, Major: int(h.ObjectID)}) ||
-		r.s.may(d, "ALTER", catalog.Securable{Class: catalog.ClassSchema, Major: h.SchemaID})
+	return catalog.IsGlobalTemp(h.Name) || s.may(d, "ALTER", catalog.Securable{Class: catalog.ClassObject, Major: int(h.ObjectID)}) ||
+		s.may(d, "ALTER", catalog.Securable{Class: catalog.ClassSchema, Major: h.SchemaID})
 }
 
 // preceded returns an error of two messages, such as 1776 and 1750. CATCH sees only the last one.
@@ -180,7 +179,7 @@ func preceded(first, last *mserr.Error) error {
 }
 
 // definitionError returns the message for a constraint error of SQLite during a change of a table.
-func (r *run) definitionError(verb string, d *catalog.Database, t *catalog.Table, err error) error {
+func (s *core) definitionError(ctx context.Context, verb string, d *catalog.Database, t *catalog.Table, err error) error {
 	var ce *store.ConstraintError
 	if !errors.As(err, &ce) {
 		return err
@@ -206,9 +205,9 @@ func (r *run) definitionError(verb string, d *catalog.Database, t *catalog.Table
 		if ix == nil {
 			return ce
 		}
-		return mserr.DuplicateIndexKey(objectLabel(d, t), ix.Name, r.duplicateKey(d, t, ix))
+		return mserr.DuplicateIndexKey(objectLabel(d, t), ix.Name, s.duplicateKey(ctx, d, t, ix))
 	}
-	return r.constraintMessage(verb, d, t, ce)
+	return s.constraintMessage(verb, d, t, ce)
 }
 
 // dbcc executes DBCC: CHECKIDENT, USEROPTIONS, and commands without an effect here.
@@ -249,7 +248,7 @@ func (r *run) checkIdent(st *syntax.DBCCStmt) error {
 			return mserr.New(2501, 16, "Cannot find a table or object with the name \"%s\". Check the system catalog.",
 				name)
 		}
-		if !r.mayAlter(d, t) {
+		if !r.s.mayAlter(d, t) {
 			return mserr.New(2557, 14, "User does not have permission to run DBCC CHECKIDENT for object '%s'.", t.Name)
 		}
 		database = d.ID
@@ -287,7 +286,7 @@ func (r *run) checkIdent(st *syntax.DBCCStmt) error {
 			fresh.last -= col.Auto.Increment
 		}
 		r.s.inst.setCounter(key, fresh)
-		if err := r.storeIdentity(database, t, fresh.last); err != nil {
+		if err := r.s.storeIdentity(r.ctx, database, t, fresh.last); err != nil {
 			return err
 		}
 		return r.info(mserr.New(7998, 10, "Checking identity information: current identity value '%s'.", current))
@@ -295,7 +294,7 @@ func (r *run) checkIdent(st *syntax.DBCCStmt) error {
 	if database == 0 {
 		return do()
 	}
-	return r.atomic([]int{database}, true, do)
+	return r.s.atomic(r.ctx, []int{database}, true, do)
 }
 
 // wordOf returns the text of an argument that is a word, a name or a string.

@@ -61,7 +61,7 @@ func (r *run) waitForOthers(d *catalog.Database, st *syntax.AlterDatabaseStmt) e
 	var deadline <-chan time.Time // fires when the other sessions are to be ended
 	switch st.Termination {
 	case "ROLLBACK IMMEDIATE":
-		return r.endSessions(r.s.inst.users(d.ID, r.s))
+		return r.s.endSessions(r.ctx, r.s.inst.users(d.ID, r.s.core))
 	case "ROLLBACK AFTER":
 		timer := time.NewTimer(time.Duration(st.After) * time.Second)
 		defer timer.Stop()
@@ -75,7 +75,7 @@ func (r *run) waitForOthers(d *catalog.Database, st *syntax.AlterDatabaseStmt) e
 	}
 	for {
 		leave := r.s.inst.nextLeave()
-		users := r.s.inst.users(d.ID, r.s)
+		users := r.s.inst.users(d.ID, r.s.core)
 		if len(users) == 0 {
 			return nil
 		}
@@ -86,11 +86,11 @@ func (r *run) waitForOthers(d *catalog.Database, st *syntax.AlterDatabaseStmt) e
 		select {
 		case <-leave:
 		case <-deadline:
-			return r.endSessions(users)
+			return r.s.endSessions(r.ctx, users)
 		case <-expired:
 			return lockFailed(d)
 		case <-r.ctx.Done():
-			return r.canceled()
+			return r.s.canceled(r.ctx)
 		}
 	}
 }

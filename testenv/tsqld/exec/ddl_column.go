@@ -293,7 +293,7 @@ func (b *builder) defaultValue(c *catalog.Column, def *syntax.DefaultConstraint)
 		return err
 	}
 	c.Default = &catalog.Default{
-		ObjectID: id, Name: name, System: system, Text: b.definitionText(def.Value), Created: b.r.datetime(),
+		ObjectID: id, Name: name, System: system, Text: b.definitionText(def.Value), Created: b.r.s.datetime(),
 	}
 	return nil
 }

@@ -120,7 +120,7 @@ func (b *builder) key(k *syntax.KeyConstraint, column string) error {
 		return constraintFailed(err)
 	}
 	ix.Name = name
-	ix.Key = &catalog.Key{ObjectID: id, Name: name, Primary: k.Primary, System: system, Created: b.r.datetime()}
+	ix.Key = &catalog.Key{ObjectID: id, Name: name, Primary: k.Primary, System: system, Created: b.r.s.datetime()}
 	b.t.Indexes = append(b.t.Indexes, ix)
 	return nil
 }
@@ -177,7 +177,7 @@ func (b *builder) check(k *syntax.CheckConstraint, column string) error {
 		return err
 	}
 	check := &catalog.Check{
-		ObjectID: id, Name: name, System: system, Text: b.definitionText(k.Cond), SQL: sql, Created: b.r.datetime(),
+		ObjectID: id, Name: name, System: system, Text: b.definitionText(k.Cond), SQL: sql, Created: b.r.s.datetime(),
 	}
 	cols := columnsOf(b.t, k.Cond)
 	if c := b.t.Column(column); c != nil {
@@ -225,7 +225,7 @@ func (b *builder) foreignKey(k *syntax.ForeignKeyConstraint, column string) erro
 	}
 	fk := &catalog.ForeignKey{
 		ObjectID: id, Name: name, System: system, OnDelete: catalog.Action(k.OnDelete),
-		OnUpdate: catalog.Action(k.OnUpdate), Created: b.r.datetime(),
+		OnUpdate: catalog.Action(k.OnUpdate), Created: b.r.s.datetime(),
 	}
 	if err := b.work(len(k.Columns)); err != nil {
 		return err

@@ -59,7 +59,7 @@ func (r *run) createDatabase(st *syntax.CreateDatabaseStmt) error {
 	if !ok { // a confined identity has no permission on the server, and no SID that may own a database
 		return mserr.DatabasePermission("CREATE DATABASE", "master")
 	}
-	if _, err := s.inst.catalog.CreateDatabase(r.ctx, st.Name.Name, login.sid, opts, r.datetime()); err != nil {
+	if _, err := s.inst.catalog.CreateDatabase(r.ctx, st.Name.Name, login.sid, opts, r.s.datetime()); err != nil {
 		return err
 	}
 	if st.Files {
@@ -80,13 +80,13 @@ func elasticPool(o *syntax.Option) string {
 }
 
 // serverRole reports whether the session is a member of sysadmin or of another fixed server role.
-func (s *Session) serverRole(name string) bool {
+func (s *core) serverRole(name string) bool {
 	l := s.ownLogin()
 	return l != nil && (l.SysAdmin() || slices.Contains(l.Roles, catalog.Fold(name)))
 }
 
 // ownsDatabase reports whether the session may change or drop a database.
-func (s *Session) ownsDatabase(d *catalog.Database) bool {
+func (s *core) ownsDatabase(d *catalog.Database) bool {
 	return s.sysadmin() || s.may(d, "CONTROL", catalog.Securable{Class: catalog.ClassDatabase})
 }
 
@@ -110,7 +110,7 @@ func (r *run) dropDatabase(st *syntax.DropStmt, name string) error {
 		return mserr.DatabaseInUse(d.Name)
 	}
 	defer release()
-	if s.dbID == d.ID || len(s.inst.users(d.ID, s)) > 0 {
+	if s.dbID == d.ID || len(s.inst.users(d.ID, s.core)) > 0 {
 		return mserr.DatabaseInUse(d.Name)
 	}
 	// With the writer lock held, no other session writes to the database.
@@ -123,7 +123,7 @@ func (r *run) dropDatabase(st *syntax.DropStmt, name string) error {
 }
 
 // forgetDatabase discards the cached data about a database.
-func (i *Instance) forgetDatabase(id int) {
+func (i *server) forgetDatabase(id int) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	for k := range i.counters {
@@ -157,7 +157,7 @@ func (r *run) alterDatabase(st *syntax.AlterDatabaseStmt) error {
 	case st.NewName.Name != "" && d.ID <= catalog.DatabaseMSDB:
 		return alterFailed(mserr.OptionNotSettable("MODIFY NAME", d.Name))
 	case st.NewName.Name != "":
-		return r.alter(d, func(_ *catalog.Database, e *catalog.Edit) error {
+		return r.s.alter(r.ctx, d, func(_ *catalog.Database, e *catalog.Edit) error {
 			if s.database(st.NewName.Name) != nil && !equalNames(st.NewName.Name, d.Name) {
 				return mserr.DatabaseExists(st.NewName.Name)
 			}
@@ -176,7 +176,7 @@ func (r *run) alterScoped(st *syntax.AlterDatabaseStmt) error {
 	if d == nil || !r.s.ownsDatabase(d) {
 		return mserr.DatabasePermission("ALTER ANY DATABASE SCOPED CONFIGURATION", r.s.Database())
 	}
-	return r.alter(d, func(now *catalog.Database, e *catalog.Edit) error {
+	return r.s.alter(r.ctx, d, func(now *catalog.Database, e *catalog.Edit) error {
 		opts := now.Options
 		opts.Other = maps.Clone(opts.Other)
 		if opts.Other == nil {
@@ -201,7 +201,7 @@ func (r *run) alterOptions(d *catalog.Database, st *syntax.AlterDatabaseStmt) er
 	}) {
 		return mserr.OptionNotSettable(st.Set[0].Name, d.Name)
 	}
-	if d.Options.SingleUser && s.inst.hasOther(d.ID, s) {
+	if d.Options.SingleUser && s.inst.hasOther(d.ID, s.core) {
 		return alterFailed(mserr.New(5064, 16,
 			"Changes to the state or options of database '%s' cannot be made at this time. The database is in single-user mode, and a user is currently connected to it.",
 			d.Name))
@@ -237,11 +237,11 @@ func (r *run) alterOptions(d *catalog.Database, st *syntax.AlterDatabaseStmt) er
 func (r *run) applyOptions(d *catalog.Database, do func(now *catalog.Database, e *catalog.Edit) error) error {
 	if d.Options.ReadOnly {
 		// This is the only statement that may write to a read-only database.
-		return r.atomic([]int{d.ID}, true, func() error {
-			return r.edit(d, func(e *catalog.Edit) error { return do(e.Database(), e) })
+		return r.s.atomic(r.ctx, []int{d.ID}, true, func() error {
+			return r.s.edit(r.ctx, d, func(e *catalog.Edit) error { return do(e.Database(), e) })
 		})
 	}
-	return r.alter(d, do)
+	return r.s.alter(r.ctx, d, do)
 }
 
 // setDatabaseOption applies one option of ALTER DATABASE.

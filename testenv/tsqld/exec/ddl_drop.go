@@ -75,7 +75,7 @@ func (r *run) dropObject(st *syntax.DropStmt, n *syntax.ObjectName, kinds []cata
 	if st.Kind != "TABLE" && n.Database() != "" {
 		return mserr.DatabaseNotAllowed("DROP " + st.Kind)
 	}
-	d, err := r.place(n)
+	d, err := r.s.place(n)
 	if err != nil {
 		return err
 	}
@@ -93,14 +93,14 @@ func (r *run) dropObject(st *syntax.DropStmt, n *syntax.ObjectName, kinds []cata
 			return mserr.WrongDrop(st.Kind, n.String(), kindName(o.Head().Kind), "DROP "+use)
 		}
 	}
-	if o == nil || !r.mayAlter(d, o) {
+	if o == nil || !r.s.mayAlter(d, o) {
 		if st.IfExists && o == nil {
 			return nil
 		}
 		return notFound
 	}
 	id := o.Head().ObjectID
-	return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+	return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 		o := d.ObjectByID(id)
 		if o == nil {
 			if st.IfExists {
@@ -157,7 +157,7 @@ func (r *run) dropTemp(st *syntax.DropStmt, n *syntax.ObjectName) error {
 		}
 		return mserr.CannotDrop("drop", "table", n.Last())
 	}
-	return r.localChange(func() error {
+	return r.s.localChange(r.ctx, func() error {
 		if err := s.dropLocal(context.WithoutCancel(r.ctx), t); err != nil {
 			return err
 		}
@@ -168,7 +168,7 @@ func (r *run) dropTemp(st *syntax.DropStmt, n *syntax.ObjectName) error {
 
 // dropType drops an alias or table type.
 func (r *run) dropType(st *syntax.DropStmt, n *syntax.ObjectName) error {
-	d, err := r.place(n)
+	d, err := r.s.place(n)
 	if err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ func (r *run) dropType(st *syntax.DropStmt, n *syntax.ObjectName) error {
 		} else {
 			userType = tt.UserTypeID
 		}
-		return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+		return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 			if by := typeUser(d, userType); by != "" {
 				return mserr.TypeReferenced(n.String(), by)
 			}
@@ -229,7 +229,7 @@ func (r *run) dropTrigger(st *syntax.DropStmt, n *syntax.ObjectName) error {
 	if st.OnDatabase || st.OnServer {
 		return mserr.NotSupported("DDL triggers")
 	}
-	d, err := r.place(n)
+	d, err := r.s.place(n)
 	if err != nil {
 		return err
 	}
@@ -238,10 +238,10 @@ func (r *run) dropTrigger(st *syntax.DropStmt, n *syntax.ObjectName) error {
 		if !ok || k.Kind != catalog.KindTrigger {
 			continue
 		}
-		if !r.mayAlter(d, d.ObjectByID(k.Table)) {
+		if !r.s.mayAlter(d, d.ObjectByID(k.Table)) {
 			break
 		}
-		return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+		return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 			dropped := func(tr *catalog.Trigger) bool { return tr.ObjectID == k.ObjectID }
 			if v, ok := d.ObjectByID(k.Table).(*catalog.View); ok {
 				v = v.Clone()
@@ -276,5 +276,5 @@ func (r *run) dropSchema(st *syntax.DropStmt, n *syntax.ObjectName) error {
 		!r.s.mayDatabase("ALTER ANY SCHEMA") {
 		return mserr.CannotFind("drop", "schema", n.Last())
 	}
-	return r.alter(d, func(_ *catalog.Database, e *catalog.Edit) error { return e.DropSchema(sc) })
+	return r.s.alter(r.ctx, d, func(_ *catalog.Database, e *catalog.Edit) error { return e.DropSchema(sc) })
 }

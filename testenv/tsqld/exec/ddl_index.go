@@ -19,7 +19,7 @@ func (r *run) changeTable(n *syntax.ObjectName, verb string, notFound error, fn 
 			return err
 		}
 		catalog.Number(b.t)
-		err := r.localChange(func() error {
+		err := r.s.localChange(r.ctx, func() error {
 			rows, err := s.convertedRows(r.ctx, old, b.t, nil)
 			if err != nil {
 				return err
@@ -30,7 +30,7 @@ func (r *run) changeTable(n *syntax.ObjectName, verb string, notFound error, fn 
 			s.temps = s.temps.with(old.Name, b.t)
 			return nil
 		})
-		return r.definitionError(verb, nil, b.t, err)
+		return r.s.definitionError(r.ctx, verb, nil, b.t, err)
 	}
 	o, d, err := r.object(n)
 	if err != nil {
@@ -43,10 +43,10 @@ func (r *run) changeTable(n *syntax.ObjectName, verb string, notFound error, fn 
 		}
 		return notFound
 	}
-	if !r.mayAlter(d, t) {
+	if !r.s.mayAlter(d, t) {
 		return notFound
 	}
-	err = r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+	err = r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 		old := d.TableByID(t.ObjectID)
 		if old == nil {
 			return notFound
@@ -60,7 +60,7 @@ func (r *run) changeTable(n *syntax.ObjectName, verb string, notFound error, fn 
 		t = b.t
 		return e.ReplaceTable(b.t, nil)
 	})
-	return r.definitionError(verb, d, t, err)
+	return r.s.definitionError(r.ctx, verb, d, t, err)
 }
 
 // createIndex executes CREATE INDEX.

@@ -152,13 +152,13 @@ func (r *run) putModule(
 		return err
 	}
 	name := n.Last()
-	return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+	return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 		old := d.Object(schema, name)
 		switch {
 		case verb == syntax.Alter && old == nil:
 			return mserr.InvalidObject(n.String())
 		case old == nil || verb == syntax.Create:
-			if err := r.mayCreate(d, permission, schema); err != nil {
+			if err := r.s.mayCreate(d, permission, schema); err != nil {
 				return err
 			}
 			if d.Taken(schema, name) {
@@ -166,7 +166,7 @@ func (r *run) putModule(
 			}
 		case !fits(old):
 			return mserr.IncompatibleAlter(n.String())
-		case !r.mayAlter(d, old):
+		case !r.s.mayAlter(d, old):
 			return mserr.InvalidObject(n.String())
 		}
 		h := catalog.Header{Name: name, SchemaID: d.Schema(schema).ID}
@@ -431,7 +431,7 @@ func (r *run) refreshModule(a arguments) (int32, error) {
 	if err != nil {
 		return 1, err
 	}
-	return 0, r.alter(d, func(_ *catalog.Database, e *catalog.Edit) error {
+	return 0, r.s.alter(r.ctx, d, func(_ *catalog.Database, e *catalog.Edit) error {
 		c := v.Clone()
 		c.Columns = cols
 		return e.Put(c)

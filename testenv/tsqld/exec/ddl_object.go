@@ -19,10 +19,10 @@ func (r *run) createType(st *syntax.CreateTypeStmt) error {
 		return err
 	}
 	name := st.Name.Last()
-	if err := r.mayCreate(d, "CREATE TYPE", schema); err != nil {
+	if err := r.s.mayCreate(d, "CREATE TYPE", schema); err != nil {
 		return err
 	}
-	return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+	return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 		if d.AliasType(schema, name) != nil || d.TableType(schema, name) != nil || types.Known(name) {
 			return mserr.New(219, 16, "The type '%s' already exists, or you do not have permission to create it.",
 				st.Name.String())
@@ -55,11 +55,11 @@ func (r *run) createSynonym(st *syntax.CreateSynonymStmt) error {
 	if err != nil {
 		return err
 	}
-	if err := r.mayCreate(d, "CREATE SYNONYM", schema); err != nil {
+	if err := r.s.mayCreate(d, "CREATE SYNONYM", schema); err != nil {
 		return err
 	}
 	name := st.Name.Last()
-	return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+	return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 		if d.Taken(schema, name) {
 			return mserr.ObjectExists(name)
 		}
@@ -97,7 +97,7 @@ func (r *run) createSchema(st *syntax.CreateSchemaStmt) error {
 			name = p.Name
 		}
 	}
-	err := r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+	err := r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 		if d.Schema(name) != nil {
 			return preceded(mserr.ObjectExists(name), mserr.CreateSchemaFailed())
 		}
@@ -127,10 +127,10 @@ func (r *run) alterSchema(st *syntax.AlterSchemaStmt) error {
 	if err != nil {
 		return err
 	}
-	if o == nil || !r.mayAlter(d, o) {
+	if o == nil || !r.s.mayAlter(d, o) {
 		return mserr.CannotFind("find", "object", st.Object.Last())
 	}
-	return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+	return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 		sc := d.Schema(st.Name.Name)
 		if sc == nil {
 			return mserr.CannotFind("alter", "schema", st.Name.Name)
@@ -186,7 +186,7 @@ func (r *run) sequence(st *syntax.SequenceStmt) error {
 	if err != nil {
 		return err
 	}
-	if err := r.mayCreate(d, "CREATE SEQUENCE", schema); err != nil {
+	if err := r.s.mayCreate(d, "CREATE SEQUENCE", schema); err != nil {
 		return err
 	}
 	name := st.Name.Last()
@@ -224,7 +224,7 @@ func (r *run) sequence(st *syntax.SequenceStmt) error {
 			"The start value for sequence object '%s' must be between the minimum and maximum value of the sequence object.",
 			name)
 	}
-	return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+	return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 		if d.Taken(schema, name) {
 			return mserr.ObjectExists(name)
 		}
@@ -318,10 +318,10 @@ func (r *run) alterSequence(st *syntax.SequenceStmt) error {
 		return err
 	}
 	q, ok := o.(*catalog.Sequence)
-	if !ok || !r.mayAlter(d, q) {
+	if !ok || !r.s.mayAlter(d, q) {
 		return mserr.NotSequence(st.Name.String())
 	}
-	return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+	return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 		now, ok := d.ObjectByID(q.ObjectID).(*catalog.Sequence)
 		if !ok {
 			return mserr.NotSequence(st.Name.String())

@@ -48,7 +48,7 @@ func (r *run) permission(st *syntax.PermissionStmt) error {
 		return r.serverPermission(st)
 	}
 	d := s.databaseByID(s.dbID)
-	return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+	return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 		on, kind, err := r.securable(d, st)
 		if err != nil {
 			return err
@@ -162,7 +162,7 @@ func (r *run) serverPermission(st *syntax.PermissionStmt) error {
 	if st.Action == "DENY" {
 		return mserr.NotSupported("DENY of permissions on the server")
 	}
-	return r.alter(s.master(), func(_ *catalog.Database, e *catalog.Edit) error {
+	return r.s.alter(r.ctx, s.master(), func(_ *catalog.Database, e *catalog.Edit) error {
 		for _, to := range st.To {
 			l := s.findLogin(to.Name)
 			if l == nil || !s.sysadmin() {
@@ -193,7 +193,7 @@ var rolePermissions = map[string][]string{
 // mayServer reports whether the session has a permission on the server. VIEW SERVER STATE implies
 // VIEW SERVER PERFORMANCE STATE
 // (https://learn.microsoft.com/sql/relational-databases/security/permissions-database-engine).
-func (s *Session) mayServer(permission string) bool {
+func (s *core) mayServer(permission string) bool {
 	if s.sysadmin() {
 		return true
 	}

@@ -11,9 +11,6 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// master returns the database that stores logins.
-func (s *Session) master() *catalog.Database { return s.databaseByID(catalog.DatabaseMaster) }
-
 // findLogin returns the login with a name, or nil.
 func (s *Session) findLogin(name string) *catalog.Login {
 	return s.inst.catalog.Snapshot().Login(name)
@@ -76,7 +73,7 @@ func (r *run) login(st *syntax.LoginStmt) error {
 		}
 		return mserr.ActionPermission()
 	}
-	return r.alter(s.master(), func(_ *catalog.Database, e *catalog.Edit) error {
+	return r.s.alter(r.ctx, s.master(), func(_ *catalog.Database, e *catalog.Edit) error {
 		old := s.findLogin(st.Name.Name)
 		var l *catalog.Login
 		switch {
@@ -203,7 +200,7 @@ func (r *run) dropLogin(st *syntax.DropStmt, name string) error {
 				name)
 		}
 	}
-	return r.alter(s.master(), func(_ *catalog.Database, e *catalog.Edit) error {
+	return r.s.alter(r.ctx, s.master(), func(_ *catalog.Database, e *catalog.Edit) error {
 		e.DropLogin(l)
 		return nil
 	})
@@ -222,7 +219,7 @@ func (r *run) user(st *syntax.UserStmt) error {
 		}
 		return mserr.ActionPermission()
 	}
-	return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+	return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 		old := d.Principal(st.Name.Name)
 		var p *catalog.Principal
 		if st.Verb == syntax.Create {
@@ -308,7 +305,7 @@ func (r *run) dropPrincipal(st *syntax.DropStmt, name string) error {
 	if p.Fixed || p.ID <= catalog.PrincipalSys {
 		return mserr.New(15150, 16, "Cannot drop the %s '%s'.", kind, name)
 	}
-	return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+	return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 		for _, sc := range d.Schemas() {
 			if sc.OwnerID == p.ID {
 				return mserr.PrincipalOwnsSchema()
@@ -335,7 +332,7 @@ func (r *run) role(st *syntax.RoleStmt) error {
 		if !s.mayDatabase("CREATE ROLE") {
 			return mserr.ActionPermission()
 		}
-		return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+		return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 			if d.Principal(st.Name.Name) != nil {
 				return mserr.PrincipalExists(st.Name.Name)
 			}
@@ -363,7 +360,7 @@ func (r *run) role(st *syntax.RoleStmt) error {
 	case st.DropMember.Name != "":
 		return r.member(d, role, st.DropMember.Name, false)
 	}
-	return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+	return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 		if d.Principal(st.NewName.Name) != nil {
 			return mserr.PrincipalExists(st.NewName.Name)
 		}
@@ -376,7 +373,7 @@ func (r *run) role(st *syntax.RoleStmt) error {
 
 // member adds a principal to a role or removes it.
 func (r *run) member(d *catalog.Database, role *catalog.Principal, name string, add bool) error {
-	return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+	return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 		p := d.Principal(name)
 		verb := "add"
 		if !add {
@@ -415,7 +412,7 @@ func (r *run) serverRole(st *syntax.RoleStmt) error {
 	if l == nil {
 		return mserr.CannotFind("add", "principal", member)
 	}
-	return r.alter(s.master(), func(_ *catalog.Database, e *catalog.Edit) error {
+	return r.s.alter(r.ctx, s.master(), func(_ *catalog.Database, e *catalog.Edit) error {
 		c := l.Clone()
 		c.Roles = slices.DeleteFunc(c.Roles, func(o string) bool { return o == name })
 		if st.AddMember.Name != "" {
@@ -456,7 +453,7 @@ func (r *run) credential(st *syntax.CredentialStmt) error {
 		return err
 	}
 	identity, _ := v.(string)
-	return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+	return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 		old := d.Credential(st.Name.Name)
 		switch {
 		case st.Verb == syntax.Create && old != nil:
@@ -484,7 +481,7 @@ func (r *run) dropCredential(st *syntax.DropStmt, name string) error {
 		}
 		return mserr.CannotFind("drop", "credential", name)
 	}
-	return r.alter(d, func(_ *catalog.Database, e *catalog.Edit) error {
+	return r.s.alter(r.ctx, d, func(_ *catalog.Database, e *catalog.Edit) error {
 		e.DropCredential(c)
 		return nil
 	})
@@ -503,7 +500,7 @@ func (r *run) alterAuthorization(st *syntax.AlterAuthorizationStmt) error {
 		case l == nil || !s.sysadmin() && !s.isOwnLogin(l.Name): // IMPERSONATE on the new owner is needed
 			return mserr.CannotFind("find", "principal", st.Principal.Name)
 		}
-		return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+		return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 			e.SetOwner(l.SID)
 			dbo := d.PrincipalByID(catalog.PrincipalDBO).Clone()
 			dbo.SID = l.SID
@@ -525,7 +522,7 @@ func (r *run) alterAuthorization(st *syntax.AlterAuthorizationStmt) error {
 	}
 	switch st.Class {
 	case "SCHEMA":
-		return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+		return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 			sc := d.Schema(name)
 			if sc == nil {
 				return mserr.CannotFind("find", "schema", name)
@@ -534,7 +531,7 @@ func (r *run) alterAuthorization(st *syntax.AlterAuthorizationStmt) error {
 			return nil
 		})
 	case "ROLE":
-		return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+		return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 			p := d.Principal(name)
 			if p == nil || !p.IsRole() {
 				return mserr.CannotFind("find", "role", name)
@@ -552,7 +549,7 @@ func (r *run) alterAuthorization(st *syntax.AlterAuthorizationStmt) error {
 		if o == nil {
 			return mserr.CannotFind("find", "object", name)
 		}
-		return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+		return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 			return r.moveObject(e, d.ObjectByID(o.Head().ObjectID), func(h *catalog.Header) { h.OwnerID = owner })
 		})
 	}

@@ -24,10 +24,10 @@ func (r *run) createTable(st *syntax.CreateTableStmt) error {
 	if err != nil {
 		return err
 	}
-	if err := r.mayCreateTable(d, schema, name); err != nil {
+	if err := r.s.mayCreateTable(d, schema, name); err != nil {
 		return err
 	}
-	return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+	return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 		if d.Taken(schema, name) {
 			return mserr.ObjectExists(name)
 		}
@@ -76,7 +76,7 @@ func (r *run) createTempTable(st *syntax.CreateTableStmt, name string) error {
 	if err := s.checkIndexOptions("CREATE TABLE", t); err != nil {
 		return err
 	}
-	return r.localChange(func() error { return s.createTemp(r.ctx, t) })
+	return r.s.localChange(r.ctx, func() error { return s.createTemp(r.ctx, t) })
 }
 
 // localDefinition returns the definition of a temporary table or table variable.
@@ -84,8 +84,8 @@ func (r *run) localDefinition(name string, def *syntax.TableDef) (*catalog.Table
 	d := r.s.databaseByID(r.s.dbID)
 	t := &catalog.Table{
 		Header: catalog.Header{
-			Name: name, SchemaID: catalog.SchemaDBO, Kind: catalog.KindTable, Created: r.datetime(),
-			Modified: r.datetime(),
+			Name: name, SchemaID: catalog.SchemaDBO, Kind: catalog.KindTable, Created: r.s.datetime(),
+			Modified: r.s.datetime(),
 		},
 		Temporary: true,
 	}
@@ -116,11 +116,11 @@ func (r *run) alterTable(st *syntax.AlterTableStmt) error {
 	if !ok {
 		return mserr.NoSuchAlter(st.Table.String())
 	}
-	if !r.mayAlter(d, t) {
+	if !r.s.mayAlter(d, t) {
 		return mserr.NoSuchAlter(st.Table.String())
 	}
 	schema := d.SchemaByID(t.SchemaID).Name
-	err = r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+	err = r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 		old := d.TableByID(t.ObjectID)
 		if old == nil {
 			return mserr.NoSuchAlter(st.Table.String())
@@ -133,7 +133,7 @@ func (r *run) alterTable(st *syntax.AlterTableStmt) error {
 		t = b.t
 		return e.ReplaceTable(b.t, fill)
 	})
-	return r.definitionError("ALTER TABLE", d, t, err)
+	return r.s.definitionError(r.ctx, "ALTER TABLE", d, t, err)
 }
 
 // alterAction applies an action to b.t. It returns the values of new and changed columns.
@@ -183,7 +183,7 @@ func (r *run) alterTemp(st *syntax.AlterTableStmt, name string) error {
 	t := b.t
 	t.ObjectID = old.ObjectID
 	catalog.Number(t)
-	err = r.localChange(func() error {
+	err = r.s.localChange(r.ctx, func() error {
 		rows, err := s.convertedRows(r.ctx, old, t, fill)
 		if err != nil {
 			return err
@@ -194,7 +194,7 @@ func (r *run) alterTemp(st *syntax.AlterTableStmt, name string) error {
 		s.temps = s.temps.with(name, t)
 		return nil
 	})
-	return r.definitionError("ALTER TABLE", nil, t, err)
+	return r.s.definitionError(r.ctx, "ALTER TABLE", nil, t, err)
 }
 
 // addItems executes ALTER TABLE ... ADD.
@@ -253,7 +253,7 @@ func (r *run) fillNew(b *builder, old *catalog.Table, c *catalog.Column, applyDe
 			}
 			last := c.Auto.Seed + (n-1)*c.Auto.Increment
 			r.s.inst.setCounter(r.s.identityKey(database, old), counter{last: last, used: true})
-			if err := r.storeIdentity(database, old, last); err != nil {
+			if err := r.s.storeIdentity(r.ctx, database, old, last); err != nil {
 				return catalog.Fill{}, err
 			}
 		}
@@ -633,7 +633,7 @@ func (r *run) switchConstraints(b *builder, a *syntax.AlterCheck) error {
 func (r *run) truncate(st *syntax.TruncateStmt) error {
 	r.s.rowCount = 0
 	if t := r.s.temps[catalog.Fold(st.Table.Last())]; t != nil {
-		return r.localChange(func() error {
+		return r.s.localChange(r.ctx, func() error {
 			if _, err := r.s.conn.Exec(r.ctx, "DELETE FROM "+sqlTable(nil, t), nil); err != nil {
 				return err
 			}
@@ -646,7 +646,7 @@ func (r *run) truncate(st *syntax.TruncateStmt) error {
 		return err
 	}
 	t, ok := o.(*catalog.Table)
-	if !ok || !r.mayAlter(d, t) {
+	if !ok || !r.s.mayAlter(d, t) {
 		return mserr.NoSuchTruncate(st.Table.Last())
 	}
 	for _, other := range d.Tables() {
@@ -656,7 +656,7 @@ func (r *run) truncate(st *syntax.TruncateStmt) error {
 			}
 		}
 	}
-	return r.atomic([]int{d.ID}, true, func() error {
+	return r.s.atomic(r.ctx, []int{d.ID}, true, func() error {
 		if _, err := r.s.conn.Exec(r.ctx, "DELETE FROM "+sqlTable(d, t), nil); err != nil {
 			return err
 		}

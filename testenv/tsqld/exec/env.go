@@ -19,12 +19,7 @@ type env struct{ r *run }
 var _ builtin.Env = env{}
 
 // Now implements [builtin.Clock]. All calls during a statement return the same time.
-func (e env) Now() int64 {
-	if e.r.now == 0 {
-		e.r.now = e.r.s.inst.ticks()
-	}
-	return e.r.now
-}
+func (e env) Now() int64 { return e.r.s.Now() }
 
 // LocalOffset implements [builtin.Clock]. The server's time zone is UTC, as in Azure.
 func (e env) LocalOffset() int { return 0 }
@@ -255,7 +250,7 @@ func (e env) ColumnsUpdated() ([]byte, bool) {
 func (e env) FetchStatus() int { return e.r.s.fetchStatus }
 
 // LastRowVersion implements [builtin.State].
-func (e env) LastRowVersion() ([]byte, error) { return e.r.lastRowVersion(e.r.s.dbID) }
+func (e env) LastRowVersion() ([]byte, error) { return e.r.s.lastRowVersion(e.r.ctx, e.r.s.dbID) }
 
 // CursorRows implements [builtin.State].
 func (e env) CursorRows() int { return e.r.s.cursorRows }

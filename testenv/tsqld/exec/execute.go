@@ -57,7 +57,7 @@ func (r *run) inFrame(f *frame, fn func() error) error {
 	err := fn()
 	s.depth--
 	r.f, s.top = f.parent, outer
-	s.endImpersonations(f)
+	s.endImpersonations(f.level)
 	err = errors.Join(err, r.dropFrame(f))
 	if f.kind == batchFrame {
 		return err
@@ -75,7 +75,7 @@ func (r *run) inFrame(f *frame, fn func() error) error {
 
 // restoreOptions reverts the SET statements of a procedure or dynamic batch. CONTEXT_INFO is not
 // reverted.
-func (s *Session) restoreOptions(saved options) {
+func (s *core) restoreOptions(saved options) {
 	if s.opts.deadlockPriority != saved.deadlockPriority {
 		s.inst.locks.SetPriority(s.locks, saved.deadlockPriority)
 	}
@@ -295,7 +295,7 @@ func (r *run) callProcedure(d *catalog.Database, p *catalog.Procedure, args []ca
 	err = r.inFrame(f, func() error {
 		s.dbID = d.ID
 		s.enterModule(&p.Module)
-		if err := s.moduleIdentity(d, &p.Module, owner, f); err != nil {
+		if err := s.moduleIdentity(d, &p.Module, owner, f.level); err != nil {
 			return err
 		}
 		return r.callBody(f, args)
@@ -590,7 +590,7 @@ func (r *run) execText(st *syntax.ExecStmt) error {
 		if err != nil {
 			return err
 		}
-		r.s.impersonate(impersonation{before: r.s.login, frame: r.f, module: true}, id)
+		r.s.impersonate(impersonation{before: r.s.login, level: r.f.level, module: true}, id)
 		defer r.s.popImpersonation()
 	}
 	if len(st.TextArgs) > 0 {

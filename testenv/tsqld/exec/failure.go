@@ -90,7 +90,7 @@ func (r *run) message(err error) *mserr.Error {
 }
 
 // report passes an error to Config.OnError.
-func (i *Instance) report(err error) {
+func (i *server) report(err error) {
 	if i.cfg.OnError != nil {
 		i.cfg.OnError(err)
 	}

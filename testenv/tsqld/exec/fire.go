@@ -254,7 +254,7 @@ func (r *run) runTrigger(x *firing) error {
 		module := tr.Module()
 		s.enterModule(module)
 		s.opts.xactAbort = true // the default in triggers (documentation of SET XACT_ABORT)
-		if err := s.moduleIdentity(d, module, f.owner, f); err != nil {
+		if err := s.moduleIdentity(d, module, f.owner, f.level); err != nil {
 			return err
 		}
 		if err := r.declareTransitions(st, x); err != nil {

@@ -35,7 +35,7 @@ func (s *Session) localFunction(key string) (store.Func, error) {
 		if err != nil {
 			return nil, mserr.NotSupported("the function key %s", key)
 		}
-		return func(*meter.Meter, []types.Value) (types.Value, error) { return r.nextRowVersion(id) }, nil
+		return func(*meter.Meter, []types.Value) (types.Value, error) { return r.s.nextRowVersion(r.ctx, id) }, nil
 	case strings.HasPrefix(key, compile.LocalSequence):
 		return r.sequenceFunc(key)
 	case strings.HasPrefix(key, compile.LocalFunction):
@@ -127,7 +127,7 @@ func (r *run) enterFunction(
 		kind: functionFrame, unit: u, name: fn.Name, procID: fn.ObjectID, schema: schema, owner: d.Owner(fn),
 		nestLevel: r.nesting() + 1,
 	}
-	savedRows, savedError, savedNow, savedIn, savedTries := s.rowCount, s.lastError, r.now, r.inFunction, r.tries
+	savedRows, savedError, savedNow, savedIn, savedTries := s.rowCount, s.lastError, s.now, r.inFunction, r.tries
 	s.functionDepth++
 	// An error inside the function must end the function even if a TRY block surrounds the calling
 	// statement. Counting the function as a TRY block that does not belong to its frame has this
@@ -136,7 +136,7 @@ func (r *run) enterFunction(
 	r.tries++
 	defer func() {
 		s.functionDepth--
-		s.rowCount, s.lastError, r.now, r.inFunction, r.tries = savedRows, savedError, savedNow, savedIn, savedTries
+		s.rowCount, s.lastError, s.now, r.inFunction, r.tries = savedRows, savedError, savedNow, savedIn, savedTries
 	}()
 	err = r.inFrame(f, func() error {
 		s.dbID = d.ID
@@ -152,7 +152,7 @@ func (r *run) enterFunction(
 			}
 			f.declare(p.Name, resolved.params[i].typ, v)
 		}
-		if err := s.moduleIdentity(d, &fn.Module, f.owner, f); err != nil {
+		if err := s.moduleIdentity(d, &fn.Module, f.owner, f.level); err != nil {
 			return err
 		}
 		if u.table {

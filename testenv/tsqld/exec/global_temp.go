@@ -11,7 +11,7 @@ import (
 
 // creatorOf returns the creator of a new table with a name: the session for a global temporary
 // table, otherwise 0.
-func (s *Session) creatorOf(name string) int64 {
+func (s *core) creatorOf(name string) int64 {
 	if catalog.IsGlobalTemp(name) {
 		s.globals = true
 		return s.serial
@@ -21,15 +21,15 @@ func (s *Session) creatorOf(name string) int64 {
 
 // mayCreateTable checks the permission to create a table. All sessions may create global temporary
 // tables.
-func (r *run) mayCreateTable(d *catalog.Database, schema, name string) error {
+func (s *core) mayCreateTable(d *catalog.Database, schema, name string) error {
 	if catalog.IsGlobalTemp(name) {
 		return nil
 	}
-	return r.mayCreate(d, "CREATE TABLE", schema)
+	return s.mayCreate(d, "CREATE TABLE", schema)
 }
 
 // endGlobals drops the global temporary tables of the session, which ends or is reset.
-func (s *Session) endGlobals(ctx context.Context) error {
+func (s *core) endGlobals(ctx context.Context) error {
 	if !s.globals {
 		return nil
 	}
@@ -39,7 +39,7 @@ func (s *Session) endGlobals(ctx context.Context) error {
 // dropGlobals drops the global temporary tables of sessions that have ended; ended tells that this
 // session ends, too. It does not wait for a transaction that uses tempdb: the first request that
 // ends after that transaction drops the tables.
-func (s *Session) dropGlobals(ctx context.Context, ended bool) error {
+func (s *core) dropGlobals(ctx context.Context, ended bool) error {
 	if s.tran.level > 0 || s.tran.begun {
 		return nil
 	}
@@ -51,8 +51,8 @@ func (s *Session) dropGlobals(ctx context.Context, ended bool) error {
 	wait := s.opts.lockTimeout
 	s.opts.lockTimeout = 0
 	defer func() { s.opts.lockTimeout = wait }()
-	r := &run{s: s, ctx: context.WithoutCancel(ctx), f: &frame{unit: &unit{}, schema: "dbo", owner: -1}}
-	err := r.alter(tempdb, func(d *catalog.Database, e *catalog.Edit) error {
+	s.now = 0 // no statement runs
+	err := s.alter(context.WithoutCancel(ctx), tempdb, func(d *catalog.Database, e *catalog.Edit) error {
 		for _, t := range s.orphanGlobals(d, ended) {
 			e.Drop(t)
 			s.inst.resetCounter(counterKey{database: d.ID, object: t.ObjectID})
@@ -67,7 +67,7 @@ func (s *Session) dropGlobals(ctx context.Context, ended bool) error {
 }
 
 // orphanGlobals returns the global temporary tables of sessions that have ended.
-func (s *Session) orphanGlobals(tempdb *catalog.Database, ended bool) (out []*catalog.Table) {
+func (s *core) orphanGlobals(tempdb *catalog.Database, ended bool) (out []*catalog.Table) {
 	s.inst.mu.Lock()
 	defer s.inst.mu.Unlock()
 	alive := map[int64]bool{}
@@ -83,7 +83,7 @@ func (s *Session) orphanGlobals(tempdb *catalog.Database, ended bool) (out []*ca
 }
 
 // hasGlobals reports whether there are global temporary tables that the session has created.
-func (s *Session) hasGlobals() bool {
+func (s *core) hasGlobals() bool {
 	tempdb := s.inst.catalog.Snapshot().DatabaseByID(catalog.DatabaseTemp)
 	return s.globals && tempdb != nil && slices.ContainsFunc(tempdb.Tables(), func(t *catalog.Table) bool {
 		return catalog.IsGlobalTemp(t.Name) && t.Creator == s.serial

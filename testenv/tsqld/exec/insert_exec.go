@@ -104,12 +104,12 @@ func (r *run) insertRows(
 	case dml.Database == 0:
 		err = r.withSequences(&dml.Needs, func() error { return r.changeLocalRows(dml, do) })
 	case dml.Fires:
-		err = r.atomic(dml.Databases, true, r.withTriggers(dml, func() (int64, error) {
+		err = r.s.atomic(r.ctx, dml.Databases, true, r.withTriggers(dml, func() (int64, error) {
 			err := do()
 			return n, err
 		}))
 	default:
-		err = r.atomic(dml.Databases, true, do)
+		err = r.s.atomic(r.ctx, dml.Databases, true, do)
 	}
 	return n, err
 }
@@ -118,7 +118,7 @@ func (r *run) insertRows(
 // inserted rows.
 func (r *run) applyRows(dml *compile.DML, next func() ([]types.Value, error)) (n int64, err error) {
 	for tried := int64(0); ; tried++ {
-		if err := r.canceled(); err != nil {
+		if err := r.s.canceled(r.ctx); err != nil {
 			return 0, err
 		}
 		row, err := next()
@@ -142,7 +142,7 @@ func (r *run) applyRows(dml *compile.DML, next func() ([]types.Value, error)) (n
 // changeLocalRows is changeLocal for many rows.
 func (r *run) changeLocalRows(dml *compile.DML, do func() error) error {
 	if dml.Target != nil && dml.Target.Name[0] == '@' && !r.s.tran.begun {
-		return r.localTransaction(true, do)
+		return r.s.localTransaction(r.ctx, true, do)
 	}
-	return r.localChangeOf(true, do)
+	return r.s.localChangeOf(r.ctx, true, do)
 }

@@ -3,18 +3,14 @@ package exec
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
-	"github.com/jobagent/jobagent/testenv/tsqld/lock"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
-	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -88,85 +84,30 @@ type Login struct {
 // firstSPID is the first session ID of a client. SQL Server reserves the smaller ones for itself.
 const firstSPID = 51
 
-// Instance is a server without a network. Its methods are safe for concurrent use.
+// Instance executes T-SQL for the sessions of a server. Its methods are safe for concurrent use.
 type Instance struct {
-	cfg     Config
-	store   *store.Store
-	catalog *catalog.Catalog
-	locks   lock.Manager
-	pool    *meter.Pool
-	units   unitCache
-	started time.Time
-	// check is catalog.CheckPassword. A test replaces it to count the calls.
-	check func(hash []byte, password string) bool
+	*server
+	units unitCache
 
-	mu       sync.Mutex
-	sessions map[int]*Session
-	counters map[counterKey]*counter // last values of identity columns and sequences
-	versions map[int]*rowVersions    // by database ID
-	nextTran uint64
-	// nextSerial is the number of the last session. Unlike session IDs, numbers are not used again.
-	nextSerial int64
-	orphans    atomic.Bool // there may be global temporary tables whose creators have ended
-	closed     bool
-	settings   map[int64]catalog.Setting // options that sp_configure has changed, by configuration_id
+	textMu sync.Mutex
 	// procedures holds the system procedures written in T-SQL that were called, by folded name.
 	procedures map[string]*catalog.Procedure
-	// changing maps a database ID to the session that changes the state of the database. No other
-	// session may enter the database meanwhile.
-	changing map[int]*Session
-	leave    chan struct{} // closed when a session leaves a database; nil without waiters
 }
 
 // New opens an instance and its databases.
 func New(cfg Config) (*Instance, error) {
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
-	if cfg.ServerName == "" {
-		cfg.ServerName = "tsqld"
-	}
-	if types.Units(cfg.SAPassword) > MaxPassword {
-		return nil, fmt.Errorf("the password of sa has more than %d characters: choose a shorter one", MaxPassword)
-	}
-	ctx := context.Background()
-	st, err := store.Open(ctx, store.Config{Dir: cfg.Dir, Functions: compile.Functions(), CommitFault: cfg.CommitFault})
+	srv, err := newServer(context.Background(), cfg, compile.Functions())
 	if err != nil {
 		return nil, err
 	}
-	i := &Instance{
-		cfg: cfg, store: st, pool: meter.NewPool(cfg.MaxMemory), started: cfg.Now(), sessions: map[int]*Session{},
-		counters: map[counterKey]*counter{}, versions: map[int]*rowVersions{},
-		changing: map[int]*Session{}, check: catalog.CheckPassword,
-	}
-	if cfg.OnWait != nil {
-		i.locks.OnLongWait = i.longWait
-	}
-	i.catalog, err = catalog.Open(ctx, st, cfg.SAPassword, types.RoundDateTime(i.ticks()))
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open catalog: %w", err), st.Close())
-	}
-	return i, nil
+	return &Instance{server: srv}, nil
 }
 
 // now returns the current time in UTC.
-func (i *Instance) now() time.Time { return i.cfg.Now().UTC() }
+func (i *server) now() time.Time { return i.cfg.Now().UTC() }
 
 // ticks returns the current time in ticks of 100 nanoseconds.
-func (i *Instance) ticks() int64 { return types.TicksOf(i.now()) }
-
-// Close closes the databases. All sessions must be closed before.
-func (i *Instance) Close() error {
-	i.mu.Lock()
-	i.closed = true
-	open := len(i.sessions)
-	i.mu.Unlock()
-	err := i.store.Close()
-	if open > 0 {
-		err = errors.Join(fmt.Errorf("%d sessions are still open", open), err)
-	}
-	return err
-}
+func (i *server) ticks() int64 { return types.TicksOf(i.now()) }
 
 // LoginError is the error of a rejected login.
 type LoginError struct {
@@ -185,55 +126,13 @@ func (e *LoginError) Unwrap() error { return e.Message }
 // that the login may not use. A login with an unknown name takes as long as a login with a wrong
 // password.
 func (i *Instance) NewSession(ctx context.Context, l Login) (*Session, error) {
-	if l.Recovery != nil && l.Recovery.Initial.Database != "" {
-		l.Database = l.Recovery.Initial.Database
-	}
-	snap := i.catalog.Snapshot()
-	s := &Session{inst: i, client: l, opts: defaultOptions(), ended: make(chan struct{})}
-	if err := s.authenticate(snap, l); err != nil {
-		return nil, err
-	}
-	s.client.Password, s.client.NewPassword = "", ""
-	conn, err := i.store.Acquire(ctx)
+	lower, err := i.open(ctx, l)
 	if err != nil {
 		return nil, err
 	}
-	s.conn, s.meter = conn, i.pool.Session()
-	conn.SetMeter(s.meter)
-	i.mu.Lock()
-	if i.closed {
-		i.mu.Unlock()
-		i.store.Release(conn)
-		return nil, mserr.New(6005, 14, "SHUTDOWN is in progress.")
-	}
-	if i.checkAdmissionLocked(s, s.dbID) != nil {
-		i.mu.Unlock()
-		i.store.Release(conn)
-		return nil, cannotOpen(l, s.Database())
-	}
-	s.id = firstSPID
-	for i.sessions[s.id] != nil {
-		s.id++
-	}
-	i.nextSerial++
-	s.serial = i.nextSerial
-	s.connected = i.now()
-	s.request.state = s.state()
-	s.locks = lock.NewClient(s.id)
-	s.owner = i.locks.NewOwner(s.locks, "SESSION")
-	s.tran.owner = i.locks.NewOwner(s.locks, "TRANSACTION")
-	i.sessions[s.id] = s
-	i.mu.Unlock()
-	s.attachLocal()
-	if language := types.LanguageByName(l.Language); language != nil {
-		s.opts.setLanguage(language)
-	}
-	s.base = s.opts
-	if l.Recovery != nil {
-		if err := s.recover(&l); err != nil {
-			return nil, errors.Join(err, s.Close())
-		}
-	}
+	s := &Session{core: lower, inst: i}
+	s.variables = s.tableVariables
+	s.conn.SetLocal(s.localFunction)
 	if l.NewPassword != "" {
 		if err := s.changePassword(ctx, l.NewPassword); err != nil {
 			return nil, errors.Join(err, s.Close())
@@ -244,7 +143,7 @@ func (i *Instance) NewSession(ctx context.Context, l Login) (*Session, error) {
 
 // authenticate checks the password and chooses the database. It hashes the password exactly once in
 // every case, so that its duration does not reveal whether the login exists or may be used.
-func (s *Session) authenticate(snap *catalog.Snapshot, l Login) error {
+func (s *core) authenticate(snap *catalog.Snapshot, l Login) error {
 	if l.Windows {
 		return s.authenticateWindows(snap, l)
 	}
@@ -283,7 +182,7 @@ func (s *Session) authenticate(snap *catalog.Snapshot, l Login) error {
 }
 
 // openFor chooses the database of an authenticated login.
-func (s *Session) openFor(snap *catalog.Snapshot, login *catalog.Login, l Login) error {
+func (s *core) openFor(snap *catalog.Snapshot, login *catalog.Login, l Login) error {
 	s.login = loginIdentity{name: login.Name, sid: login.SID, sysadmin: login.SysAdmin()}
 	name := l.Database
 	if name == "" {
@@ -314,17 +213,17 @@ func cannotOpen(l Login, database string) *mserr.Error {
 }
 
 // session returns the open session with an ID, or nil.
-func (i *Instance) session(id int) *Session {
+func (i *server) session(id int) *core {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.sessions[id]
 }
 
 // allSessions returns the open sessions in no particular order.
-func (i *Instance) allSessions() []*Session {
+func (i *server) allSessions() []*core {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	out := make([]*Session, 0, len(i.sessions))
+	out := make([]*core, 0, len(i.sessions))
 	for _, s := range i.sessions {
 		out = append(out, s)
 	}
@@ -332,4 +231,4 @@ func (i *Instance) allSessions() []*Session {
 }
 
 // Pool returns the memory pool of all sessions.
-func (i *Instance) Pool() *meter.Pool { return i.pool }
+func (i *server) Pool() *meter.Pool { return i.pool }

@@ -52,21 +52,21 @@ func (r *run) kill(st *syntax.KillStmt) error {
 	case <-other.ended:
 	case <-timer.C:
 	case <-r.ctx.Done():
-		return r.canceled()
+		return r.s.canceled(r.ctx)
 	}
 	return nil
 }
 
 // endSessions kills sessions and waits until they have ended.
-func (r *run) endSessions(list []*Session) error {
+func (s *core) endSessions(ctx context.Context, list []*core) error {
 	for _, o := range list {
 		o.Kill()
 	}
 	for _, o := range list {
 		select {
 		case <-o.ended:
-		case <-r.ctx.Done():
-			return r.canceled()
+		case <-ctx.Done():
+			return s.canceled(ctx)
 		}
 	}
 	return nil
@@ -74,7 +74,7 @@ func (r *run) endSessions(list []*Session) error {
 
 // Kill cancels the current request of the session and makes further requests fail. Then it calls
 // the function of OnKill. Kill is safe for concurrent use.
-func (s *Session) Kill() {
+func (s *core) Kill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.killed {
@@ -92,7 +92,7 @@ func (s *Session) Kill() {
 // OnKill sets the function that Kill calls after it has canceled the current request. The function
 // must make the owner of the session call Close soon, and must not block. If the session was killed
 // before, OnKill calls the function at once.
-func (s *Session) OnKill(f func()) {
+func (s *core) OnKill(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.onKill = f
@@ -102,7 +102,7 @@ func (s *Session) OnKill(f func()) {
 }
 
 // isKilled reports whether the session was killed.
-func (s *Session) isKilled() bool {
+func (s *core) isKilled() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.killed
@@ -110,7 +110,7 @@ func (s *Session) isKilled() bool {
 
 // enter checks that the session may use a database now, and publishes the database as the session's
 // current one.
-func (s *Session) enter(id int) error {
+func (s *core) enter(id int) error {
 	i := s.inst
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -127,7 +127,7 @@ func (s *Session) enter(id int) error {
 // checkAdmissionLocked returns an error if a session may not use a database now: the state of the
 // database is changing (952), the database is offline (942), or its access is restricted (923,
 // 924). i.mu must be held.
-func (i *Instance) checkAdmissionLocked(s *Session, id int) error {
+func (i *server) checkAdmissionLocked(s *core, id int) error {
 	d := s.databaseByID(id)
 	if d == nil {
 		return nil
@@ -148,7 +148,7 @@ func (i *Instance) checkAdmissionLocked(s *Session, id int) error {
 }
 
 // checkAdmission is checkAdmissionLocked for callers that do not hold i.mu.
-func (i *Instance) checkAdmission(s *Session, id int) error {
+func (i *server) checkAdmission(s *core, id int) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.checkAdmissionLocked(s, id)
@@ -156,7 +156,7 @@ func (i *Instance) checkAdmission(s *Session, id int) error {
 
 // hasOtherLocked reports whether a database is the current one of another session. i.mu must be
 // held.
-func (i *Instance) hasOtherLocked(id int, except *Session) bool {
+func (i *server) hasOtherLocked(id int, except *core) bool {
 	for _, o := range i.sessions {
 		if o != except && o.current() == id {
 			return true
@@ -166,7 +166,7 @@ func (i *Instance) hasOtherLocked(id int, except *Session) bool {
 }
 
 // hasOther is hasOtherLocked for callers that do not hold i.mu.
-func (i *Instance) hasOther(id int, except *Session) bool {
+func (i *server) hasOther(id int, except *core) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.hasOtherLocked(id, except)
@@ -174,8 +174,8 @@ func (i *Instance) hasOther(id int, except *Session) bool {
 
 // users returns the other sessions that use a database: it is their current database, or they hold
 // or wait for its lock.
-func (i *Instance) users(id int, except *Session) []*Session {
-	var out []*Session
+func (i *server) users(id int, except *core) []*core {
+	var out []*core
 	locked := map[int]bool{}
 	for _, l := range i.locks.Locks() {
 		if l.Resource.Database == id && !l.Resource.App {
@@ -193,7 +193,7 @@ func (i *Instance) users(id int, except *Session) []*Session {
 }
 
 // signalLeave wakes the goroutines that wait for a session to leave a database. i.mu must be held.
-func (i *Instance) signalLeave() {
+func (i *server) signalLeave() {
 	if i.leave != nil {
 		close(i.leave)
 		i.leave = nil
@@ -201,7 +201,7 @@ func (i *Instance) signalLeave() {
 }
 
 // nextLeave returns a channel that is closed when a session leaves a database or ends.
-func (i *Instance) nextLeave() <-chan struct{} {
+func (i *server) nextLeave() <-chan struct{} {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.leave == nil {
@@ -212,7 +212,7 @@ func (i *Instance) nextLeave() <-chan struct{} {
 
 // reserve keeps other sessions from entering a database until release is called. ok is false if
 // another session has reserved the database.
-func (s *Session) reserve(ctx context.Context, id int) (release func(), ok bool) {
+func (s *core) reserve(ctx context.Context, id int) (release func(), ok bool) {
 	i := s.inst
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -52,7 +52,7 @@ func newLocalID() int32 { return firstLocalID - localIDs.Add(1) }
 func tempNumber(t *catalog.Table) int32 { return firstLocalID - t.ObjectID }
 
 // createTemp creates a temporary table in SQLite and adds it to the tables of the session.
-func (s *Session) createTemp(ctx context.Context, t *catalog.Table) error {
+func (s *core) createTemp(ctx context.Context, t *catalog.Table) error {
 	if err := s.createLocal(ctx, t); err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (s *Session) createTemp(ctx context.Context, t *catalog.Table) error {
 
 // createLocal creates the SQLite table of a temporary table. It drops an existing table with the
 // same name, which can only be a leftover that a rollback has restored.
-func (s *Session) createLocal(ctx context.Context, t *catalog.Table) error {
+func (s *core) createLocal(ctx context.Context, t *catalog.Table) error {
 	if err := s.recreateTable(ctx, t); err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (s *Session) createLocal(ctx context.Context, t *catalog.Table) error {
 }
 
 // recreateTable creates the SQLite table of a temporary table, in place of an existing one.
-func (s *Session) recreateTable(ctx context.Context, t *catalog.Table) error {
+func (s *core) recreateTable(ctx context.Context, t *catalog.Table) error {
 	if _, err := s.conn.Exec(ctx, "DROP TABLE IF EXISTS temp."+store.Quote(t.SQLName), nil); err != nil {
 		return err
 	}
@@ -89,13 +89,13 @@ const maxKeptVariables = 200
 // createVariable creates the empty SQLite table of a table variable, or reuses the table of an
 // earlier variable with the same name, depth and shape. Reuse is faster, because creating or
 // dropping a table invalidates every prepared statement of the connection.
-func (s *Session) createVariable(ctx context.Context, t *catalog.Table) error {
+func (s *core) createVariable(ctx context.Context, t *catalog.Table) error {
 	s.inst.resetCounter(counterKey{session: s.id, object: t.ObjectID})
 	return s.ensureVariable(ctx, t)
 }
 
 // ensureVariable is createVariable without a reset of the identity values.
-func (s *Session) ensureVariable(ctx context.Context, t *catalog.Table) error {
+func (s *core) ensureVariable(ctx context.Context, t *catalog.Table) error {
 	quoted := "temp." + store.Quote(t.SQLName)
 	if !s.conn.HasTemp(t.SQLName) {
 		if s.conn.Temps() >= maxKeptVariables {
@@ -124,7 +124,7 @@ const emptyVariable = "empty variable "
 // dropVariable releases the SQLite table of a table variable. After ctx has ended, it leaves a
 // table that is not kept to dropLeftovers: a batch may have declared thousands, and SQLite needs
 // longer to drop them than an attention may take.
-func (s *Session) dropVariable(ctx context.Context, t *catalog.Table) error {
+func (s *core) dropVariable(ctx context.Context, t *catalog.Table) error {
 	if !s.conn.HasTemp(t.SQLName) {
 		if ctx.Err() == nil {
 			return s.dropLocal(context.WithoutCancel(ctx), t)
@@ -150,7 +150,7 @@ func (s *Session) dropVariable(ctx context.Context, t *catalog.Table) error {
 
 // dropLeftovers drops the tables of table variables of canceled batches. The next variable that
 // needs a table of its own waits for it, so that there are never more than one batch has declared.
-func (s *Session) dropLeftovers(ctx context.Context) error {
+func (s *core) dropLeftovers(ctx context.Context) error {
 	for len(s.leftovers) > 0 {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -165,7 +165,7 @@ func (s *Session) dropLeftovers(ctx context.Context) error {
 }
 
 // dropLocal drops the SQLite table of a temporary table.
-func (s *Session) dropLocal(ctx context.Context, t *catalog.Table) error {
+func (s *core) dropLocal(ctx context.Context, t *catalog.Table) error {
 	s.inst.resetCounter(counterKey{session: s.id, object: t.ObjectID})
 	_, err := s.conn.Exec(ctx, "DROP TABLE IF EXISTS temp."+store.Quote(t.SQLName), nil)
 	return err
@@ -173,7 +173,7 @@ func (s *Session) dropLocal(ctx context.Context, t *catalog.Table) error {
 
 // dropTemps drops the temporary tables that are not in keep. The session then sees only the tables
 // in keep.
-func (s *Session) dropTemps(ctx context.Context, keep tempTables) error {
+func (s *core) dropTemps(ctx context.Context, keep tempTables) error {
 	var errs []error
 	for name, t := range s.temps {
 		if keep[name] != t {
@@ -404,7 +404,7 @@ func (r *run) makeTableVar(name string, t *catalog.Table) error {
 
 // preserveTableVars calls rollback and then restores the contents of table variables, which are not
 // part of transactions.
-func (s *Session) preserveTableVars(rollback func() error) error {
+func (s *core) preserveTableVars(rollback func() error) error {
 	if !s.tran.begun {
 		return rollback()
 	}
@@ -414,14 +414,12 @@ func (s *Session) preserveTableVars(rollback func() error) error {
 	}
 	ctx := context.Background()
 	var all []contents
-	for f := s.top; f != nil; f = f.parent {
-		for _, tv := range f.tables {
-			rows, err := s.contents(ctx, tv.table)
-			if err != nil {
-				return errors.Join(err, rollback())
-			}
-			all = append(all, contents{tv.table, rows})
+	for _, t := range s.variables() {
+		rows, err := s.contents(ctx, t)
+		if err != nil {
+			return errors.Join(err, rollback())
 		}
+		all = append(all, contents{t, rows})
 	}
 	err := rollback()
 	for _, c := range all {
@@ -446,12 +444,12 @@ func storedColumns(t *catalog.Table) []string {
 }
 
 // contents reads the stored columns of a temporary table.
-func (s *Session) contents(ctx context.Context, t *catalog.Table) ([][]types.Value, error) {
+func (s *core) contents(ctx context.Context, t *catalog.Table) ([][]types.Value, error) {
 	return s.selectTemp(ctx, t, storedColumns(t), nil)
 }
 
 // restore creates a temporary table again, possibly with a new shape, and inserts rows.
-func (s *Session) restore(ctx context.Context, t *catalog.Table, rows [][]types.Value) error {
+func (s *core) restore(ctx context.Context, t *catalog.Table, rows [][]types.Value) error {
 	if err := s.recreateTable(ctx, t); err != nil {
 		return err
 	}
@@ -459,7 +457,7 @@ func (s *Session) restore(ctx context.Context, t *catalog.Table, rows [][]types.
 }
 
 // fill inserts rows into a temporary table unchanged.
-func (s *Session) fill(ctx context.Context, t *catalog.Table, rows [][]types.Value) error {
+func (s *core) fill(ctx context.Context, t *catalog.Table, rows [][]types.Value) error {
 	cols := storedColumns(t)
 	marks := make([]string, len(cols))
 	for i := range marks {
@@ -480,7 +478,7 @@ func (s *Session) fill(ctx context.Context, t *catalog.Table, rows [][]types.Val
 
 // convertedRows reads the rows of a temporary table in the shape of a changed table: columns in
 // fill are computed, new columns are NULL, dropped columns are left out.
-func (s *Session) convertedRows(
+func (s *core) convertedRows(
 	ctx context.Context, old, changed *catalog.Table, fill map[int]catalog.Fill,
 ) ([][]types.Value, error) {
 	var exprs []string
@@ -504,7 +502,7 @@ func (s *Session) convertedRows(
 }
 
 // allColumns reads all columns of a temporary table in order, including computed ones.
-func (s *Session) allColumns(ctx context.Context, t *catalog.Table) ([][]types.Value, error) {
+func (s *core) allColumns(ctx context.Context, t *catalog.Table) ([][]types.Value, error) {
 	var cols []string
 	for _, c := range t.Columns {
 		if c.SQLName == "" {
@@ -516,7 +514,7 @@ func (s *Session) allColumns(ctx context.Context, t *catalog.Table) ([][]types.V
 }
 
 // selectTemp reads expressions over a temporary table, in the order of insertion.
-func (s *Session) selectTemp(
+func (s *core) selectTemp(
 	ctx context.Context, t *catalog.Table, exprs []string, args []types.Value,
 ) ([][]types.Value, error) {
 	sql := "SELECT " + strings.Join(exprs, ", ") + " FROM temp." + store.Quote(t.SQLName) + " ORDER BY rowid"
@@ -534,4 +532,15 @@ func (s *Session) selectTemp(
 		out = append(out, row)
 	}
 	return out, rows.Err()
+}
+
+// tableVariables returns the table variables of all activations.
+func (s *Session) tableVariables() []*catalog.Table {
+	var out []*catalog.Table
+	for f := s.top; f != nil; f = f.parent {
+		for _, tv := range f.tables {
+			out = append(out, tv.table)
+		}
+	}
+	return out
 }

@@ -7,14 +7,14 @@ import (
 )
 
 // place returns the database of a name. Names of four parts are not supported.
-func (r *run) place(n *syntax.ObjectName) (*catalog.Database, error) {
+func (s *core) place(n *syntax.ObjectName) (*catalog.Database, error) {
 	if n.Server() != "" {
 		return nil, mserr.NotSupported("the linked server %s", n.Server())
 	}
 	if catalog.IsGlobalTemp(n.Last()) {
-		return r.s.databaseByID(catalog.DatabaseTemp), nil
+		return s.databaseByID(catalog.DatabaseTemp), nil
 	}
-	return scope{r}.Database(n.Database())
+	return s.usable(n.Database())
 }
 
 // schemas returns the schemas in which a name is looked up: the schema of the name, or else the
@@ -33,7 +33,7 @@ func (r *run) schemas(d *catalog.Database, schema string) []string {
 func (r *run) object(n *syntax.ObjectName) (catalog.Object, *catalog.Database, error) {
 	const maxSynonyms = 8 // SQL Server forbids synonyms of synonyms; the limit only ends cycles
 	for range maxSynonyms {
-		d, err := r.place(n)
+		d, err := r.s.place(n)
 		if err != nil {
 			return nil, nil, err
 		}

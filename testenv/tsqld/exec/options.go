@@ -173,7 +173,7 @@ func (o *options) wrongForIndexes() string {
 
 // checkIndexOptions returns error 1934 if the options of the session do not allow verb for a table
 // with its indexes.
-func (s *Session) checkIndexOptions(verb string, t *catalog.Table) error {
+func (s *core) checkIndexOptions(verb string, t *catalog.Table) error {
 	names := s.opts.wrongForIndexes()
 	if names == "" || !t.NeedsOptions() {
 		return nil
@@ -184,7 +184,7 @@ func (s *Session) checkIndexOptions(verb string, t *catalog.Table) error {
 // enterModule sets the options that are stored with a module. They last until the end of the
 // module's activation
 // (https://learn.microsoft.com/sql/t-sql/statements/set-quoted-identifier-transact-sql).
-func (s *Session) enterModule(m *catalog.Module) {
+func (s *core) enterModule(m *catalog.Module) {
 	s.opts.quotedIdentifier, s.opts.ansiNulls = m.QuotedIdentifier, m.AnsiNulls
 }
 

@@ -21,7 +21,7 @@ func (s *Session) changePassword(ctx context.Context, password string) error {
 	err := s.serve(ctx, &out, "ALTER LOGIN", func(r *run) error {
 		f := &frame{kind: batchFrame, unit: rootUnit, schema: s.defaultSchema(), owner: -1, line: 1}
 		return r.inFrame(f, func() error {
-			return r.settle(nil, r.alter(s.master(), func(_ *catalog.Database, e *catalog.Edit) error {
+			return r.settle(nil, r.s.alter(r.ctx, s.master(), func(_ *catalog.Database, e *catalog.Edit) error {
 				old := s.ownLogin()
 				if old == nil {
 					return mserr.LoginFailed(login.name)

@@ -45,14 +45,14 @@ func (id loginIdentity) label() (name string, sid []byte) { return id.name, id.s
 func (id userIdentity) label() (name string, sid []byte) { return id.shown, id.shownSID }
 
 // asLogin returns the login of the session. ok is false if the session is confined to a database.
-func (s *Session) asLogin() (l loginIdentity, ok bool) {
+func (s *core) asLogin() (l loginIdentity, ok bool) {
 	l, ok = s.login.(loginIdentity)
 	return l, ok
 }
 
 // ownLogin returns the login of the session from the catalog, or nil if the session is confined to
 // a database or its login has been dropped.
-func (s *Session) ownLogin() *catalog.Login {
+func (s *core) ownLogin() *catalog.Login {
 	l, ok := s.asLogin()
 	if !ok {
 		return nil
@@ -61,13 +61,13 @@ func (s *Session) ownLogin() *catalog.Login {
 }
 
 // isOwnLogin reports whether a name is that of the session's login.
-func (s *Session) isOwnLogin(name string) bool {
+func (s *core) isOwnLogin(name string) bool {
 	l := s.ownLogin()
 	return l != nil && equalNames(name, l.Name)
 }
 
 // loginName returns the name that SUSER_SNAME() and messages show.
-func (s *Session) loginName() string {
+func (s *core) loginName() string {
 	name, _ := s.login.label()
 	return name
 }
@@ -75,9 +75,20 @@ func (s *Session) loginName() string {
 // impersonation is an EXECUTE AS in effect.
 type impersonation struct {
 	before   identity
-	frame    *frame // activation whose end reverts the impersonation; nil for the session
+	level    int // of the activation whose end reverts the impersonation; sessionLevel for the session
 	noRevert bool
 	module   bool // from the EXECUTE AS clause of a module: REVERT does not end it
+}
+
+// sessionLevel is the level of an impersonation that lasts longer than an activation.
+const sessionLevel = -1
+
+// impersonationLevel returns the level of EXECUTE AS in the current activation.
+func (r *run) impersonationLevel() int {
+	if r.f.kind == batchFrame {
+		return sessionLevel
+	}
+	return r.f.level
 }
 
 // userIn implements [identity].
@@ -104,13 +115,13 @@ func (id loginIdentity) userIn(d *catalog.Database) (principal int, ok bool) {
 }
 
 // sysadmin reports whether the session has all permissions.
-func (s *Session) sysadmin() bool {
+func (s *core) sysadmin() bool {
 	l, ok := s.asLogin()
 	return ok && l.sysadmin
 }
 
 // principal returns the session's user in a database, or guest.
-func (s *Session) principal(d *catalog.Database) int {
+func (s *core) principal(d *catalog.Database) int {
 	if p, ok := s.login.userIn(d); ok {
 		return p
 	}
@@ -118,7 +129,7 @@ func (s *Session) principal(d *catalog.Database) int {
 }
 
 // defaultSchema returns the default schema of the session's user in the current database.
-func (s *Session) defaultSchema() string {
+func (s *core) defaultSchema() string {
 	d := s.databaseByID(s.dbID)
 	if d == nil {
 		return "dbo"
@@ -130,7 +141,7 @@ func (s *Session) defaultSchema() string {
 }
 
 // may reports whether the session has a permission on a securable.
-func (s *Session) may(d *catalog.Database, permission string, on catalog.Securable) bool {
+func (s *core) may(d *catalog.Database, permission string, on catalog.Securable) bool {
 	if s.sysadmin() {
 		return true
 	}
@@ -142,7 +153,7 @@ func (s *Session) may(d *catalog.Database, permission string, on catalog.Securab
 }
 
 // mayDatabase reports whether the session has a permission on the current database.
-func (s *Session) mayDatabase(permission string) bool {
+func (s *core) mayDatabase(permission string) bool {
 	d := s.databaseByID(s.dbID)
 	return d != nil && s.may(d, permission, catalog.Securable{Class: catalog.ClassDatabase})
 }
@@ -189,12 +200,9 @@ func (r *run) executeAs(st *syntax.ExecuteAsStmt) error {
 	if st.Cookie != "" {
 		return mserr.NotSupported("EXECUTE AS WITH COOKIE")
 	}
-	frame := r.f
-	if frame.kind == batchFrame {
-		frame = nil
-	}
+	level := r.impersonationLevel()
 	if st.Caller {
-		s.impersonate(impersonation{before: s.login, frame: frame, noRevert: st.NoRevert}, s.login)
+		s.impersonate(impersonation{before: s.login, level: level, noRevert: st.NoRevert}, s.login)
 		return nil
 	}
 	v, err := r.value(st.Name, types.NVarCharOf(128))
@@ -206,12 +214,12 @@ func (r *run) executeAs(st *syntax.ExecuteAsStmt) error {
 	if err != nil {
 		return err
 	}
-	s.impersonate(impersonation{before: s.login, frame: frame, noRevert: st.NoRevert}, id)
+	s.impersonate(impersonation{before: s.login, level: level, noRevert: st.NoRevert}, id)
 	return nil
 }
 
 // identityOf returns the identity of a login or user, and checks the permission to impersonate it.
-func (s *Session) identityOf(name string, login bool) (identity, error) {
+func (s *core) identityOf(name string, login bool) (identity, error) {
 	if login {
 		l := s.inst.catalog.Snapshot().Login(name)
 		if l == nil || !s.sysadmin() && !s.isOwnLogin(name) {
@@ -232,7 +240,7 @@ func (s *Session) identityOf(name string, login bool) (identity, error) {
 }
 
 // confined returns the identity of a user of a database.
-func (s *Session) confined(d *catalog.Database, p *catalog.Principal) userIdentity {
+func (s *core) confined(d *catalog.Database, p *catalog.Principal) userIdentity {
 	id := userIdentity{shown: p.Name, shownSID: p.SID, database: d.ID, user: p.ID}
 	if l := s.inst.catalog.Snapshot().LoginBySID(p.SID); l != nil {
 		id.shown = l.Name
@@ -241,13 +249,13 @@ func (s *Session) confined(d *catalog.Database, p *catalog.Principal) userIdenti
 }
 
 // impersonate pushes an identity.
-func (s *Session) impersonate(i impersonation, id identity) {
+func (s *core) impersonate(i impersonation, id identity) {
 	s.impersonations = append(s.impersonations, i)
 	s.login = id
 }
 
 // popImpersonation restores the identity before the last impersonation.
-func (s *Session) popImpersonation() {
+func (s *core) popImpersonation() {
 	last := len(s.impersonations) - 1
 	s.login = s.impersonations[last].before
 	s.impersonations = s.impersonations[:last]
@@ -265,26 +273,24 @@ func (r *run) revert(st *syntax.RevertStmt) error {
 		return nil
 	}
 	top := s.impersonations[n-1]
-	frame := r.f
-	if frame.kind == batchFrame {
-		frame = nil
-	}
-	if top.module || top.noRevert || top.frame != frame {
+	level := r.impersonationLevel()
+	if top.module || top.noRevert || top.level != level {
 		return nil
 	}
 	s.popImpersonation()
 	return nil
 }
 
-// endImpersonations reverts the impersonations of an activation.
-func (s *Session) endImpersonations(f *frame) {
-	for n := len(s.impersonations); n > 0 && s.impersonations[n-1].frame == f; n-- {
+// endImpersonations reverts the impersonations of the activation at a level.
+func (s *core) endImpersonations(level int) {
+	for n := len(s.impersonations); n > 0 && s.impersonations[n-1].level == level; n-- {
 		s.popImpersonation()
 	}
 }
 
-// moduleIdentity applies the EXECUTE AS clause of a module to an activation.
-func (s *Session) moduleIdentity(d *catalog.Database, m *catalog.Module, owner int, f *frame) error {
+// moduleIdentity applies the EXECUTE AS clause of a module to its activation at
+// a level.
+func (s *core) moduleIdentity(d *catalog.Database, m *catalog.Module, owner, level int) error {
 	var p *catalog.Principal
 	switch m.ExecuteAs {
 	case "":
@@ -302,6 +308,6 @@ func (s *Session) moduleIdentity(d *catalog.Database, m *catalog.Module, owner i
 	if p.IsRole() {
 		return mserr.NotSupported("EXECUTE AS OWNER of a module that belongs to a role")
 	}
-	s.impersonate(impersonation{before: s.login, frame: f, module: true}, s.confined(d, p))
+	s.impersonate(impersonation{before: s.login, level: level, module: true}, s.confined(d, p))
 	return nil
 }

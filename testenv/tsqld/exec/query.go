@@ -91,7 +91,7 @@ func (r *run) selectStmt(st *syntax.SelectStmt) error {
 // be open before the statement starts.
 func (r *run) withSequences(n *compile.Needs, do func() error) error {
 	if n.Sequences {
-		return r.atomic(n.Databases, false, do)
+		return r.s.atomic(r.ctx, n.Databases, false, do)
 	}
 	return do()
 }
@@ -306,7 +306,7 @@ func (r *run) selectInto(st *syntax.SelectStmt, p *compile.Plan) error {
 	if d == nil {
 		return mserr.NoDatabase(strconv.Itoa(into.DatabaseID))
 	}
-	if err := r.mayCreateTable(d, into.Schema, into.Name); err != nil {
+	if err := r.s.mayCreateTable(d, into.Schema, into.Name); err != nil {
 		return err
 	}
 	if d.Schema(into.Schema) == nil {
@@ -316,9 +316,9 @@ func (r *run) selectInto(st *syntax.SelectStmt, p *compile.Plan) error {
 		return mserr.ObjectExists(into.Name)
 	}
 	var n int64
-	err := r.atomic(append([]int{d.ID}, p.Databases...), true, func() error {
+	err := r.s.atomic(r.ctx, append([]int{d.ID}, p.Databases...), true, func() error {
 		t.SchemaID, t.Creator = d.Schema(into.Schema).ID, r.s.creatorOf(t.Name)
-		if err := r.edit(d, func(e *catalog.Edit) error { e.AddTable(t); return nil }); err != nil {
+		if err := r.s.edit(r.ctx, d, func(e *catalog.Edit) error { e.AddTable(t); return nil }); err != nil {
 			return err
 		}
 		dml, err := r.compiler().SelectInto(st.Query, st.Hints, d.ID, t)
@@ -355,7 +355,7 @@ func (r *run) selectIntoTemp(st *syntax.SelectStmt, t *catalog.Table, needs *com
 		}
 	}
 	err = r.withSequences(needs, func() error {
-		return r.localChange(func() error {
+		return r.s.localChange(r.ctx, func() error {
 			if err := s.createTemp(r.ctx, t); err != nil {
 				return err
 			}

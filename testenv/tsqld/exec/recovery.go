@@ -67,7 +67,7 @@ func (o *options) flags() uint64 {
 func (s *Session) States() []State { return s.opts.states(s.lost()) }
 
 // InitialStates returns the states to which a reset returns.
-func (s *Session) InitialStates() []State { return s.base.states(0) }
+func (s *core) InitialStates() []State { return s.base.states(0) }
 
 // states returns the states of a session with the options, by ID.
 func (o *options) states(lost uint16) []State {
@@ -86,7 +86,7 @@ func (o *options) states(lost uint16) []State {
 }
 
 // Language returns the name of the session's language.
-func (s *Session) Language() string { return types.LanguageOf(s.opts.locale).Name }
+func (s *core) Language() string { return types.LanguageOf(s.opts.locale).Name }
 
 // lost returns the bits of stateLost: what the session has and a new one would not have.
 func (s *Session) lost() uint16 {
@@ -197,7 +197,7 @@ func (o *options) setPart(p *RecoveryPart) error {
 // the state of its first login. Error 17832 for states that the server has not sent, and 4060 for a
 // database that cannot be used any more. ("Validate the content in SessionRecoveryData, and fail
 // the login if any data is invalid or any unknown session state exists", MS-TDS 2.2.6.4.)
-func (s *Session) recover(l *Login) error {
+func (s *core) recover(l *Login) error {
 	r := l.Recovery
 	if err := s.opts.setPart(&r.Initial); err != nil {
 		return &LoginError{mserr.InvalidLoginPacket(), "session recovery: " + err.Error()}

@@ -63,7 +63,7 @@ func (r *run) rename(a arguments) (int32, error) {
 		if other.ID <= catalog.DatabaseMSDB {
 			return 1, mserr.New(15227, 16, "The database '%s' cannot be renamed.", other.Name)
 		}
-		err = r.alter(other, func(_ *catalog.Database, e *catalog.Edit) error {
+		err = r.s.alter(r.ctx, other, func(_ *catalog.Database, e *catalog.Edit) error {
 			if s.database(fresh) != nil {
 				return mserr.DatabaseExists(fresh)
 			}
@@ -151,10 +151,10 @@ func (r *run) renameObject(d *catalog.Database, name, fresh string) error {
 	}
 	for _, schema := range r.schemas(d, n.Schema()) {
 		if o := d.Object(schema, n.Last()); o != nil {
-			if !r.mayAlter(d, o) {
+			if !r.s.mayAlter(d, o) {
 				return mserr.NoItem(name, d.Name, "(null)")
 			}
-			return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+			return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 				if d.Taken(schema, fresh) && !equalNames(fresh, n.Last()) {
 					return mserr.RenameTaken(fresh, "OBJECT")
 				}
@@ -165,7 +165,7 @@ func (r *run) renameObject(d *catalog.Database, name, fresh string) error {
 		if !ok {
 			continue
 		}
-		return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+		return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 			if d.Taken(schema, fresh) {
 				return mserr.RenameTaken(fresh, "OBJECT")
 			}
@@ -221,7 +221,7 @@ func (r *run) renameType(d *catalog.Database, name, fresh string) error {
 		if a == nil {
 			continue
 		}
-		return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+		return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 			if d.AliasType(schema, fresh) != nil || d.TableType(schema, fresh) != nil {
 				return mserr.RenameTaken(fresh, "USERDATATYPE")
 			}

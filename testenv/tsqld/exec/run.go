@@ -25,7 +25,6 @@ type run struct {
 	doneCount      int                     // number of statements whose DONE was sent
 	resultSets     int                     // number of result sets that have started
 	sequenceValues map[string]*sharedValue // sequence values of the current row of the statement
-	now            int64                   // time of the statement in ticks; 0 until needed
 	explicit       explicitIdentity
 
 	setError   bool     // RAISERROR WITH SETERROR ran: @@ERROR becomes 50000 without an error
@@ -64,9 +63,9 @@ func (r *run) flush() error {
 }
 
 // canceled returns the cancellation cause if the context of the request has ended.
-func (r *run) canceled() error {
-	if err := r.s.meter.Err(); err != nil {
-		return context.Cause(r.ctx)
+func (s *core) canceled(ctx context.Context) error {
+	if err := s.meter.Err(); err != nil {
+		return context.Cause(ctx)
 	}
 	return nil
 }
@@ -162,11 +161,11 @@ func addLabels(labels map[string]int, st syntax.Stmt, i int) {
 
 // stmt runs one statement.
 func (r *run) stmt(st syntax.Stmt) (ctl, error) {
-	if err := r.canceled(); err != nil {
+	if err := r.s.canceled(r.ctx); err != nil {
 		return ctl{}, err
 	}
 	r.f.line = st.Pos().Line
-	r.now, r.sequenceValues = 0, nil
+	r.s.now, r.sequenceValues = 0, nil
 	switch st := st.(type) {
 	case *syntax.BlockStmt:
 		return r.list(st.Body)

@@ -15,25 +15,7 @@ import (
 type scope struct{ r *run }
 
 // Database implements [compile.Scope].
-func (c scope) Database(name string) (*catalog.Database, error) {
-	s := c.r.s
-	d := s.database(name)
-	switch {
-	case d == nil && name == "":
-		return nil, mserr.NoDatabase("")
-	case d == nil:
-		return nil, mserr.NoDatabase(name)
-	case d.ID == s.dbID:
-		return d, nil
-	}
-	if err := s.inst.checkAdmission(s, d.ID); err != nil {
-		return nil, err
-	}
-	if _, ok := s.login.userIn(d); !ok && d.ID != catalog.DatabaseTemp { // which all logins may use
-		return nil, mserr.DatabaseAccess(s.loginName(), d.Name)
-	}
-	return d, nil
-}
+func (c scope) Database(name string) (*catalog.Database, error) { return c.r.s.usable(name) }
 
 // DefaultSchema implements [compile.Scope].
 func (c scope) DefaultSchema() string { return c.r.f.schema }
@@ -120,8 +102,3 @@ var (
 	_ compile.Scope = scope{}
 	_ compile.Frame = (*run)(nil)
 )
-
-// assign converts a value for an assignment.
-func (s *Session) assign(v types.Value, from, to types.Type) (types.Value, error) {
-	return types.ConvertIn(v, from, to, types.NoStyle, s.opts.locale)
-}

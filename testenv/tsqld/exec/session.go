@@ -3,160 +3,28 @@ package exec
 import (
 	"context"
 	"errors"
-	"runtime/debug"
-	"sync"
-	"time"
 
-	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
-	"github.com/jobagent/jobagent/testenv/tsqld/lock"
-	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
-	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// Session is the state of one connection. Except for Kill and OnKill, its methods are for one
-// goroutine at a time and must not be called after Close. Other goroutines may access only the
-// fields guarded by mu.
+// Session executes the requests of one connection. Except for Kill and OnKill, its methods are for
+// one goroutine at a time and must not be called after Close.
 type Session struct {
-	inst           *Instance
-	id             int
-	client         Login
-	login          identity // effective identity
-	original       identity // identity at login
-	impersonations []impersonation
-	serial         int64 // number of the session, unique in the instance
-	globals        bool  // it has created global temporary tables
-
-	conn  *store.Conn
-	meter *meter.Meter
-	// muchUsed says that the last request used so much memory that ReleaseMemory returns it.
-	muchUsed bool
-	locks    *lock.Client
-	owner    *lock.Owner // of session-owned application locks
-
-	dbID   int // current database
-	homeDB int // database after a reset
-	opts   options
-	base   options // options after login
-
-	tran        transaction
-	temps       tempTables
-	leftovers   []*catalog.Table          // of table variables, see dropLeftovers
-	tempProcs   map[string]*tempProcedure // by folded name
-	cursors     map[string]*cursor        // global cursors
-	handles     map[int64]*prepared
-	nextHandle  int64
-	contextKeys map[string]contextValue
-	contextSize int // size of keys and values, in bytes
-
-	rowCount      int64
-	lastError     int32
-	fetchStatus   int
-	cursorRows    int
-	lastIdentity  types.Value // @@IDENTITY, a decimal(38,0)
+	*core
+	inst          *Instance
+	tempProcs     map[string]*tempProcedure // by folded name
+	cursors       map[string]*cursor        // global cursors
+	handles       map[int64]*prepared
+	nextHandle    int64
 	batchIdentity types.Value // SCOPE_IDENTITY() of batches
 	caught        *mserr.Error
-	random        builtin.Generator
 	bulk          *bulkTarget
 	running       *run   // current request
 	top           *frame // innermost activation
 	depth         int    // number of active frames
 	functionDepth int
-
-	connected time.Time
-	ended     chan struct{} // closed by Close
-
-	mu      sync.Mutex
-	cancel  context.CancelCauseFunc // cancels the current request; nil when idle
-	killed  bool
-	onKill  func() // set by OnKill
-	request requestInfo
-}
-
-// requestInfo is the part of a request that other sessions can see (sys.dm_exec_requests).
-type requestInfo struct {
-	active  bool
-	command string
-	text    string // text of the batch or of sp_executesql, "" for other requests
-	started time.Time
-	ended   time.Time
-	state
-}
-
-// state is the part of a session's state that other sessions can see. It is updated at the
-// beginning and end of each request and after each SET statement.
-type state struct {
-	database  int
-	tranCount int
-	tranID    uint64
-	tranName  string
-	tranStart time.Time
-	options   options
-}
-
-// state returns the current state of the session.
-func (s *Session) state() state {
-	return state{
-		database: s.dbID, tranCount: s.tran.level, tranID: s.tran.id, tranName: s.tran.name, tranStart: s.tran.started,
-		options: s.opts,
-	}
-}
-
-// publishState makes the current state of the session visible to other sessions.
-func (s *Session) publishState() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.request.state = s.state()
-}
-
-// ErrKilled is the cancellation cause of a request that KILL has ended.
-var ErrKilled = errors.New("session was killed")
-
-// SPID returns the session ID (@@SPID).
-func (s *Session) SPID() int { return s.id }
-
-// Database returns the name of the current database.
-func (s *Session) Database() string {
-	if d := s.databaseByID(s.dbID); d != nil {
-		return d.Name
-	}
-	return "master"
-}
-
-// Descriptor returns the descriptor of the open transaction, or 0.
-func (s *Session) Descriptor() uint64 {
-	if s.tran.level == 0 {
-		return 0
-	}
-	return s.tran.id
-}
-
-// databaseByID returns a database as this session sees it, with the uncommitted definitions of this
-// session.
-func (s *Session) databaseByID(id int) *catalog.Database {
-	if d := s.tran.drafts[id]; d != nil {
-		return d
-	}
-	return s.inst.catalog.Snapshot().DatabaseByID(id)
-}
-
-// database returns the database with a name, or nil. An empty name means the current database.
-func (s *Session) database(name string) *catalog.Database {
-	if name == "" {
-		return s.databaseByID(s.dbID)
-	}
-	for _, d := range s.tran.drafts {
-		if equalNames(d.Name, name) {
-			return d
-		}
-	}
-	d := s.inst.catalog.Snapshot().Database(name)
-	if d != nil && s.tran.drafts[d.ID] != nil {
-		return nil // renamed by this session
-	}
-	return d
 }
 
 // Batch executes a batch. Errors of statements go to the Sink. A returned error ends the
@@ -206,23 +74,6 @@ func (s *Session) serveText(ctx context.Context, sink Sink, command, text string
 	return err
 }
 
-// ReleaseMemory returns memory to the operating system after a request that used much; otherwise,
-// it is not returned before the heap has doubled. It must be called between two requests. It takes
-// long on a large heap, so call it when the client has the answer.
-func (s *Session) ReleaseMemory() {
-	if s.muchUsed {
-		s.muchUsed = false
-		debug.FreeOSMemory()
-	}
-}
-
-// freeMemoryDivisor defines the memory use from which on a session returns memory to the operating
-// system: the size of the pool divided by freeMemoryDivisor.
-const freeMemoryDivisor = 8
-
-// Meter returns the memory account of the session.
-func (s *Session) Meter() *meter.Meter { return s.meter }
-
 // finish turns the error of a request into the error for the caller of the Session.
 func (s *Session) finish(r *run, err error) error {
 	var f *failure
@@ -238,7 +89,7 @@ func (s *Session) finish(r *run, err error) error {
 		// transaction has to end with the request, or SQLite was interrupted during a write, which
 		// rolls the whole transaction back. After KILL or a lost connection Close rolls back.
 		end = err
-		if s.tran.level > 0 && (s.opts.xactAbort || s.tran.batch == r || s.tran.begun && !s.conn.InTransaction()) {
+		if s.tran.level > 0 && (s.opts.xactAbort || s.tran.batch || s.tran.begun && !s.conn.InTransaction()) {
 			end = errors.Join(end, s.rollback(r))
 		}
 	default:
@@ -316,7 +167,7 @@ func (s *Session) Reset(ctx context.Context, sink Sink, keepTransaction bool) er
 
 // Close rolls back the open transaction and releases the resources of the session. It must be
 // called once. A panic in one step does not prevent the other steps.
-func (s *Session) Close() error {
+func (s *core) Close() error {
 	defer s.ReleaseMemory() // last: KILL and disconnected clients do not wait for it
 	defer close(s.ended)
 	defer func() {

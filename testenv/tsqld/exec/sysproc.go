@@ -163,7 +163,7 @@ func (r *run) callSystemIn(name *syntax.ObjectName, p *systemProcedure, args []c
 	if name.Database() == "" && name.Server() == "" {
 		return r.callSystem(p, args)
 	}
-	d, err := r.place(name)
+	d, err := r.s.place(name)
 	if errors.Is(err, mserr.NoDatabase("")) {
 		err = mserr.NoProcedure(name.String())
 	}

@@ -82,13 +82,13 @@ func (r *run) property(
 	if b, ok := v.([]byte); ok && len(b) > maxProperty {
 		return 1, mserr.PropertyTooLong()
 	}
-	err = r.alter(r.s.databaseByID(r.s.dbID), func(d *catalog.Database, e *catalog.Edit) error {
+	err = r.s.alter(r.ctx, r.s.databaseByID(r.s.dbID), func(d *catalog.Database, e *catalog.Edit) error {
 		of, on, ok := propertyOwner(d, l)
 		if !ok || on.Class == catalog.ClassObject && !(env{r}).visible(d, d.ObjectByID(int32(on.Major))) {
 			return mserr.NoPropertyOwner(l.label())
 		}
 		if !r.s.may(d, "ALTER", on) &&
-			!(on.Class == catalog.ClassObject && r.mayAlter(d, d.ObjectByID(int32(on.Major)))) {
+			!(on.Class == catalog.ClassObject && r.s.mayAlter(d, d.ObjectByID(int32(on.Major)))) {
 			return mserr.NoPropertyOwner(l.label())
 		}
 		p.Of = of

@@ -20,8 +20,8 @@ func (in *Instance) textProcedure(folded string) *catalog.Procedure {
 	if !strings.HasPrefix(folded, "sp_") && !strings.HasPrefix(folded, "xp_") {
 		return nil
 	}
-	in.mu.Lock()
-	defer in.mu.Unlock()
+	in.textMu.Lock()
+	defer in.textMu.Unlock()
 	if p := in.procedures[folded]; p != nil {
 		return p
 	}

@@ -42,7 +42,7 @@ func (r *run) materialize(ref *compile.SystemRef) error {
 	s.publishState() // a session sees its own current state
 	e.Sessions = append(e.Sessions, s.describe())
 	for _, o := range s.inst.allSessions() {
-		if o != s && !s.inst.cfg.OwnSessionsOnly {
+		if o != s.core && !s.inst.cfg.OwnSessionsOnly {
 			e.Sessions = append(e.Sessions, o.describe())
 		}
 	}
@@ -60,7 +60,7 @@ func (r *run) materialize(ref *compile.SystemRef) error {
 }
 
 // temporary returns the temporary tables of the session.
-func (s *Session) temporary() []catalog.TempTable {
+func (s *core) temporary() []catalog.TempTable {
 	var out []catalog.TempTable
 	for _, t := range s.temps {
 		temp := catalog.TempTable{Table: t, Number: tempNumber(t)}
@@ -76,7 +76,7 @@ func (s *Session) temporary() []catalog.TempTable {
 
 // describe returns the row of the session for system views. Other sessions may call it, so that it
 // only reads fields that are guarded by mu or never change.
-func (s *Session) describe() catalog.SessionRow {
+func (s *core) describe() catalog.SessionRow {
 	s.mu.Lock()
 	q := s.request
 	s.mu.Unlock()
@@ -124,7 +124,7 @@ func (s *Session) describe() catalog.SessionRow {
 }
 
 // busy reports whether all of the given sessions execute a request.
-func (i *Instance) busy(spids []int) bool {
+func (i *server) busy(spids []int) bool {
 	for _, id := range spids {
 		s := i.session(id)
 		if s == nil {
@@ -141,14 +141,14 @@ func (i *Instance) busy(spids []int) bool {
 }
 
 // current returns the ID of the session's current database. Other sessions may call it.
-func (s *Session) current() int {
+func (s *core) current() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.request.database
 }
 
 // longWait passes a long wait to Config.OnWait.
-func (i *Instance) longWait(w lock.Wait) {
+func (i *server) longWait(w lock.Wait) {
 	out := Wait{SPID: w.SPID, Application: w.Resource.Name, Waited: time.Since(w.Since), Blocker: w.Blocker}
 	if d := i.catalog.Snapshot().DatabaseByID(w.Resource.Database); d != nil {
 		out.Database = d.Name

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
@@ -39,17 +40,19 @@ type transaction struct {
 	unseen bool
 	// implicit is set if SET IMPLICIT_TRANSACTIONS began the transaction.
 	implicit bool
-	// batch is the request that has to end the transaction; nil for none: see scopeToBatch.
-	batch *run
+	// batch is set if the transaction has to end with the request that has begun it.
+	batch bool
 
 	begun     bool         // the SQLite transaction is open
 	exclusive map[int]bool // databases whose writer locks are held exclusively
 	shared    map[int]bool // databases whose writer locks are held in shared mode
 	// snapshot is set if the SQLite transaction began with a read under SNAPSHOT. Databases without
 	// an exclusive lock are then read as of that time.
-	snapshot   bool
-	catalog    *catalog.Snapshot // definitions at the begin of a snapshot transaction
-	sharedBy   []*unit           // units that took shared locks
+	snapshot bool
+	catalog  *catalog.Snapshot // definitions at the begin of a snapshot transaction
+	// sharedBy has a flag of each unit that took shared locks; the flag tells that transactions of the
+	// unit write after such a lock.
+	sharedBy   []*atomic.Bool
 	savepoints []savepoint
 	drafts     map[int]*catalog.Database // changed, uncommitted definitions by database ID
 	temps      tempTables                // temporary tables at the begin of the SQLite transaction
@@ -73,7 +76,7 @@ func sqlName(i int) string { return fmt.Sprintf("save%d", i) }
 const statementSavepoint = "statement"
 
 // start begins a transaction at level 1.
-func (s *Session) start(name string) {
+func (s *core) start(name string) {
 	s.inst.mu.Lock()
 	s.inst.nextTran++
 	s.tran.id = s.inst.nextTran
@@ -82,7 +85,7 @@ func (s *Session) start(name string) {
 }
 
 // lockTimeout returns the value of SET LOCK_TIMEOUT for package lock.
-func (s *Session) lockTimeout() time.Duration {
+func (s *core) lockTimeout() time.Duration {
 	if s.opts.lockTimeout < 0 {
 		return lock.Forever
 	}
@@ -90,14 +93,14 @@ func (s *Session) lockTimeout() time.Duration {
 }
 
 // enlist makes databases part of the SQLite transaction. It begins the transaction if necessary.
-func (s *Session) enlist(ctx context.Context, ids ...int) error { return s.enlistPast(ctx, ids, nil) }
+func (s *core) enlist(ctx context.Context, ids ...int) error { return s.enlistPast(ctx, ids, nil) }
 
 // errSkipped is the error of a READPAST statement that would have to wait for a writer lock: see
 // [Session.lockPast].
 var errSkipped = errors.New("statement would wait for another session")
 
 // enlistPast is enlist for a statement that does not wait for the databases in past.
-func (s *Session) enlistPast(ctx context.Context, ids, past []int) error {
+func (s *core) enlistPast(ctx context.Context, ids, past []int) error {
 	if !s.tran.begun && len(ids) > 1 {
 		ids = slices.Sorted(slices.Values(ids)) // a fixed order causes fewer deadlocks
 	}
@@ -117,7 +120,7 @@ func (s *Session) enlistPast(ctx context.Context, ids, past []int) error {
 }
 
 // beginWork attaches databases and begins the SQLite transaction, if it is not open.
-func (s *Session) beginWork(ctx context.Context, ids []int) error {
+func (s *core) beginWork(ctx context.Context, ids []int) error {
 	if err := s.conn.Use(ctx, ids...); err != nil {
 		return err
 	}
@@ -138,7 +141,7 @@ func (s *Session) beginWork(ctx context.Context, ids []int) error {
 }
 
 // lockWriter acquires the writer lock of a database for the transaction.
-func (s *Session) lockWriter(ctx context.Context, id int) error {
+func (s *core) lockWriter(ctx context.Context, id int) error {
 	return s.lockWithin(ctx, id, s.lockTimeout())
 }
 
@@ -150,7 +153,7 @@ const pastGrace = 50 * time.Millisecond
 // lockPast is lockWriter for READPAST. It returns errSkipped if lockWriter would wait for a session
 // with an idle transaction, or longer than pastGrace. A session that holds locks does not wait at
 // all, and so never becomes the victim of a deadlock.
-func (s *Session) lockPast(ctx context.Context, id int) error {
+func (s *core) lockPast(ctx context.Context, id int) error {
 	var grace time.Duration
 	if len(s.tran.exclusive) == 0 && s.opts.lockTimeout != 0 && s.inst.busy(s.inst.locks.Holders(lock.Writer(id))) {
 		grace = pastGrace
@@ -163,7 +166,7 @@ func (s *Session) lockPast(ctx context.Context, id int) error {
 }
 
 // lockWithin acquires the writer lock of a database for the transaction within a timeout.
-func (s *Session) lockWithin(ctx context.Context, id int, timeout time.Duration) error {
+func (s *core) lockWithin(ctx context.Context, id int, timeout time.Duration) error {
 	if _, err := s.inst.locks.Lock(ctx, s.tran.owner, lock.Writer(id), lock.Exclusive, timeout); err != nil {
 		return err
 	}
@@ -172,8 +175,8 @@ func (s *Session) lockWithin(ctx context.Context, id int, timeout time.Duration)
 	}
 	s.tran.exclusive[id] = true
 	if s.tran.shared[id] {
-		for _, u := range s.tran.sharedBy {
-			u.writes.Store(true)
+		for _, writes := range s.tran.sharedBy {
+			writes.Store(true)
 		}
 	}
 	return nil
@@ -181,10 +184,11 @@ func (s *Session) lockWithin(ctx context.Context, id int, timeout time.Duration)
 
 // lockShared acquires the writer locks of databases in shared mode for the transaction. Data that
 // was read stays unchanged, and other sessions can read, too. A write converts the lock to
-// exclusive mode. Two transactions that convert the same lock deadlock; a unit whose transactions
-// have written after a shared lock therefore acquires exclusive locks from then on.
-func (s *Session) lockShared(ctx context.Context, ids []int, u *unit) error {
-	if u.writes.Load() {
+// exclusive mode. Two transactions that convert the same lock deadlock; writes is the flag of the
+// unit that reads: if its transactions have written after a shared lock, the unit acquires exclusive
+// locks from then on.
+func (s *core) lockShared(ctx context.Context, ids []int, writes *atomic.Bool) error {
+	if writes.Load() {
 		return s.enlist(ctx, ids...)
 	}
 	before := len(s.tran.shared)
@@ -200,8 +204,8 @@ func (s *Session) lockShared(ctx context.Context, ids []int, u *unit) error {
 		}
 		s.tran.shared[id] = true
 	}
-	if len(s.tran.shared) > before && !slices.Contains(s.tran.sharedBy, u) {
-		s.tran.sharedBy = append(s.tran.sharedBy, u)
+	if len(s.tran.shared) > before && !slices.Contains(s.tran.sharedBy, writes) {
+		s.tran.sharedBy = append(s.tran.sharedBy, writes)
 	}
 	return s.conn.Use(ctx, ids...)
 }
@@ -228,7 +232,7 @@ func (s *Session) beginRead(ctx context.Context, n *compile.Needs, u *unit, skip
 		if len(past) > 0 {
 			return s.enlistPast(ctx, n.Databases, past)
 		}
-		return s.lockShared(ctx, n.Databases, u)
+		return s.lockShared(ctx, n.Databases, &u.writes)
 	}
 	return s.conn.Use(ctx, n.Databases...)
 }
@@ -257,7 +261,7 @@ func (r *run) updateConflict(dml *compile.DML, err error) error {
 
 // snapshotAllowed returns an error for data of a database without ALLOW_SNAPSHOT_ISOLATION under
 // SNAPSHOT. System databases always allow it.
-func (s *Session) snapshotAllowed(ids []int) error {
+func (s *core) snapshotAllowed(ids []int) error {
 	if s.opts.isolation != syntax.Snapshot {
 		return nil
 	}
@@ -281,19 +285,18 @@ func (s *Session) readPastAllowed(n *compile.Needs) error {
 
 // atomic calls fn as one atomic statement that writes to databases. Without an open transaction it
 // uses a transaction of its own. several tells whether fn runs more than one SQLite statement.
-func (r *run) atomic(ids []int, several bool, fn func() error) error {
-	return r.atomicPast(ids, nil, several, fn)
+func (s *core) atomic(ctx context.Context, ids []int, several bool, fn func() error) error {
+	return s.atomicPast(ctx, ids, nil, several, fn)
 }
 
 // atomicPast is atomic for a statement that does not wait for the databases in past. It fails with
 // errSkipped instead.
-func (r *run) atomicPast(ids, past []int, several bool, fn func() error) error {
-	s := r.s
+func (s *core) atomicPast(ctx context.Context, ids, past []int, several bool, fn func() error) error {
 	if s.tran.level > 0 && s.tran.doomed {
 		return mserr.Uncommittable()
 	}
 	own := s.tran.level == 0 && !s.tran.begun
-	if err := s.enlistPast(r.ctx, ids, past); err != nil {
+	if err := s.enlistPast(ctx, ids, past); err != nil {
 		if own {
 			return errors.Join(err, s.rollbackWork())
 		}
@@ -309,12 +312,12 @@ func (r *run) atomicPast(ids, past []int, several bool, fn func() error) error {
 		return s.commitWork()
 	}
 	if !several {
-		return r.checkTransaction(fn())
+		return s.checkTransaction(fn())
 	}
 	id := s.tran.id
 	depth, saved := s.tran.nested, len(s.tran.savepoints)
 	save := fmt.Sprintf("%s%d", statementSavepoint, depth)
-	if err := s.conn.Savepoint(r.ctx, save); err != nil {
+	if err := s.conn.Savepoint(ctx, save); err != nil {
 		return err
 	}
 	s.tran.nested++
@@ -331,7 +334,7 @@ func (r *run) atomicPast(ids, past []int, several bool, fn func() error) error {
 		return s.conn.ReleaseSavepoint(save)
 	}
 	if !s.conn.InTransaction() {
-		return r.checkTransaction(err)
+		return s.checkTransaction(err)
 	}
 	s.tran.drafts, s.temps = drafts, temps
 	return errors.Join(err, s.preserveTableVars(func() error {
@@ -341,8 +344,7 @@ func (r *run) atomicPast(ids, past []int, several bool, fn func() error) error {
 
 // checkTransaction dooms the transaction if SQLite has rolled it back by itself, as it does when
 // the disk is full.
-func (r *run) checkTransaction(err error) error {
-	s := r.s
+func (s *core) checkTransaction(err error) error {
 	if err == nil || !s.tran.begun || s.conn.InTransaction() {
 		return err
 	}
@@ -353,7 +355,7 @@ func (r *run) checkTransaction(err error) error {
 }
 
 // commitWork commits the SQLite transaction and publishes the definitions that it changed.
-func (s *Session) commitWork() error {
+func (s *core) commitWork() error {
 	if s.tran.begun {
 		if err := s.conn.Commit(); err != nil {
 			return errors.Join(err, s.rollbackWork())
@@ -368,7 +370,7 @@ func (s *Session) commitWork() error {
 }
 
 // rollbackWork rolls the SQLite transaction back and discards changed definitions.
-func (s *Session) rollbackWork() error {
+func (s *core) rollbackWork() error {
 	var err error
 	if s.tran.begun {
 		s.temps = s.tran.temps
@@ -380,7 +382,7 @@ func (s *Session) rollbackWork() error {
 }
 
 // endTransaction releases the locks of the transaction and resets its state.
-func (s *Session) endTransaction() {
+func (s *core) endTransaction() {
 	s.inst.locks.ReleaseAll(s.tran.owner)
 	s.tran = transaction{owner: s.tran.owner}
 }
@@ -422,7 +424,7 @@ func (r *run) notifyTransaction(kind EnvKind) error {
 }
 
 // rollbackOpen rolls back the open transaction when the session closes.
-func (s *Session) rollbackOpen() error {
+func (s *core) rollbackOpen() error {
 	if s.tran.level > 0 || s.tran.begun {
 		return s.rollbackWork()
 	}
@@ -440,7 +442,7 @@ func (s *Session) begin(r *run, name string) error {
 }
 
 // save executes SAVE TRANSACTION.
-func (s *Session) save(ctx context.Context, name string) error {
+func (s *core) save(ctx context.Context, name string) error {
 	if s.tran.level == 0 {
 		return mserr.SaveWithoutTransaction()
 	}
@@ -456,7 +458,7 @@ func (s *Session) save(ctx context.Context, name string) error {
 }
 
 // rollbackTo executes ROLLBACK TRANSACTION savepoint.
-func (s *Session) rollbackTo(name string) error {
+func (s *core) rollbackTo(name string) error {
 	i := len(s.tran.savepoints) - 1
 	for i >= 0 && !equalNames(s.tran.savepoints[i].name, name) {
 		i--
@@ -598,7 +600,7 @@ func (r *run) rollbackTran(st *syntax.RollbackStmt) error {
 }
 
 // hasSavepoint reports whether there is a savepoint with a name.
-func (s *Session) hasSavepoint(name string) bool {
+func (s *core) hasSavepoint(name string) bool {
 	return slices.ContainsFunc(s.tran.savepoints, func(sp savepoint) bool { return equalNames(sp.name, name) })
 }
 

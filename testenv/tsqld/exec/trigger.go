@@ -21,7 +21,7 @@ func (r *run) createTrigger(st *syntax.CreateTriggerStmt) error {
 	view, _ := o.(*catalog.View)
 	table, _ := o.(*catalog.Table)
 	// A view can have only INSTEAD OF triggers (documentation of CREATE TRIGGER).
-	if view == nil && table == nil || view != nil && !st.InsteadOf || !r.mayAlter(d, o) {
+	if view == nil && table == nil || view != nil && !st.InsteadOf || !r.s.mayAlter(d, o) {
 		return mserr.New(8197, 16, "The object '%s' does not exist or is invalid for this operation.",
 			st.Table.String())
 	}
@@ -29,7 +29,7 @@ func (r *run) createTrigger(st *syntax.CreateTriggerStmt) error {
 	if err != nil {
 		return withModuleName(err, st.Name)
 	}
-	return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+	return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 		if view != nil {
 			v := d.ObjectByID(view.ObjectID).(*catalog.View).Clone()
 			if v.Triggers, err = r.putTrigger(d, v, v.Triggers, st, tr); err != nil {
@@ -111,7 +111,7 @@ func (r *run) putTrigger(
 	}
 	for i, old := range all {
 		if equalNames(old.Name, tr.Name) && st.Verb != syntax.Create {
-			tr.ObjectID, tr.Created, tr.Modified = old.ObjectID, old.Created, r.datetime()
+			tr.ObjectID, tr.Created, tr.Modified = old.ObjectID, old.Created, r.s.datetime()
 			all[i] = tr
 			return all, nil
 		}
@@ -162,10 +162,10 @@ func (r *run) switchTrigger(st *syntax.TriggerStmt) error {
 	}
 	if o, d, err := r.object(st.Table); err == nil {
 		if v, ok := o.(*catalog.View); ok {
-			if !r.mayAlter(d, v) {
+			if !r.s.mayAlter(d, v) {
 				return mserr.NoSuchAlter(st.Table.String())
 			}
-			return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+			return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 				c := d.ObjectByID(v.ObjectID).(*catalog.View).Clone()
 				if err := switchTriggers(c.Triggers, names, st.Enable); err != nil {
 					return err
@@ -204,7 +204,7 @@ func (r *run) setTriggerOrder(a arguments) (int32, error) {
 			tr, parent = d.Trigger(k.ObjectID)
 		}
 	}
-	if tr == nil || !r.mayAlter(d, parent) {
+	if tr == nil || !r.s.mayAlter(d, parent) {
 		return 1, mserr.NoTrigger(name.String())
 	}
 	switch {
@@ -221,7 +221,7 @@ func (r *run) setTriggerOrder(a arguments) (int32, error) {
 			return 1, mserr.TriggerOrderTaken(strings.ToLower(order), event)
 		}
 	}
-	return 0, r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+	return 0, r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 		t := d.TableByID(parent.Head().ObjectID).Clone()
 		for _, c := range t.Triggers {
 			if c.ObjectID != tr.ObjectID {

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -30,12 +31,12 @@ func (r *run) violation(dml *compile.DML, rt *compile.Run, err error) error {
 			return uniqueMessage(d, t, ix, r.insertedKey(dml, rt, d, t, ix))
 		}
 	}
-	return r.constraintMessage(dml.Kind, d, t, ce)
+	return r.s.constraintMessage(dml.Kind, d, t, ce)
 }
 
 // constraintMessage returns the message for a violated constraint of a table. d is nil for
 // temporary tables.
-func (r *run) constraintMessage(verb string, d *catalog.Database, t *catalog.Table, ce *store.ConstraintError) error {
+func (s *core) constraintMessage(verb string, d *catalog.Database, t *catalog.Table, ce *store.ConstraintError) error {
 	if t == nil {
 		return ce
 	}
@@ -165,13 +166,13 @@ func showKey(row []types.Value, ts []types.Type) string {
 
 // duplicateKey returns a key value that occurs twice in a table, after the creation of a unique
 // index has failed.
-func (r *run) duplicateKey(d *catalog.Database, t *catalog.Table, ix *catalog.Index) string {
+func (s *core) duplicateKey(ctx context.Context, d *catalog.Database, t *catalog.Table, ix *catalog.Index) string {
 	cols, ts := keyColumns(t, ix)
-	if cols == nil || d != nil && r.s.conn.Use(r.ctx, d.ID) != nil {
+	if cols == nil || d != nil && s.conn.Use(ctx, d.ID) != nil {
 		return unknownKey
 	}
 	list := strings.Join(cols, ", ")
-	row, err := r.s.conn.QueryRow(r.ctx,
+	row, err := s.conn.QueryRow(ctx,
 		"SELECT "+list+" FROM "+sqlTable(d, t)+" GROUP BY "+list+" HAVING count(*) > 1 LIMIT 1", nil)
 	if err != nil || row == nil {
 		return unknownKey

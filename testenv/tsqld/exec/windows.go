@@ -22,7 +22,7 @@ func windowsNames(user, realm string, foreign bool) []string {
 }
 
 // authenticateWindows finds the login of a verified ticket and chooses the database.
-func (s *Session) authenticateWindows(snap *catalog.Snapshot, l Login) error {
+func (s *core) authenticateWindows(snap *catalog.Snapshot, l Login) error {
 	names := windowsNames(l.User, l.Realm, l.Foreign)
 	for _, name := range names {
 		login := snap.Login(name)
