@@ -6,6 +6,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/exec"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 )
 
 // interpreter executes the requests of a connection. [exec.Session] implements it; tests have a
@@ -52,9 +53,9 @@ type login struct {
 	Version        uint32 // of TDS, as the server speaks it
 	PacketSize     int    // granted, in bytes
 	Encrypted      bool
-	Multiple       bool           // the client may run several requests at once (MARS)
-	NewPassword    string         // "" to keep the password
-	Recovery       *exec.Recovery // the session that the login continues; nil for a new one
+	Multiple       bool              // the client may run several requests at once (MARS)
+	NewPassword    string            // "" to keep the password
+	Recovery       *session.Recovery // the session that the login continues; nil for a new one
 	ReadOnlyIntent bool
 	// Local and Remote are the addresses of the connection.
 	Local, Remote net.Addr
@@ -80,8 +81,8 @@ type accounted interface {
 // recoverable is an interpreter whose state a client can keep, to continue the session after it has
 // lost the connection.
 type recoverable interface {
-	States() []exec.State
-	InitialStates() []exec.State // to which a reset returns
+	States() []session.State
+	InitialStates() []session.State // to which a reset returns
 	Language() string
 }
 

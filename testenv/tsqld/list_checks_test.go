@@ -16,6 +16,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/exec"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -58,7 +59,7 @@ type listRun struct {
 func newListServer(t *testing.T, memory int64) *listServer {
 	t.Helper()
 	s := &listServer{t: t}
-	inst, err := exec.New(exec.Config{SAPassword: "secret", MaxMemory: memory, OnError: func(err error) { t.Log(err) }})
+	inst, err := exec.New(session.Config{SAPassword: "secret", MaxMemory: memory, OnError: func(err error) { t.Log(err) }})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, inst.Close()) })
 	s.Instance = inst
@@ -75,7 +76,7 @@ func newListServer(t *testing.T, memory int64) *listServer {
 
 // session opens a session.
 func (s *listServer) session(user, password string) *exec.Session {
-	session, err := s.NewSession(s.t.Context(), exec.Login{User: user, Password: password})
+	session, err := s.NewSession(s.t.Context(), session.Login{User: user, Password: password})
 	require.NoError(s.t, err)
 	return session
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/exec"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/tds"
 )
 
@@ -73,7 +74,7 @@ func (c *conn) answer(ctx context.Context, m *message, s *sink, err error) error
 		text := mserr.SessionKilled()
 		if bad := (*tds.FormatError)(nil); errors.As(err, &bad) {
 			text = mserr.New(4002, fatalClass, "The incoming tabular data stream (TDS) protocol stream is incorrect. %s", bad.What)
-		} else if !errors.Is(err, exec.ErrKilled) {
+		} else if !errors.Is(err, session.ErrKilled) {
 			c.srv.report(err)
 		}
 		if merr := s.Message(text); merr != nil {

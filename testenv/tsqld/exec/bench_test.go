@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -22,10 +23,10 @@ func (discard) ReturnValue(int, string, types.Type, types.Value) error { return 
 func (discard) EnvChange(EnvChange) error                              { return nil }
 
 func BenchmarkBatch(b *testing.B) {
-	inst, err := New(Config{SAPassword: "secret"})
+	inst, err := New(session.Config{SAPassword: "secret"})
 	require.NoError(b, err)
 	defer func() { require.NoError(b, inst.Close()) }()
-	s, err := inst.NewSession(context.Background(), Login{User: "sa", Password: "secret"})
+	s, err := inst.NewSession(context.Background(), session.Login{User: "sa", Password: "secret"})
 	require.NoError(b, err)
 	defer func() { require.NoError(b, s.Close()) }()
 	ctx := context.Background()

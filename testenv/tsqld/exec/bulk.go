@@ -7,6 +7,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
@@ -22,7 +23,7 @@ type bulkTarget struct {
 // Bulk loads the rows of an INSERT BULK. For errors see Batch.
 func (s *Session) Bulk(ctx context.Context, load BulkLoad, sink Sink) error {
 	return s.serve(ctx, sink, "BULK INSERT", func(r *run) error {
-		f := &frame{kind: batchFrame, unit: rootUnit, schema: s.defaultSchema(), owner: -1, line: 1}
+		f := &frame{kind: batchFrame, unit: rootUnit, schema: s.DefaultSchema(), owner: -1, line: 1}
 		return r.inFrame(f, func() error { return r.settle(nil, r.bulk(load)) })
 	})
 }
@@ -54,7 +55,7 @@ func newBulkTarget(st *syntax.InsertBulkStmt) (*bulkTarget, error) {
 			t.fire = true
 		case "KEEP_IDENTITY", "TABLOCK", "ROWS_PER_BATCH", "KILOBYTES_PER_BATCH", "ORDER":
 		default:
-			return nil, compileFailure(mserr.NotSupported("the option %s of INSERT BULK", strings.ToUpper(o.Name)))
+			return nil, failure.Compile(mserr.NotSupported("the option %s of INSERT BULK", strings.ToUpper(o.Name)))
 		}
 	}
 	return t, nil
@@ -77,7 +78,7 @@ func (r *run) bulk(load BulkLoad) error {
 	target := r.s.bulk
 	r.s.bulk = nil
 	if load.Statement != "" {
-		b, err := syntax.Parse(load.Statement, syntax.Options{QuotedIdentifier: r.s.opts.quotedIdentifier})
+		b, err := syntax.Parse(load.Statement, syntax.Options{QuotedIdentifier: r.s.Options.QuotedIdentifier})
 		if err != nil {
 			return err
 		}
@@ -120,7 +121,7 @@ func (r *run) load(target *bulkTarget, load BulkLoad) (n int64, err error) {
 	}
 	dml, err := r.compiler().InsertRows(&syntax.TableName{Name: st.Table}, rows)
 	if err != nil {
-		return 0, compileFailure(err)
+		return 0, failure.Compile(err)
 	}
 	refuse := r.checkTargetWrite
 	if target.fire {
@@ -135,7 +136,7 @@ func (r *run) load(target *bulkTarget, load BulkLoad) (n int64, err error) {
 			n, err = r.applyRows(dml, load.Next)
 			return err
 		}
-		return r.s.conn.Unchecked(r.ctx, func() error {
+		return r.s.Conn.Unchecked(r.ctx, func() error {
 			n, err = r.applyRows(dml, load.Next)
 			return err
 		})
@@ -144,8 +145,8 @@ func (r *run) load(target *bulkTarget, load BulkLoad) (n int64, err error) {
 		err = r.withSequences(&dml.Needs, func() error { return r.changeLocalRows(dml, do) })
 		return n, err
 	}
-	d := r.s.databaseByID(dml.Database)
-	if (unchecked || !target.fire && len(dml.Target.Triggers) > 0) && !r.s.mayAlter(d, dml.Target) {
+	d := r.s.DatabaseByID(dml.Database)
+	if (unchecked || !target.fire && len(dml.Target.Triggers) > 0) && !r.s.MayAlter(d, dml.Target) {
 		return 0, mserr.NoObjectOrPermission(st.Table.String()) // documentation of bcp, "Permissions"
 	}
 	insert := func() error {
@@ -155,14 +156,14 @@ func (r *run) load(target *bulkTarget, load BulkLoad) (n int64, err error) {
 		return r.markUntrusted(d, dml.Target.ObjectID)
 	}
 	if !target.fire || !dml.Fires {
-		err = r.s.atomic(r.ctx, dml.Databases, true, insert)
+		err = r.s.Atomic(r.ctx, dml.Databases, true, insert)
 		return n, err
 	}
 	fire := r.withTriggers(dml, func() (int64, error) {
 		err := insert()
 		return n, err
 	})
-	err = r.inTransaction(func() error { return r.s.atomic(r.ctx, dml.Databases, true, fire) })
+	err = r.inTransaction(func() error { return r.s.Atomic(r.ctx, dml.Databases, true, fire) })
 	return n, err
 }
 
@@ -175,7 +176,7 @@ func hasConstraints(t *catalog.Table) bool {
 // markUntrusted marks the constraints of a table that rows may now violate (documentation of BULK
 // INSERT, CHECK_CONSTRAINTS: without it "the constraint on the table is marked as not-trusted").
 func (r *run) markUntrusted(d *catalog.Database, table int32) error {
-	return r.s.edit(r.ctx, d, func(e *catalog.Edit) error {
+	return r.s.Edit(r.ctx, d, func(e *catalog.Edit) error {
 		t := e.Database().TableByID(table).Clone()
 		for _, c := range t.Checks {
 			c.NotTrusted = true

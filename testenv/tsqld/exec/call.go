@@ -7,6 +7,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -18,7 +19,7 @@ var rootUnit = &unit{}
 // Call executes a remote procedure call. For errors see Batch.
 func (s *Session) Call(ctx context.Context, call Call, sink Sink) error {
 	return s.serveText(ctx, sink, "EXECUTE", call.text(), func(r *run) error {
-		f := &frame{kind: batchFrame, unit: rootUnit, schema: s.defaultSchema(), owner: -1, line: 1}
+		f := &frame{kind: batchFrame, unit: rootUnit, schema: s.DefaultSchema(), owner: -1, line: 1}
 		return r.inFrame(f, func() error { return r.settle(nil, r.remoteCall(call)) })
 	})
 }
@@ -26,7 +27,7 @@ func (s *Session) Call(ctx context.Context, call Call, sink Sink) error {
 // text returns the text of the call for sys.dm_exec_sql_text: the statement of sp_executesql, ""
 // for other procedures.
 func (c Call) text() string {
-	if len(c.Params) == 0 || !equalNames(c.Proc, "sp_executesql") {
+	if len(c.Params) == 0 || !session.EqualNames(c.Proc, "sp_executesql") {
 		return ""
 	}
 	text, _ := c.Params[0].Value.(string)
@@ -35,10 +36,10 @@ func (c Call) text() string {
 
 // remoteCall executes a call and sends its outputs.
 func (r *run) remoteCall(call Call) error {
-	if r.s.opts.showPlan {
+	if r.s.Options.ShowPlan {
 		return mserr.NotSupported("a remote procedure call while SHOWPLAN_XML is ON")
 	}
-	name := splitName(call.Proc)
+	name := session.SplitName(call.Proc)
 	args := make([]callArg, len(call.Params))
 	for i, p := range call.Params {
 		args[i] = callArg{name: p.Name, typ: p.Type, val: p.Value, output: p.Output, isDefault: p.Default}
@@ -92,7 +93,7 @@ func (r *run) bindSent(name string, tt *catalog.TableType, t *catalog.Table, sen
 			"Trying to pass a table-valued parameter with %d column(s) where the corresponding user-defined table type requires %d column(s).",
 			len(sent.columns), len(tt.Table.Columns))
 	}
-	if err := r.s.createVariable(r.ctx, t); err != nil {
+	if err := r.s.CreateVariable(r.ctx, t); err != nil {
 		return err
 	}
 	rows := make([][]types.Value, len(sent.rows))
@@ -129,12 +130,12 @@ func (r *run) bindSent(name string, tt *catalog.TableType, t *catalog.Table, sen
 	}
 	if c := t.IdentityColumn(); c != nil && len(rows) > 0 {
 		last := c.Auto.Seed + int64(len(rows)-1)*c.Auto.Increment
-		r.s.inst.setCounter(r.s.identityKey(0, t), counter{last: last, used: true})
+		r.s.inst.SetCounter(r.s.IdentityKey(0, t), session.Counter{Last: last, Used: true})
 	}
-	err := r.s.fill(r.ctx, t, rows)
+	err := r.s.Fill(r.ctx, t, rows)
 	var ce *store.ConstraintError
 	if errors.As(err, &ce) {
-		return r.s.constraintMessage("INSERT", nil, t, ce)
+		return r.s.ConstraintMessage("INSERT", nil, t, ce)
 	}
 	return err
 }
@@ -160,7 +161,7 @@ func (r *run) sentValue(v types.Value, from types.Type, c *catalog.Column) (type
 	if types.Truncates(v, from, c.Type) {
 		return nil, mserr.Truncated()
 	}
-	return r.s.assign(v, from, c.Type)
+	return r.s.Assign(v, from, c.Type)
 }
 
 // prepared is a statement of sp_prepare.
@@ -186,12 +187,12 @@ func (r *run) textAndParams(
 	for i := range args {
 		a := args[i]
 		switch {
-		case a.name == "" && i == textAt, equalNames(a.name, "@stmt"), equalNames(a.name, "@statement"):
+		case a.name == "" && i == textAt, session.EqualNames(a.name, "@stmt"), session.EqualNames(a.name, "@statement"):
 			if text, err = textArgument(proc, "@statement", a); err != nil {
 				return "", "", nil, err
 			}
 			sawText = true
-		case a.name == "" && i == paramsAt, equalNames(a.name, "@params"):
+		case a.name == "" && i == paramsAt, session.EqualNames(a.name, "@params"):
 			if params, err = textArgument(proc, "@params", a); err != nil {
 				return "", "", nil, err
 			}
@@ -226,7 +227,7 @@ func (r *run) prepareStatement(args []callArg) (int32, error) {
 	if err != nil {
 		return 0, err
 	}
-	if _, err := r.s.inst.units.dynamic(r.s.meter, text, params, r.s.opts.quotedIdentifier); err != nil {
+	if _, err := r.s.inst.units.dynamic(r.s.Meter(), text, params, r.s.Options.QuotedIdentifier); err != nil {
 		return 0, err
 	}
 	handle, err := r.s.newHandle(text, params)
@@ -255,7 +256,7 @@ func (s *Session) newHandle(text, params string) (int64, error) {
 		s.handles = map[int64]*prepared{}
 	}
 	p := &prepared{text, params}
-	if err := s.meter.Hold(p.size()); err != nil {
+	if err := s.Meter().Hold(p.size()); err != nil {
 		return 0, err
 	}
 	s.handles[s.nextHandle] = p
@@ -265,7 +266,7 @@ func (s *Session) newHandle(text, params string) (int64, error) {
 // dropHandle removes a prepared statement, if it exists.
 func (s *Session) dropHandle(handle int64) {
 	if p := s.handles[handle]; p != nil {
-		s.meter.Drop(p.size())
+		s.Meter().Drop(p.size())
 		delete(s.handles, handle)
 	}
 }
@@ -322,7 +323,7 @@ func (r *run) unprepare(args []callArg) (int32, error) {
 
 // collect calls do and collects the rows of its result sets, for INSERT ... EXEC.
 func (r *run) collect(do func() error) (*collector, error) {
-	c := &collector{sink: r.out, meter: r.s.meter}
+	c := &collector{sink: r.out, meter: r.s.Meter()}
 	outer := r.out
 	r.out, r.inserting = c, true
 	err := do()
@@ -352,7 +353,7 @@ func (c *collector) Columns(cols []types.Column) error {
 // Row implements [Sink].
 func (c *collector) Row(vals []types.Value) error {
 	set := &c.sets[len(c.sets)-1]
-	row, err := copyRow(c.meter, vals)
+	row, err := session.CopyRow(c.meter, vals)
 	set.rows = append(set.rows, row)
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -63,7 +64,7 @@ func (r *run) captureFunc(key string) (store.Func, error) {
 			r.capture.sides == captureInserted && !k.Inserted {
 			return nil, nil
 		}
-		row, err := copyRow(m, args)
+		row, err := session.CopyRow(m, args)
 		if err != nil {
 			return nil, err
 		}

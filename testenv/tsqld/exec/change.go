@@ -1,7 +1,6 @@
 package exec
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strconv"
@@ -9,7 +8,9 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -88,14 +89,14 @@ func withTop(st syntax.Stmt, top **syntax.Top, rows int64) syntax.Stmt {
 // changePlan returns the cached plan of a statement, or compiles the statement. checked tells
 // whether WHERE CURRENT OF requires an unchanged row.
 func (r *run) changePlan(st syntax.Stmt, checked bool) (*compile.DML, error) {
-	key := planKey{node: st, kind: planChange, rows: r.s.opts.rowCount, checked: checked}
+	key := planKey{node: st, kind: planChange, rows: r.s.Options.RowCount, checked: checked}
 	if p := r.f.unit.find(r, key); p != nil {
 		return p.(*compile.DML), nil
 	}
 	var dml *compile.DML
 	var err error
 	c := r.compiler()
-	switch st := limited(st, r.s.opts.rowCount).(type) {
+	switch st := limited(st, r.s.Options.RowCount).(type) {
 	case *syntax.InsertStmt:
 		dml, err = c.Insert(st)
 	case *syntax.UpdateStmt:
@@ -106,7 +107,7 @@ func (r *run) changePlan(st syntax.Stmt, checked bool) (*compile.DML, error) {
 		dml, err = c.Merge(st)
 	}
 	if err != nil {
-		return nil, compileFailure(err)
+		return nil, failure.Compile(err)
 	}
 	r.f.unit.keep(r, key, dml, &dml.Needs)
 	return dml, nil
@@ -130,12 +131,12 @@ func (r *run) changeBy(dml *compile.DML, row []types.Value) (n int64, err error)
 			err := do()
 			return n, err
 		})
-		err = r.inTransaction(func() error { return r.s.atomicPast(r.ctx, dml.Databases, r.past(dml), true, fire) })
+		err = r.inTransaction(func() error { return r.s.AtomicPast(r.ctx, dml.Databases, r.past(dml), true, fire) })
 	default:
-		err = r.s.atomicPast(r.ctx, dml.Databases, r.past(dml), isMultiStatement(dml), do)
+		err = r.s.AtomicPast(r.ctx, dml.Databases, r.past(dml), isMultiStatement(dml), do)
 	}
 	switch {
-	case !errors.Is(err, errSkipped):
+	case !errors.Is(err, session.ErrSkipped):
 		return n, err
 	case dml.NeedsPastRows:
 		return 0, r.changeNoRows(dml)
@@ -176,11 +177,11 @@ func (r *run) checkTarget(dml *compile.DML) error {
 	if dml.Output != nil && dml.Database != 0 && slices.ContainsFunc(dml.Target.Triggers, func(tr *catalog.Trigger) bool {
 		return slices.ContainsFunc(dml.Actions, tr.Fires)
 	}) {
-		return compileFailure(mserr.OutputTargetTriggers(dml.Target.Name))
+		return failure.Compile(mserr.OutputTargetTriggers(dml.Target.Name))
 	}
 	if dml.Into != nil && dml.IntoDatabase != 0 &&
 		slices.ContainsFunc(dml.Into.Triggers, func(tr *catalog.Trigger) bool { return !tr.Disabled }) {
-		return compileFailure(mserr.OutputIntoTriggers(dml.Into.Name))
+		return failure.Compile(mserr.OutputIntoTriggers(dml.Into.Name))
 	}
 	return nil
 }
@@ -194,7 +195,7 @@ func (r *run) checkTargetWrite(dml *compile.DML) error {
 		if t.table == nil {
 			continue
 		}
-		if err := r.s.checkIndexOptions(dml.Kind, t.table); err != nil {
+		if err := r.s.CheckIndexOptions(dml.Kind, t.table); err != nil {
 			return err
 		}
 		if tv := r.f.tableVar(t.table.Name); tv != nil && tv.table == t.table && tv.readOnly {
@@ -204,7 +205,7 @@ func (r *run) checkTargetWrite(dml *compile.DML) error {
 		if t.id == 0 {
 			continue
 		}
-		d := r.s.databaseByID(t.id)
+		d := r.s.DatabaseByID(t.id)
 		if d != nil && d.Options.ReadOnly {
 			return mserr.ReadOnlyDatabase(d.Name)
 		}
@@ -212,15 +213,15 @@ func (r *run) checkTargetWrite(dml *compile.DML) error {
 	if err := r.s.readPastAllowed(&dml.Needs); err != nil {
 		return err
 	}
-	if r.s.opts.isolation == syntax.Snapshot {
-		return r.s.snapshotAllowed(dml.Databases)
+	if r.s.Options.Isolation == syntax.Snapshot {
+		return r.s.SnapshotAllowed(dml.Databases)
 	}
 	return nil
 }
 
 // changesTableVar reports whether a plan changes a table variable outside a SQLite transaction.
 func (r *run) changesTableVar(dml *compile.DML) bool {
-	return !r.s.tran.begun && dml.Target != nil && strings.HasPrefix(dml.Target.Name, "@")
+	return !r.s.Tran.Begun && dml.Target != nil && strings.HasPrefix(dml.Target.Name, "@")
 }
 
 // changeLocal executes a change of temporary tables or table variables only. The change needs no
@@ -233,40 +234,9 @@ func (r *run) changeLocal(dml *compile.DML, do func() error) error {
 		}
 	}
 	if r.changesTableVar(dml) {
-		return r.s.localTransaction(r.ctx, isMultiStatement(dml), do)
+		return r.s.LocalTransaction(r.ctx, isMultiStatement(dml), do)
 	}
-	return r.s.localChangeOf(r.ctx, isMultiStatement(dml), do)
-}
-
-// localChange calls do, which changes temporary tables, atomically and as part of the open
-// transaction.
-func (s *core) localChange(ctx context.Context, do func() error) error {
-	return s.localChangeOf(ctx, true, do)
-}
-
-// localChangeOf is localChange. several tells whether do runs more than one SQLite statement.
-func (s *core) localChangeOf(ctx context.Context, several bool, do func() error) error {
-	if s.tran.level > 0 || s.tran.begun {
-		if s.tran.doomed {
-			return mserr.Uncommittable()
-		}
-		return s.atomic(ctx, nil, several, do)
-	}
-	return s.localTransaction(ctx, several, do)
-}
-
-// localTransaction calls do in a SQLite transaction of its own, unless one is open.
-func (s *core) localTransaction(ctx context.Context, several bool, do func() error) error {
-	if !several || s.conn.InTransaction() {
-		return do()
-	}
-	if err := s.conn.Begin(ctx); err != nil {
-		return err
-	}
-	if err := do(); err != nil {
-		return errors.Join(err, s.conn.Rollback())
-	}
-	return s.conn.Commit()
+	return r.s.LocalChangeOf(r.ctx, isMultiStatement(dml), do)
 }
 
 // apply runs the SQLite statements of a plan and returns the number of changed rows.
@@ -275,8 +245,8 @@ func (r *run) apply(dml *compile.DML, row []types.Value) (int64, error) {
 	if err := r.permit(dml.Uses); err != nil {
 		return 0, err
 	}
-	if len(dml.Databases) > 0 && !s.tran.begun {
-		if err := s.conn.Use(r.ctx, dml.Databases...); err != nil {
+	if len(dml.Databases) > 0 && !s.Tran.Begun {
+		if err := s.Conn.Use(r.ctx, dml.Databases...); err != nil {
 			return 0, err
 		}
 	}
@@ -286,7 +256,7 @@ func (r *run) apply(dml *compile.DML, row []types.Value) (int64, error) {
 		}
 	}
 	if dml.Spool != nil {
-		if err := s.conn.EnsureTemp(r.ctx, dml.Spool.Name, dml.Spool.DDL); err != nil {
+		if err := s.Conn.EnsureTemp(r.ctx, dml.Spool.Name, dml.Spool.DDL); err != nil {
 			return 0, err
 		}
 	}
@@ -296,7 +266,7 @@ func (r *run) apply(dml *compile.DML, row []types.Value) (int64, error) {
 	}
 	rt := &compile.Run{Row: row}
 	if dml.IntoFirst {
-		if err := s.conn.Savepoint(r.ctx, intoSavepoint); err != nil {
+		if err := s.Conn.Savepoint(r.ctx, intoSavepoint); err != nil {
 			return 0, err
 		}
 	}
@@ -307,13 +277,13 @@ func (r *run) apply(dml *compile.DML, row []types.Value) (int64, error) {
 	n, err := change(dml, rt)
 	if err != nil {
 		err = errors.Join(r.violation(dml, rt, r.updateConflict(dml, err)), r.finishSpool(dml, rt))
-		if dml.IntoFirst && s.conn.InTransaction() {
-			err = errors.Join(err, s.conn.RollbackTo(intoSavepoint), s.conn.ReleaseSavepoint(intoSavepoint))
+		if dml.IntoFirst && s.Conn.InTransaction() {
+			err = errors.Join(err, s.Conn.RollbackTo(intoSavepoint), s.Conn.ReleaseSavepoint(intoSavepoint))
 		}
 		return 0, err
 	}
 	if dml.IntoFirst {
-		return n, s.conn.ReleaseSavepoint(intoSavepoint)
+		return n, s.Conn.ReleaseSavepoint(intoSavepoint)
 	}
 	return n, r.finishSpool(dml, rt)
 }
@@ -351,7 +321,7 @@ func (r *run) changeRows(dml *compile.DML, rt *compile.Run) (n int64, err error)
 			return 0, err
 		}
 		if dml.Identity.Counted {
-			end := r.s.conn.Count(rt.Identity, dml.Identity.Increment)
+			end := r.s.Conn.Count(rt.Identity, dml.Identity.Increment)
 			defer func() {
 				if given := end(); err != nil && given > 0 {
 					// a failed statement uses up its identity values, too
@@ -456,7 +426,7 @@ func (r *run) applyStep(dml *compile.DML, i int, rt *compile.Run) (n int64, err 
 		return nil
 	}
 	if dml.Deferred {
-		return 0, r.s.conn.Deferred(r.ctx, shift)
+		return 0, r.s.Conn.Deferred(r.ctx, shift)
 	}
 	return 0, shift()
 }
@@ -473,7 +443,7 @@ func (r *run) step(st *compile.Statement, rt *compile.Run) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return r.s.conn.Exec(r.ctx, st.SQL, args)
+	return r.s.Conn.Exec(r.ctx, st.SQL, args)
 }
 
 // outputRows sends the rows of OUTPUT. The rows are collected first, because a statement that fails
@@ -500,7 +470,7 @@ func (r *run) assignFrom(dml *compile.DML, rt *compile.Run) error {
 	if err != nil {
 		return err
 	}
-	rows, err := r.s.conn.Query(r.ctx, dml.AssignFrom.SQL, args)
+	rows, err := r.s.Conn.Query(r.ctx, dml.AssignFrom.SQL, args)
 	if err != nil {
 		return err
 	}

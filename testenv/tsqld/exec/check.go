@@ -2,6 +2,7 @@ package exec
 
 import (
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
@@ -15,7 +16,7 @@ func (u *unit) check(m *meter.Meter) error {
 	for _, p := range u.params {
 		key := catalog.Fold(p.Name)
 		if c.known[key] {
-			return atNode(mserr.DuplicateVariable(p.Name), p)
+			return failure.At(mserr.DuplicateVariable(p.Name), p)
 		}
 		c.known[key] = true
 	}
@@ -29,12 +30,6 @@ func (u *unit) check(m *meter.Meter) error {
 		}
 	}
 	return nil
-}
-
-// atNode sets the line of an error to the line of a node.
-func atNode(e *mserr.Error, n syntax.Node) *mserr.Error {
-	e.Line = n.Pos().Line
-	return e
 }
 
 // nodeWork is the cost of visiting a node, in steps of [meter.Meter.Work].
@@ -71,7 +66,7 @@ func (c *checker) visit(n syntax.Node) bool {
 		c.use(n, n.Name)
 	case *syntax.TableVar:
 		if !c.known[catalog.Fold(n.Name)] {
-			c.err = atNode(mserr.UndeclaredTableVariable(n.Name), n)
+			c.err = failure.At(mserr.UndeclaredTableVariable(n.Name), n)
 		}
 	case *syntax.SetVarStmt:
 		c.use(n, n.Name)
@@ -101,7 +96,7 @@ func (c *checker) declare(d *syntax.VarDecl) {
 		return
 	}
 	if c.known[key] {
-		c.err = atNode(mserr.DuplicateVariable(d.Name), d)
+		c.err = failure.At(mserr.DuplicateVariable(d.Name), d)
 		return
 	}
 	c.known[key] = true
@@ -115,6 +110,6 @@ func (c *checker) declare(d *syntax.VarDecl) {
 // use checks that a variable is declared. An empty name means no variable.
 func (c *checker) use(n syntax.Node, name string) {
 	if name != "" && c.err == nil && !c.known[catalog.Fold(name)] {
-		c.err = atNode(mserr.UndeclaredVariable(name), n)
+		c.err = failure.At(mserr.UndeclaredVariable(name), n)
 	}
 }

@@ -34,18 +34,18 @@ const (
 // may have several requests. (Documentation of BEGIN TRANSACTION: "a Transact-SQL explicit or
 // implicit transaction that starts under a MARS session becomes a batch-scoped transaction".)
 func (r *run) scopeToBatch() {
-	if t := &r.s.tran; r.s.client.Multiple && t.level == 1 && !t.batch && !t.unseen {
-		t.batch = true
+	if t := &r.s.Tran; r.s.Client.Multiple && t.Level == 1 && !t.Batch && !t.Unseen {
+		t.Batch = true
 	}
 }
 
 // endBatchScope rolls the transaction back that a request has begun and not ended.
 func (s *Session) endBatchScope(r *run) error {
-	if s.tran.level == 0 || !s.tran.batch {
+	if s.Tran.Level == 0 || !s.Tran.Batch {
 		return nil
 	}
 	m := mserr.ActiveAtBatchEnd()
 	m.Line = 1
-	s.lastError = m.Number
+	s.LastError = m.Number
 	return errors.Join(sinkFailure(r.out.Message(m)), s.rollback(r), sinkFailure(r.out.Done(Done{Error: true})))
 }

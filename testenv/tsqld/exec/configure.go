@@ -33,7 +33,7 @@ func (r *run) configure(a arguments) (int32, error) {
 	options := slices.SortedFunc(slices.Values(catalog.Configurations), func(x, y catalog.Configuration) int {
 		return cmp.Compare(strings.ToLower(x.Name), strings.ToLower(y.Name))
 	})
-	advanced := in.setting(advancedOption).Running != 0
+	advanced := in.Setting(advancedOption).Running != 0
 	options = slices.DeleteFunc(options, func(c catalog.Configuration) bool { return c.Advanced && !advanced })
 	name, given := a["configname"].(string)
 	if !given {
@@ -60,21 +60,16 @@ func (r *run) configure(a arguments) (int32, error) {
 	if !given {
 		return r.showOptions(options)
 	}
-	now := in.setting(c.ID)
+	now := in.Setting(c.ID)
 	switch {
-	case !r.s.sysadmin():
+	case !r.s.Sysadmin():
 		return 1, mserr.ActionPermission()
 	case value < c.Minimum && value != c.Value || value > c.Maximum:
 		return 1, mserr.InvalidConfiguration(value, c.Name)
 	case value != now.Configured && !noEffectOptions[c.ID]:
 		return 1, mserr.NotSupported("sp_configure '%s', %d", c.Name, value)
 	}
-	in.mu.Lock()
-	if in.settings == nil {
-		in.settings = map[int64]catalog.Setting{}
-	}
-	in.settings[c.ID] = catalog.Setting{Configured: value, Running: now.Running}
-	in.mu.Unlock()
+	in.Configure(c.ID, value)
 	m := mserr.New(15457, 10,
 		"Configuration option '%s' changed from %d to %d. Run the RECONFIGURE statement to install.", c.Name,
 		now.Configured, value)
@@ -100,7 +95,7 @@ func matchOptions(options []catalog.Configuration, name string) []catalog.Config
 func (r *run) showOptions(options []catalog.Configuration) (int32, error) {
 	var rows [][]types.Value
 	for _, c := range options {
-		now := r.s.inst.setting(c.ID)
+		now := r.s.inst.Setting(c.ID)
 		rows = append(rows, []types.Value{c.Name, c.Minimum, c.Maximum, now.Configured, now.Running})
 	}
 	return r.sendAll([]types.Column{
@@ -114,31 +109,9 @@ func (r *run) showOptions(options []catalog.Configuration) (int32, error) {
 // reconfigure executes RECONFIGURE. Configured values take effect, except for options that need a
 // restart.
 func (r *run) reconfigure() error {
-	if !r.s.sysadmin() {
+	if !r.s.Sysadmin() {
 		return mserr.New(5812, 14, "You do not have permission to run the RECONFIGURE statement.")
 	}
-	in := r.s.inst
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	for _, c := range catalog.Configurations {
-		if now, ok := in.settings[c.ID]; ok && !c.Restart {
-			in.settings[c.ID] = catalog.Setting{Configured: now.Configured, Running: now.Configured}
-		}
-	}
+	r.s.inst.Reconfigure()
 	return nil
-}
-
-// setting returns the value of an option.
-func (in *server) setting(id int64) catalog.Setting {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	if s, ok := in.settings[id]; ok {
-		return s
-	}
-	for _, c := range catalog.Configurations {
-		if c.ID == id {
-			return catalog.Setting{Configured: c.Value, Running: c.Value}
-		}
-	}
-	return catalog.Setting{}
 }

@@ -5,7 +5,9 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -42,9 +44,9 @@ type cursor struct {
 // of DECLARE CURSOR). Errors: 1048, 16957.
 func (r *run) newCursor(node syntax.Node, def *syntax.CursorDef) (*cursor, error) {
 	if x, y := conflictingOptions(def); x != "" {
-		return nil, compileFailure(mserr.CursorOptions(x, y))
+		return nil, failure.Compile(mserr.CursorOptions(x, y))
 	}
-	c := &cursor{def: def, node: node, declaredIn: r.f, database: r.s.dbID, unit: r.f.unit, kind: requestedKind(def)}
+	c := &cursor{def: def, node: node, declaredIn: r.f, database: r.s.DatabaseID, unit: r.f.unit, kind: requestedKind(def)}
 	// Documentation of DECLARE CURSOR: a cursor is forward-only without SCROLL and without a kind
 	// that scrolls.
 	c.scroll = def.Scroll || def.Kind != "" && def.Kind != "FAST_FORWARD" && !def.ForwardOnly
@@ -69,7 +71,7 @@ func (r *run) convertCursor(c *cursor) error {
 	c.kind = p.Kind
 	c.readOnly = c.kind == compile.CursorStatic || def.ReadOnly || def.Concurrency == "READ_ONLY"
 	if def.ForUpdate && c.readOnly {
-		return compileFailure(mserr.UpdateReadOnlyCursor())
+		return failure.Compile(mserr.UpdateReadOnlyCursor())
 	}
 	if converted && def.TypeWarning && def.Kind != "" {
 		return r.info(mserr.CursorConverted())
@@ -107,10 +109,10 @@ func (r *run) keepVariables(c *cursor) error {
 	})
 	n := int64(0)
 	for _, x := range c.vars {
-		n += int64(payloadSize(x.val))
+		n += int64(session.PayloadSize(x.val))
 	}
 	c.kept = n
-	return r.s.meter.Hold(n)
+	return r.s.Meter().Hold(n)
 }
 
 // conflictingOptions returns two options that exclude each other, or empty strings (documentation:
@@ -151,7 +153,7 @@ func (r *run) declareCursor(st *syntax.DeclareCursorStmt) error {
 		return err
 	}
 	c.global = global
-	r.s.rowCount = 1
+	r.s.RowCount = 1
 	if *m == nil {
 		*m = map[string]*cursor{}
 	}
@@ -163,7 +165,7 @@ func (r *run) declareCursor(st *syntax.DeclareCursorStmt) error {
 func (r *run) setCursor(st *syntax.SetVarStmt) error {
 	v := r.f.variable(st.Name)
 	if v == nil || !v.isCur {
-		return compileFailure(mserr.TypeClash("cursor", "variable"))
+		return failure.Compile(mserr.TypeClash("cursor", "variable"))
 	}
 	c, err := r.newCursor(st, st.Cursor)
 	if err != nil {
@@ -199,7 +201,7 @@ func (r *run) assignCursor(v *variable, st *syntax.SetVarStmt) error {
 			return nil
 		}
 	}
-	return compileFailure(mserr.TypeClash("variable", "cursor"))
+	return failure.Compile(mserr.TypeClash("variable", "cursor"))
 }
 
 // findCursor returns the cursor of a reference.
@@ -225,7 +227,7 @@ func (r *run) findCursor(ref *syntax.CursorRef) (*cursor, error) {
 
 // closeCursor executes CLOSE.
 func (r *run) closeCursor(st *syntax.CloseStmt) error {
-	r.s.rowCount = 0
+	r.s.RowCount = 0
 	c, err := r.findCursor(st.Cursor)
 	if err != nil {
 		return err
@@ -240,7 +242,7 @@ func (r *run) closeCursor(st *syntax.CloseStmt) error {
 
 // deallocate executes DEALLOCATE.
 func (r *run) deallocate(st *syntax.DeallocateStmt) error {
-	r.s.rowCount = 0
+	r.s.RowCount = 0
 	c, err := r.findCursor(st.Cursor)
 	if err != nil {
 		return err
@@ -265,7 +267,7 @@ func (r *run) deallocate(st *syntax.DeallocateStmt) error {
 // Without that option cursors stay open, even after ROLLBACK: it "closes only open asynchronous
 // cursors that are not fully populated" (documentation of SET CURSOR_CLOSE_ON_COMMIT).
 func (s *Session) closeCursorsOnEnd() {
-	if !s.opts.cursorCloseOnCommit {
+	if !s.Options.CursorCloseOnCommit {
 		return
 	}
 	for _, c := range s.cursors {

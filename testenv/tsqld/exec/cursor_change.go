@@ -4,7 +4,9 @@ import (
 	"slices"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -88,7 +90,7 @@ func (c *cursor) updates(sets []*syntax.SetClause) bool {
 	list := c.def.UpdateColumns
 	return len(list) == 0 || !slices.ContainsFunc(sets, func(s *syntax.SetClause) bool {
 		return s.Column != nil && !slices.ContainsFunc(list, func(id syntax.Ident) bool {
-			return equalNames(id.Name, s.Column.Column())
+			return session.EqualNames(id.Name, s.Column.Column())
 		})
 	})
 }
@@ -126,9 +128,9 @@ func (r *run) changePositioned(dml *compile.DML, rt *compile.Run) (int64, error)
 		return 0, err
 	}
 	if n == 0 {
-		f := &failure{err: mserr.CursorRowGone(), from: atRun}
+		f := &failure.Error{Err: mserr.CursorRowGone(), From: failure.AtRun}
 		if p.Checked {
-			f.before = mserr.CursorRowChanged()
+			f.Before = mserr.CursorRowChanged()
 		}
 		return 0, f
 	}

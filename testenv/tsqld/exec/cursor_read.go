@@ -4,7 +4,9 @@ import (
 	"slices"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -32,9 +34,9 @@ func (r *run) withinCursor(c *cursor, do func() error) error {
 		}
 	}
 	inner.vars, inner.level, inner.nestLevel, inner.line = c.vars, outer.level, outer.nestLevel, outer.line
-	database := r.s.dbID
-	r.f, r.s.dbID = inner, c.database
-	defer func() { r.f, r.s.dbID = outer, database }()
+	database := r.s.DatabaseID
+	r.f, r.s.DatabaseID = inner, c.database
+	defer func() { r.f, r.s.DatabaseID = outer, database }()
 	return do()
 }
 
@@ -56,7 +58,7 @@ func (r *run) partPlan(c *cursor, step compile.CursorStep, part compile.CursorPa
 			Locks: c.def.Concurrency == "SCROLL_LOCKS",
 		}
 		if p, err = r.compiler().Cursor(c.def.Query, c.def.Hints, use); err != nil {
-			return compileFailure(err)
+			return failure.Compile(err)
 		}
 		c.unit.keep(r, key, p, &p.Needs)
 		return nil
@@ -75,7 +77,7 @@ func (r *run) readCursor(c *cursor, p *compile.CursorPlan, at *compile.Run, take
 		if err != nil {
 			return err
 		}
-		rows, err := r.s.conn.Query(r.ctx, plan.SQL, args)
+		rows, err := r.s.Conn.Query(r.ctx, plan.SQL, args)
 		if err != nil {
 			return err
 		}
@@ -99,7 +101,7 @@ func eachRow(rows *store.Rows, take func([]types.Value) error) error {
 
 // openCursor executes OPEN.
 func (r *run) openCursor(st *syntax.OpenStmt) error {
-	r.s.rowCount = 0
+	r.s.RowCount = 0
 	c, err := r.findCursor(st.Cursor)
 	if err != nil {
 		return err
@@ -126,9 +128,9 @@ func (r *run) openCursor(st *syntax.OpenStmt) error {
 	}
 	c.cols, c.tables, c.pos, c.open, c.gone = p.Columns, p.Tables, 0, true, false
 	c.parts, c.down = p.Parts, p.Down
-	r.s.cursorRows = len(c.rows)
+	r.s.CursorRows = len(c.rows)
 	if c.kind == compile.CursorDynamic {
-		r.s.cursorRows = -1
+		r.s.CursorRows = -1
 	}
 	return r.s.setPlace(c, nil)
 }
@@ -143,8 +145,8 @@ func (c *cursor) keptFrom(p *compile.CursorPlan) int {
 
 // keepRow appends a row to those of a cursor.
 func (s *Session) keepRow(c *cursor, row []types.Value) error {
-	n := int64(rowOverhead + len(row)*valueOverhead + payloadSize(row...))
-	if err := s.meter.Hold(n); err != nil {
+	n := int64(session.RowOverhead + len(row)*session.ValueOverhead + session.PayloadSize(row...))
+	if err := s.Meter().Hold(n); err != nil {
 		return err
 	}
 	c.size += n
@@ -154,11 +156,11 @@ func (s *Session) keepRow(c *cursor, row []types.Value) error {
 
 // setPlace makes a copy of place that of the current row; nil for none.
 func (s *Session) setPlace(c *cursor, place []types.Value) error {
-	n := int64(payloadSize(place...) - payloadSize(c.place...))
-	if err := s.meter.Hold(max(n, 0)); err != nil {
+	n := int64(session.PayloadSize(place...) - session.PayloadSize(c.place...))
+	if err := s.Meter().Hold(max(n, 0)); err != nil {
 		return err
 	}
-	s.meter.Drop(max(-n, 0))
+	s.Meter().Drop(max(-n, 0))
 	c.kept += n
 	c.place = slices.Clone(place)
 	return nil
@@ -174,7 +176,7 @@ var fetchNames = map[syntax.FetchDirection][2]string{
 // fetch executes FETCH.
 func (r *run) fetch(st *syntax.FetchStmt) error {
 	s := r.s
-	s.rowCount = 0
+	s.RowCount = 0
 	c, err := r.findCursor(st.Cursor)
 	switch {
 	case err != nil:
@@ -232,12 +234,12 @@ func (r *run) fetchInto(c *cursor, into []string, row []types.Value) error {
 	for i, name := range into {
 		v := r.f.variable(name)
 		if v == nil || v.isCur {
-			return compileFailure(mserr.UndeclaredVariable(name))
+			return failure.Compile(mserr.UndeclaredVariable(name))
 		}
 		if err := types.CheckImplicit(c.cols[i].Type, v.typ); err != nil {
 			return err
 		}
-		val, err := r.s.assign(row[i], c.cols[i].Type, v.typ)
+		val, err := r.s.Assign(row[i], c.cols[i].Type, v.typ)
 		if err != nil {
 			return err
 		}
@@ -245,7 +247,7 @@ func (r *run) fetchInto(c *cursor, into []string, row []types.Value) error {
 			return err
 		}
 	}
-	r.s.rowCount = 1
+	r.s.RowCount = 1
 	return nil
 }
 
@@ -272,11 +274,11 @@ func (r *run) moveTo(c *cursor, direction syntax.FetchDirection, n int64) ([]typ
 	}
 	c.pos = int(min(max(pos, 0), end))
 	if c.pos == 0 || c.pos == int(end) {
-		c.gone, r.s.fetchStatus = false, fetchOutside
+		c.gone, r.s.FetchStatus = false, fetchOutside
 		return nil, r.s.setPlace(c, nil)
 	}
 	if c.kind == compile.CursorStatic {
-		r.s.fetchStatus = fetchFound
+		r.s.FetchStatus = fetchFound
 		return c.rows[c.pos-1], nil
 	}
 	return r.readRow(c, compile.CursorCurrent, &compile.Run{Row: c.rows[c.pos-1]})
@@ -290,11 +292,11 @@ func (r *run) readRow(c *cursor, step compile.CursorStep, at *compile.Run) ([]ty
 		return nil, err
 	}
 	place := at.Row
-	r.s.fetchStatus, c.gone = fetchMissing, true
+	r.s.FetchStatus, c.gone = fetchMissing, true
 	if row != nil {
 		place = row[len(c.cols):]
 		row = row[:len(c.cols)]
-		r.s.fetchStatus, c.gone = fetchFound, false
+		r.s.FetchStatus, c.gone = fetchFound, false
 	}
 	return row, r.s.setPlace(c, place)
 }
@@ -361,7 +363,7 @@ func (r *run) stepTo(c *cursor, direction syntax.FetchDirection, n int64) ([]typ
 		}
 	}
 	if step == compile.CursorOpen || step == compile.CursorCurrent && c.pos != 1 {
-		r.s.fetchStatus = fetchOutside
+		r.s.FetchStatus = fetchOutside
 		return nil, nil
 	}
 	row, err := r.readRow(c, step, &compile.Run{Row: c.place, Skip: skip})
@@ -375,7 +377,7 @@ func (r *run) stepTo(c *cursor, direction syntax.FetchDirection, n int64) ([]typ
 	if step == compile.CursorCurrent {
 		return nil, nil
 	}
-	r.s.fetchStatus, c.gone = fetchOutside, false
+	r.s.FetchStatus, c.gone = fetchOutside, false
 	c.pos = 0
 	if step == compile.CursorFirst || step == compile.CursorNext {
 		c.pos = 2

@@ -1,14 +1,12 @@
 package exec
 
 import (
-	"context"
-	"errors"
 	"strconv"
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
-	"github.com/jobagent/jobagent/testenv/tsqld/store"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -85,51 +83,15 @@ func statementName(st syntax.Stmt) string {
 	return strings.TrimRight(strings.Join(words, " "), "(;,")
 }
 
-// datetime returns the time of the statement, rounded for create_date and modify_date.
-func (s *core) datetime() int64 { return types.RoundDateTime(s.Now()) }
-
-// edit changes definitions of a database inside the open SQLite transaction. fn gets the current
-// version of the database.
-func (s *core) edit(ctx context.Context, d *catalog.Database, fn func(e *catalog.Edit) error) error {
-	now := s.databaseByID(d.ID)
-	if now == nil {
-		return mserr.NoDatabase(d.Name)
-	}
-	e := now.Edit(s.datetime())
-	if err := fn(e); err != nil {
-		return err
-	}
-	changed, err := e.Apply(ctx, s.conn)
-	if err != nil {
-		return err
-	}
-	if s.tran.drafts == nil {
-		s.tran.drafts = map[int]*catalog.Database{}
-	}
-	s.tran.drafts[d.ID] = changed
-	return nil
-}
-
-// alter calls fn as a statement that changes definitions of a database. fn runs with the writer
-// lock held and gets the current version of the database.
-func (s *core) alter(ctx context.Context, d *catalog.Database, fn func(d *catalog.Database, e *catalog.Edit) error) error {
-	if d.Options.ReadOnly {
-		return mserr.ReadOnlyDatabase(d.Name)
-	}
-	return s.atomic(ctx, []int{d.ID}, true, func() error {
-		return s.edit(ctx, d, func(e *catalog.Edit) error { return fn(e.Database(), e) })
-	})
-}
-
 // target returns the database and the existing schema in which a statement creates an object.
 func (r *run) target(n *syntax.ObjectName) (*catalog.Database, string, error) {
-	d, err := r.s.place(n)
+	d, err := r.s.Place(n)
 	if err != nil {
 		return nil, "", err
 	}
 	schema := n.Schema()
 	if schema == "" {
-		if schema = r.s.defaultSchema(); d.ID != r.s.dbID {
+		if schema = r.s.DefaultSchema(); d.ID != r.s.DatabaseID {
 			schema = "dbo"
 		}
 	}
@@ -152,62 +114,6 @@ func (r *run) moduleTarget(n *syntax.ObjectName, statement string) (*catalog.Dat
 		return nil, "", mserr.NotSupported("%s of a global temporary object", statement)
 	}
 	return r.target(n)
-}
-
-// mayCreate checks the permission to create an object in a schema.
-func (s *core) mayCreate(d *catalog.Database, permission, schema string) error {
-	if !s.may(d, permission, catalog.Securable{Class: catalog.ClassDatabase}) {
-		return mserr.DatabasePermission(permission, d.Name)
-	}
-	sc := d.Schema(schema)
-	if sc != nil && !s.may(d, "ALTER", catalog.Securable{Class: catalog.ClassSchema, Major: sc.ID}) {
-		return mserr.NoSuchSchema(schema)
-	}
-	return nil
-}
-
-// mayAlter reports whether the session may change or drop an object.
-func (s *core) mayAlter(d *catalog.Database, o catalog.Object) bool {
-	h := o.Head()
-	return catalog.IsGlobalTemp(h.Name) || s.may(d, "ALTER", catalog.Securable{Class: catalog.ClassObject, Major: int(h.ObjectID)}) ||
-		s.may(d, "ALTER", catalog.Securable{Class: catalog.ClassSchema, Major: h.SchemaID})
-}
-
-// preceded returns an error of two messages, such as 1776 and 1750. CATCH sees only the last one.
-func preceded(first, last *mserr.Error) error {
-	return &failure{err: last, before: first}
-}
-
-// definitionError returns the message for a constraint error of SQLite during a change of a table.
-func (s *core) definitionError(ctx context.Context, verb string, d *catalog.Database, t *catalog.Table, err error) error {
-	var ce *store.ConstraintError
-	if !errors.As(err, &ce) {
-		return err
-	}
-	if ce.Kind == store.ForeignKey || ce.Kind == store.Check {
-		for _, f := range t.ForeignKeys {
-			if ce.Constraint == constraintSQL(f.ObjectID) {
-				ref, column := "", ""
-				if o := d.TableByID(f.Referenced); o != nil {
-					ref = d.QualifiedName(o)
-					if len(f.RefColumns) == 1 {
-						if c := o.ColumnByID(f.RefColumns[0]); c != nil {
-							column = c.Name
-						}
-					}
-				}
-				return mserr.ConstraintConflict(verb, "FOREIGN KEY", f.Name, d.Name, ref, column)
-			}
-		}
-	}
-	if ce.Kind == store.Unique {
-		ix := violatedIndex(t, ce)
-		if ix == nil {
-			return ce
-		}
-		return mserr.DuplicateIndexKey(objectLabel(d, t), ix.Name, s.duplicateKey(ctx, d, t, ix))
-	}
-	return s.constraintMessage(verb, d, t, ce)
 }
 
 // dbcc executes DBCC: CHECKIDENT, USEROPTIONS, and commands without an effect here.
@@ -237,7 +143,7 @@ func (r *run) checkIdent(st *syntax.DBCCStmt) error {
 		return mserr.New(2560, 16, "Parameter 1 is incorrect for this DBCC statement.")
 	}
 	name := wordOf(st.Args[0])
-	n := splitName(name)
+	n := session.SplitName(name)
 	database, t := 0, r.localTable(n.Last())
 	if t == nil {
 		o, d, err := r.object(n)
@@ -248,7 +154,7 @@ func (r *run) checkIdent(st *syntax.DBCCStmt) error {
 			return mserr.New(2501, 16, "Cannot find a table or object with the name \"%s\". Check the system catalog.",
 				name)
 		}
-		if !r.s.mayAlter(d, t) {
+		if !r.s.MayAlter(d, t) {
 			return mserr.New(2557, 14, "User does not have permission to run DBCC CHECKIDENT for object '%s'.", t.Name)
 		}
 		database = d.ID
@@ -262,14 +168,14 @@ func (r *run) checkIdent(st *syntax.DBCCStmt) error {
 		mode = strings.ToUpper(wordOf(st.Args[1]))
 	}
 	do := func() error {
-		key := r.s.identityKey(database, t)
-		c, err := r.s.counterOf(r.ctx, key, identityLoad(database))
+		key := r.s.IdentityKey(database, t)
+		c, err := r.s.CounterOf(r.ctx, key, session.IdentityLoad(database))
 		if err != nil {
 			return err
 		}
 		current := "NULL"
-		if c.used {
-			current = strconv.FormatInt(c.last, 10)
+		if c.Used {
+			current = strconv.FormatInt(c.Last, 10)
 		}
 		if mode == "NORESEED" || len(st.Args) < 3 {
 			return r.info(mserr.New(7998, 10, "Checking identity information: current identity value '%s'.", current))
@@ -281,12 +187,12 @@ func (r *run) checkIdent(st *syntax.DBCCStmt) error {
 		seed, _ := v.(int64)
 		// The next row of a table that never had rows gets the new value itself. Otherwise it gets
 		// the value after the new one (documentation: DBCC CHECKIDENT, "RESEED, new_reseed_value").
-		fresh := counter{last: seed, used: true}
-		if !c.used {
-			fresh.last -= col.Auto.Increment
+		fresh := session.Counter{Last: seed, Used: true}
+		if !c.Used {
+			fresh.Last -= col.Auto.Increment
 		}
-		r.s.inst.setCounter(key, fresh)
-		if err := r.s.storeIdentity(r.ctx, database, t, fresh.last); err != nil {
+		r.s.inst.SetCounter(key, fresh)
+		if err := r.s.StoreIdentity(r.ctx, database, t, fresh.Last); err != nil {
 			return err
 		}
 		return r.info(mserr.New(7998, 10, "Checking identity information: current identity value '%s'.", current))
@@ -294,7 +200,7 @@ func (r *run) checkIdent(st *syntax.DBCCStmt) error {
 	if database == 0 {
 		return do()
 	}
-	return r.s.atomic(r.ctx, []int{database}, true, do)
+	return r.s.Atomic(r.ctx, []int{database}, true, do)
 }
 
 // wordOf returns the text of an argument that is a word, a name or a string.

@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
 // alterFailed adds message 5069 to the reason why ALTER DATABASE failed.
 func alterFailed(reason *mserr.Error) error {
-	return &failure{before: reason, err: mserr.New(5069, 16, "ALTER DATABASE statement failed.")}
+	return &failure.Error{Before: reason, Err: mserr.New(5069, 16, "ALTER DATABASE statement failed.")}
 }
 
 // lockFailed returns the error of an ALTER DATABASE that does not get exclusive access to a
@@ -61,21 +62,21 @@ func (r *run) waitForOthers(d *catalog.Database, st *syntax.AlterDatabaseStmt) e
 	var deadline <-chan time.Time // fires when the other sessions are to be ended
 	switch st.Termination {
 	case "ROLLBACK IMMEDIATE":
-		return r.s.endSessions(r.ctx, r.s.inst.users(d.ID, r.s.core))
+		return r.s.EndSessions(r.ctx, r.s.inst.Users(d.ID, r.s.Session))
 	case "ROLLBACK AFTER":
 		timer := time.NewTimer(time.Duration(st.After) * time.Second)
 		defer timer.Stop()
 		deadline = timer.C
 	}
 	var expired <-chan time.Time
-	if wait := r.s.lockTimeout(); wait >= 0 && deadline == nil {
+	if wait := r.s.LockTimeout(); wait >= 0 && deadline == nil {
 		timer := time.NewTimer(wait)
 		defer timer.Stop()
 		expired = timer.C
 	}
 	for {
-		leave := r.s.inst.nextLeave()
-		users := r.s.inst.users(d.ID, r.s.core)
+		leave := r.s.inst.NextLeave()
+		users := r.s.inst.Users(d.ID, r.s.Session)
 		if len(users) == 0 {
 			return nil
 		}
@@ -86,11 +87,11 @@ func (r *run) waitForOthers(d *catalog.Database, st *syntax.AlterDatabaseStmt) e
 		select {
 		case <-leave:
 		case <-deadline:
-			return r.s.endSessions(r.ctx, users)
+			return r.s.EndSessions(r.ctx, users)
 		case <-expired:
 			return lockFailed(d)
 		case <-r.ctx.Done():
-			return r.s.canceled(r.ctx)
+			return r.s.Canceled(r.ctx)
 		}
 	}
 }
@@ -98,7 +99,7 @@ func (r *run) waitForOthers(d *catalog.Database, st *syntax.AlterDatabaseStmt) e
 // exclusively calls change while no other session uses a database or can enter it.
 func (r *run) exclusively(d *catalog.Database, st *syntax.AlterDatabaseStmt, change func() error) error {
 	s := r.s
-	release, ok := s.reserve(r.ctx, d.ID)
+	release, ok := s.Reserve(r.ctx, d.ID)
 	if !ok {
 		return lockFailed(d)
 	}

@@ -2,13 +2,14 @@ package exec
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -34,11 +35,8 @@ func (b *builder) newID() int32 {
 	if b.e != nil {
 		return b.e.NewID()
 	}
-	return newLocalID()
+	return session.NewLocalID()
 }
-
-// constraintSQL returns the name of a CHECK constraint in SQLite.
-func constraintSQL(id int32) string { return fmt.Sprintf("k%d", id) }
 
 // name returns the name of a constraint: the given one, or a generated one.
 func (b *builder) name(given syntax.Ident, prefix, column string, id int32) (name string, system bool, err error) {
@@ -47,7 +45,7 @@ func (b *builder) name(given syntax.Ident, prefix, column string, id int32) (nam
 	}
 	key := catalog.Fold(given.Name)
 	if b.names[key] || b.e != nil && b.sc != "" && b.d.Taken(b.sc, given.Name) {
-		return "", false, preceded(mserr.ObjectExists(given.Name), mserr.ConstraintNotCreated())
+		return "", false, failure.Preceded(mserr.ObjectExists(given.Name), mserr.ConstraintNotCreated())
 	}
 	if b.names == nil {
 		b.names = map[string]bool{}
@@ -166,7 +164,7 @@ func (b *builder) columnType(c *catalog.Column, def *syntax.ColumnDef) error {
 		c.Nullable = alias.Nullable
 	}
 	c.Type = t
-	if equalNames(ref.Name.Last(), "sysname") {
+	if session.EqualNames(ref.Name.Last(), "sysname") {
 		const sysnameID = 256
 		c.UserTypeID = sysnameID
 	}
@@ -182,8 +180,8 @@ func (b *builder) columnType(c *catalog.Column, def *syntax.ColumnDef) error {
 	c.Collation = b.d.Options.Collation
 	switch {
 	case def.Collation == "" && b.t.Temporary && strings.HasPrefix(b.t.Name, "#"):
-		c.Collation = b.r.s.databaseByID(catalog.DatabaseTemp).Options.Collation // "Set or change the column collation"
-	case def.Collation != "" && !equalNames(def.Collation, "database_default"):
+		c.Collation = b.r.s.DatabaseByID(catalog.DatabaseTemp).Options.Collation // "Set or change the column collation"
+	case def.Collation != "" && !session.EqualNames(def.Collation, "database_default"):
 		c.Collation = def.Collation
 	}
 	if c.Collation == "" {
@@ -215,14 +213,14 @@ func (b *builder) nullability(c *catalog.Column, def *syntax.ColumnDef) error {
 		c.Nullable = false
 	case def.Identity != nil, c.Type.ID == types.RowVersion:
 		c.Nullable = false
-	case c.UserTypeID != 0 && !equalNames(def.Type.Name.Last(), "sysname"): // as in the alias type
-	case def.Type != nil && equalNames(def.Type.Name.Last(), "sysname"):
+	case c.UserTypeID != 0 && !session.EqualNames(def.Type.Name.Last(), "sysname"): // as in the alias type
+	case def.Type != nil && session.EqualNames(def.Type.Name.Last(), "sysname"):
 		c.Nullable = false
 	default:
-		c.Nullable = !b.r.s.opts.ansiNullDefaultOff
+		c.Nullable = !b.r.s.Options.AnsiNullDefaultOff
 	}
 	if isPrimary(def) && c.Nullable {
-		return preceded(mserr.NullablePrimaryKey(b.label), mserr.ConstraintNotCreated())
+		return failure.Preceded(mserr.NullablePrimaryKey(b.label), mserr.ConstraintNotCreated())
 	}
 	return nil
 }
@@ -262,17 +260,17 @@ func (b *builder) identity(c *catalog.Column, spec *syntax.IdentitySpec) error {
 // defaultValue adds DEFAULT.
 func (b *builder) defaultValue(c *catalog.Column, def *syntax.DefaultConstraint) error {
 	if c.Default != nil {
-		return preceded(mserr.DefaultExists(), mserr.ConstraintNotCreated())
+		return failure.Preceded(mserr.DefaultExists(), mserr.ConstraintNotCreated())
 	}
 	if c.Auto != nil {
-		return preceded(
+		return failure.Preceded(
 			mserr.New(1754, 16,
 				"Defaults cannot be created on columns with an IDENTITY attribute. Table '%s', column '%s'.", b.label,
 				c.Name),
 			mserr.ConstraintNotCreated())
 	}
 	if c.Type.ID == types.RowVersion {
-		return preceded(
+		return failure.Preceded(
 			mserr.New(1755, 16,
 				"Defaults cannot be created on columns of data type timestamp. Table '%s', column '%s'.", b.label,
 				c.Name),
@@ -293,7 +291,7 @@ func (b *builder) defaultValue(c *catalog.Column, def *syntax.DefaultConstraint)
 		return err
 	}
 	c.Default = &catalog.Default{
-		ObjectID: id, Name: name, System: system, Text: b.definitionText(def.Value), Created: b.r.s.datetime(),
+		ObjectID: id, Name: name, System: system, Text: b.definitionText(def.Value), Created: b.r.s.Datetime(),
 	}
 	return nil
 }
@@ -302,7 +300,7 @@ func (b *builder) defaultValue(c *catalog.Column, def *syntax.DefaultConstraint)
 // defaults.
 func plainNewSequential(e syntax.Expr) bool {
 	f, ok := unparen(e).(*syntax.FuncCall)
-	return ok && f.Name != nil && equalNames(f.Name.Last(), "NEWSEQUENTIALID")
+	return ok && f.Name != nil && session.EqualNames(f.Name.Last(), "NEWSEQUENTIALID")
 }
 
 // mayOverflow reports whether an expression computes a number or converts. A computed column with

@@ -6,7 +6,9 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -27,7 +29,7 @@ func (b *builder) constraint(k syntax.Constraint, column string) error {
 	case *syntax.DefaultConstraint:
 		c := b.t.Column(k.Column.Name)
 		if c == nil {
-			return preceded(
+			return failure.Preceded(
 				mserr.New(1752, 16, "Column '%s' in table '%s' is invalid for creating a default constraint.",
 					k.Column.Name, b.label),
 				mserr.ConstraintNotCreated())
@@ -75,7 +77,7 @@ func (b *builder) indexColumns(list []*syntax.IndexColumn, name, column, kind st
 func (b *builder) key(k *syntax.KeyConstraint, column string) error {
 	if k.Primary && b.t.PrimaryKey() != nil {
 		if b.t.ObjectID != 0 {
-			return preceded(mserr.PrimaryKeyExists(b.label), mserr.ConstraintNotCreated())
+			return failure.Preceded(mserr.PrimaryKeyExists(b.label), mserr.ConstraintNotCreated())
 		}
 		return mserr.MultiplePrimaryKeys(b.label)
 	}
@@ -92,7 +94,7 @@ func (b *builder) key(k *syntax.KeyConstraint, column string) error {
 				continue
 			}
 			if b.t.ObjectID != 0 || b.explicitNull(c) {
-				return preceded(mserr.NullablePrimaryKey(b.label), mserr.ConstraintNotCreated())
+				return failure.Preceded(mserr.NullablePrimaryKey(b.label), mserr.ConstraintNotCreated())
 			}
 			c.Nullable = false
 		}
@@ -103,7 +105,7 @@ func (b *builder) key(k *syntax.KeyConstraint, column string) error {
 	if ix.Clustered {
 		if other := b.clustered(); other != nil {
 			if b.t.ObjectID != 0 {
-				return preceded(mserr.ClusteredExists("table", b.label, other.Name), mserr.ConstraintNotCreated())
+				return failure.Preceded(mserr.ClusteredExists("table", b.label, other.Name), mserr.ConstraintNotCreated())
 			}
 			return mserr.MultipleClusteredConstraints(b.label)
 		}
@@ -120,7 +122,7 @@ func (b *builder) key(k *syntax.KeyConstraint, column string) error {
 		return constraintFailed(err)
 	}
 	ix.Name = name
-	ix.Key = &catalog.Key{ObjectID: id, Name: name, Primary: k.Primary, System: system, Created: b.r.s.datetime()}
+	ix.Key = &catalog.Key{ObjectID: id, Name: name, Primary: k.Primary, System: system, Created: b.r.s.Datetime()}
 	b.t.Indexes = append(b.t.Indexes, ix)
 	return nil
 }
@@ -131,7 +133,7 @@ func (b *builder) explicitNull(c *catalog.Column) bool { return b.nullGiven[c] }
 
 // work counts a step of a definition that looks for columns, or compares an index with the others.
 func (b *builder) work(lookups int) error {
-	return b.r.s.meter.Work(nodeWork + lookupWork*lookups*len(b.t.Columns) + len(b.t.Indexes))
+	return b.r.s.Meter().Work(nodeWork + lookupWork*lookups*len(b.t.Columns) + len(b.t.Indexes))
 }
 
 // lookupWork is the cost of comparing the name of a column, in steps of [meter.Meter.Work].
@@ -161,7 +163,7 @@ func (b *builder) clustered() *catalog.Index {
 
 // constraintFailed adds message 1750 to the error of a constraint.
 func constraintFailed(err error) error {
-	return withMessage(err, func(e *mserr.Error) error { return preceded(e, mserr.ConstraintNotCreated()) })
+	return failure.WithMessage(err, func(e *mserr.Error) error { return failure.Preceded(e, mserr.ConstraintNotCreated()) })
 }
 
 // check adds CHECK.
@@ -177,14 +179,14 @@ func (b *builder) check(k *syntax.CheckConstraint, column string) error {
 		return err
 	}
 	check := &catalog.Check{
-		ObjectID: id, Name: name, System: system, Text: b.definitionText(k.Cond), SQL: sql, Created: b.r.s.datetime(),
+		ObjectID: id, Name: name, System: system, Text: b.definitionText(k.Cond), SQL: sql, Created: b.r.s.Datetime(),
 	}
 	cols := columnsOf(b.t, k.Cond)
 	if c := b.t.Column(column); c != nil {
 		check.ColumnID = c.ID
 		for _, used := range cols {
 			if used != c {
-				return preceded(mserr.ColumnConstraintReach("CHECK", column, b.label), mserr.ConstraintNotCreated())
+				return failure.Preceded(mserr.ColumnConstraintReach("CHECK", column, b.label), mserr.ConstraintNotCreated())
 			}
 		}
 	}
@@ -225,7 +227,7 @@ func (b *builder) foreignKey(k *syntax.ForeignKeyConstraint, column string) erro
 	}
 	fk := &catalog.ForeignKey{
 		ObjectID: id, Name: name, System: system, OnDelete: catalog.Action(k.OnDelete),
-		OnUpdate: catalog.Action(k.OnUpdate), Created: b.r.s.datetime(),
+		OnUpdate: catalog.Action(k.OnUpdate), Created: b.r.s.Datetime(),
 	}
 	if err := b.work(len(k.Columns)); err != nil {
 		return err
@@ -263,16 +265,16 @@ func (b *builder) foreignKey(k *syntax.ForeignKeyConstraint, column string) erro
 // created.
 func (b *builder) referenced(k *syntax.ForeignKeyConstraint, name string) (*catalog.Table, error) {
 	n := k.RefTable
-	if n.Database() != "" && !equalNames(n.Database(), b.d.Name) {
+	if n.Database() != "" && !session.EqualNames(n.Database(), b.d.Name) {
 		return nil, mserr.New(1763, 16, "Cross-database foreign key references are not supported. Foreign key '%s'.",
 			n.String())
 	}
-	if equalNames(n.Last(), b.t.Name) && (n.Schema() == "" || equalNames(n.Schema(), b.sc)) {
+	if session.EqualNames(n.Last(), b.t.Name) && (n.Schema() == "" || session.EqualNames(n.Schema(), b.sc)) {
 		return b.t, nil
 	}
 	schema := n.Schema()
 	if schema == "" {
-		schema = b.r.s.defaultSchema()
+		schema = b.r.s.DefaultSchema()
 	}
 	t := b.d.Table(schema, n.Last())
 	if t == nil && n.Schema() == "" {
@@ -281,8 +283,8 @@ func (b *builder) referenced(k *syntax.ForeignKeyConstraint, name string) (*cata
 	if t == nil {
 		return nil, constraintFailed(mserr.ForeignKeyTable(name, n.String()))
 	}
-	if !b.r.s.may(b.d, "REFERENCES", catalog.Securable{Class: catalog.ClassObject, Major: int(t.ObjectID)}) {
-		return nil, permissionDenied(b.d, t, "REFERENCES")
+	if !b.r.s.May(b.d, "REFERENCES", catalog.Securable{Class: catalog.ClassObject, Major: int(t.ObjectID)}) {
+		return nil, session.PermissionDenied(b.d, t, "REFERENCES")
 	}
 	return t, nil
 }
@@ -491,13 +493,13 @@ func (d *constraintDrop) drop(item *syntax.AlterDropItem) error {
 		}
 		if b.e != nil {
 			if k, ok := b.d.Constraint(b.sc, name); ok && k.Table != b.t.ObjectID {
-				return preceded(mserr.ConstraintElsewhere(name, b.label), mserr.DropConstraintFailed())
+				return failure.Preceded(mserr.ConstraintElsewhere(name, b.label), mserr.DropConstraintFailed())
 			}
 		}
-		return preceded(mserr.NotConstraint(name), mserr.DropConstraintFailed())
+		return failure.Preceded(mserr.NotConstraint(name), mserr.DropConstraintFailed())
 	case *catalog.Index:
 		if f, t := b.referencing(k, d.gone); f != nil {
-			return preceded(mserr.ConstraintReferenced(name, t.Name, f.Name), mserr.DropConstraintFailed())
+			return failure.Preceded(mserr.ConstraintReferenced(name, t.Name, f.Name), mserr.DropConstraintFailed())
 		}
 	}
 	d.gone[d.byName[key]] = true

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -23,7 +24,7 @@ func filesIgnored() *mserr.Error {
 func (r *run) createDatabase(st *syntax.CreateDatabaseStmt) error {
 	s := r.s
 	switch {
-	case s.tran.level > 0:
+	case s.Tran.Level > 0:
 		return mserr.DatabaseNotInTransaction("CREATE DATABASE")
 	case st.CopyOf != nil:
 		return mserr.NotSupported("CREATE DATABASE AS COPY OF")
@@ -31,7 +32,7 @@ func (r *run) createDatabase(st *syntax.CreateDatabaseStmt) error {
 		return mserr.NotSupported("CREATE DATABASE FOR ATTACH")
 	case st.Snapshot.Name != "":
 		return mserr.NotSupported("database snapshots")
-	case !s.serverRole("dbcreator"):
+	case !s.ServerRole("dbcreator"):
 		return mserr.DatabasePermission("CREATE DATABASE", s.Database())
 	}
 	opts := catalog.Options{
@@ -55,11 +56,11 @@ func (r *run) createDatabase(st *syntax.CreateDatabaseStmt) error {
 			}
 		}
 	}
-	login, ok := s.asLogin()
+	login, ok := s.AsLogin()
 	if !ok { // a confined identity has no permission on the server, and no SID that may own a database
 		return mserr.DatabasePermission("CREATE DATABASE", "master")
 	}
-	if _, err := s.inst.catalog.CreateDatabase(r.ctx, st.Name.Name, login.sid, opts, r.s.datetime()); err != nil {
+	if _, err := s.inst.Catalog.CreateDatabase(r.ctx, st.Name.Name, login.SID, opts, r.s.Datetime()); err != nil {
 		return err
 	}
 	if st.Files {
@@ -79,59 +80,36 @@ func elasticPool(o *syntax.Option) string {
 	return ""
 }
 
-// serverRole reports whether the session is a member of sysadmin or of another fixed server role.
-func (s *core) serverRole(name string) bool {
-	l := s.ownLogin()
-	return l != nil && (l.SysAdmin() || slices.Contains(l.Roles, catalog.Fold(name)))
-}
-
-// ownsDatabase reports whether the session may change or drop a database.
-func (s *core) ownsDatabase(d *catalog.Database) bool {
-	return s.sysadmin() || s.may(d, "CONTROL", catalog.Securable{Class: catalog.ClassDatabase})
-}
-
 // dropDatabase executes DROP DATABASE.
 func (r *run) dropDatabase(st *syntax.DropStmt, name string) error {
 	s := r.s
-	if s.tran.level > 0 {
+	if s.Tran.Level > 0 {
 		return mserr.NotInTransaction("DROP DATABASE")
 	}
-	d := s.database(name)
+	d := s.DatabaseByName(name)
 	switch {
 	case d == nil && st.IfExists:
 		return nil
-	case d == nil || !s.ownsDatabase(d) && !s.serverRole("dbcreator"):
+	case d == nil || !s.OwnsDatabase(d) && !s.ServerRole("dbcreator"):
 		return mserr.CannotDrop("drop", "database", name)
 	case d.ID <= catalog.DatabaseMSDB:
 		return mserr.SystemDrop("drop", "database", d.Name)
 	}
-	release, ok := s.reserve(r.ctx, d.ID) // no other session may enter the database from here on
+	release, ok := s.Reserve(r.ctx, d.ID) // no other session may enter the database from here on
 	if !ok {
 		return mserr.DatabaseInUse(d.Name)
 	}
 	defer release()
-	if s.dbID == d.ID || len(s.inst.users(d.ID, s.core)) > 0 {
+	if s.DatabaseID == d.ID || len(s.inst.Users(d.ID, s.Session)) > 0 {
 		return mserr.DatabaseInUse(d.Name)
 	}
 	// With the writer lock held, no other session writes to the database.
-	if err := s.lockWriter(r.ctx, d.ID); err != nil {
+	if err := s.LockWriter(r.ctx, d.ID); err != nil {
 		return err
 	}
-	defer s.endTransaction()
-	s.inst.forgetDatabase(d.ID)
-	return s.inst.catalog.DropDatabase(d)
-}
-
-// forgetDatabase discards the cached data about a database.
-func (i *server) forgetDatabase(id int) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	for k := range i.counters {
-		if k.database == id {
-			delete(i.counters, k)
-		}
-	}
-	delete(i.versions, id)
+	defer s.EndTransaction()
+	s.inst.ForgetDatabase(d.ID)
+	return s.inst.Catalog.DropDatabase(d)
 }
 
 // alterDatabase executes ALTER DATABASE.
@@ -140,13 +118,13 @@ func (r *run) alterDatabase(st *syntax.AlterDatabaseStmt) error {
 	if st.Scoped {
 		return r.alterScoped(st)
 	}
-	d := s.database(st.Name.Name)
-	if d == nil || !s.ownsDatabase(d) {
+	d := s.DatabaseByName(st.Name.Name)
+	if d == nil || !s.OwnsDatabase(d) {
 		return mserr.AlterDatabasePermission(st.Name.Name)
 	}
 	// "The ALTER DATABASE statement must run in autocommit mode … and is not allowed in an
 	// explicit or implicit transaction" (documentation of ALTER DATABASE).
-	if s.tran.level > 0 || s.opts.implicitTransactions {
+	if s.Tran.Level > 0 || s.Options.ImplicitTransactions {
 		return mserr.DatabaseNotInTransaction("ALTER DATABASE")
 	}
 	switch {
@@ -157,8 +135,8 @@ func (r *run) alterDatabase(st *syntax.AlterDatabaseStmt) error {
 	case st.NewName.Name != "" && d.ID <= catalog.DatabaseMSDB:
 		return alterFailed(mserr.OptionNotSettable("MODIFY NAME", d.Name))
 	case st.NewName.Name != "":
-		return r.s.alter(r.ctx, d, func(_ *catalog.Database, e *catalog.Edit) error {
-			if s.database(st.NewName.Name) != nil && !equalNames(st.NewName.Name, d.Name) {
+		return r.s.Alter(r.ctx, d, func(_ *catalog.Database, e *catalog.Edit) error {
+			if s.DatabaseByName(st.NewName.Name) != nil && !session.EqualNames(st.NewName.Name, d.Name) {
 				return mserr.DatabaseExists(st.NewName.Name)
 			}
 			e.Rename(st.NewName.Name)
@@ -172,11 +150,11 @@ func (r *run) alterDatabase(st *syntax.AlterDatabaseStmt) error {
 // does not exist here, so they are only shown in sys.database_scoped_configurations. The permission
 // is ALTER ANY DATABASE SCOPED CONFIGURATION, which members of db_owner have.
 func (r *run) alterScoped(st *syntax.AlterDatabaseStmt) error {
-	d := r.s.database(r.s.Database())
-	if d == nil || !r.s.ownsDatabase(d) {
+	d := r.s.DatabaseByName(r.s.Database())
+	if d == nil || !r.s.OwnsDatabase(d) {
 		return mserr.DatabasePermission("ALTER ANY DATABASE SCOPED CONFIGURATION", r.s.Database())
 	}
-	return r.s.alter(r.ctx, d, func(now *catalog.Database, e *catalog.Edit) error {
+	return r.s.Alter(r.ctx, d, func(now *catalog.Database, e *catalog.Edit) error {
 		opts := now.Options
 		opts.Other = maps.Clone(opts.Other)
 		if opts.Other == nil {
@@ -201,13 +179,13 @@ func (r *run) alterOptions(d *catalog.Database, st *syntax.AlterDatabaseStmt) er
 	}) {
 		return mserr.OptionNotSettable(st.Set[0].Name, d.Name)
 	}
-	if d.Options.SingleUser && s.inst.hasOther(d.ID, s.core) {
+	if d.Options.SingleUser && s.inst.HasOther(d.ID, s.Session) {
 		return alterFailed(mserr.New(5064, 16,
 			"Changes to the state or options of database '%s' cannot be made at this time. The database is in single-user mode, and a user is currently connected to it.",
 			d.Name))
 	}
 	// https://learn.microsoft.com/sql/t-sql/statements/alter-database-transact-sql-set-options
-	if !s.sysadmin() && slices.ContainsFunc(st.Set, func(o *syntax.Option) bool {
+	if !s.Sysadmin() && slices.ContainsFunc(st.Set, func(o *syntax.Option) bool {
 		return o.Name == "TRUSTWORTHY" || o.Name == "DB_CHAINING"
 	}) {
 		return mserr.AlterDatabasePermission(d.Name)
@@ -237,11 +215,11 @@ func (r *run) alterOptions(d *catalog.Database, st *syntax.AlterDatabaseStmt) er
 func (r *run) applyOptions(d *catalog.Database, do func(now *catalog.Database, e *catalog.Edit) error) error {
 	if d.Options.ReadOnly {
 		// This is the only statement that may write to a read-only database.
-		return r.s.atomic(r.ctx, []int{d.ID}, true, func() error {
-			return r.s.edit(r.ctx, d, func(e *catalog.Edit) error { return do(e.Database(), e) })
+		return r.s.Atomic(r.ctx, []int{d.ID}, true, func() error {
+			return r.s.Edit(r.ctx, d, func(e *catalog.Edit) error { return do(e.Database(), e) })
 		})
 	}
-	return r.s.alter(r.ctx, d, do)
+	return r.s.Alter(r.ctx, d, do)
 }
 
 // setDatabaseOption applies one option of ALTER DATABASE.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
@@ -29,7 +30,7 @@ func (r *run) drop(st *syntax.DropStmt) error {
 		return nil
 	}
 	for _, n := range st.Names {
-		if err := r.s.meter.Work(nodeWork); err != nil {
+		if err := r.s.Meter().Work(nodeWork); err != nil {
 			return err
 		}
 		if err := r.dropOne(st, n); err != nil {
@@ -75,7 +76,7 @@ func (r *run) dropObject(st *syntax.DropStmt, n *syntax.ObjectName, kinds []cata
 	if st.Kind != "TABLE" && n.Database() != "" {
 		return mserr.DatabaseNotAllowed("DROP " + st.Kind)
 	}
-	d, err := r.s.place(n)
+	d, err := r.s.Place(n)
 	if err != nil {
 		return err
 	}
@@ -93,14 +94,14 @@ func (r *run) dropObject(st *syntax.DropStmt, n *syntax.ObjectName, kinds []cata
 			return mserr.WrongDrop(st.Kind, n.String(), kindName(o.Head().Kind), "DROP "+use)
 		}
 	}
-	if o == nil || !r.s.mayAlter(d, o) {
+	if o == nil || !r.s.MayAlter(d, o) {
 		if st.IfExists && o == nil {
 			return nil
 		}
 		return notFound
 	}
 	id := o.Head().ObjectID
-	return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
+	return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 		o := d.ObjectByID(id)
 		if o == nil {
 			if st.IfExists {
@@ -126,9 +127,9 @@ func (r *run) dropObject(st *syntax.DropStmt, n *syntax.ObjectName, kinds []cata
 			return mserr.ReferencedByObject("DROP "+st.Kind, n.String(), by.Head().Name)
 		}
 		e.Drop(o)
-		r.s.inst.resetCounter(counterKey{database: d.ID, object: id})
-		if i := r.s.opts.identityInsert; i != nil && i.object == id && i.database == d.ID {
-			r.s.opts.identityInsert = nil
+		r.s.inst.ResetCounter(session.CounterKey{Database: d.ID, Object: id})
+		if i := r.s.Options.IdentityInsert; i != nil && i.Object == id && i.Database == d.ID {
+			r.s.Options.IdentityInsert = nil
 		}
 		return nil
 	})
@@ -150,25 +151,25 @@ func kindName(k catalog.Kind) string { return strings.ToLower(dropStatement(k)) 
 // dropTemp drops a temporary table.
 func (r *run) dropTemp(st *syntax.DropStmt, n *syntax.ObjectName) error {
 	s := r.s
-	t := s.temps[catalog.Fold(n.Last())]
+	t := s.Temps[catalog.Fold(n.Last())]
 	if t == nil {
 		if st.IfExists {
 			return nil
 		}
 		return mserr.CannotDrop("drop", "table", n.Last())
 	}
-	return r.s.localChange(r.ctx, func() error {
-		if err := s.dropLocal(context.WithoutCancel(r.ctx), t); err != nil {
+	return r.s.LocalChange(r.ctx, func() error {
+		if err := s.DropLocal(context.WithoutCancel(r.ctx), t); err != nil {
 			return err
 		}
-		s.temps = s.temps.without(n.Last())
+		s.Temps = s.Temps.Without(n.Last())
 		return nil
 	})
 }
 
 // dropType drops an alias or table type.
 func (r *run) dropType(st *syntax.DropStmt, n *syntax.ObjectName) error {
-	d, err := r.s.place(n)
+	d, err := r.s.Place(n)
 	if err != nil {
 		return err
 	}
@@ -183,7 +184,7 @@ func (r *run) dropType(st *syntax.DropStmt, n *syntax.ObjectName) error {
 		} else {
 			userType = tt.UserTypeID
 		}
-		return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
+		return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 			if by := typeUser(d, userType); by != "" {
 				return mserr.TypeReferenced(n.String(), by)
 			}
@@ -229,7 +230,7 @@ func (r *run) dropTrigger(st *syntax.DropStmt, n *syntax.ObjectName) error {
 	if st.OnDatabase || st.OnServer {
 		return mserr.NotSupported("DDL triggers")
 	}
-	d, err := r.s.place(n)
+	d, err := r.s.Place(n)
 	if err != nil {
 		return err
 	}
@@ -238,10 +239,10 @@ func (r *run) dropTrigger(st *syntax.DropStmt, n *syntax.ObjectName) error {
 		if !ok || k.Kind != catalog.KindTrigger {
 			continue
 		}
-		if !r.s.mayAlter(d, d.ObjectByID(k.Table)) {
+		if !r.s.MayAlter(d, d.ObjectByID(k.Table)) {
 			break
 		}
-		return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
+		return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 			dropped := func(tr *catalog.Trigger) bool { return tr.ObjectID == k.ObjectID }
 			if v, ok := d.ObjectByID(k.Table).(*catalog.View); ok {
 				v = v.Clone()
@@ -261,7 +262,7 @@ func (r *run) dropTrigger(st *syntax.DropStmt, n *syntax.ObjectName) error {
 
 // dropSchema drops a schema.
 func (r *run) dropSchema(st *syntax.DropStmt, n *syntax.ObjectName) error {
-	d := r.s.databaseByID(r.s.dbID)
+	d := r.s.DatabaseByID(r.s.DatabaseID)
 	sc := d.Schema(n.Last())
 	if sc == nil {
 		if st.IfExists {
@@ -272,9 +273,9 @@ func (r *run) dropSchema(st *syntax.DropStmt, n *syntax.ObjectName) error {
 	if sc.ID <= catalog.SchemaSys {
 		return mserr.New(15150, 16, "Cannot drop the schema '%s'.", sc.Name)
 	}
-	if !r.s.may(d, "CONTROL", catalog.Securable{Class: catalog.ClassSchema, Major: sc.ID}) &&
-		!r.s.mayDatabase("ALTER ANY SCHEMA") {
+	if !r.s.May(d, "CONTROL", catalog.Securable{Class: catalog.ClassSchema, Major: sc.ID}) &&
+		!r.s.MayDatabase("ALTER ANY SCHEMA") {
 		return mserr.CannotFind("drop", "schema", n.Last())
 	}
-	return r.s.alter(r.ctx, d, func(_ *catalog.Database, e *catalog.Edit) error { return e.DropSchema(sc) })
+	return r.s.Alter(r.ctx, d, func(_ *catalog.Database, e *catalog.Edit) error { return e.DropSchema(sc) })
 }

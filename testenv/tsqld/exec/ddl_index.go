@@ -6,6 +6,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
@@ -13,24 +14,24 @@ import (
 // error if the table does not exist or may not be changed.
 func (r *run) changeTable(n *syntax.ObjectName, verb string, notFound error, fn func(b *builder) error) error {
 	s := r.s
-	if old := s.temps[catalog.Fold(n.Last())]; old != nil {
-		b := &builder{r: r, d: s.databaseByID(s.dbID), t: old.Clone(), label: old.Name}
+	if old := s.Temps[catalog.Fold(n.Last())]; old != nil {
+		b := &builder{r: r, d: s.DatabaseByID(s.DatabaseID), t: old.Clone(), label: old.Name}
 		if err := fn(b); err != nil {
 			return err
 		}
 		catalog.Number(b.t)
-		err := r.s.localChange(r.ctx, func() error {
-			rows, err := s.convertedRows(r.ctx, old, b.t, nil)
+		err := r.s.LocalChange(r.ctx, func() error {
+			rows, err := s.ConvertedRows(r.ctx, old, b.t, nil)
 			if err != nil {
 				return err
 			}
-			if err := s.restore(r.ctx, b.t, rows); err != nil {
+			if err := s.Restore(r.ctx, b.t, rows); err != nil {
 				return err
 			}
-			s.temps = s.temps.with(old.Name, b.t)
+			s.Temps = s.Temps.With(old.Name, b.t)
 			return nil
 		})
-		return r.s.definitionError(r.ctx, verb, nil, b.t, err)
+		return r.s.DefinitionError(r.ctx, verb, nil, b.t, err)
 	}
 	o, d, err := r.object(n)
 	if err != nil {
@@ -43,10 +44,10 @@ func (r *run) changeTable(n *syntax.ObjectName, verb string, notFound error, fn 
 		}
 		return notFound
 	}
-	if !r.s.mayAlter(d, t) {
+	if !r.s.MayAlter(d, t) {
 		return notFound
 	}
-	err = r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
+	err = r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 		old := d.TableByID(t.ObjectID)
 		if old == nil {
 			return notFound
@@ -60,7 +61,7 @@ func (r *run) changeTable(n *syntax.ObjectName, verb string, notFound error, fn 
 		t = b.t
 		return e.ReplaceTable(b.t, nil)
 	})
-	return r.s.definitionError(r.ctx, verb, d, t, err)
+	return r.s.DefinitionError(r.ctx, verb, d, t, err)
 }
 
 // createIndex executes CREATE INDEX.
@@ -69,7 +70,7 @@ func (r *run) createIndex(st *syntax.CreateIndexStmt) error {
 	return r.changeTable(st.Table, "CREATE INDEX", notFound, func(b *builder) error {
 		if dropExisting(st.Def.Options) {
 			for i, ix := range b.t.Indexes {
-				if ix.Key == nil && equalNames(ix.Name, st.Def.Name.Name) {
+				if ix.Key == nil && session.EqualNames(ix.Name, st.Def.Name.Name) {
 					b.t.Indexes = append(b.t.Indexes[:i], b.t.Indexes[i+1:]...)
 					break
 				}
@@ -78,7 +79,7 @@ func (r *run) createIndex(st *syntax.CreateIndexStmt) error {
 		if err := b.index(st.Def, ""); err != nil {
 			return err
 		}
-		return r.s.checkIndexOptions("CREATE INDEX", b.t)
+		return r.s.CheckIndexOptions("CREATE INDEX", b.t)
 	})
 }
 
@@ -96,12 +97,12 @@ func dropExisting(opts []*syntax.Option) bool {
 func (r *run) alterIndex(st *syntax.AlterIndexStmt) error {
 	notFound := mserr.NoObjectOrPermission(st.Table.String())
 	return r.changeTable(st.Table, "ALTER INDEX", notFound, func(b *builder) error {
-		if err := r.s.checkIndexOptions("ALTER INDEX", b.t); err != nil {
+		if err := r.s.CheckIndexOptions("ALTER INDEX", b.t); err != nil {
 			return err
 		}
 		found := false
 		for _, ix := range b.t.Indexes {
-			if st.Name.Name != "" && !equalNames(ix.Name, st.Name.Name) {
+			if st.Name.Name != "" && !session.EqualNames(ix.Name, st.Name.Name) {
 				continue
 			}
 			found = true
@@ -162,7 +163,7 @@ func (b *builder) rebuildTable(a *syntax.AlterRebuild) error {
 // dropIndex executes DROP INDEX.
 func (r *run) dropIndex(st *syntax.DropIndexStmt) error {
 	for _, item := range st.Items {
-		if err := r.s.meter.Work(nodeWork); err != nil {
+		if err := r.s.Meter().Work(nodeWork); err != nil {
 			return err
 		}
 		for _, o := range item.Options {
@@ -186,7 +187,7 @@ func (r *run) dropIndex(st *syntax.DropIndexStmt) error {
 		}
 		err := r.changeTable(item.Table, "DROP INDEX", notFound, func(b *builder) error {
 			for i, ix := range b.t.Indexes {
-				if !equalNames(ix.Name, item.Index.Name) {
+				if !session.EqualNames(ix.Name, item.Index.Name) {
 					continue
 				}
 				if ix.Key != nil {

@@ -4,7 +4,9 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -74,7 +76,7 @@ func (r *run) module(st syntax.Stmt, verb syntax.Verb, o *syntax.ModuleOptions) 
 	}
 	s := r.s
 	m := &catalog.Module{
-		Text: r.moduleText(st, verb), AnsiNulls: s.opts.ansiNulls, QuotedIdentifier: s.opts.quotedIdentifier,
+		Text: r.moduleText(st, verb), AnsiNulls: s.Options.AnsiNulls, QuotedIdentifier: s.Options.QuotedIdentifier,
 		SchemaBound: o.SchemaBinding, Encrypted: o.Encryption,
 	}
 	switch {
@@ -83,12 +85,12 @@ func (r *run) module(st syntax.Stmt, verb syntax.Verb, o *syntax.ModuleOptions) 
 		m.ExecuteAs = "OWNER"
 	case !o.ExecuteAsIsQuote && strings.EqualFold(o.ExecuteAs, "SELF"):
 		m.ExecuteAs = "SELF"
-		m.ExecuteAsID = s.principal(s.databaseByID(s.dbID))
+		m.ExecuteAsID = s.Principal(s.DatabaseByID(s.DatabaseID))
 	default:
-		d := s.databaseByID(s.dbID)
+		d := s.DatabaseByID(s.DatabaseID)
 		p := d.Principal(o.ExecuteAs)
 		if p == nil ||
-			p.ID != s.principal(d) && !s.may(d, "IMPERSONATE",
+			p.ID != s.Principal(d) && !s.May(d, "IMPERSONATE",
 				catalog.Securable{Class: catalog.ClassPrincipal, Major: p.ID}) {
 			return nil, mserr.ImpersonateUser(o.ExecuteAs)
 		}
@@ -105,12 +107,12 @@ func (r *run) params(statement string, list []*syntax.Param) ([]catalog.Param, e
 	var out []catalog.Param
 	known := make(map[string]bool, len(list)) // folded names
 	for i, p := range list {
-		if p.Varying || equalNames(p.Type.Name.Last(), "cursor") {
+		if p.Varying || session.EqualNames(p.Type.Name.Last(), "cursor") {
 			return nil, mserr.NotSupported("cursor parameters")
 		}
 		t, alias, table, err := r.compiler().Type(p.Type)
 		if err != nil {
-			return nil, errorAt(err, p)
+			return nil, failure.ErrorAt(err, p)
 		}
 		c := catalog.Param{Name: p.Name, Type: t, Output: p.Output, ReadOnly: p.ReadOnly, Nullable: true}
 		if alias != nil {
@@ -119,10 +121,10 @@ func (r *run) params(statement string, list []*syntax.Param) ([]catalog.Param, e
 		if table != nil {
 			c.TableTypeID, c.UserTypeID = table.ObjectID, table.UserTypeID
 			if !p.ReadOnly {
-				return nil, atNode(mserr.ReadOnlyRequired(p.Name), p)
+				return nil, failure.At(mserr.ReadOnlyRequired(p.Name), p)
 			}
 		} else if p.ReadOnly {
-			return nil, atNode(
+			return nil, failure.At(
 				mserr.New(346, 15,
 					"The parameter \"%s\" can not be declared READONLY since it is not a table-valued parameter.",
 					p.Name),
@@ -133,7 +135,7 @@ func (r *run) params(statement string, list []*syntax.Param) ([]catalog.Param, e
 		}
 		key := catalog.Fold(p.Name)
 		if known[key] {
-			return nil, atNode(mserr.DuplicateVariable(p.Name), list[i])
+			return nil, failure.At(mserr.DuplicateVariable(p.Name), list[i])
 		}
 		known[key] = true
 		out = append(out, c)
@@ -152,13 +154,13 @@ func (r *run) putModule(
 		return err
 	}
 	name := n.Last()
-	return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
+	return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 		old := d.Object(schema, name)
 		switch {
 		case verb == syntax.Alter && old == nil:
 			return mserr.InvalidObject(n.String())
 		case old == nil || verb == syntax.Create:
-			if err := r.s.mayCreate(d, permission, schema); err != nil {
+			if err := r.s.MayCreate(d, permission, schema); err != nil {
 				return err
 			}
 			if d.Taken(schema, name) {
@@ -166,7 +168,7 @@ func (r *run) putModule(
 			}
 		case !fits(old):
 			return mserr.IncompatibleAlter(n.String())
-		case !r.s.mayAlter(d, old):
+		case !r.s.MayAlter(d, old):
 			return mserr.InvalidObject(n.String())
 		}
 		h := catalog.Header{Name: name, SchemaID: d.Schema(schema).ID}
@@ -211,7 +213,7 @@ func (r *run) createProcedure(st *syntax.CreateProcedureStmt) error {
 	return r.putModule(st.Name, st.Verb, "CREATE PROCEDURE", fits, func(h catalog.Header) (catalog.Object, error) {
 		h.Kind = catalog.KindProcedure
 		p := &catalog.Procedure{
-			Header: h, Params: params, Recompile: st.Options.Recompile, DefaultSchema: r.s.defaultSchema(),
+			Header: h, Params: params, Recompile: st.Options.Recompile, DefaultSchema: r.s.DefaultSchema(),
 		}
 		copyModule(&p.Module, m)
 		return p, nil
@@ -231,7 +233,7 @@ func copyModule(to, from *catalog.Module) {
 
 // withModuleName adds the name of a module to an error in its text.
 func withModuleName(err error, n *syntax.ObjectName) error {
-	return withMessage(err, func(e *mserr.Error) error {
+	return failure.WithMessage(err, func(e *mserr.Error) error {
 		e.Proc = n.Last()
 		return e
 	})
@@ -240,7 +242,7 @@ func withModuleName(err error, n *syntax.ObjectName) error {
 // createView executes CREATE, ALTER and CREATE OR ALTER VIEW.
 func (r *run) createView(st *syntax.CreateViewStmt) error {
 	if name := st.Name.Last(); catalog.IsLocalTemp(name) || catalog.IsGlobalTemp(name) {
-		return compileFailure(mserr.TemporaryView(name))
+		return failure.Compile(mserr.TemporaryView(name))
 	}
 	m, err := r.module(st, st.Verb, &st.Options)
 	if err != nil {
@@ -248,26 +250,26 @@ func (r *run) createView(st *syntax.CreateViewStmt) error {
 	}
 	if m.SchemaBound {
 		if err := checkBinding(st); err != nil {
-			return compileFailure(withModuleName(err, st.Name))
+			return failure.Compile(withModuleName(err, st.Name))
 		}
 	}
 	cols, err := r.compiler().View(st.Name.Last(), st.Query, st.Columns, nil)
 	if err != nil {
-		return compileFailure(withModuleName(err, st.Name))
+		return failure.Compile(withModuleName(err, st.Name))
 	}
 	if len(cols) > mserr.MostColumns {
-		return compileFailure(withModuleName(mserr.TooManyViewColumns(cols[mserr.MostColumns].Name, st.Name.Last()),
+		return failure.Compile(withModuleName(mserr.TooManyViewColumns(cols[mserr.MostColumns].Name, st.Name.Last()),
 			st.Name))
 	}
 	if st.CheckOption {
 		if err := r.compiler().CheckOption(st); err != nil {
-			return compileFailure(withModuleName(err, st.Name))
+			return failure.Compile(withModuleName(err, st.Name))
 		}
 	}
 	fits := func(o catalog.Object) bool { return o.Head().Kind == catalog.KindView }
 	return r.putModule(st.Name, st.Verb, "CREATE VIEW", fits, func(h catalog.Header) (catalog.Object, error) {
 		h.Kind = catalog.KindView
-		v := &catalog.View{Header: h, Columns: cols, CheckOption: st.CheckOption, DefaultSchema: r.s.defaultSchema()}
+		v := &catalog.View{Header: h, Columns: cols, CheckOption: st.CheckOption, DefaultSchema: r.s.DefaultSchema()}
 		copyModule(&v.Module, m)
 		return v, nil
 	})
@@ -285,11 +287,11 @@ func (r *run) createFunction(st *syntax.CreateFunctionStmt) error {
 	}
 	for _, p := range st.Params {
 		if p.Output {
-			return withModuleName(atNode(mserr.OutputNotDeclared(), p), st.Name)
+			return withModuleName(failure.At(mserr.OutputNotDeclared(), p), st.Name)
 		}
 	}
 	fn := &catalog.Function{
-		Params: params, ReturnsNullOnNull: st.Options.ReturnsNull, DefaultSchema: r.s.defaultSchema(),
+		Params: params, ReturnsNullOnNull: st.Options.ReturnsNull, DefaultSchema: r.s.DefaultSchema(),
 	}
 	copyModule(&fn.Module, m)
 	switch {
@@ -309,7 +311,7 @@ func (r *run) createFunction(st *syntax.CreateFunctionStmt) error {
 	case st.Query != nil:
 		fn.Kind = catalog.KindInlineFunction
 		if fn.Columns, err = r.compiler().View(st.Name.Last(), st.Query, nil, params); err != nil {
-			return compileFailure(withModuleName(err, st.Name))
+			return failure.Compile(withModuleName(err, st.Name))
 		}
 	default:
 		fn.Kind = catalog.KindTableFunction
@@ -351,17 +353,17 @@ func (r *run) checkFunction(st *syntax.CreateFunctionStmt, fn *catalog.Function)
 				*syntax.ContinueStmt, *syntax.LabelStmt, *syntax.GotoStmt:
 				return true
 			case *syntax.TryStmt:
-				bad = atNode(mserr.SideEffect("BEGIN TRY"), s)
+				bad = failure.At(mserr.SideEffect("BEGIN TRY"), s)
 			case *syntax.SelectStmt:
 				if returnsRows(s) {
-					bad = atNode(mserr.SelectInFunction(), s)
+					bad = failure.At(mserr.SelectInFunction(), s)
 				}
 				return false
 			case *syntax.ExecStmt:
 				return false // functions and extended procedures are allowed; checked when the statement runs
 			default:
 				if err := allowedInFunction(s); err != nil {
-					bad = errorAt(err, s)
+					bad = failure.ErrorAt(err, s)
 				}
 				return false
 			}
@@ -408,7 +410,7 @@ func (r *run) refreshModule(a arguments) (int32, error) {
 	if name == "" {
 		name = a.text("name")
 	}
-	o, d, err := r.object(splitName(name))
+	o, d, err := r.object(session.SplitName(name))
 	if err != nil {
 		return 1, err
 	}
@@ -431,7 +433,7 @@ func (r *run) refreshModule(a arguments) (int32, error) {
 	if err != nil {
 		return 1, err
 	}
-	return 0, r.s.alter(r.ctx, d, func(_ *catalog.Database, e *catalog.Edit) error {
+	return 0, r.s.Alter(r.ctx, d, func(_ *catalog.Database, e *catalog.Edit) error {
 		c := v.Clone()
 		c.Columns = cols
 		return e.Put(c)

@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -19,10 +21,10 @@ func (r *run) createType(st *syntax.CreateTypeStmt) error {
 		return err
 	}
 	name := st.Name.Last()
-	if err := r.s.mayCreate(d, "CREATE TYPE", schema); err != nil {
+	if err := r.s.MayCreate(d, "CREATE TYPE", schema); err != nil {
 		return err
 	}
-	return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
+	return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 		if d.AliasType(schema, name) != nil || d.TableType(schema, name) != nil || types.Known(name) {
 			return mserr.New(219, 16, "The type '%s' already exists, or you do not have permission to create it.",
 				st.Name.String())
@@ -55,11 +57,11 @@ func (r *run) createSynonym(st *syntax.CreateSynonymStmt) error {
 	if err != nil {
 		return err
 	}
-	if err := r.s.mayCreate(d, "CREATE SYNONYM", schema); err != nil {
+	if err := r.s.MayCreate(d, "CREATE SYNONYM", schema); err != nil {
 		return err
 	}
 	name := st.Name.Last()
-	return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
+	return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 		if d.Taken(schema, name) {
 			return mserr.ObjectExists(name)
 		}
@@ -81,25 +83,25 @@ func (r *run) createSynonym(st *syntax.CreateSynonymStmt) error {
 // createSchema executes CREATE SCHEMA.
 func (r *run) createSchema(st *syntax.CreateSchemaStmt) error {
 	s := r.s
-	d := s.databaseByID(s.dbID)
-	if !s.mayDatabase("CREATE SCHEMA") {
-		return preceded(mserr.DatabasePermission("CREATE SCHEMA", d.Name), mserr.CreateSchemaFailed())
+	d := s.DatabaseByID(s.DatabaseID)
+	if !s.MayDatabase("CREATE SCHEMA") {
+		return failure.Preceded(mserr.DatabasePermission("CREATE SCHEMA", d.Name), mserr.CreateSchemaFailed())
 	}
-	owner := s.principal(d)
+	owner := s.Principal(d)
 	name := st.Name.Name
 	if st.Authorization.Name != "" {
 		p := d.Principal(st.Authorization.Name)
 		if p == nil {
-			return preceded(mserr.CannotFind("find", "user", st.Authorization.Name), mserr.CreateSchemaFailed())
+			return failure.Preceded(mserr.CannotFind("find", "user", st.Authorization.Name), mserr.CreateSchemaFailed())
 		}
 		owner = p.ID
 		if name == "" {
 			name = p.Name
 		}
 	}
-	err := r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
+	err := r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 		if d.Schema(name) != nil {
-			return preceded(mserr.ObjectExists(name), mserr.CreateSchemaFailed())
+			return failure.Preceded(mserr.ObjectExists(name), mserr.CreateSchemaFailed())
 		}
 		e.AddSchema(name, owner)
 		return nil
@@ -127,10 +129,10 @@ func (r *run) alterSchema(st *syntax.AlterSchemaStmt) error {
 	if err != nil {
 		return err
 	}
-	if o == nil || !r.s.mayAlter(d, o) {
+	if o == nil || !r.s.MayAlter(d, o) {
 		return mserr.CannotFind("find", "object", st.Object.Last())
 	}
-	return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
+	return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 		sc := d.Schema(st.Name.Name)
 		if sc == nil {
 			return mserr.CannotFind("alter", "schema", st.Name.Name)
@@ -186,7 +188,7 @@ func (r *run) sequence(st *syntax.SequenceStmt) error {
 	if err != nil {
 		return err
 	}
-	if err := r.s.mayCreate(d, "CREATE SEQUENCE", schema); err != nil {
+	if err := r.s.MayCreate(d, "CREATE SEQUENCE", schema); err != nil {
 		return err
 	}
 	name := st.Name.Last()
@@ -224,13 +226,13 @@ func (r *run) sequence(st *syntax.SequenceStmt) error {
 			"The start value for sequence object '%s' must be between the minimum and maximum value of the sequence object.",
 			name)
 	}
-	return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
+	return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 		if d.Taken(schema, name) {
 			return mserr.ObjectExists(name)
 		}
 		q.SchemaID = d.Schema(schema).ID
 		err := e.Put(q)
-		r.s.inst.resetCounter(counterKey{database: d.ID, object: q.ObjectID})
+		r.s.inst.ResetCounter(session.CounterKey{Database: d.ID, Object: q.ObjectID})
 		return err
 	})
 }
@@ -242,7 +244,7 @@ func sequenceRange(t types.Type) (low, high *big.Int) {
 		high.Sub(high, big.NewInt(1))
 		return new(big.Int).Neg(high), high
 	}
-	from, to := integerRange(t)
+	from, to := session.IntegerRange(t)
 	return big.NewInt(from), big.NewInt(to)
 }
 
@@ -318,10 +320,10 @@ func (r *run) alterSequence(st *syntax.SequenceStmt) error {
 		return err
 	}
 	q, ok := o.(*catalog.Sequence)
-	if !ok || !r.s.mayAlter(d, q) {
+	if !ok || !r.s.MayAlter(d, q) {
 		return mserr.NotSequence(st.Name.String())
 	}
-	return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
+	return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 		now, ok := d.ObjectByID(q.ObjectID).(*catalog.Sequence)
 		if !ok {
 			return mserr.NotSequence(st.Name.String())
@@ -336,10 +338,10 @@ func (r *run) alterSequence(st *syntax.SequenceStmt) error {
 					return err
 				}
 			}
-			r.s.inst.setCounter(counterKey{database: d.ID, object: c.ObjectID}, sequenceCounter(c.Start, false))
+			r.s.inst.SetCounter(session.CounterKey{Database: d.ID, Object: c.ObjectID}, session.SequenceCounter(c.Start, false))
 			sql := "UPDATE " + d.SQLName() + "." + catalog.SequenceTable + " SET current = ?2, used = 0 WHERE object_id = ?1"
 			args := []types.Value{int64(c.ObjectID), catalog.StoredSequence(c.Start)}
-			if _, err := r.s.conn.Exec(r.ctx, sql, args); err != nil {
+			if _, err := r.s.Conn.Exec(r.ctx, sql, args); err != nil {
 				return err
 			}
 		}

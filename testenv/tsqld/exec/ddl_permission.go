@@ -6,6 +6,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
@@ -47,8 +48,8 @@ func (r *run) permission(st *syntax.PermissionStmt) error {
 	}) {
 		return r.serverPermission(st)
 	}
-	d := s.databaseByID(s.dbID)
-	return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
+	d := s.DatabaseByID(s.DatabaseID)
+	return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 		on, kind, err := r.securable(d, st)
 		if err != nil {
 			return err
@@ -64,13 +65,13 @@ func (r *run) permission(st *syntax.PermissionStmt) error {
 		for _, p := range d.Principals() {
 			principals[catalog.Fold(p.Name)] = p
 		}
-		if err := s.meter.Work(lookupWork * (len(principals) + len(d.Permissions()))); err != nil {
+		if err := s.Meter().Work(lookupWork * (len(principals) + len(d.Permissions()))); err != nil {
 			return err
 		}
 		var list []catalog.Permission
 		given := map[int]bool{}
 		for _, to := range st.To {
-			if err := s.meter.Work(nodeWork); err != nil {
+			if err := s.Meter().Work(nodeWork); err != nil {
 				return err
 			}
 			p := principals[catalog.Fold(to.Name)]
@@ -86,7 +87,7 @@ func (r *run) permission(st *syntax.PermissionStmt) error {
 				continue
 			}
 			given[p.ID] = true
-			if err := s.meter.Work(nodeWork * len(names)); err != nil {
+			if err := s.Meter().Work(nodeWork * len(names)); err != nil {
 				return err
 			}
 			for _, name := range names {
@@ -145,7 +146,7 @@ var otherServerPermissions = []string{
 // https://learn.microsoft.com/sql/t-sql/statements/grant-server-permissions-transact-sql
 func (r *run) serverPermission(st *syntax.PermissionStmt) error {
 	s := r.s
-	if s.dbID != catalog.DatabaseMaster {
+	if s.DatabaseID != catalog.DatabaseMaster {
 		return mserr.New(4621, 16,
 			"Permissions at the server scope can only be granted when the current database is master.")
 	}
@@ -162,10 +163,10 @@ func (r *run) serverPermission(st *syntax.PermissionStmt) error {
 	if st.Action == "DENY" {
 		return mserr.NotSupported("DENY of permissions on the server")
 	}
-	return r.s.alter(r.ctx, s.master(), func(_ *catalog.Database, e *catalog.Edit) error {
+	return r.s.Alter(r.ctx, s.Master(), func(_ *catalog.Database, e *catalog.Edit) error {
 		for _, to := range st.To {
 			l := s.findLogin(to.Name)
-			if l == nil || !s.sysadmin() {
+			if l == nil || !s.Sysadmin() {
 				return mserr.CannotFind("find", "login", to.Name)
 			}
 			c := l.Clone()
@@ -179,35 +180,6 @@ func (r *run) serverPermission(st *syntax.PermissionStmt) error {
 		}
 		return nil
 	})
-}
-
-// rolePermissions are the supported permissions on the server of the fixed server roles and of
-// public
-// (https://learn.microsoft.com/sql/relational-databases/security/authentication-access/server-level-roles).
-var rolePermissions = map[string][]string{
-	"public":        {"CONNECT SQL", "VIEW ANY DATABASE"},
-	"dbcreator":     {"ALTER ANY DATABASE", "CREATE ANY DATABASE"},
-	"securityadmin": {"ALTER ANY LOGIN"},
-}
-
-// mayServer reports whether the session has a permission on the server. VIEW SERVER STATE implies
-// VIEW SERVER PERFORMANCE STATE
-// (https://learn.microsoft.com/sql/relational-databases/security/permissions-database-engine).
-func (s *core) mayServer(permission string) bool {
-	if s.sysadmin() {
-		return true
-	}
-	l := s.ownLogin()
-	if l == nil {
-		return false
-	}
-	for role, permissions := range rolePermissions {
-		if slices.Contains(permissions, permission) && (role == "public" || s.serverRole(role)) {
-			return true
-		}
-	}
-	return slices.Contains(l.Permissions, permission) ||
-		permission == "VIEW SERVER PERFORMANCE STATE" && slices.Contains(l.Permissions, "VIEW SERVER STATE")
 }
 
 // securableName returns the name after ON for messages.
@@ -226,7 +198,7 @@ func (r *run) securable(d *catalog.Database, st *syntax.PermissionStmt) (catalog
 	name := st.On.Last()
 	switch st.Class {
 	case "DATABASE":
-		if !equalNames(name, d.Name) {
+		if !session.EqualNames(name, d.Name) {
 			return catalog.Securable{}, "", mserr.CannotFind("find", "database", name)
 		}
 		return catalog.Securable{Class: catalog.ClassDatabase}, "", nil
@@ -268,7 +240,7 @@ func (r *run) securable(d *catalog.Database, st *syntax.PermissionStmt) (catalog
 
 // mayGrant reports whether the session may grant permissions on a securable.
 func (r *run) mayGrant(d *catalog.Database, on catalog.Securable) bool {
-	return r.s.may(d, "CONTROL", on) || r.s.may(d, "CONTROL", catalog.Securable{Class: catalog.ClassDatabase})
+	return r.s.May(d, "CONTROL", on) || r.s.May(d, "CONTROL", catalog.Securable{Class: catalog.ClassDatabase})
 }
 
 // permissionNames returns the names of the permissions of a statement, each once.

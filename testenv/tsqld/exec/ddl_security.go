@@ -7,13 +7,14 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
 // findLogin returns the login with a name, or nil.
 func (s *Session) findLogin(name string) *catalog.Login {
-	return s.inst.catalog.Snapshot().Login(name)
+	return s.inst.Catalog.Snapshot().Login(name)
 }
 
 // findOption returns the option with a name, or nil.
@@ -45,15 +46,11 @@ func (r *run) secret(e syntax.Expr) (string, error) {
 		return "", err
 	}
 	s, _ := v.(string)
-	if types.Units(s) > MaxPassword {
-		return "", mserr.NotSupported("a password of more than %d characters", MaxPassword)
+	if types.Units(s) > session.MaxPassword {
+		return "", mserr.NotSupported("a password of more than %d characters", session.MaxPassword)
 	}
 	return s, nil
 }
-
-// MaxPassword is the maximum length of a password, in UTF-16 code units. LOGIN7 cannot carry a
-// longer one (MS-TDS 2.2.6.4).
-const MaxPassword = 128
 
 // login executes CREATE and ALTER LOGIN.
 func (r *run) login(st *syntax.LoginStmt) error {
@@ -66,14 +63,14 @@ func (r *run) login(st *syntax.LoginStmt) error {
 	case st.AddCredential.Name != "" || st.DropCredential.Name != "":
 		return mserr.NotSupported("credentials of logins")
 	}
-	own := st.Verb == syntax.Alter && s.isOwnLogin(st.Name.Name) && st.OldPassword != nil
-	if !own && !s.serverRole("securityadmin") {
+	own := st.Verb == syntax.Alter && s.IsOwnLogin(st.Name.Name) && st.OldPassword != nil
+	if !own && !s.ServerRole("securityadmin") {
 		if st.Verb == syntax.Alter {
 			return mserr.CannotFind("alter", "login", st.Name.Name)
 		}
 		return mserr.ActionPermission()
 	}
-	return r.s.alter(r.ctx, s.master(), func(_ *catalog.Database, e *catalog.Edit) error {
+	return r.s.Alter(r.ctx, s.Master(), func(_ *catalog.Database, e *catalog.Edit) error {
 		old := s.findLogin(st.Name.Name)
 		var l *catalog.Login
 		switch {
@@ -133,7 +130,7 @@ func (r *run) newLogin(st *syntax.LoginStmt) (*catalog.Login, error) {
 		return nil, err
 	}
 	l.SID, _ = v.([]byte)
-	if r.s.inst.catalog.Snapshot().LoginBySID(l.SID) != nil {
+	if r.s.inst.Catalog.Snapshot().LoginBySID(l.SID) != nil {
 		return nil, mserr.New(15433, 16, "Supplied parameter sid is in use.")
 	}
 	return l, nil
@@ -155,7 +152,7 @@ func (s *Session) setLoginOptions(l *catalog.Login, st *syntax.LoginStmt) error 
 		return mserr.New(15122, 16, "The CHECK_EXPIRATION option cannot be used when CHECK_POLICY is OFF.")
 	}
 	if n := optionName(st.Options, "DEFAULT_DATABASE"); n != "" {
-		if s.database(n) == nil {
+		if s.DatabaseByName(n) == nil {
 			return mserr.NoDatabase(n)
 		}
 		l.DefaultDatabase = n
@@ -179,7 +176,7 @@ func (s *Session) setLoginOptions(l *catalog.Login, st *syntax.LoginStmt) error 
 func (r *run) dropLogin(st *syntax.DropStmt, name string) error {
 	s := r.s
 	l := s.findLogin(name)
-	if l == nil || !s.serverRole("securityadmin") {
+	if l == nil || !s.ServerRole("securityadmin") {
 		if l == nil && st.IfExists {
 			return nil
 		}
@@ -188,19 +185,19 @@ func (r *run) dropLogin(st *syntax.DropStmt, name string) error {
 	if bytes.Equal(l.SID, catalog.SAID) {
 		return mserr.CannotFind("drop", "login", name)
 	}
-	for _, o := range s.inst.allSessions() {
-		if _, sid := o.original.label(); bytes.Equal(sid, l.SID) {
+	for _, o := range s.inst.AllSessions() {
+		if _, sid := o.Original.Label(); bytes.Equal(sid, l.SID) {
 			return mserr.LoginInUse(name)
 		}
 	}
-	for _, d := range s.inst.catalog.Snapshot().Databases() {
+	for _, d := range s.inst.Catalog.Snapshot().Databases() {
 		if bytes.Equal(d.OwnerID, l.SID) {
 			return mserr.New(15174, 16,
 				"Login '%s' owns one or more database(s). Change the owner of the database(s) before dropping the login.",
 				name)
 		}
 	}
-	return r.s.alter(r.ctx, s.master(), func(_ *catalog.Database, e *catalog.Edit) error {
+	return r.s.Alter(r.ctx, s.Master(), func(_ *catalog.Database, e *catalog.Edit) error {
 		e.DropLogin(l)
 		return nil
 	})
@@ -212,14 +209,14 @@ func (r *run) user(st *syntax.UserStmt) error {
 	if st.From != "" {
 		return mserr.NotSupported("users FROM %s", st.From)
 	}
-	d := s.databaseByID(s.dbID)
-	if !s.mayDatabase("ALTER ANY USER") {
+	d := s.DatabaseByID(s.DatabaseID)
+	if !s.MayDatabase("ALTER ANY USER") {
 		if st.Verb == syntax.Alter {
 			return mserr.CannotFind("alter", "user", st.Name.Name)
 		}
 		return mserr.ActionPermission()
 	}
-	return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
+	return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 		old := d.Principal(st.Name.Name)
 		var p *catalog.Principal
 		if st.Verb == syntax.Create {
@@ -289,14 +286,14 @@ func (r *run) linkLogin(d *catalog.Database, p *catalog.Principal, name string) 
 // dropPrincipal executes DROP USER and DROP ROLE.
 func (r *run) dropPrincipal(st *syntax.DropStmt, name string) error {
 	s := r.s
-	d := s.databaseByID(s.dbID)
+	d := s.DatabaseByID(s.DatabaseID)
 	kind := strings.ToLower(st.Kind)
 	permission := "ALTER ANY USER"
 	if kind == "role" {
 		permission = "ALTER ANY ROLE"
 	}
 	p := d.Principal(name)
-	if p == nil || p.IsRole() != (kind == "role") || !s.mayDatabase(permission) {
+	if p == nil || p.IsRole() != (kind == "role") || !s.MayDatabase(permission) {
 		if p == nil && st.IfExists {
 			return nil
 		}
@@ -305,7 +302,7 @@ func (r *run) dropPrincipal(st *syntax.DropStmt, name string) error {
 	if p.Fixed || p.ID <= catalog.PrincipalSys {
 		return mserr.New(15150, 16, "Cannot drop the %s '%s'.", kind, name)
 	}
-	return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
+	return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 		for _, sc := range d.Schemas() {
 			if sc.OwnerID == p.ID {
 				return mserr.PrincipalOwnsSchema()
@@ -327,16 +324,16 @@ func (r *run) role(st *syntax.RoleStmt) error {
 	if st.Server {
 		return r.serverRole(st)
 	}
-	d := s.databaseByID(s.dbID)
+	d := s.DatabaseByID(s.DatabaseID)
 	if st.Verb == syntax.Create {
-		if !s.mayDatabase("CREATE ROLE") {
+		if !s.MayDatabase("CREATE ROLE") {
 			return mserr.ActionPermission()
 		}
-		return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
+		return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 			if d.Principal(st.Name.Name) != nil {
 				return mserr.PrincipalExists(st.Name.Name)
 			}
-			owner := s.principal(d)
+			owner := s.Principal(d)
 			if st.Authorization.Name != "" {
 				o := d.Principal(st.Authorization.Name)
 				if o == nil {
@@ -350,7 +347,7 @@ func (r *run) role(st *syntax.RoleStmt) error {
 	}
 	role := d.Principal(st.Name.Name)
 	if role == nil || !role.IsRole() ||
-		!s.mayDatabase("ALTER ANY ROLE") && !s.may(d, "ALTER",
+		!s.MayDatabase("ALTER ANY ROLE") && !s.May(d, "ALTER",
 			catalog.Securable{Class: catalog.ClassPrincipal, Major: role.ID}) {
 		return mserr.CannotFind("alter", "role", st.Name.Name)
 	}
@@ -360,7 +357,7 @@ func (r *run) role(st *syntax.RoleStmt) error {
 	case st.DropMember.Name != "":
 		return r.member(d, role, st.DropMember.Name, false)
 	}
-	return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
+	return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 		if d.Principal(st.NewName.Name) != nil {
 			return mserr.PrincipalExists(st.NewName.Name)
 		}
@@ -373,7 +370,7 @@ func (r *run) role(st *syntax.RoleStmt) error {
 
 // member adds a principal to a role or removes it.
 func (r *run) member(d *catalog.Database, role *catalog.Principal, name string, add bool) error {
-	return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
+	return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 		p := d.Principal(name)
 		verb := "add"
 		if !add {
@@ -397,14 +394,14 @@ func (r *run) member(d *catalog.Database, role *catalog.Principal, name string, 
 	})
 }
 
-// serverRole executes ALTER SERVER ROLE.
+// ServerRole executes ALTER SERVER ROLE.
 func (r *run) serverRole(st *syntax.RoleStmt) error {
 	s := r.s
 	name := catalog.Fold(st.Name.Name)
 	if st.Verb == syntax.Create || st.NewName.Name != "" {
 		return mserr.NotSupported("user-defined server roles")
 	}
-	if !slices.Contains(serverRoles, name) || !s.sysadmin() {
+	if !slices.Contains(serverRoles, name) || !s.Sysadmin() {
 		return mserr.CannotFind("alter", "server role", st.Name.Name)
 	}
 	member := st.AddMember.Name + st.DropMember.Name
@@ -412,7 +409,7 @@ func (r *run) serverRole(st *syntax.RoleStmt) error {
 	if l == nil {
 		return mserr.CannotFind("add", "principal", member)
 	}
-	return r.s.alter(r.ctx, s.master(), func(_ *catalog.Database, e *catalog.Edit) error {
+	return r.s.Alter(r.ctx, s.Master(), func(_ *catalog.Database, e *catalog.Edit) error {
 		c := l.Clone()
 		c.Roles = slices.DeleteFunc(c.Roles, func(o string) bool { return o == name })
 		if st.AddMember.Name != "" {
@@ -430,9 +427,9 @@ func (r *run) dropRoleMember(a arguments) (int32, error) { return r.memberProc(a
 
 // memberProc executes sp_addrolemember and sp_droprolemember.
 func (r *run) memberProc(a arguments, add bool) (int32, error) {
-	d := r.s.databaseByID(r.s.dbID)
+	d := r.s.DatabaseByID(r.s.DatabaseID)
 	role := d.Principal(a.text("rolename"))
-	if role == nil || !role.IsRole() || !r.s.mayDatabase("ALTER ANY ROLE") {
+	if role == nil || !role.IsRole() || !r.s.MayDatabase("ALTER ANY ROLE") {
 		return 1, mserr.CannotFind("alter", "role", a.text("rolename"))
 	}
 	return 0, r.member(d, role, a.text("membername"), add)
@@ -444,8 +441,8 @@ func (r *run) credential(st *syntax.CredentialStmt) error {
 	if !st.Scoped {
 		return mserr.NotSupported("server credentials")
 	}
-	d := s.databaseByID(s.dbID)
-	if !s.mayDatabase("CONTROL") {
+	d := s.DatabaseByID(s.DatabaseID)
+	if !s.MayDatabase("CONTROL") {
 		return mserr.ActionPermission()
 	}
 	v, err := r.value(st.Identity, types.NVarCharOf(4000))
@@ -453,7 +450,7 @@ func (r *run) credential(st *syntax.CredentialStmt) error {
 		return err
 	}
 	identity, _ := v.(string)
-	return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
+	return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 		old := d.Credential(st.Name.Name)
 		switch {
 		case st.Verb == syntax.Create && old != nil:
@@ -473,15 +470,15 @@ func (r *run) credential(st *syntax.CredentialStmt) error {
 // dropCredential executes DROP DATABASE SCOPED CREDENTIAL.
 func (r *run) dropCredential(st *syntax.DropStmt, name string) error {
 	s := r.s
-	d := s.databaseByID(s.dbID)
+	d := s.DatabaseByID(s.DatabaseID)
 	c := d.Credential(name)
-	if c == nil || !s.mayDatabase("CONTROL") {
+	if c == nil || !s.MayDatabase("CONTROL") {
 		if c == nil && st.IfExists {
 			return nil
 		}
 		return mserr.CannotFind("drop", "credential", name)
 	}
-	return r.s.alter(r.ctx, d, func(_ *catalog.Database, e *catalog.Edit) error {
+	return r.s.Alter(r.ctx, d, func(_ *catalog.Database, e *catalog.Edit) error {
 		e.DropCredential(c)
 		return nil
 	})
@@ -492,15 +489,15 @@ func (r *run) alterAuthorization(st *syntax.AlterAuthorizationStmt) error {
 	s := r.s
 	name := st.Name.Last()
 	if st.Class == "DATABASE" {
-		d := s.database(name)
+		d := s.DatabaseByName(name)
 		l := s.findLogin(st.Principal.Name)
 		switch {
-		case d == nil || !s.ownsDatabase(d):
+		case d == nil || !s.OwnsDatabase(d):
 			return mserr.CannotFind("find", "database", name)
-		case l == nil || !s.sysadmin() && !s.isOwnLogin(l.Name): // IMPERSONATE on the new owner is needed
+		case l == nil || !s.Sysadmin() && !s.IsOwnLogin(l.Name): // IMPERSONATE on the new owner is needed
 			return mserr.CannotFind("find", "principal", st.Principal.Name)
 		}
-		return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
+		return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 			e.SetOwner(l.SID)
 			dbo := d.PrincipalByID(catalog.PrincipalDBO).Clone()
 			dbo.SID = l.SID
@@ -508,7 +505,7 @@ func (r *run) alterAuthorization(st *syntax.AlterAuthorizationStmt) error {
 			return nil
 		})
 	}
-	d := s.databaseByID(s.dbID)
+	d := s.DatabaseByID(s.DatabaseID)
 	owner := 0
 	if !st.SchemaOwner {
 		p := d.Principal(st.Principal.Name)
@@ -517,12 +514,12 @@ func (r *run) alterAuthorization(st *syntax.AlterAuthorizationStmt) error {
 		}
 		owner = p.ID
 	}
-	if !s.mayDatabase("CONTROL") {
+	if !s.MayDatabase("CONTROL") {
 		return mserr.ActionPermission()
 	}
 	switch st.Class {
 	case "SCHEMA":
-		return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
+		return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 			sc := d.Schema(name)
 			if sc == nil {
 				return mserr.CannotFind("find", "schema", name)
@@ -531,7 +528,7 @@ func (r *run) alterAuthorization(st *syntax.AlterAuthorizationStmt) error {
 			return nil
 		})
 	case "ROLE":
-		return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
+		return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 			p := d.Principal(name)
 			if p == nil || !p.IsRole() {
 				return mserr.CannotFind("find", "role", name)
@@ -549,7 +546,7 @@ func (r *run) alterAuthorization(st *syntax.AlterAuthorizationStmt) error {
 		if o == nil {
 			return mserr.CannotFind("find", "object", name)
 		}
-		return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
+		return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 			return r.moveObject(e, d.ObjectByID(o.Head().ObjectID), func(h *catalog.Header) { h.OwnerID = owner })
 		})
 	}

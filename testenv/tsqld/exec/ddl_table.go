@@ -5,8 +5,9 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
-	"github.com/jobagent/jobagent/testenv/tsqld/store"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -24,14 +25,14 @@ func (r *run) createTable(st *syntax.CreateTableStmt) error {
 	if err != nil {
 		return err
 	}
-	if err := r.s.mayCreateTable(d, schema, name); err != nil {
+	if err := r.s.MayCreateTable(d, schema, name); err != nil {
 		return err
 	}
-	return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
+	return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 		if d.Taken(schema, name) {
 			return mserr.ObjectExists(name)
 		}
-		t := &catalog.Table{Header: catalog.Header{Name: name, SchemaID: d.Schema(schema).ID}, Creator: r.s.creatorOf(name)}
+		t := &catalog.Table{Header: catalog.Header{Name: name, SchemaID: d.Schema(schema).ID}, Creator: r.s.CreatorOf(name)}
 		b := &builder{r: r, d: d, e: e, t: t, sc: schema, label: name}
 		if err := b.define(st.Def); err != nil {
 			return err
@@ -39,11 +40,11 @@ func (r *run) createTable(st *syntax.CreateTableStmt) error {
 		if len(t.Columns) == 0 {
 			return mserr.Syntax(")")
 		}
-		if err := r.s.checkIndexOptions("CREATE TABLE", t); err != nil {
+		if err := r.s.CheckIndexOptions("CREATE TABLE", t); err != nil {
 			return err
 		}
 		e.AddTable(t)
-		r.s.inst.resetCounter(counterKey{database: d.ID, object: t.ObjectID})
+		r.s.inst.ResetCounter(session.CounterKey{Database: d.ID, Object: t.ObjectID})
 		return nil
 	})
 }
@@ -66,38 +67,38 @@ func (r *run) createTempTable(st *syntax.CreateTableStmt, name string) error {
 	if r.inFunction {
 		return mserr.New(2772, 16, "Cannot access temporary tables from within a function.")
 	}
-	if s.temps[catalog.Fold(name)] != nil && !r.shadows(name) {
+	if s.Temps[catalog.Fold(name)] != nil && !r.shadows(name) {
 		return mserr.ObjectExists(name)
 	}
 	t, err := r.shape(st, func() (*catalog.Table, error) { return r.localDefinition(name, st.Def) })
 	if err != nil {
 		return err
 	}
-	if err := s.checkIndexOptions("CREATE TABLE", t); err != nil {
+	if err := s.CheckIndexOptions("CREATE TABLE", t); err != nil {
 		return err
 	}
-	return r.s.localChange(r.ctx, func() error { return s.createTemp(r.ctx, t) })
+	return r.s.LocalChange(r.ctx, func() error { return s.CreateTemp(r.ctx, t) })
 }
 
 // localDefinition returns the definition of a temporary table or table variable.
 func (r *run) localDefinition(name string, def *syntax.TableDef) (*catalog.Table, error) {
-	d := r.s.databaseByID(r.s.dbID)
+	d := r.s.DatabaseByID(r.s.DatabaseID)
 	t := &catalog.Table{
 		Header: catalog.Header{
-			Name: name, SchemaID: catalog.SchemaDBO, Kind: catalog.KindTable, Created: r.s.datetime(),
-			Modified: r.s.datetime(),
+			Name: name, SchemaID: catalog.SchemaDBO, Kind: catalog.KindTable, Created: r.s.Datetime(),
+			Modified: r.s.Datetime(),
 		},
 		Temporary: true,
 	}
-	t.SQLName = localName(name, r.f.level)
+	t.SQLName = session.LocalName(name, r.f.level)
 	b := &builder{r: r, d: d, t: t, label: name}
 	if err := b.define(def); err != nil {
 		return nil, err
 	}
-	t.ObjectID = newLocalID()
+	t.ObjectID = session.NewLocalID()
 	catalog.Number(t)
 	if strings.HasPrefix(name, "@") {
-		t.SQLName = variableName(t, r.f.level)
+		t.SQLName = session.VariableName(t, r.f.level)
 	}
 	return t, nil
 }
@@ -116,11 +117,11 @@ func (r *run) alterTable(st *syntax.AlterTableStmt) error {
 	if !ok {
 		return mserr.NoSuchAlter(st.Table.String())
 	}
-	if !r.s.mayAlter(d, t) {
+	if !r.s.MayAlter(d, t) {
 		return mserr.NoSuchAlter(st.Table.String())
 	}
 	schema := d.SchemaByID(t.SchemaID).Name
-	err = r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
+	err = r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 		old := d.TableByID(t.ObjectID)
 		if old == nil {
 			return mserr.NoSuchAlter(st.Table.String())
@@ -133,7 +134,7 @@ func (r *run) alterTable(st *syntax.AlterTableStmt) error {
 		t = b.t
 		return e.ReplaceTable(b.t, fill)
 	})
-	return r.s.definitionError(r.ctx, "ALTER TABLE", d, t, err)
+	return r.s.DefinitionError(r.ctx, "ALTER TABLE", d, t, err)
 }
 
 // alterAction applies an action to b.t. It returns the values of new and changed columns.
@@ -142,7 +143,7 @@ func (r *run) alterAction(
 ) (map[int]catalog.Fill, error) {
 	switch action.(type) {
 	case *syntax.AlterAdd, *syntax.AlterDrop, *syntax.AlterColumn:
-		if err := r.s.checkIndexOptions("ALTER TABLE", old); err != nil {
+		if err := r.s.CheckIndexOptions("ALTER TABLE", old); err != nil {
 			return nil, err
 		}
 	}
@@ -171,11 +172,11 @@ func (r *run) alterAction(
 // rows, whatever the action is. That is slow, but ALTER TABLE on temporary tables is rare.
 func (r *run) alterTemp(st *syntax.AlterTableStmt, name string) error {
 	s := r.s
-	old := s.temps[catalog.Fold(name)]
+	old := s.Temps[catalog.Fold(name)]
 	if old == nil {
 		return mserr.NoSuchAlter(name)
 	}
-	b := &builder{r: r, d: s.databaseByID(s.dbID), t: old.Clone(), label: name}
+	b := &builder{r: r, d: s.DatabaseByID(s.DatabaseID), t: old.Clone(), label: name}
 	fill, err := r.alterAction(b, old, st.Action)
 	if err != nil {
 		return err
@@ -183,18 +184,18 @@ func (r *run) alterTemp(st *syntax.AlterTableStmt, name string) error {
 	t := b.t
 	t.ObjectID = old.ObjectID
 	catalog.Number(t)
-	err = r.s.localChange(r.ctx, func() error {
-		rows, err := s.convertedRows(r.ctx, old, t, fill)
+	err = r.s.LocalChange(r.ctx, func() error {
+		rows, err := s.ConvertedRows(r.ctx, old, t, fill)
 		if err != nil {
 			return err
 		}
-		if err := s.restore(r.ctx, t, rows); err != nil {
+		if err := s.Restore(r.ctx, t, rows); err != nil {
 			return err
 		}
-		s.temps = s.temps.with(name, t)
+		s.Temps = s.Temps.With(name, t)
 		return nil
 	})
-	return r.s.definitionError(r.ctx, "ALTER TABLE", nil, t, err)
+	return r.s.DefinitionError(r.ctx, "ALTER TABLE", nil, t, err)
 }
 
 // addItems executes ALTER TABLE ... ADD.
@@ -229,7 +230,7 @@ func (r *run) addItems(b *builder, old *catalog.Table, a *syntax.AlterAdd) (map[
 // withValues reports whether a new column has DEFAULT ... WITH VALUES.
 func withValues(def *syntax.TableDef, column string) bool {
 	for _, c := range def.Columns {
-		if equalNames(c.Name.Name, column) && c.Default != nil {
+		if session.EqualNames(c.Name.Name, column) && c.Default != nil {
 			return c.Default.WithValues
 		}
 	}
@@ -252,8 +253,8 @@ func (r *run) fillNew(b *builder, old *catalog.Table, c *catalog.Column, applyDe
 				database = 0
 			}
 			last := c.Auto.Seed + (n-1)*c.Auto.Increment
-			r.s.inst.setCounter(r.s.identityKey(database, old), counter{last: last, used: true})
-			if err := r.s.storeIdentity(r.ctx, database, old, last); err != nil {
+			r.s.inst.SetCounter(r.s.IdentityKey(database, old), session.Counter{Last: last, Used: true})
+			if err := r.s.StoreIdentity(r.ctx, database, old, last); err != nil {
 				return catalog.Fill{}, err
 			}
 		}
@@ -267,7 +268,7 @@ func (r *run) fillNew(b *builder, old *catalog.Table, c *catalog.Column, applyDe
 		if err != nil {
 			return catalog.Fill{}, err
 		}
-		if f, ok := unparen(e).(*syntax.FuncCall); ok && (equalNames(f.Name.Last(), "NEWID") || plainNewSequential(f)) {
+		if f, ok := unparen(e).(*syntax.FuncCall); ok && (session.EqualNames(f.Name.Last(), "NEWID") || plainNewSequential(f)) {
 			return catalog.Fill{SQL: "randomblob(16)"}, nil
 		}
 		v, err := r.value(e, c.Type)
@@ -301,18 +302,9 @@ func unparen(e syntax.Expr) syntax.Expr {
 	}
 }
 
-// sqlTable returns the qualified name of a table in SQLite.
-func sqlTable(d *catalog.Database, t *catalog.Table) string {
-	schema := "temp."
-	if !t.Temporary {
-		schema = d.SQLName() + "."
-	}
-	return schema + store.Quote(t.SQLName)
-}
-
 // countRows counts the rows of a table.
 func (r *run) countRows(d *catalog.Database, t *catalog.Table) (int64, error) {
-	row, err := r.s.conn.QueryRow(r.ctx, "SELECT count(*) FROM "+sqlTable(d, t), nil)
+	row, err := r.s.Conn.QueryRow(r.ctx, "SELECT count(*) FROM "+session.SQLTable(d, t), nil)
 	if err != nil {
 		return 0, err
 	}
@@ -323,7 +315,7 @@ func (r *run) countRows(d *catalog.Database, t *catalog.Table) (int64, error) {
 func (r *run) dropItems(b *builder, a *syntax.AlterDrop) error {
 	d := constraintDrop{b: b}
 	for _, item := range a.Items {
-		if err := r.s.meter.Work(nodeWork); err != nil {
+		if err := r.s.Meter().Work(nodeWork); err != nil {
 			return err
 		}
 		var err error
@@ -371,7 +363,7 @@ func (b *builder) dropColumn(item *syntax.AlterDropItem) error {
 // count if retyped is true.
 func (b *builder) dependents(c *catalog.Column, statement string, retyped bool) error {
 	blocked := func(kind, name string) error {
-		return preceded(mserr.DependentObject(kind, name, "column", c.Name), mserr.ColumnInUse(statement, c.Name))
+		return failure.Preceded(mserr.DependentObject(kind, name, "column", c.Name), mserr.ColumnInUse(statement, c.Name))
 	}
 	if c.Default != nil && retyped {
 		return blocked("object", c.Default.Name)
@@ -395,7 +387,7 @@ func (b *builder) dependents(c *catalog.Column, statement string, retyped bool) 
 		}
 	}
 	for _, k := range b.t.Checks {
-		if err := b.r.s.meter.Work(nodeWork + parseWork*len(k.Text)); err != nil {
+		if err := b.r.s.Meter().Work(nodeWork + parseWork*len(k.Text)); err != nil {
 			return err
 		}
 		if b.mentions(k.Text, c) {
@@ -436,11 +428,11 @@ func (b *builder) computedDependents(c *catalog.Column, statement string) error 
 		if o.Formula == nil || o == c {
 			continue
 		}
-		if err := b.r.s.meter.Work(nodeWork + parseWork*len(o.Formula.Text)); err != nil {
+		if err := b.r.s.Meter().Work(nodeWork + parseWork*len(o.Formula.Text)); err != nil {
 			return err
 		}
 		if b.mentions(o.Formula.Text, c) {
-			return preceded(mserr.DependentObject("column", o.Name, "column", c.Name),
+			return failure.Preceded(mserr.DependentObject("column", o.Name, "column", c.Name),
 				mserr.ColumnInUse(statement, c.Name))
 		}
 	}
@@ -546,7 +538,7 @@ func (r *run) alterColumn(b *builder, a *syntax.AlterColumn) (map[int]catalog.Fi
 	case syntax.NullAllowed:
 		c.Nullable = true
 	default:
-		c.Nullable = !r.s.opts.ansiNullDefaultOff
+		c.Nullable = !r.s.Options.AnsiNullDefaultOff
 		if b.inPrimaryKey(c) {
 			c.Nullable = false
 		}
@@ -568,7 +560,7 @@ func (r *run) alterColumn(b *builder, a *syntax.AlterColumn) (map[int]catalog.Fi
 		c.SQLName = "" // the catalog chooses a new name
 	}
 	return map[int]catalog.Fill{
-		c.ID: {SQL: compile.StoreSQL(was.Type, c.Type, fullLabel(b.d, old), c.Name, was.SQLName)},
+		c.ID: {SQL: compile.StoreSQL(was.Type, c.Type, session.FullLabel(b.d, old), c.Name, was.SQLName)},
 	}, nil
 }
 
@@ -622,7 +614,7 @@ func (r *run) switchConstraints(b *builder, a *syntax.AlterCheck) error {
 	}
 	for _, n := range a.Names {
 		if !found[catalog.Fold(n.Name)] {
-			return preceded(mserr.New(4917, 16, "Constraint '%s' does not exist.", n.Name),
+			return failure.Preceded(mserr.New(4917, 16, "Constraint '%s' does not exist.", n.Name),
 				mserr.New(4916, 16, "Could not enable or disable the constraint. See previous errors."))
 		}
 	}
@@ -631,13 +623,13 @@ func (r *run) switchConstraints(b *builder, a *syntax.AlterCheck) error {
 
 // truncate executes TRUNCATE TABLE.
 func (r *run) truncate(st *syntax.TruncateStmt) error {
-	r.s.rowCount = 0
-	if t := r.s.temps[catalog.Fold(st.Table.Last())]; t != nil {
-		return r.s.localChange(r.ctx, func() error {
-			if _, err := r.s.conn.Exec(r.ctx, "DELETE FROM "+sqlTable(nil, t), nil); err != nil {
+	r.s.RowCount = 0
+	if t := r.s.Temps[catalog.Fold(st.Table.Last())]; t != nil {
+		return r.s.LocalChange(r.ctx, func() error {
+			if _, err := r.s.Conn.Exec(r.ctx, "DELETE FROM "+session.SQLTable(nil, t), nil); err != nil {
 				return err
 			}
-			r.s.inst.resetCounter(r.s.identityKey(0, t))
+			r.s.inst.ResetCounter(r.s.IdentityKey(0, t))
 			return nil
 		})
 	}
@@ -646,7 +638,7 @@ func (r *run) truncate(st *syntax.TruncateStmt) error {
 		return err
 	}
 	t, ok := o.(*catalog.Table)
-	if !ok || !r.s.mayAlter(d, t) {
+	if !ok || !r.s.MayAlter(d, t) {
 		return mserr.NoSuchTruncate(st.Table.Last())
 	}
 	for _, other := range d.Tables() {
@@ -656,15 +648,15 @@ func (r *run) truncate(st *syntax.TruncateStmt) error {
 			}
 		}
 	}
-	return r.s.atomic(r.ctx, []int{d.ID}, true, func() error {
-		if _, err := r.s.conn.Exec(r.ctx, "DELETE FROM "+sqlTable(d, t), nil); err != nil {
+	return r.s.Atomic(r.ctx, []int{d.ID}, true, func() error {
+		if _, err := r.s.Conn.Exec(r.ctx, "DELETE FROM "+session.SQLTable(d, t), nil); err != nil {
 			return err
 		}
 		if t.IdentityColumn() == nil {
 			return nil
 		}
-		r.s.inst.setCounter(r.s.identityKey(d.ID, t), counter{})
-		_, err := r.s.conn.Exec(r.ctx,
+		r.s.inst.SetCounter(r.s.IdentityKey(d.ID, t), session.Counter{})
+		_, err := r.s.Conn.Exec(r.ctx,
 			"UPDATE "+d.SQLName()+"."+catalog.IdentityTable+" SET last = NULL WHERE object_id = ?1",
 			[]types.Value{int64(t.ObjectID)})
 		return err

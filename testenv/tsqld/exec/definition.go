@@ -6,6 +6,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -54,12 +55,12 @@ func (b *builder) sequenceName(n *syntax.ObjectName) string {
 	schema := n.Schema()
 	if schema == "" {
 		schema = "dbo"
-		if own := b.r.s.defaultSchema(); b.d.Sequence(own, n.Last()) != nil {
+		if own := b.r.s.DefaultSchema(); b.d.Sequence(own, n.Last()) != nil {
 			schema = own
 		}
 	}
 	name := syntax.QuoteName(schema) + "." + syntax.QuoteName(n.Last())
-	if n.Database() != "" && !equalNames(n.Database(), b.d.Name) {
+	if n.Database() != "" && !session.EqualNames(n.Database(), b.d.Name) {
 		name = syntax.QuoteName(n.Database()) + "." + name
 	}
 	return name

@@ -1,9 +1,9 @@
 // Package exec executes T-SQL: batches, procedures, control flow, variables, errors, transactions,
 // cursors and data definition. It streams results to a [Sink].
 //
-// An [Instance] is a server without a network: databases, logins and sessions. A [Session] is the
-// state of one connection. Except for Kill and OnKill, the methods of a Session are for one
-// goroutine at a time.
+// An [Instance] executes T-SQL for the sessions of a [session.Server]. A [Session] executes the
+// requests of one connection, whose state is a [session.Session]. Except for Kill and OnKill, the
+// methods of a Session are for one goroutine at a time.
 //
 // # How a statement runs
 //
@@ -16,23 +16,22 @@
 //
 // # Errors
 //
-// The table in severity.go decides which scope an error ends: the statement, the procedure, the
-// batch, the transaction or the connection. Inside TRY an error travels as a *failure to the CATCH
-// block. Outside TRY the error is sent to the client at once.
+// The table in failure/severity.go decides which scope an error ends: the statement, the procedure,
+// the batch, the transaction or the connection. Inside TRY an error travels as a *failure.Error to
+// the CATCH block. Outside TRY the error is sent to the client at once.
 //
 // # Transactions
 //
-// A T-SQL transaction costs nothing before its first write (tran.go). From then on the transaction
-// holds the writer locks of its databases, and all its statements run in one SQLite transaction.
-// Definitions that DDL has changed are drafts of the session until the commit publishes them.
+// The state of a transaction belongs to its session (package session). The statements that begin
+// and end it, and the notification of the client, are in tran.go.
 //
 // # Common mistakes
 //
 // Returning a *mserr.Error that a cache shares and then setting its line: copy the error first, see
 // asMessage.
 //
-// Running several SQLite statements without run.atomic or run.localChange: an error in the second
-// statement then leaves the work of the first one behind.
+// Running several SQLite statements without Session.Atomic or Session.LocalChange: an error in the
+// second statement then leaves the work of the first one behind.
 //
 // Calling a method of [Sink] without sinkFailure: an error of the Sink must end the request, not
 // the statement.

@@ -1,7 +1,6 @@
 package exec
 
 import (
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/lock"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -26,7 +26,7 @@ func (e env) LocalOffset() int { return 0 }
 
 // Random implements [builtin.Clock].
 func (e env) Random(seed *int64) float64 {
-	g := &e.r.s.random
+	g := &e.r.s.Random
 	if seed != nil {
 		g.Seed(*seed)
 	}
@@ -34,25 +34,25 @@ func (e env) Random(seed *int64) float64 {
 }
 
 // SPID implements [builtin.Connection].
-func (e env) SPID() int { return e.r.s.id }
+func (e env) SPID() int { return e.r.s.SPID() }
 
 // HostName implements [builtin.Connection].
-func (e env) HostName() string { return e.r.s.client.Host }
+func (e env) HostName() string { return e.r.s.Client.Host }
 
 // AppName implements [builtin.Connection].
-func (e env) AppName() string { return e.r.s.client.App }
+func (e env) AppName() string { return e.r.s.Client.App }
 
 // Login implements [builtin.Connection].
-func (e env) Login() string { return e.r.s.loginName() }
+func (e env) Login() string { return e.r.s.LoginName() }
 
 // OriginalLogin implements [builtin.Connection].
 func (e env) OriginalLogin() string {
-	name, _ := e.r.s.original.label()
+	name, _ := e.r.s.Original.Label()
 	return name
 }
 
 // ServerName implements [builtin.Connection].
-func (e env) ServerName() string { return e.r.s.inst.cfg.ServerName }
+func (e env) ServerName() string { return e.r.s.inst.Config.ServerName }
 
 // The version of SQL Server that the server reports. It defines the supported dialect of T-SQL.
 const (
@@ -84,9 +84,9 @@ func (e env) ServerProperty(name string) (types.Value, types.Type, bool) {
 	case "resourceversion":
 		return text(productVersion)
 	case "resourcelastupdatedatetime":
-		return types.RoundDateTime(types.TicksOf(e.r.s.inst.started)), types.DateTimeType, true
+		return types.RoundDateTime(types.TicksOf(e.r.s.inst.Started)), types.DateTimeType, true
 	case "instancedefaultdatapath", "instancedefaultlogpath", "instancedefaultbackuppath":
-		return text(filepath.Dir(e.r.s.inst.store.Path(catalog.DatabaseMaster)) + string(filepath.Separator))
+		return text(filepath.Dir(e.r.s.inst.Store.Path(catalog.DatabaseMaster)) + string(filepath.Separator))
 	case "pathseparator":
 		return text(string(filepath.Separator))
 	case "suspendeddatabasecount", "isserversuspendedforsnapshotbackup", "isexternalauthenticationonly",
@@ -136,7 +136,7 @@ func (e env) ConnectionProperty(name string) (types.Value, types.Type, bool) {
 	text := func(s string) (types.Value, types.Type, bool) { return s, types.NVarCharOf(40), true }
 	switch strings.ToLower(name) {
 	case "net_transport", "physical_net_transport":
-		if _, _, ok := tcpAddress(e.r.s.client.Remote); !ok {
+		if _, _, ok := session.TCPAddress(e.r.s.Client.Remote); !ok {
 			return text("Shared memory")
 		}
 		return text("TCP")
@@ -145,14 +145,14 @@ func (e env) ConnectionProperty(name string) (types.Value, types.Type, bool) {
 	case "auth_scheme":
 		return text("SQL")
 	case "client_net_address":
-		return clientAddress(e.r.s.client), types.VarCharOf(48), true
+		return session.ClientAddress(e.r.s.Client), types.VarCharOf(48), true
 	case "local_net_address":
-		if host, _, ok := tcpAddress(e.r.s.client.Local); ok {
+		if host, _, ok := session.TCPAddress(e.r.s.Client.Local); ok {
 			return host, types.VarCharOf(48), true
 		}
 		return nil, types.VarCharOf(48), true
 	case "local_tcp_port":
-		if _, port, ok := tcpAddress(e.r.s.client.Local); ok {
+		if _, port, ok := session.TCPAddress(e.r.s.Client.Local); ok {
 			return int64(port), types.IntType, true
 		}
 		return nil, types.IntType, true
@@ -160,29 +160,11 @@ func (e env) ConnectionProperty(name string) (types.Value, types.Type, bool) {
 	return nil, types.NullType, false
 }
 
-// tcpAddress returns host and port of an address; ok is false unless it is one of TCP.
-func tcpAddress(a net.Addr) (host string, port int, ok bool) {
-	tcp, ok := a.(*net.TCPAddr)
-	if !ok {
-		return "", 0, false
-	}
-	return tcp.AddrPort().Addr().Unmap().String(), tcp.Port, true
-}
-
-// clientAddress returns client_net_address: <local machine> for a connection within the machine
-// that is not one of TCP (documentation of sys.dm_exec_connections).
-func clientAddress(l Login) string {
-	if host, _, ok := tcpAddress(l.Remote); ok {
-		return host
-	}
-	return "<local machine>"
-}
-
 // RowCount implements [builtin.State].
-func (e env) RowCount() int64 { return e.r.s.rowCount }
+func (e env) RowCount() int64 { return e.r.s.RowCount }
 
 // LastError implements [builtin.State].
-func (e env) LastError() int32 { return e.r.s.lastError }
+func (e env) LastError() int32 { return e.r.s.LastError }
 
 // Caught implements [builtin.State].
 func (e env) Caught() *builtin.Caught {
@@ -200,18 +182,18 @@ func (e env) Identity(scope bool) types.Value {
 	if scope {
 		return e.r.f.identity
 	}
-	return e.r.s.lastIdentity
+	return e.r.s.LastIdentity
 }
 
 // TranCount implements [builtin.State].
-func (e env) TranCount() int { return e.r.s.tran.level }
+func (e env) TranCount() int { return e.r.s.Tran.Level }
 
 // XactState implements [builtin.State].
 func (e env) XactState() int {
 	switch {
-	case e.r.s.tran.level == 0:
+	case e.r.s.Tran.Level == 0:
 		return 0
-	case e.r.s.tran.doomed:
+	case e.r.s.Tran.Doomed:
 		return -1
 	}
 	return 1
@@ -247,49 +229,49 @@ func (e env) ColumnsUpdated() ([]byte, bool) {
 }
 
 // FetchStatus implements [builtin.State].
-func (e env) FetchStatus() int { return e.r.s.fetchStatus }
+func (e env) FetchStatus() int { return e.r.s.FetchStatus }
 
 // LastRowVersion implements [builtin.State].
-func (e env) LastRowVersion() ([]byte, error) { return e.r.s.lastRowVersion(e.r.ctx, e.r.s.dbID) }
+func (e env) LastRowVersion() ([]byte, error) { return e.r.s.LastRowVersion(e.r.ctx, e.r.s.DatabaseID) }
 
 // CursorRows implements [builtin.State].
-func (e env) CursorRows() int { return e.r.s.cursorRows }
+func (e env) CursorRows() int { return e.r.s.CursorRows }
 
 // CursorStatus implements [builtin.State].
 func (e env) CursorStatus(scope, name string) int { return e.r.cursorStatus(scope, name) }
 
 // Options implements [builtin.State].
-func (e env) Options() int { return e.r.s.opts.mask() }
+func (e env) Options() int { return e.r.s.Options.Mask() }
 
 // Option implements [builtin.State].
 func (e env) Option(name string) int {
 	switch name {
 	case "LOCK_TIMEOUT":
-		return e.r.s.opts.lockTimeout
+		return e.r.s.Options.LockTimeout
 	case "TEXTSIZE":
-		return e.r.s.opts.textSize
+		return e.r.s.Options.TextSize
 	case "DATEFIRST":
-		return e.r.s.opts.dateFirst
+		return e.r.s.Options.DateFirst
 	}
 	return 0
 }
 
 // Locale implements [builtin.State].
-func (e env) Locale() types.Locale { return e.r.s.opts.locale }
+func (e env) Locale() types.Locale { return e.r.s.Options.Locale }
 
 // SessionContext implements [builtin.State].
 func (e env) SessionContext(key string) types.Value {
-	return e.r.s.contextKeys[catalog.Fold(key)].val
+	return e.r.s.ContextValue(key)
 }
 
 // ContextInfo implements [builtin.State].
-func (e env) ContextInfo() []byte { return e.r.s.opts.contextInfo }
+func (e env) ContextInfo() []byte { return e.r.s.Options.ContextInfo }
 
 // applockOwner returns the owner of application locks and the resource. ok is false for unknown
 // principals.
 func (e env) applockOwner(principal, resource, owner string) (*lock.Owner, lock.Resource, bool) {
 	s := e.r.s
-	d := s.databaseByID(s.dbID)
+	d := s.DatabaseByID(s.DatabaseID)
 	if d == nil {
 		return nil, lock.Resource{}, false
 	}
@@ -297,11 +279,11 @@ func (e env) applockOwner(principal, resource, owner string) (*lock.Owner, lock.
 	if p == nil {
 		return nil, lock.Resource{}, false
 	}
-	o := s.tran.owner
+	o := s.Tran.Owner
 	if strings.EqualFold(owner, "Session") {
-		o = s.owner
+		o = s.LockOwner
 	}
-	return o, lock.Resource{App: true, Database: s.dbID, Principal: p.ID, Name: resource}, true
+	return o, lock.Resource{App: true, Database: s.DatabaseID, Principal: p.ID, Name: resource}, true
 }
 
 // ApplockMode implements [builtin.State].
@@ -310,7 +292,7 @@ func (e env) ApplockMode(principal, resource, owner string) string {
 	if !ok {
 		return lock.None.String()
 	}
-	return e.r.s.inst.locks.Held(o, res).String()
+	return e.r.s.inst.Locks.Held(o, res).String()
 }
 
 // ApplockTest implements [builtin.State].
@@ -320,5 +302,5 @@ func (e env) ApplockTest(principal, resource, mode, owner string) bool {
 		return false
 	}
 	m, ok := lock.ParseMode(mode)
-	return ok && e.r.s.inst.locks.Test(o, res, m)
+	return ok && e.r.s.inst.Locks.Test(o, res, m)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -12,14 +13,14 @@ import (
 // db returns the database with an ID. 0 means the current database.
 func (e env) db(id int) *catalog.Database {
 	if id == 0 {
-		id = e.r.s.dbID
+		id = e.r.s.DatabaseID
 	}
-	return e.r.s.databaseByID(id)
+	return e.r.s.DatabaseByID(id)
 }
 
 // DatabaseByName implements [builtin.Objects].
 func (e env) DatabaseByName(name string) (int, bool) {
-	d := e.r.s.database(name)
+	d := e.r.s.DatabaseByName(name)
 	if d == nil {
 		return 0, false
 	}
@@ -60,25 +61,25 @@ func describeConstraint(d *catalog.Database, c catalog.Constraint) builtin.Objec
 // ObjectByName implements [builtin.Objects].
 func (e env) ObjectByName(database, schema, name string) (builtin.Object, bool) {
 	if catalog.IsGlobalTemp(name) {
-		if database == "" && e.r.s.dbID != catalog.DatabaseTemp { // OBJECT_ID('tempdb..##t') finds the table
+		if database == "" && e.r.s.DatabaseID != catalog.DatabaseTemp { // OBJECT_ID('tempdb..##t') finds the table
 			return builtin.Object{}, false
 		}
 		schema = "dbo"
 	}
 	if catalog.IsLocalTemp(name) {
-		if t := e.r.s.temps[catalog.Fold(name)]; t != nil && (database == "" || equalNames(database, "tempdb")) {
+		if t := e.r.s.Temps[catalog.Fold(name)]; t != nil && (database == "" || session.EqualNames(database, "tempdb")) {
 			return builtin.Object{
 				ID: t.ObjectID, Name: t.Name, Schema: "dbo", SchemaID: catalog.SchemaDBO, Kind: "U",
 			}, database != ""
 		}
-		if p := e.r.s.tempProcs[catalog.Fold(name)]; p != nil && (database == "" || equalNames(database, "tempdb")) {
+		if p := e.r.s.tempProcs[catalog.Fold(name)]; p != nil && (database == "" || session.EqualNames(database, "tempdb")) {
 			return builtin.Object{
 				ID: p.ObjectID, Name: p.Name, Schema: "dbo", SchemaID: catalog.SchemaDBO, Kind: "P",
 			}, database != ""
 		}
 		return builtin.Object{}, false
 	}
-	d := e.r.s.database(database)
+	d := e.r.s.DatabaseByName(database)
 	if d == nil {
 		return builtin.Object{}, false
 	}
@@ -110,9 +111,9 @@ func systemObject(id int32) (builtin.Object, bool) {
 // systemSchema returns the ID of a schema with system views.
 func systemSchema(name string) int32 {
 	switch {
-	case equalNames(name, "sys"):
+	case session.EqualNames(name, "sys"):
 		return catalog.SchemaSys
-	case equalNames(name, "dbo"), equalNames(name, "msdb"):
+	case session.EqualNames(name, "dbo"), session.EqualNames(name, "msdb"):
 		return catalog.SchemaDBO
 	}
 	return catalog.SchemaInformationSchema
@@ -122,14 +123,14 @@ func systemSchema(name string) int32 {
 // the object implies.
 func (e env) visible(d *catalog.Database, o catalog.Object) bool {
 	s := e.r.s
-	if s.sysadmin() || e.r.f.owner >= 0 || catalog.IsGlobalTemp(o.Head().Name) {
+	if s.Sysadmin() || e.r.f.owner >= 0 || catalog.IsGlobalTemp(o.Head().Name) {
 		return true
 	}
 	on := catalog.Securable{Class: catalog.ClassObject, Major: int(o.Head().ObjectID)}
 	for _, p := range []string{
 		"VIEW DEFINITION", "SELECT", "EXECUTE", "INSERT", "UPDATE", "DELETE", "REFERENCES", "ALTER", "CONTROL",
 	} {
-		if s.may(d, p, on) {
+		if s.May(d, p, on) {
 			return true
 		}
 	}
@@ -138,14 +139,14 @@ func (e env) visible(d *catalog.Database, o catalog.Object) bool {
 
 // ObjectByID implements [builtin.Objects].
 func (e env) ObjectByID(database int, id int32) (builtin.Object, bool) {
-	if id <= firstLocalID { // objects of tempdb
+	if id <= session.FirstLocalID { // objects of tempdb
 		if d := e.db(database); d == nil || d.ID != catalog.DatabaseTemp {
 			return builtin.Object{}, false
 		}
-		for _, t := range e.r.s.temps {
+		for _, t := range e.r.s.Temps {
 			if t.ObjectID == id {
 				return builtin.Object{
-					ID: id, Name: catalog.TempName(t.Name, tempNumber(t)), Schema: "dbo", SchemaID: catalog.SchemaDBO,
+					ID: id, Name: catalog.TempName(t.Name, session.TempNumber(t)), Schema: "dbo", SchemaID: catalog.SchemaDBO,
 					Kind: "U",
 				}, true
 			}
@@ -216,8 +217,8 @@ func (e env) ObjectDefinition(id int32) (string, bool) {
 
 // Columns implements [builtin.Objects].
 func (e env) Columns(database int, id int32) []builtin.Column {
-	if id <= firstLocalID {
-		for _, t := range e.r.s.temps {
+	if id <= session.FirstLocalID {
+		for _, t := range e.r.s.Temps {
 			if t.ObjectID == id {
 				return tableColumns(t)
 			}
@@ -293,7 +294,7 @@ func paramColumns(params []catalog.Param) []builtin.Column {
 
 // table returns a table of the current database, or a temporary table.
 func (e env) table(id int32) *catalog.Table {
-	for _, t := range e.r.s.temps {
+	for _, t := range e.r.s.Temps {
 		if t.ObjectID == id {
 			return t
 		}
@@ -326,7 +327,7 @@ func (e env) Files() []builtin.File {
 		return nil
 	}
 	var out []builtin.File
-	for i, f := range d.Files(e.r.s.inst.store.Path(d.ID)) {
+	for i, f := range d.Files(e.r.s.inst.Store.Path(d.ID)) {
 		out = append(out,
 			builtin.File{ID: i + 1, Name: f.Name, Log: f.Log, ReadOnly: d.Options.ReadOnly, Pages: f.Pages})
 	}
@@ -336,7 +337,7 @@ func (e env) Files() []builtin.File {
 // SchemaByName implements [builtin.Objects].
 func (e env) SchemaByName(name string) (int32, bool) {
 	if name == "" {
-		name = e.r.s.defaultSchema()
+		name = e.r.s.DefaultSchema()
 	}
 	if d := e.db(0); d != nil {
 		if sc := d.Schema(name); sc != nil {
@@ -412,7 +413,7 @@ func (e env) IdentCurrent(schema, table string) (last, seed, increment types.Val
 	var database int // 0 for a temporary table of the session
 	var t *catalog.Table
 	if catalog.IsLocalTemp(table) {
-		t = r.s.temps[catalog.Fold(table)]
+		t = r.s.Temps[catalog.Fold(table)]
 	} else {
 		n := &syntax.ObjectName{Parts: []syntax.Ident{{Name: schema}, {Name: table}}}
 		o, d, err := r.object(n)
@@ -426,20 +427,20 @@ func (e env) IdentCurrent(schema, table string) (last, seed, increment types.Val
 		return nil, nil, nil, false
 	}
 	auto := t.IdentityColumn().Auto
-	if database != 0 && r.s.conn.Use(r.ctx, database) != nil {
+	if database != 0 && r.s.Conn.Use(r.ctx, database) != nil {
 		return nil, nil, nil, false
 	}
-	c, err := r.s.counterOf(r.ctx, r.s.identityKey(database, t), identityLoad(database))
+	c, err := r.s.CounterOf(r.ctx, r.s.IdentityKey(database, t), session.IdentityLoad(database))
 	if err != nil {
 		return nil, nil, nil, false
 	}
 	v := auto.Seed
-	if c.used {
-		v = c.last
+	if c.Used {
+		v = c.Last
 	}
 	text := func(n int64) types.Value { return strconv.FormatInt(n, 10) }
 	return text(v), text(auto.Seed), text(auto.Increment), true
 }
 
 // DefaultSchema implements [builtin.Objects].
-func (e env) DefaultSchema() string { return e.r.s.defaultSchema() }
+func (e env) DefaultSchema() string { return e.r.s.DefaultSchema() }

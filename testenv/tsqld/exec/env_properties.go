@@ -10,7 +10,7 @@ import (
 
 // DatabaseProperty implements [builtin.Objects].
 func (e env) DatabaseProperty(database, property string) (types.Value, types.Type, bool) {
-	d := e.r.s.database(database)
+	d := e.r.s.DatabaseByName(database)
 	if d == nil {
 		return nil, types.NullType, false
 	}

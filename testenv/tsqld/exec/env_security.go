@@ -6,6 +6,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -16,7 +17,7 @@ func (e env) UserByName(name string) (int32, bool) {
 		return 0, false
 	}
 	if name == "" {
-		return int32(e.r.s.principal(d)), true
+		return int32(e.r.s.Principal(d)), true
 	}
 	if p := d.Principal(name); p != nil {
 		return int32(p.ID), true
@@ -31,7 +32,7 @@ func (e env) UserByID(id int32) (string, bool) {
 		return "", false
 	}
 	if id == 0 {
-		id = int32(e.r.s.principal(d))
+		id = int32(e.r.s.Principal(d))
 	}
 	if p := d.PrincipalByID(int(id)); p != nil {
 		return p.Name, true
@@ -41,17 +42,17 @@ func (e env) UserByID(id int32) (string, bool) {
 
 // LoginByName implements [builtin.Security].
 func (e env) LoginByName(name string) (int32, []byte, bool) {
-	shown, sid := e.r.s.login.label()
+	shown, sid := e.r.s.Login.Label()
 	if name == "" {
-		if l := e.r.s.inst.catalog.Snapshot().LoginBySID(sid); l != nil {
+		if l := e.r.s.inst.Catalog.Snapshot().LoginBySID(sid); l != nil {
 			return int32(l.ID), l.SID, true
 		}
 		return 0, sid, true
 	}
-	if l := e.r.s.inst.catalog.Snapshot().Login(name); l != nil {
+	if l := e.r.s.inst.Catalog.Snapshot().Login(name); l != nil {
 		return int32(l.ID), l.SID, true
 	}
-	if equalNames(name, shown) {
+	if session.EqualNames(name, shown) {
 		return 0, sid, true
 	}
 	return 0, nil, false
@@ -60,9 +61,9 @@ func (e env) LoginByName(name string) (int32, []byte, bool) {
 // LoginByID implements [builtin.Security].
 func (e env) LoginByID(id int32) (string, bool) {
 	if id == 0 {
-		return e.r.s.loginName(), true
+		return e.r.s.LoginName(), true
 	}
-	for _, l := range e.r.s.inst.catalog.Snapshot().Logins() {
+	for _, l := range e.r.s.inst.Catalog.Snapshot().Logins() {
 		if l.ID == int(id) {
 			return l.Name, true
 		}
@@ -72,7 +73,7 @@ func (e env) LoginByID(id int32) (string, bool) {
 
 // LoginBySID implements [builtin.Security].
 func (e env) LoginBySID(sid []byte) (string, bool) {
-	if l := e.r.s.inst.catalog.Snapshot().LoginBySID(sid); l != nil {
+	if l := e.r.s.inst.Catalog.Snapshot().LoginBySID(sid); l != nil {
 		return l.Name, true
 	}
 	return "", false
@@ -88,7 +89,7 @@ func (e env) IsRoleMember(role, principal string) (is, known bool) {
 	if target == nil || !target.IsRole() {
 		return false, false
 	}
-	id := e.r.s.principal(d)
+	id := e.r.s.Principal(d)
 	if principal != "" {
 		p := d.Principal(principal)
 		if p == nil {
@@ -114,14 +115,14 @@ func (e env) IsServerRoleMember(role, login string) (is, known bool) {
 	if !slices.Contains(serverRoles, role) {
 		return false, false
 	}
-	snap := e.r.s.inst.catalog.Snapshot()
+	snap := e.r.s.inst.Catalog.Snapshot()
 	name := login
 	if name == "" {
-		own, ok := e.r.s.asLogin()
+		own, ok := e.r.s.AsLogin()
 		if !ok {
 			return role == "public", true
 		}
-		name = own.name
+		name = own.Name
 	}
 	l := snap.Login(name)
 	if l == nil {
@@ -133,8 +134,8 @@ func (e env) IsServerRoleMember(role, login string) (is, known bool) {
 // LoginProperty implements [builtin.Security]. There is no password policy, so that logins are
 // never locked or expired.
 func (e env) LoginProperty(login, property string) (types.Value, types.Type, bool) {
-	l := e.r.s.inst.catalog.Snapshot().Login(login)
-	if l == nil || !e.r.s.sysadmin() && !e.r.s.isOwnLogin(login) {
+	l := e.r.s.inst.Catalog.Snapshot().Login(login)
+	if l == nil || !e.r.s.Sysadmin() && !e.r.s.IsOwnLogin(login) {
 		return nil, types.NullType, false
 	}
 	switch strings.ToLower(property) {
@@ -171,29 +172,29 @@ func (e env) HasPermission(securable, class, permission, column string) (has, kn
 			permission = "VIEW DEFINITION"
 		}
 	}
-	name := splitName(securable)
+	name := session.SplitName(securable)
 	switch class {
 	case "SERVER":
-		return s.mayServer(permission), true
+		return s.MayServer(permission), true
 	case "", "DATABASE":
 		if class == "" && securable == "" {
-			return s.mayServer(permission), true
+			return s.MayServer(permission), true
 		}
 		if securable != "" {
 			if len(name.Parts) > 1 {
 				return false, false
 			}
-			if d = s.database(name.Last()); d == nil {
+			if d = s.DatabaseByName(name.Last()); d == nil {
 				return false, false
 			}
 		}
-		return s.may(d, permission,
+		return s.May(d, permission,
 			catalog.Securable{Class: catalog.ClassDatabase}), catalog.PermissionCode(permission) != ""
 	case "LOGIN":
-		if s.inst.catalog.Snapshot().Login(name.Last()) == nil {
+		if s.inst.Catalog.Snapshot().Login(name.Last()) == nil {
 			return false, false
 		}
-		return s.sysadmin(), true
+		return s.Sysadmin(), true
 	case "OBJECT":
 		o, od, err := e.r.object(name)
 		if err != nil {
@@ -205,33 +206,33 @@ func (e env) HasPermission(securable, class, permission, column string) (has, kn
 		}
 		on := catalog.Securable{Class: catalog.ClassObject, Major: int(o.Head().ObjectID)}
 		if column != "" {
-			c, ok := e.column(o, splitName(column).Last())
+			c, ok := e.column(o, session.SplitName(column).Last())
 			if !ok {
 				return false, false
 			}
 			on.Minor = int(c.ID)
 		}
-		return s.may(od, permission, on), catalog.PermissionCode(permission) != ""
+		return s.May(od, permission, on), catalog.PermissionCode(permission) != ""
 	case "SCHEMA":
 		sc := d.Schema(name.Last())
 		if sc == nil {
 			return false, false
 		}
-		return s.may(d, permission,
+		return s.May(d, permission,
 			catalog.Securable{Class: catalog.ClassSchema, Major: sc.ID}), catalog.PermissionCode(permission) != ""
 	case "TYPE":
 		id, _, ok := e.TypeByName(name.Schema(), name.Last())
 		if !ok {
 			return false, false
 		}
-		return s.may(d, permission,
+		return s.May(d, permission,
 			catalog.Securable{Class: catalog.ClassType, Major: int(id)}), catalog.PermissionCode(permission) != ""
 	case "USER", "ROLE":
 		p := d.Principal(name.Last())
 		if p == nil {
 			return false, false
 		}
-		return s.may(d, permission,
+		return s.May(d, permission,
 			catalog.Securable{Class: catalog.ClassPrincipal, Major: p.ID}), catalog.PermissionCode(permission) != ""
 	}
 	return false, false
@@ -240,7 +241,7 @@ func (e env) HasPermission(securable, class, permission, column string) (has, kn
 // column returns the column of an object of the current database.
 func (e env) column(o catalog.Object, name string) (builtin.Column, bool) {
 	for _, c := range e.Columns(0, o.Head().ObjectID) {
-		if equalNames(c.Name, name) {
+		if session.EqualNames(c.Name, name) {
 			return c, true
 		}
 	}
@@ -249,10 +250,10 @@ func (e env) column(o catalog.Object, name string) (builtin.Column, bool) {
 
 // HasDatabaseAccess implements [builtin.Security].
 func (e env) HasDatabaseAccess(database string) (has, known bool) {
-	d := e.r.s.database(database)
+	d := e.r.s.DatabaseByName(database)
 	if d == nil {
 		return false, false
 	}
-	_, ok := e.r.s.login.userIn(d)
+	_, ok := e.r.s.Login.UserIn(d)
 	return ok && !d.Options.Offline, true
 }

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -36,7 +37,7 @@ func (r *run) scalar(e syntax.Expr, to types.Type) (*compile.Scalar, error) {
 	}
 	sc, err := r.compiler().Scalar(e, to)
 	if err != nil {
-		return nil, compileFailure(err)
+		return nil, failure.Compile(err)
 	}
 	r.keepScalar(key, sc)
 	return sc, nil
@@ -54,13 +55,13 @@ func (r *run) keepScalar(key planKey, sc *compile.Scalar) {
 
 // condition evaluates the condition of IF or WHILE. Unknown counts as false.
 func (r *run) condition(c syntax.Cond) (bool, error) {
-	defer r.s.meter.Release(r.s.meter.Mark())
+	defer r.s.Meter().Release(r.s.Meter().Mark())
 	key := planKey{node: c, kind: planCondition}
 	p := r.f.unit.find(r, key)
 	if p == nil {
 		sc, err := r.compiler().Condition(c)
 		if err != nil {
-			return false, compileFailure(err)
+			return false, failure.Compile(err)
 		}
 		r.keepScalar(key, sc)
 		p = sc
@@ -86,7 +87,7 @@ func (r *run) scalarValue(sc *compile.Scalar) (types.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	row, err := r.s.conn.QueryRow(r.ctx, p.SQL, args)
+	row, err := r.s.Conn.QueryRow(r.ctx, p.SQL, args)
 	if err != nil || len(row) == 0 {
 		return nil, err
 	}

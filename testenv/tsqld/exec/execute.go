@@ -5,7 +5,9 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -29,13 +31,13 @@ type callArg struct {
 // batches of a session: example B of its documentation reads it after GO.
 func (r *run) batch(u *unit) error {
 	s := r.s
-	f := &frame{kind: batchFrame, unit: u, schema: s.defaultSchema(), owner: -1, identity: s.batchIdentity}
+	f := &frame{kind: batchFrame, unit: u, schema: s.DefaultSchema(), owner: -1, identity: s.batchIdentity}
 	defer func() { s.batchIdentity = f.identity }()
 	return r.inFrame(f, func() error {
 		if err := r.variables(f); err != nil {
-			return r.settle(nil, compileFailure(err))
+			return r.settle(nil, failure.Compile(err))
 		}
-		if s.opts.showPlan && !setsShowPlan(u) {
+		if s.Options.ShowPlan && !setsShowPlan(u) {
 			return r.settle(nil, r.showPlan(u))
 		}
 		_, err := r.list(u.body)
@@ -47,41 +49,30 @@ func (r *run) batch(u *unit) error {
 func (r *run) inFrame(f *frame, fn func() error) error {
 	s := r.s
 	f.parent, f.level = r.f, s.depth
-	f.temps, f.savedOpts = s.temps, s.opts
+	f.temps, f.savedOpts = s.Temps, s.Options
 	if f.parent != nil {
 		f.line = f.parent.line
 	}
-	database, outer := s.dbID, s.top
+	database, outer := s.DatabaseID, s.top
 	r.f, s.top = f, f
 	s.depth++
 	err := fn()
 	s.depth--
 	r.f, s.top = f.parent, outer
-	s.endImpersonations(f.level)
+	s.EndImpersonations(f.level)
 	err = errors.Join(err, r.dropFrame(f))
 	if f.kind == batchFrame {
 		return err
 	}
-	s.restoreOptions(f.savedOpts)
-	if s.dbID != database {
-		now, d := s.Database(), s.databaseByID(database)
-		s.dbID = database
+	s.RestoreOptions(f.savedOpts)
+	if s.DatabaseID != database {
+		now, d := s.Database(), s.DatabaseByID(database)
+		s.DatabaseID = database
 		if f.kind == dynamicFrame && d != nil { // the end of dynamic SQL reverts its USE
 			err = errors.Join(err, sinkFailure(r.out.EnvChange(EnvChange{Kind: EnvDatabase, New: d.Name, Old: now})))
 		}
 	}
 	return err
-}
-
-// restoreOptions reverts the SET statements of a procedure or dynamic batch. CONTEXT_INFO is not
-// reverted.
-func (s *core) restoreOptions(saved options) {
-	if s.opts.deadlockPriority != saved.deadlockPriority {
-		s.inst.locks.SetPriority(s.locks, saved.deadlockPriority)
-	}
-	info := s.opts.contextInfo
-	s.opts = saved
-	s.opts.contextInfo = info
 }
 
 // dropFrame releases an activation's cursors and table variables, and its temporary tables unless
@@ -92,18 +83,18 @@ func (r *run) dropFrame(f *frame) error {
 	s.releaseFrame(f)
 	for _, tv := range f.tables {
 		if tv.created {
-			errs = append(errs, s.dropVariable(r.ctx, tv.table))
+			errs = append(errs, s.DropVariable(r.ctx, tv.table))
 		}
 	}
-	if f.kind != batchFrame && len(s.temps) > 0 {
+	if f.kind != batchFrame && len(s.Temps) > 0 {
 		// Tables of a caller that the activation has dropped stay dropped.
 		keep := f.temps
 		for name := range f.temps {
-			if s.temps[name] == nil {
-				keep = keep.without(name)
+			if s.Temps[name] == nil {
+				keep = keep.Without(name)
 			}
 		}
-		errs = append(errs, s.dropTemps(r.ctx, keep))
+		errs = append(errs, s.DropTemps(r.ctx, keep))
 	}
 	return errors.Join(errs...)
 }
@@ -145,13 +136,13 @@ func (r *run) executeModule(st *syntax.ExecStmt) error {
 	if st.ModuleVar != "" {
 		v := r.f.variable(st.ModuleVar)
 		if v == nil || v.isCur {
-			return compileFailure(mserr.UndeclaredVariable(st.ModuleVar))
+			return failure.Compile(mserr.UndeclaredVariable(st.ModuleVar))
 		}
 		text, ok := v.val.(string)
 		if !ok || text == "" {
 			return mserr.NoProcedure("")
 		}
-		name = splitName(text)
+		name = session.SplitName(text)
 	}
 	args, err := r.arguments(st.Args)
 	if err != nil {
@@ -164,7 +155,7 @@ func (r *run) executeModule(st *syntax.ExecStmt) error {
 	if st.ReturnVar != "" {
 		v := r.f.variable(st.ReturnVar)
 		if v.val, err = types.Convert(status.val, status.typ, v.typ, 0); err != nil {
-			return originated(err, atArgument)
+			return failure.Originated(err, failure.AtArgument)
 		}
 	}
 	if r.f.kind == batchFrame && !r.inserting {
@@ -189,7 +180,7 @@ func (r *run) arguments(list []*syntax.ExecArg) ([]callArg, error) {
 			}
 			v := r.f.variable(e.Name)
 			if v == nil {
-				return nil, compileFailure(mserr.UndeclaredVariable(e.Name))
+				return nil, failure.Compile(mserr.UndeclaredVariable(e.Name))
 			}
 			if v.isCur {
 				return nil, mserr.NotSupported("cursor parameters")
@@ -200,7 +191,7 @@ func (r *run) arguments(list []*syntax.ExecArg) ([]callArg, error) {
 			}
 		default:
 			if a.Output {
-				return nil, compileFailure(mserr.OutputOfConstant())
+				return nil, failure.Compile(mserr.OutputOfConstant())
 			}
 			var err error
 			if arg.val, arg.typ, err = r.eval(a.Value); err != nil {
@@ -262,7 +253,7 @@ func (r *run) call(name *syntax.ObjectName, args []callArg) (result, error) {
 func hasSystemPrefix(n *syntax.ObjectName) bool {
 	last := catalog.Fold(n.Last())
 	schema := n.Schema()
-	return (schema == "" || equalNames(schema, "sys") || equalNames(schema, "dbo")) &&
+	return (schema == "" || session.EqualNames(schema, "sys") || session.EqualNames(schema, "dbo")) &&
 		(strings.HasPrefix(last, "sp_") || strings.HasPrefix(last, "xp_")) && systemNames[last]
 }
 
@@ -272,9 +263,9 @@ func (r *run) callProcedure(d *catalog.Database, p *catalog.Procedure, args []ca
 	owner := d.Owner(p)
 	if isTempProcedure(p.Name) {
 		owner = -1 // no ownership chain
-	} else if r.f == nil || r.f.owner < 0 || owner != r.f.owner || d.ID != s.dbID {
-		if !s.may(d, "EXECUTE", catalog.Securable{Class: catalog.ClassObject, Major: int(p.ObjectID)}) {
-			return 0, permissionDenied(d, p, "EXECUTE")
+	} else if r.f == nil || r.f.owner < 0 || owner != r.f.owner || d.ID != s.DatabaseID {
+		if !s.May(d, "EXECUTE", catalog.Securable{Class: catalog.ClassObject, Major: int(p.ObjectID)}) {
+			return 0, session.PermissionDenied(d, p, "EXECUTE")
 		}
 	}
 	if r.nesting() >= maxNesting {
@@ -291,11 +282,11 @@ func (r *run) callProcedure(d *catalog.Database, p *catalog.Procedure, args []ca
 	f := &frame{
 		kind: procFrame, unit: u, name: p.Name, procID: p.ObjectID, schema: schema, owner: owner, nestLevel: r.nesting() + 1,
 	}
-	before := s.tran.level
+	before := s.Tran.Level
 	err = r.inFrame(f, func() error {
-		s.dbID = d.ID
-		s.enterModule(&p.Module)
-		if err := s.moduleIdentity(d, &p.Module, owner, f.level); err != nil {
+		s.DatabaseID = d.ID
+		s.EnterModule(&p.Module)
+		if err := s.ModuleIdentity(d, &p.Module, owner, f.level); err != nil {
 			return err
 		}
 		return r.callBody(f, args)
@@ -306,12 +297,12 @@ func (r *run) callProcedure(d *catalog.Database, p *catalog.Procedure, args []ca
 	if err := r.returnOutputs(f, args); err != nil {
 		return 0, err
 	}
-	if before == 0 && s.tran.implicit {
+	if before == 0 && s.Tran.Implicit {
 		// The unseen BEGIN TRANSACTION of an implicit transaction is not counted: the tests of
 		// SqlServerSimulator report so of SQL Server 2025 (AdHocScopeTransactionCountTests).
 		before = 1
 	}
-	if after := s.tran.level; after != before && !s.opts.xactAbort {
+	if after := s.Tran.Level; after != before && !s.Options.XactAbort {
 		e := mserr.TransactionCount(before, after)
 		e.State = 2
 		return f.status, withProcName(e, p.Name)
@@ -325,7 +316,7 @@ func (r *run) callBody(f *frame, args []callArg) error {
 		return withProcName(err, f.name)
 	}
 	if err := r.variables(f); err != nil {
-		return compileFailure(err)
+		return failure.Compile(err)
 	}
 	_, err := r.list(f.unit.body)
 	return err
@@ -334,12 +325,12 @@ func (r *run) callBody(f *frame, args []callArg) error {
 // withProcName adds the name of a procedure to an error of its call. The line of such an error is
 // 0.
 func withProcName(err error, proc string) error {
-	from := atRun
-	if f, ok := asFailure(err); ok {
-		if f.settled {
+	from := failure.AtRun
+	if f, ok := failure.As(err); ok {
+		if f.Settled {
 			return err
 		}
-		from = f.from
+		from = f.From
 	}
 	var e *mserr.Error
 	if !errors.As(err, &e) || e.Line != 0 {
@@ -347,7 +338,7 @@ func withProcName(err error, proc string) error {
 	}
 	c := *e
 	c.Proc = proc
-	return &failure{err: &c, from: from}
+	return &failure.Error{Err: &c, From: from}
 }
 
 // nesting returns @@NESTLEVEL.
@@ -358,12 +349,12 @@ func (r *run) nesting() int {
 	return r.f.nestLevel
 }
 
-// endScope handles an error that ends only the activation f: it sets the status of f and returns
+// EndScope handles an error that ends only the activation f: it sets the status of f and returns
 // nil. It returns other errors unchanged.
 func (r *run) endScope(f *frame, err error) error {
-	var fail *failure
-	if errors.As(err, &fail) && fail.settled && !fail.pending && fail.reach == endScope && fail.frame == f {
-		f.status = -int32(fail.err.Class - 10)
+	var fail *failure.Error
+	if errors.As(err, &fail) && fail.Settled && !fail.Pending && fail.Reach == failure.EndScope && fail.Frame == f {
+		f.status = -int32(fail.Err.Class - 10)
 		return nil
 	}
 	return err
@@ -398,7 +389,7 @@ func (r *run) bind(f *frame, proc string, args []callArg) error {
 	}
 	for i, p := range params {
 		if err := resolved.params[i].err; err != nil {
-			return errorAt(err, p)
+			return failure.ErrorAt(err, p)
 		}
 		if err := r.bindOne(f, proc, p, resolved.params[i], given[i]); err != nil {
 			return err
@@ -418,7 +409,7 @@ func parameterOf(proc string, args []callArg, i, params int, nameOf func(int) st
 	}
 	found := -1
 	for j := range params {
-		if equalNames(nameOf(j), args[i].name) {
+		if session.EqualNames(nameOf(j), args[i].name) {
 			found = j
 		}
 	}
@@ -456,11 +447,11 @@ func (r *run) bindOne(f *frame, proc string, p *syntax.Param, t resolvedType, a 
 	v := a.val
 	if v != nil && a.typ != t.typ {
 		if err := types.CheckImplicit(a.typ, t.typ); err != nil {
-			return originated(err, atArgument)
+			return failure.Originated(err, failure.AtArgument)
 		}
 		var err error
-		if v, err = r.s.assign(a.val, a.typ, t.typ); err != nil {
-			return originated(argumentError(err, a.typ, t.typ), atArgument)
+		if v, err = r.s.Assign(a.val, a.typ, t.typ); err != nil {
+			return failure.Originated(argumentError(err, a.typ, t.typ), failure.AtArgument)
 		}
 	}
 	f.declare(p.Name, t.typ, v)
@@ -471,7 +462,7 @@ func (r *run) bindOne(f *frame, proc string, p *syntax.Param, t resolvedType, a 
 // similar errors.
 func argumentError(err error, from, to types.Type) error {
 	var e *mserr.Error
-	if errors.As(err, &e) && batchErrors[e.Number] {
+	if errors.As(err, &e) && failure.BatchErrors[e.Number] {
 		return mserr.ConversionError(from.Name(), to.Name())
 	}
 	return err
@@ -556,9 +547,9 @@ func (r *run) returnOutputs(f *frame, args []callArg) error {
 			}
 			continue
 		}
-		v, err := r.s.assign(p.val, p.typ, a.target.typ)
+		v, err := r.s.Assign(p.val, p.typ, a.target.typ)
 		if err != nil {
-			return originated(argumentError(err, p.typ, a.target.typ), atArgument)
+			return failure.Originated(argumentError(err, p.typ, a.target.typ), failure.AtArgument)
 		}
 		if err := r.store(a.target, v); err != nil {
 			return err
@@ -586,12 +577,12 @@ func (r *run) execText(st *syntax.ExecStmt) error {
 	}
 	text, _ := v.(string)
 	if st.As != "" {
-		id, err := r.s.identityOf(st.As, st.AsLogin)
+		id, err := r.s.IdentityOf(st.As, st.AsLogin)
 		if err != nil {
 			return err
 		}
-		r.s.impersonate(impersonation{before: r.s.login, level: r.f.level, module: true}, id)
-		defer r.s.popImpersonation()
+		r.s.ImpersonateModule(id, r.f.level)
+		defer r.s.PopImpersonation()
 	}
 	if len(st.TextArgs) > 0 {
 		return mserr.NotSupported("EXECUTE of a text with arguments")
@@ -607,7 +598,7 @@ func (r *run) dynamic(text, params string, args []callArg) (int32, error) {
 	if r.nesting() >= maxNesting {
 		return 0, mserr.NestingLevel(maxNesting)
 	}
-	u, err := s.inst.units.dynamic(s.meter, text, params, s.opts.quotedIdentifier)
+	u, err := s.inst.units.dynamic(s.Meter(), text, params, s.Options.QuotedIdentifier)
 	if err != nil {
 		return 0, err
 	}
@@ -617,7 +608,7 @@ func (r *run) dynamic(text, params string, args []callArg) (int32, error) {
 // dynamicUnit executes a parsed text.
 func (r *run) dynamicUnit(u *unit, text, params string, args []callArg) (int32, error) {
 	s := r.s
-	schema := s.defaultSchema()
+	schema := s.DefaultSchema()
 	f := &frame{kind: dynamicFrame, unit: u, schema: schema, owner: -1, nestLevel: r.nesting() + 1}
 	err := r.inFrame(f, func() error {
 		f.line = 1
@@ -625,7 +616,7 @@ func (r *run) dynamicUnit(u *unit, text, params string, args []callArg) (int32, 
 			return err
 		}
 		if err := r.variables(f); err != nil {
-			return compileFailure(err)
+			return failure.Compile(err)
 		}
 		_, err := r.list(u.body)
 		return err

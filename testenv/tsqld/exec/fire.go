@@ -7,6 +7,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -71,24 +72,24 @@ func (r *run) withTriggers(dml *compile.DML, do func() (int64, error)) func() er
 // (documentation of ROLLBACK TRANSACTION).
 func (r *run) inTransaction(fn func() error) error {
 	s := r.s
-	if s.tran.level > 0 || s.tran.begun {
+	if s.Tran.Level > 0 || s.Tran.Begun {
 		return fn()
 	}
-	s.start("")
-	s.tran.unseen = true
-	id := s.tran.id
+	s.StartTransaction("")
+	s.Tran.Unseen = true
+	id := s.Tran.ID
 	err := fn()
 	switch {
-	case s.tran.id != id:
+	case s.Tran.ID != id:
 		return err
 	case err != nil:
-		return errors.Join(err, s.rollbackWork())
-	case s.tran.level > 1: // the trigger has begun a transaction
-		s.tran.level--
-		s.tran.unseen = false
+		return errors.Join(err, s.RollbackWork())
+	case s.Tran.Level > 1: // the trigger has begun a transaction
+		s.Tran.Level--
+		s.Tran.Unseen = false
 		return r.notifyTransaction(EnvBeginTran)
 	}
-	return s.commitWork()
+	return s.CommitWork()
 }
 
 // fireAfter fires the AFTER triggers of a statement that has changed n rows. "All of the cascading
@@ -106,7 +107,7 @@ func (r *run) fireAfter(dml *compile.DML, c *capture, n int64) error {
 		own = append(own, c.take(dml.Target.ObjectID, action))
 	}
 	for _, x := range slices.Concat(c.changes, own) {
-		d := r.s.databaseByID(dml.Database)
+		d := r.s.DatabaseByID(dml.Database)
 		if d == nil {
 			return nil
 		}
@@ -133,7 +134,7 @@ func (r *run) fireAfter(dml *compile.DML, c *capture, n int64) error {
 // fireInstead fires the INSTEAD OF triggers of a statement that would have changed n rows.
 func (r *run) fireInstead(dml *compile.DML, c *capture, n int64) error {
 	for _, in := range dml.Instead {
-		d := r.s.databaseByID(dml.Database)
+		d := r.s.DatabaseByID(dml.Database)
 		if d == nil {
 			return nil
 		}
@@ -180,14 +181,14 @@ func (r *run) collectRows(st *compile.Statement, rt *compile.Run) ([][]types.Val
 	if err != nil {
 		return nil, err
 	}
-	rows, err := r.s.conn.Query(r.ctx, st.SQL, args)
+	rows, err := r.s.Conn.Query(r.ctx, st.SQL, args)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	var all [][]types.Value
 	for rows.Next() {
-		row, err := copyRow(r.s.meter, rows.Row())
+		row, err := session.CopyRow(r.s.Meter(), rows.Row())
 		if err != nil {
 			return nil, err
 		}
@@ -250,26 +251,26 @@ func (r *run) runTrigger(x *firing) error {
 		procID: tr.ObjectID, schema: d.SchemaByID(h.SchemaID).Name, owner: d.Owner(x.parent), nestLevel: r.nesting() + 1,
 	}
 	err = r.inFrame(f, func() error {
-		s.dbID = d.ID
+		s.DatabaseID = d.ID
 		module := tr.Module()
-		s.enterModule(module)
-		s.opts.xactAbort = true // the default in triggers (documentation of SET XACT_ABORT)
-		if err := s.moduleIdentity(d, module, f.owner, f.level); err != nil {
+		s.EnterModule(module)
+		s.Options.XactAbort = true // the default in triggers (documentation of SET XACT_ABORT)
+		if err := s.ModuleIdentity(d, module, f.owner, f.level); err != nil {
 			return err
 		}
 		if err := r.declareTransitions(st, x); err != nil {
 			return err
 		}
-		s.rowCount = x.statement
+		s.RowCount = x.statement
 		return r.callBody(f, nil)
 	})
 	if err = r.endScope(f, err); err != nil {
 		return err
 	}
 	switch {
-	case s.tran.level > 0 && s.tran.doomed:
+	case s.Tran.Level > 0 && s.Tran.Doomed:
 		return errors.Join(mserr.RaisedInTrigger(), s.rollback(r))
-	case s.tran.level == 0:
+	case s.Tran.Level == 0:
 		return mserr.EndedInTrigger()
 	}
 	return nil
@@ -315,11 +316,11 @@ func (r *run) declareTransitions(st *syntax.CreateTriggerStmt, x *firing) error 
 		if err != nil {
 			return err
 		}
-		if err := r.s.createVariable(r.ctx, shape); err != nil {
+		if err := r.s.CreateVariable(r.ctx, shape); err != nil {
 			return err
 		}
 		f.tables[t.name] = &tableVar{name: t.name, table: shape, created: true}
-		if err := r.s.fill(r.ctx, shape, t.rows); err != nil {
+		if err := r.s.Fill(r.ctx, shape, t.rows); err != nil {
 			return err
 		}
 	}
@@ -330,13 +331,13 @@ func (r *run) declareTransitions(st *syntax.CreateTriggerStmt, x *firing) error 
 // its constraints. In an INSTEAD OF trigger the rows were not checked, so each column may be NULL.
 func transitionShape(t *catalog.Table, name string, level int, insteadOf bool) *catalog.Table {
 	c := t.Clone()
-	c.Name, c.SQLName, c.Temporary, c.ObjectID = name, localName(name, level), true, newLocalID()
+	c.Name, c.SQLName, c.Temporary, c.ObjectID = name, session.LocalName(name, level), true, session.NewLocalID()
 	c.Indexes, c.ForeignKeys, c.Checks, c.Triggers = nil, nil, nil, nil
 	if insteadOf {
 		for _, col := range c.Columns {
 			col.Nullable = true
 		}
 	}
-	c.SQLName = variableName(c, level)
+	c.SQLName = session.VariableName(c, level)
 	return c
 }

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -28,10 +29,10 @@ type frame struct {
 	schema    string // default schema for one-part names
 	owner     int    // owner of the module, which starts its ownership chain; -1 in batches
 	nestLevel int    // @@NESTLEVEL
-	savedOpts options
+	savedOpts session.Options
 	vars      map[string]*variable
 	tables    map[string]*tableVar
-	temps     tempTables // temporary tables visible to the caller; restored at the end
+	temps     session.TempTables // temporary tables visible to the caller; restored at the end
 	cursors   map[string]*cursor
 	line      int32       // line of the current statement
 	tries     int         // open TRY blocks of this frame

@@ -6,15 +6,17 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
 // attachLocal connects SQLite to the session's own functions.
-func (s *Session) attachLocal() { s.conn.SetLocal(s.localFunction) }
+func (s *Session) attachLocal() { s.Conn.SetLocal(s.localFunction) }
 
 // localFunction returns the function of the session with a key, or nil for other keys.
 func (s *Session) localFunction(key string) (store.Func, error) {
@@ -35,7 +37,7 @@ func (s *Session) localFunction(key string) (store.Func, error) {
 		if err != nil {
 			return nil, mserr.NotSupported("the function key %s", key)
 		}
-		return func(*meter.Meter, []types.Value) (types.Value, error) { return r.s.nextRowVersion(r.ctx, id) }, nil
+		return func(*meter.Meter, []types.Value) (types.Value, error) { return r.s.NextRowVersion(r.ctx, id) }, nil
 	case strings.HasPrefix(key, compile.LocalSequence):
 		return r.sequenceFunc(key)
 	case strings.HasPrefix(key, compile.LocalFunction):
@@ -96,7 +98,7 @@ func functionUnit(f *catalog.Function) (*unit, error) {
 
 // function returns the function with an ID and its database.
 func (s *Session) function(database int, object int32) (*catalog.Database, *catalog.Function, error) {
-	d := s.databaseByID(database)
+	d := s.DatabaseByID(database)
 	if d == nil {
 		return nil, nil, mserr.NoDatabase(strconv.Itoa(database))
 	}
@@ -127,7 +129,7 @@ func (r *run) enterFunction(
 		kind: functionFrame, unit: u, name: fn.Name, procID: fn.ObjectID, schema: schema, owner: d.Owner(fn),
 		nestLevel: r.nesting() + 1,
 	}
-	savedRows, savedError, savedNow, savedIn, savedTries := s.rowCount, s.lastError, s.now, r.inFunction, r.tries
+	savedRows, savedError, savedNow, savedIn, savedTries := s.RowCount, s.LastError, s.StatementTime, r.inFunction, r.tries
 	s.functionDepth++
 	// An error inside the function must end the function even if a TRY block surrounds the calling
 	// statement. Counting the function as a TRY block that does not belong to its frame has this
@@ -136,11 +138,11 @@ func (r *run) enterFunction(
 	r.tries++
 	defer func() {
 		s.functionDepth--
-		s.rowCount, s.lastError, s.now, r.inFunction, r.tries = savedRows, savedError, savedNow, savedIn, savedTries
+		s.RowCount, s.LastError, s.StatementTime, r.inFunction, r.tries = savedRows, savedError, savedNow, savedIn, savedTries
 	}()
 	err = r.inFrame(f, func() error {
-		s.dbID = d.ID
-		s.enterModule(&fn.Module)
+		s.DatabaseID = d.ID
+		s.EnterModule(&fn.Module)
 		resolved := r.resolve(f)
 		for i, p := range u.params {
 			if err := resolved.params[i].err; err != nil {
@@ -152,7 +154,7 @@ func (r *run) enterFunction(
 			}
 			f.declare(p.Name, resolved.params[i].typ, v)
 		}
-		if err := s.moduleIdentity(d, &fn.Module, f.owner, f.level); err != nil {
+		if err := s.ModuleIdentity(d, &fn.Module, f.owner, f.level); err != nil {
 			return err
 		}
 		if u.table {
@@ -181,11 +183,11 @@ func plainError(err error) error {
 	if err == nil {
 		return nil
 	}
-	f, ok := asFailure(err)
+	f, ok := failure.As(err)
 	if !ok {
 		return err
 	}
-	c := *f.err
+	c := *f.Err
 	return &c
 }
 
@@ -267,7 +269,7 @@ func (r *run) tableFunction(database int, object int32, args []types.Value) (typ
 	var out types.Value
 	err = r.enterFunction(d, fn, full, func(f *frame) error {
 		tv := f.tableVar(f.unit.tableVar)
-		rows, err := r.s.allColumns(r.ctx, tv.table)
+		rows, err := r.s.AllColumns(r.ctx, tv.table)
 		if err != nil {
 			return err
 		}
@@ -279,8 +281,8 @@ func (r *run) tableFunction(database int, object int32, args []types.Value) (typ
 
 // callFunctionByExec executes EXEC @v = dbo.function args.
 func (r *run) callFunctionByExec(d *catalog.Database, fn *catalog.Function, args []callArg) (result, error) {
-	if !r.s.may(d, "EXECUTE", catalog.Securable{Class: catalog.ClassObject, Major: int(fn.ObjectID)}) {
-		return result{}, permissionDenied(d, fn, "EXECUTE")
+	if !r.s.May(d, "EXECUTE", catalog.Securable{Class: catalog.ClassObject, Major: int(fn.ObjectID)}) {
+		return result{}, session.PermissionDenied(d, fn, "EXECUTE")
 	}
 	vals := make([]types.Value, len(fn.Params))
 	set := make([]bool, len(fn.Params))
@@ -292,9 +294,9 @@ func (r *run) callFunctionByExec(d *catalog.Database, fn *catalog.Function, args
 		if a.isDefault {
 			continue
 		}
-		v, err := r.s.assign(a.val, a.typ, fn.Params[at].Type)
+		v, err := r.s.Assign(a.val, a.typ, fn.Params[at].Type)
 		if err != nil {
-			return result{}, originated(argumentError(err, a.typ, fn.Params[at].Type), atArgument)
+			return result{}, failure.Originated(argumentError(err, a.typ, fn.Params[at].Type), failure.AtArgument)
 		}
 		vals[at], set[at] = v, true
 	}

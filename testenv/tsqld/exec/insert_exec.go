@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -26,9 +27,9 @@ func (r *run) insertExec(st *syntax.InsertStmt, src *syntax.InsertExec) error {
 	if err := r.startImplicitly(); err != nil {
 		return err
 	}
-	own := s.tran.level == 0
+	own := s.Tran.Level == 0
 	if own {
-		s.start("")
+		s.StartTransaction("")
 	}
 	rows := int64(0)
 	err := func() error {
@@ -46,11 +47,11 @@ func (r *run) insertExec(st *syntax.InsertStmt, src *syntax.InsertExec) error {
 		}
 		return nil
 	}()
-	if own && s.tran.level > 0 {
+	if own && s.Tran.Level > 0 {
 		if err != nil {
-			return errors.Join(err, s.rollbackWork())
+			return errors.Join(err, s.RollbackWork())
 		}
-		if err := s.commitWork(); err != nil {
+		if err := s.CommitWork(); err != nil {
 			return err
 		}
 	}
@@ -90,7 +91,7 @@ func (r *run) insertRows(
 ) (int64, error) {
 	dml, err := r.compiler().InsertRows(target, rows)
 	if err != nil {
-		return 0, compileFailure(err)
+		return 0, failure.Compile(err)
 	}
 	if err := r.checkTarget(dml); err != nil {
 		return 0, err
@@ -104,12 +105,12 @@ func (r *run) insertRows(
 	case dml.Database == 0:
 		err = r.withSequences(&dml.Needs, func() error { return r.changeLocalRows(dml, do) })
 	case dml.Fires:
-		err = r.s.atomic(r.ctx, dml.Databases, true, r.withTriggers(dml, func() (int64, error) {
+		err = r.s.Atomic(r.ctx, dml.Databases, true, r.withTriggers(dml, func() (int64, error) {
 			err := do()
 			return n, err
 		}))
 	default:
-		err = r.s.atomic(r.ctx, dml.Databases, true, do)
+		err = r.s.Atomic(r.ctx, dml.Databases, true, do)
 	}
 	return n, err
 }
@@ -118,7 +119,7 @@ func (r *run) insertRows(
 // inserted rows.
 func (r *run) applyRows(dml *compile.DML, next func() ([]types.Value, error)) (n int64, err error) {
 	for tried := int64(0); ; tried++ {
-		if err := r.s.canceled(r.ctx); err != nil {
+		if err := r.s.Canceled(r.ctx); err != nil {
 			return 0, err
 		}
 		row, err := next()
@@ -141,8 +142,8 @@ func (r *run) applyRows(dml *compile.DML, next func() ([]types.Value, error)) (n
 
 // changeLocalRows is changeLocal for many rows.
 func (r *run) changeLocalRows(dml *compile.DML, do func() error) error {
-	if dml.Target != nil && dml.Target.Name[0] == '@' && !r.s.tran.begun {
-		return r.s.localTransaction(r.ctx, true, do)
+	if dml.Target != nil && dml.Target.Name[0] == '@' && !r.s.Tran.Begun {
+		return r.s.LocalTransaction(r.ctx, true, do)
 	}
-	return r.s.localChangeOf(r.ctx, true, do)
+	return r.s.LocalChangeOf(r.ctx, true, do)
 }

@@ -13,18 +13,18 @@ import (
 // fChangePassword (MS-TDS 2.2.6.4, OptionFlags3). The client has authenticated with the old
 // password. The password is not part of a statement, so that no cache stores it.
 func (s *Session) changePassword(ctx context.Context, password string) error {
-	login, ok := s.asLogin()
+	login, ok := s.AsLogin()
 	if !ok {
 		return mserr.NotSupported("changing the password of a contained user at login")
 	}
 	var out firstError
 	err := s.serve(ctx, &out, "ALTER LOGIN", func(r *run) error {
-		f := &frame{kind: batchFrame, unit: rootUnit, schema: s.defaultSchema(), owner: -1, line: 1}
+		f := &frame{kind: batchFrame, unit: rootUnit, schema: s.DefaultSchema(), owner: -1, line: 1}
 		return r.inFrame(f, func() error {
-			return r.settle(nil, r.s.alter(r.ctx, s.master(), func(_ *catalog.Database, e *catalog.Edit) error {
-				old := s.ownLogin()
+			return r.settle(nil, r.s.Alter(r.ctx, s.Master(), func(_ *catalog.Database, e *catalog.Edit) error {
+				old := s.OwnLogin()
 				if old == nil {
-					return mserr.LoginFailed(login.name)
+					return mserr.LoginFailed(login.Name)
 				}
 				l := old.Clone()
 				l.PasswordHash, l.MustChange = catalog.HashPassword(password), false

@@ -8,21 +8,23 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
 // prepare makes the requirements of a plan available: permissions, databases, locks and system row
-// sets. skip tells whether there is an alternative plan for errSkipped.
+// sets. skip tells whether there is an alternative plan for ErrSkipped.
 func (r *run) prepare(n *compile.Needs, skip bool) error {
 	if err := r.permit(n.Uses); err != nil {
 		return err
 	}
 	if len(n.Databases) > 0 {
-		if err := r.s.snapshotAllowed(n.Databases); err != nil {
+		if err := r.s.SnapshotAllowed(n.Databases); err != nil {
 			return err
 		}
 		if err := r.s.readPastAllowed(n); err != nil {
@@ -44,7 +46,7 @@ func (r *run) prepare(n *compile.Needs, skip bool) error {
 func (r *run) queryPlan(node syntax.Node, q *syntax.Query, hints []*syntax.Option) (*compile.Plan, error) {
 	key := planKey{node: node, kind: planQuery}
 	_, isStmt := node.(*syntax.SelectStmt)
-	browse := r.s.opts.browse && isStmt && !r.inserting && !r.inFunction
+	browse := r.s.Options.Browse && isStmt && !r.inserting && !r.inFunction
 	if browse {
 		key.kind = planBrowse
 	}
@@ -57,7 +59,7 @@ func (r *run) queryPlan(node syntax.Node, q *syntax.Query, hints []*syntax.Optio
 	}
 	p, err := compiled(q, hints)
 	if err != nil {
-		return nil, compileFailure(err)
+		return nil, failure.Compile(err)
 	}
 	r.f.unit.keep(r, key, p, &p.Needs)
 	return p, nil
@@ -69,7 +71,7 @@ func (r *run) selectStmt(st *syntax.SelectStmt) error {
 	if err != nil {
 		return err
 	}
-	if (p.Tables || p.Into != nil) && !r.s.opts.fmtOnly {
+	if (p.Tables || p.Into != nil) && !r.s.Options.FmtOnly {
 		if err := r.startImplicitly(); err != nil {
 			return err
 		}
@@ -91,7 +93,7 @@ func (r *run) selectStmt(st *syntax.SelectStmt) error {
 // be open before the statement starts.
 func (r *run) withSequences(n *compile.Needs, do func() error) error {
 	if n.Sequences {
-		return r.s.atomic(r.ctx, n.Databases, false, do)
+		return r.s.Atomic(r.ctx, n.Databases, false, do)
 	}
 	return do()
 }
@@ -99,9 +101,9 @@ func (r *run) withSequences(n *compile.Needs, do func() error) error {
 // readable prepares a plan and returns the plan to run. If the sources with READPAST cannot be read
 // now, that is the alternative plan.
 func (r *run) readable(p *compile.Plan) (*compile.Plan, error) {
-	skip := p.PastPlan != nil && (!r.s.tran.begun || len(p.PastPlan.Databases) == 0)
+	skip := p.PastPlan != nil && (!r.s.Tran.Begun || len(p.PastPlan.Databases) == 0)
 	err := r.prepare(&p.Needs, skip)
-	if errors.Is(err, errSkipped) {
+	if errors.Is(err, session.ErrSkipped) {
 		p = p.PastPlan
 		err = r.prepare(&p.Needs, false)
 	}
@@ -123,7 +125,7 @@ func (r *run) start(p *compile.Plan) (*store.Rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.s.conn.Query(r.ctx, p.SQL, args)
+	return r.s.Conn.Query(r.ctx, p.SQL, args)
 }
 
 // chunkSize is the length of the pieces in which documents of FOR JSON and FOR XML are sent, in
@@ -132,7 +134,7 @@ const chunkSize = 2033
 
 // sendRows executes a query and sends its rows to the client.
 func (r *run) sendRows(p *compile.Plan) error {
-	if r.s.opts.fmtOnly {
+	if r.s.Options.FmtOnly {
 		if err := r.columns(p.Columns); err != nil {
 			return err
 		}
@@ -149,7 +151,7 @@ func (r *run) sendRows(p *compile.Plan) error {
 		more = rows.Next()
 		err = rows.Err()
 	}
-	if err != nil && (isMissingObject(err) || r.ctx.Err() != nil) {
+	if err != nil && (session.IsMissingObject(err) || r.ctx.Err() != nil) {
 		return err // the statement may be repeated, or its client has gone
 	}
 	// An error in the first row follows the columns: SELECT 4/0 shows its header before message
@@ -158,7 +160,7 @@ func (r *run) sendRows(p *compile.Plan) error {
 	if sent := r.columns(p.Columns); sent != nil || err != nil {
 		return errors.Join(err, sent)
 	}
-	n, limit := int64(0), r.s.opts.rowCount
+	n, limit := int64(0), r.s.Options.RowCount
 	for ; more; more = rows.Next() {
 		if limit > 0 && n >= limit {
 			break
@@ -187,15 +189,15 @@ func (r *run) sendRows(p *compile.Plan) error {
 
 // sendRow sends a row to the client.
 func (r *run) sendRow(row []types.Value) error {
-	mark := r.s.meter.Mark()
-	if n := payloadSize(row...); n > meter.Small {
-		if err := r.s.meter.Take(encodedSize * n); err != nil {
+	mark := r.s.Meter().Mark()
+	if n := session.PayloadSize(row...); n > meter.Small {
+		if err := r.s.Meter().Take(encodedSize * n); err != nil {
 			return err
 		}
 	}
 	r.resultRows++
 	err := sinkFailure(r.out.Row(row))
-	r.s.meter.Release(mark)
+	r.s.Meter().Release(mark)
 	return err
 }
 
@@ -234,7 +236,7 @@ func (r *run) assign(p *compile.Plan) error {
 		return err
 	}
 	defer rows.Close()
-	n, limit := int64(0), r.s.opts.rowCount
+	n, limit := int64(0), r.s.Options.RowCount
 	for rows.Next() {
 		if limit > 0 && n >= limit {
 			break
@@ -250,7 +252,7 @@ func (r *run) assign(p *compile.Plan) error {
 	if err := rows.Close(); err != nil {
 		return err
 	}
-	r.s.rowCount = n
+	r.s.RowCount = n
 	return nil
 }
 
@@ -302,11 +304,11 @@ func (r *run) selectInto(st *syntax.SelectStmt, p *compile.Plan) error {
 	if into.DatabaseID == 0 {
 		return r.selectIntoTemp(st, t, &p.Needs)
 	}
-	d := r.s.databaseByID(into.DatabaseID)
+	d := r.s.DatabaseByID(into.DatabaseID)
 	if d == nil {
 		return mserr.NoDatabase(strconv.Itoa(into.DatabaseID))
 	}
-	if err := r.s.mayCreateTable(d, into.Schema, into.Name); err != nil {
+	if err := r.s.MayCreateTable(d, into.Schema, into.Name); err != nil {
 		return err
 	}
 	if d.Schema(into.Schema) == nil {
@@ -316,14 +318,14 @@ func (r *run) selectInto(st *syntax.SelectStmt, p *compile.Plan) error {
 		return mserr.ObjectExists(into.Name)
 	}
 	var n int64
-	err := r.s.atomic(r.ctx, append([]int{d.ID}, p.Databases...), true, func() error {
-		t.SchemaID, t.Creator = d.Schema(into.Schema).ID, r.s.creatorOf(t.Name)
-		if err := r.s.edit(r.ctx, d, func(e *catalog.Edit) error { e.AddTable(t); return nil }); err != nil {
+	err := r.s.Atomic(r.ctx, append([]int{d.ID}, p.Databases...), true, func() error {
+		t.SchemaID, t.Creator = d.Schema(into.Schema).ID, r.s.CreatorOf(t.Name)
+		if err := r.s.Edit(r.ctx, d, func(e *catalog.Edit) error { e.AddTable(t); return nil }); err != nil {
 			return err
 		}
 		dml, err := r.compiler().SelectInto(st.Query, st.Hints, d.ID, t)
 		if err != nil {
-			return compileFailure(err)
+			return failure.Compile(err)
 		}
 		n, err = r.apply(dml, nil)
 		return err
@@ -337,11 +339,11 @@ func (r *run) selectInto(st *syntax.SelectStmt, p *compile.Plan) error {
 // selectIntoTemp executes SELECT ... INTO a temporary table.
 func (r *run) selectIntoTemp(st *syntax.SelectStmt, t *catalog.Table, needs *compile.Needs) error {
 	s := r.s
-	if s.temps[catalog.Fold(t.Name)] != nil && !r.shadows(t.Name) {
+	if s.Temps[catalog.Fold(t.Name)] != nil && !r.shadows(t.Name) {
 		return mserr.ObjectExists(t.Name)
 	}
 	t, err := r.shape(st, func() (*catalog.Table, error) {
-		t.SQLName, t.Temporary, t.ObjectID = localName(t.Name, r.f.level), true, newLocalID()
+		t.SQLName, t.Temporary, t.ObjectID = session.LocalName(t.Name, r.f.level), true, session.NewLocalID()
 		catalog.Number(t)
 		return t, nil
 	})
@@ -355,17 +357,17 @@ func (r *run) selectIntoTemp(st *syntax.SelectStmt, t *catalog.Table, needs *com
 		}
 	}
 	err = r.withSequences(needs, func() error {
-		return r.s.localChange(r.ctx, func() error {
-			if err := s.createTemp(r.ctx, t); err != nil {
+		return r.s.LocalChange(r.ctx, func() error {
+			if err := s.CreateTemp(r.ctx, t); err != nil {
 				return err
 			}
 			dml, err := r.compiler().SelectInto(st.Query, st.Hints, 0, t)
 			if err != nil {
-				return compileFailure(err)
+				return failure.Compile(err)
 			}
-			if n, err = r.apply(dml, nil); err != nil && !s.tran.begun {
-				s.temps = s.temps.without(t.Name)
-				return errors.Join(err, s.dropLocal(context.WithoutCancel(r.ctx), t))
+			if n, err = r.apply(dml, nil); err != nil && !s.Tran.Begun {
+				s.Temps = s.Temps.Without(t.Name)
+				return errors.Join(err, s.DropLocal(context.WithoutCancel(r.ctx), t))
 			}
 			return err
 		})
@@ -380,6 +382,6 @@ func (r *run) selectIntoTemp(st *syntax.SelectStmt, t *catalog.Table, needs *com
 // activation may then create its own table with the same name.
 func (r *run) shadows(name string) bool {
 	key := catalog.Fold(name)
-	t := r.s.temps[key]
+	t := r.s.Temps[key]
 	return t != nil && r.f.kind != batchFrame && r.f.temps[key] == t
 }

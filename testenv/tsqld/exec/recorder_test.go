@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/script"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -99,16 +100,16 @@ func (r *recorder) EnvChange(c EnvChange) error {
 // newInstance opens an instance with the database "work".
 func newInstance(t *testing.T) *Instance {
 	t.Helper()
-	inst, err := New(Config{SAPassword: "secret"})
+	inst, err := New(session.Config{SAPassword: "secret"})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, inst.Close()) })
-	s := openSession(t, inst, Login{User: "sa", Password: "secret"})
+	s := openSession(t, inst, session.Login{User: "sa", Password: "secret"})
 	require.NoError(t, s.Batch(context.Background(), "CREATE DATABASE work", &recorder{}))
 	require.NoError(t, s.Close())
 	return inst
 }
 
-func openSession(t *testing.T, inst *Instance, login Login) *Session {
+func openSession(t *testing.T, inst *Instance, login session.Login) *Session {
 	t.Helper()
 	s, err := inst.NewSession(context.Background(), login)
 	require.NoError(t, err)

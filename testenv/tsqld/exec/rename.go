@@ -5,13 +5,14 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
 // rename executes sp_rename.
 func (r *run) rename(a arguments) (int32, error) {
 	s := r.s
-	d := s.databaseByID(s.dbID)
+	d := s.DatabaseByID(s.DatabaseID)
 	name, fresh, kind := a.text("objname"), a.text("newname"), strings.ToUpper(a.text("objtype"))
 	if fresh == "" {
 		return 1, mserr.New(15223, 11, "Error: The input parameter '%s' is not allowed to be null.", "newname")
@@ -56,15 +57,15 @@ func (r *run) rename(a arguments) (int32, error) {
 	case "USERDATATYPE":
 		err = r.renameType(d, name, fresh)
 	case "DATABASE":
-		other := s.database(name)
-		if other == nil || !s.ownsDatabase(other) {
+		other := s.DatabaseByName(name)
+		if other == nil || !s.OwnsDatabase(other) {
 			return 1, mserr.NoItem(name, d.Name, kind)
 		}
 		if other.ID <= catalog.DatabaseMSDB {
 			return 1, mserr.New(15227, 16, "The database '%s' cannot be renamed.", other.Name)
 		}
-		err = r.s.alter(r.ctx, other, func(_ *catalog.Database, e *catalog.Edit) error {
-			if s.database(fresh) != nil {
+		err = r.s.Alter(r.ctx, other, func(_ *catalog.Database, e *catalog.Edit) error {
+			if s.DatabaseByName(fresh) != nil {
 				return mserr.DatabaseExists(fresh)
 			}
 			e.Rename(fresh)
@@ -82,7 +83,7 @@ func (r *run) rename(a arguments) (int32, error) {
 // renameKind determines the kind of the item if sp_rename does not get it: an object, or else a
 // column or index of a table.
 func (r *run) renameKind(d *catalog.Database, name string) string {
-	n := splitName(name)
+	n := session.SplitName(name)
 	if len(n.Parts) < 2 {
 		return "OBJECT"
 	}
@@ -132,7 +133,7 @@ func (b *builder) renameDependents(c *catalog.Column) error {
 
 // renamePart renames a part of a table. name is [schema.]table.part.
 func (r *run) renamePart(d *catalog.Database, name, kind string, change func(b *builder, part string) error) error {
-	n := splitName(name)
+	n := session.SplitName(name)
 	if len(n.Parts) < 2 {
 		return mserr.AmbiguousItem(kind)
 	}
@@ -144,18 +145,18 @@ func (r *run) renamePart(d *catalog.Database, name, kind string, change func(b *
 
 // renameObject renames an object or constraint.
 func (r *run) renameObject(d *catalog.Database, name, fresh string) error {
-	n := splitName(name)
-	if n.Database() != "" && !equalNames(n.Database(), d.Name) {
+	n := session.SplitName(name)
+	if n.Database() != "" && !session.EqualNames(n.Database(), d.Name) {
 		return mserr.New(15250, 11,
 			"The database name component of the object qualifier must be the name of the current database.")
 	}
 	for _, schema := range r.schemas(d, n.Schema()) {
 		if o := d.Object(schema, n.Last()); o != nil {
-			if !r.s.mayAlter(d, o) {
+			if !r.s.MayAlter(d, o) {
 				return mserr.NoItem(name, d.Name, "(null)")
 			}
-			return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
-				if d.Taken(schema, fresh) && !equalNames(fresh, n.Last()) {
+			return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
+				if d.Taken(schema, fresh) && !session.EqualNames(fresh, n.Last()) {
 					return mserr.RenameTaken(fresh, "OBJECT")
 				}
 				return r.moveObject(e, d.ObjectByID(o.Head().ObjectID), func(h *catalog.Header) { h.Name = fresh })
@@ -165,7 +166,7 @@ func (r *run) renameObject(d *catalog.Database, name, fresh string) error {
 		if !ok {
 			continue
 		}
-		return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
+		return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 			if d.Taken(schema, fresh) {
 				return mserr.RenameTaken(fresh, "OBJECT")
 			}
@@ -215,13 +216,13 @@ func renameConstraint(t *catalog.Table, id int32, fresh string) {
 
 // renameType renames an alias type.
 func (r *run) renameType(d *catalog.Database, name, fresh string) error {
-	n := splitName(name)
+	n := session.SplitName(name)
 	for _, schema := range r.schemas(d, n.Schema()) {
 		a := d.AliasType(schema, n.Last())
 		if a == nil {
 			continue
 		}
-		return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
+		return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 			if d.AliasType(schema, fresh) != nil || d.TableType(schema, fresh) != nil {
 				return mserr.RenameTaken(fresh, "USERDATATYPE")
 			}

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -15,13 +16,13 @@ func (r *run) withResultSets(rs *syntax.ResultSets, do func() error) error {
 		for i, def := range set {
 			t := r.resolveType(def.Type)
 			if t.err != nil {
-				return compileFailure(t.err)
+				return failure.Compile(t.err)
 			}
 			cols[i] = types.Column{Name: def.Name.Name, Type: t.typ, Nullable: def.Null != syntax.NotNull}
 			if def.Collation != "" {
 				c, ok := types.CollationByName(def.Collation)
 				if !ok {
-					return compileFailure(mserr.InvalidCollation(def.Collation))
+					return failure.Compile(mserr.InvalidCollation(def.Collation))
 				}
 				cols[i].Type.Collation = c
 			}

@@ -5,8 +5,9 @@ import (
 	"errors"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
-	"github.com/jobagent/jobagent/testenv/tsqld/store"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -58,14 +59,6 @@ type flusher interface{ Flush() error }
 func (r *run) flush() error {
 	if f, ok := r.out.(flusher); ok {
 		return sinkFailure(f.Flush())
-	}
-	return nil
-}
-
-// canceled returns the cancellation cause if the context of the request has ended.
-func (s *core) canceled(ctx context.Context) error {
-	if err := s.meter.Err(); err != nil {
-		return context.Cause(ctx)
 	}
 	return nil
 }
@@ -129,7 +122,7 @@ func findLabel(stmts []syntax.Stmt, label string) int {
 func holdsLabel(st syntax.Stmt, label string) bool {
 	switch st := st.(type) {
 	case *syntax.LabelStmt:
-		return equalNames(st.Label, label)
+		return session.EqualNames(st.Label, label)
 	case *syntax.BlockStmt:
 		return findLabel(st.Body, label) >= 0
 	case *syntax.IfStmt:
@@ -161,11 +154,11 @@ func addLabels(labels map[string]int, st syntax.Stmt, i int) {
 
 // stmt runs one statement.
 func (r *run) stmt(st syntax.Stmt) (ctl, error) {
-	if err := r.s.canceled(r.ctx); err != nil {
+	if err := r.s.Canceled(r.ctx); err != nil {
 		return ctl{}, err
 	}
 	r.f.line = st.Pos().Line
-	r.s.now, r.sequenceValues = 0, nil
+	r.s.StatementTime, r.sequenceValues = 0, nil
 	switch st := st.(type) {
 	case *syntax.BlockStmt:
 		return r.list(st.Body)
@@ -176,7 +169,7 @@ func (r *run) stmt(st syntax.Stmt) (ctl, error) {
 	case *syntax.TryStmt:
 		return r.try(st)
 	case *syntax.LabelStmt:
-		if equalNames(st.Label, r.gotoLabel) {
+		if session.EqualNames(st.Label, r.gotoLabel) {
 			r.gotoLabel = ""
 		}
 		return ctl{}, nil
@@ -189,15 +182,15 @@ func (r *run) stmt(st syntax.Stmt) (ctl, error) {
 	case *syntax.ReturnStmt:
 		return ctl{kind: ctlReturn}, r.settle(st, r.returnStmt(st))
 	}
-	if r.s.opts.noExec || r.s.opts.parseOnly {
+	if r.s.Options.NoExec || r.s.Options.ParseOnly {
 		if _, ok := st.(*syntax.SetOptionStmt); !ok {
 			return ctl{}, nil
 		}
 	}
 	s := r.s
-	snap, sets, ended := s.inst.catalog.Snapshot(), r.resultSets, r.doneCount
-	mark := s.meter.Mark()
-	defer s.meter.Release(mark)
+	snap, sets, ended := s.inst.Catalog.Snapshot(), r.resultSets, r.doneCount
+	mark := s.Meter().Mark()
+	defer s.Meter().Release(mark)
 	err := r.beginImplicitly(st)
 	if err != nil {
 		return ctl{}, err
@@ -206,8 +199,8 @@ func (r *run) stmt(st syntax.Stmt) (ctl, error) {
 	if err != nil && r.definitionsChanged(err, snap, sets) {
 		err = r.simpleStmt(st)
 	}
-	if err != nil && s.tran.snapshot && isMissingObject(err) && s.inst.catalog.Snapshot() != s.tran.catalog {
-		err = mserr.SnapshotOfOldDefinition(s.databaseByID(s.dbID).Name)
+	if err != nil && session.IsMissingObject(err) && s.SnapshotOutdated() {
+		err = mserr.SnapshotOfOldDefinition(s.DatabaseByID(s.DatabaseID).Name)
 	}
 	if err == nil && r.doneCount == ended && !sendsNoDone(st) {
 		err = r.endWithoutCount(commandOf(st))
@@ -228,7 +221,7 @@ func sendsNoDone(st syntax.Stmt) bool {
 // endWithoutCount ends a statement without rows and without a count, or the condition of IF and
 // WHILE. With SET NOCOUNT ON no DONE is sent for it in procedures (documentation of SET NOCOUNT).
 func (r *run) endWithoutCount(c Command) error {
-	if r.inFunction || r.s.opts.noCount && r.nested() {
+	if r.inFunction || r.s.Options.NoCount && r.nested() {
 		return nil
 	}
 	return r.end(Done{Command: c})
@@ -238,18 +231,8 @@ func (r *run) endWithoutCount(c Command) error {
 // another session between compilation and execution of a statement. The statement can then be
 // repeated: it is outside a transaction and has sent nothing.
 func (r *run) definitionsChanged(err error, snap *catalog.Snapshot, sets int) bool {
-	return !r.s.tran.begun && r.resultSets == sets && isMissingObject(err) && r.s.inst.catalog.Snapshot() != snap
+	return !r.s.Tran.Begun && r.resultSets == sets && session.IsMissingObject(err) && r.s.inst.Catalog.Snapshot() != snap
 }
-
-// isMissingObject reports whether an error of SQLite may be due to a missing table or column.
-func isMissingObject(err error) bool {
-	var se *store.Error
-	return errors.As(err, &se) && se.Code&0xff == sqliteError
-}
-
-// sqliteError is SQLite's code for a missing table or column, and for other errors in a statement's
-// text.
-const sqliteError = 1
 
 // simpleStmt runs a statement that contains no other statement.
 func (r *run) simpleStmt(st syntax.Stmt) error {
@@ -299,7 +282,7 @@ func (r *run) simpleStmt(st syntax.Stmt) error {
 	case *syntax.DeallocateStmt:
 		return r.deallocate(st)
 	}
-	s.rowCount = 0
+	s.RowCount = 0
 	switch st := st.(type) {
 	case *syntax.SetOptionStmt:
 		return r.published(r.setOptions(st))
@@ -338,54 +321,54 @@ func (r *run) simpleStmt(st syntax.Stmt) error {
 func (r *run) settle(st syntax.Stmt, err error) error {
 	s := r.s
 	if err == nil {
-		s.lastError = 0
+		s.LastError = 0
 		if r.setError {
-			r.setError, s.lastError = false, 50000
+			r.setError, s.LastError = false, 50000
 		}
 		return nil
 	}
-	var f *failure
+	var f *failure.Error
 	if !errors.As(err, &f) {
 		e := r.message(err)
 		if e == nil {
 			return err
 		}
-		f = &failure{err: e, from: atRun}
+		f = &failure.Error{Err: e, From: failure.AtRun}
 	}
-	if isNotSupported(f.err) && !f.settled {
-		f.from = atCompile
+	if failure.NotSupported(f.Err) && !f.Settled {
+		f.From = failure.AtCompile
 	}
-	if f.settled {
-		s.lastError = f.err.Number
+	if f.Settled {
+		s.LastError = f.Err.Number
 		return f
 	}
-	f.settled, f.frame = true, r.f
-	if f.err.Line == 0 && f.err.Proc == "" {
-		c := *f.err // a cache of plans may share the error
-		f.err = &c
+	f.Settled, f.Frame = true, r.f
+	if f.Err.Line == 0 && f.Err.Proc == "" {
+		c := *f.Err // a cache of plans may share the error
+		f.Err = &c
 		c.Line, c.Proc = r.f.line, r.f.name
 	}
-	s.lastError, s.rowCount = f.err.Number, 0
-	f.reach = s.opts.effectOf(f.err, f.from)
-	if f.reach > endStatement && f.reach < endTransaction && r.inTrigger() {
-		f.reach = endTransaction // an error that ends a trigger ends its statement, the batch and the transaction
+	s.LastError, s.RowCount = f.Err.Number, 0
+	f.Reach = failure.Under(f.Err, f.From, s.Options.XactAbort, s.Options.AnsiWarnings)
+	if f.Reach > failure.EndStatement && f.Reach < failure.EndTransaction && r.inTrigger() {
+		f.Reach = failure.EndTransaction // an error that ends a trigger ends its statement, the batch and the transaction
 	}
 	catching := r.tries
-	if f.from == atCompile {
+	if f.From == failure.AtCompile {
 		catching -= r.f.tries
 	}
-	if catching > 0 && f.reach < endConnection {
-		f.pending = true
-		if s.tran.level > 0 && dooms(f.err, f.from, s.opts.xactAbort) {
-			s.tran.doomed = true
+	if catching > 0 && f.Reach < failure.EndConnection {
+		f.Pending = true
+		if s.Tran.Level > 0 && failure.Dooms(f.Err, f.From, s.Options.XactAbort) {
+			s.Tran.Doomed = true
 		}
-		end := Done{Rows: r.resultRows, Count: !s.opts.noCount, Command: CommandSelect}
+		end := Done{Rows: r.resultRows, Count: !s.Options.NoCount, Command: CommandSelect}
 		return errors.Join(f, r.endResult(end))
 	}
 	if err := r.report(st, f); err != nil {
 		return err
 	}
-	if f.reach == endStatement {
+	if f.Reach == failure.EndStatement {
 		return nil
 	}
 	return f
@@ -395,23 +378,23 @@ func (r *run) settle(st syntax.Stmt, err error) error {
 // client is notified of the rollback between the error and the DONE of the statement, as by SQL
 // Server: a victim of a deadlock "receives error token, followed by
 // ENVCHANGE(TransactionRollback)" (issue 245 of tiberius). MS-TDS 2.2.7.9 prescribes no order.
-func (r *run) report(st syntax.Stmt, f *failure) error {
-	if f.before != nil {
-		if err := r.info(f.before); err != nil {
+func (r *run) report(st syntax.Stmt, f *failure.Error) error {
+	if f.Before != nil {
+		if err := r.info(f.Before); err != nil {
 			return err
 		}
 	}
-	if err := sinkFailure(r.out.Message(f.err)); err != nil {
+	if err := sinkFailure(r.out.Message(f.Err)); err != nil {
 		return err
 	}
-	if changesData(st) && f.from == atRun && terminatedErrors[f.err.Number] && f.reach == endStatement {
+	if changesData(st) && f.From == failure.AtRun && failure.TerminatedErrors[f.Err.Number] && f.Reach == failure.EndStatement {
 		end := mserr.StatementTerminated()
-		end.Line, end.Proc = f.err.Line, f.err.Proc
+		end.Line, end.Proc = f.Err.Line, f.Err.Proc
 		if err := sinkFailure(r.out.Message(end)); err != nil {
 			return err
 		}
 	}
-	if f.reach >= endTransaction && r.s.tran.level > 0 {
+	if f.Reach >= failure.EndTransaction && r.s.Tran.Level > 0 {
 		if err := r.s.rollback(r); err != nil {
 			return err
 		}
@@ -463,12 +446,12 @@ func (r *run) endResult(d Done) error {
 
 // done ends a statement that returned or affected n rows, and sets @@ROWCOUNT.
 func (r *run) done(n int64, c Command) error {
-	r.s.rowCount = n
+	r.s.RowCount = n
 	if r.inFunction {
 		r.resultOpen = false
 		return nil
 	}
-	return r.end(Done{Rows: n, Count: !r.s.opts.noCount, Command: c})
+	return r.end(Done{Rows: n, Count: !r.s.Options.NoCount, Command: c})
 }
 
 // end sends the end of a statement.

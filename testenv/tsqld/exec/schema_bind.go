@@ -2,6 +2,7 @@ package exec
 
 import (
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
@@ -60,7 +61,7 @@ func checkBinding(st *syntax.CreateViewStmt) error {
 			continue
 		}
 		if n.Schema() == "" || n.Database() != "" {
-			return atNode(mserr.New(4512, 16, "Cannot schema bind view '%s' because name '%s' is invalid for schema binding. "+
+			return failure.At(mserr.New(4512, 16, "Cannot schema bind view '%s' because name '%s' is invalid for schema binding. "+
 				"Names must be in two-part format and an object cannot reference itself.", st.Name.String(), n.String()).WithState(3), n)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 type scope struct{ r *run }
 
 // Database implements [compile.Scope].
-func (c scope) Database(name string) (*catalog.Database, error) { return c.r.s.usable(name) }
+func (c scope) Database(name string) (*catalog.Database, error) { return c.r.s.Usable(name) }
 
 // DefaultSchema implements [compile.Scope].
 func (c scope) DefaultSchema() string { return c.r.f.schema }
@@ -33,19 +33,19 @@ func (c scope) Variable(name string) (types.Type, bool) {
 func (c scope) LocalTable(name string) *catalog.Table { return c.r.localTable(name) }
 
 // Truncates implements [compile.Scope].
-func (c scope) Truncates() bool { return !c.r.s.opts.ansiWarnings }
+func (c scope) Truncates() bool { return !c.r.s.Options.AnsiWarnings }
 
 // IdentityInsert implements [compile.Scope].
 func (c scope) IdentityInsert(t *catalog.Table) bool {
-	i := c.r.s.opts.identityInsert
+	i := c.r.s.Options.IdentityInsert
 	if i == nil {
 		return false
 	}
-	return i.object == t.ObjectID && (i.database == c.r.s.dbID || i.database == 0 || t.Temporary)
+	return i.Object == t.ObjectID && (i.Database == c.r.s.DatabaseID || i.Database == 0 || t.Temporary)
 }
 
 // Locale implements [compile.Scope].
-func (c scope) Locale() types.Locale { return c.r.s.opts.locale }
+func (c scope) Locale() types.Locale { return c.r.s.Options.Locale }
 
 // FiringInstead implements [compile.Scope].
 func (c scope) FiringInstead() int32 { return c.r.firingInstead() }
@@ -54,7 +54,7 @@ func (c scope) FiringInstead() int32 { return c.r.firingInstead() }
 func (c scope) FunctionDepth() int { return c.r.s.functionDepth }
 
 // Meter implements [compile.Scope].
-func (c scope) Meter() *meter.Meter { return c.r.s.meter }
+func (c scope) Meter() *meter.Meter { return c.r.s.Meter() }
 
 // localTable returns the temporary table or table variable with a name, or nil.
 func (r *run) localTable(name string) *catalog.Table {
@@ -69,7 +69,7 @@ func (r *run) localTable(name string) *catalog.Table {
 			return tv.table
 		}
 	}
-	return r.s.temps[catalog.Fold(name)]
+	return r.s.Temps[catalog.Fold(name)]
 }
 
 // Variable implements [compile.Frame].
@@ -84,7 +84,7 @@ func (r *run) Variable(name string) types.Value {
 func (r *run) Env() builtin.Env { return env{r} }
 
 // Meter implements [compile.Frame].
-func (r *run) Meter() *meter.Meter { return r.s.meter }
+func (r *run) Meter() *meter.Meter { return r.s.Meter() }
 
 // Call implements [compile.Frame].
 func (r *run) Call(key string, args []types.Value) (types.Value, error) {
@@ -95,7 +95,7 @@ func (r *run) Call(key string, args []types.Value) (types.Value, error) {
 	if fn == nil {
 		return nil, mserr.NotSupported("the function %s", key)
 	}
-	return fn(r.s.meter, args)
+	return fn(r.s.Meter(), args)
 }
 
 var (

@@ -4,15 +4,16 @@ import (
 	"context"
 	"errors"
 
-	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
 // Session executes the requests of one connection. Except for Kill and OnKill, its methods are for
 // one goroutine at a time and must not be called after Close.
 type Session struct {
-	*core
+	*session.Session
 	inst          *Instance
 	tempProcs     map[string]*tempProcedure // by folded name
 	cursors       map[string]*cursor        // global cursors
@@ -32,7 +33,7 @@ type Session struct {
 // sent.
 func (s *Session) Batch(ctx context.Context, text string, sink Sink) error {
 	return s.serveText(ctx, sink, "BATCH", text, func(r *run) error {
-		u, err := s.inst.units.batch(s.meter, text, s.opts.quotedIdentifier)
+		u, err := s.inst.units.batch(s.Meter(), text, s.Options.QuotedIdentifier)
 		if err != nil {
 			return r.reject(err)
 		}
@@ -50,56 +51,46 @@ func (s *Session) serve(ctx context.Context, sink Sink, command string, do func(
 func (s *Session) serveText(ctx context.Context, sink Sink, command, text string, do func(r *run) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	s.mu.Lock()
-	if s.killed {
-		s.mu.Unlock()
-		return ErrKilled
+	if err := s.BeginRequest(ctx, cancel, command, text); err != nil {
+		return err
 	}
-	s.cancel = cancel
-	s.request = requestInfo{active: true, command: command, text: text, started: s.inst.now(), state: s.state()}
-	s.mu.Unlock()
 	r := &run{s: s, ctx: ctx, out: sink}
 	s.running = r
-	s.meter.Begin(ctx)
 	err := s.finish(r, do(r))
-	if err == nil && s.inst.orphans.Load() {
-		err = s.dropGlobals(ctx, false)
+	if err == nil {
+		err = s.DropOrphans(ctx)
 	}
-	s.muchUsed = s.meter.End() > s.inst.pool.Limit()/freeMemoryDivisor
+	s.EndRequest()
 	s.running, s.top, s.depth, s.functionDepth = nil, nil, 0, 0
-	s.mu.Lock()
-	s.cancel = nil
-	s.request.active, s.request.text, s.request.ended, s.request.state = false, "", s.inst.now(), s.state()
-	s.mu.Unlock()
 	return err
 }
 
 // finish turns the error of a request into the error for the caller of the Session.
 func (s *Session) finish(r *run, err error) error {
-	var f *failure
+	var f *failure.Error
 	var end error
 	switch {
 	case err == nil:
 	case errors.As(err, &f):
-		if f.reach == endConnection {
-			end = f.err
+		if f.Reach == failure.EndConnection {
+			end = f.Err
 		}
 	case r.ctx.Err() != nil:
 		// An attention leaves the transaction open, with three exceptions: XACT_ABORT is on, the
 		// transaction has to end with the request, or SQLite was interrupted during a write, which
 		// rolls the whole transaction back. After KILL or a lost connection Close rolls back.
 		end = err
-		if s.tran.level > 0 && (s.opts.xactAbort || s.tran.batch || s.tran.begun && !s.conn.InTransaction()) {
+		if s.Tran.Level > 0 && (s.Options.XactAbort || s.Tran.Batch || s.Tran.Begun && !s.Conn.InTransaction()) {
 			end = errors.Join(end, s.rollback(r))
 		}
 	default:
 		end = err
 	}
 	s.caught = nil
-	if end == nil && s.tran.level > 0 && s.tran.doomed {
+	if end == nil && s.Tran.Level > 0 && s.Tran.Doomed {
 		m := mserr.UncommittableAtEnd()
 		m.Line = 1
-		s.lastError = m.Number
+		s.LastError = m.Number
 		end = errors.Join(sinkFailure(r.out.Message(m)), s.rollback(r), sinkFailure(r.out.Done(Done{Error: true})))
 	}
 	if end == nil {
@@ -114,76 +105,34 @@ func (r *run) reject(err error) error {
 	if m == nil {
 		return err
 	}
-	r.s.lastError = m.Number
+	r.s.LastError = m.Number
 	return errors.Join(sinkFailure(r.out.Message(m)), sinkFailure(r.out.Done(Done{Error: true})))
 }
 
 // Reset restores the state after login, between requests. With keepTransaction an open transaction
 // stays open. A session under EXECUTE AS is not reset: the error ends the connection.
 func (s *Session) Reset(ctx context.Context, sink Sink, keepTransaction bool) error {
-	if s.isKilled() {
-		return ErrKilled
+	if s.IsKilled() {
+		return session.ErrKilled
 	}
 	r := &run{s: s, ctx: ctx, out: sink}
-	if !keepTransaction && s.tran.level > 0 {
+	if !keepTransaction && s.Tran.Level > 0 {
 		if err := s.rollback(r); err != nil {
 			return err
 		}
 	}
-	if len(s.impersonations) > 0 {
+	if s.Impersonating() {
 		return mserr.ResetWhileImpersonating()
 	}
-	isolation := s.opts.isolation
-	s.opts = s.base
-	s.opts.isolation = isolation // sp_reset_connection keeps the isolation level (KB 3025845)
-	s.inst.locks.ReleaseAll(s.owner)
-	s.inst.locks.SetPriority(s.locks, 0)
 	for _, c := range s.cursors {
 		s.dropCursor(c)
 	}
 	for _, p := range s.handles {
-		s.meter.Drop(p.size())
+		s.Meter().Drop(p.size())
 	}
-	s.cursors, s.handles, s.contextKeys, s.contextSize, s.bulk, s.tempProcs = nil, nil, nil, 0, nil, nil
-	s.rowCount, s.lastError, s.fetchStatus, s.caught = 0, 0, 0, nil
-	s.lastIdentity, s.batchIdentity = nil, nil
-	s.dbID = s.homeDB
-	if s.databaseByID(s.dbID) == nil {
-		s.dbID = catalog.DatabaseMaster
-	}
-	if err := s.enter(s.dbID); err != nil {
+	s.cursors, s.handles, s.bulk, s.tempProcs, s.caught, s.batchIdentity = nil, nil, nil, nil, nil, nil
+	if err := s.RestoreDefaults(ctx); err != nil {
 		return err
-	}
-	if s.tran.level == 0 {
-		if err := s.dropTemps(ctx, nil); err != nil {
-			return err
-		}
-		if err := s.endGlobals(ctx); err != nil {
-			return err
-		}
 	}
 	return sink.EnvChange(EnvChange{Kind: EnvResetAck})
-}
-
-// Close rolls back the open transaction and releases the resources of the session. It must be
-// called once. A panic in one step does not prevent the other steps.
-func (s *core) Close() error {
-	defer s.ReleaseMemory() // last: KILL and disconnected clients do not wait for it
-	defer close(s.ended)
-	defer func() {
-		s.inst.mu.Lock()
-		defer s.inst.mu.Unlock()
-		delete(s.inst.sessions, s.id)
-		s.inst.signalLeave()
-	}()
-	defer func() {
-		s.muchUsed = s.muchUsed || s.meter.Used() > s.inst.pool.Limit()/freeMemoryDivisor
-		s.meter.Close()
-	}()
-	defer s.inst.store.Release(s.conn)
-	defer s.inst.locks.Close(s.locks)
-	if err := s.rollbackOpen(); err != nil {
-		return err
-	}
-	return s.endGlobals(context.Background())
 }

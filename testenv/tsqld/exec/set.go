@@ -4,7 +4,9 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -16,7 +18,7 @@ func (r *run) setVar(st *syntax.SetVarStmt) error {
 	}
 	v := r.f.variable(st.Name)
 	if v == nil {
-		return compileFailure(mserr.UndeclaredVariable(st.Name))
+		return failure.Compile(mserr.UndeclaredVariable(st.Name))
 	}
 	if v.isCur {
 		return r.assignCursor(v, st)
@@ -25,16 +27,16 @@ func (r *run) setVar(st *syntax.SetVarStmt) error {
 	if st.Op != syntax.OpNone {
 		e = r.compound(st)
 	}
-	mark := r.s.meter.Mark()
+	mark := r.s.Meter().Mark()
 	val, err := r.value(e, v.typ)
-	r.s.meter.Release(mark) // store accounts for the value from here on
+	r.s.Meter().Release(mark) // store accounts for the value from here on
 	if err != nil {
 		return err
 	}
 	if err := r.store(v, val); err != nil {
 		return err
 	}
-	r.s.rowCount = 1
+	r.s.RowCount = 1
 	return nil
 }
 
@@ -56,7 +58,7 @@ func (r *run) compound(st *syntax.SetVarStmt) syntax.Expr {
 
 // published makes the change by a SET statement visible to other sessions. It returns err.
 func (r *run) published(err error) error {
-	r.s.publishState()
+	r.s.PublishState()
 	return err
 }
 
@@ -68,12 +70,12 @@ func (r *run) setOptions(st *syntax.SetOptionStmt) error {
 		if inModule && (name == "QUOTED_IDENTIFIER" || name == "ANSI_NULLS") {
 			continue // a module keeps the settings of its creation
 		}
-		kept := s.opts
-		if err := s.opts.setFlag(name, st.On); err != nil {
+		kept := s.Options
+		if err := s.Options.SetFlag(name, st.On); err != nil {
 			return err
 		}
 		if inModule { // ANSI_DEFAULTS has changed them
-			s.opts.quotedIdentifier, s.opts.ansiNulls = kept.quotedIdentifier, kept.ansiNulls
+			s.Options.QuotedIdentifier, s.Options.AnsiNulls = kept.QuotedIdentifier, kept.AnsiNulls
 		}
 	}
 	return nil
@@ -107,7 +109,7 @@ func (r *run) setValue(st *syntax.SetValueStmt) error {
 		}
 		info := make([]byte, 128)
 		copy(info, b)
-		s.opts.contextInfo = info
+		s.Options.ContextInfo = info
 		return nil
 	case "DEADLOCK_PRIORITY":
 		return r.setDeadlockPriority(st)
@@ -123,14 +125,14 @@ func (r *run) setValue(st *syntax.SetValueStmt) error {
 		if !ok {
 			return mserr.New(2741, 16, "SET DATEFORMAT date order '%s' is invalid.", text)
 		}
-		s.opts.locale.Order = order
+		s.Options.Locale.Order = order
 	case "LANGUAGE":
 		language := types.LanguageByName(text)
 		if language == nil {
 			return mserr.NoLanguage(text)
 		}
-		old := types.LanguageOf(s.opts.locale).Name
-		s.opts.setLanguage(language)
+		old := types.LanguageOf(s.Options.Locale).Name
+		s.Options.SetLanguage(language)
 		if err := sinkFailure(r.out.EnvChange(EnvChange{Kind: EnvLanguage, New: language.Name, Old: old})); err != nil {
 			return err
 		}
@@ -148,14 +150,14 @@ func (s *Session) setNumber(option string, n int64) error {
 		if n < -1 || n > 2147483647 {
 			return mserr.New(1003, 16, "Line 1: %d is not a valid value for SET LOCK_TIMEOUT.", n)
 		}
-		s.opts.lockTimeout = int(n)
+		s.Options.LockTimeout = int(n)
 	case "ROWCOUNT":
-		s.opts.rowCount = n
+		s.Options.RowCount = n
 	case "DATEFIRST":
 		if n < 1 || n > 7 {
 			return mserr.New(2742, 16, "SET DATEFIRST %d is out of range.", n)
 		}
-		s.opts.dateFirst = int(n)
+		s.Options.DateFirst = int(n)
 	case "TEXTSIZE":
 		switch {
 		case n == 0: // "A value of 0 resets the size to the default value of 4 KB" (SET TEXTSIZE)
@@ -163,7 +165,7 @@ func (s *Session) setNumber(option string, n int64) error {
 		case n < 0 || n > 2147483647: // "-1 indicates unlimited size"
 			n = 2147483647
 		}
-		s.opts.textSize = int(n)
+		s.Options.TextSize = int(n)
 	}
 	return nil
 }
@@ -184,14 +186,13 @@ func (r *run) setDeadlockPriority(st *syntax.SetValueStmt) error {
 		return mserr.New(2789, 16,
 			"Must specify a priority between -10 and 10, or LOW, NORMAL or HIGH for SET DEADLOCK_PRIORITY.")
 	}
-	r.s.opts.deadlockPriority = priority
-	r.s.inst.locks.SetPriority(r.s.locks, priority)
+	r.s.SetPriority(priority)
 	return nil
 }
 
 // setIsolation executes SET TRANSACTION ISOLATION LEVEL.
 func (r *run) setIsolation(st *syntax.SetIsolationStmt) error {
-	r.s.opts.isolation = st.Level
+	r.s.Options.Isolation = st.Level
 	return nil
 }
 
@@ -215,25 +216,25 @@ func (r *run) setIdentityInsert(st *syntax.SetIdentityInsertStmt) error {
 	if t.IdentityColumn() == nil {
 		return mserr.NoIdentity(name)
 	}
-	target := &identityInsert{object: t.ObjectID, name: name}
+	target := &session.IdentityInsert{Object: t.ObjectID, Name: name}
 	if d != nil {
-		target.database = d.ID
-		target.name = d.Name + "." + d.QualifiedName(t)
-		if !s.may(d, "ALTER", catalog.Securable{Class: catalog.ClassObject, Major: int(t.ObjectID)}) {
+		target.Database = d.ID
+		target.Name = d.Name + "." + d.QualifiedName(t)
+		if !s.May(d, "ALTER", catalog.Securable{Class: catalog.ClassObject, Major: int(t.ObjectID)}) {
 			return mserr.NoSuchTable(name)
 		}
 	}
-	current := s.opts.identityInsert
-	same := current != nil && current.object == target.object && current.database == target.database
+	current := s.Options.IdentityInsert
+	same := current != nil && current.Object == target.Object && current.Database == target.Database
 	switch {
 	case !st.On:
 		if same {
-			s.opts.identityInsert = nil
+			s.Options.IdentityInsert = nil
 		}
 	case current != nil && !same:
-		return mserr.IdentityInsertElsewhere(current.name, name)
+		return mserr.IdentityInsertElsewhere(current.Name, name)
 	default:
-		s.opts.identityInsert = target
+		s.Options.IdentityInsert = target
 	}
 	return nil
 }
@@ -244,12 +245,12 @@ func (r *run) use(name string) error {
 	if r.f.kind == procFrame || r.f.kind == functionFrame {
 		return mserr.New(154, 15, "a USE database statement is not allowed in a procedure, function or trigger.")
 	}
-	d := s.database(name)
+	d := s.DatabaseByName(name)
 	if d == nil {
 		return mserr.NoDatabase(name)
 	}
-	if _, ok := s.login.userIn(d); !ok {
-		return mserr.DatabaseAccess(s.loginName(), d.Name)
+	if _, ok := s.Login.UserIn(d); !ok {
+		return mserr.DatabaseAccess(s.LoginName(), d.Name)
 	}
 	return r.switchDatabase(d)
 }
@@ -258,11 +259,11 @@ func (r *run) use(name string) error {
 func (r *run) switchDatabase(d *catalog.Database) error {
 	s := r.s
 	old := s.Database()
-	if err := s.enter(d.ID); err != nil {
+	if err := s.Enter(d.ID); err != nil {
 		return err
 	}
-	s.dbID = d.ID
-	r.f.schema = s.defaultSchema()
+	s.DatabaseID = d.ID
+	r.f.schema = s.DefaultSchema()
 	if err := sinkFailure(r.out.EnvChange(EnvChange{Kind: EnvDatabase, New: d.Name, Old: old})); err != nil {
 		return err
 	}

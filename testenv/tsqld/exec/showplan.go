@@ -56,11 +56,11 @@ func setsShowPlan(u *unit) bool {
 	return ok && len(set.Options) == 1 && set.Options[0] == "SHOWPLAN_XML"
 }
 
-// showPlan returns the plan of a batch, and runs nothing of it
+// ShowPlan returns the plan of a batch, and runs nothing of it
 // (https://learn.microsoft.com/sql/t-sql/statements/set-showplan-xml-transact-sql).
 func (r *run) showPlan(u *unit) error {
-	d := r.s.databaseByID(r.s.dbID)
-	if d != nil && !r.s.mayDatabase("SHOWPLAN") {
+	d := r.s.DatabaseByID(r.s.DatabaseID)
+	if d != nil && !r.s.MayDatabase("SHOWPLAN") {
 		return mserr.DatabasePermission("SHOWPLAN", d.Name)
 	}
 	p := planner{text: u.text}
@@ -68,7 +68,7 @@ func (r *run) showPlan(u *unit) error {
 	if err != nil {
 		return err
 	}
-	if err := r.s.meter.Take(len(doc)); err != nil {
+	if err := r.s.Meter().Take(len(doc)); err != nil {
 		return err
 	}
 	_, err = r.sendAll(showPlanColumn, [][]types.Value{{string(doc)}})

@@ -8,8 +8,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/lock"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -144,7 +146,7 @@ func init() {
 // findSystemProcedure returns the system procedure with a name, or nil. SQL Server looks up names
 // with the prefix sp_ in its own schema first.
 func (in *Instance) findSystemProcedure(n *syntax.ObjectName) *systemProcedure {
-	if s := n.Schema(); s != "" && !equalNames(s, "sys") && !equalNames(s, "dbo") {
+	if s := n.Schema(); s != "" && !session.EqualNames(s, "sys") && !session.EqualNames(s, "dbo") {
 		return nil
 	}
 	name := catalog.Fold(n.Last())
@@ -163,7 +165,7 @@ func (r *run) callSystemIn(name *syntax.ObjectName, p *systemProcedure, args []c
 	if name.Database() == "" && name.Server() == "" {
 		return r.callSystem(p, args)
 	}
-	d, err := r.s.place(name)
+	d, err := r.s.Place(name)
 	if errors.Is(err, mserr.NoDatabase("")) {
 		err = mserr.NoProcedure(name.String())
 	}
@@ -171,9 +173,9 @@ func (r *run) callSystemIn(name *syntax.ObjectName, p *systemProcedure, args []c
 		return 0, err
 	}
 	s := r.s
-	before := s.dbID
-	s.dbID = d.ID
-	defer func() { s.dbID = before }()
+	before := s.DatabaseID
+	s.DatabaseID = d.ID
+	defer func() { s.DatabaseID = before }()
 	return r.callSystem(p, args)
 }
 
@@ -198,7 +200,7 @@ func (r *run) callSystem(p *systemProcedure, args []callArg) (int32, error) {
 	code, err := p.run(r, vals)
 	var e *mserr.Error
 	if errors.As(err, &e) && e.Line == 0 {
-		var f *failure
+		var f *failure.Error
 		if !errors.As(err, &f) {
 			c := *e
 			c.Line, c.Proc = 1, p.name
@@ -224,9 +226,9 @@ func (p *systemProcedure) bind(s *Session, args []callArg) (arguments, error) {
 		if a.isDefault {
 			continue
 		}
-		v, err := s.assign(a.val, a.typ, sp.typ)
+		v, err := s.Assign(a.val, a.typ, sp.typ)
 		if err != nil {
-			return nil, originated(argumentError(err, a.typ, sp.typ), atArgument)
+			return nil, failure.Originated(argumentError(err, a.typ, sp.typ), failure.AtArgument)
 		}
 		vals[key] = v
 	}
@@ -254,13 +256,13 @@ const (
 // appLock evaluates the parameters that sp_getapplock and sp_releaseapplock share.
 func (r *run) appLock(a arguments) (owner *lock.Owner, res lock.Resource, err error) {
 	s := r.s
-	d := s.databaseByID(s.dbID)
+	d := s.DatabaseByID(s.DatabaseID)
 	principal := "public"
 	if a["dbprincipal"] != nil {
 		principal = a.text("dbprincipal")
 	}
 	p := d.Principal(principal)
-	if p == nil || !s.sysadmin() && !s.ownsDatabase(d) && !d.IsMember(s.principal(d), p.ID) {
+	if p == nil || !s.Sysadmin() && !s.OwnsDatabase(d) && !d.IsMember(s.Principal(d), p.ID) {
 		return nil, res, mserr.New(1230, 16, "An invalid database principal was passed to %s.", "sp_getapplock")
 	}
 	name := a.text("resource")
@@ -270,15 +272,15 @@ func (r *run) appLock(a arguments) (owner *lock.Owner, res lock.Resource, err er
 	if a["resource"] == nil { // an empty name is valid
 		return nil, res, mserr.InvalidProcArgument("sys.xp_userlock")
 	}
-	res = lock.Resource{App: true, Database: s.dbID, Principal: p.ID, Name: name}
+	res = lock.Resource{App: true, Database: s.DatabaseID, Principal: p.ID, Name: name}
 	switch {
 	case a["lockowner"] == nil, strings.EqualFold(a.text("lockowner"), "Transaction"):
-		if s.tran.level == 0 {
+		if s.Tran.Level == 0 {
 			return nil, res, mserr.NeedsTransaction()
 		}
-		return s.tran.owner, res, nil
+		return s.Tran.Owner, res, nil
 	case strings.EqualFold(a.text("lockowner"), "Session"):
-		return s.owner, res, nil
+		return s.LockOwner, res, nil
 	}
 	return nil, res, mserr.InvalidProcArgument("sys.xp_userlock")
 }
@@ -306,7 +308,7 @@ func (r *run) getAppLock(a arguments) (int32, error) {
 	if !ok {
 		return r.appLockError(proc, mserr.InvalidProcArgument("sys.xp_userlock"))
 	}
-	timeout := r.s.lockTimeout()
+	timeout := r.s.LockTimeout()
 	if ms, ok := a["locktimeout"].(int64); ok {
 		switch {
 		case ms == -1:
@@ -317,7 +319,7 @@ func (r *run) getAppLock(a arguments) (int32, error) {
 			timeout = time.Duration(ms) * time.Millisecond
 		}
 	}
-	waited, err := r.s.inst.locks.Lock(r.ctx, owner, res, mode, timeout)
+	waited, err := r.s.inst.Locks.Lock(r.ctx, owner, res, mode, timeout)
 	switch {
 	case err == nil && waited:
 		return lockWaited, nil
@@ -338,7 +340,7 @@ func (r *run) releaseAppLock(a arguments) (int32, error) {
 	if err != nil {
 		return r.appLockError(proc, err)
 	}
-	err = r.s.inst.locks.Unlock(owner, res)
+	err = r.s.inst.Locks.Unlock(owner, res)
 	if errors.Is(err, lock.ErrNotHeld) {
 		principal := "public"
 		if a["dbprincipal"] != nil {
@@ -349,18 +351,8 @@ func (r *run) releaseAppLock(a arguments) (int32, error) {
 	return 0, err
 }
 
-// contextValue is a value of SESSION_CONTEXT.
-type contextValue struct {
-	val      types.Value // sql_variant
-	readOnly bool
-}
-
 // maxContextKey is the maximum length of a key of SESSION_CONTEXT, in bytes of nvarchar.
 const maxContextKey = 256
-
-// maxContextSize limits the size of all keys and values of a session's context, in bytes
-// (documentation of sp_set_session_context).
-const maxContextSize = 1 << 20
 
 // setSessionContext executes sp_set_session_context.
 func (r *run) setSessionContext(a arguments) (int32, error) {
@@ -368,24 +360,10 @@ func (r *run) setSessionContext(a arguments) (int32, error) {
 	if !ok || key == "" || 2*utf8.RuneCountInString(key) > maxContextKey {
 		return 1, mserr.InvalidProcArgument("sys.sp_set_session_context")
 	}
-	s := r.s
-	folded := catalog.Fold(key)
-	if s.contextKeys[folded].readOnly {
-		return 1, mserr.SessionContextReadOnly(key)
-	}
-	if s.contextKeys == nil {
-		s.contextKeys = map[string]contextValue{}
-	}
-	grow := len(folded) + payloadSize(a["value"])
-	if old, ok := s.contextKeys[folded]; ok {
-		grow = payloadSize(a["value"]) - payloadSize(old.val)
-	}
-	if grow > 0 && s.contextSize+grow > maxContextSize {
-		return 1, mserr.SessionContextFull(key)
-	}
-	s.contextSize += grow
 	flag, _ := a["read_only"].(int64)
-	s.contextKeys[folded] = contextValue{val: a["value"], readOnly: flag != 0}
+	if err := r.s.SetContextValue(key, a["value"], flag != 0); err != nil {
+		return 1, err
+	}
 	return 0, nil
 }
 
@@ -395,7 +373,7 @@ func (r *run) helpText(a arguments) (int32, error) {
 		return 1, mserr.NotSupported("sp_helptext of a column")
 	}
 	name := a.text("objname")
-	o, d, err := r.object(splitName(name))
+	o, d, err := r.object(session.SplitName(name))
 	if err != nil {
 		return 1, err
 	}
@@ -408,7 +386,7 @@ func (r *run) helpText(a arguments) (int32, error) {
 	case *catalog.Function:
 		m = &o.Module
 	case nil:
-		n := splitName(name)
+		n := session.SplitName(name)
 		for _, schema := range r.schemas(d, n.Schema()) {
 			if k, ok := d.Constraint(schema, n.Last()); ok && m == nil {
 				if tr, _ := d.Trigger(k.ObjectID); tr != nil {
@@ -462,7 +440,7 @@ func (r *run) readRegistry(args []callArg) (int32, error) {
 // recompile executes sp_recompile. It has no effect, because plans detect changes of definitions.
 func (r *run) recompile(a arguments) (int32, error) {
 	name := a.text("objname")
-	o, d, err := r.object(splitName(name))
+	o, d, err := r.object(session.SplitName(name))
 	if err != nil {
 		return 1, err
 	}

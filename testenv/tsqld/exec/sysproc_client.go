@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -42,7 +43,7 @@ func (r *run) sendAll(cols []types.Column, rows [][]types.Value) (int32, error) 
 // tableCollations executes sp_tablecollations: it returns a row for each column, with its collation
 // in the format of TDS. A missing table has no rows.
 func (r *run) tableCollations(a arguments) (int32, error) {
-	name := splitName(a.text("object"))
+	name := session.SplitName(a.text("object"))
 	t := r.localTable(name.Last())
 	if t == nil {
 		o, _, err := r.object(name)
@@ -146,7 +147,7 @@ func (r *run) procedureParams(
 ) (int32, error) {
 	var rows [][]types.Value
 	for _, p := range r.findParams(a.text("procedure_name"), a.text("procedure_schema")) {
-		if name := a.text("parameter_name"); name != "" && !equalNames(name, p.Name) {
+		if name := a.text("parameter_name"); name != "" && !session.EqualNames(name, p.Name) {
 			continue
 		}
 		length, octets := lengths(p.Param)
@@ -186,12 +187,12 @@ func bitOf(b bool) int64 {
 
 // findParams returns the parameters of the visible procedures and scalar functions with a name.
 func (r *run) findParams(name, schema string) []procedureParam {
-	d := r.s.databaseByID(r.s.dbID)
+	d := r.s.DatabaseByID(r.s.DatabaseID)
 	var out []procedureParam
 	for o := range d.Objects() {
 		h := o.Head()
 		sc := d.SchemaByID(h.SchemaID)
-		if !equalNames(h.Name, name) || sc == nil || schema != "" && !equalNames(sc.Name, schema) ||
+		if !session.EqualNames(h.Name, name) || sc == nil || schema != "" && !session.EqualNames(sc.Name, schema) ||
 			!(env{r}).visible(d, o) {
 			continue
 		}
@@ -229,7 +230,7 @@ func (r *run) paramType(p procedureParam) (database, schema, name types.Value) {
 	if p.TableTypeID == 0 {
 		return nil, nil, p.Type.Name()
 	}
-	d := r.s.databaseByID(r.s.dbID)
+	d := r.s.DatabaseByID(r.s.DatabaseID)
 	tt, ok := d.ObjectByID(p.TableTypeID).(*catalog.TableType)
 	if !ok {
 		return nil, nil, nil

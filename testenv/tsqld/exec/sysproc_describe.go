@@ -14,7 +14,7 @@ func (r *run) describeFirst(a arguments) (int32, error) {
 		return 1, mserr.NotSupported("sp_describe_first_result_set with @browse_information_mode = %d", mode)
 	}
 	text, params := a.text("tsql"), a.text("params")
-	parsed, err := r.s.inst.units.dynamic(r.s.meter, text, params, r.s.opts.quotedIdentifier)
+	parsed, err := r.s.inst.units.dynamic(r.s.Meter(), text, params, r.s.Options.QuotedIdentifier)
 	if err != nil {
 		return 1, err
 	}
@@ -54,9 +54,9 @@ func (r *run) describeQuery(parsed *unit, q *syntax.SelectStmt, text, params str
 	for i, p := range u.params {
 		args[i] = callArg{name: p.Name, typ: types.NullType}
 	}
-	saved := r.s.opts.fmtOnly
-	r.s.opts.fmtOnly = true
-	defer func() { r.s.opts.fmtOnly = saved }()
+	saved := r.s.Options.FmtOnly
+	r.s.Options.FmtOnly = true
+	defer func() { r.s.Options.FmtOnly = saved }()
 	got, err := r.collect(func() error {
 		code, err := r.dynamicUnit(u, text, params, args)
 		if err == nil && code != 0 { // the error was sent before

@@ -5,6 +5,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -82,13 +83,13 @@ func (r *run) property(
 	if b, ok := v.([]byte); ok && len(b) > maxProperty {
 		return 1, mserr.PropertyTooLong()
 	}
-	err = r.s.alter(r.ctx, r.s.databaseByID(r.s.dbID), func(d *catalog.Database, e *catalog.Edit) error {
+	err = r.s.Alter(r.ctx, r.s.DatabaseByID(r.s.DatabaseID), func(d *catalog.Database, e *catalog.Edit) error {
 		of, on, ok := propertyOwner(d, l)
 		if !ok || on.Class == catalog.ClassObject && !(env{r}).visible(d, d.ObjectByID(int32(on.Major))) {
 			return mserr.NoPropertyOwner(l.label())
 		}
-		if !r.s.may(d, "ALTER", on) &&
-			!(on.Class == catalog.ClassObject && r.s.mayAlter(d, d.ObjectByID(int32(on.Major)))) {
+		if !r.s.May(d, "ALTER", on) &&
+			!(on.Class == catalog.ClassObject && r.s.MayAlter(d, d.ObjectByID(int32(on.Major)))) {
 			return mserr.NoPropertyOwner(l.label())
 		}
 		p.Of = of
@@ -166,7 +167,7 @@ func propertyOwner(d *catalog.Database, l levels) (of catalog.PropertyOwner, on 
 		}
 	case l.types[0] == "TYPE":
 		return typeOwner(d, "dbo", l.names[0])
-	case l.types[0] == "FILEGROUP" && equalNames(l.names[0], "PRIMARY"):
+	case l.types[0] == "FILEGROUP" && session.EqualNames(l.names[0], "PRIMARY"):
 		return catalog.PropertyOwner{
 			Class: catalog.ClassDataSpace, Major: catalog.DataSpacePrimary,
 		}, catalog.Securable{Class: catalog.ClassDatabase}, true
@@ -245,14 +246,14 @@ func partOwner(o catalog.Object, of catalog.PropertyOwner, kind, name string) (c
 			break
 		}
 		for i, c := range moduleColumns(o) {
-			if equalNames(c.Name, name) {
+			if session.EqualNames(c.Name, name) {
 				of.Minor = i + 1
 			}
 		}
 	case "PARAMETER":
 		of.Class = catalog.ClassParameter
 		for i, p := range paramsOf(o) {
-			if equalNames(p.Name, name) {
+			if session.EqualNames(p.Name, name) {
 				of.Minor = i + 1
 			}
 		}
@@ -266,7 +267,7 @@ func partOwner(o catalog.Object, of catalog.PropertyOwner, kind, name string) (c
 			return of, false
 		}
 		for _, c := range t.Constraints() {
-			if equalNames(c.Name, name) && (c.Kind == catalog.KindTrigger) == (kind == "TRIGGER") {
+			if session.EqualNames(c.Name, name) && (c.Kind == catalog.KindTrigger) == (kind == "TRIGGER") {
 				of.Major = int(c.ObjectID)
 				return of, true
 			}

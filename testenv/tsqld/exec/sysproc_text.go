@@ -50,9 +50,9 @@ func (r *run) callText(p *catalog.Procedure, args []callArg) (int32, error) {
 	if err != nil {
 		return 0, err
 	}
-	f := &frame{kind: procFrame, unit: u, name: p.Name, schema: r.s.defaultSchema(), owner: -1, nestLevel: r.nesting() + 1}
+	f := &frame{kind: procFrame, unit: u, name: p.Name, schema: r.s.DefaultSchema(), owner: -1, nestLevel: r.nesting() + 1}
 	err = r.inFrame(f, func() error {
-		r.s.enterModule(&p.Module)
+		r.s.EnterModule(&p.Module)
 		return r.callBody(f, args)
 	})
 	if err = r.endScope(f, err); err != nil {

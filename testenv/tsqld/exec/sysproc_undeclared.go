@@ -5,7 +5,9 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -20,7 +22,7 @@ type undeclared struct {
 // parameters of a batch that are not declared, with the types that the batch implies, and executes
 // nothing. Errors: 11501 to 11508.
 func (r *run) describeUndeclared(a arguments) (int32, error) {
-	opt := syntax.Options{QuotedIdentifier: r.s.opts.quotedIdentifier, Meter: r.s.meter}
+	opt := syntax.Options{QuotedIdentifier: r.s.Options.QuotedIdentifier, Meter: r.s.Meter()}
 	batch, err := syntax.Parse(a.text("tsql"), opt)
 	if err != nil {
 		return 1, err
@@ -132,8 +134,8 @@ func (d *deducer) deduce(stmts []syntax.Stmt, declared []*syntax.Param) error {
 	d.compiler = r.compiler().Deducing(compile.NewDeduction(list))
 	err := d.list(stmts)
 	var e *mserr.Error
-	if errors.As(err, &e) && !isNotSupported(e) && (e.Number < 11501 || e.Number > 11508) {
-		return preceded(e, mserr.BatchNotAnalyzed())
+	if errors.As(err, &e) && !failure.NotSupported(e) && (e.Number < 11501 || e.Number > 11508) {
+		return failure.Preceded(e, mserr.BatchNotAnalyzed())
 	}
 	return err
 }
@@ -286,7 +288,7 @@ func (d *deducer) execute(st *syntax.ExecStmt) error {
 // nil if there is none.
 func formalParameter(proc *catalog.Procedure, name string, at int) *catalog.Param {
 	for i := range proc.Params {
-		if name == "" && i == at || name != "" && equalNames(proc.Params[i].Name, name) {
+		if name == "" && i == at || name != "" && session.EqualNames(proc.Params[i].Name, name) {
 			return &proc.Params[i]
 		}
 	}

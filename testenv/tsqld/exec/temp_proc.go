@@ -5,6 +5,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
@@ -35,18 +36,18 @@ func (r *run) createTempProcedure(st *syntax.CreateProcedureStmt, m *catalog.Mod
 	case st.Verb == syntax.Create && old != nil:
 		return mserr.ObjectExists(name)
 	}
-	h := catalog.Header{Name: name, SchemaID: catalog.SchemaDBO, Kind: catalog.KindProcedure, ObjectID: newLocalID()}
+	h := catalog.Header{Name: name, SchemaID: catalog.SchemaDBO, Kind: catalog.KindProcedure, ObjectID: session.NewLocalID()}
 	if old != nil {
 		h.ObjectID = old.ObjectID
 	}
 	p := &catalog.Procedure{
-		Header: h, Params: params, Recompile: st.Options.Recompile, DefaultSchema: s.defaultSchema(),
+		Header: h, Params: params, Recompile: st.Options.Recompile, DefaultSchema: s.DefaultSchema(),
 	}
 	copyModule(&p.Module, m)
 	if s.tempProcs == nil {
 		s.tempProcs = map[string]*tempProcedure{}
 	}
-	s.tempProcs[catalog.Fold(name)] = &tempProcedure{p, s.dbID}
+	s.tempProcs[catalog.Fold(name)] = &tempProcedure{p, s.DatabaseID}
 	return nil
 }
 
@@ -56,7 +57,7 @@ func (r *run) callTempProcedure(name *syntax.ObjectName, args []callArg) (result
 	if p == nil {
 		return result{}, mserr.NoProcedure(name.String())
 	}
-	d := r.s.databaseByID(p.database)
+	d := r.s.DatabaseByID(p.database)
 	if d == nil {
 		return result{}, mserr.NoProcedure(name.String())
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
@@ -13,7 +14,7 @@ import (
 func (s *Session) Begin(ctx context.Context, isolation Isolation, name string, sink Sink) error {
 	return s.serve(ctx, sink, "BEGIN TRANSACTION", func(r *run) error {
 		if isolation != 0 {
-			s.opts.isolation = syntax.Isolation(isolation)
+			s.Options.Isolation = syntax.Isolation(isolation)
 		}
 		return r.reportManagerError(s.begin(r, name))
 	})
@@ -23,11 +24,11 @@ func (s *Session) Begin(ctx context.Context, isolation Isolation, name string, s
 func (s *Session) Commit(ctx context.Context, sink Sink) error {
 	return s.serve(ctx, sink, "COMMIT TRANSACTION", func(r *run) error {
 		switch {
-		case s.tran.level == 0:
+		case s.Tran.Level == 0:
 			return r.reportManagerError(mserr.CommitWithoutBegin())
-		case s.tran.doomed:
+		case s.Tran.Doomed:
 			return r.reportManagerError(mserr.Uncommittable())
-		case s.tran.level == 1:
+		case s.Tran.Level == 1:
 			if err := r.soleInTransaction(endsTransaction); err != nil {
 				return errors.Join(r.reportManagerError(err), s.rollback(r))
 			}
@@ -41,10 +42,10 @@ func (s *Session) Commit(ctx context.Context, sink Sink) error {
 func (s *Session) Rollback(ctx context.Context, name string, sink Sink) error {
 	return s.serve(ctx, sink, "ROLLBACK TRANSACTION", func(r *run) error {
 		switch {
-		case s.tran.level == 0:
+		case s.Tran.Level == 0:
 			return r.reportManagerError(mserr.RollbackWithoutBegin())
-		case name != "" && (s.hasSavepoint(name) || !equalNames(name, s.tran.name)):
-			return r.reportManagerError(s.rollbackTo(name))
+		case name != "" && (s.HasSavepoint(name) || !session.EqualNames(name, s.Tran.Name)):
+			return r.reportManagerError(s.RollbackTo(name))
 		}
 		return r.reportManagerError(s.rollback(r))
 	})
@@ -53,12 +54,12 @@ func (s *Session) Rollback(ctx context.Context, name string, sink Sink) error {
 // Save executes a transaction manager request.
 func (s *Session) Save(ctx context.Context, name string, sink Sink) error {
 	return s.serve(ctx, sink, "SAVE TRANSACTION", func(r *run) error {
-		if s.tran.level > 0 {
+		if s.Tran.Level > 0 {
 			if err := r.soleInTransaction(setsSavepoint); err != nil {
 				return errors.Join(r.reportManagerError(err), s.rollback(r))
 			}
 		}
-		return r.reportManagerError(s.save(ctx, name))
+		return r.reportManagerError(s.SetSavepoint(ctx, name))
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
@@ -21,7 +22,7 @@ func (r *run) createTrigger(st *syntax.CreateTriggerStmt) error {
 	view, _ := o.(*catalog.View)
 	table, _ := o.(*catalog.Table)
 	// A view can have only INSTEAD OF triggers (documentation of CREATE TRIGGER).
-	if view == nil && table == nil || view != nil && !st.InsteadOf || !r.s.mayAlter(d, o) {
+	if view == nil && table == nil || view != nil && !st.InsteadOf || !r.s.MayAlter(d, o) {
 		return mserr.New(8197, 16, "The object '%s' does not exist or is invalid for this operation.",
 			st.Table.String())
 	}
@@ -29,7 +30,7 @@ func (r *run) createTrigger(st *syntax.CreateTriggerStmt) error {
 	if err != nil {
 		return withModuleName(err, st.Name)
 	}
-	return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
+	return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 		if view != nil {
 			v := d.ObjectByID(view.ObjectID).(*catalog.View).Clone()
 			if v.Triggers, err = r.putTrigger(d, v, v.Triggers, st, tr); err != nil {
@@ -49,14 +50,14 @@ func (r *run) createTrigger(st *syntax.CreateTriggerStmt) error {
 // those of the statements of its body.
 func (r *run) newTrigger(st *syntax.CreateTriggerStmt, d *catalog.Database, o catalog.Object) (*catalog.Trigger, error) {
 	name := st.Name.Last()
-	if d.ID != r.s.dbID {
+	if d.ID != r.s.DatabaseID {
 		return nil, mserr.TriggerDatabase(st.Table.String())
 	}
 	verb := "create"
 	if st.Verb == syntax.Alter {
 		verb = "alter"
 	}
-	if s := st.Name.Schema(); s != "" && !equalNames(s, d.SchemaByID(o.Head().SchemaID).Name) {
+	if s := st.Name.Schema(); s != "" && !session.EqualNames(s, d.SchemaByID(o.Head().SchemaID).Name) {
 		return nil, mserr.TriggerSchema(verb, st.Name.String())
 	}
 	for i, e := range st.Events {
@@ -100,7 +101,7 @@ func (r *run) putTrigger(
 ) ([]*catalog.Trigger, error) {
 	for _, old := range all {
 		for _, e := range tr.Events {
-			if tr.InsteadOf && old.InsteadOf && !equalNames(old.Name, tr.Name) && slices.Contains(old.Events, e) {
+			if tr.InsteadOf && old.InsteadOf && !session.EqualNames(old.Name, tr.Name) && slices.Contains(old.Events, e) {
 				kind := "table"
 				if o.Head().Kind == catalog.KindView {
 					kind = "view"
@@ -110,8 +111,8 @@ func (r *run) putTrigger(
 		}
 	}
 	for i, old := range all {
-		if equalNames(old.Name, tr.Name) && st.Verb != syntax.Create {
-			tr.ObjectID, tr.Created, tr.Modified = old.ObjectID, old.Created, r.s.datetime()
+		if session.EqualNames(old.Name, tr.Name) && st.Verb != syntax.Create {
+			tr.ObjectID, tr.Created, tr.Modified = old.ObjectID, old.Created, r.s.Datetime()
 			all[i] = tr
 			return all, nil
 		}
@@ -162,10 +163,10 @@ func (r *run) switchTrigger(st *syntax.TriggerStmt) error {
 	}
 	if o, d, err := r.object(st.Table); err == nil {
 		if v, ok := o.(*catalog.View); ok {
-			if !r.s.mayAlter(d, v) {
+			if !r.s.MayAlter(d, v) {
 				return mserr.NoSuchAlter(st.Table.String())
 			}
-			return r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
+			return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 				c := d.ObjectByID(v.ObjectID).(*catalog.View).Clone()
 				if err := switchTriggers(c.Triggers, names, st.Enable); err != nil {
 					return err
@@ -192,11 +193,11 @@ func withTriggers(v *catalog.View, change func(*catalog.Trigger)) *catalog.View 
 // AFTER triggers have an order (documentation of sp_settriggerorder). Errors: 15125, 15130,
 // 15133, 15600.
 func (r *run) setTriggerOrder(a arguments) (int32, error) {
-	name, order, event := splitName(a.text("triggername")), strings.ToUpper(a.text("order")), strings.ToUpper(a.text("stmttype"))
+	name, order, event := session.SplitName(a.text("triggername")), strings.ToUpper(a.text("order")), strings.ToUpper(a.text("stmttype"))
 	if a["namespace"] != nil {
 		return 1, mserr.NotSupported("DDL triggers")
 	}
-	d := r.s.databaseByID(r.s.dbID)
+	d := r.s.DatabaseByID(r.s.DatabaseID)
 	var tr *catalog.Trigger
 	var parent catalog.Object
 	for _, schema := range r.schemas(d, name.Schema()) {
@@ -204,7 +205,7 @@ func (r *run) setTriggerOrder(a arguments) (int32, error) {
 			tr, parent = d.Trigger(k.ObjectID)
 		}
 	}
-	if tr == nil || !r.s.mayAlter(d, parent) {
+	if tr == nil || !r.s.MayAlter(d, parent) {
 		return 1, mserr.NoTrigger(name.String())
 	}
 	switch {
@@ -221,7 +222,7 @@ func (r *run) setTriggerOrder(a arguments) (int32, error) {
 			return 1, mserr.TriggerOrderTaken(strings.ToLower(order), event)
 		}
 	}
-	return 0, r.s.alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
+	return 0, r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 		t := d.TableByID(parent.Head().ObjectID).Clone()
 		for _, c := range t.Triggers {
 			if c.ObjectID != tr.ObjectID {

@@ -11,6 +11,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -37,7 +38,7 @@ type unit struct {
 	bytes atomic.Int64 // approximate size of the unit including plans
 
 	// writes is set when a transaction in which the unit took shared locks has written to the same
-	// database: see [Session.lockShared].
+	// database: see [Session.LockShared].
 	writes atomic.Bool
 
 	compounds map[*syntax.SetVarStmt]syntax.Expr // see run.compound
@@ -85,7 +86,7 @@ type cachedPlan struct {
 	local     []*catalog.Table
 	database  int
 	schema    string
-	identity  *identityInsert
+	identity  *session.IdentityInsert
 	depth     int // function depth
 	locale    types.Locale
 	instead   int32 // INSTEAD OF trigger whose statement it is, 0 for none
@@ -294,13 +295,13 @@ func (u *unit) find(r *run, key planKey) any {
 // fits reports whether a cached plan, which may come from another session, is valid for r now.
 func (p *cachedPlan) fits(r *run) bool {
 	s := r.s
-	if p.database != s.dbID || p.schema != r.f.schema || p.depth != s.functionDepth || p.locale != s.opts.locale ||
-		p.truncates == s.opts.ansiWarnings || !sameIdentityInsert(p.identity, s.opts.identityInsert) ||
+	if p.database != s.DatabaseID || p.schema != r.f.schema || p.depth != s.functionDepth || p.locale != s.Options.Locale ||
+		p.truncates == s.Options.AnsiWarnings || !sameIdentityInsert(p.identity, s.Options.IdentityInsert) ||
 		p.instead != r.firingInstead() {
 		return false
 	}
 	for _, snap := range p.snaps {
-		if d := snap.Value(); d == nil || s.databaseByID(d.ID) != d {
+		if d := snap.Value(); d == nil || s.DatabaseByID(d.ID) != d {
 			return false
 		}
 	}
@@ -313,20 +314,20 @@ func (p *cachedPlan) fits(r *run) bool {
 }
 
 // sameIdentityInsert reports whether two settings of IDENTITY_INSERT are equal.
-func sameIdentityInsert(a, b *identityInsert) bool {
+func sameIdentityInsert(a, b *session.IdentityInsert) bool {
 	return a == b || a != nil && b != nil && *a == *b
 }
 
 // keep caches a plan, and takes the list of catalogs out of needs, which would keep them.
 func (u *unit) keep(r *run, key planKey, plan any, needs *compile.Needs) {
 	p := &cachedPlan{
-		plan: plan, database: r.s.dbID, schema: r.f.schema, identity: r.s.opts.identityInsert, depth: r.s.functionDepth,
-		locale: r.s.opts.locale, truncates: !r.s.opts.ansiWarnings, instead: r.firingInstead(),
+		plan: plan, database: r.s.DatabaseID, schema: r.f.schema, identity: r.s.Options.IdentityInsert, depth: r.s.functionDepth,
+		locale: r.s.Options.Locale, truncates: !r.s.Options.AnsiWarnings, instead: r.firingInstead(),
 	}
 	if needs.Volatile {
 		return
 	}
-	if d := r.s.databaseByID(r.s.dbID); d != nil {
+	if d := r.s.DatabaseByID(r.s.DatabaseID); d != nil {
 		p.snaps = append(p.snaps, weak.Make(d))
 	}
 	for _, d := range needs.Snapshots {

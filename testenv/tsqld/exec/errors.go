@@ -5,49 +5,11 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 )
-
-// failure is an error of a statement on its way to its handler: a CATCH block, the end of a scope,
-// or the end of the request.
-type failure struct {
-	err    *mserr.Error
-	before *mserr.Error // sent before err, and dropped if err is caught; may be nil
-	from   origin
-	frame  *frame // frame in which the error occurred; nil until settled
-
-	settled bool
-	pending bool   // a TRY block will catch the error; nothing was sent
-	reach   effect // if not pending: the scope that ends; the client got the error
-}
-
-// Error returns the text of the message.
-func (f *failure) Error() string { return f.err.Error() }
-
-// Unwrap returns the message.
-func (f *failure) Unwrap() error { return f.err }
-
-// compileFailure marks an error as found while a statement was compiled.
-func compileFailure(err error) error { return originated(err, atCompile) }
-
-// originated adds an origin to an error. It returns errors without an *mserr.Error unchanged.
-func originated(err error, from origin) error {
-	var f *failure
-	if errors.As(err, &f) {
-		return err
-	}
-	var e *mserr.Error
-	if !errors.As(err, &e) {
-		return err
-	}
-	return &failure{err: e, from: from}
-}
-
-// isNotSupported reports whether an error says that this server does not support a feature. SQL
-// Server would have executed the statement, so no later statement may run as if it had been
-// executed: the error therefore ends the same scope as an error of compilation.
-func isNotSupported(e *mserr.Error) bool { return e.Number == 40517 || e.Number == 40510 }
 
 // message returns the message that the client gets for an error. It returns nil for errors that end
 // the request without a message: the client has disconnected, the context has ended, or the failure
@@ -77,7 +39,7 @@ func (r *run) message(err error) *mserr.Error {
 		case errors.Is(err, store.ErrTooBig):
 			return mserr.New(7119, 16, "Attempting to grow LOB beyond maximum allowed size of 1000000000 bytes.")
 		case errors.Is(err, store.ErrCorrupt):
-			r.s.inst.report(err)
+			r.s.inst.Report(err)
 			return mserr.New(824, 24,
 				"tsqld: a database file of the embedded server is damaged. See the log of the embedded server.")
 		}
@@ -85,15 +47,8 @@ func (r *run) message(err error) *mserr.Error {
 			return e
 		}
 	}
-	r.s.inst.report(err)
+	r.s.inst.Report(err)
 	return mserr.Internal()
-}
-
-// report passes an error to Config.OnError.
-func (i *server) report(err error) {
-	if i.cfg.OnError != nil {
-		i.cfg.OnError(err)
-	}
 }
 
 // limits maps SQLite's messages about queries that exceed its limits to the messages of SQL Server
@@ -116,7 +71,7 @@ var limits = []struct {
 // limitMessage returns the message for a query that exceeds a limit of SQLite, or nil for other
 // errors.
 func limitMessage(se *store.Error) *mserr.Error {
-	if se.Code&0xff != sqliteError {
+	if se.Code&0xff != session.SQLiteError {
 		return nil
 	}
 	for _, l := range limits {
@@ -143,14 +98,7 @@ func sinkFailure(err error) error {
 		return nil
 	}
 	if refused := (*refusal)(nil); errors.As(err, &refused) {
-		return compileFailure(refused.err)
+		return failure.Compile(refused.err)
 	}
 	return &sinkError{err}
-}
-
-// asFailure returns the failure that an error wraps, if any.
-func asFailure(err error) (*failure, bool) {
-	var f *failure
-	ok := errors.As(err, &f)
-	return f, ok
 }

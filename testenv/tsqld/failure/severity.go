@@ -1,43 +1,43 @@
-package exec
+package failure
 
 import "github.com/jobagent/jobagent/testenv/tsqld/mserr"
 
-// effect tells which scope an error ends if no TRY block catches it.
-type effect uint8
+// Effect tells which scope an error ends if no TRY block catches it.
+type Effect uint8
 
 const (
-	// endStatement undoes the statement; the next statement runs.
-	endStatement effect = iota
-	// endScope ends the procedure, function or dynamic batch; its caller continues. Only a TRY
+	// EndStatement undoes the statement; the next statement runs.
+	EndStatement Effect = iota
+	// EndScope ends the procedure, function or dynamic batch; its caller continues. Only a TRY
 	// block of an outer scope can catch the error.
-	endScope
-	// endBatch ends the whole request; the transaction stays open.
-	endBatch
-	// endTransaction ends the whole request and rolls the transaction back. In a TRY block it dooms
+	EndScope
+	// EndBatch ends the whole request; the transaction stays open.
+	EndBatch
+	// EndTransaction ends the whole request and rolls the transaction back. In a TRY block it dooms
 	// the transaction instead.
-	endTransaction
-	// endConnection rolls the transaction back and closes the connection. TRY blocks do not catch
+	EndTransaction
+	// EndConnection rolls the transaction back and closes the connection. TRY blocks do not catch
 	// the error.
-	endConnection
+	EndConnection
 )
 
-// origin tells where an error comes from. Errors with the same number have a larger effect if they
+// Origin tells where an error comes from. Errors with the same number have a larger effect if they
 // occur during compilation.
-type origin uint8
+type Origin uint8
 
 const (
-	atRun      origin = iota // while a statement ran
-	atCompile                // while a statement was compiled: a name or type was not found
-	atRaise                  // RAISERROR
-	atThrow                  // THROW
-	atArgument               // conversion of an argument to the type of its parameter
+	AtRun      Origin = iota // while a statement ran
+	AtCompile                // while a statement was compiled: a name or type was not found
+	AtRaise                  // RAISERROR
+	AtThrow                  // THROW
+	AtArgument               // conversion of an argument to the type of its parameter
 )
 
-// batchErrors are the run-time errors that end the batch and the transaction even if XACT_ABORT is
+// BatchErrors are the run-time errors that end the batch and the transaction even if XACT_ABORT is
 // OFF. All other errors of severity 11 to 19 end only their statement. Source: Sommarskog, "Error
 // and Transaction Handling in SQL Server", part two, which lists conversion errors, deadlocks,
 // exceeded nesting, and attempts to log in a doomed transaction.
-var batchErrors = map[int32]bool{
+var BatchErrors = map[int32]bool{
 	217:  true, // nesting level
 	235:  true, // conversion to money
 	241:  true, // conversion to date or time
@@ -80,49 +80,49 @@ var ignoresXactAbort = map[int32]bool{
 // RAISERROR ends nothing by itself, not even under XACT_ABORT. THROW always ends the batch, and
 // honours XACT_ABORT. (Documentation: SET XACT_ABORT, "The THROW statement honors SET XACT_ABORT.
 // RAISERROR does not.")
-func effectOf(e *mserr.Error, from origin, xactAbort bool) effect {
+func effectOf(e *mserr.Error, from Origin, xactAbort bool) Effect {
 	switch {
 	case e.Class >= 20:
-		return endConnection
-	case from == atRaise || ignoresXactAbort[e.Number]:
-		return endStatement
-	case from == atThrow:
+		return EndConnection
+	case from == AtRaise || ignoresXactAbort[e.Number]:
+		return EndStatement
+	case from == AtThrow:
 		if xactAbort {
-			return endTransaction
+			return EndTransaction
 		}
-		return endBatch
-	case xactAbort || batchErrors[e.Number] && from != atArgument:
-		return endTransaction
-	case from == atCompile:
-		return endScope
+		return EndBatch
+	case xactAbort || BatchErrors[e.Number] && from != AtArgument:
+		return EndTransaction
+	case from == AtCompile:
+		return EndScope
 	}
-	return endStatement
+	return EndStatement
 }
 
 // arithmeticErrors are the errors for overflow and division by zero.
 var arithmeticErrors = map[int32]bool{220: true, 232: true, 8115: true, 8134: true}
 
-// effectOf returns the effect of an error under the session's options. (Documentation: SET
-// ARITHABORT, "If SET ARITHABORT is ON and SET ANSI WARNINGS is OFF, these error conditions cause
-// the batch to terminate. If the errors occur in a transaction, the transaction is rolled back."
-// ARITHABORT and ANSI_WARNINGS are never both OFF here.)
-func (o *options) effectOf(e *mserr.Error, from origin) effect {
-	reach := effectOf(e, from, o.xactAbort)
-	if reach == endStatement && from == atRun && !o.ansiWarnings && arithmeticErrors[e.Number] {
-		return endTransaction
+// Under returns the effect of an error under the SET options XACT_ABORT and ANSI_WARNINGS.
+// (Documentation: SET ARITHABORT, "If SET ARITHABORT is ON and SET ANSI WARNINGS is OFF, these
+// error conditions cause the batch to terminate. If the errors occur in a transaction, the
+// transaction is rolled back." ARITHABORT and ANSI_WARNINGS are never both OFF here.)
+func Under(e *mserr.Error, from Origin, xactAbort, ansiWarnings bool) Effect {
+	reach := effectOf(e, from, xactAbort)
+	if reach == EndStatement && from == AtRun && !ansiWarnings && arithmeticErrors[e.Number] {
+		return EndTransaction
 	}
 	return reach
 }
 
-// dooms reports whether an error caught by a TRY block makes the open transaction uncommittable.
+// Dooms reports whether an error caught by a TRY block makes the open transaction uncommittable.
 // Under XACT_ABORT every error does, including those of RAISERROR.
-func dooms(e *mserr.Error, from origin, xactAbort bool) bool {
-	return xactAbort || effectOf(e, from, false) == endTransaction
+func Dooms(e *mserr.Error, from Origin, xactAbort bool) bool {
+	return xactAbort || effectOf(e, from, false) == EndTransaction
 }
 
-// terminatedErrors are the errors after which the server sends message 3621, "The statement has
+// TerminatedErrors are the errors after which the server sends message 3621, "The statement has
 // been terminated.", if the statement changes data.
-var terminatedErrors = map[int32]bool{
+var TerminatedErrors = map[int32]bool{
 	220: true, 232: true, 242: true, 512: true, 515: true, 547: true, 2601: true, 2627: true, 2628: true, 8115: true,
 	8134: true, 8152: true, 8672: true, 16947: true,
 }

@@ -1,4 +1,4 @@
-package exec
+package session
 
 import (
 	"encoding/binary"
@@ -53,7 +53,7 @@ var flagNames = func() []string {
 }()
 
 // flags returns the bits of stateFlags.
-func (o *options) flags() uint64 {
+func (o *Options) flags() uint64 {
 	var bits uint64
 	for i, name := range flagNames {
 		if *toggles[name].get(o) {
@@ -63,50 +63,33 @@ func (o *options) flags() uint64 {
 	return bits
 }
 
-// States returns the states of the session, by ID.
-func (s *Session) States() []State { return s.opts.states(s.lost()) }
-
 // InitialStates returns the states to which a reset returns.
-func (s *core) InitialStates() []State { return s.base.states(0) }
+func (s *Session) InitialStates() []State { return s.base.States(0) }
 
-// states returns the states of a session with the options, by ID.
-func (o *options) states(lost uint16) []State {
+// States returns the states of a session with the options, by ID.
+func (o *Options) States(lost uint16) []State {
 	le := binary.LittleEndian
 	return []State{
 		{ID: stateFlags, Value: le.AppendUint64([]byte{byte(len(flagNames))}, o.flags())},
-		{ID: stateDates, Value: []byte{byte(o.locale.Order), byte(o.dateFirst)}},
-		{ID: stateIsolation, Value: []byte{byte(o.isolation)}},
+		{ID: stateDates, Value: []byte{byte(o.Locale.Order), byte(o.DateFirst)}},
+		{ID: stateIsolation, Value: []byte{byte(o.Isolation)}},
 		{ID: stateDeadlock, Value: []byte{byte(int8(o.deadlockPriority))}},
-		{ID: stateLock, Value: le.AppendUint32(nil, uint32(int32(o.lockTimeout)))},
-		{ID: stateRowCount, Value: le.AppendUint64(nil, uint64(o.rowCount))},
-		{ID: stateTextSize, Value: le.AppendUint32(nil, uint32(o.textSize))},
-		{ID: stateContext, Value: o.contextInfo},
+		{ID: stateLock, Value: le.AppendUint32(nil, uint32(int32(o.LockTimeout)))},
+		{ID: stateRowCount, Value: le.AppendUint64(nil, uint64(o.RowCount))},
+		{ID: stateTextSize, Value: le.AppendUint32(nil, uint32(o.TextSize))},
+		{ID: stateContext, Value: o.ContextInfo},
 		{ID: stateLost, Value: le.AppendUint16(nil, lost), Lost: lost != 0},
 	}
 }
 
 // Language returns the name of the session's language.
-func (s *core) Language() string { return types.LanguageOf(s.opts.locale).Name }
-
-// lost returns the bits of stateLost: what the session has and a new one would not have.
-func (s *Session) lost() uint16 {
-	var bits uint16
-	for i, has := range []bool{
-		s.tran.level > 0, len(s.temps) > 0, len(s.cursors) > 0, len(s.tempProcs) > 0, len(s.contextKeys) > 0,
-		len(s.impersonations) > 0, s.opts.identityInsert != nil, s.bulk != nil, s.inst.locks.Holds(s.owner), s.hasGlobals(),
-	} {
-		if has {
-			bits |= 1 << i
-		}
-	}
-	return bits
-}
+func (s *Session) Language() string { return types.LanguageOf(s.Options.Locale).Name }
 
 // errInvalidState is the error of a state that no session can have.
 var errInvalidState = errors.New("invalid state of a session")
 
 // set sets the part of the options that a state has.
-func (o *options) set(st State) error {
+func (o *Options) set(st State) error {
 	le, v := binary.LittleEndian, st.Value
 	sizes := map[uint8]int{
 		stateFlags: 9, stateDates: 2, stateIsolation: 1, stateDeadlock: 1, stateLock: 4, stateRowCount: 8, stateTextSize: 4,
@@ -121,27 +104,27 @@ func (o *options) set(st State) error {
 	case stateFlags:
 		return o.setFlags(int(v[0]), le.Uint64(v[1:]))
 	case stateDates:
-		o.locale.Order, o.dateFirst = types.DateOrder(v[0]), int(v[1])
-		valid = o.locale.Order <= types.DYM && o.dateFirst >= 1 && o.dateFirst <= 7
+		o.Locale.Order, o.DateFirst = types.DateOrder(v[0]), int(v[1])
+		valid = o.Locale.Order <= types.DYM && o.DateFirst >= 1 && o.DateFirst <= 7
 	case stateIsolation:
-		o.isolation = syntax.Isolation(v[0])
-		valid = o.isolation >= syntax.ReadUncommitted && o.isolation <= syntax.Snapshot
+		o.Isolation = syntax.Isolation(v[0])
+		valid = o.Isolation >= syntax.ReadUncommitted && o.Isolation <= syntax.Snapshot
 	case stateDeadlock:
 		o.deadlockPriority = int(int8(v[0]))
 		valid = o.deadlockPriority >= -10 && o.deadlockPriority <= 10
 	case stateLock:
-		o.lockTimeout = int(int32(le.Uint32(v)))
-		valid = o.lockTimeout >= -1
+		o.LockTimeout = int(int32(le.Uint32(v)))
+		valid = o.LockTimeout >= -1
 	case stateRowCount:
-		o.rowCount = int64(le.Uint64(v))
-		valid = o.rowCount >= 0
+		o.RowCount = int64(le.Uint64(v))
+		valid = o.RowCount >= 0
 	case stateTextSize:
-		o.textSize = int(int32(le.Uint32(v)))
-		valid = o.textSize > 0
+		o.TextSize = int(int32(le.Uint32(v)))
+		valid = o.TextSize > 0
 	case stateContext:
-		o.contextInfo = v[:len(v):len(v)]
+		o.ContextInfo = v[:len(v):len(v)]
 		if len(v) == 0 {
-			o.contextInfo = nil
+			o.ContextInfo = nil
 		}
 	case stateLost:
 		valid = le.Uint16(v) == 0
@@ -153,7 +136,7 @@ func (o *options) set(st State) error {
 }
 
 // setFlags sets the ON/OFF options. It sets no combination that SET refuses.
-func (o *options) setFlags(count int, bits uint64) error {
+func (o *Options) setFlags(count int, bits uint64) error {
 	if count != len(flagNames) || bits>>count != 0 {
 		return errInvalidState
 	}
@@ -162,7 +145,7 @@ func (o *options) setFlags(count int, bits uint64) error {
 			if bits>>i&1 == 1 != on || *toggles[name].get(o) == on {
 				continue
 			}
-			if err := o.setFlag(name, on); err != nil {
+			if err := o.SetFlag(name, on); err != nil {
 				return err
 			}
 		}
@@ -174,13 +157,13 @@ func (o *options) setFlags(count int, bits uint64) error {
 }
 
 // setPart sets the language and the states of a part.
-func (o *options) setPart(p *RecoveryPart) error {
+func (o *Options) setPart(p *RecoveryPart) error {
 	if p.Language != "" {
 		language := types.LanguageByName(p.Language)
 		if language == nil {
 			return errInvalidState
 		}
-		o.setLanguage(language)
+		o.SetLanguage(language)
 	}
 	for i, st := range p.States {
 		if slices.ContainsFunc(p.States[:i], func(other State) bool { return other.ID == st.ID }) {
@@ -197,29 +180,29 @@ func (o *options) setPart(p *RecoveryPart) error {
 // the state of its first login. Error 17832 for states that the server has not sent, and 4060 for a
 // database that cannot be used any more. ("Validate the content in SessionRecoveryData, and fail
 // the login if any data is invalid or any unknown session state exists", MS-TDS 2.2.6.4.)
-func (s *core) recover(l *Login) error {
+func (s *Session) recover(l *Login) error {
 	r := l.Recovery
-	if err := s.opts.setPart(&r.Initial); err != nil {
+	if err := s.Options.setPart(&r.Initial); err != nil {
 		return &LoginError{mserr.InvalidLoginPacket(), "session recovery: " + err.Error()}
 	}
-	s.base = s.opts
-	if err := s.opts.setPart(&r.Current); err != nil {
+	s.base = s.Options
+	if err := s.Options.setPart(&r.Current); err != nil {
 		return &LoginError{mserr.InvalidLoginPacket(), "session recovery: " + err.Error()}
 	}
-	s.inst.locks.SetPriority(s.locks, s.opts.deadlockPriority)
+	s.SetPriority(s.Options.deadlockPriority)
 	if r.Current.Database == "" {
 		return nil
 	}
-	d := s.database(r.Current.Database)
+	d := s.DatabaseByName(r.Current.Database)
 	if d != nil {
-		if _, ok := s.login.userIn(d); !ok || s.enter(d.ID) != nil {
+		if _, ok := s.Login.UserIn(d); !ok || s.Enter(d.ID) != nil {
 			d = nil
 		}
 	}
 	if d == nil {
 		return &LoginError{mserr.CannotOpenDatabase(r.Current.Database), "session recovery: the database cannot be used"}
 	}
-	s.dbID = d.ID
-	s.publishState()
+	s.DatabaseID = d.ID
+	s.PublishState()
 	return nil
 }

@@ -1,0 +1,484 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/lock"
+	"github.com/jobagent/jobagent/testenv/tsqld/meter"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/store"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// Session is the state of one connection that does not depend on the interpreter. Other goroutines
+// may access only the fields guarded by mu.
+type Session struct {
+	Server         *Server
+	id             int
+	Client         Login
+	Login          Identity // effective identity
+	Original       Identity // identity at login
+	impersonations []impersonation
+	serial         int64 // number of the session, unique in the server
+	globals        bool  // it has created global temporary tables
+
+	Conn  *store.Conn
+	meter *meter.Meter
+	// muchUsed says that the last request used so much memory that ReleaseMemory returns it.
+	muchUsed  bool
+	Locks     *lock.Client
+	LockOwner *lock.Owner // of session-owned application locks
+
+	DatabaseID int // current database
+	homeDB     int // database after a reset
+	Options    Options
+	base       Options // options after login
+
+	Tran      Transaction
+	Temps     TempTables
+	leftovers []*catalog.Table // of table variables, see dropLeftovers
+	// Variables returns the table variables of all activations, which a rollback does not change.
+	Variables   func() []*catalog.Table
+	contextKeys map[string]contextValue
+	contextSize int // size of keys and values, in bytes
+
+	StatementTime int64 // time of the statement in ticks; 0 until needed
+	RowCount      int64
+	LastError     int32
+	FetchStatus   int
+	CursorRows    int
+	LastIdentity  types.Value // @@IDENTITY, a decimal(38,0)
+	Random        builtin.Generator
+
+	connected time.Time
+	ended     chan struct{} // closed by Close
+
+	mu      sync.Mutex
+	cancel  context.CancelCauseFunc // cancels the current request; nil when idle
+	killed  bool
+	onKill  func() // set by OnKill
+	request requestInfo
+}
+
+// Close rolls back the open transaction and releases the resources of the session. It must be
+// called once. A panic in one step does not prevent the other steps.
+func (s *Session) Close() error {
+	defer s.ReleaseMemory() // last: KILL and disconnected clients do not wait for it
+	defer close(s.ended)
+	defer func() {
+		s.Server.mu.Lock()
+		defer s.Server.mu.Unlock()
+		delete(s.Server.sessions, s.id)
+		s.Server.signalLeave()
+	}()
+	defer func() {
+		s.muchUsed = s.muchUsed || s.meter.Used() > s.Server.pool.Limit()/freeMemoryDivisor
+		s.meter.Close()
+	}()
+	defer s.Server.Store.Release(s.Conn)
+	defer s.Server.Locks.Close(s.Locks)
+	if err := s.rollbackOpen(); err != nil {
+		return err
+	}
+	return s.endGlobals(context.Background())
+}
+
+// requestInfo is the part of a request that other sessions can see (sys.dm_exec_requests).
+type requestInfo struct {
+	active  bool
+	command string
+	text    string // text of the batch or of sp_executesql, "" for other requests
+	started time.Time
+	ended   time.Time
+	state
+}
+
+// state is the part of a session's state that other sessions can see. It is updated at the
+// beginning and end of each request and after each SET statement.
+type state struct {
+	database  int
+	tranCount int
+	tranID    uint64
+	tranName  string
+	tranStart time.Time
+	options   Options
+}
+
+// state returns the current state of the session.
+func (s *Session) state() state {
+	return state{
+		database: s.DatabaseID, tranCount: s.Tran.Level, tranID: s.Tran.ID, tranName: s.Tran.Name, tranStart: s.Tran.started,
+		options: s.Options,
+	}
+}
+
+// PublishState makes the current state of the session visible to other sessions.
+func (s *Session) PublishState() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.request.state = s.state()
+}
+
+// ErrKilled is the cancellation cause of a request that KILL has ended.
+var ErrKilled = errors.New("session was killed")
+
+// SPID returns the session ID (@@SPID).
+func (s *Session) SPID() int { return s.id }
+
+// Database returns the name of the current database.
+func (s *Session) Database() string {
+	if d := s.DatabaseByID(s.DatabaseID); d != nil {
+		return d.Name
+	}
+	return "master"
+}
+
+// Descriptor returns the descriptor of the open transaction, or 0.
+func (s *Session) Descriptor() uint64 {
+	if s.Tran.Level == 0 {
+		return 0
+	}
+	return s.Tran.ID
+}
+
+// DatabaseByID returns a database as this session sees it, with the uncommitted definitions of this
+// session.
+func (s *Session) DatabaseByID(id int) *catalog.Database {
+	if d := s.Tran.drafts[id]; d != nil {
+		return d
+	}
+	return s.Server.Catalog.Snapshot().DatabaseByID(id)
+}
+
+// DatabaseByName returns the database with a name, or nil. An empty name means the current
+// database.
+func (s *Session) DatabaseByName(name string) *catalog.Database {
+	if name == "" {
+		return s.DatabaseByID(s.DatabaseID)
+	}
+	for _, d := range s.Tran.drafts {
+		if EqualNames(d.Name, name) {
+			return d
+		}
+	}
+	d := s.Server.Catalog.Snapshot().Database(name)
+	if d != nil && s.Tran.drafts[d.ID] != nil {
+		return nil // renamed by this session
+	}
+	return d
+}
+
+// ReleaseMemory returns memory to the operating system after a request that used much; otherwise,
+// it is not returned before the heap has doubled. It must be called between two requests. It takes
+// long on a large heap, so call it when the client has the answer.
+func (s *Session) ReleaseMemory() {
+	if s.muchUsed {
+		s.muchUsed = false
+		debug.FreeOSMemory()
+	}
+}
+
+// freeMemoryDivisor defines the memory use from which on a session returns memory to the operating
+// system: the size of the pool divided by freeMemoryDivisor.
+const freeMemoryDivisor = 8
+
+// Meter returns the memory account of the session.
+func (s *Session) Meter() *meter.Meter { return s.meter }
+
+// Assign converts a value for an assignment.
+func (s *Session) Assign(v types.Value, from, to types.Type) (types.Value, error) {
+	return types.ConvertIn(v, from, to, types.NoStyle, s.Options.Locale)
+}
+
+// Master returns the database that stores logins.
+func (s *Session) Master() *catalog.Database { return s.DatabaseByID(catalog.DatabaseMaster) }
+
+// Now returns the time of the statement in ticks. All calls during a statement return the same
+// time.
+func (s *Session) Now() int64 {
+	if s.StatementTime == 0 {
+		s.StatementTime = s.Server.Ticks()
+	}
+	return s.StatementTime
+}
+
+// Usable returns the database with a name if the session may use it. An empty name means the
+// current database. Errors: 911, 916, and those of checkAdmission.
+func (s *Session) Usable(name string) (*catalog.Database, error) {
+	d := s.DatabaseByName(name)
+	switch {
+	case d == nil && name == "":
+		return nil, mserr.NoDatabase("")
+	case d == nil:
+		return nil, mserr.NoDatabase(name)
+	case d.ID == s.DatabaseID:
+		return d, nil
+	}
+	if err := s.Server.checkAdmission(s, d.ID); err != nil {
+		return nil, err
+	}
+	if _, ok := s.Login.UserIn(d); !ok && d.ID != catalog.DatabaseTemp { // which all logins may use
+		return nil, mserr.DatabaseAccess(s.LoginName(), d.Name)
+	}
+	return d, nil
+}
+
+// Canceled returns the cancellation cause if the context of the request has ended.
+func (s *Session) Canceled(ctx context.Context) error {
+	if err := s.meter.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// Describe returns the row of the session for system views. Other sessions may call it, so that it
+// only reads fields that are guarded by mu or never change.
+func (s *Session) Describe() catalog.SessionRow {
+	s.mu.Lock()
+	q := s.request
+	s.mu.Unlock()
+	datetime := func(t interface{ IsZero() bool }, ticks int64) int64 {
+		if t.IsZero() {
+			return 0
+		}
+		return types.RoundDateTime(ticks)
+	}
+	login, sid := s.Original.Label()
+	out := catalog.SessionRow{
+		ID: s.id, LoginTime: types.RoundDateTime(types.TicksOf(s.connected)), Host: s.Client.Host,
+		Program: s.Client.App,
+		Login:   login, OriginalLogin: login, SID: sid, Status: "sleeping",
+		DatabaseID: q.database,
+		Library:    s.Client.Library, PID: s.Client.PID, Version: int64(s.Client.Version),
+		OpenTransactions: q.tranCount, TransactionID: int64(q.tranID), Options: q.options.sessionOptions(),
+		PacketSize:       s.Client.PacketSize,
+		Address:          ClientAddress(s.Client),
+		Encrypted:        s.Client.Encrypted,
+		LastRequestStart: datetime(q.started, types.TicksOf(q.started)),
+		LastRequestEnd:   datetime(q.ended, types.TicksOf(q.ended)),
+	}
+	if most := s.Server.Config.ProgramName; most > 0 && len(out.Program) > most {
+		out.Program = out.Program[:most]
+	}
+	if q.tranCount > 0 {
+		out.TransactionName, out.TransactionStart = cmp.Or(q.tranName, "user_transaction"), datetime(q.tranStart,
+			types.TicksOf(q.tranStart))
+	}
+	if q.active {
+		out.Status, out.Command, out.LastRequestEnd, out.Text = "running", q.command, 0, q.text
+		out.Elapsed = s.Server.Now().Sub(q.started).Milliseconds()
+		if w, ok := s.Server.Locks.Waiting(s.Locks); ok {
+			out.Status, out.BlockedBy = "suspended", w.Blocker
+			out.WaitType, out.WaitTime = "LCK_M_"+w.Mode.Abbreviation(), time.Since(w.Since).Milliseconds()
+			out.WaitResource = fmt.Sprintf("DATABASE: %d", w.Resource.Database)
+			if w.Resource.App {
+				out.WaitResource = fmt.Sprintf("APPLICATION: %d:%d:[%s]", w.Resource.Database, w.Resource.Principal,
+					w.Resource.Name)
+			}
+		}
+	}
+	return out
+}
+
+// current returns the ID of the session's current database. Other sessions may call it.
+func (s *Session) current() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.request.database
+}
+
+// Temporary returns the temporary tables of the session.
+func (s *Session) Temporary() []catalog.TempTable {
+	var out []catalog.TempTable
+	for _, t := range s.Temps {
+		temp := catalog.TempTable{Table: t, Number: TempNumber(t)}
+		s.Server.mu.Lock()
+		if c := s.Server.counters[s.IdentityKey(0, t)]; c != nil && c.Used {
+			temp.Identity = c.Last
+		}
+		s.Server.mu.Unlock()
+		out = append(out, temp)
+	}
+	return out
+}
+
+// ClientAddress returns client_net_address: <local machine> for a connection within the machine
+// that is not one of TCP (documentation of sys.dm_exec_connections).
+func ClientAddress(l Login) string {
+	if host, _, ok := TCPAddress(l.Remote); ok {
+		return host
+	}
+	return "<local machine>"
+}
+
+// Kill cancels the current request of the session and makes further requests fail. Then it calls
+// the function of OnKill. Kill is safe for concurrent use.
+func (s *Session) Kill() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.killed {
+		return
+	}
+	s.killed = true
+	if s.cancel != nil {
+		s.cancel(ErrKilled)
+	}
+	if s.onKill != nil {
+		s.onKill()
+	}
+}
+
+// OnKill sets the function that Kill calls after it has canceled the current request. The function
+// must make the owner of the session call Close soon, and must not block. If the session was killed
+// before, OnKill calls the function at once.
+func (s *Session) OnKill(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.onKill = f
+	if s.killed {
+		f()
+	}
+}
+
+// IsKilled reports whether the session was killed.
+func (s *Session) IsKilled() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.killed
+}
+
+// EndSessions kills sessions and waits until they have ended.
+func (s *Session) EndSessions(ctx context.Context, list []*Session) error {
+	for _, o := range list {
+		o.Kill()
+	}
+	for _, o := range list {
+		select {
+		case <-o.ended:
+		case <-ctx.Done():
+			return s.Canceled(ctx)
+		}
+	}
+	return nil
+}
+
+// TCPAddress returns host and port of an address; ok is false unless it is one of TCP.
+func TCPAddress(a net.Addr) (host string, port int, ok bool) {
+	tcp, ok := a.(*net.TCPAddr)
+	if !ok {
+		return "", 0, false
+	}
+	return tcp.AddrPort().Addr().Unmap().String(), tcp.Port, true
+}
+
+// BeginRequest begins a request, which cancel cancels. The error is ErrKilled.
+func (s *Session) BeginRequest(ctx context.Context, cancel context.CancelCauseFunc, command, text string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.killed {
+		return ErrKilled
+	}
+	s.cancel = cancel
+	s.request = requestInfo{active: true, command: command, text: text, started: s.Server.Now(), state: s.state()}
+	s.meter.Begin(ctx)
+	return nil
+}
+
+// EndRequest ends a request.
+func (s *Session) EndRequest() {
+	s.muchUsed = s.meter.End() > s.Server.pool.Limit()/freeMemoryDivisor
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cancel = nil
+	s.request.active, s.request.text, s.request.ended, s.request.state = false, "", s.Server.Now(), s.state()
+}
+
+// RestoreDefaults restores the state after the login, between requests. An open transaction stays,
+// and with it the temporary tables. The error is one of [core.enter] or of SQLite.
+func (s *Session) RestoreDefaults(ctx context.Context) error {
+	isolation := s.Options.Isolation
+	s.Options = s.base
+	s.Options.Isolation = isolation // sp_reset_connection keeps the isolation level (KB 3025845)
+	s.Server.Locks.ReleaseAll(s.LockOwner)
+	s.Server.Locks.SetPriority(s.Locks, 0)
+	s.contextKeys, s.contextSize = nil, 0
+	s.RowCount, s.LastError, s.FetchStatus, s.LastIdentity = 0, 0, 0, nil
+	s.DatabaseID = s.homeDB
+	if s.DatabaseByID(s.DatabaseID) == nil {
+		s.DatabaseID = catalog.DatabaseMaster
+	}
+	if err := s.Enter(s.DatabaseID); err != nil {
+		return err
+	}
+	if s.Tran.Level > 0 {
+		return nil
+	}
+	if err := s.DropTemps(ctx, nil); err != nil {
+		return err
+	}
+	return s.endGlobals(ctx)
+}
+
+// ContextValue is a value of SESSION_CONTEXT.
+type contextValue struct {
+	val      types.Value // sql_variant
+	readOnly bool
+}
+
+// maxContextSize limits the size of all keys and values of a session's context, in bytes
+// (documentation of sp_set_session_context).
+const maxContextSize = 1 << 20
+
+// ContextValue returns the value of SESSION_CONTEXT for a key, a sql_variant.
+func (s *Session) ContextValue(key string) types.Value { return s.contextKeys[catalog.Fold(key)].val }
+
+// HasContext reports whether SESSION_CONTEXT has keys.
+func (s *Session) HasContext() bool { return len(s.contextKeys) > 0 }
+
+// SetContextValue sets a value of SESSION_CONTEXT. Errors: 15664 for a key that is read-only, 15665
+// if the values need too much memory.
+func (s *Session) SetContextValue(key string, v types.Value, readOnly bool) error {
+	folded := catalog.Fold(key)
+	if s.contextKeys[folded].readOnly {
+		return mserr.SessionContextReadOnly(key)
+	}
+	if s.contextKeys == nil {
+		s.contextKeys = map[string]contextValue{}
+	}
+	grow := len(folded) + PayloadSize(v)
+	if old, ok := s.contextKeys[folded]; ok {
+		grow = PayloadSize(v) - PayloadSize(old.val)
+	}
+	if grow > 0 && s.contextSize+grow > maxContextSize {
+		return mserr.SessionContextFull(key)
+	}
+	s.contextSize += grow
+	s.contextKeys[folded] = contextValue{val: v, readOnly: readOnly}
+	return nil
+}
+
+// SetPriority sets the priority of the session in deadlocks, from -10 to 10.
+func (s *Session) SetPriority(priority int) {
+	s.Options.deadlockPriority = priority
+	s.Server.Locks.SetPriority(s.Locks, priority)
+}
+
+// WaitEnd waits until the session has ended, at most for a time.
+func (s *Session) WaitEnd(ctx context.Context, most time.Duration) {
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	select {
+	case <-s.ended:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
