@@ -5,6 +5,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/module"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -72,7 +73,7 @@ func (e env) ObjectByName(database, schema, name string) (builtin.Object, bool) 
 				ID: t.ObjectID, Name: t.Name, Schema: "dbo", SchemaID: catalog.SchemaDBO, Kind: "U",
 			}, database != ""
 		}
-		if p := e.r.s.tempProcs[catalog.Fold(name)]; p != nil && (database == "" || session.EqualNames(database, "tempdb")) {
+		if p := e.r.s.TempProcedures[catalog.Fold(name)]; p != nil && (database == "" || session.EqualNames(database, "tempdb")) {
 			return builtin.Object{
 				ID: p.ObjectID, Name: p.Name, Schema: "dbo", SchemaID: catalog.SchemaDBO, Kind: "P",
 			}, database != ""
@@ -169,26 +170,13 @@ func (e env) ObjectByID(database int, id int32) (builtin.Object, bool) {
 	return builtin.Object{}, false
 }
 
-// moduleOf returns the module part of an object, or nil for objects without a text.
-func moduleOf(o catalog.Object) *catalog.Module {
-	switch o := o.(type) {
-	case *catalog.View:
-		return &o.Module
-	case *catalog.Procedure:
-		return &o.Module
-	case *catalog.Function:
-		return &o.Module
-	}
-	return nil
-}
-
 // ObjectDefinition implements [builtin.Objects].
 func (e env) ObjectDefinition(id int32) (string, bool) {
 	d := e.db(0)
 	if d == nil {
 		return "", false
 	}
-	if m := moduleOf(d.ObjectByID(id)); m != nil {
+	if m := module.Of(d.ObjectByID(id)); m != nil {
 		return m.Text, !m.Encrypted
 	}
 	c, ok := d.ConstraintByID(id)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/module"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -169,7 +170,7 @@ func (e env) ObjectFlag(id int32, property string) (int, bool) {
 	if c, ok := d.ConstraintByID(id); ok {
 		return constraintFlag(d, c, property)
 	}
-	if m := moduleOf(o); m != nil {
+	if m := module.Of(o); m != nil {
 		return moduleFlag(m, o.Head().Kind, property)
 	}
 	if t := e.table(id); t != nil {

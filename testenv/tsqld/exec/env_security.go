@@ -103,16 +103,10 @@ func (e env) IsRoleMember(role, principal string) (is, known bool) {
 	return d.IsMember(id, target.ID), true
 }
 
-// serverRoles are the fixed server roles.
-var serverRoles = []string{
-	"sysadmin", "securityadmin", "serveradmin", "setupadmin", "processadmin", "diskadmin", "dbcreator", "bulkadmin",
-	"public",
-}
-
 // IsServerRoleMember implements [builtin.Security].
 func (e env) IsServerRoleMember(role, login string) (is, known bool) {
 	role = catalog.Fold(role)
-	if !slices.Contains(serverRoles, role) {
+	if !slices.Contains(session.ServerRoles, role) {
 		return false, false
 	}
 	snap := e.r.s.inst.Catalog.Snapshot()

@@ -6,6 +6,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/failure"
+	"github.com/jobagent/jobagent/testenv/tsqld/module"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
@@ -218,7 +219,7 @@ func (r *run) call(name *syntax.ObjectName, args []callArg) (result, error) {
 		code, err := r.callSystemIn(name, p, args)
 		return statusOf(code), err
 	}
-	if isTempProcedure(name.Last()) {
+	if module.IsTemporary(name.Last()) {
 		return r.callTempProcedure(name, args)
 	}
 	o, d, err := r.object(name)
@@ -261,7 +262,7 @@ func hasSystemPrefix(n *syntax.ObjectName) bool {
 func (r *run) callProcedure(d *catalog.Database, p *catalog.Procedure, args []callArg) (int32, error) {
 	s := r.s
 	owner := d.Owner(p)
-	if isTempProcedure(p.Name) {
+	if module.IsTemporary(p.Name) {
 		owner = -1 // no ownership chain
 	} else if r.f == nil || r.f.owner < 0 || owner != r.f.owner || d.ID != s.DatabaseID {
 		if !s.May(d, "EXECUTE", catalog.Securable{Class: catalog.ClassObject, Major: int(p.ObjectID)}) {
@@ -360,16 +361,12 @@ func (r *run) endScope(f *frame, err error) error {
 	return err
 }
 
-// maxParameters is "Parameters per stored procedure" in SQL Server's maximum capacity
-// specifications.
-const maxParameters = 2100
-
-// bind sets the parameters of an activation. Error 180 for more than maxParameters, each of which
+// bind sets the parameters of an activation. Error 180 for more than MaxParameters, each of which
 // is looked for among all.
 func (r *run) bind(f *frame, proc string, args []callArg) error {
 	params := f.unit.params
-	if len(params) > maxParameters || len(args) > maxParameters {
-		return mserr.TooManyParametersIn("EXECUTE", maxParameters)
+	if len(params) > module.MaxParameters || len(args) > module.MaxParameters {
+		return mserr.TooManyParametersIn("EXECUTE", module.MaxParameters)
 	}
 	resolved := r.resolve(f)
 	if len(params) == 0 && len(args) > 0 {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/module"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
@@ -283,7 +284,7 @@ func triggerUnit(tr *catalog.Trigger) (*unit, *syntax.CreateTriggerStmt, error) 
 		st *syntax.CreateTriggerStmt
 	}
 	v, err := tr.Memo.Get(func() (any, error) {
-		st, err := parseModule(tr.Module())
+		st, err := module.Parse(tr.Module())
 		if err != nil {
 			return nil, err
 		}

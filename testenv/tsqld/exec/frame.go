@@ -74,3 +74,11 @@ func (f *frame) declare(name string, t types.Type, v types.Value) *variable {
 	f.vars[catalog.Fold(name)] = x
 	return x
 }
+
+// outerTemps returns the temporary tables of the caller, nil in a batch.
+func (f *frame) outerTemps() session.TempTables {
+	if f.kind == batchFrame {
+		return nil
+	}
+	return f.temps
+}

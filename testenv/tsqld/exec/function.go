@@ -8,6 +8,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
 	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
+	"github.com/jobagent/jobagent/testenv/tsqld/module"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
@@ -73,7 +74,7 @@ func localKey(key, prefix string) (database int, object int32, err error) {
 // it.
 func functionUnit(f *catalog.Function) (*unit, error) {
 	v, err := f.Memo.Get(func() (any, error) {
-		st, err := parseModule(&f.Module)
+		st, err := module.Parse(&f.Module)
 		if err != nil {
 			return nil, err
 		}
@@ -317,32 +318,4 @@ func (r *run) callFunctionByExec(d *catalog.Database, fn *catalog.Function, args
 	}
 	v, err := r.scalarFunction(d.ID, fn.ObjectID, vals)
 	return result{v, fn.Returns}, err
-}
-
-// allowedInFunction returns an error for statements that are not allowed in functions.
-func allowedInFunction(st syntax.Stmt) error {
-	switch st := st.(type) {
-	case *syntax.SelectStmt, *syntax.DeclareStmt, *syntax.SetVarStmt, *syntax.DeclareCursorStmt, *syntax.OpenStmt,
-		*syntax.FetchStmt, *syntax.CloseStmt, *syntax.DeallocateStmt:
-		return nil
-	case *syntax.InsertStmt:
-		return localTarget(st.Target, "INSERT")
-	case *syntax.UpdateStmt:
-		return localTarget(st.Target, "UPDATE")
-	case *syntax.DeleteStmt:
-		return localTarget(st.Target, "DELETE")
-	case *syntax.MergeStmt:
-		return localTarget(st.Target, "MERGE")
-	case *syntax.ExecStmt:
-		return mserr.FunctionsOnly()
-	}
-	return mserr.SideEffect(statementName(st))
-}
-
-// localTarget returns an error unless the target of a change is a table variable.
-func localTarget(t syntax.TableSource, verb string) error {
-	if _, ok := t.(*syntax.TableVar); ok {
-		return nil
-	}
-	return mserr.SideEffect(verb)
 }

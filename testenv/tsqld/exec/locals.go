@@ -6,6 +6,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/failure"
+	"github.com/jobagent/jobagent/testenv/tsqld/module"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
@@ -75,7 +76,7 @@ func (r *run) resolve(f *frame) *varTypes {
 		vt.params = append(vt.params, r.resolveType(p.Type))
 	}
 	for _, d := range u.decls {
-		if err := r.s.Meter().Work(nodeWork); err != nil {
+		if err := r.s.Meter().Work(module.NodeWork); err != nil {
 			for len(vt.decls) < len(u.decls) {
 				vt.decls = append(vt.decls, resolvedType{err: err})
 			}
@@ -117,7 +118,7 @@ func (r *run) declareStmt(st *syntax.DeclareStmt) error {
 		switch {
 		case d.Cursor:
 		case d.Table != nil:
-			t, err := r.shape(d, func() (*catalog.Table, error) { return r.localDefinition(d.Name, d.Table) })
+			t, err := r.shape(d, func() (*catalog.Table, error) { return r.definer().LocalDefinition(d.Name, d.Table) })
 			if err != nil {
 				return err
 			}

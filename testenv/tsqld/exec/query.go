@@ -339,7 +339,7 @@ func (r *run) selectInto(st *syntax.SelectStmt, p *compile.Plan) error {
 // selectIntoTemp executes SELECT ... INTO a temporary table.
 func (r *run) selectIntoTemp(st *syntax.SelectStmt, t *catalog.Table, needs *compile.Needs) error {
 	s := r.s
-	if s.Temps[catalog.Fold(t.Name)] != nil && !r.shadows(t.Name) {
+	if s.Temps[catalog.Fold(t.Name)] != nil && !s.Shadows(t.Name, r.f.outerTemps()) {
 		return mserr.ObjectExists(t.Name)
 	}
 	t, err := r.shape(st, func() (*catalog.Table, error) {
@@ -376,12 +376,4 @@ func (r *run) selectIntoTemp(st *syntax.SelectStmt, t *catalog.Table, needs *com
 		return err
 	}
 	return r.done(n, CommandSelectInto)
-}
-
-// shadows reports whether the visible temporary table with a name belongs to a caller. The current
-// activation may then create its own table with the same name.
-func (r *run) shadows(name string) bool {
-	key := catalog.Fold(name)
-	t := r.s.Temps[key]
-	return t != nil && r.f.kind != batchFrame && r.f.temps[key] == t
 }

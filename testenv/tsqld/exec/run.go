@@ -6,6 +6,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/failure"
+	"github.com/jobagent/jobagent/testenv/tsqld/module"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
@@ -237,7 +238,7 @@ func (r *run) definitionsChanged(err error, snap *catalog.Snapshot, sets int) bo
 // simpleStmt runs a statement that contains no other statement.
 func (r *run) simpleStmt(st syntax.Stmt) error {
 	if r.inFunction {
-		if err := allowedInFunction(st); err != nil {
+		if err := module.AllowedInFunction(st); err != nil {
 			return err
 		}
 	}
@@ -248,7 +249,7 @@ func (r *run) simpleStmt(st syntax.Stmt) error {
 	case *syntax.InsertStmt, *syntax.UpdateStmt, *syntax.DeleteStmt, *syntax.MergeStmt:
 		return r.change(st)
 	case *syntax.TruncateStmt:
-		return r.truncate(st)
+		return r.definer().Truncate(st)
 	case *syntax.DeclareStmt:
 		return r.declareStmt(st)
 	case *syntax.SetVarStmt:

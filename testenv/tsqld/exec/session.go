@@ -15,8 +15,7 @@ import (
 type Session struct {
 	*session.Session
 	inst          *Instance
-	tempProcs     map[string]*tempProcedure // by folded name
-	cursors       map[string]*cursor        // global cursors
+	cursors       map[string]*cursor // global cursors
 	handles       map[int64]*prepared
 	nextHandle    int64
 	batchIdentity types.Value // SCOPE_IDENTITY() of batches
@@ -130,7 +129,7 @@ func (s *Session) Reset(ctx context.Context, sink Sink, keepTransaction bool) er
 	for _, p := range s.handles {
 		s.Meter().Drop(p.size())
 	}
-	s.cursors, s.handles, s.bulk, s.tempProcs, s.caught, s.batchIdentity = nil, nil, nil, nil, nil, nil
+	s.cursors, s.handles, s.bulk, s.caught, s.batchIdentity = nil, nil, nil, nil, nil
 	if err := s.RestoreDefaults(ctx); err != nil {
 		return err
 	}

@@ -77,7 +77,9 @@ func init() {
 		{name: "sp_set_session_context", run: (*run).setSessionContext, params: []systemParam{
 			{"@key", sysname, false}, {"@value", types.VariantType, false}, {"@read_only", types.BitType, true},
 		}},
-		{name: "sp_rename", run: (*run).rename, params: []systemParam{
+		{name: "sp_rename", run: func(r *run, a arguments) (int32, error) {
+			return r.definer().Rename(a.text("objname"), a.text("newname"), a.text("objtype"))
+		}, params: []systemParam{
 			{"@objname", types.NVarCharOf(1035), false}, {"@newname", sysname, false},
 			{"@objtype", types.VarCharOf(13), true},
 		}},
@@ -102,19 +104,23 @@ func init() {
 		{name: "xp_regread", raw: (*run).readRegistry},
 		{name: "xp_instance_regread", raw: (*run).readRegistry},
 		{
-			name: "sp_addrolemember", run: (*run).addRoleMember,
+			name: "sp_addrolemember", run: func(r *run, a arguments) (int32, error) {
+				return r.definer().AddRoleMember(a.text("rolename"), a.text("membername"))
+			},
 			params: []systemParam{{"@rolename", sysname, false}, {"@membername", sysname, false}},
 		},
 		{
-			name: "sp_droprolemember", run: (*run).dropRoleMember,
+			name: "sp_droprolemember", run: func(r *run, a arguments) (int32, error) {
+				return r.definer().DropRoleMember(a.text("rolename"), a.text("membername"))
+			},
 			params: []systemParam{{"@rolename", sysname, false}, {"@membername", sysname, false}},
 		},
 		{
-			name: "sp_refreshview", run: (*run).refreshModule,
+			name: "sp_refreshview", run: func(r *run, a arguments) (int32, error) { return r.definer().RefreshModule(a.text("viewname")) },
 			params: []systemParam{{"@viewname", types.NVarCharOf(776), false}},
 		},
 		{
-			name: "sp_refreshsqlmodule", run: (*run).refreshModule,
+			name: "sp_refreshsqlmodule", run: func(r *run, a arguments) (int32, error) { return r.definer().RefreshModule(a.text("name")) },
 			params: []systemParam{{"@name", types.NVarCharOf(776), false}, {"@namespace", sysname, true}},
 		},
 		{
@@ -448,4 +454,12 @@ func (r *run) recompile(a arguments) (int32, error) {
 		return 1, mserr.NoSuchProcObject(name, d.Name)
 	}
 	return 0, nil
+}
+
+// SetTriggerOrder executes sp_settriggerorder.
+func (r *run) setTriggerOrder(a arguments) (int32, error) {
+	if a["namespace"] != nil {
+		return 1, mserr.NotSupported("DDL triggers")
+	}
+	return r.definer().SetTriggerOrder(a.text("triggername"), a.text("order"), a.text("stmttype"))
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/module"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
@@ -188,7 +189,7 @@ func (r *run) beginImplicitly(st syntax.Stmt) error {
 		*syntax.MergeStmt, *syntax.UnsupportedStmt, *syntax.DeclareStmt:
 		return nil
 	}
-	switch verb, _, _ := strings.Cut(statementName(st), " "); verb {
+	switch verb, _, _ := strings.Cut(module.StatementName(st), " "); verb {
 	case "CREATE", "DROP", "GRANT", "REVOKE":
 		return r.startImplicitly()
 	}

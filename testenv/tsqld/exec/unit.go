@@ -10,6 +10,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
+	"github.com/jobagent/jobagent/testenv/tsqld/module"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
@@ -237,7 +238,7 @@ func parseUnit(m *meter.Meter, key unitKey) (*unit, error) {
 // procedureUnit returns the unit of a procedure. The definition of the procedure caches it.
 func procedureUnit(p *catalog.Procedure) (*unit, error) {
 	v, err := p.Memo.Get(func() (any, error) {
-		st, err := parseModule(&p.Module)
+		st, err := module.Parse(&p.Module)
 		if err != nil {
 			return nil, err
 		}
@@ -252,31 +253,6 @@ func procedureUnit(p *catalog.Procedure) (*unit, error) {
 		return nil, err
 	}
 	return v.(*unit), nil
-}
-
-// parseModule parses the text of a module and returns its last statement, which defines the module.
-// The tree may belong to several instances.
-func parseModule(m *catalog.Module) (syntax.Stmt, error) {
-	if m.Parsed == nil {
-		return parseModuleText(m)
-	}
-	st, err := m.Parsed.Get(func() (any, error) { return parseModuleText(m) })
-	if err != nil {
-		return nil, err
-	}
-	return st.(syntax.Stmt), nil
-}
-
-// parseModuleText is parseModule without a cache.
-func parseModuleText(m *catalog.Module) (syntax.Stmt, error) {
-	b, err := syntax.Parse(m.Text, syntax.Options{QuotedIdentifier: m.QuotedIdentifier})
-	if err != nil {
-		return nil, err
-	}
-	if len(b.Stmts) == 0 {
-		return nil, mserr.NotSupported("a module without a text")
-	}
-	return b.Stmts[len(b.Stmts)-1], nil
 }
 
 // find returns a cached plan that fits the session's view, or nil.

@@ -28,3 +28,39 @@ func SplitName(text string) *syntax.ObjectName {
 
 // EqualNames reports whether two identifiers are equal.
 func EqualNames(a, b string) bool { return a == b || catalog.Fold(a) == catalog.Fold(b) }
+
+// Schemas returns the schemas of d in which a name is looked up: the schema of the name, or else
+// own, the default schema of the activation, and dbo.
+func (s *Session) Schemas(d *catalog.Database, own, schema string) []string {
+	switch {
+	case schema != "":
+		return []string{schema}
+	case d.ID != s.DatabaseID || EqualNames(own, "dbo"):
+		return []string{"dbo"}
+	}
+	return []string{own, "dbo"}
+}
+
+// Object returns the object with a name and its database, or a nil object. It follows synonyms. own
+// is the default schema of the activation. Errors: 208 for a cycle of synonyms, and those of Place.
+func (s *Session) Object(n *syntax.ObjectName, own string) (catalog.Object, *catalog.Database, error) {
+	const maxSynonyms = 8 // SQL Server forbids synonyms of synonyms; the limit only ends cycles
+	for range maxSynonyms {
+		d, err := s.Place(n)
+		if err != nil {
+			return nil, nil, err
+		}
+		var found catalog.Object
+		for _, schema := range s.Schemas(d, own, n.Schema()) {
+			if found = d.Object(schema, n.Last()); found != nil {
+				break
+			}
+		}
+		syn, ok := found.(*catalog.Synonym)
+		if !ok {
+			return found, d, nil
+		}
+		n = SplitName(syn.Base)
+	}
+	return nil, nil, mserr.InvalidObject(n.String())
+}

@@ -102,3 +102,9 @@ func PermissionDenied(d *catalog.Database, o catalog.Object, permission string) 
 	}
 	return mserr.ObjectPermission(permission, h.Name, d.Name, schema)
 }
+
+// ServerRoles are the fixed server roles.
+var ServerRoles = []string{
+	"sysadmin", "securityadmin", "serveradmin", "setupadmin", "processadmin", "diskadmin", "dbcreator", "bulkadmin",
+	"public",
+}

@@ -46,6 +46,8 @@ type Session struct {
 	Tran      Transaction
 	Temps     TempTables
 	leftovers []*catalog.Table // of table variables, see dropLeftovers
+	// TempProcedures are the local temporary procedures, by folded name.
+	TempProcedures map[string]*TempProcedure
 	// Variables returns the table variables of all activations, which a rollback does not change.
 	Variables   func() []*catalog.Table
 	contextKeys map[string]contextValue
@@ -410,7 +412,7 @@ func (s *Session) RestoreDefaults(ctx context.Context) error {
 	s.Options.Isolation = isolation // sp_reset_connection keeps the isolation level (KB 3025845)
 	s.Server.Locks.ReleaseAll(s.LockOwner)
 	s.Server.Locks.SetPriority(s.Locks, 0)
-	s.contextKeys, s.contextSize = nil, 0
+	s.contextKeys, s.contextSize, s.TempProcedures = nil, 0, nil
 	s.RowCount, s.LastError, s.FetchStatus, s.LastIdentity = 0, 0, 0, nil
 	s.DatabaseID = s.homeDB
 	if s.DatabaseByID(s.DatabaseID) == nil {

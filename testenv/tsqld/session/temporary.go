@@ -37,6 +37,14 @@ func (t TempTables) Without(name string) TempTables {
 	return c
 }
 
+// TempProcedure is a local temporary procedure (#name). It is visible only to its session and
+// exists until it is dropped or the session is reset or closed (documentation of CREATE PROCEDURE).
+// It runs in the database in which it was created, with the permissions of the caller.
+type TempProcedure struct {
+	*catalog.Procedure
+	Database int
+}
+
 // localIDs counts the object IDs of temporary tables and table variables. The IDs are negative and
 // below those of system views.
 var localIDs atomic.Int32
@@ -57,6 +65,14 @@ func (s *Session) CreateTemp(ctx context.Context, t *catalog.Table) error {
 	}
 	s.Temps = s.Temps.With(t.Name, t)
 	return nil
+}
+
+// Shadows reports whether the visible temporary table with a name is one of outer, the tables of
+// the caller. The current activation may then create its own table with the same name.
+func (s *Session) Shadows(name string, outer TempTables) bool {
+	key := catalog.Fold(name)
+	t := s.Temps[key]
+	return t != nil && outer[key] == t
 }
 
 // createLocal creates the SQLite table of a temporary table. It drops an existing table with the

@@ -1,18 +1,70 @@
-package exec
+package ddl
 
 import (
+	"context"
 	"strconv"
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/module"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// define executes a statement that changes definitions.
-func (r *run) define(st syntax.Stmt) error {
+// Interpreter is what definitions need of the interpreter of T-SQL.
+type Interpreter interface {
+	// Compiler returns a compiler that resolves names as the running statement does.
+	Compiler() *compile.Compiler
+	// Value evaluates an expression and converts the result implicitly to a type.
+	Value(e syntax.Expr, to types.Type) (types.Value, error)
+	// Info sends an informational message to the client.
+	Info(m *mserr.Error) error
+	// LocalTable returns the temporary table or table variable with a name, or nil.
+	LocalTable(name string) *catalog.Table
+	// Shape returns the definition that build has returned for a node before, or else calls build.
+	Shape(node syntax.Node, build func() (*catalog.Table, error)) (*catalog.Table, error)
+	// InSchema calls do with another default schema of the activation.
+	InSchema(schema string, do func() error) error
+}
+
+// Place is the activation in which a statement runs.
+type Place struct {
+	Text       string // of the batch, for the text of a module
+	Schema     string // default schema
+	Level      int    // depth of activations, from 0
+	InFunction bool   // inside a user-defined function
+	// Outer are the temporary tables of the caller. They are nil in a batch.
+	Outer session.TempTables
+}
+
+// Executor executes statements that change definitions, in one activation.
+type Executor struct {
+	ctx   context.Context
+	s     *session.Session
+	host  Interpreter
+	place Place
+}
+
+// New returns an executor for a place in a session.
+func New(ctx context.Context, s *session.Session, host Interpreter, p Place) *Executor {
+	return &Executor{ctx: ctx, s: s, host: host, place: p}
+}
+
+// object returns the object with a name and its database, or a nil object.
+func (r *Executor) object(n *syntax.ObjectName) (catalog.Object, *catalog.Database, error) {
+	return r.s.Object(n, r.place.Schema)
+}
+
+// schemas returns the schemas in which a name is looked up.
+func (r *Executor) schemas(d *catalog.Database, schema string) []string {
+	return r.s.Schemas(d, r.place.Schema, schema)
+}
+
+// Execute executes a statement that changes definitions. Errors of the client are *mserr.Error.
+func (r *Executor) Execute(st syntax.Stmt) error {
 	switch st := st.(type) {
 	case *syntax.CreateTableStmt:
 		return r.createTable(st)
@@ -69,22 +121,11 @@ func (r *run) define(st syntax.Stmt) error {
 	case *syntax.CreateStatisticsStmt, *syntax.UpdateStatisticsStmt:
 		return nil // SQLite plans without statistics
 	}
-	return mserr.NotSupported("%s", statementName(st))
-}
-
-// statementName returns the name of a statement for messages: its first two words, such as "CREATE
-// TABLE".
-func statementName(st syntax.Stmt) string {
-	text := syntax.Print(st)
-	words := strings.Fields(strings.ToUpper(text))
-	if len(words) > 2 {
-		words = words[:2]
-	}
-	return strings.TrimRight(strings.Join(words, " "), "(;,")
+	return mserr.NotSupported("%s", module.StatementName(st))
 }
 
 // target returns the database and the existing schema in which a statement creates an object.
-func (r *run) target(n *syntax.ObjectName) (*catalog.Database, string, error) {
+func (r *Executor) target(n *syntax.ObjectName) (*catalog.Database, string, error) {
 	d, err := r.s.Place(n)
 	if err != nil {
 		return nil, "", err
@@ -106,7 +147,7 @@ func (r *run) target(n *syntax.ObjectName) (*catalog.Database, string, error) {
 }
 
 // moduleTarget is target for modules, whose name must not contain a database.
-func (r *run) moduleTarget(n *syntax.ObjectName, statement string) (*catalog.Database, string, error) {
+func (r *Executor) moduleTarget(n *syntax.ObjectName, statement string) (*catalog.Database, string, error) {
 	if n.Database() != "" {
 		return nil, "", mserr.DatabaseNotAllowed(statement)
 	}
@@ -116,13 +157,11 @@ func (r *run) moduleTarget(n *syntax.ObjectName, statement string) (*catalog.Dat
 	return r.target(n)
 }
 
-// dbcc executes DBCC: CHECKIDENT, USEROPTIONS, and commands without an effect here.
-func (r *run) dbcc(st *syntax.DBCCStmt) error {
+// dbcc executes DBCC: CHECKIDENT, and commands without an effect here.
+func (r *Executor) dbcc(st *syntax.DBCCStmt) error {
 	switch st.Command {
 	case "CHECKIDENT":
 		return r.checkIdent(st)
-	case "USEROPTIONS":
-		return r.userOptions()
 	case "FREEPROCCACHE", "DROPCLEANBUFFERS", "FREESYSTEMCACHE", "FREESESSIONCACHE", "UPDATEUSAGE", "CHECKDB",
 		"CHECKTABLE", "CHECKALLOC", "CHECKCATALOG", "CHECKCONSTRAINTS", "SHRINKDATABASE", "SHRINKFILE":
 		if st.Command == "CHECKCONSTRAINTS" {
@@ -131,20 +170,20 @@ func (r *run) dbcc(st *syntax.DBCCStmt) error {
 		if findOption(st.Options, "NO_INFOMSGS") != nil {
 			return nil
 		}
-		return r.info(mserr.New(2528, 0,
+		return r.host.Info(mserr.New(2528, 0,
 			"DBCC execution completed. If DBCC printed error messages, contact your system administrator."))
 	}
 	return mserr.NotSupported("DBCC %s", st.Command)
 }
 
 // checkIdent executes DBCC CHECKIDENT (table [, NORESEED | RESEED [, value]]).
-func (r *run) checkIdent(st *syntax.DBCCStmt) error {
+func (r *Executor) checkIdent(st *syntax.DBCCStmt) error {
 	if len(st.Args) == 0 {
 		return mserr.New(2560, 16, "Parameter 1 is incorrect for this DBCC statement.")
 	}
 	name := wordOf(st.Args[0])
 	n := session.SplitName(name)
-	database, t := 0, r.localTable(n.Last())
+	database, t := 0, r.host.LocalTable(n.Last())
 	if t == nil {
 		o, d, err := r.object(n)
 		if err != nil {
@@ -178,9 +217,9 @@ func (r *run) checkIdent(st *syntax.DBCCStmt) error {
 			current = strconv.FormatInt(c.Last, 10)
 		}
 		if mode == "NORESEED" || len(st.Args) < 3 {
-			return r.info(mserr.New(7998, 10, "Checking identity information: current identity value '%s'.", current))
+			return r.host.Info(mserr.New(7998, 10, "Checking identity information: current identity value '%s'.", current))
 		}
-		v, err := r.value(st.Args[2], types.BigIntType)
+		v, err := r.host.Value(st.Args[2], types.BigIntType)
 		if err != nil {
 			return err
 		}
@@ -191,11 +230,11 @@ func (r *run) checkIdent(st *syntax.DBCCStmt) error {
 		if !c.Used {
 			fresh.Last -= col.Auto.Increment
 		}
-		r.s.inst.SetCounter(key, fresh)
+		r.s.Server.SetCounter(key, fresh)
 		if err := r.s.StoreIdentity(r.ctx, database, t, fresh.Last); err != nil {
 			return err
 		}
-		return r.info(mserr.New(7998, 10, "Checking identity information: current identity value '%s'.", current))
+		return r.host.Info(mserr.New(7998, 10, "Checking identity information: current identity value '%s'.", current))
 	}
 	if database == 0 {
 		return do()

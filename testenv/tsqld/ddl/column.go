@@ -1,4 +1,4 @@
-package exec
+package ddl
 
 import (
 	"errors"
@@ -16,7 +16,7 @@ import (
 
 // builder creates the definition of a table from its syntax.
 type builder struct {
-	r     *run
+	r     *Executor
 	d     *catalog.Database // database for the lookup of types, names and referenced tables
 	e     *catalog.Edit     // nil for temporary tables, table variables and table types
 	t     *catalog.Table
@@ -150,7 +150,7 @@ func (b *builder) columnType(c *catalog.Column, def *syntax.ColumnDef) error {
 		// A column with the name timestamp needs no type.
 		ref = &syntax.TypeRef{Name: &syntax.ObjectName{Parts: []syntax.Ident{{Name: "timestamp"}}}}
 	}
-	t, alias, table, err := b.r.compiler().Type(ref)
+	t, alias, table, err := b.r.host.Compiler().Type(ref)
 	switch {
 	case errors.Is(err, mserr.UnknownSystemType("")):
 		return mserr.UnknownType(len(b.t.Columns)+1, ref.Name.String())
@@ -281,7 +281,7 @@ func (b *builder) defaultValue(c *catalog.Column, def *syntax.DefaultConstraint)
 			return mserr.NewSequentialID()
 		}
 	} else {
-		if _, err := b.r.compiler().Scalar(def.Value, c.Type); err != nil {
+		if _, err := b.r.host.Compiler().Scalar(def.Value, c.Type); err != nil {
 			return err
 		}
 	}
@@ -326,7 +326,7 @@ func (b *builder) formula(c *catalog.Column, def *syntax.ColumnDef) error {
 			break
 		}
 	}
-	t, nullable, sql, err := b.r.compiler().Formula(b.t, def.Computed)
+	t, nullable, sql, err := b.r.host.Compiler().Formula(b.t, def.Computed)
 	if err != nil {
 		return err
 	}

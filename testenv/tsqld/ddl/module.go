@@ -1,82 +1,25 @@
-package exec
+package ddl
 
 import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/failure"
+	"github.com/jobagent/jobagent/testenv/tsqld/module"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// moduleText returns the text of a module for sys.sql_modules. It is the text of the whole batch,
-// so that line numbers count from the start of the batch. Like SQL Server it replaces ALTER by
-// CREATE, and removes the words OR and ALTER from CREATE OR ALTER. The text between the words
-// stays, so that three blanks follow CREATE
-// (https://sqlquantumleap.com/2018/01/09/t-sql-create-or-alter-part-1).
-func (r *run) moduleText(st syntax.Stmt, verb syntax.Verb) string {
-	text := r.f.unit.text
-	if verb == syntax.Create {
-		return text
-	}
-	start := st.Start()
-	var kept strings.Builder
-	kept.WriteString(text[:start])
-	rest := text[start:]
-	words := 1
-	if verb == syntax.CreateOrAlter {
-		words = 3
-	}
-	for i := range words {
-		blank := skipBlank(rest)
-		kept.WriteString(rest[:blank])
-		rest = strings.TrimLeftFunc(rest[blank:], isLetter)
-		if i == 0 {
-			kept.WriteString("CREATE")
-		}
-	}
-	return kept.String() + rest
-}
-
-// isLetter reports whether a character is an ASCII letter.
-func isLetter(c rune) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
-
-// skipBlank returns the length of the blanks and comments at the start of a text.
-func skipBlank(s string) int {
-	i := 0
-	for i < len(s) {
-		switch {
-		case s[i] <= ' ':
-			i++
-		case strings.HasPrefix(s[i:], "--"):
-			n := strings.IndexByte(s[i:], '\n')
-			if n < 0 {
-				return len(s)
-			}
-			i += n + 1
-		case strings.HasPrefix(s[i:], "/*"):
-			n := strings.Index(s[i+2:], "*/")
-			if n < 0 {
-				return len(s)
-			}
-			i += n + 4
-		default:
-			return i
-		}
-	}
-	return i
-}
-
 // module returns the properties that all kinds of modules share.
-func (r *run) module(st syntax.Stmt, verb syntax.Verb, o *syntax.ModuleOptions) (*catalog.Module, error) {
+func (r *Executor) module(st syntax.Stmt, verb syntax.Verb, o *syntax.ModuleOptions) (*catalog.Module, error) {
 	if o.NativeCompiled {
 		return nil, mserr.NotSupported("NATIVE_COMPILATION")
 	}
 	s := r.s
 	m := &catalog.Module{
-		Text: r.moduleText(st, verb), AnsiNulls: s.Options.AnsiNulls, QuotedIdentifier: s.Options.QuotedIdentifier,
+		Text: module.Text(r.place.Text, st, verb), AnsiNulls: s.Options.AnsiNulls, QuotedIdentifier: s.Options.QuotedIdentifier,
 		SchemaBound: o.SchemaBinding, Encrypted: o.Encryption,
 	}
 	switch {
@@ -100,9 +43,9 @@ func (r *run) module(st syntax.Stmt, verb syntax.Verb, o *syntax.ModuleOptions) 
 }
 
 // params resolves the parameters of a module. statement is CREATE PROCEDURE or CREATE FUNCTION.
-func (r *run) params(statement string, list []*syntax.Param) ([]catalog.Param, error) {
-	if len(list) > maxParameters {
-		return nil, mserr.TooManyParametersIn(statement, maxParameters)
+func (r *Executor) params(statement string, list []*syntax.Param) ([]catalog.Param, error) {
+	if len(list) > module.MaxParameters {
+		return nil, mserr.TooManyParametersIn(statement, module.MaxParameters)
 	}
 	var out []catalog.Param
 	known := make(map[string]bool, len(list)) // folded names
@@ -110,7 +53,7 @@ func (r *run) params(statement string, list []*syntax.Param) ([]catalog.Param, e
 		if p.Varying || session.EqualNames(p.Type.Name.Last(), "cursor") {
 			return nil, mserr.NotSupported("cursor parameters")
 		}
-		t, alias, table, err := r.compiler().Type(p.Type)
+		t, alias, table, err := r.host.Compiler().Type(p.Type)
 		if err != nil {
 			return nil, failure.ErrorAt(err, p)
 		}
@@ -145,7 +88,7 @@ func (r *run) params(statement string, list []*syntax.Param) ([]catalog.Param, e
 
 // putModule creates or replaces a module. It checks the permissions and the existing object. build
 // gets the header of the module and returns the module.
-func (r *run) putModule(
+func (r *Executor) putModule(
 	n *syntax.ObjectName, verb syntax.Verb, permission string, fits func(catalog.Object) bool,
 	build func(h catalog.Header) (catalog.Object, error),
 ) error {
@@ -187,15 +130,14 @@ func (r *run) putModule(
 }
 
 // createProcedure executes CREATE, ALTER and CREATE OR ALTER PROCEDURE.
-func (r *run) createProcedure(st *syntax.CreateProcedureStmt) error {
+func (r *Executor) createProcedure(st *syntax.CreateProcedureStmt) error {
 	if st.Number > 1 {
 		return mserr.NotSupported("numbered procedures")
 	}
 	if st.ForReplication {
 		return mserr.NotSupported("FOR REPLICATION")
 	}
-	u := &unit{body: st.Body, params: st.Params}
-	if err := u.check(nil); err != nil {
+	if _, err := module.Check(nil, st.Params, "", st.Body); err != nil {
 		return withModuleName(err, st.Name)
 	}
 	m, err := r.module(st, st.Verb, &st.Options)
@@ -206,7 +148,7 @@ func (r *run) createProcedure(st *syntax.CreateProcedureStmt) error {
 	if err != nil {
 		return withModuleName(err, st.Name)
 	}
-	if isTempProcedure(st.Name.Last()) {
+	if module.IsTemporary(st.Name.Last()) {
 		return r.createTempProcedure(st, m, params)
 	}
 	fits := func(o catalog.Object) bool { return o.Head().Kind == catalog.KindProcedure }
@@ -215,20 +157,9 @@ func (r *run) createProcedure(st *syntax.CreateProcedureStmt) error {
 		p := &catalog.Procedure{
 			Header: h, Params: params, Recompile: st.Options.Recompile, DefaultSchema: r.s.DefaultSchema(),
 		}
-		copyModule(&p.Module, m)
+		module.Copy(&p.Module, m)
 		return p, nil
 	})
-}
-
-// copyModule copies a module without its cached unit.
-func copyModule(to, from *catalog.Module) {
-	to.Text = from.Text
-	to.AnsiNulls = from.AnsiNulls
-	to.QuotedIdentifier = from.QuotedIdentifier
-	to.SchemaBound = from.SchemaBound
-	to.Encrypted = from.Encrypted
-	to.ExecuteAs = from.ExecuteAs
-	to.ExecuteAsID = from.ExecuteAsID
 }
 
 // withModuleName adds the name of a module to an error in its text.
@@ -240,7 +171,7 @@ func withModuleName(err error, n *syntax.ObjectName) error {
 }
 
 // createView executes CREATE, ALTER and CREATE OR ALTER VIEW.
-func (r *run) createView(st *syntax.CreateViewStmt) error {
+func (r *Executor) createView(st *syntax.CreateViewStmt) error {
 	if name := st.Name.Last(); catalog.IsLocalTemp(name) || catalog.IsGlobalTemp(name) {
 		return failure.Compile(mserr.TemporaryView(name))
 	}
@@ -249,11 +180,11 @@ func (r *run) createView(st *syntax.CreateViewStmt) error {
 		return err
 	}
 	if m.SchemaBound {
-		if err := checkBinding(st); err != nil {
+		if err := module.CheckBinding(st); err != nil {
 			return failure.Compile(withModuleName(err, st.Name))
 		}
 	}
-	cols, err := r.compiler().View(st.Name.Last(), st.Query, st.Columns, nil)
+	cols, err := r.host.Compiler().View(st.Name.Last(), st.Query, st.Columns, nil)
 	if err != nil {
 		return failure.Compile(withModuleName(err, st.Name))
 	}
@@ -262,7 +193,7 @@ func (r *run) createView(st *syntax.CreateViewStmt) error {
 			st.Name))
 	}
 	if st.CheckOption {
-		if err := r.compiler().CheckOption(st); err != nil {
+		if err := r.host.Compiler().CheckOption(st); err != nil {
 			return failure.Compile(withModuleName(err, st.Name))
 		}
 	}
@@ -270,13 +201,13 @@ func (r *run) createView(st *syntax.CreateViewStmt) error {
 	return r.putModule(st.Name, st.Verb, "CREATE VIEW", fits, func(h catalog.Header) (catalog.Object, error) {
 		h.Kind = catalog.KindView
 		v := &catalog.View{Header: h, Columns: cols, CheckOption: st.CheckOption, DefaultSchema: r.s.DefaultSchema()}
-		copyModule(&v.Module, m)
+		module.Copy(&v.Module, m)
 		return v, nil
 	})
 }
 
 // createFunction executes CREATE, ALTER and CREATE OR ALTER FUNCTION.
-func (r *run) createFunction(st *syntax.CreateFunctionStmt) error {
+func (r *Executor) createFunction(st *syntax.CreateFunctionStmt) error {
 	m, err := r.module(st, st.Verb, &st.Options)
 	if err != nil {
 		return err
@@ -293,11 +224,11 @@ func (r *run) createFunction(st *syntax.CreateFunctionStmt) error {
 	fn := &catalog.Function{
 		Params: params, ReturnsNullOnNull: st.Options.ReturnsNull, DefaultSchema: r.s.DefaultSchema(),
 	}
-	copyModule(&fn.Module, m)
+	module.Copy(&fn.Module, m)
 	switch {
 	case st.Returns != nil:
 		fn.Kind = catalog.KindScalarFunction
-		t, alias, _, err := r.compiler().Type(st.Returns)
+		t, alias, _, err := r.host.Compiler().Type(st.Returns)
 		if err == nil &&
 			(t.ID == types.Text || t.ID == types.NText || t.ID == types.Image || t.ID == types.RowVersion) {
 			err = mserr.New(2733, 16, "The %s data type is invalid for return values.", t.Name())
@@ -310,19 +241,19 @@ func (r *run) createFunction(st *syntax.CreateFunctionStmt) error {
 		}
 	case st.Query != nil:
 		fn.Kind = catalog.KindInlineFunction
-		if fn.Columns, err = r.compiler().View(st.Name.Last(), st.Query, nil, params); err != nil {
+		if fn.Columns, err = r.host.Compiler().View(st.Name.Last(), st.Query, nil, params); err != nil {
 			return failure.Compile(withModuleName(err, st.Name))
 		}
 	default:
 		fn.Kind = catalog.KindTableFunction
 		fn.ReturnVariable = st.TableVar
-		if fn.Table, err = r.localDefinition(st.TableVar, st.Table); err != nil {
+		if fn.Table, err = r.LocalDefinition(st.TableVar, st.Table); err != nil {
 			return withModuleName(err, st.Name)
 		}
 		fn.Columns = fn.Table.Shape()
 	}
 	if st.Query == nil {
-		if err := r.checkFunction(st, fn); err != nil {
+		if err := module.CheckFunction(st); err != nil {
 			return withModuleName(err, st.Name)
 		}
 	}
@@ -334,94 +265,20 @@ func (r *run) createFunction(st *syntax.CreateFunctionStmt) error {
 	})
 }
 
-// checkFunction returns an error for statements that are not allowed in functions, and for a
-// missing RETURN.
-func (r *run) checkFunction(st *syntax.CreateFunctionStmt, fn *catalog.Function) error {
-	u := &unit{body: st.Body, params: st.Params, returns: fn.Returns, table: st.TableVar != "", tableVar: st.TableVar}
-	if err := u.check(nil); err != nil {
-		return err
-	}
-	var bad error
-	for _, s := range st.Body {
-		syntax.Inspect(s, func(n syntax.Node) bool {
-			s, ok := n.(syntax.Stmt)
-			if !ok || bad != nil {
-				return bad == nil
-			}
-			switch s := s.(type) {
-			case *syntax.BlockStmt, *syntax.IfStmt, *syntax.WhileStmt, *syntax.ReturnStmt, *syntax.BreakStmt,
-				*syntax.ContinueStmt, *syntax.LabelStmt, *syntax.GotoStmt:
-				return true
-			case *syntax.TryStmt:
-				bad = failure.At(mserr.SideEffect("BEGIN TRY"), s)
-			case *syntax.SelectStmt:
-				if returnsRows(s) {
-					bad = failure.At(mserr.SelectInFunction(), s)
-				}
-				return false
-			case *syntax.ExecStmt:
-				return false // functions and extended procedures are allowed; checked when the statement runs
-			default:
-				if err := allowedInFunction(s); err != nil {
-					bad = failure.ErrorAt(err, s)
-				}
-				return false
-			}
-			return false
-		})
-	}
-	if bad != nil {
-		return bad
-	}
-	if len(st.Body) == 0 || !endsInReturn(st.Body[len(st.Body)-1]) {
-		return mserr.FunctionWithoutReturn()
-	}
-	return nil
-}
-
-// endsInReturn reports whether a statement is RETURN or a block that ends in RETURN.
-func endsInReturn(st syntax.Stmt) bool {
-	switch st := st.(type) {
-	case *syntax.ReturnStmt:
-		return true
-	case *syntax.BlockStmt:
-		return len(st.Body) > 0 && endsInReturn(st.Body[len(st.Body)-1])
-	}
-	return false
-}
-
-// returnsRows reports whether a SELECT sends rows to the client instead of assigning variables.
-func returnsRows(st *syntax.SelectStmt) bool {
-	sel, ok := st.Query.Body.(*syntax.Select)
-	if !ok {
-		return true
-	}
-	for _, item := range sel.Items {
-		if _, assigns := item.(*syntax.SelectAssign); assigns {
-			return false
-		}
-	}
-	return true
-}
-
-// refreshModule executes sp_refreshview and sp_refreshsqlmodule: it binds a view again.
-func (r *run) refreshModule(a arguments) (int32, error) {
-	name := a.text("viewname")
-	if name == "" {
-		name = a.text("name")
-	}
+// RefreshModule executes sp_refreshview and sp_refreshsqlmodule: it binds a view again.
+func (r *Executor) RefreshModule(name string) (int32, error) {
 	o, d, err := r.object(session.SplitName(name))
 	if err != nil {
 		return 1, err
 	}
 	v, ok := o.(*catalog.View)
 	if !ok {
-		if o != nil && moduleOf(o) != nil {
+		if o != nil && module.Of(o) != nil {
 			return 0, nil // other modules are bound at execution
 		}
 		return 1, mserr.NoSuchProcObject(name, d.Name)
 	}
-	st, err := parseModule(&v.Module)
+	st, err := module.Parse(&v.Module)
 	if err != nil {
 		return 1, err
 	}
@@ -429,7 +286,7 @@ func (r *run) refreshModule(a arguments) (int32, error) {
 	if !ok {
 		return 1, mserr.NoSuchProcObject(name, d.Name)
 	}
-	cols, err := r.compiler().View(v.Name, def.Query, def.Columns, nil)
+	cols, err := r.host.Compiler().View(v.Name, def.Query, def.Columns, nil)
 	if err != nil {
 		return 1, err
 	}

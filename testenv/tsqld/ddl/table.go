@@ -1,4 +1,4 @@
-package exec
+package ddl
 
 import (
 	"strings"
@@ -6,6 +6,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
 	"github.com/jobagent/jobagent/testenv/tsqld/failure"
+	"github.com/jobagent/jobagent/testenv/tsqld/module"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
@@ -13,7 +14,7 @@ import (
 )
 
 // createTable executes CREATE TABLE.
-func (r *run) createTable(st *syntax.CreateTableStmt) error {
+func (r *Executor) createTable(st *syntax.CreateTableStmt) error {
 	if err := tableOptions(st.Options); err != nil {
 		return err
 	}
@@ -44,7 +45,7 @@ func (r *run) createTable(st *syntax.CreateTableStmt) error {
 			return err
 		}
 		e.AddTable(t)
-		r.s.inst.ResetCounter(session.CounterKey{Database: d.ID, Object: t.ObjectID})
+		r.s.Server.ResetCounter(session.CounterKey{Database: d.ID, Object: t.ObjectID})
 		return nil
 	})
 }
@@ -62,15 +63,15 @@ func tableOptions(opts []*syntax.Option) error {
 }
 
 // createTempTable executes CREATE TABLE #name.
-func (r *run) createTempTable(st *syntax.CreateTableStmt, name string) error {
+func (r *Executor) createTempTable(st *syntax.CreateTableStmt, name string) error {
 	s := r.s
-	if r.inFunction {
+	if r.place.InFunction {
 		return mserr.New(2772, 16, "Cannot access temporary tables from within a function.")
 	}
-	if s.Temps[catalog.Fold(name)] != nil && !r.shadows(name) {
+	if s.Temps[catalog.Fold(name)] != nil && !s.Shadows(name, r.place.Outer) {
 		return mserr.ObjectExists(name)
 	}
-	t, err := r.shape(st, func() (*catalog.Table, error) { return r.localDefinition(name, st.Def) })
+	t, err := r.host.Shape(st, func() (*catalog.Table, error) { return r.LocalDefinition(name, st.Def) })
 	if err != nil {
 		return err
 	}
@@ -80,8 +81,8 @@ func (r *run) createTempTable(st *syntax.CreateTableStmt, name string) error {
 	return r.s.LocalChange(r.ctx, func() error { return s.CreateTemp(r.ctx, t) })
 }
 
-// localDefinition returns the definition of a temporary table or table variable.
-func (r *run) localDefinition(name string, def *syntax.TableDef) (*catalog.Table, error) {
+// LocalDefinition returns the definition of a temporary table or table variable.
+func (r *Executor) LocalDefinition(name string, def *syntax.TableDef) (*catalog.Table, error) {
 	d := r.s.DatabaseByID(r.s.DatabaseID)
 	t := &catalog.Table{
 		Header: catalog.Header{
@@ -90,7 +91,7 @@ func (r *run) localDefinition(name string, def *syntax.TableDef) (*catalog.Table
 		},
 		Temporary: true,
 	}
-	t.SQLName = session.LocalName(name, r.f.level)
+	t.SQLName = session.LocalName(name, r.place.Level)
 	b := &builder{r: r, d: d, t: t, label: name}
 	if err := b.define(def); err != nil {
 		return nil, err
@@ -98,13 +99,13 @@ func (r *run) localDefinition(name string, def *syntax.TableDef) (*catalog.Table
 	t.ObjectID = session.NewLocalID()
 	catalog.Number(t)
 	if strings.HasPrefix(name, "@") {
-		t.SQLName = session.VariableName(t, r.f.level)
+		t.SQLName = session.VariableName(t, r.place.Level)
 	}
 	return t, nil
 }
 
 // alterTable executes ALTER TABLE.
-func (r *run) alterTable(st *syntax.AlterTableStmt) error {
+func (r *Executor) alterTable(st *syntax.AlterTableStmt) error {
 	name := st.Table.Last()
 	if catalog.IsLocalTemp(name) {
 		return r.alterTemp(st, name)
@@ -138,7 +139,7 @@ func (r *run) alterTable(st *syntax.AlterTableStmt) error {
 }
 
 // alterAction applies an action to b.t. It returns the values of new and changed columns.
-func (r *run) alterAction(
+func (r *Executor) alterAction(
 	b *builder, old *catalog.Table, action syntax.AlterTableAction,
 ) (map[int]catalog.Fill, error) {
 	switch action.(type) {
@@ -170,7 +171,7 @@ func (r *run) alterAction(
 
 // alterTemp executes ALTER TABLE on a temporary table. It creates the table again and copies the
 // rows, whatever the action is. That is slow, but ALTER TABLE on temporary tables is rare.
-func (r *run) alterTemp(st *syntax.AlterTableStmt, name string) error {
+func (r *Executor) alterTemp(st *syntax.AlterTableStmt, name string) error {
 	s := r.s
 	old := s.Temps[catalog.Fold(name)]
 	if old == nil {
@@ -199,7 +200,7 @@ func (r *run) alterTemp(st *syntax.AlterTableStmt, name string) error {
 }
 
 // addItems executes ALTER TABLE ... ADD.
-func (r *run) addItems(b *builder, old *catalog.Table, a *syntax.AlterAdd) (map[int]catalog.Fill, error) {
+func (r *Executor) addItems(b *builder, old *catalog.Table, a *syntax.AlterAdd) (map[int]catalog.Fill, error) {
 	before := len(b.t.Columns)
 	checks, keys := len(b.t.Checks), len(b.t.ForeignKeys)
 	if err := b.define(a.Def); err != nil {
@@ -238,7 +239,7 @@ func withValues(def *syntax.TableDef, column string) bool {
 }
 
 // fillNew returns the value of a new column in existing rows.
-func (r *run) fillNew(b *builder, old *catalog.Table, c *catalog.Column, applyDefault bool) (catalog.Fill, error) {
+func (r *Executor) fillNew(b *builder, old *catalog.Table, c *catalog.Column, applyDefault bool) (catalog.Fill, error) {
 	switch {
 	case c.Formula != nil:
 		return catalog.Fill{}, nil
@@ -253,7 +254,7 @@ func (r *run) fillNew(b *builder, old *catalog.Table, c *catalog.Column, applyDe
 				database = 0
 			}
 			last := c.Auto.Seed + (n-1)*c.Auto.Increment
-			r.s.inst.SetCounter(r.s.IdentityKey(database, old), session.Counter{Last: last, Used: true})
+			r.s.Server.SetCounter(r.s.IdentityKey(database, old), session.Counter{Last: last, Used: true})
 			if err := r.s.StoreIdentity(r.ctx, database, old, last); err != nil {
 				return catalog.Fill{}, err
 			}
@@ -271,7 +272,7 @@ func (r *run) fillNew(b *builder, old *catalog.Table, c *catalog.Column, applyDe
 		if f, ok := unparen(e).(*syntax.FuncCall); ok && (session.EqualNames(f.Name.Last(), "NEWID") || plainNewSequential(f)) {
 			return catalog.Fill{SQL: "randomblob(16)"}, nil
 		}
-		v, err := r.value(e, c.Type)
+		v, err := r.host.Value(e, c.Type)
 		if err != nil {
 			return catalog.Fill{}, err
 		}
@@ -303,7 +304,7 @@ func unparen(e syntax.Expr) syntax.Expr {
 }
 
 // countRows counts the rows of a table.
-func (r *run) countRows(d *catalog.Database, t *catalog.Table) (int64, error) {
+func (r *Executor) countRows(d *catalog.Database, t *catalog.Table) (int64, error) {
 	row, err := r.s.Conn.QueryRow(r.ctx, "SELECT count(*) FROM "+session.SQLTable(d, t), nil)
 	if err != nil {
 		return 0, err
@@ -312,10 +313,10 @@ func (r *run) countRows(d *catalog.Database, t *catalog.Table) (int64, error) {
 }
 
 // dropItems executes ALTER TABLE ... DROP.
-func (r *run) dropItems(b *builder, a *syntax.AlterDrop) error {
+func (r *Executor) dropItems(b *builder, a *syntax.AlterDrop) error {
 	d := constraintDrop{b: b}
 	for _, item := range a.Items {
-		if err := r.s.Meter().Work(nodeWork); err != nil {
+		if err := r.s.Meter().Work(module.NodeWork); err != nil {
 			return err
 		}
 		var err error
@@ -387,7 +388,7 @@ func (b *builder) dependents(c *catalog.Column, statement string, retyped bool) 
 		}
 	}
 	for _, k := range b.t.Checks {
-		if err := b.r.s.Meter().Work(nodeWork + parseWork*len(k.Text)); err != nil {
+		if err := b.r.s.Meter().Work(module.NodeWork + parseWork*len(k.Text)); err != nil {
 			return err
 		}
 		if b.mentions(k.Text, c) {
@@ -428,7 +429,7 @@ func (b *builder) computedDependents(c *catalog.Column, statement string) error 
 		if o.Formula == nil || o == c {
 			continue
 		}
-		if err := b.r.s.Meter().Work(nodeWork + parseWork*len(o.Formula.Text)); err != nil {
+		if err := b.r.s.Meter().Work(module.NodeWork + parseWork*len(o.Formula.Text)); err != nil {
 			return err
 		}
 		if b.mentions(o.Formula.Text, c) {
@@ -485,7 +486,7 @@ func (b *builder) referencing(ix *catalog.Index, gone map[any]bool) (*catalog.Fo
 }
 
 // alterColumn executes ALTER COLUMN.
-func (r *run) alterColumn(b *builder, a *syntax.AlterColumn) (map[int]catalog.Fill, error) {
+func (r *Executor) alterColumn(b *builder, a *syntax.AlterColumn) (map[int]catalog.Fill, error) {
 	const statement = "ALTER TABLE ALTER COLUMN"
 	c := b.t.Column(a.Column.Name.Name)
 	if c == nil {
@@ -587,7 +588,7 @@ func hasIndexColumn(ix *catalog.Index, id int) bool {
 }
 
 // switchConstraints executes [NO]CHECK CONSTRAINT.
-func (r *run) switchConstraints(b *builder, a *syntax.AlterCheck) error {
+func (r *Executor) switchConstraints(b *builder, a *syntax.AlterCheck) error {
 	found := map[string]bool{} // whether a wanted name exists
 	for _, n := range a.Names {
 		found[catalog.Fold(n.Name)] = false
@@ -621,15 +622,15 @@ func (r *run) switchConstraints(b *builder, a *syntax.AlterCheck) error {
 	return nil
 }
 
-// truncate executes TRUNCATE TABLE.
-func (r *run) truncate(st *syntax.TruncateStmt) error {
+// Truncate executes TRUNCATE TABLE.
+func (r *Executor) Truncate(st *syntax.TruncateStmt) error {
 	r.s.RowCount = 0
 	if t := r.s.Temps[catalog.Fold(st.Table.Last())]; t != nil {
 		return r.s.LocalChange(r.ctx, func() error {
 			if _, err := r.s.Conn.Exec(r.ctx, "DELETE FROM "+session.SQLTable(nil, t), nil); err != nil {
 				return err
 			}
-			r.s.inst.ResetCounter(r.s.IdentityKey(0, t))
+			r.s.Server.ResetCounter(r.s.IdentityKey(0, t))
 			return nil
 		})
 	}
@@ -655,7 +656,7 @@ func (r *run) truncate(st *syntax.TruncateStmt) error {
 		if t.IdentityColumn() == nil {
 			return nil
 		}
-		r.s.inst.SetCounter(r.s.IdentityKey(d.ID, t), session.Counter{})
+		r.s.Server.SetCounter(r.s.IdentityKey(d.ID, t), session.Counter{})
 		_, err := r.s.Conn.Exec(r.ctx,
 			"UPDATE "+d.SQLName()+"."+catalog.IdentityTable+" SET last = NULL WHERE object_id = ?1",
 			[]types.Value{int64(t.ObjectID)})

@@ -1,4 +1,4 @@
-package exec
+package ddl
 
 import (
 	"slices"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/failure"
+	"github.com/jobagent/jobagent/testenv/tsqld/module"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
@@ -133,7 +134,7 @@ func (b *builder) explicitNull(c *catalog.Column) bool { return b.nullGiven[c] }
 
 // work counts a step of a definition that looks for columns, or compares an index with the others.
 func (b *builder) work(lookups int) error {
-	return b.r.s.Meter().Work(nodeWork + lookupWork*lookups*len(b.t.Columns) + len(b.t.Indexes))
+	return b.r.s.Meter().Work(module.NodeWork + lookupWork*lookups*len(b.t.Columns) + len(b.t.Indexes))
 }
 
 // lookupWork is the cost of comparing the name of a column, in steps of [meter.Meter.Work].
@@ -169,7 +170,7 @@ func constraintFailed(err error) error {
 // check adds CHECK.
 func (b *builder) check(k *syntax.CheckConstraint, column string) error {
 	catalog.Number(b.t)
-	sql, err := b.r.compiler().Check(b.t, k.Cond)
+	sql, err := b.r.host.Compiler().Check(b.t, k.Cond)
 	if err != nil {
 		return err
 	}
@@ -213,7 +214,7 @@ func (b *builder) foreignKey(k *syntax.ForeignKeyConstraint, column string) erro
 	if b.e == nil || catalog.IsGlobalTemp(b.t.Name) {
 		if strings.HasPrefix(b.t.Name, "#") {
 			// SQL Server ignores foreign keys of temporary tables and sends this message.
-			return b.r.info(mserr.New(1766, 0,
+			return b.r.host.Info(mserr.New(1766, 0,
 				"Skipping FOREIGN KEY constraint '%s' definition for temporary table. FOREIGN KEY constraints are not enforced on local or global temporary tables.",
 				k.Name.Name))
 		}
@@ -418,7 +419,7 @@ func (b *builder) newIndex(def *syntax.IndexDef, column string) (*catalog.Index,
 		ix.Included = append(ix.Included, c.ID)
 	}
 	if def.Where != nil {
-		if ix.FilterSQL, err = b.r.compiler().Filter(b.t, def.Where); err != nil {
+		if ix.FilterSQL, err = b.r.host.Compiler().Filter(b.t, def.Where); err != nil {
 			return nil, err
 		}
 		ix.Filter = b.filterText(def.Where)

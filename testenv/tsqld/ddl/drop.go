@@ -1,4 +1,4 @@
-package exec
+package ddl
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/module"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
@@ -22,7 +23,7 @@ var dropKinds = map[string][]catalog.Kind{
 }
 
 // drop executes DROP.
-func (r *run) drop(st *syntax.DropStmt) error {
+func (r *Executor) drop(st *syntax.DropStmt) error {
 	switch st.Kind {
 	case "MASTER KEY":
 		return nil
@@ -30,7 +31,7 @@ func (r *run) drop(st *syntax.DropStmt) error {
 		return nil
 	}
 	for _, n := range st.Names {
-		if err := r.s.Meter().Work(nodeWork); err != nil {
+		if err := r.s.Meter().Work(module.NodeWork); err != nil {
 			return err
 		}
 		if err := r.dropOne(st, n); err != nil {
@@ -41,7 +42,7 @@ func (r *run) drop(st *syntax.DropStmt) error {
 }
 
 // dropOne drops one object.
-func (r *run) dropOne(st *syntax.DropStmt, n *syntax.ObjectName) error {
+func (r *Executor) dropOne(st *syntax.DropStmt, n *syntax.ObjectName) error {
 	if kinds, ok := dropKinds[st.Kind]; ok {
 		return r.dropObject(st, n, kinds)
 	}
@@ -65,12 +66,12 @@ func (r *run) dropOne(st *syntax.DropStmt, n *syntax.ObjectName) error {
 }
 
 // dropObject drops a table, module, sequence or synonym.
-func (r *run) dropObject(st *syntax.DropStmt, n *syntax.ObjectName, kinds []catalog.Kind) error {
+func (r *Executor) dropObject(st *syntax.DropStmt, n *syntax.ObjectName, kinds []catalog.Kind) error {
 	word := strings.ToLower(st.Kind)
 	if st.Kind == "TABLE" && catalog.IsLocalTemp(n.Last()) {
 		return r.dropTemp(st, n)
 	}
-	if isTempProcedure(n.Last()) && slices.Contains(kinds, catalog.KindProcedure) {
+	if module.IsTemporary(n.Last()) && slices.Contains(kinds, catalog.KindProcedure) {
 		return r.dropTempProcedure(st, n)
 	}
 	if st.Kind != "TABLE" && n.Database() != "" {
@@ -119,7 +120,7 @@ func (r *run) dropObject(st *syntax.DropStmt, n *syntax.ObjectName, kinds []cata
 				}
 			}
 		}
-		by, err := schemaBinder(d, o)
+		by, err := module.SchemaBinder(d, o)
 		if err != nil {
 			return err
 		}
@@ -127,7 +128,7 @@ func (r *run) dropObject(st *syntax.DropStmt, n *syntax.ObjectName, kinds []cata
 			return mserr.ReferencedByObject("DROP "+st.Kind, n.String(), by.Head().Name)
 		}
 		e.Drop(o)
-		r.s.inst.ResetCounter(session.CounterKey{Database: d.ID, Object: id})
+		r.s.Server.ResetCounter(session.CounterKey{Database: d.ID, Object: id})
 		if i := r.s.Options.IdentityInsert; i != nil && i.Object == id && i.Database == d.ID {
 			r.s.Options.IdentityInsert = nil
 		}
@@ -149,7 +150,7 @@ func dropStatement(k catalog.Kind) string {
 func kindName(k catalog.Kind) string { return strings.ToLower(dropStatement(k)) }
 
 // dropTemp drops a temporary table.
-func (r *run) dropTemp(st *syntax.DropStmt, n *syntax.ObjectName) error {
+func (r *Executor) dropTemp(st *syntax.DropStmt, n *syntax.ObjectName) error {
 	s := r.s
 	t := s.Temps[catalog.Fold(n.Last())]
 	if t == nil {
@@ -168,7 +169,7 @@ func (r *run) dropTemp(st *syntax.DropStmt, n *syntax.ObjectName) error {
 }
 
 // dropType drops an alias or table type.
-func (r *run) dropType(st *syntax.DropStmt, n *syntax.ObjectName) error {
+func (r *Executor) dropType(st *syntax.DropStmt, n *syntax.ObjectName) error {
 	d, err := r.s.Place(n)
 	if err != nil {
 		return err
@@ -226,7 +227,7 @@ func typeUser(d *catalog.Database, userType int) string {
 }
 
 // dropTrigger drops a DML trigger.
-func (r *run) dropTrigger(st *syntax.DropStmt, n *syntax.ObjectName) error {
+func (r *Executor) dropTrigger(st *syntax.DropStmt, n *syntax.ObjectName) error {
 	if st.OnDatabase || st.OnServer {
 		return mserr.NotSupported("DDL triggers")
 	}
@@ -261,7 +262,7 @@ func (r *run) dropTrigger(st *syntax.DropStmt, n *syntax.ObjectName) error {
 }
 
 // dropSchema drops a schema.
-func (r *run) dropSchema(st *syntax.DropStmt, n *syntax.ObjectName) error {
+func (r *Executor) dropSchema(st *syntax.DropStmt, n *syntax.ObjectName) error {
 	d := r.s.DatabaseByID(r.s.DatabaseID)
 	sc := d.Schema(n.Last())
 	if sc == nil {

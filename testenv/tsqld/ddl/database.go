@@ -1,4 +1,4 @@
-package exec
+package ddl
 
 import (
 	"maps"
@@ -21,7 +21,7 @@ func filesIgnored() *mserr.Error {
 }
 
 // createDatabase executes CREATE DATABASE. It ignores editions, and files with a message.
-func (r *run) createDatabase(st *syntax.CreateDatabaseStmt) error {
+func (r *Executor) createDatabase(st *syntax.CreateDatabaseStmt) error {
 	s := r.s
 	switch {
 	case s.Tran.Level > 0:
@@ -60,11 +60,11 @@ func (r *run) createDatabase(st *syntax.CreateDatabaseStmt) error {
 	if !ok { // a confined identity has no permission on the server, and no SID that may own a database
 		return mserr.DatabasePermission("CREATE DATABASE", "master")
 	}
-	if _, err := s.inst.Catalog.CreateDatabase(r.ctx, st.Name.Name, login.SID, opts, r.s.Datetime()); err != nil {
+	if _, err := s.Server.Catalog.CreateDatabase(r.ctx, st.Name.Name, login.SID, opts, r.s.Datetime()); err != nil {
 		return err
 	}
 	if st.Files {
-		return r.info(filesIgnored())
+		return r.host.Info(filesIgnored())
 	}
 	return nil
 }
@@ -81,7 +81,7 @@ func elasticPool(o *syntax.Option) string {
 }
 
 // dropDatabase executes DROP DATABASE.
-func (r *run) dropDatabase(st *syntax.DropStmt, name string) error {
+func (r *Executor) dropDatabase(st *syntax.DropStmt, name string) error {
 	s := r.s
 	if s.Tran.Level > 0 {
 		return mserr.NotInTransaction("DROP DATABASE")
@@ -100,7 +100,7 @@ func (r *run) dropDatabase(st *syntax.DropStmt, name string) error {
 		return mserr.DatabaseInUse(d.Name)
 	}
 	defer release()
-	if s.DatabaseID == d.ID || len(s.inst.Users(d.ID, s.Session)) > 0 {
+	if s.DatabaseID == d.ID || len(s.Server.Users(d.ID, s)) > 0 {
 		return mserr.DatabaseInUse(d.Name)
 	}
 	// With the writer lock held, no other session writes to the database.
@@ -108,12 +108,12 @@ func (r *run) dropDatabase(st *syntax.DropStmt, name string) error {
 		return err
 	}
 	defer s.EndTransaction()
-	s.inst.ForgetDatabase(d.ID)
-	return s.inst.Catalog.DropDatabase(d)
+	s.Server.ForgetDatabase(d.ID)
+	return s.Server.Catalog.DropDatabase(d)
 }
 
 // alterDatabase executes ALTER DATABASE.
-func (r *run) alterDatabase(st *syntax.AlterDatabaseStmt) error {
+func (r *Executor) alterDatabase(st *syntax.AlterDatabaseStmt) error {
 	s := r.s
 	if st.Scoped {
 		return r.alterScoped(st)
@@ -149,7 +149,7 @@ func (r *run) alterDatabase(st *syntax.AlterDatabaseStmt) error {
 // alterScoped executes ALTER DATABASE SCOPED CONFIGURATION. The options tune a query processor that
 // does not exist here, so they are only shown in sys.database_scoped_configurations. The permission
 // is ALTER ANY DATABASE SCOPED CONFIGURATION, which members of db_owner have.
-func (r *run) alterScoped(st *syntax.AlterDatabaseStmt) error {
+func (r *Executor) alterScoped(st *syntax.AlterDatabaseStmt) error {
 	d := r.s.DatabaseByName(r.s.Database())
 	if d == nil || !r.s.OwnsDatabase(d) {
 		return mserr.DatabasePermission("ALTER ANY DATABASE SCOPED CONFIGURATION", r.s.Database())
@@ -172,14 +172,14 @@ func (r *run) alterScoped(st *syntax.AlterDatabaseStmt) error {
 
 // alterOptions executes ALTER DATABASE ... SET and MODIFY. Options without a meaning here are
 // stored as text.
-func (r *run) alterOptions(d *catalog.Database, st *syntax.AlterDatabaseStmt) error {
+func (r *Executor) alterOptions(d *catalog.Database, st *syntax.AlterDatabaseStmt) error {
 	s := r.s
 	if d.ID <= catalog.DatabaseMSDB && slices.ContainsFunc(st.Set, func(o *syntax.Option) bool {
 		return exclusiveOptions[o.Name]
 	}) {
 		return mserr.OptionNotSettable(st.Set[0].Name, d.Name)
 	}
-	if d.Options.SingleUser && s.inst.HasOther(d.ID, s.Session) {
+	if d.Options.SingleUser && s.Server.HasOther(d.ID, s) {
 		return alterFailed(mserr.New(5064, 16,
 			"Changes to the state or options of database '%s' cannot be made at this time. The database is in single-user mode, and a user is currently connected to it.",
 			d.Name))
@@ -212,7 +212,7 @@ func (r *run) alterOptions(d *catalog.Database, st *syntax.AlterDatabaseStmt) er
 }
 
 // applyOptions changes the options of a database.
-func (r *run) applyOptions(d *catalog.Database, do func(now *catalog.Database, e *catalog.Edit) error) error {
+func (r *Executor) applyOptions(d *catalog.Database, do func(now *catalog.Database, e *catalog.Edit) error) error {
 	if d.Options.ReadOnly {
 		// This is the only statement that may write to a read-only database.
 		return r.s.Atomic(r.ctx, []int{d.ID}, true, func() error {

@@ -1,4 +1,4 @@
-package exec
+package ddl
 
 import (
 	"math"
@@ -15,7 +15,7 @@ import (
 )
 
 // createType executes CREATE TYPE.
-func (r *run) createType(st *syntax.CreateTypeStmt) error {
+func (r *Executor) createType(st *syntax.CreateTypeStmt) error {
 	d, schema, err := r.moduleTarget(st.Name, "CREATE TYPE")
 	if err != nil {
 		return err
@@ -31,7 +31,7 @@ func (r *run) createType(st *syntax.CreateTypeStmt) error {
 		}
 		id := d.Schema(schema).ID
 		if st.Table == nil {
-			t, alias, table, err := r.compiler().Type(st.From)
+			t, alias, table, err := r.host.Compiler().Type(st.From)
 			if err != nil {
 				return err
 			}
@@ -41,7 +41,7 @@ func (r *run) createType(st *syntax.CreateTypeStmt) error {
 			e.PutAlias(&catalog.AliasType{SchemaID: id, Name: name, Type: t, Nullable: st.Null != syntax.NotNull})
 			return nil
 		}
-		t, err := r.localDefinition(name, st.Table)
+		t, err := r.LocalDefinition(name, st.Table)
 		if err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ func (r *run) createType(st *syntax.CreateTypeStmt) error {
 }
 
 // createSynonym executes CREATE SYNONYM.
-func (r *run) createSynonym(st *syntax.CreateSynonymStmt) error {
+func (r *Executor) createSynonym(st *syntax.CreateSynonymStmt) error {
 	d, schema, err := r.moduleTarget(st.Name, "CREATE SYNONYM")
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ func (r *run) createSynonym(st *syntax.CreateSynonymStmt) error {
 }
 
 // createSchema executes CREATE SCHEMA.
-func (r *run) createSchema(st *syntax.CreateSchemaStmt) error {
+func (r *Executor) createSchema(st *syntax.CreateSchemaStmt) error {
 	s := r.s
 	d := s.DatabaseByID(s.DatabaseID)
 	if !s.MayDatabase("CREATE SCHEMA") {
@@ -109,19 +109,21 @@ func (r *run) createSchema(st *syntax.CreateSchemaStmt) error {
 	if err != nil {
 		return err
 	}
-	before := r.f.schema
-	r.f.schema = name
-	defer func() { r.f.schema = before }()
-	for _, el := range st.Elements {
-		if err := r.define(el); err != nil {
-			return err
+	return r.host.InSchema(name, func() error {
+		before := r.place.Schema
+		r.place.Schema = name
+		defer func() { r.place.Schema = before }()
+		for _, el := range st.Elements {
+			if err := r.Execute(el); err != nil {
+				return err
+			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // alterSchema executes ALTER SCHEMA ... TRANSFER.
-func (r *run) alterSchema(st *syntax.AlterSchemaStmt) error {
+func (r *Executor) alterSchema(st *syntax.AlterSchemaStmt) error {
 	if st.Class == "TYPE" {
 		return mserr.NotSupported("ALTER SCHEMA TRANSFER of a type")
 	}
@@ -145,7 +147,7 @@ func (r *run) alterSchema(st *syntax.AlterSchemaStmt) error {
 }
 
 // moveObject changes the schema, name or owner in the header of an object.
-func (r *run) moveObject(e *catalog.Edit, o catalog.Object, change func(h *catalog.Header)) error {
+func (r *Executor) moveObject(e *catalog.Edit, o catalog.Object, change func(h *catalog.Header)) error {
 	switch o := o.(type) {
 	case *catalog.Table:
 		c := o.Clone()
@@ -180,7 +182,7 @@ func (r *run) moveObject(e *catalog.Edit, o catalog.Object, change func(h *catal
 }
 
 // sequence executes CREATE and ALTER SEQUENCE.
-func (r *run) sequence(st *syntax.SequenceStmt) error {
+func (r *Executor) sequence(st *syntax.SequenceStmt) error {
 	if st.Verb == syntax.Alter {
 		return r.alterSequence(st)
 	}
@@ -195,7 +197,7 @@ func (r *run) sequence(st *syntax.SequenceStmt) error {
 	q := &catalog.Sequence{Type: types.BigIntType, Increment: big.NewInt(1), Cache: 50}
 	q.Name, q.Kind = name, catalog.KindSequence
 	if st.Type != nil {
-		t, alias, _, err := r.compiler().Type(st.Type)
+		t, alias, _, err := r.host.Compiler().Type(st.Type)
 		if err != nil {
 			return err
 		}
@@ -232,7 +234,7 @@ func (r *run) sequence(st *syntax.SequenceStmt) error {
 		}
 		q.SchemaID = d.Schema(schema).ID
 		err := e.Put(q)
-		r.s.inst.ResetCounter(session.CounterKey{Database: d.ID, Object: q.ObjectID})
+		r.s.Server.ResetCounter(session.CounterKey{Database: d.ID, Object: q.ObjectID})
 		return err
 	})
 }
@@ -314,7 +316,7 @@ func sequenceBounds(q *catalog.Sequence, st *syntax.SequenceStmt) error {
 }
 
 // alterSequence executes ALTER SEQUENCE.
-func (r *run) alterSequence(st *syntax.SequenceStmt) error {
+func (r *Executor) alterSequence(st *syntax.SequenceStmt) error {
 	o, d, err := r.object(st.Name)
 	if err != nil {
 		return err
@@ -338,7 +340,7 @@ func (r *run) alterSequence(st *syntax.SequenceStmt) error {
 					return err
 				}
 			}
-			r.s.inst.SetCounter(session.CounterKey{Database: d.ID, Object: c.ObjectID}, session.SequenceCounter(c.Start, false))
+			r.s.Server.SetCounter(session.CounterKey{Database: d.ID, Object: c.ObjectID}, session.SequenceCounter(c.Start, false))
 			sql := "UPDATE " + d.SQLName() + "." + catalog.SequenceTable + " SET current = ?2, used = 0 WHERE object_id = ?1"
 			args := []types.Value{int64(c.ObjectID), catalog.StoredSequence(c.Start)}
 			if _, err := r.s.Conn.Exec(r.ctx, sql, args); err != nil {

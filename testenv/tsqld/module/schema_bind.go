@@ -1,4 +1,4 @@
-package exec
+package module
 
 import (
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
@@ -24,14 +24,14 @@ func references(st syntax.Stmt) []*syntax.ObjectName {
 	return names
 }
 
-// schemaBinder returns a view or function WITH SCHEMABINDING that depends on an object, or nil.
-func schemaBinder(d *catalog.Database, target catalog.Object) (catalog.Object, error) {
+// SchemaBinder returns a view or function WITH SCHEMABINDING that depends on an object, or nil.
+func SchemaBinder(d *catalog.Database, target catalog.Object) (catalog.Object, error) {
 	for o := range d.Objects() {
-		m := moduleOf(o)
+		m := Of(o)
 		if m == nil || !m.SchemaBound || o.Head().ObjectID == target.Head().ObjectID {
 			continue
 		}
-		st, err := parseModule(m)
+		st, err := Parse(m)
 		if err != nil {
 			return nil, err
 		}
@@ -45,10 +45,10 @@ func schemaBinder(d *catalog.Database, target catalog.Object) (catalog.Object, e
 	return nil, nil
 }
 
-// checkBinding returns an error for names that are not allowed in a module WITH SCHEMABINDING. SQL
+// CheckBinding returns an error for names that are not allowed in a module WITH SCHEMABINDING. SQL
 // Server requires two-part names, so that the meaning of a name does not depend on a default schema
 // (documentation of CREATE VIEW). Common table expressions and local names have one part.
-func checkBinding(st *syntax.CreateViewStmt) error {
+func CheckBinding(st *syntax.CreateViewStmt) error {
 	local := map[string]bool{}
 	syntax.Inspect(st, func(n syntax.Node) bool {
 		if c, ok := n.(*syntax.CTE); ok {

@@ -1,4 +1,4 @@
-package exec
+package ddl
 
 import (
 	"slices"
@@ -58,11 +58,11 @@ func needsExclusive(d *catalog.Database, opts []*syntax.Option) bool {
 // waitForOthers waits until no other session uses a database, or ends the other sessions according
 // to WITH ROLLBACK (documentation of ALTER DATABASE SET options, "WITH <termination>"). The caller
 // must have reserved the database.
-func (r *run) waitForOthers(d *catalog.Database, st *syntax.AlterDatabaseStmt) error {
+func (r *Executor) waitForOthers(d *catalog.Database, st *syntax.AlterDatabaseStmt) error {
 	var deadline <-chan time.Time // fires when the other sessions are to be ended
 	switch st.Termination {
 	case "ROLLBACK IMMEDIATE":
-		return r.s.EndSessions(r.ctx, r.s.inst.Users(d.ID, r.s.Session))
+		return r.s.EndSessions(r.ctx, r.s.Server.Users(d.ID, r.s))
 	case "ROLLBACK AFTER":
 		timer := time.NewTimer(time.Duration(st.After) * time.Second)
 		defer timer.Stop()
@@ -75,8 +75,8 @@ func (r *run) waitForOthers(d *catalog.Database, st *syntax.AlterDatabaseStmt) e
 		expired = timer.C
 	}
 	for {
-		leave := r.s.inst.NextLeave()
-		users := r.s.inst.Users(d.ID, r.s.Session)
+		leave := r.s.Server.NextLeave()
+		users := r.s.Server.Users(d.ID, r.s)
 		if len(users) == 0 {
 			return nil
 		}
@@ -97,7 +97,7 @@ func (r *run) waitForOthers(d *catalog.Database, st *syntax.AlterDatabaseStmt) e
 }
 
 // exclusively calls change while no other session uses a database or can enter it.
-func (r *run) exclusively(d *catalog.Database, st *syntax.AlterDatabaseStmt, change func() error) error {
+func (r *Executor) exclusively(d *catalog.Database, st *syntax.AlterDatabaseStmt, change func() error) error {
 	s := r.s
 	release, ok := s.Reserve(r.ctx, d.ID)
 	if !ok {

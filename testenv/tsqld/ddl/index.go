@@ -1,10 +1,11 @@
-package exec
+package ddl
 
 import (
 	"slices"
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/module"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
@@ -12,7 +13,7 @@ import (
 
 // changeTable calls fn to change the definition of a permanent or temporary table. notFound is the
 // error if the table does not exist or may not be changed.
-func (r *run) changeTable(n *syntax.ObjectName, verb string, notFound error, fn func(b *builder) error) error {
+func (r *Executor) changeTable(n *syntax.ObjectName, verb string, notFound error, fn func(b *builder) error) error {
 	s := r.s
 	if old := s.Temps[catalog.Fold(n.Last())]; old != nil {
 		b := &builder{r: r, d: s.DatabaseByID(s.DatabaseID), t: old.Clone(), label: old.Name}
@@ -65,7 +66,7 @@ func (r *run) changeTable(n *syntax.ObjectName, verb string, notFound error, fn 
 }
 
 // createIndex executes CREATE INDEX.
-func (r *run) createIndex(st *syntax.CreateIndexStmt) error {
+func (r *Executor) createIndex(st *syntax.CreateIndexStmt) error {
 	notFound := mserr.NoObjectOrPermission(st.Table.String())
 	return r.changeTable(st.Table, "CREATE INDEX", notFound, func(b *builder) error {
 		if dropExisting(st.Def.Options) {
@@ -94,7 +95,7 @@ func dropExisting(opts []*syntax.Option) bool {
 }
 
 // alterIndex executes ALTER INDEX. REBUILD only enables disabled indexes.
-func (r *run) alterIndex(st *syntax.AlterIndexStmt) error {
+func (r *Executor) alterIndex(st *syntax.AlterIndexStmt) error {
 	notFound := mserr.NoObjectOrPermission(st.Table.String())
 	return r.changeTable(st.Table, "ALTER INDEX", notFound, func(b *builder) error {
 		if err := r.s.CheckIndexOptions("ALTER INDEX", b.t); err != nil {
@@ -161,9 +162,9 @@ func (b *builder) rebuildTable(a *syntax.AlterRebuild) error {
 }
 
 // dropIndex executes DROP INDEX.
-func (r *run) dropIndex(st *syntax.DropIndexStmt) error {
+func (r *Executor) dropIndex(st *syntax.DropIndexStmt) error {
 	for _, item := range st.Items {
-		if err := r.s.Meter().Work(nodeWork); err != nil {
+		if err := r.s.Meter().Work(module.NodeWork); err != nil {
 			return err
 		}
 		for _, o := range item.Options {
@@ -181,7 +182,7 @@ func (r *run) dropIndex(st *syntax.DropIndexStmt) error {
 			if err != nil {
 				return err
 			}
-			if o == nil && r.localTable(item.Table.Last()) == nil {
+			if o == nil && r.host.LocalTable(item.Table.Last()) == nil {
 				continue
 			}
 		}

@@ -1,4 +1,4 @@
-package exec
+package ddl
 
 import (
 	"bytes"
@@ -13,8 +13,8 @@ import (
 )
 
 // findLogin returns the login with a name, or nil.
-func (s *Session) findLogin(name string) *catalog.Login {
-	return s.inst.Catalog.Snapshot().Login(name)
+func (r *Executor) findLogin(name string) *catalog.Login {
+	return r.s.Server.Catalog.Snapshot().Login(name)
 }
 
 // findOption returns the option with a name, or nil.
@@ -40,8 +40,8 @@ func optionName(opts []*syntax.Option, name string) string {
 }
 
 // secret evaluates the password of a login or user.
-func (r *run) secret(e syntax.Expr) (string, error) {
-	v, err := r.value(e, types.NVarCharMax)
+func (r *Executor) secret(e syntax.Expr) (string, error) {
+	v, err := r.host.Value(e, types.NVarCharMax)
 	if err != nil {
 		return "", err
 	}
@@ -53,7 +53,7 @@ func (r *run) secret(e syntax.Expr) (string, error) {
 }
 
 // login executes CREATE and ALTER LOGIN.
-func (r *run) login(st *syntax.LoginStmt) error {
+func (r *Executor) login(st *syntax.LoginStmt) error {
 	s := r.s
 	switch {
 	case st.From != "" && st.From != "WINDOWS":
@@ -71,7 +71,7 @@ func (r *run) login(st *syntax.LoginStmt) error {
 		return mserr.ActionPermission()
 	}
 	return r.s.Alter(r.ctx, s.Master(), func(_ *catalog.Database, e *catalog.Edit) error {
-		old := s.findLogin(st.Name.Name)
+		old := r.findLogin(st.Name.Name)
 		var l *catalog.Login
 		switch {
 		case st.Verb == syntax.Create && old != nil:
@@ -105,7 +105,7 @@ func (r *run) login(st *syntax.LoginStmt) error {
 			}
 			l.PasswordHash, l.MustChange = catalog.HashPassword(p), st.MustChange
 		}
-		if err := s.setLoginOptions(l, st); err != nil {
+		if err := r.setLoginOptions(l, st); err != nil {
 			return err
 		}
 		return e.PutLogin(l)
@@ -113,7 +113,7 @@ func (r *run) login(st *syntax.LoginStmt) error {
 }
 
 // newLogin returns the login of a CREATE LOGIN without its password and options.
-func (r *run) newLogin(st *syntax.LoginStmt) (*catalog.Login, error) {
+func (r *Executor) newLogin(st *syntax.LoginStmt) (*catalog.Login, error) {
 	if st.From == "WINDOWS" {
 		return newWindowsLogin(st)
 	}
@@ -125,19 +125,19 @@ func (r *run) newLogin(st *syntax.LoginStmt) (*catalog.Login, error) {
 	if o == nil {
 		return l, nil
 	}
-	v, err := r.value(o.Value, types.VarBinaryOf(85))
+	v, err := r.host.Value(o.Value, types.VarBinaryOf(85))
 	if err != nil {
 		return nil, err
 	}
 	l.SID, _ = v.([]byte)
-	if r.s.inst.Catalog.Snapshot().LoginBySID(l.SID) != nil {
+	if r.s.Server.Catalog.Snapshot().LoginBySID(l.SID) != nil {
 		return nil, mserr.New(15433, 16, "Supplied parameter sid is in use.")
 	}
 	return l, nil
 }
 
 // setLoginOptions sets the options of a CREATE or ALTER LOGIN.
-func (s *Session) setLoginOptions(l *catalog.Login, st *syntax.LoginStmt) error {
+func (r *Executor) setLoginOptions(l *catalog.Login, st *syntax.LoginStmt) error {
 	if n := optionName(st.Options, "CHECK_POLICY"); n != "" {
 		l.NoPolicy = n == "OFF"
 	}
@@ -152,13 +152,13 @@ func (s *Session) setLoginOptions(l *catalog.Login, st *syntax.LoginStmt) error 
 		return mserr.New(15122, 16, "The CHECK_EXPIRATION option cannot be used when CHECK_POLICY is OFF.")
 	}
 	if n := optionName(st.Options, "DEFAULT_DATABASE"); n != "" {
-		if s.DatabaseByName(n) == nil {
+		if r.s.DatabaseByName(n) == nil {
 			return mserr.NoDatabase(n)
 		}
 		l.DefaultDatabase = n
 	}
 	if n := optionName(st.Options, "NAME"); n != "" {
-		if s.findLogin(n) != nil {
+		if r.findLogin(n) != nil {
 			return mserr.LoginExists(n)
 		}
 		l.Name = n
@@ -173,9 +173,9 @@ func (s *Session) setLoginOptions(l *catalog.Login, st *syntax.LoginStmt) error 
 }
 
 // dropLogin executes DROP LOGIN.
-func (r *run) dropLogin(st *syntax.DropStmt, name string) error {
+func (r *Executor) dropLogin(st *syntax.DropStmt, name string) error {
 	s := r.s
-	l := s.findLogin(name)
+	l := r.findLogin(name)
 	if l == nil || !s.ServerRole("securityadmin") {
 		if l == nil && st.IfExists {
 			return nil
@@ -185,12 +185,12 @@ func (r *run) dropLogin(st *syntax.DropStmt, name string) error {
 	if bytes.Equal(l.SID, catalog.SAID) {
 		return mserr.CannotFind("drop", "login", name)
 	}
-	for _, o := range s.inst.AllSessions() {
+	for _, o := range s.Server.AllSessions() {
 		if _, sid := o.Original.Label(); bytes.Equal(sid, l.SID) {
 			return mserr.LoginInUse(name)
 		}
 	}
-	for _, d := range s.inst.Catalog.Snapshot().Databases() {
+	for _, d := range s.Server.Catalog.Snapshot().Databases() {
 		if bytes.Equal(d.OwnerID, l.SID) {
 			return mserr.New(15174, 16,
 				"Login '%s' owns one or more database(s). Change the owner of the database(s) before dropping the login.",
@@ -204,7 +204,7 @@ func (r *run) dropLogin(st *syntax.DropStmt, name string) error {
 }
 
 // user executes CREATE and ALTER USER.
-func (r *run) user(st *syntax.UserStmt) error {
+func (r *Executor) user(st *syntax.UserStmt) error {
 	s := r.s
 	if st.From != "" {
 		return mserr.NotSupported("users FROM %s", st.From)
@@ -271,8 +271,8 @@ func (r *run) user(st *syntax.UserStmt) error {
 }
 
 // linkLogin sets the security ID of a user to that of a login.
-func (r *run) linkLogin(d *catalog.Database, p *catalog.Principal, name string) error {
-	l := r.s.findLogin(name)
+func (r *Executor) linkLogin(d *catalog.Database, p *catalog.Principal, name string) error {
+	l := r.findLogin(name)
 	if l == nil {
 		return mserr.InvalidLogin(name)
 	}
@@ -284,7 +284,7 @@ func (r *run) linkLogin(d *catalog.Database, p *catalog.Principal, name string) 
 }
 
 // dropPrincipal executes DROP USER and DROP ROLE.
-func (r *run) dropPrincipal(st *syntax.DropStmt, name string) error {
+func (r *Executor) dropPrincipal(st *syntax.DropStmt, name string) error {
 	s := r.s
 	d := s.DatabaseByID(s.DatabaseID)
 	kind := strings.ToLower(st.Kind)
@@ -319,7 +319,7 @@ func (r *run) dropPrincipal(st *syntax.DropStmt, name string) error {
 }
 
 // role executes CREATE and ALTER ROLE.
-func (r *run) role(st *syntax.RoleStmt) error {
+func (r *Executor) role(st *syntax.RoleStmt) error {
 	s := r.s
 	if st.Server {
 		return r.serverRole(st)
@@ -369,7 +369,7 @@ func (r *run) role(st *syntax.RoleStmt) error {
 }
 
 // member adds a principal to a role or removes it.
-func (r *run) member(d *catalog.Database, role *catalog.Principal, name string, add bool) error {
+func (r *Executor) member(d *catalog.Database, role *catalog.Principal, name string, add bool) error {
 	return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 		p := d.Principal(name)
 		verb := "add"
@@ -395,17 +395,17 @@ func (r *run) member(d *catalog.Database, role *catalog.Principal, name string, 
 }
 
 // ServerRole executes ALTER SERVER ROLE.
-func (r *run) serverRole(st *syntax.RoleStmt) error {
+func (r *Executor) serverRole(st *syntax.RoleStmt) error {
 	s := r.s
 	name := catalog.Fold(st.Name.Name)
 	if st.Verb == syntax.Create || st.NewName.Name != "" {
 		return mserr.NotSupported("user-defined server roles")
 	}
-	if !slices.Contains(serverRoles, name) || !s.Sysadmin() {
+	if !slices.Contains(session.ServerRoles, name) || !s.Sysadmin() {
 		return mserr.CannotFind("alter", "server role", st.Name.Name)
 	}
 	member := st.AddMember.Name + st.DropMember.Name
-	l := s.findLogin(member)
+	l := r.findLogin(member)
 	if l == nil {
 		return mserr.CannotFind("add", "principal", member)
 	}
@@ -419,24 +419,28 @@ func (r *run) serverRole(st *syntax.RoleStmt) error {
 	})
 }
 
-// addRoleMember executes sp_addrolemember.
-func (r *run) addRoleMember(a arguments) (int32, error) { return r.memberProc(a, true) }
+// AddRoleMember executes sp_addrolemember.
+func (r *Executor) AddRoleMember(role, member string) (int32, error) {
+	return r.memberProc(role, member, true)
+}
 
-// dropRoleMember executes sp_droprolemember.
-func (r *run) dropRoleMember(a arguments) (int32, error) { return r.memberProc(a, false) }
+// DropRoleMember executes sp_droprolemember.
+func (r *Executor) DropRoleMember(role, member string) (int32, error) {
+	return r.memberProc(role, member, false)
+}
 
 // memberProc executes sp_addrolemember and sp_droprolemember.
-func (r *run) memberProc(a arguments, add bool) (int32, error) {
+func (r *Executor) memberProc(name, member string, add bool) (int32, error) {
 	d := r.s.DatabaseByID(r.s.DatabaseID)
-	role := d.Principal(a.text("rolename"))
+	role := d.Principal(name)
 	if role == nil || !role.IsRole() || !r.s.MayDatabase("ALTER ANY ROLE") {
-		return 1, mserr.CannotFind("alter", "role", a.text("rolename"))
+		return 1, mserr.CannotFind("alter", "role", name)
 	}
-	return 0, r.member(d, role, a.text("membername"), add)
+	return 0, r.member(d, role, member, add)
 }
 
 // credential executes CREATE and ALTER DATABASE SCOPED CREDENTIAL. The secret is not stored.
-func (r *run) credential(st *syntax.CredentialStmt) error {
+func (r *Executor) credential(st *syntax.CredentialStmt) error {
 	s := r.s
 	if !st.Scoped {
 		return mserr.NotSupported("server credentials")
@@ -445,7 +449,7 @@ func (r *run) credential(st *syntax.CredentialStmt) error {
 	if !s.MayDatabase("CONTROL") {
 		return mserr.ActionPermission()
 	}
-	v, err := r.value(st.Identity, types.NVarCharOf(4000))
+	v, err := r.host.Value(st.Identity, types.NVarCharOf(4000))
 	if err != nil {
 		return err
 	}
@@ -468,7 +472,7 @@ func (r *run) credential(st *syntax.CredentialStmt) error {
 }
 
 // dropCredential executes DROP DATABASE SCOPED CREDENTIAL.
-func (r *run) dropCredential(st *syntax.DropStmt, name string) error {
+func (r *Executor) dropCredential(st *syntax.DropStmt, name string) error {
 	s := r.s
 	d := s.DatabaseByID(s.DatabaseID)
 	c := d.Credential(name)
@@ -485,12 +489,12 @@ func (r *run) dropCredential(st *syntax.DropStmt, name string) error {
 }
 
 // alterAuthorization executes ALTER AUTHORIZATION.
-func (r *run) alterAuthorization(st *syntax.AlterAuthorizationStmt) error {
+func (r *Executor) alterAuthorization(st *syntax.AlterAuthorizationStmt) error {
 	s := r.s
 	name := st.Name.Last()
 	if st.Class == "DATABASE" {
 		d := s.DatabaseByName(name)
-		l := s.findLogin(st.Principal.Name)
+		l := r.findLogin(st.Principal.Name)
 		switch {
 		case d == nil || !s.OwnsDatabase(d):
 			return mserr.CannotFind("find", "database", name)
@@ -551,4 +555,13 @@ func (r *run) alterAuthorization(st *syntax.AlterAuthorizationStmt) error {
 		})
 	}
 	return mserr.NotSupported("ALTER AUTHORIZATION ON %s", st.Class)
+}
+
+// newWindowsLogin returns the login of a CREATE LOGIN ... FROM WINDOWS without its options.
+func newWindowsLogin(st *syntax.LoginStmt) (*catalog.Login, error) {
+	name := st.Name.Name
+	if !strings.ContainsAny(name, `\@`) {
+		return nil, mserr.New(15407, 16, `'%s' is not a valid Windows NT name. Give the complete name: <domain\username>.`, name)
+	}
+	return &catalog.Login{Name: name, DefaultDatabase: "master", Windows: true}, nil
 }

@@ -1,10 +1,11 @@
-package exec
+package ddl
 
 import (
 	"slices"
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/module"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
@@ -38,7 +39,7 @@ var (
 )
 
 // permission executes GRANT, DENY and REVOKE.
-func (r *run) permission(st *syntax.PermissionStmt) error {
+func (r *Executor) permission(st *syntax.PermissionStmt) error {
 	s := r.s
 	if st.As.Name != "" {
 		return mserr.NotSupported("%s ... AS", st.Action)
@@ -71,7 +72,7 @@ func (r *run) permission(st *syntax.PermissionStmt) error {
 		var list []catalog.Permission
 		given := map[int]bool{}
 		for _, to := range st.To {
-			if err := s.Meter().Work(nodeWork); err != nil {
+			if err := s.Meter().Work(module.NodeWork); err != nil {
 				return err
 			}
 			p := principals[catalog.Fold(to.Name)]
@@ -87,7 +88,7 @@ func (r *run) permission(st *syntax.PermissionStmt) error {
 				continue
 			}
 			given[p.ID] = true
-			if err := s.Meter().Work(nodeWork * len(names)); err != nil {
+			if err := s.Meter().Work(module.NodeWork * len(names)); err != nil {
 				return err
 			}
 			for _, name := range names {
@@ -144,7 +145,7 @@ var otherServerPermissions = []string{
 
 // serverPermission executes GRANT and REVOKE of permissions on the server.
 // https://learn.microsoft.com/sql/t-sql/statements/grant-server-permissions-transact-sql
-func (r *run) serverPermission(st *syntax.PermissionStmt) error {
+func (r *Executor) serverPermission(st *syntax.PermissionStmt) error {
 	s := r.s
 	if s.DatabaseID != catalog.DatabaseMaster {
 		return mserr.New(4621, 16,
@@ -165,7 +166,7 @@ func (r *run) serverPermission(st *syntax.PermissionStmt) error {
 	}
 	return r.s.Alter(r.ctx, s.Master(), func(_ *catalog.Database, e *catalog.Edit) error {
 		for _, to := range st.To {
-			l := s.findLogin(to.Name)
+			l := r.findLogin(to.Name)
 			if l == nil || !s.Sysadmin() {
 				return mserr.CannotFind("find", "login", to.Name)
 			}
@@ -191,7 +192,7 @@ func securableName(st *syntax.PermissionStmt) string {
 }
 
 // securable resolves the securable after ON and the kind of an object.
-func (r *run) securable(d *catalog.Database, st *syntax.PermissionStmt) (catalog.Securable, catalog.Kind, error) {
+func (r *Executor) securable(d *catalog.Database, st *syntax.PermissionStmt) (catalog.Securable, catalog.Kind, error) {
 	if st.On == nil {
 		return catalog.Securable{Class: catalog.ClassDatabase}, "", nil
 	}
@@ -239,7 +240,7 @@ func (r *run) securable(d *catalog.Database, st *syntax.PermissionStmt) (catalog
 }
 
 // mayGrant reports whether the session may grant permissions on a securable.
-func (r *run) mayGrant(d *catalog.Database, on catalog.Securable) bool {
+func (r *Executor) mayGrant(d *catalog.Database, on catalog.Securable) bool {
 	return r.s.May(d, "CONTROL", on) || r.s.May(d, "CONTROL", catalog.Securable{Class: catalog.ClassDatabase})
 }
 

@@ -1,4 +1,4 @@
-package exec
+package module
 
 import (
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
@@ -8,36 +8,42 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
-// check finds the errors that SQL Server reports before the first statement of a batch or module
-// runs: variables declared twice (134) or used before their declaration (137, 1087). It also
-// collects the declarations.
-func (u *unit) check(m *meter.Meter) error {
-	c := checker{unit: u, meter: m, known: map[string]bool{}}
-	for _, p := range u.params {
+// Declarations are the variables that the statements of a batch or module declare.
+type Declarations struct {
+	List  []*syntax.VarDecl       // in source order
+	Index map[*syntax.VarDecl]int // index of each in List; nil without any
+}
+
+// Check finds the errors that SQL Server reports before the first statement of a batch or module
+// runs: variables declared twice (134) or used before their declaration (137, 1087). tableVar is
+// the result variable of a table-valued function, or "". A nil meter counts nothing.
+func Check(m *meter.Meter, params []*syntax.Param, tableVar string, body []syntax.Stmt) (*Declarations, error) {
+	c := checker{meter: m, known: map[string]bool{}}
+	for _, p := range params {
 		key := catalog.Fold(p.Name)
 		if c.known[key] {
-			return failure.At(mserr.DuplicateVariable(p.Name), p)
+			return nil, failure.At(mserr.DuplicateVariable(p.Name), p)
 		}
 		c.known[key] = true
 	}
-	if u.tableVar != "" {
-		c.known[catalog.Fold(u.tableVar)] = true
+	if tableVar != "" {
+		c.known[catalog.Fold(tableVar)] = true
 	}
-	for _, st := range u.body {
+	for _, st := range body {
 		syntax.Inspect(st, c.visit)
 		if c.err != nil {
-			return c.err
+			return nil, c.err
 		}
 	}
-	return nil
+	return &c.found, nil
 }
 
-// nodeWork is the cost of visiting a node, in steps of [meter.Meter.Work].
-const nodeWork = 100
+// NodeWork is the cost of visiting a node, in steps of [meter.Meter.Work].
+const NodeWork = 100
 
-// checker visits the nodes of a unit in source order.
+// checker visits the nodes of statements in source order.
 type checker struct {
-	unit  *unit
+	found Declarations
 	meter *meter.Meter
 	known map[string]bool // folded names of declared variables
 	err   error
@@ -48,7 +54,7 @@ func (c *checker) visit(n syntax.Node) bool {
 	if c.err != nil || n == nil {
 		return false
 	}
-	if c.err = c.meter.Work(nodeWork); c.err != nil {
+	if c.err = c.meter.Work(NodeWork); c.err != nil {
 		return false
 	}
 	switch n := n.(type) {
@@ -100,11 +106,11 @@ func (c *checker) declare(d *syntax.VarDecl) {
 		return
 	}
 	c.known[key] = true
-	if c.unit.declared == nil {
-		c.unit.declared = map[*syntax.VarDecl]int{}
+	if c.found.Index == nil {
+		c.found.Index = map[*syntax.VarDecl]int{}
 	}
-	c.unit.declared[d] = len(c.unit.decls)
-	c.unit.decls = append(c.unit.decls, d)
+	c.found.Index[d] = len(c.found.List)
+	c.found.List = append(c.found.List, d)
 }
 
 // use checks that a variable is declared. An empty name means no variable.
@@ -113,3 +119,7 @@ func (c *checker) use(n syntax.Node, name string) {
 		c.err = failure.At(mserr.UndeclaredVariable(name), n)
 	}
 }
+
+// MaxParameters is "Parameters per stored procedure" in SQL Server's maximum capacity
+// specifications.
+const MaxParameters = 2100

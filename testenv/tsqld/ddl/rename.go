@@ -1,4 +1,4 @@
-package exec
+package ddl
 
 import (
 	"strings"
@@ -9,11 +9,11 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
-// rename executes sp_rename.
-func (r *run) rename(a arguments) (int32, error) {
+// Rename executes sp_rename.
+func (r *Executor) Rename(name, fresh, kind string) (int32, error) {
 	s := r.s
 	d := s.DatabaseByID(s.DatabaseID)
-	name, fresh, kind := a.text("objname"), a.text("newname"), strings.ToUpper(a.text("objtype"))
+	kind = strings.ToUpper(kind)
 	if fresh == "" {
 		return 1, mserr.New(15223, 11, "Error: The input parameter '%s' is not allowed to be null.", "newname")
 	}
@@ -77,12 +77,12 @@ func (r *run) rename(a arguments) (int32, error) {
 	if err != nil {
 		return 1, err
 	}
-	return 0, r.info(mserr.RenameCaution())
+	return 0, r.host.Info(mserr.RenameCaution())
 }
 
 // renameKind determines the kind of the item if sp_rename does not get it: an object, or else a
 // column or index of a table.
-func (r *run) renameKind(d *catalog.Database, name string) string {
+func (r *Executor) renameKind(d *catalog.Database, name string) string {
 	n := session.SplitName(name)
 	if len(n.Parts) < 2 {
 		return "OBJECT"
@@ -132,7 +132,7 @@ func (b *builder) renameDependents(c *catalog.Column) error {
 }
 
 // renamePart renames a part of a table. name is [schema.]table.part.
-func (r *run) renamePart(d *catalog.Database, name, kind string, change func(b *builder, part string) error) error {
+func (r *Executor) renamePart(d *catalog.Database, name, kind string, change func(b *builder, part string) error) error {
 	n := session.SplitName(name)
 	if len(n.Parts) < 2 {
 		return mserr.AmbiguousItem(kind)
@@ -144,7 +144,7 @@ func (r *run) renamePart(d *catalog.Database, name, kind string, change func(b *
 }
 
 // renameObject renames an object or constraint.
-func (r *run) renameObject(d *catalog.Database, name, fresh string) error {
+func (r *Executor) renameObject(d *catalog.Database, name, fresh string) error {
 	n := session.SplitName(name)
 	if n.Database() != "" && !session.EqualNames(n.Database(), d.Name) {
 		return mserr.New(15250, 11,
@@ -215,7 +215,7 @@ func renameConstraint(t *catalog.Table, id int32, fresh string) {
 }
 
 // renameType renames an alias type.
-func (r *run) renameType(d *catalog.Database, name, fresh string) error {
+func (r *Executor) renameType(d *catalog.Database, name, fresh string) error {
 	n := session.SplitName(name)
 	for _, schema := range r.schemas(d, n.Schema()) {
 		a := d.AliasType(schema, n.Last())

@@ -1,17 +1,18 @@
-package exec
+package ddl
 
 import (
 	"slices"
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/module"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
 // createTrigger executes CREATE, ALTER and CREATE OR ALTER TRIGGER for DML triggers.
-func (r *run) createTrigger(st *syntax.CreateTriggerStmt) error {
+func (r *Executor) createTrigger(st *syntax.CreateTriggerStmt) error {
 	if st.Table == nil {
 		return mserr.NotSupported("DDL triggers")
 	}
@@ -48,7 +49,7 @@ func (r *run) createTrigger(st *syntax.CreateTriggerStmt) error {
 
 // newTrigger returns the definition of a trigger of o. Errors: 1034, 2103, 2108, 2112, 2113, and
 // those of the statements of its body.
-func (r *run) newTrigger(st *syntax.CreateTriggerStmt, d *catalog.Database, o catalog.Object) (*catalog.Trigger, error) {
+func (r *Executor) newTrigger(st *syntax.CreateTriggerStmt, d *catalog.Database, o catalog.Object) (*catalog.Trigger, error) {
 	name := st.Name.Last()
 	if d.ID != r.s.DatabaseID {
 		return nil, mserr.TriggerDatabase(st.Table.String())
@@ -81,7 +82,7 @@ func (r *run) newTrigger(st *syntax.CreateTriggerStmt, d *catalog.Database, o ca
 			}
 		}
 	}
-	if err := (&unit{body: st.Body}).check(nil); err != nil {
+	if _, err := module.Check(nil, nil, "", st.Body); err != nil {
 		return nil, err
 	}
 	m, err := r.module(st, st.Verb, &st.Options)
@@ -96,7 +97,7 @@ func (r *run) newTrigger(st *syntax.CreateTriggerStmt, d *catalog.Database, o ca
 }
 
 // putTrigger returns the triggers of o with a new or changed one. Errors: 208, 2110, 2111, 2714.
-func (r *run) putTrigger(
+func (r *Executor) putTrigger(
 	d *catalog.Database, o catalog.Object, all []*catalog.Trigger, st *syntax.CreateTriggerStmt, tr *catalog.Trigger,
 ) ([]*catalog.Trigger, error) {
 	for _, old := range all {
@@ -153,7 +154,7 @@ func switchTriggers(all []*catalog.Trigger, names []syntax.Ident, enable bool) e
 }
 
 // switchTrigger executes the statements ENABLE TRIGGER and DISABLE TRIGGER.
-func (r *run) switchTrigger(st *syntax.TriggerStmt) error {
+func (r *Executor) switchTrigger(st *syntax.TriggerStmt) error {
 	if st.Table == nil {
 		return mserr.NotSupported("DDL triggers")
 	}
@@ -189,14 +190,11 @@ func withTriggers(v *catalog.View, change func(*catalog.Trigger)) *catalog.View 
 	return c
 }
 
-// setTriggerOrder executes sp_settriggerorder @triggername, @order, @stmttype, @namespace. Only
+// SetTriggerOrder executes sp_settriggerorder @triggername, @order, @stmttype. Only
 // AFTER triggers have an order (documentation of sp_settriggerorder). Errors: 15125, 15130,
 // 15133, 15600.
-func (r *run) setTriggerOrder(a arguments) (int32, error) {
-	name, order, event := session.SplitName(a.text("triggername")), strings.ToUpper(a.text("order")), strings.ToUpper(a.text("stmttype"))
-	if a["namespace"] != nil {
-		return 1, mserr.NotSupported("DDL triggers")
-	}
+func (r *Executor) SetTriggerOrder(trigger, order, event string) (int32, error) {
+	name, order, event := session.SplitName(trigger), strings.ToUpper(order), strings.ToUpper(event)
 	d := r.s.DatabaseByID(r.s.DatabaseID)
 	var tr *catalog.Trigger
 	var parent catalog.Object
