@@ -30,26 +30,26 @@ func (r *run) definer() *ddl.Executor {
 // definerHost is a run as package ddl needs it.
 type definerHost struct{ r *run }
 
-// Compiler implements [interpreter].
+// Compiler implements [ddl.Interpreter].
 func (h definerHost) Compiler() *compile.Compiler { return h.r.compiler() }
 
-// Value implements [interpreter].
+// Value implements [ddl.Interpreter].
 func (h definerHost) Value(e syntax.Expr, to types.Type) (types.Value, error) {
 	return h.r.value(e, to)
 }
 
-// Info implements [interpreter].
+// Info implements [ddl.Interpreter].
 func (h definerHost) Info(m *mserr.Error) error { return h.r.info(m) }
 
-// LocalTable implements [interpreter].
+// LocalTable implements [ddl.Interpreter].
 func (h definerHost) LocalTable(name string) *catalog.Table { return h.r.localTable(name) }
 
-// Shape implements [interpreter].
+// Shape implements [ddl.Interpreter].
 func (h definerHost) Shape(node syntax.Node, build func() (*catalog.Table, error)) (*catalog.Table, error) {
 	return h.r.shape(node, build)
 }
 
-// InSchema implements [interpreter].
+// InSchema implements [ddl.Interpreter].
 func (h definerHost) InSchema(schema string, do func() error) error {
 	f := h.r.f
 	before := f.schema

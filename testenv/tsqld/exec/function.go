@@ -25,7 +25,7 @@ func (s *Session) localFunction(key string) (store.Func, error) {
 	if r == nil {
 		return nil, nil
 	}
-	if fn, err := compile.EnvFunc(env{r}, key); fn != nil || err != nil {
+	if fn, err := compile.EnvFunc(r.env, key); fn != nil || err != nil {
 		return fn, err
 	}
 	switch {

@@ -19,6 +19,7 @@ type run struct {
 	ctx context.Context
 	out Sink
 	f   *frame
+	env *env
 
 	tries          int                     // open TRY blocks in all frames
 	gotoLabel      string                  // target label of a GOTO in progress; "" otherwise

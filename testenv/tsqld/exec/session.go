@@ -53,7 +53,7 @@ func (s *Session) serveText(ctx context.Context, sink Sink, command, text string
 	if err := s.BeginRequest(ctx, cancel, command, text); err != nil {
 		return err
 	}
-	r := &run{s: s, ctx: ctx, out: sink}
+	r := newRun(ctx, s, sink)
 	s.running = r
 	err := s.finish(r, do(r))
 	if err == nil {
@@ -114,7 +114,7 @@ func (s *Session) Reset(ctx context.Context, sink Sink, keepTransaction bool) er
 	if s.IsKilled() {
 		return session.ErrKilled
 	}
-	r := &run{s: s, ctx: ctx, out: sink}
+	r := newRun(ctx, s, sink)
 	if !keepTransaction && s.Tran.Level > 0 {
 		if err := s.rollback(r); err != nil {
 			return err

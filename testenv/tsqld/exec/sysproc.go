@@ -45,9 +45,6 @@ func (a arguments) text(name string) string {
 	return s
 }
 
-// sysname is the type nvarchar(128).
-var sysname = types.NVarCharOf(128)
-
 // systemProcedures are the procedures that exist in every database, by name.
 var systemProcedures map[string]*systemProcedure
 
@@ -68,19 +65,19 @@ func init() {
 		{name: "sp_getapplock", run: (*run).getAppLock, params: []systemParam{
 			{"@Resource", types.NVarCharOf(255), false}, {"@LockMode", types.VarCharOf(32), false},
 			{"@LockOwner", types.VarCharOf(32), true},
-			{"@LockTimeout", types.IntType, true}, {"@DbPrincipal", sysname, true},
+			{"@LockTimeout", types.IntType, true}, {"@DbPrincipal", types.SysNameType, true},
 		}},
 		{name: "sp_releaseapplock", run: (*run).releaseAppLock, params: []systemParam{
 			{"@Resource", types.NVarCharOf(255), false}, {"@LockOwner", types.VarCharOf(32), true},
-			{"@DbPrincipal", sysname, true},
+			{"@DbPrincipal", types.SysNameType, true},
 		}},
 		{name: "sp_set_session_context", run: (*run).setSessionContext, params: []systemParam{
-			{"@key", sysname, false}, {"@value", types.VariantType, false}, {"@read_only", types.BitType, true},
+			{"@key", types.SysNameType, false}, {"@value", types.VariantType, false}, {"@read_only", types.BitType, true},
 		}},
 		{name: "sp_rename", run: func(r *run, a arguments) (int32, error) {
 			return r.definer().Rename(a.text("objname"), a.text("newname"), a.text("objtype"))
 		}, params: []systemParam{
-			{"@objname", types.NVarCharOf(1035), false}, {"@newname", sysname, false},
+			{"@objname", types.NVarCharOf(1035), false}, {"@newname", types.SysNameType, false},
 			{"@objtype", types.VarCharOf(13), true},
 		}},
 		{name: "sp_settriggerorder", run: (*run).setTriggerOrder, params: []systemParam{
@@ -88,7 +85,7 @@ func init() {
 			{"@stmttype", types.VarCharOf(50), false}, {"@namespace", types.VarCharOf(10), true},
 		}},
 		{name: "sp_helptext", run: (*run).helpText, params: []systemParam{
-			{"@objname", types.NVarCharOf(776), false}, {"@columnname", sysname, true},
+			{"@objname", types.NVarCharOf(776), false}, {"@columnname", types.SysNameType, true},
 		}},
 		{name: "sp_describe_first_result_set", run: (*run).describeFirst, params: []systemParam{
 			{"@tsql", types.NVarCharMax, false}, {"@params", types.NVarCharMax, true},
@@ -107,13 +104,13 @@ func init() {
 			name: "sp_addrolemember", run: func(r *run, a arguments) (int32, error) {
 				return r.definer().AddRoleMember(a.text("rolename"), a.text("membername"))
 			},
-			params: []systemParam{{"@rolename", sysname, false}, {"@membername", sysname, false}},
+			params: []systemParam{{"@rolename", types.SysNameType, false}, {"@membername", types.SysNameType, false}},
 		},
 		{
 			name: "sp_droprolemember", run: func(r *run, a arguments) (int32, error) {
 				return r.definer().DropRoleMember(a.text("rolename"), a.text("membername"))
 			},
-			params: []systemParam{{"@rolename", sysname, false}, {"@membername", sysname, false}},
+			params: []systemParam{{"@rolename", types.SysNameType, false}, {"@membername", types.SysNameType, false}},
 		},
 		{
 			name: "sp_refreshview", run: func(r *run, a arguments) (int32, error) { return r.definer().RefreshModule(a.text("viewname")) },
@@ -121,7 +118,7 @@ func init() {
 		},
 		{
 			name: "sp_refreshsqlmodule", run: func(r *run, a arguments) (int32, error) { return r.definer().RefreshModule(a.text("name")) },
-			params: []systemParam{{"@name", types.NVarCharOf(776), false}, {"@namespace", sysname, true}},
+			params: []systemParam{{"@name", types.NVarCharOf(776), false}, {"@namespace", types.SysNameType, true}},
 		},
 		{
 			name: "sp_recompile", run: (*run).recompile,

@@ -14,8 +14,8 @@ import (
 func clientProcedures() []*systemProcedure {
 	object := []systemParam{{"@object", types.NVarCharOf(4000), true}}
 	params := []systemParam{
-		{"@procedure_name", sysname, false}, {"@group_number", types.IntType, true},
-		{"@procedure_schema", sysname, true}, {"@parameter_name", sysname, true},
+		{"@procedure_name", types.SysNameType, false}, {"@group_number", types.IntType, true},
+		{"@procedure_schema", types.SysNameType, true}, {"@parameter_name", types.SysNameType, true},
 	}
 	return []*systemProcedure{
 		{name: "sp_tablecollations", run: (*run).tableCollations, params: object},
@@ -65,9 +65,9 @@ func (r *run) tableCollations(a arguments) (int32, error) {
 		}
 	}
 	return r.sendAll([]types.Column{
-		{Name: "colid", Type: types.IntType}, {Name: "name", Type: sysname, Nullable: true},
+		{Name: "colid", Type: types.IntType}, {Name: "name", Type: types.SysNameType, Nullable: true},
 		{Name: "tds_collation", Type: types.Type{ID: types.Binary, Length: 5}, Nullable: true},
-		{Name: "collation", Type: sysname, Nullable: true},
+		{Name: "collation", Type: types.SysNameType, Nullable: true},
 	}, rows)
 }
 
@@ -116,11 +116,11 @@ func (r *run) procedureParams100Managed(a arguments) (int32, error) {
 		return []types.Value{managed, typeCatalog, typeSchema, typeName, nil, nil, nil, fractionalDigits(p.Type)}
 	}, []types.Column{
 		{Name: "MANAGED_DATA_TYPE", Type: types.SmallIntType},
-		{Name: "TYPE_CATALOG_NAME", Type: sysname, Nullable: true},
-		{Name: "TYPE_SCHEMA_NAME", Type: sysname, Nullable: true}, {Name: "TYPE_NAME", Type: sysname, Nullable: true},
-		{Name: "XML_CATALOGNAME", Type: sysname, Nullable: true},
-		{Name: "XML_SCHEMANAME", Type: sysname, Nullable: true},
-		{Name: "XML_SCHEMACOLLECTIONNAME", Type: sysname, Nullable: true},
+		{Name: "TYPE_CATALOG_NAME", Type: types.SysNameType, Nullable: true},
+		{Name: "TYPE_SCHEMA_NAME", Type: types.SysNameType, Nullable: true}, {Name: "TYPE_NAME", Type: types.SysNameType, Nullable: true},
+		{Name: "XML_CATALOGNAME", Type: types.SysNameType, Nullable: true},
+		{Name: "XML_SCHEMANAME", Type: types.SysNameType, Nullable: true},
+		{Name: "XML_SCHEMACOLLECTIONNAME", Type: types.SysNameType, Nullable: true},
 		{Name: "SS_DATETIME_PRECISION", Type: types.IntType, Nullable: true},
 	})
 }
@@ -132,11 +132,11 @@ func (r *run) procedureParamsManaged(a arguments) (int32, error) {
 		_, _, typeName := r.paramType(p)
 		return []types.Value{typeName, nil, nil, nil, nil, nil, nil}
 	}, []types.Column{
-		{Name: "TYPE_NAME", Type: sysname, Nullable: true}, {Name: "UDT_CATALOG", Type: sysname, Nullable: true},
-		{Name: "UDT_SCHEMA", Type: sysname, Nullable: true},
-		{Name: "UDT_NAME", Type: sysname, Nullable: true}, {Name: "XML_CATALOGNAME", Type: sysname, Nullable: true},
-		{Name: "XML_SCHEMANAME", Type: sysname, Nullable: true},
-		{Name: "XML_SCHEMACOLLECTIONNAME", Type: sysname, Nullable: true},
+		{Name: "TYPE_NAME", Type: types.SysNameType, Nullable: true}, {Name: "UDT_CATALOG", Type: types.SysNameType, Nullable: true},
+		{Name: "UDT_SCHEMA", Type: types.SysNameType, Nullable: true},
+		{Name: "UDT_NAME", Type: types.SysNameType, Nullable: true}, {Name: "XML_CATALOGNAME", Type: types.SysNameType, Nullable: true},
+		{Name: "XML_SCHEMANAME", Type: types.SysNameType, Nullable: true},
+		{Name: "XML_SCHEMACOLLECTIONNAME", Type: types.SysNameType, Nullable: true},
 	})
 }
 
@@ -164,9 +164,9 @@ func (r *run) procedureParams(
 		rows = append(rows, append(row, more(p)...))
 	}
 	return r.sendAll(append([]types.Column{
-		{Name: "PROCEDURE_CATALOG", Type: sysname, Nullable: true},
-		{Name: "PROCEDURE_SCHEMA", Type: sysname, Nullable: true}, {Name: "PROCEDURE_NAME", Type: sysname},
-		{Name: "PARAMETER_NAME", Type: sysname, Nullable: true}, {Name: "ORDINAL_POSITION", Type: types.SmallIntType},
+		{Name: "PROCEDURE_CATALOG", Type: types.SysNameType, Nullable: true},
+		{Name: "PROCEDURE_SCHEMA", Type: types.SysNameType, Nullable: true}, {Name: "PROCEDURE_NAME", Type: types.SysNameType},
+		{Name: "PARAMETER_NAME", Type: types.SysNameType, Nullable: true}, {Name: "ORDINAL_POSITION", Type: types.SmallIntType},
 		{Name: "PARAMETER_TYPE", Type: types.SmallIntType},
 		{Name: "PARAMETER_HASDEFAULT", Type: types.BitType}, {Name: "IS_NULLABLE", Type: types.BitType},
 		{Name: "DATA_TYPE", Type: types.SmallIntType},
@@ -193,7 +193,7 @@ func (r *run) findParams(name, schema string) []procedureParam {
 		h := o.Head()
 		sc := d.SchemaByID(h.SchemaID)
 		if !session.EqualNames(h.Name, name) || sc == nil || schema != "" && !session.EqualNames(sc.Name, schema) ||
-			!(env{r}).visible(d, o) {
+			!r.env.Visible(d, o) {
 			continue
 		}
 		returns := types.IntType

@@ -17,11 +17,11 @@ const maxProperty = 7500
 func propertyProcedures() []*systemProcedure {
 	level := types.VarCharOf(128)
 	levels := []systemParam{
-		{"@level0type", level, true}, {"@level0name", sysname, true}, {"@level1type", level, true},
-		{"@level1name", sysname, true},
-		{"@level2type", level, true}, {"@level2name", sysname, true},
+		{"@level0type", level, true}, {"@level0name", types.SysNameType, true}, {"@level1type", level, true},
+		{"@level1name", types.SysNameType, true},
+		{"@level2type", level, true}, {"@level2name", types.SysNameType, true},
 	}
-	named := []systemParam{{"@name", sysname, false}}
+	named := []systemParam{{"@name", types.SysNameType, false}}
 	valued := append(named[:1:1], systemParam{"@value", types.VariantType, true})
 	return []*systemProcedure{
 		{name: "sp_addextendedproperty", run: (*run).addProperty, params: append(valued[:2:2], levels...)},
@@ -85,7 +85,7 @@ func (r *run) property(
 	}
 	err = r.s.Alter(r.ctx, r.s.DatabaseByID(r.s.DatabaseID), func(d *catalog.Database, e *catalog.Edit) error {
 		of, on, ok := propertyOwner(d, l)
-		if !ok || on.Class == catalog.ClassObject && !(env{r}).visible(d, d.ObjectByID(int32(on.Major))) {
+		if !ok || on.Class == catalog.ClassObject && !r.env.Visible(d, d.ObjectByID(int32(on.Major))) {
 			return mserr.NoPropertyOwner(l.label())
 		}
 		if !r.s.May(d, "ALTER", on) &&

@@ -297,25 +297,25 @@ func formalParameter(proc *catalog.Procedure, name string, at int) *catalog.Para
 
 // undeclaredColumns are the columns of sp_describe_undeclared_parameters.
 var undeclaredColumns = []types.Column{
-	{Name: "parameter_ordinal", Type: types.IntType}, {Name: "name", Type: sysname},
+	{Name: "parameter_ordinal", Type: types.IntType}, {Name: "name", Type: types.SysNameType},
 	{Name: "suggested_system_type_id", Type: types.IntType},
 	{Name: "suggested_system_type_name", Type: types.NVarCharOf(256), Nullable: true},
 	{Name: "suggested_max_length", Type: types.SmallIntType},
 	{Name: "suggested_precision", Type: types.TinyIntType}, {Name: "suggested_scale", Type: types.TinyIntType},
 	{Name: "suggested_user_type_id", Type: types.IntType, Nullable: true},
-	{Name: "suggested_user_type_database", Type: sysname, Nullable: true},
-	{Name: "suggested_user_type_schema", Type: sysname, Nullable: true},
-	{Name: "suggested_user_type_name", Type: sysname, Nullable: true},
+	{Name: "suggested_user_type_database", Type: types.SysNameType, Nullable: true},
+	{Name: "suggested_user_type_schema", Type: types.SysNameType, Nullable: true},
+	{Name: "suggested_user_type_name", Type: types.SysNameType, Nullable: true},
 	{Name: "suggested_assembly_qualified_type_name", Type: types.NVarCharOf(4000), Nullable: true},
 	{Name: "suggested_xml_collection_id", Type: types.IntType, Nullable: true},
-	{Name: "suggested_xml_collection_database", Type: sysname, Nullable: true},
-	{Name: "suggested_xml_collection_schema", Type: sysname, Nullable: true},
-	{Name: "suggested_xml_collection_name", Type: sysname, Nullable: true},
+	{Name: "suggested_xml_collection_database", Type: types.SysNameType, Nullable: true},
+	{Name: "suggested_xml_collection_schema", Type: types.SysNameType, Nullable: true},
+	{Name: "suggested_xml_collection_name", Type: types.SysNameType, Nullable: true},
 	{Name: "suggested_is_xml_document", Type: types.BitType},
 	{Name: "suggested_is_case_sensitive", Type: types.BitType},
 	{Name: "suggested_is_fixed_length_clr_type", Type: types.BitType},
 	{Name: "suggested_is_input", Type: types.BitType}, {Name: "suggested_is_output", Type: types.BitType},
-	{Name: "formal_parameter_name", Type: sysname, Nullable: true},
+	{Name: "formal_parameter_name", Type: types.SysNameType, Nullable: true},
 	{Name: "suggested_tds_type_id", Type: types.IntType}, {Name: "suggested_tds_length", Type: types.IntType},
 }
 

@@ -1,6 +1,7 @@
-package exec
+package sysfunc
 
 import (
+	"context"
 	"strconv"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
@@ -11,17 +12,35 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
+// Caller is the activation of a batch or module in which a function is called.
+type Caller interface {
+	// Context returns the context of the request.
+	Context() context.Context
+	// DefaultSchema returns the schema of names without one.
+	DefaultSchema() string
+	// Owner returns the owner of the module, -1 in batches.
+	Owner() int
+	// SystemColumns returns the columns of a system view.
+	SystemColumns(d *catalog.Database, v *catalog.SystemView) ([]types.Column, error)
+}
+
+// Objects has the functions over the objects of databases and their properties.
+type Objects struct {
+	s  *session.Session
+	at Caller
+}
+
 // db returns the database with an ID. 0 means the current database.
-func (e env) db(id int) *catalog.Database {
+func (e Objects) db(id int) *catalog.Database {
 	if id == 0 {
-		id = e.r.s.DatabaseID
+		id = e.s.DatabaseID
 	}
-	return e.r.s.DatabaseByID(id)
+	return e.s.DatabaseByID(id)
 }
 
 // DatabaseByName implements [builtin.Objects].
-func (e env) DatabaseByName(name string) (int, bool) {
-	d := e.r.s.DatabaseByName(name)
+func (e Objects) DatabaseByName(name string) (int, bool) {
+	d := e.s.DatabaseByName(name)
 	if d == nil {
 		return 0, false
 	}
@@ -29,7 +48,7 @@ func (e env) DatabaseByName(name string) (int, bool) {
 }
 
 // DatabaseByID implements [builtin.Objects].
-func (e env) DatabaseByID(id int) (string, bool) {
+func (e Objects) DatabaseByID(id int) (string, bool) {
 	d := e.db(id)
 	if d == nil {
 		return "", false
@@ -60,33 +79,33 @@ func describeConstraint(d *catalog.Database, c catalog.Constraint) builtin.Objec
 }
 
 // ObjectByName implements [builtin.Objects].
-func (e env) ObjectByName(database, schema, name string) (builtin.Object, bool) {
+func (e Objects) ObjectByName(database, schema, name string) (builtin.Object, bool) {
 	if catalog.IsGlobalTemp(name) {
-		if database == "" && e.r.s.DatabaseID != catalog.DatabaseTemp { // OBJECT_ID('tempdb..##t') finds the table
+		if database == "" && e.s.DatabaseID != catalog.DatabaseTemp { // OBJECT_ID('tempdb..##t') finds the table
 			return builtin.Object{}, false
 		}
 		schema = "dbo"
 	}
 	if catalog.IsLocalTemp(name) {
-		if t := e.r.s.Temps[catalog.Fold(name)]; t != nil && (database == "" || session.EqualNames(database, "tempdb")) {
+		if t := e.s.Temps[catalog.Fold(name)]; t != nil && (database == "" || session.EqualNames(database, "tempdb")) {
 			return builtin.Object{
 				ID: t.ObjectID, Name: t.Name, Schema: "dbo", SchemaID: catalog.SchemaDBO, Kind: "U",
 			}, database != ""
 		}
-		if p := e.r.s.TempProcedures[catalog.Fold(name)]; p != nil && (database == "" || session.EqualNames(database, "tempdb")) {
+		if p := e.s.TempProcedures[catalog.Fold(name)]; p != nil && (database == "" || session.EqualNames(database, "tempdb")) {
 			return builtin.Object{
 				ID: p.ObjectID, Name: p.Name, Schema: "dbo", SchemaID: catalog.SchemaDBO, Kind: "P",
 			}, database != ""
 		}
 		return builtin.Object{}, false
 	}
-	d := e.r.s.DatabaseByName(database)
+	d := e.s.DatabaseByName(database)
 	if d == nil {
 		return builtin.Object{}, false
 	}
-	for _, sc := range e.r.schemas(d, schema) {
+	for _, sc := range e.s.Schemas(d, e.at.DefaultSchema(), schema) {
 		if o := d.Object(sc, name); o != nil {
-			return describe(d, o), e.visible(d, o)
+			return describe(d, o), e.Visible(d, o)
 		}
 		if c, ok := d.Constraint(sc, name); ok {
 			return describeConstraint(d, c), true
@@ -120,11 +139,11 @@ func systemSchema(name string) int32 {
 	return catalog.SchemaInformationSchema
 }
 
-// visible reports whether the session may see the definition of an object, which any permission on
+// Visible reports whether the session may see the definition of an object, which any permission on
 // the object implies.
-func (e env) visible(d *catalog.Database, o catalog.Object) bool {
-	s := e.r.s
-	if s.Sysadmin() || e.r.f.owner >= 0 || catalog.IsGlobalTemp(o.Head().Name) {
+func (e Objects) Visible(d *catalog.Database, o catalog.Object) bool {
+	s := e.s
+	if s.Sysadmin() || e.at.Owner() >= 0 || catalog.IsGlobalTemp(o.Head().Name) {
 		return true
 	}
 	on := catalog.Securable{Class: catalog.ClassObject, Major: int(o.Head().ObjectID)}
@@ -139,12 +158,12 @@ func (e env) visible(d *catalog.Database, o catalog.Object) bool {
 }
 
 // ObjectByID implements [builtin.Objects].
-func (e env) ObjectByID(database int, id int32) (builtin.Object, bool) {
+func (e Objects) ObjectByID(database int, id int32) (builtin.Object, bool) {
 	if id <= session.FirstLocalID { // objects of tempdb
 		if d := e.db(database); d == nil || d.ID != catalog.DatabaseTemp {
 			return builtin.Object{}, false
 		}
-		for _, t := range e.r.s.Temps {
+		for _, t := range e.s.Temps {
 			if t.ObjectID == id {
 				return builtin.Object{
 					ID: id, Name: catalog.TempName(t.Name, session.TempNumber(t)), Schema: "dbo", SchemaID: catalog.SchemaDBO,
@@ -162,7 +181,7 @@ func (e env) ObjectByID(database int, id int32) (builtin.Object, bool) {
 		return builtin.Object{}, false
 	}
 	if o := d.ObjectByID(id); o != nil {
-		return describe(d, o), e.visible(d, o)
+		return describe(d, o), e.Visible(d, o)
 	}
 	if c, ok := d.ConstraintByID(id); ok {
 		return describeConstraint(d, c), true
@@ -171,7 +190,7 @@ func (e env) ObjectByID(database int, id int32) (builtin.Object, bool) {
 }
 
 // ObjectDefinition implements [builtin.Objects].
-func (e env) ObjectDefinition(id int32) (string, bool) {
+func (e Objects) ObjectDefinition(id int32) (string, bool) {
 	d := e.db(0)
 	if d == nil {
 		return "", false
@@ -204,9 +223,9 @@ func (e env) ObjectDefinition(id int32) (string, bool) {
 }
 
 // Columns implements [builtin.Objects].
-func (e env) Columns(database int, id int32) []builtin.Column {
+func (e Objects) Columns(database int, id int32) []builtin.Column {
 	if id <= session.FirstLocalID {
-		for _, t := range e.r.s.Temps {
+		for _, t := range e.s.Temps {
 			if t.ObjectID == id {
 				return tableColumns(t)
 			}
@@ -220,7 +239,7 @@ func (e env) Columns(database int, id int32) []builtin.Column {
 		}
 		v := catalog.FindSystemView(schema, name)
 		if d := e.db(database); d != nil && v != nil {
-			if cols, err := e.r.compiler().SystemColumns(d, v); err == nil { // cannot fail: the views are tested
+			if cols, err := e.at.SystemColumns(d, v); err == nil { // cannot fail: the views are tested
 				return shapeColumns(cols)
 			}
 		}
@@ -281,8 +300,8 @@ func paramColumns(params []catalog.Param) []builtin.Column {
 }
 
 // table returns a table of the current database, or a temporary table.
-func (e env) table(id int32) *catalog.Table {
-	for _, t := range e.r.s.Temps {
+func (e Objects) table(id int32) *catalog.Table {
+	for _, t := range e.s.Temps {
 		if t.ObjectID == id {
 			return t
 		}
@@ -294,7 +313,7 @@ func (e env) table(id int32) *catalog.Table {
 }
 
 // IndexColumn implements [builtin.Objects].
-func (e env) IndexColumn(object int32, index, column int) (builtin.KeyColumn, bool) {
+func (e Objects) IndexColumn(object int32, index, column int) (builtin.KeyColumn, bool) {
 	t := e.table(object)
 	if t == nil {
 		return builtin.KeyColumn{}, false
@@ -309,13 +328,13 @@ func (e env) IndexColumn(object int32, index, column int) (builtin.KeyColumn, bo
 }
 
 // Files implements [builtin.Objects].
-func (e env) Files() []builtin.File {
+func (e Objects) Files() []builtin.File {
 	d := e.db(0)
 	if d == nil {
 		return nil
 	}
 	var out []builtin.File
-	for i, f := range d.Files(e.r.s.inst.Store.Path(d.ID)) {
+	for i, f := range d.Files(e.s.Server.Store.Path(d.ID)) {
 		out = append(out,
 			builtin.File{ID: i + 1, Name: f.Name, Log: f.Log, ReadOnly: d.Options.ReadOnly, Pages: f.Pages})
 	}
@@ -323,9 +342,9 @@ func (e env) Files() []builtin.File {
 }
 
 // SchemaByName implements [builtin.Objects].
-func (e env) SchemaByName(name string) (int32, bool) {
+func (e Objects) SchemaByName(name string) (int32, bool) {
 	if name == "" {
-		name = e.r.s.DefaultSchema()
+		name = e.s.DefaultSchema()
 	}
 	if d := e.db(0); d != nil {
 		if sc := d.Schema(name); sc != nil {
@@ -336,7 +355,7 @@ func (e env) SchemaByName(name string) (int32, bool) {
 }
 
 // SchemaByID implements [builtin.Objects].
-func (e env) SchemaByID(id int32) (string, bool) {
+func (e Objects) SchemaByID(id int32) (string, bool) {
 	if d := e.db(0); d != nil {
 		if sc := d.SchemaByID(int(id)); sc != nil {
 			return sc.Name, true
@@ -346,12 +365,12 @@ func (e env) SchemaByID(id int32) (string, bool) {
 }
 
 // TypeByName implements [builtin.Objects].
-func (e env) TypeByName(schema, name string) (int32, types.Type, bool) {
+func (e Objects) TypeByName(schema, name string) (int32, types.Type, bool) {
 	d := e.db(0)
 	if d == nil {
 		return 0, types.Type{}, false
 	}
-	for _, sc := range e.r.schemas(d, schema) {
+	for _, sc := range e.s.Schemas(d, e.at.DefaultSchema(), schema) {
 		if a := d.AliasType(sc, name); a != nil {
 			return int32(a.UserTypeID), a.Type, true
 		}
@@ -363,7 +382,7 @@ func (e env) TypeByName(schema, name string) (int32, types.Type, bool) {
 }
 
 // TypeAllowsNull implements [builtin.Objects].
-func (e env) TypeAllowsNull(id int32) bool {
+func (e Objects) TypeAllowsNull(id int32) bool {
 	d := e.db(0)
 	if d == nil {
 		return false
@@ -377,7 +396,7 @@ func (e env) TypeAllowsNull(id int32) bool {
 }
 
 // TypeByID implements [builtin.Objects].
-func (e env) TypeByID(id int32) (string, bool) {
+func (e Objects) TypeByID(id int32) (string, bool) {
 	d := e.db(0)
 	if d == nil {
 		return "", false
@@ -396,15 +415,15 @@ func (e env) TypeByID(id int32) (string, bool) {
 }
 
 // IdentCurrent implements [builtin.Objects].
-func (e env) IdentCurrent(schema, table string) (last, seed, increment types.Value, ok bool) {
-	r := e.r
+func (e Objects) IdentCurrent(schema, table string) (last, seed, increment types.Value, ok bool) {
+	s := e.s
 	var database int // 0 for a temporary table of the session
 	var t *catalog.Table
 	if catalog.IsLocalTemp(table) {
-		t = r.s.Temps[catalog.Fold(table)]
+		t = s.Temps[catalog.Fold(table)]
 	} else {
 		n := &syntax.ObjectName{Parts: []syntax.Ident{{Name: schema}, {Name: table}}}
-		o, d, err := r.object(n)
+		o, d, err := s.Object(n, e.at.DefaultSchema())
 		if err != nil {
 			return nil, nil, nil, false
 		}
@@ -415,10 +434,10 @@ func (e env) IdentCurrent(schema, table string) (last, seed, increment types.Val
 		return nil, nil, nil, false
 	}
 	auto := t.IdentityColumn().Auto
-	if database != 0 && r.s.Conn.Use(r.ctx, database) != nil {
+	if database != 0 && s.Conn.Use(e.at.Context(), database) != nil {
 		return nil, nil, nil, false
 	}
-	c, err := r.s.CounterOf(r.ctx, r.s.IdentityKey(database, t), session.IdentityLoad(database))
+	c, err := s.CounterOf(e.at.Context(), s.IdentityKey(database, t), session.IdentityLoad(database))
 	if err != nil {
 		return nil, nil, nil, false
 	}
@@ -431,4 +450,4 @@ func (e env) IdentCurrent(schema, table string) (last, seed, increment types.Val
 }
 
 // DefaultSchema implements [builtin.Objects].
-func (e env) DefaultSchema() string { return e.r.s.DefaultSchema() }
+func (e Objects) DefaultSchema() string { return e.s.DefaultSchema() }

@@ -1,4 +1,4 @@
-package exec
+package sysfunc
 
 import (
 	"slices"
@@ -10,14 +10,17 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
+// Security has the functions over principals and permissions.
+type Security struct{ Objects }
+
 // UserByName implements [builtin.Security].
-func (e env) UserByName(name string) (int32, bool) {
+func (e Security) UserByName(name string) (int32, bool) {
 	d := e.db(0)
 	if d == nil {
 		return 0, false
 	}
 	if name == "" {
-		return int32(e.r.s.Principal(d)), true
+		return int32(e.s.Principal(d)), true
 	}
 	if p := d.Principal(name); p != nil {
 		return int32(p.ID), true
@@ -26,13 +29,13 @@ func (e env) UserByName(name string) (int32, bool) {
 }
 
 // UserByID implements [builtin.Security].
-func (e env) UserByID(id int32) (string, bool) {
+func (e Security) UserByID(id int32) (string, bool) {
 	d := e.db(0)
 	if d == nil {
 		return "", false
 	}
 	if id == 0 {
-		id = int32(e.r.s.Principal(d))
+		id = int32(e.s.Principal(d))
 	}
 	if p := d.PrincipalByID(int(id)); p != nil {
 		return p.Name, true
@@ -41,15 +44,15 @@ func (e env) UserByID(id int32) (string, bool) {
 }
 
 // LoginByName implements [builtin.Security].
-func (e env) LoginByName(name string) (int32, []byte, bool) {
-	shown, sid := e.r.s.Login.Label()
+func (e Security) LoginByName(name string) (int32, []byte, bool) {
+	shown, sid := e.s.Login.Label()
 	if name == "" {
-		if l := e.r.s.inst.Catalog.Snapshot().LoginBySID(sid); l != nil {
+		if l := e.s.Server.Catalog.Snapshot().LoginBySID(sid); l != nil {
 			return int32(l.ID), l.SID, true
 		}
 		return 0, sid, true
 	}
-	if l := e.r.s.inst.Catalog.Snapshot().Login(name); l != nil {
+	if l := e.s.Server.Catalog.Snapshot().Login(name); l != nil {
 		return int32(l.ID), l.SID, true
 	}
 	if session.EqualNames(name, shown) {
@@ -59,11 +62,11 @@ func (e env) LoginByName(name string) (int32, []byte, bool) {
 }
 
 // LoginByID implements [builtin.Security].
-func (e env) LoginByID(id int32) (string, bool) {
+func (e Security) LoginByID(id int32) (string, bool) {
 	if id == 0 {
-		return e.r.s.LoginName(), true
+		return e.s.LoginName(), true
 	}
-	for _, l := range e.r.s.inst.Catalog.Snapshot().Logins() {
+	for _, l := range e.s.Server.Catalog.Snapshot().Logins() {
 		if l.ID == int(id) {
 			return l.Name, true
 		}
@@ -72,15 +75,15 @@ func (e env) LoginByID(id int32) (string, bool) {
 }
 
 // LoginBySID implements [builtin.Security].
-func (e env) LoginBySID(sid []byte) (string, bool) {
-	if l := e.r.s.inst.Catalog.Snapshot().LoginBySID(sid); l != nil {
+func (e Security) LoginBySID(sid []byte) (string, bool) {
+	if l := e.s.Server.Catalog.Snapshot().LoginBySID(sid); l != nil {
 		return l.Name, true
 	}
 	return "", false
 }
 
 // IsRoleMember implements [builtin.Security].
-func (e env) IsRoleMember(role, principal string) (is, known bool) {
+func (e Security) IsRoleMember(role, principal string) (is, known bool) {
 	d := e.db(0)
 	if d == nil {
 		return false, false
@@ -89,7 +92,7 @@ func (e env) IsRoleMember(role, principal string) (is, known bool) {
 	if target == nil || !target.IsRole() {
 		return false, false
 	}
-	id := e.r.s.Principal(d)
+	id := e.s.Principal(d)
 	if principal != "" {
 		p := d.Principal(principal)
 		if p == nil {
@@ -104,15 +107,15 @@ func (e env) IsRoleMember(role, principal string) (is, known bool) {
 }
 
 // IsServerRoleMember implements [builtin.Security].
-func (e env) IsServerRoleMember(role, login string) (is, known bool) {
+func (e Security) IsServerRoleMember(role, login string) (is, known bool) {
 	role = catalog.Fold(role)
 	if !slices.Contains(session.ServerRoles, role) {
 		return false, false
 	}
-	snap := e.r.s.inst.Catalog.Snapshot()
+	snap := e.s.Server.Catalog.Snapshot()
 	name := login
 	if name == "" {
-		own, ok := e.r.s.AsLogin()
+		own, ok := e.s.AsLogin()
 		if !ok {
 			return role == "public", true
 		}
@@ -127,9 +130,9 @@ func (e env) IsServerRoleMember(role, login string) (is, known bool) {
 
 // LoginProperty implements [builtin.Security]. There is no password policy, so that logins are
 // never locked or expired.
-func (e env) LoginProperty(login, property string) (types.Value, types.Type, bool) {
-	l := e.r.s.inst.Catalog.Snapshot().Login(login)
-	if l == nil || !e.r.s.Sysadmin() && !e.r.s.IsOwnLogin(login) {
+func (e Security) LoginProperty(login, property string) (types.Value, types.Type, bool) {
+	l := e.s.Server.Catalog.Snapshot().Login(login)
+	if l == nil || !e.s.Sysadmin() && !e.s.IsOwnLogin(login) {
 		return nil, types.NullType, false
 	}
 	switch strings.ToLower(property) {
@@ -140,9 +143,9 @@ func (e env) LoginProperty(login, property string) (types.Value, types.Type, boo
 	case "daysuntilexpiration":
 		return nil, types.IntType, true
 	case "defaultdatabase":
-		return l.DefaultDatabase, sysname, true
+		return l.DefaultDatabase, types.SysNameType, true
 	case "defaultlanguage":
-		return "us_english", sysname, true
+		return "us_english", types.SysNameType, true
 	case "passwordlastsettime":
 		return l.Modified, types.DateTimeType, true
 	case "passwordhash": // never shown
@@ -154,8 +157,8 @@ func (e env) LoginProperty(login, property string) (types.Value, types.Type, boo
 }
 
 // HasPermission implements [builtin.Security].
-func (e env) HasPermission(securable, class, permission, column string) (has, known bool) {
-	s := e.r.s
+func (e Security) HasPermission(securable, class, permission, column string) (has, known bool) {
+	s := e.s
 	d := e.db(0)
 	if d == nil {
 		return false, false
@@ -185,12 +188,12 @@ func (e env) HasPermission(securable, class, permission, column string) (has, kn
 		return s.May(d, permission,
 			catalog.Securable{Class: catalog.ClassDatabase}), catalog.PermissionCode(permission) != ""
 	case "LOGIN":
-		if s.inst.Catalog.Snapshot().Login(name.Last()) == nil {
+		if s.Server.Catalog.Snapshot().Login(name.Last()) == nil {
 			return false, false
 		}
 		return s.Sysadmin(), true
 	case "OBJECT":
-		o, od, err := e.r.object(name)
+		o, od, err := e.s.Object(name, e.at.DefaultSchema())
 		if err != nil {
 			return false, false
 		}
@@ -233,7 +236,7 @@ func (e env) HasPermission(securable, class, permission, column string) (has, kn
 }
 
 // column returns the column of an object of the current database.
-func (e env) column(o catalog.Object, name string) (builtin.Column, bool) {
+func (e Security) column(o catalog.Object, name string) (builtin.Column, bool) {
 	for _, c := range e.Columns(0, o.Head().ObjectID) {
 		if session.EqualNames(c.Name, name) {
 			return c, true
@@ -243,11 +246,11 @@ func (e env) column(o catalog.Object, name string) (builtin.Column, bool) {
 }
 
 // HasDatabaseAccess implements [builtin.Security].
-func (e env) HasDatabaseAccess(database string) (has, known bool) {
-	d := e.r.s.DatabaseByName(database)
+func (e Security) HasDatabaseAccess(database string) (has, known bool) {
+	d := e.s.DatabaseByName(database)
 	if d == nil {
 		return false, false
 	}
-	_, ok := e.r.s.Login.UserIn(d)
+	_, ok := e.s.Login.UserIn(d)
 	return ok && !d.Options.Offline, true
 }

@@ -1,4 +1,4 @@
-package exec
+package sysfunc
 
 import (
 	"slices"
@@ -10,12 +10,12 @@ import (
 )
 
 // DatabaseProperty implements [builtin.Objects].
-func (e env) DatabaseProperty(database, property string) (types.Value, types.Type, bool) {
-	d := e.r.s.DatabaseByName(database)
+func (e Objects) DatabaseProperty(database, property string) (types.Value, types.Type, bool) {
+	d := e.s.DatabaseByName(database)
 	if d == nil {
 		return nil, types.NullType, false
 	}
-	text := func(s string) (types.Value, types.Type, bool) { return s, sysname, true }
+	text := func(s string) (types.Value, types.Type, bool) { return s, types.SysNameType, true }
 	flag := func(b bool) (types.Value, types.Type, bool) {
 		if b {
 			return int64(1), types.IntType, true
@@ -108,7 +108,7 @@ var optionProperties = map[string]string{
 }
 
 // IndexProperty implements [builtin.Objects].
-func (e env) IndexProperty(object int32, index, property string) types.Value {
+func (e Objects) IndexProperty(object int32, index, property string) types.Value {
 	t := e.table(object)
 	if t == nil {
 		return nil
@@ -151,7 +151,7 @@ func (e env) IndexProperty(object int32, index, property string) types.Value {
 }
 
 // ObjectFlag implements [builtin.Objects].
-func (e env) ObjectFlag(id int32, property string) (int, bool) {
+func (e Objects) ObjectFlag(id int32, property string) (int, bool) {
 	property = strings.ToLower(property)
 	d := e.db(0)
 	if d == nil {
