@@ -10,6 +10,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/sysproc"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -215,7 +216,7 @@ func statusOf(code int32) result { return result{int64(code), types.IntType} }
 
 // call calls a procedure or scalar function by name.
 func (r *run) call(name *syntax.ObjectName, args []callArg) (result, error) {
-	if p := r.s.inst.findSystemProcedure(name); p != nil {
+	if p := r.s.inst.library.Find(name); p != nil {
 		code, err := r.callSystemIn(name, p, args)
 		return statusOf(code), err
 	}
@@ -255,7 +256,7 @@ func hasSystemPrefix(n *syntax.ObjectName) bool {
 	last := catalog.Fold(n.Last())
 	schema := n.Schema()
 	return (schema == "" || session.EqualNames(schema, "sys") || session.EqualNames(schema, "dbo")) &&
-		(strings.HasPrefix(last, "sp_") || strings.HasPrefix(last, "xp_")) && systemNames[last]
+		(strings.HasPrefix(last, "sp_") || strings.HasPrefix(last, "xp_")) && sysproc.Unsupported[last]
 }
 
 // callProcedure executes a stored procedure.

@@ -3,11 +3,10 @@ package exec
 import (
 	"context"
 	"errors"
-	"sync"
 
-	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
+	"github.com/jobagent/jobagent/testenv/tsqld/sysproc"
 )
 
 // Instance executes T-SQL for the sessions of a server. Its methods are safe for concurrent use.
@@ -15,9 +14,7 @@ type Instance struct {
 	*session.Server
 	units unitCache
 
-	textMu sync.Mutex
-	// procedures holds the system procedures written in T-SQL that were called, by folded name.
-	procedures map[string]*catalog.Procedure
+	library sysproc.Library
 }
 
 // New opens an instance and its databases.

@@ -310,7 +310,7 @@ func (r *run) simpleStmt(st syntax.Stmt) error {
 	case *syntax.CheckpointStmt:
 		return nil // there are no delayed writes
 	case *syntax.ReconfigureStmt:
-		return r.reconfigure()
+		return r.systemExecutor().Reconfigure()
 	case *syntax.UnsupportedStmt:
 		return mserr.NotSupported("%s", st.What)
 	case *syntax.InsertBulkStmt:

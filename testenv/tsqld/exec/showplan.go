@@ -71,7 +71,7 @@ func (r *run) showPlan(u *unit) error {
 	if err := r.s.Meter().Take(len(doc)); err != nil {
 		return err
 	}
-	_, err = r.sendAll(showPlanColumn, [][]types.Value{{string(doc)}})
+	err = r.sendAll(showPlanColumn, [][]types.Value{{string(doc)}})
 	return err
 }
 

@@ -1,4 +1,4 @@
-package exec
+package sysproc
 
 import (
 	"strings"
@@ -14,24 +14,24 @@ import (
 const maxProperty = 7500
 
 // propertyProcedures returns the procedures for extended properties.
-func propertyProcedures() []*systemProcedure {
+func propertyProcedures() []*Procedure {
 	level := types.VarCharOf(128)
-	levels := []systemParam{
+	levels := []Param{
 		{"@level0type", level, true}, {"@level0name", types.SysNameType, true}, {"@level1type", level, true},
 		{"@level1name", types.SysNameType, true},
 		{"@level2type", level, true}, {"@level2name", types.SysNameType, true},
 	}
-	named := []systemParam{{"@name", types.SysNameType, false}}
-	valued := append(named[:1:1], systemParam{"@value", types.VariantType, true})
-	return []*systemProcedure{
-		{name: "sp_addextendedproperty", run: (*run).addProperty, params: append(valued[:2:2], levels...)},
-		{name: "sp_updateextendedproperty", run: (*run).updateProperty, params: append(valued[:2:2], levels...)},
-		{name: "sp_dropextendedproperty", run: (*run).dropProperty, params: append(named[:1:1], levels...)},
+	named := []Param{{"@name", types.SysNameType, false}}
+	valued := append(named[:1:1], Param{"@value", types.VariantType, true})
+	return []*Procedure{
+		{Name: "sp_addextendedproperty", run: (*Executor).addProperty, Params: append(valued[:2:2], levels...)},
+		{Name: "sp_updateextendedproperty", run: (*Executor).updateProperty, Params: append(valued[:2:2], levels...)},
+		{Name: "sp_dropextendedproperty", run: (*Executor).dropProperty, Params: append(named[:1:1], levels...)},
 	}
 }
 
 // addProperty executes sp_addextendedproperty.
-func (r *run) addProperty(a arguments) (int32, error) {
+func (r *Executor) addProperty(a Arguments) (int32, error) {
 	return r.property("sp_addextendedproperty", a, func(e *catalog.Edit, p catalog.Property, label string) error {
 		if e.Database().Property(p.Of, p.Name) != nil {
 			return mserr.PropertyExists(p.Name, label)
@@ -42,7 +42,7 @@ func (r *run) addProperty(a arguments) (int32, error) {
 }
 
 // updateProperty executes sp_updateextendedproperty.
-func (r *run) updateProperty(a arguments) (int32, error) {
+func (r *Executor) updateProperty(a Arguments) (int32, error) {
 	return r.property("sp_updateextendedproperty", a, func(e *catalog.Edit, p catalog.Property, label string) error {
 		if e.Database().Property(p.Of, p.Name) == nil {
 			return mserr.NoProperty(p.Name, label)
@@ -53,7 +53,7 @@ func (r *run) updateProperty(a arguments) (int32, error) {
 }
 
 // dropProperty executes sp_dropextendedproperty.
-func (r *run) dropProperty(a arguments) (int32, error) {
+func (r *Executor) dropProperty(a Arguments) (int32, error) {
 	return r.property("sp_dropextendedproperty", a, func(e *catalog.Edit, p catalog.Property, label string) error {
 		if e.Database().Property(p.Of, p.Name) == nil {
 			return mserr.NoProperty(p.Name, label)
@@ -64,8 +64,8 @@ func (r *run) dropProperty(a arguments) (int32, error) {
 }
 
 // property finds the owner of a property and calls change.
-func (r *run) property(
-	proc string, a arguments, change func(e *catalog.Edit, p catalog.Property, label string) error,
+func (r *Executor) property(
+	proc string, a Arguments, change func(e *catalog.Edit, p catalog.Property, label string) error,
 ) (int32, error) {
 	p := catalog.Property{Name: a.text("name")}
 	p.Value, _ = a["value"].([]byte)
@@ -85,7 +85,7 @@ func (r *run) property(
 	}
 	err = r.s.Alter(r.ctx, r.s.DatabaseByID(r.s.DatabaseID), func(d *catalog.Database, e *catalog.Edit) error {
 		of, on, ok := propertyOwner(d, l)
-		if !ok || on.Class == catalog.ClassObject && !r.env.Visible(d, d.ObjectByID(int32(on.Major))) {
+		if !ok || on.Class == catalog.ClassObject && !r.objects.Visible(d, d.ObjectByID(int32(on.Major))) {
 			return mserr.NoPropertyOwner(l.label())
 		}
 		if !r.s.May(d, "ALTER", on) &&
@@ -116,7 +116,7 @@ var levelTypes = [3]string{
 
 // levelsOf parses the levels. ok is false for a type without a name, a name without a type, an
 // unknown type, or a level below an omitted one.
-func levelsOf(a arguments) (l levels, ok bool) {
+func levelsOf(a Arguments) (l levels, ok bool) {
 	for i := range l.types {
 		n := string(rune('0' + i))
 		l.types[i], l.names[i] = strings.ToUpper(strings.TrimSpace(a.text("level"+n+"type"))), a.text("level"+n+"name")

@@ -1,4 +1,4 @@
-package exec
+package sysproc
 
 import (
 	"encoding/binary"
@@ -11,40 +11,35 @@ import (
 // clientProcedures returns the procedures that Microsoft's SqlClient calls by itself: SqlBulkCopy
 // reads the collations of the target, and SqlCommandBuilder.DeriveParameters the parameters of a
 // procedure. Source: SqlBulkCopy.cs and SqlCommand.cs of SqlClient.
-func clientProcedures() []*systemProcedure {
-	object := []systemParam{{"@object", types.NVarCharOf(4000), true}}
-	params := []systemParam{
+func clientProcedures() []*Procedure {
+	object := []Param{{"@object", types.NVarCharOf(4000), true}}
+	params := []Param{
 		{"@procedure_name", types.SysNameType, false}, {"@group_number", types.IntType, true},
 		{"@procedure_schema", types.SysNameType, true}, {"@parameter_name", types.SysNameType, true},
 	}
-	return []*systemProcedure{
-		{name: "sp_tablecollations", run: (*run).tableCollations, params: object},
-		{name: "sp_tablecollations_90", run: (*run).tableCollations, params: object},
-		{name: "sp_tablecollations_100", run: (*run).tableCollations, params: object},
-		{name: "sp_procedure_params_managed", run: (*run).procedureParamsManaged, params: params},
-		{name: "sp_procedure_params_90_managed", run: (*run).procedureParamsManaged, params: params},
-		{name: "sp_procedure_params_100_managed", run: (*run).procedureParams100Managed, params: params},
+	return []*Procedure{
+		{Name: "sp_tablecollations", run: (*Executor).tableCollations, Params: object},
+		{Name: "sp_tablecollations_90", run: (*Executor).tableCollations, Params: object},
+		{Name: "sp_tablecollations_100", run: (*Executor).tableCollations, Params: object},
+		{Name: "sp_procedure_params_managed", run: (*Executor).procedureParamsManaged, Params: params},
+		{Name: "sp_procedure_params_90_managed", run: (*Executor).procedureParamsManaged, Params: params},
+		{Name: "sp_procedure_params_100_managed", run: (*Executor).procedureParams100Managed, Params: params},
 	}
 }
 
-// sendAll sends a result set of a system procedure.
-func (r *run) sendAll(cols []types.Column, rows [][]types.Value) (int32, error) {
-	if err := r.columns(cols); err != nil {
+// sendAll sends a result set and returns the return code.
+func (r *Executor) sendAll(cols []types.Column, rows [][]types.Value) (int32, error) {
+	if err := r.host.Result(cols, rows); err != nil {
 		return 1, err
 	}
-	for _, row := range rows {
-		if err := sinkFailure(r.out.Row(row)); err != nil {
-			return 1, err
-		}
-	}
-	return 0, r.done(int64(len(rows)), CommandSelect)
+	return 0, nil
 }
 
 // tableCollations executes sp_tablecollations: it returns a row for each column, with its collation
 // in the format of TDS. A missing table has no rows.
-func (r *run) tableCollations(a arguments) (int32, error) {
+func (r *Executor) tableCollations(a Arguments) (int32, error) {
 	name := session.SplitName(a.text("object"))
-	t := r.localTable(name.Last())
+	t := r.host.LocalTable(name.Last())
 	if t == nil {
 		o, _, err := r.object(name)
 		if err != nil {
@@ -106,7 +101,7 @@ type procedureParam struct {
 }
 
 // procedureParams100Managed executes sp_procedure_params_100_managed.
-func (r *run) procedureParams100Managed(a arguments) (int32, error) {
+func (r *Executor) procedureParams100Managed(a Arguments) (int32, error) {
 	return r.procedureParams(a, func(p procedureParam) []types.Value {
 		typeCatalog, typeSchema, typeName := r.paramType(p)
 		managed := clientTypes[p.Type.ID].managed
@@ -127,7 +122,7 @@ func (r *run) procedureParams100Managed(a arguments) (int32, error) {
 
 // procedureParamsManaged executes sp_procedure_params_managed, which is for clients of SQL Server
 // 2005.
-func (r *run) procedureParamsManaged(a arguments) (int32, error) {
+func (r *Executor) procedureParamsManaged(a Arguments) (int32, error) {
 	return r.procedureParams(a, func(p procedureParam) []types.Value {
 		_, _, typeName := r.paramType(p)
 		return []types.Value{typeName, nil, nil, nil, nil, nil, nil}
@@ -142,8 +137,8 @@ func (r *run) procedureParamsManaged(a arguments) (int32, error) {
 
 // procedureParams sends a row for the return value and for each parameter of the procedures and
 // scalar functions with a name. A row has the common columns followed by the columns of more.
-func (r *run) procedureParams(
-	a arguments, more func(procedureParam) []types.Value, moreCols []types.Column,
+func (r *Executor) procedureParams(
+	a Arguments, more func(procedureParam) []types.Value, moreCols []types.Column,
 ) (int32, error) {
 	var rows [][]types.Value
 	for _, p := range r.findParams(a.text("procedure_name"), a.text("procedure_schema")) {
@@ -186,14 +181,14 @@ func bitOf(b bool) int64 {
 }
 
 // findParams returns the parameters of the visible procedures and scalar functions with a name.
-func (r *run) findParams(name, schema string) []procedureParam {
+func (r *Executor) findParams(name, schema string) []procedureParam {
 	d := r.s.DatabaseByID(r.s.DatabaseID)
 	var out []procedureParam
 	for o := range d.Objects() {
 		h := o.Head()
 		sc := d.SchemaByID(h.SchemaID)
 		if !session.EqualNames(h.Name, name) || sc == nil || schema != "" && !session.EqualNames(sc.Name, schema) ||
-			!r.env.Visible(d, o) {
+			!r.objects.Visible(d, o) {
 			continue
 		}
 		returns := types.IntType
@@ -226,7 +221,7 @@ func (r *run) findParams(name, schema string) []procedureParam {
 }
 
 // paramType returns the name of a parameter's type. Only table types have a database and a schema.
-func (r *run) paramType(p procedureParam) (database, schema, name types.Value) {
+func (r *Executor) paramType(p procedureParam) (database, schema, name types.Value) {
 	if p.TableTypeID == 0 {
 		return nil, nil, p.Type.Name()
 	}

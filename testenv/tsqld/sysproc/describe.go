@@ -1,73 +1,26 @@
-package exec
+package sysproc
 
 import (
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
-	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
 // describeFirst executes sp_describe_first_result_set @tsql, @params, @browse_information_mode: it
 // returns the columns of the first query of a batch and executes nothing (documentation:
 // sp_describe_first_result_set).
-func (r *run) describeFirst(a arguments) (int32, error) {
+func (r *Executor) describeFirst(a Arguments) (int32, error) {
 	if mode, _ := a["browse_information_mode"].(int64); mode != 0 {
 		return 1, mserr.NotSupported("sp_describe_first_result_set with @browse_information_mode = %d", mode)
 	}
-	text, params := a.text("tsql"), a.text("params")
-	parsed, err := r.s.inst.units.dynamic(r.s.Meter(), text, params, r.s.Options.QuotedIdentifier)
+	cols, err := r.host.FirstResult(a.text("tsql"), a.text("params"))
 	if err != nil {
 		return 1, err
-	}
-	var queries []*syntax.SelectStmt
-	for _, st := range parsed.body {
-		switch st := st.(type) {
-		case *syntax.SelectStmt:
-			queries = append(queries, st)
-		case *syntax.DeclareStmt, *syntax.SetVarStmt, *syntax.SetOptionStmt, *syntax.PrintStmt:
-		default:
-			return 1, mserr.NotSupported("sp_describe_first_result_set of a batch with other statements than SELECT, DECLARE and SET")
-		}
-	}
-	var cols []types.Column
-	for _, q := range queries {
-		found, err := r.describeQuery(parsed, q, text, params)
-		if err != nil {
-			return 1, err
-		}
-		if found != nil {
-			cols = found
-			break
-		}
 	}
 	rows := make([][]types.Value, len(cols))
 	for i, c := range cols {
 		rows[i] = describedColumn(i+1, c)
 	}
 	return r.sendAll(describeColumns, rows)
-}
-
-// describeQuery compiles a query of a batch and returns its columns, or nil if the query only
-// assigns variables.
-func (r *run) describeQuery(parsed *unit, q *syntax.SelectStmt, text, params string) ([]types.Column, error) {
-	u := &unit{text: text, params: parsed.params, decls: parsed.decls, body: []syntax.Stmt{q}}
-	args := make([]callArg, len(u.params))
-	for i, p := range u.params {
-		args[i] = callArg{name: p.Name, typ: types.NullType}
-	}
-	saved := r.s.Options.FmtOnly
-	r.s.Options.FmtOnly = true
-	defer func() { r.s.Options.FmtOnly = saved }()
-	got, err := r.collect(func() error {
-		code, err := r.dynamicUnit(u, text, params, args)
-		if err == nil && code != 0 { // the error was sent before
-			err = mserr.BatchNotAnalyzed()
-		}
-		return err
-	})
-	if err != nil || len(got.sets) == 0 {
-		return nil, err
-	}
-	return got.sets[0].cols, nil
 }
 
 // describeColumns are the columns of sp_describe_first_result_set.

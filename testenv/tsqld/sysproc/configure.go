@@ -1,4 +1,4 @@
-package exec
+package sysproc
 
 import (
 	"cmp"
@@ -28,8 +28,8 @@ var noEffectOptions = map[int64]bool{
 
 // configure executes sp_configure @configname, @configvalue. New values last until the server
 // stops.
-func (r *run) configure(a arguments) (int32, error) {
-	in := r.s.inst
+func (r *Executor) configure(a Arguments) (int32, error) {
+	in := r.s.Server
 	options := slices.SortedFunc(slices.Values(catalog.Configurations), func(x, y catalog.Configuration) int {
 		return cmp.Compare(strings.ToLower(x.Name), strings.ToLower(y.Name))
 	})
@@ -50,7 +50,7 @@ func (r *run) configure(a arguments) (int32, error) {
 	default:
 		m := mserr.AmbiguousConfiguration(name)
 		m.Line, m.Proc = 1, "sp_configure"
-		if err := sinkFailure(r.out.Message(m)); err != nil {
+		if err := r.host.Info(m); err != nil {
 			return 1, err
 		}
 		return r.showOptions(options)
@@ -74,7 +74,7 @@ func (r *run) configure(a arguments) (int32, error) {
 		"Configuration option '%s' changed from %d to %d. Run the RECONFIGURE statement to install.", c.Name,
 		now.Configured, value)
 	m.Line, m.Proc = 1, "sp_configure"
-	return 0, r.info(m)
+	return 0, r.host.Info(m)
 }
 
 // matchOptions returns the options with a name, or else the options whose names contain it.
@@ -92,10 +92,10 @@ func matchOptions(options []catalog.Configuration, name string) []catalog.Config
 }
 
 // showOptions sends options in the format of sp_configure.
-func (r *run) showOptions(options []catalog.Configuration) (int32, error) {
+func (r *Executor) showOptions(options []catalog.Configuration) (int32, error) {
 	var rows [][]types.Value
 	for _, c := range options {
-		now := r.s.inst.Setting(c.ID)
+		now := r.s.Server.Setting(c.ID)
 		rows = append(rows, []types.Value{c.Name, c.Minimum, c.Maximum, now.Configured, now.Running})
 	}
 	return r.sendAll([]types.Column{
@@ -106,12 +106,12 @@ func (r *run) showOptions(options []catalog.Configuration) (int32, error) {
 	}, rows)
 }
 
-// reconfigure executes RECONFIGURE. Configured values take effect, except for options that need a
+// Reconfigure executes RECONFIGURE. Configured values take effect, except for options that need a
 // restart.
-func (r *run) reconfigure() error {
+func (r *Executor) Reconfigure() error {
 	if !r.s.Sysadmin() {
 		return mserr.New(5812, 14, "You do not have permission to run the RECONFIGURE statement.")
 	}
-	r.s.inst.Reconfigure()
+	r.s.Server.Reconfigure()
 	return nil
 }

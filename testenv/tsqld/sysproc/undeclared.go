@@ -1,4 +1,4 @@
-package exec
+package sysproc
 
 import (
 	"errors"
@@ -18,10 +18,10 @@ type undeclared struct {
 	input, output bool
 }
 
-// describeUndeclared executes sp_describe_undeclared_parameters @tsql, @params: it returns the
+// describeUndeclared executes sp_describe_undeclared_parameters @tsql, @Params: it returns the
 // parameters of a batch that are not declared, with the types that the batch implies, and executes
 // nothing. Errors: 11501 to 11508.
-func (r *run) describeUndeclared(a arguments) (int32, error) {
+func (r *Executor) describeUndeclared(a Arguments) (int32, error) {
 	opt := syntax.Options{QuotedIdentifier: r.s.Options.QuotedIdentifier, Meter: r.s.Meter()}
 	batch, err := syntax.Parse(a.text("tsql"), opt)
 	if err != nil {
@@ -37,7 +37,11 @@ func (r *run) describeUndeclared(a arguments) (int32, error) {
 	if err := d.find(batch.Stmts, declared); err != nil {
 		return 1, err
 	}
-	if err := d.deduce(batch.Stmts, declared); err != nil {
+	err = r.host.InScope(func(s Scope) error {
+		d.scope = s
+		return d.deduce(batch.Stmts, declared)
+	})
+	if err != nil {
 		return 1, err
 	}
 	rows := make([][]types.Value, 0, len(d.params))
@@ -53,7 +57,8 @@ func (r *run) describeUndeclared(a arguments) (int32, error) {
 
 // deducer finds the types of the parameters of a batch.
 type deducer struct {
-	r        *run
+	r        *Executor
+	scope    Scope
 	params   []*undeclared // in the order of the batch
 	byName   map[string]*undeclared
 	declared map[string]bool // folded names
@@ -115,13 +120,6 @@ func (d *deducer) find(stmts []syntax.Stmt, declared []*syntax.Param) error {
 
 // deduce compiles the statements of the batch in a frame that has the declared variables.
 func (d *deducer) deduce(stmts []syntax.Stmt, declared []*syntax.Param) error {
-	r, outer := d.r, d.r.f
-	f := &frame{
-		parent: outer, kind: dynamicFrame, unit: &unit{}, level: outer.level + 1, schema: outer.schema, owner: outer.owner,
-		nestLevel: outer.nestLevel, line: outer.line,
-	}
-	r.f = f
-	defer func() { r.f = outer }()
 	for _, p := range declared {
 		if err := d.declare(p.Name, p.Type); err != nil {
 			return err
@@ -131,7 +129,7 @@ func (d *deducer) deduce(stmts []syntax.Stmt, declared []*syntax.Param) error {
 	for _, p := range d.params {
 		list = append(list, &p.Deduced)
 	}
-	d.compiler = r.compiler().Deducing(compile.NewDeduction(list))
+	d.compiler = d.scope.Compiler().Deducing(compile.NewDeduction(list))
 	err := d.list(stmts)
 	var e *mserr.Error
 	if errors.As(err, &e) && !failure.NotSupported(e) && (e.Number < 11501 || e.Number > 11508) {
@@ -145,15 +143,7 @@ func (d *deducer) declare(name string, ref *syntax.TypeRef) error {
 	if ref == nil {
 		return mserr.NotSupported("sp_describe_undeclared_parameters of a batch with table or cursor variables")
 	}
-	t := d.r.resolveType(ref)
-	switch {
-	case t.err != nil:
-		return t.err
-	case t.table != nil:
-		return mserr.NotSupported("sp_describe_undeclared_parameters of a batch with table variables")
-	}
-	d.r.f.declare(name, t.typ, nil)
-	return nil
+	return d.scope.Declare(name, ref)
 }
 
 // list compiles statements.
@@ -220,7 +210,8 @@ func (d *deducer) declarations(st *syntax.DeclareStmt) error {
 		if v.Init == nil {
 			continue
 		}
-		if _, err := d.compiler.Scalar(v.Init, d.r.f.variable(v.Name).typ); err != nil {
+		to, _ := d.scope.VariableType(v.Name)
+		if _, err := d.compiler.Scalar(v.Init, to); err != nil {
 			return err
 		}
 	}
@@ -232,10 +223,7 @@ func (d *deducer) assignment(st *syntax.SetVarStmt) error {
 	if st.Cursor != nil || st.Value == nil {
 		return mserr.NotSupported("sp_describe_undeclared_parameters of this SET")
 	}
-	to := types.Type{}
-	if v := d.r.f.variable(st.Name); v != nil {
-		to = v.typ
-	}
+	to, _ := d.scope.VariableType(st.Name) // no type for a parameter
 	value, err := d.compiler.Scalar(st.Value, to)
 	if p := d.byName[catalog.Fold(st.Name)]; err == nil && p != nil {
 		p.Type = value.Type
@@ -248,7 +236,7 @@ func (d *deducer) execute(st *syntax.ExecStmt) error {
 	if st.Module == nil {
 		return mserr.NotSupported("sp_describe_undeclared_parameters of EXECUTE of a text or a variable")
 	}
-	if d.r.s.inst.findSystemProcedure(st.Module) != nil {
+	if d.r.library.Find(st.Module) != nil {
 		return mserr.NotSupported("sp_describe_undeclared_parameters of the system procedure %s", st.Module.Last())
 	}
 	o, _, err := d.r.object(st.Module)
