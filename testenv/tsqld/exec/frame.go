@@ -33,7 +33,7 @@ type frame struct {
 	vars      map[string]*variable
 	tables    map[string]*tableVar
 	temps     session.TempTables // temporary tables visible to the caller; restored at the end
-	cursors   map[string]*cursor
+	cursors   map[string]*boundCursor
 	line      int32       // line of the current statement
 	tries     int         // open TRY blocks of this frame
 	identity  types.Value // SCOPE_IDENTITY()
@@ -46,8 +46,8 @@ type variable struct {
 	name   string // as declared, with '@'
 	typ    types.Type
 	val    types.Value
-	cursor *cursor // cursor of a cursor variable; nil if none is allocated
-	size   int     // size of val as counted by the session's meter
+	cursor *boundCursor // cursor of a cursor variable; nil if none is allocated
+	size   int          // size of val as counted by the session's meter
 	isCur  bool
 }
 

@@ -38,22 +38,9 @@ func (s *Session) releaseFrame(f *frame) {
 	}
 }
 
-// clearRows discards the rows of a cursor.
-func (s *Session) clearRows(c *cursor) {
-	s.Meter().Drop(c.size)
-	c.rows, c.size = nil, 0
-}
-
-// dropCursor releases the memory of a cursor that goes away. A second call has no effect.
-func (s *Session) dropCursor(c *cursor) {
-	s.clearRows(c)
-	s.Meter().Drop(c.kept)
-	c.open, c.place, c.kept = false, nil, 0
-}
-
 // isShared reports whether a cursor has a name beside the one that goes away. With a nil f only the
 // names of global cursors count; otherwise the cursors and cursor variables of f count, too.
-func (s *Session) isShared(c *cursor, f *frame) bool {
+func (s *Session) isShared(c *boundCursor, f *frame) bool {
 	names := 0
 	for _, o := range s.cursors {
 		if o == c {

@@ -15,7 +15,7 @@ import (
 type Session struct {
 	*session.Session
 	inst          *Instance
-	cursors       map[string]*cursor // global cursors
+	cursors       map[string]*boundCursor // global cursors
 	handles       map[int64]*prepared
 	nextHandle    int64
 	batchIdentity types.Value // SCOPE_IDENTITY() of batches
