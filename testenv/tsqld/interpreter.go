@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/exec"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
@@ -16,19 +17,19 @@ import (
 // client is gone, the context has ended, or the interpreter has sent an error of severity 20 or
 // more. After an attention, every returned error is taken for the end of the canceled request.
 type interpreter interface {
-	Batch(ctx context.Context, text string, sink exec.Sink) error
-	Call(ctx context.Context, call exec.Call, sink exec.Sink) error
-	Bulk(ctx context.Context, load exec.BulkLoad, sink exec.Sink) error
+	Batch(ctx context.Context, text string, sink answer.Sink) error
+	Call(ctx context.Context, call exec.Call, sink answer.Sink) error
+	Bulk(ctx context.Context, load exec.BulkLoad, sink answer.Sink) error
 
 	// The four transaction manager requests.
-	Begin(ctx context.Context, isolation exec.Isolation, name string, sink exec.Sink) error
-	Commit(ctx context.Context, sink exec.Sink) error
-	Rollback(ctx context.Context, name string, sink exec.Sink) error
-	Save(ctx context.Context, name string, sink exec.Sink) error
+	Begin(ctx context.Context, isolation exec.Isolation, name string, sink answer.Sink) error
+	Commit(ctx context.Context, sink answer.Sink) error
+	Rollback(ctx context.Context, name string, sink answer.Sink) error
+	Save(ctx context.Context, name string, sink answer.Sink) error
 
 	// Reset restores the state after the login, before a request. With keepTransaction an open
 	// transaction stays.
-	Reset(ctx context.Context, sink exec.Sink, keepTransaction bool) error
+	Reset(ctx context.Context, sink answer.Sink, keepTransaction bool) error
 	// Descriptor returns the descriptor of the open transaction, 0 without one.
 	Descriptor() uint64
 	// Database returns the name of the current database.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/exec"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -217,7 +218,7 @@ func (s *listSink) Columns([]types.Column) error { return nil }
 func (s *listSink) Row([]types.Value) error { return nil }
 
 // Done implements [exec.Sink].
-func (s *listSink) Done(exec.Done) error { return nil }
+func (s *listSink) Done(answer.Done) error { return nil }
 
 // ReturnStatus implements [exec.Sink].
 func (s *listSink) ReturnStatus(int32) error { return nil }
@@ -226,7 +227,7 @@ func (s *listSink) ReturnStatus(int32) error { return nil }
 func (s *listSink) ReturnValue(int, string, types.Type, types.Value) error { return nil }
 
 // EnvChange implements [exec.Sink].
-func (s *listSink) EnvChange(exec.EnvChange) error { return nil }
+func (s *listSink) EnvChange(answer.EnvChange) error { return nil }
 
 // fewElements is from which number of elements on lists are long enough for times to be measured.
 const fewElements = 10_000

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/exec"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
@@ -145,7 +146,7 @@ func (c *conn) execute(ctx context.Context, m *message, s *sink) error {
 			return err
 		}
 		if !s.reset {
-			if err := s.EnvChange(exec.EnvChange{Kind: exec.EnvResetAck}); err != nil {
+			if err := s.EnvChange(answer.EnvChange{Kind: answer.EnvResetAck}); err != nil {
 				return err
 			}
 		}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/jobagent/jobagent/testenv/tsqld/exec"
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/tds"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -124,7 +124,7 @@ func (s *sink) Row(vals []types.Value) error {
 }
 
 // Done implements [exec.Sink].
-func (s *sink) Done(d exec.Done) error {
+func (s *sink) Done(d answer.Done) error {
 	s.enc = nil
 	if s.discards() {
 		return nil
@@ -190,19 +190,19 @@ func (s *sink) ReturnValue(ordinal int, name string, t types.Type, v types.Value
 }
 
 // EnvChange implements [exec.Sink]. It sends the change even after an attention.
-func (s *sink) EnvChange(e exec.EnvChange) error {
+func (s *sink) EnvChange(e answer.EnvChange) error {
 	var b []byte
 	switch e.Kind {
-	case exec.EnvDatabase:
+	case answer.EnvDatabase:
 		b = tds.AppendDatabaseChange(b, e.New, e.Old)
-	case exec.EnvLanguage:
+	case answer.EnvLanguage:
 		b = tds.AppendLanguageChange(b, e.New, e.Old)
-	case exec.EnvBeginTran:
+	case answer.EnvBeginTran:
 		b = tds.AppendTranBegun(b, e.Descriptor)
-	case exec.EnvCommitTran, exec.EnvRollbackTran:
+	case answer.EnvCommitTran, answer.EnvRollbackTran:
 		s.c.group.endedTransaction(s.c, e.Descriptor)
-		b = tds.AppendTranEnded(b, e.Descriptor, e.Kind == exec.EnvCommitTran)
-	case exec.EnvResetAck:
+		b = tds.AppendTranEnded(b, e.Descriptor, e.Kind == answer.EnvCommitTran)
+	case answer.EnvResetAck:
 		b = tds.AppendResetAck(b)
 		s.reset = true
 		if s.states != nil {
@@ -275,7 +275,7 @@ func (s *sink) endCall() error {
 	if err := s.flushDone(); err != nil {
 		return err
 	}
-	s.pending, s.hasPending, s.returned = done{kind: tds.DoneProc, status: s.errorStatus(), command: uint16(exec.CommandExecute)}, true, false
+	s.pending, s.hasPending, s.returned = done{kind: tds.DoneProc, status: s.errorStatus(), command: uint16(answer.CommandExecute)}, true, false
 	return nil
 }
 

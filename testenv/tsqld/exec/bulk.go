@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
 	"github.com/jobagent/jobagent/testenv/tsqld/failure"
@@ -21,7 +22,7 @@ type bulkTarget struct {
 }
 
 // Bulk loads the rows of an INSERT BULK. For errors see Batch.
-func (s *Session) Bulk(ctx context.Context, load BulkLoad, sink Sink) error {
+func (s *Session) Bulk(ctx context.Context, load BulkLoad, sink answer.Sink) error {
 	return s.serve(ctx, sink, "BULK INSERT", func(r *run) error {
 		f := &frame{kind: batchFrame, unit: rootUnit, schema: s.DefaultSchema(), owner: -1, line: 1}
 		return r.inFrame(f, func() error { return r.settle(nil, r.bulk(load)) })
@@ -104,7 +105,7 @@ func (r *run) bulk(load BulkLoad) error {
 	if err != nil {
 		return err
 	}
-	return r.done(n, CommandBulkInsert)
+	return r.done(n, answer.CommandBulkInsert)
 }
 
 // load inserts the rows of a bulk load atomically.

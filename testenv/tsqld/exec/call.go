@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
-	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
@@ -17,7 +17,7 @@ import (
 var rootUnit = &unit{}
 
 // Call executes a remote procedure call. For errors see Batch.
-func (s *Session) Call(ctx context.Context, call Call, sink Sink) error {
+func (s *Session) Call(ctx context.Context, call Call, sink answer.Sink) error {
 	return s.serveText(ctx, sink, "EXECUTE", call.text(), func(r *run) error {
 		f := &frame{kind: batchFrame, unit: rootUnit, schema: s.DefaultSchema(), owner: -1, line: 1}
 		return r.inFrame(f, func() error { return r.settle(nil, r.remoteCall(call)) })
@@ -57,10 +57,10 @@ func (r *run) remoteCall(call Call) error {
 		if settled := r.settle(nil, err); settled != nil {
 			return settled
 		}
-		return sinkFailure(r.out.Done(Done{EndProc: true, Command: CommandExecute})) // settle has sent the error and its bit
+		return r.out.Done(answer.Done{EndProc: true, Command: answer.CommandExecute}) // settle has sent the error and its bit
 	}
 	code, _ := status.val.(int64)
-	if err := sinkFailure(r.out.ReturnStatus(int32(code))); err != nil {
+	if err := r.out.ReturnStatus(int32(code)); err != nil {
 		return err
 	}
 	for i := range args {
@@ -72,11 +72,11 @@ func (r *run) remoteCall(call Call) error {
 		if typ.ID == 0 {
 			typ = args[i].typ
 		}
-		if err := sinkFailure(r.out.ReturnValue(i, args[i].name, typ, t.val)); err != nil {
+		if err := r.out.ReturnValue(i, args[i].name, typ, t.val); err != nil {
 			return err
 		}
 	}
-	return sinkFailure(r.out.Done(Done{EndProc: true, Command: CommandExecute}))
+	return r.out.Done(answer.Done{EndProc: true, Command: answer.CommandExecute})
 }
 
 // sentTable is a table-valued parameter from a client.
@@ -322,53 +322,9 @@ func (r *run) unprepare(args []callArg) (int32, error) {
 }
 
 // collect calls do and collects the rows of its result sets, for INSERT ... EXEC.
-func (r *run) collect(do func() error) (*collector, error) {
-	c := &collector{sink: r.out, meter: r.s.Meter()}
-	outer := r.out
-	r.out, r.inserting = c, true
-	err := do()
-	r.out, r.inserting = outer, false
-	return c, err
+func (r *run) collect(do func() error) ([]answer.ResultSet, error) {
+	r.inserting = true
+	sets, err := r.out.Collect(r.s.Meter(), do)
+	r.inserting = false
+	return sets, err
 }
-
-// collector is a Sink that collects rows and forwards messages.
-type collector struct {
-	sink  Sink
-	meter *meter.Meter
-	sets  []resultSet
-}
-
-// resultSet is one collected result set.
-type resultSet struct {
-	cols []types.Column
-	rows [][]types.Value
-}
-
-// Columns implements [Sink].
-func (c *collector) Columns(cols []types.Column) error {
-	c.sets = append(c.sets, resultSet{cols: append([]types.Column(nil), cols...)})
-	return nil
-}
-
-// Row implements [Sink].
-func (c *collector) Row(vals []types.Value) error {
-	set := &c.sets[len(c.sets)-1]
-	row, err := session.CopyRow(c.meter, vals)
-	set.rows = append(set.rows, row)
-	return err
-}
-
-// Done implements [Sink].
-func (c *collector) Done(Done) error { return nil }
-
-// Message implements [Sink].
-func (c *collector) Message(m *mserr.Error) error { return c.sink.Message(m) }
-
-// ReturnStatus implements [Sink].
-func (c *collector) ReturnStatus(int32) error { return nil }
-
-// ReturnValue implements [Sink].
-func (c *collector) ReturnValue(int, string, types.Type, types.Value) error { return nil }
-
-// EnvChange implements [Sink].
-func (c *collector) EnvChange(e EnvChange) error { return c.sink.EnvChange(e) }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
 	"github.com/jobagent/jobagent/testenv/tsqld/failure"
@@ -36,7 +37,7 @@ func (r *run) change(st syntax.Stmt) error {
 	if err != nil {
 		return err
 	}
-	return r.done(n, commandOf(st))
+	return r.done(n, answer.CommandOf(st))
 }
 
 // limited returns a statement that SET ROWCOUNT limits to a number of rows, with TOP; 0 means no
@@ -457,7 +458,7 @@ func (r *run) outputRows(dml *compile.DML, rt *compile.Run) (int64, error) {
 		return 0, err
 	}
 	for _, row := range all {
-		if err := sinkFailure(r.out.Row(row)); err != nil {
+		if err := r.out.Row(row); err != nil {
 			return 0, err
 		}
 	}

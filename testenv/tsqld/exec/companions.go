@@ -3,22 +3,14 @@ package exec
 import (
 	"errors"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 )
-
-// Companion is a Sink of a session whose client may have several requests at once (MARS,
-// Login.Multiple). The requests take turns, and share everything that belongs to the session; so a
-// request can find that another one stands in its way.
-type Companion interface {
-	// OthersInTransaction reports whether the answer to another request, which has begun in the
-	// transaction with a descriptor, has not been read to its end.
-	OthersInTransaction(descriptor uint64) bool
-}
 
 // soleInTransaction returns error 3981 with a state if another request has begun in the open
 // transaction and has not ended.
 func (r *run) soleInTransaction(state uint8) error {
-	if c, ok := r.out.(Companion); ok && c.OthersInTransaction(r.s.Descriptor()) {
+	if c, ok := r.out.Companion(); ok && c.OthersInTransaction(r.s.Descriptor()) {
 		return mserr.OthersInTransaction(state)
 	}
 	return nil
@@ -47,5 +39,5 @@ func (s *Session) endBatchScope(r *run) error {
 	m := mserr.ActiveAtBatchEnd()
 	m.Line = 1
 	s.LastError = m.Number
-	return errors.Join(sinkFailure(r.out.Message(m)), s.rollback(r), sinkFailure(r.out.Done(Done{Error: true})))
+	return errors.Join(r.out.Message(m), s.rollback(r), r.out.Done(answer.Done{Error: true}))
 }

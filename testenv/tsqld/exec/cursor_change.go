@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
 	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -57,7 +58,7 @@ func (r *run) changeCurrent(st syntax.Stmt, ref *syntax.CursorRef) error {
 	if err := c.NoteChange(dml, t, identity); err != nil {
 		return err
 	}
-	return r.done(n, commandOf(st))
+	return r.done(n, answer.CommandOf(st))
 }
 
 // changePositioned is changeRows for WHERE CURRENT OF. It reads the new identity of the row into

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
 	"github.com/jobagent/jobagent/testenv/tsqld/cursor"
 	"github.com/jobagent/jobagent/testenv/tsqld/failure"
@@ -142,11 +143,11 @@ func (r *run) sendFetched(c *boundCursor, row []types.Value) error {
 	n := int64(0)
 	if row != nil {
 		n = 1
-		if err := sinkFailure(r.out.Row(row)); err != nil {
+		if err := r.out.Row(row); err != nil {
 			return err
 		}
 	}
-	return r.done(n, CommandSelect)
+	return r.done(n, answer.CommandSelect)
 }
 
 // fetchInto stores the row of a FETCH in variables.

@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/sysfunc"
@@ -18,8 +19,8 @@ type env struct {
 var _ builtin.Env = (*env)(nil)
 
 // newRun returns the execution of a request.
-func newRun(ctx context.Context, s *Session, out Sink) *run {
-	r := &run{s: s, ctx: ctx, out: out}
+func newRun(ctx context.Context, s *Session, out answer.Sink) *run {
+	r := &run{s: s, ctx: ctx, out: answer.New(out)}
 	r.env = &env{sysfunc.New(s.Session, current{r}), r}
 	return r
 }

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
-	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
@@ -20,8 +20,7 @@ func (r *run) message(err error) *mserr.Error {
 		c := *e // caches may share the result of a constructor
 		return &c
 	}
-	var sinkErr *sinkError
-	if errors.As(err, &sinkErr) || r.ctx.Err() != nil {
+	if answer.Disconnected(err) || r.ctx.Err() != nil {
 		return nil
 	}
 	if errors.Is(err, store.ErrManyDatabases) {
@@ -80,25 +79,4 @@ func limitMessage(se *store.Error) *mserr.Error {
 		}
 	}
 	return nil
-}
-
-// sinkError wraps an error of the Sink. It means that the client has disconnected.
-type sinkError struct{ err error }
-
-// Error returns the text of the Sink's error.
-func (e *sinkError) Error() string { return e.err.Error() }
-
-// Unwrap returns the Sink's error.
-func (e *sinkError) Unwrap() error { return e.err }
-
-// sinkFailure wraps an error of the Sink, so that the error ends the request. A [refusal] ends the
-// procedure only.
-func sinkFailure(err error) error {
-	if err == nil {
-		return nil
-	}
-	if refused := (*refusal)(nil); errors.As(err, &refused) {
-		return failure.Compile(refused.err)
-	}
-	return &sinkError{err}
 }

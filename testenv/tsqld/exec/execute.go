@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/module"
@@ -71,7 +72,7 @@ func (r *run) inFrame(f *frame, fn func() error) error {
 		now, d := s.Database(), s.DatabaseByID(database)
 		s.DatabaseID = database
 		if f.kind == dynamicFrame && d != nil { // the end of dynamic SQL reverts its USE
-			err = errors.Join(err, sinkFailure(r.out.EnvChange(EnvChange{Kind: EnvDatabase, New: d.Name, Old: now})))
+			err = errors.Join(err, r.out.EnvChange(answer.EnvChange{Kind: answer.EnvDatabase, New: d.Name, Old: now}))
 		}
 	}
 	return err
@@ -105,11 +106,10 @@ func (r *run) dropFrame(f *frame) error {
 // of the nested statements (MS-TDS 2.2.7.7) even after an error.
 func (r *run) execStmt(st *syntax.ExecStmt) error {
 	err := r.execute(st)
-	if r.f.kind != batchFrame || r.inserting || err != nil && !r.inProc {
+	if r.f.kind != batchFrame || r.inserting || err != nil && !r.out.HasInProc() {
 		return err
 	}
-	r.inProc = false
-	if end := sinkFailure(r.out.Done(Done{EndProc: true, Command: CommandExecute})); end != nil {
+	if end := r.out.EndProc(); end != nil {
 		return errors.Join(err, end)
 	}
 	return err
@@ -162,7 +162,7 @@ func (r *run) executeModule(st *syntax.ExecStmt) error {
 	}
 	if r.f.kind == batchFrame && !r.inserting {
 		n, _ := status.val.(int64)
-		return sinkFailure(r.out.ReturnStatus(int32(n)))
+		return r.out.ReturnStatus(int32(n))
 	}
 	return nil
 }

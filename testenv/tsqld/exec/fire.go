@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
 	"github.com/jobagent/jobagent/testenv/tsqld/module"
@@ -88,7 +89,7 @@ func (r *run) inTransaction(fn func() error) error {
 	case s.Tran.Level > 1: // the trigger has begun a transaction
 		s.Tran.Level--
 		s.Tran.Unseen = false
-		return r.notifyTransaction(EnvBeginTran)
+		return r.notifyTransaction(answer.EnvBeginTran)
 	}
 	return s.CommitWork()
 }

@@ -16,9 +16,6 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// attachLocal connects SQLite to the session's own functions.
-func (s *Session) attachLocal() { s.Conn.SetLocal(s.localFunction) }
-
 // localFunction returns the function of the session with a key, or nil for other keys.
 func (s *Session) localFunction(key string) (store.Func, error) {
 	r := s.running

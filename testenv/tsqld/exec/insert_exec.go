@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
 	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -33,13 +34,13 @@ func (r *run) insertExec(st *syntax.InsertStmt, src *syntax.InsertExec) error {
 	}
 	rows := int64(0)
 	err := func() error {
-		c, err := r.collect(func() error { return r.execStmt(src.Exec) })
+		sets, err := r.collect(func() error { return r.execStmt(src.Exec) })
 		if err != nil {
 			return err
 		}
-		for _, set := range c.sets {
-			n, err := r.insertRows(st.Target, compile.Rows{Names: identNames(st.Columns), Columns: set.cols},
-				rowIterator(set.rows))
+		for _, set := range sets {
+			n, err := r.insertRows(st.Target, compile.Rows{Names: identNames(st.Columns), Columns: set.Columns},
+				rowIterator(set.Rows))
 			if err != nil {
 				return err
 			}
@@ -58,7 +59,7 @@ func (r *run) insertExec(st *syntax.InsertStmt, src *syntax.InsertExec) error {
 	if err != nil {
 		return err
 	}
-	return r.done(rows, CommandInsert)
+	return r.done(rows, answer.CommandInsert)
 }
 
 // identNames returns the names of identifiers.

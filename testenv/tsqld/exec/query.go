@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
 	"github.com/jobagent/jobagent/testenv/tsqld/failure"
@@ -138,7 +139,7 @@ func (r *run) sendRows(p *compile.Plan) error {
 		if err := r.columns(p.Columns); err != nil {
 			return err
 		}
-		return r.done(0, CommandSelect)
+		return r.done(0, answer.CommandSelect)
 	}
 	p, err := r.readable(p)
 	if err != nil {
@@ -184,7 +185,7 @@ func (r *run) sendRows(p *compile.Plan) error {
 	if err := rows.Close(); err != nil {
 		return err
 	}
-	return r.done(n, CommandSelect)
+	return r.done(n, answer.CommandSelect)
 }
 
 // sendRow sends a row to the client.
@@ -195,8 +196,7 @@ func (r *run) sendRow(row []types.Value) error {
 			return err
 		}
 	}
-	r.resultRows++
-	err := sinkFailure(r.out.Row(row))
+	err := r.out.CountedRow(row)
 	r.s.Meter().Release(mark)
 	return err
 }
@@ -218,7 +218,7 @@ func (r *run) sendChunks(v types.Value) (int64, error) {
 			_, size := utf8.DecodeRuneInString(text[cut:])
 			cut += size
 		}
-		if err := sinkFailure(r.out.Row([]types.Value{text[:cut]})); err != nil {
+		if err := r.out.Row([]types.Value{text[:cut]}); err != nil {
 			return n, err
 		}
 		n++
@@ -333,7 +333,7 @@ func (r *run) selectInto(st *syntax.SelectStmt, p *compile.Plan) error {
 	if err != nil {
 		return err
 	}
-	return r.done(n, CommandSelectInto)
+	return r.done(n, answer.CommandSelectInto)
 }
 
 // selectIntoTemp executes SELECT ... INTO a temporary table.
@@ -375,5 +375,5 @@ func (r *run) selectIntoTemp(st *syntax.SelectStmt, t *catalog.Table, needs *com
 	if err != nil {
 		return err
 	}
-	return r.done(n, CommandSelectInto)
+	return r.done(n, answer.CommandSelectInto)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/testenv/script"
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -63,7 +64,7 @@ func b2i(b bool) int {
 	return 0
 }
 
-func (r *recorder) Done(d Done) error {
+func (r *recorder) Done(d answer.Done) error {
 	switch {
 	case d.Error:
 		r.b.Line("(error)")
@@ -90,8 +91,8 @@ func (r *recorder) ReturnValue(_ int, name string, t types.Type, v types.Value) 
 	return nil
 }
 
-func (r *recorder) EnvChange(c EnvChange) error {
-	if c.Kind == EnvDatabase {
+func (r *recorder) EnvChange(c answer.EnvChange) error {
+	if c.Kind == answer.EnvDatabase {
 		r.b.Line("env: database " + c.New)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/module"
@@ -17,22 +18,17 @@ import (
 type run struct {
 	s   *Session
 	ctx context.Context
-	out Sink
+	out *answer.Answer
 	f   *frame
 	env *env
 
 	tries          int                     // open TRY blocks in all frames
 	gotoLabel      string                  // target label of a GOTO in progress; "" otherwise
-	resultOpen     bool                    // a result set has started and not ended
-	resultRows     int64                   // number of rows that the open result set has sent
-	doneCount      int                     // number of statements whose DONE was sent
-	resultSets     int                     // number of result sets that have started
 	sequenceValues map[string]*sharedValue // sequence values of the current row of the statement
 	explicit       explicitIdentity
 
 	setError   bool     // RAISERROR WITH SETERROR ran: @@ERROR becomes 50000 without an error
 	inserting  bool     // inside INSERT ... EXEC
-	inProc     bool     // a DONEINPROC was sent without a DONEPROC after it
 	capture    *capture // rows that the running statement changes, for its triggers; nil if they are not needed
 	inFunction bool     // inside a user-defined function, which must not send or change anything
 }
@@ -52,17 +48,6 @@ const (
 type ctl struct {
 	kind  ctlKind
 	label string
-}
-
-// flusher is a Sink with a buffer.
-type flusher interface{ Flush() error }
-
-// flush sends the buffered output of the Sink.
-func (r *run) flush() error {
-	if f, ok := r.out.(flusher); ok {
-		return sinkFailure(f.Flush())
-	}
-	return nil
 }
 
 // list runs statements in order.
@@ -190,7 +175,7 @@ func (r *run) stmt(st syntax.Stmt) (ctl, error) {
 		}
 	}
 	s := r.s
-	snap, sets, ended := s.inst.Catalog.Snapshot(), r.resultSets, r.doneCount
+	snap, sets, ended := s.inst.Catalog.Snapshot(), r.out.ResultSets(), r.out.Statements()
 	mark := s.Meter().Mark()
 	defer s.Meter().Release(mark)
 	err := r.beginImplicitly(st)
@@ -204,8 +189,8 @@ func (r *run) stmt(st syntax.Stmt) (ctl, error) {
 	if err != nil && session.IsMissingObject(err) && s.SnapshotOutdated() {
 		err = mserr.SnapshotOfOldDefinition(s.DatabaseByID(s.DatabaseID).Name)
 	}
-	if err == nil && r.doneCount == ended && !sendsNoDone(st) {
-		err = r.endWithoutCount(commandOf(st))
+	if err == nil && r.out.Statements() == ended && !sendsNoDone(st) {
+		err = r.endWithoutCount(answer.CommandOf(st))
 	}
 	return ctl{}, r.settle(st, err)
 }
@@ -222,18 +207,18 @@ func sendsNoDone(st syntax.Stmt) bool {
 
 // endWithoutCount ends a statement without rows and without a count, or the condition of IF and
 // WHILE. With SET NOCOUNT ON no DONE is sent for it in procedures (documentation of SET NOCOUNT).
-func (r *run) endWithoutCount(c Command) error {
+func (r *run) endWithoutCount(c answer.Command) error {
 	if r.inFunction || r.s.Options.NoCount && r.nested() {
 		return nil
 	}
-	return r.end(Done{Command: c})
+	return r.end(answer.Done{Command: c})
 }
 
 // definitionsChanged reports whether an error is the consequence of a change of definitions by
 // another session between compilation and execution of a statement. The statement can then be
 // repeated: it is outside a transaction and has sent nothing.
 func (r *run) definitionsChanged(err error, snap *catalog.Snapshot, sets int) bool {
-	return !r.s.Tran.Begun && r.resultSets == sets && session.IsMissingObject(err) && r.s.inst.Catalog.Snapshot() != snap
+	return !r.s.Tran.Begun && r.out.ResultSets() == sets && session.IsMissingObject(err) && r.s.inst.Catalog.Snapshot() != snap
 }
 
 // simpleStmt runs a statement that contains no other statement.
@@ -364,7 +349,7 @@ func (r *run) settle(st syntax.Stmt, err error) error {
 		if s.Tran.Level > 0 && failure.Dooms(f.Err, f.From, s.Options.XactAbort) {
 			s.Tran.Doomed = true
 		}
-		end := Done{Rows: r.resultRows, Count: !s.Options.NoCount, Command: CommandSelect}
+		end := answer.Done{Rows: r.out.Rows(), Count: !s.Options.NoCount, Command: answer.CommandSelect}
 		return errors.Join(f, r.endResult(end))
 	}
 	if err := r.report(st, f); err != nil {
@@ -386,13 +371,13 @@ func (r *run) report(st syntax.Stmt, f *failure.Error) error {
 			return err
 		}
 	}
-	if err := sinkFailure(r.out.Message(f.Err)); err != nil {
+	if err := r.out.Message(f.Err); err != nil {
 		return err
 	}
 	if changesData(st) && f.From == failure.AtRun && failure.TerminatedErrors[f.Err.Number] && f.Reach == failure.EndStatement {
 		end := mserr.StatementTerminated()
 		end.Line, end.Proc = f.Err.Line, f.Err.Proc
-		if err := sinkFailure(r.out.Message(end)); err != nil {
+		if err := r.out.Message(end); err != nil {
 			return err
 		}
 	}
@@ -401,11 +386,11 @@ func (r *run) report(st syntax.Stmt, f *failure.Error) error {
 			return err
 		}
 	}
-	if err := r.end(Done{Error: true, Command: commandOf(st)}); err != nil {
+	if err := r.end(answer.Done{Error: true, Command: answer.CommandOf(st)}); err != nil {
 		return err
 	}
 	if raise, ok := st.(*syntax.RaiserrorStmt); ok && raise.NoWait {
-		return r.flush()
+		return r.out.Flush()
 	}
 	return nil
 }
@@ -433,36 +418,31 @@ func (r *run) columns(cols []types.Column) error {
 	if r.inFunction {
 		return mserr.SelectInFunction()
 	}
-	r.resultOpen, r.resultRows = true, 0
-	r.resultSets++
-	return sinkFailure(r.out.Columns(cols))
+	return r.out.Columns(cols)
 }
 
 // endResult ends the open result set, if any.
-func (r *run) endResult(d Done) error {
-	if !r.resultOpen {
+func (r *run) endResult(d answer.Done) error {
+	if !r.out.IsOpen() {
 		return nil
 	}
 	return r.end(d)
 }
 
 // done ends a statement that returned or affected n rows, and sets @@ROWCOUNT.
-func (r *run) done(n int64, c Command) error {
+func (r *run) done(n int64, c answer.Command) error {
 	r.s.RowCount = n
 	if r.inFunction {
-		r.resultOpen = false
+		r.out.Drop()
 		return nil
 	}
-	return r.end(Done{Rows: n, Count: !r.s.Options.NoCount, Command: c})
+	return r.end(answer.Done{Rows: n, Count: !r.s.Options.NoCount, Command: c})
 }
 
 // end sends the end of a statement.
-func (r *run) end(d Done) error {
-	r.resultOpen = false
-	r.doneCount++
+func (r *run) end(d answer.Done) error {
 	d.InProc = r.nested()
-	r.inProc = r.inProc || d.InProc && !r.inserting
-	return sinkFailure(r.out.Done(d))
+	return r.out.End(d, r.inserting)
 }
 
 // info sends an informational message. It adds the line and procedure of the current statement.
@@ -472,5 +452,5 @@ func (r *run) info(m *mserr.Error) error {
 		m = &c
 		m.Line, m.Proc = r.f.line, r.f.name
 	}
-	return sinkFailure(r.out.Message(m))
+	return r.out.Message(m)
 }

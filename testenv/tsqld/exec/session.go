@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
@@ -30,7 +31,7 @@ type Session struct {
 // Batch executes a batch. Errors of statements go to the Sink. A returned error ends the
 // connection: the client has disconnected, the request was canceled, or an error of severity 20 was
 // sent.
-func (s *Session) Batch(ctx context.Context, text string, sink Sink) error {
+func (s *Session) Batch(ctx context.Context, text string, sink answer.Sink) error {
 	return s.serveText(ctx, sink, "BATCH", text, func(r *run) error {
 		u, err := s.inst.units.batch(s.Meter(), text, s.Options.QuotedIdentifier)
 		if err != nil {
@@ -41,13 +42,13 @@ func (s *Session) Batch(ctx context.Context, text string, sink Sink) error {
 }
 
 // serve executes a request without text.
-func (s *Session) serve(ctx context.Context, sink Sink, command string, do func(r *run) error) error {
+func (s *Session) serve(ctx context.Context, sink answer.Sink, command string, do func(r *run) error) error {
 	return s.serveText(ctx, sink, command, "", do)
 }
 
 // serveText executes one request: it creates the run and its context, and cleans up the session at
 // the end.
-func (s *Session) serveText(ctx context.Context, sink Sink, command, text string, do func(r *run) error) error {
+func (s *Session) serveText(ctx context.Context, sink answer.Sink, command, text string, do func(r *run) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if err := s.BeginRequest(ctx, cancel, command, text); err != nil {
@@ -90,7 +91,7 @@ func (s *Session) finish(r *run, err error) error {
 		m := mserr.UncommittableAtEnd()
 		m.Line = 1
 		s.LastError = m.Number
-		end = errors.Join(sinkFailure(r.out.Message(m)), s.rollback(r), sinkFailure(r.out.Done(Done{Error: true})))
+		end = errors.Join(r.out.Message(m), s.rollback(r), r.out.Done(answer.Done{Error: true}))
 	}
 	if end == nil {
 		end = s.endBatchScope(r)
@@ -105,12 +106,12 @@ func (r *run) reject(err error) error {
 		return err
 	}
 	r.s.LastError = m.Number
-	return errors.Join(sinkFailure(r.out.Message(m)), sinkFailure(r.out.Done(Done{Error: true})))
+	return errors.Join(r.out.Message(m), r.out.Done(answer.Done{Error: true}))
 }
 
 // Reset restores the state after login, between requests. With keepTransaction an open transaction
 // stays open. A session under EXECUTE AS is not reset: the error ends the connection.
-func (s *Session) Reset(ctx context.Context, sink Sink, keepTransaction bool) error {
+func (s *Session) Reset(ctx context.Context, sink answer.Sink, keepTransaction bool) error {
 	if s.IsKilled() {
 		return session.ErrKilled
 	}
@@ -133,5 +134,5 @@ func (s *Session) Reset(ctx context.Context, sink Sink, keepTransaction bool) er
 	if err := s.RestoreDefaults(ctx); err != nil {
 		return err
 	}
-	return sink.EnvChange(EnvChange{Kind: EnvResetAck})
+	return sink.EnvChange(answer.EnvChange{Kind: answer.EnvResetAck})
 }

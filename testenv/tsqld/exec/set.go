@@ -3,6 +3,7 @@ package exec
 import (
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -133,7 +134,7 @@ func (r *run) setValue(st *syntax.SetValueStmt) error {
 		}
 		old := types.LanguageOf(s.Options.Locale).Name
 		s.Options.SetLanguage(language)
-		if err := sinkFailure(r.out.EnvChange(EnvChange{Kind: EnvLanguage, New: language.Name, Old: old})); err != nil {
+		if err := r.out.EnvChange(answer.EnvChange{Kind: answer.EnvLanguage, New: language.Name, Old: old}); err != nil {
 			return err
 		}
 		return r.info(mserr.LanguageSetting(language.Name))
@@ -264,7 +265,7 @@ func (r *run) switchDatabase(d *catalog.Database) error {
 	}
 	s.DatabaseID = d.ID
 	r.f.schema = s.DefaultSchema()
-	if err := sinkFailure(r.out.EnvChange(EnvChange{Kind: EnvDatabase, New: d.Name, Old: old})); err != nil {
+	if err := r.out.EnvChange(answer.EnvChange{Kind: answer.EnvDatabase, New: d.Name, Old: old}); err != nil {
 		return err
 	}
 	return r.info(mserr.DatabaseContext(d.Name))

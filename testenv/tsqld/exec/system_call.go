@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
 	"github.com/jobagent/jobagent/testenv/tsqld/failure"
@@ -211,11 +212,11 @@ func (r *run) sendAll(cols []types.Column, rows [][]types.Value) error {
 		return err
 	}
 	for _, row := range rows {
-		if err := sinkFailure(r.out.Row(row)); err != nil {
+		if err := r.out.Row(row); err != nil {
 			return err
 		}
 	}
-	return r.done(int64(len(rows)), CommandSelect)
+	return r.done(int64(len(rows)), answer.CommandSelect)
 }
 
 // firstResult returns the columns of the first result set of a batch, or nil if it has none.
@@ -261,8 +262,8 @@ func (r *run) describeQuery(parsed *unit, q *syntax.SelectStmt, text, params str
 		}
 		return err
 	})
-	if err != nil || len(got.sets) == 0 {
+	if err != nil || len(got) == 0 {
 		return nil, err
 	}
-	return got.sets[0].cols, nil
+	return got[0].Columns, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
 	"github.com/jobagent/jobagent/testenv/tsqld/module"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -78,7 +79,7 @@ func (s *Session) rollback(r *run) error {
 	if unseen {
 		return err
 	}
-	return errors.Join(err, sinkFailure(r.out.EnvChange(EnvChange{Kind: EnvRollbackTran, Descriptor: id})))
+	return errors.Join(err, r.out.EnvChange(answer.EnvChange{Kind: answer.EnvRollbackTran, Descriptor: id}))
 }
 
 // commit ends one level of the transaction. If the outermost level cannot be committed, for example
@@ -96,14 +97,14 @@ func (s *Session) commit(r *run) error {
 		return err
 	}
 	if err != nil {
-		return errors.Join(err, sinkFailure(r.out.EnvChange(EnvChange{Kind: EnvRollbackTran, Descriptor: id})))
+		return errors.Join(err, r.out.EnvChange(answer.EnvChange{Kind: answer.EnvRollbackTran, Descriptor: id}))
 	}
-	return sinkFailure(r.out.EnvChange(EnvChange{Kind: EnvCommitTran, Descriptor: id}))
+	return r.out.EnvChange(answer.EnvChange{Kind: answer.EnvCommitTran, Descriptor: id})
 }
 
 // notifyTransaction notifies the client of a change of the transaction.
-func (r *run) notifyTransaction(kind EnvKind) error {
-	return sinkFailure(r.out.EnvChange(EnvChange{Kind: kind, Descriptor: r.s.Tran.ID}))
+func (r *run) notifyTransaction(kind answer.EnvKind) error {
+	return r.out.EnvChange(answer.EnvChange{Kind: kind, Descriptor: r.s.Tran.ID})
 }
 
 // begin begins a transaction, or another level of the open transaction.
@@ -113,7 +114,7 @@ func (s *Session) begin(r *run, name string) error {
 		return nil
 	}
 	s.StartTransaction(name)
-	return r.notifyTransaction(EnvBeginTran)
+	return r.notifyTransaction(answer.EnvBeginTran)
 }
 
 // tranName evaluates the name of a transaction or savepoint. Without a name it returns "". Like SQL

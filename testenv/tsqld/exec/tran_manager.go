@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
@@ -11,7 +12,7 @@ import (
 
 // Begin executes a transaction manager request: it begins a transaction, or another level of the
 // open transaction.
-func (s *Session) Begin(ctx context.Context, isolation Isolation, name string, sink Sink) error {
+func (s *Session) Begin(ctx context.Context, isolation Isolation, name string, sink answer.Sink) error {
 	return s.serve(ctx, sink, "BEGIN TRANSACTION", func(r *run) error {
 		if isolation != 0 {
 			s.Options.Isolation = syntax.Isolation(isolation)
@@ -21,7 +22,7 @@ func (s *Session) Begin(ctx context.Context, isolation Isolation, name string, s
 }
 
 // Commit executes a transaction manager request.
-func (s *Session) Commit(ctx context.Context, sink Sink) error {
+func (s *Session) Commit(ctx context.Context, sink answer.Sink) error {
 	return s.serve(ctx, sink, "COMMIT TRANSACTION", func(r *run) error {
 		switch {
 		case s.Tran.Level == 0:
@@ -39,7 +40,7 @@ func (s *Session) Commit(ctx context.Context, sink Sink) error {
 
 // Rollback executes a transaction manager request. name is a savepoint; "" means the whole
 // transaction.
-func (s *Session) Rollback(ctx context.Context, name string, sink Sink) error {
+func (s *Session) Rollback(ctx context.Context, name string, sink answer.Sink) error {
 	return s.serve(ctx, sink, "ROLLBACK TRANSACTION", func(r *run) error {
 		switch {
 		case s.Tran.Level == 0:
@@ -52,7 +53,7 @@ func (s *Session) Rollback(ctx context.Context, name string, sink Sink) error {
 }
 
 // Save executes a transaction manager request.
-func (s *Session) Save(ctx context.Context, name string, sink Sink) error {
+func (s *Session) Save(ctx context.Context, name string, sink answer.Sink) error {
 	return s.serve(ctx, sink, "SAVE TRANSACTION", func(r *run) error {
 		if s.Tran.Level > 0 {
 			if err := r.soleInTransaction(setsSavepoint); err != nil {
@@ -73,5 +74,5 @@ func (r *run) reportManagerError(err error) error {
 		return err
 	}
 	m.Line = 1
-	return errors.Join(sinkFailure(r.out.Message(m)), sinkFailure(r.out.Done(Done{Error: true})))
+	return errors.Join(r.out.Message(m), r.out.Done(answer.Done{Error: true}))
 }

@@ -146,7 +146,7 @@ func (r *run) raiserror(st *syntax.RaiserrorStmt) error {
 		if st.NoWait {
 			// report sends the message later, unless the error is caught. The output before the
 			// message is sent now in both cases.
-			err = errors.Join(err, r.flush())
+			err = errors.Join(err, r.out.Flush())
 		}
 		return err
 	}
@@ -157,7 +157,7 @@ func (r *run) raiserror(st *syntax.RaiserrorStmt) error {
 		r.setError = true
 	}
 	if st.NoWait {
-		return r.flush()
+		return r.out.Flush()
 	}
 	return nil
 }

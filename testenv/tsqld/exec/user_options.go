@@ -3,6 +3,7 @@ package exec
 import (
 	"strconv"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -55,11 +56,11 @@ func (r *run) userOptions() error {
 	}
 	rows = append(rows, [2]string{"isolation level", level})
 	for _, row := range rows {
-		if err := sinkFailure(r.out.Row([]types.Value{row[0], row[1]})); err != nil {
+		if err := r.out.Row([]types.Value{row[0], row[1]}); err != nil {
 			return err
 		}
 	}
-	if err := r.done(int64(len(rows)), CommandSelect); err != nil {
+	if err := r.done(int64(len(rows)), answer.CommandSelect); err != nil {
 		return err
 	}
 	return r.info(mserr.New(2528, 0,

@@ -1,44 +1,9 @@
-package exec
+package answer
 
 import (
-	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
-	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
-
-// withResultSets executes a module or text whose result sets must be those of WITH RESULT SETS
-// ("EXECUTE (Transact-SQL)", "<result_sets_option>"). Values are converted to the declared types.
-func (r *run) withResultSets(rs *syntax.ResultSets, do func() error) error {
-	d := &declaredSets{Sink: r.out}
-	for _, set := range rs.Sets {
-		cols := make([]types.Column, len(set))
-		for i, def := range set {
-			t := r.resolveType(def.Type)
-			if t.err != nil {
-				return failure.Compile(t.err)
-			}
-			cols[i] = types.Column{Name: def.Name.Name, Type: t.typ, Nullable: def.Null != syntax.NotNull}
-			if def.Collation != "" {
-				c, ok := types.CollationByName(def.Collation)
-				if !ok {
-					return failure.Compile(mserr.InvalidCollation(def.Collation))
-				}
-				cols[i].Type.Collation = c
-			}
-		}
-		d.sets = append(d.sets, cols)
-	}
-	outer := r.out
-	r.out = d
-	err := do()
-	r.out = outer
-	if err == nil && d.sent < len(d.sets) {
-		return mserr.New(11536, 16, "EXECUTE statement failed because its WITH RESULT SETS clause specified %d result set(s), but the "+
-			"statement only sent %d result set(s) at run time.", len(d.sets), d.sent)
-	}
-	return err
-}
 
 // declaredSets is a [Sink] that gives result sets their declared columns.
 type declaredSets struct {
@@ -105,4 +70,17 @@ func (d *declaredSets) Flush() error {
 		return f.Flush()
 	}
 	return nil
+}
+
+// Declared calls do, whose result sets must be the declared ones. Error 11536 if do sends fewer.
+func (a *Answer) Declared(sets [][]types.Column, do func() error) error {
+	d := &declaredSets{Sink: a.sink, sets: sets}
+	a.sink = d
+	err := do()
+	a.sink = d.Sink
+	if err == nil && d.sent < len(d.sets) {
+		return mserr.New(11536, 16, "EXECUTE statement failed because its WITH RESULT SETS clause specified %d result set(s), but the "+
+			"statement only sent %d result set(s) at run time.", len(d.sets), d.sent)
+	}
+	return err
 }

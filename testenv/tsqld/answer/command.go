@@ -1,4 +1,4 @@
-package exec
+package answer
 
 import "github.com/jobagent/jobagent/testenv/tsqld/syntax"
 
@@ -36,8 +36,8 @@ func byVerb(v syntax.Verb, create, alter Command) Command {
 	return create
 }
 
-// commandOf returns the command of a statement.
-func commandOf(st syntax.Stmt) Command {
+// CommandOf returns the command of a statement.
+func CommandOf(st syntax.Stmt) Command {
 	switch st := st.(type) {
 	case *syntax.SelectStmt:
 		return CommandSelect
@@ -83,7 +83,7 @@ func commandOf(st syntax.Stmt) Command {
 	return securityCommand(st)
 }
 
-// securityCommand is commandOf for principals and permissions.
+// securityCommand is CommandOf for principals and permissions.
 func securityCommand(st syntax.Stmt) Command {
 	switch st := st.(type) {
 	case *syntax.PermissionStmt:
