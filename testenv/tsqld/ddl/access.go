@@ -58,7 +58,7 @@ func needsExclusive(d *catalog.Database, opts []*syntax.Option) bool {
 // waitForOthers waits until no other session uses a database, or ends the other sessions according
 // to WITH ROLLBACK (documentation of ALTER DATABASE SET options, "WITH <termination>"). The caller
 // must have reserved the database.
-func (r *Executor) waitForOthers(d *catalog.Database, st *syntax.AlterDatabaseStmt) error {
+func (r databases) waitForOthers(d *catalog.Database, st *syntax.AlterDatabaseStmt) error {
 	var deadline <-chan time.Time // fires when the other sessions are to be ended
 	switch st.Termination {
 	case "ROLLBACK IMMEDIATE":
@@ -97,7 +97,7 @@ func (r *Executor) waitForOthers(d *catalog.Database, st *syntax.AlterDatabaseSt
 }
 
 // exclusively calls change while no other session uses a database or can enter it.
-func (r *Executor) exclusively(d *catalog.Database, st *syntax.AlterDatabaseStmt, change func() error) error {
+func (r databases) exclusively(d *catalog.Database, st *syntax.AlterDatabaseStmt, change func() error) error {
 	s := r.s
 	release, ok := s.Reserve(r.ctx, d.ID)
 	if !ok {

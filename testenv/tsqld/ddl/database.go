@@ -13,6 +13,9 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
+// databases executes statements over databases.
+type databases struct{ *Executor }
+
 // filesIgnored is the message about ignored files of CREATE DATABASE. CREATE DATABASE with files is
 // not an error, because scripts of SMO, DacFx and Microsoft's samples always name files.
 func filesIgnored() *mserr.Error {
@@ -21,7 +24,7 @@ func filesIgnored() *mserr.Error {
 }
 
 // createDatabase executes CREATE DATABASE. It ignores editions, and files with a message.
-func (r *Executor) createDatabase(st *syntax.CreateDatabaseStmt) error {
+func (r databases) createDatabase(st *syntax.CreateDatabaseStmt) error {
 	s := r.s
 	switch {
 	case s.Tran.Level > 0:
@@ -81,7 +84,7 @@ func elasticPool(o *syntax.Option) string {
 }
 
 // dropDatabase executes DROP DATABASE.
-func (r *Executor) dropDatabase(st *syntax.DropStmt, name string) error {
+func (r databases) dropDatabase(st *syntax.DropStmt, name string) error {
 	s := r.s
 	if s.Tran.Level > 0 {
 		return mserr.NotInTransaction("DROP DATABASE")
@@ -113,7 +116,7 @@ func (r *Executor) dropDatabase(st *syntax.DropStmt, name string) error {
 }
 
 // alterDatabase executes ALTER DATABASE.
-func (r *Executor) alterDatabase(st *syntax.AlterDatabaseStmt) error {
+func (r databases) alterDatabase(st *syntax.AlterDatabaseStmt) error {
 	s := r.s
 	if st.Scoped {
 		return r.alterScoped(st)
@@ -149,7 +152,7 @@ func (r *Executor) alterDatabase(st *syntax.AlterDatabaseStmt) error {
 // alterScoped executes ALTER DATABASE SCOPED CONFIGURATION. The options tune a query processor that
 // does not exist here, so they are only shown in sys.database_scoped_configurations. The permission
 // is ALTER ANY DATABASE SCOPED CONFIGURATION, which members of db_owner have.
-func (r *Executor) alterScoped(st *syntax.AlterDatabaseStmt) error {
+func (r databases) alterScoped(st *syntax.AlterDatabaseStmt) error {
 	d := r.s.DatabaseByName(r.s.Database())
 	if d == nil || !r.s.OwnsDatabase(d) {
 		return mserr.DatabasePermission("ALTER ANY DATABASE SCOPED CONFIGURATION", r.s.Database())
@@ -172,7 +175,7 @@ func (r *Executor) alterScoped(st *syntax.AlterDatabaseStmt) error {
 
 // alterOptions executes ALTER DATABASE ... SET and MODIFY. Options without a meaning here are
 // stored as text.
-func (r *Executor) alterOptions(d *catalog.Database, st *syntax.AlterDatabaseStmt) error {
+func (r databases) alterOptions(d *catalog.Database, st *syntax.AlterDatabaseStmt) error {
 	s := r.s
 	if d.ID <= catalog.DatabaseMSDB && slices.ContainsFunc(st.Set, func(o *syntax.Option) bool {
 		return exclusiveOptions[o.Name]
@@ -212,7 +215,7 @@ func (r *Executor) alterOptions(d *catalog.Database, st *syntax.AlterDatabaseStm
 }
 
 // applyOptions changes the options of a database.
-func (r *Executor) applyOptions(d *catalog.Database, do func(now *catalog.Database, e *catalog.Edit) error) error {
+func (r databases) applyOptions(d *catalog.Database, do func(now *catalog.Database, e *catalog.Edit) error) error {
 	if d.Options.ReadOnly {
 		// This is the only statement that may write to a read-only database.
 		return r.s.Atomic(r.ctx, []int{d.ID}, true, func() error {

@@ -54,13 +54,13 @@ func (r *Executor) dropOne(st *syntax.DropStmt, n *syntax.ObjectName) error {
 	case "SCHEMA":
 		return r.dropSchema(st, n)
 	case "DATABASE":
-		return r.dropDatabase(st, n.Last())
+		return databases{r}.dropDatabase(st, n.Last())
 	case "LOGIN":
-		return r.dropLogin(st, n.Last())
+		return security{r}.dropLogin(st, n.Last())
 	case "USER", "ROLE":
-		return r.dropPrincipal(st, n.Last())
+		return security{r}.dropPrincipal(st, n.Last())
 	case "DATABASE SCOPED CREDENTIAL":
-		return r.dropCredential(st, n.Last())
+		return security{r}.dropCredential(st, n.Last())
 	}
 	return mserr.NotSupported("DROP %s", st.Kind)
 }
@@ -72,7 +72,7 @@ func (r *Executor) dropObject(st *syntax.DropStmt, n *syntax.ObjectName, kinds [
 		return r.dropTemp(st, n)
 	}
 	if module.IsTemporary(n.Last()) && slices.Contains(kinds, catalog.KindProcedure) {
-		return r.dropTempProcedure(st, n)
+		return modules{r}.dropTempProcedure(st, n)
 	}
 	if st.Kind != "TABLE" && n.Database() != "" {
 		return mserr.DatabaseNotAllowed("DROP " + st.Kind)

@@ -67,27 +67,27 @@ func (r *Executor) schemas(d *catalog.Database, schema string) []string {
 func (r *Executor) Execute(st syntax.Stmt) error {
 	switch st := st.(type) {
 	case *syntax.CreateTableStmt:
-		return r.createTable(st)
+		return tables{r}.createTable(st)
 	case *syntax.AlterTableStmt:
-		return r.alterTable(st)
+		return tables{r}.alterTable(st)
 	case *syntax.CreateIndexStmt:
-		return r.createIndex(st)
+		return tables{r}.createIndex(st)
 	case *syntax.AlterIndexStmt:
-		return r.alterIndex(st)
+		return tables{r}.alterIndex(st)
 	case *syntax.DropIndexStmt:
-		return r.dropIndex(st)
+		return tables{r}.dropIndex(st)
 	case *syntax.DropStmt:
 		return r.drop(st)
 	case *syntax.CreateProcedureStmt:
-		return r.createProcedure(st)
+		return modules{r}.createProcedure(st)
 	case *syntax.CreateFunctionStmt:
-		return r.createFunction(st)
+		return modules{r}.createFunction(st)
 	case *syntax.CreateViewStmt:
-		return r.createView(st)
+		return modules{r}.createView(st)
 	case *syntax.CreateTriggerStmt:
-		return r.createTrigger(st)
+		return modules{r}.createTrigger(st)
 	case *syntax.TriggerStmt:
-		return r.switchTrigger(st)
+		return modules{r}.switchTrigger(st)
 	case *syntax.CreateTypeStmt:
 		return r.createType(st)
 	case *syntax.SequenceStmt:
@@ -99,23 +99,23 @@ func (r *Executor) Execute(st syntax.Stmt) error {
 	case *syntax.AlterSchemaStmt:
 		return r.alterSchema(st)
 	case *syntax.CreateDatabaseStmt:
-		return r.createDatabase(st)
+		return databases{r}.createDatabase(st)
 	case *syntax.AlterDatabaseStmt:
-		return r.alterDatabase(st)
+		return databases{r}.alterDatabase(st)
 	case *syntax.LoginStmt:
-		return r.login(st)
+		return security{r}.login(st)
 	case *syntax.UserStmt:
-		return r.user(st)
+		return security{r}.user(st)
 	case *syntax.RoleStmt:
-		return r.role(st)
+		return security{r}.role(st)
 	case *syntax.CredentialStmt:
-		return r.credential(st)
+		return security{r}.credential(st)
 	case *syntax.MasterKeyStmt:
 		return nil // secrets are not stored, so there is nothing to encrypt
 	case *syntax.PermissionStmt:
-		return r.permission(st)
+		return security{r}.permission(st)
 	case *syntax.AlterAuthorizationStmt:
-		return r.alterAuthorization(st)
+		return security{r}.alterAuthorization(st)
 	case *syntax.DBCCStmt:
 		return r.dbcc(st)
 	case *syntax.CreateStatisticsStmt, *syntax.UpdateStatisticsStmt:

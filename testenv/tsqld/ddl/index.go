@@ -13,10 +13,10 @@ import (
 
 // changeTable calls fn to change the definition of a permanent or temporary table. notFound is the
 // error if the table does not exist or may not be changed.
-func (r *Executor) changeTable(n *syntax.ObjectName, verb string, notFound error, fn func(b *builder) error) error {
+func (r tables) changeTable(n *syntax.ObjectName, verb string, notFound error, fn func(b *builder) error) error {
 	s := r.s
 	if old := s.Temps[catalog.Fold(n.Last())]; old != nil {
-		b := &builder{r: r, d: s.DatabaseByID(s.DatabaseID), t: old.Clone(), label: old.Name}
+		b := &builder{r: r.Executor, d: s.DatabaseByID(s.DatabaseID), t: old.Clone(), label: old.Name}
 		if err := fn(b); err != nil {
 			return err
 		}
@@ -54,7 +54,7 @@ func (r *Executor) changeTable(n *syntax.ObjectName, verb string, notFound error
 			return notFound
 		}
 		b := &builder{
-			r: r, d: d, e: e, t: old.Clone(), sc: d.SchemaByID(old.SchemaID).Name, label: d.QualifiedName(old),
+			r: r.Executor, d: d, e: e, t: old.Clone(), sc: d.SchemaByID(old.SchemaID).Name, label: d.QualifiedName(old),
 		}
 		if err := fn(b); err != nil {
 			return err
@@ -66,7 +66,7 @@ func (r *Executor) changeTable(n *syntax.ObjectName, verb string, notFound error
 }
 
 // createIndex executes CREATE INDEX.
-func (r *Executor) createIndex(st *syntax.CreateIndexStmt) error {
+func (r tables) createIndex(st *syntax.CreateIndexStmt) error {
 	notFound := mserr.NoObjectOrPermission(st.Table.String())
 	return r.changeTable(st.Table, "CREATE INDEX", notFound, func(b *builder) error {
 		if dropExisting(st.Def.Options) {
@@ -95,7 +95,7 @@ func dropExisting(opts []*syntax.Option) bool {
 }
 
 // alterIndex executes ALTER INDEX. REBUILD only enables disabled indexes.
-func (r *Executor) alterIndex(st *syntax.AlterIndexStmt) error {
+func (r tables) alterIndex(st *syntax.AlterIndexStmt) error {
 	notFound := mserr.NoObjectOrPermission(st.Table.String())
 	return r.changeTable(st.Table, "ALTER INDEX", notFound, func(b *builder) error {
 		if err := r.s.CheckIndexOptions("ALTER INDEX", b.t); err != nil {
@@ -162,7 +162,7 @@ func (b *builder) rebuildTable(a *syntax.AlterRebuild) error {
 }
 
 // dropIndex executes DROP INDEX.
-func (r *Executor) dropIndex(st *syntax.DropIndexStmt) error {
+func (r tables) dropIndex(st *syntax.DropIndexStmt) error {
 	for _, item := range st.Items {
 		if err := r.s.Meter().Work(module.NodeWork); err != nil {
 			return err

@@ -12,8 +12,11 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
+// modules executes statements over procedures, functions, views and triggers.
+type modules struct{ *Executor }
+
 // module returns the properties that all kinds of modules share.
-func (r *Executor) module(st syntax.Stmt, verb syntax.Verb, o *syntax.ModuleOptions) (*catalog.Module, error) {
+func (r modules) module(st syntax.Stmt, verb syntax.Verb, o *syntax.ModuleOptions) (*catalog.Module, error) {
 	if o.NativeCompiled {
 		return nil, mserr.NotSupported("NATIVE_COMPILATION")
 	}
@@ -43,7 +46,7 @@ func (r *Executor) module(st syntax.Stmt, verb syntax.Verb, o *syntax.ModuleOpti
 }
 
 // params resolves the parameters of a module. statement is CREATE PROCEDURE or CREATE FUNCTION.
-func (r *Executor) params(statement string, list []*syntax.Param) ([]catalog.Param, error) {
+func (r modules) params(statement string, list []*syntax.Param) ([]catalog.Param, error) {
 	if len(list) > module.MaxParameters {
 		return nil, mserr.TooManyParametersIn(statement, module.MaxParameters)
 	}
@@ -88,7 +91,7 @@ func (r *Executor) params(statement string, list []*syntax.Param) ([]catalog.Par
 
 // putModule creates or replaces a module. It checks the permissions and the existing object. build
 // gets the header of the module and returns the module.
-func (r *Executor) putModule(
+func (r modules) putModule(
 	n *syntax.ObjectName, verb syntax.Verb, permission string, fits func(catalog.Object) bool,
 	build func(h catalog.Header) (catalog.Object, error),
 ) error {
@@ -130,7 +133,7 @@ func (r *Executor) putModule(
 }
 
 // createProcedure executes CREATE, ALTER and CREATE OR ALTER PROCEDURE.
-func (r *Executor) createProcedure(st *syntax.CreateProcedureStmt) error {
+func (r modules) createProcedure(st *syntax.CreateProcedureStmt) error {
 	if st.Number > 1 {
 		return mserr.NotSupported("numbered procedures")
 	}
@@ -171,7 +174,7 @@ func withModuleName(err error, n *syntax.ObjectName) error {
 }
 
 // createView executes CREATE, ALTER and CREATE OR ALTER VIEW.
-func (r *Executor) createView(st *syntax.CreateViewStmt) error {
+func (r modules) createView(st *syntax.CreateViewStmt) error {
 	if name := st.Name.Last(); catalog.IsLocalTemp(name) || catalog.IsGlobalTemp(name) {
 		return failure.Compile(mserr.TemporaryView(name))
 	}
@@ -207,7 +210,7 @@ func (r *Executor) createView(st *syntax.CreateViewStmt) error {
 }
 
 // createFunction executes CREATE, ALTER and CREATE OR ALTER FUNCTION.
-func (r *Executor) createFunction(st *syntax.CreateFunctionStmt) error {
+func (r modules) createFunction(st *syntax.CreateFunctionStmt) error {
 	m, err := r.module(st, st.Verb, &st.Options)
 	if err != nil {
 		return err

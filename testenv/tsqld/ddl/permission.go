@@ -39,7 +39,7 @@ var (
 )
 
 // permission executes GRANT, DENY and REVOKE.
-func (r *Executor) permission(st *syntax.PermissionStmt) error {
+func (r security) permission(st *syntax.PermissionStmt) error {
 	s := r.s
 	if st.As.Name != "" {
 		return mserr.NotSupported("%s ... AS", st.Action)
@@ -145,7 +145,7 @@ var otherServerPermissions = []string{
 
 // serverPermission executes GRANT and REVOKE of permissions on the server.
 // https://learn.microsoft.com/sql/t-sql/statements/grant-server-permissions-transact-sql
-func (r *Executor) serverPermission(st *syntax.PermissionStmt) error {
+func (r security) serverPermission(st *syntax.PermissionStmt) error {
 	s := r.s
 	if s.DatabaseID != catalog.DatabaseMaster {
 		return mserr.New(4621, 16,
@@ -192,7 +192,7 @@ func securableName(st *syntax.PermissionStmt) string {
 }
 
 // securable resolves the securable after ON and the kind of an object.
-func (r *Executor) securable(d *catalog.Database, st *syntax.PermissionStmt) (catalog.Securable, catalog.Kind, error) {
+func (r security) securable(d *catalog.Database, st *syntax.PermissionStmt) (catalog.Securable, catalog.Kind, error) {
 	if st.On == nil {
 		return catalog.Securable{Class: catalog.ClassDatabase}, "", nil
 	}
@@ -240,7 +240,7 @@ func (r *Executor) securable(d *catalog.Database, st *syntax.PermissionStmt) (ca
 }
 
 // mayGrant reports whether the session may grant permissions on a securable.
-func (r *Executor) mayGrant(d *catalog.Database, on catalog.Securable) bool {
+func (r security) mayGrant(d *catalog.Database, on catalog.Securable) bool {
 	return r.s.May(d, "CONTROL", on) || r.s.May(d, "CONTROL", catalog.Securable{Class: catalog.ClassDatabase})
 }
 

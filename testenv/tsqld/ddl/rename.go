@@ -138,7 +138,7 @@ func (r *Executor) renamePart(d *catalog.Database, name, kind string, change fun
 		return mserr.AmbiguousItem(kind)
 	}
 	owner := &syntax.ObjectName{Parts: n.Parts[:len(n.Parts)-1]}
-	return r.changeTable(owner, "ALTER TABLE", mserr.AmbiguousItem(kind), func(b *builder) error {
+	return tables{r}.changeTable(owner, "ALTER TABLE", mserr.AmbiguousItem(kind), func(b *builder) error {
 		return change(b, n.Last())
 	})
 }

@@ -12,8 +12,11 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
+// security executes statements over logins, users, roles, credentials and permissions.
+type security struct{ *Executor }
+
 // findLogin returns the login with a name, or nil.
-func (r *Executor) findLogin(name string) *catalog.Login {
+func (r security) findLogin(name string) *catalog.Login {
 	return r.s.Server.Catalog.Snapshot().Login(name)
 }
 
@@ -40,7 +43,7 @@ func optionName(opts []*syntax.Option, name string) string {
 }
 
 // secret evaluates the password of a login or user.
-func (r *Executor) secret(e syntax.Expr) (string, error) {
+func (r security) secret(e syntax.Expr) (string, error) {
 	v, err := r.host.Value(e, types.NVarCharMax)
 	if err != nil {
 		return "", err
@@ -53,7 +56,7 @@ func (r *Executor) secret(e syntax.Expr) (string, error) {
 }
 
 // login executes CREATE and ALTER LOGIN.
-func (r *Executor) login(st *syntax.LoginStmt) error {
+func (r security) login(st *syntax.LoginStmt) error {
 	s := r.s
 	switch {
 	case st.From != "" && st.From != "WINDOWS":
@@ -113,7 +116,7 @@ func (r *Executor) login(st *syntax.LoginStmt) error {
 }
 
 // newLogin returns the login of a CREATE LOGIN without its password and options.
-func (r *Executor) newLogin(st *syntax.LoginStmt) (*catalog.Login, error) {
+func (r security) newLogin(st *syntax.LoginStmt) (*catalog.Login, error) {
 	if st.From == "WINDOWS" {
 		return newWindowsLogin(st)
 	}
@@ -137,7 +140,7 @@ func (r *Executor) newLogin(st *syntax.LoginStmt) (*catalog.Login, error) {
 }
 
 // setLoginOptions sets the options of a CREATE or ALTER LOGIN.
-func (r *Executor) setLoginOptions(l *catalog.Login, st *syntax.LoginStmt) error {
+func (r security) setLoginOptions(l *catalog.Login, st *syntax.LoginStmt) error {
 	if n := optionName(st.Options, "CHECK_POLICY"); n != "" {
 		l.NoPolicy = n == "OFF"
 	}
@@ -173,7 +176,7 @@ func (r *Executor) setLoginOptions(l *catalog.Login, st *syntax.LoginStmt) error
 }
 
 // dropLogin executes DROP LOGIN.
-func (r *Executor) dropLogin(st *syntax.DropStmt, name string) error {
+func (r security) dropLogin(st *syntax.DropStmt, name string) error {
 	s := r.s
 	l := r.findLogin(name)
 	if l == nil || !s.ServerRole("securityadmin") {
@@ -204,7 +207,7 @@ func (r *Executor) dropLogin(st *syntax.DropStmt, name string) error {
 }
 
 // user executes CREATE and ALTER USER.
-func (r *Executor) user(st *syntax.UserStmt) error {
+func (r security) user(st *syntax.UserStmt) error {
 	s := r.s
 	if st.From != "" {
 		return mserr.NotSupported("users FROM %s", st.From)
@@ -271,7 +274,7 @@ func (r *Executor) user(st *syntax.UserStmt) error {
 }
 
 // linkLogin sets the security ID of a user to that of a login.
-func (r *Executor) linkLogin(d *catalog.Database, p *catalog.Principal, name string) error {
+func (r security) linkLogin(d *catalog.Database, p *catalog.Principal, name string) error {
 	l := r.findLogin(name)
 	if l == nil {
 		return mserr.InvalidLogin(name)
@@ -284,7 +287,7 @@ func (r *Executor) linkLogin(d *catalog.Database, p *catalog.Principal, name str
 }
 
 // dropPrincipal executes DROP USER and DROP ROLE.
-func (r *Executor) dropPrincipal(st *syntax.DropStmt, name string) error {
+func (r security) dropPrincipal(st *syntax.DropStmt, name string) error {
 	s := r.s
 	d := s.DatabaseByID(s.DatabaseID)
 	kind := strings.ToLower(st.Kind)
@@ -319,7 +322,7 @@ func (r *Executor) dropPrincipal(st *syntax.DropStmt, name string) error {
 }
 
 // role executes CREATE and ALTER ROLE.
-func (r *Executor) role(st *syntax.RoleStmt) error {
+func (r security) role(st *syntax.RoleStmt) error {
 	s := r.s
 	if st.Server {
 		return r.serverRole(st)
@@ -369,7 +372,7 @@ func (r *Executor) role(st *syntax.RoleStmt) error {
 }
 
 // member adds a principal to a role or removes it.
-func (r *Executor) member(d *catalog.Database, role *catalog.Principal, name string, add bool) error {
+func (r security) member(d *catalog.Database, role *catalog.Principal, name string, add bool) error {
 	return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 		p := d.Principal(name)
 		verb := "add"
@@ -395,7 +398,7 @@ func (r *Executor) member(d *catalog.Database, role *catalog.Principal, name str
 }
 
 // ServerRole executes ALTER SERVER ROLE.
-func (r *Executor) serverRole(st *syntax.RoleStmt) error {
+func (r security) serverRole(st *syntax.RoleStmt) error {
 	s := r.s
 	name := catalog.Fold(st.Name.Name)
 	if st.Verb == syntax.Create || st.NewName.Name != "" {
@@ -421,16 +424,16 @@ func (r *Executor) serverRole(st *syntax.RoleStmt) error {
 
 // AddRoleMember executes sp_addrolemember.
 func (r *Executor) AddRoleMember(role, member string) (int32, error) {
-	return r.memberProc(role, member, true)
+	return security{r}.memberProc(role, member, true)
 }
 
 // DropRoleMember executes sp_droprolemember.
 func (r *Executor) DropRoleMember(role, member string) (int32, error) {
-	return r.memberProc(role, member, false)
+	return security{r}.memberProc(role, member, false)
 }
 
 // memberProc executes sp_addrolemember and sp_droprolemember.
-func (r *Executor) memberProc(name, member string, add bool) (int32, error) {
+func (r security) memberProc(name, member string, add bool) (int32, error) {
 	d := r.s.DatabaseByID(r.s.DatabaseID)
 	role := d.Principal(name)
 	if role == nil || !role.IsRole() || !r.s.MayDatabase("ALTER ANY ROLE") {
@@ -440,7 +443,7 @@ func (r *Executor) memberProc(name, member string, add bool) (int32, error) {
 }
 
 // credential executes CREATE and ALTER DATABASE SCOPED CREDENTIAL. The secret is not stored.
-func (r *Executor) credential(st *syntax.CredentialStmt) error {
+func (r security) credential(st *syntax.CredentialStmt) error {
 	s := r.s
 	if !st.Scoped {
 		return mserr.NotSupported("server credentials")
@@ -472,7 +475,7 @@ func (r *Executor) credential(st *syntax.CredentialStmt) error {
 }
 
 // dropCredential executes DROP DATABASE SCOPED CREDENTIAL.
-func (r *Executor) dropCredential(st *syntax.DropStmt, name string) error {
+func (r security) dropCredential(st *syntax.DropStmt, name string) error {
 	s := r.s
 	d := s.DatabaseByID(s.DatabaseID)
 	c := d.Credential(name)
@@ -489,7 +492,7 @@ func (r *Executor) dropCredential(st *syntax.DropStmt, name string) error {
 }
 
 // alterAuthorization executes ALTER AUTHORIZATION.
-func (r *Executor) alterAuthorization(st *syntax.AlterAuthorizationStmt) error {
+func (r security) alterAuthorization(st *syntax.AlterAuthorizationStmt) error {
 	s := r.s
 	name := st.Name.Last()
 	if st.Class == "DATABASE" {

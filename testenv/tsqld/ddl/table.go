@@ -13,8 +13,11 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
+// tables executes statements over tables and their indexes.
+type tables struct{ *Executor }
+
 // createTable executes CREATE TABLE.
-func (r *Executor) createTable(st *syntax.CreateTableStmt) error {
+func (r tables) createTable(st *syntax.CreateTableStmt) error {
 	if err := tableOptions(st.Options); err != nil {
 		return err
 	}
@@ -34,7 +37,7 @@ func (r *Executor) createTable(st *syntax.CreateTableStmt) error {
 			return mserr.ObjectExists(name)
 		}
 		t := &catalog.Table{Header: catalog.Header{Name: name, SchemaID: d.Schema(schema).ID}, Creator: r.s.CreatorOf(name)}
-		b := &builder{r: r, d: d, e: e, t: t, sc: schema, label: name}
+		b := &builder{r: r.Executor, d: d, e: e, t: t, sc: schema, label: name}
 		if err := b.define(st.Def); err != nil {
 			return err
 		}
@@ -63,7 +66,7 @@ func tableOptions(opts []*syntax.Option) error {
 }
 
 // createTempTable executes CREATE TABLE #name.
-func (r *Executor) createTempTable(st *syntax.CreateTableStmt, name string) error {
+func (r tables) createTempTable(st *syntax.CreateTableStmt, name string) error {
 	s := r.s
 	if r.place.InFunction {
 		return mserr.New(2772, 16, "Cannot access temporary tables from within a function.")
@@ -105,7 +108,7 @@ func (r *Executor) LocalDefinition(name string, def *syntax.TableDef) (*catalog.
 }
 
 // alterTable executes ALTER TABLE.
-func (r *Executor) alterTable(st *syntax.AlterTableStmt) error {
+func (r tables) alterTable(st *syntax.AlterTableStmt) error {
 	name := st.Table.Last()
 	if catalog.IsLocalTemp(name) {
 		return r.alterTemp(st, name)
@@ -127,7 +130,7 @@ func (r *Executor) alterTable(st *syntax.AlterTableStmt) error {
 		if old == nil {
 			return mserr.NoSuchAlter(st.Table.String())
 		}
-		b := &builder{r: r, d: d, e: e, t: old.Clone(), sc: schema, label: old.Name}
+		b := &builder{r: r.Executor, d: d, e: e, t: old.Clone(), sc: schema, label: old.Name}
 		fill, err := r.alterAction(b, old, st.Action)
 		if err != nil {
 			return err
@@ -139,7 +142,7 @@ func (r *Executor) alterTable(st *syntax.AlterTableStmt) error {
 }
 
 // alterAction applies an action to b.t. It returns the values of new and changed columns.
-func (r *Executor) alterAction(
+func (r tables) alterAction(
 	b *builder, old *catalog.Table, action syntax.AlterTableAction,
 ) (map[int]catalog.Fill, error) {
 	switch action.(type) {
@@ -171,13 +174,13 @@ func (r *Executor) alterAction(
 
 // alterTemp executes ALTER TABLE on a temporary table. It creates the table again and copies the
 // rows, whatever the action is. That is slow, but ALTER TABLE on temporary tables is rare.
-func (r *Executor) alterTemp(st *syntax.AlterTableStmt, name string) error {
+func (r tables) alterTemp(st *syntax.AlterTableStmt, name string) error {
 	s := r.s
 	old := s.Temps[catalog.Fold(name)]
 	if old == nil {
 		return mserr.NoSuchAlter(name)
 	}
-	b := &builder{r: r, d: s.DatabaseByID(s.DatabaseID), t: old.Clone(), label: name}
+	b := &builder{r: r.Executor, d: s.DatabaseByID(s.DatabaseID), t: old.Clone(), label: name}
 	fill, err := r.alterAction(b, old, st.Action)
 	if err != nil {
 		return err
@@ -200,7 +203,7 @@ func (r *Executor) alterTemp(st *syntax.AlterTableStmt, name string) error {
 }
 
 // addItems executes ALTER TABLE ... ADD.
-func (r *Executor) addItems(b *builder, old *catalog.Table, a *syntax.AlterAdd) (map[int]catalog.Fill, error) {
+func (r tables) addItems(b *builder, old *catalog.Table, a *syntax.AlterAdd) (map[int]catalog.Fill, error) {
 	before := len(b.t.Columns)
 	checks, keys := len(b.t.Checks), len(b.t.ForeignKeys)
 	if err := b.define(a.Def); err != nil {
@@ -239,7 +242,7 @@ func withValues(def *syntax.TableDef, column string) bool {
 }
 
 // fillNew returns the value of a new column in existing rows.
-func (r *Executor) fillNew(b *builder, old *catalog.Table, c *catalog.Column, applyDefault bool) (catalog.Fill, error) {
+func (r tables) fillNew(b *builder, old *catalog.Table, c *catalog.Column, applyDefault bool) (catalog.Fill, error) {
 	switch {
 	case c.Formula != nil:
 		return catalog.Fill{}, nil
@@ -304,7 +307,7 @@ func unparen(e syntax.Expr) syntax.Expr {
 }
 
 // countRows counts the rows of a table.
-func (r *Executor) countRows(d *catalog.Database, t *catalog.Table) (int64, error) {
+func (r tables) countRows(d *catalog.Database, t *catalog.Table) (int64, error) {
 	row, err := r.s.Conn.QueryRow(r.ctx, "SELECT count(*) FROM "+session.SQLTable(d, t), nil)
 	if err != nil {
 		return 0, err
@@ -313,7 +316,7 @@ func (r *Executor) countRows(d *catalog.Database, t *catalog.Table) (int64, erro
 }
 
 // dropItems executes ALTER TABLE ... DROP.
-func (r *Executor) dropItems(b *builder, a *syntax.AlterDrop) error {
+func (r tables) dropItems(b *builder, a *syntax.AlterDrop) error {
 	d := constraintDrop{b: b}
 	for _, item := range a.Items {
 		if err := r.s.Meter().Work(module.NodeWork); err != nil {
@@ -486,7 +489,7 @@ func (b *builder) referencing(ix *catalog.Index, gone map[any]bool) (*catalog.Fo
 }
 
 // alterColumn executes ALTER COLUMN.
-func (r *Executor) alterColumn(b *builder, a *syntax.AlterColumn) (map[int]catalog.Fill, error) {
+func (r tables) alterColumn(b *builder, a *syntax.AlterColumn) (map[int]catalog.Fill, error) {
 	const statement = "ALTER TABLE ALTER COLUMN"
 	c := b.t.Column(a.Column.Name.Name)
 	if c == nil {
@@ -588,7 +591,7 @@ func hasIndexColumn(ix *catalog.Index, id int) bool {
 }
 
 // switchConstraints executes [NO]CHECK CONSTRAINT.
-func (r *Executor) switchConstraints(b *builder, a *syntax.AlterCheck) error {
+func (r tables) switchConstraints(b *builder, a *syntax.AlterCheck) error {
 	found := map[string]bool{} // whether a wanted name exists
 	for _, n := range a.Names {
 		found[catalog.Fold(n.Name)] = false

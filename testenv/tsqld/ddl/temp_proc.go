@@ -12,7 +12,7 @@ import (
 
 // createTempProcedure executes CREATE, ALTER and CREATE OR ALTER PROCEDURE #name. A rollback does
 // not undo it.
-func (r *Executor) createTempProcedure(st *syntax.CreateProcedureStmt, m *catalog.Module, params []catalog.Param) error {
+func (r modules) createTempProcedure(st *syntax.CreateProcedureStmt, m *catalog.Module, params []catalog.Param) error {
 	name := st.Name.Last()
 	if strings.HasPrefix(name, "##") {
 		return mserr.NotSupported("global temporary procedures")
@@ -41,7 +41,7 @@ func (r *Executor) createTempProcedure(st *syntax.CreateProcedureStmt, m *catalo
 }
 
 // dropTempProcedure executes DROP PROCEDURE #name.
-func (r *Executor) dropTempProcedure(st *syntax.DropStmt, n *syntax.ObjectName) error {
+func (r modules) dropTempProcedure(st *syntax.DropStmt, n *syntax.ObjectName) error {
 	key := catalog.Fold(n.Last())
 	if r.s.TempProcedures[key] == nil && !st.IfExists {
 		return mserr.CannotDrop("drop", "procedure", n.Last())

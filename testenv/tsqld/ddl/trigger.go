@@ -12,7 +12,7 @@ import (
 )
 
 // createTrigger executes CREATE, ALTER and CREATE OR ALTER TRIGGER for DML triggers.
-func (r *Executor) createTrigger(st *syntax.CreateTriggerStmt) error {
+func (r modules) createTrigger(st *syntax.CreateTriggerStmt) error {
 	if st.Table == nil {
 		return mserr.NotSupported("DDL triggers")
 	}
@@ -49,7 +49,7 @@ func (r *Executor) createTrigger(st *syntax.CreateTriggerStmt) error {
 
 // newTrigger returns the definition of a trigger of o. Errors: 1034, 2103, 2108, 2112, 2113, and
 // those of the statements of its body.
-func (r *Executor) newTrigger(st *syntax.CreateTriggerStmt, d *catalog.Database, o catalog.Object) (*catalog.Trigger, error) {
+func (r modules) newTrigger(st *syntax.CreateTriggerStmt, d *catalog.Database, o catalog.Object) (*catalog.Trigger, error) {
 	name := st.Name.Last()
 	if d.ID != r.s.DatabaseID {
 		return nil, mserr.TriggerDatabase(st.Table.String())
@@ -97,7 +97,7 @@ func (r *Executor) newTrigger(st *syntax.CreateTriggerStmt, d *catalog.Database,
 }
 
 // putTrigger returns the triggers of o with a new or changed one. Errors: 208, 2110, 2111, 2714.
-func (r *Executor) putTrigger(
+func (r modules) putTrigger(
 	d *catalog.Database, o catalog.Object, all []*catalog.Trigger, st *syntax.CreateTriggerStmt, tr *catalog.Trigger,
 ) ([]*catalog.Trigger, error) {
 	for _, old := range all {
@@ -154,7 +154,7 @@ func switchTriggers(all []*catalog.Trigger, names []syntax.Ident, enable bool) e
 }
 
 // switchTrigger executes the statements ENABLE TRIGGER and DISABLE TRIGGER.
-func (r *Executor) switchTrigger(st *syntax.TriggerStmt) error {
+func (r modules) switchTrigger(st *syntax.TriggerStmt) error {
 	if st.Table == nil {
 		return mserr.NotSupported("DDL triggers")
 	}
@@ -176,7 +176,7 @@ func (r *Executor) switchTrigger(st *syntax.TriggerStmt) error {
 			})
 		}
 	}
-	return r.changeTable(st.Table, "ALTER TABLE", mserr.NoSuchAlter(st.Table.String()), func(b *builder) error {
+	return tables{r.Executor}.changeTable(st.Table, "ALTER TABLE", mserr.NoSuchAlter(st.Table.String()), func(b *builder) error {
 		return switchTriggers(b.t.Triggers, names, st.Enable)
 	})
 }
