@@ -10,10 +10,10 @@
 //	err := x.Execute(st) // a *syntax.CreateTableStmt, for example
 //
 // A statement has a method of its own in the file of its kind of object. It looks up the names,
-// checks the permissions, and then calls [session.Session.Alter], which holds the database's writer
-// lock and persists the change in the open transaction. A builder (column.go, constraint.go) makes
-// the definition of a table. The texts of defaults and conditions are written in the form in which
-// SQL Server stores them (definition.go).
+// checks the permissions, and then calls [session.Transactions.Alter], which holds the database's
+// writer lock and persists the change in the open transaction. A builder (column.go, constraint.go)
+// makes the definition of a table. The texts of defaults and conditions are written in the form in
+// which SQL Server stores them (definition.go).
 //
 // # Common mistakes
 //

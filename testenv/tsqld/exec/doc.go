@@ -1,5 +1,5 @@
-// Package exec executes T-SQL: batches, procedures, control flow, variables, errors, transactions,
-// cursors and data definition. It streams results to a [Sink].
+// Package exec executes T-SQL: batches, calls, control flow, variables, TRY and CATCH, queries and
+// changes. It streams results to an [answer.Sink].
 //
 // An [Instance] executes T-SQL for the sessions of a [session.Server]. A [Session] executes the
 // requests of one connection, whose state is a [session.Session]. Except for Kill and OnKill, the
@@ -13,6 +13,11 @@
 // (frame.go) is one activation of a unit: a batch, a procedure, a function or dynamic SQL. Package
 // compile resolves names when a statement is reached, against the session's view of the catalog
 // (scope.go). The unit caches the resulting plan until that view changes.
+//
+// Statements that change definitions, system procedures, functions over the session and cursors are
+// rooms of their own (ddl, sysproc, sysfunc, cursor). They work on a session's state (session), and
+// ask a run through a small interface for the rest: see definerHost, systemHost, current and
+// cursorQuery.
 //
 // # Errors
 //
@@ -28,11 +33,8 @@
 // # Common mistakes
 //
 // Returning a *mserr.Error that a cache shares and then setting its line: copy the error first, see
-// asMessage.
+// run.settle.
 //
 // Running several SQLite statements without Session.Atomic or Session.LocalChange: an error in the
 // second statement then leaves the work of the first one behind.
-//
-// Calling a method of [Sink] without sinkFailure: an error of the Sink must end the request, not
-// the statement.
 package exec

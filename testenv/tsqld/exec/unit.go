@@ -39,7 +39,7 @@ type unit struct {
 	bytes atomic.Int64 // approximate size of the unit including plans
 
 	// writes is set when a transaction in which the unit took shared locks has written to the same
-	// database: see [Session.LockShared].
+	// database: see [session.Transactions.LockShared].
 	writes atomic.Bool
 
 	compounds map[*syntax.SetVarStmt]syntax.Expr // see run.compound

@@ -43,7 +43,7 @@ func (c Counter) value() *big.Int {
 }
 
 // CounterOf returns a copy of a counter. On first use it loads the counter from the file.
-func (s *Session) CounterOf(ctx context.Context, key CounterKey, load string) (Counter, error) {
+func (s *Temporaries) CounterOf(ctx context.Context, key CounterKey, load string) (Counter, error) {
 	s.Server.mu.Lock()
 	c := s.Server.counters[key]
 	s.Server.mu.Unlock()
@@ -79,7 +79,7 @@ func (i *Server) ResetCounter(key CounterKey) {
 }
 
 // IdentityKey returns the key of a table's identity column.
-func (s *Session) IdentityKey(database int, t *catalog.Table) CounterKey {
+func (s *Temporaries) IdentityKey(database int, t *catalog.Table) CounterKey {
 	if database == 0 {
 		return CounterKey{session: s.id, Object: t.ObjectID}
 	}
@@ -111,7 +111,7 @@ func IntegerRange(t types.Type) (low, high int64) {
 }
 
 // StoreIdentity writes the last identity value of a table to its database.
-func (s *Session) StoreIdentity(ctx context.Context, database int, t *catalog.Table, last int64) error {
+func (s *Temporaries) StoreIdentity(ctx context.Context, database int, t *catalog.Table, last int64) error {
 	if database == 0 {
 		return nil
 	}
@@ -122,7 +122,7 @@ func (s *Session) StoreIdentity(ctx context.Context, database int, t *catalog.Ta
 }
 
 // DrawSequence returns the next value of a sequence and stores it.
-func (s *Session) DrawSequence(ctx context.Context, d *catalog.Database, q *catalog.Sequence) (*big.Int, error) {
+func (s *Transactions) DrawSequence(ctx context.Context, d *catalog.Database, q *catalog.Sequence) (*big.Int, error) {
 	key := CounterKey{Database: d.ID, Object: q.ObjectID}
 	c, err := s.CounterOf(ctx, key,
 		fmt.Sprintf("SELECT current, used FROM %s.%s WHERE object_id = ?1", d.SQLName(), catalog.SequenceTable))

@@ -10,7 +10,7 @@
 // # The session's view of the catalog
 //
 // Definitions that a transaction has changed are drafts of the session until its commit publishes
-// them. [Session.DatabaseByID], [Session.DatabaseByName] and [Session.Usable] return databases with
+// them. [View.DatabaseByID], [View.DatabaseByName] and [Session.Usable] return databases with
 // these drafts. A definition is changed by
 //
 //	err := s.Alter(ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
@@ -22,15 +22,15 @@
 //
 // A T-SQL transaction costs nothing before its first write (transaction.go). From then on it holds
 // the writer locks of its databases, and all its statements run in one SQLite transaction. A
-// rollback keeps the contents of table variables, which [Session.Variables] lists.
+// rollback keeps the contents of table variables, which [Temporaries.Variables] lists.
 //
 // # Common mistakes
 //
 // Reading the catalog's snapshot instead of the session's view: definitions of the open transaction
 // are then missing.
 //
-// Running several SQLite statements without [Session.Atomic] or [Session.LocalChange]: an error in
-// the second statement then leaves the work of the first one behind.
+// Running several SQLite statements without [Transactions.Atomic] or [Transactions.LocalChange]: an
+// error in the second statement then leaves the work of the first one behind.
 //
 // Keeping a *catalog.Database over a change: read it again by its ID.
 package session

@@ -173,7 +173,7 @@ func (o *Options) wrongForIndexes() string {
 
 // CheckIndexOptions returns error 1934 if the options of the session do not allow verb for a table
 // with its indexes.
-func (s *Session) CheckIndexOptions(verb string, t *catalog.Table) error {
+func (s *View) CheckIndexOptions(verb string, t *catalog.Table) error {
 	names := s.Options.wrongForIndexes()
 	if names == "" || !t.NeedsOptions() {
 		return nil
@@ -184,7 +184,7 @@ func (s *Session) CheckIndexOptions(verb string, t *catalog.Table) error {
 // EnterModule sets the options that are stored with a module. They last until the end of the
 // module's activation
 // (https://learn.microsoft.com/sql/t-sql/statements/set-quoted-identifier-transact-sql).
-func (s *Session) EnterModule(m *catalog.Module) {
+func (s *View) EnterModule(m *catalog.Module) {
 	s.Options.QuotedIdentifier, s.Options.AnsiNulls = m.QuotedIdentifier, m.AnsiNulls
 }
 
@@ -214,7 +214,7 @@ func (o *Options) sessionOptions() catalog.SessionOptions {
 
 // RestoreOptions reverts the SET statements of a procedure or dynamic batch. CONTEXT_INFO is not
 // reverted.
-func (s *Session) RestoreOptions(saved Options) {
+func (s *View) RestoreOptions(saved Options) {
 	if s.Options.deadlockPriority != saved.deadlockPriority {
 		s.Server.Locks.SetPriority(s.Locks, saved.deadlockPriority)
 	}

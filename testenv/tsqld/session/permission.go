@@ -8,7 +8,7 @@ import (
 )
 
 // May reports whether the session has a permission on a securable.
-func (s *Session) May(d *catalog.Database, permission string, on catalog.Securable) bool {
+func (s *Security) May(d *catalog.Database, permission string, on catalog.Securable) bool {
 	if s.Sysadmin() {
 		return true
 	}
@@ -20,7 +20,7 @@ func (s *Session) May(d *catalog.Database, permission string, on catalog.Securab
 }
 
 // MayDatabase reports whether the session has a permission on the current database.
-func (s *Session) MayDatabase(permission string) bool {
+func (s *Security) MayDatabase(permission string) bool {
 	d := s.DatabaseByID(s.DatabaseID)
 	return d != nil && s.May(d, permission, catalog.Securable{Class: catalog.ClassDatabase})
 }
@@ -28,7 +28,7 @@ func (s *Session) MayDatabase(permission string) bool {
 // MayServer reports whether the session has a permission on the server. VIEW SERVER STATE implies
 // VIEW SERVER PERFORMANCE STATE
 // (https://learn.microsoft.com/sql/relational-databases/security/permissions-database-engine).
-func (s *Session) MayServer(permission string) bool {
+func (s *Security) MayServer(permission string) bool {
 	if s.Sysadmin() {
 		return true
 	}
@@ -55,18 +55,18 @@ var rolePermissions = map[string][]string{
 }
 
 // ServerRole reports whether the session is a member of sysadmin or of another fixed server role.
-func (s *Session) ServerRole(name string) bool {
+func (s *Security) ServerRole(name string) bool {
 	l := s.OwnLogin()
 	return l != nil && (l.SysAdmin() || slices.Contains(l.Roles, catalog.Fold(name)))
 }
 
 // OwnsDatabase reports whether the session may change or drop a database.
-func (s *Session) OwnsDatabase(d *catalog.Database) bool {
+func (s *Security) OwnsDatabase(d *catalog.Database) bool {
 	return s.Sysadmin() || s.May(d, "CONTROL", catalog.Securable{Class: catalog.ClassDatabase})
 }
 
 // MayCreate checks the permission to create an object in a schema.
-func (s *Session) MayCreate(d *catalog.Database, permission, schema string) error {
+func (s *Security) MayCreate(d *catalog.Database, permission, schema string) error {
 	if !s.May(d, permission, catalog.Securable{Class: catalog.ClassDatabase}) {
 		return mserr.DatabasePermission(permission, d.Name)
 	}
@@ -78,7 +78,7 @@ func (s *Session) MayCreate(d *catalog.Database, permission, schema string) erro
 }
 
 // MayAlter reports whether the session may change or drop an object.
-func (s *Session) MayAlter(d *catalog.Database, o catalog.Object) bool {
+func (s *Security) MayAlter(d *catalog.Database, o catalog.Object) bool {
 	h := o.Head()
 	return catalog.IsGlobalTemp(h.Name) || s.May(d, "ALTER", catalog.Securable{Class: catalog.ClassObject, Major: int(h.ObjectID)}) ||
 		s.May(d, "ALTER", catalog.Securable{Class: catalog.ClassSchema, Major: h.SchemaID})
@@ -86,7 +86,7 @@ func (s *Session) MayAlter(d *catalog.Database, o catalog.Object) bool {
 
 // MayCreateTable checks the permission to create a table. All sessions may create global temporary
 // tables.
-func (s *Session) MayCreateTable(d *catalog.Database, schema, name string) error {
+func (s *Security) MayCreateTable(d *catalog.Database, schema, name string) error {
 	if catalog.IsGlobalTemp(name) {
 		return nil
 	}

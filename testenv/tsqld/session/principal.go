@@ -8,7 +8,7 @@ import (
 )
 
 // Identity is the identity of a session: a [LoginIdentity] or a [userIdentity]. Only
-// [Session.AsLogin] leads to a login, so that code at server scope cannot take the name of a
+// [Security.AsLogin] leads to a login, so that code at server scope cannot take the name of a
 // confined user for a login.
 type Identity interface {
 	// UserIn returns the database principal of the identity. ok is false without access to the
@@ -41,14 +41,14 @@ func (id LoginIdentity) Label() (name string, sid []byte) { return id.Name, id.S
 func (id userIdentity) Label() (name string, sid []byte) { return id.shown, id.shownSID }
 
 // AsLogin returns the login of the session. ok is false if the session is confined to a database.
-func (s *Session) AsLogin() (l LoginIdentity, ok bool) {
+func (s *Security) AsLogin() (l LoginIdentity, ok bool) {
 	l, ok = s.Login.(LoginIdentity)
 	return l, ok
 }
 
 // OwnLogin returns the login of the session from the catalog, or nil if the session is confined to
 // a database or its login has been dropped.
-func (s *Session) OwnLogin() *catalog.Login {
+func (s *Security) OwnLogin() *catalog.Login {
 	l, ok := s.AsLogin()
 	if !ok {
 		return nil
@@ -57,13 +57,13 @@ func (s *Session) OwnLogin() *catalog.Login {
 }
 
 // IsOwnLogin reports whether a name is that of the session's login.
-func (s *Session) IsOwnLogin(name string) bool {
+func (s *Security) IsOwnLogin(name string) bool {
 	l := s.OwnLogin()
 	return l != nil && EqualNames(name, l.Name)
 }
 
 // LoginName returns the name that SUSER_SNAME() and messages show.
-func (s *Session) LoginName() string {
+func (s *Security) LoginName() string {
 	name, _ := s.Login.Label()
 	return name
 }
@@ -92,13 +92,13 @@ func (id LoginIdentity) UserIn(d *catalog.Database) (principal int, ok bool) {
 }
 
 // Sysadmin reports whether the session has all permissions.
-func (s *Session) Sysadmin() bool {
+func (s *Security) Sysadmin() bool {
 	l, ok := s.AsLogin()
 	return ok && l.sysadmin
 }
 
 // Principal returns the session's user in a database, or guest.
-func (s *Session) Principal(d *catalog.Database) int {
+func (s *Security) Principal(d *catalog.Database) int {
 	if p, ok := s.Login.UserIn(d); ok {
 		return p
 	}
@@ -106,7 +106,7 @@ func (s *Session) Principal(d *catalog.Database) int {
 }
 
 // DefaultSchema returns the default schema of the session's user in the current database.
-func (s *Session) DefaultSchema() string {
+func (s *Security) DefaultSchema() string {
 	d := s.DatabaseByID(s.DatabaseID)
 	if d == nil {
 		return "dbo"
@@ -115,6 +115,14 @@ func (s *Session) DefaultSchema() string {
 		return p.DefaultSchema
 	}
 	return "dbo"
+}
+
+// Security is the identity of a session and its permissions.
+type Security struct {
+	View
+	Login          Identity // effective identity
+	Original       Identity // identity at login
+	impersonations []impersonation
 }
 
 // impersonation is an EXECUTE AS in effect.
@@ -129,7 +137,7 @@ type impersonation struct {
 const SessionLevel = -1
 
 // IdentityOf returns the identity of a login or user, and checks the permission to impersonate it.
-func (s *Session) IdentityOf(name string, login bool) (Identity, error) {
+func (s *Security) IdentityOf(name string, login bool) (Identity, error) {
 	if login {
 		l := s.Server.Catalog.Snapshot().Login(name)
 		if l == nil || !s.Sysadmin() && !s.IsOwnLogin(name) {
@@ -150,7 +158,7 @@ func (s *Session) IdentityOf(name string, login bool) (Identity, error) {
 }
 
 // confined returns the identity of a user of a database.
-func (s *Session) confined(d *catalog.Database, p *catalog.Principal) userIdentity {
+func (s *Security) confined(d *catalog.Database, p *catalog.Principal) userIdentity {
 	id := userIdentity{shown: p.Name, shownSID: p.SID, database: d.ID, user: p.ID}
 	if l := s.Server.Catalog.Snapshot().LoginBySID(p.SID); l != nil {
 		id.shown = l.Name
@@ -159,23 +167,23 @@ func (s *Session) confined(d *catalog.Database, p *catalog.Principal) userIdenti
 }
 
 // Impersonate makes an identity that of the session: EXECUTE AS in an activation at a level.
-func (s *Session) Impersonate(id Identity, level int, noRevert bool) {
+func (s *Security) Impersonate(id Identity, level int, noRevert bool) {
 	s.impersonations = append(s.impersonations, impersonation{before: s.Login, level: level, noRevert: noRevert})
 	s.Login = id
 }
 
 // ImpersonateModule makes an identity that of the activation of a module at a level.
-func (s *Session) ImpersonateModule(id Identity, level int) {
+func (s *Security) ImpersonateModule(id Identity, level int) {
 	s.impersonations = append(s.impersonations, impersonation{before: s.Login, level: level, module: true})
 	s.Login = id
 }
 
 // Impersonating reports whether an EXECUTE AS is in effect.
-func (s *Session) Impersonating() bool { return len(s.impersonations) > 0 }
+func (s *Security) Impersonating() bool { return len(s.impersonations) > 0 }
 
 // Revert executes REVERT in an activation at a level. Like in SQL Server it has no effect without
 // an EXECUTE AS in the same activation.
-func (s *Session) Revert(level int) {
+func (s *Security) Revert(level int) {
 	n := len(s.impersonations)
 	if n == 0 {
 		return
@@ -188,14 +196,14 @@ func (s *Session) Revert(level int) {
 }
 
 // PopImpersonation restores the identity before the last impersonation.
-func (s *Session) PopImpersonation() {
+func (s *Security) PopImpersonation() {
 	last := len(s.impersonations) - 1
 	s.Login = s.impersonations[last].before
 	s.impersonations = s.impersonations[:last]
 }
 
 // EndImpersonations reverts the impersonations of the activation at a level.
-func (s *Session) EndImpersonations(level int) {
+func (s *Security) EndImpersonations(level int) {
 	for n := len(s.impersonations); n > 0 && s.impersonations[n-1].level == level; n-- {
 		s.PopImpersonation()
 	}
@@ -203,7 +211,7 @@ func (s *Session) EndImpersonations(level int) {
 
 // ModuleIdentity applies the EXECUTE AS clause of a module to its activation at
 // a level.
-func (s *Session) ModuleIdentity(d *catalog.Database, m *catalog.Module, owner, level int) error {
+func (s *Security) ModuleIdentity(d *catalog.Database, m *catalog.Module, owner, level int) error {
 	var p *catalog.Principal
 	switch m.ExecuteAs {
 	case "":

@@ -82,9 +82,6 @@ func (o *Options) States(lost uint16) []State {
 	}
 }
 
-// Language returns the name of the session's language.
-func (s *Session) Language() string { return types.LanguageOf(s.Options.Locale).Name }
-
 // errInvalidState is the error of a state that no session can have.
 var errInvalidState = errors.New("invalid state of a session")
 

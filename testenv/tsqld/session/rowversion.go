@@ -49,7 +49,7 @@ func (i *Server) forgetVersions(databases map[int]bool) {
 }
 
 // NextRowVersion returns a new rowversion: eight bytes, big-endian.
-func (s *Session) NextRowVersion(ctx context.Context, database int) (types.Value, error) {
+func (s *Transactions) NextRowVersion(ctx context.Context, database int) (types.Value, error) {
 	v := s.Server.versionsOf(database)
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -64,7 +64,7 @@ func (s *Session) NextRowVersion(ctx context.Context, database int) (types.Value
 
 // LastRowVersion returns the last rowversion that a database has used. After a start of the server
 // that is the last one that was reserved.
-func (s *Session) LastRowVersion(ctx context.Context, database int) ([]byte, error) {
+func (s *Transactions) LastRowVersion(ctx context.Context, database int) ([]byte, error) {
 	v := s.Server.versionsOf(database)
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -80,7 +80,7 @@ func (s *Session) LastRowVersion(ctx context.Context, database int) ([]byte, err
 }
 
 // storedVersion reads the last rowversion that was reserved in the file of a database.
-func (s *Session) storedVersion(ctx context.Context, v *rowVersions, database int) error {
+func (s *Transactions) storedVersion(ctx context.Context, v *rowVersions, database int) error {
 	table := catalog.SQLName(database) + "." + catalog.MetaTable
 	row, err := s.Conn.QueryRow(ctx, "SELECT value FROM "+table+" WHERE key = ?1",
 		[]types.Value{catalog.MetaRowVersion})
@@ -99,7 +99,7 @@ func (s *Session) storedVersion(ctx context.Context, v *rowVersions, database in
 }
 
 // reserveVersions reserves a block of rowversions in the file.
-func (s *Session) reserveVersions(ctx context.Context, v *rowVersions, database int) error {
+func (s *Transactions) reserveVersions(ctx context.Context, v *rowVersions, database int) error {
 	if database == 0 {
 		v.limit = v.last + versionBlock
 		return nil

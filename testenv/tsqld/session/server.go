@@ -96,7 +96,8 @@ func (i *Server) Open(ctx context.Context, l Login) (*Session, error) {
 		l.Database = l.Recovery.Initial.Database
 	}
 	snap := i.Catalog.Snapshot()
-	s := &Session{Server: i, Client: l, Options: defaultOptions(), ended: make(chan struct{})}
+	s := &Session{Client: l, ended: make(chan struct{})}
+	s.Server, s.Options = i, defaultOptions()
 	if err := s.authenticate(snap, l); err != nil {
 		return nil, err
 	}

@@ -13,53 +13,37 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/lock"
-	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
-	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
 // Session is the state of one connection that does not depend on the interpreter. Other goroutines
 // may access only the fields guarded by mu.
+//
+// Its layers are types of their own, each of which uses the ones below: [Transactions],
+// [Temporaries], [Security] and [View].
 type Session struct {
-	Server         *Server
-	id             int
-	Client         Login
-	Login          Identity // effective identity
-	Original       Identity // identity at login
-	impersonations []impersonation
-	serial         int64 // number of the session, unique in the server
-	globals        bool  // it has created global temporary tables
+	Transactions
+	Client  Login
+	serial  int64 // number of the session, unique in the server
+	globals bool  // it has created global temporary tables
 
-	Conn  *store.Conn
-	meter *meter.Meter
 	// muchUsed says that the last request used so much memory that ReleaseMemory returns it.
 	muchUsed  bool
-	Locks     *lock.Client
 	LockOwner *lock.Owner // of session-owned application locks
 
-	DatabaseID int // current database
-	homeDB     int // database after a reset
-	Options    Options
-	base       Options // options after login
+	homeDB int     // database after a reset
+	base   Options // options after login
 
-	Tran      Transaction
-	Temps     TempTables
-	leftovers []*catalog.Table // of table variables, see dropLeftovers
 	// TempProcedures are the local temporary procedures, by folded name.
 	TempProcedures map[string]*TempProcedure
-	// Variables returns the table variables of all activations, which a rollback does not change.
-	Variables   func() []*catalog.Table
-	contextKeys map[string]contextValue
-	contextSize int // size of keys and values, in bytes
 
-	StatementTime int64 // time of the statement in ticks; 0 until needed
-	RowCount      int64
-	LastError     int32
-	FetchStatus   int
-	CursorRows    int
-	LastIdentity  types.Value // @@IDENTITY, a decimal(38,0)
-	Random        builtin.Generator
+	RowCount     int64
+	LastError    int32
+	FetchStatus  int
+	CursorRows   int
+	LastIdentity types.Value // @@IDENTITY, a decimal(38,0)
+	Random       builtin.Generator
 
 	connected time.Time
 	ended     chan struct{} // closed by Close
@@ -133,52 +117,6 @@ func (s *Session) PublishState() {
 // ErrKilled is the cancellation cause of a request that KILL has ended.
 var ErrKilled = errors.New("session was killed")
 
-// SPID returns the session ID (@@SPID).
-func (s *Session) SPID() int { return s.id }
-
-// Database returns the name of the current database.
-func (s *Session) Database() string {
-	if d := s.DatabaseByID(s.DatabaseID); d != nil {
-		return d.Name
-	}
-	return "master"
-}
-
-// Descriptor returns the descriptor of the open transaction, or 0.
-func (s *Session) Descriptor() uint64 {
-	if s.Tran.Level == 0 {
-		return 0
-	}
-	return s.Tran.ID
-}
-
-// DatabaseByID returns a database as this session sees it, with the uncommitted definitions of this
-// session.
-func (s *Session) DatabaseByID(id int) *catalog.Database {
-	if d := s.Tran.drafts[id]; d != nil {
-		return d
-	}
-	return s.Server.Catalog.Snapshot().DatabaseByID(id)
-}
-
-// DatabaseByName returns the database with a name, or nil. An empty name means the current
-// database.
-func (s *Session) DatabaseByName(name string) *catalog.Database {
-	if name == "" {
-		return s.DatabaseByID(s.DatabaseID)
-	}
-	for _, d := range s.Tran.drafts {
-		if EqualNames(d.Name, name) {
-			return d
-		}
-	}
-	d := s.Server.Catalog.Snapshot().Database(name)
-	if d != nil && s.Tran.drafts[d.ID] != nil {
-		return nil // renamed by this session
-	}
-	return d
-}
-
 // ReleaseMemory returns memory to the operating system after a request that used much; otherwise,
 // it is not returned before the heap has doubled. It must be called between two requests. It takes
 // long on a large heap, so call it when the client has the answer.
@@ -192,26 +130,6 @@ func (s *Session) ReleaseMemory() {
 // freeMemoryDivisor defines the memory use from which on a session returns memory to the operating
 // system: the size of the pool divided by freeMemoryDivisor.
 const freeMemoryDivisor = 8
-
-// Meter returns the memory account of the session.
-func (s *Session) Meter() *meter.Meter { return s.meter }
-
-// Assign converts a value for an assignment.
-func (s *Session) Assign(v types.Value, from, to types.Type) (types.Value, error) {
-	return types.ConvertIn(v, from, to, types.NoStyle, s.Options.Locale)
-}
-
-// Master returns the database that stores logins.
-func (s *Session) Master() *catalog.Database { return s.DatabaseByID(catalog.DatabaseMaster) }
-
-// Now returns the time of the statement in ticks. All calls during a statement return the same
-// time.
-func (s *Session) Now() int64 {
-	if s.StatementTime == 0 {
-		s.StatementTime = s.Server.Ticks()
-	}
-	return s.StatementTime
-}
 
 // Usable returns the database with a name if the session may use it. An empty name means the
 // current database. Errors: 911, 916, and those of checkAdmission.
@@ -232,14 +150,6 @@ func (s *Session) Usable(name string) (*catalog.Database, error) {
 		return nil, mserr.DatabaseAccess(s.LoginName(), d.Name)
 	}
 	return d, nil
-}
-
-// Canceled returns the cancellation cause if the context of the request has ended.
-func (s *Session) Canceled(ctx context.Context) error {
-	if err := s.meter.Err(); err != nil {
-		return context.Cause(ctx)
-	}
-	return nil
 }
 
 // Describe returns the row of the session for system views. Other sessions may call it, so that it
@@ -296,21 +206,6 @@ func (s *Session) current() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.request.database
-}
-
-// Temporary returns the temporary tables of the session.
-func (s *Session) Temporary() []catalog.TempTable {
-	var out []catalog.TempTable
-	for _, t := range s.Temps {
-		temp := catalog.TempTable{Table: t, Number: TempNumber(t)}
-		s.Server.mu.Lock()
-		if c := s.Server.counters[s.IdentityKey(0, t)]; c != nil && c.Used {
-			temp.Identity = c.Last
-		}
-		s.Server.mu.Unlock()
-		out = append(out, temp)
-	}
-	return out
 }
 
 // ClientAddress returns client_net_address: <local machine> for a connection within the machine
@@ -405,7 +300,7 @@ func (s *Session) EndRequest() {
 }
 
 // RestoreDefaults restores the state after the login, between requests. An open transaction stays,
-// and with it the temporary tables. The error is one of [core.enter] or of SQLite.
+// and with it the temporary tables. The error is one of [Session.Enter] or of SQLite.
 func (s *Session) RestoreDefaults(ctx context.Context) error {
 	isolation := s.Options.Isolation
 	s.Options = s.base
@@ -428,50 +323,6 @@ func (s *Session) RestoreDefaults(ctx context.Context) error {
 		return err
 	}
 	return s.endGlobals(ctx)
-}
-
-// ContextValue is a value of SESSION_CONTEXT.
-type contextValue struct {
-	val      types.Value // sql_variant
-	readOnly bool
-}
-
-// maxContextSize limits the size of all keys and values of a session's context, in bytes
-// (documentation of sp_set_session_context).
-const maxContextSize = 1 << 20
-
-// ContextValue returns the value of SESSION_CONTEXT for a key, a sql_variant.
-func (s *Session) ContextValue(key string) types.Value { return s.contextKeys[catalog.Fold(key)].val }
-
-// HasContext reports whether SESSION_CONTEXT has keys.
-func (s *Session) HasContext() bool { return len(s.contextKeys) > 0 }
-
-// SetContextValue sets a value of SESSION_CONTEXT. Errors: 15664 for a key that is read-only, 15665
-// if the values need too much memory.
-func (s *Session) SetContextValue(key string, v types.Value, readOnly bool) error {
-	folded := catalog.Fold(key)
-	if s.contextKeys[folded].readOnly {
-		return mserr.SessionContextReadOnly(key)
-	}
-	if s.contextKeys == nil {
-		s.contextKeys = map[string]contextValue{}
-	}
-	grow := len(folded) + PayloadSize(v)
-	if old, ok := s.contextKeys[folded]; ok {
-		grow = PayloadSize(v) - PayloadSize(old.val)
-	}
-	if grow > 0 && s.contextSize+grow > maxContextSize {
-		return mserr.SessionContextFull(key)
-	}
-	s.contextSize += grow
-	s.contextKeys[folded] = contextValue{val: v, readOnly: readOnly}
-	return nil
-}
-
-// SetPriority sets the priority of the session in deadlocks, from -10 to 10.
-func (s *Session) SetPriority(priority int) {
-	s.Options.deadlockPriority = priority
-	s.Server.Locks.SetPriority(s.Locks, priority)
 }
 
 // WaitEnd waits until the session has ended, at most for a time.

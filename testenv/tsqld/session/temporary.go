@@ -45,6 +45,16 @@ type TempProcedure struct {
 	Database int
 }
 
+// Temporaries are the temporary tables and table variables of a session, which are tables in
+// SQLite's temp schema of its connection.
+type Temporaries struct {
+	Security
+	Temps     TempTables
+	leftovers []*catalog.Table // of table variables, see dropLeftovers
+	// Variables returns the table variables of all activations, which a rollback does not change.
+	Variables func() []*catalog.Table
+}
+
 // localIDs counts the object IDs of temporary tables and table variables. The IDs are negative and
 // below those of system views.
 var localIDs atomic.Int32
@@ -59,7 +69,7 @@ func NewLocalID() int32 { return FirstLocalID - localIDs.Add(1) }
 func TempNumber(t *catalog.Table) int32 { return FirstLocalID - t.ObjectID }
 
 // CreateTemp creates a temporary table in SQLite and adds it to the tables of the session.
-func (s *Session) CreateTemp(ctx context.Context, t *catalog.Table) error {
+func (s *Temporaries) CreateTemp(ctx context.Context, t *catalog.Table) error {
 	if err := s.createLocal(ctx, t); err != nil {
 		return err
 	}
@@ -69,7 +79,7 @@ func (s *Session) CreateTemp(ctx context.Context, t *catalog.Table) error {
 
 // Shadows reports whether the visible temporary table with a name is one of outer, the tables of
 // the caller. The current activation may then create its own table with the same name.
-func (s *Session) Shadows(name string, outer TempTables) bool {
+func (s *Temporaries) Shadows(name string, outer TempTables) bool {
 	key := catalog.Fold(name)
 	t := s.Temps[key]
 	return t != nil && outer[key] == t
@@ -77,7 +87,7 @@ func (s *Session) Shadows(name string, outer TempTables) bool {
 
 // createLocal creates the SQLite table of a temporary table. It drops an existing table with the
 // same name, which can only be a leftover that a rollback has restored.
-func (s *Session) createLocal(ctx context.Context, t *catalog.Table) error {
+func (s *Temporaries) createLocal(ctx context.Context, t *catalog.Table) error {
 	if err := s.recreateTable(ctx, t); err != nil {
 		return err
 	}
@@ -86,7 +96,7 @@ func (s *Session) createLocal(ctx context.Context, t *catalog.Table) error {
 }
 
 // recreateTable creates the SQLite table of a temporary table, in place of an existing one.
-func (s *Session) recreateTable(ctx context.Context, t *catalog.Table) error {
+func (s *Temporaries) recreateTable(ctx context.Context, t *catalog.Table) error {
 	if _, err := s.Conn.Exec(ctx, "DROP TABLE IF EXISTS temp."+store.Quote(t.SQLName), nil); err != nil {
 		return err
 	}
@@ -104,13 +114,13 @@ const maxKeptVariables = 200
 // CreateVariable creates the empty SQLite table of a table variable, or reuses the table of an
 // earlier variable with the same name, depth and shape. Reuse is faster, because creating or
 // dropping a table invalidates every prepared statement of the connection.
-func (s *Session) CreateVariable(ctx context.Context, t *catalog.Table) error {
+func (s *Temporaries) CreateVariable(ctx context.Context, t *catalog.Table) error {
 	s.Server.ResetCounter(CounterKey{session: s.id, Object: t.ObjectID})
 	return s.ensureVariable(ctx, t)
 }
 
 // ensureVariable is CreateVariable without a reset of the identity values.
-func (s *Session) ensureVariable(ctx context.Context, t *catalog.Table) error {
+func (s *Temporaries) ensureVariable(ctx context.Context, t *catalog.Table) error {
 	quoted := "temp." + store.Quote(t.SQLName)
 	if !s.Conn.HasTemp(t.SQLName) {
 		if s.Conn.Temps() >= maxKeptVariables {
@@ -139,7 +149,7 @@ const emptyVariable = "empty variable "
 // DropVariable releases the SQLite table of a table variable. After ctx has ended, it leaves a
 // table that is not kept to dropLeftovers: a batch may have declared thousands, and SQLite needs
 // longer to drop them than an attention may take.
-func (s *Session) DropVariable(ctx context.Context, t *catalog.Table) error {
+func (s *Temporaries) DropVariable(ctx context.Context, t *catalog.Table) error {
 	if !s.Conn.HasTemp(t.SQLName) {
 		if ctx.Err() == nil {
 			return s.DropLocal(context.WithoutCancel(ctx), t)
@@ -165,7 +175,7 @@ func (s *Session) DropVariable(ctx context.Context, t *catalog.Table) error {
 
 // dropLeftovers drops the tables of table variables of canceled batches. The next variable that
 // needs a table of its own waits for it, so that there are never more than one batch has declared.
-func (s *Session) dropLeftovers(ctx context.Context) error {
+func (s *Temporaries) dropLeftovers(ctx context.Context) error {
 	for len(s.leftovers) > 0 {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -180,7 +190,7 @@ func (s *Session) dropLeftovers(ctx context.Context) error {
 }
 
 // DropLocal drops the SQLite table of a temporary table.
-func (s *Session) DropLocal(ctx context.Context, t *catalog.Table) error {
+func (s *Temporaries) DropLocal(ctx context.Context, t *catalog.Table) error {
 	s.Server.ResetCounter(CounterKey{session: s.id, Object: t.ObjectID})
 	_, err := s.Conn.Exec(ctx, "DROP TABLE IF EXISTS temp."+store.Quote(t.SQLName), nil)
 	return err
@@ -188,7 +198,7 @@ func (s *Session) DropLocal(ctx context.Context, t *catalog.Table) error {
 
 // DropTemps drops the temporary tables that are not in keep. The session then sees only the tables
 // in keep.
-func (s *Session) DropTemps(ctx context.Context, keep TempTables) error {
+func (s *Temporaries) DropTemps(ctx context.Context, keep TempTables) error {
 	var errs []error
 	for name, t := range s.Temps {
 		if keep[name] != t {
@@ -228,7 +238,7 @@ func VariableName(t *catalog.Table, level int) string {
 
 // preserveTableVars calls rollback and then restores the contents of table variables, which are not
 // part of transactions.
-func (s *Session) preserveTableVars(rollback func() error) error {
+func (s *Temporaries) preserveTableVars(rollback func() error) error {
 	if !s.Tran.Begun {
 		return rollback()
 	}
@@ -268,12 +278,12 @@ func storedColumns(t *catalog.Table) []string {
 }
 
 // contents reads the stored columns of a temporary table.
-func (s *Session) contents(ctx context.Context, t *catalog.Table) ([][]types.Value, error) {
+func (s *Temporaries) contents(ctx context.Context, t *catalog.Table) ([][]types.Value, error) {
 	return s.selectTemp(ctx, t, storedColumns(t), nil)
 }
 
 // Restore creates a temporary table again, possibly with a new shape, and inserts rows.
-func (s *Session) Restore(ctx context.Context, t *catalog.Table, rows [][]types.Value) error {
+func (s *Temporaries) Restore(ctx context.Context, t *catalog.Table, rows [][]types.Value) error {
 	if err := s.recreateTable(ctx, t); err != nil {
 		return err
 	}
@@ -281,7 +291,7 @@ func (s *Session) Restore(ctx context.Context, t *catalog.Table, rows [][]types.
 }
 
 // Fill inserts rows into a temporary table unchanged.
-func (s *Session) Fill(ctx context.Context, t *catalog.Table, rows [][]types.Value) error {
+func (s *Temporaries) Fill(ctx context.Context, t *catalog.Table, rows [][]types.Value) error {
 	cols := storedColumns(t)
 	marks := make([]string, len(cols))
 	for i := range marks {
@@ -302,7 +312,7 @@ func (s *Session) Fill(ctx context.Context, t *catalog.Table, rows [][]types.Val
 
 // ConvertedRows reads the rows of a temporary table in the shape of a changed table: columns in
 // fill are computed, new columns are NULL, dropped columns are left out.
-func (s *Session) ConvertedRows(
+func (s *Temporaries) ConvertedRows(
 	ctx context.Context, old, changed *catalog.Table, fill map[int]catalog.Fill,
 ) ([][]types.Value, error) {
 	var exprs []string
@@ -326,7 +336,7 @@ func (s *Session) ConvertedRows(
 }
 
 // AllColumns reads all columns of a temporary table in order, including computed ones.
-func (s *Session) AllColumns(ctx context.Context, t *catalog.Table) ([][]types.Value, error) {
+func (s *Temporaries) AllColumns(ctx context.Context, t *catalog.Table) ([][]types.Value, error) {
 	var cols []string
 	for _, c := range t.Columns {
 		if c.SQLName == "" {
@@ -338,7 +348,7 @@ func (s *Session) AllColumns(ctx context.Context, t *catalog.Table) ([][]types.V
 }
 
 // selectTemp reads expressions over a temporary table, in the order of insertion.
-func (s *Session) selectTemp(
+func (s *Temporaries) selectTemp(
 	ctx context.Context, t *catalog.Table, exprs []string, args []types.Value,
 ) ([][]types.Value, error) {
 	sql := "SELECT " + strings.Join(exprs, ", ") + " FROM temp." + store.Quote(t.SQLName) + " ORDER BY rowid"
@@ -385,4 +395,19 @@ func CopyRow(m *meter.Meter, row []types.Value) ([]types.Value, error) {
 		return nil, err
 	}
 	return append([]types.Value(nil), row...), nil
+}
+
+// Temporary returns the temporary tables of the session.
+func (s *Temporaries) Temporary() []catalog.TempTable {
+	var out []catalog.TempTable
+	for _, t := range s.Temps {
+		temp := catalog.TempTable{Table: t, Number: TempNumber(t)}
+		s.Server.mu.Lock()
+		if c := s.Server.counters[s.IdentityKey(0, t)]; c != nil && c.Used {
+			temp.Identity = c.Last
+		}
+		s.Server.mu.Unlock()
+		out = append(out, temp)
+	}
+	return out
 }

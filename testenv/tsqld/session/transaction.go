@@ -13,7 +13,6 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/lock"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
-	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
 // Transaction is the session's transaction: an explicit one (level over 0) or that of a single
@@ -57,6 +56,9 @@ type Transaction struct {
 	nested     int // number of open SQLite savepoints of statements
 }
 
+// Transactions begins and ends transactions, and makes changes part of them.
+type Transactions struct{ Temporaries }
+
 // savepoint is the state that SAVE TRANSACTION saves. The state is nil until the SQLite transaction
 // begins.
 type savepoint struct {
@@ -73,7 +75,7 @@ func sqlName(i int) string { return fmt.Sprintf("save%d", i) }
 const statementSavepoint = "statement"
 
 // StartTransaction begins a transaction at level 1.
-func (s *Session) StartTransaction(name string) {
+func (s *Transactions) StartTransaction(name string) {
 	s.Server.mu.Lock()
 	s.Server.nextTran++
 	s.Tran.ID = s.Server.nextTran
@@ -81,23 +83,17 @@ func (s *Session) StartTransaction(name string) {
 	s.Tran.Level, s.Tran.Name, s.Tran.Doomed, s.Tran.started = 1, name, false, s.Server.Now()
 }
 
-// LockTimeout returns the value of SET LOCK_TIMEOUT for package lock.
-func (s *Session) LockTimeout() time.Duration {
-	if s.Options.LockTimeout < 0 {
-		return lock.Forever
-	}
-	return time.Duration(s.Options.LockTimeout) * time.Millisecond
+// enlist makes databases part of the SQLite transaction. It begins the transaction if necessary.
+func (s *Transactions) enlist(ctx context.Context, ids ...int) error {
+	return s.EnlistPast(ctx, ids, nil)
 }
 
-// enlist makes databases part of the SQLite transaction. It begins the transaction if necessary.
-func (s *Session) enlist(ctx context.Context, ids ...int) error { return s.EnlistPast(ctx, ids, nil) }
-
 // ErrSkipped is the error of a READPAST statement that would have to wait for a writer lock: see
-// [Session.lockPast].
+// [Transactions.lockPast].
 var ErrSkipped = errors.New("statement would wait for another session")
 
 // EnlistPast is enlist for a statement that does not wait for the databases in past.
-func (s *Session) EnlistPast(ctx context.Context, ids, past []int) error {
+func (s *Transactions) EnlistPast(ctx context.Context, ids, past []int) error {
 	if !s.Tran.Begun && len(ids) > 1 {
 		ids = slices.Sorted(slices.Values(ids)) // a fixed order causes fewer deadlocks
 	}
@@ -117,7 +113,7 @@ func (s *Session) EnlistPast(ctx context.Context, ids, past []int) error {
 }
 
 // beginWork attaches databases and begins the SQLite transaction, if it is not open.
-func (s *Session) beginWork(ctx context.Context, ids []int) error {
+func (s *Transactions) beginWork(ctx context.Context, ids []int) error {
 	if err := s.Conn.Use(ctx, ids...); err != nil {
 		return err
 	}
@@ -138,7 +134,7 @@ func (s *Session) beginWork(ctx context.Context, ids []int) error {
 }
 
 // LockWriter acquires the writer lock of a database for the transaction.
-func (s *Session) LockWriter(ctx context.Context, id int) error {
+func (s *Transactions) LockWriter(ctx context.Context, id int) error {
 	return s.lockWithin(ctx, id, s.LockTimeout())
 }
 
@@ -150,7 +146,7 @@ const pastGrace = 50 * time.Millisecond
 // lockPast is LockWriter for READPAST. It returns ErrSkipped if LockWriter would wait for a session
 // with an idle transaction, or longer than pastGrace. A session that holds locks does not wait at
 // all, and so never becomes the victim of a deadlock.
-func (s *Session) lockPast(ctx context.Context, id int) error {
+func (s *Transactions) lockPast(ctx context.Context, id int) error {
 	var grace time.Duration
 	if len(s.Tran.Exclusive) == 0 && s.Options.LockTimeout != 0 && s.Server.busy(s.Server.Locks.Holders(lock.Writer(id))) {
 		grace = pastGrace
@@ -163,7 +159,7 @@ func (s *Session) lockPast(ctx context.Context, id int) error {
 }
 
 // lockWithin acquires the writer lock of a database for the transaction within a timeout.
-func (s *Session) lockWithin(ctx context.Context, id int, timeout time.Duration) error {
+func (s *Transactions) lockWithin(ctx context.Context, id int, timeout time.Duration) error {
 	if _, err := s.Server.Locks.Lock(ctx, s.Tran.Owner, lock.Writer(id), lock.Exclusive, timeout); err != nil {
 		return err
 	}
@@ -184,7 +180,7 @@ func (s *Session) lockWithin(ctx context.Context, id int, timeout time.Duration)
 // exclusive mode. Two transactions that convert the same lock deadlock; writes is the flag of the
 // unit that reads: if its transactions have written after a shared lock, the unit acquires
 // exclusive locks from then on.
-func (s *Session) LockShared(ctx context.Context, ids []int, writes *atomic.Bool) error {
+func (s *Transactions) LockShared(ctx context.Context, ids []int, writes *atomic.Bool) error {
 	if writes.Load() {
 		return s.enlist(ctx, ids...)
 	}
@@ -209,7 +205,7 @@ func (s *Session) LockShared(ctx context.Context, ids []int, writes *atomic.Bool
 
 // SnapshotAllowed returns an error for data of a database without ALLOW_SNAPSHOT_ISOLATION under
 // SNAPSHOT. System databases always allow it.
-func (s *Session) SnapshotAllowed(ids []int) error {
+func (s *Transactions) SnapshotAllowed(ids []int) error {
 	if s.Options.Isolation != syntax.Snapshot {
 		return nil
 	}
@@ -223,13 +219,13 @@ func (s *Session) SnapshotAllowed(ids []int) error {
 
 // Atomic calls fn as one atomic statement that writes to databases. Without an open transaction it
 // uses a transaction of its own. several tells whether fn runs more than one SQLite statement.
-func (s *Session) Atomic(ctx context.Context, ids []int, several bool, fn func() error) error {
+func (s *Transactions) Atomic(ctx context.Context, ids []int, several bool, fn func() error) error {
 	return s.AtomicPast(ctx, ids, nil, several, fn)
 }
 
 // AtomicPast is atomic for a statement that does not wait for the databases in past. It fails with
 // ErrSkipped instead.
-func (s *Session) AtomicPast(ctx context.Context, ids, past []int, several bool, fn func() error) error {
+func (s *Transactions) AtomicPast(ctx context.Context, ids, past []int, several bool, fn func() error) error {
 	if s.Tran.Level > 0 && s.Tran.Doomed {
 		return mserr.Uncommittable()
 	}
@@ -282,7 +278,7 @@ func (s *Session) AtomicPast(ctx context.Context, ids, past []int, several bool,
 
 // checkTransaction dooms the transaction if SQLite has rolled it back by itself, as it does when
 // the disk is full.
-func (s *Session) checkTransaction(err error) error {
+func (s *Transactions) checkTransaction(err error) error {
 	if err == nil || !s.Tran.Begun || s.Conn.InTransaction() {
 		return err
 	}
@@ -294,12 +290,12 @@ func (s *Session) checkTransaction(err error) error {
 
 // LocalChange calls do, which changes temporary tables, atomically and as part of the open
 // transaction.
-func (s *Session) LocalChange(ctx context.Context, do func() error) error {
+func (s *Transactions) LocalChange(ctx context.Context, do func() error) error {
 	return s.LocalChangeOf(ctx, true, do)
 }
 
 // LocalChangeOf is LocalChange. several tells whether do runs more than one SQLite statement.
-func (s *Session) LocalChangeOf(ctx context.Context, several bool, do func() error) error {
+func (s *Transactions) LocalChangeOf(ctx context.Context, several bool, do func() error) error {
 	if s.Tran.Level > 0 || s.Tran.Begun {
 		if s.Tran.Doomed {
 			return mserr.Uncommittable()
@@ -310,7 +306,7 @@ func (s *Session) LocalChangeOf(ctx context.Context, several bool, do func() err
 }
 
 // LocalTransaction calls do in a SQLite transaction of its own, unless one is open.
-func (s *Session) LocalTransaction(ctx context.Context, several bool, do func() error) error {
+func (s *Transactions) LocalTransaction(ctx context.Context, several bool, do func() error) error {
 	if !several || s.Conn.InTransaction() {
 		return do()
 	}
@@ -324,7 +320,7 @@ func (s *Session) LocalTransaction(ctx context.Context, several bool, do func() 
 }
 
 // CommitWork commits the SQLite transaction and publishes the definitions that it changed.
-func (s *Session) CommitWork() error {
+func (s *Transactions) CommitWork() error {
 	if s.Tran.Begun {
 		if err := s.Conn.Commit(); err != nil {
 			return errors.Join(err, s.RollbackWork())
@@ -339,7 +335,7 @@ func (s *Session) CommitWork() error {
 }
 
 // RollbackWork rolls the SQLite transaction back and discards changed definitions.
-func (s *Session) RollbackWork() error {
+func (s *Transactions) RollbackWork() error {
 	var err error
 	if s.Tran.Begun {
 		s.Temps = s.Tran.temps
@@ -351,13 +347,13 @@ func (s *Session) RollbackWork() error {
 }
 
 // EndTransaction releases the locks of the transaction and resets its state.
-func (s *Session) EndTransaction() {
+func (s *Transactions) EndTransaction() {
 	s.Server.Locks.ReleaseAll(s.Tran.Owner)
 	s.Tran = Transaction{Owner: s.Tran.Owner}
 }
 
 // rollbackOpen rolls back the open transaction when the session closes.
-func (s *Session) rollbackOpen() error {
+func (s *Transactions) rollbackOpen() error {
 	if s.Tran.Level > 0 || s.Tran.Begun {
 		return s.RollbackWork()
 	}
@@ -365,7 +361,7 @@ func (s *Session) rollbackOpen() error {
 }
 
 // SetSavepoint executes SAVE TRANSACTION.
-func (s *Session) SetSavepoint(ctx context.Context, name string) error {
+func (s *Transactions) SetSavepoint(ctx context.Context, name string) error {
 	if s.Tran.Level == 0 {
 		return mserr.SaveWithoutTransaction()
 	}
@@ -381,7 +377,7 @@ func (s *Session) SetSavepoint(ctx context.Context, name string) error {
 }
 
 // RollbackTo executes ROLLBACK TRANSACTION savepoint.
-func (s *Session) RollbackTo(name string) error {
+func (s *Transactions) RollbackTo(name string) error {
 	i := len(s.Tran.savepoints) - 1
 	for i >= 0 && !EqualNames(s.Tran.savepoints[i].name, name) {
 		i--
@@ -403,13 +399,13 @@ func (s *Session) RollbackTo(name string) error {
 }
 
 // HasSavepoint reports whether there is a savepoint with a name.
-func (s *Session) HasSavepoint(name string) bool {
+func (s *Transactions) HasSavepoint(name string) bool {
 	return slices.ContainsFunc(s.Tran.savepoints, func(sp savepoint) bool { return EqualNames(sp.name, name) })
 }
 
 // Edit changes definitions of a database inside the open SQLite transaction. fn gets the current
 // version of the database.
-func (s *Session) Edit(ctx context.Context, d *catalog.Database, fn func(e *catalog.Edit) error) error {
+func (s *Transactions) Edit(ctx context.Context, d *catalog.Database, fn func(e *catalog.Edit) error) error {
 	now := s.DatabaseByID(d.ID)
 	if now == nil {
 		return mserr.NoDatabase(d.Name)
@@ -431,7 +427,7 @@ func (s *Session) Edit(ctx context.Context, d *catalog.Database, fn func(e *cata
 
 // Alter calls fn as a statement that changes definitions of a database. fn runs with the writer
 // lock held and gets the current version of the database.
-func (s *Session) Alter(ctx context.Context, d *catalog.Database, fn func(d *catalog.Database, e *catalog.Edit) error) error {
+func (s *Transactions) Alter(ctx context.Context, d *catalog.Database, fn func(d *catalog.Database, e *catalog.Edit) error) error {
 	if d.Options.ReadOnly {
 		return mserr.ReadOnlyDatabase(d.Name)
 	}
@@ -440,11 +436,8 @@ func (s *Session) Alter(ctx context.Context, d *catalog.Database, fn func(d *cat
 	})
 }
 
-// Datetime returns the time of the statement, rounded for create_date and modify_date.
-func (s *Session) Datetime() int64 { return types.RoundDateTime(s.Now()) }
-
 // BeginSnapshot begins the SQLite transaction of a read under SNAPSHOT, if it is not open.
-func (s *Session) BeginSnapshot(ctx context.Context, ids []int) error {
+func (s *Transactions) BeginSnapshot(ctx context.Context, ids []int) error {
 	if !s.Tran.Snapshot {
 		s.Tran.Snapshot, s.Tran.catalog = true, s.Server.Catalog.Snapshot()
 	}
@@ -452,6 +445,6 @@ func (s *Session) BeginSnapshot(ctx context.Context, ids []int) error {
 }
 
 // SnapshotOutdated reports whether definitions have changed since the snapshot of the transaction.
-func (s *Session) SnapshotOutdated() bool {
+func (s *Transactions) SnapshotOutdated() bool {
 	return s.Tran.Snapshot && s.Server.Catalog.Snapshot() != s.Tran.catalog
 }

@@ -14,7 +14,7 @@ import (
 
 // ConstraintMessage returns the message for a violated constraint of a table. d is nil for
 // temporary tables.
-func (s *Session) ConstraintMessage(verb string, d *catalog.Database, t *catalog.Table, ce *store.ConstraintError) error {
+func (s *View) ConstraintMessage(verb string, d *catalog.Database, t *catalog.Table, ce *store.ConstraintError) error {
 	if t == nil {
 		return ce
 	}
@@ -48,7 +48,7 @@ func (s *Session) ConstraintMessage(verb string, d *catalog.Database, t *catalog
 }
 
 // DefinitionError returns the message for a constraint error of SQLite during a change of a table.
-func (s *Session) DefinitionError(ctx context.Context, verb string, d *catalog.Database, t *catalog.Table, err error) error {
+func (s *View) DefinitionError(ctx context.Context, verb string, d *catalog.Database, t *catalog.Table, err error) error {
 	var ce *store.ConstraintError
 	if !errors.As(err, &ce) {
 		return err
@@ -81,7 +81,7 @@ func (s *Session) DefinitionError(ctx context.Context, verb string, d *catalog.D
 
 // duplicateKey returns a key value that occurs twice in a table, after the creation of a unique
 // index has failed.
-func (s *Session) duplicateKey(ctx context.Context, d *catalog.Database, t *catalog.Table, ix *catalog.Index) string {
+func (s *View) duplicateKey(ctx context.Context, d *catalog.Database, t *catalog.Table, ix *catalog.Index) string {
 	cols, ts := KeyColumns(t, ix)
 	if cols == nil || d != nil && s.Conn.Use(ctx, d.ID) != nil {
 		return UnknownKey
