@@ -176,7 +176,7 @@ func (r modules) switchTrigger(st *syntax.TriggerStmt) error {
 			})
 		}
 	}
-	return tables{r.Executor}.changeTable(st.Table, "ALTER TABLE", mserr.NoSuchAlter(st.Table.String()), func(b *builder) error {
+	return tables(r).changeTable(st.Table, "ALTER TABLE", mserr.NoSuchAlter(st.Table.String()), func(b *builder) error {
 		return switchTriggers(b.t.Triggers, names, st.Enable)
 	})
 }

@@ -11,10 +11,11 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
+	"github.com/jobagent/jobagent/testenv/tsqld/unit"
 )
 
 // rootUnit is the unit of requests without text.
-var rootUnit = &unit{}
+var rootUnit = &unit.Unit{}
 
 // Call executes a remote procedure call. For errors see Batch.
 func (s *Session) Call(ctx context.Context, call Call, sink answer.Sink) error {
@@ -227,7 +228,7 @@ func (r *run) prepareStatement(args []callArg) (int32, error) {
 	if err != nil {
 		return 0, err
 	}
-	if _, err := r.s.inst.units.dynamic(r.s.Meter(), text, params, r.s.Options.QuotedIdentifier); err != nil {
+	if _, err := r.s.inst.units.Dynamic(r.s.Meter(), text, params, r.s.Options.QuotedIdentifier); err != nil {
 		return 0, err
 	}
 	handle, err := r.s.newHandle(text, params)

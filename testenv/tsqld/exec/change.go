@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
+	"github.com/jobagent/jobagent/testenv/tsqld/unit"
 )
 
 // change executes INSERT, UPDATE, DELETE and MERGE.
@@ -90,8 +91,8 @@ func withTop(st syntax.Stmt, top **syntax.Top, rows int64) syntax.Stmt {
 // changePlan returns the cached plan of a statement, or compiles the statement. checked tells
 // whether WHERE CURRENT OF requires an unchanged row.
 func (r *run) changePlan(st syntax.Stmt, checked bool) (*compile.DML, error) {
-	key := planKey{node: st, kind: planChange, rows: r.s.Options.RowCount, checked: checked}
-	if p := r.f.unit.find(r, key); p != nil {
+	key := unit.PlanKey{Node: st, Kind: unit.PlanChange, Rows: r.s.Options.RowCount, Checked: checked}
+	if p := r.f.unit.Find(r.s.Session, scope{r}, key); p != nil {
 		return p.(*compile.DML), nil
 	}
 	var dml *compile.DML
@@ -110,7 +111,7 @@ func (r *run) changePlan(st syntax.Stmt, checked bool) (*compile.DML, error) {
 	if err != nil {
 		return nil, failure.Compile(err)
 	}
-	r.f.unit.keep(r, key, dml, &dml.Needs)
+	r.f.unit.Keep(r.s.Session, scope{r}, key, dml, &dml.Needs)
 	return dml, nil
 }
 

@@ -89,7 +89,7 @@ func (r *run) whileStmt(st *syntax.WhileStmt) (ctl, error) {
 // returnStmt executes RETURN.
 func (r *run) returnStmt(st *syntax.ReturnStmt) error {
 	if st.Value == nil {
-		if r.f.kind == functionFrame && r.f.unit.scalar() {
+		if r.f.kind == functionFrame && r.f.unit.Scalar() {
 			return mserr.FunctionWithoutReturn()
 		}
 		return nil
@@ -111,7 +111,7 @@ func (r *run) returnStmt(st *syntax.ReturnStmt) error {
 		r.f.status = int32(v.(int64))
 		return nil
 	case functionFrame:
-		v, err := r.value(st.Value, r.f.unit.returns)
+		v, err := r.value(st.Value, r.f.unit.Returns)
 		r.f.result = v
 		return err
 	}

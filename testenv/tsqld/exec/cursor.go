@@ -10,6 +10,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/unit"
 )
 
 // boundCursor is a cursor with the scope of its declaration.
@@ -20,7 +21,7 @@ type boundCursor struct {
 	declaredIn *frame               // frame of the declaration
 	database   int                  // current database at the declaration
 	vars       map[string]*variable // variables of the query, with their values at the declaration
-	unit       *unit
+	unit       *unit.Unit
 	held       int64 // size of vars as counted by the session's meter
 }
 

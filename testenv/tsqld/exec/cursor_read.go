@@ -9,6 +9,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
+	"github.com/jobagent/jobagent/testenv/tsqld/unit"
 )
 
 // cursorQuery executes the query of a cursor during a request. It implements [cursor.Query].
@@ -44,15 +45,15 @@ func (r *run) withinCursor(c *boundCursor, do func() error) error {
 func (q cursorQuery) Plan(step compile.CursorStep, part compile.CursorPart) (p *compile.CursorPlan, err error) {
 	r, c := q.r, q.c
 	err = r.withinCursor(c, func() error {
-		key := planKey{node: c.node, kind: planCursor, step: step, part: part}
-		if found := c.unit.find(r, key); found != nil {
+		key := unit.PlanKey{Node: c.node, Kind: unit.PlanCursor, Step: step, Part: part}
+		if found := c.unit.Find(r.s.Session, scope{r}, key); found != nil {
 			p = found.(*compile.CursorPlan)
 			return nil
 		}
 		if p, err = r.compiler().Cursor(c.def.Query, c.def.Hints, c.Use(step, part)); err != nil {
 			return failure.Compile(err)
 		}
-		c.unit.keep(r, key, p, &p.Needs)
+		c.unit.Keep(r.s.Session, scope{r}, key, p, &p.Needs)
 		return nil
 	})
 	return p, err

@@ -22,7 +22,7 @@ func (r *run) definer() *ddl.Executor {
 	f := r.f
 	p := ddl.Place{Schema: f.schema, Level: f.level, InFunction: r.inFunction, Outer: f.outerTemps()}
 	if f.unit != nil {
-		p.Text = f.unit.text
+		p.Text = f.unit.Text
 	}
 	return ddl.New(r.ctx, r.s.Session, definerHost{r}, p)
 }

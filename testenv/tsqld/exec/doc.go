@@ -7,8 +7,8 @@
 //
 // # How a statement runs
 //
-// The text of a batch or module becomes a unit (unit.go). A unit is parsed and checked once, and
-// all sessions share it together with the plans of its statements. A run (run.go) executes one
+// The text of a batch or module becomes a unit (package unit). A unit is parsed and checked once,
+// and all sessions share it together with the plans of its statements. A run (run.go) executes one
 // request: it walks the tree of statements and has a method for each kind of statement. A frame
 // (frame.go) is one activation of a unit: a batch, a procedure, a function or dynamic SQL. Package
 // compile resolves names when a statement is reached, against the session's view of the catalog

@@ -5,6 +5,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
+	"github.com/jobagent/jobagent/testenv/tsqld/unit"
 )
 
 // compiler returns a compiler for the run's scope.
@@ -31,8 +32,8 @@ func (r *run) value(e syntax.Expr, to types.Type) (types.Value, error) {
 
 // scalar returns the cached plan of an expression, or compiles the expression.
 func (r *run) scalar(e syntax.Expr, to types.Type) (*compile.Scalar, error) {
-	key := planKey{node: e, to: to, kind: planScalar}
-	if p := r.f.unit.find(r, key); p != nil {
+	key := unit.PlanKey{Node: e, To: to, Kind: unit.PlanScalar}
+	if p := r.f.unit.Find(r.s.Session, scope{r}, key); p != nil {
 		return p.(*compile.Scalar), nil
 	}
 	sc, err := r.compiler().Scalar(e, to)
@@ -44,20 +45,20 @@ func (r *run) scalar(e syntax.Expr, to types.Type) (*compile.Scalar, error) {
 }
 
 // keepScalar caches a compiled expression.
-func (r *run) keepScalar(key planKey, sc *compile.Scalar) {
+func (r *run) keepScalar(key unit.PlanKey, sc *compile.Scalar) {
 	needs := &compile.Needs{Snapshots: sc.Snapshots}
 	if sc.Plan != nil {
 		needs = &sc.Plan.Needs
 	}
-	r.f.unit.keep(r, key, sc, needs)
+	r.f.unit.Keep(r.s.Session, scope{r}, key, sc, needs)
 	sc.Snapshots = nil
 }
 
 // condition evaluates the condition of IF or WHILE. Unknown counts as false.
 func (r *run) condition(c syntax.Cond) (bool, error) {
 	defer r.s.Meter().Release(r.s.Meter().Mark())
-	key := planKey{node: c, kind: planCondition}
-	p := r.f.unit.find(r, key)
+	key := unit.PlanKey{Node: c, Kind: unit.PlanCondition}
+	p := r.f.unit.Find(r.s.Session, scope{r}, key)
 	if p == nil {
 		sc, err := r.compiler().Condition(c)
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/sysproc"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
+	"github.com/jobagent/jobagent/testenv/tsqld/unit"
 )
 
 // maxNesting is the maximum nesting level of procedures, functions and dynamic SQL (@@NESTLEVEL).
@@ -32,7 +33,7 @@ type callArg struct {
 
 // batch executes a unit as the batch of a request. SCOPE_IDENTITY() keeps its value between the
 // batches of a session: example B of its documentation reads it after GO.
-func (r *run) batch(u *unit) error {
+func (r *run) batch(u *unit.Unit) error {
 	s := r.s
 	f := &frame{kind: batchFrame, unit: u, schema: s.DefaultSchema(), owner: -1, identity: s.batchIdentity}
 	defer func() { s.batchIdentity = f.identity }()
@@ -43,7 +44,7 @@ func (r *run) batch(u *unit) error {
 		if s.Options.ShowPlan && !setsShowPlan(u) {
 			return r.settle(nil, r.showPlan(u))
 		}
-		_, err := r.list(u.body)
+		_, err := r.list(u.Body)
 		return err
 	})
 }
@@ -273,7 +274,7 @@ func (r *run) callProcedure(d *catalog.Database, p *catalog.Procedure, args []ca
 	if r.nesting() >= maxNesting {
 		return 0, mserr.NestingLevel(maxNesting)
 	}
-	u, err := procedureUnit(p)
+	u, err := unit.Procedure(p)
 	if err != nil {
 		return 0, err
 	}
@@ -320,7 +321,7 @@ func (r *run) callBody(f *frame, args []callArg) error {
 	if err := r.variables(f); err != nil {
 		return failure.Compile(err)
 	}
-	_, err := r.list(f.unit.body)
+	_, err := r.list(f.unit.Body)
 	return err
 }
 
@@ -365,7 +366,7 @@ func (r *run) endScope(f *frame, err error) error {
 // bind sets the parameters of an activation. Error 180 for more than MaxParameters, each of which
 // is looked for among all.
 func (r *run) bind(f *frame, proc string, args []callArg) error {
-	params := f.unit.params
+	params := f.unit.Params
 	if len(params) > module.MaxParameters || len(args) > module.MaxParameters {
 		return mserr.TooManyParametersIn("EXECUTE", module.MaxParameters)
 	}
@@ -386,10 +387,10 @@ func (r *run) bind(f *frame, proc string, args []callArg) error {
 		given[at] = a
 	}
 	for i, p := range params {
-		if err := resolved.params[i].err; err != nil {
+		if err := resolved.Params[i].Err; err != nil {
 			return failure.ErrorAt(err, p)
 		}
-		if err := r.bindOne(f, proc, p, resolved.params[i], given[i]); err != nil {
+		if err := r.bindOne(f, proc, p, resolved.Params[i], given[i]); err != nil {
 			return err
 		}
 	}
@@ -421,38 +422,38 @@ func parameterOf(proc string, args []callArg, i, params int, nameOf func(int) st
 }
 
 // bindOne binds one parameter; a is nil if there is no argument.
-func (r *run) bindOne(f *frame, proc string, p *syntax.Param, t resolvedType, a *callArg) error {
-	if t.table != nil {
-		return r.bindTable(f, p, t.table, a)
+func (r *run) bindOne(f *frame, proc string, p *syntax.Param, t unit.ResolvedType, a *callArg) error {
+	if t.Table != nil {
+		return r.bindTable(f, p, t.Table, a)
 	}
 	if a == nil || a.isDefault {
 		if p.Default == nil {
 			return mserr.MissingParameter(proc, p.Name)
 		}
-		v, err := r.value(p.Default, t.typ)
+		v, err := r.value(p.Default, t.Type)
 		if err != nil {
 			return err
 		}
-		f.declare(p.Name, t.typ, v)
+		f.declare(p.Name, t.Type, v)
 		return nil
 	}
 	if a.table != nil || a.sent != nil {
-		return mserr.TypeClash("table", t.typ.Name())
+		return mserr.TypeClash("table", t.Type.Name())
 	}
 	if a.output && !p.Output {
 		return mserr.NotOutput(p.Name)
 	}
 	v := a.val
-	if v != nil && a.typ != t.typ {
-		if err := types.CheckImplicit(a.typ, t.typ); err != nil {
+	if v != nil && a.typ != t.Type {
+		if err := types.CheckImplicit(a.typ, t.Type); err != nil {
 			return failure.Originated(err, failure.AtArgument)
 		}
 		var err error
-		if v, err = r.s.Assign(a.val, a.typ, t.typ); err != nil {
-			return failure.Originated(argumentError(err, a.typ, t.typ), failure.AtArgument)
+		if v, err = r.s.Assign(a.val, a.typ, t.Type); err != nil {
+			return failure.Originated(argumentError(err, a.typ, t.Type), failure.AtArgument)
 		}
 	}
-	f.declare(p.Name, t.typ, v)
+	f.declare(p.Name, t.Type, v)
 	return nil
 }
 
@@ -509,22 +510,11 @@ func (r *run) bindTable(f *frame, p *syntax.Param, tt *catalog.TableType, a *cal
 // aliasShape returns the definition of a caller's table under the name of a parameter.
 func (r *run) aliasShape(p *syntax.Param, source *catalog.Table) (*catalog.Table, error) {
 	u := r.f.unit
-	key := shapeKey{node: p, source: source}
-	u.mu.Lock()
-	t := u.shapes[key]
-	u.mu.Unlock()
-	if t != nil {
+	return u.Shape(unit.ShapeKey{Node: p, Source: source}, func() (*catalog.Table, error) {
+		t := source.Clone()
+		t.Name = p.Name
 		return t, nil
-	}
-	t = source.Clone()
-	t.Name = p.Name
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if len(u.shapes) > 4*maxVariants || u.shapes == nil {
-		u.shapes = map[shapeKey]*catalog.Table{}
-	}
-	u.shapes[key] = t
-	return t, nil
+	})
 }
 
 // returnOutputs assigns the values of OUTPUT parameters to the caller's variables.
@@ -559,10 +549,10 @@ func (r *run) returnOutputs(f *frame, args []callArg) error {
 // parameter returns the parameter with a name, or at a position if the name is empty.
 func (f *frame) parameter(name string, position int) *variable {
 	if name == "" {
-		if position >= len(f.unit.params) {
+		if position >= len(f.unit.Params) {
 			return nil
 		}
-		name = f.unit.params[position].Name
+		name = f.unit.Params[position].Name
 	}
 	return f.variable(name)
 }
@@ -596,7 +586,7 @@ func (r *run) dynamic(text, params string, args []callArg) (int32, error) {
 	if r.nesting() >= maxNesting {
 		return 0, mserr.NestingLevel(maxNesting)
 	}
-	u, err := s.inst.units.dynamic(s.Meter(), text, params, s.Options.QuotedIdentifier)
+	u, err := s.inst.units.Dynamic(s.Meter(), text, params, s.Options.QuotedIdentifier)
 	if err != nil {
 		return 0, err
 	}
@@ -604,7 +594,7 @@ func (r *run) dynamic(text, params string, args []callArg) (int32, error) {
 }
 
 // dynamicUnit executes a parsed text.
-func (r *run) dynamicUnit(u *unit, text, params string, args []callArg) (int32, error) {
+func (r *run) dynamicUnit(u *unit.Unit, text, params string, args []callArg) (int32, error) {
 	s := r.s
 	schema := s.DefaultSchema()
 	f := &frame{kind: dynamicFrame, unit: u, schema: schema, owner: -1, nestLevel: r.nesting() + 1}
@@ -616,7 +606,7 @@ func (r *run) dynamicUnit(u *unit, text, params string, args []callArg) (int32, 
 		if err := r.variables(f); err != nil {
 			return failure.Compile(err)
 		}
-		_, err := r.list(u.body)
+		_, err := r.list(u.Body)
 		return err
 	})
 	if err = r.endScope(f, err); err != nil {
@@ -628,13 +618,13 @@ func (r *run) dynamicUnit(u *unit, text, params string, args []callArg) (int32, 
 // bindDynamic binds the parameters of sp_executesql, which has a message of its own for missing
 // ones.
 func (r *run) bindDynamic(f *frame, text, params string, args []callArg) error {
-	if len(f.unit.params) == 0 && len(args) > 0 {
+	if len(f.unit.Params) == 0 && len(args) > 0 {
 		return mserr.TooManyProcArguments("sp_executesql")
 	}
 	err := r.bind(f, "sp_executesql", args)
 	var e *mserr.Error
 	if errors.As(err, &e) && e.Number == 201 {
-		for _, p := range f.unit.params {
+		for _, p := range f.unit.Params {
 			if f.variable(p.Name) == nil {
 				return mserr.MissingQueryParameter("("+params+")"+text, p.Name)
 			}

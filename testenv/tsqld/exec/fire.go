@@ -12,6 +12,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
+	"github.com/jobagent/jobagent/testenv/tsqld/unit"
 )
 
 // activation is what the body of a running trigger knows of the statement that has fired it.
@@ -279,9 +280,9 @@ func (r *run) runTrigger(x *firing) error {
 }
 
 // triggerUnit returns the unit of a trigger and its definition. The trigger caches both.
-func triggerUnit(tr *catalog.Trigger) (*unit, *syntax.CreateTriggerStmt, error) {
+func triggerUnit(tr *catalog.Trigger) (*unit.Unit, *syntax.CreateTriggerStmt, error) {
 	type parsed struct {
-		u  *unit
+		u  *unit.Unit
 		st *syntax.CreateTriggerStmt
 	}
 	v, err := tr.Memo.Get(func() (any, error) {
@@ -293,8 +294,8 @@ func triggerUnit(tr *catalog.Trigger) (*unit, *syntax.CreateTriggerStmt, error) 
 		if !ok {
 			return nil, mserr.NotSupported("the stored text of trigger %s", tr.Name)
 		}
-		u := &unit{body: def.Body}
-		return parsed{u, def}, u.check(nil)
+		u := &unit.Unit{Body: def.Body}
+		return parsed{u, def}, u.Check(nil)
 	})
 	if err != nil {
 		return nil, nil, err

@@ -4,6 +4,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
+	"github.com/jobagent/jobagent/testenv/tsqld/unit"
 )
 
 // frameKind distinguishes activations.
@@ -21,7 +22,7 @@ type frame struct {
 	parent *frame // frame of the caller; nil for a request
 	kind   frameKind
 	fired  *activation // the body of a trigger, which sends DONE as the statement that fired it; else nil
-	unit   *unit
+	unit   *unit.Unit
 	level  int // depth of frames, from 0; part of the SQLite names of the frame's temporary tables
 
 	name      string // name of the module for ERROR_PROCEDURE; "" in batches
@@ -51,7 +52,7 @@ type variable struct {
 	isCur  bool
 }
 
-// tableVar is a table variable or a table-valued parameter.
+// TableVar is a table variable or a table-valued parameter.
 type tableVar struct {
 	name     string
 	table    *catalog.Table
@@ -62,7 +63,7 @@ type tableVar struct {
 // variable returns the variable with a name, or nil.
 func (f *frame) variable(name string) *variable { return f.vars[catalog.Fold(name)] }
 
-// tableVar returns the table variable with a name, or nil.
+// TableVar returns the table variable with a name, or nil.
 func (f *frame) tableVar(name string) *tableVar { return f.tables[catalog.Fold(name)] }
 
 // declare adds a scalar variable.

@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
+	"github.com/jobagent/jobagent/testenv/tsqld/unit"
 )
 
 // localFunction returns the function of the session with a key, or nil for other keys.
@@ -69,7 +70,7 @@ func localKey(key, prefix string) (database int, object int32, err error) {
 
 // functionUnit returns the unit of a function with a body. The definition of the function caches
 // it.
-func functionUnit(f *catalog.Function) (*unit, error) {
+func functionUnit(f *catalog.Function) (*unit.Unit, error) {
 	v, err := f.Memo.Get(func() (any, error) {
 		st, err := module.Parse(&f.Module)
 		if err != nil {
@@ -79,15 +80,15 @@ func functionUnit(f *catalog.Function) (*unit, error) {
 		if !ok {
 			return nil, mserr.NotSupported("the stored text of function %s", f.Name)
 		}
-		u := &unit{
-			body: fn.Body, params: fn.Params, returns: f.Returns, table: fn.TableVar != "", tableVar: fn.TableVar,
+		u := &unit.Unit{
+			Body: fn.Body, Params: fn.Params, Returns: f.Returns, IsTable: fn.TableVar != "", TableVar: fn.TableVar,
 		}
-		return u, u.check(nil)
+		return u, u.Check(nil)
 	})
 	if err != nil {
 		return nil, err
 	}
-	u, ok := v.(*unit)
+	u, ok := v.(*unit.Unit)
 	if !ok {
 		return nil, mserr.NotSupported("running the inline function %s", f.Name)
 	}
@@ -142,32 +143,32 @@ func (r *run) enterFunction(
 		s.DatabaseID = d.ID
 		s.EnterModule(&fn.Module)
 		resolved := r.resolve(f)
-		for i, p := range u.params {
-			if err := resolved.params[i].err; err != nil {
+		for i, p := range u.Params {
+			if err := resolved.Params[i].Err; err != nil {
 				return err
 			}
 			var v types.Value
 			if i < len(args) {
 				v = args[i]
 			}
-			f.declare(p.Name, resolved.params[i].typ, v)
+			f.declare(p.Name, resolved.Params[i].Type, v)
 		}
 		if err := s.ModuleIdentity(d, &fn.Module, f.owner, f.level); err != nil {
 			return err
 		}
-		if u.table {
+		if u.IsTable {
 			t, err := r.returnTable(fn, f)
 			if err != nil {
 				return err
 			}
-			if err := r.makeTableVar(u.tableVar, t); err != nil {
+			if err := r.makeTableVar(u.TableVar, t); err != nil {
 				return err
 			}
 		}
 		if err := r.variables(f); err != nil {
 			return err
 		}
-		if _, err := r.list(u.body); err != nil {
+		if _, err := r.list(u.Body); err != nil {
 			return err
 		}
 		return result(f)
@@ -192,21 +193,12 @@ func plainError(err error) error {
 // returnTable returns the definition of a multi-statement function's result variable.
 func (r *run) returnTable(fn *catalog.Function, f *frame) (*catalog.Table, error) {
 	u := f.unit
-	key := shapeKey{level: f.level}
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if t := u.shapes[key]; t != nil {
-		return t, nil
-	}
-	if fn.Table == nil {
-		return nil, mserr.NotSupported("the result table of function %s", fn.Name)
-	}
-	t := copyShape(fn.Table, u.tableVar, f.level)
-	if u.shapes == nil {
-		u.shapes = map[shapeKey]*catalog.Table{}
-	}
-	u.shapes[key] = t
-	return t, nil
+	return u.Shape(unit.ShapeKey{Level: f.level}, func() (*catalog.Table, error) {
+		if fn.Table == nil {
+			return nil, mserr.NotSupported("the result table of function %s", fn.Name)
+		}
+		return copyShape(fn.Table, u.TableVar, f.level), nil
+	})
 }
 
 // scalarFunction calls a scalar function.
@@ -266,7 +258,7 @@ func (r *run) tableFunction(database int, object int32, args []types.Value) (typ
 	}
 	var out types.Value
 	err = r.enterFunction(d, fn, full, func(f *frame) error {
-		tv := f.tableVar(f.unit.tableVar)
+		tv := f.tableVar(f.unit.TableVar)
 		rows, err := r.s.AllColumns(r.ctx, tv.table)
 		if err != nil {
 			return err

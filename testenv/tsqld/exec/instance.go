@@ -7,12 +7,13 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/sysproc"
+	"github.com/jobagent/jobagent/testenv/tsqld/unit"
 )
 
 // Instance executes T-SQL for the sessions of a server. Its methods are safe for concurrent use.
 type Instance struct {
 	*session.Server
-	units unitCache
+	units unit.Cache
 
 	library sysproc.Library
 }

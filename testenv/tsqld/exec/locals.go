@@ -11,105 +11,85 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
+	"github.com/jobagent/jobagent/testenv/tsqld/unit"
 )
 
 // shape returns the definition of a temporary table or table variable that a statement declares.
 // The unit caches the definition.
 func (r *run) shape(node syntax.Node, build func() (*catalog.Table, error)) (*catalog.Table, error) {
 	u := r.f.unit
-	key := shapeKey{node: node, level: r.f.level, db: weak.Make(r.s.DatabaseByID(r.s.DatabaseID))}
-	u.mu.Lock()
-	t := u.shapes[key]
-	u.mu.Unlock()
-	if t != nil {
-		return t, nil
-	}
-	t, err := build()
-	if err != nil {
-		return nil, err
-	}
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if len(u.shapes) > 4*maxVariants || u.shapes == nil {
-		u.shapes = map[shapeKey]*catalog.Table{}
-	}
-	u.shapes[key] = t
-	return t, nil
+	key := unit.ShapeKey{Node: node, Level: r.f.level, Database: weak.Make(r.s.DatabaseByID(r.s.DatabaseID))}
+	return u.Shape(key, build)
 }
 
 // variables declares all variables of an activation's unit, with the value NULL.
 func (r *run) variables(f *frame) error {
 	u := f.unit
-	if len(u.decls) == 0 {
+	if len(u.Decls) == 0 {
 		return nil
 	}
 	resolved := r.resolve(f)
-	for i, d := range u.decls {
+	for i, d := range u.Decls {
 		switch {
 		case d.Cursor:
 			f.declare(d.Name, types.Type{}, nil).isCur = true
 		case d.Table != nil:
-		case resolved.decls[i].err != nil:
-			return failure.ErrorAt(resolved.decls[i].err, d)
-		case resolved.decls[i].table != nil:
+		case resolved.Decls[i].Err != nil:
+			return failure.ErrorAt(resolved.Decls[i].Err, d)
+		case resolved.Decls[i].Table != nil:
 		default:
-			f.declare(d.Name, resolved.decls[i].typ, nil)
+			f.declare(d.Name, resolved.Decls[i].Type, nil)
 		}
 	}
 	return nil
 }
 
 // resolve returns the types of a unit's parameters and variables.
-func (r *run) resolve(f *frame) *varTypes {
+func (r *run) resolve(f *frame) *unit.VarTypes {
 	u := f.unit
-	key := scopeKey{db: weak.Make(r.s.DatabaseByID(r.s.DatabaseID)), schema: f.schema}
-	u.mu.Lock()
-	vt := u.scopes[key]
-	u.mu.Unlock()
-	if vt != nil {
-		return vt
+	key := unit.ScopeKey{Database: weak.Make(r.s.DatabaseByID(r.s.DatabaseID)), Schema: f.schema}
+	return u.Types(key, func() (vt *unit.VarTypes, complete bool) {
+		outer := r.f
+		r.f = f
+		defer func() { r.f = outer }()
+		return r.resolveTypes(u)
+	})
+}
+
+// resolveTypes returns the types of the parameters and variables of a unit, whose activation is the
+// current one. complete is false after a cancellation.
+func (r *run) resolveTypes(u *unit.Unit) (vt *unit.VarTypes, complete bool) {
+	vt = &unit.VarTypes{}
+	for _, p := range u.Params {
+		vt.Params = append(vt.Params, r.resolveType(p.Type))
 	}
-	outer := r.f
-	r.f = f
-	vt = &varTypes{}
-	for _, p := range u.params {
-		vt.params = append(vt.params, r.resolveType(p.Type))
-	}
-	for _, d := range u.decls {
+	for _, d := range u.Decls {
 		if err := r.s.Meter().Work(module.NodeWork); err != nil {
-			for len(vt.decls) < len(u.decls) {
-				vt.decls = append(vt.decls, resolvedType{err: err})
+			for len(vt.Decls) < len(u.Decls) {
+				vt.Decls = append(vt.Decls, unit.ResolvedType{Err: err})
 			}
-			r.f = outer
-			return vt // no cache keeps a cancellation
+			return vt, false
 		}
 		if d.Type == nil {
-			vt.decls = append(vt.decls, resolvedType{})
+			vt.Decls = append(vt.Decls, unit.ResolvedType{})
 			continue
 		}
 		t := r.resolveType(d.Type)
-		if t.err == nil && t.typ.IsLOB() {
-			t.err = mserr.LOBVariable()
+		if t.Err == nil && t.Type.IsLOB() {
+			t.Err = mserr.LOBVariable()
 		}
-		vt.decls = append(vt.decls, t)
+		vt.Decls = append(vt.Decls, t)
 	}
-	r.f = outer
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if len(u.scopes) > maxVariants || u.scopes == nil {
-		u.scopes = map[scopeKey]*varTypes{}
-	}
-	u.scopes[key] = vt
-	return vt
+	return vt, true
 }
 
 // resolveType looks up one type.
-func (r *run) resolveType(ref *syntax.TypeRef) resolvedType {
+func (r *run) resolveType(ref *syntax.TypeRef) unit.ResolvedType {
 	t, _, table, err := r.compiler().Type(ref)
 	if err != nil && errors.Is(err, mserr.UnknownSystemType("")) {
 		err = mserr.UnknownType(1, ref.Name.String())
 	}
-	return resolvedType{t, table, err}
+	return unit.ResolvedType{Type: t, Table: table, Err: err}
 }
 
 // declareStmt executes DECLARE: it creates table variables and evaluates initializers.
@@ -158,8 +138,8 @@ func (r *run) declareStmt(st *syntax.DeclareStmt) error {
 // tableTypeOf returns the table type of a declared variable, or nil for a scalar.
 func (f *frame) tableTypeOf(r *run, d *syntax.VarDecl) *catalog.TableType {
 	vt := r.resolve(f)
-	if i, ok := f.unit.declared[d]; ok {
-		return vt.decls[i].table
+	if i, ok := f.unit.Declared[d]; ok {
+		return vt.Decls[i].Table
 	}
 	return nil
 }

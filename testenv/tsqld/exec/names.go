@@ -5,11 +5,6 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
-// schemas returns the schemas in which a name is looked up in the current activation.
-func (r *run) schemas(d *catalog.Database, schema string) []string {
-	return r.s.Schemas(d, r.f.schema, schema)
-}
-
 // object returns the object with a name in the current activation, and its database, or a nil
 // object.
 func (r *run) object(n *syntax.ObjectName) (catalog.Object, *catalog.Database, error) {

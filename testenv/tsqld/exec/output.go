@@ -15,10 +15,10 @@ func (r *run) withResultSets(rs *syntax.ResultSets, do func() error) error {
 		cols := make([]types.Column, len(set))
 		for i, def := range set {
 			t := r.resolveType(def.Type)
-			if t.err != nil {
-				return failure.Compile(t.err)
+			if t.Err != nil {
+				return failure.Compile(t.Err)
 			}
-			cols[i] = types.Column{Name: def.Name.Name, Type: t.typ, Nullable: def.Null != syntax.NotNull}
+			cols[i] = types.Column{Name: def.Name.Name, Type: t.Type, Nullable: def.Null != syntax.NotNull}
 			if def.Collation != "" {
 				c, ok := types.CollationByName(def.Collation)
 				if !ok {

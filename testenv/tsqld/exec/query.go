@@ -16,6 +16,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
+	"github.com/jobagent/jobagent/testenv/tsqld/unit"
 )
 
 // prepare makes the requirements of a plan available: permissions, databases, locks and system row
@@ -45,13 +46,13 @@ func (r *run) prepare(n *compile.Needs, skip bool) error {
 
 // queryPlan returns the cached plan of a query, or compiles the query.
 func (r *run) queryPlan(node syntax.Node, q *syntax.Query, hints []*syntax.Option) (*compile.Plan, error) {
-	key := planKey{node: node, kind: planQuery}
+	key := unit.PlanKey{Node: node, Kind: unit.PlanQuery}
 	_, isStmt := node.(*syntax.SelectStmt)
 	browse := r.s.Options.Browse && isStmt && !r.inserting && !r.inFunction
 	if browse {
-		key.kind = planBrowse
+		key.Kind = unit.PlanBrowse
 	}
-	if p := r.f.unit.find(r, key); p != nil {
+	if p := r.f.unit.Find(r.s.Session, scope{r}, key); p != nil {
 		return p.(*compile.Plan), nil
 	}
 	compiled := r.compiler().Select
@@ -62,7 +63,7 @@ func (r *run) queryPlan(node syntax.Node, q *syntax.Query, hints []*syntax.Optio
 	if err != nil {
 		return nil, failure.Compile(err)
 	}
-	r.f.unit.keep(r, key, p, &p.Needs)
+	r.f.unit.Keep(r.s.Session, scope{r}, key, p, &p.Needs)
 	return p, nil
 }
 

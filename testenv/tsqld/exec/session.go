@@ -33,7 +33,7 @@ type Session struct {
 // sent.
 func (s *Session) Batch(ctx context.Context, text string, sink answer.Sink) error {
 	return s.serveText(ctx, sink, "BATCH", text, func(r *run) error {
-		u, err := s.inst.units.batch(s.Meter(), text, s.Options.QuotedIdentifier)
+		u, err := s.inst.units.Batch(s.Meter(), text, s.Options.QuotedIdentifier)
 		if err != nil {
 			return r.reject(err)
 		}

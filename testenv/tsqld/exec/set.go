@@ -26,7 +26,7 @@ func (r *run) setVar(st *syntax.SetVarStmt) error {
 	}
 	e := st.Value
 	if st.Op != syntax.OpNone {
-		e = r.compound(st)
+		e = r.f.unit.Compound(st)
 	}
 	mark := r.s.Meter().Mark()
 	val, err := r.value(e, v.typ)
@@ -39,22 +39,6 @@ func (r *run) setVar(st *syntax.SetVarStmt) error {
 	}
 	r.s.RowCount = 1
 	return nil
-}
-
-// compound returns the expression "@v op x" of a compound assignment. The unit caches it.
-func (r *run) compound(st *syntax.SetVarStmt) syntax.Expr {
-	u := r.f.unit
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if e, ok := u.compounds[st]; ok {
-		return e
-	}
-	if u.compounds == nil {
-		u.compounds = map[*syntax.SetVarStmt]syntax.Expr{}
-	}
-	e := &syntax.BinaryExpr{Op: st.Op, X: &syntax.VarRef{Name: st.Name}, Y: &syntax.ParenExpr{X: st.Value}}
-	u.compounds[st] = e
-	return e
 }
 
 // published makes the change by a SET statement visible to other sessions. It returns err.

@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/sysproc"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
+	"github.com/jobagent/jobagent/testenv/tsqld/unit"
 )
 
 // callSystemIn calls a system procedure. The procedure runs in the database of its qualified name
@@ -102,7 +103,7 @@ func (r *run) callText(p *catalog.Procedure, args []callArg) (int32, error) {
 	if r.nesting() >= maxNesting {
 		return 0, mserr.NestingLevel(maxNesting)
 	}
-	u, err := procedureUnit(p)
+	u, err := unit.Procedure(p)
 	if err != nil {
 		return 0, err
 	}
@@ -175,7 +176,7 @@ func (h systemHost) FirstResult(text, params string) ([]types.Column, error) {
 func (h systemHost) InScope(do func(s sysproc.Scope) error) error {
 	r, outer := h.r, h.r.f
 	r.f = &frame{
-		parent: outer, kind: dynamicFrame, unit: &unit{}, level: outer.level + 1, schema: outer.schema, owner: outer.owner,
+		parent: outer, kind: dynamicFrame, unit: &unit.Unit{}, level: outer.level + 1, schema: outer.schema, owner: outer.owner,
 		nestLevel: outer.nestLevel, line: outer.line,
 	}
 	defer func() { r.f = outer }()
@@ -189,12 +190,12 @@ type describedBatch struct{ r *run }
 func (b describedBatch) Declare(name string, ref *syntax.TypeRef) error {
 	t := b.r.resolveType(ref)
 	switch {
-	case t.err != nil:
-		return t.err
-	case t.table != nil:
+	case t.Err != nil:
+		return t.Err
+	case t.Table != nil:
 		return mserr.NotSupported("sp_describe_undeclared_parameters of a batch with table variables")
 	}
-	b.r.f.declare(name, t.typ, nil)
+	b.r.f.declare(name, t.Type, nil)
 	return nil
 }
 
@@ -221,12 +222,12 @@ func (r *run) sendAll(cols []types.Column, rows [][]types.Value) error {
 
 // firstResult returns the columns of the first result set of a batch, or nil if it has none.
 func (r *run) firstResult(text, params string) ([]types.Column, error) {
-	parsed, err := r.s.inst.units.dynamic(r.s.Meter(), text, params, r.s.Options.QuotedIdentifier)
+	parsed, err := r.s.inst.units.Dynamic(r.s.Meter(), text, params, r.s.Options.QuotedIdentifier)
 	if err != nil {
 		return nil, err
 	}
 	var queries []*syntax.SelectStmt
-	for _, st := range parsed.body {
+	for _, st := range parsed.Body {
 		switch st := st.(type) {
 		case *syntax.SelectStmt:
 			queries = append(queries, st)
@@ -246,10 +247,10 @@ func (r *run) firstResult(text, params string) ([]types.Column, error) {
 
 // describeQuery compiles a query of a batch and returns its columns, or nil if the query only
 // assigns variables.
-func (r *run) describeQuery(parsed *unit, q *syntax.SelectStmt, text, params string) ([]types.Column, error) {
-	u := &unit{text: text, params: parsed.params, decls: parsed.decls, body: []syntax.Stmt{q}}
-	args := make([]callArg, len(u.params))
-	for i, p := range u.params {
+func (r *run) describeQuery(parsed *unit.Unit, q *syntax.SelectStmt, text, params string) ([]types.Column, error) {
+	u := &unit.Unit{Text: text, Params: parsed.Params, Decls: parsed.Decls, Body: []syntax.Stmt{q}}
+	args := make([]callArg, len(u.Params))
+	for i, p := range u.Params {
 		args[i] = callArg{name: p.Name, typ: types.NullType}
 	}
 	saved := r.s.Options.FmtOnly

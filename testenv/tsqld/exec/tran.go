@@ -13,13 +13,14 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
+	"github.com/jobagent/jobagent/testenv/tsqld/unit"
 )
 
 // beginRead prepares a read of databases by the unit u outside a statement transaction. skip tells
 // whether there is an alternative plan for ErrSkipped. within tells whether the read is part of a
 // SQLite transaction, which it may begin: the databases must then be locked, because the
 // transaction could not write after another session has written.
-func (s *Session) beginRead(ctx context.Context, n *compile.Needs, u *unit, skip, within bool) error {
+func (s *Session) beginRead(ctx context.Context, n *compile.Needs, u *unit.Unit, skip, within bool) error {
 	var past []int
 	if skip {
 		past = n.ReadPast
@@ -34,7 +35,7 @@ func (s *Session) beginRead(ctx context.Context, n *compile.Needs, u *unit, skip
 		if len(past) > 0 {
 			return s.EnlistPast(ctx, n.Databases, past)
 		}
-		return s.LockShared(ctx, n.Databases, &u.writes)
+		return s.LockShared(ctx, n.Databases, &u.Writes)
 	}
 	return s.Conn.Use(ctx, n.Databases...)
 }
