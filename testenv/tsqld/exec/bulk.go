@@ -25,12 +25,12 @@ type bulkTarget struct {
 func (s *Session) Bulk(ctx context.Context, load BulkLoad, sink answer.Sink) error {
 	return s.serve(ctx, sink, "BULK INSERT", func(r *run) error {
 		f := &frame{kind: batchFrame, unit: rootUnit, schema: s.DefaultSchema(), owner: -1, line: 1}
-		return r.inFrame(f, func() error { return r.settle(nil, r.bulk(load)) })
+		return calls{r}.inFrame(f, func() error { return r.settle(nil, rowChanges{r}.bulk(load)) })
 	})
 }
 
 // prepareBulk executes the statement INSERT BULK. The rows follow in a request of their own.
-func (r *run) prepareBulk(st *syntax.InsertBulkStmt) error {
+func (r rowChanges) prepareBulk(st *syntax.InsertBulkStmt) error {
 	target, err := newBulkTarget(st)
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func newBulkTarget(st *syntax.InsertBulkStmt) (*bulkTarget, error) {
 }
 
 // findBulkTable returns error 208 if there is no table with the name.
-func (r *run) findBulkTable(name *syntax.ObjectName) error {
+func (r rowChanges) findBulkTable(name *syntax.ObjectName) error {
 	if r.localTable(name.Last()) != nil {
 		return nil
 	}
@@ -75,7 +75,7 @@ func (r *run) findBulkTable(name *syntax.ObjectName) error {
 }
 
 // bulk executes the request of Bulk.
-func (r *run) bulk(load BulkLoad) error {
+func (r rowChanges) bulk(load BulkLoad) error {
 	target := r.s.bulk
 	r.s.bulk = nil
 	if load.Statement != "" {
@@ -98,7 +98,7 @@ func (r *run) bulk(load BulkLoad) error {
 		return mserr.New(4002, 16,
 			"The incoming tabular data stream (TDS) protocol stream is incorrect. The stream ended unexpectedly.")
 	}
-	if err := r.startImplicitly(); err != nil {
+	if err := (transactions{r.run}).startImplicitly(); err != nil {
 		return err
 	}
 	n, err := r.load(target, load)
@@ -109,7 +109,7 @@ func (r *run) bulk(load BulkLoad) error {
 }
 
 // load inserts the rows of a bulk load atomically.
-func (r *run) load(target *bulkTarget, load BulkLoad) (n int64, err error) {
+func (r rowChanges) load(target *bulkTarget, load BulkLoad) (n int64, err error) {
 	st := target.statement
 	rows := compile.Rows{
 		Names: make([]string, len(load.Columns)), Columns: load.Columns, Bulk: true, Fire: target.fire, Defaults: !target.keepNulls,
@@ -143,7 +143,7 @@ func (r *run) load(target *bulkTarget, load BulkLoad) (n int64, err error) {
 		})
 	}
 	if dml.Database == 0 {
-		err = r.withSequences(&dml.Needs, func() error { return r.changeLocalRows(dml, do) })
+		err = queries{r.run}.withSequences(&dml.Needs, func() error { return r.changeLocalRows(dml, do) })
 		return n, err
 	}
 	d := r.s.DatabaseByID(dml.Database)
@@ -160,11 +160,11 @@ func (r *run) load(target *bulkTarget, load BulkLoad) (n int64, err error) {
 		err = r.s.Atomic(r.ctx, dml.Databases, true, insert)
 		return n, err
 	}
-	fire := r.withTriggers(dml, func() (int64, error) {
+	fire := triggers{r.run}.withTriggers(dml, func() (int64, error) {
 		err := insert()
 		return n, err
 	})
-	err = r.inTransaction(func() error { return r.s.Atomic(r.ctx, dml.Databases, true, fire) })
+	err = triggers{r.run}.inTransaction(func() error { return r.s.Atomic(r.ctx, dml.Databases, true, fire) })
 	return n, err
 }
 
@@ -176,7 +176,7 @@ func hasConstraints(t *catalog.Table) bool {
 
 // markUntrusted marks the constraints of a table that rows may now violate (documentation of BULK
 // INSERT, CHECK_CONSTRAINTS: without it "the constraint on the table is marked as not-trusted").
-func (r *run) markUntrusted(d *catalog.Database, table int32) error {
+func (r rowChanges) markUntrusted(d *catalog.Database, table int32) error {
 	return r.s.Edit(r.ctx, d, func(e *catalog.Edit) error {
 		t := e.Database().TableByID(table).Clone()
 		for _, c := range t.Checks {

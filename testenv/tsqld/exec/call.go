@@ -21,7 +21,7 @@ var rootUnit = &unit.Unit{}
 func (s *Session) Call(ctx context.Context, call Call, sink answer.Sink) error {
 	return s.serveText(ctx, sink, "EXECUTE", call.text(), func(r *run) error {
 		f := &frame{kind: batchFrame, unit: rootUnit, schema: s.DefaultSchema(), owner: -1, line: 1}
-		return r.inFrame(f, func() error { return r.settle(nil, r.remoteCall(call)) })
+		return calls{r}.inFrame(f, func() error { return r.settle(nil, calls{r}.remoteCall(call)) })
 	})
 }
 
@@ -36,7 +36,7 @@ func (c Call) text() string {
 }
 
 // remoteCall executes a call and sends its outputs.
-func (r *run) remoteCall(call Call) error {
+func (r calls) remoteCall(call Call) error {
 	if r.s.Options.ShowPlan {
 		return mserr.NotSupported("a remote procedure call while SHOWPLAN_XML is ON")
 	}
@@ -88,7 +88,7 @@ type sentTable struct {
 }
 
 // bindSent creates the table of a table-valued parameter from the rows of a client.
-func (r *run) bindSent(name string, tt *catalog.TableType, t *catalog.Table, sent *sentTable) error {
+func (r calls) bindSent(name string, tt *catalog.TableType, t *catalog.Table, sent *sentTable) error {
 	if len(sent.columns) > 0 && len(sent.columns) != len(tt.Table.Columns) {
 		return mserr.New(500, 16,
 			"Trying to pass a table-valued parameter with %d column(s) where the corresponding user-defined table type requires %d column(s).",
@@ -142,7 +142,7 @@ func (r *run) bindSent(name string, tt *catalog.TableType, t *catalog.Table, sen
 }
 
 // defaultValue computes the default of a column.
-func (r *run) defaultValue(c *catalog.Column) (types.Value, error) {
+func (r calls) defaultValue(c *catalog.Column) (types.Value, error) {
 	e, err := syntax.ParseExpr(c.Default.Text, syntax.DefaultOptions)
 	if err != nil {
 		return nil, err
@@ -152,7 +152,7 @@ func (r *run) defaultValue(c *catalog.Column) (types.Value, error) {
 
 // sentValue converts a client's value to the type of a column. Character and binary data that does
 // not fit is an error.
-func (r *run) sentValue(v types.Value, from types.Type, c *catalog.Column) (types.Value, error) {
+func (r calls) sentValue(v types.Value, from types.Type, c *catalog.Column) (types.Value, error) {
 	if v == nil || from == c.Type {
 		return v, nil
 	}
@@ -171,7 +171,7 @@ type prepared struct {
 }
 
 // executeSQL executes sp_executesql @stmt, @params, values....
-func (r *run) executeSQL(args []callArg) (int32, error) {
+func (r calls) executeSQL(args []callArg) (int32, error) {
 	text, params, rest, err := r.textAndParams("sp_executesql", args, 0, 1)
 	if err != nil {
 		return 0, err
@@ -181,7 +181,7 @@ func (r *run) executeSQL(args []callArg) (int32, error) {
 
 // textAndParams extracts the statement and the declaration of its parameters from the arguments of
 // a system procedure. rest has the other arguments.
-func (r *run) textAndParams(
+func (r calls) textAndParams(
 	proc string, args []callArg, textAt, paramsAt int,
 ) (text, params string, rest []callArg, err error) {
 	sawText := false
@@ -220,7 +220,7 @@ func textArgument(proc, name string, a callArg) (string, error) {
 }
 
 // prepareStatement executes sp_prepare @handle OUTPUT, @params, @stmt, @options.
-func (r *run) prepareStatement(args []callArg) (int32, error) {
+func (r calls) prepareStatement(args []callArg) (int32, error) {
 	if len(args) < 3 {
 		return 0, mserr.MissingParameter("sp_prepare", "@stmt")
 	}
@@ -240,7 +240,7 @@ func (r *run) prepareStatement(args []callArg) (int32, error) {
 }
 
 // setHandle returns a handle through an OUTPUT argument.
-func (r *run) setHandle(a *callArg, handle int64) {
+func (r calls) setHandle(a *callArg, handle int64) {
 	if a.target == nil {
 		return
 	}
@@ -273,7 +273,7 @@ func (s *Session) dropHandle(handle int64) {
 }
 
 // executePrepared executes sp_execute @handle, values....
-func (r *run) executePrepared(args []callArg) (int32, error) {
+func (r calls) executePrepared(args []callArg) (int32, error) {
 	if len(args) == 0 {
 		return 0, mserr.MissingParameter("sp_execute", "@handle")
 	}
@@ -286,7 +286,7 @@ func (r *run) executePrepared(args []callArg) (int32, error) {
 }
 
 // prepareAndExecute executes sp_prepexec @handle OUTPUT, @params, @stmt, values....
-func (r *run) prepareAndExecute(args []callArg) (int32, error) {
+func (r calls) prepareAndExecute(args []callArg) (int32, error) {
 	if len(args) < 3 {
 		return 0, mserr.MissingParameter("sp_prepexec", "@stmt")
 	}
@@ -310,7 +310,7 @@ func (r *run) prepareAndExecute(args []callArg) (int32, error) {
 }
 
 // unprepare executes sp_unprepare @handle.
-func (r *run) unprepare(args []callArg) (int32, error) {
+func (r calls) unprepare(args []callArg) (int32, error) {
 	if len(args) == 0 {
 		return 0, mserr.MissingParameter("sp_unprepare", "@handle")
 	}
@@ -323,7 +323,7 @@ func (r *run) unprepare(args []callArg) (int32, error) {
 }
 
 // collect calls do and collects the rows of its result sets, for INSERT ... EXEC.
-func (r *run) collect(do func() error) ([]answer.ResultSet, error) {
+func (r calls) collect(do func() error) ([]answer.ResultSet, error) {
 	r.inserting = true
 	sets, err := r.out.Collect(r.s.Meter(), do)
 	r.inserting = false

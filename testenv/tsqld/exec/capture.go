@@ -54,7 +54,7 @@ func (c *capture) take(table int32, event string) *changes {
 }
 
 // captureFunc returns the function that SQLite triggers call with the columns of a row.
-func (r *run) captureFunc(key string) (store.Func, error) {
+func (r triggers) captureFunc(key string) (store.Func, error) {
 	k, err := catalog.ParseCapture(key)
 	if err != nil {
 		return nil, mserr.NotSupported("the function key %s", key)

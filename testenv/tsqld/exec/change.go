@@ -17,21 +17,24 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/unit"
 )
 
+// rowChanges executes statements that change rows: INSERT, UPDATE, DELETE, MERGE and bulk loads.
+type rowChanges struct{ *run }
+
 // change executes INSERT, UPDATE, DELETE and MERGE.
-func (r *run) change(st syntax.Stmt) error {
+func (r rowChanges) change(st syntax.Stmt) error {
 	if ins, ok := st.(*syntax.InsertStmt); ok {
 		if src, ok := ins.Source.(*syntax.InsertExec); ok {
 			return r.insertExec(ins, src)
 		}
 	}
 	if ref := currentOf(st); ref != nil {
-		return r.changeCurrent(st, ref)
+		return cursors{r.run}.changeCurrent(st, ref)
 	}
 	dml, err := r.changePlan(st, false)
 	if err != nil {
 		return err
 	}
-	if err := r.startImplicitly(); err != nil {
+	if err := (transactions{r.run}).startImplicitly(); err != nil {
 		return err
 	}
 	n, err := r.changeBy(dml, nil)
@@ -90,9 +93,9 @@ func withTop(st syntax.Stmt, top **syntax.Top, rows int64) syntax.Stmt {
 
 // changePlan returns the cached plan of a statement, or compiles the statement. checked tells
 // whether WHERE CURRENT OF requires an unchanged row.
-func (r *run) changePlan(st syntax.Stmt, checked bool) (*compile.DML, error) {
+func (r rowChanges) changePlan(st syntax.Stmt, checked bool) (*compile.DML, error) {
 	key := unit.PlanKey{Node: st, Kind: unit.PlanChange, Rows: r.s.Options.RowCount, Checked: checked}
-	if p := r.f.unit.Find(r.s.Session, scope{r}, key); p != nil {
+	if p := r.f.unit.Find(r.s.Session, scope{r.run}, key); p != nil {
 		return p.(*compile.DML), nil
 	}
 	var dml *compile.DML
@@ -111,13 +114,13 @@ func (r *run) changePlan(st syntax.Stmt, checked bool) (*compile.DML, error) {
 	if err != nil {
 		return nil, failure.Compile(err)
 	}
-	r.f.unit.Keep(r.s.Session, scope{r}, key, dml, &dml.Needs)
+	r.f.unit.Keep(r.s.Session, scope{r.run}, key, dml, &dml.Needs)
 	return dml, nil
 }
 
 // changeBy executes a plan as an atomic statement. row has the values for a plan of InsertRows, or
 // the identity of the row of WHERE CURRENT OF.
-func (r *run) changeBy(dml *compile.DML, row []types.Value) (n int64, err error) {
+func (r rowChanges) changeBy(dml *compile.DML, row []types.Value) (n int64, err error) {
 	if err := r.checkTarget(dml); err != nil {
 		return 0, err
 	}
@@ -127,13 +130,13 @@ func (r *run) changeBy(dml *compile.DML, row []types.Value) (n int64, err error)
 	}
 	switch {
 	case dml.Database == 0 && dml.IntoDatabase == 0:
-		err = r.withSequences(&dml.Needs, func() error { return r.changeLocal(dml, do) })
+		err = queries{r.run}.withSequences(&dml.Needs, func() error { return r.changeLocal(dml, do) })
 	case dml.Fires:
-		fire := r.withTriggers(dml, func() (int64, error) {
+		fire := triggers{r.run}.withTriggers(dml, func() (int64, error) {
 			err := do()
 			return n, err
 		})
-		err = r.inTransaction(func() error { return r.s.AtomicPast(r.ctx, dml.Databases, r.past(dml), true, fire) })
+		err = triggers{r.run}.inTransaction(func() error { return r.s.AtomicPast(r.ctx, dml.Databases, r.past(dml), true, fire) })
 	default:
 		err = r.s.AtomicPast(r.ctx, dml.Databases, r.past(dml), isMultiStatement(dml), do)
 	}
@@ -147,7 +150,7 @@ func (r *run) changeBy(dml *compile.DML, row []types.Value) (n int64, err error)
 }
 
 // past returns the databases for whose locks a plan does not wait (READPAST).
-func (r *run) past(dml *compile.DML) []int {
+func (r rowChanges) past(dml *compile.DML) []int {
 	if dml.NeedsPastRows || dml.PastPlan != nil && r.changesTableVar(dml) {
 		return dml.ReadPast
 	}
@@ -155,8 +158,8 @@ func (r *run) past(dml *compile.DML) []int {
 }
 
 // changeNoRows executes a statement that finds no rows because of READPAST.
-func (r *run) changeNoRows(dml *compile.DML) error {
-	if err := r.permit(dml.Uses); err != nil {
+func (r rowChanges) changeNoRows(dml *compile.DML) error {
+	if err := (identities{r.run}).permit(dml.Uses); err != nil {
 		return err
 	}
 	if dml.Output == nil {
@@ -172,7 +175,7 @@ func isMultiStatement(dml *compile.DML) bool {
 }
 
 // checkTarget returns an error if the targets of a plan do not allow the statement.
-func (r *run) checkTarget(dml *compile.DML) error {
+func (r rowChanges) checkTarget(dml *compile.DML) error {
 	if err := r.checkTargetWrite(dml); err != nil {
 		return err
 	}
@@ -189,7 +192,7 @@ func (r *run) checkTarget(dml *compile.DML) error {
 }
 
 // checkTargetWrite is checkTarget for a statement that fires no triggers.
-func (r *run) checkTargetWrite(dml *compile.DML) error {
+func (r rowChanges) checkTargetWrite(dml *compile.DML) error {
 	for _, t := range []struct {
 		table *catalog.Table
 		id    int
@@ -222,13 +225,13 @@ func (r *run) checkTargetWrite(dml *compile.DML) error {
 }
 
 // changesTableVar reports whether a plan changes a table variable outside a SQLite transaction.
-func (r *run) changesTableVar(dml *compile.DML) bool {
+func (r rowChanges) changesTableVar(dml *compile.DML) bool {
 	return !r.s.Tran.Begun && dml.Target != nil && strings.HasPrefix(dml.Target.Name, "@")
 }
 
 // changeLocal executes a change of temporary tables or table variables only. The change needs no
 // lock. If no SQLite transaction is open, a plan of several statements runs in its own transaction.
-func (r *run) changeLocal(dml *compile.DML, do func() error) error {
+func (r rowChanges) changeLocal(dml *compile.DML, do func() error) error {
 	s := r.s
 	if len(dml.Databases) > 0 {
 		if err := s.beginRead(r.ctx, &dml.Needs, r.f.unit, len(r.past(dml)) > 0, !r.changesTableVar(dml)); err != nil {
@@ -242,9 +245,9 @@ func (r *run) changeLocal(dml *compile.DML, do func() error) error {
 }
 
 // apply runs the SQLite statements of a plan and returns the number of changed rows.
-func (r *run) apply(dml *compile.DML, row []types.Value) (int64, error) {
+func (r rowChanges) apply(dml *compile.DML, row []types.Value) (int64, error) {
 	s := r.s
-	if err := r.permit(dml.Uses); err != nil {
+	if err := (identities{r.run}).permit(dml.Uses); err != nil {
 		return 0, err
 	}
 	if len(dml.Databases) > 0 && !s.Tran.Begun {
@@ -253,7 +256,7 @@ func (r *run) apply(dml *compile.DML, row []types.Value) (int64, error) {
 		}
 	}
 	for i := range dml.System {
-		if err := r.materialize(&dml.System[i]); err != nil {
+		if err := (queries{r.run}).materialize(&dml.System[i]); err != nil {
 			return 0, err
 		}
 	}
@@ -274,11 +277,11 @@ func (r *run) apply(dml *compile.DML, row []types.Value) (int64, error) {
 	}
 	change := r.changeRows
 	if dml.Position != nil {
-		change = r.changePositioned
+		change = cursors{r.run}.changePositioned
 	}
 	n, err := change(dml, rt)
 	if err != nil {
-		err = errors.Join(r.violation(dml, rt, r.updateConflict(dml, err)), r.finishSpool(dml, rt))
+		err = errors.Join(r.violation(dml, rt, transactions{r.run}.updateConflict(dml, err)), r.finishSpool(dml, rt))
 		if dml.IntoFirst && s.Conn.InTransaction() {
 			err = errors.Join(err, s.Conn.RollbackTo(intoSavepoint), s.Conn.ReleaseSavepoint(intoSavepoint))
 		}
@@ -297,7 +300,7 @@ const intoSavepoint = "into"
 
 // finishSpool empties the spool after a statement. After an error the rollback has usually emptied
 // it already.
-func (r *run) finishSpool(dml *compile.DML, rt *compile.Run) error {
+func (r rowChanges) finishSpool(dml *compile.DML, rt *compile.Run) error {
 	for i := range dml.Finish {
 		if _, err := r.step(&dml.Finish[i], rt); err != nil {
 			return err
@@ -307,7 +310,7 @@ func (r *run) finishSpool(dml *compile.DML, rt *compile.Run) error {
 }
 
 // changeRows runs the SQLite statements of apply that change rows.
-func (r *run) changeRows(dml *compile.DML, rt *compile.Run) (n int64, err error) {
+func (r rowChanges) changeRows(dml *compile.DML, rt *compile.Run) (n int64, err error) {
 	n = -1
 	inserted := int64(0)
 	for i := range dml.Prepare {
@@ -364,7 +367,7 @@ func (r *run) changeRows(dml *compile.DML, rt *compile.Run) (n int64, err error)
 		}
 	}
 	for _, in := range dml.Instead {
-		k, err := r.transitionRows(in, rt)
+		k, err := triggers{r.run}.transitionRows(in, rt)
 		if err != nil {
 			return 0, err
 		}
@@ -406,7 +409,7 @@ func (r *run) changeRows(dml *compile.DML, rt *compile.Run) (n int64, err error)
 
 // applyStep runs the i-th statement of Apply. Those that change keys in two steps run together, as
 // one change of each row.
-func (r *run) applyStep(dml *compile.DML, i int, rt *compile.Run) (n int64, err error) {
+func (r rowChanges) applyStep(dml *compile.DML, i int, rt *compile.Run) (n int64, err error) {
 	switch {
 	case dml.Shift > 0 && i == dml.Shift:
 		return 0, nil // has run with the statement before
@@ -435,13 +438,13 @@ func (r *run) applyStep(dml *compile.DML, i int, rt *compile.Run) (n int64, err 
 
 // ignoredDuplicates sends the message of an INSERT that has left out rows because of
 // IGNORE_DUP_KEY.
-func (r *run) ignoredDuplicates() error {
+func (r rowChanges) ignoredDuplicates() error {
 	return r.info(mserr.New(3604, 0, "Duplicate key was ignored."))
 }
 
 // step runs one SQLite statement of a plan.
-func (r *run) step(st *compile.Statement, rt *compile.Run) (int64, error) {
-	args, err := st.Args(r, rt)
+func (r rowChanges) step(st *compile.Statement, rt *compile.Run) (int64, error) {
+	args, err := st.Args(r.run, rt)
 	if err != nil {
 		return 0, err
 	}
@@ -450,8 +453,8 @@ func (r *run) step(st *compile.Statement, rt *compile.Run) (int64, error) {
 
 // outputRows sends the rows of OUTPUT. The rows are collected first, because a statement that fails
 // later must not send any.
-func (r *run) outputRows(dml *compile.DML, rt *compile.Run) (int64, error) {
-	all, err := r.collectRows(&dml.Output.Statement, rt)
+func (r rowChanges) outputRows(dml *compile.DML, rt *compile.Run) (int64, error) {
+	all, err := triggers{r.run}.collectRows(&dml.Output.Statement, rt)
 	if err != nil {
 		return 0, err
 	}
@@ -467,8 +470,8 @@ func (r *run) outputRows(dml *compile.DML, rt *compile.Run) (int64, error) {
 }
 
 // assignFrom executes the assignments of UPDATE ... SET @v = x.
-func (r *run) assignFrom(dml *compile.DML, rt *compile.Run) error {
-	args, err := dml.AssignFrom.Args(r, rt)
+func (r rowChanges) assignFrom(dml *compile.DML, rt *compile.Run) error {
+	args, err := dml.AssignFrom.Args(r.run, rt)
 	if err != nil {
 		return err
 	}
@@ -478,7 +481,7 @@ func (r *run) assignFrom(dml *compile.DML, rt *compile.Run) error {
 	}
 	defer rows.Close()
 	for rows.Next() {
-		if err := r.assignRow(dml.Assign, rows.Row()); err != nil {
+		if err := (queries{r.run}).assignRow(dml.Assign, rows.Row()); err != nil {
 			return err
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 // soleInTransaction returns error 3981 with a state if another request has begun in the open
 // transaction and has not ended.
-func (r *run) soleInTransaction(state uint8) error {
+func (r transactions) soleInTransaction(state uint8) error {
 	if c, ok := r.out.Companion(); ok && c.OthersInTransaction(r.s.Descriptor()) {
 		return mserr.OthersInTransaction(state)
 	}
@@ -25,7 +25,7 @@ const (
 // scopeToBatch makes the transaction that a statement has begun end with its request, if the client
 // may have several requests. (Documentation of BEGIN TRANSACTION: "a Transact-SQL explicit or
 // implicit transaction that starts under a MARS session becomes a batch-scoped transaction".)
-func (r *run) scopeToBatch() {
+func (r transactions) scopeToBatch() {
 	if t := &r.s.Tran; r.s.Client.Multiple && t.Level == 1 && !t.Batch && !t.Unseen {
 		t.Batch = true
 	}

@@ -13,7 +13,7 @@ import (
 
 // reserve sets the first identity value of a statement. prepared is the row count of its Prepare
 // step.
-func (r *run) reserve(dml *compile.DML, rt *compile.Run, prepared int64) error {
+func (r rowChanges) reserve(dml *compile.DML, rt *compile.Run, prepared int64) error {
 	need := dml.Identity
 	key := r.s.IdentityKey(dml.Database, dml.Target)
 	c, err := r.s.CounterOf(r.ctx, key, session.IdentityLoad(dml.Database))
@@ -35,7 +35,7 @@ func (r *run) reserve(dml *compile.DML, rt *compile.Run, prepared int64) error {
 }
 
 // useIdentity marks identity values as used.
-func (r *run) useIdentity(dml *compile.DML, rt *compile.Run, rows int64) error {
+func (r rowChanges) useIdentity(dml *compile.DML, rt *compile.Run, rows int64) error {
 	need := dml.Identity
 	last := rt.Identity + (rows-1)*need.Increment
 	if low, high := session.IntegerRange(need.Column.Type); last < low || last > high {
@@ -46,7 +46,7 @@ func (r *run) useIdentity(dml *compile.DML, rt *compile.Run, rows int64) error {
 }
 
 // reserveInto sets the first identity value for the rows of OUTPUT INTO.
-func (r *run) reserveInto(dml *compile.DML, rt *compile.Run) error {
+func (r rowChanges) reserveInto(dml *compile.DML, rt *compile.Run) error {
 	c, err := r.s.CounterOf(r.ctx, r.s.IdentityKey(dml.IntoDatabase, dml.Into), session.IdentityLoad(dml.IntoDatabase))
 	if err != nil {
 		return err
@@ -60,7 +60,7 @@ func (r *run) reserveInto(dml *compile.DML, rt *compile.Run) error {
 
 // storeIntoIdentity marks the identity values of n rows of OUTPUT INTO as used. SCOPE_IDENTITY()
 // keeps the value of the target.
-func (r *run) storeIntoIdentity(dml *compile.DML, rt *compile.Run, n int64) error {
+func (r rowChanges) storeIntoIdentity(dml *compile.DML, rt *compile.Run, n int64) error {
 	if n <= 0 {
 		return nil
 	}
@@ -75,7 +75,7 @@ func (r *run) storeIntoIdentity(dml *compile.DML, rt *compile.Run, n int64) erro
 
 // storeLastIdentity stores the last identity value after n rows were inserted, and sets @@IDENTITY
 // and SCOPE_IDENTITY().
-func (r *run) storeLastIdentity(dml *compile.DML, rt *compile.Run, n int64) error {
+func (r rowChanges) storeLastIdentity(dml *compile.DML, rt *compile.Run, n int64) error {
 	if n <= 0 {
 		return nil
 	}
@@ -91,7 +91,7 @@ func (r *run) storeLastIdentity(dml *compile.DML, rt *compile.Run, n int64) erro
 }
 
 // setIdentity sets @@IDENTITY and SCOPE_IDENTITY(). Table variables count, too.
-func (r *run) setIdentity(last int64) {
+func (r rowChanges) setIdentity(last int64) {
 	v := types.Value(strconv.FormatInt(last, 10)) // decimal(38,0)
 	r.s.LastIdentity, r.f.identity = v, v
 }
@@ -103,7 +103,7 @@ type explicitIdentity struct {
 }
 
 // recordIdentity records one explicit identity value. It is called in the order of the rows.
-func (r *run) recordIdentity(v types.Value) (types.Value, error) {
+func (r rowChanges) recordIdentity(v types.Value) (types.Value, error) {
 	n, ok := v.(int64)
 	if !ok {
 		if v == nil { // the column rejects NULL later
@@ -121,7 +121,7 @@ func (r *run) recordIdentity(v types.Value) (types.Value, error) {
 
 // storeExplicitIdentity sets @@IDENTITY and SCOPE_IDENTITY() to the last explicit value of a
 // statement. It advances the counter to the furthest explicit value if that is beyond the counter.
-func (r *run) storeExplicitIdentity(dml *compile.DML) error {
+func (r rowChanges) storeExplicitIdentity(dml *compile.DML) error {
 	g := r.explicit
 	if !g.any {
 		return nil
@@ -145,7 +145,7 @@ func (r *run) storeExplicitIdentity(dml *compile.DML) error {
 }
 
 // nextSequence evaluates NEXT VALUE FOR.
-func (r *run) nextSequence(database int, object int32) (types.Value, error) {
+func (r rowChanges) nextSequence(database int, object int32) (types.Value, error) {
 	s := r.s
 	d := s.DatabaseByID(database)
 	if d == nil {

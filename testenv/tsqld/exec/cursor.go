@@ -13,6 +13,9 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/unit"
 )
 
+// cursors executes statements over cursors.
+type cursors struct{ *run }
+
 // boundCursor is a cursor with the scope of its declaration.
 type boundCursor struct {
 	*cursor.Cursor
@@ -28,7 +31,7 @@ type boundCursor struct {
 // newCursor returns a cursor with a definition. The values of variables in the query are those of
 // the declaration: "cursor variable values don't change after a cursor is declared" (documentation
 // of DECLARE CURSOR). Errors: 1048, 16957.
-func (r *run) newCursor(node syntax.Node, def *syntax.CursorDef) (*boundCursor, error) {
+func (r cursors) newCursor(node syntax.Node, def *syntax.CursorDef) (*boundCursor, error) {
 	inner, err := cursor.New(r.s.Session, def)
 	if err != nil {
 		return nil, err
@@ -46,8 +49,8 @@ func (r *run) newCursor(node syntax.Node, def *syntax.CursorDef) (*boundCursor, 
 }
 
 // convertCursor compiles a cursor's query and sets the kind that the query allows. Error 16957.
-func (r *run) convertCursor(c *boundCursor) error {
-	p, err := cursorQuery{r, c}.Plan(compile.CursorOpen, compile.CursorWhole)
+func (r cursors) convertCursor(c *boundCursor) error {
+	p, err := cursorQuery{r.run, c}.Plan(compile.CursorOpen, compile.CursorWhole)
 	if err != nil {
 		return err
 	}
@@ -59,7 +62,7 @@ func (r *run) convertCursor(c *boundCursor) error {
 }
 
 // keepVariables copies the variables that a cursor's query names.
-func (r *run) keepVariables(c *boundCursor) error {
+func (r cursors) keepVariables(c *boundCursor) error {
 	syntax.Inspect(c.def.Query, func(n syntax.Node) bool {
 		if v, ok := n.(*syntax.VarRef); ok {
 			if x := r.f.variable(v.Name); x != nil && !x.isCur {
@@ -83,7 +86,7 @@ func (r *run) keepVariables(c *boundCursor) error {
 
 // declareCursor executes DECLARE name CURSOR, which sets @@ROWCOUNT to 1 (documentation of
 // @@ROWCOUNT).
-func (r *run) declareCursor(st *syntax.DeclareCursorStmt) error {
+func (r cursors) declareCursor(st *syntax.DeclareCursorStmt) error {
 	key := catalog.Fold(st.Name.Name)
 	global := st.Cursor.Scope != "LOCAL" // the database option CURSOR_DEFAULT is always GLOBAL here
 	m := &r.f.cursors
@@ -106,7 +109,7 @@ func (r *run) declareCursor(st *syntax.DeclareCursorStmt) error {
 }
 
 // setCursor executes SET @c = CURSOR ....
-func (r *run) setCursor(st *syntax.SetVarStmt) error {
+func (r cursors) setCursor(st *syntax.SetVarStmt) error {
 	v := r.f.variable(st.Name)
 	if v == nil || !v.isCur {
 		return failure.Compile(mserr.TypeClash("cursor", "variable"))
@@ -120,7 +123,7 @@ func (r *run) setCursor(st *syntax.SetVarStmt) error {
 }
 
 // rebind makes a cursor that of a variable. A cursor without another name goes away.
-func (r *run) rebind(v *variable, c *boundCursor) {
+func (r cursors) rebind(v *variable, c *boundCursor) {
 	if v.cursor != nil && v.cursor != c && !r.s.isShared(v.cursor, r.f) {
 		r.s.dropCursor(v.cursor)
 	}
@@ -128,7 +131,7 @@ func (r *run) rebind(v *variable, c *boundCursor) {
 }
 
 // assignCursor executes SET @c = other cursor.
-func (r *run) assignCursor(v *variable, st *syntax.SetVarStmt) error {
+func (r cursors) assignCursor(v *variable, st *syntax.SetVarStmt) error {
 	switch e := st.Value.(type) {
 	case *syntax.VarRef:
 		if o := r.f.variable(e.Name); o != nil && o.isCur {
@@ -149,7 +152,7 @@ func (r *run) assignCursor(v *variable, st *syntax.SetVarStmt) error {
 }
 
 // findCursor returns the cursor of a reference.
-func (r *run) findCursor(ref *syntax.CursorRef) (*boundCursor, error) {
+func (r cursors) findCursor(ref *syntax.CursorRef) (*boundCursor, error) {
 	if strings.HasPrefix(ref.Name, "@") {
 		v := r.f.variable(ref.Name)
 		if v == nil || v.cursor == nil {
@@ -170,7 +173,7 @@ func (r *run) findCursor(ref *syntax.CursorRef) (*boundCursor, error) {
 }
 
 // closeCursor executes CLOSE.
-func (r *run) closeCursor(st *syntax.CloseStmt) error {
+func (r cursors) closeCursor(st *syntax.CloseStmt) error {
 	r.s.RowCount = 0
 	c, err := r.findCursor(st.Cursor)
 	if err != nil {
@@ -180,7 +183,7 @@ func (r *run) closeCursor(st *syntax.CloseStmt) error {
 }
 
 // deallocate executes DEALLOCATE.
-func (r *run) deallocate(st *syntax.DeallocateStmt) error {
+func (r cursors) deallocate(st *syntax.DeallocateStmt) error {
 	r.s.RowCount = 0
 	c, err := r.findCursor(st.Cursor)
 	if err != nil {
@@ -216,7 +219,7 @@ func (s *Session) closeCursorsOnEnd() {
 
 // cursorStatus evaluates CURSOR_STATUS: 1 for an open cursor that has rows or is dynamic, 0 for an
 // open empty one, -1 for a closed one, -2 for a variable without a cursor, -3 for no cursor.
-func (r *run) cursorStatus(scope, name string) int {
+func (r cursors) cursorStatus(scope, name string) int {
 	var c *boundCursor
 	switch strings.ToLower(scope) {
 	case "variable":

@@ -22,7 +22,7 @@ func currentOf(st syntax.Stmt) *syntax.CursorRef {
 
 // changeCurrent executes an UPDATE or DELETE WHERE CURRENT OF. Without SCROLL_LOCKS the row must
 // be as FETCH has read it.
-func (r *run) changeCurrent(st syntax.Stmt, ref *syntax.CursorRef) error {
+func (r cursors) changeCurrent(st syntax.Stmt, ref *syntax.CursorRef) error {
 	c, err := r.findCursor(ref)
 	if err != nil {
 		return err
@@ -30,7 +30,7 @@ func (r *run) changeCurrent(st syntax.Stmt, ref *syntax.CursorRef) error {
 	if err := c.CheckChange(); err != nil {
 		return err
 	}
-	dml, err := r.changePlan(st, c.Optimistic())
+	dml, err := rowChanges{r.run}.changePlan(st, c.Optimistic())
 	if err != nil {
 		return err
 	}
@@ -48,10 +48,10 @@ func (r *run) changeCurrent(st syntax.Stmt, ref *syntax.CursorRef) error {
 	if err != nil {
 		return err
 	}
-	if err := r.startImplicitly(); err != nil {
+	if err := (transactions{r.run}).startImplicitly(); err != nil {
 		return err
 	}
-	n, err := r.changeBy(dml, identity)
+	n, err := rowChanges{r.run}.changeBy(dml, identity)
 	if err != nil {
 		return err
 	}
@@ -64,11 +64,11 @@ func (r *run) changeCurrent(st syntax.Stmt, ref *syntax.CursorRef) error {
 // changePositioned is changeRows for WHERE CURRENT OF. It reads the new identity of the row into
 // rt.Row; the rowid is nil if it is unknown. Error 16947 if the row is not found, after message
 // 16934 if the row may have changed.
-func (r *run) changePositioned(dml *compile.DML, rt *compile.Run) (int64, error) {
+func (r cursors) changePositioned(dml *compile.DML, rt *compile.Run) (int64, error) {
 	p := dml.Position
 	rowID := []types.Value{rt.Row[0]}
 	if p.NewRowID.SQL != "" {
-		rows, err := r.collectRows(&p.NewRowID, rt)
+		rows, err := triggers{r.run}.collectRows(&p.NewRowID, rt)
 		if err != nil {
 			return 0, err
 		}
@@ -76,7 +76,7 @@ func (r *run) changePositioned(dml *compile.DML, rt *compile.Run) (int64, error)
 			rowID = rows[0]
 		}
 	}
-	n, err := r.changeRows(dml, rt)
+	n, err := rowChanges{r.run}.changeRows(dml, rt)
 	if err != nil {
 		return 0, err
 	}
@@ -91,7 +91,7 @@ func (r *run) changePositioned(dml *compile.DML, rt *compile.Run) (int64, error)
 		return n, nil
 	}
 	rt.Row[0] = rowID[0]
-	rows, err := r.collectRows(&p.Read, rt)
+	rows, err := triggers{r.run}.collectRows(&p.Read, rt)
 	if err != nil {
 		return 0, err
 	}

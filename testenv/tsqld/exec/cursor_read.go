@@ -22,7 +22,7 @@ var _ cursor.Query = cursorQuery{}
 
 // withinCursor calls do in the scope of a cursor's query: the database and the variables as they
 // were at the declaration, and the table variables of the declaring frame if that is still active.
-func (r *run) withinCursor(c *boundCursor, do func() error) error {
+func (r cursors) withinCursor(c *boundCursor, do func() error) error {
 	outer := r.f
 	inner := &frame{
 		parent: outer, kind: outer.kind, unit: c.unit, schema: outer.schema, owner: outer.owner,
@@ -44,7 +44,7 @@ func (r *run) withinCursor(c *boundCursor, do func() error) error {
 // Plan implements [cursor.Query]. The unit caches the plan.
 func (q cursorQuery) Plan(step compile.CursorStep, part compile.CursorPart) (p *compile.CursorPlan, err error) {
 	r, c := q.r, q.c
-	err = r.withinCursor(c, func() error {
+	err = cursors{r}.withinCursor(c, func() error {
 		key := unit.PlanKey{Node: c.node, Kind: unit.PlanCursor, Step: step, Part: part}
 		if found := c.unit.Find(r.s.Session, scope{r}, key); found != nil {
 			p = found.(*compile.CursorPlan)
@@ -60,13 +60,13 @@ func (q cursorQuery) Plan(step compile.CursorStep, part compile.CursorPart) (p *
 }
 
 // Permit implements [cursor.Query].
-func (q cursorQuery) Permit(p *compile.CursorPlan) error { return q.r.permit(p.Uses) }
+func (q cursorQuery) Permit(p *compile.CursorPlan) error { return identities{q.r}.permit(p.Uses) }
 
 // Read implements [cursor.Query].
 func (q cursorQuery) Read(p *compile.CursorPlan, at *compile.Run, take func([]types.Value) error) error {
 	r := q.r
-	return r.withinCursor(q.c, func() error {
-		plan, err := r.readable(&p.Plan)
+	return cursors{r}.withinCursor(q.c, func() error {
+		plan, err := queries{r}.readable(&p.Plan)
 		if err != nil {
 			return err
 		}
@@ -97,17 +97,17 @@ func eachRow(rows *store.Rows, take func([]types.Value) error) error {
 }
 
 // openCursor executes OPEN.
-func (r *run) openCursor(st *syntax.OpenStmt) error {
+func (r cursors) openCursor(st *syntax.OpenStmt) error {
 	r.s.RowCount = 0
 	c, err := r.findCursor(st.Cursor)
 	if err != nil {
 		return err
 	}
-	return c.Open(cursorQuery{r, c})
+	return c.Open(cursorQuery{r.run, c})
 }
 
 // fetch executes FETCH.
-func (r *run) fetch(st *syntax.FetchStmt) error {
+func (r cursors) fetch(st *syntax.FetchStmt) error {
 	r.s.RowCount = 0
 	c, err := r.findCursor(st.Cursor)
 	if err != nil {
@@ -124,7 +124,7 @@ func (r *run) fetch(st *syntax.FetchStmt) error {
 		}
 		n, _ = v.(int64)
 	}
-	row, err := c.Move(cursorQuery{r, c}, st.Direction, n)
+	row, err := c.Move(cursorQuery{r.run, c}, st.Direction, n)
 	switch {
 	case err != nil:
 		return err
@@ -137,7 +137,7 @@ func (r *run) fetch(st *syntax.FetchStmt) error {
 }
 
 // sendFetched sends the row of a FETCH to the client; nil for no row.
-func (r *run) sendFetched(c *boundCursor, row []types.Value) error {
+func (r cursors) sendFetched(c *boundCursor, row []types.Value) error {
 	if err := r.columns(c.Columns()); err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (r *run) sendFetched(c *boundCursor, row []types.Value) error {
 }
 
 // fetchInto stores the row of a FETCH in variables.
-func (r *run) fetchInto(c *boundCursor, into []string, row []types.Value) error {
+func (r cursors) fetchInto(c *boundCursor, into []string, row []types.Value) error {
 	cols := c.Columns()
 	for i, name := range into {
 		v := r.f.variable(name)
@@ -166,7 +166,7 @@ func (r *run) fetchInto(c *boundCursor, into []string, row []types.Value) error 
 		if err != nil {
 			return err
 		}
-		if err := r.store(v, val); err != nil {
+		if err := (declarations{r.run}).store(v, val); err != nil {
 			return err
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // define executes a statement that changes definitions.
 func (r *run) define(st syntax.Stmt) error {
 	if dbcc, ok := st.(*syntax.DBCCStmt); ok && dbcc.Command == "USEROPTIONS" {
-		return r.userOptions()
+		return queries{r}.userOptions()
 	}
 	return r.definer().Execute(st)
 }
@@ -46,7 +46,7 @@ func (h definerHost) LocalTable(name string) *catalog.Table { return h.r.localTa
 
 // Shape implements [ddl.Interpreter].
 func (h definerHost) Shape(node syntax.Node, build func() (*catalog.Table, error)) (*catalog.Table, error) {
-	return h.r.shape(node, build)
+	return declarations{h.r}.shape(node, build)
 }
 
 // InSchema implements [ddl.Interpreter].

@@ -9,7 +9,8 @@
 //
 // The text of a batch or module becomes a unit (package unit). A unit is parsed and checked once,
 // and all sessions share it together with the plans of its statements. A run (run.go) executes one
-// request: it walks the tree of statements and has a method for each kind of statement. A frame
+// request: it walks the tree of statements. The statements of one kind are methods of a type that
+// embeds the run: queries, rowChanges, calls, cursors, transactions, and so on. A frame
 // (frame.go) is one activation of a unit: a batch, a procedure, a function or dynamic SQL. Package
 // compile resolves names when a statement is reached, against the session's view of the catalog
 // (scope.go). The unit caches the resulting plan until that view changes.

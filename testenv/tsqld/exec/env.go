@@ -62,7 +62,7 @@ func (e *env) Identity(scope bool) types.Value {
 }
 
 // NestLevel implements [builtin.State].
-func (e *env) NestLevel() int { return e.r.nesting() }
+func (e *env) NestLevel() int { return calls{e.r}.nesting() }
 
 // ProcID implements [builtin.State].
 func (e *env) ProcID() int32 { return e.r.f.procID }
@@ -93,4 +93,4 @@ func (e *env) LastRowVersion() ([]byte, error) {
 }
 
 // CursorStatus implements [builtin.State].
-func (e *env) CursorStatus(scope, name string) int { return e.r.cursorStatus(scope, name) }
+func (e *env) CursorStatus(scope, name string) int { return cursors{e.r}.cursorStatus(scope, name) }

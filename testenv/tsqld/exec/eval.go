@@ -80,7 +80,7 @@ func (r *run) scalarValue(sc *compile.Scalar) (types.Value, error) {
 	if sc.Plan == nil {
 		return sc.Value(r)
 	}
-	p, err := r.readable(sc.Plan)
+	p, err := queries{r}.readable(sc.Plan)
 	if err != nil {
 		return nil, err
 	}

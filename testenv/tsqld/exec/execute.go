@@ -16,6 +16,9 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/unit"
 )
 
+// calls executes EXECUTE, remote procedure calls and prepared statements.
+type calls struct{ *run }
+
 // maxNesting is the maximum nesting level of procedures, functions and dynamic SQL (@@NESTLEVEL).
 const maxNesting = 32
 
@@ -33,16 +36,16 @@ type callArg struct {
 
 // batch executes a unit as the batch of a request. SCOPE_IDENTITY() keeps its value between the
 // batches of a session: example B of its documentation reads it after GO.
-func (r *run) batch(u *unit.Unit) error {
+func (r calls) batch(u *unit.Unit) error {
 	s := r.s
 	f := &frame{kind: batchFrame, unit: u, schema: s.DefaultSchema(), owner: -1, identity: s.batchIdentity}
 	defer func() { s.batchIdentity = f.identity }()
 	return r.inFrame(f, func() error {
-		if err := r.variables(f); err != nil {
+		if err := (declarations{r.run}).variables(f); err != nil {
 			return r.settle(nil, failure.Compile(err))
 		}
 		if s.Options.ShowPlan && !setsShowPlan(u) {
-			return r.settle(nil, r.showPlan(u))
+			return r.settle(nil, queries{r.run}.showPlan(u))
 		}
 		_, err := r.list(u.Body)
 		return err
@@ -50,7 +53,7 @@ func (r *run) batch(u *unit.Unit) error {
 }
 
 // inFrame calls fn in a new activation and cleans up after it.
-func (r *run) inFrame(f *frame, fn func() error) error {
+func (r calls) inFrame(f *frame, fn func() error) error {
 	s := r.s
 	f.parent, f.level = r.f, s.depth
 	f.temps, f.savedOpts = s.Temps, s.Options
@@ -81,7 +84,7 @@ func (r *run) inFrame(f *frame, fn func() error) error {
 
 // dropFrame releases an activation's cursors and table variables, and its temporary tables unless
 // it is a batch.
-func (r *run) dropFrame(f *frame) error {
+func (r calls) dropFrame(f *frame) error {
 	s := r.s
 	var errs []error
 	s.releaseFrame(f)
@@ -105,7 +108,7 @@ func (r *run) dropFrame(f *frame) error {
 
 // execStmt executes EXECUTE. In a batch it ends with a DONEPROC, which must follow the DONEINPROC
 // of the nested statements (MS-TDS 2.2.7.7) even after an error.
-func (r *run) execStmt(st *syntax.ExecStmt) error {
+func (r calls) execStmt(st *syntax.ExecStmt) error {
 	err := r.execute(st)
 	if r.f.kind != batchFrame || r.inserting || err != nil && !r.out.HasInProc() {
 		return err
@@ -117,7 +120,7 @@ func (r *run) execStmt(st *syntax.ExecStmt) error {
 }
 
 // execute executes the module or text of EXECUTE.
-func (r *run) execute(st *syntax.ExecStmt) error {
+func (r calls) execute(st *syntax.ExecStmt) error {
 	if st.At.Name != "" {
 		return mserr.NotSupported("EXECUTE AT")
 	}
@@ -131,7 +134,7 @@ func (r *run) execute(st *syntax.ExecStmt) error {
 }
 
 // executeModule is execute for result sets of any kind.
-func (r *run) executeModule(st *syntax.ExecStmt) error {
+func (r calls) executeModule(st *syntax.ExecStmt) error {
 	if st.Text != nil {
 		return r.execText(st)
 	}
@@ -169,7 +172,7 @@ func (r *run) executeModule(st *syntax.ExecStmt) error {
 }
 
 // arguments evaluates the arguments of EXECUTE.
-func (r *run) arguments(list []*syntax.ExecArg) ([]callArg, error) {
+func (r calls) arguments(list []*syntax.ExecArg) ([]callArg, error) {
 	args := make([]callArg, 0, len(list))
 	for _, a := range list {
 		arg := callArg{name: a.Name, output: a.Output}
@@ -216,9 +219,9 @@ type result struct {
 func statusOf(code int32) result { return result{int64(code), types.IntType} }
 
 // call calls a procedure or scalar function by name.
-func (r *run) call(name *syntax.ObjectName, args []callArg) (result, error) {
+func (r calls) call(name *syntax.ObjectName, args []callArg) (result, error) {
 	if p := r.s.inst.library.Find(name); p != nil {
-		code, err := r.callSystemIn(name, p, args)
+		code, err := systemCalls{r.run}.callSystemIn(name, p, args)
 		return statusOf(code), err
 	}
 	if module.IsTemporary(name.Last()) {
@@ -237,7 +240,7 @@ func (r *run) call(name *syntax.ObjectName, args []callArg) (result, error) {
 		return statusOf(code), err
 	case *catalog.Function:
 		if o.Kind == catalog.KindScalarFunction {
-			return r.callFunctionByExec(d, o, args)
+			return functions{r.run}.callFunctionByExec(d, o, args)
 		}
 		return result{}, mserr.NotProcedure(o.Name, "table valued function")
 	case *catalog.Table:
@@ -261,7 +264,7 @@ func hasSystemPrefix(n *syntax.ObjectName) bool {
 }
 
 // callProcedure executes a stored procedure.
-func (r *run) callProcedure(d *catalog.Database, p *catalog.Procedure, args []callArg) (int32, error) {
+func (r calls) callProcedure(d *catalog.Database, p *catalog.Procedure, args []callArg) (int32, error) {
 	s := r.s
 	owner := d.Owner(p)
 	if module.IsTemporary(p.Name) {
@@ -314,11 +317,11 @@ func (r *run) callProcedure(d *catalog.Database, p *catalog.Procedure, args []ca
 }
 
 // callBody binds the arguments of a procedure and executes its statements.
-func (r *run) callBody(f *frame, args []callArg) error {
+func (r calls) callBody(f *frame, args []callArg) error {
 	if err := r.bind(f, f.name, args); err != nil {
 		return withProcName(err, f.name)
 	}
-	if err := r.variables(f); err != nil {
+	if err := (declarations{r.run}).variables(f); err != nil {
 		return failure.Compile(err)
 	}
 	_, err := r.list(f.unit.Body)
@@ -345,7 +348,7 @@ func withProcName(err error, proc string) error {
 }
 
 // nesting returns @@NESTLEVEL.
-func (r *run) nesting() int {
+func (r calls) nesting() int {
 	if r.f == nil {
 		return 0
 	}
@@ -354,7 +357,7 @@ func (r *run) nesting() int {
 
 // EndScope handles an error that ends only the activation f: it sets the status of f and returns
 // nil. It returns other errors unchanged.
-func (r *run) endScope(f *frame, err error) error {
+func (r calls) endScope(f *frame, err error) error {
 	var fail *failure.Error
 	if errors.As(err, &fail) && fail.Settled && !fail.Pending && fail.Reach == failure.EndScope && fail.Frame == f {
 		f.status = -int32(fail.Err.Class - 10)
@@ -365,12 +368,12 @@ func (r *run) endScope(f *frame, err error) error {
 
 // bind sets the parameters of an activation. Error 180 for more than MaxParameters, each of which
 // is looked for among all.
-func (r *run) bind(f *frame, proc string, args []callArg) error {
+func (r calls) bind(f *frame, proc string, args []callArg) error {
 	params := f.unit.Params
 	if len(params) > module.MaxParameters || len(args) > module.MaxParameters {
 		return mserr.TooManyParametersIn("EXECUTE", module.MaxParameters)
 	}
-	resolved := r.resolve(f)
+	resolved := declarations{r.run}.resolve(f)
 	if len(params) == 0 && len(args) > 0 {
 		return mserr.NoParameters(proc)
 	}
@@ -422,7 +425,7 @@ func parameterOf(proc string, args []callArg, i, params int, nameOf func(int) st
 }
 
 // bindOne binds one parameter; a is nil if there is no argument.
-func (r *run) bindOne(f *frame, proc string, p *syntax.Param, t unit.ResolvedType, a *callArg) error {
+func (r calls) bindOne(f *frame, proc string, p *syntax.Param, t unit.ResolvedType, a *callArg) error {
 	if t.Table != nil {
 		return r.bindTable(f, p, t.Table, a)
 	}
@@ -469,7 +472,7 @@ func argumentError(err error, from, to types.Type) error {
 
 // bindTable binds a table-valued parameter. The callee sees the caller's table under the name of
 // the parameter.
-func (r *run) bindTable(f *frame, p *syntax.Param, tt *catalog.TableType, a *callArg) error {
+func (r calls) bindTable(f *frame, p *syntax.Param, tt *catalog.TableType, a *callArg) error {
 	var source *catalog.Table
 	if a != nil && a.table != nil {
 		source = a.table.table
@@ -478,7 +481,7 @@ func (r *run) bindTable(f *frame, p *syntax.Param, tt *catalog.TableType, a *cal
 	}
 	tv := &tableVar{name: p.Name, readOnly: true}
 	if source == nil { // an omitted table-valued parameter is an empty table
-		t, err := r.shape(p, func() (*catalog.Table, error) { return copyShape(tt.Table, p.Name, f.level), nil })
+		t, err := declarations{r.run}.shape(p, func() (*catalog.Table, error) { return copyShape(tt.Table, p.Name, f.level), nil })
 		if err != nil {
 			return err
 		}
@@ -508,7 +511,7 @@ func (r *run) bindTable(f *frame, p *syntax.Param, tt *catalog.TableType, a *cal
 }
 
 // aliasShape returns the definition of a caller's table under the name of a parameter.
-func (r *run) aliasShape(p *syntax.Param, source *catalog.Table) (*catalog.Table, error) {
+func (r calls) aliasShape(p *syntax.Param, source *catalog.Table) (*catalog.Table, error) {
 	u := r.f.unit
 	return u.Shape(unit.ShapeKey{Node: p, Source: source}, func() (*catalog.Table, error) {
 		t := source.Clone()
@@ -518,7 +521,7 @@ func (r *run) aliasShape(p *syntax.Param, source *catalog.Table) (*catalog.Table
 }
 
 // returnOutputs assigns the values of OUTPUT parameters to the caller's variables.
-func (r *run) returnOutputs(f *frame, args []callArg) error {
+func (r calls) returnOutputs(f *frame, args []callArg) error {
 	for i := range args {
 		a := &args[i]
 		if a.target == nil {
@@ -530,7 +533,7 @@ func (r *run) returnOutputs(f *frame, args []callArg) error {
 		}
 		if a.target.typ.ID == 0 { // a remote call: the variable gets the type of the parameter
 			a.target.typ = p.typ
-			if err := r.store(a.target, p.val); err != nil {
+			if err := (declarations{r.run}).store(a.target, p.val); err != nil {
 				return err
 			}
 			continue
@@ -539,7 +542,7 @@ func (r *run) returnOutputs(f *frame, args []callArg) error {
 		if err != nil {
 			return failure.Originated(argumentError(err, p.typ, a.target.typ), failure.AtArgument)
 		}
-		if err := r.store(a.target, v); err != nil {
+		if err := (declarations{r.run}).store(a.target, v); err != nil {
 			return err
 		}
 	}
@@ -558,7 +561,7 @@ func (f *frame) parameter(name string, position int) *variable {
 }
 
 // execText executes EXEC ('text').
-func (r *run) execText(st *syntax.ExecStmt) error {
+func (r calls) execText(st *syntax.ExecStmt) error {
 	v, err := r.value(st.Text, types.NVarCharMax)
 	if err != nil {
 		return err
@@ -581,7 +584,7 @@ func (r *run) execText(st *syntax.ExecStmt) error {
 
 // dynamic executes a text as a dynamic batch with parameters as in sp_executesql. Errors in the
 // text end only the dynamic batch.
-func (r *run) dynamic(text, params string, args []callArg) (int32, error) {
+func (r calls) dynamic(text, params string, args []callArg) (int32, error) {
 	s := r.s
 	if r.nesting() >= maxNesting {
 		return 0, mserr.NestingLevel(maxNesting)
@@ -594,7 +597,7 @@ func (r *run) dynamic(text, params string, args []callArg) (int32, error) {
 }
 
 // dynamicUnit executes a parsed text.
-func (r *run) dynamicUnit(u *unit.Unit, text, params string, args []callArg) (int32, error) {
+func (r calls) dynamicUnit(u *unit.Unit, text, params string, args []callArg) (int32, error) {
 	s := r.s
 	schema := s.DefaultSchema()
 	f := &frame{kind: dynamicFrame, unit: u, schema: schema, owner: -1, nestLevel: r.nesting() + 1}
@@ -603,7 +606,7 @@ func (r *run) dynamicUnit(u *unit.Unit, text, params string, args []callArg) (in
 		if err := r.bindDynamic(f, text, params, args); err != nil {
 			return err
 		}
-		if err := r.variables(f); err != nil {
+		if err := (declarations{r.run}).variables(f); err != nil {
 			return failure.Compile(err)
 		}
 		_, err := r.list(u.Body)
@@ -617,7 +620,7 @@ func (r *run) dynamicUnit(u *unit.Unit, text, params string, args []callArg) (in
 
 // bindDynamic binds the parameters of sp_executesql, which has a message of its own for missing
 // ones.
-func (r *run) bindDynamic(f *frame, text, params string, args []callArg) error {
+func (r calls) bindDynamic(f *frame, text, params string, args []callArg) error {
 	if len(f.unit.Params) == 0 && len(args) > 0 {
 		return mserr.TooManyProcArguments("sp_executesql")
 	}

@@ -35,7 +35,7 @@ func TestInternalErrorsHaveNoDetails(t *testing.T) {
 		reported = nil
 		var out recorder
 		require.NoError(t, s.serve(context.Background(), &out, "TEST", func(r *run) error {
-			return r.reportManagerError(cause)
+			return transactions{r}.reportManagerError(cause)
 		}))
 		require.Equal(t, "Msg 8630, Level 17, State 1, Line 1: "+mserr.Internal().Message+"\n(error)\n", out.b.String())
 		require.Equal(t, []error{cause}, reported)

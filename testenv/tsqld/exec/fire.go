@@ -15,6 +15,9 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/unit"
 )
 
+// triggers fires triggers, and values of sequences for the rows of a statement.
+type triggers struct{ *run }
+
 // activation is what the body of a running trigger knows of the statement that has fired it.
 type activation struct {
 	insteadOf bool
@@ -34,10 +37,10 @@ type firing struct {
 }
 
 // inTrigger reports whether a trigger is running.
-func (r *run) inTrigger() bool { return r.innermostTrigger() != nil }
+func (r triggers) inTrigger() bool { return r.innermostTrigger() != nil }
 
 // innermostTrigger returns the activation of the innermost running trigger, or nil.
-func (r *run) innermostTrigger() *frame {
+func (r triggers) innermostTrigger() *frame {
 	f := r.f
 	for f != nil && f.fired == nil {
 		f = f.parent
@@ -47,7 +50,7 @@ func (r *run) innermostTrigger() *frame {
 
 // firingInstead returns the object ID of the innermost running trigger if it is an INSTEAD OF
 // trigger, else 0. Statements in such a trigger do not fire it again, so their plans are special.
-func (r *run) firingInstead() int32 {
+func (r triggers) firingInstead() int32 {
 	if f := r.innermostTrigger(); f != nil && f.fired.insteadOf {
 		return f.procID
 	}
@@ -56,7 +59,7 @@ func (r *run) firingInstead() int32 {
 
 // withTriggers returns a function that calls do, which changes the rows of dml and returns their
 // number, and then fires the AFTER triggers.
-func (r *run) withTriggers(dml *compile.DML, do func() (int64, error)) func() error {
+func (r triggers) withTriggers(dml *compile.DML, do func() (int64, error)) func() error {
 	return func() error {
 		outer := r.capture
 		c := &capture{}
@@ -73,7 +76,7 @@ func (r *run) withTriggers(dml *compile.DML, do func() (int64, error)) func() er
 // inTransaction calls fn, which executes a statement with triggers, inside a transaction: "a
 // trigger operates as if there were an outstanding transaction in effect when the trigger is fired"
 // (documentation of ROLLBACK TRANSACTION).
-func (r *run) inTransaction(fn func() error) error {
+func (r triggers) inTransaction(fn func() error) error {
 	s := r.s
 	if s.Tran.Level > 0 || s.Tran.Begun {
 		return fn()
@@ -90,7 +93,7 @@ func (r *run) inTransaction(fn func() error) error {
 	case s.Tran.Level > 1: // the trigger has begun a transaction
 		s.Tran.Level--
 		s.Tran.Unseen = false
-		return r.notifyTransaction(answer.EnvBeginTran)
+		return transactions{r.run}.notifyTransaction(answer.EnvBeginTran)
 	}
 	return s.CommitWork()
 }
@@ -101,7 +104,7 @@ func (r *run) inTransaction(fn func() error) error {
 // fire in opposite order of the cascading action." Triggers of the target fire also if no row was
 // changed, those of other tables do not
 // (https://learn.microsoft.com/previous-versions/sql/sql-server-2008-r2/ms186973(v=sql.105)).
-func (r *run) fireAfter(dml *compile.DML, c *capture, n int64) error {
+func (r triggers) fireAfter(dml *compile.DML, c *capture, n int64) error {
 	if len(dml.Instead) > 0 {
 		return r.fireInstead(dml, c, n)
 	}
@@ -135,7 +138,7 @@ func (r *run) fireAfter(dml *compile.DML, c *capture, n int64) error {
 }
 
 // fireInstead fires the INSTEAD OF triggers of a statement that would have changed n rows.
-func (r *run) fireInstead(dml *compile.DML, c *capture, n int64) error {
+func (r triggers) fireInstead(dml *compile.DML, c *capture, n int64) error {
 	for _, in := range dml.Instead {
 		d := r.s.DatabaseByID(dml.Database)
 		if d == nil {
@@ -155,7 +158,7 @@ func (r *run) fireInstead(dml *compile.DML, c *capture, n int64) error {
 
 // transitionRows reads the rows of inserted and deleted for an INSTEAD OF trigger, and returns
 // their number.
-func (r *run) transitionRows(in *compile.Instead, rt *compile.Run) (n int64, err error) {
+func (r triggers) transitionRows(in *compile.Instead, rt *compile.Run) (n int64, err error) {
 	x := r.capture.of(in.Object.Head().ObjectID, in.Event)
 	width := len(in.Shape.Captured())
 	for _, side := range []struct {
@@ -179,8 +182,8 @@ func (r *run) transitionRows(in *compile.Instead, rt *compile.Run) (n int64, err
 }
 
 // collectRows returns copies of the rows of a statement.
-func (r *run) collectRows(st *compile.Statement, rt *compile.Run) ([][]types.Value, error) {
-	args, err := st.Args(r, rt)
+func (r triggers) collectRows(st *compile.Statement, rt *compile.Run) ([][]types.Value, error) {
+	args, err := st.Args(r.run, rt)
 	if err != nil {
 		return nil, err
 	}
@@ -235,12 +238,12 @@ func updatedBits(last int, event string, columns []int) []byte {
 // runTrigger executes a trigger, unless it would fire itself: direct recursion requires
 // RECURSIVE_TRIGGERS, and an INSTEAD OF trigger never fires itself (documentation of CREATE
 // TRIGGER, "Recursive triggers").
-func (r *run) runTrigger(x *firing) error {
+func (r triggers) runTrigger(x *firing) error {
 	tr, d := x.trigger, x.database
 	if f := r.innermostTrigger(); f != nil && f.procID == tr.ObjectID && (tr.InsteadOf || !d.Options.RecursiveTriggers) {
 		return nil
 	}
-	if r.nesting() >= maxNesting {
+	if (calls{r.run}).nesting() >= maxNesting {
 		return mserr.NestingLevel(maxNesting)
 	}
 	u, st, err := triggerUnit(tr)
@@ -251,9 +254,9 @@ func (r *run) runTrigger(x *firing) error {
 	h := x.parent.Head()
 	f := &frame{
 		kind: procFrame, fired: &activation{insteadOf: tr.InsteadOf, updated: x.updated}, unit: u, name: tr.Name,
-		procID: tr.ObjectID, schema: d.SchemaByID(h.SchemaID).Name, owner: d.Owner(x.parent), nestLevel: r.nesting() + 1,
+		procID: tr.ObjectID, schema: d.SchemaByID(h.SchemaID).Name, owner: d.Owner(x.parent), nestLevel: calls{r.run}.nesting() + 1,
 	}
-	err = r.inFrame(f, func() error {
+	err = calls{r.run}.inFrame(f, func() error {
 		s.DatabaseID = d.ID
 		module := tr.Module()
 		s.EnterModule(module)
@@ -265,14 +268,14 @@ func (r *run) runTrigger(x *firing) error {
 			return err
 		}
 		s.RowCount = x.statement
-		return r.callBody(f, nil)
+		return calls{r.run}.callBody(f, nil)
 	})
-	if err = r.endScope(f, err); err != nil {
+	if err = (calls{r.run}).endScope(f, err); err != nil {
 		return err
 	}
 	switch {
 	case s.Tran.Level > 0 && s.Tran.Doomed:
-		return errors.Join(mserr.RaisedInTrigger(), s.rollback(r))
+		return errors.Join(mserr.RaisedInTrigger(), s.rollback(r.run))
 	case s.Tran.Level == 0:
 		return mserr.EndedInTrigger()
 	}
@@ -305,7 +308,7 @@ func triggerUnit(tr *catalog.Trigger) (*unit.Unit, *syntax.CreateTriggerStmt, er
 }
 
 // declareTransitions creates the tables inserted and deleted in the frame of a trigger.
-func (r *run) declareTransitions(st *syntax.CreateTriggerStmt, x *firing) error {
+func (r triggers) declareTransitions(st *syntax.CreateTriggerStmt, x *firing) error {
 	f := r.f
 	f.tables = map[string]*tableVar{}
 	for _, t := range []struct {
@@ -313,7 +316,7 @@ func (r *run) declareTransitions(st *syntax.CreateTriggerStmt, x *firing) error 
 		node syntax.Node
 		rows [][]types.Value
 	}{{"inserted", st.Name, x.inserted}, {"deleted", st.Table, x.deleted}} {
-		shape, err := r.shape(t.node, func() (*catalog.Table, error) {
+		shape, err := declarations{r.run}.shape(t.node, func() (*catalog.Table, error) {
 			return transitionShape(x.table, t.name, f.level, x.trigger.InsteadOf), nil
 		})
 		if err != nil {

@@ -17,6 +17,9 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/unit"
 )
 
+// functions calls user-defined functions.
+type functions struct{ *run }
+
 // localFunction returns the function of the session with a key, or nil for other keys.
 func (s *Session) localFunction(key string) (store.Func, error) {
 	r := s.running
@@ -28,9 +31,11 @@ func (s *Session) localFunction(key string) (store.Func, error) {
 	}
 	switch {
 	case key == compile.LocalIdentity:
-		return func(_ *meter.Meter, args []types.Value) (types.Value, error) { return r.recordIdentity(args[0]) }, nil
+		return func(_ *meter.Meter, args []types.Value) (types.Value, error) {
+			return rowChanges{r}.recordIdentity(args[0])
+		}, nil
 	case strings.HasPrefix(key, catalog.CapturePrefix):
-		return r.captureFunc(key)
+		return triggers{r}.captureFunc(key)
 	case strings.HasPrefix(key, compile.LocalRowVersion):
 		id, err := strconv.Atoi(key[len(compile.LocalRowVersion):])
 		if err != nil {
@@ -38,16 +43,16 @@ func (s *Session) localFunction(key string) (store.Func, error) {
 		}
 		return func(*meter.Meter, []types.Value) (types.Value, error) { return r.s.NextRowVersion(r.ctx, id) }, nil
 	case strings.HasPrefix(key, compile.LocalSequence):
-		return r.sequenceFunc(key)
+		return triggers{r}.sequenceFunc(key)
 	case strings.HasPrefix(key, compile.LocalFunction):
 		d, object, err := localKey(key, compile.LocalFunction)
 		return func(_ *meter.Meter, args []types.Value) (types.Value, error) {
-			return r.scalarFunction(d, object, args)
+			return functions{r}.scalarFunction(d, object, args)
 		}, err
 	case strings.HasPrefix(key, compile.LocalTableFunction):
 		d, object, err := localKey(key, compile.LocalTableFunction)
 		return func(_ *meter.Meter, args []types.Value) (types.Value, error) {
-			return r.tableFunction(d, object, args)
+			return functions{r}.tableFunction(d, object, args)
 		}, err
 	}
 	return nil, nil
@@ -109,11 +114,11 @@ func (s *Session) function(database int, object int32) (*catalog.Database, *cata
 }
 
 // enterFunction executes the body of a function in a new activation. result reads the return value.
-func (r *run) enterFunction(
+func (r functions) enterFunction(
 	d *catalog.Database, fn *catalog.Function, args []types.Value, result func(f *frame) error,
 ) error {
 	s := r.s
-	if r.nesting() >= maxNesting {
+	if (calls{r.run}).nesting() >= maxNesting {
 		return mserr.NestingLevel(maxNesting)
 	}
 	u, err := functionUnit(fn)
@@ -126,7 +131,7 @@ func (r *run) enterFunction(
 	}
 	f := &frame{
 		kind: functionFrame, unit: u, name: fn.Name, procID: fn.ObjectID, schema: schema, owner: d.Owner(fn),
-		nestLevel: r.nesting() + 1,
+		nestLevel: calls{r.run}.nesting() + 1,
 	}
 	savedRows, savedError, savedNow, savedIn, savedTries := s.RowCount, s.LastError, s.StatementTime, r.inFunction, r.tries
 	s.functionDepth++
@@ -139,10 +144,10 @@ func (r *run) enterFunction(
 		s.functionDepth--
 		s.RowCount, s.LastError, s.StatementTime, r.inFunction, r.tries = savedRows, savedError, savedNow, savedIn, savedTries
 	}()
-	err = r.inFrame(f, func() error {
+	err = calls{r.run}.inFrame(f, func() error {
 		s.DatabaseID = d.ID
 		s.EnterModule(&fn.Module)
-		resolved := r.resolve(f)
+		resolved := declarations{r.run}.resolve(f)
 		for i, p := range u.Params {
 			if err := resolved.Params[i].Err; err != nil {
 				return err
@@ -161,11 +166,11 @@ func (r *run) enterFunction(
 			if err != nil {
 				return err
 			}
-			if err := r.makeTableVar(u.TableVar, t); err != nil {
+			if err := (declarations{r.run}).makeTableVar(u.TableVar, t); err != nil {
 				return err
 			}
 		}
-		if err := r.variables(f); err != nil {
+		if err := (declarations{r.run}).variables(f); err != nil {
 			return err
 		}
 		if _, err := r.list(u.Body); err != nil {
@@ -191,7 +196,7 @@ func plainError(err error) error {
 }
 
 // returnTable returns the definition of a multi-statement function's result variable.
-func (r *run) returnTable(fn *catalog.Function, f *frame) (*catalog.Table, error) {
+func (r functions) returnTable(fn *catalog.Function, f *frame) (*catalog.Table, error) {
 	u := f.unit
 	return u.Shape(unit.ShapeKey{Level: f.level}, func() (*catalog.Table, error) {
 		if fn.Table == nil {
@@ -202,7 +207,7 @@ func (r *run) returnTable(fn *catalog.Function, f *frame) (*catalog.Table, error
 }
 
 // scalarFunction calls a scalar function.
-func (r *run) scalarFunction(database int, object int32, args []types.Value) (types.Value, error) {
+func (r functions) scalarFunction(database int, object int32, args []types.Value) (types.Value, error) {
 	d, fn, err := r.s.function(database, object)
 	if err != nil {
 		return nil, err
@@ -227,7 +232,7 @@ func (r *run) scalarFunction(database int, object int32, args []types.Value) (ty
 }
 
 // withDefaults returns a copy of the arguments with the defaults of omitted parameters.
-func (r *run) withDefaults(d *catalog.Database, fn *catalog.Function, args []types.Value) ([]types.Value, error) {
+func (r functions) withDefaults(d *catalog.Database, fn *catalog.Function, args []types.Value) ([]types.Value, error) {
 	full := append([]types.Value(nil), args...)
 	for i := len(full); i < len(fn.Params); i++ {
 		if !fn.Params[i].HasDefault {
@@ -247,7 +252,7 @@ func (r *run) withDefaults(d *catalog.Database, fn *catalog.Function, args []typ
 }
 
 // tableFunction calls a multi-statement table-valued function.
-func (r *run) tableFunction(database int, object int32, args []types.Value) (types.Value, error) {
+func (r functions) tableFunction(database int, object int32, args []types.Value) (types.Value, error) {
 	d, fn, err := r.s.function(database, object)
 	if err != nil {
 		return nil, err
@@ -270,7 +275,7 @@ func (r *run) tableFunction(database int, object int32, args []types.Value) (typ
 }
 
 // callFunctionByExec executes EXEC @v = dbo.function args.
-func (r *run) callFunctionByExec(d *catalog.Database, fn *catalog.Function, args []callArg) (result, error) {
+func (r functions) callFunctionByExec(d *catalog.Database, fn *catalog.Function, args []callArg) (result, error) {
 	if !r.s.May(d, "EXECUTE", catalog.Securable{Class: catalog.ClassObject, Major: int(fn.ObjectID)}) {
 		return result{}, session.PermissionDenied(d, fn, "EXECUTE")
 	}

@@ -14,7 +14,7 @@ import (
 
 // insertExec executes INSERT ... EXEC. The procedure runs first, inside a transaction as in SQL
 // Server (@@TRANCOUNT is at least 1). Its rows are collected and inserted at the end.
-func (r *run) insertExec(st *syntax.InsertStmt, src *syntax.InsertExec) error {
+func (r rowChanges) insertExec(st *syntax.InsertStmt, src *syntax.InsertExec) error {
 	s := r.s
 	if r.inserting {
 		return mserr.InsertExecNested()
@@ -25,7 +25,7 @@ func (r *run) insertExec(st *syntax.InsertStmt, src *syntax.InsertExec) error {
 	if st.Top != nil {
 		return mserr.NotSupported("INSERT TOP ... EXEC")
 	}
-	if err := r.startImplicitly(); err != nil {
+	if err := (transactions{r.run}).startImplicitly(); err != nil {
 		return err
 	}
 	own := s.Tran.Level == 0
@@ -34,7 +34,7 @@ func (r *run) insertExec(st *syntax.InsertStmt, src *syntax.InsertExec) error {
 	}
 	rows := int64(0)
 	err := func() error {
-		sets, err := r.collect(func() error { return r.execStmt(src.Exec) })
+		sets, err := calls{r.run}.collect(func() error { return calls{r.run}.execStmt(src.Exec) })
 		if err != nil {
 			return err
 		}
@@ -87,7 +87,7 @@ func rowIterator(rows [][]types.Value) func() ([]types.Value, error) {
 }
 
 // insertRows inserts rows of another source atomically.
-func (r *run) insertRows(
+func (r rowChanges) insertRows(
 	target syntax.TableSource, rows compile.Rows, next func() ([]types.Value, error),
 ) (int64, error) {
 	dml, err := r.compiler().InsertRows(target, rows)
@@ -104,9 +104,9 @@ func (r *run) insertRows(
 	}
 	switch {
 	case dml.Database == 0:
-		err = r.withSequences(&dml.Needs, func() error { return r.changeLocalRows(dml, do) })
+		err = queries{r.run}.withSequences(&dml.Needs, func() error { return r.changeLocalRows(dml, do) })
 	case dml.Fires:
-		err = r.s.Atomic(r.ctx, dml.Databases, true, r.withTriggers(dml, func() (int64, error) {
+		err = r.s.Atomic(r.ctx, dml.Databases, true, triggers{r.run}.withTriggers(dml, func() (int64, error) {
 			err := do()
 			return n, err
 		}))
@@ -118,7 +118,7 @@ func (r *run) insertRows(
 
 // applyRows executes a plan of [compile.Compiler.InsertRows] for each row and returns the number of
 // inserted rows.
-func (r *run) applyRows(dml *compile.DML, next func() ([]types.Value, error)) (n int64, err error) {
+func (r rowChanges) applyRows(dml *compile.DML, next func() ([]types.Value, error)) (n int64, err error) {
 	for tried := int64(0); ; tried++ {
 		if err := r.s.Canceled(r.ctx); err != nil {
 			return 0, err
@@ -142,7 +142,7 @@ func (r *run) applyRows(dml *compile.DML, next func() ([]types.Value, error)) (n
 }
 
 // changeLocalRows is changeLocal for many rows.
-func (r *run) changeLocalRows(dml *compile.DML, do func() error) error {
+func (r rowChanges) changeLocalRows(dml *compile.DML, do func() error) error {
 	if dml.Target != nil && dml.Target.Name[0] == '@' && !r.s.Tran.Begun {
 		return r.s.LocalTransaction(r.ctx, true, do)
 	}

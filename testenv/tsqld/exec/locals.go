@@ -14,16 +14,19 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/unit"
 )
 
+// declarations declares variables and table variables, and stores their values.
+type declarations struct{ *run }
+
 // shape returns the definition of a temporary table or table variable that a statement declares.
 // The unit caches the definition.
-func (r *run) shape(node syntax.Node, build func() (*catalog.Table, error)) (*catalog.Table, error) {
+func (r declarations) shape(node syntax.Node, build func() (*catalog.Table, error)) (*catalog.Table, error) {
 	u := r.f.unit
 	key := unit.ShapeKey{Node: node, Level: r.f.level, Database: weak.Make(r.s.DatabaseByID(r.s.DatabaseID))}
 	return u.Shape(key, build)
 }
 
 // variables declares all variables of an activation's unit, with the value NULL.
-func (r *run) variables(f *frame) error {
+func (r declarations) variables(f *frame) error {
 	u := f.unit
 	if len(u.Decls) == 0 {
 		return nil
@@ -45,7 +48,7 @@ func (r *run) variables(f *frame) error {
 }
 
 // resolve returns the types of a unit's parameters and variables.
-func (r *run) resolve(f *frame) *unit.VarTypes {
+func (r declarations) resolve(f *frame) *unit.VarTypes {
 	u := f.unit
 	key := unit.ScopeKey{Database: weak.Make(r.s.DatabaseByID(r.s.DatabaseID)), Schema: f.schema}
 	return u.Types(key, func() (vt *unit.VarTypes, complete bool) {
@@ -58,7 +61,7 @@ func (r *run) resolve(f *frame) *unit.VarTypes {
 
 // resolveTypes returns the types of the parameters and variables of a unit, whose activation is the
 // current one. complete is false after a cancellation.
-func (r *run) resolveTypes(u *unit.Unit) (vt *unit.VarTypes, complete bool) {
+func (r declarations) resolveTypes(u *unit.Unit) (vt *unit.VarTypes, complete bool) {
 	vt = &unit.VarTypes{}
 	for _, p := range u.Params {
 		vt.Params = append(vt.Params, r.resolveType(p.Type))
@@ -84,7 +87,7 @@ func (r *run) resolveTypes(u *unit.Unit) (vt *unit.VarTypes, complete bool) {
 }
 
 // resolveType looks up one type.
-func (r *run) resolveType(ref *syntax.TypeRef) unit.ResolvedType {
+func (r declarations) resolveType(ref *syntax.TypeRef) unit.ResolvedType {
 	t, _, table, err := r.compiler().Type(ref)
 	if err != nil && errors.Is(err, mserr.UnknownSystemType("")) {
 		err = mserr.UnknownType(1, ref.Name.String())
@@ -93,7 +96,7 @@ func (r *run) resolveType(ref *syntax.TypeRef) unit.ResolvedType {
 }
 
 // declareStmt executes DECLARE: it creates table variables and evaluates initializers.
-func (r *run) declareStmt(st *syntax.DeclareStmt) error {
+func (r declarations) declareStmt(st *syntax.DeclareStmt) error {
 	for _, d := range st.Vars {
 		switch {
 		case d.Cursor:
@@ -106,7 +109,7 @@ func (r *run) declareStmt(st *syntax.DeclareStmt) error {
 				return err
 			}
 		default:
-			if table := r.f.tableTypeOf(r, d); table != nil {
+			if table := r.f.tableTypeOf(r.run, d); table != nil {
 				t, err := r.shape(d, func() (*catalog.Table, error) {
 					return copyShape(table.Table, d.Name, r.f.level), nil
 				})
@@ -137,7 +140,7 @@ func (r *run) declareStmt(st *syntax.DeclareStmt) error {
 
 // tableTypeOf returns the table type of a declared variable, or nil for a scalar.
 func (f *frame) tableTypeOf(r *run, d *syntax.VarDecl) *catalog.TableType {
-	vt := r.resolve(f)
+	vt := declarations{r}.resolve(f)
 	if i, ok := f.unit.Declared[d]; ok {
 		return vt.Decls[i].Table
 	}
@@ -154,7 +157,7 @@ func copyShape(t *catalog.Table, name string, level int) *catalog.Table {
 
 // makeTableVar creates a table variable unless it exists: DECLARE in a loop does not empty the
 // variable.
-func (r *run) makeTableVar(name string, t *catalog.Table) error {
+func (r declarations) makeTableVar(name string, t *catalog.Table) error {
 	if r.f.tableVar(name) != nil {
 		return nil
 	}

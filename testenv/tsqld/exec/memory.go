@@ -7,7 +7,7 @@ import (
 )
 
 // store sets the value of a variable. The error is 701.
-func (r *run) store(x *variable, v types.Value) error {
+func (r declarations) store(x *variable, v types.Value) error {
 	n := session.PayloadSize(v)
 	if n <= meter.Small {
 		n = 0

@@ -14,7 +14,7 @@ func (r *run) withResultSets(rs *syntax.ResultSets, do func() error) error {
 	for _, set := range rs.Sets {
 		cols := make([]types.Column, len(set))
 		for i, def := range set {
-			t := r.resolveType(def.Type)
+			t := declarations{r}.resolveType(def.Type)
 			if t.Err != nil {
 				return failure.Compile(t.Err)
 			}

@@ -20,7 +20,7 @@ func (s *Session) changePassword(ctx context.Context, password string) error {
 	var out answer.FirstError
 	err := s.serve(ctx, &out, "ALTER LOGIN", func(r *run) error {
 		f := &frame{kind: batchFrame, unit: rootUnit, schema: s.DefaultSchema(), owner: -1, line: 1}
-		return r.inFrame(f, func() error {
+		return calls{r}.inFrame(f, func() error {
 			return r.settle(nil, r.s.Alter(r.ctx, s.Master(), func(_ *catalog.Database, e *catalog.Edit) error {
 				old := s.OwnLogin()
 				if old == nil {

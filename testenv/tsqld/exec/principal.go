@@ -11,8 +11,11 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
+// identities checks permissions of plans, and executes EXECUTE AS and REVERT.
+type identities struct{ *run }
+
 // impersonationLevel returns the level of EXECUTE AS in the current activation.
-func (r *run) impersonationLevel() int {
+func (r identities) impersonationLevel() int {
 	if r.f.kind == batchFrame {
 		return session.SessionLevel
 	}
@@ -21,7 +24,7 @@ func (r *run) impersonationLevel() int {
 
 // permit checks the permissions that a statement needs. Objects of the owner of the current module
 // need none (ownership chaining).
-func (r *run) permit(uses []compile.Use) error {
+func (r identities) permit(uses []compile.Use) error {
 	s := r.s
 	if len(uses) == 0 || s.Sysadmin() {
 		return nil
@@ -46,7 +49,7 @@ func (r *run) permit(uses []compile.Use) error {
 }
 
 // executeAs executes the statement EXECUTE AS. REVERT or the end of the activation reverts it.
-func (r *run) executeAs(st *syntax.ExecuteAsStmt) error {
+func (r identities) executeAs(st *syntax.ExecuteAsStmt) error {
 	s := r.s
 	if st.Cookie != "" {
 		return mserr.NotSupported("EXECUTE AS WITH COOKIE")
@@ -71,7 +74,7 @@ func (r *run) executeAs(st *syntax.ExecuteAsStmt) error {
 
 // revert executes REVERT. Like in SQL Server it has no effect without an EXECUTE AS in the same
 // activation.
-func (r *run) revert(st *syntax.RevertStmt) error {
+func (r identities) revert(st *syntax.RevertStmt) error {
 	s := r.s
 	if st.Cookie != nil {
 		return mserr.NotSupported("REVERT WITH COOKIE")

@@ -19,10 +19,13 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/unit"
 )
 
+// queries executes SELECT.
+type queries struct{ *run }
+
 // prepare makes the requirements of a plan available: permissions, databases, locks and system row
 // sets. skip tells whether there is an alternative plan for ErrSkipped.
-func (r *run) prepare(n *compile.Needs, skip bool) error {
-	if err := r.permit(n.Uses); err != nil {
+func (r queries) prepare(n *compile.Needs, skip bool) error {
+	if err := (identities{r.run}).permit(n.Uses); err != nil {
 		return err
 	}
 	if len(n.Databases) > 0 {
@@ -45,14 +48,14 @@ func (r *run) prepare(n *compile.Needs, skip bool) error {
 }
 
 // queryPlan returns the cached plan of a query, or compiles the query.
-func (r *run) queryPlan(node syntax.Node, q *syntax.Query, hints []*syntax.Option) (*compile.Plan, error) {
+func (r queries) queryPlan(node syntax.Node, q *syntax.Query, hints []*syntax.Option) (*compile.Plan, error) {
 	key := unit.PlanKey{Node: node, Kind: unit.PlanQuery}
 	_, isStmt := node.(*syntax.SelectStmt)
 	browse := r.s.Options.Browse && isStmt && !r.inserting && !r.inFunction
 	if browse {
 		key.Kind = unit.PlanBrowse
 	}
-	if p := r.f.unit.Find(r.s.Session, scope{r}, key); p != nil {
+	if p := r.f.unit.Find(r.s.Session, scope{r.run}, key); p != nil {
 		return p.(*compile.Plan), nil
 	}
 	compiled := r.compiler().Select
@@ -63,18 +66,18 @@ func (r *run) queryPlan(node syntax.Node, q *syntax.Query, hints []*syntax.Optio
 	if err != nil {
 		return nil, failure.Compile(err)
 	}
-	r.f.unit.Keep(r.s.Session, scope{r}, key, p, &p.Needs)
+	r.f.unit.Keep(r.s.Session, scope{r.run}, key, p, &p.Needs)
 	return p, nil
 }
 
 // selectStmt executes SELECT as a statement.
-func (r *run) selectStmt(st *syntax.SelectStmt) error {
+func (r queries) selectStmt(st *syntax.SelectStmt) error {
 	p, err := r.queryPlan(st, st.Query, st.Hints)
 	if err != nil {
 		return err
 	}
 	if (p.Tables || p.Into != nil) && !r.s.Options.FmtOnly {
-		if err := r.startImplicitly(); err != nil {
+		if err := (transactions{r.run}).startImplicitly(); err != nil {
 			return err
 		}
 	}
@@ -93,7 +96,7 @@ func (r *run) selectStmt(st *syntax.SelectStmt) error {
 // withSequences calls do, which runs a statement that changes at most temporary tables. A statement
 // with NEXT VALUE FOR writes to the databases of its sequences, so that the SQLite transaction must
 // be open before the statement starts.
-func (r *run) withSequences(n *compile.Needs, do func() error) error {
+func (r queries) withSequences(n *compile.Needs, do func() error) error {
 	if n.Sequences {
 		return r.s.Atomic(r.ctx, n.Databases, false, do)
 	}
@@ -102,7 +105,7 @@ func (r *run) withSequences(n *compile.Needs, do func() error) error {
 
 // readable prepares a plan and returns the plan to run. If the sources with READPAST cannot be read
 // now, that is the alternative plan.
-func (r *run) readable(p *compile.Plan) (*compile.Plan, error) {
+func (r queries) readable(p *compile.Plan) (*compile.Plan, error) {
 	skip := p.PastPlan != nil && (!r.s.Tran.Begun || len(p.PastPlan.Databases) == 0)
 	err := r.prepare(&p.Needs, skip)
 	if errors.Is(err, session.ErrSkipped) {
@@ -113,7 +116,7 @@ func (r *run) readable(p *compile.Plan) (*compile.Plan, error) {
 }
 
 // query executes the SQL of a plan.
-func (r *run) query(p *compile.Plan) (*store.Rows, error) {
+func (r queries) query(p *compile.Plan) (*store.Rows, error) {
 	p, err := r.readable(p)
 	if err != nil {
 		return nil, err
@@ -122,8 +125,8 @@ func (r *run) query(p *compile.Plan) (*store.Rows, error) {
 }
 
 // start executes the SQL of a plan that readable has returned.
-func (r *run) start(p *compile.Plan) (*store.Rows, error) {
-	args, err := p.Args(r, nil)
+func (r queries) start(p *compile.Plan) (*store.Rows, error) {
+	args, err := p.Args(r.run, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +138,7 @@ func (r *run) start(p *compile.Plan) (*store.Rows, error) {
 const chunkSize = 2033
 
 // sendRows executes a query and sends its rows to the client.
-func (r *run) sendRows(p *compile.Plan) error {
+func (r queries) sendRows(p *compile.Plan) error {
 	if r.s.Options.FmtOnly {
 		if err := r.columns(p.Columns); err != nil {
 			return err
@@ -190,7 +193,7 @@ func (r *run) sendRows(p *compile.Plan) error {
 }
 
 // sendRow sends a row to the client.
-func (r *run) sendRow(row []types.Value) error {
+func (r queries) sendRow(row []types.Value) error {
 	mark := r.s.Meter().Mark()
 	if n := session.PayloadSize(row...); n > meter.Small {
 		if err := r.s.Meter().Take(encodedSize * n); err != nil {
@@ -207,7 +210,7 @@ func (r *run) sendRow(row []types.Value) error {
 const encodedSize = 4
 
 // sendChunks sends a document in pieces. NULL gives no row.
-func (r *run) sendChunks(v types.Value) (int64, error) {
+func (r queries) sendChunks(v types.Value) (int64, error) {
 	text, ok := v.(string)
 	if !ok {
 		return 0, nil
@@ -231,7 +234,7 @@ func (r *run) sendChunks(v types.Value) (int64, error) {
 
 // assign executes SELECT @a = .... The variables get the values of the last row. Without rows they
 // keep their values.
-func (r *run) assign(p *compile.Plan) error {
+func (r queries) assign(p *compile.Plan) error {
 	rows, err := r.query(p)
 	if err != nil {
 		return err
@@ -258,15 +261,15 @@ func (r *run) assign(p *compile.Plan) error {
 }
 
 // assignRow assigns the values of one row to variables.
-func (r *run) assignRow(assign []compile.Assign, row []types.Value) error {
+func (r queries) assignRow(assign []compile.Assign, row []types.Value) error {
 	for i := range assign {
 		a := &assign[i]
-		v, err := a.Value(r, row)
+		v, err := a.Value(r.run, row)
 		if err != nil {
 			return err
 		}
 		if x := r.f.variable(a.Variable); x != nil {
-			if err := r.store(x, v); err != nil {
+			if err := (declarations{r.run}).store(x, v); err != nil {
 				return err
 			}
 		}
@@ -275,7 +278,7 @@ func (r *run) assignRow(assign []compile.Assign, row []types.Value) error {
 }
 
 // selectInto executes SELECT ... INTO: it creates the table, then inserts the rows.
-func (r *run) selectInto(st *syntax.SelectStmt, p *compile.Plan) error {
+func (r queries) selectInto(st *syntax.SelectStmt, p *compile.Plan) error {
 	into := p.Into
 	t := &catalog.Table{Header: catalog.Header{Name: into.Name, Kind: catalog.KindTable}}
 	for i, c := range p.Columns {
@@ -328,7 +331,7 @@ func (r *run) selectInto(st *syntax.SelectStmt, p *compile.Plan) error {
 		if err != nil {
 			return failure.Compile(err)
 		}
-		n, err = r.apply(dml, nil)
+		n, err = rowChanges{r.run}.apply(dml, nil)
 		return err
 	})
 	if err != nil {
@@ -338,12 +341,12 @@ func (r *run) selectInto(st *syntax.SelectStmt, p *compile.Plan) error {
 }
 
 // selectIntoTemp executes SELECT ... INTO a temporary table.
-func (r *run) selectIntoTemp(st *syntax.SelectStmt, t *catalog.Table, needs *compile.Needs) error {
+func (r queries) selectIntoTemp(st *syntax.SelectStmt, t *catalog.Table, needs *compile.Needs) error {
 	s := r.s
 	if s.Temps[catalog.Fold(t.Name)] != nil && !s.Shadows(t.Name, r.f.outerTemps()) {
 		return mserr.ObjectExists(t.Name)
 	}
-	t, err := r.shape(st, func() (*catalog.Table, error) {
+	t, err := declarations{r.run}.shape(st, func() (*catalog.Table, error) {
 		t.SQLName, t.Temporary, t.ObjectID = session.LocalName(t.Name, r.f.level), true, session.NewLocalID()
 		catalog.Number(t)
 		return t, nil
@@ -366,7 +369,7 @@ func (r *run) selectIntoTemp(st *syntax.SelectStmt, t *catalog.Table, needs *com
 			if err != nil {
 				return failure.Compile(err)
 			}
-			if n, err = r.apply(dml, nil); err != nil && !s.Tran.Begun {
+			if n, err = (rowChanges{r.run}).apply(dml, nil); err != nil && !s.Tran.Begun {
 				s.Temps = s.Temps.Without(t.Name)
 				return errors.Join(err, s.DropLocal(context.WithoutCancel(r.ctx), t))
 			}

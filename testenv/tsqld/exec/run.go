@@ -154,7 +154,7 @@ func (r *run) stmt(st syntax.Stmt) (ctl, error) {
 	case *syntax.WhileStmt:
 		return r.whileStmt(st)
 	case *syntax.TryStmt:
-		return r.try(st)
+		return handlers{r}.try(st)
 	case *syntax.LabelStmt:
 		if session.EqualNames(st.Label, r.gotoLabel) {
 			r.gotoLabel = ""
@@ -178,7 +178,7 @@ func (r *run) stmt(st syntax.Stmt) (ctl, error) {
 	snap, sets, ended := s.inst.Catalog.Snapshot(), r.out.ResultSets(), r.out.Statements()
 	mark := s.Meter().Mark()
 	defer s.Meter().Release(mark)
-	err := r.beginImplicitly(st)
+	err := transactions{r}.beginImplicitly(st)
 	if err != nil {
 		return ctl{}, err
 	}
@@ -231,75 +231,75 @@ func (r *run) simpleStmt(st syntax.Stmt) error {
 	s := r.s
 	switch st := st.(type) {
 	case *syntax.SelectStmt:
-		return r.selectStmt(st)
+		return queries{r}.selectStmt(st)
 	case *syntax.InsertStmt, *syntax.UpdateStmt, *syntax.DeleteStmt, *syntax.MergeStmt:
-		return r.change(st)
+		return rowChanges{r}.change(st)
 	case *syntax.TruncateStmt:
 		return r.definer().Truncate(st)
 	case *syntax.DeclareStmt:
-		return r.declareStmt(st)
+		return declarations{r}.declareStmt(st)
 	case *syntax.SetVarStmt:
-		return r.setVar(st)
+		return settings{r}.setVar(st)
 	case *syntax.ExecStmt:
-		return r.execStmt(st)
+		return calls{r}.execStmt(st)
 	case *syntax.PrintStmt:
-		return r.print(st)
+		return handlers{r}.print(st)
 	case *syntax.RaiserrorStmt:
-		return r.raiserror(st)
+		return handlers{r}.raiserror(st)
 	case *syntax.ThrowStmt:
-		return r.throw(st)
+		return handlers{r}.throw(st)
 	case *syntax.WaitForStmt:
 		return r.waitFor(st)
 	case *syntax.BeginTranStmt:
-		return r.beginTran(st)
+		return transactions{r}.beginTran(st)
 	case *syntax.CommitStmt:
-		return r.commitTran(st)
+		return transactions{r}.commitTran(st)
 	case *syntax.RollbackStmt:
-		return r.rollbackTran(st)
+		return transactions{r}.rollbackTran(st)
 	case *syntax.SaveTranStmt:
-		return r.saveTran(st)
+		return transactions{r}.saveTran(st)
 	case *syntax.DeclareCursorStmt:
-		return r.declareCursor(st)
+		return cursors{r}.declareCursor(st)
 	case *syntax.OpenStmt:
-		return r.openCursor(st)
+		return cursors{r}.openCursor(st)
 	case *syntax.FetchStmt:
-		return r.fetch(st)
+		return cursors{r}.fetch(st)
 	case *syntax.CloseStmt:
-		return r.closeCursor(st)
+		return cursors{r}.closeCursor(st)
 	case *syntax.DeallocateStmt:
-		return r.deallocate(st)
+		return cursors{r}.deallocate(st)
 	}
 	s.RowCount = 0
 	switch st := st.(type) {
 	case *syntax.SetOptionStmt:
-		return r.published(r.setOptions(st))
+		return settings{r}.published(settings{r}.setOptions(st))
 	case *syntax.SetValueStmt:
-		return r.published(r.setValue(st))
+		return settings{r}.published(settings{r}.setValue(st))
 	case *syntax.SetIsolationStmt:
-		return r.published(r.setIsolation(st))
+		return settings{r}.published(settings{r}.setIsolation(st))
 	case *syntax.SetIdentityInsertStmt:
-		return r.setIdentityInsert(st)
+		return settings{r}.setIdentityInsert(st)
 	case *syntax.SetStatisticsStmt:
 		if st.On {
 			return mserr.NotSupported("SET STATISTICS %s ON", st.Options[0])
 		}
 		return nil
 	case *syntax.UseStmt:
-		return r.use(st.Database.Name)
+		return settings{r}.use(st.Database.Name)
 	case *syntax.ExecuteAsStmt:
-		return r.executeAs(st)
+		return identities{r}.executeAs(st)
 	case *syntax.RevertStmt:
-		return r.revert(st)
+		return identities{r}.revert(st)
 	case *syntax.KillStmt:
 		return r.kill(st)
 	case *syntax.CheckpointStmt:
 		return nil // there are no delayed writes
 	case *syntax.ReconfigureStmt:
-		return r.systemExecutor().Reconfigure()
+		return systemCalls{r}.systemExecutor().Reconfigure()
 	case *syntax.UnsupportedStmt:
 		return mserr.NotSupported("%s", st.What)
 	case *syntax.InsertBulkStmt:
-		return r.prepareBulk(st)
+		return rowChanges{r}.prepareBulk(st)
 	}
 	return r.define(st)
 }
@@ -337,7 +337,7 @@ func (r *run) settle(st syntax.Stmt, err error) error {
 	}
 	s.LastError, s.RowCount = f.Err.Number, 0
 	f.Reach = failure.Under(f.Err, f.From, s.Options.XactAbort, s.Options.AnsiWarnings)
-	if f.Reach > failure.EndStatement && f.Reach < failure.EndTransaction && r.inTrigger() {
+	if f.Reach > failure.EndStatement && f.Reach < failure.EndTransaction && (triggers{r}).inTrigger() {
 		f.Reach = failure.EndTransaction // an error that ends a trigger ends its statement, the batch and the transaction
 	}
 	catching := r.tries

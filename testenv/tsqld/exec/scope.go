@@ -48,7 +48,7 @@ func (c scope) IdentityInsert(t *catalog.Table) bool {
 func (c scope) Locale() types.Locale { return c.r.s.Options.Locale }
 
 // FiringInstead implements [compile.Scope].
-func (c scope) FiringInstead() int32 { return c.r.firingInstead() }
+func (c scope) FiringInstead() int32 { return triggers{c.r}.firingInstead() }
 
 // FunctionDepth implements [compile.Scope].
 func (c scope) FunctionDepth() int { return c.r.s.functionDepth }

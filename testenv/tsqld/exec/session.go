@@ -37,7 +37,7 @@ func (s *Session) Batch(ctx context.Context, text string, sink answer.Sink) erro
 		if err != nil {
 			return r.reject(err)
 		}
-		return r.batch(u)
+		return calls{r}.batch(u)
 	})
 }
 

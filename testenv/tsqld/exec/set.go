@@ -12,17 +12,20 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
+// settings executes SET and USE.
+type settings struct{ *run }
+
 // setVar executes SET @v = x and its compound forms.
-func (r *run) setVar(st *syntax.SetVarStmt) error {
+func (r settings) setVar(st *syntax.SetVarStmt) error {
 	if st.Cursor != nil {
-		return r.setCursor(st)
+		return cursors{r.run}.setCursor(st)
 	}
 	v := r.f.variable(st.Name)
 	if v == nil {
 		return failure.Compile(mserr.UndeclaredVariable(st.Name))
 	}
 	if v.isCur {
-		return r.assignCursor(v, st)
+		return cursors{r.run}.assignCursor(v, st)
 	}
 	e := st.Value
 	if st.Op != syntax.OpNone {
@@ -34,7 +37,7 @@ func (r *run) setVar(st *syntax.SetVarStmt) error {
 	if err != nil {
 		return err
 	}
-	if err := r.store(v, val); err != nil {
+	if err := (declarations{r.run}).store(v, val); err != nil {
 		return err
 	}
 	r.s.RowCount = 1
@@ -42,13 +45,13 @@ func (r *run) setVar(st *syntax.SetVarStmt) error {
 }
 
 // published makes the change by a SET statement visible to other sessions. It returns err.
-func (r *run) published(err error) error {
+func (r settings) published(err error) error {
 	r.s.PublishState()
 	return err
 }
 
 // setOptions executes SET option ON|OFF.
-func (r *run) setOptions(st *syntax.SetOptionStmt) error {
+func (r settings) setOptions(st *syntax.SetOptionStmt) error {
 	s := r.s
 	inModule := r.f.kind == procFrame || r.f.kind == functionFrame
 	for _, name := range st.Options {
@@ -70,7 +73,7 @@ func (r *run) setOptions(st *syntax.SetOptionStmt) error {
 var deadlockWords = map[string]int{"LOW": -5, "NORMAL": 0, "HIGH": 5}
 
 // setValue executes SET option value.
-func (r *run) setValue(st *syntax.SetValueStmt) error {
+func (r settings) setValue(st *syntax.SetValueStmt) error {
 	s := r.s
 	switch st.Option {
 	case "LOCK_TIMEOUT", "ROWCOUNT", "DATEFIRST", "TEXTSIZE", "QUERY_GOVERNOR_COST_LIMIT":
@@ -156,7 +159,7 @@ func (s *Session) setNumber(option string, n int64) error {
 }
 
 // setDeadlockPriority executes SET DEADLOCK_PRIORITY.
-func (r *run) setDeadlockPriority(st *syntax.SetValueStmt) error {
+func (r settings) setDeadlockPriority(st *syntax.SetValueStmt) error {
 	v, t, err := r.eval(st.Value)
 	if err != nil {
 		return err
@@ -176,13 +179,13 @@ func (r *run) setDeadlockPriority(st *syntax.SetValueStmt) error {
 }
 
 // setIsolation executes SET TRANSACTION ISOLATION LEVEL.
-func (r *run) setIsolation(st *syntax.SetIsolationStmt) error {
+func (r settings) setIsolation(st *syntax.SetIsolationStmt) error {
 	r.s.Options.Isolation = st.Level
 	return nil
 }
 
 // setIdentityInsert executes SET IDENTITY_INSERT.
-func (r *run) setIdentityInsert(st *syntax.SetIdentityInsertStmt) error {
+func (r settings) setIdentityInsert(st *syntax.SetIdentityInsertStmt) error {
 	s := r.s
 	var d *catalog.Database
 	t := r.localTable(st.Table.Last())
@@ -225,7 +228,7 @@ func (r *run) setIdentityInsert(st *syntax.SetIdentityInsertStmt) error {
 }
 
 // use executes USE.
-func (r *run) use(name string) error {
+func (r settings) use(name string) error {
 	s := r.s
 	if r.f.kind == procFrame || r.f.kind == functionFrame {
 		return mserr.New(154, 15, "a USE database statement is not allowed in a procedure, function or trigger.")
@@ -241,7 +244,7 @@ func (r *run) use(name string) error {
 }
 
 // switchDatabase changes the current database and notifies the client.
-func (r *run) switchDatabase(d *catalog.Database) error {
+func (r settings) switchDatabase(d *catalog.Database) error {
 	s := r.s
 	old := s.Database()
 	if err := s.Enter(d.ID); err != nil {

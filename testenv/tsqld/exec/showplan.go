@@ -59,7 +59,7 @@ func setsShowPlan(u *unit.Unit) bool {
 
 // ShowPlan returns the plan of a batch, and runs nothing of it
 // (https://learn.microsoft.com/sql/t-sql/statements/set-showplan-xml-transact-sql).
-func (r *run) showPlan(u *unit.Unit) error {
+func (r queries) showPlan(u *unit.Unit) error {
 	d := r.s.DatabaseByID(r.s.DatabaseID)
 	if d != nil && !r.s.MayDatabase("SHOWPLAN") {
 		return mserr.DatabasePermission("SHOWPLAN", d.Name)
@@ -72,7 +72,7 @@ func (r *run) showPlan(u *unit.Unit) error {
 	if err := r.s.Meter().Take(len(doc)); err != nil {
 		return err
 	}
-	err = r.sendAll(showPlanColumn, [][]types.Value{{string(doc)}})
+	err = systemCalls{r.run}.sendAll(showPlanColumn, [][]types.Value{{string(doc)}})
 	return err
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // materialize fills the temporary table of a system row set.
-func (r *run) materialize(ref *compile.SystemRef) error {
+func (r queries) materialize(ref *compile.SystemRef) error {
 	s := r.s
 	t := ref.Table
 	d := s.DatabaseByID(ref.DatabaseID)

@@ -16,9 +16,12 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/unit"
 )
 
+// systemCalls calls system procedures.
+type systemCalls struct{ *run }
+
 // callSystemIn calls a system procedure. The procedure runs in the database of its qualified name
 // (documentation of EXECUTE and of sp_executesql: EXEC db.sys.sp_executesql runs in db).
-func (r *run) callSystemIn(name *syntax.ObjectName, p *sysproc.Procedure, args []callArg) (int32, error) {
+func (r systemCalls) callSystemIn(name *syntax.ObjectName, p *sysproc.Procedure, args []callArg) (int32, error) {
 	if name.Database() == "" && name.Server() == "" {
 		return r.callSystem(p, args)
 	}
@@ -37,9 +40,9 @@ func (r *run) callSystemIn(name *syntax.ObjectName, p *sysproc.Procedure, args [
 }
 
 // callSystem calls a system procedure.
-func (r *run) callSystem(p *sysproc.Procedure, args []callArg) (int32, error) {
+func (r systemCalls) callSystem(p *sysproc.Procedure, args []callArg) (int32, error) {
 	if p.Raw {
-		return rawProcedures[p.Name](r, args)
+		return rawProcedures[p.Name](calls{r.run}, args)
 	}
 	if p.Text != nil {
 		if strings.HasPrefix(p.Name, "xp_") { // extended procedures ignore the names of parameters
@@ -99,42 +102,42 @@ func bindSystem(p *sysproc.Procedure, s *Session, args []callArg) (sysproc.Argum
 
 // callText calls a system procedure that is written in T-SQL. The procedure runs in the current
 // database with the permissions of the caller, without an ownership chain.
-func (r *run) callText(p *catalog.Procedure, args []callArg) (int32, error) {
-	if r.nesting() >= maxNesting {
+func (r systemCalls) callText(p *catalog.Procedure, args []callArg) (int32, error) {
+	if (calls{r.run}).nesting() >= maxNesting {
 		return 0, mserr.NestingLevel(maxNesting)
 	}
 	u, err := unit.Procedure(p)
 	if err != nil {
 		return 0, err
 	}
-	f := &frame{kind: procFrame, unit: u, name: p.Name, schema: r.s.DefaultSchema(), owner: -1, nestLevel: r.nesting() + 1}
-	err = r.inFrame(f, func() error {
+	f := &frame{kind: procFrame, unit: u, name: p.Name, schema: r.s.DefaultSchema(), owner: -1, nestLevel: calls{r.run}.nesting() + 1}
+	err = calls{r.run}.inFrame(f, func() error {
 		r.s.EnterModule(&p.Module)
-		return r.callBody(f, args)
+		return calls{r.run}.callBody(f, args)
 	})
-	if err = r.endScope(f, err); err != nil {
+	if err = (calls{r.run}).endScope(f, err); err != nil {
 		return 0, err
 	}
-	return f.status, r.returnOutputs(f, args)
+	return f.status, calls{r.run}.returnOutputs(f, args)
 }
 
 // rawProcedures are the system procedures that get the unchanged arguments.
-var rawProcedures map[string]func(r *run, args []callArg) (int32, error)
+var rawProcedures map[string]func(r calls, args []callArg) (int32, error)
 
 // init fills the table. A composite literal would be an initialization cycle, because the methods
 // refer to the table.
 func init() {
-	rawProcedures = map[string]func(r *run, args []callArg) (int32, error){
-		"sp_executesql": (*run).executeSQL, "sp_prepare": (*run).prepareStatement, "sp_execute": (*run).executePrepared,
-		"sp_prepexec": (*run).prepareAndExecute, "sp_unprepare": (*run).unprepare,
-		"xp_regread": (*run).readRegistry, "xp_instance_regread": (*run).readRegistry,
+	rawProcedures = map[string]func(r calls, args []callArg) (int32, error){
+		"sp_executesql": calls.executeSQL, "sp_prepare": calls.prepareStatement, "sp_execute": calls.executePrepared,
+		"sp_prepexec": calls.prepareAndExecute, "sp_unprepare": calls.unprepare,
+		"xp_regread": calls.readRegistry, "xp_instance_regread": calls.readRegistry,
 	}
 }
 
 // readRegistry executes xp_regread and xp_instance_regread @rootkey, @key, @value_name, @value
 // OUTPUT, 'no_output'. There is no registry, so that no value is found: the variable keeps its
 // value, and a message is sent unless 'no_output' is given.
-func (r *run) readRegistry(args []callArg) (int32, error) {
+func (r calls) readRegistry(args []callArg) (int32, error) {
 	if len(args) < 2 || len(args) > 5 {
 		return 1, mserr.New(22001, 16, "Error executing extended stored procedure: Invalid Parameter")
 	}
@@ -146,8 +149,8 @@ func (r *run) readRegistry(args []callArg) (int32, error) {
 }
 
 // systemExecutor returns the executor of system procedures in the current activation.
-func (r *run) systemExecutor() *sysproc.Executor {
-	return sysproc.New(r.ctx, r.s.Session, systemHost{r}, &r.s.inst.library, r.env.Objects, r.definer(), r.f.schema)
+func (r systemCalls) systemExecutor() *sysproc.Executor {
+	return sysproc.New(r.ctx, r.s.Session, systemHost{r.run}, &r.s.inst.library, r.env.Objects, r.definer(), r.f.schema)
 }
 
 // systemHost is a run as package sysproc needs it.
@@ -158,7 +161,7 @@ func (h systemHost) Info(m *mserr.Error) error { return h.r.info(m) }
 
 // Result implements [sysproc.Interpreter].
 func (h systemHost) Result(cols []types.Column, rows [][]types.Value) error {
-	return h.r.sendAll(cols, rows)
+	return systemCalls{h.r}.sendAll(cols, rows)
 }
 
 // Report implements [sysproc.Interpreter].
@@ -169,7 +172,7 @@ func (h systemHost) LocalTable(name string) *catalog.Table { return h.r.localTab
 
 // FirstResult implements [sysproc.Interpreter].
 func (h systemHost) FirstResult(text, params string) ([]types.Column, error) {
-	return h.r.firstResult(text, params)
+	return systemCalls{h.r}.firstResult(text, params)
 }
 
 // InScope implements [sysproc.Interpreter].
@@ -188,7 +191,7 @@ type describedBatch struct{ r *run }
 
 // Declare implements [Scope].
 func (b describedBatch) Declare(name string, ref *syntax.TypeRef) error {
-	t := b.r.resolveType(ref)
+	t := declarations{b.r}.resolveType(ref)
 	switch {
 	case t.Err != nil:
 		return t.Err
@@ -208,7 +211,7 @@ func (b describedBatch) VariableType(name string) (types.Type, bool) {
 func (b describedBatch) Compiler() *compile.Compiler { return b.r.compiler() }
 
 // sendAll sends a result set.
-func (r *run) sendAll(cols []types.Column, rows [][]types.Value) error {
+func (r systemCalls) sendAll(cols []types.Column, rows [][]types.Value) error {
 	if err := r.columns(cols); err != nil {
 		return err
 	}
@@ -221,7 +224,7 @@ func (r *run) sendAll(cols []types.Column, rows [][]types.Value) error {
 }
 
 // firstResult returns the columns of the first result set of a batch, or nil if it has none.
-func (r *run) firstResult(text, params string) ([]types.Column, error) {
+func (r systemCalls) firstResult(text, params string) ([]types.Column, error) {
 	parsed, err := r.s.inst.units.Dynamic(r.s.Meter(), text, params, r.s.Options.QuotedIdentifier)
 	if err != nil {
 		return nil, err
@@ -247,7 +250,7 @@ func (r *run) firstResult(text, params string) ([]types.Column, error) {
 
 // describeQuery compiles a query of a batch and returns its columns, or nil if the query only
 // assigns variables.
-func (r *run) describeQuery(parsed *unit.Unit, q *syntax.SelectStmt, text, params string) ([]types.Column, error) {
+func (r systemCalls) describeQuery(parsed *unit.Unit, q *syntax.SelectStmt, text, params string) ([]types.Column, error) {
 	u := &unit.Unit{Text: text, Params: parsed.Params, Decls: parsed.Decls, Body: []syntax.Stmt{q}}
 	args := make([]callArg, len(u.Params))
 	for i, p := range u.Params {
@@ -256,8 +259,8 @@ func (r *run) describeQuery(parsed *unit.Unit, q *syntax.SelectStmt, text, param
 	saved := r.s.Options.FmtOnly
 	r.s.Options.FmtOnly = true
 	defer func() { r.s.Options.FmtOnly = saved }()
-	got, err := r.collect(func() error {
-		code, err := r.dynamicUnit(u, text, params, args)
+	got, err := calls{r.run}.collect(func() error {
+		code, err := calls{r.run}.dynamicUnit(u, text, params, args)
 		if err == nil && code != 0 { // the error was sent before
 			err = mserr.BatchNotAnalyzed()
 		}

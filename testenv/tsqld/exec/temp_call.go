@@ -7,7 +7,7 @@ import (
 )
 
 // callTempProcedure executes EXECUTE #name.
-func (r *run) callTempProcedure(name *syntax.ObjectName, args []callArg) (result, error) {
+func (r calls) callTempProcedure(name *syntax.ObjectName, args []callArg) (result, error) {
 	p := r.s.TempProcedures[catalog.Fold(name.Last())]
 	if p == nil {
 		return result{}, mserr.NoProcedure(name.String())

@@ -16,6 +16,9 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/unit"
 )
 
+// transactions executes statements that begin and end transactions.
+type transactions struct{ *run }
+
 // beginRead prepares a read of databases by the unit u outside a statement transaction. skip tells
 // whether there is an alternative plan for ErrSkipped. within tells whether the read is part of a
 // SQLite transaction, which it may begin: the databases must then be locked, because the
@@ -42,7 +45,7 @@ func (s *Session) beginRead(ctx context.Context, n *compile.Needs, u *unit.Unit,
 
 // updateConflict returns error 3960 in place of SQLite's error about a write to a database that
 // another session has changed since the snapshot was taken.
-func (r *run) updateConflict(dml *compile.DML, err error) error {
+func (r transactions) updateConflict(dml *compile.DML, err error) error {
 	s := r.s
 	if !s.Tran.Snapshot || !errors.Is(err, store.ErrBusy) {
 		return err
@@ -104,7 +107,7 @@ func (s *Session) commit(r *run) error {
 }
 
 // notifyTransaction notifies the client of a change of the transaction.
-func (r *run) notifyTransaction(kind answer.EnvKind) error {
+func (r transactions) notifyTransaction(kind answer.EnvKind) error {
 	return r.out.EnvChange(answer.EnvChange{Kind: kind, Descriptor: r.s.Tran.ID})
 }
 
@@ -115,12 +118,12 @@ func (s *Session) begin(r *run, name string) error {
 		return nil
 	}
 	s.StartTransaction(name)
-	return r.notifyTransaction(answer.EnvBeginTran)
+	return transactions{r}.notifyTransaction(answer.EnvBeginTran)
 }
 
 // tranName evaluates the name of a transaction or savepoint. Without a name it returns "". Like SQL
 // Server it truncates names to 32 characters.
-func (r *run) tranName(e syntax.Expr) (string, error) {
+func (r transactions) tranName(e syntax.Expr) (string, error) {
 	if e == nil {
 		return "", nil
 	}
@@ -144,7 +147,7 @@ func truncateName(s string) string {
 }
 
 // beginTran executes BEGIN TRANSACTION.
-func (r *run) beginTran(st *syntax.BeginTranStmt) error {
+func (r transactions) beginTran(st *syntax.BeginTranStmt) error {
 	if st.Distributed {
 		return mserr.NotSupported("BEGIN DISTRIBUTED TRANSACTION")
 	}
@@ -158,18 +161,18 @@ func (r *run) beginTran(st *syntax.BeginTranStmt) error {
 	if err := r.startImplicitly(); err != nil {
 		return err
 	}
-	err = r.s.begin(r, name)
+	err = r.s.begin(r.run, name)
 	r.scopeToBatch()
 	return err
 }
 
 // startImplicitly begins a transaction under SET IMPLICIT_TRANSACTIONS ON, if none is open. The
 // statement that calls it is one that begins a transaction.
-func (r *run) startImplicitly() error {
+func (r transactions) startImplicitly() error {
 	if !r.s.Options.ImplicitTransactions || r.s.Tran.Level > 0 || r.inFunction {
 		return nil
 	}
-	if err := r.s.begin(r, ""); err != nil {
+	if err := r.s.begin(r.run, ""); err != nil {
 		return err
 	}
 	r.s.Tran.Implicit = true
@@ -180,7 +183,7 @@ func (r *run) startImplicitly() error {
 // beginImplicitly begins the transaction of a statement that begins one whatever it does. The list
 // is that of "SET IMPLICIT_TRANSACTIONS (Transact-SQL)". Others begin theirs after compiling:
 // SELECT if it selects from a table, and INSERT, UPDATE, DELETE and MERGE.
-func (r *run) beginImplicitly(st syntax.Stmt) error {
+func (r transactions) beginImplicitly(st syntax.Stmt) error {
 	if !r.s.Options.ImplicitTransactions || r.s.Tran.Level > 0 {
 		return nil
 	}
@@ -199,7 +202,7 @@ func (r *run) beginImplicitly(st syntax.Stmt) error {
 }
 
 // commitTran executes COMMIT.
-func (r *run) commitTran(*syntax.CommitStmt) error {
+func (r transactions) commitTran(*syntax.CommitStmt) error {
 	s := r.s
 	s.RowCount = 0
 	switch {
@@ -214,11 +217,11 @@ func (r *run) commitTran(*syntax.CommitStmt) error {
 			return err
 		}
 	}
-	return s.commit(r)
+	return s.commit(r.run)
 }
 
 // rollbackTran executes ROLLBACK.
-func (r *run) rollbackTran(st *syntax.RollbackStmt) error {
+func (r transactions) rollbackTran(st *syntax.RollbackStmt) error {
 	s := r.s
 	name, err := r.tranName(st.Name)
 	if err != nil {
@@ -235,11 +238,11 @@ func (r *run) rollbackTran(st *syntax.RollbackStmt) error {
 	case name != "" && !session.EqualNames(name, s.Tran.Name):
 		return s.RollbackTo(name) // fails: there is no such savepoint
 	}
-	return s.rollback(r)
+	return s.rollback(r.run)
 }
 
 // saveTran executes SAVE TRANSACTION.
-func (r *run) saveTran(st *syntax.SaveTranStmt) error {
+func (r transactions) saveTran(st *syntax.SaveTranStmt) error {
 	name, err := r.tranName(st.Name)
 	if err != nil {
 		return err

@@ -17,7 +17,7 @@ func (s *Session) Begin(ctx context.Context, isolation Isolation, name string, s
 		if isolation != 0 {
 			s.Options.Isolation = syntax.Isolation(isolation)
 		}
-		return r.reportManagerError(s.begin(r, name))
+		return transactions{r}.reportManagerError(s.begin(r, name))
 	})
 }
 
@@ -26,15 +26,15 @@ func (s *Session) Commit(ctx context.Context, sink answer.Sink) error {
 	return s.serve(ctx, sink, "COMMIT TRANSACTION", func(r *run) error {
 		switch {
 		case s.Tran.Level == 0:
-			return r.reportManagerError(mserr.CommitWithoutBegin())
+			return transactions{r}.reportManagerError(mserr.CommitWithoutBegin())
 		case s.Tran.Doomed:
-			return r.reportManagerError(mserr.Uncommittable())
+			return transactions{r}.reportManagerError(mserr.Uncommittable())
 		case s.Tran.Level == 1:
-			if err := r.soleInTransaction(endsTransaction); err != nil {
-				return errors.Join(r.reportManagerError(err), s.rollback(r))
+			if err := (transactions{r}).soleInTransaction(endsTransaction); err != nil {
+				return errors.Join(transactions{r}.reportManagerError(err), s.rollback(r))
 			}
 		}
-		return r.reportManagerError(s.commit(r))
+		return transactions{r}.reportManagerError(s.commit(r))
 	})
 }
 
@@ -44,11 +44,11 @@ func (s *Session) Rollback(ctx context.Context, name string, sink answer.Sink) e
 	return s.serve(ctx, sink, "ROLLBACK TRANSACTION", func(r *run) error {
 		switch {
 		case s.Tran.Level == 0:
-			return r.reportManagerError(mserr.RollbackWithoutBegin())
+			return transactions{r}.reportManagerError(mserr.RollbackWithoutBegin())
 		case name != "" && (s.HasSavepoint(name) || !session.EqualNames(name, s.Tran.Name)):
-			return r.reportManagerError(s.RollbackTo(name))
+			return transactions{r}.reportManagerError(s.RollbackTo(name))
 		}
-		return r.reportManagerError(s.rollback(r))
+		return transactions{r}.reportManagerError(s.rollback(r))
 	})
 }
 
@@ -56,16 +56,16 @@ func (s *Session) Rollback(ctx context.Context, name string, sink answer.Sink) e
 func (s *Session) Save(ctx context.Context, name string, sink answer.Sink) error {
 	return s.serve(ctx, sink, "SAVE TRANSACTION", func(r *run) error {
 		if s.Tran.Level > 0 {
-			if err := r.soleInTransaction(setsSavepoint); err != nil {
-				return errors.Join(r.reportManagerError(err), s.rollback(r))
+			if err := (transactions{r}).soleInTransaction(setsSavepoint); err != nil {
+				return errors.Join(transactions{r}.reportManagerError(err), s.rollback(r))
 			}
 		}
-		return r.reportManagerError(s.SetSavepoint(ctx, name))
+		return transactions{r}.reportManagerError(s.SetSavepoint(ctx, name))
 	})
 }
 
 // reportManagerError sends the error of a transaction manager request.
-func (r *run) reportManagerError(err error) error {
+func (r transactions) reportManagerError(err error) error {
 	if err == nil {
 		return nil
 	}

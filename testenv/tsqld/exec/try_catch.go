@@ -11,8 +11,11 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
+// handlers executes TRY, THROW, RAISERROR and PRINT.
+type handlers struct{ *run }
+
 // try executes BEGIN TRY ... END CATCH.
-func (r *run) try(st *syntax.TryStmt) (ctl, error) {
+func (r handlers) try(st *syntax.TryStmt) (ctl, error) {
 	r.tries++
 	r.f.tries++
 	c, err := r.list(st.Try)
@@ -32,12 +35,12 @@ func (r *run) try(st *syntax.TryStmt) (ctl, error) {
 
 // catches reports whether a failure that reaches the current frame ends here. TRY blocks do not
 // catch errors of compilation of their own scope.
-func (r *run) catches(f *failure.Error) bool {
+func (r handlers) catches(f *failure.Error) bool {
 	return f.Pending && (f.From != failure.AtCompile || f.Frame != r.f)
 }
 
 // throw executes THROW.
-func (r *run) throw(st *syntax.ThrowStmt) error {
+func (r handlers) throw(st *syntax.ThrowStmt) error {
 	if st.Number == nil {
 		if r.s.caught == nil {
 			return mserr.ThrowOutsideCatch()
@@ -118,7 +121,7 @@ func clampState(v types.Value) uint8 {
 }
 
 // raiserror executes RAISERROR.
-func (r *run) raiserror(st *syntax.RaiserrorStmt) error {
+func (r handlers) raiserror(st *syntax.RaiserrorStmt) error {
 	severity, err := r.value(st.Severity, types.IntType)
 	if err != nil {
 		return err
@@ -164,7 +167,7 @@ func (r *run) raiserror(st *syntax.RaiserrorStmt) error {
 
 // raisedText returns number and text of RAISERROR's message, and the severity in the definition of
 // the message.
-func (r *run) raisedText(
+func (r handlers) raisedText(
 	st *syntax.RaiserrorStmt, class int64, state uint8,
 ) (number int32, text string, own uint8, err error) {
 	v, t, err := r.eval(st.Message)
@@ -198,7 +201,7 @@ func (r *run) raisedText(
 }
 
 // print executes PRINT.
-func (r *run) print(st *syntax.PrintStmt) error {
+func (r handlers) print(st *syntax.PrintStmt) error {
 	v, err := r.value(st.X, types.NVarCharMax)
 	if err != nil {
 		return err

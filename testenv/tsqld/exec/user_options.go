@@ -20,7 +20,7 @@ var isolationNames = map[syntax.Isolation]string{
 
 // userOptions executes DBCC USEROPTIONS: it shows the options that are set, in the order of the
 // documentation.
-func (r *run) userOptions() error {
+func (r queries) userOptions() error {
 	o := &r.s.Options
 	text := types.NVarCharOf(128)
 	if err := r.columns([]types.Column{

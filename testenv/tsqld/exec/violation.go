@@ -14,7 +14,7 @@ import (
 )
 
 // violation returns SQL Server's message for a constraint error of SQLite.
-func (r *run) violation(dml *compile.DML, rt *compile.Run, err error) error {
+func (r rowChanges) violation(dml *compile.DML, rt *compile.Run, err error) error {
 	var ce *store.ConstraintError
 	if !errors.As(err, &ce) {
 		return err
@@ -39,7 +39,7 @@ const shadow = "shadow"
 
 // insertedKey returns the duplicate key value of a failed INSERT. SQLite does not report the value,
 // so that the INSERT is repeated into a temporary table.
-func (r *run) insertedKey(
+func (r rowChanges) insertedKey(
 	dml *compile.DML, rt *compile.Run, d *catalog.Database, t *catalog.Table, ix *catalog.Index,
 ) string {
 	cols, ts := session.KeyColumns(t, ix)
@@ -61,7 +61,7 @@ func (r *run) insertedKey(
 	if dml.IgnoreDups {
 		sql, _, _ = strings.Cut(sql, " ON CONFLICT (")
 	}
-	args, err := apply.Args(r, rt)
+	args, err := apply.Args(r.run, rt)
 	if err != nil {
 		return session.UnknownKey
 	}
@@ -105,7 +105,7 @@ func (r *run) insertedKey(
 
 // foreignKeyMessage returns message 547 for a foreign key. SQLite does not report which key was
 // violated, so that the failed statement is repeated with a deferred check.
-func (r *run) foreignKeyMessage(
+func (r rowChanges) foreignKeyMessage(
 	dml *compile.DML, rt *compile.Run, d *catalog.Database, t *catalog.Table, ce error,
 ) error {
 	tables := []string{t.SQLName}
