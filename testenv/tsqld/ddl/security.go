@@ -397,7 +397,7 @@ func (r security) member(d *catalog.Database, role *catalog.Principal, name stri
 	})
 }
 
-// ServerRole executes ALTER SERVER ROLE.
+// serverRole executes ALTER SERVER ROLE.
 func (r security) serverRole(st *syntax.RoleStmt) error {
 	s := r.s
 	name := catalog.Fold(st.Name.Name)

@@ -355,7 +355,7 @@ func (r calls) nesting() int {
 	return r.f.nestLevel
 }
 
-// EndScope handles an error that ends only the activation f: it sets the status of f and returns
+// endScope handles an error that ends only the activation f: it sets the status of f and returns
 // nil. It returns other errors unchanged.
 func (r calls) endScope(f *frame, err error) error {
 	var fail *failure.Error

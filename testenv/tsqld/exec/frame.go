@@ -52,7 +52,7 @@ type variable struct {
 	isCur  bool
 }
 
-// TableVar is a table variable or a table-valued parameter.
+// tableVar is a table variable or a table-valued parameter.
 type tableVar struct {
 	name     string
 	table    *catalog.Table
@@ -63,7 +63,7 @@ type tableVar struct {
 // variable returns the variable with a name, or nil.
 func (f *frame) variable(name string) *variable { return f.vars[catalog.Fold(name)] }
 
-// TableVar returns the table variable with a name, or nil.
+// tableVar returns the table variable with a name, or nil.
 func (f *frame) tableVar(name string) *tableVar { return f.tables[catalog.Fold(name)] }
 
 // declare adds a scalar variable.

@@ -57,7 +57,7 @@ func setsShowPlan(u *unit.Unit) bool {
 	return ok && len(set.Options) == 1 && set.Options[0] == "SHOWPLAN_XML"
 }
 
-// ShowPlan returns the plan of a batch, and runs nothing of it
+// showPlan returns the plan of a batch, and runs nothing of it
 // (https://learn.microsoft.com/sql/t-sql/statements/set-showplan-xml-transact-sql).
 func (r queries) showPlan(u *unit.Unit) error {
 	d := r.s.DatabaseByID(r.s.DatabaseID)

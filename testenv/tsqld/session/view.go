@@ -124,7 +124,7 @@ func (s *View) SetPriority(priority int) {
 	s.Server.Locks.SetPriority(s.Locks, priority)
 }
 
-// ContextValue is a value of SESSION_CONTEXT.
+// contextValue is a value of SESSION_CONTEXT.
 type contextValue struct {
 	val      types.Value // sql_variant
 	readOnly bool

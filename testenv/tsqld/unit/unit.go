@@ -64,12 +64,12 @@ type PlanKey struct {
 type PlanKind uint8
 
 const (
-	PlanQuery PlanKind = iota
-	PlanScalar
-	PlanCondition
-	PlanChange
-	PlanBrowse // query in browse mode
-	PlanCursor
+	PlanQuery     PlanKind = iota // a query
+	PlanScalar                    // an expression
+	PlanCondition                 // the condition of IF or WHILE
+	PlanChange                    // a statement that changes rows
+	PlanBrowse                    // query in browse mode
+	PlanCursor                    // a step of a cursor
 )
 
 // maxVariants limits the number of plans of one node. Sessions in different databases, or with
