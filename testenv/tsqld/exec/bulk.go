@@ -98,7 +98,7 @@ func (r rowChanges) bulk(load BulkLoad) error {
 		return mserr.New(4002, 16,
 			"The incoming tabular data stream (TDS) protocol stream is incorrect. The stream ended unexpectedly.")
 	}
-	if err := (transactions{r.run}).startImplicitly(); err != nil {
+	if err := transactions(r).startImplicitly(); err != nil {
 		return err
 	}
 	n, err := r.load(target, load)
@@ -143,7 +143,7 @@ func (r rowChanges) load(target *bulkTarget, load BulkLoad) (n int64, err error)
 		})
 	}
 	if dml.Database == 0 {
-		err = queries{r.run}.withSequences(&dml.Needs, func() error { return r.changeLocalRows(dml, do) })
+		err = queries(r).withSequences(&dml.Needs, func() error { return r.changeLocalRows(dml, do) })
 		return n, err
 	}
 	d := r.s.DatabaseByID(dml.Database)
@@ -160,11 +160,11 @@ func (r rowChanges) load(target *bulkTarget, load BulkLoad) (n int64, err error)
 		err = r.s.Atomic(r.ctx, dml.Databases, true, insert)
 		return n, err
 	}
-	fire := triggers{r.run}.withTriggers(dml, func() (int64, error) {
+	fire := triggers(r).withTriggers(dml, func() (int64, error) {
 		err := insert()
 		return n, err
 	})
-	err = triggers{r.run}.inTransaction(func() error { return r.s.Atomic(r.ctx, dml.Databases, true, fire) })
+	err = triggers(r).inTransaction(func() error { return r.s.Atomic(r.ctx, dml.Databases, true, fire) })
 	return n, err
 }
 

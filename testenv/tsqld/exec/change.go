@@ -28,13 +28,13 @@ func (r rowChanges) change(st syntax.Stmt) error {
 		}
 	}
 	if ref := currentOf(st); ref != nil {
-		return cursors{r.run}.changeCurrent(st, ref)
+		return cursors(r).changeCurrent(st, ref)
 	}
 	dml, err := r.changePlan(st, false)
 	if err != nil {
 		return err
 	}
-	if err := (transactions{r.run}).startImplicitly(); err != nil {
+	if err := transactions(r).startImplicitly(); err != nil {
 		return err
 	}
 	n, err := r.changeBy(dml, nil)
@@ -130,13 +130,13 @@ func (r rowChanges) changeBy(dml *compile.DML, row []types.Value) (n int64, err 
 	}
 	switch {
 	case dml.Database == 0 && dml.IntoDatabase == 0:
-		err = queries{r.run}.withSequences(&dml.Needs, func() error { return r.changeLocal(dml, do) })
+		err = queries(r).withSequences(&dml.Needs, func() error { return r.changeLocal(dml, do) })
 	case dml.Fires:
-		fire := triggers{r.run}.withTriggers(dml, func() (int64, error) {
+		fire := triggers(r).withTriggers(dml, func() (int64, error) {
 			err := do()
 			return n, err
 		})
-		err = triggers{r.run}.inTransaction(func() error { return r.s.AtomicPast(r.ctx, dml.Databases, r.past(dml), true, fire) })
+		err = triggers(r).inTransaction(func() error { return r.s.AtomicPast(r.ctx, dml.Databases, r.past(dml), true, fire) })
 	default:
 		err = r.s.AtomicPast(r.ctx, dml.Databases, r.past(dml), isMultiStatement(dml), do)
 	}
@@ -159,7 +159,7 @@ func (r rowChanges) past(dml *compile.DML) []int {
 
 // changeNoRows executes a statement that finds no rows because of READPAST.
 func (r rowChanges) changeNoRows(dml *compile.DML) error {
-	if err := (identities{r.run}).permit(dml.Uses); err != nil {
+	if err := identities(r).permit(dml.Uses); err != nil {
 		return err
 	}
 	if dml.Output == nil {
@@ -247,7 +247,7 @@ func (r rowChanges) changeLocal(dml *compile.DML, do func() error) error {
 // apply runs the SQLite statements of a plan and returns the number of changed rows.
 func (r rowChanges) apply(dml *compile.DML, row []types.Value) (int64, error) {
 	s := r.s
-	if err := (identities{r.run}).permit(dml.Uses); err != nil {
+	if err := identities(r).permit(dml.Uses); err != nil {
 		return 0, err
 	}
 	if len(dml.Databases) > 0 && !s.Tran.Begun {
@@ -256,7 +256,7 @@ func (r rowChanges) apply(dml *compile.DML, row []types.Value) (int64, error) {
 		}
 	}
 	for i := range dml.System {
-		if err := (queries{r.run}).materialize(&dml.System[i]); err != nil {
+		if err := queries(r).materialize(&dml.System[i]); err != nil {
 			return 0, err
 		}
 	}
@@ -277,11 +277,11 @@ func (r rowChanges) apply(dml *compile.DML, row []types.Value) (int64, error) {
 	}
 	change := r.changeRows
 	if dml.Position != nil {
-		change = cursors{r.run}.changePositioned
+		change = cursors(r).changePositioned
 	}
 	n, err := change(dml, rt)
 	if err != nil {
-		err = errors.Join(r.violation(dml, rt, transactions{r.run}.updateConflict(dml, err)), r.finishSpool(dml, rt))
+		err = errors.Join(r.violation(dml, rt, transactions(r).updateConflict(dml, err)), r.finishSpool(dml, rt))
 		if dml.IntoFirst && s.Conn.InTransaction() {
 			err = errors.Join(err, s.Conn.RollbackTo(intoSavepoint), s.Conn.ReleaseSavepoint(intoSavepoint))
 		}
@@ -367,7 +367,7 @@ func (r rowChanges) changeRows(dml *compile.DML, rt *compile.Run) (n int64, err 
 		}
 	}
 	for _, in := range dml.Instead {
-		k, err := triggers{r.run}.transitionRows(in, rt)
+		k, err := triggers(r).transitionRows(in, rt)
 		if err != nil {
 			return 0, err
 		}
@@ -454,7 +454,7 @@ func (r rowChanges) step(st *compile.Statement, rt *compile.Run) (int64, error) 
 // outputRows sends the rows of OUTPUT. The rows are collected first, because a statement that fails
 // later must not send any.
 func (r rowChanges) outputRows(dml *compile.DML, rt *compile.Run) (int64, error) {
-	all, err := triggers{r.run}.collectRows(&dml.Output.Statement, rt)
+	all, err := triggers(r).collectRows(&dml.Output.Statement, rt)
 	if err != nil {
 		return 0, err
 	}
@@ -481,7 +481,7 @@ func (r rowChanges) assignFrom(dml *compile.DML, rt *compile.Run) error {
 	}
 	defer rows.Close()
 	for rows.Next() {
-		if err := (queries{r.run}).assignRow(dml.Assign, rows.Row()); err != nil {
+		if err := queries(r).assignRow(dml.Assign, rows.Row()); err != nil {
 			return err
 		}
 	}

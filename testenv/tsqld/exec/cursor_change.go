@@ -30,7 +30,7 @@ func (r cursors) changeCurrent(st syntax.Stmt, ref *syntax.CursorRef) error {
 	if err := c.CheckChange(); err != nil {
 		return err
 	}
-	dml, err := rowChanges{r.run}.changePlan(st, c.Optimistic())
+	dml, err := rowChanges(r).changePlan(st, c.Optimistic())
 	if err != nil {
 		return err
 	}
@@ -48,10 +48,10 @@ func (r cursors) changeCurrent(st syntax.Stmt, ref *syntax.CursorRef) error {
 	if err != nil {
 		return err
 	}
-	if err := (transactions{r.run}).startImplicitly(); err != nil {
+	if err := transactions(r).startImplicitly(); err != nil {
 		return err
 	}
-	n, err := rowChanges{r.run}.changeBy(dml, identity)
+	n, err := rowChanges(r).changeBy(dml, identity)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (r cursors) changePositioned(dml *compile.DML, rt *compile.Run) (int64, err
 	p := dml.Position
 	rowID := []types.Value{rt.Row[0]}
 	if p.NewRowID.SQL != "" {
-		rows, err := triggers{r.run}.collectRows(&p.NewRowID, rt)
+		rows, err := triggers(r).collectRows(&p.NewRowID, rt)
 		if err != nil {
 			return 0, err
 		}
@@ -76,7 +76,7 @@ func (r cursors) changePositioned(dml *compile.DML, rt *compile.Run) (int64, err
 			rowID = rows[0]
 		}
 	}
-	n, err := rowChanges{r.run}.changeRows(dml, rt)
+	n, err := rowChanges(r).changeRows(dml, rt)
 	if err != nil {
 		return 0, err
 	}
@@ -91,7 +91,7 @@ func (r cursors) changePositioned(dml *compile.DML, rt *compile.Run) (int64, err
 		return n, nil
 	}
 	rt.Row[0] = rowID[0]
-	rows, err := triggers{r.run}.collectRows(&p.Read, rt)
+	rows, err := triggers(r).collectRows(&p.Read, rt)
 	if err != nil {
 		return 0, err
 	}

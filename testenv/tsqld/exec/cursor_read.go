@@ -166,7 +166,7 @@ func (r cursors) fetchInto(c *boundCursor, into []string, row []types.Value) err
 		if err != nil {
 			return err
 		}
-		if err := (declarations{r.run}).store(v, val); err != nil {
+		if err := declarations(r).store(v, val); err != nil {
 			return err
 		}
 	}

@@ -41,11 +41,11 @@ func (r calls) batch(u *unit.Unit) error {
 	f := &frame{kind: batchFrame, unit: u, schema: s.DefaultSchema(), owner: -1, identity: s.batchIdentity}
 	defer func() { s.batchIdentity = f.identity }()
 	return r.inFrame(f, func() error {
-		if err := (declarations{r.run}).variables(f); err != nil {
+		if err := declarations(r).variables(f); err != nil {
 			return r.settle(nil, failure.Compile(err))
 		}
 		if s.Options.ShowPlan && !setsShowPlan(u) {
-			return r.settle(nil, queries{r.run}.showPlan(u))
+			return r.settle(nil, queries(r).showPlan(u))
 		}
 		_, err := r.list(u.Body)
 		return err
@@ -221,7 +221,7 @@ func statusOf(code int32) result { return result{int64(code), types.IntType} }
 // call calls a procedure or scalar function by name.
 func (r calls) call(name *syntax.ObjectName, args []callArg) (result, error) {
 	if p := r.s.inst.library.Find(name); p != nil {
-		code, err := systemCalls{r.run}.callSystemIn(name, p, args)
+		code, err := systemCalls(r).callSystemIn(name, p, args)
 		return statusOf(code), err
 	}
 	if module.IsTemporary(name.Last()) {
@@ -240,7 +240,7 @@ func (r calls) call(name *syntax.ObjectName, args []callArg) (result, error) {
 		return statusOf(code), err
 	case *catalog.Function:
 		if o.Kind == catalog.KindScalarFunction {
-			return functions{r.run}.callFunctionByExec(d, o, args)
+			return functions(r).callFunctionByExec(d, o, args)
 		}
 		return result{}, mserr.NotProcedure(o.Name, "table valued function")
 	case *catalog.Table:
@@ -321,7 +321,7 @@ func (r calls) callBody(f *frame, args []callArg) error {
 	if err := r.bind(f, f.name, args); err != nil {
 		return withProcName(err, f.name)
 	}
-	if err := (declarations{r.run}).variables(f); err != nil {
+	if err := declarations(r).variables(f); err != nil {
 		return failure.Compile(err)
 	}
 	_, err := r.list(f.unit.Body)
@@ -373,7 +373,7 @@ func (r calls) bind(f *frame, proc string, args []callArg) error {
 	if len(params) > module.MaxParameters || len(args) > module.MaxParameters {
 		return mserr.TooManyParametersIn("EXECUTE", module.MaxParameters)
 	}
-	resolved := declarations{r.run}.resolve(f)
+	resolved := declarations(r).resolve(f)
 	if len(params) == 0 && len(args) > 0 {
 		return mserr.NoParameters(proc)
 	}
@@ -481,7 +481,7 @@ func (r calls) bindTable(f *frame, p *syntax.Param, tt *catalog.TableType, a *ca
 	}
 	tv := &tableVar{name: p.Name, readOnly: true}
 	if source == nil { // an omitted table-valued parameter is an empty table
-		t, err := declarations{r.run}.shape(p, func() (*catalog.Table, error) { return copyShape(tt.Table, p.Name, f.level), nil })
+		t, err := declarations(r).shape(p, func() (*catalog.Table, error) { return copyShape(tt.Table, p.Name, f.level), nil })
 		if err != nil {
 			return err
 		}
@@ -533,7 +533,7 @@ func (r calls) returnOutputs(f *frame, args []callArg) error {
 		}
 		if a.target.typ.ID == 0 { // a remote call: the variable gets the type of the parameter
 			a.target.typ = p.typ
-			if err := (declarations{r.run}).store(a.target, p.val); err != nil {
+			if err := declarations(r).store(a.target, p.val); err != nil {
 				return err
 			}
 			continue
@@ -542,7 +542,7 @@ func (r calls) returnOutputs(f *frame, args []callArg) error {
 		if err != nil {
 			return failure.Originated(argumentError(err, p.typ, a.target.typ), failure.AtArgument)
 		}
-		if err := (declarations{r.run}).store(a.target, v); err != nil {
+		if err := declarations(r).store(a.target, v); err != nil {
 			return err
 		}
 	}
@@ -606,7 +606,7 @@ func (r calls) dynamicUnit(u *unit.Unit, text, params string, args []callArg) (i
 		if err := r.bindDynamic(f, text, params, args); err != nil {
 			return err
 		}
-		if err := (declarations{r.run}).variables(f); err != nil {
+		if err := declarations(r).variables(f); err != nil {
 			return failure.Compile(err)
 		}
 		_, err := r.list(u.Body)

@@ -93,7 +93,7 @@ func (r triggers) inTransaction(fn func() error) error {
 	case s.Tran.Level > 1: // the trigger has begun a transaction
 		s.Tran.Level--
 		s.Tran.Unseen = false
-		return transactions{r.run}.notifyTransaction(answer.EnvBeginTran)
+		return transactions(r).notifyTransaction(answer.EnvBeginTran)
 	}
 	return s.CommitWork()
 }
@@ -243,7 +243,7 @@ func (r triggers) runTrigger(x *firing) error {
 	if f := r.innermostTrigger(); f != nil && f.procID == tr.ObjectID && (tr.InsteadOf || !d.Options.RecursiveTriggers) {
 		return nil
 	}
-	if (calls{r.run}).nesting() >= maxNesting {
+	if calls(r).nesting() >= maxNesting {
 		return mserr.NestingLevel(maxNesting)
 	}
 	u, st, err := triggerUnit(tr)
@@ -254,9 +254,9 @@ func (r triggers) runTrigger(x *firing) error {
 	h := x.parent.Head()
 	f := &frame{
 		kind: procFrame, fired: &activation{insteadOf: tr.InsteadOf, updated: x.updated}, unit: u, name: tr.Name,
-		procID: tr.ObjectID, schema: d.SchemaByID(h.SchemaID).Name, owner: d.Owner(x.parent), nestLevel: calls{r.run}.nesting() + 1,
+		procID: tr.ObjectID, schema: d.SchemaByID(h.SchemaID).Name, owner: d.Owner(x.parent), nestLevel: calls(r).nesting() + 1,
 	}
-	err = calls{r.run}.inFrame(f, func() error {
+	err = calls(r).inFrame(f, func() error {
 		s.DatabaseID = d.ID
 		module := tr.Module()
 		s.EnterModule(module)
@@ -268,9 +268,9 @@ func (r triggers) runTrigger(x *firing) error {
 			return err
 		}
 		s.RowCount = x.statement
-		return calls{r.run}.callBody(f, nil)
+		return calls(r).callBody(f, nil)
 	})
-	if err = (calls{r.run}).endScope(f, err); err != nil {
+	if err = calls(r).endScope(f, err); err != nil {
 		return err
 	}
 	switch {
@@ -316,7 +316,7 @@ func (r triggers) declareTransitions(st *syntax.CreateTriggerStmt, x *firing) er
 		node syntax.Node
 		rows [][]types.Value
 	}{{"inserted", st.Name, x.inserted}, {"deleted", st.Table, x.deleted}} {
-		shape, err := declarations{r.run}.shape(t.node, func() (*catalog.Table, error) {
+		shape, err := declarations(r).shape(t.node, func() (*catalog.Table, error) {
 			return transitionShape(x.table, t.name, f.level, x.trigger.InsteadOf), nil
 		})
 		if err != nil {

@@ -118,7 +118,7 @@ func (r functions) enterFunction(
 	d *catalog.Database, fn *catalog.Function, args []types.Value, result func(f *frame) error,
 ) error {
 	s := r.s
-	if (calls{r.run}).nesting() >= maxNesting {
+	if calls(r).nesting() >= maxNesting {
 		return mserr.NestingLevel(maxNesting)
 	}
 	u, err := functionUnit(fn)
@@ -131,7 +131,7 @@ func (r functions) enterFunction(
 	}
 	f := &frame{
 		kind: functionFrame, unit: u, name: fn.Name, procID: fn.ObjectID, schema: schema, owner: d.Owner(fn),
-		nestLevel: calls{r.run}.nesting() + 1,
+		nestLevel: calls(r).nesting() + 1,
 	}
 	savedRows, savedError, savedNow, savedIn, savedTries := s.RowCount, s.LastError, s.StatementTime, r.inFunction, r.tries
 	s.functionDepth++
@@ -144,10 +144,10 @@ func (r functions) enterFunction(
 		s.functionDepth--
 		s.RowCount, s.LastError, s.StatementTime, r.inFunction, r.tries = savedRows, savedError, savedNow, savedIn, savedTries
 	}()
-	err = calls{r.run}.inFrame(f, func() error {
+	err = calls(r).inFrame(f, func() error {
 		s.DatabaseID = d.ID
 		s.EnterModule(&fn.Module)
-		resolved := declarations{r.run}.resolve(f)
+		resolved := declarations(r).resolve(f)
 		for i, p := range u.Params {
 			if err := resolved.Params[i].Err; err != nil {
 				return err
@@ -166,11 +166,11 @@ func (r functions) enterFunction(
 			if err != nil {
 				return err
 			}
-			if err := (declarations{r.run}).makeTableVar(u.TableVar, t); err != nil {
+			if err := declarations(r).makeTableVar(u.TableVar, t); err != nil {
 				return err
 			}
 		}
-		if err := (declarations{r.run}).variables(f); err != nil {
+		if err := declarations(r).variables(f); err != nil {
 			return err
 		}
 		if _, err := r.list(u.Body); err != nil {

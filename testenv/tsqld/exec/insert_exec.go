@@ -25,7 +25,7 @@ func (r rowChanges) insertExec(st *syntax.InsertStmt, src *syntax.InsertExec) er
 	if st.Top != nil {
 		return mserr.NotSupported("INSERT TOP ... EXEC")
 	}
-	if err := (transactions{r.run}).startImplicitly(); err != nil {
+	if err := transactions(r).startImplicitly(); err != nil {
 		return err
 	}
 	own := s.Tran.Level == 0
@@ -34,7 +34,7 @@ func (r rowChanges) insertExec(st *syntax.InsertStmt, src *syntax.InsertExec) er
 	}
 	rows := int64(0)
 	err := func() error {
-		sets, err := calls{r.run}.collect(func() error { return calls{r.run}.execStmt(src.Exec) })
+		sets, err := calls(r).collect(func() error { return calls(r).execStmt(src.Exec) })
 		if err != nil {
 			return err
 		}
@@ -104,9 +104,9 @@ func (r rowChanges) insertRows(
 	}
 	switch {
 	case dml.Database == 0:
-		err = queries{r.run}.withSequences(&dml.Needs, func() error { return r.changeLocalRows(dml, do) })
+		err = queries(r).withSequences(&dml.Needs, func() error { return r.changeLocalRows(dml, do) })
 	case dml.Fires:
-		err = r.s.Atomic(r.ctx, dml.Databases, true, triggers{r.run}.withTriggers(dml, func() (int64, error) {
+		err = r.s.Atomic(r.ctx, dml.Databases, true, triggers(r).withTriggers(dml, func() (int64, error) {
 			err := do()
 			return n, err
 		}))

@@ -25,7 +25,7 @@ type queries struct{ *run }
 // prepare makes the requirements of a plan available: permissions, databases, locks and system row
 // sets. skip tells whether there is an alternative plan for ErrSkipped.
 func (r queries) prepare(n *compile.Needs, skip bool) error {
-	if err := (identities{r.run}).permit(n.Uses); err != nil {
+	if err := identities(r).permit(n.Uses); err != nil {
 		return err
 	}
 	if len(n.Databases) > 0 {
@@ -77,7 +77,7 @@ func (r queries) selectStmt(st *syntax.SelectStmt) error {
 		return err
 	}
 	if (p.Tables || p.Into != nil) && !r.s.Options.FmtOnly {
-		if err := (transactions{r.run}).startImplicitly(); err != nil {
+		if err := transactions(r).startImplicitly(); err != nil {
 			return err
 		}
 	}
@@ -269,7 +269,7 @@ func (r queries) assignRow(assign []compile.Assign, row []types.Value) error {
 			return err
 		}
 		if x := r.f.variable(a.Variable); x != nil {
-			if err := (declarations{r.run}).store(x, v); err != nil {
+			if err := declarations(r).store(x, v); err != nil {
 				return err
 			}
 		}
@@ -331,7 +331,7 @@ func (r queries) selectInto(st *syntax.SelectStmt, p *compile.Plan) error {
 		if err != nil {
 			return failure.Compile(err)
 		}
-		n, err = rowChanges{r.run}.apply(dml, nil)
+		n, err = rowChanges(r).apply(dml, nil)
 		return err
 	})
 	if err != nil {
@@ -346,7 +346,7 @@ func (r queries) selectIntoTemp(st *syntax.SelectStmt, t *catalog.Table, needs *
 	if s.Temps[catalog.Fold(t.Name)] != nil && !s.Shadows(t.Name, r.f.outerTemps()) {
 		return mserr.ObjectExists(t.Name)
 	}
-	t, err := declarations{r.run}.shape(st, func() (*catalog.Table, error) {
+	t, err := declarations(r).shape(st, func() (*catalog.Table, error) {
 		t.SQLName, t.Temporary, t.ObjectID = session.LocalName(t.Name, r.f.level), true, session.NewLocalID()
 		catalog.Number(t)
 		return t, nil
@@ -369,7 +369,7 @@ func (r queries) selectIntoTemp(st *syntax.SelectStmt, t *catalog.Table, needs *
 			if err != nil {
 				return failure.Compile(err)
 			}
-			if n, err = (rowChanges{r.run}).apply(dml, nil); err != nil && !s.Tran.Begun {
+			if n, err = rowChanges(r).apply(dml, nil); err != nil && !s.Tran.Begun {
 				s.Temps = s.Temps.Without(t.Name)
 				return errors.Join(err, s.DropLocal(context.WithoutCancel(r.ctx), t))
 			}

@@ -35,7 +35,7 @@ func (r triggers) sequenceFunc(key string) (store.Func, error) {
 	}
 	if places == 1 {
 		return func(*meter.Meter, []types.Value) (types.Value, error) {
-			return rowChanges{r.run}.nextSequence(d, object)
+			return rowChanges(r).nextSequence(d, object)
 		}, nil
 	}
 	return func(*meter.Meter, []types.Value) (types.Value, error) {
@@ -43,7 +43,7 @@ func (r triggers) sequenceFunc(key string) (store.Func, error) {
 			shared.remaining--
 			return shared.v, nil
 		}
-		v, err := rowChanges{r.run}.nextSequence(d, object)
+		v, err := rowChanges(r).nextSequence(d, object)
 		if r.sequenceValues == nil {
 			r.sequenceValues = map[string]*sharedValue{}
 		}

@@ -18,14 +18,14 @@ type settings struct{ *run }
 // setVar executes SET @v = x and its compound forms.
 func (r settings) setVar(st *syntax.SetVarStmt) error {
 	if st.Cursor != nil {
-		return cursors{r.run}.setCursor(st)
+		return cursors(r).setCursor(st)
 	}
 	v := r.f.variable(st.Name)
 	if v == nil {
 		return failure.Compile(mserr.UndeclaredVariable(st.Name))
 	}
 	if v.isCur {
-		return cursors{r.run}.assignCursor(v, st)
+		return cursors(r).assignCursor(v, st)
 	}
 	e := st.Value
 	if st.Op != syntax.OpNone {
@@ -37,7 +37,7 @@ func (r settings) setVar(st *syntax.SetVarStmt) error {
 	if err != nil {
 		return err
 	}
-	if err := (declarations{r.run}).store(v, val); err != nil {
+	if err := declarations(r).store(v, val); err != nil {
 		return err
 	}
 	r.s.RowCount = 1

@@ -72,7 +72,7 @@ func (r queries) showPlan(u *unit.Unit) error {
 	if err := r.s.Meter().Take(len(doc)); err != nil {
 		return err
 	}
-	err = systemCalls{r.run}.sendAll(showPlanColumn, [][]types.Value{{string(doc)}})
+	err = systemCalls(r).sendAll(showPlanColumn, [][]types.Value{{string(doc)}})
 	return err
 }
 

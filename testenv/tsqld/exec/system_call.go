@@ -42,7 +42,7 @@ func (r systemCalls) callSystemIn(name *syntax.ObjectName, p *sysproc.Procedure,
 // callSystem calls a system procedure.
 func (r systemCalls) callSystem(p *sysproc.Procedure, args []callArg) (int32, error) {
 	if p.Raw {
-		return rawProcedures[p.Name](calls{r.run}, args)
+		return rawProcedures[p.Name](calls(r), args)
 	}
 	if p.Text != nil {
 		if strings.HasPrefix(p.Name, "xp_") { // extended procedures ignore the names of parameters
@@ -103,22 +103,22 @@ func bindSystem(p *sysproc.Procedure, s *Session, args []callArg) (sysproc.Argum
 // callText calls a system procedure that is written in T-SQL. The procedure runs in the current
 // database with the permissions of the caller, without an ownership chain.
 func (r systemCalls) callText(p *catalog.Procedure, args []callArg) (int32, error) {
-	if (calls{r.run}).nesting() >= maxNesting {
+	if calls(r).nesting() >= maxNesting {
 		return 0, mserr.NestingLevel(maxNesting)
 	}
 	u, err := unit.Procedure(p)
 	if err != nil {
 		return 0, err
 	}
-	f := &frame{kind: procFrame, unit: u, name: p.Name, schema: r.s.DefaultSchema(), owner: -1, nestLevel: calls{r.run}.nesting() + 1}
-	err = calls{r.run}.inFrame(f, func() error {
+	f := &frame{kind: procFrame, unit: u, name: p.Name, schema: r.s.DefaultSchema(), owner: -1, nestLevel: calls(r).nesting() + 1}
+	err = calls(r).inFrame(f, func() error {
 		r.s.EnterModule(&p.Module)
-		return calls{r.run}.callBody(f, args)
+		return calls(r).callBody(f, args)
 	})
-	if err = (calls{r.run}).endScope(f, err); err != nil {
+	if err = calls(r).endScope(f, err); err != nil {
 		return 0, err
 	}
-	return f.status, calls{r.run}.returnOutputs(f, args)
+	return f.status, calls(r).returnOutputs(f, args)
 }
 
 // rawProcedures are the system procedures that get the unchanged arguments.
@@ -259,8 +259,8 @@ func (r systemCalls) describeQuery(parsed *unit.Unit, q *syntax.SelectStmt, text
 	saved := r.s.Options.FmtOnly
 	r.s.Options.FmtOnly = true
 	defer func() { r.s.Options.FmtOnly = saved }()
-	got, err := calls{r.run}.collect(func() error {
-		code, err := calls{r.run}.dynamicUnit(u, text, params, args)
+	got, err := calls(r).collect(func() error {
+		code, err := calls(r).dynamicUnit(u, text, params, args)
 		if err == nil && code != 0 { // the error was sent before
 			err = mserr.BatchNotAnalyzed()
 		}
