@@ -21,7 +21,7 @@ type Answer struct {
 }
 
 // New returns an answer without output.
-func New(sink Sink) *Answer { return &Answer{sink: sink} }
+func New(sink Sink) Answer { return Answer{sink: sink} }
 
 // Collect calls do and collects its result sets. Messages and changes of the session still go to
 // the client. The rows are on the account m. The error is that of do, or 701.

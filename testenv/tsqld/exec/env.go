@@ -21,7 +21,7 @@ var _ builtin.Env = (*env)(nil)
 // newRun returns the execution of a request.
 func newRun(ctx context.Context, s *Session, out answer.Sink) *run {
 	r := &run{s: s, ctx: ctx, out: answer.New(out)}
-	r.env = &env{sysfunc.New(s.Session, current{r}), r}
+	r.env = env{sysfunc.New(s.Session, current{r}), r}
 	return r
 }
 

@@ -26,7 +26,7 @@ func (s *Session) localFunction(key string) (store.Func, error) {
 	if r == nil {
 		return nil, nil
 	}
-	if fn, err := compile.EnvFunc(r.env, key); fn != nil || err != nil {
+	if fn, err := compile.EnvFunc(&r.env, key); fn != nil || err != nil {
 		return fn, err
 	}
 	switch {

@@ -18,9 +18,9 @@ import (
 type run struct {
 	s   *Session
 	ctx context.Context
-	out *answer.Answer
+	out answer.Answer
 	f   *frame
-	env *env
+	env env
 
 	tries          int                     // open TRY blocks in all frames
 	gotoLabel      string                  // target label of a GOTO in progress; "" otherwise

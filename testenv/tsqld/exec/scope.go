@@ -81,7 +81,7 @@ func (r *run) Variable(name string) types.Value {
 }
 
 // Env implements [compile.Frame].
-func (r *run) Env() builtin.Env { return r.env }
+func (r *run) Env() builtin.Env { return &r.env }
 
 // Meter implements [compile.Frame].
 func (r *run) Meter() *meter.Meter { return r.s.Meter() }
