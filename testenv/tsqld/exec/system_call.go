@@ -204,7 +204,7 @@ func (b describedBatch) Declare(name string, ref *syntax.TypeRef) error {
 
 // VariableType implements [Scope].
 func (b describedBatch) VariableType(name string) (types.Type, bool) {
-	return scope{b.r}.Variable(name)
+	return scope(b).Variable(name)
 }
 
 // Compiler implements [Scope].
