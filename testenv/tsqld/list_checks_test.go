@@ -203,7 +203,7 @@ func (s *listServer) watch(r *listRun) (stop func()) {
 // listSink takes the output of a batch and remembers its first error.
 type listSink struct{ first *mserr.Error }
 
-// Message implements [exec.Sink].
+// Message implements [answer.Sink].
 func (s *listSink) Message(m *mserr.Error) error {
 	if m.Class > 10 && s.first == nil {
 		s.first = m
@@ -211,22 +211,22 @@ func (s *listSink) Message(m *mserr.Error) error {
 	return nil
 }
 
-// Columns implements [exec.Sink].
+// Columns implements [answer.Sink].
 func (s *listSink) Columns([]types.Column) error { return nil }
 
-// Row implements [exec.Sink].
+// Row implements [answer.Sink].
 func (s *listSink) Row([]types.Value) error { return nil }
 
-// Done implements [exec.Sink].
+// Done implements [answer.Sink].
 func (s *listSink) Done(answer.Done) error { return nil }
 
-// ReturnStatus implements [exec.Sink].
+// ReturnStatus implements [answer.Sink].
 func (s *listSink) ReturnStatus(int32) error { return nil }
 
-// ReturnValue implements [exec.Sink].
+// ReturnValue implements [answer.Sink].
 func (s *listSink) ReturnValue(int, string, types.Type, types.Value) error { return nil }
 
-// EnvChange implements [exec.Sink].
+// EnvChange implements [answer.Sink].
 func (s *listSink) EnvChange(answer.EnvChange) error { return nil }
 
 // fewElements is from which number of elements on lists are long enough for times to be measured.

@@ -90,7 +90,7 @@ func (s *sink) discards() bool {
 	return s.discarding
 }
 
-// Columns implements [exec.Sink].
+// Columns implements [answer.Sink].
 func (s *sink) Columns(cols []types.Column) error {
 	if s.discards() {
 		return nil
@@ -103,7 +103,7 @@ func (s *sink) Columns(cols []types.Column) error {
 	return s.write(enc.AppendOrigins(enc.AppendColMetadata(nil)))
 }
 
-// Row implements [exec.Sink].
+// Row implements [answer.Sink].
 func (s *sink) Row(vals []types.Value) error {
 	if s.discards() {
 		return nil
@@ -123,7 +123,7 @@ func (s *sink) Row(vals []types.Value) error {
 	return s.write(b)
 }
 
-// Done implements [exec.Sink].
+// Done implements [answer.Sink].
 func (s *sink) Done(d answer.Done) error {
 	s.enc = nil
 	if s.discards() {
@@ -168,7 +168,7 @@ func (s *sink) Message(m *mserr.Error) error {
 	return s.write(tds.AppendMessage(nil, m, pipeHost, s.c.version))
 }
 
-// ReturnStatus implements [exec.Sink].
+// ReturnStatus implements [answer.Sink].
 func (s *sink) ReturnStatus(code int32) error {
 	if s.discards() {
 		return nil
@@ -177,7 +177,7 @@ func (s *sink) ReturnStatus(code int32) error {
 	return s.write(tds.AppendReturnStatus(nil, code))
 }
 
-// ReturnValue implements [exec.Sink].
+// ReturnValue implements [answer.Sink].
 func (s *sink) ReturnValue(ordinal int, name string, t types.Type, v types.Value) error {
 	if s.discards() {
 		return nil
@@ -189,7 +189,7 @@ func (s *sink) ReturnValue(ordinal int, name string, t types.Type, v types.Value
 	return s.write(b)
 }
 
-// EnvChange implements [exec.Sink]. It sends the change even after an attention.
+// EnvChange implements [answer.Sink]. It sends the change even after an attention.
 func (s *sink) EnvChange(e answer.EnvChange) error {
 	var b []byte
 	switch e.Kind {
@@ -214,8 +214,8 @@ func (s *sink) EnvChange(e answer.EnvChange) error {
 	return s.write(b)
 }
 
-// OthersInTransaction implements [exec.Companion]. The client counts the requests whose answers it
-// has not read to the end.
+// OthersInTransaction implements [answer.Companion]. The client counts the requests whose answers
+// it has not read to the end.
 func (s *sink) OthersInTransaction(descriptor uint64) bool {
 	g := s.c.group
 	return g != nil && (s.req != nil && s.req.tran != nil && s.req.tran.Outstanding > 1 || g.othersIn(s.c, descriptor))

@@ -17,7 +17,7 @@ type turn struct {
 	crowded chan struct{}
 }
 
-// acquire waits for the turn. killed ends the wait with [exec.ErrKilled].
+// acquire waits for the turn. killed ends the wait with [session.ErrKilled].
 func (t *turn) acquire(ctx context.Context, killed <-chan struct{}) error {
 	t.mu.Lock()
 	if !t.held {

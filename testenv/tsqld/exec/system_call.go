@@ -189,7 +189,7 @@ func (h systemHost) InScope(do func(s sysproc.Scope) error) error {
 // describedBatch is the scope of a batch that is compiled and not executed.
 type describedBatch struct{ r *run }
 
-// Declare implements [Scope].
+// Declare implements [sysproc.Scope].
 func (b describedBatch) Declare(name string, ref *syntax.TypeRef) error {
 	t := declarations{b.r}.resolveType(ref)
 	switch {
@@ -202,12 +202,12 @@ func (b describedBatch) Declare(name string, ref *syntax.TypeRef) error {
 	return nil
 }
 
-// VariableType implements [Scope].
+// VariableType implements [sysproc.Scope].
 func (b describedBatch) VariableType(name string) (types.Type, bool) {
 	return scope(b).Variable(name)
 }
 
-// Compiler implements [Scope].
+// Compiler implements [sysproc.Scope].
 func (b describedBatch) Compiler() *compile.Compiler { return b.r.compiler() }
 
 // sendAll sends a result set.
