@@ -43,6 +43,9 @@ func TestMain(m *testing.M) {
 		}
 		main()
 	}
+	if os.Getenv(envBeServer) != "" {
+		os.Exit(beServer())
+	}
 	if err := os.Setenv(contexts.EnvFile, os.DevNull); err != nil { // not those of the person who tests; processes inherit it
 		panic(err)
 	}
