@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/jobagent/jobagent/agent/pacing"
 	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/controldb"
 )
@@ -72,9 +73,10 @@ type Config struct {
 	Metrics *metrics.Agent
 }
 
-// slowPollInterval is how often state that changes rarely is polled: new schedules, and drift under
-// load.
-func (c Config) slowPollInterval() time.Duration { return 3 * c.PollIdle }
+// polls returns the intervals that decide when the agent calls the control database.
+func (c Config) polls() pacing.Polls {
+	return pacing.Polls{Active: c.PollActive, Idle: c.PollIdle, Lease: c.Lease}
+}
 
 // claimTimeout is how long workers may take no task before the queued ones are returned.
 func (c Config) claimTimeout() time.Duration { return 10 * c.PollIdle }

@@ -10,13 +10,10 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/agent/internal/backoff"
+	"github.com/jobagent/jobagent/agent/pacing"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets"
 )
-
-// outcomesPerCall bounds one call of complete_tasks. A batch of this size is some 100 kB of JSON,
-// and more if scripts print much.
-const outcomesPerCall = 1000
 
 // report is the result of a task: the outcome of an attempt, or the answer to a resolution.
 type report struct {
@@ -184,7 +181,7 @@ func (o *outbox) gathered() bool {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return len(o.waiting) >= max(1, o.cfg.MaxConcurrentTargets*3/4) ||
+	return pacing.Enough(len(o.waiting), o.cfg.MaxConcurrentTargets) ||
 		slices.ContainsFunc(o.waiting, func(r report) bool { return r.resolution != nil })
 }
 
@@ -257,7 +254,7 @@ func (o *outbox) deliver(ctx context.Context) (more bool, err error) {
 func (o *outbox) begin() []report {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	batch := o.waiting[:min(len(o.waiting), outcomesPerCall)]
+	batch := o.waiting[:min(len(o.waiting), pacing.OutcomesPerCall)]
 	if len(batch) > 0 {
 		o.deliveries++
 		o.unanswered = true

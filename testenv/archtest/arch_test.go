@@ -124,8 +124,10 @@ var allowed = map[string][]string{
 	"agent/telemetry/tracing/export": {"agent/telemetry/tracing", "go.opentelemetry.io/otel/...", "go.uber.org/zap"},
 	"agent/alerts":                   {"agent/telemetry/metrics", "controldb", "jobs/...", "targets/...", "github.com/google/uuid", "go.uber.org/zap/..."},
 	"targets/mail":                   {"targets", "targets/outbound", "jobs/action", "github.com/google/uuid", "github.com/wneessen/go-mail/..."},
-	"agent":                          {"jobs/...", "targets", "targets/mssql", "targets/question", "targets/http", "targets/queue", "targets/process", "targets/outbound", "targets/mail", "targets/schema", "targets/secretref", "controldb", "agent/accounts", "agent/alerts", "agent/internal/...", "agent/telemetry/metrics", "agent/telemetry/tracing", "go.uber.org/zap/...", "github.com/google/uuid"},
+	"agent":                          {"jobs/...", "targets", "targets/mssql", "targets/question", "targets/http", "targets/queue", "targets/process", "targets/outbound", "targets/mail", "targets/schema", "targets/secretref", "controldb", "agent/accounts", "agent/alerts", "agent/internal/...", "agent/pacing", "agent/telemetry/metrics", "agent/telemetry/tracing", "go.uber.org/zap/...", "github.com/google/uuid"},
 	"agent/internal":                 {},
+	// When an agent calls the control database; also for the simulation of fleets.
+	"agent/pacing": {},
 
 	// The command. Data flows from cli through the groups of commands to connect, and from there
 	// down. No group imports another one.

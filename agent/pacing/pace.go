@@ -1,4 +1,4 @@
-package agent
+package pacing
 
 import "time"
 
@@ -13,22 +13,22 @@ const (
 	paceMinimum = 3
 )
 
-// pace predicts from the tasks that workers have finished lately how many they will finish soon.
-// The zero value has counted nothing.
-type pace struct {
+// Pace predicts from the tasks that workers have finished lately how many they will finish soon.
+// The zero value has counted nothing. It is not safe for concurrent use.
+type Pace struct {
 	began         time.Time // of the current span
 	current, last int       // tasks finished in the current span and in the one before
 }
 
-// add counts one finished task.
-func (p *pace) add(now time.Time) {
+// Add counts one finished task.
+func (p *Pace) Add(now time.Time) {
 	p.advance(now)
 	p.current++
 }
 
-// ahead returns how many tasks the workers will finish within paceAhead at the pace of the last one
+// Ahead returns how many tasks the workers will finish within paceAhead at the pace of the last one
 // or two spans.
-func (p *pace) ahead(now time.Time) int {
+func (p *Pace) Ahead(now time.Time) int {
 	p.advance(now)
 	n, counted := p.current, now.Sub(p.began)
 	if p.last > 0 {
@@ -42,7 +42,7 @@ func (p *pace) ahead(now time.Time) int {
 }
 
 // advance begins a new span if the current one is over.
-func (p *pace) advance(now time.Time) {
+func (p *Pace) advance(now time.Time) {
 	switch age := now.Sub(p.began); {
 	case age < paceSpan:
 	case age < 2*paceSpan:
