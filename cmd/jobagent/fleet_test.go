@@ -341,18 +341,24 @@ func (f *fleetRun) usage(t *testing.T) fleetUsage {
 	return u
 }
 
-// usedSoFar returns the seconds of processors that a process has used, from /proc; 0 on systems
-// without it.
+// usedSoFar returns the seconds of processors that the threads of a process have used; 0 on systems
+// other than Linux. The times of /proc/PID/stat would be multiples of 10 ms.
 func usedSoFar(pid int) float64 {
-	const ticks = 100 // a second: USER_HZ of Linux
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
 	if err != nil {
 		return 0
 	}
-	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:]) // from the third one, the state, on
-	user, _ := strconv.Atoi(string(fields[11]))
-	system, _ := strconv.Atoi(string(fields[12]))
-	return float64(user+system) / ticks
+	sum := 0
+	for _, name := range threads {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			continue // the thread has ended
+		}
+		on, _, _ := bytes.Cut(text, []byte(" "))
+		nanoseconds, _ := strconv.Atoi(string(on))
+		sum += nanoseconds
+	}
+	return time.Duration(sum).Seconds()
 }
 
 // since returns the usage since another one.
