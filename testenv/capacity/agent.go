@@ -11,7 +11,6 @@ import (
 const (
 	everyTargets    = 15 * time.Second
 	everyAccount    = 5 * time.Second
-	everyIdentity   = 20 * time.Second
 	everyAlerts     = 5 * time.Second
 	everyDeliveries = 2 * time.Second
 )
@@ -65,7 +64,6 @@ func (a *agent) begin() {
 	a.repeat(callRenew, s.cfg.Polls.Renewal, costs.Renewal, func() { a.agents = s.cfg.Agents })
 	a.repeat(callTargets, constant(everyTargets), costs.Targets, nil)
 	a.repeat(callAccount, constant(everyAccount), costs.Account, nil)
-	a.repeat(callIdentity, constant(everyIdentity), costs.Identity, nil)
 	a.wakeDeliveries = a.repeat(callDeliveries, constant(everyDeliveries), costs.Deliveries, nil)
 	a.repeat(callAlerts, constant(everyAlerts), costs.Alerts, func() { a.wakeDeliveries() })
 	s.q.after(s.random(s.cfg.Polls.Slow()), func(*run) { a.schedules() }, nil)

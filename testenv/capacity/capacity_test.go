@@ -2,6 +2,8 @@ package capacity
 
 import (
 	"flag"
+	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -19,7 +21,7 @@ var (
 	jobs    = flag.Int("capacity.jobs", 1000, "jobs of TestWeek, each of which runs once a day")
 	targets = flag.Int("capacity.targets", 100_000, "targets of the largest job of TestWeek")
 	cores   = flag.Int("capacity.cores", 4, "processors of the control database of TestWeek")
-	factor  = flag.Float64("capacity.factor", 1, "cost of calls in TestWeek, compared with the embedded server")
+	factor  = flag.Float64("capacity.factor", 1, "cost of calls in TestWeek, compared with Defaults")
 	script  = flag.Duration("capacity.script", time.Second, "average time of a script of TestWeek")
 )
 
@@ -44,4 +46,91 @@ func TestWeek(t *testing.T) {
 	require.Len(t, r.Runs, len(starts))
 	require.Equal(t, expected, r.Targets)
 	require.Zero(t, r.Unended)
+}
+
+// measured is what TestFleet measured in cmd/jobagent: medians of five rounds, on two cores that
+// others used as well.
+type measured struct {
+	agents int
+	delay  time.Duration // -fleet.delay
+
+	// calls for each target
+	passes, deliveries, all float64
+	seconds                 float64 // of a run
+	joined                  int     // agents that took part
+	work                    float64 // of the control database, ms of a processor for each target
+}
+
+// calibration are measurements of runs on 2,000 targets: -fleet.targets 2000 -fleet.rounds 5.
+var calibration = []measured{
+	{agents: 1, delay: 100 * time.Millisecond, passes: 0.029, deliveries: 0.026, all: 0.059, seconds: 2.30, joined: 1, work: 0.18},
+	{agents: 5, delay: 100 * time.Millisecond, passes: 0.054, deliveries: 0.029, all: 0.088, seconds: 0.75, joined: 5, work: 0.18},
+	{agents: 20, delay: 100 * time.Millisecond, passes: 0.205, deliveries: 0.028, all: 0.265, seconds: 1.26, joined: 13, work: 0.40},
+	{agents: 20, delay: time.Second, passes: 0.598, deliveries: 0.144, all: 0.812, seconds: 2.82, joined: 19, work: 0.92},
+}
+
+// predict simulates a measurement on two processors that all processes share, and returns medians
+// of several simulations.
+func predict(m measured) (p measured) {
+	var list []measured
+	for seed := range uint64(11) {
+		cfg := Defaults(m.agents, 2)
+		cfg.Shared, cfg.Started, cfg.Seed = 2, true, seed
+		cfg.Latency, cfg.TaskCPU, cfg.TaskTime = 200*time.Microsecond, taskCPU, m.delay
+		cfg.From = time.Minute + time.Duration(seed)*37*time.Millisecond
+		starts := []Start{{At: cfg.From, Targets: 2000, Steps: 1}}
+		run := Simulate(cfg, starts, cfg.From+time.Minute).Runs[0]
+		r := Simulate(cfg, starts, cfg.From+run.Elapsed) // the same again, to count the calls until its end
+		each := func(n int) float64 { return float64(n) / 2000 }
+		list = append(list, measured{
+			passes: each(r.Calls[callPass].Count), deliveries: each(r.Calls[callOutcomes].Count), all: each(r.All.Count),
+			seconds: run.Elapsed.Seconds(), joined: run.Agents, work: milliseconds(r.All.Cost) / 2000,
+		})
+	}
+	middle := func(of func(measured) float64) float64 {
+		values := make([]float64, 0, len(list))
+		for _, one := range list {
+			values = append(values, of(one))
+		}
+		slices.Sort(values)
+		return values[len(values)/2]
+	}
+	return measured{
+		agents: m.agents, delay: m.delay,
+		passes: middle(func(m measured) float64 { return m.passes }), deliveries: middle(func(m measured) float64 { return m.deliveries }),
+		all: middle(func(m measured) float64 { return m.all }), seconds: middle(func(m measured) float64 { return m.seconds }),
+		joined: int(middle(func(m measured) float64 { return float64(m.joined) })), work: middle(func(m measured) float64 { return m.work }),
+	}
+}
+
+// taskCPU is what a script costs an agent in TestFleet, whose targets use no TLS.
+const taskCPU = 400 * time.Microsecond
+
+// The model predicts what was measured within a factor of 2.5, and calls of idle agents within a
+// tenth.
+func TestCalibration(t *testing.T) {
+	t.Parallel()
+	for _, m := range calibration {
+		p := predict(m)
+		for _, v := range []struct {
+			name                string
+			measured, predicted float64
+		}{
+			{"passes a target", m.passes, p.passes}, {"deliveries a target", m.deliveries, p.deliveries}, {"calls a target", m.all, p.all},
+			{"seconds of a run", m.seconds, p.seconds}, {"agents that took part", float64(m.joined), float64(p.joined)},
+			{"ms of the control database a target", m.work, p.work},
+		} {
+			t.Logf("%2d agents, scripts of %v: %s: measured %.3f, predicted %.3f (%+.0f %%)", m.agents, m.delay, v.name, v.measured, v.predicted,
+				100*(v.predicted/v.measured-1))
+			require.InDelta(t, 0, math.Log(v.predicted/v.measured), math.Log(2.5), v.name)
+		}
+	}
+	cfg := Defaults(20, 2)
+	cfg.From = time.Minute
+	r := Simulate(cfg, nil, 2*time.Minute)
+	const idle, passes = 69.3, 33.3 // measured with -fleet.idle 20s, without the calls that reads of metrics make
+	t.Logf("20 idle agents: measured %.1f calls and %.1f passes a second, predicted %.1f and %.1f", idle, passes,
+		r.Rate(), float64(r.Calls[callPass].Count)/60)
+	require.InEpsilon(t, idle, r.Rate(), 0.1)
+	require.InEpsilon(t, passes, float64(r.Calls[callPass].Count)/60, 0.1)
 }

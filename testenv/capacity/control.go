@@ -15,7 +15,6 @@ const (
 	callDeliveries = "jobs_internal.claim_alert_deliveries"
 	callTargets    = "jobs_internal.register_targets"
 	callAccount    = "read the job agent"
-	callIdentity   = "read the identity of the control database"
 )
 
 // listSlice is how many targets of a long list one pass writes, and the largest list that the call

@@ -50,6 +50,9 @@ func newReport(s *simulation, end time.Duration) *Report {
 
 // called counts a call that begins to be carried out after a wait.
 func (r *Report) called(name string, at, wait, cost time.Duration) {
+	if at < r.s.cfg.From {
+		return
+	}
 	c := r.Calls[name]
 	if c == nil {
 		c = &Calls{}
@@ -84,7 +87,7 @@ func (r *Report) finish() {
 	if s.cfg.Shared > 0 {
 		cores = float64(s.cfg.Shared)
 	}
-	r.Busy = r.All.Cost.Seconds() / r.end.Seconds() / cores
+	r.Busy = r.All.Cost.Seconds() / r.counted() / cores
 	for _, busy := range r.minutes {
 		r.BusiestMinute = max(r.BusiestMinute, busy.Seconds()/time.Minute.Seconds()/cores)
 	}
@@ -94,8 +97,11 @@ func (r *Report) finish() {
 	}
 }
 
+// counted returns the seconds in which calls were counted.
+func (r *Report) counted() float64 { return (r.end - r.s.cfg.From).Seconds() }
+
 // Rate returns the calls a second.
-func (r *Report) Rate() float64 { return float64(r.All.Count) / r.end.Seconds() }
+func (r *Report) Rate() float64 { return float64(r.All.Count) / r.counted() }
 
 // PerTarget returns the calls for each target.
 func (r *Report) PerTarget() float64 { return float64(r.All.Count) / float64(max(1, r.Targets)) }
@@ -121,7 +127,7 @@ func (r *Report) String() string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(r.Calls)) {
 		c := r.Calls[name]
-		fmt.Fprintf(&b, "%9.2f calls a second, %6.2f ms each, %5.2f %% of the work: %s\n", float64(c.Count)/r.end.Seconds(),
+		fmt.Fprintf(&b, "%9.2f calls a second, %6.2f ms each, %5.2f %% of the work: %s\n", float64(c.Count)/r.counted(),
 			milliseconds(c.Cost)/float64(c.Count), 100*c.Cost.Seconds()/r.All.Cost.Seconds(), name)
 	}
 	fmt.Fprintf(&b, "%9.2f calls a second, %.4f and %.4f ms of a processor for each of %d targets\n", r.Rate(), r.PerTarget(),
