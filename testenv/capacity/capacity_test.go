@@ -134,3 +134,33 @@ func TestCalibration(t *testing.T) {
 	require.InEpsilon(t, idle, r.Rate(), 0.1)
 	require.InEpsilon(t, passes, float64(r.Calls[callPass].Count)/60, 0.1)
 }
+
+// growth simulates one run on so many targets, and returns what was counted from its start to its
+// end.
+func growth(agents, targets int) *Report {
+	cfg := Defaults(agents, *cores)
+	cfg.TaskTime, cfg.Costs, cfg.Started, cfg.From = *script, cfg.Costs.Times(*factor), true, time.Minute
+	starts := []Start{{At: cfg.From, Targets: targets, Steps: 1}}
+	run := Simulate(cfg, starts, cfg.From+time.Hour).Runs[0]
+	return Simulate(cfg, starts, cfg.From+run.Elapsed)
+}
+
+// What grows with agents and with targets. Two limits hold for any number of agents: idle ones look
+// for runs and schedules as ten do, and ones with work as ten do or three times a second each.
+func TestGrowth(t *testing.T) {
+	t.Parallel()
+	for _, agents := range []int{1, 2, 5, 10, 20, 50, 100, 200} {
+		cfg := Defaults(agents, *cores)
+		cfg.From = time.Minute
+		idle := Simulate(cfg, nil, 2*time.Minute)
+		t.Logf("%3d idle agents: %6.1f calls a second, %5.1f passes, %5.1f looks for schedules, %4.1f %% of the control database", agents, idle.Rate(),
+			float64(idle.Calls[callPass].Count)/60, float64(idle.Calls[callDue].Count)/60, 100*idle.Busy)
+		for _, targets := range []int{1000, 10_000, 100_000} {
+			r := growth(agents, targets)
+			run := r.Runs[0]
+			t.Logf("%3d agents, %6d targets: %7.1f s, %6.0f targets/s; %6.0f calls a second, %.3f calls and %.3f ms a target; %5.1f %% busy, calls wait %.1f ms, %d took part",
+				agents, targets, run.Elapsed.Seconds(), float64(targets)/run.Elapsed.Seconds(), r.Rate(), r.PerTarget(),
+				milliseconds(r.All.Cost)/float64(targets), 100*r.Busy, milliseconds(r.Waits.Mean()), run.Agents)
+		}
+	}
+}
