@@ -49,7 +49,8 @@ type Config struct {
 	Lease time.Duration
 	// PollActive is the time between passes while tasks are claimed, canceled or delivered, unless
 	// a pass is requested earlier. An outcome waits as long for others of its batch. While no task
-	// is held, passes follow each other twice as fast for two seconds. Default 50 ms.
+	// is held, passes follow each other twice as fast for two seconds. With more than ten agents,
+	// all of these times are longer in proportion, up to PollIdle. Default 50 ms.
 	PollActive time.Duration
 	// PollIdle is the time between passes of an idle agent. A new run and a stop request wait for
 	// at most this time. New schedules, and drift under load, are polled at three times the

@@ -47,6 +47,7 @@ type outbox struct {
 	termCtx  context.Context
 	queue    *queue
 	registry *registry
+	crowd    *crowd
 	cfg      Config
 	log      *zap.Logger
 
@@ -64,10 +65,10 @@ type outbox struct {
 
 func newOutbox(
 	store *controldb.Store, termID controldb.TermID, termCtx context.Context,
-	queue *queue, registry *registry, cfg Config, log *zap.Logger,
+	queue *queue, registry *registry, others *crowd, cfg Config, log *zap.Logger,
 ) *outbox {
 	return &outbox{
-		store: store, termID: termID, termCtx: termCtx, queue: queue, registry: registry, cfg: cfg, log: log,
+		store: store, termID: termID, termCtx: termCtx, queue: queue, registry: registry, crowd: others, cfg: cfg, log: log,
 		ready:      make(chan struct{}, 1),
 		delivering: make(chan struct{}, 1),
 	}
@@ -156,10 +157,10 @@ func (o *outbox) run(ctx context.Context) error {
 }
 
 // gather waits for more reports, so that one call delivers many: until most workers have reported,
-// the queue needs tasks or no task is left, but at most for the active poll interval. It returns
-// false when ctx is done.
+// the queue needs tasks or no task is left, but at most for the active poll interval, or longer in
+// a crowd. It returns false when ctx is done.
 func (o *outbox) gather(ctx context.Context) bool {
-	limit := time.NewTimer(o.cfg.PollActive)
+	limit := time.NewTimer(o.cfg.polls().Gather(o.crowd.size()))
 	defer limit.Stop()
 	for !o.gathered() {
 		select {

@@ -2,9 +2,10 @@ package pacing
 
 import "time"
 
-// crowdSize is how many agents look for new work at the configured intervals. Each of a larger
-// number looks less often, so that all of them together make as many calls as crowdSize agents, and
-// new work still waits for hardly longer than a tenth of an interval until one of them finds it.
+// crowdSize is how many agents call the control database at the configured intervals. Each of a
+// larger number calls less often, so that all of them together make as many calls as crowdSize
+// agents, and new work still waits for hardly longer than a tenth of an interval until one of them
+// finds it.
 const crowdSize = 10
 
 // activeTime is how long passes follow each other at the active poll interval after the last
@@ -15,7 +16,7 @@ const activeTime = 2 * time.Second
 
 // Polls are the intervals of an agent's configuration.
 type Polls struct {
-	Active time.Duration // between passes while tasks are claimed, canceled or delivered
+	Active time.Duration // between passes while tasks are claimed, canceled or delivered; with many agents up to Idle
 	Idle   time.Duration // between other passes
 	Lease  time.Duration // of a term without renewal
 }
@@ -46,9 +47,9 @@ func (p Polls) AfterPass(s Passed, jitter func(time.Duration) time.Duration) tim
 		return 0
 	case !s.Active || s.SinceActive >= activeTime:
 	case s.Held == 0:
-		return p.Active / 2
+		return crowded(s.Agents, p.Active/2, p.Idle)
 	default:
-		return p.Active
+		return crowded(s.Agents, p.Active, p.Idle)
 	}
 	idle := p.Idle
 	if s.Held == 0 { // else a stop request waits for this agent
@@ -61,6 +62,9 @@ func (p Polls) AfterPass(s Passed, jitter func(time.Duration) time.Duration) tim
 	return idle
 }
 
+// Gather returns how long an outcome waits for others of its delivery at most.
+func (p Polls) Gather(agents int) time.Duration { return crowded(agents, p.Active, p.Idle) }
+
 // Slow is the time between looks for state that changes rarely: new schedules, and drift under
 // load.
 func (p Polls) Slow() time.Duration { return 3 * p.Idle }
@@ -72,8 +76,8 @@ func (p Polls) Schedules(agents int) time.Duration { return crowded(agents, p.Sl
 // Renewal returns the time between two renewals of a term.
 func (p Polls) Renewal() time.Duration { return p.Lease / 3 }
 
-// crowded returns the time between two looks for new work of an agent of so many: base, and with
-// more than crowdSize agents longer in proportion, but not longer than most.
+// crowded returns the time between two calls of an agent of so many: base, and with more than
+// crowdSize agents longer in proportion, but not longer than most.
 func crowded(agents int, base, most time.Duration) time.Duration {
 	if agents <= crowdSize {
 		return base

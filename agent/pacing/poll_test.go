@@ -20,6 +20,9 @@ func TestAfterPass(t *testing.T) {
 		"there is more to do":              {Passed{More: true}, 0},
 		"tasks run":                        {Passed{Active: true, SinceActive: time.Second, Held: 1}, p.Active},
 		"a run has just ended":             {Passed{Active: true, SinceActive: time.Second}, p.Active / 2},
+		"tasks of one of twenty run":       {Passed{Active: true, Held: 1, Agents: 20}, 2 * p.Active},
+		"tasks of one of a hundred run":    {Passed{Active: true, Held: 1, Agents: 100}, p.Idle},
+		"a run of a hundred has ended":     {Passed{Active: true, Agents: 100}, 5 * p.Active},
 		"a long script runs":               {Passed{Active: true, SinceActive: 2 * time.Second, Held: 1, Agents: 100}, p.Idle},
 		"idle":                             {Passed{}, p.Idle},
 		"one of ten idle agents":           {Passed{Agents: 10}, p.Idle},
@@ -33,9 +36,12 @@ func TestAfterPass(t *testing.T) {
 	require.Equal(t, 150*time.Millisecond, p.AfterPass(Passed{}, func(d time.Duration) time.Duration { return d / 2 }))
 }
 
-func TestSchedulesAndRenewals(t *testing.T) {
+func TestOtherIntervals(t *testing.T) {
 	t.Parallel()
-	p := Polls{Idle: 300 * time.Millisecond, Lease: 30 * time.Second}
+	p := Polls{Active: 50 * time.Millisecond, Idle: 300 * time.Millisecond, Lease: 30 * time.Second}
+	require.Equal(t, p.Active, p.Gather(10))
+	require.Equal(t, 2*p.Active, p.Gather(20))
+	require.Equal(t, p.Idle, p.Gather(1000))
 	require.Equal(t, 900*time.Millisecond, p.Schedules(0))
 	require.Equal(t, 9*time.Second, p.Schedules(100))
 	require.Equal(t, p.Lease, p.Schedules(1000))

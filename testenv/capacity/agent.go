@@ -302,7 +302,7 @@ func (a *agent) notify() {
 			return
 		}
 		mine := a.gather
-		a.s.q.after(a.s.cfg.Polls.Active, func(*run) {
+		a.s.q.after(a.s.cfg.Polls.Gather(a.agents), func(*run) {
 			if mine == a.gather && a.gathering {
 				a.deliver()
 			}

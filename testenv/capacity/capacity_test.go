@@ -65,8 +65,8 @@ type measured struct {
 var calibration = []measured{
 	{agents: 1, delay: 100 * time.Millisecond, passes: 0.029, deliveries: 0.026, all: 0.059, seconds: 2.30, joined: 1, work: 0.18},
 	{agents: 5, delay: 100 * time.Millisecond, passes: 0.054, deliveries: 0.029, all: 0.088, seconds: 0.75, joined: 5, work: 0.18},
-	{agents: 20, delay: 100 * time.Millisecond, passes: 0.205, deliveries: 0.028, all: 0.265, seconds: 1.26, joined: 13, work: 0.40},
-	{agents: 20, delay: time.Second, passes: 0.598, deliveries: 0.144, all: 0.812, seconds: 2.82, joined: 19, work: 0.92},
+	{agents: 20, delay: 100 * time.Millisecond, passes: 0.120, deliveries: 0.026, all: 0.169, seconds: 1.54, joined: 13, work: 0.32},
+	{agents: 20, delay: time.Second, passes: 0.349, deliveries: 0.101, all: 0.495, seconds: 2.39, joined: 20, work: 0.61},
 }
 
 // predict simulates a measurement on two processors that all processes share, and returns medians
