@@ -22,6 +22,7 @@ var (
 	targets = flag.Int("capacity.targets", 100_000, "targets of the largest job of TestWeek")
 	cores   = flag.Int("capacity.cores", 4, "processors of the control database of TestWeek")
 	factor  = flag.Float64("capacity.factor", 1, "cost of calls in TestWeek, compared with Defaults")
+	all     = flag.Bool("capacity.all", false, "TestGrowth simulates runs on 10,000 and 100,000 targets, too")
 	script  = flag.Duration("capacity.script", time.Second, "average time of a script of TestWeek")
 )
 
@@ -145,22 +146,33 @@ func growth(agents, targets int) *Report {
 	return Simulate(cfg, starts, cfg.From+run.Elapsed)
 }
 
-// What grows with agents and with targets. Two limits hold for any number of agents: idle ones look
-// for runs and schedules as ten do, and ones with work as ten do or three times a second each.
+// What grows with agents and with targets. However many agents there are, idle ones make as many
+// passes as ten do, and a target costs the control database hardly more than with one.
 func TestGrowth(t *testing.T) {
 	t.Parallel()
+	sizes := []int{1000, 10_000, 100_000}
+	if !testenv.IsLong() && !*all {
+		sizes = sizes[:1]
+	}
+	one := map[int]float64{}
 	for _, agents := range []int{1, 2, 5, 10, 20, 50, 100, 200} {
 		cfg := Defaults(agents, *cores)
 		cfg.From = time.Minute
 		idle := Simulate(cfg, nil, 2*time.Minute)
+		passes := float64(idle.Calls[callPass].Count) / 60
 		t.Logf("%3d idle agents: %6.1f calls a second, %5.1f passes, %5.1f looks for schedules, %4.1f %% of the control database", agents, idle.Rate(),
-			float64(idle.Calls[callPass].Count)/60, float64(idle.Calls[callDue].Count)/60, 100*idle.Busy)
-		for _, targets := range []int{1000, 10_000, 100_000} {
+			passes, float64(idle.Calls[callDue].Count)/60, 100*idle.Busy)
+		require.LessOrEqual(t, passes, 1.05*10/cfg.Polls.Idle.Seconds())
+		for _, targets := range sizes {
 			r := growth(agents, targets)
-			run := r.Runs[0]
+			run, cost := r.Runs[0], milliseconds(r.All.Cost)/float64(targets)
 			t.Logf("%3d agents, %6d targets: %7.1f s, %6.0f targets/s; %6.0f calls a second, %.3f calls and %.3f ms a target; %5.1f %% busy, calls wait %.1f ms, %d took part",
 				agents, targets, run.Elapsed.Seconds(), float64(targets)/run.Elapsed.Seconds(), r.Rate(), r.PerTarget(),
-				milliseconds(r.All.Cost)/float64(targets), 100*r.Busy, milliseconds(r.Waits.Mean()), run.Agents)
+				cost, 100*r.Busy, milliseconds(r.Waits.Mean()), run.Agents)
+			if agents == 1 {
+				one[targets] = cost
+			}
+			require.LessOrEqual(t, cost, 1.2*one[targets])
 		}
 	}
 }
