@@ -20,6 +20,7 @@ var (
 	agents  = flag.Int("capacity.agents", 100, "agents of TestWeek")
 	jobs    = flag.Int("capacity.jobs", 1000, "jobs of TestWeek, each of which runs once a day")
 	targets = flag.Int("capacity.targets", 100_000, "targets of the largest job of TestWeek")
+	whole   = flag.Bool("capacity.whole", false, "each job of TestWeek runs on all targets")
 	cores   = flag.Int("capacity.cores", 4, "processors of the control database of TestWeek")
 	factor  = flag.Float64("capacity.factor", 1, "cost of calls in TestWeek, compared with Defaults")
 	all     = flag.Bool("capacity.all", false, "TestGrowth simulates runs on 10,000 and 100,000 targets, too")
@@ -36,7 +37,7 @@ func TestWeek(t *testing.T) {
 	end := time.Duration(*days * float64(24*time.Hour))
 	var starts []Start
 	expected := 0
-	for _, start := range Week(int(*days)+1, *jobs, *targets, 1) {
+	for _, start := range Week(int(*days)+1, *jobs, *targets, *whole, 1) {
 		if start.At < end {
 			starts = append(starts, start)
 			expected += start.Targets

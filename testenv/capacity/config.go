@@ -99,9 +99,10 @@ type Start struct {
 }
 
 // Week returns the runs of a number of days: each of the jobs runs once a day, half of them at full
-// hours and half at any second, all at the same time each day. The logarithms of the numbers of
-// their targets are spread evenly from 1 to targets.
-func Week(days, jobs, targets int, seed uint64) []Start {
+// hours and half at any second, all at the same time each day. If whole is true, each runs on all
+// targets. Otherwise the logarithms of the numbers of their targets are spread evenly from 1 to
+// targets.
+func Week(days, jobs, targets int, whole bool, seed uint64) []Start {
 	r := rand.New(rand.NewPCG(seed, 1))
 	const day = 24 * time.Hour
 	var list []Start
@@ -112,6 +113,9 @@ func Week(days, jobs, targets int, seed uint64) []Start {
 		}
 		// Evenly spread quantiles, so that a run with few jobs has the average size, too.
 		size := math.Exp((float64(job) + 0.5) / float64(jobs) * math.Log(float64(targets)))
+		if whole {
+			size = float64(targets)
+		}
 		for d := range days {
 			list = append(list, Start{At: time.Duration(d)*day + at, Job: job, Targets: max(1, int(size)), Steps: 1})
 		}

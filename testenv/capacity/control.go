@@ -154,13 +154,11 @@ func (c *control) advance() (cost time.Duration) {
 // write writes rows of targets, and returns what the whole handling of the list costs.
 func (c *control) write(r *run) time.Duration {
 	n := min(r.left, listSlice)
-	if r.due == 0 && n > 0 {
-		c.waiting = append(c.waiting, r)
-	}
-	r.left -= n
-	r.due += n
-	if r.left > 0 {
+	if r.left -= n; r.left > 0 {
 		c.moving = append(c.moving, r)
+	} else { // claims see a list when all of it is written
+		r.due = r.Targets
+		c.waiting = append(c.waiting, r)
 	}
 	return c.s.cfg.Costs.Resolved * time.Duration(n)
 }
