@@ -1,9 +1,10 @@
+//go:build unix
+
 package main
 
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -26,7 +27,6 @@ import (
 	"github.com/google/uuid"
 	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
@@ -60,26 +60,7 @@ const (
 	// fleetAudited bounds the target executions whose invariants are checked: the embedded server
 	// needs more than ten minutes for 100,000.
 	fleetAudited = 20_000
-	// envBeServer makes the test binary run as an embedded server with a control database and
-	// without an agent. Its value is the data directory.
-	envBeServer = "JOBAGENT_TEST_BE_SERVER"
 )
-
-// beServer is the process that envBeServer starts. It prints the connection string of the control
-// database, and ends when its standard input does. It returns the exit code.
-func beServer() int {
-	server, err := embedded.Start(context.Background(), os.Getenv(envBeServer), "127.0.0.1:0", embedded.RandomPassword(), "true", zap.NewNop())
-	if err == nil {
-		fmt.Println(server.DSN(embedded.ControlDatabase))
-		_, err = io.Copy(io.Discard, os.Stdin)
-		err = errors.Join(err, server.Close())
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return 0
-}
 
 // fleetRun is one run of TestFleet.
 type fleetRun struct {
