@@ -52,7 +52,7 @@ type Costs struct {
 
 // Contention is how much more a call costs in TestFleet, where twenty agents and the control
 // database share two cores, than in TestFleetCosts, where one client makes the same call again and
-// again: 1.9 times with one agent, 3.3 with twenty.
+// again: 1.9 times with one agent, and some three times with twenty.
 const Contention = 2.5
 
 // Embedded returns the costs of the embedded server: JOBAGENT_TEST_LONG=1 go test ./cmd/jobagent
