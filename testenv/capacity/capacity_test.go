@@ -151,12 +151,12 @@ func growth(agents, targets int) *Report {
 // passes as ten do, and a target costs the control database hardly more than with one.
 func TestGrowth(t *testing.T) {
 	t.Parallel()
-	sizes := []int{1000, 10_000, 100_000}
+	counts, sizes := []int{1, 2, 5, 10, 20, 50, 100, 200}, []int{1000, 10_000, 100_000}
 	if !testenv.IsLong() && !*all {
-		sizes = sizes[:1]
+		counts, sizes = []int{1, 20, 100}, sizes[:1]
 	}
 	one := map[int]float64{}
-	for _, agents := range []int{1, 2, 5, 10, 20, 50, 100, 200} {
+	for _, agents := range counts {
 		cfg := Defaults(agents, *cores)
 		cfg.From = time.Minute
 		idle := Simulate(cfg, nil, 2*time.Minute)
