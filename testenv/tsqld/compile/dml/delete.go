@@ -18,7 +18,7 @@ func Delete(binder *bind.Binder, s *syntax.DeleteStmt, checked bool) (d *plan.DM
 	if err := b.With(s.With); err != nil {
 		return d, err
 	}
-	m, err := b.modify(s.Target, s.From, "DELETE", nil)
+	m, err := b.modify(s.Target, s.From, "DELETE", nil, needsSelect(s.Where, s.CurrentOf, s.Output, s.OutputInto, nil))
 	if err != nil {
 		return d, err
 	}

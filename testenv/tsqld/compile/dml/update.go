@@ -37,12 +37,14 @@ type modification struct {
 }
 
 // modify binds the target and FROM of UPDATE or DELETE. columns are the names of the columns to
-// set; in a view or CTE over several tables, they determine the table to change.
+// set; in a view or CTE over several tables, they determine the table to change. reads tells
+// whether the statement reads the target: see needsSelect.
 func (b *builder) modify(
 	ts syntax.TableSource,
 	sources []syntax.TableSource,
 	permission string,
 	columns []string,
+	reads bool,
 ) (*modification, error) {
 	m := &modification{b: b, l: &names.Level{Agg: &names.Aggregation{Refusal: mserr.AggregateInSet()}}, repeated: len(sources) > 0}
 	var err error
@@ -53,8 +55,12 @@ func (b *builder) modify(
 		return nil, err
 	}
 	if m.src == nil {
+		needed := len(b.Needs.Uses)
 		if m.src, err = b.targetSource(ts); err != nil {
 			return nil, err
+		}
+		if !reads && m.src.Table != "" { // a table itself: the only use that is new is its own
+			b.Needs.Uses = b.Needs.Uses[:needed]
 		}
 		if err := m.l.Expose(m.src, false); err != nil {
 			return nil, err
@@ -91,6 +97,28 @@ func (b *builder) modify(
 		b.NeedPermission(m.db, m.table, permission)
 	}
 	return m, nil
+}
+
+// needsSelect reports whether an UPDATE with these assignments, or a DELETE, needs the permission
+// SELECT for its target: "SELECT permissions are also required for the table being updated if the
+// UPDATE statement contains a WHERE clause, or if expression in the SET clause uses a column in the
+// table" (documentation of UPDATE; that of DELETE names WHERE, that of OUTPUT its columns). Every
+// column in SET counts, also those of subqueries.
+func needsSelect(where syntax.Cond, of *syntax.CursorRef, output, into *syntax.Output, sets []*syntax.SetClause) bool {
+	reads := where != nil || of != nil || output != nil || into != nil
+	for _, c := range sets {
+		reads = reads || c.Op != syntax.OpNone || c.Write != nil || c.Value == nil
+		if c.Value != nil {
+			syntax.Inspect(c.Value, func(n syntax.Node) bool {
+				switch n.(type) {
+				case *syntax.ColumnRef, *syntax.MethodCall:
+					reads = true
+				}
+				return !reads
+			})
+		}
+	}
+	return reads
 }
 
 // ordered reports whether the rows have an order (TOP ... ORDER BY in a CTE), in which OUTPUT then
@@ -274,7 +302,7 @@ func Update(binder *bind.Binder, s *syntax.UpdateStmt, checked bool) (d *plan.DM
 	if err := b.With(s.With); err != nil {
 		return d, err
 	}
-	m, err := b.modify(s.Target, s.From, "UPDATE", setNames(s.Sets))
+	m, err := b.modify(s.Target, s.From, "UPDATE", setNames(s.Sets), needsSelect(s.Where, s.CurrentOf, s.Output, s.OutputInto, s.Sets))
 	if err != nil {
 		return d, err
 	}
