@@ -2,6 +2,7 @@ package exec
 
 import (
 	"context"
+	"io"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -160,4 +161,16 @@ func TestBulkXML(t *testing.T) {
 	cols := []types.Column{{Name: "x", Type: types.NVarCharMax, Nullable: true}}
 	require.Equal(t, "(1)\n", loads(t, s)("INSERT BULK t (x xml)", cols, []types.Value{"\uFEFF<a/>"}))
 	require.Equal(t, "[(no name) bigint]\n4\n(1)\n", must(t, s, "SELECT LEN(CAST(x AS nvarchar(max))) FROM t"))
+}
+
+// rowIterator returns a function that returns the rows one by one, then io.EOF.
+func rowIterator(rows [][]types.Value) func() ([]types.Value, error) {
+	return func() ([]types.Value, error) {
+		if len(rows) == 0 {
+			return nil, io.EOF
+		}
+		row := rows[0]
+		rows = rows[1:]
+		return row, nil
+	}
 }

@@ -53,7 +53,8 @@ func (r *run) whileStmt(st *syntax.WhileStmt) (ctl, error) {
 				return ctl{}, err
 			}
 			r.f.line = st.Pos().Line
-			r.s.StatementTime, r.sequenceValues = 0, nil
+			r.s.StatementTime = 0
+			r.changes.NextStatement()
 			ok, err := r.condition(st.Cond)
 			if err != nil {
 				return ctl{}, r.settle(st, err)

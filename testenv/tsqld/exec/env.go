@@ -6,6 +6,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/change"
 	"github.com/jobagent/jobagent/testenv/tsqld/sysfunc"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -22,6 +23,7 @@ var _ builtin.Env = (*env)(nil)
 func newRun(ctx context.Context, s *Session, out answer.Sink) *run {
 	r := &run{s: s, ctx: ctx, out: answer.New(out)}
 	r.env = env{sysfunc.New(s.Session, current{r}), r}
+	r.changes = change.New(ctx, s.Session, &r.out, r, changeHost{r})
 	return r
 }
 

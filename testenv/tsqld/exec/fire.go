@@ -4,9 +4,9 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
-	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/change"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/module"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
@@ -15,7 +15,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/unit"
 )
 
-// triggers fires triggers, and values of sequences for the rows of a statement.
+// triggers fires triggers.
 type triggers struct{ *run }
 
 // activation is what the body of a running trigger knows of the statement that has fired it.
@@ -57,78 +57,37 @@ func (r triggers) firingInstead() int32 {
 	return 0
 }
 
-// withTriggers returns a function that calls do, which changes the rows of dml and returns their
-// number, and then fires the AFTER triggers.
-func (r triggers) withTriggers(dml *compile.DML, do func() (int64, error)) func() error {
-	return func() error {
-		outer := r.capture
-		c := &capture{}
-		r.capture = c
-		n, err := do()
-		r.capture = outer
-		if err != nil {
-			return err
-		}
-		return r.fireAfter(dml, c, n)
-	}
-}
-
-// inTransaction calls fn, which executes a statement with triggers, inside a transaction: "a
-// trigger operates as if there were an outstanding transaction in effect when the trigger is fired"
-// (documentation of ROLLBACK TRANSACTION).
-func (r triggers) inTransaction(fn func() error) error {
-	s := r.s
-	if s.Tran.Level > 0 || s.Tran.Begun {
-		return fn()
-	}
-	s.StartTransaction("")
-	s.Tran.Unseen = true
-	id := s.Tran.ID
-	err := fn()
-	switch {
-	case s.Tran.ID != id:
-		return err
-	case err != nil:
-		return errors.Join(err, s.RollbackWork())
-	case s.Tran.Level > 1: // the trigger has begun a transaction
-		s.Tran.Level--
-		s.Tran.Unseen = false
-		return transactions(r).notifyTransaction(answer.EnvBeginTran)
-	}
-	return s.CommitWork()
-}
-
 // fireAfter fires the AFTER triggers of a statement that has changed n rows. "All of the cascading
 // referential actions [...] are performed first. If there are any AFTER triggers defined on the
 // affected tables, these triggers fire after all cascading actions are performed. These triggers
 // fire in opposite order of the cascading action." Triggers of the target fire also if no row was
 // changed, those of other tables do not
 // (https://learn.microsoft.com/previous-versions/sql/sql-server-2008-r2/ms186973(v=sql.105)).
-func (r triggers) fireAfter(dml *compile.DML, c *capture, n int64) error {
+func (r triggers) fireAfter(dml *plan.DML, c *change.Capture, n int64) error {
 	if len(dml.Instead) > 0 {
 		return r.fireInstead(dml, c, n)
 	}
-	var own []*changes
+	var own []*change.Rows
 	for _, action := range dml.Actions {
-		own = append(own, c.take(dml.Target.ObjectID, action))
+		own = append(own, c.Take(dml.Target.ObjectID, action))
 	}
-	for _, x := range slices.Concat(c.changes, own) {
+	for _, x := range slices.Concat(c.Rest(), own) {
 		d := r.s.DatabaseByID(dml.Database)
 		if d == nil {
 			return nil
 		}
-		t := d.TableByID(x.table)
+		t := d.TableByID(x.Table)
 		if t == nil {
 			continue
 		}
 		updated := dml.Updates
-		if x.table != dml.Target.ObjectID {
+		if x.Table != dml.Target.ObjectID {
 			updated = cascadedColumns(t)
 		}
-		for _, tr := range t.After(x.event) {
+		for _, tr := range t.After(x.Event) {
 			if err := r.runTrigger(&firing{
-				database: d, parent: t, table: t, trigger: tr, updated: updatedBits(t.NextColumnID, x.event, updated),
-				deleted: x.deleted, inserted: x.inserted, statement: n,
+				database: d, parent: t, table: t, trigger: tr, updated: updatedBits(t.NextColumnID, x.Event, updated),
+				deleted: x.Deleted, inserted: x.Inserted, statement: n,
 			}); err != nil {
 				return err
 			}
@@ -138,69 +97,22 @@ func (r triggers) fireAfter(dml *compile.DML, c *capture, n int64) error {
 }
 
 // fireInstead fires the INSTEAD OF triggers of a statement that would have changed n rows.
-func (r triggers) fireInstead(dml *compile.DML, c *capture, n int64) error {
+func (r triggers) fireInstead(dml *plan.DML, c *change.Capture, n int64) error {
 	for _, in := range dml.Instead {
 		d := r.s.DatabaseByID(dml.Database)
 		if d == nil {
 			return nil
 		}
-		x := c.take(in.Object.Head().ObjectID, in.Event)
+		x := c.Take(in.Object.Head().ObjectID, in.Event)
 		if err := r.runTrigger(&firing{
 			database: d, parent: in.Object, table: in.Shape, trigger: in.Trigger,
 			updated: updatedBits(in.Shape.NextColumnID, in.Event, dml.Updates),
-			deleted: x.deleted, inserted: x.inserted, statement: n,
+			deleted: x.Deleted, inserted: x.Inserted, statement: n,
 		}); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// transitionRows reads the rows of inserted and deleted for an INSTEAD OF trigger, and returns
-// their number.
-func (r triggers) transitionRows(in *compile.Instead, rt *compile.Run) (n int64, err error) {
-	x := r.capture.of(in.Object.Head().ObjectID, in.Event)
-	width := len(in.Shape.Captured())
-	for _, side := range []struct {
-		query *compile.Statement
-		rows  *[][]types.Value
-	}{{&in.Deleted, &x.deleted}, {&in.Inserted, &x.inserted}} {
-		if side.query.SQL == "" {
-			continue
-		}
-		rows, err := r.collectRows(side.query, rt)
-		if err != nil {
-			return 0, err
-		}
-		for i := range rows {
-			rows[i] = rows[i][:width] // a table of computed columns only has a column for the syntax
-		}
-		*side.rows = append(*side.rows, rows...)
-		n = int64(len(rows))
-	}
-	return n, nil
-}
-
-// collectRows returns copies of the rows of a statement.
-func (r triggers) collectRows(st *compile.Statement, rt *compile.Run) ([][]types.Value, error) {
-	args, err := st.Args(r.run, rt)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := r.s.Conn.Query(r.ctx, st.SQL, args)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var all [][]types.Value
-	for rows.Next() {
-		row, err := session.CopyRow(r.s.Meter(), rows.Row())
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, row)
-	}
-	return all, errors.Join(rows.Err(), rows.Close())
 }
 
 // cascadedColumns returns the columns that referenced tables can change.

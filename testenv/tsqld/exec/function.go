@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
-	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
 	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/module"
@@ -26,51 +26,28 @@ func (s *Session) localFunction(key string) (store.Func, error) {
 	if r == nil {
 		return nil, nil
 	}
-	if fn, err := compile.EnvFunc(&r.env, key); fn != nil || err != nil {
+	if fn, err := keys.EnvFunc(&r.env, key); fn != nil || err != nil {
 		return fn, err
 	}
 	switch {
-	case key == compile.LocalIdentity:
-		return func(_ *meter.Meter, args []types.Value) (types.Value, error) {
-			return rowChanges{r}.recordIdentity(args[0])
-		}, nil
-	case strings.HasPrefix(key, catalog.CapturePrefix):
-		return triggers{r}.captureFunc(key)
-	case strings.HasPrefix(key, compile.LocalRowVersion):
-		id, err := strconv.Atoi(key[len(compile.LocalRowVersion):])
+	case strings.HasPrefix(key, keys.LocalRowVersion):
+		id, err := strconv.Atoi(key[len(keys.LocalRowVersion):])
 		if err != nil {
 			return nil, mserr.NotSupported("the function key %s", key)
 		}
 		return func(*meter.Meter, []types.Value) (types.Value, error) { return r.s.NextRowVersion(r.ctx, id) }, nil
-	case strings.HasPrefix(key, compile.LocalSequence):
-		return triggers{r}.sequenceFunc(key)
-	case strings.HasPrefix(key, compile.LocalFunction):
-		d, object, err := localKey(key, compile.LocalFunction)
+	case strings.HasPrefix(key, keys.LocalFunction):
+		d, object, err := keys.Object(key, keys.LocalFunction)
 		return func(_ *meter.Meter, args []types.Value) (types.Value, error) {
 			return functions{r}.scalarFunction(d, object, args)
 		}, err
-	case strings.HasPrefix(key, compile.LocalTableFunction):
-		d, object, err := localKey(key, compile.LocalTableFunction)
+	case strings.HasPrefix(key, keys.LocalTableFunction):
+		d, object, err := keys.Object(key, keys.LocalTableFunction)
 		return func(_ *meter.Meter, args []types.Value) (types.Value, error) {
 			return functions{r}.tableFunction(d, object, args)
 		}, err
 	}
-	return nil, nil
-}
-
-// localKey parses prefix|database|object.
-func localKey(key, prefix string) (database int, object int32, err error) {
-	d, o, _ := strings.Cut(key[len(prefix):], "|")
-	database, err = strconv.Atoi(d)
-	if err == nil {
-		var id int64
-		id, err = strconv.ParseInt(o, 10, 32)
-		object = int32(id)
-	}
-	if err != nil {
-		return 0, 0, mserr.NotSupported("the function key %s", key)
-	}
-	return database, object, nil
+	return r.changes.Function(key)
 }
 
 // functionUnit returns the unit of a function with a body. The definition of the function caches
@@ -268,7 +245,7 @@ func (r functions) tableFunction(database int, object int32, args []types.Value)
 		if err != nil {
 			return err
 		}
-		out = compile.EncodeRows(rows)
+		out = keys.EncodeRows(rows)
 		return nil
 	})
 	return out, err

@@ -32,7 +32,7 @@ func (r queries) prepare(n *compile.Needs, skip bool) error {
 		if err := r.s.SnapshotAllowed(n.Databases); err != nil {
 			return err
 		}
-		if err := r.s.readPastAllowed(n); err != nil {
+		if err := r.s.ReadPastAllowed(n.ReadPast); err != nil {
 			return err
 		}
 		if err := r.s.beginRead(r.ctx, n, r.f.unit, skip, false); err != nil {
@@ -85,22 +85,12 @@ func (r queries) selectStmt(st *syntax.SelectStmt) error {
 	case p.Into != nil:
 		return r.selectInto(st, p)
 	case len(p.Assign) > 0:
-		return r.withSequences(&p.Needs, func() error { return r.assign(p) })
+		return r.changes.WithSequences(&p.Needs, func() error { return r.assign(p) })
 	}
 	if r.inFunction {
 		return mserr.SelectInFunction()
 	}
-	return r.withSequences(&p.Needs, func() error { return r.sendRows(p) })
-}
-
-// withSequences calls do, which runs a statement that changes at most temporary tables. A statement
-// with NEXT VALUE FOR writes to the databases of its sequences, so that the SQLite transaction must
-// be open before the statement starts.
-func (r queries) withSequences(n *compile.Needs, do func() error) error {
-	if n.Sequences {
-		return r.s.Atomic(r.ctx, n.Databases, false, do)
-	}
-	return do()
+	return r.changes.WithSequences(&p.Needs, func() error { return r.sendRows(p) })
 }
 
 // readable prepares a plan and returns the plan to run. If the sources with READPAST cannot be read
@@ -331,7 +321,7 @@ func (r queries) selectInto(st *syntax.SelectStmt, p *compile.Plan) error {
 		if err != nil {
 			return failure.Compile(err)
 		}
-		n, err = rowChanges(r).apply(dml, nil)
+		n, err = r.changes.Apply(dml, nil)
 		return err
 	})
 	if err != nil {
@@ -360,7 +350,7 @@ func (r queries) selectIntoTemp(st *syntax.SelectStmt, t *catalog.Table, needs *
 			return err
 		}
 	}
-	err = r.withSequences(needs, func() error {
+	err = r.changes.WithSequences(needs, func() error {
 		return r.s.LocalChange(r.ctx, func() error {
 			if err := s.CreateTemp(r.ctx, t); err != nil {
 				return err
@@ -369,7 +359,7 @@ func (r queries) selectIntoTemp(st *syntax.SelectStmt, t *catalog.Table, needs *
 			if err != nil {
 				return failure.Compile(err)
 			}
-			if n, err = rowChanges(r).apply(dml, nil); err != nil && !s.Tran.Begun {
+			if n, err = r.changes.Apply(dml, nil); err != nil && !s.Tran.Begun {
 				s.Temps = s.Temps.Without(t.Name)
 				return errors.Join(err, s.DropLocal(context.WithoutCancel(r.ctx), t))
 			}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/change"
 	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/module"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -22,15 +23,13 @@ type run struct {
 	f   *frame
 	env env
 
-	tries          int                     // open TRY blocks in all frames
-	gotoLabel      string                  // target label of a GOTO in progress; "" otherwise
-	sequenceValues map[string]*sharedValue // sequence values of the current row of the statement
-	explicit       explicitIdentity
+	changes   *change.Executor
+	tries     int    // open TRY blocks in all frames
+	gotoLabel string // target label of a GOTO in progress; "" otherwise
 
-	setError   bool     // RAISERROR WITH SETERROR ran: @@ERROR becomes 50000 without an error
-	inserting  bool     // inside INSERT ... EXEC
-	capture    *capture // rows that the running statement changes, for its triggers; nil if they are not needed
-	inFunction bool     // inside a user-defined function, which must not send or change anything
+	setError   bool // RAISERROR WITH SETERROR ran: @@ERROR becomes 50000 without an error
+	inserting  bool // inside INSERT ... EXEC
+	inFunction bool // inside a user-defined function, which must not send or change anything
 }
 
 // ctlKind tells how a statement ended.
@@ -145,7 +144,8 @@ func (r *run) stmt(st syntax.Stmt) (ctl, error) {
 		return ctl{}, err
 	}
 	r.f.line = st.Pos().Line
-	r.s.StatementTime, r.sequenceValues = 0, nil
+	r.s.StatementTime = 0
+	r.changes.NextStatement()
 	switch st := st.(type) {
 	case *syntax.BlockStmt:
 		return r.list(st.Body)

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/answer"
+	"github.com/jobagent/jobagent/testenv/tsqld/change"
 	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
@@ -21,7 +22,7 @@ type Session struct {
 	nextHandle    int64
 	batchIdentity types.Value // SCOPE_IDENTITY() of batches
 	caught        *mserr.Error
-	bulk          *bulkTarget
+	bulk          *change.Bulk
 	running       *run   // current request
 	top           *frame // innermost activation
 	depth         int    // number of active frames

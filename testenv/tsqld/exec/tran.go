@@ -10,7 +10,6 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/module"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
-	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 	"github.com/jobagent/jobagent/testenv/tsqld/unit"
@@ -41,38 +40,6 @@ func (s *Session) beginRead(ctx context.Context, n *compile.Needs, u *unit.Unit,
 		return s.LockShared(ctx, n.Databases, &u.Writes)
 	}
 	return s.Conn.Use(ctx, n.Databases...)
-}
-
-// updateConflict returns error 3960 in place of SQLite's error about a write to a database that
-// another session has changed since the snapshot was taken.
-func (r transactions) updateConflict(dml *compile.DML, err error) error {
-	s := r.s
-	if !s.Tran.Snapshot || !errors.Is(err, store.ErrBusy) {
-		return err
-	}
-	table, id := dml.Target, dml.Database
-	if id == 0 {
-		table, id = dml.Into, dml.IntoDatabase
-	}
-	d := s.DatabaseByID(id)
-	if d == nil || table == nil {
-		return err
-	}
-	name := table.Name
-	if schema := d.SchemaByID(table.SchemaID); schema != nil {
-		name = schema.Name + "." + name
-	}
-	return mserr.UpdateConflict(name, d.Name)
-}
-
-// readPastAllowed returns error 650 for a statement with READPAST unless the session's isolation
-// level is READ COMMITTED or REPEATABLE READ. Other hints beside READPAST do not permit it
-// (https://learn.microsoft.com/sql/t-sql/queries/hints-transact-sql-table#readpast).
-func (s *Session) readPastAllowed(n *compile.Needs) error {
-	if len(n.ReadPast) > 0 && s.Options.Isolation != syntax.ReadCommitted && s.Options.Isolation != syntax.RepeatableRead {
-		return mserr.ReadPastLevel()
-	}
-	return nil
 }
 
 // rollback executes ROLLBACK TRANSACTION: it ends the whole transaction and notifies the client.

@@ -217,6 +217,16 @@ func (s *Transactions) SnapshotAllowed(ids []int) error {
 	return nil
 }
 
+// ReadPastAllowed returns error 650 if a statement reads databases WITH (READPAST), unless the
+// session's isolation level is READ COMMITTED or REPEATABLE READ. Other hints beside READPAST do
+// not permit it (https://learn.microsoft.com/sql/t-sql/queries/hints-transact-sql-table#readpast).
+func (s *Transactions) ReadPastAllowed(ids []int) error {
+	if len(ids) > 0 && s.Options.Isolation != syntax.ReadCommitted && s.Options.Isolation != syntax.RepeatableRead {
+		return mserr.ReadPastLevel()
+	}
+	return nil
+}
+
 // Atomic calls fn as one atomic statement that writes to databases. Without an open transaction it
 // uses a transaction of its own. several tells whether fn runs more than one SQLite statement.
 func (s *Transactions) Atomic(ctx context.Context, ids []int, several bool, fn func() error) error {

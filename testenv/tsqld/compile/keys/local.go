@@ -1,5 +1,12 @@
 package keys
 
+import (
+	"strconv"
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+)
+
 // The keys of the interpreter's functions begin with one of these constants, followed by fields
 // separated by '|'. Such a function is called through Frame.Call of package eval, or by SQLite as
 // fnv; the interpreter registers a resolver for the latter with store.Conn.SetLocal, which must
@@ -22,3 +29,19 @@ const (
 	// tempdb.
 	LocalRowVersion = "rv|"
 )
+
+// Object parses a key that is a prefix, the ID of a database, '|' and the ID of an object. Error
+// 40517 for other keys.
+func Object(key, prefix string) (database int, object int32, err error) {
+	d, o, _ := strings.Cut(key[len(prefix):], "|")
+	database, err = strconv.Atoi(d)
+	if err == nil {
+		var id int64
+		id, err = strconv.ParseInt(o, 10, 32)
+		object = int32(id)
+	}
+	if err != nil {
+		return 0, 0, mserr.NotSupported("the function key %s", key)
+	}
+	return database, object, nil
+}

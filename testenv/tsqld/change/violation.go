@@ -1,4 +1,4 @@
-package exec
+package change
 
 import (
 	"errors"
@@ -6,7 +6,8 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
-	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
@@ -14,24 +15,24 @@ import (
 )
 
 // violation returns SQL Server's message for a constraint error of SQLite.
-func (r rowChanges) violation(dml *compile.DML, rt *compile.Run, err error) error {
+func (x *Executor) violation(p *plan.DML, rt *tree.Run, err error) error {
 	var ce *store.ConstraintError
 	if !errors.As(err, &ce) {
 		return err
 	}
-	t, d := dml.Target, r.s.DatabaseByID(dml.Database)
-	if dml.Into != nil && (t == nil || ce.Table == dml.Into.SQLName) {
-		t, d = dml.Into, r.s.DatabaseByID(dml.IntoDatabase)
+	t, d := p.Target, x.s.DatabaseByID(p.Database)
+	if p.Into != nil && (t == nil || ce.Table == p.Into.SQLName) {
+		t, d = p.Into, x.s.DatabaseByID(p.IntoDatabase)
 	}
 	switch {
 	case ce.Kind == store.ForeignKey && d != nil:
-		return r.foreignKeyMessage(dml, rt, d, t, ce)
-	case ce.Kind == store.Unique && dml.Kind == "INSERT":
+		return x.foreignKeyMessage(p, rt, d, t, ce)
+	case ce.Kind == store.Unique && p.Kind == "INSERT":
 		if ix := session.ViolatedIndex(t, ce); ix != nil {
-			return session.UniqueMessage(d, t, ix, r.insertedKey(dml, rt, d, t, ix))
+			return session.UniqueMessage(d, t, ix, x.insertedKey(p, rt, d, t, ix))
 		}
 	}
-	return r.s.ConstraintMessage(dml.Kind, d, t, ce)
+	return x.s.ConstraintMessage(p.Kind, d, t, ce)
 }
 
 // shadow is the name of the temporary table into which insertedKey repeats a failed INSERT.
@@ -39,29 +40,29 @@ const shadow = "shadow"
 
 // insertedKey returns the duplicate key value of a failed INSERT. SQLite does not report the value,
 // so that the INSERT is repeated into a temporary table.
-func (r rowChanges) insertedKey(
-	dml *compile.DML, rt *compile.Run, d *catalog.Database, t *catalog.Table, ix *catalog.Index,
+func (x *Executor) insertedKey(
+	p *plan.DML, rt *tree.Run, d *catalog.Database, t *catalog.Table, ix *catalog.Index,
 ) string {
 	cols, ts := session.KeyColumns(t, ix)
-	if cols == nil || t != dml.Target {
+	if cols == nil || t != p.Target {
 		return session.UnknownKey
 	}
 	table := session.SQLTable(d, t)
 	into := "INSERT INTO " + table
-	steps := dml.Apply
-	if dml.OutputRows {
-		steps = []compile.Statement{dml.Output.Statement}
+	steps := p.Apply
+	if p.OutputRows {
+		steps = []plan.Statement{p.Output.Statement}
 	}
-	at := slices.IndexFunc(steps, func(st compile.Statement) bool { return strings.HasPrefix(st.SQL, into) })
+	at := slices.IndexFunc(steps, func(st plan.Statement) bool { return strings.HasPrefix(st.SQL, into) })
 	if at < 0 {
 		return session.UnknownKey
 	}
-	c, apply := r.s.Conn, steps[at]
+	c, apply := x.s.Conn, steps[at]
 	sql, _, _ := strings.Cut(apply.SQL, " RETURNING ")
-	if dml.IgnoreDups {
+	if p.IgnoreDups {
 		sql, _, _ = strings.Cut(sql, " ON CONFLICT (")
 	}
-	args, err := apply.Args(r.run, rt)
+	args, err := apply.Args(x.frame, rt)
 	if err != nil {
 		return session.UnknownKey
 	}
@@ -74,7 +75,7 @@ func (r rowChanges) insertedKey(
 		{sql: "INSERT INTO temp." + shadow + sql[len(into):], args: args},
 	}
 	for _, st := range again {
-		if _, err := c.Exec(r.ctx, st.sql, st.args); err != nil {
+		if _, err := c.Exec(x.ctx, st.sql, st.args); err != nil {
 			return session.UnknownKey
 		}
 	}
@@ -86,10 +87,10 @@ func (r rowChanges) insertedKey(
 		}
 	}
 	pick := "a." + strings.Join(cols, ", a.")
-	row, err := c.QueryRow(r.ctx,
+	row, err := c.QueryRow(x.ctx,
 		"SELECT "+pick+" FROM temp."+shadow+" a JOIN "+table+" b ON "+strings.Join(same, " AND ")+" LIMIT 1", nil)
 	if err == nil && row == nil {
-		row, err = c.QueryRow(r.ctx,
+		row, err = c.QueryRow(x.ctx,
 			"SELECT "+pick+" FROM temp."+shadow+" a JOIN temp."+shadow+" b ON a.rowid > b.rowid AND "+strings.Join(same, " AND ")+" LIMIT 1",
 			nil)
 	}
@@ -97,7 +98,7 @@ func (r rowChanges) insertedKey(
 	if err == nil && row != nil {
 		text = session.ShowKey(row, ts)
 	}
-	if _, err := c.Exec(r.ctx, "DROP TABLE temp."+shadow, nil); err != nil {
+	if _, err := c.Exec(x.ctx, "DROP TABLE temp."+shadow, nil); err != nil {
 		return session.UnknownKey
 	}
 	return text
@@ -105,8 +106,8 @@ func (r rowChanges) insertedKey(
 
 // foreignKeyMessage returns message 547 for a foreign key. SQLite does not report which key was
 // violated, so that the failed statement is repeated with a deferred check.
-func (r rowChanges) foreignKeyMessage(
-	dml *compile.DML, rt *compile.Run, d *catalog.Database, t *catalog.Table, ce error,
+func (x *Executor) foreignKeyMessage(
+	p *plan.DML, rt *tree.Run, d *catalog.Database, t *catalog.Table, ce error,
 ) error {
 	tables := []string{t.SQLName}
 	for _, o := range d.Tables() {
@@ -119,18 +120,18 @@ func (r rowChanges) foreignKeyMessage(
 		}
 	}
 	again := func() error {
-		for i := range dml.Apply {
-			if _, err := r.step(&dml.Apply[i], rt); err != nil {
+		for i := range p.Apply {
+			if _, err := x.step(&p.Apply[i], rt); err != nil {
 				return err
 			}
 		}
-		if dml.OutputRows {
-			_, err := r.step(&dml.Output.Statement, rt)
+		if p.OutputRows {
+			_, err := x.step(&p.Output.Statement, rt)
 			return err
 		}
 		return nil
 	}
-	child, _, index, err := r.s.Conn.FindForeignKey(r.ctx, d.ID, tables, again)
+	child, _, index, err := x.s.Conn.FindForeignKey(x.ctx, d.ID, tables, again)
 	if err != nil || child == "" {
 		return errors.Join(ce, err)
 	}
@@ -145,7 +146,7 @@ func (r rowChanges) foreignKeyMessage(
 		// The message names the referenced table if a referenced row is missing, and the
 		// referencing table if a row still refers to a deleted one.
 		kind, at, ids := "FOREIGN KEY", d.TableByID(f.Referenced), f.RefColumns
-		if o != t || dml.Kind == "DELETE" {
+		if o != t || p.Kind == "DELETE" {
 			kind, at, ids = "REFERENCE", o, f.Columns
 		}
 		column := ""
@@ -160,7 +161,7 @@ func (r rowChanges) foreignKeyMessage(
 				kind = "SAME TABLE REFERENCE"
 			}
 		}
-		return mserr.ConstraintConflict(dml.Kind, kind, f.Name, d.Name, d.QualifiedName(at), column)
+		return mserr.ConstraintConflict(p.Kind, kind, f.Name, d.Name, d.QualifiedName(at), column)
 	}
 	return ce
 }

@@ -1,0 +1,74 @@
+package change
+
+import (
+	"errors"
+	"io"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// Insert inserts rows of another source atomically and returns their number. p is a plan of
+// compile.Compiler.InsertRows. The caller has begun a transaction.
+func (x *Executor) Insert(p *plan.DML, rows [][]types.Value) (n int64, err error) {
+	if err := x.checkTarget(p); err != nil {
+		return 0, err
+	}
+	next := func() ([]types.Value, error) {
+		if len(rows) == 0 {
+			return nil, io.EOF
+		}
+		row := rows[0]
+		rows = rows[1:]
+		return row, nil
+	}
+	do := func() error {
+		n, err = x.applyRows(p, next)
+		return err
+	}
+	switch {
+	case p.Database == 0:
+		err = x.WithSequences(&p.Needs, func() error { return x.changeLocalRows(p, do) })
+	case p.Fires:
+		err = x.s.Atomic(x.ctx, p.Databases, true, x.withTriggers(p, func() (int64, error) {
+			err := do()
+			return n, err
+		}))
+	default:
+		err = x.s.Atomic(x.ctx, p.Databases, true, do)
+	}
+	return n, err
+}
+
+// applyRows executes a plan of compile.Compiler.InsertRows for each row and returns the number of
+// inserted rows.
+func (x *Executor) applyRows(p *plan.DML, next func() ([]types.Value, error)) (n int64, err error) {
+	for tried := int64(0); ; tried++ {
+		if err := x.s.Canceled(x.ctx); err != nil {
+			return 0, err
+		}
+		row, err := next()
+		if errors.Is(err, io.EOF) {
+			if p.IgnoreDups && n < tried {
+				return n, x.ignoredDuplicates()
+			}
+			return n, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+		k, err := x.Apply(p, row)
+		if err != nil {
+			return 0, err
+		}
+		n += k
+	}
+}
+
+// changeLocalRows is changeLocal for many rows.
+func (x *Executor) changeLocalRows(p *plan.DML, do func() error) error {
+	if p.Target != nil && p.Target.Name[0] == '@' && !x.s.Tran.Begun {
+		return x.s.LocalTransaction(x.ctx, true, do)
+	}
+	return x.s.LocalChangeOf(x.ctx, true, do)
+}
