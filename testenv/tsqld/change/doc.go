@@ -14,7 +14,7 @@
 //
 // A statement whose plan has Fires collects the rows that it changes in a [Capture]: SQLite's
 // triggers call a function of [Executor.Function] for each row. After the statement the executor
-// passes the rows to Interpreter.Fire. Package exec fires the triggers.
+// passes the rows to Interpreter.Fire. Package trigger fires the triggers.
 //
 // # Common mistakes
 //

@@ -8,6 +8,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/trigger"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 	"github.com/jobagent/jobagent/testenv/tsqld/unit"
 )
@@ -107,7 +108,7 @@ func (h changeHost) Info(m *mserr.Error) error { return h.r.info(m) }
 
 // Fire implements [change.Interpreter].
 func (h changeHost) Fire(p *plan.DML, c *change.Capture, n int64) error {
-	return triggers{h.r}.fireAfter(p, c, n)
+	return trigger.New(h.r.ctx, h.r.s.Session, triggers{h.r}).Fire(p, c, n)
 }
 
 // ReadOnly implements [change.Interpreter].

@@ -15,10 +15,11 @@
 // compile resolves names when a statement is reached, against the session's view of the catalog
 // (scope.go). The unit caches the resulting plan until that view changes.
 //
-// Statements that change definitions, system procedures, functions over the session, cursors and
-// changes of rows are rooms of their own (ddl, sysproc, sysfunc, cursor, change). They work on a
-// session's state (session), and ask a run through a small interface for the rest: see definerHost,
-// systemHost, current, cursorQuery and changeHost.
+// Statements that change definitions, system procedures, functions over the session, cursors,
+// changes of rows and the firing of triggers are rooms of their own (ddl, sysproc, sysfunc, cursor,
+// change, trigger). They work on a session's state (session), and ask a run through a small
+// interface for the rest: see definerHost, systemHost, current, cursorQuery, changeHost and
+// triggers.
 //
 // # Errors
 //

@@ -73,8 +73,8 @@ func (e *env) ProcID() int32 { return e.r.f.procID }
 func (e *env) TriggerNestLevel(object int32, instead, after bool) int {
 	n := 0
 	for f := e.r.f; f != nil; f = f.parent {
-		if f.fired != nil && (object == 0 || f.procID == object) && (!instead || f.fired.insteadOf) &&
-			(!after || !f.fired.insteadOf) {
+		if f.fired != nil && (object == 0 || f.procID == object) && (!instead || f.fired.Trigger.InsteadOf) &&
+			(!after || !f.fired.Trigger.InsteadOf) {
 			n++
 		}
 	}
@@ -86,7 +86,7 @@ func (e *env) ColumnsUpdated() ([]byte, bool) {
 	if e.r.f.fired == nil {
 		return nil, false
 	}
-	return e.r.f.fired.updated, true
+	return e.r.f.fired.Updated, true
 }
 
 // LastRowVersion implements [builtin.State].

@@ -3,6 +3,7 @@ package exec
 import (
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
+	"github.com/jobagent/jobagent/testenv/tsqld/trigger"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 	"github.com/jobagent/jobagent/testenv/tsqld/unit"
 )
@@ -21,7 +22,7 @@ const (
 type frame struct {
 	parent *frame // frame of the caller; nil for a request
 	kind   frameKind
-	fired  *activation // the body of a trigger, which sends DONE as the statement that fired it; else nil
+	fired  *trigger.Body // the body of a trigger, which sends DONE as the statement that fired it; else nil
 	unit   *unit.Unit
 	level  int // depth of frames, from 0; part of the SQLite names of the frame's temporary tables
 
