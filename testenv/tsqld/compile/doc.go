@@ -31,7 +31,7 @@
 // Expressions that do not depend on rows are not computed by SQLite: expressions over variables and
 // session functions become parameters, which the interpreter evaluates once before the statement
 // runs (plan.Param.Value). An expression without columns and subqueries needs no SQLite at all
-// ([Scalar]). Values have the representation of package types in SQL, too.
+// ([plan.Scalar]). Values have the representation of package types in SQL, too.
 //
 // # Example
 //

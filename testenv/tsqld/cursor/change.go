@@ -3,7 +3,7 @@ package cursor
 import (
 	"slices"
 
-	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
@@ -28,7 +28,7 @@ func (c *Cursor) Optimistic() bool { return !c.locks() }
 // Target returns the table of a cursor that a statement changes. A table that the cursor reads
 // several times is its first use; first then says that the client gets message 16961. Errors:
 // 16933, 16943.
-func (c *Cursor) Target(p *compile.Position) (found *compile.CursorTable, first bool, err error) {
+func (c *Cursor) Target(p *plan.Position) (found *plan.CursorTable, first bool, err error) {
 	for i := range c.tables {
 		t := &c.tables[i]
 		switch {
@@ -60,7 +60,7 @@ func (c *Cursor) Updates(sets []*syntax.SetClause) bool {
 
 // Identity returns a copy of the values that identify the current row of a table. Errors: 16931 for
 // a cursor that is not on a row, 16947 for a row that does not exist.
-func (c *Cursor) Identity(t *compile.CursorTable) ([]types.Value, error) {
+func (c *Cursor) Identity(t *plan.CursorTable) ([]types.Value, error) {
 	if c.place == nil {
 		return nil, mserr.CursorNoRow()
 	}
@@ -74,7 +74,7 @@ func (c *Cursor) Identity(t *compile.CursorTable) ([]types.Value, error) {
 // NoteChange records the new values of the current row after a change through the cursor: "if an
 // update is performed with WHERE CURRENT OF, the new values are visible" (documentation of DECLARE
 // CURSOR, KEYSET).
-func (c *Cursor) NoteChange(dml *compile.DML, t *compile.CursorTable, identity []types.Value) error {
+func (c *Cursor) NoteChange(dml *plan.DML, t *plan.CursorTable, identity []types.Value) error {
 	if dml.Kind == "DELETE" {
 		c.gone = true
 		return nil
@@ -85,7 +85,7 @@ func (c *Cursor) NoteChange(dml *compile.DML, t *compile.CursorTable, identity [
 	}
 	place := slices.Clone(c.place)
 	copy(place[t.At:], identity)
-	if c.kind == compile.CursorKeyset {
+	if c.kind == plan.CursorKeyset {
 		copy(c.rows[c.pos-1], place)
 	}
 	return c.setPlace(place)

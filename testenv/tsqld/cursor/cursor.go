@@ -3,7 +3,8 @@ package cursor
 import (
 	"slices"
 
-	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
@@ -14,28 +15,28 @@ import (
 // Query executes the query of a cursor in the scope of its declaration.
 type Query interface {
 	// Plan returns the plan of a step for some of the rows.
-	Plan(step compile.CursorStep, part compile.CursorPart) (*compile.CursorPlan, error)
+	Plan(step plan.CursorStep, part plan.CursorPart) (*plan.CursorPlan, error)
 	// Permit checks the permissions that a plan needs.
-	Permit(p *compile.CursorPlan) error
+	Permit(p *plan.CursorPlan) error
 	// Read checks the permissions that a plan needs, runs it, and calls take with each row, which
 	// is valid until take returns.
-	Read(p *compile.CursorPlan, at *compile.Run, take func([]types.Value) error) error
+	Read(p *plan.CursorPlan, at *tree.Run, take func([]types.Value) error) error
 }
 
 // Cursor is a cursor. A static cursor keeps the rows of its result, a keyset cursor their places,
-// and a dynamic cursor only the place of its current row; see compile.CursorPlan.
+// and a dynamic cursor only the place of its current row; see plan.CursorPlan.
 type Cursor struct {
 	s        *session.Session
 	def      *syntax.CursorDef
-	kind     compile.CursorKind
+	kind     plan.CursorKind
 	scroll   bool
 	readOnly bool
 
 	open   bool
 	cols   []types.Column
-	tables []compile.CursorTable
-	parts  bool            // see compile.CursorPlan.Parts
-	down   bool            // see compile.CursorPlan.Down
+	tables []plan.CursorTable
+	parts  bool            // see plan.CursorPlan.Parts
+	down   bool            // see plan.CursorPlan.Down
 	rows   [][]types.Value // rows of a static cursor, places of a keyset cursor
 	pos    int             // current row, from 1; 0 before the first row, len(rows)+1 after the last
 	place  []types.Value   // place of the current row; nil before the first FETCH and after the last row
@@ -59,10 +60,10 @@ func New(s *session.Session, def *syntax.CursorDef) (*Cursor, error) {
 // Convert sets the kind that the query allows, which is that of p, the plan of CursorOpen. It
 // reports whether the client is to be told that the cursor was converted. Error 16957 for FOR
 // UPDATE of a cursor that is read-only.
-func (c *Cursor) Convert(p *compile.CursorPlan) (told bool, err error) {
+func (c *Cursor) Convert(p *plan.CursorPlan) (told bool, err error) {
 	def, converted := c.def, p.Kind != c.kind
 	c.kind = p.Kind
-	c.readOnly = c.kind == compile.CursorStatic || def.ReadOnly || def.Concurrency == "READ_ONLY"
+	c.readOnly = c.kind == plan.CursorStatic || def.ReadOnly || def.Concurrency == "READ_ONLY"
 	if def.ForUpdate && c.readOnly {
 		return false, failure.Compile(mserr.UpdateReadOnlyCursor())
 	}
@@ -70,8 +71,8 @@ func (c *Cursor) Convert(p *compile.CursorPlan) (told bool, err error) {
 }
 
 // Use returns what the compiler needs to know for the plan of a step.
-func (c *Cursor) Use(step compile.CursorStep, part compile.CursorPart) compile.CursorUse {
-	return compile.CursorUse{
+func (c *Cursor) Use(step plan.CursorStep, part plan.CursorPart) plan.CursorUse {
+	return plan.CursorUse{
 		Kind: requestedKind(c.def), Step: step, Part: part, Columns: c.def.UpdateColumns, Locks: c.locks(),
 	}
 }
@@ -82,14 +83,14 @@ func (c *Cursor) locks() bool { return c.def.Concurrency == "SCROLL_LOCKS" }
 // requestedKind returns the kind of cursor that a definition asks for. Without a kind, a cursor
 // that scrolls is a keyset cursor, and any other one is dynamic. FAST_FORWARD cursors are static
 // here: SQL Server chooses.
-func requestedKind(def *syntax.CursorDef) compile.CursorKind {
+func requestedKind(def *syntax.CursorDef) plan.CursorKind {
 	switch {
 	case def.Insensitive, def.Kind == "STATIC", def.Kind == "FAST_FORWARD":
-		return compile.CursorStatic
+		return plan.CursorStatic
 	case def.Kind == "KEYSET", def.Kind == "" && def.Scroll:
-		return compile.CursorKeyset
+		return plan.CursorKeyset
 	}
-	return compile.CursorDynamic
+	return plan.CursorDynamic
 }
 
 // conflictingOptions returns two options that exclude each other, or empty strings (documentation:
@@ -118,7 +119,7 @@ func (c *Cursor) Open(q Query) error {
 	if c.open {
 		return mserr.CursorOpen()
 	}
-	p, err := q.Plan(compile.CursorOpen, compile.CursorWhole)
+	p, err := q.Plan(plan.CursorOpen, plan.CursorWhole)
 	if err != nil {
 		return err
 	}
@@ -126,7 +127,7 @@ func (c *Cursor) Open(q Query) error {
 		return mserr.CursorSchemaChanged()
 	}
 	c.clearRows()
-	if c.kind != compile.CursorDynamic {
+	if c.kind != plan.CursorDynamic {
 		err = q.Read(p, nil, func(row []types.Value) error { return c.keepRow(row[c.keptFrom(p):]) })
 	} else {
 		err = q.Permit(p)
@@ -138,7 +139,7 @@ func (c *Cursor) Open(q Query) error {
 	c.cols, c.tables, c.pos, c.open, c.gone = p.Columns, p.Tables, 0, true, false
 	c.parts, c.down = p.Parts, p.Down
 	c.s.CursorRows = len(c.rows)
-	if c.kind == compile.CursorDynamic {
+	if c.kind == plan.CursorDynamic {
 		c.s.CursorRows = -1
 	}
 	return c.setPlace(nil)
@@ -172,7 +173,7 @@ func (c *Cursor) Status() int {
 	switch {
 	case !c.open:
 		return -1
-	case len(c.rows) == 0 && c.kind != compile.CursorDynamic:
+	case len(c.rows) == 0 && c.kind != plan.CursorDynamic:
 		return 0
 	}
 	return 1
@@ -185,8 +186,8 @@ func (c *Cursor) clearRows() {
 }
 
 // keptFrom returns the index of the first value of a row that a cursor keeps.
-func (c *Cursor) keptFrom(p *compile.CursorPlan) int {
-	if c.kind == compile.CursorKeyset {
+func (c *Cursor) keptFrom(p *plan.CursorPlan) int {
+	if c.kind == plan.CursorKeyset {
 		return len(p.Columns)
 	}
 	return 0

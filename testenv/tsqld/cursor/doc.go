@@ -6,8 +6,8 @@
 // [Query] of each call:
 //
 //	c, err := cursor.New(s, st.Cursor)
-//	plan, err := q.Plan(compile.CursorOpen, compile.CursorWhole)
-//	told, err := c.Convert(plan) // the query may not allow the requested kind
+//	p, err := q.Plan(plan.CursorOpen, plan.CursorWhole)
+//	told, err := c.Convert(p) // the query may not allow the requested kind
 //	err = c.Open(q)
 //	row, err := c.Move(q, syntax.FetchNext, 0) // nil after the last row
 //

@@ -3,7 +3,8 @@ package cursor
 import (
 	"slices"
 
-	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -29,7 +30,7 @@ func (c *Cursor) CheckFetch(st *syntax.FetchStmt) error {
 	switch {
 	case !c.open:
 		return mserr.CursorNotOpen()
-	case st.Direction == syntax.FetchAbsolute && c.kind == compile.CursorDynamic:
+	case st.Direction == syntax.FetchAbsolute && c.kind == plan.CursorDynamic:
 		return mserr.FetchTypeDynamic(fetchNames[st.Direction][1])
 	case st.Direction != syntax.FetchNext && !c.scroll:
 		return mserr.FetchType(fetchNames[st.Direction][0])
@@ -45,7 +46,7 @@ func (c *Cursor) Columns() []types.Column { return c.cols }
 // Move moves the cursor, sets @@FETCH_STATUS, and returns the current row; nil if there is none. n
 // is the number of FETCH ABSOLUTE and RELATIVE.
 func (c *Cursor) Move(q Query, direction syntax.FetchDirection, n int64) ([]types.Value, error) {
-	if c.kind == compile.CursorDynamic {
+	if c.kind == plan.CursorDynamic {
 		return c.stepTo(q, direction, n)
 	}
 	return c.moveTo(q, direction, n)
@@ -77,16 +78,16 @@ func (c *Cursor) moveTo(q Query, direction syntax.FetchDirection, n int64) ([]ty
 		c.gone, c.s.FetchStatus = false, fetchOutside
 		return nil, c.setPlace(nil)
 	}
-	if c.kind == compile.CursorStatic {
+	if c.kind == plan.CursorStatic {
 		c.s.FetchStatus = fetchFound
 		return c.rows[c.pos-1], nil
 	}
-	return c.readRow(q, compile.CursorCurrent, &compile.Run{Row: c.rows[c.pos-1]})
+	return c.readRow(q, plan.CursorCurrent, &tree.Run{Row: c.rows[c.pos-1]})
 }
 
 // readRow reads a row of a keyset or dynamic cursor, which becomes the current row. It returns nil
 // if the row does not exist.
-func (c *Cursor) readRow(q Query, step compile.CursorStep, at *compile.Run) ([]types.Value, error) {
+func (c *Cursor) readRow(q Query, step plan.CursorStep, at *tree.Run) ([]types.Value, error) {
 	row, err := c.findRow(q, step, at)
 	if err != nil {
 		return nil, err
@@ -102,7 +103,7 @@ func (c *Cursor) readRow(q Query, step compile.CursorStep, at *compile.Run) ([]t
 }
 
 // findRow reads the row of a step with its place; nil if there is none.
-func (c *Cursor) findRow(q Query, step compile.CursorStep, at *compile.Run) (row []types.Value, err error) {
+func (c *Cursor) findRow(q Query, step plan.CursorStep, at *tree.Run) (row []types.Value, err error) {
 	for _, part := range c.partsOf(step, at) {
 		p, err := q.Plan(step, part)
 		if err != nil {
@@ -125,31 +126,31 @@ func (c *Cursor) findRow(q Query, step compile.CursorStep, at *compile.Run) (row
 }
 
 // partsOf returns the parts of the rows to search for the next or prior row, in order.
-func (c *Cursor) partsOf(step compile.CursorStep, at *compile.Run) []compile.CursorPart {
-	if !c.parts || at.Skip > 0 || step != compile.CursorNext && step != compile.CursorPrior {
-		return []compile.CursorPart{compile.CursorWhole}
+func (c *Cursor) partsOf(step plan.CursorStep, at *tree.Run) []plan.CursorPart {
+	if !c.parts || at.Skip > 0 || step != plan.CursorNext && step != plan.CursorPrior {
+		return []plan.CursorPart{plan.CursorWhole}
 	}
-	down := c.down != (step == compile.CursorPrior)
+	down := c.down != (step == plan.CursorPrior)
 	switch {
 	case at.Row[0] == nil && down:
-		return []compile.CursorPart{compile.CursorNulls}
+		return []plan.CursorPart{plan.CursorNulls}
 	case at.Row[0] == nil:
-		return []compile.CursorPart{compile.CursorNulls, compile.CursorAllValues}
+		return []plan.CursorPart{plan.CursorNulls, plan.CursorAllValues}
 	case down:
-		return []compile.CursorPart{compile.CursorValues, compile.CursorAllNulls}
+		return []plan.CursorPart{plan.CursorValues, plan.CursorAllNulls}
 	}
-	return []compile.CursorPart{compile.CursorValues}
+	return []plan.CursorPart{plan.CursorValues}
 }
 
 // stepTo moves a dynamic cursor and returns the row; nil if there is none. The position is that of
 // c.pos: 0 before the first row, 1 at the row of c.place, 2 after the last row.
 func (c *Cursor) stepTo(q Query, direction syntax.FetchDirection, n int64) ([]types.Value, error) {
-	step, skip := compile.CursorCurrent, int64(0)
+	step, skip := plan.CursorCurrent, int64(0)
 	switch direction {
 	case syntax.FetchFirst:
-		step = compile.CursorFirst
+		step = plan.CursorFirst
 	case syntax.FetchLast:
-		step = compile.CursorLast
+		step = plan.CursorLast
 	case syntax.FetchNext:
 		step = c.forward()
 	case syntax.FetchPrior:
@@ -162,11 +163,11 @@ func (c *Cursor) stepTo(q Query, direction syntax.FetchDirection, n int64) ([]ty
 			step, skip = c.backward(), -1-n
 		}
 	}
-	if step == compile.CursorOpen || step == compile.CursorCurrent && c.pos != 1 {
+	if step == plan.CursorOpen || step == plan.CursorCurrent && c.pos != 1 {
 		c.s.FetchStatus = fetchOutside
 		return nil, nil
 	}
-	row, err := c.readRow(q, step, &compile.Run{Row: c.place, Skip: skip})
+	row, err := c.readRow(q, step, &tree.Run{Row: c.place, Skip: skip})
 	if err != nil {
 		return nil, err
 	}
@@ -174,23 +175,23 @@ func (c *Cursor) stepTo(q Query, direction syntax.FetchDirection, n int64) ([]ty
 		c.pos = 1
 		return row, nil
 	}
-	if step == compile.CursorCurrent {
+	if step == plan.CursorCurrent {
 		return nil, nil
 	}
 	c.s.FetchStatus, c.gone = fetchOutside, false
 	c.pos = 0
-	if step == compile.CursorFirst || step == compile.CursorNext {
+	if step == plan.CursorFirst || step == plan.CursorNext {
 		c.pos = 2
 	}
 	return nil, c.setPlace(nil)
 }
 
 // forward returns the step to later rows, or CursorOpen if there are none.
-func (c *Cursor) forward() compile.CursorStep {
-	return [...]compile.CursorStep{compile.CursorFirst, compile.CursorNext, compile.CursorOpen}[c.pos]
+func (c *Cursor) forward() plan.CursorStep {
+	return [...]plan.CursorStep{plan.CursorFirst, plan.CursorNext, plan.CursorOpen}[c.pos]
 }
 
 // backward returns the step to earlier rows, or CursorOpen if there are none.
-func (c *Cursor) backward() compile.CursorStep {
-	return [...]compile.CursorStep{compile.CursorOpen, compile.CursorPrior, compile.CursorLast}[c.pos]
+func (c *Cursor) backward() plan.CursorStep {
+	return [...]plan.CursorStep{plan.CursorOpen, plan.CursorPrior, plan.CursorLast}[c.pos]
 }

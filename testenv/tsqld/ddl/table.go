@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
-	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
 	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/module"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -205,7 +205,7 @@ func (r tables) alterTemp(st *syntax.AlterTableStmt, name string) error {
 // addItems executes ALTER TABLE ... ADD.
 func (r tables) addItems(b *builder, old *catalog.Table, a *syntax.AlterAdd) (map[int]catalog.Fill, error) {
 	before := len(b.t.Columns)
-	checks, keys := len(b.t.Checks), len(b.t.ForeignKeys)
+	checks, foreign := len(b.t.Checks), len(b.t.ForeignKeys)
 	if err := b.define(a.Def); err != nil {
 		return nil, err
 	}
@@ -213,7 +213,7 @@ func (r tables) addItems(b *builder, old *catalog.Table, a *syntax.AlterAdd) (ma
 		for _, c := range b.t.Checks[checks:] {
 			c.NotTrusted = true
 		}
-		for _, f := range b.t.ForeignKeys[keys:] {
+		for _, f := range b.t.ForeignKeys[foreign:] {
 			f.NotTrusted = true
 		}
 	}
@@ -564,7 +564,7 @@ func (r tables) alterColumn(b *builder, a *syntax.AlterColumn) (map[int]catalog.
 		c.SQLName = "" // the catalog chooses a new name
 	}
 	return map[int]catalog.Fill{
-		c.ID: {SQL: compile.StoreSQL(was.Type, c.Type, session.FullLabel(b.d, old), c.Name, was.SQLName)},
+		c.ID: {SQL: keys.StoreSQL(was.Type, c.Type, session.FullLabel(b.d, old), c.Name, was.SQLName)},
 	}, nil
 }
 

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
-	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/cursor"
 	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -50,7 +50,7 @@ func (r cursors) newCursor(node syntax.Node, def *syntax.CursorDef) (*boundCurso
 
 // convertCursor compiles a cursor's query and sets the kind that the query allows. Error 16957.
 func (r cursors) convertCursor(c *boundCursor) error {
-	p, err := cursorQuery{r.run, c}.Plan(compile.CursorOpen, compile.CursorWhole)
+	p, err := cursorQuery{r.run, c}.Plan(plan.CursorOpen, plan.CursorWhole)
 	if err != nil {
 		return err
 	}

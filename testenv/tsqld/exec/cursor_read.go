@@ -2,7 +2,8 @@ package exec
 
 import (
 	"github.com/jobagent/jobagent/testenv/tsqld/answer"
-	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/cursor"
 	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -42,12 +43,12 @@ func (r cursors) withinCursor(c *boundCursor, do func() error) error {
 }
 
 // Plan implements [cursor.Query]. The unit caches the plan.
-func (q cursorQuery) Plan(step compile.CursorStep, part compile.CursorPart) (p *compile.CursorPlan, err error) {
+func (q cursorQuery) Plan(step plan.CursorStep, part plan.CursorPart) (p *plan.CursorPlan, err error) {
 	r, c := q.r, q.c
 	err = cursors{r}.withinCursor(c, func() error {
 		key := unit.PlanKey{Node: c.node, Kind: unit.PlanCursor, Step: step, Part: part}
 		if found := c.unit.Find(r.s.Session, scope{r}, key); found != nil {
-			p = found.(*compile.CursorPlan)
+			p = found.(*plan.CursorPlan)
 			return nil
 		}
 		if p, err = r.compiler().Cursor(c.def.Query, c.def.Hints, c.Use(step, part)); err != nil {
@@ -60,21 +61,21 @@ func (q cursorQuery) Plan(step compile.CursorStep, part compile.CursorPart) (p *
 }
 
 // Permit implements [cursor.Query].
-func (q cursorQuery) Permit(p *compile.CursorPlan) error { return identities{q.r}.permit(p.Uses) }
+func (q cursorQuery) Permit(p *plan.CursorPlan) error { return identities{q.r}.permit(p.Uses) }
 
 // Read implements [cursor.Query].
-func (q cursorQuery) Read(p *compile.CursorPlan, at *compile.Run, take func([]types.Value) error) error {
+func (q cursorQuery) Read(p *plan.CursorPlan, at *tree.Run, take func([]types.Value) error) error {
 	r := q.r
 	return cursors{r}.withinCursor(q.c, func() error {
-		plan, err := queries{r}.readable(&p.Plan)
+		now, err := queries{r}.readable(&p.Plan)
 		if err != nil {
 			return err
 		}
-		args, err := plan.Args(r, at)
+		args, err := now.Args(r, at)
 		if err != nil {
 			return err
 		}
-		rows, err := r.s.Conn.Query(r.ctx, plan.SQL, args)
+		rows, err := r.s.Conn.Query(r.ctx, now.SQL, args)
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -31,10 +32,10 @@ func (r *run) value(e syntax.Expr, to types.Type) (types.Value, error) {
 }
 
 // scalar returns the cached plan of an expression, or compiles the expression.
-func (r *run) scalar(e syntax.Expr, to types.Type) (*compile.Scalar, error) {
+func (r *run) scalar(e syntax.Expr, to types.Type) (*plan.Scalar, error) {
 	key := unit.PlanKey{Node: e, To: to, Kind: unit.PlanScalar}
 	if p := r.f.unit.Find(r.s.Session, scope{r}, key); p != nil {
-		return p.(*compile.Scalar), nil
+		return p.(*plan.Scalar), nil
 	}
 	sc, err := r.compiler().Scalar(e, to)
 	if err != nil {
@@ -45,8 +46,8 @@ func (r *run) scalar(e syntax.Expr, to types.Type) (*compile.Scalar, error) {
 }
 
 // keepScalar caches a compiled expression.
-func (r *run) keepScalar(key unit.PlanKey, sc *compile.Scalar) {
-	needs := &compile.Needs{Snapshots: sc.Snapshots}
+func (r *run) keepScalar(key unit.PlanKey, sc *plan.Scalar) {
+	needs := &plan.Needs{Snapshots: sc.Snapshots}
 	if sc.Plan != nil {
 		needs = &sc.Plan.Needs
 	}
@@ -67,7 +68,7 @@ func (r *run) condition(c syntax.Cond) (bool, error) {
 		r.keepScalar(key, sc)
 		p = sc
 	}
-	v, err := r.scalarValue(p.(*compile.Scalar))
+	v, err := r.scalarValue(p.(*plan.Scalar))
 	if err != nil {
 		return false, err
 	}
@@ -76,7 +77,7 @@ func (r *run) condition(c syntax.Cond) (bool, error) {
 }
 
 // scalarValue evaluates a compiled expression.
-func (r *run) scalarValue(sc *compile.Scalar) (types.Value, error) {
+func (r *run) scalarValue(sc *plan.Scalar) (types.Value, error) {
 	if sc.Plan == nil {
 		return sc.Value(r)
 	}

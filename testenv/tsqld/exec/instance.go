@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/sysproc"
 	"github.com/jobagent/jobagent/testenv/tsqld/unit"
@@ -20,7 +20,7 @@ type Instance struct {
 
 // New opens an instance and its databases.
 func New(cfg session.Config) (*Instance, error) {
-	srv, err := session.NewServer(context.Background(), cfg, compile.Functions())
+	srv, err := session.NewServer(context.Background(), cfg, keys.Functions())
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
-	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
@@ -24,7 +24,7 @@ func (r identities) impersonationLevel() int {
 
 // permit checks the permissions that a statement needs. Objects of the owner of the current module
 // need none (ownership chaining).
-func (r identities) permit(uses []compile.Use) error {
+func (r identities) permit(uses []plan.Use) error {
 	s := r.s
 	if len(uses) == 0 || s.Sysadmin() {
 		return nil

@@ -8,7 +8,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
-	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -24,7 +24,7 @@ type queries struct{ *run }
 
 // prepare makes the requirements of a plan available: permissions, databases, locks and system row
 // sets. skip tells whether there is an alternative plan for ErrSkipped.
-func (r queries) prepare(n *compile.Needs, skip bool) error {
+func (r queries) prepare(n *plan.Needs, skip bool) error {
 	if err := identities(r).permit(n.Uses); err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (r queries) prepare(n *compile.Needs, skip bool) error {
 }
 
 // queryPlan returns the cached plan of a query, or compiles the query.
-func (r queries) queryPlan(node syntax.Node, q *syntax.Query, hints []*syntax.Option) (*compile.Plan, error) {
+func (r queries) queryPlan(node syntax.Node, q *syntax.Query, hints []*syntax.Option) (*plan.Plan, error) {
 	key := unit.PlanKey{Node: node, Kind: unit.PlanQuery}
 	_, isStmt := node.(*syntax.SelectStmt)
 	browse := r.s.Options.Browse && isStmt && !r.inserting && !r.inFunction
@@ -56,7 +56,7 @@ func (r queries) queryPlan(node syntax.Node, q *syntax.Query, hints []*syntax.Op
 		key.Kind = unit.PlanBrowse
 	}
 	if p := r.f.unit.Find(r.s.Session, scope{r.run}, key); p != nil {
-		return p.(*compile.Plan), nil
+		return p.(*plan.Plan), nil
 	}
 	compiled := r.compiler().Select
 	if browse {
@@ -95,7 +95,7 @@ func (r queries) selectStmt(st *syntax.SelectStmt) error {
 
 // readable prepares a plan and returns the plan to run. If the sources with READPAST cannot be read
 // now, that is the alternative plan.
-func (r queries) readable(p *compile.Plan) (*compile.Plan, error) {
+func (r queries) readable(p *plan.Plan) (*plan.Plan, error) {
 	skip := p.PastPlan != nil && (!r.s.Tran.Begun || len(p.PastPlan.Databases) == 0)
 	err := r.prepare(&p.Needs, skip)
 	if errors.Is(err, session.ErrSkipped) {
@@ -106,7 +106,7 @@ func (r queries) readable(p *compile.Plan) (*compile.Plan, error) {
 }
 
 // query executes the SQL of a plan.
-func (r queries) query(p *compile.Plan) (*store.Rows, error) {
+func (r queries) query(p *plan.Plan) (*store.Rows, error) {
 	p, err := r.readable(p)
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func (r queries) query(p *compile.Plan) (*store.Rows, error) {
 }
 
 // start executes the SQL of a plan that readable has returned.
-func (r queries) start(p *compile.Plan) (*store.Rows, error) {
+func (r queries) start(p *plan.Plan) (*store.Rows, error) {
 	args, err := p.Args(r.run, nil)
 	if err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func (r queries) start(p *compile.Plan) (*store.Rows, error) {
 const chunkSize = 2033
 
 // sendRows executes a query and sends its rows to the client.
-func (r queries) sendRows(p *compile.Plan) error {
+func (r queries) sendRows(p *plan.Plan) error {
 	if r.s.Options.FmtOnly {
 		if err := r.columns(p.Columns); err != nil {
 			return err
@@ -224,7 +224,7 @@ func (r queries) sendChunks(v types.Value) (int64, error) {
 
 // assign executes SELECT @a = .... The variables get the values of the last row. Without rows they
 // keep their values.
-func (r queries) assign(p *compile.Plan) error {
+func (r queries) assign(p *plan.Plan) error {
 	rows, err := r.query(p)
 	if err != nil {
 		return err
@@ -251,7 +251,7 @@ func (r queries) assign(p *compile.Plan) error {
 }
 
 // assignRow assigns the values of one row to variables.
-func (r queries) assignRow(assign []compile.Assign, row []types.Value) error {
+func (r queries) assignRow(assign []plan.Assign, row []types.Value) error {
 	for i := range assign {
 		a := &assign[i]
 		v, err := a.Value(r.run, row)
@@ -268,7 +268,7 @@ func (r queries) assignRow(assign []compile.Assign, row []types.Value) error {
 }
 
 // selectInto executes SELECT ... INTO: it creates the table, then inserts the rows.
-func (r queries) selectInto(st *syntax.SelectStmt, p *compile.Plan) error {
+func (r queries) selectInto(st *syntax.SelectStmt, p *plan.Plan) error {
 	into := p.Into
 	t := &catalog.Table{Header: catalog.Header{Name: into.Name, Kind: catalog.KindTable}}
 	for i, c := range p.Columns {
@@ -331,7 +331,7 @@ func (r queries) selectInto(st *syntax.SelectStmt, p *compile.Plan) error {
 }
 
 // selectIntoTemp executes SELECT ... INTO a temporary table.
-func (r queries) selectIntoTemp(st *syntax.SelectStmt, t *catalog.Table, needs *compile.Needs) error {
+func (r queries) selectIntoTemp(st *syntax.SelectStmt, t *catalog.Table, needs *plan.Needs) error {
 	s := r.s
 	if s.Temps[catalog.Fold(t.Name)] != nil && !s.Shadows(t.Name, r.f.outerTemps()) {
 		return mserr.ObjectExists(t.Name)

@@ -6,6 +6,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/eval"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -72,7 +73,7 @@ func (r *run) localTable(name string) *catalog.Table {
 	return r.s.Temps[catalog.Fold(name)]
 }
 
-// Variable implements [compile.Frame].
+// Variable implements [eval.Frame].
 func (r *run) Variable(name string) types.Value {
 	if v := r.f.variable(name); v != nil {
 		return v.val
@@ -80,13 +81,13 @@ func (r *run) Variable(name string) types.Value {
 	return nil
 }
 
-// Env implements [compile.Frame].
+// Env implements [eval.Frame].
 func (r *run) Env() builtin.Env { return &r.env }
 
-// Meter implements [compile.Frame].
+// Meter implements [eval.Frame].
 func (r *run) Meter() *meter.Meter { return r.s.Meter() }
 
-// Call implements [compile.Frame].
+// Call implements [eval.Frame].
 func (r *run) Call(key string, args []types.Value) (types.Value, error) {
 	fn, err := r.s.localFunction(key)
 	if err != nil {
@@ -100,5 +101,5 @@ func (r *run) Call(key string, args []types.Value) (types.Value, error) {
 
 var (
 	_ compile.Scope = scope{}
-	_ compile.Frame = (*run)(nil)
+	_ eval.Frame    = (*run)(nil)
 )

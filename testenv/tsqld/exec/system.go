@@ -4,20 +4,20 @@ import (
 	"strconv"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
-	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
 // materialize fills the temporary table of a system row set.
-func (r queries) materialize(ref *compile.SystemRef) error {
+func (r queries) materialize(ref *plan.SystemRef) error {
 	s := r.s
 	t := ref.Table
 	d := s.DatabaseByID(ref.DatabaseID)
 	if d == nil {
 		return mserr.NoDatabase(strconv.Itoa(ref.DatabaseID))
 	}
-	if err := s.beginRead(r.ctx, &compile.Needs{Databases: []int{d.ID}}, r.f.unit, false, false); err != nil {
+	if err := s.beginRead(r.ctx, &plan.Needs{Databases: []int{d.ID}}, r.f.unit, false, false); err != nil {
 		return err
 	}
 	e := &catalog.Env{

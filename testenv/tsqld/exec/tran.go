@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/answer"
-	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/module"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
@@ -22,7 +22,7 @@ type transactions struct{ *run }
 // whether there is an alternative plan for ErrSkipped. within tells whether the read is part of a
 // SQLite transaction, which it may begin: the databases must then be locked, because the
 // transaction could not write after another session has written.
-func (s *Session) beginRead(ctx context.Context, n *compile.Needs, u *unit.Unit, skip, within bool) error {
+func (s *Session) beginRead(ctx context.Context, n *plan.Needs, u *unit.Unit, skip, within bool) error {
 	var past []int
 	if skip {
 		past = n.ReadPast

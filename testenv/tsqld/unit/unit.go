@@ -8,7 +8,7 @@ import (
 	"weak"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
-	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/module"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -54,8 +54,8 @@ type PlanKey struct {
 	To   types.Type // target type of an expression
 	Kind PlanKind
 	Rows int64 // SET ROWCOUNT, of a plan that changes data
-	Step compile.CursorStep
-	Part compile.CursorPart
+	Step plan.CursorStep
+	Part plan.CursorPart
 	// Checked is set for WHERE CURRENT OF an OPTIMISTIC cursor.
 	Checked bool
 }
@@ -306,9 +306,9 @@ func sameIdentityInsert(a, b *session.IdentityInsert) bool {
 }
 
 // Keep caches a plan, and takes the list of catalogs out of needs, which would keep them.
-func (u *Unit) Keep(s *session.Session, sc Scope, key PlanKey, plan any, needs *compile.Needs) {
+func (u *Unit) Keep(s *session.Session, sc Scope, key PlanKey, compiled any, needs *plan.Needs) {
 	p := &cachedPlan{
-		plan: plan, database: s.DatabaseID, schema: sc.DefaultSchema(), identity: s.Options.IdentityInsert, depth: sc.FunctionDepth(),
+		plan: compiled, database: s.DatabaseID, schema: sc.DefaultSchema(), identity: s.Options.IdentityInsert, depth: sc.FunctionDepth(),
 		locale: s.Options.Locale, truncates: !s.Options.AnsiWarnings, instead: sc.FiringInstead(),
 	}
 	if needs.Volatile {
