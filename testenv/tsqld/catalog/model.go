@@ -35,6 +35,9 @@ func Fold(name string) string {
 	return name
 }
 
+// EqualNames reports whether two names are equal: whether they have the same lookup key.
+func EqualNames(a, b string) bool { return a == b || Fold(a) == Fold(b) }
+
 // Kind is the type of an object as in sys.objects.type, without trailing blanks.
 type Kind string
 

@@ -26,7 +26,7 @@ type PropertyOwner struct {
 // Property returns the extended property of an owner with a name, or nil.
 func (d *Database) Property(of PropertyOwner, name string) *Property {
 	for i, p := range d.properties {
-		if p.Of == of && Fold(p.Name) == Fold(name) {
+		if p.Of == of && EqualNames(p.Name, name) {
 			return &d.properties[i]
 		}
 	}
@@ -46,7 +46,7 @@ func (e *Edit) SetProperty(p Property) {
 
 // DropProperty removes an extended property.
 func (e *Edit) DropProperty(of PropertyOwner, name string) {
-	e.deleteProperties(func(p Property) bool { return p.Of == of && Fold(p.Name) == Fold(name) })
+	e.deleteProperties(func(p Property) bool { return p.Of == of && EqualNames(p.Name, name) })
 }
 
 // deleteProperties removes the properties for which match is true.

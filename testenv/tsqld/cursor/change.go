@@ -3,9 +3,9 @@ package cursor
 import (
 	"slices"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
-	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -53,7 +53,7 @@ func (c *Cursor) Updates(sets []*syntax.SetClause) bool {
 	list := c.def.UpdateColumns
 	return len(list) == 0 || !slices.ContainsFunc(sets, func(s *syntax.SetClause) bool {
 		return s.Column != nil && !slices.ContainsFunc(list, func(id syntax.Ident) bool {
-			return session.EqualNames(id.Name, s.Column.Column())
+			return catalog.EqualNames(id.Name, s.Column.Column())
 		})
 	})
 }

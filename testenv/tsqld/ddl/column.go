@@ -164,7 +164,7 @@ func (b *builder) columnType(c *catalog.Column, def *syntax.ColumnDef) error {
 		c.Nullable = alias.Nullable
 	}
 	c.Type = t
-	if session.EqualNames(ref.Name.Last(), "sysname") {
+	if catalog.EqualNames(ref.Name.Last(), "sysname") {
 		const sysnameID = 256
 		c.UserTypeID = sysnameID
 	}
@@ -181,7 +181,7 @@ func (b *builder) columnType(c *catalog.Column, def *syntax.ColumnDef) error {
 	switch {
 	case def.Collation == "" && b.t.Temporary && strings.HasPrefix(b.t.Name, "#"):
 		c.Collation = b.r.s.DatabaseByID(catalog.DatabaseTemp).Options.Collation // "Set or change the column collation"
-	case def.Collation != "" && !session.EqualNames(def.Collation, "database_default"):
+	case def.Collation != "" && !catalog.EqualNames(def.Collation, "database_default"):
 		c.Collation = def.Collation
 	}
 	if c.Collation == "" {
@@ -213,8 +213,8 @@ func (b *builder) nullability(c *catalog.Column, def *syntax.ColumnDef) error {
 		c.Nullable = false
 	case def.Identity != nil, c.Type.ID == types.RowVersion:
 		c.Nullable = false
-	case c.UserTypeID != 0 && !session.EqualNames(def.Type.Name.Last(), "sysname"): // as in the alias type
-	case def.Type != nil && session.EqualNames(def.Type.Name.Last(), "sysname"):
+	case c.UserTypeID != 0 && !catalog.EqualNames(def.Type.Name.Last(), "sysname"): // as in the alias type
+	case def.Type != nil && catalog.EqualNames(def.Type.Name.Last(), "sysname"):
 		c.Nullable = false
 	default:
 		c.Nullable = !b.r.s.Options.AnsiNullDefaultOff
@@ -300,7 +300,7 @@ func (b *builder) defaultValue(c *catalog.Column, def *syntax.DefaultConstraint)
 // defaults.
 func plainNewSequential(e syntax.Expr) bool {
 	f, ok := unparen(e).(*syntax.FuncCall)
-	return ok && f.Name != nil && session.EqualNames(f.Name.Last(), "NEWSEQUENTIALID")
+	return ok && f.Name != nil && catalog.EqualNames(f.Name.Last(), "NEWSEQUENTIALID")
 }
 
 // mayOverflow reports whether an expression computes a number or converts. A computed column with

@@ -266,11 +266,11 @@ func (b *builder) foreignKey(k *syntax.ForeignKeyConstraint, column string) erro
 // created.
 func (b *builder) referenced(k *syntax.ForeignKeyConstraint, name string) (*catalog.Table, error) {
 	n := k.RefTable
-	if n.Database() != "" && !session.EqualNames(n.Database(), b.d.Name) {
+	if n.Database() != "" && !catalog.EqualNames(n.Database(), b.d.Name) {
 		return nil, mserr.New(1763, 16, "Cross-database foreign key references are not supported. Foreign key '%s'.",
 			n.String())
 	}
-	if session.EqualNames(n.Last(), b.t.Name) && (n.Schema() == "" || session.EqualNames(n.Schema(), b.sc)) {
+	if catalog.EqualNames(n.Last(), b.t.Name) && (n.Schema() == "" || catalog.EqualNames(n.Schema(), b.sc)) {
 		return b.t, nil
 	}
 	schema := n.Schema()

@@ -8,7 +8,6 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
-	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -139,7 +138,7 @@ func (r databases) alterDatabase(st *syntax.AlterDatabaseStmt) error {
 		return alterFailed(mserr.OptionNotSettable("MODIFY NAME", d.Name))
 	case st.NewName.Name != "":
 		return r.s.Alter(r.ctx, d, func(_ *catalog.Database, e *catalog.Edit) error {
-			if s.DatabaseByName(st.NewName.Name) != nil && !session.EqualNames(st.NewName.Name, d.Name) {
+			if s.DatabaseByName(st.NewName.Name) != nil && !catalog.EqualNames(st.NewName.Name, d.Name) {
 				return mserr.DatabaseExists(st.NewName.Name)
 			}
 			e.Rename(st.NewName.Name)

@@ -6,7 +6,6 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
-	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -60,7 +59,7 @@ func (b *builder) sequenceName(n *syntax.ObjectName) string {
 		}
 	}
 	name := syntax.QuoteName(schema) + "." + syntax.QuoteName(n.Last())
-	if n.Database() != "" && !session.EqualNames(n.Database(), b.d.Name) {
+	if n.Database() != "" && !catalog.EqualNames(n.Database(), b.d.Name) {
 		name = syntax.QuoteName(n.Database()) + "." + name
 	}
 	return name

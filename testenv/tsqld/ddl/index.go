@@ -7,7 +7,6 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/module"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
-	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
@@ -71,7 +70,7 @@ func (r tables) createIndex(st *syntax.CreateIndexStmt) error {
 	return r.changeTable(st.Table, "CREATE INDEX", notFound, func(b *builder) error {
 		if dropExisting(st.Def.Options) {
 			for i, ix := range b.t.Indexes {
-				if ix.Key == nil && session.EqualNames(ix.Name, st.Def.Name.Name) {
+				if ix.Key == nil && catalog.EqualNames(ix.Name, st.Def.Name.Name) {
 					b.t.Indexes = append(b.t.Indexes[:i], b.t.Indexes[i+1:]...)
 					break
 				}
@@ -103,7 +102,7 @@ func (r tables) alterIndex(st *syntax.AlterIndexStmt) error {
 		}
 		found := false
 		for _, ix := range b.t.Indexes {
-			if st.Name.Name != "" && !session.EqualNames(ix.Name, st.Name.Name) {
+			if st.Name.Name != "" && !catalog.EqualNames(ix.Name, st.Name.Name) {
 				continue
 			}
 			found = true
@@ -188,7 +187,7 @@ func (r tables) dropIndex(st *syntax.DropIndexStmt) error {
 		}
 		err := r.changeTable(item.Table, "DROP INDEX", notFound, func(b *builder) error {
 			for i, ix := range b.t.Indexes {
-				if !session.EqualNames(ix.Name, item.Index.Name) {
+				if !catalog.EqualNames(ix.Name, item.Index.Name) {
 					continue
 				}
 				if ix.Key != nil {

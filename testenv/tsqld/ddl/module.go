@@ -53,7 +53,7 @@ func (r modules) params(statement string, list []*syntax.Param) ([]catalog.Param
 	var out []catalog.Param
 	known := make(map[string]bool, len(list)) // folded names
 	for i, p := range list {
-		if p.Varying || session.EqualNames(p.Type.Name.Last(), "cursor") {
+		if p.Varying || catalog.EqualNames(p.Type.Name.Last(), "cursor") {
 			return nil, mserr.NotSupported("cursor parameters")
 		}
 		t, alias, table, err := r.host.Compiler().Type(p.Type)

@@ -7,7 +7,6 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/module"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
-	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
@@ -199,7 +198,7 @@ func (r security) securable(d *catalog.Database, st *syntax.PermissionStmt) (cat
 	name := st.On.Last()
 	switch st.Class {
 	case "DATABASE":
-		if !session.EqualNames(name, d.Name) {
+		if !catalog.EqualNames(name, d.Name) {
 			return catalog.Securable{}, "", mserr.CannotFind("find", "database", name)
 		}
 		return catalog.Securable{Class: catalog.ClassDatabase}, "", nil

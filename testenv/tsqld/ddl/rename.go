@@ -146,7 +146,7 @@ func (r *Executor) renamePart(d *catalog.Database, name, kind string, change fun
 // renameObject renames an object or constraint.
 func (r *Executor) renameObject(d *catalog.Database, name, fresh string) error {
 	n := session.SplitName(name)
-	if n.Database() != "" && !session.EqualNames(n.Database(), d.Name) {
+	if n.Database() != "" && !catalog.EqualNames(n.Database(), d.Name) {
 		return mserr.New(15250, 11,
 			"The database name component of the object qualifier must be the name of the current database.")
 	}
@@ -156,7 +156,7 @@ func (r *Executor) renameObject(d *catalog.Database, name, fresh string) error {
 				return mserr.NoItem(name, d.Name, "(null)")
 			}
 			return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
-				if d.Taken(schema, fresh) && !session.EqualNames(fresh, n.Last()) {
+				if d.Taken(schema, fresh) && !catalog.EqualNames(fresh, n.Last()) {
 					return mserr.RenameTaken(fresh, "OBJECT")
 				}
 				return r.moveObject(e, d.ObjectByID(o.Head().ObjectID), func(h *catalog.Header) { h.Name = fresh })

@@ -234,7 +234,7 @@ func (r tables) addItems(b *builder, old *catalog.Table, a *syntax.AlterAdd) (ma
 // withValues reports whether a new column has DEFAULT ... WITH VALUES.
 func withValues(def *syntax.TableDef, column string) bool {
 	for _, c := range def.Columns {
-		if session.EqualNames(c.Name.Name, column) && c.Default != nil {
+		if catalog.EqualNames(c.Name.Name, column) && c.Default != nil {
 			return c.Default.WithValues
 		}
 	}
@@ -272,7 +272,7 @@ func (r tables) fillNew(b *builder, old *catalog.Table, c *catalog.Column, apply
 		if err != nil {
 			return catalog.Fill{}, err
 		}
-		if f, ok := unparen(e).(*syntax.FuncCall); ok && (session.EqualNames(f.Name.Last(), "NEWID") || plainNewSequential(f)) {
+		if f, ok := unparen(e).(*syntax.FuncCall); ok && (catalog.EqualNames(f.Name.Last(), "NEWID") || plainNewSequential(f)) {
 			return catalog.Fill{SQL: "randomblob(16)"}, nil
 		}
 		v, err := r.host.Value(e, c.Type)

@@ -58,7 +58,7 @@ func (r modules) newTrigger(st *syntax.CreateTriggerStmt, d *catalog.Database, o
 	if st.Verb == syntax.Alter {
 		verb = "alter"
 	}
-	if s := st.Name.Schema(); s != "" && !session.EqualNames(s, d.SchemaByID(o.Head().SchemaID).Name) {
+	if s := st.Name.Schema(); s != "" && !catalog.EqualNames(s, d.SchemaByID(o.Head().SchemaID).Name) {
 		return nil, mserr.TriggerSchema(verb, st.Name.String())
 	}
 	for i, e := range st.Events {
@@ -102,7 +102,7 @@ func (r modules) putTrigger(
 ) ([]*catalog.Trigger, error) {
 	for _, old := range all {
 		for _, e := range tr.Events {
-			if tr.InsteadOf && old.InsteadOf && !session.EqualNames(old.Name, tr.Name) && slices.Contains(old.Events, e) {
+			if tr.InsteadOf && old.InsteadOf && !catalog.EqualNames(old.Name, tr.Name) && slices.Contains(old.Events, e) {
 				kind := "table"
 				if o.Head().Kind == catalog.KindView {
 					kind = "view"
@@ -112,7 +112,7 @@ func (r modules) putTrigger(
 		}
 	}
 	for i, old := range all {
-		if session.EqualNames(old.Name, tr.Name) && st.Verb != syntax.Create {
+		if catalog.EqualNames(old.Name, tr.Name) && st.Verb != syntax.Create {
 			tr.ObjectID, tr.Created, tr.Modified = old.ObjectID, old.Created, r.s.Datetime()
 			all[i] = tr
 			return all, nil

@@ -28,7 +28,7 @@ func (s *Session) Call(ctx context.Context, call Call, sink answer.Sink) error {
 // text returns the text of the call for sys.dm_exec_sql_text: the statement of sp_executesql, ""
 // for other procedures.
 func (c Call) text() string {
-	if len(c.Params) == 0 || !session.EqualNames(c.Proc, "sp_executesql") {
+	if len(c.Params) == 0 || !catalog.EqualNames(c.Proc, "sp_executesql") {
 		return ""
 	}
 	text, _ := c.Params[0].Value.(string)
@@ -188,12 +188,12 @@ func (r calls) textAndParams(
 	for i := range args {
 		a := args[i]
 		switch {
-		case a.name == "" && i == textAt, session.EqualNames(a.name, "@stmt"), session.EqualNames(a.name, "@statement"):
+		case a.name == "" && i == textAt, catalog.EqualNames(a.name, "@stmt"), catalog.EqualNames(a.name, "@statement"):
 			if text, err = textArgument(proc, "@statement", a); err != nil {
 				return "", "", nil, err
 			}
 			sawText = true
-		case a.name == "" && i == paramsAt, session.EqualNames(a.name, "@params"):
+		case a.name == "" && i == paramsAt, catalog.EqualNames(a.name, "@params"):
 			if params, err = textArgument(proc, "@params", a); err != nil {
 				return "", "", nil, err
 			}

@@ -259,7 +259,7 @@ func (r calls) call(name *syntax.ObjectName, args []callArg) (result, error) {
 func hasSystemPrefix(n *syntax.ObjectName) bool {
 	last := catalog.Fold(n.Last())
 	schema := n.Schema()
-	return (schema == "" || session.EqualNames(schema, "sys") || session.EqualNames(schema, "dbo")) &&
+	return (schema == "" || catalog.EqualNames(schema, "sys") || catalog.EqualNames(schema, "dbo")) &&
 		(strings.HasPrefix(last, "sp_") || strings.HasPrefix(last, "xp_")) && sysproc.Unsupported[last]
 }
 
@@ -411,7 +411,7 @@ func parameterOf(proc string, args []callArg, i, params int, nameOf func(int) st
 	}
 	found := -1
 	for j := range params {
-		if session.EqualNames(nameOf(j), args[i].name) {
+		if catalog.EqualNames(nameOf(j), args[i].name) {
 			found = j
 		}
 	}

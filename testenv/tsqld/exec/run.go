@@ -108,7 +108,7 @@ func findLabel(stmts []syntax.Stmt, label string) int {
 func holdsLabel(st syntax.Stmt, label string) bool {
 	switch st := st.(type) {
 	case *syntax.LabelStmt:
-		return session.EqualNames(st.Label, label)
+		return catalog.EqualNames(st.Label, label)
 	case *syntax.BlockStmt:
 		return findLabel(st.Body, label) >= 0
 	case *syntax.IfStmt:
@@ -156,7 +156,7 @@ func (r *run) stmt(st syntax.Stmt) (ctl, error) {
 	case *syntax.TryStmt:
 		return handlers{r}.try(st)
 	case *syntax.LabelStmt:
-		if session.EqualNames(st.Label, r.gotoLabel) {
+		if catalog.EqualNames(st.Label, r.gotoLabel) {
 			r.gotoLabel = ""
 		}
 		return ctl{}, nil

@@ -6,10 +6,10 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/answer"
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/module"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
-	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 	"github.com/jobagent/jobagent/testenv/tsqld/unit"
@@ -202,7 +202,7 @@ func (r transactions) rollbackTran(st *syntax.RollbackStmt) error {
 		return mserr.RollbackInInsertExec()
 	case name != "" && s.HasSavepoint(name):
 		return s.RollbackTo(name)
-	case name != "" && !session.EqualNames(name, s.Tran.Name):
+	case name != "" && !catalog.EqualNames(name, s.Tran.Name):
 		return s.RollbackTo(name) // fails: there is no such savepoint
 	}
 	return s.rollback(r.run)

@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/answer"
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
-	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
@@ -45,7 +45,7 @@ func (s *Session) Rollback(ctx context.Context, name string, sink answer.Sink) e
 		switch {
 		case s.Tran.Level == 0:
 			return transactions{r}.reportManagerError(mserr.RollbackWithoutBegin())
-		case name != "" && (s.HasSavepoint(name) || !session.EqualNames(name, s.Tran.Name)):
+		case name != "" && (s.HasSavepoint(name) || !catalog.EqualNames(name, s.Tran.Name)):
 			return transactions{r}.reportManagerError(s.RollbackTo(name))
 		}
 		return transactions{r}.reportManagerError(s.rollback(r))

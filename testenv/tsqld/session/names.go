@@ -26,16 +26,13 @@ func SplitName(text string) *syntax.ObjectName {
 	return &syntax.ObjectName{Parts: []syntax.Ident{{Name: text, Quoted: true}}}
 }
 
-// EqualNames reports whether two identifiers are equal.
-func EqualNames(a, b string) bool { return a == b || catalog.Fold(a) == catalog.Fold(b) }
-
 // Schemas returns the schemas of d in which a name is looked up: the schema of the name, or else
 // own, the default schema of the activation, and dbo.
 func (s *Session) Schemas(d *catalog.Database, own, schema string) []string {
 	switch {
 	case schema != "":
 		return []string{schema}
-	case d.ID != s.DatabaseID || EqualNames(own, "dbo"):
+	case d.ID != s.DatabaseID || catalog.EqualNames(own, "dbo"):
 		return []string{"dbo"}
 	}
 	return []string{own, "dbo"}

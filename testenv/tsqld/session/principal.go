@@ -59,7 +59,7 @@ func (s *Security) OwnLogin() *catalog.Login {
 // IsOwnLogin reports whether a name is that of the session's login.
 func (s *Security) IsOwnLogin(name string) bool {
 	l := s.OwnLogin()
-	return l != nil && EqualNames(name, l.Name)
+	return l != nil && catalog.EqualNames(name, l.Name)
 }
 
 // LoginName returns the name that SUSER_SNAME() and messages show.

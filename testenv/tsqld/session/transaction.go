@@ -389,7 +389,7 @@ func (s *Transactions) SetSavepoint(ctx context.Context, name string) error {
 // RollbackTo executes ROLLBACK TRANSACTION savepoint.
 func (s *Transactions) RollbackTo(name string) error {
 	i := len(s.Tran.savepoints) - 1
-	for i >= 0 && !EqualNames(s.Tran.savepoints[i].name, name) {
+	for i >= 0 && !catalog.EqualNames(s.Tran.savepoints[i].name, name) {
 		i--
 	}
 	if i < 0 {
@@ -410,7 +410,7 @@ func (s *Transactions) RollbackTo(name string) error {
 
 // HasSavepoint reports whether there is a savepoint with a name.
 func (s *Transactions) HasSavepoint(name string) bool {
-	return slices.ContainsFunc(s.Tran.savepoints, func(sp savepoint) bool { return EqualNames(sp.name, name) })
+	return slices.ContainsFunc(s.Tran.savepoints, func(sp savepoint) bool { return catalog.EqualNames(sp.name, name) })
 }
 
 // Edit changes definitions of a database inside the open SQLite transaction. fn gets the current

@@ -46,7 +46,7 @@ func (s *View) DatabaseByName(name string) *catalog.Database {
 		return s.DatabaseByID(s.DatabaseID)
 	}
 	for _, d := range s.Tran.drafts {
-		if EqualNames(d.Name, name) {
+		if catalog.EqualNames(d.Name, name) {
 			return d
 		}
 	}

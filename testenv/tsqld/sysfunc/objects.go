@@ -87,12 +87,12 @@ func (e Objects) ObjectByName(database, schema, name string) (builtin.Object, bo
 		schema = "dbo"
 	}
 	if catalog.IsLocalTemp(name) {
-		if t := e.s.Temps[catalog.Fold(name)]; t != nil && (database == "" || session.EqualNames(database, "tempdb")) {
+		if t := e.s.Temps[catalog.Fold(name)]; t != nil && (database == "" || catalog.EqualNames(database, "tempdb")) {
 			return builtin.Object{
 				ID: t.ObjectID, Name: t.Name, Schema: "dbo", SchemaID: catalog.SchemaDBO, Kind: "U",
 			}, database != ""
 		}
-		if p := e.s.TempProcedures[catalog.Fold(name)]; p != nil && (database == "" || session.EqualNames(database, "tempdb")) {
+		if p := e.s.TempProcedures[catalog.Fold(name)]; p != nil && (database == "" || catalog.EqualNames(database, "tempdb")) {
 			return builtin.Object{
 				ID: p.ObjectID, Name: p.Name, Schema: "dbo", SchemaID: catalog.SchemaDBO, Kind: "P",
 			}, database != ""
@@ -131,9 +131,9 @@ func systemObject(id int32) (builtin.Object, bool) {
 // systemSchema returns the ID of a schema with system views.
 func systemSchema(name string) int32 {
 	switch {
-	case session.EqualNames(name, "sys"):
+	case catalog.EqualNames(name, "sys"):
 		return catalog.SchemaSys
-	case session.EqualNames(name, "dbo"), session.EqualNames(name, "msdb"):
+	case catalog.EqualNames(name, "dbo"), catalog.EqualNames(name, "msdb"):
 		return catalog.SchemaDBO
 	}
 	return catalog.SchemaInformationSchema

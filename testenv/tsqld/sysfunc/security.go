@@ -55,7 +55,7 @@ func (e Security) LoginByName(name string) (int32, []byte, bool) {
 	if l := e.s.Server.Catalog.Snapshot().Login(name); l != nil {
 		return int32(l.ID), l.SID, true
 	}
-	if session.EqualNames(name, shown) {
+	if catalog.EqualNames(name, shown) {
 		return 0, sid, true
 	}
 	return 0, nil, false
@@ -238,7 +238,7 @@ func (e Security) HasPermission(securable, class, permission, column string) (ha
 // column returns the column of an object of the current database.
 func (e Security) column(o catalog.Object, name string) (builtin.Column, bool) {
 	for _, c := range e.Columns(0, o.Head().ObjectID) {
-		if session.EqualNames(c.Name, name) {
+		if catalog.EqualNames(c.Name, name) {
 			return c, true
 		}
 	}

@@ -142,7 +142,7 @@ func (r *Executor) procedureParams(
 ) (int32, error) {
 	var rows [][]types.Value
 	for _, p := range r.findParams(a.text("procedure_name"), a.text("procedure_schema")) {
-		if name := a.text("parameter_name"); name != "" && !session.EqualNames(name, p.Name) {
+		if name := a.text("parameter_name"); name != "" && !catalog.EqualNames(name, p.Name) {
 			continue
 		}
 		length, octets := lengths(p.Param)
@@ -187,7 +187,7 @@ func (r *Executor) findParams(name, schema string) []procedureParam {
 	for o := range d.Objects() {
 		h := o.Head()
 		sc := d.SchemaByID(h.SchemaID)
-		if !session.EqualNames(h.Name, name) || sc == nil || schema != "" && !session.EqualNames(sc.Name, schema) ||
+		if !catalog.EqualNames(h.Name, name) || sc == nil || schema != "" && !catalog.EqualNames(sc.Name, schema) ||
 			!r.objects.Visible(d, o) {
 			continue
 		}

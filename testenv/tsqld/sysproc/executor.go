@@ -292,7 +292,7 @@ func (r *Executor) setTriggerOrder(a Arguments) (int32, error) {
 // Find returns the system procedure with a name, or nil. SQL Server looks up names
 // with the prefix sp_ in its own schema first.
 func (l *Library) Find(n *syntax.ObjectName) *Procedure {
-	if s := n.Schema(); s != "" && !session.EqualNames(s, "sys") && !session.EqualNames(s, "dbo") {
+	if s := n.Schema(); s != "" && !catalog.EqualNames(s, "sys") && !catalog.EqualNames(s, "dbo") {
 		return nil
 	}
 	name := catalog.Fold(n.Last())

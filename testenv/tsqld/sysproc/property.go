@@ -5,7 +5,6 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
-	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -167,7 +166,7 @@ func propertyOwner(d *catalog.Database, l levels) (of catalog.PropertyOwner, on 
 		}
 	case l.types[0] == "TYPE":
 		return typeOwner(d, "dbo", l.names[0])
-	case l.types[0] == "FILEGROUP" && session.EqualNames(l.names[0], "PRIMARY"):
+	case l.types[0] == "FILEGROUP" && catalog.EqualNames(l.names[0], "PRIMARY"):
 		return catalog.PropertyOwner{
 			Class: catalog.ClassDataSpace, Major: catalog.DataSpacePrimary,
 		}, catalog.Securable{Class: catalog.ClassDatabase}, true
@@ -246,14 +245,14 @@ func partOwner(o catalog.Object, of catalog.PropertyOwner, kind, name string) (c
 			break
 		}
 		for i, c := range moduleColumns(o) {
-			if session.EqualNames(c.Name, name) {
+			if catalog.EqualNames(c.Name, name) {
 				of.Minor = i + 1
 			}
 		}
 	case "PARAMETER":
 		of.Class = catalog.ClassParameter
 		for i, p := range paramsOf(o) {
-			if session.EqualNames(p.Name, name) {
+			if catalog.EqualNames(p.Name, name) {
 				of.Minor = i + 1
 			}
 		}
@@ -267,7 +266,7 @@ func partOwner(o catalog.Object, of catalog.PropertyOwner, kind, name string) (c
 			return of, false
 		}
 		for _, c := range t.Constraints() {
-			if session.EqualNames(c.Name, name) && (c.Kind == catalog.KindTrigger) == (kind == "TRIGGER") {
+			if catalog.EqualNames(c.Name, name) && (c.Kind == catalog.KindTrigger) == (kind == "TRIGGER") {
 				of.Major = int(c.ObjectID)
 				return of, true
 			}

@@ -7,7 +7,6 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
 	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
-	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -276,7 +275,7 @@ func (d *deducer) execute(st *syntax.ExecStmt) error {
 // nil if there is none.
 func formalParameter(proc *catalog.Procedure, name string, at int) *catalog.Param {
 	for i := range proc.Params {
-		if name == "" && i == at || name != "" && session.EqualNames(proc.Params[i].Name, name) {
+		if name == "" && i == at || name != "" && catalog.EqualNames(proc.Params[i].Name, name) {
 			return &proc.Params[i]
 		}
 	}
