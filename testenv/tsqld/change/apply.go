@@ -274,7 +274,7 @@ func (x *Executor) collect(st *plan.Statement, rt *tree.Run) ([][]types.Value, e
 // another session has changed since the snapshot was taken.
 func (x *Executor) updateConflict(p *plan.DML, err error) error {
 	s := x.s
-	if !s.Tran.Snapshot || !errors.Is(err, store.ErrBusy) {
+	if !s.Tran.ReadsSnapshot() || !errors.Is(err, store.ErrBusy) {
 		return err
 	}
 	table, id := p.Target, p.Database

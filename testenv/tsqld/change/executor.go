@@ -2,7 +2,6 @@ package change
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/answer"
@@ -98,27 +97,11 @@ func (x *Executor) withTriggers(p *plan.DML, do func() (int64, error)) func() er
 	}
 }
 
-// inTransaction calls fn, which executes a statement with triggers, inside a transaction: "a
-// trigger operates as if there were an outstanding transaction in effect when the trigger is fired"
-// (documentation of ROLLBACK TRANSACTION).
+// inTransaction calls fn, which executes a statement with triggers, inside a transaction.
 func (x *Executor) inTransaction(fn func() error) error {
-	s := x.s
-	if s.Tran.Level > 0 || s.Tran.Begun {
-		return fn()
+	begun, err := x.s.WithOwnTransaction(fn)
+	if begun {
+		return x.out.EnvChange(answer.EnvChange{Kind: answer.EnvBeginTran, Descriptor: x.s.Tran.ID()})
 	}
-	s.StartTransaction("")
-	s.Tran.Unseen = true
-	id := s.Tran.ID
-	err := fn()
-	switch {
-	case s.Tran.ID != id:
-		return err
-	case err != nil:
-		return errors.Join(err, s.RollbackWork())
-	case s.Tran.Level > 1: // the trigger has begun a transaction
-		s.Tran.Level--
-		s.Tran.Unseen = false
-		return x.out.EnvChange(answer.EnvChange{Kind: answer.EnvBeginTran, Descriptor: s.Tran.ID})
-	}
-	return s.CommitWork()
+	return err
 }

@@ -67,7 +67,7 @@ func (x *Executor) applyRows(p *plan.DML, next func() ([]types.Value, error)) (n
 
 // changeLocalRows is changeLocal for many rows.
 func (x *Executor) changeLocalRows(p *plan.DML, do func() error) error {
-	if p.Target != nil && p.Target.Name[0] == '@' && !x.s.Tran.Begun {
+	if p.Target != nil && p.Target.Name[0] == '@' && !x.s.Tran.Begun() {
 		return x.s.LocalTransaction(x.ctx, true, do)
 	}
 	return x.s.LocalChangeOf(x.ctx, true, do)

@@ -79,7 +79,7 @@ func (x *Executor) nextSequence(database int, object int32) (types.Value, error)
 		return err
 	}
 	var err error
-	if s.Tran.Exclusive[database] {
+	if s.Tran.Locked(database) {
 		err = draw()
 	} else {
 		err = x.s.Atomic(x.ctx, []int{database}, false, draw)

@@ -122,7 +122,7 @@ func (x *Executor) checkTargetWrite(p *plan.DML) error {
 
 // changesTableVar reports whether a plan changes a table variable outside a SQLite transaction.
 func (x *Executor) changesTableVar(p *plan.DML) bool {
-	return !x.s.Tran.Begun && p.Target != nil && strings.HasPrefix(p.Target.Name, "@")
+	return !x.s.Tran.Begun() && p.Target != nil && strings.HasPrefix(p.Target.Name, "@")
 }
 
 // changeLocal executes a change of temporary tables or table variables only. The change needs no

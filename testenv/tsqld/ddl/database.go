@@ -26,7 +26,7 @@ func filesIgnored() *mserr.Error {
 func (r databases) createDatabase(st *syntax.CreateDatabaseStmt) error {
 	s := r.s
 	switch {
-	case s.Tran.Level > 0:
+	case s.Tran.Open():
 		return mserr.DatabaseNotInTransaction("CREATE DATABASE")
 	case st.CopyOf != nil:
 		return mserr.NotSupported("CREATE DATABASE AS COPY OF")
@@ -85,7 +85,7 @@ func elasticPool(o *syntax.Option) string {
 // dropDatabase executes DROP DATABASE.
 func (r databases) dropDatabase(st *syntax.DropStmt, name string) error {
 	s := r.s
-	if s.Tran.Level > 0 {
+	if s.Tran.Open() {
 		return mserr.NotInTransaction("DROP DATABASE")
 	}
 	d := s.DatabaseByName(name)
@@ -126,7 +126,7 @@ func (r databases) alterDatabase(st *syntax.AlterDatabaseStmt) error {
 	}
 	// "The ALTER DATABASE statement must run in autocommit mode … and is not allowed in an
 	// explicit or implicit transaction" (documentation of ALTER DATABASE).
-	if s.Tran.Level > 0 || s.Options.ImplicitTransactions {
+	if s.Tran.Open() || s.Options.ImplicitTransactions {
 		return mserr.DatabaseNotInTransaction("ALTER DATABASE")
 	}
 	switch {

@@ -77,7 +77,7 @@ func (h changeHost) Prepare(n *plan.Needs) error {
 	if err := (identities{r}).permit(n.Uses); err != nil {
 		return err
 	}
-	if len(n.Databases) > 0 && !r.s.Tran.Begun {
+	if len(n.Databases) > 0 && !r.s.Tran.Begun() {
 		if err := r.s.Conn.Use(r.ctx, n.Databases...); err != nil {
 			return err
 		}

@@ -26,14 +26,14 @@ const (
 // may have several requests. (Documentation of BEGIN TRANSACTION: "a Transact-SQL explicit or
 // implicit transaction that starts under a MARS session becomes a batch-scoped transaction".)
 func (r transactions) scopeToBatch() {
-	if t := &r.s.Tran; r.s.Client.Multiple && t.Level == 1 && !t.Batch && !t.Unseen {
-		t.Batch = true
+	if t := &r.s.Tran; r.s.Client.Multiple && t.Level() == 1 && !t.Unseen() {
+		t.EndWithRequest()
 	}
 }
 
 // endBatchScope rolls the transaction back that a request has begun and not ended.
 func (s *Session) endBatchScope(r *run) error {
-	if s.Tran.Level == 0 || !s.Tran.Batch {
+	if !s.Tran.EndsWithRequest() {
 		return nil
 	}
 	m := mserr.ActiveAtBatchEnd()

@@ -288,7 +288,7 @@ func (r calls) callProcedure(d *catalog.Database, p *catalog.Procedure, args []c
 	f := &frame{
 		kind: procFrame, unit: u, name: p.Name, procID: p.ObjectID, schema: schema, owner: owner, nestLevel: r.nesting() + 1,
 	}
-	before := s.Tran.Level
+	before := s.Tran.Level()
 	err = r.inFrame(f, func() error {
 		s.DatabaseID = d.ID
 		s.EnterModule(&p.Module)
@@ -303,12 +303,12 @@ func (r calls) callProcedure(d *catalog.Database, p *catalog.Procedure, args []c
 	if err := r.returnOutputs(f, args); err != nil {
 		return 0, err
 	}
-	if before == 0 && s.Tran.Implicit {
+	if before == 0 && s.Tran.Implicit() {
 		// The unseen BEGIN TRANSACTION of an implicit transaction is not counted: the tests of
 		// SqlServerSimulator report so of SQL Server 2025 (AdHocScopeTransactionCountTests).
 		before = 1
 	}
-	if after := s.Tran.Level; after != before && !s.Options.XactAbort {
+	if after := s.Tran.Level(); after != before && !s.Options.XactAbort {
 		e := mserr.TransactionCount(before, after)
 		e.State = 2
 		return f.status, withProcName(e, p.Name)

@@ -26,7 +26,7 @@ func (r rowChanges) insertExec(st *syntax.InsertStmt, src *syntax.InsertExec) er
 	if err := transactions(r).startImplicitly(); err != nil {
 		return err
 	}
-	own := s.Tran.Level == 0
+	own := !s.Tran.Open()
 	if own {
 		s.StartTransaction("")
 	}
@@ -49,7 +49,7 @@ func (r rowChanges) insertExec(st *syntax.InsertStmt, src *syntax.InsertExec) er
 		}
 		return nil
 	}()
-	if own && s.Tran.Level > 0 {
+	if own && s.Tran.Open() {
 		if err != nil {
 			return errors.Join(err, s.RollbackWork())
 		}

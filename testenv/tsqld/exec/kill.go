@@ -25,7 +25,7 @@ func (r *run) kill(st *syntax.KillStmt) error {
 	switch {
 	case !r.s.MayServer("ALTER ANY CONNECTION") && !r.s.ServerRole("processadmin"):
 		return mserr.New(6102, 14, "User does not have permission to use the KILL statement.")
-	case r.s.Tran.Level > 0:
+	case r.s.Tran.Open():
 		return mserr.New(6115, 16, "KILL command cannot be used inside user transactions.")
 	case id == int64(r.s.SPID()) && !st.StatusOnly:
 		return mserr.KillSelf()

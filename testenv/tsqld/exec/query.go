@@ -96,7 +96,7 @@ func (r queries) selectStmt(st *syntax.SelectStmt) error {
 // readable prepares a plan and returns the plan to run. If the sources with READPAST cannot be read
 // now, that is the alternative plan.
 func (r queries) readable(p *plan.Plan) (*plan.Plan, error) {
-	skip := p.PastPlan != nil && (!r.s.Tran.Begun || len(p.PastPlan.Databases) == 0)
+	skip := p.PastPlan != nil && (!r.s.Tran.Begun() || len(p.PastPlan.Databases) == 0)
 	err := r.prepare(&p.Needs, skip)
 	if errors.Is(err, session.ErrSkipped) {
 		p = p.PastPlan
@@ -359,7 +359,7 @@ func (r queries) selectIntoTemp(st *syntax.SelectStmt, t *catalog.Table, needs *
 			if err != nil {
 				return failure.Compile(err)
 			}
-			if n, err = r.changes.Apply(dml, nil); err != nil && !s.Tran.Begun {
+			if n, err = r.changes.Apply(dml, nil); err != nil && !s.Tran.Begun() {
 				s.Temps = s.Temps.Without(t.Name)
 				return errors.Join(err, s.DropLocal(context.WithoutCancel(r.ctx), t))
 			}

@@ -218,7 +218,7 @@ func (r *run) endWithoutCount(c answer.Command) error {
 // another session between compilation and execution of a statement. The statement can then be
 // repeated: it is outside a transaction and has sent nothing.
 func (r *run) definitionsChanged(err error, snap *catalog.Snapshot, sets int) bool {
-	return !r.s.Tran.Begun && r.out.ResultSets() == sets && session.IsMissingObject(err) && r.s.inst.Catalog.Snapshot() != snap
+	return !r.s.Tran.Begun() && r.out.ResultSets() == sets && session.IsMissingObject(err) && r.s.inst.Catalog.Snapshot() != snap
 }
 
 // simpleStmt runs a statement that contains no other statement.
@@ -346,8 +346,8 @@ func (r *run) settle(st syntax.Stmt, err error) error {
 	}
 	if catching > 0 && f.Reach < failure.EndConnection {
 		f.Pending = true
-		if s.Tran.Level > 0 && failure.Dooms(f.Err, f.From, s.Options.XactAbort) {
-			s.Tran.Doomed = true
+		if s.Tran.Open() && failure.Dooms(f.Err, f.From, s.Options.XactAbort) {
+			s.Tran.Doom()
 		}
 		end := answer.Done{Rows: r.out.Rows(), Count: !s.Options.NoCount, Command: answer.CommandSelect}
 		return errors.Join(f, r.endResult(end))
@@ -381,7 +381,7 @@ func (r *run) report(st syntax.Stmt, f *failure.Error) error {
 			return err
 		}
 	}
-	if f.Reach >= failure.EndTransaction && r.s.Tran.Level > 0 {
+	if f.Reach >= failure.EndTransaction && r.s.Tran.Open() {
 		if err := r.s.rollback(r); err != nil {
 			return err
 		}

@@ -81,14 +81,14 @@ func (s *Session) finish(r *run, err error) error {
 		// transaction has to end with the request, or SQLite was interrupted during a write, which
 		// rolls the whole transaction back. After KILL or a lost connection Close rolls back.
 		end = err
-		if s.Tran.Level > 0 && (s.Options.XactAbort || s.Tran.Batch || s.Tran.Begun && !s.Conn.InTransaction()) {
+		if s.Tran.Open() && (s.Options.XactAbort || s.Tran.EndsWithRequest() || s.Tran.Begun() && !s.Conn.InTransaction()) {
 			end = errors.Join(end, s.rollback(r))
 		}
 	default:
 		end = err
 	}
 	s.caught = nil
-	if end == nil && s.Tran.Level > 0 && s.Tran.Doomed {
+	if end == nil && s.Tran.Doomed() {
 		m := mserr.UncommittableAtEnd()
 		m.Line = 1
 		s.LastError = m.Number
@@ -117,7 +117,7 @@ func (s *Session) Reset(ctx context.Context, sink answer.Sink, keepTransaction b
 		return session.ErrKilled
 	}
 	r := newRun(ctx, s, sink)
-	if !keepTransaction && s.Tran.Level > 0 {
+	if !keepTransaction && s.Tran.Open() {
 		if err := s.rollback(r); err != nil {
 			return err
 		}

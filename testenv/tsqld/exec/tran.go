@@ -28,12 +28,12 @@ func (s *Session) beginRead(ctx context.Context, n *plan.Needs, u *unit.Unit, sk
 		past = n.ReadPast
 	}
 	switch {
-	case n.EmptyPast, s.Tran.Level == 0 && !s.Tran.Begun:
-	case !n.Locks && (s.Tran.Snapshot || !s.Tran.Begun && s.Options.Isolation == syntax.Snapshot):
+	case n.EmptyPast, !s.Tran.Open() && !s.Tran.Begun():
+	case !n.Locks && (s.Tran.ReadsSnapshot() || !s.Tran.Begun() && s.Options.Isolation == syntax.Snapshot):
 		return s.BeginSnapshot(ctx, n.Databases)
 	case n.Locks:
 		return s.EnlistPast(ctx, n.Databases, past)
-	case within, s.Tran.Begun, s.Options.Isolation >= syntax.RepeatableRead:
+	case within, s.Tran.Begun(), s.Options.Isolation >= syntax.RepeatableRead:
 		if len(past) > 0 {
 			return s.EnlistPast(ctx, n.Databases, past)
 		}
@@ -44,7 +44,7 @@ func (s *Session) beginRead(ctx context.Context, n *plan.Needs, u *unit.Unit, sk
 
 // rollback executes ROLLBACK TRANSACTION: it ends the whole transaction and notifies the client.
 func (s *Session) rollback(r *run) error {
-	id, unseen := s.Tran.ID, s.Tran.Unseen
+	id, unseen := s.Tran.ID(), s.Tran.Unseen()
 	err := s.RollbackWork()
 	s.closeCursorsOnEnd()
 	if unseen {
@@ -57,11 +57,11 @@ func (s *Session) rollback(r *run) error {
 // because the disk is full, the transaction is rolled back and the client is notified. Without the
 // notification the client would go on to send the descriptor of the transaction (error 3989).
 func (s *Session) commit(r *run) error {
-	if s.Tran.Level > 1 {
-		s.Tran.Level--
+	if s.Tran.Level() > 1 {
+		s.Tran.Unnest()
 		return nil
 	}
-	id, unseen := s.Tran.ID, s.Tran.Unseen
+	id, unseen := s.Tran.ID(), s.Tran.Unseen()
 	err := s.CommitWork()
 	s.closeCursorsOnEnd()
 	if unseen {
@@ -75,13 +75,13 @@ func (s *Session) commit(r *run) error {
 
 // notifyTransaction notifies the client of a change of the transaction.
 func (r transactions) notifyTransaction(kind answer.EnvKind) error {
-	return r.out.EnvChange(answer.EnvChange{Kind: kind, Descriptor: r.s.Tran.ID})
+	return r.out.EnvChange(answer.EnvChange{Kind: kind, Descriptor: r.s.Tran.ID()})
 }
 
 // begin begins a transaction, or another level of the open transaction.
 func (s *Session) begin(r *run, name string) error {
-	if s.Tran.Level > 0 {
-		s.Tran.Level++
+	if s.Tran.Open() {
+		s.Tran.Nest()
 		return nil
 	}
 	s.StartTransaction(name)
@@ -136,13 +136,13 @@ func (r transactions) beginTran(st *syntax.BeginTranStmt) error {
 // startImplicitly begins a transaction under SET IMPLICIT_TRANSACTIONS ON, if none is open. The
 // statement that calls it is one that begins a transaction.
 func (r transactions) startImplicitly() error {
-	if !r.s.Options.ImplicitTransactions || r.s.Tran.Level > 0 || r.inFunction {
+	if !r.s.Options.ImplicitTransactions || r.s.Tran.Open() || r.inFunction {
 		return nil
 	}
 	if err := r.s.begin(r.run, ""); err != nil {
 		return err
 	}
-	r.s.Tran.Implicit = true
+	r.s.Tran.SetImplicit()
 	r.scopeToBatch()
 	return nil
 }
@@ -151,7 +151,7 @@ func (r transactions) startImplicitly() error {
 // is that of "SET IMPLICIT_TRANSACTIONS (Transact-SQL)". Others begin theirs after compiling:
 // SELECT if it selects from a table, and INSERT, UPDATE, DELETE and MERGE.
 func (r transactions) beginImplicitly(st syntax.Stmt) error {
-	if !r.s.Options.ImplicitTransactions || r.s.Tran.Level > 0 {
+	if !r.s.Options.ImplicitTransactions || r.s.Tran.Open() {
 		return nil
 	}
 	switch st.(type) {
@@ -173,13 +173,13 @@ func (r transactions) commitTran(*syntax.CommitStmt) error {
 	s := r.s
 	s.RowCount = 0
 	switch {
-	case s.Tran.Level == 0:
+	case !s.Tran.Open():
 		return mserr.CommitWithoutBegin()
-	case s.Tran.Doomed:
+	case s.Tran.Doomed():
 		return mserr.Uncommittable()
-	case r.inserting && s.Tran.Level == 1:
+	case r.inserting && s.Tran.Level() == 1:
 		return mserr.CommitInInsertExec()
-	case s.Tran.Level == 1:
+	case s.Tran.Level() == 1:
 		if err := r.soleInTransaction(endsTransaction); err != nil {
 			return err
 		}
@@ -196,13 +196,13 @@ func (r transactions) rollbackTran(st *syntax.RollbackStmt) error {
 	}
 	s.RowCount = 0
 	switch {
-	case s.Tran.Level == 0:
+	case !s.Tran.Open():
 		return mserr.RollbackWithoutBegin()
 	case r.inserting:
 		return mserr.RollbackInInsertExec()
 	case name != "" && s.HasSavepoint(name):
 		return s.RollbackTo(name)
-	case name != "" && !catalog.EqualNames(name, s.Tran.Name):
+	case name != "" && !catalog.EqualNames(name, s.Tran.Name()):
 		return s.RollbackTo(name) // fails: there is no such savepoint
 	}
 	return s.rollback(r.run)
@@ -215,7 +215,7 @@ func (r transactions) saveTran(st *syntax.SaveTranStmt) error {
 		return err
 	}
 	r.s.RowCount = 0
-	if r.s.Tran.Level > 0 {
+	if r.s.Tran.Open() {
 		if err := r.soleInTransaction(setsSavepoint); err != nil {
 			return err
 		}

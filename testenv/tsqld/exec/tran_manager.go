@@ -25,11 +25,11 @@ func (s *Session) Begin(ctx context.Context, isolation Isolation, name string, s
 func (s *Session) Commit(ctx context.Context, sink answer.Sink) error {
 	return s.serve(ctx, sink, "COMMIT TRANSACTION", func(r *run) error {
 		switch {
-		case s.Tran.Level == 0:
+		case !s.Tran.Open():
 			return transactions{r}.reportManagerError(mserr.CommitWithoutBegin())
-		case s.Tran.Doomed:
+		case s.Tran.Doomed():
 			return transactions{r}.reportManagerError(mserr.Uncommittable())
-		case s.Tran.Level == 1:
+		case s.Tran.Level() == 1:
 			if err := (transactions{r}).soleInTransaction(endsTransaction); err != nil {
 				return errors.Join(transactions{r}.reportManagerError(err), s.rollback(r))
 			}
@@ -43,9 +43,9 @@ func (s *Session) Commit(ctx context.Context, sink answer.Sink) error {
 func (s *Session) Rollback(ctx context.Context, name string, sink answer.Sink) error {
 	return s.serve(ctx, sink, "ROLLBACK TRANSACTION", func(r *run) error {
 		switch {
-		case s.Tran.Level == 0:
+		case !s.Tran.Open():
 			return transactions{r}.reportManagerError(mserr.RollbackWithoutBegin())
-		case name != "" && (s.HasSavepoint(name) || !catalog.EqualNames(name, s.Tran.Name)):
+		case name != "" && (s.HasSavepoint(name) || !catalog.EqualNames(name, s.Tran.Name())):
 			return transactions{r}.reportManagerError(s.RollbackTo(name))
 		}
 		return transactions{r}.reportManagerError(s.rollback(r))
@@ -55,7 +55,7 @@ func (s *Session) Rollback(ctx context.Context, name string, sink answer.Sink) e
 // Save executes a transaction manager request.
 func (s *Session) Save(ctx context.Context, name string, sink answer.Sink) error {
 	return s.serve(ctx, sink, "SAVE TRANSACTION", func(r *run) error {
-		if s.Tran.Level > 0 {
+		if s.Tran.Open() {
 			if err := (transactions{r}).soleInTransaction(setsSavepoint); err != nil {
 				return errors.Join(transactions{r}.reportManagerError(err), s.rollback(r))
 			}

@@ -31,7 +31,7 @@ func (s *Session) endGlobals(ctx context.Context) error {
 // session ends, too. It does not wait for a transaction that uses tempdb: the first request that
 // ends after that transaction drops the tables.
 func (s *Session) dropGlobals(ctx context.Context, ended bool) error {
-	if s.Tran.Level > 0 || s.Tran.Begun {
+	if s.Tran.level > 0 || s.Tran.begun {
 		return nil
 	}
 	s.Server.orphans.Store(false)

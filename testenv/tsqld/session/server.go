@@ -129,7 +129,7 @@ func (i *Server) Open(ctx context.Context, l Login) (*Session, error) {
 	s.request.state = s.state()
 	s.Locks = lock.NewClient(s.id)
 	s.LockOwner = i.Locks.NewOwner(s.Locks, "SESSION")
-	s.Tran.Owner = i.Locks.NewOwner(s.Locks, "TRANSACTION")
+	s.Tran.owner = i.Locks.NewOwner(s.Locks, "TRANSACTION")
 	i.sessions[s.id] = s
 	i.mu.Unlock()
 	if language := types.LanguageByName(l.Language); language != nil {

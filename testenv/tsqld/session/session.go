@@ -102,7 +102,7 @@ type state struct {
 // state returns the current state of the session.
 func (s *Session) state() state {
 	return state{
-		database: s.DatabaseID, tranCount: s.Tran.Level, tranID: s.Tran.ID, tranName: s.Tran.Name, tranStart: s.Tran.started,
+		database: s.DatabaseID, tranCount: s.Tran.level, tranID: s.Tran.id, tranName: s.Tran.name, tranStart: s.Tran.started,
 		options: s.Options,
 	}
 }
@@ -316,7 +316,7 @@ func (s *Session) RestoreDefaults(ctx context.Context) error {
 	if err := s.Enter(s.DatabaseID); err != nil {
 		return err
 	}
-	if s.Tran.Level > 0 {
+	if s.Tran.level > 0 {
 		return nil
 	}
 	if err := s.DropTemps(ctx, nil); err != nil {

@@ -239,7 +239,7 @@ func VariableName(t *catalog.Table, level int) string {
 // preserveTableVars calls rollback and then restores the contents of table variables, which are not
 // part of transactions.
 func (s *Temporaries) preserveTableVars(rollback func() error) error {
-	if !s.Tran.Begun {
+	if !s.Tran.begun {
 		return rollback()
 	}
 	type contents struct {

@@ -15,47 +15,6 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
-// Transaction is the session's transaction: an explicit one (level over 0) or that of a single
-// statement.
-//
-// BEGIN TRANSACTION only increments the level. The first statement that writes or requests locks
-// enlists its databases: it acquires the writer lock of each database and begins a SQLite
-// transaction. From then on the session locks every database that it uses, in shared mode for
-// reads, so that no other session can write to a database after SQLite has taken its snapshot.
-// Earlier reads see the data that is committed when they run, as under READ_COMMITTED_SNAPSHOT.
-// Under SNAPSHOT reads take no locks, and a write can fail because another session has written
-// since: error 3960.
-type Transaction struct {
-	Level   int    // @@TRANCOUNT
-	ID      uint64 // descriptor; CURRENT_TRANSACTION_ID
-	Name    string // name of the outermost BEGIN TRANSACTION
-	started time.Time
-	Doomed  bool // XACT_STATE() = -1
-	// Unseen is set for the transaction of a single statement with triggers: the client is not told
-	// of its end.
-	Unseen bool
-	// Implicit is set if SET IMPLICIT_TRANSACTIONS began the transaction.
-	Implicit bool
-	// Batch is set if the transaction has to end with the request that has begun it.
-	Batch bool
-
-	Begun     bool         // the SQLite transaction is open
-	Exclusive map[int]bool // databases whose writer locks are held exclusively
-	shared    map[int]bool // databases whose writer locks are held in shared mode
-	// Snapshot is set if the SQLite transaction began with a read under SNAPSHOT. Databases without
-	// an exclusive lock are then read as of that time.
-	Snapshot bool
-	catalog  *catalog.Snapshot // definitions at the begin of a snapshot transaction
-	// sharedBy has a flag of each unit that took shared locks; the flag tells that transactions of
-	// the unit write after such a lock.
-	sharedBy   []*atomic.Bool
-	savepoints []savepoint
-	drafts     map[int]*catalog.Database // changed, uncommitted definitions by database ID
-	temps      TempTables                // temporary tables at the begin of the SQLite transaction
-	Owner      *lock.Owner
-	nested     int // number of open SQLite savepoints of statements
-}
-
 // Transactions begins and ends transactions, and makes changes part of them.
 type Transactions struct{ Temporaries }
 
@@ -78,9 +37,34 @@ const statementSavepoint = "statement"
 func (s *Transactions) StartTransaction(name string) {
 	s.Server.mu.Lock()
 	s.Server.nextTran++
-	s.Tran.ID = s.Server.nextTran
+	s.Tran.id = s.Server.nextTran
 	s.Server.mu.Unlock()
-	s.Tran.Level, s.Tran.Name, s.Tran.Doomed, s.Tran.started = 1, name, false, s.Server.Now()
+	s.Tran.level, s.Tran.name, s.Tran.doomed, s.Tran.started = 1, name, false, s.Server.Now()
+}
+
+// WithOwnTransaction calls fn, which executes a statement with triggers, inside a transaction: "a
+// trigger operates as if there were an outstanding transaction in effect when the trigger is fired"
+// (documentation of ROLLBACK TRANSACTION). begun reports that a trigger has begun a transaction
+// that stays open, of which the client has to be told.
+func (s *Transactions) WithOwnTransaction(fn func() error) (begun bool, err error) {
+	if s.Tran.level > 0 || s.Tran.begun {
+		return false, fn()
+	}
+	s.StartTransaction("")
+	s.Tran.unseen = true
+	id := s.Tran.id
+	err = fn()
+	switch {
+	case s.Tran.id != id:
+		return false, err
+	case err != nil:
+		return false, errors.Join(err, s.RollbackWork())
+	case s.Tran.level > 1:
+		s.Tran.level--
+		s.Tran.unseen = false
+		return true, nil
+	}
+	return false, s.CommitWork()
 }
 
 // enlist makes databases part of the SQLite transaction. It begins the transaction if necessary.
@@ -94,11 +78,11 @@ var ErrSkipped = errors.New("statement would wait for another session")
 
 // EnlistPast is enlist for a statement that does not wait for the databases in past.
 func (s *Transactions) EnlistPast(ctx context.Context, ids, past []int) error {
-	if !s.Tran.Begun && len(ids) > 1 {
+	if !s.Tran.begun && len(ids) > 1 {
 		ids = slices.Sorted(slices.Values(ids)) // a fixed order causes fewer deadlocks
 	}
 	for _, id := range ids {
-		if s.Tran.Exclusive[id] {
+		if s.Tran.exclusive[id] {
 			continue
 		}
 		acquire := s.LockWriter
@@ -117,13 +101,13 @@ func (s *Transactions) beginWork(ctx context.Context, ids []int) error {
 	if err := s.Conn.Use(ctx, ids...); err != nil {
 		return err
 	}
-	if s.Tran.Begun {
+	if s.Tran.begun {
 		return nil
 	}
 	if err := s.Conn.Begin(ctx); err != nil {
 		return err
 	}
-	s.Tran.Begun, s.Tran.temps = true, s.Temps
+	s.Tran.begun, s.Tran.temps = true, s.Temps
 	for i := range s.Tran.savepoints {
 		s.Tran.savepoints[i].temps = s.Temps
 		if err := s.Conn.Savepoint(ctx, sqlName(i)); err != nil {
@@ -148,7 +132,7 @@ const pastGrace = 50 * time.Millisecond
 // all, and so never becomes the victim of a deadlock.
 func (s *Transactions) lockPast(ctx context.Context, id int) error {
 	var grace time.Duration
-	if len(s.Tran.Exclusive) == 0 && s.Options.LockTimeout != 0 && s.Server.busy(s.Server.Locks.Holders(lock.Writer(id))) {
+	if len(s.Tran.exclusive) == 0 && s.Options.LockTimeout != 0 && s.Server.busy(s.Server.Locks.Holders(lock.Writer(id))) {
 		grace = pastGrace
 	}
 	err := s.lockWithin(ctx, id, grace)
@@ -160,13 +144,13 @@ func (s *Transactions) lockPast(ctx context.Context, id int) error {
 
 // lockWithin acquires the writer lock of a database for the transaction within a timeout.
 func (s *Transactions) lockWithin(ctx context.Context, id int, timeout time.Duration) error {
-	if _, err := s.Server.Locks.Lock(ctx, s.Tran.Owner, lock.Writer(id), lock.Exclusive, timeout); err != nil {
+	if _, err := s.Server.Locks.Lock(ctx, s.Tran.owner, lock.Writer(id), lock.Exclusive, timeout); err != nil {
 		return err
 	}
-	if s.Tran.Exclusive == nil {
-		s.Tran.Exclusive = map[int]bool{}
+	if s.Tran.exclusive == nil {
+		s.Tran.exclusive = map[int]bool{}
 	}
-	s.Tran.Exclusive[id] = true
+	s.Tran.exclusive[id] = true
 	if s.Tran.shared[id] {
 		for _, writes := range s.Tran.sharedBy {
 			writes.Store(true)
@@ -186,10 +170,10 @@ func (s *Transactions) LockShared(ctx context.Context, ids []int, writes *atomic
 	}
 	before := len(s.Tran.shared)
 	for _, id := range ids {
-		if s.Tran.Exclusive[id] || s.Tran.shared[id] {
+		if s.Tran.exclusive[id] || s.Tran.shared[id] {
 			continue
 		}
-		if _, err := s.Server.Locks.Lock(ctx, s.Tran.Owner, lock.Writer(id), lock.Shared, s.LockTimeout()); err != nil {
+		if _, err := s.Server.Locks.Lock(ctx, s.Tran.owner, lock.Writer(id), lock.Shared, s.LockTimeout()); err != nil {
 			return err
 		}
 		if s.Tran.shared == nil {
@@ -236,10 +220,10 @@ func (s *Transactions) Atomic(ctx context.Context, ids []int, several bool, fn f
 // AtomicPast is atomic for a statement that does not wait for the databases in past. It fails with
 // ErrSkipped instead.
 func (s *Transactions) AtomicPast(ctx context.Context, ids, past []int, several bool, fn func() error) error {
-	if s.Tran.Level > 0 && s.Tran.Doomed {
+	if s.Tran.level > 0 && s.Tran.doomed {
 		return mserr.Uncommittable()
 	}
-	own := s.Tran.Level == 0 && !s.Tran.Begun
+	own := s.Tran.level == 0 && !s.Tran.begun
 	if err := s.EnlistPast(ctx, ids, past); err != nil {
 		if own {
 			return errors.Join(err, s.RollbackWork())
@@ -258,7 +242,7 @@ func (s *Transactions) AtomicPast(ctx context.Context, ids, past []int, several 
 	if !several {
 		return s.checkTransaction(fn())
 	}
-	id := s.Tran.ID
+	id := s.Tran.id
 	depth, saved := s.Tran.nested, len(s.Tran.savepoints)
 	save := fmt.Sprintf("%s%d", statementSavepoint, depth)
 	if err := s.Conn.Savepoint(ctx, save); err != nil {
@@ -267,7 +251,7 @@ func (s *Transactions) AtomicPast(ctx context.Context, ids, past []int, several 
 	s.Tran.nested++
 	drafts, temps := maps.Clone(s.Tran.drafts), s.Temps
 	err := fn()
-	if s.Tran.ID != id || s.Tran.nested != depth+1 {
+	if s.Tran.id != id || s.Tran.nested != depth+1 {
 		return err // a trigger has ended the transaction, or rolled back to a savepoint before the statement
 	}
 	s.Tran.nested--
@@ -289,11 +273,11 @@ func (s *Transactions) AtomicPast(ctx context.Context, ids, past []int, several 
 // checkTransaction dooms the transaction if SQLite has rolled it back by itself, as it does when
 // the disk is full.
 func (s *Transactions) checkTransaction(err error) error {
-	if err == nil || !s.Tran.Begun || s.Conn.InTransaction() {
+	if err == nil || !s.Tran.begun || s.Conn.InTransaction() {
 		return err
 	}
-	if s.Tran.Level > 0 {
-		s.Tran.Doomed = true
+	if s.Tran.level > 0 {
+		s.Tran.doomed = true
 	}
 	return err
 }
@@ -306,8 +290,8 @@ func (s *Transactions) LocalChange(ctx context.Context, do func() error) error {
 
 // LocalChangeOf is LocalChange. several tells whether do runs more than one SQLite statement.
 func (s *Transactions) LocalChangeOf(ctx context.Context, several bool, do func() error) error {
-	if s.Tran.Level > 0 || s.Tran.Begun {
-		if s.Tran.Doomed {
+	if s.Tran.level > 0 || s.Tran.begun {
+		if s.Tran.doomed {
 			return mserr.Uncommittable()
 		}
 		return s.Atomic(ctx, nil, several, do)
@@ -331,7 +315,7 @@ func (s *Transactions) LocalTransaction(ctx context.Context, several bool, do fu
 
 // CommitWork commits the SQLite transaction and publishes the definitions that it changed.
 func (s *Transactions) CommitWork() error {
-	if s.Tran.Begun {
+	if s.Tran.begun {
 		if err := s.Conn.Commit(); err != nil {
 			return errors.Join(err, s.RollbackWork())
 		}
@@ -347,10 +331,10 @@ func (s *Transactions) CommitWork() error {
 // RollbackWork rolls the SQLite transaction back and discards changed definitions.
 func (s *Transactions) RollbackWork() error {
 	var err error
-	if s.Tran.Begun {
+	if s.Tran.begun {
 		s.Temps = s.Tran.temps
 		err = s.preserveTableVars(s.Conn.Rollback)
-		s.Server.forgetVersions(s.Tran.Exclusive)
+		s.Server.forgetVersions(s.Tran.exclusive)
 	}
 	s.EndTransaction()
 	return err
@@ -358,13 +342,13 @@ func (s *Transactions) RollbackWork() error {
 
 // EndTransaction releases the locks of the transaction and resets its state.
 func (s *Transactions) EndTransaction() {
-	s.Server.Locks.ReleaseAll(s.Tran.Owner)
-	s.Tran = Transaction{Owner: s.Tran.Owner}
+	s.Server.Locks.ReleaseAll(s.Tran.owner)
+	s.Tran = Transaction{owner: s.Tran.owner}
 }
 
 // rollbackOpen rolls back the open transaction when the session closes.
 func (s *Transactions) rollbackOpen() error {
-	if s.Tran.Level > 0 || s.Tran.Begun {
+	if s.Tran.level > 0 || s.Tran.begun {
 		return s.RollbackWork()
 	}
 	return nil
@@ -372,15 +356,15 @@ func (s *Transactions) rollbackOpen() error {
 
 // SetSavepoint executes SAVE TRANSACTION.
 func (s *Transactions) SetSavepoint(ctx context.Context, name string) error {
-	if s.Tran.Level == 0 {
+	if s.Tran.level == 0 {
 		return mserr.SaveWithoutTransaction()
 	}
-	if s.Tran.Doomed {
+	if s.Tran.doomed {
 		return mserr.Uncommittable()
 	}
 	sp := savepoint{name: name, drafts: maps.Clone(s.Tran.drafts), temps: s.Temps, nested: s.Tran.nested}
 	s.Tran.savepoints = append(s.Tran.savepoints, sp)
-	if s.Tran.Begun {
+	if s.Tran.begun {
 		return s.Conn.Savepoint(ctx, sqlName(len(s.Tran.savepoints)-1))
 	}
 	return nil
@@ -395,13 +379,13 @@ func (s *Transactions) RollbackTo(name string) error {
 	if i < 0 {
 		return mserr.UnknownSavepoint(name)
 	}
-	if s.Tran.Doomed {
+	if s.Tran.doomed {
 		return mserr.UncommittableSavepoint()
 	}
 	sp := s.Tran.savepoints[i]
 	s.Tran.savepoints = s.Tran.savepoints[:i+1]
 	s.Tran.nested = sp.nested
-	if !s.Tran.Begun {
+	if !s.Tran.begun {
 		return nil
 	}
 	s.Tran.drafts, s.Temps = maps.Clone(sp.drafts), sp.temps
@@ -448,13 +432,13 @@ func (s *Transactions) Alter(ctx context.Context, d *catalog.Database, fn func(d
 
 // BeginSnapshot begins the SQLite transaction of a read under SNAPSHOT, if it is not open.
 func (s *Transactions) BeginSnapshot(ctx context.Context, ids []int) error {
-	if !s.Tran.Snapshot {
-		s.Tran.Snapshot, s.Tran.catalog = true, s.Server.Catalog.Snapshot()
+	if !s.Tran.snapshot {
+		s.Tran.snapshot, s.Tran.catalog = true, s.Server.Catalog.Snapshot()
 	}
 	return s.beginWork(ctx, ids)
 }
 
 // SnapshotOutdated reports whether definitions have changed since the snapshot of the transaction.
 func (s *Transactions) SnapshotOutdated() bool {
-	return s.Tran.Snapshot && s.Server.Catalog.Snapshot() != s.Tran.catalog
+	return s.Tran.snapshot && s.Server.Catalog.Snapshot() != s.Tran.catalog
 }

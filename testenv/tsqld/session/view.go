@@ -76,10 +76,10 @@ func (s *View) Meter() *meter.Meter { return s.meter }
 
 // Descriptor returns the descriptor of the open transaction, or 0.
 func (s *View) Descriptor() uint64 {
-	if s.Tran.Level == 0 {
+	if s.Tran.level == 0 {
 		return 0
 	}
-	return s.Tran.ID
+	return s.Tran.id
 }
 
 // Now returns the time of the statement in ticks. All calls during a statement return the same

@@ -18,14 +18,14 @@ func (e State) RowCount() int64 { return e.s.RowCount }
 func (e State) LastError() int32 { return e.s.LastError }
 
 // TranCount implements [builtin.State].
-func (e State) TranCount() int { return e.s.Tran.Level }
+func (e State) TranCount() int { return e.s.Tran.Level() }
 
 // XactState implements [builtin.State].
 func (e State) XactState() int {
 	switch {
-	case e.s.Tran.Level == 0:
+	case !e.s.Tran.Open():
 		return 0
-	case e.s.Tran.Doomed:
+	case e.s.Tran.Doomed():
 		return -1
 	}
 	return 1
@@ -79,7 +79,7 @@ func (e State) applockOwner(principal, resource, owner string) (*lock.Owner, loc
 	if p == nil {
 		return nil, lock.Resource{}, false
 	}
-	o := s.Tran.Owner
+	o := s.Tran.Owner()
 	if strings.EqualFold(owner, "Session") {
 		o = s.LockOwner
 	}

@@ -42,10 +42,10 @@ func (r *Executor) appLock(a Arguments) (owner *lock.Owner, res lock.Resource, e
 	res = lock.Resource{App: true, Database: s.DatabaseID, Principal: p.ID, Name: name}
 	switch {
 	case a["lockowner"] == nil, strings.EqualFold(a.text("lockowner"), "Transaction"):
-		if s.Tran.Level == 0 {
+		if !s.Tran.Open() {
 			return nil, res, mserr.NeedsTransaction()
 		}
-		return s.Tran.Owner, res, nil
+		return s.Tran.Owner(), res, nil
 	case strings.EqualFold(a.text("lockowner"), "Session"):
 		return s.LockOwner, res, nil
 	}

@@ -191,9 +191,9 @@ func (x Executor) run(f *firing) error {
 	switch {
 	case err != nil:
 		return err
-	case s.Tran.Level > 0 && s.Tran.Doomed:
+	case s.Tran.Doomed():
 		return errors.Join(mserr.RaisedInTrigger(), x.host.Rollback())
-	case s.Tran.Level == 0:
+	case !s.Tran.Open():
 		return mserr.EndedInTrigger()
 	}
 	return nil
