@@ -152,7 +152,7 @@ func kindName(k catalog.Kind) string { return strings.ToLower(dropStatement(k)) 
 // dropTemp drops a temporary table.
 func (r *Executor) dropTemp(st *syntax.DropStmt, n *syntax.ObjectName) error {
 	s := r.s
-	t := s.Temps[catalog.Fold(n.Last())]
+	t := s.Temp(n.Last())
 	if t == nil {
 		if st.IfExists {
 			return nil
@@ -163,7 +163,7 @@ func (r *Executor) dropTemp(st *syntax.DropStmt, n *syntax.ObjectName) error {
 		if err := s.DropLocal(context.WithoutCancel(r.ctx), t); err != nil {
 			return err
 		}
-		s.Temps = s.Temps.Without(n.Last())
+		s.ForgetTemp(n.Last())
 		return nil
 	})
 }

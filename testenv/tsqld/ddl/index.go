@@ -14,7 +14,7 @@ import (
 // error if the table does not exist or may not be changed.
 func (r tables) changeTable(n *syntax.ObjectName, verb string, notFound error, fn func(b *builder) error) error {
 	s := r.s
-	if old := s.Temps[catalog.Fold(n.Last())]; old != nil {
+	if old := s.Temp(n.Last()); old != nil {
 		b := &builder{r: r.Executor, d: s.DatabaseByID(s.DatabaseID), t: old.Clone(), label: old.Name}
 		if err := fn(b); err != nil {
 			return err
@@ -28,7 +28,7 @@ func (r tables) changeTable(n *syntax.ObjectName, verb string, notFound error, f
 			if err := s.Restore(r.ctx, b.t, rows); err != nil {
 				return err
 			}
-			s.Temps = s.Temps.With(old.Name, b.t)
+			s.SetTemp(b.t)
 			return nil
 		})
 		return r.s.DefinitionError(r.ctx, verb, nil, b.t, err)

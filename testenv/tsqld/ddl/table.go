@@ -71,7 +71,7 @@ func (r tables) createTempTable(st *syntax.CreateTableStmt, name string) error {
 	if r.place.InFunction {
 		return mserr.New(2772, 16, "Cannot access temporary tables from within a function.")
 	}
-	if s.Temps[catalog.Fold(name)] != nil && !s.Shadows(name, r.place.Outer) {
+	if s.Temp(name) != nil && !s.Shadows(name, r.place.Outer) {
 		return mserr.ObjectExists(name)
 	}
 	t, err := r.host.Shape(st, func() (*catalog.Table, error) { return r.LocalDefinition(name, st.Def) })
@@ -176,7 +176,7 @@ func (r tables) alterAction(
 // rows, whatever the action is. That is slow, but ALTER TABLE on temporary tables is rare.
 func (r tables) alterTemp(st *syntax.AlterTableStmt, name string) error {
 	s := r.s
-	old := s.Temps[catalog.Fold(name)]
+	old := s.Temp(name)
 	if old == nil {
 		return mserr.NoSuchAlter(name)
 	}
@@ -196,7 +196,7 @@ func (r tables) alterTemp(st *syntax.AlterTableStmt, name string) error {
 		if err := s.Restore(r.ctx, t, rows); err != nil {
 			return err
 		}
-		s.Temps = s.Temps.With(name, t)
+		s.SetTemp(t)
 		return nil
 	})
 	return r.s.DefinitionError(r.ctx, "ALTER TABLE", nil, t, err)
@@ -628,7 +628,7 @@ func (r tables) switchConstraints(b *builder, a *syntax.AlterCheck) error {
 // Truncate executes TRUNCATE TABLE.
 func (r *Executor) Truncate(st *syntax.TruncateStmt) error {
 	r.s.RowCount = 0
-	if t := r.s.Temps[catalog.Fold(st.Table.Last())]; t != nil {
+	if t := r.s.Temp(st.Table.Last()); t != nil {
 		return r.s.LocalChange(r.ctx, func() error {
 			if _, err := r.s.Conn.Exec(r.ctx, "DELETE FROM "+session.SQLTable(nil, t), nil); err != nil {
 				return err

@@ -56,7 +56,7 @@ func (r calls) batch(u *unit.Unit) error {
 func (r calls) inFrame(f *frame, fn func() error) error {
 	s := r.s
 	f.parent, f.level = r.f, s.depth
-	f.temps, f.savedOpts = s.Temps, s.Options
+	f.temps, f.savedOpts = s.TempTables(), s.Options
 	if f.parent != nil {
 		f.line = f.parent.line
 	}
@@ -93,11 +93,11 @@ func (r calls) dropFrame(f *frame) error {
 			errs = append(errs, s.DropVariable(r.ctx, tv.table))
 		}
 	}
-	if f.kind != batchFrame && len(s.Temps) > 0 {
+	if f.kind != batchFrame && len(s.TempTables()) > 0 {
 		// Tables of a caller that the activation has dropped stay dropped.
 		keep := f.temps
 		for name := range f.temps {
-			if s.Temps[name] == nil {
+			if s.Temp(name) == nil {
 				keep = keep.Without(name)
 			}
 		}

@@ -333,7 +333,7 @@ func (r queries) selectInto(st *syntax.SelectStmt, p *plan.Plan) error {
 // selectIntoTemp executes SELECT ... INTO a temporary table.
 func (r queries) selectIntoTemp(st *syntax.SelectStmt, t *catalog.Table, needs *plan.Needs) error {
 	s := r.s
-	if s.Temps[catalog.Fold(t.Name)] != nil && !s.Shadows(t.Name, r.f.outerTemps()) {
+	if s.Temp(t.Name) != nil && !s.Shadows(t.Name, r.f.outerTemps()) {
 		return mserr.ObjectExists(t.Name)
 	}
 	t, err := declarations(r).shape(st, func() (*catalog.Table, error) {
@@ -360,7 +360,7 @@ func (r queries) selectIntoTemp(st *syntax.SelectStmt, t *catalog.Table, needs *
 				return failure.Compile(err)
 			}
 			if n, err = r.changes.Apply(dml, nil); err != nil && !s.Tran.Begun() {
-				s.Temps = s.Temps.Without(t.Name)
+				s.ForgetTemp(t.Name)
 				return errors.Join(err, s.DropLocal(context.WithoutCancel(r.ctx), t))
 			}
 			return err

@@ -9,7 +9,7 @@ func (s *Session) States() []session.State { return s.Options.States(s.lost()) }
 func (s *Session) lost() uint16 {
 	var bits uint16
 	for i, has := range []bool{
-		s.Tran.Open(), len(s.Temps) > 0, len(s.cursors) > 0, len(s.TempProcedures) > 0, s.HasContext(),
+		s.Tran.Open(), len(s.TempTables()) > 0, len(s.cursors) > 0, len(s.TempProcedures) > 0, s.HasContext(),
 		s.Impersonating(), s.Options.IdentityInsert != nil, s.bulk != nil, s.inst.Locks.Holds(s.LockOwner), s.HasGlobals(),
 	} {
 		if has {

@@ -70,7 +70,7 @@ func (r *run) localTable(name string) *catalog.Table {
 			return tv.table
 		}
 	}
-	return r.s.Temps[catalog.Fold(name)]
+	return r.s.Temp(name)
 }
 
 // Variable implements [eval.Frame].

@@ -49,7 +49,7 @@ type TempProcedure struct {
 // SQLite's temp schema of its connection.
 type Temporaries struct {
 	Security
-	Temps     TempTables
+	temps     TempTables
 	leftovers []*catalog.Table // of table variables, see dropLeftovers
 	// Variables returns the table variables of all activations, which a rollback does not change.
 	Variables func() []*catalog.Table
@@ -73,15 +73,37 @@ func (s *Temporaries) CreateTemp(ctx context.Context, t *catalog.Table) error {
 	if err := s.createLocal(ctx, t); err != nil {
 		return err
 	}
-	s.Temps = s.Temps.With(t.Name, t)
+	s.SetTemp(t)
 	return nil
 }
+
+// Temp returns the temporary table with a name, or nil.
+func (s *Temporaries) Temp(name string) *catalog.Table { return s.temps[catalog.Fold(name)] }
+
+// TempByID returns the temporary table with an object ID, or nil.
+func (s *Temporaries) TempByID(id int32) *catalog.Table {
+	for _, t := range s.temps {
+		if t.ObjectID == id {
+			return t
+		}
+	}
+	return nil
+}
+
+// TempTables returns the temporary tables that the session sees, for [Temporaries.DropTemps].
+func (s *Temporaries) TempTables() TempTables { return s.temps }
+
+// SetTemp adds or replaces a temporary table, which exists in SQLite.
+func (s *Temporaries) SetTemp(t *catalog.Table) { s.temps = s.temps.With(t.Name, t) }
+
+// ForgetTemp removes a temporary table, which the caller drops in SQLite.
+func (s *Temporaries) ForgetTemp(name string) { s.temps = s.temps.Without(name) }
 
 // Shadows reports whether the visible temporary table with a name is one of outer, the tables of
 // the caller. The current activation may then create its own table with the same name.
 func (s *Temporaries) Shadows(name string, outer TempTables) bool {
 	key := catalog.Fold(name)
-	t := s.Temps[key]
+	t := s.temps[key]
 	return t != nil && outer[key] == t
 }
 
@@ -200,12 +222,12 @@ func (s *Temporaries) DropLocal(ctx context.Context, t *catalog.Table) error {
 // in keep.
 func (s *Temporaries) DropTemps(ctx context.Context, keep TempTables) error {
 	var errs []error
-	for name, t := range s.Temps {
+	for name, t := range s.temps {
 		if keep[name] != t {
 			errs = append(errs, s.DropLocal(context.WithoutCancel(ctx), t))
 		}
 	}
-	s.Temps = keep
+	s.temps = keep
 	return errors.Join(errs...)
 }
 
@@ -400,7 +422,7 @@ func CopyRow(m *meter.Meter, row []types.Value) ([]types.Value, error) {
 // Temporary returns the temporary tables of the session.
 func (s *Temporaries) Temporary() []catalog.TempTable {
 	var out []catalog.TempTable
-	for _, t := range s.Temps {
+	for _, t := range s.temps {
 		temp := catalog.TempTable{Table: t, Number: TempNumber(t)}
 		s.Server.mu.Lock()
 		if c := s.Server.counters[s.IdentityKey(0, t)]; c != nil && c.Used {

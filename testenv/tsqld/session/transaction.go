@@ -107,9 +107,9 @@ func (s *Transactions) beginWork(ctx context.Context, ids []int) error {
 	if err := s.Conn.Begin(ctx); err != nil {
 		return err
 	}
-	s.Tran.begun, s.Tran.temps = true, s.Temps
+	s.Tran.begun, s.Tran.temps = true, s.temps
 	for i := range s.Tran.savepoints {
-		s.Tran.savepoints[i].temps = s.Temps
+		s.Tran.savepoints[i].temps = s.temps
 		if err := s.Conn.Savepoint(ctx, sqlName(i)); err != nil {
 			return err
 		}
@@ -249,7 +249,7 @@ func (s *Transactions) AtomicPast(ctx context.Context, ids, past []int, several 
 		return err
 	}
 	s.Tran.nested++
-	drafts, temps := maps.Clone(s.Tran.drafts), s.Temps
+	drafts, temps := maps.Clone(s.Tran.drafts), s.temps
 	err := fn()
 	if s.Tran.id != id || s.Tran.nested != depth+1 {
 		return err // a trigger has ended the transaction, or rolled back to a savepoint before the statement
@@ -264,7 +264,7 @@ func (s *Transactions) AtomicPast(ctx context.Context, ids, past []int, several 
 	if !s.Conn.InTransaction() {
 		return s.checkTransaction(err)
 	}
-	s.Tran.drafts, s.Temps = drafts, temps
+	s.Tran.drafts, s.temps = drafts, temps
 	return errors.Join(err, s.preserveTableVars(func() error {
 		return s.Conn.RollbackTo(save)
 	}), s.Conn.ReleaseSavepoint(save))
@@ -332,7 +332,7 @@ func (s *Transactions) CommitWork() error {
 func (s *Transactions) RollbackWork() error {
 	var err error
 	if s.Tran.begun {
-		s.Temps = s.Tran.temps
+		s.temps = s.Tran.temps
 		err = s.preserveTableVars(s.Conn.Rollback)
 		s.Server.forgetVersions(s.Tran.exclusive)
 	}
@@ -362,7 +362,7 @@ func (s *Transactions) SetSavepoint(ctx context.Context, name string) error {
 	if s.Tran.doomed {
 		return mserr.Uncommittable()
 	}
-	sp := savepoint{name: name, drafts: maps.Clone(s.Tran.drafts), temps: s.Temps, nested: s.Tran.nested}
+	sp := savepoint{name: name, drafts: maps.Clone(s.Tran.drafts), temps: s.temps, nested: s.Tran.nested}
 	s.Tran.savepoints = append(s.Tran.savepoints, sp)
 	if s.Tran.begun {
 		return s.Conn.Savepoint(ctx, sqlName(len(s.Tran.savepoints)-1))
@@ -388,7 +388,7 @@ func (s *Transactions) RollbackTo(name string) error {
 	if !s.Tran.begun {
 		return nil
 	}
-	s.Tran.drafts, s.Temps = maps.Clone(sp.drafts), sp.temps
+	s.Tran.drafts, s.temps = maps.Clone(sp.drafts), sp.temps
 	return s.preserveTableVars(func() error { return s.Conn.RollbackTo(sqlName(i)) })
 }
 

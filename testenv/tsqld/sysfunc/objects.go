@@ -87,7 +87,7 @@ func (e Objects) ObjectByName(database, schema, name string) (builtin.Object, bo
 		schema = "dbo"
 	}
 	if catalog.IsLocalTemp(name) {
-		if t := e.s.Temps[catalog.Fold(name)]; t != nil && (database == "" || catalog.EqualNames(database, "tempdb")) {
+		if t := e.s.Temp(name); t != nil && (database == "" || catalog.EqualNames(database, "tempdb")) {
 			return builtin.Object{
 				ID: t.ObjectID, Name: t.Name, Schema: "dbo", SchemaID: catalog.SchemaDBO, Kind: "U",
 			}, database != ""
@@ -163,13 +163,11 @@ func (e Objects) ObjectByID(database int, id int32) (builtin.Object, bool) {
 		if d := e.db(database); d == nil || d.ID != catalog.DatabaseTemp {
 			return builtin.Object{}, false
 		}
-		for _, t := range e.s.Temps {
-			if t.ObjectID == id {
-				return builtin.Object{
-					ID: id, Name: catalog.TempName(t.Name, session.TempNumber(t)), Schema: "dbo", SchemaID: catalog.SchemaDBO,
-					Kind: "U",
-				}, true
-			}
+		if t := e.s.TempByID(id); t != nil {
+			return builtin.Object{
+				ID: id, Name: catalog.TempName(t.Name, session.TempNumber(t)), Schema: "dbo", SchemaID: catalog.SchemaDBO,
+				Kind: "U",
+			}, true
 		}
 		return builtin.Object{}, false
 	}
@@ -225,10 +223,8 @@ func (e Objects) ObjectDefinition(id int32) (string, bool) {
 // Columns implements [builtin.Objects].
 func (e Objects) Columns(database int, id int32) []builtin.Column {
 	if id <= session.FirstLocalID {
-		for _, t := range e.s.Temps {
-			if t.ObjectID == id {
-				return tableColumns(t)
-			}
+		if t := e.s.TempByID(id); t != nil {
+			return tableColumns(t)
 		}
 		return nil
 	}
@@ -301,10 +297,8 @@ func paramColumns(params []catalog.Param) []builtin.Column {
 
 // table returns a table of the current database, or a temporary table.
 func (e Objects) table(id int32) *catalog.Table {
-	for _, t := range e.s.Temps {
-		if t.ObjectID == id {
-			return t
-		}
+	if t := e.s.TempByID(id); t != nil {
+		return t
 	}
 	if d := e.db(0); d != nil {
 		return d.TableByID(id)
@@ -420,7 +414,7 @@ func (e Objects) IdentCurrent(schema, table string) (last, seed, increment types
 	var database int // 0 for a temporary table of the session
 	var t *catalog.Table
 	if catalog.IsLocalTemp(table) {
-		t = s.Temps[catalog.Fold(table)]
+		t = s.Temp(table)
 	} else {
 		n := &syntax.ObjectName{Parts: []syntax.Ident{{Name: schema}, {Name: table}}}
 		o, d, err := s.Object(n, e.at.DefaultSchema())
