@@ -45,7 +45,7 @@ type Activation struct {
 	Identity *types.Value // SCOPE_IDENTITY()
 }
 
-// Executor executes the changes of one request.
+// Executor executes the changes of one request. It must not be copied after its first use.
 type Executor struct {
 	ctx   context.Context
 	s     *session.Session
@@ -60,8 +60,8 @@ type Executor struct {
 
 // New returns an executor for a request of a session, whose answer is out. frame has the variables
 // of the innermost activation.
-func New(ctx context.Context, s *session.Session, out *answer.Answer, frame eval.Frame, host Interpreter) *Executor {
-	return &Executor{ctx: ctx, s: s, out: out, frame: frame, host: host}
+func New(ctx context.Context, s *session.Session, out *answer.Answer, frame eval.Frame, host Interpreter) Executor {
+	return Executor{ctx: ctx, s: s, out: out, frame: frame, host: host}
 }
 
 // NextStatement forgets the values of sequences that the statement before has drawn.

@@ -23,7 +23,7 @@ type run struct {
 	f   *frame
 	env env
 
-	changes   *change.Executor
+	changes   change.Executor
 	tries     int    // open TRY blocks in all frames
 	gotoLabel string // target label of a GOTO in progress; "" otherwise
 
