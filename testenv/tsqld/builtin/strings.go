@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin/search"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -289,9 +290,9 @@ func evalReplace(m *meter.Meter, _ Env, ts []types.Type, result types.Type, args
 		return fit(strings.ReplaceAll(s, old, with), result), nil
 	}
 	var b strings.Builder
-	what := folded{[]rune(old), result.Collation}
+	what := search.Text{Runes: []rune(old), Collation: result.Collation}
 	for taken := 0; ; {
-		start, end, err := search(m, what, s)
+		start, end, err := search.First(m, what, s)
 		if err != nil {
 			return nil, err
 		}
@@ -449,7 +450,7 @@ func evalTranslate(m *meter.Meter, _ Env, ts []types.Type, result types.Type, ar
 				x = with[i]
 			}
 			known[r] = x
-			if err := m.Work(compareWork * len(old)); err != nil {
+			if err := m.Work(search.CompareWork * len(old)); err != nil {
 				return nil, err
 			}
 			if err := m.Take(runeBytes); err != nil {

@@ -1,4 +1,4 @@
-package builtin
+package search
 
 import (
 	"unicode/utf8"
@@ -7,41 +7,43 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// sequence is the pattern of a search: each element stands for one character.
-type sequence interface {
+// Sequence is what a search looks for: each element stands for one character.
+type Sequence interface {
 	// Len returns the number of elements.
 	Len() int
 	// Accepts reports whether element i stands for r.
 	Accepts(i int, r rune) bool
 }
 
-// folded is a text as a sequence, in a collation.
-type folded struct {
-	text []rune
-	c    types.Collation
+// Text is a text as a [Sequence]: characters are compared in the collation.
+type Text struct {
+	Runes     []rune
+	Collation types.Collation
 }
 
-// Len implements [sequence].
-func (f folded) Len() int { return len(f.text) }
+// Len implements [Sequence].
+func (t Text) Len() int { return len(t.Runes) }
 
-// Accepts implements [sequence].
-func (f folded) Accepts(i int, r rune) bool { return types.SameRune(r, f.text[i], f.c) }
+// Accepts implements [Sequence].
+func (t Text) Accepts(i int, r rune) bool { return types.SameRune(r, t.Runes[i], t.Collation) }
 
 const (
-	// compareWork is the cost of comparing two characters, in steps of [meter.Meter.Work].
-	compareWork = 16
-	// comparisonLimit is how many comparisons per byte of text search makes before it switches to
-	// searchAtOnce.
+	// CompareWork is the cost of comparing two characters, in steps of [meter.Meter.Work].
+	CompareWork = 16
+	// comparisonLimit is how many comparisons per byte of text First makes before it switches to
+	// firstAtOnce.
 	comparisonLimit = 8
 	// maxMasks is how many characters' masks are kept.
 	maxMasks = 1024
 )
 
-// search returns the byte offsets of the start and end of the first match of q in s, -1 for none.
-// It compares position by position, which is fast while most positions differ in the first
-// characters. Otherwise it switches to searchAtOnce: comparing 'aaa…b' with 'aaa…' position by
+// First returns the byte offsets of the start and end of the first match of q in s, -1 for none. m
+// is the account of the session and may be nil. The only error is that of a canceled request.
+//
+// First compares position by position, which is fast while most positions differ in the first
+// characters. Otherwise First switches to firstAtOnce: comparing 'aaa…b' with 'aaa…' position by
 // position would take the product of both lengths.
-func search(m *meter.Meter, q sequence, s string) (start, end int, err error) {
+func First(m *meter.Meter, q Sequence, s string) (start, end int, err error) {
 	n := q.Len()
 	spent := 0
 	for start = range s {
@@ -60,11 +62,11 @@ func search(m *meter.Meter, q sequence, s string) (start, end int, err error) {
 			return -1, -1, nil // the rest is too short
 		}
 		spent += i + 1
-		if err := m.Work((i + 1) * compareWork); err != nil {
+		if err := m.Work((i + 1) * CompareWork); err != nil {
 			return 0, 0, err
 		}
 		if spent > 1024 && spent > comparisonLimit*(start+1) {
-			at, end, err := searchAtOnce(m, q, s[start:])
+			at, end, err := firstAtOnce(m, q, s[start:])
 			if at < 0 || err != nil {
 				return -1, -1, err
 			}
@@ -77,9 +79,9 @@ func search(m *meter.Meter, q sequence, s string) (start, end int, err error) {
 	return -1, -1, nil
 }
 
-// searchAtOnce is search by the algorithm of Baeza-Yates and Gonnet ("shift-and"). Bit i of the
+// firstAtOnce is First by the algorithm of Baeza-Yates and Gonnet ("shift-and"). Bit i of the
 // state is set if the last i+1 characters match the first i+1 elements.
-func searchAtOnce(m *meter.Meter, q sequence, s string) (start, end int, err error) {
+func firstAtOnce(m *meter.Meter, q Sequence, s string) (start, end int, err error) {
 	n := q.Len()
 	words := (n + 63) / 64
 	state := make([]uint64, words)
@@ -100,7 +102,7 @@ func searchAtOnce(m *meter.Meter, q sequence, s string) (start, end int, err err
 					}
 				}
 				masks[r] = mask
-				if err := m.Work(n * compareWork); err != nil {
+				if err := m.Work(n * CompareWork); err != nil {
 					return 0, 0, err
 				}
 			}
@@ -135,9 +137,9 @@ func back(s string, end, n int) int {
 }
 
 // matches reports whether s begins with q, and returns the end of the match.
-func matches(m *meter.Meter, q sequence, s string) (end int, ok bool, err error) {
+func matches(m *meter.Meter, q Sequence, s string) (end int, ok bool, err error) {
 	n := q.Len()
-	if err := m.Work(min(n, len(s)) * compareWork); err != nil {
+	if err := m.Work(min(n, len(s)) * CompareWork); err != nil {
 		return 0, false, err
 	}
 	for i := range n {
