@@ -106,38 +106,6 @@ func TestLongMessages(t *testing.T) {
 	require.EqualValues(t, 2787, errNumber(err), "the rest is checked")
 }
 
-// A path keeps no more steps than a text may have levels. Longer paths find nothing.
-func TestLongJSONPaths(t *testing.T) {
-	t.Parallel()
-	p, err := ParseJSONPath("$" + strings.Repeat("[0]", 100_000))
-	require.NoError(t, err)
-	require.Len(t, p.steps, maxSteps)
-	_, err = ParseJSONPath("$" + strings.Repeat("[0]", 1000) + "x")
-	require.EqualValues(t, 13607, errNumber(err))
-	deep := strings.Repeat("[", maxJSONDepth) + "7" + strings.Repeat("]", maxJSONDepth)
-	for steps, want := range map[int]types.Value{maxJSONDepth: "7", maxJSONDepth + 1: nil, maxJSONDepth + 2: nil, maxJSONDepth + 3: nil, 1000: nil} {
-		path := textOf("$" + strings.Repeat("[0]", steps))
-		v, err := callWith(t, nil, "JSON_VALUE", textOf(deep), path)
-		require.NoError(t, err)
-		require.Equal(t, want, v, steps)
-		for _, changed := range []arg{textOf("x"), {types.NVarCharMax, nil}} {
-			v, err = callWith(t, nil, "JSON_MODIFY", textOf(deep), path, changed)
-			require.NoError(t, err)
-			if want == nil {
-				require.Equal(t, deep, v, steps)
-			} else {
-				require.NotEqual(t, deep, v, steps)
-			}
-		}
-	}
-	objects := strings.Repeat(`{"a":`, maxJSONDepth) + "7" + strings.Repeat("}", maxJSONDepth)
-	for _, steps := range []int{maxJSONDepth + 1, maxJSONDepth + 2, maxJSONDepth + 3} {
-		v, err := callWith(t, nil, "JSON_MODIFY", textOf(objects), textOf("$"+strings.Repeat(".a", steps)), textOf("x"))
-		require.NoError(t, err)
-		require.Equal(t, objects, v, "no member of a number: %d", steps)
-	}
-}
-
 // The checksum of a text is that of its key, in pieces.
 func TestChecksumOfKeys(t *testing.T) {
 	t.Parallel()

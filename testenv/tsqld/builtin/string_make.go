@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/text/encoding/charmap"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin/jsontext"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -359,5 +360,5 @@ func evalStringEscape(_ Env, ts []types.Type, _ types.Type, args []types.Value) 
 	if !strings.EqualFold(kind, "json") {
 		return nil, mserr.New(13923, 16, "An invalid value was specified for argument 2.")
 	}
-	return escapeJSON(s), nil
+	return jsontext.Escape(s), nil
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// Compile compiles a LIKE pattern for many matches. m is the account of the session and may be
-// nil. escape is one character, or empty for none. c is the collation in which characters are
-// compared. Errors: 506 for an escape of several characters, 701, and that of a canceled request.
+// Compile compiles a LIKE pattern for many matches. m is the account of the session and may be nil.
+// escape is one character, or empty for none. c is the collation in which characters are compared.
+// Errors: 506 for an escape of several characters, 701, and that of a canceled request.
 func Compile(m *meter.Meter, pattern, escape string, c types.Collation) (*Pattern, error) {
 	var esc rune
 	if escape != "" {

@@ -79,8 +79,8 @@ func First(m *meter.Meter, q Sequence, s string) (start, end int, err error) {
 	return -1, -1, nil
 }
 
-// firstAtOnce is First by the algorithm of Baeza-Yates and Gonnet ("shift-and"). Bit i of the
-// state is set if the last i+1 characters match the first i+1 elements.
+// firstAtOnce is First by the algorithm of Baeza-Yates and Gonnet ("shift-and"). Bit i of the state
+// is set if the last i+1 characters match the first i+1 elements.
 func firstAtOnce(m *meter.Meter, q Sequence, s string) (start, end int, err error) {
 	n := q.Len()
 	words := (n + 63) / 64

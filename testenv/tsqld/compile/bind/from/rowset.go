@@ -5,7 +5,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin/jsontext"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/names"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/scalar"
@@ -38,7 +38,7 @@ func (b *Binder) openJSON(ts *syntax.OpenJSON, outer *names.Level) (*tree.Source
 	}
 	src := &tree.Source{Alias: b.Alias("j"), Name: ts.Alias.Name}
 	key := []string{keys.TableFunction, "OPENJSON"}
-	for _, c := range builtin.OpenJSONColumns {
+	for _, c := range jsontext.Columns {
 		if c.Type == types.NVarCharMax {
 			c.Type = text
 		}

@@ -1,4 +1,4 @@
-package builtin
+package jsontext
 
 import (
 	"strconv"
@@ -11,25 +11,25 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// jsonKind is the type of a JSON value; the numbers are those of OPENJSON's column type.
-type jsonKind int64
+// Kind is the type of a JSON value; the numbers are those of OPENJSON's column type.
+type Kind int64
 
 // The kinds.
 const (
-	jsonNull jsonKind = iota
-	jsonString
-	jsonNumber
-	jsonBool
-	jsonArray
-	jsonObject
+	Null Kind = iota
+	String
+	Number
+	Bool
+	Array
+	Object
 )
 
-// maxJSONDepth is the deepest nesting ("JSON data in SQL Server", 128 levels).
-const maxJSONDepth = 128
+// maxDepth is the deepest nesting ("JSON data in SQL Server", 128 levels).
+const maxDepth = 128
 
-// jsonScanner reads a text without a tree: values are spans of the text. It asks a meter whether to
-// go on.
-type jsonScanner struct {
+// scanner reads a text without a tree: values are spans of the text. It asks a meter whether to go
+// on.
+type scanner struct {
 	s       string
 	pos     int
 	depth   int
@@ -38,33 +38,33 @@ type jsonScanner struct {
 	next    int // where to ask again
 }
 
-// newJSONScanner returns a scanner that begins at a position.
-func newJSONScanner(m *meter.Meter, s string, pos int) jsonScanner {
-	return jsonScanner{s: s, pos: pos, m: m, counted: pos, next: pos + jsonStride}
+// newScanner returns a scanner that begins at a position.
+func newScanner(m *meter.Meter, s string, pos int) scanner {
+	return scanner{s: s, pos: pos, m: m, counted: pos, next: pos + stride}
 }
 
-// jsonStride is how many bytes a scanner reads before it asks its meter.
-const jsonStride = 4 << 10
+// stride is how many bytes a scanner reads before it asks its meter.
+const stride = 4 << 10
 
 // ask tells the meter of the bytes since the last time.
-func (sc *jsonScanner) ask() error {
+func (sc *scanner) ask() error {
 	n := sc.pos - sc.counted
-	sc.counted, sc.next = sc.pos, sc.pos+jsonStride
+	sc.counted, sc.next = sc.pos, sc.pos+stride
 	return sc.m.Work(n)
 }
 
-// jsonSpan is a value in a text, without the blanks around it.
-type jsonSpan struct {
+// span is a value in a text, without the blanks around it.
+type span struct {
 	start, end int
-	kind       jsonKind
+	kind       Kind
 }
 
 // of returns the value's text.
-func (v jsonSpan) of(s string) string { return s[v.start:v.end] }
+func (v span) of(s string) string { return s[v.start:v.end] }
 
-// scanJSON checks a whole text and returns its value's span. Error 13609.
-func scanJSON(m *meter.Meter, s string) (jsonSpan, error) {
-	sc := newJSONScanner(m, s, 0)
+// scan checks a whole text and returns its value's span. Error 13609.
+func scan(m *meter.Meter, s string) (span, error) {
+	sc := newScanner(m, s, 0)
 	v, err := sc.value()
 	if err != nil {
 		return v, err
@@ -77,11 +77,11 @@ func scanJSON(m *meter.Meter, s string) (jsonSpan, error) {
 }
 
 // bad returns error 13609 at the current position.
-func (sc *jsonScanner) bad() error {
+func (sc *scanner) bad() error {
 	return mserr.JSONText(runeAt(sc.s, sc.pos), types.Units(sc.s[:min(sc.pos, len(sc.s))]))
 }
 
-func (sc *jsonScanner) blanks() {
+func (sc *scanner) blanks() {
 	for sc.pos < len(sc.s) {
 		switch sc.s[sc.pos] {
 		case ' ', '\t', '\n', '\r':
@@ -93,9 +93,9 @@ func (sc *jsonScanner) blanks() {
 }
 
 // value reads any value.
-func (sc *jsonScanner) value() (jsonSpan, error) {
+func (sc *scanner) value() (span, error) {
 	sc.blanks()
-	v := jsonSpan{start: sc.pos}
+	v := span{start: sc.pos}
 	if sc.pos >= len(sc.s) {
 		return v, sc.bad()
 	}
@@ -107,22 +107,22 @@ func (sc *jsonScanner) value() (jsonSpan, error) {
 	var err error
 	switch c := sc.s[sc.pos]; {
 	case c == '{':
-		v.kind = jsonObject
+		v.kind = Object
 		err = sc.members(nil)
 	case c == '[':
-		v.kind = jsonArray
+		v.kind = Array
 		err = sc.elements(nil)
 	case c == '"':
-		v.kind = jsonString
+		v.kind = String
 		err = sc.str()
 	case c == '-' || c >= '0' && c <= '9':
-		v.kind = jsonNumber
+		v.kind = Number
 		err = sc.number()
 	case c == 't':
-		v.kind = jsonBool
+		v.kind = Bool
 		err = sc.literal("true")
 	case c == 'f':
-		v.kind = jsonBool
+		v.kind = Bool
 		err = sc.literal("false")
 	case c == 'n':
 		err = sc.literal("null")
@@ -134,7 +134,7 @@ func (sc *jsonScanner) value() (jsonSpan, error) {
 }
 
 // literal reads true, false or null.
-func (sc *jsonScanner) literal(word string) error {
+func (sc *scanner) literal(word string) error {
 	for i := range len(word) {
 		if sc.pos >= len(sc.s) || sc.s[sc.pos] != word[i] {
 			return sc.bad()
@@ -145,7 +145,7 @@ func (sc *jsonScanner) literal(word string) error {
 }
 
 // number reads a number in JSON's grammar.
-func (sc *jsonScanner) number() error {
+func (sc *scanner) number() error {
 	if sc.at('-', '-') {
 		sc.pos++
 	}
@@ -174,12 +174,12 @@ func (sc *jsonScanner) number() error {
 }
 
 // at reports whether one of two characters comes next.
-func (sc *jsonScanner) at(x, y byte) bool {
+func (sc *scanner) at(x, y byte) bool {
 	return sc.pos < len(sc.s) && (sc.s[sc.pos] == x || sc.s[sc.pos] == y)
 }
 
 // digits reads digits, and reports whether there were any.
-func (sc *jsonScanner) digits() bool {
+func (sc *scanner) digits() bool {
 	start := sc.pos
 	for sc.pos < len(sc.s) && sc.s[sc.pos] >= '0' && sc.s[sc.pos] <= '9' {
 		sc.pos++
@@ -188,7 +188,7 @@ func (sc *jsonScanner) digits() bool {
 }
 
 // str reads a string.
-func (sc *jsonScanner) str() error {
+func (sc *scanner) str() error {
 	for sc.pos++; sc.pos < len(sc.s); sc.pos++ {
 		if sc.pos >= sc.next {
 			if err := sc.ask(); err != nil {
@@ -226,9 +226,9 @@ func (sc *jsonScanner) str() error {
 func isHex(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f' }
 
 // enter counts a level of nesting.
-func (sc *jsonScanner) enter() error {
-	if sc.depth++; sc.depth > maxJSONDepth {
-		return mserr.NotSupported("JSON nested deeper than %d levels", maxJSONDepth)
+func (sc *scanner) enter() error {
+	if sc.depth++; sc.depth > maxDepth {
+		return mserr.NotSupported("JSON nested deeper than %d levels", maxDepth)
 	}
 	sc.pos++
 	sc.blanks()
@@ -237,7 +237,7 @@ func (sc *jsonScanner) enter() error {
 
 // members reads an object and calls f with every member. If f returns false, members returns early.
 // A nil f only checks the object.
-func (sc *jsonScanner) members(f func(key string, v jsonSpan) bool) error {
+func (sc *scanner) members(f func(key string, v span) bool) error {
 	if err := sc.enter(); err != nil {
 		return err
 	}
@@ -266,7 +266,7 @@ func (sc *jsonScanner) members(f func(key string, v jsonSpan) bool) error {
 			return err
 		}
 		if f != nil {
-			if key, _ := unquoteJSON(sc.s[start:end]); !f(key, v) { // str has checked the key
+			if key, _ := unquote(sc.s[start:end]); !f(key, v) { // str has checked the key
 				return nil
 			}
 		}
@@ -287,7 +287,7 @@ func (sc *jsonScanner) members(f func(key string, v jsonSpan) bool) error {
 }
 
 // elements is members for an array.
-func (sc *jsonScanner) elements(f func(i int, v jsonSpan) bool) error {
+func (sc *scanner) elements(f func(i int, v span) bool) error {
 	return sc.each(func(i int) (bool, error) {
 		v, err := sc.value()
 		return err == nil && (f == nil || f(i, v)), err
@@ -295,7 +295,7 @@ func (sc *jsonScanner) elements(f func(i int, v jsonSpan) bool) error {
 }
 
 // each reads an array. It calls f to read each element, until f returns false.
-func (sc *jsonScanner) each(f func(i int) (more bool, err error)) error {
+func (sc *scanner) each(f func(i int) (more bool, err error)) error {
 	if err := sc.enter(); err != nil {
 		return err
 	}
@@ -326,20 +326,20 @@ func (sc *jsonScanner) each(f func(i int) (more bool, err error)) error {
 
 // find follows the steps of a path from a value of a checked text; ok is false if there is no
 // value. The only error is that of a canceled request.
-func find(m *meter.Meter, s string, v jsonSpan, steps []jsonStep) (_ jsonSpan, ok bool, err error) {
+func find(m *meter.Meter, s string, v span, steps []pathStep) (_ span, ok bool, err error) {
 	for _, step := range steps {
-		sc := newJSONScanner(m, s, v.start)
+		sc := newScanner(m, s, v.start)
 		isFound := false
-		var next jsonSpan
+		var next span
 		switch {
-		case step.isIndex && v.kind == jsonArray:
-			err = sc.elements(func(i int, e jsonSpan) bool {
+		case step.isIndex && v.kind == Array:
+			err = sc.elements(func(i int, e span) bool {
 				isFound = i == step.index
 				next = e
 				return !isFound
 			})
-		case !step.isIndex && v.kind == jsonObject:
-			err = sc.members(func(key string, e jsonSpan) bool {
+		case !step.isIndex && v.kind == Object:
+			err = sc.members(func(key string, e span) bool {
 				isFound = key == step.key
 				next = e
 				return !isFound
@@ -349,7 +349,7 @@ func find(m *meter.Meter, s string, v jsonSpan, steps []jsonStep) (_ jsonSpan, o
 			err = sc.ask()
 		}
 		if err != nil || !isFound {
-			return jsonSpan{}, false, err
+			return span{}, false, err
 		}
 		v = next
 	}
@@ -357,7 +357,7 @@ func find(m *meter.Meter, s string, v jsonSpan, steps []jsonStep) (_ jsonSpan, o
 }
 
 // scalar returns the text of a value other than an object or array; nil for null.
-func scalar(s string, v jsonSpan) types.Value {
+func scalar(s string, v span) types.Value {
 	if text, ok := scalarText(s, v); ok {
 		return text
 	}
@@ -365,19 +365,19 @@ func scalar(s string, v jsonSpan) types.Value {
 }
 
 // scalarText is scalar with ok false for null.
-func scalarText(s string, v jsonSpan) (text string, ok bool) {
+func scalarText(s string, v span) (text string, ok bool) {
 	switch v.kind {
-	case jsonNull:
+	case Null:
 		return "", false
-	case jsonString:
-		text, _ = unquoteJSON(v.of(s))
+	case String:
+		text, _ = unquote(v.of(s))
 		return text, true
 	}
 	return v.of(s), true
 }
 
-// unquoteJSON returns the text of a JSON string with its quotes; ok is false for a malformed one.
-func unquoteJSON(s string) (text string, ok bool) {
+// unquote returns the text of a JSON string with its quotes; ok is false for a malformed one.
+func unquote(s string) (text string, ok bool) {
 	if len(s) < 2 || s[0] != '"' || s[len(s)-1] != '"' {
 		return "", false
 	}

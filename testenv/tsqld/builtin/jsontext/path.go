@@ -1,4 +1,4 @@
-package builtin
+package jsontext
 
 import (
 	"strings"
@@ -8,34 +8,33 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// jsonStep is one step of a path: a key, or an index of an array.
-type jsonStep struct {
+// pathStep is one step of a path: a key, or an index of an array.
+type pathStep struct {
 	key     string
 	index   int
 	isIndex bool
 }
 
-// JSONPath is a path such as "strict $.a[0].\"b c\"" ("JSON Path Expressions in SQL Server").
-type JSONPath struct {
+// jsonPath is a path such as "strict $.a[0].\"b c\"" ("JSON Path Expressions in SQL Server").
+type jsonPath struct {
 	isStrict bool
 	isAppend bool // JSON_MODIFY only
 	// steps are at most maxSteps. A path that is longer leads beyond the deepest value of any text,
 	// and its first steps do so, too.
-	steps []jsonStep
+	steps []pathStep
 }
 
 // maxSteps is how many steps of a path are kept: one more than those to the deepest value, for the
 // value of the path, and another one, for its parent.
-const maxSteps = maxJSONDepth + 2
+const maxSteps = maxDepth + 2
 
-// ParseJSONPath parses a path. Error 13607 names the first invalid character; positions count from
-// 0.
-func ParseJSONPath(path string) (JSONPath, error) { return parseJSONPath(path, false) }
+// parsePath parses a path. Error 13607 names the first invalid character; positions count from 0.
+func parsePath(path string) (jsonPath, error) { return parsePathOf(path, false) }
 
-// parseJSONPath also accepts the word append if it is allowed.
-func parseJSONPath(path string, allowAppend bool) (JSONPath, error) {
+// parsePathOf also accepts the word append if it is allowed.
+func parsePathOf(path string, allowAppend bool) (jsonPath, error) {
 	p := pathParser{s: path}
-	var out JSONPath
+	var out jsonPath
 	p.blanks()
 	if allowAppend && p.word("append") {
 		out.isAppend = true
@@ -55,7 +54,7 @@ func parseJSONPath(path string, allowAppend bool) (JSONPath, error) {
 	}
 	p.pos++
 	for p.blanks(); p.pos < len(p.s); p.blanks() {
-		var step jsonStep
+		var step pathStep
 		var err error
 		switch p.s[p.pos] {
 		case '.':
@@ -136,7 +135,7 @@ func (p *pathParser) key() (string, error) {
 			return "", p.bad()
 		}
 		p.pos++
-		key, ok := unquoteJSON(p.s[start:p.pos])
+		key, ok := unquote(p.s[start:p.pos])
 		if !ok {
 			p.pos = start
 			return "", p.bad()

@@ -1,4 +1,4 @@
-package builtin
+package jsontext
 
 import (
 	"encoding/base64"
@@ -10,25 +10,25 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// OpenJSONColumns are the columns of OPENJSON without WITH.
-var OpenJSONColumns = []types.Column{
+// Columns are the columns of OPENJSON without WITH.
+var Columns = []types.Column{
 	{Name: "key", Type: types.Type{ID: types.NVarChar, Length: 4000, Collation: types.Bin}},
 	{Name: "value", Type: types.NVarCharMax, Nullable: true},
 	{Name: "type", Type: types.TinyIntType},
 }
 
-// JSONColumn is a column of OPENJSON ... WITH.
-type JSONColumn struct {
+// Column is a column of OPENJSON ... WITH.
+type Column struct {
 	Name   string
 	Type   types.Type
 	Path   string // "" for the member with the column's name
 	AsJSON bool   // the column is an object or array as text
 }
 
-// OpenJSON yields the rows of OPENJSON(text, path) without WITH: key, value and type of every
-// member or element. The path "" is "$". A lax path without a value yields no rows. An error
-// (13607, 13608, 13609, 13611) comes last.
-func OpenJSON(m *meter.Meter, s, path string) iter.Seq2[[]types.Value, error] {
+// Open yields the rows of OPENJSON(text, path) without WITH: key, value and type of every member or
+// element. The path "" is "$". A lax path without a value yields no rows. An error (13607, 13608,
+// 13609, 13611) comes last.
+func Open(m *meter.Meter, s, path string) iter.Seq2[[]types.Value, error] {
 	return func(yield func([]types.Value, error) bool) {
 		v, ok, err := openSpan(m, s, path)
 		if err != nil {
@@ -38,18 +38,18 @@ func OpenJSON(m *meter.Meter, s, path string) iter.Seq2[[]types.Value, error] {
 		if !ok {
 			return
 		}
-		row := func(key string, e jsonSpan) bool {
+		row := func(key string, e span) bool {
 			var value types.Value = e.of(s)
-			if e.kind != jsonArray && e.kind != jsonObject {
+			if e.kind != Array && e.kind != Object {
 				value = scalar(s, e)
 			}
 			return yield([]types.Value{key, value, int64(e.kind)}, nil)
 		}
-		sc := newJSONScanner(m, s, v.start)
-		if v.kind == jsonObject {
+		sc := newScanner(m, s, v.start)
+		if v.kind == Object {
 			err = sc.members(row)
 		} else {
-			err = sc.elements(func(i int, e jsonSpan) bool { return row(strconv.Itoa(i), e) })
+			err = sc.elements(func(i int, e span) bool { return row(strconv.Itoa(i), e) })
 		}
 		if err != nil {
 			yield(nil, err)
@@ -57,22 +57,22 @@ func OpenJSON(m *meter.Meter, s, path string) iter.Seq2[[]types.Value, error] {
 	}
 }
 
-// OpenJSONWith yields the rows of OPENJSON(text, path) WITH (columns): one for every element of an
-// array, one for an object. Its errors are those of [OpenJSON], of the columns' paths and of their
+// OpenWith yields the rows of OPENJSON(text, path) WITH (columns): one for every element of an
+// array, one for an object. Its errors are those of [Open], of the columns' paths and of their
 // conversions.
-func OpenJSONWith(m *meter.Meter, s, path string, columns []JSONColumn) iter.Seq2[[]types.Value, error] {
+func OpenWith(m *meter.Meter, s, path string, columns []Column) iter.Seq2[[]types.Value, error] {
 	return func(yield func([]types.Value, error) bool) {
-		paths := make([]JSONPath, len(columns))
+		paths := make([]jsonPath, len(columns))
 		for i, c := range columns {
 			if c.AsJSON && (c.Type.ID != types.NVarChar || c.Type.Length != types.Max) {
 				yield(nil, mserr.JSONAsJSON())
 				return
 			}
 			if c.Path == "" {
-				paths[i] = JSONPath{steps: []jsonStep{{key: c.Name}}}
+				paths[i] = jsonPath{steps: []pathStep{{key: c.Name}}}
 				continue
 			}
-			p, err := ParseJSONPath(c.Path)
+			p, err := parsePath(c.Path)
 			if err != nil {
 				yield(nil, err)
 				return
@@ -88,10 +88,10 @@ func OpenJSONWith(m *meter.Meter, s, path string, columns []JSONColumn) iter.Seq
 			return
 		}
 		members := newMemberIndex(paths)
-		row := func(e jsonSpan) bool {
+		row := func(e span) bool {
 			out := make([]types.Value, len(columns))
 			for i, c := range columns {
-				var v jsonSpan
+				var v span
 				var ok bool
 				if members != nil {
 					v, ok = members.spans[i], members.found[i]
@@ -102,7 +102,7 @@ func OpenJSONWith(m *meter.Meter, s, path string, columns []JSONColumn) iter.Seq
 						return false
 					}
 				}
-				x, err := jsonColumn(s, v, ok, c, paths[i])
+				x, err := columnValue(s, v, ok, c, paths[i])
 				if err != nil {
 					yield(nil, err)
 					return false
@@ -111,12 +111,12 @@ func OpenJSONWith(m *meter.Meter, s, path string, columns []JSONColumn) iter.Seq
 			}
 			return yield(out, nil)
 		}
-		sc := newJSONScanner(m, s, v.start)
+		sc := newScanner(m, s, v.start)
 		next := func(int) (bool, error) {
 			e, err := members.read(&sc)
 			return err == nil && row(e), err
 		}
-		if v.kind == jsonObject {
+		if v.kind == Object {
 			_, err = next(0)
 		} else {
 			err = sc.each(next)
@@ -128,15 +128,15 @@ func OpenJSONWith(m *meter.Meter, s, path string, columns []JSONColumn) iter.Seq
 }
 
 // openSpan finds the value at OPENJSON's path; ok is false if there is none.
-func openSpan(m *meter.Meter, s, path string) (v jsonSpan, ok bool, err error) {
+func openSpan(m *meter.Meter, s, path string) (v span, ok bool, err error) {
 	if path == "" {
 		path = "$"
 	}
-	p, err := ParseJSONPath(path)
+	p, err := parsePath(path)
 	if err != nil {
 		return v, false, err
 	}
-	root, err := scanJSON(m, s)
+	root, err := scan(m, s)
 	if err != nil {
 		return v, false, err
 	}
@@ -146,7 +146,7 @@ func openSpan(m *meter.Meter, s, path string) (v jsonSpan, ok bool, err error) {
 		return v, false, err
 	case !ok && p.isStrict:
 		return v, false, mserr.JSONProperty()
-	case ok && v.kind != jsonArray && v.kind != jsonObject:
+	case ok && v.kind != Array && v.kind != Object:
 		if p.isStrict {
 			return v, false, mserr.New(13611, 16, "Value referenced by JSON path is not an array or object and cannot be opened with OPENJSON.")
 		}
@@ -159,13 +159,13 @@ func openSpan(m *meter.Meter, s, path string) (v jsonSpan, ok bool, err error) {
 // member.
 type memberIndex struct {
 	byKey map[string][]int
-	spans []jsonSpan
+	spans []span
 	found []bool
 }
 
 // newMemberIndex returns nil if a path is not of one member.
-func newMemberIndex(paths []JSONPath) *memberIndex {
-	m := &memberIndex{byKey: map[string][]int{}, spans: make([]jsonSpan, len(paths)), found: make([]bool, len(paths))}
+func newMemberIndex(paths []jsonPath) *memberIndex {
+	m := &memberIndex{byKey: map[string][]int{}, spans: make([]span, len(paths)), found: make([]bool, len(paths))}
 	for i, p := range paths {
 		if len(p.steps) != 1 || p.steps[0].isIndex {
 			return nil
@@ -177,7 +177,7 @@ func newMemberIndex(paths []JSONPath) *memberIndex {
 
 // read reads a value and finds the members of an object; other values have none. If several members
 // have one name, the first one counts.
-func (m *memberIndex) read(sc *jsonScanner) (jsonSpan, error) {
+func (m *memberIndex) read(sc *scanner) (span, error) {
 	if m == nil {
 		return sc.value()
 	}
@@ -186,8 +186,8 @@ func (m *memberIndex) read(sc *jsonScanner) (jsonSpan, error) {
 	if !sc.at('{', '{') {
 		return sc.value()
 	}
-	e := jsonSpan{start: sc.pos, kind: jsonObject}
-	err := sc.members(func(key string, v jsonSpan) bool {
+	e := span{start: sc.pos, kind: Object}
+	err := sc.members(func(key string, v span) bool {
 		for _, i := range m.byKey[key] {
 			if !m.found[i] {
 				m.found[i], m.spans[i] = true, v
@@ -199,15 +199,15 @@ func (m *memberIndex) read(sc *jsonScanner) (jsonSpan, error) {
 	return e, err
 }
 
-// jsonColumn computes a column of a row from the value at its path; ok is false if there is none.
-func jsonColumn(s string, v jsonSpan, ok bool, c JSONColumn, path JSONPath) (types.Value, error) {
+// columnValue computes a column of a row from the value at its path; ok is false if there is none.
+func columnValue(s string, v span, ok bool, c Column, path jsonPath) (types.Value, error) {
 	if !ok {
 		if path.isStrict {
 			return nil, mserr.JSONProperty()
 		}
 		return nil, nil
 	}
-	isTree := v.kind == jsonArray || v.kind == jsonObject
+	isTree := v.kind == Array || v.kind == Object
 	switch {
 	case c.AsJSON && isTree:
 		return v.of(s), nil
@@ -237,7 +237,7 @@ func jsonColumn(s string, v jsonSpan, ok bool, c JSONColumn, path JSONPath) (typ
 		}
 		return nil, nil
 	}
-	if v.kind == jsonNumber && c.Type.IsExact() {
+	if v.kind == Number && c.Type.IsExact() {
 		// Numbers with an exponent are read as floats first.
 		for i := range len(text) {
 			if text[i]|0x20 == 'e' {
@@ -249,5 +249,5 @@ func jsonColumn(s string, v jsonSpan, ok bool, c JSONColumn, path JSONPath) (typ
 			}
 		}
 	}
-	return types.Convert(text, types.NVarCharOf(maxUnits), c.Type, types.NoStyle)
+	return types.Convert(text, types.NVarCharOf(maxValue), c.Type, types.NoStyle)
 }
