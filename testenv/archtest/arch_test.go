@@ -191,6 +191,7 @@ var allowed = map[string][]string{
 	"testenv/tsqld/tds":     {"testenv/tsqld/mserr", "testenv/tsqld/types", "testenv/tsqld/exec", "golang.org/x/text/..."},
 	"testenv/tsqld/builtin": {"testenv/tsqld/mserr", "testenv/tsqld/meter", "testenv/tsqld/types", "testenv/tsqld/builtin/...", "golang.org/x/text/..."},
 	// The rooms below the table of functions. No room imports another one.
+	"testenv/tsqld/builtin/format":   {"testenv/tsqld/mserr", "testenv/tsqld/meter", "testenv/tsqld/types", "golang.org/x/text/..."},
 	"testenv/tsqld/builtin/jsontext": {"testenv/tsqld/mserr", "testenv/tsqld/meter", "testenv/tsqld/types"},
 	"testenv/tsqld/builtin/search":   {"testenv/tsqld/mserr", "testenv/tsqld/meter", "testenv/tsqld/types"},
 	"testenv/tsqld/store":            {"testenv/tsqld/mserr", "testenv/tsqld/meter", "testenv/tsqld/types", "testenv/tsqld/builtin", "modernc.org/libc", "modernc.org/sqlite/..."},

@@ -77,19 +77,6 @@ func TestLongTextsAreAccounted(t *testing.T) {
 	}
 }
 
-// A number is scaled by the commas and percent signs of its format in linear time.
-func TestScaleOfFormat(t *testing.T) {
-	t.Parallel()
-	check(t, []functionCase{
-		{"FORMAT", []string{"1234567", "'0,'"}, "", "1235"}, {"FORMAT", []string{"1234567", "'0,,.00'"}, "", "1.23"},
-		{"FORMAT", []string{"5", "'0,,,,'"}, "", "0"}, {"FORMAT", []string{"5", "'0%%'"}, "", "50000%%"},
-		{"FORMAT", []string{"-5", "'0;;;(0);x'"}, "", "-5"},
-	})
-	v, err := callWith(t, nil, "FORMAT", arg{types.IntType, int64(1)}, textOf("0"+strings.Repeat(",", 1_000_000)))
-	require.NoError(t, err)
-	require.Equal(t, "0", v)
-}
-
 // A message of wide directives is no longer than a message may be, whatever would follow.
 func TestLongMessages(t *testing.T) {
 	t.Parallel()

@@ -1,17 +1,18 @@
-package builtin
+package format
 
 import (
 	"strings"
 
 	"golang.org/x/text/language"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// culture is the part of .NET's CultureInfo that FORMAT uses: NumberFormatInfo and
-// DateTimeFormatInfo.
-type culture struct {
+// Culture is the part of .NET's CultureInfo that FORMAT uses: NumberFormatInfo and
+// DateTimeFormatInfo. A Culture does not change.
+type Culture struct {
 	decimal, group string
 	currency       string // the symbol
 	cents          int    // fractional digits of amounts
@@ -33,7 +34,7 @@ func words(s string) []string { return strings.Fields(s) }
 // cultures are the supported cultures by lower-case name. golang.org/x/text has no patterns of
 // dates and currencies, so the table has the values of .NET Framework on Windows, which SQL Server
 // calls ("FORMAT (Transact-SQL)": it relies on the .NET Framework common language runtime).
-var cultures = map[string]*culture{
+var cultures = map[string]*Culture{
 	"": {
 		decimal: ".", group: ",", currency: "¤", cents: 2, positive: "$n", negative: "($n)", percent: "n %",
 		shortDate: "MM/dd/yyyy", longDate: "dddd, dd MMMM yyyy", shortTime: "HH:mm", longTime: "HH:mm:ss",
@@ -198,9 +199,9 @@ var languageCultures = map[string]string{
 	"Russian": "ru-ru", "Polish": "pl-pl", "Danish": "da-dk", "Turkish": "tr-tr",
 }
 
-// cultureNamed returns a culture by name. Errors: 9818 for a name that is none, 40517 for a culture
-// that is not in the table.
-func cultureNamed(name string) (*culture, error) {
+// Named returns a culture by its name in any case, with or without a region. Errors: 9818 for a
+// name that is none, 40517 for a culture that is not in the table.
+func Named(name string) (*Culture, error) {
 	folded := strings.ToLower(name)
 	if full := neutralCultures[folded]; full != "" {
 		folded = full
@@ -214,18 +215,41 @@ func cultureNamed(name string) (*culture, error) {
 	return nil, mserr.NotSupported("FORMAT with the culture %s", name)
 }
 
-// cultureOf returns the culture of the session's language. Error 40517 for a language whose culture
+// OfLanguage returns the culture of a session's language. Error 40517 for a language whose culture
 // is not in the table.
-func cultureOf(env Env) (*culture, error) {
-	l := types.LanguageOf(localeOf(env))
+func OfLanguage(l *types.Language) (*Culture, error) {
 	if c := cultures[languageCultures[l.Alias]]; c != nil && c != invariant {
 		return c, nil
 	}
 	return nil, mserr.NotSupported("FORMAT in the culture of the language %s", l.Name)
 }
 
+const (
+	// formatBytes is the most memory that a byte of a format takes: an item of a pattern, that of
+	// another section, and digits by which a number is scaled.
+	formatBytes = 128
+	// partWork is the cost of reading and writing a part of a format, in steps of
+	// [meter.Meter.Work].
+	partWork = 16
+)
+
+// Print prints a number or date v of type t in one of .NET's formats. m is the account of the
+// session and may be nil. ok is false for an invalid format. Errors: 701, and that of a canceled
+// request.
+func (c *Culture) Print(m *meter.Meter, v types.Value, t types.Type, format string) (s string, ok bool, err error) {
+	if len(format) > meter.Small/formatBytes {
+		if err := m.Take(formatBytes * len(format)); err != nil {
+			return "", false, err
+		}
+	}
+	if t.IsTemporal() {
+		return c.temporal(m, v, t, format)
+	}
+	return c.anyNumber(m, v, t, format)
+}
+
 // number replaces the point and the commas of a number.
-func (c *culture) number(s string) string {
+func (c *Culture) number(s string) string {
 	if c.decimal == "." && c.group == "," {
 		return s
 	}
@@ -233,7 +257,7 @@ func (c *culture) number(s string) string {
 }
 
 // amount writes an amount of money. negative is set for amounts below zero.
-func (c *culture) amount(number string, negative bool) string {
+func (c *Culture) amount(number string, negative bool) string {
 	pattern := c.positive
 	if negative {
 		pattern = c.negative
@@ -242,7 +266,7 @@ func (c *culture) amount(number string, negative bool) string {
 }
 
 // datePattern returns the pattern for which a letter stands.
-func (c *culture) datePattern(letter string) (string, bool) {
+func (c *Culture) datePattern(letter string) (string, bool) {
 	switch letter {
 	case "d":
 		return c.shortDate, true
