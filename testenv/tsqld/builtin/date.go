@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin/convert"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -99,7 +100,7 @@ func evalDateAdd(env Env, ts []types.Type, result types.Type, args []types.Value
 	if err != nil {
 		return nil, err
 	}
-	n, err := bigint(args[1], ts[1])
+	n, err := convert.Bigint(args[1], ts[1])
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +197,7 @@ func datePartResult(t types.Type, name string) resultFunc {
 // dateFirst returns the hidden last argument, 7 without it.
 func dateFirst(ts []types.Type, args []types.Value, i int) int {
 	if len(args) > i {
-		if n, err := integer(args[i], ts[i]); err == nil && n >= 1 && n <= 7 {
+		if n, err := convert.Integer(args[i], ts[i]); err == nil && n >= 1 && n <= 7 {
 			return n
 		}
 	}
@@ -263,7 +264,7 @@ func evalEOMonth(env Env, ts []types.Type, _ types.Type, args []types.Value) (ty
 	}
 	ticks, _ := v.(int64)
 	if len(args) > 1 {
-		n, err := integer(args[1], ts[1])
+		n, err := convert.Integer(args[1], ts[1])
 		if err != nil {
 			return nil, err
 		}
@@ -303,7 +304,7 @@ func offsetMinutes(v types.Value, t types.Type, function string) (int, error) {
 		_, minutes := types.SplitOffset(b)
 		return minutes, nil
 	}
-	n, err := integer(v, t)
+	n, err := convert.Integer(v, t)
 	if err != nil {
 		return 0, err
 	}
@@ -357,7 +358,7 @@ func evalIsDate(env Env, ts []types.Type, _ types.Type, args []types.Value) (typ
 		}
 		return nil, mserr.InvalidArgumentType(ts[0].Name(), 1, "isdate")
 	}
-	s, err := text(args[0], ts[0])
+	s, err := convert.Text(args[0], ts[0])
 	if err != nil || types.TrimBlanks(s) == "" {
 		return int64(0), nil
 	}
@@ -376,7 +377,7 @@ func zoneResult(args []types.Type, _ []types.Value) (types.Type, error) {
 }
 
 func evalZone(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	name, err := text(args[1], ts[1])
+	name, err := convert.Text(args[1], ts[1])
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin/convert"
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin/format"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -27,7 +28,7 @@ func evalFormat(m *meter.Meter, env Env, ts []types.Type, result types.Type, arg
 	if args[0] == nil || args[1] == nil {
 		return nil, nil
 	}
-	pattern, err := text(args[1], ts[1])
+	pattern, err := convert.Text(args[1], ts[1])
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +48,7 @@ func formatCulture(env Env, ts []types.Type, args []types.Value) (*format.Cultur
 	if len(args) < 3 || args[2] == nil {
 		return format.OfLanguage(types.LanguageOf(localeOf(env)))
 	}
-	name, err := text(args[2], ts[2])
+	name, err := convert.Text(args[2], ts[2])
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin/convert"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -32,7 +33,7 @@ func evalFormatMessage(m *meter.Meter, _ Env, ts []types.Type, _ types.Type, arg
 	if args[0] == nil {
 		return nil, nil
 	}
-	format, err := text(args[0], ts[0])
+	format, err := convert.Text(args[0], ts[0])
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin/aggregate"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -70,19 +71,8 @@ type Func struct {
 	// the arguments. It asks the meter, which may be nil, before it continues or allocates.
 	Long func(m *meter.Meter, env Env, argTypes []types.Type, result types.Type, args []types.Value) (types.Value, error)
 
-	// New makes the state of one group; aggregates only. There are several argument types only if
-	// the function has several arguments.
-	New func(argTypes []types.Type, result types.Type) Accumulator
-}
-
-// Accumulator computes an aggregate over one group. The caller handles DISTINCT ([types.Key]).
-type Accumulator interface {
-	// Add adds one row's arguments, NULLs included; most aggregates ignore them.
-	Add(args []types.Value) error
-	// Result returns the aggregate of the rows so far. It may be called more than once.
-	Result() (types.Value, error)
-	// HasSkippedNull reports whether a NULL was ignored (SQL Server's warning 8153).
-	HasSkippedNull() bool
+	// New makes the state of one group; aggregates and percentiles only.
+	New aggregate.Maker
 }
 
 // Lookup finds a function by its name in any case.

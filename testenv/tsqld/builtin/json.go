@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin/convert"
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin/jsontext"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -37,13 +38,13 @@ func jsonResult(name string, t types.Type) resultFunc {
 // evalIsJSON returns 1 for an object or array, or for a value of the given type (VALUE, SCALAR,
 // OBJECT, ARRAY).
 func evalIsJSON(m *meter.Meter, _ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	s, err := text(args[0], ts[0])
+	s, err := convert.Text(args[0], ts[0])
 	if err != nil {
 		return nil, err
 	}
 	want := ""
 	if len(args) > 1 {
-		if want, err = text(args[1], ts[1]); err != nil {
+		if want, err = convert.Text(args[1], ts[1]); err != nil {
 			return nil, err
 		}
 	}
@@ -71,13 +72,13 @@ func evalIsJSON(m *meter.Meter, _ Env, ts []types.Type, _ types.Type, args []typ
 
 // jsonPathArgs returns the text and the path ("$" by default) of a call.
 func jsonPathArgs(ts []types.Type, args []types.Value) (s, path string, err error) {
-	if s, err = text(args[0], ts[0]); err != nil {
+	if s, err = convert.Text(args[0], ts[0]); err != nil {
 		return "", "", err
 	}
 	if len(args) < 2 {
 		return s, "$", nil
 	}
-	path, err = text(args[1], ts[1])
+	path, err = convert.Text(args[1], ts[1])
 	return s, path, err
 }
 

@@ -3,6 +3,7 @@ package builtin
 import (
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin/convert"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -35,7 +36,7 @@ func objectName(v types.Value, t types.Type) (database, schema, name string, err
 	if v == nil {
 		return "", "", "", nil
 	}
-	s, err := text(v, t)
+	s, err := convert.Text(v, t)
 	if err != nil {
 		return "", "", "", err
 	}
@@ -67,7 +68,7 @@ func evalDBID(env Env, ts []types.Type, _ types.Type, args []types.Value) (types
 func evalDBName(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	id := 0
 	if len(args) > 0 && args[0] != nil {
-		n, err := integer(args[0], ts[0])
+		n, err := convert.Integer(args[0], ts[0])
 		if err != nil || n < 0 {
 			return nil, err
 		}
@@ -111,7 +112,7 @@ func object(env Env, ts []types.Type, args []types.Value) (Object, bool, error) 
 			return Object{}, false, nil
 		}
 		if i < len(n) {
-			v, err := integer(a, ts[i])
+			v, err := convert.Integer(a, ts[i])
 			if err != nil {
 				return Object{}, false, err
 			}
@@ -142,7 +143,7 @@ func evalObjectDefinition(env Env, ts []types.Type, _ types.Type, args []types.V
 	if args[0] == nil {
 		return nil, nil
 	}
-	n, err := integer(args[0], ts[0])
+	n, err := convert.Integer(args[0], ts[0])
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +166,7 @@ func objectFlag(env Env, ts []types.Type, args []types.Value) (o Object, v int, 
 	if err != nil || !ok || args[1] == nil {
 		return o, 0, false, err
 	}
-	name, err := text(args[1], ts[1])
+	name, err := convert.Text(args[1], ts[1])
 	if err != nil {
 		return o, 0, false, err
 	}
@@ -229,7 +230,7 @@ func evalSchemaName(env Env, ts []types.Type, _ types.Type, args []types.Value) 
 	if args[0] == nil {
 		return nil, nil
 	}
-	n, err := integer(args[0], ts[0])
+	n, err := convert.Integer(args[0], ts[0])
 	if err != nil {
 		return nil, err
 	}
@@ -258,7 +259,7 @@ func columnOf(env Env, ts []types.Type, args []types.Value) (Column, bool, error
 	if err != nil || name == "" || args[1] == nil {
 		return Column{}, false, err
 	}
-	column, err := text(args[1], ts[1])
+	column, err := convert.Text(args[1], ts[1])
 	if err != nil {
 		return Column{}, false, err
 	}
@@ -299,7 +300,7 @@ func evalColumnProperty(env Env, ts []types.Type, _ types.Type, args []types.Val
 			return nil, nil
 		}
 	}
-	id, err := integer(args[0], ts[0])
+	id, err := convert.Integer(args[0], ts[0])
 	if err != nil {
 		return nil, err
 	}
@@ -366,7 +367,7 @@ func evalIndexProperty(env Env, ts []types.Type, _ types.Type, args []types.Valu
 	if args[0] == nil {
 		return nil, nil
 	}
-	id, err := integer(args[0], ts[0])
+	id, err := convert.Integer(args[0], ts[0])
 	if err != nil {
 		return nil, err
 	}
@@ -427,7 +428,7 @@ func evalTypeName(env Env, ts []types.Type, _ types.Type, args []types.Value) (t
 	if args[0] == nil {
 		return nil, nil
 	}
-	n, err := integer(args[0], ts[0])
+	n, err := convert.Integer(args[0], ts[0])
 	if err != nil {
 		return nil, err
 	}
@@ -451,7 +452,7 @@ func evalTypeProperty(env Env, ts []types.Type, _ types.Type, args []types.Value
 	if !ok {
 		return nil, nil
 	}
-	what, err := text(args[1], ts[1])
+	what, err := convert.Text(args[1], ts[1])
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package builtin
 import (
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin/convert"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -147,7 +148,7 @@ func evalIndexKeyProperty(env Env, ts []types.Type, _ types.Type, args []types.V
 	if err != nil {
 		return nil, err
 	}
-	what, err := text(args[3], ts[3])
+	what, err := convert.Text(args[3], ts[3])
 	if err != nil {
 		return nil, err
 	}
@@ -209,7 +210,7 @@ func file(env Env, ts []types.Type, args []types.Value) (File, bool, error) {
 	if args[0] == nil {
 		return File{}, false, nil
 	}
-	name, err := text(args[0], ts[0])
+	name, err := convert.Text(args[0], ts[0])
 	if err != nil {
 		return File{}, false, err
 	}
@@ -233,7 +234,7 @@ func evalFileName(env Env, ts []types.Type, _ types.Type, args []types.Value) (t
 	if args[0] == nil {
 		return nil, nil
 	}
-	n, err := integer(args[0], ts[0])
+	n, err := convert.Integer(args[0], ts[0])
 	if err != nil {
 		return nil, err
 	}
@@ -250,7 +251,7 @@ func evalFileProperty(env Env, ts []types.Type, _ types.Type, args []types.Value
 	if err != nil || !ok || args[1] == nil {
 		return nil, err
 	}
-	what, err := text(args[1], ts[1])
+	what, err := convert.Text(args[1], ts[1])
 	if err != nil {
 		return nil, err
 	}
@@ -279,7 +280,7 @@ func evalFileGroupName(_ Env, ts []types.Type, _ types.Type, args []types.Value)
 	if args[0] == nil {
 		return nil, nil
 	}
-	n, err := integer(args[0], ts[0])
+	n, err := convert.Integer(args[0], ts[0])
 	if err != nil || n != 1 {
 		return nil, err
 	}

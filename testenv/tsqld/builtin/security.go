@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin/convert"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -37,7 +38,7 @@ func evalUserName(env Env, ts []types.Type, _ types.Type, args []types.Value) (t
 		if args[0] == nil {
 			return nil, nil
 		}
-		n, err := integer(args[0], ts[0])
+		n, err := convert.Integer(args[0], ts[0])
 		if err != nil {
 			return nil, err
 		}
@@ -65,7 +66,7 @@ func optionalName(ts []types.Type, args []types.Value, i int) (name string, isNu
 	if args[i] == nil {
 		return "", true, nil
 	}
-	name, err = text(args[i], ts[i])
+	name, err = convert.Text(args[i], ts[i])
 	return types.TrimBlanks(name), false, err
 }
 
@@ -91,7 +92,7 @@ func evalLoginName(env Env, ts []types.Type, _ types.Type, args []types.Value) (
 	case []byte:
 		return found(env.LoginBySID(v))
 	}
-	n, err := integer(args[0], ts[0])
+	n, err := convert.Integer(args[0], ts[0])
 	if err != nil || n == 0 {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package builtin
 import (
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin/convert"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -132,7 +133,7 @@ func evalSessionContext(env Env, ts []types.Type, _ types.Type, args []types.Val
 	if args[0] == nil {
 		return nil, nil
 	}
-	key, err := text(args[0], ts[0])
+	key, err := convert.Text(args[0], ts[0])
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +159,7 @@ func evalServerProperty(env Env, ts []types.Type, _ types.Type, args []types.Val
 	if args[0] == nil {
 		return nil, nil
 	}
-	name, err := text(args[0], ts[0])
+	name, err := convert.Text(args[0], ts[0])
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +170,7 @@ func evalConnectionProperty(env Env, ts []types.Type, _ types.Type, args []types
 	if args[0] == nil {
 		return nil, nil
 	}
-	name, err := text(args[0], ts[0])
+	name, err := convert.Text(args[0], ts[0])
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +187,7 @@ func evalSessionProperty(env Env, ts []types.Type, _ types.Type, args []types.Va
 	if args[0] == nil {
 		return nil, nil
 	}
-	name, err := text(args[0], ts[0])
+	name, err := convert.Text(args[0], ts[0])
 	if err != nil {
 		return nil, err
 	}
@@ -236,7 +237,7 @@ func texts(ts []types.Type, args []types.Value) ([]string, error) {
 		if a == nil {
 			return nil, nil
 		}
-		s, err := text(a, ts[i])
+		s, err := convert.Text(a, ts[i])
 		if err != nil {
 			return nil, err
 		}
@@ -255,7 +256,7 @@ func evalVariantProperty(_ Env, ts []types.Type, _ types.Type, args []types.Valu
 			return nil, err
 		}
 	}
-	name, err := text(args[1], ts[1])
+	name, err := convert.Text(args[1], ts[1])
 	if err != nil {
 		return nil, err
 	}
@@ -288,7 +289,7 @@ func evalTriggerNestLevel(env Env, ts []types.Type, _ types.Type, args []types.V
 		}
 		switch i {
 		case 0:
-			n, err := integer(a, ts[i])
+			n, err := convert.Integer(a, ts[i])
 			if err != nil {
 				return nil, err
 			}

@@ -3,6 +3,7 @@ package builtin
 import (
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin/convert"
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin/search"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -44,17 +45,17 @@ func evalCharIndex(m *meter.Meter, _ Env, ts []types.Type, _ types.Type, args []
 	if args[0] == nil || args[1] == nil {
 		return nil, nil
 	}
-	what, err := text(args[0], ts[0])
+	what, err := convert.Text(args[0], ts[0])
 	if err != nil {
 		return nil, err
 	}
-	s, err := text(args[1], ts[1])
+	s, err := convert.Text(args[1], ts[1])
 	if err != nil {
 		return nil, err
 	}
 	start := 0
 	if len(args) > 2 && args[2] != nil {
-		n, err := bigint(args[2], ts[2])
+		n, err := convert.Bigint(args[2], ts[2])
 		if err != nil {
 			return nil, err
 		}
@@ -92,11 +93,11 @@ func searchCollation(a, b types.Type) types.Collation {
 // evalPatIndex returns the position of the first match of a LIKE pattern; after a leading % it may
 // be anywhere.
 func evalPatIndex(m *meter.Meter, _ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	pattern, err := text(args[0], ts[0])
+	pattern, err := convert.Text(args[0], ts[0])
 	if err != nil {
 		return nil, err
 	}
-	s, err := text(args[1], ts[1])
+	s, err := convert.Text(args[1], ts[1])
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin/convert"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -90,13 +91,9 @@ func Text(v types.Value, t types.Type, isRaw bool) (string, error) {
 		b, _ := v.([]byte)
 		return `"` + base64.StdEncoding.EncodeToString(b) + `"`, nil
 	}
-	s, ok := v.(string) // of a character type or xml
-	if !ok {
-		r, err := types.Convert(v, t, types.VarCharOf(t.DisplayLength()), types.NoStyle)
-		if err != nil {
-			return "", err
-		}
-		s, _ = r.(string)
+	s, err := convert.Text(v, t)
+	if err != nil {
+		return "", err
 	}
 	if isRaw {
 		return s, nil
