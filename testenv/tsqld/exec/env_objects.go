@@ -5,6 +5,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog/sysviews"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -89,12 +90,12 @@ func (e env) ObjectByName(database, schema, name string) (builtin.Object, bool) 
 		if c, ok := d.Constraint(sc, name); ok {
 			return describeConstraint(d, c), true
 		}
-		if id := catalog.SystemObjectID(catalog.SystemSchema(d, sc, name), name); id != 0 {
+		if id := sysviews.SystemObjectID(sysviews.SystemSchema(d, sc, name), name); id != 0 {
 			return systemObject(id)
 		}
 	}
 	if schema == "" {
-		if id := catalog.SystemObjectID("sys", name); id != 0 {
+		if id := sysviews.SystemObjectID("sys", name); id != 0 {
 			return systemObject(id)
 		}
 	}
@@ -103,7 +104,7 @@ func (e env) ObjectByName(database, schema, name string) (builtin.Object, bool) 
 
 // systemObject returns the properties of a system table or view.
 func systemObject(id int32) (builtin.Object, bool) {
-	schema, name, ok := catalog.SystemObjectName(id)
+	schema, name, ok := sysviews.SystemObjectName(id)
 	return builtin.Object{ID: id, Name: name, Schema: schema, SchemaID: systemSchema(schema), Kind: "V"}, ok
 }
 
@@ -225,11 +226,11 @@ func (e env) Columns(database int, id int32) []builtin.Column {
 		return nil
 	}
 	if id < 0 {
-		schema, name, _ := catalog.SystemObjectName(id)
-		if t := catalog.FindSystemTable(schema, name); t != nil {
+		schema, name, _ := sysviews.SystemObjectName(id)
+		if t := sysviews.FindSystemTable(schema, name); t != nil {
 			return shapeColumns(t.Columns)
 		}
-		v := catalog.FindSystemView(schema, name)
+		v := sysviews.FindSystemView(schema, name)
 		if d := e.db(database); d != nil && v != nil {
 			if cols, err := e.r.compiler().SystemColumns(d, v); err == nil { // cannot fail: the views are tested
 				return shapeColumns(cols)

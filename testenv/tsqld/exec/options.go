@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog/sysviews"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -200,8 +201,8 @@ func (o *options) mask() int {
 }
 
 // sessionOptions returns the options for the views of sessions.
-func (o *options) sessionOptions() catalog.SessionOptions {
-	return catalog.SessionOptions{
+func (o *options) sessionOptions() sysviews.SessionOptions {
+	return sysviews.SessionOptions{
 		Isolation: int(o.isolation), LockTimeout: int64(o.lockTimeout), DeadlockPriority: o.deadlockPriority,
 		TextSize: int64(o.textSize), DateFirst: o.dateFirst,
 		Language: types.LanguageOf(o.locale).Name, DateFormat: o.locale.Order.String(), ContextInfo: o.contextInfo,

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog/sysviews"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
 	"github.com/jobagent/jobagent/testenv/tsqld/lock"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -25,7 +26,7 @@ func (r *run) materialize(ref *compile.SystemRef) error {
 	if err := s.beginRead(r.ctx, &compile.Needs{Databases: []int{d.ID}}, r.f.unit, false, false); err != nil {
 		return err
 	}
-	e := &catalog.Env{
+	e := &sysviews.Env{
 		Snapshot: s.inst.catalog.Snapshot(), Database: d, Principal: s.principal(d),
 		SeeAll:      s.sysadmin() || s.principal(d) == catalog.PrincipalDBO,
 		SeeLogins:   s.sysadmin(),
@@ -33,7 +34,7 @@ func (r *run) materialize(ref *compile.SystemRef) error {
 		Conn:        s.conn, Login: s.ownLogin(),
 		Server: s.inst.cfg.ServerName, Started: types.RoundDateTime(types.TicksOf(s.inst.started)),
 		Path:  s.inst.store.Path,
-		Shape: func(v *catalog.SystemView) ([]types.Column, error) { return r.compiler().SystemColumns(d, v) },
+		Shape: func(v *sysviews.SystemView) ([]types.Column, error) { return r.compiler().SystemColumns(d, v) },
 	}
 	if d.ID == catalog.DatabaseTemp {
 		e.Temporary = s.temporary()
@@ -50,7 +51,7 @@ func (r *run) materialize(ref *compile.SystemRef) error {
 	e.Settings = maps.Clone(s.inst.settings)
 	s.inst.mu.Unlock()
 	for _, l := range s.inst.locks.Locks() {
-		e.Locks = append(e.Locks, catalog.LockInfo{
+		e.Locks = append(e.Locks, sysviews.LockInfo{
 			DatabaseID: l.Resource.Database, App: l.Resource.App, Application: l.Resource.Name,
 			Principal: l.Resource.Principal,
 			Mode:      l.Mode.Abbreviation(), Waiting: l.Waiting, SessionID: l.SPID, Owner: l.Owner,
@@ -76,7 +77,7 @@ func (s *Session) temporary() []catalog.TempTable {
 
 // describe returns the row of the session for system views. Other sessions may call it, so that it
 // only reads fields that are guarded by mu or never change.
-func (s *Session) describe() catalog.SessionRow {
+func (s *Session) describe() sysviews.SessionRow {
 	s.mu.Lock()
 	q := s.request
 	s.mu.Unlock()
@@ -87,7 +88,7 @@ func (s *Session) describe() catalog.SessionRow {
 		return types.RoundDateTime(ticks)
 	}
 	login, sid := s.original.label()
-	out := catalog.SessionRow{
+	out := sysviews.SessionRow{
 		ID: s.id, LoginTime: types.RoundDateTime(types.TicksOf(s.connected)), Host: s.client.Host,
 		Program: s.client.App,
 		Login:   login, OriginalLogin: login, SID: sid, Status: "sleeping",

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin/jsontext"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog/sysviews"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/names"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/scalar"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
@@ -265,7 +266,7 @@ func systemRows(name string) (*catalog.Function, error) {
 	if f, ok := systemFunctions.Load(key); ok {
 		return f.(*catalog.Function), nil
 	}
-	text, ok := catalog.SystemFunction(key)
+	text, ok := sysviews.SystemFunction(key)
 	if !ok {
 		return nil, nil
 	}

@@ -1,8 +1,10 @@
-package catalog
+package sysviews
 
 import (
 	"context"
 	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 )
 
 // securitySets returns the system tables about principals and permissions.
@@ -74,7 +76,7 @@ func databasePermissionsRows(_ context.Context, env *Env) ([]row, error) {
 		out = append(out, row{
 			"class": int64(p.Class), "class_desc": classNames[p.Class], "major_id": int64(p.Major),
 			"minor_id": int64(p.Minor), "grantee_principal_id": int64(p.Grantee),
-			"grantor_principal_id": int64(p.Grantor), "type": PermissionCode(p.Name), "permission_name": p.Name,
+			"grantor_principal_id": int64(p.Grantor), "type": catalog.PermissionCode(p.Name), "permission_name": p.Name,
 			"state": string(rune(p.State)), "state_desc": stateNames[p.State],
 		})
 	}
@@ -87,7 +89,7 @@ func databaseScopedCredentialsRows(_ context.Context, env *Env) ([]row, error) {
 	for _, c := range env.Database.Credentials() {
 		out = append(out,
 			row{
-				"name": c.Name, "principal_id": int64(PrincipalDBO), "credential_id": int64(c.ID),
+				"name": c.Name, "principal_id": int64(catalog.PrincipalDBO), "credential_id": int64(c.ID),
 				"credential_identity": c.Identity, "create_date": c.Created, "modify_date": c.Modified,
 			})
 	}
@@ -100,11 +102,11 @@ func serverPrincipalsRows(_ context.Context, env *Env) ([]row, error) {
 	for _, l := range env.logins() {
 		out = append(out, loginRow(l))
 	}
-	for i, name := range append([]string{"public"}, ServerRoles...) {
+	for i, name := range append([]string{"public"}, catalog.ServerRoles...) {
 		r := row{
 			"name": name, "principal_id": int64(i + 2), "sid": []byte{byte(i + 2)}, "type": "R",
-			"type_desc": "SERVER_ROLE", "create_date": int64(epoch),
-			"modify_date": int64(epoch), "is_fixed_role": bit(i > 0), "owning_principal_id": int64(1)}
+			"type_desc": "SERVER_ROLE", "create_date": int64(catalog.Epoch),
+			"modify_date": int64(catalog.Epoch), "is_fixed_role": bit(i > 0), "owning_principal_id": int64(1)}
 		out = append(out, r)
 	}
 	return out, nil
@@ -128,7 +130,7 @@ func sqlLoginsRows(_ context.Context, env *Env) ([]row, error) {
 func serverRoleMembersRows(_ context.Context, env *Env) ([]row, error) {
 	var out []row
 	for _, l := range env.logins() {
-		for i, name := range ServerRoles {
+		for i, name := range catalog.ServerRoles {
 			for _, have := range l.Roles {
 				if strings.EqualFold(have, name) {
 					out = append(out,
@@ -146,46 +148,24 @@ const principalColumns = "name sysname, principal_id int, sid varbinary(85)?, ty
 	"default_database_name sysname?, default_language_name sysname?, credential_id int?, owning_principal_id int?, " +
 	"is_fixed_role bit"
 
-// ServerRoles are the fixed server roles except public, by principal ID from 3.
-var ServerRoles = []string{
-	"sysadmin", "securityadmin", "serveradmin", "setupadmin", "processadmin", "diskadmin", "dbcreator", "bulkadmin",
-}
-
 // principalTypes maps type to type_desc of sys.database_principals.
 var principalTypes = map[string]string{
 	"S": "SQL_USER", "R": "DATABASE_ROLE", "E": "EXTERNAL_USER", "X": "EXTERNAL_GROUP",
 }
 
 // classNames maps a class to class_desc of sys.database_permissions.
-var classNames = map[Class]string{
-	ClassDatabase: "DATABASE", ClassObject: "OBJECT_OR_COLUMN", ClassSchema: "SCHEMA",
-	ClassPrincipal: "DATABASE_PRINCIPAL", ClassType: "TYPE",
-	ClassCredential: "DATABASE_SCOPED_CREDENTIAL",
+var classNames = map[catalog.Class]string{
+	catalog.ClassDatabase: "DATABASE", catalog.ClassObject: "OBJECT_OR_COLUMN", catalog.ClassSchema: "SCHEMA",
+	catalog.ClassPrincipal: "DATABASE_PRINCIPAL", catalog.ClassType: "TYPE",
+	catalog.ClassCredential: "DATABASE_SCOPED_CREDENTIAL",
 }
 
 // stateNames maps a state to state_desc of sys.database_permissions.
 var stateNames = map[byte]string{'G': "GRANT", 'W': "GRANT_WITH_GRANT_OPTION", 'D': "DENY"}
 
-// permissionCodes maps permissions to the four-letter codes of sys.database_permissions.type.
-var permissionCodes = map[string]string{
-	"ALTER": "AL", "ALTER ANY ROLE": "ALRL", "ALTER ANY SCHEMA": "ALSM", "ALTER ANY USER": "ALUS",
-	"BACKUP DATABASE": "BADB", "BACKUP LOG": "BALO", "CHECKPOINT": "CP",
-	"CONNECT": "CO", "CONTROL": "CL", "CREATE FUNCTION": "CRFN", "CREATE PROCEDURE": "CRPR", "CREATE ROLE": "CRRL",
-	"CREATE SCHEMA": "CRSM", "CREATE SEQUENCE": "CRSO",
-	"CREATE SYNONYM": "CRSN", "CREATE TABLE": "CRTB", "CREATE TYPE": "CRTY", "CREATE VIEW": "CRVW", "DELETE": "DL",
-	"EXECUTE": "EX", "IMPERSONATE": "IM", "INSERT": "IN",
-	"KILL DATABASE CONNECTION": "KIDC", "REFERENCES": "RF", "SELECT": "SL", "SHOWPLAN": "SPLN", "TAKE OWNERSHIP": "TO",
-	"UNMASK": "UMSK", "UPDATE": "UP",
-	"VIEW ANY DEFINITION": "VWAD", "VIEW CHANGE TRACKING": "VWCT", "VIEW DATABASE STATE": "VWDS",
-	"VIEW DEFINITION": "VW",
-}
-
-// PermissionCode returns the code of a permission, or "" for an unknown one, which GRANT rejects.
-func PermissionCode(name string) string { return permissionCodes[name] }
-
 // logins returns the logins that the session may see: all for a sysadmin, otherwise sa and its own.
-func (env *Env) logins() []*Login {
-	var out []*Login
+func (env *Env) logins() []*catalog.Login {
+	var out []*catalog.Login
 	for _, l := range env.Snapshot.Logins() {
 		if env.SeeLogins || l.ID == 1 || env.Login != nil && l.ID == env.Login.ID {
 			out = append(out, l)
@@ -195,7 +175,7 @@ func (env *Env) logins() []*Login {
 }
 
 // loginRow returns the row of sys.server_principals for a login.
-func loginRow(l *Login) row {
+func loginRow(l *catalog.Login) row {
 	kind, description := "S", "SQL_LOGIN"
 	if l.Windows {
 		kind, description = "U", "WINDOWS_LOGIN"

@@ -1,8 +1,9 @@
-package catalog
+package sysviews
 
 import (
 	"context"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
@@ -18,7 +19,7 @@ func usageSets() []declaration {
 // duplicates.
 func viewColumns(_ context.Context, env *Env) ([]row, error) {
 	var out []row
-	for _, v := range pick[*View](env.Database) {
+	for _, v := range catalog.Pick[*catalog.View](env.Database) {
 		if !env.visible(v) {
 			continue
 		}
@@ -39,7 +40,7 @@ func viewColumns(_ context.Context, env *Env) ([]row, error) {
 
 // usage collects the columns that occur in a query.
 type usage struct {
-	db     *Database
+	db     *catalog.Database
 	schema string // schema of names without one
 	ctes   map[string]bool
 	scopes [][]usedSource // sources of the enclosing query blocks; the innermost is last
@@ -66,7 +67,7 @@ func (u *usage) walk(root syntax.Node) {
 	syntax.Walk(root, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.CTE:
-			u.ctes[Fold(n.Name.Name)] = true
+			u.ctes[catalog.Fold(n.Name.Name)] = true
 		case *syntax.Select:
 			u.scopes = append(u.scopes, u.sources(n.From))
 		case *syntax.SelectStar:
@@ -95,15 +96,15 @@ func (u *usage) sources(from []syntax.TableSource) []usedSource {
 			case *syntax.TableName:
 				out = append(out, u.source(n))
 			case *syntax.TableFunc:
-				out = append(out, usedSource{alias: Fold(n.Alias.Name)})
+				out = append(out, usedSource{alias: catalog.Fold(n.Alias.Name)})
 			case *syntax.MethodTable:
-				out = append(out, usedSource{alias: Fold(n.Alias.Name)})
+				out = append(out, usedSource{alias: catalog.Fold(n.Alias.Name)})
 			case *syntax.OpenJSON:
-				out = append(out, usedSource{alias: Fold(n.Alias.Name)})
+				out = append(out, usedSource{alias: catalog.Fold(n.Alias.Name)})
 			case *syntax.ValuesTable:
-				out = append(out, usedSource{alias: Fold(n.Alias.Name)})
+				out = append(out, usedSource{alias: catalog.Fold(n.Alias.Name)})
 			case *syntax.DerivedTable:
-				out = append(out, usedSource{alias: Fold(n.Alias.Name)})
+				out = append(out, usedSource{alias: catalog.Fold(n.Alias.Name)})
 				return false
 			case *syntax.Select:
 				return false
@@ -116,27 +117,27 @@ func (u *usage) sources(from []syntax.TableSource) []usedSource {
 
 // source returns a table or view of FROM.
 func (u *usage) source(n *syntax.TableName) usedSource {
-	s := usedSource{alias: Fold(n.Alias.Name)}
+	s := usedSource{alias: catalog.Fold(n.Alias.Name)}
 	if s.alias == "" {
-		s.alias = Fold(n.Name.Last())
+		s.alias = catalog.Fold(n.Name.Last())
 	}
 	schema := n.Name.Schema()
-	if n.Name.Server() != "" || n.Name.Database() != "" && Fold(n.Name.Database()) != Fold(u.db.Name) ||
-		schema == "" && u.ctes[Fold(n.Name.Last())] {
+	if n.Name.Server() != "" || n.Name.Database() != "" && catalog.Fold(n.Name.Database()) != catalog.Fold(u.db.Name) ||
+		schema == "" && u.ctes[catalog.Fold(n.Name.Last())] {
 		return s
 	}
-	var o Object
+	var o catalog.Object
 	if schema != "" {
 		o = u.db.Object(schema, n.Name.Last())
 	} else if o = u.db.Object(u.schema, n.Name.Last()); o == nil {
 		o = u.db.Object("dbo", n.Name.Last())
 	}
 	switch o := o.(type) {
-	case *Table:
+	case *catalog.Table:
 		for _, c := range o.Columns {
 			s.order = append(s.order, c.Name)
 		}
-	case *View:
+	case *catalog.View:
 		for _, c := range o.Columns {
 			s.order = append(s.order, c.Name)
 		}
@@ -145,7 +146,7 @@ func (u *usage) source(n *syntax.TableName) usedSource {
 	}
 	s.object, s.columns = o.Head().ObjectID, map[string]string{}
 	for _, name := range s.order {
-		s.columns[Fold(name)] = name
+		s.columns[catalog.Fold(name)] = name
 	}
 	return s
 }
@@ -165,7 +166,7 @@ func (u *usage) star(n *syntax.SelectStar) {
 		return
 	}
 	for _, s := range u.scopes[len(u.scopes)-1] {
-		if q := n.Qualifier; len(q) > 0 && Fold(q[len(q)-1].Name) != s.alias {
+		if q := n.Qualifier; len(q) > 0 && catalog.Fold(q[len(q)-1].Name) != s.alias {
 			continue
 		}
 		for _, name := range s.order {
@@ -178,9 +179,9 @@ func (u *usage) star(n *syntax.SelectStar) {
 // of a block has the column and the block reads a derived table, the column is assumed to be one of
 // the derived table.
 func (u *usage) column(n *syntax.ColumnRef) {
-	name, qualifier := Fold(n.Column()), ""
+	name, qualifier := catalog.Fold(n.Column()), ""
 	if len(n.Parts) > 1 {
-		qualifier = Fold(n.Parts[len(n.Parts)-2].Name)
+		qualifier = catalog.Fold(n.Parts[len(n.Parts)-2].Name)
 	}
 	for i := len(u.scopes) - 1; i >= 0; i-- {
 		opaque := false

@@ -1,9 +1,10 @@
-package catalog
+package sysviews
 
 import (
 	"context"
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
@@ -36,10 +37,10 @@ func referencesIn(root syntax.Node) []reference {
 	syntax.Inspect(root, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.CTE:
-			local[Fold(n.Name.Name)] = true
+			local[catalog.Fold(n.Name.Name)] = true
 		case *syntax.TableName:
 			if n.Alias.Name != "" {
-				local[Fold(n.Alias.Name)] = true
+				local[catalog.Fold(n.Alias.Name)] = true
 			}
 			found = append(found, reference{name: n.Name})
 		case *syntax.FuncCall:
@@ -56,7 +57,7 @@ func referencesIn(root syntax.Node) []reference {
 	var out []reference
 	seen := map[string]bool{}
 	for _, r := range found {
-		schema, key := Fold(r.name.Schema()), Fold(r.name.String())
+		schema, key := catalog.Fold(r.name.Schema()), catalog.Fold(r.name.String())
 		switch {
 		case seen[key], r.function && schema == "", strings.HasPrefix(r.name.Last(), "#"), schema == "sys",
 			schema == "information_schema":
@@ -76,7 +77,7 @@ func dependencies(_ context.Context, env *Env) ([]row, error) {
 	var out []row
 	add := func(id int32, minor int, bound bool, schema string, refs []reference) {
 		for _, r := range refs {
-			if ref := d.dependency(r, schema); ref != nil {
+			if ref := dependency(d, r, schema); ref != nil {
 				ref["referencing_id"] = int64(id)
 				ref["referencing_minor_id"] = int64(minor)
 				ref["is_schema_bound_reference"] = bit(bound)
@@ -85,7 +86,7 @@ func dependencies(_ context.Context, env *Env) ([]row, error) {
 			}
 		}
 	}
-	expression := func(m *Memo, text string, condition bool) []reference {
+	expression := func(m *catalog.Memo, text string, condition bool) []reference {
 		refs, err := m.Get(func() (any, error) {
 			if condition {
 				e, err := syntax.ParseCond(text, syntax.DefaultOptions)
@@ -105,7 +106,7 @@ func dependencies(_ context.Context, env *Env) ([]row, error) {
 		}
 		return refs.([]reference)
 	}
-	module := func(m *Module) []reference {
+	module := func(m *catalog.Module) []reference {
 		refs, err := m.References.Get(func() (any, error) {
 			b, err := syntax.Parse(m.Text, syntax.Options{QuotedIdentifier: m.QuotedIdentifier})
 			if err != nil {
@@ -124,20 +125,20 @@ func dependencies(_ context.Context, env *Env) ([]row, error) {
 	}
 	for _, o := range env.objects() {
 		switch o := o.(type) {
-		case *View:
+		case *catalog.View:
 			add(o.ObjectID, 0, o.SchemaBound, o.DefaultSchema, module(&o.Module))
 			for _, tr := range o.Triggers {
-				add(tr.ObjectID, 0, false, "dbo", module(&Module{Text: tr.Text, QuotedIdentifier: !tr.QuotedOff}))
+				add(tr.ObjectID, 0, false, "dbo", module(&catalog.Module{Text: tr.Text, QuotedIdentifier: !tr.QuotedOff}))
 			}
-		case *Procedure:
+		case *catalog.Procedure:
 			add(o.ObjectID, 0, false, o.DefaultSchema, module(&o.Module))
-			out = append(out, d.typeDependencies(o.ObjectID, o.Params)...)
-		case *Function:
+			out = append(out, typeDependencies(d, o.ObjectID, o.Params)...)
+		case *catalog.Function:
 			add(o.ObjectID, 0, o.SchemaBound, o.DefaultSchema, module(&o.Module))
-			out = append(out, d.typeDependencies(o.ObjectID, o.Params)...)
-		case *Table:
+			out = append(out, typeDependencies(d, o.ObjectID, o.Params)...)
+		case *catalog.Table:
 			for _, tr := range o.Triggers {
-				add(tr.ObjectID, 0, false, "dbo", module(&Module{Text: tr.Text, QuotedIdentifier: !tr.QuotedOff}))
+				add(tr.ObjectID, 0, false, "dbo", module(&catalog.Module{Text: tr.Text, QuotedIdentifier: !tr.QuotedOff}))
 			}
 			for _, c := range o.Checks {
 				add(c.ObjectID, 0, true, "dbo", expression(&c.References, c.Text, true))
@@ -157,7 +158,7 @@ func dependencies(_ context.Context, env *Env) ([]row, error) {
 
 // dependency returns the row of sys.sql_expression_dependencies for a name, or nil if the name is
 // not that of a user object. A name without a schema is looked up in schema and in dbo.
-func (d *Database) dependency(r reference, schema string) row {
+func dependency(d *catalog.Database, r reference, schema string) row {
 	n := r.name
 	out := row{
 		"referenced_class": int64(1), "referenced_class_desc": "OBJECT_OR_COLUMN",
@@ -167,10 +168,10 @@ func (d *Database) dependency(r reference, schema string) row {
 	if len(n.Parts) == 4 {
 		out["referenced_server_name"] = n.Parts[0].Name
 	}
-	if n.Database() != "" && Fold(n.Database()) != Fold(d.Name) {
+	if n.Database() != "" && catalog.Fold(n.Database()) != catalog.Fold(d.Name) {
 		return out // objects of other databases have no id
 	}
-	var o Object
+	var o catalog.Object
 	if s := n.Schema(); s != "" {
 		if r.function && d.Schema(s) == nil {
 			return nil // a method of xml: alias.column.value(...)
@@ -195,12 +196,12 @@ func (d *Database) dependency(r reference, schema string) row {
 }
 
 // typeDependencies are the rows for parameters of user-defined types.
-func (d *Database) typeDependencies(id int32, params []Param) []row {
+func typeDependencies(d *catalog.Database, id int32, params []catalog.Param) []row {
 	var out []row
 	seen := map[int]bool{}
 	for _, p := range params {
 		user, schema, name := p.UserTypeID, 0, ""
-		if tt, ok := d.objects[p.TableTypeID].(*TableType); ok {
+		if tt, ok := d.ObjectByID(p.TableTypeID).(*catalog.TableType); ok {
 			user, schema, name = tt.UserTypeID, tt.SchemaID, tt.Name
 		}
 		for _, a := range d.AliasTypes() {
@@ -223,4 +224,4 @@ func (d *Database) typeDependencies(id int32, params []Param) []row {
 }
 
 // hasFolded reports whether s has a prefix, ignoring the case of s. prefix must be in lower case.
-func hasFolded(s, prefix string) bool { return strings.HasPrefix(Fold(s), prefix) }
+func hasFolded(s, prefix string) bool { return strings.HasPrefix(catalog.Fold(s), prefix) }

@@ -1,4 +1,4 @@
-package catalog
+package sysviews
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -48,7 +49,7 @@ func spaceUsed(ctx context.Context, env *Env) ([]row, error) {
 		if used[int32(id)] == nil {
 			used[int32(id)] = &[2]int64{}
 		}
-		used[int32(id)][index] += (bytes + pageSize - 1) / pageSize
+		used[int32(id)][index] += (bytes + catalog.PageSize - 1) / catalog.PageSize
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
@@ -86,14 +87,14 @@ func indexPages(ctx context.Context, env *Env) ([]row, error) {
 		bytes, _ := r[1].(int64)
 		depth, _ := r[2].(int64)
 		fragmentation, _ := r[3].(float64)
-		used[name] = use{(bytes + pageSize - 1) / pageSize, depth, fragmentation}
+		used[name] = use{(bytes + catalog.PageSize - 1) / catalog.PageSize, depth, fragmentation}
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
 	}
 	var out []row
 	for _, t := range env.tables() {
-		for _, ix := range t.withHeap() {
+		for _, ix := range withHeap(t) {
 			name := fmt.Sprintf("i%d_%d", t.ObjectID, ix.ID)
 			if ix.ID <= 1 {
 				name = fmt.Sprintf("t%d", t.ObjectID)

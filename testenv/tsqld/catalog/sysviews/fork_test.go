@@ -1,6 +1,6 @@
 //go:build linux || darwin
 
-package catalog
+package sysviews
 
 import (
 	"os"

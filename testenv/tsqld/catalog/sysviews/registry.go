@@ -1,4 +1,4 @@
-package catalog
+package sysviews
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -30,104 +31,9 @@ type SystemView struct {
 	ObjectID int32 // negative
 	Schema   string
 	Name     string
-	Text     string // CREATE VIEW
-	Memo     Memo   // parsed form
-	Shape    Memo   // columns
-}
-
-// Env is the input for the rows of system tables.
-type Env struct {
-	Server    string // name of the instance
-	Started   int64  // start of the instance, a datetime
-	Snapshot  *Snapshot
-	Database  *Database // database of the view, in the session's own version
-	Principal int       // principal of the session in Database, for metadata visibility
-	SeeAll    bool      // the session is a sysadmin, or dbo of Database
-	SeeLogins bool      // the session sees all logins
-	// SeeSessions is set if the session has VIEW SERVER STATE, or since SQL Server 2022 VIEW SERVER
-	// PERFORMANCE STATE.
-	SeeSessions bool
-	Login       *Login // of the session
-	Conn        *store.Conn
-	Sessions    []SessionRow // all sessions of the instance; the session itself is first
-	Locks       []LockInfo
-	Settings    map[int64]Setting // options with values other than the defaults, by configuration_id
-	Temporary   []TempTable       // temporary tables of the session, if Database is tempdb with them
-	// Path returns the path of a database's file.
-	Path func(database int) string
-	// Shape returns the columns of a system view. The compiler computes them.
-	Shape func(v *SystemView) ([]types.Column, error)
-}
-
-// SessionRow is a session as shown in sys.dm_exec_sessions, _requests and _connections. Times are
-// datetime values.
-type SessionRow struct {
-	ID               int
-	LoginTime        int64
-	Host             string
-	Program          string
-	Library          string // name of the client library
-	PID              int    // of the client process
-	Version          int64  // TDS version
-	Login            string
-	OriginalLogin    string
-	SID              []byte
-	Status           string // running, sleeping
-	DatabaseID       int
-	OpenTransactions int
-	Options          SessionOptions
-	RowCount         int64
-	LastRequestStart int64
-	LastRequestEnd   int64 // 0 while a request runs
-	Address          string
-	PacketSize       int
-	Encrypted        bool
-	ConnectionID     []byte // stored form of a uniqueidentifier
-	// The current request; Command is "" without one.
-	Command       string // SELECT, EXECUTE...
-	BlockedBy     int
-	WaitType      string
-	WaitTime      int64 // milliseconds
-	WaitResource  string
-	Elapsed       int64  // milliseconds
-	Text          string // text of the current batch or of sp_executesql
-	TransactionID int64
-	// TransactionName and TransactionStart, a datetime, describe the open transaction.
-	TransactionName  string
-	TransactionStart int64
-}
-
-// SessionOptions are the SET options of a session that the views show.
-type SessionOptions struct {
-	Isolation        int // 1 to 5
-	LockTimeout      int64
-	DeadlockPriority int
-	TextSize         int64
-	DateFirst        int
-	Language         string
-	DateFormat       string
-	ContextInfo      []byte // nil if not set
-	QuotedIdentifier bool
-	ArithAbort       bool
-	AnsiNullDefault  bool
-	AnsiWarnings     bool
-	AnsiPadding      bool
-	AnsiNulls        bool
-	ConcatNull       bool
-	CursorClose      bool // CURSOR_CLOSE_ON_COMMIT
-	Implicit         bool // IMPLICIT_TRANSACTIONS
-}
-
-// LockInfo is a lock as shown in sys.dm_tran_locks.
-type LockInfo struct {
-	DatabaseID  int
-	App         bool   // true for an application lock, false for a database's writer lock
-	Application string // name of an application lock
-	Principal   int
-	Mode        string // S, X...
-	Waiting     bool
-	SessionID   int
-	Owner       string // SESSION or TRANSACTION
+	Text     string       // CREATE VIEW
+	Memo     catalog.Memo // parsed form
+	Shape    catalog.Memo // columns
 }
 
 // row is a row of a system table by column name. A missing value is NULL, or zero in a column that
@@ -136,7 +42,7 @@ type row map[string]types.Value
 
 // viewFiles contains the system views in T-SQL, and the list of the views that are always empty.
 //
-//go:embed sysviews/*.sql sysviews/absent.txt
+//go:embed *.sql absent.txt
 var viewFiles embed.FS
 
 // functionFiles contains the table-valued system functions in T-SQL by folded name.
@@ -171,7 +77,7 @@ func (e *entry) read() *entry {
 			e.table = e.declared.table(e)
 			return
 		}
-		text, err := viewFiles.ReadFile("sysviews/" + e.schema + "." + e.name + ".sql")
+		text, err := viewFiles.ReadFile(e.schema + "." + e.name + ".sql")
 		if err != nil { // cannot fail: the file is embedded
 			panic(err)
 		}
@@ -197,8 +103,8 @@ func loadSystem() *system {
 	s := &system{entries: map[string]*entry{}}
 	add := func(full string, d declaration) {
 		schema, name, _ := strings.Cut(full, ".")
-		s.entries[Fold(full)] = &entry{schema: schema, name: name, declared: d}
-		s.names = append(s.names, Fold(full))
+		s.entries[catalog.Fold(full)] = &entry{schema: schema, name: name, declared: d}
+		s.names = append(s.names, catalog.Fold(full))
 	}
 	for _, sets := range [][]declaration{
 		serverSets(), settingSets(), objectSets(), tableSets(), indexSets(), storageSets(), securitySets(),
@@ -208,7 +114,7 @@ func loadSystem() *system {
 			add(d.name, d)
 		}
 	}
-	views, err := viewFiles.ReadDir("sysviews")
+	views, err := viewFiles.ReadDir(".")
 	if err != nil { // cannot fail: the directory is embedded
 		panic(err)
 	}
@@ -225,7 +131,7 @@ func loadSystem() *system {
 }
 
 // find returns the entry with a schema and a name, or nil.
-func (s *system) find(schema, name string) *entry { return s.entries[Fold(schema+"."+name)] }
+func (s *system) find(schema, name string) *entry { return s.entries[catalog.Fold(schema+"."+name)] }
 
 // FindSystemTable returns the system table with a schema and a name, or nil.
 func FindSystemTable(schema, name string) *SystemTable {
@@ -247,9 +153,9 @@ func FindSystemView(schema, name string) *SystemView {
 // "". schema is the schema in the query and may be "". The compatibility views of sys, such as
 // sysobjects, can be named without a schema and with dbo as well ("Mapping system tables to system
 // views"). spt_values exists only in dbo of master.
-func SystemSchema(db *Database, schema, name string) string {
-	folded := Fold(name)
-	switch Fold(schema) {
+func SystemSchema(db *catalog.Database, schema, name string) string {
+	folded := catalog.Fold(name)
+	switch catalog.Fold(schema) {
 	case "", "dbo":
 	case "sys", "information_schema":
 		return schema
@@ -257,9 +163,9 @@ func SystemSchema(db *Database, schema, name string) string {
 		return ""
 	}
 	switch {
-	case db.ID == DatabaseMaster && registry().entries["dbo."+folded] != nil:
+	case db.ID == catalog.DatabaseMaster && registry().entries["dbo."+folded] != nil:
 		return "dbo"
-	case db.ID == DatabaseMSDB && registry().entries[msdbSchema+"."+folded] != nil:
+	case db.ID == catalog.DatabaseMSDB && registry().entries[msdbSchema+"."+folded] != nil:
 		return msdbSchema
 	}
 	if strings.HasPrefix(folded, "sys") && registry().entries["sys."+folded] != nil {
@@ -297,6 +203,13 @@ func SystemObjectName(id int32) (schema, name string, ok bool) {
 // other packages use it.
 func SystemNames() []string { return slices.Clone(registry().names) }
 
+// SystemFunction returns the text of a table-valued system function, which is written in T-SQL over
+// the system views.
+func SystemFunction(name string) (text string, ok bool) {
+	b, err := functionFiles.ReadFile("sysfuncs/" + strings.ToLower(name) + ".sql")
+	return string(b), err == nil
+}
+
 // declaration is the source form of a system table in this package.
 type declaration struct {
 	name    string // schema.name
@@ -308,7 +221,7 @@ type declaration struct {
 // absentSets returns the views of features that do not exist here. They are empty, as on a server
 // that does not use the feature. Their source is absent.txt, with lines "schema.name: columns".
 func absentSets() []declaration {
-	text, err := viewFiles.ReadFile("sysviews/absent.txt")
+	text, err := viewFiles.ReadFile("absent.txt")
 	if err != nil { // cannot fail: the file is embedded
 		panic(err)
 	}
@@ -367,7 +280,7 @@ func parseColumn(s string) types.Column {
 	}
 	t, err := types.Named(base, numbers...)
 	if err != nil {
-		panic(fmt.Sprintf("catalog: column %q of a system table: %v", s, err))
+		panic(fmt.Sprintf("sysviews: column %q of a system table: %v", s, err))
 	}
 	return types.Column{Name: name, Type: t, Nullable: nullable}
 }
@@ -506,7 +419,7 @@ func (t *SystemTable) values(r row) ([]types.Value, error) {
 		vals[i] = v
 	}
 	if used != len(r) {
-		return nil, fmt.Errorf("catalog: a row of %s.%s has columns that are not in the view: %v", t.Schema, t.Name, r)
+		return nil, fmt.Errorf("sysviews: a row of %s.%s has columns that are not in the view: %v", t.Schema, t.Name, r)
 	}
 	return vals, nil
 }

@@ -1,4 +1,4 @@
-package catalog
+package sysviews
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf16"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -121,7 +122,7 @@ func databasesRows(_ context.Context, env *Env) ([]row, error) {
 func databaseServiceObjectivesRows(_ context.Context, env *Env) ([]row, error) {
 	var out []row
 	for _, d := range env.Snapshot.Databases() {
-		if d.ID != env.Database.ID && env.Database.ID != DatabaseMaster {
+		if d.ID != env.Database.ID && env.Database.ID != catalog.DatabaseMaster {
 			continue // a user database shows only itself
 		}
 		r := row{
@@ -163,7 +164,7 @@ func sptSqlTextsRows(_ context.Context, env *Env) ([]row, error) {
 }
 
 // databaseInfo returns a row of sys.databases.
-func databaseInfo(d *Database) row {
+func databaseInfo(d *catalog.Database) row {
 	o := d.Options
 	access, accessName := int64(0), "MULTI_USER"
 	if o.SingleUser {
@@ -193,10 +194,10 @@ func databaseInfo(d *Database) row {
 		"is_ansi_nulls_on":           bit(o.AnsiNulls), "is_recursive_triggers_on": bit(o.RecursiveTriggers),
 		"is_trustworthy_on": bit(o.Trustworthy), "log_reuse_wait": int64(0), "log_reuse_wait_desc": "NOTHING",
 		"containment": int64(0), "containment_desc": "NONE",
-		"delayed_durability": int64(0), "delayed_durability_desc": "DISABLED", "service_broker_guid": d.guid("broker"),
+		"delayed_durability": int64(0), "delayed_durability_desc": "DISABLED", "service_broker_guid": guid(d, "broker"),
 		"target_recovery_time_in_seconds": int64(60), "catalog_collation_type": int64(0),
 		"catalog_collation_type_desc": "DATABASE_DEFAULT", "physical_database_name": d.Name,
-		"is_mixed_page_allocation_on":           bit(d.ID <= DatabaseMSDB && d.ID != DatabaseTemp),
+		"is_mixed_page_allocation_on":           bit(d.ID <= catalog.DatabaseMSDB && d.ID != catalog.DatabaseTemp),
 		"is_temporal_history_retention_enabled": int64(1),
 		"is_memory_optimized_enabled":           int64(1),
 	}
@@ -242,28 +243,6 @@ var optionColumns = map[string]string{
 	"DB_CHAINING":            "is_db_chaining_on", "HONOR_BROKER_PRIORITY": "is_honor_broker_priority_on",
 	"DATE_CORRELATION_OPTIMIZATION":        "is_date_correlation_on",
 	"MEMORY_OPTIMIZED_ELEVATE_TO_SNAPSHOT": "is_memory_optimized_elevate_to_snapshot_on",
-}
-
-// onByDefault are the options of optionColumns that are ON by default.
-var onByDefault = map[string]bool{"AUTO_CREATE_STATISTICS": true, "AUTO_UPDATE_STATISTICS": true}
-
-// On reports whether an ON/OFF option without an effect here is ON.
-func (d *Database) On(option string) bool {
-	if v, ok := d.Options.Other[option]; ok {
-		return v != "OFF"
-	}
-	return onByDefault[option]
-}
-
-// Recovery returns the recovery model: FULL, SIMPLE or BULK_LOGGED.
-func (d *Database) Recovery() string {
-	switch v := d.Options.Other["RECOVERY"]; {
-	case v != "":
-		return v
-	case d.ID == DatabaseMaster || d.ID == DatabaseTemp || d.ID == DatabaseMSDB:
-		return "SIMPLE"
-	}
-	return "FULL"
 }
 
 // visibleSessions returns the sessions that the session may see. Without VIEW SERVER STATE that is

@@ -1,9 +1,10 @@
-package catalog
+package sysviews
 
 import (
 	"context"
 	"maps"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -73,7 +74,7 @@ func tableSets() []declaration {
 }
 
 // tablesRows returns the rows of sys.tables for one object.
-func tablesRows(_ *Env, t *Table) []row {
+func tablesRows(_ *Env, t *catalog.Table) []row {
 	return []row{{
 		"max_column_id_used": int64(t.NextColumnID), "uses_ansi_nulls": int64(1), "is_replicated": int64(0),
 		"text_in_row_limit":            int64(0),
@@ -115,7 +116,7 @@ func defaultConstraintsRows(_ context.Context, env *Env) ([]row, error) {
 	for _, t := range env.indexed() {
 		for _, c := range t.Columns {
 			if d := c.Default; d != nil {
-				r := childRow(&t.Header, Constraint{ObjectID: d.ObjectID, Name: d.Name, Kind: KindDefault}, d.Created)
+				r := childRow(&t.Header, catalog.Constraint{ObjectID: d.ObjectID, Name: d.Name, Kind: catalog.KindDefault}, d.Created)
 				r["parent_column_id"] = int64(c.ID)
 				r["definition"] = d.Text
 				r["is_system_named"] = bit(d.System)
@@ -132,7 +133,7 @@ func checkConstraintsRows(
 	var out []row
 	for _, t := range env.indexed() {
 		for _, c := range t.Checks {
-			r := childRow(&t.Header, Constraint{ObjectID: c.ObjectID, Name: c.Name, Kind: KindCheck}, c.Created)
+			r := childRow(&t.Header, catalog.Constraint{ObjectID: c.ObjectID, Name: c.Name, Kind: catalog.KindCheck}, c.Created)
 			maps.Copy(r, row{
 				"is_disabled": bit(c.Disabled), "is_not_trusted": bit(c.NotTrusted),
 				"parent_column_id": int64(c.ColumnID), "definition": c.Text,
@@ -149,7 +150,7 @@ func foreignKeysRows(_ context.Context, env *Env) ([]row, error) {
 	var out []row
 	for _, t := range env.tables() {
 		for _, f := range t.ForeignKeys {
-			r := childRow(&t.Header, Constraint{ObjectID: f.ObjectID, Name: f.Name, Kind: KindForeignKey}, f.Created)
+			r := childRow(&t.Header, catalog.Constraint{ObjectID: f.ObjectID, Name: f.Name, Kind: catalog.KindForeignKey}, f.Created)
 			maps.Copy(r, row{
 				"referenced_object_id": int64(f.Referenced), "key_index_id": int64(f.RefIndexID),
 				"is_disabled": bit(f.Disabled), "is_not_trusted": bit(f.NotTrusted || f.Disabled),
@@ -186,11 +187,11 @@ func foreignKeyColumnsRows(_ context.Context, env *Env) ([]row, error) {
 func triggersRows(_ context.Context, env *Env) ([]row, error) {
 	var out []row
 	for _, o := range env.objects() {
-		for _, tr := range Triggers(o) {
+		for _, tr := range catalog.Triggers(o) {
 			out = append(out, row{
 				"name": tr.Name, "object_id": int64(tr.ObjectID), "parent_class": int64(1),
 				"parent_class_desc": "OBJECT_OR_COLUMN", "parent_id": int64(o.Head().ObjectID),
-				"type": string(KindTrigger), "type_desc": KindTrigger.Description(),
+				"type": string(catalog.KindTrigger), "type_desc": catalog.KindTrigger.Description(),
 				"create_date": tr.Created, "modify_date": tr.Modified,
 				"is_disabled": bit(tr.Disabled), "is_not_for_replication": bit(tr.NotReplicated),
 				"is_instead_of_trigger": bit(tr.InsteadOf),
@@ -200,16 +201,11 @@ func triggersRows(_ context.Context, env *Env) ([]row, error) {
 	return out, nil
 }
 
-// Description returns delete_referential_action_desc.
-func (a Action) Description() string {
-	return [...]string{"NO_ACTION", "CASCADE", "SET_NULL", "SET_DEFAULT"}[a]
-}
-
 // tables returns the tables that the session may see.
-func (env *Env) tables() []*Table {
-	var out []*Table
+func (env *Env) tables() []*catalog.Table {
+	var out []*catalog.Table
 	for _, o := range env.objects() {
-		if t, ok := o.(*Table); ok {
+		if t, ok := o.(*catalog.Table); ok {
 			out = append(out, t)
 		}
 	}
@@ -228,7 +224,7 @@ func typeRow(t types.Type, user int) row {
 }
 
 // columnRow returns the row of sys.columns for a column of a table.
-func columnRow(d *Database, object int32, c *Column) row {
+func columnRow(d *catalog.Database, object int32, c *catalog.Column) row {
 	r := typeRow(c.Type, c.UserTypeID)
 	maps.Copy(r, row{
 		"object_id": int64(object), "name": c.Name, "column_id": int64(c.ID), "is_nullable": bit(c.Nullable),
@@ -251,11 +247,11 @@ func columnRow(d *Database, object int32, c *Column) row {
 }
 
 // shapeRows returns the rows of sys.columns for a view or function.
-func shapeRows(d *Database, object int32, cols []types.Column) []row {
+func shapeRows(d *catalog.Database, object int32, cols []types.Column) []row {
 	out := make([]row, len(cols))
 	for i, c := range cols {
 		out[i] = columnRow(d, object,
-			&Column{Column: types.Column{Name: c.Name, Type: c.Type, Nullable: c.Nullable}, ID: i + 1})
+			&catalog.Column{Column: types.Column{Name: c.Name, Type: c.Type, Nullable: c.Nullable}, ID: i + 1})
 	}
 	return out
 }
@@ -265,17 +261,17 @@ func columnRows(_ context.Context, env *Env) ([]row, error) {
 	var out []row
 	for _, o := range env.objects() {
 		switch o := o.(type) {
-		case *Table:
+		case *catalog.Table:
 			for _, c := range o.Columns {
 				out = append(out, columnRow(env.Database, o.ObjectID, c))
 			}
-		case *TableType:
+		case *catalog.TableType:
 			for _, c := range o.Table.Columns {
 				out = append(out, columnRow(env.Database, o.ObjectID, c))
 			}
-		case *View:
+		case *catalog.View:
 			out = append(out, shapeRows(env.Database, o.ObjectID, o.Columns)...)
-		case *Function:
+		case *catalog.Function:
 			out = append(out, shapeRows(env.Database, o.ObjectID, o.Columns)...)
 		}
 	}
@@ -318,7 +314,7 @@ func identityColumns(ctx context.Context, env *Env) ([]row, error) {
 		if !t.Temporary {
 			var err error
 			if last, err = env.Conn.QueryRow(ctx,
-				"SELECT last FROM "+env.Database.SQLName()+"."+IdentityTable+" WHERE object_id = ?1",
+				"SELECT last FROM "+env.Database.SQLName()+"."+catalog.IdentityTable+" WHERE object_id = ?1",
 				[]types.Value{int64(t.ObjectID)}); err != nil {
 				return nil, err
 			}

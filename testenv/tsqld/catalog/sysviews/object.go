@@ -1,4 +1,4 @@
-package catalog
+package sysviews
 
 import (
 	"context"
@@ -6,24 +6,9 @@ import (
 	"math/big"
 	"slices"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
-
-// kindNames maps a kind to sys.objects.type_desc.
-var kindNames = map[Kind]string{
-	KindTable: "USER_TABLE", KindView: "VIEW", KindProcedure: "SQL_STORED_PROCEDURE",
-	KindScalarFunction: "SQL_SCALAR_FUNCTION",
-	KindInlineFunction: "SQL_INLINE_TABLE_VALUED_FUNCTION", KindTableFunction: "SQL_TABLE_VALUED_FUNCTION",
-	KindTableType: "TYPE_TABLE",
-	KindSequence:  "SEQUENCE_OBJECT", KindSynonym: "SYNONYM", KindTrigger: "SQL_TRIGGER",
-	KindPrimaryKey: "PRIMARY_KEY_CONSTRAINT",
-	KindUnique:     "UNIQUE_CONSTRAINT", KindForeignKey: "FOREIGN_KEY_CONSTRAINT", KindCheck: "CHECK_CONSTRAINT",
-	KindDefault: "DEFAULT_CONSTRAINT", KindSystemTable: "SYSTEM_TABLE",
-	KindExtendedProcedure: "EXTENDED_STORED_PROCEDURE",
-}
-
-// Description returns the long name of a kind: sys.objects.type_desc.
-func (k Kind) Description() string { return kindNames[k] }
 
 // objectColumns are the first columns of sys.objects and of the views that extend it.
 const objectColumns = "name sysname, object_id int, principal_id int?, schema_id int, parent_object_id int, " +
@@ -51,9 +36,9 @@ func objectSets() []declaration {
 			rows: rowsOf(viewsRows)},
 		{name: "sys.procedures", columns: objectColumns + ", is_auto_executed bit, is_execution_replicated bit?, " +
 			"is_repl_serializable_only bit?, skips_repl_constraints bit?",
-			rows: rowsOf(func(_ *Env, p *Procedure) []row { return []row{{}} })},
+			rows: rowsOf(func(_ *Env, p *catalog.Procedure) []row { return []row{{}} })},
 		{name: "sys.synonyms", columns: objectColumns + ", base_object_name nvarchar(1035)?",
-			rows: rowsOf(func(_ *Env, s *Synonym) []row {
+			rows: rowsOf(func(_ *Env, s *catalog.Synonym) []row {
 				return []row{{"base_object_name": s.Base}}
 			})},
 		{name: "sys.sequences", columns: objectColumns + ", start_value sql_variant, increment sql_variant, " +
@@ -88,7 +73,7 @@ func schemasRows(_ context.Context, env *Env) ([]row, error) {
 }
 
 // viewsRows returns the rows of sys.views for one object.
-func viewsRows(_ *Env, v *View) []row {
+func viewsRows(_ *Env, v *catalog.View) []row {
 	return []row{
 		{
 			"with_check_option": bit(v.CheckOption), "ledger_view_type": int64(0),
@@ -100,7 +85,7 @@ func viewsRows(_ *Env, v *View) []row {
 // tableTypesRows are the rows of sys.table_types.
 func tableTypesRows(_ context.Context, env *Env) ([]row, error) {
 	var out []row
-	for _, tt := range pick[*TableType](env.Database) {
+	for _, tt := range catalog.Pick[*catalog.TableType](env.Database) {
 		r := tableTypeRow(tt)
 		r["type_table_object_id"] = int64(tt.ObjectID)
 		out = append(out, r)
@@ -116,15 +101,15 @@ const typeColumns = "name sysname, system_type_id tinyint, user_type_id int, sch
 
 // visible reports whether the session may see an object ("Metadata visibility configuration"): it
 // owns the object or has a permission on it.
-func (env *Env) visible(o Object) bool {
-	if t, ok := o.(*Table); env.SeeAll || ok && t.Temporary || IsGlobalTemp(o.Head().Name) { // no temporary table of another session is shown
+func (env *Env) visible(o catalog.Object) bool {
+	if t, ok := o.(*catalog.Table); env.SeeAll || ok && t.Temporary || catalog.IsGlobalTemp(o.Head().Name) { // no temporary table of another session is shown
 		return true
 	}
-	on := Securable{Class: ClassObject, Major: int(o.Head().ObjectID)}
+	on := catalog.Securable{Class: catalog.ClassObject, Major: int(o.Head().ObjectID)}
 	for _, p := range []string{
 		"VIEW DEFINITION", "SELECT", "EXECUTE", "INSERT", "UPDATE", "DELETE", "REFERENCES", "ALTER",
 	} {
-		if env.Database.Check(env.Principal, p, on) == Granted {
+		if env.Database.Check(env.Principal, p, on) == catalog.Granted {
 			return true
 		}
 	}
@@ -132,19 +117,19 @@ func (env *Env) visible(o Object) bool {
 }
 
 // definition reports whether the session may read the text of a module.
-func (env *Env) definition(o Object) bool {
+func (env *Env) definition(o catalog.Object) bool {
 	return env.SeeAll ||
 		env.Database.Check(env.Principal, "VIEW DEFINITION",
-			Securable{Class: ClassObject, Major: int(o.Head().ObjectID)}) == Granted
+			catalog.Securable{Class: catalog.ClassObject, Major: int(o.Head().ObjectID)}) == catalog.Granted
 }
 
 // objects returns the objects that the session may see.
-func (env *Env) objects() []Object {
-	return slices.DeleteFunc(slices.Collect(env.Database.Objects()), func(o Object) bool { return !env.visible(o) })
+func (env *Env) objects() []catalog.Object {
+	return slices.DeleteFunc(slices.Collect(env.Database.Objects()), func(o catalog.Object) bool { return !env.visible(o) })
 }
 
 // objectRow returns the columns of sys.objects for an object.
-func objectRow(h *Header) row {
+func objectRow(h *catalog.Header) row {
 	return row{
 		"name": h.Name, "object_id": int64(h.ObjectID), "principal_id": orNull(h.OwnerID),
 		"schema_id": int64(h.SchemaID),
@@ -155,7 +140,7 @@ func objectRow(h *Header) row {
 }
 
 // childRow returns the columns of sys.objects for a constraint.
-func childRow(parent *Header, c Constraint, created int64) row {
+func childRow(parent *catalog.Header, c catalog.Constraint, created int64) row {
 	h := *parent
 	h.Name, h.ObjectID, h.Kind, h.OwnerID, h.Created, h.Modified = c.Name, c.ObjectID, c.Kind, 0, created, created
 	r := objectRow(&h)
@@ -165,7 +150,7 @@ func childRow(parent *Header, c Constraint, created int64) row {
 
 // rowsOf returns the rows function of a view that extends sys.objects. For every visible object of
 // one Go type it combines the rows of extra with the common columns.
-func rowsOf[T Object](extra func(env *Env, o T) []row) func(context.Context, *Env) ([]row, error) {
+func rowsOf[T catalog.Object](extra func(env *Env, o T) []row) func(context.Context, *Env) ([]row, error) {
 	return func(_ context.Context, env *Env) ([]row, error) {
 		var out []row
 		for _, o := range env.objects() {
@@ -189,24 +174,24 @@ func objects(_ context.Context, env *Env) ([]row, error) {
 	var out []row
 	for _, o := range env.objects() {
 		h := *o.Head()
-		if h.Kind == KindTableType { // listed under a generated name, in schema sys
-			h.Name, h.SchemaID, h.System = TypeTableName(&h), SchemaSys, true
+		if h.Kind == catalog.KindTableType { // listed under a generated name, in schema sys
+			h.Name, h.SchemaID, h.System = catalog.TypeTableName(&h), catalog.SchemaSys, true
 		}
 		out = append(out, objectRow(&h))
 	}
 	for _, t := range env.indexed() {
 		for _, c := range t.Constraints() {
-			out = append(out, childRow(&t.Header, c, t.created(c.ObjectID)))
+			out = append(out, childRow(&t.Header, c, createdAt(t, c.ObjectID)))
 		}
 	}
 	for _, o := range env.objects() {
-		v, ok := o.(*View)
+		v, ok := o.(*catalog.View)
 		if !ok {
 			continue
 		}
-		for _, c := range triggersAs(v) {
-			i := slices.IndexFunc(v.Triggers, func(tr *Trigger) bool { return tr.ObjectID == c.ObjectID })
-			out = append(out, childRow(&v.Header, c, v.Triggers[i].Created))
+		for _, tr := range v.Triggers {
+			c := catalog.Constraint{Table: v.ObjectID, ObjectID: tr.ObjectID, Name: tr.Name, Kind: catalog.KindTrigger}
+			out = append(out, childRow(&v.Header, c, tr.Created))
 		}
 	}
 	return out, nil
@@ -217,15 +202,15 @@ func systemObjects(context.Context, *Env) ([]row, error) {
 	var out []row
 	for _, full := range registry().names {
 		e := registry().entries[full]
-		h := Header{
-			Name: e.name, ObjectID: e.id, Kind: KindView, System: true, Created: epoch, Modified: epoch,
-			SchemaID: SchemaSys,
+		h := catalog.Header{
+			Name: e.name, ObjectID: e.id, Kind: catalog.KindView, System: true, Created: catalog.Epoch, Modified: catalog.Epoch,
+			SchemaID: catalog.SchemaSys,
 		}
 		if !e.inCatalog() {
 			continue
 		}
 		if e.schema != "sys" {
-			h.SchemaID = SchemaInformationSchema
+			h.SchemaID = catalog.SchemaInformationSchema
 		}
 		out = append(out, objectRow(&h))
 	}
@@ -251,8 +236,8 @@ func systemModules(context.Context, *Env) ([]row, error) {
 	return out, nil
 }
 
-// created returns the creation date of a constraint of t.
-func (t *Table) created(id int32) int64 {
+// createdAt returns the creation date of a constraint of t.
+func createdAt(t *catalog.Table, id int32) int64 {
 	for _, ix := range t.Indexes {
 		if ix.Key != nil && ix.Key.ObjectID == id {
 			return ix.Key.Created
@@ -283,7 +268,7 @@ func variant(v types.Value, t types.Type) (types.Value, error) { return types.Va
 func sequences(ctx context.Context, env *Env) ([]row, error) {
 	var out []row
 	for _, o := range env.objects() {
-		s, ok := o.(*Sequence)
+		s, ok := o.(*catalog.Sequence)
 		if !ok {
 			continue
 		}
@@ -291,18 +276,18 @@ func sequences(ctx context.Context, env *Env) ([]row, error) {
 			return nil, err
 		}
 		cur, err := env.Conn.QueryRow(ctx,
-			"SELECT current, used FROM "+env.Database.SQLName()+"."+SequenceTable+" WHERE object_id = ?1",
+			"SELECT current, used FROM "+env.Database.SQLName()+"."+catalog.SequenceTable+" WHERE object_id = ?1",
 			[]types.Value{int64(s.ObjectID)})
 		if err != nil {
 			return nil, err
 		}
 		if cur == nil {
-			cur = []types.Value{StoredSequence(s.Start), int64(0)}
+			cur = []types.Value{catalog.StoredSequence(s.Start), int64(0)}
 		}
 		r := objectRow(&s.Header)
 		for col, n := range map[string]*big.Int{
 			"start_value": s.Start, "increment": s.Increment, "minimum_value": s.Min, "maximum_value": s.Max,
-			"current_value": LoadedSequence(cur[0]),
+			"current_value": catalog.LoadedSequence(cur[0]),
 		} {
 			v, err := s.Value(n)
 			if err != nil {
@@ -341,13 +326,13 @@ func scaled(n int64, t types.Type) types.Value {
 }
 
 // moduleOf returns the module part of an object, or nil.
-func moduleOf(o Object) *Module {
+func moduleOf(o catalog.Object) *catalog.Module {
 	switch o := o.(type) {
-	case *View:
+	case *catalog.View:
 		return &o.Module
-	case *Procedure:
+	case *catalog.Procedure:
 		return &o.Module
-	case *Function:
+	case *catalog.Function:
 		return &o.Module
 	}
 	return nil
@@ -357,7 +342,7 @@ func moduleOf(o Object) *Module {
 func modules(_ context.Context, env *Env) ([]row, error) {
 	var out []row
 	for _, o := range env.objects() {
-		for _, tr := range Triggers(o) {
+		for _, tr := range catalog.Triggers(o) {
 			out = append(out, moduleRow(env, tr.ObjectID, tr.Module(), o))
 		}
 		m := moduleOf(o)
@@ -366,9 +351,9 @@ func modules(_ context.Context, env *Env) ([]row, error) {
 		}
 		r := moduleRow(env, o.Head().ObjectID, m, o)
 		switch o := o.(type) {
-		case *Procedure:
+		case *catalog.Procedure:
 			r["is_recompiled"] = bit(o.Recompile)
-		case *Function:
+		case *catalog.Function:
 			r["null_on_null_input"] = bit(o.ReturnsNullOnNull)
 		}
 		out = append(out, r)
@@ -377,7 +362,7 @@ func modules(_ context.Context, env *Env) ([]row, error) {
 }
 
 // moduleRow returns the row of sys.sql_modules of an object, or of a trigger of o.
-func moduleRow(env *Env, id int32, m *Module, o Object) row {
+func moduleRow(env *Env, id int32, m *catalog.Module, o catalog.Object) row {
 	r := row{
 		"object_id": int64(id), "uses_ansi_nulls": bit(m.AnsiNulls),
 		"uses_quoted_identifier": bit(m.QuotedIdentifier),
@@ -402,7 +387,7 @@ func moduleRow(env *Env, id int32, m *Module, o Object) row {
 // parameters are the rows of sys.parameters. Parameter 0 is the result of a scalar function.
 func parameters(_ context.Context, env *Env) ([]row, error) {
 	var out []row
-	add := func(id int32, n int, p Param) {
+	add := func(id int32, n int, p catalog.Param) {
 		user := p.UserTypeID
 		if user == 0 {
 			user = int(p.Type.UserTypeID())
@@ -421,13 +406,13 @@ func parameters(_ context.Context, env *Env) ([]row, error) {
 	}
 	for _, o := range env.objects() {
 		switch o := o.(type) {
-		case *Procedure:
+		case *catalog.Procedure:
 			for i, p := range o.Params {
 				add(o.ObjectID, i+1, p)
 			}
-		case *Function:
-			if o.Kind == KindScalarFunction {
-				add(o.ObjectID, 0, Param{Type: o.Returns, Output: true})
+		case *catalog.Function:
+			if o.Kind == catalog.KindScalarFunction {
+				add(o.ObjectID, 0, catalog.Param{Type: o.Returns, Output: true})
 			}
 			for i, p := range o.Params {
 				add(o.ObjectID, i+1, p)
@@ -447,14 +432,14 @@ func allTypes(_ context.Context, env *Env) ([]row, error) {
 		name := types.Type{ID: t.ID, Numeric: t.Numeric}.Name()
 		out = append(out, row{
 			"name": name, "system_type_id": int64(t.SystemTypeID()), "user_type_id": int64(t.UserTypeID()),
-			"schema_id":  int64(SchemaSys),
+			"schema_id":  int64(catalog.SchemaSys),
 			"max_length": int64(t.MaxLength()), "precision": int64(t.SysPrecision()), "scale": int64(t.SysScale()),
 			"collation_name": collationOf(env.Database, t), "is_nullable": int64(1),
 		})
 	}
 	out = append(out, row{
 		"name": "sysname", "system_type_id": int64(types.SysName.SystemTypeID()), "user_type_id": int64(256),
-		"schema_id":  int64(SchemaSys),
+		"schema_id":  int64(catalog.SchemaSys),
 		"max_length": int64(256), "collation_name": env.Database.Options.Collation, "is_nullable": int64(0),
 	})
 	for _, a := range env.Database.AliasTypes() {
@@ -467,14 +452,14 @@ func allTypes(_ context.Context, env *Env) ([]row, error) {
 			"is_user_defined": int64(1),
 		})
 	}
-	for _, tt := range pick[*TableType](env.Database) {
+	for _, tt := range catalog.Pick[*catalog.TableType](env.Database) {
 		out = append(out, tableTypeRow(tt))
 	}
 	return out, nil
 }
 
 // collationOf returns the collation_name of a type: that of the database, or NULL.
-func collationOf(d *Database, t types.Type) types.Value {
+func collationOf(d *catalog.Database, t types.Type) types.Value {
 	if t.IsCharacter() {
 		return d.Options.Collation
 	}
@@ -482,7 +467,7 @@ func collationOf(d *Database, t types.Type) types.Value {
 }
 
 // tableTypeRow returns the row of sys.types for a table type.
-func tableTypeRow(tt *TableType) row {
+func tableTypeRow(tt *catalog.TableType) row {
 	return row{
 		"name": tt.Name, "system_type_id": int64(tableSystemType), "user_type_id": int64(tt.UserTypeID),
 		"schema_id":    int64(tt.SchemaID),

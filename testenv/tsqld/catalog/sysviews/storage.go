@@ -1,15 +1,14 @@
-package catalog
+package sysviews
 
 import (
 	"context"
 	"crypto/sha256"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -28,7 +27,7 @@ const fileColumns = "file_id int, file_guid uniqueidentifier?, type tinyint, typ
 
 // primaryDataSpace is the row of sys.data_spaces: the only filegroup.
 var primaryDataSpace = row{
-	"name": "PRIMARY", "data_space_id": int64(DataSpacePrimary), "type": "FG", "type_desc": "ROWS_FILEGROUP",
+	"name": "PRIMARY", "data_space_id": int64(catalog.DataSpacePrimary), "type": "FG", "type_desc": "ROWS_FILEGROUP",
 	"is_default": int64(1), "is_system": int64(0),
 }
 
@@ -56,14 +55,14 @@ func storageSets() []declaration {
 			"mirroring_failover_lsn numeric(25,0)?, mirroring_connection_timeout int?, " +
 			"mirroring_redo_queue int?, mirroring_redo_queue_type nvarchar(60)?, " +
 			"mirroring_end_of_log_lsn numeric(25,0)?, mirroring_replication_lsn numeric(25,0)?",
-			rows: eachDatabase(func(*Database) row { return row{} })},
+			rows: eachDatabase(func(*catalog.Database) row { return row{} })},
 		{name: "sys.database_recovery_status", columns: "database_id int, database_guid uniqueidentifier?, " +
 			"family_guid uniqueidentifier?, last_log_backup_lsn numeric(25,0)?, " +
 			"recovery_fork_guid uniqueidentifier?, first_recovery_fork_guid uniqueidentifier?, " +
 			"fork_point_lsn numeric(25,0)?", rows: databaseRecoveryStatusRows},
 		{name: "sys.database_filestream_options", columns: "database_id int, non_transacted_access tinyint, " +
 			"non_transacted_access_desc nvarchar(60), directory_name nvarchar(255)?",
-			rows: eachDatabase(func(*Database) row { return row{"non_transacted_access_desc": "OFF"} })},
+			rows: eachDatabase(func(*catalog.Database) row { return row{"non_transacted_access_desc": "OFF"} })},
 		{name: "sys.database_query_store_options", columns: "desired_state smallint, " +
 			"desired_state_desc nvarchar(60)?, actual_state smallint, actual_state_desc nvarchar(60)?, " +
 			"readonly_reason int?, current_storage_size_mb bigint?, flush_interval_seconds bigint?, " +
@@ -110,9 +109,9 @@ func masterFilesRows(_ context.Context, env *Env) ([]row, error) {
 // databaseRecoveryStatusRows are the rows of sys.database_recovery_status. A database whose file
 // was replaced, such as by a copy of an earlier day, has another recovery fork.
 func databaseRecoveryStatusRows(ctx context.Context, env *Env) ([]row, error) {
-	return eachDatabase(func(d *Database) row {
-		id := d.guid("database")
-		fork := d.guid("recovery fork " + fileIdentity(env.Path(d.ID)))
+	return eachDatabase(func(d *catalog.Database) row {
+		id := guid(d, "database")
+		fork := guid(d, "recovery fork "+fileIdentity(env.Path(d.ID)))
 		return row{
 			"database_guid": id, "family_guid": id, "recovery_fork_guid": fork, "first_recovery_fork_guid": nil,
 		}
@@ -136,8 +135,8 @@ func databaseQueryStoreOptionsRow(*Env) row {
 // xmlSchemaCollectionsRow is the row of sys.xml_schema_collections.
 func xmlSchemaCollectionsRow(*Env) row {
 	return row{
-		"xml_collection_id": int64(1), "schema_id": int64(SchemaSys), "name": "sys",
-		"create_date": int64(epoch), "modify_date": int64(epoch),
+		"xml_collection_id": int64(1), "schema_id": int64(catalog.SchemaSys), "name": "sys",
+		"create_date": int64(catalog.Epoch), "modify_date": int64(catalog.Epoch),
 	}
 }
 
@@ -162,7 +161,7 @@ func statsColumnsRows(_ context.Context, env *Env) ([]row, error) {
 func triggerEventsRows(_ context.Context, env *Env) ([]row, error) {
 	var out []row
 	for _, o := range env.objects() {
-		for _, tr := range Triggers(o) {
+		for _, tr := range catalog.Triggers(o) {
 			for _, e := range tr.Events {
 				out = append(out,
 					row{
@@ -180,7 +179,7 @@ func triggerEventsRows(_ context.Context, env *Env) ([]row, error) {
 var triggerEvents = map[string]int64{"INSERT": 1, "UPDATE": 2, "DELETE": 3}
 
 // eachDatabase returns the rows function of a system table with one row for each database.
-func eachDatabase(makeRow func(d *Database) row) func(context.Context, *Env) ([]row, error) {
+func eachDatabase(makeRow func(d *catalog.Database) row) func(context.Context, *Env) ([]row, error) {
 	return func(_ context.Context, env *Env) ([]row, error) {
 		var out []row
 		for _, d := range env.Snapshot.Databases() {
@@ -194,50 +193,13 @@ func eachDatabase(makeRow func(d *Database) row) func(context.Context, *Env) ([]
 
 // guid returns an ID of a database for a purpose, in the stored form of a uniqueidentifier. It
 // never changes.
-func (d *Database) guid(purpose string) []byte {
+func guid(d *catalog.Database, purpose string) []byte {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %d", purpose, d.ID, d.Created))
 	return sum[:16]
 }
 
-// pageSize is the page size of SQL Server, the unit of file sizes.
-const pageSize = 8192
-
-// File is a file of a database as shown in sys.database_files.
-type File struct {
-	Name  string
-	Path  string
-	Log   bool
-	Pages int64 // size
-}
-
-// Files returns the two files of a database: the SQLite file with the given path and its
-// write-ahead log.
-func (d *Database) Files(path string) [2]File {
-	name, logName := d.Name, d.Name+"_log"
-	switch d.ID {
-	case DatabaseTemp:
-		name, logName = "tempdev", "templog"
-	case DatabaseMaster:
-		logName = "mastlog"
-	case DatabaseModel:
-		name, logName = "modeldev", "modellog"
-	case DatabaseMSDB:
-		name, logName = "MSDBData", "MSDBLog"
-	}
-	if full, err := filepath.Abs(path); err == nil { // fails only if the working directory does not exist
-		path = full
-	}
-	files := [2]File{{Name: name, Path: path}, {Name: logName, Path: path + "-wal", Log: true}}
-	for i := range files {
-		if info, err := os.Stat(files[i].Path); err == nil { // the log does not exist before the first change
-			files[i].Pages = (info.Size() + pageSize - 1) / pageSize
-		}
-	}
-	return files
-}
-
 // files are the rows of sys.database_files.
-func (env *Env) files(d *Database) []row {
+func (env *Env) files(d *catalog.Database) []row {
 	var out []row
 	for i, f := range d.Files(env.Path(d.ID)) {
 		r := row{
@@ -252,9 +214,6 @@ func (env *Env) files(d *Database) []row {
 	}
 	return out
 }
-
-// ScopedOption begins the keys of [Options.Other] that hold database scoped configurations.
-const ScopedOption = "SCOPED CONFIGURATION "
 
 // scopedConfigurations are the rows of sys.database_scoped_configurations: the values that were
 // set, which have no effect here, and else the defaults of SQL Server 2022. Documentation: "ALTER
@@ -289,7 +248,7 @@ func scopedConfigurations(_ context.Context, env *Env) ([]row, error) {
 		var v types.Value
 		var err error
 		isDefault := true
-		if text, ok := env.Database.Options.Other[ScopedOption+c.name]; ok {
+		if text, ok := env.Database.Options.Other[catalog.ScopedOption+c.name]; ok {
 			was := c.value
 			switch c.value.(type) {
 			case bool:

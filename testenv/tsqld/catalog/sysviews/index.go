@@ -1,9 +1,10 @@
-package catalog
+package sysviews
 
 import (
 	"context"
-	"fmt"
 	"maps"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 )
 
 // indexColumns are the columns of sys.indexes.
@@ -40,7 +41,7 @@ func indexSets() []declaration {
 func indexesRows(_ context.Context, env *Env) ([]row, error) {
 	var out []row
 	for _, t := range env.indexed() {
-		for _, ix := range t.withHeap() {
+		for _, ix := range withHeap(t) {
 			out = append(out, indexRow(t, ix))
 		}
 	}
@@ -78,11 +79,11 @@ func keyConstraintsRows(_ context.Context, env *Env) ([]row, error) {
 			if ix.Key == nil {
 				continue
 			}
-			kind := KindUnique
+			kind := catalog.KindUnique
 			if ix.Key.Primary {
-				kind = KindPrimaryKey
+				kind = catalog.KindPrimaryKey
 			}
-			r := childRow(&t.Header, Constraint{ObjectID: ix.Key.ObjectID, Name: ix.Key.Name, Kind: kind},
+			r := childRow(&t.Header, catalog.Constraint{ObjectID: ix.Key.ObjectID, Name: ix.Key.Name, Kind: kind},
 				ix.Key.Created)
 			r["unique_index_id"] = int64(ix.ID)
 			r["is_system_named"] = bit(ix.Key.System)
@@ -111,36 +112,33 @@ func statsRows(_ context.Context, env *Env) ([]row, error) {
 }
 
 // indexed returns the tables with indexes, including the shapes of table types.
-func (env *Env) indexed() []*Table {
-	var out []*Table
+func (env *Env) indexed() []*catalog.Table {
+	var out []*catalog.Table
 	for _, o := range env.objects() {
 		switch o := o.(type) {
-		case *Table:
+		case *catalog.Table:
 			out = append(out, o)
-		case *TableType:
+		case *catalog.TableType:
 			t := o.Table.Clone()
 			t.Header = o.Header
-			t.Name, t.SchemaID, t.System = TypeTableName(&o.Header), SchemaSys, true
+			t.Name, t.SchemaID, t.System = catalog.TypeTableName(&o.Header), catalog.SchemaSys, true
 			out = append(out, t)
 		}
 	}
 	return out
 }
 
-// TypeTableName returns the generated name of a table type's table in sys.all_objects.
-func TypeTableName(h *Header) string { return fmt.Sprintf("TT_%s_%08X", h.Name, uint32(h.ObjectID)) }
-
-// withHeap returns the table's indexes. A table without a clustered index has the heap (index 0) as
-// the first one.
-func (t *Table) withHeap() []*Index {
+// withHeap returns the indexes of a table. A table without a clustered index has the heap (index 0)
+// as the first one.
+func withHeap(t *catalog.Table) []*catalog.Index {
 	if t.IndexByID(1) != nil {
 		return t.Indexes
 	}
-	return append([]*Index{{ID: 0}}, t.Indexes...)
+	return append([]*catalog.Index{{ID: 0}}, t.Indexes...)
 }
 
 // indexRow is a row of sys.indexes.
-func indexRow(t *Table, ix *Index) row {
+func indexRow(t *catalog.Table, ix *catalog.Index) row {
 	kind, desc := 2, "NONCLUSTERED"
 	switch ix.ID {
 	case 0:
@@ -177,7 +175,7 @@ func partitions(ctx context.Context, env *Env) ([]row, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, ix := range t.withHeap() {
+		for _, ix := range withHeap(t) {
 			id := int64(t.ObjectID)<<16 | int64(ix.ID)
 			out = append(out, row{
 				"partition_id": id, "object_id": int64(t.ObjectID), "index_id": int64(ix.ID),
