@@ -191,6 +191,7 @@ var allowed = map[string][]string{
 	"testenv/tsqld/tds":     {"testenv/tsqld/mserr", "testenv/tsqld/types", "testenv/tsqld/exec", "golang.org/x/text/..."},
 	"testenv/tsqld/builtin": {"testenv/tsqld/mserr", "testenv/tsqld/meter", "testenv/tsqld/types", "testenv/tsqld/builtin/...", "golang.org/x/text/..."},
 	// The rooms below the table of functions. Only convert is below another one.
+	"testenv/tsqld/builtin/timezone":  {"testenv/tsqld/mserr", "testenv/tsqld/types"},
 	"testenv/tsqld/builtin/convert":   {"testenv/tsqld/mserr", "testenv/tsqld/types"},
 	"testenv/tsqld/builtin/aggregate": {"testenv/tsqld/mserr", "testenv/tsqld/types", "testenv/tsqld/builtin/convert"},
 	"testenv/tsqld/builtin/format":    {"testenv/tsqld/mserr", "testenv/tsqld/meter", "testenv/tsqld/types", "golang.org/x/text/..."},

@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin/convert"
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin/timezone"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -373,7 +374,7 @@ func zoneResult(args []types.Type, _ []types.Value) (types.Type, error) {
 	if t.IsString() { // a literal counts as datetime2(7)
 		t = types.DateTime2Type
 	}
-	return types.AtTimeZoneType(t)
+	return timezone.Type(t)
 }
 
 func evalZone(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
@@ -388,5 +389,5 @@ func evalZone(env Env, ts []types.Type, _ types.Type, args []types.Value) (types
 		}
 		t = types.DateTime2Type
 	}
-	return types.AtTimeZone(v, t, name)
+	return timezone.At(v, t, name)
 }

@@ -1,4 +1,4 @@
-package types
+package timezone
 
 import (
 	_ "embed"
@@ -8,6 +8,7 @@ import (
 	_ "time/tzdata" // AT TIME ZONE must not depend on the machine
 
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
 // windowsZones maps Windows names of time zones, in lower case, to IANA names (Unicode CLDR,
@@ -52,25 +53,24 @@ func zone(name string) (*time.Location, error) {
 	return loc, nil
 }
 
-// AtTimeZoneType returns the type of "t AT TIME ZONE ..."; error 8116 for types without date and
-// time.
-func AtTimeZoneType(t Type) (Type, error) {
+// Type returns the type of "t AT TIME ZONE ..."; error 8116 for types without date and time.
+func Type(t types.Type) (types.Type, error) {
 	switch t.ID {
-	case DateTimeOffset, DateTime2:
-		return Type{ID: DateTimeOffset, Scale: t.Scale}, nil
-	case DateTime:
-		return Type{ID: DateTimeOffset, Scale: 3}, nil
-	case SmallDateTime:
-		return Type{ID: DateTimeOffset, Scale: 0}, nil
+	case types.DateTimeOffset, types.DateTime2:
+		return types.Type{ID: types.DateTimeOffset, Scale: t.Scale}, nil
+	case types.DateTime:
+		return types.Type{ID: types.DateTimeOffset, Scale: 3}, nil
+	case types.SmallDateTime:
+		return types.Type{ID: types.DateTimeOffset, Scale: 0}, nil
 	}
-	return Type{}, mserr.InvalidArgumentType(t.Name(), 1, "AT TIME ZONE")
+	return types.Type{}, mserr.InvalidArgumentType(t.Name(), 1, "AT TIME ZONE")
 }
 
-// AtTimeZone computes "v AT TIME ZONE name", with the type [AtTimeZoneType]. A datetimeoffset is
-// converted to the zone; another value gets the zone's offset at its local time. A local time that
-// the zone skips is moved forward by the length of the gap. For a repeated local time the first
-// occurrence counts ("AT TIME ZONE (Transact-SQL)").
-func AtTimeZone(v Value, t Type, name string) (Value, error) {
+// At computes "v AT TIME ZONE name", with the type [Type]. A datetimeoffset is converted to the
+// zone; another value gets the zone's offset at its local time. A local time that the zone skips is
+// moved forward by the length of the gap. For a repeated local time the first occurrence counts
+// ("AT TIME ZONE (Transact-SQL)").
+func At(v types.Value, t types.Type, name string) (types.Value, error) {
 	loc, err := zone(name)
 	if err != nil {
 		return nil, err
@@ -80,9 +80,9 @@ func AtTimeZone(v Value, t Type, name string) (Value, error) {
 	case nil:
 		return nil, nil
 	case []byte:
-		utc, _ = SplitOffset(v)
+		utc, _ = types.SplitOffset(v)
 	case int64:
-		local := TimeOf(v)
+		local := types.TimeOf(v)
 		guess := time.Date(local.Year(), local.Month(), local.Day(), local.Hour(), local.Minute(), local.Second(), local.Nanosecond(), loc)
 		// The offset before a change is that of some hours earlier. It is right for repeated times
 		// (their first occurrence) and for skipped ones (moved forward).
@@ -90,10 +90,10 @@ func AtTimeZone(v Value, t Type, name string) (Value, error) {
 		if early := local.Add(-time.Duration(before) * time.Second); isRepeatedOrSkipped(early, local, guess, loc) {
 			guess = early.In(loc)
 		}
-		utc = TicksOf(guess.UTC())
+		utc = types.TicksOf(guess.UTC())
 	}
-	_, seconds := TimeOf(utc).In(loc).Zone()
-	return MakeOffset(utc, seconds/60), nil
+	_, seconds := types.TimeOf(utc).In(loc).Zone()
+	return types.MakeOffset(utc, seconds/60), nil
 }
 
 // isRepeatedOrSkipped reports whether the local time is repeated (early, its instant by the offset
