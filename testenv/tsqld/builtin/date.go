@@ -20,9 +20,9 @@ var dateFuncs = []*Func{
 	clock("SYSDATETIME", types.DateTime2Type, true),
 	clock("SYSUTCDATETIME", types.DateTime2Type, false),
 	{Name: "SYSDATETIMEOFFSET", Volatility: Statement, Result: fixed(types.DateTimeOffsetType),
-		Eval: func(env Env, _ []types.Type, _ types.Type, _ []types.Value) (types.Value, error) {
-			return types.MakeOffset(env.Now(), env.LocalOffset()), nil
-		}},
+		Eval: given(ofClock, func(c Clock, _ []types.Type, _ types.Type, _ []types.Value) (types.Value, error) {
+			return types.MakeOffset(c.Now(), c.LocalOffset()), nil
+		})},
 	{Name: "DATEADD", MinArgs: 3, MaxArgs: 3, DatePart: true, NullResult: true, Result: dateAddResult, Eval: evalDateAdd},
 	{Name: "DATEDIFF", MinArgs: 3, MaxArgs: 3, DatePart: true, NullResult: true, Result: dateDiffResult(types.IntType, "datediff"), Eval: evalDateDiff},
 	{Name: "DATEDIFF_BIG", MinArgs: 3, MaxArgs: 3, DatePart: true, NullResult: true, Result: dateDiffResult(types.BigIntType, "datediff_big"), Eval: evalDateDiff},
@@ -53,14 +53,14 @@ func NeedsDateFirst(f *Func, keyword string) bool {
 // clock makes a function that returns the statement's time.
 func clock(name string, result types.Type, local bool) *Func {
 	return &Func{Name: name, Volatility: Statement, Result: fixed(result),
-		Eval: func(env Env, _ []types.Type, result types.Type, _ []types.Value) (types.Value, error) {
-			ticks := env.Now()
+		Eval: given(ofClock, func(c Clock, _ []types.Type, result types.Type, _ []types.Value) (types.Value, error) {
+			ticks := c.Now()
 			if local {
-				ticks += int64(env.LocalOffset()) * types.TicksPerMinute
+				ticks += int64(c.LocalOffset()) * types.TicksPerMinute
 			}
 			v, _ := types.FitTemporal(ticks, result)
 			return v, nil
-		}}
+		})}
 }
 
 // constPart checks the keyword at compile time.

@@ -224,7 +224,17 @@ func collating(f *Func) *Func {
 	return f
 }
 
-// session makes a function of the session's state that handles NULL itself.
-func session(name string, minArgs, maxArgs int, result types.Type, eval evalFunc) *Func {
-	return &Func{Name: name, MinArgs: minArgs, MaxArgs: maxArgs, Volatility: Session, Result: fixed(result), Eval: eval}
+// partEval is evalFunc for a function that gets a part of the session only.
+type partEval[P any] = func(part P, argTypes []types.Type, result types.Type, args []types.Value) (types.Value, error)
+
+// given makes an evalFunc of a function that gets a part of the session only.
+func given[P any](part func(Env) P, eval partEval[P]) evalFunc {
+	return func(env Env, argTypes []types.Type, result types.Type, args []types.Value) (types.Value, error) {
+		return eval(part(env), argTypes, result, args)
+	}
+}
+
+// session makes a function of a part of the session that handles NULL itself.
+func session[P any](part func(Env) P, name string, minArgs, maxArgs int, result types.Type, eval partEval[P]) *Func {
+	return &Func{Name: name, MinArgs: minArgs, MaxArgs: maxArgs, Volatility: Session, Result: fixed(result), Eval: given(part, eval)}
 }

@@ -33,7 +33,7 @@ var mathFuncs = []*Func{
 	pure("ATN2", 2, 2, fixed(types.FloatType), evalAtn2),
 	pure("DEGREES", 1, 1, angleResult("degrees"), scaled(180/math.Pi)),
 	pure("RADIANS", 1, 1, angleResult("radians"), scaled(math.Pi/180)),
-	{Name: "RAND", MaxArgs: 1, Volatility: Place, Result: fixed(types.FloatType), Eval: evalRand},
+	{Name: "RAND", MaxArgs: 1, Volatility: Place, Result: fixed(types.FloatType), Eval: given(ofClock, evalRand)},
 }
 
 // numberType returns the type in which functions that keep their argument's type compute: int for
@@ -377,14 +377,14 @@ func scaled(factor float64) evalFunc {
 }
 
 // evalRand returns a number from the session's generator; a seed restarts the generator.
-func evalRand(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalRand(clock Clock, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	if len(args) == 0 || args[0] == nil {
-		return env.Random(nil), nil
+		return clock.Random(nil), nil
 	}
 	n, err := convert.Integer(args[0], ts[0])
 	if err != nil {
 		return nil, err
 	}
 	seed := int64(n)
-	return env.Random(&seed), nil
+	return clock.Random(&seed), nil
 }
