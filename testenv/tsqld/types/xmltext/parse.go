@@ -1,4 +1,4 @@
-package types
+package xmltext
 
 import (
 	"encoding/xml"
@@ -11,20 +11,11 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 )
 
-// xmlKeepSpace is the style of CONVERT that keeps white space between elements.
-const xmlKeepSpace = 1
+// keepSpace is the style of CONVERT that keeps white space between elements.
+const keepSpace = 1
 
-// xmlNamespace is the namespace of the prefix xml ("Namespaces in XML").
-const xmlNamespace = "http://www.w3.org/XML/1998/namespace"
-
-// ParseXML returns the stored form of an xml value. The form omits what the xml type does not
-// preserve ("Create instances of XML data"): the declaration, the kind of quotation marks, and
-// white space between elements unless style is 1 or xml:space is preserve. CDATA becomes text, and
-// an element without content becomes one tag. Fragments are allowed. encoding is the encoding of
-// the input: "utf-16", or "" if a declaration may name any extension of ASCII.
-func ParseXML(s, encoding string, style int) (string, error) {
-	return parseXML(s, encoding, style, nil)
-}
+// namespace is the namespace of the prefix xml ("Namespaces in XML").
+const namespace = "http://www.w3.org/XML/1998/namespace"
 
 // checkedReader calls check before each piece.
 type checkedReader struct {
@@ -40,12 +31,21 @@ func (r checkedReader) Read(b []byte) (int, error) {
 	return r.r.Read(b)
 }
 
-// maxXMLDepth is the maximum nesting of elements ("XML Data Type and Columns", limitations of the
+// maxDepth is the maximum nesting of elements ("XML Data Type and Columns", limitations of the
 // xml data type).
-const maxXMLDepth = 128
+const maxDepth = 128
 
-// parseXML is ParseXML with a function that may end it; nil for none.
-func parseXML(s, encoding string, style int, check func() error) (string, error) {
+// Parse returns the stored form of an xml value. The form omits what the xml type does not preserve
+// ("Create instances of XML data"): the declaration, the kind of quotation marks, and white space
+// between elements unless style is 1 or xml:space is preserve. CDATA becomes text, and an element
+// without content becomes one tag. Fragments are allowed.
+//
+// encoding is the encoding of the input: "utf-16", or "" if a declaration may name any extension of
+// ASCII. style is that of CONVERT, -1 for CAST. Parse calls check, which may be nil, before each
+// piece of the text.
+//
+// Errors: 6335, 6359, those of [mserr.XMLParse], and that of check.
+func Parse(s, encoding string, style int, check func() error) (string, error) {
 	s = strings.TrimPrefix(s, "\uFEFF")
 	if strings.TrimSpace(s) == "" {
 		return "", nil
@@ -54,7 +54,7 @@ func parseXML(s, encoding string, style int, check func() error) (string, error)
 	if check != nil {
 		r = checkedReader{r, check}
 	}
-	p := xmlWriter{src: s, d: xml.NewDecoder(r), style: style, encoding: encoding, check: check}
+	p := writer{src: s, d: xml.NewDecoder(r), style: style, encoding: encoding, check: check}
 	p.d.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil } // the text has been decoded to UTF-8
 	for {
 		from := p.d.InputOffset()
@@ -71,8 +71,8 @@ func parseXML(s, encoding string, style int, check func() error) (string, error)
 	}
 }
 
-// xmlWriter writes the stored form of a document during its parsing.
-type xmlWriter struct {
+// writer writes the stored form of a document during its parsing.
+type writer struct {
 	src      string
 	d        *xml.Decoder
 	style    int
@@ -84,7 +84,7 @@ type xmlWriter struct {
 }
 
 // token writes a token; raw is its text.
-func (p *xmlWriter) token(t xml.Token, raw string) error {
+func (p *writer) token(t xml.Token, raw string) error {
 	if _, end := t.(xml.EndElement); !end && p.open && !p.dropped(t, raw) {
 		p.out.WriteByte('>')
 		p.open = false
@@ -106,13 +106,13 @@ func (p *xmlWriter) token(t xml.Token, raw string) error {
 	case xml.StartElement:
 		keep := p.preserves()
 		for _, a := range t.Attr {
-			if a.Name.Space == xmlNamespace && a.Name.Local == "space" {
+			if a.Name.Space == namespace && a.Name.Local == "space" {
 				keep = a.Value == "preserve"
 			}
 		}
-		if p.keep = append(p.keep, keep); len(p.keep) > maxXMLDepth {
+		if p.keep = append(p.keep, keep); len(p.keep) > maxDepth {
 			return mserr.New(6335, 16, "XML datatype instance has too many levels of nested nodes. "+
-				"Maximum allowed depth is %d levels.", maxXMLDepth)
+				"Maximum allowed depth is %d levels.", maxDepth)
 		}
 		p.open = true
 		return p.startTag(raw)
@@ -133,18 +133,18 @@ func (p *xmlWriter) token(t xml.Token, raw string) error {
 }
 
 // preserves reports whether white space is significant here.
-func (p *xmlWriter) preserves() bool { return len(p.keep) > 0 && p.keep[len(p.keep)-1] }
+func (p *writer) preserves() bool { return len(p.keep) > 0 && p.keep[len(p.keep)-1] }
 
 // dropped reports whether a token has no stored form: white space between elements, declarations.
-func (p *xmlWriter) dropped(t xml.Token, raw string) bool {
+func (p *writer) dropped(t xml.Token, raw string) bool {
 	if _, ok := t.(xml.CharData); !ok {
 		return false
 	}
-	return p.style != xmlKeepSpace && p.style != xmlKeepSpace|2 && !p.preserves() && strings.Trim(raw, " \t\r\n") == ""
+	return p.style != keepSpace && p.style != keepSpace|2 && !p.preserves() && strings.Trim(raw, " \t\r\n") == ""
 }
 
 // declaration checks <?xml ...?>, which is not stored.
-func (p *xmlWriter) declaration(inst string) error {
+func (p *writer) declaration(inst string) error {
 	if p.out.Len() > 0 {
 		return p.at(mserr.XMLDeclaration)
 	}
@@ -161,12 +161,12 @@ func (p *xmlWriter) declaration(inst string) error {
 	return nil
 }
 
-// xmlPiece is the size in bytes of the pieces of a start tag, before each of which its writer may
+// piece is the size in bytes of the pieces of a start tag, before each of which its writer may
 // be ended: as large as those that the decoder reads.
-const xmlPiece = 4096
+const piece = 4096
 
 // startTag writes a start tag up to its ">".
-func (p *xmlWriter) startTag(raw string) error {
+func (p *writer) startTag(raw string) error {
 	raw = strings.TrimSuffix(strings.TrimSuffix(raw[1:], ">"), "/")
 	name := strings.IndexAny(raw, " \t\r\n")
 	if name < 0 {
@@ -175,7 +175,7 @@ func (p *xmlWriter) startTag(raw string) error {
 	p.out.WriteString("<" + raw[:name])
 	checked := p.out.Len()
 	for rest := raw[name:]; ; {
-		if p.check != nil && p.out.Len()-checked >= xmlPiece {
+		if p.check != nil && p.out.Len()-checked >= piece {
 			checked = p.out.Len()
 			if err := p.check(); err != nil {
 				return err
@@ -190,36 +190,36 @@ func (p *xmlWriter) startTag(raw string) error {
 		if value[0] == '\'' {
 			text = strings.ReplaceAll(text, `"`, "&quot;")
 		}
-		p.out.WriteString(" " + strings.TrimSpace(before) + `="` + xmlAttribute.Replace(text) + `"`)
+		p.out.WriteString(" " + strings.TrimSpace(before) + `="` + attribute.Replace(text) + `"`)
 		rest = after
 	}
 }
 
 // text writes character data. White space from character references is significant.
-func (p *xmlWriter) text(s, raw string) {
+func (p *writer) text(s, raw string) {
 	blank := strings.Trim(s, " \t\r\n") == "" && s != ""
 	if blank && strings.Trim(raw, " \t\r\n") != "" && !p.preserves() {
 		fmt.Fprintf(&p.out, "&#x%02X;", s[0])
 		s = s[1:]
 	}
-	p.out.WriteString(xmlText.Replace(s))
+	p.out.WriteString(content.Replace(s))
 }
 
-// xmlAttribute changes the text of an attribute into its stored form.
-var xmlAttribute = strings.NewReplacer("&apos;", "'", ">", "&gt;")
+// attribute changes the text of an attribute into its stored form.
+var attribute = strings.NewReplacer("&apos;", "'", ">", "&gt;")
 
-// xmlText writes a text as the content of an element.
-var xmlText = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\r", "&#x0D;")
+// content writes a text as the content of an element.
+var content = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\r", "&#x0D;")
 
 // at returns an error at the last position.
-func (p *xmlWriter) at(problem string) error {
+func (p *writer) at(problem string) error {
 	before := p.src[:p.d.InputOffset()]
 	line := 1 + strings.Count(before, "\n")
 	return mserr.XMLParse(line, utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]), problem)
 }
 
 // problem translates an error of the decoder.
-func (p *xmlWriter) problem(err error) error {
+func (p *writer) problem(err error) error {
 	line, column := p.d.InputPos()
 	problem := mserr.XMLIllegal
 	switch text := err.Error(); {

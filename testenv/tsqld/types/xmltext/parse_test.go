@@ -1,4 +1,4 @@
-package types
+package xmltext
 
 import (
 	"errors"
@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzParseXML checks that ParseXML reads its own output unchanged, and never panics.
-func FuzzParseXML(f *testing.F) {
+// FuzzParse checks that Parse reads its own output unchanged, and never panics.
+func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		"", "x", "<a/>", "<a ></a >", `<a b='"' c="'"/>`, `<?xml version="1.0"?><a>&#13;<b> </b></a>`,
 		"<a>&#x20; </a>", "<![CDATA[<>&]]>", "<!DOCTYPE a><a/>",
@@ -18,11 +18,11 @@ func FuzzParseXML(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		once, err := ParseXML(s, "utf-16", NoStyle)
+		once, err := Parse(s, "utf-16", -1, nil)
 		if err != nil {
 			return
 		}
-		twice, err := ParseXML(once, "utf-16", NoStyle)
+		twice, err := Parse(once, "utf-16", -1, nil)
 		require.NoError(t, err, "%q", once)
 		require.Equal(t, once, twice)
 	})
@@ -31,15 +31,15 @@ func FuzzParseXML(f *testing.F) {
 // The writing of a long start tag can be ended, as its reading can.
 func TestLongStartTagAsksForItsEnd(t *testing.T) {
 	t.Parallel()
-	text := "<a" + strings.Repeat(` b='"'`, 40*xmlPiece/6) + "/>"
+	text := "<a" + strings.Repeat(` b='"'`, 40*piece/6) + "/>"
 	checks := 0
-	out, err := parseXML(text, "", 0, func() error { checks++; return nil })
+	out, err := Parse(text, "", 0, func() error { checks++; return nil })
 	require.NoError(t, err)
 	require.Equal(t, strings.ReplaceAll(text, `'"'`, `"&quot;"`), out)
 	require.Greater(t, checks, 70, "40 pieces are read, and more are written")
 	end := errors.New("end")
 	left := 60
-	_, err = parseXML(text, "", 0, func() error {
+	_, err = Parse(text, "", 0, func() error {
 		if left--; left == 0 {
 			return end
 		}
