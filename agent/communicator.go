@@ -33,12 +33,12 @@ type communicator struct {
 }
 
 func newCommunicator(
-	store *controldb.Store, termID controldb.TermID, termCtx context.Context, s *share, cfg Config, log *zap.Logger,
+	store *controldb.Store, termID controldb.TermID, termCtx context.Context, s *share, others *crowd, cfg Config, log *zap.Logger,
 ) *communicator {
 	registry, queue := newRegistry(termCtx), newQueue(cfg, s)
 	log = log.With(zap.String(keyService, "communicator"))
 	return &communicator{
-		registry: registry, queue: queue, outbox: newOutbox(store, termID, termCtx, queue, registry, cfg, log),
+		registry: registry, queue: queue, outbox: newOutbox(store, termID, termCtx, queue, registry, others, cfg, log),
 	}
 }
 

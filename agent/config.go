@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/jobagent/jobagent/agent/pacing"
 	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/controldb"
 )
@@ -48,7 +49,8 @@ type Config struct {
 	Lease time.Duration
 	// PollActive is the time between passes while tasks are claimed, canceled or delivered, unless
 	// a pass is requested earlier. An outcome waits as long for others of its batch. While no task
-	// is held, passes follow each other twice as fast for two seconds. Default 50 ms.
+	// is held, passes follow each other twice as fast for two seconds. With more than ten agents,
+	// all of these times are longer in proportion, up to PollIdle. Default 50 ms.
 	PollActive time.Duration
 	// PollIdle is the time between passes of an idle agent. A new run and a stop request wait for
 	// at most this time. New schedules, and drift under load, are polled at three times the
@@ -72,9 +74,10 @@ type Config struct {
 	Metrics *metrics.Agent
 }
 
-// slowPollInterval is how often state that changes rarely is polled: new schedules, and drift under
-// load.
-func (c Config) slowPollInterval() time.Duration { return 3 * c.PollIdle }
+// polls returns the intervals that decide when the agent calls the control database.
+func (c Config) polls() pacing.Polls {
+	return pacing.Polls{Active: c.PollActive, Idle: c.PollIdle, Lease: c.Lease}
+}
 
 // claimTimeout is how long workers may take no task before the queued ones are returned.
 func (c Config) claimTimeout() time.Duration { return 10 * c.PollIdle }

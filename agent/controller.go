@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/agent/internal/backoff"
+	"github.com/jobagent/jobagent/agent/pacing"
 	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets"
@@ -40,12 +41,6 @@ type controller struct {
 	comparedAt time.Time // when the digests were last compared
 	mismatches int       // comparisons in a row that found a difference
 }
-
-// activeTime is how long passes follow each other at the active poll interval after the last
-// activity (a claim, a cancel signal or a delivery), because people and programs often start
-// several runs one after the other. While a long script runs and nothing else happens, the idle
-// poll interval applies; a stop request and a new run then wait for at most one of it.
-const activeTime = 2 * time.Second
 
 // driftPasses is how many comparisons in a row must differ before the difference counts as drift.
 const driftPasses = 2
@@ -99,7 +94,7 @@ func (c *controller) run(ctx context.Context, ready func()) error {
 func (c *controller) runOnce(ctx context.Context) (time.Duration, error) {
 	// Under load a delivery overlaps every pass, so that none could be compared. Therefore delivery
 	// is paused for one pass from time to time.
-	if time.Since(c.comparedAt) >= c.cfg.slowPollInterval() {
+	if time.Since(c.comparedAt) >= c.cfg.polls().Slow() {
 		waiting, cancel := context.WithTimeout(ctx, c.cfg.PollIdle)
 		defer cancel()
 		if resume, err := c.comm.outbox.pause(waiting); err == nil {
@@ -162,26 +157,12 @@ func (c *controller) pass(ctx context.Context, undisturbed func() bool) (time.Du
 	if len(res.Tasks) > 0 || len(res.Cancels) > 0 || deliveries != c.deliveries {
 		c.activeAt, c.deliveries = time.Now(), deliveries
 	}
-	switch {
-	case full && c.comm.low():
-		return 0, nil // there may be more
-	case res.More():
-		return 0, nil
-	case c.activeAt.IsZero() || time.Since(c.activeAt) >= activeTime:
-	case c.comm.registry.count() == 0:
-		return c.cfg.PollActive / 2, nil
-	default:
-		return c.cfg.PollActive, nil
-	}
-	idle := c.cfg.PollIdle
-	if c.comm.registry.count() == 0 { // else a stop request waits for this agent
-		idle = c.crowd.interval(idle, c.cfg.Lease/3)
-	}
-	idle = backoff.Jittered(idle)
-	if !res.NextWake.IsZero() {
-		idle = min(idle, max(c.cfg.PollActive, res.NextWake.Sub(res.Now)))
-	}
-	return idle, nil
+	return c.cfg.polls().AfterPass(pacing.Passed{
+		Full: full, Low: c.comm.low(), More: res.More(),
+		Active: !c.activeAt.IsZero(), SinceActive: time.Since(c.activeAt),
+		Held: c.comm.registry.count(), Agents: c.crowd.size(),
+		Wakes: !res.NextWake.IsZero(), WakesIn: res.NextWake.Sub(res.Now),
+	}, backoff.Jittered), nil
 }
 
 // cancel cancels the tasks of stopped runs. A signal is repeated until its task ends, so cancel

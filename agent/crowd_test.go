@@ -82,3 +82,29 @@ func TestCrowdOfIdleAgents(t *testing.T) {
 		}
 	})
 }
+
+// Many agents with running scripts make about as many passes by time as ten do.
+func TestCrowdOfBusyAgents(t *testing.T) {
+	testenv.Long(t)
+	synctest.Test(t, func(t *testing.T) {
+		const agents, each = 20, 2
+		c := &calls{byName: map[string]int{}}
+		f := newFixture(t, testenv.Embedded(t, testenv.Options{Fault: c.count}), agents*each)
+		f.AddJob(t, "job", []string{"WAITFOR DELAY '00:00:05';"})
+		for range agents {
+			f.startAgent(t, agent.Config{MaxConcurrentTargets: each})
+		}
+		time.Sleep(20 * time.Second) // virtual time: all have renewed their terms
+		id := f.Start(t, "job")
+		time.Sleep(time.Second)
+		synctest.Wait()
+		c.take()
+		const span = 1500 * time.Millisecond // within two seconds of the claims
+		time.Sleep(span)
+		synctest.Wait()
+		ofTen := int(10 * span / (50 * time.Millisecond))
+		require.InDelta(t, ofTen, c.take()["jobs_internal.controller_pass"], float64(ofTen/3), "passes")
+		rows := f.ended(t, id, time.Minute)
+		require.Equal(t, jobs.Succeeded, rows[0].Lifecycle)
+	})
+}

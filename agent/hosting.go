@@ -187,7 +187,7 @@ func (h *Hosting) runCore(ctx context.Context) error {
 	})
 	share := h.cfg.Budget.join()
 	defer share.leave()
-	comm := newCommunicator(h.store, term.ID, termCtx, share, h.cfg, log)
+	comm := newCommunicator(h.store, term.ID, termCtx, share, others, h.cfg, log)
 	cleaner := newCleaner(h.store, log)
 	host := newTaskHost(h.store, term.ID, comm, gate, h.tools, h.cfg, h.skipGrace, log)
 	asker := newQuestions(h.store, term.ID, termCtx, h.tools, log)

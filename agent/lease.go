@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/agent/internal/backoff"
+	"github.com/jobagent/jobagent/agent/pacing"
 	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/controldb"
 )
@@ -79,7 +80,7 @@ func (l *lease) run(ctx context.Context, ready func()) error {
 	timer := time.AfterFunc(time.Until(l.trust.end()), func() { l.cancelTerm(ErrTermLost) })
 	defer timer.Stop()
 	retry := backoff.Exponential{Min: 100 * time.Millisecond, Max: l.term.TTL / 6}
-	delay := backoff.Jittered(l.term.TTL / 3)
+	delay := backoff.Jittered(pacing.Polls{Lease: l.term.TTL}.Renewal())
 	for sleep(ctx, min(delay, time.Until(l.trust.end())), nil) {
 		started := time.Now()
 		if !started.Before(l.trust.end()) {
@@ -95,7 +96,7 @@ func (l *lease) run(ctx context.Context, ready func()) error {
 			}
 			l.metrics.TermRenewed(left)
 			retry.Reset()
-			delay = backoff.Jittered(l.term.TTL / 3)
+			delay = backoff.Jittered(pacing.Polls{Lease: l.term.TTL}.Renewal())
 		case errors.Is(err, controldb.ErrTermEnded):
 			l.cancelTerm(ErrTermLost)
 			return ErrTermLost

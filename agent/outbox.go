@@ -10,13 +10,10 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/agent/internal/backoff"
+	"github.com/jobagent/jobagent/agent/pacing"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets"
 )
-
-// outcomesPerCall bounds one call of complete_tasks. A batch of this size is some 100 kB of JSON,
-// and more if scripts print much.
-const outcomesPerCall = 1000
 
 // report is the result of a task: the outcome of an attempt, or the answer to a resolution.
 type report struct {
@@ -50,6 +47,7 @@ type outbox struct {
 	termCtx  context.Context
 	queue    *queue
 	registry *registry
+	crowd    *crowd
 	cfg      Config
 	log      *zap.Logger
 
@@ -67,10 +65,10 @@ type outbox struct {
 
 func newOutbox(
 	store *controldb.Store, termID controldb.TermID, termCtx context.Context,
-	queue *queue, registry *registry, cfg Config, log *zap.Logger,
+	queue *queue, registry *registry, others *crowd, cfg Config, log *zap.Logger,
 ) *outbox {
 	return &outbox{
-		store: store, termID: termID, termCtx: termCtx, queue: queue, registry: registry, cfg: cfg, log: log,
+		store: store, termID: termID, termCtx: termCtx, queue: queue, registry: registry, crowd: others, cfg: cfg, log: log,
 		ready:      make(chan struct{}, 1),
 		delivering: make(chan struct{}, 1),
 	}
@@ -159,10 +157,10 @@ func (o *outbox) run(ctx context.Context) error {
 }
 
 // gather waits for more reports, so that one call delivers many: until most workers have reported,
-// the queue needs tasks or no task is left, but at most for the active poll interval. It returns
-// false when ctx is done.
+// the queue needs tasks or no task is left, but at most for the active poll interval, or longer in
+// a crowd. It returns false when ctx is done.
 func (o *outbox) gather(ctx context.Context) bool {
-	limit := time.NewTimer(o.cfg.PollActive)
+	limit := time.NewTimer(o.cfg.polls().Gather(o.crowd.size()))
 	defer limit.Stop()
 	for !o.gathered() {
 		select {
@@ -184,7 +182,7 @@ func (o *outbox) gathered() bool {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return len(o.waiting) >= max(1, o.cfg.MaxConcurrentTargets*3/4) ||
+	return pacing.Enough(len(o.waiting), o.cfg.MaxConcurrentTargets) ||
 		slices.ContainsFunc(o.waiting, func(r report) bool { return r.resolution != nil })
 }
 
@@ -257,7 +255,7 @@ func (o *outbox) deliver(ctx context.Context) (more bool, err error) {
 func (o *outbox) begin() []report {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	batch := o.waiting[:min(len(o.waiting), outcomesPerCall)]
+	batch := o.waiting[:min(len(o.waiting), pacing.OutcomesPerCall)]
 	if len(batch) > 0 {
 		o.deliveries++
 		o.unanswered = true

@@ -18,7 +18,7 @@ func TestOutboxReturnsWhyItsTermEnded(t *testing.T) {
 	cfg, err := Config{MaxConcurrentTargets: 1}.withDefaults()
 	require.NoError(t, err)
 	registry, queue := newRegistry(termCtx), newQueue(cfg, nil)
-	o := newOutbox(nil, controldb.TermID{}, termCtx, queue, registry, cfg, zap.NewNop())
+	o := newOutbox(nil, controldb.TermID{}, termCtx, queue, registry, &crowd{}, cfg, zap.NewNop())
 	resume, err := o.pause(t.Context()) // the delivery waits until the term ends
 	require.NoError(t, err)
 	defer resume()

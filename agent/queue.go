@@ -3,6 +3,8 @@ package agent
 import (
 	"sync"
 	"time"
+
+	"github.com/jobagent/jobagent/agent/pacing"
 )
 
 // queue holds the claimed tasks that no worker has taken yet. It counts tasks and workers, and from
@@ -22,12 +24,12 @@ type queue struct {
 	wake chan struct{}
 
 	mu            sync.Mutex
-	queued        int       // tasks in the channel, or about to be sent
-	running       int       // tasks that workers carry out
-	pace          pace      // of the workers
-	takenAt       time.Time // when a worker last took a task, or the first task was queued
-	backlog       bool      // the last pass that could claim got all that it asked for: there may be more
-	passRequested bool      // requestPass was called since the last answer to a pass
+	queued        int         // tasks in the channel, or about to be sent
+	running       int         // tasks that workers carry out
+	pace          pacing.Pace // of the workers
+	takenAt       time.Time   // when a worker last took a task, or the first task was queued
+	backlog       bool        // the last pass that could claim got all that it asked for: there may be more
+	passRequested bool        // requestPass was called since the last answer to a pass
 }
 
 // load is the state of the registry and the outbox that limits claims.
@@ -67,24 +69,23 @@ func (q *queue) unanswered(reserved int) { q.share.settle(reserved, 0) }
 // freeLocked returns how many tasks could be reserved now. q.mu must be held.
 func (q *queue) freeLocked(l load) int { return q.share.available(q.wantedLocked(l)) }
 
-// wantedLocked is freeLocked without regard to the share. A term holds at most two tasks per
-// worker; controller_pass has the same limit.
+// wantedLocked is freeLocked without regard to the share.
 func (q *queue) wantedLocked(l load) int {
-	if l.outboxFull {
-		return 0
-	}
-	workers := q.cfg.MaxConcurrentTargets
-	return max(0, min(workers+q.prefetchLocked()-q.queued-q.running, 2*workers-l.held))
+	c := q.claimsLocked()
+	c.Held, c.OutboxFull = l.held, l.outboxFull
+	return c.Wanted()
 }
 
-// prefetchLocked returns how many tasks may be queued beyond the idle workers: as many as the
-// workers are about to finish at their pace, and none while long scripts keep all workers busy. A
-// queued task uses up its time limit, and another agent may have an idle worker for it. q.mu must
-// be held.
-func (q *queue) prefetchLocked() int { return min(q.cfg.Prefetch, q.pace.ahead(time.Now())) }
+// claimsLocked returns what the queue knows of what decides on claims. q.mu must be held.
+func (q *queue) claimsLocked() pacing.Claims {
+	return pacing.Claims{
+		Workers: q.cfg.MaxConcurrentTargets, Prefetch: q.cfg.Prefetch, Ahead: q.pace.Ahead(time.Now()),
+		Queued: q.queued, Running: q.running,
+	}
+}
 
 // lowLocked reports whether the queue is nearly empty. q.mu must be held.
-func (q *queue) lowLocked() bool { return q.queued <= q.prefetchLocked()/4 }
+func (q *queue) lowLocked() bool { return q.claimsLocked().Low() }
 
 // needsTasksLocked reports whether the queue is nearly empty although there may be more tasks to
 // claim, and no pass has been requested yet. q.mu must be held.
@@ -159,7 +160,7 @@ func (q *queue) finish() {
 func (q *queue) countPace() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.pace.add(time.Now())
+	q.pace.Add(time.Now())
 }
 
 // low reports whether the queue is nearly empty and tasks may be claimed.

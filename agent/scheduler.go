@@ -123,7 +123,7 @@ func (s *scheduler) runOnce(ctx context.Context) (time.Duration, error) {
 	if validated || fired {
 		return 0, nil
 	}
-	longest := s.crowd.interval(s.cfg.slowPollInterval(), s.cfg.Lease)
+	longest := s.cfg.polls().Schedules(s.crowd.size())
 	wait := longest - rand.N(longest/5+1) // random, so that several agents do not run in step
 	if !due.NextFireAt.IsZero() {
 		// The instant may have passed already. Wait a millisecond at least: without it, the loop

@@ -245,7 +245,7 @@ func (h *taskHost) unread(ctx context.Context, task controldb.Task, what string,
 // retreat returns a task uncounted, because the agent lacks something. It waits first: the task is
 // claimed again as soon as it is returned, and without the wait that loop would not pause.
 func (h *taskHost) retreat(ctx context.Context, task controldb.Task, reason string) report {
-	if !sleep(ctx, h.cfg.slowPollInterval(), nil) {
+	if !sleep(ctx, h.cfg.polls().Slow(), nil) {
 		return h.unsent(ctx, task)
 	}
 	return notSent(task, reason)

@@ -63,6 +63,9 @@ func TestDeployedUnits(t *testing.T) {
 		require.NoError(t, cli.Check(start[1:]))
 		require.Equal(t, []string{"notify"}, settings["Type"])
 		require.Equal(t, []string{stop}, settings["TimeoutStopSec"])
+		// Else a panic and the watchdog end a Go program with exit code 2, which is not restarted.
+		require.Equal(t, []string{"2 5"}, settings["RestartPreventExitStatus"])
+		require.Equal(t, []string{"GOTRACEBACK=crash"}, settings["Environment"])
 		// The user of the unit cannot read files of root.
 		secrets := "/run/credentials/" + name + ".service/"
 		require.Contains(t, start, secrets+name+".json")

@@ -205,7 +205,13 @@ func (p *devProcess) dsn(database string) string {
 // open opens a connection pool on a database.
 func (p *devProcess) open(t *testing.T, database string) *sql.DB {
 	t.Helper()
-	connector, err := mssql.NewConnector(p.dsn(database), nil)
+	return openDSN(t, p.dsn(database))
+}
+
+// openDSN opens a connection pool.
+func openDSN(t *testing.T, dsn string) *sql.DB {
+	t.Helper()
+	connector, err := mssql.NewConnector(dsn, nil)
 	require.NoError(t, err)
 	db := sql.OpenDB(connector)
 	t.Cleanup(func() { db.Close() })

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,6 +29,10 @@ import (
 // envBeCommand makes the test binary run as the command jobagent, for tests that kill processes.
 const envBeCommand = "JOBAGENT_TEST_BE_COMMAND"
 
+// envBeServer makes the test binary run as an embedded server with a control database and without
+// an agent. Its value is the data directory.
+const envBeServer = "JOBAGENT_TEST_BE_SERVER"
+
 // The variable of Go's memory limit, and its value for none.
 const (
 	envMemory = "GOMEMLIMIT"
@@ -43,6 +49,9 @@ func TestMain(m *testing.M) {
 		}
 		main()
 	}
+	if os.Getenv(envBeServer) != "" {
+		os.Exit(beServer())
+	}
 	if err := os.Setenv(contexts.EnvFile, os.DevNull); err != nil { // not those of the person who tests; processes inherit it
 		panic(err)
 	}
@@ -56,6 +65,22 @@ func TestMain(m *testing.M) {
 			os.Exit(cli.Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 		},
 	})
+}
+
+// beServer is the process that envBeServer starts. It prints the connection string of the control
+// database, and ends when its standard input does. It returns the exit code.
+func beServer() int {
+	server, err := embedded.Start(context.Background(), os.Getenv(envBeServer), "127.0.0.1:0", embedded.RandomPassword(), "true", zap.NewNop())
+	if err == nil {
+		fmt.Println(server.DSN(embedded.ControlDatabase))
+		_, err = io.Copy(io.Discard, os.Stdin)
+		err = errors.Join(err, server.Close())
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
 }
 
 // leakChecker runs the tests and fails if they leave goroutines running.

@@ -124,8 +124,10 @@ var allowed = map[string][]string{
 	"agent/telemetry/tracing/export": {"agent/telemetry/tracing", "go.opentelemetry.io/otel/...", "go.uber.org/zap"},
 	"agent/alerts":                   {"agent/telemetry/metrics", "controldb", "jobs/...", "targets/...", "github.com/google/uuid", "go.uber.org/zap/..."},
 	"targets/mail":                   {"targets", "targets/outbound", "jobs/action", "github.com/google/uuid", "github.com/wneessen/go-mail/..."},
-	"agent":                          {"jobs/...", "targets", "targets/mssql", "targets/question", "targets/http", "targets/queue", "targets/process", "targets/outbound", "targets/mail", "targets/schema", "targets/secretref", "controldb", "agent/accounts", "agent/alerts", "agent/internal/...", "agent/telemetry/metrics", "agent/telemetry/tracing", "go.uber.org/zap/...", "github.com/google/uuid"},
+	"agent":                          {"jobs/...", "targets", "targets/mssql", "targets/question", "targets/http", "targets/queue", "targets/process", "targets/outbound", "targets/mail", "targets/schema", "targets/secretref", "controldb", "agent/accounts", "agent/alerts", "agent/internal/...", "agent/pacing", "agent/telemetry/metrics", "agent/telemetry/tracing", "go.uber.org/zap/...", "github.com/google/uuid"},
 	"agent/internal":                 {},
+	// When an agent calls the control database; also for the simulation of fleets.
+	"agent/pacing": {},
 
 	// The command. Data flows from cli through the groups of commands to connect, and from there
 	// down. No group imports another one.
@@ -188,13 +190,22 @@ var allowed = map[string][]string{
 	"testenv/tsqld/meter":       {"testenv/tsqld/mserr"},
 	"testenv/tsqld/syntax":      {"testenv/tsqld/mserr", "testenv/tsqld/meter"},
 	"testenv/tsqld/smp":         {},
-	"testenv/tsqld/tds":         {"testenv/tsqld/mserr", "testenv/tsqld/types", "testenv/tsqld/types/xmltext", "testenv/tsqld/exec", "golang.org/x/text/..."},
+	"testenv/tsqld/tds":         {"testenv/tsqld/mserr", "testenv/tsqld/types", "testenv/tsqld/types/xmltext", "testenv/tsqld/session", "golang.org/x/text/..."},
 	"testenv/tsqld/builtin":     {"testenv/tsqld/mserr", "testenv/tsqld/meter", "testenv/tsqld/types", "testenv/tsqld/builtin/...", "golang.org/x/text/..."},
 	"testenv/tsqld/store":       {"testenv/tsqld/mserr", "testenv/tsqld/meter", "testenv/tsqld/types", "testenv/tsqld/builtin", "modernc.org/libc", "modernc.org/sqlite/..."},
 	"testenv/tsqld/lock":        {"testenv/tsqld/mserr"},
 	"testenv/tsqld/catalog":     {"testenv/tsqld/mserr", "testenv/tsqld/types", "testenv/tsqld/store"},
 	"testenv/tsqld/xquery":      {"testenv/tsqld/mserr", "testenv/tsqld/meter", "testenv/tsqld/types"},
-	"testenv/tsqld/exec":        {"testenv/tsqld/mserr", "testenv/tsqld/meter", "testenv/tsqld/types", "testenv/tsqld/syntax", "testenv/tsqld/builtin", "testenv/tsqld/catalog", "testenv/tsqld/catalog/sysviews", "testenv/tsqld/store", "testenv/tsqld/lock", "testenv/tsqld/compile", "testenv/tsqld/exec/..."},
+	"testenv/tsqld/failure":     {"testenv/tsqld/mserr", "testenv/tsqld/syntax"},
+	"testenv/tsqld/session":     {"testenv/tsqld/mserr", "testenv/tsqld/meter", "testenv/tsqld/types", "testenv/tsqld/syntax", "testenv/tsqld/builtin", "testenv/tsqld/catalog", "testenv/tsqld/catalog/sysviews", "testenv/tsqld/store", "testenv/tsqld/lock"},
+	"testenv/tsqld/module":      {"testenv/tsqld/mserr", "testenv/tsqld/meter", "testenv/tsqld/syntax", "testenv/tsqld/catalog", "testenv/tsqld/failure"},
+	"testenv/tsqld/ddl":         {"testenv/tsqld/mserr", "testenv/tsqld/meter", "testenv/tsqld/types", "testenv/tsqld/syntax", "testenv/tsqld/builtin", "testenv/tsqld/catalog", "testenv/tsqld/store", "testenv/tsqld/compile", "testenv/tsqld/failure", "testenv/tsqld/module", "testenv/tsqld/session"},
+	"testenv/tsqld/sysfunc":     {"testenv/tsqld/types", "testenv/tsqld/syntax", "testenv/tsqld/builtin", "testenv/tsqld/catalog", "testenv/tsqld/catalog/sysviews", "testenv/tsqld/lock", "testenv/tsqld/module", "testenv/tsqld/session"},
+	"testenv/tsqld/sysproc":     {"testenv/tsqld/mserr", "testenv/tsqld/meter", "testenv/tsqld/types", "testenv/tsqld/syntax", "testenv/tsqld/catalog", "testenv/tsqld/lock", "testenv/tsqld/compile", "testenv/tsqld/failure", "testenv/tsqld/module", "testenv/tsqld/session", "testenv/tsqld/ddl", "testenv/tsqld/sysfunc"},
+	"testenv/tsqld/cursor":      {"testenv/tsqld/mserr", "testenv/tsqld/types", "testenv/tsqld/syntax", "testenv/tsqld/compile", "testenv/tsqld/failure", "testenv/tsqld/session"},
+	"testenv/tsqld/answer":      {"testenv/tsqld/mserr", "testenv/tsqld/meter", "testenv/tsqld/types", "testenv/tsqld/syntax", "testenv/tsqld/failure", "testenv/tsqld/session"},
+	"testenv/tsqld/unit":        {"testenv/tsqld/mserr", "testenv/tsqld/meter", "testenv/tsqld/types", "testenv/tsqld/syntax", "testenv/tsqld/catalog", "testenv/tsqld/compile", "testenv/tsqld/module", "testenv/tsqld/session"},
+	"testenv/tsqld/exec":        {"testenv/tsqld/unit", "testenv/tsqld/answer", "testenv/tsqld/cursor", "testenv/tsqld/sysproc", "testenv/tsqld/sysfunc", "testenv/tsqld/failure", "testenv/tsqld/module", "testenv/tsqld/session", "testenv/tsqld/ddl", "testenv/tsqld/mserr", "testenv/tsqld/meter", "testenv/tsqld/types", "testenv/tsqld/syntax", "testenv/tsqld/builtin", "testenv/tsqld/catalog", "testenv/tsqld/catalog/sysviews", "testenv/tsqld/store", "testenv/tsqld/lock", "testenv/tsqld/compile", "testenv/tsqld/exec/..."},
 	"testenv/tsqld/conformance": {"testenv/tsqld/..."},
 	// The rooms of types, of the table of functions and of the catalog. Of the rooms of functions
 	// only convert is below another one.

@@ -10,9 +10,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jobagent/jobagent/testenv/tsqld/exec"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/smp"
 	"github.com/jobagent/jobagent/testenv/tsqld/tds"
 )
@@ -195,7 +195,7 @@ func (c *conn) serveRequests() (err error) {
 		case <-c.srv.closing:
 			return ErrServerClosed
 		case <-c.killed:
-			return exec.ErrKilled // idle: there is no answer that could carry an error
+			return session.ErrKilled // idle: there is no answer that could carry an error
 		case m := <-c.requests:
 			err = c.handle(m)
 			m.drain()

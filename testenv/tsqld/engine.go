@@ -4,17 +4,18 @@ import (
 	"context"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/exec"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 )
 
 // Wait describes a statement that waits for another session.
-type Wait = exec.Wait
+type Wait = session.Wait
 
 // instance is the engine of a real server.
 type instance struct{ *exec.Instance }
 
 // open implements engine.
 func (i instance) open(ctx context.Context, l login) (interpreter, error) {
-	s, err := i.NewSession(ctx, exec.Login{
+	s, err := i.NewSession(ctx, session.Login{
 		User:           l.User,
 		Password:       l.Password,
 		Windows:        l.Windows,

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/exec"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/tds/strict"
@@ -76,7 +77,7 @@ func (s *fakeSession) Close() error {
 }
 
 // intRows sends one result set of ints.
-func intRows(sink exec.Sink, inProc bool, vals ...int64) error {
+func intRows(sink answer.Sink, inProc bool, vals ...int64) error {
 	if err := sink.Columns([]types.Column{{Name: "n", Type: types.Type{ID: types.Int}}}); err != nil {
 		return err
 	}
@@ -85,10 +86,10 @@ func intRows(sink exec.Sink, inProc bool, vals ...int64) error {
 			return err
 		}
 	}
-	return sink.Done(exec.Done{Rows: int64(len(vals)), Count: true, Command: exec.CommandSelect, InProc: inProc})
+	return sink.Done(answer.Done{Rows: int64(len(vals)), Count: true, Command: answer.CommandSelect, InProc: inProc})
 }
 
-func (s *fakeSession) Batch(ctx context.Context, text string, sink exec.Sink) error {
+func (s *fakeSession) Batch(ctx context.Context, text string, sink answer.Sink) error {
 	if s.e.started != nil {
 		s.e.started <- text
 	}
@@ -102,7 +103,7 @@ func (s *fakeSession) Batch(ctx context.Context, text string, sink exec.Sink) er
 			if strings.HasPrefix(arg, "* from") {
 				cols, _ := sampleColumns()
 				if err = sink.Columns(cols); err == nil {
-					err = sink.Done(exec.Done{Count: true, Command: exec.CommandSelect})
+					err = sink.Done(answer.Done{Count: true, Command: answer.CommandSelect})
 				}
 				break
 			}
@@ -110,7 +111,7 @@ func (s *fakeSession) Batch(ctx context.Context, text string, sink exec.Sink) er
 		case "rows":
 			err = s.rows(ctx, sink, n)
 		case "affect":
-			err = sink.Done(exec.Done{Rows: n, Count: true})
+			err = sink.Done(answer.Done{Rows: n, Count: true})
 		case "print":
 			err = sink.Message(mserr.New(0, 0, "%s", arg))
 		case "return":
@@ -126,7 +127,7 @@ func (s *fakeSession) Batch(ctx context.Context, text string, sink exec.Sink) er
 			err = context.Cause(ctx)
 		case "error":
 			if err = sink.Message(mserr.New(50000+int32(n), 16, "scripted")); err == nil {
-				err = sink.Done(exec.Done{Error: true})
+				err = sink.Done(answer.Done{Error: true})
 			}
 		case "fatal":
 			if err = sink.Message(mserr.New(823, 24, "scripted")); err == nil {
@@ -155,7 +156,7 @@ func (s *fakeSession) Batch(ctx context.Context, text string, sink exec.Sink) er
 				err = sink.Row([]types.Value{s.login.App, s.login.Host, s.login.Database, int64(s.login.PacketSize)})
 			}
 			if err == nil {
-				err = sink.Done(exec.Done{Rows: 1, Count: true, Command: exec.CommandSelect})
+				err = sink.Done(answer.Done{Rows: 1, Count: true, Command: answer.CommandSelect})
 			}
 		default:
 			err = sink.Message(mserr.New(2812, 16, "no word %q", word))
@@ -168,7 +169,7 @@ func (s *fakeSession) Batch(ctx context.Context, text string, sink exec.Sink) er
 }
 
 // rows sends n rows with a wide column.
-func (s *fakeSession) rows(ctx context.Context, sink exec.Sink, n int64) error {
+func (s *fakeSession) rows(ctx context.Context, sink answer.Sink, n int64) error {
 	pad := strings.Repeat("x", 1000)
 	if err := sink.Columns([]types.Column{{Name: "n", Type: types.Type{ID: types.BigInt}}, {Name: "pad", Type: types.VarCharOf(1000)}}); err != nil {
 		return err
@@ -181,11 +182,11 @@ func (s *fakeSession) rows(ctx context.Context, sink exec.Sink, n int64) error {
 			return context.Cause(ctx)
 		}
 	}
-	return sink.Done(exec.Done{Rows: n, Count: true, Command: exec.CommandSelect})
+	return sink.Done(answer.Done{Rows: n, Count: true, Command: answer.CommandSelect})
 }
 
 // Call returns a row with all parameters' values, and every OUTPUT parameter unchanged.
-func (s *fakeSession) Call(_ context.Context, call exec.Call, sink exec.Sink) error {
+func (s *fakeSession) Call(_ context.Context, call exec.Call, sink answer.Sink) error {
 	params := call.Params
 	if call.Proc == "sp_executesql" {
 		params = params[min(2, len(params)):]
@@ -209,7 +210,7 @@ func (s *fakeSession) Call(_ context.Context, call exec.Call, sink exec.Sink) er
 		if err := sink.Row(row); err != nil {
 			return err
 		}
-		if err := sink.Done(exec.Done{Rows: 1, Count: true, Command: exec.CommandSelect, InProc: true}); err != nil {
+		if err := sink.Done(answer.Done{Rows: 1, Count: true, Command: answer.CommandSelect, InProc: true}); err != nil {
 			return err
 		}
 	}
@@ -223,14 +224,14 @@ func (s *fakeSession) Call(_ context.Context, call exec.Call, sink exec.Sink) er
 			}
 		}
 	}
-	return sink.Done(exec.Done{EndProc: true})
+	return sink.Done(answer.Done{EndProc: true})
 }
 
-func (s *fakeSession) Bulk(_ context.Context, load exec.BulkLoad, sink exec.Sink) error {
+func (s *fakeSession) Bulk(_ context.Context, load exec.BulkLoad, sink answer.Sink) error {
 	for {
 		row, err := load.Next()
 		if errors.Is(err, io.EOF) {
-			return sink.Done(exec.Done{Rows: int64(len(s.loaded)), Count: true})
+			return sink.Done(answer.Done{Rows: int64(len(s.loaded)), Count: true})
 		}
 		if err != nil {
 			return err
@@ -239,29 +240,29 @@ func (s *fakeSession) Bulk(_ context.Context, load exec.BulkLoad, sink exec.Sink
 	}
 }
 
-func (s *fakeSession) Begin(_ context.Context, _ exec.Isolation, _ string, sink exec.Sink) error {
+func (s *fakeSession) Begin(_ context.Context, _ exec.Isolation, _ string, sink answer.Sink) error {
 	s.tran = 0x100000001
-	return sink.EnvChange(exec.EnvChange{Kind: exec.EnvBeginTran, Descriptor: s.tran})
+	return sink.EnvChange(answer.EnvChange{Kind: answer.EnvBeginTran, Descriptor: s.tran})
 }
 
-func (s *fakeSession) Commit(_ context.Context, sink exec.Sink) error {
+func (s *fakeSession) Commit(_ context.Context, sink answer.Sink) error {
 	old := s.tran
 	s.tran = 0
-	return sink.EnvChange(exec.EnvChange{Kind: exec.EnvCommitTran, Descriptor: old})
+	return sink.EnvChange(answer.EnvChange{Kind: answer.EnvCommitTran, Descriptor: old})
 }
 
-func (s *fakeSession) Rollback(_ context.Context, _ string, sink exec.Sink) error {
+func (s *fakeSession) Rollback(_ context.Context, _ string, sink answer.Sink) error {
 	old := s.tran
 	s.tran = 0
-	return sink.EnvChange(exec.EnvChange{Kind: exec.EnvRollbackTran, Descriptor: old})
+	return sink.EnvChange(answer.EnvChange{Kind: answer.EnvRollbackTran, Descriptor: old})
 }
 
-func (s *fakeSession) Save(context.Context, string, exec.Sink) error { return nil }
+func (s *fakeSession) Save(context.Context, string, answer.Sink) error { return nil }
 
-func (s *fakeSession) Reset(_ context.Context, sink exec.Sink, _ bool) error {
+func (s *fakeSession) Reset(_ context.Context, sink answer.Sink, _ bool) error {
 	s.resets++
 	s.tran = 0
-	return sink.EnvChange(exec.EnvChange{Kind: exec.EnvResetAck})
+	return sink.EnvChange(answer.EnvChange{Kind: answer.EnvResetAck})
 }
 
 // fixture is a server with a fake engine, closed at the test's end.

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jobagent/jobagent/testenv/tsqld/exec"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/smp"
 )
 
@@ -73,7 +73,7 @@ func (c *conn) serveSessions() (err error) {
 		case <-idle:
 		case <-killed:
 			if killed = nil; active == 0 {
-				return exec.ErrKilled // idle: there is no answer that could carry an error
+				return session.ErrKilled // idle: there is no answer that could carry an error
 			}
 		case s := <-g.opened:
 			active++

@@ -4,8 +4,10 @@ import (
 	"context"
 	"net"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/exec"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 )
 
 // interpreter executes the requests of a connection. [exec.Session] implements it; tests have a
@@ -15,19 +17,19 @@ import (
 // client is gone, the context has ended, or the interpreter has sent an error of severity 20 or
 // more. After an attention, every returned error is taken for the end of the canceled request.
 type interpreter interface {
-	Batch(ctx context.Context, text string, sink exec.Sink) error
-	Call(ctx context.Context, call exec.Call, sink exec.Sink) error
-	Bulk(ctx context.Context, load exec.BulkLoad, sink exec.Sink) error
+	Batch(ctx context.Context, text string, sink answer.Sink) error
+	Call(ctx context.Context, call exec.Call, sink answer.Sink) error
+	Bulk(ctx context.Context, load exec.BulkLoad, sink answer.Sink) error
 
 	// The four transaction manager requests.
-	Begin(ctx context.Context, isolation exec.Isolation, name string, sink exec.Sink) error
-	Commit(ctx context.Context, sink exec.Sink) error
-	Rollback(ctx context.Context, name string, sink exec.Sink) error
-	Save(ctx context.Context, name string, sink exec.Sink) error
+	Begin(ctx context.Context, isolation exec.Isolation, name string, sink answer.Sink) error
+	Commit(ctx context.Context, sink answer.Sink) error
+	Rollback(ctx context.Context, name string, sink answer.Sink) error
+	Save(ctx context.Context, name string, sink answer.Sink) error
 
 	// Reset restores the state after the login, before a request. With keepTransaction an open
 	// transaction stays.
-	Reset(ctx context.Context, sink exec.Sink, keepTransaction bool) error
+	Reset(ctx context.Context, sink answer.Sink, keepTransaction bool) error
 	// Descriptor returns the descriptor of the open transaction, 0 without one.
 	Descriptor() uint64
 	// Database returns the name of the current database.
@@ -52,9 +54,9 @@ type login struct {
 	Version        uint32 // of TDS, as the server speaks it
 	PacketSize     int    // granted, in bytes
 	Encrypted      bool
-	Multiple       bool           // the client may run several requests at once (MARS)
-	NewPassword    string         // "" to keep the password
-	Recovery       *exec.Recovery // the session that the login continues; nil for a new one
+	Multiple       bool              // the client may run several requests at once (MARS)
+	NewPassword    string            // "" to keep the password
+	Recovery       *session.Recovery // the session that the login continues; nil for a new one
 	ReadOnlyIntent bool
 	// Local and Remote are the addresses of the connection.
 	Local, Remote net.Addr
@@ -80,8 +82,8 @@ type accounted interface {
 // recoverable is an interpreter whose state a client can keep, to continue the session after it has
 // lost the connection.
 type recoverable interface {
-	States() []exec.State
-	InitialStates() []exec.State // to which a reset returns
+	States() []session.State
+	InitialStates() []session.State // to which a reset returns
 	Language() string
 }
 

@@ -13,9 +13,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/exec"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -58,7 +60,7 @@ type listRun struct {
 func newListServer(t *testing.T, memory int64) *listServer {
 	t.Helper()
 	s := &listServer{t: t}
-	inst, err := exec.New(exec.Config{SAPassword: "secret", MaxMemory: memory, OnError: func(err error) { t.Log(err) }})
+	inst, err := exec.New(session.Config{SAPassword: "secret", MaxMemory: memory, OnError: func(err error) { t.Log(err) }})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, inst.Close()) })
 	s.Instance = inst
@@ -75,7 +77,7 @@ func newListServer(t *testing.T, memory int64) *listServer {
 
 // session opens a session.
 func (s *listServer) session(user, password string) *exec.Session {
-	session, err := s.NewSession(s.t.Context(), exec.Login{User: user, Password: password})
+	session, err := s.NewSession(s.t.Context(), session.Login{User: user, Password: password})
 	require.NoError(s.t, err)
 	return session
 }
@@ -201,7 +203,7 @@ func (s *listServer) watch(r *listRun) (stop func()) {
 // listSink takes the output of a batch and remembers its first error.
 type listSink struct{ first *mserr.Error }
 
-// Message implements [exec.Sink].
+// Message implements [answer.Sink].
 func (s *listSink) Message(m *mserr.Error) error {
 	if m.Class > 10 && s.first == nil {
 		s.first = m
@@ -209,23 +211,23 @@ func (s *listSink) Message(m *mserr.Error) error {
 	return nil
 }
 
-// Columns implements [exec.Sink].
+// Columns implements [answer.Sink].
 func (s *listSink) Columns([]types.Column) error { return nil }
 
-// Row implements [exec.Sink].
+// Row implements [answer.Sink].
 func (s *listSink) Row([]types.Value) error { return nil }
 
-// Done implements [exec.Sink].
-func (s *listSink) Done(exec.Done) error { return nil }
+// Done implements [answer.Sink].
+func (s *listSink) Done(answer.Done) error { return nil }
 
-// ReturnStatus implements [exec.Sink].
+// ReturnStatus implements [answer.Sink].
 func (s *listSink) ReturnStatus(int32) error { return nil }
 
-// ReturnValue implements [exec.Sink].
+// ReturnValue implements [answer.Sink].
 func (s *listSink) ReturnValue(int, string, types.Type, types.Value) error { return nil }
 
-// EnvChange implements [exec.Sink].
-func (s *listSink) EnvChange(exec.EnvChange) error { return nil }
+// EnvChange implements [answer.Sink].
+func (s *listSink) EnvChange(answer.EnvChange) error { return nil }
 
 // fewElements is from which number of elements on lists are long enough for times to be measured.
 const fewElements = 10_000

@@ -7,8 +7,8 @@ import (
 	"io"
 	"time"
 
-	"github.com/jobagent/jobagent/testenv/tsqld/exec"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/tds"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -180,10 +180,10 @@ func (c *conn) readRecovery(l *tds.Login) error {
 	if err != nil || r == nil {
 		return err
 	}
-	part := func(p tds.RecoveryPart) exec.RecoveryPart {
-		return exec.RecoveryPart{Database: p.Database, Language: p.Language, States: p.States}
+	part := func(p tds.RecoveryPart) session.RecoveryPart {
+		return session.RecoveryPart{Database: p.Database, Language: p.Language, States: p.States}
 	}
-	c.login.Recovery = &exec.Recovery{Initial: part(r.Initial), Current: part(r.Current)}
+	c.login.Recovery = &session.Recovery{Initial: part(r.Initial), Current: part(r.Current)}
 	return nil
 }
 
@@ -216,7 +216,7 @@ func (c *conn) failedLogin(client, user string, err error) {
 		return
 	}
 	f := LoginFailure{Login: user, Reason: m.Message}
-	if r := (*exec.LoginError)(nil); errors.As(err, &r) {
+	if r := (*session.LoginError)(nil); errors.As(err, &r) {
 		f.Reason = r.Reason
 	}
 	var delay time.Duration
@@ -385,7 +385,7 @@ func (c *conn) sendLoginAck(l *tds.Login, size int) error {
 		replaced.Class, replaced.Line = 0, 1 // severity 10 becomes 0 before it is sent
 		b = tds.AppendMessage(b, replaced, pipeHost, c.version)
 	}
-	var states []exec.State
+	var states []session.State
 	if r, ok := c.session.(recoverable); ok && c.states != nil {
 		language, states = r.Language(), r.States() // those of the session that the login continues, if any
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/jobagent/jobagent/testenv/tsqld/exec"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/tds"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -34,11 +34,11 @@ func logInResilient(t *testing.T, f *fixture) *resilientClient {
 }
 
 // readStates reads a SessionStateDataSet.
-func readStates(b []byte) []exec.State {
-	var states []exec.State
+func readStates(b []byte) []session.State {
+	var states []session.State
 	for len(b) > 0 {
 		n := 2 + int(b[1])
-		states = append(states, exec.State{ID: b[0], Value: b[2:n]})
+		states = append(states, session.State{ID: b[0], Value: b[2:n]})
 		b = b[n:]
 	}
 	return states
@@ -190,7 +190,7 @@ func TestBrokenRecoveryData(t *testing.T) {
 	s := logInResilient(t, newRealServer(t, Config{}))
 	good := s.recovery
 	flags := good.Initial.States[0].Value[0]
-	for what, states := range map[string][]exec.State{
+	for what, states := range map[string][]session.State{
 		"unknown":       {{ID: 200, Value: []byte{1}}},
 		"too short":     {{ID: 1, Value: []byte{1}}},
 		"twice":         {{ID: 2, Value: []byte{1}}, {ID: 2, Value: []byte{1}}},

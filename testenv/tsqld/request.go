@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/exec"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/tds"
 )
 
@@ -73,7 +75,7 @@ func (c *conn) answer(ctx context.Context, m *message, s *sink, err error) error
 		text := mserr.SessionKilled()
 		if bad := (*tds.FormatError)(nil); errors.As(err, &bad) {
 			text = mserr.New(4002, fatalClass, "The incoming tabular data stream (TDS) protocol stream is incorrect. %s", bad.What)
-		} else if !errors.Is(err, exec.ErrKilled) {
+		} else if !errors.Is(err, session.ErrKilled) {
 			c.srv.report(err)
 		}
 		if merr := s.Message(text); merr != nil {
@@ -144,7 +146,7 @@ func (c *conn) execute(ctx context.Context, m *message, s *sink) error {
 			return err
 		}
 		if !s.reset {
-			if err := s.EnvChange(exec.EnvChange{Kind: exec.EnvResetAck}); err != nil {
+			if err := s.EnvChange(answer.EnvChange{Kind: answer.EnvResetAck}); err != nil {
 				return err
 			}
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/jobagent/jobagent/targets/mssql/kerberos/acceptor"
 	"github.com/jobagent/jobagent/testenv/tsqld/exec"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 )
 
@@ -108,7 +109,7 @@ func New(cfg Config) (*Server, error) {
 			return nil, err
 		}
 	}
-	engineConfig := exec.Config{
+	engineConfig := session.Config{
 		Dir:        cfg.Dir,
 		SAPassword: cfg.SAPassword,
 		Now:        cfg.Now,

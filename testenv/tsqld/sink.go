@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/jobagent/jobagent/testenv/tsqld/exec"
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/tds"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -90,7 +90,7 @@ func (s *sink) discards() bool {
 	return s.discarding
 }
 
-// Columns implements [exec.Sink].
+// Columns implements [answer.Sink].
 func (s *sink) Columns(cols []types.Column) error {
 	if s.discards() {
 		return nil
@@ -103,7 +103,7 @@ func (s *sink) Columns(cols []types.Column) error {
 	return s.write(enc.AppendOrigins(enc.AppendColMetadata(nil)))
 }
 
-// Row implements [exec.Sink].
+// Row implements [answer.Sink].
 func (s *sink) Row(vals []types.Value) error {
 	if s.discards() {
 		return nil
@@ -123,8 +123,8 @@ func (s *sink) Row(vals []types.Value) error {
 	return s.write(b)
 }
 
-// Done implements [exec.Sink].
-func (s *sink) Done(d exec.Done) error {
+// Done implements [answer.Sink].
+func (s *sink) Done(d answer.Done) error {
 	s.enc = nil
 	if s.discards() {
 		return nil
@@ -168,7 +168,7 @@ func (s *sink) Message(m *mserr.Error) error {
 	return s.write(tds.AppendMessage(nil, m, pipeHost, s.c.version))
 }
 
-// ReturnStatus implements [exec.Sink].
+// ReturnStatus implements [answer.Sink].
 func (s *sink) ReturnStatus(code int32) error {
 	if s.discards() {
 		return nil
@@ -177,7 +177,7 @@ func (s *sink) ReturnStatus(code int32) error {
 	return s.write(tds.AppendReturnStatus(nil, code))
 }
 
-// ReturnValue implements [exec.Sink].
+// ReturnValue implements [answer.Sink].
 func (s *sink) ReturnValue(ordinal int, name string, t types.Type, v types.Value) error {
 	if s.discards() {
 		return nil
@@ -189,20 +189,20 @@ func (s *sink) ReturnValue(ordinal int, name string, t types.Type, v types.Value
 	return s.write(b)
 }
 
-// EnvChange implements [exec.Sink]. It sends the change even after an attention.
-func (s *sink) EnvChange(e exec.EnvChange) error {
+// EnvChange implements [answer.Sink]. It sends the change even after an attention.
+func (s *sink) EnvChange(e answer.EnvChange) error {
 	var b []byte
 	switch e.Kind {
-	case exec.EnvDatabase:
+	case answer.EnvDatabase:
 		b = tds.AppendDatabaseChange(b, e.New, e.Old)
-	case exec.EnvLanguage:
+	case answer.EnvLanguage:
 		b = tds.AppendLanguageChange(b, e.New, e.Old)
-	case exec.EnvBeginTran:
+	case answer.EnvBeginTran:
 		b = tds.AppendTranBegun(b, e.Descriptor)
-	case exec.EnvCommitTran, exec.EnvRollbackTran:
+	case answer.EnvCommitTran, answer.EnvRollbackTran:
 		s.c.group.endedTransaction(s.c, e.Descriptor)
-		b = tds.AppendTranEnded(b, e.Descriptor, e.Kind == exec.EnvCommitTran)
-	case exec.EnvResetAck:
+		b = tds.AppendTranEnded(b, e.Descriptor, e.Kind == answer.EnvCommitTran)
+	case answer.EnvResetAck:
 		b = tds.AppendResetAck(b)
 		s.reset = true
 		if s.states != nil {
@@ -214,8 +214,8 @@ func (s *sink) EnvChange(e exec.EnvChange) error {
 	return s.write(b)
 }
 
-// OthersInTransaction implements [exec.Companion]. The client counts the requests whose answers it
-// has not read to the end.
+// OthersInTransaction implements [answer.Companion]. The client counts the requests whose answers
+// it has not read to the end.
 func (s *sink) OthersInTransaction(descriptor uint64) bool {
 	g := s.c.group
 	return g != nil && (s.req != nil && s.req.tran != nil && s.req.tran.Outstanding > 1 || g.othersIn(s.c, descriptor))
@@ -275,7 +275,7 @@ func (s *sink) endCall() error {
 	if err := s.flushDone(); err != nil {
 		return err
 	}
-	s.pending, s.hasPending, s.returned = done{kind: tds.DoneProc, status: s.errorStatus(), command: uint16(exec.CommandExecute)}, true, false
+	s.pending, s.hasPending, s.returned = done{kind: tds.DoneProc, status: s.errorStatus(), command: uint16(answer.CommandExecute)}, true, false
 	return nil
 }
 

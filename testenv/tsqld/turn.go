@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/jobagent/jobagent/testenv/tsqld/exec"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 )
 
 // turn lets one request of a connection at a time use the session, in the order of arrival.
@@ -17,7 +17,7 @@ type turn struct {
 	crowded chan struct{}
 }
 
-// acquire waits for the turn. killed ends the wait with [exec.ErrKilled].
+// acquire waits for the turn. killed ends the wait with [session.ErrKilled].
 func (t *turn) acquire(ctx context.Context, killed <-chan struct{}) error {
 	t.mu.Lock()
 	if !t.held {
@@ -39,7 +39,7 @@ func (t *turn) acquire(ctx context.Context, killed <-chan struct{}) error {
 		return context.Cause(ctx)
 	case <-killed:
 		t.withdraw(mine)
-		return exec.ErrKilled
+		return session.ErrKilled
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	mssql "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
 
-	"github.com/jobagent/jobagent/testenv/tsqld/exec"
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/tds"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -101,7 +101,7 @@ func sampleColumns() ([]types.Column, []types.Value) {
 }
 
 // sendSamples sends the samples as one row, or NULL of each.
-func sendSamples(sink exec.Sink, null bool) error {
+func sendSamples(sink answer.Sink, null bool) error {
 	cols, row := sampleColumns()
 	if null {
 		clear(row)
@@ -112,7 +112,7 @@ func sendSamples(sink exec.Sink, null bool) error {
 	if err := sink.Row(row); err != nil {
 		return err
 	}
-	return sink.Done(exec.Done{Rows: 1, Count: true, Command: exec.CommandSelect})
+	return sink.Done(answer.Done{Rows: 1, Count: true, Command: answer.CommandSelect})
 }
 
 func TestEveryTypeReachesTheDriver(t *testing.T) {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 )
 
 // TestRollbackOfOthers executes ALTER DATABASE ... SET with each termination clause beside another
@@ -35,11 +37,11 @@ func TestRollbackOfOthers(t *testing.T) {
 // rollbackOthers is one case of TestRollbackOfOthers. other is the batch of the other session, ""
 // for none.
 func rollbackOthers(t *testing.T, state, other, with string, after time.Duration) {
-	inst, err := New(Config{Dir: t.TempDir(), SAPassword: "secret"})
+	inst, err := New(session.Config{Dir: t.TempDir(), SAPassword: "secret"})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, inst.Close()) }()
 	open := func() *Session {
-		s, err := inst.NewSession(t.Context(), Login{User: "sa", Password: "secret", Database: "master"})
+		s, err := inst.NewSession(t.Context(), session.Login{User: "sa", Password: "secret", Database: "master"})
 		require.NoError(t, err)
 		return s
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 )
 
 // batches runs batches, which are separated by lines with GO, and requires that they succeed.
@@ -241,9 +242,9 @@ CREATE TRIGGER tr ON t AFTER INSERT AS PRINT 'fired'`)
 func TestTriggersAreKept(t *testing.T) {
 	dir := t.TempDir()
 	open := func() (*Instance, *Session) {
-		inst, err := New(Config{Dir: dir, SAPassword: "secret"})
+		inst, err := New(session.Config{Dir: dir, SAPassword: "secret"})
 		require.NoError(t, err)
-		return inst, openSession(t, inst, Login{User: "sa", Password: "secret"})
+		return inst, openSession(t, inst, session.Login{User: "sa", Password: "secret"})
 	}
 	end := func(inst *Instance, s *Session) {
 		require.NoError(t, s.Close())
@@ -273,10 +274,10 @@ CREATE TRIGGER wr ON w INSTEAD OF DELETE AS PRINT CONCAT('instead ', (SELECT COU
 	inst, s = open()
 	must(t, s, "USE work")
 	check(s)
-	require.NoError(t, s.conn.Use(t.Context(), s.dbID))
-	row, err := s.conn.QueryRow(t.Context(), "SELECT name FROM "+catalog.SQLName(s.dbID)+".sqlite_schema WHERE type = 'trigger'", nil)
+	require.NoError(t, s.Conn.Use(t.Context(), s.DatabaseID))
+	row, err := s.Conn.QueryRow(t.Context(), "SELECT name FROM "+catalog.SQLName(s.DatabaseID)+".sqlite_schema WHERE type = 'trigger'", nil)
 	require.NoError(t, err)
-	_, err = s.conn.Exec(t.Context(), "DROP TRIGGER "+catalog.SQLName(s.dbID)+"."+row[0].(string), nil)
+	_, err = s.Conn.Exec(t.Context(), "DROP TRIGGER "+catalog.SQLName(s.DatabaseID)+"."+row[0].(string), nil)
 	require.NoError(t, err)
 	require.Equal(t, "print: fired \n(1)\n", must(t, s, "INSERT t VALUES (1)")) // nothing reports the row
 	must(t, s, "TRUNCATE TABLE t")

@@ -6,7 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -15,17 +17,17 @@ type discard struct{}
 
 func (discard) Columns([]types.Column) error                           { return nil }
 func (discard) Row([]types.Value) error                                { return nil }
-func (discard) Done(Done) error                                        { return nil }
+func (discard) Done(answer.Done) error                                 { return nil }
 func (discard) Message(*mserr.Error) error                             { return nil }
 func (discard) ReturnStatus(int32) error                               { return nil }
 func (discard) ReturnValue(int, string, types.Type, types.Value) error { return nil }
-func (discard) EnvChange(EnvChange) error                              { return nil }
+func (discard) EnvChange(answer.EnvChange) error                       { return nil }
 
 func BenchmarkBatch(b *testing.B) {
-	inst, err := New(Config{SAPassword: "secret"})
+	inst, err := New(session.Config{SAPassword: "secret"})
 	require.NoError(b, err)
 	defer func() { require.NoError(b, inst.Close()) }()
-	s, err := inst.NewSession(context.Background(), Login{User: "sa", Password: "secret"})
+	s, err := inst.NewSession(context.Background(), session.Login{User: "sa", Password: "secret"})
 	require.NoError(b, err)
 	defer func() { require.NoError(b, s.Close()) }()
 	ctx := context.Background()

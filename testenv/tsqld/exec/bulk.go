@@ -5,8 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
@@ -20,15 +22,15 @@ type bulkTarget struct {
 }
 
 // Bulk loads the rows of an INSERT BULK. For errors see Batch.
-func (s *Session) Bulk(ctx context.Context, load BulkLoad, sink Sink) error {
+func (s *Session) Bulk(ctx context.Context, load BulkLoad, sink answer.Sink) error {
 	return s.serve(ctx, sink, "BULK INSERT", func(r *run) error {
-		f := &frame{kind: batchFrame, unit: rootUnit, schema: s.defaultSchema(), owner: -1, line: 1}
-		return r.inFrame(f, func() error { return r.settle(nil, r.bulk(load)) })
+		f := &frame{kind: batchFrame, unit: rootUnit, schema: s.DefaultSchema(), owner: -1, line: 1}
+		return calls{r}.inFrame(f, func() error { return r.settle(nil, rowChanges{r}.bulk(load)) })
 	})
 }
 
 // prepareBulk executes the statement INSERT BULK. The rows follow in a request of their own.
-func (r *run) prepareBulk(st *syntax.InsertBulkStmt) error {
+func (r rowChanges) prepareBulk(st *syntax.InsertBulkStmt) error {
 	target, err := newBulkTarget(st)
 	if err != nil {
 		return err
@@ -54,14 +56,14 @@ func newBulkTarget(st *syntax.InsertBulkStmt) (*bulkTarget, error) {
 			t.fire = true
 		case "KEEP_IDENTITY", "TABLOCK", "ROWS_PER_BATCH", "KILOBYTES_PER_BATCH", "ORDER":
 		default:
-			return nil, compileFailure(mserr.NotSupported("the option %s of INSERT BULK", strings.ToUpper(o.Name)))
+			return nil, failure.Compile(mserr.NotSupported("the option %s of INSERT BULK", strings.ToUpper(o.Name)))
 		}
 	}
 	return t, nil
 }
 
 // findBulkTable returns error 208 if there is no table with the name.
-func (r *run) findBulkTable(name *syntax.ObjectName) error {
+func (r rowChanges) findBulkTable(name *syntax.ObjectName) error {
 	if r.localTable(name.Last()) != nil {
 		return nil
 	}
@@ -73,11 +75,11 @@ func (r *run) findBulkTable(name *syntax.ObjectName) error {
 }
 
 // bulk executes the request of Bulk.
-func (r *run) bulk(load BulkLoad) error {
+func (r rowChanges) bulk(load BulkLoad) error {
 	target := r.s.bulk
 	r.s.bulk = nil
 	if load.Statement != "" {
-		b, err := syntax.Parse(load.Statement, syntax.Options{QuotedIdentifier: r.s.opts.quotedIdentifier})
+		b, err := syntax.Parse(load.Statement, syntax.Options{QuotedIdentifier: r.s.Options.QuotedIdentifier})
 		if err != nil {
 			return err
 		}
@@ -96,18 +98,18 @@ func (r *run) bulk(load BulkLoad) error {
 		return mserr.New(4002, 16,
 			"The incoming tabular data stream (TDS) protocol stream is incorrect. The stream ended unexpectedly.")
 	}
-	if err := r.startImplicitly(); err != nil {
+	if err := transactions(r).startImplicitly(); err != nil {
 		return err
 	}
 	n, err := r.load(target, load)
 	if err != nil {
 		return err
 	}
-	return r.done(n, CommandBulkInsert)
+	return r.done(n, answer.CommandBulkInsert)
 }
 
 // load inserts the rows of a bulk load atomically.
-func (r *run) load(target *bulkTarget, load BulkLoad) (n int64, err error) {
+func (r rowChanges) load(target *bulkTarget, load BulkLoad) (n int64, err error) {
 	st := target.statement
 	rows := compile.Rows{
 		Names: make([]string, len(load.Columns)), Columns: load.Columns, Bulk: true, Fire: target.fire, Defaults: !target.keepNulls,
@@ -120,7 +122,7 @@ func (r *run) load(target *bulkTarget, load BulkLoad) (n int64, err error) {
 	}
 	dml, err := r.compiler().InsertRows(&syntax.TableName{Name: st.Table}, rows)
 	if err != nil {
-		return 0, compileFailure(err)
+		return 0, failure.Compile(err)
 	}
 	refuse := r.checkTargetWrite
 	if target.fire {
@@ -135,17 +137,17 @@ func (r *run) load(target *bulkTarget, load BulkLoad) (n int64, err error) {
 			n, err = r.applyRows(dml, load.Next)
 			return err
 		}
-		return r.s.conn.Unchecked(r.ctx, func() error {
+		return r.s.Conn.Unchecked(r.ctx, func() error {
 			n, err = r.applyRows(dml, load.Next)
 			return err
 		})
 	}
 	if dml.Database == 0 {
-		err = r.withSequences(&dml.Needs, func() error { return r.changeLocalRows(dml, do) })
+		err = queries(r).withSequences(&dml.Needs, func() error { return r.changeLocalRows(dml, do) })
 		return n, err
 	}
-	d := r.s.databaseByID(dml.Database)
-	if (unchecked || !target.fire && len(dml.Target.Triggers) > 0) && !r.mayAlter(d, dml.Target) {
+	d := r.s.DatabaseByID(dml.Database)
+	if (unchecked || !target.fire && len(dml.Target.Triggers) > 0) && !r.s.MayAlter(d, dml.Target) {
 		return 0, mserr.NoObjectOrPermission(st.Table.String()) // documentation of bcp, "Permissions"
 	}
 	insert := func() error {
@@ -155,14 +157,14 @@ func (r *run) load(target *bulkTarget, load BulkLoad) (n int64, err error) {
 		return r.markUntrusted(d, dml.Target.ObjectID)
 	}
 	if !target.fire || !dml.Fires {
-		err = r.atomic(dml.Databases, true, insert)
+		err = r.s.Atomic(r.ctx, dml.Databases, true, insert)
 		return n, err
 	}
-	fire := r.withTriggers(dml, func() (int64, error) {
+	fire := triggers(r).withTriggers(dml, func() (int64, error) {
 		err := insert()
 		return n, err
 	})
-	err = r.inTransaction(func() error { return r.atomic(dml.Databases, true, fire) })
+	err = triggers(r).inTransaction(func() error { return r.s.Atomic(r.ctx, dml.Databases, true, fire) })
 	return n, err
 }
 
@@ -174,8 +176,8 @@ func hasConstraints(t *catalog.Table) bool {
 
 // markUntrusted marks the constraints of a table that rows may now violate (documentation of BULK
 // INSERT, CHECK_CONSTRAINTS: without it "the constraint on the table is marked as not-trusted").
-func (r *run) markUntrusted(d *catalog.Database, table int32) error {
-	return r.edit(d, func(e *catalog.Edit) error {
+func (r rowChanges) markUntrusted(d *catalog.Database, table int32) error {
+	return r.s.Edit(r.ctx, d, func(e *catalog.Edit) error {
 		t := e.Database().TableByID(table).Clone()
 		for _, c := range t.Checks {
 			c.NotTrusted = true

@@ -4,29 +4,31 @@ import (
 	"context"
 	"errors"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
-	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
+	"github.com/jobagent/jobagent/testenv/tsqld/unit"
 )
 
 // rootUnit is the unit of requests without text.
-var rootUnit = &unit{}
+var rootUnit = &unit.Unit{}
 
 // Call executes a remote procedure call. For errors see Batch.
-func (s *Session) Call(ctx context.Context, call Call, sink Sink) error {
+func (s *Session) Call(ctx context.Context, call Call, sink answer.Sink) error {
 	return s.serveText(ctx, sink, "EXECUTE", call.text(), func(r *run) error {
-		f := &frame{kind: batchFrame, unit: rootUnit, schema: s.defaultSchema(), owner: -1, line: 1}
-		return r.inFrame(f, func() error { return r.settle(nil, r.remoteCall(call)) })
+		f := &frame{kind: batchFrame, unit: rootUnit, schema: s.DefaultSchema(), owner: -1, line: 1}
+		return calls{r}.inFrame(f, func() error { return r.settle(nil, calls{r}.remoteCall(call)) })
 	})
 }
 
 // text returns the text of the call for sys.dm_exec_sql_text: the statement of sp_executesql, ""
 // for other procedures.
 func (c Call) text() string {
-	if len(c.Params) == 0 || !equalNames(c.Proc, "sp_executesql") {
+	if len(c.Params) == 0 || !session.EqualNames(c.Proc, "sp_executesql") {
 		return ""
 	}
 	text, _ := c.Params[0].Value.(string)
@@ -34,11 +36,11 @@ func (c Call) text() string {
 }
 
 // remoteCall executes a call and sends its outputs.
-func (r *run) remoteCall(call Call) error {
-	if r.s.opts.showPlan {
+func (r calls) remoteCall(call Call) error {
+	if r.s.Options.ShowPlan {
 		return mserr.NotSupported("a remote procedure call while SHOWPLAN_XML is ON")
 	}
-	name := splitName(call.Proc)
+	name := session.SplitName(call.Proc)
 	args := make([]callArg, len(call.Params))
 	for i, p := range call.Params {
 		args[i] = callArg{name: p.Name, typ: p.Type, val: p.Value, output: p.Output, isDefault: p.Default}
@@ -56,10 +58,10 @@ func (r *run) remoteCall(call Call) error {
 		if settled := r.settle(nil, err); settled != nil {
 			return settled
 		}
-		return sinkFailure(r.out.Done(Done{EndProc: true, Command: CommandExecute})) // settle has sent the error and its bit
+		return r.out.Done(answer.Done{EndProc: true, Command: answer.CommandExecute}) // settle has sent the error and its bit
 	}
 	code, _ := status.val.(int64)
-	if err := sinkFailure(r.out.ReturnStatus(int32(code))); err != nil {
+	if err := r.out.ReturnStatus(int32(code)); err != nil {
 		return err
 	}
 	for i := range args {
@@ -71,11 +73,11 @@ func (r *run) remoteCall(call Call) error {
 		if typ.ID == 0 {
 			typ = args[i].typ
 		}
-		if err := sinkFailure(r.out.ReturnValue(i, args[i].name, typ, t.val)); err != nil {
+		if err := r.out.ReturnValue(i, args[i].name, typ, t.val); err != nil {
 			return err
 		}
 	}
-	return sinkFailure(r.out.Done(Done{EndProc: true, Command: CommandExecute}))
+	return r.out.Done(answer.Done{EndProc: true, Command: answer.CommandExecute})
 }
 
 // sentTable is a table-valued parameter from a client.
@@ -86,13 +88,13 @@ type sentTable struct {
 }
 
 // bindSent creates the table of a table-valued parameter from the rows of a client.
-func (r *run) bindSent(name string, tt *catalog.TableType, t *catalog.Table, sent *sentTable) error {
+func (r calls) bindSent(name string, tt *catalog.TableType, t *catalog.Table, sent *sentTable) error {
 	if len(sent.columns) > 0 && len(sent.columns) != len(tt.Table.Columns) {
 		return mserr.New(500, 16,
 			"Trying to pass a table-valued parameter with %d column(s) where the corresponding user-defined table type requires %d column(s).",
 			len(sent.columns), len(tt.Table.Columns))
 	}
-	if err := r.s.createVariable(r.ctx, t); err != nil {
+	if err := r.s.CreateVariable(r.ctx, t); err != nil {
 		return err
 	}
 	rows := make([][]types.Value, len(sent.rows))
@@ -129,18 +131,18 @@ func (r *run) bindSent(name string, tt *catalog.TableType, t *catalog.Table, sen
 	}
 	if c := t.IdentityColumn(); c != nil && len(rows) > 0 {
 		last := c.Auto.Seed + int64(len(rows)-1)*c.Auto.Increment
-		r.s.inst.setCounter(r.s.identityKey(0, t), counter{last: last, used: true})
+		r.s.inst.SetCounter(r.s.IdentityKey(0, t), session.Counter{Last: last, Used: true})
 	}
-	err := r.s.fill(r.ctx, t, rows)
+	err := r.s.Fill(r.ctx, t, rows)
 	var ce *store.ConstraintError
 	if errors.As(err, &ce) {
-		return r.constraintMessage("INSERT", nil, t, ce)
+		return r.s.ConstraintMessage("INSERT", nil, t, ce)
 	}
 	return err
 }
 
 // defaultValue computes the default of a column.
-func (r *run) defaultValue(c *catalog.Column) (types.Value, error) {
+func (r calls) defaultValue(c *catalog.Column) (types.Value, error) {
 	e, err := syntax.ParseExpr(c.Default.Text, syntax.DefaultOptions)
 	if err != nil {
 		return nil, err
@@ -150,7 +152,7 @@ func (r *run) defaultValue(c *catalog.Column) (types.Value, error) {
 
 // sentValue converts a client's value to the type of a column. Character and binary data that does
 // not fit is an error.
-func (r *run) sentValue(v types.Value, from types.Type, c *catalog.Column) (types.Value, error) {
+func (r calls) sentValue(v types.Value, from types.Type, c *catalog.Column) (types.Value, error) {
 	if v == nil || from == c.Type {
 		return v, nil
 	}
@@ -160,7 +162,7 @@ func (r *run) sentValue(v types.Value, from types.Type, c *catalog.Column) (type
 	if types.Truncates(v, from, c.Type) {
 		return nil, mserr.Truncated()
 	}
-	return r.s.assign(v, from, c.Type)
+	return r.s.Assign(v, from, c.Type)
 }
 
 // prepared is a statement of sp_prepare.
@@ -169,7 +171,7 @@ type prepared struct {
 }
 
 // executeSQL executes sp_executesql @stmt, @params, values....
-func (r *run) executeSQL(args []callArg) (int32, error) {
+func (r calls) executeSQL(args []callArg) (int32, error) {
 	text, params, rest, err := r.textAndParams("sp_executesql", args, 0, 1)
 	if err != nil {
 		return 0, err
@@ -179,19 +181,19 @@ func (r *run) executeSQL(args []callArg) (int32, error) {
 
 // textAndParams extracts the statement and the declaration of its parameters from the arguments of
 // a system procedure. rest has the other arguments.
-func (r *run) textAndParams(
+func (r calls) textAndParams(
 	proc string, args []callArg, textAt, paramsAt int,
 ) (text, params string, rest []callArg, err error) {
 	sawText := false
 	for i := range args {
 		a := args[i]
 		switch {
-		case a.name == "" && i == textAt, equalNames(a.name, "@stmt"), equalNames(a.name, "@statement"):
+		case a.name == "" && i == textAt, session.EqualNames(a.name, "@stmt"), session.EqualNames(a.name, "@statement"):
 			if text, err = textArgument(proc, "@statement", a); err != nil {
 				return "", "", nil, err
 			}
 			sawText = true
-		case a.name == "" && i == paramsAt, equalNames(a.name, "@params"):
+		case a.name == "" && i == paramsAt, session.EqualNames(a.name, "@params"):
 			if params, err = textArgument(proc, "@params", a); err != nil {
 				return "", "", nil, err
 			}
@@ -218,7 +220,7 @@ func textArgument(proc, name string, a callArg) (string, error) {
 }
 
 // prepareStatement executes sp_prepare @handle OUTPUT, @params, @stmt, @options.
-func (r *run) prepareStatement(args []callArg) (int32, error) {
+func (r calls) prepareStatement(args []callArg) (int32, error) {
 	if len(args) < 3 {
 		return 0, mserr.MissingParameter("sp_prepare", "@stmt")
 	}
@@ -226,7 +228,7 @@ func (r *run) prepareStatement(args []callArg) (int32, error) {
 	if err != nil {
 		return 0, err
 	}
-	if _, err := r.s.inst.units.dynamic(r.s.meter, text, params, r.s.opts.quotedIdentifier); err != nil {
+	if _, err := r.s.inst.units.Dynamic(r.s.Meter(), text, params, r.s.Options.QuotedIdentifier); err != nil {
 		return 0, err
 	}
 	handle, err := r.s.newHandle(text, params)
@@ -238,7 +240,7 @@ func (r *run) prepareStatement(args []callArg) (int32, error) {
 }
 
 // setHandle returns a handle through an OUTPUT argument.
-func (r *run) setHandle(a *callArg, handle int64) {
+func (r calls) setHandle(a *callArg, handle int64) {
 	if a.target == nil {
 		return
 	}
@@ -255,7 +257,7 @@ func (s *Session) newHandle(text, params string) (int64, error) {
 		s.handles = map[int64]*prepared{}
 	}
 	p := &prepared{text, params}
-	if err := s.meter.Hold(p.size()); err != nil {
+	if err := s.Meter().Hold(p.size()); err != nil {
 		return 0, err
 	}
 	s.handles[s.nextHandle] = p
@@ -265,13 +267,13 @@ func (s *Session) newHandle(text, params string) (int64, error) {
 // dropHandle removes a prepared statement, if it exists.
 func (s *Session) dropHandle(handle int64) {
 	if p := s.handles[handle]; p != nil {
-		s.meter.Drop(p.size())
+		s.Meter().Drop(p.size())
 		delete(s.handles, handle)
 	}
 }
 
 // executePrepared executes sp_execute @handle, values....
-func (r *run) executePrepared(args []callArg) (int32, error) {
+func (r calls) executePrepared(args []callArg) (int32, error) {
 	if len(args) == 0 {
 		return 0, mserr.MissingParameter("sp_execute", "@handle")
 	}
@@ -284,7 +286,7 @@ func (r *run) executePrepared(args []callArg) (int32, error) {
 }
 
 // prepareAndExecute executes sp_prepexec @handle OUTPUT, @params, @stmt, values....
-func (r *run) prepareAndExecute(args []callArg) (int32, error) {
+func (r calls) prepareAndExecute(args []callArg) (int32, error) {
 	if len(args) < 3 {
 		return 0, mserr.MissingParameter("sp_prepexec", "@stmt")
 	}
@@ -308,7 +310,7 @@ func (r *run) prepareAndExecute(args []callArg) (int32, error) {
 }
 
 // unprepare executes sp_unprepare @handle.
-func (r *run) unprepare(args []callArg) (int32, error) {
+func (r calls) unprepare(args []callArg) (int32, error) {
 	if len(args) == 0 {
 		return 0, mserr.MissingParameter("sp_unprepare", "@handle")
 	}
@@ -321,53 +323,9 @@ func (r *run) unprepare(args []callArg) (int32, error) {
 }
 
 // collect calls do and collects the rows of its result sets, for INSERT ... EXEC.
-func (r *run) collect(do func() error) (*collector, error) {
-	c := &collector{sink: r.out, meter: r.s.meter}
-	outer := r.out
-	r.out, r.inserting = c, true
-	err := do()
-	r.out, r.inserting = outer, false
-	return c, err
+func (r calls) collect(do func() error) ([]answer.ResultSet, error) {
+	r.inserting = true
+	sets, err := r.out.Collect(r.s.Meter(), do)
+	r.inserting = false
+	return sets, err
 }
-
-// collector is a Sink that collects rows and forwards messages.
-type collector struct {
-	sink  Sink
-	meter *meter.Meter
-	sets  []resultSet
-}
-
-// resultSet is one collected result set.
-type resultSet struct {
-	cols []types.Column
-	rows [][]types.Value
-}
-
-// Columns implements [Sink].
-func (c *collector) Columns(cols []types.Column) error {
-	c.sets = append(c.sets, resultSet{cols: append([]types.Column(nil), cols...)})
-	return nil
-}
-
-// Row implements [Sink].
-func (c *collector) Row(vals []types.Value) error {
-	set := &c.sets[len(c.sets)-1]
-	row, err := copyRow(c.meter, vals)
-	set.rows = append(set.rows, row)
-	return err
-}
-
-// Done implements [Sink].
-func (c *collector) Done(Done) error { return nil }
-
-// Message implements [Sink].
-func (c *collector) Message(m *mserr.Error) error { return c.sink.Message(m) }
-
-// ReturnStatus implements [Sink].
-func (c *collector) ReturnStatus(int32) error { return nil }
-
-// ReturnValue implements [Sink].
-func (c *collector) ReturnValue(int, string, types.Type, types.Value) error { return nil }
-
-// EnvChange implements [Sink].
-func (c *collector) EnvChange(e EnvChange) error { return c.sink.EnvChange(e) }

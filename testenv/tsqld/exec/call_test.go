@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -33,7 +34,7 @@ func batchOutput(t *testing.T, s *Session, text string) string {
 
 func workSession(t *testing.T, inst *Instance) *Session {
 	t.Helper()
-	s := openSession(t, inst, Login{User: "sa", Password: "secret", Database: "work"})
+	s := openSession(t, inst, session.Login{User: "sa", Password: "secret", Database: "work"})
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
 }
@@ -129,10 +130,10 @@ var errAttention = errors.New("attention")
 
 func TestAttention(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		inst, err := New(Config{SAPassword: "secret"})
+		inst, err := New(session.Config{SAPassword: "secret"})
 		require.NoError(t, err)
 		defer func() { require.NoError(t, inst.Close()) }()
-		s := openSession(t, inst, Login{User: "sa", Password: "secret"})
+		s := openSession(t, inst, session.Login{User: "sa", Password: "secret"})
 		defer func() { require.NoError(t, s.Close()) }()
 		must(t, s, "CREATE TABLE t (a int); BEGIN TRAN; INSERT INTO t VALUES (1)")
 		ctx, cancel := context.WithCancelCause(context.Background())
@@ -218,23 +219,18 @@ func TestDeadlock(t *testing.T) {
 func TestKill(t *testing.T) {
 	inst := newInstance(t)
 	s := workSession(t, inst)
-	victim := openSession(t, inst, Login{User: "sa", Password: "secret", Database: "work"})
+	victim := openSession(t, inst, session.Login{User: "sa", Password: "secret", Database: "work"})
 	done := make(chan error, 1)
 	go func() { // as the connection does
 		err := victim.Batch(context.Background(), "WAITFOR DELAY '00:05:00'", &recorder{})
 		done <- errors.Join(err, victim.Close())
 	}()
-	for {
-		victim.mu.Lock()
-		busy := victim.cancel != nil
-		victim.mu.Unlock()
-		if busy {
-			break
-		}
+	idle := "[n int]\n0\n(1)\n"
+	for must(t, s, "SELECT COUNT(*) n FROM sys.dm_exec_requests WHERE session_id <> @@SPID") == idle {
 	}
 	must(t, s,
 		"DECLARE @id int = (SELECT MAX(session_id) FROM sys.dm_exec_sessions); DECLARE @k varchar(20) = CONCAT('KILL ', @id); EXEC (@k)")
-	require.ErrorIs(t, <-done, ErrKilled)
+	require.ErrorIs(t, <-done, session.ErrKilled)
 }
 
 func TestReset(t *testing.T) {
@@ -258,29 +254,29 @@ func TestResetKeepsTheIsolationLevel(t *testing.T) {
 
 func TestLogin(t *testing.T) {
 	inst := newInstance(t)
-	for _, l := range []Login{{User: "sa", Password: "wrong"}, {User: "nobody", Password: "x"}} {
+	for _, l := range []session.Login{{User: "sa", Password: "wrong"}, {User: "nobody", Password: "x"}} {
 		_, err := inst.NewSession(context.Background(), l)
 		require.ErrorContains(t, err, "Msg 18456")
 	}
-	_, err := inst.NewSession(context.Background(), Login{User: "sa", Password: "secret", Database: "nope"})
+	_, err := inst.NewSession(context.Background(), session.Login{User: "sa", Password: "secret", Database: "nope"})
 	require.ErrorContains(t, err, "Msg 4060")
 }
 
 func TestPersistence(t *testing.T) {
 	dir := t.TempDir()
-	inst, err := New(Config{Dir: dir, SAPassword: "secret"})
+	inst, err := New(session.Config{Dir: dir, SAPassword: "secret"})
 	require.NoError(t, err)
-	s := openSession(t, inst, Login{User: "sa", Password: "secret"})
+	s := openSession(t, inst, session.Login{User: "sa", Password: "secret"})
 	must(t, s,
 		"CREATE DATABASE kept; EXEC ('USE kept; CREATE TABLE t (id int IDENTITY PRIMARY KEY, c AS id * 2, CONSTRAINT CK CHECK (id < 100)); INSERT INTO t DEFAULT VALUES')")
 	must(t, s, "USE kept")
 	must(t, s, "CREATE PROC p AS SELECT id, c FROM t")
 	require.NoError(t, s.Close())
 	require.NoError(t, inst.Close())
-	inst, err = New(Config{Dir: dir, SAPassword: "secret"})
+	inst, err = New(session.Config{Dir: dir, SAPassword: "secret"})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, inst.Close()) }()
-	s = openSession(t, inst, Login{User: "sa", Password: "secret", Database: "kept"})
+	s = openSession(t, inst, session.Login{User: "sa", Password: "secret", Database: "kept"})
 	defer func() { require.NoError(t, s.Close()) }()
 	must(t, s, "INSERT INTO t DEFAULT VALUES")
 	require.Equal(t, "[id int not null, c int]\n1 | 2\n2 | 4\n(2)\nreturn 0\n", must(t, s, "EXEC p"))
@@ -290,7 +286,7 @@ func TestPersistence(t *testing.T) {
 // between runs.
 func TestHelp(t *testing.T) {
 	inst := newInstance(t)
-	s := openSession(t, inst, Login{User: "sa", Password: "secret", Database: "work"})
+	s := openSession(t, inst, session.Login{User: "sa", Password: "secret", Database: "work"})
 	defer func() { require.NoError(t, s.Close()) }()
 	ask := func(text string) string {
 		var r recorder
@@ -334,12 +330,12 @@ return 0
 
 // TestPropertiesAreKept: extended properties are stored with the database.
 func TestPropertiesAreKept(t *testing.T) {
-	cfg := Config{Dir: t.TempDir(), SAPassword: "secret"}
+	cfg := session.Config{Dir: t.TempDir(), SAPassword: "secret"}
 	answer := func(text string) string {
 		inst, err := New(cfg)
 		require.NoError(t, err)
 		defer func() { require.NoError(t, inst.Close()) }()
-		s := openSession(t, inst, Login{User: "sa", Password: "secret"})
+		s := openSession(t, inst, session.Login{User: "sa", Password: "secret"})
 		defer func() { require.NoError(t, s.Close()) }()
 		var r recorder
 		require.NoError(t, s.Batch(context.Background(), text, &r))
@@ -353,6 +349,6 @@ func TestPropertiesAreKept(t *testing.T) {
 
 // isWaiting reports whether a session waits for a lock.
 func isWaiting(inst *Instance, s *Session) bool {
-	_, ok := inst.locks.Waiting(s.locks)
+	_, ok := inst.Locks.Waiting(s.Locks)
 	return ok
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -53,7 +54,7 @@ func (c *capture) take(table int32, event string) *changes {
 }
 
 // captureFunc returns the function that SQLite triggers call with the columns of a row.
-func (r *run) captureFunc(key string) (store.Func, error) {
+func (r triggers) captureFunc(key string) (store.Func, error) {
 	k, err := catalog.ParseCapture(key)
 	if err != nil {
 		return nil, mserr.NotSupported("the function key %s", key)
@@ -63,7 +64,7 @@ func (r *run) captureFunc(key string) (store.Func, error) {
 			r.capture.sides == captureInserted && !k.Inserted {
 			return nil, nil
 		}
-		row, err := copyRow(m, args)
+		row, err := session.CopyRow(m, args)
 		if err != nil {
 			return nil, err
 		}

@@ -6,35 +6,42 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
+	"github.com/jobagent/jobagent/testenv/tsqld/unit"
 )
 
+// rowChanges executes statements that change rows: INSERT, UPDATE, DELETE, MERGE and bulk loads.
+type rowChanges struct{ *run }
+
 // change executes INSERT, UPDATE, DELETE and MERGE.
-func (r *run) change(st syntax.Stmt) error {
+func (r rowChanges) change(st syntax.Stmt) error {
 	if ins, ok := st.(*syntax.InsertStmt); ok {
 		if src, ok := ins.Source.(*syntax.InsertExec); ok {
 			return r.insertExec(ins, src)
 		}
 	}
 	if ref := currentOf(st); ref != nil {
-		return r.changeCurrent(st, ref)
+		return cursors(r).changeCurrent(st, ref)
 	}
 	dml, err := r.changePlan(st, false)
 	if err != nil {
 		return err
 	}
-	if err := r.startImplicitly(); err != nil {
+	if err := transactions(r).startImplicitly(); err != nil {
 		return err
 	}
 	n, err := r.changeBy(dml, nil)
 	if err != nil {
 		return err
 	}
-	return r.done(n, commandOf(st))
+	return r.done(n, answer.CommandOf(st))
 }
 
 // limited returns a statement that SET ROWCOUNT limits to a number of rows, with TOP; 0 means no
@@ -86,15 +93,15 @@ func withTop(st syntax.Stmt, top **syntax.Top, rows int64) syntax.Stmt {
 
 // changePlan returns the cached plan of a statement, or compiles the statement. checked tells
 // whether WHERE CURRENT OF requires an unchanged row.
-func (r *run) changePlan(st syntax.Stmt, checked bool) (*compile.DML, error) {
-	key := planKey{node: st, kind: planChange, rows: r.s.opts.rowCount, checked: checked}
-	if p := r.f.unit.find(r, key); p != nil {
+func (r rowChanges) changePlan(st syntax.Stmt, checked bool) (*compile.DML, error) {
+	key := unit.PlanKey{Node: st, Kind: unit.PlanChange, Rows: r.s.Options.RowCount, Checked: checked}
+	if p := r.f.unit.Find(r.s.Session, scope{r.run}, key); p != nil {
 		return p.(*compile.DML), nil
 	}
 	var dml *compile.DML
 	var err error
 	c := r.compiler()
-	switch st := limited(st, r.s.opts.rowCount).(type) {
+	switch st := limited(st, r.s.Options.RowCount).(type) {
 	case *syntax.InsertStmt:
 		dml, err = c.Insert(st)
 	case *syntax.UpdateStmt:
@@ -105,15 +112,15 @@ func (r *run) changePlan(st syntax.Stmt, checked bool) (*compile.DML, error) {
 		dml, err = c.Merge(st)
 	}
 	if err != nil {
-		return nil, compileFailure(err)
+		return nil, failure.Compile(err)
 	}
-	r.f.unit.keep(r, key, dml, &dml.Needs)
+	r.f.unit.Keep(r.s.Session, scope{r.run}, key, dml, &dml.Needs)
 	return dml, nil
 }
 
 // changeBy executes a plan as an atomic statement. row has the values for a plan of InsertRows, or
 // the identity of the row of WHERE CURRENT OF.
-func (r *run) changeBy(dml *compile.DML, row []types.Value) (n int64, err error) {
+func (r rowChanges) changeBy(dml *compile.DML, row []types.Value) (n int64, err error) {
 	if err := r.checkTarget(dml); err != nil {
 		return 0, err
 	}
@@ -123,18 +130,18 @@ func (r *run) changeBy(dml *compile.DML, row []types.Value) (n int64, err error)
 	}
 	switch {
 	case dml.Database == 0 && dml.IntoDatabase == 0:
-		err = r.withSequences(&dml.Needs, func() error { return r.changeLocal(dml, do) })
+		err = queries(r).withSequences(&dml.Needs, func() error { return r.changeLocal(dml, do) })
 	case dml.Fires:
-		fire := r.withTriggers(dml, func() (int64, error) {
+		fire := triggers(r).withTriggers(dml, func() (int64, error) {
 			err := do()
 			return n, err
 		})
-		err = r.inTransaction(func() error { return r.atomicPast(dml.Databases, r.past(dml), true, fire) })
+		err = triggers(r).inTransaction(func() error { return r.s.AtomicPast(r.ctx, dml.Databases, r.past(dml), true, fire) })
 	default:
-		err = r.atomicPast(dml.Databases, r.past(dml), isMultiStatement(dml), do)
+		err = r.s.AtomicPast(r.ctx, dml.Databases, r.past(dml), isMultiStatement(dml), do)
 	}
 	switch {
-	case !errors.Is(err, errSkipped):
+	case !errors.Is(err, session.ErrSkipped):
 		return n, err
 	case dml.NeedsPastRows:
 		return 0, r.changeNoRows(dml)
@@ -143,7 +150,7 @@ func (r *run) changeBy(dml *compile.DML, row []types.Value) (n int64, err error)
 }
 
 // past returns the databases for whose locks a plan does not wait (READPAST).
-func (r *run) past(dml *compile.DML) []int {
+func (r rowChanges) past(dml *compile.DML) []int {
 	if dml.NeedsPastRows || dml.PastPlan != nil && r.changesTableVar(dml) {
 		return dml.ReadPast
 	}
@@ -151,8 +158,8 @@ func (r *run) past(dml *compile.DML) []int {
 }
 
 // changeNoRows executes a statement that finds no rows because of READPAST.
-func (r *run) changeNoRows(dml *compile.DML) error {
-	if err := r.permit(dml.Uses); err != nil {
+func (r rowChanges) changeNoRows(dml *compile.DML) error {
+	if err := identities(r).permit(dml.Uses); err != nil {
 		return err
 	}
 	if dml.Output == nil {
@@ -168,24 +175,24 @@ func isMultiStatement(dml *compile.DML) bool {
 }
 
 // checkTarget returns an error if the targets of a plan do not allow the statement.
-func (r *run) checkTarget(dml *compile.DML) error {
+func (r rowChanges) checkTarget(dml *compile.DML) error {
 	if err := r.checkTargetWrite(dml); err != nil {
 		return err
 	}
 	if dml.Output != nil && dml.Database != 0 && slices.ContainsFunc(dml.Target.Triggers, func(tr *catalog.Trigger) bool {
 		return slices.ContainsFunc(dml.Actions, tr.Fires)
 	}) {
-		return compileFailure(mserr.OutputTargetTriggers(dml.Target.Name))
+		return failure.Compile(mserr.OutputTargetTriggers(dml.Target.Name))
 	}
 	if dml.Into != nil && dml.IntoDatabase != 0 &&
 		slices.ContainsFunc(dml.Into.Triggers, func(tr *catalog.Trigger) bool { return !tr.Disabled }) {
-		return compileFailure(mserr.OutputIntoTriggers(dml.Into.Name))
+		return failure.Compile(mserr.OutputIntoTriggers(dml.Into.Name))
 	}
 	return nil
 }
 
 // checkTargetWrite is checkTarget for a statement that fires no triggers.
-func (r *run) checkTargetWrite(dml *compile.DML) error {
+func (r rowChanges) checkTargetWrite(dml *compile.DML) error {
 	for _, t := range []struct {
 		table *catalog.Table
 		id    int
@@ -193,7 +200,7 @@ func (r *run) checkTargetWrite(dml *compile.DML) error {
 		if t.table == nil {
 			continue
 		}
-		if err := r.s.checkIndexOptions(dml.Kind, t.table); err != nil {
+		if err := r.s.CheckIndexOptions(dml.Kind, t.table); err != nil {
 			return err
 		}
 		if tv := r.f.tableVar(t.table.Name); tv != nil && tv.table == t.table && tv.readOnly {
@@ -203,7 +210,7 @@ func (r *run) checkTargetWrite(dml *compile.DML) error {
 		if t.id == 0 {
 			continue
 		}
-		d := r.s.databaseByID(t.id)
+		d := r.s.DatabaseByID(t.id)
 		if d != nil && d.Options.ReadOnly {
 			return mserr.ReadOnlyDatabase(d.Name)
 		}
@@ -211,20 +218,20 @@ func (r *run) checkTargetWrite(dml *compile.DML) error {
 	if err := r.s.readPastAllowed(&dml.Needs); err != nil {
 		return err
 	}
-	if r.s.opts.isolation == syntax.Snapshot {
-		return r.s.snapshotAllowed(dml.Databases)
+	if r.s.Options.Isolation == syntax.Snapshot {
+		return r.s.SnapshotAllowed(dml.Databases)
 	}
 	return nil
 }
 
 // changesTableVar reports whether a plan changes a table variable outside a SQLite transaction.
-func (r *run) changesTableVar(dml *compile.DML) bool {
-	return !r.s.tran.begun && dml.Target != nil && strings.HasPrefix(dml.Target.Name, "@")
+func (r rowChanges) changesTableVar(dml *compile.DML) bool {
+	return !r.s.Tran.Begun && dml.Target != nil && strings.HasPrefix(dml.Target.Name, "@")
 }
 
 // changeLocal executes a change of temporary tables or table variables only. The change needs no
 // lock. If no SQLite transaction is open, a plan of several statements runs in its own transaction.
-func (r *run) changeLocal(dml *compile.DML, do func() error) error {
+func (r rowChanges) changeLocal(dml *compile.DML, do func() error) error {
 	s := r.s
 	if len(dml.Databases) > 0 {
 		if err := s.beginRead(r.ctx, &dml.Needs, r.f.unit, len(r.past(dml)) > 0, !r.changesTableVar(dml)); err != nil {
@@ -232,59 +239,29 @@ func (r *run) changeLocal(dml *compile.DML, do func() error) error {
 		}
 	}
 	if r.changesTableVar(dml) {
-		return r.localTransaction(isMultiStatement(dml), do)
+		return r.s.LocalTransaction(r.ctx, isMultiStatement(dml), do)
 	}
-	return r.localChangeOf(isMultiStatement(dml), do)
-}
-
-// localChange calls do, which changes temporary tables, atomically and as part of the open
-// transaction.
-func (r *run) localChange(do func() error) error { return r.localChangeOf(true, do) }
-
-// localChangeOf is localChange. several tells whether do runs more than one SQLite statement.
-func (r *run) localChangeOf(several bool, do func() error) error {
-	s := r.s
-	if s.tran.level > 0 || s.tran.begun {
-		if s.tran.doomed {
-			return mserr.Uncommittable()
-		}
-		return r.atomic(nil, several, do)
-	}
-	return r.localTransaction(several, do)
-}
-
-// localTransaction calls do in a SQLite transaction of its own, unless one is open.
-func (r *run) localTransaction(several bool, do func() error) error {
-	if !several || r.s.conn.InTransaction() {
-		return do()
-	}
-	if err := r.s.conn.Begin(r.ctx); err != nil {
-		return err
-	}
-	if err := do(); err != nil {
-		return errors.Join(err, r.s.conn.Rollback())
-	}
-	return r.s.conn.Commit()
+	return r.s.LocalChangeOf(r.ctx, isMultiStatement(dml), do)
 }
 
 // apply runs the SQLite statements of a plan and returns the number of changed rows.
-func (r *run) apply(dml *compile.DML, row []types.Value) (int64, error) {
+func (r rowChanges) apply(dml *compile.DML, row []types.Value) (int64, error) {
 	s := r.s
-	if err := r.permit(dml.Uses); err != nil {
+	if err := identities(r).permit(dml.Uses); err != nil {
 		return 0, err
 	}
-	if len(dml.Databases) > 0 && !s.tran.begun {
-		if err := s.conn.Use(r.ctx, dml.Databases...); err != nil {
+	if len(dml.Databases) > 0 && !s.Tran.Begun {
+		if err := s.Conn.Use(r.ctx, dml.Databases...); err != nil {
 			return 0, err
 		}
 	}
 	for i := range dml.System {
-		if err := r.materialize(&dml.System[i]); err != nil {
+		if err := queries(r).materialize(&dml.System[i]); err != nil {
 			return 0, err
 		}
 	}
 	if dml.Spool != nil {
-		if err := s.conn.EnsureTemp(r.ctx, dml.Spool.Name, dml.Spool.DDL); err != nil {
+		if err := s.Conn.EnsureTemp(r.ctx, dml.Spool.Name, dml.Spool.DDL); err != nil {
 			return 0, err
 		}
 	}
@@ -294,24 +271,24 @@ func (r *run) apply(dml *compile.DML, row []types.Value) (int64, error) {
 	}
 	rt := &compile.Run{Row: row}
 	if dml.IntoFirst {
-		if err := s.conn.Savepoint(r.ctx, intoSavepoint); err != nil {
+		if err := s.Conn.Savepoint(r.ctx, intoSavepoint); err != nil {
 			return 0, err
 		}
 	}
 	change := r.changeRows
 	if dml.Position != nil {
-		change = r.changePositioned
+		change = cursors(r).changePositioned
 	}
 	n, err := change(dml, rt)
 	if err != nil {
-		err = errors.Join(r.violation(dml, rt, r.updateConflict(dml, err)), r.finishSpool(dml, rt))
-		if dml.IntoFirst && s.conn.InTransaction() {
-			err = errors.Join(err, s.conn.RollbackTo(intoSavepoint), s.conn.ReleaseSavepoint(intoSavepoint))
+		err = errors.Join(r.violation(dml, rt, transactions(r).updateConflict(dml, err)), r.finishSpool(dml, rt))
+		if dml.IntoFirst && s.Conn.InTransaction() {
+			err = errors.Join(err, s.Conn.RollbackTo(intoSavepoint), s.Conn.ReleaseSavepoint(intoSavepoint))
 		}
 		return 0, err
 	}
 	if dml.IntoFirst {
-		return n, s.conn.ReleaseSavepoint(intoSavepoint)
+		return n, s.Conn.ReleaseSavepoint(intoSavepoint)
 	}
 	return n, r.finishSpool(dml, rt)
 }
@@ -323,7 +300,7 @@ const intoSavepoint = "into"
 
 // finishSpool empties the spool after a statement. After an error the rollback has usually emptied
 // it already.
-func (r *run) finishSpool(dml *compile.DML, rt *compile.Run) error {
+func (r rowChanges) finishSpool(dml *compile.DML, rt *compile.Run) error {
 	for i := range dml.Finish {
 		if _, err := r.step(&dml.Finish[i], rt); err != nil {
 			return err
@@ -333,7 +310,7 @@ func (r *run) finishSpool(dml *compile.DML, rt *compile.Run) error {
 }
 
 // changeRows runs the SQLite statements of apply that change rows.
-func (r *run) changeRows(dml *compile.DML, rt *compile.Run) (n int64, err error) {
+func (r rowChanges) changeRows(dml *compile.DML, rt *compile.Run) (n int64, err error) {
 	n = -1
 	inserted := int64(0)
 	for i := range dml.Prepare {
@@ -349,7 +326,7 @@ func (r *run) changeRows(dml *compile.DML, rt *compile.Run) (n int64, err error)
 			return 0, err
 		}
 		if dml.Identity.Counted {
-			end := r.s.conn.Count(rt.Identity, dml.Identity.Increment)
+			end := r.s.Conn.Count(rt.Identity, dml.Identity.Increment)
 			defer func() {
 				if given := end(); err != nil && given > 0 {
 					// a failed statement uses up its identity values, too
@@ -390,7 +367,7 @@ func (r *run) changeRows(dml *compile.DML, rt *compile.Run) (n int64, err error)
 		}
 	}
 	for _, in := range dml.Instead {
-		k, err := r.transitionRows(in, rt)
+		k, err := triggers(r).transitionRows(in, rt)
 		if err != nil {
 			return 0, err
 		}
@@ -432,7 +409,7 @@ func (r *run) changeRows(dml *compile.DML, rt *compile.Run) (n int64, err error)
 
 // applyStep runs the i-th statement of Apply. Those that change keys in two steps run together, as
 // one change of each row.
-func (r *run) applyStep(dml *compile.DML, i int, rt *compile.Run) (n int64, err error) {
+func (r rowChanges) applyStep(dml *compile.DML, i int, rt *compile.Run) (n int64, err error) {
 	switch {
 	case dml.Shift > 0 && i == dml.Shift:
 		return 0, nil // has run with the statement before
@@ -454,30 +431,30 @@ func (r *run) applyStep(dml *compile.DML, i int, rt *compile.Run) (n int64, err 
 		return nil
 	}
 	if dml.Deferred {
-		return 0, r.s.conn.Deferred(r.ctx, shift)
+		return 0, r.s.Conn.Deferred(r.ctx, shift)
 	}
 	return 0, shift()
 }
 
 // ignoredDuplicates sends the message of an INSERT that has left out rows because of
 // IGNORE_DUP_KEY.
-func (r *run) ignoredDuplicates() error {
+func (r rowChanges) ignoredDuplicates() error {
 	return r.info(mserr.New(3604, 0, "Duplicate key was ignored."))
 }
 
 // step runs one SQLite statement of a plan.
-func (r *run) step(st *compile.Statement, rt *compile.Run) (int64, error) {
-	args, err := st.Args(r, rt)
+func (r rowChanges) step(st *compile.Statement, rt *compile.Run) (int64, error) {
+	args, err := st.Args(r.run, rt)
 	if err != nil {
 		return 0, err
 	}
-	return r.s.conn.Exec(r.ctx, st.SQL, args)
+	return r.s.Conn.Exec(r.ctx, st.SQL, args)
 }
 
 // outputRows sends the rows of OUTPUT. The rows are collected first, because a statement that fails
 // later must not send any.
-func (r *run) outputRows(dml *compile.DML, rt *compile.Run) (int64, error) {
-	all, err := r.collectRows(&dml.Output.Statement, rt)
+func (r rowChanges) outputRows(dml *compile.DML, rt *compile.Run) (int64, error) {
+	all, err := triggers(r).collectRows(&dml.Output.Statement, rt)
 	if err != nil {
 		return 0, err
 	}
@@ -485,7 +462,7 @@ func (r *run) outputRows(dml *compile.DML, rt *compile.Run) (int64, error) {
 		return 0, err
 	}
 	for _, row := range all {
-		if err := sinkFailure(r.out.Row(row)); err != nil {
+		if err := r.out.Row(row); err != nil {
 			return 0, err
 		}
 	}
@@ -493,18 +470,18 @@ func (r *run) outputRows(dml *compile.DML, rt *compile.Run) (int64, error) {
 }
 
 // assignFrom executes the assignments of UPDATE ... SET @v = x.
-func (r *run) assignFrom(dml *compile.DML, rt *compile.Run) error {
-	args, err := dml.AssignFrom.Args(r, rt)
+func (r rowChanges) assignFrom(dml *compile.DML, rt *compile.Run) error {
+	args, err := dml.AssignFrom.Args(r.run, rt)
 	if err != nil {
 		return err
 	}
-	rows, err := r.s.conn.Query(r.ctx, dml.AssignFrom.SQL, args)
+	rows, err := r.s.Conn.Query(r.ctx, dml.AssignFrom.SQL, args)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
 	for rows.Next() {
-		if err := r.assignRow(dml.Assign, rows.Row()); err != nil {
+		if err := queries(r).assignRow(dml.Assign, rows.Row()); err != nil {
 			return err
 		}
 	}

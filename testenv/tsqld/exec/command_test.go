@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 )
 
 // doneRecorder is a Sink that records the ends of statements.
@@ -15,7 +17,7 @@ type doneRecorder struct {
 	list []string
 }
 
-func (e *doneRecorder) Done(d Done) error {
+func (e *doneRecorder) Done(d answer.Done) error {
 	s := fmt.Sprintf("%#x", uint16(d.Command))
 	if d.Count {
 		s += fmt.Sprintf(" %d rows", d.Rows)
@@ -66,7 +68,7 @@ type procDoneRecorder struct {
 	list []string
 }
 
-func (e *procDoneRecorder) Done(d Done) error {
+func (e *procDoneRecorder) Done(d answer.Done) error {
 	switch {
 	case d.EndProc:
 		e.list = append(e.list, "proc")

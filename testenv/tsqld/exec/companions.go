@@ -3,22 +3,14 @@ package exec
 import (
 	"errors"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 )
 
-// Companion is a Sink of a session whose client may have several requests at once (MARS,
-// Login.Multiple). The requests take turns, and share everything that belongs to the session; so a
-// request can find that another one stands in its way.
-type Companion interface {
-	// OthersInTransaction reports whether the answer to another request, which has begun in the
-	// transaction with a descriptor, has not been read to its end.
-	OthersInTransaction(descriptor uint64) bool
-}
-
 // soleInTransaction returns error 3981 with a state if another request has begun in the open
 // transaction and has not ended.
-func (r *run) soleInTransaction(state uint8) error {
-	if c, ok := r.out.(Companion); ok && c.OthersInTransaction(r.s.Descriptor()) {
+func (r transactions) soleInTransaction(state uint8) error {
+	if c, ok := r.out.Companion(); ok && c.OthersInTransaction(r.s.Descriptor()) {
 		return mserr.OthersInTransaction(state)
 	}
 	return nil
@@ -33,19 +25,19 @@ const (
 // scopeToBatch makes the transaction that a statement has begun end with its request, if the client
 // may have several requests. (Documentation of BEGIN TRANSACTION: "a Transact-SQL explicit or
 // implicit transaction that starts under a MARS session becomes a batch-scoped transaction".)
-func (r *run) scopeToBatch() {
-	if t := &r.s.tran; r.s.client.Multiple && t.level == 1 && t.batch == nil && !t.unseen {
-		t.batch = r
+func (r transactions) scopeToBatch() {
+	if t := &r.s.Tran; r.s.Client.Multiple && t.Level == 1 && !t.Batch && !t.Unseen {
+		t.Batch = true
 	}
 }
 
 // endBatchScope rolls the transaction back that a request has begun and not ended.
 func (s *Session) endBatchScope(r *run) error {
-	if s.tran.level == 0 || s.tran.batch != r {
+	if s.Tran.Level == 0 || !s.Tran.Batch {
 		return nil
 	}
 	m := mserr.ActiveAtBatchEnd()
 	m.Line = 1
-	s.lastError = m.Number
-	return errors.Join(sinkFailure(r.out.Message(m)), s.rollback(r), sinkFailure(r.out.Done(Done{Error: true})))
+	s.LastError = m.Number
+	return errors.Join(r.out.Message(m), s.rollback(r), r.out.Done(answer.Done{Error: true}))
 }

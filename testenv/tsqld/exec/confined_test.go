@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
@@ -151,7 +152,7 @@ func TestServerStatementsAreComplete(t *testing.T) {
 // confinedInstance makes an instance with the databases and logins of confinements.
 func confinedInstance(t *testing.T, inst *Instance) {
 	t.Helper()
-	sa := openSession(t, inst, Login{User: "sa", Password: "secret"})
+	sa := openSession(t, inst, session.Login{User: "sa", Password: "secret"})
 	for _, batch := range []string{
 		"CREATE LOGIN owner WITH PASSWORD = 'Right-1'; CREATE LOGIN clerk WITH PASSWORD = 'Right-1'; CREATE DATABASE ta; CREATE DATABASE tb",
 		"USE ta; CREATE USER owner FOR LOGIN owner; ALTER ROLE db_owner ADD MEMBER owner; CREATE USER bare WITHOUT LOGIN; CREATE USER clerk FOR LOGIN clerk; GRANT ALTER ANY USER TO clerk",
@@ -159,11 +160,11 @@ func confinedInstance(t *testing.T, inst *Instance) {
 		must(t, sa, batch)
 	}
 	require.NoError(t, sa.Close())
-	clerk := openSession(t, inst, Login{User: "clerk", Password: "Right-1", Database: "ta"})
+	clerk := openSession(t, inst, session.Login{User: "clerk", Password: "Right-1", Database: "ta"})
 	must(t, clerk, "CREATE USER sa WITHOUT LOGIN")
 	require.Equal(t, 15517, errorOf(t, clerk, "EXECUTE AS USER = 'sa'"), "to make a user is not to impersonate it")
 	require.NoError(t, clerk.Close())
-	owner := openSession(t, inst, Login{User: "owner", Password: "Right-1", Database: "ta"})
+	owner := openSession(t, inst, session.Login{User: "owner", Password: "Right-1", Database: "ta"})
 	for _, as := range []string{"'dbo'", "OWNER", "SELF", "'sa'"} {
 		must(t, owner, "CREATE PROCEDURE dbo.as_"+strings.ToLower(strings.Trim(as, "'"))+" @text NVARCHAR(MAX) WITH EXECUTE AS "+as+" AS EXECUTE (@text)")
 	}
@@ -186,7 +187,7 @@ func errorOf(t *testing.T, s *Session, batch string) int {
 // open opens a confined session. run wraps a statement so that the session executes it confined.
 func (c confinement) open(t *testing.T, inst *Instance) (s *Session, wrap func(statement string) string) {
 	t.Helper()
-	s = openSession(t, inst, Login{User: c.login, Password: "Right-1"})
+	s = openSession(t, inst, session.Login{User: c.login, Password: "Right-1"})
 	must(t, s, c.confine)
 	return s, func(statement string) string {
 		if c.wrap == "" {
@@ -202,11 +203,11 @@ func TestConfinedIdentities(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	confinedInstance(t, inst)
-	victim := openSession(t, inst, Login{User: "sa", Password: "secret"})
+	victim := openSession(t, inst, session.Login{User: "sa", Password: "secret"})
 	for name, c := range confinements {
 		for _, st := range slices.Sorted(maps.Keys(serverStatements)) {
 			s, wrap := c.open(t, inst)
-			text := strings.ReplaceAll(st, "%d", strconv.Itoa(int(victim.id)))
+			text := strings.ReplaceAll(st, "%d", strconv.Itoa(int(victim.SPID())))
 			require.Equal(t, serverStatements[st], errorOf(t, s, wrap(text)), "%s: %s", name, st)
 			require.NoError(t, s.Close())
 		}
@@ -221,11 +222,11 @@ func TestConfinedIdentities(t *testing.T) {
 // Confined identities see no other session, and not what it executes.
 func TestConfinedIdentitiesSeeNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		inst, err := New(Config{Dir: t.TempDir(), SAPassword: "secret"})
+		inst, err := New(session.Config{Dir: t.TempDir(), SAPassword: "secret"})
 		require.NoError(t, err)
 		defer func() { require.NoError(t, inst.Close()) }()
 		confinedInstance(t, inst)
-		victim := openSession(t, inst, Login{User: "sa", Password: "secret"})
+		victim := openSession(t, inst, session.Login{User: "sa", Password: "secret"})
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() {
@@ -240,13 +241,13 @@ func TestConfinedIdentitiesSeeNobody(t *testing.T) {
 		}()
 		synctest.Wait()
 
-		sa := openSession(t, inst, Login{User: "sa", Password: "secret"})
+		sa := openSession(t, inst, session.Login{User: "sa", Password: "secret"})
 		views := regexp.MustCompile(`(?m)^'?(sys\.\w+ \w+)'?$`).FindAllStringSubmatch(must(t, sa,
 			"SELECT 'sys.' + o.name + ' ' + c.name FROM sys.system_objects AS o JOIN sys.system_columns AS c ON c.object_id = o.object_id WHERE o.type = 'V' AND c.name IN ('session_id', 'spid', 'request_session_id', 'req_spid') ORDER BY 1"), -1)
 		require.Greater(t, len(views), 5)
 		const texts = "SELECT t.text FROM sys.dm_exec_requests AS r CROSS APPLY sys.dm_exec_sql_text(r.sql_handle) AS t"
 		require.Contains(t, must(t, sa, texts), "Parrot-12")
-		handle := regexp.MustCompile(`0x\w{20,}`).FindString(must(t, sa, fmt.Sprintf("SELECT sql_handle FROM sys.dm_exec_requests WHERE session_id = %d", victim.id)))
+		handle := regexp.MustCompile(`0x\w{20,}`).FindString(must(t, sa, fmt.Sprintf("SELECT sql_handle FROM sys.dm_exec_requests WHERE session_id = %d", victim.SPID())))
 		require.NotEmpty(t, handle)
 		require.NoError(t, sa.Close())
 		for name, c := range confinements {
@@ -256,7 +257,7 @@ func TestConfinedIdentitiesSeeNobody(t *testing.T) {
 				st := fmt.Sprintf("IF EXISTS (SELECT * FROM %s WHERE %s <> @@SPID) THROW 50000, 'others', 1", view, column)
 				require.Contains(t, []int{0, 300}, errorOf(t, s, wrap(st)), "%s: %s", name, view)
 			}
-			for _, st := range []string{texts, "SELECT text FROM sys.dm_exec_sql_text(" + handle + ")", "EXEC sp_who", "EXEC sp_who2", "SELECT * FROM sys.dm_exec_sessions", "SELECT * FROM sys.sysprocesses", fmt.Sprintf("DBCC INPUTBUFFER(%d)", victim.id), fmt.Sprintf("EXEC sp_who %d", victim.id), fmt.Sprintf("SELECT * FROM sys.dm_exec_input_buffer(%d, NULL)", victim.id)} {
+			for _, st := range []string{texts, "SELECT text FROM sys.dm_exec_sql_text(" + handle + ")", "EXEC sp_who", "EXEC sp_who2", "SELECT * FROM sys.dm_exec_sessions", "SELECT * FROM sys.sysprocesses", fmt.Sprintf("DBCC INPUTBUFFER(%d)", victim.SPID()), fmt.Sprintf("EXEC sp_who %d", victim.SPID()), fmt.Sprintf("SELECT * FROM sys.dm_exec_input_buffer(%d, NULL)", victim.SPID())} {
 				out := batchOutput(t, s, wrap(st))
 				require.NotContains(t, out, "Parrot-12", "%s: %s", name, st)
 				require.NotContains(t, out, "WAITFOR", "%s: %s", name, st)

@@ -5,14 +5,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
-
-// equalNames reports whether two identifiers are equal.
-func equalNames(a, b string) bool { return a == b || catalog.Fold(a) == catalog.Fold(b) }
 
 // ifStmt executes IF. After an error in the condition no branch runs.
 func (r *run) ifStmt(st *syntax.IfStmt) (ctl, error) {
@@ -29,7 +25,7 @@ func (r *run) ifStmt(st *syntax.IfStmt) (ctl, error) {
 	if err != nil {
 		return ctl{}, r.settle(st, err)
 	}
-	r.s.rowCount, r.s.lastError = 0, 0
+	r.s.RowCount, r.s.LastError = 0, 0
 	if err := r.endWithoutCount(0); err != nil {
 		return ctl{}, err
 	}
@@ -44,7 +40,7 @@ func (r *run) ifStmt(st *syntax.IfStmt) (ctl, error) {
 
 // executionDisabled reports whether SET NOEXEC or SET PARSEONLY is ON. Conditions are not evaluated
 // then.
-func (r *run) executionDisabled() bool { return r.s.opts.noExec || r.s.opts.parseOnly }
+func (r *run) executionDisabled() bool { return r.s.Options.NoExec || r.s.Options.ParseOnly }
 
 // whileStmt executes WHILE.
 func (r *run) whileStmt(st *syntax.WhileStmt) (ctl, error) {
@@ -53,16 +49,16 @@ func (r *run) whileStmt(st *syntax.WhileStmt) (ctl, error) {
 	}
 	for {
 		if r.gotoLabel == "" {
-			if err := r.canceled(); err != nil {
+			if err := r.s.Canceled(r.ctx); err != nil {
 				return ctl{}, err
 			}
 			r.f.line = st.Pos().Line
-			r.now, r.sequenceValues = 0, nil
+			r.s.StatementTime, r.sequenceValues = 0, nil
 			ok, err := r.condition(st.Cond)
 			if err != nil {
 				return ctl{}, r.settle(st, err)
 			}
-			r.s.rowCount, r.s.lastError = 0, 0
+			r.s.RowCount, r.s.LastError = 0, 0
 			if err := r.endWithoutCount(0); err != nil {
 				return ctl{}, err
 			}
@@ -93,7 +89,7 @@ func (r *run) whileStmt(st *syntax.WhileStmt) (ctl, error) {
 // returnStmt executes RETURN.
 func (r *run) returnStmt(st *syntax.ReturnStmt) error {
 	if st.Value == nil {
-		if r.f.kind == functionFrame && r.f.unit.scalar() {
+		if r.f.kind == functionFrame && r.f.unit.Scalar() {
 			return mserr.FunctionWithoutReturn()
 		}
 		return nil
@@ -115,7 +111,7 @@ func (r *run) returnStmt(st *syntax.ReturnStmt) error {
 		r.f.status = int32(v.(int64))
 		return nil
 	case functionFrame:
-		v, err := r.value(st.Value, r.f.unit.returns)
+		v, err := r.value(st.Value, r.f.unit.Returns)
 		r.f.result = v
 		return err
 	}
@@ -147,13 +143,13 @@ func (r *run) waitFor(st *syntax.WaitForStmt) error {
 		wait = time.Duration(ticks.(int64)) * 100
 	}
 	if st.Time {
-		now := r.s.inst.now()
+		now := r.s.inst.Now()
 		midnight := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
 		if wait = midnight.Add(wait).Sub(now); wait < 0 {
 			wait += 24 * time.Hour
 		}
 	}
-	r.s.rowCount = 0
+	r.s.RowCount = 0
 	if wait == 0 {
 		return nil
 	}
@@ -163,7 +159,7 @@ func (r *run) waitFor(st *syntax.WaitForStmt) error {
 	case <-timer.C:
 		return nil
 	case <-r.ctx.Done():
-		return r.canceled()
+		return r.s.Canceled(r.ctx)
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 )
 
 // TestCorpus installs the repository's own T-SQL unchanged, file by file in the order of its list.
@@ -16,7 +18,7 @@ func TestCorpus(t *testing.T) {
 	list, err := os.ReadFile(filepath.Join(root, "install.txt"))
 	require.NoError(t, err)
 	inst := newInstance(t)
-	s := openSession(t, inst, Login{User: "sa", Password: "secret", Database: "work"})
+	s := openSession(t, inst, session.Login{User: "sa", Password: "secret", Database: "work"})
 	defer func() { require.NoError(t, s.Close()) }()
 	for line := range strings.Lines(string(list)) {
 		line = strings.TrimSpace(line)

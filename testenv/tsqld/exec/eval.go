@@ -2,8 +2,10 @@ package exec
 
 import (
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
+	"github.com/jobagent/jobagent/testenv/tsqld/unit"
 )
 
 // compiler returns a compiler for the run's scope.
@@ -30,37 +32,37 @@ func (r *run) value(e syntax.Expr, to types.Type) (types.Value, error) {
 
 // scalar returns the cached plan of an expression, or compiles the expression.
 func (r *run) scalar(e syntax.Expr, to types.Type) (*compile.Scalar, error) {
-	key := planKey{node: e, to: to, kind: planScalar}
-	if p := r.f.unit.find(r, key); p != nil {
+	key := unit.PlanKey{Node: e, To: to, Kind: unit.PlanScalar}
+	if p := r.f.unit.Find(r.s.Session, scope{r}, key); p != nil {
 		return p.(*compile.Scalar), nil
 	}
 	sc, err := r.compiler().Scalar(e, to)
 	if err != nil {
-		return nil, compileFailure(err)
+		return nil, failure.Compile(err)
 	}
 	r.keepScalar(key, sc)
 	return sc, nil
 }
 
 // keepScalar caches a compiled expression.
-func (r *run) keepScalar(key planKey, sc *compile.Scalar) {
+func (r *run) keepScalar(key unit.PlanKey, sc *compile.Scalar) {
 	needs := &compile.Needs{Snapshots: sc.Snapshots}
 	if sc.Plan != nil {
 		needs = &sc.Plan.Needs
 	}
-	r.f.unit.keep(r, key, sc, needs)
+	r.f.unit.Keep(r.s.Session, scope{r}, key, sc, needs)
 	sc.Snapshots = nil
 }
 
 // condition evaluates the condition of IF or WHILE. Unknown counts as false.
 func (r *run) condition(c syntax.Cond) (bool, error) {
-	defer r.s.meter.Release(r.s.meter.Mark())
-	key := planKey{node: c, kind: planCondition}
-	p := r.f.unit.find(r, key)
+	defer r.s.Meter().Release(r.s.Meter().Mark())
+	key := unit.PlanKey{Node: c, Kind: unit.PlanCondition}
+	p := r.f.unit.Find(r.s.Session, scope{r}, key)
 	if p == nil {
 		sc, err := r.compiler().Condition(c)
 		if err != nil {
-			return false, compileFailure(err)
+			return false, failure.Compile(err)
 		}
 		r.keepScalar(key, sc)
 		p = sc
@@ -78,7 +80,7 @@ func (r *run) scalarValue(sc *compile.Scalar) (types.Value, error) {
 	if sc.Plan == nil {
 		return sc.Value(r)
 	}
-	p, err := r.readable(sc.Plan)
+	p, err := queries{r}.readable(sc.Plan)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +88,7 @@ func (r *run) scalarValue(sc *compile.Scalar) (types.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	row, err := r.s.conn.QueryRow(r.ctx, p.SQL, args)
+	row, err := r.s.Conn.QueryRow(r.ctx, p.SQL, args)
 	if err != nil || len(row) == 0 {
 		return nil, err
 	}

@@ -4,11 +4,20 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/failure"
+	"github.com/jobagent/jobagent/testenv/tsqld/module"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/sysproc"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
+	"github.com/jobagent/jobagent/testenv/tsqld/unit"
 )
+
+// calls executes EXECUTE, remote procedure calls and prepared statements.
+type calls struct{ *run }
 
 // maxNesting is the maximum nesting level of procedures, functions and dynamic SQL (@@NESTLEVEL).
 const maxNesting = 32
@@ -27,103 +36,91 @@ type callArg struct {
 
 // batch executes a unit as the batch of a request. SCOPE_IDENTITY() keeps its value between the
 // batches of a session: example B of its documentation reads it after GO.
-func (r *run) batch(u *unit) error {
+func (r calls) batch(u *unit.Unit) error {
 	s := r.s
-	f := &frame{kind: batchFrame, unit: u, schema: s.defaultSchema(), owner: -1, identity: s.batchIdentity}
+	f := &frame{kind: batchFrame, unit: u, schema: s.DefaultSchema(), owner: -1, identity: s.batchIdentity}
 	defer func() { s.batchIdentity = f.identity }()
 	return r.inFrame(f, func() error {
-		if err := r.variables(f); err != nil {
-			return r.settle(nil, compileFailure(err))
+		if err := declarations(r).variables(f); err != nil {
+			return r.settle(nil, failure.Compile(err))
 		}
-		if s.opts.showPlan && !setsShowPlan(u) {
-			return r.settle(nil, r.showPlan(u))
+		if s.Options.ShowPlan && !setsShowPlan(u) {
+			return r.settle(nil, queries(r).showPlan(u))
 		}
-		_, err := r.list(u.body)
+		_, err := r.list(u.Body)
 		return err
 	})
 }
 
 // inFrame calls fn in a new activation and cleans up after it.
-func (r *run) inFrame(f *frame, fn func() error) error {
+func (r calls) inFrame(f *frame, fn func() error) error {
 	s := r.s
 	f.parent, f.level = r.f, s.depth
-	f.temps, f.savedOpts = s.temps, s.opts
+	f.temps, f.savedOpts = s.Temps, s.Options
 	if f.parent != nil {
 		f.line = f.parent.line
 	}
-	database, outer := s.dbID, s.top
+	database, outer := s.DatabaseID, s.top
 	r.f, s.top = f, f
 	s.depth++
 	err := fn()
 	s.depth--
 	r.f, s.top = f.parent, outer
-	s.endImpersonations(f)
+	s.EndImpersonations(f.level)
 	err = errors.Join(err, r.dropFrame(f))
 	if f.kind == batchFrame {
 		return err
 	}
-	s.restoreOptions(f.savedOpts)
-	if s.dbID != database {
-		now, d := s.Database(), s.databaseByID(database)
-		s.dbID = database
+	s.RestoreOptions(f.savedOpts)
+	if s.DatabaseID != database {
+		now, d := s.Database(), s.DatabaseByID(database)
+		s.DatabaseID = database
 		if f.kind == dynamicFrame && d != nil { // the end of dynamic SQL reverts its USE
-			err = errors.Join(err, sinkFailure(r.out.EnvChange(EnvChange{Kind: EnvDatabase, New: d.Name, Old: now})))
+			err = errors.Join(err, r.out.EnvChange(answer.EnvChange{Kind: answer.EnvDatabase, New: d.Name, Old: now}))
 		}
 	}
 	return err
 }
 
-// restoreOptions reverts the SET statements of a procedure or dynamic batch. CONTEXT_INFO is not
-// reverted.
-func (s *Session) restoreOptions(saved options) {
-	if s.opts.deadlockPriority != saved.deadlockPriority {
-		s.inst.locks.SetPriority(s.locks, saved.deadlockPriority)
-	}
-	info := s.opts.contextInfo
-	s.opts = saved
-	s.opts.contextInfo = info
-}
-
 // dropFrame releases an activation's cursors and table variables, and its temporary tables unless
 // it is a batch.
-func (r *run) dropFrame(f *frame) error {
+func (r calls) dropFrame(f *frame) error {
 	s := r.s
 	var errs []error
 	s.releaseFrame(f)
 	for _, tv := range f.tables {
 		if tv.created {
-			errs = append(errs, s.dropVariable(r.ctx, tv.table))
+			errs = append(errs, s.DropVariable(r.ctx, tv.table))
 		}
 	}
-	if f.kind != batchFrame && len(s.temps) > 0 {
+	if f.kind != batchFrame && len(s.Temps) > 0 {
 		// Tables of a caller that the activation has dropped stay dropped.
 		keep := f.temps
 		for name := range f.temps {
-			if s.temps[name] == nil {
-				keep = keep.without(name)
+			if s.Temps[name] == nil {
+				keep = keep.Without(name)
 			}
 		}
-		errs = append(errs, s.dropTemps(r.ctx, keep))
+		errs = append(errs, s.DropTemps(r.ctx, keep))
 	}
 	return errors.Join(errs...)
 }
 
 // execStmt executes EXECUTE. In a batch it ends with a DONEPROC, which must follow the DONEINPROC
 // of the nested statements (MS-TDS 2.2.7.7) even after an error.
-func (r *run) execStmt(st *syntax.ExecStmt) error {
+func (r calls) execStmt(st *syntax.ExecStmt) error {
 	err := r.execute(st)
-	if r.f.kind != batchFrame || r.inserting || err != nil && !r.inProc {
+	if r.f.kind != batchFrame || r.inserting || err != nil && !r.out.HasInProc() {
 		return err
 	}
-	r.inProc = false
-	if end := sinkFailure(r.out.Done(Done{EndProc: true, Command: CommandExecute})); end != nil {
+	if end := r.out.EndProc(); end != nil {
 		return errors.Join(err, end)
 	}
 	return err
 }
 
 // execute executes the module or text of EXECUTE.
-func (r *run) execute(st *syntax.ExecStmt) error {
+func (r calls) execute(st *syntax.ExecStmt) error {
 	if st.At.Name != "" {
 		return mserr.NotSupported("EXECUTE AT")
 	}
@@ -137,7 +134,7 @@ func (r *run) execute(st *syntax.ExecStmt) error {
 }
 
 // executeModule is execute for result sets of any kind.
-func (r *run) executeModule(st *syntax.ExecStmt) error {
+func (r calls) executeModule(st *syntax.ExecStmt) error {
 	if st.Text != nil {
 		return r.execText(st)
 	}
@@ -145,13 +142,13 @@ func (r *run) executeModule(st *syntax.ExecStmt) error {
 	if st.ModuleVar != "" {
 		v := r.f.variable(st.ModuleVar)
 		if v == nil || v.isCur {
-			return compileFailure(mserr.UndeclaredVariable(st.ModuleVar))
+			return failure.Compile(mserr.UndeclaredVariable(st.ModuleVar))
 		}
 		text, ok := v.val.(string)
 		if !ok || text == "" {
 			return mserr.NoProcedure("")
 		}
-		name = splitName(text)
+		name = session.SplitName(text)
 	}
 	args, err := r.arguments(st.Args)
 	if err != nil {
@@ -164,18 +161,18 @@ func (r *run) executeModule(st *syntax.ExecStmt) error {
 	if st.ReturnVar != "" {
 		v := r.f.variable(st.ReturnVar)
 		if v.val, err = types.Convert(status.val, status.typ, v.typ, 0); err != nil {
-			return originated(err, atArgument)
+			return failure.Originated(err, failure.AtArgument)
 		}
 	}
 	if r.f.kind == batchFrame && !r.inserting {
 		n, _ := status.val.(int64)
-		return sinkFailure(r.out.ReturnStatus(int32(n)))
+		return r.out.ReturnStatus(int32(n))
 	}
 	return nil
 }
 
 // arguments evaluates the arguments of EXECUTE.
-func (r *run) arguments(list []*syntax.ExecArg) ([]callArg, error) {
+func (r calls) arguments(list []*syntax.ExecArg) ([]callArg, error) {
 	args := make([]callArg, 0, len(list))
 	for _, a := range list {
 		arg := callArg{name: a.Name, output: a.Output}
@@ -189,7 +186,7 @@ func (r *run) arguments(list []*syntax.ExecArg) ([]callArg, error) {
 			}
 			v := r.f.variable(e.Name)
 			if v == nil {
-				return nil, compileFailure(mserr.UndeclaredVariable(e.Name))
+				return nil, failure.Compile(mserr.UndeclaredVariable(e.Name))
 			}
 			if v.isCur {
 				return nil, mserr.NotSupported("cursor parameters")
@@ -200,7 +197,7 @@ func (r *run) arguments(list []*syntax.ExecArg) ([]callArg, error) {
 			}
 		default:
 			if a.Output {
-				return nil, compileFailure(mserr.OutputOfConstant())
+				return nil, failure.Compile(mserr.OutputOfConstant())
 			}
 			var err error
 			if arg.val, arg.typ, err = r.eval(a.Value); err != nil {
@@ -222,12 +219,12 @@ type result struct {
 func statusOf(code int32) result { return result{int64(code), types.IntType} }
 
 // call calls a procedure or scalar function by name.
-func (r *run) call(name *syntax.ObjectName, args []callArg) (result, error) {
-	if p := r.s.inst.findSystemProcedure(name); p != nil {
-		code, err := r.callSystemIn(name, p, args)
+func (r calls) call(name *syntax.ObjectName, args []callArg) (result, error) {
+	if p := r.s.inst.library.Find(name); p != nil {
+		code, err := systemCalls(r).callSystemIn(name, p, args)
 		return statusOf(code), err
 	}
-	if isTempProcedure(name.Last()) {
+	if module.IsTemporary(name.Last()) {
 		return r.callTempProcedure(name, args)
 	}
 	o, d, err := r.object(name)
@@ -243,7 +240,7 @@ func (r *run) call(name *syntax.ObjectName, args []callArg) (result, error) {
 		return statusOf(code), err
 	case *catalog.Function:
 		if o.Kind == catalog.KindScalarFunction {
-			return r.callFunctionByExec(d, o, args)
+			return functions(r).callFunctionByExec(d, o, args)
 		}
 		return result{}, mserr.NotProcedure(o.Name, "table valued function")
 	case *catalog.Table:
@@ -262,25 +259,25 @@ func (r *run) call(name *syntax.ObjectName, args []callArg) (result, error) {
 func hasSystemPrefix(n *syntax.ObjectName) bool {
 	last := catalog.Fold(n.Last())
 	schema := n.Schema()
-	return (schema == "" || equalNames(schema, "sys") || equalNames(schema, "dbo")) &&
-		(strings.HasPrefix(last, "sp_") || strings.HasPrefix(last, "xp_")) && systemNames[last]
+	return (schema == "" || session.EqualNames(schema, "sys") || session.EqualNames(schema, "dbo")) &&
+		(strings.HasPrefix(last, "sp_") || strings.HasPrefix(last, "xp_")) && sysproc.Unsupported[last]
 }
 
 // callProcedure executes a stored procedure.
-func (r *run) callProcedure(d *catalog.Database, p *catalog.Procedure, args []callArg) (int32, error) {
+func (r calls) callProcedure(d *catalog.Database, p *catalog.Procedure, args []callArg) (int32, error) {
 	s := r.s
 	owner := d.Owner(p)
-	if isTempProcedure(p.Name) {
+	if module.IsTemporary(p.Name) {
 		owner = -1 // no ownership chain
-	} else if r.f == nil || r.f.owner < 0 || owner != r.f.owner || d.ID != s.dbID {
-		if !s.may(d, "EXECUTE", catalog.Securable{Class: catalog.ClassObject, Major: int(p.ObjectID)}) {
-			return 0, permissionDenied(d, p, "EXECUTE")
+	} else if r.f == nil || r.f.owner < 0 || owner != r.f.owner || d.ID != s.DatabaseID {
+		if !s.May(d, "EXECUTE", catalog.Securable{Class: catalog.ClassObject, Major: int(p.ObjectID)}) {
+			return 0, session.PermissionDenied(d, p, "EXECUTE")
 		}
 	}
 	if r.nesting() >= maxNesting {
 		return 0, mserr.NestingLevel(maxNesting)
 	}
-	u, err := procedureUnit(p)
+	u, err := unit.Procedure(p)
 	if err != nil {
 		return 0, err
 	}
@@ -291,11 +288,11 @@ func (r *run) callProcedure(d *catalog.Database, p *catalog.Procedure, args []ca
 	f := &frame{
 		kind: procFrame, unit: u, name: p.Name, procID: p.ObjectID, schema: schema, owner: owner, nestLevel: r.nesting() + 1,
 	}
-	before := s.tran.level
+	before := s.Tran.Level
 	err = r.inFrame(f, func() error {
-		s.dbID = d.ID
-		s.enterModule(&p.Module)
-		if err := s.moduleIdentity(d, &p.Module, owner, f); err != nil {
+		s.DatabaseID = d.ID
+		s.EnterModule(&p.Module)
+		if err := s.ModuleIdentity(d, &p.Module, owner, f.level); err != nil {
 			return err
 		}
 		return r.callBody(f, args)
@@ -306,12 +303,12 @@ func (r *run) callProcedure(d *catalog.Database, p *catalog.Procedure, args []ca
 	if err := r.returnOutputs(f, args); err != nil {
 		return 0, err
 	}
-	if before == 0 && s.tran.implicit {
+	if before == 0 && s.Tran.Implicit {
 		// The unseen BEGIN TRANSACTION of an implicit transaction is not counted: the tests of
 		// SqlServerSimulator report so of SQL Server 2025 (AdHocScopeTransactionCountTests).
 		before = 1
 	}
-	if after := s.tran.level; after != before && !s.opts.xactAbort {
+	if after := s.Tran.Level; after != before && !s.Options.XactAbort {
 		e := mserr.TransactionCount(before, after)
 		e.State = 2
 		return f.status, withProcName(e, p.Name)
@@ -320,26 +317,26 @@ func (r *run) callProcedure(d *catalog.Database, p *catalog.Procedure, args []ca
 }
 
 // callBody binds the arguments of a procedure and executes its statements.
-func (r *run) callBody(f *frame, args []callArg) error {
+func (r calls) callBody(f *frame, args []callArg) error {
 	if err := r.bind(f, f.name, args); err != nil {
 		return withProcName(err, f.name)
 	}
-	if err := r.variables(f); err != nil {
-		return compileFailure(err)
+	if err := declarations(r).variables(f); err != nil {
+		return failure.Compile(err)
 	}
-	_, err := r.list(f.unit.body)
+	_, err := r.list(f.unit.Body)
 	return err
 }
 
 // withProcName adds the name of a procedure to an error of its call. The line of such an error is
 // 0.
 func withProcName(err error, proc string) error {
-	from := atRun
-	if f, ok := asFailure(err); ok {
-		if f.settled {
+	from := failure.AtRun
+	if f, ok := failure.As(err); ok {
+		if f.Settled {
 			return err
 		}
-		from = f.from
+		from = f.From
 	}
 	var e *mserr.Error
 	if !errors.As(err, &e) || e.Line != 0 {
@@ -347,11 +344,11 @@ func withProcName(err error, proc string) error {
 	}
 	c := *e
 	c.Proc = proc
-	return &failure{err: &c, from: from}
+	return &failure.Error{Err: &c, From: from}
 }
 
 // nesting returns @@NESTLEVEL.
-func (r *run) nesting() int {
+func (r calls) nesting() int {
 	if r.f == nil {
 		return 0
 	}
@@ -360,27 +357,23 @@ func (r *run) nesting() int {
 
 // endScope handles an error that ends only the activation f: it sets the status of f and returns
 // nil. It returns other errors unchanged.
-func (r *run) endScope(f *frame, err error) error {
-	var fail *failure
-	if errors.As(err, &fail) && fail.settled && !fail.pending && fail.reach == endScope && fail.frame == f {
-		f.status = -int32(fail.err.Class - 10)
+func (r calls) endScope(f *frame, err error) error {
+	var fail *failure.Error
+	if errors.As(err, &fail) && fail.Settled && !fail.Pending && fail.Reach == failure.EndScope && fail.Frame == f {
+		f.status = -int32(fail.Err.Class - 10)
 		return nil
 	}
 	return err
 }
 
-// maxParameters is "Parameters per stored procedure" in SQL Server's maximum capacity
-// specifications.
-const maxParameters = 2100
-
-// bind sets the parameters of an activation. Error 180 for more than maxParameters, each of which
+// bind sets the parameters of an activation. Error 180 for more than MaxParameters, each of which
 // is looked for among all.
-func (r *run) bind(f *frame, proc string, args []callArg) error {
-	params := f.unit.params
-	if len(params) > maxParameters || len(args) > maxParameters {
-		return mserr.TooManyParametersIn("EXECUTE", maxParameters)
+func (r calls) bind(f *frame, proc string, args []callArg) error {
+	params := f.unit.Params
+	if len(params) > module.MaxParameters || len(args) > module.MaxParameters {
+		return mserr.TooManyParametersIn("EXECUTE", module.MaxParameters)
 	}
-	resolved := r.resolve(f)
+	resolved := declarations(r).resolve(f)
 	if len(params) == 0 && len(args) > 0 {
 		return mserr.NoParameters(proc)
 	}
@@ -397,10 +390,10 @@ func (r *run) bind(f *frame, proc string, args []callArg) error {
 		given[at] = a
 	}
 	for i, p := range params {
-		if err := resolved.params[i].err; err != nil {
-			return errorAt(err, p)
+		if err := resolved.Params[i].Err; err != nil {
+			return failure.ErrorAt(err, p)
 		}
-		if err := r.bindOne(f, proc, p, resolved.params[i], given[i]); err != nil {
+		if err := r.bindOne(f, proc, p, resolved.Params[i], given[i]); err != nil {
 			return err
 		}
 	}
@@ -418,7 +411,7 @@ func parameterOf(proc string, args []callArg, i, params int, nameOf func(int) st
 	}
 	found := -1
 	for j := range params {
-		if equalNames(nameOf(j), args[i].name) {
+		if session.EqualNames(nameOf(j), args[i].name) {
 			found = j
 		}
 	}
@@ -432,38 +425,38 @@ func parameterOf(proc string, args []callArg, i, params int, nameOf func(int) st
 }
 
 // bindOne binds one parameter; a is nil if there is no argument.
-func (r *run) bindOne(f *frame, proc string, p *syntax.Param, t resolvedType, a *callArg) error {
-	if t.table != nil {
-		return r.bindTable(f, p, t.table, a)
+func (r calls) bindOne(f *frame, proc string, p *syntax.Param, t unit.ResolvedType, a *callArg) error {
+	if t.Table != nil {
+		return r.bindTable(f, p, t.Table, a)
 	}
 	if a == nil || a.isDefault {
 		if p.Default == nil {
 			return mserr.MissingParameter(proc, p.Name)
 		}
-		v, err := r.value(p.Default, t.typ)
+		v, err := r.value(p.Default, t.Type)
 		if err != nil {
 			return err
 		}
-		f.declare(p.Name, t.typ, v)
+		f.declare(p.Name, t.Type, v)
 		return nil
 	}
 	if a.table != nil || a.sent != nil {
-		return mserr.TypeClash("table", t.typ.Name())
+		return mserr.TypeClash("table", t.Type.Name())
 	}
 	if a.output && !p.Output {
 		return mserr.NotOutput(p.Name)
 	}
 	v := a.val
-	if v != nil && a.typ != t.typ {
-		if err := types.CheckImplicit(a.typ, t.typ); err != nil {
-			return originated(err, atArgument)
+	if v != nil && a.typ != t.Type {
+		if err := types.CheckImplicit(a.typ, t.Type); err != nil {
+			return failure.Originated(err, failure.AtArgument)
 		}
 		var err error
-		if v, err = r.s.assign(a.val, a.typ, t.typ); err != nil {
-			return originated(argumentError(err, a.typ, t.typ), atArgument)
+		if v, err = r.s.Assign(a.val, a.typ, t.Type); err != nil {
+			return failure.Originated(argumentError(err, a.typ, t.Type), failure.AtArgument)
 		}
 	}
-	f.declare(p.Name, t.typ, v)
+	f.declare(p.Name, t.Type, v)
 	return nil
 }
 
@@ -471,7 +464,7 @@ func (r *run) bindOne(f *frame, proc string, p *syntax.Param, t resolvedType, a 
 // similar errors.
 func argumentError(err error, from, to types.Type) error {
 	var e *mserr.Error
-	if errors.As(err, &e) && batchErrors[e.Number] {
+	if errors.As(err, &e) && failure.BatchErrors[e.Number] {
 		return mserr.ConversionError(from.Name(), to.Name())
 	}
 	return err
@@ -479,7 +472,7 @@ func argumentError(err error, from, to types.Type) error {
 
 // bindTable binds a table-valued parameter. The callee sees the caller's table under the name of
 // the parameter.
-func (r *run) bindTable(f *frame, p *syntax.Param, tt *catalog.TableType, a *callArg) error {
+func (r calls) bindTable(f *frame, p *syntax.Param, tt *catalog.TableType, a *callArg) error {
 	var source *catalog.Table
 	if a != nil && a.table != nil {
 		source = a.table.table
@@ -488,7 +481,7 @@ func (r *run) bindTable(f *frame, p *syntax.Param, tt *catalog.TableType, a *cal
 	}
 	tv := &tableVar{name: p.Name, readOnly: true}
 	if source == nil { // an omitted table-valued parameter is an empty table
-		t, err := r.shape(p, func() (*catalog.Table, error) { return copyShape(tt.Table, p.Name, f.level), nil })
+		t, err := declarations(r).shape(p, func() (*catalog.Table, error) { return copyShape(tt.Table, p.Name, f.level), nil })
 		if err != nil {
 			return err
 		}
@@ -518,28 +511,17 @@ func (r *run) bindTable(f *frame, p *syntax.Param, tt *catalog.TableType, a *cal
 }
 
 // aliasShape returns the definition of a caller's table under the name of a parameter.
-func (r *run) aliasShape(p *syntax.Param, source *catalog.Table) (*catalog.Table, error) {
+func (r calls) aliasShape(p *syntax.Param, source *catalog.Table) (*catalog.Table, error) {
 	u := r.f.unit
-	key := shapeKey{node: p, source: source}
-	u.mu.Lock()
-	t := u.shapes[key]
-	u.mu.Unlock()
-	if t != nil {
+	return u.Shape(unit.ShapeKey{Node: p, Source: source}, func() (*catalog.Table, error) {
+		t := source.Clone()
+		t.Name = p.Name
 		return t, nil
-	}
-	t = source.Clone()
-	t.Name = p.Name
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if len(u.shapes) > 4*maxVariants || u.shapes == nil {
-		u.shapes = map[shapeKey]*catalog.Table{}
-	}
-	u.shapes[key] = t
-	return t, nil
+	})
 }
 
 // returnOutputs assigns the values of OUTPUT parameters to the caller's variables.
-func (r *run) returnOutputs(f *frame, args []callArg) error {
+func (r calls) returnOutputs(f *frame, args []callArg) error {
 	for i := range args {
 		a := &args[i]
 		if a.target == nil {
@@ -551,16 +533,16 @@ func (r *run) returnOutputs(f *frame, args []callArg) error {
 		}
 		if a.target.typ.ID == 0 { // a remote call: the variable gets the type of the parameter
 			a.target.typ = p.typ
-			if err := r.store(a.target, p.val); err != nil {
+			if err := declarations(r).store(a.target, p.val); err != nil {
 				return err
 			}
 			continue
 		}
-		v, err := r.s.assign(p.val, p.typ, a.target.typ)
+		v, err := r.s.Assign(p.val, p.typ, a.target.typ)
 		if err != nil {
-			return originated(argumentError(err, p.typ, a.target.typ), atArgument)
+			return failure.Originated(argumentError(err, p.typ, a.target.typ), failure.AtArgument)
 		}
-		if err := r.store(a.target, v); err != nil {
+		if err := declarations(r).store(a.target, v); err != nil {
 			return err
 		}
 	}
@@ -570,28 +552,28 @@ func (r *run) returnOutputs(f *frame, args []callArg) error {
 // parameter returns the parameter with a name, or at a position if the name is empty.
 func (f *frame) parameter(name string, position int) *variable {
 	if name == "" {
-		if position >= len(f.unit.params) {
+		if position >= len(f.unit.Params) {
 			return nil
 		}
-		name = f.unit.params[position].Name
+		name = f.unit.Params[position].Name
 	}
 	return f.variable(name)
 }
 
 // execText executes EXEC ('text').
-func (r *run) execText(st *syntax.ExecStmt) error {
+func (r calls) execText(st *syntax.ExecStmt) error {
 	v, err := r.value(st.Text, types.NVarCharMax)
 	if err != nil {
 		return err
 	}
 	text, _ := v.(string)
 	if st.As != "" {
-		id, err := r.s.identityOf(st.As, st.AsLogin)
+		id, err := r.s.IdentityOf(st.As, st.AsLogin)
 		if err != nil {
 			return err
 		}
-		r.s.impersonate(impersonation{before: r.s.login, frame: r.f, module: true}, id)
-		defer r.s.popImpersonation()
+		r.s.ImpersonateModule(id, r.f.level)
+		defer r.s.PopImpersonation()
 	}
 	if len(st.TextArgs) > 0 {
 		return mserr.NotSupported("EXECUTE of a text with arguments")
@@ -602,12 +584,12 @@ func (r *run) execText(st *syntax.ExecStmt) error {
 
 // dynamic executes a text as a dynamic batch with parameters as in sp_executesql. Errors in the
 // text end only the dynamic batch.
-func (r *run) dynamic(text, params string, args []callArg) (int32, error) {
+func (r calls) dynamic(text, params string, args []callArg) (int32, error) {
 	s := r.s
 	if r.nesting() >= maxNesting {
 		return 0, mserr.NestingLevel(maxNesting)
 	}
-	u, err := s.inst.units.dynamic(s.meter, text, params, s.opts.quotedIdentifier)
+	u, err := s.inst.units.Dynamic(s.Meter(), text, params, s.Options.QuotedIdentifier)
 	if err != nil {
 		return 0, err
 	}
@@ -615,19 +597,19 @@ func (r *run) dynamic(text, params string, args []callArg) (int32, error) {
 }
 
 // dynamicUnit executes a parsed text.
-func (r *run) dynamicUnit(u *unit, text, params string, args []callArg) (int32, error) {
+func (r calls) dynamicUnit(u *unit.Unit, text, params string, args []callArg) (int32, error) {
 	s := r.s
-	schema := s.defaultSchema()
+	schema := s.DefaultSchema()
 	f := &frame{kind: dynamicFrame, unit: u, schema: schema, owner: -1, nestLevel: r.nesting() + 1}
 	err := r.inFrame(f, func() error {
 		f.line = 1
 		if err := r.bindDynamic(f, text, params, args); err != nil {
 			return err
 		}
-		if err := r.variables(f); err != nil {
-			return compileFailure(err)
+		if err := declarations(r).variables(f); err != nil {
+			return failure.Compile(err)
 		}
-		_, err := r.list(u.body)
+		_, err := r.list(u.Body)
 		return err
 	})
 	if err = r.endScope(f, err); err != nil {
@@ -638,14 +620,14 @@ func (r *run) dynamicUnit(u *unit, text, params string, args []callArg) (int32, 
 
 // bindDynamic binds the parameters of sp_executesql, which has a message of its own for missing
 // ones.
-func (r *run) bindDynamic(f *frame, text, params string, args []callArg) error {
-	if len(f.unit.params) == 0 && len(args) > 0 {
+func (r calls) bindDynamic(f *frame, text, params string, args []callArg) error {
+	if len(f.unit.Params) == 0 && len(args) > 0 {
 		return mserr.TooManyProcArguments("sp_executesql")
 	}
 	err := r.bind(f, "sp_executesql", args)
 	var e *mserr.Error
 	if errors.As(err, &e) && e.Number == 201 {
-		for _, p := range f.unit.params {
+		for _, p := range f.unit.Params {
 			if f.variable(p.Name) == nil {
 				return mserr.MissingQueryParameter("("+params+")"+text, p.Name)
 			}

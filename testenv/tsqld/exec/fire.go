@@ -4,12 +4,19 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/module"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
+	"github.com/jobagent/jobagent/testenv/tsqld/unit"
 )
+
+// triggers fires triggers, and values of sequences for the rows of a statement.
+type triggers struct{ *run }
 
 // activation is what the body of a running trigger knows of the statement that has fired it.
 type activation struct {
@@ -30,10 +37,10 @@ type firing struct {
 }
 
 // inTrigger reports whether a trigger is running.
-func (r *run) inTrigger() bool { return r.innermostTrigger() != nil }
+func (r triggers) inTrigger() bool { return r.innermostTrigger() != nil }
 
 // innermostTrigger returns the activation of the innermost running trigger, or nil.
-func (r *run) innermostTrigger() *frame {
+func (r triggers) innermostTrigger() *frame {
 	f := r.f
 	for f != nil && f.fired == nil {
 		f = f.parent
@@ -43,7 +50,7 @@ func (r *run) innermostTrigger() *frame {
 
 // firingInstead returns the object ID of the innermost running trigger if it is an INSTEAD OF
 // trigger, else 0. Statements in such a trigger do not fire it again, so their plans are special.
-func (r *run) firingInstead() int32 {
+func (r triggers) firingInstead() int32 {
 	if f := r.innermostTrigger(); f != nil && f.fired.insteadOf {
 		return f.procID
 	}
@@ -52,7 +59,7 @@ func (r *run) firingInstead() int32 {
 
 // withTriggers returns a function that calls do, which changes the rows of dml and returns their
 // number, and then fires the AFTER triggers.
-func (r *run) withTriggers(dml *compile.DML, do func() (int64, error)) func() error {
+func (r triggers) withTriggers(dml *compile.DML, do func() (int64, error)) func() error {
 	return func() error {
 		outer := r.capture
 		c := &capture{}
@@ -69,26 +76,26 @@ func (r *run) withTriggers(dml *compile.DML, do func() (int64, error)) func() er
 // inTransaction calls fn, which executes a statement with triggers, inside a transaction: "a
 // trigger operates as if there were an outstanding transaction in effect when the trigger is fired"
 // (documentation of ROLLBACK TRANSACTION).
-func (r *run) inTransaction(fn func() error) error {
+func (r triggers) inTransaction(fn func() error) error {
 	s := r.s
-	if s.tran.level > 0 || s.tran.begun {
+	if s.Tran.Level > 0 || s.Tran.Begun {
 		return fn()
 	}
-	s.start("")
-	s.tran.unseen = true
-	id := s.tran.id
+	s.StartTransaction("")
+	s.Tran.Unseen = true
+	id := s.Tran.ID
 	err := fn()
 	switch {
-	case s.tran.id != id:
+	case s.Tran.ID != id:
 		return err
 	case err != nil:
-		return errors.Join(err, s.rollbackWork())
-	case s.tran.level > 1: // the trigger has begun a transaction
-		s.tran.level--
-		s.tran.unseen = false
-		return r.notifyTransaction(EnvBeginTran)
+		return errors.Join(err, s.RollbackWork())
+	case s.Tran.Level > 1: // the trigger has begun a transaction
+		s.Tran.Level--
+		s.Tran.Unseen = false
+		return transactions(r).notifyTransaction(answer.EnvBeginTran)
 	}
-	return s.commitWork()
+	return s.CommitWork()
 }
 
 // fireAfter fires the AFTER triggers of a statement that has changed n rows. "All of the cascading
@@ -97,7 +104,7 @@ func (r *run) inTransaction(fn func() error) error {
 // fire in opposite order of the cascading action." Triggers of the target fire also if no row was
 // changed, those of other tables do not
 // (https://learn.microsoft.com/previous-versions/sql/sql-server-2008-r2/ms186973(v=sql.105)).
-func (r *run) fireAfter(dml *compile.DML, c *capture, n int64) error {
+func (r triggers) fireAfter(dml *compile.DML, c *capture, n int64) error {
 	if len(dml.Instead) > 0 {
 		return r.fireInstead(dml, c, n)
 	}
@@ -106,7 +113,7 @@ func (r *run) fireAfter(dml *compile.DML, c *capture, n int64) error {
 		own = append(own, c.take(dml.Target.ObjectID, action))
 	}
 	for _, x := range slices.Concat(c.changes, own) {
-		d := r.s.databaseByID(dml.Database)
+		d := r.s.DatabaseByID(dml.Database)
 		if d == nil {
 			return nil
 		}
@@ -131,9 +138,9 @@ func (r *run) fireAfter(dml *compile.DML, c *capture, n int64) error {
 }
 
 // fireInstead fires the INSTEAD OF triggers of a statement that would have changed n rows.
-func (r *run) fireInstead(dml *compile.DML, c *capture, n int64) error {
+func (r triggers) fireInstead(dml *compile.DML, c *capture, n int64) error {
 	for _, in := range dml.Instead {
-		d := r.s.databaseByID(dml.Database)
+		d := r.s.DatabaseByID(dml.Database)
 		if d == nil {
 			return nil
 		}
@@ -151,7 +158,7 @@ func (r *run) fireInstead(dml *compile.DML, c *capture, n int64) error {
 
 // transitionRows reads the rows of inserted and deleted for an INSTEAD OF trigger, and returns
 // their number.
-func (r *run) transitionRows(in *compile.Instead, rt *compile.Run) (n int64, err error) {
+func (r triggers) transitionRows(in *compile.Instead, rt *compile.Run) (n int64, err error) {
 	x := r.capture.of(in.Object.Head().ObjectID, in.Event)
 	width := len(in.Shape.Captured())
 	for _, side := range []struct {
@@ -175,19 +182,19 @@ func (r *run) transitionRows(in *compile.Instead, rt *compile.Run) (n int64, err
 }
 
 // collectRows returns copies of the rows of a statement.
-func (r *run) collectRows(st *compile.Statement, rt *compile.Run) ([][]types.Value, error) {
-	args, err := st.Args(r, rt)
+func (r triggers) collectRows(st *compile.Statement, rt *compile.Run) ([][]types.Value, error) {
+	args, err := st.Args(r.run, rt)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := r.s.conn.Query(r.ctx, st.SQL, args)
+	rows, err := r.s.Conn.Query(r.ctx, st.SQL, args)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	var all [][]types.Value
 	for rows.Next() {
-		row, err := copyRow(r.s.meter, rows.Row())
+		row, err := session.CopyRow(r.s.Meter(), rows.Row())
 		if err != nil {
 			return nil, err
 		}
@@ -231,12 +238,12 @@ func updatedBits(last int, event string, columns []int) []byte {
 // runTrigger executes a trigger, unless it would fire itself: direct recursion requires
 // RECURSIVE_TRIGGERS, and an INSTEAD OF trigger never fires itself (documentation of CREATE
 // TRIGGER, "Recursive triggers").
-func (r *run) runTrigger(x *firing) error {
+func (r triggers) runTrigger(x *firing) error {
 	tr, d := x.trigger, x.database
 	if f := r.innermostTrigger(); f != nil && f.procID == tr.ObjectID && (tr.InsteadOf || !d.Options.RecursiveTriggers) {
 		return nil
 	}
-	if r.nesting() >= maxNesting {
+	if calls(r).nesting() >= maxNesting {
 		return mserr.NestingLevel(maxNesting)
 	}
 	u, st, err := triggerUnit(tr)
@@ -247,42 +254,42 @@ func (r *run) runTrigger(x *firing) error {
 	h := x.parent.Head()
 	f := &frame{
 		kind: procFrame, fired: &activation{insteadOf: tr.InsteadOf, updated: x.updated}, unit: u, name: tr.Name,
-		procID: tr.ObjectID, schema: d.SchemaByID(h.SchemaID).Name, owner: d.Owner(x.parent), nestLevel: r.nesting() + 1,
+		procID: tr.ObjectID, schema: d.SchemaByID(h.SchemaID).Name, owner: d.Owner(x.parent), nestLevel: calls(r).nesting() + 1,
 	}
-	err = r.inFrame(f, func() error {
-		s.dbID = d.ID
+	err = calls(r).inFrame(f, func() error {
+		s.DatabaseID = d.ID
 		module := tr.Module()
-		s.enterModule(module)
-		s.opts.xactAbort = true // the default in triggers (documentation of SET XACT_ABORT)
-		if err := s.moduleIdentity(d, module, f.owner, f); err != nil {
+		s.EnterModule(module)
+		s.Options.XactAbort = true // the default in triggers (documentation of SET XACT_ABORT)
+		if err := s.ModuleIdentity(d, module, f.owner, f.level); err != nil {
 			return err
 		}
 		if err := r.declareTransitions(st, x); err != nil {
 			return err
 		}
-		s.rowCount = x.statement
-		return r.callBody(f, nil)
+		s.RowCount = x.statement
+		return calls(r).callBody(f, nil)
 	})
-	if err = r.endScope(f, err); err != nil {
+	if err = calls(r).endScope(f, err); err != nil {
 		return err
 	}
 	switch {
-	case s.tran.level > 0 && s.tran.doomed:
-		return errors.Join(mserr.RaisedInTrigger(), s.rollback(r))
-	case s.tran.level == 0:
+	case s.Tran.Level > 0 && s.Tran.Doomed:
+		return errors.Join(mserr.RaisedInTrigger(), s.rollback(r.run))
+	case s.Tran.Level == 0:
 		return mserr.EndedInTrigger()
 	}
 	return nil
 }
 
 // triggerUnit returns the unit of a trigger and its definition. The trigger caches both.
-func triggerUnit(tr *catalog.Trigger) (*unit, *syntax.CreateTriggerStmt, error) {
+func triggerUnit(tr *catalog.Trigger) (*unit.Unit, *syntax.CreateTriggerStmt, error) {
 	type parsed struct {
-		u  *unit
+		u  *unit.Unit
 		st *syntax.CreateTriggerStmt
 	}
 	v, err := tr.Memo.Get(func() (any, error) {
-		st, err := parseModule(tr.Module())
+		st, err := module.Parse(tr.Module())
 		if err != nil {
 			return nil, err
 		}
@@ -290,8 +297,8 @@ func triggerUnit(tr *catalog.Trigger) (*unit, *syntax.CreateTriggerStmt, error) 
 		if !ok {
 			return nil, mserr.NotSupported("the stored text of trigger %s", tr.Name)
 		}
-		u := &unit{body: def.Body}
-		return parsed{u, def}, u.check(nil)
+		u := &unit.Unit{Body: def.Body}
+		return parsed{u, def}, u.Check(nil)
 	})
 	if err != nil {
 		return nil, nil, err
@@ -301,7 +308,7 @@ func triggerUnit(tr *catalog.Trigger) (*unit, *syntax.CreateTriggerStmt, error) 
 }
 
 // declareTransitions creates the tables inserted and deleted in the frame of a trigger.
-func (r *run) declareTransitions(st *syntax.CreateTriggerStmt, x *firing) error {
+func (r triggers) declareTransitions(st *syntax.CreateTriggerStmt, x *firing) error {
 	f := r.f
 	f.tables = map[string]*tableVar{}
 	for _, t := range []struct {
@@ -309,17 +316,17 @@ func (r *run) declareTransitions(st *syntax.CreateTriggerStmt, x *firing) error 
 		node syntax.Node
 		rows [][]types.Value
 	}{{"inserted", st.Name, x.inserted}, {"deleted", st.Table, x.deleted}} {
-		shape, err := r.shape(t.node, func() (*catalog.Table, error) {
+		shape, err := declarations(r).shape(t.node, func() (*catalog.Table, error) {
 			return transitionShape(x.table, t.name, f.level, x.trigger.InsteadOf), nil
 		})
 		if err != nil {
 			return err
 		}
-		if err := r.s.createVariable(r.ctx, shape); err != nil {
+		if err := r.s.CreateVariable(r.ctx, shape); err != nil {
 			return err
 		}
 		f.tables[t.name] = &tableVar{name: t.name, table: shape, created: true}
-		if err := r.s.fill(r.ctx, shape, t.rows); err != nil {
+		if err := r.s.Fill(r.ctx, shape, t.rows); err != nil {
 			return err
 		}
 	}
@@ -330,13 +337,13 @@ func (r *run) declareTransitions(st *syntax.CreateTriggerStmt, x *firing) error 
 // its constraints. In an INSTEAD OF trigger the rows were not checked, so each column may be NULL.
 func transitionShape(t *catalog.Table, name string, level int, insteadOf bool) *catalog.Table {
 	c := t.Clone()
-	c.Name, c.SQLName, c.Temporary, c.ObjectID = name, localName(name, level), true, newLocalID()
+	c.Name, c.SQLName, c.Temporary, c.ObjectID = name, session.LocalName(name, level), true, session.NewLocalID()
 	c.Indexes, c.ForeignKeys, c.Checks, c.Triggers = nil, nil, nil, nil
 	if insteadOf {
 		for _, col := range c.Columns {
 			col.Nullable = true
 		}
 	}
-	c.SQLName = variableName(c, level)
+	c.SQLName = session.VariableName(c, level)
 	return c
 }

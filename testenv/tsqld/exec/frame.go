@@ -2,7 +2,9 @@ package exec
 
 import (
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
+	"github.com/jobagent/jobagent/testenv/tsqld/unit"
 )
 
 // frameKind distinguishes activations.
@@ -20,7 +22,7 @@ type frame struct {
 	parent *frame // frame of the caller; nil for a request
 	kind   frameKind
 	fired  *activation // the body of a trigger, which sends DONE as the statement that fired it; else nil
-	unit   *unit
+	unit   *unit.Unit
 	level  int // depth of frames, from 0; part of the SQLite names of the frame's temporary tables
 
 	name      string // name of the module for ERROR_PROCEDURE; "" in batches
@@ -28,11 +30,11 @@ type frame struct {
 	schema    string // default schema for one-part names
 	owner     int    // owner of the module, which starts its ownership chain; -1 in batches
 	nestLevel int    // @@NESTLEVEL
-	savedOpts options
+	savedOpts session.Options
 	vars      map[string]*variable
 	tables    map[string]*tableVar
-	temps     tempTables // temporary tables visible to the caller; restored at the end
-	cursors   map[string]*cursor
+	temps     session.TempTables // temporary tables visible to the caller; restored at the end
+	cursors   map[string]*boundCursor
 	line      int32       // line of the current statement
 	tries     int         // open TRY blocks of this frame
 	identity  types.Value // SCOPE_IDENTITY()
@@ -45,8 +47,8 @@ type variable struct {
 	name   string // as declared, with '@'
 	typ    types.Type
 	val    types.Value
-	cursor *cursor // cursor of a cursor variable; nil if none is allocated
-	size   int     // size of val as counted by the session's meter
+	cursor *boundCursor // cursor of a cursor variable; nil if none is allocated
+	size   int          // size of val as counted by the session's meter
 	isCur  bool
 }
 
@@ -72,4 +74,12 @@ func (f *frame) declare(name string, t types.Type, v types.Value) *variable {
 	}
 	f.vars[catalog.Fold(name)] = x
 	return x
+}
+
+// outerTemps returns the temporary tables of the caller, nil in a batch.
+func (f *frame) outerTemps() session.TempTables {
+	if f.kind == batchFrame {
+		return nil
+	}
+	return f.temps
 }

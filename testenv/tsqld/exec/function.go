@@ -6,15 +6,19 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
+	"github.com/jobagent/jobagent/testenv/tsqld/module"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
+	"github.com/jobagent/jobagent/testenv/tsqld/unit"
 )
 
-// attachLocal connects SQLite to the session's own functions.
-func (s *Session) attachLocal() { s.conn.SetLocal(s.localFunction) }
+// functions calls user-defined functions.
+type functions struct{ *run }
 
 // localFunction returns the function of the session with a key, or nil for other keys.
 func (s *Session) localFunction(key string) (store.Func, error) {
@@ -22,31 +26,33 @@ func (s *Session) localFunction(key string) (store.Func, error) {
 	if r == nil {
 		return nil, nil
 	}
-	if fn, err := compile.EnvFunc(env{r}, key); fn != nil || err != nil {
+	if fn, err := compile.EnvFunc(&r.env, key); fn != nil || err != nil {
 		return fn, err
 	}
 	switch {
 	case key == compile.LocalIdentity:
-		return func(_ *meter.Meter, args []types.Value) (types.Value, error) { return r.recordIdentity(args[0]) }, nil
+		return func(_ *meter.Meter, args []types.Value) (types.Value, error) {
+			return rowChanges{r}.recordIdentity(args[0])
+		}, nil
 	case strings.HasPrefix(key, catalog.CapturePrefix):
-		return r.captureFunc(key)
+		return triggers{r}.captureFunc(key)
 	case strings.HasPrefix(key, compile.LocalRowVersion):
 		id, err := strconv.Atoi(key[len(compile.LocalRowVersion):])
 		if err != nil {
 			return nil, mserr.NotSupported("the function key %s", key)
 		}
-		return func(*meter.Meter, []types.Value) (types.Value, error) { return r.nextRowVersion(id) }, nil
+		return func(*meter.Meter, []types.Value) (types.Value, error) { return r.s.NextRowVersion(r.ctx, id) }, nil
 	case strings.HasPrefix(key, compile.LocalSequence):
-		return r.sequenceFunc(key)
+		return triggers{r}.sequenceFunc(key)
 	case strings.HasPrefix(key, compile.LocalFunction):
 		d, object, err := localKey(key, compile.LocalFunction)
 		return func(_ *meter.Meter, args []types.Value) (types.Value, error) {
-			return r.scalarFunction(d, object, args)
+			return functions{r}.scalarFunction(d, object, args)
 		}, err
 	case strings.HasPrefix(key, compile.LocalTableFunction):
 		d, object, err := localKey(key, compile.LocalTableFunction)
 		return func(_ *meter.Meter, args []types.Value) (types.Value, error) {
-			return r.tableFunction(d, object, args)
+			return functions{r}.tableFunction(d, object, args)
 		}, err
 	}
 	return nil, nil
@@ -69,9 +75,9 @@ func localKey(key, prefix string) (database int, object int32, err error) {
 
 // functionUnit returns the unit of a function with a body. The definition of the function caches
 // it.
-func functionUnit(f *catalog.Function) (*unit, error) {
+func functionUnit(f *catalog.Function) (*unit.Unit, error) {
 	v, err := f.Memo.Get(func() (any, error) {
-		st, err := parseModule(&f.Module)
+		st, err := module.Parse(&f.Module)
 		if err != nil {
 			return nil, err
 		}
@@ -79,15 +85,15 @@ func functionUnit(f *catalog.Function) (*unit, error) {
 		if !ok {
 			return nil, mserr.NotSupported("the stored text of function %s", f.Name)
 		}
-		u := &unit{
-			body: fn.Body, params: fn.Params, returns: f.Returns, table: fn.TableVar != "", tableVar: fn.TableVar,
+		u := &unit.Unit{
+			Body: fn.Body, Params: fn.Params, Returns: f.Returns, IsTable: fn.TableVar != "", TableVar: fn.TableVar,
 		}
-		return u, u.check(nil)
+		return u, u.Check(nil)
 	})
 	if err != nil {
 		return nil, err
 	}
-	u, ok := v.(*unit)
+	u, ok := v.(*unit.Unit)
 	if !ok {
 		return nil, mserr.NotSupported("running the inline function %s", f.Name)
 	}
@@ -96,7 +102,7 @@ func functionUnit(f *catalog.Function) (*unit, error) {
 
 // function returns the function with an ID and its database.
 func (s *Session) function(database int, object int32) (*catalog.Database, *catalog.Function, error) {
-	d := s.databaseByID(database)
+	d := s.DatabaseByID(database)
 	if d == nil {
 		return nil, nil, mserr.NoDatabase(strconv.Itoa(database))
 	}
@@ -108,11 +114,11 @@ func (s *Session) function(database int, object int32) (*catalog.Database, *cata
 }
 
 // enterFunction executes the body of a function in a new activation. result reads the return value.
-func (r *run) enterFunction(
+func (r functions) enterFunction(
 	d *catalog.Database, fn *catalog.Function, args []types.Value, result func(f *frame) error,
 ) error {
 	s := r.s
-	if r.nesting() >= maxNesting {
+	if calls(r).nesting() >= maxNesting {
 		return mserr.NestingLevel(maxNesting)
 	}
 	u, err := functionUnit(fn)
@@ -125,9 +131,9 @@ func (r *run) enterFunction(
 	}
 	f := &frame{
 		kind: functionFrame, unit: u, name: fn.Name, procID: fn.ObjectID, schema: schema, owner: d.Owner(fn),
-		nestLevel: r.nesting() + 1,
+		nestLevel: calls(r).nesting() + 1,
 	}
-	savedRows, savedError, savedNow, savedIn, savedTries := s.rowCount, s.lastError, r.now, r.inFunction, r.tries
+	savedRows, savedError, savedNow, savedIn, savedTries := s.RowCount, s.LastError, s.StatementTime, r.inFunction, r.tries
 	s.functionDepth++
 	// An error inside the function must end the function even if a TRY block surrounds the calling
 	// statement. Counting the function as a TRY block that does not belong to its frame has this
@@ -136,38 +142,38 @@ func (r *run) enterFunction(
 	r.tries++
 	defer func() {
 		s.functionDepth--
-		s.rowCount, s.lastError, r.now, r.inFunction, r.tries = savedRows, savedError, savedNow, savedIn, savedTries
+		s.RowCount, s.LastError, s.StatementTime, r.inFunction, r.tries = savedRows, savedError, savedNow, savedIn, savedTries
 	}()
-	err = r.inFrame(f, func() error {
-		s.dbID = d.ID
-		s.enterModule(&fn.Module)
-		resolved := r.resolve(f)
-		for i, p := range u.params {
-			if err := resolved.params[i].err; err != nil {
+	err = calls(r).inFrame(f, func() error {
+		s.DatabaseID = d.ID
+		s.EnterModule(&fn.Module)
+		resolved := declarations(r).resolve(f)
+		for i, p := range u.Params {
+			if err := resolved.Params[i].Err; err != nil {
 				return err
 			}
 			var v types.Value
 			if i < len(args) {
 				v = args[i]
 			}
-			f.declare(p.Name, resolved.params[i].typ, v)
+			f.declare(p.Name, resolved.Params[i].Type, v)
 		}
-		if err := s.moduleIdentity(d, &fn.Module, f.owner, f); err != nil {
+		if err := s.ModuleIdentity(d, &fn.Module, f.owner, f.level); err != nil {
 			return err
 		}
-		if u.table {
+		if u.IsTable {
 			t, err := r.returnTable(fn, f)
 			if err != nil {
 				return err
 			}
-			if err := r.makeTableVar(u.tableVar, t); err != nil {
+			if err := declarations(r).makeTableVar(u.TableVar, t); err != nil {
 				return err
 			}
 		}
-		if err := r.variables(f); err != nil {
+		if err := declarations(r).variables(f); err != nil {
 			return err
 		}
-		if _, err := r.list(u.body); err != nil {
+		if _, err := r.list(u.Body); err != nil {
 			return err
 		}
 		return result(f)
@@ -181,36 +187,27 @@ func plainError(err error) error {
 	if err == nil {
 		return nil
 	}
-	f, ok := asFailure(err)
+	f, ok := failure.As(err)
 	if !ok {
 		return err
 	}
-	c := *f.err
+	c := *f.Err
 	return &c
 }
 
 // returnTable returns the definition of a multi-statement function's result variable.
-func (r *run) returnTable(fn *catalog.Function, f *frame) (*catalog.Table, error) {
+func (r functions) returnTable(fn *catalog.Function, f *frame) (*catalog.Table, error) {
 	u := f.unit
-	key := shapeKey{level: f.level}
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if t := u.shapes[key]; t != nil {
-		return t, nil
-	}
-	if fn.Table == nil {
-		return nil, mserr.NotSupported("the result table of function %s", fn.Name)
-	}
-	t := copyShape(fn.Table, u.tableVar, f.level)
-	if u.shapes == nil {
-		u.shapes = map[shapeKey]*catalog.Table{}
-	}
-	u.shapes[key] = t
-	return t, nil
+	return u.Shape(unit.ShapeKey{Level: f.level}, func() (*catalog.Table, error) {
+		if fn.Table == nil {
+			return nil, mserr.NotSupported("the result table of function %s", fn.Name)
+		}
+		return copyShape(fn.Table, u.TableVar, f.level), nil
+	})
 }
 
 // scalarFunction calls a scalar function.
-func (r *run) scalarFunction(database int, object int32, args []types.Value) (types.Value, error) {
+func (r functions) scalarFunction(database int, object int32, args []types.Value) (types.Value, error) {
 	d, fn, err := r.s.function(database, object)
 	if err != nil {
 		return nil, err
@@ -235,7 +232,7 @@ func (r *run) scalarFunction(database int, object int32, args []types.Value) (ty
 }
 
 // withDefaults returns a copy of the arguments with the defaults of omitted parameters.
-func (r *run) withDefaults(d *catalog.Database, fn *catalog.Function, args []types.Value) ([]types.Value, error) {
+func (r functions) withDefaults(d *catalog.Database, fn *catalog.Function, args []types.Value) ([]types.Value, error) {
 	full := append([]types.Value(nil), args...)
 	for i := len(full); i < len(fn.Params); i++ {
 		if !fn.Params[i].HasDefault {
@@ -255,7 +252,7 @@ func (r *run) withDefaults(d *catalog.Database, fn *catalog.Function, args []typ
 }
 
 // tableFunction calls a multi-statement table-valued function.
-func (r *run) tableFunction(database int, object int32, args []types.Value) (types.Value, error) {
+func (r functions) tableFunction(database int, object int32, args []types.Value) (types.Value, error) {
 	d, fn, err := r.s.function(database, object)
 	if err != nil {
 		return nil, err
@@ -266,8 +263,8 @@ func (r *run) tableFunction(database int, object int32, args []types.Value) (typ
 	}
 	var out types.Value
 	err = r.enterFunction(d, fn, full, func(f *frame) error {
-		tv := f.tableVar(f.unit.tableVar)
-		rows, err := r.s.allColumns(r.ctx, tv.table)
+		tv := f.tableVar(f.unit.TableVar)
+		rows, err := r.s.AllColumns(r.ctx, tv.table)
 		if err != nil {
 			return err
 		}
@@ -278,9 +275,9 @@ func (r *run) tableFunction(database int, object int32, args []types.Value) (typ
 }
 
 // callFunctionByExec executes EXEC @v = dbo.function args.
-func (r *run) callFunctionByExec(d *catalog.Database, fn *catalog.Function, args []callArg) (result, error) {
-	if !r.s.may(d, "EXECUTE", catalog.Securable{Class: catalog.ClassObject, Major: int(fn.ObjectID)}) {
-		return result{}, permissionDenied(d, fn, "EXECUTE")
+func (r functions) callFunctionByExec(d *catalog.Database, fn *catalog.Function, args []callArg) (result, error) {
+	if !r.s.May(d, "EXECUTE", catalog.Securable{Class: catalog.ClassObject, Major: int(fn.ObjectID)}) {
+		return result{}, session.PermissionDenied(d, fn, "EXECUTE")
 	}
 	vals := make([]types.Value, len(fn.Params))
 	set := make([]bool, len(fn.Params))
@@ -292,9 +289,9 @@ func (r *run) callFunctionByExec(d *catalog.Database, fn *catalog.Function, args
 		if a.isDefault {
 			continue
 		}
-		v, err := r.s.assign(a.val, a.typ, fn.Params[at].Type)
+		v, err := r.s.Assign(a.val, a.typ, fn.Params[at].Type)
 		if err != nil {
-			return result{}, originated(argumentError(err, a.typ, fn.Params[at].Type), atArgument)
+			return result{}, failure.Originated(argumentError(err, a.typ, fn.Params[at].Type), failure.AtArgument)
 		}
 		vals[at], set[at] = v, true
 	}
@@ -315,32 +312,4 @@ func (r *run) callFunctionByExec(d *catalog.Database, fn *catalog.Function, args
 	}
 	v, err := r.scalarFunction(d.ID, fn.ObjectID, vals)
 	return result{v, fn.Returns}, err
-}
-
-// allowedInFunction returns an error for statements that are not allowed in functions.
-func allowedInFunction(st syntax.Stmt) error {
-	switch st := st.(type) {
-	case *syntax.SelectStmt, *syntax.DeclareStmt, *syntax.SetVarStmt, *syntax.DeclareCursorStmt, *syntax.OpenStmt,
-		*syntax.FetchStmt, *syntax.CloseStmt, *syntax.DeallocateStmt:
-		return nil
-	case *syntax.InsertStmt:
-		return localTarget(st.Target, "INSERT")
-	case *syntax.UpdateStmt:
-		return localTarget(st.Target, "UPDATE")
-	case *syntax.DeleteStmt:
-		return localTarget(st.Target, "DELETE")
-	case *syntax.MergeStmt:
-		return localTarget(st.Target, "MERGE")
-	case *syntax.ExecStmt:
-		return mserr.FunctionsOnly()
-	}
-	return mserr.SideEffect(statementName(st))
-}
-
-// localTarget returns an error unless the target of a change is a table variable.
-func localTarget(t syntax.TableSource, verb string) error {
-	if _, ok := t.(*syntax.TableVar); ok {
-		return nil
-	}
-	return mserr.SideEffect(verb)
 }

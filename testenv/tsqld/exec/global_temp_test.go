@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -15,7 +16,7 @@ const globalTables = "SELECT name FROM tempdb.sys.tables WHERE name LIKE '##%' O
 func TestGlobalTablesEndWithTheirCreator(t *testing.T) {
 	inst := newInstance(t)
 	s, other := workSession(t, inst), workSession(t, inst)
-	creator := openSession(t, inst, Login{User: "sa", Password: "secret"})
+	creator := openSession(t, inst, session.Login{User: "sa", Password: "secret"})
 	must(t, creator, "CREATE TABLE ##a (id int); CREATE TABLE ##b (id int)")
 	must(t, s, "CREATE TABLE ##kept (id int); BEGIN TRAN; INSERT INTO ##a VALUES (1)")
 	require.NoError(t, creator.Close())
@@ -24,7 +25,7 @@ func TestGlobalTablesEndWithTheirCreator(t *testing.T) {
 	must(t, s, "COMMIT")
 	require.Equal(t, []string{"##kept"}, lines(must(t, other, globalTables)))
 	// A new session may have the ID of the old one.
-	next := openSession(t, inst, Login{User: "sa", Password: "secret"})
+	next := openSession(t, inst, session.Login{User: "sa", Password: "secret"})
 	must(t, next, "CREATE TABLE ##a (id int)")
 	require.Equal(t, []string{"##a", "##kept"}, lines(must(t, other, globalTables)))
 	require.NoError(t, next.Reset(t.Context(), &recorder{}, false))
@@ -40,7 +41,7 @@ func TestGlobalTablesAreForAll(t *testing.T) {
 	inst := newInstance(t)
 	s := workSession(t, inst)
 	must(t, s, "CREATE LOGIN l WITH PASSWORD = 'Secret-1'; CREATE USER l; CREATE TABLE ##g (id int, n int)")
-	l := openSession(t, inst, Login{User: "l", Password: "Secret-1", Database: "work"})
+	l := openSession(t, inst, session.Login{User: "l", Password: "Secret-1", Database: "work"})
 	load := loads(t, l)
 	require.Equal(t, "(1)\n", load("INSERT BULK ##g (id int, n int)", intCols("id", "n"), []types.Value{int64(1), int64(2)}))
 	require.Equal(t, []string{"1 | 2"}, lines(must(t, l, "SELECT * FROM ##g")))

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 )
 
 // A database made from an image has the content and the options of the image, its own name,
@@ -37,10 +39,10 @@ FROM sys.databases WHERE database_id > 4;`), "bsa0 Latin1_General_100_BIN2,csa0 
 // startInstance starts an instance until the test ends, and opens a session of sa.
 func startInstance(t *testing.T) (*Instance, *Session) {
 	t.Helper()
-	inst, err := New(Config{SAPassword: "secret"})
+	inst, err := New(session.Config{SAPassword: "secret"})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, inst.Close()) })
-	s, err := inst.NewSession(t.Context(), Login{User: "sa", Password: "secret", Database: "master"})
+	s, err := inst.NewSession(t.Context(), session.Login{User: "sa", Password: "secret", Database: "master"})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return inst, s

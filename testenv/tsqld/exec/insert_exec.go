@@ -4,7 +4,9 @@ import (
 	"errors"
 	"io"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -12,7 +14,7 @@ import (
 
 // insertExec executes INSERT ... EXEC. The procedure runs first, inside a transaction as in SQL
 // Server (@@TRANCOUNT is at least 1). Its rows are collected and inserted at the end.
-func (r *run) insertExec(st *syntax.InsertStmt, src *syntax.InsertExec) error {
+func (r rowChanges) insertExec(st *syntax.InsertStmt, src *syntax.InsertExec) error {
 	s := r.s
 	if r.inserting {
 		return mserr.InsertExecNested()
@@ -23,22 +25,22 @@ func (r *run) insertExec(st *syntax.InsertStmt, src *syntax.InsertExec) error {
 	if st.Top != nil {
 		return mserr.NotSupported("INSERT TOP ... EXEC")
 	}
-	if err := r.startImplicitly(); err != nil {
+	if err := transactions(r).startImplicitly(); err != nil {
 		return err
 	}
-	own := s.tran.level == 0
+	own := s.Tran.Level == 0
 	if own {
-		s.start("")
+		s.StartTransaction("")
 	}
 	rows := int64(0)
 	err := func() error {
-		c, err := r.collect(func() error { return r.execStmt(src.Exec) })
+		sets, err := calls(r).collect(func() error { return calls(r).execStmt(src.Exec) })
 		if err != nil {
 			return err
 		}
-		for _, set := range c.sets {
-			n, err := r.insertRows(st.Target, compile.Rows{Names: identNames(st.Columns), Columns: set.cols},
-				rowIterator(set.rows))
+		for _, set := range sets {
+			n, err := r.insertRows(st.Target, compile.Rows{Names: identNames(st.Columns), Columns: set.Columns},
+				rowIterator(set.Rows))
 			if err != nil {
 				return err
 			}
@@ -46,18 +48,18 @@ func (r *run) insertExec(st *syntax.InsertStmt, src *syntax.InsertExec) error {
 		}
 		return nil
 	}()
-	if own && s.tran.level > 0 {
+	if own && s.Tran.Level > 0 {
 		if err != nil {
-			return errors.Join(err, s.rollbackWork())
+			return errors.Join(err, s.RollbackWork())
 		}
-		if err := s.commitWork(); err != nil {
+		if err := s.CommitWork(); err != nil {
 			return err
 		}
 	}
 	if err != nil {
 		return err
 	}
-	return r.done(rows, CommandInsert)
+	return r.done(rows, answer.CommandInsert)
 }
 
 // identNames returns the names of identifiers.
@@ -85,12 +87,12 @@ func rowIterator(rows [][]types.Value) func() ([]types.Value, error) {
 }
 
 // insertRows inserts rows of another source atomically.
-func (r *run) insertRows(
+func (r rowChanges) insertRows(
 	target syntax.TableSource, rows compile.Rows, next func() ([]types.Value, error),
 ) (int64, error) {
 	dml, err := r.compiler().InsertRows(target, rows)
 	if err != nil {
-		return 0, compileFailure(err)
+		return 0, failure.Compile(err)
 	}
 	if err := r.checkTarget(dml); err != nil {
 		return 0, err
@@ -102,23 +104,23 @@ func (r *run) insertRows(
 	}
 	switch {
 	case dml.Database == 0:
-		err = r.withSequences(&dml.Needs, func() error { return r.changeLocalRows(dml, do) })
+		err = queries(r).withSequences(&dml.Needs, func() error { return r.changeLocalRows(dml, do) })
 	case dml.Fires:
-		err = r.atomic(dml.Databases, true, r.withTriggers(dml, func() (int64, error) {
+		err = r.s.Atomic(r.ctx, dml.Databases, true, triggers(r).withTriggers(dml, func() (int64, error) {
 			err := do()
 			return n, err
 		}))
 	default:
-		err = r.atomic(dml.Databases, true, do)
+		err = r.s.Atomic(r.ctx, dml.Databases, true, do)
 	}
 	return n, err
 }
 
 // applyRows executes a plan of [compile.Compiler.InsertRows] for each row and returns the number of
 // inserted rows.
-func (r *run) applyRows(dml *compile.DML, next func() ([]types.Value, error)) (n int64, err error) {
+func (r rowChanges) applyRows(dml *compile.DML, next func() ([]types.Value, error)) (n int64, err error) {
 	for tried := int64(0); ; tried++ {
-		if err := r.canceled(); err != nil {
+		if err := r.s.Canceled(r.ctx); err != nil {
 			return 0, err
 		}
 		row, err := next()
@@ -140,9 +142,9 @@ func (r *run) applyRows(dml *compile.DML, next func() ([]types.Value, error)) (n
 }
 
 // changeLocalRows is changeLocal for many rows.
-func (r *run) changeLocalRows(dml *compile.DML, do func() error) error {
-	if dml.Target != nil && dml.Target.Name[0] == '@' && !r.s.tran.begun {
-		return r.localTransaction(true, do)
+func (r rowChanges) changeLocalRows(dml *compile.DML, do func() error) error {
+	if dml.Target != nil && dml.Target.Name[0] == '@' && !r.s.Tran.Begun {
+		return r.s.LocalTransaction(r.ctx, true, do)
 	}
-	return r.localChangeOf(true, do)
+	return r.s.LocalChangeOf(r.ctx, true, do)
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 )
 
 // TestDatabasesAreCopiesOfModel: "If you modify the model database, all databases created afterward
@@ -17,9 +19,9 @@ func TestDatabasesAreCopiesOfModel(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	start := func() (*Instance, *Session) {
-		inst, err := New(Config{Dir: dir, SAPassword: "secret"})
+		inst, err := New(session.Config{Dir: dir, SAPassword: "secret"})
 		require.NoError(t, err)
-		s, err := inst.NewSession(t.Context(), Login{User: "sa", Password: "secret", Database: "master"})
+		s, err := inst.NewSession(t.Context(), session.Login{User: "sa", Password: "secret", Database: "master"})
 		require.NoError(t, err)
 		return inst, s
 	}
@@ -55,11 +57,11 @@ func TestDatabasesAreCopiesOfModel(t *testing.T) {
 			"sa Latin1_General_100_CS_AS")
 	}
 	check(s)
-	lina, err := inst.NewSession(t.Context(), Login{User: "lina", Password: "Pa55word!", Database: "after"})
+	lina, err := inst.NewSession(t.Context(), session.Login{User: "lina", Password: "Pa55word!", Database: "after"})
 	require.NoError(t, err)
 	must(t, lina, "CREATE TABLE dbo.own (a INT); DROP TABLE dbo.own;")
 	require.NoError(t, lina.Close())
-	_, err = inst.NewSession(t.Context(), Login{User: "lina", Password: "Pa55word!", Database: "before"})
+	_, err = inst.NewSession(t.Context(), session.Login{User: "lina", Password: "Pa55word!", Database: "before"})
 	require.ErrorContains(t, err, "before")
 	// Changes of a copy do not affect model.
 	must(t, s, "USE after; DROP VIEW dbo.v; USE model;")

@@ -4,27 +4,27 @@ import (
 	"context"
 	"errors"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
-	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
 // changePassword sets a new password for the session's login, as requested by LOGIN7 with
 // fChangePassword (MS-TDS 2.2.6.4, OptionFlags3). The client has authenticated with the old
 // password. The password is not part of a statement, so that no cache stores it.
 func (s *Session) changePassword(ctx context.Context, password string) error {
-	login, ok := s.asLogin()
+	login, ok := s.AsLogin()
 	if !ok {
 		return mserr.NotSupported("changing the password of a contained user at login")
 	}
-	var out firstError
+	var out answer.FirstError
 	err := s.serve(ctx, &out, "ALTER LOGIN", func(r *run) error {
-		f := &frame{kind: batchFrame, unit: rootUnit, schema: s.defaultSchema(), owner: -1, line: 1}
-		return r.inFrame(f, func() error {
-			return r.settle(nil, r.alter(s.master(), func(_ *catalog.Database, e *catalog.Edit) error {
-				old := s.ownLogin()
+		f := &frame{kind: batchFrame, unit: rootUnit, schema: s.DefaultSchema(), owner: -1, line: 1}
+		return calls{r}.inFrame(f, func() error {
+			return r.settle(nil, r.s.Alter(r.ctx, s.Master(), func(_ *catalog.Database, e *catalog.Edit) error {
+				old := s.OwnLogin()
 				if old == nil {
-					return mserr.LoginFailed(login.name)
+					return mserr.LoginFailed(login.Name)
 				}
 				l := old.Clone()
 				l.PasswordHash, l.MustChange = catalog.HashPassword(password), false
@@ -32,37 +32,8 @@ func (s *Session) changePassword(ctx context.Context, password string) error {
 			}))
 		})
 	})
-	if out.err != nil {
-		return errors.Join(out.err, err)
+	if out.Err != nil {
+		return errors.Join(out.Err, err)
 	}
 	return err
 }
-
-// firstError is a Sink that keeps only the first error.
-type firstError struct{ err *mserr.Error }
-
-// Message implements [Sink].
-func (f *firstError) Message(m *mserr.Error) error {
-	if m.Class > 10 && f.err == nil {
-		f.err = m
-	}
-	return nil
-}
-
-// Columns implements [Sink].
-func (*firstError) Columns([]types.Column) error { return nil }
-
-// Row implements [Sink].
-func (*firstError) Row([]types.Value) error { return nil }
-
-// Done implements [Sink].
-func (*firstError) Done(Done) error { return nil }
-
-// ReturnStatus implements [Sink].
-func (*firstError) ReturnStatus(int32) error { return nil }
-
-// ReturnValue implements [Sink].
-func (*firstError) ReturnValue(int, string, types.Type, types.Value) error { return nil }
-
-// EnvChange implements [Sink].
-func (*firstError) EnvChange(EnvChange) error { return nil }

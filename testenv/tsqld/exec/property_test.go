@@ -278,11 +278,11 @@ func TestRandomQueries(t *testing.T) {
 					strings.Join(m, "\n"), want.types, strings.Join(rows, "\n"), batch, plain)
 			}
 		}
-		require.NoError(t, s.conn.Without(store.AllRewrites))
+		require.NoError(t, s.Conn.Without(store.AllRewrites))
 		same("without rewrites", plain)
-		require.NoError(t, s.conn.Without(g.Uint32()))
+		require.NoError(t, s.Conn.Without(g.Uint32()))
 		same("without some rewrites", plain)
-		require.NoError(t, s.conn.Without(0))
+		require.NoError(t, s.Conn.Without(0))
 		for range 2 {
 			from, as := sortedKeys(sources)[g.IntN(len(sources))], sortedKeys(wrappers)[g.IntN(len(wrappers))]
 			same("over "+from+" "+as, wrappers[as](q.fill(sources[from])))

@@ -6,23 +6,30 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
+	"github.com/jobagent/jobagent/testenv/tsqld/unit"
 )
 
+// queries executes SELECT.
+type queries struct{ *run }
+
 // prepare makes the requirements of a plan available: permissions, databases, locks and system row
-// sets. skip tells whether there is an alternative plan for errSkipped.
-func (r *run) prepare(n *compile.Needs, skip bool) error {
-	if err := r.permit(n.Uses); err != nil {
+// sets. skip tells whether there is an alternative plan for ErrSkipped.
+func (r queries) prepare(n *compile.Needs, skip bool) error {
+	if err := identities(r).permit(n.Uses); err != nil {
 		return err
 	}
 	if len(n.Databases) > 0 {
-		if err := r.s.snapshotAllowed(n.Databases); err != nil {
+		if err := r.s.SnapshotAllowed(n.Databases); err != nil {
 			return err
 		}
 		if err := r.s.readPastAllowed(n); err != nil {
@@ -41,14 +48,14 @@ func (r *run) prepare(n *compile.Needs, skip bool) error {
 }
 
 // queryPlan returns the cached plan of a query, or compiles the query.
-func (r *run) queryPlan(node syntax.Node, q *syntax.Query, hints []*syntax.Option) (*compile.Plan, error) {
-	key := planKey{node: node, kind: planQuery}
+func (r queries) queryPlan(node syntax.Node, q *syntax.Query, hints []*syntax.Option) (*compile.Plan, error) {
+	key := unit.PlanKey{Node: node, Kind: unit.PlanQuery}
 	_, isStmt := node.(*syntax.SelectStmt)
-	browse := r.s.opts.browse && isStmt && !r.inserting && !r.inFunction
+	browse := r.s.Options.Browse && isStmt && !r.inserting && !r.inFunction
 	if browse {
-		key.kind = planBrowse
+		key.Kind = unit.PlanBrowse
 	}
-	if p := r.f.unit.find(r, key); p != nil {
+	if p := r.f.unit.Find(r.s.Session, scope{r.run}, key); p != nil {
 		return p.(*compile.Plan), nil
 	}
 	compiled := r.compiler().Select
@@ -57,20 +64,20 @@ func (r *run) queryPlan(node syntax.Node, q *syntax.Query, hints []*syntax.Optio
 	}
 	p, err := compiled(q, hints)
 	if err != nil {
-		return nil, compileFailure(err)
+		return nil, failure.Compile(err)
 	}
-	r.f.unit.keep(r, key, p, &p.Needs)
+	r.f.unit.Keep(r.s.Session, scope{r.run}, key, p, &p.Needs)
 	return p, nil
 }
 
 // selectStmt executes SELECT as a statement.
-func (r *run) selectStmt(st *syntax.SelectStmt) error {
+func (r queries) selectStmt(st *syntax.SelectStmt) error {
 	p, err := r.queryPlan(st, st.Query, st.Hints)
 	if err != nil {
 		return err
 	}
-	if (p.Tables || p.Into != nil) && !r.s.opts.fmtOnly {
-		if err := r.startImplicitly(); err != nil {
+	if (p.Tables || p.Into != nil) && !r.s.Options.FmtOnly {
+		if err := transactions(r).startImplicitly(); err != nil {
 			return err
 		}
 	}
@@ -89,19 +96,19 @@ func (r *run) selectStmt(st *syntax.SelectStmt) error {
 // withSequences calls do, which runs a statement that changes at most temporary tables. A statement
 // with NEXT VALUE FOR writes to the databases of its sequences, so that the SQLite transaction must
 // be open before the statement starts.
-func (r *run) withSequences(n *compile.Needs, do func() error) error {
+func (r queries) withSequences(n *compile.Needs, do func() error) error {
 	if n.Sequences {
-		return r.atomic(n.Databases, false, do)
+		return r.s.Atomic(r.ctx, n.Databases, false, do)
 	}
 	return do()
 }
 
 // readable prepares a plan and returns the plan to run. If the sources with READPAST cannot be read
 // now, that is the alternative plan.
-func (r *run) readable(p *compile.Plan) (*compile.Plan, error) {
-	skip := p.PastPlan != nil && (!r.s.tran.begun || len(p.PastPlan.Databases) == 0)
+func (r queries) readable(p *compile.Plan) (*compile.Plan, error) {
+	skip := p.PastPlan != nil && (!r.s.Tran.Begun || len(p.PastPlan.Databases) == 0)
 	err := r.prepare(&p.Needs, skip)
-	if errors.Is(err, errSkipped) {
+	if errors.Is(err, session.ErrSkipped) {
 		p = p.PastPlan
 		err = r.prepare(&p.Needs, false)
 	}
@@ -109,7 +116,7 @@ func (r *run) readable(p *compile.Plan) (*compile.Plan, error) {
 }
 
 // query executes the SQL of a plan.
-func (r *run) query(p *compile.Plan) (*store.Rows, error) {
+func (r queries) query(p *compile.Plan) (*store.Rows, error) {
 	p, err := r.readable(p)
 	if err != nil {
 		return nil, err
@@ -118,12 +125,12 @@ func (r *run) query(p *compile.Plan) (*store.Rows, error) {
 }
 
 // start executes the SQL of a plan that readable has returned.
-func (r *run) start(p *compile.Plan) (*store.Rows, error) {
-	args, err := p.Args(r, nil)
+func (r queries) start(p *compile.Plan) (*store.Rows, error) {
+	args, err := p.Args(r.run, nil)
 	if err != nil {
 		return nil, err
 	}
-	return r.s.conn.Query(r.ctx, p.SQL, args)
+	return r.s.Conn.Query(r.ctx, p.SQL, args)
 }
 
 // chunkSize is the length of the pieces in which documents of FOR JSON and FOR XML are sent, in
@@ -131,12 +138,12 @@ func (r *run) start(p *compile.Plan) (*store.Rows, error) {
 const chunkSize = 2033
 
 // sendRows executes a query and sends its rows to the client.
-func (r *run) sendRows(p *compile.Plan) error {
-	if r.s.opts.fmtOnly {
+func (r queries) sendRows(p *compile.Plan) error {
+	if r.s.Options.FmtOnly {
 		if err := r.columns(p.Columns); err != nil {
 			return err
 		}
-		return r.done(0, CommandSelect)
+		return r.done(0, answer.CommandSelect)
 	}
 	p, err := r.readable(p)
 	if err != nil {
@@ -149,7 +156,7 @@ func (r *run) sendRows(p *compile.Plan) error {
 		more = rows.Next()
 		err = rows.Err()
 	}
-	if err != nil && (isMissingObject(err) || r.ctx.Err() != nil) {
+	if err != nil && (session.IsMissingObject(err) || r.ctx.Err() != nil) {
 		return err // the statement may be repeated, or its client has gone
 	}
 	// An error in the first row follows the columns: SELECT 4/0 shows its header before message
@@ -158,7 +165,7 @@ func (r *run) sendRows(p *compile.Plan) error {
 	if sent := r.columns(p.Columns); sent != nil || err != nil {
 		return errors.Join(err, sent)
 	}
-	n, limit := int64(0), r.s.opts.rowCount
+	n, limit := int64(0), r.s.Options.RowCount
 	for ; more; more = rows.Next() {
 		if limit > 0 && n >= limit {
 			break
@@ -182,20 +189,19 @@ func (r *run) sendRows(p *compile.Plan) error {
 	if err := rows.Close(); err != nil {
 		return err
 	}
-	return r.done(n, CommandSelect)
+	return r.done(n, answer.CommandSelect)
 }
 
 // sendRow sends a row to the client.
-func (r *run) sendRow(row []types.Value) error {
-	mark := r.s.meter.Mark()
-	if n := payloadSize(row...); n > meter.Small {
-		if err := r.s.meter.Take(encodedSize * n); err != nil {
+func (r queries) sendRow(row []types.Value) error {
+	mark := r.s.Meter().Mark()
+	if n := session.PayloadSize(row...); n > meter.Small {
+		if err := r.s.Meter().Take(encodedSize * n); err != nil {
 			return err
 		}
 	}
-	r.resultRows++
-	err := sinkFailure(r.out.Row(row))
-	r.s.meter.Release(mark)
+	err := r.out.CountedRow(row)
+	r.s.Meter().Release(mark)
 	return err
 }
 
@@ -204,7 +210,7 @@ func (r *run) sendRow(row []types.Value) error {
 const encodedSize = 4
 
 // sendChunks sends a document in pieces. NULL gives no row.
-func (r *run) sendChunks(v types.Value) (int64, error) {
+func (r queries) sendChunks(v types.Value) (int64, error) {
 	text, ok := v.(string)
 	if !ok {
 		return 0, nil
@@ -216,7 +222,7 @@ func (r *run) sendChunks(v types.Value) (int64, error) {
 			_, size := utf8.DecodeRuneInString(text[cut:])
 			cut += size
 		}
-		if err := sinkFailure(r.out.Row([]types.Value{text[:cut]})); err != nil {
+		if err := r.out.Row([]types.Value{text[:cut]}); err != nil {
 			return n, err
 		}
 		n++
@@ -228,13 +234,13 @@ func (r *run) sendChunks(v types.Value) (int64, error) {
 
 // assign executes SELECT @a = .... The variables get the values of the last row. Without rows they
 // keep their values.
-func (r *run) assign(p *compile.Plan) error {
+func (r queries) assign(p *compile.Plan) error {
 	rows, err := r.query(p)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
-	n, limit := int64(0), r.s.opts.rowCount
+	n, limit := int64(0), r.s.Options.RowCount
 	for rows.Next() {
 		if limit > 0 && n >= limit {
 			break
@@ -250,20 +256,20 @@ func (r *run) assign(p *compile.Plan) error {
 	if err := rows.Close(); err != nil {
 		return err
 	}
-	r.s.rowCount = n
+	r.s.RowCount = n
 	return nil
 }
 
 // assignRow assigns the values of one row to variables.
-func (r *run) assignRow(assign []compile.Assign, row []types.Value) error {
+func (r queries) assignRow(assign []compile.Assign, row []types.Value) error {
 	for i := range assign {
 		a := &assign[i]
-		v, err := a.Value(r, row)
+		v, err := a.Value(r.run, row)
 		if err != nil {
 			return err
 		}
 		if x := r.f.variable(a.Variable); x != nil {
-			if err := r.store(x, v); err != nil {
+			if err := declarations(r).store(x, v); err != nil {
 				return err
 			}
 		}
@@ -272,7 +278,7 @@ func (r *run) assignRow(assign []compile.Assign, row []types.Value) error {
 }
 
 // selectInto executes SELECT ... INTO: it creates the table, then inserts the rows.
-func (r *run) selectInto(st *syntax.SelectStmt, p *compile.Plan) error {
+func (r queries) selectInto(st *syntax.SelectStmt, p *compile.Plan) error {
 	into := p.Into
 	t := &catalog.Table{Header: catalog.Header{Name: into.Name, Kind: catalog.KindTable}}
 	for i, c := range p.Columns {
@@ -302,11 +308,11 @@ func (r *run) selectInto(st *syntax.SelectStmt, p *compile.Plan) error {
 	if into.DatabaseID == 0 {
 		return r.selectIntoTemp(st, t, &p.Needs)
 	}
-	d := r.s.databaseByID(into.DatabaseID)
+	d := r.s.DatabaseByID(into.DatabaseID)
 	if d == nil {
 		return mserr.NoDatabase(strconv.Itoa(into.DatabaseID))
 	}
-	if err := r.mayCreateTable(d, into.Schema, into.Name); err != nil {
+	if err := r.s.MayCreateTable(d, into.Schema, into.Name); err != nil {
 		return err
 	}
 	if d.Schema(into.Schema) == nil {
@@ -316,32 +322,32 @@ func (r *run) selectInto(st *syntax.SelectStmt, p *compile.Plan) error {
 		return mserr.ObjectExists(into.Name)
 	}
 	var n int64
-	err := r.atomic(append([]int{d.ID}, p.Databases...), true, func() error {
-		t.SchemaID, t.Creator = d.Schema(into.Schema).ID, r.s.creatorOf(t.Name)
-		if err := r.edit(d, func(e *catalog.Edit) error { e.AddTable(t); return nil }); err != nil {
+	err := r.s.Atomic(r.ctx, append([]int{d.ID}, p.Databases...), true, func() error {
+		t.SchemaID, t.Creator = d.Schema(into.Schema).ID, r.s.CreatorOf(t.Name)
+		if err := r.s.Edit(r.ctx, d, func(e *catalog.Edit) error { e.AddTable(t); return nil }); err != nil {
 			return err
 		}
 		dml, err := r.compiler().SelectInto(st.Query, st.Hints, d.ID, t)
 		if err != nil {
-			return compileFailure(err)
+			return failure.Compile(err)
 		}
-		n, err = r.apply(dml, nil)
+		n, err = rowChanges(r).apply(dml, nil)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	return r.done(n, CommandSelectInto)
+	return r.done(n, answer.CommandSelectInto)
 }
 
 // selectIntoTemp executes SELECT ... INTO a temporary table.
-func (r *run) selectIntoTemp(st *syntax.SelectStmt, t *catalog.Table, needs *compile.Needs) error {
+func (r queries) selectIntoTemp(st *syntax.SelectStmt, t *catalog.Table, needs *compile.Needs) error {
 	s := r.s
-	if s.temps[catalog.Fold(t.Name)] != nil && !r.shadows(t.Name) {
+	if s.Temps[catalog.Fold(t.Name)] != nil && !s.Shadows(t.Name, r.f.outerTemps()) {
 		return mserr.ObjectExists(t.Name)
 	}
-	t, err := r.shape(st, func() (*catalog.Table, error) {
-		t.SQLName, t.Temporary, t.ObjectID = localName(t.Name, r.f.level), true, newLocalID()
+	t, err := declarations(r).shape(st, func() (*catalog.Table, error) {
+		t.SQLName, t.Temporary, t.ObjectID = session.LocalName(t.Name, r.f.level), true, session.NewLocalID()
 		catalog.Number(t)
 		return t, nil
 	})
@@ -355,17 +361,17 @@ func (r *run) selectIntoTemp(st *syntax.SelectStmt, t *catalog.Table, needs *com
 		}
 	}
 	err = r.withSequences(needs, func() error {
-		return r.localChange(func() error {
-			if err := s.createTemp(r.ctx, t); err != nil {
+		return r.s.LocalChange(r.ctx, func() error {
+			if err := s.CreateTemp(r.ctx, t); err != nil {
 				return err
 			}
 			dml, err := r.compiler().SelectInto(st.Query, st.Hints, 0, t)
 			if err != nil {
-				return compileFailure(err)
+				return failure.Compile(err)
 			}
-			if n, err = r.apply(dml, nil); err != nil && !s.tran.begun {
-				s.temps = s.temps.without(t.Name)
-				return errors.Join(err, s.dropLocal(context.WithoutCancel(r.ctx), t))
+			if n, err = rowChanges(r).apply(dml, nil); err != nil && !s.Tran.Begun {
+				s.Temps = s.Temps.Without(t.Name)
+				return errors.Join(err, s.DropLocal(context.WithoutCancel(r.ctx), t))
 			}
 			return err
 		})
@@ -373,13 +379,5 @@ func (r *run) selectIntoTemp(st *syntax.SelectStmt, t *catalog.Table, needs *com
 	if err != nil {
 		return err
 	}
-	return r.done(n, CommandSelectInto)
-}
-
-// shadows reports whether the visible temporary table with a name belongs to a caller. The current
-// activation may then create its own table with the same name.
-func (r *run) shadows(name string) bool {
-	key := catalog.Fold(name)
-	t := r.s.temps[key]
-	return t != nil && r.f.kind != batchFrame && r.f.temps[key] == t
+	return r.done(n, answer.CommandSelectInto)
 }

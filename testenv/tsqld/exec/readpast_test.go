@@ -7,16 +7,18 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 )
 
 // TestQueueByReadPast: several receivers take messages from one table with READPAST. Some keep
 // their transactions open for a while or roll them back. Each message is received exactly once.
 func TestQueueByReadPast(t *testing.T) {
-	inst, err := New(Config{Dir: t.TempDir(), SAPassword: "secret"})
+	inst, err := New(session.Config{Dir: t.TempDir(), SAPassword: "secret"})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, inst.Close()) }()
 	open := func() (*Session, func(string) string) {
-		s, err := inst.NewSession(t.Context(), Login{User: "sa", Password: "secret", Database: "master"})
+		s, err := inst.NewSession(t.Context(), session.Login{User: "sa", Password: "secret", Database: "master"})
 		require.NoError(t, err)
 		return s, func(text string) string {
 			var r recorder

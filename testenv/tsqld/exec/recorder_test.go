@@ -8,7 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/testenv/script"
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -62,7 +64,7 @@ func b2i(b bool) int {
 	return 0
 }
 
-func (r *recorder) Done(d Done) error {
+func (r *recorder) Done(d answer.Done) error {
 	switch {
 	case d.Error:
 		r.b.Line("(error)")
@@ -89,8 +91,8 @@ func (r *recorder) ReturnValue(_ int, name string, t types.Type, v types.Value) 
 	return nil
 }
 
-func (r *recorder) EnvChange(c EnvChange) error {
-	if c.Kind == EnvDatabase {
+func (r *recorder) EnvChange(c answer.EnvChange) error {
+	if c.Kind == answer.EnvDatabase {
 		r.b.Line("env: database " + c.New)
 	}
 	return nil
@@ -99,16 +101,16 @@ func (r *recorder) EnvChange(c EnvChange) error {
 // newInstance opens an instance with the database "work".
 func newInstance(t *testing.T) *Instance {
 	t.Helper()
-	inst, err := New(Config{SAPassword: "secret"})
+	inst, err := New(session.Config{SAPassword: "secret"})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, inst.Close()) })
-	s := openSession(t, inst, Login{User: "sa", Password: "secret"})
+	s := openSession(t, inst, session.Login{User: "sa", Password: "secret"})
 	require.NoError(t, s.Batch(context.Background(), "CREATE DATABASE work", &recorder{}))
 	require.NoError(t, s.Close())
 	return inst
 }
 
-func openSession(t *testing.T, inst *Instance, login Login) *Session {
+func openSession(t *testing.T, inst *Instance, login session.Login) *Session {
 	t.Helper()
 	s, err := inst.NewSession(context.Background(), login)
 	require.NoError(t, err)

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/failure"
+	"github.com/jobagent/jobagent/testenv/tsqld/module"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
-	"github.com/jobagent/jobagent/testenv/tsqld/store"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -15,22 +18,17 @@ import (
 type run struct {
 	s   *Session
 	ctx context.Context
-	out Sink
+	out answer.Answer
 	f   *frame
+	env env
 
 	tries          int                     // open TRY blocks in all frames
 	gotoLabel      string                  // target label of a GOTO in progress; "" otherwise
-	resultOpen     bool                    // a result set has started and not ended
-	resultRows     int64                   // number of rows that the open result set has sent
-	doneCount      int                     // number of statements whose DONE was sent
-	resultSets     int                     // number of result sets that have started
 	sequenceValues map[string]*sharedValue // sequence values of the current row of the statement
-	now            int64                   // time of the statement in ticks; 0 until needed
 	explicit       explicitIdentity
 
 	setError   bool     // RAISERROR WITH SETERROR ran: @@ERROR becomes 50000 without an error
 	inserting  bool     // inside INSERT ... EXEC
-	inProc     bool     // a DONEINPROC was sent without a DONEPROC after it
 	capture    *capture // rows that the running statement changes, for its triggers; nil if they are not needed
 	inFunction bool     // inside a user-defined function, which must not send or change anything
 }
@@ -50,25 +48,6 @@ const (
 type ctl struct {
 	kind  ctlKind
 	label string
-}
-
-// flusher is a Sink with a buffer.
-type flusher interface{ Flush() error }
-
-// flush sends the buffered output of the Sink.
-func (r *run) flush() error {
-	if f, ok := r.out.(flusher); ok {
-		return sinkFailure(f.Flush())
-	}
-	return nil
-}
-
-// canceled returns the cancellation cause if the context of the request has ended.
-func (r *run) canceled() error {
-	if err := r.s.meter.Err(); err != nil {
-		return context.Cause(r.ctx)
-	}
-	return nil
 }
 
 // list runs statements in order.
@@ -130,7 +109,7 @@ func findLabel(stmts []syntax.Stmt, label string) int {
 func holdsLabel(st syntax.Stmt, label string) bool {
 	switch st := st.(type) {
 	case *syntax.LabelStmt:
-		return equalNames(st.Label, label)
+		return session.EqualNames(st.Label, label)
 	case *syntax.BlockStmt:
 		return findLabel(st.Body, label) >= 0
 	case *syntax.IfStmt:
@@ -162,11 +141,11 @@ func addLabels(labels map[string]int, st syntax.Stmt, i int) {
 
 // stmt runs one statement.
 func (r *run) stmt(st syntax.Stmt) (ctl, error) {
-	if err := r.canceled(); err != nil {
+	if err := r.s.Canceled(r.ctx); err != nil {
 		return ctl{}, err
 	}
 	r.f.line = st.Pos().Line
-	r.now, r.sequenceValues = 0, nil
+	r.s.StatementTime, r.sequenceValues = 0, nil
 	switch st := st.(type) {
 	case *syntax.BlockStmt:
 		return r.list(st.Body)
@@ -175,9 +154,9 @@ func (r *run) stmt(st syntax.Stmt) (ctl, error) {
 	case *syntax.WhileStmt:
 		return r.whileStmt(st)
 	case *syntax.TryStmt:
-		return r.try(st)
+		return handlers{r}.try(st)
 	case *syntax.LabelStmt:
-		if equalNames(st.Label, r.gotoLabel) {
+		if session.EqualNames(st.Label, r.gotoLabel) {
 			r.gotoLabel = ""
 		}
 		return ctl{}, nil
@@ -190,16 +169,16 @@ func (r *run) stmt(st syntax.Stmt) (ctl, error) {
 	case *syntax.ReturnStmt:
 		return ctl{kind: ctlReturn}, r.settle(st, r.returnStmt(st))
 	}
-	if r.s.opts.noExec || r.s.opts.parseOnly {
+	if r.s.Options.NoExec || r.s.Options.ParseOnly {
 		if _, ok := st.(*syntax.SetOptionStmt); !ok {
 			return ctl{}, nil
 		}
 	}
 	s := r.s
-	snap, sets, ended := s.inst.catalog.Snapshot(), r.resultSets, r.doneCount
-	mark := s.meter.Mark()
-	defer s.meter.Release(mark)
-	err := r.beginImplicitly(st)
+	snap, sets, ended := s.inst.Catalog.Snapshot(), r.out.ResultSets(), r.out.Statements()
+	mark := s.Meter().Mark()
+	defer s.Meter().Release(mark)
+	err := transactions{r}.beginImplicitly(st)
 	if err != nil {
 		return ctl{}, err
 	}
@@ -207,11 +186,11 @@ func (r *run) stmt(st syntax.Stmt) (ctl, error) {
 	if err != nil && r.definitionsChanged(err, snap, sets) {
 		err = r.simpleStmt(st)
 	}
-	if err != nil && s.tran.snapshot && isMissingObject(err) && s.inst.catalog.Snapshot() != s.tran.catalog {
-		err = mserr.SnapshotOfOldDefinition(s.databaseByID(s.dbID).Name)
+	if err != nil && session.IsMissingObject(err) && s.SnapshotOutdated() {
+		err = mserr.SnapshotOfOldDefinition(s.DatabaseByID(s.DatabaseID).Name)
 	}
-	if err == nil && r.doneCount == ended && !sendsNoDone(st) {
-		err = r.endWithoutCount(commandOf(st))
+	if err == nil && r.out.Statements() == ended && !sendsNoDone(st) {
+		err = r.endWithoutCount(answer.CommandOf(st))
 	}
 	return ctl{}, r.settle(st, err)
 }
@@ -228,109 +207,99 @@ func sendsNoDone(st syntax.Stmt) bool {
 
 // endWithoutCount ends a statement without rows and without a count, or the condition of IF and
 // WHILE. With SET NOCOUNT ON no DONE is sent for it in procedures (documentation of SET NOCOUNT).
-func (r *run) endWithoutCount(c Command) error {
-	if r.inFunction || r.s.opts.noCount && r.nested() {
+func (r *run) endWithoutCount(c answer.Command) error {
+	if r.inFunction || r.s.Options.NoCount && r.nested() {
 		return nil
 	}
-	return r.end(Done{Command: c})
+	return r.end(answer.Done{Command: c})
 }
 
 // definitionsChanged reports whether an error is the consequence of a change of definitions by
 // another session between compilation and execution of a statement. The statement can then be
 // repeated: it is outside a transaction and has sent nothing.
 func (r *run) definitionsChanged(err error, snap *catalog.Snapshot, sets int) bool {
-	return !r.s.tran.begun && r.resultSets == sets && isMissingObject(err) && r.s.inst.catalog.Snapshot() != snap
+	return !r.s.Tran.Begun && r.out.ResultSets() == sets && session.IsMissingObject(err) && r.s.inst.Catalog.Snapshot() != snap
 }
-
-// isMissingObject reports whether an error of SQLite may be due to a missing table or column.
-func isMissingObject(err error) bool {
-	var se *store.Error
-	return errors.As(err, &se) && se.Code&0xff == sqliteError
-}
-
-// sqliteError is SQLite's code for a missing table or column, and for other errors in a statement's
-// text.
-const sqliteError = 1
 
 // simpleStmt runs a statement that contains no other statement.
 func (r *run) simpleStmt(st syntax.Stmt) error {
 	if r.inFunction {
-		if err := allowedInFunction(st); err != nil {
+		if err := module.AllowedInFunction(st); err != nil {
 			return err
 		}
 	}
 	s := r.s
 	switch st := st.(type) {
 	case *syntax.SelectStmt:
-		return r.selectStmt(st)
+		return queries{r}.selectStmt(st)
 	case *syntax.InsertStmt, *syntax.UpdateStmt, *syntax.DeleteStmt, *syntax.MergeStmt:
-		return r.change(st)
+		return rowChanges{r}.change(st)
 	case *syntax.TruncateStmt:
-		return r.truncate(st)
+		return r.definer().Truncate(st)
 	case *syntax.DeclareStmt:
-		return r.declareStmt(st)
+		return declarations{r}.declareStmt(st)
 	case *syntax.SetVarStmt:
-		return r.setVar(st)
+		return settings{r}.setVar(st)
 	case *syntax.ExecStmt:
-		return r.execStmt(st)
+		return calls{r}.execStmt(st)
 	case *syntax.PrintStmt:
-		return r.print(st)
+		return handlers{r}.print(st)
 	case *syntax.RaiserrorStmt:
-		return r.raiserror(st)
+		return handlers{r}.raiserror(st)
 	case *syntax.ThrowStmt:
-		return r.throw(st)
+		return handlers{r}.throw(st)
 	case *syntax.WaitForStmt:
 		return r.waitFor(st)
 	case *syntax.BeginTranStmt:
-		return r.beginTran(st)
+		return transactions{r}.beginTran(st)
 	case *syntax.CommitStmt:
-		return r.commitTran(st)
+		return transactions{r}.commitTran(st)
 	case *syntax.RollbackStmt:
-		return r.rollbackTran(st)
+		return transactions{r}.rollbackTran(st)
 	case *syntax.SaveTranStmt:
-		return r.saveTran(st)
+		return transactions{r}.saveTran(st)
 	case *syntax.DeclareCursorStmt:
-		return r.declareCursor(st)
+		return cursors{r}.declareCursor(st)
 	case *syntax.OpenStmt:
-		return r.openCursor(st)
+		return cursors{r}.openCursor(st)
 	case *syntax.FetchStmt:
-		return r.fetch(st)
+		return cursors{r}.fetch(st)
 	case *syntax.CloseStmt:
-		return r.closeCursor(st)
+		return cursors{r}.closeCursor(st)
 	case *syntax.DeallocateStmt:
-		return r.deallocate(st)
+		return cursors{r}.deallocate(st)
 	}
-	s.rowCount = 0
+	s.RowCount = 0
 	switch st := st.(type) {
 	case *syntax.SetOptionStmt:
-		return r.published(r.setOptions(st))
+		return settings{r}.published(settings{r}.setOptions(st))
 	case *syntax.SetValueStmt:
-		return r.published(r.setValue(st))
+		return settings{r}.published(settings{r}.setValue(st))
 	case *syntax.SetIsolationStmt:
-		return r.published(r.setIsolation(st))
+		return settings{r}.published(settings{r}.setIsolation(st))
 	case *syntax.SetIdentityInsertStmt:
-		return r.setIdentityInsert(st)
+		return settings{r}.setIdentityInsert(st)
 	case *syntax.SetStatisticsStmt:
 		if st.On {
 			return mserr.NotSupported("SET STATISTICS %s ON", st.Options[0])
 		}
 		return nil
 	case *syntax.UseStmt:
-		return r.use(st.Database.Name)
+		return settings{r}.use(st.Database.Name)
 	case *syntax.ExecuteAsStmt:
-		return r.executeAs(st)
+		return identities{r}.executeAs(st)
 	case *syntax.RevertStmt:
-		return r.revert(st)
+		return identities{r}.revert(st)
 	case *syntax.KillStmt:
 		return r.kill(st)
 	case *syntax.CheckpointStmt:
 		return nil // there are no delayed writes
 	case *syntax.ReconfigureStmt:
-		return r.reconfigure()
+		return systemCalls{r}.systemExecutor().Reconfigure()
 	case *syntax.UnsupportedStmt:
 		return mserr.NotSupported("%s", st.What)
 	case *syntax.InsertBulkStmt:
-		return r.prepareBulk(st)
+		return rowChanges{r}.prepareBulk(st)
 	}
 	return r.define(st)
 }
@@ -339,54 +308,54 @@ func (r *run) simpleStmt(st syntax.Stmt) error {
 func (r *run) settle(st syntax.Stmt, err error) error {
 	s := r.s
 	if err == nil {
-		s.lastError = 0
+		s.LastError = 0
 		if r.setError {
-			r.setError, s.lastError = false, 50000
+			r.setError, s.LastError = false, 50000
 		}
 		return nil
 	}
-	var f *failure
+	var f *failure.Error
 	if !errors.As(err, &f) {
 		e := r.message(err)
 		if e == nil {
 			return err
 		}
-		f = &failure{err: e, from: atRun}
+		f = &failure.Error{Err: e, From: failure.AtRun}
 	}
-	if isNotSupported(f.err) && !f.settled {
-		f.from = atCompile
+	if failure.NotSupported(f.Err) && !f.Settled {
+		f.From = failure.AtCompile
 	}
-	if f.settled {
-		s.lastError = f.err.Number
+	if f.Settled {
+		s.LastError = f.Err.Number
 		return f
 	}
-	f.settled, f.frame = true, r.f
-	if f.err.Line == 0 && f.err.Proc == "" {
-		c := *f.err // a cache of plans may share the error
-		f.err = &c
+	f.Settled, f.Frame = true, r.f
+	if f.Err.Line == 0 && f.Err.Proc == "" {
+		c := *f.Err // a cache of plans may share the error
+		f.Err = &c
 		c.Line, c.Proc = r.f.line, r.f.name
 	}
-	s.lastError, s.rowCount = f.err.Number, 0
-	f.reach = s.opts.effectOf(f.err, f.from)
-	if f.reach > endStatement && f.reach < endTransaction && r.inTrigger() {
-		f.reach = endTransaction // an error that ends a trigger ends its statement, the batch and the transaction
+	s.LastError, s.RowCount = f.Err.Number, 0
+	f.Reach = failure.Under(f.Err, f.From, s.Options.XactAbort, s.Options.AnsiWarnings)
+	if f.Reach > failure.EndStatement && f.Reach < failure.EndTransaction && (triggers{r}).inTrigger() {
+		f.Reach = failure.EndTransaction // an error that ends a trigger ends its statement, the batch and the transaction
 	}
 	catching := r.tries
-	if f.from == atCompile {
+	if f.From == failure.AtCompile {
 		catching -= r.f.tries
 	}
-	if catching > 0 && f.reach < endConnection {
-		f.pending = true
-		if s.tran.level > 0 && dooms(f.err, f.from, s.opts.xactAbort) {
-			s.tran.doomed = true
+	if catching > 0 && f.Reach < failure.EndConnection {
+		f.Pending = true
+		if s.Tran.Level > 0 && failure.Dooms(f.Err, f.From, s.Options.XactAbort) {
+			s.Tran.Doomed = true
 		}
-		end := Done{Rows: r.resultRows, Count: !s.opts.noCount, Command: CommandSelect}
+		end := answer.Done{Rows: r.out.Rows(), Count: !s.Options.NoCount, Command: answer.CommandSelect}
 		return errors.Join(f, r.endResult(end))
 	}
 	if err := r.report(st, f); err != nil {
 		return err
 	}
-	if f.reach == endStatement {
+	if f.Reach == failure.EndStatement {
 		return nil
 	}
 	return f
@@ -396,32 +365,32 @@ func (r *run) settle(st syntax.Stmt, err error) error {
 // client is notified of the rollback between the error and the DONE of the statement, as by SQL
 // Server: a victim of a deadlock "receives error token, followed by
 // ENVCHANGE(TransactionRollback)" (issue 245 of tiberius). MS-TDS 2.2.7.9 prescribes no order.
-func (r *run) report(st syntax.Stmt, f *failure) error {
-	if f.before != nil {
-		if err := r.info(f.before); err != nil {
+func (r *run) report(st syntax.Stmt, f *failure.Error) error {
+	if f.Before != nil {
+		if err := r.info(f.Before); err != nil {
 			return err
 		}
 	}
-	if err := sinkFailure(r.out.Message(f.err)); err != nil {
+	if err := r.out.Message(f.Err); err != nil {
 		return err
 	}
-	if changesData(st) && f.from == atRun && terminatedErrors[f.err.Number] && f.reach == endStatement {
+	if changesData(st) && f.From == failure.AtRun && failure.TerminatedErrors[f.Err.Number] && f.Reach == failure.EndStatement {
 		end := mserr.StatementTerminated()
-		end.Line, end.Proc = f.err.Line, f.err.Proc
-		if err := sinkFailure(r.out.Message(end)); err != nil {
+		end.Line, end.Proc = f.Err.Line, f.Err.Proc
+		if err := r.out.Message(end); err != nil {
 			return err
 		}
 	}
-	if f.reach >= endTransaction && r.s.tran.level > 0 {
+	if f.Reach >= failure.EndTransaction && r.s.Tran.Level > 0 {
 		if err := r.s.rollback(r); err != nil {
 			return err
 		}
 	}
-	if err := r.end(Done{Error: true, Command: commandOf(st)}); err != nil {
+	if err := r.end(answer.Done{Error: true, Command: answer.CommandOf(st)}); err != nil {
 		return err
 	}
 	if raise, ok := st.(*syntax.RaiserrorStmt); ok && raise.NoWait {
-		return r.flush()
+		return r.out.Flush()
 	}
 	return nil
 }
@@ -449,36 +418,31 @@ func (r *run) columns(cols []types.Column) error {
 	if r.inFunction {
 		return mserr.SelectInFunction()
 	}
-	r.resultOpen, r.resultRows = true, 0
-	r.resultSets++
-	return sinkFailure(r.out.Columns(cols))
+	return r.out.Columns(cols)
 }
 
 // endResult ends the open result set, if any.
-func (r *run) endResult(d Done) error {
-	if !r.resultOpen {
+func (r *run) endResult(d answer.Done) error {
+	if !r.out.IsOpen() {
 		return nil
 	}
 	return r.end(d)
 }
 
 // done ends a statement that returned or affected n rows, and sets @@ROWCOUNT.
-func (r *run) done(n int64, c Command) error {
-	r.s.rowCount = n
+func (r *run) done(n int64, c answer.Command) error {
+	r.s.RowCount = n
 	if r.inFunction {
-		r.resultOpen = false
+		r.out.Drop()
 		return nil
 	}
-	return r.end(Done{Rows: n, Count: !r.s.opts.noCount, Command: c})
+	return r.end(answer.Done{Rows: n, Count: !r.s.Options.NoCount, Command: c})
 }
 
 // end sends the end of a statement.
-func (r *run) end(d Done) error {
-	r.resultOpen = false
-	r.doneCount++
+func (r *run) end(d answer.Done) error {
 	d.InProc = r.nested()
-	r.inProc = r.inProc || d.InProc && !r.inserting
-	return sinkFailure(r.out.Done(d))
+	return r.out.End(d, r.inserting)
 }
 
 // info sends an informational message. It adds the line and procedure of the current statement.
@@ -488,5 +452,5 @@ func (r *run) info(m *mserr.Error) error {
 		m = &c
 		m.Line, m.Proc = r.f.line, r.f.name
 	}
-	return sinkFailure(r.out.Message(m))
+	return r.out.Message(m)
 }

@@ -15,25 +15,7 @@ import (
 type scope struct{ r *run }
 
 // Database implements [compile.Scope].
-func (c scope) Database(name string) (*catalog.Database, error) {
-	s := c.r.s
-	d := s.database(name)
-	switch {
-	case d == nil && name == "":
-		return nil, mserr.NoDatabase("")
-	case d == nil:
-		return nil, mserr.NoDatabase(name)
-	case d.ID == s.dbID:
-		return d, nil
-	}
-	if err := s.inst.checkAdmission(s, d.ID); err != nil {
-		return nil, err
-	}
-	if _, ok := s.login.userIn(d); !ok && d.ID != catalog.DatabaseTemp { // which all logins may use
-		return nil, mserr.DatabaseAccess(s.loginName(), d.Name)
-	}
-	return d, nil
-}
+func (c scope) Database(name string) (*catalog.Database, error) { return c.r.s.Usable(name) }
 
 // DefaultSchema implements [compile.Scope].
 func (c scope) DefaultSchema() string { return c.r.f.schema }
@@ -51,28 +33,28 @@ func (c scope) Variable(name string) (types.Type, bool) {
 func (c scope) LocalTable(name string) *catalog.Table { return c.r.localTable(name) }
 
 // Truncates implements [compile.Scope].
-func (c scope) Truncates() bool { return !c.r.s.opts.ansiWarnings }
+func (c scope) Truncates() bool { return !c.r.s.Options.AnsiWarnings }
 
 // IdentityInsert implements [compile.Scope].
 func (c scope) IdentityInsert(t *catalog.Table) bool {
-	i := c.r.s.opts.identityInsert
+	i := c.r.s.Options.IdentityInsert
 	if i == nil {
 		return false
 	}
-	return i.object == t.ObjectID && (i.database == c.r.s.dbID || i.database == 0 || t.Temporary)
+	return i.Object == t.ObjectID && (i.Database == c.r.s.DatabaseID || i.Database == 0 || t.Temporary)
 }
 
 // Locale implements [compile.Scope].
-func (c scope) Locale() types.Locale { return c.r.s.opts.locale }
+func (c scope) Locale() types.Locale { return c.r.s.Options.Locale }
 
 // FiringInstead implements [compile.Scope].
-func (c scope) FiringInstead() int32 { return c.r.firingInstead() }
+func (c scope) FiringInstead() int32 { return triggers{c.r}.firingInstead() }
 
 // FunctionDepth implements [compile.Scope].
 func (c scope) FunctionDepth() int { return c.r.s.functionDepth }
 
 // Meter implements [compile.Scope].
-func (c scope) Meter() *meter.Meter { return c.r.s.meter }
+func (c scope) Meter() *meter.Meter { return c.r.s.Meter() }
 
 // localTable returns the temporary table or table variable with a name, or nil.
 func (r *run) localTable(name string) *catalog.Table {
@@ -87,7 +69,7 @@ func (r *run) localTable(name string) *catalog.Table {
 			return tv.table
 		}
 	}
-	return r.s.temps[catalog.Fold(name)]
+	return r.s.Temps[catalog.Fold(name)]
 }
 
 // Variable implements [compile.Frame].
@@ -99,10 +81,10 @@ func (r *run) Variable(name string) types.Value {
 }
 
 // Env implements [compile.Frame].
-func (r *run) Env() builtin.Env { return env{r} }
+func (r *run) Env() builtin.Env { return &r.env }
 
 // Meter implements [compile.Frame].
-func (r *run) Meter() *meter.Meter { return r.s.meter }
+func (r *run) Meter() *meter.Meter { return r.s.Meter() }
 
 // Call implements [compile.Frame].
 func (r *run) Call(key string, args []types.Value) (types.Value, error) {
@@ -113,15 +95,10 @@ func (r *run) Call(key string, args []types.Value) (types.Value, error) {
 	if fn == nil {
 		return nil, mserr.NotSupported("the function %s", key)
 	}
-	return fn(r.s.meter, args)
+	return fn(r.s.Meter(), args)
 }
 
 var (
 	_ compile.Scope = scope{}
 	_ compile.Frame = (*run)(nil)
 )
-
-// assign converts a value for an assignment.
-func (s *Session) assign(v types.Value, from, to types.Type) (types.Value, error) {
-	return types.ConvertIn(v, from, to, types.NoStyle, s.opts.locale)
-}

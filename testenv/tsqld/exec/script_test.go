@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/testenv/script"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 )
 
 // scriptSession runs the batches of a script on a session, without TDS.
@@ -21,7 +22,7 @@ type scriptSession struct {
 func newScriptSession(t testing.TB, inst *Instance) script.Session {
 	t.Helper()
 	s, err := inst.NewSession(t.Context(),
-		Login{User: "sa", Password: "secret", Database: "work", App: "test", Host: "here"})
+		session.Login{User: "sa", Password: "secret", Database: "work", App: "test", Host: "here"})
 	require.NoError(t, err)
 	c := &scriptSession{session: s, closed: make(chan error, 1)}
 	// The connection of a killed session closes the session if it runs no request.
@@ -38,7 +39,7 @@ func (c *scriptSession) Run(_ context.Context, batch string) (*script.Result, er
 
 // Close implements script.Session.
 func (c *scriptSession) Close() error {
-	if c.session.isKilled() {
+	if c.session.IsKilled() {
 		return <-c.closed
 	}
 	return c.session.Close()

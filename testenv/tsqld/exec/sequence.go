@@ -19,7 +19,7 @@ type sharedValue struct {
 
 // sequenceFunc returns the SQLite function of NEXT VALUE FOR for a key: see
 // [compile.LocalSequence].
-func (r *run) sequenceFunc(key string) (store.Func, error) {
+func (r triggers) sequenceFunc(key string) (store.Func, error) {
 	places := 1
 	base := key
 	if part := strings.Split(key, "|"); len(part) == 4 {
@@ -34,14 +34,16 @@ func (r *run) sequenceFunc(key string) (store.Func, error) {
 		return nil, err
 	}
 	if places == 1 {
-		return func(*meter.Meter, []types.Value) (types.Value, error) { return r.nextSequence(d, object) }, nil
+		return func(*meter.Meter, []types.Value) (types.Value, error) {
+			return rowChanges(r).nextSequence(d, object)
+		}, nil
 	}
 	return func(*meter.Meter, []types.Value) (types.Value, error) {
 		if shared := r.sequenceValues[key]; shared != nil && shared.remaining > 0 {
 			shared.remaining--
 			return shared.v, nil
 		}
-		v, err := r.nextSequence(d, object)
+		v, err := rowChanges(r).nextSequence(d, object)
 		if r.sequenceValues == nil {
 			r.sequenceValues = map[string]*sharedValue{}
 		}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 )
 
 // TestServerPermissions: sysadmins grant permissions on the server to logins, in master. VIEW
@@ -15,7 +17,7 @@ import (
 func TestServerPermissions(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
-	sa := openSession(t, inst, Login{User: "sa", Password: "secret"})
+	sa := openSession(t, inst, session.Login{User: "sa", Password: "secret"})
 	must(t, sa, "CREATE LOGIN ann WITH PASSWORD = 'Right-1'; CREATE DATABASE x")
 	number := func(s *Session, batch string) int32 {
 		t.Helper()
@@ -27,13 +29,13 @@ func TestServerPermissions(t *testing.T) {
 		require.NoError(t, err)
 		return int32(n)
 	}
-	ann := openSession(t, inst, Login{User: "ann", Password: "Right-1"})
-	victim := openSession(t, inst, Login{User: "sa", Password: "secret"})
+	ann := openSession(t, inst, session.Login{User: "ann", Password: "Right-1"})
+	victim := openSession(t, inst, session.Login{User: "sa", Password: "secret"})
 	const (
 		others = "IF (SELECT COUNT(*) FROM sys.dm_exec_sessions WHERE session_id <> @@SPID) = 0 OR HAS_PERMS_BY_NAME(NULL, NULL, 'VIEW SERVER STATE') = 0 THROW 50000, 'none', 1;"
 		locks  = "DECLARE @n INT = (SELECT COUNT(*) FROM sys.dm_tran_locks);"
 	)
-	kill := fmt.Sprintf("KILL %d;", victim.id)
+	kill := fmt.Sprintf("KILL %d;", victim.SPID())
 	check := func(want ...int32) {
 		t.Helper()
 		require.Equal(t, want, []int32{number(ann, others), number(ann, locks), number(ann, kill)})

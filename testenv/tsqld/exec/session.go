@@ -3,253 +3,95 @@ package exec
 import (
 	"context"
 	"errors"
-	"runtime/debug"
-	"sync"
-	"time"
 
-	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
-	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
-	"github.com/jobagent/jobagent/testenv/tsqld/lock"
-	"github.com/jobagent/jobagent/testenv/tsqld/meter"
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
+	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
-	"github.com/jobagent/jobagent/testenv/tsqld/store"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// Session is the state of one connection. Except for Kill and OnKill, its methods are for one
-// goroutine at a time and must not be called after Close. Other goroutines may access only the
-// fields guarded by mu.
+// Session executes the requests of one connection. Except for Kill and OnKill, its methods are for
+// one goroutine at a time and must not be called after Close.
 type Session struct {
-	inst           *Instance
-	id             int
-	client         Login
-	login          identity // effective identity
-	original       identity // identity at login
-	impersonations []impersonation
-	serial         int64 // number of the session, unique in the instance
-	globals        bool  // it has created global temporary tables
-
-	conn  *store.Conn
-	meter *meter.Meter
-	// muchUsed says that the last request used so much memory that ReleaseMemory returns it.
-	muchUsed bool
-	locks    *lock.Client
-	owner    *lock.Owner // of session-owned application locks
-
-	dbID   int // current database
-	homeDB int // database after a reset
-	opts   options
-	base   options // options after login
-
-	tran        transaction
-	temps       tempTables
-	leftovers   []*catalog.Table          // of table variables, see dropLeftovers
-	tempProcs   map[string]*tempProcedure // by folded name
-	cursors     map[string]*cursor        // global cursors
-	handles     map[int64]*prepared
-	nextHandle  int64
-	contextKeys map[string]contextValue
-	contextSize int // size of keys and values, in bytes
-
-	rowCount      int64
-	lastError     int32
-	fetchStatus   int
-	cursorRows    int
-	lastIdentity  types.Value // @@IDENTITY, a decimal(38,0)
+	*session.Session
+	inst          *Instance
+	cursors       map[string]*boundCursor // global cursors
+	handles       map[int64]*prepared
+	nextHandle    int64
 	batchIdentity types.Value // SCOPE_IDENTITY() of batches
 	caught        *mserr.Error
-	random        builtin.Generator
 	bulk          *bulkTarget
 	running       *run   // current request
 	top           *frame // innermost activation
 	depth         int    // number of active frames
 	functionDepth int
-
-	connected time.Time
-	ended     chan struct{} // closed by Close
-
-	mu      sync.Mutex
-	cancel  context.CancelCauseFunc // cancels the current request; nil when idle
-	killed  bool
-	onKill  func() // set by OnKill
-	request requestInfo
-}
-
-// requestInfo is the part of a request that other sessions can see (sys.dm_exec_requests).
-type requestInfo struct {
-	active  bool
-	command string
-	text    string // text of the batch or of sp_executesql, "" for other requests
-	started time.Time
-	ended   time.Time
-	state
-}
-
-// state is the part of a session's state that other sessions can see. It is updated at the
-// beginning and end of each request and after each SET statement.
-type state struct {
-	database  int
-	tranCount int
-	tranID    uint64
-	tranName  string
-	tranStart time.Time
-	options   options
-}
-
-// state returns the current state of the session.
-func (s *Session) state() state {
-	return state{
-		database: s.dbID, tranCount: s.tran.level, tranID: s.tran.id, tranName: s.tran.name, tranStart: s.tran.started,
-		options: s.opts,
-	}
-}
-
-// publishState makes the current state of the session visible to other sessions.
-func (s *Session) publishState() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.request.state = s.state()
-}
-
-// ErrKilled is the cancellation cause of a request that KILL has ended.
-var ErrKilled = errors.New("session was killed")
-
-// SPID returns the session ID (@@SPID).
-func (s *Session) SPID() int { return s.id }
-
-// Database returns the name of the current database.
-func (s *Session) Database() string {
-	if d := s.databaseByID(s.dbID); d != nil {
-		return d.Name
-	}
-	return "master"
-}
-
-// Descriptor returns the descriptor of the open transaction, or 0.
-func (s *Session) Descriptor() uint64 {
-	if s.tran.level == 0 {
-		return 0
-	}
-	return s.tran.id
-}
-
-// databaseByID returns a database as this session sees it, with the uncommitted definitions of this
-// session.
-func (s *Session) databaseByID(id int) *catalog.Database {
-	if d := s.tran.drafts[id]; d != nil {
-		return d
-	}
-	return s.inst.catalog.Snapshot().DatabaseByID(id)
-}
-
-// database returns the database with a name, or nil. An empty name means the current database.
-func (s *Session) database(name string) *catalog.Database {
-	if name == "" {
-		return s.databaseByID(s.dbID)
-	}
-	for _, d := range s.tran.drafts {
-		if equalNames(d.Name, name) {
-			return d
-		}
-	}
-	d := s.inst.catalog.Snapshot().Database(name)
-	if d != nil && s.tran.drafts[d.ID] != nil {
-		return nil // renamed by this session
-	}
-	return d
 }
 
 // Batch executes a batch. Errors of statements go to the Sink. A returned error ends the
 // connection: the client has disconnected, the request was canceled, or an error of severity 20 was
 // sent.
-func (s *Session) Batch(ctx context.Context, text string, sink Sink) error {
+func (s *Session) Batch(ctx context.Context, text string, sink answer.Sink) error {
 	return s.serveText(ctx, sink, "BATCH", text, func(r *run) error {
-		u, err := s.inst.units.batch(s.meter, text, s.opts.quotedIdentifier)
+		u, err := s.inst.units.Batch(s.Meter(), text, s.Options.QuotedIdentifier)
 		if err != nil {
 			return r.reject(err)
 		}
-		return r.batch(u)
+		return calls{r}.batch(u)
 	})
 }
 
 // serve executes a request without text.
-func (s *Session) serve(ctx context.Context, sink Sink, command string, do func(r *run) error) error {
+func (s *Session) serve(ctx context.Context, sink answer.Sink, command string, do func(r *run) error) error {
 	return s.serveText(ctx, sink, command, "", do)
 }
 
 // serveText executes one request: it creates the run and its context, and cleans up the session at
 // the end.
-func (s *Session) serveText(ctx context.Context, sink Sink, command, text string, do func(r *run) error) error {
+func (s *Session) serveText(ctx context.Context, sink answer.Sink, command, text string, do func(r *run) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	s.mu.Lock()
-	if s.killed {
-		s.mu.Unlock()
-		return ErrKilled
+	if err := s.BeginRequest(ctx, cancel, command, text); err != nil {
+		return err
 	}
-	s.cancel = cancel
-	s.request = requestInfo{active: true, command: command, text: text, started: s.inst.now(), state: s.state()}
-	s.mu.Unlock()
-	r := &run{s: s, ctx: ctx, out: sink}
+	r := newRun(ctx, s, sink)
 	s.running = r
-	s.meter.Begin(ctx)
 	err := s.finish(r, do(r))
-	if err == nil && s.inst.orphans.Load() {
-		err = s.dropGlobals(ctx, false)
+	if err == nil {
+		err = s.DropOrphans(ctx)
 	}
-	s.muchUsed = s.meter.End() > s.inst.pool.Limit()/freeMemoryDivisor
+	s.EndRequest()
 	s.running, s.top, s.depth, s.functionDepth = nil, nil, 0, 0
-	s.mu.Lock()
-	s.cancel = nil
-	s.request.active, s.request.text, s.request.ended, s.request.state = false, "", s.inst.now(), s.state()
-	s.mu.Unlock()
 	return err
 }
 
-// ReleaseMemory returns memory to the operating system after a request that used much; otherwise,
-// it is not returned before the heap has doubled. It must be called between two requests. It takes
-// long on a large heap, so call it when the client has the answer.
-func (s *Session) ReleaseMemory() {
-	if s.muchUsed {
-		s.muchUsed = false
-		debug.FreeOSMemory()
-	}
-}
-
-// freeMemoryDivisor defines the memory use from which on a session returns memory to the operating
-// system: the size of the pool divided by freeMemoryDivisor.
-const freeMemoryDivisor = 8
-
-// Meter returns the memory account of the session.
-func (s *Session) Meter() *meter.Meter { return s.meter }
-
 // finish turns the error of a request into the error for the caller of the Session.
 func (s *Session) finish(r *run, err error) error {
-	var f *failure
+	var f *failure.Error
 	var end error
 	switch {
 	case err == nil:
 	case errors.As(err, &f):
-		if f.reach == endConnection {
-			end = f.err
+		if f.Reach == failure.EndConnection {
+			end = f.Err
 		}
 	case r.ctx.Err() != nil:
 		// An attention leaves the transaction open, with three exceptions: XACT_ABORT is on, the
 		// transaction has to end with the request, or SQLite was interrupted during a write, which
 		// rolls the whole transaction back. After KILL or a lost connection Close rolls back.
 		end = err
-		if s.tran.level > 0 && (s.opts.xactAbort || s.tran.batch == r || s.tran.begun && !s.conn.InTransaction()) {
+		if s.Tran.Level > 0 && (s.Options.XactAbort || s.Tran.Batch || s.Tran.Begun && !s.Conn.InTransaction()) {
 			end = errors.Join(end, s.rollback(r))
 		}
 	default:
 		end = err
 	}
 	s.caught = nil
-	if end == nil && s.tran.level > 0 && s.tran.doomed {
+	if end == nil && s.Tran.Level > 0 && s.Tran.Doomed {
 		m := mserr.UncommittableAtEnd()
 		m.Line = 1
-		s.lastError = m.Number
-		end = errors.Join(sinkFailure(r.out.Message(m)), s.rollback(r), sinkFailure(r.out.Done(Done{Error: true})))
+		s.LastError = m.Number
+		end = errors.Join(r.out.Message(m), s.rollback(r), r.out.Done(answer.Done{Error: true}))
 	}
 	if end == nil {
 		end = s.endBatchScope(r)
@@ -263,76 +105,34 @@ func (r *run) reject(err error) error {
 	if m == nil {
 		return err
 	}
-	r.s.lastError = m.Number
-	return errors.Join(sinkFailure(r.out.Message(m)), sinkFailure(r.out.Done(Done{Error: true})))
+	r.s.LastError = m.Number
+	return errors.Join(r.out.Message(m), r.out.Done(answer.Done{Error: true}))
 }
 
 // Reset restores the state after login, between requests. With keepTransaction an open transaction
 // stays open. A session under EXECUTE AS is not reset: the error ends the connection.
-func (s *Session) Reset(ctx context.Context, sink Sink, keepTransaction bool) error {
-	if s.isKilled() {
-		return ErrKilled
+func (s *Session) Reset(ctx context.Context, sink answer.Sink, keepTransaction bool) error {
+	if s.IsKilled() {
+		return session.ErrKilled
 	}
-	r := &run{s: s, ctx: ctx, out: sink}
-	if !keepTransaction && s.tran.level > 0 {
+	r := newRun(ctx, s, sink)
+	if !keepTransaction && s.Tran.Level > 0 {
 		if err := s.rollback(r); err != nil {
 			return err
 		}
 	}
-	if len(s.impersonations) > 0 {
+	if s.Impersonating() {
 		return mserr.ResetWhileImpersonating()
 	}
-	isolation := s.opts.isolation
-	s.opts = s.base
-	s.opts.isolation = isolation // sp_reset_connection keeps the isolation level (KB 3025845)
-	s.inst.locks.ReleaseAll(s.owner)
-	s.inst.locks.SetPriority(s.locks, 0)
 	for _, c := range s.cursors {
 		s.dropCursor(c)
 	}
 	for _, p := range s.handles {
-		s.meter.Drop(p.size())
+		s.Meter().Drop(p.size())
 	}
-	s.cursors, s.handles, s.contextKeys, s.contextSize, s.bulk, s.tempProcs = nil, nil, nil, 0, nil, nil
-	s.rowCount, s.lastError, s.fetchStatus, s.caught = 0, 0, 0, nil
-	s.lastIdentity, s.batchIdentity = nil, nil
-	s.dbID = s.homeDB
-	if s.databaseByID(s.dbID) == nil {
-		s.dbID = catalog.DatabaseMaster
-	}
-	if err := s.enter(s.dbID); err != nil {
+	s.cursors, s.handles, s.bulk, s.caught, s.batchIdentity = nil, nil, nil, nil, nil
+	if err := s.RestoreDefaults(ctx); err != nil {
 		return err
 	}
-	if s.tran.level == 0 {
-		if err := s.dropTemps(ctx, nil); err != nil {
-			return err
-		}
-		if err := s.endGlobals(ctx); err != nil {
-			return err
-		}
-	}
-	return sink.EnvChange(EnvChange{Kind: EnvResetAck})
-}
-
-// Close rolls back the open transaction and releases the resources of the session. It must be
-// called once. A panic in one step does not prevent the other steps.
-func (s *Session) Close() error {
-	defer s.ReleaseMemory() // last: KILL and disconnected clients do not wait for it
-	defer close(s.ended)
-	defer func() {
-		s.inst.mu.Lock()
-		defer s.inst.mu.Unlock()
-		delete(s.inst.sessions, s.id)
-		s.inst.signalLeave()
-	}()
-	defer func() {
-		s.muchUsed = s.muchUsed || s.meter.Used() > s.inst.pool.Limit()/freeMemoryDivisor
-		s.meter.Close()
-	}()
-	defer s.inst.store.Release(s.conn)
-	defer s.inst.locks.Close(s.locks)
-	if err := s.rollbackOpen(); err != nil {
-		return err
-	}
-	return s.endGlobals(context.Background())
+	return sink.EnvChange(answer.EnvChange{Kind: answer.EnvResetAck})
 }

@@ -3,77 +3,67 @@ package exec
 import (
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
+// settings executes SET and USE.
+type settings struct{ *run }
+
 // setVar executes SET @v = x and its compound forms.
-func (r *run) setVar(st *syntax.SetVarStmt) error {
+func (r settings) setVar(st *syntax.SetVarStmt) error {
 	if st.Cursor != nil {
-		return r.setCursor(st)
+		return cursors(r).setCursor(st)
 	}
 	v := r.f.variable(st.Name)
 	if v == nil {
-		return compileFailure(mserr.UndeclaredVariable(st.Name))
+		return failure.Compile(mserr.UndeclaredVariable(st.Name))
 	}
 	if v.isCur {
-		return r.assignCursor(v, st)
+		return cursors(r).assignCursor(v, st)
 	}
 	e := st.Value
 	if st.Op != syntax.OpNone {
-		e = r.compound(st)
+		e = r.f.unit.Compound(st)
 	}
-	mark := r.s.meter.Mark()
+	mark := r.s.Meter().Mark()
 	val, err := r.value(e, v.typ)
-	r.s.meter.Release(mark) // store accounts for the value from here on
+	r.s.Meter().Release(mark) // store accounts for the value from here on
 	if err != nil {
 		return err
 	}
-	if err := r.store(v, val); err != nil {
+	if err := declarations(r).store(v, val); err != nil {
 		return err
 	}
-	r.s.rowCount = 1
+	r.s.RowCount = 1
 	return nil
 }
 
-// compound returns the expression "@v op x" of a compound assignment. The unit caches it.
-func (r *run) compound(st *syntax.SetVarStmt) syntax.Expr {
-	u := r.f.unit
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if e, ok := u.compounds[st]; ok {
-		return e
-	}
-	if u.compounds == nil {
-		u.compounds = map[*syntax.SetVarStmt]syntax.Expr{}
-	}
-	e := &syntax.BinaryExpr{Op: st.Op, X: &syntax.VarRef{Name: st.Name}, Y: &syntax.ParenExpr{X: st.Value}}
-	u.compounds[st] = e
-	return e
-}
-
 // published makes the change by a SET statement visible to other sessions. It returns err.
-func (r *run) published(err error) error {
-	r.s.publishState()
+func (r settings) published(err error) error {
+	r.s.PublishState()
 	return err
 }
 
 // setOptions executes SET option ON|OFF.
-func (r *run) setOptions(st *syntax.SetOptionStmt) error {
+func (r settings) setOptions(st *syntax.SetOptionStmt) error {
 	s := r.s
 	inModule := r.f.kind == procFrame || r.f.kind == functionFrame
 	for _, name := range st.Options {
 		if inModule && (name == "QUOTED_IDENTIFIER" || name == "ANSI_NULLS") {
 			continue // a module keeps the settings of its creation
 		}
-		kept := s.opts
-		if err := s.opts.setFlag(name, st.On); err != nil {
+		kept := s.Options
+		if err := s.Options.SetFlag(name, st.On); err != nil {
 			return err
 		}
 		if inModule { // ANSI_DEFAULTS has changed them
-			s.opts.quotedIdentifier, s.opts.ansiNulls = kept.quotedIdentifier, kept.ansiNulls
+			s.Options.QuotedIdentifier, s.Options.AnsiNulls = kept.QuotedIdentifier, kept.AnsiNulls
 		}
 	}
 	return nil
@@ -83,7 +73,7 @@ func (r *run) setOptions(st *syntax.SetOptionStmt) error {
 var deadlockWords = map[string]int{"LOW": -5, "NORMAL": 0, "HIGH": 5}
 
 // setValue executes SET option value.
-func (r *run) setValue(st *syntax.SetValueStmt) error {
+func (r settings) setValue(st *syntax.SetValueStmt) error {
 	s := r.s
 	switch st.Option {
 	case "LOCK_TIMEOUT", "ROWCOUNT", "DATEFIRST", "TEXTSIZE", "QUERY_GOVERNOR_COST_LIMIT":
@@ -107,7 +97,7 @@ func (r *run) setValue(st *syntax.SetValueStmt) error {
 		}
 		info := make([]byte, 128)
 		copy(info, b)
-		s.opts.contextInfo = info
+		s.Options.ContextInfo = info
 		return nil
 	case "DEADLOCK_PRIORITY":
 		return r.setDeadlockPriority(st)
@@ -123,15 +113,15 @@ func (r *run) setValue(st *syntax.SetValueStmt) error {
 		if !ok {
 			return mserr.New(2741, 16, "SET DATEFORMAT date order '%s' is invalid.", text)
 		}
-		s.opts.locale.Order = order
+		s.Options.Locale.Order = order
 	case "LANGUAGE":
 		language := types.LanguageByName(text)
 		if language == nil {
 			return mserr.NoLanguage(text)
 		}
-		old := types.LanguageOf(s.opts.locale).Name
-		s.opts.setLanguage(language)
-		if err := sinkFailure(r.out.EnvChange(EnvChange{Kind: EnvLanguage, New: language.Name, Old: old})); err != nil {
+		old := types.LanguageOf(s.Options.Locale).Name
+		s.Options.SetLanguage(language)
+		if err := r.out.EnvChange(answer.EnvChange{Kind: answer.EnvLanguage, New: language.Name, Old: old}); err != nil {
 			return err
 		}
 		return r.info(mserr.LanguageSetting(language.Name))
@@ -148,14 +138,14 @@ func (s *Session) setNumber(option string, n int64) error {
 		if n < -1 || n > 2147483647 {
 			return mserr.New(1003, 16, "Line 1: %d is not a valid value for SET LOCK_TIMEOUT.", n)
 		}
-		s.opts.lockTimeout = int(n)
+		s.Options.LockTimeout = int(n)
 	case "ROWCOUNT":
-		s.opts.rowCount = n
+		s.Options.RowCount = n
 	case "DATEFIRST":
 		if n < 1 || n > 7 {
 			return mserr.New(2742, 16, "SET DATEFIRST %d is out of range.", n)
 		}
-		s.opts.dateFirst = int(n)
+		s.Options.DateFirst = int(n)
 	case "TEXTSIZE":
 		switch {
 		case n == 0: // "A value of 0 resets the size to the default value of 4 KB" (SET TEXTSIZE)
@@ -163,13 +153,13 @@ func (s *Session) setNumber(option string, n int64) error {
 		case n < 0 || n > 2147483647: // "-1 indicates unlimited size"
 			n = 2147483647
 		}
-		s.opts.textSize = int(n)
+		s.Options.TextSize = int(n)
 	}
 	return nil
 }
 
 // setDeadlockPriority executes SET DEADLOCK_PRIORITY.
-func (r *run) setDeadlockPriority(st *syntax.SetValueStmt) error {
+func (r settings) setDeadlockPriority(st *syntax.SetValueStmt) error {
 	v, t, err := r.eval(st.Value)
 	if err != nil {
 		return err
@@ -184,19 +174,18 @@ func (r *run) setDeadlockPriority(st *syntax.SetValueStmt) error {
 		return mserr.New(2789, 16,
 			"Must specify a priority between -10 and 10, or LOW, NORMAL or HIGH for SET DEADLOCK_PRIORITY.")
 	}
-	r.s.opts.deadlockPriority = priority
-	r.s.inst.locks.SetPriority(r.s.locks, priority)
+	r.s.SetPriority(priority)
 	return nil
 }
 
 // setIsolation executes SET TRANSACTION ISOLATION LEVEL.
-func (r *run) setIsolation(st *syntax.SetIsolationStmt) error {
-	r.s.opts.isolation = st.Level
+func (r settings) setIsolation(st *syntax.SetIsolationStmt) error {
+	r.s.Options.Isolation = st.Level
 	return nil
 }
 
 // setIdentityInsert executes SET IDENTITY_INSERT.
-func (r *run) setIdentityInsert(st *syntax.SetIdentityInsertStmt) error {
+func (r settings) setIdentityInsert(st *syntax.SetIdentityInsertStmt) error {
 	s := r.s
 	var d *catalog.Database
 	t := r.localTable(st.Table.Last())
@@ -215,55 +204,55 @@ func (r *run) setIdentityInsert(st *syntax.SetIdentityInsertStmt) error {
 	if t.IdentityColumn() == nil {
 		return mserr.NoIdentity(name)
 	}
-	target := &identityInsert{object: t.ObjectID, name: name}
+	target := &session.IdentityInsert{Object: t.ObjectID, Name: name}
 	if d != nil {
-		target.database = d.ID
-		target.name = d.Name + "." + d.QualifiedName(t)
-		if !s.may(d, "ALTER", catalog.Securable{Class: catalog.ClassObject, Major: int(t.ObjectID)}) {
+		target.Database = d.ID
+		target.Name = d.Name + "." + d.QualifiedName(t)
+		if !s.May(d, "ALTER", catalog.Securable{Class: catalog.ClassObject, Major: int(t.ObjectID)}) {
 			return mserr.NoSuchTable(name)
 		}
 	}
-	current := s.opts.identityInsert
-	same := current != nil && current.object == target.object && current.database == target.database
+	current := s.Options.IdentityInsert
+	same := current != nil && current.Object == target.Object && current.Database == target.Database
 	switch {
 	case !st.On:
 		if same {
-			s.opts.identityInsert = nil
+			s.Options.IdentityInsert = nil
 		}
 	case current != nil && !same:
-		return mserr.IdentityInsertElsewhere(current.name, name)
+		return mserr.IdentityInsertElsewhere(current.Name, name)
 	default:
-		s.opts.identityInsert = target
+		s.Options.IdentityInsert = target
 	}
 	return nil
 }
 
 // use executes USE.
-func (r *run) use(name string) error {
+func (r settings) use(name string) error {
 	s := r.s
 	if r.f.kind == procFrame || r.f.kind == functionFrame {
 		return mserr.New(154, 15, "a USE database statement is not allowed in a procedure, function or trigger.")
 	}
-	d := s.database(name)
+	d := s.DatabaseByName(name)
 	if d == nil {
 		return mserr.NoDatabase(name)
 	}
-	if _, ok := s.login.userIn(d); !ok {
-		return mserr.DatabaseAccess(s.loginName(), d.Name)
+	if _, ok := s.Login.UserIn(d); !ok {
+		return mserr.DatabaseAccess(s.LoginName(), d.Name)
 	}
 	return r.switchDatabase(d)
 }
 
 // switchDatabase changes the current database and notifies the client.
-func (r *run) switchDatabase(d *catalog.Database) error {
+func (r settings) switchDatabase(d *catalog.Database) error {
 	s := r.s
 	old := s.Database()
-	if err := s.enter(d.ID); err != nil {
+	if err := s.Enter(d.ID); err != nil {
 		return err
 	}
-	s.dbID = d.ID
-	r.f.schema = s.defaultSchema()
-	if err := sinkFailure(r.out.EnvChange(EnvChange{Kind: EnvDatabase, New: d.Name, Old: old})); err != nil {
+	s.DatabaseID = d.ID
+	r.f.schema = s.DefaultSchema()
+	if err := r.out.EnvChange(answer.EnvChange{Kind: answer.EnvDatabase, New: d.Name, Old: old}); err != nil {
 		return err
 	}
 	return r.info(mserr.DatabaseContext(d.Name))

@@ -7,6 +7,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
+	"github.com/jobagent/jobagent/testenv/tsqld/unit"
 )
 
 // planXML is the document that SET SHOWPLAN_XML ON returns in place of running a batch
@@ -48,30 +49,30 @@ var showPlanColumn = []types.Column{{Name: "Microsoft SQL Server 2005 XML Showpl
 
 // setsShowPlan reports whether a batch is SET SHOWPLAN_XML, which runs also while it is ON. The
 // parser has made sure that it is alone.
-func setsShowPlan(u *unit) bool {
-	if len(u.body) != 1 {
+func setsShowPlan(u *unit.Unit) bool {
+	if len(u.Body) != 1 {
 		return false
 	}
-	set, ok := u.body[0].(*syntax.SetOptionStmt)
+	set, ok := u.Body[0].(*syntax.SetOptionStmt)
 	return ok && len(set.Options) == 1 && set.Options[0] == "SHOWPLAN_XML"
 }
 
 // showPlan returns the plan of a batch, and runs nothing of it
 // (https://learn.microsoft.com/sql/t-sql/statements/set-showplan-xml-transact-sql).
-func (r *run) showPlan(u *unit) error {
-	d := r.s.databaseByID(r.s.dbID)
-	if d != nil && !r.s.mayDatabase("SHOWPLAN") {
+func (r queries) showPlan(u *unit.Unit) error {
+	d := r.s.DatabaseByID(r.s.DatabaseID)
+	if d != nil && !r.s.MayDatabase("SHOWPLAN") {
 		return mserr.DatabasePermission("SHOWPLAN", d.Name)
 	}
-	p := planner{text: u.text}
-	doc, err := xml.Marshal(planXML{Version: "1.539", Build: "15.0.2000.5", Statements: p.list(u.body)})
+	p := planner{text: u.Text}
+	doc, err := xml.Marshal(planXML{Version: "1.539", Build: "15.0.2000.5", Statements: p.list(u.Body)})
 	if err != nil {
 		return err
 	}
-	if err := r.s.meter.Take(len(doc)); err != nil {
+	if err := r.s.Meter().Take(len(doc)); err != nil {
 		return err
 	}
-	_, err = r.sendAll(showPlanColumn, [][]types.Value{{string(doc)}})
+	err = systemCalls(r).sendAll(showPlanColumn, [][]types.Value{{string(doc)}})
 	return err
 }
 

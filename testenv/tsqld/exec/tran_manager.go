@@ -4,66 +4,68 @@ import (
 	"context"
 	"errors"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
 // Begin executes a transaction manager request: it begins a transaction, or another level of the
 // open transaction.
-func (s *Session) Begin(ctx context.Context, isolation Isolation, name string, sink Sink) error {
+func (s *Session) Begin(ctx context.Context, isolation Isolation, name string, sink answer.Sink) error {
 	return s.serve(ctx, sink, "BEGIN TRANSACTION", func(r *run) error {
 		if isolation != 0 {
-			s.opts.isolation = syntax.Isolation(isolation)
+			s.Options.Isolation = syntax.Isolation(isolation)
 		}
-		return r.reportManagerError(s.begin(r, name))
+		return transactions{r}.reportManagerError(s.begin(r, name))
 	})
 }
 
 // Commit executes a transaction manager request.
-func (s *Session) Commit(ctx context.Context, sink Sink) error {
+func (s *Session) Commit(ctx context.Context, sink answer.Sink) error {
 	return s.serve(ctx, sink, "COMMIT TRANSACTION", func(r *run) error {
 		switch {
-		case s.tran.level == 0:
-			return r.reportManagerError(mserr.CommitWithoutBegin())
-		case s.tran.doomed:
-			return r.reportManagerError(mserr.Uncommittable())
-		case s.tran.level == 1:
-			if err := r.soleInTransaction(endsTransaction); err != nil {
-				return errors.Join(r.reportManagerError(err), s.rollback(r))
+		case s.Tran.Level == 0:
+			return transactions{r}.reportManagerError(mserr.CommitWithoutBegin())
+		case s.Tran.Doomed:
+			return transactions{r}.reportManagerError(mserr.Uncommittable())
+		case s.Tran.Level == 1:
+			if err := (transactions{r}).soleInTransaction(endsTransaction); err != nil {
+				return errors.Join(transactions{r}.reportManagerError(err), s.rollback(r))
 			}
 		}
-		return r.reportManagerError(s.commit(r))
+		return transactions{r}.reportManagerError(s.commit(r))
 	})
 }
 
 // Rollback executes a transaction manager request. name is a savepoint; "" means the whole
 // transaction.
-func (s *Session) Rollback(ctx context.Context, name string, sink Sink) error {
+func (s *Session) Rollback(ctx context.Context, name string, sink answer.Sink) error {
 	return s.serve(ctx, sink, "ROLLBACK TRANSACTION", func(r *run) error {
 		switch {
-		case s.tran.level == 0:
-			return r.reportManagerError(mserr.RollbackWithoutBegin())
-		case name != "" && (s.hasSavepoint(name) || !equalNames(name, s.tran.name)):
-			return r.reportManagerError(s.rollbackTo(name))
+		case s.Tran.Level == 0:
+			return transactions{r}.reportManagerError(mserr.RollbackWithoutBegin())
+		case name != "" && (s.HasSavepoint(name) || !session.EqualNames(name, s.Tran.Name)):
+			return transactions{r}.reportManagerError(s.RollbackTo(name))
 		}
-		return r.reportManagerError(s.rollback(r))
+		return transactions{r}.reportManagerError(s.rollback(r))
 	})
 }
 
 // Save executes a transaction manager request.
-func (s *Session) Save(ctx context.Context, name string, sink Sink) error {
+func (s *Session) Save(ctx context.Context, name string, sink answer.Sink) error {
 	return s.serve(ctx, sink, "SAVE TRANSACTION", func(r *run) error {
-		if s.tran.level > 0 {
-			if err := r.soleInTransaction(setsSavepoint); err != nil {
-				return errors.Join(r.reportManagerError(err), s.rollback(r))
+		if s.Tran.Level > 0 {
+			if err := (transactions{r}).soleInTransaction(setsSavepoint); err != nil {
+				return errors.Join(transactions{r}.reportManagerError(err), s.rollback(r))
 			}
 		}
-		return r.reportManagerError(s.save(ctx, name))
+		return transactions{r}.reportManagerError(s.SetSavepoint(ctx, name))
 	})
 }
 
 // reportManagerError sends the error of a transaction manager request.
-func (r *run) reportManagerError(err error) error {
+func (r transactions) reportManagerError(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -72,5 +74,5 @@ func (r *run) reportManagerError(err error) error {
 		return err
 	}
 	m.Line = 1
-	return errors.Join(sinkFailure(r.out.Message(m)), sinkFailure(r.out.Done(Done{Error: true})))
+	return errors.Join(r.out.Message(m), r.out.Done(answer.Done{Error: true}))
 }

@@ -5,25 +5,29 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
+	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
+// handlers executes TRY, THROW, RAISERROR and PRINT.
+type handlers struct{ *run }
+
 // try executes BEGIN TRY ... END CATCH.
-func (r *run) try(st *syntax.TryStmt) (ctl, error) {
+func (r handlers) try(st *syntax.TryStmt) (ctl, error) {
 	r.tries++
 	r.f.tries++
 	c, err := r.list(st.Try)
 	r.tries--
 	r.f.tries--
-	var f *failure
+	var f *failure.Error
 	if err == nil || !errors.As(err, &f) || !r.catches(f) {
 		return c, err
 	}
 	s := r.s
 	outer := s.caught
-	s.caught = f.err
+	s.caught = f.Err
 	c, err = r.list(st.Catch)
 	s.caught = outer
 	return c, err
@@ -31,18 +35,18 @@ func (r *run) try(st *syntax.TryStmt) (ctl, error) {
 
 // catches reports whether a failure that reaches the current frame ends here. TRY blocks do not
 // catch errors of compilation of their own scope.
-func (r *run) catches(f *failure) bool {
-	return f.pending && (f.from != atCompile || f.frame != r.f)
+func (r handlers) catches(f *failure.Error) bool {
+	return f.Pending && (f.From != failure.AtCompile || f.Frame != r.f)
 }
 
 // throw executes THROW.
-func (r *run) throw(st *syntax.ThrowStmt) error {
+func (r handlers) throw(st *syntax.ThrowStmt) error {
 	if st.Number == nil {
 		if r.s.caught == nil {
 			return mserr.ThrowOutsideCatch()
 		}
 		again := *r.s.caught
-		return originated(&again, atThrow)
+		return failure.Originated(&again, failure.AtThrow)
 	}
 	number, err := r.value(st.Number, types.BigIntType)
 	if err != nil {
@@ -65,7 +69,7 @@ func (r *run) throw(st *syntax.ThrowStmt) error {
 	if text != nil {
 		e.Message = throwText(text.(string))
 	}
-	return originated(e, atThrow)
+	return failure.Originated(e, failure.AtThrow)
 }
 
 // throwText returns the text that the client gets for a message of THROW. SQL Server passes the
@@ -117,7 +121,7 @@ func clampState(v types.Value) uint8 {
 }
 
 // raiserror executes RAISERROR.
-func (r *run) raiserror(st *syntax.RaiserrorStmt) error {
+func (r handlers) raiserror(st *syntax.RaiserrorStmt) error {
 	severity, err := r.value(st.Severity, types.IntType)
 	if err != nil {
 		return err
@@ -135,17 +139,17 @@ func (r *run) raiserror(st *syntax.RaiserrorStmt) error {
 		class = int64(own)
 	}
 	class = min(max(class, 0), 25)
-	if class > 18 && (!st.Log || !r.s.sysadmin()) {
+	if class > 18 && (!st.Log || !r.s.Sysadmin()) {
 		return mserr.SeverityPermission(18)
 	}
 	e := &mserr.Error{Number: number, Class: uint8(class), State: clampState(state), Message: text}
-	r.s.rowCount = 0
+	r.s.RowCount = 0
 	if class > 10 {
-		err = originated(e, atRaise)
+		err = failure.Originated(e, failure.AtRaise)
 		if st.NoWait {
 			// report sends the message later, unless the error is caught. The output before the
 			// message is sent now in both cases.
-			err = errors.Join(err, r.flush())
+			err = errors.Join(err, r.out.Flush())
 		}
 		return err
 	}
@@ -156,14 +160,14 @@ func (r *run) raiserror(st *syntax.RaiserrorStmt) error {
 		r.setError = true
 	}
 	if st.NoWait {
-		return r.flush()
+		return r.out.Flush()
 	}
 	return nil
 }
 
 // raisedText returns number and text of RAISERROR's message, and the severity in the definition of
 // the message.
-func (r *run) raisedText(
+func (r handlers) raisedText(
 	st *syntax.RaiserrorStmt, class int64, state uint8,
 ) (number int32, text string, own uint8, err error) {
 	v, t, err := r.eval(st.Message)
@@ -185,24 +189,24 @@ func (r *run) raisedText(
 		if !ok {
 			return 0, "", 0, mserr.UnknownMessage(n, class, int64(state))
 		}
-		text, err = builtin.FormatMessage(r.s.meter, format, ts, args)
+		text, err = builtin.FormatMessage(r.s.Meter(), format, ts, args)
 		return int32(n), text, own, err
 	}
 	format, ok := v.(string)
 	if !ok {
 		return 50000, "", 0, nil
 	}
-	text, err = builtin.FormatMessage(r.s.meter, format, ts, args)
+	text, err = builtin.FormatMessage(r.s.Meter(), format, ts, args)
 	return 50000, text, 0, err
 }
 
 // print executes PRINT.
-func (r *run) print(st *syntax.PrintStmt) error {
+func (r handlers) print(st *syntax.PrintStmt) error {
 	v, err := r.value(st.X, types.NVarCharMax)
 	if err != nil {
 		return err
 	}
-	r.s.rowCount = 0
+	r.s.RowCount = 0
 	text, _ := v.(string)
 	if text == "" {
 		text = " " // SQL Server sends a blank for an empty or NULL text

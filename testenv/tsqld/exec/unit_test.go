@@ -19,7 +19,7 @@ func TestCachedBatchesKeepNoCatalog(t *testing.T) {
 	const batches = 50
 	for i := range batches {
 		must(t, s, fmt.Sprintf("DECLARE @n INT = %d, @t TABLE (n INT); IF @n >= 0 SELECT COUNT(*) FROM sys.objects; CREATE TABLE t%[1]d (id INT);", i))
-		runtime.AddCleanup(s.databaseByID(s.dbID), func(struct{}) { collected.Add(1) }, struct{}{})
+		runtime.AddCleanup(s.DatabaseByID(s.DatabaseID), func(struct{}) { collected.Add(1) }, struct{}{})
 	}
 	require.Eventually(t, func() bool {
 		runtime.GC()

@@ -3,6 +3,7 @@ package exec
 import (
 	"strconv"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -19,8 +20,8 @@ var isolationNames = map[syntax.Isolation]string{
 
 // userOptions executes DBCC USEROPTIONS: it shows the options that are set, in the order of the
 // documentation.
-func (r *run) userOptions() error {
-	o := &r.s.opts
+func (r queries) userOptions() error {
+	o := &r.s.Options
 	text := types.NVarCharOf(128)
 	if err := r.columns([]types.Column{
 		{Name: "Set Option", Type: text, Nullable: true}, {Name: "Value", Type: text, Nullable: true},
@@ -28,38 +29,38 @@ func (r *run) userOptions() error {
 		return err
 	}
 	rows := [][2]string{
-		{"textsize", strconv.Itoa(o.textSize)}, {"language", types.LanguageOf(o.locale).Name},
-		{"dateformat", o.locale.Order.String()},
-		{"datefirst", strconv.Itoa(o.dateFirst)}, {"lock_timeout", strconv.Itoa(o.lockTimeout)},
+		{"textsize", strconv.Itoa(o.TextSize)}, {"language", types.LanguageOf(o.Locale).Name},
+		{"dateformat", o.Locale.Order.String()},
+		{"datefirst", strconv.Itoa(o.DateFirst)}, {"lock_timeout", strconv.Itoa(o.LockTimeout)},
 	}
 	for _, f := range []struct {
 		name string
 		on   bool
 	}{
-		{"quoted_identifier", o.quotedIdentifier}, {"arithabort", o.arithAbort}, {"arithignore", o.arithIgnore},
-		{"nocount", o.noCount}, {"xact_abort", o.xactAbort},
-		{"implicit_transactions", o.implicitTransactions}, {"cursor_close_on_commit", o.cursorCloseOnCommit},
-		{"ansi_null_dflt_on", o.ansiNullDefaultOn},
-		{"ansi_null_dflt_off", o.ansiNullDefaultOff}, {"ansi_warnings", o.ansiWarnings},
-		{"ansi_padding", o.ansiPadding}, {"ansi_nulls", o.ansiNulls},
-		{"concat_null_yields_null", o.concatNullYieldsNull},
+		{"quoted_identifier", o.QuotedIdentifier}, {"arithabort", o.ArithAbort}, {"arithignore", o.ArithIgnore},
+		{"nocount", o.NoCount}, {"xact_abort", o.XactAbort},
+		{"implicit_transactions", o.ImplicitTransactions}, {"cursor_close_on_commit", o.CursorCloseOnCommit},
+		{"ansi_null_dflt_on", o.AnsiNullDefaultOn},
+		{"ansi_null_dflt_off", o.AnsiNullDefaultOff}, {"ansi_warnings", o.AnsiWarnings},
+		{"ansi_padding", o.AnsiPadding}, {"ansi_nulls", o.AnsiNulls},
+		{"concat_null_yields_null", o.ConcatNullYieldsNull},
 	} {
 		if f.on {
 			rows = append(rows, [2]string{f.name, "SET"})
 		}
 	}
-	level := isolationNames[o.isolation]
-	if d := r.s.databaseByID(r.s.dbID); o.isolation == syntax.ReadCommitted && d != nil &&
+	level := isolationNames[o.Isolation]
+	if d := r.s.DatabaseByID(r.s.DatabaseID); o.Isolation == syntax.ReadCommitted && d != nil &&
 		d.Options.ReadCommittedSnapshot {
 		level = "read committed snapshot"
 	}
 	rows = append(rows, [2]string{"isolation level", level})
 	for _, row := range rows {
-		if err := sinkFailure(r.out.Row([]types.Value{row[0], row[1]})); err != nil {
+		if err := r.out.Row([]types.Value{row[0], row[1]}); err != nil {
 			return err
 		}
 	}
-	if err := r.done(int64(len(rows)), CommandSelect); err != nil {
+	if err := r.done(int64(len(rows)), answer.CommandSelect); err != nil {
 		return err
 	}
 	return r.info(mserr.New(2528, 0,

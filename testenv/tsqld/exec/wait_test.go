@@ -11,21 +11,22 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/lock"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 )
 
 // TestLongWait: a wait for another session's transaction is reported after some seconds, with the
 // blocking session and the time since which it is idle. sys.dm_exec_requests shows the wait.
 func TestLongWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var told []Wait
-		inst, err := New(Config{Dir: t.TempDir(), SAPassword: "secret", OnWait: func(w Wait) {
+		var told []session.Wait
+		inst, err := New(session.Config{Dir: t.TempDir(), SAPassword: "secret", OnWait: func(w session.Wait) {
 			told = append(told, w)
 		}})
 		require.NoError(t, err)
 		defer func() { require.NoError(t, inst.Close()) }()
 		open := func(app string) *Session {
 			s, err := inst.NewSession(t.Context(),
-				Login{User: "sa", Password: "secret", Database: "master", App: app, Host: "h-" + app})
+				session.Login{User: "sa", Password: "secret", Database: "master", App: app, Host: "h-" + app})
 			require.NoError(t, err)
 			return s
 		}

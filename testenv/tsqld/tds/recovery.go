@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 
-	"github.com/jobagent/jobagent/testenv/tsqld/exec"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 )
 
 // RecoveryPart is one of the two states of a session in the feature SESSIONRECOVERY (MS-TDS
@@ -13,7 +13,7 @@ type RecoveryPart struct {
 	Database  string
 	Collation []byte // 5 bytes, or none
 	Language  string
-	States    []exec.State
+	States    []session.State
 }
 
 // Recovery is what a client knows of a session whose connection it has lost. Empty texts and
@@ -71,8 +71,8 @@ func readRecoveryPart(d *decoder) RecoveryPart {
 }
 
 // readStates reads the rest of d as a SessionStateDataSet (MS-TDS 2.2.7.21).
-func readStates(d *decoder) []exec.State {
-	var states []exec.State
+func readStates(d *decoder) []session.State {
+	var states []session.State
 	for d.left() > 0 {
 		id, length := d.u8(), uint32(d.u8())
 		if length == 0xFF {
@@ -82,13 +82,13 @@ func readStates(d *decoder) []exec.State {
 			d.failf("state %d with %d bytes", id, length)
 			return nil
 		}
-		states = append(states, exec.State{ID: id, Value: append([]byte{}, d.take(int(length))...)})
+		states = append(states, session.State{ID: id, Value: append([]byte{}, d.take(int(length))...)})
 	}
 	return states
 }
 
 // AppendStates appends a SessionStateDataSet.
-func AppendStates(b []byte, states []exec.State) []byte {
+func AppendStates(b []byte, states []session.State) []byte {
 	for _, s := range states {
 		b = append(b, s.ID)
 		if len(s.Value) < 0xFF {
@@ -117,15 +117,15 @@ func AppendRecovery(b []byte, r *Recovery) []byte {
 
 // SessionStates follows the state of a session that its client can recover.
 type SessionStates struct {
-	initial []exec.State // after the login and after a reset
-	told    []exec.State // as the client knows it
-	next    uint32       // number of the next SESSIONSTATE
-	ended   bool         // the numbers are used up: the client can recover nothing any more
+	initial []session.State // after the login and after a reset
+	told    []session.State // as the client knows it
+	next    uint32          // number of the next SESSIONSTATE
+	ended   bool            // the numbers are used up: the client can recover nothing any more
 }
 
 // NewSessionStates starts with the states after a login. A recovered session has other initial
 // states.
-func NewSessionStates(initial, current []exec.State) *SessionStates {
+func NewSessionStates(initial, current []session.State) *SessionStates {
 	return &SessionStates{initial: initial, told: current}
 }
 
@@ -139,8 +139,8 @@ const lastNumber = 1<<32 - 1
 
 // AppendChanges appends SESSIONSTATE tokens for the states that have changed. A DONE must follow
 // which ends the message.
-func (s *SessionStates) AppendChanges(b []byte, current []exec.State) []byte {
-	var good, bad []exec.State
+func (s *SessionStates) AppendChanges(b []byte, current []session.State) []byte {
+	var good, bad []session.State
 	for i, c := range current {
 		if i < len(s.told) && s.told[i].Lost == c.Lost && bytes.Equal(s.told[i].Value, c.Value) {
 			continue
@@ -156,7 +156,7 @@ func (s *SessionStates) AppendChanges(b []byte, current []exec.State) []byte {
 }
 
 // append appends one SESSIONSTATE, unless there are no states.
-func (s *SessionStates) append(b []byte, states []exec.State, recoverable bool) []byte {
+func (s *SessionStates) append(b []byte, states []session.State, recoverable bool) []byte {
 	if len(states) == 0 || s.ended {
 		return b
 	}

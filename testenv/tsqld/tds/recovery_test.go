@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/jobagent/jobagent/testenv/tsqld/exec"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 )
 
 // sampleRecovery has states with both forms of a length.
@@ -14,9 +14,9 @@ func sampleRecovery() *Recovery {
 	return &Recovery{
 		Initial: RecoveryPart{
 			Database: "master", Collation: []byte{9, 4, 0xD0, 0, 0x34}, Language: "us_english",
-			States: []exec.State{{ID: 0, Value: []byte{1, 2}}, {ID: 7, Value: []byte{}}, {ID: 9, Value: bytes.Repeat([]byte{3}, 300)}},
+			States: []session.State{{ID: 0, Value: []byte{1, 2}}, {ID: 7, Value: []byte{}}, {ID: 9, Value: bytes.Repeat([]byte{3}, 300)}},
 		},
-		Current: RecoveryPart{Language: "Français", States: []exec.State{{ID: 7, Value: []byte{5}}}},
+		Current: RecoveryPart{Language: "Français", States: []session.State{{ID: 7, Value: []byte{5}}}},
 	}
 }
 
@@ -42,8 +42,8 @@ func TestRecoveryRoundTrip(t *testing.T) {
 // (MS-TDS 2.2.7.21).
 func TestSessionStateNumbers(t *testing.T) {
 	t.Parallel()
-	state := func(a, b byte, lost bool) []exec.State {
-		return []exec.State{{ID: 4, Value: []byte{a}}, {ID: 8, Value: []byte{b}, Lost: lost}}
+	state := func(a, b byte, lost bool) []session.State {
+		return []session.State{{ID: 4, Value: []byte{a}}, {ID: 8, Value: []byte{b}, Lost: lost}}
 	}
 	s := NewSessionStates(state(1, 0, false), state(1, 0, false))
 	require.Empty(t, s.AppendChanges(nil, state(1, 0, false)))

@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"strconv"
 
-	"github.com/jobagent/jobagent/testenv/tsqld/exec"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -130,7 +130,7 @@ func AppendSSPI(b, token []byte) []byte {
 // AppendFeatureExtAck appends a FEATUREEXTACK for the requested features that the server has:
 // UTF8_SUPPORT, and SESSIONRECOVERY if states is not nil. states are those of the session. The
 // absence of a feature declines it.
-func AppendFeatureExtAck(b []byte, asked []Feature, states []exec.State) []byte {
+func AppendFeatureExtAck(b []byte, asked []Feature, states []session.State) []byte {
 	b = append(b, tokenFeatureExtAck)
 	for _, f := range asked {
 		switch {

@@ -126,6 +126,7 @@ var (
 	VariantType        = Type{ID: Variant}
 	NullType           = Type{ID: Null}
 	NVarCharMax        = Type{ID: NVarChar, Length: Max}
+	SysNameType        = NVarCharOf(128) // the type sysname, of names
 	VarCharMax         = Type{ID: VarChar, Length: Max}
 	VarBinaryMax       = Type{ID: VarBinary, Length: Max}
 )

@@ -1,0 +1,86 @@
+package pacing
+
+import "time"
+
+// crowdSize is how many agents call the control database at the configured intervals. Each of a
+// larger number calls less often, so that all of them together make as many calls as crowdSize
+// agents, and new work still waits for hardly longer than a tenth of an interval until one of them
+// finds it.
+const crowdSize = 10
+
+// activeTime is how long passes follow each other at the active poll interval after the last
+// activity (a claim, a cancel signal or a delivery), because people and programs often start
+// several runs one after the other. While a long script runs and nothing else happens, the idle
+// poll interval applies; a stop request and a new run then wait for at most one of it.
+const activeTime = 2 * time.Second
+
+// Polls are the intervals of an agent's configuration.
+type Polls struct {
+	Active time.Duration // between passes while tasks are claimed, canceled or delivered; with many agents up to Idle
+	Idle   time.Duration // between other passes
+	Lease  time.Duration // of a term without renewal
+}
+
+// Passed is what an agent knows after a pass.
+type Passed struct {
+	Full bool // the pass claimed all that it asked for
+	Low  bool // the queue is nearly empty and tasks may be claimed
+	More bool // the control database has more to do at once
+	// Active says that a task was claimed, canceled or delivered before, and SinceActive how long
+	// ago the last one was.
+	Active      bool
+	SinceActive time.Duration
+	Held        int // tasks of the term
+	Agents      int // that share the control database; 0: not known yet
+	// Wakes says that something in the control database comes due by itself, and WakesIn when.
+	Wakes   bool
+	WakesIn time.Duration
+}
+
+// AfterPass returns the time to the next pass. jitter changes the idle interval, so that the passes
+// of several agents do not run in step.
+func (p Polls) AfterPass(s Passed, jitter func(time.Duration) time.Duration) time.Duration {
+	switch {
+	case s.Full && s.Low:
+		return 0 // there may be more
+	case s.More:
+		return 0
+	case !s.Active || s.SinceActive >= activeTime:
+	case s.Held == 0:
+		return crowded(s.Agents, p.Active/2, p.Idle)
+	default:
+		return crowded(s.Agents, p.Active, p.Idle)
+	}
+	idle := p.Idle
+	if s.Held == 0 { // else a stop request waits for this agent
+		idle = crowded(s.Agents, idle, p.Lease/3)
+	}
+	idle = jitter(idle)
+	if s.Wakes {
+		idle = min(idle, max(p.Active, s.WakesIn))
+	}
+	return idle
+}
+
+// Gather returns how long an outcome waits for others of its delivery at most.
+func (p Polls) Gather(agents int) time.Duration { return crowded(agents, p.Active, p.Idle) }
+
+// Slow is the time between looks for state that changes rarely: new schedules, and drift under
+// load.
+func (p Polls) Slow() time.Duration { return 3 * p.Idle }
+
+// Schedules returns the longest time between two looks for schedules that are new or due, of an
+// agent of so many. A due instant that is known ends the wait earlier.
+func (p Polls) Schedules(agents int) time.Duration { return crowded(agents, p.Slow(), p.Lease) }
+
+// Renewal returns the time between two renewals of a term.
+func (p Polls) Renewal() time.Duration { return p.Lease / 3 }
+
+// crowded returns the time between two calls of an agent of so many: base, and with more than
+// crowdSize agents longer in proportion, but not longer than most.
+func crowded(agents int, base, most time.Duration) time.Duration {
+	if agents <= crowdSize {
+		return base
+	}
+	return max(base, min(most, base*time.Duration(agents)/crowdSize))
+}

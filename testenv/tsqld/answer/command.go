@@ -1,0 +1,105 @@
+package answer
+
+import "github.com/jobagent/jobagent/testenv/tsqld/syntax"
+
+// Command is the kind of the statement that a [Done] ends. MS-TDS 2.2.7.6 leaves the values to the
+// server, but clients rely on those of SQL Server: SqlClient counts statements by Command, and
+// mssql-jdbc uses it to decide which statements have a row count. 0 is any other statement.
+type Command uint16
+
+// The commands that clients distinguish.
+const (
+	CommandSelect     Command = 0xC1
+	CommandSelectInto Command = 0xC2
+	CommandInsert     Command = 0xC3
+	CommandDelete     Command = 0xC4
+	CommandUpdate     Command = 0xC5
+	CommandExecute    Command = 0xE0 // the end of a procedure
+	CommandBulkInsert Command = 0xF0
+	CommandMerge      Command = 0x117
+)
+
+// dropCommands maps the kind of object of a DROP to its command.
+var dropCommands = map[string]Command{
+	"TABLE": 0xC7, "DATABASE": 0xCC, "VIEW": 0xD0, "PROCEDURE": 0xDF, "TRIGGER": 0xE1, "FUNCTION": 0xB3, "SCHEMA": 0xB0,
+	"DEFAULT": 0xEE,
+	"RULE":    0xED, "STATISTICS": 0x100, "TYPE": 0x110, "USER": 0x13D, "ROLE": 0x141, "APPLICATION ROLE": 0x144,
+	"LOGIN":   0x147,
+	"SYNONYM": 0x149, "CREDENTIAL": 0x19A, "MASTER KEY": 0x19C,
+}
+
+// byVerb returns create or alter, according to the verb of a statement.
+func byVerb(v syntax.Verb, create, alter Command) Command {
+	if v == syntax.Alter {
+		return alter
+	}
+	return create
+}
+
+// CommandOf returns the command of a statement.
+func CommandOf(st syntax.Stmt) Command {
+	switch st := st.(type) {
+	case *syntax.SelectStmt:
+		return CommandSelect
+	case *syntax.InsertStmt:
+		return CommandInsert
+	case *syntax.UpdateStmt:
+		return CommandUpdate
+	case *syntax.DeleteStmt:
+		return CommandDelete
+	case *syntax.MergeStmt:
+		return CommandMerge
+	case *syntax.CreateTableStmt:
+		return 0xC6
+	case *syntax.AlterTableStmt:
+		return 0xD8
+	case *syntax.CreateIndexStmt:
+		return 0xC8
+	case *syntax.AlterIndexStmt:
+		return 0x151
+	case *syntax.DropIndexStmt:
+		return 0xC9
+	case *syntax.DropStmt:
+		return dropCommands[st.Kind]
+	case *syntax.CreateDatabaseStmt:
+		return 0xCB
+	case *syntax.CreateViewStmt:
+		return byVerb(st.Verb, 0xCF, 0)
+	case *syntax.CreateProcedureStmt:
+		return byVerb(st.Verb, 0xDE, 0)
+	case *syntax.CreateTriggerStmt:
+		return byVerb(st.Verb, 0xDD, 0)
+	case *syntax.CreateFunctionStmt:
+		return byVerb(st.Verb, 0xB2, 0)
+	case *syntax.CreateTypeStmt:
+		return 0x111
+	case *syntax.CreateSchemaStmt:
+		return 0x14A
+	case *syntax.AlterSchemaStmt:
+		return 0x14B
+	case *syntax.CreateSynonymStmt:
+		return 0x148
+	}
+	return securityCommand(st)
+}
+
+// securityCommand is CommandOf for principals and permissions.
+func securityCommand(st syntax.Stmt) Command {
+	switch st := st.(type) {
+	case *syntax.PermissionStmt:
+		return map[string]Command{"GRANT": 0xCD, "REVOKE": 0xCE, "DENY": 0x99}[st.Action]
+	case *syntax.UserStmt:
+		return byVerb(st.Verb, 0x13B, 0x13C)
+	case *syntax.RoleStmt:
+		return byVerb(st.Verb, 0x13F, 0x140)
+	case *syntax.LoginStmt:
+		return byVerb(st.Verb, 0x145, 0x146)
+	case *syntax.CredentialStmt:
+		return byVerb(st.Verb, 0x198, 0x199)
+	case *syntax.AlterAuthorizationStmt:
+		return 0x18C
+	case *syntax.DBCCStmt:
+		return 0xE6
+	}
+	return 0
+}

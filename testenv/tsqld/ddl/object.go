@@ -1,0 +1,352 @@
+package ddl
+
+import (
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/failure"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// createType executes CREATE TYPE.
+func (r *Executor) createType(st *syntax.CreateTypeStmt) error {
+	d, schema, err := r.moduleTarget(st.Name, "CREATE TYPE")
+	if err != nil {
+		return err
+	}
+	name := st.Name.Last()
+	if err := r.s.MayCreate(d, "CREATE TYPE", schema); err != nil {
+		return err
+	}
+	return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
+		if d.AliasType(schema, name) != nil || d.TableType(schema, name) != nil || types.Known(name) {
+			return mserr.New(219, 16, "The type '%s' already exists, or you do not have permission to create it.",
+				st.Name.String())
+		}
+		id := d.Schema(schema).ID
+		if st.Table == nil {
+			t, alias, table, err := r.host.Compiler().Type(st.From)
+			if err != nil {
+				return err
+			}
+			if alias != nil || table != nil {
+				return mserr.UnknownType(1, st.From.Name.String())
+			}
+			e.PutAlias(&catalog.AliasType{SchemaID: id, Name: name, Type: t, Nullable: st.Null != syntax.NotNull})
+			return nil
+		}
+		t, err := r.LocalDefinition(name, st.Table)
+		if err != nil {
+			return err
+		}
+		return e.Put(&catalog.TableType{
+			Header: catalog.Header{SchemaID: id, Name: name, Kind: catalog.KindTableType}, Table: t,
+		})
+	})
+}
+
+// createSynonym executes CREATE SYNONYM.
+func (r *Executor) createSynonym(st *syntax.CreateSynonymStmt) error {
+	d, schema, err := r.moduleTarget(st.Name, "CREATE SYNONYM")
+	if err != nil {
+		return err
+	}
+	if err := r.s.MayCreate(d, "CREATE SYNONYM", schema); err != nil {
+		return err
+	}
+	name := st.Name.Last()
+	return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
+		if d.Taken(schema, name) {
+			return mserr.ObjectExists(name)
+		}
+		base := ""
+		for i, p := range st.Target.Parts {
+			if i > 0 {
+				base += "."
+			}
+			if p.Name != "" {
+				base += syntax.QuoteName(p.Name)
+			}
+		}
+		return e.Put(&catalog.Synonym{
+			Header: catalog.Header{SchemaID: d.Schema(schema).ID, Name: name, Kind: catalog.KindSynonym}, Base: base,
+		})
+	})
+}
+
+// createSchema executes CREATE SCHEMA.
+func (r *Executor) createSchema(st *syntax.CreateSchemaStmt) error {
+	s := r.s
+	d := s.DatabaseByID(s.DatabaseID)
+	if !s.MayDatabase("CREATE SCHEMA") {
+		return failure.Preceded(mserr.DatabasePermission("CREATE SCHEMA", d.Name), mserr.CreateSchemaFailed())
+	}
+	owner := s.Principal(d)
+	name := st.Name.Name
+	if st.Authorization.Name != "" {
+		p := d.Principal(st.Authorization.Name)
+		if p == nil {
+			return failure.Preceded(mserr.CannotFind("find", "user", st.Authorization.Name), mserr.CreateSchemaFailed())
+		}
+		owner = p.ID
+		if name == "" {
+			name = p.Name
+		}
+	}
+	err := r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
+		if d.Schema(name) != nil {
+			return failure.Preceded(mserr.ObjectExists(name), mserr.CreateSchemaFailed())
+		}
+		e.AddSchema(name, owner)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return r.host.InSchema(name, func() error {
+		before := r.place.Schema
+		r.place.Schema = name
+		defer func() { r.place.Schema = before }()
+		for _, el := range st.Elements {
+			if err := r.Execute(el); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// alterSchema executes ALTER SCHEMA ... TRANSFER.
+func (r *Executor) alterSchema(st *syntax.AlterSchemaStmt) error {
+	if st.Class == "TYPE" {
+		return mserr.NotSupported("ALTER SCHEMA TRANSFER of a type")
+	}
+	o, d, err := r.object(st.Object)
+	if err != nil {
+		return err
+	}
+	if o == nil || !r.s.MayAlter(d, o) {
+		return mserr.CannotFind("find", "object", st.Object.Last())
+	}
+	return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
+		sc := d.Schema(st.Name.Name)
+		if sc == nil {
+			return mserr.CannotFind("alter", "schema", st.Name.Name)
+		}
+		if d.Taken(sc.Name, o.Head().Name) {
+			return mserr.New(15530, 16, "The object with name \"%s\" already exists.", o.Head().Name)
+		}
+		return r.moveObject(e, d.ObjectByID(o.Head().ObjectID), func(h *catalog.Header) { h.SchemaID = sc.ID })
+	})
+}
+
+// moveObject changes the schema, name or owner in the header of an object.
+func (r *Executor) moveObject(e *catalog.Edit, o catalog.Object, change func(h *catalog.Header)) error {
+	switch o := o.(type) {
+	case *catalog.Table:
+		c := o.Clone()
+		change(&c.Header)
+		return e.ReplaceTable(c, nil)
+	case *catalog.View:
+		c := o.Clone()
+		change(&c.Header)
+		return e.Put(c)
+	case *catalog.Procedure:
+		c := o.Clone()
+		change(&c.Header)
+		return e.Put(c)
+	case *catalog.Function:
+		c := o.Clone()
+		change(&c.Header)
+		return e.Put(c)
+	case *catalog.Sequence:
+		c := o.Clone()
+		change(&c.Header)
+		return e.Put(c)
+	case *catalog.Synonym:
+		c := *o
+		change(&c.Header)
+		return e.Put(&c)
+	case *catalog.TableType:
+		c := *o
+		change(&c.Header)
+		return e.Put(&c)
+	}
+	return mserr.NotSupported("moving this kind of object")
+}
+
+// sequence executes CREATE and ALTER SEQUENCE.
+func (r *Executor) sequence(st *syntax.SequenceStmt) error {
+	if st.Verb == syntax.Alter {
+		return r.alterSequence(st)
+	}
+	d, schema, err := r.moduleTarget(st.Name, "CREATE SEQUENCE")
+	if err != nil {
+		return err
+	}
+	if err := r.s.MayCreate(d, "CREATE SEQUENCE", schema); err != nil {
+		return err
+	}
+	name := st.Name.Last()
+	q := &catalog.Sequence{Type: types.BigIntType, Increment: big.NewInt(1), Cache: 50}
+	q.Name, q.Kind = name, catalog.KindSequence
+	if st.Type != nil {
+		t, alias, _, err := r.host.Compiler().Type(st.Type)
+		if err != nil {
+			return err
+		}
+		if q.Type = t; alias != nil {
+			q.Type, q.UserTypeID = alias.Type, alias.UserTypeID
+		}
+	}
+	if q.Type.ID == types.Bit || !q.Type.IsInteger() && (q.Type.ID != types.Decimal || q.Type.Scale != 0) {
+		return mserr.New(11702, 16,
+			"The sequence object '%s' must be of data type int, bigint, smallint, tinyint, or decimal or numeric with a scale of 0, or any user-defined data type that is based on one of the above integer data types.",
+			name)
+	}
+	q.Min, q.Max = sequenceRange(q.Type)
+	if err := sequenceBounds(q, st); err != nil {
+		return err
+	}
+	q.Start = q.Min
+	if q.Increment.Sign() < 0 {
+		q.Start = q.Max
+	}
+	if st.StartWith != "" {
+		if q.Start, err = sequenceNumber(st.StartWith); err != nil {
+			return err
+		}
+	}
+	if q.Start.Cmp(q.Min) < 0 || q.Start.Cmp(q.Max) > 0 {
+		return mserr.New(11703, 16,
+			"The start value for sequence object '%s' must be between the minimum and maximum value of the sequence object.",
+			name)
+	}
+	return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
+		if d.Taken(schema, name) {
+			return mserr.ObjectExists(name)
+		}
+		q.SchemaID = d.Schema(schema).ID
+		err := e.Put(q)
+		r.s.Server.ResetCounter(session.CounterKey{Database: d.ID, Object: q.ObjectID})
+		return err
+	})
+}
+
+// sequenceRange returns the range of a sequence of a type.
+func sequenceRange(t types.Type) (low, high *big.Int) {
+	if t.ID == types.Decimal {
+		high = new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(t.Precision)), nil)
+		high.Sub(high, big.NewInt(1))
+		return new(big.Int).Neg(high), high
+	}
+	from, to := session.IntegerRange(t)
+	return big.NewInt(from), big.NewInt(to)
+}
+
+// sequenceNumber parses a number of CREATE and ALTER SEQUENCE.
+func sequenceNumber(text string) (*big.Int, error) {
+	n, ok := new(big.Int).SetString(text, 10)
+	if !ok || len(strings.TrimLeft(text, "+-")) > 38 {
+		return nil, mserr.NumberOutOfRange(text)
+	}
+	return n, nil
+}
+
+// sequenceBounds sets the options that CREATE and ALTER SEQUENCE share.
+func sequenceBounds(q *catalog.Sequence, st *syntax.SequenceStmt) error {
+	low, high := sequenceRange(q.Type)
+	for _, o := range []struct {
+		text string
+		to   **big.Int
+	}{{st.Step, &q.Increment}, {st.Min, &q.Min}, {st.Max, &q.Max}} {
+		if o.text == "" {
+			continue
+		}
+		n, err := sequenceNumber(o.text)
+		if err != nil {
+			return err
+		}
+		if o.to != &q.Increment && (n.Cmp(low) < 0 || n.Cmp(high) > 0) {
+			return mserr.NumberOutOfRange(o.text)
+		}
+		*o.to = n
+	}
+	if st.NoMin {
+		q.Min = low
+	}
+	if st.NoMax {
+		q.Max = high
+	}
+	if q.Increment.Sign() == 0 {
+		return mserr.New(11700, 16, "The increment for sequence object '%s' cannot be zero.", q.Name)
+	}
+	if q.Min.Cmp(q.Max) >= 0 {
+		return mserr.New(11705, 16, "The minimum value for sequence object '%s' must be less than its maximum value.",
+			q.Name)
+	}
+	if new(big.Int).Sub(q.Max, q.Min).CmpAbs(q.Increment) < 0 {
+		return mserr.New(11701, 16,
+			"The absolute value of the increment for sequence object '%s' must be less than or equal to the difference between the minimum and maximum value of the sequence object.",
+			q.Name)
+	}
+	if st.Cycle {
+		q.Cycle = true
+	}
+	if st.NoCycle {
+		q.Cycle = false
+	}
+	if st.NoCache {
+		q.Cache = 0
+	}
+	if st.Cache != "" {
+		n, err := strconv.Atoi(st.Cache)
+		if err != nil || n < 1 || n > math.MaxInt32 {
+			return mserr.New(11706, 16, "The cache size for sequence object '%s' must be greater than 0.", q.Name)
+		}
+		q.Cache = n
+	}
+	return nil
+}
+
+// alterSequence executes ALTER SEQUENCE.
+func (r *Executor) alterSequence(st *syntax.SequenceStmt) error {
+	o, d, err := r.object(st.Name)
+	if err != nil {
+		return err
+	}
+	q, ok := o.(*catalog.Sequence)
+	if !ok || !r.s.MayAlter(d, q) {
+		return mserr.NotSequence(st.Name.String())
+	}
+	return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
+		now, ok := d.ObjectByID(q.ObjectID).(*catalog.Sequence)
+		if !ok {
+			return mserr.NotSequence(st.Name.String())
+		}
+		c := now.Clone()
+		if err := sequenceBounds(c, st); err != nil {
+			return err
+		}
+		if st.Restart {
+			if st.StartWith != "" {
+				if c.Start, err = sequenceNumber(st.StartWith); err != nil {
+					return err
+				}
+			}
+			r.s.Server.SetCounter(session.CounterKey{Database: d.ID, Object: c.ObjectID}, session.SequenceCounter(c.Start, false))
+			sql := "UPDATE " + d.SQLName() + "." + catalog.SequenceTable + " SET current = ?2, used = 0 WHERE object_id = ?1"
+			args := []types.Value{int64(c.ObjectID), catalog.StoredSequence(c.Start)}
+			if _, err := r.s.Conn.Exec(r.ctx, sql, args); err != nil {
+				return err
+			}
+		}
+		return e.Put(c)
+	})
+}

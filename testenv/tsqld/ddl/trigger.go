@@ -1,0 +1,240 @@
+package ddl
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/module"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+)
+
+// createTrigger executes CREATE, ALTER and CREATE OR ALTER TRIGGER for DML triggers.
+func (r modules) createTrigger(st *syntax.CreateTriggerStmt) error {
+	if st.Table == nil {
+		return mserr.NotSupported("DDL triggers")
+	}
+	o, d, err := r.object(st.Table)
+	if err != nil {
+		return err
+	}
+	view, _ := o.(*catalog.View)
+	table, _ := o.(*catalog.Table)
+	// A view can have only INSTEAD OF triggers (documentation of CREATE TRIGGER).
+	if view == nil && table == nil || view != nil && !st.InsteadOf || !r.s.MayAlter(d, o) {
+		return mserr.New(8197, 16, "The object '%s' does not exist or is invalid for this operation.",
+			st.Table.String())
+	}
+	tr, err := r.newTrigger(st, d, o)
+	if err != nil {
+		return withModuleName(err, st.Name)
+	}
+	return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
+		if view != nil {
+			v := d.ObjectByID(view.ObjectID).(*catalog.View).Clone()
+			if v.Triggers, err = r.putTrigger(d, v, v.Triggers, st, tr); err != nil {
+				return err
+			}
+			return e.Put(v)
+		}
+		c := d.TableByID(table.ObjectID).Clone()
+		if c.Triggers, err = r.putTrigger(d, c, c.Triggers, st, tr); err != nil {
+			return err
+		}
+		return e.ReplaceTable(c, nil)
+	})
+}
+
+// newTrigger returns the definition of a trigger of o. Errors: 1034, 2103, 2108, 2112, 2113, and
+// those of the statements of its body.
+func (r modules) newTrigger(st *syntax.CreateTriggerStmt, d *catalog.Database, o catalog.Object) (*catalog.Trigger, error) {
+	name := st.Name.Last()
+	if d.ID != r.s.DatabaseID {
+		return nil, mserr.TriggerDatabase(st.Table.String())
+	}
+	verb := "create"
+	if st.Verb == syntax.Alter {
+		verb = "alter"
+	}
+	if s := st.Name.Schema(); s != "" && !session.EqualNames(s, d.SchemaByID(o.Head().SchemaID).Name) {
+		return nil, mserr.TriggerSchema(verb, st.Name.String())
+	}
+	for i, e := range st.Events {
+		if !slices.Contains(catalog.TriggerEvents, e) {
+			return nil, mserr.Syntax(e)
+		}
+		if slices.Contains(st.Events[:i], e) {
+			return nil, mserr.RepeatedTriggerAction(e)
+		}
+	}
+	switch o := o.(type) {
+	case *catalog.View:
+		if o.CheckOption {
+			return nil, mserr.InsteadOfCheckOption(name, st.Table.String())
+		}
+	case *catalog.Table:
+		for _, f := range o.ForeignKeys {
+			if st.InsteadOf && (f.OnDelete != catalog.NoAction && slices.Contains(st.Events, "DELETE") ||
+				f.OnUpdate != catalog.NoAction && slices.Contains(st.Events, "UPDATE")) {
+				return nil, mserr.InsteadOfCascade(name, st.Table.String())
+			}
+		}
+	}
+	if _, err := module.Check(nil, nil, "", st.Body); err != nil {
+		return nil, err
+	}
+	m, err := r.module(st, st.Verb, &st.Options)
+	if err != nil {
+		return nil, err
+	}
+	return &catalog.Trigger{
+		Name: name, Text: m.Text, InsteadOf: st.InsteadOf, Events: st.Events, QuotedOff: !m.QuotedIdentifier,
+		AnsiNullsOff: !m.AnsiNulls, Encrypted: m.Encrypted, ExecuteAs: m.ExecuteAs, ExecuteAsID: m.ExecuteAsID,
+		NotReplicated: st.NotForReplication,
+	}, nil
+}
+
+// putTrigger returns the triggers of o with a new or changed one. Errors: 208, 2110, 2111, 2714.
+func (r modules) putTrigger(
+	d *catalog.Database, o catalog.Object, all []*catalog.Trigger, st *syntax.CreateTriggerStmt, tr *catalog.Trigger,
+) ([]*catalog.Trigger, error) {
+	for _, old := range all {
+		for _, e := range tr.Events {
+			if tr.InsteadOf && old.InsteadOf && !session.EqualNames(old.Name, tr.Name) && slices.Contains(old.Events, e) {
+				kind := "table"
+				if o.Head().Kind == catalog.KindView {
+					kind = "view"
+				}
+				return nil, mserr.SecondInstead(tr.Name, kind, st.Table.String(), e)
+			}
+		}
+	}
+	for i, old := range all {
+		if session.EqualNames(old.Name, tr.Name) && st.Verb != syntax.Create {
+			tr.ObjectID, tr.Created, tr.Modified = old.ObjectID, old.Created, r.s.Datetime()
+			all[i] = tr
+			return all, nil
+		}
+	}
+	schema := d.SchemaByID(o.Head().SchemaID).Name
+	k, taken := d.Constraint(schema, tr.Name)
+	switch {
+	case st.Verb != syntax.Create && taken && k.Kind == catalog.KindTrigger:
+		return nil, mserr.TriggerOfAnother(tr.Name, st.Table.String())
+	case st.Verb == syntax.Alter:
+		return nil, mserr.InvalidObject(st.Name.String())
+	case d.Taken(schema, tr.Name):
+		return nil, mserr.ObjectExists(tr.Name)
+	}
+	return append(all, tr), nil
+}
+
+// switchTriggers executes ENABLE and DISABLE TRIGGER.
+func switchTriggers(all []*catalog.Trigger, names []syntax.Ident, enable bool) error {
+	byName := map[string]*catalog.Trigger{}
+	for _, tr := range all {
+		byName[catalog.Fold(tr.Name)] = tr
+	}
+	for _, n := range names {
+		tr := byName[catalog.Fold(n.Name)]
+		if tr == nil {
+			return mserr.New(15151, 16,
+				"Cannot find the trigger '%s', because it does not exist or you do not have permission.", n.Name)
+		}
+		tr.Disabled = !enable
+	}
+	if len(names) == 0 {
+		for _, tr := range all {
+			tr.Disabled = !enable
+		}
+	}
+	return nil
+}
+
+// switchTrigger executes the statements ENABLE TRIGGER and DISABLE TRIGGER.
+func (r modules) switchTrigger(st *syntax.TriggerStmt) error {
+	if st.Table == nil {
+		return mserr.NotSupported("DDL triggers")
+	}
+	var names []syntax.Ident
+	for _, n := range st.Names {
+		names = append(names, syntax.Ident{Name: n.Last()})
+	}
+	if o, d, err := r.object(st.Table); err == nil {
+		if v, ok := o.(*catalog.View); ok {
+			if !r.s.MayAlter(d, v) {
+				return mserr.NoSuchAlter(st.Table.String())
+			}
+			return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
+				c := d.ObjectByID(v.ObjectID).(*catalog.View).Clone()
+				if err := switchTriggers(c.Triggers, names, st.Enable); err != nil {
+					return err
+				}
+				return e.Put(c)
+			})
+		}
+	}
+	return tables(r).changeTable(st.Table, "ALTER TABLE", mserr.NoSuchAlter(st.Table.String()), func(b *builder) error {
+		return switchTriggers(b.t.Triggers, names, st.Enable)
+	})
+}
+
+// withTriggers returns a copy of a view whose triggers were changed by change.
+func withTriggers(v *catalog.View, change func(*catalog.Trigger)) *catalog.View {
+	c := v.Clone()
+	for _, tr := range c.Triggers {
+		change(tr)
+	}
+	return c
+}
+
+// SetTriggerOrder executes sp_settriggerorder @triggername, @order, @stmttype. Only
+// AFTER triggers have an order (documentation of sp_settriggerorder). Errors: 15125, 15130,
+// 15133, 15600.
+func (r *Executor) SetTriggerOrder(trigger, order, event string) (int32, error) {
+	name, order, event := session.SplitName(trigger), strings.ToUpper(order), strings.ToUpper(event)
+	d := r.s.DatabaseByID(r.s.DatabaseID)
+	var tr *catalog.Trigger
+	var parent catalog.Object
+	for _, schema := range r.schemas(d, name.Schema()) {
+		if k, ok := d.Constraint(schema, name.Last()); ok && tr == nil {
+			tr, parent = d.Trigger(k.ObjectID)
+		}
+	}
+	if tr == nil || !r.s.MayAlter(d, parent) {
+		return 1, mserr.NoTrigger(name.String())
+	}
+	switch {
+	case order != "FIRST" && order != "LAST" && order != "NONE", !slices.Contains(catalog.TriggerEvents, event):
+		return 1, mserr.InvalidProcArgument("sp_settriggerorder")
+	case !slices.Contains(tr.Events, event):
+		return 1, mserr.TriggerOrderEvent(name.String(), event)
+	case tr.InsteadOf:
+		return 1, mserr.TriggerOrderInstead(name.String())
+	}
+	for _, other := range catalog.Triggers(parent) {
+		if other.ObjectID != tr.ObjectID && (order == "FIRST" && slices.Contains(other.First, event) ||
+			order == "LAST" && slices.Contains(other.Last, event)) {
+			return 1, mserr.TriggerOrderTaken(strings.ToLower(order), event)
+		}
+	}
+	return 0, r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
+		t := d.TableByID(parent.Head().ObjectID).Clone()
+		for _, c := range t.Triggers {
+			if c.ObjectID != tr.ObjectID {
+				continue
+			}
+			is := func(x string) bool { return x == event }
+			c.First, c.Last = slices.DeleteFunc(c.First, is), slices.DeleteFunc(c.Last, is)
+			switch order {
+			case "FIRST":
+				c.First = append(c.First, event)
+			case "LAST":
+				c.Last = append(c.Last, event)
+			}
+		}
+		return e.ReplaceTable(t, nil)
+	})
+}

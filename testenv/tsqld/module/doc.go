@@ -1,0 +1,18 @@
+// Package module has the static rules for the texts of batches and modules: procedures, functions,
+// views and triggers. It needs no session and executes nothing.
+//
+//   - [Check] finds the errors that SQL Server reports before the first statement runs.
+//   - [CheckFunction] and [AllowedInFunction] are the rules for the bodies of functions.
+//   - [CheckBinding] and [SchemaBinder] are those for WITH SCHEMABINDING.
+//   - [Parse] parses the text of a stored module once.
+//
+// For example, CREATE PROCEDURE checks the body before it stores the text:
+//
+//	if _, err := module.Check(nil, st.Params, "", st.Body); err != nil {
+//		return err
+//	}
+//
+// # Common mistakes
+//
+// Changing a tree that Parse returned: all sessions share it.
+package module

@@ -1,0 +1,104 @@
+package module
+
+import (
+	"github.com/jobagent/jobagent/testenv/tsqld/failure"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+)
+
+// CheckFunction returns an error for statements that are not allowed in functions, and for a
+// missing RETURN.
+func CheckFunction(st *syntax.CreateFunctionStmt) error {
+	if _, err := Check(nil, st.Params, st.TableVar, st.Body); err != nil {
+		return err
+	}
+	var bad error
+	for _, s := range st.Body {
+		syntax.Inspect(s, func(n syntax.Node) bool {
+			s, ok := n.(syntax.Stmt)
+			if !ok || bad != nil {
+				return bad == nil
+			}
+			switch s := s.(type) {
+			case *syntax.BlockStmt, *syntax.IfStmt, *syntax.WhileStmt, *syntax.ReturnStmt, *syntax.BreakStmt,
+				*syntax.ContinueStmt, *syntax.LabelStmt, *syntax.GotoStmt:
+				return true
+			case *syntax.TryStmt:
+				bad = failure.At(mserr.SideEffect("BEGIN TRY"), s)
+			case *syntax.SelectStmt:
+				if returnsRows(s) {
+					bad = failure.At(mserr.SelectInFunction(), s)
+				}
+				return false
+			case *syntax.ExecStmt:
+				return false // functions and extended procedures are allowed; checked when the statement runs
+			default:
+				if err := AllowedInFunction(s); err != nil {
+					bad = failure.ErrorAt(err, s)
+				}
+				return false
+			}
+			return false
+		})
+	}
+	if bad != nil {
+		return bad
+	}
+	if len(st.Body) == 0 || !endsInReturn(st.Body[len(st.Body)-1]) {
+		return mserr.FunctionWithoutReturn()
+	}
+	return nil
+}
+
+// endsInReturn reports whether a statement is RETURN or a block that ends in RETURN.
+func endsInReturn(st syntax.Stmt) bool {
+	switch st := st.(type) {
+	case *syntax.ReturnStmt:
+		return true
+	case *syntax.BlockStmt:
+		return len(st.Body) > 0 && endsInReturn(st.Body[len(st.Body)-1])
+	}
+	return false
+}
+
+// returnsRows reports whether a SELECT sends rows to the client instead of assigning variables.
+func returnsRows(st *syntax.SelectStmt) bool {
+	sel, ok := st.Query.Body.(*syntax.Select)
+	if !ok {
+		return true
+	}
+	for _, item := range sel.Items {
+		if _, assigns := item.(*syntax.SelectAssign); assigns {
+			return false
+		}
+	}
+	return true
+}
+
+// AllowedInFunction returns an error for statements that are not allowed in functions.
+func AllowedInFunction(st syntax.Stmt) error {
+	switch st := st.(type) {
+	case *syntax.SelectStmt, *syntax.DeclareStmt, *syntax.SetVarStmt, *syntax.DeclareCursorStmt, *syntax.OpenStmt,
+		*syntax.FetchStmt, *syntax.CloseStmt, *syntax.DeallocateStmt:
+		return nil
+	case *syntax.InsertStmt:
+		return localTarget(st.Target, "INSERT")
+	case *syntax.UpdateStmt:
+		return localTarget(st.Target, "UPDATE")
+	case *syntax.DeleteStmt:
+		return localTarget(st.Target, "DELETE")
+	case *syntax.MergeStmt:
+		return localTarget(st.Target, "MERGE")
+	case *syntax.ExecStmt:
+		return mserr.FunctionsOnly()
+	}
+	return mserr.SideEffect(StatementName(st))
+}
+
+// localTarget returns an error unless the target of a change is a table variable.
+func localTarget(t syntax.TableSource, verb string) error {
+	if _, ok := t.(*syntax.TableVar); ok {
+		return nil
+	}
+	return mserr.SideEffect(verb)
+}

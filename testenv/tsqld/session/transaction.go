@@ -1,0 +1,450 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/lock"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+)
+
+// Transaction is the session's transaction: an explicit one (level over 0) or that of a single
+// statement.
+//
+// BEGIN TRANSACTION only increments the level. The first statement that writes or requests locks
+// enlists its databases: it acquires the writer lock of each database and begins a SQLite
+// transaction. From then on the session locks every database that it uses, in shared mode for
+// reads, so that no other session can write to a database after SQLite has taken its snapshot.
+// Earlier reads see the data that is committed when they run, as under READ_COMMITTED_SNAPSHOT.
+// Under SNAPSHOT reads take no locks, and a write can fail because another session has written
+// since: error 3960.
+type Transaction struct {
+	Level   int    // @@TRANCOUNT
+	ID      uint64 // descriptor; CURRENT_TRANSACTION_ID
+	Name    string // name of the outermost BEGIN TRANSACTION
+	started time.Time
+	Doomed  bool // XACT_STATE() = -1
+	// Unseen is set for the transaction of a single statement with triggers: the client is not told
+	// of its end.
+	Unseen bool
+	// Implicit is set if SET IMPLICIT_TRANSACTIONS began the transaction.
+	Implicit bool
+	// Batch is set if the transaction has to end with the request that has begun it.
+	Batch bool
+
+	Begun     bool         // the SQLite transaction is open
+	Exclusive map[int]bool // databases whose writer locks are held exclusively
+	shared    map[int]bool // databases whose writer locks are held in shared mode
+	// Snapshot is set if the SQLite transaction began with a read under SNAPSHOT. Databases without
+	// an exclusive lock are then read as of that time.
+	Snapshot bool
+	catalog  *catalog.Snapshot // definitions at the begin of a snapshot transaction
+	// sharedBy has a flag of each unit that took shared locks; the flag tells that transactions of
+	// the unit write after such a lock.
+	sharedBy   []*atomic.Bool
+	savepoints []savepoint
+	drafts     map[int]*catalog.Database // changed, uncommitted definitions by database ID
+	temps      TempTables                // temporary tables at the begin of the SQLite transaction
+	Owner      *lock.Owner
+	nested     int // number of open SQLite savepoints of statements
+}
+
+// Transactions begins and ends transactions, and makes changes part of them.
+type Transactions struct{ Temporaries }
+
+// savepoint is the state that SAVE TRANSACTION saves. The state is nil until the SQLite transaction
+// begins.
+type savepoint struct {
+	name   string
+	drafts map[int]*catalog.Database
+	temps  TempTables
+	nested int // open SQLite savepoints of statements
+}
+
+// sqlName returns the name of the i-th savepoint in SQLite.
+func sqlName(i int) string { return fmt.Sprintf("save%d", i) }
+
+// statementSavepoint is the prefix of the SQLite savepoints that make single statements atomic.
+const statementSavepoint = "statement"
+
+// StartTransaction begins a transaction at level 1.
+func (s *Transactions) StartTransaction(name string) {
+	s.Server.mu.Lock()
+	s.Server.nextTran++
+	s.Tran.ID = s.Server.nextTran
+	s.Server.mu.Unlock()
+	s.Tran.Level, s.Tran.Name, s.Tran.Doomed, s.Tran.started = 1, name, false, s.Server.Now()
+}
+
+// enlist makes databases part of the SQLite transaction. It begins the transaction if necessary.
+func (s *Transactions) enlist(ctx context.Context, ids ...int) error {
+	return s.EnlistPast(ctx, ids, nil)
+}
+
+// ErrSkipped is the error of a READPAST statement that would have to wait for a writer lock: see
+// [Transactions.lockPast].
+var ErrSkipped = errors.New("statement would wait for another session")
+
+// EnlistPast is enlist for a statement that does not wait for the databases in past.
+func (s *Transactions) EnlistPast(ctx context.Context, ids, past []int) error {
+	if !s.Tran.Begun && len(ids) > 1 {
+		ids = slices.Sorted(slices.Values(ids)) // a fixed order causes fewer deadlocks
+	}
+	for _, id := range ids {
+		if s.Tran.Exclusive[id] {
+			continue
+		}
+		acquire := s.LockWriter
+		if slices.Contains(past, id) {
+			acquire = s.lockPast
+		}
+		if err := acquire(ctx, id); err != nil {
+			return err
+		}
+	}
+	return s.beginWork(ctx, ids)
+}
+
+// beginWork attaches databases and begins the SQLite transaction, if it is not open.
+func (s *Transactions) beginWork(ctx context.Context, ids []int) error {
+	if err := s.Conn.Use(ctx, ids...); err != nil {
+		return err
+	}
+	if s.Tran.Begun {
+		return nil
+	}
+	if err := s.Conn.Begin(ctx); err != nil {
+		return err
+	}
+	s.Tran.Begun, s.Tran.temps = true, s.Temps
+	for i := range s.Tran.savepoints {
+		s.Tran.savepoints[i].temps = s.Temps
+		if err := s.Conn.Savepoint(ctx, sqlName(i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// LockWriter acquires the writer lock of a database for the transaction.
+func (s *Transactions) LockWriter(ctx context.Context, id int) error {
+	return s.lockWithin(ctx, id, s.LockTimeout())
+}
+
+// pastGrace is the time for which READPAST waits for a session that executes a statement. In SQL
+// Server two such sessions find different rows at the same time. Here the second session would find
+// no rows at all, although the first one usually finishes soon.
+const pastGrace = 50 * time.Millisecond
+
+// lockPast is LockWriter for READPAST. It returns ErrSkipped if LockWriter would wait for a session
+// with an idle transaction, or longer than pastGrace. A session that holds locks does not wait at
+// all, and so never becomes the victim of a deadlock.
+func (s *Transactions) lockPast(ctx context.Context, id int) error {
+	var grace time.Duration
+	if len(s.Tran.Exclusive) == 0 && s.Options.LockTimeout != 0 && s.Server.busy(s.Server.Locks.Holders(lock.Writer(id))) {
+		grace = pastGrace
+	}
+	err := s.lockWithin(ctx, id, grace)
+	if e := (*mserr.Error)(nil); errors.As(err, &e) && (e.Number == 1222 || e.Number == 1205) {
+		return ErrSkipped
+	}
+	return err
+}
+
+// lockWithin acquires the writer lock of a database for the transaction within a timeout.
+func (s *Transactions) lockWithin(ctx context.Context, id int, timeout time.Duration) error {
+	if _, err := s.Server.Locks.Lock(ctx, s.Tran.Owner, lock.Writer(id), lock.Exclusive, timeout); err != nil {
+		return err
+	}
+	if s.Tran.Exclusive == nil {
+		s.Tran.Exclusive = map[int]bool{}
+	}
+	s.Tran.Exclusive[id] = true
+	if s.Tran.shared[id] {
+		for _, writes := range s.Tran.sharedBy {
+			writes.Store(true)
+		}
+	}
+	return nil
+}
+
+// LockShared acquires the writer locks of databases in shared mode for the transaction. Data that
+// was read stays unchanged, and other sessions can read, too. A write converts the lock to
+// exclusive mode. Two transactions that convert the same lock deadlock; writes is the flag of the
+// unit that reads: if its transactions have written after a shared lock, the unit acquires
+// exclusive locks from then on.
+func (s *Transactions) LockShared(ctx context.Context, ids []int, writes *atomic.Bool) error {
+	if writes.Load() {
+		return s.enlist(ctx, ids...)
+	}
+	before := len(s.Tran.shared)
+	for _, id := range ids {
+		if s.Tran.Exclusive[id] || s.Tran.shared[id] {
+			continue
+		}
+		if _, err := s.Server.Locks.Lock(ctx, s.Tran.Owner, lock.Writer(id), lock.Shared, s.LockTimeout()); err != nil {
+			return err
+		}
+		if s.Tran.shared == nil {
+			s.Tran.shared = map[int]bool{}
+		}
+		s.Tran.shared[id] = true
+	}
+	if len(s.Tran.shared) > before && !slices.Contains(s.Tran.sharedBy, writes) {
+		s.Tran.sharedBy = append(s.Tran.sharedBy, writes)
+	}
+	return s.Conn.Use(ctx, ids...)
+}
+
+// SnapshotAllowed returns an error for data of a database without ALLOW_SNAPSHOT_ISOLATION under
+// SNAPSHOT. System databases always allow it.
+func (s *Transactions) SnapshotAllowed(ids []int) error {
+	if s.Options.Isolation != syntax.Snapshot {
+		return nil
+	}
+	for _, id := range ids {
+		if d := s.DatabaseByID(id); d != nil && d.ID > catalog.DatabaseMSDB && !d.Options.AllowSnapshotIsolation {
+			return mserr.SnapshotNotAllowed(d.Name)
+		}
+	}
+	return nil
+}
+
+// Atomic calls fn as one atomic statement that writes to databases. Without an open transaction it
+// uses a transaction of its own. several tells whether fn runs more than one SQLite statement.
+func (s *Transactions) Atomic(ctx context.Context, ids []int, several bool, fn func() error) error {
+	return s.AtomicPast(ctx, ids, nil, several, fn)
+}
+
+// AtomicPast is atomic for a statement that does not wait for the databases in past. It fails with
+// ErrSkipped instead.
+func (s *Transactions) AtomicPast(ctx context.Context, ids, past []int, several bool, fn func() error) error {
+	if s.Tran.Level > 0 && s.Tran.Doomed {
+		return mserr.Uncommittable()
+	}
+	own := s.Tran.Level == 0 && !s.Tran.Begun
+	if err := s.EnlistPast(ctx, ids, past); err != nil {
+		if own {
+			return errors.Join(err, s.RollbackWork())
+		}
+		return err
+	}
+	if own {
+		s.Conn.SetInterruptWrites(true)
+		err := fn()
+		s.Conn.SetInterruptWrites(false)
+		if err != nil {
+			return errors.Join(err, s.RollbackWork())
+		}
+		return s.CommitWork()
+	}
+	if !several {
+		return s.checkTransaction(fn())
+	}
+	id := s.Tran.ID
+	depth, saved := s.Tran.nested, len(s.Tran.savepoints)
+	save := fmt.Sprintf("%s%d", statementSavepoint, depth)
+	if err := s.Conn.Savepoint(ctx, save); err != nil {
+		return err
+	}
+	s.Tran.nested++
+	drafts, temps := maps.Clone(s.Tran.drafts), s.Temps
+	err := fn()
+	if s.Tran.ID != id || s.Tran.nested != depth+1 {
+		return err // a trigger has ended the transaction, or rolled back to a savepoint before the statement
+	}
+	s.Tran.nested--
+	if len(s.Tran.savepoints) > saved { // a trigger's savepoints end with its statement
+		s.Tran.savepoints = s.Tran.savepoints[:saved]
+	}
+	if err == nil {
+		return s.Conn.ReleaseSavepoint(save)
+	}
+	if !s.Conn.InTransaction() {
+		return s.checkTransaction(err)
+	}
+	s.Tran.drafts, s.Temps = drafts, temps
+	return errors.Join(err, s.preserveTableVars(func() error {
+		return s.Conn.RollbackTo(save)
+	}), s.Conn.ReleaseSavepoint(save))
+}
+
+// checkTransaction dooms the transaction if SQLite has rolled it back by itself, as it does when
+// the disk is full.
+func (s *Transactions) checkTransaction(err error) error {
+	if err == nil || !s.Tran.Begun || s.Conn.InTransaction() {
+		return err
+	}
+	if s.Tran.Level > 0 {
+		s.Tran.Doomed = true
+	}
+	return err
+}
+
+// LocalChange calls do, which changes temporary tables, atomically and as part of the open
+// transaction.
+func (s *Transactions) LocalChange(ctx context.Context, do func() error) error {
+	return s.LocalChangeOf(ctx, true, do)
+}
+
+// LocalChangeOf is LocalChange. several tells whether do runs more than one SQLite statement.
+func (s *Transactions) LocalChangeOf(ctx context.Context, several bool, do func() error) error {
+	if s.Tran.Level > 0 || s.Tran.Begun {
+		if s.Tran.Doomed {
+			return mserr.Uncommittable()
+		}
+		return s.Atomic(ctx, nil, several, do)
+	}
+	return s.LocalTransaction(ctx, several, do)
+}
+
+// LocalTransaction calls do in a SQLite transaction of its own, unless one is open.
+func (s *Transactions) LocalTransaction(ctx context.Context, several bool, do func() error) error {
+	if !several || s.Conn.InTransaction() {
+		return do()
+	}
+	if err := s.Conn.Begin(ctx); err != nil {
+		return err
+	}
+	if err := do(); err != nil {
+		return errors.Join(err, s.Conn.Rollback())
+	}
+	return s.Conn.Commit()
+}
+
+// CommitWork commits the SQLite transaction and publishes the definitions that it changed.
+func (s *Transactions) CommitWork() error {
+	if s.Tran.Begun {
+		if err := s.Conn.Commit(); err != nil {
+			return errors.Join(err, s.RollbackWork())
+		}
+	}
+	var err error
+	if len(s.Tran.drafts) > 0 {
+		err = s.Server.Catalog.Publish(slices.Collect(maps.Values(s.Tran.drafts))...)
+	}
+	s.EndTransaction()
+	return err
+}
+
+// RollbackWork rolls the SQLite transaction back and discards changed definitions.
+func (s *Transactions) RollbackWork() error {
+	var err error
+	if s.Tran.Begun {
+		s.Temps = s.Tran.temps
+		err = s.preserveTableVars(s.Conn.Rollback)
+		s.Server.forgetVersions(s.Tran.Exclusive)
+	}
+	s.EndTransaction()
+	return err
+}
+
+// EndTransaction releases the locks of the transaction and resets its state.
+func (s *Transactions) EndTransaction() {
+	s.Server.Locks.ReleaseAll(s.Tran.Owner)
+	s.Tran = Transaction{Owner: s.Tran.Owner}
+}
+
+// rollbackOpen rolls back the open transaction when the session closes.
+func (s *Transactions) rollbackOpen() error {
+	if s.Tran.Level > 0 || s.Tran.Begun {
+		return s.RollbackWork()
+	}
+	return nil
+}
+
+// SetSavepoint executes SAVE TRANSACTION.
+func (s *Transactions) SetSavepoint(ctx context.Context, name string) error {
+	if s.Tran.Level == 0 {
+		return mserr.SaveWithoutTransaction()
+	}
+	if s.Tran.Doomed {
+		return mserr.Uncommittable()
+	}
+	sp := savepoint{name: name, drafts: maps.Clone(s.Tran.drafts), temps: s.Temps, nested: s.Tran.nested}
+	s.Tran.savepoints = append(s.Tran.savepoints, sp)
+	if s.Tran.Begun {
+		return s.Conn.Savepoint(ctx, sqlName(len(s.Tran.savepoints)-1))
+	}
+	return nil
+}
+
+// RollbackTo executes ROLLBACK TRANSACTION savepoint.
+func (s *Transactions) RollbackTo(name string) error {
+	i := len(s.Tran.savepoints) - 1
+	for i >= 0 && !EqualNames(s.Tran.savepoints[i].name, name) {
+		i--
+	}
+	if i < 0 {
+		return mserr.UnknownSavepoint(name)
+	}
+	if s.Tran.Doomed {
+		return mserr.UncommittableSavepoint()
+	}
+	sp := s.Tran.savepoints[i]
+	s.Tran.savepoints = s.Tran.savepoints[:i+1]
+	s.Tran.nested = sp.nested
+	if !s.Tran.Begun {
+		return nil
+	}
+	s.Tran.drafts, s.Temps = maps.Clone(sp.drafts), sp.temps
+	return s.preserveTableVars(func() error { return s.Conn.RollbackTo(sqlName(i)) })
+}
+
+// HasSavepoint reports whether there is a savepoint with a name.
+func (s *Transactions) HasSavepoint(name string) bool {
+	return slices.ContainsFunc(s.Tran.savepoints, func(sp savepoint) bool { return EqualNames(sp.name, name) })
+}
+
+// Edit changes definitions of a database inside the open SQLite transaction. fn gets the current
+// version of the database.
+func (s *Transactions) Edit(ctx context.Context, d *catalog.Database, fn func(e *catalog.Edit) error) error {
+	now := s.DatabaseByID(d.ID)
+	if now == nil {
+		return mserr.NoDatabase(d.Name)
+	}
+	e := now.Edit(s.Datetime())
+	if err := fn(e); err != nil {
+		return err
+	}
+	changed, err := e.Apply(ctx, s.Conn)
+	if err != nil {
+		return err
+	}
+	if s.Tran.drafts == nil {
+		s.Tran.drafts = map[int]*catalog.Database{}
+	}
+	s.Tran.drafts[d.ID] = changed
+	return nil
+}
+
+// Alter calls fn as a statement that changes definitions of a database. fn runs with the writer
+// lock held and gets the current version of the database.
+func (s *Transactions) Alter(ctx context.Context, d *catalog.Database, fn func(d *catalog.Database, e *catalog.Edit) error) error {
+	if d.Options.ReadOnly {
+		return mserr.ReadOnlyDatabase(d.Name)
+	}
+	return s.Atomic(ctx, []int{d.ID}, true, func() error {
+		return s.Edit(ctx, d, func(e *catalog.Edit) error { return fn(e.Database(), e) })
+	})
+}
+
+// BeginSnapshot begins the SQLite transaction of a read under SNAPSHOT, if it is not open.
+func (s *Transactions) BeginSnapshot(ctx context.Context, ids []int) error {
+	if !s.Tran.Snapshot {
+		s.Tran.Snapshot, s.Tran.catalog = true, s.Server.Catalog.Snapshot()
+	}
+	return s.beginWork(ctx, ids)
+}
+
+// SnapshotOutdated reports whether definitions have changed since the snapshot of the transaction.
+func (s *Transactions) SnapshotOutdated() bool {
+	return s.Tran.Snapshot && s.Server.Catalog.Snapshot() != s.Tran.catalog
+}

@@ -1,0 +1,306 @@
+package sysproc
+
+import (
+	"context"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/ddl"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/sysfunc"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// Procedure is a procedure of the server itself.
+type Procedure struct {
+	Name string
+	// Text is a procedure written in T-SQL, else nil.
+	Text *catalog.Procedure
+	// Raw says that the interpreter executes the procedure itself, with the unchanged arguments:
+	// the number of its parameters varies.
+	Raw bool
+	// Params are the parameters of any other procedure. Their values are converted to these types.
+	Params []Param
+	run    func(r *Executor, a Arguments) (int32, error)
+}
+
+// Param is a parameter of a system procedure.
+type Param struct {
+	Name     string // with '@'
+	Type     types.Type
+	Optional bool // NULL if omitted
+}
+
+// Arguments holds the values of a system procedure's parameters by [param.Key].
+type Arguments map[string]types.Value
+
+// text returns an argument as a string, "" for NULL.
+func (a Arguments) text(name string) string {
+	s, _ := a[name].(string)
+	return s
+}
+
+// Interpreter is what system procedures need of the interpreter of T-SQL.
+type Interpreter interface {
+	// Info sends an informational message to the client.
+	Info(m *mserr.Error) error
+	// Result sends a result set.
+	Result(cols []types.Column, rows [][]types.Value) error
+	// Report sends an error to its handler as the error of a statement. The procedure goes on.
+	Report(err error) error
+	// LocalTable returns the temporary table or table variable with a name, or nil.
+	LocalTable(name string) *catalog.Table
+	// FirstResult returns the columns of the first result set of a batch, nil without one.
+	FirstResult(text, params string) ([]types.Column, error)
+	// InScope calls do with a scope for the variables of another batch.
+	InScope(do func(s Scope) error) error
+}
+
+// Scope compiles statements of another batch.
+type Scope interface {
+	// Declare declares a scalar variable.
+	Declare(name string, ref *syntax.TypeRef) error
+	// VariableType returns the type of a declared variable.
+	VariableType(name string) (types.Type, bool)
+	// Compiler returns a compiler that knows the declared variables.
+	Compiler() *compile.Compiler
+}
+
+// Executor executes system procedures in one activation.
+type Executor struct {
+	ctx     context.Context
+	s       *session.Session
+	host    Interpreter
+	library *Library
+	objects sysfunc.Objects
+	definer *ddl.Executor
+	own     string // default schema of the activation
+}
+
+// New returns an executor for an activation with the default schema own in a session.
+// objects and definer belong to the same activation.
+func New(
+	ctx context.Context, s *session.Session, host Interpreter, l *Library, objects sysfunc.Objects, definer *ddl.Executor,
+	own string,
+) *Executor {
+	return &Executor{ctx: ctx, s: s, host: host, library: l, objects: objects, definer: definer, own: own}
+}
+
+// Execute executes a procedure that has no text and is not raw. It returns the return code.
+func (r *Executor) Execute(p *Procedure, a Arguments) (int32, error) { return p.run(r, a) }
+
+// object returns the object with a name and its database, or a nil object.
+func (r *Executor) object(n *syntax.ObjectName) (catalog.Object, *catalog.Database, error) {
+	return r.s.Object(n, r.own)
+}
+
+// systemProcedures are the procedures that exist in every database, by name.
+var systemProcedures map[string]*Procedure
+
+// Unsupported are the known procedures of SQL Server that are not supported here. A call fails with
+// a message that says so.
+var Unsupported = map[string]bool{}
+
+// init fills the tables. A composite literal would be an initialization cycle, because the methods
+// refer to the table.
+func init() {
+	systemProcedures = map[string]*Procedure{}
+	for _, p := range []*Procedure{
+		{Name: "sp_executesql", Raw: true},
+		{Name: "sp_prepare", Raw: true},
+		{Name: "sp_execute", Raw: true},
+		{Name: "sp_prepexec", Raw: true},
+		{Name: "sp_unprepare", Raw: true},
+		{Name: "sp_getapplock", run: (*Executor).getAppLock, Params: []Param{
+			{"@Resource", types.NVarCharOf(255), false}, {"@LockMode", types.VarCharOf(32), false},
+			{"@LockOwner", types.VarCharOf(32), true},
+			{"@LockTimeout", types.IntType, true}, {"@DbPrincipal", types.SysNameType, true},
+		}},
+		{Name: "sp_releaseapplock", run: (*Executor).releaseAppLock, Params: []Param{
+			{"@Resource", types.NVarCharOf(255), false}, {"@LockOwner", types.VarCharOf(32), true},
+			{"@DbPrincipal", types.SysNameType, true},
+		}},
+		{Name: "sp_set_session_context", run: (*Executor).setSessionContext, Params: []Param{
+			{"@key", types.SysNameType, false}, {"@value", types.VariantType, false}, {"@read_only", types.BitType, true},
+		}},
+		{Name: "sp_rename", run: func(r *Executor, a Arguments) (int32, error) {
+			return r.definer.Rename(a.text("objname"), a.text("newname"), a.text("objtype"))
+		}, Params: []Param{
+			{"@objname", types.NVarCharOf(1035), false}, {"@newname", types.SysNameType, false},
+			{"@objtype", types.VarCharOf(13), true},
+		}},
+		{Name: "sp_settriggerorder", run: (*Executor).setTriggerOrder, Params: []Param{
+			{"@triggername", types.NVarCharOf(517), false}, {"@order", types.VarCharOf(10), false},
+			{"@stmttype", types.VarCharOf(50), false}, {"@namespace", types.VarCharOf(10), true},
+		}},
+		{Name: "sp_helptext", run: (*Executor).helpText, Params: []Param{
+			{"@objname", types.NVarCharOf(776), false}, {"@columnname", types.SysNameType, true},
+		}},
+		{Name: "sp_describe_first_result_set", run: (*Executor).describeFirst, Params: []Param{
+			{"@tsql", types.NVarCharMax, false}, {"@params", types.NVarCharMax, true},
+			{"@browse_information_mode", types.TinyIntType, true},
+		}},
+		{Name: "sp_describe_undeclared_parameters", run: (*Executor).describeUndeclared, Params: []Param{
+			{"@tsql", types.NVarCharMax, false}, {"@params", types.NVarCharMax, true},
+		}},
+		{
+			Name: "sp_configure", run: (*Executor).configure,
+			Params: []Param{{"@configname", types.VarCharOf(35), true}, {"@configvalue", types.IntType, true}},
+		},
+		{Name: "xp_regread", Raw: true},
+		{Name: "xp_instance_regread", Raw: true},
+		{
+			Name: "sp_addrolemember", run: func(r *Executor, a Arguments) (int32, error) {
+				return r.definer.AddRoleMember(a.text("rolename"), a.text("membername"))
+			},
+			Params: []Param{{"@rolename", types.SysNameType, false}, {"@membername", types.SysNameType, false}},
+		},
+		{
+			Name: "sp_droprolemember", run: func(r *Executor, a Arguments) (int32, error) {
+				return r.definer.DropRoleMember(a.text("rolename"), a.text("membername"))
+			},
+			Params: []Param{{"@rolename", types.SysNameType, false}, {"@membername", types.SysNameType, false}},
+		},
+		{
+			Name: "sp_refreshview", run: func(r *Executor, a Arguments) (int32, error) { return r.definer.RefreshModule(a.text("viewname")) },
+			Params: []Param{{"@viewname", types.NVarCharOf(776), false}},
+		},
+		{
+			Name: "sp_refreshsqlmodule", run: func(r *Executor, a Arguments) (int32, error) { return r.definer.RefreshModule(a.text("name")) },
+			Params: []Param{{"@name", types.NVarCharOf(776), false}, {"@namespace", types.SysNameType, true}},
+		},
+		{
+			Name: "sp_recompile", run: (*Executor).recompile,
+			Params: []Param{{"@objname", types.NVarCharOf(776), false}},
+		},
+		{Name: "sp_updatestats", run: func(*Executor, Arguments) (int32, error) { return 0, nil }},
+	} {
+		systemProcedures[p.Name] = p
+	}
+	for _, p := range append(clientProcedures(), propertyProcedures()...) {
+		systemProcedures[p.Name] = p
+	}
+	for _, n := range strings.Fields(`sp_addmessage sp_dropmessage 
+		sp_dbcmptlevel sp_depends
+		sp_bindefault sp_bindrule sp_attach_db
+		sp_detach_db sp_addlinkedserver sp_addlinkedsrvlogin sp_serveroption sp_cursoropen sp_cursorfetch sp_cursorclose sp_cursor sp_cursoroption
+		sp_cursorprepare sp_cursorexecute sp_cursorprepexec sp_cursorunprepare
+		sp_xml_preparedocument sp_xml_removedocument
+		sp_oacreate sp_oamethod sp_send_dbmail sp_add_job sp_start_job sp_add_jobstep sp_estimate_data_compression_savings sp_sequence_get_range
+		sp_setapprole sp_unsetapprole sp_reset_connection sp_resetstatus sp_monitor sp_readerrorlog sp_cycle_errorlog sp_trace_create
+		sp_invoke_external_rest_endpoint sp_testlinkedserver
+		xp_cmdshell xp_logevent xp_sprintf xp_sscanf xp_readmail xp_regwrite xp_dirtree xp_fileexist 
+		xp_fixeddrives xp_create_subdir xp_delete_file`) {
+		Unsupported[n] = true
+	}
+}
+
+// Key returns the parameter's key in arguments.
+func (p Param) Key() string { return strings.ToLower(p.Name[1:]) }
+
+// maxContextKey is the maximum length of a key of SESSION_CONTEXT, in bytes of nvarchar.
+const maxContextKey = 256
+
+// setSessionContext executes sp_set_session_context.
+func (r *Executor) setSessionContext(a Arguments) (int32, error) {
+	key, ok := a["key"].(string)
+	if !ok || key == "" || 2*utf8.RuneCountInString(key) > maxContextKey {
+		return 1, mserr.InvalidProcArgument("sys.sp_set_session_context")
+	}
+	flag, _ := a["read_only"].(int64)
+	if err := r.s.SetContextValue(key, a["value"], flag != 0); err != nil {
+		return 1, err
+	}
+	return 0, nil
+}
+
+// helpText executes sp_helptext: it returns the text of a module, one row a line.
+func (r *Executor) helpText(a Arguments) (int32, error) {
+	if a["columnname"] != nil {
+		return 1, mserr.NotSupported("sp_helptext of a column")
+	}
+	name := a.text("objname")
+	o, d, err := r.object(session.SplitName(name))
+	if err != nil {
+		return 1, err
+	}
+	var m *catalog.Module
+	switch o := o.(type) {
+	case *catalog.View:
+		m = &o.Module
+	case *catalog.Procedure:
+		m = &o.Module
+	case *catalog.Function:
+		m = &o.Module
+	case nil:
+		n := session.SplitName(name)
+		for _, schema := range r.s.Schemas(d, r.own, n.Schema()) {
+			if k, ok := d.Constraint(schema, n.Last()); ok && m == nil {
+				if tr, _ := d.Trigger(k.ObjectID); tr != nil {
+					m = tr.Module()
+				}
+			}
+		}
+		if m == nil {
+			return 1, mserr.NoSuchProcObject(name, d.Name)
+		}
+	default:
+		return 1, mserr.New(15197, 16, "There is no text for object '%s'.", name)
+	}
+	if m.Encrypted {
+		return 1, mserr.New(15471, 10, "The text for object '%s' is encrypted.", name)
+	}
+	var rows [][]types.Value
+	for line := range strings.SplitAfterSeq(m.Text, "\n") {
+		for line != "" {
+			piece := line
+			if runes := []rune(line); len(runes) > 255 {
+				piece = string(runes[:255])
+			}
+			line = line[len(piece):]
+			rows = append(rows, []types.Value{piece})
+		}
+	}
+	return r.sendAll([]types.Column{{Name: "Text", Type: types.NVarCharOf(255), Nullable: true}}, rows)
+}
+
+// recompile executes sp_recompile. It has no effect, because plans detect changes of definitions.
+func (r *Executor) recompile(a Arguments) (int32, error) {
+	name := a.text("objname")
+	o, d, err := r.object(session.SplitName(name))
+	if err != nil {
+		return 1, err
+	}
+	if o == nil {
+		return 1, mserr.NoSuchProcObject(name, d.Name)
+	}
+	return 0, nil
+}
+
+// setTriggerOrder executes sp_settriggerorder.
+func (r *Executor) setTriggerOrder(a Arguments) (int32, error) {
+	if a["namespace"] != nil {
+		return 1, mserr.NotSupported("DDL triggers")
+	}
+	return r.definer.SetTriggerOrder(a.text("triggername"), a.text("order"), a.text("stmttype"))
+}
+
+// Find returns the system procedure with a name, or nil. SQL Server looks up names
+// with the prefix sp_ in its own schema first.
+func (l *Library) Find(n *syntax.ObjectName) *Procedure {
+	if s := n.Schema(); s != "" && !session.EqualNames(s, "sys") && !session.EqualNames(s, "dbo") {
+		return nil
+	}
+	name := catalog.Fold(n.Last())
+	if p := systemProcedures[name]; p != nil {
+		return p
+	}
+	if p := l.textProcedure(name); p != nil {
+		return &Procedure{Name: name, Text: p}
+	}
+	return nil
+}
