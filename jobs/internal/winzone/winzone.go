@@ -11,8 +11,8 @@ import (
 )
 
 // table holds one line for each Windows name: the name, a tab, and its IANA zone (territory 001 of
-// CLDR's windowsZones, as in package time of the Go release). testenv/tsqld/types has a copy of the
-// file, and a test compares the two.
+// CLDR's windowsZones, as in package time of the Go release). testenv/tsqld/builtin/timezone has a
+// copy of the file, and a test compares the two.
 //
 //go:embed windowszones.txt
 var table string

@@ -3,6 +3,7 @@ package builtin
 import (
 	"math/bits"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin/convert"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -96,7 +97,7 @@ func width(p []byte, t types.Type) int64 {
 // other direction. New bits are 0.
 func evalShift(direction int64) evalFunc {
 	return func(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
-		n, err := bigint(args[1], ts[1])
+		n, err := convert.Bigint(args[1], ts[1])
 		if err != nil {
 			return nil, err
 		}
@@ -135,7 +136,7 @@ func evalBitCount(_ Env, ts []types.Type, _ types.Type, args []types.Value) (typ
 
 // bitOffset returns the second argument. Error 1023 if the value has no such bit.
 func bitOffset(v types.Value, t types.Type, p []byte, of types.Type, name string) (int64, error) {
-	n, err := bigint(v, t)
+	n, err := convert.Bigint(v, t)
 	if err == nil && (n < 0 || n >= width(p, of)) {
 		err = mserr.InvalidParameter(2, name)
 	}
@@ -160,7 +161,7 @@ func evalSetBit(_ Env, ts []types.Type, result types.Type, args []types.Value) (
 	}
 	bit := int64(1)
 	if len(args) > 2 {
-		if bit, err = bigint(args[2], ts[2]); err == nil && bit != 0 && bit != 1 {
+		if bit, err = convert.Bigint(args[2], ts[2]); err == nil && bit != 0 && bit != 1 {
 			err = mserr.InvalidParameter(3, "set_bit")
 		}
 		if err != nil {

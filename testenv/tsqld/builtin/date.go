@@ -1,6 +1,8 @@
 package builtin
 
 import (
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin/convert"
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin/timezone"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -18,9 +20,9 @@ var dateFuncs = []*Func{
 	clock("SYSDATETIME", types.DateTime2Type, true),
 	clock("SYSUTCDATETIME", types.DateTime2Type, false),
 	{Name: "SYSDATETIMEOFFSET", Volatility: Statement, Result: fixed(types.DateTimeOffsetType),
-		Eval: func(env Env, _ []types.Type, _ types.Type, _ []types.Value) (types.Value, error) {
-			return types.MakeOffset(env.Now(), env.LocalOffset()), nil
-		}},
+		Eval: given(ofClock, func(c Clock, _ []types.Type, _ types.Type, _ []types.Value) (types.Value, error) {
+			return types.MakeOffset(c.Now(), c.LocalOffset()), nil
+		})},
 	{Name: "DATEADD", MinArgs: 3, MaxArgs: 3, DatePart: true, NullResult: true, Result: dateAddResult, Eval: evalDateAdd},
 	{Name: "DATEDIFF", MinArgs: 3, MaxArgs: 3, DatePart: true, NullResult: true, Result: dateDiffResult(types.IntType, "datediff"), Eval: evalDateDiff},
 	{Name: "DATEDIFF_BIG", MinArgs: 3, MaxArgs: 3, DatePart: true, NullResult: true, Result: dateDiffResult(types.BigIntType, "datediff_big"), Eval: evalDateDiff},
@@ -51,14 +53,14 @@ func NeedsDateFirst(f *Func, keyword string) bool {
 // clock makes a function that returns the statement's time.
 func clock(name string, result types.Type, local bool) *Func {
 	return &Func{Name: name, Volatility: Statement, Result: fixed(result),
-		Eval: func(env Env, _ []types.Type, result types.Type, _ []types.Value) (types.Value, error) {
-			ticks := env.Now()
+		Eval: given(ofClock, func(c Clock, _ []types.Type, result types.Type, _ []types.Value) (types.Value, error) {
+			ticks := c.Now()
 			if local {
-				ticks += int64(env.LocalOffset()) * types.TicksPerMinute
+				ticks += int64(c.LocalOffset()) * types.TicksPerMinute
 			}
 			v, _ := types.FitTemporal(ticks, result)
 			return v, nil
-		}}
+		})}
 }
 
 // constPart checks the keyword at compile time.
@@ -99,7 +101,7 @@ func evalDateAdd(env Env, ts []types.Type, result types.Type, args []types.Value
 	if err != nil {
 		return nil, err
 	}
-	n, err := bigint(args[1], ts[1])
+	n, err := convert.Bigint(args[1], ts[1])
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +198,7 @@ func datePartResult(t types.Type, name string) resultFunc {
 // dateFirst returns the hidden last argument, 7 without it.
 func dateFirst(ts []types.Type, args []types.Value, i int) int {
 	if len(args) > i {
-		if n, err := integer(args[i], ts[i]); err == nil && n >= 1 && n <= 7 {
+		if n, err := convert.Integer(args[i], ts[i]); err == nil && n >= 1 && n <= 7 {
 			return n
 		}
 	}
@@ -263,7 +265,7 @@ func evalEOMonth(env Env, ts []types.Type, _ types.Type, args []types.Value) (ty
 	}
 	ticks, _ := v.(int64)
 	if len(args) > 1 {
-		n, err := integer(args[1], ts[1])
+		n, err := convert.Integer(args[1], ts[1])
 		if err != nil {
 			return nil, err
 		}
@@ -303,7 +305,7 @@ func offsetMinutes(v types.Value, t types.Type, function string) (int, error) {
 		_, minutes := types.SplitOffset(b)
 		return minutes, nil
 	}
-	n, err := integer(v, t)
+	n, err := convert.Integer(v, t)
 	if err != nil {
 		return 0, err
 	}
@@ -357,7 +359,7 @@ func evalIsDate(env Env, ts []types.Type, _ types.Type, args []types.Value) (typ
 		}
 		return nil, mserr.InvalidArgumentType(ts[0].Name(), 1, "isdate")
 	}
-	s, err := text(args[0], ts[0])
+	s, err := convert.Text(args[0], ts[0])
 	if err != nil || types.TrimBlanks(s) == "" {
 		return int64(0), nil
 	}
@@ -372,11 +374,11 @@ func zoneResult(args []types.Type, _ []types.Value) (types.Type, error) {
 	if t.IsString() { // a literal counts as datetime2(7)
 		t = types.DateTime2Type
 	}
-	return types.AtTimeZoneType(t)
+	return timezone.Type(t)
 }
 
 func evalZone(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	name, err := text(args[1], ts[1])
+	name, err := convert.Text(args[1], ts[1])
 	if err != nil {
 		return nil, err
 	}
@@ -387,5 +389,5 @@ func evalZone(env Env, ts []types.Type, _ types.Type, args []types.Value) (types
 		}
 		t = types.DateTime2Type
 	}
-	return types.AtTimeZone(v, t, name)
+	return timezone.At(v, t, name)
 }

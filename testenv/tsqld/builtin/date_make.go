@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin/convert"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -31,7 +32,7 @@ func scaleResult(id types.ID, i int) resultFunc {
 func ints(ts []types.Type, args []types.Value) ([]int, error) {
 	out := make([]int, len(args))
 	for i, a := range args {
-		n, err := integer(a, ts[i])
+		n, err := convert.Integer(a, ts[i])
 		if err != nil {
 			return nil, err
 		}
@@ -237,7 +238,7 @@ func evalDateBucket(env Env, ts []types.Type, result types.Type, args []types.Va
 	if err != nil {
 		return nil, err
 	}
-	n, err := bigint(args[1], ts[1])
+	n, err := convert.Bigint(args[1], ts[1])
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,12 @@
 // arguments only and get a nil [Env]; they may run inside SQLite, in generated columns and in
 // indexes. The interpreter evaluates Statement and Session functions once, before the statement
 // runs, and passes the values as parameters. PerRow functions are evaluated for every row and get a
-// nil Env.
+// nil Env. A function of the session gets the part of its Env that it needs: [Clock], [Connection],
+// [State], [Objects] or [Security].
+//
+// The rooms below this package hold the algorithms, without the table and without an Env: search
+// for texts and patterns, jsontext for JSON, format for FORMAT, aggregate for groups of rows,
+// timezone for AT TIME ZONE, convert for the conversions of arguments.
 //
 // CAST, CONVERT, CASE, COALESCE, NULLIF, IIF and similar expressions are in the table for their
 // names and rules. The compiler may lower them itself, so that operands are evaluated lazily.

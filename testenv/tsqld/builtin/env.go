@@ -12,6 +12,14 @@ type Env interface {
 	Security
 }
 
+// The parts of a session that functions get.
+func ofClock(e Env) Clock           { return e }
+func ofConnection(e Env) Connection { return e }
+func ofState(e Env) State           { return e }
+func ofObjects(e Env) Objects       { return e }
+func ofSecurity(e Env) Security     { return e }
+func ofNothing(Env) struct{}        { return struct{}{} }
+
 // Clock is the statement's clock. All calls within one statement must return the same instant.
 type Clock interface {
 	// Now returns the statement's time, UTC, in ticks of 100 ns since 0001-01-01.

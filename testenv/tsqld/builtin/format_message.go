@@ -5,19 +5,17 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin/convert"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// formatFuncs print values in a format.
-var formatFuncs = []*Func{
-	longLenient("FORMATMESSAGE", 1, 21, formatMessageResult, evalFormatMessage),
-	longLenient("FORMAT", 2, 3, formatResult, evalFormat),
-}
-
 // maxMessage is the longest message of RAISERROR and FORMATMESSAGE in characters.
 const maxMessage = 2047
+
+// directiveWork is the cost of a part of a message, in steps of [meter.Meter.Work].
+const directiveWork = 16
 
 // formatMessageResult requires a text. Message numbers are not supported, because sys.messages has
 // no user-defined messages.
@@ -35,7 +33,7 @@ func evalFormatMessage(m *meter.Meter, _ Env, ts []types.Type, _ types.Type, arg
 	if args[0] == nil {
 		return nil, nil
 	}
-	format, err := text(args[0], ts[0])
+	format, err := convert.Text(args[0], ts[0])
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +68,7 @@ func FormatMessage(m *meter.Meter, format string, ts []types.Type, args []types.
 		return args[next-1], ts[next-1], true
 	}
 	for i := 0; i < len(format); {
-		if err := m.Work(formatWork); err != nil {
+		if err := m.Work(directiveWork); err != nil {
 			return "", err
 		}
 		if format[i] != '%' {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin/aggregate"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -70,19 +71,8 @@ type Func struct {
 	// the arguments. It asks the meter, which may be nil, before it continues or allocates.
 	Long func(m *meter.Meter, env Env, argTypes []types.Type, result types.Type, args []types.Value) (types.Value, error)
 
-	// New makes the state of one group; aggregates only. There are several argument types only if
-	// the function has several arguments.
-	New func(argTypes []types.Type, result types.Type) Accumulator
-}
-
-// Accumulator computes an aggregate over one group. The caller handles DISTINCT ([types.Key]).
-type Accumulator interface {
-	// Add adds one row's arguments, NULLs included; most aggregates ignore them.
-	Add(args []types.Value) error
-	// Result returns the aggregate of the rows so far. It may be called more than once.
-	Result() (types.Value, error)
-	// HasSkippedNull reports whether a NULL was ignored (SQL Server's warning 8153).
-	HasSkippedNull() bool
+	// New makes the state of one group; aggregates and percentiles only.
+	New aggregate.Maker
 }
 
 // Lookup finds a function by its name in any case.
@@ -234,7 +224,17 @@ func collating(f *Func) *Func {
 	return f
 }
 
-// session makes a function of the session's state that handles NULL itself.
-func session(name string, minArgs, maxArgs int, result types.Type, eval evalFunc) *Func {
-	return &Func{Name: name, MinArgs: minArgs, MaxArgs: maxArgs, Volatility: Session, Result: fixed(result), Eval: eval}
+// partEval is evalFunc for a function that gets a part of the session only.
+type partEval[P any] = func(part P, argTypes []types.Type, result types.Type, args []types.Value) (types.Value, error)
+
+// given makes an evalFunc of a function that gets a part of the session only.
+func given[P any](part func(Env) P, eval partEval[P]) evalFunc {
+	return func(env Env, argTypes []types.Type, result types.Type, args []types.Value) (types.Value, error) {
+		return eval(part(env), argTypes, result, args)
+	}
+}
+
+// session makes a function of a part of the session that handles NULL itself.
+func session[P any](part func(Env) P, name string, minArgs, maxArgs int, result types.Type, eval partEval[P]) *Func {
+	return &Func{Name: name, MinArgs: minArgs, MaxArgs: maxArgs, Volatility: Session, Result: fixed(result), Eval: given(part, eval)}
 }

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin/convert"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -49,7 +50,7 @@ func rawBytes(v types.Value, t types.Type) ([]byte, error) {
 
 // evalHash returns NULL for an unknown algorithm. MD2 and MD4 are not supported.
 func evalHash(m *meter.Meter, _ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	name, err := text(args[0], ts[0])
+	name, err := convert.Text(args[0], ts[0])
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package builtin
 import (
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin/convert"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -111,7 +112,7 @@ func evalChoose(_ Env, ts []types.Type, result types.Type, args []types.Value) (
 	if args[0] == nil {
 		return nil, nil
 	}
-	n, err := integer(args[0], ts[0])
+	n, err := convert.Integer(args[0], ts[0])
 	if err != nil || n < 1 || n >= len(args) {
 		return nil, err
 	}
@@ -165,7 +166,7 @@ func evalIsNumeric(_ Env, ts []types.Type, _ types.Type, args []types.Value) (ty
 	if !ts[0].IsCharacter() {
 		return int64(0), nil
 	}
-	s, err := text(args[0], ts[0])
+	s, err := convert.Text(args[0], ts[0])
 	if err != nil || strings.TrimSpace(s) == "" {
 		return int64(0), err
 	}

@@ -77,19 +77,6 @@ func TestLongTextsAreAccounted(t *testing.T) {
 	}
 }
 
-// A number is scaled by the commas and percent signs of its format in linear time.
-func TestScaleOfFormat(t *testing.T) {
-	t.Parallel()
-	check(t, []functionCase{
-		{"FORMAT", []string{"1234567", "'0,'"}, "", "1235"}, {"FORMAT", []string{"1234567", "'0,,.00'"}, "", "1.23"},
-		{"FORMAT", []string{"5", "'0,,,,'"}, "", "0"}, {"FORMAT", []string{"5", "'0%%'"}, "", "50000%%"},
-		{"FORMAT", []string{"-5", "'0;;;(0);x'"}, "", "-5"},
-	})
-	v, err := callWith(t, nil, "FORMAT", arg{types.IntType, int64(1)}, textOf("0"+strings.Repeat(",", 1_000_000)))
-	require.NoError(t, err)
-	require.Equal(t, "0", v)
-}
-
 // A message of wide directives is no longer than a message may be, whatever would follow.
 func TestLongMessages(t *testing.T) {
 	t.Parallel()
@@ -106,38 +93,6 @@ func TestLongMessages(t *testing.T) {
 	require.EqualValues(t, 2787, errNumber(err), "the rest is checked")
 }
 
-// A path keeps no more steps than a text may have levels. Longer paths find nothing.
-func TestLongJSONPaths(t *testing.T) {
-	t.Parallel()
-	p, err := ParseJSONPath("$" + strings.Repeat("[0]", 100_000))
-	require.NoError(t, err)
-	require.Len(t, p.steps, maxSteps)
-	_, err = ParseJSONPath("$" + strings.Repeat("[0]", 1000) + "x")
-	require.EqualValues(t, 13607, errNumber(err))
-	deep := strings.Repeat("[", maxJSONDepth) + "7" + strings.Repeat("]", maxJSONDepth)
-	for steps, want := range map[int]types.Value{maxJSONDepth: "7", maxJSONDepth + 1: nil, maxJSONDepth + 2: nil, maxJSONDepth + 3: nil, 1000: nil} {
-		path := textOf("$" + strings.Repeat("[0]", steps))
-		v, err := callWith(t, nil, "JSON_VALUE", textOf(deep), path)
-		require.NoError(t, err)
-		require.Equal(t, want, v, steps)
-		for _, changed := range []arg{textOf("x"), {types.NVarCharMax, nil}} {
-			v, err = callWith(t, nil, "JSON_MODIFY", textOf(deep), path, changed)
-			require.NoError(t, err)
-			if want == nil {
-				require.Equal(t, deep, v, steps)
-			} else {
-				require.NotEqual(t, deep, v, steps)
-			}
-		}
-	}
-	objects := strings.Repeat(`{"a":`, maxJSONDepth) + "7" + strings.Repeat("}", maxJSONDepth)
-	for _, steps := range []int{maxJSONDepth + 1, maxJSONDepth + 2, maxJSONDepth + 3} {
-		v, err := callWith(t, nil, "JSON_MODIFY", textOf(objects), textOf("$"+strings.Repeat(".a", steps)), textOf("x"))
-		require.NoError(t, err)
-		require.Equal(t, objects, v, "no member of a number: %d", steps)
-	}
-}
-
 // The checksum of a text is that of its key, in pieces.
 func TestChecksumOfKeys(t *testing.T) {
 	t.Parallel()
@@ -152,15 +107,4 @@ func TestChecksumOfKeys(t *testing.T) {
 		require.NotEqual(t, sum("CHECKSUM", long), sum("CHECKSUM", long+"b"), part)
 		require.NotEqual(t, sum("BINARY_CHECKSUM", long), sum("BINARY_CHECKSUM", long+" "), part)
 	}
-}
-
-// The values of APPROX_COUNT_DISTINCT are on the account of their session.
-func TestDistinctValuesAreAccounted(t *testing.T) {
-	t.Parallel()
-	f, _ := Lookup("APPROX_COUNT_DISTINCT")
-	acc := f.New([]types.Type{types.NVarCharMax}, types.BigIntType)
-	for _, s := range []string{"a", "b", "A", strings.Repeat("c", 10_000)} {
-		require.NoError(t, acc.Add([]types.Value{s}))
-	}
-	require.Greater(t, acc.(interface{ Held() int }).Held(), 10_000)
 }

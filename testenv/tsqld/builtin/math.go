@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/big"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin/convert"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -32,7 +33,7 @@ var mathFuncs = []*Func{
 	pure("ATN2", 2, 2, fixed(types.FloatType), evalAtn2),
 	pure("DEGREES", 1, 1, angleResult("degrees"), scaled(180/math.Pi)),
 	pure("RADIANS", 1, 1, angleResult("radians"), scaled(math.Pi/180)),
-	{Name: "RAND", MaxArgs: 1, Volatility: Place, Result: fixed(types.FloatType), Eval: evalRand},
+	{Name: "RAND", MaxArgs: 1, Volatility: Place, Result: fixed(types.FloatType), Eval: given(ofClock, evalRand)},
 }
 
 // numberType returns the type in which functions that keep their argument's type compute: int for
@@ -141,7 +142,7 @@ func evalSign(_ Env, ts []types.Type, result types.Type, args []types.Value) (ty
 func evalWhole(up bool) evalFunc {
 	return func(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
 		if result.IsApprox() {
-			f, err := float(args[0], ts[0])
+			f, err := convert.Float(args[0], ts[0])
 			if err != nil {
 				return nil, err
 			}
@@ -189,13 +190,13 @@ func evalWhole(up bool) evalFunc {
 // evalRound rounds to a number of digits after the point, or before it if negative. A third
 // argument other than 0 truncates instead.
 func evalRound(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
-	digits, err := integer(args[1], ts[1])
+	digits, err := convert.Integer(args[1], ts[1])
 	if err != nil {
 		return nil, err
 	}
 	isCut := false
 	if len(args) > 2 {
-		n, err := integer(args[2], ts[2])
+		n, err := convert.Integer(args[2], ts[2])
 		if err != nil {
 			return nil, err
 		}
@@ -268,11 +269,11 @@ func roundFloat(f float64, digits int, isCut bool) float64 {
 // evalPower computes in float and converts the result to the type of the base; error 8115 if it
 // does not fit.
 func evalPower(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
-	x, err := float(args[0], ts[0])
+	x, err := convert.Float(args[0], ts[0])
 	if err != nil {
 		return nil, err
 	}
-	y, err := float(args[1], ts[1])
+	y, err := convert.Float(args[1], ts[1])
 	if err != nil {
 		return nil, err
 	}
@@ -320,34 +321,23 @@ func intPower(x, y int64) (int64, bool) {
 // float1 makes a function of one float. A NaN is error 3623, an infinity error 8115.
 func float1(f func(float64) float64) evalFunc {
 	return func(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-		x, err := float(args[0], ts[0])
+		x, err := convert.Float(args[0], ts[0])
 		if err != nil {
 			return nil, err
 		}
-		return checkFloat(f(x))
+		return convert.Finite(f(x))
 	}
-}
-
-// checkFloat turns NaN and infinity into errors.
-func checkFloat(f float64) (types.Value, error) {
-	switch {
-	case math.IsNaN(f), math.IsInf(f, -1):
-		return nil, mserr.InvalidFloatOperation()
-	case math.IsInf(f, 1):
-		return nil, mserr.ArithmeticOverflow("expression", "float")
-	}
-	return f, nil
 }
 
 func evalLog(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	x, err := float(args[0], ts[0])
+	x, err := convert.Float(args[0], ts[0])
 	if err != nil {
 		return nil, err
 	}
 	if len(args) == 1 {
-		return checkFloat(math.Log(x))
+		return convert.Finite(math.Log(x))
 	}
-	base, err := float(args[1], ts[1])
+	base, err := convert.Float(args[1], ts[1])
 	if err != nil {
 		return nil, err
 	}
@@ -356,29 +346,29 @@ func evalLog(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Va
 	}
 	switch base {
 	case 2:
-		return checkFloat(math.Log2(x))
+		return convert.Finite(math.Log2(x))
 	case 10:
-		return checkFloat(math.Log10(x))
+		return convert.Finite(math.Log10(x))
 	}
-	return checkFloat(math.Log(x) / math.Log(base))
+	return convert.Finite(math.Log(x) / math.Log(base))
 }
 
 func evalAtn2(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	y, err := float(args[0], ts[0])
+	y, err := convert.Float(args[0], ts[0])
 	if err != nil {
 		return nil, err
 	}
-	x, err := float(args[1], ts[1])
+	x, err := convert.Float(args[1], ts[1])
 	if err != nil {
 		return nil, err
 	}
-	return checkFloat(math.Atan2(y, x))
+	return convert.Finite(math.Atan2(y, x))
 }
 
 // scaled multiplies by a constant and keeps the argument's type.
 func scaled(factor float64) evalFunc {
 	return func(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
-		x, err := float(args[0], ts[0])
+		x, err := convert.Float(args[0], ts[0])
 		if err != nil {
 			return nil, err
 		}
@@ -387,14 +377,14 @@ func scaled(factor float64) evalFunc {
 }
 
 // evalRand returns a number from the session's generator; a seed restarts the generator.
-func evalRand(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalRand(clock Clock, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	if len(args) == 0 || args[0] == nil {
-		return env.Random(nil), nil
+		return clock.Random(nil), nil
 	}
-	n, err := integer(args[0], ts[0])
+	n, err := convert.Integer(args[0], ts[0])
 	if err != nil {
 		return nil, err
 	}
 	seed := int64(n)
-	return env.Random(&seed), nil
+	return clock.Random(&seed), nil
 }

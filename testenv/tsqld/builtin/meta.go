@@ -3,30 +3,31 @@ package builtin
 import (
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin/convert"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
 // metaFuncs return metadata of a database's objects ("Metadata functions (Transact-SQL)").
 var metaFuncs = []*Func{
-	session("DB_ID", 0, 1, types.SmallIntType, evalDBID),
-	session("DB_NAME", 0, 1, types.SysName, evalDBName),
-	session("DATABASEPROPERTYEX", 2, 2, types.VariantType, evalDatabaseProperty),
-	session("OBJECT_ID", 1, 2, types.IntType, evalObjectID),
-	session("OBJECT_NAME", 1, 2, types.SysName, evalObjectName),
-	session("OBJECT_SCHEMA_NAME", 1, 2, types.SysName, evalObjectSchema),
-	session("OBJECT_DEFINITION", 1, 1, types.NVarCharMax, evalObjectDefinition),
-	session("OBJECTPROPERTY", 2, 2, types.IntType, evalObjectProperty),
-	session("OBJECTPROPERTYEX", 2, 2, types.VariantType, evalObjectPropertyEx),
-	session("SCHEMA_ID", 0, 1, types.IntType, evalSchemaID),
-	session("SCHEMA_NAME", 0, 1, types.SysName, evalSchemaName),
-	session("COL_NAME", 2, 2, types.SysName, evalColName),
-	session("COL_LENGTH", 2, 2, types.SmallIntType, evalColLength),
-	session("COLUMNPROPERTY", 3, 3, types.IntType, evalColumnProperty),
-	session("INDEXPROPERTY", 3, 3, types.IntType, evalIndexProperty),
-	session("INDEX_COL", 3, 3, types.SysName, evalIndexCol),
-	session("TYPE_ID", 1, 1, types.IntType, evalTypeID),
-	session("TYPE_NAME", 1, 1, types.SysName, evalTypeName),
-	session("TYPEPROPERTY", 2, 2, types.IntType, evalTypeProperty),
+	session(ofObjects, "DB_ID", 0, 1, types.SmallIntType, evalDBID),
+	session(ofObjects, "DB_NAME", 0, 1, types.SysName, evalDBName),
+	session(ofObjects, "DATABASEPROPERTYEX", 2, 2, types.VariantType, evalDatabaseProperty),
+	session(ofObjects, "OBJECT_ID", 1, 2, types.IntType, evalObjectID),
+	session(ofObjects, "OBJECT_NAME", 1, 2, types.SysName, evalObjectName),
+	session(ofObjects, "OBJECT_SCHEMA_NAME", 1, 2, types.SysName, evalObjectSchema),
+	session(ofObjects, "OBJECT_DEFINITION", 1, 1, types.NVarCharMax, evalObjectDefinition),
+	session(ofObjects, "OBJECTPROPERTY", 2, 2, types.IntType, evalObjectProperty),
+	session(ofObjects, "OBJECTPROPERTYEX", 2, 2, types.VariantType, evalObjectPropertyEx),
+	session(ofObjects, "SCHEMA_ID", 0, 1, types.IntType, evalSchemaID),
+	session(ofObjects, "SCHEMA_NAME", 0, 1, types.SysName, evalSchemaName),
+	session(ofObjects, "COL_NAME", 2, 2, types.SysName, evalColName),
+	session(ofObjects, "COL_LENGTH", 2, 2, types.SmallIntType, evalColLength),
+	session(ofObjects, "COLUMNPROPERTY", 3, 3, types.IntType, evalColumnProperty),
+	session(ofObjects, "INDEXPROPERTY", 3, 3, types.IntType, evalIndexProperty),
+	session(ofObjects, "INDEX_COL", 3, 3, types.SysName, evalIndexCol),
+	session(ofObjects, "TYPE_ID", 1, 1, types.IntType, evalTypeID),
+	session(ofObjects, "TYPE_NAME", 1, 1, types.SysName, evalTypeName),
+	session(ofObjects, "TYPEPROPERTY", 2, 2, types.IntType, evalTypeProperty),
 	odbcScale,
 }
 
@@ -35,7 +36,7 @@ func objectName(v types.Value, t types.Type) (database, schema, name string, err
 	if v == nil {
 		return "", "", "", nil
 	}
-	s, err := text(v, t)
+	s, err := convert.Text(v, t)
 	if err != nil {
 		return "", "", "", err
 	}
@@ -53,21 +54,21 @@ func objectName(v types.Value, t types.Type) (database, schema, name string, err
 	return database, schema, name, nil
 }
 
-func evalDBID(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalDBID(objects Objects, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	name, isNull, err := optionalName(ts, args, 0)
 	if err != nil || isNull {
 		return nil, err
 	}
-	if id, ok := env.DatabaseByName(name); ok && (name != "" || len(args) == 0) {
+	if id, ok := objects.DatabaseByName(name); ok && (name != "" || len(args) == 0) {
 		return int64(id), nil
 	}
 	return nil, nil
 }
 
-func evalDBName(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalDBName(objects Objects, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	id := 0
 	if len(args) > 0 && args[0] != nil {
-		n, err := integer(args[0], ts[0])
+		n, err := convert.Integer(args[0], ts[0])
 		if err != nil || n < 0 {
 			return nil, err
 		}
@@ -75,19 +76,19 @@ func evalDBName(env Env, ts []types.Type, _ types.Type, args []types.Value) (typ
 	} else if len(args) > 0 {
 		return nil, nil
 	}
-	return found(env.DatabaseByID(id))
+	return found(objects.DatabaseByID(id))
 }
 
-func evalDatabaseProperty(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalDatabaseProperty(objects Objects, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	a, err := texts(ts, args)
 	if err != nil || a == nil {
 		return nil, err
 	}
-	return property(env.DatabaseProperty(a[0], a[1]))
+	return property(objects.DatabaseProperty(a[0], a[1]))
 }
 
 // evalObjectID accepts an optional type such as U or P.
-func evalObjectID(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalObjectID(objects Objects, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	database, schema, name, err := objectName(args[0], ts[0])
 	if err != nil || name == "" {
 		return nil, err
@@ -96,7 +97,7 @@ func evalObjectID(env Env, ts []types.Type, _ types.Type, args []types.Value) (t
 	if err != nil || isNull {
 		return nil, err
 	}
-	o, ok := env.ObjectByName(database, schema, name)
+	o, ok := objects.ObjectByName(database, schema, name)
 	if !ok || kind != "" && !strings.EqualFold(kind, o.Kind) {
 		return nil, nil
 	}
@@ -104,49 +105,49 @@ func evalObjectID(env Env, ts []types.Type, _ types.Type, args []types.Value) (t
 }
 
 // object finds an object by the id argument and an optional database id.
-func object(env Env, ts []types.Type, args []types.Value) (Object, bool, error) {
+func object(objects Objects, ts []types.Type, args []types.Value) (Object, bool, error) {
 	var n [2]int
 	for i, a := range args {
 		if a == nil {
 			return Object{}, false, nil
 		}
 		if i < len(n) {
-			v, err := integer(a, ts[i])
+			v, err := convert.Integer(a, ts[i])
 			if err != nil {
 				return Object{}, false, err
 			}
 			n[i] = v
 		}
 	}
-	o, ok := env.ObjectByID(n[1], int32(n[0]))
+	o, ok := objects.ObjectByID(n[1], int32(n[0]))
 	return o, ok, nil
 }
 
-func evalObjectName(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	o, ok, err := object(env, ts, args)
+func evalObjectName(objects Objects, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	o, ok, err := object(objects, ts, args)
 	if err != nil || !ok {
 		return nil, err
 	}
 	return o.Name, nil
 }
 
-func evalObjectSchema(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	o, ok, err := object(env, ts, args)
+func evalObjectSchema(objects Objects, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	o, ok, err := object(objects, ts, args)
 	if err != nil || !ok {
 		return nil, err
 	}
 	return o.Schema, nil
 }
 
-func evalObjectDefinition(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalObjectDefinition(objects Objects, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	if args[0] == nil {
 		return nil, nil
 	}
-	n, err := integer(args[0], ts[0])
+	n, err := convert.Integer(args[0], ts[0])
 	if err != nil {
 		return nil, err
 	}
-	return found(env.ObjectDefinition(int32(n)))
+	return found(objects.ObjectDefinition(int32(n)))
 }
 
 // kindFlags are the properties that depend on the object's type only.
@@ -160,12 +161,12 @@ var kindFlags = map[string][]string{
 }
 
 // objectFlag implements OBJECTPROPERTY; ok is false for an unknown object or property.
-func objectFlag(env Env, ts []types.Type, args []types.Value) (o Object, v int, ok bool, err error) {
-	o, ok, err = object(env, ts[:1], args[:1])
+func objectFlag(objects Objects, ts []types.Type, args []types.Value) (o Object, v int, ok bool, err error) {
+	o, ok, err = object(objects, ts[:1], args[:1])
 	if err != nil || !ok || args[1] == nil {
 		return o, 0, false, err
 	}
-	name, err := text(args[1], ts[1])
+	name, err := convert.Text(args[1], ts[1])
 	if err != nil {
 		return o, 0, false, err
 	}
@@ -184,12 +185,12 @@ func objectFlag(env Env, ts []types.Type, args []types.Value) (o Object, v int, 
 	case "ISMSSHIPPED":
 		return o, int(flag(o.ID < 0 && (o.SchemaID == 3 || o.SchemaID == 4))), true, nil // INFORMATION_SCHEMA, sys
 	}
-	v, ok = env.ObjectFlag(o.ID, types.TrimBlanks(name))
+	v, ok = objects.ObjectFlag(o.ID, types.TrimBlanks(name))
 	return o, v, ok, nil
 }
 
-func evalObjectProperty(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	_, v, ok, err := objectFlag(env, ts, args)
+func evalObjectProperty(objects Objects, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	_, v, ok, err := objectFlag(objects, ts, args)
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -197,8 +198,8 @@ func evalObjectProperty(env Env, ts []types.Type, _ types.Type, args []types.Val
 }
 
 // evalObjectPropertyEx supports BaseType in addition to OBJECTPROPERTY.
-func evalObjectPropertyEx(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	o, v, ok, err := objectFlag(env, ts, args)
+func evalObjectPropertyEx(objects Objects, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	o, v, ok, err := objectFlag(objects, ts, args)
 	if err != nil {
 		return nil, err
 	}
@@ -211,32 +212,32 @@ func evalObjectPropertyEx(env Env, ts []types.Type, _ types.Type, args []types.V
 	return types.VariantPack(int64(v), types.IntType)
 }
 
-func evalSchemaID(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalSchemaID(objects Objects, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	name, isNull, err := optionalName(ts, args, 0)
 	if err != nil || isNull {
 		return nil, err
 	}
-	if id, ok := env.SchemaByName(name); ok && (name != "" || len(args) == 0) {
+	if id, ok := objects.SchemaByName(name); ok && (name != "" || len(args) == 0) {
 		return int64(id), nil
 	}
 	return nil, nil
 }
 
-func evalSchemaName(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalSchemaName(objects Objects, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	if len(args) == 0 {
-		return env.DefaultSchema(), nil
+		return objects.DefaultSchema(), nil
 	}
 	if args[0] == nil {
 		return nil, nil
 	}
-	n, err := integer(args[0], ts[0])
+	n, err := convert.Integer(args[0], ts[0])
 	if err != nil {
 		return nil, err
 	}
-	return found(env.SchemaByID(int32(n)))
+	return found(objects.SchemaByID(int32(n)))
 }
 
-func evalColName(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalColName(objects Objects, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	if args[0] == nil || args[1] == nil {
 		return nil, nil
 	}
@@ -244,7 +245,7 @@ func evalColName(env Env, ts []types.Type, _ types.Type, args []types.Value) (ty
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range env.Columns(0, int32(n[0])) {
+	for _, c := range objects.Columns(0, int32(n[0])) {
 		if int(c.ID) == n[1] {
 			return c.Name, nil
 		}
@@ -253,24 +254,24 @@ func evalColName(env Env, ts []types.Type, _ types.Type, args []types.Value) (ty
 }
 
 // columnOf finds a column by the names of its table and its own.
-func columnOf(env Env, ts []types.Type, args []types.Value) (Column, bool, error) {
+func columnOf(objects Objects, ts []types.Type, args []types.Value) (Column, bool, error) {
 	database, schema, name, err := objectName(args[0], ts[0])
 	if err != nil || name == "" || args[1] == nil {
 		return Column{}, false, err
 	}
-	column, err := text(args[1], ts[1])
+	column, err := convert.Text(args[1], ts[1])
 	if err != nil {
 		return Column{}, false, err
 	}
-	o, ok := env.ObjectByName(database, schema, name)
+	o, ok := objects.ObjectByName(database, schema, name)
 	if !ok {
 		return Column{}, false, nil
 	}
 	id := 0
 	if database != "" {
-		id, _ = env.DatabaseByName(database)
+		id, _ = objects.DatabaseByName(database)
 	}
-	c, ok := columnNamed(env.Columns(id, o.ID), column)
+	c, ok := columnNamed(objects.Columns(id, o.ID), column)
 	return c, ok, nil
 }
 
@@ -284,8 +285,8 @@ func columnNamed(columns []Column, name string) (Column, bool) {
 	return Column{}, false
 }
 
-func evalColLength(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	c, ok, err := columnOf(env, ts, args)
+func evalColLength(objects Objects, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	c, ok, err := columnOf(objects, ts, args)
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -293,13 +294,13 @@ func evalColLength(env Env, ts []types.Type, _ types.Type, args []types.Value) (
 }
 
 // evalColumnProperty supports the properties that columns and parameters have in this server.
-func evalColumnProperty(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalColumnProperty(objects Objects, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	for _, a := range args {
 		if a == nil {
 			return nil, nil
 		}
 	}
-	id, err := integer(args[0], ts[0])
+	id, err := convert.Integer(args[0], ts[0])
 	if err != nil {
 		return nil, err
 	}
@@ -307,7 +308,7 @@ func evalColumnProperty(env Env, ts []types.Type, _ types.Type, args []types.Val
 	if err != nil {
 		return nil, err
 	}
-	c, ok := columnNamed(env.Columns(0, int32(id)), names[0])
+	c, ok := columnNamed(objects.Columns(0, int32(id)), names[0])
 	if !ok {
 		return nil, nil
 	}
@@ -362,11 +363,11 @@ func evalColumnProperty(env Env, ts []types.Type, _ types.Type, args []types.Val
 	return nil, nil
 }
 
-func evalIndexProperty(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalIndexProperty(objects Objects, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	if args[0] == nil {
 		return nil, nil
 	}
-	id, err := integer(args[0], ts[0])
+	id, err := convert.Integer(args[0], ts[0])
 	if err != nil {
 		return nil, err
 	}
@@ -374,10 +375,10 @@ func evalIndexProperty(env Env, ts []types.Type, _ types.Type, args []types.Valu
 	if err != nil || names == nil {
 		return nil, err
 	}
-	return env.IndexProperty(int32(id), names[0], names[1]), nil
+	return objects.IndexProperty(int32(id), names[0], names[1]), nil
 }
 
-func evalIndexCol(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalIndexCol(objects Objects, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	database, schema, name, err := objectName(args[0], ts[0])
 	if err != nil || name == "" || args[1] == nil || args[2] == nil {
 		return nil, err
@@ -386,20 +387,20 @@ func evalIndexCol(env Env, ts []types.Type, _ types.Type, args []types.Value) (t
 	if err != nil {
 		return nil, err
 	}
-	o, ok := env.ObjectByName(database, schema, name)
+	o, ok := objects.ObjectByName(database, schema, name)
 	if !ok {
 		return nil, nil
 	}
-	k, ok := env.IndexColumn(o.ID, n[0], n[1])
+	k, ok := objects.IndexColumn(o.ID, n[0], n[1])
 	return found(k.Name, ok)
 }
 
-func evalTypeID(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalTypeID(objects Objects, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	_, schema, name, err := objectName(args[0], ts[0])
 	if err != nil || name == "" {
 		return nil, err
 	}
-	if id, _, ok := typeNamed(env, schema, name); ok {
+	if id, _, ok := typeNamed(objects, schema, name); ok {
 		return int64(id), nil
 	}
 	return nil, nil
@@ -409,7 +410,7 @@ func evalTypeID(env Env, ts []types.Type, _ types.Type, args []types.Value) (typ
 const sysNameID = 256
 
 // typeNamed finds a system type or a type of the database.
-func typeNamed(env Env, schema, name string) (int32, types.Type, bool) {
+func typeNamed(objects Objects, schema, name string) (int32, types.Type, bool) {
 	if schema == "" || strings.EqualFold(schema, "sys") {
 		if strings.EqualFold(name, "sysname") {
 			return sysNameID, types.SysName, true
@@ -420,14 +421,14 @@ func typeNamed(env Env, schema, name string) (int32, types.Type, bool) {
 			}
 		}
 	}
-	return env.TypeByName(schema, name)
+	return objects.TypeByName(schema, name)
 }
 
-func evalTypeName(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalTypeName(objects Objects, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	if args[0] == nil {
 		return nil, nil
 	}
-	n, err := integer(args[0], ts[0])
+	n, err := convert.Integer(args[0], ts[0])
 	if err != nil {
 		return nil, err
 	}
@@ -439,25 +440,25 @@ func evalTypeName(env Env, ts []types.Type, _ types.Type, args []types.Value) (t
 			return t.Name(), nil
 		}
 	}
-	return found(env.TypeByID(int32(n)))
+	return found(objects.TypeByID(int32(n)))
 }
 
-func evalTypeProperty(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalTypeProperty(objects Objects, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	_, schema, name, err := objectName(args[0], ts[0])
 	if err != nil || name == "" || args[1] == nil {
 		return nil, err
 	}
-	id, t, ok := typeNamed(env, schema, name)
+	id, t, ok := typeNamed(objects, schema, name)
 	if !ok {
 		return nil, nil
 	}
-	what, err := text(args[1], ts[1])
+	what, err := convert.Text(args[1], ts[1])
 	if err != nil {
 		return nil, err
 	}
 	switch strings.ToUpper(types.TrimBlanks(what)) {
 	case "ALLOWSNULL":
-		return flag(id != sysNameID && (int(id) == t.UserTypeID() || env.TypeAllowsNull(id))), nil
+		return flag(id != sysNameID && (int(id) == t.UserTypeID() || objects.TypeAllowsNull(id))), nil
 	case "OWNERID":
 		if int(id) == t.UserTypeID() || id == sysNameID {
 			return int64(4), nil // sys

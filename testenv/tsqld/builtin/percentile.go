@@ -1,9 +1,9 @@
 package builtin
 
 import (
-	"math"
 	"slices"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin/aggregate"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -12,8 +12,8 @@ import (
 // compiler passes three arguments: the percentile, the expression of WITHIN GROUP, and 1 if its
 // order is descending, else 0.
 var percentiles = []*Func{
-	{Name: "PERCENTILE_CONT", MinArgs: 3, MaxArgs: 3, Kind: Window, Result: continuousResult, New: newPercentile(true)},
-	{Name: "PERCENTILE_DISC", MinArgs: 3, MaxArgs: 3, Kind: Window, Result: discreteResult, New: newPercentile(false)},
+	{Name: "PERCENTILE_CONT", MinArgs: 3, MaxArgs: 3, Kind: Window, Result: continuousResult, New: aggregate.NewPercentile(true)},
+	{Name: "PERCENTILE_DISC", MinArgs: 3, MaxArgs: 3, Kind: Window, Result: discreteResult, New: aggregate.NewPercentile(false)},
 }
 
 // IsPercentile reports whether f is PERCENTILE_CONT or PERCENTILE_DISC.
@@ -30,77 +30,4 @@ func continuousResult(args []types.Type, _ []types.Value) (types.Type, error) {
 // discreteResult is the type of the values.
 func discreteResult(args []types.Type, _ []types.Value) (types.Type, error) {
 	return types.Common(args[1])
-}
-
-// percentile collects the values of a partition. It ignores NULL without a warning.
-type percentile struct {
-	continuous bool
-	typ        types.Type // of the values
-	values     []types.Value
-	held       int // size of values in bytes
-	sorted     bool
-	fraction   float64
-	descending bool
-}
-
-func newPercentile(continuous bool) func([]types.Type, types.Type) Accumulator {
-	return func(ts []types.Type, _ types.Type) Accumulator {
-		return &percentile{continuous: continuous, typ: ts[1]}
-	}
-}
-
-// Add notes a value. Error 8727 for a percentile outside 0 to 1.
-func (p *percentile) Add(args []types.Value) error {
-	fraction, ok := args[0].(float64)
-	if !ok || !(fraction >= 0 && fraction <= 1) {
-		return mserr.New(8727, 16, "Input parameter of percentile function is outside of range [0, 1].")
-	}
-	p.fraction, p.descending = fraction, args[2] == int64(1)
-	if v := args[1]; v != nil {
-		p.values, p.sorted = append(p.values, v), false
-		p.held += 2 * seenBytes
-		switch v := v.(type) {
-		case string:
-			p.held += len(v)
-		case []byte:
-			p.held += len(v)
-		}
-	}
-	return nil
-}
-
-// Held returns the memory of the values, in bytes.
-func (p *percentile) Held() int { return p.held }
-
-// HasSkippedNull returns false: SQL Server gives no warning.
-func (p *percentile) HasSkippedNull() bool { return false }
-
-// Result returns NULL if there was no value.
-func (p *percentile) Result() (types.Value, error) {
-	n := len(p.values)
-	if n == 0 {
-		return nil, nil
-	}
-	if !p.sorted {
-		slices.SortStableFunc(p.values, func(a, b types.Value) int {
-			if p.descending {
-				a, b = b, a
-			}
-			return types.Compare(a, b, p.typ)
-		})
-		p.sorted = true
-	}
-	if !p.continuous {
-		// The first value whose CUME_DIST is at least the percentile. The product may be off by one
-		// because of the fraction's last digit.
-		i := max(int(math.Ceil(p.fraction*float64(n)))-1, 1)
-		for ; i < n && float64(i)/float64(n) < p.fraction; i++ {
-		}
-		return p.values[i-1], nil
-	}
-	rank := p.fraction * float64(n-1)
-	below := int(math.Floor(rank))
-	low, _ := p.values[below].(float64)
-	high, _ := p.values[min(below+1, n-1)].(float64)
-	return low + (rank-float64(below))*(high-low), nil
 }

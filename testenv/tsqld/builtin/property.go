@@ -3,6 +3,7 @@ package builtin
 import (
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin/convert"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -11,18 +12,18 @@ import (
 // does not have ("Metadata functions", "Security functions", "Cryptographic functions
 // (Transact-SQL)").
 var propertyFuncs = []*Func{
-	session("LOGINPROPERTY", 2, 2, types.VariantType, evalLoginProperty),
+	session(ofSecurity, "LOGINPROPERTY", 2, 2, types.VariantType, evalLoginProperty),
 	pure("COLLATIONPROPERTY", 2, 2, fixed(types.VariantType), evalCollationProperty),
-	session("FULLTEXTSERVICEPROPERTY", 1, 1, types.IntType, evalFullTextService),
-	session("INDEXKEY_PROPERTY", 4, 4, types.IntType, evalIndexKeyProperty),
-	session("DATABASEPROPERTY", 2, 2, types.IntType, evalOldDatabaseProperty),
-	session("FILE_ID", 1, 1, types.SmallIntType, evalFileID),
-	session("FILE_IDEX", 1, 1, types.IntType, evalFileID),
-	session("FILE_NAME", 1, 1, types.SysName, evalFileName),
-	session("FILEPROPERTY", 2, 2, types.IntType, evalFileProperty),
-	session("FILEGROUP_ID", 1, 1, types.IntType, evalFileGroupID),
-	session("FILEGROUP_NAME", 1, 1, types.SysName, evalFileGroupName),
-	session("FILEGROUPPROPERTY", 2, 2, types.IntType, evalFileGroupProperty),
+	session(ofNothing, "FULLTEXTSERVICEPROPERTY", 1, 1, types.IntType, evalFullTextService),
+	session(ofObjects, "INDEXKEY_PROPERTY", 4, 4, types.IntType, evalIndexKeyProperty),
+	session(ofObjects, "DATABASEPROPERTY", 2, 2, types.IntType, evalOldDatabaseProperty),
+	session(ofObjects, "FILE_ID", 1, 1, types.SmallIntType, evalFileID),
+	session(ofObjects, "FILE_IDEX", 1, 1, types.IntType, evalFileID),
+	session(ofObjects, "FILE_NAME", 1, 1, types.SysName, evalFileName),
+	session(ofObjects, "FILEPROPERTY", 2, 2, types.IntType, evalFileProperty),
+	session(ofNothing, "FILEGROUP_ID", 1, 1, types.IntType, evalFileGroupID),
+	session(ofNothing, "FILEGROUP_NAME", 1, 1, types.SysName, evalFileGroupName),
+	session(ofObjects, "FILEGROUPPROPERTY", 2, 2, types.IntType, evalFileGroupProperty),
 	// The objects of these functions do not exist in this server, so they return NULL for every
 	// name. Statistics have no date, as in SQL Server before their first update.
 	absent("STATS_DATE", 2, types.DateTimeType),
@@ -51,15 +52,17 @@ var propertyFuncs = []*Func{
 		}
 		return hexText(ts[1], args[1], n[0] != 0, n[1], n[2])
 	}),
-	session("FN_SYSPOLICY_IS_AUTOMATION_ENABLED", 0, 0, types.BitType, func(Env, []types.Type, types.Type, []types.Value) (types.Value, error) { return int64(0), nil }),
+	session(ofNothing, "FN_SYSPOLICY_IS_AUTOMATION_ENABLED", 0, 0, types.BitType, func(struct{}, []types.Type, types.Type, []types.Value) (types.Value, error) { return int64(0), nil }),
 }
 
 // absent makes a function that returns NULL for all arguments.
 func absent(name string, args int, result types.Type) *Func {
-	return session(name, args, args, result, evalNothing)
+	return session(ofNothing, name, args, args, result, evalNothing)
 }
 
-func evalNothing(Env, []types.Type, types.Type, []types.Value) (types.Value, error) { return nil, nil }
+func evalNothing(struct{}, []types.Type, types.Type, []types.Value) (types.Value, error) {
+	return nil, nil
+}
 
 // hexText prints bytes as hexadecimal digits, from byte start (from 1); length 0 is the rest.
 func hexText(t types.Type, v types.Value, prefix bool, start, length int) (types.Value, error) {
@@ -85,12 +88,12 @@ func hexText(t types.Type, v types.Value, prefix bool, start, length int) (types
 	return w.String(), nil
 }
 
-func evalLoginProperty(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalLoginProperty(security Security, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	a, err := texts(ts, args)
 	if err != nil || a == nil {
 		return nil, err
 	}
-	return property(env.LoginProperty(a[0], a[1]))
+	return property(security.LoginProperty(a[0], a[1]))
 }
 
 func evalCollationProperty(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
@@ -123,7 +126,7 @@ func evalCollationProperty(_ Env, ts []types.Type, _ types.Type, args []types.Va
 }
 
 // evalFullTextService returns the properties of a server without full-text search.
-func evalFullTextService(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalFullTextService(_ struct{}, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	a, err := texts(ts, args)
 	if err != nil || a == nil {
 		return nil, err
@@ -137,7 +140,7 @@ func evalFullTextService(_ Env, ts []types.Type, _ types.Type, args []types.Valu
 	return nil, nil
 }
 
-func evalIndexKeyProperty(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalIndexKeyProperty(objects Objects, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	for _, a := range args {
 		if a == nil {
 			return nil, nil
@@ -147,11 +150,11 @@ func evalIndexKeyProperty(env Env, ts []types.Type, _ types.Type, args []types.V
 	if err != nil {
 		return nil, err
 	}
-	what, err := text(args[3], ts[3])
+	what, err := convert.Text(args[3], ts[3])
 	if err != nil {
 		return nil, err
 	}
-	k, ok := env.IndexColumn(int32(n[0]), n[1], n[2])
+	k, ok := objects.IndexColumn(int32(n[0]), n[1], n[2])
 	if !ok {
 		return nil, nil
 	}
@@ -165,7 +168,7 @@ func evalIndexKeyProperty(env Env, ts []types.Type, _ types.Type, args []types.V
 }
 
 // evalOldDatabaseProperty implements DATABASEPROPERTY with the numbers of DATABASEPROPERTYEX.
-func evalOldDatabaseProperty(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalOldDatabaseProperty(objects Objects, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	a, err := texts(ts, args)
 	if err != nil || a == nil {
 		return nil, err
@@ -188,13 +191,13 @@ func evalOldDatabaseProperty(env Env, ts []types.Type, _ types.Type, args []type
 		is = "Status=" // a state that databases of this server never have
 	}
 	if what, want, ok := strings.Cut(is, "="); ok {
-		v, _, known := env.DatabaseProperty(a[0], what)
+		v, _, known := objects.DatabaseProperty(a[0], what)
 		if !known {
 			return nil, nil
 		}
 		return flag(v == want), nil
 	}
-	v, t, ok := env.DatabaseProperty(a[0], a[1])
+	v, t, ok := objects.DatabaseProperty(a[0], a[1])
 	if !ok || !t.IsInteger() {
 		return nil, nil
 	}
@@ -205,15 +208,15 @@ func evalOldDatabaseProperty(env Env, ts []types.Type, _ types.Type, args []type
 const primaryGroup = "PRIMARY"
 
 // file finds a file of the current database by its name, the first argument.
-func file(env Env, ts []types.Type, args []types.Value) (File, bool, error) {
+func file(objects Objects, ts []types.Type, args []types.Value) (File, bool, error) {
 	if args[0] == nil {
 		return File{}, false, nil
 	}
-	name, err := text(args[0], ts[0])
+	name, err := convert.Text(args[0], ts[0])
 	if err != nil {
 		return File{}, false, err
 	}
-	for _, f := range env.Files() {
+	for _, f := range objects.Files() {
 		if types.Equal(f.Name, types.TrimBlanks(name), types.CI) {
 			return f, true, nil
 		}
@@ -221,23 +224,23 @@ func file(env Env, ts []types.Type, args []types.Value) (File, bool, error) {
 	return File{}, false, nil
 }
 
-func evalFileID(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	f, ok, err := file(env, ts, args)
+func evalFileID(objects Objects, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	f, ok, err := file(objects, ts, args)
 	if err != nil || !ok {
 		return nil, err
 	}
 	return int64(f.ID), nil
 }
 
-func evalFileName(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalFileName(objects Objects, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	if args[0] == nil {
 		return nil, nil
 	}
-	n, err := integer(args[0], ts[0])
+	n, err := convert.Integer(args[0], ts[0])
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range env.Files() {
+	for _, f := range objects.Files() {
 		if f.ID == n {
 			return f.Name, nil
 		}
@@ -245,12 +248,12 @@ func evalFileName(env Env, ts []types.Type, _ types.Type, args []types.Value) (t
 	return nil, nil
 }
 
-func evalFileProperty(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	f, ok, err := file(env, ts, args)
+func evalFileProperty(objects Objects, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	f, ok, err := file(objects, ts, args)
 	if err != nil || !ok || args[1] == nil {
 		return nil, err
 	}
-	what, err := text(args[1], ts[1])
+	what, err := convert.Text(args[1], ts[1])
 	if err != nil {
 		return nil, err
 	}
@@ -267,7 +270,7 @@ func evalFileProperty(env Env, ts []types.Type, _ types.Type, args []types.Value
 	return nil, nil
 }
 
-func evalFileGroupID(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalFileGroupID(_ struct{}, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	a, err := texts(ts, args)
 	if err != nil || a == nil || !strings.EqualFold(a[0], primaryGroup) {
 		return nil, err
@@ -275,25 +278,25 @@ func evalFileGroupID(_ Env, ts []types.Type, _ types.Type, args []types.Value) (
 	return int64(1), nil
 }
 
-func evalFileGroupName(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalFileGroupName(_ struct{}, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	if args[0] == nil {
 		return nil, nil
 	}
-	n, err := integer(args[0], ts[0])
+	n, err := convert.Integer(args[0], ts[0])
 	if err != nil || n != 1 {
 		return nil, err
 	}
 	return primaryGroup, nil
 }
 
-func evalFileGroupProperty(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalFileGroupProperty(objects Objects, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	a, err := texts(ts, args)
 	if err != nil || a == nil || !strings.EqualFold(a[0], primaryGroup) {
 		return nil, err
 	}
 	switch strings.ToLower(a[1]) {
 	case "isreadonly":
-		return flag(env.Files()[0].ReadOnly), nil
+		return flag(objects.Files()[0].ReadOnly), nil
 	case "isuserdefinedfg":
 		return int64(0), nil
 	case "isdefault":

@@ -5,39 +5,40 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin/convert"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
 // securityFuncs return principals and permissions ("Security functions (Transact-SQL)").
 var securityFuncs = []*Func{
-	word("SYSTEM_USER", types.SysName, func(e Env) string { return e.Login() }),
-	word("ORIGINAL_LOGIN", types.SysName, func(e Env) string { return e.OriginalLogin() }),
-	session("USER", 0, 0, types.SysName, evalUserName),
-	session("CURRENT_USER", 0, 0, types.SysName, evalUserName),
-	session("SESSION_USER", 0, 0, types.SysName, evalUserName),
-	session("USER_NAME", 0, 1, types.SysName, evalUserName),
-	session("USER_ID", 0, 1, types.IntType, evalUserID),
-	session("DATABASE_PRINCIPAL_ID", 0, 1, types.IntType, evalUserID),
-	session("SUSER_SNAME", 0, 1, types.SysName, evalLoginName),
-	session("SUSER_NAME", 0, 1, types.SysName, evalLoginName),
-	session("SUSER_ID", 0, 1, types.IntType, evalLoginID),
-	session("SUSER_SID", 0, 2, types.VarBinaryOf(85), evalLoginSID),
+	word(ofConnection, "SYSTEM_USER", types.SysName, Connection.Login),
+	word(ofConnection, "ORIGINAL_LOGIN", types.SysName, Connection.OriginalLogin),
+	session(ofSecurity, "USER", 0, 0, types.SysName, evalUserName),
+	session(ofSecurity, "CURRENT_USER", 0, 0, types.SysName, evalUserName),
+	session(ofSecurity, "SESSION_USER", 0, 0, types.SysName, evalUserName),
+	session(ofSecurity, "USER_NAME", 0, 1, types.SysName, evalUserName),
+	session(ofSecurity, "USER_ID", 0, 1, types.IntType, evalUserID),
+	session(ofSecurity, "DATABASE_PRINCIPAL_ID", 0, 1, types.IntType, evalUserID),
+	session(ofLogins, "SUSER_SNAME", 0, 1, types.SysName, evalLoginName),
+	session(ofLogins, "SUSER_NAME", 0, 1, types.SysName, evalLoginName),
+	session(ofSecurity, "SUSER_ID", 0, 1, types.IntType, evalLoginID),
+	session(ofSecurity, "SUSER_SID", 0, 2, types.VarBinaryOf(85), evalLoginSID),
 	pure("SID_BINARY", 1, 1, fixed(types.VarBinaryOf(85)), evalSIDBinary),
-	session("IS_MEMBER", 1, 1, types.IntType, evalIsMember),
-	session("IS_ROLEMEMBER", 1, 2, types.IntType, evalIsMember),
-	session("IS_SRVROLEMEMBER", 1, 2, types.IntType, evalIsServerMember),
-	session("HAS_PERMS_BY_NAME", 3, 5, types.IntType, evalHasPermission),
-	session("HAS_DBACCESS", 1, 1, types.IntType, evalHasAccess),
+	session(ofSecurity, "IS_MEMBER", 1, 1, types.IntType, evalIsMember),
+	session(ofSecurity, "IS_ROLEMEMBER", 1, 2, types.IntType, evalIsMember),
+	session(ofSecurity, "IS_SRVROLEMEMBER", 1, 2, types.IntType, evalIsServerMember),
+	session(ofSecurity, "HAS_PERMS_BY_NAME", 3, 5, types.IntType, evalHasPermission),
+	session(ofSecurity, "HAS_DBACCESS", 1, 1, types.IntType, evalHasAccess),
 }
 
 // evalUserName returns the current user, or the user with an id.
-func evalUserName(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalUserName(security Security, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	id := 0
 	if len(args) > 0 {
 		if args[0] == nil {
 			return nil, nil
 		}
-		n, err := integer(args[0], ts[0])
+		n, err := convert.Integer(args[0], ts[0])
 		if err != nil {
 			return nil, err
 		}
@@ -46,7 +47,7 @@ func evalUserName(env Env, ts []types.Type, _ types.Type, args []types.Value) (t
 		}
 		id = n
 	}
-	return found(env.UserByID(int32(id)))
+	return found(security.UserByID(int32(id)))
 }
 
 // found returns a name, or NULL.
@@ -65,56 +66,64 @@ func optionalName(ts []types.Type, args []types.Value, i int) (name string, isNu
 	if args[i] == nil {
 		return "", true, nil
 	}
-	name, err = text(args[i], ts[i])
+	name, err = convert.Text(args[i], ts[i])
 	return types.TrimBlanks(name), false, err
 }
 
-func evalUserID(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalUserID(security Security, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	name, isNull, err := optionalName(ts, args, 0)
 	if err != nil || isNull {
 		return nil, err
 	}
-	if id, ok := env.UserByName(name); ok {
+	if id, ok := security.UserByName(name); ok {
 		return int64(id), nil
 	}
 	return nil, nil
 }
 
+// loginNames finds logins, and that of the connection.
+type loginNames interface {
+	Connection
+	Security
+}
+
+func ofLogins(e Env) loginNames { return e }
+
 // evalLoginName accepts an id, or a SID as bytes.
-func evalLoginName(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalLoginName(logins loginNames, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	if len(args) == 0 {
-		return env.Login(), nil
+		return logins.Login(), nil
 	}
 	switch v := args[0].(type) {
 	case nil:
 		return nil, nil
 	case []byte:
-		return found(env.LoginBySID(v))
+		return found(logins.LoginBySID(v))
 	}
-	n, err := integer(args[0], ts[0])
+	n, err := convert.Integer(args[0], ts[0])
 	if err != nil || n == 0 {
 		return nil, err
 	}
-	return found(env.LoginByID(int32(n)))
+	return found(logins.LoginByID(int32(n)))
 }
 
-func evalLoginID(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalLoginID(security Security, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	name, isNull, err := optionalName(ts, args, 0)
 	if err != nil || isNull {
 		return nil, err
 	}
-	if id, _, ok := env.LoginByName(name); ok {
+	if id, _, ok := security.LoginByName(name); ok {
 		return int64(id), nil
 	}
 	return nil, nil
 }
 
-func evalLoginSID(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalLoginSID(security Security, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	name, isNull, err := optionalName(ts, args, 0)
 	if err != nil || isNull {
 		return nil, err
 	}
-	if _, sid, ok := env.LoginByName(name); ok {
+	if _, sid, ok := security.LoginByName(name); ok {
 		return sid, nil
 	}
 	return nil, nil
@@ -163,25 +172,25 @@ func answer(is, known bool) (types.Value, error) {
 	return flag(is), nil
 }
 
-func evalIsMember(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalIsMember(security Security, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	a, err := texts(ts, args)
 	if err != nil || a == nil {
 		return nil, err
 	}
-	return answer(env.IsRoleMember(a[0], strings.Join(a[1:], "")))
+	return answer(security.IsRoleMember(a[0], strings.Join(a[1:], "")))
 }
 
-func evalIsServerMember(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalIsServerMember(security Security, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	a, err := texts(ts, args)
 	if err != nil || a == nil {
 		return nil, err
 	}
-	return answer(env.IsServerRoleMember(a[0], strings.Join(a[1:], "")))
+	return answer(security.IsServerRoleMember(a[0], strings.Join(a[1:], "")))
 }
 
 // evalHasPermission accepts NULL for the database or server as the securable. The only
 // sub-securables are columns.
-func evalHasPermission(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalHasPermission(security Security, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	var a [5]string
 	for i := range a {
 		s, _, err := optionalName(ts, args, i)
@@ -196,13 +205,13 @@ func evalHasPermission(env Env, ts []types.Type, _ types.Type, args []types.Valu
 	if a[3] != "" && !strings.EqualFold(a[4], "COLUMN") {
 		return nil, nil
 	}
-	return answer(env.HasPermission(a[0], strings.ToUpper(a[1]), strings.ToUpper(a[2]), a[3]))
+	return answer(security.HasPermission(a[0], strings.ToUpper(a[1]), strings.ToUpper(a[2]), a[3]))
 }
 
-func evalHasAccess(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalHasAccess(security Security, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	a, err := texts(ts, args)
 	if err != nil || a == nil {
 		return nil, err
 	}
-	return answer(env.HasDatabaseAccess(a[0]))
+	return answer(security.HasDatabaseAccess(a[0]))
 }

@@ -3,6 +3,7 @@ package builtin
 import (
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin/convert"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -15,67 +16,67 @@ const Version = "Microsoft SQL Server 2022 compatible - 16.0.1000.6 (X64) tsqld,
 var identityType = types.Type{ID: types.Decimal, Precision: 38, Numeric: true}
 
 // number makes a session function that returns an integer.
-func number(name string, result types.Type, f func(Env) int64) *Func {
-	return session(name, 0, 0, result, func(env Env, _ []types.Type, _ types.Type, _ []types.Value) (types.Value, error) {
-		return f(env), nil
+func number[P any](part func(Env) P, name string, result types.Type, f func(P) int64) *Func {
+	return session(part, name, 0, 0, result, func(p P, _ []types.Type, _ types.Type, _ []types.Value) (types.Value, error) {
+		return f(p), nil
 	})
 }
 
 // word makes a session function that returns a text.
-func word(name string, result types.Type, f func(Env) string) *Func {
-	return session(name, 0, 0, result, func(env Env, _ []types.Type, _ types.Type, _ []types.Value) (types.Value, error) {
-		return f(env), nil
+func word[P any](part func(Env) P, name string, result types.Type, f func(P) string) *Func {
+	return session(part, name, 0, 0, result, func(p P, _ []types.Type, _ types.Type, _ []types.Value) (types.Value, error) {
+		return f(p), nil
 	})
 }
 
 // sessionFuncs return the state of the session and the server ("System functions", "Configuration
 // functions (Transact-SQL)").
 var sessionFuncs = []*Func{
-	number("@@ROWCOUNT", types.IntType, func(e Env) int64 { return e.RowCount() }),
-	number("ROWCOUNT_BIG", types.BigIntType, func(e Env) int64 { return e.RowCount() }),
-	number("@@ERROR", types.IntType, func(e Env) int64 { return int64(e.LastError()) }),
-	number("@@TRANCOUNT", types.IntType, func(e Env) int64 { return int64(e.TranCount()) }),
-	number("@@SPID", types.SmallIntType, func(e Env) int64 { return int64(e.SPID()) }),
-	number("@@NESTLEVEL", types.IntType, func(e Env) int64 { return int64(e.NestLevel()) }),
-	number("@@PROCID", types.IntType, func(e Env) int64 { return int64(e.ProcID()) }),
-	session("TRIGGER_NESTLEVEL", 0, 3, types.IntType, evalTriggerNestLevel),
-	session("COLUMNS_UPDATED", 0, 0, types.Type{ID: types.VarBinary, Length: 128}, evalColumnsUpdated),
-	number("@@OPTIONS", types.IntType, func(e Env) int64 { return int64(e.Options()) }),
-	number("@@LOCK_TIMEOUT", types.IntType, func(e Env) int64 { return int64(e.Option("LOCK_TIMEOUT")) }),
-	number("@@TEXTSIZE", types.IntType, func(e Env) int64 { return int64(e.Option("TEXTSIZE")) }),
-	number("@@DATEFIRST", types.TinyIntType, func(e Env) int64 { return int64(e.Option("DATEFIRST")) }),
-	number("@@FETCH_STATUS", types.IntType, func(e Env) int64 { return int64(e.FetchStatus()) }),
-	number("@@CURSOR_ROWS", types.IntType, func(e Env) int64 { return int64(e.CursorRows()) }),
-	number("@@MAX_CONNECTIONS", types.IntType, func(Env) int64 { return 32767 }),
-	number("@@MAX_PRECISION", types.TinyIntType, func(Env) int64 { return 38 }),
-	number("@@MICROSOFTVERSION", types.IntType, func(Env) int64 { return 15<<24 | 4000 }),
-	number("@@LANGID", types.SmallIntType, func(e Env) int64 { return int64(e.Locale().Language) }),
-	number("XACT_STATE", types.SmallIntType, func(e Env) int64 { return int64(e.XactState()) }),
-	number("CURRENT_TRANSACTION_ID", types.BigIntType, func(e Env) int64 { return e.TransactionID() }),
-	word("@@VERSION", types.NVarCharOf(300), func(Env) string { return Version }),
-	word("@@SERVERNAME", types.SysName, func(e Env) string { return e.ServerName() }),
-	word("@@SERVICENAME", types.SysName, func(Env) string { return "MSSQLSERVER" }),
-	word("@@LANGUAGE", types.SysName, func(e Env) string { return types.LanguageOf(e.Locale()).Name }),
-	word("@@REMSERVER", types.SysName, func(Env) string { return "" }),
-	word("HOST_NAME", types.SysName, func(e Env) string { return e.HostName() }),
-	word("APP_NAME", types.SysName, func(e Env) string { return e.AppName() }),
-	session("@@DBTS", 0, 0, types.VarBinaryOf(8), func(e Env, _ []types.Type, _ types.Type, _ []types.Value) (types.Value, error) {
-		return e.LastRowVersion()
+	number(ofState, "@@ROWCOUNT", types.IntType, State.RowCount),
+	number(ofState, "ROWCOUNT_BIG", types.BigIntType, State.RowCount),
+	number(ofState, "@@ERROR", types.IntType, func(s State) int64 { return int64(s.LastError()) }),
+	number(ofState, "@@TRANCOUNT", types.IntType, func(s State) int64 { return int64(s.TranCount()) }),
+	number(ofConnection, "@@SPID", types.SmallIntType, func(c Connection) int64 { return int64(c.SPID()) }),
+	number(ofState, "@@NESTLEVEL", types.IntType, func(s State) int64 { return int64(s.NestLevel()) }),
+	number(ofState, "@@PROCID", types.IntType, func(s State) int64 { return int64(s.ProcID()) }),
+	session(ofState, "TRIGGER_NESTLEVEL", 0, 3, types.IntType, evalTriggerNestLevel),
+	session(ofState, "COLUMNS_UPDATED", 0, 0, types.Type{ID: types.VarBinary, Length: 128}, evalColumnsUpdated),
+	number(ofState, "@@OPTIONS", types.IntType, func(s State) int64 { return int64(s.Options()) }),
+	number(ofState, "@@LOCK_TIMEOUT", types.IntType, func(s State) int64 { return int64(s.Option("LOCK_TIMEOUT")) }),
+	number(ofState, "@@TEXTSIZE", types.IntType, func(s State) int64 { return int64(s.Option("TEXTSIZE")) }),
+	number(ofState, "@@DATEFIRST", types.TinyIntType, func(s State) int64 { return int64(s.Option("DATEFIRST")) }),
+	number(ofState, "@@FETCH_STATUS", types.IntType, func(s State) int64 { return int64(s.FetchStatus()) }),
+	number(ofState, "@@CURSOR_ROWS", types.IntType, func(s State) int64 { return int64(s.CursorRows()) }),
+	number(ofNothing, "@@MAX_CONNECTIONS", types.IntType, func(struct{}) int64 { return 32767 }),
+	number(ofNothing, "@@MAX_PRECISION", types.TinyIntType, func(struct{}) int64 { return 38 }),
+	number(ofNothing, "@@MICROSOFTVERSION", types.IntType, func(struct{}) int64 { return 15<<24 | 4000 }),
+	number(ofState, "@@LANGID", types.SmallIntType, func(s State) int64 { return int64(s.Locale().Language) }),
+	number(ofState, "XACT_STATE", types.SmallIntType, func(s State) int64 { return int64(s.XactState()) }),
+	number(ofState, "CURRENT_TRANSACTION_ID", types.BigIntType, State.TransactionID),
+	word(ofNothing, "@@VERSION", types.NVarCharOf(300), func(struct{}) string { return Version }),
+	word(ofConnection, "@@SERVERNAME", types.SysName, Connection.ServerName),
+	word(ofNothing, "@@SERVICENAME", types.SysName, func(struct{}) string { return "MSSQLSERVER" }),
+	word(ofState, "@@LANGUAGE", types.SysName, func(s State) string { return types.LanguageOf(s.Locale()).Name }),
+	word(ofNothing, "@@REMSERVER", types.SysName, func(struct{}) string { return "" }),
+	word(ofConnection, "HOST_NAME", types.SysName, Connection.HostName),
+	word(ofConnection, "APP_NAME", types.SysName, Connection.AppName),
+	session(ofState, "@@DBTS", 0, 0, types.VarBinaryOf(8), func(s State, _ []types.Type, _ types.Type, _ []types.Value) (types.Value, error) {
+		return s.LastRowVersion()
 	}),
-	session("@@IDENTITY", 0, 0, identityType, evalIdentity(false)),
-	session("SCOPE_IDENTITY", 0, 0, identityType, evalIdentity(true)),
-	session("IDENT_CURRENT", 1, 1, identityType, evalIdent(0)),
-	session("IDENT_SEED", 1, 1, identityType, evalIdent(1)),
-	session("IDENT_INCR", 1, 1, identityType, evalIdent(2)),
-	session("SESSION_CONTEXT", 1, 1, types.VariantType, evalSessionContext),
-	session("CONTEXT_INFO", 0, 0, types.VarBinaryOf(128), evalContextInfo),
-	session("SERVERPROPERTY", 1, 1, types.VariantType, evalServerProperty),
-	session("CONNECTIONPROPERTY", 1, 1, types.VariantType, evalConnectionProperty),
-	session("SESSIONPROPERTY", 1, 1, types.VariantType, evalSessionProperty),
-	session("CURSOR_STATUS", 2, 2, types.SmallIntType, evalCursorStatus),
-	session("APPLOCK_MODE", 3, 3, types.NVarCharOf(32), evalApplockMode),
-	session("APPLOCK_TEST", 4, 4, types.SmallIntType, evalApplockTest),
-	session("GETANSINULL", 0, 1, types.IntType, func(Env, []types.Type, types.Type, []types.Value) (types.Value, error) { return int64(1), nil }),
+	session(ofState, "@@IDENTITY", 0, 0, identityType, evalIdentity(false)),
+	session(ofState, "SCOPE_IDENTITY", 0, 0, identityType, evalIdentity(true)),
+	session(ofObjects, "IDENT_CURRENT", 1, 1, identityType, evalIdent(0)),
+	session(ofObjects, "IDENT_SEED", 1, 1, identityType, evalIdent(1)),
+	session(ofObjects, "IDENT_INCR", 1, 1, identityType, evalIdent(2)),
+	session(ofState, "SESSION_CONTEXT", 1, 1, types.VariantType, evalSessionContext),
+	session(ofState, "CONTEXT_INFO", 0, 0, types.VarBinaryOf(128), evalContextInfo),
+	session(ofConnection, "SERVERPROPERTY", 1, 1, types.VariantType, evalServerProperty),
+	session(ofConnection, "CONNECTIONPROPERTY", 1, 1, types.VariantType, evalConnectionProperty),
+	session(ofState, "SESSIONPROPERTY", 1, 1, types.VariantType, evalSessionProperty),
+	session(ofState, "CURSOR_STATUS", 2, 2, types.SmallIntType, evalCursorStatus),
+	session(ofState, "APPLOCK_MODE", 3, 3, types.NVarCharOf(32), evalApplockMode),
+	session(ofState, "APPLOCK_TEST", 4, 4, types.SmallIntType, evalApplockTest),
+	session(ofNothing, "GETANSINULL", 0, 1, types.IntType, func(struct{}, []types.Type, types.Type, []types.Value) (types.Value, error) { return int64(1), nil }),
 	pure("SQL_VARIANT_PROPERTY", 2, 2, fixed(types.VariantType), evalVariantProperty),
 }
 
@@ -96,29 +97,29 @@ var errorFuncs = []*Func{
 
 // caught makes one of errorFuncs.
 func caught(name string, result types.Type, f func(*Caught) types.Value) *Func {
-	return session(name, 0, 0, result, func(env Env, _ []types.Type, _ types.Type, _ []types.Value) (types.Value, error) {
-		if c := env.Caught(); c != nil {
+	return session(ofState, name, 0, 0, result, func(state State, _ []types.Type, _ types.Type, _ []types.Value) (types.Value, error) {
+		if c := state.Caught(); c != nil {
 			return f(c), nil
 		}
 		return nil, nil
 	})
 }
 
-func evalIdentity(scope bool) evalFunc {
-	return func(env Env, _ []types.Type, _ types.Type, _ []types.Value) (types.Value, error) {
-		return env.Identity(scope), nil
+func evalIdentity(scope bool) partEval[State] {
+	return func(state State, _ []types.Type, _ types.Type, _ []types.Value) (types.Value, error) {
+		return state.Identity(scope), nil
 	}
 }
 
 // evalIdent returns a property of a table's identity column: 0 the last value, 1 the seed, 2 the
 // increment.
-func evalIdent(which int) evalFunc {
-	return func(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalIdent(which int) partEval[Objects] {
+	return func(objects Objects, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 		_, schema, name, err := objectName(args[0], ts[0])
 		if err != nil || name == "" {
 			return nil, err
 		}
-		last, seed, increment, ok := env.IdentCurrent(schema, name)
+		last, seed, increment, ok := objects.IdentCurrent(schema, name)
 		if !ok {
 			return nil, nil
 		}
@@ -128,19 +129,19 @@ func evalIdent(which int) evalFunc {
 
 // evalSessionContext requires a text key; the compiler raises error 8116 for literals of other
 // types.
-func evalSessionContext(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalSessionContext(state State, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	if args[0] == nil {
 		return nil, nil
 	}
-	key, err := text(args[0], ts[0])
+	key, err := convert.Text(args[0], ts[0])
 	if err != nil {
 		return nil, err
 	}
-	return env.SessionContext(key), nil
+	return state.SessionContext(key), nil
 }
 
-func evalContextInfo(env Env, _ []types.Type, _ types.Type, _ []types.Value) (types.Value, error) {
-	if b := env.ContextInfo(); b != nil {
+func evalContextInfo(state State, _ []types.Type, _ types.Type, _ []types.Value) (types.Value, error) {
+	if b := state.ContextInfo(); b != nil {
 		return b, nil
 	}
 	return nil, nil
@@ -154,26 +155,26 @@ func property(v types.Value, t types.Type, ok bool) (types.Value, error) {
 	return types.VariantPack(v, t)
 }
 
-func evalServerProperty(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalServerProperty(connection Connection, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	if args[0] == nil {
 		return nil, nil
 	}
-	name, err := text(args[0], ts[0])
+	name, err := convert.Text(args[0], ts[0])
 	if err != nil {
 		return nil, err
 	}
-	return property(env.ServerProperty(types.TrimBlanks(name)))
+	return property(connection.ServerProperty(types.TrimBlanks(name)))
 }
 
-func evalConnectionProperty(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalConnectionProperty(connection Connection, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	if args[0] == nil {
 		return nil, nil
 	}
-	name, err := text(args[0], ts[0])
+	name, err := convert.Text(args[0], ts[0])
 	if err != nil {
 		return nil, err
 	}
-	return property(env.ConnectionProperty(types.TrimBlanks(name)))
+	return property(connection.ConnectionProperty(types.TrimBlanks(name)))
 }
 
 // optionBits are the bits of @@OPTIONS that SESSIONPROPERTY shows ("user options").
@@ -182,11 +183,11 @@ var optionBits = map[string]int{
 	"NUMERIC_ROUNDABORT": 8192, "QUOTED_IDENTIFIER": 256,
 }
 
-func evalSessionProperty(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalSessionProperty(state State, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	if args[0] == nil {
 		return nil, nil
 	}
-	name, err := text(args[0], ts[0])
+	name, err := convert.Text(args[0], ts[0])
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +195,7 @@ func evalSessionProperty(env Env, ts []types.Type, _ types.Type, args []types.Va
 	if !ok {
 		return nil, nil
 	}
-	return types.VariantPack(flag(env.Options()&bit != 0), types.IntType)
+	return types.VariantPack(flag(state.Options()&bit != 0), types.IntType)
 }
 
 // flag returns 1 or 0.
@@ -205,28 +206,28 @@ func flag(b bool) int64 {
 	return 0
 }
 
-func evalCursorStatus(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalCursorStatus(state State, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	a, err := texts(ts, args)
 	if err != nil || a == nil {
 		return nil, err
 	}
-	return int64(env.CursorStatus(strings.ToLower(a[0]), a[1])), nil
+	return int64(state.CursorStatus(strings.ToLower(a[0]), a[1])), nil
 }
 
-func evalApplockMode(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalApplockMode(state State, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	a, err := texts(ts, args)
 	if err != nil || a == nil {
 		return nil, err
 	}
-	return env.ApplockMode(a[0], a[1], a[2]), nil
+	return state.ApplockMode(a[0], a[1], a[2]), nil
 }
 
-func evalApplockTest(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalApplockTest(state State, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	a, err := texts(ts, args)
 	if err != nil || a == nil {
 		return nil, err
 	}
-	return flag(env.ApplockTest(a[0], a[1], a[2], a[3])), nil
+	return flag(state.ApplockTest(a[0], a[1], a[2], a[3])), nil
 }
 
 // texts reads all arguments as texts; nil if one of them is NULL.
@@ -236,7 +237,7 @@ func texts(ts []types.Type, args []types.Value) ([]string, error) {
 		if a == nil {
 			return nil, nil
 		}
-		s, err := text(a, ts[i])
+		s, err := convert.Text(a, ts[i])
 		if err != nil {
 			return nil, err
 		}
@@ -255,7 +256,7 @@ func evalVariantProperty(_ Env, ts []types.Type, _ types.Type, args []types.Valu
 			return nil, err
 		}
 	}
-	name, err := text(args[1], ts[1])
+	name, err := convert.Text(args[1], ts[1])
 	if err != nil {
 		return nil, err
 	}
@@ -280,7 +281,7 @@ func evalVariantProperty(_ Env, ts []types.Type, _ types.Type, args []types.Valu
 
 // evalTriggerNestLevel evaluates TRIGGER_NESTLEVEL. Unknown types and categories, and NULL, return
 // NULL (documentation of TRIGGER_NESTLEVEL).
-func evalTriggerNestLevel(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalTriggerNestLevel(state State, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	object, kind := 0, ""
 	for i, a := range args {
 		if a == nil {
@@ -288,7 +289,7 @@ func evalTriggerNestLevel(env Env, ts []types.Type, _ types.Type, args []types.V
 		}
 		switch i {
 		case 0:
-			n, err := integer(a, ts[i])
+			n, err := convert.Integer(a, ts[i])
 			if err != nil {
 				return nil, err
 			}
@@ -304,12 +305,12 @@ func evalTriggerNestLevel(env Env, ts []types.Type, _ types.Type, args []types.V
 			}
 		}
 	}
-	return int64(env.TriggerNestLevel(int32(object), strings.EqualFold(kind, "IOT"), strings.EqualFold(kind, "AFTER"))), nil
+	return int64(state.TriggerNestLevel(int32(object), strings.EqualFold(kind, "IOT"), strings.EqualFold(kind, "AFTER"))), nil
 }
 
 // evalColumnsUpdated evaluates COLUMNS_UPDATED.
-func evalColumnsUpdated(env Env, _ []types.Type, _ types.Type, _ []types.Value) (types.Value, error) {
-	bits, ok := env.ColumnsUpdated()
+func evalColumnsUpdated(state State, _ []types.Type, _ types.Type, _ []types.Value) (types.Value, error) {
+	bits, ok := state.ColumnsUpdated()
 	if !ok {
 		return nil, mserr.UpdateOutsideTrigger()
 	}

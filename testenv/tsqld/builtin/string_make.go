@@ -9,6 +9,8 @@ import (
 
 	"golang.org/x/text/encoding/charmap"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin/convert"
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin/jsontext"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -69,7 +71,7 @@ func evalConcat(_ Env, ts []types.Type, result types.Type, args []types.Value) (
 		if a == nil {
 			continue
 		}
-		s, err := text(a, ts[i])
+		s, err := convert.Text(a, ts[i])
 		if err != nil {
 			return nil, err
 		}
@@ -83,7 +85,7 @@ func evalConcatWS(_ Env, ts []types.Type, result types.Type, args []types.Value)
 	sep := ""
 	if args[0] != nil {
 		var err error
-		if sep, err = text(args[0], ts[0]); err != nil {
+		if sep, err = convert.Text(args[0], ts[0]); err != nil {
 			return nil, err
 		}
 	}
@@ -92,7 +94,7 @@ func evalConcatWS(_ Env, ts []types.Type, result types.Type, args []types.Value)
 		if a == nil {
 			continue
 		}
-		s, err := text(a, ts[i+1])
+		s, err := convert.Text(a, ts[i+1])
 		if err != nil {
 			return nil, err
 		}
@@ -141,7 +143,7 @@ func spaceResult(args []types.Type, consts []types.Value) (types.Type, error) {
 }
 
 func evalSpace(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	n, err := integer(args[0], ts[0])
+	n, err := convert.Integer(args[0], ts[0])
 	if err != nil || n < 0 {
 		return nil, err
 	}
@@ -179,7 +181,7 @@ func evalQuoteName(_ Env, ts []types.Type, _ types.Type, args []types.Value) (ty
 	if args[0] == nil {
 		return nil, nil
 	}
-	name, err := text(args[0], ts[0])
+	name, err := convert.Text(args[0], ts[0])
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +190,7 @@ func evalQuoteName(_ Env, ts []types.Type, _ types.Type, args []types.Value) (ty
 		if args[1] == nil {
 			return nil, nil
 		}
-		if quote, err = text(args[1], ts[1]); err != nil {
+		if quote, err = convert.Text(args[1], ts[1]); err != nil {
 			return nil, err
 		}
 	}
@@ -266,7 +268,7 @@ func evalParseName(_ Env, ts []types.Type, _ types.Type, args []types.Value) (ty
 }
 
 func evalChar(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	n, err := bigint(args[0], ts[0])
+	n, err := convert.Bigint(args[0], ts[0])
 	if err != nil || n < 0 || n > 255 {
 		return nil, err
 	}
@@ -274,7 +276,7 @@ func evalChar(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.V
 }
 
 func evalNChar(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	n, err := bigint(args[0], ts[0])
+	n, err := convert.Bigint(args[0], ts[0])
 	if err != nil || n < 0 || n > 0xFFFF {
 		return nil, err
 	}
@@ -298,18 +300,18 @@ func strResult(args []types.Type, consts []types.Value) (types.Type, error) {
 // evalStr prints a number right-aligned, rounded to the decimals. If the integral part does not
 // fit, it prints asterisks.
 func evalStr(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	f, err := float(args[0], ts[0])
+	f, err := convert.Float(args[0], ts[0])
 	if err != nil {
 		return nil, err
 	}
 	width, decimals := 10, 0
 	if len(args) > 1 {
-		if width, err = integer(args[1], ts[1]); err != nil {
+		if width, err = convert.Integer(args[1], ts[1]); err != nil {
 			return nil, err
 		}
 	}
 	if len(args) > 2 {
-		if decimals, err = integer(args[2], ts[2]); err != nil {
+		if decimals, err = convert.Integer(args[2], ts[2]); err != nil {
 			return nil, err
 		}
 	}
@@ -348,16 +350,16 @@ func roundHalfAway(f float64, decimals int) float64 {
 
 // evalStringEscape supports the type json only; NULL for other types.
 func evalStringEscape(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	s, err := text(args[0], ts[0])
+	s, err := convert.Text(args[0], ts[0])
 	if err != nil {
 		return nil, err
 	}
-	kind, err := text(args[1], ts[1])
+	kind, err := convert.Text(args[1], ts[1])
 	if err != nil {
 		return nil, err
 	}
 	if !strings.EqualFold(kind, "json") {
 		return nil, mserr.New(13923, 16, "An invalid value was specified for argument 2.")
 	}
-	return escapeJSON(s), nil
+	return jsontext.Escape(s), nil
 }

@@ -6,6 +6,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin/convert"
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin/search"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -66,7 +68,7 @@ func evalLen(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Va
 		}
 		return int64(n), nil
 	}
-	s, err := text(args[0], ts[0])
+	s, err := convert.Text(args[0], ts[0])
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +92,7 @@ func substringResult(args []types.Type, consts []types.Value) (types.Type, error
 	case t.ID == types.Image:
 		t = types.VarBinaryMax
 	case t.IsCharacter():
-		t, _ = textType(t)
+		t, _ = convert.TextType(t)
 	case t.ID == types.Null:
 		t = types.VarCharOf(1)
 	default:
@@ -103,11 +105,11 @@ func substringResult(args []types.Type, consts []types.Value) (types.Type, error
 }
 
 func evalSubstring(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	start, err := bigint(args[1], ts[1])
+	start, err := convert.Bigint(args[1], ts[1])
 	if err != nil {
 		return nil, err
 	}
-	n, err := bigint(args[2], ts[2])
+	n, err := convert.Bigint(args[2], ts[2])
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +127,7 @@ func evalSubstring(_ Env, ts []types.Type, _ types.Type, args []types.Value) (ty
 		from := min(start, int64(len(b)))
 		return b[from:min(from+n, int64(len(b)))], nil
 	}
-	s, err := text(args[0], ts[0])
+	s, err := convert.Text(args[0], ts[0])
 	if err != nil {
 		return nil, err
 	}
@@ -172,24 +174,24 @@ func evalRight(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.
 
 // textAndCount reads the arguments (text, number).
 func textAndCount(ts []types.Type, args []types.Value) (string, int, error) {
-	s, err := text(args[0], ts[0])
+	s, err := convert.Text(args[0], ts[0])
 	if err != nil {
 		return "", 0, err
 	}
-	n, err := integer(args[1], ts[1])
+	n, err := convert.Integer(args[1], ts[1])
 	return s, n, err
 }
 
 // evalTrim removes blanks, or the characters of a second argument.
 func evalTrim(left, right bool) longEval {
 	return func(m *meter.Meter, _ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-		s, err := text(args[0], ts[0])
+		s, err := convert.Text(args[0], ts[0])
 		if err != nil {
 			return nil, err
 		}
 		isIn := func(r rune) bool { return r == ' ' }
 		if len(args) > 1 {
-			set, err := text(args[1], ts[1])
+			set, err := convert.Text(args[1], ts[1])
 			if err != nil {
 				return nil, err
 			}
@@ -274,7 +276,7 @@ func evalReplace(m *meter.Meter, _ Env, ts []types.Type, result types.Type, args
 	var part [3]string
 	for i := range part {
 		var err error
-		if part[i], err = text(args[i], ts[i]); err != nil {
+		if part[i], err = convert.Text(args[i], ts[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -289,9 +291,9 @@ func evalReplace(m *meter.Meter, _ Env, ts []types.Type, result types.Type, args
 		return fit(strings.ReplaceAll(s, old, with), result), nil
 	}
 	var b strings.Builder
-	what := folded{[]rune(old), result.Collation}
+	what := search.Text{Runes: []rune(old), Collation: result.Collation}
 	for taken := 0; ; {
-		start, end, err := search(m, what, s)
+		start, end, err := search.First(m, what, s)
 		if err != nil {
 			return nil, err
 		}
@@ -372,11 +374,11 @@ func evalStuff(_ Env, ts []types.Type, result types.Type, args []types.Value) (t
 	if args[0] == nil || args[1] == nil || args[2] == nil {
 		return nil, nil
 	}
-	start, err := integer(args[1], ts[1])
+	start, err := convert.Integer(args[1], ts[1])
 	if err != nil {
 		return nil, err
 	}
-	n, err := integer(args[2], ts[2])
+	n, err := convert.Integer(args[2], ts[2])
 	if err != nil {
 		return nil, err
 	}
@@ -395,7 +397,7 @@ func evalStuff(_ Env, ts []types.Type, result types.Type, args []types.Value) (t
 		out := append(append([]byte{}, b[:start-1]...), with...)
 		return append(out, b[min(start-1+n, len(b)):]...), nil
 	}
-	s, err := text(args[0], ts[0])
+	s, err := convert.Text(args[0], ts[0])
 	if err != nil {
 		return nil, err
 	}
@@ -406,7 +408,7 @@ func evalStuff(_ Env, ts []types.Type, result types.Type, args []types.Value) (t
 	}
 	with := ""
 	if args[3] != nil {
-		if with, err = text(args[3], ts[3]); err != nil {
+		if with, err = convert.Text(args[3], ts[3]); err != nil {
 			return nil, err
 		}
 	}
@@ -415,15 +417,15 @@ func evalStuff(_ Env, ts []types.Type, result types.Type, args []types.Value) (t
 }
 
 func evalTranslate(m *meter.Meter, _ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
-	s, err := text(args[0], ts[0])
+	s, err := convert.Text(args[0], ts[0])
 	if err != nil {
 		return nil, err
 	}
-	from, err := text(args[1], ts[1])
+	from, err := convert.Text(args[1], ts[1])
 	if err != nil {
 		return nil, err
 	}
-	to, err := text(args[2], ts[2])
+	to, err := convert.Text(args[2], ts[2])
 	if err != nil {
 		return nil, err
 	}
@@ -449,7 +451,7 @@ func evalTranslate(m *meter.Meter, _ Env, ts []types.Type, result types.Type, ar
 				x = with[i]
 			}
 			known[r] = x
-			if err := m.Work(compareWork * len(old)); err != nil {
+			if err := m.Work(search.CompareWork * len(old)); err != nil {
 				return nil, err
 			}
 			if err := m.Take(runeBytes); err != nil {
@@ -465,7 +467,7 @@ func evalTranslate(m *meter.Meter, _ Env, ts []types.Type, result types.Type, ar
 }
 
 func evalASCII(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	s, err := text(args[0], ts[0])
+	s, err := convert.Text(args[0], ts[0])
 	if err != nil || s == "" {
 		return nil, err
 	}
@@ -474,7 +476,7 @@ func evalASCII(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.
 }
 
 func evalUnicode(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	s, err := text(args[0], ts[0])
+	s, err := convert.Text(args[0], ts[0])
 	if err != nil || s == "" {
 		return nil, err
 	}
@@ -518,7 +520,7 @@ func soundex(s string) string {
 }
 
 func evalSoundex(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	s, err := text(args[0], ts[0])
+	s, err := convert.Text(args[0], ts[0])
 	if err != nil {
 		return nil, err
 	}
@@ -527,11 +529,11 @@ func evalSoundex(_ Env, ts []types.Type, _ types.Type, args []types.Value) (type
 
 // evalDifference counts the positions in which two soundex codes agree, 0 to 4.
 func evalDifference(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	a, err := text(args[0], ts[0])
+	a, err := convert.Text(args[0], ts[0])
 	if err != nil {
 		return nil, err
 	}
-	b, err := text(args[1], ts[1])
+	b, err := convert.Text(args[1], ts[1])
 	if err != nil {
 		return nil, err
 	}

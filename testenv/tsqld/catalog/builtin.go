@@ -26,8 +26,8 @@ var fixedRoles = []struct {
 	{RoleDenyDataWriter, "db_denydatawriter"},
 }
 
-// epoch is the creation date of system databases and principals: 2003-04-08 09:13:36.390.
-const epoch = 631853972163900000
+// Epoch is the creation date of system databases and principals: 2003-04-08 09:13:36.390.
+const Epoch = 631853972163900000
 
 // SAID is the security ID of the login sa.
 var SAID = []byte{1}
@@ -61,12 +61,12 @@ func emptyDatabase(id int, name string, now int64) *Database {
 		{ID: PrincipalInformationSchema, Name: "INFORMATION_SCHEMA", Type: "S"},
 		{ID: PrincipalSys, Name: "sys", Type: "S"},
 	} {
-		p.Created, p.Modified = epoch, epoch
+		p.Created, p.Modified = Epoch, Epoch
 		d.principals[p.ID] = p
 	}
 	for _, r := range fixedRoles {
 		d.principals[r.id] = &Principal{
-			ID: r.id, Name: r.name, Type: "R", OwnerID: PrincipalDBO, Fixed: true, Created: epoch, Modified: epoch,
+			ID: r.id, Name: r.name, Type: "R", OwnerID: PrincipalDBO, Fixed: true, Created: Epoch, Modified: Epoch,
 		}
 		d.schemas[r.name] = &Schema{ID: r.id, Name: r.name, OwnerID: r.id}
 	}

@@ -93,7 +93,7 @@ func Open(ctx context.Context, st *store.Store, saPassword string, now int64) (*
 			d.Name, d.Options.Offline = name, false
 		}
 		if s.databases[id] == nil {
-			s.databases[id] = emptyDatabase(id, name, epoch)
+			s.databases[id] = emptyDatabase(id, name, Epoch)
 			s.databases[id].Version = 1
 			if err := st.Create(id); err != nil && !slices.Contains(st.IDs(), id) {
 				return nil, err
@@ -103,7 +103,7 @@ func Open(ctx context.Context, st *store.Store, saPassword string, now int64) (*
 	// "tempdb is re-created every time SQL Server is started", and model is its template
 	// (https://learn.microsoft.com/sql/relational-databases/databases/model-database, "model
 	// Usage").
-	temp, err := cat.fromModel(ctx, s.databases[DatabaseModel], DatabaseTemp, epoch)
+	temp, err := cat.fromModel(ctx, s.databases[DatabaseModel], DatabaseTemp, Epoch)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func Open(ctx context.Context, st *store.Store, saPassword string, now int64) (*
 func (d *Database) setSA(password string) {
 	sa := d.logins["sa"]
 	if sa == nil {
-		sa = &Login{ID: 1, Name: "sa", SID: SAID, DefaultDatabase: "master", Created: epoch, Modified: epoch}
+		sa = &Login{ID: 1, Name: "sa", SID: SAID, DefaultDatabase: "master", Created: Epoch, Modified: Epoch}
 	}
 	sa.Roles = []string{"sysadmin"}
 	sa.Disabled = password == ""

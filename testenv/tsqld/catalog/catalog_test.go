@@ -408,64 +408,6 @@ func TestPermissions(t *testing.T) {
 	require.Error(t, e.DropSchema(s))
 }
 
-func TestSystemTables(t *testing.T) {
-	f := newFixture(t, "")
-	defer f.stop()
-	f.tables()
-	require.NoError(t, f.edit(func(e *Edit) error {
-		if err := e.Put(&Sequence{
-			Header: Header{Name: "seq", SchemaID: SchemaDBO, Kind: KindSequence}, Type: types.DecimalOf(20, 0),
-			Start: big.NewInt(5), Increment: big.NewInt(1), Min: big.NewInt(1), Max: big.NewInt(100),
-		}); err != nil {
-			return err
-		}
-		if err := e.Put(&Procedure{
-			Header: Header{Name: "p", SchemaID: SchemaDBO, Kind: KindProcedure}, Module: Module{Text: "CREATE PROC p"},
-			Params: []Param{{Name: "@a", Type: types.IntType}},
-		}); err != nil {
-			return err
-		}
-		return e.Put(&TableType{
-			Header: Header{Name: "ids", SchemaID: SchemaDBO, Kind: KindTableType}, Table: parentTable(),
-		})
-	}))
-	env := &Env{
-		Snapshot: f.cat.Snapshot(), Database: f.db(), SeeAll: true, SeeLogins: true, SeeSessions: true, Conn: f.conn,
-		Sessions: []SessionRow{{ID: 51, SID: SAID, Command: "SELECT", ConnectionID: make([]byte, 16)}},
-		Locks:    []LockInfo{{DatabaseID: 5, Application: "app", Mode: "X"}},
-		Path:     func(int) string { return "none" },
-		Shape:    func(*SystemView) ([]types.Column, error) { return nil, nil },
-	}
-	for _, name := range SystemNames() {
-		st := registry().entries[name].read().table
-		if st == nil {
-			continue
-		}
-		require.NoError(t, st.Materialize(t.Context(), env, name), name)
-		require.NoError(t, st.Materialize(t.Context(), env, name), name)
-		schema, object, ok := SystemObjectName(SystemObjectID(st.Schema, st.Name))
-		require.True(t, ok)
-		require.Equal(t, st.Schema+"."+st.Name, schema+"."+object)
-	}
-	require.EqualValues(t, 7,
-		f.value(`SELECT count(*) FROM "sys.objects" WHERE c2 > 0 AND c6 IN ('U ', 'PK', 'UQ', 'C ', 'F ', 'D ')`))
-	require.EqualValues(t, 4, f.value(`SELECT count(*) FROM "sys.columns" c JOIN "sys.tables" t ON t.c2 = c.c1`))
-	require.EqualValues(t, 2, f.value(`SELECT count(*) FROM "sys.tables"`))
-	require.EqualValues(t, 5, f.value(`SELECT count(*) FROM "sys.partitions"`)) // including sqlite_schema
-
-	// A user without permissions sees nothing: the table is filled again for the user.
-	e := f.db().Edit(testTime)
-	u := &Principal{Name: "u", Type: "S"}
-	e.PutPrincipal(u)
-	e.SetPermission(Permission{
-		Securable: Securable{Class: ClassObject, Major: int(f.db().Table("dbo", "Child").ObjectID)}, Grantee: u.ID,
-		Name: "SELECT", State: 'G',
-	})
-	env.SeeAll, env.SeeLogins, env.Principal, env.Database = false, false, u.ID, e.Database()
-	require.NoError(t, FindSystemTable("sys", "tables").Materialize(t.Context(), env, "sys.tables"))
-	require.EqualValues(t, 1, f.value(`SELECT count(*) FROM "sys.tables"`))
-}
-
 func TestForeignKeyAt(t *testing.T) {
 	f := newFixture(t, "")
 	defer f.stop()

@@ -1,5 +1,6 @@
 // Package catalog holds the definitions of the databases of a server as immutable snapshots:
-// schemas, tables, modules, types, principals and permissions.
+// schemas, tables, modules, types, principals and permissions. Package catalog/sysviews computes
+// the system views from them.
 //
 // A [Snapshot] is the state of the instance, its databases and logins. A [Database] is the state of
 // one database. Both are immutable, together with everything reachable from them. A statement works

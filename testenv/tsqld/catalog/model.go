@@ -196,10 +196,10 @@ func (d *Database) Objects() iter.Seq[Object] {
 }
 
 // Tables returns the user tables, ordered by object ID.
-func (d *Database) Tables() []*Table { return pick[*Table](d) }
+func (d *Database) Tables() []*Table { return Pick[*Table](d) }
 
-// pick returns the objects of one Go type, ordered by object ID.
-func pick[T Object](d *Database) []T {
+// Pick returns the objects of one Go type, ordered by object ID.
+func Pick[T Object](d *Database) []T {
 	var out []T
 	for o := range d.Objects() {
 		if t, ok := o.(T); ok {
@@ -224,7 +224,7 @@ func (d *Database) TableByID(id int32) *Table {
 	return t
 }
 
-// View returns a user-defined view, or nil. For system views see [FindSystemView].
+// View returns a user-defined view, or nil. System views are in package sysviews.
 func (d *Database) View(schema, name string) *View { return find[*View](d, schema, name) }
 
 // Procedure returns a stored procedure, or nil.

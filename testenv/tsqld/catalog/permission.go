@@ -123,7 +123,7 @@ func (d *Database) levels(on Securable) (levels []Securable, owner int) {
 			owner = s.OwnerID
 		}
 	case ClassType:
-		for _, tt := range pick[*TableType](d) {
+		for _, tt := range Pick[*TableType](d) {
 			if tt.UserTypeID == on.Major {
 				schema, owner = tt.SchemaID, d.Owner(tt)
 			}
@@ -179,3 +179,20 @@ func fixedAccess(roles []int, permission string, class Class) Access {
 	}
 	return access
 }
+
+// permissionCodes maps permissions to the four-letter codes of sys.database_permissions.type.
+var permissionCodes = map[string]string{
+	"ALTER": "AL", "ALTER ANY ROLE": "ALRL", "ALTER ANY SCHEMA": "ALSM", "ALTER ANY USER": "ALUS",
+	"BACKUP DATABASE": "BADB", "BACKUP LOG": "BALO", "CHECKPOINT": "CP",
+	"CONNECT": "CO", "CONTROL": "CL", "CREATE FUNCTION": "CRFN", "CREATE PROCEDURE": "CRPR", "CREATE ROLE": "CRRL",
+	"CREATE SCHEMA": "CRSM", "CREATE SEQUENCE": "CRSO",
+	"CREATE SYNONYM": "CRSN", "CREATE TABLE": "CRTB", "CREATE TYPE": "CRTY", "CREATE VIEW": "CRVW", "DELETE": "DL",
+	"EXECUTE": "EX", "IMPERSONATE": "IM", "INSERT": "IN",
+	"KILL DATABASE CONNECTION": "KIDC", "REFERENCES": "RF", "SELECT": "SL", "SHOWPLAN": "SPLN", "TAKE OWNERSHIP": "TO",
+	"UNMASK": "UMSK", "UPDATE": "UP",
+	"VIEW ANY DEFINITION": "VWAD", "VIEW CHANGE TRACKING": "VWCT", "VIEW DATABASE STATE": "VWDS",
+	"VIEW DEFINITION": "VW",
+}
+
+// PermissionCode returns the code of a permission, or "" for an unknown one, which GRANT rejects.
+func PermissionCode(name string) string { return permissionCodes[name] }

@@ -139,3 +139,8 @@ type Login struct {
 
 // SysAdmin reports whether the login is a member of sysadmin, which has all permissions.
 func (l *Login) SysAdmin() bool { return slices.Contains(l.Roles, "sysadmin") }
+
+// ServerRoles are the fixed server roles except public, by principal ID from 3.
+var ServerRoles = []string{
+	"sysadmin", "securityadmin", "serveradmin", "setupadmin", "processadmin", "diskadmin", "dbcreator", "bulkadmin",
+}

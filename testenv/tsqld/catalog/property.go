@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"slices"
-	"strings"
 )
 
 // Property is an extended property (sys.extended_properties): a named value of the database or of
@@ -32,6 +31,9 @@ func (d *Database) Property(of PropertyOwner, name string) *Property {
 	}
 	return nil
 }
+
+// Properties returns the extended properties of the database. The caller must not change them.
+func (d *Database) Properties() []Property { return d.properties }
 
 // SetProperty adds an extended property, or replaces the value of the existing one.
 func (e *Edit) SetProperty(p Property) {
@@ -129,45 +131,4 @@ func (d *Database) tableTypeByID(id int) *TableType {
 		}
 	}
 	return nil
-}
-
-// propertyClasses are the values of class_desc.
-var propertyClasses = map[Class]string{
-	ClassDatabase: "DATABASE", ClassObject: "OBJECT_OR_COLUMN", ClassParameter: "PARAMETER", ClassSchema: "SCHEMA",
-	ClassPrincipal: "DATABASE_PRINCIPAL",
-	ClassType:      "TYPE", ClassIndex: "INDEX", ClassTypeColumn: "USER_DEFINED_TABLE_TYPE_COLUMN",
-	ClassDataSpace: "DATASPACE",
-}
-
-// extendedProperties are the rows of sys.extended_properties.
-func extendedProperties(env *Env) []row {
-	var out []row
-	for _, p := range env.Database.properties {
-		o := env.Database.objects[int32(p.Of.Major)]
-		if c, ok := env.Database.constraints[int32(p.Of.Major)]; ok {
-			o = env.Database.objects[c.Table]
-		}
-		switch p.Of.Class {
-		case ClassObject, ClassParameter, ClassIndex:
-			if o == nil || !env.visible(o) {
-				continue
-			}
-		}
-		r := row{
-			"class": int64(p.Of.Class), "class_desc": propertyClasses[p.Of.Class], "major_id": int64(p.Of.Major),
-			"minor_id": int64(p.Of.Minor), "name": p.Name,
-		}
-		if p.Value != nil {
-			r["value"] = p.Value
-		}
-		out = append(out, r)
-	}
-	return out
-}
-
-// SystemFunction returns the text of a table-valued system function, which is written in T-SQL over
-// the system views.
-func SystemFunction(name string) (text string, ok bool) {
-	b, err := functionFiles.ReadFile("sysfuncs/" + strings.ToLower(name) + ".sql")
-	return string(b), err == nil
 }

@@ -77,21 +77,3 @@ func (d *Database) WithTemporary(tables []TempTable) *Database {
 	}
 	return &c
 }
-
-// rowSource returns the SQLite table with the rows of a table.
-func (env *Env) rowSource(t *Table) string {
-	if t.Temporary {
-		return "temp." + t.SQLName
-	}
-	return env.Database.SQLName() + "." + t.SQLName
-}
-
-// lastIdentity returns the last identity value of a temporary table.
-func (env *Env) lastIdentity(t *Table) types.Value {
-	for _, temp := range env.Temporary {
-		if temp.Table.ObjectID == t.ObjectID {
-			return temp.Identity
-		}
-	}
-	return nil
-}

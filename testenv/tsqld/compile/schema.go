@@ -2,6 +2,7 @@ package compile
 
 import (
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog/sysviews"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/from"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/names"
@@ -18,7 +19,7 @@ import (
 
 // SystemColumns returns the columns of a system view that is defined in T-SQL, as
 // sys.system_columns lists them.
-func (c *Compiler) SystemColumns(db *catalog.Database, v *catalog.SystemView) ([]types.Column, error) {
+func (c *Compiler) SystemColumns(db *catalog.Database, v *sysviews.SystemView) ([]types.Column, error) {
 	cols, err := v.Shape.Get(func() (any, error) {
 		var cols []types.Column
 		err := c.bind(nil, func(b *bind.Binder) error {

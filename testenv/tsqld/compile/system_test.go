@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog/sysviews"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
@@ -16,7 +16,7 @@ import (
 // it.
 func TestSystemViews(t *testing.T) {
 	b := newFixture(t, "")
-	for _, name := range catalog.SystemNames() {
+	for _, name := range sysviews.SystemNames() {
 		if strings.HasPrefix(name, "dbo.") || strings.HasPrefix(name, "msdb.") {
 			continue // exists in master or msdb only
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog/sysviews"
 	"github.com/jobagent/jobagent/testenv/tsqld/change"
 	"github.com/jobagent/jobagent/testenv/tsqld/sysfunc"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -40,7 +41,7 @@ func (c current) DefaultSchema() string { return c.r.f.schema }
 func (c current) Owner() int { return c.r.f.owner }
 
 // SystemColumns implements [sysfunc.Caller].
-func (c current) SystemColumns(d *catalog.Database, v *catalog.SystemView) ([]types.Column, error) {
+func (c current) SystemColumns(d *catalog.Database, v *sysviews.SystemView) ([]types.Column, error) {
 	return c.r.compiler().SystemColumns(d, v)
 }
 

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog/sysviews"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -20,7 +21,7 @@ func (r queries) materialize(ref *plan.SystemRef) error {
 	if err := s.beginRead(r.ctx, &plan.Needs{Databases: []int{d.ID}}, r.f.unit, false, false); err != nil {
 		return err
 	}
-	e := &catalog.Env{
+	e := &sysviews.Env{
 		Snapshot: s.inst.Catalog.Snapshot(), Database: d, Principal: s.Principal(d),
 		SeeAll:      s.Sysadmin() || s.Principal(d) == catalog.PrincipalDBO,
 		SeeLogins:   s.Sysadmin(),
@@ -28,7 +29,7 @@ func (r queries) materialize(ref *plan.SystemRef) error {
 		Conn:        s.Conn, Login: s.OwnLogin(),
 		Server: s.inst.Config.ServerName, Started: types.RoundDateTime(types.TicksOf(s.inst.Started)),
 		Path:  s.inst.Store.Path,
-		Shape: func(v *catalog.SystemView) ([]types.Column, error) { return r.compiler().SystemColumns(d, v) },
+		Shape: func(v *sysviews.SystemView) ([]types.Column, error) { return r.compiler().SystemColumns(d, v) },
 	}
 	if d.ID == catalog.DatabaseTemp {
 		e.Temporary = s.Temporary()
@@ -43,7 +44,7 @@ func (r queries) materialize(ref *plan.SystemRef) error {
 	}
 	e.Settings = s.inst.SettingsNow()
 	for _, l := range s.inst.Locks.Locks() {
-		e.Locks = append(e.Locks, catalog.LockInfo{
+		e.Locks = append(e.Locks, sysviews.LockInfo{
 			DatabaseID: l.Resource.Database, App: l.Resource.App, Application: l.Resource.Name,
 			Principal: l.Resource.Principal,
 			Mode:      l.Mode.Abbreviation(), Waiting: l.Waiting, SessionID: l.SPID, Owner: l.Owner,

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog/sysviews"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -200,8 +201,8 @@ func (o *Options) Mask() int {
 }
 
 // sessionOptions returns the options for the views of sessions.
-func (o *Options) sessionOptions() catalog.SessionOptions {
-	return catalog.SessionOptions{
+func (o *Options) sessionOptions() sysviews.SessionOptions {
+	return sysviews.SessionOptions{
 		Isolation: int(o.Isolation), LockTimeout: int64(o.LockTimeout), DeadlockPriority: o.deadlockPriority,
 		TextSize: int64(o.TextSize), DateFirst: o.DateFirst,
 		Language: types.LanguageOf(o.Locale).Name, DateFormat: o.Locale.Order.String(), ContextInfo: o.ContextInfo,

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog/sysviews"
 	"github.com/jobagent/jobagent/testenv/tsqld/lock"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -154,7 +155,7 @@ func (s *Session) Usable(name string) (*catalog.Database, error) {
 
 // Describe returns the row of the session for system views. Other sessions may call it, so that it
 // only reads fields that are guarded by mu or never change.
-func (s *Session) Describe() catalog.SessionRow {
+func (s *Session) Describe() sysviews.SessionRow {
 	s.mu.Lock()
 	q := s.request
 	s.mu.Unlock()
@@ -165,7 +166,7 @@ func (s *Session) Describe() catalog.SessionRow {
 		return types.RoundDateTime(ticks)
 	}
 	login, sid := s.Original.Label()
-	out := catalog.SessionRow{
+	out := sysviews.SessionRow{
 		ID: s.id, LoginTime: types.RoundDateTime(types.TicksOf(s.connected)), Host: s.Client.Host,
 		Program: s.Client.App,
 		Login:   login, OriginalLogin: login, SID: sid, Status: "sleeping",

@@ -6,6 +6,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog/sysviews"
 	"github.com/jobagent/jobagent/testenv/tsqld/module"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
@@ -21,7 +22,7 @@ type Caller interface {
 	// Owner returns the owner of the module, -1 in batches.
 	Owner() int
 	// SystemColumns returns the columns of a system view.
-	SystemColumns(d *catalog.Database, v *catalog.SystemView) ([]types.Column, error)
+	SystemColumns(d *catalog.Database, v *sysviews.SystemView) ([]types.Column, error)
 }
 
 // Objects has the functions over the objects of databases and their properties.
@@ -110,12 +111,12 @@ func (e Objects) ObjectByName(database, schema, name string) (builtin.Object, bo
 		if c, ok := d.Constraint(sc, name); ok {
 			return describeConstraint(d, c), true
 		}
-		if id := catalog.SystemObjectID(catalog.SystemSchema(d, sc, name), name); id != 0 {
+		if id := sysviews.SystemObjectID(sysviews.SystemSchema(d, sc, name), name); id != 0 {
 			return systemObject(id)
 		}
 	}
 	if schema == "" {
-		if id := catalog.SystemObjectID("sys", name); id != 0 {
+		if id := sysviews.SystemObjectID("sys", name); id != 0 {
 			return systemObject(id)
 		}
 	}
@@ -124,7 +125,7 @@ func (e Objects) ObjectByName(database, schema, name string) (builtin.Object, bo
 
 // systemObject returns the properties of a system table or view.
 func systemObject(id int32) (builtin.Object, bool) {
-	schema, name, ok := catalog.SystemObjectName(id)
+	schema, name, ok := sysviews.SystemObjectName(id)
 	return builtin.Object{ID: id, Name: name, Schema: schema, SchemaID: systemSchema(schema), Kind: "V"}, ok
 }
 
@@ -229,11 +230,11 @@ func (e Objects) Columns(database int, id int32) []builtin.Column {
 		return nil
 	}
 	if id < 0 {
-		schema, name, _ := catalog.SystemObjectName(id)
-		if t := catalog.FindSystemTable(schema, name); t != nil {
+		schema, name, _ := sysviews.SystemObjectName(id)
+		if t := sysviews.FindSystemTable(schema, name); t != nil {
 			return shapeColumns(t.Columns)
 		}
-		v := catalog.FindSystemView(schema, name)
+		v := sysviews.FindSystemView(schema, name)
 		if d := e.db(database); d != nil && v != nil {
 			if cols, err := e.at.SystemColumns(d, v); err == nil { // cannot fail: the views are tested
 				return shapeColumns(cols)

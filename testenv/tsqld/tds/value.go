@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
+	"github.com/jobagent/jobagent/testenv/tsqld/types/xmltext"
 )
 
 // Marks of partially length-prefixed values (MS-TDS 2.2.5.2.3).
@@ -377,7 +378,7 @@ func decodeData(ti typeInfo, raw []byte) (types.Value, error) {
 			return nil, sizeError(ti)
 		}
 		if ti.token == tokXML {
-			text, err := types.ParseXML(decodeUTF16(raw), "utf-16", types.NoStyle)
+			text, err := xmltext.Parse(decodeUTF16(raw), "utf-16", types.NoStyle, nil)
 			if err != nil {
 				return nil, err
 			}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/types/xmltext"
 )
 
 // Convert computes CAST(v AS to), or CONVERT(to, v, style); style is NoStyle for a CAST. It also
@@ -238,7 +239,7 @@ func ToXML(v Value, from Type, style int, check func() error) (Value, error) {
 	if from.ID == XML {
 		return s, nil
 	}
-	out, err := parseXML(s, encoding, style, check)
+	out, err := xmltext.Parse(s, encoding, style, check)
 	if err != nil {
 		return nil, err
 	}

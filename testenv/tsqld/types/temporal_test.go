@@ -93,37 +93,6 @@ func TestCalendar(t *testing.T) {
 	require.EqualValues(t, maxDays, Days(9999, 12, 31))
 }
 
-// TestAtTimeZone follows the examples of "AT TIME ZONE (Transact-SQL)" and its rules for changes of
-// the clock.
-func TestAtTimeZone(t *testing.T) {
-	for _, c := range []struct{ in, typ, zone, want string }{
-		{"2022-07-01 12:00", "datetime2(0)", "Central European Standard Time", "2022-07-01 12:00:00 +02:00"},
-		{"2022-01-01 12:00", "datetime2(0)", "central european standard time", "2022-01-01 12:00:00 +01:00"},
-		{"2022-01-01 12:00 +00:00", "datetimeoffset(0)", "Pacific Standard Time", "2022-01-01 04:00:00 -08:00"},
-		{"2022-03-27 02:30", "datetime2(0)", "Central European Standard Time", "2022-03-27 03:30:00 +02:00"},
-		{"2022-10-30 01:59", "datetime2(0)", "Central European Standard Time", "2022-10-30 01:59:00 +02:00"},
-		{"2022-10-30 02:30", "datetime2(0)", "Central European Standard Time", "2022-10-30 02:30:00 +02:00"},
-		{"2022-10-30 03:00", "datetime2(0)", "Central European Standard Time", "2022-10-30 03:00:00 +01:00"},
-		{"2022-01-01 12:00", "datetime2(0)", "UTC", "2022-01-01 12:00:00 +00:00"},
-		{"2022-01-01 12:00", "datetime2(0)", "India Standard Time", "2022-01-01 12:00:00 +05:30"},
-	} {
-		typ := mustType(t, c.typ)
-		v, err := ParseTemporal(c.in, typ, NoStyle, Locale{})
-		require.NoError(t, err)
-		r, err := AtTimeZoneType(typ)
-		require.NoError(t, err)
-		got, err := AtTimeZone(v, typ, c.zone)
-		require.NoError(t, err)
-		require.Equal(t, c.want, show(t, got, r), "%s %s", c.in, c.zone)
-	}
-	_, err := AtTimeZone(int64(0), DateTime2Type, "Middle-earth Standard Time")
-	require.EqualValues(t, 9820, number(err))
-	for name := range windowsZones() {
-		_, err := zone(name)
-		require.NoError(t, err, name)
-	}
-}
-
 // TestDateTimeGrid checks that every 1/300 s survives the stored form.
 func TestDateTimeGrid(t *testing.T) {
 	base := Days(2020, 1, 1) * TicksPerDay

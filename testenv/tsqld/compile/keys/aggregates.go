@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin/aggregate"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
@@ -100,7 +101,7 @@ func builtinAccumulator(key string) (func() store.Accumulator, error) {
 
 // builtinAggregate is an aggregate of package builtin. It implements DISTINCT.
 type builtinAggregate struct {
-	acc  builtin.Accumulator
+	acc  aggregate.Accumulator
 	typ  types.Type
 	seen map[string]bool // nil without DISTINCT
 	held int             // size of seen in bytes

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin/jsontext"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
@@ -151,7 +151,7 @@ func (d *jsonDocument) object(at *jsonNode, row []types.Value) (text string, som
 			if row[m.column] == nil && !d.spec.Nulls {
 				continue
 			}
-			v, err := builtin.JSONText(row[m.column], d.ts[m.column], d.spec.Columns[m.column].Raw)
+			v, err := jsontext.Text(row[m.column], d.ts[m.column], d.spec.Columns[m.column].Raw)
 			if err != nil {
 				return "", false, err
 			}
@@ -161,7 +161,7 @@ func (d *jsonDocument) object(at *jsonNode, row []types.Value) (text string, som
 			b.WriteByte(',')
 		}
 		some = true
-		b.WriteString(builtin.QuoteJSON(m.name) + ":" + value)
+		b.WriteString(jsontext.Quote(m.name) + ":" + value)
 	}
 	b.WriteByte('}')
 	return b.String(), some, nil
@@ -177,7 +177,7 @@ func (d *jsonDocument) Value() (types.Value, error) {
 		s = "[" + s + "]"
 	}
 	if d.spec.HasRoot {
-		s = "{" + builtin.QuoteJSON(d.spec.Root) + ":" + s + "}"
+		s = "{" + jsontext.Quote(d.spec.Root) + ":" + s + "}"
 	}
 	return s, nil
 }
@@ -202,13 +202,13 @@ func jsonFunc(isObject bool, r *reader) store.Func {
 				if !ok {
 					return nil, mserr.New(13641, 16, "Property name cannot be NULL.")
 				}
-				prefix = builtin.QuoteJSON(key) + ":"
+				prefix = jsontext.Quote(key) + ":"
 				i++
 			}
 			if args[i] == nil && absent {
 				continue
 			}
-			v, err := builtin.JSONText(args[i], ts[i], raw[i])
+			v, err := jsontext.Text(args[i], ts[i], raw[i])
 			if err != nil {
 				return nil, err
 			}

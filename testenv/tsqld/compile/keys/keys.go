@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin/search"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
@@ -378,7 +379,7 @@ func storeFunc(from, to types.Type, table, col string) store.Func {
 func likeFunc(c types.Collation, padded bool) store.Func {
 	type compiled struct {
 		pattern, escape string
-		p               *builtin.Pattern
+		p               *search.Pattern
 	}
 	var last atomic.Pointer[compiled]
 	return func(m *meter.Meter, args []types.Value) (types.Value, error) {
@@ -398,7 +399,7 @@ func likeFunc(c types.Collation, padded bool) store.Func {
 		}
 		l := last.Load()
 		if l == nil || l.pattern != pattern || l.escape != escape {
-			p, err := builtin.CompileLike(m, pattern, escape, c)
+			p, err := search.Compile(m, pattern, escape, c)
 			if err != nil {
 				return nil, err
 			}

@@ -3,7 +3,7 @@ package keys
 import (
 	"strings"
 
-	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin/jsontext"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
@@ -19,14 +19,14 @@ func rowsFunc(r *reader) store.RowsFunc {
 			if !ok {
 				return store.ListedRows(nil), nil
 			}
-			return rowsOf(m, builtin.OpenJSON(m, s, path))
+			return rowsOf(m, jsontext.Open(m, s, path))
 		}
 	case "OPENJSONWITH":
-		var columns []builtin.JSONColumn
+		var columns []jsontext.Column
 		for len(r.part) > 0 {
 			columns = append(
 				columns,
-				builtin.JSONColumn{Name: r.text(), Type: r.typ(), Path: r.text(), AsJSON: r.next() == "1"},
+				jsontext.Column{Name: r.text(), Type: r.typ(), Path: r.text(), AsJSON: r.next() == "1"},
 			)
 		}
 		return func(m *meter.Meter, args []types.Value) (store.RowSource, error) {
@@ -34,7 +34,7 @@ func rowsFunc(r *reader) store.RowsFunc {
 			if !ok {
 				return store.ListedRows(nil), nil
 			}
-			return rowsOf(m, builtin.OpenJSONWith(m, s, path, columns))
+			return rowsOf(m, jsontext.OpenWith(m, s, path, columns))
 		}
 	case RowsXMLNodes:
 		return xmlNodesFunc(r)

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog/sysviews"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/eval"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -84,7 +85,7 @@ type Needs struct {
 // SystemRef is a system row set of a database. SQL refers to it as the temporary table Temp.
 type SystemRef struct {
 	DatabaseID int
-	Table      *catalog.SystemTable
+	Table      *sysviews.SystemTable
 	Temp       string
 }
 

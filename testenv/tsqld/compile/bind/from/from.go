@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog/sysviews"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/names"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/scalar"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
@@ -328,17 +329,17 @@ func (b *Binder) Formula(db *catalog.Database, t *catalog.Table, c *catalog.Colu
 
 // SystemSource binds a system table or view. It returns nil if there is none of that name.
 func (b *Binder) SystemSource(db *catalog.Database, name *syntax.ObjectName) (*tree.Source, error) {
-	schema := catalog.SystemSchema(db, name.Schema(), name.Last())
+	schema := sysviews.SystemSchema(db, name.Schema(), name.Last())
 	if schema == "" && b.Place.System {
 		schema = "sys"
 	}
 	if schema == "" {
 		return nil, nil
 	}
-	if t := catalog.FindSystemTable(schema, name.Last()); t != nil {
+	if t := sysviews.FindSystemTable(schema, name.Last()); t != nil {
 		return b.systemTable(db, t), nil
 	}
-	v := catalog.FindSystemView(schema, name.Last())
+	v := sysviews.FindSystemView(schema, name.Last())
 	if v == nil {
 		return nil, nil
 	}
@@ -346,7 +347,7 @@ func (b *Binder) SystemSource(db *catalog.Database, name *syntax.ObjectName) (*t
 }
 
 // SystemView expands a system view that is written in T-SQL.
-func (b *Binder) SystemView(db *catalog.Database, v *catalog.SystemView) (*tree.Source, error) {
+func (b *Binder) SystemView(db *catalog.Database, v *sysviews.SystemView) (*tree.Source, error) {
 	parsed, err := v.Memo.Get(func() (any, error) { return parseView(v.Text, true) })
 	if err != nil {
 		return nil, err
@@ -361,7 +362,7 @@ func (b *Binder) SystemView(db *catalog.Database, v *catalog.SystemView) (*tree.
 }
 
 // systemTable returns the source of a row set of the server.
-func (b *Binder) systemTable(db *catalog.Database, t *catalog.SystemTable) *tree.Source {
+func (b *Binder) systemTable(db *catalog.Database, t *sysviews.SystemTable) *tree.Source {
 	src := &tree.Source{Alias: b.Alias("t"), Name: t.Name, Schema: t.Schema, DB: db.Name}
 	b.Needs.Tables = true
 	if t.Empty() {
@@ -388,7 +389,7 @@ func (b *Binder) systemTable(db *catalog.Database, t *catalog.SystemTable) *tree
 
 // emptyTableSQL returns a query in place of a system table that is always empty, which saves
 // creating a temporary table.
-func emptyTableSQL(t *catalog.SystemTable) string {
+func emptyTableSQL(t *sysviews.SystemTable) string {
 	var w strings.Builder
 	w.WriteString("(SELECT ")
 	for i, c := range t.Columns {

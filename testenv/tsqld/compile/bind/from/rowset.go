@@ -5,8 +5,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin/jsontext"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog/sysviews"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/names"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/scalar"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
@@ -38,7 +39,7 @@ func (b *Binder) openJSON(ts *syntax.OpenJSON, outer *names.Level) (*tree.Source
 	}
 	src := &tree.Source{Alias: b.Alias("j"), Name: ts.Alias.Name}
 	key := []string{keys.TableFunction, "OPENJSON"}
-	for _, c := range builtin.OpenJSONColumns {
+	for _, c := range jsontext.Columns {
 		if c.Type == types.NVarCharMax {
 			c.Type = text
 		}
@@ -265,7 +266,7 @@ func systemRows(name string) (*catalog.Function, error) {
 	if f, ok := systemFunctions.Load(key); ok {
 		return f.(*catalog.Function), nil
 	}
-	text, ok := catalog.SystemFunction(key)
+	text, ok := sysviews.SystemFunction(key)
 	if !ok {
 		return nil, nil
 	}

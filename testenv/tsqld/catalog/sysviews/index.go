@@ -1,0 +1,203 @@
+package sysviews
+
+import (
+	"context"
+	"maps"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+)
+
+// indexColumns are the columns of sys.indexes.
+const indexColumns = "object_id int, name sysname?, index_id int, type tinyint, type_desc nvarchar(60)?, " +
+	"is_unique bit?, data_space_id int?, ignore_dup_key bit?, " +
+	"is_primary_key bit?, is_unique_constraint bit?, fill_factor tinyint, is_padded bit?, is_disabled bit?, " +
+	"is_hypothetical bit?, is_ignored_in_optimization bit?, " +
+	"allow_row_locks bit?, allow_page_locks bit?, has_filter bit?, filter_definition nvarchar(max)?, " +
+	"compression_delay int?, suppress_dup_key_messages bit?, " +
+	"auto_created bit?, optimize_for_sequential_key bit?"
+
+// indexSets returns the system tables about indexes and keys.
+func indexSets() []declaration {
+	return []declaration{
+		{name: "sys.indexes", columns: indexColumns, rows: indexesRows},
+		{name: "sys.index_columns", columns: "object_id int, index_id int, index_column_id int, column_id int, " +
+			"key_ordinal tinyint, partition_ordinal tinyint, is_descending_key bit?, " +
+			"is_included_column bit?, column_store_order_ordinal tinyint?, data_clustering_ordinal tinyint?",
+			rows: indexColumnsRows},
+		{name: "sys.key_constraints", columns: objectColumns + ", unique_index_id int?, is_system_named bit, " +
+			"is_enforced bit", rows: keyConstraintsRows},
+		{name: "sys.partitions", columns: "partition_id bigint, object_id int, index_id int, partition_number int, " +
+			"hobt_id bigint, rows bigint, filestream_filegroup_id smallint, " +
+			"data_compression tinyint, data_compression_desc nvarchar(60)?, xml_compression bit?, " +
+			"xml_compression_desc varchar(3)?", live: true, rows: partitions},
+		{name: "sys.stats", columns: "object_id int, name sysname?, stats_id int, auto_created bit?, " +
+			"user_created bit?, no_recompute bit?, has_filter bit?, filter_definition nvarchar(max)?, " +
+			"is_temporary bit?, is_incremental bit?, has_persisted_sample bit?, stats_generation_method int, " +
+			"stats_generation_method_desc varchar(80), auto_drop bit?", rows: statsRows},
+	}
+}
+
+// indexesRows are the rows of sys.indexes.
+func indexesRows(_ context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, t := range env.indexed() {
+		for _, ix := range withHeap(t) {
+			out = append(out, indexRow(t, ix))
+		}
+	}
+	return out, nil
+}
+
+// indexColumnsRows are the rows of sys.index_columns.
+func indexColumnsRows(_ context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, t := range env.indexed() {
+		for _, ix := range t.Indexes {
+			for i, k := range ix.Columns {
+				out = append(out, row{
+					"object_id": int64(t.ObjectID), "index_id": int64(ix.ID), "index_column_id": int64(i + 1),
+					"column_id":   int64(k.ColumnID),
+					"key_ordinal": int64(i + 1), "is_descending_key": bit(k.Desc),
+					"is_included_column": int64(0)})
+			}
+			for i, id := range ix.Included {
+				out = append(out, row{
+					"object_id": int64(t.ObjectID), "index_id": int64(ix.ID),
+					"index_column_id": int64(len(ix.Columns) + i + 1), "column_id": int64(id),
+					"is_descending_key": int64(0), "is_included_column": int64(1)})
+			}
+		}
+	}
+	return out, nil
+}
+
+// keyConstraintsRows are the rows of sys.key_constraints.
+func keyConstraintsRows(_ context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, t := range env.indexed() {
+		for _, ix := range t.Indexes {
+			if ix.Key == nil {
+				continue
+			}
+			kind := catalog.KindUnique
+			if ix.Key.Primary {
+				kind = catalog.KindPrimaryKey
+			}
+			r := childRow(&t.Header, catalog.Constraint{ObjectID: ix.Key.ObjectID, Name: ix.Key.Name, Kind: kind},
+				ix.Key.Created)
+			r["unique_index_id"] = int64(ix.ID)
+			r["is_system_named"] = bit(ix.Key.System)
+			r["is_enforced"] = int64(1)
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+// statsRows are the rows of sys.stats.
+func statsRows(_ context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, t := range env.indexed() {
+		for _, ix := range t.Indexes {
+			out = append(out, row{
+				"object_id": int64(t.ObjectID), "name": ix.Name, "stats_id": int64(ix.ID),
+				"auto_created": int64(0), "user_created": int64(0),
+				"no_recompute": bit(ix.NoRecompute), "has_filter": bit(ix.Filter != ""),
+				"filter_definition": orNull(ix.Filter), "is_temporary": int64(0), "is_incremental": int64(0),
+				"has_persisted_sample": int64(0), "stats_generation_method_desc": "Sort based statistics",
+				"auto_drop": int64(0)})
+		}
+	}
+	return out, nil
+}
+
+// indexed returns the tables with indexes, including the shapes of table types.
+func (env *Env) indexed() []*catalog.Table {
+	var out []*catalog.Table
+	for _, o := range env.objects() {
+		switch o := o.(type) {
+		case *catalog.Table:
+			out = append(out, o)
+		case *catalog.TableType:
+			t := o.Table.Clone()
+			t.Header = o.Header
+			t.Name, t.SchemaID, t.System = catalog.TypeTableName(&o.Header), catalog.SchemaSys, true
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// withHeap returns the indexes of a table. A table without a clustered index has the heap (index 0)
+// as the first one.
+func withHeap(t *catalog.Table) []*catalog.Index {
+	if t.IndexByID(1) != nil {
+		return t.Indexes
+	}
+	return append([]*catalog.Index{{ID: 0}}, t.Indexes...)
+}
+
+// indexRow is a row of sys.indexes.
+func indexRow(t *catalog.Table, ix *catalog.Index) row {
+	kind, desc := 2, "NONCLUSTERED"
+	switch ix.ID {
+	case 0:
+		kind, desc = 0, "HEAP"
+	case 1:
+		kind, desc = 1, "CLUSTERED"
+	}
+	r := row{
+		"object_id": int64(t.ObjectID), "name": orNull(ix.Name), "index_id": int64(ix.ID), "type": int64(kind),
+		"type_desc": desc, "is_unique": bit(ix.Unique),
+		"data_space_id": int64(1), "ignore_dup_key": bit(ix.IgnoreDups),
+		"is_primary_key":       bit(ix.Key != nil && ix.Key.Primary),
+		"is_unique_constraint": bit(ix.Key != nil && !ix.Key.Primary), "fill_factor": int64(ix.FillFactor),
+		"has_filter": bit(ix.Filter != ""), "filter_definition": orNull(ix.Filter),
+	}
+	maps.Copy(r, row{
+		"is_padded": bit(ix.Padded), "is_disabled": bit(ix.Disabled), "is_hypothetical": int64(0),
+		"is_ignored_in_optimization": int64(0), "allow_row_locks": bit(!ix.NoRowLocks),
+		"allow_page_locks": bit(!ix.NoPageLocks), "suppress_dup_key_messages": int64(0), "auto_created": int64(0),
+		"optimize_for_sequential_key": bit(ix.Sequential),
+	})
+	return r
+}
+
+// partitions are the rows of sys.partitions: one for each index, with the number of rows of its
+// table.
+func partitions(ctx context.Context, env *Env) ([]row, error) {
+	if err := env.Conn.Use(ctx, env.Database.ID); err != nil {
+		return nil, err
+	}
+	var out []row
+	for _, t := range env.tables() {
+		n, err := env.Conn.QueryRow(ctx, "SELECT count(*) FROM "+env.rowSource(t), nil)
+		if err != nil {
+			return nil, err
+		}
+		for _, ix := range withHeap(t) {
+			id := int64(t.ObjectID)<<16 | int64(ix.ID)
+			out = append(out, row{
+				"partition_id": id, "object_id": int64(t.ObjectID), "index_id": int64(ix.ID),
+				"partition_number": int64(1), "hobt_id": id,
+				"rows": n[0], "data_compression_desc": "NONE", "xml_compression": int64(0),
+				"xml_compression_desc": "OFF"})
+		}
+	}
+	// SQL Server shows its own tables in every database, so that a sum over partitions is never
+	// NULL. Here the table sqlite_schema has this role.
+	n, err := env.Conn.QueryRow(ctx, "SELECT count(*) FROM "+env.Database.SQLName()+".sqlite_schema", nil)
+	if err != nil {
+		return nil, err
+	}
+	const id = schemaTable << 16
+	return append(out, row{
+		"partition_id": int64(id), "object_id": int64(schemaTable), "index_id": int64(1), "partition_number": int64(1),
+		"hobt_id": int64(id),
+		"rows":    n[0], "data_compression_desc": "NONE", "xml_compression": int64(0),
+		"xml_compression_desc": "OFF"}), nil
+}
+
+// schemaTable is the object ID of sqlite_schema in sys.partitions: the object ID of SQL Server's
+// first system table.
+const schemaTable = 3

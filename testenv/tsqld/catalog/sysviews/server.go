@@ -1,0 +1,417 @@
+package sysviews
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"unicode/utf16"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// serverSets returns the system tables about the instance, its databases and sessions.
+func serverSets() []declaration {
+	return []declaration{
+		{name: "sys.databases", columns: "name sysname, database_id int, source_database_id int?, " +
+			"owner_sid varbinary(85)?, create_date datetime, compatibility_level tinyint, collation_name sysname?, " +
+			"user_access tinyint?, user_access_desc nvarchar(60)?, is_read_only bit?, is_auto_close_on bit, " +
+			"is_auto_shrink_on bit?, state tinyint?, state_desc nvarchar(60)?, " +
+			"is_in_standby bit?, is_cleanly_shutdown bit?, is_supplemental_logging_enabled bit?, " +
+			"snapshot_isolation_state tinyint?, snapshot_isolation_state_desc nvarchar(60)?, " +
+			"is_read_committed_snapshot_on bit?, recovery_model tinyint?, recovery_model_desc nvarchar(60)?, " +
+			"page_verify_option tinyint?, page_verify_option_desc nvarchar(60)?, " +
+			"is_auto_create_stats_on bit?, is_auto_create_stats_incremental_on bit?, is_auto_update_stats_on bit?, " +
+			"is_auto_update_stats_async_on bit?, is_ansi_null_default_on bit?, is_ansi_nulls_on bit?, " +
+			"is_ansi_padding_on bit?, is_ansi_warnings_on bit?, is_arithabort_on bit?, " +
+			"is_concat_null_yields_null_on bit?, is_numeric_roundabort_on bit?, " +
+			"is_quoted_identifier_on bit?, is_recursive_triggers_on bit?, is_cursor_close_on_commit_on bit?, " +
+			"is_local_cursor_default bit?, is_fulltext_enabled bit?, " +
+			"is_trustworthy_on bit?, is_db_chaining_on bit?, is_parameterization_forced bit?, " +
+			"is_master_key_encrypted_by_server bit, is_query_store_on bit?, is_published bit, " +
+			"is_subscribed bit, is_merge_published bit, is_distributor bit, is_sync_with_backup bit, " +
+			"service_broker_guid uniqueidentifier, is_broker_enabled bit, " +
+			"log_reuse_wait tinyint?, log_reuse_wait_desc nvarchar(60)?, is_date_correlation_on bit, " +
+			"is_cdc_enabled bit, is_encrypted bit?, is_honor_broker_priority_on bit?, replica_id uniqueidentifier?, " +
+			"group_database_id uniqueidentifier?, resource_pool_id int?, default_language_lcid smallint?, " +
+			"default_language_name nvarchar(128)?, " +
+			"default_fulltext_language_lcid int?, default_fulltext_language_name nvarchar(128)?, " +
+			"is_nested_triggers_on bit?, is_transform_noise_words_on bit?, " +
+			"two_digit_year_cutoff smallint?, " +
+			"containment tinyint?, containment_desc nvarchar(60)?, target_recovery_time_in_seconds int?, " +
+			"delayed_durability int?, delayed_durability_desc nvarchar(60)?, " +
+			"is_memory_optimized_elevate_to_snapshot_on bit?, is_federation_member bit?, " +
+			"is_remote_data_archive_enabled bit?, is_mixed_page_allocation_on bit?, " +
+			"is_temporal_history_retention_enabled bit?, catalog_collation_type int?, " +
+			"catalog_collation_type_desc nvarchar(60)?, physical_database_name nvarchar(128)?, " +
+			"is_result_set_caching_on bit?, is_accelerated_database_recovery_on bit?, " +
+			"is_tempdb_spill_to_remote_store bit?, is_stale_page_detection_on bit?, " +
+			"is_memory_optimized_enabled bit?, is_data_retention_enabled bit?, is_ledger_on bit?, " +
+			"is_change_feed_enabled bit?", rows: databasesRows},
+		{name: "sys.database_service_objectives", columns: "database_id int, edition sysname, " +
+			"service_objective sysname, elastic_pool_name sysname?", rows: databaseServiceObjectivesRows},
+		{name: "sys.dm_exec_sessions", columns: "session_id smallint, login_time datetime, " +
+			"host_name nvarchar(128)?, program_name nvarchar(128)?, host_process_id int?, client_version int?, " +
+			"client_interface_name nvarchar(32)?, security_id varbinary(85), login_name nvarchar(128), " +
+			"nt_domain nvarchar(128)?, nt_user_name nvarchar(128)?, status nvarchar(30), " +
+			"context_info varbinary(128)?, cpu_time int, memory_usage int, total_scheduled_time int, " +
+			"total_elapsed_time int, endpoint_id int, last_request_start_time datetime, " +
+			"last_request_end_time datetime?, reads bigint, writes bigint, logical_reads bigint, " +
+			"is_user_process bit, text_size int, language nvarchar(128)?, date_format nvarchar(3)?, " +
+			"date_first smallint, quoted_identifier bit, arithabort bit, ansi_null_dflt_on bit, ansi_defaults bit, " +
+			"ansi_warnings bit, ansi_padding bit, ansi_nulls bit, " +
+			"concat_null_yields_null bit, transaction_isolation_level smallint, lock_timeout int, " +
+			"deadlock_priority int, row_count bigint, prev_error int, " +
+			"original_security_id varbinary(85), original_login_name nvarchar(128), " +
+			"last_successful_logon datetime?, last_unsuccessful_logon datetime?, unsuccessful_logons bigint?, " +
+			"group_id int, database_id smallint, authenticating_database_id int?, open_transaction_count int",
+			live: true, rows: sessions},
+		{name: "sys.dm_exec_connections", columns: "session_id int?, most_recent_session_id int?, " +
+			"connect_time datetime, net_transport nvarchar(40), protocol_type nvarchar(40)?, protocol_version int?, " +
+			"endpoint_id int?, encrypt_option nvarchar(40), auth_scheme nvarchar(40), node_affinity smallint, " +
+			"num_reads int?, num_writes int?, last_read datetime?, last_write datetime?, " +
+			"net_packet_size int?, client_net_address varchar(48)?, client_tcp_port int?, " +
+			"local_net_address varchar(48)?, local_tcp_port int?, connection_id uniqueidentifier, " +
+			"parent_connection_id uniqueidentifier?, most_recent_sql_handle varbinary(64)?",
+			live: true, rows: connections},
+		{name: "sys.dm_exec_requests", columns: "session_id smallint, request_id int, start_time datetime, " +
+			"status nvarchar(30), command nvarchar(32), sql_handle varbinary(64)?, " +
+			"statement_start_offset int?, statement_end_offset int?, plan_handle varbinary(64)?, " +
+			"database_id smallint, user_id int, connection_id uniqueidentifier?, " +
+			"blocking_session_id smallint?, wait_type nvarchar(60)?, wait_time int, last_wait_type nvarchar(60), " +
+			"wait_resource nvarchar(256), open_transaction_count int, " +
+			"open_resultset_count int, transaction_id bigint, context_info varbinary(128)?, percent_complete real, " +
+			"estimated_completion_time bigint, cpu_time int, " +
+			"total_elapsed_time int, scheduler_id int?, reads bigint, writes bigint, logical_reads bigint, " +
+			"text_size int, language nvarchar(128)?, date_format nvarchar(3)?, " +
+			"date_first smallint, quoted_identifier bit, arithabort bit, ansi_null_dflt_on bit, ansi_defaults bit, " +
+			"ansi_warnings bit, ansi_padding bit, ansi_nulls bit, " +
+			"concat_null_yields_null bit, transaction_isolation_level smallint, lock_timeout int, " +
+			"deadlock_priority int, row_count bigint, prev_error int, nest_level int, " +
+			"granted_query_memory int, executing_managed_code bit", live: true, rows: requests},
+		{name: "sys.dm_tran_locks", columns: "resource_type nvarchar(60), resource_subtype nvarchar(60), " +
+			"resource_database_id int, resource_description nvarchar(256), " +
+			"resource_associated_entity_id bigint?, resource_lock_partition int, request_mode nvarchar(60), " +
+			"request_type nvarchar(60), request_status nvarchar(60), " +
+			"request_reference_count smallint, request_lifetime int, request_session_id int, " +
+			"request_exec_context_id int, request_request_id int, request_owner_type nvarchar(60), " +
+			"request_owner_id bigint?", live: true, rows: lockRows},
+		{name: "sys.dm_tran_session_transactions", columns: "session_id int, transaction_id bigint, " +
+			"transaction_descriptor binary(8), enlist_count int, is_user_transaction bit, " +
+			"is_local bit, is_enlisted bit, is_bound bit, open_transaction_count int", live: true, rows: transactions},
+		{name: "sys.spt_transactions", columns: "session_id int, transaction_id bigint, name nvarchar(32), " +
+			"begin_time datetime", live: true, rows: sptTransactionsRows},
+		{name: "sys.spt_sql_texts", columns: "sql_handle varbinary(64), text nvarchar(max)",
+			live: true, rows: sptSqlTextsRows},
+	}
+}
+
+// databasesRows are the rows of sys.databases.
+func databasesRows(_ context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, d := range env.Snapshot.Databases() {
+		out = append(out, databaseInfo(d))
+	}
+	return out, nil
+}
+
+// databaseServiceObjectivesRows are the rows of sys.database_service_objectives.
+func databaseServiceObjectivesRows(_ context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, d := range env.Snapshot.Databases() {
+		if d.ID != env.Database.ID && env.Database.ID != catalog.DatabaseMaster {
+			continue // a user database shows only itself
+		}
+		r := row{
+			"database_id": int64(d.ID), "edition": "GeneralPurpose", "service_objective": "GP_Gen5_2",
+			"elastic_pool_name": orNull(d.Options.ElasticPool),
+		}
+		if d.Options.ElasticPool != "" {
+			r["service_objective"] = "ElasticPool"
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// sptTransactionsRows are the rows of sys.spt_transactions.
+func sptTransactionsRows(_ context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, s := range env.visibleSessions() {
+		if s.OpenTransactions > 0 {
+			out = append(out,
+				row{
+					"session_id": int64(s.ID), "transaction_id": s.TransactionID, "name": s.TransactionName,
+					"begin_time": s.TransactionStart,
+				})
+		}
+	}
+	return out, nil
+}
+
+// sptSqlTextsRows are the rows of sys.spt_sql_texts.
+func sptSqlTextsRows(_ context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, s := range env.visibleSessions() {
+		if s.Command != "" && s.Text != "" {
+			out = append(out, row{"sql_handle": sqlHandle(s.Text), "text": s.Text})
+		}
+	}
+	return out, nil
+}
+
+// databaseInfo returns a row of sys.databases.
+func databaseInfo(d *catalog.Database) row {
+	o := d.Options
+	access, accessName := int64(0), "MULTI_USER"
+	if o.SingleUser {
+		access, accessName = 1, "SINGLE_USER"
+	} else if o.RestrictedUser {
+		access, accessName = 2, "RESTRICTED_USER"
+	}
+	state, stateName := int64(0), "ONLINE"
+	if o.Offline {
+		state, stateName = 6, "OFFLINE"
+	}
+	snapshot, snapshotName := int64(0), "OFF"
+	if o.AllowSnapshotIsolation {
+		snapshot, snapshotName = 1, "ON"
+	}
+	r := row{
+		"name": d.Name, "database_id": int64(d.ID), "owner_sid": d.OwnerID, "create_date": d.Created,
+		"compatibility_level": int64(o.CompatibilityLevel), "collation_name": o.Collation,
+		"user_access": access, "user_access_desc": accessName, "is_read_only": bit(o.ReadOnly), "state": state,
+		"state_desc":               stateName,
+		"snapshot_isolation_state": snapshot, "snapshot_isolation_state_desc": snapshotName,
+		"is_read_committed_snapshot_on": bit(o.ReadCommittedSnapshot),
+		"recovery_model":                recoveryModels[d.Recovery()], "recovery_model_desc": d.Recovery(),
+		"page_verify_option": int64(2), "page_verify_option_desc": "CHECKSUM",
+		"is_parameterization_forced": bit(o.Other["PARAMETERIZATION"] == "FORCED"),
+		"is_local_cursor_default":    bit(o.Other["CURSOR_DEFAULT"] == "LOCAL"),
+		"is_ansi_nulls_on":           bit(o.AnsiNulls), "is_recursive_triggers_on": bit(o.RecursiveTriggers),
+		"is_trustworthy_on": bit(o.Trustworthy), "log_reuse_wait": int64(0), "log_reuse_wait_desc": "NOTHING",
+		"containment": int64(0), "containment_desc": "NONE",
+		"delayed_durability": int64(0), "delayed_durability_desc": "DISABLED", "service_broker_guid": guid(d, "broker"),
+		"target_recovery_time_in_seconds": int64(60), "catalog_collation_type": int64(0),
+		"catalog_collation_type_desc": "DATABASE_DEFAULT", "physical_database_name": d.Name,
+		"is_mixed_page_allocation_on":           bit(d.ID <= catalog.DatabaseMSDB && d.ID != catalog.DatabaseTemp),
+		"is_temporal_history_retention_enabled": int64(1),
+		"is_memory_optimized_enabled":           int64(1),
+	}
+	switch o.Other["PAGE_VERIFY"] {
+	case "NONE":
+		r["page_verify_option"], r["page_verify_option_desc"] = int64(0), "NONE"
+	case "TORN_PAGE_DETECTION":
+		r["page_verify_option"], r["page_verify_option_desc"] = int64(1), "TORN_PAGE_DETECTION"
+	}
+	switch o.Other["DELAYED_DURABILITY"] {
+	case "ALLOWED":
+		r["delayed_durability"], r["delayed_durability_desc"] = int64(1), "ALLOWED"
+	case "FORCED":
+		r["delayed_durability"], r["delayed_durability_desc"] = int64(2), "FORCED"
+	}
+	for option, col := range optionColumns {
+		r[col] = bit(d.On(option))
+	}
+	for _, col := range strings.Fields("is_in_standby is_cleanly_shutdown is_supplemental_logging_enabled " +
+		"is_fulltext_enabled is_query_store_on is_encrypted is_ledger_on is_change_feed_enabled is_federation_member is_remote_data_archive_enabled " +
+		"is_result_set_caching_on is_accelerated_database_recovery_on is_tempdb_spill_to_remote_store is_stale_page_detection_on is_data_retention_enabled") {
+		r[col] = int64(0)
+	}
+	return r
+}
+
+// recoveryModels maps recovery models to the values of recovery_model.
+var recoveryModels = map[string]int64{"FULL": 1, "BULK_LOGGED": 2, "SIMPLE": 3}
+
+// optionColumns are the columns of sys.databases for ON/OFF options without an effect here.
+var optionColumns = map[string]string{
+	"AUTO_CLOSE": "is_auto_close_on", "AUTO_SHRINK": "is_auto_shrink_on",
+	"AUTO_CREATE_STATISTICS":             "is_auto_create_stats_on",
+	"AUTO_CREATE_STATISTICS_INCREMENTAL": "is_auto_create_stats_incremental_on",
+	"AUTO_UPDATE_STATISTICS":             "is_auto_update_stats_on",
+	"AUTO_UPDATE_STATISTICS_ASYNC":       "is_auto_update_stats_async_on",
+	"ANSI_NULL_DEFAULT":                  "is_ansi_null_default_on",
+	"ANSI_PADDING":                       "is_ansi_padding_on",
+	"ANSI_WARNINGS":                      "is_ansi_warnings_on", "ARITHABORT": "is_arithabort_on",
+	"CONCAT_NULL_YIELDS_NULL": "is_concat_null_yields_null_on",
+	"NUMERIC_ROUNDABORT":      "is_numeric_roundabort_on", "QUOTED_IDENTIFIER": "is_quoted_identifier_on",
+	"CURSOR_CLOSE_ON_COMMIT": "is_cursor_close_on_commit_on",
+	"DB_CHAINING":            "is_db_chaining_on", "HONOR_BROKER_PRIORITY": "is_honor_broker_priority_on",
+	"DATE_CORRELATION_OPTIMIZATION":        "is_date_correlation_on",
+	"MEMORY_OPTIMIZED_ELEVATE_TO_SNAPSHOT": "is_memory_optimized_elevate_to_snapshot_on",
+}
+
+// visibleSessions returns the sessions that the session may see. Without VIEW SERVER STATE that is
+// only itself.
+func (env *Env) visibleSessions() []SessionRow {
+	if env.SeeSessions || len(env.Sessions) == 0 {
+		return env.Sessions
+	}
+	return env.Sessions[:1]
+}
+
+// options returns the columns of dm_exec_sessions and dm_exec_requests about the session and its
+// SET options.
+func options(s SessionRow) row {
+	o := s.Options
+	defaults := o.AnsiNulls && o.AnsiNullDefault && o.AnsiPadding && o.AnsiWarnings && o.CursorClose && o.Implicit &&
+		o.QuotedIdentifier
+	r := row{
+		"text_size": o.TextSize, "language": o.Language, "date_format": o.DateFormat, "date_first": int64(o.DateFirst),
+		"quoted_identifier": bit(o.QuotedIdentifier),
+		"arithabort":        bit(o.ArithAbort), "ansi_null_dflt_on": bit(o.AnsiNullDefault),
+		"ansi_defaults": bit(defaults),
+		"ansi_warnings": bit(o.AnsiWarnings),
+		"ansi_padding":  bit(o.AnsiPadding), "ansi_nulls": bit(o.AnsiNulls),
+		"concat_null_yields_null": bit(o.ConcatNull), "transaction_isolation_level": int64(o.Isolation),
+		"lock_timeout": o.LockTimeout, "deadlock_priority": int64(o.DeadlockPriority), "row_count": s.RowCount,
+		"open_transaction_count": int64(s.OpenTransactions),
+		"database_id":            int64(s.DatabaseID), "session_id": int64(s.ID),
+	}
+	if o.ContextInfo != nil {
+		r["context_info"] = o.ContextInfo
+	}
+	return r
+}
+
+// interfaceName truncates the name of a client library to client_interface_name: 32 characters, as
+// documented.
+func interfaceName(library string) string {
+	units := utf16.Encode([]rune(library))
+	return string(utf16.Decode(units[:min(len(units), 32)]))
+}
+
+// sessions are the rows of sys.dm_exec_sessions.
+func sessions(_ context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, s := range env.visibleSessions() {
+		r := options(s)
+		for col, v := range map[string]types.Value{
+			"login_time": s.LoginTime, "host_name": s.Host, "program_name": s.Program,
+			"client_interface_name": interfaceName(s.Library), "host_process_id": int64(s.PID),
+			"client_version": s.Version >> 28, "security_id": s.SID, "login_name": s.Login,
+			"status": s.Status, "last_request_start_time": s.LastRequestStart,
+			"last_request_end_time": orNull(s.LastRequestEnd), "is_user_process": int64(1),
+			"original_security_id": s.SID, "original_login_name": s.OriginalLogin, "group_id": int64(2),
+			"total_elapsed_time": s.Elapsed, "endpoint_id": int64(4),
+		} {
+			r[col] = v
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// connections are the rows of sys.dm_exec_connections.
+func connections(_ context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, s := range env.visibleSessions() {
+		r := row{
+			"session_id": int64(s.ID), "most_recent_session_id": int64(s.ID), "connect_time": s.LoginTime,
+			"net_transport": "TCP", "protocol_type": "TSQL", "protocol_version": s.Version,
+			"endpoint_id": int64(4), "encrypt_option": "FALSE", "auth_scheme": "SQL",
+			"net_packet_size": int64(s.PacketSize), "client_net_address": s.Address,
+			"connection_id": s.ConnectionID,
+		}
+		if s.Encrypted {
+			r["encrypt_option"] = "TRUE"
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// requests are the rows of sys.dm_exec_requests: one for each session that executes a request.
+func requests(_ context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, s := range env.visibleSessions() {
+		if s.Command == "" {
+			continue
+		}
+		r := options(s)
+		for col, v := range map[string]types.Value{
+			"start_time": s.LastRequestStart, "status": s.Status, "command": s.Command, "user_id": int64(1),
+			"connection_id": s.ConnectionID, "blocking_session_id": int64(s.BlockedBy),
+			"wait_type": orNull(s.WaitType), "wait_time": s.WaitTime, "wait_resource": s.WaitResource,
+			"last_wait_type": s.WaitType, "transaction_id": s.TransactionID, "total_elapsed_time": s.Elapsed,
+			"open_resultset_count": int64(1),
+		} {
+			r[col] = v
+		}
+		if s.Text != "" {
+			r["sql_handle"] = sqlHandle(s.Text)
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// sqlHandle returns the handle of a text. Equal texts have equal handles.
+func sqlHandle(text string) []byte {
+	sum := sha256.Sum256([]byte(text))
+	return append([]byte{2, 0, 0, 0}, sum[:]...)
+}
+
+// transactions are the rows of sys.dm_tran_session_transactions: one for each session with an open
+// transaction.
+func transactions(_ context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, s := range env.visibleSessions() {
+		if s.OpenTransactions == 0 {
+			continue
+		}
+		out = append(out, row{
+			"session_id": int64(s.ID), "transaction_id": s.TransactionID,
+			"transaction_descriptor": binary.LittleEndian.AppendUint64(nil, uint64(s.TransactionID)),
+			"enlist_count":           bit(s.Command != ""), "is_user_transaction": int64(1), "is_local": int64(1),
+			"open_transaction_count": int64(s.OpenTransactions),
+		})
+	}
+	return out, nil
+}
+
+// lockRows are the rows of sys.dm_tran_locks. Without a permission there are no rows.
+func lockRows(_ context.Context, env *Env) ([]row, error) {
+	if !env.SeeSessions {
+		return nil, mserr.New(300, 14, "VIEW SERVER PERFORMANCE STATE permission was denied on object 'server', "+
+			"database 'master'.")
+	}
+	var out []row
+	for _, l := range env.Locks {
+		r := row{
+			"resource_type": "DATABASE", "resource_database_id": int64(l.DatabaseID), "request_mode": l.Mode,
+			"request_type": "LOCK", "request_status": "GRANT",
+			"request_reference_count": int64(1), "request_session_id": int64(l.SessionID),
+			"request_owner_type": l.Owner, "resource_associated_entity_id": int64(0),
+		}
+		if l.Waiting {
+			r["request_status"] = "WAIT"
+		}
+		if l.App {
+			r["resource_type"] = "APPLICATION"
+			r["resource_description"] = applicationResource(l)
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// applicationResource returns resource_description of an application lock: the principal ID, the
+// first 32 characters of the name, and a hash of the whole name.
+func applicationResource(l LockInfo) string {
+	hash := uint32(2166136261)
+	for i := range len(l.Application) {
+		hash = (hash ^ uint32(l.Application[i])) * 16777619
+	}
+	name := []rune(l.Application)
+	return formatResource(l.Principal, string(name[:min(len(name), 32)]), hash)
+}
+
+// formatResource formats principal:[name]:(hash).
+func formatResource(principal int, name string, hash uint32) string {
+	return fmt.Sprintf("%d:[%s]:(%08x)", principal, name, hash)
+}

@@ -1,0 +1,281 @@
+package sysviews
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// fileColumns are the columns of sys.database_files. sys.master_files has the database as an
+// additional first column.
+const fileColumns = "file_id int, file_guid uniqueidentifier?, type tinyint, type_desc nvarchar(60)?, " +
+	"data_space_id int, name sysname, physical_name nvarchar(260), state tinyint?, " +
+	"state_desc nvarchar(60)?, size int, max_size int, growth int, is_media_read_only bit, is_read_only bit, " +
+	"is_sparse bit, is_percent_growth bit, is_name_reserved bit, " +
+	"is_persistent_log_buffer bit, create_lsn numeric(25,0)?, drop_lsn numeric(25,0)?, " +
+	"read_only_lsn numeric(25,0)?, read_write_lsn numeric(25,0)?, " +
+	"differential_base_lsn numeric(25,0)?, differential_base_guid uniqueidentifier?, " +
+	"differential_base_time datetime?, redo_start_lsn numeric(25,0)?, " +
+	"redo_start_fork_guid uniqueidentifier?, redo_target_lsn numeric(25,0)?, " +
+	"redo_target_fork_guid uniqueidentifier?, backup_lsn numeric(25,0)?"
+
+// primaryDataSpace is the row of sys.data_spaces: the only filegroup.
+var primaryDataSpace = row{
+	"name": "PRIMARY", "data_space_id": int64(catalog.DataSpacePrimary), "type": "FG", "type_desc": "ROWS_FILEGROUP",
+	"is_default": int64(1), "is_system": int64(0),
+}
+
+// storageSets returns the system tables about files, filegroups and settings of databases.
+func storageSets() []declaration {
+	const space = "name sysname, data_space_id int, type char(2), type_desc nvarchar(60)?, is_default bit?, " +
+		"is_system bit?"
+	return []declaration{
+		{name: "sys.data_spaces", columns: space, rows: singleRow(func(*Env) row { return primaryDataSpace })},
+		{name: "sys.filegroups", columns: space + ", filegroup_guid uniqueidentifier?, log_filegroup_id int?, " +
+			"is_read_only bit?, is_autogrow_all_files bit?", rows: singleRow(filegroupsRow)},
+		{name: "sys.database_files", columns: fileColumns, live: true, rows: func(_ context.Context,
+			env *Env) ([]row, error) {
+			return env.files(env.Database), nil
+		}},
+		{name: "sys.master_files", columns: "database_id int, " + fileColumns + ", credential_id int?",
+			live: true, rows: masterFilesRows},
+		{name: "sys.database_mirroring", columns: "database_id int, mirroring_guid uniqueidentifier?, " +
+			"mirroring_state tinyint?, mirroring_state_desc nvarchar(60)?, mirroring_role tinyint?, " +
+			"mirroring_role_desc nvarchar(60)?, mirroring_role_sequence int?, mirroring_safety_level tinyint?, " +
+			"mirroring_safety_level_desc nvarchar(60)?, " +
+			"mirroring_safety_sequence int?, mirroring_partner_name nvarchar(128)?, " +
+			"mirroring_partner_instance nvarchar(128)?, mirroring_witness_name nvarchar(128)?, " +
+			"mirroring_witness_state tinyint?, mirroring_witness_state_desc nvarchar(60)?, " +
+			"mirroring_failover_lsn numeric(25,0)?, mirroring_connection_timeout int?, " +
+			"mirroring_redo_queue int?, mirroring_redo_queue_type nvarchar(60)?, " +
+			"mirroring_end_of_log_lsn numeric(25,0)?, mirroring_replication_lsn numeric(25,0)?",
+			rows: eachDatabase(func(*catalog.Database) row { return row{} })},
+		{name: "sys.database_recovery_status", columns: "database_id int, database_guid uniqueidentifier?, " +
+			"family_guid uniqueidentifier?, last_log_backup_lsn numeric(25,0)?, " +
+			"recovery_fork_guid uniqueidentifier?, first_recovery_fork_guid uniqueidentifier?, " +
+			"fork_point_lsn numeric(25,0)?", rows: databaseRecoveryStatusRows},
+		{name: "sys.database_filestream_options", columns: "database_id int, non_transacted_access tinyint, " +
+			"non_transacted_access_desc nvarchar(60), directory_name nvarchar(255)?",
+			rows: eachDatabase(func(*catalog.Database) row { return row{"non_transacted_access_desc": "OFF"} })},
+		{name: "sys.database_query_store_options", columns: "desired_state smallint, " +
+			"desired_state_desc nvarchar(60)?, actual_state smallint, actual_state_desc nvarchar(60)?, " +
+			"readonly_reason int?, current_storage_size_mb bigint?, flush_interval_seconds bigint?, " +
+			"interval_length_minutes bigint?, max_storage_size_mb bigint?, " +
+			"stale_query_threshold_days bigint?, max_plans_per_query bigint?, query_capture_mode smallint, " +
+			"query_capture_mode_desc nvarchar(60)?, " +
+			"capture_policy_execution_count int?, capture_policy_total_compile_cpu_time_ms bigint?, " +
+			"capture_policy_total_execution_cpu_time_ms bigint?, " +
+			"capture_policy_stale_threshold_hours int?, size_based_cleanup_mode smallint, " +
+			"size_based_cleanup_mode_desc nvarchar(60)?, wait_stats_capture_mode smallint, " +
+			"wait_stats_capture_mode_desc nvarchar(60)?, actual_state_additional_info nvarchar(4000)?",
+			rows: singleRow(databaseQueryStoreOptionsRow)},
+		{name: "sys.database_scoped_configurations", columns: "configuration_id int, name nvarchar(60), " +
+			"value sql_variant?, value_for_secondary sql_variant?, is_value_default bit?", rows: scopedConfigurations},
+		{name: "sys.xml_schema_collections", columns: "xml_collection_id int, schema_id int, principal_id int?, " +
+			"name sysname, create_date datetime, modify_date datetime", rows: singleRow(xmlSchemaCollectionsRow)},
+		{name: "sys.stats_columns", columns: "object_id int, stats_id int, stats_column_id int, column_id int",
+			rows: statsColumnsRows},
+		{name: "sys.trigger_events", columns: "object_id int, type int, type_desc nvarchar(60)?, is_first bit?, " +
+			"is_last bit?, event_group_type int?, event_group_type_desc nvarchar(60)?, " +
+			"is_trigger_event bit?", rows: triggerEventsRows},
+	}
+}
+
+// filegroupsRow is the row of sys.filegroups.
+func filegroupsRow(*Env) row {
+	r := maps.Clone(primaryDataSpace)
+	r["is_read_only"], r["is_autogrow_all_files"] = int64(0), int64(0)
+	return r
+}
+
+// masterFilesRows are the rows of sys.master_files.
+func masterFilesRows(_ context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, d := range env.Snapshot.Databases() {
+		for _, r := range env.files(d) {
+			r["database_id"] = int64(d.ID)
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+// databaseRecoveryStatusRows are the rows of sys.database_recovery_status. A database whose file
+// was replaced, such as by a copy of an earlier day, has another recovery fork.
+func databaseRecoveryStatusRows(ctx context.Context, env *Env) ([]row, error) {
+	return eachDatabase(func(d *catalog.Database) row {
+		id := guid(d, "database")
+		fork := guid(d, "recovery fork "+fileIdentity(env.Path(d.ID)))
+		return row{
+			"database_guid": id, "family_guid": id, "recovery_fork_guid": fork, "first_recovery_fork_guid": nil,
+		}
+	})(ctx, env)
+}
+
+// databaseQueryStoreOptionsRow is the row of sys.database_query_store_options.
+func databaseQueryStoreOptionsRow(*Env) row {
+	return row{
+		"desired_state_desc": "OFF", "actual_state_desc": "OFF", "readonly_reason": int64(0),
+		"current_storage_size_mb": int64(0), "flush_interval_seconds": int64(900),
+		"interval_length_minutes": int64(60), "max_storage_size_mb": int64(1000),
+		"stale_query_threshold_days": int64(30), "max_plans_per_query": int64(200),
+		"query_capture_mode": int64(2), "query_capture_mode_desc": "AUTO", "size_based_cleanup_mode": int64(1),
+		"size_based_cleanup_mode_desc": "AUTO",
+		"wait_stats_capture_mode":      int64(1), "wait_stats_capture_mode_desc": "ON",
+		"actual_state_additional_info": "",
+	}
+}
+
+// xmlSchemaCollectionsRow is the row of sys.xml_schema_collections.
+func xmlSchemaCollectionsRow(*Env) row {
+	return row{
+		"xml_collection_id": int64(1), "schema_id": int64(catalog.SchemaSys), "name": "sys",
+		"create_date": int64(catalog.Epoch), "modify_date": int64(catalog.Epoch),
+	}
+}
+
+// statsColumnsRows are the rows of sys.stats_columns.
+func statsColumnsRows(_ context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, t := range env.indexed() {
+		for _, ix := range t.Indexes {
+			for i, k := range ix.Columns {
+				out = append(out,
+					row{
+						"object_id": int64(t.ObjectID), "stats_id": int64(ix.ID),
+						"stats_column_id": int64(i + 1), "column_id": int64(k.ColumnID),
+					})
+			}
+		}
+	}
+	return out, nil
+}
+
+// triggerEventsRows are the rows of sys.trigger_events.
+func triggerEventsRows(_ context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, o := range env.objects() {
+		for _, tr := range catalog.Triggers(o) {
+			for _, e := range tr.Events {
+				out = append(out,
+					row{
+						"object_id": int64(tr.ObjectID), "type": triggerEvents[e], "type_desc": e,
+						"is_first": bit(slices.Contains(tr.First, e)), "is_last": bit(slices.Contains(tr.Last, e)),
+						"is_trigger_event": int64(1),
+					})
+			}
+		}
+	}
+	return out, nil
+}
+
+// triggerEvents maps events to the types of sys.trigger_events.
+var triggerEvents = map[string]int64{"INSERT": 1, "UPDATE": 2, "DELETE": 3}
+
+// eachDatabase returns the rows function of a system table with one row for each database.
+func eachDatabase(makeRow func(d *catalog.Database) row) func(context.Context, *Env) ([]row, error) {
+	return func(_ context.Context, env *Env) ([]row, error) {
+		var out []row
+		for _, d := range env.Snapshot.Databases() {
+			r := makeRow(d)
+			r["database_id"] = int64(d.ID)
+			out = append(out, r)
+		}
+		return out, nil
+	}
+}
+
+// guid returns an ID of a database for a purpose, in the stored form of a uniqueidentifier. It
+// never changes.
+func guid(d *catalog.Database, purpose string) []byte {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %d", purpose, d.ID, d.Created))
+	return sum[:16]
+}
+
+// files are the rows of sys.database_files.
+func (env *Env) files(d *catalog.Database) []row {
+	var out []row
+	for i, f := range d.Files(env.Path(d.ID)) {
+		r := row{
+			"file_id": int64(i + 1), "type_desc": "ROWS", "data_space_id": int64(1), "name": f.Name,
+			"physical_name": f.Path, "state": int64(0), "state_desc": "ONLINE",
+			"size": f.Pages, "max_size": int64(-1), "growth": int64(1), "is_read_only": bit(d.Options.ReadOnly),
+		}
+		if f.Log {
+			r["type"], r["type_desc"], r["data_space_id"] = int64(1), "LOG", int64(0)
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// scopedConfigurations are the rows of sys.database_scoped_configurations: the values that were
+// set, which have no effect here, and else the defaults of SQL Server 2022. Documentation: "ALTER
+// DATABASE SCOPED CONFIGURATION".
+func scopedConfigurations(_ context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, c := range []struct {
+		id    int64
+		name  string
+		value any
+	}{
+		{1, "MAXDOP", int64(0)}, {2, "LEGACY_CARDINALITY_ESTIMATION", false}, {3, "PARAMETER_SNIFFING", true},
+		{4, "QUERY_OPTIMIZER_HOTFIXES", false},
+		{6, "IDENTITY_CACHE", true}, {7, "INTERLEAVED_EXECUTION_TVF", true},
+		{8, "BATCH_MODE_MEMORY_GRANT_FEEDBACK", true}, {9, "BATCH_MODE_ADAPTIVE_JOINS", true},
+		{10, "TSQL_SCALAR_UDF_INLINING", true}, {11, "ELEVATE_ONLINE", "OFF"}, {12, "ELEVATE_RESUMABLE", "OFF"},
+		{13, "OPTIMIZE_FOR_AD_HOC_WORKLOADS", false},
+		{14, "XTP_PROCEDURE_EXECUTION_STATISTICS", false}, {15, "XTP_QUERY_EXECUTION_STATISTICS", false},
+		{16, "ROW_MODE_MEMORY_GRANT_FEEDBACK", true},
+		{17, "ISOLATE_SECURITY_POLICY_CARDINALITY", false}, {18, "BATCH_MODE_ON_ROWSTORE", true},
+		{19, "DEFERRED_COMPILATION_TV", true}, {20, "ACCELERATED_PLAN_FORCING", true},
+		{21, "GLOBAL_TEMPORARY_TABLE_AUTO_DROP", true}, {22, "LIGHTWEIGHT_QUERY_PROFILING", true},
+		{23, "VERBOSE_TRUNCATION_WARNINGS", true}, {24, "LAST_QUERY_PLAN_STATS", false},
+		{25, "PAUSED_RESUMABLE_INDEX_ABORT_DURATION_MINUTES", int64(1440)}, {26, "DW_COMPATIBILITY_LEVEL", int64(0)},
+		{27, "EXEC_QUERY_STATS_FOR_SCALAR_FUNCTIONS", true},
+		{28, "PARAMETER_SENSITIVE_PLAN_OPTIMIZATION", true}, {29, "ASYNC_STATS_UPDATE_WAIT_AT_LOW_PRIORITY", false},
+		{31, "CE_FEEDBACK", true},
+		{33, "MEMORY_GRANT_FEEDBACK_PERSISTENCE", true}, {34, "MEMORY_GRANT_FEEDBACK_PERCENTILE_GRANT", true},
+		{35, "OPTIMIZED_PLAN_FORCING", true}, {37, "DOP_FEEDBACK", false},
+		{38, "LEDGER_DIGEST_STORAGE_ENDPOINT", "OFF"}, {39, "FORCE_SHOWPLAN_RUNTIME_PARAMETER_COLLECTION", false},
+	} {
+		var v types.Value
+		var err error
+		isDefault := true
+		if text, ok := env.Database.Options.Other[catalog.ScopedOption+c.name]; ok {
+			was := c.value
+			switch c.value.(type) {
+			case bool:
+				c.value = text == "ON"
+			case int64:
+				n, err := strconv.ParseInt(text, 10, 64)
+				if err != nil {
+					return nil, err
+				}
+				c.value = n
+			default:
+				c.value = text
+			}
+			isDefault = c.value == was
+		}
+		switch x := c.value.(type) {
+		case bool:
+			v, err = variant(bit(x), types.BitType)
+		case int64:
+			v, err = variant(x, types.IntType)
+		case string:
+			v, err = variant(x, types.NVarCharOf(60))
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, row{"configuration_id": c.id, "name": c.name, "value": v, "is_value_default": bit(isDefault)})
+	}
+	return out, nil
+}

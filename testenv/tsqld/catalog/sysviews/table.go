@@ -1,0 +1,339 @@
+package sysviews
+
+import (
+	"context"
+	"maps"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// columnColumns are the columns of sys.all_columns and sys.columns.
+const columnColumns = "object_id int, name sysname?, column_id int, system_type_id tinyint, user_type_id int, " +
+	"max_length smallint, precision tinyint, scale tinyint, " +
+	"collation_name sysname?, is_nullable bit?, is_ansi_padded bit, is_rowguidcol bit, is_identity bit, " +
+	"is_computed bit, is_filestream bit, " +
+	"is_replicated bit?, is_non_sql_subscribed bit?, is_merge_published bit?, is_dts_replicated bit?, " +
+	"is_xml_document bit, xml_collection_id int, " +
+	"default_object_id int, rule_object_id int, is_sparse bit?, is_column_set bit?, generated_always_type tinyint?, " +
+	"generated_always_type_desc nvarchar(60)?, " +
+	"encryption_type int?, encryption_type_desc nvarchar(64)?, encryption_algorithm_name sysname?, " +
+	"column_encryption_key_id int?, " +
+	"column_encryption_key_database_name sysname?, is_hidden bit, is_masked bit, graph_type int?, " +
+	"graph_type_desc nvarchar(60)?, " +
+	"is_data_deletion_filter_column bit?, ledger_view_column_type int?, ledger_view_column_type_desc nvarchar(60)?, " +
+	"is_dropped_ledger_column bit?"
+
+// lockEscalations are the values of sys.tables.lock_escalation_desc, by lock_escalation.
+var lockEscalations = [...]string{"TABLE", "DISABLE", "AUTO"}
+
+// tableSets returns the system tables about tables and their columns.
+func tableSets() []declaration {
+	return []declaration{
+		{name: "sys.tables", columns: objectColumns + ", lob_data_space_id int, filestream_data_space_id int?, " +
+			"max_column_id_used int, lock_on_bulk_load bit, " +
+			"uses_ansi_nulls bit?, is_replicated bit?, has_replication_filter bit?, is_merge_published bit?, " +
+			"is_sync_tran_subscribed bit?, has_unchecked_assembly_data bit, " +
+			"text_in_row_limit int?, large_value_types_out_of_row bit?, is_tracked_by_cdc bit?, " +
+			"lock_escalation tinyint?, lock_escalation_desc nvarchar(60)?, " +
+			"is_filetable bit?, is_memory_optimized bit?, durability tinyint?, durability_desc nvarchar(60)?, " +
+			"temporal_type tinyint?, temporal_type_desc nvarchar(60)?, " +
+			"history_table_id int?, is_remote_data_archive_enabled bit?, is_external bit, " +
+			"history_retention_period int?, history_retention_period_unit int?, " +
+			"history_retention_period_unit_desc nvarchar(10)?, is_node bit?, is_edge bit?, " +
+			"data_retention_period int?, data_retention_period_unit int?, " +
+			"data_retention_period_unit_desc nvarchar(10)?, ledger_type tinyint?, ledger_type_desc nvarchar(60)?, " +
+			"ledger_view_id int?, is_dropped_ledger_table bit?",
+			rows: rowsOf(tablesRows)},
+		{name: "sys.columns", columns: columnColumns, rows: columnRows},
+		{name: "sys.system_columns", columns: columnColumns, rows: systemColumns},
+		{name: "sys.identity_columns", columns: columnColumns + ", seed_value sql_variant?, " +
+			"increment_value sql_variant?, last_value sql_variant?, is_not_for_replication bit?",
+			live: true, rows: identityColumns},
+		{name: "sys.computed_columns", columns: columnColumns + ", definition nvarchar(max)?, " +
+			"uses_database_collation bit, is_persisted bit", rows: computedColumnsRows},
+		{name: "sys.default_constraints", columns: objectColumns + ", parent_column_id int, " +
+			"definition nvarchar(max)?, is_system_named bit", rows: defaultConstraintsRows},
+		{name: "sys.check_constraints", columns: objectColumns + ", is_disabled bit, is_not_for_replication bit, " +
+			"is_not_trusted bit, parent_column_id int, " +
+			"definition nvarchar(max)?, uses_database_collation bit?, is_system_named bit", rows: checkConstraintsRows},
+		{name: "sys.foreign_keys", columns: objectColumns + ", referenced_object_id int?, key_index_id int?, " +
+			"is_disabled bit, is_not_for_replication bit, is_not_trusted bit, " +
+			"delete_referential_action tinyint?, delete_referential_action_desc nvarchar(60)?, " +
+			"update_referential_action tinyint?, " +
+			"update_referential_action_desc nvarchar(60)?, is_system_named bit", rows: foreignKeysRows},
+		{name: "sys.foreign_key_columns", columns: "constraint_object_id int, constraint_column_id int, " +
+			"parent_object_id int, parent_column_id int, referenced_object_id int, referenced_column_id int",
+			rows: foreignKeyColumnsRows},
+		{name: "sys.triggers", columns: "name sysname, object_id int, parent_class tinyint, " +
+			"parent_class_desc nvarchar(60)?, parent_id int, type char(2), type_desc nvarchar(60)?, " +
+			"create_date datetime, modify_date datetime, is_ms_shipped bit, is_disabled bit, " +
+			"is_not_for_replication bit, is_instead_of_trigger bit",
+			rows: triggersRows},
+	}
+}
+
+// tablesRows returns the rows of sys.tables for one object.
+func tablesRows(_ *Env, t *catalog.Table) []row {
+	return []row{{
+		"max_column_id_used": int64(t.NextColumnID), "uses_ansi_nulls": int64(1), "is_replicated": int64(0),
+		"text_in_row_limit":            int64(0),
+		"large_value_types_out_of_row": int64(0), "is_tracked_by_cdc": int64(0),
+		"lock_escalation":      int64(t.LockEscalation),
+		"lock_escalation_desc": lockEscalations[t.LockEscalation],
+		"is_filetable":         int64(0), "is_memory_optimized": int64(0), "durability": int64(0),
+		"durability_desc": "SCHEMA_AND_DATA",
+		"temporal_type":   int64(0), "temporal_type_desc": "NON_TEMPORAL_TABLE", "is_node": int64(0),
+		"is_edge":                        int64(0),
+		"is_remote_data_archive_enabled": int64(0), "has_replication_filter": int64(0),
+		"is_merge_published": int64(0), "is_sync_tran_subscribed": int64(0),
+		"data_retention_period": int64(-1), "data_retention_period_unit": int64(-1),
+		"data_retention_period_unit_desc": "INFINITE",
+		"ledger_type":                     int64(0), "ledger_type_desc": "NON_LEDGER_TABLE",
+		"is_dropped_ledger_table": int64(0),
+	}}
+}
+
+// computedColumnsRows are the rows of sys.computed_columns.
+func computedColumnsRows(_ context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, t := range env.tables() {
+		for _, c := range t.Columns {
+			if c.Formula == nil {
+				continue
+			}
+			r := columnRow(env.Database, t.ObjectID, c)
+			r["definition"], r["is_persisted"] = c.Formula.Text, bit(c.Formula.Persisted)
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+// defaultConstraintsRows are the rows of sys.default_constraints.
+func defaultConstraintsRows(_ context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, t := range env.indexed() {
+		for _, c := range t.Columns {
+			if d := c.Default; d != nil {
+				r := childRow(&t.Header, catalog.Constraint{ObjectID: d.ObjectID, Name: d.Name, Kind: catalog.KindDefault}, d.Created)
+				r["parent_column_id"] = int64(c.ID)
+				r["definition"] = d.Text
+				r["is_system_named"] = bit(d.System)
+				out = append(out, r)
+			}
+		}
+	}
+	return out, nil
+}
+
+// checkConstraintsRows are the rows of sys.check_constraints.
+func checkConstraintsRows(
+	_ context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, t := range env.indexed() {
+		for _, c := range t.Checks {
+			r := childRow(&t.Header, catalog.Constraint{ObjectID: c.ObjectID, Name: c.Name, Kind: catalog.KindCheck}, c.Created)
+			maps.Copy(r, row{
+				"is_disabled": bit(c.Disabled), "is_not_trusted": bit(c.NotTrusted),
+				"parent_column_id": int64(c.ColumnID), "definition": c.Text,
+				"uses_database_collation": int64(1), "is_system_named": bit(c.System),
+			})
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+// foreignKeysRows are the rows of sys.foreign_keys.
+func foreignKeysRows(_ context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, t := range env.tables() {
+		for _, f := range t.ForeignKeys {
+			r := childRow(&t.Header, catalog.Constraint{ObjectID: f.ObjectID, Name: f.Name, Kind: catalog.KindForeignKey}, f.Created)
+			maps.Copy(r, row{
+				"referenced_object_id": int64(f.Referenced), "key_index_id": int64(f.RefIndexID),
+				"is_disabled": bit(f.Disabled), "is_not_trusted": bit(f.NotTrusted || f.Disabled),
+				"delete_referential_action":      int64(f.OnDelete),
+				"delete_referential_action_desc": f.OnDelete.Description(),
+				"update_referential_action":      int64(f.OnUpdate),
+				"update_referential_action_desc": f.OnUpdate.Description(), "is_system_named": bit(f.System),
+			})
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+// foreignKeyColumnsRows are the rows of sys.foreign_key_columns.
+func foreignKeyColumnsRows(_ context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, t := range env.tables() {
+		for _, f := range t.ForeignKeys {
+			for i, id := range f.Columns {
+				out = append(out, row{
+					"constraint_object_id": int64(f.ObjectID), "constraint_column_id": int64(i + 1),
+					"parent_object_id": int64(t.ObjectID), "parent_column_id": int64(id),
+					"referenced_object_id": int64(f.Referenced),
+					"referenced_column_id": int64(f.RefColumns[i]),
+				})
+			}
+		}
+	}
+	return out, nil
+}
+
+// triggersRows are the rows of sys.triggers.
+func triggersRows(_ context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, o := range env.objects() {
+		for _, tr := range catalog.Triggers(o) {
+			out = append(out, row{
+				"name": tr.Name, "object_id": int64(tr.ObjectID), "parent_class": int64(1),
+				"parent_class_desc": "OBJECT_OR_COLUMN", "parent_id": int64(o.Head().ObjectID),
+				"type": string(catalog.KindTrigger), "type_desc": catalog.KindTrigger.Description(),
+				"create_date": tr.Created, "modify_date": tr.Modified,
+				"is_disabled": bit(tr.Disabled), "is_not_for_replication": bit(tr.NotReplicated),
+				"is_instead_of_trigger": bit(tr.InsteadOf),
+			})
+		}
+	}
+	return out, nil
+}
+
+// tables returns the tables that the session may see.
+func (env *Env) tables() []*catalog.Table {
+	var out []*catalog.Table
+	for _, o := range env.objects() {
+		if t, ok := o.(*catalog.Table); ok {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// typeRow returns the columns about the type of a column that all views share.
+func typeRow(t types.Type, user int) row {
+	if user == 0 {
+		user = t.UserTypeID()
+	}
+	return row{
+		"system_type_id": int64(t.SystemTypeID()), "user_type_id": int64(user), "max_length": int64(t.MaxLength()),
+		"precision": int64(t.SysPrecision()), "scale": int64(t.SysScale()),
+	}
+}
+
+// columnRow returns the row of sys.columns for a column of a table.
+func columnRow(d *catalog.Database, object int32, c *catalog.Column) row {
+	r := typeRow(c.Type, c.UserTypeID)
+	maps.Copy(r, row{
+		"object_id": int64(object), "name": c.Name, "column_id": int64(c.ID), "is_nullable": bit(c.Nullable),
+		"is_ansi_padded": bit(c.Type.IsString() || c.Type.IsBinary()),
+		"is_rowguidcol":  bit(c.RowGUID), "is_identity": bit(c.Auto != nil), "is_computed": bit(c.Formula != nil),
+		"is_sparse":     bit(c.Sparse),
+		"is_column_set": int64(0), "is_data_deletion_filter_column": int64(0), "is_dropped_ledger_column": int64(0),
+		"generated_always_type": int64(0), "generated_always_type_desc": "NOT_APPLICABLE",
+	})
+	if c.Default != nil {
+		r["default_object_id"] = int64(c.Default.ObjectID)
+	}
+	if c.Type.IsCharacter() {
+		r["collation_name"] = d.Options.Collation
+		if c.Collation != "" {
+			r["collation_name"] = c.Collation
+		}
+	}
+	return r
+}
+
+// shapeRows returns the rows of sys.columns for a view or function.
+func shapeRows(d *catalog.Database, object int32, cols []types.Column) []row {
+	out := make([]row, len(cols))
+	for i, c := range cols {
+		out[i] = columnRow(d, object,
+			&catalog.Column{Column: types.Column{Name: c.Name, Type: c.Type, Nullable: c.Nullable}, ID: i + 1})
+	}
+	return out
+}
+
+// columnRows are the rows of sys.columns: columns of tables, views, functions and table types.
+func columnRows(_ context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, o := range env.objects() {
+		switch o := o.(type) {
+		case *catalog.Table:
+			for _, c := range o.Columns {
+				out = append(out, columnRow(env.Database, o.ObjectID, c))
+			}
+		case *catalog.TableType:
+			for _, c := range o.Table.Columns {
+				out = append(out, columnRow(env.Database, o.ObjectID, c))
+			}
+		case *catalog.View:
+			out = append(out, shapeRows(env.Database, o.ObjectID, o.Columns)...)
+		case *catalog.Function:
+			out = append(out, shapeRows(env.Database, o.ObjectID, o.Columns)...)
+		}
+	}
+	return out, nil
+}
+
+// systemColumns are the rows of sys.system_columns: columns of the system views.
+func systemColumns(_ context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, full := range registry().names {
+		e := registry().entries[full].read()
+		if !e.inCatalog() {
+			continue
+		}
+		if e.table != nil {
+			out = append(out, shapeRows(env.Database, e.id, e.table.Columns)...)
+			continue
+		}
+		cols, err := env.Shape(e.view)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, shapeRows(env.Database, e.id, cols)...)
+	}
+	return out, nil
+}
+
+// identityColumns are the rows of sys.identity_columns. The last value is read from SQLite.
+func identityColumns(ctx context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, t := range env.tables() {
+		c := t.IdentityColumn()
+		if c == nil {
+			continue
+		}
+		if err := env.Conn.Use(ctx, env.Database.ID); err != nil {
+			return nil, err
+		}
+		last := []types.Value{env.lastIdentity(t)}
+		if !t.Temporary {
+			var err error
+			if last, err = env.Conn.QueryRow(ctx,
+				"SELECT last FROM "+env.Database.SQLName()+"."+catalog.IdentityTable+" WHERE object_id = ?1",
+				[]types.Value{int64(t.ObjectID)}); err != nil {
+				return nil, err
+			}
+		}
+		var err error
+		r := columnRow(env.Database, t.ObjectID, c)
+		r["is_not_for_replication"] = int64(0)
+		if r["seed_value"], err = variant(scaled(c.Auto.Seed, c.Type), c.Type); err != nil {
+			return nil, err
+		}
+		if r["increment_value"], err = variant(scaled(c.Auto.Increment, c.Type), c.Type); err != nil {
+			return nil, err
+		}
+		if len(last) > 0 && last[0] != nil {
+			if r["last_value"], err = variant(scaled(last[0].(int64), c.Type), c.Type); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
