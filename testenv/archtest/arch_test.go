@@ -122,7 +122,7 @@ var allowed = map[string][]string{
 	"agent/telemetry/tracing": {"controldb", "jobs/...", "targets", "github.com/google/uuid", "go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/codes", "go.opentelemetry.io/otel/sdk/...", "go.opentelemetry.io/otel/semconv/...", "go.opentelemetry.io/otel/trace/...", "go.uber.org/zap/..."},
 	// The exporter brings gRPC: the agent and the dashboard do without it.
 	"agent/telemetry/tracing/export": {"agent/telemetry/tracing", "go.opentelemetry.io/otel/...", "go.uber.org/zap"},
-	"agent/alerts":                   {"agent/telemetry/metrics", "controldb", "jobs/...", "targets/...", "github.com/google/uuid", "go.uber.org/zap/..."},
+	"agent/alerts":                   {"agent/pacing", "agent/telemetry/metrics", "controldb", "jobs/...", "targets/...", "github.com/google/uuid", "go.uber.org/zap/..."},
 	"targets/mail":                   {"targets", "targets/outbound", "jobs/action", "github.com/google/uuid", "github.com/wneessen/go-mail/..."},
 	"agent":                          {"jobs/...", "targets", "targets/mssql", "targets/question", "targets/http", "targets/queue", "targets/process", "targets/outbound", "targets/mail", "targets/schema", "targets/secretref", "controldb", "agent/accounts", "agent/alerts", "agent/internal/...", "agent/pacing", "agent/telemetry/metrics", "agent/telemetry/tracing", "go.uber.org/zap/...", "github.com/google/uuid"},
 	"agent/internal":                 {},
