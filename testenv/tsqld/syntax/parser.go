@@ -425,8 +425,8 @@ func (p *parser) addOperator() {
 // endChain ends a chain that beginChain has begun.
 func (p *parser) endChain(before int) { p.deepest = max(p.deepest, before) }
 
-// newNode returns a node at the position of the current token.
-func (p *parser) newNode() node { return node{p.current().at} }
+// here returns the position of the current token.
+func (p *parser) here() At { return AtPos(p.current().at) }
 
 // atIdent reports whether t may be a name.
 func atIdent(t *token) bool {
@@ -512,8 +512,8 @@ func (p *parser) parts(what string) []Ident {
 
 // objectName reads a name of up to four parts.
 func (p *parser) objectName() *ObjectName {
-	n := p.newNode()
-	return &ObjectName{node: n, Parts: p.parts("object")}
+	n := p.here()
+	return &ObjectName{At: n, Parts: p.parts("object")}
 }
 
 // objectNames reads names separated by commas.
@@ -527,10 +527,10 @@ func (p *parser) objectNames() []*ObjectName {
 
 // typeRef reads a type.
 func (p *parser) typeRef() *TypeRef {
-	t := &TypeRef{node: p.newNode()}
+	t := &TypeRef{At: p.here()}
 	tok := p.current()
 	simple := func(name string) {
-		t.Name = &ObjectName{node: t.node, Parts: []Ident{{Name: name, At: tok.at}}}
+		t.Name = &ObjectName{At: t.At, Parts: []Ident{{Name: name, At: tok.at}}}
 	}
 	switch {
 	case p.accept("DOUBLE", "PRECISION"):

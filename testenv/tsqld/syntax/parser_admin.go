@@ -66,14 +66,14 @@ func (p *parser) dbcc() Stmt {
 		for p.err == nil && !p.at(")") {
 			switch t := p.current(); {
 			case atIdent(t), t.kind == tokWord && !t.is("NULL"):
-				e := expr{p.newNode()}
+				e := p.here()
 				if atIdent(t) && p.peek(1).is(".") {
-					s.Args = append(s.Args, &ColumnRef{expr: e, Parts: p.parts("object")})
+					s.Args = append(s.Args, &ColumnRef{At: e, Parts: p.parts("object")})
 				} else {
 					p.next()
 					s.Args = append(
 						s.Args,
-						&ColumnRef{expr: e, Parts: []Ident{{Name: t.text, Quoted: t.kind == tokQuoted, At: t.at}}},
+						&ColumnRef{At: e, Parts: []Ident{{Name: t.text, Quoted: t.kind == tokQuoted, At: t.at}}},
 					)
 				}
 			default:

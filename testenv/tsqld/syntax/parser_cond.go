@@ -31,7 +31,7 @@ func (p *parser) or() Node {
 		p.addOperator()
 		left := p.toCond(x)
 		p.next()
-		x = &LogicCond{cond: condAt(left), Op: OpOr, X: left, Y: p.toCond(p.and())}
+		x = &LogicCond{At: atNode(left), Op: OpOr, X: left, Y: p.toCond(p.and())}
 	}
 	return x
 }
@@ -45,25 +45,17 @@ func (p *parser) and() Node {
 		p.addOperator()
 		left := p.toCond(x)
 		p.next()
-		x = &LogicCond{cond: condAt(left), Op: OpAnd, X: left, Y: p.toCond(p.not())}
+		x = &LogicCond{At: atNode(left), Op: OpAnd, X: left, Y: p.toCond(p.not())}
 	}
 	return x
 }
 
-// condAt returns the base of a condition at the position of n; n may be nil after an error.
-func condAt(n Node) cond {
+// atNode returns the position of n for a node that begins with n; n may be nil after an error.
+func atNode(n Node) At {
 	if n == nil {
-		return cond{}
+		return At{}
 	}
-	return cond{node{n.Pos()}}
-}
-
-// exprAt returns the base of an expression at the position of n; n may be nil after an error.
-func exprAt(n Node) expr {
-	if n == nil {
-		return expr{}
-	}
-	return expr{node{n.Pos()}}
+	return AtPos(n.Pos())
 }
 
 // not reads an operand of AND.
@@ -73,9 +65,9 @@ func (p *parser) not() Node {
 			return nil
 		}
 		defer p.leave()
-		c := cond{p.newNode()}
+		c := p.here()
 		p.next()
-		return &NotCond{cond: c, X: p.toCond(p.not())}
+		return &NotCond{At: c, X: p.toCond(p.not())}
 	}
 	return p.predicate()
 }
@@ -109,15 +101,15 @@ func (p *parser) comparison() Op {
 
 // predicate reads a comparison or another predicate, or a value.
 func (p *parser) predicate() Node {
-	c := cond{p.newNode()}
+	c := p.here()
 	switch {
 	case p.at("EXISTS"):
 		p.next()
-		return &ExistsCond{cond: c, Query: p.parenQuery()}
+		return &ExistsCond{At: c, Query: p.parenQuery()}
 	case p.accept("UPDATE", "("):
 		id := p.ident()
 		p.expect(")")
-		return &UpdatedCond{cond: c, Column: id}
+		return &UpdatedCond{At: c, Column: id}
 	case p.at("CONTAINS"), p.at("FREETEXT"):
 		return p.fullTextPredicate(c)
 	}
@@ -131,22 +123,22 @@ func (p *parser) predicate() Node {
 
 // predicateOn reads the operator and the other operands of a predicate on x; it returns x if there
 // is no operator.
-func (p *parser) predicateOn(c cond, x Expr) Node {
+func (p *parser) predicateOn(c At, x Expr) Node {
 	if op := p.comparison(); op != OpNone {
 		all := p.at("ALL")
 		if all || p.atAny("ANY", "SOME") {
 			p.next()
-			return &QuantifiedCond{cond: c, Op: op, X: x, All: all, Query: p.parenQuery()}
+			return &QuantifiedCond{At: c, Op: op, X: x, All: all, Query: p.parenQuery()}
 		}
-		return &CompareCond{cond: c, Op: op, X: x, Y: p.expr()}
+		return &CompareCond{At: c, Op: op, X: x, Y: p.expr()}
 	}
 	if p.accept("IS") {
 		not := p.accept("NOT")
 		if p.accept("DISTINCT", "FROM") {
-			return &DistinctCond{cond: c, Not: not, X: x, Y: p.expr()}
+			return &DistinctCond{At: c, Not: not, X: x, Y: p.expr()}
 		}
 		p.expect("NULL")
-		return &IsNullCond{cond: c, Not: not, X: x}
+		return &IsNullCond{At: c, Not: not, X: x}
 	}
 	not := false
 	if p.at("NOT") && (p.peek(1).is("LIKE") || p.peek(1).is("BETWEEN") || p.peek(1).is("IN")) {
@@ -155,7 +147,7 @@ func (p *parser) predicateOn(c cond, x Expr) Node {
 	}
 	switch {
 	case p.accept("LIKE"):
-		l := &LikeCond{cond: c, Not: not, X: x, Pattern: p.expr()}
+		l := &LikeCond{At: c, Not: not, X: x, Pattern: p.expr()}
 		if p.accept("ESCAPE") {
 			l.Escape = p.expr()
 		} else if p.accept("{", "ESCAPE") {
@@ -164,12 +156,12 @@ func (p *parser) predicateOn(c cond, x Expr) Node {
 		}
 		return l
 	case p.accept("BETWEEN"):
-		b := &BetweenCond{cond: c, Not: not, X: x, Low: p.expr()}
+		b := &BetweenCond{At: c, Not: not, X: x, Low: p.expr()}
 		p.expect("AND")
 		b.High = p.expr()
 		return b
 	case p.accept("IN"):
-		in := &InCond{cond: c, Not: not, X: x}
+		in := &InCond{At: c, Not: not, X: x}
 		if p.at("(", "SELECT") || p.at("(", "WITH") {
 			in.Query = p.parenQuery()
 			return in

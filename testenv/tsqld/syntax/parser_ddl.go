@@ -297,7 +297,7 @@ func (p *parser) createSchema(start int) Stmt {
 			return s
 		}
 		if e != nil && p.err == nil {
-			e.setExtent(at.at, p.previous().end)
+			e.SetExtent(at.at, p.previous().end)
 			s.Elements = append(s.Elements, e)
 		}
 	}
@@ -377,7 +377,7 @@ func (p *parser) alterDatabase() Stmt {
 			p.reject("ALTER DATABASE SCOPED CONFIGURATION FOR SECONDARY")
 		}
 		if p.accept("CLEAR") {
-			o := &Option{node: p.newNode(), Name: "CLEAR " + p.words(false)}
+			o := &Option{At: p.here(), Name: "CLEAR " + p.words(false)}
 			if p.current().kind == tokBinary {
 				o.Value = p.literal()
 			}

@@ -4,15 +4,15 @@ import "github.com/jobagent/jobagent/testenv/tsqld/mserr"
 
 // target reads the table of a data change, without an alias.
 func (p *parser) target() TableSource {
-	at := table{p.newNode()}
+	at := p.here()
 	if p.current().kind == tokVar {
-		return &TableVar{table: at, Name: p.variable()}
+		return &TableVar{At: at, Name: p.variable()}
 	}
 	if w := p.current(); rejectedTables[w.upper] != "" && p.peek(1).is("(") {
 		p.reject(rejectedTables[w.upper])
 		return nil
 	}
-	return &TableName{table: at, Name: p.objectName(), Hints: p.withHints()}
+	return &TableName{At: at, Name: p.objectName(), Hints: p.withHints()}
 }
 
 // withHints reads WITH (hints). The form without WITH would be a column list here.
@@ -26,7 +26,7 @@ func (p *parser) withHints() []*TableHint {
 // outputs reads up to two OUTPUT clauses, one with INTO and one without.
 func (p *parser) outputs() (into, client *Output) {
 	for p.at("OUTPUT") && client == nil {
-		o := &Output{node: p.newNode()}
+		o := &Output{At: p.here()}
 		p.next()
 		o.Items = p.selectItems()
 		if !p.accept("INTO") {
@@ -36,11 +36,11 @@ func (p *parser) outputs() (into, client *Output) {
 		if into != nil {
 			p.fail()
 		}
-		at := table{p.newNode()}
+		at := p.here()
 		if p.current().kind == tokVar {
-			o.Into = &TableVar{table: at, Name: p.variable()}
+			o.Into = &TableVar{At: at, Name: p.variable()}
 		} else {
-			o.Into = &TableName{table: at, Name: p.objectName()}
+			o.Into = &TableName{At: at, Name: p.objectName()}
 		}
 		if p.at("(") {
 			o.IntoColumns = p.identList()
@@ -63,20 +63,20 @@ func (p *parser) insert(with []*CTE) Stmt {
 		s.Columns = p.identList()
 	}
 	s.OutputInto, s.Output = p.outputs()
-	n := p.newNode()
+	n := p.here()
 	switch {
 	case p.at("VALUES"):
-		s.Source = &InsertValues{node: n, Rows: p.insertRows()}
+		s.Source = &InsertValues{At: n, Rows: p.insertRows()}
 	case p.accept("DEFAULT", "VALUES"):
-		s.Source = &InsertDefaults{n}
+		s.Source = &InsertDefaults{At: n}
 	case p.atAny("EXEC", "EXECUTE"):
 		start := p.current()
 		p.next()
 		e := p.execTail()
-		e.setExtent(start.at, p.previous().end)
-		s.Source = &InsertExec{node: n, Exec: e}
+		e.SetExtent(start.at, p.previous().end)
+		s.Source = &InsertExec{At: n, Exec: e}
 	case p.atAny("SELECT", "("):
-		s.Source = &InsertQuery{node: n, Query: p.query()}
+		s.Source = &InsertQuery{At: n, Query: p.query()}
 	default:
 		p.fail()
 	}
@@ -108,7 +108,7 @@ func (p *parser) insertBulk() Stmt {
 	s := &InsertBulkStmt{Table: p.objectName()}
 	if p.accept("(") {
 		for {
-			c := &BulkColumn{node: p.newNode(), Name: p.ident(), Type: p.typeRef()}
+			c := &BulkColumn{At: p.here(), Name: p.ident(), Type: p.typeRef()}
 			if p.accept("COLLATE") {
 				c.Collation = p.ident().Name
 			}
@@ -133,11 +133,11 @@ func (p *parser) bulkOptions() []*Option {
 	var list []*Option
 	for {
 		if p.at("ORDER", "(") {
-			o := &Option{node: p.newNode(), Name: "ORDER"}
+			o := &Option{At: p.here(), Name: "ORDER"}
 			p.next()
 			p.next()
 			for {
-				c := &Option{node: p.newNode(), Value: &ColumnRef{expr: expr{p.newNode()}, Parts: []Ident{p.ident()}}}
+				c := &Option{At: p.here(), Value: &ColumnRef{At: p.here(), Parts: []Ident{p.ident()}}}
 				c.Name = p.acceptAny("ASC", "DESC")
 				o.Sub = append(o.Sub, c)
 				if !p.accept(",") {
@@ -169,7 +169,7 @@ func (p *parser) setClauses() []*SetClause {
 
 // setClause reads one assignment.
 func (p *parser) setClause() *SetClause {
-	s := &SetClause{node: p.newNode()}
+	s := &SetClause{At: p.here()}
 	if p.current().kind == tokVar {
 		s.Var = p.variable()
 		if s.Op = p.assign(); s.Op != OpNone || !p.columnAssigned() {
@@ -177,8 +177,8 @@ func (p *parser) setClause() *SetClause {
 			return s
 		}
 	}
-	e := expr{p.newNode()}
-	s.Column = &ColumnRef{expr: e, Parts: p.parts("column")}
+	e := p.here()
+	s.Column = &ColumnRef{At: e, Parts: p.parts("column")}
 	if p.at("(") && len(s.Column.Parts) == 2 && upper(s.Column.Column()) == "WRITE" {
 		s.Column.Parts = s.Column.Parts[:1]
 		p.next()
@@ -191,8 +191,8 @@ func (p *parser) setClause() *SetClause {
 	}
 	if p.at("(") && len(s.Column.Parts) == 2 {
 		method := s.Column.Column()
-		s.Column = &ColumnRef{expr: e, Parts: s.Column.Parts[:1]}
-		m := &MethodCall{expr: e, X: s.Column, Method: method, Mutator: true}
+		s.Column = &ColumnRef{At: e, Parts: s.Column.Parts[:1]}
+		m := &MethodCall{At: e, X: s.Column, Method: method, Mutator: true}
 		p.next()
 		if !p.at(")") {
 			m.Args = p.exprList()
@@ -260,12 +260,12 @@ func (p *parser) merge(with []*CTE) Stmt {
 	p.expect("MERGE")
 	s := &MergeStmt{With: with, Top: p.changeTop()}
 	p.accept("INTO")
-	at := table{p.newNode()}
+	at := p.here()
 	p.mergeAlias = true
 	if p.current().kind == tokVar {
-		s.Target = &TableVar{table: at, Name: p.variable(), Alias: p.tableAlias()}
+		s.Target = &TableVar{At: at, Name: p.variable(), Alias: p.tableAlias()}
 	} else {
-		t := &TableName{table: at, Name: p.objectName(), Hints: p.withHints()}
+		t := &TableName{At: at, Name: p.objectName(), Hints: p.withHints()}
 		t.Alias = p.tableAlias()
 		s.Target = t
 	}
@@ -290,7 +290,7 @@ func (p *parser) merge(with []*CTE) Stmt {
 
 // mergeWhen reads a WHEN branch of MERGE.
 func (p *parser) mergeWhen() *MergeWhen {
-	w := &MergeWhen{node: p.newNode()}
+	w := &MergeWhen{At: p.here()}
 	p.expect("WHEN")
 	not := p.accept("NOT")
 	p.expect("MATCHED")

@@ -110,24 +110,24 @@ func (p *parser) execArgs() []*ExecArg {
 
 // execArg reads one argument: constants, variables, DEFAULT and bare words only.
 func (p *parser) execArg() *ExecArg {
-	a := &ExecArg{node: p.newNode()}
+	a := &ExecArg{At: p.here()}
 	if k := p.current().kind; (k == tokVar || k == tokGlobal) && p.peek(1).is("=") {
 		a.Name = p.next().text
 		p.next()
 	}
 	t := p.current()
-	e := expr{p.newNode()}
+	e := p.here()
 	switch {
 	case p.at("DEFAULT"):
 		a.Value = p.exprOrDefault()
 	case p.accept("NULL"):
-		a.Value = &Literal{expr: e, Kind: NullLit}
+		a.Value = &Literal{At: e, Kind: NullLit}
 	case t.kind == tokVar:
 		p.next()
-		a.Value = &VarRef{expr: e, Name: t.text}
+		a.Value = &VarRef{At: e, Name: t.text}
 	case t.kind == tokGlobal:
 		p.next()
-		a.Value = &GlobalRef{expr: e, Name: t.upper}
+		a.Value = &GlobalRef{At: e, Name: t.upper}
 	case p.atAny("-", "+"):
 		op := p.infix(unaryOps)
 		l := p.literal()
@@ -135,11 +135,11 @@ func (p *parser) execArg() *ExecArg {
 			p.fail()
 			return a
 		}
-		a.Value = &UnaryExpr{expr: e, Op: op, X: l}
+		a.Value = &UnaryExpr{At: e, Op: op, X: l}
 	case p.at("{"):
 		a.Value = p.odbc()
 	case atIdent(t):
-		a.Value = &Literal{expr: e, Kind: StringLit, Text: p.ident().Name, Bare: true}
+		a.Value = &Literal{At: e, Kind: StringLit, Text: p.ident().Name, Bare: true}
 		if p.at(".") {
 			p.fail()
 		}
@@ -186,7 +186,7 @@ func (p *parser) execWith(s *ExecStmt) {
 
 // resultSets reads RESULT SETS.
 func (p *parser) resultSets() *ResultSets {
-	r := &ResultSets{node: p.newNode()}
+	r := &ResultSets{At: p.here()}
 	p.expect("RESULT", "SETS")
 	if r.Kind = p.acceptAny("UNDEFINED", "NONE"); r.Kind != "" {
 		return r
@@ -200,7 +200,7 @@ func (p *parser) resultSets() *ResultSets {
 		p.expect("(")
 		var set []*ColumnDef
 		for {
-			c := &ColumnDef{node: p.newNode(), Name: p.ident(), Type: p.typeRef()}
+			c := &ColumnDef{At: p.here(), Name: p.ident(), Type: p.typeRef()}
 			if p.accept("COLLATE") {
 				c.Collation = p.ident().Name
 			}

@@ -56,10 +56,10 @@ func (p *parser) additive(either bool) Node {
 		}
 		if name := shifts[p.current().text]; name != "" && p.current().kind == tokOp {
 			p.addOperator()
-			e := exprAt(x)
+			e := atNode(x)
 			p.next()
 			y, _ := p.multiplicative(false).(Expr)
-			n = &FuncCall{expr: e, Name: &ObjectName{node: e.node, Parts: []Ident{{Name: name}}}, Args: []Expr{x, y}}
+			n = &FuncCall{At: e, Name: &ObjectName{At: e, Parts: []Ident{{Name: name}}}, Args: []Expr{x, y}}
 			continue
 		}
 		op := p.infix(additiveOps)
@@ -68,7 +68,7 @@ func (p *parser) additive(either bool) Node {
 		}
 		p.addOperator()
 		y, _ := p.multiplicative(false).(Expr)
-		n = &BinaryExpr{expr: exprAt(x), Op: op, X: x, Y: y}
+		n = &BinaryExpr{At: atNode(x), Op: op, X: x, Y: y}
 	}
 }
 
@@ -88,7 +88,7 @@ func (p *parser) multiplicative(either bool) Node {
 		}
 		p.addOperator()
 		y, _ := p.unary(false).(Expr)
-		n = &BinaryExpr{expr: exprAt(x), Op: op, X: x, Y: y}
+		n = &BinaryExpr{At: atNode(x), Op: op, X: x, Y: y}
 	}
 }
 
@@ -97,14 +97,14 @@ var unaryOps = map[string]Op{"+": OpPlus, "-": OpMinus, "~": OpBitNot}
 
 // unary reads a value with prefix operators, and with methods, COLLATE or AT TIME ZONE after it.
 func (p *parser) unary(either bool) Node {
-	e := expr{p.newNode()}
+	e := p.here()
 	if op := p.infix(unaryOps); op != OpNone {
 		if !p.enter() {
 			return nil
 		}
 		defer p.leave()
 		x, _ := p.unary(false).(Expr)
-		return &UnaryExpr{expr: e, Op: op, X: x}
+		return &UnaryExpr{At: e, Op: op, X: x}
 	}
 	before := p.beginChain()
 	defer p.endChain(before)
@@ -120,11 +120,11 @@ func (p *parser) unary(either bool) Node {
 			n = p.method(x)
 		case p.accept("COLLATE"):
 			p.addOperator()
-			n = &CollateExpr{expr: e, X: x, Collation: p.ident().Name}
+			n = &CollateExpr{At: e, X: x, Collation: p.ident().Name}
 		case p.accept("AT", "TIME", "ZONE"):
 			p.addOperator()
 			zone, _ := p.primary(false).(Expr)
-			n = &AtTimeZoneExpr{expr: e, X: x, Zone: zone}
+			n = &AtTimeZoneExpr{At: e, X: x, Zone: zone}
 		default:
 			return n
 		}
@@ -144,7 +144,7 @@ func (p *parser) literal() *Literal {
 	if !ok {
 		return nil
 	}
-	l := &Literal{expr: expr{p.newNode()}, Kind: kind, Text: t.text}
+	l := &Literal{At: p.here(), Kind: kind, Text: t.text}
 	p.next()
 	return l
 }
@@ -159,20 +159,20 @@ func (p *parser) primary(either bool) Node {
 		return l
 	}
 	t := p.current()
-	e := expr{p.newNode()}
+	e := p.here()
 	switch t.kind {
 	case tokVar:
 		p.next()
-		return &VarRef{expr: e, Name: t.text}
+		return &VarRef{At: e, Name: t.text}
 	case tokGlobal:
 		p.next()
-		return &GlobalRef{expr: e, Name: t.upper}
+		return &GlobalRef{At: e, Name: t.upper}
 	case tokPseudo:
 		p.next()
 		if t.upper == "$PARTITION" {
 			return p.partitionNumber(e)
 		}
-		return &PseudoColumn{expr: e, Name: t.upper}
+		return &PseudoColumn{At: e, Name: t.upper}
 	case tokQuoted:
 		return p.named()
 	case tokWord:
@@ -188,7 +188,7 @@ func (p *parser) primary(either bool) Node {
 		}
 	}
 	p.fail()
-	return &Literal{expr: e}
+	return &Literal{At: e}
 }
 
 // method reads .name(args) after x.
@@ -197,7 +197,7 @@ func (p *parser) method(x Expr) Expr {
 	if !p.peek(1).is("(") {
 		p.reject("a property of a CLR type")
 	}
-	m := &MethodCall{expr: exprAt(x), X: x, Method: p.ident().Name}
+	m := &MethodCall{At: atNode(x), X: x, Method: p.ident().Name}
 	p.expect("(")
 	if !p.at(")") {
 		m.Args = p.exprList()
@@ -208,9 +208,9 @@ func (p *parser) method(x Expr) Expr {
 
 // parenthesised reads a value or subquery in parentheses, or a condition if either is set.
 func (p *parser) parenthesised(either bool) Node {
-	at := p.newNode()
+	at := p.here()
 	if p.peek(1).is("SELECT") || p.peek(1).is("WITH") {
-		return &SubqueryExpr{expr: expr{at}, Query: p.parenQuery()}
+		return &SubqueryExpr{At: at, Query: p.parenQuery()}
 	}
 	p.expect("(")
 	var n Node
@@ -221,30 +221,30 @@ func (p *parser) parenthesised(either bool) Node {
 	}
 	if c, ok := n.(Cond); ok {
 		p.expect(")")
-		return &ParenCond{cond: cond{at}, X: c}
+		return &ParenCond{At: at, X: c}
 	}
 	x, _ := n.(Expr)
 	if sub, ok := x.(*SubqueryExpr); ok && p.atAny("UNION", "EXCEPT", "INTERSECT") {
-		left := &ParenQuery{node: sub.node, X: sub.Query.Body}
+		left := &ParenQuery{At: sub.At, X: sub.Query.Body}
 		deepest := p.deepest
-		q := &Query{node: sub.node, Body: p.setOps(func() QueryBody { p.deepest = deepest; return left })}
+		q := &Query{At: sub.At, Body: p.setOps(func() QueryBody { p.deepest = deepest; return left })}
 		p.queryTail(q)
 		p.expect(")")
-		return &SubqueryExpr{expr: expr{at}, Query: q}
+		return &SubqueryExpr{At: at, Query: q}
 	}
 	p.expect(")")
-	return &ParenExpr{expr: expr{at}, X: x}
+	return &ParenExpr{At: at, X: x}
 }
 
 // wordPrimary reads an operand that starts with a word without quotes.
 func (p *parser) wordPrimary() Expr {
 	t := p.current()
-	e := expr{p.newNode()}
+	e := p.here()
 	call := p.peek(1).is("(")
 	switch t.upper {
 	case "NULL":
 		p.next()
-		return &Literal{expr: e, Kind: NullLit}
+		return &Literal{At: e, Kind: NullLit}
 	case "CASE":
 		return p.caseExpr()
 	case "CURRENT_TIMESTAMP", "CURRENT_USER", "SESSION_USER", "SYSTEM_USER", "USER", "CURRENT_DATE", "CURRENT_TIME":
@@ -253,17 +253,17 @@ func (p *parser) wordPrimary() Expr {
 			p.next()
 			p.next()
 		}
-		return &FuncCall{expr: e, NoParens: true, Name: keywordName(t)}
+		return &FuncCall{At: e, NoParens: true, Name: keywordName(t)}
 	case "IDENTITYCOL":
 		p.next()
-		return &PseudoColumn{expr: e, Name: "$IDENTITY"}
+		return &PseudoColumn{At: e, Name: "$IDENTITY"}
 	case "ROWGUIDCOL":
 		p.next()
-		return &PseudoColumn{expr: e, Name: "$ROWGUID"}
+		return &PseudoColumn{At: e, Name: "$ROWGUID"}
 	case "NEXT":
 		if p.at("NEXT", "VALUE", "FOR") {
 			p.accept("NEXT", "VALUE", "FOR")
-			n := &NextValueExpr{expr: e, Sequence: p.objectName()}
+			n := &NextValueExpr{At: e, Sequence: p.objectName()}
 			n.Over = p.over()
 			return n
 		}
@@ -278,12 +278,12 @@ func (p *parser) wordPrimary() Expr {
 
 // keywordCall reads a call with special syntax, whose first word is t; it returns nil for other
 // words.
-func (p *parser) keywordCall(e expr, t *token) Expr {
+func (p *parser) keywordCall(e At, t *token) Expr {
 	switch t.upper {
 	case "CAST", "TRY_CAST":
 		p.next()
 		p.expect("(")
-		c := &CastExpr{expr: e, Try: t.upper == "TRY_CAST", X: p.expr()}
+		c := &CastExpr{At: e, Try: t.upper == "TRY_CAST", X: p.expr()}
 		p.expect("AS")
 		c.Type = p.typeRef()
 		p.expect(")")
@@ -291,7 +291,7 @@ func (p *parser) keywordCall(e expr, t *token) Expr {
 	case "CONVERT", "TRY_CONVERT":
 		p.next()
 		p.expect("(")
-		c := &ConvertExpr{expr: e, Try: t.upper == "TRY_CONVERT", Type: p.typeRef()}
+		c := &ConvertExpr{At: e, Try: t.upper == "TRY_CONVERT", Type: p.typeRef()}
 		p.expect(",")
 		c.X = p.expr()
 		if p.accept(",") {
@@ -302,7 +302,7 @@ func (p *parser) keywordCall(e expr, t *token) Expr {
 	case "PARSE", "TRY_PARSE":
 		p.next()
 		p.expect("(")
-		c := &ParseAsExpr{expr: e, Try: t.upper == "TRY_PARSE", X: p.expr()}
+		c := &ParseAsExpr{At: e, Try: t.upper == "TRY_PARSE", X: p.expr()}
 		p.expect("AS")
 		c.Type = p.typeRef()
 		if p.accept("USING") {
@@ -313,7 +313,7 @@ func (p *parser) keywordCall(e expr, t *token) Expr {
 	case "IIF":
 		p.next()
 		p.expect("(")
-		c := &IIfExpr{expr: e, Cond: p.cond()}
+		c := &IIfExpr{At: e, Cond: p.cond()}
 		p.expect(",")
 		c.Then = p.expr()
 		p.expect(",")
@@ -337,15 +337,15 @@ func (p *parser) keywordCall(e expr, t *token) Expr {
 
 // keywordName returns the name of a function that is a keyword, in capitals.
 func keywordName(t *token) *ObjectName {
-	return &ObjectName{node: node{t.at}, Parts: []Ident{{Name: t.upper, At: t.at}}}
+	return &ObjectName{At: AtPos(t.at), Parts: []Ident{{Name: t.upper, At: t.at}}}
 }
 
 // named reads a column or a function call.
 func (p *parser) named() Expr {
-	e := expr{p.newNode()}
+	e := p.here()
 	parts := p.parts("column")
 	if p.at("(") {
-		return p.call(e, &ObjectName{node: e.node, Parts: parts})
+		return p.call(e, &ObjectName{At: e, Parts: parts})
 	}
 	if p.at("::") {
 		p.reject("a static method (::)")
@@ -354,19 +354,19 @@ func (p *parser) named() Expr {
 		p.next()
 		if t := p.current(); t.kind == tokPseudo {
 			p.next()
-			return &PseudoColumn{expr: e, Qualifier: parts, Name: t.upper}
+			return &PseudoColumn{At: e, Qualifier: parts, Name: t.upper}
 		}
 		p.fail()
 	}
-	return &ColumnRef{expr: e, Parts: parts}
+	return &ColumnRef{At: e, Parts: parts}
 }
 
 // datepartFunctions are the functions whose first argument is a date part.
 var datepartFunctions = wordSet("DATEADD DATEDIFF DATEDIFF_BIG DATENAME DATEPART DATETRUNC DATE_BUCKET")
 
 // call reads the arguments of a function and the clauses after them.
-func (p *parser) call(e expr, name *ObjectName) Expr {
-	f := &FuncCall{expr: e, Name: name}
+func (p *parser) call(e At, name *ObjectName) Expr {
+	f := &FuncCall{At: e, Name: name}
 	p.expect("(")
 	switch {
 	case p.at("*", ")"):
@@ -379,7 +379,7 @@ func (p *parser) call(e expr, name *ObjectName) Expr {
 			return f
 		}
 		p.next()
-		f.Args = append(f.Args, &Keyword{expr: expr{node{t.at}}, Name: t.text})
+		f.Args = append(f.Args, &Keyword{At: AtPos(t.at), Name: t.text})
 		if !p.at(")") {
 			p.expect(",")
 			f.Args = append(f.Args, p.exprList()...)
@@ -432,7 +432,7 @@ func lower(s string) string {
 // exprOrDefault reads a value or DEFAULT.
 func (p *parser) exprOrDefault() Expr {
 	if p.at("DEFAULT") {
-		d := &Default{expr{p.newNode()}}
+		d := &Default{At: p.here()}
 		p.next()
 		return d
 	}
@@ -441,7 +441,7 @@ func (p *parser) exprOrDefault() Expr {
 
 // caseExpr reads CASE.
 func (p *parser) caseExpr() Expr {
-	c := &CaseExpr{expr: expr{p.newNode()}}
+	c := &CaseExpr{At: p.here()}
 	p.expect("CASE")
 	if !p.at("WHEN") {
 		c.Operand = p.expr()
@@ -450,7 +450,7 @@ func (p *parser) caseExpr() Expr {
 		p.fail()
 	}
 	for p.at("WHEN") {
-		w := &When{node: p.newNode()}
+		w := &When{At: p.here()}
 		p.next()
 		if c.Operand != nil {
 			w.Value = p.expr()
@@ -471,7 +471,7 @@ func (p *parser) caseExpr() Expr {
 // trim reads TRIM in all forms.
 func (p *parser) trim() Expr {
 	t := p.current()
-	e := expr{p.newNode()}
+	e := p.here()
 	p.next()
 	p.expect("(")
 	side := ""
@@ -485,19 +485,19 @@ func (p *parser) trim() Expr {
 			p.fail()
 		}
 		return &FuncCall{
-			expr: e,
-			Name: &ObjectName{node: e.node, Parts: []Ident{{Name: t.text, At: t.at}}},
+			At:   e,
+			Name: &ObjectName{At: e, Parts: []Ident{{Name: t.text, At: t.at}}},
 			Args: []Expr{x},
 		}
 	}
-	tr := &TrimExpr{expr: e, Side: side, Chars: x, X: p.expr()}
+	tr := &TrimExpr{At: e, Side: side, Chars: x, X: p.expr()}
 	p.expect(")")
 	return tr
 }
 
 // jsonObject reads JSON_OBJECT(key: value, ...).
 func (p *parser) jsonObject() Expr {
-	j := &JSONObjectExpr{expr: expr{p.newNode()}}
+	j := &JSONObjectExpr{At: p.here()}
 	p.next()
 	p.expect("(")
 	for !p.atAny(")", "ABSENT", "NULL") {
@@ -519,7 +519,7 @@ func (p *parser) jsonObject() Expr {
 
 // jsonArray reads JSON_ARRAY(value, ...).
 func (p *parser) jsonArray() Expr {
-	j := &JSONArrayExpr{expr: expr{p.newNode()}}
+	j := &JSONArrayExpr{At: p.here()}
 	p.next()
 	p.expect("(")
 	if !p.at(")") && !p.at("NULL", "ON") && !p.at("ABSENT", "ON") {
@@ -536,7 +536,7 @@ func (p *parser) jsonArray() Expr {
 
 // identityExpr reads IDENTITY(type, seed, increment).
 func (p *parser) identityExpr() Expr {
-	x := &IdentityExpr{expr: expr{p.newNode()}, Seed: "1", Increment: "1"}
+	x := &IdentityExpr{At: p.here(), Seed: "1", Increment: "1"}
 	p.next()
 	p.expect("(")
 	x.Type = p.typeRef()
@@ -554,7 +554,7 @@ func (p *parser) over() *Over {
 	if !p.at("OVER") {
 		return nil
 	}
-	o := &Over{node: p.newNode()}
+	o := &Over{At: p.here()}
 	p.next()
 	if !p.at("(") {
 		o.Window = p.ident()
@@ -577,7 +577,7 @@ func (p *parser) window(o *Over) {
 		o.OrderBy = p.orderItems()
 	}
 	if p.atAny("ROWS", "RANGE") {
-		f := &Frame{node: p.newNode(), Rows: p.at("ROWS")}
+		f := &Frame{At: p.here(), Rows: p.at("ROWS")}
 		p.next()
 		if p.accept("BETWEEN") {
 			f.From = p.frameBound()
@@ -613,7 +613,7 @@ func (p *parser) frameBound() FrameBound {
 func (p *parser) orderItems() []*OrderItem {
 	var items []*OrderItem
 	for {
-		o := &OrderItem{node: p.newNode(), X: p.expr()}
+		o := &OrderItem{At: p.here(), X: p.expr()}
 		if p.accept("DESC") {
 			o.Desc = true
 		} else {

@@ -25,10 +25,7 @@ func (p *parser) joins(right bool) TableSource {
 	defer p.endChain(before)
 	x := p.tableOperand()
 	for !right || !p.at("ON") {
-		j := &Join{Left: x}
-		if x != nil {
-			j.at = x.Pos()
-		}
+		j := &Join{At: atNode(x), Left: x}
 		switch {
 		case p.accept("CROSS", "JOIN"):
 			j.Kind, j.Right = CrossJoin, p.tableOperand()
@@ -115,14 +112,14 @@ func (p *parser) tableOperand() TableSource {
 // tableAtom reads a table, function, subquery or joins in parentheses.
 func (p *parser) tableAtom() TableSource {
 	t := p.current()
-	at := table{p.newNode()}
+	at := p.here()
 	switch {
 	case t.kind == tokVar:
 		p.next()
 		if p.at(".") {
 			return p.methodTable(at, t)
 		}
-		return &TableVar{table: at, Name: t.text, Alias: p.tableAlias()}
+		return &TableVar{At: at, Name: t.text, Alias: p.tableAlias()}
 	case p.at("("):
 		return p.parenTable()
 	case p.at("OPENJSON", "("):
@@ -138,8 +135,8 @@ func (p *parser) tableAtom() TableSource {
 	p.accept("::")
 	name := p.objectName()
 	if p.at("(") && !p.atOldHints() {
-		f := &TableFunc{table: at}
-		f.Call, _ = p.call(expr(at), name).(*FuncCall)
+		f := &TableFunc{At: at}
+		f.Call, _ = p.call(at, name).(*FuncCall)
 		if p.at("WITH", "(") {
 			p.reject("a WITH clause behind a function other than OPENJSON")
 		}
@@ -147,7 +144,7 @@ func (p *parser) tableAtom() TableSource {
 		f.Columns = p.optionalIdentList()
 		return f
 	}
-	tn := &TableName{table: at, Name: name}
+	tn := &TableName{At: at, Name: name}
 	if p.at("FOR", "SYSTEM_TIME") {
 		p.reject("FOR SYSTEM_TIME")
 	}
@@ -161,15 +158,15 @@ func (p *parser) tableAtom() TableSource {
 }
 
 // methodTable reads the methods of a variable, the last of which is nodes.
-func (p *parser) methodTable(at table, variable *token) TableSource {
-	var x Expr = &VarRef{expr: expr(at), Name: variable.text}
+func (p *parser) methodTable(at At, variable *token) TableSource {
+	var x Expr = &VarRef{At: at, Name: variable.text}
 	before := p.beginChain()
 	defer p.endChain(before)
 	for p.at(".") {
 		p.addOperator()
 		x = p.method(x)
 	}
-	m := &MethodTable{table: at, Alias: p.tableAlias()}
+	m := &MethodTable{At: at, Alias: p.tableAlias()}
 	m.Call, _ = x.(*MethodCall)
 	m.Columns = p.optionalIdentList()
 	return m
@@ -190,7 +187,7 @@ func (p *parser) atOldHints() bool {
 // tableHints reads WITH (...) after a table, and the old form without WITH.
 func (p *parser) tableHints() []*TableHint {
 	if p.at("HOLDLOCK") { // the only hint without parentheses
-		h := &TableHint{node: p.newNode(), Name: p.next().upper}
+		h := &TableHint{At: p.here(), Name: p.next().upper}
 		return []*TableHint{h}
 	}
 	if !p.at("WITH", "(") && !p.atOldHints() {
@@ -208,7 +205,7 @@ func (p *parser) tableHints() []*TableHint {
 			p.fail()
 			return nil
 		}
-		h := &TableHint{node: p.newNode(), Name: t.upper}
+		h := &TableHint{At: p.here(), Name: t.upper}
 		p.next()
 		if p.accept("=") {
 			h.Args = []Expr{p.expr()}
@@ -225,12 +222,12 @@ func (p *parser) tableHints() []*TableHint {
 
 // parenTable reads a derived table, VALUES, or joins in parentheses.
 func (p *parser) parenTable() TableSource {
-	at := table{p.newNode()}
+	at := p.here()
 	next := p.peek(1)
 	switch {
 	case next.is("VALUES"):
 		p.next()
-		v := &ValuesTable{table: at, Rows: p.values()}
+		v := &ValuesTable{At: at, Rows: p.values()}
 		p.expect(")")
 		v.Alias = p.tableAlias()
 		v.Columns = p.optionalIdentList()
@@ -239,7 +236,7 @@ func (p *parser) parenTable() TableSource {
 		p.reject("a data change with OUTPUT in FROM")
 		return nil
 	case next.is("SELECT"), next.is("WITH"), p.parenthesisedQuery():
-		d := &DerivedTable{table: at, Query: p.parenQuery(), Alias: p.tableAlias()}
+		d := &DerivedTable{At: at, Query: p.parenQuery(), Alias: p.tableAlias()}
 		if d.Alias.Name == "" {
 			p.fail()
 		}
@@ -247,7 +244,7 @@ func (p *parser) parenTable() TableSource {
 		return d
 	}
 	p.next()
-	x := &ParenTable{table: at, X: p.tableSource()}
+	x := &ParenTable{At: at, X: p.tableSource()}
 	p.expect(")")
 	return x
 }
@@ -283,7 +280,7 @@ func (p *parser) values() [][]Expr {
 
 // openJSON reads OPENJSON.
 func (p *parser) openJSON() TableSource {
-	o := &OpenJSON{table: table{p.newNode()}}
+	o := &OpenJSON{At: p.here()}
 	p.expect("OPENJSON", "(")
 	o.X = p.expr()
 	if p.accept(",") {
@@ -292,7 +289,7 @@ func (p *parser) openJSON() TableSource {
 	p.expect(")")
 	if p.accept("WITH", "(") {
 		for {
-			c := &JSONColumn{node: p.newNode(), Name: p.ident(), Type: p.typeRef()}
+			c := &JSONColumn{At: p.here(), Name: p.ident(), Type: p.typeRef()}
 			if p.accept("COLLATE") {
 				c.Collation = p.ident().Name
 			}
@@ -313,16 +310,13 @@ func (p *parser) openJSON() TableSource {
 
 // pivot reads PIVOT after x.
 func (p *parser) pivot(x TableSource) TableSource {
-	v := &Pivot{Source: x}
-	if x != nil {
-		v.at = x.Pos()
-	}
+	v := &Pivot{At: atNode(x), Source: x}
 	p.expect("PIVOT", "(")
-	e := expr{p.newNode()}
+	e := p.here()
 	v.Aggregate, _ = p.call(e, p.objectName()).(*FuncCall)
 	p.expect("FOR")
-	e = expr{p.newNode()}
-	v.Column = &ColumnRef{expr: e, Parts: p.parts("column")}
+	e = p.here()
+	v.Column = &ColumnRef{At: e, Parts: p.parts("column")}
 	p.expect("IN")
 	v.Values = p.identList()
 	p.expect(")")
@@ -335,18 +329,15 @@ func (p *parser) pivot(x TableSource) TableSource {
 
 // unpivot reads UNPIVOT after x.
 func (p *parser) unpivot(x TableSource) TableSource {
-	u := &Unpivot{Source: x}
-	if x != nil {
-		u.at = x.Pos()
-	}
+	u := &Unpivot{At: atNode(x), Source: x}
 	p.expect("UNPIVOT", "(")
 	u.Value = p.ident()
 	p.expect("FOR")
 	u.Column = p.ident()
 	p.expect("IN", "(")
 	for {
-		e := expr{p.newNode()}
-		u.Columns = append(u.Columns, &ColumnRef{expr: e, Parts: p.parts("column")})
+		e := p.here()
+		u.Columns = append(u.Columns, &ColumnRef{At: e, Parts: p.parts("column")})
 		if !p.accept(",") {
 			break
 		}

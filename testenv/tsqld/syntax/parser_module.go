@@ -38,10 +38,10 @@ func (p *parser) module(verb Verb, start int) (Stmt, bool) {
 
 // param reads a parameter.
 func (p *parser) param() *Param {
-	a := &Param{node: p.newNode(), Name: p.variable()}
+	a := &Param{At: p.here(), Name: p.variable()}
 	p.accept("AS")
 	if p.accept("CURSOR") {
-		a.Type = &TypeRef{node: a.node, Name: &ObjectName{node: a.node, Parts: []Ident{{Name: "cursor", At: a.at}}}}
+		a.Type = &TypeRef{At: a.At, Name: &ObjectName{At: a.At, Parts: []Ident{{Name: "cursor", At: a.Pos()}}}}
 	} else {
 		a.Type = p.typeRef()
 	}
@@ -66,9 +66,9 @@ func (p *parser) param() *Param {
 // Only a minus before a number is allowed in addition (documentation of CREATE PROCEDURE: "a
 // constant or NULL").
 func (p *parser) paramDefault() Expr {
-	at := expr{p.newNode()}
+	at := p.here()
 	if p.accept("DEFAULT") { // SQL Server's grammar has DEFAULT, its documentation does not; it has no value
-		return &Literal{expr: at, Kind: NullLit}
+		return &Literal{At: at, Kind: NullLit}
 	}
 	t := p.current()
 	switch {
@@ -80,7 +80,7 @@ func (p *parser) paramDefault() Expr {
 	case p.accept("-"):
 		switch p.current().kind {
 		case tokInt, tokDecimal, tokFloat, tokMoney:
-			return &UnaryExpr{expr: at, Op: OpMinus, X: p.literal()}
+			return &UnaryExpr{At: at, Op: OpMinus, X: p.literal()}
 		}
 	default:
 		if l := p.literal(); l != nil {
@@ -208,10 +208,10 @@ func (p *parser) function(verb Verb) Stmt {
 	if inline {
 		p.expect("RETURN")
 		if p.at("(") && (p.peek(1).is("SELECT") || p.peek(1).is("WITH")) {
-			at := p.newNode() // ORDER BY and WITH are allowed inside the parentheses
+			at := p.here() // ORDER BY and WITH are allowed inside the parentheses
 			s.Query = p.parenQuery()
 			if q := s.Query; q != nil && q.With == nil && q.OrderBy == nil && q.For == nil {
-				q.Body = &ParenQuery{node: at, X: q.Body}
+				q.Body = &ParenQuery{At: at, X: q.Body}
 			}
 		} else {
 			s.Query = p.query()

@@ -2,12 +2,12 @@ package syntax
 
 // odbc reads ODBC's escape sequences {fn f(x)}, {d '...'}, {t '...'}, {ts '...'} and {guid '...'}.
 func (p *parser) odbc() Expr {
-	e := expr{p.newNode()}
+	e := p.here()
 	p.expect("{")
 	kinds := map[string]LiteralKind{"D": DateLit, "T": TimeLit, "TS": TimestampLit, "GUID": GUIDLit}
 	t := p.next()
 	if kind, ok := kinds[t.upper]; ok && p.current().kind == tokString {
-		l := &Literal{expr: e, Kind: kind, Text: p.next().text}
+		l := &Literal{At: e, Kind: kind, Text: p.next().text}
 		p.expect("}")
 		return l
 	}
@@ -100,7 +100,7 @@ var odbcTypes = map[string]string{
 }
 
 // odbcCall reads the call of {fn ...} and translates it to T-SQL.
-func (p *parser) odbcCall(e expr) Expr {
+func (p *parser) odbcCall(e At) Expr {
 	t := p.current()
 	name := t.upper
 	if t.kind != tokWord || !p.peek(1).is("(") {
@@ -115,7 +115,7 @@ func (p *parser) odbcCall(e expr) Expr {
 		p.expect("FROM")
 		x := p.expr()
 		p.expect(")")
-		return odbcFunc(e, "DATEPART", &Keyword{expr: e, Name: what.text}, x)
+		return odbcFunc(e, "DATEPART", &Keyword{At: e, Name: what.text}, x)
 	case name == "POSITION":
 		p.skip(2)
 		x := p.expr()
@@ -131,7 +131,7 @@ func (p *parser) odbcCall(e expr) Expr {
 			return nil
 		}
 		p.expect(",")
-		args := append([]Expr{&Keyword{expr: e, Name: odbcIntervals[interval.upper]}}, p.exprList()...)
+		args := append([]Expr{&Keyword{At: e, Name: odbcIntervals[interval.upper]}}, p.exprList()...)
 		p.expect(")")
 		return odbcFunc(e, map[string]string{"TIMESTAMPADD": "DATEADD", "TIMESTAMPDIFF": "DATEDIFF"}[name], args...)
 	case ansi:
@@ -143,34 +143,34 @@ func (p *parser) odbcCall(e expr) Expr {
 		return odbcConvert(e, x, nil, to)
 	case name == "CURDATE", name == "CURRENT_DATE":
 		p.odbcArgs()
-		return odbcConvert(e, odbcFunc(e, "GETDATE"), &Literal{expr: e, Kind: IntLit, Text: "23"}, "varchar", 10)
+		return odbcConvert(e, odbcFunc(e, "GETDATE"), &Literal{At: e, Kind: IntLit, Text: "23"}, "varchar", 10)
 	case name == "CURTIME", name == "CURRENT_TIME":
 		p.odbcArgs()
 		return odbcConvert(e, odbcConvert(e, odbcFunc(e, "GETDATE"), nil, "time", 3), nil, "varchar", 12)
 	case name == "TRUNCATE":
-		return odbcFunc(e, "ROUND", append(p.odbcArgs(), &Literal{expr: e, Kind: IntLit, Text: "1"})...)
+		return odbcFunc(e, "ROUND", append(p.odbcArgs(), &Literal{At: e, Kind: IntLit, Text: "1"})...)
 	case name == "MOD":
 		if args := p.odbcArgs(); len(args) == 2 {
 			return &ParenExpr{
-				expr: e,
+				At: e,
 				X: &BinaryExpr{
-					expr: e,
-					Op:   OpMod,
-					X:    &ParenExpr{expr: e, X: args[0]},
-					Y:    &ParenExpr{expr: e, X: args[1]},
+					At: e,
+					Op: OpMod,
+					X:  &ParenExpr{At: e, X: args[0]},
+					Y:  &ParenExpr{At: e, X: args[1]},
 				},
 			}
 		}
 		p.fail()
 		return nil
 	case name == "BIT_LENGTH":
-		eight := &Literal{expr: e, Kind: IntLit, Text: "8"}
+		eight := &Literal{At: e, Kind: IntLit, Text: "8"}
 		return &ParenExpr{
-			expr: e,
-			X:    &BinaryExpr{expr: e, Op: OpMul, X: odbcFunc(e, "DATALENGTH", p.odbcArgs()...), Y: eight},
+			At: e,
+			X:  &BinaryExpr{At: e, Op: OpMul, X: odbcFunc(e, "DATALENGTH", p.odbcArgs()...), Y: eight},
 		}
 	case dated:
-		return odbcFunc(e, part[0], append([]Expr{&Keyword{expr: e, Name: part[1]}}, p.odbcArgs()...)...)
+		return odbcFunc(e, part[0], append([]Expr{&Keyword{At: e, Name: part[1]}}, p.odbcArgs()...)...)
 	case odbcNames[name] != "":
 		args := p.odbcArgs()
 		if odbcNames[name] == "GETDATE" {
@@ -182,14 +182,14 @@ func (p *parser) odbcCall(e expr) Expr {
 }
 
 // odbcPlain reads a call that has the same name in T-SQL.
-func (p *parser) odbcPlain(e expr) Expr {
+func (p *parser) odbcPlain(e At) Expr {
 	x := p.expr()
 	call, ok := x.(*FuncCall)
 	if !ok {
 		if p.err != nil {
 			return nil
 		}
-		return &ParenExpr{expr: e, X: x} // {fn CONVERT(...)}, {fn LEFT(...)}
+		return &ParenExpr{At: e, X: x} // {fn CONVERT(...)}, {fn LEFT(...)}
 	}
 	call.ODBC = true
 	return call
@@ -208,21 +208,21 @@ func (p *parser) odbcArgs() []Expr {
 }
 
 // odbcFunc returns the call of a built-in function.
-func odbcFunc(e expr, name string, args ...Expr) Expr {
-	return &FuncCall{expr: e, Name: &ObjectName{node: e.node, Parts: []Ident{{Name: name, At: e.at}}}, Args: args}
+func odbcFunc(e At, name string, args ...Expr) Expr {
+	return &FuncCall{At: e, Name: &ObjectName{At: e, Parts: []Ident{{Name: name, At: e.Pos()}}}, Args: args}
 }
 
 // odbcConvert returns a CONVERT.
-func odbcConvert(e expr, x, style Expr, to string, length ...int) Expr {
-	t := &TypeRef{node: e.node, Name: &ObjectName{node: e.node, Parts: []Ident{{Name: to, At: e.at}}}, Args: length}
-	return &ConvertExpr{expr: e, Type: t, X: x, Style: style}
+func odbcConvert(e At, x, style Expr, to string, length ...int) Expr {
+	t := &TypeRef{At: e, Name: &ObjectName{At: e, Parts: []Ident{{Name: to, At: e.Pos()}}}, Args: length}
+	return &ConvertExpr{At: e, Type: t, X: x, Style: style}
 }
 
 // outerJoinEscape reads {oj joins}, which is equivalent to the joins in parentheses.
 func (p *parser) outerJoinEscape() TableSource {
-	at := table{p.newNode()}
+	at := p.here()
 	p.expect("{", "OJ")
-	x := &ParenTable{table: at, X: p.tableSource()}
+	x := &ParenTable{At: at, X: p.tableSource()}
 	p.expect("}")
 	return x
 }

@@ -47,7 +47,7 @@ func (p *parser) words(hints bool) string {
 
 // option reads one option.
 func (p *parser) option(joined bool) *Option {
-	o := &Option{node: p.newNode()}
+	o := &Option{At: p.here()}
 	if !p.enter() {
 		return o
 	}
@@ -96,7 +96,7 @@ func (p *parser) valueFollows(joined bool) bool {
 // optionValue reads a constant with an optional sign, a variable, a quoted name, or words. A
 // constant followed by words (60 SECONDS) becomes one keyword.
 func (p *parser) optionValue(joined bool) Expr {
-	e := expr{p.newNode()}
+	e := p.here()
 	t := p.current()
 	switch {
 	case p.accept("-"):
@@ -105,20 +105,20 @@ func (p *parser) optionValue(joined bool) Expr {
 			p.fail()
 			return nil
 		}
-		return &UnaryExpr{expr: e, Op: OpMinus, X: l}
+		return &UnaryExpr{At: e, Op: OpMinus, X: l}
 	case t.kind == tokVar:
 		p.next()
-		return &VarRef{expr: e, Name: t.text}
+		return &VarRef{At: e, Name: t.text}
 	case t.kind == tokQuoted:
-		return &ColumnRef{expr: e, Parts: p.parts("object")}
+		return &ColumnRef{At: e, Parts: p.parts("object")}
 	case t.kind == tokWord && t.upper == "TABLE" && !joined: // LOCK_ESCALATION = TABLE
 		p.next()
-		return &Keyword{expr: e, Name: t.upper}
+		return &Keyword{At: e, Name: t.upper}
 	case p.atWords(joined):
 		if p.peek(1).is(".") { // INDEX(dbo.t), TABLE HINT(dbo.t, ...)
-			return &ColumnRef{expr: e, Parts: p.parts("object")}
+			return &ColumnRef{At: e, Parts: p.parts("object")}
 		}
-		return &Keyword{expr: e, Name: p.words(joined)}
+		return &Keyword{At: e, Name: p.words(joined)}
 	}
 	l := p.literal()
 	if l == nil {
@@ -126,7 +126,7 @@ func (p *parser) optionValue(joined bool) Expr {
 		return nil
 	}
 	if l.Kind == IntLit && p.atWords(joined) {
-		return &Keyword{expr: e, Name: l.Text + " " + p.words(joined)}
+		return &Keyword{At: e, Name: l.Text + " " + p.words(joined)}
 	}
 	return l
 }

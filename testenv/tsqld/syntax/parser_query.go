@@ -13,7 +13,7 @@ func (p *parser) parenQuery() *Query {
 // query reads a query with ORDER BY and FOR. It also reads WITH, although only some places allow
 // WITH.
 func (p *parser) query() *Query {
-	q := &Query{node: p.newNode()}
+	q := &Query{At: p.here()}
 	if !p.enter() {
 		return q
 	}
@@ -37,7 +37,7 @@ func (p *parser) with() []*CTE {
 		}
 	}
 	for {
-		c := &CTE{node: p.newNode(), Name: p.ident()}
+		c := &CTE{At: p.here(), Name: p.ident()}
 		c.Columns = p.optionalIdentList()
 		p.expect("AS")
 		c.Query = p.parenQuery()
@@ -50,10 +50,10 @@ func (p *parser) with() []*CTE {
 
 // xmlNamespaces reads XMLNAMESPACES ('uri' AS prefix, DEFAULT 'uri').
 func (p *parser) xmlNamespaces() *CTE {
-	c := &CTE{node: p.newNode()}
+	c := &CTE{At: p.here()}
 	p.expect("XMLNAMESPACES", "(")
 	for {
-		n := &XMLNamespace{node: p.newNode()}
+		n := &XMLNamespace{At: p.here()}
 		isDefault := p.accept("DEFAULT")
 		if n.URI = p.literal(); n.URI == nil || n.URI.Kind != StringLit && n.URI.Kind != NStringLit {
 			p.fail()
@@ -79,10 +79,7 @@ func (p *parser) setOps(first func() QueryBody) QueryBody {
 	defer p.endChain(before)
 	x := p.intersections(first)
 	for {
-		s := &SetOp{X: x}
-		if x != nil {
-			s.at = x.Pos()
-		}
+		s := &SetOp{At: atNode(x), X: x}
 		switch {
 		case p.accept("UNION", "ALL"):
 			s.Kind = UnionAll
@@ -106,10 +103,7 @@ func (p *parser) intersections(first func() QueryBody) QueryBody {
 	x := first()
 	for p.accept("INTERSECT") {
 		p.addOperator()
-		s := &SetOp{Kind: Intersect, X: x}
-		if x != nil {
-			s.at = x.Pos()
-		}
+		s := &SetOp{At: atNode(x), Kind: Intersect, X: x}
 		s.Y = p.queryOperand()
 		x = s
 	}
@@ -123,7 +117,7 @@ func (p *parser) queryOperand() QueryBody {
 			return nil
 		}
 		defer p.leave()
-		q := &ParenQuery{node: p.newNode()}
+		q := &ParenQuery{At: p.here()}
 		p.next()
 		q.X = p.setOps(p.queryOperand)
 		p.expect(")")
@@ -154,7 +148,7 @@ func (p *parser) queryTail(q *Query) {
 
 // forClause reads FOR JSON, FOR XML and FOR BROWSE.
 func (p *parser) forClause() *ForClause {
-	f := &ForClause{node: p.newNode()}
+	f := &ForClause{At: p.here()}
 	p.expect("FOR")
 	switch p.next().upper {
 	case "BROWSE":
@@ -175,7 +169,7 @@ func (p *parser) forClause() *ForClause {
 		}
 	}
 	for p.accept(",") {
-		o := &Option{node: p.newNode(), Name: p.next().upper}
+		o := &Option{At: p.here(), Name: p.next().upper}
 		switch {
 		case o.Name == "ELEMENTS" && p.atAny("XSINIL", "ABSENT"), o.Name == "BINARY":
 			o.Name += " " + p.next().upper
@@ -230,7 +224,7 @@ func (p *parser) top() *Top {
 	if !p.at("TOP") {
 		return nil
 	}
-	t := &Top{node: p.newNode()}
+	t := &Top{At: p.here()}
 	p.next()
 	if p.at("(", "SELECT") {
 		t.Count = p.expr()
@@ -250,7 +244,7 @@ func (p *parser) top() *Top {
 
 // selectBody reads SELECT up to HAVING and WINDOW.
 func (p *parser) selectBody() QueryBody {
-	s := &Select{node: p.newNode()}
+	s := &Select{At: p.here()}
 	p.expect("SELECT")
 	if p.accept("DISTINCT") {
 		s.Distinct = true
@@ -280,9 +274,9 @@ func (p *parser) selectBody() QueryBody {
 	if p.atWindow() {
 		p.next()
 		for {
-			w := &WindowDef{node: p.newNode(), Name: p.ident()}
+			w := &WindowDef{At: p.here(), Name: p.ident()}
 			p.expect("AS")
-			w.Over = &Over{node: p.newNode()}
+			w.Over = &Over{At: p.here()}
 			p.window(w.Over)
 			s.Windows = append(s.Windows, w)
 			if !p.accept(",") {
@@ -340,20 +334,20 @@ func (p *parser) assign() Op {
 
 // selectItem reads an item of a select list or of OUTPUT.
 func (p *parser) selectItem() SelectItem {
-	n := p.newNode()
+	n := p.here()
 	t := p.current()
 	if p.accept("*") {
-		return &SelectStar{node: n}
+		return &SelectStar{At: n}
 	}
 	if t.kind == tokVar && atAssign(p.peek(1)) {
 		p.next()
 		op := p.assign()
-		return &SelectAssign{node: n, Var: t.text, Op: op, X: p.expr()}
+		return &SelectAssign{At: n, Var: t.text, Op: op, X: p.expr()}
 	}
 	if (atIdent(t) || t.kind == tokString || t.kind == tokNString) && p.peek(1).is("=") {
 		alias := p.alias()
 		p.expect("=")
-		return &SelectExpr{node: n, Alias: alias, X: p.expr()}
+		return &SelectExpr{At: n, Alias: alias, X: p.expr()}
 	}
 	if atIdent(t) { // t.*, s.t.*
 		k := 1
@@ -363,10 +357,10 @@ func (p *parser) selectItem() SelectItem {
 		if p.peek(k).is(".") && p.peek(k+1).is("*") {
 			q := p.parts("column")
 			p.expect(".", "*")
-			return &SelectStar{node: n, Qualifier: q}
+			return &SelectStar{At: n, Qualifier: q}
 		}
 	}
-	item := &SelectExpr{node: n, X: p.expr()}
+	item := &SelectExpr{At: n, X: p.expr()}
 	if p.accept("AS") {
 		item.Alias = p.alias()
 	} else if a := p.current(); !p.atWindow() && !p.atLabel() &&
@@ -391,7 +385,7 @@ func (p *parser) alias() Ident {
 
 // groupBy reads GROUP BY.
 func (p *parser) groupBy() *GroupBy {
-	g := &GroupBy{node: p.newNode()}
+	g := &GroupBy{At: p.here()}
 	p.expect("GROUP", "BY")
 	g.All = p.accept("ALL")
 	for {
@@ -406,7 +400,7 @@ func (p *parser) groupBy() *GroupBy {
 		if p.next().upper == "CUBE" {
 			kind = GroupCube
 		}
-		g.Items = []*GroupItem{{node: g.node, Kind: kind, Sub: g.Items}}
+		g.Items = []*GroupItem{{At: g.At, Kind: kind, Sub: g.Items}}
 	}
 	return g
 }
@@ -414,7 +408,7 @@ func (p *parser) groupBy() *GroupBy {
 // groupItem reads an element of GROUP BY. inside allows lists in parentheses, as in ROLLUP and
 // CUBE.
 func (p *parser) groupItem(inside bool) *GroupItem {
-	g := &GroupItem{node: p.newNode()}
+	g := &GroupItem{At: p.here()}
 	if !p.enter() {
 		return g
 	}

@@ -105,7 +105,7 @@ func (p *parser) principalSource(more ...string) (string, Ident) {
 
 // nameOption reads "NAME = value". A value that is a name becomes a column reference.
 func (p *parser) nameOption() *Option {
-	o := &Option{node: p.newNode(), Equals: true}
+	o := &Option{At: p.here(), Equals: true}
 	t := p.current()
 	if t.kind != tokWord {
 		p.fail()
@@ -114,14 +114,14 @@ func (p *parser) nameOption() *Option {
 	p.next()
 	o.Name = t.upper
 	p.expect("=")
-	e := expr{p.newNode()}
+	e := p.here()
 	switch {
 	case p.atAny("ON", "OFF"):
-		o.Value = &Keyword{expr: e, Name: p.next().upper}
+		o.Value = &Keyword{At: e, Name: p.next().upper}
 	case p.accept("NULL"):
-		o.Value = &Literal{expr: e, Kind: NullLit}
+		o.Value = &Literal{At: e, Kind: NullLit}
 	case atIdent(p.current()):
-		o.Value = &ColumnRef{expr: e, Parts: []Ident{p.ident()}}
+		o.Value = &ColumnRef{At: e, Parts: []Ident{p.ident()}}
 	default:
 		o.Value = p.secret()
 	}
@@ -243,7 +243,7 @@ func (p *parser) permission() Stmt {
 	s := &PermissionStmt{Action: p.next().upper}
 	s.GrantOptionFor = s.Action == "REVOKE" && p.accept("GRANT", "OPTION", "FOR")
 	for {
-		perm := &Permission{node: p.newNode()}
+		perm := &Permission{At: p.here()}
 		for p.current().kind == tokWord && !p.atAny("ON", "TO", "FROM") {
 			if perm.Name != "" {
 				perm.Name += " "
@@ -311,8 +311,8 @@ func (p *parser) securable() string {
 // securableName reads the name of a securable. The name of a role may be PUBLIC.
 func (p *parser) securableName(class string) *ObjectName {
 	if class == "ROLE" {
-		n := p.newNode()
-		return &ObjectName{node: n, Parts: []Ident{p.principal()}}
+		n := p.here()
+		return &ObjectName{At: n, Parts: []Ident{p.principal()}}
 	}
 	return p.objectName()
 }

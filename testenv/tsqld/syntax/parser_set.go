@@ -82,8 +82,8 @@ func (p *parser) onOff() bool { return p.expectAny("ON", "OFF") == "ON" }
 // wordOrExpr reads a value. A word without quotes is a string.
 func (p *parser) wordOrExpr() Expr {
 	if atIdent(p.current()) {
-		e := expr{p.newNode()}
-		return &Literal{expr: e, Kind: StringLit, Text: p.ident().Name, Bare: true}
+		e := p.here()
+		return &Literal{At: e, Kind: StringLit, Text: p.ident().Name, Bare: true}
 	}
 	return p.expr()
 }
@@ -93,8 +93,8 @@ func (p *parser) setVar() Stmt {
 	s := &SetVarStmt{Name: p.variable()}
 	if p.at(".") {
 		p.next()
-		at := expr{p.newNode()}
-		m := &MethodCall{expr: at, X: &VarRef{expr: at, Name: s.Name}, Method: p.ident().Name, Mutator: true}
+		at := p.here()
+		m := &MethodCall{At: at, X: &VarRef{At: at, Name: s.Name}, Method: p.ident().Name, Mutator: true}
 		s.Value = m
 		if p.accept("=") {
 			p.reject("assignment to a property")
@@ -109,7 +109,7 @@ func (p *parser) setVar() Stmt {
 	}
 	s.Op = p.assign()
 	if p.at("CURSOR") {
-		s.Cursor = &CursorDef{node: p.newNode()}
+		s.Cursor = &CursorDef{At: p.here()}
 		p.cursorDef(s.Cursor)
 		return s
 	}

@@ -58,7 +58,7 @@ func (p *parser) stmt() Stmt {
 	if p.err != nil || s == nil {
 		return nil
 	}
-	s.setExtent(start.at, p.previous().end)
+	s.SetExtent(start.at, p.previous().end)
 	if u, ok := s.(*UnsupportedStmt); ok {
 		u.Text = p.src[s.Start():s.End()]
 	}
@@ -285,7 +285,7 @@ func (p *parser) withStmt() Stmt {
 		p.errorAt(p.current(), mserr.SyntaxWith())
 		return nil
 	}
-	at := p.newNode()
+	at := p.here()
 	with := p.with()
 	switch {
 	case p.at("INSERT"):
@@ -299,7 +299,7 @@ func (p *parser) withStmt() Stmt {
 	case p.at("SELECT"), p.at("("):
 		s := p.selectStmt()
 		if q, ok := s.(*SelectStmt); ok {
-			q.Query.With, q.Query.node = with, at
+			q.Query.With, q.Query.At = with, at
 		}
 		return s
 	}
@@ -431,16 +431,16 @@ func (p *parser) try() Stmt {
 func (p *parser) tranName() Expr {
 	const maxTranName = 32 // "BEGIN TRANSACTION"
 	t := p.current()
-	e := expr{p.newNode()}
+	e := p.here()
 	switch {
 	case t.kind == tokVar:
 		p.next()
-		return &VarRef{expr: e, Name: t.text}
+		return &VarRef{At: e, Name: t.text}
 	case atIdent(t) && !p.peek(1).is(":"):
 		if name := []rune(t.text); len(name) > maxTranName { // names in variables are truncated instead
 			p.errorAt(t, mserr.IdentifierTooLong(string(name[:maxTranName]), maxTranName))
 		}
-		return &Literal{expr: e, Kind: StringLit, Text: p.ident().Name, Bare: true}
+		return &Literal{At: e, Kind: StringLit, Text: p.ident().Name, Bare: true}
 	}
 	return nil
 }
@@ -508,11 +508,11 @@ func (p *parser) throw() Stmt {
 // does not allow expressions.
 func (p *parser) constantOrVariable(kinds ...tokenKind) Expr {
 	t := p.current()
-	e := expr{p.newNode()}
+	e := p.here()
 	switch {
 	case t.kind == tokVar:
 		p.next()
-		return &VarRef{expr: e, Name: t.text}
+		return &VarRef{At: e, Name: t.text}
 	case slices.Contains(kinds, t.kind):
 		return p.literal()
 	}
@@ -572,7 +572,7 @@ func (p *parser) declare() Stmt {
 	s := &DeclareStmt{}
 	for {
 		p.markDeclared()
-		v := &VarDecl{node: p.newNode(), Name: p.variable()}
+		v := &VarDecl{At: p.here(), Name: p.variable()}
 		p.accept("AS")
 		switch {
 		case p.accept("TABLE"):
@@ -595,7 +595,7 @@ func (p *parser) declare() Stmt {
 // declareCursor reads DECLARE name CURSOR.
 func (p *parser) declareCursor() Stmt {
 	s := &DeclareCursorStmt{Name: p.ident()}
-	c := &CursorDef{node: p.newNode()}
+	c := &CursorDef{At: p.here()}
 	for p.err == nil && !p.at("CURSOR") {
 		switch p.expectAny("INSENSITIVE", "SCROLL") {
 		case "INSENSITIVE":
@@ -651,7 +651,7 @@ func (p *parser) cursorDef(c *CursorDef) {
 
 // cursorRef reads the name of a cursor.
 func (p *parser) cursorRef() *CursorRef {
-	c := &CursorRef{node: p.newNode()}
+	c := &CursorRef{At: p.here()}
 	if p.current().kind == tokVar {
 		c.Name = p.next().text
 		return c

@@ -2,7 +2,7 @@ package syntax
 
 // tableDef reads a table definition in parentheses.
 func (p *parser) tableDef() *TableDef {
-	d := &TableDef{node: p.newNode()}
+	d := &TableDef{At: p.here()}
 	p.expect("(")
 	for p.err == nil {
 		p.tableElement(d)
@@ -30,7 +30,7 @@ func (p *parser) tableElement(d *TableDef) {
 
 // columnDef reads a column.
 func (p *parser) columnDef() *ColumnDef {
-	c := &ColumnDef{node: p.newNode(), Name: p.ident()}
+	c := &ColumnDef{At: p.here(), Name: p.ident()}
 	switch {
 	case p.accept("AS"):
 		c.Computed = p.expr()
@@ -56,7 +56,7 @@ func (p *parser) columnOption(c *ColumnDef) bool {
 	case p.at("NULL"), p.at("NOT", "NULL"):
 		c.Null = p.nullSpec()
 	case p.at("IDENTITY"):
-		id := &IdentitySpec{node: p.newNode(), Seed: "1", Increment: "1"}
+		id := &IdentitySpec{At: p.here(), Seed: "1", Increment: "1"}
 		p.next()
 		if p.accept("(") {
 			id.Seed = p.signedInteger()
@@ -96,13 +96,13 @@ func (p *parser) columnOption(c *ColumnDef) bool {
 
 // constraint reads a constraint. column is set for a constraint on a column.
 func (p *parser) constraint(column bool) Constraint {
-	c := constraint{node: p.newNode()}
+	c := ConstraintBase{At: p.here()}
 	if p.accept("CONSTRAINT") {
 		c.Name = p.ident()
 	}
 	switch {
 	case p.at("PRIMARY", "KEY"), p.at("UNIQUE"):
-		k := &KeyConstraint{constraint: c, Primary: p.at("PRIMARY")}
+		k := &KeyConstraint{ConstraintBase: c, Primary: p.at("PRIMARY")}
 		if p.next().upper == "PRIMARY" {
 			p.next()
 		}
@@ -117,14 +117,14 @@ func (p *parser) constraint(column bool) Constraint {
 		return k
 	case p.at("CHECK"):
 		p.next()
-		k := &CheckConstraint{constraint: c, NotForReplication: p.accept("NOT", "FOR", "REPLICATION")}
+		k := &CheckConstraint{ConstraintBase: c, NotForReplication: p.accept("NOT", "FOR", "REPLICATION")}
 		p.expect("(")
 		k.Cond = p.cond()
 		p.expect(")")
 		return k
 	case p.at("DEFAULT"):
 		p.next()
-		k := &DefaultConstraint{constraint: c, Value: p.expr()}
+		k := &DefaultConstraint{ConstraintBase: c, Value: p.expr()}
 		if !column {
 			p.expect("FOR")
 			k.Column = p.ident()
@@ -132,7 +132,7 @@ func (p *parser) constraint(column bool) Constraint {
 		k.WithValues = p.accept("WITH", "VALUES")
 		return k
 	}
-	k := &ForeignKeyConstraint{constraint: c}
+	k := &ForeignKeyConstraint{ConstraintBase: c}
 	if p.accept("FOREIGN", "KEY") && (!column || p.at("(")) {
 		k.Columns = p.identList()
 	}
@@ -188,7 +188,7 @@ func (p *parser) indexColumns() []*IndexColumn {
 	p.expect("(")
 	var list []*IndexColumn
 	for {
-		c := &IndexColumn{node: p.newNode(), Name: p.ident()}
+		c := &IndexColumn{At: p.here(), Name: p.ident()}
 		c.Desc = p.acceptAny("ASC", "DESC") == "DESC"
 		list = append(list, c)
 		if !p.accept(",") {
@@ -217,13 +217,13 @@ func (p *parser) indexOptions() []*Option {
 	p.next()
 	var list []*Option
 	for {
-		o := &Option{node: p.newNode(), Name: p.current().upper, Equals: true}
+		o := &Option{At: p.here(), Name: p.current().upper, Equals: true}
 		p.next()
 		if o.Name == "FILLFACTOR" {
 			p.expect("=")
 			o.Value = p.expr()
 		} else {
-			o.Value = &Keyword{expr: expr{o.node}, Name: "ON"}
+			o.Value = &Keyword{At: o.At, Name: "ON"}
 		}
 		list = append(list, o)
 		if !p.at(",") || !oldIndexOptions[p.peek(1).upper] { // the comma may separate the columns of a table
@@ -246,7 +246,7 @@ func (p *parser) filegroup() Ident {
 
 // inlineIndex reads an INDEX inside a table definition.
 func (p *parser) inlineIndex(column bool) *IndexDef {
-	d := &IndexDef{node: p.newNode()}
+	d := &IndexDef{At: p.here()}
 	p.expect("INDEX")
 	d.Name = p.ident()
 	d.Unique = p.accept("UNIQUE")
@@ -309,7 +309,7 @@ func (p *parser) createTable() Stmt {
 
 // createIndex reads CREATE INDEX after CREATE.
 func (p *parser) createIndex() Stmt {
-	d := &IndexDef{node: p.newNode()}
+	d := &IndexDef{At: p.here()}
 	s := &CreateIndexStmt{Def: d}
 	d.Unique = p.accept("UNIQUE")
 	d.Clustering = p.clustering()
@@ -357,9 +357,9 @@ func (p *parser) partition() Expr {
 		return nil
 	}
 	p.expect("=")
-	e := expr{p.newNode()}
+	e := p.here()
 	if p.accept("ALL") {
-		return &Keyword{expr: e, Name: "ALL"}
+		return &Keyword{At: e, Name: "ALL"}
 	}
 	return p.expr()
 }
@@ -369,11 +369,11 @@ func (p *parser) dropIndexOptions() []*Option {
 	p.expect("(")
 	var list []*Option
 	for {
-		o := &Option{node: p.newNode()}
+		o := &Option{At: p.here()}
 		switch {
 		case p.accept("MOVE", "TO"):
 			o.Name = "MOVE TO"
-			o.Value = &ColumnRef{expr: expr{o.node}, Parts: []Ident{p.alias()}}
+			o.Value = &ColumnRef{At: o.At, Parts: []Ident{p.alias()}}
 			p.partitionScheme()
 		case p.accept("FILESTREAM_ON"):
 			p.reject("FILESTREAM_ON")
@@ -393,7 +393,7 @@ func (p *parser) dropIndexOptions() []*Option {
 func (p *parser) dropIndex() Stmt {
 	s := &DropIndexStmt{IfExists: p.accept("IF", "EXISTS")}
 	for {
-		d := &DropIndexItem{node: p.newNode()}
+		d := &DropIndexItem{At: p.here()}
 		name := p.objectName()
 		if p.accept("ON") {
 			if len(name.Parts) > 1 {
@@ -410,7 +410,7 @@ func (p *parser) dropIndex() Stmt {
 				return s
 			}
 			d.Index = name.Parts[len(name.Parts)-1]
-			d.Table = &ObjectName{node: name.node, Parts: name.Parts[:len(name.Parts)-1]}
+			d.Table = &ObjectName{At: name.At, Parts: name.Parts[:len(name.Parts)-1]}
 		}
 		s.Items = append(s.Items, d)
 		if !p.accept(",") {
@@ -422,7 +422,7 @@ func (p *parser) dropIndex() Stmt {
 // alterTable reads ALTER TABLE after TABLE.
 func (p *parser) alterTable() Stmt {
 	s := &AlterTableStmt{Table: p.objectName()}
-	n := p.newNode()
+	n := p.here()
 	mode := CheckDefault
 	switch {
 	case p.accept("WITH", "CHECK"):
@@ -432,7 +432,7 @@ func (p *parser) alterTable() Stmt {
 	}
 	switch {
 	case p.accept("ADD"):
-		d := &TableDef{node: p.newNode()}
+		d := &TableDef{At: p.here()}
 		for p.err == nil {
 			if p.at("DEFAULT") || p.at("CONSTRAINT") {
 				d.Constraints = append(d.Constraints, p.constraint(false))
@@ -443,9 +443,9 @@ func (p *parser) alterTable() Stmt {
 				break
 			}
 		}
-		s.Action = &AlterAdd{node: n, Mode: mode, Def: d}
+		s.Action = &AlterAdd{At: n, Mode: mode, Def: d}
 	case p.atAny("CHECK", "NOCHECK"):
-		a := &AlterCheck{node: n, Mode: mode, Enable: p.next().upper == "CHECK"}
+		a := &AlterCheck{At: n, Mode: mode, Enable: p.next().upper == "CHECK"}
 		p.expect("CONSTRAINT")
 		a.Names = p.allOrIdents()
 		s.Action = a
@@ -456,23 +456,23 @@ func (p *parser) alterTable() Stmt {
 	case p.accept("ALTER", "COLUMN"):
 		s.Action = p.alterColumn(n)
 	case p.atAny("ENABLE", "DISABLE") && p.peek(1).is("TRIGGER"):
-		a := &AlterTrigger{node: n, Enable: p.next().upper == "ENABLE"}
+		a := &AlterTrigger{At: n, Enable: p.next().upper == "ENABLE"}
 		p.expect("TRIGGER")
 		a.Names = p.allOrIdents()
 		s.Action = a
 	case p.atAny("ENABLE", "DISABLE") && p.peek(1).is("CHANGE_TRACKING"):
 		p.reject("change tracking")
 	case p.accept("SET"):
-		s.Action = &AlterSet{node: n, Options: p.options(false)}
+		s.Action = &AlterSet{At: n, Options: p.options(false)}
 	case p.accept("REBUILD"):
-		a := &AlterRebuild{node: n, Partition: p.partition()}
+		a := &AlterRebuild{At: n, Partition: p.partition()}
 		if p.at("WITH", "(") {
 			p.next()
 			a.Options = p.options(false)
 		}
 		s.Action = a
 	case p.accept("SWITCH"):
-		a := &AlterSwitch{node: n}
+		a := &AlterSwitch{At: n}
 		if p.accept("PARTITION") {
 			a.Partition = p.expr()
 		}
@@ -502,11 +502,11 @@ func (p *parser) allOrIdents() []Ident {
 
 // alterDrop reads the columns and constraints after DROP. The words COLUMN and CONSTRAINT apply to
 // all names that follow.
-func (p *parser) alterDrop(n node) AlterTableAction {
-	a := &AlterDrop{node: n}
+func (p *parser) alterDrop(n At) AlterTableAction {
+	a := &AlterDrop{At: n}
 	column, exists := false, false
 	for {
-		i := &AlterDropItem{node: p.newNode()}
+		i := &AlterDropItem{At: p.here()}
 		switch {
 		case p.accept("COLUMN"):
 			column, exists = true, p.accept("IF", "EXISTS")
@@ -528,8 +528,8 @@ func (p *parser) alterDrop(n node) AlterTableAction {
 }
 
 // alterColumn reads ALTER COLUMN after COLUMN.
-func (p *parser) alterColumn(n node) AlterTableAction {
-	a := &AlterColumn{node: n, Column: &ColumnDef{node: p.newNode(), Name: p.ident()}}
+func (p *parser) alterColumn(n At) AlterTableAction {
+	a := &AlterColumn{At: n, Column: &ColumnDef{At: p.here(), Name: p.ident()}}
 	if w := p.acceptAny("ADD", "DROP"); w != "" {
 		what := ""
 		switch {

@@ -93,14 +93,14 @@ func (p *parser) closedIdents() {
 }
 
 // partitionNumber reads $PARTITION.function(value).
-func (p *parser) partitionNumber(e expr) Expr {
+func (p *parser) partitionNumber(e At) Expr {
 	p.unsupported("$PARTITION")
 	p.expect(".")
 	p.ident()
 	p.expect("(")
 	p.exprList()
 	p.expect(")")
-	return &Literal{expr: e, Kind: NullLit}
+	return &Literal{At: e, Kind: NullLit}
 }
 
 // partitionRanges reads (PARTITIONS (1, 2 TO 4)) of TRUNCATE TABLE.
@@ -234,13 +234,13 @@ func (p *parser) dropFullText() Stmt {
 
 // fullTextPredicate reads CONTAINS and FREETEXT. Its result stands for any condition, because the
 // statement is not supported.
-func (p *parser) fullTextPredicate(c cond) Node {
+func (p *parser) fullTextPredicate(c At) Node {
 	name := p.next().upper
 	p.unsupported("the full-text predicate " + name)
 	p.expect("(")
 	p.fullTextArguments()
 	p.expect(")")
-	return &IsNullCond{cond: c, X: &Literal{expr: expr(c), Kind: NullLit}}
+	return &IsNullCond{At: c, X: &Literal{At: c, Kind: NullLit}}
 }
 
 // fullTextArguments reads the columns, the condition and the language of a full-text search.
@@ -281,7 +281,7 @@ func (p *parser) fullTextArguments() {
 }
 
 // fullTextTable reads CONTAINSTABLE and FREETEXTTABLE.
-func (p *parser) fullTextTable(at table) TableSource {
+func (p *parser) fullTextTable(at At) TableSource {
 	name := p.next().upper
 	p.unsupported(name)
 	p.expect("(")
@@ -289,8 +289,8 @@ func (p *parser) fullTextTable(at table) TableSource {
 	p.expect(",")
 	p.fullTextArguments()
 	p.expect(")")
-	f := &TableFunc{table: at}
-	f.Call = &FuncCall{expr: expr(at), Name: &ObjectName{node: at.node, Parts: []Ident{{Name: name, At: at.at}}}}
+	f := &TableFunc{At: at}
+	f.Call = &FuncCall{At: at, Name: &ObjectName{At: at, Parts: []Ident{{Name: name, At: at.Pos()}}}}
 	f.Alias = p.tableAlias()
 	f.Columns = p.optionalIdentList()
 	return f
