@@ -1,5 +1,7 @@
 package syntax
 
+import "strings"
+
 // Expr is an expression with a value.
 type Expr interface {
 	Node
@@ -33,6 +35,9 @@ type Ident struct {
 
 // Pos implements [Node].
 func (i Ident) Pos() Pos { return i.At }
+
+// QuoteName returns name in brackets.
+func QuoteName(name string) string { return "[" + strings.ReplaceAll(name, "]", "]]") + "]" }
 
 // ObjectName is a name of up to four parts: server.database.schema.object. Omitted parts in the
 // middle (db..t) have an empty Name.
@@ -174,6 +179,16 @@ const (
 	OpAnd       // AND
 	OpOr        // OR
 )
+
+// operators are the texts of the operators.
+var operators = map[Op]string{
+	OpAdd: "+", OpSub: "-", OpMul: "*", OpDiv: "/", OpMod: "%", OpBitAnd: "&", OpBitOr: "|", OpBitXor: "^",
+	OpPlus: "+", OpMinus: "-", OpBitNot: "~",
+	OpEQ: "=", OpNE: "<>", OpLT: "<", OpLE: "<=", OpGT: ">", OpGE: ">=", OpAnd: "AND", OpOr: "OR",
+}
+
+// String returns the operator as T-SQL writes it, or "" for OpNone.
+func (o Op) String() string { return operators[o] }
 
 // UnaryExpr is +x, -x or ~x.
 type UnaryExpr struct {

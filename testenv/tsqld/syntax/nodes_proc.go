@@ -136,6 +136,14 @@ const (
 	Snapshot
 )
 
+// String returns the level as SET writes it.
+func (l Isolation) String() string {
+	return map[Isolation]string{
+		ReadUncommitted: "READ UNCOMMITTED", ReadCommitted: "READ COMMITTED", RepeatableRead: "REPEATABLE READ",
+		Serializable: "SERIALIZABLE", Snapshot: "SNAPSHOT",
+	}[l]
+}
+
 // SetIdentityInsertStmt is SET IDENTITY_INSERT t ON|OFF.
 type SetIdentityInsertStmt struct {
 	stmt

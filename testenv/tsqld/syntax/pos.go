@@ -49,8 +49,8 @@ type Stmt interface {
 	Node
 	Start() int
 	End() int
-	// SetExtent records the position of the statement: that of its first token, and the offset after
-	// its last token. Only the parser calls it.
+	// SetExtent records the position of the statement: that of its first token, and the offset
+	// after its last token. Only the parser calls it.
 	SetExtent(at Pos, end int32)
 	stmtNode()
 }
