@@ -30,7 +30,7 @@ func (p *parser) backup() syntax.Stmt {
 		for {
 			p.acceptAny("DISK", "URL", "TAPE", "VIRTUAL_DEVICE")
 			p.accept("=")
-			if p.current().Kind == scanner.Variable || atIdent(p.current()) {
+			if p.current().Kind == scanner.Variable || p.current().IsName() {
 				p.next()
 			} else {
 				p.secret()
@@ -68,11 +68,11 @@ func (p *parser) dbcc() syntax.Stmt {
 	p.next()
 	s := &syntax.DBCCStmt{Command: t.Upper}
 	if p.accept("(") {
-		for p.err == nil && !p.at(")") {
+		for !p.at(")") {
 			switch t := p.current(); {
-			case atIdent(t), t.Kind == scanner.Word && !t.Is("NULL"):
+			case t.IsName(), t.Kind == scanner.Word && !t.Is("NULL"):
 				e := p.here()
-				if atIdent(t) && p.peek(1).Is(".") {
+				if t.IsName() && p.peek(1).Is(".") {
 					s.Args = append(s.Args, &syntax.ColumnRef{At: e, Parts: p.parts("object")})
 				} else {
 					p.next()

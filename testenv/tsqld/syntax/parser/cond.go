@@ -12,7 +12,7 @@ func (p *parser) cond() syntax.Cond { return p.toCond(p.or()) }
 // toCond converts the result of or to a condition. Error 4145 for a value.
 func (p *parser) toCond(n syntax.Node) syntax.Cond {
 	c, ok := n.(syntax.Cond)
-	if !ok && p.err == nil {
+	if !ok {
 		t := p.current()
 		if t.Kind == scanner.EOF {
 			t = p.previous()

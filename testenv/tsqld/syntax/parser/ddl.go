@@ -7,7 +7,7 @@ import (
 
 // create reads CREATE.
 func (p *parser) create() syntax.Stmt {
-	start := p.pos
+	start := p.current()
 	p.expect("CREATE")
 	if p.accept("OR", "ALTER") {
 		if s, ok := p.module(syntax.CreateOrAlter, start); ok {
@@ -175,7 +175,7 @@ func (p *parser) rejectKind(verb string) {
 
 // alter reads ALTER.
 func (p *parser) alter() syntax.Stmt {
-	start := p.pos
+	start := p.current()
 	p.expect("ALTER")
 	if s, ok := p.module(syntax.Alter, start); ok {
 		return s
@@ -236,7 +236,7 @@ func (p *parser) createType() syntax.Stmt {
 // sequence reads CREATE SEQUENCE and ALTER SEQUENCE after SEQUENCE.
 func (p *parser) sequence(verb syntax.Verb) syntax.Stmt {
 	s := &syntax.SequenceStmt{Verb: verb, Name: p.objectName()}
-	for p.err == nil {
+	for {
 		switch {
 		case verb == syntax.Create && s.Type == nil && p.accept("AS"):
 			s.Type = p.typeRef()
@@ -272,11 +272,10 @@ func (p *parser) sequence(verb syntax.Verb) syntax.Stmt {
 			return s
 		}
 	}
-	return s
 }
 
 // createSchema reads CREATE SCHEMA, which must be first in its batch.
-func (p *parser) createSchema(start int) syntax.Stmt {
+func (p *parser) createSchema(start *scanner.Token) syntax.Stmt {
 	p.firstInBatch(start, "CREATE SCHEMA")
 	p.expect("SCHEMA")
 	s := &syntax.CreateSchemaStmt{}
@@ -286,7 +285,7 @@ func (p *parser) createSchema(start int) syntax.Stmt {
 	if p.accept("AUTHORIZATION") {
 		s.Authorization = p.principal()
 	}
-	for p.err == nil {
+	for {
 		at := p.current()
 		var e syntax.Stmt
 		switch {
@@ -301,18 +300,17 @@ func (p *parser) createSchema(start int) syntax.Stmt {
 		default:
 			return s
 		}
-		if e != nil && p.err == nil {
+		if e != nil {
 			e.SetExtent(at.At, p.previous().End)
 			s.Elements = append(s.Elements, e)
 		}
 	}
-	return s
 }
 
 // createDatabase reads CREATE DATABASE after DATABASE.
 func (p *parser) createDatabase() syntax.Stmt {
 	s := &syntax.CreateDatabaseStmt{Name: p.ident()}
-	for p.err == nil {
+	for {
 		switch {
 		case p.accept("CONTAINMENT", "="):
 			s.Containment = p.expectAny("NONE", "PARTIAL")
@@ -335,7 +333,6 @@ func (p *parser) createDatabase() syntax.Stmt {
 			return s
 		}
 	}
-	return s
 }
 
 // files skips ON ... and LOG ON ... of CREATE DATABASE: file specifications in parentheses, and
@@ -343,7 +340,7 @@ func (p *parser) createDatabase() syntax.Stmt {
 func (p *parser) files() {
 	p.accept("LOG")
 	p.expect("ON")
-	for p.err == nil {
+	for {
 		switch {
 		case p.accept("PRIMARY"):
 		case p.accept("FILEGROUP"):
@@ -364,13 +361,10 @@ func (p *parser) fileSpec() {
 		p.fail()
 		return
 	}
-	n := p.matching(0)
-	if p.peek(n - 1).Is(")") {
-		p.pos += n
-		return
+	p.skip(p.matching(0))
+	if !p.previous().Is(")") {
+		p.fail()
 	}
-	p.pos += n
-	p.fail()
 }
 
 // alterDatabase reads ALTER DATABASE after DATABASE.
@@ -450,7 +444,7 @@ func (p *parser) updateStatistics() syntax.Stmt {
 	s := &syntax.UpdateStatisticsStmt{Table: p.objectName()}
 	if p.at("(") {
 		s.Names = p.identList()
-	} else if atIdent(p.current()) {
+	} else if p.current().IsName() {
 		s.Names = []syntax.Ident{p.ident()}
 	}
 	if p.accept("WITH") {

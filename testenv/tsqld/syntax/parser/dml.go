@@ -213,10 +213,10 @@ func (p *parser) setClause() *syntax.SetClause {
 // columnAssigned reports whether "column =" follows, as in SET @v = column = value.
 func (p *parser) columnAssigned() bool {
 	n := 0
-	for atIdent(p.peek(n)) && p.peek(n+1).Is(".") {
+	for p.peek(n).IsName() && p.peek(n+1).Is(".") {
 		n += 2
 	}
-	return atIdent(p.peek(n)) && atAssign(p.peek(n+1))
+	return p.peek(n).IsName() && atAssign(p.peek(n+1))
 }
 
 // where reads WHERE of UPDATE and DELETE.
@@ -265,15 +265,11 @@ func (p *parser) merge(with []*syntax.CTE) syntax.Stmt {
 	s := &syntax.MergeStmt{With: with, Top: p.changeTop()}
 	p.accept("INTO")
 	at := p.here()
-	p.mergeAlias = true
 	if p.current().Kind == scanner.Variable {
-		s.Target = &syntax.TableVar{At: at, Name: p.variable(), Alias: p.tableAlias()}
+		s.Target = &syntax.TableVar{At: at, Name: p.variable(), Alias: p.mergeAlias()}
 	} else {
-		t := &syntax.TableName{At: at, Name: p.objectName(), Hints: p.withHints()}
-		t.Alias = p.tableAlias()
-		s.Target = t
+		s.Target = &syntax.TableName{At: at, Name: p.objectName(), Hints: p.withHints(), Alias: p.mergeAlias()}
 	}
-	p.mergeAlias = false
 	p.expect("USING")
 	s.Using = p.tableSource()
 	p.expect("ON")
@@ -286,10 +282,18 @@ func (p *parser) merge(with []*syntax.CTE) syntax.Stmt {
 	}
 	s.OutputInto, s.Output = p.outputs()
 	s.Hints = p.queryHints()
-	if !p.at(";") && p.err == nil {
+	if !p.at(";") {
 		p.errorAt(p.previous(), mserr.MergeSemicolon())
 	}
 	return s
+}
+
+// mergeAlias reads the alias of the target of MERGE, which cannot be USING without AS.
+func (p *parser) mergeAlias() syntax.Ident {
+	if p.at("USING") {
+		return syntax.Ident{}
+	}
+	return p.tableAlias()
 }
 
 // mergeWhen reads a WHEN branch of MERGE.

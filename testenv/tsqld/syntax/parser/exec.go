@@ -8,7 +8,7 @@ import (
 
 // implicitExec reads EXECUTE without the keyword, at the beginning of a batch.
 func (p *parser) implicitExec() syntax.Stmt {
-	if p.pos != p.firstToken || p.depth > 1 {
+	if p.current().At != p.first {
 		p.fail()
 		return nil
 	}
@@ -94,7 +94,7 @@ func (p *parser) execArgs() []*syntax.ExecArg {
 	t := p.current()
 	_, constant := literalKinds[t.Kind]
 	if !constant && t.Kind != scanner.Variable && t.Kind != scanner.Global && !t.Is("-") && !t.Is("+") && !t.Is("DEFAULT") &&
-		!t.Is("NULL") && !t.Is("{") && !(atIdent(t) && !p.peek(1).Is(":")) {
+		!t.Is("NULL") && !t.Is("{") && !(t.IsName() && !p.peek(1).Is(":")) {
 		return nil
 	}
 	var args []*syntax.ExecArg
@@ -142,7 +142,7 @@ func (p *parser) execArg() *syntax.ExecArg {
 		a.Value = &syntax.UnaryExpr{At: e, Op: op, X: l}
 	case p.at("{"):
 		a.Value = p.odbc()
-	case atIdent(t):
+	case t.IsName():
 		a.Value = &syntax.Literal{At: e, Kind: syntax.StringLit, Text: p.ident().Name, Bare: true}
 		if p.at(".") {
 			p.fail()

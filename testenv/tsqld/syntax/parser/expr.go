@@ -117,7 +117,7 @@ func (p *parser) unary(either bool) syntax.Node {
 			return n
 		}
 		switch {
-		case p.at(".") && atIdent(p.peek(1)) && p.peek(2).Is("("):
+		case p.at(".") && p.peek(1).IsName() && p.peek(2).Is("("):
 			p.addOperator()
 			n = p.method(x)
 		case p.accept("COLLATE"):
@@ -229,7 +229,7 @@ func (p *parser) parenthesised(either bool) syntax.Node {
 	if sub, ok := x.(*syntax.SubqueryExpr); ok && p.atAny("UNION", "EXCEPT", "INTERSECT") {
 		left := &syntax.ParenQuery{At: sub.At, X: sub.Query.Body}
 		deepest := p.deepest
-		q := &syntax.Query{At: sub.At, Body: p.setOps(func() syntax.QueryBody { p.deepest = deepest; return left })}
+		q := &syntax.Query{At: sub.At, Body: p.setOps(func() syntax.QueryBody { p.deepen(deepest); return left })}
 		p.queryTail(q)
 		p.expect(")")
 		return &syntax.SubqueryExpr{At: at, Query: q}
@@ -569,7 +569,7 @@ func (p *parser) over() *syntax.Over {
 // window reads the parentheses of OVER or of a window's definition into o.
 func (p *parser) window(o *syntax.Over) {
 	p.expect("(")
-	if atIdent(p.current()) && !p.at("PARTITION", "BY") && !p.at("ROWS") && !p.at("RANGE") {
+	if p.current().IsName() && !p.at("PARTITION", "BY") && !p.at("ROWS") && !p.at("RANGE") {
 		o.Window = p.ident()
 	}
 	if p.accept("PARTITION", "BY") {

@@ -74,7 +74,7 @@ func (p *parser) tableAlias() syntax.Ident {
 		return p.ident()
 	}
 	t := p.current()
-	if !atIdent(t) || p.atWindow() || p.atLabel() || p.mergeAlias && t.Is("USING") {
+	if !t.IsName() || p.atWindow() || p.atLabel() {
 		return syntax.Ident{}
 	}
 	return p.ident()
@@ -200,10 +200,10 @@ func (p *parser) tableHints() []*syntax.TableHint {
 	p.accept("WITH")
 	p.expect("(")
 	var hints []*syntax.TableHint
-	for p.err == nil && !p.at(")") {
+	for !p.at(")") {
 		t := p.current()
 		if t.Kind != scanner.Word || !tableHintNames[t.Upper] {
-			if t.Kind == scanner.Word && !scanner.IsReserved(t.Upper) {
+			if t.Kind == scanner.Word && !t.IsReserved() {
 				p.errorAt(t, mserr.NotRecognized(t.Text, "table hints option"))
 			}
 			p.fail()

@@ -7,16 +7,16 @@ import (
 )
 
 // firstInBatch reports error 111 if a statement that must be first in its batch is not. start is
-// the index of its first token.
-func (p *parser) firstInBatch(start int, name string) {
-	if start != p.firstToken || p.depth > 1 {
-		p.errorAt(&p.tokens[start], mserr.NotFirstInBatch(name))
+// its first token.
+func (p *parser) firstInBatch(start *scanner.Token, name string) {
+	if start.At != p.first {
+		p.errorAt(start, mserr.NotFirstInBatch(name))
 	}
 }
 
 // module reads a procedure, function, view or trigger after CREATE, ALTER or CREATE OR ALTER; false
 // if the next word is none of these.
-func (p *parser) module(verb syntax.Verb, start int) (syntax.Stmt, bool) {
+func (p *parser) module(verb syntax.Verb, start *scanner.Token) (syntax.Stmt, bool) {
 	switch {
 	case p.atAny("PROCEDURE", "PROC"):
 		p.firstInBatch(start, "CREATE/ALTER PROCEDURE")
@@ -76,7 +76,7 @@ func (p *parser) paramDefault() syntax.Expr {
 	}
 	t := p.current()
 	switch {
-	case atIdent(t):
+	case t.IsName():
 		return p.wordOrExpr()
 	case t.Kind == scanner.Variable, t.Kind == scanner.Global, p.at("NULL"), p.at("{"):
 		x, _ := p.primary(false).(syntax.Expr)
@@ -150,11 +150,7 @@ func (p *parser) moduleOptions(o *syntax.ModuleOptions) {
 
 // body reads the statements of a module up to the end of the batch.
 func (p *parser) body() []syntax.Stmt {
-	depth := p.depth
-	p.depth = 1
-	list := p.stmts(func() bool { return p.current().Kind == scanner.EOF })
-	p.depth = depth
-	return list
+	return p.stmts(func() bool { return p.current().Kind == scanner.EOF })
 }
 
 // procedure reads a procedure after PROCEDURE.

@@ -22,9 +22,6 @@ func (p *parser) odbc() syntax.Expr {
 	}
 	x := p.odbcCall(e)
 	p.expect("}")
-	if p.err != nil {
-		return nil
-	}
 	return x
 }
 
@@ -191,9 +188,6 @@ func (p *parser) odbcPlain(e syntax.At) syntax.Expr {
 	x := p.expr()
 	call, ok := x.(*syntax.FuncCall)
 	if !ok {
-		if p.err != nil {
-			return nil
-		}
 		return &syntax.ParenExpr{At: e, X: x} // {fn CONVERT(...)}, {fn LEFT(...)}
 	}
 	call.ODBC = true

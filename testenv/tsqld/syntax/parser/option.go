@@ -28,7 +28,7 @@ func (p *parser) optionList(joined bool) []*syntax.Option {
 // separate them from the next statement.
 func (p *parser) atWords(hints bool) bool {
 	t := p.current()
-	return t.Kind == scanner.Word && (!scanner.IsReserved(t.Upper) || optionWords[t.Upper] || hints && hintWords[t.Upper])
+	return t.Kind == scanner.Word && (!t.IsReserved() || optionWords[t.Upper] || hints && hintWords[t.Upper])
 }
 
 // The reserved words that may be part of an option or of a query hint.

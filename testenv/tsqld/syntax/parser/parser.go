@@ -41,7 +41,7 @@ func Parse(src string, opt Options) (*syntax.Batch, error) {
 	}
 	b := &syntax.Batch{Source: src, Stmts: p.batch()}
 	p.checkLabels()
-	if _, alone := first(b.Stmts).(*syntax.SetOptionStmt); p.showPlan != nil && (!alone || len(b.Stmts) > 1) {
+	if p.showPlan != nil && !isSetOption(b.Stmts) {
 		p.errorAt(p.showPlan, mserr.ShowPlanNotAlone())
 	}
 	if p.err != nil {
@@ -52,12 +52,13 @@ func Parse(src string, opt Options) (*syntax.Batch, error) {
 	return b, opt.Meter.Take(b.Bytes)
 }
 
-// first returns the first statement, or nil.
-func first(stmts []syntax.Stmt) syntax.Stmt {
-	if len(stmts) == 0 {
-		return nil
+// isSetOption reports whether the only statement sets options.
+func isSetOption(stmts []syntax.Stmt) bool {
+	if len(stmts) != 1 {
+		return false
 	}
-	return stmts[0]
+	_, ok := stmts[0].(*syntax.SetOptionStmt)
+	return ok
 }
 
 // ParseExpr parses an expression that is the whole of src, such as the stored text of a default.
@@ -130,22 +131,15 @@ type parser struct {
 	whileDepth   int             // number of enclosing WHILE statements
 	terminated   bool            // the previous statement ended with a semicolon, or there is none
 	labels       map[string]bool
-	gotos        []label
-	mergeAlias   bool           // USING is not an alias
-	showPlan     *scanner.Token // SHOWPLAN_XML, if the batch sets it
-	mustEndBatch bool           // the last statement must end the batch: a view or function
-	firstToken   int            // index of the batch's first token other than a semicolon
+	gotos        []*scanner.Token // the names of the labels
+	showPlan     *scanner.Token   // SHOWPLAN_XML, if the batch sets it
+	mustEndBatch bool             // the last statement must end the batch: a view or function
+	first        syntax.Pos       // the position of the first token other than a semicolon
 
 	// Results of looking far ahead, cached so that no part of the text is scanned repeatedly.
 	afterClosing []int32                  // for an opening parenthesis, the token after its closing one: see matching
 	parenRun     struct{ start, end int } // a run of opening parentheses: see parentheses
 	globals      map[string][]int32       // indexes of the tokens of system functions, by name: see markDeclared
-}
-
-// label is the target of a GOTO statement.
-type label struct {
-	name string
-	line int32
 }
 
 const (
@@ -356,7 +350,7 @@ func (p *parser) failAt(t *scanner.Token) {
 		p.errorAt(t, mserr.Syntax(tokenText(t)))
 		return
 	}
-	if t.Kind == scanner.Word && scanner.IsReserved(t.Upper) {
+	if t.IsReserved() {
 		p.errorAt(t, mserr.SyntaxKeyword(t.Text))
 		return
 	}
@@ -429,21 +423,19 @@ func (p *parser) addOperator() {
 	}
 }
 
+// deepen records that the current operand has a node at the given depth.
+func (p *parser) deepen(depth int) { p.deepest = max(p.deepest, depth) }
+
 // endChain ends a chain that beginChain has begun.
 func (p *parser) endChain(before int) { p.deepest = max(p.deepest, before) }
 
 // here returns the position of the current token.
 func (p *parser) here() syntax.At { return syntax.AtPos(p.current().At) }
 
-// atIdent reports whether t may be a name.
-func atIdent(t *scanner.Token) bool {
-	return t.Kind == scanner.Quoted || t.Kind == scanner.Word && !scanner.IsReserved(t.Upper)
-}
-
 // ident reads a name. Error 1038 for an empty name in brackets.
 func (p *parser) ident() syntax.Ident {
 	t := p.current()
-	if !atIdent(t) {
+	if !t.IsName() {
 		p.fail()
 		return syntax.Ident{At: t.At}
 	}

@@ -293,7 +293,7 @@ func (p *parser) selectBody() syntax.QueryBody {
 
 // atWindow reports whether a WINDOW clause comes next. WINDOW is not a reserved word.
 func (p *parser) atWindow() bool {
-	return p.at("WINDOW") && atIdent(p.peek(1)) && p.peek(2).Is("AS") && p.peek(3).Is("(")
+	return p.at("WINDOW") && p.peek(1).IsName() && p.peek(2).Is("AS") && p.peek(3).Is("(")
 }
 
 // selectItems reads a select list.
@@ -348,14 +348,14 @@ func (p *parser) selectItem() syntax.SelectItem {
 		op := p.assign()
 		return &syntax.SelectAssign{At: n, Var: t.Text, Op: op, X: p.expr()}
 	}
-	if (atIdent(t) || t.Kind == scanner.String || t.Kind == scanner.NString) && p.peek(1).Is("=") {
+	if (t.IsName() || t.Kind == scanner.String || t.Kind == scanner.NString) && p.peek(1).Is("=") {
 		alias := p.alias()
 		p.expect("=")
 		return &syntax.SelectExpr{At: n, Alias: alias, X: p.expr()}
 	}
-	if atIdent(t) { // t.*, s.t.*
+	if t.IsName() { // t.*, s.t.*
 		k := 1
-		for p.peek(k).Is(".") && atIdent(p.peek(k+1)) {
+		for p.peek(k).Is(".") && p.peek(k+1).IsName() {
 			k += 2
 		}
 		if p.peek(k).Is(".") && p.peek(k+1).Is("*") {
@@ -368,7 +368,7 @@ func (p *parser) selectItem() syntax.SelectItem {
 	if p.accept("AS") {
 		item.Alias = p.alias()
 	} else if a := p.current(); !p.atWindow() && !p.atLabel() &&
-		(atIdent(a) || a.Kind == scanner.String || a.Kind == scanner.NString) {
+		(a.IsName() || a.Kind == scanner.String || a.Kind == scanner.NString) {
 		item.Alias = p.alias()
 	}
 	return item

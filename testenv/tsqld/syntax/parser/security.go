@@ -125,7 +125,7 @@ func (p *parser) nameOption() *syntax.Option {
 		o.Value = &syntax.Keyword{At: e, Name: p.next().Upper}
 	case p.accept("NULL"):
 		o.Value = &syntax.Literal{At: e, Kind: syntax.NullLit}
-	case atIdent(p.current()):
+	case p.current().IsName():
 		o.Value = &syntax.ColumnRef{At: e, Parts: []syntax.Ident{p.ident()}}
 	default:
 		o.Value = p.secret()

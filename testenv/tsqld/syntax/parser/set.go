@@ -38,7 +38,7 @@ func (p *parser) set() syntax.Stmt {
 		s.On = p.onOff()
 		return s
 	case p.accept("OFFSETS"):
-		for p.err == nil && !p.atAny("ON", "OFF") {
+		for !p.atAny("ON", "OFF") {
 			if p.current().Kind != scanner.Word && !p.at(",") {
 				p.fail()
 				return nil
@@ -59,7 +59,7 @@ func (p *parser) set() syntax.Stmt {
 	s := &syntax.SetOptionStmt{}
 	for {
 		t := p.current()
-		if t.Kind != scanner.Word || scanner.IsReserved(t.Upper) {
+		if t.Kind != scanner.Word || t.IsReserved() {
 			p.fail()
 			return nil
 		}
@@ -85,7 +85,7 @@ func (p *parser) onOff() bool { return p.expectAny("ON", "OFF") == "ON" }
 
 // wordOrExpr reads a value. A word without quotes is a string.
 func (p *parser) wordOrExpr() syntax.Expr {
-	if atIdent(p.current()) {
+	if p.current().IsName() {
 		e := p.here()
 		return &syntax.Literal{At: e, Kind: syntax.StringLit, Text: p.ident().Name, Bare: true}
 	}

@@ -13,7 +13,7 @@ func (p *parser) batch() []syntax.Stmt {
 	for p.at(";") {
 		p.next()
 	}
-	p.firstToken = p.pos
+	p.first = p.current().At
 	list := p.stmts(func() bool { return p.current().Kind == scanner.EOF || p.mustEndBatch })
 	p.expectEOF()
 	return list
@@ -23,7 +23,7 @@ func (p *parser) batch() []syntax.Stmt {
 func (p *parser) stmts(end func() bool) []syntax.Stmt {
 	var list []syntax.Stmt
 	p.terminated = true
-	for p.err == nil {
+	for {
 		for p.accept(";") {
 			p.terminated = true
 		}
@@ -31,13 +31,12 @@ func (p *parser) stmts(end func() bool) []syntax.Stmt {
 			return list
 		}
 		s := p.stmt()
-		if p.err != nil {
+		if s == nil {
 			return list
 		}
 		list = append(list, s)
 		_, p.terminated = s.(*syntax.LabelStmt)
 	}
-	return list
 }
 
 // nestedStmt reads the statement after IF, ELSE or WHILE. It may start with WITH or THROW without a
@@ -91,7 +90,7 @@ func (p *parser) statement() syntax.Stmt {
 		return s
 	}
 	switch {
-	case scanner.IsReserved(t.Upper):
+	case t.IsReserved():
 		p.fail()
 		return nil
 	case p.atLabel():
@@ -174,9 +173,8 @@ func (p *parser) controlStmt(t *scanner.Token) (syntax.Stmt, bool) {
 		return &syntax.ContinueStmt{}, true
 	case "GOTO":
 		p.next()
-		id := p.ident()
-		p.gotos = append(p.gotos, label{id.Name, t.At.Line})
-		return &syntax.GotoStmt{Label: id.Name}, true
+		p.gotos = append(p.gotos, p.current())
+		return &syntax.GotoStmt{Label: p.ident().Name}, true
 	case "RETURN":
 		p.next()
 		s := &syntax.ReturnStmt{}
@@ -312,7 +310,7 @@ func (p *parser) withStmt() syntax.Stmt {
 // atLabel reports whether a label comes next: a name directly followed by a colon.
 func (p *parser) atLabel() bool {
 	t, n := p.current(), p.peek(1)
-	return atIdent(t) && n.Is(":") && n.At.Offset == t.End
+	return t.IsName() && n.Is(":") && n.At.Offset == t.End
 }
 
 // label reads "name:".
@@ -331,10 +329,8 @@ func (p *parser) label() syntax.Stmt {
 // checkLabels reports an error for a GOTO without a label.
 func (p *parser) checkLabels() {
 	for _, g := range p.gotos {
-		if !p.labels[lower(g.name)] && p.err == nil {
-			e := mserr.UnknownLabel(g.name)
-			e.Line = g.line
-			p.err = e
+		if !p.labels[lower(g.Text)] {
+			p.errorAt(g, mserr.UnknownLabel(g.Text))
 		}
 	}
 }
@@ -346,7 +342,7 @@ func (p *parser) exprFollows() bool {
 	case scanner.EOF:
 		return false
 	case scanner.Word:
-		if scanner.IsReserved(t.Upper) {
+		if t.IsReserved() {
 			switch t.Upper {
 			case "NULL", "CASE", "COALESCE", "NULLIF", "CONVERT", "TRY_CONVERT", "LEFT", "RIGHT", "CURRENT_TIMESTAMP",
 				"CURRENT_USER", "SESSION_USER", "SYSTEM_USER", "USER":
@@ -407,7 +403,7 @@ func (p *parser) begin() syntax.Stmt {
 		return nil
 	}
 	s := &syntax.BlockStmt{Body: p.stmts(func() bool { return p.at("END") })}
-	if len(s.Body) == 0 && p.err == nil {
+	if len(s.Body) == 0 {
 		p.fail() // SQL Server does not allow an empty block
 	}
 	p.expect("END")
@@ -419,7 +415,7 @@ func (p *parser) try() syntax.Stmt {
 	end := func() bool { return p.at("END") }
 	p.expect("TRY")
 	s := &syntax.TryStmt{Try: p.stmts(end)}
-	if len(s.Try) == 0 && p.err == nil {
+	if len(s.Try) == 0 {
 		p.fail() // only the CATCH block may be empty
 	}
 	p.expect("END", "TRY")
@@ -438,7 +434,7 @@ func (p *parser) tranName() syntax.Expr {
 	case t.Kind == scanner.Variable:
 		p.next()
 		return &syntax.VarRef{At: e, Name: t.Text}
-	case atIdent(t) && !p.peek(1).Is(":"):
+	case t.IsName() && !p.peek(1).Is(":"):
 		if name := []rune(t.Text); len(name) > maxTranName { // names in variables are truncated instead
 			p.errorAt(t, mserr.IdentifierTooLong(string(name[:maxTranName]), maxTranName))
 		}
@@ -598,12 +594,14 @@ func (p *parser) declare() syntax.Stmt {
 func (p *parser) declareCursor() syntax.Stmt {
 	s := &syntax.DeclareCursorStmt{Name: p.ident()}
 	c := &syntax.CursorDef{At: p.here()}
-	for p.err == nil && !p.at("CURSOR") {
+	for !p.at("CURSOR") {
 		switch p.expectAny("INSENSITIVE", "SCROLL") {
 		case "INSENSITIVE":
 			c.Insensitive = true
 		case "SCROLL":
 			c.Scroll = true
+		default:
+			return s
 		}
 	}
 	p.cursorDef(c)
@@ -614,7 +612,7 @@ func (p *parser) declareCursor() syntax.Stmt {
 // cursorDef reads CURSOR options FOR query.
 func (p *parser) cursorDef(c *syntax.CursorDef) {
 	p.expect("CURSOR")
-	for p.err == nil && !p.at("FOR") {
+	for !p.at("FOR") {
 		t := p.next()
 		switch t.Upper {
 		case "LOCAL", "GLOBAL":
@@ -658,7 +656,7 @@ func (p *parser) cursorRef() *syntax.CursorRef {
 		c.Name = p.next().Text
 		return c
 	}
-	if p.at("GLOBAL") && atIdent(p.peek(1)) {
+	if p.at("GLOBAL") && p.peek(1).IsName() {
 		p.next()
 		c.Global = true
 	}

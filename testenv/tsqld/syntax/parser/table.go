@@ -9,7 +9,7 @@ import (
 func (p *parser) tableDef() *syntax.TableDef {
 	d := &syntax.TableDef{At: p.here()}
 	p.expect("(")
-	for p.err == nil {
+	for {
 		p.tableElement(d)
 		if !p.accept(",") || p.at(")") { // a trailing comma is allowed
 			break
@@ -48,7 +48,7 @@ func (p *parser) columnDef() *syntax.ColumnDef {
 	default:
 		c.Type = p.typeRef()
 	}
-	for p.err == nil && p.columnOption(c) {
+	for p.columnOption(c) {
 	}
 	return c
 }
@@ -289,7 +289,7 @@ func (p *parser) createTable() syntax.Stmt {
 		return nil
 	}
 	s.Def = p.tableDef()
-	for p.err == nil {
+	for {
 		switch {
 		case p.at("AS"):
 			p.reject("a graph table (AS NODE, AS EDGE)")
@@ -309,7 +309,6 @@ func (p *parser) createTable() syntax.Stmt {
 			return s
 		}
 	}
-	return s
 }
 
 // createIndex reads CREATE INDEX after CREATE.
@@ -438,7 +437,7 @@ func (p *parser) alterTable() syntax.Stmt {
 	switch {
 	case p.accept("ADD"):
 		d := &syntax.TableDef{At: p.here()}
-		for p.err == nil {
+		for {
 			if p.at("DEFAULT") || p.at("CONSTRAINT") {
 				d.Constraints = append(d.Constraints, p.constraint(false))
 			} else {

@@ -3,7 +3,6 @@ package parser
 import (
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
-	"github.com/jobagent/jobagent/testenv/tsqld/syntax/scanner"
 )
 
 // unsupported records that the current statement has a construct which the parser reads but the
@@ -67,7 +66,7 @@ func (p *parser) partitionStmt(verb string) syntax.Stmt {
 		p.expect(")")
 	default:
 		p.expect("NEXT", "USED")
-		if atIdent(p.current()) && !p.atStatement() {
+		if p.current().IsName() && !p.atStatement() {
 			p.ident()
 		}
 	}
@@ -77,7 +76,7 @@ func (p *parser) partitionStmt(verb string) syntax.Stmt {
 // atStatement reports whether the next word begins a statement rather than names something.
 func (p *parser) atStatement() bool {
 	t := p.current()
-	return t.Kind == scanner.Word && scanner.IsReserved(t.Upper)
+	return t.IsReserved()
 }
 
 // partitionScheme reads (column) after the name of a partition scheme.

@@ -53,6 +53,12 @@ func (t *Token) Is(w string) bool {
 	return false
 }
 
+// IsReserved reports whether the token is a bare word that cannot be a name without quotes.
+func (t *Token) IsReserved() bool { return t.Kind == Word && reserved[t.Upper] }
+
+// IsName reports whether the token may be a name.
+func (t *Token) IsName() bool { return t.Kind == Quoted || t.Kind == Word && !reserved[t.Upper] }
+
 // IsReserved reports whether word, in capitals, cannot be a name without quotes.
 func IsReserved(word string) bool { return reserved[word] }
 
