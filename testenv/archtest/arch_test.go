@@ -219,10 +219,17 @@ var allowed = map[string][]string{
 	"testenv/tsqld/builtin/aggregate": {"testenv/tsqld/mserr", "testenv/tsqld/types", "testenv/tsqld/builtin/convert"},
 	"testenv/tsqld/builtin/timezone":  {"testenv/tsqld/mserr", "testenv/tsqld/types"},
 	"testenv/tsqld/catalog/sysviews":  {"testenv/tsqld/mserr", "testenv/tsqld/types", "testenv/tsqld/syntax", "testenv/tsqld/syntax/parser", "testenv/tsqld/store", "testenv/tsqld/catalog", "golang.org/x/sys/..."},
-	// The rooms of the syntax of T-SQL.
-	"testenv/tsqld/syntax/scanner": {"testenv/tsqld/mserr", "testenv/tsqld/syntax"},
-	"testenv/tsqld/syntax/parser":  {"testenv/tsqld/mserr", "testenv/tsqld/meter", "testenv/tsqld/syntax", "testenv/tsqld/syntax/scanner"},
-	"testenv/tsqld/syntax/printer": {"testenv/tsqld/syntax", "testenv/tsqld/syntax/scanner"},
+	// The rooms of the syntax of T-SQL; those of the parser from the top to the bottom.
+	"testenv/tsqld/syntax/scanner":         {"testenv/tsqld/mserr", "testenv/tsqld/syntax"},
+	"testenv/tsqld/syntax/printer":         {"testenv/tsqld/syntax", "testenv/tsqld/syntax/scanner"},
+	"testenv/tsqld/syntax/parser":          {"testenv/tsqld/meter", "testenv/tsqld/mserr", "testenv/tsqld/syntax", "testenv/tsqld/syntax/scanner", "testenv/tsqld/syntax/parser/tokens", "testenv/tsqld/syntax/parser/term", "testenv/tsqld/syntax/parser/query", "testenv/tsqld/syntax/parser/call", "testenv/tsqld/syntax/parser/ddl", "testenv/tsqld/syntax/parser/security", "testenv/tsqld/syntax/parser/dml"},
+	"testenv/tsqld/syntax/parser/dml":      {"testenv/tsqld/mserr", "testenv/tsqld/syntax", "testenv/tsqld/syntax/scanner", "testenv/tsqld/syntax/parser/tokens", "testenv/tsqld/syntax/parser/term", "testenv/tsqld/syntax/parser/query", "testenv/tsqld/syntax/parser/call"},
+	"testenv/tsqld/syntax/parser/ddl":      {"testenv/tsqld/mserr", "testenv/tsqld/syntax", "testenv/tsqld/syntax/scanner", "testenv/tsqld/syntax/parser/tokens", "testenv/tsqld/syntax/parser/term", "testenv/tsqld/syntax/parser/query"},
+	"testenv/tsqld/syntax/parser/security": {"testenv/tsqld/mserr", "testenv/tsqld/syntax", "testenv/tsqld/syntax/scanner", "testenv/tsqld/syntax/parser/tokens", "testenv/tsqld/syntax/parser/term", "testenv/tsqld/syntax/parser/query"},
+	"testenv/tsqld/syntax/parser/call":     {"testenv/tsqld/mserr", "testenv/tsqld/syntax", "testenv/tsqld/syntax/scanner", "testenv/tsqld/syntax/parser/tokens", "testenv/tsqld/syntax/parser/term", "testenv/tsqld/syntax/parser/query"},
+	"testenv/tsqld/syntax/parser/query":    {"testenv/tsqld/mserr", "testenv/tsqld/syntax", "testenv/tsqld/syntax/scanner", "testenv/tsqld/syntax/parser/tokens", "testenv/tsqld/syntax/parser/term"},
+	"testenv/tsqld/syntax/parser/term":     {"testenv/tsqld/mserr", "testenv/tsqld/syntax", "testenv/tsqld/syntax/scanner", "testenv/tsqld/syntax/parser/tokens"},
+	"testenv/tsqld/syntax/parser/tokens":   {"testenv/tsqld/meter", "testenv/tsqld/mserr", "testenv/tsqld/syntax", "testenv/tsqld/syntax/scanner"},
 	// The compiler and its rooms, from the top to the bottom.
 	"testenv/tsqld/compile":             {"testenv/tsqld/mserr", "testenv/tsqld/meter", "testenv/tsqld/types", "testenv/tsqld/syntax", "testenv/tsqld/builtin", "testenv/tsqld/catalog", "testenv/tsqld/catalog/sysviews", "testenv/tsqld/store", "testenv/tsqld/compile/keys", "testenv/tsqld/compile/tree", "testenv/tsqld/compile/eval", "testenv/tsqld/compile/plan", "testenv/tsqld/compile/expr", "testenv/tsqld/compile/rewrite", "testenv/tsqld/compile/lower", "testenv/tsqld/compile/bind", "testenv/tsqld/compile/bind/names", "testenv/tsqld/compile/bind/scalar", "testenv/tsqld/compile/bind/from", "testenv/tsqld/compile/cursor", "testenv/tsqld/compile/dml"},
 	"testenv/tsqld/compile/dml":         {"testenv/tsqld/mserr", "testenv/tsqld/types", "testenv/tsqld/syntax", "testenv/tsqld/syntax/parser", "testenv/tsqld/catalog", "testenv/tsqld/store", "testenv/tsqld/compile/keys", "testenv/tsqld/compile/tree", "testenv/tsqld/compile/plan", "testenv/tsqld/compile/expr", "testenv/tsqld/compile/rewrite", "testenv/tsqld/compile/lower", "testenv/tsqld/compile/bind", "testenv/tsqld/compile/bind/names", "testenv/tsqld/compile/bind/scalar", "testenv/tsqld/compile/bind/from", "testenv/tsqld/compile/cursor"},

@@ -20,6 +20,11 @@ const (
 	CreateOrAlter
 )
 
+// String returns the verb as T-SQL writes it.
+func (v Verb) String() string {
+	return map[Verb]string{Create: "CREATE", Alter: "ALTER", CreateOrAlter: "CREATE OR ALTER"}[v]
+}
+
 // TableDef is the definition in the parentheses of CREATE TABLE, of a table variable or table type,
 // or after ALTER TABLE ... ADD.
 type TableDef struct {

@@ -2,54 +2,57 @@ package parser
 
 import (
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/query"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/term"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/tokens"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax/scanner"
 )
 
 // backup reads BACKUP and RESTORE, which the server does not execute.
-func (p *parser) backup() syntax.Stmt {
-	verb := p.next().Upper
+func backup(c *tokens.Cursor) syntax.Stmt {
+	verb := c.Next().Upper
 	what := verb + " "
 	switch {
-	case p.atAny("DATABASE", "LOG"):
-		what += p.next().Upper
-		if p.current().Kind == scanner.Variable {
-			p.next()
+	case c.AtAny("DATABASE", "LOG"):
+		what += c.Next().Upper
+		if c.Current().Kind == scanner.Variable {
+			c.Next()
 		} else {
-			p.ident()
+			term.Ident(c)
 		}
-	case verb == "RESTORE" && p.atAny("HEADERONLY", "FILELISTONLY", "VERIFYONLY", "LABELONLY", "REWINDONLY"):
-		what += p.next().Upper
-	case p.at("CERTIFICATE"), p.at("MASTER", "KEY"), p.at("SERVICE", "MASTER", "KEY"), p.at("SYMMETRIC", "KEY"):
-		p.reject(what + p.words(false))
+	case verb == "RESTORE" && c.AtAny("HEADERONLY", "FILELISTONLY", "VERIFYONLY", "LABELONLY", "REWINDONLY"):
+		what += c.Next().Upper
+	case c.At("CERTIFICATE"), c.At("MASTER", "KEY"), c.At("SERVICE", "MASTER", "KEY"), c.At("SYMMETRIC", "KEY"):
+		c.Reject(what + term.Words(c, false))
 		return nil
 	default:
-		p.fail()
+		c.Fail()
 		return nil
 	}
-	if p.acceptAny("TO", "FROM") != "" {
+	if c.AcceptAny("TO", "FROM") != "" {
 		for {
-			p.acceptAny("DISK", "URL", "TAPE", "VIRTUAL_DEVICE")
-			p.accept("=")
-			if p.current().Kind == scanner.Variable || p.current().IsName() {
-				p.next()
+			c.AcceptAny("DISK", "URL", "TAPE", "VIRTUAL_DEVICE")
+			c.Accept("=")
+			if c.Current().Kind == scanner.Variable || c.Current().IsName() {
+				c.Next()
 			} else {
-				p.secret()
+				term.Secret(c)
 			}
-			if !p.accept(",") {
+			if !c.Accept(",") {
 				break
 			}
 		}
 	}
-	if p.accept("WITH") {
+	if c.Accept("WITH") {
 		for {
-			if p.accept("MOVE") {
-				p.secret()
-				p.expect("TO")
-				p.secret()
+			if c.Accept("MOVE") {
+				term.Secret(c)
+				c.Expect("TO")
+				term.Secret(c)
 			} else {
-				p.option(false)
+				term.Option(c, false)
 			}
-			if !p.accept(",") {
+			if !c.Accept(",") {
 				break
 			}
 		}
@@ -58,52 +61,52 @@ func (p *parser) backup() syntax.Stmt {
 }
 
 // dbcc reads DBCC.
-func (p *parser) dbcc() syntax.Stmt {
-	p.expect("DBCC")
-	t := p.current()
+func dbcc(c *tokens.Cursor) syntax.Stmt {
+	c.Expect("DBCC")
+	t := c.Current()
 	if t.Kind != scanner.Word {
-		p.fail()
+		c.Fail()
 		return nil
 	}
-	p.next()
+	c.Next()
 	s := &syntax.DBCCStmt{Command: t.Upper}
-	if p.accept("(") {
-		for !p.at(")") {
-			switch t := p.current(); {
+	if c.Accept("(") {
+		for !c.At(")") {
+			switch t := c.Current(); {
 			case t.IsName(), t.Kind == scanner.Word && !t.Is("NULL"):
-				e := p.here()
-				if t.IsName() && p.peek(1).Is(".") {
-					s.Args = append(s.Args, &syntax.ColumnRef{At: e, Parts: p.parts("object")})
+				e := c.Here()
+				if t.IsName() && c.Peek(1).Is(".") {
+					s.Args = append(s.Args, &syntax.ColumnRef{At: e, Parts: term.Parts(c, "object")})
 				} else {
-					p.next()
+					c.Next()
 					s.Args = append(
 						s.Args,
 						&syntax.ColumnRef{At: e, Parts: []syntax.Ident{{Name: t.Text, Quoted: t.Kind == scanner.Quoted, At: t.At}}},
 					)
 				}
 			default:
-				s.Args = append(s.Args, p.expr())
+				s.Args = append(s.Args, query.Expr(c))
 			}
-			if !p.accept(",") {
+			if !c.Accept(",") {
 				break
 			}
 		}
-		p.expect(")")
+		c.Expect(")")
 	}
-	if p.accept("WITH") {
-		s.Options = p.optionList(false)
+	if c.Accept("WITH") {
+		s.Options = term.OptionList(c, false)
 	}
 	return s
 }
 
 // kill reads KILL.
-func (p *parser) kill() syntax.Stmt {
-	p.expect("KILL")
-	if p.at("STATS", "JOB") || p.at("QUERY", "NOTIFICATION") {
-		p.reject("KILL " + p.current().Upper)
+func kill(c *tokens.Cursor) syntax.Stmt {
+	c.Expect("KILL")
+	if c.At("STATS", "JOB") || c.At("QUERY", "NOTIFICATION") {
+		c.Reject("KILL " + c.Current().Upper)
 		return nil
 	}
-	s := &syntax.KillStmt{Session: p.expr()}
-	s.StatusOnly = p.accept("WITH", "STATUSONLY")
+	s := &syntax.KillStmt{Session: query.Expr(c)}
+	s.StatusOnly = c.Accept("WITH", "STATUSONLY")
 	return s
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/tokens"
 )
 
 // nests are constructs with a placeholder '?' for a value that is one level deeper.
@@ -120,7 +121,7 @@ func requireBounded(t *testing.T, src string) {
 		require.ErrorIs(t, err, mserr.NestedTooDeeply())
 		return
 	}
-	require.LessOrEqual(t, depthOf(b), maxTree+nodesPerLevel*maxDepth)
+	require.LessOrEqual(t, depthOf(b), tokens.MaxTree+nodesPerLevel*tokens.MaxDepth)
 }
 
 // TestNestsAndChainsAreBoundedTogether expects that chains in the first operands of chains do not
@@ -138,7 +139,7 @@ func TestNestsAndChainsAreBoundedTogether(t *testing.T) {
 	for _, n := range nests {
 		_, err := Parse(nest(repeat(30, n)), DefaultOptions)
 		require.NoError(t, err, n)
-		requireBounded(t, nest(repeat(maxDepth, n)))
+		requireBounded(t, nest(repeat(tokens.MaxDepth, n)))
 	}
 	for i := range chains {
 		_, err := Parse(nest([]string{chainOf(i, 1000)}), DefaultOptions)
@@ -192,7 +193,7 @@ func FuzzDepth(f *testing.F) {
 	f.Add([]byte{31, 0, 45, 255, 31, 0, 53, 255, 5, 1})
 	f.Fuzz(func(t *testing.T, program []byte) {
 		var tower []string
-		for i := 0; i+1 < len(program) && i < 2*maxDepth; i += 2 {
+		for i := 0; i+1 < len(program) && i < 2*tokens.MaxDepth; i += 2 {
 			if k := int(program[i]) % (len(nests) + len(chains)); k < len(nests) {
 				tower = append(tower, nests[k])
 			} else {
@@ -203,7 +204,7 @@ func FuzzDepth(f *testing.F) {
 		if err != nil {
 			return // some towers are not valid T-SQL
 		}
-		if d := depthOf(b); d > maxTree+nodesPerLevel*maxDepth {
+		if d := depthOf(b); d > tokens.MaxTree+nodesPerLevel*tokens.MaxDepth {
 			t.Fatalf("a tree of depth %d", d)
 		}
 	})

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/tokens"
 )
 
 // A parse can be canceled after the whole text has been scanned, which some constructs need.
@@ -16,13 +17,12 @@ func TestParserAsksForCancellation(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("cause")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	opt := DefaultOptions
-	opt.Meter = meter.NewPool(0).Session()
-	opt.Meter.Begin(ctx)
-	p, err := newParser(strings.Repeat("SELECT 1;\n", 1000), opt)
+	m := meter.NewPool(0).Session()
+	m.Begin(ctx)
+	c, err := tokens.New(strings.Repeat("SELECT 1;\n", 1000), true, m)
 	require.NoError(t, err)
-	p.fillAll()
+	c.Matching(0) // scans the whole text
 	cancel(cause)
-	p.batch()
-	require.ErrorIs(t, p.err, cause)
+	(&batch{Cursor: c}).all()
+	require.ErrorIs(t, c.Err(), cause)
 }

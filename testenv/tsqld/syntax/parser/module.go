@@ -3,62 +3,66 @@ package parser
 import (
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/ddl"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/query"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/term"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/tokens"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax/scanner"
 )
 
 // firstInBatch reports error 111 if a statement that must be first in its batch is not. start is
 // its first token.
-func (p *parser) firstInBatch(start *scanner.Token, name string) {
-	if start.At != p.first {
-		p.errorAt(start, mserr.NotFirstInBatch(name))
+func (b *batch) firstInBatch(start *scanner.Token, name string) {
+	if start.At != b.first {
+		b.ErrorAt(start, mserr.NotFirstInBatch(name))
 	}
 }
 
 // module reads a procedure, function, view or trigger after CREATE, ALTER or CREATE OR ALTER; false
 // if the next word is none of these.
-func (p *parser) module(verb syntax.Verb, start *scanner.Token) (syntax.Stmt, bool) {
+func (b *batch) module(verb syntax.Verb, start *scanner.Token) (syntax.Stmt, bool) {
 	switch {
-	case p.atAny("PROCEDURE", "PROC"):
-		p.firstInBatch(start, "CREATE/ALTER PROCEDURE")
-		p.next()
-		return p.procedure(verb), true
-	case p.at("FUNCTION"):
-		p.firstInBatch(start, "CREATE FUNCTION")
-		p.next()
-		p.mustEndBatch = true
-		return p.function(verb), true
-	case p.at("VIEW"):
-		p.firstInBatch(start, "CREATE VIEW")
-		p.next()
-		p.mustEndBatch = true
-		return p.view(verb), true
-	case p.at("TRIGGER"):
-		p.firstInBatch(start, "CREATE TRIGGER")
-		p.next()
-		return p.createTrigger(verb), true
+	case b.AtAny("PROCEDURE", "PROC"):
+		b.firstInBatch(start, "CREATE/ALTER PROCEDURE")
+		b.Next()
+		return b.procedure(verb), true
+	case b.At("FUNCTION"):
+		b.firstInBatch(start, "CREATE FUNCTION")
+		b.Next()
+		b.mustEndBatch = true
+		return b.function(verb), true
+	case b.At("VIEW"):
+		b.firstInBatch(start, "CREATE VIEW")
+		b.Next()
+		b.mustEndBatch = true
+		return view(b.Cursor, verb), true
+	case b.At("TRIGGER"):
+		b.firstInBatch(start, "CREATE TRIGGER")
+		b.Next()
+		return b.createTrigger(verb), true
 	}
 	return nil, false
 }
 
 // param reads a parameter.
-func (p *parser) param() *syntax.Param {
-	a := &syntax.Param{At: p.here(), Name: p.variable()}
-	p.accept("AS")
-	if p.accept("CURSOR") {
+func param(c *tokens.Cursor) *syntax.Param {
+	a := &syntax.Param{At: c.Here(), Name: term.Variable(c)}
+	c.Accept("AS")
+	if c.Accept("CURSOR") {
 		a.Type = &syntax.TypeRef{At: a.At, Name: &syntax.ObjectName{At: a.At, Parts: []syntax.Ident{{Name: "cursor", At: a.Pos()}}}}
 	} else {
-		a.Type = p.typeRef()
+		a.Type = term.Type(c)
 	}
-	a.Varying = p.accept("VARYING")
-	a.Null = p.nullSpec()
-	if p.accept("=") {
-		a.Default = p.paramDefault()
+	a.Varying = c.Accept("VARYING")
+	a.Null = term.NullSpec(c)
+	if c.Accept("=") {
+		a.Default = paramDefault(c)
 	}
 	for {
 		switch {
-		case p.acceptAny("OUTPUT", "OUT") != "":
+		case c.AcceptAny("OUTPUT", "OUT") != "":
 			a.Output = true
-		case p.accept("READONLY"):
+		case c.Accept("READONLY"):
 			a.ReadOnly = true
 		default:
 			return a
@@ -69,235 +73,235 @@ func (p *parser) param() *syntax.Param {
 // paramDefault reads the default of a parameter: a constant, NULL, or a word, which is a string.
 // Only a minus before a number is allowed in addition (documentation of CREATE PROCEDURE: "a
 // constant or NULL").
-func (p *parser) paramDefault() syntax.Expr {
-	at := p.here()
-	if p.accept("DEFAULT") { // SQL Server's grammar has DEFAULT, its documentation does not; it has no value
+func paramDefault(c *tokens.Cursor) syntax.Expr {
+	at := c.Here()
+	if c.Accept("DEFAULT") { // SQL Server's grammar has DEFAULT, its documentation does not; it has no value
 		return &syntax.Literal{At: at, Kind: syntax.NullLit}
 	}
-	t := p.current()
+	t := c.Current()
 	switch {
 	case t.IsName():
-		return p.wordOrExpr()
-	case t.Kind == scanner.Variable, t.Kind == scanner.Global, p.at("NULL"), p.at("{"):
-		x, _ := p.primary(false).(syntax.Expr)
+		return query.WordOrExpr(c)
+	case t.Kind == scanner.Variable, t.Kind == scanner.Global, c.At("NULL"), c.At("{"):
+		x, _ := query.Primary(c, false).(syntax.Expr)
 		return x
-	case p.accept("-"):
-		switch p.current().Kind {
+	case c.Accept("-"):
+		switch c.Current().Kind {
 		case scanner.Int, scanner.Decimal, scanner.Float, scanner.Money:
-			return &syntax.UnaryExpr{At: at, Op: syntax.OpMinus, X: p.literal()}
+			return &syntax.UnaryExpr{At: at, Op: syntax.OpMinus, X: term.Literal(c)}
 		}
 	default:
-		if l := p.literal(); l != nil {
+		if l := term.Literal(c); l != nil {
 			return l
 		}
 	}
-	p.fail()
+	c.Fail()
 	return nil
 }
 
 // params reads parameters up to a token that starts no parameter.
-func (p *parser) params() []*syntax.Param {
+func params(c *tokens.Cursor) []*syntax.Param {
 	var list []*syntax.Param
-	for p.markDeclared(); p.current().Kind == scanner.Variable; p.markDeclared() {
-		list = append(list, p.param())
-		if !p.at(",") || p.peek(1).Kind != scanner.Variable && p.peek(1).Kind != scanner.Global {
+	for c.MarkDeclared(); c.Current().Kind == scanner.Variable; c.MarkDeclared() {
+		list = append(list, param(c))
+		if !c.At(",") || c.Peek(1).Kind != scanner.Variable && c.Peek(1).Kind != scanner.Global {
 			break
 		}
-		p.next()
+		c.Next()
 	}
 	return list
 }
 
 // moduleOptions reads the options after WITH.
-func (p *parser) moduleOptions(o *syntax.ModuleOptions) {
+func moduleOptions(c *tokens.Cursor, o *syntax.ModuleOptions) {
 	for {
 		switch {
-		case p.accept("ENCRYPTION"):
+		case c.Accept("ENCRYPTION"):
 			o.Encryption = true
-		case p.accept("SCHEMABINDING"):
+		case c.Accept("SCHEMABINDING"):
 			o.SchemaBinding = true
-		case p.accept("RECOMPILE"):
+		case c.Accept("RECOMPILE"):
 			o.Recompile = true
-		case p.accept("VIEW_METADATA"):
+		case c.Accept("VIEW_METADATA"):
 			o.ViewMetadata = true
-		case p.accept("NATIVE_COMPILATION"):
+		case c.Accept("NATIVE_COMPILATION"):
 			o.NativeCompiled = true
-		case p.accept("RETURNS", "NULL", "ON", "NULL", "INPUT"):
+		case c.Accept("RETURNS", "NULL", "ON", "NULL", "INPUT"):
 			o.ReturnsNull = true
-		case p.accept("CALLED", "ON", "NULL", "INPUT"):
+		case c.Accept("CALLED", "ON", "NULL", "INPUT"):
 			o.CalledOnNull = true
-		case p.accept("INLINE", "="):
-			o.Inline = p.expectAny("ON", "OFF")
-		case p.atAny("EXEC", "EXECUTE") && p.peek(1).Is("AS"):
-			p.next()
-			p.next()
-			if w := p.acceptAny("CALLER", "SELF", "OWNER"); w != "" {
+		case c.Accept("INLINE", "="):
+			o.Inline = c.ExpectAny("ON", "OFF")
+		case c.AtAny("EXEC", "EXECUTE") && c.Peek(1).Is("AS"):
+			c.Next()
+			c.Next()
+			if w := c.AcceptAny("CALLER", "SELF", "OWNER"); w != "" {
 				o.ExecuteAs = w
-			} else if l := p.literal(); l != nil {
+			} else if l := term.Literal(c); l != nil {
 				o.ExecuteAs, o.ExecuteAsIsQuote = l.Text, true
 			} else {
-				p.fail()
+				c.Fail()
 			}
 		default:
-			p.fail()
+			c.Fail()
 			return
 		}
-		if !p.accept(",") {
+		if !c.Accept(",") {
 			return
 		}
 	}
 }
 
 // body reads the statements of a module up to the end of the batch.
-func (p *parser) body() []syntax.Stmt {
-	return p.stmts(func() bool { return p.current().Kind == scanner.EOF })
+func (b *batch) body() []syntax.Stmt {
+	return b.stmts(func() bool { return b.Current().Kind == scanner.EOF })
 }
 
 // procedure reads a procedure after PROCEDURE.
-func (p *parser) procedure(verb syntax.Verb) syntax.Stmt {
-	s := &syntax.CreateProcedureStmt{Verb: verb, Name: p.objectName()}
-	if p.at(";") && p.peek(1).Kind == scanner.Int {
-		p.next()
-		s.Number = p.integer()
+func (b *batch) procedure(verb syntax.Verb) syntax.Stmt {
+	s := &syntax.CreateProcedureStmt{Verb: verb, Name: term.Name(b.Cursor)}
+	if b.At(";") && b.Peek(1).Kind == scanner.Int {
+		b.Next()
+		s.Number = term.Integer(b.Cursor)
 	}
-	if p.at("(") {
-		p.next()
-		s.Params = p.params()
-		p.expect(")")
+	if b.At("(") {
+		b.Next()
+		s.Params = params(b.Cursor)
+		b.Expect(")")
 	} else {
-		s.Params = p.params()
+		s.Params = params(b.Cursor)
 	}
-	if p.accept("WITH") {
-		p.moduleOptions(&s.Options)
+	if b.Accept("WITH") {
+		moduleOptions(b.Cursor, &s.Options)
 	}
-	s.ForReplication = p.accept("FOR", "REPLICATION")
-	p.expect("AS")
-	if p.at("EXTERNAL") {
-		p.reject("a procedure of an assembly (EXTERNAL NAME)")
+	s.ForReplication = b.Accept("FOR", "REPLICATION")
+	b.Expect("AS")
+	if b.At("EXTERNAL") {
+		b.Reject("a procedure of an assembly (EXTERNAL NAME)")
 		return nil
 	}
-	s.Body = p.body()
+	s.Body = b.body()
 	return s
 }
 
 // function reads a function after FUNCTION.
-func (p *parser) function(verb syntax.Verb) syntax.Stmt {
-	s := &syntax.CreateFunctionStmt{Verb: verb, Name: p.objectName()}
-	p.expect("(")
-	s.Params = p.params()
-	p.expect(")", "RETURNS")
+func (b *batch) function(verb syntax.Verb) syntax.Stmt {
+	s := &syntax.CreateFunctionStmt{Verb: verb, Name: term.Name(b.Cursor)}
+	b.Expect("(")
+	s.Params = params(b.Cursor)
+	b.Expect(")", "RETURNS")
 	inline := false
 	switch {
-	case p.current().Kind == scanner.Variable:
-		s.TableVar = p.variable()
-		p.expect("TABLE")
-		s.Table = p.tableDef()
-	case p.accept("TABLE"):
+	case b.Current().Kind == scanner.Variable:
+		s.TableVar = term.Variable(b.Cursor)
+		b.Expect("TABLE")
+		s.Table = ddl.TableDef(b.Cursor)
+	case b.Accept("TABLE"):
 		inline = true
 	default:
-		s.Returns = p.typeRef()
+		s.Returns = term.Type(b.Cursor)
 	}
-	if p.accept("WITH") {
-		p.moduleOptions(&s.Options)
+	if b.Accept("WITH") {
+		moduleOptions(b.Cursor, &s.Options)
 	}
-	p.accept("AS")
-	if p.at("EXTERNAL") {
-		p.reject("a function of an assembly (EXTERNAL NAME)")
+	b.Accept("AS")
+	if b.At("EXTERNAL") {
+		b.Reject("a function of an assembly (EXTERNAL NAME)")
 		return nil
 	}
 	if inline {
-		p.expect("RETURN")
-		if p.at("(") && (p.peek(1).Is("SELECT") || p.peek(1).Is("WITH")) {
-			at := p.here() // ORDER BY and WITH are allowed inside the parentheses
-			s.Query = p.parenQuery()
+		b.Expect("RETURN")
+		if b.At("(") && (b.Peek(1).Is("SELECT") || b.Peek(1).Is("WITH")) {
+			at := b.Here() // ORDER BY and WITH are allowed inside the parentheses
+			s.Query = query.ParenQuery(b.Cursor)
 			if q := s.Query; q != nil && q.With == nil && q.OrderBy == nil && q.For == nil {
 				q.Body = &syntax.ParenQuery{At: at, X: q.Body}
 			}
 		} else {
-			s.Query = p.query()
+			s.Query = query.Query(b.Cursor)
 		}
 		return s
 	}
-	if p.at("BEGIN", "ATOMIC") {
-		p.reject("BEGIN ATOMIC")
+	if b.At("BEGIN", "ATOMIC") {
+		b.Reject("BEGIN ATOMIC")
 		return nil
 	}
-	p.expect("BEGIN")
-	s.Body = p.stmts(func() bool { return p.at("END") })
-	p.expect("END")
+	b.Expect("BEGIN")
+	s.Body = b.stmts(func() bool { return b.At("END") })
+	b.Expect("END")
 	return s
 }
 
 // view reads a view after VIEW.
-func (p *parser) view(verb syntax.Verb) syntax.Stmt {
-	s := &syntax.CreateViewStmt{Verb: verb, Name: p.objectName()}
-	s.Columns = p.optionalIdentList()
-	if p.accept("WITH") {
-		p.moduleOptions(&s.Options)
+func view(c *tokens.Cursor, verb syntax.Verb) syntax.Stmt {
+	s := &syntax.CreateViewStmt{Verb: verb, Name: term.Name(c)}
+	s.Columns = term.OptionalIdents(c)
+	if c.Accept("WITH") {
+		moduleOptions(c, &s.Options)
 	}
-	p.expect("AS")
-	s.Query = p.query()
-	s.CheckOption = p.accept("WITH", "CHECK", "OPTION")
+	c.Expect("AS")
+	s.Query = query.Query(c)
+	s.CheckOption = c.Accept("WITH", "CHECK", "OPTION")
 	return s
 }
 
 // createTrigger reads a trigger after TRIGGER.
-func (p *parser) createTrigger(verb syntax.Verb) syntax.Stmt {
-	s := &syntax.CreateTriggerStmt{Verb: verb, Name: p.objectName()}
-	p.expect("ON")
-	p.triggerPlace(&s.Table, &s.OnDatabase, &s.OnServer)
-	if p.accept("WITH") {
-		p.moduleOptions(&s.Options)
+func (b *batch) createTrigger(verb syntax.Verb) syntax.Stmt {
+	s := &syntax.CreateTriggerStmt{Verb: verb, Name: term.Name(b.Cursor)}
+	b.Expect("ON")
+	triggerPlace(b.Cursor, &s.Table, &s.OnDatabase, &s.OnServer)
+	if b.Accept("WITH") {
+		moduleOptions(b.Cursor, &s.Options)
 	}
 	switch {
-	case p.accept("INSTEAD", "OF"):
+	case b.Accept("INSTEAD", "OF"):
 		s.InsteadOf = true
 	default:
-		p.expectAny("FOR", "AFTER")
+		b.ExpectAny("FOR", "AFTER")
 	}
 	for {
-		t := p.current()
+		t := b.Current()
 		if t.Kind != scanner.Word {
-			p.fail()
+			b.Fail()
 			return nil
 		}
-		p.next()
+		b.Next()
 		s.Events = append(s.Events, t.Upper)
-		if !p.accept(",") {
+		if !b.Accept(",") {
 			break
 		}
 	}
-	p.accept("WITH", "APPEND")
-	s.NotForReplication = p.accept("NOT", "FOR", "REPLICATION")
-	p.expect("AS")
-	if p.at("EXTERNAL") {
-		p.reject("a trigger of an assembly (EXTERNAL NAME)")
+	b.Accept("WITH", "APPEND")
+	s.NotForReplication = b.Accept("NOT", "FOR", "REPLICATION")
+	b.Expect("AS")
+	if b.At("EXTERNAL") {
+		b.Reject("a trigger of an assembly (EXTERNAL NAME)")
 		return nil
 	}
-	s.Body = p.body()
+	s.Body = b.body()
 	return s
 }
 
 // triggerPlace reads a table, DATABASE or ALL SERVER.
-func (p *parser) triggerPlace(on **syntax.ObjectName, database, server *bool) {
+func triggerPlace(c *tokens.Cursor, on **syntax.ObjectName, database, server *bool) {
 	switch {
-	case p.accept("DATABASE"):
+	case c.Accept("DATABASE"):
 		*database = true
-	case p.accept("ALL", "SERVER"):
+	case c.Accept("ALL", "SERVER"):
 		*server = true
 	default:
-		*on = p.objectName()
+		*on = term.Name(c)
 	}
 }
 
 // trigger reads ENABLE TRIGGER and DISABLE TRIGGER.
-func (p *parser) trigger() syntax.Stmt {
-	s := &syntax.TriggerStmt{Enable: p.next().Upper == "ENABLE"}
-	p.expect("TRIGGER")
-	if !p.accept("ALL") {
-		s.Names = p.objectNames()
+func trigger(c *tokens.Cursor) syntax.Stmt {
+	s := &syntax.TriggerStmt{Enable: c.Next().Upper == "ENABLE"}
+	c.Expect("TRIGGER")
+	if !c.Accept("ALL") {
+		s.Names = term.Names(c)
 	}
-	p.expect("ON")
-	p.triggerPlace(&s.Table, &s.OnDatabase, &s.OnServer)
+	c.Expect("ON")
+	triggerPlace(c, &s.Table, &s.OnDatabase, &s.OnServer)
 	return s
 }

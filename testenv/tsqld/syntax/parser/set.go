@@ -3,6 +3,9 @@ package parser
 import (
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/query"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/term"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/tokens"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax/scanner"
 )
 
@@ -18,127 +21,115 @@ var valueOptions = scanner.WordSet(`CONTEXT_INFO DATEFIRST DATEFORMAT DEADLOCK_P
 	QUERY_GOVERNOR_COST_LIMIT ROWCOUNT TEXTSIZE`)
 
 // set reads SET.
-func (p *parser) set() syntax.Stmt {
-	p.next()
-	t := p.current()
+func (b *batch) set() syntax.Stmt {
+	b.Next()
+	t := b.Current()
 	switch {
 	case t.Kind == scanner.Variable:
-		return p.setVar()
-	case p.atAny("TRAN", "TRANSACTION"):
-		return p.setIsolation()
-	case p.accept("IDENTITY_INSERT"):
-		s := &syntax.SetIdentityInsertStmt{Table: p.objectName()}
-		s.On = p.onOff()
+		return setVar(b.Cursor)
+	case b.AtAny("TRAN", "TRANSACTION"):
+		return setIsolation(b.Cursor)
+	case b.Accept("IDENTITY_INSERT"):
+		s := &syntax.SetIdentityInsertStmt{Table: term.Name(b.Cursor)}
+		s.On = term.OnOff(b.Cursor)
 		return s
-	case p.accept("STATISTICS"):
-		s := &syntax.SetStatisticsStmt{Options: []string{p.expectAny("IO", "TIME", "PROFILE", "XML")}}
-		for p.accept(",") {
-			s.Options = append(s.Options, p.expectAny("IO", "TIME", "PROFILE", "XML"))
+	case b.Accept("STATISTICS"):
+		s := &syntax.SetStatisticsStmt{Options: []string{b.ExpectAny("IO", "TIME", "PROFILE", "XML")}}
+		for b.Accept(",") {
+			s.Options = append(s.Options, b.ExpectAny("IO", "TIME", "PROFILE", "XML"))
 		}
-		s.On = p.onOff()
+		s.On = term.OnOff(b.Cursor)
 		return s
-	case p.accept("OFFSETS"):
-		for !p.atAny("ON", "OFF") {
-			if p.current().Kind != scanner.Word && !p.at(",") {
-				p.fail()
+	case b.Accept("OFFSETS"):
+		for !b.AtAny("ON", "OFF") {
+			if b.Current().Kind != scanner.Word && !b.At(",") {
+				b.Fail()
 				return nil
 			}
-			p.next()
+			b.Next()
 		}
-		p.onOff()
+		term.OnOff(b.Cursor)
 		return &syntax.UnsupportedStmt{What: "SET OFFSETS"}
-	case p.accept("FIPS_FLAGGER"):
-		if p.acceptAny("ON", "OFF") == "" {
-			p.wordOrExpr()
+	case b.Accept("FIPS_FLAGGER"):
+		if b.AcceptAny("ON", "OFF") == "" {
+			query.WordOrExpr(b.Cursor)
 		}
 		return &syntax.UnsupportedStmt{What: "SET FIPS_FLAGGER"}
 	case t.Kind == scanner.Word && valueOptions[t.Upper]:
-		p.next()
-		return &syntax.SetValueStmt{Option: t.Upper, Value: p.wordOrExpr()}
+		b.Next()
+		return &syntax.SetValueStmt{Option: t.Upper, Value: query.WordOrExpr(b.Cursor)}
 	}
 	s := &syntax.SetOptionStmt{}
 	for {
-		t := p.current()
+		t := b.Current()
 		if t.Kind != scanner.Word || t.IsReserved() {
-			p.fail()
+			b.Fail()
 			return nil
 		}
 		if !onOffOptions[t.Upper] {
-			p.errorAt(t, mserr.NotRecognized(t.Text, "SET option"))
+			b.ErrorAt(t, mserr.NotRecognized(t.Text, "SET option"))
 			return nil
 		}
 		if t.Upper == "SHOWPLAN_XML" {
-			p.showPlan = t
+			b.showPlan = t
 		}
-		p.next()
+		b.Next()
 		s.Options = append(s.Options, t.Upper)
-		if !p.accept(",") {
+		if !b.Accept(",") {
 			break
 		}
 	}
-	s.On = p.onOff()
+	s.On = term.OnOff(b.Cursor)
 	return s
 }
 
-// onOff reads ON or OFF.
-func (p *parser) onOff() bool { return p.expectAny("ON", "OFF") == "ON" }
-
-// wordOrExpr reads a value. A word without quotes is a string.
-func (p *parser) wordOrExpr() syntax.Expr {
-	if p.current().IsName() {
-		e := p.here()
-		return &syntax.Literal{At: e, Kind: syntax.StringLit, Text: p.ident().Name, Bare: true}
-	}
-	return p.expr()
-}
-
 // setVar reads SET @v ...
-func (p *parser) setVar() syntax.Stmt {
-	s := &syntax.SetVarStmt{Name: p.variable()}
-	if p.at(".") {
-		p.next()
-		at := p.here()
-		m := &syntax.MethodCall{At: at, X: &syntax.VarRef{At: at, Name: s.Name}, Method: p.ident().Name, Mutator: true}
+func setVar(c *tokens.Cursor) syntax.Stmt {
+	s := &syntax.SetVarStmt{Name: term.Variable(c)}
+	if c.At(".") {
+		c.Next()
+		at := c.Here()
+		m := &syntax.MethodCall{At: at, X: &syntax.VarRef{At: at, Name: s.Name}, Method: term.Ident(c).Name, Mutator: true}
 		s.Value = m
-		if p.accept("=") {
-			p.reject("assignment to a property")
+		if c.Accept("=") {
+			c.Reject("assignment to a property")
 			return nil
 		}
-		p.expect("(")
-		if !p.at(")") {
-			m.Args = p.exprList()
+		c.Expect("(")
+		if !c.At(")") {
+			m.Args = query.Exprs(c)
 		}
-		p.expect(")")
+		c.Expect(")")
 		return s
 	}
-	s.Op = p.assign()
-	if p.at("CURSOR") {
-		s.Cursor = &syntax.CursorDef{At: p.here()}
-		p.cursorDef(s.Cursor)
+	s.Op = query.Assign(c)
+	if c.At("CURSOR") {
+		s.Cursor = &syntax.CursorDef{At: c.Here()}
+		cursorDef(c, s.Cursor)
 		return s
 	}
-	s.Value = p.expr()
+	s.Value = query.Expr(c)
 	return s
 }
 
 // setIsolation reads SET TRANSACTION ISOLATION LEVEL.
-func (p *parser) setIsolation() syntax.Stmt {
-	p.expectAny("TRAN", "TRANSACTION") // SET TRAN is not documented, but Hangfire sends it
-	p.expect("ISOLATION", "LEVEL")
+func setIsolation(c *tokens.Cursor) syntax.Stmt {
+	c.ExpectAny("TRAN", "TRANSACTION") // SET TRAN is not documented, but Hangfire sends it
+	c.Expect("ISOLATION", "LEVEL")
 	s := &syntax.SetIsolationStmt{}
 	switch {
-	case p.accept("READ", "UNCOMMITTED"):
+	case c.Accept("READ", "UNCOMMITTED"):
 		s.Level = syntax.ReadUncommitted
-	case p.accept("READ", "COMMITTED"):
+	case c.Accept("READ", "COMMITTED"):
 		s.Level = syntax.ReadCommitted
-	case p.accept("REPEATABLE", "READ"):
+	case c.Accept("REPEATABLE", "READ"):
 		s.Level = syntax.RepeatableRead
-	case p.accept("SERIALIZABLE"):
+	case c.Accept("SERIALIZABLE"):
 		s.Level = syntax.Serializable
-	case p.accept("SNAPSHOT"):
+	case c.Accept("SNAPSHOT"):
 		s.Level = syntax.Snapshot
 	default:
-		p.fail()
+		c.Fail()
 	}
 	return s
 }

@@ -7,7 +7,7 @@ import (
 
 // verb writes CREATE, ALTER or CREATE OR ALTER.
 func (w *printer) verb(v syntax.Verb) {
-	w.text(map[syntax.Verb]string{syntax.Create: "CREATE ", syntax.Alter: "ALTER ", syntax.CreateOrAlter: "CREATE OR ALTER "}[v])
+	w.text(v.String(), " ")
 }
 
 // ddl writes the definitions of tables, indexes and other objects.

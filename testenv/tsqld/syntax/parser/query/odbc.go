@@ -1,27 +1,28 @@
-package parser
+package query
 
 import (
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/tokens"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax/scanner"
 )
 
-// odbc reads ODBC's escape sequences {fn f(x)}, {d '...'}, {t '...'}, {ts '...'} and {guid '...'}.
-func (p *parser) odbc() syntax.Expr {
-	e := p.here()
-	p.expect("{")
+// Odbc reads ODBC's escape sequences {fn f(x)}, {d '...'}, {t '...'}, {ts '...'} and {guid '...'}.
+func Odbc(c *tokens.Cursor) syntax.Expr {
+	e := c.Here()
+	c.Expect("{")
 	kinds := map[string]syntax.LiteralKind{"D": syntax.DateLit, "T": syntax.TimeLit, "TS": syntax.TimestampLit, "GUID": syntax.GUIDLit}
-	t := p.next()
-	if kind, ok := kinds[t.Upper]; ok && p.current().Kind == scanner.String {
-		l := &syntax.Literal{At: e, Kind: kind, Text: p.next().Text}
-		p.expect("}")
+	t := c.Next()
+	if kind, ok := kinds[t.Upper]; ok && c.Current().Kind == scanner.String {
+		l := &syntax.Literal{At: e, Kind: kind, Text: c.Next().Text}
+		c.Expect("}")
 		return l
 	}
 	if t.Upper != "FN" {
-		p.failAt(t)
+		c.FailAt(t)
 		return nil
 	}
-	x := p.odbcCall(e)
-	p.expect("}")
+	x := odbcCall(c, e)
+	c.Expect("}")
 	return x
 }
 
@@ -102,57 +103,57 @@ var odbcTypes = map[string]string{
 }
 
 // odbcCall reads the call of {fn ...} and translates it to T-SQL.
-func (p *parser) odbcCall(e syntax.At) syntax.Expr {
-	t := p.current()
+func odbcCall(c *tokens.Cursor, e syntax.At) syntax.Expr {
+	t := c.Current()
 	name := t.Upper
-	if t.Kind != scanner.Word || !p.peek(1).Is("(") {
-		return p.odbcPlain(e)
+	if t.Kind != scanner.Word || !c.Peek(1).Is("(") {
+		return odbcPlain(c, e)
 	}
-	ansi := name == "CONVERT" && odbcTypes[p.peek(p.matching(1)-2).Upper] != ""
+	ansi := name == "CONVERT" && odbcTypes[c.Peek(c.Matching(1)-2).Upper] != ""
 	part, dated := odbcParts[name]
 	switch {
 	case name == "EXTRACT":
-		p.skip(2)
-		what := p.next()
-		p.expect("FROM")
-		x := p.expr()
-		p.expect(")")
+		c.Skip(2)
+		what := c.Next()
+		c.Expect("FROM")
+		x := Expr(c)
+		c.Expect(")")
 		return odbcFunc(e, "DATEPART", &syntax.Keyword{At: e, Name: what.Text}, x)
 	case name == "POSITION":
-		p.skip(2)
-		x := p.expr()
-		p.expect("IN")
-		y := p.expr()
-		p.expect(")")
+		c.Skip(2)
+		x := Expr(c)
+		c.Expect("IN")
+		y := Expr(c)
+		c.Expect(")")
 		return odbcFunc(e, "CHARINDEX", x, y)
 	case name == "TIMESTAMPADD", name == "TIMESTAMPDIFF":
-		p.skip(2)
-		interval := p.next()
+		c.Skip(2)
+		interval := c.Next()
 		if odbcIntervals[interval.Upper] == "" {
-			p.failAt(interval)
+			c.FailAt(interval)
 			return nil
 		}
-		p.expect(",")
-		args := append([]syntax.Expr{&syntax.Keyword{At: e, Name: odbcIntervals[interval.Upper]}}, p.exprList()...)
-		p.expect(")")
+		c.Expect(",")
+		args := append([]syntax.Expr{&syntax.Keyword{At: e, Name: odbcIntervals[interval.Upper]}}, Exprs(c)...)
+		c.Expect(")")
 		return odbcFunc(e, map[string]string{"TIMESTAMPADD": "DATEADD", "TIMESTAMPDIFF": "DATEDIFF"}[name], args...)
 	case ansi:
-		p.skip(2)
-		x := p.expr()
-		p.expect(",")
-		to := odbcTypes[p.next().Upper]
-		p.expect(")")
+		c.Skip(2)
+		x := Expr(c)
+		c.Expect(",")
+		to := odbcTypes[c.Next().Upper]
+		c.Expect(")")
 		return odbcConvert(e, x, nil, to)
 	case name == "CURDATE", name == "CURRENT_DATE":
-		p.odbcArgs()
+		odbcArgs(c)
 		return odbcConvert(e, odbcFunc(e, "GETDATE"), &syntax.Literal{At: e, Kind: syntax.IntLit, Text: "23"}, "varchar", 10)
 	case name == "CURTIME", name == "CURRENT_TIME":
-		p.odbcArgs()
+		odbcArgs(c)
 		return odbcConvert(e, odbcConvert(e, odbcFunc(e, "GETDATE"), nil, "time", 3), nil, "varchar", 12)
 	case name == "TRUNCATE":
-		return odbcFunc(e, "ROUND", append(p.odbcArgs(), &syntax.Literal{At: e, Kind: syntax.IntLit, Text: "1"})...)
+		return odbcFunc(e, "ROUND", append(odbcArgs(c), &syntax.Literal{At: e, Kind: syntax.IntLit, Text: "1"})...)
 	case name == "MOD":
-		if args := p.odbcArgs(); len(args) == 2 {
+		if args := odbcArgs(c); len(args) == 2 {
 			return &syntax.ParenExpr{
 				At: e,
 				X: &syntax.BinaryExpr{
@@ -163,29 +164,29 @@ func (p *parser) odbcCall(e syntax.At) syntax.Expr {
 				},
 			}
 		}
-		p.fail()
+		c.Fail()
 		return nil
 	case name == "BIT_LENGTH":
 		eight := &syntax.Literal{At: e, Kind: syntax.IntLit, Text: "8"}
 		return &syntax.ParenExpr{
 			At: e,
-			X:  &syntax.BinaryExpr{At: e, Op: syntax.OpMul, X: odbcFunc(e, "DATALENGTH", p.odbcArgs()...), Y: eight},
+			X:  &syntax.BinaryExpr{At: e, Op: syntax.OpMul, X: odbcFunc(e, "DATALENGTH", odbcArgs(c)...), Y: eight},
 		}
 	case dated:
-		return odbcFunc(e, part[0], append([]syntax.Expr{&syntax.Keyword{At: e, Name: part[1]}}, p.odbcArgs()...)...)
+		return odbcFunc(e, part[0], append([]syntax.Expr{&syntax.Keyword{At: e, Name: part[1]}}, odbcArgs(c)...)...)
 	case odbcNames[name] != "":
-		args := p.odbcArgs()
+		args := odbcArgs(c)
 		if odbcNames[name] == "GETDATE" {
 			args = nil // the argument of CURRENT_TIMESTAMP(3) is a precision
 		}
 		return odbcFunc(e, odbcNames[name], args...)
 	}
-	return p.odbcPlain(e)
+	return odbcPlain(c, e)
 }
 
 // odbcPlain reads a call that has the same name in T-SQL.
-func (p *parser) odbcPlain(e syntax.At) syntax.Expr {
-	x := p.expr()
+func odbcPlain(c *tokens.Cursor, e syntax.At) syntax.Expr {
+	x := Expr(c)
 	call, ok := x.(*syntax.FuncCall)
 	if !ok {
 		return &syntax.ParenExpr{At: e, X: x} // {fn CONVERT(...)}, {fn LEFT(...)}
@@ -195,14 +196,14 @@ func (p *parser) odbcPlain(e syntax.At) syntax.Expr {
 }
 
 // odbcArgs reads a name and its arguments in parentheses.
-func (p *parser) odbcArgs() []syntax.Expr {
-	p.next()
-	p.expect("(")
+func odbcArgs(c *tokens.Cursor) []syntax.Expr {
+	c.Next()
+	c.Expect("(")
 	var args []syntax.Expr
-	if !p.at(")") {
-		args = p.exprList()
+	if !c.At(")") {
+		args = Exprs(c)
 	}
-	p.expect(")")
+	c.Expect(")")
 	return args
 }
 
@@ -218,53 +219,10 @@ func odbcConvert(e syntax.At, x, style syntax.Expr, to string, length ...int) sy
 }
 
 // outerJoinEscape reads {oj joins}, which is equivalent to the joins in parentheses.
-func (p *parser) outerJoinEscape() syntax.TableSource {
-	at := p.here()
-	p.expect("{", "OJ")
-	x := &syntax.ParenTable{At: at, X: p.tableSource()}
-	p.expect("}")
+func outerJoinEscape(c *tokens.Cursor) syntax.TableSource {
+	at := c.Here()
+	c.Expect("{", "OJ")
+	x := &syntax.ParenTable{At: at, X: TableSource(c)}
+	c.Expect("}")
 	return x
-}
-
-// callEscape reads {[@r =] call p[(args)]}, which is equivalent to EXECUTE.
-func (p *parser) callEscape() syntax.Stmt {
-	p.expect("{")
-	s := &syntax.ExecStmt{}
-	if p.current().Kind == scanner.Variable {
-		s.ReturnVar = p.variable()
-		p.expect("=")
-	}
-	p.expect("CALL")
-	s.Module = p.objectName()
-	if p.accept("(") {
-		if !p.at(")") {
-			s.Args = p.execArgs()
-		}
-		p.expect(")")
-	}
-	p.expect("}")
-	return s
-}
-
-// markDeclared is called at the name in a declaration. If the name begins with @@, it turns that
-// name's tokens from here on into variables: an undeclared @@x is a system function.
-func (p *parser) markDeclared() {
-	t := p.current()
-	if t.Kind != scanner.Global {
-		return // the name of an ordinary variable, or already declared
-	}
-	if p.globals == nil {
-		p.fillAll()
-		p.globals = map[string][]int32{}
-		for i := range p.tokens {
-			if t := &p.tokens[i]; t.Kind == scanner.Global {
-				p.globals[t.Upper] = append(p.globals[t.Upper], int32(i))
-			}
-		}
-	}
-	for _, i := range p.globals[t.Upper] {
-		if int(i) >= p.pos {
-			p.tokens[i].Kind = scanner.Variable
-		}
-	}
 }
