@@ -28,6 +28,7 @@ var textRules = map[string]func(r *tree, name string) []string{
 	"output":    eachStatement(sentOutput),
 	"wide":      wideKeys,
 	"save":      eachStatement(savepoints),
+	"set":       closedSets,
 	"batch":     deletesOnce,
 	"rows":      eachStatement(unboundedChange),
 	"reads":     readsTargets,
@@ -297,6 +298,40 @@ func savepoints(_ *tree, _ string, s statement) []string {
 		return []string{"SAVE TRANSACTION"}
 	}
 	return nil
+}
+
+// closedSet matches the beginning of a set of characters whose first one is ].
+var closedSet = regexp.MustCompile(`(?:^|[^\[])\[\^?\]`)
+
+// closedSets is rule "set": in a pattern of LIKE or PATINDEX, no ] is the first character of a set.
+// It ends the set there, which then has no characters. LIKE with ESCAPE takes an escaped ] as one
+// of the set, and PATINDEX has no such clause
+// (https://learn.microsoft.com/sql/t-sql/language-elements/like-transact-sql#pattern-match-with-the-escape-clause).
+func closedSets(r *tree, name string) []string {
+	if r.source[name] == "" {
+		return nil // a table, user or role
+	}
+	var found []string
+	check := func(pattern syntax.Expr) {
+		syntax.Inspect(pattern, func(n syntax.Node) bool {
+			if l, ok := n.(*syntax.Literal); ok && closedSet.MatchString(l.Text) {
+				found = append(found, fmt.Sprintf("line %d: ] ends the set in %s", l.Pos().Line, l.Text))
+			}
+			return true
+		})
+	}
+	syntax.Inspect(r.batches[name].Stmts[0], func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.LikeCond:
+			check(n.Pattern)
+		case *syntax.FuncCall:
+			if n.Name.String() == "PATINDEX" && len(n.Args) > 0 {
+				check(n.Args[0])
+			}
+		}
+		return true
+	})
+	return found
 }
 
 // deletesOnce is rule "batch": DELETE TOP is in a loop. Otherwise more may come than it deletes. A

@@ -307,7 +307,7 @@ BEGIN
                 AND m.name = r.name
                 AND m.type > 0
                 AND (r.is_required = 0 OR m.type <> 1 OR m.value <> N'' OR r.types = 62)
-                AND (m.type <> 4 OR m.value LIKE N'%[^][ ]%')
+                AND (m.type <> 4 OR m.value LIKE N'%[^ ~[~]]%' ESCAPE N'~')
         );
 
     IF @family = N'Http'
