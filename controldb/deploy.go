@@ -283,8 +283,9 @@ WHERE p.type = 'R'
 
 // seesDefinitions reports whether the login sees the definitions of objects on which it has no
 // permission. Without VIEW DEFINITION, such objects seem to be missing. NULL stands for the current
-// database: HAS_PERMS_BY_NAME reads a name as an identifier of several parts, so that a name with a
-// dot is not found (https://learn.microsoft.com/sql/t-sql/functions/has-perms-by-name-transact-sql).
+// database: HAS_PERMS_BY_NAME reads a name as an identifier of several parts, so that it does not
+// find a name with a dot
+// (https://learn.microsoft.com/sql/t-sql/functions/has-perms-by-name-transact-sql).
 func seesDefinitions(ctx context.Context, conn *sqlx.Conn) (bool, error) {
 	n, err := selectOne[int](ctx, conn, `SELECT HAS_PERMS_BY_NAME(NULL, N'DATABASE', N'VIEW DEFINITION');`)
 	return n == 1, err
