@@ -55,7 +55,7 @@ BEGIN
         INNER LOOP JOIN jobs_internal.payloads AS p WITH (XLOCK, READPAST, ROWLOCK) ON p.payload_id = u.payload_id;
         DELETE p
         FROM @locked AS l
-        INNER JOIN jobs_internal.payloads AS p ON p.payload_id = l.payload_id
+        INNER LOOP JOIN jobs_internal.payloads AS p ON p.payload_id = l.payload_id
         WHERE NOT EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.payload_id = p.payload_id)
             AND NOT EXISTS (SELECT 1 FROM jobs_internal.schedules AS s WHERE s.payload_id = p.payload_id)
             AND NOT EXISTS (SELECT 1 FROM jobs_internal.schedules AS r WHERE r.run_payload_id = p.payload_id);

@@ -250,7 +250,7 @@ BEGIN
         INNER LOOP JOIN jobs_internal.schedules AS s WITH (UPDLOCK, READPAST, ROWLOCK) ON s.schedule_id = c.schedule_id;
         DELETE s
         FROM @locked_schedules AS l
-        INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = l.schedule_id
+        INNER LOOP JOIN jobs_internal.schedules AS s ON s.schedule_id = l.schedule_id
         WHERE s.closed_at < @schedules_oldest
             AND s.awaits_verdict = 0
             AND NOT EXISTS (SELECT 1 FROM jobs_internal.schedule_buffer AS b WHERE b.schedule_id = s.schedule_id)
