@@ -38,9 +38,24 @@ BEGIN
             INSERT INTO @unused (payload_id)
             SELECT TOP (1000) p.payload_id
             FROM jobs_internal.payloads AS p
-            WHERE NOT EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.payload_id = p.payload_id)
-                AND NOT EXISTS (SELECT 1 FROM jobs_internal.schedules AS s WHERE s.payload_id = p.payload_id)
-                AND NOT EXISTS (SELECT 1 FROM jobs_internal.schedules AS r WHERE r.run_payload_id = p.payload_id);
+            WHERE NOT EXISTS (
+                SELECT 1
+                FROM jobs_internal.job_executions AS e
+                WHERE e.payload_id = p.payload_id
+                    AND e.payload_id IS NOT NULL
+            )
+                AND NOT EXISTS (
+                    SELECT 1
+                    FROM jobs_internal.schedules AS s
+                    WHERE s.payload_id = p.payload_id
+                        AND s.payload_id IS NOT NULL
+                )
+                AND NOT EXISTS (
+                    SELECT 1
+                    FROM jobs_internal.schedules AS r
+                    WHERE r.run_payload_id = p.payload_id
+                        AND r.run_payload_id IS NOT NULL
+                );
         ELSE
             INSERT INTO @unused (payload_id)
             VALUES (@payload_id);
@@ -56,9 +71,24 @@ BEGIN
         DELETE p
         FROM @locked AS l
         INNER LOOP JOIN jobs_internal.payloads AS p ON p.payload_id = l.payload_id
-        WHERE NOT EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.payload_id = p.payload_id)
-            AND NOT EXISTS (SELECT 1 FROM jobs_internal.schedules AS s WHERE s.payload_id = p.payload_id)
-            AND NOT EXISTS (SELECT 1 FROM jobs_internal.schedules AS r WHERE r.run_payload_id = p.payload_id);
+        WHERE NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.job_executions AS e
+            WHERE e.payload_id = p.payload_id
+                AND e.payload_id IS NOT NULL
+        )
+            AND NOT EXISTS (
+                SELECT 1
+                FROM jobs_internal.schedules AS s
+                WHERE s.payload_id = p.payload_id
+                    AND s.payload_id IS NOT NULL
+            )
+            AND NOT EXISTS (
+                SELECT 1
+                FROM jobs_internal.schedules AS r
+                WHERE r.run_payload_id = p.payload_id
+                    AND r.run_payload_id IS NOT NULL
+            );
         SET @rows = @@ROWCOUNT;
         SET @deleted = @deleted + @rows;
         COMMIT TRANSACTION;

@@ -180,7 +180,8 @@ BEGIN
     FROM @locked_schedules AS ls
     INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = ls.schedule_id
     INNER JOIN jobs_internal.job_executions AS e ON e.schedule_id = ls.schedule_id
-    WHERE e.is_active = 1
+    WHERE e.schedule_id IS NOT NULL
+        AND e.is_active = 1
         AND (
             s.overlap IN (N'CancelOther', N'TerminateOther')
             OR EXISTS (
@@ -283,7 +284,13 @@ BEGIN
             ELSE 0
         END,
         m.active = CASE
-            WHEN EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.schedule_id = m.schedule_id AND e.is_active = 1) THEN 1
+            WHEN EXISTS (
+                SELECT 1
+                FROM jobs_internal.job_executions AS e
+                WHERE e.schedule_id = m.schedule_id
+                    AND e.schedule_id IS NOT NULL
+                    AND e.is_active = 1
+            ) THEN 1
             ELSE 0
         END,
         m.waiting = CASE
@@ -321,6 +328,7 @@ BEGIN
                     SELECT 1
                     FROM jobs_internal.job_executions AS e
                     WHERE e.schedule_id = d.schedule_id
+                        AND e.schedule_id IS NOT NULL
                         AND e.due_at = d.due_at
                 ) THEN 1
                 WHEN EXISTS (
@@ -443,6 +451,7 @@ BEGIN
         INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = m.schedule_id
         INNER LOOP JOIN jobs_internal.job_executions AS e ON e.schedule_id = m.schedule_id
         WHERE m.overlap IN (N'CancelOther', N'TerminateOther')
+            AND e.schedule_id IS NOT NULL
             AND e.is_active = 1
             AND e.stop_requested_at IS NULL
             AND EXISTS (SELECT 1 FROM @runs AS r WHERE r.schedule_id = m.schedule_id AND r.result <> N'Skipped');
@@ -520,6 +529,7 @@ BEGIN
             SELECT 1
             FROM jobs_internal.job_executions AS e
             WHERE e.schedule_id = z.schedule_id
+                AND e.schedule_id IS NOT NULL
                 AND e.due_at = z.due_at
         ));
 

@@ -237,7 +237,13 @@ BEGIN
         AND NOT EXISTS (SELECT 1 FROM jobs_internal.scheduler_jobs AS d WHERE d.job_id = s.job_id)
         AND NOT EXISTS (SELECT 1 FROM jobs_internal.schedule_buffer AS b WHERE b.schedule_id = s.schedule_id)
         AND NOT EXISTS (SELECT 1 FROM jobs_internal.schedule_backfills AS f WHERE f.schedule_id = s.schedule_id AND f.state = N'Open')
-        AND NOT EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.schedule_id = s.schedule_id AND e.is_active = 1);
+        AND NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.job_executions AS e
+            WHERE e.schedule_id = s.schedule_id
+                AND e.schedule_id IS NOT NULL
+                AND e.is_active = 1
+        );
     SET @rows = @@ROWCOUNT;
     IF @rows > 0
     BEGIN
@@ -255,7 +261,13 @@ BEGIN
             AND s.awaits_verdict = 0
             AND NOT EXISTS (SELECT 1 FROM jobs_internal.schedule_buffer AS b WHERE b.schedule_id = s.schedule_id)
             AND NOT EXISTS (SELECT 1 FROM jobs_internal.schedule_backfills AS f WHERE f.schedule_id = s.schedule_id AND f.state = N'Open')
-            AND NOT EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.schedule_id = s.schedule_id AND e.is_active = 1);
+            AND NOT EXISTS (
+                SELECT 1
+                FROM jobs_internal.job_executions AS e
+                WHERE e.schedule_id = s.schedule_id
+                    AND e.schedule_id IS NOT NULL
+                    AND e.is_active = 1
+            );
         SET @remaining = CASE WHEN @rows = @most AND @@ROWCOUNT > 0 THEN 1 ELSE @remaining END;
         COMMIT TRANSACTION;
     END;

@@ -46,6 +46,7 @@ BEGIN
             SELECT 1
             FROM jobs_internal.job_executions AS e
             WHERE e.schedule_id = s.schedule_id
+                AND e.schedule_id IS NOT NULL
                 AND e.is_active = 1
         );
     IF NOT EXISTS (SELECT 1 FROM @idle)
@@ -98,6 +99,7 @@ BEGIN
             SELECT 1
             FROM jobs_internal.job_executions AS e
             WHERE e.schedule_id = i.schedule_id
+                AND e.schedule_id IS NOT NULL
                 AND e.is_active = 1
         );
     IF NOT EXISTS (SELECT 1 FROM @next)
