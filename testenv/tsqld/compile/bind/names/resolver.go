@@ -236,7 +236,11 @@ func (b *Resolver) ObjectAt(server, database, schema, name string, hops int) (*c
 		if in == "" && db != b.Place.DB {
 			in = db.Name
 		}
-		return b.ObjectAt(base.Server(), in, base.Schema(), base.Last(), hops+1)
+		target, o, err := b.ObjectAt(base.Server(), in, base.Schema(), base.Last(), hops+1)
+		if hops == 0 && (err == nil && o == nil || errors.Is(err, mserr.NoDatabase(""))) {
+			err = mserr.InvalidSynonym(strings.TrimLeft(database+"."+schema+"."+name, "."))
+		}
+		return target, o, err
 	}
 	return db, nil, nil
 }
