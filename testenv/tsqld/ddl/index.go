@@ -20,17 +20,7 @@ func (r tables) changeTable(n *syntax.ObjectName, verb string, notFound error, f
 			return err
 		}
 		catalog.Number(b.t)
-		err := r.s.LocalChange(r.ctx, func() error {
-			rows, err := s.ConvertedRows(r.ctx, old, b.t, nil)
-			if err != nil {
-				return err
-			}
-			if err := s.Restore(r.ctx, b.t, rows); err != nil {
-				return err
-			}
-			s.SetTemp(b.t)
-			return nil
-		})
+		err := r.s.LocalChange(r.ctx, func() error { return s.Reshape(r.ctx, old, b.t, nil) })
 		return r.s.DefinitionError(r.ctx, verb, nil, b.t, err)
 	}
 	o, d, err := r.object(n)

@@ -173,7 +173,7 @@ func (r tables) alterAction(
 }
 
 // alterTemp executes ALTER TABLE on a temporary table. It creates the table again and copies the
-// rows, whatever the action is. That is slow, but ALTER TABLE on temporary tables is rare.
+// rows, unless only indexes change. That is slow, but ALTER TABLE on temporary tables is rare.
 func (r tables) alterTemp(st *syntax.AlterTableStmt, name string) error {
 	s := r.s
 	old := s.Temp(name)
@@ -188,17 +188,7 @@ func (r tables) alterTemp(st *syntax.AlterTableStmt, name string) error {
 	t := b.t
 	t.ObjectID = old.ObjectID
 	catalog.Number(t)
-	err = r.s.LocalChange(r.ctx, func() error {
-		rows, err := s.ConvertedRows(r.ctx, old, t, fill)
-		if err != nil {
-			return err
-		}
-		if err := s.Restore(r.ctx, t, rows); err != nil {
-			return err
-		}
-		s.SetTemp(t)
-		return nil
-	})
+	err = r.s.LocalChange(r.ctx, func() error { return s.Reshape(r.ctx, old, t, fill) })
 	return r.s.DefinitionError(r.ctx, "ALTER TABLE", nil, t, err)
 }
 
