@@ -9,8 +9,8 @@ import (
 
 // owners is a schema whose table owned has no index on all of its keys.
 const owners = `
-CREATE TABLE owner (id bigint NOT NULL PRIMARY KEY, run bigint NOT NULL, state nvarchar(10) NULL, UNIQUE (run, id))
-CREATE TABLE owned (id bigint NOT NULL PRIMARY KEY, run bigint NOT NULL, step bigint NULL, owner bigint NULL, name nvarchar(10) NULL, UNIQUE (run, step, owner))
+CREATE TABLE owner (id bigint NOT NULL PRIMARY KEY, run bigint NOT NULL, state nvarchar(10) NULL, INDEX ix (run))
+CREATE TABLE owned (id bigint NOT NULL PRIMARY KEY, run bigint NOT NULL, step bigint NULL, owner bigint NULL, name nvarchar(10) NULL, INDEX ix (run, step, owner), INDEX ix_owner (owner) WHERE step > 1)
 CREATE TABLE #few (id bigint NOT NULL PRIMARY KEY)
 `
 

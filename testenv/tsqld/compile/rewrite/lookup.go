@@ -152,7 +152,7 @@ func areIndexed(keyed []keyColumn) bool {
 			for found < len(ix.Columns) && wanted[ix.Columns[found].ColumnID] {
 				found++
 			}
-			if !ix.Disabled && (found == len(wanted) || ix.Unique && found == len(ix.Columns)) {
+			if !ix.Disabled && ix.Filter == "" && (found == len(wanted) || ix.Unique && found == len(ix.Columns)) {
 				return true
 			}
 		}
