@@ -36,7 +36,7 @@ func (r tables) createTable(st *syntax.CreateTableStmt) error {
 		if d.Taken(schema, name) {
 			return mserr.ObjectExists(name)
 		}
-		t := &catalog.Table{Header: catalog.Header{Name: name, SchemaID: d.Schema(schema).ID}, Creator: r.s.CreatorOf(name)}
+		t := &catalog.Table{Header: catalog.Header{Name: name, SchemaID: d.Schema(schema).ID}, Creator: r.s.CreatorOf(name), Exact: d.Names().AreExact()}
 		b := &builder{r: r.Executor, d: d, e: e, t: t, sc: schema, label: name}
 		if err := b.define(st.Def); err != nil {
 			return err
@@ -224,7 +224,7 @@ func (r tables) addItems(b *builder, old *catalog.Table, a *syntax.AlterAdd) (ma
 // withValues reports whether a new column has DEFAULT ... WITH VALUES.
 func withValues(def *syntax.TableDef, column string) bool {
 	for _, c := range def.Columns {
-		if catalog.EqualNames(c.Name.Name, column) && c.Default != nil {
+		if c.Name.Name == column && c.Default != nil {
 			return c.Default.WithValues
 		}
 	}

@@ -312,7 +312,7 @@ func (b *Binder) inline(db *catalog.Database, f *catalog.Function, args []*tree.
 		if err != nil {
 			return err
 		}
-		if q, err = NameColumns(q, f.Name, nil); err != nil {
+		if q, err = b.NameColumns(q, f.Name, nil); err != nil {
 			return err
 		}
 		src, err = expr.Rows(q, b.Alias("q"), f.Name)

@@ -103,6 +103,9 @@ func New(scope Scope, emptyPast bool, deduction *Deduction) (Resolver, error) {
 	return r, nil
 }
 
+// Names returns the rule for the names in the database in which names are resolved.
+func (b *Resolver) Names() catalog.Names { return b.Place.DB.Names() }
+
 // schemasFrom returns the schemas that are searched for a name without a schema.
 func schemasFrom(schema string) []string {
 	if schema == "" || strings.EqualFold(schema, "dbo") {
