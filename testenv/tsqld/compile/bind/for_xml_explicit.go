@@ -11,8 +11,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// The directives of FOR XML EXPLICIT. Attributes of the types ID and IDREF look like others, because
-// no schema is returned.
+// The directives of FOR XML EXPLICIT. Attributes of the types ID and IDREF look like others,
+// because no schema is returned.
 var (
 	explicitForms = []string{"element", "elementxsinil", "xml", "xmltext", "cdata"}
 	explicitTypes = []string{"id", "idref", "nmtoken"}

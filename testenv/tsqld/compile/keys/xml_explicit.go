@@ -146,7 +146,8 @@ func (d *xmlExplicit) column(e *explicitElement, c XMLColumn, at int, v types.Va
 }
 
 // splitElement returns the attributes and the content of the element that a text consists of. The
-// attributes are not nil. The result for a text that is not well formed is undefined, as documented.
+// attributes are not nil. The result for a text that is not well formed is undefined, as
+// documented.
 func splitElement(text string) (attributes []xmlAttributeText, content string) {
 	attributes = []xmlAttributeText{}
 	text = strings.TrimSpace(text)
