@@ -271,6 +271,9 @@ func (b *Binder) objectSource(name *syntax.ObjectName) (*tree.Source, error) {
 		if src != nil || err != nil {
 			return src, err
 		}
+		if sysviews.IsUnsupported(name.Schema(), name.Last()) {
+			return nil, mserr.NotSupported("%s", name.String())
+		}
 	}
 	return nil, mserr.InvalidObject(name.String())
 }
