@@ -107,6 +107,8 @@ func multiplicative(c *tokens.Cursor, either bool) syntax.Node {
 var UnaryOps = map[string]syntax.Op{"+": syntax.OpPlus, "-": syntax.OpMinus, "~": syntax.OpBitNot}
 
 // unary reads a value with prefix operators, and with methods, COLLATE or AT TIME ZONE after it.
+// The signs bind less than * and /, so that a / -b / c is a / (-(b / c)); ~ binds more ("Operator
+// precedence").
 func unary(c *tokens.Cursor, either bool) syntax.Node {
 	e := c.Here()
 	if op := Infix(c, UnaryOps); op != syntax.OpNone {
@@ -114,7 +116,11 @@ func unary(c *tokens.Cursor, either bool) syntax.Node {
 			return nil
 		}
 		defer c.Leave()
-		x, _ := unary(c, false).(syntax.Expr)
+		operand := multiplicative
+		if op == syntax.OpBitNot {
+			operand = unary
+		}
+		x, _ := operand(c, false).(syntax.Expr)
 		return &syntax.UnaryExpr{At: e, Op: op, X: x}
 	}
 	before := c.BeginChain()
