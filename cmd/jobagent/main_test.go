@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -60,6 +61,11 @@ func TestMain(m *testing.M) {
 	if err := os.Setenv(envMemory, noLimit); err != nil {
 		panic(err)
 	}
+	// The tests wait for processes most of the time: with one for each processor, the processors are
+	// idle. The flag of the command line, which is parsed later, applies.
+	if err := flag.Set("test.parallel", "6"); err != nil {
+		panic(err)
+	}
 	testscript.Main(leakChecker{m}, map[string]func(){
 		"jobagent": func() {
 			os.Exit(cli.Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
@@ -100,6 +106,7 @@ func (c leakChecker) Run() int {
 // all scripts share. A script has the server's name in $SERVER, a connection string in
 // $JOBAGENT_DSN, and databases of its own in $DATABASE and $TENANT.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	server := clitest.Server(t)
 	data := t.TempDir() // like the data directory of `jobagent dev`
 	require.NoError(t, privatefile.Replace(filepath.Join(data, embedded.TargetPasswordFile),
