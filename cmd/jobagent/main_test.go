@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -25,6 +24,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/daemon"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/targets/secretref/privatefile"
+	"github.com/jobagent/jobagent/testenv"
 )
 
 // envBeCommand makes the test binary run as the command jobagent, for tests that kill processes.
@@ -61,11 +61,7 @@ func TestMain(m *testing.M) {
 	if err := os.Setenv(envMemory, noLimit); err != nil {
 		panic(err)
 	}
-	// The tests wait for processes most of the time: with one for each processor, the processors are
-	// idle. The flag of the command line, which is parsed later, applies.
-	if err := flag.Set("test.parallel", "6"); err != nil {
-		panic(err)
-	}
+	testenv.Overlap(6) // of processes
 	testscript.Main(leakChecker{m}, map[string]func(){
 		"jobagent": func() {
 			os.Exit(cli.Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))

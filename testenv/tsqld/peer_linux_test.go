@@ -17,6 +17,7 @@ import (
 
 // Guesses of another user of the machine do not lock out the logins that this user uses.
 func TestGuessesOfAnotherUserOnLoopback(t *testing.T) {
+	t.Parallel()
 	if os.Getuid() != 0 {
 		t.Skip("only root can open connections as another user")
 	}
