@@ -1,4 +1,4 @@
-package armsql_test
+package elastic_test
 
 import (
 	"testing"
@@ -17,6 +17,7 @@ import (
 // TestLongRunningOperationsOfAgents follows operations on a job agent that take longer than the
 // front waits (202): a change that another session delays, and a deletion that waits for a run.
 func TestLongRunningOperationsOfAgents(t *testing.T) {
+	t.Parallel()
 	f := front.Start(t, func(_ testing.TB, f *front.Front) []*rest.Mount {
 		return []*rest.Mount{{ARM: true, Surface: elastic.New(elastic.Config{
 			Directory: f.Directory, OperationPollAfter: time.Millisecond,

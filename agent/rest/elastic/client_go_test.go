@@ -1,4 +1,4 @@
-package armsql_test
+package elastic_test
 
 import (
 	"testing"
@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/agent/rest/elastic"
 	"github.com/jobagent/jobagent/testenv/front"
 )
 
@@ -17,7 +18,9 @@ import (
 // and decodes the answers by the same code, but has no private endpoints. It is left out, because
 // it takes 40 s of processor time to compile.
 func TestV2(t *testing.T) {
-	f := front.Shared(t)
+	t.Parallel()
+	f := frontOf(t, elastic.Settings{})
+	f.DefineJob(t)
 	clients, err := armsql.NewClientFactory(front.Subscription, credential(f), options(f))
 	require.NoError(t, err)
 	w := walkV2{f, clients, "v2"}

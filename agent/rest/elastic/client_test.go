@@ -1,10 +1,8 @@
-package armsql_test
+package elastic_test
 
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
 	"testing"
 	"time"
 
@@ -14,25 +12,10 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/jobagent/jobagent/agent/rest"
-	"github.com/jobagent/jobagent/agent/rest/elastic"
 	"github.com/jobagent/jobagent/testenv/front"
 )
-
-func TestMain(m *testing.M) {
-	code := front.Main(m, func(_ testing.TB, f *front.Front) []*rest.Mount {
-		return []*rest.Mount{{ARM: true, Surface: elastic.New(elastic.Config{
-			Directory: f.Directory, PageSize: 2, PollAfter: 20 * time.Millisecond,
-		})}}
-	})
-	if err := goleak.Find(); code == 0 && err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
 
 // token is a credential with a static token.
 type token string

@@ -1,4 +1,4 @@
-package armsql_test
+package elastic_test
 
 import (
 	"encoding/pem"
@@ -20,19 +20,20 @@ import (
 	"github.com/jobagent/jobagent/testenv/npm"
 )
 
-// accepting starts a front that answers POST start with 202.
-func accepting(t *testing.T) *front.Front {
+// frontOf starts a front of the test alone.
+func frontOf(t *testing.T, settings elastic.Settings) *front.Front {
 	t.Helper()
 	return front.Start(t, func(_ testing.TB, f *front.Front) []*rest.Mount {
 		return []*rest.Mount{{ARM: true, Surface: elastic.New(elastic.Config{
-			Directory: f.Directory, PageSize: 2, PollAfter: 20 * time.Millisecond, Settings: elastic.Settings{StartStatus: 202},
+			Directory: f.Directory, PageSize: 2, PollAfter: 20 * time.Millisecond, Settings: settings,
 		})}}
 	})
 }
 
 // TestStartAccepted: after 202, clients wait for the end of the run, and see how it failed.
 func TestStartAccepted(t *testing.T) {
-	f := accepting(t)
+	t.Parallel()
+	f := frontOf(t, elastic.Settings{StartStatus: 202})
 	clients, err := armsql.NewClientFactory(front.Subscription, credential(f), options(f))
 	require.NoError(t, err)
 	w := walkV2{f, clients, "v2"}
@@ -62,7 +63,8 @@ func TestStartAccepted(t *testing.T) {
 // versions 8, 9 and 10: create, read, list, update, run, watch and delete. Versions 9 and 10
 // take 200 as the end of a start, and wait for the end of the run after 202 only.
 func TestNodeClients(t *testing.T) {
-	f, other := front.Shared(t), accepting(t)
+	t.Parallel()
+	f, other := frontOf(t, elastic.Settings{}), frontOf(t, elastic.Settings{StartStatus: 202})
 	for _, c := range []struct {
 		module string
 		front  *front.Front
