@@ -173,7 +173,7 @@ func TestPages(t *testing.T) {
 		"HOME=" + home, "PATH=" + filepath.Join(cache[2], "bin") + ":/usr/local/bin:/usr/bin:/bin",
 		// The only things of this machine: what Go has downloaded and built before.
 		"GOCACHE=" + cache[0], "GOMODCACHE=" + cache[1], "GOPROXY=" + cache[4], "GOTOOLCHAIN=local",
-		// Half of the processor time of the test is that of the linker and of the garbage collector.
+		// The linker and the garbage collector took half of the processor time.
 		"GOFLAGS=" + strings.TrimSpace(cache[3]+" -ldflags=-w"), "GOGC=400",
 	}
 	work := filepath.Join(r.dir, "work")

@@ -1,4 +1,4 @@
-package scrape_test
+package rest_test
 
 import (
 	"context"
@@ -10,15 +10,12 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/rest/scrape"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // numbers is a handler of metrics.
 var numbers = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

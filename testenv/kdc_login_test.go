@@ -1,4 +1,4 @@
-package kdc_test
+package testenv_test
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
@@ -19,8 +18,6 @@ import (
 	"github.com/jobagent/jobagent/testenv/kdc"
 	"github.com/jobagent/jobagent/testenv/tsqld"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, kdc.IgnoreReplayCache()...) }
 
 const (
 	host = "sql1.example.test"
@@ -92,7 +89,7 @@ func (e *estate) byKeytab() mssql.Credential {
 const whoami = "SELECT SUSER_SNAME()"
 
 // Every source of a ticket logs in to a target, more than once at a time.
-func TestTargets(t *testing.T) {
+func TestKerberosTargets(t *testing.T) {
 	e := start(t)
 	password := filepath.Join(t.TempDir(), "password")
 	require.NoError(t, os.WriteFile(password, []byte("Wonder-land1"), 0o600))
@@ -122,7 +119,7 @@ func TestTargets(t *testing.T) {
 }
 
 // A person's own ticket (KRB5CCNAME) and a connection string open the control database.
-func TestControlDatabase(t *testing.T) {
+func TestKerberosControlDatabase(t *testing.T) {
 	e := start(t)
 	t.Setenv("KRB5CCNAME", "FILE:"+e.Cache(t, "alice", e.keytab))
 	t.Setenv("KRB5_CONFIG", e.Config)
@@ -154,7 +151,7 @@ func (e *estate) refused(t *testing.T, c mssql.Credential, class targets.Class) 
 }
 
 // Each fault has a message that says what to do.
-func TestFaults(t *testing.T) {
+func TestKerberosFaults(t *testing.T) {
 	e := start(t)
 	as := "Kerberos login as alice@EXAMPLE.TEST for " + spn + ": "
 
@@ -224,7 +221,7 @@ func TestFaults(t *testing.T) {
 }
 
 // What doctor shows of a login that works.
-func TestInspect(t *testing.T) {
+func TestKerberosInspect(t *testing.T) {
 	e := start(t)
 	e.open(t, e.byKeytab())
 	status, used, err := e.servers.Kerberos(host, "")

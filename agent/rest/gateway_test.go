@@ -1,11 +1,9 @@
-package gateway_test
+package rest_test
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"net/http"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -13,7 +11,6 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/rest/gateway"
@@ -21,19 +18,16 @@ import (
 	"github.com/jobagent/jobagent/testenv/front"
 )
 
-func TestMain(m *testing.M) {
-	code := front.Main(m, func(_ testing.TB, f *front.Front) []*rest.Mount {
+// startGateway starts a front with the gateway, which documents a surface.
+func startGateway(t *testing.T) *front.Front {
+	t.Helper()
+	return front.Start(t, func(_ testing.TB, f *front.Front) []*rest.Mount {
 		documented := &rest.Mount{Surface: surface{}, ARM: true}
 		return []*rest.Mount{documented, {Surface: gateway.New(gateway.Config{
 			Directory: f.Directory, Authorizer: f.Tokens, PublicURL: f.URL, Audiences: []string{"https://jobs.example/"},
 			LoginEndpoint: "https://login.example", TenantID: "99999999-0000-0000-0000-000000000000", Documented: []*rest.Mount{documented},
 		}), ARM: true}}
 	})
-	if err := goleak.Find(); err != nil && code == 0 {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
 }
 
 // surface has one operation with a body of all kinds of types.
@@ -76,7 +70,7 @@ func (surface) Operations() []rest.Operation {
 
 func TestCase106Metadata(t *testing.T) {
 	t.Parallel()
-	f := front.Shared(t)
+	f := startGateway(t)
 	a := f.Do(t, "GET", "/metadata/endpoints?api-version=2022-09-01", nil, "Authorization:", "Host: evil.example")
 	require.Equal(t, 200, a.Status)
 	require.Equal(t, f.URL, a.At(t, "resourceManager"))
@@ -95,7 +89,7 @@ func TestCase106Metadata(t *testing.T) {
 
 func TestHealth(t *testing.T) {
 	t.Parallel()
-	f := front.Shared(t)
+	f := startGateway(t)
 	a := f.Do(t, "GET", "/healthz", nil, "Authorization:")
 	require.Equal(t, 200, a.Status)
 	a = f.Do(t, "GET", "/readyz", nil, "Authorization:")
@@ -107,7 +101,7 @@ func TestHealth(t *testing.T) {
 // The parents of the resources are readable stubs.
 func TestParents(t *testing.T) {
 	t.Parallel()
-	f := front.Shared(t)
+	f := startGateway(t)
 	const v = "?api-version=2021-04-01"
 	sub := "/subscriptions/" + front.Subscription
 	for path, want := range map[string]string{
@@ -155,7 +149,7 @@ func TestParents(t *testing.T) {
 
 func TestOpenAPI(t *testing.T) {
 	t.Parallel()
-	f := front.Shared(t)
+	f := startGateway(t)
 	a := f.Do(t, "GET", "/openapi/sql.json", nil, "Authorization:")
 	require.Equal(t, 200, a.Status)
 	document, err := openapi3.NewLoader().LoadFromData([]byte(a.Body))

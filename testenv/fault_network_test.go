@@ -1,4 +1,4 @@
-package fault_test
+package testenv_test
 
 import (
 	"context"
@@ -10,14 +10,11 @@ import (
 
 	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/fault"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // open opens a pool of one connection over a faulty network, and a pool without faults. The
 // database has a table to write to.

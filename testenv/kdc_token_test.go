@@ -1,4 +1,4 @@
-package kdc_test
+package testenv_test
 
 import (
 	"testing"
@@ -14,7 +14,7 @@ import (
 
 // Client and server prove themselves to each other: a changed, shortened or repeated token is
 // refused on both sides, and never panics.
-func TestProofs(t *testing.T) {
+func TestKerberosProofs(t *testing.T) {
 	k := kdc.Start(t)
 	k.AddUser(t, "alice", "Wonder-land1")
 	k.AddService(t, spn)

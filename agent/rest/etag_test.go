@@ -1,4 +1,4 @@
-package etag_test
+package rest_test
 
 import (
 	"errors"

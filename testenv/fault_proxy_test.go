@@ -1,4 +1,4 @@
-package fault_test
+package testenv_test
 
 import (
 	"bufio"

@@ -1,4 +1,4 @@
-package browser_test
+package testenv_test
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package fleet_test
+package testenv_test
 
 import (
 	"context"
@@ -9,17 +9,14 @@ import (
 
 	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv/fleet"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// open returns the agent's runner and resolver on a fleet. A nil dialer connects by TCP.
-func open(t *testing.T, dialer mssqldb.HostDialer) (*mssql.Runner, *mssql.Resolver) {
+// openFleet returns the agent's runner and resolver on a fleet. A nil dialer connects by TCP.
+func openFleet(t *testing.T, dialer mssqldb.HostDialer) (*mssql.Runner, *mssql.Resolver) {
 	t.Helper()
 	set, err := mssql.NewCredentialSet(mssql.LoginCredential("default", "jobs", "secret", "*"))
 	require.NoError(t, err)
@@ -46,7 +43,7 @@ func closing(t *testing.T, cfg fleet.Config) *fleet.Fleet {
 }
 
 // The agent lists the databases of each server and runs a script on each once.
-func TestAgentsClient(t *testing.T) {
+func TestFleetAgentsClient(t *testing.T) {
 	t.Parallel()
 	const each = 300
 	var mu sync.Mutex
@@ -57,7 +54,7 @@ func TestAgentsClient(t *testing.T) {
 		require.False(t, failed)
 		ran[database]++
 	}})
-	runner, resolver := open(t, nil)
+	runner, resolver := openFleet(t, nil)
 	var members []targets.Member
 	for range 2 {
 		server, err := f.Listen(t.Context())
@@ -77,12 +74,12 @@ func TestAgentsClient(t *testing.T) {
 	require.LessOrEqual(t, f.Counts().Most, 4)
 }
 
-func TestDelay(t *testing.T) {
+func TestFleetDelay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := fleet.New(fleet.Config{Delay: time.Minute})
 		defer f.Close()
-		runner, _ := open(t, f)
+		runner, _ := openFleet(t, f)
 		first := time.Now()
 		const n = 50
 		for i := range n {
@@ -95,10 +92,10 @@ func TestDelay(t *testing.T) {
 	})
 }
 
-func TestFailuresAndRefusals(t *testing.T) {
+func TestFleetFailuresAndRefusals(t *testing.T) {
 	t.Parallel()
 	f := closing(t, fleet.Config{Failures: 0.25, Refusals: 0.25, Seed: 7})
-	runner, _ := open(t, f)
+	runner, _ := openFleet(t, f)
 	const n = 400
 	count := map[targets.Outcome]int{}
 	for i := range n {
@@ -112,12 +109,12 @@ func TestFailuresAndRefusals(t *testing.T) {
 }
 
 // A stop request ends a script by an attention.
-func TestAttention(t *testing.T) {
+func TestFleetAttention(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := fleet.New(fleet.Config{Delay: time.Hour, OnScript: func(string, bool) { t.Error("the script ended") }})
 		defer f.Close()
-		runner, _ := open(t, f)
+		runner, _ := openFleet(t, f)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		stop := time.AfterFunc(time.Minute, func() { cancel(targets.ErrStopRequested) })
 		defer stop.Stop()
@@ -130,11 +127,11 @@ func TestAttention(t *testing.T) {
 }
 
 // Close ends connections whose scripts run.
-func TestClose(t *testing.T) {
+func TestFleetClose(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := fleet.New(fleet.Config{Delay: time.Hour})
-		runner, _ := open(t, f)
+		runner, _ := openFleet(t, f)
 		ended := make(chan targets.Result, 1)
 		go func() { ended <- runner.Run(t.Context(), on("s", "d")) }()
 		time.Sleep(time.Minute) // virtual time: the script runs
