@@ -1,4 +1,4 @@
-package metrics
+package sim_test
 
 import (
 	"context"
@@ -16,7 +16,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/agent"
@@ -36,13 +35,12 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
 // name takes the name from the text of a description.
 var name = regexp.MustCompile(`fqName: "([^"]+)"`)
 
-// Each metric is proven by a scenario.
-func TestScenarios(t *testing.T) {
+// Each metric is proven by a scenario: something happens to a real agent or front, and the metric
+// shows it. A metric without a scenario fails the test.
+func TestMetrics(t *testing.T) {
 	ran := true
 	for title, scenario := range map[string]func(t *testing.T){
 		"runs": runs, "runs are counted once": countedOnce, "busy workers": busyWorkers, "shared workers": sharedWorkers, "control database away": away, "schedules": schedules,

@@ -1,4 +1,4 @@
-package metrics
+package sim_test
 
 import (
 	"strings"
