@@ -1,4 +1,4 @@
-package cache_test
+package jobs_test
 
 import (
 	"context"
@@ -8,15 +8,12 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/jobagent/jobagent/jobs/cache"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
 // A cache keeps values up to their weight, and then forgets all.
-func TestWeights(t *testing.T) {
+func TestCacheWeights(t *testing.T) {
 	t.Parallel()
 	c := cache.Cache[string, int]{Most: 10}
 	get := func(key string, weight int) (kept bool) {
@@ -36,7 +33,7 @@ func TestWeights(t *testing.T) {
 }
 
 // Concurrent calls share one call of create, unless it fails.
-func TestConcurrentCalls(t *testing.T) {
+func TestCacheConcurrentCalls(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := cache.Cache[int, string]{Most: 1}
@@ -69,7 +66,7 @@ func TestConcurrentCalls(t *testing.T) {
 }
 
 // A panic must not block later calls.
-func TestPanic(t *testing.T) {
+func TestCachePanic(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var c cache.Cache[int, string]

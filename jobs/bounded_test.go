@@ -1,4 +1,4 @@
-package bounded_test
+package jobs_test
 
 import (
 	"encoding/json"
@@ -12,7 +12,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/bounds"
 )
 
-func TestRead(t *testing.T) {
+func TestBoundedRead(t *testing.T) {
 	t.Parallel()
 	text, err := bounded.Read(strings.NewReader("abc"), 3)
 	require.NoError(t, err)
@@ -30,7 +30,7 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-func TestJSON(t *testing.T) {
+func TestBoundedJSON(t *testing.T) {
 	t.Parallel()
 	limits := bounded.JSON{Bytes: 40, Depth: 2, Values: 4}
 	for text, want := range map[string]string{
@@ -75,7 +75,7 @@ func TestHostileJSON(t *testing.T) { //nolint:paralleltest // it measures
 }
 
 // The check counts at least the values and the levels that the parser finds.
-func FuzzJSON(f *testing.F) {
+func FuzzBoundedJSON(f *testing.F) {
 	for _, seed := range []string{`{"a":[1,"x",{"b":null}],"c":-1e5}`, `"\"[["`, `[[],[[]]]`, " 1 ", `{"a":1}x`} {
 		f.Add(seed)
 	}

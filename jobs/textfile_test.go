@@ -1,4 +1,4 @@
-package textfile_test
+package jobs_test
 
 import (
 	"encoding/binary"
@@ -6,13 +6,10 @@ import (
 	"unicode/utf16"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/jobagent/jobagent/jobs/textfile"
 	"github.com/jobagent/jobagent/testenv/bounds"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // encode returns a text as UTF-16 with a byte order mark.
 func encode(order binary.AppendByteOrder, text string) []byte {
@@ -23,7 +20,7 @@ func encode(order binary.AppendByteOrder, text string) []byte {
 	return b
 }
 
-func TestDecode(t *testing.T) {
+func TestDecodeText(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "SELECT 1;\r\nGO\r\n", "N'zoë €'", "N'🚀\uFFFD\uFEFF'"} {
 		for name, data := range map[string][]byte{
@@ -37,7 +34,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-func TestDecodeRefuses(t *testing.T) {
+func TestDecodeTextRefuses(t *testing.T) {
 	t.Parallel()
 	for data, want := range map[string]string{
 		"SELECT N'zo\xeb';":             "the text is not valid UTF-8 at byte 11: want UTF-8, or UTF-16 with a byte order mark",
@@ -61,7 +58,7 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-func FuzzDecode(f *testing.F) {
+func FuzzDecodeText(f *testing.F) {
 	f.Add([]byte("\xff\xfeS\x00\x3d\xd8\x80\xde"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var text []byte

@@ -1,4 +1,4 @@
-package wording_test
+package jobs_test
 
 import (
 	"strings"
