@@ -1,4 +1,4 @@
-package inventory_test
+package targets_test
 
 import (
 	"encoding/json"
@@ -28,7 +28,7 @@ func text(t *testing.T, list []inventory.Database) string {
 // The answer was written after the documentation of Azure Resource Graph and the output in
 // https://github.com/Azure/azure-cli-extensions/issues/4101; it is not recorded.
 func TestReadAzureResourceGraph(t *testing.T) {
-	answer, err := os.ReadFile("testdata/answer.json")
+	answer, err := os.ReadFile("testdata/inventory_answer.json")
 	require.NoError(t, err)
 	want := `shop-eu.database.windows.net/Tenant01 {"empty":"","tier":"gold"}
 shop-us.database.windows.net/Tenant 02 {"tier":"free"}
@@ -102,7 +102,7 @@ func TestReadCSV(t *testing.T) {
 // FuzzAzureResourceGraph: whatever the answer is, databases have names that a group can have, and
 // tags within the limits.
 func FuzzAzureResourceGraph(f *testing.F) {
-	answer, err := os.ReadFile("testdata/answer.json")
+	answer, err := os.ReadFile("testdata/inventory_answer.json")
 	require.NoError(f, err)
 	f.Add(string(answer))
 	f.Add(`[{"id": "/Microsoft.Sql/servers/a/databases/d", "tags": {"a": "b"}}]`)

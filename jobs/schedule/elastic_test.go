@@ -1,10 +1,11 @@
-package elastic
+package schedule_test
 
 import (
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/jobagent/jobagent/jobs/schedule/internal/elastic"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/engine"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
 	"github.com/stretchr/testify/require"
@@ -31,44 +32,44 @@ func first(s engine.Schedule, after time.Time, n int) []time.Time {
 func TestElasticVectors(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
-		interval          Interval
+		interval          elastic.Interval
 		count             int
 		start, end, after string
 		due               []string
 	}{
-		"E02": {interval: Weeks, count: 1, start: "2017-03-19T22:00:00Z", due: []string{
+		"E02": {interval: elastic.Weeks, count: 1, start: "2017-03-19T22:00:00Z", due: []string{
 			"2017-03-19T22:00:00Z", "2017-03-26T22:00:00Z", "2017-04-02T22:00:00Z", "2017-04-09T22:00:00Z", "2017-04-16T22:00:00Z"}},
-		"E04": {interval: Months, count: 1, start: "2026-01-31T22:00:00Z", due: []string{
+		"E04": {interval: elastic.Months, count: 1, start: "2026-01-31T22:00:00Z", due: []string{
 			"2026-01-31T22:00:00Z", "2026-02-28T22:00:00Z", "2026-03-31T22:00:00Z", "2026-04-30T22:00:00Z", "2026-05-31T22:00:00Z"}},
-		"LeapDay": {interval: Months, count: 12, start: "2024-02-29T06:30:00Z", due: []string{
+		"LeapDay": {interval: elastic.Months, count: 12, start: "2024-02-29T06:30:00Z", due: []string{
 			"2024-02-29T06:30:00Z", "2025-02-28T06:30:00Z", "2026-02-28T06:30:00Z", "2027-02-28T06:30:00Z", "2028-02-29T06:30:00Z"}},
-		"EveryTwoMonthsLater": {interval: Months, count: 2, start: "2025-12-31T00:00:00Z", after: "2026-02-28T00:00:00Z", due: []string{
+		"EveryTwoMonthsLater": {interval: elastic.Months, count: 2, start: "2025-12-31T00:00:00Z", after: "2026-02-28T00:00:00Z", due: []string{
 			"2026-04-30T00:00:00Z", "2026-06-30T00:00:00Z"}},
-		"MonthNotYetReached": {interval: Months, count: 1, start: "2026-01-31T22:00:00Z", after: "2026-04-15T00:00:00Z", due: []string{
+		"MonthNotYetReached": {interval: elastic.Months, count: 1, start: "2026-01-31T22:00:00Z", after: "2026-04-15T00:00:00Z", due: []string{
 			"2026-04-30T22:00:00Z"}},
-		"MinutesFromTheYearOne": {interval: Minutes, count: 15, start: "0001-01-01T00:00:00Z", after: "2026-11-21T02:40:00Z", due: []string{
+		"MinutesFromTheYearOne": {interval: elastic.Minutes, count: 15, start: "0001-01-01T00:00:00Z", after: "2026-11-21T02:40:00Z", due: []string{
 			"2026-11-21T02:45:00Z", "2026-11-21T03:00:00Z"}},
-		"AnchoredNotAligned": {interval: Hours, count: 5, start: "2026-01-01T00:07:00Z", after: "2026-01-02T00:00:00Z", due: []string{
+		"AnchoredNotAligned": {interval: elastic.Hours, count: 5, start: "2026-01-01T00:07:00Z", after: "2026-01-02T00:00:00Z", due: []string{
 			"2026-01-02T01:07:00Z", "2026-01-02T06:07:00Z"}},
-		"StrictlyAfter": {interval: Days, count: 1, start: "2026-01-01T00:00:00Z", after: "2026-01-05T00:00:00Z", due: []string{
+		"StrictlyAfter": {interval: elastic.Days, count: 1, start: "2026-01-01T00:00:00Z", after: "2026-01-05T00:00:00Z", due: []string{
 			"2026-01-06T00:00:00Z"}},
-		"EndIsIncluded": {interval: Days, count: 1, start: "2026-01-01T00:00:00Z", end: "2026-01-03T00:00:00Z", due: []string{
+		"EndIsIncluded": {interval: elastic.Days, count: 1, start: "2026-01-01T00:00:00Z", end: "2026-01-03T00:00:00Z", due: []string{
 			"2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z", "2026-01-03T00:00:00Z"}},
-		"Once":          {interval: Once, count: 1, start: "2026-01-01T00:00:00Z", due: []string{"2026-01-01T00:00:00Z"}},
-		"OnceIsOver":    {interval: Once, count: 1, start: "2026-01-01T00:00:00Z", after: "2026-01-01T00:00:00Z"},
-		"OnceNoCount":   {interval: Once, start: "2026-01-01T00:00:00Z", due: []string{"2026-01-01T00:00:00Z"}},
-		"FractionUp":    {interval: Minutes, count: 1, start: "2026-01-01T00:00:00.25Z", due: []string{"2026-01-01T00:00:01Z", "2026-01-01T00:01:01Z"}},
-		"AfterFraction": {interval: Minutes, count: 1, start: "2026-01-01T00:00:00Z", after: "2026-01-01T00:00:59.9Z", due: []string{"2026-01-01T00:01:00Z"}},
-		"EndOfTime":     {interval: Months, count: 1, start: "2026-01-31T22:00:00Z", after: "9999-12-31T21:00:00Z", due: []string{"9999-12-31T22:00:00Z"}},
-		"HugeSteps":     {interval: Weeks, count: 2147483647, start: "2026-01-01T00:00:00Z", due: []string{"2026-01-01T00:00:00Z"}},
-		"HugeMonths":    {interval: Months, count: 2147483647, start: "2026-01-01T00:00:00Z", due: []string{"2026-01-01T00:00:00Z"}},
-		"OtherZone": {interval: Hours, count: 1, start: "2026-01-01T01:00:00+01:00", after: "2026-01-01T05:30:00+05:30", due: []string{
+		"Once":          {interval: elastic.Once, count: 1, start: "2026-01-01T00:00:00Z", due: []string{"2026-01-01T00:00:00Z"}},
+		"OnceIsOver":    {interval: elastic.Once, count: 1, start: "2026-01-01T00:00:00Z", after: "2026-01-01T00:00:00Z"},
+		"OnceNoCount":   {interval: elastic.Once, start: "2026-01-01T00:00:00Z", due: []string{"2026-01-01T00:00:00Z"}},
+		"FractionUp":    {interval: elastic.Minutes, count: 1, start: "2026-01-01T00:00:00.25Z", due: []string{"2026-01-01T00:00:01Z", "2026-01-01T00:01:01Z"}},
+		"AfterFraction": {interval: elastic.Minutes, count: 1, start: "2026-01-01T00:00:00Z", after: "2026-01-01T00:00:59.9Z", due: []string{"2026-01-01T00:01:00Z"}},
+		"EndOfTime":     {interval: elastic.Months, count: 1, start: "2026-01-31T22:00:00Z", after: "9999-12-31T21:00:00Z", due: []string{"9999-12-31T22:00:00Z"}},
+		"HugeSteps":     {interval: elastic.Weeks, count: 2147483647, start: "2026-01-01T00:00:00Z", due: []string{"2026-01-01T00:00:00Z"}},
+		"HugeMonths":    {interval: elastic.Months, count: 2147483647, start: "2026-01-01T00:00:00Z", due: []string{"2026-01-01T00:00:00Z"}},
+		"OtherZone": {interval: elastic.Hours, count: 1, start: "2026-01-01T01:00:00+01:00", after: "2026-01-01T05:30:00+05:30", due: []string{
 			"2026-01-01T01:00:00Z"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e := Schedule{Interval: c.interval, Count: c.count, Start: instant(t, c.start)}
+			e := elastic.Schedule{Interval: c.interval, Count: c.count, Start: instant(t, c.start)}
 			if c.end != "" {
 				e.End = instant(t, c.end)
 			}
@@ -77,7 +78,7 @@ func TestElasticVectors(t *testing.T) {
 				after = instant(t, c.after)
 			}
 			n := max(len(c.due), 1)
-			if c.end != "" || c.interval == Once || strings.HasPrefix(name, "Huge") || name == "EndOfTime" {
+			if c.end != "" || c.interval == elastic.Once || strings.HasPrefix(name, "Huge") || name == "EndOfTime" {
 				n++ // nothing may follow
 			}
 			var got []string
@@ -92,15 +93,15 @@ func TestElasticVectors(t *testing.T) {
 func TestElasticValidate(t *testing.T) {
 	t.Parallel()
 	start := instant(t, "2026-01-02T00:00:00Z")
-	err := Schedule{Interval: "Minute", Count: 0, Start: start, End: start.Add(-time.Hour)}.Validate()
+	err := elastic.Schedule{Interval: "Minute", Count: 0, Start: start, End: start.Add(-time.Hour)}.Validate()
 	var all *syntax.Error
 	require.ErrorAs(t, err, &all)
 	require.Len(t, all.Faults, 3)
 	require.Equal(t, "Minutes", all.Faults[0].Nearest)
 	require.Equal(t, "schedule_interval_count", all.Faults[1].Path)
 	require.Contains(t, err.Error(), "2026-01-01T23:00:00Z")
-	require.NoError(t, Schedule{Interval: Once, Start: start}.Validate())
-	for _, e := range []Schedule{{Interval: "Minute", Count: 1}, {Interval: Days, Count: -1}, {}} {
+	require.NoError(t, elastic.Schedule{Interval: elastic.Once, Start: start}.Validate())
+	for _, e := range []elastic.Schedule{{Interval: "Minute", Count: 1}, {Interval: elastic.Days, Count: -1}, {}} {
 		_, ok := e.Next(start)
 		require.False(t, ok, e)
 		_, ok = e.Next(start.AddDate(-3000, 0, 0))
@@ -110,19 +111,19 @@ func TestElasticValidate(t *testing.T) {
 
 func TestParseInterval(t *testing.T) {
 	t.Parallel()
-	got, err := ParseInterval("wEEKS")
+	got, err := elastic.ParseInterval("wEEKS")
 	require.NoError(t, err)
-	require.Equal(t, Weeks, got)
-	_, err = ParseInterval("Year")
+	require.Equal(t, elastic.Weeks, got)
+	_, err = elastic.ParseInterval("Year")
 	require.ErrorContains(t, err, `"Year"`)
 }
 
 func TestAnchor(t *testing.T) {
 	t.Parallel()
 	activated := instant(t, "2026-05-05T10:00:00Z")
-	require.Equal(t, activated, Anchor(time.Time{}, activated))
+	require.Equal(t, activated, elastic.Anchor(time.Time{}, activated))
 	start := instant(t, "2017-03-19T22:00:00Z")
-	require.Equal(t, start, Anchor(start, activated))
+	require.Equal(t, start, elastic.Anchor(start, activated))
 }
 
 // TestMonthsAgainstWalk compares Next with a walk over all days that checks whether a step from the
@@ -132,7 +133,7 @@ func TestMonthsAgainstWalk(t *testing.T) {
 	for day := 1; day <= 31; day++ {
 		for _, count := range []int{1, 2, 3, 5, 12} {
 			start := time.Date(2023, 12, day, 13, 37, 11, 0, time.UTC)
-			e := Schedule{Interval: Months, Count: count, Start: start}
+			e := elastic.Schedule{Interval: elastic.Months, Count: count, Start: start}
 			after := start.Add(-time.Second)
 			for at := start; at.Year() < 2029; at = at.AddDate(0, 0, 1) {
 				months := (at.Year()-2023)*12 + int(at.Month()) - 12
@@ -157,7 +158,7 @@ func FuzzElasticNext(f *testing.F) {
 	f.Fuzz(func(t *testing.T, interval uint8, count int, start, after int64) {
 		const low, high = -62135596800, 253402300799 // the years 1 and 9999
 		start, after = low+abs(start)%(high-low), low+abs(after)%(high-low)
-		e := Schedule{Interval: Intervals()[int(interval)%6], Count: count, Start: time.Unix(start, 0)}
+		e := elastic.Schedule{Interval: elastic.Intervals()[int(interval)%6], Count: count, Start: time.Unix(start, 0)}
 		at := time.Unix(after, 0)
 		next, ok := e.Next(at)
 		if !ok {

@@ -1,4 +1,4 @@
-package search
+package builtin_test
 
 import (
 	"strings"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin/search"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -39,7 +40,7 @@ func TestLike(t *testing.T) {
 		{"a b  ", "a%b_", true}, {"a b  ", "%b", true}, {"a b  x", "%b", false}, {"a b  ", "%c", false}, {"ab ", "a%[^b]", true},
 		{"  ", "%%_", true}, {"x", "%x%", true}, {"é  ", "%É", true},
 	} {
-		p, err := Compile(nil, c.pattern, "", types.CI)
+		p, err := search.Compile(nil, c.pattern, "", types.CI)
 		require.NoError(t, err)
 		got, err := p.MatchPadded(nil, c.s)
 		require.NoError(t, err)
@@ -56,7 +57,7 @@ func TestLike(t *testing.T) {
 
 // like is s LIKE pattern ESCAPE escape.
 func like(s, pattern, escape string, c types.Collation) (bool, error) {
-	p, err := Compile(nil, pattern, escape, c)
+	p, err := search.Compile(nil, pattern, escape, c)
 	if err != nil {
 		return false, err
 	}

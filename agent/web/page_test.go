@@ -1,4 +1,4 @@
-package page_test
+package web_test
 
 import (
 	"html/template"
@@ -54,7 +54,7 @@ func TestQuotesOfPowerShell(t *testing.T) {
 }
 
 // A target shows the database before the server; without a database, the server is the target.
-func TestTarget(t *testing.T) {
+func TestPageTarget(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, `<span class="target"><bdi class="db">d&lt;b&gt;</bdi> <bdi class="server" title="s&#34;x">s&#34;x</bdi></span>`, string(page.Target(`s"x`, "d<b>")))
 	require.Equal(t, `<span class="target"><bdi class="db">queue</bdi></span>`, string(page.Target("queue", "")))
@@ -65,7 +65,7 @@ func TestTarget(t *testing.T) {
 }
 
 // The instants of a sentence are shown as all others; the rest of it is escaped.
-func TestSaid(t *testing.T) {
+func TestPageSaid(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, `<bdi>attempt 2 of &lt;b&gt; begins at <time datetime="2026-01-02T03:04:05.000Z" title="2026-01-02 03:04:05 UTC">2026-01-02 03:04:05 UTC</time>; before: 2026-99-99T00:00:00Z</bdi>`,
 		string(page.Said("attempt 2 of <b> begins at 2026-01-02T03:04:05Z; before: 2026-99-99T00:00:00Z")))
@@ -98,7 +98,7 @@ func TestErrorKey(t *testing.T) {
 	require.NotEqual(t, page.ErrorKey(0, "Invalid column"), page.ErrorKey(0, "Invalid object"))
 }
 
-func TestTSQL(t *testing.T) {
+func TestPageTSQL(t *testing.T) {
 	t.Parallel()
 	id := uuid.MustParse("0f8fad5b-d9cb-469f-a165-70867728950e")
 	e := page.TSQL("jobs.sp_x", page.Arg{Name: "job_name", Value: "it's"}, page.Arg{Name: "none"}, page.Arg{Name: "id", Value: id},
@@ -109,7 +109,7 @@ func TestTSQL(t *testing.T) {
 }
 
 // Each name comes back from a path, whatever it holds.
-func TestSegments(t *testing.T) {
+func TestPageSegments(t *testing.T) {
 	t.Parallel()
 	for _, name := range append([]string{".", "..", "~", "~x", "a/b", "a//b", "%2F", "a?b#c", strings.Repeat("é", 128)}, hostile...) {
 		if strings.ContainsAny(name, "\x00") {
@@ -139,7 +139,7 @@ func render(t *testing.T, text string, data any) string {
 }
 
 // Names and messages are data in each function.
-func TestHostileTexts(t *testing.T) {
+func TestPageHostileTexts(t *testing.T) {
 	t.Parallel()
 	for _, text := range hostile {
 		out := render(t, `{{text .}}{{clip 5 .}}{{clip 5000 .}}{{state .}}{{template "a" (link . .)}}`, text)
@@ -152,7 +152,7 @@ func TestHostileTexts(t *testing.T) {
 	require.Contains(t, render(t, `{{template "a" (link "x" .)}}`, "javascript:alert(1)"), "#ZgotmplZ")
 }
 
-func TestClip(t *testing.T) {
+func TestPageClip(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 7999) + "<"
 	out := render(t, `{{clip 100 .}}`, long)
@@ -184,7 +184,7 @@ func TestNumbersAndTimes(t *testing.T) {
 }
 
 // A bar has all its parts, and nothing outside.
-func TestBar(t *testing.T) {
+func TestPageBar(t *testing.T) {
 	t.Parallel()
 	out := render(t, `{{bar 10000 "ok" 9999 "bad" 1 "off" 0}}`, nil)
 	require.Contains(t, out, `<rect class="s-bad" x="996.0" y="0" width="4.0"`)
@@ -192,7 +192,7 @@ func TestBar(t *testing.T) {
 	require.NotContains(t, out, "style=")
 }
 
-func TestLengthText(t *testing.T) {
+func TestPageLengthText(t *testing.T) {
 	t.Parallel()
 	for d, want := range map[time.Duration]string{
 		0: "0_s", 250 * time.Millisecond: "250_ms", 1500 * time.Millisecond: "1.5_s", 5 * time.Second: "5_s", 90 * time.Second: "1_min 30_s",

@@ -1,4 +1,4 @@
-package shipped_test
+package metrics_test
 
 import (
 	"encoding/json"
@@ -12,13 +12,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/agent/telemetry/metrics/shipped"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // desc takes name and labels from the text of a description.
 var desc = regexp.MustCompile(`fqName: "([^"]+)".*variableLabels: \{([^}]*)\}`)

@@ -1,15 +1,17 @@
-package backoff
+package agent_test
 
 import (
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/agent/internal/backoff"
 )
 
 func TestExponentialGrowsToItsMaximumAndStartsAgain(t *testing.T) {
 	t.Parallel()
-	b := Exponential{Min: 100 * time.Millisecond, Max: 5 * time.Second}
+	b := backoff.Exponential{Min: 100 * time.Millisecond, Max: 5 * time.Second}
 	for i, want := range []time.Duration{100, 200, 400, 800, 1600, 3200, 5000, 5000} {
 		want *= time.Millisecond
 		got := b.Next()
@@ -22,7 +24,7 @@ func TestExponentialGrowsToItsMaximumAndStartsAgain(t *testing.T) {
 
 func TestExponentialDoesNotOverflow(t *testing.T) {
 	t.Parallel()
-	b := Exponential{Min: time.Second, Max: time.Minute}
+	b := backoff.Exponential{Min: time.Second, Max: time.Minute}
 	for range 200 {
 		d := b.Next()
 		require.Positive(t, d)
@@ -33,7 +35,7 @@ func TestExponentialDoesNotOverflow(t *testing.T) {
 func TestJitteredStaysNear(t *testing.T) {
 	t.Parallel()
 	for range 1000 {
-		d := Jittered(time.Second)
+		d := backoff.Jittered(time.Second)
 		require.GreaterOrEqual(t, d, 900*time.Millisecond)
 		require.LessOrEqual(t, d, 1101*time.Millisecond)
 	}

@@ -1,4 +1,4 @@
-package shipped_test
+package metrics_test
 
 import (
 	"bytes"

@@ -1,20 +1,22 @@
-package pacing
+package agent_test
 
 import (
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/agent/pacing"
 )
 
-func TestPace(t *testing.T) {
+func TestPacing(t *testing.T) {
 	t.Parallel()
 	at := func(ms int) time.Time {
 		return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(ms) * time.Millisecond)
 	}
 	t.Run("short scripts", func(t *testing.T) {
 		t.Parallel()
-		var p Pace
+		var p pacing.Pace
 		require.Zero(t, p.Ahead(at(0)))
 		for ms := range 1000 {
 			p.Add(at(ms))
@@ -30,7 +32,7 @@ func TestPace(t *testing.T) {
 	})
 	t.Run("long scripts", func(t *testing.T) {
 		t.Parallel()
-		var p Pace
+		var p pacing.Pace
 		for ms := 0; ms < 10_000; ms += 200 {
 			p.Add(at(ms))
 			p.Add(at(ms))
@@ -39,7 +41,7 @@ func TestPace(t *testing.T) {
 	})
 	t.Run("after the last task", func(t *testing.T) {
 		t.Parallel()
-		var p Pace
+		var p pacing.Pace
 		for range 500 {
 			p.Add(at(0))
 		}

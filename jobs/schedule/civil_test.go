@@ -1,8 +1,10 @@
-package civil
+package schedule_test
 
 import (
 	"testing"
 	"time"
+
+	"github.com/jobagent/jobagent/jobs/schedule/internal/civil"
 )
 
 // FuzzCivil checks that day numbers and dates agree with time.Time in both directions.
@@ -12,10 +14,10 @@ func FuzzCivil(f *testing.F) {
 	f.Add(int64(11016))
 	f.Fuzz(func(t *testing.T, day int64) {
 		day = max(day, -(day+1))%3652059 - 719162 // the years 1 to 9999
-		want := time.Unix(day*DaySeconds, 0).UTC()
-		got := DateOf(day)
+		want := time.Unix(day*civil.DaySeconds, 0).UTC()
+		got := civil.DateOf(day)
 		if got.Year != want.Year() || got.Month != want.Month() || got.Day != want.Day() || got.DayNumber() != day ||
-			(Weekday(day)+1)%7 != int(want.Weekday()) || MonthLength(got.Year, got.Month) != want.AddDate(0, 1, -want.Day()).Day() && want.Day() < 29 {
+			(civil.Weekday(day)+1)%7 != int(want.Weekday()) || civil.MonthLength(got.Year, got.Month) != want.AddDate(0, 1, -want.Day()).Day() && want.Day() < 29 {
 			t.Fatalf("%d: %+v, %s", day, got, want)
 		}
 	})

@@ -1,4 +1,4 @@
-package format
+package builtin_test
 
 import (
 	"strings"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin/format"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -16,7 +17,7 @@ type printCase struct{ value, format, want string }
 // check prints values in the culture en-US.
 func check(t *testing.T, cases []printCase) {
 	t.Helper()
-	english, err := Named("en-US")
+	english, err := format.Named("en-US")
 	require.NoError(t, err)
 	for _, c := range cases {
 		typ, v, err := types.NumberLiteral(c.value)

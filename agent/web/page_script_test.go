@@ -1,4 +1,4 @@
-package page_test
+package web_test
 
 import (
 	"regexp"
@@ -15,7 +15,7 @@ import (
 
 // The variables of a script have the texts of the calls, whatever is in them: no constant has a
 // line break, and no concatenation is longer than one of constants may be.
-func TestScript(t *testing.T) {
+func TestPageScript(t *testing.T) {
 	t.Parallel()
 	piece := regexp.MustCompile(`N'((?:[^']|'')*)'|NCHAR\((\d+)\)`)
 	for _, text := range []string{

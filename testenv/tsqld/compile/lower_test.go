@@ -1,18 +1,16 @@
-package lower
+package compile_test
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/lower"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // table returns a source with two int columns.
 func table() *tree.Source {
@@ -50,7 +48,7 @@ func TestExpressionsWithoutRowsAreParameters(t *testing.T) {
 	q.Add(division(t, variable("@n"), variable("@m")), tree.ResultColumn{Type: types.IntType})
 	q.Core.Where = tree.And(compare(price, division(t, variable("@n"), variable("@m"))), compare(price, variable("@N")))
 	p := &plan.Plan{}
-	require.NoError(t, Plan(p, plan.Needs{}, q))
+	require.NoError(t, lower.Plan(p, plan.Needs{}, q))
 	require.Equal(t, "SELECT ?1 AS c1, fn('a|3|int|int|int', ?1, ?2) AS c2 FROM temp.item AS t1 "+
 		"WHERE ((t1.c2 > ?3) AND (t1.c2 > ?1))", p.SQL)
 	require.Len(t, p.Params, 3)
@@ -60,10 +58,10 @@ func TestExpressionsWithoutRowsAreParameters(t *testing.T) {
 func TestSchemaHasNoParameters(t *testing.T) {
 	src := table()
 	src.Alias = ""
-	sql, err := Check(compare(tree.ColumnNode(src, 1), tree.Constant(int64(5), types.IntType)))
+	sql, err := lower.Check(compare(tree.ColumnNode(src, 1), tree.Constant(int64(5), types.IntType)))
 	require.NoError(t, err)
 	require.Equal(t, "(c2 > 5)", sql)
-	for _, lower := range []func(*tree.Node) (string, error){Check, Schema} {
+	for _, lower := range []func(*tree.Node) (string, error){lower.Check, lower.Schema} {
 		_, err = lower(compare(tree.ColumnNode(src, 1), variable("@n")))
 		require.ErrorContains(t, err, "variables and session functions in a schema")
 	}
