@@ -180,7 +180,7 @@ func (f *fleet) play(t *testing.T, path string) {
 	require.NoError(t, err)
 	var cfg agent.Config
 	if longWait.Match(text) { // most passes would find nothing to do
-		cfg.PollIdle = 5 * time.Second
+		cfg.PollIdle = time.Second
 	}
 	f.startAgent(t, cfg)
 	script.Run(t, path, f.control.Name, func(t testing.TB, session string) script.Session {
