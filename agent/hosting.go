@@ -40,6 +40,8 @@ type Hosting struct {
 	store *controldb.Store
 	tools Tools
 	log   *zap.Logger
+	// others counts the agents while there is a term.
+	others *crowd
 	// skipGrace, once closed, ends the grace period of a stopping agent.
 	skipGrace <-chan struct{}
 }
@@ -63,7 +65,7 @@ func New(
 		return nil, fmt.Errorf("agent configuration: %w", err)
 	}
 	return &Hosting{
-		cfg: cfg, store: store.WithCallLimit(callLimit), tools: tools, skipGrace: skipGrace,
+		cfg: cfg, store: store.WithCallLimit(callLimit), tools: tools, others: &crowd{}, skipGrace: skipGrace,
 		log: log.With(zap.Stringer(keyAgentID, cfg.AgentID)),
 	}, nil
 }
@@ -109,7 +111,8 @@ func (h *Hosting) Run(ctx context.Context) error {
 func (h *Hosting) runAll(ctx context.Context) {
 	a := h.tools.Actions
 	service := alerts.New(alerts.Config{
-		Store: h.store, Runners: a.Runners, Mail: a.Mail, Secret: a.Secret, Pages: a.Pages, Name: "agent on " + h.cfg.Host, Log: h.log,
+		Store: h.store, Runners: a.Runners, Mail: a.Mail, Secret: a.Secret, Pages: a.Pages, Name: "agent on " + h.cfg.Host,
+		Agents: h.others.size, Log: h.log,
 	})
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -181,20 +184,20 @@ func (h *Hosting) runCore(ctx context.Context) error {
 	termCtx, cancelTerm := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancelTerm(ErrStopping)
 	trust := newTrust(asked, term.TTL)
-	others := &crowd{}
+	defer h.others.count(0)
 	gate := newSendGate(trust, func(ctx context.Context, sends []controldb.Send) ([]controldb.Refusal, error) {
 		return h.store.BeginSend(ctx, term.ID, sends)
 	})
 	share := h.cfg.Budget.join()
 	defer share.leave()
-	comm := newCommunicator(h.store, term.ID, termCtx, share, others, h.cfg, log)
+	comm := newCommunicator(h.store, term.ID, termCtx, share, h.others, h.cfg, log)
 	cleaner := newCleaner(h.store, log)
 	host := newTaskHost(h.store, term.ID, comm, gate, h.tools, h.cfg, h.skipGrace, log)
 	asker := newQuestions(h.store, term.ID, termCtx, h.tools, log)
 	host.stopping = func() bool { return ctx.Err() != nil }
 	defer h.cfg.Metrics.Watch(func() metrics.State { return stateOf(h.cfg, comm, host, share, trust) })()
 	services := []service{
-		newLease(h.store, term, trust, others, cancelTerm, h.cfg.Metrics, log),
+		newLease(h.store, term, trust, h.others, cancelTerm, h.cfg.Metrics, log),
 		comm,
 		gate,
 		host,
@@ -202,8 +205,8 @@ func (h *Hosting) runCore(ctx context.Context) error {
 		newRegistrar(h.store, log),
 		cleaner,
 		asker,
-		newScheduler(h.store, term, others, comm.queue.wake, h.cfg, log),
-		newController(h.store, term, others, comm, cleaner.wake, asker.wake, h.tools.OnClaim, h.cfg, log),
+		newScheduler(h.store, term, h.others, comm.queue.wake, h.cfg, log),
+		newController(h.store, term, h.others, comm, cleaner.wake, asker.wake, h.tools.OnClaim, h.cfg, log),
 	}
 	if h.tools.Traces != nil { // after the communicator: it looks for the last runs when their outcomes are delivered
 		services = slices.Insert(services, 1, service(newTraceFeed(h.store, term.ID, h.tools.Traces, log)))

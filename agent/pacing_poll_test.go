@@ -48,6 +48,11 @@ func TestPollIntervals(t *testing.T) {
 	require.Equal(t, 9*time.Second, p.Schedules(100))
 	require.Equal(t, p.Lease, p.Schedules(1000))
 	require.Equal(t, 10*time.Second, p.Renewal())
+	require.Equal(t, 5*time.Second, pacing.Evaluation(0))
+	require.Equal(t, 15*time.Second, pacing.Evaluation(100))
+	require.Equal(t, 2*time.Second, pacing.AlertClaim(10))
+	require.Equal(t, 20*time.Second, pacing.AlertClaim(100))
+	require.Equal(t, 20*time.Second, pacing.AlertClaim(1000))
 }
 
 func TestPollClaims(t *testing.T) {

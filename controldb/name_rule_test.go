@@ -24,7 +24,7 @@ import (
 // of characters.
 func TestNameRule(t *testing.T) {
 	testenv.Long(t)
-	good := []string{"a", "...a", "a.b", ".a", "a/b", `a\b`, "a?b#c", "日本語 👨\u200d👩", "a  b", "a/.../b", "c:d", "é"}
+	good := []string{"a", "...a", "a.b", ".a", "a/b", `a\b`, "a?b#c", "日本語 👨\u200d👩", "🚀 a 🚀", "a  b", "a/.../b", "c:d", "é"}
 	bad := []string{
 		".", "..", "a.", "a..", "...", " a", "\u00a0a", "a\u00a0", "a/../b", `a\..\b`, "../a", "a/./b", "./a", "a/..", "a\nb", "\ta", "a\x1b[2J", "a\rb", "a\x01", "a\x7f",
 		"a\u0080b", "a\u009b2J", "a\u009fb", "a\u202eb", "a\u202ab", "a\u2066b", "a\u2069b", "a\u200eb", "a\u200fb", "a\u061cb", "a\u200bb", "a\u2028b", "a\u2029b", "a\ufeffb",

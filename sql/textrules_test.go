@@ -32,6 +32,7 @@ var textRules = map[string]func(r *tree, name string) []string{
 	"rows":      eachStatement(unboundedChange),
 	"reads":     readsTargets,
 	"collation": eachStatement(mixedCollations),
+	"set":       eachStatement(emptySets),
 }
 
 // eachStatement makes a rule of objects of one of statements.
@@ -474,3 +475,46 @@ func (r *tree) under(name string) []string {
 	}
 	return list
 }
+
+// emptySets is rule "set": a set of characters in a pattern has characters. In other languages, a ]
+// directly after the [ is one of them; in SQL Server it ends the set, and a pattern with an empty
+// set matches nothing: PATINDEX(N'%[]]%', N'a]') is 0
+// (https://learn.microsoft.com/sql/t-sql/language-elements/like-transact-sql). The rule reads the
+// patterns of LIKE and PATINDEX, and other texts between two %, which may become patterns.
+func emptySets(_ *tree, _ string, s statement) []string {
+	var found []string
+	seen := map[*syntax.Literal]bool{}
+	check := func(n syntax.Node, always bool) {
+		syntax.Inspect(n, func(n syntax.Node) bool {
+			l, ok := n.(*syntax.Literal)
+			if !ok || seen[l] || l.Kind != syntax.StringLit && l.Kind != syntax.NStringLit {
+				return true
+			}
+			if always || strings.HasPrefix(l.Text, "%") && strings.HasSuffix(l.Text, "%") {
+				seen[l] = true
+				if emptySet.MatchString(l.Text) {
+					found = append(found, fmt.Sprintf("the pattern %s has an empty set", l.Text))
+				}
+			}
+			return true
+		})
+	}
+	for _, n := range s.own() {
+		syntax.Inspect(n, func(n syntax.Node) bool {
+			switch n := n.(type) {
+			case *syntax.LikeCond:
+				check(n.Pattern, true)
+			case *syntax.FuncCall:
+				if strings.EqualFold(n.Name.String(), "PATINDEX") && len(n.Args) > 0 {
+					check(n.Args[0], true)
+				}
+			}
+			return true
+		})
+		check(n, false)
+	}
+	return found
+}
+
+// emptySet matches a pattern that has an empty set after sets that are not.
+var emptySet = regexp.MustCompile(`^(?s:[^\[]|\[\^?[^\]^][^\]]*\])*\[\^?\]`)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser"
 )
 
 // schemaIndex is an index of a table, or the key of a constraint.
@@ -74,7 +75,7 @@ type tree struct {
 // parse parses one batch.
 func parse(t *testing.T, text string) *syntax.Batch {
 	t.Helper()
-	b, err := syntax.Parse(text, syntax.DefaultOptions)
+	b, err := parser.Parse(text, parser.DefaultOptions)
 	require.NoError(t, err, text)
 	return b
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
+	"github.com/jobagent/jobagent/agent/pacing"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/targets"
@@ -17,10 +18,8 @@ import (
 )
 
 const (
-	// evaluateEvery is the time between evaluations of a control database, by whomever.
-	evaluateEvery = 5 * time.Second
-	// claimEvery is the time between looks for deliveries that are due.
-	claimEvery = 2 * time.Second
+	// leastApart is the time that has passed between two evaluations at least, by whomever.
+	leastApart = 4 * time.Second
 	// longestWait is the longest time between calls of a control database that fails.
 	longestWait = 30 * time.Second
 	// callLimit bounds a call, so that a silent connection does not stop the watchdog.
@@ -51,7 +50,10 @@ type Config struct {
 	Pages string
 	// Name is the name of the process, for display.
 	Name string
-	Log  *zap.Logger
+	// Agents returns how many agents share the control database, or 0 if that is not known; nil
+	// means that it is never known. One of many makes its calls less often.
+	Agents func() int
+	Log    *zap.Logger
 }
 
 // Service evaluates and delivers the alerts of one control database.
@@ -67,6 +69,9 @@ type Service struct {
 // New returns a service.
 func New(cfg Config) *Service {
 	cfg.Store = cfg.Store.WithCallLimit(callLimit)
+	if cfg.Agents == nil {
+		cfg.Agents = func() int { return 0 }
+	}
 	s := &Service{
 		cfg: cfg, holder: uuid.New(), log: cfg.Log.With(zap.String("service", "alerts")), wake: make(chan struct{}, 1),
 	}
@@ -92,20 +97,24 @@ func (s *Service) Run(ctx context.Context) {
 	ctx = controldb.WithCaller(ctx, controldb.Caller{}) // the login's own work
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	wg.Go(func() { s.repeat(ctx, "evaluate alerts", evaluateEvery, nil, s.evaluate) })
+	wg.Go(func() { s.repeat(ctx, "evaluate alerts", pacing.Evaluation, nil, s.evaluate) })
 	if s.types == "" {
 		return
 	}
 	free := make(chan struct{}, senders)
-	s.repeat(ctx, "claim deliveries of alerts", claimEvery, s.wake, func(ctx context.Context) error {
+	s.repeat(ctx, "claim deliveries of alerts", pacing.AlertClaim, s.wake, func(ctx context.Context) error {
 		return s.deliver(ctx, free, &wg)
 	})
 }
 
-// repeat calls work at an interval with some jitter, and when wake is signaled.
-func (s *Service) repeat(ctx context.Context, what string, every time.Duration, wake <-chan struct{}, work func(ctx context.Context) error) {
+// repeat calls work at an interval with some jitter, and when wake is signaled. interval returns it
+// from the number of agents.
+func (s *Service) repeat(
+	ctx context.Context, what string, interval func(agents int) time.Duration, wake <-chan struct{}, work func(ctx context.Context) error,
+) {
 	failures := 0
 	for {
+		every := interval(s.cfg.Agents())
 		pause := every - every/10 + rand.N(every/5)
 		if err := work(ctx); err != nil && ctx.Err() == nil {
 			if failures++; failures == 1 {
@@ -129,7 +138,7 @@ func (s *Service) repeat(ctx context.Context, what string, every time.Duration, 
 
 // evaluate evaluates once, or as long as more runs have ended.
 func (s *Service) evaluate(ctx context.Context) error {
-	for interval := evaluateEvery - time.Second; ; interval = 0 {
+	for interval := leastApart; ; interval = 0 {
 		more, err := s.cfg.Store.EvaluateAlerts(ctx, interval)
 		if err != nil {
 			return err

@@ -14,6 +14,14 @@ const crowdSize = 10
 // poll interval applies; a stop request and a new run then wait for at most one of it.
 const activeTime = 2 * time.Second
 
+const (
+	// evaluateEvery is the time between evaluations of the alerts of a control database, by
+	// whomever.
+	evaluateEvery = 5 * time.Second
+	// claimEvery is the time between looks for deliveries of alerts that are due.
+	claimEvery = 2 * time.Second
+)
+
 // Polls are the intervals of an agent's configuration.
 type Polls struct {
 	Active time.Duration // between passes while tasks are claimed, canceled or delivered; with many agents up to Idle
@@ -72,6 +80,16 @@ func (p Polls) Slow() time.Duration { return 3 * p.Idle }
 // Schedules returns the longest time between two looks for schedules that are new or due, of an
 // agent of so many. A due instant that is known ends the wait earlier.
 func (p Polls) Schedules(agents int) time.Duration { return crowded(agents, p.Slow(), p.Lease) }
+
+// Evaluation returns the time between two evaluations of alerts, of an agent of so many. A
+// watchdog that is late by this time after most agents have died is still useful.
+func Evaluation(agents int) time.Duration {
+	return crowded(agents, evaluateEvery, 3*evaluateEvery)
+}
+
+// AlertClaim returns the time between two looks for deliveries of alerts that are due, of an agent
+// of so many.
+func AlertClaim(agents int) time.Duration { return crowded(agents, claimEvery, 10*claimEvery) }
 
 // Renewal returns the time between two renewals of a term.
 func (p Polls) Renewal() time.Duration { return p.Lease / 3 }

@@ -99,10 +99,10 @@ FROM (
     WHERE n.name <> N'' -- the schedule of jobs.sp_add_job; also blanks, which no object has
         AND (CHARINDEX(NCHAR(0), n.name COLLATE Latin1_General_100_BIN2) > 0
             OR PATINDEX(@hidden, n.name COLLATE Latin1_General_100_BIN2) > 0
-            OR LEFT(n.name, 1) IN (N' ', NCHAR(160))
-            OR RIGHT(CONCAT(n.name, N'|'), 2) IN (N' |', NCHAR(160) + N'|', N'.|')
-            OR CONCAT(N'/', REPLACE(n.name, N'\', N'/'), N'/') LIKE N'%/./%'
-            OR CONCAT(N'/', REPLACE(n.name, N'\', N'/'), N'/') LIKE N'%/../%')
+            OR LEFT(n.name COLLATE Latin1_General_100_BIN2, 1) IN (N' ', NCHAR(160))
+            OR RIGHT(CONCAT(n.name COLLATE Latin1_General_100_BIN2, N'|'), 2) IN (N' |', NCHAR(160) + N'|', N'.|')
+            OR CONCAT(N'/', REPLACE(n.name COLLATE Latin1_General_100_BIN2, N'\', N'/'), N'/') LIKE N'%/./%'
+            OR CONCAT(N'/', REPLACE(n.name COLLATE Latin1_General_100_BIN2, N'\', N'/'), N'/') LIKE N'%/../%')
     UNION ALL
     SELECT h.place, h.kind, h.owner, h.name
     FROM hosts AS h
@@ -110,11 +110,11 @@ FROM (
         OR PATINDEX(@hidden, h.name COLLATE Latin1_General_100_BIN2) > 0
         OR (h.is_server = 1 AND (
             h.name COLLATE Latin1_General_100_BIN2 LIKE N'%[;=''"{}*' + NCHAR(160) + N']%'
-            OR h.host LIKE N'%[] /@[]%'
+            OR h.host LIKE N'%[[ /@]%' OR CHARINDEX(N']', h.host) > 0 -- no set can have ], because [] is an empty set
             OR (h.host = N'' AND (h.slash = 0 OR h.instance = N''))
             OR (h.host LIKE N'%:%' AND h.host NOT LIKE N'%:%:%')
             OR (h.host LIKE N'%:%' AND LEFT(h.host, CHARINDEX(N'%', h.host + N'%') - 1) LIKE N'%[^0-9a-f:.]%')
-            OR (h.slash > 0 AND (h.instance = N'' OR h.instance LIKE N'%[] /@[\]%'))
+            OR (h.slash > 0 AND (h.instance = N'' OR h.instance LIKE N'%[[ /@\]%' OR CHARINDEX(N']', h.instance) > 0))
             OR (h.comma > 0 AND h.port LIKE N'%[^0-9]%')
             OR (h.comma > 0 AND COALESCE(TRY_CAST(h.port AS INT), 0) NOT BETWEEN 1 AND 65535)
         ))

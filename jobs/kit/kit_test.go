@@ -12,7 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/jobagent/jobagent/jobs/manifest"
-	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -193,6 +193,6 @@ func TestScripts(t *testing.T) {
 
 func parse(t *testing.T, name, text string) {
 	t.Helper()
-	_, err := syntax.Parse(text, syntax.Options{QuotedIdentifier: true})
+	_, err := parser.Parse(text, parser.Options{QuotedIdentifier: true})
 	require.NoError(t, err, "%s: %s", name, text)
 }

@@ -240,7 +240,7 @@ BEGIN
 
     -- The next databases: as many as the page has, or as may be examined to find those that lack something; with many jobs fewer.
     SET @window = CASE
-        WHEN @columns > 0 AND (@lacking = 1 OR 20000 / @columns < @top) THEN 20000 / @columns
+        WHEN @columns > 0 AND (@lacking = 1 OR 20000 / NULLIF(@columns, 0) < @top) THEN 20000 / @columns
         ELSE @top
     END;
     INSERT INTO @wanted (target_id, place, server_name, database_name, elastic_pool_name)

@@ -99,7 +99,7 @@ BEGIN
 
     IF ISJSON(@tags) = 0
         OR LEFT(LTRIM(@tags), 1) <> N'{'
-        OR (ISJSON(@tags) = 1 AND EXISTS (SELECT 1 FROM OPENJSON(@tags) AS t WHERE t.type <> 1))
+        OR EXISTS (SELECT 1 FROM OPENJSON(CASE WHEN ISJSON(@tags) = 1 THEN @tags ELSE N'{}' END) AS t WHERE t.type <> 1)
         THROW 50096, N'Invalid @tags: want a JSON object whose values are texts, such as {"team": "data"}.', 1;
 
     BEGIN TRANSACTION;

@@ -96,7 +96,7 @@ BEGIN
         THROW 50450, N'Invalid arguments: want either @list, or one database with its @tags.', 1;
     IF @is_list = 0
     BEGIN
-        IF COALESCE(ISJSON(@tags), 0) = 0 OR NOT EXISTS (SELECT 1 FROM OPENJSON(CONCAT(N'[', @tags, N']')) AS o WHERE o.type = 5)
+        IF NOT EXISTS (SELECT 1 FROM OPENJSON(CONCAT(N'[', CASE WHEN ISJSON(@tags) = 1 THEN @tags END, N']')) AS o WHERE o.type = 5)
             THROW 50450, N'Invalid @tags: want a JSON object of texts, such as {"tier": "gold"}. null in place of a text removes a tag.', 1;
         SET @list = (
             SELECT
@@ -107,9 +107,8 @@ BEGIN
             FOR JSON PATH
         );
     END;
-    IF COALESCE(ISJSON(@list), 0) = 0
-        OR NOT EXISTS (SELECT 1 FROM OPENJSON(CONCAT(N'[', @list, N']')) AS o WHERE o.type = 4)
-        OR EXISTS (SELECT 1 FROM OPENJSON(@list) AS o WHERE o.type <> 5)
+    IF NOT EXISTS (SELECT 1 FROM OPENJSON(CONCAT(N'[', CASE WHEN ISJSON(@list) = 1 THEN @list END, N']')) AS o WHERE o.type = 4)
+        OR EXISTS (SELECT 1 FROM OPENJSON(CASE WHEN ISJSON(@list) = 1 THEN @list ELSE N'[]' END) AS o WHERE o.type <> 5)
         THROW 50450, N'Invalid @list: want a JSON array of objects with server_name, database_name and tags.', 1;
     SET @count = (SELECT COUNT(*) FROM OPENJSON(@list) AS o);
     IF @count NOT BETWEEN 1 AND 5000

@@ -71,7 +71,7 @@ BEGIN
     END;
 
     INSERT INTO @members (section, parent, name, path, value, type)
-    SELECT N'', N'$', o.[key], CONCAT(N'$', n.suffix), o.value, o.type
+    SELECT N'', N'$', LEFT(o.[key], 400), CONCAT(N'$', n.suffix), o.value, o.type
     FROM OPENJSON(@command) AS o
     CROSS APPLY (
         SELECT CASE
@@ -81,7 +81,7 @@ BEGIN
         END AS suffix
     ) AS n;
     INSERT INTO @members (section, parent, name, path, value, type)
-    SELECT m.name, m.path, o.[key], CONCAT(m.path, n.suffix), o.value, o.type
+    SELECT m.name, m.path, LEFT(o.[key], 400), CONCAT(m.path, n.suffix), o.value, o.type
     FROM @members AS m
     CROSS APPLY OPENJSON(CASE WHEN m.type = 5 THEN m.value ELSE N'{}' END) AS o
     CROSS APPLY (
@@ -106,7 +106,7 @@ BEGIN
             OR (m.section = N'auth' AND m.name = N'keys')
         );
     INSERT INTO @members (section, parent, name, path, value, type)
-    SELECT N'header', m.path, o.[key], CONCAT(m.path, N'.', LEFT(o.[key], 400) COLLATE DATABASE_DEFAULT), o.value, o.type
+    SELECT N'header', m.path, LEFT(o.[key], 400), CONCAT(m.path, N'.', LEFT(o.[key], 400) COLLATE DATABASE_DEFAULT), o.value, o.type
     FROM @members AS m
     CROSS APPLY OPENJSON(CASE WHEN m.type = 5 THEN m.value ELSE N'{}' END) AS o
     WHERE m.section = N'headers[]'
@@ -307,7 +307,7 @@ BEGIN
                 AND m.name = r.name
                 AND m.type > 0
                 AND (r.is_required = 0 OR m.type <> 1 OR m.value <> N'' OR r.types = 62)
-                AND (m.type <> 4 OR m.value LIKE N'%[^][ ]%')
+                AND (m.type <> 4 OR EXISTS (SELECT 1 FROM OPENJSON(CASE WHEN m.type = 4 THEN m.value ELSE N'[]' END) AS e))
         );
 
     IF @family = N'Http'

@@ -48,9 +48,8 @@ BEGIN
         RETURN 0;
     IF DATALENGTH(@parameters) > 204800
         THROW 50062, N'Invalid @parameters: want at most 102400 characters.', 1;
-    IF ISJSON(@parameters) = 0
-        OR NOT EXISTS (SELECT 1 FROM OPENJSON(CONCAT(N'[', @parameters, N']')) AS o WHERE o.type = 4)
-        OR EXISTS (SELECT 1 FROM OPENJSON(@parameters) AS o WHERE o.type <> 5)
+    IF NOT EXISTS (SELECT 1 FROM OPENJSON(CONCAT(N'[', CASE WHEN ISJSON(@parameters) = 1 THEN @parameters END, N']')) AS o WHERE o.type = 4)
+        OR EXISTS (SELECT 1 FROM OPENJSON(CASE WHEN ISJSON(@parameters) = 1 THEN @parameters ELSE N'[]' END) AS o WHERE o.type <> 5)
         THROW 50062, N'Invalid @parameters: want a JSON array of objects, such as [{"name": "days", "type": "integer"}].', 1;
     IF (SELECT COUNT(*) FROM OPENJSON(@parameters)) > 100
         THROW 50062, N'Invalid @parameters: a job declares at most 100 parameters.', 1;

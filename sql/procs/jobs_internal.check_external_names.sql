@@ -92,11 +92,11 @@ BEGIN
                 WHEN h.place IS NOT NULL THEN 50093
                 WHEN h.is_server = 1 AND (
                     h.name COLLATE Latin1_General_100_BIN2 LIKE N'%[;=''"{}*' + NCHAR(160) + N']%'
-                    OR h.host LIKE N'%[] /@[]%'
+                    OR h.host LIKE N'%[[ /@]%' OR CHARINDEX(N']', h.host) > 0 -- no set can have ], because [] is an empty set
                     OR (h.host = N'' AND (h.slash = 0 OR h.instance = N''))
                     OR (h.host LIKE N'%:%' AND h.host NOT LIKE N'%:%:%')
                     OR (h.host LIKE N'%:%' AND LEFT(h.host, CHARINDEX(N'%', h.host + N'%') - 1) LIKE N'%[^0-9a-f:.]%')
-                    OR (h.slash > 0 AND (h.instance = N'' OR h.instance LIKE N'%[] /@[\]%'))
+                    OR (h.slash > 0 AND (h.instance = N'' OR h.instance LIKE N'%[[ /@\]%' OR CHARINDEX(N']', h.instance) > 0))
                     OR (h.comma > 0 AND h.port LIKE N'%[^0-9]%')
                     OR (h.comma > 0 AND COALESCE(TRY_CAST(h.port AS INT), 0) NOT BETWEEN 1 AND 65535)
                 ) THEN 50403

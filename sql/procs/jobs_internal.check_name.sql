@@ -22,7 +22,8 @@ BEGIN
     DECLARE @place INT;
     DECLARE @hidden NVARCHAR(100) = (SELECT h.pattern FROM jobs_internal.hidden_characters AS h);
 
-    IF LTRIM(@name) = N''
+    -- Older collations give characters beyond U+FFFF no weight: half of one, or a name of them, would equal a blank.
+    IF LTRIM(@name) COLLATE Latin1_General_100_BIN2 = N''
         RETURN 0;
     SET @place = CHARINDEX(NCHAR(0), @name COLLATE Latin1_General_100_BIN2);
     IF @place = 0
@@ -36,10 +37,10 @@ BEGIN
         ), N'%', N'%%');
         THROW 50093, @message, 1;
     END;
-    IF LEFT(@name, 1) IN (N' ', NCHAR(160))
-        OR RIGHT(CONCAT(@name, N'|'), 2) IN (N' |', NCHAR(160) + N'|', N'.|')
-        OR CONCAT(N'/', REPLACE(@name, N'\', N'/'), N'/') LIKE N'%/./%'
-        OR CONCAT(N'/', REPLACE(@name, N'\', N'/'), N'/') LIKE N'%/../%'
+    IF LEFT(@name COLLATE Latin1_General_100_BIN2, 1) IN (N' ', NCHAR(160))
+        OR RIGHT(CONCAT(@name COLLATE Latin1_General_100_BIN2, N'|'), 2) IN (N' |', NCHAR(160) + N'|', N'.|')
+        OR CONCAT(N'/', REPLACE(@name COLLATE Latin1_General_100_BIN2, N'\', N'/'), N'/') LIKE N'%/./%'
+        OR CONCAT(N'/', REPLACE(@name COLLATE Latin1_General_100_BIN2, N'\', N'/'), N'/') LIKE N'%/../%'
     BEGIN
         SET @message = REPLACE(CONCAT(
             N'Invalid ', @parameter, N' ''', @name, N''': want no blank at an end, no period at the end, and no part . or .. beside / or \.'

@@ -79,8 +79,11 @@ BEGIN
         pattern         NVARCHAR(400) NOT NULL
     );
 
-    IF COALESCE(ISJSON(@only_targets), 0) = 0
-        OR NOT EXISTS (SELECT 1 FROM OPENJSON(CONCAT(N'[', @only_targets, N']')) AS o WHERE o.type = 4)
+    IF NOT EXISTS (
+        SELECT 1
+        FROM OPENJSON(CONCAT(N'[', CASE WHEN ISJSON(@only_targets) = 1 THEN @only_targets END, N']')) AS o
+        WHERE o.type = 4
+    )
         THROW 50401, N'Invalid @only_targets: want a JSON array of target ids, such as ["6f1d2c0e-55a4-4b8e-9d3f-7c1e0a2b4d68"].', 1;
     SET @count = (SELECT COUNT(*) FROM OPENJSON(@only_targets) AS o);
     IF @count NOT BETWEEN 1 AND 5000

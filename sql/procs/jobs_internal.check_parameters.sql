@@ -41,8 +41,7 @@ BEGIN
         ), N'%', N'%%');
         THROW 50071, @message, 1;
     END;
-    IF ISJSON(@parameters) = 0
-        OR NOT EXISTS (SELECT 1 FROM OPENJSON(CONCAT(N'[', @parameters, N']')) AS o WHERE o.type = 5)
+    IF NOT EXISTS (SELECT 1 FROM OPENJSON(CONCAT(N'[', CASE WHEN ISJSON(@parameters) = 1 THEN @parameters END, N']')) AS o WHERE o.type = 5)
         THROW 50070, N'Invalid @parameters: want a JSON object, such as {"tenant": "contoso"}.', 1;
 
     -- One round for each level of the text: at most 128, by ISJSON.

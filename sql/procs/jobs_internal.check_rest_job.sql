@@ -30,8 +30,8 @@ BEGIN
     IF @name IS NOT NULL
     BEGIN
         IF DATALENGTH(@name) NOT BETWEEN 2 AND 256
-            OR LEFT(@name, 1) = N' '
-            OR RIGHT(@name, 1) = N' '
+            OR LEFT(@name COLLATE Latin1_General_100_BIN2, 1) = N' '
+            OR RIGHT(@name COLLATE Latin1_General_100_BIN2, 1) = N' ' -- half of an emoji would equal a blank in older collations
             OR CHARINDEX(N'#', @name) > 0
             OR @name COLLATE Latin1_General_100_BIN2 NOT LIKE N'%[^0-9]%'
             THROW 50087, N'Invalid name of a job: want 1 to 128 characters, not digits alone, no # and no space at the ends.', 1;

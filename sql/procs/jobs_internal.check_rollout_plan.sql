@@ -83,8 +83,7 @@ BEGIN
         RETURN 0;
     IF DATALENGTH(@plan) > 2 * 262144
         THROW 50404, N'Invalid @plan: want at most 262144 characters.', 1;
-    IF ISJSON(@plan) = 0
-        OR NOT EXISTS (SELECT 1 FROM OPENJSON(CONCAT(N'[', @plan, N']')) AS o WHERE o.type = 5)
+    IF NOT EXISTS (SELECT 1 FROM OPENJSON(CONCAT(N'[', CASE WHEN ISJSON(@plan) = 1 THEN @plan END, N']')) AS o WHERE o.type = 5)
         THROW 50404, N'Invalid @plan: want a JSON object, such as {"waves": [{"name": "canary", "targets": 3}]}.', 1;
 
     INSERT INTO @rules (section, position, name, kind, lowest, highest, choices, fallback, want)

@@ -74,7 +74,7 @@ BEGIN
         CASE
             WHEN x.is_rollout = 1 AND r.condition <> N'RunEnded' THEN NULL
             WHEN r.condition = N'RunEnded' AND r.lifecycles LIKE CONCAT(N'%,', x.lifecycle, N',%') THEN 1
-            WHEN r.condition = N'TargetsFailed' AND x.targets > 0 AND 100.0 * x.not_succeeded / x.targets >= r.percent_failed THEN 1
+            WHEN r.condition = N'TargetsFailed' AND 100.0 * x.not_succeeded / NULLIF(x.targets, 0) >= r.percent_failed THEN 1
             WHEN r.condition = N'RunTooLong' AND x.end_time > l.limit_at THEN 1
             WHEN x.lifecycle = N'Canceled' THEN NULL
             ELSE 0

@@ -7,12 +7,10 @@ import (
 )
 
 // The intervals of an agent's calls that depend on nothing (agent/registrar.go, account.go,
-// hosting.go; agent/alerts/service.go).
+// hosting.go).
 const (
-	everyTargets    = 15 * time.Second
-	everyAccount    = 5 * time.Second
-	everyAlerts     = 5 * time.Second
-	everyDeliveries = 2 * time.Second
+	everyTargets = 15 * time.Second
+	everyAccount = 5 * time.Second
 )
 
 // listing is how long the listing of one database takes an agent.
@@ -64,8 +62,8 @@ func (a *agent) begin() {
 	a.repeat(callRenew, s.cfg.Polls.Renewal, costs.Renewal, func() { a.agents = s.cfg.Agents })
 	a.repeat(callTargets, constant(everyTargets), costs.Targets, nil)
 	a.repeat(callAccount, constant(everyAccount), costs.Account, nil)
-	a.wakeDeliveries = a.repeat(callDeliveries, constant(everyDeliveries), costs.Deliveries, nil)
-	a.repeat(callAlerts, constant(everyAlerts), costs.Alerts, func() { a.wakeDeliveries() })
+	a.wakeDeliveries = a.repeat(callDeliveries, func() time.Duration { return pacing.AlertClaim(a.agents) }, costs.Deliveries, nil)
+	a.repeat(callAlerts, func() time.Duration { return pacing.Evaluation(a.agents) }, costs.Alerts, func() { a.wakeDeliveries() })
 	s.q.after(s.random(s.cfg.Polls.Slow()), func(*run) { a.schedules() }, nil)
 }
 

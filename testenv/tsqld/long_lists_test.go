@@ -11,7 +11,7 @@ import (
 	"flag"
 	"fmt"
 	"go/ast"
-	"go/parser"
+	goparser "go/parser"
 	"go/token"
 	"iter"
 	"math/rand/v2"
@@ -30,6 +30,8 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/printer"
 	"github.com/jobagent/jobagent/testenv/tsqld/tds"
 )
 
@@ -272,7 +274,7 @@ func longLists(t *testing.T, n, pairs int) iter.Seq[longList] {
 		seen := map[string]bool{} // texts with few elements: others have the same long text
 		for i, seed := range listSeeds {
 			parse := func() (*syntax.Batch, []list) {
-				b, err := syntax.Parse(seed, syntax.DefaultOptions)
+				b, err := parser.Parse(seed, parser.DefaultOptions)
 				require.NoError(t, err, seed)
 				return b, lists(b)
 			}
@@ -288,7 +290,7 @@ func longLists(t *testing.T, n, pairs int) iter.Seq[longList] {
 					found[g].grow(size, numbered)
 				}
 				b.Source = ""
-				return syntax.Print(b)
+				return printer.Print(b)
 			}
 			_, all := parse()
 			add := func(grown ...int) bool {
@@ -341,7 +343,7 @@ func longLists(t *testing.T, n, pairs int) iter.Seq[longList] {
 func TestEveryListHasASeed(t *testing.T) {
 	known := map[string]bool{}
 	for _, seed := range listSeeds {
-		b, err := syntax.Parse(seed, syntax.DefaultOptions)
+		b, err := parser.Parse(seed, parser.DefaultOptions)
 		require.NoError(t, err, seed)
 		for _, l := range lists(b) {
 			known[l.field] = true
@@ -351,7 +353,7 @@ func TestEveryListHasASeed(t *testing.T) {
 	require.NoError(t, err)
 	n := 0
 	for _, path := range files {
-		f, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		f, err := goparser.ParseFile(token.NewFileSet(), path, nil, 0)
 		require.NoError(t, err)
 		ast.Inspect(f, func(node ast.Node) bool {
 			decl, ok := node.(*ast.TypeSpec)

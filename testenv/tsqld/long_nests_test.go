@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/printer"
 )
 
 // nestSeeds are statements that have, beside listSeeds, every place of the grammar where a part can
@@ -91,7 +93,7 @@ func longNests(t *testing.T, every int) iter.Seq[longList] {
 		seen := map[string]bool{}
 		for i, seed := range slices.Concat(nestSeeds, listSeeds) {
 			parse := func() reflect.Value {
-				b, err := syntax.Parse(seed, syntax.DefaultOptions)
+				b, err := parser.Parse(seed, parser.DefaultOptions)
 				require.NoError(t, err, seed)
 				return reflect.ValueOf(b)
 			}
@@ -139,7 +141,7 @@ func nested(batch reflect.Value, outer, inner slot, n int) string {
 	at(batch, outer.path).Set(part)
 	b, _ := batch.Interface().(*syntax.Batch)
 	b.Source = ""
-	return syntax.Print(b)
+	return printer.Print(b)
 }
 
 // allLong makes the batches of longLists, longNests and longValues.

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser"
 )
 
 // BenchmarkSelect parses and compiles four queries: an index seek, a join of views, an APPLY and a
@@ -21,7 +22,7 @@ func BenchmarkSelect(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		for _, text := range texts {
-			batch, err := syntax.Parse(text, syntax.DefaultOptions)
+			batch, err := parser.Parse(text, parser.DefaultOptions)
 			if err != nil {
 				b.Fatal(err)
 			}

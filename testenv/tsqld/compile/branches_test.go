@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -34,7 +35,7 @@ INSERT INTO #copy SELECT run, name, no, started, kind, target FROM history
 
 // plan returns SQLite's plan of a query or change, followed by its SQL.
 func (b *fixture) plan(text string) string {
-	batch, err := syntax.Parse(text, syntax.DefaultOptions)
+	batch, err := parser.Parse(text, parser.DefaultOptions)
 	require.NoError(b.t, err)
 	var st plan.Statement
 	switch s := batch.Stmts[0].(type) {

@@ -18,6 +18,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/printer"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -119,7 +121,7 @@ func (b *fixture) declare(name, typ, value string) {
 func (b *fixture) run(script string) string {
 	var out strings.Builder
 	for text := range strings.SplitSeq(script, "\nGO\n") {
-		batch, err := syntax.Parse(text, syntax.DefaultOptions)
+		batch, err := parser.Parse(text, parser.DefaultOptions)
 		require.NoError(b.t, err, text)
 		for _, s := range batch.Stmts {
 			rows, err := b.exec(s)
@@ -351,7 +353,7 @@ func (b *fixture) create(s *syntax.CreateTableStmt) {
 }
 
 // sqlText returns the text of a node.
-func sqlText(e syntax.Node) string { return syntax.Print(e) }
+func sqlText(e syntax.Node) string { return printer.Print(e) }
 
 // change runs a DML statement.
 func (b *fixture) change(s syntax.Stmt) (string, error) {
@@ -468,7 +470,7 @@ func (b *fixture) apply(d *plan.DML, row []types.Value) (string, error) {
 
 // parseTarget returns the node of a table name.
 func parseTarget(name string) syntax.TableSource {
-	n, err := syntax.ParseName(name)
+	n, err := parser.ParseName(name)
 	if err != nil {
 		panic(err)
 	}

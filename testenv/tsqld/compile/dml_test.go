@@ -9,6 +9,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -230,7 +231,7 @@ func TestInsertRows(t *testing.T) {
 
 func TestDuplicateKey(t *testing.T) {
 	b := newFixture(t, "CREATE TABLE #k (id int PRIMARY KEY, pos int UNIQUE); INSERT INTO #k VALUES (1, 1), (2, 2)")
-	batch, err := syntax.Parse("UPDATE #k SET pos = pos / pos", syntax.DefaultOptions)
+	batch, err := parser.Parse("UPDATE #k SET pos = pos / pos", parser.DefaultOptions)
 	require.NoError(t, err)
 	_, err = b.exec(batch.Stmts[0])
 	var ce *store.ConstraintError
@@ -273,7 +274,7 @@ CREATE TABLE dbo.log (id int);`)
 		{"DELETE FROM #t OUTPUT deleted.id INTO dbo.log (id)", false},
 		{"DELETE FROM #log OUTPUT deleted.id INTO #log (id)", false},
 	} {
-		batch, err := syntax.Parse(c.sql, syntax.DefaultOptions)
+		batch, err := parser.Parse(c.sql, parser.DefaultOptions)
 		require.NoError(t, err)
 		var d *plan.DML
 		switch s := batch.Stmts[0].(type) {

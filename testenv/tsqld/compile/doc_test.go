@@ -12,6 +12,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/scalar"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser"
 )
 
 // TestDocExample binds and renders the SELECT of doc.go and expects the tree and the SQL shown
@@ -20,7 +21,7 @@ func TestDocExample(t *testing.T) {
 	const text = "SELECT name, price / 2 AS half FROM item WHERE price >= @min + 1 AND name <> N''"
 	f := newFixture(t, "CREATE TABLE dbo.item (id int NOT NULL PRIMARY KEY, name nvarchar(20) NOT NULL, price int NULL)")
 	f.declare("@min", "smallint", "1")
-	batch, err := syntax.Parse(text, syntax.DefaultOptions)
+	batch, err := parser.Parse(text, parser.DefaultOptions)
 	require.NoError(t, err)
 	selected := batch.Stmts[0].(*syntax.SelectStmt).Query
 

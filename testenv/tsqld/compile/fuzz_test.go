@@ -11,6 +11,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -36,7 +37,7 @@ func FuzzSelect(f *testing.F) {
 	b.declare("@n", "int", "2")
 	b.declare("@s", "nvarchar(max)", "[]")
 	f.Fuzz(func(t *testing.T, text string) {
-		batch, err := syntax.Parse(text, syntax.DefaultOptions)
+		batch, err := parser.Parse(text, parser.DefaultOptions)
 		if err != nil {
 			return
 		}

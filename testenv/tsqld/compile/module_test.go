@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser"
 )
 
 const shop = `
@@ -96,7 +97,7 @@ func TestIndexUse(t *testing.T) {
 		{"SELECT p.id, u.name FROM person p CROSS APPLY (SELECT TOP 1 name FROM person c WHERE c.boss = p.id ORDER BY c.id) u", "_boss"},
 	} {
 		t.Run(c.sql, func(t *testing.T) {
-			batch, err := syntax.Parse(c.sql, syntax.DefaultOptions)
+			batch, err := parser.Parse(c.sql, parser.DefaultOptions)
 			require.NoError(t, err)
 			p, err := New(b).Select(batch.Stmts[0].(*syntax.SelectStmt).Query, nil)
 			require.NoError(t, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog/sysviews"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser"
 )
 
 // TestSystemViews compiles a query over each system table and view, and expects SQLite to accept
@@ -21,7 +22,7 @@ func TestSystemViews(t *testing.T) {
 			continue // exists in master or msdb only
 		}
 		t.Run(name, func(t *testing.T) {
-			batch, err := syntax.Parse("SELECT * FROM "+name, syntax.DefaultOptions)
+			batch, err := parser.Parse("SELECT * FROM "+name, parser.DefaultOptions)
 			require.NoError(t, err)
 			p, err := New(b).Select(batch.Stmts[0].(*syntax.SelectStmt).Query, nil)
 			require.NoError(t, err)

@@ -7,6 +7,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/printer"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -182,13 +183,13 @@ func (d *definition) callLike(x syntax.Expr) {
 		}
 		d.w(")")
 	case *syntax.NextValueExpr:
-		name := syntax.Print(x.Sequence)
+		name := printer.Print(x.Sequence)
 		if d.sequence != nil {
 			name = d.sequence(x.Sequence)
 		}
 		d.w("NEXT VALUE FOR ", name)
 	default:
-		d.w(syntax.Print(x))
+		d.w(printer.Print(x))
 	}
 }
 
@@ -260,7 +261,7 @@ func (d *definition) literal(l *syntax.Literal, sign string) {
 	case syntax.MoneyLit:
 		text = "$" + text
 	default:
-		d.w(syntax.Print(l))
+		d.w(printer.Print(l))
 		return
 	}
 	d.w("(", sign, text, ")")
@@ -331,11 +332,11 @@ func (d *definition) call(f *syntax.FuncCall) {
 			d.w(s)
 			return
 		}
-		d.w(syntax.Print(f))
+		d.w(printer.Print(f))
 		return
 	}
 	if f.Over != nil || f.WithinGroup != nil || f.Star || f.Distinct {
-		d.w(syntax.Print(f))
+		d.w(printer.Print(f))
 		return
 	}
 	switch upper := strings.ToUpper(name); {
@@ -435,7 +436,7 @@ func (d *definition) cond(c syntax.Cond, outer int) {
 			d.w(" IS NULL")
 		}
 	default:
-		d.w(syntax.Print(c))
+		d.w(printer.Print(c))
 	}
 }
 
@@ -468,7 +469,7 @@ func (d *definition) compare(x syntax.Expr, op string, y syntax.Expr) {
 func (d *definition) in(c *syntax.InCond, outer int) {
 	switch {
 	case c.Query != nil:
-		d.w(syntax.Print(c))
+		d.w(printer.Print(c))
 	case len(c.List) == 1:
 		d.negatable(c.Not, outer, precCompare, func() { d.compare(c.X, "=", c.List[0]) })
 	case d.filter:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -72,11 +73,11 @@ func TestDefinitionOfExpressions(t *testing.T) {
 		"IIF(a > 0, 1, 0)": "(case when [a]>(0) then (1) else (0) end)",
 		"'IOF' + RIGHT(REPLICATE('0', 8) + CAST(a AS varchar), 8)": "('IOF'+right(replicate('0',(8))+CONVERT([varchar],[a]),(8)))",
 	} {
-		e, err := syntax.ParseExpr(source, syntax.DefaultOptions)
+		e, err := parser.ParseExpr(source, parser.DefaultOptions)
 		require.NoError(t, err, source)
 		got := definitionOf(e, definitionTable(), func(*syntax.ObjectName) string { return "[dbo].[seq1]" }, false)
 		require.Equal(t, want, got, source)
-		again, err := syntax.ParseExpr(got, syntax.DefaultOptions)
+		again, err := parser.ParseExpr(got, parser.DefaultOptions)
 		require.NoError(t, err, got)
 		require.Equal(t, want, definitionOf(again, definitionTable(), nil, false), "the definition of the definition")
 	}
@@ -118,7 +119,7 @@ func TestDefinitionOfConditions(t *testing.T) {
 		{"a IS NULL AND Name = 'x'", "([a] IS NULL AND [Name]='x')", true},
 		{"a > 1 and (b = -2)", "([a]>(1) AND [b]=(-2))", true},
 	} {
-		e, err := syntax.ParseExpr("CASE WHEN "+c.source+" THEN 1 END", syntax.DefaultOptions)
+		e, err := parser.ParseExpr("CASE WHEN "+c.source+" THEN 1 END", parser.DefaultOptions)
 		require.NoError(t, err, c.source)
 		require.Equal(t, c.want, definitionOf(e.(*syntax.CaseExpr).Whens[0].Cond, definitionTable(), nil, c.filter),
 			c.source)

@@ -11,6 +11,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/printer"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -256,5 +257,5 @@ func wordOf(e syntax.Expr) string {
 		}
 		return strings.Join(parts, ".")
 	}
-	return syntax.Print(e)
+	return printer.Print(e)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/printer"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -77,7 +78,7 @@ func (r modules) params(statement string, list []*syntax.Param) ([]catalog.Param
 				p)
 		}
 		if p.Default != nil {
-			c.HasDefault, c.Default = true, syntax.Print(p.Default)
+			c.HasDefault, c.Default = true, printer.Print(p.Default)
 		}
 		key := catalog.Fold(p.Name)
 		if known[key] {

@@ -10,6 +10,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -268,7 +269,7 @@ func (r tables) fillNew(b *builder, old *catalog.Table, c *catalog.Column, apply
 	case c.Type.ID == types.RowVersion:
 		return catalog.Fill{SQL: "fnv('rv|" + strings.TrimPrefix(b.d.SQLName(), "d") + "')"}, nil
 	case c.Default != nil && (!c.Nullable || applyDefault):
-		e, err := syntax.ParseExpr(c.Default.Text, syntax.DefaultOptions)
+		e, err := parser.ParseExpr(c.Default.Text, parser.DefaultOptions)
 		if err != nil {
 			return catalog.Fill{}, err
 		}
@@ -454,9 +455,9 @@ func indexWord(ix *catalog.Index) string {
 // mentions reports whether the text of a condition or expression contains a column.
 func (b *builder) mentions(text string, c *catalog.Column) bool {
 	var n syntax.Node
-	if cond, err := syntax.ParseCond(text, syntax.DefaultOptions); err == nil {
+	if cond, err := parser.ParseCond(text, parser.DefaultOptions); err == nil {
 		n = cond
-	} else if e, err := syntax.ParseExpr(text, syntax.DefaultOptions); err == nil {
+	} else if e, err := parser.ParseExpr(text, parser.DefaultOptions); err == nil {
 		n = e
 	} else {
 		return true

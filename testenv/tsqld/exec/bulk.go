@@ -8,6 +8,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser"
 )
 
 // Bulk loads the rows of an INSERT BULK. For errors see Batch.
@@ -48,7 +49,7 @@ func (r rowChanges) bulk(load BulkLoad) error {
 	target := r.s.bulk
 	r.s.bulk = nil
 	if load.Statement != "" {
-		b, err := syntax.Parse(load.Statement, syntax.Options{QuotedIdentifier: r.s.Options.QuotedIdentifier})
+		b, err := parser.Parse(load.Statement, parser.Options{QuotedIdentifier: r.s.Options.QuotedIdentifier})
 		if err != nil {
 			return err
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
-	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 	"github.com/jobagent/jobagent/testenv/tsqld/unit"
 )
@@ -143,7 +143,7 @@ func (r calls) bindSent(name string, tt *catalog.TableType, t *catalog.Table, se
 
 // defaultValue computes the default of a column.
 func (r calls) defaultValue(c *catalog.Column) (types.Value, error) {
-	e, err := syntax.ParseExpr(c.Default.Text, syntax.DefaultOptions)
+	e, err := parser.ParseExpr(c.Default.Text, parser.DefaultOptions)
 	if err != nil {
 		return nil, err
 	}

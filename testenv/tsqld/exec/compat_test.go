@@ -15,16 +15,15 @@ import (
 func TestCompat(t *testing.T) {
 	text, err := os.ReadFile("../COMPAT.md")
 	require.NoError(t, err)
-	files, err := filepath.Glob("../*_test.go")
-	require.NoError(t, err)
-	more, err := filepath.Glob("../*/*_test.go")
-	require.NoError(t, err)
-	files = append(files, more...)
 	var tests strings.Builder
-	for _, f := range files {
-		src, err := os.ReadFile(f)
+	for _, pattern := range []string{"../*_test.go", "../*/*_test.go", "../*/*/*_test.go"} {
+		files, err := filepath.Glob(pattern)
 		require.NoError(t, err)
-		tests.Write(src)
+		for _, f := range files {
+			src, err := os.ReadFile(f)
+			require.NoError(t, err)
+			tests.Write(src)
+		}
 	}
 	row := regexp.MustCompile(`^\| (.+?) \| (full|partial|none) \| (.*?)\| (.*?)\|$`)
 	rows := 0

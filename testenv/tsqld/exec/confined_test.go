@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"go/ast"
-	"go/parser"
+	goparser "go/parser"
 	"go/token"
 	"maps"
 	"path/filepath"
@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
-	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser"
 )
 
 // confinement is a way to confine a session to database ta.
@@ -115,7 +115,7 @@ func TestServerStatementsAreComplete(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{}
 	for text := range serverStatements {
-		b, err := syntax.Parse(strings.ReplaceAll(text, "%d", "1"), syntax.DefaultOptions)
+		b, err := parser.Parse(strings.ReplaceAll(text, "%d", "1"), parser.DefaultOptions)
 		require.NoError(t, err, text)
 		for _, st := range b.Stmts {
 			known[strings.TrimPrefix(fmt.Sprintf("%T", st), "*syntax.")] = true
@@ -128,7 +128,7 @@ func TestServerStatementsAreComplete(t *testing.T) {
 	require.NoError(t, err)
 	n := 0
 	for _, path := range files {
-		f, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		f, err := goparser.ParseFile(token.NewFileSet(), path, nil, 0)
 		require.NoError(t, err)
 		ast.Inspect(f, func(node ast.Node) bool {
 			decl, ok := node.(*ast.TypeSpec)

@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 	"github.com/jobagent/jobagent/testenv/tsqld/unit"
 )
@@ -215,7 +216,7 @@ func (r functions) withDefaults(d *catalog.Database, fn *catalog.Function, args 
 		if !fn.Params[i].HasDefault {
 			return nil, mserr.TooFewArguments(d.QualifiedName(fn))
 		}
-		e, err := syntax.ParseExpr(fn.Params[i].Default, syntax.DefaultOptions)
+		e, err := parser.ParseExpr(fn.Params[i].Default, parser.DefaultOptions)
 		if err != nil {
 			return nil, err
 		}
@@ -279,7 +280,7 @@ func (r functions) callFunctionByExec(d *catalog.Database, fn *catalog.Function,
 		if !p.HasDefault {
 			return result{}, mserr.MissingParameter(fn.Name, p.Name)
 		}
-		e, err := syntax.ParseExpr(p.Default, syntax.DefaultOptions)
+		e, err := parser.ParseExpr(p.Default, parser.DefaultOptions)
 		if err != nil {
 			return result{}, err
 		}

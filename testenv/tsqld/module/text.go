@@ -6,6 +6,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/printer"
 )
 
 // Text returns the text of a module for sys.sql_modules: that of st, which creates or alters it,
@@ -81,7 +83,7 @@ func Parse(m *catalog.Module) (syntax.Stmt, error) {
 
 // parseModuleText is Parse without a cache.
 func parseModuleText(m *catalog.Module) (syntax.Stmt, error) {
-	b, err := syntax.Parse(m.Text, syntax.Options{QuotedIdentifier: m.QuotedIdentifier})
+	b, err := parser.Parse(m.Text, parser.Options{QuotedIdentifier: m.QuotedIdentifier})
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +124,7 @@ func IsTemporary(name string) bool { return strings.HasPrefix(name, "#") }
 // StatementName returns the name of a statement for messages: its first two words, such as "CREATE
 // TABLE".
 func StatementName(st syntax.Stmt) string {
-	text := syntax.Print(st)
+	text := printer.Print(st)
 	words := strings.Fields(strings.ToUpper(text))
 	if len(words) > 2 {
 		words = words[:2]

@@ -4,6 +4,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser"
 )
 
 // Place returns the database of a name. Names of four parts are not supported.
@@ -20,7 +21,7 @@ func (s *Session) Place(n *syntax.ObjectName) (*catalog.Database, error) {
 // SplitName parses a name in a string argument of a system procedure. An invalid name becomes the
 // name of an object that does not exist.
 func SplitName(text string) *syntax.ObjectName {
-	if n, err := syntax.ParseName(text); err == nil {
+	if n, err := parser.ParseName(text); err == nil {
 		return n
 	}
 	return &syntax.ObjectName{Parts: []syntax.Ident{{Name: text, Quoted: true}}}

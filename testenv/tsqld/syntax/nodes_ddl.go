@@ -20,10 +20,15 @@ const (
 	CreateOrAlter
 )
 
+// String returns the verb as T-SQL writes it.
+func (v Verb) String() string {
+	return map[Verb]string{Create: "CREATE", Alter: "ALTER", CreateOrAlter: "CREATE OR ALTER"}[v]
+}
+
 // TableDef is the definition in the parentheses of CREATE TABLE, of a table variable or table type,
 // or after ALTER TABLE ... ADD.
 type TableDef struct {
-	node
+	At
 	Columns     []*ColumnDef
 	Constraints []Constraint // of the table; those written on a column are in ColumnDef
 	Indexes     []*IndexDef
@@ -31,7 +36,7 @@ type TableDef struct {
 
 // ColumnDef is a column.
 type ColumnDef struct {
-	node
+	At
 	Name        Ident
 	Type        *TypeRef // nil for a computed column, and for a column named timestamp without a type
 	Computed    Expr     // nil for an ordinary column
@@ -48,7 +53,7 @@ type ColumnDef struct {
 
 // IdentitySpec is IDENTITY(seed, increment).
 type IdentitySpec struct {
-	node
+	At
 	Seed, Increment   string // decimal integers with sign; "1" when left out
 	NotForReplication bool
 }
@@ -62,14 +67,14 @@ type Constraint interface {
 	ConstraintName() Ident
 }
 
-// constraint is embedded in every Constraint.
-type constraint struct {
-	node
+// ConstraintBase is embedded in every [Constraint].
+type ConstraintBase struct {
+	At
 	Name Ident // zero if the statement gives none
 }
 
 // ConstraintName implements [Constraint].
-func (c *constraint) ConstraintName() Ident { return c.Name }
+func (c *ConstraintBase) ConstraintName() Ident { return c.Name }
 
 // Clustering is CLUSTERED or NONCLUSTERED.
 type Clustering uint8
@@ -83,7 +88,7 @@ const (
 
 // KeyConstraint is PRIMARY KEY or UNIQUE.
 type KeyConstraint struct {
-	constraint
+	ConstraintBase
 	Primary    bool
 	Clustering Clustering
 	Columns    []*IndexColumn // empty when written on a column
@@ -93,7 +98,7 @@ type KeyConstraint struct {
 
 // ForeignKeyConstraint is FOREIGN KEY ... REFERENCES.
 type ForeignKeyConstraint struct {
-	constraint
+	ConstraintBase
 	Columns           []Ident // empty when written on a column
 	RefTable          *ObjectName
 	RefColumns        []Ident // empty: those of the primary key
@@ -115,14 +120,14 @@ const (
 
 // CheckConstraint is CHECK (Cond).
 type CheckConstraint struct {
-	constraint
+	ConstraintBase
 	Cond              Cond
 	NotForReplication bool
 }
 
 // DefaultConstraint is DEFAULT Value.
 type DefaultConstraint struct {
-	constraint
+	ConstraintBase
 	Value      Expr
 	Column     Ident // FOR column of ALTER TABLE ADD; zero otherwise
 	WithValues bool
@@ -130,7 +135,7 @@ type DefaultConstraint struct {
 
 // IndexDef is an index inside a table definition.
 type IndexDef struct {
-	node
+	At
 	Name        Ident
 	Unique      bool
 	Clustering  Clustering
@@ -144,7 +149,7 @@ type IndexDef struct {
 
 // IndexColumn is a column of a key or index.
 type IndexColumn struct {
-	node
+	At
 	Name Ident
 	Desc bool
 }
@@ -173,6 +178,12 @@ type AlterTableAction interface {
 	alterTableActionNode()
 }
 
+// alterTableAction marks actions of ALTER TABLE.
+type alterTableAction struct{}
+
+// alterTableActionNode implements [AlterTableAction].
+func (alterTableAction) alterTableActionNode() {}
+
 // CheckMode is WITH CHECK or WITH NOCHECK.
 type CheckMode uint8
 
@@ -185,26 +196,22 @@ const (
 
 // AlterAdd is ADD of columns, constraints and indexes.
 type AlterAdd struct {
-	node
+	At
+	alterTableAction
 	Mode CheckMode
 	Def  *TableDef
 }
 
-// alterTableActionNode marks actions.
-func (*AlterAdd) alterTableActionNode() {}
-
 // AlterDrop is DROP COLUMN and DROP CONSTRAINT, in any mixture.
 type AlterDrop struct {
-	node
+	At
+	alterTableAction
 	Items []*AlterDropItem
 }
 
-// alterTableActionNode marks actions.
-func (*AlterDrop) alterTableActionNode() {}
-
 // AlterDropItem is one column or constraint to drop.
 type AlterDropItem struct {
-	node
+	At
 	Column   bool // COLUMN, else CONSTRAINT
 	IfExists bool
 	Name     Ident
@@ -212,65 +219,53 @@ type AlterDropItem struct {
 
 // AlterColumn is ALTER COLUMN.
 type AlterColumn struct {
-	node
+	At
+	alterTableAction
 	Column *ColumnDef // Name, Type, Collation and Null are set; Type is nil for the ADD/DROP forms
 	Add    string     // property after ADD: "ROWGUIDCOL", "PERSISTED", "SPARSE", "NOT FOR REPLICATION"; "" otherwise
 	Drop   string     // property after DROP, likewise
 }
 
-// alterTableActionNode marks actions.
-func (*AlterColumn) alterTableActionNode() {}
-
 // AlterCheck is [WITH CHECK|NOCHECK] CHECK|NOCHECK CONSTRAINT ALL|names.
 type AlterCheck struct {
-	node
+	At
+	alterTableAction
 	Mode   CheckMode
 	Enable bool    // CHECK, else NOCHECK
 	Names  []Ident // empty for ALL
 }
 
-// alterTableActionNode marks actions.
-func (*AlterCheck) alterTableActionNode() {}
-
 // AlterTrigger is ENABLE|DISABLE TRIGGER ALL|names.
 type AlterTrigger struct {
-	node
+	At
+	alterTableAction
 	Enable bool
 	Names  []Ident // empty for ALL
 }
 
-// alterTableActionNode marks actions.
-func (*AlterTrigger) alterTableActionNode() {}
-
 // AlterSet is SET (options).
 type AlterSet struct {
-	node
+	At
+	alterTableAction
 	Options []*Option
 }
 
-// alterTableActionNode marks actions.
-func (*AlterSet) alterTableActionNode() {}
-
 // AlterRebuild is REBUILD.
 type AlterRebuild struct {
-	node
+	At
+	alterTableAction
 	Partition Expr // number, or *Keyword ALL; nil if none
 	Options   []*Option
 }
 
-// alterTableActionNode marks actions.
-func (*AlterRebuild) alterTableActionNode() {}
-
 // AlterSwitch is SWITCH [PARTITION n] TO table [PARTITION n].
 type AlterSwitch struct {
-	node
+	At
+	alterTableAction
 	Partition   Expr // nil if none
 	To          *ObjectName
 	ToPartition Expr // nil if none
 }
-
-// alterTableActionNode marks actions.
-func (*AlterSwitch) alterTableActionNode() {}
 
 // TriggerStmt is ENABLE TRIGGER ... ON, DISABLE TRIGGER ... ON.
 type TriggerStmt struct {
@@ -308,7 +303,7 @@ type DropIndexStmt struct {
 
 // DropIndexItem is one index to drop.
 type DropIndexItem struct {
-	node
+	At
 	Index   Ident
 	Table   *ObjectName
 	Options []*Option
@@ -326,7 +321,7 @@ type DropStmt struct {
 
 // Param is a parameter of a procedure or function.
 type Param struct {
-	node
+	At
 	Name     string // with @
 	Type     *TypeRef
 	Null     NullSpec

@@ -19,42 +19,42 @@ type InsertSource interface {
 	insertSourceNode()
 }
 
+// insertSource marks sources of INSERT.
+type insertSource struct{}
+
+// insertSourceNode implements [InsertSource].
+func (insertSource) insertSourceNode() {}
+
 // InsertValues is VALUES (...), (...).
 type InsertValues struct {
-	node
+	At
+	insertSource
 	Rows [][]Expr // may contain *Default
 }
 
-// insertSourceNode marks sources.
-func (*InsertValues) insertSourceNode() {}
-
 // InsertQuery is INSERT ... SELECT.
 type InsertQuery struct {
-	node
+	At
+	insertSource
 	Query *Query
 }
 
-// insertSourceNode marks sources.
-func (*InsertQuery) insertSourceNode() {}
-
 // InsertExec is INSERT ... EXEC.
 type InsertExec struct {
-	node
+	At
+	insertSource
 	Exec *ExecStmt
 }
 
-// insertSourceNode marks sources.
-func (*InsertExec) insertSourceNode() {}
-
 // InsertDefaults is DEFAULT VALUES.
-type InsertDefaults struct{ node }
-
-// insertSourceNode marks sources.
-func (*InsertDefaults) insertSourceNode() {}
+type InsertDefaults struct {
+	At
+	insertSource
+}
 
 // Output is an OUTPUT clause.
 type Output struct {
-	node
+	At
 	Items       []SelectItem // columns of inserted and deleted, $ACTION, and in MERGE, UPDATE and DELETE columns of FROM
 	Into        TableSource  // *TableName or *TableVar; nil for output to the client
 	IntoColumns []Ident      // nil if none were written
@@ -78,7 +78,7 @@ type UpdateStmt struct {
 // SetClause is an assignment of UPDATE or MERGE: c = x, c += x, @v = x, @v = c = x, c.WRITE(...),
 // c.modify(...). The Value of the last one is a [MethodCall] with Mutator.
 type SetClause struct {
-	node
+	At
 	Var    string     // with @; "" if none
 	Column *ColumnRef // nil when only a variable is assigned
 	Op     Op         // operator of the last assignment; OpNone for =
@@ -116,7 +116,7 @@ type MergeStmt struct {
 
 // MergeWhen is a WHEN branch of MERGE.
 type MergeWhen struct {
-	node
+	At
 	Match   MergeMatch
 	And     Cond // nil if none
 	Action  MergeAction
@@ -161,7 +161,7 @@ type InsertBulkStmt struct {
 
 // BulkColumn is a column of INSERT BULK.
 type BulkColumn struct {
-	node
+	At
 	Name      Ident
 	Type      *TypeRef
 	Collation string // "" if none

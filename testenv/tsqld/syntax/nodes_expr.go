@@ -1,5 +1,7 @@
 package syntax
 
+import "strings"
+
 // Expr is an expression with a value.
 type Expr interface {
 	Node
@@ -12,17 +14,17 @@ type Cond interface {
 	condNode()
 }
 
-// expr is embedded in every Expr.
-type expr struct{ node }
+// expr marks expressions.
+type expr struct{}
 
-// exprNode marks expressions.
-func (*expr) exprNode() {}
+// exprNode implements [Expr].
+func (expr) exprNode() {}
 
-// cond is embedded in every Cond.
-type cond struct{ node }
+// cond marks conditions.
+type cond struct{}
 
-// condNode marks conditions.
-func (*cond) condNode() {}
+// condNode implements [Cond].
+func (cond) condNode() {}
 
 // Ident is one name, without its quotes. The zero Ident (Name "") means that the source has none.
 type Ident struct {
@@ -34,10 +36,13 @@ type Ident struct {
 // Pos implements [Node].
 func (i Ident) Pos() Pos { return i.At }
 
+// QuoteName returns name in brackets.
+func QuoteName(name string) string { return "[" + strings.ReplaceAll(name, "]", "]]") + "]" }
+
 // ObjectName is a name of up to four parts: server.database.schema.object. Omitted parts in the
 // middle (db..t) have an empty Name.
 type ObjectName struct {
-	node
+	At
 	Parts []Ident // 1 to 4
 }
 
@@ -94,6 +99,7 @@ const (
 
 // Literal is a constant.
 type Literal struct {
+	At
 	expr
 	Kind LiteralKind
 	Text string // see LiteralKind
@@ -102,17 +108,22 @@ type Literal struct {
 
 // Default is the word DEFAULT in place of a value: in VALUES, UPDATE's SET, and arguments of
 // procedures and functions.
-type Default struct{ expr }
+type Default struct {
+	At
+	expr
+}
 
 // Keyword is a word without quotes where the grammar requires one of a fixed set: the date part of
 // DATEADD, ON and OFF as the value of an [Option].
 type Keyword struct {
+	At
 	expr
 	Name string // as written for a date part, otherwise in capitals
 }
 
 // ColumnRef names a column: c, t.c, s.t.c, d.s.t.c. Empty parts in the middle as in [ObjectName].
 type ColumnRef struct {
+	At
 	expr
 	Parts []Ident // 1 to 4, the column last
 }
@@ -122,6 +133,7 @@ func (c *ColumnRef) Column() string { return c.Parts[len(c.Parts)-1].Name }
 
 // PseudoColumn is $IDENTITY, $ROWGUID, $ACTION or a similar word, with an optional qualifier.
 type PseudoColumn struct {
+	At
 	expr
 	Qualifier []Ident // nil if none
 	Name      string  // capitals, with the dollar: "$ACTION"
@@ -129,12 +141,14 @@ type PseudoColumn struct {
 
 // VarRef is a variable or parameter.
 type VarRef struct {
+	At
 	expr
 	Name string // with @, as written
 }
 
 // GlobalRef is a system function of the old form: @@ROWCOUNT.
 type GlobalRef struct {
+	At
 	expr
 	Name string // capitals, with @@
 }
@@ -166,8 +180,19 @@ const (
 	OpOr        // OR
 )
 
+// operators are the texts of the operators.
+var operators = map[Op]string{
+	OpAdd: "+", OpSub: "-", OpMul: "*", OpDiv: "/", OpMod: "%", OpBitAnd: "&", OpBitOr: "|", OpBitXor: "^",
+	OpPlus: "+", OpMinus: "-", OpBitNot: "~",
+	OpEQ: "=", OpNE: "<>", OpLT: "<", OpLE: "<=", OpGT: ">", OpGE: ">=", OpAnd: "AND", OpOr: "OR",
+}
+
+// String returns the operator as T-SQL writes it, or "" for OpNone.
+func (o Op) String() string { return operators[o] }
+
 // UnaryExpr is +x, -x or ~x.
 type UnaryExpr struct {
+	At
 	expr
 	Op Op // OpPlus, OpMinus or OpBitNot
 	X  Expr
@@ -175,6 +200,7 @@ type UnaryExpr struct {
 
 // BinaryExpr is arithmetic, concatenation or a bit operation.
 type BinaryExpr struct {
+	At
 	expr
 	Op   Op // OpAdd to OpBitXor
 	X, Y Expr
@@ -183,12 +209,14 @@ type BinaryExpr struct {
 // ParenExpr is an expression in parentheses. The tree keeps them, because (c) is not a column
 // reference in some places and because the text of defaults shows them.
 type ParenExpr struct {
+	At
 	expr
 	X Expr
 }
 
 // CaseExpr is CASE in the simple or searched form.
 type CaseExpr struct {
+	At
 	expr
 	Operand Expr // nil in the searched form
 	Whens   []*When
@@ -197,7 +225,7 @@ type CaseExpr struct {
 
 // When is a branch of CASE.
 type When struct {
-	node
+	At
 	Value Expr // simple form: compared with the operand; otherwise nil
 	Cond  Cond // searched form; otherwise nil
 	Then  Expr
@@ -205,6 +233,7 @@ type When struct {
 
 // CastExpr is CAST(X AS Type) or TRY_CAST.
 type CastExpr struct {
+	At
 	expr
 	Try  bool
 	X    Expr
@@ -213,6 +242,7 @@ type CastExpr struct {
 
 // ConvertExpr is CONVERT(Type, X, Style) or TRY_CONVERT.
 type ConvertExpr struct {
+	At
 	expr
 	Try   bool
 	Type  *TypeRef
@@ -222,6 +252,7 @@ type ConvertExpr struct {
 
 // ParseAsExpr is PARSE(X AS Type USING Culture) or TRY_PARSE.
 type ParseAsExpr struct {
+	At
 	expr
 	Try     bool
 	X       Expr
@@ -231,6 +262,7 @@ type ParseAsExpr struct {
 
 // IIfExpr is IIF(Cond, Then, Else).
 type IIfExpr struct {
+	At
 	expr
 	Cond       Cond
 	Then, Else Expr
@@ -240,6 +272,7 @@ type IIfExpr struct {
 // functions. The first argument of DATEADD and similar functions is a *[Keyword]. COALESCE, NULLIF
 // and CHOOSE are calls; CURRENT_TIMESTAMP and similar functions are calls with NoParens.
 type FuncCall struct {
+	At
 	expr
 	Name        *ObjectName // one part for built-in functions; in capitals for keywords, otherwise as written
 	NoParens    bool        // CURRENT_TIMESTAMP, CURRENT_USER, SESSION_USER, SYSTEM_USER, USER, CURRENT_DATE
@@ -265,6 +298,7 @@ const (
 // MethodCall is X.Method(Args) on a variable or an expression in parentheses (methods of xml and of
 // CLR types). t.c.value(...) is a [FuncCall] with several name parts.
 type MethodCall struct {
+	At
 	expr
 	X      Expr
 	Method string
@@ -277,6 +311,7 @@ type MethodCall struct {
 // TrimExpr is TRIM in its long forms: TRIM([LEADING|TRAILING|BOTH] Chars FROM X). TRIM(x) is a
 // [FuncCall].
 type TrimExpr struct {
+	At
 	expr
 	Side  string // "", "LEADING", "TRAILING" or "BOTH"
 	Chars Expr
@@ -285,6 +320,7 @@ type TrimExpr struct {
 
 // JSONObjectExpr is JSON_OBJECT('k': v, ...).
 type JSONObjectExpr struct {
+	At
 	expr
 	Keys, Values []Expr // of the same length
 	AbsentOnNull bool   // ABSENT ON NULL; NULL ON NULL is the default of JSON_OBJECT
@@ -292,6 +328,7 @@ type JSONObjectExpr struct {
 
 // JSONArrayExpr is JSON_ARRAY(v, ...).
 type JSONArrayExpr struct {
+	At
 	expr
 	Items      []Expr
 	NullOnNull bool // NULL ON NULL; ABSENT ON NULL is the default of JSON_ARRAY
@@ -299,6 +336,7 @@ type JSONArrayExpr struct {
 
 // CollateExpr is X COLLATE name.
 type CollateExpr struct {
+	At
 	expr
 	X         Expr
 	Collation string
@@ -306,6 +344,7 @@ type CollateExpr struct {
 
 // AtTimeZoneExpr is X AT TIME ZONE Zone.
 type AtTimeZoneExpr struct {
+	At
 	expr
 	X    Expr
 	Zone Expr
@@ -313,12 +352,14 @@ type AtTimeZoneExpr struct {
 
 // SubqueryExpr is a scalar subquery.
 type SubqueryExpr struct {
+	At
 	expr
 	Query *Query
 }
 
 // NextValueExpr is NEXT VALUE FOR Sequence.
 type NextValueExpr struct {
+	At
 	expr
 	Sequence *ObjectName
 	Over     *Over // nil if none; only ORDER BY is allowed in it
@@ -326,6 +367,7 @@ type NextValueExpr struct {
 
 // IdentityExpr is IDENTITY(type, seed, increment) in the select list of SELECT INTO.
 type IdentityExpr struct {
+	At
 	expr
 	Type            *TypeRef
 	Seed, Increment string // decimal integers with sign; "1" if omitted
@@ -333,7 +375,7 @@ type IdentityExpr struct {
 
 // Over is the window of a function.
 type Over struct {
-	node
+	At
 	Window      Ident // OVER w, or the base of OVER (w ...); zero if none
 	PartitionBy []Expr
 	OrderBy     []*OrderItem
@@ -342,7 +384,7 @@ type Over struct {
 
 // Frame is ROWS or RANGE of a window.
 type Frame struct {
-	node
+	At
 	Rows bool // ROWS, else RANGE
 	From FrameBound
 	To   *FrameBound // nil without BETWEEN, which means CURRENT ROW
@@ -368,13 +410,14 @@ const (
 
 // OrderItem is an item of ORDER BY.
 type OrderItem struct {
-	node
+	At
 	X    Expr // an IntLit literal is a position where SQL Server allows positions (not in OVER)
 	Desc bool
 }
 
 // CompareCond compares two values.
 type CompareCond struct {
+	At
 	cond
 	Op   Op // OpEQ to OpGE
 	X, Y Expr
@@ -382,6 +425,7 @@ type CompareCond struct {
 
 // QuantifiedCond is X op ALL|ANY (query). SOME is ANY.
 type QuantifiedCond struct {
+	At
 	cond
 	Op    Op // OpEQ to OpGE
 	X     Expr
@@ -391,6 +435,7 @@ type QuantifiedCond struct {
 
 // LogicCond is X AND Y, X OR Y.
 type LogicCond struct {
+	At
 	cond
 	Op   Op // OpAnd or OpOr
 	X, Y Cond
@@ -398,18 +443,21 @@ type LogicCond struct {
 
 // NotCond is NOT X.
 type NotCond struct {
+	At
 	cond
 	X Cond
 }
 
 // ParenCond is a condition in parentheses.
 type ParenCond struct {
+	At
 	cond
 	X Cond
 }
 
 // LikeCond is X [NOT] LIKE Pattern [ESCAPE Escape].
 type LikeCond struct {
+	At
 	cond
 	Not     bool
 	X       Expr
@@ -419,6 +467,7 @@ type LikeCond struct {
 
 // BetweenCond is X [NOT] BETWEEN Low AND High.
 type BetweenCond struct {
+	At
 	cond
 	Not       bool
 	X         Expr
@@ -427,6 +476,7 @@ type BetweenCond struct {
 
 // InCond is X [NOT] IN (List) or X [NOT] IN (Query).
 type InCond struct {
+	At
 	cond
 	Not   bool
 	X     Expr
@@ -436,12 +486,14 @@ type InCond struct {
 
 // ExistsCond is EXISTS (Query).
 type ExistsCond struct {
+	At
 	cond
 	Query *Query
 }
 
 // IsNullCond is X IS [NOT] NULL.
 type IsNullCond struct {
+	At
 	cond
 	Not bool
 	X   Expr
@@ -449,6 +501,7 @@ type IsNullCond struct {
 
 // DistinctCond is X IS [NOT] DISTINCT FROM Y.
 type DistinctCond struct {
+	At
 	cond
 	Not  bool
 	X, Y Expr
@@ -456,6 +509,7 @@ type DistinctCond struct {
 
 // UpdatedCond is UPDATE(column), in triggers.
 type UpdatedCond struct {
+	At
 	cond
 	Column Ident
 }
@@ -464,7 +518,7 @@ type UpdatedCond struct {
 // translated to SQL Server's (character varying to varchar, double precision to float); other names
 // are kept as written.
 type TypeRef struct {
-	node
+	At
 	Name *ObjectName // one part, or schema and name
 	Args []int       // length, or precision and scale; empty if none was written
 	Max  bool        // (max)

@@ -97,7 +97,7 @@ type PermissionStmt struct {
 
 // Permission is the name of a permission with the columns to which it is limited.
 type Permission struct {
-	node
+	At
 	Name    string // capitals, words joined by one blank: "VIEW DEFINITION"
 	Columns []Ident
 }

@@ -8,7 +8,7 @@ type DeclareStmt struct {
 
 // VarDecl is one variable: scalar, cursor or table.
 type VarDecl struct {
-	node
+	At
 	Name   string // with @
 	Type   *TypeRef
 	Init   Expr      // nil if none
@@ -18,7 +18,7 @@ type VarDecl struct {
 
 // CursorDef is a cursor's definition, in DECLARE or SET.
 type CursorDef struct {
-	node
+	At
 	Scope         string // "LOCAL", "GLOBAL"; "" if not written
 	Scroll        bool
 	ForwardOnly   bool
@@ -42,7 +42,7 @@ type DeclareCursorStmt struct {
 
 // CursorRef is the name of a cursor.
 type CursorRef struct {
-	node
+	At
 	Global bool
 	Name   string // with @ for a cursor variable
 }
@@ -135,6 +135,14 @@ const (
 	Serializable
 	Snapshot
 )
+
+// String returns the level as SET writes it.
+func (l Isolation) String() string {
+	return map[Isolation]string{
+		ReadUncommitted: "READ UNCOMMITTED", ReadCommitted: "READ COMMITTED", RepeatableRead: "REPEATABLE READ",
+		Serializable: "SERIALIZABLE", Snapshot: "SNAPSHOT",
+	}[l]
+}
 
 // SetIdentityInsertStmt is SET IDENTITY_INSERT t ON|OFF.
 type SetIdentityInsertStmt struct {
@@ -239,7 +247,7 @@ type ExecStmt struct {
 
 // ExecArg is an argument of EXECUTE.
 type ExecArg struct {
-	node
+	At
 	Name   string // with @; "" when positional
 	Value  Expr   // *Default for DEFAULT; a word is a string literal with Bare set
 	Output bool
@@ -247,7 +255,7 @@ type ExecArg struct {
 
 // ResultSets is WITH RESULT SETS.
 type ResultSets struct {
-	node
+	At
 	Kind string         // "UNDEFINED", "NONE", or "" for definitions
 	Sets [][]*ColumnDef // Name, Type, Collation and Null are set; AS OBJECT and AS TYPE are refused
 }

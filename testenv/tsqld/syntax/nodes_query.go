@@ -2,7 +2,7 @@ package syntax
 
 // Query is a query expression with its clauses.
 type Query struct {
-	node
+	At
 	With    []*CTE    // only for the query of a SELECT statement, view, inline function or cursor
 	Body    QueryBody // never nil
 	OrderBy []*OrderItem
@@ -17,9 +17,15 @@ type QueryBody interface {
 	queryBodyNode()
 }
 
+// queryBody marks bodies of queries.
+type queryBody struct{}
+
+// queryBodyNode implements [QueryBody].
+func (queryBody) queryBodyNode() {}
+
 // CTE is a common table expression, or XMLNAMESPACES (...), which may be the first of a list.
 type CTE struct {
-	node
+	At
 	Name    Ident
 	Columns []Ident // nil if none were written
 	Query   *Query  // nil for XMLNAMESPACES
@@ -28,20 +34,18 @@ type CTE struct {
 
 // XMLNamespace is 'URI' AS prefix, or DEFAULT 'URI'.
 type XMLNamespace struct {
-	node
+	At
 	URI    *Literal
 	Prefix Ident // zero for DEFAULT
 }
 
 // SetOp is UNION [ALL], EXCEPT or INTERSECT.
 type SetOp struct {
-	node
+	At
+	queryBody
 	Kind SetOpKind
 	X, Y QueryBody
 }
-
-// queryBodyNode marks bodies of queries.
-func (*SetOp) queryBodyNode() {}
 
 // SetOpKind is the kind of a set operation.
 type SetOpKind uint8
@@ -56,16 +60,15 @@ const (
 
 // ParenQuery is a query in parentheses, either an operand of a set operation or a whole query.
 type ParenQuery struct {
-	node
+	At
+	queryBody
 	X QueryBody
 }
 
-// queryBodyNode marks bodies of queries.
-func (*ParenQuery) queryBodyNode() {}
-
 // Select is SELECT without ORDER BY.
 type Select struct {
-	node
+	At
+	queryBody
 	Distinct bool
 	Top      *Top // nil if none
 	Items    []SelectItem
@@ -77,12 +80,9 @@ type Select struct {
 	Windows  []*WindowDef
 }
 
-// queryBodyNode marks bodies of queries.
-func (*Select) queryBodyNode() {}
-
 // Top is TOP of SELECT and of statements that change data.
 type Top struct {
-	node
+	At
 	Count    Expr
 	Paren    bool // TOP (n); otherwise Count is a number or a subquery
 	Percent  bool
@@ -95,47 +95,47 @@ type SelectItem interface {
 	selectItemNode()
 }
 
+// selectItem marks select items.
+type selectItem struct{}
+
+// selectItemNode implements [SelectItem].
+func (selectItem) selectItemNode() {}
+
 // SelectStar is * or t.*.
 type SelectStar struct {
-	node
+	At
+	selectItem
 	Qualifier []Ident // nil for a bare *
 }
-
-// selectItemNode marks select items.
-func (*SelectStar) selectItemNode() {}
 
 // SelectExpr is an expression with or without an alias. "a = expr" and "expr 'a'" are translated to
 // this form.
 type SelectExpr struct {
-	node
+	At
+	selectItem
 	X     Expr
 	Alias Ident // zero if none
 }
 
-// selectItemNode marks select items.
-func (*SelectExpr) selectItemNode() {}
-
 // SelectAssign is @v = expr, @v += expr in a select list.
 type SelectAssign struct {
-	node
+	At
+	selectItem
 	Var string // with @
 	Op  Op     // OpNone for =
 	X   Expr
 }
 
-// selectItemNode marks select items.
-func (*SelectAssign) selectItemNode() {}
-
 // GroupBy is the GROUP BY clause. A plain list has one GroupPlain item per expression.
 type GroupBy struct {
-	node
+	At
 	Items []*GroupItem // SQL Server combines them as a cross product
 	All   bool         // GROUP BY ALL, deprecated
 }
 
 // GroupItem is an element of GROUP BY.
 type GroupItem struct {
-	node
+	At
 	Kind GroupKind
 	X    Expr         // GroupPlain only
 	Sub  []*GroupItem // members of ROLLUP, CUBE, GROUPING SETS and of a list in parentheses; empty for the grand total ()
@@ -155,7 +155,7 @@ const (
 
 // WindowDef is a name defined in the WINDOW clause.
 type WindowDef struct {
-	node
+	At
 	Name Ident
 	Over *Over
 }
@@ -167,15 +167,16 @@ type TableSource interface {
 	tableSourceNode()
 }
 
-// table is embedded in every TableSource.
-type table struct{ node }
+// table marks table sources.
+type table struct{}
 
-// tableSourceNode marks table sources.
-func (*table) tableSourceNode() {}
+// tableSourceNode implements [TableSource].
+func (table) tableSourceNode() {}
 
 // TableName is a table, view, synonym or CTE, or in a data change possibly the alias of a table in
 // FROM.
 type TableName struct {
+	At
 	table
 	Name  *ObjectName
 	Alias Ident
@@ -184,6 +185,7 @@ type TableName struct {
 
 // TableVar is a table variable or table-valued parameter.
 type TableVar struct {
+	At
 	table
 	Name  string // with @
 	Alias Ident
@@ -191,13 +193,14 @@ type TableVar struct {
 
 // TableHint is a word of WITH (...) after a table: NOLOCK, INDEX(ix), FORCESEEK.
 type TableHint struct {
-	node
+	At
 	Name string // capitals
 	Args []Expr // INDEX only; names of indexes are ColumnRefs of one part
 }
 
 // TableFunc is a table-valued function in FROM.
 type TableFunc struct {
+	At
 	table
 	Call    *FuncCall
 	Alias   Ident
@@ -207,6 +210,7 @@ type TableFunc struct {
 // MethodTable is X.nodes(...) AS t (c), the rows of an xml method. The same of a column,
 // t.x.nodes(...), is a [TableFunc].
 type MethodTable struct {
+	At
 	table
 	Call    *MethodCall
 	Alias   Ident
@@ -215,6 +219,7 @@ type MethodTable struct {
 
 // OpenJSON is OPENJSON(X, Path) WITH (Columns).
 type OpenJSON struct {
+	At
 	table
 	X       Expr
 	Path    Expr          // nil if none
@@ -224,7 +229,7 @@ type OpenJSON struct {
 
 // JSONColumn is a column of OPENJSON's WITH.
 type JSONColumn struct {
-	node
+	At
 	Name Ident
 	Type *TypeRef
 	// Collation is the name after COLLATE, or "".
@@ -235,6 +240,7 @@ type JSONColumn struct {
 
 // DerivedTable is a subquery in FROM.
 type DerivedTable struct {
+	At
 	table
 	Query   *Query
 	Alias   Ident
@@ -243,6 +249,7 @@ type DerivedTable struct {
 
 // ValuesTable is (VALUES (...), (...)) in FROM or as the source of MERGE.
 type ValuesTable struct {
+	At
 	table
 	Rows    [][]Expr
 	Alias   Ident
@@ -252,6 +259,7 @@ type ValuesTable struct {
 // Join joins two table sources. APPLY is a join without ON whose right side can name the columns of
 // the left side.
 type Join struct {
+	At
 	table
 	Kind        JoinKind
 	Hint        string // "", "LOOP", "HASH", "MERGE" or "REMOTE"
@@ -275,12 +283,14 @@ const (
 
 // ParenTable is a join in parentheses.
 type ParenTable struct {
+	At
 	table
 	X TableSource
 }
 
 // Pivot is Source PIVOT (Aggregate FOR Column IN (Values)) AS Alias.
 type Pivot struct {
+	At
 	table
 	Source    TableSource
 	Aggregate *FuncCall
@@ -291,6 +301,7 @@ type Pivot struct {
 
 // Unpivot is Source UNPIVOT (Value FOR Column IN (Columns)) AS Alias.
 type Unpivot struct {
+	At
 	table
 	Source  TableSource
 	Value   Ident
@@ -301,7 +312,7 @@ type Unpivot struct {
 
 // ForClause is FOR JSON, FOR XML or FOR BROWSE.
 type ForClause struct {
-	node
+	At
 	Kind    ForKind
 	Mode    string    // "PATH", "AUTO", "RAW", "EXPLICIT"; "" for BROWSE
 	Element *Literal  // name in parentheses after PATH or RAW of FOR XML; nil if none
@@ -320,7 +331,7 @@ const (
 
 // Option is NAME, NAME = value, NAME value or NAME (list). Many clauses consist of options.
 type Option struct {
-	node
+	At
 	Name   string    // in capitals, words joined by blanks ("HASH JOIN"); with @ for variables; "" for a value alone
 	Equals bool      // name and value are separated by =
 	Value  Expr      // nil if none; words such as ON and SIMPLE are *Keyword in capitals, "60 SECONDS" too

@@ -14,11 +14,14 @@ type Node interface {
 	Pos() Pos
 }
 
-// node is embedded in every node and holds its position.
-type node struct{ at Pos }
+// At is the position of a node. Every node that is not a statement embeds it.
+type At struct{ pos Pos }
+
+// AtPos returns the At of a node at p.
+func AtPos(p Pos) At { return At{p} }
 
 // Pos implements [Node].
-func (n *node) Pos() Pos { return n.at }
+func (a At) Pos() Pos { return a.pos }
 
 // stmt is embedded in every statement.
 type stmt struct {
@@ -35,8 +38,8 @@ func (s *stmt) Start() int { return int(s.at.Offset) }
 // End returns the byte offset after the statement's last token, without its semicolon.
 func (s *stmt) End() int { return int(s.end) }
 
-// setExtent records the position of the statement. Only the parser calls it.
-func (s *stmt) setExtent(at Pos, end int32) { s.at, s.end = at, end }
+// SetExtent implements [Stmt].
+func (s *stmt) SetExtent(at Pos, end int32) { s.at, s.end = at, end }
 
 // stmtNode marks statements.
 func (s *stmt) stmtNode() {}
@@ -46,7 +49,9 @@ type Stmt interface {
 	Node
 	Start() int
 	End() int
-	setExtent(at Pos, end int32)
+	// SetExtent records the position of the statement: that of its first token, and the offset
+	// after its last token. Only the parser calls it.
+	SetExtent(at Pos, end int32)
 	stmtNode()
 }
 

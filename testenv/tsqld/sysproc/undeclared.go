@@ -8,6 +8,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -21,14 +22,14 @@ type undeclared struct {
 // parameters of a batch that are not declared, with the types that the batch implies, and executes
 // nothing. Errors: 11501 to 11508.
 func (r *Executor) describeUndeclared(a Arguments) (int32, error) {
-	opt := syntax.Options{QuotedIdentifier: r.s.Options.QuotedIdentifier, Meter: r.s.Meter()}
-	batch, err := syntax.Parse(a.text("tsql"), opt)
+	opt := parser.Options{QuotedIdentifier: r.s.Options.QuotedIdentifier, Meter: r.s.Meter()}
+	batch, err := parser.Parse(a.text("tsql"), opt)
 	if err != nil {
 		return 1, err
 	}
 	var declared []*syntax.Param
 	if text := a.text("params"); text != "" {
-		if declared, err = syntax.ParseParams(text, opt); err != nil {
+		if declared, err = parser.ParseParams(text, opt); err != nil {
 			return 1, err
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -220,15 +221,15 @@ func (c *Cache) updateSize(e *unitEntry) {
 
 // parseUnit parses a batch and its parameters.
 func parseUnit(m *meter.Meter, key unitKey) (*Unit, error) {
-	opt := syntax.Options{QuotedIdentifier: key.quoted, Meter: m}
-	b, err := syntax.Parse(key.text, opt)
+	opt := parser.Options{QuotedIdentifier: key.quoted, Meter: m}
+	b, err := parser.Parse(key.text, opt)
 	if err != nil {
 		return nil, err
 	}
 	u := &Unit{Text: key.text, Body: b.Stmts}
 	u.bytes.Store(int64(b.Bytes))
 	if key.params != "" {
-		if u.Params, err = syntax.ParseParams(key.params, opt); err != nil {
+		if u.Params, err = parser.ParseParams(key.params, opt); err != nil {
 			return nil, err
 		}
 	}

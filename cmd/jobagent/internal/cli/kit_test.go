@@ -20,7 +20,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/jobs/kit"
 	"github.com/jobagent/jobagent/testenv"
-	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser"
 )
 
 // writeKit writes the kit into a directory, as a reader of KIT.md does.
@@ -288,7 +288,7 @@ func testKitBackups(t *testing.T, k *kitServer) {
 		require.NoError(t, json.Unmarshal([]byte(test.destination), &destination))
 		kind := strings.TrimPrefix(test.job, "kit backup ")
 		require.Regexp(t, "^"+regexp.QuoteMeta(destination)+`[\\/]?[0-9_A-Za-z.-]+_shop_`+kind+`_\d{8}_\d{6}\.(bak|trn) \| dry run \| `+regexp.QuoteMeta(test.want)+"$", list[0])
-		_, err := syntax.Parse(test.want, syntax.Options{QuotedIdentifier: true})
+		_, err := parser.Parse(test.want, parser.Options{QuotedIdentifier: true})
 		require.NoError(t, err)
 		k.exec(t, k.results, "DELETE dbo.kit_backup;")
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser"
 )
 
 // dependencySets returns the system tables about dependencies between objects.
@@ -89,13 +90,13 @@ func dependencies(_ context.Context, env *Env) ([]row, error) {
 	expression := func(m *catalog.Memo, text string, condition bool) []reference {
 		refs, err := m.Get(func() (any, error) {
 			if condition {
-				e, err := syntax.ParseCond(text, syntax.DefaultOptions)
+				e, err := parser.ParseCond(text, parser.DefaultOptions)
 				if err != nil {
 					return nil, err
 				}
 				return referencesIn(e), nil
 			}
-			e, err := syntax.ParseExpr(text, syntax.DefaultOptions)
+			e, err := parser.ParseExpr(text, parser.DefaultOptions)
 			if err != nil {
 				return nil, err
 			}
@@ -108,7 +109,7 @@ func dependencies(_ context.Context, env *Env) ([]row, error) {
 	}
 	module := func(m *catalog.Module) []reference {
 		refs, err := m.References.Get(func() (any, error) {
-			b, err := syntax.Parse(m.Text, syntax.Options{QuotedIdentifier: m.QuotedIdentifier})
+			b, err := parser.Parse(m.Text, parser.Options{QuotedIdentifier: m.QuotedIdentifier})
 			if err != nil {
 				return nil, err
 			}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -26,7 +26,7 @@ func systemViews() map[string]*SystemView {
 // binding.
 func TestSystemViewsParse(t *testing.T) {
 	for name, v := range systemViews() {
-		b, err := syntax.Parse(v.Text, syntax.DefaultOptions)
+		b, err := parser.Parse(v.Text, parser.DefaultOptions)
 		require.NoError(t, err, name)
 		require.Len(t, b.Stmts, 1, name)
 		require.Contains(t, v.Text, "CREATE VIEW "+v.Schema+"."+v.Name+" AS\n")

@@ -5,6 +5,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser"
 )
 
 // usageSets returns the system table about the columns in views for
@@ -23,7 +24,7 @@ func viewColumns(_ context.Context, env *Env) ([]row, error) {
 		if !env.visible(v) {
 			continue
 		}
-		b, err := syntax.Parse(v.Text, syntax.Options{QuotedIdentifier: v.QuotedIdentifier})
+		b, err := parser.Parse(v.Text, parser.Options{QuotedIdentifier: v.QuotedIdentifier})
 		if err != nil {
 			continue // damaged definition; its use reports the error
 		}

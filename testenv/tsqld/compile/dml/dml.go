@@ -16,6 +16,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -191,7 +192,7 @@ func (b *builder) defaultValue(t target, statement string, c *catalog.Column) (n
 		return b.storeValue(t, statement, c, tree.NullOf(types.NullType))
 	}
 	e, err := c.Default.Memo.Get(
-		func() (any, error) { return syntax.ParseExpr(c.Default.Text, syntax.DefaultOptions) },
+		func() (any, error) { return parser.ParseExpr(c.Default.Text, parser.DefaultOptions) },
 	)
 	if err != nil {
 		return nil, err

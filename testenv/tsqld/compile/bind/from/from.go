@@ -15,6 +15,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -308,7 +309,7 @@ func (b *Binder) TableColumns(src *tree.Source, db *catalog.Database, t *catalog
 // Formula binds the expression of a computed column over the source of its table.
 func (b *Binder) Formula(db *catalog.Database, t *catalog.Table, c *catalog.Column, src *tree.Source) (n *tree.Node, err error) {
 	e, err := c.Formula.Memo.Get(
-		func() (any, error) { return syntax.ParseExpr(c.Formula.Text, syntax.DefaultOptions) },
+		func() (any, error) { return parser.ParseExpr(c.Formula.Text, parser.DefaultOptions) },
 	)
 	if err != nil {
 		return nil, err
@@ -477,7 +478,7 @@ func parseView(text string, quoted bool) (*syntax.CreateViewStmt, error) {
 // parseModule parses the text of a module. T is the type of its statement.
 func parseModule[T syntax.Stmt](text string, quoted bool) (T, error) {
 	var none T
-	batch, err := syntax.Parse(text, syntax.Options{QuotedIdentifier: quoted})
+	batch, err := parser.Parse(text, parser.Options{QuotedIdentifier: quoted})
 	if err != nil {
 		return none, err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/printer"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -284,7 +285,7 @@ func systemRows(name string) (*catalog.Function, error) {
 			return nil, err
 		}
 		if p.Default != nil {
-			param.HasDefault, param.Default = true, syntax.Print(p.Default)
+			param.HasDefault, param.Default = true, printer.Print(p.Default)
 		}
 		f.Params = append(f.Params, param)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 	"github.com/jobagent/jobagent/testenv/tsqld/xquery"
 )
@@ -228,7 +229,7 @@ func (b *Resolver) ObjectAt(server, database, schema, name string, hops int) (*c
 		if !ok || hops > 8 {
 			return db, o, nil
 		}
-		base, err := syntax.ParseName(syn.Base)
+		base, err := parser.ParseName(syn.Base)
 		if err != nil {
 			return db, nil, err
 		}

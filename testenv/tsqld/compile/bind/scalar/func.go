@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -378,7 +379,7 @@ func (b calls) paramDefault(db *catalog.Database, f *catalog.Function, p catalog
 	if !p.HasDefault {
 		return nil, mserr.TooFewArguments(f.Name)
 	}
-	e, err := syntax.ParseExpr(p.Default, syntax.Options{QuotedIdentifier: f.QuotedIdentifier})
+	e, err := parser.ParseExpr(p.Default, parser.Options{QuotedIdentifier: f.QuotedIdentifier})
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser"
 )
 
 // updated binds UPDATE(column). Errors: 140 outside a trigger, 207, 2114.
@@ -24,8 +25,8 @@ func (b *Binder) updated(c *syntax.UpdatedCond, l *names.Level) (*tree.Node, err
 	}
 	b.NeedLocal(t)
 	bit := column.ID - 1
-	cond, err := syntax.ParseCond(
-		fmt.Sprintf("CAST(SUBSTRING(COLUMNS_UPDATED(), %d, 1) AS int) & %d <> 0", bit/8+1, 1<<(bit%8)), syntax.DefaultOptions)
+	cond, err := parser.ParseCond(
+		fmt.Sprintf("CAST(SUBSTRING(COLUMNS_UPDATED(), %d, 1) AS int) & %d <> 0", bit/8+1, 1<<(bit%8)), parser.DefaultOptions)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 	"github.com/jobagent/jobagent/testenv/tsqld/xquery"
 )
@@ -190,7 +191,7 @@ func (b xmlCalls) methodOf(r receiver, e *syntax.MethodCall, l *names.Level) (*t
 
 // valueType returns the type that value returns. Error 9500.
 func (b xmlCalls) valueType(name string) (types.Type, error) {
-	ref, err := syntax.ParseType(name, syntax.DefaultOptions)
+	ref, err := parser.ParseType(name, parser.DefaultOptions)
 	if err != nil {
 		return types.Type{}, mserr.XMLValueType(name)
 	}
@@ -235,7 +236,7 @@ func (b xmlCalls) sqlRef(ref xquery.SQLRef, l *names.Level) (*tree.Node, error) 
 		}
 		return n, nil
 	}
-	e, err := syntax.ParseExpr(ref.Name, syntax.DefaultOptions)
+	e, err := parser.ParseExpr(ref.Name, parser.DefaultOptions)
 	if err != nil {
 		return nil, mserr.InvalidColumn(ref.Name)
 	}

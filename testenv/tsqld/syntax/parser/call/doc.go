@@ -1,0 +1,2 @@
+// Package call reads EXECUTE of modules and texts.
+package call

@@ -1,0 +1,199 @@
+package parser
+
+import (
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/ddl"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/query"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/term"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/tokens"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/scanner"
+)
+
+// waitFor reads WAITFOR.
+func waitFor(c *tokens.Cursor) syntax.Stmt {
+	c.Next()
+	if c.At("(") {
+		c.Reject("WAITFOR of a queue")
+		return nil
+	}
+	s := &syntax.WaitForStmt{Time: c.ExpectAny("DELAY", "TIME") == "TIME"}
+	s.Value = term.ConstantOrVariable(c, scanner.String, scanner.NString)
+	return s
+}
+
+// throwFollows reports whether the current word THROW is the statement; n is the token after it.
+// THROW is not a reserved word, and without a preceding semicolon it would continue the previous
+// statement.
+func (b *batch) throwFollows(n *scanner.Token) bool {
+	if !b.terminated {
+		b.Fail()
+	}
+	return !n.Is(":") && !n.Is(".")
+}
+
+// exprFollows reports whether a value comes after RETURN.
+func exprFollows(c *tokens.Cursor) bool {
+	t := c.Current()
+	switch t.Kind {
+	case scanner.EOF:
+		return false
+	case scanner.Word:
+		if t.IsReserved() {
+			switch t.Upper {
+			case "NULL", "CASE", "COALESCE", "NULLIF", "CONVERT", "TRY_CONVERT", "LEFT", "RIGHT", "CURRENT_TIMESTAMP",
+				"CURRENT_USER", "SESSION_USER", "SYSTEM_USER", "USER":
+				return true
+			}
+			return false
+		}
+		n := c.Peek(1)
+		return n.Is("(") || n.Is(".")
+	case scanner.Quoted:
+		return true
+	case scanner.Operator:
+		return t.Is("(") || t.Is("-") || t.Is("+") || t.Is("~") || t.Is("{")
+	}
+	return true
+}
+
+// ifStmt reads IF.
+func (b *batch) ifStmt() syntax.Stmt {
+	b.Next()
+	s := &syntax.IfStmt{Cond: query.Cond(b.Cursor)}
+	s.Then = b.nestedStmt()
+	if b.At(";", "ELSE") {
+		b.Next()
+	}
+	if b.Accept("ELSE") {
+		s.Else = b.nestedStmt()
+	}
+	return s
+}
+
+// whileStmt reads WHILE.
+func (b *batch) whileStmt() syntax.Stmt {
+	b.Next()
+	s := &syntax.WhileStmt{Cond: query.Cond(b.Cursor)}
+	b.whileDepth++
+	s.Body = b.nestedStmt()
+	b.whileDepth--
+	return s
+}
+
+// begin reads a statement that starts with BEGIN.
+func (b *batch) begin() syntax.Stmt {
+	b.Next()
+	switch {
+	case b.At("TRY"):
+		return b.try()
+	case b.AtAny("TRAN", "TRANSACTION"):
+		return beginTran(b.Cursor, false)
+	case b.At("DISTRIBUTED"):
+		b.Next()
+		return beginTran(b.Cursor, true)
+	case b.At("DIALOG"), b.At("CONVERSATION"):
+		b.Reject("BEGIN " + b.Current().Upper)
+		return nil
+	case b.At("ATOMIC", "WITH"):
+		b.Reject("BEGIN ATOMIC")
+		return nil
+	}
+	s := &syntax.BlockStmt{Body: b.stmts(func() bool { return b.At("END") })}
+	if len(s.Body) == 0 {
+		b.Fail() // SQL Server does not allow an empty block
+	}
+	b.Expect("END")
+	return s
+}
+
+// try reads TRY ... CATCH.
+func (b *batch) try() syntax.Stmt {
+	end := func() bool { return b.At("END") }
+	b.Expect("TRY")
+	s := &syntax.TryStmt{Try: b.stmts(end)}
+	if len(s.Try) == 0 {
+		b.Fail() // only the CATCH block may be empty
+	}
+	b.Expect("END", "TRY")
+	b.Expect("BEGIN", "CATCH")
+	s.Catch = b.stmts(end)
+	b.Expect("END", "CATCH")
+	return s
+}
+
+// throw reads THROW.
+func throw(c *tokens.Cursor) syntax.Stmt {
+	c.Next()
+	s := &syntax.ThrowStmt{}
+	t := c.Current()
+	if t.Kind != scanner.Int && t.Kind != scanner.Variable {
+		return s
+	}
+	s.Number = term.ConstantOrVariable(c, scanner.Int)
+	c.Expect(",")
+	s.Message = term.ConstantOrVariable(c, scanner.String, scanner.NString)
+	c.Expect(",")
+	s.State = term.ConstantOrVariable(c, scanner.Int)
+	return s
+}
+
+// raiserror reads RAISERROR.
+func raiserror(c *tokens.Cursor) syntax.Stmt {
+	c.Next()
+	c.Expect("(")
+	s := &syntax.RaiserrorStmt{Message: query.Expr(c)}
+	c.Expect(",")
+	s.Severity = query.Expr(c)
+	c.Expect(",")
+	s.State = query.Expr(c)
+	for c.Accept(",") {
+		s.Args = append(s.Args, query.Expr(c))
+	}
+	c.Expect(")")
+	if c.Accept("WITH") {
+		for {
+			switch c.ExpectAny("LOG", "NOWAIT", "SETERROR") {
+			case "LOG":
+				s.Log = true
+			case "NOWAIT":
+				s.NoWait = true
+			case "SETERROR":
+				s.SetError = true
+			}
+			if !c.Accept(",") {
+				break
+			}
+		}
+	}
+	return s
+}
+
+// declare reads DECLARE.
+func declare(c *tokens.Cursor) syntax.Stmt {
+	c.Next()
+	c.MarkDeclared()
+	if c.Current().Kind != scanner.Variable {
+		return declareCursor(c)
+	}
+	s := &syntax.DeclareStmt{}
+	for {
+		c.MarkDeclared()
+		v := &syntax.VarDecl{At: c.Here(), Name: term.Variable(c)}
+		c.Accept("AS")
+		switch {
+		case c.Accept("TABLE"):
+			v.Table = ddl.TableDef(c)
+		case c.Accept("CURSOR"):
+			v.Cursor = true
+		default:
+			v.Type = term.Type(c)
+			if c.Accept("=") {
+				v.Init = query.Expr(c)
+			}
+		}
+		s.Vars = append(s.Vars, v)
+		if !c.Accept(",") {
+			return s
+		}
+	}
+}

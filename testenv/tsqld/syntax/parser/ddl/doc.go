@@ -1,0 +1,2 @@
+// Package ddl reads definitions of tables, indexes, databases and other objects.
+package ddl

@@ -1,0 +1,2 @@
+// Package dml reads the statements that change data.
+package dml

@@ -1,0 +1,142 @@
+package dml
+
+import (
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/call"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/query"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/term"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/tokens"
+)
+
+// Insert reads INSERT.
+func Insert(c *tokens.Cursor, with []*syntax.CTE) syntax.Stmt {
+	c.Expect("INSERT")
+	if c.At("BULK") {
+		return insertBulk(c)
+	}
+	s := &syntax.InsertStmt{With: with, Top: query.ChangeTop(c)}
+	c.Accept("INTO")
+	s.Target = target(c)
+	if c.At("(") && !c.Peek(1).Is("SELECT") && !c.Peek(1).Is("(") && !c.Peek(1).Is("WITH") {
+		s.Columns = term.Idents(c)
+	}
+	s.OutputInto, s.Output = outputs(c)
+	n := c.Here()
+	switch {
+	case c.At("VALUES"):
+		s.Source = &syntax.InsertValues{At: n, Rows: insertRows(c)}
+	case c.Accept("DEFAULT", "VALUES"):
+		s.Source = &syntax.InsertDefaults{At: n}
+	case c.AtAny("EXEC", "EXECUTE"):
+		start := c.Current()
+		e := call.Execute(c)
+		e.SetExtent(start.At, c.Previous().End)
+		s.Source = &syntax.InsertExec{At: n, Exec: e}
+	case c.AtAny("SELECT", "("):
+		s.Source = &syntax.InsertQuery{At: n, Query: query.Query(c)}
+	default:
+		c.Fail()
+	}
+	s.Hints = query.Hints(c)
+	return s
+}
+
+// maxRows is the maximum number of rows in the VALUES of an INSERT.
+const maxRows = 1000
+
+// insertRows reads the rows of INSERT ... VALUES and checks their number and lengths.
+func insertRows(c *tokens.Cursor) [][]syntax.Expr {
+	start := c.Current()
+	rows := query.Values(c)
+	if len(rows) > maxRows {
+		c.ErrorAt(start, mserr.TooManyRowValues(maxRows))
+	}
+	for _, r := range rows {
+		if len(r) != len(rows[0]) {
+			c.ErrorAt(start, mserr.RowConstructorCount())
+		}
+	}
+	return rows
+}
+
+// insertBulk reads INSERT BULK after INSERT.
+func insertBulk(c *tokens.Cursor) syntax.Stmt {
+	c.Expect("BULK")
+	s := &syntax.InsertBulkStmt{Table: term.Name(c)}
+	if c.Accept("(") {
+		for {
+			col := &syntax.BulkColumn{At: c.Here(), Name: term.Ident(c), Type: term.Type(c)}
+			if c.Accept("COLLATE") {
+				col.Collation = term.Ident(c).Name
+			}
+			col.Null = term.NullSpec(c)
+			s.Columns = append(s.Columns, col)
+			if !c.Accept(",") {
+				break
+			}
+		}
+		c.Expect(")")
+	}
+	if c.At("WITH", "(") {
+		c.Next()
+		s.Options = bulkOptions(c)
+	}
+	return s
+}
+
+// bulkOptions reads the options of INSERT BULK. ORDER takes a list of columns with directions.
+func bulkOptions(c *tokens.Cursor) []*syntax.Option {
+	c.Expect("(")
+	var list []*syntax.Option
+	for {
+		if c.At("ORDER", "(") {
+			o := &syntax.Option{At: c.Here(), Name: "ORDER"}
+			c.Next()
+			c.Next()
+			for {
+				col := &syntax.Option{At: c.Here(), Value: &syntax.ColumnRef{At: c.Here(), Parts: []syntax.Ident{term.Ident(c)}}}
+				col.Name = c.AcceptAny("ASC", "DESC")
+				o.Sub = append(o.Sub, col)
+				if !c.Accept(",") {
+					break
+				}
+			}
+			c.Expect(")")
+			list = append(list, o)
+		} else {
+			list = append(list, term.Option(c, false))
+		}
+		if !c.Accept(",") {
+			break
+		}
+	}
+	c.Expect(")")
+	return list
+}
+
+// TruncateTable reads TRUNCATE TABLE.
+func TruncateTable(c *tokens.Cursor) syntax.Stmt {
+	c.Expect("TRUNCATE", "TABLE")
+	s := &syntax.TruncateStmt{Table: term.Name(c)}
+	if c.At("WITH", "(") {
+		partitionRanges(c)
+	}
+	return s
+}
+
+// partitionRanges reads (PARTITIONS (1, 2 TO 4)) of TRUNCATE TABLE.
+func partitionRanges(c *tokens.Cursor) {
+	c.Unsupported("TRUNCATE TABLE with partitions")
+	c.Expect("WITH", "(", "PARTITIONS", "(")
+	for {
+		query.Expr(c)
+		if c.Accept("TO") {
+			query.Expr(c)
+		}
+		if !c.Accept(",") {
+			break
+		}
+	}
+	c.Expect(")", ")")
+}

@@ -1,0 +1,89 @@
+package dml
+
+import (
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/query"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/term"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/tokens"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/scanner"
+)
+
+// Merge reads MERGE, which must end with a semicolon.
+func Merge(c *tokens.Cursor, with []*syntax.CTE) syntax.Stmt {
+	c.Expect("MERGE")
+	s := &syntax.MergeStmt{With: with, Top: query.ChangeTop(c)}
+	c.Accept("INTO")
+	at := c.Here()
+	if c.Current().Kind == scanner.Variable {
+		s.Target = &syntax.TableVar{At: at, Name: term.Variable(c), Alias: mergeAlias(c)}
+	} else {
+		s.Target = &syntax.TableName{At: at, Name: term.Name(c), Hints: withHints(c), Alias: mergeAlias(c)}
+	}
+	c.Expect("USING")
+	s.Using = query.TableSource(c)
+	c.Expect("ON")
+	s.On = query.Cond(c)
+	if !c.At("WHEN") {
+		c.Fail()
+	}
+	for c.At("WHEN") {
+		s.Whens = append(s.Whens, mergeWhen(c))
+	}
+	s.OutputInto, s.Output = outputs(c)
+	s.Hints = query.Hints(c)
+	if !c.At(";") {
+		c.ErrorAt(c.Previous(), mserr.MergeSemicolon())
+	}
+	return s
+}
+
+// mergeAlias reads the alias of the target of MERGE, which cannot be USING without AS.
+func mergeAlias(c *tokens.Cursor) syntax.Ident {
+	if c.At("USING") {
+		return syntax.Ident{}
+	}
+	return query.TableAlias(c)
+}
+
+// mergeWhen reads a WHEN branch of MERGE.
+func mergeWhen(c *tokens.Cursor) *syntax.MergeWhen {
+	w := &syntax.MergeWhen{At: c.Here()}
+	c.Expect("WHEN")
+	not := c.Accept("NOT")
+	c.Expect("MATCHED")
+	if not {
+		w.Match = syntax.NotMatchedByTarget
+		if c.Accept("BY", "SOURCE") {
+			w.Match = syntax.NotMatchedBySource
+		} else {
+			c.Accept("BY", "TARGET")
+		}
+	}
+	if c.Accept("AND") {
+		w.And = query.Cond(c)
+	}
+	c.Expect("THEN")
+	switch {
+	case w.Match != syntax.NotMatchedByTarget && c.Accept("UPDATE"):
+		w.Action = syntax.MergeUpdate
+		w.Sets = setClauses(c)
+	case w.Match != syntax.NotMatchedByTarget && c.Accept("DELETE"):
+		w.Action = syntax.MergeDelete
+	case w.Match == syntax.NotMatchedByTarget && c.Accept("INSERT"):
+		w.Action = syntax.MergeInsert
+		w.Columns = term.OptionalIdents(c)
+		if c.Accept("DEFAULT", "VALUES") {
+			return w
+		}
+		c.Expect("VALUES", "(")
+		w.Values = []syntax.Expr{query.ExprOrDefault(c)}
+		for c.Accept(",") {
+			w.Values = append(w.Values, query.ExprOrDefault(c))
+		}
+		c.Expect(")")
+	default:
+		c.Fail()
+	}
+	return w
+}

@@ -1,0 +1,307 @@
+package parser
+
+import (
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/ddl"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/query"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/term"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/tokens"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/scanner"
+)
+
+// firstInBatch reports error 111 if a statement that must be first in its batch is not. start is
+// its first token.
+func (b *batch) firstInBatch(start *scanner.Token, name string) {
+	if start.At != b.first {
+		b.ErrorAt(start, mserr.NotFirstInBatch(name))
+	}
+}
+
+// module reads a procedure, function, view or trigger after CREATE, ALTER or CREATE OR ALTER; false
+// if the next word is none of these.
+func (b *batch) module(verb syntax.Verb, start *scanner.Token) (syntax.Stmt, bool) {
+	switch {
+	case b.AtAny("PROCEDURE", "PROC"):
+		b.firstInBatch(start, "CREATE/ALTER PROCEDURE")
+		b.Next()
+		return b.procedure(verb), true
+	case b.At("FUNCTION"):
+		b.firstInBatch(start, "CREATE FUNCTION")
+		b.Next()
+		b.mustEndBatch = true
+		return b.function(verb), true
+	case b.At("VIEW"):
+		b.firstInBatch(start, "CREATE VIEW")
+		b.Next()
+		b.mustEndBatch = true
+		return view(b.Cursor, verb), true
+	case b.At("TRIGGER"):
+		b.firstInBatch(start, "CREATE TRIGGER")
+		b.Next()
+		return b.createTrigger(verb), true
+	}
+	return nil, false
+}
+
+// param reads a parameter.
+func param(c *tokens.Cursor) *syntax.Param {
+	a := &syntax.Param{At: c.Here(), Name: term.Variable(c)}
+	c.Accept("AS")
+	if c.Accept("CURSOR") {
+		a.Type = &syntax.TypeRef{At: a.At, Name: &syntax.ObjectName{At: a.At, Parts: []syntax.Ident{{Name: "cursor", At: a.Pos()}}}}
+	} else {
+		a.Type = term.Type(c)
+	}
+	a.Varying = c.Accept("VARYING")
+	a.Null = term.NullSpec(c)
+	if c.Accept("=") {
+		a.Default = paramDefault(c)
+	}
+	for {
+		switch {
+		case c.AcceptAny("OUTPUT", "OUT") != "":
+			a.Output = true
+		case c.Accept("READONLY"):
+			a.ReadOnly = true
+		default:
+			return a
+		}
+	}
+}
+
+// paramDefault reads the default of a parameter: a constant, NULL, or a word, which is a string.
+// Only a minus before a number is allowed in addition (documentation of CREATE PROCEDURE: "a
+// constant or NULL").
+func paramDefault(c *tokens.Cursor) syntax.Expr {
+	at := c.Here()
+	if c.Accept("DEFAULT") { // SQL Server's grammar has DEFAULT, its documentation does not; it has no value
+		return &syntax.Literal{At: at, Kind: syntax.NullLit}
+	}
+	t := c.Current()
+	switch {
+	case t.IsName():
+		return query.WordOrExpr(c)
+	case t.Kind == scanner.Variable, t.Kind == scanner.Global, c.At("NULL"), c.At("{"):
+		x, _ := query.Primary(c, false).(syntax.Expr)
+		return x
+	case c.Accept("-"):
+		switch c.Current().Kind {
+		case scanner.Int, scanner.Decimal, scanner.Float, scanner.Money:
+			return &syntax.UnaryExpr{At: at, Op: syntax.OpMinus, X: term.Literal(c)}
+		}
+	default:
+		if l := term.Literal(c); l != nil {
+			return l
+		}
+	}
+	c.Fail()
+	return nil
+}
+
+// params reads parameters up to a token that starts no parameter.
+func params(c *tokens.Cursor) []*syntax.Param {
+	var list []*syntax.Param
+	for c.MarkDeclared(); c.Current().Kind == scanner.Variable; c.MarkDeclared() {
+		list = append(list, param(c))
+		if !c.At(",") || c.Peek(1).Kind != scanner.Variable && c.Peek(1).Kind != scanner.Global {
+			break
+		}
+		c.Next()
+	}
+	return list
+}
+
+// moduleOptions reads the options after WITH.
+func moduleOptions(c *tokens.Cursor, o *syntax.ModuleOptions) {
+	for {
+		switch {
+		case c.Accept("ENCRYPTION"):
+			o.Encryption = true
+		case c.Accept("SCHEMABINDING"):
+			o.SchemaBinding = true
+		case c.Accept("RECOMPILE"):
+			o.Recompile = true
+		case c.Accept("VIEW_METADATA"):
+			o.ViewMetadata = true
+		case c.Accept("NATIVE_COMPILATION"):
+			o.NativeCompiled = true
+		case c.Accept("RETURNS", "NULL", "ON", "NULL", "INPUT"):
+			o.ReturnsNull = true
+		case c.Accept("CALLED", "ON", "NULL", "INPUT"):
+			o.CalledOnNull = true
+		case c.Accept("INLINE", "="):
+			o.Inline = c.ExpectAny("ON", "OFF")
+		case c.AtAny("EXEC", "EXECUTE") && c.Peek(1).Is("AS"):
+			c.Next()
+			c.Next()
+			if w := c.AcceptAny("CALLER", "SELF", "OWNER"); w != "" {
+				o.ExecuteAs = w
+			} else if l := term.Literal(c); l != nil {
+				o.ExecuteAs, o.ExecuteAsIsQuote = l.Text, true
+			} else {
+				c.Fail()
+			}
+		default:
+			c.Fail()
+			return
+		}
+		if !c.Accept(",") {
+			return
+		}
+	}
+}
+
+// body reads the statements of a module up to the end of the batch.
+func (b *batch) body() []syntax.Stmt {
+	return b.stmts(func() bool { return b.Current().Kind == scanner.EOF })
+}
+
+// procedure reads a procedure after PROCEDURE.
+func (b *batch) procedure(verb syntax.Verb) syntax.Stmt {
+	s := &syntax.CreateProcedureStmt{Verb: verb, Name: term.Name(b.Cursor)}
+	if b.At(";") && b.Peek(1).Kind == scanner.Int {
+		b.Next()
+		s.Number = term.Integer(b.Cursor)
+	}
+	if b.At("(") {
+		b.Next()
+		s.Params = params(b.Cursor)
+		b.Expect(")")
+	} else {
+		s.Params = params(b.Cursor)
+	}
+	if b.Accept("WITH") {
+		moduleOptions(b.Cursor, &s.Options)
+	}
+	s.ForReplication = b.Accept("FOR", "REPLICATION")
+	b.Expect("AS")
+	if b.At("EXTERNAL") {
+		b.Reject("a procedure of an assembly (EXTERNAL NAME)")
+		return nil
+	}
+	s.Body = b.body()
+	return s
+}
+
+// function reads a function after FUNCTION.
+func (b *batch) function(verb syntax.Verb) syntax.Stmt {
+	s := &syntax.CreateFunctionStmt{Verb: verb, Name: term.Name(b.Cursor)}
+	b.Expect("(")
+	s.Params = params(b.Cursor)
+	b.Expect(")", "RETURNS")
+	inline := false
+	switch {
+	case b.Current().Kind == scanner.Variable:
+		s.TableVar = term.Variable(b.Cursor)
+		b.Expect("TABLE")
+		s.Table = ddl.TableDef(b.Cursor)
+	case b.Accept("TABLE"):
+		inline = true
+	default:
+		s.Returns = term.Type(b.Cursor)
+	}
+	if b.Accept("WITH") {
+		moduleOptions(b.Cursor, &s.Options)
+	}
+	b.Accept("AS")
+	if b.At("EXTERNAL") {
+		b.Reject("a function of an assembly (EXTERNAL NAME)")
+		return nil
+	}
+	if inline {
+		b.Expect("RETURN")
+		if b.At("(") && (b.Peek(1).Is("SELECT") || b.Peek(1).Is("WITH")) {
+			at := b.Here() // ORDER BY and WITH are allowed inside the parentheses
+			s.Query = query.ParenQuery(b.Cursor)
+			if q := s.Query; q != nil && q.With == nil && q.OrderBy == nil && q.For == nil {
+				q.Body = &syntax.ParenQuery{At: at, X: q.Body}
+			}
+		} else {
+			s.Query = query.Query(b.Cursor)
+		}
+		return s
+	}
+	if b.At("BEGIN", "ATOMIC") {
+		b.Reject("BEGIN ATOMIC")
+		return nil
+	}
+	b.Expect("BEGIN")
+	s.Body = b.stmts(func() bool { return b.At("END") })
+	b.Expect("END")
+	return s
+}
+
+// view reads a view after VIEW.
+func view(c *tokens.Cursor, verb syntax.Verb) syntax.Stmt {
+	s := &syntax.CreateViewStmt{Verb: verb, Name: term.Name(c)}
+	s.Columns = term.OptionalIdents(c)
+	if c.Accept("WITH") {
+		moduleOptions(c, &s.Options)
+	}
+	c.Expect("AS")
+	s.Query = query.Query(c)
+	s.CheckOption = c.Accept("WITH", "CHECK", "OPTION")
+	return s
+}
+
+// createTrigger reads a trigger after TRIGGER.
+func (b *batch) createTrigger(verb syntax.Verb) syntax.Stmt {
+	s := &syntax.CreateTriggerStmt{Verb: verb, Name: term.Name(b.Cursor)}
+	b.Expect("ON")
+	triggerPlace(b.Cursor, &s.Table, &s.OnDatabase, &s.OnServer)
+	if b.Accept("WITH") {
+		moduleOptions(b.Cursor, &s.Options)
+	}
+	switch {
+	case b.Accept("INSTEAD", "OF"):
+		s.InsteadOf = true
+	default:
+		b.ExpectAny("FOR", "AFTER")
+	}
+	for {
+		t := b.Current()
+		if t.Kind != scanner.Word {
+			b.Fail()
+			return nil
+		}
+		b.Next()
+		s.Events = append(s.Events, t.Upper)
+		if !b.Accept(",") {
+			break
+		}
+	}
+	b.Accept("WITH", "APPEND")
+	s.NotForReplication = b.Accept("NOT", "FOR", "REPLICATION")
+	b.Expect("AS")
+	if b.At("EXTERNAL") {
+		b.Reject("a trigger of an assembly (EXTERNAL NAME)")
+		return nil
+	}
+	s.Body = b.body()
+	return s
+}
+
+// triggerPlace reads a table, DATABASE or ALL SERVER.
+func triggerPlace(c *tokens.Cursor, on **syntax.ObjectName, database, server *bool) {
+	switch {
+	case c.Accept("DATABASE"):
+		*database = true
+	case c.Accept("ALL", "SERVER"):
+		*server = true
+	default:
+		*on = term.Name(c)
+	}
+}
+
+// trigger reads ENABLE TRIGGER and DISABLE TRIGGER.
+func trigger(c *tokens.Cursor) syntax.Stmt {
+	s := &syntax.TriggerStmt{Enable: c.Next().Upper == "ENABLE"}
+	c.Expect("TRIGGER")
+	if !c.Accept("ALL") {
+		s.Names = term.Names(c)
+	}
+	c.Expect("ON")
+	triggerPlace(c, &s.Table, &s.OnDatabase, &s.OnServer)
+	return s
+}

@@ -1,0 +1,339 @@
+package query
+
+import (
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/term"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/tokens"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/scanner"
+)
+
+// atNode returns the position of n for a node that begins with n; n may be nil after an error.
+func atNode(n syntax.Node) syntax.At {
+	if n == nil {
+		return syntax.At{}
+	}
+	return syntax.AtPos(n.Pos())
+}
+
+// Expr reads a value.
+func Expr(c *tokens.Cursor) syntax.Expr {
+	x, _ := additive(c, false).(syntax.Expr)
+	return x
+}
+
+// Exprs reads values separated by commas.
+func Exprs(c *tokens.Cursor) []syntax.Expr {
+	xs := []syntax.Expr{Expr(c)}
+	for c.Accept(",") {
+		xs = append(xs, Expr(c))
+	}
+	return xs
+}
+
+// additiveOps bind less tightly than multiplicativeOps. SQL Server gives &, ^ and | the precedence
+// of + and -.
+var (
+	additiveOps       = map[string]syntax.Op{"+": syntax.OpAdd, "-": syntax.OpSub, "&": syntax.OpBitAnd, "|": syntax.OpBitOr, "^": syntax.OpBitXor}
+	multiplicativeOps = map[string]syntax.Op{"*": syntax.OpMul, "/": syntax.OpDiv, "%": syntax.OpMod}
+)
+
+// shifts are the operators that are other spellings of functions ("LEFT_SHIFT"). SQL Server gives
+// them the precedence of &.
+var shifts = map[string]string{"<<": "LEFT_SHIFT", ">>": "RIGHT_SHIFT"}
+
+// Infix consumes an operator of ops; it returns OpNone if there is none.
+func Infix(c *tokens.Cursor, ops map[string]syntax.Op) syntax.Op {
+	if t := c.Current(); t.Kind == scanner.Operator {
+		if op, ok := ops[t.Text]; ok {
+			c.Next()
+			if op == syntax.OpBitOr && c.At("|") {
+				c.Reject("the operator ||")
+			}
+			return op
+		}
+	}
+	return syntax.OpNone
+}
+
+// additive reads a value. If either is set, it also accepts a condition in parentheses.
+func additive(c *tokens.Cursor, either bool) syntax.Node {
+	before := c.BeginChain()
+	defer c.EndChain(before)
+	n := multiplicative(c, either)
+	for {
+		x, ok := n.(syntax.Expr)
+		if !ok {
+			return n
+		}
+		if name := shifts[c.Current().Text]; name != "" && c.Current().Kind == scanner.Operator {
+			c.AddOperator()
+			e := atNode(x)
+			c.Next()
+			y, _ := multiplicative(c, false).(syntax.Expr)
+			n = &syntax.FuncCall{At: e, Name: &syntax.ObjectName{At: e, Parts: []syntax.Ident{{Name: name}}}, Args: []syntax.Expr{x, y}}
+			continue
+		}
+		op := Infix(c, additiveOps)
+		if op == syntax.OpNone {
+			return n
+		}
+		c.AddOperator()
+		y, _ := multiplicative(c, false).(syntax.Expr)
+		n = &syntax.BinaryExpr{At: atNode(x), Op: op, X: x, Y: y}
+	}
+}
+
+// multiplicative reads an operand of + and the other additive operators.
+func multiplicative(c *tokens.Cursor, either bool) syntax.Node {
+	before := c.BeginChain()
+	defer c.EndChain(before)
+	n := unary(c, either)
+	for {
+		x, ok := n.(syntax.Expr)
+		if !ok {
+			return n
+		}
+		op := Infix(c, multiplicativeOps)
+		if op == syntax.OpNone {
+			return n
+		}
+		c.AddOperator()
+		y, _ := unary(c, false).(syntax.Expr)
+		n = &syntax.BinaryExpr{At: atNode(x), Op: op, X: x, Y: y}
+	}
+}
+
+// UnaryOps are the prefix operators.
+var UnaryOps = map[string]syntax.Op{"+": syntax.OpPlus, "-": syntax.OpMinus, "~": syntax.OpBitNot}
+
+// unary reads a value with prefix operators, and with methods, COLLATE or AT TIME ZONE after it.
+func unary(c *tokens.Cursor, either bool) syntax.Node {
+	e := c.Here()
+	if op := Infix(c, UnaryOps); op != syntax.OpNone {
+		if !c.Enter() {
+			return nil
+		}
+		defer c.Leave()
+		x, _ := unary(c, false).(syntax.Expr)
+		return &syntax.UnaryExpr{At: e, Op: op, X: x}
+	}
+	before := c.BeginChain()
+	defer c.EndChain(before)
+	n := Primary(c, either)
+	for {
+		x, ok := n.(syntax.Expr)
+		if !ok {
+			return n
+		}
+		switch {
+		case c.At(".") && c.Peek(1).IsName() && c.Peek(2).Is("("):
+			c.AddOperator()
+			n = method(c, x)
+		case c.Accept("COLLATE"):
+			c.AddOperator()
+			n = &syntax.CollateExpr{At: e, X: x, Collation: term.Ident(c).Name}
+		case c.Accept("AT", "TIME", "ZONE"):
+			c.AddOperator()
+			zone, _ := Primary(c, false).(syntax.Expr)
+			n = &syntax.AtTimeZoneExpr{At: e, X: x, Zone: zone}
+		default:
+			return n
+		}
+	}
+}
+
+// Primary reads an operand.
+func Primary(c *tokens.Cursor, either bool) syntax.Node {
+	if !c.Enter() {
+		return nil
+	}
+	defer c.Leave()
+	if l := term.Literal(c); l != nil {
+		return l
+	}
+	t := c.Current()
+	e := c.Here()
+	switch t.Kind {
+	case scanner.Variable:
+		c.Next()
+		return &syntax.VarRef{At: e, Name: t.Text}
+	case scanner.Global:
+		c.Next()
+		return &syntax.GlobalRef{At: e, Name: t.Upper}
+	case scanner.Pseudo:
+		c.Next()
+		if t.Upper == "$PARTITION" {
+			return partitionNumber(c, e)
+		}
+		return &syntax.PseudoColumn{At: e, Name: t.Upper}
+	case scanner.Quoted:
+		return named(c)
+	case scanner.Word:
+		return wordPrimary(c)
+	case scanner.Operator:
+		switch t.Text {
+		case "(":
+			return parenthesised(c, either)
+		case "{":
+			return Odbc(c)
+		case ".":
+			return named(c)
+		}
+	}
+	c.Fail()
+	return &syntax.Literal{At: e}
+}
+
+// method reads .name(args) after x.
+func method(c *tokens.Cursor, x syntax.Expr) syntax.Expr {
+	c.Expect(".")
+	if !c.Peek(1).Is("(") {
+		c.Reject("a property of a CLR type")
+	}
+	m := &syntax.MethodCall{At: atNode(x), X: x, Method: term.Ident(c).Name}
+	c.Expect("(")
+	if !c.At(")") {
+		m.Args = Exprs(c)
+	}
+	c.Expect(")")
+	return m
+}
+
+// parenthesised reads a value or subquery in parentheses, or a condition if either is set.
+func parenthesised(c *tokens.Cursor, either bool) syntax.Node {
+	at := c.Here()
+	if c.Peek(1).Is("SELECT") || c.Peek(1).Is("WITH") {
+		return &syntax.SubqueryExpr{At: at, Query: ParenQuery(c)}
+	}
+	c.Expect("(")
+	var n syntax.Node
+	if either {
+		n = or(c)
+	} else {
+		n = Expr(c)
+	}
+	if cond, ok := n.(syntax.Cond); ok {
+		c.Expect(")")
+		return &syntax.ParenCond{At: at, X: cond}
+	}
+	x, _ := n.(syntax.Expr)
+	if sub, ok := x.(*syntax.SubqueryExpr); ok && c.AtAny("UNION", "EXCEPT", "INTERSECT") {
+		left := &syntax.ParenQuery{At: sub.At, X: sub.Query.Body}
+		deepest := c.Deepest()
+		q := &syntax.Query{At: sub.At, Body: setOps(c, func(*tokens.Cursor) syntax.QueryBody { c.Deepen(deepest); return left })}
+		queryTail(c, q)
+		c.Expect(")")
+		return &syntax.SubqueryExpr{At: at, Query: q}
+	}
+	c.Expect(")")
+	return &syntax.ParenExpr{At: at, X: x}
+}
+
+// wordPrimary reads an operand that starts with a word without quotes.
+func wordPrimary(c *tokens.Cursor) syntax.Expr {
+	t := c.Current()
+	e := c.Here()
+	call := c.Peek(1).Is("(")
+	switch t.Upper {
+	case "NULL":
+		c.Next()
+		return &syntax.Literal{At: e, Kind: syntax.NullLit}
+	case "CASE":
+		return caseExpr(c)
+	case "CURRENT_TIMESTAMP", "CURRENT_USER", "SESSION_USER", "SYSTEM_USER", "USER", "CURRENT_DATE", "CURRENT_TIME":
+		c.Next()
+		if call && c.Peek(1).Is(")") { // CURRENT_TIMESTAMP() is an ODBC function call
+			c.Next()
+			c.Next()
+		}
+		return &syntax.FuncCall{At: e, NoParens: true, Name: keywordName(t)}
+	case "IDENTITYCOL":
+		c.Next()
+		return &syntax.PseudoColumn{At: e, Name: "$IDENTITY"}
+	case "ROWGUIDCOL":
+		c.Next()
+		return &syntax.PseudoColumn{At: e, Name: "$ROWGUID"}
+	case "NEXT":
+		if c.At("NEXT", "VALUE", "FOR") {
+			c.Accept("NEXT", "VALUE", "FOR")
+			n := &syntax.NextValueExpr{At: e, Sequence: term.Name(c)}
+			n.Over = over(c)
+			return n
+		}
+	}
+	if call {
+		if x := keywordCall(c, e, t); x != nil {
+			return x
+		}
+	}
+	return named(c)
+}
+
+// named reads a column or a function call.
+func named(c *tokens.Cursor) syntax.Expr {
+	e := c.Here()
+	parts := term.Parts(c, "column")
+	if c.At("(") {
+		return call(c, e, &syntax.ObjectName{At: e, Parts: parts})
+	}
+	if c.At("::") {
+		c.Reject("a static method (::)")
+	}
+	if c.At(".") {
+		c.Next()
+		if t := c.Current(); t.Kind == scanner.Pseudo {
+			c.Next()
+			return &syntax.PseudoColumn{At: e, Qualifier: parts, Name: t.Upper}
+		}
+		c.Fail()
+	}
+	return &syntax.ColumnRef{At: e, Parts: parts}
+}
+
+// ExprOrDefault reads a value or DEFAULT.
+func ExprOrDefault(c *tokens.Cursor) syntax.Expr {
+	if c.At("DEFAULT") {
+		d := &syntax.Default{At: c.Here()}
+		c.Next()
+		return d
+	}
+	return Expr(c)
+}
+
+// caseExpr reads CASE.
+func caseExpr(c *tokens.Cursor) syntax.Expr {
+	x := &syntax.CaseExpr{At: c.Here()}
+	c.Expect("CASE")
+	if !c.At("WHEN") {
+		x.Operand = Expr(c)
+	}
+	if !c.At("WHEN") {
+		c.Fail()
+	}
+	for c.At("WHEN") {
+		w := &syntax.When{At: c.Here()}
+		c.Next()
+		if x.Operand != nil {
+			w.Value = Expr(c)
+		} else {
+			w.Cond = Cond(c)
+		}
+		c.Expect("THEN")
+		w.Then = Expr(c)
+		x.Whens = append(x.Whens, w)
+	}
+	if c.Accept("ELSE") {
+		x.Else = Expr(c)
+	}
+	c.Expect("END")
+	return x
+}
+
+// WordOrExpr reads a value. A word without quotes is a string.
+func WordOrExpr(c *tokens.Cursor) syntax.Expr {
+	if c.Current().IsName() {
+		e := c.Here()
+		return &syntax.Literal{At: e, Kind: syntax.StringLit, Text: term.Ident(c).Name, Bare: true}
+	}
+	return Expr(c)
+}

@@ -1,0 +1,2 @@
+// Package security reads statements about principals, keys and permissions.
+package security

@@ -1,0 +1,101 @@
+package security
+
+import (
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/term"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/tokens"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/scanner"
+)
+
+// Permission reads GRANT, DENY and REVOKE.
+func Permission(c *tokens.Cursor) syntax.Stmt {
+	s := &syntax.PermissionStmt{Action: c.Next().Upper}
+	s.GrantOptionFor = s.Action == "REVOKE" && c.Accept("GRANT", "OPTION", "FOR")
+	for {
+		perm := &syntax.Permission{At: c.Here()}
+		for c.Current().Kind == scanner.Word && !c.AtAny("ON", "TO", "FROM") {
+			if perm.Name != "" {
+				perm.Name += " "
+			}
+			perm.Name += c.Next().Upper
+		}
+		if perm.Name == "" {
+			c.Fail()
+			return nil
+		}
+		switch perm.Name {
+		case "ALL PRIVILEGES":
+			perm.Name = "ALL"
+		case "EXEC":
+			perm.Name = "EXECUTE"
+		}
+		perm.Columns = term.OptionalIdents(c)
+		s.Permissions = append(s.Permissions, perm)
+		if !c.Accept(",") {
+			break
+		}
+	}
+	if c.Accept("ON") {
+		s.Class = securable(c)
+		s.On = securableName(c, s.Class)
+		s.Columns = term.OptionalIdents(c)
+	}
+	if s.Action == "REVOKE" {
+		c.ExpectAny("TO", "FROM")
+	} else {
+		c.Expect("TO")
+	}
+	s.To = []syntax.Ident{term.Principal(c)}
+	for c.Accept(",") {
+		s.To = append(s.To, term.Principal(c))
+	}
+	if s.Action == "GRANT" {
+		s.WithGrantOption = c.Accept("WITH", "GRANT", "OPTION")
+	} else {
+		s.Cascade = c.Accept("CASCADE")
+	}
+	if c.Accept("AS") {
+		s.As = term.Principal(c)
+	}
+	return s
+}
+
+// securable reads the class before ::; it returns "" if there is none.
+func securable(c *tokens.Cursor) string {
+	n := 0
+	for c.Peek(n).Kind == scanner.Word {
+		n++
+	}
+	if n == 0 || !c.Peek(n).Is("::") {
+		return ""
+	}
+	class := c.Next().Upper
+	for !c.At("::") {
+		class += " " + c.Next().Upper
+	}
+	c.Next()
+	return class
+}
+
+// securableName reads the name of a securable. The name of a role may be PUBLIC.
+func securableName(c *tokens.Cursor, class string) *syntax.ObjectName {
+	if class == "ROLE" {
+		n := c.Here()
+		return &syntax.ObjectName{At: n, Parts: []syntax.Ident{term.Principal(c)}}
+	}
+	return term.Name(c)
+}
+
+// alterAuthorization reads ALTER AUTHORIZATION after AUTHORIZATION.
+func alterAuthorization(c *tokens.Cursor) syntax.Stmt {
+	c.Expect("ON")
+	s := &syntax.AlterAuthorizationStmt{Class: securable(c)}
+	s.Name = securableName(c, s.Class)
+	c.Expect("TO")
+	if c.Accept("SCHEMA", "OWNER") {
+		s.SchemaOwner = true
+		return s
+	}
+	s.Principal = term.Principal(c)
+	return s
+}

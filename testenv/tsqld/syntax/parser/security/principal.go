@@ -1,0 +1,258 @@
+package security
+
+import (
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/query"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/term"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/tokens"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/scanner"
+)
+
+// Define reads CREATE and ALTER of principals and keys, after the verb; false if the next word is
+// none of these.
+func Define(c *tokens.Cursor, verb syntax.Verb) (syntax.Stmt, bool) {
+	switch {
+	case c.Accept("LOGIN"):
+		return login(c, verb), true
+	case c.Accept("USER"):
+		return user(c, verb), true
+	case c.Accept("ROLE"):
+		return role(c, verb, false), true
+	case c.Accept("SERVER", "ROLE"):
+		return role(c, verb, true), true
+	case c.At("DATABASE", "SCOPED", "CREDENTIAL"), c.At("CREDENTIAL"):
+		return credential(c, verb), true
+	case c.At("MASTER", "KEY"):
+		return MasterKey(c, verb.String()), true
+	case c.At("SERVICE", "MASTER", "KEY"):
+		c.Reject("ALTER SERVICE MASTER KEY")
+		return nil, true
+	case verb == syntax.Alter && c.Accept("AUTHORIZATION"):
+		return alterAuthorization(c), true
+	}
+	return nil, false
+}
+
+// ExecuteAs reads EXECUTE AS.
+func ExecuteAs(c *tokens.Cursor) syntax.Stmt {
+	c.Next()
+	c.Expect("AS")
+	s := &syntax.ExecuteAsStmt{}
+	if c.Accept("CALLER") {
+		s.Caller = true
+	} else {
+		s.Login = c.ExpectAny("USER", "LOGIN") == "LOGIN"
+		c.Expect("=")
+		s.Name = query.Expr(c)
+	}
+	if c.Accept("WITH") {
+		if c.Accept("NO", "REVERT") {
+			s.NoRevert = true
+		} else {
+			c.Expect("COOKIE", "INTO")
+			s.Cookie = term.Variable(c)
+		}
+	}
+	return s
+}
+
+// login reads a login after LOGIN.
+func login(c *tokens.Cursor, verb syntax.Verb) syntax.Stmt {
+	s := &syntax.LoginStmt{Verb: verb, Name: term.Ident(c)}
+	switch {
+	case verb == syntax.Alter && c.Accept("ENABLE"):
+		s.Enable = true
+		return s
+	case verb == syntax.Alter && c.Accept("DISABLE"):
+		s.Disable = true
+		return s
+	case verb == syntax.Alter && c.Accept("ADD", "CREDENTIAL"):
+		s.AddCredential = term.Ident(c)
+		return s
+	case verb == syntax.Alter && c.Accept("DROP", "CREDENTIAL"):
+		s.DropCredential = term.Ident(c)
+		return s
+	case verb == syntax.Create && c.Accept("FROM"):
+		s.From, s.FromName = principalSource(c, "WINDOWS")
+		if !c.Accept("WITH") {
+			return s
+		}
+	default:
+		c.Expect("WITH")
+	}
+	for {
+		switch {
+		case c.Accept("PASSWORD", "="):
+			s.Password = term.Secret(c)
+			for {
+				if c.Accept("HASHED") {
+					s.Hashed = true
+				} else if c.Accept("MUST_CHANGE") {
+					s.MustChange = true
+				} else if c.Accept("UNLOCK") {
+					s.Unlock = true
+				} else if c.Accept("OLD_PASSWORD", "=") {
+					s.OldPassword = term.Secret(c)
+				} else {
+					break
+				}
+			}
+		case c.At("OLD_PASSWORD"): // allowed after a password only
+			c.Fail()
+		default:
+			s.Options = append(s.Options, nameOption(c))
+		}
+		if !c.Accept(",") {
+			return s
+		}
+	}
+}
+
+// principalSource reads the source of a login or user after FROM. more are sources in addition to
+// the common ones.
+func principalSource(c *tokens.Cursor, more ...string) (string, syntax.Ident) {
+	switch {
+	case c.Accept("EXTERNAL", "PROVIDER"):
+		return "EXTERNAL PROVIDER", syntax.Ident{}
+	case c.Accept("CERTIFICATE"):
+		return "CERTIFICATE", term.Ident(c)
+	case c.Accept("ASYMMETRIC", "KEY"):
+		return "ASYMMETRIC KEY", term.Ident(c)
+	}
+	return c.ExpectAny(more...), syntax.Ident{}
+}
+
+// nameOption reads "NAME = value". A value that is a name becomes a column reference.
+func nameOption(c *tokens.Cursor) *syntax.Option {
+	o := &syntax.Option{At: c.Here(), Equals: true}
+	t := c.Current()
+	if t.Kind != scanner.Word {
+		c.Fail()
+		return o
+	}
+	c.Next()
+	o.Name = t.Upper
+	c.Expect("=")
+	e := c.Here()
+	switch {
+	case c.AtAny("ON", "OFF"):
+		o.Value = &syntax.Keyword{At: e, Name: c.Next().Upper}
+	case c.Accept("NULL"):
+		o.Value = &syntax.Literal{At: e, Kind: syntax.NullLit}
+	case c.Current().IsName():
+		o.Value = &syntax.ColumnRef{At: e, Parts: []syntax.Ident{term.Ident(c)}}
+	default:
+		o.Value = term.Secret(c)
+	}
+	return o
+}
+
+// user reads a user after USER.
+func user(c *tokens.Cursor, verb syntax.Verb) syntax.Stmt {
+	s := &syntax.UserStmt{Verb: verb, Name: term.Ident(c)}
+	switch {
+	case verb == syntax.Create && c.Accept("WITHOUT", "LOGIN"):
+		s.WithoutLogin = true
+	case verb == syntax.Create && (c.Accept("FOR") || c.Accept("FROM")):
+		if c.Accept("LOGIN") {
+			s.Login = term.Ident(c)
+		} else {
+			s.From, s.FromName = principalSource(c)
+		}
+	}
+	if !c.Accept("WITH") {
+		if verb == syntax.Alter {
+			c.Fail()
+		}
+		return s
+	}
+	for {
+		switch {
+		case c.Accept("PASSWORD", "="):
+			s.Password = term.Secret(c)
+			if c.Accept("OLD_PASSWORD", "=") {
+				s.OldPassword = term.Secret(c)
+			}
+		case c.At("OLD_PASSWORD"):
+			c.Fail()
+		case c.Accept("LOGIN", "="):
+			s.Login = term.Ident(c)
+		default:
+			s.Options = append(s.Options, nameOption(c))
+		}
+		if !c.Accept(",") {
+			return s
+		}
+	}
+}
+
+// role reads a role after ROLE.
+func role(c *tokens.Cursor, verb syntax.Verb, server bool) syntax.Stmt {
+	s := &syntax.RoleStmt{Verb: verb, Server: server, Name: term.Ident(c)}
+	switch {
+	case verb == syntax.Create:
+		if c.Accept("AUTHORIZATION") {
+			s.Authorization = term.Principal(c)
+		}
+	case c.Accept("ADD", "MEMBER"):
+		s.AddMember = term.Principal(c)
+	case c.Accept("DROP", "MEMBER"):
+		s.DropMember = term.Principal(c)
+	default:
+		c.Expect("WITH", "NAME", "=")
+		s.NewName = term.Ident(c)
+	}
+	return s
+}
+
+// credential reads a credential after CREATE or ALTER.
+func credential(c *tokens.Cursor, verb syntax.Verb) syntax.Stmt {
+	s := &syntax.CredentialStmt{Verb: verb, Scoped: c.Accept("DATABASE", "SCOPED")}
+	c.Expect("CREDENTIAL")
+	s.Name = term.Ident(c)
+	c.Expect("WITH", "IDENTITY", "=")
+	s.Identity = term.Secret(c)
+	if c.Accept(",", "SECRET", "=") || c.Accept("SECRET", "=") {
+		s.Secret = term.Secret(c)
+	}
+	if c.Accept("FOR", "CRYPTOGRAPHIC", "PROVIDER") {
+		s.Provider = term.Ident(c)
+	}
+	return s
+}
+
+// MasterKey reads a statement on the master key, from MASTER KEY on.
+func MasterKey(c *tokens.Cursor, action string) syntax.Stmt {
+	c.Expect("MASTER", "KEY")
+	s := &syntax.MasterKeyStmt{Action: action}
+	switch action {
+	case "CREATE":
+		if c.Accept("ENCRYPTION", "BY", "PASSWORD", "=") {
+			s.Password = term.Secret(c)
+		}
+	case "OPEN":
+		c.Expect("DECRYPTION", "BY", "PASSWORD", "=")
+		s.Password = term.Secret(c)
+	case "ALTER":
+		switch {
+		case c.Accept("FORCE", "REGENERATE"):
+			s.Detail = "FORCE REGENERATE"
+		case c.Accept("REGENERATE"):
+			s.Detail = "REGENERATE"
+		default:
+			s.Detail = c.ExpectAny("ADD", "DROP") + " ENCRYPTION BY "
+			c.Expect("ENCRYPTION", "BY")
+			if c.Accept("SERVICE", "MASTER", "KEY") {
+				s.Detail += "SERVICE MASTER KEY"
+				return s
+			}
+			s.Detail += "PASSWORD"
+			c.Expect("PASSWORD", "=")
+			s.Password = term.Secret(c)
+			return s
+		}
+		c.Expect("WITH", "ENCRYPTION", "BY", "PASSWORD", "=")
+		s.Password = term.Secret(c)
+	}
+	return s
+}

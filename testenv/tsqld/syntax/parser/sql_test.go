@@ -1,0 +1,61 @@
+package parser
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/printer"
+)
+
+// goLine matches GO, which separates batches in scripts.
+var goLine = regexp.MustCompile(`(?im)^\s*GO\s*;?\s*$`)
+
+// TestOwnSQL parses all SQL of the product, and expects that printing it keeps its meaning.
+func TestOwnSQL(t *testing.T) {
+	t.Parallel()
+	for _, root := range []string{"../../../../sql", "../../catalog"} {
+		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".sql") {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			require.NoError(t, err)
+			for _, batch := range goLine.Split(string(text), -1) {
+				b, err := Parse(batch, DefaultOptions)
+				require.NoError(t, err, path)
+				requireFixpoint(t, b)
+			}
+			return nil
+		})
+		require.NoError(t, err)
+	}
+}
+
+// requireFixpoint checks that printing b, parsing the text and printing again returns the same
+// text.
+func requireFixpoint(t testing.TB, b *syntax.Batch) {
+	t.Helper()
+	text := printer.Print(b)
+	again, err := Parse(text, DefaultOptions)
+	require.NoError(t, err, text)
+	require.Equal(t, text, printer.Print(again))
+	require.Equal(t, shape(b), shape(again), text)
+}
+
+// shape returns the types of all nodes in the order of a walk.
+func shape(n syntax.Node) []string {
+	var list []string
+	syntax.Inspect(n, func(n syntax.Node) bool {
+		list = append(list, fmt.Sprintf("%T", n))
+		return true
+	})
+	return list
+}

@@ -1,0 +1,2 @@
+// Package term reads what contains no expressions: names, types, constants and options.
+package term
