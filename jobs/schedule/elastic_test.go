@@ -5,10 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/jobagent/jobagent/jobs/schedule/internal/elastic"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/engine"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
-	"github.com/stretchr/testify/require"
 )
 
 func instant(t testing.TB, s string) time.Time {
