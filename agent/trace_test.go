@@ -56,6 +56,7 @@ func describe(spans map[string]otlp.Span) map[string]int {
 
 // A run of two steps with retries gives one trace, whose IDs are those of the control database.
 func TestTraceOfARun(t *testing.T) {
+	t.Parallel()
 	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 2)
 		f.exec(t, f.Targets[0], "CREATE TABLE dbo.tries (n INT NOT NULL); INSERT INTO dbo.tries (n) VALUES (0);")
@@ -183,6 +184,7 @@ THROW 50001, N'x', 1;`}, retries(1, 1))
 
 // A receiver that is away, slow or refuses everything does not disturb runs, and is reported.
 func TestTraceWithoutAReceiver(t *testing.T) {
+	t.Parallel()
 	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.AddJob(t, "j", []string{"SELECT 1;"})
@@ -218,6 +220,7 @@ func TestTraceWithoutAReceiver(t *testing.T) {
 
 // The endpoint of an action gets the span of its request as the parent, with the trace of the run.
 func TestTraceOfAnAction(t *testing.T) {
+	t.Parallel()
 	parents := make(chan string, 10)
 	answers := 0
 	f := newActionFixture(t, 0, func(w http.ResponseWriter, r *http.Request) {

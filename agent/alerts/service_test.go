@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/uuid"
@@ -22,11 +22,14 @@ import (
 	actionhttp "github.com/jobagent/jobagent/targets/http"
 	"github.com/jobagent/jobagent/targets/outbound"
 	"github.com/jobagent/jobagent/testenv"
+	"github.com/jobagent/jobagent/testenv/endpoint"
 )
 
 // receiver is an endpoint that keeps what it has received.
 type receiver struct {
-	*httptest.Server
+	*endpoint.Endpoint
+	// URL is its address.
+	URL string
 
 	mu       sync.Mutex
 	received []received
@@ -45,8 +48,8 @@ type received struct {
 // newReceiver starts an endpoint.
 func newReceiver(t *testing.T) *receiver {
 	t.Helper()
-	r := &receiver{arrived: make(chan struct{}, 100)}
-	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+	r := &receiver{URL: "http://hook.example.com", arrived: make(chan struct{}, 100)}
+	r.Endpoint = endpoint.New(t, func(w http.ResponseWriter, q *http.Request) {
 		text, err := io.ReadAll(q.Body)
 		if err != nil {
 			return
@@ -63,8 +66,7 @@ func newReceiver(t *testing.T) *receiver {
 			status = answer(n)
 		}
 		w.WriteHeader(status)
-	}))
-	t.Cleanup(r.Close)
+	})
 	return r
 }
 
@@ -91,10 +93,16 @@ func newFixture(t *testing.T) *fixture {
 	return f
 }
 
-// service returns a service that may call this machine.
+// bubble runs a test in virtual time.
+func bubble(t *testing.T, fn func(t *testing.T, f *fixture)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { fn(t, newFixture(t)) })
+}
+
+// service returns a service that calls the endpoint.
 func (f *fixture) service(t *testing.T) *alerts.Service {
 	t.Helper()
-	network, err := outbound.New(outbound.Config{Allow: outbound.LoopbackAllowed()})
+	network, err := outbound.New(f.Config())
 	require.NoError(t, err)
 	return alerts.New(alerts.Config{
 		Store:   f.store,
@@ -161,173 +169,180 @@ func (f *fixture) delivery(t *testing.T, state string) (d controldb.AlertDeliver
 // the database has.
 func TestDeliversOnce(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
-	f.nobody(t)
-	for range 3 {
-		run(t, f.service(t))
-	}
-	d := f.delivery(t, "Delivered")
-	all := f.all()
-	require.Len(t, all, 1)
-	require.Equal(t, "test", d.DeliveredBy)
-	body := all[0].body
-	require.Equal(t, d.NotificationID.String(), body["notification_id"])
-	require.Equal(t, "alert.raised", body["type"])
-	require.Equal(t, "No agent works, and work waits", body["title"])
-	require.Equal(t, "https://front.example/ui/main/alerts", body["link"])
-	require.Equal(t, controldb.AlertOpen, f.alert(t).State)
+	bubble(t, func(t *testing.T, f *fixture) {
+		f.nobody(t)
+		for range 3 {
+			run(t, f.service(t))
+		}
+		d := f.delivery(t, "Delivered")
+		all := f.all()
+		require.Len(t, all, 1)
+		require.Equal(t, "test", d.DeliveredBy)
+		body := all[0].body
+		require.Equal(t, d.NotificationID.String(), body["notification_id"])
+		require.Equal(t, "alert.raised", body["type"])
+		require.Equal(t, "No agent works, and work waits", body["title"])
+		require.Equal(t, "https://front.example/ui/main/alerts", body["link"])
+		require.Equal(t, controldb.AlertOpen, f.alert(t).State)
+	})
 }
 
 // Nothing is sent about an alert after its acknowledgement, even if a process has claimed it
 // before.
 func TestNotAfterAcknowledgement(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
-	f.nobody(t)
-	ctx := t.Context()
-	s := f.service(t)
-	_, err := f.store.EvaluateAlerts(ctx, 0)
-	require.NoError(t, err)
-	asked := time.Now()
-	work, err := f.store.ClaimAlertDeliveries(ctx, controldb.AlertClaim{Holder: s.Holder(), Types: s.Types(), Max: 10, Lease: alerts.Lease})
-	require.NoError(t, err)
-	require.Len(t, work, 1)
-	require.NoError(t, f.store.AcknowledgeAlert(ctx, f.alert(t).ID, "mine"))
-	s.Attempt(ctx, work[0], asked)
-	require.Empty(t, f.all())
-	d := f.delivery(t, "Canceled")
-	require.Equal(t, "Not sent: the alert was acknowledged.", d.LastError)
-	run(t, s)
-	require.Eventually(t, func() bool { return !f.alert(t).AcknowledgedAt.IsZero() }, time.Second, 10*time.Millisecond)
-	require.Empty(t, f.all())
+	bubble(t, func(t *testing.T, f *fixture) {
+		f.nobody(t)
+		ctx := t.Context()
+		s := f.service(t)
+		_, err := f.store.EvaluateAlerts(ctx, 0)
+		require.NoError(t, err)
+		asked := time.Now()
+		work, err := f.store.ClaimAlertDeliveries(ctx, controldb.AlertClaim{Holder: s.Holder(), Types: s.Types(), Max: 10, Lease: alerts.Lease})
+		require.NoError(t, err)
+		require.Len(t, work, 1)
+		require.NoError(t, f.store.AcknowledgeAlert(ctx, f.alert(t).ID, "mine"))
+		s.Attempt(ctx, work[0], asked)
+		require.Empty(t, f.all())
+		d := f.delivery(t, "Canceled")
+		require.Equal(t, "Not sent: the alert was acknowledged.", d.LastError)
+		run(t, s)
+		require.Eventually(t, func() bool { return !f.alert(t).AcknowledgedAt.IsZero() }, time.Second, 10*time.Millisecond)
+		require.Empty(t, f.all())
+	})
 }
 
 // A process ends between the send and the record: another one delivers again, with the same ID, so
 // that the receiver can drop the repetition.
 func TestDeliveredAgainAfterCrash(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
-	f.nobody(t)
-	ctx := t.Context()
-	dead := f.service(t)
-	_, err := f.store.EvaluateAlerts(ctx, 0)
-	require.NoError(t, err)
-	work, err := f.store.ClaimAlertDeliveries(ctx, controldb.AlertClaim{Holder: dead.Holder(), Types: dead.Types(), Max: 10, Lease: time.Second})
-	require.NoError(t, err)
-	require.Len(t, work, 1)
-	begun, err := dead.Send(ctx, work[0], func(ctx context.Context) (time.Time, error) {
-		permitted, err := f.store.BeginAlertDelivery(ctx, work[0].ID, dead.Holder())
-		require.True(t, permitted)
-		return time.Now().Add(time.Minute), err
+	bubble(t, func(t *testing.T, f *fixture) {
+		f.nobody(t)
+		ctx := t.Context()
+		dead := f.service(t)
+		_, err := f.store.EvaluateAlerts(ctx, 0)
+		require.NoError(t, err)
+		work, err := f.store.ClaimAlertDeliveries(ctx, controldb.AlertClaim{Holder: dead.Holder(), Types: dead.Types(), Max: 10, Lease: time.Second})
+		require.NoError(t, err)
+		require.Len(t, work, 1)
+		begun, err := dead.Send(ctx, work[0], func(ctx context.Context) (time.Time, error) {
+			permitted, err := f.store.BeginAlertDelivery(ctx, work[0].ID, dead.Holder())
+			require.True(t, permitted)
+			return time.Now().Add(time.Minute), err
+		})
+		require.NoError(t, err)
+		require.True(t, begun)
+		run(t, f.service(t)) // the result was not recorded
+		d := f.delivery(t, "Delivered")
+		require.Equal(t, 2, d.Attempts)
+		all := f.all()
+		require.Len(t, all, 2)
+		require.Equal(t, all[0].body, all[1].body)
+		require.Equal(t, d.NotificationID.String(), all[0].body["notification_id"])
 	})
-	require.NoError(t, err)
-	require.True(t, begun)
-	run(t, f.service(t)) // the result was not recorded
-	d := f.delivery(t, "Delivered")
-	require.Equal(t, 2, d.Attempts)
-	all := f.all()
-	require.Len(t, all, 2)
-	require.Equal(t, all[0].body, all[1].body)
-	require.Equal(t, d.NotificationID.String(), all[0].body["notification_id"])
 }
 
 // Answers of receivers: an error is tried again, 410 is not.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
-	f.answer = func(n int) int {
-		if n == 1 {
-			return http.StatusInternalServerError
+	bubble(t, func(t *testing.T, f *fixture) {
+		f.answer = func(n int) int {
+			if n == 1 {
+				return http.StatusInternalServerError
+			}
+			return http.StatusGone
 		}
-		return http.StatusGone
-	}
-	tests, err := f.store.TestAlert(t.Context(), "hook", "")
-	require.NoError(t, err)
-	require.Len(t, tests, 1)
-	run(t, f.service(t))
-	d := f.delivery(t, "Failed")
-	require.Equal(t, 2, d.Attempts)
-	require.Contains(t, d.LastError, "410")
-	require.GreaterOrEqual(t, time.Since(d.CreatedAt), 4*time.Second, "the wait after the first failure")
+		tests, err := f.store.TestAlert(t.Context(), "hook", "")
+		require.NoError(t, err)
+		require.Len(t, tests, 1)
+		run(t, f.service(t))
+		d := f.delivery(t, "Failed")
+		require.Equal(t, 2, d.Attempts)
+		require.Contains(t, d.LastError, "410")
+		require.GreaterOrEqual(t, time.Since(d.CreatedAt), 4*time.Second, "the wait after the first failure")
+	})
 }
 
 // A receiver that hangs holds up neither evaluations nor other deliveries, and the process stops at
 // once.
 func TestReceiverHangs(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
-	hang := make(chan struct{})
-	t.Cleanup(func() { close(hang) })
-	f.answer = func(n int) int {
-		if n == 1 {
-			<-hang
+	bubble(t, func(t *testing.T, f *fixture) {
+		hang := make(chan struct{})
+		t.Cleanup(func() { close(hang) })
+		f.answer = func(n int) int {
+			if n == 1 {
+				<-hang
+			}
+			return http.StatusOK
 		}
-		return http.StatusOK
-	}
-	_, err := f.store.TestAlert(t.Context(), "hook", "")
-	require.NoError(t, err)
-	stop := run(t, f.service(t))
-	<-f.arrived
-	f.nobody(t)
-	f.delivery(t, "Delivered")
-	began := time.Now()
-	stop()
-	require.Less(t, time.Since(began), 10*time.Second)
+		_, err := f.store.TestAlert(t.Context(), "hook", "")
+		require.NoError(t, err)
+		stop := run(t, f.service(t))
+		<-f.arrived
+		f.nobody(t)
+		f.delivery(t, "Delivered")
+		began := time.Now()
+		stop()
+		require.Less(t, time.Since(began), 10*time.Second)
+	})
 }
 
 // The address of a webhook is a secret as a whole: it leads only to the hosts of the secret, by TLS
 // unless the channel permits plain HTTP, and no error shows it.
 func TestWebhookAddresses(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
-	s := f.service(t)
-	plain, permitted := `{"url": "$(secret.HOOK)"}`, `{"url": "$(secret.HOOK)", "allow_http": true}`
-	for name, c := range map[string]struct {
-		definition string
-		address    action.Value
-		want       string
-	}{
-		"another host":  {permitted, action.Secret(f.URL+"/services/hidden", "hooks.slack.com"), "may not be sent to"},
-		"plain HTTP":    {plain, action.Secret(f.URL + "/services/hidden"), "https"},
-		"no URL":        {permitted, action.Secret("hidden"), ""},
-		"another way":   {permitted, action.Secret("file:///services/hidden"), ""},
-		"a login":       {permitted, action.Secret(strings.Replace(f.URL, "://", "://u:hidden@", 1)), ""},
-		"a private one": {permitted, action.Secret("http://10.0.0.1/services/hidden"), ""},
-		"two lines":     {permitted, action.Secret(f.URL + "/services/hidden\r\nX-Evil: 1"), ""},
-	} {
-		s.SetSecret(func(context.Context, string) (action.Value, error) { return c.address, nil })
-		for _, channelType := range []string{"Slack", "Teams"} {
-			begun, err := s.Send(t.Context(), controldb.AlertWork{ChannelType: channelType, Definition: c.definition, Kind: "Test", Title: "t"},
-				func(context.Context) (time.Time, error) { return time.Now().Add(time.Minute), nil })
-			require.Error(t, err, name)
-			require.ErrorContains(t, err, c.want, name)
-			require.NotContains(t, err.Error(), "hidden", name)
-			require.False(t, begun, name)
+	bubble(t, func(t *testing.T, f *fixture) {
+		s := f.service(t)
+		plain, permitted := `{"url": "$(secret.HOOK)"}`, `{"url": "$(secret.HOOK)", "allow_http": true}`
+		for name, c := range map[string]struct {
+			definition string
+			address    action.Value
+			want       string
+		}{
+			"another host":  {permitted, action.Secret(f.URL+"/services/hidden", "hooks.slack.com"), "may not be sent to"},
+			"plain HTTP":    {plain, action.Secret(f.URL + "/services/hidden"), "https"},
+			"no URL":        {permitted, action.Secret("hidden"), ""},
+			"another way":   {permitted, action.Secret("file:///services/hidden"), ""},
+			"a login":       {permitted, action.Secret(strings.Replace(f.URL, "://", "://u:hidden@", 1)), ""},
+			"a private one": {permitted, action.Secret("http://10.0.0.1/services/hidden"), ""},
+			"two lines":     {permitted, action.Secret(f.URL + "/services/hidden\r\nX-Evil: 1"), ""},
+		} {
+			s.SetSecret(func(context.Context, string) (action.Value, error) { return c.address, nil })
+			for _, channelType := range []string{"Slack", "Teams"} {
+				begun, err := s.Send(t.Context(), controldb.AlertWork{ChannelType: channelType, Definition: c.definition, Kind: "Test", Title: "t"},
+					func(context.Context) (time.Time, error) { return time.Now().Add(time.Minute), nil })
+				require.Error(t, err, name)
+				require.ErrorContains(t, err, c.want, name)
+				require.NotContains(t, err.Error(), "hidden", name)
+				require.False(t, begun, name)
+			}
 		}
-	}
-	require.Empty(t, f.all())
+		require.Empty(t, f.all())
+	})
 }
 
 // Without secrets, channels that need some are left to other processes.
 func TestSecretsAreLeftToOthers(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
-	ctx := t.Context()
-	require.NoError(t, f.store.AddAlertChannel(ctx, "slack", "Slack", `{"url": "$(secret.HOOK)", "allow_http": true}`, true))
-	_, err := f.store.TestAlert(ctx, "slack", "")
-	require.NoError(t, err)
-	s := f.service(t)
-	work, err := f.store.ClaimAlertDeliveries(ctx, controldb.AlertClaim{Holder: s.Holder(), Types: s.Types(), Max: 10, Lease: alerts.Lease})
-	require.NoError(t, err)
-	require.Empty(t, work)
-	s.SetSecret(func(_ context.Context, name string) (action.Value, error) {
-		require.Equal(t, "HOOK", name)
-		return action.Secret(f.URL + "/services/T0/secret"), nil
+	bubble(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		require.NoError(t, f.store.AddAlertChannel(ctx, "slack", "Slack", `{"url": "$(secret.HOOK)", "allow_http": true}`, true))
+		_, err := f.store.TestAlert(ctx, "slack", "")
+		require.NoError(t, err)
+		s := f.service(t)
+		work, err := f.store.ClaimAlertDeliveries(ctx, controldb.AlertClaim{Holder: s.Holder(), Types: s.Types(), Max: 10, Lease: alerts.Lease})
+		require.NoError(t, err)
+		require.Empty(t, work)
+		s.SetSecret(func(_ context.Context, name string) (action.Value, error) {
+			require.Equal(t, "HOOK", name)
+			return action.Secret(f.URL + "/services/T0/secret"), nil
+		})
+		run(t, s)
+		f.delivery(t, "Delivered")
+		all := f.all()
+		require.Len(t, all, 1)
+		require.Contains(t, all[0].body["text"], "Test of an alert channel")
+		require.NotEmpty(t, all[0].body["blocks"])
 	})
-	run(t, s)
-	f.delivery(t, "Delivered")
-	all := f.all()
-	require.Len(t, all, 1)
-	require.Contains(t, all[0].body["text"], "Test of an alert channel")
-	require.NotEmpty(t, all[0].body["blocks"])
 }

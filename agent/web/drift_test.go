@@ -41,7 +41,11 @@ func TestDriftPages(t *testing.T) {
 	require.NoError(t, err)
 	await(t, f, run)
 	require.Contains(t, reader.get(base+"/runs/"+run.String()).Body, `/drift">schemas</a>`)
-	require.Eventually(t, func() bool { // agents register the databases of a group some seconds later
+	// Agents register the databases of a group some seconds later, and the test does it now. One of
+	// them may be at it.
+	require.Eventually(t, func() bool {
+		_, err := f.Store.RegisterTargets(t.Context())
+		require.NoError(t, err)
 		list, err := f.Store.SameSchemas(t.Context(), controldb.DriftFilter{Job: name}, 10)
 		require.NoError(t, err)
 		n := 0
@@ -49,7 +53,7 @@ func TestDriftPages(t *testing.T) {
 			n += one.Databases
 		}
 		return n == len(f.Targets)
-	}, 20*time.Second, 50*time.Millisecond)
+	}, 20*time.Second, 5*time.Millisecond)
 	shown := reader.get(at + "/drift")
 	require.Equal(t, http.StatusOK, shown.Status, shown.Body)
 	for _, text := range []string{"exclude only &lt;here&gt;", "only records", "jobagent drift history --current"} {

@@ -26,6 +26,7 @@ import (
 	"github.com/jobagent/jobagent/agent/web"
 	"github.com/jobagent/jobagent/agent/web/session"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/fault"
 	"github.com/jobagent/jobagent/testenv/front"
 	"github.com/jobagent/jobagent/testenv/kdc"
@@ -49,6 +50,7 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	testenv.Overlap(4)
 	code := front.Main(m, surfaces, func(cfg *rest.Config) {
 		cfg.Handlers, cfg.Home = []rest.Handler{{Prefix: web.Path, Handler: dashboard}}, web.Path
 		cfg.Authenticator, cfg.Authorizer = callers, callers

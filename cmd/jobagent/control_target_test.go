@@ -122,6 +122,7 @@ func (h *authorServer) sysadmins() int {
 // beyond the tenants, and no script runs on the control database or the system databases of its
 // server.
 func TestAuthorStaysAuthor(t *testing.T) {
+	t.Parallel()
 	dev := startDev(t, t.TempDir(), "127.0.0.1:0")
 	h := newAuthorServer(t, dev.address, devPassword)
 	_, port, err := net.SplitHostPort(dev.address)

@@ -23,6 +23,7 @@ import (
 // Microsoft's library logs in at `jobagent dev --dev-issuer` with what the metadata of the front
 // says, and lists subscriptions with its token (R-26).
 func TestToolsLogInAtDev(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	p := startDev(t, dir, "127.0.0.1:0", "--rest-listen", "127.0.0.1:0", "--dev-issuer")
 	certificate, err := os.ReadFile(p.trusted)

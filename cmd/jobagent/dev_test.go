@@ -242,6 +242,7 @@ func eventually(t *testing.T, limit time.Duration, what string, ok func() bool) 
 // A server that is killed during a run and restarted on its data ends the run, with one accepted
 // outcome per target.
 func TestDevSurvivesKill(t *testing.T) {
+	t.Parallel()
 	const n = 6
 	dir := t.TempDir()
 	p := startDev(t, dir, "127.0.0.1:0")
@@ -298,6 +299,7 @@ func TestDevSurvivesKill(t *testing.T) {
 // TestDevIsProtected expects the protection of `jobagent run`: dev runs processes, too. Its limit
 // of core files shows that, because root may read everything of a process that is not dumpable.
 func TestDevIsProtected(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("the test reads /proc; other systems than Linux have no such protection (THREATS.md)")
 	}
@@ -309,6 +311,7 @@ func TestDevIsProtected(t *testing.T) {
 
 // A signal stops dev in order, with exit code 0.
 func TestDevStopsOnSignal(t *testing.T) {
+	t.Parallel()
 	p := startDev(t, t.TempDir(), "127.0.0.1:0")
 	require.NoError(t, p.cmd.Process.Signal(syscall.SIGTERM))
 	require.NoError(t, p.cmd.Wait(), p.log.String())
@@ -317,6 +320,7 @@ func TestDevStopsOnSignal(t *testing.T) {
 
 // The first signal says what dev waits for, the second one cancels it.
 func TestDevSaysWhatItWaitsFor(t *testing.T) {
+	t.Parallel()
 	p := startDev(t, t.TempDir(), "127.0.0.1:0", "--rest-listen", "127.0.0.1:0")
 	store := p.store(t)
 	server := strings.Replace(p.address, ":", ",", 1)

@@ -166,6 +166,7 @@ func startServer(t *testing.T) (server *embedded.Server, start func()) {
 }
 
 func TestWait(t *testing.T) {
+	t.Parallel()
 	server, startAgent := startServer(t)
 	t.Run("on a terminal", func(t *testing.T) { waitOnATerminal(t, server, startAgent) })
 	t.Run("for nothing", func(t *testing.T) { waitForNothing(t, server) })

@@ -130,6 +130,7 @@ func TestLocksOfProcesses(t *testing.T) {
 // An agent whose login has the role jobs_agent, and which has no credentials of targets, purges
 // history. No author's job can run on the control database with it.
 func TestRetentionByAProcessWithoutCredentials(t *testing.T) {
+	t.Parallel()
 	const password = "Only-4-agents"
 	owner := embedded.RandomPassword()
 	server := clitest.ServerWith(t, owner, "disable")

@@ -24,6 +24,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/daemon"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/targets/secretref/privatefile"
+	"github.com/jobagent/jobagent/testenv"
 )
 
 // envBeCommand makes the test binary run as the command jobagent, for tests that kill processes.
@@ -60,6 +61,7 @@ func TestMain(m *testing.M) {
 	if err := os.Setenv(envMemory, noLimit); err != nil {
 		panic(err)
 	}
+	testenv.Overlap(6) // of processes
 	testscript.Main(leakChecker{m}, map[string]func(){
 		"jobagent": func() {
 			os.Exit(cli.Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
@@ -100,6 +102,7 @@ func (c leakChecker) Run() int {
 // all scripts share. A script has the server's name in $SERVER, a connection string in
 // $JOBAGENT_DSN, and databases of its own in $DATABASE and $TENANT.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	server := clitest.Server(t)
 	data := t.TempDir() // like the data directory of `jobagent dev`
 	require.NoError(t, privatefile.Replace(filepath.Join(data, embedded.TargetPasswordFile),

@@ -131,6 +131,7 @@ func (h *canaryServer) dsn(user, password, database string) string {
 // which dev reads it at the next start. Meanwhile, runs succeed, and fail in all ways that concern
 // a credential.
 func TestSecretsAreWrittenNowhere(t *testing.T) {
+	t.Parallel()
 	h := &canaryServer{t: t, dir: t.TempDir(), data: t.TempDir(), written: map[string]*processOutput{},
 		secrets: map[string]string{}}
 	for _, name := range []string{"sa", "agent", "env", "file", "wrong", "scoped", "sealed", "named"} {

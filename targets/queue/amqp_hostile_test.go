@@ -72,6 +72,7 @@ func TestAMQPHostilePeers(t *testing.T) {
 
 // A peer that says nothing holds an attempt no longer than its context and the time for an answer.
 func TestAMQPSilentPeer(t *testing.T) {
+	t.Parallel()
 	network, host := listenTLS(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
 	d := busTo(host)
 	d.ServiceBus.AMQP = true

@@ -252,6 +252,7 @@ func TestAMQPInterrupted(t *testing.T) {
 
 // A peer that never settles the message leaves it without an answer: the whole message was sent.
 func TestAMQPNoAnswer(t *testing.T) {
+	t.Parallel()
 	p := startPeer(t, nil)
 	a := theAttempt()
 	a.Action = p.message("silent")

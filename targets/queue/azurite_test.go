@@ -95,6 +95,7 @@ func (a *azurite) take(t *testing.T, queue string) azuriteMessage {
 
 // The emulator verifies the signature and the document, and has the message unchanged.
 func TestAzuriteReceives(t *testing.T) {
+	t.Parallel()
 	a := startAzurite(t, "jobs")
 	token := func() string {
 		return storageToken(azuriteAccount, "jobs", azuriteKey, "a", time.Now().Add(time.Hour))

@@ -133,7 +133,7 @@ func claims(name string, answer ...[]byte) Mode {
 }
 
 // Modes returns all modes except those of Streams.
-func Modes() []Mode { return slices.Concat(loginModes, answerModes, queryModes) }
+func Modes() []Mode { return slices.Concat(loginModes, answerModes(), queryModes()) }
 
 // more is the bit of DONE that says that another result follows.
 const more = uint16(1)
@@ -265,138 +265,142 @@ var loginModes = []Mode{
 	{"closes after the script", func(c *Conn) error { return c.Script() }},
 }
 
-// answerModes misbehave in the answer to a script.
-var answerModes = []Mode{
-	endless("messages", nil, join(Message(0, 0, "again"), Done(more, 0))),
-	endless("messages of 30 KB", nil, Message(0, 0, text(15000))),
-	endless("messages of 60 KB", nil, Message(0, 0, text(30000))),
-	endless("errors", nil, join(Message(50000, 16, "again"), Done(more|2, 0))),
-	endless("errors without DONE", nil, Message(50000, 16, text(2000))),
-	endless("row counts", nil, Done(more|0x10, 1<<63)),
-	endless("result sets", nil, join(Ints(1), IntRow(1), Done(more|0x10, 1))),
-	endless("rows", Ints(1), IntRow(1)),
-	endless("ORDER", Ints(4), join(0xA9, uint16(8), make([]byte, 8))),
-	endless("return statuses", nil, join(0x79, uint32(0))),
-	endless("environment changes", nil, env(2, 4, "lang", 0)),
-	endless("wide result sets", nil, join(wide(4096), Done(more, 0))),
-	endless("null rows of a wide result set", wide(4096), join(0xD2, bytes.Repeat([]byte{0xFF}, 512))),
-	endless("hugeplp", join(maxText, 0xD1, unknownLength), chunk),
-	endless("a value of 2 GB", join(maxText, 0xD1, uint64(0x7FFFFFFE)), chunk),
-	endless("an image of 2 GB", join(column(0x22, uint32(0x7FFFFFFF), 0), 0xD1, 16, make([]byte, 24), uint32(0x7FFFFFFF)), make([]byte, 60000)),
-	endless("values of 1 MB", maxText, join(0xD1, uint64(1<<20), uint32(1<<20), make([]byte, 1<<20), uint32(0))),
-	{"trickling value", func(c *Conn) error {
-		if err := c.Script(); err != nil {
-			return err
-		}
-		if err := c.Begin(join(maxText, 0xD1, unknownLength)); err != nil {
-			return err
-		}
-		for {
-			if err := c.Begin(join(uint32(2), "x")); err != nil {
+// answerModes returns modes that misbehave in the answer to a script.
+func answerModes() []Mode {
+	return []Mode{
+		endless("messages", nil, join(Message(0, 0, "again"), Done(more, 0))),
+		endless("messages of 30 KB", nil, Message(0, 0, text(15000))),
+		endless("messages of 60 KB", nil, Message(0, 0, text(30000))),
+		endless("errors", nil, join(Message(50000, 16, "again"), Done(more|2, 0))),
+		endless("errors without DONE", nil, Message(50000, 16, text(2000))),
+		endless("row counts", nil, Done(more|0x10, 1<<63)),
+		endless("result sets", nil, join(Ints(1), IntRow(1), Done(more|0x10, 1))),
+		endless("rows", Ints(1), IntRow(1)),
+		endless("ORDER", Ints(4), join(0xA9, uint16(8), make([]byte, 8))),
+		endless("return statuses", nil, join(0x79, uint32(0))),
+		endless("environment changes", nil, env(2, 4, "lang", 0)),
+		endless("wide result sets", nil, join(wide(4096), Done(more, 0))),
+		endless("null rows of a wide result set", wide(4096), join(0xD2, bytes.Repeat([]byte{0xFF}, 512))),
+		endless("hugeplp", join(maxText, 0xD1, unknownLength), chunk),
+		endless("a value of 2 GB", join(maxText, 0xD1, uint64(0x7FFFFFFE)), chunk),
+		endless("an image of 2 GB", join(column(0x22, uint32(0x7FFFFFFF), 0), 0xD1, 16, make([]byte, 24), uint32(0x7FFFFFFF)), make([]byte, 60000)),
+		endless("values of 1 MB", maxText, join(0xD1, uint64(1<<20), uint32(1<<20), make([]byte, 1<<20), uint32(0))),
+		{"trickling value", func(c *Conn) error {
+			if err := c.Script(); err != nil {
 				return err
 			}
-			if err := c.Sleep(50 * time.Millisecond); err != nil {
+			if err := c.Begin(join(maxText, 0xD1, unknownLength)); err != nil {
 				return err
 			}
-		}
-	}},
-	{"held value", func(c *Conn) error { // as much as the client accepts, and then nothing
-		return thenWait(c, c.Script, func() error {
-			return c.Begin(join(maxText, 0xD1, uint64(7<<20), uint32(7<<20), make([]byte, 6<<20)))
-		})
-	}},
-	{"closes in a result set", func(c *Conn) error {
-		if err := c.Script(); err != nil {
-			return err
-		}
-		return c.Begin(join(Ints(1), IntRow(1), IntRow(2)))
-	}},
-	{"ignores attention", func(c *Conn) error { return thenWait(c, c.Script, func() error { return c.Begin(Ints(1)) }) }},
-	{"acknowledges, and goes on", func(c *Conn) error {
-		if err := c.Script(); err != nil {
-			return err
-		}
-		for {
-			if err := c.Begin(join(Message(0, 0, text(500)), Done(more, 0))); err != nil {
-				return err
-			}
-			if c.Attention() {
-				if err := c.Answer(Done(0x20, 0)); err != nil {
+			for {
+				if err := c.Begin(join(uint32(2), "x")); err != nil {
+					return err
+				}
+				if err := c.Sleep(50 * time.Millisecond); err != nil {
 					return err
 				}
 			}
-			if err := c.rest(); err != nil {
+		}},
+		{"held value", func(c *Conn) error { // as much as the client accepts, and then nothing
+			return thenWait(c, c.Script, func() error {
+				return c.Begin(join(maxText, 0xD1, uint64(7<<20), uint32(7<<20), make([]byte, 6<<20)))
+			})
+		}},
+		{"closes in a result set", func(c *Conn) error {
+			if err := c.Script(); err != nil {
 				return err
 			}
-		}
-	}},
-	{"packet numbers and session ids at random", func(c *Conn) error {
-		if err := c.Script(); err != nil {
-			return err
-		}
-		for i := range 200 {
-			c.spid, c.id = uint16(i*7919), byte(i*101)
-			if err := c.Begin(Message(0, 0, "again")); err != nil {
+			return c.Begin(join(Ints(1), IntRow(1), IntRow(2)))
+		}},
+		{"ignores attention", func(c *Conn) error { return thenWait(c, c.Script, func() error { return c.Begin(Ints(1)) }) }},
+		{"acknowledges, and goes on", func(c *Conn) error {
+			if err := c.Script(); err != nil {
 				return err
 			}
-		}
-		if err := c.Answer(Done(0, 0)); err != nil {
-			return err
-		}
-		return c.Wait()
-	}},
-	{"one byte at a time", func(c *Conn) error {
-		return thenWait(c, c.Script, func() error {
-			for _, b := range join(Ints(2), IntRow(1, 2)) {
-				if err := c.Packet(0, []byte{b}); err != nil {
+			for {
+				if err := c.Begin(join(Message(0, 0, text(500)), Done(more, 0))); err != nil {
+					return err
+				}
+				if c.Attention() {
+					if err := c.Answer(Done(0x20, 0)); err != nil {
+						return err
+					}
+				}
+				if err := c.rest(); err != nil {
 					return err
 				}
 			}
-			return c.Answer(Done(0x10, 1))
-		})
-	}},
-	{"packets of the wrong type", func(c *Conn) error {
-		return thenWait(c, c.Script, func() error {
-			_, err := c.Write([]byte{0x01, 1, 0, 21, 0, 0, 1, 0, 0xFD, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0})
-			return err
-		})
-	}},
-	{"packets larger than agreed", func(c *Conn) error {
-		return thenWait(c, c.Script, func() error {
-			c.size = 65535
-			return c.Answer(bytes.Repeat(Done(more, 0), 5000), Done(0, 0))
-		})
-	}},
-	{"an answer behind the answer", func(c *Conn) error { // a second message in the same packet, and stale bytes after it
-		return thenWait(c, c.Script, func() error {
-			if err := c.Answer(Done(0, 0), join(0xEE, uint32(8), uint32(0xFFFFFFFF), uint32(0))); err != nil {
+		}},
+		{"packet numbers and session ids at random", func(c *Conn) error {
+			if err := c.Script(); err != nil {
 				return err
 			}
-			return c.Packet(1, nil)
-		})
-	}},
-	{"names of 255 characters, numbers out of range", func(c *Conn) error {
-		name := join(255, text(255))
-		body := join(uint32(0x80000000), 255, 255, uint16(3), uint16(0), uint16(0xD800), uint16(0xFFFF), name, name, uint32(0x80000000))
-		return thenWait(c, c.Script, func() error {
-			return c.Answer(join(0xAA, uint16(len(body)), body), Done(2|0x10, 1<<64-1))
-		})
-	}},
+			for i := range 200 {
+				c.spid, c.id = uint16(i*7919), byte(i*101)
+				if err := c.Begin(Message(0, 0, "again")); err != nil {
+					return err
+				}
+			}
+			if err := c.Answer(Done(0, 0)); err != nil {
+				return err
+			}
+			return c.Wait()
+		}},
+		{"one byte at a time", func(c *Conn) error {
+			return thenWait(c, c.Script, func() error {
+				for _, b := range join(Ints(2), IntRow(1, 2)) {
+					if err := c.Packet(0, []byte{b}); err != nil {
+						return err
+					}
+				}
+				return c.Answer(Done(0x10, 1))
+			})
+		}},
+		{"packets of the wrong type", func(c *Conn) error {
+			return thenWait(c, c.Script, func() error {
+				_, err := c.Write([]byte{0x01, 1, 0, 21, 0, 0, 1, 0, 0xFD, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0})
+				return err
+			})
+		}},
+		{"packets larger than agreed", func(c *Conn) error {
+			return thenWait(c, c.Script, func() error {
+				c.size = 65535
+				return c.Answer(bytes.Repeat(Done(more, 0), 5000), Done(0, 0))
+			})
+		}},
+		{"an answer behind the answer", func(c *Conn) error { // a second message in the same packet, and stale bytes after it
+			return thenWait(c, c.Script, func() error {
+				if err := c.Answer(Done(0, 0), join(0xEE, uint32(8), uint32(0xFFFFFFFF), uint32(0))); err != nil {
+					return err
+				}
+				return c.Packet(1, nil)
+			})
+		}},
+		{"names of 255 characters, numbers out of range", func(c *Conn) error {
+			name := join(255, text(255))
+			body := join(uint32(0x80000000), 255, 255, uint16(3), uint16(0), uint16(0xD800), uint16(0xFFFF), name, name, uint32(0x80000000))
+			return thenWait(c, c.Script, func() error {
+				return c.Answer(join(0xAA, uint16(len(body)), body), Done(2|0x10, 1<<64-1))
+			})
+		}},
+	}
 }
 
-// queryModes misbehave in the answers to the agent's own queries.
-var queryModes = []Mode{
-	answers("a session that never ends", Ints(1), IntRow(1), Done(0x10, 1)),
-	answers("more columns than asked for", Ints(9), IntRow(1, 2, 3, 4, 5, 6, 7, 8, 9), Done(0x10, 1)),
-	answers("other types than asked for", maxText, join(0xD1, uint64(2), uint32(2), "x", uint32(0)), Done(0x10, 1)),
-	answers("more rows than asked for", Ints(1), IntRow(1), IntRow(1), Done(0x10, 2)),
-	answers("more sets than asked for", Ints(1), IntRow(1), Done(more|0x10, 1), Ints(3), IntRow(1, 2, 3), Done(0x10, 1)),
-	answers("no rows", Ints(1), Done(0x10, 0)),
-	answers("no result set", Done(0, 0)),
-	claims("identity of fewer columns", Ints(1), IntRow(1), Done(0x10, 1)),
-	claims("identity of other types", Ints(6), IntRow(1, 2, 3, 4, 5, 6), Done(0x10, 1)),
-	claims("identity refused", Message(229, 14, "no"), Done(2, 0)),
-	answers("a huge answer", join(maxText, 0xD1, uint64(4<<20), uint32(4<<20), make([]byte, 4<<20), uint32(0)), Done(0x10, 1)),
+// queryModes returns modes that misbehave in the answers to the agent's own queries.
+func queryModes() []Mode {
+	return []Mode{
+		answers("a session that never ends", Ints(1), IntRow(1), Done(0x10, 1)),
+		answers("more columns than asked for", Ints(9), IntRow(1, 2, 3, 4, 5, 6, 7, 8, 9), Done(0x10, 1)),
+		answers("other types than asked for", maxText, join(0xD1, uint64(2), uint32(2), "x", uint32(0)), Done(0x10, 1)),
+		answers("more rows than asked for", Ints(1), IntRow(1), IntRow(1), Done(0x10, 2)),
+		answers("more sets than asked for", Ints(1), IntRow(1), Done(more|0x10, 1), Ints(3), IntRow(1, 2, 3), Done(0x10, 1)),
+		answers("no rows", Ints(1), Done(0x10, 0)),
+		answers("no result set", Done(0, 0)),
+		claims("identity of fewer columns", Ints(1), IntRow(1), Done(0x10, 1)),
+		claims("identity of other types", Ints(6), IntRow(1, 2, 3, 4, 5, 6), Done(0x10, 1)),
+		claims("identity refused", Message(229, 14, "no"), Done(2, 0)),
+		answers("a huge answer", join(maxText, 0xD1, uint64(4<<20), uint32(4<<20), make([]byte, 4<<20), uint32(0)), Done(0x10, 1)),
+	}
 }
 
 // wide returns the COLMETADATA of n columns of VARCHAR(8000).

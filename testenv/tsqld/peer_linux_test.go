@@ -17,39 +17,42 @@ import (
 
 // Guesses of another user of the machine do not lock out the logins that this user uses.
 func TestGuessesOfAnotherUserOnLoopback(t *testing.T) {
+	t.Parallel()
 	if os.Getuid() != 0 {
 		t.Skip("only root can open connections as another user")
 	}
-	f := newRealServer(t, Config{})
 	for _, host := range []string{"127.0.0.1:0", "[::1]:0"} {
-		l, err := net.Listen("tcp", host)
-		if err != nil && strings.HasPrefix(host, "[") {
-			t.Logf("no IPv6 here: %v", err)
-			continue
-		}
-		require.NoError(t, err)
-		done := make(chan error, 1)
-		go func() { done <- f.Serve(l) }()
-		logIn := func(uid int, password string) int32 {
-			c := &rawClient{t: t, conn: dialAs(t, l.Addr(), uid), version: tds.Version74}
-			defer c.conn.Close()
-			c.out = tds.NewMessageWriter(c.conn, 512)
-			c.send(tds.PacketLogin7, tds.AppendLogin(nil, &tds.Login{Asked: tds.Version74, User: "sa", Password: tds.Secret(password)}))
-			if a := c.answer(); a.ack == 0 {
-				return a.numbers[0]
+		t.Run(host, func(t *testing.T) {
+			t.Parallel()
+			l, err := net.Listen("tcp", host)
+			if err != nil && strings.HasPrefix(host, "[") {
+				t.Skipf("no IPv6 here: %v", err)
 			}
-			return 0
-		}
-		const nobody = 65534
-		for range failuresBeforeLock {
-			require.EqualValues(t, 18456, logIn(nobody, "wrong"))
-		}
-		locked, _ := f.lockout.check(loopbackKey+" 65534", "sa")
-		require.True(t, locked, "the guesser is locked out")
-		require.Zero(t, logIn(0, "secret"), "and this user is not")
-		f.lockout = newLockout()
-		require.NoError(t, l.Close())
-		<-done
+			require.NoError(t, err)
+			f := newRealServer(t, Config{})
+			done := make(chan error, 1)
+			go func() { done <- f.Serve(l) }()
+			logIn := func(uid int, password string) *rawClient {
+				c := &rawClient{t: t, conn: dialAs(t, l.Addr(), uid), version: tds.Version74}
+				t.Cleanup(func() { _ = c.conn.Close() })
+				c.out = tds.NewMessageWriter(c.conn, 512)
+				c.send(tds.PacketLogin7, tds.AppendLogin(nil, &tds.Login{Asked: tds.Version74, User: "sa", Password: tds.Secret(password)}))
+				return c
+			}
+			const nobody = 65534
+			var guesses []*rawClient // at once: each answer is delayed
+			for range failuresBeforeLock {
+				guesses = append(guesses, logIn(nobody, "wrong"))
+			}
+			for _, c := range guesses {
+				require.Equal(t, []int32{18456}, c.answer().numbers)
+			}
+			locked, _ := f.lockout.check(loopbackKey+" 65534", "sa")
+			require.True(t, locked, "the guesser is locked out")
+			require.NotZero(t, logIn(0, "secret").answer().ack, "and this user is not")
+			require.NoError(t, l.Close())
+			<-done
+		})
 	}
 }
 

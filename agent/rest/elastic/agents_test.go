@@ -58,6 +58,7 @@ func putBody(database, sku string, capacity int) string {
 }
 
 func TestJobAgents(t *testing.T) {
+	t.Parallel()
 	f, second := startFront(t)
 	t.Run("6 any case", func(t *testing.T) {
 		a := f.Do(t, "GET", "/SUBSCRIPTIONS/"+front.Subscription+
@@ -150,6 +151,7 @@ func TestJobAgents(t *testing.T) {
 }
 
 func TestJobAgentFaults(t *testing.T) {
+	t.Parallel()
 	f, _ := startFront(t)
 	db := databaseID("jobdb1")
 	for body, want := range map[string]string{
@@ -212,6 +214,7 @@ func TestJobAgentFaults(t *testing.T) {
 
 // An operation that takes longer than two seconds is answered with 202, and can be followed.
 func TestJobAgentLongRunningOperation(t *testing.T) {
+	t.Parallel()
 	f, _ := startFront(t)
 	require.Equal(t, 200, f.Do(t, "PATCH", front.A+front.Version, `{"tags":{}}`).Status)
 	// Another front has begun a change, holds it, and was killed.
@@ -261,6 +264,7 @@ SET holder = NEWID(), held_until = DATEADD(SECOND, @p1, SYSUTCDATETIME()) WHERE 
 
 // A deletion that waits for a run is answered with 202. A second DELETE joins it.
 func TestJobAgentDeletionIsAnsweredLater(t *testing.T) {
+	t.Parallel()
 	f, _ := startFront(t)
 	ctx := t.Context()
 	require.Equal(t, 200, f.Do(t, "PATCH", front.A+front.Version, `{"tags":{}}`).Status)
@@ -327,6 +331,7 @@ func (d *cutDialer) DialContext(ctx context.Context, network, _ string) (net.Con
 
 // While the database is away, the last copy is shown as Disabled (R-4), and changes fail with 503.
 func TestJobAgentIsDisabledWhileItsDatabaseIsAway(t *testing.T) {
+	t.Parallel()
 	dialer := &cutDialer{}
 	f := front.Start(t, func(t testing.TB, f *front.Front) []*rest.Mount {
 		dialer.Front = f

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/rest/elastic"
+	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/front"
 )
 
@@ -17,6 +18,7 @@ import (
 const pageSize = 2
 
 func TestMain(m *testing.M) {
+	testenv.Overlap(4)
 	code := front.Main(m, func(_ testing.TB, f *front.Front) []*rest.Mount {
 		return []*rest.Mount{{ARM: true, Surface: elastic.New(elastic.Config{
 			Directory: f.Directory, HasCredential: func(name string) bool { return name == "configured" },

@@ -13,6 +13,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/front"
 )
 
@@ -20,7 +21,10 @@ import (
 type frontRunner struct{ *testing.M }
 
 // Run implements goleak.TestingM.
-func (m frontRunner) Run() int { return front.Main(m.M, surfaces) }
+func (m frontRunner) Run() int {
+	testenv.Overlap(6)
+	return front.Main(m.M, surfaces)
+}
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(frontRunner{m}) }
 

@@ -18,6 +18,7 @@ import (
 // The grid in a browser: it follows the run, filters, and is used by the keyboard; neither the
 // Content-Security-Policy nor axe-core has anything to say.
 func TestGrid(t *testing.T) {
+	t.Parallel()
 	f := start(t)
 	f.addJob(t, "j", 2, 0)
 	list := names(400)
@@ -109,6 +110,7 @@ func TestGrid(t *testing.T) {
 // After a restart of a server that makes its keys anew, a page says that the person is signed out,
 // and not that there is no news; a control database that is away is named.
 func TestOldPagesSayWhy(t *testing.T) {
+	t.Parallel()
 	f := start(t)
 	f.addJob(t, "j", 1, 0)
 	run := f.queued(t, "j", names(3))

@@ -75,6 +75,7 @@ func runShop(t *testing.T, server *embedded.Server, trail *sql.DB, want int) (st
 // An imported job runs its steps as SQL Server Agent does: the path of the failure, too. The job
 // comes from a script, and its definition from T-SQL or from files.
 func TestImportedAgentJobRuns(t *testing.T) {
+	t.Parallel()
 	server, control, trail := shop(t)
 	dsn := server.DSN(embedded.ControlDatabase)
 	scripted := startingIn2099(t, scripted)

@@ -15,6 +15,7 @@ import (
 
 // TestJobTrial tries a job on a database, prints the reports, and leaves nothing there.
 func TestJobTrial(t *testing.T) {
+	t.Parallel()
 	server, _, trail := shop(t)
 	dsn := server.DSN(embedded.ControlDatabase)
 	host := server.ServerName()
@@ -66,6 +67,7 @@ func TestJobTrial(t *testing.T) {
 
 // TestJobPreflight groups the findings of targets.
 func TestJobPreflight(t *testing.T) {
+	t.Parallel()
 	server, _, _ := shop(t)
 	dsn := server.DSN(embedded.ControlDatabase)
 	host := server.ServerName()

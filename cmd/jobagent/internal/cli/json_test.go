@@ -73,7 +73,7 @@ var (
 // execution ID that the test chooses. The line "stop" stops the agent, and "waiting" waits for a
 // callback.
 func TestJSONOutput(t *testing.T) {
-	t.Setenv(config.EnvConfig, "")
+	t.Parallel()
 	server := clitest.Server(t)
 	servers, err := server.OpenServers(t.Context())
 	require.NoError(t, err)
@@ -94,10 +94,9 @@ func TestJSONOutput(t *testing.T) {
 	require.NoError(t, err)
 
 	dir := t.TempDir()
-	t.Setenv(config.EnvDSN, server.DSN(embedded.ControlDatabase))
 	require.NoError(t, server.WriteConfig(dir))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, embedded.TargetPasswordFile), []byte(server.TargetPassword), 0o600))
-	t.Setenv(config.EnvConfig, filepath.Join(dir, embedded.ConfigFile))
+	at := []string{"--dsn", server.DSN(embedded.ControlDatabase), "--config", filepath.Join(dir, embedded.ConfigFile)}
 	file := func(name, text string) string {
 		path := filepath.Join(dir, name)
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
@@ -144,7 +143,7 @@ func TestJSONOutput(t *testing.T) {
 			continue
 		}
 		var stdout, stderr strings.Builder
-		code := cli.Run(t.Context(), append(args, "-o", "json"), strings.NewReader(""), &stdout, &stderr)
+		code := cli.Run(t.Context(), slices.Concat(at, args, []string{"-o", "json"}), strings.NewReader(""), &stdout, &stderr)
 		if stdout.Len() > 0 && !slices.Contains(args, "--jq") {
 			requireShape(t, args, stdout.String())
 		}

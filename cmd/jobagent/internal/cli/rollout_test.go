@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +17,6 @@ import (
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/clitest"
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/daemon"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
@@ -35,12 +35,12 @@ const plan = `{"waves": [
 // TestRolloutCommands: a roll-out by the command line, from the hold to its end, and one whose gate
 // fails.
 func TestRolloutCommands(t *testing.T) {
+	t.Parallel()
 	server := clitest.Server(t)
 	dir := t.TempDir()
-	t.Setenv(config.EnvDSN, server.DSN(embedded.ControlDatabase))
 	require.NoError(t, server.WriteConfig(dir))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, embedded.TargetPasswordFile), []byte(server.TargetPassword), 0o600))
-	t.Setenv(config.EnvConfig, filepath.Join(dir, embedded.ConfigFile))
+	at := []string{"--dsn", server.DSN(embedded.ControlDatabase), "--config", filepath.Join(dir, embedded.ConfigFile)}
 	servers, err := server.OpenServers(t.Context())
 	require.NoError(t, err)
 	defer servers.Close()
@@ -59,7 +59,7 @@ func TestRolloutCommands(t *testing.T) {
 	run := func(words ...string) (code int, stdout, stderr string) {
 		t.Helper()
 		var out, errs strings.Builder
-		code = cli.Run(t.Context(), words, strings.NewReader(""), &out, &errs)
+		code = cli.Run(t.Context(), slices.Concat(at, words), strings.NewReader(""), &out, &errs)
 		return code, out.String(), errs.String()
 	}
 	must := func(words ...string) (stdout string) {

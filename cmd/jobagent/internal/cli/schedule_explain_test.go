@@ -36,6 +36,7 @@ func explainJSON(t *testing.T, dsn, job, name string) (e output.ScheduleExplanat
 
 // The obstacles of a schedule are explained, without an agent and with one.
 func TestScheduleExplainListsObstacles(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	server := clitest.Server(t)
 	store, dsn := server.Store, server.DSN(embedded.ControlDatabase)

@@ -36,6 +36,7 @@ func ping(t *testing.T, address, user, password, encrypt string) error {
 // A server to which other machines can connect refuses passwords without TLS, unless a flag allows
 // them.
 func TestDevRequiresTLSBeyondLoopback(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		listen   string
 		limits   clientLimits
@@ -62,6 +63,7 @@ func TestDevRequiresTLSBeyondLoopback(t *testing.T) {
 // Password guesses for sa are logged without the password and lock out sa on loopback. The agent's
 // own connections are not affected.
 func TestDevLogsRefusedLogins(t *testing.T) {
+	t.Parallel()
 	core, logs := observer.New(zapcore.WarnLevel)
 	password := embedded.RandomPassword()
 	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", password, "disable", zap.New(core),
@@ -107,6 +109,7 @@ func TestDevLogsRefusedLogins(t *testing.T) {
 
 // `jobagent dev` ends with an error when its server stops listening.
 func TestDevEndsWhenItsServerDoes(t *testing.T) {
+	t.Parallel()
 	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop(), clitest.Installed(t))
 	require.NoError(t, err)
 	require.NoError(t, server.Listener.Close())
