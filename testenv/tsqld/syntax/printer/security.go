@@ -95,9 +95,6 @@ func admin(w *writer, s syntax.Stmt) {
 	case *syntax.KillStmt:
 		w.put("KILL ", s.Session)
 		w.textIf(s.StatusOnly, " WITH STATUSONLY")
-	case *syntax.ShutdownStmt:
-		w.text("SHUTDOWN")
-		w.textIf(s.NoWait, " WITH NOWAIT")
 	}
 }
 
