@@ -181,7 +181,7 @@ const (
 )
 
 // operators are the texts of the operators.
-var operators = map[Op]string{
+var operators = [...]string{
 	OpAdd: "+", OpSub: "-", OpMul: "*", OpDiv: "/", OpMod: "%", OpBitAnd: "&", OpBitOr: "|", OpBitXor: "^",
 	OpPlus: "+", OpMinus: "-", OpBitNot: "~",
 	OpEQ: "=", OpNE: "<>", OpLT: "<", OpLE: "<=", OpGT: ">", OpGE: ">=", OpAnd: "AND", OpOr: "OR",

@@ -137,9 +137,3 @@ type KillStmt struct {
 	Session    Expr // number or string
 	StatusOnly bool
 }
-
-// ShutdownStmt is SHUTDOWN.
-type ShutdownStmt struct {
-	stmt
-	NoWait bool
-}

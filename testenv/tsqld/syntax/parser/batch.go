@@ -249,7 +249,8 @@ func (b *batch) adminStmt(t *scanner.Token) (syntax.Stmt, bool) {
 		return kill(b.Cursor), true
 	case "SHUTDOWN":
 		b.Next()
-		return &syntax.ShutdownStmt{NoWait: b.Accept("WITH", "NOWAIT")}, true
+		b.Accept("WITH", "NOWAIT")
+		return &syntax.UnsupportedStmt{What: "SHUTDOWN"}, true
 	case "SETUSER":
 		b.Next()
 		term.Literal(b.Cursor)

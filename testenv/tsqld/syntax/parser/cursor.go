@@ -70,7 +70,8 @@ func cursor(c *tokens.Cursor) syntax.Stmt {
 	case c.Accept("SYMMETRIC", "KEY"):
 		symmetricKey(c, verb)
 		return &syntax.UnsupportedStmt{What: verb + " SYMMETRIC KEY"}
-	case c.Accept("ALL", "SYMMETRIC", "KEYS"):
+	case c.Accept("ALL", "SYMMETRIC"):
+		c.Expect("KEYS")
 		return &syntax.UnsupportedStmt{What: verb + " ALL SYMMETRIC KEYS"}
 	case c.At("MASTER", "KEY"):
 		return security.MasterKey(c, verb)

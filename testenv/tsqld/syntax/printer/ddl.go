@@ -1,35 +1,25 @@
 package printer
 
 import (
-	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"strconv"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
-// verb writes CREATE, ALTER or CREATE OR ALTER.
-func (w *printer) verb(v syntax.Verb) {
-	w.text(v.String(), " ")
-}
-
 // ddl writes the definitions of tables, indexes and other objects.
-func (w *printer) ddl(s syntax.Stmt) {
+func ddl(w *writer, s syntax.Stmt) {
 	switch s := s.(type) {
 	case *syntax.CreateTableStmt:
-		w.text("CREATE TABLE ")
-		w.name(s.Name)
-		w.text(" ")
-		w.tableDef(s.Def)
-		w.named(" ON ", s.On)
-		w.named(" TEXTIMAGE_ON ", s.TextImageOn)
-		w.withOptions(s.Options)
+		w.put("CREATE TABLE ", s.Name, " ", s.Def)
+		named(w, " ON ", s.On)
+		named(w, " TEXTIMAGE_ON ", s.TextImageOn)
+		listed(w, " WITH (", s.Options, ")")
 	case *syntax.AlterTableStmt:
-		w.text("ALTER TABLE ")
-		w.name(s.Table)
-		w.text(" ")
-		w.alterAction(s.Action)
+		w.put("ALTER TABLE ", s.Table, " ", s.Action)
 	case *syntax.CreateIndexStmt:
-		w.createIndex(s)
+		createIndex(w, s)
 	case *syntax.AlterIndexStmt:
-		w.alterIndex(s)
+		alterIndex(w, s)
 	case *syntax.DropIndexStmt:
 		w.text("DROP INDEX ")
 		w.textIf(s.IfExists, "IF EXISTS ")
@@ -42,143 +32,103 @@ func (w *printer) ddl(s syntax.Stmt) {
 		w.textIf(s.OnDatabase, " ON DATABASE")
 		w.textIf(s.OnServer, " ON ALL SERVER")
 	case *syntax.CreateFunctionStmt:
-		w.function(s)
+		function(w, s)
 	case *syntax.CreateViewStmt:
-		w.view(s)
+		view(w, s)
 	case *syntax.CreateTypeStmt:
-		w.createType(s)
+		createType(w, s)
 	case *syntax.SequenceStmt:
-		w.sequence(s)
+		sequence(w, s)
 	case *syntax.CreateSynonymStmt:
-		w.text("CREATE SYNONYM ")
-		w.name(s.Name)
-		w.text(" FOR ")
-		w.name(s.Target)
+		w.put("CREATE SYNONYM ", s.Name, " FOR ", s.Target)
 	case *syntax.CreateStatisticsStmt:
-		w.text("CREATE STATISTICS ")
-		w.ident(s.Name)
-		w.text(" ON ")
-		w.name(s.Table)
-		w.idents(s.Columns)
-		w.where(s.Where, nil)
-		w.bareOptions(" WITH ", s.Options)
+		w.put("CREATE STATISTICS ", s.Name, " ON ", s.Table)
+		idents(w, s.Columns)
+		where(w, s.Where, nil)
+		listed(w, " WITH ", s.Options)
 	case *syntax.UpdateStatisticsStmt:
-		w.text("UPDATE STATISTICS ")
-		w.name(s.Table)
-		w.idents(s.Names)
-		w.bareOptions(" WITH ", s.Options)
+		w.put("UPDATE STATISTICS ", s.Table)
+		idents(w, s.Names)
+		listed(w, " WITH ", s.Options)
 	case *syntax.TriggerStmt:
-		w.text(map[bool]string{true: "ENABLE TRIGGER ", false: "DISABLE TRIGGER "}[s.Enable])
+		w.text(either(s.Enable, "ENABLE TRIGGER ", "DISABLE TRIGGER "))
 		w.textIf(len(s.Names) == 0, "ALL")
 		nodes(w, s.Names)
-		w.triggerPlace(s.Table, s.OnDatabase, s.OnServer)
+		triggerPlace(w, s.Table, s.OnDatabase, s.OnServer)
 	default:
-		w.database(s)
+		database(w, s)
 	}
 }
 
 // alterIndex writes ALTER INDEX.
-func (w *printer) alterIndex(s *syntax.AlterIndexStmt) {
+func alterIndex(w *writer, s *syntax.AlterIndexStmt) {
 	w.text("ALTER INDEX ")
 	w.textIf(s.Name.Name == "", "ALL")
-	w.ident(s.Name)
-	w.text(" ON ")
-	w.name(s.Table)
-	w.text(" ", s.Action)
-	w.optional(" PARTITION = ", s.Partition)
+	w.put(s.Name, " ON ", s.Table, " ", s.Action)
+	opt(w, " PARTITION = ", s.Partition)
 	if s.Action == "SET" {
-		w.text(" (")
-		nodes(w, s.Options)
-		w.text(")")
+		list(w, " (", s.Options, ")")
 		return
 	}
-	w.withOptions(s.Options)
+	listed(w, " WITH (", s.Options, ")")
 }
 
 // view writes a view.
-func (w *printer) view(s *syntax.CreateViewStmt) {
-	w.verb(s.Verb)
-	w.text("VIEW ")
-	w.name(s.Name)
-	w.idents(s.Columns)
-	w.moduleOptions(s.Options)
-	w.text(" AS ")
-	w.query(s.Query)
+func view(w *writer, s *syntax.CreateViewStmt) {
+	w.put(s.Verb.String(), " VIEW ", s.Name)
+	idents(w, s.Columns)
+	moduleOptions(w, s.Options)
+	w.put(" AS ", s.Query)
 	w.textIf(s.CheckOption, " WITH CHECK OPTION")
 }
 
 // createType writes CREATE TYPE.
-func (w *printer) createType(s *syntax.CreateTypeStmt) {
-	w.text("CREATE TYPE ")
-	w.name(s.Name)
+func createType(w *writer, s *syntax.CreateTypeStmt) {
+	w.put("CREATE TYPE ", s.Name)
 	if s.From != nil {
-		w.text(" FROM ")
-		w.typeRef(s.From)
-		w.null(s.Null)
+		w.put(" FROM ", s.From)
+		null(w, s.Null)
 		return
 	}
-	w.text(" AS TABLE ")
-	w.tableDef(s.Table)
-}
-
-// named writes before and a name, or nothing if there is no name.
-func (w *printer) named(before string, id syntax.Ident) {
-	if id.Name != "" {
-		w.text(before)
-		w.ident(id)
-	}
-}
-
-// bareOptions writes before and options without parentheses.
-func (w *printer) bareOptions(before string, list []*syntax.Option) {
-	if len(list) > 0 {
-		w.text(before)
-		nodes(w, list)
-	}
+	w.put(" AS TABLE ", s.Table)
 }
 
 // database writes definitions of schemas and databases.
-func (w *printer) database(s syntax.Stmt) {
+func database(w *writer, s syntax.Stmt) {
 	switch s := s.(type) {
 	case *syntax.CreateSchemaStmt:
 		w.text("CREATE SCHEMA")
-		w.named(" ", s.Name)
+		named(w, " ", s.Name)
 		if s.Authorization.Name != "" {
 			w.text(" AUTHORIZATION ")
-			w.principal(s.Authorization)
+			principal(w, s.Authorization)
 		}
 		for _, e := range s.Elements {
 			w.text(" ")
-			w.simple(e)
+			simple(w, e)
 		}
 	case *syntax.AlterSchemaStmt:
-		w.text("ALTER SCHEMA ")
-		w.ident(s.Name)
-		w.text(" TRANSFER ")
+		w.put("ALTER SCHEMA ", s.Name, " TRANSFER ")
 		w.textIf(s.Class != "", s.Class, "::")
-		w.name(s.Object)
+		name(w, s.Object)
 	case *syntax.CreateDatabaseStmt:
-		w.text("CREATE DATABASE ")
-		w.ident(s.Name)
+		w.put("CREATE DATABASE ", s.Name)
 		w.textIf(s.Containment != "", " CONTAINMENT = ", s.Containment)
 		w.textIf(s.Files, " ON ()")
 		w.textIf(s.Collation != "", " COLLATE ", s.Collation)
-		if s.CopyOf != nil {
-			w.text(" AS COPY OF ")
-			w.name(s.CopyOf)
-		}
-		w.named(" AS SNAPSHOT OF ", s.Snapshot)
+		opt(w, " AS COPY OF ", s.CopyOf)
+		named(w, " AS SNAPSHOT OF ", s.Snapshot)
 		w.textIf(s.ForAttach, " FOR ATTACH")
-		w.bareOptions(" WITH ", s.Options)
+		listed(w, " WITH ", s.Options)
 	case *syntax.AlterDatabaseStmt:
-		w.alterDatabase(s)
+		alterDatabase(w, s)
 	default:
-		w.security(s)
+		security(w, s)
 	}
 }
 
 // alterDatabase writes ALTER DATABASE.
-func (w *printer) alterDatabase(s *syntax.AlterDatabaseStmt) {
+func alterDatabase(w *writer, s *syntax.AlterDatabaseStmt) {
 	w.text("ALTER DATABASE ")
 	if s.Scoped {
 		w.text("SCOPED CONFIGURATION ")
@@ -187,33 +137,29 @@ func (w *printer) alterDatabase(s *syntax.AlterDatabaseStmt) {
 		return
 	}
 	w.textIf(s.Name.Name == "", "CURRENT")
-	w.ident(s.Name)
-	w.bareOptions(" SET ", s.Set)
+	ident(w, s.Name)
+	listed(w, " SET ", s.Set)
 	if s.Termination != "" {
 		w.text(" WITH ", s.Termination)
 		if s.Termination == "ROLLBACK AFTER" {
 			w.text(" ", strconv.Itoa(s.After))
 		}
 	}
-	w.named(" MODIFY NAME = ", s.NewName)
+	named(w, " MODIFY NAME = ", s.NewName)
 	w.textIf(s.Collation != "", " COLLATE ", s.Collation)
-	if s.Modify != nil {
-		w.text(" MODIFY (")
-		nodes(w, s.Modify)
-		w.text(")")
-	}
+	listed(w, " MODIFY (", s.Modify, ")")
 	w.textIf(s.Files != "", " ", s.Files, " ()")
 }
 
 // tableDef writes a table definition in parentheses.
-func (w *printer) tableDef(d *syntax.TableDef) {
+func tableDef(w *writer, d *syntax.TableDef) {
 	w.text("(")
-	w.elements(d)
+	elements(w, d)
 	w.text(")")
 }
 
 // elements writes columns, then constraints, then indexes.
-func (w *printer) elements(d *syntax.TableDef) {
+func elements(w *writer, d *syntax.TableDef) {
 	nodes(w, d.Columns)
 	w.textIf(len(d.Columns) > 0 && len(d.Constraints) > 0, ", ")
 	nodes(w, d.Constraints)
@@ -222,67 +168,52 @@ func (w *printer) elements(d *syntax.TableDef) {
 }
 
 // column writes a column.
-func (w *printer) column(c *syntax.ColumnDef) {
-	w.ident(c.Name)
+func column(w *writer, c *syntax.ColumnDef) {
+	ident(w, c.Name)
 	if c.Computed != nil {
-		w.text(" AS ")
-		w.expr(c.Computed)
+		w.put(" AS ", c.Computed)
 		w.textIf(c.Persisted, " PERSISTED")
 	} else if c.Type != nil {
-		w.text(" ")
-		w.typeRef(c.Type)
+		w.put(" ", c.Type)
 	}
 	w.textIf(c.Collation != "", " COLLATE ", c.Collation)
 	w.textIf(c.Sparse, " SPARSE")
-	w.null(c.Null)
-	if c.Identity != nil {
-		w.text(" ")
-		w.identity(c.Identity)
-	}
+	null(w, c.Null)
+	opt(w, " ", c.Identity)
 	w.textIf(c.RowGUIDCol, " ROWGUIDCOL")
-	if c.Default != nil {
-		w.text(" ")
-		w.constraint(c.Default)
-	}
+	opt(w, " ", c.Default)
 	for _, k := range c.Constraints {
-		w.text(" ")
-		w.constraint(k)
+		w.put(" ", k)
 	}
-	if c.Index != nil {
-		w.text(" ")
-		w.inlineIndex(c.Index)
-	}
+	opt(w, " ", c.Index)
 }
 
 // identity writes IDENTITY.
-func (w *printer) identity(i *syntax.IdentitySpec) {
+func identity(w *writer, i *syntax.IdentitySpec) {
 	w.text("IDENTITY(", i.Seed, ", ", i.Increment, ")")
 	w.textIf(i.NotForReplication, " NOT FOR REPLICATION")
 }
 
 // constraint writes a constraint.
-func (w *printer) constraint(c syntax.Constraint) {
+func constraint(w *writer, c syntax.Constraint) {
 	if name := c.ConstraintName(); name.Name != "" {
-		w.text("CONSTRAINT ")
-		w.ident(name)
-		w.text(" ")
+		w.text("CONSTRAINT ", identText(name), " ")
 	}
 	switch c := c.(type) {
 	case *syntax.KeyConstraint:
-		w.text(map[bool]string{true: "PRIMARY KEY", false: "UNIQUE"}[c.Primary])
-		w.clustering(" ", c.Clustering, "")
-		w.indexColumns(c.Columns)
-		w.withOptions(c.Options)
-		w.named(" ON ", c.On)
+		w.text(either(c.Primary, "PRIMARY KEY", "UNIQUE"))
+		clustering(w, " ", c.Clustering, "")
+		listed(w, " (", c.Columns, ")")
+		listed(w, " WITH (", c.Options, ")")
+		named(w, " ON ", c.On)
 	case *syntax.ForeignKeyConstraint:
 		if len(c.Columns) > 0 {
 			w.text("FOREIGN KEY")
-			w.idents(c.Columns)
+			idents(w, c.Columns)
 			w.text(" ")
 		}
-		w.text("REFERENCES ")
-		w.name(c.RefTable)
-		w.idents(c.RefColumns)
+		w.put("REFERENCES ", c.RefTable)
+		idents(w, c.RefColumns)
 		action := map[syntax.RefAction]string{syntax.Cascade: "CASCADE", syntax.SetNull: "SET NULL", syntax.SetDefault: "SET DEFAULT"}
 		w.textIf(c.OnDelete != syntax.NoAction, " ON DELETE ", action[c.OnDelete])
 		w.textIf(c.OnUpdate != syntax.NoAction, " ON UPDATE ", action[c.OnUpdate])
@@ -290,148 +221,120 @@ func (w *printer) constraint(c syntax.Constraint) {
 	case *syntax.CheckConstraint:
 		w.text("CHECK ")
 		w.textIf(c.NotForReplication, "NOT FOR REPLICATION ")
-		w.text("(")
-		w.cond(c.Cond)
-		w.text(")")
+		w.put("(", c.Cond, ")")
 	case *syntax.DefaultConstraint:
-		w.text("DEFAULT ")
-		w.expr(c.Value)
-		w.named(" FOR ", c.Column)
+		w.put("DEFAULT ", c.Value)
+		named(w, " FOR ", c.Column)
 		w.textIf(c.WithValues, " WITH VALUES")
 	}
 }
 
 // clustering writes CLUSTERED or NONCLUSTERED.
-func (w *printer) clustering(before string, c syntax.Clustering, behind string) {
+func clustering(w *writer, before string, c syntax.Clustering, behind string) {
 	w.textIf(c == syntax.Clustered, before, "CLUSTERED", behind)
 	w.textIf(c == syntax.NonClustered, before, "NONCLUSTERED", behind)
 }
 
-// indexColumns writes a blank and columns in parentheses.
-func (w *printer) indexColumns(list []*syntax.IndexColumn) {
-	if len(list) > 0 {
-		w.text(" (")
-		nodes(w, list)
-		w.text(")")
-	}
-}
-
 // indexColumn writes a column of a key or index.
-func (w *printer) indexColumn(c *syntax.IndexColumn) {
-	w.ident(c.Name)
+func indexColumn(w *writer, c *syntax.IndexColumn) {
+	ident(w, c.Name)
 	w.textIf(c.Desc, " DESC")
 }
 
 // createIndex writes CREATE INDEX.
-func (w *printer) createIndex(s *syntax.CreateIndexStmt) {
+func createIndex(w *writer, s *syntax.CreateIndexStmt) {
 	w.text("CREATE ")
 	w.textIf(s.Def.Unique, "UNIQUE ")
-	w.clustering("", s.Def.Clustering, " ")
+	clustering(w, "", s.Def.Clustering, " ")
 	w.textIf(s.Def.Columnstore, "COLUMNSTORE ")
-	w.text("INDEX ")
-	w.ident(s.Def.Name)
-	w.text(" ON ")
-	w.name(s.Table)
-	w.indexTail(s.Def)
+	w.put("INDEX ", s.Def.Name, " ON ", s.Table)
+	indexTail(w, s.Def)
 }
 
 // inlineIndex writes an index inside a table definition.
-func (w *printer) inlineIndex(d *syntax.IndexDef) {
-	w.text("INDEX ")
-	w.ident(d.Name)
+func inlineIndex(w *writer, d *syntax.IndexDef) {
+	w.put("INDEX ", d.Name)
 	w.textIf(d.Unique, " UNIQUE")
-	w.clustering(" ", d.Clustering, "")
+	clustering(w, " ", d.Clustering, "")
 	w.textIf(d.Columnstore, " COLUMNSTORE")
-	w.indexTail(d)
+	indexTail(w, d)
 }
 
 // indexTail writes the columns of an index and the clauses after them.
-func (w *printer) indexTail(d *syntax.IndexDef) {
-	w.indexColumns(d.Columns)
+func indexTail(w *writer, d *syntax.IndexDef) {
+	listed(w, " (", d.Columns, ")")
 	if len(d.Include) > 0 {
 		w.text(" INCLUDE")
-		w.idents(d.Include)
+		idents(w, d.Include)
 	}
-	w.where(d.Where, nil)
-	w.withOptions(d.Options)
-	w.named(" ON ", d.On)
+	where(w, d.Where, nil)
+	listed(w, " WITH (", d.Options, ")")
+	named(w, " ON ", d.On)
 }
 
 // dropIndexItem writes an index to drop.
-func (w *printer) dropIndexItem(d *syntax.DropIndexItem) {
-	w.ident(d.Index)
-	w.text(" ON ")
-	w.name(d.Table)
-	w.withOptions(d.Options)
+func dropIndexItem(w *writer, d *syntax.DropIndexItem) {
+	w.put(d.Index, " ON ", d.Table)
+	listed(w, " WITH (", d.Options, ")")
 }
 
 // mode writes WITH CHECK or WITH NOCHECK.
-func (w *printer) mode(m syntax.CheckMode) {
+func mode(w *writer, m syntax.CheckMode) {
 	w.textIf(m == syntax.WithCheck, "WITH CHECK ")
 	w.textIf(m == syntax.WithNoCheck, "WITH NOCHECK ")
 }
 
 // allOr writes names, or ALL if there are none.
-func (w *printer) allOr(ids []syntax.Ident) {
+func allOr(w *writer, ids []syntax.Ident) {
 	w.textIf(len(ids) == 0, "ALL")
-	writeList(w, ids, w.ident)
+	identList(w, ids)
 }
 
 // alterAction writes the action of ALTER TABLE.
-func (w *printer) alterAction(a syntax.AlterTableAction) {
+func alterAction(w *writer, a syntax.AlterTableAction) {
 	switch a := a.(type) {
 	case *syntax.AlterAdd:
-		w.mode(a.Mode)
+		mode(w, a.Mode)
 		w.text("ADD ")
-		w.elements(a.Def)
+		elements(w, a.Def)
 	case *syntax.AlterDrop:
-		w.text("DROP ")
-		nodes(w, a.Items)
+		list(w, "DROP ", a.Items)
 	case *syntax.AlterColumn:
-		w.text("ALTER COLUMN ")
-		w.column(a.Column)
+		w.put("ALTER COLUMN ", a.Column)
 		w.textIf(a.Add != "", " ADD ", a.Add)
 		w.textIf(a.Drop != "", " DROP ", a.Drop)
 	case *syntax.AlterCheck:
-		w.mode(a.Mode)
-		w.text(map[bool]string{true: "CHECK CONSTRAINT ", false: "NOCHECK CONSTRAINT "}[a.Enable])
-		w.allOr(a.Names)
+		mode(w, a.Mode)
+		w.text(either(a.Enable, "CHECK CONSTRAINT ", "NOCHECK CONSTRAINT "))
+		allOr(w, a.Names)
 	case *syntax.AlterTrigger:
-		w.text(map[bool]string{true: "ENABLE TRIGGER ", false: "DISABLE TRIGGER "}[a.Enable])
-		w.allOr(a.Names)
+		w.text(either(a.Enable, "ENABLE TRIGGER ", "DISABLE TRIGGER "))
+		allOr(w, a.Names)
 	case *syntax.AlterSet:
-		w.text("SET (")
-		nodes(w, a.Options)
-		w.text(")")
+		list(w, "SET (", a.Options, ")")
 	case *syntax.AlterRebuild:
 		w.text("REBUILD")
-		w.optional(" PARTITION = ", a.Partition)
-		w.withOptions(a.Options)
+		opt(w, " PARTITION = ", a.Partition)
+		listed(w, " WITH (", a.Options, ")")
 	case *syntax.AlterSwitch:
 		w.text("SWITCH")
-		w.optional(" PARTITION ", a.Partition)
-		w.text(" TO ")
-		w.name(a.To)
-		w.optional(" PARTITION ", a.ToPartition)
+		opt(w, " PARTITION ", a.Partition)
+		w.put(" TO ", a.To)
+		opt(w, " PARTITION ", a.ToPartition)
 	}
 }
 
 // dropItem writes a column or constraint to drop.
-func (w *printer) dropItem(i *syntax.AlterDropItem) {
-	w.text(map[bool]string{true: "COLUMN ", false: "CONSTRAINT "}[i.Column])
+func dropItem(w *writer, i *syntax.AlterDropItem) {
+	w.text(either(i.Column, "COLUMN ", "CONSTRAINT "))
 	w.textIf(i.IfExists, "IF EXISTS ")
-	w.ident(i.Name)
+	ident(w, i.Name)
 }
 
 // sequence writes CREATE and ALTER SEQUENCE.
-func (w *printer) sequence(s *syntax.SequenceStmt) {
-	w.verb(s.Verb)
-	w.text("SEQUENCE ")
-	w.name(s.Name)
-	if s.Type != nil {
-		w.text(" AS ")
-		w.typeRef(s.Type)
-	}
+func sequence(w *writer, s *syntax.SequenceStmt) {
+	w.put(s.Verb.String(), " SEQUENCE ", s.Name)
+	opt(w, " AS ", s.Type)
 	switch {
 	case s.Restart:
 		w.text(" RESTART")
@@ -452,7 +355,7 @@ func (w *printer) sequence(s *syntax.SequenceStmt) {
 }
 
 // moduleOptions writes a blank and WITH options.
-func (w *printer) moduleOptions(o syntax.ModuleOptions) {
+func moduleOptions(w *writer, o syntax.ModuleOptions) {
 	var opts []string
 	add := func(ok bool, text string) {
 		if ok {
@@ -475,84 +378,74 @@ func (w *printer) moduleOptions(o syntax.ModuleOptions) {
 	}
 	if opts != nil {
 		w.text(" WITH ")
-		writeList(w, opts, func(s string) { w.text(s) })
+		words(w, opts)
 	}
 }
 
 // param writes a parameter.
-func (w *printer) param(a *syntax.Param) {
+func param(w *writer, a *syntax.Param) {
 	w.text(a.Name, " ")
-	w.typeRef(a.Type)
+	typeRef(w, a.Type)
 	w.textIf(a.Varying, " VARYING")
-	w.null(a.Null)
-	w.optional(" = ", a.Default)
+	null(w, a.Null)
+	opt(w, " = ", a.Default)
 	w.textIf(a.Output, " OUTPUT")
 	w.textIf(a.ReadOnly, " READONLY")
 }
 
 // procedure writes a procedure.
-func (w *printer) procedure(s *syntax.CreateProcedureStmt) {
-	w.verb(s.Verb)
-	w.text("PROCEDURE ")
-	w.name(s.Name)
+func procedure(w *writer, s *syntax.CreateProcedureStmt) {
+	w.put(s.Verb.String(), " PROCEDURE ", s.Name)
 	w.textIf(s.Number != 0, ";", strconv.Itoa(s.Number))
 	w.textIf(len(s.Params) > 0, " ")
 	nodes(w, s.Params)
-	w.moduleOptions(s.Options)
+	moduleOptions(w, s.Options)
 	w.textIf(s.ForReplication, " FOR REPLICATION")
 	w.text(" AS")
-	w.stmts(s.Body)
+	stmts(w, s.Body)
 }
 
 // function writes a function.
-func (w *printer) function(s *syntax.CreateFunctionStmt) {
-	w.verb(s.Verb)
-	w.text("FUNCTION ")
-	w.name(s.Name)
-	w.text("(")
-	nodes(w, s.Params)
-	w.text(") RETURNS ")
+func function(w *writer, s *syntax.CreateFunctionStmt) {
+	w.put(s.Verb.String(), " FUNCTION ", s.Name)
+	list(w, "(", s.Params, ") RETURNS ")
 	switch {
 	case s.Query != nil:
 		w.text("TABLE")
 	case s.TableVar != "":
-		w.text(s.TableVar, " TABLE ")
-		w.tableDef(s.Table)
+		w.put(s.TableVar, " TABLE ", s.Table)
 	default:
-		w.typeRef(s.Returns)
+		typeRef(w, s.Returns)
 	}
-	w.moduleOptions(s.Options)
+	moduleOptions(w, s.Options)
 	w.text(" AS")
 	if s.Query != nil {
-		w.text(" RETURN ")
-		w.query(s.Query)
+		w.put(" RETURN ", s.Query)
 		return
 	}
 	w.line()
 	w.text("BEGIN")
-	w.stmts(s.Body)
+	stmts(w, s.Body)
 	w.line()
 	w.text("END")
 }
 
 // createTrigger writes a trigger.
-func (w *printer) createTrigger(s *syntax.CreateTriggerStmt) {
-	w.verb(s.Verb)
-	w.text("TRIGGER ")
-	w.name(s.Name)
-	w.triggerPlace(s.Table, s.OnDatabase, s.OnServer)
-	w.moduleOptions(s.Options)
-	w.text(map[bool]string{true: " INSTEAD OF ", false: " AFTER "}[s.InsteadOf])
-	writeList(w, s.Events, func(e string) { w.text(e) })
+func createTrigger(w *writer, s *syntax.CreateTriggerStmt) {
+	w.put(s.Verb.String(), " TRIGGER ", s.Name)
+	triggerPlace(w, s.Table, s.OnDatabase, s.OnServer)
+	moduleOptions(w, s.Options)
+	w.text(either(s.InsteadOf, " INSTEAD OF ", " AFTER "))
+	words(w, s.Events)
 	w.textIf(s.NotForReplication, " NOT FOR REPLICATION")
 	w.text(" AS")
-	w.stmts(s.Body)
+	stmts(w, s.Body)
 }
 
 // triggerPlace writes ON and the place of a trigger.
-func (w *printer) triggerPlace(on *syntax.ObjectName, database, server bool) {
+func triggerPlace(w *writer, on *syntax.ObjectName, database, server bool) {
 	w.text(" ON ")
 	w.textIf(database, "DATABASE")
 	w.textIf(server, "ALL SERVER")
-	w.name(on)
+	name(w, on)
 }

@@ -6,25 +6,22 @@ import (
 )
 
 // assign writes an assignment operator between blanks.
-func (w *printer) assign(op syntax.Op) { w.text(" ", op.String(), "= ") }
-
-// exprs writes values separated by commas.
-func (w *printer) exprs(xs []syntax.Expr) { writeList(w, xs, w.expr) }
+func assign(w *writer, op syntax.Op) { w.text(" ", op.String(), "= ") }
 
 // expr writes a value, or nothing for nil.
-func (w *printer) expr(x syntax.Expr) {
+func expr(w *writer, x syntax.Expr) {
 	switch x := x.(type) {
 	case nil:
 	case *syntax.Literal:
-		w.literal(x)
+		literal(w, x)
 	case *syntax.Default:
 		w.text("DEFAULT")
 	case *syntax.Keyword:
 		w.text(x.Name)
 	case *syntax.ColumnRef:
-		w.parts(x.Parts)
+		parts(w, x.Parts)
 	case *syntax.PseudoColumn:
-		w.parts(x.Qualifier)
+		parts(w, x.Qualifier)
 		w.textIf(len(x.Qualifier) > 0, ".")
 		w.text(x.Name)
 	case *syntax.VarRef:
@@ -36,116 +33,71 @@ func (w *printer) expr(x syntax.Expr) {
 		if u, ok := x.X.(*syntax.UnaryExpr); ok && u.Op == x.Op { // "--" would start a comment
 			w.text(" ")
 		}
-		w.expr(x.X)
+		expr(w, x.X)
 	case *syntax.BinaryExpr:
-		w.expr(x.X)
-		w.text(" ", x.Op.String(), " ")
-		w.expr(x.Y)
+		w.put(x.X, " ", x.Op, " ", x.Y)
 	case *syntax.ParenExpr:
-		w.text("(")
-		w.expr(x.X)
-		w.text(")")
+		w.put("(", x.X, ")")
 	case *syntax.CollateExpr:
-		w.expr(x.X)
-		w.text(" COLLATE ", x.Collation)
+		w.put(x.X, " COLLATE ", x.Collation)
 	case *syntax.AtTimeZoneExpr:
-		w.expr(x.X)
-		w.text(" AT TIME ZONE ")
-		w.expr(x.Zone)
+		w.put(x.X, " AT TIME ZONE ", x.Zone)
 	case *syntax.SubqueryExpr:
-		w.parenQuery(x.Query)
+		w.put("(", x.Query, ")")
 	case *syntax.CaseExpr:
-		w.caseExpr(x)
+		caseExpr(w, x)
 	default:
-		w.callLike(x)
+		callLike(w, x)
 	}
 }
 
 // callLike writes expressions with the syntax of a call.
-func (w *printer) callLike(x syntax.Expr) {
+func callLike(w *writer, x syntax.Expr) {
 	try := map[bool]string{true: "TRY_"}
 	switch x := x.(type) {
 	case *syntax.FuncCall:
-		w.call(x)
+		call(w, x)
 	case *syntax.CastExpr:
-		w.text(try[x.Try], "CAST(")
-		w.expr(x.X)
-		w.text(" AS ")
-		w.typeRef(x.Type)
-		w.text(")")
+		w.put(try[x.Try], "CAST(", x.X, " AS ", x.Type, ")")
 	case *syntax.ConvertExpr:
-		w.text(try[x.Try], "CONVERT(")
-		w.typeRef(x.Type)
-		w.text(", ")
-		w.expr(x.X)
-		if x.Style != nil {
-			w.text(", ")
-			w.expr(x.Style)
-		}
+		w.put(try[x.Try], "CONVERT(", x.Type, ", ", x.X)
+		opt(w, ", ", x.Style)
 		w.text(")")
 	case *syntax.ParseAsExpr:
-		w.text(try[x.Try], "PARSE(")
-		w.expr(x.X)
-		w.text(" AS ")
-		w.typeRef(x.Type)
-		if x.Culture != nil {
-			w.text(" USING ")
-			w.expr(x.Culture)
-		}
+		w.put(try[x.Try], "PARSE(", x.X, " AS ", x.Type)
+		opt(w, " USING ", x.Culture)
 		w.text(")")
 	case *syntax.IIfExpr:
-		w.text("IIF(")
-		w.cond(x.Cond)
-		w.text(", ")
-		w.expr(x.Then)
-		w.text(", ")
-		w.expr(x.Else)
-		w.text(")")
+		w.put("IIF(", x.Cond, ", ", x.Then, ", ", x.Else, ")")
 	case *syntax.MethodCall:
-		w.expr(x.X)
-		w.text(".")
-		w.ident(syntax.Ident{Name: x.Method})
-		w.text("(")
-		w.exprs(x.Args)
-		w.text(")")
+		w.put(x.X, ".", syntax.Ident{Name: x.Method})
+		list(w, "(", x.Args, ")")
 	case *syntax.TrimExpr:
 		w.text("TRIM(")
 		w.textIf(x.Side != "", x.Side, " ")
-		w.expr(x.Chars)
-		w.text(" FROM ")
-		w.expr(x.X)
-		w.text(")")
+		w.put(x.Chars, " FROM ", x.X, ")")
 	case *syntax.JSONObjectExpr:
 		w.text("JSON_OBJECT(")
 		for i := range x.Keys {
 			w.textIf(i > 0, ", ")
-			w.expr(x.Keys[i])
-			w.text(": ")
-			w.expr(x.Values[i])
+			w.put(x.Keys[i], ": ", x.Values[i])
 		}
 		w.textIf(x.AbsentOnNull, " ABSENT ON NULL")
 		w.text(")")
 	case *syntax.JSONArrayExpr:
-		w.text("JSON_ARRAY(")
-		w.exprs(x.Items)
+		list(w, "JSON_ARRAY(", x.Items)
 		w.textIf(x.NullOnNull, " NULL ON NULL")
 		w.text(")")
 	case *syntax.NextValueExpr:
-		w.text("NEXT VALUE FOR ")
-		w.name(x.Sequence)
-		if x.Over != nil {
-			w.text(" ")
-			w.over(x.Over)
-		}
+		w.put("NEXT VALUE FOR ", x.Sequence)
+		opt(w, " ", x.Over)
 	case *syntax.IdentityExpr:
-		w.text("IDENTITY(")
-		w.typeRef(x.Type)
-		w.text(", ", x.Seed, ", ", x.Increment, ")")
+		w.put("IDENTITY(", x.Type, ", ", x.Seed, ", ", x.Increment, ")")
 	}
 }
 
 // literal writes a constant.
-func (w *printer) literal(l *syntax.Literal) {
+func literal(w *writer, l *syntax.Literal) {
 	switch l.Kind {
 	case syntax.NullLit:
 		w.text("NULL")
@@ -153,7 +105,7 @@ func (w *printer) literal(l *syntax.Literal) {
 		w.text("$", l.Text)
 	case syntax.StringLit:
 		if l.Bare {
-			w.ident(syntax.Ident{Name: l.Text})
+			ident(w, syntax.Ident{Name: l.Text})
 			return
 		}
 		w.text(quoteString(l.Text))
@@ -175,9 +127,9 @@ func (w *printer) literal(l *syntax.Literal) {
 }
 
 // call writes a function call.
-func (w *printer) call(f *syntax.FuncCall) {
+func call(w *writer, f *syntax.FuncCall) {
 	w.textIf(f.ODBC, "{fn ")
-	w.keywordName(f.Name)
+	keywordName(w, f.Name)
 	if f.NoParens {
 		w.textIf(f.ODBC, "}")
 		return
@@ -190,74 +142,59 @@ func (w *printer) call(f *syntax.FuncCall) {
 			w.text(syntax.QuoteName(k.Name))
 			return
 		}
-		w.expr(x)
+		expr(w, x)
 	})
 	w.text(")")
-	if f.WithinGroup != nil {
-		w.text(" WITHIN GROUP (ORDER BY ")
-		nodes(w, f.WithinGroup)
-		w.text(")")
-	}
+	listed(w, " WITHIN GROUP (ORDER BY ", f.WithinGroup, ")")
 	w.textIf(f.Nulls == syntax.NullsIgnore, " IGNORE NULLS")
 	w.textIf(f.Nulls == syntax.NullsRespect, " RESPECT NULLS")
-	if f.Over != nil {
-		w.text(" ")
-		w.over(f.Over)
-	}
+	opt(w, " ", f.Over)
 	w.textIf(f.ODBC, "}")
 }
 
 // caseExpr writes CASE.
-func (w *printer) caseExpr(x *syntax.CaseExpr) {
+func caseExpr(w *writer, x *syntax.CaseExpr) {
 	w.text("CASE")
-	if x.Operand != nil {
-		w.text(" ")
-		w.expr(x.Operand)
-	}
+	opt(w, " ", x.Operand)
 	for _, c := range x.Whens {
-		w.text(" ")
-		w.caseWhen(c)
+		w.put(" ", c)
 	}
-	if x.Else != nil {
-		w.text(" ELSE ")
-		w.expr(x.Else)
-	}
+	opt(w, " ELSE ", x.Else)
 	w.text(" END")
 }
 
 // caseWhen writes a branch of CASE.
-func (w *printer) caseWhen(c *syntax.When) {
+func caseWhen(w *writer, c *syntax.When) {
 	w.text("WHEN ")
 	if c.Cond != nil {
-		w.cond(c.Cond)
+		cond(w, c.Cond)
 	} else {
-		w.expr(c.Value)
+		expr(w, c.Value)
 	}
-	w.text(" THEN ")
-	w.expr(c.Then)
+	w.put(" THEN ", c.Then)
 }
 
 // over writes OVER.
-func (w *printer) over(o *syntax.Over) {
+func over(w *writer, o *syntax.Over) {
 	w.text("OVER ")
 	if o.Window.Name != "" && o.PartitionBy == nil && o.OrderBy == nil && o.Frame == nil {
-		w.ident(o.Window)
+		ident(w, o.Window)
 		return
 	}
-	w.window(o)
+	window(w, o)
 }
 
 // window writes the parentheses of OVER.
-func (w *printer) window(o *syntax.Over) {
+func window(w *writer, o *syntax.Over) {
 	w.text("(")
 	sep := ""
 	if o.Window.Name != "" {
-		w.ident(o.Window)
+		ident(w, o.Window)
 		sep = " "
 	}
 	if o.PartitionBy != nil {
 		w.text(sep, "PARTITION BY ")
-		w.exprs(o.PartitionBy)
+		nodes(w, o.PartitionBy)
 		sep = " "
 	}
 	if o.OrderBy != nil {
@@ -266,30 +203,28 @@ func (w *printer) window(o *syntax.Over) {
 		sep = " "
 	}
 	if o.Frame != nil {
-		w.text(sep)
-		w.frame(o.Frame)
+		w.put(sep, o.Frame)
 	}
 	w.text(")")
 }
 
 // frame writes ROWS or RANGE.
-func (w *printer) frame(f *syntax.Frame) {
-	w.text(map[bool]string{true: "ROWS ", false: "RANGE "}[f.Rows])
+func frame(w *writer, f *syntax.Frame) {
+	w.text(either(f.Rows, "ROWS ", "RANGE "))
 	if f.To == nil {
-		w.bound(f.From)
+		bound(w, f.From)
 		return
 	}
 	w.text("BETWEEN ")
-	w.bound(f.From)
+	bound(w, f.From)
 	w.text(" AND ")
-	w.bound(*f.To)
+	bound(w, *f.To)
 }
 
 // bound writes one end of a frame.
-func (w *printer) bound(b syntax.FrameBound) {
+func bound(w *writer, b syntax.FrameBound) {
 	if b.Offset != nil {
-		w.expr(b.Offset)
-		w.text(" ")
+		w.put(b.Offset, " ")
 	}
 	w.text(map[syntax.BoundKind]string{
 		syntax.UnboundedPreceding: "UNBOUNDED PRECEDING", syntax.Preceding: "PRECEDING", syntax.CurrentRow: "CURRENT ROW",
@@ -298,72 +233,48 @@ func (w *printer) bound(b syntax.FrameBound) {
 }
 
 // cond writes a condition, or nothing for nil.
-func (w *printer) cond(c syntax.Cond) {
+func cond(w *writer, c syntax.Cond) {
 	switch c := c.(type) {
 	case nil:
 	case *syntax.CompareCond:
-		w.expr(c.X)
-		w.text(" ", c.Op.String(), " ")
-		w.expr(c.Y)
+		w.put(c.X, " ", c.Op, " ", c.Y)
 	case *syntax.QuantifiedCond:
-		w.expr(c.X)
-		w.text(" ", c.Op.String(), map[bool]string{true: " ALL ", false: " ANY "}[c.All])
-		w.parenQuery(c.Query)
+		w.put(c.X, " ", c.Op, either(c.All, " ALL (", " ANY ("), c.Query, ")")
 	case *syntax.LogicCond:
-		w.cond(c.X)
-		w.text(" ", c.Op.String(), " ")
-		w.cond(c.Y)
+		w.put(c.X, " ", c.Op, " ", c.Y)
 	case *syntax.NotCond:
-		w.text("NOT ")
-		w.cond(c.X)
+		w.put("NOT ", c.X)
 	case *syntax.ParenCond:
-		w.text("(")
-		w.cond(c.X)
-		w.text(")")
+		w.put("(", c.X, ")")
 	case *syntax.LikeCond:
-		w.expr(c.X)
+		expr(w, c.X)
 		w.textIf(c.Not, " NOT")
-		w.text(" LIKE ")
-		w.expr(c.Pattern)
-		if c.Escape != nil {
-			w.text(" ESCAPE ")
-			w.expr(c.Escape)
-		}
+		w.put(" LIKE ", c.Pattern)
+		opt(w, " ESCAPE ", c.Escape)
 	case *syntax.BetweenCond:
-		w.expr(c.X)
+		expr(w, c.X)
 		w.textIf(c.Not, " NOT")
-		w.text(" BETWEEN ")
-		w.expr(c.Low)
-		w.text(" AND ")
-		w.expr(c.High)
+		w.put(" BETWEEN ", c.Low, " AND ", c.High)
 	case *syntax.InCond:
-		w.expr(c.X)
+		expr(w, c.X)
 		w.textIf(c.Not, " NOT")
 		w.text(" IN ")
 		if c.Query != nil {
-			w.parenQuery(c.Query)
+			w.put("(", c.Query, ")")
 			return
 		}
-		w.text("(")
-		w.exprs(c.List)
-		w.text(")")
+		list(w, "(", c.List, ")")
 	case *syntax.ExistsCond:
-		w.text("EXISTS ")
-		w.parenQuery(c.Query)
+		w.put("EXISTS (", c.Query, ")")
 	case *syntax.IsNullCond:
-		w.expr(c.X)
-		w.text(" IS ")
+		w.put(c.X, " IS ")
 		w.textIf(c.Not, "NOT ")
 		w.text("NULL")
 	case *syntax.DistinctCond:
-		w.expr(c.X)
-		w.text(" IS ")
+		w.put(c.X, " IS ")
 		w.textIf(c.Not, "NOT ")
-		w.text("DISTINCT FROM ")
-		w.expr(c.Y)
+		w.put("DISTINCT FROM ", c.Y)
 	case *syntax.UpdatedCond:
-		w.text("UPDATE(")
-		w.ident(c.Column)
-		w.text(")")
+		w.put("UPDATE(", c.Column, ")")
 	}
 }

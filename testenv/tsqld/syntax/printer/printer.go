@@ -13,7 +13,7 @@ import (
 // blanks. Names keep their case, and have brackets if the source quoted them. Comments are lost.
 // Parsing the text returns the same tree except for positions. Print(nil) is "".
 func Print(n syntax.Node) string {
-	var w printer
+	var w writer
 	w.node(n)
 	return w.b.String()
 }
@@ -27,36 +27,63 @@ func quoteString(s string) string {
 	return "'" + s + "'"
 }
 
-// printer builds the text of nodes.
-type printer struct {
+// writer builds the text of nodes.
+type writer struct {
 	b      strings.Builder
 	indent int
 }
 
 // text writes parts.
-func (w *printer) text(parts ...string) {
+func (w *writer) text(parts ...string) {
 	for _, s := range parts {
 		w.b.WriteString(s)
 	}
 }
 
 // textIf writes parts if ok is true.
-func (w *printer) textIf(ok bool, parts ...string) {
+func (w *writer) textIf(ok bool, parts ...string) {
 	if ok {
 		w.text(parts...)
 	}
 }
 
 // line starts a new line.
-func (w *printer) line() {
+func (w *writer) line() {
 	w.b.WriteByte('\n')
 	for range w.indent {
 		w.b.WriteString("    ")
 	}
 }
 
+// put writes texts, nodes and operators.
+func (w *writer) put(parts ...any) {
+	for _, p := range parts {
+		switch p := p.(type) {
+		case string:
+			w.b.WriteString(p)
+		case syntax.Node:
+			w.node(p)
+		case syntax.Op: // unlike a string, an operator is not copied to the heap
+			w.b.WriteString(p.String())
+		}
+	}
+}
+
+// opt writes before, n and behind, or nothing if n is nil.
+func opt[N interface {
+	comparable
+	syntax.Node
+}](w *writer, before string, n N, behind ...string) {
+	var none N
+	if n != none {
+		w.text(before)
+		w.node(n)
+		w.text(behind...)
+	}
+}
+
 // writeList writes items separated by commas.
-func writeList[T any](w *printer, items []T, write func(T)) {
+func writeList[T any](w *writer, items []T, write func(T)) {
 	for i, x := range items {
 		if i > 0 {
 			w.text(", ")
@@ -66,11 +93,38 @@ func writeList[T any](w *printer, items []T, write func(T)) {
 }
 
 // nodes writes nodes separated by commas.
-func nodes[T syntax.Node](w *printer, items []T) { writeList(w, items, func(n T) { w.node(n) }) }
+func nodes[N syntax.Node](w *writer, items []N) {
+	for i, n := range items {
+		if i > 0 {
+			w.b.WriteString(", ")
+		}
+		w.node(n)
+	}
+}
 
-// isRegular reports whether name is valid without quotes.
-func isRegular(name string) bool {
-	return scanner.IsWord(name) && !scanner.IsReserved(scanner.Upper(name))
+// list writes before, nodes separated by commas, and behind.
+func list[N syntax.Node](w *writer, before string, items []N, behind ...string) {
+	w.text(before)
+	nodes(w, items)
+	w.text(behind...)
+}
+
+// listed writes what list does, or nothing if there are no nodes.
+func listed[N syntax.Node](w *writer, before string, items []N, behind ...string) {
+	if len(items) > 0 {
+		list(w, before, items, behind...)
+	}
+}
+
+// words writes words separated by commas.
+func words(w *writer, items []string) { w.text(strings.Join(items, ", ")) }
+
+// either returns yes if ok is true, otherwise no.
+func either(ok bool, yes, no string) string {
+	if ok {
+		return yes
+	}
+	return no
 }
 
 // identText returns a name, in brackets if it was quoted or requires quotes, or "" for the zero
@@ -79,61 +133,76 @@ func identText(id syntax.Ident) string {
 	if id.Name == "" {
 		return ""
 	}
-	if id.Quoted || !isRegular(id.Name) {
+	if id.Quoted || !scanner.IsRegular(id.Name) {
 		return syntax.QuoteName(id.Name)
 	}
 	return id.Name
 }
 
 // ident writes a name.
-func (w *printer) ident(id syntax.Ident) { w.text(identText(id)) }
+func ident(w *writer, id syntax.Ident) { w.text(identText(id)) }
+
+// named writes before and a name, or nothing if there is no name.
+func named(w *writer, before string, id syntax.Ident) {
+	if id.Name != "" {
+		w.text(before, identText(id))
+	}
+}
 
 // principal writes the name of a principal. PUBLIC stays a keyword.
-func (w *printer) principal(id syntax.Ident) {
+func principal(w *writer, id syntax.Ident) {
 	if !id.Quoted && scanner.Upper(id.Name) == "PUBLIC" {
 		w.text(id.Name)
 		return
 	}
-	w.ident(id)
+	ident(w, id)
+}
+
+// identList writes names separated by commas.
+func identList(w *writer, ids []syntax.Ident) {
+	for i, id := range ids {
+		w.textIf(i > 0, ", ")
+		ident(w, id)
+	}
 }
 
 // idents writes a blank and names in parentheses, or nothing if there are no names.
-func (w *printer) idents(ids []syntax.Ident) {
+func idents(w *writer, ids []syntax.Ident) {
 	if len(ids) > 0 {
 		w.text(" (")
-		writeList(w, ids, w.ident)
+		identList(w, ids)
 		w.text(")")
 	}
 }
 
 // parts writes a dotted name.
-func (w *printer) parts(ids []syntax.Ident) {
+func parts(w *writer, ids []syntax.Ident) {
 	for i, id := range ids {
 		w.textIf(i > 0, ".")
-		w.ident(id)
+		ident(w, id)
 	}
 }
 
 // name writes the name of an object, or nothing for nil.
-func (w *printer) name(n *syntax.ObjectName) {
+func name(w *writer, n *syntax.ObjectName) {
 	if n != nil {
-		w.parts(n.Parts)
+		parts(w, n.Parts)
 	}
 }
 
 // keywordName writes the name of a function or type. A name of one part may be a keyword without
 // quotes.
-func (w *printer) keywordName(n *syntax.ObjectName) {
+func keywordName(w *writer, n *syntax.ObjectName) {
 	if len(n.Parts) == 1 && !n.Parts[0].Quoted {
 		w.text(n.Parts[0].Name)
 		return
 	}
-	w.name(n)
+	name(w, n)
 }
 
 // typeRef writes a type.
-func (w *printer) typeRef(t *syntax.TypeRef) {
-	w.keywordName(t.Name)
+func typeRef(w *writer, t *syntax.TypeRef) {
+	keywordName(w, t.Name)
 	switch {
 	case t.Max:
 		w.text("(max)")
@@ -145,112 +214,112 @@ func (w *printer) typeRef(t *syntax.TypeRef) {
 }
 
 // node writes any node.
-func (w *printer) node(n syntax.Node) {
+func (w *writer) node(n syntax.Node) {
 	switch n := n.(type) {
 	case nil:
-	case *syntax.Batch:
-		for i, s := range n.Stmts {
-			if i > 0 {
-				w.line()
-			}
-			w.stmt(s)
-		}
-	case syntax.Ident:
-		w.ident(n)
-	case *syntax.ObjectName:
-		w.name(n)
-	case *syntax.TypeRef:
-		w.typeRef(n)
-	case syntax.Stmt:
-		w.stmt(n)
 	case syntax.Expr:
-		w.expr(n)
+		expr(w, n)
 	case syntax.Cond:
-		w.cond(n)
-	case *syntax.Query:
-		w.query(n)
+		cond(w, n)
+	case syntax.Stmt:
+		stmt(w, n)
 	case syntax.QueryBody:
-		w.body(n)
+		body(w, n)
 	case syntax.TableSource:
-		w.table(n)
+		table(w, n)
 	case syntax.SelectItem:
-		w.selectItem(n)
-	case *syntax.OrderItem:
-		w.expr(n.X)
-		w.textIf(n.Desc, " DESC")
-	case *syntax.Over:
-		w.over(n)
-	case *syntax.Option:
-		w.option(n)
+		selectItem(w, n)
+	case syntax.InsertSource:
+		insertSource(w, n)
 	case syntax.Constraint:
-		w.constraint(n)
+		constraint(w, n)
+	case syntax.AlterTableAction:
+		alterAction(w, n)
 	default:
 		w.part(n)
 	}
 }
 
-// part writes the smaller nodes that occur only inside other nodes.
-func (w *printer) part(n syntax.Node) {
+// part writes the nodes that occur only inside other nodes.
+func (w *writer) part(n syntax.Node) {
 	switch n := n.(type) {
+	case *syntax.Batch:
+		for i, s := range n.Stmts {
+			if i > 0 {
+				w.line()
+			}
+			stmt(w, s)
+		}
+	case syntax.Ident:
+		ident(w, n)
+	case *syntax.ObjectName:
+		name(w, n)
+	case *syntax.TypeRef:
+		typeRef(w, n)
+	case *syntax.Query:
+		query(w, n)
+	case *syntax.OrderItem:
+		expr(w, n.X)
+		w.textIf(n.Desc, " DESC")
+	case *syntax.Over:
+		over(w, n)
+	case *syntax.Option:
+		option(w, n)
 	case *syntax.CTE:
-		w.cte(n)
+		cte(w, n)
 	case *syntax.XMLNamespace:
-		w.xmlNamespace(n)
+		xmlNamespace(w, n)
 	case *syntax.Top:
-		w.top(n)
+		top(w, n)
 	case *syntax.When:
-		w.caseWhen(n)
+		caseWhen(w, n)
 	case *syntax.Frame:
-		w.frame(n)
+		frame(w, n)
 	case *syntax.GroupBy:
-		w.groupBy(n)
+		groupBy(w, n)
 	case *syntax.GroupItem:
-		w.groupItem(n)
+		groupItem(w, n)
 	case *syntax.WindowDef:
-		w.windowDef(n)
+		windowDef(w, n)
 	case *syntax.TableHint:
-		w.tableHint(n)
+		tableHint(w, n)
 	case *syntax.JSONColumn:
-		w.jsonColumn(n)
+		jsonColumn(w, n)
 	case *syntax.ForClause:
-		w.forClause(n)
+		forClause(w, n)
 	case *syntax.Output:
-		w.output(n)
-	case syntax.InsertSource:
-		w.insertSource(n)
+		output(w, n)
 	case *syntax.SetClause:
-		w.setClause(n)
+		setClause(w, n)
 	case *syntax.MergeWhen:
-		w.mergeWhen(n)
+		mergeWhen(w, n)
 	case *syntax.TableDef:
-		w.tableDef(n)
+		tableDef(w, n)
 	case *syntax.ColumnDef:
-		w.column(n)
+		column(w, n)
 	case *syntax.IdentitySpec:
-		w.identity(n)
+		identity(w, n)
 	case *syntax.IndexDef:
-		w.inlineIndex(n)
+		inlineIndex(w, n)
 	case *syntax.IndexColumn:
-		w.indexColumn(n)
-	case syntax.AlterTableAction:
-		w.alterAction(n)
+		indexColumn(w, n)
 	case *syntax.AlterDropItem:
-		w.dropItem(n)
+		dropItem(w, n)
 	case *syntax.DropIndexItem:
-		w.dropIndexItem(n)
+		dropIndexItem(w, n)
 	case *syntax.Param:
-		w.param(n)
+		param(w, n)
 	case *syntax.VarDecl:
-		w.varDecl(n)
+		varDecl(w, n)
 	case *syntax.CursorDef:
-		w.cursorDef(n)
+		cursorDef(w, n)
 	case *syntax.CursorRef:
-		w.cursorRef(n)
+		cursorRef(w, n)
 	case *syntax.ExecArg:
-		w.execArg(n)
+		execArg(w, n)
 	case *syntax.ResultSets:
-		w.resultSets(n)
+		resultSets(w, n)
 	case *syntax.Permission:
-		w.permission(n)
+		permission(w, n)
 	}
 }

@@ -1,8 +1,6 @@
 package printer
 
-import (
-	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
-)
+import "github.com/jobagent/jobagent/testenv/tsqld/syntax"
 
 // The words of set operations, grouping elements and joins with a condition.
 var (
@@ -13,150 +11,83 @@ var (
 	joinText  = map[syntax.JoinKind]string{syntax.InnerJoin: "INNER", syntax.LeftJoin: "LEFT", syntax.RightJoin: "RIGHT", syntax.FullJoin: "FULL"}
 )
 
-// parenQuery writes a query in parentheses.
-func (w *printer) parenQuery(q *syntax.Query) {
-	w.text("(")
-	w.query(q)
-	w.text(")")
-}
-
-// with writes WITH and a blank, or nothing if there are no common table expressions.
-func (w *printer) with(list []*syntax.CTE) {
-	if len(list) > 0 {
-		w.text("WITH ")
-		nodes(w, list)
-		w.text(" ")
-	}
-}
-
 // cte writes a common table expression.
-func (w *printer) cte(c *syntax.CTE) {
+func cte(w *writer, c *syntax.CTE) {
 	if c.Query == nil {
-		w.text("XMLNAMESPACES (")
-		nodes(w, c.Spaces)
-		w.text(")")
+		list(w, "XMLNAMESPACES (", c.Spaces, ")")
 		return
 	}
-	w.ident(c.Name)
-	w.idents(c.Columns)
-	w.text(" AS ")
-	w.parenQuery(c.Query)
+	ident(w, c.Name)
+	idents(w, c.Columns)
+	w.put(" AS (", c.Query, ")")
 }
 
 // xmlNamespace writes an item of XMLNAMESPACES.
-func (w *printer) xmlNamespace(n *syntax.XMLNamespace) {
+func xmlNamespace(w *writer, n *syntax.XMLNamespace) {
 	w.textIf(n.Prefix.Name == "", "DEFAULT ")
-	w.expr(n.URI)
-	if n.Prefix.Name != "" {
-		w.text(" AS ")
-		w.ident(n.Prefix)
-	}
+	expr(w, n.URI)
+	named(w, " AS ", n.Prefix)
 }
 
 // query writes a query.
-func (w *printer) query(q *syntax.Query) {
+func query(w *writer, q *syntax.Query) {
 	if q == nil {
 		return
 	}
-	w.with(q.With)
-	w.body(q.Body)
-	if len(q.OrderBy) > 0 {
-		w.text(" ORDER BY ")
-		nodes(w, q.OrderBy)
-	}
-	if q.Offset != nil {
-		w.text(" OFFSET ")
-		w.expr(q.Offset)
-		w.text(" ROWS")
-	}
-	if q.Fetch != nil {
-		w.text(" FETCH NEXT ")
-		w.expr(q.Fetch)
-		w.text(" ROWS ONLY")
-	}
-	if q.For != nil {
-		w.text(" ")
-		w.forClause(q.For)
-	}
+	listed(w, "WITH ", q.With, " ")
+	body(w, q.Body)
+	listed(w, " ORDER BY ", q.OrderBy)
+	opt(w, " OFFSET ", q.Offset, " ROWS")
+	opt(w, " FETCH NEXT ", q.Fetch, " ROWS ONLY")
+	opt(w, " ", q.For)
 }
 
 // body writes SELECT and set operations.
-func (w *printer) body(b syntax.QueryBody) {
+func body(w *writer, b syntax.QueryBody) {
 	switch b := b.(type) {
 	case *syntax.ParenQuery:
-		w.text("(")
-		w.body(b.X)
-		w.text(")")
+		w.put("(", b.X, ")")
 	case *syntax.SetOp:
-		w.body(b.X)
-		w.text(" ", setOpText[b.Kind], " ")
-		w.body(b.Y)
+		w.put(b.X, " ", setOpText[b.Kind], " ", b.Y)
 	case *syntax.Select:
-		w.selectBody(b)
+		selectBody(w, b)
 	}
 }
 
 // selectBody writes SELECT.
-func (w *printer) selectBody(s *syntax.Select) {
+func selectBody(w *writer, s *syntax.Select) {
 	w.text("SELECT ")
 	w.textIf(s.Distinct, "DISTINCT ")
-	w.top(s.Top)
+	top(w, s.Top)
 	nodes(w, s.Items)
-	if s.Into != nil {
-		w.text(" INTO ")
-		w.name(s.Into)
-	}
-	w.from(s.From)
-	w.where(s.Where, nil)
-	if s.GroupBy != nil {
-		w.text(" ")
-		w.groupBy(s.GroupBy)
-	}
-	if s.Having != nil {
-		w.text(" HAVING ")
-		w.cond(s.Having)
-	}
-	if s.Windows != nil {
-		w.text(" WINDOW ")
-		nodes(w, s.Windows)
-	}
-}
-
-// from writes a blank and FROM.
-func (w *printer) from(list []syntax.TableSource) {
-	if len(list) > 0 {
-		w.text(" FROM ")
-		nodes(w, list)
-	}
+	opt(w, " INTO ", s.Into)
+	listed(w, " FROM ", s.From)
+	where(w, s.Where, nil)
+	opt(w, " ", s.GroupBy)
+	opt(w, " HAVING ", s.Having)
+	listed(w, " WINDOW ", s.Windows)
 }
 
 // where writes a blank and WHERE.
-func (w *printer) where(c syntax.Cond, current *syntax.CursorRef) {
-	if c != nil {
-		w.text(" WHERE ")
-		w.cond(c)
-	}
-	if current != nil {
-		w.text(" WHERE CURRENT OF ")
-		w.cursorRef(current)
-	}
+func where(w *writer, c syntax.Cond, current *syntax.CursorRef) {
+	opt(w, " WHERE ", c)
+	opt(w, " WHERE CURRENT OF ", current)
 }
 
 // windowDef writes a definition of the WINDOW clause.
-func (w *printer) windowDef(d *syntax.WindowDef) {
-	w.ident(d.Name)
-	w.text(" AS ")
-	w.window(d.Over)
+func windowDef(w *writer, d *syntax.WindowDef) {
+	w.put(d.Name, " AS ")
+	window(w, d.Over)
 }
 
 // top writes TOP and a blank, or nothing for nil.
-func (w *printer) top(t *syntax.Top) {
+func top(w *writer, t *syntax.Top) {
 	if t == nil {
 		return
 	}
 	w.text("TOP ")
 	w.textIf(t.Paren, "(")
-	w.expr(t.Count)
+	expr(w, t.Count)
 	w.textIf(t.Paren, ")")
 	w.textIf(t.Percent, " PERCENT")
 	w.textIf(t.WithTies, " WITH TIES")
@@ -164,114 +95,88 @@ func (w *printer) top(t *syntax.Top) {
 }
 
 // selectItem writes an item of a select list.
-func (w *printer) selectItem(i syntax.SelectItem) {
+func selectItem(w *writer, i syntax.SelectItem) {
 	switch i := i.(type) {
 	case *syntax.SelectStar:
-		w.parts(i.Qualifier)
+		parts(w, i.Qualifier)
 		w.textIf(len(i.Qualifier) > 0, ".")
 		w.text("*")
 	case *syntax.SelectAssign:
 		w.text(i.Var)
-		w.assign(i.Op)
-		w.expr(i.X)
+		assign(w, i.Op)
+		expr(w, i.X)
 	case *syntax.SelectExpr:
-		w.expr(i.X)
-		w.as(i.Alias)
-	}
-}
-
-// as writes a blank and AS alias, or nothing without an alias.
-func (w *printer) as(id syntax.Ident) {
-	if id.Name != "" {
-		w.text(" AS ")
-		w.ident(id)
+		expr(w, i.X)
+		named(w, " AS ", i.Alias)
 	}
 }
 
 // groupBy writes GROUP BY.
-func (w *printer) groupBy(g *syntax.GroupBy) {
+func groupBy(w *writer, g *syntax.GroupBy) {
 	w.text("GROUP BY ")
 	w.textIf(g.All, "ALL ")
 	nodes(w, g.Items)
 }
 
 // groupItem writes an element of GROUP BY.
-func (w *printer) groupItem(g *syntax.GroupItem) {
+func groupItem(w *writer, g *syntax.GroupItem) {
 	if g.Kind == syntax.GroupPlain {
-		w.expr(g.X)
+		expr(w, g.X)
 		return
 	}
-	w.text(groupText[g.Kind], "(")
-	nodes(w, g.Sub)
-	w.text(")")
+	w.text(groupText[g.Kind])
+	list(w, "(", g.Sub, ")")
 }
 
 // table writes a table source.
-func (w *printer) table(t syntax.TableSource) {
+func table(w *writer, t syntax.TableSource) {
 	switch t := t.(type) {
 	case *syntax.TableName:
-		w.name(t.Name)
-		w.as(t.Alias)
-		if len(t.Hints) > 0 {
-			w.text(" WITH (")
-			nodes(w, t.Hints)
-			w.text(")")
-		}
+		name(w, t.Name)
+		named(w, " AS ", t.Alias)
+		listed(w, " WITH (", t.Hints, ")")
 	case *syntax.TableVar:
 		w.text(t.Name)
-		w.as(t.Alias)
+		named(w, " AS ", t.Alias)
 	case *syntax.TableFunc:
-		w.call(t.Call)
-		w.as(t.Alias)
-		w.idents(t.Columns)
+		call(w, t.Call)
+		named(w, " AS ", t.Alias)
+		idents(w, t.Columns)
 	case *syntax.MethodTable:
-		w.expr(t.Call)
-		w.as(t.Alias)
-		w.idents(t.Columns)
+		expr(w, t.Call)
+		named(w, " AS ", t.Alias)
+		idents(w, t.Columns)
 	case *syntax.OpenJSON:
-		w.openJSON(t)
+		openJSON(w, t)
 	case *syntax.DerivedTable:
-		w.parenQuery(t.Query)
-		w.as(t.Alias)
-		w.idents(t.Columns)
+		w.put("(", t.Query, ")")
+		named(w, " AS ", t.Alias)
+		idents(w, t.Columns)
 	case *syntax.ValuesTable:
 		w.text("(")
-		w.rows(t.Rows)
+		rows(w, t.Rows)
 		w.text(")")
-		w.as(t.Alias)
-		w.idents(t.Columns)
+		named(w, " AS ", t.Alias)
+		idents(w, t.Columns)
 	case *syntax.Join:
-		w.join(t)
+		join(w, t)
 	case *syntax.ParenTable:
-		w.text("(")
-		w.table(t.X)
-		w.text(")")
+		w.put("(", t.X, ")")
 	case *syntax.Pivot:
-		w.table(t.Source)
-		w.text(" PIVOT (")
-		w.call(t.Aggregate)
-		w.text(" FOR ")
-		w.expr(t.Column)
-		w.text(" IN")
-		w.idents(t.Values)
+		w.put(t.Source, " PIVOT (", t.Aggregate, " FOR ", t.Column, " IN")
+		idents(w, t.Values)
 		w.text(")")
-		w.as(t.Alias)
+		named(w, " AS ", t.Alias)
 	case *syntax.Unpivot:
-		w.table(t.Source)
-		w.text(" UNPIVOT (")
-		w.ident(t.Value)
-		w.text(" FOR ")
-		w.ident(t.Column)
-		w.text(" IN (")
-		nodes(w, t.Columns)
-		w.text("))")
-		w.as(t.Alias)
+		w.put(t.Source, " UNPIVOT (", t.Value, " FOR ", t.Column)
+		list(w, " IN (", t.Columns, "))")
+		named(w, " AS ", t.Alias)
 	}
 }
 
 // join writes a join.
-func (w *printer) join(j *syntax.Join) {
-	w.table(j.Left)
+func join(w *writer, j *syntax.Join) {
+	table(w, j.Left)
 	switch j.Kind {
 	case syntax.CrossJoin:
 		w.text(" CROSS JOIN ")
@@ -284,89 +189,59 @@ func (w *printer) join(j *syntax.Join) {
 		w.textIf(j.Hint != "", " ", j.Hint)
 		w.text(" JOIN ")
 	}
-	w.table(j.Right)
-	if j.On != nil {
-		w.text(" ON ")
-		w.cond(j.On)
-	}
+	table(w, j.Right)
+	opt(w, " ON ", j.On)
 }
 
 // tableHint writes a hint.
-func (w *printer) tableHint(h *syntax.TableHint) {
+func tableHint(w *writer, h *syntax.TableHint) {
 	w.text(h.Name)
-	if h.Args != nil {
-		w.text("(")
-		w.exprs(h.Args)
-		w.text(")")
-	}
+	listed(w, "(", h.Args, ")")
 }
 
 // rows writes VALUES.
-func (w *printer) rows(rows [][]syntax.Expr) {
+func rows(w *writer, rows [][]syntax.Expr) {
 	w.text("VALUES ")
 	writeList(w, rows, func(r []syntax.Expr) {
-		w.text("(")
-		w.exprs(r)
-		w.text(")")
+		list(w, "(", r, ")")
 	})
 }
 
 // openJSON writes OPENJSON.
-func (w *printer) openJSON(o *syntax.OpenJSON) {
-	w.text("OPENJSON(")
-	w.expr(o.X)
-	if o.Path != nil {
-		w.text(", ")
-		w.expr(o.Path)
-	}
+func openJSON(w *writer, o *syntax.OpenJSON) {
+	w.put("OPENJSON(", o.X)
+	opt(w, ", ", o.Path)
 	w.text(")")
-	if o.Columns != nil {
-		w.text(" WITH (")
-		nodes(w, o.Columns)
-		w.text(")")
-	}
-	w.as(o.Alias)
+	listed(w, " WITH (", o.Columns, ")")
+	named(w, " AS ", o.Alias)
 }
 
 // jsonColumn writes a column of OPENJSON.
-func (w *printer) jsonColumn(c *syntax.JSONColumn) {
-	w.ident(c.Name)
-	w.text(" ")
-	w.typeRef(c.Type)
+func jsonColumn(w *writer, c *syntax.JSONColumn) {
+	w.put(c.Name, " ", c.Type)
 	if c.Collation != "" {
 		w.text(" COLLATE " + c.Collation)
 	}
-	if c.Path != nil {
-		w.text(" ")
-		w.literal(c.Path)
-	}
+	opt(w, " ", c.Path)
 	w.textIf(c.AsJSON, " AS JSON")
 }
 
 // forClause writes FOR JSON and FOR XML.
-func (w *printer) forClause(f *syntax.ForClause) {
+func forClause(w *writer, f *syntax.ForClause) {
 	if f.Kind == syntax.ForBrowse {
 		w.text("FOR BROWSE")
 		return
 	}
 	w.text(map[syntax.ForKind]string{syntax.ForJSON: "FOR JSON ", syntax.ForXML: "FOR XML "}[f.Kind], f.Mode)
-	if f.Element != nil {
-		w.text(" (")
-		w.literal(f.Element)
-		w.text(")")
-	}
+	opt(w, " (", f.Element, ")")
 	for _, o := range f.Options {
 		w.text(", ", o.Name)
-		if o.Value != nil {
-			w.text(" (")
-			w.expr(o.Value)
-			w.text(")")
-		}
+		opt(w, " (", o.Value, ")")
 	}
 }
 
 // option writes an option.
-func (w *printer) option(o *syntax.Option) {
+func option(w *writer, o *syntax.Option) {
 	w.text(o.Name)
 	switch {
 	case o.Equals:
@@ -374,28 +249,6 @@ func (w *printer) option(o *syntax.Option) {
 	case o.Name != "" && o.Value != nil:
 		w.text(" ")
 	}
-	w.expr(o.Value)
-	if o.Sub != nil {
-		w.text(" (")
-		nodes(w, o.Sub)
-		w.text(")")
-	}
-}
-
-// withOptions writes a blank and WITH (options).
-func (w *printer) withOptions(list []*syntax.Option) {
-	if len(list) > 0 {
-		w.text(" WITH (")
-		nodes(w, list)
-		w.text(")")
-	}
-}
-
-// hints writes a blank and OPTION (hints).
-func (w *printer) hints(list []*syntax.Option) {
-	if len(list) > 0 {
-		w.text(" OPTION (")
-		nodes(w, list)
-		w.text(")")
-	}
+	expr(w, o.Value)
+	listed(w, " (", o.Sub, ")")
 }

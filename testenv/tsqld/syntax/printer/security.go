@@ -1,22 +1,22 @@
 package printer
 
 import (
-	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
 // security writes statements about principals, keys and permissions.
-func (w *printer) security(s syntax.Stmt) {
+func security(w *writer, s syntax.Stmt) {
 	switch s := s.(type) {
 	case *syntax.LoginStmt:
-		w.login(s)
+		login(w, s)
 	case *syntax.UserStmt:
-		w.user(s)
+		user(w, s)
 	case *syntax.RoleStmt:
-		w.verb(s.Verb)
+		w.text(s.Verb.String(), " ")
 		w.textIf(s.Server, "SERVER ")
-		w.text("ROLE ")
-		w.ident(s.Name)
+		w.put("ROLE ", s.Name)
 		for _, x := range []struct {
 			before string
 			id     syntax.Ident
@@ -28,34 +28,33 @@ func (w *printer) security(s syntax.Stmt) {
 		} {
 			if x.id.Name != "" {
 				w.text(x.before)
-				w.principal(x.id)
+				principal(w, x.id)
 			}
 		}
 	case *syntax.CredentialStmt:
-		w.verb(s.Verb)
+		w.text(s.Verb.String(), " ")
 		w.textIf(s.Scoped, "DATABASE SCOPED ")
-		w.text("CREDENTIAL ")
-		w.ident(s.Name)
-		w.optional(" WITH IDENTITY = ", s.Identity)
-		w.optional(", SECRET = ", s.Secret)
-		w.named(" FOR CRYPTOGRAPHIC PROVIDER ", s.Provider)
+		w.put("CREDENTIAL ", s.Name)
+		opt(w, " WITH IDENTITY = ", s.Identity)
+		opt(w, ", SECRET = ", s.Secret)
+		named(w, " FOR CRYPTOGRAPHIC PROVIDER ", s.Provider)
 	case *syntax.MasterKeyStmt:
-		w.masterKey(s)
+		masterKey(w, s)
 	case *syntax.PermissionStmt:
-		w.permissions(s)
+		permissions(w, s)
 	case *syntax.AlterAuthorizationStmt:
 		w.text("ALTER AUTHORIZATION ON ")
-		w.securable(s.Class, s.Name)
+		securable(w, s.Class, s.Name)
 		w.text(" TO ")
 		w.textIf(s.SchemaOwner, "SCHEMA OWNER")
-		w.principal(s.Principal)
+		principal(w, s.Principal)
 	default:
-		w.admin(s)
+		admin(w, s)
 	}
 }
 
 // admin writes statements about sessions and the server.
-func (w *printer) admin(s syntax.Stmt) {
+func admin(w *writer, s syntax.Stmt) {
 	switch s := s.(type) {
 	case *syntax.ExecuteAsStmt:
 		w.text("EXECUTE AS ")
@@ -67,12 +66,12 @@ func (w *printer) admin(s syntax.Stmt) {
 		default:
 			w.text("USER")
 		}
-		w.optional(" = ", s.Name)
+		opt(w, " = ", s.Name)
 		w.textIf(s.NoRevert, " WITH NO REVERT")
 		w.textIf(s.Cookie != "", " WITH COOKIE INTO ", s.Cookie)
 	case *syntax.RevertStmt:
 		w.text("REVERT")
-		w.optional(" WITH COOKIE = ", s.Cookie)
+		opt(w, " WITH COOKIE = ", s.Cookie)
 	case *syntax.DBCCStmt:
 		w.text("DBCC ", s.Command)
 		if s.Args != nil {
@@ -82,93 +81,85 @@ func (w *printer) admin(s syntax.Stmt) {
 					w.text(c.Parts[0].Name)
 					return
 				}
-				w.expr(x)
+				expr(w, x)
 			})
 			w.text(")")
 		}
-		w.bareOptions(" WITH ", s.Options)
+		listed(w, " WITH ", s.Options)
 	case *syntax.CheckpointStmt:
 		w.text("CHECKPOINT")
-		w.optional(" ", s.Duration)
+		opt(w, " ", s.Duration)
 	case *syntax.ReconfigureStmt:
 		w.text("RECONFIGURE")
 		w.textIf(s.Override, " WITH OVERRIDE")
 	case *syntax.KillStmt:
-		w.text("KILL ")
-		w.expr(s.Session)
+		w.put("KILL ", s.Session)
 		w.textIf(s.StatusOnly, " WITH STATUSONLY")
-	case *syntax.ShutdownStmt:
-		w.text("SHUTDOWN")
-		w.textIf(s.NoWait, " WITH NOWAIT")
 	}
 }
 
 // withItems writes WITH and the items, if any.
-func (w *printer) withItems(items []func()) {
+func withItems(w *writer, items []func()) {
 	for i, write := range items {
-		w.text(map[bool]string{true: " WITH ", false: ", "}[i == 0])
+		w.text(either(i == 0, " WITH ", ", "))
 		write()
 	}
 }
 
 // login writes CREATE and ALTER LOGIN.
-func (w *printer) login(s *syntax.LoginStmt) {
-	w.verb(s.Verb)
-	w.text("LOGIN ")
-	w.ident(s.Name)
+func login(w *writer, s *syntax.LoginStmt) {
+	w.put(s.Verb.String(), " LOGIN ", s.Name)
 	w.textIf(s.Enable, " ENABLE")
 	w.textIf(s.Disable, " DISABLE")
-	w.named(" ADD CREDENTIAL ", s.AddCredential)
-	w.named(" DROP CREDENTIAL ", s.DropCredential)
+	named(w, " ADD CREDENTIAL ", s.AddCredential)
+	named(w, " DROP CREDENTIAL ", s.DropCredential)
 	w.textIf(s.From != "", " FROM ", s.From)
-	w.named(" ", s.FromName)
+	named(w, " ", s.FromName)
 	var items []func()
 	if s.Password != nil {
 		items = append(items, func() {
-			w.optional("PASSWORD = ", s.Password)
+			opt(w, "PASSWORD = ", s.Password)
 			w.textIf(s.Hashed, " HASHED")
 			w.textIf(s.MustChange, " MUST_CHANGE")
 			w.textIf(s.Unlock, " UNLOCK")
-			w.optional(" OLD_PASSWORD = ", s.OldPassword)
+			opt(w, " OLD_PASSWORD = ", s.OldPassword)
 		})
 	}
-	w.withItems(w.addOptions(items, s.Options))
+	withItems(w, addOptions(w, items, s.Options))
 }
 
 // addOptions appends options to items.
-func (w *printer) addOptions(items []func(), options []*syntax.Option) []func() {
+func addOptions(w *writer, items []func(), options []*syntax.Option) []func() {
 	for _, o := range options {
-		items = append(items, func() { w.option(o) })
+		items = append(items, func() { option(w, o) })
 	}
 	return items
 }
 
 // user writes CREATE and ALTER USER.
-func (w *printer) user(s *syntax.UserStmt) {
-	w.verb(s.Verb)
-	w.text("USER ")
-	w.ident(s.Name)
+func user(w *writer, s *syntax.UserStmt) {
+	w.put(s.Verb.String(), " USER ", s.Name)
 	w.textIf(s.WithoutLogin, " WITHOUT LOGIN")
 	if s.Verb == syntax.Create {
-		w.named(" FOR LOGIN ", s.Login)
+		named(w, " FOR LOGIN ", s.Login)
 	}
 	w.textIf(s.From != "", " FROM ", s.From)
-	w.named(" ", s.FromName)
+	named(w, " ", s.FromName)
 	var items []func()
 	if s.Password != nil {
 		items = append(items, func() {
-			w.optional("PASSWORD = ", s.Password)
-			w.optional(" OLD_PASSWORD = ", s.OldPassword)
+			opt(w, "PASSWORD = ", s.Password)
+			opt(w, " OLD_PASSWORD = ", s.OldPassword)
 		})
 	}
 	if s.Verb == syntax.Alter && s.Login.Name != "" {
-		items = append(items, func() { w.named("LOGIN = ", s.Login) })
+		items = append(items, func() { named(w, "LOGIN = ", s.Login) })
 	}
-	w.withItems(w.addOptions(items, s.Options))
+	withItems(w, addOptions(w, items, s.Options))
 }
 
 // masterKey writes statements about the master key.
-func (w *printer) masterKey(s *syntax.MasterKeyStmt) {
+func masterKey(w *writer, s *syntax.MasterKeyStmt) {
 	w.text(s.Action, " MASTER KEY")
 	w.textIf(s.Detail != "", " ", s.Detail)
 	if s.Password == nil {
@@ -182,41 +173,41 @@ func (w *printer) masterKey(s *syntax.MasterKeyStmt) {
 	case s.Action == "CREATE":
 		w.text(" ENCRYPTION BY PASSWORD")
 	}
-	w.optional(" = ", s.Password)
+	opt(w, " = ", s.Password)
 }
 
 // permission writes a permission.
-func (w *printer) permission(p *syntax.Permission) {
+func permission(w *writer, p *syntax.Permission) {
 	w.text(p.Name)
-	w.idents(p.Columns)
+	idents(w, p.Columns)
 }
 
 // securable writes the securable of a permission.
-func (w *printer) securable(class string, name *syntax.ObjectName) {
+func securable(w *writer, class string, name *syntax.ObjectName) {
 	w.textIf(class != "", class, "::")
 	if class == "ROLE" && len(name.Parts) == 1 {
-		w.principal(name.Parts[0])
+		principal(w, name.Parts[0])
 		return
 	}
-	w.name(name)
+	w.node(name)
 }
 
 // permissions writes GRANT, DENY and REVOKE.
-func (w *printer) permissions(s *syntax.PermissionStmt) {
+func permissions(w *writer, s *syntax.PermissionStmt) {
 	w.text(s.Action, " ")
 	w.textIf(s.GrantOptionFor, "GRANT OPTION FOR ")
 	nodes(w, s.Permissions)
 	if s.On != nil {
 		w.text(" ON ")
-		w.securable(s.Class, s.On)
-		w.idents(s.Columns)
+		securable(w, s.Class, s.On)
+		idents(w, s.Columns)
 	}
-	w.text(map[bool]string{true: " FROM ", false: " TO "}[s.Action == "REVOKE"])
-	writeList(w, s.To, w.principal)
+	w.text(either(s.Action == "REVOKE", " FROM ", " TO "))
+	writeList(w, s.To, func(id syntax.Ident) { principal(w, id) })
 	w.textIf(s.WithGrantOption, " WITH GRANT OPTION")
 	w.textIf(s.Cascade, " CASCADE")
 	if s.As.Name != "" {
 		w.text(" AS ")
-		w.principal(s.As)
+		principal(w, s.As)
 	}
 }

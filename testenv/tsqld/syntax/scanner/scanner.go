@@ -419,17 +419,23 @@ func hexValue(c byte) (byte, bool) {
 // not interfere.
 func Upper(s string) string {
 	for i := range len(s) {
-		if c := s[i]; c >= 'a' && c <= 'z' {
+		if upperByte(s[i]) != s[i] {
 			b := []byte(s)
 			for ; i < len(b); i++ {
-				if c := b[i]; c >= 'a' && c <= 'z' {
-					b[i] = c - 'a' + 'A'
-				}
+				b[i] = upperByte(b[i])
 			}
 			return string(b)
 		}
 	}
 	return s
+}
+
+// upperByte converts an ASCII letter to upper case.
+func upperByte(c byte) byte {
+	if c >= 'a' && c <= 'z' {
+		return c - 'a' + 'A'
+	}
+	return c
 }
 
 // WordSet returns the set of words in list.

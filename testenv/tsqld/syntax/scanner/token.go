@@ -59,8 +59,20 @@ func (t *Token) IsReserved() bool { return t.Kind == Word && reserved[t.Upper] }
 // IsName reports whether the token may be a name.
 func (t *Token) IsName() bool { return t.Kind == Quoted || t.Kind == Word && !reserved[t.Upper] }
 
-// IsReserved reports whether word, in capitals, cannot be a name without quotes.
-func IsReserved(word string) bool { return reserved[word] }
+// IsRegular reports whether name is valid without quotes.
+func IsRegular(name string) bool {
+	var upper [maxReserved]byte
+	if !IsWord(name) || len(name) > len(upper) {
+		return IsWord(name)
+	}
+	for i := range len(name) {
+		upper[i] = upperByte(name[i])
+	}
+	return !reserved[string(upper[:len(name)])]
+}
+
+// maxReserved is the length of the longest reserved word, CURRENT_TIMESTAMP.
+const maxReserved = 17
 
 // reserved are the words that cannot be names without quotes: the first table of "Reserved keywords
 // (Transact-SQL)" in the documentation, without the words that SQL Server accepts as names
