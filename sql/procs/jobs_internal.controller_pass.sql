@@ -501,11 +501,11 @@ BEGIN
             CASE WHEN t.is_endpoint = 0 THEN t.target_id END,
             N'Include',
             CASE WHEN t.is_endpoint = 0 THEN N'SqlDatabase' ELSE N'Endpoint' END,
-            NULL,
+            CAST(NULL AS NVARCHAR(128)), -- a NULL of DISTINCT may be an INT, to which UNION would convert the names of the others
             CASE WHEN t.is_endpoint = 0 THEN t.server_name END,
             CASE WHEN t.is_endpoint = 0 THEN t.database_name END,
             CASE WHEN t.is_endpoint = 0 THEN t.elastic_pool_name END,
-            NULL
+            CAST(NULL AS NVARCHAR(128))
         FROM jobs_internal.task_executions AS k
         INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = k.step_execution_id
         INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id

@@ -24,6 +24,8 @@ BEGIN
         cause       NVARCHAR(20) NOT NULL,
         PRIMARY KEY (schedule_id, due_at)
     );
+    DECLARE @after DATETIME2(7) = '0001-01-01';
+    DECLARE @last DATETIME2(7);
 
     IF NOT EXISTS (SELECT 1 FROM jobs_internal.schedule_buffer AS b WHERE b.schedule_id = @schedule_id)
         RETURN 0;
@@ -37,27 +39,49 @@ BEGIN
     WHERE s.schedule_id = @schedule_id
         AND (b.backfill_id IS NULL OR @cause = N'Deleted');
 
-    INSERT INTO jobs_internal.schedule_skips (schedule_id, job_id, due_at, skipped, cause, reason, recorded_at)
-    SELECT
-        k.schedule_id, k.job_id, k.due_at, 1, k.cause,
-        CONCAT(
-            N'The instant waited for an earlier run to end when the schedule was ',
-            CASE k.cause
-                WHEN N'Disabled' THEN N'disabled'
-                WHEN N'Paused' THEN N'paused'
-                WHEN N'Deleted' THEN N'deleted'
-                ELSE N'changed'
-            END,
-            N'.'
-        ),
-        @now
-    FROM @skipped AS k
-    WHERE NOT EXISTS (
-        SELECT 1
-        FROM jobs_internal.schedule_skips AS o
-        WHERE o.schedule_id = k.schedule_id
-            AND o.due_at = k.due_at
-    );
+    -- In slices, because the locks of one statement on 5,000 rows become one on the table, and firings and passes would wait for it until
+    -- the caller's transaction ends
+    -- (https://learn.microsoft.com/sql/relational-databases/sql-server-transaction-locking-and-row-versioning-guide).
+    WHILE 1 = 1
+    BEGIN
+        SET @last = (
+            SELECT MAX(f.due_at)
+            FROM (
+                SELECT TOP (1000) k.due_at
+                FROM @skipped AS k
+                WHERE k.schedule_id = @schedule_id
+                    AND k.due_at > @after
+                ORDER BY k.due_at
+            ) AS f
+        );
+        IF @last IS NULL
+            BREAK;
+        INSERT INTO jobs_internal.schedule_skips (schedule_id, job_id, due_at, skipped, cause, reason, recorded_at)
+        SELECT
+            k.schedule_id, k.job_id, k.due_at, 1, k.cause,
+            CONCAT(
+                N'The instant waited for an earlier run to end when the schedule was ',
+                CASE k.cause
+                    WHEN N'Disabled' THEN N'disabled'
+                    WHEN N'Paused' THEN N'paused'
+                    WHEN N'Deleted' THEN N'deleted'
+                    ELSE N'changed'
+                END,
+                N'.'
+            ),
+            @now
+        FROM @skipped AS k
+        WHERE k.schedule_id = @schedule_id
+            AND k.due_at > @after
+            AND k.due_at <= @last
+            AND NOT EXISTS (
+                SELECT 1
+                FROM jobs_internal.schedule_skips AS o
+                WHERE o.schedule_id = k.schedule_id
+                    AND o.due_at = k.due_at
+            );
+        SET @after = @last;
+    END;
 
     UPDATE s
     SET s.skips = s.skips + c.skipped,
