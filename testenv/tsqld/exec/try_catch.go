@@ -187,6 +187,9 @@ func (r handlers) raisedText(
 			return 0, "", 0, mserr.InvalidErrorNumber(n, 13000, 2147483647)
 		}
 		own, format, ok := mserr.Definition(n)
+		if m, found := r.s.inst.Messages.Find(n); found {
+			own, format, ok = uint8(m.Severity), m.Text, true
+		}
 		if !ok {
 			return 0, "", 0, mserr.UnknownMessage(n, class, int64(state))
 		}
