@@ -79,7 +79,8 @@ func unknownMessage(id int64) error {
 	return mserr.New(15179, 16, "The message number %d or specified language version does not exist.", id)
 }
 
-// alterMessage executes sp_altermessage: it changes whether a message is logged, which has no effect.
+// alterMessage executes sp_altermessage: it changes whether a message is logged, which has no
+// effect.
 func (r *Executor) alterMessage(a Arguments) (int32, error) {
 	id, _ := a["message_id"].(int64)
 	d, ok := r.s.Server.Messages.Find(id)

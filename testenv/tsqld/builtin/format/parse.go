@@ -20,8 +20,8 @@ const (
 	StyleCurrency
 )
 
-// ReadNumber returns a number as a literal of T-SQL; ok is false for a text that is no number of the
-// style in the culture.
+// ReadNumber returns a number as a literal of T-SQL; ok is false for a text that is no number of
+// the style in the culture.
 func (c *Culture) ReadNumber(text string, style NumberStyle) (number string, ok bool) {
 	s := strings.TrimSpace(text)
 	sign := ""
@@ -84,8 +84,8 @@ var (
 const twoDigitYear = 2029
 
 // ReadDate reads a date with a year, and a time of day if there is one. hasOffset reports whether
-// the text has an offset from UTC; the time is in UTC without one. ok is false for a text that is no
-// date. Error: 40517 for a text without a year or without a date, which .NET completes by the
+// the text has an offset from UTC; the time is in UTC without one. ok is false for a text that is
+// no date. Error: 40517 for a text without a year or without a date, which .NET completes by the
 // current date.
 func (c *Culture) ReadDate(text string) (t time.Time, hasOffset, ok bool, err error) {
 	date := strings.TrimSpace(text)
