@@ -2,7 +2,7 @@ package builtin
 
 var (
 	// localeFuncs parse or format dates in the locale of their Env.
-	localeFuncs = names(dateFuncs, formatFuncs)
+	localeFuncs = names(dateFuncs, formatFuncs, parseFuncs)
 	// textFuncs convert their arguments to character strings.
 	textFuncs = names(stringFuncs, stringSearchFuncs, stringMakeFuncs)
 )

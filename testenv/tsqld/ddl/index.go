@@ -30,7 +30,7 @@ func (r tables) changeTable(n *syntax.ObjectName, verb string, notFound error, f
 	t, ok := o.(*catalog.Table)
 	if !ok {
 		if _, isView := o.(*catalog.View); isView {
-			return mserr.NotSupported("indexed views")
+			return mserr.NotSupported("an index on a view")
 		}
 		return notFound
 	}

@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
@@ -182,6 +183,7 @@ func (r *run) stmt(st syntax.Stmt) (ctl, error) {
 	if err != nil {
 		return ctl{}, err
 	}
+	isTimed, start := s.Options.StatisticsTime, time.Now()
 	err = r.simpleStmt(st)
 	if err != nil && r.definitionsChanged(err, snap, sets) {
 		err = r.simpleStmt(st)
@@ -191,6 +193,9 @@ func (r *run) stmt(st syntax.Stmt) (ctl, error) {
 	}
 	if err == nil && r.out.Statements() == ended && !sendsNoDone(st) {
 		err = r.endWithoutCount(answer.CommandOf(st))
+	}
+	if err == nil && isTimed && s.Options.StatisticsTime && !r.inFunction {
+		err = r.info(executionTimes(time.Since(start)))
 	}
 	return ctl{}, r.settle(st, err)
 }
@@ -280,10 +285,7 @@ func (r *run) simpleStmt(st syntax.Stmt) error {
 	case *syntax.SetIdentityInsertStmt:
 		return settings{r}.setIdentityInsert(st)
 	case *syntax.SetStatisticsStmt:
-		if st.On {
-			return mserr.NotSupported("SET STATISTICS %s ON", st.Options[0])
-		}
-		return nil
+		return settings{r}.setStatistics(st)
 	case *syntax.UseStmt:
 		return settings{r}.use(st.Database.Name)
 	case *syntax.ExecuteAsStmt:

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"strings"
+	"time"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
@@ -256,4 +257,29 @@ func (r settings) switchDatabase(d *catalog.Database) error {
 		return err
 	}
 	return r.info(mserr.DatabaseContext(d.Name))
+}
+
+// setStatistics executes SET STATISTICS. TIME sends a message after each statement. IO has no
+// effect, because reads are not counted, and a message says so. The other options are refused.
+func (r settings) setStatistics(st *syntax.SetStatisticsStmt) error {
+	for _, option := range st.Options {
+		switch {
+		case option == "TIME":
+			r.s.Options.StatisticsTime = st.On
+		case !st.On:
+		case option == "IO":
+			err := r.info(mserr.New(0, 0, "tsqld: SET STATISTICS IO has no effect, because the embedded server does not count reads."))
+			if err != nil {
+				return err
+			}
+		default:
+			return mserr.NotSupported("SET STATISTICS %s ON", option)
+		}
+	}
+	return nil
+}
+
+// executionTimes is message 3612. The processor time of statements is not measured.
+func executionTimes(elapsed time.Duration) *mserr.Error {
+	return mserr.New(3612, 10, "\r\n SQL Server Execution Times:\r\n   CPU time = 0 ms,  elapsed time = %d ms.", elapsed.Milliseconds())
 }

@@ -43,6 +43,7 @@ func (r queries) materialize(ref *plan.SystemRef) error {
 		}
 	}
 	e.Settings = s.inst.SettingsNow()
+	e.Messages = s.inst.Messages.All()
 	for _, l := range s.inst.Locks.Locks() {
 		e.Locks = append(e.Locks, sysviews.LockInfo{
 			DatabaseID: l.Resource.Database, App: l.Resource.App, Application: l.Resource.Name,

@@ -182,11 +182,14 @@ func (r handlers) raisedText(
 	}
 	if t.IsNumber() {
 		n, _ := v.(int64)
-		isSystem := r.f.schema == "sys" // a system procedure raises any message
+		isSystem := r.f.kind == procFrame && r.f.procID == 0 // a system procedure raises any message
 		if n < 13000 && !isSystem || n > 2147483647 {
 			return 0, "", 0, mserr.InvalidErrorNumber(n, 13000, 2147483647)
 		}
 		own, format, ok := mserr.Definition(n)
+		if m, found := r.s.inst.Messages.Find(n); found {
+			own, format, ok = uint8(m.Severity), m.Text, true
+		}
 		if !ok {
 			return 0, "", 0, mserr.UnknownMessage(n, class, int64(state))
 		}

@@ -32,6 +32,7 @@ type Options struct {
 	XactAbort            bool
 	FmtOnly              bool
 	Browse               bool // NO_BROWSETABLE
+	StatisticsTime       bool
 
 	RowCount         int64 // SET ROWCOUNT; 0 means no limit
 	TextSize         int   // bytes

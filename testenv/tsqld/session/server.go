@@ -26,6 +26,8 @@ type Server struct {
 	Locks   lock.Manager
 	pool    *meter.Pool
 	Started time.Time
+	// Messages are those of sp_addmessage.
+	Messages Messages
 
 	mu       sync.Mutex
 	sessions map[int]*Session

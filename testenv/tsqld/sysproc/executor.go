@@ -2,6 +2,7 @@ package sysproc
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -181,17 +182,17 @@ func init() {
 	} {
 		systemProcedures[p.Name] = p
 	}
-	for _, p := range append(clientProcedures(), propertyProcedures()...) {
+	for _, p := range slices.Concat(clientProcedures(), propertyProcedures(), messageProcedures()) {
 		systemProcedures[p.Name] = p
 	}
 	for _, n := range strings.Fields(`
 		sp_add_job sp_add_jobschedule sp_add_jobserver sp_add_jobstep sp_addextendedproc sp_addlinkedserver sp_addlinkedsrvlogin
-		sp_addmessage sp_addserver sp_altermessage sp_attach_db sp_bindefault sp_bindrule sp_bindsession sp_catalogs
+		sp_addserver sp_attach_db sp_bindefault sp_bindrule sp_bindsession sp_catalogs
 		sp_change_users_login sp_changeobjectowner sp_clean_db_free_space sp_control_plan_guide sp_create_plan_guide sp_createstats
 		sp_cursor sp_cursor_list sp_cursorclose sp_cursorexecute sp_cursorfetch sp_cursoropen sp_cursoroption sp_cursorprepare
 		sp_cursorprepexec sp_cursorunprepare sp_cycle_errorlog sp_dbcmptlevel sp_dbfixedrolepermission sp_delete_job sp_denylogin
 		sp_describe_cursor sp_describe_cursor_columns sp_describe_cursor_tables sp_describe_parameter_encryption sp_detach_db
-		sp_dropextendedproc sp_droplinkedsrvlogin sp_dropmessage sp_dropserver sp_estimate_data_compression_savings
+		sp_dropextendedproc sp_droplinkedsrvlogin sp_dropserver sp_estimate_data_compression_savings
 		sp_fulltext_catalog sp_fulltext_column sp_fulltext_database sp_fulltext_service sp_fulltext_table sp_get_query_template
 		sp_getbindtoken sp_grantlogin sp_helpextendedproc sp_helplinkedsrvlogin sp_helpntgroup sp_helpremotelogin sp_indexoption
 		sp_invoke_external_rest_endpoint sp_migrate_user_to_contained sp_monitor sp_oacreate sp_oadestroy sp_oagetproperty

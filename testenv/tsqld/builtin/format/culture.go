@@ -212,7 +212,7 @@ func Named(name string) (*Culture, error) {
 	if _, err := language.Parse(name); err != nil {
 		return nil, mserr.UnknownCulture(name)
 	}
-	return nil, mserr.NotSupported("FORMAT with the culture %s", name)
+	return nil, mserr.NotSupported("the culture %s", name)
 }
 
 // OfLanguage returns the culture of a session's language. Error 40517 for a language whose culture
@@ -221,7 +221,7 @@ func OfLanguage(l *types.Language) (*Culture, error) {
 	if c := cultures[languageCultures[l.Alias]]; c != nil && c != invariant {
 		return c, nil
 	}
-	return nil, mserr.NotSupported("FORMAT in the culture of the language %s", l.Name)
+	return nil, mserr.NotSupported("the culture of the language %s", l.Name)
 }
 
 const (

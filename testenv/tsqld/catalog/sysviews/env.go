@@ -22,6 +22,7 @@ type Env struct {
 	Conn        *store.Conn
 	Sessions    []SessionRow // all sessions of the instance; the session itself is first
 	Locks       []LockInfo
+	Messages    []catalog.Message         // of sp_addmessage, by number
 	Settings    map[int64]catalog.Setting // options with values other than the defaults, by configuration_id
 	Temporary   []catalog.TempTable       // temporary tables of the session, if Database is tempdb with them
 	// Path returns the path of a database's file.

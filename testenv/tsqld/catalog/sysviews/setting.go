@@ -56,7 +56,7 @@ func settingSets() []declaration {
 			"is_distributor bit?, is_nonsql_subscriber bit?, is_remote_proc_transaction_promotion_enabled bit?, " +
 			"modify_date datetime, is_rda_server bit?", rows: singleRow(serversRow)},
 		{name: "sys.messages", columns: "message_id int, language_id smallint, severity tinyint?, " +
-			"is_event_logged bit, text nvarchar(2048)"},
+			"is_event_logged bit, text nvarchar(2048)", live: true, rows: messagesRows},
 		{name: "dbo.spt_values", columns: "name nvarchar(35)?, number int, type nchar(3), low int?, high int?, " +
 			"status int?", rows: numberRows},
 	}
@@ -135,6 +135,17 @@ func dmOsProcessMemoryRow(*Env) row {
 		"virtual_address_space_committed_kb": int64(m.Sys-m.HeapReleased) / 1024,
 		"memory_utilization_percentage":      int64(100),
 	}
+}
+
+// messagesRows are the rows of sys.messages: the messages of users.
+func messagesRows(_ context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, m := range env.Messages {
+		out = append(out, row{
+			"message_id": m.ID, "language_id": int64(1033), "severity": m.Severity, "is_event_logged": bit(m.Logged), "text": m.Text,
+		})
+	}
+	return out, nil
 }
 
 // syslanguagesRows are the rows of sys.syslanguages.

@@ -2,6 +2,7 @@ package bind
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/names"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
@@ -195,13 +196,14 @@ func (b *Binder) checkGrouping(r *tree.Query, l *names.Level) error {
 	return nil
 }
 
-// qualified returns a column's name with the name of its source, for messages.
+// qualified returns a column's name with the name of its source, for messages: that of a table as
+// the statement writes it, without regard to an alias.
 func qualified(n *tree.Node) string {
 	name := n.Source.Columns[n.Column].Name
-	if n.Source.Name != "" {
-		if n.Source.Schema != "" && n.Source.Base != nil && n.Source.Names.Equal(n.Source.Name, n.Source.Base.Name) {
-			return n.Source.Schema + "." + n.Source.Name + "." + name
-		}
+	switch {
+	case n.Source.Base != nil && len(n.Source.ClientName) > 0:
+		return strings.Join(n.Source.ClientName, ".") + "." + name
+	case n.Source.Name != "":
 		return n.Source.Name + "." + name
 	}
 	return name

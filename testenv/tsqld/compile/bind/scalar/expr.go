@@ -91,7 +91,7 @@ func (b *Binder) exprWithoutLocale(e syntax.Expr, l *names.Level) (*tree.Node, e
 	case *syntax.IdentityExpr: // the caller replaces that of SELECT … INTO
 		return nil, mserr.New(177, 15, "The IDENTITY function can only be used when the SELECT statement has an INTO clause.")
 	case *syntax.ParseAsExpr:
-		return nil, mserr.NotSupported("PARSE")
+		return calls{b}.parse(e, l)
 	case *syntax.MethodCall:
 		return xmlCalls{b}.methodCall(e, l)
 	case *syntax.Default:

@@ -140,6 +140,28 @@ func (b calls) builtin(name string, args []syntax.Expr, e *syntax.FuncCall, l *n
 	return b.callBuiltin(f, nodes, hidden...)
 }
 
+// parse binds PARSE and TRY_PARSE.
+func (b calls) parse(e *syntax.ParseAsExpr, l *names.Level) (*tree.Node, error) {
+	t, err := b.TypeOf(e.Type, types.NamedForCast)
+	if err != nil {
+		return nil, err
+	}
+	list := []syntax.Expr{e.X}
+	if e.Culture != nil {
+		list = append(list, e.Culture)
+	}
+	args, err := b.Exprs(list, l)
+	if err != nil {
+		return nil, err
+	}
+	name := "PARSE"
+	if e.Try {
+		name = "TRY_PARSE"
+	}
+	f, _ := builtin.Lookup(name)
+	return b.callBuiltin(f, append([]*tree.Node{args[0], tree.NullOf(t)}, args[1:]...))
+}
+
 // jsonKind returns the second argument of ISJSON, a word such as OBJECT, as a text; nil for others.
 func jsonKind(e syntax.Expr) []*tree.Node {
 	c, ok := e.(*syntax.ColumnRef)
