@@ -70,10 +70,7 @@ func (b *Binder) pivot(ts *syntax.Pivot, l, outer *names.Level) (tree.From, erro
 	if q, err = NameColumns(q, ts.Alias.Name, nil); err != nil {
 		return nil, err
 	}
-	src, err := expr.Rows(q, b.Alias("q"), ts.Alias.Name)
-	if err != nil {
-		return nil, err
-	}
+	src := q.Source(b.Alias("q"), ts.Alias.Name)
 	return src, l.Expose(src, true)
 }
 
@@ -149,10 +146,7 @@ func (b *Binder) unpivot(ts *syntax.Unpivot, l, outer *names.Level) (tree.From, 
 			}
 		}
 	}
-	src, err := expr.Rows(all, b.Alias("q"), ts.Alias.Name)
-	if err != nil {
-		return nil, err
-	}
+	src := all.Source(b.Alias("q"), ts.Alias.Name)
 	return src, l.Expose(src, true)
 }
 
