@@ -9,15 +9,16 @@ import (
 )
 
 // mixedCollations is rule "collation": texts of two collations are combined with a COLLATE that
-// decides. The key of OPENJSON has a BIN2 collation, and a reference to a column that COLLATE made
-// in a derived table or common table expression is Implicit, so their combination with another
+// decides. The key of OPENJSON has a BIN2 collation and is Implicit, so its combination with another
 // column has no collation, which the select list, MAX, STRING_AGG and comparisons refuse
 // (https://learn.microsoft.com/sql/t-sql/statements/collation-precedence-transact-sql). A database
-// of the same collation hides the conflict.
+// of the same collation hides the conflict. A column that COLLATE made in a derived table or common
+// table expression is Explicit outside of it too (SQL Server 2025, recorded), so such a column
+// decides.
 func mixedCollations(_ *tree, _ string, s statement) []string {
 	var found []string
 	for _, n := range s.own() {
-		m := collationMix{foreign: map[string]bool{}}
+		m := collationMix{}
 		for m.collect(n) {
 		}
 		syntax.Inspect(n, func(n syntax.Node) bool {
@@ -45,37 +46,37 @@ func mixedCollations(_ *tree, _ string, s statement) []string {
 	return found
 }
 
-// collationMix knows the columns of a statement whose collation is not that of the database, as
-// alias.column.
-type collationMix struct{ foreign map[string]bool }
+// collationMix knows the columns of a statement that have a collation of their own, as
+// alias.column: the keys of OPENJSON (false), and the columns that COLLATE made (true).
+type collationMix map[string]bool
 
 // collect adds the columns that the known ones lead to, and reports whether there were any.
-func (m *collationMix) collect(n syntax.Node) bool {
-	before := len(m.foreign)
+func (m collationMix) collect(n syntax.Node) bool {
+	before := len(m)
 	syntax.Inspect(n, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.OpenJSON:
 			if n.Columns == nil {
-				m.foreign[n.Alias.Name+".key"] = true
+				m[n.Alias.Name+".key"] = false
 			}
 		case *syntax.DerivedTable:
 			m.columns(n.Alias.Name, n.Columns, n.Query.Body)
 		case *syntax.CTE:
 			m.columns(n.Name.Name, n.Columns, n.Query.Body)
 		case *syntax.TableName:
-			for name := range m.foreign {
+			for name, collated := range m {
 				if table, column, _ := strings.Cut(name, "."); table == n.Name.Last() && n.Alias.Name != "" {
-					m.foreign[n.Alias.Name+"."+column] = true
+					m[n.Alias.Name+"."+column] = collated
 				}
 			}
 		}
 		return true
 	})
-	return len(m.foreign) > before
+	return len(m) > before
 }
 
 // columns adds the columns of a derived table or common table expression.
-func (m *collationMix) columns(table string, names []syntax.Ident, body syntax.QueryBody) {
+func (m collationMix) columns(table string, names []syntax.Ident, body syntax.QueryBody) {
 	for i, item := range items(body) {
 		name := item.Alias.Name
 		if c, ok := item.X.(*syntax.ColumnRef); ok && name == "" {
@@ -84,9 +85,8 @@ func (m *collationMix) columns(table string, names []syntax.Ident, body syntax.Q
 		if i < len(names) {
 			name = names[i].Name
 		}
-		c, collated := item.X.(*syntax.CollateExpr)
-		if p := m.parts(item.X); p.foreign != "" && !p.decided || collated && !strings.EqualFold(c.Collation, "DATABASE_DEFAULT") {
-			m.foreign[table+"."+name] = true
+		if p := m.parts(item.X); p.foreign != "" || p.decided {
+			m[table+"."+name] = p.decided
 		}
 	}
 }
@@ -125,7 +125,7 @@ func results(c *syntax.CaseExpr) []syntax.Expr {
 
 // textParts are the columns of which a text consists.
 type textParts struct {
-	foreign  string // a column whose collation is not the database's
+	foreign  string // a key of OPENJSON
 	ordinary string // another column
 	decided  bool   // COLLATE decides
 }
@@ -137,7 +137,7 @@ var passing = []string{
 }
 
 // parts returns the columns of a text.
-func (m *collationMix) parts(x syntax.Expr) textParts {
+func (m collationMix) parts(x syntax.Expr) textParts {
 	switch x := x.(type) {
 	case *syntax.ParenExpr:
 		return m.parts(x.X)
@@ -149,8 +149,8 @@ func (m *collationMix) parts(x syntax.Expr) textParts {
 			names = append(names, p.Name)
 		}
 		name := strings.Join(names, ".")
-		if m.foreign[name] {
-			return textParts{foreign: name}
+		if collated, ok := m[name]; ok {
+			return textParts{foreign: name, decided: collated}
 		}
 		return textParts{ordinary: name}
 	case *syntax.CastExpr: // mostly of numbers, whose texts have no collation of their own
@@ -175,7 +175,7 @@ func (m *collationMix) parts(x syntax.Expr) textParts {
 }
 
 // all returns the columns of several texts.
-func (m *collationMix) all(list []syntax.Expr) textParts {
+func (m collationMix) all(list []syntax.Expr) textParts {
 	var sum textParts
 	for _, x := range list {
 		p := m.parts(x)
@@ -190,9 +190,9 @@ func (m *collationMix) all(list []syntax.Expr) textParts {
 	return sum
 }
 
-// check returns a finding if one of the operands has a column of another collation and one of the
-// others an ordinary column.
-func (m *collationMix) check(operation string, operands []syntax.Expr) []string {
+// check returns a finding if one of the operands has a key of OPENJSON and one of the others an
+// ordinary column.
+func (m collationMix) check(operation string, operands []syntax.Expr) []string {
 	if m.all(operands).decided {
 		return nil
 	}

@@ -298,8 +298,11 @@ func (s *sink) finish(more tds.DoneStatus) error {
 	if !s.hasPending {
 		s.pending = done{kind: tds.DoneBatch, status: s.errorStatus()}
 		// A RETURNSTATUS is followed by its DONEPROC, even if an attention came between them.
-		if s.rpc && more == 0 || s.returned {
+		switch {
+		case s.rpc && more == 0 || s.returned:
 			s.pending.kind = tds.DoneProc
+		case more == 0:
+			s.pending.command = uint16(answer.CommandBatch)
 		}
 	}
 	s.hasPending = false

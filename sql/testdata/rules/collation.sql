@@ -4,7 +4,7 @@ CREATE OR ALTER PROCEDURE jobs_internal.bad
 AS
 BEGIN
     WITH states AS (
-        SELECT o.[key] COLLATE Latin1_General_100_BIN2 AS name, o.value
+        SELECT o.[key] AS name, o.value
         FROM OPENJSON(@p) AS o
     ),
     members AS (
@@ -34,7 +34,7 @@ BEGIN
     FROM jobs_internal.things AS u;
     SELECT STRING_AGG(d.note, v.name) AS a
     FROM jobs_internal.things AS v
-    CROSS APPLY (SELECT v.note COLLATE Latin1_General_BIN2 AS note) AS d;
+    CROSS APPLY (SELECT TOP (1) k.[key] AS note FROM OPENJSON(v.spec) AS k) AS d;
     SELECT CASE WHEN o.type = 1 THEN o.[key] ELSE o.value END AS a
     FROM OPENJSON(@p) AS o;
 END;
@@ -52,6 +52,7 @@ BEGIN
         MAX(s.name) AS last_name,
         CONCAT(STRING_ESCAPE(s.name, 'json') COLLATE DATABASE_DEFAULT, s.value) AS text,
         CONCAT(N'$.', s.name, @p) AS path,
+        CONCAT(s.name, s.value) AS member,
         CONCAT(LEN(s.name), s.value) AS length
     FROM states AS s
     GROUP BY s.name, s.value;

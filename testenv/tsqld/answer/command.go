@@ -4,11 +4,13 @@ import "github.com/jobagent/jobagent/testenv/tsqld/syntax"
 
 // Command is the kind of the statement that a [Done] ends. MS-TDS 2.2.7.6 leaves the values to the
 // server, but clients rely on those of SQL Server: SqlClient counts statements by Command, and
-// mssql-jdbc uses it to decide which statements have a row count. 0 is any other statement.
+// mssql-jdbc uses it to decide which statements have a row count. Most values are those of a
+// recorded SQL Server 2025. 0 is a statement whose value is unknown.
 type Command uint16
 
-// The commands that clients distinguish.
+// The commands of statements that send rows or counts, and of parts of statements.
 const (
+	CommandCondition  Command = 0xC0 // a condition of IF or WHILE
 	CommandSelect     Command = 0xC1
 	CommandSelectInto Command = 0xC2
 	CommandInsert     Command = 0xC3
@@ -16,12 +18,16 @@ const (
 	CommandUpdate     Command = 0xC5
 	CommandExecute    Command = 0xE0 // the end of a procedure
 	CommandBulkInsert Command = 0xF0
+	CommandBatch      Command = 0xFD // the end of a batch whose last statement sends no DONE
 	CommandMerge      Command = 0x117
+	CommandTry        Command = 0x15D // the start of a TRY block
+	CommandCatch      Command = 0x15E // the start of a CATCH block
+	CommandEndTry     Command = 0x15F // the end of the TRY or CATCH block that ran last
 )
 
 // dropCommands maps the kind of object of a DROP to its command.
 var dropCommands = map[string]Command{
-	"TABLE": 0xC7, "DATABASE": 0xCC, "VIEW": 0xD0, "PROCEDURE": 0xDF, "TRIGGER": 0xE1, "FUNCTION": 0xB3, "SCHEMA": 0xB0,
+	"TABLE": 0xC7, "DATABASE": 0xCC, "VIEW": 0xD0, "PROCEDURE": 0xDF, "TRIGGER": 0xE1, "FUNCTION": 0xB3,
 	"DEFAULT": 0xEE,
 	"RULE":    0xED, "STATISTICS": 0x100, "TYPE": 0x110, "USER": 0x13D, "ROLE": 0x141, "APPLICATION ROLE": 0x144,
 	"LOGIN":   0x147,
@@ -44,8 +50,14 @@ func CommandOf(st syntax.Stmt) Command {
 	case *syntax.InsertStmt:
 		return CommandInsert
 	case *syntax.UpdateStmt:
+		if st.CurrentOf != nil {
+			return 0x7D
+		}
 		return CommandUpdate
 	case *syntax.DeleteStmt:
+		if st.CurrentOf != nil {
+			return 0x7E
+		}
 		return CommandDelete
 	case *syntax.MergeStmt:
 		return CommandMerge
@@ -64,7 +76,7 @@ func CommandOf(st syntax.Stmt) Command {
 	case *syntax.CreateDatabaseStmt:
 		return 0xCB
 	case *syntax.CreateViewStmt:
-		return byVerb(st.Verb, 0xCF, 0)
+		return 0xCF
 	case *syntax.CreateProcedureStmt:
 		return byVerb(st.Verb, 0xDE, 0)
 	case *syntax.CreateTriggerStmt:
@@ -73,14 +85,49 @@ func CommandOf(st syntax.Stmt) Command {
 		return byVerb(st.Verb, 0xB2, 0)
 	case *syntax.CreateTypeStmt:
 		return 0x111
-	case *syntax.CreateSchemaStmt:
-		return 0x14A
+	case *syntax.TruncateStmt:
+		return 0xEA
 	case *syntax.AlterSchemaStmt:
 		return 0x14B
 	case *syntax.CreateSynonymStmt:
 		return 0x148
 	}
+	if c := controlCommand(st); c != 0 {
+		return c
+	}
 	return securityCommand(st)
+}
+
+// controlCommand is CommandOf for control flow, variables, options, transactions and cursors.
+func controlCommand(st syntax.Stmt) Command {
+	switch st := st.(type) {
+	case *syntax.SetVarStmt, *syntax.DeclareStmt, *syntax.DeclareCursorStmt, *syntax.FetchStmt:
+		return CommandSelect
+	case *syntax.PrintStmt:
+		return 0xF7
+	case *syntax.RaiserrorStmt, *syntax.ThrowStmt:
+		return 0xF6
+	case *syntax.ReturnStmt:
+		return 0xDB
+	case *syntax.BreakStmt, *syntax.ContinueStmt:
+		return 0xCA
+	case *syntax.SetOptionStmt:
+		if st.On {
+			return 0xB9
+		}
+		return 0xBA
+	case *syntax.BeginTranStmt:
+		return 0xD4
+	case *syntax.RollbackStmt:
+		return 0xD2
+	case *syntax.OpenStmt:
+		return 0x20
+	case *syntax.CloseStmt:
+		return 0x2B
+	case *syntax.DeallocateStmt:
+		return 0x2C
+	}
+	return 0
 }
 
 // securityCommand is CommandOf for principals and permissions.

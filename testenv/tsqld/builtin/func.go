@@ -53,6 +53,10 @@ type Func struct {
 	// that have none.
 	Collating bool
 
+	// Variant is set if the first argument is converted to sql_variant, so that it must have a
+	// collation.
+	Variant bool
+
 	// NullResult is set if the result is NULL whenever an argument is. [Func.Call] does not call
 	// Eval then.
 	NullResult bool

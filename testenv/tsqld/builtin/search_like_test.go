@@ -24,7 +24,9 @@ func TestLike(t *testing.T) {
 		{"a-", "a[a-]", "", true},
 		{"50%", "%50!%%", "!", true}, {"50x", "%50!%%", "!", false}, {"a", "[", "", false},
 		{"aaab", "%a%a%b", "", true}, {"é", "e", "", false}, {"É", "é", "", true}, {"abc ", "abc", "", false},
-		{"abc", "abc ", "", false}, {"x", "[^]]", "", true},
+		{"abc", "abc ", "", false}, {"x", "[^]]", "", false}, {"]", "[]]", "", false}, {"[]", "[]", "", false},
+		{"a]", "[^b]]", "", true}, {"]", "[!]]", "!", true}, {"x", "[^!]]", "!", true}, {"^", "[a^]", "", true},
+		{"m", "[z-a]", "", false}, {"[a", "%[a%", "", false},
 	} {
 		got, err := like(c.s, c.pattern, c.escape, types.CI)
 		require.NoError(t, err)

@@ -98,7 +98,13 @@ var sessionFuncs = []*Func{
 	session(ofState, "APPLOCK_MODE", 3, 3, types.NVarCharOf(32), evalApplockMode),
 	session(ofState, "APPLOCK_TEST", 4, 4, types.SmallIntType, evalApplockTest),
 	session(ofNothing, "GETANSINULL", 0, 1, types.IntType, func(struct{}, []types.Type, types.Type, []types.Value) (types.Value, error) { return int64(1), nil }),
-	pure("SQL_VARIANT_PROPERTY", 2, 2, fixed(types.VariantType), evalVariantProperty),
+	ofVariant(pure("SQL_VARIANT_PROPERTY", 2, 2, fixed(types.VariantType), evalVariantProperty)),
+}
+
+// ofVariant marks a function whose first argument is an sql_variant.
+func ofVariant(f *Func) *Func {
+	f.Variant = true
+	return f
 }
 
 // zero is the value of a counter that is not measured.

@@ -51,7 +51,7 @@ func TestTableParameterWithIdentity(t *testing.T) {
 	require.Equal(t, []item{{10, "a"}, {15, "b"}}, got)
 }
 
-// Every statement except DECLARE ends with a DONE (MS-TDS 2.2.7.6), which is visible in the
+// Every statement except DECLARE without a value ends with a DONE (MS-TDS 2.2.7.6), which is visible in the
 // driver's message queue. Inside procedures, SET NOCOUNT ON suppresses those of statements without
 // rows.
 func TestEveryStatementEnds(t *testing.T) {
@@ -62,7 +62,7 @@ func TestEveryStatementEnds(t *testing.T) {
 	}{
 		{"DECLARE @i int", 1}, // the final one
 		{"PRINT 'a'; PRINT 'b'", 2},
-		{"DECLARE @i int = 0; WHILE @i < 2 SET @i += 1", 5}, // three conditions, two assignments
+		{"DECLARE @i int = 0; WHILE @i < 2 SET @i += 1", 6}, // three conditions, three assignments
 		{"EXEC ('SET NOCOUNT ON; DECLARE @i int = 0; WHILE @i < 2 SET @i += 1')", 1},
 	} {
 		require.Equal(t, c.want, ends(t.Context(), t, conn, c.batch), c.batch)

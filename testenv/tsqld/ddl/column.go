@@ -173,7 +173,7 @@ func (b *builder) columnType(c *catalog.Column, def *syntax.ColumnDef) error {
 	}
 	if !t.IsCharacter() {
 		if def.Collation != "" {
-			return mserr.New(447, 16, "Expression type %s is invalid for COLLATE clause.", t.Name())
+			return mserr.InvalidCollateType(t.Name())
 		}
 		return nil
 	}

@@ -27,7 +27,7 @@ func (e *doneRecorder) Done(d answer.Done) error {
 }
 
 // TestCommands checks the commands and counts of DONE that SqlClient (TdsEnums) and mssql-jdbc
-// (StreamDone) expect, and the effect of SET NOCOUNT on them.
+// (StreamDone) expect, those of a recorded SQL Server 2025, and the effect of SET NOCOUNT on them.
 func TestCommands(t *testing.T) {
 	s := workSession(t, newInstance(t))
 	for _, c := range []struct{ batch, want string }{
@@ -44,9 +44,22 @@ func TestCommands(t *testing.T) {
 		{"SELECT id FROM t", "0xc1 2 rows"},
 		{"SELECT id INTO u FROM t", "0xc2 2 rows"},
 		{"INSERT u EXEC ('SELECT 7')", "0xc3 1 rows"},
-		{"DECLARE @i int; SELECT @i = id FROM t; SET @i = 1", "0xc1 0x0"},
-		{"IF 1 = 1 DELETE t WHERE id = 1", "0x0 0xc4 1 rows"},
-		{"SET NOCOUNT ON; DELETE t; SELECT 1; SET NOCOUNT OFF", "0x0 0xc4 0xc1 0x0"},
+		{"DECLARE @i int; SELECT @i = id FROM t; SET @i = 1", "0xc1 2 rows 0xc1 1 rows"},
+		{"DECLARE @i int = 0; WHILE @i < 1 SET @i += 1", "0xc1 1 rows 0xc0 0xc1 1 rows 0xc0"},
+		{"IF 1 = 1 DELETE t WHERE id = 1", "0xc0 0xc4 1 rows"},
+		{"SET NOCOUNT ON; DELETE t; DECLARE @i int = 1; SELECT 1; SET NOCOUNT OFF", "0xb9 0xc4 0xc1 0xc1 0xba"},
+		{"IF 1 = 1 PRINT 'yes'; WHILE 1 = 1 BREAK; SELECT 1", "0xc0 0xf7 0xc0 0xca 0xc1 1 rows"},
+		{"RAISERROR('x', 10, 1); RAISERROR('x', 16, 1); RETURN", "0xf6 0xf6 0xdb"},
+		{"THROW 50001, 'x', 1", "0xfd"},
+		{"SELECT CAST('x' AS int)", "0xfd"},
+		{"SELECT 1/0", "0xc1"},
+		{"BEGIN TRY PRINT 'a' END TRY BEGIN CATCH PRINT 'b' END CATCH", "0x15d 0xf7 0x15f"},
+		{"BEGIN TRY RAISERROR('x', 16, 1) END TRY BEGIN CATCH END CATCH", "0x15d 0xf6 0x15e 0x15f"},
+		{"BEGIN TRY SELECT 1/0 END TRY BEGIN CATCH RETURN END CATCH", "0x15d 0xc1 0 rows 0x15e 0xdb"},
+		{"BEGIN TRY BEGIN TRY THROW 50001, 'x', 1 END TRY BEGIN CATCH THROW END CATCH END TRY BEGIN CATCH END CATCH", "0x15d 0x15d 0xf6 0x15e 0xf6 0x15e 0x15f"},
+		{"BEGIN TRAN; ROLLBACK", "0xd4 0xd2"},
+		{"CREATE SCHEMA s", ""}, {"DROP SCHEMA s", ""}, {"TRUNCATE TABLE t", "0xea"},
+		{"DECLARE c CURSOR FOR SELECT id FROM t FOR UPDATE; OPEN c; FETCH c; CLOSE c; DEALLOCATE c", "0xc1 0x20 0xc1 0 rows 0x2b 0x2c"},
 		{"INSERT t (id) VALUES (1), (1)", "0xc3"}, // error 2627
 		{"CREATE PROCEDURE p AS SELECT 1", "0xde"},
 		{"EXEC p", "0xc1 1 rows 0xe0"},
@@ -89,12 +102,12 @@ func TestEndsOfExecute(t *testing.T) {
 		"EXEC ('SELECT 1'); SELECT 2":                                    "in proc done",
 		"EXEC ('DECLARE @i int')":                                        "proc",
 		"EXEC fails; SELECT 2":                                           "in in proc",
-		"BEGIN TRY EXEC fails END TRY BEGIN CATCH END CATCH; SELECT 2":   "in proc done",
+		"BEGIN TRY EXEC fails END TRY BEGIN CATCH END CATCH; SELECT 2":   "done in in proc done done done",
 		"EXEC missing":                                                   "done",
 		"EXEC ('EXEC (''SELECT 1'')')":                                   "in proc",
 		"DECLARE @t TABLE (a int); INSERT @t EXEC ('SELECT 1')":          "done",
 		"EXEC ('SELECT 1/0'); SELECT 2":                                  "in proc done",
-		"BEGIN TRY EXEC ('SELECT 1/0') END TRY BEGIN CATCH END CATCH":    "in proc",
+		"BEGIN TRY EXEC ('SELECT 1/0') END TRY BEGIN CATCH END CATCH":    "done in proc done done",
 		"EXEC sp_executesql N'SELECT 1'; EXEC sp_executesql N'SELECT 2'": "in proc in proc",
 	} {
 		var e procDoneRecorder

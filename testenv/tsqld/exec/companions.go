@@ -39,5 +39,5 @@ func (s *Session) endBatchScope(r *run) error {
 	m := mserr.ActiveAtBatchEnd()
 	m.Line = 1
 	s.LastError = m.Number
-	return errors.Join(r.out.Message(m), s.rollback(r), r.out.Done(answer.Done{Error: true}))
+	return errors.Join(r.out.Message(m), s.rollback(r), r.out.Done(answer.Done{Error: true, Command: answer.CommandBatch}))
 }

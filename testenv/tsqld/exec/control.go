@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -26,7 +27,7 @@ func (r *run) ifStmt(st *syntax.IfStmt) (ctl, error) {
 		return ctl{}, r.settle(st, err)
 	}
 	r.s.RowCount, r.s.LastError = 0, 0
-	if err := r.endWithoutCount(0); err != nil {
+	if err := r.endWithoutCount(answer.CommandCondition); err != nil {
 		return ctl{}, err
 	}
 	switch {
@@ -60,7 +61,7 @@ func (r *run) whileStmt(st *syntax.WhileStmt) (ctl, error) {
 				return ctl{}, r.settle(st, err)
 			}
 			r.s.RowCount, r.s.LastError = 0, 0
-			if err := r.endWithoutCount(0); err != nil {
+			if err := r.endWithoutCount(answer.CommandCondition); err != nil {
 				return ctl{}, err
 			}
 			if !ok {

@@ -132,7 +132,9 @@ func (r declarations) declareStmt(st *syntax.DeclareStmt) error {
 			if err := r.store(v, val); err != nil {
 				return err
 			}
-			r.s.RowCount = 1
+			if err := r.assigned(1); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -246,8 +246,7 @@ func (r queries) assign(p *plan.Plan) error {
 	if err := rows.Close(); err != nil {
 		return err
 	}
-	r.s.RowCount = n
-	return nil
+	return r.assigned(n)
 }
 
 // assignRow assigns the values of one row to variables.

@@ -18,10 +18,11 @@ import (
 type recorder struct {
 	b    script.Result
 	cols []types.Column
+	open bool // a result set has started and not ended
 }
 
 func (r *recorder) Columns(cols []types.Column) error {
-	r.cols = append([]types.Column(nil), cols...)
+	r.cols, r.open = append([]types.Column(nil), cols...), true
 	out := make([]script.Column, len(cols))
 	for i, c := range cols {
 		out[i] = script.Column{Name: c.Name, Type: c.Type.String(), NotNull: !c.Nullable}
@@ -64,13 +65,15 @@ func b2i(b bool) int {
 	return 0
 }
 
+// Done shows counts as clients do: not that of an assignment, whose command is that of SELECT.
 func (r *recorder) Done(d answer.Done) error {
 	switch {
 	case d.Error:
 		r.b.Line("(error)")
-	case d.Count:
+	case d.Count && (r.open || d.Command != answer.CommandSelect):
 		r.b.Count(d.Rows)
 	}
+	r.open = false
 	return nil
 }
 

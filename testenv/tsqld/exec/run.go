@@ -162,13 +162,17 @@ func (r *run) stmt(st syntax.Stmt) (ctl, error) {
 		}
 		return ctl{}, nil
 	case *syntax.BreakStmt:
-		return ctl{kind: ctlBreak}, nil
+		return ctl{kind: ctlBreak}, r.endWithoutCount(answer.CommandOf(st))
 	case *syntax.ContinueStmt:
-		return ctl{kind: ctlContinue}, nil
+		return ctl{kind: ctlContinue}, r.endWithoutCount(answer.CommandOf(st))
 	case *syntax.GotoStmt:
 		return ctl{kind: ctlGoto, label: st.Label}, nil
 	case *syntax.ReturnStmt:
-		return ctl{kind: ctlReturn}, r.settle(st, r.returnStmt(st))
+		err := r.returnStmt(st)
+		if err == nil {
+			err = r.endWithoutCount(answer.CommandOf(st))
+		}
+		return ctl{kind: ctlReturn}, r.settle(st, err)
 	}
 	if r.s.Options.NoExec || r.s.Options.ParseOnly {
 		if _, ok := st.(*syntax.SetOptionStmt); !ok {
@@ -200,14 +204,26 @@ func (r *run) stmt(st syntax.Stmt) (ctl, error) {
 	return ctl{}, r.settle(st, err)
 }
 
-// sendsNoDone reports whether no DONE follows a statement: a declaration (MS-TDS 2.2.7.6), or
-// EXECUTE, which sends a DONEPROC itself.
+// sendsNoDone reports whether no DONE follows a statement: a declaration (MS-TDS 2.2.7.6), CREATE
+// and DROP SCHEMA (SQL Server 2025, recorded), or EXECUTE, which sends a DONEPROC itself.
 func sendsNoDone(st syntax.Stmt) bool {
-	switch st.(type) {
-	case *syntax.DeclareStmt, *syntax.ExecStmt:
+	switch st := st.(type) {
+	case *syntax.DeclareStmt, *syntax.ExecStmt, *syntax.CreateSchemaStmt:
 		return true
+	case *syntax.DropStmt:
+		return st.Kind == "SCHEMA"
 	}
 	return false
+}
+
+// assigned ends an assignment to a variable, and sets @@ROWCOUNT to the number of rows. With SET
+// NOCOUNT ON no DONE is sent for it in procedures.
+func (r *run) assigned(rows int64) error {
+	r.s.RowCount = rows
+	if r.inFunction || r.s.Options.NoCount && r.nested() {
+		return nil
+	}
+	return r.end(answer.Done{Rows: rows, Count: !r.s.Options.NoCount, Command: answer.CommandSelect})
 }
 
 // endWithoutCount ends a statement without rows and without a count, or the condition of IF and
@@ -351,8 +367,7 @@ func (r *run) settle(st syntax.Stmt, err error) error {
 		if s.Tran.Open() && failure.Dooms(f.Err, f.From, s.Options.XactAbort) {
 			s.Tran.Doom()
 		}
-		end := answer.Done{Rows: r.out.Rows(), Count: !s.Options.NoCount, Command: answer.CommandSelect}
-		return errors.Join(f, r.endResult(end))
+		return errors.Join(f, r.endCaught(st))
 	}
 	if err := r.report(st, f); err != nil {
 		return err
@@ -388,7 +403,11 @@ func (r *run) report(st syntax.Stmt, f *failure.Error) error {
 			return err
 		}
 	}
-	if err := r.end(answer.Done{Error: true, Command: answer.CommandOf(st)}); err != nil {
+	command := answer.CommandOf(st)
+	if f.Reach > failure.EndStatement && !r.nested() {
+		command = answer.CommandBatch
+	}
+	if err := r.end(answer.Done{Error: true, Command: command}); err != nil {
 		return err
 	}
 	if raise, ok := st.(*syntax.RaiserrorStmt); ok && raise.NoWait {
@@ -423,12 +442,17 @@ func (r *run) columns(cols []types.Column) error {
 	return r.out.Columns(cols)
 }
 
-// endResult ends the open result set, if any.
-func (r *run) endResult(d answer.Done) error {
+// endCaught ends a statement whose error a TRY block catches: a result set that has started, or
+// RAISERROR and THROW (SQL Server 2025, recorded).
+func (r *run) endCaught(st syntax.Stmt) error {
+	switch st.(type) {
+	case *syntax.RaiserrorStmt, *syntax.ThrowStmt:
+		return r.endWithoutCount(answer.CommandOf(st))
+	}
 	if !r.out.IsOpen() {
 		return nil
 	}
-	return r.end(d)
+	return r.end(answer.Done{Rows: r.out.Rows(), Count: !r.s.Options.NoCount, Command: answer.CommandSelect})
 }
 
 // done ends a statement that returned or affected n rows, and sets @@ROWCOUNT.

@@ -92,7 +92,7 @@ func (s *Session) finish(r *run, err error) error {
 		m := mserr.UncommittableAtEnd()
 		m.Line = 1
 		s.LastError = m.Number
-		end = errors.Join(r.out.Message(m), s.rollback(r), r.out.Done(answer.Done{Error: true}))
+		end = errors.Join(r.out.Message(m), s.rollback(r), r.out.Done(answer.Done{Error: true, Command: answer.CommandBatch}))
 	}
 	if end == nil {
 		end = s.endBatchScope(r)
@@ -107,7 +107,7 @@ func (r *run) reject(err error) error {
 		return err
 	}
 	r.s.LastError = m.Number
-	return errors.Join(r.out.Message(m), r.out.Done(answer.Done{Error: true}))
+	return errors.Join(r.out.Message(m), r.out.Done(answer.Done{Error: true, Command: answer.CommandBatch}))
 }
 
 // Reset restores the state after login, between requests. With keepTransaction an open transaction

@@ -41,8 +41,7 @@ func (r settings) setVar(st *syntax.SetVarStmt) error {
 	if err := declarations(r).store(v, val); err != nil {
 		return err
 	}
-	r.s.RowCount = 1
-	return nil
+	return r.assigned(1)
 }
 
 // published makes the change by a SET statement visible to other sessions. It returns err.

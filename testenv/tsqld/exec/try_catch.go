@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/answer"
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
 	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -14,8 +15,13 @@ import (
 // handlers executes TRY, THROW, RAISERROR and PRINT.
 type handlers struct{ *run }
 
-// try executes BEGIN TRY ... END CATCH.
+// try executes BEGIN TRY ... END CATCH. The start of each block and the end of the last one send a
+// DONE; a statement that leaves the blocks, such as RETURN, leaves out the last (SQL Server 2025,
+// recorded).
 func (r handlers) try(st *syntax.TryStmt) (ctl, error) {
+	if err := r.boundary(answer.CommandTry); err != nil {
+		return ctl{}, err
+	}
 	r.tries++
 	r.f.tries++
 	c, err := r.list(st.Try)
@@ -23,14 +29,33 @@ func (r handlers) try(st *syntax.TryStmt) (ctl, error) {
 	r.f.tries--
 	var f *failure.Error
 	if err == nil || !errors.As(err, &f) || !r.catches(f) {
-		return c, err
+		return c, r.ended(c, err)
 	}
 	s := r.s
 	outer := s.caught
 	s.caught = f.Err
-	c, err = r.list(st.Catch)
+	if err = r.boundary(answer.CommandCatch); err == nil {
+		c, err = r.list(st.Catch)
+	}
 	s.caught = outer
-	return c, err
+	return c, r.ended(c, err)
+}
+
+// boundary sends the DONE of the start or end of a block. A GOTO that enters the statement passes
+// no start.
+func (r handlers) boundary(c answer.Command) error {
+	if r.gotoLabel != "" || r.executionDisabled() {
+		return nil
+	}
+	return r.endWithoutCount(c)
+}
+
+// ended sends the DONE of the end of the blocks, unless control leaves them otherwise.
+func (r handlers) ended(c ctl, err error) error {
+	if err != nil || c.kind != ctlNext {
+		return err
+	}
+	return r.boundary(answer.CommandEndTry)
 }
 
 // catches reports whether a failure that reaches the current frame ends here. TRY blocks do not

@@ -146,10 +146,10 @@ func CollateConflict(a, b string) *Error {
 	return New(449, 16, "Collation conflict caused by collate clauses with different collation '%s' and '%s'.", a, b)
 }
 
-// NoCollation is error 446: the operand of a collation-sensitive operation has no collation.
+// NoCollation is error 4191: the operand of a collation-sensitive operation has no collation.
 // operation is "patindex", "equal to" and the like.
 func NoCollation(operation string) *Error {
-	return New(446, 16, "Cannot resolve collation conflict for %s operation.", operation).WithState(9)
+	return New(4191, 16, "Cannot resolve collation conflict for %s operation.", operation).WithState(9)
 }
 
 // CollationConflict is error 468; operation is "equal to", "UNION" and the like.
@@ -163,6 +163,18 @@ func CollationConflict(a, b, operation string) *Error {
 func CollationConflictColumn(a, b, operator, clause string, column int) *Error {
 	return New(451, 16, "Cannot resolve collation conflict between \"%s\" and \"%s\" in %s operator "+
 		"occurring in %s statement column %d.", a, b, operator, clause, column)
+}
+
+// InvalidCollateType is error 447.
+func InvalidCollateType(name string) *Error {
+	return New(447, 16, "Expression type %s is invalid for COLLATE clause.", name).WithState(0)
+}
+
+// UnresolvedVariant is error 456.
+func UnresolvedVariant(from, a, b, operator string) *Error {
+	return New(456, 16, "Implicit conversion of %s value to sql_variant cannot be performed because the "+
+		"resulting collation is unresolved due to collation conflict between \"%s\" and \"%s\" "+
+		"in %s operator.", from, a, b, operator)
 }
 
 // UnresolvedCollation is error 457.

@@ -32,7 +32,7 @@ const (
 	anyRune                 // _
 	oneOf                   // [...]
 	noneOf                  // [^...]
-	never                   // an unclosed class: matches nothing
+	never                   // an unclosed or empty class: matches nothing
 )
 
 // patternPart is one element of a LIKE pattern.
@@ -117,19 +117,23 @@ func compilePattern(m *meter.Meter, pattern string, esc rune, c types.Collation)
 	return p, nil
 }
 
-// readClass reads a class after its [; next is the index of its ].
+// readClass reads a class after its [; next is the index of its ]. A ] always ends the class, also
+// directly after the [ or the ^, and an empty class matches nothing (SQL Server 2025, recorded).
 func readClass(m *meter.Meter, runes []rune, i int, esc rune) (part patternPart, next int, err error) {
 	part.kind = oneOf
 	if i < len(runes) && runes[i] == '^' {
 		part.kind = noneOf
 		i++
 	}
-	for first := true; i < len(runes); first = false {
+	for i < len(runes) {
 		if err := m.Work(partWork); err != nil {
 			return part, i, err
 		}
 		r := runes[i]
-		if r == ']' && !first {
+		if r == ']' {
+			if len(part.ranges) == 0 {
+				part.kind = never
+			}
 			return part, i, nil
 		}
 		if esc != 0 && r == esc && i+1 < len(runes) {

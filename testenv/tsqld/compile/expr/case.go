@@ -8,15 +8,16 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// Choose returns a CASE. results has one element more than conds, the value of ELSE.
-func Choose(conds, results []*tree.Node) (*tree.Node, error) {
+// Choose returns a CASE, or CHOOSE, which is its operator in messages. results has one element more
+// than conds, the value of ELSE.
+func Choose(operator string, conds, results []*tree.Node) (*tree.Node, error) {
 	if err := RefuseSequences(append(results, conds...)); err != nil {
 		return nil, err
 	}
 	if AllNull(results) {
 		return nil, mserr.InvalidCaseNulls()
 	}
-	t, l, err := Unify("CASE", results)
+	t, l, err := Unify(operator, results)
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ func Combine(operation string, nodes ...*tree.Node) (types.Collation, tree.Label
 }
 
 // CollationOf returns the collation of a collation-sensitive operation. Errors if there is none:
-// 446 if an operand has none, 468 if the collations of the operands differ.
+// 4191 if an operand has none, 468 if the collations of the operands differ.
 func CollationOf(operation string, nodes ...*tree.Node) (types.Collation, error) {
 	c, l, err := Combine(operation, nodes...)
 	switch {
@@ -43,10 +43,14 @@ func CollationOf(operation string, nodes ...*tree.Node) (types.Collation, error)
 	return c, err
 }
 
-// CheckCollation returns error 457 if a char or varchar value without a collation is assigned to a
-// character type. Assignment is collation insensitive, but the conversion of char and varchar is
-// not ("Collation Precedence"): the code page of the value is unknown.
+// CheckCollation returns an error for an implicit conversion of a value without a collation: 456 to
+// sql_variant, whose values have a collation, and 457 of char and varchar to a character type.
+// Assignment is collation insensitive, but the conversion of char and varchar is not ("Collation
+// Precedence"): the code page of the value is unknown.
 func CheckCollation(n *tree.Node, to types.Type) error {
+	if c := n.Label.Conflict; c != nil && to.ID == types.Variant && n.Type.IsCharacter() {
+		return mserr.UnresolvedVariant(n.Type.Name(), c.A.String(), c.B.String(), c.Operation)
+	}
 	if c := n.Label.Conflict; c != nil && to.IsCharacter() && n.Type.IsCharacter() && !n.Type.IsUnicode() {
 		return mserr.UnresolvedCollation(n.Type.Name(), to.Name(), c.A.String(), c.B.String(), c.Operation)
 	}

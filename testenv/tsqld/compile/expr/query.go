@@ -156,9 +156,10 @@ func DistinctByKey(q *tree.Query) *tree.Query {
 	return out
 }
 
-// Rows returns the query as a table of FROM: a derived table, a common table expression, a view or
-// an inline function. A reference to a column of it has the label Implicit, even if the column was
-// made by COLLATE ("Collation Precedence"), and a column must have a collation (error 451).
+// Rows returns the query of a view or an inline function as a table of FROM. A reference to a
+// column of it has the label Implicit, even if the column was made by COLLATE ("Collation
+// Precedence"), and a column must have a collation (error 451). The columns of derived tables and
+// common table expressions keep their labels (SQL Server 2025, recorded).
 func Rows(q *tree.Query, alias, name string) (*tree.Source, error) {
 	if err := CheckColumnCollations(q); err != nil {
 		return nil, err

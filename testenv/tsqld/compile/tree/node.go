@@ -188,10 +188,11 @@ func ColumnNode(src *Source, i int) *Node {
 	return &Node{Op: OpCol, Type: c.Type, Null: c.Null, Source: src, Column: i, Traits: HasColumn, Label: referenceLabel(c)}
 }
 
-// referenceLabel returns the label of a reference to a column. Columns of FROM are Implicit at
-// least. Only the operands that the compiler itself makes of queries have other labels.
+// referenceLabel returns the label of a reference to a column. Columns of tables, views and
+// functions are Implicit. Columns of derived tables and common table expressions have the label of
+// their expression, explicit and coercible-default too (SQL Server 2025, recorded).
 func referenceLabel(c *SourceColumn) Label {
-	if c.Type.IsCharacter() && c.Label == LabelCoercible {
+	if !c.Own && c.Type.IsCharacter() && c.Label == LabelCoercible {
 		return LabelImplicit
 	}
 	return c.Label

@@ -125,6 +125,7 @@ func (q *Query) Source(alias, name string) *Source {
 				Type:   c.Type,
 				Null:   c.Null,
 				Label:  c.Label,
+				Own:    true,
 				SQL:    ColumnName(i),
 				Origin: c.Origin,
 				Expr:   c.Expr,

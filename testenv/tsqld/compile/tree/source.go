@@ -42,6 +42,7 @@ type SourceColumn struct {
 	Type   types.Type
 	Null   bool // the value may be NULL
 	Label  Label
+	Own    bool            // a reference has the Label, even if it is LabelCoercible: see referenceLabel
 	SQL    string          // SQLite's column name
 	Hidden bool            // cannot be named and is not part of *
 	Base   *catalog.Column // the column of the table, or nil

@@ -78,10 +78,9 @@ func (b *Binder) cte(s *names.CTEScope) (src *tree.Source, err error) {
 		if err != nil {
 			return err
 		}
-		if src, err = expr.Rows(q, b.Alias("q"), name); err == nil {
-			src.Lineage = q.Core
-		}
-		return err
+		src = q.Source(b.Alias("q"), name)
+		src.Lineage = q.Core
+		return nil
 	})
 	return src, err
 }
@@ -185,10 +184,7 @@ func (b *Binder) recursiveCTE(s *names.CTEScope, anchors, steps []syntax.QueryBo
 	if anchor, err = expr.Converted(anchor, ts); err != nil {
 		return nil, err
 	}
-	src, err := expr.Rows(anchor, b.Alias("r"), name)
-	if err != nil {
-		return nil, err
-	}
+	src := anchor.Source(b.Alias("r"), name)
 	src.Query = nil
 	for i := range src.Columns {
 		src.Columns[i].Null = true

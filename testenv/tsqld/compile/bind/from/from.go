@@ -77,10 +77,7 @@ func (b *Binder) TableSource(ts syntax.TableSource, l, outer *names.Level) (tree
 		if q, err = b.NameColumns(q, ts.Alias.Name, ts.Columns); err != nil {
 			return nil, err
 		}
-		src, err := expr.Rows(q, b.Alias("q"), ts.Alias.Name)
-		if err != nil {
-			return nil, err
-		}
+		src := q.Source(b.Alias("q"), ts.Alias.Name)
 		src.Lineage = q.Core
 		src.Names = b.Names()
 		return src, l.Expose(src, true)
@@ -92,11 +89,8 @@ func (b *Binder) TableSource(ts syntax.TableSource, l, outer *names.Level) (tree
 		if q, err = b.NameColumns(q, ts.Alias.Name, ts.Columns); err != nil {
 			return nil, err
 		}
-		src, err := expr.Rows(q, b.Alias("q"), ts.Alias.Name)
-		if err != nil {
-			return nil, err
-		}
-		src.Names = b.Names()
+		src := q.Source(b.Alias("q"), ts.Alias.Name)
+	src.Names = b.Names()
 		return src, l.Expose(src, true)
 	case *syntax.TableFunc:
 		src, err := b.tableFunc(ts, outer)

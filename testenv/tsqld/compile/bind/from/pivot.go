@@ -68,10 +68,7 @@ func (b *Binder) pivot(ts *syntax.Pivot, l, outer *names.Level) (tree.From, erro
 	if q, err = b.NameColumns(q, ts.Alias.Name, nil); err != nil {
 		return nil, err
 	}
-	src, err := expr.Rows(q, b.Alias("q"), ts.Alias.Name)
-	if err != nil {
-		return nil, err
-	}
+	src := q.Source(b.Alias("q"), ts.Alias.Name)
 	src.Names = b.Names()
 	return src, l.Expose(src, true)
 }
@@ -148,10 +145,7 @@ func (b *Binder) unpivot(ts *syntax.Unpivot, l, outer *names.Level) (tree.From, 
 			}
 		}
 	}
-	src, err := expr.Rows(all, b.Alias("q"), ts.Alias.Name)
-	if err != nil {
-		return nil, err
-	}
+	src := all.Source(b.Alias("q"), ts.Alias.Name)
 	src.Names = b.Names()
 	return src, l.Expose(src, true)
 }

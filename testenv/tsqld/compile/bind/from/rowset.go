@@ -55,7 +55,7 @@ func (b *Binder) openJSON(ts *syntax.OpenJSON, outer *names.Level) (*tree.Source
 			}
 			if c.Collation != "" {
 				if !t.IsCharacter() {
-					return nil, mserr.New(447, 16, "Expression type %s is invalid for COLLATE clause.", expr.TypeName(t))
+					return nil, mserr.InvalidCollateType(expr.TypeName(t))
 				}
 				if t.Collation, err = b.CollationNamed(c.Collation); err != nil {
 					return nil, err

@@ -10,8 +10,8 @@ import (
 )
 
 // collate binds COLLATE. Errors: 447 for a type without collation, 448 for an unknown name, 445 and
-// 449 for a value that has a COLLATE clause already, 446 for a char or varchar value without a
-// collation.
+// 449 for two COLLATE clauses without parentheses between them, 4191 for a char or varchar value
+// without a collation. In parentheses, the outer COLLATE decides (SQL Server 2025, recorded).
 func (b *Binder) collate(e *syntax.CollateExpr, l *names.Level) (*tree.Node, error) {
 	c, err := b.CollationNamed(e.Collation)
 	if err != nil {
@@ -25,12 +25,13 @@ func (b *Binder) collate(e *syntax.CollateExpr, l *names.Level) (*tree.Node, err
 		x = tree.NullOf(types.VarCharOf(1))
 	}
 	if !x.Type.IsCharacter() {
-		return nil, mserr.New(447, 16, "Expression type %s is invalid for COLLATE clause.", expr.TypeName(x.Type))
+		return nil, mserr.InvalidCollateType(expr.TypeName(x.Type))
 	}
+	_, twice := e.X.(*syntax.CollateExpr)
 	switch {
-	case x.Label == tree.LabelExplicit && x.Type.Collation == c:
+	case twice && x.Type.Collation == c:
 		return nil, mserr.CollateTwice()
-	case x.Label == tree.LabelExplicit:
+	case twice:
 		return nil, mserr.CollateConflict(x.Type.Collation.String(), c.String())
 	case x.Label.HasConflict() && !x.Type.IsUnicode():
 		return nil, mserr.NoCollation("COLLATE")

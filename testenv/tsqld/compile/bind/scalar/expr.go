@@ -244,7 +244,7 @@ func (b *Binder) caseExpr(e *syntax.CaseExpr, l *names.Level) (*tree.Node, error
 			return nil, err
 		}
 	}
-	return expr.Choose(conds, append(results, last))
+	return expr.Choose("CASE", conds, append(results, last))
 }
 
 // iif binds IIF.
@@ -257,7 +257,7 @@ func (b *Binder) iif(e *syntax.IIfExpr, l *names.Level) (*tree.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return expr.Choose([]*tree.Node{c}, rs)
+	return expr.Choose("CASE", []*tree.Node{c}, rs)
 }
 
 // cast binds CAST and CONVERT. Errors: 529 and those of the type.

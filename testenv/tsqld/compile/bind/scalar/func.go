@@ -192,6 +192,11 @@ func (b calls) callBuiltin(f *builtin.Func, args []*tree.Node, hidden ...*tree.N
 	if err != nil {
 		return nil, err
 	}
+	if f.Variant {
+		if err := expr.CheckCollation(args[0], types.VariantType); err != nil {
+			return nil, err
+		}
+	}
 	l := tree.LabelCoercible
 	if t.IsCharacter() || f.Collating {
 		coll, own, err := expr.Combine(strings.ToLower(f.Name), args...)
@@ -303,20 +308,16 @@ func (b calls) coalesce(args []*tree.Node) (*tree.Node, error) {
 	return expr.CoalesceOf(t, args...).Labeled(l), nil
 }
 
-// isNullCall binds ISNULL. The result has the type of the first argument.
+// isNullCall binds ISNULL. The result has the type, the collation and the label of the first
+// argument, or of the second one if the first is NULL without a type (SQL Server 2025, recorded).
 func (b calls) isNullCall(args []*tree.Node) (*tree.Node, error) {
-	t := args[0].Type
-	if t.ID == types.Null {
-		if t = args[1].Type; t.ID == types.Null {
-			t = types.IntType
-		}
+	first := args[0]
+	if first.Type.ID == types.Null {
+		first = args[1]
 	}
-	l := tree.LabelCoercible
-	if t.IsCharacter() {
-		var err error
-		if t.Collation, l, err = expr.Combine("isnull", args...); err != nil {
-			return nil, err
-		}
+	t, l := first.Type, first.Label
+	if t.ID == types.Null {
+		t = types.IntType
 	}
 	for i, a := range args {
 		n, err := expr.ConvertOperand(a, t)
@@ -353,7 +354,7 @@ func (b calls) choose(args []*tree.Node) (*tree.Node, error) {
 			return nil, err
 		}
 	}
-	return expr.Choose(conds, append(append([]*tree.Node(nil), args[1:]...), tree.NullOf(types.NullType)))
+	return expr.Choose("CHOOSE", conds, append(append([]*tree.Node(nil), args[1:]...), tree.NullOf(types.NullType)))
 }
 
 // userFunction binds a call of a scalar user-defined function. Errors: 4121 unknown function, 313
