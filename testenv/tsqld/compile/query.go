@@ -192,7 +192,7 @@ func (c *Compiler) Cursor(q *syntax.Query, hints []*syntax.Option, use plan.Curs
 	err = c.bind(hints, func(b *bind.Binder) error {
 		switch s, _ := names.Unparen(q.Body).(*syntax.Select); {
 		case s != nil && slices.ContainsFunc(s.Items, isAssignment):
-			return mserr.CursorAssigns()
+			return mserr.NotAllowedIn("variable assignment", "cursor declaration")
 		case bind.IntoName(q.Body) != nil:
 			return mserr.NotInCursor("SELECT INTO")
 		}

@@ -158,6 +158,9 @@ func (r *Executor) target(n *syntax.ObjectName) (*catalog.Database, string, erro
 // moduleTarget is target for modules, whose name must not contain a database.
 func (r *Executor) moduleTarget(n *syntax.ObjectName, statement string) (*catalog.Database, string, error) {
 	if n.Database() != "" {
+		if statement == "CREATE PROCEDURE" {
+			statement = "CREATE/ALTER PROCEDURE"
+		}
 		return nil, "", mserr.DatabaseNotAllowed(statement)
 	}
 	if catalog.IsGlobalTemp(n.Last()) {

@@ -105,7 +105,7 @@ func (r modules) putModule(
 		old := d.Object(schema, name)
 		switch {
 		case verb == syntax.Alter && old == nil:
-			return mserr.InvalidObject(n.String())
+			return mserr.InvalidObject(n.String()).WithState(6)
 		case old == nil || verb == syntax.Create:
 			if err := r.s.MayCreate(d, permission, schema); err != nil {
 				return err
@@ -141,7 +141,7 @@ func (r modules) createProcedure(st *syntax.CreateProcedureStmt) error {
 	if st.ForReplication {
 		return mserr.NotSupported("FOR REPLICATION")
 	}
-	if _, err := module.Check(nil, st.Params, "", st.Body); err != nil {
+	if _, err := module.Check(nil, st.Params, "", true, st.Body); err != nil {
 		return withModuleName(err, st.Name)
 	}
 	m, err := r.module(st, st.Verb, &st.Options)

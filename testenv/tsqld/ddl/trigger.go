@@ -82,7 +82,7 @@ func (r modules) newTrigger(st *syntax.CreateTriggerStmt, d *catalog.Database, o
 			}
 		}
 	}
-	if _, err := module.Check(nil, nil, "", st.Body); err != nil {
+	if _, err := module.Check(nil, nil, "", false, st.Body); err != nil {
 		return nil, err
 	}
 	m, err := r.module(st, st.Verb, &st.Options)

@@ -170,13 +170,30 @@ type prepared struct {
 	text, params string
 }
 
-// executeSQL executes sp_executesql @stmt, @params, values....
+// executeSQL executes sp_executesql @stmt, @params, values.... Its return code is the number of the
+// last error. An error that does not end the batch is sent before the return code. Source: SQL
+// Server 2025, recorded.
 func (r calls) executeSQL(args []callArg) (int32, error) {
 	text, params, rest, err := r.textAndParams("sp_executesql", args, 0, 1)
 	if err != nil {
 		return 0, err
 	}
-	return r.dynamic(text, params, rest)
+	return r.lastErrorOf(text, params, rest)
+}
+
+// lastErrorOf executes a text as dynamic does and returns the number of the last error. It settles
+// errors of the text that do not end the batch.
+func (r calls) lastErrorOf(text, params string, args []callArg) (int32, error) {
+	before := r.settled
+	if _, err := r.dynamic(text, params, args); err != nil {
+		if err = r.settle(nil, err); err != nil {
+			return 0, err
+		}
+	}
+	if r.settled == before {
+		return 0, nil
+	}
+	return r.s.LastError, nil
 }
 
 // textAndParams extracts the statement and the declaration of its parameters from the arguments of
@@ -282,7 +299,7 @@ func (r calls) executePrepared(args []callArg) (int32, error) {
 	if p == nil {
 		return 0, mserr.NoPreparedHandle(handle)
 	}
-	return r.dynamic(p.text, p.params, args[1:])
+	return r.lastErrorOf(p.text, p.params, args[1:])
 }
 
 // prepareAndExecute executes sp_prepexec @handle OUTPUT, @params, @stmt, values....
@@ -306,7 +323,7 @@ func (r calls) prepareAndExecute(args []callArg) (int32, error) {
 		return 0, err
 	}
 	r.setHandle(&args[0], handle)
-	return r.dynamic(text, params, args[3:])
+	return r.lastErrorOf(text, params, args[3:])
 }
 
 // unprepare executes sp_unprepare @handle.

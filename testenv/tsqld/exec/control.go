@@ -94,6 +94,7 @@ func (r *run) returnStmt(st *syntax.ReturnStmt) error {
 		if r.f.kind == functionFrame && r.f.unit.Scalar() {
 			return mserr.FunctionWithoutReturn()
 		}
+		r.s.RowCount = 0 // SQL Server 2025, recorded
 		return nil
 	}
 	switch r.f.kind {
@@ -107,10 +108,10 @@ func (r *run) returnStmt(st *syntax.ReturnStmt) error {
 			m := mserr.New(282, 10,
 				"The '%s' procedure attempted to return a status of NULL, which is not allowed. A status of 0 will be returned instead.",
 				r.f.name)
-			r.f.status = 0
+			r.f.status, r.f.returned = 0, true
 			return r.info(m)
 		}
-		r.f.status = int32(v.(int64))
+		r.f.status, r.f.returned = int32(v.(int64)), true
 		return nil
 	case functionFrame:
 		v, err := r.value(st.Value, r.f.unit.Returns)

@@ -109,7 +109,11 @@ func (r calls) dropFrame(f *frame) error {
 // execStmt executes EXECUTE. In a batch it ends with a DONEPROC, which must follow the DONEINPROC
 // of the nested statements (MS-TDS 2.2.7.7) even after an error.
 func (r calls) execStmt(st *syntax.ExecStmt) error {
+	before := r.settled
 	err := r.execute(st)
+	if r.settled == before {
+		r.s.LastError = 0
+	}
 	if r.f.kind != batchFrame || r.inserting || err != nil && !r.out.HasInProc() {
 		return err
 	}
@@ -155,7 +159,7 @@ func (r calls) executeModule(st *syntax.ExecStmt) error {
 		return err
 	}
 	status, err := r.call(name, args)
-	if err != nil {
+	if err != nil || status.broken {
 		return err
 	}
 	if st.ReturnVar != "" {
@@ -164,11 +168,16 @@ func (r calls) executeModule(st *syntax.ExecStmt) error {
 			return failure.Originated(err, failure.AtArgument)
 		}
 	}
-	if r.f.kind == batchFrame && !r.inserting {
-		n, _ := status.val.(int64)
-		return r.out.ReturnStatus(int32(n))
+	return r.sendStatus(status)
+}
+
+// sendStatus sends the return code of a module that the batch itself has called.
+func (r calls) sendStatus(status result) error {
+	if r.f.kind != batchFrame || r.inserting {
+		return nil
 	}
-	return nil
+	n, _ := status.val.(int64)
+	return r.out.ReturnStatus(int32(n))
 }
 
 // arguments evaluates the arguments of EXECUTE.
@@ -186,7 +195,7 @@ func (r calls) arguments(list []*syntax.ExecArg) ([]callArg, error) {
 			}
 			v := r.f.variable(e.Name)
 			if v == nil {
-				return nil, failure.Compile(mserr.UndeclaredVariable(e.Name))
+				return nil, failure.Compile(mserr.UndeclaredOperand(e.Name))
 			}
 			if v.isCur {
 				return nil, mserr.NotSupported("cursor parameters")
@@ -213,10 +222,23 @@ func (r calls) arguments(list []*syntax.ExecArg) ([]callArg, error) {
 type result struct {
 	val types.Value
 	typ types.Type
+	// An error ended the module, so that EXECUTE assigns no return code, and sends none. A remote
+	// call gets val. Source: SQL Server 2025, recorded.
+	broken bool
 }
 
 // statusOf returns the result of a procedure with a return code.
-func statusOf(code int32) result { return result{int64(code), types.IntType} }
+func statusOf(code int32) result { return result{val: int64(code), typ: types.IntType} }
+
+// code returns the return code of an activation that has ended: that of RETURN, or else 10 minus
+// the severity of the worst error that its own statements raised, even if its CATCH handled the
+// error. Source: SQL Server 2025, recorded.
+func (f *frame) code() int32 {
+	if !f.returned && f.worst > 10 {
+		return 10 - int32(f.worst)
+	}
+	return f.status
+}
 
 // call calls a procedure or scalar function by name.
 func (r calls) call(name *syntax.ObjectName, args []callArg) (result, error) {
@@ -236,8 +258,7 @@ func (r calls) call(name *syntax.ObjectName, args []callArg) (result, error) {
 	}
 	switch o := o.(type) {
 	case *catalog.Procedure:
-		code, err := r.callProcedure(d, o, args)
-		return statusOf(code), err
+		return r.callProcedure(d, o, args)
 	case *catalog.Function:
 		if o.Kind == catalog.KindScalarFunction {
 			return functions(r).callFunctionByExec(d, o, args)
@@ -264,22 +285,22 @@ func hasSystemPrefix(n *syntax.ObjectName) bool {
 }
 
 // callProcedure executes a stored procedure.
-func (r calls) callProcedure(d *catalog.Database, p *catalog.Procedure, args []callArg) (int32, error) {
+func (r calls) callProcedure(d *catalog.Database, p *catalog.Procedure, args []callArg) (result, error) {
 	s := r.s
 	owner := d.Owner(p)
 	if module.IsTemporary(p.Name) {
 		owner = -1 // no ownership chain
 	} else if r.f == nil || r.f.owner < 0 || owner != r.f.owner || d.ID != s.DatabaseID {
 		if !s.May(d, "EXECUTE", catalog.Securable{Class: catalog.ClassObject, Major: int(p.ObjectID)}) {
-			return 0, session.PermissionDenied(d, p, "EXECUTE")
+			return result{}, session.PermissionDenied(d, p, "EXECUTE")
 		}
 	}
 	if r.nesting() >= maxNesting {
-		return 0, mserr.NestingLevel(maxNesting)
+		return result{}, mserr.NestingLevel(maxNesting)
 	}
 	u, err := unit.Procedure(p)
 	if err != nil {
-		return 0, err
+		return result{}, err
 	}
 	schema := "dbo"
 	if sc := d.SchemaByID(p.SchemaID); sc != nil {
@@ -297,11 +318,12 @@ func (r calls) callProcedure(d *catalog.Database, p *catalog.Procedure, args []c
 		}
 		return r.callBody(f, args)
 	})
-	if err = r.endScope(f, err); err != nil {
-		return 0, err
+	broken := err != nil
+	if err = endScope(f, err); err != nil {
+		return result{}, err
 	}
 	if err := r.returnOutputs(f, args); err != nil {
-		return 0, err
+		return result{}, err
 	}
 	if before == 0 && s.Tran.Implicit() {
 		// The unseen BEGIN TRANSACTION of an implicit transaction is not counted: the tests of
@@ -311,9 +333,11 @@ func (r calls) callProcedure(d *catalog.Database, p *catalog.Procedure, args []c
 	if after := s.Tran.Level(); after != before && !s.Options.XactAbort {
 		e := mserr.TransactionCount(before, after)
 		e.State = 2
-		return f.status, withProcName(e, p.Name)
+		return result{}, withProcName(e, p.Name)
 	}
-	return f.status, nil
+	status := statusOf(f.code())
+	status.broken = broken
+	return status, nil
 }
 
 // callBody binds the arguments of a procedure and executes its statements.
@@ -355,12 +379,10 @@ func (r calls) nesting() int {
 	return r.f.nestLevel
 }
 
-// endScope handles an error that ends only the activation f: it sets the status of f and returns
-// nil. It returns other errors unchanged.
-func (r calls) endScope(f *frame, err error) error {
+// endScope returns nil for an error that ends only the activation f, and other errors unchanged.
+func endScope(f *frame, err error) error {
 	var fail *failure.Error
 	if errors.As(err, &fail) && fail.Settled && !fail.Pending && fail.Reach == failure.EndScope && fail.Frame == f {
-		f.status = -int32(fail.Err.Class - 10)
 		return nil
 	}
 	return err
@@ -578,26 +600,29 @@ func (r calls) execText(st *syntax.ExecStmt) error {
 	if len(st.TextArgs) > 0 {
 		return mserr.NotSupported("EXECUTE of a text with arguments")
 	}
-	_, err = r.dynamic(text, "", nil)
-	return err
+	status, err := r.dynamic(text, "", nil)
+	if err != nil || status.broken || text == "" {
+		return err
+	}
+	return r.sendStatus(status)
 }
 
 // dynamic executes a text as a dynamic batch with parameters as in sp_executesql. Errors in the
 // text end only the dynamic batch.
-func (r calls) dynamic(text, params string, args []callArg) (int32, error) {
+func (r calls) dynamic(text, params string, args []callArg) (result, error) {
 	s := r.s
 	if r.nesting() >= maxNesting {
-		return 0, mserr.NestingLevel(maxNesting)
+		return result{}, mserr.NestingLevel(maxNesting)
 	}
 	u, err := s.inst.units.Dynamic(s.Meter(), text, params, s.Options.QuotedIdentifier)
 	if err != nil {
-		return 0, err
+		return result{}, err
 	}
 	return r.dynamicUnit(u, text, params, args)
 }
 
 // dynamicUnit executes a parsed text.
-func (r calls) dynamicUnit(u *unit.Unit, text, params string, args []callArg) (int32, error) {
+func (r calls) dynamicUnit(u *unit.Unit, text, params string, args []callArg) (result, error) {
 	s := r.s
 	schema := s.DefaultSchema()
 	f := &frame{kind: dynamicFrame, unit: u, schema: schema, owner: -1, nestLevel: r.nesting() + 1}
@@ -612,21 +637,24 @@ func (r calls) dynamicUnit(u *unit.Unit, text, params string, args []callArg) (i
 		_, err := r.list(u.Body)
 		return err
 	})
-	if err = r.endScope(f, err); err != nil {
-		return 0, err
+	broken := err != nil
+	if err = endScope(f, err); err != nil {
+		return result{}, err
 	}
-	return f.status, r.returnOutputs(f, args)
+	status := statusOf(f.code())
+	status.broken = broken
+	return status, r.returnOutputs(f, args)
 }
 
 // bindDynamic binds the parameters of sp_executesql, which has a message of its own for missing
 // ones.
 func (r calls) bindDynamic(f *frame, text, params string, args []callArg) error {
-	if len(f.unit.Params) == 0 && len(args) > 0 {
-		return mserr.TooManyProcArguments("sp_executesql")
+	if len(args) > len(f.unit.Params) {
+		return mserr.TooManyProcArguments("")
 	}
 	err := r.bind(f, "sp_executesql", args)
 	var e *mserr.Error
-	if errors.As(err, &e) && e.Number == 201 {
+	if errors.As(err, &e) && (e.Number == 201 || e.Number == 8145) {
 		for _, p := range f.unit.Params {
 			if f.variable(p.Name) == nil {
 				return mserr.MissingQueryParameter("("+params+")"+text, p.Name)

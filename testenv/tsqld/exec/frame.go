@@ -40,6 +40,8 @@ type frame struct {
 	tries     int         // open TRY blocks of this frame
 	identity  types.Value // SCOPE_IDENTITY()
 	status    int32       // return code of a procedure
+	worst     uint8       // severity of the worst error that the own statements raised, caught or not
+	returned  bool        // RETURN set the return code
 	result    types.Value // return value of a scalar function
 }
 

@@ -289,5 +289,5 @@ func (r functions) callFunctionByExec(d *catalog.Database, fn *catalog.Function,
 		}
 	}
 	v, err := r.scalarFunction(d.ID, fn.ObjectID, vals)
-	return result{v, fn.Returns}, err
+	return result{val: v, typ: fn.Returns}, err
 }

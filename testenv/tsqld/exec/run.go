@@ -28,6 +28,7 @@ type run struct {
 	tries     int    // open TRY blocks in all frames
 	gotoLabel string // target label of a GOTO in progress; "" otherwise
 
+	settled    int  // statements whose effect on @@ERROR is decided, in all frames
 	setError   bool // RAISERROR WITH SETERROR ran: @@ERROR becomes 50000 without an error
 	inserting  bool // inside INSERT ... EXEC
 	inFunction bool // inside a user-defined function, which must not send or change anything
@@ -325,6 +326,10 @@ func (r *run) simpleStmt(st syntax.Stmt) error {
 // settle decides the effect of an error of a statement. It returns nil if the next statement runs.
 func (r *run) settle(st syntax.Stmt, err error) error {
 	s := r.s
+	if _, ok := st.(*syntax.ExecStmt); ok && err == nil {
+		return nil // the statements of the module have set @@ERROR
+	}
+	r.settled++
 	if err == nil {
 		s.LastError = 0
 		if r.setError {
@@ -348,6 +353,7 @@ func (r *run) settle(st syntax.Stmt, err error) error {
 		return f
 	}
 	f.Settled, f.Frame = true, r.f
+	r.f.worst = max(r.f.worst, f.Err.Class)
 	if f.Err.Line == 0 && f.Err.Proc == "" {
 		c := *f.Err // a cache of plans may share the error
 		f.Err = &c

@@ -115,10 +115,10 @@ func (r systemCalls) callText(p *catalog.Procedure, args []callArg) (int32, erro
 		r.s.EnterModule(&p.Module)
 		return calls(r).callBody(f, args)
 	})
-	if err = calls(r).endScope(f, err); err != nil {
+	if err = endScope(f, err); err != nil {
 		return 0, err
 	}
-	return f.status, calls(r).returnOutputs(f, args)
+	return f.code(), calls(r).returnOutputs(f, args)
 }
 
 // rawProcedures are the system procedures that get the unchanged arguments.
@@ -260,8 +260,8 @@ func (r systemCalls) describeQuery(parsed *unit.Unit, q *syntax.SelectStmt, text
 	r.s.Options.FmtOnly = true
 	defer func() { r.s.Options.FmtOnly = saved }()
 	got, err := calls(r).collect(func() error {
-		code, err := calls(r).dynamicUnit(u, text, params, args)
-		if err == nil && code != 0 { // the error was sent before
+		status, err := calls(r).dynamicUnit(u, text, params, args)
+		if err == nil && status.broken { // the error was sent before
 			err = mserr.BatchNotAnalyzed()
 		}
 		return err

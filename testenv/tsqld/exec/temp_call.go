@@ -16,6 +16,5 @@ func (r calls) callTempProcedure(name *syntax.ObjectName, args []callArg) (resul
 	if d == nil {
 		return result{}, mserr.NoProcedure(name.String())
 	}
-	code, err := r.callProcedure(d, p.Procedure, args)
-	return statusOf(code), err
+	return r.callProcedure(d, p.Procedure, args)
 }

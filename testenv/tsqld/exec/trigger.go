@@ -59,7 +59,7 @@ func (r triggers) Activate(b *trigger.Body, enter func(level int) error) error {
 		}
 		return calls(r).callBody(f, nil)
 	})
-	return calls(r).endScope(f, err)
+	return endScope(f, err)
 }
 
 // Shape implements [trigger.Interpreter].

@@ -15,10 +15,11 @@ type Declarations struct {
 }
 
 // Check finds the errors that SQL Server reports before the first statement of a batch or module
-// runs: variables declared twice (134) or used before their declaration (137, 1087). tableVar is
-// the result variable of a table-valued function, or "". A nil meter counts nothing.
-func Check(m *meter.Meter, params []*syntax.Param, tableVar string, body []syntax.Stmt) (*Declarations, error) {
-	c := checker{meter: m, known: map[string]bool{}}
+// runs: variables declared twice (134) or used before their declaration (137, 1087), RETURN with a
+// value (178) unless mayReturn is set. tableVar is the result variable of a table-valued function,
+// or "". A nil meter counts nothing.
+func Check(m *meter.Meter, params []*syntax.Param, tableVar string, mayReturn bool, body []syntax.Stmt) (*Declarations, error) {
+	c := checker{meter: m, known: map[string]bool{}, mayReturn: mayReturn}
 	for _, p := range params {
 		key := catalog.Fold(p.Name)
 		if c.known[key] {
@@ -47,6 +48,8 @@ type checker struct {
 	meter *meter.Meter
 	known map[string]bool // folded names of declared variables
 	err   error
+
+	mayReturn bool // RETURN may have a value
 }
 
 // visit checks one node and reports whether to visit its children.
@@ -69,10 +72,16 @@ func (c *checker) visit(n syntax.Node) bool {
 		}
 		return false
 	case *syntax.VarRef:
-		c.use(n, n.Name)
+		if c.use(n, n.Name); c.err != nil {
+			c.err = failure.At(mserr.UndeclaredOperand(n.Name), n)
+		}
 	case *syntax.TableVar:
 		if !c.known[catalog.Fold(n.Name)] {
 			c.err = failure.At(mserr.UndeclaredTableVariable(n.Name), n)
+		}
+	case *syntax.ReturnStmt:
+		if n.Value != nil && !c.mayReturn {
+			c.err = failure.At(mserr.ReturnWithValue(), n)
 		}
 	case *syntax.SetVarStmt:
 		c.use(n, n.Name)

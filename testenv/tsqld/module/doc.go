@@ -8,7 +8,7 @@
 //
 // For example, CREATE PROCEDURE checks the body before it stores the text:
 //
-//	if _, err := module.Check(nil, st.Params, "", st.Body); err != nil {
+//	if _, err := module.Check(nil, st.Params, "", true, st.Body); err != nil {
 //		return err
 //	}
 //

@@ -9,7 +9,7 @@ import (
 // CheckFunction returns an error for statements that are not allowed in functions, and for a
 // missing RETURN.
 func CheckFunction(st *syntax.CreateFunctionStmt) error {
-	if _, err := Check(nil, st.Params, st.TableVar, st.Body); err != nil {
+	if _, err := Check(nil, st.Params, st.TableVar, st.Returns != nil, st.Body); err != nil {
 		return err
 	}
 	var bad error

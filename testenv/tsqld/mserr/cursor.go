@@ -32,9 +32,9 @@ func CursorNotOpen() *Error {
 	return New(16917, 16, "Cursor is not open.")
 }
 
-// CursorAssigns is error 154 for SELECT @v = ... in the query of a cursor.
-func CursorAssigns() *Error {
-	return New(154, 15, "variable assignment is not allowed in a cursor declaration.")
+// NotAllowedIn is error 154: what is the beginning of the sentence, where the place.
+func NotAllowedIn(what, where string) *Error {
+	return New(154, 15, "%s is not allowed in a %s.", what, where)
 }
 
 // NotInCursor is error 16907.

@@ -160,10 +160,13 @@ func ContinueOutsideWhile() *Error {
 	return New(136, 15, "Cannot use a CONTINUE statement outside the scope of a WHILE statement.")
 }
 
-// UndeclaredVariable is error 137; name includes the @.
+// UndeclaredVariable is error 137 for a variable that gets a value; name includes the @.
 func UndeclaredVariable(name string) *Error {
 	return New(137, 15, "Must declare the scalar variable \"%s\".", name)
 }
+
+// UndeclaredOperand is error 137 for a variable in an expression; name includes the @.
+func UndeclaredOperand(name string) *Error { return UndeclaredVariable(name).WithState(2) }
 
 // UndeclaredTableVariable is error 1087; name includes the @.
 func UndeclaredTableVariable(name string) *Error {

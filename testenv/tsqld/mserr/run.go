@@ -118,7 +118,7 @@ func NoProcedure(name string) *Error {
 // StatementTerminated is error 3621, an informational message after an error that undid its
 // statement.
 func StatementTerminated() *Error {
-	return New(3621, 0, "The statement has been terminated.")
+	return New(3621, 0, "The statement has been terminated.").WithState(0)
 }
 
 // CommitWithoutBegin is error 3902.

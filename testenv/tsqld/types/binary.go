@@ -16,12 +16,16 @@ func toBinary(v Value, from, to Type, style int) (Value, error) {
 	switch {
 	case from.IsCharacter():
 		s, _ := v.(string)
-		if style == 1 || style == 2 {
+		switch style {
+		case NoStyle, 0:
+		case 1, 2:
 			b, ok := parseHex(s, style == 1)
 			if !ok {
 				return nil, mserr.ConversionError(from.Name(), to.Name())
 			}
 			return fitBytes(b, to), nil
+		default:
+			return nil, mserr.StyleNotSupported(style, from.Name(), to.Name())
 		}
 		if from.IsUnicode() {
 			return fitBytes(ToUTF16(s), to), nil

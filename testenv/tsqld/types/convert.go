@@ -191,7 +191,8 @@ func toCharacter(v Value, from, to Type, style int, in Locale) (Value, error) {
 }
 
 // binaryToText prints bytes: style 0 as characters, 1 as hexadecimal digits after 0x, 2 as
-// hexadecimal digits.
+// hexadecimal digits. A type that is too short gets the digits of whole bytes. Error: 9809 for
+// another style. Source: SQL Server 2022, recorded.
 func binaryToText(b []byte, from, to Type, style int) (Value, error) {
 	switch style {
 	case 1, 2:
@@ -199,7 +200,13 @@ func binaryToText(b []byte, from, to Type, style int) (Value, error) {
 		if style == 1 {
 			s = "0x" + s
 		}
+		if to.Length != Max && !to.IsLOB() && len(s) > to.Length {
+			s = s[:to.Length&^1]
+		}
 		return fitText(s, to), nil
+	case NoStyle, 0:
+	default:
+		return nil, mserr.StyleNotSupported(style, from.Name(), to.Name())
 	}
 	if to.IsUnicode() {
 		return fitText(FromUTF16(b), to), nil

@@ -2,6 +2,7 @@ package types
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 )
@@ -93,8 +94,9 @@ func (c clockValue) twelve() (int, string) {
 }
 
 // formatClock prints a value of a time type in a style of CONVERT ("Date and time styles"), without
-// the parts that the type lacks. Errors: 281 for an unknown style, 9809 for a style that has only
-// parts that the type lacks, 9814 for a date before the Hijri calendar.
+// the parts that the type lacks. Errors: 281 for an unknown style, 8114 for a style that has only
+// parts that the type lacks (281 for styles 14 and 114 of date), 9814 for a date before the Hijri
+// calendar. Source: SQL Server 2022, recorded.
 func formatClock(v Value, t Type, style int, names *Language) (string, error) {
 	c := clockOf(v, t, names)
 	if style < 0 {
@@ -111,7 +113,10 @@ func formatClock(v Value, t Type, style int, names *Language) (string, error) {
 		return "", mserr.InvalidStyle(style, t.Name())
 	}
 	if !c.hasDate && clock == "" || !c.hasTime && date == "" {
-		return "", mserr.StyleNotSupported(style, t.Name(), "varchar")
+		if !c.hasTime && style%100 == 14 {
+			return "", mserr.InvalidStyle(style, t.Name())
+		}
+		return "", mserr.ConversionError(t.Name(), "varchar")
 	}
 	switch {
 	case !c.hasTime || clock == "":
@@ -163,57 +168,63 @@ func (c clockValue) styled(style int) (date, clock string, ok bool) {
 	return "", "", false
 }
 
-// long prints the styles that have a time or always a four-digit year.
+// long prints the styles that have a time or always a four-digit year. The hour of a twelve-hour
+// clock has the width two, except styles 0 and 9 of time.
 func (c clockValue) long(style int) (date, clock string, ok bool) {
 	hour, half := c.twelve()
 	mon := c.names.ShortMonth(c.month)
 	iso := fmt.Sprintf("%04d-%02d-%02d", c.year, c.month, c.day)
 	hms := fmt.Sprintf("%02d:%02d:%02d", c.hour, c.minute, c.second)
+	width, sep := 2, "."
+	if !c.hasDate {
+		width = 1
+	}
+	if c.legacy {
+		sep = ":"
+	}
+	twelve := fmt.Sprintf("%2d:%02d:%02d%s%s", hour, c.minute, c.second, c.frac(sep), half) + c.zone(" ")
 	switch style {
 	case 0, 100:
-		return fmt.Sprintf("%s %2d %04d", mon, c.day, c.year), fmt.Sprintf("%2d:%02d%s", hour, c.minute, half) + c.zone(" "), true
+		return fmt.Sprintf("%s %2d %04d", mon, c.day, c.year), fmt.Sprintf("%*d:%02d%s", width, hour, c.minute, half) + c.zone(" "), true
 	case 8, 108, 24:
-		return "", hms, true
+		return "", hms + c.zone(" "), true
 	case 9, 109:
-		sep := ":"
-		if !c.legacy {
-			sep = "."
+		if !c.hasDate {
+			twelve = strings.TrimLeft(twelve, " ")
 		}
-		return fmt.Sprintf("%s %2d %04d", mon, c.day, c.year),
-			fmt.Sprintf("%2d:%02d:%02d%s%s", hour, c.minute, c.second, c.frac(sep), half) + c.zone(" "), true
+		return fmt.Sprintf("%s %2d %04d", mon, c.day, c.year), twelve, true
 	case 13, 113:
-		sep := ":"
-		if !c.legacy {
-			sep = "."
-		}
 		return fmt.Sprintf("%02d %s %04d", c.day, mon, c.year), hms + c.frac(sep) + c.zone(" "), true
 	case 14, 114:
-		sep := ":"
-		if !c.legacy {
-			sep = "."
-		}
 		return "", hms + c.frac(sep) + c.zone(" "), true
+	case 115:
+		if !c.hasDate {
+			return iso, "", true // error 8114
+		}
+		return "", strings.ReplaceAll(hms, ":", ""), true
 	case 20, 120:
 		return iso, hms + c.zone(" "), true
 	case 21, 25, 121:
 		return iso, hms + c.frac(".") + c.zone(" "), true
 	case 22:
-		return fmt.Sprintf("%02d/%02d/%02d", c.month, c.day, c.year%100), fmt.Sprintf("%2d:%02d:%02d %s", hour, c.minute, c.second, half), true
+		return fmt.Sprintf("%02d/%02d/%02d", c.month, c.day, c.year%100),
+			fmt.Sprintf("%2d:%02d:%02d %s", hour, c.minute, c.second, half) + c.zone(" "), true
 	case 23:
 		return iso, "", true
 	case 126:
 		return iso, hms + c.isoFrac() + c.zone(""), true
 	case 127:
 		if c.isOffset {
-			return clockOf(c.utc, Type{ID: DateTime2, Scale: c.scale}, c.names).long(127)
+			date, clock, ok = clockOf(c.utc, Type{ID: DateTime2, Scale: c.scale}, c.names).long(127)
+			return date, clock + "Z", ok
 		}
-		return iso, hms + c.isoFrac() + "Z", true
+		return iso, hms + c.isoFrac(), true
 	case 130:
 		y, m, d := hijri(max(c.days, hijriEpoch))
-		return fmt.Sprintf("%2d %s %04d", d, hijriMonths[m-1], y), fmt.Sprintf("%2d:%02d:%02d%s%s", hour, c.minute, c.second, c.frac(":"), half) + c.zone(" "), true
+		return fmt.Sprintf("%2d %s %04d", d, hijriMonths[m-1], y), twelve, true
 	case 131:
 		y, m, d := hijri(max(c.days, hijriEpoch))
-		return fmt.Sprintf("%2d/%02d/%04d", d, m, y), fmt.Sprintf("%2d:%02d:%02d%s%s", hour, c.minute, c.second, c.frac(":"), half) + c.zone(" "), true
+		return fmt.Sprintf("%2d/%02d/%04d", d, m, y), twelve, true
 	}
 	return "", "", false
 }

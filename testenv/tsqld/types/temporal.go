@@ -22,29 +22,32 @@ func toTemporal(v Value, from, to Type, style int, in Locale) (Value, error) {
 }
 
 // ParseTemporal reads a text as a date or time type, in the forms of a locale. Errors: 241 for a
-// text that is not a date, 242 and 295 for datetime and smalldatetime as in SQL Server, 281 for an
-// unknown style.
+// text that is not a date, 242 and 295 for datetime and smalldatetime as in SQL Server, 281 for a
+// style that date, time, datetime2 and datetimeoffset do not have. datetime and smalldatetime read
+// no text in styles 22, 23 and 25, nor in a style that does not exist. Source: SQL Server 2022,
+// recorded.
 func ParseTemporal(s string, to Type, style int, in Locale) (Value, error) {
 	return textToTemporal(s, VarCharMax, to, style, in)
 }
 
 func textToTemporal(s string, from, to Type, style int, in Locale) (Value, error) {
 	order := inputOrder(style, in.Order)
+	isLegacy := to.IsLegacyTemporal()
+	if isLegacy && (order == "" || style == 22 || style == 23 || style == 25) {
+		return nil, notDate(to)
+	}
 	if order == "" {
 		return nil, mserr.InvalidStyle(style, from.Name())
 	}
-	c, fault := parseClock(s, order, to.IsLegacyTemporal(), style == 130 || style == 131, LanguageOf(in))
+	c, fault := parseClock(s, order, isLegacy, style == 130 || style == 131, LanguageOf(in))
 	if fault == outOfRange {
-		if to.IsLegacyTemporal() {
+		if isLegacy {
 			return nil, mserr.DateOutOfRange(from.Name(), to.Name())
 		}
 		return nil, mserr.DateConversion()
 	}
-	if fault == badSyntax || to.IsLegacyTemporal() && (c.fraction > 3 || c.hasOffset && !c.isZulu) {
-		if to.ID == SmallDateTime {
-			return nil, mserr.SmallDateTimeConversion()
-		}
-		return nil, mserr.DateConversion()
+	if fault == badSyntax || isLegacy && (c.fraction > 3 || c.hasOffset && !c.isZulu) {
+		return nil, notDate(to)
 	}
 	ticks := c.localTicks()
 	if to.ID == DateTimeOffset {
@@ -59,6 +62,14 @@ func textToTemporal(s string, from, to Type, style int, in Locale) (Value, error
 		return nil, mserr.DateOutOfRange(from.Name(), to.Name())
 	}
 	return r, nil
+}
+
+// notDate is the error for a text that is not a date: 295 for smalldatetime, 241 for other types.
+func notDate(to Type) error {
+	if to.ID == SmallDateTime {
+		return mserr.SmallDateTimeConversion()
+	}
+	return mserr.DateConversion()
 }
 
 // fitOffset rounds UTC ticks to the scale of a datetimeoffset type.

@@ -406,7 +406,7 @@ func (u *Unit) Compound(st *syntax.SetVarStmt) syntax.Expr {
 // Check finds the errors that SQL Server reports before the first statement of the unit runs, and
 // collects the declarations.
 func (u *Unit) Check(m *meter.Meter) error {
-	d, err := module.Check(m, u.Params, u.TableVar, u.Body)
+	d, err := module.Check(m, u.Params, u.TableVar, u.Text == "" && !u.IsTable, u.Body)
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ type batch struct {
 	first        syntax.Pos       // the position of the first token other than a semicolon
 	terminated   bool             // the previous statement ended with a semicolon, or there is none
 	mustEndBatch bool             // the last statement must end the batch: a view or function
+	inModule     bool             // in the body of a procedure, function or trigger
 	whileDepth   int              // number of enclosing WHILE statements
 	labels       map[string]bool  // in lower case
 	gotos        []*scanner.Token // the names of the labels
@@ -219,6 +220,9 @@ func (b *batch) controlStmt(t *scanner.Token) (syntax.Stmt, bool) {
 func (b *batch) adminStmt(t *scanner.Token) (syntax.Stmt, bool) {
 	switch t.Upper {
 	case "USE":
+		if b.inModule {
+			b.ErrorAt(t, mserr.NotAllowedIn("a USE database statement", "procedure, function or trigger"))
+		}
 		b.Next()
 		return &syntax.UseStmt{Database: term.Ident(b.Cursor)}, true
 	case "REVERT":

@@ -10,9 +10,14 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax/scanner"
 )
 
-// firstInBatch reports error 111 if a statement that must be first in its batch is not. start is
-// its first token.
+// firstInBatch reports error 111 if a statement that must be first in its batch is not, and a
+// syntax error at the current token in the body of a module. start is the first token of the
+// statement.
 func (b *batch) firstInBatch(start *scanner.Token, name string) {
+	if b.inModule {
+		b.Fail()
+		return
+	}
 	if start.At != b.first {
 		b.ErrorAt(start, mserr.NotFirstInBatch(name))
 	}
@@ -145,6 +150,7 @@ func (b *batch) procedure(verb syntax.Verb) syntax.Stmt {
 		b.Reject("a procedure of an assembly (EXTERNAL NAME)")
 		return nil
 	}
+	b.inModule = true
 	s.Body = b.body()
 	return s
 }
@@ -189,6 +195,7 @@ func (b *batch) function(verb syntax.Verb) syntax.Stmt {
 		return nil
 	}
 	b.Expect("BEGIN")
+	b.inModule = true
 	s.Body = b.stmts(func() bool { return b.At("END") })
 	b.Expect("END")
 	return s
@@ -225,6 +232,7 @@ func (b *batch) createTrigger(verb syntax.Verb) syntax.Stmt {
 		b.Reject("a trigger of an assembly (EXTERNAL NAME)")
 		return nil
 	}
+	b.inModule = true
 	s.Body = b.body()
 	return s
 }

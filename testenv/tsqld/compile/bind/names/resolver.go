@@ -262,7 +262,7 @@ func (b *Resolver) Variable(name string) (*tree.Node, error) {
 			return &tree.Node{Op: tree.OpVar, Type: t, Null: true, Name: name, Traits: tree.HasVar}, nil
 		}
 	}
-	return nil, mserr.UndeclaredVariable(name)
+	return nil, mserr.UndeclaredOperand(name)
 }
 
 // TypeOf resolves a type as written. defaults is types.Named or types.NamedForCast: the two differ
