@@ -90,7 +90,7 @@ func (b *Binder) TableSource(ts syntax.TableSource, l, outer *names.Level) (tree
 			return nil, err
 		}
 		src := q.Source(b.Alias("q"), ts.Alias.Name)
-	src.Names = b.Names()
+		src.Names = b.Names()
 		return src, l.Expose(src, true)
 	case *syntax.TableFunc:
 		src, err := b.tableFunc(ts, outer)
