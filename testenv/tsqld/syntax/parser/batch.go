@@ -17,14 +17,20 @@ import (
 // need only the cursor.
 type batch struct {
 	*tokens.Cursor
-	first        syntax.Pos       // the position of the first token other than a semicolon
-	terminated   bool             // the previous statement ended with a semicolon, or there is none
-	mustEndBatch bool             // the last statement must end the batch: a view or function
-	inModule     bool             // in the body of a procedure, function or trigger
-	whileDepth   int              // number of enclosing WHILE statements
-	labels       map[string]bool  // in lower case
-	gotos        []*scanner.Token // the names of the labels
-	showPlan     *scanner.Token   // SHOWPLAN_XML, if the batch sets it
+	first        syntax.Pos      // the position of the first token other than a semicolon
+	terminated   bool            // the previous statement ended with a semicolon, or there is none
+	mustEndBatch bool            // the last statement must end the batch: a view or function
+	inModule     bool            // in the body of a procedure, function or trigger
+	whileDepth   int             // number of enclosing WHILE statements
+	labels       map[string]bool // in lower case
+	gotos        []jump
+	showPlan     *scanner.Token // SHOWPLAN_XML, if the batch sets it
+}
+
+// jump is a GOTO statement.
+type jump struct {
+	at    *scanner.Token // its first token
+	label string
 }
 
 // all reads all statements.
@@ -180,8 +186,9 @@ func (b *batch) controlStmt(t *scanner.Token) (syntax.Stmt, bool) {
 		return &syntax.ContinueStmt{}, true
 	case "GOTO":
 		b.Next()
-		b.gotos = append(b.gotos, b.Current())
-		return &syntax.GotoStmt{Label: term.Ident(b.Cursor).Name}, true
+		s := &syntax.GotoStmt{Label: term.Ident(b.Cursor).Name}
+		b.gotos = append(b.gotos, jump{t, s.Label})
+		return s, true
 	case "RETURN":
 		b.Next()
 		s := &syntax.ReturnStmt{}
@@ -315,8 +322,8 @@ func (b *batch) label() syntax.Stmt {
 // checkLabels reports an error for a GOTO without a label.
 func (b *batch) checkLabels() {
 	for _, g := range b.gotos {
-		if !b.labels[query.Lower(g.Text)] {
-			b.ErrorAt(g, mserr.UnknownLabel(g.Text))
+		if !b.labels[query.Lower(g.label)] {
+			b.ErrorAt(g.at, mserr.UnknownLabel(g.label))
 		}
 	}
 }

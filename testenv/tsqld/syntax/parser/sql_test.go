@@ -21,22 +21,28 @@ var goLine = regexp.MustCompile(`(?im)^\s*GO\s*;?\s*$`)
 // TestOwnSQL parses all SQL of the product, and expects that printing it keeps its meaning.
 func TestOwnSQL(t *testing.T) {
 	t.Parallel()
+	for _, batch := range ownBatches(t) {
+		b, err := Parse(batch, DefaultOptions)
+		require.NoError(t, err, batch)
+		requireFixpoint(t, b)
+	}
+}
+
+// ownBatches returns the batches of all SQL of the product.
+func ownBatches(t testing.TB) (batches []string) {
+	t.Helper()
 	for _, root := range []string{"../../../../sql", "../../catalog"} {
 		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".sql") {
 				return err
 			}
 			text, err := os.ReadFile(path)
-			require.NoError(t, err)
-			for _, batch := range goLine.Split(string(text), -1) {
-				b, err := Parse(batch, DefaultOptions)
-				require.NoError(t, err, path)
-				requireFixpoint(t, b)
-			}
-			return nil
+			batches = append(batches, goLine.Split(string(text), -1)...)
+			return err
 		})
 		require.NoError(t, err)
 	}
+	return batches
 }
 
 // requireFixpoint checks that printing b, parsing the text and printing again returns the same

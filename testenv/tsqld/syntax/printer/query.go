@@ -8,7 +8,7 @@ var (
 		syntax.Union: "UNION", syntax.UnionAll: "UNION ALL", syntax.Except: "EXCEPT", syntax.Intersect: "INTERSECT",
 	}
 	groupText = map[syntax.GroupKind]string{syntax.GroupRollup: "ROLLUP ", syntax.GroupCube: "CUBE ", syntax.GroupSets: "GROUPING SETS "}
-	joinText  = map[syntax.JoinKind]string{syntax.InnerJoin: "INNER", syntax.LeftJoin: "LEFT", syntax.RightJoin: "RIGHT", syntax.FullJoin: "FULL"}
+	joinText  = [...]string{syntax.InnerJoin: "INNER", syntax.LeftJoin: "LEFT", syntax.RightJoin: "RIGHT", syntax.FullJoin: "FULL"}
 )
 
 // cte writes a common table expression.

@@ -2,5 +2,5 @@
 // words are reserved, and which names need brackets.
 //
 // Common mistakes: treating every keyword as reserved. Most keywords are contextual; only reserved
-// ones ([IsReserved]) cannot be names without quotes. DATE, VALUE, DELAY and JSON can.
+// ones ([Token.IsReserved]) cannot be names without quotes. DATE, VALUE, DELAY and JSON can.
 package scanner

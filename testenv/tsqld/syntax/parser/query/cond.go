@@ -14,7 +14,7 @@ func Cond(c *tokens.Cursor) syntax.Cond { return toCond(c, or(c)) }
 // toCond converts the result of or to a condition. Error 4145 for a value.
 func toCond(c *tokens.Cursor, n syntax.Node) syntax.Cond {
 	cond, ok := n.(syntax.Cond)
-	if !ok {
+	if !ok && c.Err() == nil {
 		t := c.Current()
 		if t.Kind == scanner.EOF {
 			t = c.Previous()
@@ -30,26 +30,21 @@ func or(c *tokens.Cursor) syntax.Node {
 		return nil
 	}
 	defer c.Leave()
-	defer c.EndChain(c.BeginChain())
-	x := and(c)
-	for c.At("OR") {
-		c.AddOperator()
-		left := toCond(c, x)
-		c.Next()
-		x = &syntax.LogicCond{At: atNode(left), Op: syntax.OpOr, X: left, Y: toCond(c, and(c))}
-	}
-	return x
+	return logic(c, "OR", syntax.OpOr, and)
 }
 
 // and reads an operand of OR.
-func and(c *tokens.Cursor) syntax.Node {
+func and(c *tokens.Cursor) syntax.Node { return logic(c, "AND", syntax.OpAnd, not) }
+
+// logic reads an operand, and the operands after the words of op.
+func logic(c *tokens.Cursor, word string, op syntax.Op, operand func(*tokens.Cursor) syntax.Node) syntax.Node {
 	defer c.EndChain(c.BeginChain())
-	x := not(c)
-	for c.At("AND") {
+	x := operand(c)
+	for c.At(word) {
 		c.AddOperator()
 		left := toCond(c, x)
 		c.Next()
-		x = &syntax.LogicCond{At: atNode(left), Op: syntax.OpAnd, X: left, Y: toCond(c, not(c))}
+		x = &syntax.LogicCond{At: atNode(left), Op: op, X: left, Y: toCond(c, operand(c))}
 	}
 	return x
 }
@@ -68,27 +63,24 @@ func not(c *tokens.Cursor) syntax.Node {
 	return predicate(c)
 }
 
-// compareOps are the comparison operators. The method comparison reads those that contain blanks.
+// compareOps are the comparison operators.
 var compareOps = map[string]syntax.Op{
-	"=": syntax.OpEQ, "<>": syntax.OpNE, "!=": syntax.OpNE, "<": syntax.OpLT, "<=": syntax.OpLE, "!>": syntax.OpLE, ">": syntax.OpGT, ">=": syntax.OpGE, "!<": syntax.OpGE,
+	"=": syntax.OpEQ, "<>": syntax.OpNE, "!=": syntax.OpNE, "<": syntax.OpLT, "<=": syntax.OpLE, "!>": syntax.OpLE,
+	">": syntax.OpGT, ">=": syntax.OpGE, "!<": syntax.OpGE,
 }
 
 // comparison consumes a comparison operator; it returns OpNone if there is none. "> =" is ">=", as
 // in SQL Server.
 func comparison(c *tokens.Cursor) syntax.Op {
-	t := c.Current()
-	if t.Kind != scanner.Operator {
+	if !c.AtKind(scanner.Operator) {
 		return syntax.OpNone
 	}
-	for _, pair := range [...]struct {
-		a, b string
-		op   syntax.Op
-	}{{"<", "=", syntax.OpLE}, {">", "=", syntax.OpGE}, {"<", ">", syntax.OpNE}, {"!", "=", syntax.OpNE}, {"!", "<", syntax.OpGE}, {"!", ">", syntax.OpLE}} {
-		if c.Accept(pair.a, pair.b) {
-			return pair.op
-		}
+	text := c.Current().Text
+	if next := c.Peek(1); next.Kind == scanner.Operator && compareOps[text+next.Text] != syntax.OpNone {
+		text += next.Text
+		c.Next()
 	}
-	op := compareOps[t.Text]
+	op := compareOps[text]
 	if op != syntax.OpNone {
 		c.Next()
 	}

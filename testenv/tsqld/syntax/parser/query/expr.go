@@ -29,7 +29,9 @@ func Exprs(c *tokens.Cursor) []syntax.Expr {
 // additiveOps bind less tightly than multiplicativeOps. SQL Server gives &, ^ and | the precedence
 // of + and -.
 var (
-	additiveOps       = map[string]syntax.Op{"+": syntax.OpAdd, "-": syntax.OpSub, "&": syntax.OpBitAnd, "|": syntax.OpBitOr, "^": syntax.OpBitXor}
+	additiveOps = map[string]syntax.Op{
+		"+": syntax.OpAdd, "-": syntax.OpSub, "&": syntax.OpBitAnd, "|": syntax.OpBitOr, "^": syntax.OpBitXor,
+	}
 	multiplicativeOps = map[string]syntax.Op{"*": syntax.OpMul, "/": syntax.OpDiv, "%": syntax.OpMod}
 )
 

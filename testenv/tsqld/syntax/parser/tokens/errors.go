@@ -12,6 +12,9 @@ func (c *Cursor) Fail() { c.FailAt(c.Current()) }
 
 // FailAt reports a syntax error at t.
 func (c *Cursor) FailAt(t *scanner.Token) {
+	if c.err != nil {
+		return // the text of the last token may be long
+	}
 	if t.Kind == scanner.EOF && c.pos > 0 {
 		t = c.Previous()
 		c.ErrorAt(t, mserr.Syntax(Text(t)))
