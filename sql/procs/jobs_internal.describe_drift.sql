@@ -66,9 +66,9 @@ BEGIN
     SELECT
         v.is_to,
         o.[key],
-        LEFT(JSON_VALUE(o.value, N'$[0]'), 400),
-        LEFT(JSON_VALUE(o.value, N'$[1]'), 16),
-        LEFT(JSON_VALUE(o.value, N'$[2]'), 400)
+        CAST(JSON_VALUE(o.value, N'$[0]') AS NVARCHAR(400)),
+        CAST(JSON_VALUE(o.value, N'$[1]') AS NVARCHAR(16)),
+        CAST(JSON_VALUE(o.value, N'$[2]') AS NVARCHAR(400))
     FROM (VALUES
         (CAST(0 AS BIT), CAST(DECOMPRESS(@from_parts) AS NVARCHAR(MAX))),
         (CAST(1 AS BIT), CAST(DECOMPRESS(@to_parts) AS NVARCHAR(MAX)))

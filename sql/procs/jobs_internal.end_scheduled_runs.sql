@@ -285,11 +285,12 @@ BEGIN
     ) AS c
     INNER LOOP JOIN jobs_internal.schedules AS s ON s.schedule_id = c.schedule_id;
 
+    -- CAST counts units of UTF-16, as columns do. LEFT counts pairs as one under some collations, and then the text is too long.
     UPDATE s
     SET s.paused = 1,
         s.paused_by = N'jobagent',
         s.paused_at = @now,
-        s.pause_note = LEFT(f.message, 1000),
+        s.pause_note = CAST(f.message AS NVARCHAR(1000)),
         s.state = CASE WHEN s.enabled = 1 AND s.state = N'Enabled' THEN N'Disabled' ELSE s.state END,
         s.reason = CASE
             WHEN s.enabled = 1 AND s.state = N'Enabled' THEN CONCAT(N'Paused by jobagent: ', LEFT(f.message, 1000))

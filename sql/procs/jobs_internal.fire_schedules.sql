@@ -445,7 +445,7 @@ BEGIN
             AND EXISTS (SELECT 1 FROM @runs AS r WHERE r.schedule_id = m.schedule_id AND r.result <> N'Skipped');
         UPDATE e
         SET e.stop_requested_at = @now,
-            e.stop_requested_by = LEFT(CONCAT(N'schedule ''', s.name, N''''), 128),
+            e.stop_requested_by = CAST(CONCAT(N'schedule ''', s.name, N'''') AS NVARCHAR(128)), -- LEFT may count a pair of UTF-16 as one
             e.parked = 0
         FROM @moved AS m
         INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = m.schedule_id

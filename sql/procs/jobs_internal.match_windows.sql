@@ -43,7 +43,9 @@ BEGIN
     EXECUTE jobs_internal.find_windows @targets = @targets, @found = @found OUTPUT;
     -- plan: per window and database one key of target_windows and target_tags
     INSERT INTO @gates (target_id, calendar_name, blackouts_name, time_zone)
-    SELECT DISTINCT m.target_id, w.calendar_name, w.blackouts_name, COALESCE(LEFT(g.value, 128), w.time_zone)
+    SELECT DISTINCT
+        m.target_id, w.calendar_name, w.blackouts_name,
+        COALESCE(CAST(g.value AS NVARCHAR(128)), w.time_zone) -- LEFT may count a pair of UTF-16 as one
     FROM OPENJSON(@found) WITH (target_id UNIQUEIDENTIFIER, window_id BIGINT) AS m
     INNER JOIN jobs_internal.target_windows AS w ON w.window_id = m.window_id
     LEFT JOIN jobs_internal.target_tags AS g ON g.target_id = m.target_id AND g.name = w.zone_tag;

@@ -55,7 +55,11 @@ BEGIN
     )
     SELECT
         NEWID(), a.alert_id, c.channel_id, c.name, CASE WHEN a.notified_at IS NULL THEN N'Raised' ELSE N'Again' END,
-        CASE WHEN s.total > 10 THEN LEFT(CONCAT(s.total, N' alerts of ''', r.name, N''', such as: ', a.title), 400) ELSE a.title END,
+        CASE
+            -- LEFT may count a pair of UTF-16 as one.
+            WHEN s.total > 10 THEN CAST(CONCAT(s.total, N' alerts of ''', r.name, N''', such as: ', a.title) AS NVARCHAR(400))
+            ELSE a.title
+        END,
         CASE
             WHEN s.total > 10 THEN CONCAT(
                 (

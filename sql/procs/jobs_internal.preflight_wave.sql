@@ -128,7 +128,9 @@ BEGIN
         INSERT INTO @read (step_execution_id, target_execution_id, target_id, finding)
         SELECT TOP (@slice)
             t.step_execution_id, t.target_execution_id, t.target_id,
-            CASE WHEN t.lifecycle <> N'Succeeded' THEN LEFT(COALESCE(t.last_message, t.lifecycle), 400) END
+            CASE -- LEFT may count a pair of UTF-16 as one
+                WHEN t.lifecycle <> N'Succeeded' THEN CAST(COALESCE(t.last_message, t.lifecycle) AS NVARCHAR(400))
+            END
         FROM jobs_internal.target_executions AS t
         WHERE t.execution_id = @preflight_run_id
             AND t.step_execution_id >= @read_step

@@ -75,7 +75,7 @@ BEGIN
     )
     SELECT
         v.schedule_id, v.revision, v.seen_due_at, v.errors, v.warnings, v.zone, v.engine, v.next_due_at, v.next_fire_at, v.upcoming,
-        LEFT(v.description, 4000), v.recheck_at
+        CAST(v.description AS NVARCHAR(4000)), v.recheck_at -- LEFT may count a pair of UTF-16 as one
     FROM OPENJSON(@verdicts) WITH (
         schedule_id  BIGINT,
         revision     INT,
@@ -121,7 +121,7 @@ BEGIN
         s.upcoming = CASE WHEN n.state = N'Enabled' THEN g.upcoming END,
         s.state = n.state,
         s.reason = CASE
-            WHEN n.state = N'Faulted' THEN LEFT(CONCAT(
+            WHEN n.state = N'Faulted' THEN CAST(CONCAT(
                 COALESCE(
                     N'Invalid ' + NULLIF(JSON_VALUE(g.errors, '$.errors[0].path'), N'') + N' '
                         + COALESCE(
@@ -133,7 +133,7 @@ BEGIN
                 N': ',
                 JSON_VALUE(g.errors, '$.errors[0].message'),
                 CASE WHEN JSON_VALUE(g.errors, '$.errors[1].message') IS NOT NULL THEN N' (and more: see validation_errors)' END
-            ), 4000)
+            ) AS NVARCHAR(4000))
             WHEN n.state = N'Completed' THEN N'No due instant is left.'
             WHEN n.state = N'Disabled' AND s.state = N'Disabled' THEN NULLIF(s.reason, N'Waits for an agent to validate it.')
         END,

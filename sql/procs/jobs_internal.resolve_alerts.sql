@@ -38,7 +38,8 @@ BEGIN
         next_attempt_at, attempts
     )
     SELECT
-        NEWID(), a.alert_id, c.channel_id, c.name, N'Resolved', LEFT(CONCAT(N'Resolved: ', a.title), 400),
+        NEWID(), a.alert_id, c.channel_id, c.name, N'Resolved',
+        CAST(CONCAT(N'Resolved: ', a.title) AS NVARCHAR(400)), -- LEFT may count a pair of UTF-16 as one
         CONCAT(v.reason, NCHAR(10), N'Before: ', a.message), a.occurrences, a.last_at, N'Pending', @now, DATEADD(DAY, 1, @now), @now, 0
     FROM @resolved AS v
     INNER JOIN jobs_internal.alerts AS a ON a.alert_id = v.alert_id

@@ -212,7 +212,7 @@ BEGIN
         VALUES (@job_id, N'', N'elastic', N'Once', 1, 0, @now, @now);
     EXECUTE jobs_internal.read_rest_switches @job = @rest_job_id;
     UPDATE j
-    SET j.description = LEFT(@description, 512)
+    SET j.description = CAST(@description AS NVARCHAR(512)) -- LEFT may count a pair of UTF-16 as one
     FROM jobs_internal.jobs AS j
     WHERE j.job_id = @job_id;
     IF @password IS NOT NULL

@@ -143,7 +143,7 @@ BEGIN
         WHERE r.rest_job_id = @job;
         IF @description IS NOT NULL
             UPDATE j
-            SET j.description = LEFT(@description, 512)
+            SET j.description = CAST(@description AS NVARCHAR(512)) -- LEFT may count a pair of UTF-16 as one
             FROM jobs_internal.jobs AS j
             WHERE j.job_id = @job_id;
         EXECUTE jobs_internal.set_rest_step @job = @job, @job_id = @job_id, @version = @version, @now = @now;
