@@ -386,6 +386,7 @@ func (t Type) isFixed() bool { return t.ID == Char || t.ID == NChar || t.ID == B
 
 // decimalResult applies the table of "Precision, scale, and length (Transact-SQL)". If the
 // precision would exceed 38, the scale is reduced; for * and / not below 6, unless it was smaller.
+// The result is numeric if an operand is, as literals are.
 func decimalResult(op Op, a, b Type) Type {
 	p1, s1, p2, s2 := int(a.Precision), int(a.Scale), int(b.Precision), int(b.Scale)
 	var p, s int
@@ -417,7 +418,9 @@ func decimalResult(op Op, a, b Type) Type {
 		}
 		p = maxDecimal
 	}
-	return DecimalOf(uint8(max(p, 1)), uint8(s))
+	t := DecimalOf(uint8(max(p, 1)), uint8(s))
+	t.Numeric = a.Numeric || b.Numeric
+	return t
 }
 
 // OperandTypes returns the types to which the operands of "a op b" are converted before the

@@ -25,7 +25,7 @@ func asDecimal(n, other *tree.Node) *tree.Node {
 		return n
 	}
 	digits := len(strings.TrimPrefix(strconv.FormatInt(v, 10), "-"))
-	return tree.Constant(v, types.Type{ID: types.Decimal, Precision: uint8(digits), Numeric: true})
+	return tree.Constant(v, types.Type{ID: types.Decimal, Precision: uint8(digits), Numeric: other.Type.Numeric})
 }
 
 // Arith returns "x op y".
