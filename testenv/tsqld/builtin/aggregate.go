@@ -89,14 +89,18 @@ func varianceResult(name string) resultFunc {
 	}
 }
 
-// stringAggResult is (max) for a (max) text, else the longest type of its kind.
+// stringAggResult accepts a separator that is text, and not Unicode for varchar (SQL Server 2022,
+// recorded). The result is (max) for a (max) text, else the longest type of its kind.
 func stringAggResult(args []types.Type, _ []types.Value) (types.Type, error) {
 	t, err := textArg(args[0], 1, "string_agg")
 	if err != nil {
 		return types.Type{}, err
 	}
-	if _, err := textArg(args[1], 2, "string_agg"); err != nil {
-		return types.Type{}, err
+	if args[0].IsBinary() || args[0].ID == types.RowVersion {
+		return types.Type{}, mserr.InvalidArgumentType(args[0].Name(), 1, "string_agg")
+	}
+	if sep := args[1]; !sep.IsCharacter() && sep.ID != types.Null || args[0].ID == types.VarChar && sep.IsUnicode() {
+		return types.Type{}, mserr.InvalidArgumentType(sep.Name(), 2, "string_agg")
 	}
 	if !args[0].IsString() && !args[0].IsLOB() { // numbers and dates count as nvarchar(4000)
 		t = types.NVarCharOf(maxUnits)

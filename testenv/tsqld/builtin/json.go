@@ -19,7 +19,7 @@ var jsonFuncs = []*Func{
 	long("ISJSON", 1, 2, fixed(types.IntType), evalIsJSON),
 	long("JSON_VALUE", 2, 2, jsonResult("json_value", types.NVarCharOf(4000)), evalJSONValue),
 	long("JSON_QUERY", 1, 2, jsonResult("json_query", types.NVarCharMax), evalJSONQuery),
-	longLenient("JSON_MODIFY", 3, 3, jsonResult("json_modify", types.NVarCharMax), evalJSONModify),
+	longLenient("JSON_MODIFY", 3, 3, jsonModifyResult, evalJSONModify),
 	long("JSON_PATH_EXISTS", 2, 2, fixed(types.IntType), evalPathExists),
 }
 
@@ -33,6 +33,15 @@ func jsonResult(name string, t types.Type) resultFunc {
 		}
 		return t, nil
 	}
+}
+
+// jsonModifyResult accepts texts, numbers and bit as the new value, but not money (SQL Server 2022,
+// recorded).
+func jsonModifyResult(args []types.Type, consts []types.Value) (types.Type, error) {
+	if v := args[2]; v.IsMoney() || v.IsTemporal() || v.IsBinary() || v.ID == types.UniqueIdentifier || v.ID == types.XML {
+		return types.Type{}, mserr.InvalidArgumentType(v.Name(), 3, "json_modify")
+	}
+	return jsonResult("json_modify", types.NVarCharMax)(args, consts)
 }
 
 // evalIsJSON returns 1 for an object or array, or for a value of the given type (VALUE, SCALAR,

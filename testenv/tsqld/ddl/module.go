@@ -111,7 +111,7 @@ func (r modules) putModule(
 				return err
 			}
 			if d.Taken(schema, name) {
-				return mserr.ObjectExists(name)
+				return mserr.ObjectExists(name).WithState(3)
 			}
 		case !fits(old):
 			return mserr.IncompatibleAlter(n.String())

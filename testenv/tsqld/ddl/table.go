@@ -35,7 +35,7 @@ func (r tables) createTable(st *syntax.CreateTableStmt) error {
 	}
 	return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 		if d.Taken(schema, name) {
-			return mserr.ObjectExists(name)
+			return mserr.ObjectExists(name).WithState(6)
 		}
 		t := &catalog.Table{Header: catalog.Header{Name: name, SchemaID: d.Schema(schema).ID}, Creator: r.s.CreatorOf(name), Exact: d.Names().AreExact()}
 		b := &builder{r: r.Executor, d: d, e: e, t: t, sc: schema, label: name}
@@ -73,7 +73,7 @@ func (r tables) createTempTable(st *syntax.CreateTableStmt, name string) error {
 		return mserr.New(2772, 16, "Cannot access temporary tables from within a function.")
 	}
 	if s.Temp(name) != nil && !s.Shadows(name, r.place.Outer) {
-		return mserr.ObjectExists(name)
+		return mserr.ObjectExists(name).WithState(6)
 	}
 	t, err := r.host.Shape(st, func() (*catalog.Table, error) { return r.LocalDefinition(name, st.Def) })
 	if err != nil {

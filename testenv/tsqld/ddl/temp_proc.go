@@ -23,7 +23,7 @@ func (r modules) createTempProcedure(st *syntax.CreateProcedureStmt, m *catalog.
 	case st.Verb == syntax.Alter && old == nil:
 		return mserr.InvalidObject(st.Name.String())
 	case st.Verb == syntax.Create && old != nil:
-		return mserr.ObjectExists(name)
+		return mserr.ObjectExists(name).WithState(3)
 	}
 	h := catalog.Header{Name: name, SchemaID: catalog.SchemaDBO, Kind: catalog.KindProcedure, ObjectID: session.NewLocalID()}
 	if old != nil {

@@ -126,7 +126,7 @@ func (r modules) putTrigger(
 	case st.Verb == syntax.Alter:
 		return nil, mserr.InvalidObject(st.Name.String())
 	case d.Taken(schema, tr.Name):
-		return nil, mserr.ObjectExists(tr.Name)
+		return nil, mserr.ObjectExists(tr.Name).WithState(2)
 	}
 	return append(all, tr), nil
 }

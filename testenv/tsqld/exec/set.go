@@ -199,7 +199,7 @@ func (r settings) setIdentityInsert(st *syntax.SetIdentityInsertStmt) error {
 	}
 	name := st.Table.String()
 	if t == nil {
-		return mserr.NoSuchTable(name)
+		return mserr.NoObjectOrPermission(name).WithState(11)
 	}
 	if t.IdentityColumn() == nil {
 		return mserr.NoIdentity(name)
@@ -209,7 +209,7 @@ func (r settings) setIdentityInsert(st *syntax.SetIdentityInsertStmt) error {
 		target.Database = d.ID
 		target.Name = d.Name + "." + d.QualifiedName(t)
 		if !s.May(d, "ALTER", catalog.Securable{Class: catalog.ClassObject, Major: int(t.ObjectID)}) {
-			return mserr.NoSuchTable(name)
+			return mserr.NoObjectOrPermission(name).WithState(11)
 		}
 	}
 	current := s.Options.IdentityInsert

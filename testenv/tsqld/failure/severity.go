@@ -64,6 +64,7 @@ var BatchErrors = map[int32]bool{
 	8114: true, // conversion of a data type
 	8169: true, // conversion to uniqueidentifier
 	8623: true, // no plan
+	8672: true, // MERGE changes a row twice (SQL Server 2022, recorded)
 	9402: true, // XML
 	9420: true, // XML
 }
@@ -124,5 +125,5 @@ func Dooms(e *mserr.Error, from Origin, xactAbort bool) bool {
 // been terminated.", if the statement changes data.
 var TerminatedErrors = map[int32]bool{
 	220: true, 232: true, 242: true, 512: true, 515: true, 547: true, 2601: true, 2627: true, 2628: true, 8115: true,
-	8134: true, 8152: true, 8672: true, 16947: true,
+	8134: true, 8152: true, 16947: true,
 }

@@ -170,7 +170,7 @@ func UndeclaredOperand(name string) *Error { return UndeclaredVariable(name).Wit
 
 // UndeclaredTableVariable is error 1087; name includes the @.
 func UndeclaredTableVariable(name string) *Error {
-	return New(1087, 15, "Must declare the table variable \"%s\".", name)
+	return New(1087, 15, "Must declare the table variable \"%s\".", name).WithState(2)
 }
 
 // AssignAndRetrieve is error 141.
@@ -373,6 +373,12 @@ func MergeSemicolon() *Error {
 	return New(10713, 15, "A MERGE statement must be terminated by a semi-colon (;).")
 }
 
+// ConditionAfterMergeClause is error 5324; clause is such as WHEN MATCHED.
+func ConditionAfterMergeClause(clause string) *Error {
+	return New(5324, 15, "In a MERGE statement, a '%s' clause with a search condition cannot appear after a '%s' "+
+		"clause with no search condition.", clause, clause)
+}
+
 // RepeatedMergeAction is error 10714. SQL Server's text has the clause, such as WHEN MATCHED, where
 // it says action, and the action, such as UPDATE, where it says clause.
 func RepeatedMergeAction(clause, action string) *Error {
@@ -404,6 +410,11 @@ func OverRequired(function string) *Error {
 // OverOrderRequired is error 4112: a window function whose OVER lacks ORDER BY.
 func OverOrderRequired(function string) *Error {
 	return New(4112, 15, "The function '%s' must have an OVER clause with ORDER BY.", function)
+}
+
+// SeparatorNotConstant is error 8733.
+func SeparatorNotConstant() *Error {
+	return New(8733, 16, "Separator parameter for STRING_AGG must be a string literal or variable.")
 }
 
 // NotWindowFunction is error 4113: OVER after a function that does not accept it.

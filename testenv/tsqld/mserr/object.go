@@ -1,5 +1,7 @@
 package mserr
 
+import "strings"
+
 // Errors of names, definitions and constraints.
 
 // InvalidColumn is error 207.
@@ -7,9 +9,14 @@ func InvalidColumn(name string) *Error {
 	return New(207, 16, "Invalid column name '%s'.", name)
 }
 
-// InvalidObject is error 208; name is the name in the statement, with its qualifiers.
+// InvalidObject is error 208; name is the name in the statement, with its qualifiers. The state is
+// 0 for a temporary table.
 func InvalidObject(name string) *Error {
-	return New(208, 16, "Invalid object name '%s'.", name)
+	e := New(208, 16, "Invalid object name '%s'.", name)
+	if strings.HasPrefix(name, "#") {
+		return e.WithState(0)
+	}
+	return e
 }
 
 // AmbiguousColumn is error 209.
@@ -104,11 +111,6 @@ func IdentityValueRequired(table string) *Error {
 	return New(545, 16, "Explicit value must be specified for identity column in table '%s' either "+
 		"when IDENTITY_INSERT is set to ON or when a replication user is inserting into a NOT FOR "+
 		"REPLICATION identity column.", table)
-}
-
-// NoSuchTable is error 2706.
-func NoSuchTable(name string) *Error {
-	return New(2706, 11, "Table '%s' does not exist.", name)
 }
 
 // MostColumns is the maximum number of columns of a table or view.

@@ -74,14 +74,13 @@ func modify(m *meter.Meter, s string, root span, path jsonPath, fresh string, is
 	return insertAt(s, parent, Quote(last.key)+":"+fresh), nil
 }
 
-// insertAt appends an element or member to an array or object.
+// insertAt appends an element or member to an array or object, after the blanks before its end
+// (SQL Server 2022, recorded).
 func insertAt(s string, v span, item string) string {
-	inner := strings.TrimRight(s[v.start+1:v.end-1], " \t\r\n")
-	sep := ","
-	if inner == "" {
+	at, sep := v.end-1, ","
+	if strings.Trim(s[v.start+1:at], " \t\r\n") == "" {
 		sep = ""
 	}
-	at := v.start + 1 + len(inner)
 	return s[:at] + sep + item + s[at:]
 }
 

@@ -224,14 +224,20 @@ var (
 	}
 )
 
-// bindBranches binds the WHEN clauses. Error 10714 for an action that is repeated.
+// bindBranches binds the WHEN clauses. Error 10714 for an action that is repeated, 5324 for a
+// clause with a condition after one of the same kind without.
 func (m *mergeBuilder) bindBranches(whens []*syntax.MergeWhen, mark *tree.Node) error {
 	type kind struct {
 		match  syntax.MergeMatch
 		action syntax.MergeAction
 	}
 	seen := map[kind]bool{}
+	last := map[syntax.MergeMatch]bool{} // a clause without a condition
 	for _, w := range whens {
+		if last[w.Match] && w.And != nil {
+			return mserr.ConditionAfterMergeClause(mergeMatches[w.Match])
+		}
+		last[w.Match] = w.And == nil
 		k := kind{w.Match, w.Action}
 		if seen[k] {
 			return mserr.RepeatedMergeAction(mergeMatches[w.Match], mergeActions[w.Action])

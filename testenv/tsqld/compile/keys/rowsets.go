@@ -65,7 +65,7 @@ func stringSplit(m *meter.Meter, args []types.Value) (store.RowSource, error) {
 	}
 	sep, _ := args[1].(string)
 	if types.Units(sep) != 1 {
-		return nil, mserr.ParameterType("separator", "nchar(1)/nvarchar(1)")
+		return nil, mserr.ParameterType("separator", "nchar(1)/nvarchar(1)").WithState(11)
 	}
 	r := &splitRows{m: m, text: s, sep: sep}
 	r.Rewind()

@@ -122,7 +122,10 @@ func (b *Binder) tableFunc(ts *syntax.TableFunc, outer *names.Level) (*tree.Sour
 // splitSource binds STRING_SPLIT.
 func (b *Binder) splitSource(e *syntax.FuncCall, outer *names.Level) (*tree.Source, error) {
 	if n := len(e.Args); n < 2 || n > 3 {
-		return nil, mserr.ArgumentRange("string_split", 2, 3)
+		if n < 2 {
+			return nil, mserr.TooFewArguments("STRING_SPLIT")
+		}
+		return nil, mserr.TooManyProcArguments("STRING_SPLIT")
 	}
 	args, err := b.Exprs(e.Args, outer)
 	if err != nil {
@@ -138,6 +141,7 @@ func (b *Binder) splitSource(e *syntax.FuncCall, outer *names.Level) (*tree.Sour
 	if t.Length == 0 {
 		t.Length = types.Max
 	}
+	isConst := args[0].Op == tree.OpConst && args[0].Value != nil // only the parts of a literal are NOT NULL
 	ordinal := false
 	if len(args) == 3 {
 		if args[2].Op != tree.OpConst {
@@ -154,7 +158,7 @@ func (b *Binder) splitSource(e *syntax.FuncCall, outer *names.Level) (*tree.Sour
 			return nil, err
 		}
 	}
-	src := &tree.Source{Alias: b.Alias("j"), Columns: []tree.SourceColumn{{Name: "value", Type: t, Label: tree.LabelImplicit}}}
+	src := &tree.Source{Alias: b.Alias("j"), Columns: []tree.SourceColumn{{Name: "value", Type: t, Null: !isConst, Label: tree.LabelImplicit}}}
 	if ordinal {
 		src.Columns = append(src.Columns, tree.SourceColumn{Name: "ordinal", Type: types.BigIntType})
 	}

@@ -40,6 +40,14 @@ func (b calls) aggregate(f *builtin.Func, e *syntax.FuncCall, l *names.Level) (*
 	if err != nil {
 		return nil, err
 	}
+	if f.Name == "STRING_AGG" {
+		if e.Over != nil {
+			return nil, mserr.NotWindowFunction(f.Name)
+		}
+		if args[1].Traits&tree.HasColumn != 0 {
+			return nil, mserr.SeparatorNotConstant()
+		}
+	}
 	if builtin.IsPercentile(f) {
 		if args, err = b.percentileArgs(f, e, l, state, args); err != nil {
 			return nil, err
