@@ -130,7 +130,16 @@ func (r transactions) beginTran(st *syntax.BeginTranStmt) error {
 	}
 	err = r.s.begin(r.run, name)
 	r.scopeToBatch()
+	r.mayLast()
 	return err
+}
+
+// mayLast notes that a transaction which a batch has begun may last longer than the request. Those
+// of procedures end with the procedure, except by mistake.
+func (r transactions) mayLast() {
+	if !r.nested() {
+		r.s.Tran.Lasts()
+	}
 }
 
 // startImplicitly begins a transaction under SET IMPLICIT_TRANSACTIONS ON, if none is open. The
@@ -144,6 +153,7 @@ func (r transactions) startImplicitly() error {
 	}
 	r.s.Tran.SetImplicit()
 	r.scopeToBatch()
+	r.mayLast()
 	return nil
 }
 

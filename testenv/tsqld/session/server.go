@@ -31,6 +31,7 @@ type Server struct {
 	sessions map[int]*Session
 	counters map[CounterKey]*Counter // last values of identity columns and sequences
 	versions map[int]*rowVersions    // by database ID
+	parked   map[*Transactions]parkedTransaction
 	nextTran uint64
 	// nextSerial is the number of the last session. Unlike session IDs, numbers are not used again.
 	nextSerial int64
@@ -64,7 +65,7 @@ func NewServer(ctx context.Context, cfg Config, functions *store.Functions) (*Se
 	i := &Server{
 		Config: cfg, Store: st, pool: meter.NewPool(cfg.MaxMemory), Started: cfg.Now(), sessions: map[int]*Session{},
 		counters: map[CounterKey]*Counter{}, versions: map[int]*rowVersions{},
-		changing: map[int]*Session{},
+		changing: map[int]*Session{}, parked: map[*Transactions]parkedTransaction{},
 	}
 	if cfg.OnWait != nil {
 		i.Locks.OnLongWait = i.longWait
@@ -243,7 +244,10 @@ func (i *Server) busy(spids []int) bool {
 
 // longWait passes a long wait to Config.OnWait.
 func (i *Server) longWait(w lock.Wait) {
-	out := Wait{SPID: w.SPID, Application: w.Resource.Name, Waited: time.Since(w.Since), Blocker: w.Blocker}
+	out := Wait{SPID: w.SPID, Waited: time.Since(w.Since), Blocker: w.Blocker}
+	if w.Resource.Kind == lock.AppKind {
+		out.Application = w.Resource.Name
+	}
 	if d := i.Catalog.Snapshot().DatabaseByID(w.Resource.Database); d != nil {
 		out.Database = d.Name
 	}
