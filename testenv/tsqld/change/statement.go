@@ -32,9 +32,6 @@ func (x *Executor) Change(p *plan.DML, row []types.Value) (n int64, err error) {
 			return n, err
 		}
 		x.s.ReturnDrawn()
-		if len(x.past(p)) > 0 {
-			return x.changePast(p, row)
-		}
 		if err := x.s.AwaitRow(x.ctx, locked); err != nil {
 			x.s.ReleaseRows()
 			return 0, err
@@ -50,7 +47,7 @@ func (x *Executor) changeOnce(p *plan.DML, row []types.Value) (n int64, err erro
 	}
 	tables := x.sharedTables(p)
 	do := func() error {
-		if tables != nil {
+		if tables != nil && len(p.ReadPast) == 0 {
 			if err := x.tryRows(p, tables, row); err != nil {
 				return err
 			}
@@ -92,7 +89,7 @@ func (x *Executor) changePast(p *plan.DML, row []types.Value) (int64, error) {
 // the database while the statement's transaction is open: see [session.Transactions.AtomicRows].
 // Otherwise it returns nil.
 func (x *Executor) sharedTables(p *plan.DML) []*catalog.Table {
-	if p.Database == 0 || p.Position != nil || p.Locks || len(p.Instead) > 0 || len(p.Databases) != 1 || p.Databases[0] != p.Database ||
+	if p.Database == 0 || p.Position != nil || !p.Shares() || len(p.Instead) > 0 || len(p.Databases) != 1 || p.Databases[0] != p.Database ||
 		p.Into != nil && (p.IntoDatabase != 0 || p.Into.Name[0] != '@') {
 		return nil
 	}

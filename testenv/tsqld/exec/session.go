@@ -68,8 +68,8 @@ func (s *Session) serveText(ctx context.Context, sink answer.Sink, command, text
 	if err == nil {
 		err = s.DropOrphans(ctx)
 	}
-	s.EndRequest()
 	s.running, s.top, s.depth, s.functionDepth = nil, nil, 0, 0
+	s.EndRequest() // other sessions may park the transaction from here on
 	return err
 }
 

@@ -31,11 +31,13 @@ func (s *Session) beginRead(ctx context.Context, n *plan.Needs, u *unit.Unit, sk
 	case n.EmptyPast, !s.Tran.Open() && !s.Tran.Begun():
 	case !n.Locks && (s.Tran.ReadsSnapshot() || !s.Tran.Begun() && s.Options.Isolation == syntax.Snapshot):
 		return s.BeginSnapshot(ctx, n.Databases)
+	case n.Locks && n.Shares():
+		return s.EnlistSharing(ctx, n.Databases, past)
 	case n.Locks:
 		return s.EnlistPast(ctx, n.Databases, past)
 	case within, s.Tran.Begun(), s.Options.Isolation >= syntax.RepeatableRead:
 		if len(past) > 0 {
-			return s.EnlistPast(ctx, n.Databases, past)
+			return s.EnlistSharing(ctx, n.Databases, past)
 		}
 		return s.LockShared(ctx, n.Databases, &u.Writes)
 	}

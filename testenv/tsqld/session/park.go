@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
 	"github.com/jobagent/jobagent/testenv/tsqld/lock"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
-	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
 // A parked transaction is one whose changes are not in SQLite: they are kept in a record, and the
@@ -66,7 +66,7 @@ func RowHash(r lock.Resource) uint64 {
 func (s *Transactions) mayShare(id int) bool {
 	t := &s.Tran
 	return !t.begun && len(t.exclusive) == 0 && len(t.shared) == 0 && !t.snapshot && len(t.drafts) == 0 &&
-		id > catalog.DatabaseMSDB && (s.Options.Isolation == syntax.ReadCommitted || s.Options.Isolation == syntax.ReadUncommitted)
+		id > catalog.DatabaseMSDB
 }
 
 // Recordable reports whether changes of a table can be repeated from a record.
@@ -164,6 +164,9 @@ func (s *Transactions) park() bool {
 		for _, k := range s.keysOf(d, &r.Changes()[i], true) {
 			s.Server.Locks.Grant(s.Tran.owner, k.Resource, k.Mode)
 		}
+	}
+	for k, mode := range s.Tran.claims {
+		s.Server.Locks.Grant(s.Tran.owner, k, mode)
 	}
 	s.Tran.parked = true
 	err := s.preserveTableVars(s.Conn.Park)
@@ -360,6 +363,39 @@ func (s *Transactions) TryRows(ctx context.Context, tables []*catalog.Table, run
 		}
 		return check(ch)
 	})
+}
+
+// claimModes are the modes of the locks of claims. A source that only skips locked rows skips those
+// that it could not change.
+var claimModes = map[keys.Claim]lock.Mode{keys.ClaimNone: lock.Update, "S": lock.Shared, "U": lock.Update, "X": lock.Exclusive}
+
+// Unclaimed reports whether [Transactions.Claim] is true for all rows of a database and has no
+// effect. Without a transaction in SQLite, it is: the statement reads committed rows.
+func (s *Transactions) Unclaimed(id int, c keys.Claim) bool {
+	return !s.Tran.begun || !s.Server.Locks.HasRows(s.Tran.owner, id) && (c == keys.ClaimNone || !s.claims(id))
+}
+
+// claims reports whether the transaction needs locks of rows of a database.
+func (s *Transactions) claims(id int) bool { return s.Tran.sharing == id && s.Conn.Recorded() != nil }
+
+// Claim reports whether no other session has locked a row in a mode that a claim is incompatible
+// with. It locks the row until the end of the transaction, if c says so.
+func (s *Transactions) Claim(id int, object int32, c keys.Claim, row int64) bool {
+	d := s.DatabaseByID(id)
+	if d == nil || d.TableByID(object) == nil {
+		return true
+	}
+	r, mode := rowKey(id, d.TableByID(object), row), claimModes[c]
+	if s.Server.Locks.Conflicts(s.Tran.owner, r, mode) {
+		return false
+	}
+	if c != keys.ClaimNone && s.claims(id) {
+		if s.Tran.claims == nil {
+			s.Tran.claims = map[lock.Resource]lock.Mode{}
+		}
+		s.Tran.claims[r] = max(s.Tran.claims[r], mode)
+	}
+	return true
 }
 
 // AwaitRow waits until another session releases a row or key. An open transaction is parked

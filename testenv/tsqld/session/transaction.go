@@ -80,6 +80,12 @@ func (s *Transactions) EnlistPast(ctx context.Context, ids, past []int) error {
 	return s.enlistAs(ctx, ids, past, false)
 }
 
+// EnlistSharing is EnlistPast for a statement that needs locks of rows at most: its transaction can
+// be parked.
+func (s *Transactions) EnlistSharing(ctx context.Context, ids, past []int) error {
+	return s.enlistAs(ctx, ids, past, true)
+}
+
 // ErrSkipped is the error of a READPAST statement that would have to wait for a writer lock: see
 // [Transactions.lockPast].
 var ErrSkipped = errors.New("statement would wait for another session")
@@ -87,6 +93,7 @@ var ErrSkipped = errors.New("statement would wait for another session")
 // enlistAs is EnlistPast. With share, the statement changes the rows of one database only, so that
 // its transaction can be parked.
 func (s *Transactions) enlistAs(ctx context.Context, ids, past []int, share bool) error {
+	share = share && (s.Options.Isolation == syntax.ReadCommitted || s.Options.Isolation == syntax.ReadUncommitted)
 	if s.Tran.sharing != 0 && !(share && (len(ids) == 0 || slices.Equal(ids, []int{s.Tran.sharing}))) {
 		if err := s.Strengthen(ctx); err != nil {
 			return err

@@ -52,7 +52,9 @@ type Transaction struct {
 	// parked, or 0. lasts is set if the transaction may last longer than the request.
 	sharing int
 	lasts   bool
-	parked  bool // its changes are in the record of the connection, and not in SQLite
+	// claims are the locks of rows that the transaction has read, in case that it is parked.
+	claims map[lock.Resource]lock.Mode
+	parked bool // its changes are in the record of the connection, and not in SQLite
 	// drawn are the counters before the running statement, if the statement may have to run again.
 	drawn map[CounterKey]Counter
 }
