@@ -86,8 +86,8 @@ func (x *Executor) changePast(p *plan.DML, row []types.Value) (int64, error) {
 }
 
 // sharedTables returns the tables whose rows a statement may change, if other sessions can write to
-// the database while the statement's transaction is open: see [session.Transactions.AtomicRows].
-// Otherwise it returns nil.
+// the database while the statement's transaction is open, or nil: see
+// [session.Transactions.AtomicRows].
 func (x *Executor) sharedTables(p *plan.DML) []*catalog.Table {
 	if p.Database == 0 || p.Position != nil || !p.Shares() || len(p.Instead) > 0 || len(p.Databases) != 1 || p.Databases[0] != p.Database ||
 		p.Into != nil && (p.IntoDatabase != 0 || p.Into.Name[0] != '@') {
@@ -104,8 +104,8 @@ func (x *Executor) sharedTables(p *plan.DML) []*catalog.Table {
 	return nil
 }
 
-// tryRows returns a [session.RowLocked] if the statement would change rows that only another session
-// sees.
+// tryRows returns a [session.RowLocked] if the statement would change rows that only another
+// session sees.
 func (x *Executor) tryRows(p *plan.DML, tables []*catalog.Table, row []types.Value) error {
 	capture, explicit := x.capture, x.explicit
 	x.capture = nil // the changes of the other sessions are repeated

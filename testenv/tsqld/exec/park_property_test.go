@@ -41,6 +41,7 @@ type writer struct {
 	running string      // statement of the running request; "" if there is none
 	open    bool        // a transaction is open
 	effects []string    // statements that repeat the effects of the open transaction
+	saved   int         // number of effects before SAVE TRAN s; -1 without the savepoint
 	answers strings.Builder
 }
 
@@ -116,7 +117,7 @@ func randomWriters(t *testing.T, seed uint64) {
 			t.Log(strings.Join(history, "\n"))
 		}
 	}()
-	for step := range 60 {
+	for step := range 80 {
 		var free []*writer
 		for _, w := range all {
 			if w.running == "" || settle(w) {
@@ -125,7 +126,7 @@ func randomWriters(t *testing.T, seed uint64) {
 		}
 		require.NotEmpty(t, free, "all sessions wait")
 		w := free[rnd.IntN(len(free))]
-		w.request(w.next(rnd, step > 45))
+		w.request(w.next(rnd, step > 65))
 		if !settle(w) {
 			waits++
 			history = append(history, fmt.Sprintf("%d: %s waits", w.n, w.running))
@@ -168,7 +169,13 @@ func (w *writer) took(t *testing.T, out string, committed *[]string) {
 	}
 	switch {
 	case text == "BEGIN TRAN":
-		w.open, w.effects = true, nil
+		w.open, w.effects, w.saved = true, nil, -1
+		return
+	case text == "SAVE TRAN s" && w.open && !strings.Contains(out, "Msg "):
+		w.saved = len(w.effects)
+		return
+	case text == "ROLLBACK TRAN s" && w.saved >= 0 && !strings.Contains(out, "Msg "):
+		w.effects = w.effects[:w.saved]
 		return
 	case strings.Contains(out, "Msg 1205"), text == "ROLLBACK":
 		w.open, w.effects = false, nil
@@ -183,6 +190,16 @@ func (w *writer) took(t *testing.T, out string, committed *[]string) {
 	}
 	var effects []string
 	switch {
+	case strings.HasPrefix(text, "DECLARE @x"):
+		if !strings.HasSuffix(out, "[tv int not null]\n2\n(1)\n") {
+			t.Errorf("the table variable has lost rows: %s", out)
+		}
+		if strings.Contains(out, "(1)\n[tv") {
+			_, change, _ := strings.Cut(text, "; ")
+			change, _, _ = strings.Cut(change, "; ")
+			effects = []string{change}
+		}
+	case strings.HasPrefix(text, "SELECT"), strings.Contains(text, " TRAN s"):
 	case strings.Contains(text, "OUTPUT"): // of the keys of the changed rows
 		at := strings.Index(text, " OUTPUT ")
 		where, key := strings.Index(text, " WHERE "), "id"
@@ -219,7 +236,7 @@ func (w *writer) next(rnd *rand.Rand, ending bool) string {
 	case !w.open && !ending && rnd.IntN(3) > 0:
 		return "BEGIN TRAN"
 	}
-	id := func() int { return 1 + rnd.IntN(7) }
+	id := func() int { return 1 + rnd.IntN(5) }
 	k := func() string {
 		return []string{"'k%d'", "'K%d'", "'k%d '", "NULL"}[rnd.IntN(4)]
 	}
@@ -247,10 +264,17 @@ func (w *writer) next(rnd *rand.Rand, ending bool) string {
 		fmt.Sprintf("INSERT h VALUES (%d, %d, 0)", id(), rnd.IntN(1_000_000_000)),
 		fmt.Sprintf("UPDATE h SET v += 1 OUTPUT inserted.u WHERE a = %d", id()),
 		fmt.Sprintf("DELETE h OUTPUT deleted.u WHERE a = %d", id()),
+		fmt.Sprintf("SET LOCK_TIMEOUT 0; UPDATE p SET v += 1 WHERE id = %d; SET LOCK_TIMEOUT -1", id()),
+		fmt.Sprintf("MERGE p USING (VALUES (%d)) s(id) ON s.id = p.id WHEN MATCHED THEN UPDATE SET v += 1 WHEN NOT MATCHED THEN INSERT VALUES (id, 0);", id()),
 		fmt.Sprintf("INSERT l VALUES ('%d-%d')", w.n, rnd.IntN(1000)),
 	}
-	if w.open && rnd.IntN(12) == 0 {
-		return "SELECT COUNT(*) FROM t HAVING COUNT(*) < 0"
+	if w.open && rnd.IntN(8) == 0 {
+		return []string{
+			"SELECT COUNT(*) FROM t", "SAVE TRAN s", "ROLLBACK TRAN s", "SELECT COUNT(*) FROM p WITH (UPDLOCK)",
+			"SELECT id INTO #x FROM p; DROP TABLE #x", "SELECT TOP (1) id FROM p WITH (UPDLOCK, READPAST) ORDER BY id",
+			fmt.Sprintf("DECLARE @x TABLE (i int) INSERT @x VALUES (1), (2); UPDATE p SET v += 1 WHERE id = %d; SELECT COUNT(*) tv FROM @x", id()),
+			fmt.Sprintf("DECLARE @x TABLE (i int) INSERT @x VALUES (1), (2); UPDATE t SET v += 1 WHERE id = %d; SELECT COUNT(*) tv FROM @x", id()),
+		}[rnd.IntN(8)]
 	}
 	text := list[rnd.IntN(len(list))]
 	if strings.HasPrefix(text, "UPDATE t") && strings.Contains(text, "OUTPUT") {
@@ -258,4 +282,3 @@ func (w *writer) next(rnd *rand.Rand, ending bool) string {
 	}
 	return text
 }
-

@@ -6,9 +6,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog/sysviews"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
-	"github.com/jobagent/jobagent/testenv/tsqld/lock"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
-	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -45,19 +43,6 @@ func (r queries) materialize(ref *plan.SystemRef) error {
 		}
 	}
 	e.Settings = s.inst.SettingsNow()
-	for _, l := range s.inst.Locks.Locks() {
-		if l.Resource.Kind == lock.ParkedKind {
-			continue
-		}
-		info := sysviews.LockInfo{
-			DatabaseID: l.Resource.Database, App: l.Resource.Kind == lock.AppKind, Application: l.Resource.Name,
-			Principal: l.Resource.Principal,
-			Mode:      l.Mode.Abbreviation(), Waiting: l.Waiting, SessionID: l.SPID, Owner: l.Owner,
-		}
-		if l.Resource.Kind == lock.RowKind {
-			info.Object, info.Row, info.Heap = l.Resource.Object, session.RowHash(l.Resource), l.Resource.Index == 0
-		}
-		e.Locks = append(e.Locks, info)
-	}
+	e.Locks = s.inst.DescribeLocks()
 	return t.Materialize(r.ctx, e, ref.Temp)
 }

@@ -17,8 +17,8 @@ type Resource struct {
 	Principal int    // @DbPrincipal of an application lock
 	Name      string // name of an application lock, compared byte by byte; may be empty
 	Kind      Kind
-	// Object, Index and Name identify a row or key: the table, the unique index, 0 for a row, and the
-	// values or the rowid in a form of their own.
+	// Object, Index and Name identify a row or key: the table, the unique index or 0 for a row, and
+	// the values or the rowid in a form of their own.
 	Object int32
 	Index  int
 }

@@ -71,8 +71,8 @@ func (i *Server) SetCounter(key CounterKey, c Counter) {
 	i.counters[key] = &c
 }
 
-// Draw stores a counter in memory, as [Server.SetCounter] does. If the running statement may have to
-// run again, it keeps the counter before.
+// Draw stores a counter in memory, as [Server.SetCounter] does. If the running statement may have
+// to run again, it keeps the counter before.
 func (s *Transactions) Draw(key CounterKey, c Counter) {
 	if s.Conn.Checking() {
 		s.Server.mu.Lock()

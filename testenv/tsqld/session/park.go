@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
-	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog/sysviews"
 	"github.com/jobagent/jobagent/testenv/tsqld/lock"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
@@ -48,13 +48,33 @@ func waitResource(r lock.Resource) string {
 	case r.Kind == lock.AppKind:
 		return fmt.Sprintf("APPLICATION: %d:%d:[%s]", r.Database, r.Principal, r.Name)
 	case r.Kind == lock.RowKind:
-		return fmt.Sprintf("KEY: %d:%d (%012x)", r.Database, r.Object, RowHash(r))
+		return fmt.Sprintf("KEY: %d:%d (%012x)", r.Database, r.Object, rowHash(r))
 	}
 	return fmt.Sprintf("DATABASE: %d", r.Database)
 }
 
-// RowHash returns the hash by which views show a row or key.
-func RowHash(r lock.Resource) uint64 {
+// DescribeLocks returns the locks of all sessions for system views.
+func (i *Server) DescribeLocks() []sysviews.LockInfo {
+	var out []sysviews.LockInfo
+	for _, l := range i.Locks.Locks() {
+		info := sysviews.LockInfo{
+			DatabaseID: l.Resource.Database, App: l.Resource.Kind == lock.AppKind, Application: l.Resource.Name,
+			Principal: l.Resource.Principal,
+			Mode:      l.Mode.Abbreviation(), Waiting: l.Waiting, SessionID: l.SPID, Owner: l.Owner,
+		}
+		switch l.Resource.Kind {
+		case lock.ParkedKind:
+			continue
+		case lock.RowKind:
+			info.Object, info.Row, info.Heap = l.Resource.Object, rowHash(l.Resource), l.Resource.Index == 0
+		}
+		out = append(out, info)
+	}
+	return out
+}
+
+// rowHash returns the hash by which views show a row or key.
+func rowHash(r lock.Resource) uint64 {
 	hash := uint64(14695981039346656037)
 	for _, c := range []byte(strconv.Itoa(r.Index) + ":" + r.Name) {
 		hash = (hash ^ uint64(c)) * 1099511628211
@@ -212,8 +232,8 @@ func (s *Transactions) parkedWith(id int, tables []*catalog.Table) (owners []*Tr
 	return owners, records
 }
 
-// ResumeWork repeats the changes of the parked transaction. An error other than the end of ctx means
-// that the transaction is lost: it can only be rolled back.
+// ResumeWork repeats the changes of the parked transaction. An error other than the end of ctx
+// means that the transaction is lost: it can only be rolled back.
 func (s *Transactions) ResumeWork(ctx context.Context) error {
 	if !s.Tran.parked {
 		return nil
@@ -365,31 +385,34 @@ func (s *Transactions) TryRows(ctx context.Context, tables []*catalog.Table, run
 	})
 }
 
-// claimModes are the modes of the locks of claims. A source that only skips locked rows skips those
-// that it could not change.
-var claimModes = map[keys.Claim]lock.Mode{keys.ClaimNone: lock.Update, "S": lock.Shared, "U": lock.Update, "X": lock.Exclusive}
+// claimModes are the modes of the locks that sources WITH (READPAST) ask for. "-" only skips locked
+// rows: those that the statement could not change.
+var claimModes = map[string]lock.Mode{claimNone: lock.Update, "S": lock.Shared, "U": lock.Update, "X": lock.Exclusive}
+
+// claimNone is the claim of a source that asks for no lock.
+const claimNone = "-"
 
 // Unclaimed reports whether [Transactions.Claim] is true for all rows of a database and has no
 // effect. Without a transaction in SQLite, it is: the statement reads committed rows.
-func (s *Transactions) Unclaimed(id int, c keys.Claim) bool {
-	return !s.Tran.begun || !s.Server.Locks.HasRows(s.Tran.owner, id) && (c == keys.ClaimNone || !s.claims(id))
+func (s *Transactions) Unclaimed(id int, claim string) bool {
+	return !s.Tran.begun || !s.Server.Locks.HasRows(s.Tran.owner, id) && (claim == claimNone || !s.claims(id))
 }
 
 // claims reports whether the transaction needs locks of rows of a database.
 func (s *Transactions) claims(id int) bool { return s.Tran.sharing == id && s.Conn.Recorded() != nil }
 
 // Claim reports whether no other session has locked a row in a mode that a claim is incompatible
-// with. It locks the row until the end of the transaction, if c says so.
-func (s *Transactions) Claim(id int, object int32, c keys.Claim, row int64) bool {
+// with. It locks the row until the end of the transaction, if the claim asks for it.
+func (s *Transactions) Claim(id int, object int32, claim string, row int64) bool {
 	d := s.DatabaseByID(id)
 	if d == nil || d.TableByID(object) == nil {
 		return true
 	}
-	r, mode := rowKey(id, d.TableByID(object), row), claimModes[c]
+	r, mode := rowKey(id, d.TableByID(object), row), claimModes[claim]
 	if s.Server.Locks.Conflicts(s.Tran.owner, r, mode) {
 		return false
 	}
-	if c != keys.ClaimNone && s.claims(id) {
+	if claim != claimNone && s.claims(id) {
 		if s.Tran.claims == nil {
 			s.Tran.claims = map[lock.Resource]lock.Mode{}
 		}

@@ -12,8 +12,8 @@ import (
 )
 
 // keysOf returns the locks that a change of a row needs: of the row, of its values in unique
-// indexes before and after, and, shared, of the rows to which its foreign keys refer. own adds those
-// by which [Transactions.TryRows] finds rows that nobody else can see.
+// indexes before and after, and, shared, of the rows to which its foreign keys refer. own adds
+// those by which [Transactions.TryRows] finds rows that nobody else can see.
 func (s *Transactions) keysOf(d *catalog.Database, ch *store.RowChange, own bool) []RowLocked {
 	t := recordedTable(d, ch.Table)
 	if t == nil {
@@ -92,14 +92,14 @@ func rowKey(database int, t *catalog.Table, id int64) lock.Resource {
 	return lock.Row(database, t.ObjectID, 0, strconv.FormatInt(id, 10))
 }
 
-// ownRow returns the resource of a row that a session has inserted. Its rowid may be that of another
-// session's row, unless it is a key.
+// ownRow returns the resource of a row that a session has inserted. Its rowid may be that of
+// another session's row, unless it is a key.
 func ownRow(database int, t *catalog.Table, spid int, id int64) lock.Resource {
 	return lock.Row(database, t.ObjectID, 0, strconv.Itoa(spid)+"+"+strconv.FormatInt(id, 10))
 }
 
-// sides returns the texts of the values of columns of t before and after a change, "" where there is
-// no row, and whether they differ. The values are compared by the types of the columns refs of in,
+// sides returns the texts of the values of columns of t before and after a change, "" where there
+// is no row, and whether they differ. The values are compared by the types of the columns refs of in,
 // the table of the index. A NULL in a reference refers to nothing.
 func sides(
 	t *catalog.Table, ids []int, in *catalog.Table, refs []int, ch *store.RowChange, reference bool,
