@@ -89,7 +89,7 @@ func (x *Executor) changePast(p *plan.DML, row []types.Value) (int64, error) {
 // the database while the statement's transaction is open, or nil: see
 // [session.Transactions.AtomicRows].
 func (x *Executor) sharedTables(p *plan.DML) []*catalog.Table {
-	if p.Database == 0 || p.Position != nil || !p.Shares() || len(p.Instead) > 0 || len(p.Databases) != 1 || p.Databases[0] != p.Database ||
+	if p.Database == 0 || p.Target == nil || p.Position != nil || !p.Shares() || len(p.Instead) > 0 || len(p.Databases) != 1 || p.Databases[0] != p.Database ||
 		p.Into != nil && (p.IntoDatabase != 0 || p.Into.Name[0] != '@') {
 		return nil
 	}
@@ -97,11 +97,7 @@ func (x *Executor) sharedTables(p *plan.DML) []*catalog.Table {
 	if d == nil {
 		return nil
 	}
-	tables := session.Reached(d, p.Target)
-	if !slices.ContainsFunc(tables, func(t *catalog.Table) bool { return !session.Recordable(t) }) {
-		return tables
-	}
-	return nil
+	return x.s.Server.RecordableFrom(d, p.Target)
 }
 
 // tryRows returns a [session.RowLocked] if the statement would change rows that only another

@@ -89,38 +89,6 @@ func (s *Transactions) mayShare(id int) bool {
 		id > catalog.DatabaseMSDB
 }
 
-// Recordable reports whether changes of a table can be repeated from a record.
-func Recordable(t *catalog.Table) bool {
-	if t.SQLName != "t"+strconv.Itoa(int(t.ObjectID)) {
-		return false
-	}
-	stored := 0
-	for _, c := range t.Columns {
-		if c.SQLName != "" {
-			stored++
-		}
-		if c.SQLName != "" && c.Formula != nil {
-			return false
-		}
-	}
-	return stored > 0 && !slices.ContainsFunc(t.Checks, func(c *catalog.Check) bool { return strings.Contains(c.SQL, "fnv(") })
-}
-
-// Reached returns a table and those whose rows the actions of foreign keys may change with it.
-func Reached(d *catalog.Database, t *catalog.Table) []*catalog.Table {
-	out := []*catalog.Table{t}
-	for i := 0; i < len(out); i++ {
-		for _, o := range d.Tables() {
-			if slices.ContainsFunc(o.ForeignKeys, func(f *catalog.ForeignKey) bool {
-				return f.Referenced == out[i].ObjectID && !f.Disabled && (f.OnDelete != catalog.NoAction || f.OnUpdate != catalog.NoAction)
-			}) && !slices.Contains(out, o) {
-				out = append(out, o)
-			}
-		}
-	}
-	return out
-}
-
 // lockSharing acquires the writer lock of a database for a transaction that can be parked. Idle
 // holders of the lock are parked.
 func (s *Transactions) lockSharing(ctx context.Context, id int, timeout time.Duration) error {

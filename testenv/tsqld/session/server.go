@@ -32,6 +32,7 @@ type Server struct {
 	counters map[CounterKey]*Counter // last values of identity columns and sequences
 	versions map[int]*rowVersions    // by database ID
 	parked   map[*Transactions]parkedTransaction
+	reaches  map[int]reach // by database ID
 	nextTran uint64
 	// nextSerial is the number of the last session. Unlike session IDs, numbers are not used again.
 	nextSerial int64
@@ -65,7 +66,7 @@ func NewServer(ctx context.Context, cfg Config, functions *store.Functions) (*Se
 	i := &Server{
 		Config: cfg, Store: st, pool: meter.NewPool(cfg.MaxMemory), Started: cfg.Now(), sessions: map[int]*Session{},
 		counters: map[CounterKey]*Counter{}, versions: map[int]*rowVersions{},
-		changing: map[int]*Session{}, parked: map[*Transactions]parkedTransaction{},
+		changing: map[int]*Session{}, parked: map[*Transactions]parkedTransaction{}, reaches: map[int]reach{},
 	}
 	if cfg.OnWait != nil {
 		i.Locks.OnLongWait = i.longWait
@@ -290,6 +291,7 @@ func (i *Server) ForgetDatabase(id int) {
 		}
 	}
 	delete(i.versions, id)
+	delete(i.reaches, id)
 }
 
 // SettingsNow returns the options that sp_configure has changed, by configuration_id.
