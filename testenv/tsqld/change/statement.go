@@ -37,6 +37,7 @@ func (x *Executor) Change(p *plan.DML, row []types.Value) (n int64, err error) {
 			return 0, err
 		}
 		x.s.StatementTime = 0
+		x.NextStatement()
 	}
 }
 
@@ -113,6 +114,7 @@ func (x *Executor) tryRows(p *plan.DML, tables []*catalog.Table, row []types.Val
 	})
 	x.capture, x.explicit = capture, explicit
 	x.s.ReturnDrawn()
+	x.NextStatement()
 	return err
 }
 

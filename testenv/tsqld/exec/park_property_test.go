@@ -42,7 +42,6 @@ type writer struct {
 	open    bool        // a transaction is open
 	effects []string    // statements that repeat the effects of the open transaction
 	saved   int         // number of effects before SAVE TRAN s; -1 without the savepoint
-	answers strings.Builder
 }
 
 // request starts a request and waits until it has ended or waits for another session.

@@ -22,7 +22,9 @@
 //
 // A T-SQL transaction costs nothing before its first write (transaction.go). From then on it holds
 // the writer locks of its databases, and all its statements run in one SQLite transaction. A
-// rollback keeps the contents of table variables, which [Temporaries.Variables] lists.
+// rollback keeps the contents of table variables, which [Temporaries.Variables] lists. A transaction
+// that waits for its client may be parked (park.go): others may write then, and its next request
+// repeats its changes first.
 //
 // # Common mistakes
 //

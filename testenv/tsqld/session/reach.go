@@ -14,8 +14,8 @@ type reach struct {
 	tables   map[int32][]*catalog.Table
 }
 
-// RecordableFrom returns a table and those whose rows the actions of foreign keys may change with it,
-// if all changes of their rows can be repeated from a record, otherwise nil.
+// RecordableFrom returns a table and those whose rows the actions of foreign keys may change with
+// it, if all changes of their rows can be repeated from a record, otherwise nil.
 func (i *Server) RecordableFrom(d *catalog.Database, t *catalog.Table) []*catalog.Table {
 	i.mu.Lock()
 	defer i.mu.Unlock()

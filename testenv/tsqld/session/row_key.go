@@ -99,8 +99,8 @@ func ownRow(database int, t *catalog.Table, spid int, id int64) lock.Resource {
 }
 
 // sides returns the texts of the values of columns of t before and after a change, "" where there
-// is no row, and whether they differ. The values are compared by the types of the columns refs of in,
-// the table of the index. A NULL in a reference refers to nothing.
+// is no row, and whether they differ. The values are compared by the types of the columns refs of
+// in, the table of the index. A NULL in a reference refers to nothing.
 func sides(
 	t *catalog.Table, ids []int, in *catalog.Table, refs []int, ch *store.RowChange, reference bool,
 ) (before, after string, changed bool) {

@@ -276,6 +276,7 @@ func TCPAddress(a net.Addr) (host string, port int, ok bool) {
 
 // BeginRequest begins a request, which cancel cancels. The error is ErrKilled.
 func (s *Session) BeginRequest(ctx context.Context, cancel context.CancelCauseFunc, command, text string) error {
+	s.Wake()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.killed {
@@ -284,7 +285,6 @@ func (s *Session) BeginRequest(ctx context.Context, cancel context.CancelCauseFu
 	s.cancel = cancel
 	s.request = requestInfo{active: true, command: command, text: text, started: s.Server.Now(), state: s.state()}
 	s.meter.Begin(ctx)
-	s.Wake()
 	s.Tran.lasts = s.Tran.level > 0
 	return nil
 }
