@@ -2,9 +2,12 @@ package exec
 
 import (
 	"context"
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -160,4 +163,51 @@ func TestStatementRunsAgainUnseen(t *testing.T) {
 		require.NoError(t, sb.Close())
 		require.NoError(t, inst.Close())
 	})
+}
+
+// TestConcurrentTransfers: sessions move amounts between rows, in transactions of several requests
+// at the same time. No amount is lost, each transaction is complete, and none waits for ever.
+func TestConcurrentTransfers(t *testing.T) {
+	inst, err := New(session.Config{SAPassword: "secret"})
+	require.NoError(t, err)
+	s, run := batchesOf(t, inst, "master")
+	run("CREATE DATABASE work")
+	run("USE work CREATE TABLE t (id int PRIMARY KEY, v int NOT NULL) CREATE TABLE moved (id int IDENTITY, n int NOT NULL) INSERT t SELECT value, 0 FROM GENERATE_SERIES(1, 6)")
+	const sessions, transfers = 4, 40
+	var all sync.WaitGroup
+	for i := range sessions {
+		rnd := rand.New(rand.NewPCG(uint64(i), 0))
+		s, run := batchesOf(t, inst, "work")
+		all.Go(func() {
+			for n := 0; n < transfers; {
+				from := 1 + rnd.IntN(6)
+				out := run("BEGIN TRAN")
+				for _, text := range []string{
+					fmt.Sprintf("UPDATE t SET v -= 1 WHERE id = %d", from),
+					fmt.Sprintf("UPDATE t SET v += 1 WHERE id = %d", 1+(from+rnd.IntN(5))%6),
+					fmt.Sprintf("INSERT moved (n) VALUES (%d)", n),
+					"COMMIT",
+				} {
+					if out += run(text); strings.Contains(out, "Msg") {
+						break
+					}
+				}
+				switch {
+				case !strings.Contains(out, "Msg"):
+					n++
+				case !strings.Contains(out, "Msg 1205"):
+					t.Errorf("session %d: %s", i, out)
+					n = transfers
+				}
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	require.Contains(t, run("SELECT SUM(v) FROM t"), "\n0\n")
+	require.Contains(t, run("SELECT COUNT(*), COUNT(DISTINCT id), COUNT(DISTINCT n) FROM moved"), fmt.Sprintf("\n%d | %[1]d | %d\n", sessions*transfers, transfers))
+	require.NoError(t, s.Close())
+	require.NoError(t, inst.Close())
 }

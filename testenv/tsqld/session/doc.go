@@ -22,9 +22,10 @@
 //
 // A T-SQL transaction costs nothing before its first write (transaction.go). From then on it holds
 // the writer locks of its databases, and all its statements run in one SQLite transaction. A
-// rollback keeps the contents of table variables, which [Temporaries.Variables] lists. A transaction
-// that waits for its client may be parked (park.go): others may write then, and its next request
-// repeats its changes first.
+// rollback keeps the contents of table variables, which [Temporaries.Variables] lists.
+//
+// A transaction that waits for its client may be parked (park.go): others may write then, and its
+// next request repeats its changes first.
 //
 // # Common mistakes
 //
