@@ -23,7 +23,7 @@ type Table struct {
 	NextColumnID int
 	NextIndexID  int
 	// LockEscalation is the value of ALTER TABLE SET (LOCK_ESCALATION): 0 TABLE, 1 DISABLE, 2 AUTO.
-	// Only sys.tables shows it: there are no row locks that could escalate.
+	// Only sys.tables shows it: locks of rows do not escalate.
 	LockEscalation int
 	// SQLName is the name of the SQLite table without its schema. It needs no quotes. In a database
 	// it is t<ObjectID>. For temporary tables and table variables, which are in SQLite's temp

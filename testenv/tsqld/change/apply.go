@@ -37,6 +37,9 @@ func (x *Executor) Apply(p *plan.DML, row []types.Value) (int64, error) {
 		change = x.changePositioned
 	}
 	n, err := change(p, rt)
+	if err != nil && x.dry {
+		return 0, err
+	}
 	if err != nil {
 		err = errors.Join(x.violation(p, rt, x.updateConflict(p, err)), x.finishSpool(p, rt))
 		if p.IntoFirst && s.Conn.InTransaction() {
@@ -151,7 +154,7 @@ func (x *Executor) changeRows(p *plan.DML, rt *tree.Run) (n int64, err error) {
 			return 0, err
 		}
 	}
-	if len(p.Assign) > 0 {
+	if len(p.Assign) > 0 && !x.dry {
 		if err := x.assignFrom(p, rt); err != nil {
 			return 0, err
 		}
@@ -196,6 +199,9 @@ func (x *Executor) applyStep(p *plan.DML, i int, rt *tree.Run) (n int64, err err
 // ignoredDuplicates sends the message of an INSERT that has left out rows because of
 // IGNORE_DUP_KEY.
 func (x *Executor) ignoredDuplicates() error {
+	if x.dry {
+		return nil
+	}
 	return x.host.Info(mserr.New(3604, 0, "Duplicate key was ignored."))
 }
 
@@ -214,6 +220,9 @@ func (x *Executor) outputRows(p *plan.DML, rt *tree.Run) (int64, error) {
 	all, err := x.collect(&p.Output.Statement, rt)
 	if err != nil {
 		return 0, err
+	}
+	if x.dry {
+		return int64(len(all)), nil
 	}
 	if err := x.host.Columns(p.Output.Columns); err != nil {
 		return 0, err

@@ -54,6 +54,7 @@ type Executor struct {
 	host  Interpreter
 
 	capture        *Capture // rows that the running statement changes; nil if no trigger needs them
+	dry            bool     // the statement has no effects outside SQLite: see tryRows
 	explicit       explicitIdentity
 	sequenceValues map[string]*sharedValue // sequence values of the current row of the statement
 }

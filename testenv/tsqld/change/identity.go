@@ -40,7 +40,7 @@ func (x *Executor) useIdentity(p *plan.DML, rt *tree.Run, rows int64) error {
 	if low, high := session.IntegerRange(need.Column.Type); last < low || last > high {
 		return mserr.ArithmeticOverflow("IDENTITY", need.Column.Type.Name())
 	}
-	x.s.Server.SetCounter(x.s.IdentityKey(p.Database, p.Target), session.Counter{Last: last, Used: true})
+	x.s.Draw(x.s.IdentityKey(p.Database, p.Target), session.Counter{Last: last, Used: true})
 	return nil
 }
 
@@ -68,7 +68,7 @@ func (x *Executor) storeIntoIdentity(p *plan.DML, rt *tree.Run, n int64) error {
 	if low, high := session.IntegerRange(need.Column.Type); last < low || last > high {
 		return mserr.ArithmeticOverflow("IDENTITY", need.Column.Type.Name())
 	}
-	x.s.Server.SetCounter(x.s.IdentityKey(p.IntoDatabase, p.Into), session.Counter{Last: last, Used: true})
+	x.s.Draw(x.s.IdentityKey(p.IntoDatabase, p.Into), session.Counter{Last: last, Used: true})
 	return x.s.StoreIdentity(x.ctx, p.IntoDatabase, p.Into, last)
 }
 
@@ -91,6 +91,9 @@ func (x *Executor) storeLastIdentity(p *plan.DML, rt *tree.Run, n int64) error {
 
 // setIdentity sets @@IDENTITY and SCOPE_IDENTITY(). Table variables count, too.
 func (x *Executor) setIdentity(last int64) {
+	if x.dry {
+		return
+	}
 	v := types.Value(strconv.FormatInt(last, 10)) // decimal(38,0)
 	x.s.LastIdentity, *x.host.Activation().Identity = v, v
 }
@@ -139,6 +142,6 @@ func (x *Executor) storeExplicitIdentity(p *plan.DML) error {
 	if c.Used && (auto.Increment > 0 && furthest <= c.Last || auto.Increment < 0 && furthest >= c.Last) {
 		return nil
 	}
-	x.s.Server.SetCounter(key, session.Counter{Last: furthest, Used: true})
+	x.s.Draw(key, session.Counter{Last: furthest, Used: true})
 	return x.s.StoreIdentity(x.ctx, p.Database, p.Target, furthest)
 }

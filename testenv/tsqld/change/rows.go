@@ -67,8 +67,12 @@ func (x *Executor) applyRows(p *plan.DML, next func() ([]types.Value, error)) (n
 
 // changeLocalRows is changeLocal for many rows.
 func (x *Executor) changeLocalRows(p *plan.DML, do func() error) error {
-	if p.Target != nil && p.Target.Name[0] == '@' && !x.s.Tran.Begun() {
+	variable := p.Target != nil && p.Target.Name[0] == '@'
+	switch {
+	case variable && !x.s.Tran.Begun():
 		return x.s.LocalTransaction(x.ctx, true, do)
+	case variable:
+		return x.s.VariableChange(x.ctx, true, do)
 	}
 	return x.s.LocalChangeOf(x.ctx, true, do)
 }

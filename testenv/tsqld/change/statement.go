@@ -17,13 +17,48 @@ import (
 // Change executes a plan as an atomic statement, fires its triggers, and returns the number of
 // changed rows. row is the identity of the row of WHERE CURRENT OF, which Change replaces by the
 // new identity, or nil.
+//
+// A statement that meets a row of another session is undone, waits, and runs again. Nothing of it
+// has been seen then: it sends its rows, assigns variables and fires triggers after its changes.
 func (x *Executor) Change(p *plan.DML, row []types.Value) (n int64, err error) {
+	for waited := false; ; waited = true {
+		n, err = x.changeOnce(p, row)
+		var locked *session.RowLocked
+		if !errors.As(err, &locked) {
+			x.s.KeepDrawn()
+			if waited && err != nil {
+				x.s.ReleaseRows()
+			}
+			return n, err
+		}
+		x.s.ReturnDrawn()
+		if err := x.s.AwaitRow(x.ctx, locked); err != nil {
+			x.s.ReleaseRows()
+			return 0, err
+		}
+		x.s.StatementTime = 0
+		x.NextStatement()
+	}
+}
+
+// changeOnce is Change without waiting for rows: the error is a [session.RowLocked].
+func (x *Executor) changeOnce(p *plan.DML, row []types.Value) (n int64, err error) {
 	if err := x.checkTarget(p); err != nil {
 		return 0, err
 	}
+	tables := x.sharedTables(p)
 	do := func() error {
+		if tables != nil && len(p.ReadPast) == 0 {
+			if err := x.tryRows(p, tables, row); err != nil {
+				return err
+			}
+		}
 		n, err = x.Apply(p, row)
 		return err
+	}
+	atomic := x.s.AtomicPast
+	if tables != nil {
+		atomic = x.s.AtomicRows
 	}
 	switch {
 	case p.Database == 0 && p.IntoDatabase == 0:
@@ -33,17 +68,54 @@ func (x *Executor) Change(p *plan.DML, row []types.Value) (n int64, err error) {
 			err := do()
 			return n, err
 		})
-		err = x.inTransaction(func() error { return x.s.AtomicPast(x.ctx, p.Databases, x.past(p), true, fire) })
+		err = x.inTransaction(func() error { return atomic(x.ctx, p.Databases, x.past(p), true, fire) })
 	default:
-		err = x.s.AtomicPast(x.ctx, p.Databases, x.past(p), isMultiStatement(p), do)
+		err = atomic(x.ctx, p.Databases, x.past(p), isMultiStatement(p), do)
 	}
-	switch {
-	case !errors.Is(err, session.ErrSkipped):
-		return n, err
-	case p.NeedsPastRows:
+	if errors.Is(err, session.ErrSkipped) {
+		return x.changePast(p, row)
+	}
+	return n, err
+}
+
+// changePast executes a statement for which all rows that it reads WITH (READPAST) are locked.
+func (x *Executor) changePast(p *plan.DML, row []types.Value) (int64, error) {
+	if p.NeedsPastRows {
 		return 0, x.changeNoRows(p)
 	}
 	return x.Change(p.PastPlan, row)
+}
+
+// sharedTables returns the tables whose rows a statement may change, if other sessions can write to
+// the database while the statement's transaction is open, or nil: see
+// [session.Transactions.AtomicRows].
+func (x *Executor) sharedTables(p *plan.DML) []*catalog.Table {
+	if p.Database == 0 || p.Target == nil || p.Position != nil || !p.Shares() || len(p.Instead) > 0 || len(p.Databases) != 1 || p.Databases[0] != p.Database ||
+		p.Into != nil && (p.IntoDatabase != 0 || p.Into.Name[0] != '@') {
+		return nil
+	}
+	d := x.s.DatabaseByID(p.Database)
+	if d == nil {
+		return nil
+	}
+	return x.s.Server.RecordableFrom(d, p.Target)
+}
+
+// tryRows returns a [session.RowLocked] if the statement would change rows that only another
+// session sees.
+func (x *Executor) tryRows(p *plan.DML, tables []*catalog.Table, row []types.Value) error {
+	capture, explicit := x.capture, x.explicit
+	x.capture = nil // the changes of the other sessions are repeated
+	err := x.s.TryRows(x.ctx, tables, func() error {
+		x.capture, x.dry = &Capture{}, true
+		_, err := x.Apply(p, row)
+		x.dry = false
+		return err
+	})
+	x.capture, x.explicit = capture, explicit
+	x.s.ReturnDrawn()
+	x.NextStatement()
+	return err
 }
 
 // past returns the databases for whose locks a plan does not wait (READPAST).
@@ -135,6 +207,9 @@ func (x *Executor) changeLocal(p *plan.DML, do func() error) error {
 	}
 	if x.changesTableVar(p) {
 		return x.s.LocalTransaction(x.ctx, isMultiStatement(p), do)
+	}
+	if p.Target != nil && p.Target.Name[0] == '@' && (p.Into == nil || p.Into.Name[0] == '@') {
+		return x.s.VariableChange(x.ctx, isMultiStatement(p), do)
 	}
 	return x.s.LocalChangeOf(x.ctx, isMultiStatement(p), do)
 }

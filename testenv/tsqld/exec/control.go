@@ -158,12 +158,14 @@ func (r *run) waitFor(st *syntax.WaitForStmt) error {
 	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-r.ctx.Done():
-		return r.s.Canceled(r.ctx)
-	}
+	return r.s.Resting(r.ctx, func() error {
+		select {
+		case <-timer.C:
+			return nil
+		case <-r.ctx.Done():
+			return r.s.Canceled(r.ctx)
+		}
+	})
 }
 
 // parseDelay parses the time of WAITFOR, at most 24 hours. It accepts the formats of a datetime

@@ -104,6 +104,9 @@ func (r cursors) openCursor(st *syntax.OpenStmt) error {
 	if err != nil {
 		return err
 	}
+	if err := r.s.Strengthen(r.ctx); err != nil { // rows that are repeated may get other rowids
+		return err
+	}
 	return c.Open(cursorQuery{r.run, c})
 }
 
@@ -115,6 +118,9 @@ func (r cursors) fetch(st *syntax.FetchStmt) error {
 		return err
 	}
 	if err := c.CheckFetch(st); err != nil {
+		return err
+	}
+	if err := r.s.Strengthen(r.ctx); err != nil {
 		return err
 	}
 	n := int64(0)

@@ -57,12 +57,19 @@ func (s *Session) serveText(ctx context.Context, sink answer.Sink, command, text
 	}
 	r := newRun(ctx, s, sink)
 	s.running = r
-	err := s.finish(r, do(r))
+	err := s.ResumeWork(ctx)
+	switch {
+	case err == nil:
+		err = do(r)
+	case ctx.Err() == nil:
+		err = errors.Join(r.reject(err), s.rollback(r))
+	}
+	err = s.finish(r, err)
 	if err == nil {
 		err = s.DropOrphans(ctx)
 	}
-	s.EndRequest()
 	s.running, s.top, s.depth, s.functionDepth = nil, nil, 0, 0
+	s.EndRequest() // other sessions may park the transaction from here on
 	return err
 }
 
@@ -81,7 +88,7 @@ func (s *Session) finish(r *run, err error) error {
 		// transaction has to end with the request, or SQLite was interrupted during a write, which
 		// rolls the whole transaction back. After KILL or a lost connection Close rolls back.
 		end = err
-		if s.Tran.Open() && (s.Options.XactAbort || s.Tran.EndsWithRequest() || s.Tran.Begun() && !s.Conn.InTransaction()) {
+		if s.Tran.Open() && (s.Options.XactAbort || s.Tran.EndsWithRequest() || s.Tran.Begun() && !s.Conn.InTransaction() && !s.Tran.Parked()) {
 			end = errors.Join(end, s.rollback(r))
 		}
 	default:
@@ -116,6 +123,7 @@ func (s *Session) Reset(ctx context.Context, sink answer.Sink, keepTransaction b
 	if s.IsKilled() {
 		return session.ErrKilled
 	}
+	s.Wake()
 	r := newRun(ctx, s, sink)
 	if !keepTransaction && s.Tran.Open() {
 		if err := s.rollback(r); err != nil {

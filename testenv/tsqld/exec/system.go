@@ -44,12 +44,6 @@ func (r queries) materialize(ref *plan.SystemRef) error {
 	}
 	e.Settings = s.inst.SettingsNow()
 	e.Messages = s.inst.Messages.All()
-	for _, l := range s.inst.Locks.Locks() {
-		e.Locks = append(e.Locks, sysviews.LockInfo{
-			DatabaseID: l.Resource.Database, App: l.Resource.App, Application: l.Resource.Name,
-			Principal: l.Resource.Principal,
-			Mode:      l.Mode.Abbreviation(), Waiting: l.Waiting, SessionID: l.SPID, Owner: l.Owner,
-		})
-	}
+	e.Locks = s.inst.DescribeLocks()
 	return t.Materialize(r.ctx, e, ref.Temp)
 }

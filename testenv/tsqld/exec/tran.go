@@ -31,11 +31,13 @@ func (s *Session) beginRead(ctx context.Context, n *plan.Needs, u *unit.Unit, sk
 	case n.EmptyPast, !s.Tran.Open() && !s.Tran.Begun():
 	case !n.Locks && (s.Tran.ReadsSnapshot() || !s.Tran.Begun() && s.Options.Isolation == syntax.Snapshot):
 		return s.BeginSnapshot(ctx, n.Databases)
+	case n.Locks && n.Shares():
+		return s.EnlistSharing(ctx, n.Databases, past)
 	case n.Locks:
 		return s.EnlistPast(ctx, n.Databases, past)
 	case within, s.Tran.Begun(), s.Options.Isolation >= syntax.RepeatableRead:
 		if len(past) > 0 {
-			return s.EnlistPast(ctx, n.Databases, past)
+			return s.EnlistSharing(ctx, n.Databases, past)
 		}
 		return s.LockShared(ctx, n.Databases, &u.Writes)
 	}
@@ -130,7 +132,16 @@ func (r transactions) beginTran(st *syntax.BeginTranStmt) error {
 	}
 	err = r.s.begin(r.run, name)
 	r.scopeToBatch()
+	r.mayLast()
 	return err
+}
+
+// mayLast notes that a transaction which a batch has begun may last longer than the request. Those
+// of procedures end with the procedure, except by mistake.
+func (r transactions) mayLast() {
+	if !r.nested() {
+		r.s.Tran.Lasts()
+	}
 }
 
 // startImplicitly begins a transaction under SET IMPLICIT_TRANSACTIONS ON, if none is open. The
@@ -144,6 +155,7 @@ func (r transactions) startImplicitly() error {
 	}
 	r.s.Tran.SetImplicit()
 	r.scopeToBatch()
+	r.mayLast()
 	return nil
 }
 

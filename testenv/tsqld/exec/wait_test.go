@@ -41,7 +41,7 @@ func TestLongWait(t *testing.T) {
 		idle := time.Now()
 		run(waiter, "USE waits")
 		done := make(chan string)
-		go func() { done <- run(waiter, "INSERT dbo.t VALUES (2)") }()
+		go func() { done <- run(waiter, "DELETE dbo.t OUTPUT deleted.a") }()
 		<-time.After(lock.LongWait + time.Second) // on the clock of the bubble
 		synctest.Wait()
 		require.Len(t, told, 1)

@@ -16,11 +16,35 @@ type Resource struct {
 	Database  int    // database ID
 	Principal int    // @DbPrincipal of an application lock
 	Name      string // name of an application lock, compared byte by byte; may be empty
-	App       bool   // true for an application lock, false for the writer lock of the database
+	Kind      Kind
+	// Object, Index and Name identify a row or key: the table, the unique index or 0 for a row, and
+	// the values or the rowid in a form of their own.
+	Object int32
+	Index  int
 }
+
+// Kind is the kind of a resource.
+type Kind uint8
+
+// The kinds of resources.
+const (
+	WriterKind Kind = iota // the writer lock of a database
+	AppKind                // an application lock
+	ParkedKind             // the presence of parked transactions in a database
+	RowKind                // a row or key
+)
 
 // Writer returns the resource of a database's writer lock.
 func Writer(database int) Resource { return Resource{Database: database} }
+
+// Parked returns the resource that parked transactions of a database hold in mode IntentExclusive,
+// and that those hold in mode Shared which no transaction may be parked beside.
+func Parked(database int) Resource { return Resource{Database: database, Kind: ParkedKind} }
+
+// Row returns the resource of a row (index 0) or of a key of a unique index.
+func Row(database int, object int32, index int, name string) Resource {
+	return Resource{Database: database, Kind: RowKind, Object: object, Index: index, Name: name}
+}
 
 // Owner holds locks and waits for locks. It is a session or the transaction of a session. An Owner
 // waits for one lock at a time. The owners of one client never block each other.
@@ -70,8 +94,9 @@ type Manager struct {
 	// It may be nil and must be set before the first Lock.
 	OnLongWait func(w Wait)
 
-	mu  sync.Mutex
-	res map[Resource]*state
+	mu   sync.Mutex
+	res  map[Resource]*state
+	rows map[int]map[*Client]int // number of held resources of RowKind by database
 }
 
 // NewClient returns the client with the given session ID.
@@ -105,8 +130,19 @@ const Forever time.Duration = -1
 func (m *Manager) Lock(
 	ctx context.Context, o *Owner, r Resource, mode Mode, timeout time.Duration,
 ) (waited bool, err error) {
+	return m.LockAsking(ctx, o, r, mode, timeout, nil)
+}
+
+// LockAsking is Lock for a resource whose holders may be asked to release it. ask is called before
+// a request is refused, and when it has begun to wait. Nil asks nobody.
+func (m *Manager) LockAsking(
+	ctx context.Context, o *Owner, r Resource, mode Mode, timeout time.Duration, ask func(),
+) (waited bool, err error) {
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
+	}
+	if timeout == 0 && ask != nil && !m.Test(o, r, mode) {
+		ask()
 	}
 	m.mu.Lock()
 	st := m.state(r)
@@ -127,6 +163,9 @@ func (m *Manager) Lock(
 	m.enqueue(st, req)
 	m.breakDeadlock(req)
 	m.mu.Unlock()
+	if ask != nil {
+		ask()
+	}
 	return true, m.wait(ctx, req, timeout)
 }
 
@@ -238,6 +277,9 @@ func (m *Manager) grant(st *state, req *request) {
 		h = &holding{}
 		st.holders[req.owner] = h
 		req.owner.held[req.res] = h
+		if req.res.Kind == RowKind {
+			m.countRow(req.res.Database, req.owner.client, 1)
+		}
 	}
 	h.mode = req.mode
 	h.count++
@@ -302,6 +344,9 @@ func (m *Manager) drop(o *Owner, r Resource) {
 	st := m.res[r]
 	delete(st.holders, o)
 	delete(o.held, r)
+	if r.Kind == RowKind {
+		m.countRow(r.Database, o.client, -1)
+	}
 	m.advance(r, st)
 }
 
@@ -405,6 +450,9 @@ func (m *Manager) Locks() []Info {
 			cmp.Compare(a.Resource.Database, b.Resource.Database),
 			cmp.Compare(a.Resource.Name, b.Resource.Name),
 			cmp.Compare(a.Resource.Principal, b.Resource.Principal),
+			cmp.Compare(a.Resource.Kind, b.Resource.Kind),
+			cmp.Compare(a.Resource.Object, b.Resource.Object),
+			cmp.Compare(a.Resource.Index, b.Resource.Index),
 			cmp.Compare(waiting(a), waiting(b)),
 			cmp.Compare(a.SPID, b.SPID))
 	})

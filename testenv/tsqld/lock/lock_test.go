@@ -127,7 +127,7 @@ func TestFairness(t *testing.T) {
 func TestConversion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &Manager{}
-		r := Resource{Database: 5, Name: "app", App: true}
+		r := Resource{Database: 5, Name: "app", Kind: AppKind}
 		a, b, c := newTestClient(m, 51), newTestClient(m, 52), newTestClient(m, 53)
 		a.mustLock(t, r, Shared)
 		b.mustLock(t, r, Shared)
@@ -177,7 +177,7 @@ func TestTimeouts(t *testing.T) {
 func TestDeadlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &Manager{}
-		r1, r2, r3 := Writer(5), Writer(6), Resource{Database: 5, Name: "x", App: true}
+		r1, r2, r3 := Writer(5), Writer(6), Resource{Database: 5, Name: "x", Kind: AppKind}
 		a, b, c := newTestClient(m, 51), newTestClient(m, 52), newTestClient(m, 53)
 		a.mustLock(t, r1, Exclusive)
 		b.mustLock(t, r2, Exclusive)

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/lock"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 )
 
@@ -76,7 +77,7 @@ func (i *Server) Users(id int, except *Session) []*Session {
 	var out []*Session
 	locked := map[int]bool{}
 	for _, l := range i.Locks.Locks() {
-		if l.Resource.Database == id && !l.Resource.App {
+		if l.Resource.Database == id && l.Resource.Kind != lock.AppKind {
 			locked[l.SPID] = true
 		}
 	}

@@ -71,6 +71,35 @@ func (i *Server) SetCounter(key CounterKey, c Counter) {
 	i.counters[key] = &c
 }
 
+// Draw stores a counter in memory, as [Server.SetCounter] does. If the running statement may have
+// to run again, it keeps the counter before.
+func (s *Transactions) Draw(key CounterKey, c Counter) {
+	if s.Conn.Checking() {
+		s.Server.mu.Lock()
+		was := s.Server.counters[key]
+		s.Server.mu.Unlock()
+		if _, ok := s.Tran.drawn[key]; !ok && was != nil {
+			if s.Tran.drawn == nil {
+				s.Tran.drawn = map[CounterKey]Counter{}
+			}
+			s.Tran.drawn[key] = *was
+		}
+	}
+	s.Server.SetCounter(key, c)
+}
+
+// KeepDrawn makes the values final that the running statement has drawn.
+func (s *Transactions) KeepDrawn() { s.Tran.drawn = nil }
+
+// ReturnDrawn returns the values that the running statement has drawn. The session has held the
+// writer lock since, so that no other session has drawn any.
+func (s *Transactions) ReturnDrawn() {
+	for key, c := range s.Tran.drawn {
+		s.Server.SetCounter(key, c)
+	}
+	s.Tran.drawn = nil
+}
+
 // ResetCounter removes a counter after its object was created or dropped.
 func (i *Server) ResetCounter(key CounterKey) {
 	i.mu.Lock()
@@ -124,8 +153,7 @@ func (s *Temporaries) StoreIdentity(ctx context.Context, database int, t *catalo
 // DrawSequence returns the next value of a sequence and stores it.
 func (s *Transactions) DrawSequence(ctx context.Context, d *catalog.Database, q *catalog.Sequence) (*big.Int, error) {
 	key := CounterKey{Database: d.ID, Object: q.ObjectID}
-	c, err := s.CounterOf(ctx, key,
-		fmt.Sprintf("SELECT current, used FROM %s.%s WHERE object_id = ?1", d.SQLName(), catalog.SequenceTable))
+	c, err := s.CounterOf(ctx, key, sequenceLoad(d))
 	if err != nil {
 		return nil, err
 	}
@@ -142,9 +170,19 @@ func (s *Transactions) DrawSequence(ctx context.Context, d *catalog.Database, q 
 			}
 		}
 	}
-	s.Server.SetCounter(key, SequenceCounter(v, true))
-	_, err = s.Conn.Exec(ctx, fmt.Sprintf("UPDATE %s.%s SET current = ?2, used = 1 WHERE object_id = ?1",
+	s.Draw(key, SequenceCounter(v, true))
+	return v, s.storeSequence(ctx, d, q.ObjectID, v)
+}
+
+// sequenceLoad returns the query for a stored value of a sequence.
+func sequenceLoad(d *catalog.Database) string {
+	return fmt.Sprintf("SELECT current, used FROM %s.%s WHERE object_id = ?1", d.SQLName(), catalog.SequenceTable)
+}
+
+// storeSequence writes the last value of a sequence to its database.
+func (s *Transactions) storeSequence(ctx context.Context, d *catalog.Database, object int32, v *big.Int) error {
+	_, err := s.Conn.Exec(ctx, fmt.Sprintf("UPDATE %s.%s SET current = ?2, used = 1 WHERE object_id = ?1",
 		d.SQLName(), catalog.SequenceTable),
-		[]types.Value{int64(q.ObjectID), catalog.StoredSequence(v)})
-	return v, err
+		[]types.Value{int64(object), catalog.StoredSequence(v)})
+	return err
 }

@@ -24,6 +24,9 @@
 // the writer locks of its databases, and all its statements run in one SQLite transaction. A
 // rollback keeps the contents of table variables, which [Temporaries.Variables] lists.
 //
+// A transaction that waits for its client may be parked (park.go): others may write then, and its
+// next request repeats its changes first.
+//
 // # Common mistakes
 //
 // Reading the catalog's snapshot instead of the session's view: definitions of the open transaction

@@ -109,7 +109,7 @@ func (s *Transactions) reserveVersions(ctx context.Context, v *rowVersions, data
 	}
 	v.limit = v.last + versionBlock
 	table := catalog.SQLName(database) + "." + catalog.MetaTable
-	_, err := s.Conn.Exec(ctx, "INSERT OR REPLACE INTO "+table+"(key, value) VALUES (?1, ?2)",
+	_, err := s.Conn.Exec(ctx, "INSERT INTO "+table+"(key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
 		[]types.Value{catalog.MetaRowVersion, int64(v.limit)})
 	return err
 }

@@ -33,6 +33,8 @@ type Server struct {
 	sessions map[int]*Session
 	counters map[CounterKey]*Counter // last values of identity columns and sequences
 	versions map[int]*rowVersions    // by database ID
+	parked   map[*Transactions]parkedTransaction
+	reaches  map[int]reach // by database ID
 	nextTran uint64
 	// nextSerial is the number of the last session. Unlike session IDs, numbers are not used again.
 	nextSerial int64
@@ -66,7 +68,7 @@ func NewServer(ctx context.Context, cfg Config, functions *store.Functions) (*Se
 	i := &Server{
 		Config: cfg, Store: st, pool: meter.NewPool(cfg.MaxMemory), Started: cfg.Now(), sessions: map[int]*Session{},
 		counters: map[CounterKey]*Counter{}, versions: map[int]*rowVersions{},
-		changing: map[int]*Session{},
+		changing: map[int]*Session{}, parked: map[*Transactions]parkedTransaction{}, reaches: map[int]reach{},
 	}
 	if cfg.OnWait != nil {
 		i.Locks.OnLongWait = i.longWait
@@ -245,7 +247,10 @@ func (i *Server) busy(spids []int) bool {
 
 // longWait passes a long wait to Config.OnWait.
 func (i *Server) longWait(w lock.Wait) {
-	out := Wait{SPID: w.SPID, Application: w.Resource.Name, Waited: time.Since(w.Since), Blocker: w.Blocker}
+	out := Wait{SPID: w.SPID, Waited: time.Since(w.Since), Blocker: w.Blocker}
+	if w.Resource.Kind == lock.AppKind {
+		out.Application = w.Resource.Name
+	}
 	if d := i.Catalog.Snapshot().DatabaseByID(w.Resource.Database); d != nil {
 		out.Database = d.Name
 	}
@@ -288,6 +293,7 @@ func (i *Server) ForgetDatabase(id int) {
 		}
 	}
 	delete(i.versions, id)
+	delete(i.reaches, id)
 }
 
 // SettingsNow returns the options that sp_configure has changed, by configuration_id.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"runtime/debug"
 	"sync"
@@ -73,6 +72,7 @@ func (s *Session) Close() error {
 	}()
 	defer s.Server.Store.Release(s.Conn)
 	defer s.Server.Locks.Close(s.Locks)
+	s.Wake()
 	if err := s.rollbackOpen(); err != nil {
 		return err
 	}
@@ -192,11 +192,7 @@ func (s *Session) Describe() sysviews.SessionRow {
 		if w, ok := s.Server.Locks.Waiting(s.Locks); ok {
 			out.Status, out.BlockedBy = "suspended", w.Blocker
 			out.WaitType, out.WaitTime = "LCK_M_"+w.Mode.Abbreviation(), time.Since(w.Since).Milliseconds()
-			out.WaitResource = fmt.Sprintf("DATABASE: %d", w.Resource.Database)
-			if w.Resource.App {
-				out.WaitResource = fmt.Sprintf("APPLICATION: %d:%d:[%s]", w.Resource.Database, w.Resource.Principal,
-					w.Resource.Name)
-			}
+			out.WaitResource = waitResource(w.Resource)
 		}
 	}
 	return out
@@ -280,6 +276,7 @@ func TCPAddress(a net.Addr) (host string, port int, ok bool) {
 
 // BeginRequest begins a request, which cancel cancels. The error is ErrKilled.
 func (s *Session) BeginRequest(ctx context.Context, cancel context.CancelCauseFunc, command, text string) error {
+	s.Wake()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.killed {
@@ -288,11 +285,13 @@ func (s *Session) BeginRequest(ctx context.Context, cancel context.CancelCauseFu
 	s.cancel = cancel
 	s.request = requestInfo{active: true, command: command, text: text, started: s.Server.Now(), state: s.state()}
 	s.meter.Begin(ctx)
+	s.Tran.lasts = s.Tran.level > 0
 	return nil
 }
 
 // EndRequest ends a request.
 func (s *Session) EndRequest() {
+	s.rest()
 	s.muchUsed = s.meter.End() > s.Server.pool.Limit()/freeMemoryDivisor
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,7 +16,10 @@ import (
 )
 
 // Transactions begins and ends transactions, and makes changes part of them.
-type Transactions struct{ Temporaries }
+type Transactions struct {
+	Temporaries
+	parking parking
+}
 
 // savepoint is the state that SAVE TRANSACTION saves. The state is nil until the SQLite transaction
 // begins.
@@ -72,12 +75,31 @@ func (s *Transactions) enlist(ctx context.Context, ids ...int) error {
 	return s.EnlistPast(ctx, ids, nil)
 }
 
+// EnlistPast is enlist for a statement that does not wait for the databases in past.
+func (s *Transactions) EnlistPast(ctx context.Context, ids, past []int) error {
+	return s.enlistAs(ctx, ids, past, false)
+}
+
+// EnlistSharing is EnlistPast for a statement that needs locks of rows at most: its transaction can
+// be parked.
+func (s *Transactions) EnlistSharing(ctx context.Context, ids, past []int) error {
+	return s.enlistAs(ctx, ids, past, true)
+}
+
 // ErrSkipped is the error of a READPAST statement that would have to wait for a writer lock: see
 // [Transactions.lockPast].
 var ErrSkipped = errors.New("statement would wait for another session")
 
-// EnlistPast is enlist for a statement that does not wait for the databases in past.
-func (s *Transactions) EnlistPast(ctx context.Context, ids, past []int) error {
+// enlistAs is EnlistPast. With share, the statement changes the rows of one database only, so that
+// its transaction can be parked.
+func (s *Transactions) enlistAs(ctx context.Context, ids, past []int, share bool) error {
+	share = share && (s.Options.Isolation == syntax.ReadCommitted || s.Options.Isolation == syntax.ReadUncommitted)
+	if s.Tran.sharing != 0 && !(share && (len(ids) == 0 || slices.Equal(ids, []int{s.Tran.sharing}))) {
+		if err := s.Strengthen(ctx); err != nil {
+			return err
+		}
+	}
+	share = share && len(ids) == 1 && s.mayShare(ids[0])
 	if !s.Tran.begun && len(ids) > 1 {
 		ids = slices.Sorted(slices.Values(ids)) // a fixed order causes fewer deadlocks
 	}
@@ -85,11 +107,11 @@ func (s *Transactions) EnlistPast(ctx context.Context, ids, past []int) error {
 		if s.Tran.exclusive[id] {
 			continue
 		}
-		acquire := s.LockWriter
+		acquire := s.lockWithin
 		if slices.Contains(past, id) {
 			acquire = s.lockPast
 		}
-		if err := acquire(ctx, id); err != nil {
+		if err := acquire(ctx, id, s.LockTimeout(), share); err != nil {
 			return err
 		}
 	}
@@ -108,6 +130,7 @@ func (s *Transactions) beginWork(ctx context.Context, ids []int) error {
 		return err
 	}
 	s.Tran.begun, s.Tran.temps = true, s.temps
+	s.beginRecord()
 	for i := range s.Tran.savepoints {
 		s.Tran.savepoints[i].temps = s.temps
 		if err := s.Conn.Savepoint(ctx, sqlName(i)); err != nil {
@@ -119,7 +142,7 @@ func (s *Transactions) beginWork(ctx context.Context, ids []int) error {
 
 // LockWriter acquires the writer lock of a database for the transaction.
 func (s *Transactions) LockWriter(ctx context.Context, id int) error {
-	return s.lockWithin(ctx, id, s.LockTimeout())
+	return s.lockWithin(ctx, id, s.LockTimeout(), false)
 }
 
 // pastGrace is the time for which READPAST waits for a session that executes a statement. In SQL
@@ -130,21 +153,27 @@ const pastGrace = 50 * time.Millisecond
 // lockPast is LockWriter for READPAST. It returns ErrSkipped if LockWriter would wait for a session
 // with an idle transaction, or longer than pastGrace. A session that holds locks does not wait at
 // all, and so never becomes the victim of a deadlock.
-func (s *Transactions) lockPast(ctx context.Context, id int) error {
+func (s *Transactions) lockPast(ctx context.Context, id int, _ time.Duration, share bool) error {
 	var grace time.Duration
 	if len(s.Tran.exclusive) == 0 && s.Options.LockTimeout != 0 && s.Server.busy(s.Server.Locks.Holders(lock.Writer(id))) {
 		grace = pastGrace
 	}
-	err := s.lockWithin(ctx, id, grace)
+	err := s.lockWithin(ctx, id, grace, share)
 	if e := (*mserr.Error)(nil); errors.As(err, &e) && (e.Number == 1222 || e.Number == 1205) {
 		return ErrSkipped
 	}
 	return err
 }
 
-// lockWithin acquires the writer lock of a database for the transaction within a timeout.
-func (s *Transactions) lockWithin(ctx context.Context, id int, timeout time.Duration) error {
-	if _, err := s.Server.Locks.Lock(ctx, s.Tran.owner, lock.Writer(id), lock.Exclusive, timeout); err != nil {
+// lockWithin acquires the writer lock of a database for the transaction within a timeout. share
+// tells whether the transaction can be parked later; otherwise there must be no parked transaction.
+func (s *Transactions) lockWithin(ctx context.Context, id int, timeout time.Duration, share bool) error {
+	if share {
+		if err := s.lockSharing(ctx, id, timeout); err != nil {
+			return err
+		}
+		s.Tran.sharing = id
+	} else if err := s.lockAlone(ctx, id, lock.Exclusive, timeout); err != nil {
 		return err
 	}
 	if s.Tran.exclusive == nil {
@@ -159,6 +188,23 @@ func (s *Transactions) lockWithin(ctx context.Context, id int, timeout time.Dura
 	return nil
 }
 
+// lockAlone acquires the writer lock of a database in a mode and keeps others from being parked
+// there.
+func (s *Transactions) lockAlone(ctx context.Context, id int, mode lock.Mode, timeout time.Duration) error {
+	locks, parked := &s.Server.Locks, lock.Parked(id)
+	held := locks.Held(s.Tran.owner, parked) != lock.None
+	if !held {
+		if _, err := locks.Lock(ctx, s.Tran.owner, parked, lock.Shared, timeout); err != nil {
+			return err
+		}
+	}
+	_, err := locks.Lock(ctx, s.Tran.owner, lock.Writer(id), mode, timeout)
+	if err != nil && !held {
+		err = errors.Join(err, locks.Unlock(s.Tran.owner, parked))
+	}
+	return err
+}
+
 // LockShared acquires the writer locks of databases in shared mode for the transaction. Data that
 // was read stays unchanged, and other sessions can read, too. A write converts the lock to
 // exclusive mode. Two transactions that convert the same lock deadlock; writes is the flag of the
@@ -168,12 +214,17 @@ func (s *Transactions) LockShared(ctx context.Context, ids []int, writes *atomic
 	if writes.Load() {
 		return s.enlist(ctx, ids...)
 	}
+	if s.Tran.sharing != 0 && (s.Options.Isolation >= syntax.RepeatableRead || slices.ContainsFunc(ids, func(id int) bool { return id != s.Tran.sharing })) {
+		if err := s.Strengthen(ctx); err != nil {
+			return err
+		}
+	}
 	before := len(s.Tran.shared)
 	for _, id := range ids {
 		if s.Tran.exclusive[id] || s.Tran.shared[id] {
 			continue
 		}
-		if _, err := s.Server.Locks.Lock(ctx, s.Tran.owner, lock.Writer(id), lock.Shared, s.LockTimeout()); err != nil {
+		if err := s.lockAlone(ctx, id, lock.Shared, s.LockTimeout()); err != nil {
 			return err
 		}
 		if s.Tran.shared == nil {
@@ -220,11 +271,23 @@ func (s *Transactions) Atomic(ctx context.Context, ids []int, several bool, fn f
 // AtomicPast is atomic for a statement that does not wait for the databases in past. It fails with
 // ErrSkipped instead.
 func (s *Transactions) AtomicPast(ctx context.Context, ids, past []int, several bool, fn func() error) error {
+	return s.atomic(ctx, ids, past, several, false, fn)
+}
+
+// AtomicRows is AtomicPast for a statement that changes only rows of recordable tables of one
+// database, or table variables. It fails with a [RowLocked] if another session has a lock of such a
+// row; the changes are then undone.
+func (s *Transactions) AtomicRows(ctx context.Context, ids, past []int, several bool, fn func() error) error {
+	return s.atomic(ctx, ids, past, several, true, fn)
+}
+
+// atomic is AtomicRows with share, and AtomicPast without.
+func (s *Transactions) atomic(ctx context.Context, ids, past []int, several, share bool, fn func() error) error {
 	if s.Tran.level > 0 && s.Tran.doomed {
 		return mserr.Uncommittable()
 	}
 	own := s.Tran.level == 0 && !s.Tran.begun
-	if err := s.EnlistPast(ctx, ids, past); err != nil {
+	if err := s.enlistAs(ctx, ids, past, share); err != nil {
 		if own {
 			return errors.Join(err, s.RollbackWork())
 		}
@@ -239,7 +302,7 @@ func (s *Transactions) AtomicPast(ctx context.Context, ids, past []int, several 
 		}
 		return s.CommitWork()
 	}
-	if !several {
+	if !several && !s.Conn.Checking() {
 		return s.checkTransaction(fn())
 	}
 	id := s.Tran.id
@@ -265,6 +328,7 @@ func (s *Transactions) AtomicPast(ctx context.Context, ids, past []int, several 
 		return s.checkTransaction(err)
 	}
 	s.Tran.drafts, s.temps = drafts, temps
+	s.Server.forgetVersions(s.Tran.exclusive)
 	return errors.Join(err, s.preserveTableVars(func() error {
 		return s.Conn.RollbackTo(save)
 	}), s.Conn.ReleaseSavepoint(save))
@@ -290,11 +354,21 @@ func (s *Transactions) LocalChange(ctx context.Context, do func() error) error {
 
 // LocalChangeOf is LocalChange. several tells whether do runs more than one SQLite statement.
 func (s *Transactions) LocalChangeOf(ctx context.Context, several bool, do func() error) error {
+	return s.localChange(ctx, several, false, do)
+}
+
+// VariableChange is LocalChangeOf for a statement that changes table variables only.
+func (s *Transactions) VariableChange(ctx context.Context, several bool, do func() error) error {
+	return s.localChange(ctx, several, true, do)
+}
+
+// localChange is VariableChange with share, and LocalChangeOf without.
+func (s *Transactions) localChange(ctx context.Context, several, share bool, do func() error) error {
 	if s.Tran.level > 0 || s.Tran.begun {
 		if s.Tran.doomed {
 			return mserr.Uncommittable()
 		}
-		return s.Atomic(ctx, nil, several, do)
+		return s.atomic(ctx, nil, nil, several, share, do)
 	}
 	return s.LocalTransaction(ctx, several, do)
 }
@@ -342,6 +416,10 @@ func (s *Transactions) RollbackWork() error {
 
 // EndTransaction releases the locks of the transaction and resets its state.
 func (s *Transactions) EndTransaction() {
+	if s.Tran.parked {
+		s.Server.setParked(s, 0, nil)
+	}
+	s.Conn.StopRecord()
 	s.Server.Locks.ReleaseAll(s.Tran.owner)
 	s.Tran = Transaction{owner: s.Tran.owner}
 }
@@ -389,6 +467,7 @@ func (s *Transactions) RollbackTo(name string) error {
 		return nil
 	}
 	s.Tran.drafts, s.temps = maps.Clone(sp.drafts), sp.temps
+	s.Server.forgetVersions(s.Tran.exclusive)
 	return s.preserveTableVars(func() error { return s.Conn.RollbackTo(sqlName(i)) })
 }
 

@@ -47,6 +47,16 @@ type Transaction struct {
 	temps      TempTables                // temporary tables at the begin of the SQLite transaction
 	owner      *lock.Owner
 	nested     int // number of open SQLite savepoints of statements
+
+	// sharing is the database whose writer lock the transaction holds in such a way that it can be
+	// parked, or 0. lasts is set if the transaction may last longer than the request.
+	sharing int
+	lasts   bool
+	// claims are the locks of rows that the transaction has read, in case that it is parked.
+	claims map[lock.Resource]lock.Mode
+	parked bool // its changes are in the record of the connection, and not in SQLite
+	// drawn are the counters before the running statement, if the statement may have to run again.
+	drawn map[CounterKey]Counter
 }
 
 // Level returns @@TRANCOUNT.

@@ -42,6 +42,7 @@ type Conn struct {
 	inTransaction   bool
 
 	counter *counter
+	record  *Record // of the open or parked transaction; nil if it is not recorded
 
 	panicked *Panic // panic of a function that SQLite called in the running statement
 	unusable bool   // a function has panicked: the connection must not be reused
@@ -370,6 +371,9 @@ func (c *Conn) checkTransaction() {
 		return
 	}
 	c.inTransaction = false
+	if c.record != nil {
+		c.record.over, c.record.changes = true, nil
+	}
 	c.forget()
 	if end, err := c.prepare("COMMIT"); err == nil {
 		_, _ = c.run(end, nil)
@@ -383,6 +387,9 @@ func (c *Conn) Savepoint(ctx context.Context, name string) error {
 		return errNoTransaction
 	}
 	_, err := c.Exec(ctx, "SAVEPOINT "+Quote(name), nil)
+	if err == nil {
+		c.record.save(name)
+	}
 	return err
 }
 
@@ -392,6 +399,9 @@ var errNoTransaction = errors.New("sqlite: savepoint without a transaction")
 // ReleaseSavepoint removes a savepoint and keeps the changes since.
 func (c *Conn) ReleaseSavepoint(name string) error {
 	_, err := c.Exec(context.Background(), "RELEASE "+Quote(name), nil)
+	if err == nil {
+		c.record.release(name)
+	}
 	return err
 }
 
@@ -399,6 +409,9 @@ func (c *Conn) ReleaseSavepoint(name string) error {
 func (c *Conn) RollbackTo(name string) error {
 	defer c.forget()
 	_, err := c.Exec(context.Background(), "ROLLBACK TO "+Quote(name), nil)
+	if err == nil {
+		c.record.rollBackTo(name)
+	}
 	return err
 }
 
@@ -476,6 +489,7 @@ func (c *Conn) clean() error {
 		}
 	}
 	c.unwatch()
+	c.StopRecord()
 	c.SetMeter(nil)
 	c.local, c.interruptWrites = nil, false
 	c.args, c.cause = c.args[:0], nil
@@ -521,6 +535,7 @@ func (c *Conn) temporaryObjects(ctx context.Context) ([]string, error) {
 // close closes the connection and frees its slot.
 func (c *Conn) close() error {
 	c.unwatch()
+	c.StopRecord()
 	var errs []error
 	for len(c.rows) > 0 {
 		errs = append(errs, c.rows[len(c.rows)-1].Close())

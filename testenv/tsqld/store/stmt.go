@@ -23,6 +23,7 @@ type stmt struct {
 	multi  bool // several statements or none; the driver runs them
 	busy   bool // in use, while the cache knows it
 	rowset bool // it reads rowset(...)
+	clears bool // it is prepared to delete all rows of a table at once, which SQLite does not report
 
 	p         uintptr // sqlite3_stmt*, 0 for several
 	params    int     // the highest number of a parameter
@@ -75,6 +76,13 @@ func (sc *stmtCache) put(s *stmt) error {
 	return nil
 }
 
+// remove closes a statement that take has returned.
+func (sc *stmtCache) remove(s *stmt) error {
+	sc.order.Remove(sc.bySQL[s.sql])
+	delete(sc.bySQL, s.sql)
+	return s.ds.Close()
+}
+
 // drop returns a statement to the cache after an error. The caller reports that error, so errors of
 // drop are ignored.
 func (sc *stmtCache) drop(s *stmt) { _ = sc.put(s) }
@@ -92,7 +100,11 @@ func (sc *stmtCache) closeAll() error {
 
 // prepare returns a statement. The caller owns it until put.
 func (c *Conn) prepare(sql string) (*stmt, error) {
-	if s := c.stmts.take(sql); s != nil {
+	if s := c.stmts.take(sql); s != nil && s.clears && c.record != nil {
+		if err := c.stmts.remove(s); err != nil {
+			return nil, convert(err, sql)
+		}
+	} else if s != nil {
 		if err := c.ensureRowset(s); err != nil {
 			c.stmts.drop(s)
 			return nil, err
@@ -100,6 +112,7 @@ func (c *Conn) prepare(sql string) (*stmt, error) {
 		return s, nil
 	}
 	s := &stmt{sql: sql, rowset: strings.Contains(sql, "rowset(")}
+	s.clears = c.record == nil && strings.HasPrefix(sql, "DELETE FROM d") && !strings.Contains(sql, " WHERE ")
 	if err := c.ensureRowset(s); err != nil {
 		return nil, err
 	}
@@ -166,13 +179,15 @@ func (c *Conn) Exec(ctx context.Context, sql string, args []types.Value) (int64,
 		run = c.script
 	}
 	deferInterrupt := !s.reads && !c.interruptWrites && c.InTransaction()
-	n := int64(0)
+	n, at := int64(0), c.record.begin()
 	if err = c.beginStep(deferInterrupt); err == nil {
 		n, err = run(s, args)
 	}
 	c.endStep()
 	if err != nil {
 		err = c.fail(err, sql)
+	}
+	if err = c.record.end(at, err); err != nil {
 		c.stmts.drop(s)
 		return 0, c.rethrow(err)
 	}
@@ -197,15 +212,18 @@ func (c *Conn) Query(ctx context.Context, sql string, args []types.Value) (*Rows
 		return nil, errNoQuery
 	}
 	r := &Rows{conn: c, stmt: s, ctx: ctx, deferInterrupt: !s.reads && !c.interruptWrites && c.InTransaction()}
+	at := c.record.begin()
 	if err = c.beginStep(r.deferInterrupt); err == nil {
 		err = c.bind(s, args)
 	}
 	if err == nil {
-		r.ahead, err = c.step(s) // step now, so that most errors come before the first row
+		r.ahead, err = c.step(s) // step now, so that most errors come before the first row, and all changes
 	}
 	c.endStep()
 	if err != nil {
 		err = c.fail(err, sql)
+	}
+	if err = c.record.end(at, err); err != nil {
 		_ = c.reset(s) // repeats the error of step
 		c.stmts.drop(s)
 		return nil, c.rethrow(err)

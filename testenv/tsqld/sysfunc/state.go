@@ -83,7 +83,7 @@ func (e State) applockOwner(principal, resource, owner string) (*lock.Owner, loc
 	if strings.EqualFold(owner, "Session") {
 		o = s.LockOwner
 	}
-	return o, lock.Resource{App: true, Database: s.DatabaseID, Principal: p.ID, Name: resource}, true
+	return o, lock.Resource{Kind: lock.AppKind, Database: s.DatabaseID, Principal: p.ID, Name: resource}, true
 }
 
 // ApplockMode implements [builtin.State].

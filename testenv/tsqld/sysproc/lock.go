@@ -39,7 +39,7 @@ func (r *Executor) appLock(a Arguments) (owner *lock.Owner, res lock.Resource, e
 	if a["resource"] == nil { // an empty name is valid
 		return nil, res, mserr.InvalidProcArgument("sys.xp_userlock")
 	}
-	res = lock.Resource{App: true, Database: s.DatabaseID, Principal: p.ID, Name: name}
+	res = lock.Resource{Kind: lock.AppKind, Database: s.DatabaseID, Principal: p.ID, Name: name}
 	switch {
 	case a["lockowner"] == nil, strings.EqualFold(a.text("lockowner"), "Transaction"):
 		if !s.Tran.Open() {
@@ -86,7 +86,13 @@ func (r *Executor) getAppLock(a Arguments) (int32, error) {
 			timeout = time.Duration(ms) * time.Millisecond
 		}
 	}
-	waited, err := r.s.Server.Locks.Lock(r.ctx, owner, res, mode, timeout)
+	waited, err := r.s.Server.Locks.Lock(r.ctx, owner, res, mode, 0)
+	if timeout != 0 && errors.Is(err, mserr.LockTimeout()) {
+		err = r.s.Resting(r.ctx, func() error {
+			waited, err = r.s.Server.Locks.Lock(r.ctx, owner, res, mode, timeout)
+			return err
+		})
+	}
 	switch {
 	case err == nil && waited:
 		return lockWaited, nil

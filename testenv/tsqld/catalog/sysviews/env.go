@@ -114,6 +114,9 @@ type LockInfo struct {
 	App         bool   // true for an application lock, false for a database's writer lock
 	Application string // name of an application lock
 	Principal   int
+	Object      int32  // table of a row or key, otherwise 0
+	Row         uint64 // hash of the row or key
+	Heap        bool   // it is a row, not a key
 	Mode        string // S, X...
 	Waiting     bool
 	SessionID   int

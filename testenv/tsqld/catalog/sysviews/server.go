@@ -395,6 +395,13 @@ func lockRows(_ context.Context, env *Env) ([]row, error) {
 			r["resource_type"] = "APPLICATION"
 			r["resource_description"] = applicationResource(l)
 		}
+		if l.Object != 0 {
+			r["resource_type"], r["resource_associated_entity_id"] = "KEY", int64(l.Object)
+			r["resource_description"] = fmt.Sprintf("(%012x)", l.Row)
+			if l.Heap {
+				r["resource_type"] = "RID"
+			}
+		}
 		out = append(out, r)
 	}
 	return out, nil

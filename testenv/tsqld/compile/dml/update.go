@@ -64,7 +64,7 @@ func (b *builder) modify(
 		if err := m.l.Expose(m.src, false); err != nil {
 			return nil, err
 		}
-		m.direct = m.from == nil && m.src.Table != ""
+		m.direct = m.from == nil && m.src.Table != "" && (!m.src.ReadPast || m.src.Empty)
 		m.from = from.Cross(m.src, m.from)
 	}
 	if v := m.src.View; v != nil {
@@ -375,7 +375,7 @@ func (m *modification) renderSet(r *lower.Renderer, values []setting) {
 // SQLite's FROM does not name the target itself. updateJoined reports whether it could: it requires
 // inner joins with the table itself.
 func (m *modification) updateJoined(d *plan.DML, values []setting, where *tree.Node, returned *tree.Query) (bool, error) {
-	if m.src.Table == "" {
+	if m.src.Table == "" || m.src.ReadPast && !m.src.Empty {
 		return false, nil
 	}
 	c := rewrite.WithDrivingTables(&tree.Core{From: m.from, Where: where})

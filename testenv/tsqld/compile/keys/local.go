@@ -28,7 +28,36 @@ const (
 	// LocalRowVersion returns a new rowversion (8 bytes) of a database: rv|<database id>, 0 for
 	// tempdb.
 	LocalRowVersion = "rv|"
+	// LocalClaim reports whether no other session has locked a row of a source WITH (READPAST), and
+	// locks the row: claim|<database id>|<object id>|<mode>. The argument is the rowid. The modes
+	// are those of [Claim].
+	LocalClaim = "claim|"
+	// LocalUnclaimed reports whether LocalClaim is true for all rows and has no effect:
+	// unclaimed|<database id>|<mode>.
+	LocalUnclaimed = "unclaimed|"
 )
+
+// Claim is the lock that a source WITH (READPAST) asks for: S, U or X until the end of the
+// transaction, or ClaimNone.
+type Claim string
+
+// ClaimNone is the claim of a source that only skips locked rows.
+const ClaimNone Claim = "-"
+
+// ParseClaim parses a key of LocalClaim or, with object 0, of LocalUnclaimed. Error 40517 for other
+// keys.
+func ParseClaim(key string) (database int, object int32, c Claim, err error) {
+	base, mode := key, ""
+	if i := strings.LastIndexByte(key, '|'); i >= 0 {
+		base, mode = key[:i], key[i+1:]
+	}
+	if strings.HasPrefix(key, LocalUnclaimed) {
+		database, object, err = Object(base+"|0", LocalUnclaimed)
+	} else {
+		database, object, err = Object(base, LocalClaim)
+	}
+	return database, object, Claim(mode), err
+}
 
 // Object parses a key that is a prefix, the ID of a database, '|' and the ID of an object. Error
 // 40517 for other keys.

@@ -452,6 +452,14 @@ func (r *Renderer) source(s *tree.Source) {
 		r.rowset(s)
 	case s.Empty:
 		r.WriteString("(SELECT rowid AS rowid, * FROM " + s.Table + " WHERE 0)")
+	case s.ReadPast && s.Base != nil:
+		place := strconv.Itoa(s.DatabaseID) + "|"
+		unclaimed := tree.Build(tree.OpLocal, types.BitType)
+		unclaimed.Key = keys.LocalUnclaimed + place + string(s.Claim)
+		r.WriteString("(SELECT rowid AS rowid, * FROM " + s.Table + " WHERE ")
+		r.Node(unclaimed)
+		claim := keys.LocalClaim + place + strconv.Itoa(int(s.Base.ObjectID)) + "|" + string(s.Claim)
+		r.WriteString(" OR fnv(" + store.Literal(claim) + ", rowid))")
 	default:
 		r.WriteString(s.Table)
 	}

@@ -71,6 +71,7 @@ type Needs struct {
 	// does not wait for locks of these databases.
 	ReadPast   []int
 	OtherLocks bool // a source without READPAST asks for locks
+	RangeLocks bool // a source asks for more than locks of its rows
 	// EmptyPast is set in a plan whose sources with READPAST are empty; such a plan takes no locks
 	// to read.
 	EmptyPast bool
@@ -81,6 +82,10 @@ type Needs struct {
 	// changed.
 	Volatile bool
 }
+
+// Shares reports whether other sessions may write to the databases while the transaction of the
+// statement is open: the statement asks at most for locks of rows that it reads WITH (READPAST).
+func (n *Needs) Shares() bool { return !n.Locks || !n.OtherLocks && !n.RangeLocks }
 
 // SystemRef is a system row set of a database. SQL refers to it as the temporary table Temp.
 type SystemRef struct {

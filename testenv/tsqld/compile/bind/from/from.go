@@ -181,11 +181,12 @@ func (b *Binder) TableName(ts *syntax.TableName) (*tree.Source, error) {
 	}
 	past := slices.ContainsFunc(ts.Hints, func(h *syntax.TableHint) bool { return h.Name == "READPAST" })
 	if past {
-		b.readPast(src)
+		b.readPast(src, claimOf(ts.Hints))
 	}
 	for _, h := range ts.Hints {
 		if lockHints[h.Name] {
 			b.NoteLock(past)
+			b.Needs.RangeLocks = b.Needs.RangeLocks || claims[h.Name] == ""
 		}
 		if err := b.indexHint(h, src); err != nil {
 			return nil, err
