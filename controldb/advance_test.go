@@ -107,7 +107,7 @@ func TestLocksNeedMembership(t *testing.T) {
 		db := c.env.DBAs(t, c.name, "author_"+c.name, "Only-4-tests")
 		for resource, principal := range map[string]string{"jobagent.advance": "jobs_agent", "jobagent.cleanup": "jobs_agent", "jobagent.deploy": "db_owner"} {
 			_, err := db.ExecContext(t.Context(), `EXECUTE sp_getapplock @Resource = @p1, @LockMode = N'Exclusive', @LockOwner = N'Session', @LockTimeout = 0, @DbPrincipal = @p2;`, resource, principal)
-			require.ErrorContains(t, err, "(1230)", resource)
+			require.ErrorContains(t, err, "(1202)", resource)
 			release := c.holdLock(t, "author_"+c.name, resource, "public")
 			defer release()
 		}

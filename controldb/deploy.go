@@ -282,9 +282,12 @@ WHERE p.type = 'R'
 }
 
 // seesDefinitions reports whether the login sees the definitions of objects on which it has no
-// permission. Without VIEW DEFINITION, such objects seem to be missing.
+// permission. Without VIEW DEFINITION, such objects seem to be missing. NULL stands for the current
+// database: HAS_PERMS_BY_NAME reads a name as an identifier of several parts, so that it does not
+// find a name with a dot
+// (https://learn.microsoft.com/sql/t-sql/functions/has-perms-by-name-transact-sql).
 func seesDefinitions(ctx context.Context, conn *sqlx.Conn) (bool, error) {
-	n, err := selectOne[int](ctx, conn, `SELECT HAS_PERMS_BY_NAME(DB_NAME(), N'DATABASE', N'VIEW DEFINITION');`)
+	n, err := selectOne[int](ctx, conn, `SELECT HAS_PERMS_BY_NAME(NULL, N'DATABASE', N'VIEW DEFINITION');`)
 	return n == 1, err
 }
 
@@ -576,9 +579,10 @@ func record(ctx context.Context, tx *sqlx.Tx, d deployment) error {
 	return nil
 }
 
-// numInvalidPrincipal is SQL Server's error when the caller is not a member of the principal of an
-// application lock.
-const numInvalidPrincipal = 1230
+// numNotMember is SQL Server's error when the caller is not a member of the principal of an
+// application lock: "The database-principal '%.*ls' does not exist or user is not a member."
+// (https://learn.microsoft.com/sql/relational-databases/errors-events/database-engine-events-and-errors-1000-to-1999).
+const numNotMember = 1202
 
 // withDeployLock runs f on a connection that holds the application lock of deployments, so that two
 // deployments never overlap. The lock belongs to the session and is released on the same
@@ -599,7 +603,7 @@ func (s *Store) withDeployLock(ctx context.Context, f func(*sqlx.Conn) error) er
 	err = conn.GetContext(ctx, &status, `DECLARE @status INT;
 EXECUTE @status = sp_getapplock @Resource = N'jobagent.deploy', @LockMode = N'Exclusive', @LockOwner = N'Session', @LockTimeout = @p1, @DbPrincipal = N'db_owner';
 SELECT @status;`, deployLockTimeout)
-	if server, ok := sqlError(err); ok && server.Number == numInvalidPrincipal {
+	if server, ok := sqlError(err); ok && server.Number == numNotMember {
 		finding, err := notOwnerFinding(ctx, conn)
 		if err != nil {
 			return translate(op, err)

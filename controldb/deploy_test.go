@@ -15,7 +15,7 @@ import (
 func TestDeployment(t *testing.T) {
 	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
 		ctx := t.Context()
-		name := env.CreateDatabase(t, "control")
+		name := env.CreateDatabase(t, "control.b") // HAS_PERMS_BY_NAME takes such a name for two parts
 		store := env.OpenControl(t, name)
 		require.ErrorIs(t, store.CheckVersion(ctx), controldb.ErrNotInstalled)
 		require.ErrorIs(t, store.Verify(ctx), controldb.ErrNotInstalled)

@@ -29,10 +29,12 @@ var roleUsers = map[string]string{
 // read-only, so that a connection without a reset fails instead of naming the last caller. The
 // server drops a connection that is reset under impersonation (error 18059).
 const (
-	callPrologue   = "SET XACT_ABORT ON;\nEXECUTE AS USER = @jobagent_user;\n" + beginCall
+	callPrologue   = impersonate + beginCall
 	callEpilogue   = "\nREVERT;"
-	selectPrologue = "SET XACT_ABORT ON;\nEXECUTE AS USER = @jobagent_user;\nEXECUTE jobs_internal.begin_call @user = @jobagent_user;\n"
-	beginCall      = "EXECUTE jobs_internal.begin_call @user = @jobagent_user, @caller = @jobagent_caller, @door = @jobagent_door," +
+	selectPrologue = impersonate + "EXECUTE jobs_internal.begin_call @user = @jobagent_user;\n"
+	// impersonate gives EXECUTE AS a variable of the type of a name; the argument is of type MAX.
+	impersonate = "SET XACT_ABORT ON;\nDECLARE @jobagent_as NVARCHAR(128) = @jobagent_user;\nEXECUTE AS USER = @jobagent_as;\n"
+	beginCall   = "EXECUTE jobs_internal.begin_call @user = @jobagent_user, @caller = @jobagent_caller, @door = @jobagent_door," +
 		" @address = @jobagent_address, @correlation_id = @jobagent_correlation_id, @traceparent = @jobagent_traceparent;\n"
 	// doorPrologue is for the login's own calls. They have no other caller than the login.
 	doorPrologue = "SET XACT_ABORT ON;\nEXECUTE sys.sp_set_session_context N'jobagent.door', N'CLI', 1;\n" +

@@ -280,6 +280,7 @@ func (m *migration) waitForLocks(ctx context.Context, what string, tables []stri
 // holders describes the sessions that hold locks on tables of the schema, or on the database.
 // Without tables these are all tables of the schema.
 func (m *migration) holders(ctx context.Context, tables []string) string {
+	// The ids of other resources than objects are BIGINT, which OBJECT_NAME does not take (8115).
 	list, err := selectRows[LockHolder](ctx, m.conn, `SELECT DISTINCT TOP (5) l.request_session_id AS session_id, s.login_name, s.program_name, s.host_name
 FROM sys.dm_tran_locks AS l
 LEFT JOIN sys.dm_exec_sessions AS s ON s.session_id = l.request_session_id
@@ -289,9 +290,13 @@ WHERE l.resource_database_id = DB_ID()
     AND (
         l.resource_type = N'DATABASE' AND l.request_mode = N'X'
         OR l.resource_type = N'OBJECT'
-            AND (
-                @p1 = N'' AND OBJECT_SCHEMA_NAME(l.resource_associated_entity_id) IN (N'jobs', N'jobs_internal', N'jobs_rest')
-                OR CHARINDEX(CONCAT(N',jobs_internal.', OBJECT_NAME(l.resource_associated_entity_id), N','), @p1) > 0
+            AND EXISTS (
+                SELECT 1
+                FROM sys.objects AS o
+                INNER JOIN sys.schemas AS c ON c.schema_id = o.schema_id
+                WHERE o.object_id = l.resource_associated_entity_id
+                    AND c.name IN (N'jobs', N'jobs_internal', N'jobs_rest')
+                    AND (@p1 = N'' OR CHARINDEX(CONCAT(N',', c.name, N'.', o.name, N','), @p1) > 0)
             )
     )
 ORDER BY session_id;`, strings.TrimSuffix(","+strings.Join(tables, ",")+",", ",,"))

@@ -36,10 +36,12 @@ const badTables = `CREATE TABLE jobs_internal.things (
     parent BIGINT NOT NULL,
     name   NVARCHAR(128) NOT NULL,
     note   NVARCHAR(MAX) NULL,
+    origin BIGINT NULL,
     CONSTRAINT PK_things PRIMARY KEY (id),
     CONSTRAINT UQ_things_name UNIQUE (parent, name)
 );
 CREATE INDEX IX_things_name ON jobs_internal.things (name);
+CREATE INDEX IX_things_origin ON jobs_internal.things (origin) WHERE origin IS NOT NULL;
 ALTER TABLE jobs_internal.things SET (LOCK_ESCALATION = DISABLE);
 CREATE TABLE jobs_internal.state (
     id    TINYINT NOT NULL,

@@ -81,7 +81,7 @@ func TestLocksOfProcesses(t *testing.T) {
 		"jobagent.cleanup": "jobs_agent", "jobagent.deploy": "db_owner"} {
 		lock := "EXECUTE sp_getapplock @Resource = N'" + resource +
 			"', @LockMode = N'Exclusive', @LockOwner = N'Session', @LockTimeout = 0"
-		require.ErrorContains(t, nobody(lock+", @DbPrincipal = N'"+principal+"';"), "(1230)")
+		require.ErrorContains(t, nobody(lock+", @DbPrincipal = N'"+principal+"';"), "(1202)")
 		require.NoError(t, nobody(lock+";"), "that is another lock, of everybody")
 	}
 	id := start()

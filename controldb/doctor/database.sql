@@ -20,8 +20,9 @@ SELECT
     d.log_reuse_wait_desc,
     d.delayed_durability_desc,
     d.snapshot_isolation_state_desc,
-    -- Everybody sees the view; the option exists since SQL Server 2017.
-    CAST(COALESCE((SELECT CAST(c.value AS INT) FROM sys.database_scoped_configurations AS c WHERE c.name = N'IDENTITY_CACHE'), 1) AS BIT) AS identity_cache,
+    -- Everybody sees the view; the option exists since SQL Server 2017. Other options have texts, which a server may cast
+    -- before it leaves them out.
+    CAST(COALESCE((SELECT TRY_CAST(c.value AS INT) FROM sys.database_scoped_configurations AS c WHERE c.name = N'IDENTITY_CACHE'), 1) AS BIT) AS identity_cache,
     d.is_auto_close_on,
     d.is_auto_shrink_on
 FROM sys.databases AS d

@@ -103,11 +103,11 @@ BEGIN
         s.buffered = 0,
         s.updated_at = @now
     FROM @schedules AS w
-    INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = w.schedule_id;
+    INNER LOOP JOIN jobs_internal.schedules AS s ON s.schedule_id = w.schedule_id;
     -- rows: the waiting instants of the schedules of one job
     DELETE b
     FROM jobs_internal.schedules AS s
-    INNER JOIN jobs_internal.schedule_buffer AS b ON b.schedule_id = s.schedule_id
+    INNER LOOP JOIN jobs_internal.schedule_buffer AS b ON b.schedule_id = s.schedule_id
     WHERE s.job_id = @job_id;
     UPDATE f
     SET f.state = N'Canceled',
@@ -115,7 +115,7 @@ BEGIN
         f.next_at = NULL,
         f.ended_at = @now
     FROM jobs_internal.schedules AS s
-    INNER JOIN jobs_internal.schedule_backfills AS f ON f.schedule_id = s.schedule_id
+    INNER LOOP JOIN jobs_internal.schedule_backfills AS f ON f.schedule_id = s.schedule_id
     WHERE s.job_id = @job_id
         AND f.state = N'Open';
 

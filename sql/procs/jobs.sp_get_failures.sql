@@ -150,6 +150,7 @@ BEGIN
     SELECT r.execution_id, e.execution_id, 0
     FROM @runs AS r
     INNER JOIN jobs_internal.job_executions AS e ON e.rerun_of = r.execution_id
+    WHERE e.rerun_of IS NOT NULL
     OPTION (RECOMPILE);
     WHILE @@ROWCOUNT > 0 AND @depth < 10
     BEGIN
@@ -159,6 +160,7 @@ BEGIN
         FROM @reruns AS r
         INNER JOIN jobs_internal.job_executions AS e ON e.rerun_of = r.rerun_id
         WHERE r.depth = @depth - 1
+            AND e.rerun_of IS NOT NULL
         OPTION (RECOMPILE);
     END;
     -- Plan: per failure and rerun one key of UQ_step_executions_step_id, and one of UQ_target_executions_target_id with its row.

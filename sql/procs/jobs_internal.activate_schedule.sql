@@ -89,6 +89,6 @@ BEGIN
         ) AS g
         INNER JOIN jobs_internal.schedules AS x ON x.schedule_id = g.schedule_id
     ) AS a
-    INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = a.schedule_id;
+    INNER LOOP JOIN jobs_internal.schedules AS s ON s.schedule_id = a.schedule_id;
     RETURN 0;
 END;

@@ -140,7 +140,7 @@ BEGIN
         UPDATE e
         SET e.parked = 0
         FROM @unparked AS u
-        INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = u.execution_id;
+        INNER LOOP JOIN jobs_internal.job_executions AS e ON e.execution_id = u.execution_id;
     END;
 
     -- Stop requests: targets that no agent holds are canceled here; agents get signals for the others. Claims leave out runs with a stop
@@ -191,7 +191,7 @@ BEGIN
                 N' Before: ' + CASE WHEN t.attempts > 0 THEN t.last_message END
             )
         FROM @waiting AS w
-        INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = w.target_execution_id
+        INNER LOOP JOIN jobs_internal.target_executions AS t ON t.target_execution_id = w.target_execution_id
         WHERE t.next_attempt_at IS NOT NULL;
 
         -- A list that passes have begun to write is completed, and then its targets are canceled.
@@ -207,7 +207,7 @@ BEGIN
         SET @more = CASE WHEN @@ROWCOUNT = @slice THEN 1 ELSE @more END;
         DELETE l
         FROM @stopped AS w
-        INNER JOIN jobs_internal.step_lists AS l ON l.step_execution_id = w.step_execution_id
+        INNER LOOP JOIN jobs_internal.step_lists AS l ON l.step_execution_id = w.step_execution_id
         WHERE w.has_list = 1;
         UPDATE s
         SET s.lifecycle = N'Canceled',
@@ -216,7 +216,7 @@ BEGIN
             s.next_attempt_at = NULL,
             s.last_message = CONCAT(N'Step ', s.step_id, N' was canceled by a stop request before its targets were known.')
         FROM @stopped AS w
-        INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = w.step_execution_id
+        INNER LOOP JOIN jobs_internal.step_executions AS s ON s.step_execution_id = w.step_execution_id
         WHERE s.lifecycle IN (N'Created', N'WaitingForRetry') -- a resolution may have been claimed meanwhile
             OR w.has_list = 1;
     END;
@@ -265,8 +265,12 @@ BEGIN
                 N' Before: ' + t.last_message
             )
         FROM @waiting AS w
-        INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = w.target_execution_id
-        LEFT JOIN jobs_internal.target_holds AS h ON h.target_execution_id = t.target_execution_id
+        INNER LOOP JOIN jobs_internal.target_executions AS t ON t.target_execution_id = w.target_execution_id
+        OUTER APPLY (
+            SELECT v.description
+            FROM jobs_internal.target_holds AS v
+            WHERE v.target_execution_id = t.target_execution_id
+        ) AS h
         WHERE t.next_attempt_at IS NOT NULL
             AND t.deadline_at <= @now;
     END;
@@ -410,7 +414,7 @@ BEGIN
             e.start_time = COALESCE(e.start_time, @now),
             e.last_message = CONCAT(N'Step ', m.steps + 1, N' started.')
         FROM @movable AS m
-        INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = m.execution_id
+        INNER LOOP JOIN jobs_internal.job_executions AS e ON e.execution_id = m.execution_id
         WHERE m.has_dependencies = 0
             AND m.has_next = 1
             AND m.stopping = 0
@@ -493,7 +497,7 @@ BEGIN
                     OR (m.stopping = 1 AND m.steps = 0)
                 )
         ) AS r
-        INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = r.execution_id;
+        INNER LOOP JOIN jobs_internal.job_executions AS e ON e.execution_id = r.execution_id;
 
         -- In the transaction that ends them, so that no rule of alerts and no event misses one.
         IF EXISTS (SELECT 1 FROM jobs_internal.alert_rules AS a WHERE a.watches_runs = 1 AND a.enabled = 1)

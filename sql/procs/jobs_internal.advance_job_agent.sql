@@ -2,7 +2,7 @@
 -- begins where the last one has ended, so whoever calls the procedure next continues what another caller has left.
 --
 --   UpsertJobAccount  1. All objects of the schema exist, or the operation fails: a new job agent is gone, and a changed one keeps
---                        its values.
+--                        its values. Only a caller with VIEW DEFINITION, such as an owner of the database, can see that one is missing.
 --                     2. The limit of scope Agent is set, the job agent gets its values and is Ready, and the operation has
 --                        Succeeded.
 --   DropJobAccount    1. Active runs get stop requests, in batches, each a transaction of its own. A run that another session holds is
@@ -91,7 +91,10 @@ BEGIN
             @code = N'OperationTimedOut',
             @message = N'The operation was begun again and again, and never came to an end. The log of agents and fronts has the errors.';
     ELSE IF @kind = N'UpsertJobAccount'
-        -- The names that are missing, if any. Plan: the few hundred rows of code_objects.
+        -- The names that are missing, if any. Only a caller who may see all names can tell, because OBJECT_ID is NULL for an object on
+        -- which the caller has no permission
+        -- (https://learn.microsoft.com/sql/relational-databases/security/metadata-visibility-configuration). Others take the schema as
+        -- complete. Plan: the few hundred rows of code_objects.
         SELECT
             @code = N'ElasticJobAgentOperationUnavailable',
             @message = CONCAT(
@@ -99,6 +102,7 @@ BEGIN
             )
         FROM jobs_internal.code_objects AS c
         WHERE c.kind IN (N'PROCEDURE', N'VIEW')
+            AND HAS_PERMS_BY_NAME(LEFT(c.name, CHARINDEX(N'.', c.name + N'.') - 1), N'SCHEMA', N'VIEW DEFINITION') = 1
             AND OBJECT_ID(c.name) IS NULL
         HAVING COUNT(*) > 0;
 

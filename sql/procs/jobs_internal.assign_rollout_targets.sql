@@ -36,6 +36,7 @@ BEGIN
     DECLARE @wave INT;
     DECLARE @selects NVARCHAR(10);
     DECLARE @selection NVARCHAR(MAX);
+    DECLARE @names NVARCHAR(MAX); -- or patterns; NULL: the wave selects otherwise
     DECLARE @order NVARCHAR(10);
     DECLARE @quota INT;
     DECLARE @assigned INT;
@@ -198,6 +199,8 @@ BEGIN
                 AND t.wave = @wave
         );
         SET @wanted = CASE WHEN @quota - @assigned < @room THEN @quota - @assigned ELSE @room END;
+        -- Other selections are no JSON, which OPENJSON refuses (13609) wherever the plan evaluates it.
+        SET @names = CASE WHEN @selects IN (N'names', N'like') THEN @selection END;
         DELETE FROM @tagged;
         IF @selects = N'tags'
         BEGIN
@@ -254,12 +257,12 @@ BEGIN
                         @selects IN (N'count', N'percent', N'rest')
                         OR (
                             @selects = N'names'
-                            AND CONCAT(t.server_name, N'/', t.database_name) IN (SELECT n.value FROM OPENJSON(@selection) AS n)
+                            AND CONCAT(t.server_name, N'/', t.database_name) IN (SELECT n.value FROM OPENJSON(@names) AS n)
                         )
                         OR (@selects = N'tags' AND t.target_id IN (SELECT g.target_id FROM @tagged AS g))
                         OR (
                             @selects = N'like'
-                            AND EXISTS (SELECT 1 FROM OPENJSON(@selection) AS n WHERE t.database_name LIKE n.value)
+                            AND EXISTS (SELECT 1 FROM OPENJSON(@names) AS n WHERE t.database_name LIKE n.value)
                         )
                     )
             ) AS o

@@ -75,7 +75,7 @@ BEGIN
     OUTPUT inserted.task_id, inserted.target_execution_id, inserted.attempt, inserted.execution_id
     INTO @begun (task_id, target_execution_id, attempt, execution_id)
     FROM @given AS g
-    INNER JOIN jobs_internal.task_executions AS k ON k.task_id = g.task_id
+    INNER LOOP JOIN jobs_internal.task_executions AS k ON k.task_id = g.task_id
     WHERE k.ended_at IS NULL
         AND k.attempt = g.attempt
         AND (g.claim_id IS NULL OR k.claim_id = g.claim_id)

@@ -430,7 +430,7 @@ BEGIN
         t.next_attempt_at = NULL
     FROM @locked AS l
     INNER JOIN @ready AS r ON r.step_execution_id = l.step_execution_id
-    INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = l.target_execution_id;
+    INNER LOOP JOIN jobs_internal.target_executions AS t ON t.target_execution_id = l.target_execution_id;
 
     IF EXISTS (SELECT 1 FROM @waves AS v WHERE v.interval_us IS NOT NULL)
     BEGIN

@@ -74,6 +74,6 @@ BEGIN
         s.attempt_start_time = @now,
         s.next_attempt_at = NULL
     FROM @picked AS p
-    INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = p.step_execution_id;
+    INNER LOOP JOIN jobs_internal.step_executions AS s ON s.step_execution_id = p.step_execution_id;
     RETURN @claimed;
 END;

@@ -47,7 +47,8 @@ BEGIN
             INNER LOOP JOIN jobs_internal.alerts AS a WITH (UPDLOCK, READPAST, ROWLOCK) ON a.alert_id = o.alert_id;
             DELETE d
             FROM @locked AS l
-            INNER LOOP JOIN jobs_internal.alert_deliveries AS d ON d.alert_id = l.alert_id;
+            INNER LOOP JOIN jobs_internal.alert_deliveries AS d ON d.alert_id = l.alert_id
+            WHERE d.alert_id IS NOT NULL;
             DELETE a
             FROM @locked AS l
             INNER LOOP JOIN jobs_internal.alerts AS a ON a.alert_id = l.alert_id;

@@ -38,9 +38,24 @@ BEGIN
             INSERT INTO @unused (payload_id)
             SELECT TOP (1000) p.payload_id
             FROM jobs_internal.payloads AS p
-            WHERE NOT EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.payload_id = p.payload_id)
-                AND NOT EXISTS (SELECT 1 FROM jobs_internal.schedules AS s WHERE s.payload_id = p.payload_id)
-                AND NOT EXISTS (SELECT 1 FROM jobs_internal.schedules AS r WHERE r.run_payload_id = p.payload_id);
+            WHERE NOT EXISTS (
+                SELECT 1
+                FROM jobs_internal.job_executions AS e
+                WHERE e.payload_id = p.payload_id
+                    AND e.payload_id IS NOT NULL
+            )
+                AND NOT EXISTS (
+                    SELECT 1
+                    FROM jobs_internal.schedules AS s
+                    WHERE s.payload_id = p.payload_id
+                        AND s.payload_id IS NOT NULL
+                )
+                AND NOT EXISTS (
+                    SELECT 1
+                    FROM jobs_internal.schedules AS r
+                    WHERE r.run_payload_id = p.payload_id
+                        AND r.run_payload_id IS NOT NULL
+                );
         ELSE
             INSERT INTO @unused (payload_id)
             VALUES (@payload_id);
@@ -55,10 +70,25 @@ BEGIN
         INNER LOOP JOIN jobs_internal.payloads AS p WITH (XLOCK, READPAST, ROWLOCK) ON p.payload_id = u.payload_id;
         DELETE p
         FROM @locked AS l
-        INNER JOIN jobs_internal.payloads AS p ON p.payload_id = l.payload_id
-        WHERE NOT EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.payload_id = p.payload_id)
-            AND NOT EXISTS (SELECT 1 FROM jobs_internal.schedules AS s WHERE s.payload_id = p.payload_id)
-            AND NOT EXISTS (SELECT 1 FROM jobs_internal.schedules AS r WHERE r.run_payload_id = p.payload_id);
+        INNER LOOP JOIN jobs_internal.payloads AS p ON p.payload_id = l.payload_id
+        WHERE NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.job_executions AS e
+            WHERE e.payload_id = p.payload_id
+                AND e.payload_id IS NOT NULL
+        )
+            AND NOT EXISTS (
+                SELECT 1
+                FROM jobs_internal.schedules AS s
+                WHERE s.payload_id = p.payload_id
+                    AND s.payload_id IS NOT NULL
+            )
+            AND NOT EXISTS (
+                SELECT 1
+                FROM jobs_internal.schedules AS r
+                WHERE r.run_payload_id = p.payload_id
+                    AND r.run_payload_id IS NOT NULL
+            );
         SET @rows = @@ROWCOUNT;
         SET @deleted = @deleted + @rows;
         COMMIT TRANSACTION;

@@ -110,7 +110,7 @@ BEGIN
     SET c.closed_at = @now,
         c.closed_by = l.closed_by
     FROM @locked AS l
-    INNER JOIN jobs_internal.callbacks AS c ON c.target_execution_id = l.target_execution_id AND c.attempt = l.attempt;
+    INNER LOOP JOIN jobs_internal.callbacks AS c ON c.target_execution_id = l.target_execution_id AND c.attempt = l.attempt;
 
     SET @outcomes = (
         SELECT
@@ -150,8 +150,8 @@ BEGIN
     UPDATE s
     SET s.parked = 0
     FROM @locked AS l
-    INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = l.target_execution_id
-    INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = t.step_execution_id
+    INNER LOOP JOIN jobs_internal.target_executions AS t ON t.target_execution_id = l.target_execution_id
+    INNER LOOP JOIN jobs_internal.step_executions AS s ON s.step_execution_id = t.step_execution_id
     WHERE s.parked = 1;
     RETURN 0;
 END;

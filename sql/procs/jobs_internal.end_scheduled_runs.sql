@@ -162,7 +162,7 @@ BEGIN
         ),
         CASE WHEN e.schedule_id IS NULL THEN 1 ELSE 0 END, e.job_id, e.lifecycle, e.end_time, e.last_message
     FROM @wanted AS w
-    INNER JOIN jobs_internal.job_executions AS e WITH (UPDLOCK, READPAST, ROWLOCK) ON e.execution_id = w.execution_id
+    INNER LOOP JOIN jobs_internal.job_executions AS e WITH (UPDLOCK, READPAST, ROWLOCK) ON e.execution_id = w.execution_id
     WHERE (w.is_large = 0 AND w.execution_id < COALESCE(@cut, w.execution_id + 1))
         OR EXISTS (SELECT 1 FROM jobs_internal.run_counts AS c WHERE c.execution_id = w.execution_id AND c.is_complete = 1);
 
@@ -239,7 +239,7 @@ BEGIN
         FROM @ended AS e
         GROUP BY e.job_id
     ) AS c
-    INNER JOIN jobs_internal.jobs AS j ON j.job_id = c.job_id
+    INNER LOOP JOIN jobs_internal.jobs AS j ON j.job_id = c.job_id
     WHERE (c.reached > 0 AND j.unreachable_since IS NOT NULL)
         OR (c.reached = 0 AND c.unreached > 0 AND j.unreachable_since IS NULL)
         OR (c.reached = 0 AND c.unreached > 0 AND j.unreachable_since < (
@@ -283,7 +283,7 @@ BEGIN
         FROM @ended AS e
         GROUP BY e.schedule_id
     ) AS c
-    INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = c.schedule_id;
+    INNER LOOP JOIN jobs_internal.schedules AS s ON s.schedule_id = c.schedule_id;
 
     UPDATE s
     SET s.paused = 1,
@@ -307,7 +307,7 @@ BEGIN
         FROM @ended AS e
         WHERE e.lifecycle IN (N'Failed', N'TimedOut')
     ) AS f
-    INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = f.schedule_id
+    INNER LOOP JOIN jobs_internal.schedules AS s ON s.schedule_id = f.schedule_id
     WHERE f.place = 1
         AND s.pause_on_failure = 1
         AND s.paused = 0;
@@ -332,8 +332,8 @@ BEGIN
         WHERE e.unreached > 0
         GROUP BY e.job_id
     ) AS c
-    INNER JOIN jobs_internal.jobs AS j ON j.job_id = c.job_id
-    INNER JOIN jobs_internal.schedules AS s ON s.job_id = j.job_id
+    INNER LOOP JOIN jobs_internal.jobs AS j ON j.job_id = c.job_id
+    INNER LOOP JOIN jobs_internal.schedules AS s ON s.job_id = j.job_id
     WHERE j.unreachable_since IS NOT NULL
         AND j.unreachable_since < DATEADD(DAY, -@days, c.last_end_time)
         AND NOT EXISTS (
@@ -381,12 +381,12 @@ BEGIN
             AND k.outcome <> N'Returned'
         GROUP BY e.schedule_id
     ) AS c
-    INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = c.schedule_id;
+    INNER LOOP JOIN jobs_internal.schedules AS s ON s.schedule_id = c.schedule_id;
 
     UPDATE x
     SET x.unaccounted = 0
     FROM @ended AS e
-    INNER JOIN jobs_internal.job_executions AS x ON x.execution_id = e.execution_id;
+    INNER LOOP JOIN jobs_internal.job_executions AS x ON x.execution_id = e.execution_id;
     DELETE c
     FROM @ended AS e
     INNER LOOP JOIN jobs_internal.run_counts AS c ON c.execution_id = e.execution_id

@@ -206,7 +206,7 @@ BEGIN
             END
         )
     FROM decided AS r
-    INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = r.step_execution_id;
+    INNER LOOP JOIN jobs_internal.step_executions AS s ON s.step_execution_id = r.step_execution_id;
     SET @more = CASE WHEN @ready = @slice OR @ready > (SELECT COUNT(*) FROM @counted AS c) THEN 1 ELSE 0 END;
     RETURN 0;
 END;

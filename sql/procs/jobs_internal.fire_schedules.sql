@@ -180,7 +180,8 @@ BEGIN
     FROM @locked_schedules AS ls
     INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = ls.schedule_id
     INNER JOIN jobs_internal.job_executions AS e ON e.schedule_id = ls.schedule_id
-    WHERE e.is_active = 1
+    WHERE e.schedule_id IS NOT NULL
+        AND e.is_active = 1
         AND (
             s.overlap IN (N'CancelOther', N'TerminateOther')
             OR EXISTS (
@@ -235,7 +236,7 @@ BEGIN
     OUTPUT inserted.schedule_id, g.firing_no, inserted.job_id, deleted.next_run_id
     INTO @moved (schedule_id, firing_no, job_id, next_run_id)
     FROM @given AS g
-    INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = g.schedule_id
+    INNER LOOP JOIN jobs_internal.schedules AS s ON s.schedule_id = g.schedule_id
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id
     WHERE g.firing_no IN (SELECT a.firing_no FROM first_firings AS a)
         AND s.enabled = 1
@@ -264,7 +265,7 @@ BEGIN
         OUTPUT inserted.schedule_id, g.firing_no, inserted.backfill_id, s.job_id, inserted.overlap
         INTO @moved (schedule_id, firing_no, backfill_id, job_id, overlap)
         FROM @given AS g
-        INNER JOIN jobs_internal.schedule_backfills AS f ON f.backfill_id = g.backfill_id AND f.schedule_id = g.schedule_id
+        INNER LOOP JOIN jobs_internal.schedule_backfills AS f ON f.backfill_id = g.backfill_id AND f.schedule_id = g.schedule_id
         INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = f.schedule_id
         INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id
         WHERE g.firing_no IN (SELECT a.firing_no FROM first_firings AS a)
@@ -283,7 +284,13 @@ BEGIN
             ELSE 0
         END,
         m.active = CASE
-            WHEN EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.schedule_id = m.schedule_id AND e.is_active = 1) THEN 1
+            WHEN EXISTS (
+                SELECT 1
+                FROM jobs_internal.job_executions AS e
+                WHERE e.schedule_id = m.schedule_id
+                    AND e.schedule_id IS NOT NULL
+                    AND e.is_active = 1
+            ) THEN 1
             ELSE 0
         END,
         m.waiting = CASE
@@ -321,6 +328,7 @@ BEGIN
                     SELECT 1
                     FROM jobs_internal.job_executions AS e
                     WHERE e.schedule_id = d.schedule_id
+                        AND e.schedule_id IS NOT NULL
                         AND e.due_at = d.due_at
                 ) THEN 1
                 WHEN EXISTS (
@@ -421,7 +429,7 @@ BEGIN
             s.next_fire_at = NULL,
             s.upcoming = NULL
         FROM @moved AS m
-        INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = m.schedule_id
+        INNER LOOP JOIN jobs_internal.schedules AS s ON s.schedule_id = m.schedule_id
         WHERE m.backfill_id IS NULL
             AND m.room <= (SELECT COUNT(*) FROM @runs AS r WHERE r.schedule_id = m.schedule_id AND r.result <> N'Skipped');
     END;
@@ -432,7 +440,7 @@ BEGIN
         OUTPUT deleted.schedule_id, deleted.job_id, deleted.due_at
         INTO @replaced (schedule_id, job_id, due_at)
         FROM @moved AS m
-        INNER JOIN jobs_internal.schedule_buffer AS b ON b.schedule_id = m.schedule_id
+        INNER LOOP JOIN jobs_internal.schedule_buffer AS b ON b.schedule_id = m.schedule_id
         WHERE m.overlap IN (N'CancelOther', N'TerminateOther')
             AND EXISTS (SELECT 1 FROM @runs AS r WHERE r.schedule_id = m.schedule_id AND r.result <> N'Skipped');
         UPDATE e
@@ -441,8 +449,9 @@ BEGIN
             e.parked = 0
         FROM @moved AS m
         INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = m.schedule_id
-        INNER JOIN jobs_internal.job_executions AS e ON e.schedule_id = m.schedule_id
+        INNER LOOP JOIN jobs_internal.job_executions AS e ON e.schedule_id = m.schedule_id
         WHERE m.overlap IN (N'CancelOther', N'TerminateOther')
+            AND e.schedule_id IS NOT NULL
             AND e.is_active = 1
             AND e.stop_requested_at IS NULL
             AND EXISTS (SELECT 1 FROM @runs AS r WHERE r.schedule_id = m.schedule_id AND r.result <> N'Skipped');
@@ -520,6 +529,7 @@ BEGIN
             SELECT 1
             FROM jobs_internal.job_executions AS e
             WHERE e.schedule_id = z.schedule_id
+                AND e.schedule_id IS NOT NULL
                 AND e.due_at = z.due_at
         ));
 
@@ -580,7 +590,7 @@ BEGIN
             ELSE h.reason
         END
     FROM @moved AS m
-    INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = m.schedule_id
+    INNER LOOP JOIN jobs_internal.schedules AS s ON s.schedule_id = m.schedule_id
     INNER JOIN counted AS h ON h.schedule_id = m.schedule_id
     LEFT JOIN @created AS n ON n.schedule_id = h.schedule_id AND n.execution_id = h.execution_id;
 
@@ -608,7 +618,7 @@ BEGIN
     SET f.started = f.started + ro.started,
         f.skipped = f.skipped + ro.skipped
     FROM @moved AS m
-    INNER JOIN jobs_internal.schedule_backfills AS f ON f.backfill_id = m.backfill_id
+    INNER LOOP JOIN jobs_internal.schedule_backfills AS f ON f.backfill_id = m.backfill_id
     INNER JOIN outcomes AS ro ON ro.schedule_id = m.schedule_id;
 
     COMMIT TRANSACTION;

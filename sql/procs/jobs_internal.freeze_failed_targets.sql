@@ -44,6 +44,6 @@ BEGIN
         s.waits_for_list = 0,
         s.last_message = CONCAT(N'Step ', s.step_id, N' waits until the list of its targets is complete.')
     FROM @steps AS w
-    INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = w.step_execution_id;
+    INNER LOOP JOIN jobs_internal.step_executions AS s ON s.step_execution_id = w.step_execution_id;
     RETURN 0;
 END;

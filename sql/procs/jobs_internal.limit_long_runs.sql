@@ -12,6 +12,7 @@ BEGIN
     SET XACT_ABORT ON;
 
     -- A job with fewer than three good runs has no median. Plan: per new run the latest 200 runs of its job.
+    -- loop: only evaluations use these rows, one at a time
     WITH good AS (
         SELECT
             l.rule_id,

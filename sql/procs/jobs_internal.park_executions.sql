@@ -52,7 +52,7 @@ BEGIN
         UPDATE s
         SET s.parked = 1
         FROM @steps AS w
-        INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = w.step_execution_id;
+        INNER LOOP JOIN jobs_internal.step_executions AS s ON s.step_execution_id = w.step_execution_id;
 
     -- Plan: IX_job_executions_hot, and per run one key each of IX_step_executions_hot and IX_step_executions_active.
     INSERT INTO @runs (execution_id)
@@ -90,7 +90,7 @@ BEGIN
     UPDATE e
     SET e.parked = 1
     FROM @locked AS l
-    INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = l.execution_id
+    INNER LOOP JOIN jobs_internal.job_executions AS e ON e.execution_id = l.execution_id
     WHERE e.stop_requested_at IS NULL; -- a run with a stop request is not parked
     RETURN 0;
 END;

@@ -54,7 +54,7 @@ BEGIN
         s.next_fire_at = NULL
     OUTPUT inserted.schedule_id INTO @changed (schedule_id)
     FROM @locked_schedules AS l
-    INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = l.schedule_id
+    INNER LOOP JOIN jobs_internal.schedules AS s ON s.schedule_id = l.schedule_id
     WHERE s.paused <> @paused
         AND (@paused = 1 OR s.pause_note = N'collection') -- plan: few rows, found by schedule_id
         AND s.state IN (N'Enabled', N'Disabled');

@@ -237,7 +237,13 @@ BEGIN
         AND NOT EXISTS (SELECT 1 FROM jobs_internal.scheduler_jobs AS d WHERE d.job_id = s.job_id)
         AND NOT EXISTS (SELECT 1 FROM jobs_internal.schedule_buffer AS b WHERE b.schedule_id = s.schedule_id)
         AND NOT EXISTS (SELECT 1 FROM jobs_internal.schedule_backfills AS f WHERE f.schedule_id = s.schedule_id AND f.state = N'Open')
-        AND NOT EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.schedule_id = s.schedule_id AND e.is_active = 1);
+        AND NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.job_executions AS e
+            WHERE e.schedule_id = s.schedule_id
+                AND e.schedule_id IS NOT NULL
+                AND e.is_active = 1
+        );
     SET @rows = @@ROWCOUNT;
     IF @rows > 0
     BEGIN
@@ -250,12 +256,18 @@ BEGIN
         INNER LOOP JOIN jobs_internal.schedules AS s WITH (UPDLOCK, READPAST, ROWLOCK) ON s.schedule_id = c.schedule_id;
         DELETE s
         FROM @locked_schedules AS l
-        INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = l.schedule_id
+        INNER LOOP JOIN jobs_internal.schedules AS s ON s.schedule_id = l.schedule_id
         WHERE s.closed_at < @schedules_oldest
             AND s.awaits_verdict = 0
             AND NOT EXISTS (SELECT 1 FROM jobs_internal.schedule_buffer AS b WHERE b.schedule_id = s.schedule_id)
             AND NOT EXISTS (SELECT 1 FROM jobs_internal.schedule_backfills AS f WHERE f.schedule_id = s.schedule_id AND f.state = N'Open')
-            AND NOT EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.schedule_id = s.schedule_id AND e.is_active = 1);
+            AND NOT EXISTS (
+                SELECT 1
+                FROM jobs_internal.job_executions AS e
+                WHERE e.schedule_id = s.schedule_id
+                    AND e.schedule_id IS NOT NULL
+                    AND e.is_active = 1
+            );
         SET @remaining = CASE WHEN @rows = @most AND @@ROWCOUNT > 0 THEN 1 ELSE @remaining END;
         COMMIT TRANSACTION;
     END;

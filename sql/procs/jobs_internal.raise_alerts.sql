@@ -222,7 +222,7 @@ BEGIN
     ) AS c
     INNER JOIN @unresolved AS u ON u.rule_id = c.rule_id AND u.subject_key = c.subject_key
     INNER JOIN jobs_internal.alert_rules AS r ON r.rule_id = c.rule_id
-    INNER JOIN jobs_internal.alerts AS a ON a.alert_id = u.alert_id
+    INNER LOOP JOIN jobs_internal.alerts AS a ON a.alert_id = u.alert_id
     WHERE c.place = 1;
     SET @changed = @@ROWCOUNT;
 
@@ -263,6 +263,7 @@ BEGIN
     WHERE c.place = 1;
     SET @changed = @changed + @@ROWCOUNT;
     -- Active runs that take too long are raised once.
+    -- loop: only evaluations use these rows, one at a time
     UPDATE l
     SET l.is_raised = 1
     FROM jobs_internal.alert_run_limits AS l

@@ -11,7 +11,8 @@
 --               (its id; NULL: none, or purged), schedule_name (NULL: started by hand), due_at, is_backfill, traceparent.
 --            2: execution_id, step_id, step_name, target_group_name, lifecycle, create_time, start_time, end_time, attempts.
 --            3: execution_id, target_execution_id, step_id, internal_id, server_name, database_name, is_endpoint, lifecycle,
---               create_time, start_time, end_time, attempts, error_number, outcome_unknown; in the order of the first two.
+--               create_time, start_time, end_time, attempts, error_number, outcome_unknown; in the order of runs, of their
+--               steps, and of the keys.
 -- Throws:
 --   50029 an argument is missing or out of range.
 CREATE OR ALTER PROCEDURE jobs_internal.read_run_spans
@@ -27,6 +28,11 @@ BEGIN
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @runs TABLE (execution_id BIGINT NOT NULL PRIMARY KEY);
     DECLARE @first BIT = CASE WHEN @after_execution_id IS NULL THEN 1 ELSE 0 END;
+    DECLARE @after_step BIGINT = COALESCE(( -- of the last target of the page before
+        SELECT t.step_execution_id
+        FROM jobs_internal.target_executions AS t
+        WHERE t.target_execution_id = @after_target_id
+    ), 0);
 
     IF COALESCE(ISJSON(@executions), 0) = 0 OR @max_targets IS NULL OR @max_targets < 1
         THROW 50029, N'Invalid argument of read_run_spans: want a JSON array of execution ids, and at least 1 target.', 1;
@@ -76,7 +82,42 @@ BEGIN
         AND s.is_active = 0
     ORDER BY s.execution_id, s.step_id;
 
-    -- Plan: IX_target_executions_execution_id from the last row on, and a lookup for each row of the page.
+    -- Plan: ranges of IX_target_executions_execution_id in its order, from the last target of the page before on: the rest of its step,
+    -- later steps of its run, and later runs. Each reads @max_targets keys at most, with a lookup for each.
+    WITH following AS (
+        SELECT f.target_execution_id, f.execution_id, f.step_execution_id
+        FROM (
+            SELECT TOP (@max_targets) t.target_execution_id, t.execution_id, t.step_execution_id
+            FROM @runs AS r
+            INNER LOOP JOIN jobs_internal.target_executions AS t ON t.execution_id = r.execution_id
+            WHERE r.execution_id = @after_execution_id
+                AND t.step_execution_id = @after_step
+                AND t.target_execution_id > @after_target_id
+                AND t.is_active = 0
+            ORDER BY t.target_execution_id
+        ) AS f
+        UNION ALL
+        SELECT f.target_execution_id, f.execution_id, f.step_execution_id
+        FROM (
+            SELECT TOP (@max_targets) t.target_execution_id, t.execution_id, t.step_execution_id
+            FROM @runs AS r
+            INNER LOOP JOIN jobs_internal.target_executions AS t ON t.execution_id = r.execution_id
+            WHERE r.execution_id = @after_execution_id
+                AND t.step_execution_id > @after_step
+                AND t.is_active = 0
+            ORDER BY t.step_execution_id, t.target_execution_id
+        ) AS f
+        UNION ALL
+        SELECT f.target_execution_id, f.execution_id, f.step_execution_id
+        FROM (
+            SELECT TOP (@max_targets) t.target_execution_id, t.execution_id, t.step_execution_id
+            FROM @runs AS r
+            INNER LOOP JOIN jobs_internal.target_executions AS t ON t.execution_id = r.execution_id
+            WHERE r.execution_id > COALESCE(@after_execution_id, 0)
+                AND t.is_active = 0
+            ORDER BY r.execution_id, t.step_execution_id, t.target_execution_id
+        ) AS f
+    )
     SELECT TOP (@max_targets)
         t.execution_id,
         t.target_execution_id,
@@ -92,11 +133,8 @@ BEGIN
         t.attempts,
         t.error_number,
         t.outcome_unknown
-    FROM @runs AS r
-    INNER JOIN jobs_internal.target_executions AS t ON t.execution_id = r.execution_id
-    WHERE r.execution_id >= COALESCE(@after_execution_id, 0)
-        AND t.is_active = 0
-        AND (r.execution_id > COALESCE(@after_execution_id, 0) OR t.target_execution_id > COALESCE(@after_target_id, 0))
-    ORDER BY r.execution_id, t.target_execution_id;
+    FROM following AS f
+    INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = f.target_execution_id
+    ORDER BY f.execution_id, f.step_execution_id, f.target_execution_id;
     RETURN 0;
 END;

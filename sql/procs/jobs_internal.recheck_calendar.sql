@@ -38,6 +38,6 @@ BEGIN
     UPDATE s
     SET s.awaits_verdict = 1
     FROM @wanted AS w
-    INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = w.schedule_id;
+    INNER LOOP JOIN jobs_internal.schedules AS s ON s.schedule_id = w.schedule_id;
     RETURN 0;
 END;

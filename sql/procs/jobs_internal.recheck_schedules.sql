@@ -55,7 +55,7 @@ BEGIN
         UPDATE s
         SET s.awaits_verdict = 1
         FROM @locked AS l
-        INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = l.schedule_id
+        INNER LOOP JOIN jobs_internal.schedules AS s ON s.schedule_id = l.schedule_id
         WHERE s.awaits_verdict = 0
             AND s.engine <> @engine
             AND s.state IN (N'Enabled', N'Faulted');

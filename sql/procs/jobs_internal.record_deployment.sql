@@ -29,6 +29,7 @@ BEGIN
         kind   NVARCHAR(20) NOT NULL,
         sha256 CHAR(64) NOT NULL
     );
+    DECLARE @outdated TABLE (term_id BIGINT NOT NULL PRIMARY KEY);
 
     BEGIN TRANSACTION;
 
@@ -49,7 +50,7 @@ BEGIN
             c.sha256 = g.sha256,
             c.deployed_at = @now
         FROM @given AS g
-        INNER JOIN jobs_internal.code_objects AS c ON c.name = g.name
+        INNER LOOP JOIN jobs_internal.code_objects AS c ON c.name = g.name
         WHERE c.sha256 <> g.sha256
             OR c.kind <> g.kind;
         INSERT INTO jobs_internal.code_objects (name, kind, sha256, deployed_at)
@@ -85,11 +86,18 @@ BEGIN
                 @name = N'jobagent_program', @value = @program, @level0type = N'SCHEMA', @level0name = N'jobs_internal';
     END;
 
+    -- The list is read first, and the terms are then locked by their clustered key, as jobs_internal.renew_term locks them.
+    -- plan: the view has one row
+    INSERT INTO @outdated (term_id)
+    SELECT t.term_id
+    FROM jobs_internal.terms AS t
+    INNER JOIN jobs_internal.agent_protocols AS p ON t.protocol NOT BETWEEN p.oldest AND p.newest
+    WHERE t.ended_at IS NULL;
     UPDATE t
     SET t.ended_at = @now,
         t.end_reason = N'Outdated'
-    FROM jobs_internal.terms AS t
-    INNER JOIN jobs_internal.agent_protocols AS p ON t.protocol NOT BETWEEN p.oldest AND p.newest
+    FROM @outdated AS o
+    INNER LOOP JOIN jobs_internal.terms AS t ON t.term_id = o.term_id
     WHERE t.ended_at IS NULL;
     IF @@ROWCOUNT > 0
         EXECUTE jobs_internal.hand_over @now = @now;

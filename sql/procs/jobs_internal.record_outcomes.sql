@@ -163,7 +163,7 @@ BEGIN
             inserted.attempt, inserted.outcome, inserted.send_began_at
         INTO @accepted (task_id, kind, execution_id, step_execution_id, target_execution_id, attempt, outcome, send_began_at)
         FROM @given AS g
-        INNER JOIN jobs_internal.task_executions AS k ON k.task_id = g.task_id
+        INNER LOOP JOIN jobs_internal.task_executions AS k ON k.task_id = g.task_id
         WHERE k.ended_at IS NULL
             AND k.attempt = g.attempt
             AND (g.claim_id IS NULL OR k.claim_id = g.claim_id) -- a restored database gives the numbers of tasks again (I16)
@@ -185,18 +185,18 @@ BEGIN
                 ELSE DATEADD(SECOND, COALESCE(c.timeout_seconds, @timeout_seconds), @now)
             END
         FROM @accepted AS a
-        INNER JOIN jobs_internal.callbacks AS c ON c.target_execution_id = a.target_execution_id AND c.attempt = a.attempt
+        INNER LOOP JOIN jobs_internal.callbacks AS c ON c.target_execution_id = a.target_execution_id AND c.attempt = a.attempt
         INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = a.target_execution_id
         WHERE c.closed_at IS NULL;
         DELETE c
         FROM @accepted AS a
-        INNER JOIN jobs_internal.callbacks AS c ON c.target_execution_id = a.target_execution_id AND c.attempt = a.attempt
+        INNER LOOP JOIN jobs_internal.callbacks AS c ON c.target_execution_id = a.target_execution_id AND c.attempt = a.attempt
         WHERE a.outcome = N'Returned';
         UPDATE c
         SET c.closed_at = @now,
             c.closed_by = N'Attempt'
         FROM @accepted AS a
-        INNER JOIN jobs_internal.callbacks AS c ON c.target_execution_id = a.target_execution_id AND c.attempt = a.attempt
+        INNER LOOP JOIN jobs_internal.callbacks AS c ON c.target_execution_id = a.target_execution_id AND c.attempt = a.attempt
         WHERE c.deadline_at IS NULL
             AND c.closed_at IS NULL;
         INSERT INTO jobs_internal.callbacks (target_execution_id, attempt, execution_id, task_id, acked, opened_at, deadline_at)
@@ -234,7 +234,7 @@ BEGIN
             unreached BIT
         ) AS u
         INNER JOIN @accepted AS a ON a.task_id = u.task_id
-        INNER JOIN jobs_internal.task_executions AS k ON k.task_id = a.task_id
+        INNER LOOP JOIN jobs_internal.task_executions AS k ON k.task_id = a.task_id
         WHERE u.unreached = 1;
 
     IF CHARINDEX(N'"unsent":', @outcomes COLLATE Latin1_General_BIN2) > 0
@@ -341,7 +341,7 @@ BEGIN
         t.error_line = g.error_line,
         t.outcome_unknown = 0
     FROM @accepted AS a
-    INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = a.target_execution_id
+    INNER LOOP JOIN jobs_internal.target_executions AS t ON t.target_execution_id = a.target_execution_id
     INNER JOIN @given AS g ON g.task_id = a.task_id
     LEFT JOIN @endpoints AS n ON n.task_id = a.task_id
     WHERE a.outcome = N'Succeeded'
@@ -363,7 +363,7 @@ BEGIN
             t.error_number = g.error_number,
             t.error_line = g.error_line
         FROM @accepted AS a
-        INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = a.target_execution_id
+        INNER LOOP JOIN jobs_internal.target_executions AS t ON t.target_execution_id = a.target_execution_id
         INNER JOIN @given AS g ON g.task_id = a.task_id
         LEFT JOIN @endpoints AS n ON n.task_id = a.task_id
         WHERE a.waits_until IS NOT NULL
@@ -484,7 +484,7 @@ BEGIN
                 ELSE 0
             END
         FROM @accepted AS a
-        INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = a.target_execution_id
+        INNER LOOP JOIN jobs_internal.target_executions AS t ON t.target_execution_id = a.target_execution_id
         INNER JOIN @given AS g ON g.task_id = a.task_id
         INNER JOIN @next AS n ON n.task_id = a.task_id
         WHERE t.lifecycle = @former;
@@ -500,7 +500,7 @@ BEGIN
             s.next_attempt_at = DATEADD(MILLISECOND, n.wait_ms, @now),
             s.last_message = n.message
         FROM @accepted AS a
-        INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = a.step_execution_id
+        INNER LOOP JOIN jobs_internal.step_executions AS s ON s.step_execution_id = a.step_execution_id
         INNER JOIN @next AS n ON n.task_id = a.task_id
         WHERE a.kind = N'Resolve'
             AND s.lifecycle = N'InProgress';

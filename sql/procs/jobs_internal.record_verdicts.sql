@@ -153,7 +153,7 @@ BEGIN
     INTO @stored (schedule_id, state, old_due_at, next_due_at, is_rest)
     FROM @given AS g
     INNER JOIN @locked_schedules AS l ON l.schedule_id = g.schedule_id
-    INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = g.schedule_id
+    INNER LOOP JOIN jobs_internal.schedules AS s ON s.schedule_id = g.schedule_id
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id
     CROSS APPLY (
         SELECT CASE
@@ -185,7 +185,7 @@ BEGIN
     INTO @stored (schedule_id, state, old_due_at, next_due_at, is_rest)
     FROM @given AS g
     INNER JOIN @locked_schedules AS l ON l.schedule_id = g.schedule_id
-    INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = g.schedule_id
+    INNER LOOP JOIN jobs_internal.schedules AS s ON s.schedule_id = g.schedule_id
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id
     WHERE s.awaits_verdict = 0
         AND s.recheck_at <= @now
@@ -199,7 +199,7 @@ BEGIN
         f.next_at = NULL,
         f.ended_at = @now
     FROM @stored AS t
-    INNER JOIN jobs_internal.schedule_backfills AS f ON f.schedule_id = t.schedule_id
+    INNER LOOP JOIN jobs_internal.schedule_backfills AS f ON f.schedule_id = t.schedule_id
     WHERE t.state = N'Faulted'
         AND f.state = N'Open';
 

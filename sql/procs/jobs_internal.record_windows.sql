@@ -99,7 +99,7 @@ BEGIN
         r.next_check_at = CASE WHEN a.open_until > @now AND r.state = N'Starting' THEN @now ELSE r.next_check_at END
     FROM @locked AS l
     INNER JOIN @answers AS a ON a.answer_id = 0 AND a.execution_id = l.execution_id
-    INNER JOIN jobs_internal.rollouts AS r ON r.execution_id = l.execution_id
+    INNER LOOP JOIN jobs_internal.rollouts AS r ON r.execution_id = l.execution_id
     WHERE r.window_check_at = a.window_check_at
         AND r.wave = a.wave;
     SET @recorded = @@ROWCOUNT;
@@ -129,7 +129,7 @@ BEGIN
         s.fault = a.fault
     FROM @locked_answers AS l
     INNER JOIN @answers AS a ON a.answer_id = l.answer_id
-    INNER JOIN jobs_internal.window_answers AS s ON s.answer_id = l.answer_id
+    INNER LOOP JOIN jobs_internal.window_answers AS s ON s.answer_id = l.answer_id
     CROSS APPLY (
         SELECT CASE
             WHEN EXISTS (

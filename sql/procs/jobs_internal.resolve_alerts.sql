@@ -29,8 +29,9 @@ BEGIN
         d.last_error = COALESCE(d.last_error, N'Not sent: the rule was deleted or disabled.')
     FROM @resolved AS v
     INNER JOIN jobs_internal.alerts AS a ON a.alert_id = v.alert_id
-    INNER JOIN jobs_internal.alert_deliveries AS d WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK) ON d.alert_id = a.alert_id
-    WHERE d.state = N'Pending'
+    INNER LOOP JOIN jobs_internal.alert_deliveries AS d WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK) ON d.alert_id = a.alert_id
+    WHERE d.alert_id IS NOT NULL
+        AND d.state = N'Pending'
         AND NOT EXISTS (SELECT 1 FROM jobs_internal.alert_rules AS r WHERE r.rule_id = a.rule_id AND r.enabled = 1);
     INSERT INTO jobs_internal.alert_deliveries (
         notification_id, alert_id, channel_id, channel_name, kind, title, message, occurrences, last_at, state, created_at, expires_at,

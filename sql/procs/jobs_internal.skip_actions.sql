@@ -52,7 +52,7 @@ BEGIN
             N', and its command, of type ', k.command_type, N', is no script. Nothing was sent.'
         )
     FROM @skipped AS k
-    INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = k.step_execution_id
+    INNER LOOP JOIN jobs_internal.step_executions AS s ON s.step_execution_id = k.step_execution_id
     WHERE s.lifecycle = N'Created';
     SET @more = 1;
     RETURN 0;

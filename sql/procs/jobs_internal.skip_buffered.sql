@@ -33,7 +33,7 @@ BEGIN
     OUTPUT deleted.schedule_id, deleted.due_at, deleted.job_id, COALESCE(@cause, CASE WHEN s.paused = 1 THEN N'Paused' ELSE N'Disabled' END)
     INTO @skipped (schedule_id, due_at, job_id, cause)
     FROM jobs_internal.schedules AS s
-    INNER JOIN jobs_internal.schedule_buffer AS b ON b.schedule_id = s.schedule_id
+    INNER LOOP JOIN jobs_internal.schedule_buffer AS b ON b.schedule_id = s.schedule_id
     WHERE s.schedule_id = @schedule_id
         AND (b.backfill_id IS NULL OR @cause = N'Deleted');
 
@@ -69,6 +69,6 @@ BEGIN
         FROM @skipped AS k
         GROUP BY k.schedule_id
     ) AS c
-    INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = c.schedule_id;
+    INNER LOOP JOIN jobs_internal.schedules AS s ON s.schedule_id = c.schedule_id;
     RETURN 0;
 END;

@@ -46,6 +46,7 @@ BEGIN
             SELECT 1
             FROM jobs_internal.job_executions AS e
             WHERE e.schedule_id = s.schedule_id
+                AND e.schedule_id IS NOT NULL
                 AND e.is_active = 1
         );
     IF NOT EXISTS (SELECT 1 FROM @idle)
@@ -98,6 +99,7 @@ BEGIN
             SELECT 1
             FROM jobs_internal.job_executions AS e
             WHERE e.schedule_id = i.schedule_id
+                AND e.schedule_id IS NOT NULL
                 AND e.is_active = 1
         );
     IF NOT EXISTS (SELECT 1 FROM @next)
@@ -122,7 +124,7 @@ BEGIN
 
     DELETE b
     FROM @next AS n
-    INNER JOIN jobs_internal.schedule_buffer AS b ON b.schedule_id = n.schedule_id AND b.due_at = n.due_at;
+    INNER LOOP JOIN jobs_internal.schedule_buffer AS b ON b.schedule_id = n.schedule_id AND b.due_at = n.due_at;
 
     INSERT INTO jobs_internal.job_executions (
         job_execution_id, job_id, job_version, lifecycle, is_active, create_time, schedule_id, due_at, backfill_id,
@@ -167,13 +169,13 @@ BEGIN
         s.last_job_execution_id = CASE WHEN m.execution_id IS NULL THEN s.last_job_execution_id ELSE n.job_execution_id END,
         s.last_lifecycle = CASE WHEN m.execution_id IS NULL THEN s.last_lifecycle END
     FROM @next AS n
-    INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = n.schedule_id
+    INNER LOOP JOIN jobs_internal.schedules AS s ON s.schedule_id = n.schedule_id
     LEFT JOIN @created AS m ON m.schedule_id = n.schedule_id;
 
     UPDATE f
     SET f.started = f.started + 1
     FROM @next AS n
-    INNER JOIN jobs_internal.schedule_backfills AS f ON f.backfill_id = n.backfill_id
+    INNER LOOP JOIN jobs_internal.schedule_backfills AS f ON f.backfill_id = n.backfill_id
     WHERE n.job_version IS NOT NULL;
     RETURN 0;
 END;

@@ -293,6 +293,6 @@ BEGIN
         e.parked = 0,
         e.last_message = CONCAT(CASE WHEN l.steps = 1 THEN N'Step ' ELSE N'Steps ' END, l.names, N' started.')
     FROM listed AS l
-    INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = l.execution_id;
+    INNER LOOP JOIN jobs_internal.job_executions AS e ON e.execution_id = l.execution_id;
     RETURN 0;
 END;

@@ -259,6 +259,6 @@ BEGIN
             ELSE CONCAT(N'Step ', w.step_id, N' waits until the list of its targets is complete.')
         END
     FROM @waiting AS w
-    INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = w.step_execution_id;
+    INNER LOOP JOIN jobs_internal.step_executions AS s ON s.step_execution_id = w.step_execution_id;
     RETURN 0;
 END;

@@ -202,7 +202,7 @@ BEGIN
         e.reason = n.fault
     FROM @next AS n
     LEFT JOIN @created AS c ON c.job_id = n.job_id
-    INNER JOIN jobs_internal.trigger_events AS e ON e.job_id = n.job_id AND e.trigger_id = n.trigger_id
+    INNER LOOP JOIN jobs_internal.trigger_events AS e ON e.job_id = n.job_id AND e.trigger_id = n.trigger_id
     WHERE e.is_waiting = 1
         AND e.generation = n.generation
         AND (n.upstreams > 1 OR e.event_id = n.first_event);

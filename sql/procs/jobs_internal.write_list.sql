@@ -81,6 +81,7 @@ BEGIN
         server_name   NVARCHAR(256) NOT NULL,
         database_name NVARCHAR(128) NOT NULL
     );
+    DECLARE @listed TABLE (target_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY); -- those of the slice
     DECLARE @upstream_runs NVARCHAR(4000); -- NULL: not only the targets count on which upstream jobs succeeded
     DECLARE @upstreams TABLE (
         execution_id BIGINT NOT NULL PRIMARY KEY,
@@ -347,7 +348,10 @@ BEGIN
         END;
         IF @complete = 1 AND @only_targets IS NOT NULL AND @on_targets = N'All' AND @is_endpoint = 0 AND @is_upkeep = 0
         BEGIN
-            -- plan: per chosen database one key of @rows and of UQ_target_executions_target_id
+            INSERT INTO @listed (target_id)
+            SELECT DISTINCT r.target_id
+            FROM @rows AS r;
+            -- plan: per chosen database one key of @listed and of UQ_target_executions_target_id
             INSERT INTO @rows (
                 ordinal, internal_id, target_id, server_name, database_name, elastic_pool_name, is_endpoint, limit_server, is_missing
             )
@@ -355,7 +359,7 @@ BEGIN
                 (SELECT COALESCE(MAX(r.ordinal), @written) FROM @rows AS r) + ROW_NUMBER() OVER (ORDER BY c.server_name, c.database_name),
                 NULL, c.target_id, c.server_name, c.database_name, NULL, 0, c.server_name, 1
             FROM @chosen AS c
-            WHERE c.target_id NOT IN (SELECT r.target_id FROM @rows AS r)
+            WHERE c.target_id NOT IN (SELECT r.target_id FROM @listed AS r)
                 AND (@written = 0 OR NOT EXISTS (
                     SELECT 1
                     FROM jobs_internal.target_executions AS t

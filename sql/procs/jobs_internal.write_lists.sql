@@ -93,7 +93,7 @@ BEGIN
     IF @@ROWCOUNT > 0
         DELETE p
         FROM @ended AS w
-        INNER JOIN jobs_internal.list_parts AS p ON p.task_id = w.task_id AND p.part = w.part
+        INNER LOOP JOIN jobs_internal.list_parts AS p ON p.task_id = w.task_id AND p.part = w.part
         WHERE NOT EXISTS (SELECT 1 FROM jobs_internal.step_lists AS l WHERE l.task_id = p.task_id);
     RETURN 0;
 END;

@@ -280,7 +280,7 @@ BEGIN
     UPDATE x
     SET x.active = n.active
     FROM @schedules AS n
-    INNER JOIN jobs_internal.rest_schedules AS x ON x.schedule_id = n.schedule_id;
+    INNER LOOP JOIN jobs_internal.rest_schedules AS x ON x.schedule_id = n.schedule_id;
     EXECUTE jobs_internal.apply_rest_job @job = @rest_job_id, @job_id = @job_id, @now = @now;
     SET @ordinal = (SELECT MIN(n.ordinal) FROM @schedules AS n WHERE n.schedule_id IS NULL);
     WHILE @ordinal IS NOT NULL

@@ -66,6 +66,7 @@ SELECT
         SELECT TOP (1) f.last_error
         FROM jobs_internal.alert_deliveries AS f
         WHERE f.alert_id = a.alert_id
+            AND f.alert_id IS NOT NULL
             AND f.last_error IS NOT NULL
         ORDER BY f.delivery_id DESC
     ) AS last_delivery_error
@@ -79,4 +80,5 @@ OUTER APPLY (
         SUM(x.attempts) AS attempts
     FROM jobs_internal.alert_deliveries AS x
     WHERE x.alert_id = a.alert_id
+        AND x.alert_id IS NOT NULL
 ) AS d;

@@ -41,7 +41,7 @@ SELECT
     COALESCE(l.max_concurrent_targets, a.max_concurrent_targets),
     N'limit of the job'
 FROM jobs_internal.target_queues AS q
-LEFT JOIN jobs_internal.limits AS l ON l.scope = N'Job' AND l.job_id = q.job_id
+LEFT JOIN jobs_internal.limits AS l ON l.scope = N'Job' AND l.job_id = q.job_id AND l.job_id IS NOT NULL
 LEFT JOIN jobs_internal.limits AS a ON a.scope = N'Job' AND a.job_id IS NULL AND a.name = N'*'
 WHERE COALESCE(l.limit_id, a.limit_id) IS NOT NULL
 UNION ALL

@@ -75,11 +75,12 @@ func (e *OutputError) Error() string { return "output table " + e.Table + ": " +
 func (e *OutputError) Unwrap() error { return e.Err }
 
 // accessQuery asks, for the table @table, whether it exists and whether the login may write to it,
-// or create it. The right is NULL if the server does not say.
+// or create it. The right is NULL if the server does not say. As the name of a database, NULL
+// stands for the current one: HAS_PERMS_BY_NAME would read a name with a dot as several parts.
 const accessQuery = `SELECT
     CASE WHEN OBJECT_ID(@table) IS NULL THEN 0 ELSE 1 END,
     CASE
-        WHEN OBJECT_ID(@table) IS NULL THEN HAS_PERMS_BY_NAME(DB_NAME(), N'DATABASE', N'CREATE TABLE')
+        WHEN OBJECT_ID(@table) IS NULL THEN HAS_PERMS_BY_NAME(NULL, N'DATABASE', N'CREATE TABLE')
         WHEN HAS_PERMS_BY_NAME(@table, N'OBJECT', N'INSERT') = 0 THEN 0
         ELSE HAS_PERMS_BY_NAME(@table, N'OBJECT', N'DELETE')
     END;`

@@ -106,12 +106,13 @@ func (p *Preflight) levelOf(check string) string {
 //go:embed preflight.sql
 var preflightText string
 
-// query returns the batch. The names of rights are literals in it.
+// query returns the batch. The names of rights are literals in it. NULL stands for the current
+// database: HAS_PERMS_BY_NAME would read a name with a dot as several parts.
 func (p *Preflight) query() string {
 	var b strings.Builder
 	for _, right := range p.Rights {
 		name := StringValue(right).literal()
-		fmt.Fprintf(&b, "IF COALESCE(HAS_PERMS_BY_NAME(DB_NAME(), N'DATABASE', %s), 0) = 0 SET @missing = CONCAT(@missing, N', ', %s);\n", name, name)
+		fmt.Fprintf(&b, "IF COALESCE(HAS_PERMS_BY_NAME(NULL, N'DATABASE', %s), 0) = 0 SET @missing = CONCAT(@missing, N', ', %s);\n", name, name)
 	}
 	return strings.Replace(preflightText, "$(rights)\n", b.String(), 1)
 }

@@ -5,7 +5,8 @@
 -- relational-databases/system-catalog-views/sys-database-files-transact-sql (sizes are pages of 8 KB; max_size -1: no limit; growth 0: fixed).
 SET NOCOUNT ON;
 SET LOCK_TIMEOUT 10000;
-DECLARE @compatibility INT = (SELECT d.compatibility_level FROM sys.databases AS d WHERE d.database_id = DB_ID());
+-- By name: in Azure SQL Database, DB_ID() is another number than database_id here (t-sql/functions/db-id-transact-sql).
+DECLARE @compatibility INT = (SELECT d.compatibility_level FROM sys.databases AS d WHERE d.name = DB_NAME());
 DECLARE @primary BIT, @log_mb BIGINT, @data_mb BIGINT, @blocked INT, @oldest BIGINT;
 DECLARE @log_error NVARCHAR(400), @data_error NVARCHAR(400), @blocked_error NVARCHAR(400), @oldest_error NVARCHAR(400);
 DECLARE @missing NVARCHAR(MAX) = N'';

@@ -14,12 +14,14 @@ import (
 func TestPreflight(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, tsqld.Config{})
+	f.exec(t, "master", "CREATE DATABASE [a.b];")
 	f.exec(t, "d", "CREATE TABLE t (n int);")
+	database := "d"
 	check := func(options string) (targets.Result, map[string]targets.Finding) {
 		p, err := mssql.ParsePreflight(options)
 		require.NoError(t, err)
 		res := f.runner.Run(t.Context(), mssql.Attempt{
-			Attempt:   targets.Attempt{Target: targets.NewTarget("s", "d", ""), Command: "INSERT INTO t VALUES (1);"},
+			Attempt:   targets.Attempt{Target: targets.NewTarget("s", database, ""), Command: "INSERT INTO t VALUES (1);"},
 			Preflight: p,
 		})
 		require.False(t, res.Sent)
@@ -45,6 +47,11 @@ func TestPreflight(t *testing.T) {
 	require.True(t, res.NoRetry)
 	require.Equal(t, targets.LevelWarning, found["compatibility"].Level)
 
+	database = "a.b" // HAS_PERMS_BY_NAME takes such a name for two parts
+	res, _ = check(`{"rights": ["ALTER", "CREATE TABLE"]}`)
+	require.Equal(t, targets.Succeeded, res.Outcome, res.Summary)
+
+	database = "d"
 	f.exec(t, "master", "ALTER DATABASE d SET READ_ONLY WITH ROLLBACK IMMEDIATE;")
 	res, found = check(`{"min_version": 99, "min_log_mb": 999999999}`)
 	require.Equal(t, targets.Failed, res.Outcome)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/jobs/drift"
+	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/targets/question"
 	"github.com/jobagent/jobagent/targets/schema"
@@ -331,7 +332,10 @@ func randomSchema(random *rand.Rand) (tables, rest [][]string) {
 func TestRights(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	name := f.database(t, base)
+	const name = "a.b" // HAS_PERMS_BY_NAME takes such a name for two parts
+	f.exec(t, "master", "CREATE DATABASE [a.b]")
+	f.list = append(f.list, targets.NewTarget("s", name, ""))
+	f.exec(t, name, base)
 	f.exec(t, "master", "CREATE LOGIN reader WITH PASSWORD = 'Secret-12345'")
 	f.exec(t, name, "CREATE USER reader FOR LOGIN reader; ALTER ROLE db_datareader ADD MEMBER reader")
 	set, err := mssql.NewCredentialSet(mssql.LoginCredential("default", "reader", "Secret-12345", "*"))

@@ -2,7 +2,7 @@
 -- documented for SQL Server 2017 and for Azure SQL Database: https://learn.microsoft.com/sql/relational-databases/system-catalog-views, pages
 -- "Object Catalog Views" and "Scalar Types Catalog Views". The reader joins the rows by their IDs.
 SET LOCK_TIMEOUT 10000; -- a definition that is being changed is waited for so long
-SELECT HAS_PERMS_BY_NAME(DB_NAME(), N'DATABASE', N'VIEW DEFINITION');
+SELECT HAS_PERMS_BY_NAME(NULL, N'DATABASE', N'VIEW DEFINITION'); -- NULL: the current database, whose name may have dots
 SELECT s.schema_id, s.name FROM sys.schemas AS s;
 SELECT t.user_type_id, t.system_type_id, t.schema_id, t.name, t.is_user_defined, t.is_table_type, t.is_assembly_type, t.max_length, t.precision,
     t.scale, t.is_nullable

@@ -245,7 +245,7 @@ DECLARE @verdicts NVARCHAR(MAX) = (SELECT CONCAT(N'[{"schedule_id":', MAX(schedu
 DECLARE @result TABLE (schedule_id BIGINT, job_name NVARCHAR(128), schedule_name NVARCHAR(128), result NVARCHAR(20), state NVARCHAR(20), old_due_at DATETIME2(7), next_due_at DATETIME2(7));
 INSERT INTO @result EXEC jobs_internal.record_verdicts @term_id = @term, @verdicts = @verdicts;
 UPDATE j SET j.description = CONCAT(j.description, (SELECT r.result FROM @result AS r)) FROM jobs_internal.jobs AS j WHERE j.name = N'rv %[1]d';`,
-		check: `SELECT j.name FROM jobs_internal.jobs AS j WHERE j.name LIKE N'rv %' AND j.description NOT IN (N'RecordedStale', N'StaleRecorded');`,
+		check: `SELECT j.name FROM jobs_internal.jobs AS j WHERE j.name LIKE N'rv %' AND j.description NOT IN (N'RecordedStale', N'StaleRecorded', N'RecordedLocked', N'LockedRecorded');`,
 	},
 	{
 		// An occurrence, and an agent's pass that may end an earlier run of the schedule and

@@ -266,7 +266,7 @@ func TestOnlyAgentsTakeTheLockOfPasses(t *testing.T) {
 		_, err = conn.ExecContext(t.Context(), "EXECUTE sp_getapplock @Resource = N'jobagent.advance', @LockMode = N'Exclusive', @LockOwner = N'Session';")
 		require.NoError(t, err, "a lock of that name for everybody is another lock")
 		_, err = conn.ExecContext(t.Context(), "EXECUTE sp_getapplock @Resource = N'jobagent.advance', @LockMode = N'Exclusive', @LockOwner = N'Session', @DbPrincipal = N'jobs_agent';")
-		require.EqualValues(t, 1230, number(t, err))
+		require.EqualValues(t, 1202, number(t, err))
 
 		_, err = env.DB(t, database).ExecContext(t.Context(), `EXEC jobs.sp_add_target_group N'g';
 EXEC jobs.sp_add_job N'j';

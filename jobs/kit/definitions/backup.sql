@@ -19,7 +19,9 @@ IF DB_NAME() IN (N'master', N'model', N'msdb', N'tempdb') AND (@system_databases
 DECLARE @edition INT = CAST(SERVERPROPERTY(N'EngineEdition') AS INT);
 DECLARE @outcome NVARCHAR(200) = CASE
     WHEN @edition = 5 THEN N'skipped: Azure SQL Database backs itself up'
-    WHEN @kind = N'log' AND DATABASEPROPERTYEX(DB_NAME(), N'Recovery') = N'SIMPLE' THEN N'skipped: simple recovery has no log backups'
+    -- An sql_variant equals no text of another collation.
+    WHEN @kind = N'log' AND CAST(DATABASEPROPERTYEX(DB_NAME(), N'Recovery') AS NVARCHAR(128)) = N'SIMPLE'
+        THEN N'skipped: simple recovery has no log backups'
     WHEN @dry_run = 1 THEN N'dry run' END;
 -- Since SQL Server 2019.
 SET @destination = COALESCE(NULLIF(@destination, N''), CAST(SERVERPROPERTY(N'InstanceDefaultBackupPath') AS NVARCHAR(2000)));

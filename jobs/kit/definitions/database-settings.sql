@@ -40,7 +40,7 @@ CROSS APPLY
 ) AS b (id, setting, expected, actual, correctable)
 WHERE d.name = DB_NAME() AND b.expected <> N''
     AND CASE WHEN b.setting = N'COMPATIBILITY_LEVEL' THEN IIF(TRY_CAST(b.actual AS INT) < TRY_CAST(b.expected AS INT), 1, 0)
-        WHEN b.expected <> b.actual THEN 1 END = 1
+        WHEN b.expected <> b.actual COLLATE DATABASE_DEFAULT THEN 1 END = 1 -- descriptions of the catalog have a collation of their own
 ORDER BY b.id;
 
 DECLARE @id INT, @command NVARCHAR(400);

@@ -35,7 +35,8 @@ CREATE TABLE #kit_work
     outcome          NVARCHAR(2000) NULL
 );
 
-IF DATABASEPROPERTYEX(DB_NAME(), N'Updateability') = N'READ_WRITE'
+-- An sql_variant equals no text of another collation.
+IF CAST(DATABASEPROPERTYEX(DB_NAME(), N'Updateability') AS NVARCHAR(128)) = N'READ_WRITE'
     INSERT #kit_work (id, schema_name, table_name, index_name, partition_number, pages, fragmentation, command)
     SELECT ROW_NUMBER() OVER (ORDER BY p.page_count * p.avg_fragmentation_in_percent DESC, i.object_id, i.index_id, p.partition_number),
         s.name, o.name, i.name, p.partition_number, p.page_count, p.avg_fragmentation_in_percent,

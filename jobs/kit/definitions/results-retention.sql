@@ -14,7 +14,7 @@ JOIN
     VALUES (N'kit_backup'), (N'kit_blocking'), (N'kit_database_settings'), (N'kit_file_growth'), (N'kit_index_maintenance'),
         (N'kit_integrity_check'), (N'kit_missing_indexes'), (N'kit_orphaned_users'), (N'kit_server_settings'), (N'kit_statistics'),
         (N'kit_unused_indexes')
-) AS k (name) ON k.name = t.name
+) AS k (name) ON k.name = t.name COLLATE DATABASE_DEFAULT -- in Azure, the catalog has a collation of its own
 WHERE t.schema_id = SCHEMA_ID(N'dbo')
 ORDER BY t.name;
 

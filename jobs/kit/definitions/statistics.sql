@@ -34,7 +34,8 @@ CREATE TABLE #kit_work
     outcome         NVARCHAR(2000) NULL
 );
 
-IF DATABASEPROPERTYEX(DB_NAME(), N'Updateability') = N'READ_WRITE'
+-- An sql_variant equals no text of another collation.
+IF CAST(DATABASEPROPERTYEX(DB_NAME(), N'Updateability') AS NVARCHAR(128)) = N'READ_WRITE'
     INSERT #kit_work (id, schema_name, table_name, statistics_name, table_rows, modifications, last_updated, command)
     SELECT ROW_NUMBER() OVER
         (

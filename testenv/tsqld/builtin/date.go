@@ -1,6 +1,8 @@
 package builtin
 
 import (
+	"math"
+
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin/convert"
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin/timezone"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -104,6 +106,9 @@ func evalDateAdd(env Env, ts []types.Type, result types.Type, args []types.Value
 	n, err := convert.Bigint(args[1], ts[1])
 	if err != nil {
 		return nil, err
+	}
+	if n < math.MinInt32 || n > math.MaxInt32 {
+		return nil, mserr.ArithmeticOverflow("expression", "int")
 	}
 	v, err := convertIn(env, args[2], ts[2], result)
 	if err != nil {

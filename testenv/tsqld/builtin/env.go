@@ -36,6 +36,11 @@ type Connection interface {
 	SPID() int
 	HostName() string
 	AppName() string
+	// OriginalDatabase returns the name of the database that the client has named at login, or that
+	// the login has by default.
+	OriginalDatabase() string
+	// HostProcess returns the id of the client's process, 0 if the client has sent none.
+	HostProcess() int64
 	// Login returns the current login of the session (after EXECUTE AS).
 	Login() string
 	// OriginalLogin returns the login of the connection.

@@ -24,12 +24,14 @@ func (fakeEnv) Random(seed *int64) float64 {
 	}
 	return 0.5
 }
-func (fakeEnv) SPID() int             { return 51 }
-func (fakeEnv) HostName() string      { return "host" }
-func (fakeEnv) AppName() string       { return "app" }
-func (fakeEnv) Login() string         { return "ann" }
-func (fakeEnv) OriginalLogin() string { return "sa" }
-func (fakeEnv) ServerName() string    { return "tsqld" }
+func (fakeEnv) SPID() int                { return 51 }
+func (fakeEnv) HostName() string         { return "host" }
+func (fakeEnv) OriginalDatabase() string { return "db" }
+func (fakeEnv) HostProcess() int64       { return 42 }
+func (fakeEnv) AppName() string          { return "app" }
+func (fakeEnv) Login() string            { return "ann" }
+func (fakeEnv) OriginalLogin() string    { return "sa" }
+func (fakeEnv) ServerName() string       { return "tsqld" }
 func (fakeEnv) ServerProperty(name string) (types.Value, types.Type, bool) {
 	if strings.EqualFold(name, "ProductVersion") {
 		return "15.0.4000.0", types.SysName, true

@@ -172,7 +172,7 @@ func isASCII(s string) bool {
 // table holds all functions by upper-case name. The lists are in the files of this package. It
 // never changes.
 var table = join(
-	stringFuncs, stringSearchFuncs, stringMakeFuncs, hashFuncs, formatFuncs, mathFuncs, bitFuncs, dateFuncs,
+	stringFuncs, stringSearchFuncs, stringMakeFuncs, hashFuncs, cipherFuncs, formatFuncs, mathFuncs, bitFuncs, dateFuncs,
 	dateMakeFuncs, logicFuncs, jsonFuncs,
 	sessionFuncs, errorFuncs, metaFuncs, propertyFuncs, securityFuncs, aggregates, windows, percentiles,
 )

@@ -170,6 +170,9 @@ func evalIsNumeric(_ Env, ts []types.Type, _ types.Type, args []types.Value) (ty
 	if err != nil || strings.TrimSpace(s) == "" {
 		return int64(0), err
 	}
+	if strings.TrimSpace(s) == "." {
+		return int64(1), nil // a period is valid in money
+	}
 	for _, t := range [...]types.Type{types.FloatType, types.MoneyType, types.DecimalOf(38, 0)} {
 		if _, err := types.Convert(s, types.NVarCharMax, t, types.NoStyle); err == nil {
 			return int64(1), nil

@@ -266,8 +266,8 @@ func roundFloat(f float64, digits int, isCut bool) float64 {
 	return math.Round(f/unit) * unit
 }
 
-// evalPower computes in float and converts the result to the type of the base; error 8115 if it
-// does not fit.
+// evalPower computes in float and converts the result to the type of the base; error 232 or 8115 if
+// it does not fit.
 func evalPower(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
 	x, err := convert.Float(args[0], ts[0])
 	if err != nil {
@@ -284,7 +284,7 @@ func evalPower(_ Env, ts []types.Type, result types.Type, args []types.Value) (t
 		if n, ok := intPower(int64(x), int64(y)); ok && types.InRange(n, result) {
 			return n, nil
 		}
-		return nil, mserr.ArithmeticOverflow("expression", result.Name())
+		return nil, powerOverflow(math.Pow(x, y), result)
 	}
 	f := math.Pow(x, y)
 	if math.IsNaN(f) {
@@ -295,9 +295,17 @@ func evalPower(_ Env, ts []types.Type, result types.Type, args []types.Value) (t
 	}
 	v, err := types.Convert(f, types.FloatType, result, types.NoStyle)
 	if err != nil {
-		return nil, mserr.ArithmeticOverflow("expression", result.Name())
+		return nil, powerOverflow(f, result)
 	}
 	return v, nil
+}
+
+// powerOverflow is error 232 for int and 8115 for the other types.
+func powerOverflow(f float64, result types.Type) error {
+	if result.ID == types.Int {
+		return mserr.Overflow232("int", f)
+	}
+	return mserr.ArithmeticOverflow("expression", result.Name())
 }
 
 // intPower computes x^y exactly; ok is false on overflow.

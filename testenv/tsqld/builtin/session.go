@@ -1,6 +1,8 @@
 package builtin
 
 import (
+	"encoding/binary"
+	"fmt"
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin/convert"
@@ -58,6 +60,25 @@ var sessionFuncs = []*Func{
 	word(ofNothing, "@@SERVICENAME", types.SysName, func(struct{}) string { return "MSSQLSERVER" }),
 	word(ofState, "@@LANGUAGE", types.SysName, func(s State) string { return types.LanguageOf(s.Locale()).Name }),
 	word(ofNothing, "@@REMSERVER", types.SysName, func(struct{}) string { return "" }),
+	// The documentation of CURRENT_TIMEZONE shows this form for a server in UTC.
+	word(ofNothing, "CURRENT_TIMEZONE", types.VarCharOf(64), func(struct{}) string { return "(UTC) Coordinated Universal Time" }),
+	word(ofNothing, "CURRENT_TIMEZONE_ID", types.VarCharOf(64), func(struct{}) string { return "UTC" }),
+	word(ofConnection, "ORIGINAL_DB_NAME", types.SysName, Connection.OriginalDatabase),
+	word(ofConnection, "HOST_ID", types.Type{ID: types.Char, Length: 10}, func(c Connection) string { return fmt.Sprintf("%-10d", c.HostProcess()) }),
+	number(ofNothing, "CURRENT_REQUEST_ID", types.SmallIntType, func(struct{}) int64 { return 0 }),
+	session(ofState, "MIN_ACTIVE_ROWVERSION", 0, 0, types.VarBinaryOf(8), evalMinActiveRowVersion),
+	// These counters of the server are not measured.
+	number(ofNothing, "@@CONNECTIONS", types.IntType, zero),
+	number(ofNothing, "@@CPU_BUSY", types.IntType, zero),
+	number(ofNothing, "@@IDLE", types.IntType, zero),
+	number(ofNothing, "@@IO_BUSY", types.IntType, zero),
+	number(ofNothing, "@@PACK_RECEIVED", types.IntType, zero),
+	number(ofNothing, "@@PACK_SENT", types.IntType, zero),
+	number(ofNothing, "@@PACKET_ERRORS", types.IntType, zero),
+	number(ofNothing, "@@TOTAL_ERRORS", types.IntType, zero),
+	number(ofNothing, "@@TOTAL_READ", types.IntType, zero),
+	number(ofNothing, "@@TOTAL_WRITE", types.IntType, zero),
+	number(ofNothing, "@@TIMETICKS", types.IntType, func(struct{}) int64 { return 31250 }),
 	word(ofConnection, "HOST_NAME", types.SysName, Connection.HostName),
 	word(ofConnection, "APP_NAME", types.SysName, Connection.AppName),
 	session(ofState, "@@DBTS", 0, 0, types.VarBinaryOf(8), func(s State, _ []types.Type, _ types.Type, _ []types.Value) (types.Value, error) {
@@ -84,6 +105,19 @@ var sessionFuncs = []*Func{
 func ofVariant(f *Func) *Func {
 	f.Variant = true
 	return f
+}
+
+// zero is the value of a counter that is not measured.
+func zero(struct{}) int64 { return 0 }
+
+// evalMinActiveRowVersion returns the rowversion after the last committed one. A transaction that
+// has not committed holds the writer lock of the database, and its values follow that one.
+func evalMinActiveRowVersion(s State, _ []types.Type, _ types.Type, _ []types.Value) (types.Value, error) {
+	last, err := s.LastRowVersion()
+	if err != nil || len(last) != 8 {
+		return nil, err
+	}
+	return binary.BigEndian.AppendUint64(nil, binary.BigEndian.Uint64(last)+1), nil
 }
 
 // errorFuncs return the error that a CATCH block handles; NULL outside of CATCH blocks.

@@ -98,7 +98,11 @@ func substringResult(args []types.Type, consts []types.Value) (types.Type, error
 	default:
 		return types.Type{}, mserr.InvalidArgumentType(t.Name(), 1, "substring")
 	}
-	if n, ok := constInt(consts, 2); ok && n > 0 && t.Length != types.Max {
+	n, ok := constInt(consts, 2)
+	switch {
+	case ok && n < 0:
+		return types.Type{}, mserr.InvalidLengthOf("substring").WithState(8)
+	case ok && n > 0 && t.Length != types.Max:
 		t.Length = min(n*t.CharSize(), t.Length)
 	}
 	return t, nil
@@ -114,7 +118,7 @@ func evalSubstring(_ Env, ts []types.Type, _ types.Type, args []types.Value) (ty
 		return nil, err
 	}
 	if n < 0 {
-		return nil, mserr.InvalidSubstring()
+		return nil, mserr.InvalidSubstring(lengthState(ts[0]))
 	}
 	start--
 	if start < 0 { // positions before the first count toward the length
@@ -141,7 +145,11 @@ func sideResult(name string) resultFunc {
 		if err != nil || args[0].IsLOB() {
 			return types.Type{}, mserr.InvalidArgumentType(args[0].Name(), 1, name)
 		}
-		if n, ok := constInt(consts, 1); ok && n > 0 && t.Length != types.Max {
+		n, ok := constInt(consts, 1)
+		switch {
+		case ok && n < 0:
+			return types.Type{}, mserr.InvalidLengthOf(name).WithState(6)
+		case ok && n > 0 && t.Length != types.Max:
 			t.Length = min(n*t.CharSize(), t.Length)
 		}
 		return t, nil
@@ -154,9 +162,17 @@ func evalLeft(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.V
 		return nil, err
 	}
 	if n < 0 {
-		return nil, mserr.InvalidSubstring()
+		return nil, mserr.InvalidSubstring(lengthState(ts[0]))
 	}
 	return ts[0].Collation.Left(s, n), nil
+}
+
+// lengthState is the state of the error of a negative length.
+func lengthState(t types.Type) uint8 {
+	if t.IsUnicode() || t.Length == types.Max {
+		return 3
+	}
+	return 2
 }
 
 func evalRight(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
@@ -165,7 +181,7 @@ func evalRight(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.
 		return nil, err
 	}
 	if n < 0 {
-		return nil, mserr.InvalidLengthOf("RIGHT")
+		return nil, mserr.InvalidLengthOf("RIGHT").WithState(2 * (lengthState(ts[0]) - 1))
 	}
 	c := ts[0].Collation
 	chars := c.Chars(s)

@@ -187,6 +187,7 @@ func (c *Catalog) CreateDatabase(
 	}
 	c.nextID++
 	d.Name, d.OwnerID, d.Options = name, owner, opts
+	d.setNames()
 	if d, err = c.initialize(ctx, d, DatabaseModel, now); err != nil {
 		return nil, errors.Join(err, c.store.Drop(id))
 	}

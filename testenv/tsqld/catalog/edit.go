@@ -157,7 +157,7 @@ func (e *Edit) SetSchemaOwner(s *Schema, owner int) { e.putSchema(&Schema{s.ID, 
 
 // putSchema stores a schema.
 func (e *Edit) putSchema(s *Schema) {
-	e.db.schemas[Fold(s.Name)] = s
+	e.db.schemas[e.db.names.Fold(s.Name)] = s
 	e.dirty[defKey{defSchema, int64(s.ID)}] = s
 }
 
@@ -173,7 +173,7 @@ func (e *Edit) DropSchema(s *Schema) error {
 			return mserr.ReferencedByObject("drop schema", s.Name, e.db.aliases[k].Name)
 		}
 	}
-	delete(e.db.schemas, Fold(s.Name))
+	delete(e.db.schemas, e.db.names.Fold(s.Name))
 	e.dirty[defKey{defSchema, int64(s.ID)}] = nil
 	e.revokeAll(func(p Permission) bool { return p.Class == ClassSchema && p.Major == s.ID })
 	return nil
@@ -234,10 +234,10 @@ func (e *Edit) newUserType() int {
 func (d *Database) link(o Object) {
 	h := o.Head()
 	d.objects[h.ObjectID] = o
-	d.byName[keyOf(o)] = o
+	d.byName[d.keyOf(o)] = o
 	for _, c := range constraintsOf(o) {
 		d.constraints[c.ObjectID] = c
-		d.conByName[objectKey{h.SchemaID, Fold(c.Name)}] = c
+		d.conByName[objectKey{h.SchemaID, d.names.Fold(c.Name)}] = c
 	}
 }
 
@@ -245,22 +245,22 @@ func (d *Database) link(o Object) {
 func (e *Edit) unlink(o Object) {
 	h := o.Head()
 	delete(e.db.objects, h.ObjectID)
-	if e.db.byName[keyOf(o)] == o {
-		delete(e.db.byName, keyOf(o))
+	if e.db.byName[e.db.keyOf(o)] == o {
+		delete(e.db.byName, e.db.keyOf(o))
 	}
 	for _, c := range constraintsOf(o) {
 		delete(e.db.constraints, c.ObjectID)
-		delete(e.db.conByName, objectKey{h.SchemaID, Fold(c.Name)})
+		delete(e.db.conByName, objectKey{h.SchemaID, e.db.names.Fold(c.Name)})
 	}
 }
 
 // keyOf returns the key of an object in the map of names.
-func keyOf(o Object) objectKey {
+func (d *Database) keyOf(o Object) objectKey {
 	h := o.Head()
 	if h.Kind == KindTableType {
-		return objectKey{h.SchemaID, typePrefix + Fold(h.Name)}
+		return objectKey{h.SchemaID, typePrefix + d.names.Fold(h.Name)}
 	}
-	return objectKey{h.SchemaID, Fold(h.Name)}
+	return objectKey{h.SchemaID, d.names.Fold(h.Name)}
 }
 
 // Constraints returns the constraints, defaults and triggers of a table.
@@ -334,13 +334,13 @@ func (e *Edit) PutAlias(a *AliasType) {
 	if a.UserTypeID == 0 {
 		a.UserTypeID = e.newUserType()
 	}
-	e.db.aliases[objectKey{a.SchemaID, Fold(a.Name)}] = a
+	e.db.aliases[objectKey{a.SchemaID, e.db.names.Fold(a.Name)}] = a
 	e.dirty[defKey{defAlias, int64(a.UserTypeID)}] = a
 }
 
 // DropAlias removes an alias type.
 func (e *Edit) DropAlias(a *AliasType) {
-	delete(e.db.aliases, objectKey{a.SchemaID, Fold(a.Name)})
+	delete(e.db.aliases, objectKey{a.SchemaID, e.db.names.Fold(a.Name)})
 	e.dirty[defKey{defAlias, int64(a.UserTypeID)}] = nil
 }
 

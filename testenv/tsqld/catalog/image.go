@@ -62,6 +62,7 @@ func (c *Catalog) CreateFrom(ctx context.Context, name string, owner []byte, fro
 	d := read.(*Database).twin(id, now)
 	c.nextID++
 	d.Name, d.OwnerID, d.Options = name, owner, from.options
+	d.setNames()
 	if d, err = c.initialize(ctx, d, from.id, now); err != nil {
 		return nil, errors.Join(err, c.store.Drop(id))
 	}
@@ -98,7 +99,7 @@ func (d *Database) twin(id int, now int64) *Database {
 		default:
 			continue
 		}
-		t.byName[keyOf(o)] = t.objects[key]
+		t.byName[t.keyOf(o)] = t.objects[key]
 	}
 	return &t
 }

@@ -329,11 +329,13 @@ func collate(c *Column) string {
 	return ""
 }
 
-// dropIndex appends the statements that drop the indexes of indexSQL.
-func (e *Edit) dropIndex(t *Table, ix *Index) {
+// dropIndexSQL returns the statements that drop the indexes of indexSQL.
+func dropIndexSQL(schema string, t *Table, ix *Index) []string {
+	var out []string
 	for _, x := range sqlIndexes(t, ix) {
-		e.step("DROP INDEX " + x.name(e.db.SQLName(), t, ix))
+		out = append(out, "DROP INDEX "+x.name(schema, t, ix))
 	}
+	return out
 }
 
 // ReplaceTable replaces a table by a changed clone. If possible (nullable columns at the end,
@@ -357,7 +359,9 @@ func (e *Edit) ReplaceTable(changed *Table, fill map[int]Fill) error {
 	before, after := tableBody(old, e.db.TableByID), tableBody(changed, e.db.TableByID)
 	switch {
 	case before == after && len(fill) == 0, e.addColumns(old, changed, fill):
-		e.replaceIndexes(old, changed)
+		for _, sql := range indexChanges(e.db.SQLName(), old, changed) {
+			e.step(sql)
+		}
 		e.verifyTrusted(old, changed)
 		e.replaceCapture(old, changed, false)
 	default:
@@ -367,23 +371,33 @@ func (e *Edit) ReplaceTable(changed *Table, fill map[int]Fill) error {
 	return nil
 }
 
-// replaceIndexes drops and creates the indexes that have changed.
-func (e *Edit) replaceIndexes(old, changed *Table) {
+// indexChanges returns the statements that drop and create the indexes that have changed.
+func indexChanges(schema string, old, changed *Table) []string {
+	var out []string
+	same := func(a, b *Index) bool {
+		return a != nil && b != nil && slices.Equal(indexSQL(schema, old, a), indexSQL(schema, changed, b))
+	}
 	for _, ix := range old.Indexes {
-		if other := changed.IndexByID(ix.ID); other == nil || !e.sameIndex(old, ix, changed, other) {
-			e.dropIndex(old, ix)
+		if !same(ix, changed.IndexByID(ix.ID)) {
+			out = append(out, dropIndexSQL(schema, old, ix)...)
 		}
 	}
 	for _, ix := range changed.Indexes {
-		if other := old.IndexByID(ix.ID); other == nil || !e.sameIndex(old, other, changed, ix) {
-			e.createIndex(changed, ix)
+		if !same(old.IndexByID(ix.ID), ix) {
+			out = append(out, indexSQL(schema, changed, ix)...)
 		}
 	}
+	return out
 }
 
-// sameIndex reports whether two indexes are the same in SQLite.
-func (e *Edit) sameIndex(old *Table, a *Index, changed *Table, b *Index) bool {
-	return slices.Equal(indexSQL(e.db.SQLName(), old, a), indexSQL(e.db.SQLName(), changed, b))
+// IndexChanges returns the SQLite statements that change a table of [CreateSQL] into another one
+// that differs in its indexes only. ok is false if other parts differ. Foreign keys do not count.
+func IndexChanges(schema string, old, changed *Table) (sql []string, ok bool) {
+	if old.SQLName != changed.SQLName ||
+		tableBody(old.withoutForeignKeys(), nil) != tableBody(changed.withoutForeignKeys(), nil) {
+		return nil, false
+	}
+	return indexChanges(schema, old, changed), true
 }
 
 // addColumns uses ALTER TABLE ADD COLUMN if the only changes are new columns that SQLite can add.

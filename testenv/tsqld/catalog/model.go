@@ -25,7 +25,7 @@ const (
 	DatabaseMSDB   = 4
 )
 
-// Fold returns the lookup key of a name. Names are case-insensitive.
+// Fold returns the lookup key of a name that ignores case. [Names] has the rule of a database.
 func Fold(name string) string {
 	for i := range len(name) {
 		if c := name[i]; 'A' <= c && c <= 'Z' || c >= 0x80 {
@@ -35,7 +35,7 @@ func Fold(name string) string {
 	return name
 }
 
-// EqualNames reports whether two names are equal: whether they have the same lookup key.
+// EqualNames reports whether two names that ignore case are equal.
 func EqualNames(a, b string) bool { return a == b || Fold(a) == Fold(b) }
 
 // Kind is the type of an object as in sys.objects.type, without trailing blanks.
@@ -119,7 +119,8 @@ type Database struct {
 	OwnerID []byte
 	Options Options
 
-	schemas     map[string]*Schema // by Fold(name)
+	names       Names              // of the collation
+	schemas     map[string]*Schema // by names.Fold(name)
 	objects     map[int32]Object
 	byName      map[objectKey]Object
 	constraints map[int32]Constraint
@@ -154,7 +155,7 @@ type counters struct {
 func (d *Database) SQLName() string { return SQLName(d.ID) }
 
 // Schema finds a schema by name; nil if there is none.
-func (d *Database) Schema(name string) *Schema { return d.schemas[Fold(name)] }
+func (d *Database) Schema(name string) *Schema { return d.schemas[d.names.Fold(name)] }
 
 // SchemaByID finds a schema by id; nil if there is none.
 func (d *Database) SchemaByID(id int) *Schema {
@@ -178,7 +179,7 @@ func (d *Database) Object(schema, name string) Object {
 	if s == nil {
 		return nil
 	}
-	return d.byName[objectKey{s.ID, Fold(name)}]
+	return d.byName[objectKey{s.ID, d.names.Fold(name)}]
 }
 
 // ObjectByID returns the object with an ID, or nil. It does not return constraints.
@@ -248,7 +249,7 @@ func (d *Database) TableType(schema, name string) *TableType {
 	if s == nil {
 		return nil
 	}
-	t, _ := d.byName[objectKey{s.ID, typePrefix + Fold(name)}].(*TableType)
+	t, _ := d.byName[objectKey{s.ID, typePrefix + d.names.Fold(name)}].(*TableType)
 	return t
 }
 
@@ -262,7 +263,7 @@ func (d *Database) AliasType(schema, name string) *AliasType {
 	if s == nil {
 		return nil
 	}
-	return d.aliases[objectKey{s.ID, Fold(name)}]
+	return d.aliases[objectKey{s.ID, d.names.Fold(name)}]
 }
 
 // AliasTypes returns the alias types, ordered by user_type_id.

@@ -183,6 +183,7 @@ func load(ctx context.Context, c *store.Conn, id int) (d *Database, ok bool, err
 	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 		return nil, false, err
 	}
+	d.setNames()
 	return d, ok, d.repairCapture(ctx, c)
 }
 
@@ -225,11 +226,11 @@ func (d *Database) loadRow(kind string, body []byte) error {
 		return err
 	case defSchema:
 		s, err := decode[Schema](body)
-		d.schemas[Fold(s.Name)] = s
+		d.schemas[d.names.Fold(s.Name)] = s
 		return err
 	case defAlias:
 		a, err := decode[AliasType](body)
-		d.aliases[objectKey{a.SchemaID, Fold(a.Name)}] = a
+		d.aliases[objectKey{a.SchemaID, d.names.Fold(a.Name)}] = a
 		return err
 	case defPrincipal:
 		p, err := decode[Principal](body)

@@ -46,9 +46,8 @@ type Membership struct{ Role, Member int }
 
 // Principal finds a user or role by name; nil if there is none.
 func (d *Database) Principal(name string) *Principal {
-	key := Fold(name)
 	for _, p := range d.principals {
-		if Fold(p.Name) == key {
+		if d.names.Equal(p.Name, name) {
 			return p
 		}
 	}

@@ -32,7 +32,10 @@ type Table struct {
 	Temporary bool
 	// Creator is the number of the session that has created a global temporary table, otherwise 0.
 	Creator int64 `json:",omitempty"`
-	Memo    Memo  `json:"-"`
+	// Exact is set if the names of columns and indexes distinguish case: that of the database's
+	// [Names] when the table was created.
+	Exact bool `json:",omitempty"`
+	Memo  Memo `json:"-"`
 }
 
 // Column is a column of a table.
@@ -267,7 +270,7 @@ func (d *Database) Constraint(schema, name string) (Constraint, bool) {
 	if s == nil {
 		return Constraint{}, false
 	}
-	c, ok := d.conByName[objectKey{s.ID, Fold(name)}]
+	c, ok := d.conByName[objectKey{s.ID, d.names.Fold(name)}]
 	return c, ok
 }
 
@@ -284,11 +287,13 @@ func (d *Database) Taken(schema, name string) bool {
 	return constraint || d.Object(schema, name) != nil
 }
 
+// Names returns the rule for the names of columns and indexes.
+func (t *Table) Names() Names { return Names{exact: t.Exact} }
+
 // Column finds a column by name; nil if there is none.
 func (t *Table) Column(name string) *Column {
-	key := Fold(name)
 	for _, c := range t.Columns {
-		if Fold(c.Name) == key {
+		if t.Names().Equal(c.Name, name) {
 			return c
 		}
 	}
@@ -358,9 +363,8 @@ func (t *Table) RowIDColumn() *Column {
 
 // Index finds an index by name; nil if there is none.
 func (t *Table) Index(name string) *Index {
-	key := Fold(name)
 	for _, ix := range t.Indexes {
-		if Fold(ix.Name) == key {
+		if t.Names().Equal(ix.Name, name) {
 			return ix
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog/sysviews"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind"
-	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/from"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/names"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/scalar"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/dml"
@@ -90,7 +89,7 @@ func (c *Compiler) View(
 		if err := expr.CheckColumnCollations(r); err != nil {
 			return err
 		}
-		if r, err = from.NameColumns(r, name, names); err != nil {
+		if r, err = b.NameColumns(r, name, names); err != nil {
 			return err
 		}
 		if err := lower.Plan(&plan.Plan{}, b.Needs, r); err != nil {
@@ -118,7 +117,7 @@ func (c *Compiler) Filter(table *catalog.Table, e syntax.Cond) (sql string, err 
 // condition compiles a condition on the columns of one table.
 func (c *Compiler) condition(table *catalog.Table, e syntax.Cond, write func(*tree.Node) (string, error)) (sql string, err error) {
 	err = c.bind(nil, func(b *bind.Binder) error {
-		src := &tree.Source{Name: table.Name, Base: table}
+		src := &tree.Source{Name: table.Name, Base: table, Names: table.Names()}
 		b.TableColumns(src, nil, table)
 		b.Locale = types.Locale{}
 		n, err := b.Cond(e, &names.Level{Sources: []*tree.Source{src}, NoSubquery: true})
@@ -136,7 +135,7 @@ func (c *Compiler) condition(table *catalog.Table, e syntax.Cond, write func(*tr
 // Error 1759 for a computed column that reads another one.
 func (c *Compiler) Formula(table *catalog.Table, e syntax.Expr) (t types.Type, nullable bool, sql string, err error) {
 	err = c.bind(nil, func(b *bind.Binder) error {
-		src := &tree.Source{Name: table.Name, Base: table}
+		src := &tree.Source{Name: table.Name, Base: table, Names: table.Names()}
 		b.TableColumns(src, nil, table)
 		b.Locale = types.Locale{}
 		for i := range src.Columns {

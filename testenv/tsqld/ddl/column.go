@@ -43,7 +43,7 @@ func (b *builder) name(given syntax.Ident, prefix, column string, id int32) (nam
 	if given.Name == "" {
 		return catalog.SystemName(prefix, b.t.Name, column, id), true, nil
 	}
-	key := catalog.Fold(given.Name)
+	key := b.t.Names().Fold(given.Name)
 	if b.names[key] || b.e != nil && b.sc != "" && b.d.Taken(b.sc, given.Name) {
 		return "", false, failure.Preceded(mserr.ObjectExists(given.Name).WithState(5), mserr.ConstraintNotCreated())
 	}

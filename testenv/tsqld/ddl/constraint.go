@@ -270,7 +270,7 @@ func (b *builder) referenced(k *syntax.ForeignKeyConstraint, name string) (*cata
 		return nil, mserr.New(1763, 16, "Cross-database foreign key references are not supported. Foreign key '%s'.",
 			n.String())
 	}
-	if catalog.EqualNames(n.Last(), b.t.Name) && (n.Schema() == "" || catalog.EqualNames(n.Schema(), b.sc)) {
+	if b.t.Names().Equal(n.Last(), b.t.Name) && (n.Schema() == "" || b.t.Names().Equal(n.Schema(), b.sc)) {
 		return b.t, nil
 	}
 	schema := n.Schema()
@@ -486,7 +486,7 @@ func (d *constraintDrop) drop(item *syntax.AlterDropItem) error {
 	if d.byName == nil {
 		d.byName, d.gone = b.constraints(), map[any]bool{}
 	}
-	key := catalog.Fold(name)
+	key := b.t.Names().Fold(name)
 	switch k := d.byName[key].(type) {
 	case nil:
 		if item.IfExists {
@@ -531,18 +531,18 @@ func (b *builder) constraints() map[string]any {
 	all := map[string]any{}
 	for _, c := range b.t.Columns {
 		if c.Default != nil {
-			all[catalog.Fold(c.Default.Name)] = c
+			all[b.t.Names().Fold(c.Default.Name)] = c
 		}
 	}
 	for _, f := range b.t.ForeignKeys {
-		all[catalog.Fold(f.Name)] = f
+		all[b.t.Names().Fold(f.Name)] = f
 	}
 	for _, k := range b.t.Checks {
-		all[catalog.Fold(k.Name)] = k
+		all[b.t.Names().Fold(k.Name)] = k
 	}
 	for _, ix := range b.t.Indexes {
 		if ix.Key != nil {
-			all[catalog.Fold(ix.Key.Name)] = ix
+			all[b.t.Names().Fold(ix.Key.Name)] = ix
 		}
 	}
 	return all

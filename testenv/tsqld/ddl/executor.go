@@ -47,6 +47,9 @@ type Executor struct {
 	s     *session.Session
 	host  Interpreter
 	place Place
+	// created is the schema that a running CREATE SCHEMA has created, for the names of its
+	// elements; else empty.
+	created string
 }
 
 // New returns an executor for a place in a session.
@@ -133,8 +136,13 @@ func (r *Executor) target(n *syntax.ObjectName) (*catalog.Database, string, erro
 	}
 	schema := n.Schema()
 	if schema == "" {
-		if schema = r.s.DefaultSchema(); d.ID != r.s.DatabaseID {
+		switch {
+		case d.ID != r.s.DatabaseID:
 			schema = "dbo"
+		case r.created != "":
+			schema = r.created
+		default:
+			schema = r.s.DefaultSchema()
 		}
 	}
 	if catalog.IsGlobalTemp(n.Last()) {

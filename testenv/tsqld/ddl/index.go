@@ -20,17 +20,7 @@ func (r tables) changeTable(n *syntax.ObjectName, verb string, notFound error, f
 			return err
 		}
 		catalog.Number(b.t)
-		err := r.s.LocalChange(r.ctx, func() error {
-			rows, err := s.ConvertedRows(r.ctx, old, b.t, nil)
-			if err != nil {
-				return err
-			}
-			if err := s.Restore(r.ctx, b.t, rows); err != nil {
-				return err
-			}
-			s.SetTemp(b.t)
-			return nil
-		})
+		err := r.s.LocalChange(r.ctx, func() error { return s.Reshape(r.ctx, old, b.t, nil) })
 		return r.s.DefinitionError(r.ctx, verb, nil, b.t, err)
 	}
 	o, d, err := r.object(n)
@@ -70,7 +60,7 @@ func (r tables) createIndex(st *syntax.CreateIndexStmt) error {
 	return r.changeTable(st.Table, "CREATE INDEX", notFound, func(b *builder) error {
 		if dropExisting(st.Def.Options) {
 			for i, ix := range b.t.Indexes {
-				if ix.Key == nil && catalog.EqualNames(ix.Name, st.Def.Name.Name) {
+				if ix.Key == nil && b.t.Names().Equal(ix.Name, st.Def.Name.Name) {
 					b.t.Indexes = append(b.t.Indexes[:i], b.t.Indexes[i+1:]...)
 					break
 				}
@@ -102,7 +92,7 @@ func (r tables) alterIndex(st *syntax.AlterIndexStmt) error {
 		}
 		found := false
 		for _, ix := range b.t.Indexes {
-			if st.Name.Name != "" && !catalog.EqualNames(ix.Name, st.Name.Name) {
+			if st.Name.Name != "" && !b.t.Names().Equal(ix.Name, st.Name.Name) {
 				continue
 			}
 			found = true
@@ -188,7 +178,7 @@ func (r tables) dropIndex(st *syntax.DropIndexStmt) error {
 		}
 		err = r.changeTable(item.Table, "DROP INDEX", notFound, func(b *builder) error {
 			for i, ix := range b.t.Indexes {
-				if !catalog.EqualNames(ix.Name, item.Index.Name) {
+				if !b.t.Names().Equal(ix.Name, item.Index.Name) {
 					continue
 				}
 				if ix.Key != nil {

@@ -1,8 +1,10 @@
 package ddl
 
 import (
+	"errors"
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -99,27 +101,56 @@ func (r *Executor) createSchema(st *syntax.CreateSchemaStmt) error {
 			name = p.Name
 		}
 	}
-	err := r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
-		if d.Schema(name) != nil {
-			return failure.Preceded(mserr.ObjectExists(name), mserr.CreateSchemaFailed())
+	return r.s.Atomic(r.ctx, []int{d.ID}, true, func() error {
+		err := r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
+			if d.Schema(name) != nil {
+				return failure.Preceded(mserr.ObjectExists(name), mserr.CreateSchemaFailed())
+			}
+			e.AddSchema(name, owner)
+			return nil
+		})
+		if err != nil {
+			return err
 		}
-		e.AddSchema(name, owner)
-		return nil
+		return r.host.InSchema(name, func() error {
+			place, created := r.place.Schema, r.created
+			r.place.Schema, r.created = name, name
+			defer func() { r.place.Schema, r.created = place, created }()
+			for _, el := range schemaElements(st.Elements) {
+				if err := r.Execute(el); err != nil {
+					return elementError(err)
+				}
+			}
+			return nil
+		})
 	})
-	if err != nil {
+}
+
+// elementError adds error 2759 to the error of an element, unless the element is not supported.
+func elementError(err error) error {
+	var several *failure.Error
+	var e *mserr.Error
+	if errors.As(err, &several) && several.Before != nil || !errors.As(err, &e) || failure.NotSupported(e) {
 		return err
 	}
-	return r.host.InSchema(name, func() error {
-		before := r.place.Schema
-		r.place.Schema = name
-		defer func() { r.place.Schema = before }()
-		for _, el := range st.Elements {
-			if err := r.Execute(el); err != nil {
-				return err
-			}
+	return failure.Preceded(e, mserr.CreateSchemaFailed())
+}
+
+// schemaElements returns the elements of CREATE SCHEMA in an order in which each may name the
+// others: tables, then views, then permissions. Views and tables keep their order.
+func schemaElements(elements []syntax.Stmt) []syntax.Stmt {
+	rank := func(st syntax.Stmt) int {
+		switch st.(type) {
+		case *syntax.CreateTableStmt:
+			return 0
+		case *syntax.CreateViewStmt:
+			return 1
 		}
-		return nil
-	})
+		return 2
+	}
+	out := slices.Clone(elements)
+	slices.SortStableFunc(out, func(a, b syntax.Stmt) int { return rank(a) - rank(b) })
+	return out
 }
 
 // alterSchema executes ALTER SCHEMA ... TRANSFER.

@@ -63,7 +63,7 @@ func (r security) permission(st *syntax.PermissionStmt) error {
 		}
 		principals := make(map[string]*catalog.Principal, d.PrincipalCount())
 		for _, p := range d.Principals() {
-			principals[catalog.Fold(p.Name)] = p
+			principals[d.Names().Fold(p.Name)] = p
 		}
 		if err := s.Meter().Work(lookupWork * (len(principals) + len(d.Permissions()))); err != nil {
 			return err
@@ -74,7 +74,7 @@ func (r security) permission(st *syntax.PermissionStmt) error {
 			if err := s.Meter().Work(module.NodeWork); err != nil {
 				return err
 			}
-			p := principals[catalog.Fold(to.Name)]
+			p := principals[d.Names().Fold(to.Name)]
 			if p == nil {
 				return mserr.CannotFind("find", "user", to.Name)
 			}

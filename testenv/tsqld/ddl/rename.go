@@ -156,7 +156,7 @@ func (r *Executor) renameObject(d *catalog.Database, name, fresh string) error {
 				return mserr.NoItem(name, d.Name, "(null)")
 			}
 			return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
-				if d.Taken(schema, fresh) && !catalog.EqualNames(fresh, n.Last()) {
+				if d.Taken(schema, fresh) && !d.Names().Equal(fresh, n.Last()) {
 					return mserr.RenameTaken(fresh, "OBJECT")
 				}
 				return r.moveObject(e, d.ObjectByID(o.Head().ObjectID), func(h *catalog.Header) { h.Name = fresh })

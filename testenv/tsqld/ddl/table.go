@@ -37,7 +37,7 @@ func (r tables) createTable(st *syntax.CreateTableStmt) error {
 		if d.Taken(schema, name) {
 			return mserr.ObjectExists(name)
 		}
-		t := &catalog.Table{Header: catalog.Header{Name: name, SchemaID: d.Schema(schema).ID}, Creator: r.s.CreatorOf(name)}
+		t := &catalog.Table{Header: catalog.Header{Name: name, SchemaID: d.Schema(schema).ID}, Creator: r.s.CreatorOf(name), Exact: d.Names().AreExact()}
 		b := &builder{r: r.Executor, d: d, e: e, t: t, sc: schema, label: name}
 		if err := b.define(st.Def); err != nil {
 			return err
@@ -174,7 +174,7 @@ func (r tables) alterAction(
 }
 
 // alterTemp executes ALTER TABLE on a temporary table. It creates the table again and copies the
-// rows, whatever the action is. That is slow, but ALTER TABLE on temporary tables is rare.
+// rows, unless only indexes change. That is slow, but ALTER TABLE on temporary tables is rare.
 func (r tables) alterTemp(st *syntax.AlterTableStmt, name string) error {
 	s := r.s
 	old := s.Temp(name)
@@ -189,17 +189,7 @@ func (r tables) alterTemp(st *syntax.AlterTableStmt, name string) error {
 	t := b.t
 	t.ObjectID = old.ObjectID
 	catalog.Number(t)
-	err = r.s.LocalChange(r.ctx, func() error {
-		rows, err := s.ConvertedRows(r.ctx, old, t, fill)
-		if err != nil {
-			return err
-		}
-		if err := s.Restore(r.ctx, t, rows); err != nil {
-			return err
-		}
-		s.SetTemp(t)
-		return nil
-	})
+	err = r.s.LocalChange(r.ctx, func() error { return s.Reshape(r.ctx, old, t, fill) })
 	return r.s.DefinitionError(r.ctx, "ALTER TABLE", nil, t, err)
 }
 
@@ -235,7 +225,7 @@ func (r tables) addItems(b *builder, old *catalog.Table, a *syntax.AlterAdd) (ma
 // withValues reports whether a new column has DEFAULT ... WITH VALUES.
 func withValues(def *syntax.TableDef, column string) bool {
 	for _, c := range def.Columns {
-		if catalog.EqualNames(c.Name.Name, column) && c.Default != nil {
+		if c.Name.Name == column && c.Default != nil {
 			return c.Default.WithValues
 		}
 	}

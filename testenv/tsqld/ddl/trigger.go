@@ -58,7 +58,7 @@ func (r modules) newTrigger(st *syntax.CreateTriggerStmt, d *catalog.Database, o
 	if st.Verb == syntax.Alter {
 		verb = "alter"
 	}
-	if s := st.Name.Schema(); s != "" && !catalog.EqualNames(s, d.SchemaByID(o.Head().SchemaID).Name) {
+	if s := st.Name.Schema(); s != "" && !d.Names().Equal(s, d.SchemaByID(o.Head().SchemaID).Name) {
 		return nil, mserr.TriggerSchema(verb, st.Name.String())
 	}
 	for i, e := range st.Events {

@@ -270,6 +270,9 @@ func (r queries) assignRow(assign []plan.Assign, row []types.Value) error {
 func (r queries) selectInto(st *syntax.SelectStmt, p *plan.Plan) error {
 	into := p.Into
 	t := &catalog.Table{Header: catalog.Header{Name: into.Name, Kind: catalog.KindTable}}
+	if d := r.s.DatabaseByID(into.DatabaseID); d != nil {
+		t.Exact = d.Names().AreExact()
+	}
 	for i, c := range p.Columns {
 		if c.Name == "" {
 			return mserr.MissingName()

@@ -207,7 +207,8 @@ func (r handlers) raisedText(
 	}
 	if t.IsNumber() {
 		n, _ := v.(int64)
-		if n < 13000 || n > 2147483647 {
+		isSystem := r.f.schema == "sys" // a system procedure raises any message
+		if n < 13000 && !isSystem || n > 2147483647 {
 			return 0, "", 0, mserr.InvalidErrorNumber(n, 13000, 2147483647)
 		}
 		own, format, ok := mserr.Definition(n)

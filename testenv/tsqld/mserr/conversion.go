@@ -16,9 +16,17 @@ func Overflow220(to string, value int64) *Error {
 	return e
 }
 
-// Overflow232 is error 232: a float that does not fit the type.
+// Overflow232 is error 232: a float that does not fit an integer type, or the length of char or
+// varchar.
 func Overflow232(to string, value float64) *Error {
-	return New(232, 16, "Arithmetic overflow error for type %s, value = %f.", to, value)
+	e := New(232, 16, "Arithmetic overflow error for type %s, value = %f.", to, value)
+	switch to {
+	case "tinyint":
+		return e
+	case "int":
+		return e.WithState(3)
+	}
+	return e.WithState(2)
 }
 
 // MoneySyntax is error 235, 293 for smallmoney; to is the type's name.
@@ -210,8 +218,8 @@ func InvalidLengthOf(function string) *Error {
 }
 
 // InvalidSubstring is error 537: a negative length given to LEFT or SUBSTRING.
-func InvalidSubstring() *Error {
-	return New(537, 16, "Invalid length parameter passed to the LEFT or SUBSTRING function.").WithState(3)
+func InvalidSubstring(state uint8) *Error {
+	return New(537, 16, "Invalid length parameter passed to the LEFT or SUBSTRING function.").WithState(state)
 }
 
 // InvalidTimeZone is error 9820.

@@ -204,6 +204,11 @@ func ScaleExceedsPrecision(n, scale, precision int) *Error {
 		"specified precision of %d.", n, scale, precision)
 }
 
+// InvalidSynonym is error 5313.
+func InvalidSynonym(name string) *Error {
+	return New(5313, 16, "Synonym '%s' refers to an invalid object.", name)
+}
+
 // CreateSchemaFailed is error 2759.
 func CreateSchemaFailed() *Error {
 	return New(2759, 16, "CREATE SCHEMA failed due to previous errors.")

@@ -194,3 +194,24 @@ func RemoteFunction(name string) *Error {
 func XMLAutoGroups() *Error {
 	return New(6821, 16, "GROUP BY and aggregate functions are currently not supported with FOR XML AUTO.")
 }
+
+// XMLExplicitColumns is error 6801.
+func XMLExplicitColumns() *Error {
+	return New(6801, 16, "FOR XML EXPLICIT requires at least three columns, including the tag column, the parent column, and at least one data column.")
+}
+
+// XMLExplicitTag is error 6803.
+func XMLExplicitTag() *Error {
+	return New(6803, 16, "FOR XML EXPLICIT requires the first column to hold positive integers that represent XML tag IDs.")
+}
+
+// XMLExplicitParent is error 6804.
+func XMLExplicitParent() *Error {
+	return New(6804, 16, "FOR XML EXPLICIT requires the second column to hold NULL or nonnegative integers that represent XML parent tag IDs.")
+}
+
+// XMLBinaryAddress is error 6829.
+func XMLBinaryAddress(column string) *Error {
+	return New(6829, 16, "FOR XML EXPLICIT and RAW modes currently do not support addressing binary data as URLs in column '%s'. Remove the "+
+		"column, or use the BINARY BASE64 mode, or create the URL directly using the 'dbobject/TABLE[@PK1=\"V1\"]/@COLUMN' syntax.", column)
+}

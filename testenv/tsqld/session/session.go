@@ -336,3 +336,12 @@ func (s *Session) WaitEnd(ctx context.Context, most time.Duration) {
 	case <-ctx.Done():
 	}
 }
+
+// HomeDatabase returns the name of the database in which the session has begun; empty if the
+// database has been dropped.
+func (s *Session) HomeDatabase() string {
+	if d := s.DatabaseByID(s.homeDB); d != nil {
+		return d.Name
+	}
+	return ""
+}

@@ -304,6 +304,41 @@ func (s *Temporaries) contents(ctx context.Context, t *catalog.Table) ([][]types
 	return s.selectTemp(ctx, t, storedColumns(t), nil)
 }
 
+// Reshape changes the definition of a temporary table. Indexes change in place; other changes copy
+// the rows. fill has the values of columns in existing rows, by column ID.
+func (s *Temporaries) Reshape(ctx context.Context, old, changed *catalog.Table, fill map[int]catalog.Fill) error {
+	if sql, ok := catalog.IndexChanges("temp", old, changed); ok && len(fill) == 0 {
+		for _, text := range sql {
+			if _, err := s.Conn.Exec(ctx, text, nil); err != nil {
+				return err
+			}
+		}
+		s.SetTemp(changed)
+		return nil
+	}
+	exprs, args := convertedColumns(old, changed, fill)
+	steps := []string{
+		"CREATE TABLE temp.reshaped AS SELECT " + strings.Join(exprs, ", ") + " FROM temp." + store.Quote(old.SQLName) + " ORDER BY rowid",
+		"", // creates the table again
+		"INSERT INTO temp." + store.Quote(changed.SQLName) + "(" + strings.Join(storedColumns(changed), ", ") + ") SELECT * FROM temp.reshaped ORDER BY rowid",
+		"DROP TABLE temp.reshaped",
+	}
+	for _, sql := range steps {
+		var err error
+		if sql == "" {
+			err = s.recreateTable(ctx, changed)
+		} else {
+			_, err = s.Conn.Exec(ctx, sql, args)
+		}
+		if err != nil {
+			return err
+		}
+		args = nil
+	}
+	s.SetTemp(changed)
+	return nil
+}
+
 // Restore creates a temporary table again, possibly with a new shape, and inserts rows.
 func (s *Temporaries) Restore(ctx context.Context, t *catalog.Table, rows [][]types.Value) error {
 	if err := s.recreateTable(ctx, t); err != nil {
@@ -332,11 +367,9 @@ func (s *Temporaries) Fill(ctx context.Context, t *catalog.Table, rows [][]types
 	return nil
 }
 
-// ConvertedRows reads the rows of a temporary table in the shape of a changed table: columns in
-// fill are computed, new columns are NULL, dropped columns are left out.
-func (s *Temporaries) ConvertedRows(
-	ctx context.Context, old, changed *catalog.Table, fill map[int]catalog.Fill,
-) ([][]types.Value, error) {
+// convertedColumns returns the expressions over a temporary table that are the stored columns of a
+// changed table, and their arguments: columns in fill are computed, new columns are NULL.
+func convertedColumns(old, changed *catalog.Table, fill map[int]catalog.Fill) ([]string, []types.Value) {
 	var exprs []string
 	var args []types.Value
 	for _, c := range changed.Columns {
@@ -354,7 +387,7 @@ func (s *Temporaries) ConvertedRows(
 			exprs = append(exprs, "NULL")
 		}
 	}
-	return s.selectTemp(ctx, old, exprs, args)
+	return exprs, args
 }
 
 // AllColumns reads all columns of a temporary table in order, including computed ones.

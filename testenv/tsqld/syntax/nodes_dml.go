@@ -155,15 +155,6 @@ type TruncateStmt struct {
 type InsertBulkStmt struct {
 	stmt
 	Table   *ObjectName
-	Columns []*BulkColumn
-	Options []*Option // CHECK_CONSTRAINTS, KEEP_NULLS, TABLOCK, ROWS_PER_BATCH = n, ORDER (...), ...
-}
-
-// BulkColumn is a column of INSERT BULK.
-type BulkColumn struct {
-	At
-	Name      Ident
-	Type      *TypeRef
-	Collation string // "" if none
-	Null      NullSpec
+	Columns []*ColumnDef // Name, Type, Collation and Null are set
+	Options []*Option    // CHECK_CONSTRAINTS, KEEP_NULLS, TABLOCK, ROWS_PER_BATCH = n, ORDER (...), ...
 }

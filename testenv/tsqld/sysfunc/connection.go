@@ -37,6 +37,12 @@ func (e Connection) HostName() string { return e.s.Client.Host }
 // AppName implements [builtin.Connection].
 func (e Connection) AppName() string { return e.s.Client.App }
 
+// OriginalDatabase implements [builtin.Connection].
+func (e Connection) OriginalDatabase() string { return e.s.HomeDatabase() }
+
+// HostProcess implements [builtin.Connection].
+func (e Connection) HostProcess() int64 { return int64(e.s.Client.PID) }
+
 // Login implements [builtin.Connection].
 func (e Connection) Login() string { return e.s.LoginName() }
 

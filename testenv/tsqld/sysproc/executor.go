@@ -184,17 +184,23 @@ func init() {
 	for _, p := range append(clientProcedures(), propertyProcedures()...) {
 		systemProcedures[p.Name] = p
 	}
-	for _, n := range strings.Fields(`sp_addmessage sp_dropmessage 
-		sp_dbcmptlevel sp_depends
-		sp_bindefault sp_bindrule sp_attach_db
-		sp_detach_db sp_addlinkedserver sp_addlinkedsrvlogin sp_serveroption sp_cursoropen sp_cursorfetch sp_cursorclose sp_cursor sp_cursoroption
-		sp_cursorprepare sp_cursorexecute sp_cursorprepexec sp_cursorunprepare
-		sp_xml_preparedocument sp_xml_removedocument
-		sp_oacreate sp_oamethod sp_send_dbmail sp_add_job sp_start_job sp_add_jobstep sp_estimate_data_compression_savings sp_sequence_get_range
-		sp_setapprole sp_unsetapprole sp_reset_connection sp_resetstatus sp_monitor sp_readerrorlog sp_cycle_errorlog sp_trace_create
-		sp_invoke_external_rest_endpoint sp_testlinkedserver
-		xp_cmdshell xp_logevent xp_sprintf xp_sscanf xp_readmail xp_regwrite xp_dirtree xp_fileexist 
-		xp_fixeddrives xp_create_subdir xp_delete_file`) {
+	for _, n := range strings.Fields(`
+		sp_add_job sp_add_jobschedule sp_add_jobserver sp_add_jobstep sp_addextendedproc sp_addlinkedserver sp_addlinkedsrvlogin
+		sp_addmessage sp_addserver sp_altermessage sp_attach_db sp_bindefault sp_bindrule sp_bindsession sp_catalogs
+		sp_change_users_login sp_changeobjectowner sp_clean_db_free_space sp_control_plan_guide sp_create_plan_guide sp_createstats
+		sp_cursor sp_cursor_list sp_cursorclose sp_cursorexecute sp_cursorfetch sp_cursoropen sp_cursoroption sp_cursorprepare
+		sp_cursorprepexec sp_cursorunprepare sp_cycle_errorlog sp_dbcmptlevel sp_dbfixedrolepermission sp_delete_job sp_denylogin
+		sp_describe_cursor sp_describe_cursor_columns sp_describe_cursor_tables sp_describe_parameter_encryption sp_detach_db
+		sp_dropextendedproc sp_droplinkedsrvlogin sp_dropmessage sp_dropserver sp_estimate_data_compression_savings
+		sp_fulltext_catalog sp_fulltext_column sp_fulltext_database sp_fulltext_service sp_fulltext_table sp_get_query_template
+		sp_getbindtoken sp_grantlogin sp_helpextendedproc sp_helplinkedsrvlogin sp_helpntgroup sp_helpremotelogin sp_indexoption
+		sp_invoke_external_rest_endpoint sp_migrate_user_to_contained sp_monitor sp_oacreate sp_oadestroy sp_oagetproperty
+		sp_oamethod sp_oasetproperty sp_procoption sp_query_store_flush_db sp_query_store_force_plan sp_query_store_unforce_plan
+		sp_readerrorlog sp_reset_connection sp_resetstatus sp_revokelogin sp_send_dbmail sp_server_diagnostics sp_serveroption
+		sp_setapprole sp_srvrolepermission sp_start_job sp_stop_job sp_tableoption sp_tables_ex sp_testlinkedserver sp_trace_create
+		sp_trace_setevent sp_trace_setstatus sp_unbindefault sp_unbindrule sp_unsetapprole sp_update_job sp_validatelogins
+		sp_xml_preparedocument sp_xml_removedocument xp_cmdshell xp_create_subdir xp_delete_file xp_dirtree xp_fileexist
+		xp_fixeddrives xp_logevent xp_loginconfig xp_logininfo xp_readerrorlog xp_readmail xp_regwrite xp_sprintf xp_sscanf`) {
 		Unsupported[n] = true
 	}
 }

@@ -30,7 +30,7 @@ func (r *Executor) appLock(a Arguments) (owner *lock.Owner, res lock.Resource, e
 	}
 	p := d.Principal(principal)
 	if p == nil || !s.Sysadmin() && !s.OwnsDatabase(d) && !d.IsMember(s.Principal(d), p.ID) {
-		return nil, res, mserr.New(1230, 16, "An invalid database principal was passed to %s.", "sp_getapplock")
+		return nil, res, mserr.New(1202, 16, "The database-principal '%s' does not exist or user is not a member.", principal)
 	}
 	name := a.text("resource")
 	if utf8.RuneCountInString(name) > maxAppLockName {

@@ -164,7 +164,9 @@ func toCharacter(v Value, from, to Type, style int, in Locale) (Value, error) {
 			return fitText("*", to), nil
 		case from.IsMoney():
 			return nil, mserr.MoneySpace(from.Name(), to.Name())
-		case from.IsInteger():
+		case from.IsApprox() && !to.IsUnicode():
+			return nil, mserr.Overflow232(to.Name(), v.(float64))
+		case from.IsInteger(), from.IsApprox():
 			return nil, mserr.ArithmeticOverflow("expression", to.Name())
 		}
 		return nil, mserr.ArithmeticOverflow(runtimeName(from), to.Name()).WithState(5)
@@ -176,6 +178,9 @@ func toCharacter(v Value, from, to Type, style int, in Locale) (Value, error) {
 		return fitText(s, to), nil
 	case from.ID == UniqueIdentifier:
 		if room < 36 {
+			if to.IsUnicode() {
+				return nil, mserr.ArithmeticOverflow("expression", to.Name())
+			}
 			return nil, mserr.GUIDSpace()
 		}
 		b, _ := v.([]byte)

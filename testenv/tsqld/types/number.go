@@ -106,15 +106,15 @@ func scaledFloat(n int64, scale uint8) float64 {
 }
 
 // integerOverflow returns the error of a number that does not fit an integer type: 220 from a
-// larger integer or money to tinyint and smallint, 232 from float, 8115 otherwise.
+// larger integer to tinyint and smallint, 232 from float except to bigint, 8115 otherwise.
 func integerOverflow(v Value, from, to Type) error {
-	if to.ID == TinyInt || to.ID == SmallInt {
-		switch {
-		case from.ID == SmallInt || from.ID == Int:
-			return mserr.Overflow220(to.Name(), v.(int64))
-		case from.IsApprox():
-			return mserr.Overflow232(to.Name(), v.(float64))
-		}
+	switch {
+	case from.IsApprox() && to.ID == BigInt:
+		return mserr.ArithmeticOverflow("expression", to.Name())
+	case from.IsApprox():
+		return mserr.Overflow232(to.Name(), v.(float64))
+	case (to.ID == TinyInt || to.ID == SmallInt) && (from.ID == SmallInt || from.ID == Int):
+		return mserr.Overflow220(to.Name(), v.(int64))
 	}
 	return mserr.ArithmeticOverflow(runtimeName(from), to.Name())
 }
@@ -386,11 +386,12 @@ func parseFloat(s string, from, to Type) (Value, error) {
 		return float64(0), nil
 	}
 	for i := range len(text) {
-		if c := text[i]; !isDigit(c) && c != '+' && c != '-' && c != '.' && c|0x20 != 'e' {
+		if c := text[i]; !isDigit(c) && c != '+' && c != '-' && c != '.' && c|0x20 != 'e' && c|0x20 != 'd' {
 			return nil, mserr.ConversionError(from.Name(), to.Name())
 		}
 	}
-	f, err := strconv.ParseFloat(text, 64)
+	// An exponent may also begin with d.
+	f, err := strconv.ParseFloat(strings.NewReplacer("d", "e", "D", "e").Replace(text), 64)
 	switch {
 	case err == nil:
 	case math.IsInf(f, 0):

@@ -273,7 +273,10 @@ func ArithType(op Op, a, b Type) (Type, error) {
 	case win.IsLegacyTemporal():
 		return Type{ID: DateTime}, nil
 	case win.ID == Bit:
-		// Arithmetic on two bits has no result type (8117).
+		// Arithmetic on two bits has no result type.
+		if op == Add || op == Sub || op == Mod {
+			return Type{}, mserr.IncompatibleTypes("bit", "bit", op.String())
+		}
 		return Type{}, mserr.InvalidOperandType("bit", op.String())
 	case win.ID == Decimal:
 		l, ok := asDecimal(lose)

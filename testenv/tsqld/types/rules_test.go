@@ -100,7 +100,7 @@ func TestArithType(t *testing.T) {
 		{"char(5)", Add, "char(5)", "char(10)", 0}, {"char(5)", Add, "varchar(5)", "varchar(10)", 0},
 		{"varchar(5)", Sub, "varchar(5)", "", 8117},
 		{"binary(2)", Add, "varbinary(3)", "varbinary(5)", 0}, {"varchar(5)", Add, "varbinary(5)", "", 402},
-		{"bit", Add, "bit", "", 8117},
+		{"bit", Add, "bit", "", 402}, {"bit", Mul, "bit", "", 8117},
 		{"bit", Add, "int", "int", 0}, {"uniqueidentifier", Add, "int", "", 206}, {"float", Mod, "int", "", 402},
 		{"int", BitAnd, "bigint", "bigint", 0},
 		{"int", BitAnd, "float", "", 402}, {"varbinary(4)", BitAnd, "int", "int", 0}, {"xml", Add, "xml", "", 8117},

@@ -2,6 +2,7 @@ package bind
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
@@ -10,12 +11,16 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// documentXMLOf binds FOR XML PATH, RAW and AUTO.
+// documentXMLOf binds FOR XML.
 func (b *Binder) documentXMLOf(q *tree.Query, f *syntax.ForClause, columns []keys.DocumentColumn) (*tree.Query, error) {
-	if f.Mode != "PATH" && f.Mode != "RAW" && f.Mode != "AUTO" {
-		return nil, mserr.NotSupported("FOR XML %s", f.Mode)
-	}
 	spec := keys.XMLSpec{Columns: columns, Element: "row", Elements: f.Mode == "PATH", Spaces: b.Place.Spaces}
+	if f.Mode == "EXPLICIT" {
+		var err error
+		if spec.Explicit, err = explicitColumns(q); err != nil {
+			return nil, err
+		}
+		spec.Nil = slices.ContainsFunc(spec.Explicit, func(c keys.XMLColumn) bool { return c.Kind == "elementxsinil" })
+	}
 	if f.Mode == "AUTO" {
 		var err error
 		if spec.Tables, err = autoTables(q); err != nil {
@@ -36,10 +41,11 @@ func (b *Binder) documentXMLOf(q *tree.Query, f *syntax.ForClause, columns []key
 			}
 		case "TYPE":
 			t = types.Type{ID: types.XML}
-		case "ELEMENTS", "ELEMENTS ABSENT":
-			spec.Elements = true
-		case "ELEMENTS XSINIL":
-			spec.Elements, spec.Nil = true, true
+		case "ELEMENTS", "ELEMENTS ABSENT", "ELEMENTS XSINIL":
+			if f.Mode == "EXPLICIT" {
+				return nil, mserr.New(6825, 16, "ELEMENTS option is only allowed in RAW, AUTO, and PATH modes of FOR XML.")
+			}
+			spec.Elements, spec.Nil = true, o.Name == "ELEMENTS XSINIL"
 		case "BINARY BASE64":
 			base64 = true
 		default:
@@ -53,6 +59,8 @@ func (b *Binder) documentXMLOf(q *tree.Query, f *syntax.ForClause, columns []key
 			return nil, mserr.XMLUnnamed()
 		case f.Mode == "AUTO" && !base64 && (c.Type.IsBinary() || c.Type.ID == types.Image):
 			return nil, mserr.NotSupported("the address of a binary value in FOR XML AUTO without BINARY BASE64")
+		case f.Mode == "EXPLICIT" && !base64 && (c.Type.IsBinary() || c.Type.ID == types.Image):
+			return nil, mserr.XMLBinaryAddress(c.Name)
 		case f.Mode != "PATH":
 			columns[i].Name = keys.XMLName(c.Name)
 		}

@@ -2,7 +2,6 @@ package bind
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/names"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
@@ -200,7 +199,7 @@ func (b *Binder) checkGrouping(r *tree.Query, l *names.Level) error {
 func qualified(n *tree.Node) string {
 	name := n.Source.Columns[n.Column].Name
 	if n.Source.Name != "" {
-		if n.Source.Schema != "" && n.Source.Base != nil && strings.EqualFold(n.Source.Name, n.Source.Base.Name) {
+		if n.Source.Schema != "" && n.Source.Base != nil && n.Source.Names.Equal(n.Source.Name, n.Source.Base.Name) {
 			return n.Source.Schema + "." + n.Source.Name + "." + name
 		}
 		return n.Source.Name + "." + name

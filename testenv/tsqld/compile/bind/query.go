@@ -303,7 +303,7 @@ func (b *Binder) orderItem(e syntax.Expr, i int, r *tree.Query, l *names.Level) 
 		if len(e.Parts) == 1 {
 			var found *tree.Node
 			for k, c := range r.Columns {
-				if !strings.EqualFold(c.Name, e.Column()) {
+				if !b.Names().Equal(c.Name, e.Column()) {
 					continue
 				}
 				if found != nil && !tree.SameNode(found, r.Core.Items[k]) {
@@ -472,7 +472,7 @@ func (b *Binder) setOrder(items []*syntax.OrderItem, r, first *tree.Query) error
 			at = int(pos) - 1
 		case *syntax.ColumnRef:
 			for k, c := range r.Columns {
-				if len(e.Parts) == 1 && strings.EqualFold(c.Name, e.Column()) ||
+				if len(e.Parts) == 1 && b.Names().Equal(c.Name, e.Column()) ||
 					first.Core != nil && isColumn(first.Core.Items[k], e) {
 					at = k
 					break
@@ -551,5 +551,5 @@ func checkSequences(r *tree.Query, l *names.Level, use scalar.QueryUse) error {
 func isColumn(n *tree.Node, e *syntax.ColumnRef) bool {
 	last := len(e.Parts) - 1
 	return last > 0 && n.Op == tree.OpCol && n.Column >= 0 && names.Matches(n.Source, e.Parts[:last]) &&
-		strings.EqualFold(n.Source.Columns[n.Column].Name, e.Column())
+		n.Source.Names.Equal(n.Source.Columns[n.Column].Name, e.Column())
 }

@@ -330,7 +330,7 @@ func (s *spool) fill(q *tree.Query, once bool) (plan.Statement, error) {
 // pseudo returns the table inserted or deleted. value returns the node of a column, or nil for
 // NULL.
 func (b *builder) pseudo(name string, t target, value func(c *catalog.Column) (*tree.Node, error)) *tree.Source {
-	src := &tree.Source{Name: name}
+	src := &tree.Source{Name: name, Names: t.table.Names()}
 	for _, c := range t.table.Columns {
 		sc := tree.SourceColumn{Name: c.Name, Type: c.Type, Null: c.Nullable, Label: tree.LabelImplicit, Base: c}
 		sc.Expand = func() (*tree.Node, error) {

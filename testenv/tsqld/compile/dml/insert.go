@@ -709,7 +709,7 @@ func InsertRows(binder *bind.Binder, ts syntax.TableSource, rows Rows) (d *plan.
 	if id := t.table.IdentityColumn(); rows.Bulk && id != nil {
 		explicit = slices.ContainsFunc(
 			idents,
-			func(name syntax.Ident) bool { return catalog.EqualNames(name.Name, id.Name) },
+			func(name syntax.Ident) bool { return t.table.Names().Equal(name.Name, id.Name) },
 		)
 	}
 	ins, err := b.insertColumnsOf(t, idents, len(columns), explicit)

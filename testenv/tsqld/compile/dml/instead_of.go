@@ -26,7 +26,7 @@ func (b *builder) insteadOf(o catalog.Object, event string) *plan.Instead {
 	case *catalog.Table:
 		// Without indexes, so that no value is checked before the trigger runs.
 		in.Shape = &catalog.Table{
-			Header: o.Header, Columns: o.Columns, SQLName: o.SQLName, NextColumnID: o.NextColumnID,
+			Header: o.Header, Columns: o.Columns, SQLName: o.SQLName, NextColumnID: o.NextColumnID, Exact: o.Exact,
 		}
 	case *catalog.View:
 		in.Shape = viewShape(o)

@@ -191,7 +191,7 @@ func (b *builder) addMatchColumn(f tree.From, in, l *names.Level) (*tree.Node, e
 	}
 	q.Add(tree.Constant(int64(1), types.BitType), tree.ResultColumn{Type: types.BitType, Null: true})
 	src := q.Source(b.Alias("q"), of.Name)
-	src.Schema, src.DB = of.Schema, of.DB
+	src.Schema, src.DB, src.Names = of.Schema, of.DB, of.Names
 	src.Columns[len(src.Columns)-1].Hidden = true
 	if err := l.Expose(src, true); err != nil {
 		return nil, err

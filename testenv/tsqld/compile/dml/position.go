@@ -100,7 +100,7 @@ func (m *modification) noteRowID(d *plan.DML, values []setting, where *tree.Node
 
 // readIdentity returns the statement that reads the identity of a row of a table by its rowid.
 func (m *modification) readIdentity(t *catalog.Table, identity []int) (plan.Statement, error) {
-	src := &tree.Source{Alias: m.b.Alias("t"), Base: t, Table: m.sql()}
+	src := &tree.Source{Alias: m.b.Alias("t"), Base: t, Table: m.sql(), Names: t.Names()}
 	m.b.TableColumns(src, m.db, t)
 	row := cursor.TableOf(src, false)
 	same, err := expr.Compare("=", row.RowID, cursor.PlaceValue(0, types.BigIntType))

@@ -22,7 +22,7 @@ var errNotReturned = errors.New("compile: RETURNING cannot yield this value")
 // inserted and deleted, whether that row has the value of a column. returning returns nil if OUTPUT
 // needs the spool or has an error, which the spool's path then reports.
 func (b *builder) returning(t target, clause *syntax.Output, seen map[string]func(c *catalog.Column) bool) *tree.Query {
-	row := &tree.Source{Name: t.table.Name}
+	row := &tree.Source{Name: t.table.Name, Names: t.table.Names()}
 	at := map[*catalog.Column]int{}
 	for _, c := range t.table.Columns {
 		at[c] = len(row.Columns)

@@ -3,7 +3,6 @@ package dml
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind"
@@ -101,7 +100,7 @@ func isIdentity(item syntax.SelectItem) bool {
 func (i *IdentityItem) Declare(into *plan.Into, q *tree.Query) error {
 	for k, c := range q.Columns {
 		switch {
-		case strings.EqualFold(c.Name, i.column):
+		case c.Name == i.column:
 			if ok := c.Type.IsInteger() && c.Type.ID != types.Bit || c.Type.ID == types.Decimal && c.Type.Scale == 0; !ok {
 				return mserr.InvalidIdentityType(i.column)
 			}
@@ -119,7 +118,7 @@ func (i *IdentityItem) Declare(into *plan.Into, q *tree.Query) error {
 
 // without returns the query without the column of IDENTITY.
 func (i *IdentityItem) without(q *tree.Query) *tree.Query {
-	at := slices.IndexFunc(q.Columns, func(c tree.ResultColumn) bool { return strings.EqualFold(c.Name, i.column) })
+	at := slices.IndexFunc(q.Columns, func(c tree.ResultColumn) bool { return c.Name == i.column })
 	r, inner := *q, *q.Core
 	inner.Items = slices.Delete(slices.Clone(inner.Items), at, at+1)
 	r.Columns = slices.Delete(slices.Clone(r.Columns), at, at+1)

@@ -2,7 +2,6 @@ package dml
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind"
@@ -234,7 +233,7 @@ func shareSettingValues(values []setting, assigned []scalar.Assignment) {
 // setColumn resolves the column of a SET clause.
 func (m *modification) setColumn(ref *syntax.ColumnRef, before []setting) (*catalog.Column, error) {
 	if len(ref.Parts) > 1 && !names.Matches(m.src, ref.Parts[:len(ref.Parts)-1]) &&
-		!strings.EqualFold(ref.Parts[len(ref.Parts)-2].Name, m.table.Name) {
+		!m.table.Names().Equal(ref.Parts[len(ref.Parts)-2].Name, m.table.Name) {
 		return nil, mserr.Unbound(names.Dotted(ref.Parts))
 	}
 	c := m.baseOf(ref.Column())

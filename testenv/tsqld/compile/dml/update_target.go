@@ -188,7 +188,7 @@ func (m *modification) old(c *catalog.Column) (*tree.Node, error) {
 		}
 	}
 	// The view or CTE does not show the column: read it from the table.
-	t := &tree.Source{Alias: m.b.Alias("t"), Base: m.table, Table: m.sql()}
+	t := &tree.Source{Alias: m.b.Alias("t"), Base: m.table, Table: m.sql(), Names: m.table.Names()}
 	m.b.TableColumns(t, m.db, m.table)
 	t.Columns = append(t.Columns, tree.SourceColumn{Type: types.BigIntType, SQL: "rowid", Hidden: true})
 	for i := range m.table.Columns {

@@ -33,7 +33,9 @@ func Arith(op types.Op, x, y *tree.Node) (*tree.Node, error) {
 	if err := ImplyOperands(x, y); err != nil {
 		return nil, err
 	}
-	x, y = asDecimal(x, y), asDecimal(y, x)
+	if op < types.BitAnd {
+		x, y = asDecimal(x, y), asDecimal(y, x)
+	}
 	same, err := UnifyCodePages(x, y)
 	if err != nil {
 		return nil, err

@@ -20,7 +20,9 @@ type XMLSpec struct {
 	Nil      bool   // ELEMENTS XSINIL
 	// Tables are the elements of FOR XML AUTO; empty for other modes.
 	Tables XMLTables
-	Spaces []xquery.Binding `json:",omitempty"` // WITH XMLNAMESPACES
+	// Explicit are the columns of FOR XML EXPLICIT behind the first two; empty for other modes.
+	Explicit []XMLColumn      `json:",omitempty"`
+	Spaces   []xquery.Binding `json:",omitempty"` // WITH XMLNAMESPACES
 }
 
 // xmlDocument is the accumulator of FOR XML.

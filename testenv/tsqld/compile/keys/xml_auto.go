@@ -163,5 +163,8 @@ func newXMLAccumulator(spec *XMLSpec, ts []types.Type) store.Accumulator {
 	if len(spec.Tables.Names) > 0 {
 		return &xmlAuto{xmlDocument: xmlDocument{spec: spec, ts: ts}}
 	}
+	if len(spec.Explicit) > 0 {
+		return &xmlExplicit{xmlDocument: xmlDocument{spec: spec, ts: ts}}
+	}
 	return &xmlDocument{spec: spec, ts: ts}
 }

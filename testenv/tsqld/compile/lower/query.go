@@ -38,7 +38,7 @@ func (r *Renderer) Query(q *tree.Query) {
 
 // core writes SELECT ... HAVING and ORDER BY.
 func (r *Renderer) core(q *tree.Query) {
-	c := rewrite.WithDrivingTables(q.Core)
+	c := rewrite.WithDrivingTables(rewrite.WithLookups(q))
 	saved, whole := r.lazy, r.keepUnions
 	r.keepUnions = r.keepUnions || hasRightJoin(c.From)
 	defer func() { r.keepUnions = whole }()

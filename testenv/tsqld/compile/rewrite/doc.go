@@ -4,6 +4,7 @@
 //
 //	SELECT: bind ── [Prune] drops branches of UNION ALL that no row can come from
 //	             ── [MergeApply] makes a join of a simple APPLY
-//	        lower ── [WithDrivingTables] lets temporary tables drive a join
+//	        lower ── [WithLookups] makes an IN of an EXISTS without an index
+//	              ── [WithDrivingTables] lets temporary tables drive a join
 //	UPDATE: the same for its FROM; dml ── [FromNeedsPastRows]: no row without those of READPAST
 package rewrite

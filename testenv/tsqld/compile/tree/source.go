@@ -2,7 +2,6 @@ package tree
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
@@ -15,6 +14,7 @@ type Source struct {
 	Name  string // qualifier of its columns: the alias, or the table's name
 	// DB and Schema may also qualify the name of a table without an alias.
 	DB, Schema string
+	Names      catalog.Names  // compares the source's name and the names of its columns
 	Columns    []SourceColumn // including hidden ones
 
 	// Exactly one of these is set, or none for rows that SQLite provides otherwise (spools,
@@ -58,7 +58,7 @@ type SourceColumn struct {
 func (s *Source) ColumnByName(name string) int {
 	found := -1
 	for i := range s.Columns {
-		if !s.Columns[i].Hidden && strings.EqualFold(s.Columns[i].Name, name) {
+		if !s.Columns[i].Hidden && s.Names.Equal(s.Columns[i].Name, name) {
 			if found >= 0 {
 				return -2
 			}

@@ -15,7 +15,7 @@ func backup(c *tokens.Cursor) syntax.Stmt {
 	switch {
 	case c.AtAny("DATABASE", "LOG"):
 		what += c.Next().Upper
-		if c.Current().Kind == scanner.Variable {
+		if c.AtKind(scanner.Variable) {
 			c.Next()
 		} else {
 			term.Ident(c)
@@ -23,38 +23,28 @@ func backup(c *tokens.Cursor) syntax.Stmt {
 	case verb == "RESTORE" && c.AtAny("HEADERONLY", "FILELISTONLY", "VERIFYONLY", "LABELONLY", "REWINDONLY"):
 		what += c.Next().Upper
 	case c.At("CERTIFICATE"), c.At("MASTER", "KEY"), c.At("SERVICE", "MASTER", "KEY"), c.At("SYMMETRIC", "KEY"):
-		c.Reject(what + term.Words(c, false))
+		c.Reject(what + term.Words(c))
 		return nil
 	default:
 		c.Fail()
 		return nil
 	}
-	if c.AcceptAny("TO", "FROM") != "" {
-		for {
-			c.AcceptAny("DISK", "URL", "TAPE", "VIRTUAL_DEVICE")
-			c.Accept("=")
-			if c.Current().Kind == scanner.Variable || c.Current().IsName() {
-				c.Next()
-			} else {
-				term.Secret(c)
-			}
-			if !c.Accept(",") {
-				break
-			}
+	for ok := c.AcceptAny("TO", "FROM") != ""; ok; ok = c.Accept(",") {
+		c.AcceptAny("DISK", "URL", "TAPE", "VIRTUAL_DEVICE")
+		c.Accept("=")
+		if c.AtKind(scanner.Variable) || c.Current().IsName() {
+			c.Next()
+		} else {
+			term.Constant(c)
 		}
 	}
-	if c.Accept("WITH") {
-		for {
-			if c.Accept("MOVE") {
-				term.Secret(c)
-				c.Expect("TO")
-				term.Secret(c)
-			} else {
-				term.Option(c, false)
-			}
-			if !c.Accept(",") {
-				break
-			}
+	for ok := c.Accept("WITH"); ok; ok = c.Accept(",") {
+		if c.Accept("MOVE") {
+			term.Constant(c)
+			c.Expect("TO")
+			term.Constant(c)
+		} else {
+			term.Option(c)
 		}
 	}
 	return &syntax.UnsupportedStmt{What: what}
@@ -71,32 +61,26 @@ func dbcc(c *tokens.Cursor) syntax.Stmt {
 	c.Next()
 	s := &syntax.DBCCStmt{Command: t.Upper}
 	if c.Accept("(") {
-		for !c.At(")") {
-			switch t := c.Current(); {
-			case t.IsName(), t.Kind == scanner.Word && !t.Is("NULL"):
-				e := c.Here()
-				if t.IsName() && c.Peek(1).Is(".") {
-					s.Args = append(s.Args, &syntax.ColumnRef{At: e, Parts: term.Parts(c, "object")})
-				} else {
-					c.Next()
-					s.Args = append(
-						s.Args,
-						&syntax.ColumnRef{At: e, Parts: []syntax.Ident{{Name: t.Text, Quoted: t.Kind == scanner.Quoted, At: t.At}}},
-					)
-				}
-			default:
-				s.Args = append(s.Args, query.Expr(c))
-			}
-			if !c.Accept(",") {
-				break
-			}
+		for ok := !c.At(")"); ok; ok = c.Accept(",") && !c.At(")") {
+			s.Args = append(s.Args, dbccArg(c))
 		}
 		c.Expect(")")
 	}
-	if c.Accept("WITH") {
-		s.Options = term.OptionList(c, false)
-	}
+	s.Options = term.WithOptionList(c)
 	return s
+}
+
+// dbccArg reads an argument of DBCC. A word is a name, also if it is reserved.
+func dbccArg(c *tokens.Cursor) syntax.Expr {
+	at, t := c.Here(), c.Current()
+	switch {
+	case t.IsName() && c.Peek(1).Is("."):
+		return &syntax.ColumnRef{At: at, Parts: term.Parts(c, "object")}
+	case t.IsName(), t.Kind == scanner.Word && !t.Is("NULL"):
+		c.Next()
+		return &syntax.ColumnRef{At: at, Parts: []syntax.Ident{{Name: t.Text, Quoted: t.Kind == scanner.Quoted, At: t.At}}}
+	}
+	return query.Expr(c)
 }
 
 // kill reads KILL.
@@ -106,7 +90,5 @@ func kill(c *tokens.Cursor) syntax.Stmt {
 		c.Reject("KILL " + c.Current().Upper)
 		return nil
 	}
-	s := &syntax.KillStmt{Session: query.Expr(c)}
-	s.StatusOnly = c.Accept("WITH", "STATUSONLY")
-	return s
+	return &syntax.KillStmt{Session: query.Expr(c), StatusOnly: c.Accept("WITH", "STATUSONLY")}
 }

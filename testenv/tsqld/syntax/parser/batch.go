@@ -32,7 +32,7 @@ func (b *batch) all() []syntax.Stmt {
 		b.Next()
 	}
 	b.first = b.Current().At
-	list := b.stmts(func() bool { return b.Current().Kind == scanner.EOF || b.mustEndBatch })
+	list := b.stmts(func() bool { return b.AtKind(scanner.EOF) || b.mustEndBatch })
 	b.ExpectEOF()
 	return list
 }
@@ -45,7 +45,7 @@ func (b *batch) stmts(end func() bool) []syntax.Stmt {
 		for b.Accept(";") {
 			b.terminated = true
 		}
-		if b.Current().Kind == scanner.EOF || end() {
+		if b.AtKind(scanner.EOF) || end() {
 			return list
 		}
 		s := b.stmt()
@@ -206,8 +206,10 @@ func (b *batch) controlStmt(t *scanner.Token) (syntax.Stmt, bool) {
 		return waitFor(b.Cursor), true
 	case "COMMIT", "ROLLBACK", "SAVE":
 		return transaction(b.Cursor), true
-	case "OPEN", "CLOSE", "DEALLOCATE", "FETCH":
+	case "OPEN", "CLOSE", "DEALLOCATE":
 		return cursor(b.Cursor), true
+	case "FETCH":
+		return fetch(b.Cursor), true
 	}
 	return nil, false
 }
@@ -236,7 +238,7 @@ func (b *batch) adminStmt(t *scanner.Token) (syntax.Stmt, bool) {
 	case "CHECKPOINT":
 		b.Next()
 		s := &syntax.CheckpointStmt{}
-		if b.Current().Kind == scanner.Int {
+		if b.AtKind(scanner.Int) {
 			s.Duration = term.Literal(b.Cursor)
 		}
 		return s, true
@@ -285,9 +287,7 @@ func (b *batch) withStmt() syntax.Stmt {
 		return dml.Merge(b.Cursor, with)
 	case b.At("SELECT"), b.At("("):
 		s := query.Select(b.Cursor)
-		if q, ok := s.(*syntax.SelectStmt); ok {
-			q.Query.With, q.Query.At = with, at
-		}
+		s.Query.With, s.Query.At = with, at
 		return s
 	}
 	b.Fail()

@@ -16,9 +16,8 @@ func waitFor(c *tokens.Cursor) syntax.Stmt {
 		c.Reject("WAITFOR of a queue")
 		return nil
 	}
-	s := &syntax.WaitForStmt{Time: c.ExpectAny("DELAY", "TIME") == "TIME"}
-	s.Value = term.ConstantOrVariable(c, scanner.String, scanner.NString)
-	return s
+	kind := c.ExpectAny("DELAY", "TIME")
+	return &syntax.WaitForStmt{Time: kind == "TIME", Value: term.ConstantOrVariable(c, scanner.String, scanner.NString)}
 }
 
 // throwFollows reports whether the current word THROW is the statement; n is the token after it.
@@ -125,8 +124,7 @@ func (b *batch) try() syntax.Stmt {
 func throw(c *tokens.Cursor) syntax.Stmt {
 	c.Next()
 	s := &syntax.ThrowStmt{}
-	t := c.Current()
-	if t.Kind != scanner.Int && t.Kind != scanner.Variable {
+	if !c.AtKind(scanner.Int, scanner.Variable) {
 		return s
 	}
 	s.Number = term.ConstantOrVariable(c, scanner.Int)
@@ -146,23 +144,18 @@ func raiserror(c *tokens.Cursor) syntax.Stmt {
 	s.Severity = query.Expr(c)
 	c.Expect(",")
 	s.State = query.Expr(c)
-	for c.Accept(",") {
-		s.Args = append(s.Args, query.Expr(c))
+	if c.Accept(",") {
+		s.Args = query.Exprs(c)
 	}
 	c.Expect(")")
-	if c.Accept("WITH") {
-		for {
-			switch c.ExpectAny("LOG", "NOWAIT", "SETERROR") {
-			case "LOG":
-				s.Log = true
-			case "NOWAIT":
-				s.NoWait = true
-			case "SETERROR":
-				s.SetError = true
-			}
-			if !c.Accept(",") {
-				break
-			}
+	for ok := c.Accept("WITH"); ok; ok = c.Accept(",") {
+		switch c.ExpectAny("LOG", "NOWAIT", "SETERROR") {
+		case "LOG":
+			s.Log = true
+		case "NOWAIT":
+			s.NoWait = true
+		case "SETERROR":
+			s.SetError = true
 		}
 	}
 	return s
@@ -172,28 +165,27 @@ func raiserror(c *tokens.Cursor) syntax.Stmt {
 func declare(c *tokens.Cursor) syntax.Stmt {
 	c.Next()
 	c.MarkDeclared()
-	if c.Current().Kind != scanner.Variable {
+	if !c.AtKind(scanner.Variable) {
 		return declareCursor(c)
 	}
-	s := &syntax.DeclareStmt{}
-	for {
-		c.MarkDeclared()
-		v := &syntax.VarDecl{At: c.Here(), Name: term.Variable(c)}
-		c.Accept("AS")
-		switch {
-		case c.Accept("TABLE"):
-			v.Table = ddl.TableDef(c)
-		case c.Accept("CURSOR"):
-			v.Cursor = true
-		default:
-			v.Type = term.Type(c)
-			if c.Accept("=") {
-				v.Init = query.Expr(c)
-			}
-		}
-		s.Vars = append(s.Vars, v)
-		if !c.Accept(",") {
-			return s
+	return &syntax.DeclareStmt{Vars: tokens.List(c, varDecl)}
+}
+
+// varDecl reads the declaration of one variable.
+func varDecl(c *tokens.Cursor) *syntax.VarDecl {
+	c.MarkDeclared()
+	v := &syntax.VarDecl{At: c.Here(), Name: term.Variable(c)}
+	c.Accept("AS")
+	switch {
+	case c.Accept("TABLE"):
+		v.Table = ddl.TableDef(c)
+	case c.Accept("CURSOR"):
+		v.Cursor = true
+	default:
+		v.Type = term.Type(c)
+		if c.Accept("=") {
+			v.Init = query.Expr(c)
 		}
 	}
+	return v
 }

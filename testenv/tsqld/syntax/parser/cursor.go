@@ -6,12 +6,11 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/security"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/term"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/tokens"
-	"github.com/jobagent/jobagent/testenv/tsqld/syntax/scanner"
 )
 
 // declareCursor reads DECLARE name CURSOR.
 func declareCursor(c *tokens.Cursor) syntax.Stmt {
-	s := &syntax.DeclareCursorStmt{Name: term.Ident(c)}
+	name := term.Ident(c)
 	def := &syntax.CursorDef{At: c.Here()}
 	for !c.At("CURSOR") {
 		switch c.ExpectAny("INSENSITIVE", "SCROLL") {
@@ -20,16 +19,14 @@ func declareCursor(c *tokens.Cursor) syntax.Stmt {
 		case "SCROLL":
 			def.Scroll = true
 		default:
-			return s
+			return nil
 		}
 	}
-	cursorDef(c, def)
-	s.Cursor = def
-	return s
+	return &syntax.DeclareCursorStmt{Name: name, Cursor: cursorDef(c, def)}
 }
 
-// cursorDef reads CURSOR options FOR query.
-func cursorDef(c *tokens.Cursor, def *syntax.CursorDef) {
+// cursorDef reads CURSOR options FOR query into def, and returns def.
+func cursorDef(c *tokens.Cursor, def *syntax.CursorDef) *syntax.CursorDef {
 	c.Expect("CURSOR")
 	for !c.At("FOR") {
 		t := c.Next()
@@ -48,7 +45,7 @@ func cursorDef(c *tokens.Cursor, def *syntax.CursorDef) {
 			def.TypeWarning = true
 		default:
 			c.FailAt(t)
-			return
+			return def
 		}
 	}
 	c.Expect("FOR")
@@ -59,75 +56,74 @@ func cursorDef(c *tokens.Cursor, def *syntax.CursorDef) {
 	case c.Accept("FOR", "UPDATE"):
 		def.ForUpdate = true
 		if c.Accept("OF") {
-			def.UpdateColumns = []syntax.Ident{term.Ident(c)}
-			for c.Accept(",") {
-				def.UpdateColumns = append(def.UpdateColumns, term.Ident(c))
-			}
+			def.UpdateColumns = tokens.List(c, term.Ident)
 		}
 	}
-	def.Hints = query.Hints(c)
+	def.Hints = term.QueryHints(c)
+	return def
 }
 
-// cursor reads OPEN, CLOSE, DEALLOCATE and FETCH, and also OPEN and CLOSE of keys.
+// cursor reads OPEN, CLOSE and DEALLOCATE, also OPEN and CLOSE of keys.
 func cursor(c *tokens.Cursor) syntax.Stmt {
 	verb := c.Next().Upper
-	if verb != "FETCH" {
-		switch {
-		case c.At("SYMMETRIC", "KEY"):
-			c.Next()
-			c.Next()
-			term.Ident(c)
-			if verb == "OPEN" {
-				c.Expect("DECRYPTION", "BY")
-				if c.ExpectAny("CERTIFICATE", "PASSWORD", "SYMMETRIC", "ASYMMETRIC") == "PASSWORD" {
-					c.Expect("=")
-					term.Literal(c)
-				} else {
-					c.Accept("KEY")
-					term.Ident(c)
-					if c.Accept("WITH", "PASSWORD", "=") {
-						term.Literal(c)
-					}
-				}
-			}
-			return &syntax.UnsupportedStmt{What: verb + " SYMMETRIC KEY"}
-		case c.At("ALL", "SYMMETRIC"):
-			c.Expect("ALL", "SYMMETRIC", "KEYS")
-			return &syntax.UnsupportedStmt{What: verb + " ALL SYMMETRIC KEYS"}
-		case c.At("MASTER", "KEY"):
-			return security.MasterKey(c, verb)
-		}
-	}
-	switch verb {
-	case "OPEN":
+	switch {
+	case c.Accept("SYMMETRIC", "KEY"):
+		symmetricKey(c, verb)
+		return &syntax.UnsupportedStmt{What: verb + " SYMMETRIC KEY"}
+	case c.Accept("ALL", "SYMMETRIC", "KEYS"):
+		return &syntax.UnsupportedStmt{What: verb + " ALL SYMMETRIC KEYS"}
+	case c.At("MASTER", "KEY"):
+		return security.MasterKey(c, verb)
+	case verb == "OPEN":
 		return &syntax.OpenStmt{Cursor: query.CursorRef(c)}
-	case "CLOSE":
+	case verb == "CLOSE":
 		return &syntax.CloseStmt{Cursor: query.CursorRef(c)}
-	case "DEALLOCATE":
-		return &syntax.DeallocateStmt{Cursor: query.CursorRef(c)}
 	}
+	return &syntax.DeallocateStmt{Cursor: query.CursorRef(c)}
+}
+
+// symmetricKey reads what follows SYMMETRIC KEY.
+func symmetricKey(c *tokens.Cursor, verb string) {
+	term.Ident(c)
+	if verb != "OPEN" {
+		return
+	}
+	c.Expect("DECRYPTION", "BY")
+	if c.ExpectAny("CERTIFICATE", "PASSWORD", "SYMMETRIC", "ASYMMETRIC") == "PASSWORD" {
+		c.Expect("=")
+		term.Literal(c)
+		return
+	}
+	c.Accept("KEY")
+	term.Ident(c)
+	if c.Accept("WITH", "PASSWORD", "=") {
+		term.Literal(c)
+	}
+}
+
+// directions are the words of FETCH.
+var directions = map[string]syntax.FetchDirection{
+	"NEXT": syntax.FetchNext, "PRIOR": syntax.FetchPrior, "FIRST": syntax.FetchFirst, "LAST": syntax.FetchLast,
+	"ABSOLUTE": syntax.FetchAbsolute, "RELATIVE": syntax.FetchRelative,
+}
+
+// fetch reads FETCH.
+func fetch(c *tokens.Cursor) syntax.Stmt {
+	c.Next()
 	s := &syntax.FetchStmt{}
-	if c.Current().Kind == scanner.Word && !c.Peek(1).Is("INTO") {
-		direction, ok := map[string]syntax.FetchDirection{
-			"NEXT": syntax.FetchNext, "PRIOR": syntax.FetchPrior, "FIRST": syntax.FetchFirst, "LAST": syntax.FetchLast,
-			"ABSOLUTE": syntax.FetchAbsolute, "RELATIVE": syntax.FetchRelative,
-		}[c.Current().Upper]
-		if ok {
-			c.Next()
-			s.Direction = direction
-			if direction >= syntax.FetchAbsolute {
-				s.Offset = query.Expr(c)
-			}
-			c.Expect("FROM")
+	if direction, ok := directions[c.Current().Upper]; ok && !c.Peek(1).Is("INTO") {
+		c.Next()
+		s.Direction = direction
+		if direction >= syntax.FetchAbsolute {
+			s.Offset = query.Expr(c)
 		}
+		c.Expect("FROM")
+	} else {
+		c.Accept("FROM")
 	}
-	c.Accept("FROM")
 	s.Cursor = query.CursorRef(c)
 	if c.Accept("INTO") {
-		s.Into = []string{term.Variable(c)}
-		for c.Accept(",") {
-			s.Into = append(s.Into, term.Variable(c))
-		}
+		s.Into = tokens.List(c, term.Variable)
 	}
 	return s
 }

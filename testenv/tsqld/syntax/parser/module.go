@@ -49,7 +49,7 @@ func param(c *tokens.Cursor) *syntax.Param {
 	a := &syntax.Param{At: c.Here(), Name: term.Variable(c)}
 	c.Accept("AS")
 	if c.Accept("CURSOR") {
-		a.Type = &syntax.TypeRef{At: a.At, Name: &syntax.ObjectName{At: a.At, Parts: []syntax.Ident{{Name: "cursor", At: a.Pos()}}}}
+		a.Type = &syntax.TypeRef{At: a.At, Name: term.Builtin(a.At, "cursor")}
 	} else {
 		a.Type = term.Type(c)
 	}
@@ -74,35 +74,16 @@ func param(c *tokens.Cursor) *syntax.Param {
 // Only a minus before a number is allowed in addition (documentation of CREATE PROCEDURE: "a
 // constant or NULL").
 func paramDefault(c *tokens.Cursor) syntax.Expr {
-	at := c.Here()
-	if c.Accept("DEFAULT") { // SQL Server's grammar has DEFAULT, its documentation does not; it has no value
-		return &syntax.Literal{At: at, Kind: syntax.NullLit}
+	if c.At("DEFAULT") { // SQL Server's grammar has DEFAULT, its documentation does not; it has no value
+		return &syntax.Literal{At: syntax.AtPos(c.Next().At), Kind: syntax.NullLit}
 	}
-	t := c.Current()
-	switch {
-	case t.IsName():
-		return query.WordOrExpr(c)
-	case t.Kind == scanner.Variable, t.Kind == scanner.Global, c.At("NULL"), c.At("{"):
-		x, _ := query.Primary(c, false).(syntax.Expr)
-		return x
-	case c.Accept("-"):
-		switch c.Current().Kind {
-		case scanner.Int, scanner.Decimal, scanner.Float, scanner.Money:
-			return &syntax.UnaryExpr{At: at, Op: syntax.OpMinus, X: term.Literal(c)}
-		}
-	default:
-		if l := term.Literal(c); l != nil {
-			return l
-		}
-	}
-	c.Fail()
-	return nil
+	return query.Simple(c, "-")
 }
 
 // params reads parameters up to a token that starts no parameter.
 func params(c *tokens.Cursor) []*syntax.Param {
 	var list []*syntax.Param
-	for c.MarkDeclared(); c.Current().Kind == scanner.Variable; c.MarkDeclared() {
+	for c.MarkDeclared(); c.AtKind(scanner.Variable); c.MarkDeclared() {
 		list = append(list, param(c))
 		if !c.At(",") || c.Peek(1).Kind != scanner.Variable && c.Peek(1).Kind != scanner.Global {
 			break
@@ -112,9 +93,9 @@ func params(c *tokens.Cursor) []*syntax.Param {
 	return list
 }
 
-// moduleOptions reads the options after WITH.
-func moduleOptions(c *tokens.Cursor, o *syntax.ModuleOptions) {
-	for {
+// moduleOptions reads WITH and the options of a module, if there are any.
+func moduleOptions(c *tokens.Cursor) (o syntax.ModuleOptions) {
+	for ok := c.Accept("WITH"); ok; ok = c.Accept(",") {
 		switch {
 		case c.Accept("ENCRYPTION"):
 			o.Encryption = true
@@ -133,47 +114,31 @@ func moduleOptions(c *tokens.Cursor, o *syntax.ModuleOptions) {
 		case c.Accept("INLINE", "="):
 			o.Inline = c.ExpectAny("ON", "OFF")
 		case c.AtAny("EXEC", "EXECUTE") && c.Peek(1).Is("AS"):
-			c.Next()
-			c.Next()
-			if w := c.AcceptAny("CALLER", "SELF", "OWNER"); w != "" {
-				o.ExecuteAs = w
-			} else if l := term.Literal(c); l != nil {
-				o.ExecuteAs, o.ExecuteAsIsQuote = l.Text, true
-			} else {
-				c.Fail()
+			c.Skip(2)
+			if o.ExecuteAs = c.AcceptAny("CALLER", "SELF", "OWNER"); o.ExecuteAs == "" {
+				o.ExecuteAs, o.ExecuteAsIsQuote = term.Constant(c).Text, true
 			}
 		default:
 			c.Fail()
-			return
-		}
-		if !c.Accept(",") {
-			return
 		}
 	}
+	return o
 }
 
 // body reads the statements of a module up to the end of the batch.
 func (b *batch) body() []syntax.Stmt {
-	return b.stmts(func() bool { return b.Current().Kind == scanner.EOF })
+	return b.stmts(func() bool { return b.AtKind(scanner.EOF) })
 }
 
 // procedure reads a procedure after PROCEDURE.
 func (b *batch) procedure(verb syntax.Verb) syntax.Stmt {
-	s := &syntax.CreateProcedureStmt{Verb: verb, Name: term.Name(b.Cursor)}
-	if b.At(";") && b.Peek(1).Kind == scanner.Int {
-		b.Next()
-		s.Number = term.Integer(b.Cursor)
-	}
+	s := &syntax.CreateProcedureStmt{Verb: verb, Name: term.Name(b.Cursor), Number: term.ProcedureNumber(b.Cursor)}
 	if b.At("(") {
-		b.Next()
-		s.Params = params(b.Cursor)
-		b.Expect(")")
+		s.Params = tokens.Parens(b.Cursor, params)
 	} else {
 		s.Params = params(b.Cursor)
 	}
-	if b.Accept("WITH") {
-		moduleOptions(b.Cursor, &s.Options)
-	}
+	s.Options = moduleOptions(b.Cursor)
 	s.ForReplication = b.Accept("FOR", "REPLICATION")
 	b.Expect("AS")
 	if b.At("EXTERNAL") {
@@ -187,12 +152,11 @@ func (b *batch) procedure(verb syntax.Verb) syntax.Stmt {
 // function reads a function after FUNCTION.
 func (b *batch) function(verb syntax.Verb) syntax.Stmt {
 	s := &syntax.CreateFunctionStmt{Verb: verb, Name: term.Name(b.Cursor)}
-	b.Expect("(")
-	s.Params = params(b.Cursor)
-	b.Expect(")", "RETURNS")
+	s.Params = tokens.Parens(b.Cursor, params)
+	b.Expect("RETURNS")
 	inline := false
 	switch {
-	case b.Current().Kind == scanner.Variable:
+	case b.AtKind(scanner.Variable):
 		s.TableVar = term.Variable(b.Cursor)
 		b.Expect("TABLE")
 		s.Table = ddl.TableDef(b.Cursor)
@@ -201,9 +165,7 @@ func (b *batch) function(verb syntax.Verb) syntax.Stmt {
 	default:
 		s.Returns = term.Type(b.Cursor)
 	}
-	if b.Accept("WITH") {
-		moduleOptions(b.Cursor, &s.Options)
-	}
+	s.Options = moduleOptions(b.Cursor)
 	b.Accept("AS")
 	if b.At("EXTERNAL") {
 		b.Reject("a function of an assembly (EXTERNAL NAME)")
@@ -234,11 +196,7 @@ func (b *batch) function(verb syntax.Verb) syntax.Stmt {
 
 // view reads a view after VIEW.
 func view(c *tokens.Cursor, verb syntax.Verb) syntax.Stmt {
-	s := &syntax.CreateViewStmt{Verb: verb, Name: term.Name(c)}
-	s.Columns = term.OptionalIdents(c)
-	if c.Accept("WITH") {
-		moduleOptions(c, &s.Options)
-	}
+	s := &syntax.CreateViewStmt{Verb: verb, Name: term.Name(c), Columns: term.OptionalIdents(c), Options: moduleOptions(c)}
 	c.Expect("AS")
 	s.Query = query.Query(c)
 	s.CheckOption = c.Accept("WITH", "CHECK", "OPTION")
@@ -250,27 +208,16 @@ func (b *batch) createTrigger(verb syntax.Verb) syntax.Stmt {
 	s := &syntax.CreateTriggerStmt{Verb: verb, Name: term.Name(b.Cursor)}
 	b.Expect("ON")
 	triggerPlace(b.Cursor, &s.Table, &s.OnDatabase, &s.OnServer)
-	if b.Accept("WITH") {
-		moduleOptions(b.Cursor, &s.Options)
-	}
-	switch {
-	case b.Accept("INSTEAD", "OF"):
-		s.InsteadOf = true
-	default:
+	s.Options = moduleOptions(b.Cursor)
+	if s.InsteadOf = b.Accept("INSTEAD", "OF"); !s.InsteadOf {
 		b.ExpectAny("FOR", "AFTER")
 	}
-	for {
-		t := b.Current()
-		if t.Kind != scanner.Word {
-			b.Fail()
-			return nil
+	s.Events = tokens.List(b.Cursor, func(c *tokens.Cursor) string {
+		if !c.AtKind(scanner.Word) {
+			c.Fail()
 		}
-		b.Next()
-		s.Events = append(s.Events, t.Upper)
-		if !b.Accept(",") {
-			break
-		}
-	}
+		return c.Next().Upper
+	})
 	b.Accept("WITH", "APPEND")
 	s.NotForReplication = b.Accept("NOT", "FOR", "REPLICATION")
 	b.Expect("AS")

@@ -78,7 +78,7 @@ func ParseName(src string) (*syntax.ObjectName, error) {
 func ParseParams(src string, opt Options) ([]*syntax.Param, error) {
 	return parseWhole(src, opt, func(c *tokens.Cursor) []*syntax.Param {
 		var ps []*syntax.Param
-		for c.Current().Kind != scanner.EOF {
+		for !c.AtKind(scanner.EOF) {
 			ps = append(ps, param(c))
 			if !c.Accept(",") {
 				break

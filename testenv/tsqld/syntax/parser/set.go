@@ -30,19 +30,13 @@ func (b *batch) set() syntax.Stmt {
 	case b.AtAny("TRAN", "TRANSACTION"):
 		return setIsolation(b.Cursor)
 	case b.Accept("IDENTITY_INSERT"):
-		s := &syntax.SetIdentityInsertStmt{Table: term.Name(b.Cursor)}
-		s.On = term.OnOff(b.Cursor)
-		return s
+		return &syntax.SetIdentityInsertStmt{Table: term.Name(b.Cursor), On: term.OnOff(b.Cursor)}
 	case b.Accept("STATISTICS"):
-		s := &syntax.SetStatisticsStmt{Options: []string{b.ExpectAny("IO", "TIME", "PROFILE", "XML")}}
-		for b.Accept(",") {
-			s.Options = append(s.Options, b.ExpectAny("IO", "TIME", "PROFILE", "XML"))
-		}
-		s.On = term.OnOff(b.Cursor)
-		return s
+		options := tokens.List(b.Cursor, func(c *tokens.Cursor) string { return c.ExpectAny("IO", "TIME", "PROFILE", "XML") })
+		return &syntax.SetStatisticsStmt{Options: options, On: term.OnOff(b.Cursor)}
 	case b.Accept("OFFSETS"):
 		for !b.AtAny("ON", "OFF") {
-			if b.Current().Kind != scanner.Word && !b.At(",") {
+			if !b.AtKind(scanner.Word) && !b.At(",") {
 				b.Fail()
 				return nil
 			}
@@ -59,53 +53,38 @@ func (b *batch) set() syntax.Stmt {
 		b.Next()
 		return &syntax.SetValueStmt{Option: t.Upper, Value: query.WordOrExpr(b.Cursor)}
 	}
-	s := &syntax.SetOptionStmt{}
-	for {
-		t := b.Current()
-		if t.Kind != scanner.Word || t.IsReserved() {
-			b.Fail()
-			return nil
-		}
-		if !onOffOptions[t.Upper] {
-			b.ErrorAt(t, mserr.NotRecognized(t.Text, "SET option"))
-			return nil
-		}
-		if t.Upper == "SHOWPLAN_XML" {
-			b.showPlan = t
-		}
-		b.Next()
-		s.Options = append(s.Options, t.Upper)
-		if !b.Accept(",") {
-			break
-		}
+	return &syntax.SetOptionStmt{Options: tokens.List(b.Cursor, b.onOffOption), On: term.OnOff(b.Cursor)}
+}
+
+// onOffOption reads the name of an option that is ON or OFF.
+func (b *batch) onOffOption(c *tokens.Cursor) string {
+	t := c.Current()
+	switch {
+	case t.Kind != scanner.Word, t.IsReserved():
+		c.Fail()
+	case !onOffOptions[t.Upper]:
+		c.ErrorAt(t, mserr.NotRecognized(t.Text, "SET option"))
+	case t.Upper == "SHOWPLAN_XML":
+		b.showPlan = t
 	}
-	s.On = term.OnOff(b.Cursor)
-	return s
+	return c.Next().Upper
 }
 
 // setVar reads SET @v ...
 func setVar(c *tokens.Cursor) syntax.Stmt {
 	s := &syntax.SetVarStmt{Name: term.Variable(c)}
-	if c.At(".") {
-		c.Next()
-		at := c.Here()
-		m := &syntax.MethodCall{At: at, X: &syntax.VarRef{At: at, Name: s.Name}, Method: term.Ident(c).Name, Mutator: true}
-		s.Value = m
+	if c.Accept(".") {
+		at, method := c.Here(), term.Ident(c).Name
 		if c.Accept("=") {
 			c.Reject("assignment to a property")
 			return nil
 		}
-		c.Expect("(")
-		if !c.At(")") {
-			m.Args = query.Exprs(c)
-		}
-		c.Expect(")")
+		s.Value = &syntax.MethodCall{At: at, X: &syntax.VarRef{At: at, Name: s.Name}, Method: method, Args: query.Args(c), Mutator: true}
 		return s
 	}
 	s.Op = query.Assign(c)
 	if c.At("CURSOR") {
-		s.Cursor = &syntax.CursorDef{At: c.Here()}
-		cursorDef(c, s.Cursor)
+		s.Cursor = cursorDef(c, &syntax.CursorDef{At: c.Here()})
 		return s
 	}
 	s.Value = query.Expr(c)

@@ -12,16 +12,14 @@ import (
 func tranName(c *tokens.Cursor) syntax.Expr {
 	const maxTranName = 32 // "BEGIN TRANSACTION"
 	t := c.Current()
-	e := c.Here()
 	switch {
 	case t.Kind == scanner.Variable:
-		c.Next()
-		return &syntax.VarRef{At: e, Name: t.Text}
+		return term.VarRef(c)
 	case t.IsName() && !c.Peek(1).Is(":"):
 		if name := []rune(t.Text); len(name) > maxTranName { // names in variables are truncated instead
 			c.ErrorAt(t, mserr.IdentifierTooLong(string(name[:maxTranName]), maxTranName))
 		}
-		return &syntax.Literal{At: e, Kind: syntax.StringLit, Text: term.Ident(c).Name, Bare: true}
+		return term.Word(c)
 	}
 	return nil
 }

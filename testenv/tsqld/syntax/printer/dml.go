@@ -190,15 +190,6 @@ func (w *printer) insertBulk(s *syntax.InsertBulkStmt) {
 	w.text(")")
 }
 
-// bulkColumn writes a column of INSERT BULK.
-func (w *printer) bulkColumn(c *syntax.BulkColumn) {
-	w.ident(c.Name)
-	w.text(" ")
-	w.typeRef(c.Type)
-	w.textIf(c.Collation != "", " COLLATE ", c.Collation)
-	w.null(c.Null)
-}
-
 // null writes a blank and NULL or NOT NULL.
 func (w *printer) null(n syntax.NullSpec) {
 	w.textIf(n == syntax.NotNull, " NOT NULL")

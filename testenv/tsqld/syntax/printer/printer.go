@@ -222,8 +222,6 @@ func (w *printer) part(n syntax.Node) {
 		w.setClause(n)
 	case *syntax.MergeWhen:
 		w.mergeWhen(n)
-	case *syntax.BulkColumn:
-		w.bulkColumn(n)
 	case *syntax.TableDef:
 		w.tableDef(n)
 	case *syntax.ColumnDef:

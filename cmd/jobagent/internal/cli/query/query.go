@@ -49,7 +49,7 @@ each row; --jq prints what its filter makes of each row. Exit codes:
   0    all databases have answered
   7    a database failed, or could not be reached
   130  Ctrl-C: the queries were canceled on the servers`,
-		Example: `  jobagent query --target-group tenants "SELECT name, compatibility_level FROM sys.databases WHERE database_id = DB_ID()"
+		Example: `  jobagent query --target-group tenants "SELECT name, compatibility_level FROM sys.databases WHERE name = DB_NAME()"
   jobagent query --servers sql1,sql2 -d 'app*' --target-user dba "SELECT COUNT(*) AS orders FROM dbo.Orders" -o csv
   jobagent query --target-group tenants --file question.sql --group-by status --sum amount --limit 10
   jobagent query --target-group tenants "SELECT TOP (1) * FROM dbo.Log ORDER BY id DESC" -o jsonl --timeout 30s`,

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/names"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/scalar"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
@@ -33,7 +32,7 @@ func (b *Binder) With(ctes []*syntax.CTE) error {
 		if err := b.Charge(); err != nil {
 			return err
 		}
-		folded := catalog.Fold(c.Name.Name)
+		folded := b.Names().Fold(c.Name.Name)
 		if clause.ByName[folded] != nil {
 			return mserr.DuplicateCTE(c.Name.Name)
 		}
@@ -73,7 +72,7 @@ func (b *Binder) cte(s *names.CTEScope) (src *tree.Source, err error) {
 		} else {
 			b.Place.CTEs = s.Parent // a CTE that is not recursive cannot name itself
 			if q, err = b.Queries.Query(s.Def.Query, nil, scalar.QueryUse{}); err == nil {
-				q, err = NameColumns(q, name, s.Def.Columns)
+				q, err = b.NameColumns(q, name, s.Def.Columns)
 			}
 		}
 		if err != nil {
@@ -172,7 +171,7 @@ func (b *Binder) recursiveCTE(s *names.CTEScope, anchors, steps []syntax.QueryBo
 			return nil, err
 		}
 	}
-	anchor, err := NameColumns(anchor, name, s.Def.Columns)
+	anchor, err := b.NameColumns(anchor, name, s.Def.Columns)
 	if err != nil {
 		return nil, err
 	}

@@ -74,39 +74,44 @@ func (b *Binder) TableSource(ts syntax.TableSource, l, outer *names.Level) (tree
 		if err != nil {
 			return nil, err
 		}
-		if q, err = NameColumns(q, ts.Alias.Name, ts.Columns); err != nil {
+		if q, err = b.NameColumns(q, ts.Alias.Name, ts.Columns); err != nil {
 			return nil, err
 		}
 		src := q.Source(b.Alias("q"), ts.Alias.Name)
 		src.Lineage = q.Core
+		src.Names = b.Names()
 		return src, l.Expose(src, true)
 	case *syntax.ValuesTable:
 		q, err := b.values(ts.Rows, outer)
 		if err != nil {
 			return nil, err
 		}
-		if q, err = NameColumns(q, ts.Alias.Name, ts.Columns); err != nil {
+		if q, err = b.NameColumns(q, ts.Alias.Name, ts.Columns); err != nil {
 			return nil, err
 		}
 		src := q.Source(b.Alias("q"), ts.Alias.Name)
+		src.Names = b.Names()
 		return src, l.Expose(src, true)
 	case *syntax.TableFunc:
 		src, err := b.tableFunc(ts, outer)
 		if err != nil {
 			return nil, err
 		}
+		src.Names = b.Names()
 		return src, l.Expose(src, ts.Alias.Name != "")
 	case *syntax.MethodTable:
 		src, err := b.NodesSource(ts.Call, ts.Alias, ts.Columns, outer)
 		if err != nil {
 			return nil, err
 		}
+		src.Names = b.Names()
 		return src, l.Expose(src, true)
 	case *syntax.OpenJSON:
 		src, err := b.openJSON(ts, outer)
 		if err != nil {
 			return nil, err
 		}
+		src.Names = b.Names()
 		return src, l.Expose(src, ts.Alias.Name != "")
 	case *syntax.ParenTable:
 		return b.TableSource(ts.X, l, outer)
@@ -122,7 +127,7 @@ func (b *Binder) TableSource(ts syntax.TableSource, l, outer *names.Level) (tree
 
 // NameColumns sets the column names of a derived table. Errors: 8155 unnamed column, 8156 duplicate
 // name, 8158 and 8159 wrong number of names.
-func NameColumns(q *tree.Query, alias string, names []syntax.Ident) (*tree.Query, error) {
+func (b *Binder) NameColumns(q *tree.Query, alias string, names []syntax.Ident) (*tree.Query, error) {
 	r := *q
 	r.Columns = append([]tree.ResultColumn(nil), q.Columns...)
 	switch {
@@ -141,10 +146,10 @@ func NameColumns(q *tree.Query, alias string, names []syntax.Ident) (*tree.Query
 		if name == "" {
 			return nil, mserr.UnnamedColumn(i+1, alias)
 		}
-		if seen[catalog.Fold(name)] {
+		if seen[b.Names().Fold(name)] {
 			return nil, mserr.DuplicateColumnOf(name, alias)
 		}
-		seen[catalog.Fold(name)] = true
+		seen[b.Names().Fold(name)] = true
 	}
 	return &r, nil
 }
@@ -165,7 +170,9 @@ func (b *Binder) TableName(ts *syntax.TableName) (*tree.Source, error) {
 	var src *tree.Source
 	var err error
 	if c := b.Place.CTEs.Find(name); c != nil {
-		src, err = b.cte(c)
+		if src, err = b.cte(c); err == nil {
+			src.Names = b.Names()
+		}
 	} else {
 		src, err = b.objectSource(name)
 	}
@@ -258,13 +265,16 @@ func (b *Binder) objectSource(name *syntax.ObjectName) (*tree.Source, error) {
 		if src != nil || err != nil {
 			return src, err
 		}
+		if sysviews.IsUnsupported(name.Schema(), name.Last()) {
+			return nil, mserr.NotSupported("%s", name.String())
+		}
 	}
 	return nil, mserr.InvalidObject(name.String())
 }
 
 // tableOf returns the source of a table. db is nil for temporary tables.
 func (b *Binder) tableOf(db *catalog.Database, t *catalog.Table) *tree.Source {
-	src := &tree.Source{Alias: b.Alias("t"), Name: t.Name, Base: t}
+	src := &tree.Source{Alias: b.Alias("t"), Name: t.Name, Base: t, Names: t.Names()}
 	b.Needs.Tables = true
 	if db == nil {
 		src.Table = "temp." + store.Quote(t.SQLName)
@@ -431,7 +441,7 @@ func (b *Binder) View(db *catalog.Database, v *catalog.View) (*tree.Source, erro
 	case visible < len(v.Columns):
 		return nil, mserr.ViewMoreColumns(v.Name)
 	}
-	src.View, src.DatabaseID = v, db.ID
+	src.View, src.DatabaseID, src.Names = v, db.ID, db.Names()
 	return src, nil
 }
 
@@ -453,7 +463,7 @@ func (b *Binder) ExpandView(st *syntax.CreateViewStmt, name, schema, db string, 
 		if err != nil {
 			return err
 		}
-		if q, err = NameColumns(q, name, st.Columns); err != nil {
+		if q, err = b.NameColumns(q, name, st.Columns); err != nil {
 			return err
 		}
 		if src, err = expr.Rows(q, b.Alias("q"), name); err == nil {

@@ -1,8 +1,6 @@
 package from
 
 import (
-	"strings"
-
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/names"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/scalar"
@@ -67,10 +65,11 @@ func (b *Binder) pivot(ts *syntax.Pivot, l, outer *names.Level) (tree.From, erro
 		}
 		q.Add(n, tree.ResultColumn{Name: v.Name, Type: n.Type, Null: true, Label: n.Label})
 	}
-	if q, err = NameColumns(q, ts.Alias.Name, nil); err != nil {
+	if q, err = b.NameColumns(q, ts.Alias.Name, nil); err != nil {
 		return nil, err
 	}
 	src := q.Source(b.Alias("q"), ts.Alias.Name)
+	src.Names = b.Names()
 	return src, l.Expose(src, true)
 }
 
@@ -141,12 +140,13 @@ func (b *Binder) unpivot(ts *syntax.Unpivot, l, outer *names.Level) (tree.From, 
 			return nil, err
 		}
 		for _, other := range all.Columns[:i] {
-			if strings.EqualFold(c.Name, other.Name) {
+			if b.Names().Equal(c.Name, other.Name) {
 				return nil, mserr.DuplicateColumnOf(c.Name, ts.Alias.Name)
 			}
 		}
 	}
 	src := all.Source(b.Alias("q"), ts.Alias.Name)
+	src.Names = b.Names()
 	return src, l.Expose(src, true)
 }
 

@@ -211,6 +211,9 @@ func (b *Binder) userTable(e *syntax.FuncCall, outer *names.Level) (*tree.Source
 		return nil, mserr.NotAFunction(e.Name.String())
 	}
 	f, ok := o.(*catalog.Function)
+	if o == nil && sysviews.IsUnsupported(e.Name.Schema(), e.Name.Last()) {
+		return nil, mserr.NotSupported("%s", e.Name.String())
+	}
 	if !ok || f.Kind == catalog.KindScalarFunction {
 		return nil, mserr.InvalidObject(e.Name.String())
 	}
@@ -313,7 +316,7 @@ func (b *Binder) inline(db *catalog.Database, f *catalog.Function, args []*tree.
 		if err != nil {
 			return err
 		}
-		if q, err = NameColumns(q, f.Name, nil); err != nil {
+		if q, err = b.NameColumns(q, f.Name, nil); err != nil {
 			return err
 		}
 		src, err = expr.Rows(q, b.Alias("q"), f.Name)

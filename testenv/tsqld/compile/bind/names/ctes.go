@@ -1,7 +1,6 @@
 package names
 
 import (
-	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
@@ -30,10 +29,11 @@ func (s *CTEScope) Find(name *syntax.ObjectName) *CTEScope {
 	if len(name.Parts) > 1 {
 		return nil
 	}
-	folded := catalog.Fold(name.Last())
 	for ; s != nil; s = s.Clause.Outer {
+		rule := s.Place.DB.Names()
+		folded := rule.Fold(name.Last())
 		// A recursive member has a copy of its expression, which the map does not hold.
-		if catalog.Fold(s.Def.Name.Name) == folded {
+		if rule.Fold(s.Def.Name.Name) == folded {
 			return s
 		}
 		if found := s.Clause.ByName[folded]; found != nil && found.Number <= s.Number {

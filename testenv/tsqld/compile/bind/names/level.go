@@ -3,6 +3,7 @@ package names
 import (
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/tree"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
@@ -47,16 +48,21 @@ func Dotted(parts []syntax.Ident) string {
 
 // Matches reports whether a qualifier (the parts before the column) names a source.
 func Matches(s *tree.Source, q []syntax.Ident) bool {
-	if s.Name == "" || !strings.EqualFold(q[len(q)-1].Name, s.Name) {
+	if s.Name == "" || !isNamed(s, q[len(q)-1].Name) {
 		return false
 	}
 	if len(q) == 1 {
 		return true
 	}
-	if s.Schema == "" || q[len(q)-2].Name != "" && !strings.EqualFold(q[len(q)-2].Name, s.Schema) {
+	if s.Schema == "" || q[len(q)-2].Name != "" && !s.Names.Equal(q[len(q)-2].Name, s.Schema) {
 		return false
 	}
-	return len(q) == 2 || q[len(q)-3].Name == "" || strings.EqualFold(q[len(q)-3].Name, s.DB)
+	return len(q) == 2 || q[len(q)-3].Name == "" || catalog.EqualNames(q[len(q)-3].Name, s.DB)
+}
+
+// isNamed reports whether a name is that of a source. The names inserted and deleted ignore case.
+func isNamed(s *tree.Source, name string) bool {
+	return s.Names.Equal(name, s.Name) || IsTransition(s.Name) && catalog.EqualNames(name, s.Name)
 }
 
 // Width returns the number of columns that a name may have to be compared with.
@@ -140,7 +146,7 @@ func (l *Level) unqualified(name string) (*tree.Source, int, error) {
 // Exposed returns the source with an exposed name (the qualifier of its columns), or nil.
 func (l *Level) Exposed(name string) *tree.Source {
 	for _, src := range l.Sources {
-		if strings.EqualFold(src.Name, name) {
+		if src.Names.Equal(src.Name, name) {
 			return src
 		}
 	}
@@ -186,13 +192,13 @@ func (l *Level) Expose(src *tree.Source, aliased bool) error {
 	}
 	if src.Name != "" {
 		for _, other := range l.Sources {
-			if !strings.EqualFold(other.Name, src.Name) {
+			if !src.Names.Equal(other.Name, src.Name) || !other.Names.Equal(other.Name, src.Name) {
 				continue
 			}
 			if aliased {
 				return mserr.DuplicateCorrelation(src.Name)
 			}
-			if strings.EqualFold(other.Schema, src.Schema) && strings.EqualFold(other.DB, src.DB) {
+			if src.Names.Equal(other.Schema, src.Schema) && other.DB == src.DB {
 				return mserr.SameExposedNames(src.Name, other.Name)
 			}
 		}

@@ -104,6 +104,9 @@ func New(scope Scope, emptyPast bool, deduction *Deduction) (Resolver, error) {
 	return r, nil
 }
 
+// Names returns the rule for the names in the database in which names are resolved.
+func (b *Resolver) Names() catalog.Names { return b.Place.DB.Names() }
+
 // schemasFrom returns the schemas that are searched for a name without a schema.
 func schemasFrom(schema string) []string {
 	if schema == "" || strings.EqualFold(schema, "dbo") {
@@ -237,7 +240,11 @@ func (b *Resolver) ObjectAt(server, database, schema, name string, hops int) (*c
 		if in == "" && db != b.Place.DB {
 			in = db.Name
 		}
-		return b.ObjectAt(base.Server(), in, base.Schema(), base.Last(), hops+1)
+		target, o, err := b.ObjectAt(base.Server(), in, base.Schema(), base.Last(), hops+1)
+		if hops == 0 && (err == nil && o == nil || errors.Is(err, mserr.NoDatabase(""))) {
+			err = mserr.InvalidSynonym(strings.TrimLeft(database+"."+schema+"."+name, "."))
+		}
+		return target, o, err
 	}
 	return db, nil, nil
 }

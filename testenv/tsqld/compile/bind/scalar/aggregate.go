@@ -81,7 +81,7 @@ func (b calls) aggregate(f *builtin.Func, e *syntax.FuncCall, l *names.Level) (*
 	return b.over(f, n, e, l, state)
 }
 
-// percentileArgs returns the arguments of PERCENTILE_CONT or PERCENTILE_DISC as their accumulator
+// percentileArgs returns the arguments of a percentile as its accumulator
 // takes them: the percentile, the expression of WITHIN GROUP, and whether its order is descending.
 func (b calls) percentileArgs(f *builtin.Func, e *syntax.FuncCall, l *names.Level, state *names.Aggregation, args []*tree.Node) ([]*tree.Node, error) {
 	switch {
@@ -96,14 +96,19 @@ func (b calls) percentileArgs(f *builtin.Func, e *syntax.FuncCall, l *names.Leve
 	if err != nil {
 		return nil, err
 	}
-	state.InWindow = true
+	place := &state.InWindow
+	if e.Over == nil {
+		place = &state.InArguments
+	}
+	before := *place
+	*place = true
 	order, err := b.windowOrder(e.WithinGroup, l)
-	state.InWindow = false
+	*place = before
 	if err != nil {
 		return nil, err
 	}
 	value := order[0].Node
-	if f.Name == "PERCENTILE_CONT" && (value.Type.IsNumber() || value.Type.ID == types.Bit) {
+	if strings.HasSuffix(f.Name, "PERCENTILE_CONT") && (value.Type.IsNumber() || value.Type.ID == types.Bit) {
 		if value, err = expr.ConvertImplicit(value, types.FloatType); err != nil {
 			return nil, err
 		}

@@ -71,6 +71,9 @@ var lazyFuncs = map[string]func(calls, []*tree.Node) (*tree.Node, error){
 // call without FuncCall syntax, such as @@ROWCOUNT.
 func (b calls) builtin(name string, args []syntax.Expr, e *syntax.FuncCall, l *names.Level) (*tree.Node, error) {
 	f, ok := builtin.Lookup(name)
+	if builtin.IsUnsupported(name) {
+		return nil, mserr.NotSupported("%s", strings.ToUpper(name))
+	}
 	if !ok {
 		return nil, mserr.NotRecognized(name, "built-in function name")
 	}
@@ -111,11 +114,17 @@ func (b calls) builtin(name string, args []syntax.Expr, e *syntax.FuncCall, l *n
 			hidden = append(hidden, first)
 		}
 	}
+	var kind []*tree.Node
+	if f.Name == "ISJSON" && len(args) == 2 {
+		if kind = jsonKind(args[1]); kind != nil {
+			args = args[:1]
+		}
+	}
 	rest, err := b.Exprs(args, l)
 	if err != nil {
 		return nil, err
 	}
-	nodes = append(nodes, rest...)
+	nodes = append(append(nodes, rest...), kind...)
 	if lazy := lazyFuncs[f.Name]; lazy != nil {
 		if err := f.CheckCount(len(nodes)); err != nil {
 			return nil, err
@@ -129,6 +138,19 @@ func (b calls) builtin(name string, args []syntax.Expr, e *syntax.FuncCall, l *n
 		hidden = append(hidden, tree.Constant(int64(1), types.BitType))
 	}
 	return b.callBuiltin(f, nodes, hidden...)
+}
+
+// jsonKind returns the second argument of ISJSON, a word such as OBJECT, as a text; nil for others.
+func jsonKind(e syntax.Expr) []*tree.Node {
+	c, ok := e.(*syntax.ColumnRef)
+	if !ok || len(c.Parts) != 1 {
+		return nil
+	}
+	switch word := strings.ToUpper(c.Parts[0].Name); word {
+	case "VALUE", "ARRAY", "OBJECT", "SCALAR":
+		return []*tree.Node{tree.Constant(word, types.VarCharOf(len(word)))}
+	}
+	return nil
 }
 
 // callBuiltin returns the call of a scalar function with bound arguments. hidden arguments follow
@@ -204,7 +226,7 @@ func (b calls) callBuiltin(f *builtin.Func, args []*tree.Node, hidden ...*tree.N
 	n.Labeled(l)
 	n.Null = n.Null || !f.NullResult || true
 	if f.Volatility == builtin.PerRow {
-		n.Op, n.Null = tree.OpPerRow, false
+		n.Op, n.Null = tree.OpPerRow, len(args) > 0
 		n.Traits |= tree.HasPerRow
 		return n, nil
 	}

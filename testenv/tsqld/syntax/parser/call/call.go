@@ -10,55 +10,38 @@ import (
 )
 
 // Implicit reads EXECUTE without the keyword, at the beginning of a batch.
-func Implicit(c *tokens.Cursor) syntax.Stmt {
-	s := &syntax.ExecStmt{Implicit: true, Module: term.Name(c)}
-	moduleNumber(c, s)
-	s.Args = execArgs(c)
-	execWith(c, s)
-	return s
-}
-
-// moduleNumber reads ;n after the name of a procedure.
-func moduleNumber(c *tokens.Cursor, s *syntax.ExecStmt) {
-	if c.At(";") && c.Peek(1).Kind == scanner.Int {
-		c.Next()
-		s.Number = term.Integer(c)
-	}
+func Implicit(c *tokens.Cursor) *syntax.ExecStmt {
+	return execModule(c, &syntax.ExecStmt{Implicit: true, Module: term.Name(c)})
 }
 
 // Execute reads EXECUTE of a module or of text.
 func Execute(c *tokens.Cursor) *syntax.ExecStmt {
 	c.Next()
 	s := &syntax.ExecStmt{}
-	t := c.Current()
-	switch {
-	case c.At("("):
-		execText(c, s)
-		return s
-	case t.Kind == scanner.Variable && c.Peek(1).Is("="):
+	if c.At("(") {
+		return execText(c, s)
+	}
+	if c.AtKind(scanner.Variable) && c.Peek(1).Is("=") {
+		s.ReturnVar = term.Variable(c)
 		c.Next()
-		c.Next()
-		s.ReturnVar = t.Text
-		if t = c.Current(); t.Kind == scanner.Variable {
-			c.Next()
-			s.ModuleVar = t.Text
-		} else {
-			s.Module = term.Name(c)
-		}
-	case t.Kind == scanner.Variable:
-		c.Next()
-		s.ModuleVar = t.Text
-	default:
+	}
+	if c.AtKind(scanner.Variable) {
+		s.ModuleVar = term.Variable(c)
+	} else {
 		s.Module = term.Name(c)
 	}
-	moduleNumber(c, s)
+	return execModule(c, s)
+}
+
+// execModule reads what follows the name of a module.
+func execModule(c *tokens.Cursor, s *syntax.ExecStmt) *syntax.ExecStmt {
+	s.Number = term.ProcedureNumber(c)
 	s.Args = execArgs(c)
-	execWith(c, s)
-	return s
+	return execWith(c, s)
 }
 
 // execText reads EXEC (text).
-func execText(c *tokens.Cursor, s *syntax.ExecStmt) {
+func execText(c *tokens.Cursor, s *syntax.ExecStmt) *syntax.ExecStmt {
 	c.Expect("(")
 	s.Text = query.Expr(c)
 	for c.Accept(",") {
@@ -68,88 +51,47 @@ func execText(c *tokens.Cursor, s *syntax.ExecStmt) {
 	if c.Accept("AS") {
 		s.AsLogin = c.ExpectAny("USER", "LOGIN") == "LOGIN"
 		c.Expect("=")
-		if l := term.Literal(c); l != nil {
-			s.As = l.Text
-		} else {
-			c.Fail()
-		}
+		s.As = term.Constant(c).Text
 	}
 	if c.Accept("AT") {
 		s.At = term.Ident(c)
 	}
-	execWith(c, s)
+	return execWith(c, s)
 }
 
 // execArgs reads arguments. The list may be empty.
 func execArgs(c *tokens.Cursor) []*syntax.ExecArg {
-	t := c.Current()
-	_, constant := term.LiteralKinds[t.Kind]
-	if !constant && t.Kind != scanner.Variable && t.Kind != scanner.Global && !t.Is("-") && !t.Is("+") && !t.Is("DEFAULT") &&
-		!t.Is("NULL") && !t.Is("{") && !(t.IsName() && !c.Peek(1).Is(":")) {
+	if !term.AtLiteral(c) && !c.AtKind(scanner.Variable, scanner.Global) && !c.AtAny("-", "+", "DEFAULT", "NULL", "{") &&
+		!(c.Current().IsName() && !c.Peek(1).Is(":")) {
 		return nil
 	}
-	var args []*syntax.ExecArg
-	named := false
-	for {
+	named, n := false, 0
+	return tokens.List(c, func(c *tokens.Cursor) *syntax.ExecArg {
 		a := execArg(c)
-		args = append(args, a)
+		n++
 		if a.Name == "" && named {
-			c.ErrorAt(c.Previous(), mserr.NamedThenPositional(len(args)))
+			c.ErrorAt(c.Previous(), mserr.NamedThenPositional(n))
 		}
 		named = named || a.Name != ""
-		if !c.Accept(",") {
-			return args
-		}
-	}
+		return a
+	})
 }
 
-// execArg reads one argument: constants, variables, DEFAULT and bare words only.
+// execArg reads one argument.
 func execArg(c *tokens.Cursor) *syntax.ExecArg {
 	a := &syntax.ExecArg{At: c.Here()}
-	if k := c.Current().Kind; (k == scanner.Variable || k == scanner.Global) && c.Peek(1).Is("=") {
+	if c.AtKind(scanner.Variable, scanner.Global) && c.Peek(1).Is("=") {
 		a.Name = c.Next().Text
 		c.Next()
 	}
-	t := c.Current()
-	e := c.Here()
-	switch {
-	case c.At("DEFAULT"):
+	if c.At("DEFAULT") {
 		a.Value = query.ExprOrDefault(c)
-	case c.Accept("NULL"):
-		a.Value = &syntax.Literal{At: e, Kind: syntax.NullLit}
-	case t.Kind == scanner.Variable:
-		c.Next()
-		a.Value = &syntax.VarRef{At: e, Name: t.Text}
-	case t.Kind == scanner.Global:
-		c.Next()
-		a.Value = &syntax.GlobalRef{At: e, Name: t.Upper}
-	case c.AtAny("-", "+"):
-		op := query.Infix(c, query.UnaryOps)
-		l := term.Literal(c)
-		if l == nil || l.Kind > syntax.MoneyLit {
-			c.Fail()
-			return a
-		}
-		a.Value = &syntax.UnaryExpr{At: e, Op: op, X: l}
-	case c.At("{"):
-		a.Value = query.Odbc(c)
-	case t.IsName():
-		a.Value = &syntax.Literal{At: e, Kind: syntax.StringLit, Text: term.Ident(c).Name, Bare: true}
-		if c.At(".") {
-			c.Fail()
-		}
-	default:
-		l := term.Literal(c)
-		if l == nil {
-			c.Fail()
-			return a
-		}
-		a.Value = l
+	} else {
+		a.Value = query.Simple(c, "-", "+")
 	}
 	if c.AcceptAny("OUTPUT", "OUT") != "" {
 		a.Output = true
 		switch a.Value.(type) {
-		case *syntax.VarRef:
 		case *syntax.Literal, *syntax.UnaryExpr:
 			c.ErrorAt(c.Previous(), mserr.OutputOfConstant())
 		}
@@ -157,13 +99,12 @@ func execArg(c *tokens.Cursor) *syntax.ExecArg {
 	return a
 }
 
-// execWith reads WITH RECOMPILE and WITH RESULT SETS.
-func execWith(c *tokens.Cursor, s *syntax.ExecStmt) {
-	if !c.At("WITH") || !(c.Peek(1).Is("RECOMPILE") || c.Peek(1).Is("RESULT")) {
-		return
+// execWith reads WITH RECOMPILE and WITH RESULT SETS into s, and returns s.
+func execWith(c *tokens.Cursor, s *syntax.ExecStmt) *syntax.ExecStmt {
+	if !c.At("WITH", "RECOMPILE") && !c.At("WITH", "RESULT") {
+		return s
 	}
-	c.Next()
-	for {
+	for ok := c.Accept("WITH"); ok; ok = c.Accept(",") {
 		switch {
 		case c.Accept("RECOMPILE"):
 			s.Recompile = true
@@ -171,12 +112,9 @@ func execWith(c *tokens.Cursor, s *syntax.ExecStmt) {
 			s.ResultSets = resultSets(c)
 		default:
 			c.Fail()
-			return
-		}
-		if !c.Accept(",") {
-			return
 		}
 	}
+	return s
 }
 
 // resultSets reads RESULT SETS.
@@ -186,32 +124,12 @@ func resultSets(c *tokens.Cursor) *syntax.ResultSets {
 	if r.Kind = c.AcceptAny("UNDEFINED", "NONE"); r.Kind != "" {
 		return r
 	}
-	c.Expect("(")
-	for {
+	r.Sets = tokens.ParenList(c, func(c *tokens.Cursor) []*syntax.ColumnDef {
 		if c.At("AS") {
 			c.Reject("WITH RESULT SETS of objects and types")
-			return r
 		}
-		c.Expect("(")
-		var set []*syntax.ColumnDef
-		for {
-			col := &syntax.ColumnDef{At: c.Here(), Name: term.Ident(c), Type: term.Type(c)}
-			if c.Accept("COLLATE") {
-				col.Collation = term.Ident(c).Name
-			}
-			col.Null = term.NullSpec(c)
-			set = append(set, col)
-			if !c.Accept(",") {
-				break
-			}
-		}
-		c.Expect(")")
-		r.Sets = append(r.Sets, set)
-		if !c.Accept(",") {
-			break
-		}
-	}
-	c.Expect(")")
+		return tokens.ParenList(c, term.TypedColumn)
+	})
 	return r
 }
 
@@ -219,7 +137,7 @@ func resultSets(c *tokens.Cursor) *syntax.ResultSets {
 func Escape(c *tokens.Cursor) syntax.Stmt {
 	c.Expect("{")
 	s := &syntax.ExecStmt{}
-	if c.Current().Kind == scanner.Variable {
+	if c.AtKind(scanner.Variable) {
 		s.ReturnVar = term.Variable(c)
 		c.Expect("=")
 	}

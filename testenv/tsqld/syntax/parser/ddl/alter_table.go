@@ -21,14 +21,11 @@ func alterTable(c *tokens.Cursor) syntax.Stmt {
 	switch {
 	case c.Accept("ADD"):
 		d := &syntax.TableDef{At: c.Here()}
-		for {
-			if c.At("DEFAULT") || c.At("CONSTRAINT") {
+		for ok := true; ok; ok = c.Accept(",") {
+			if c.AtAny("DEFAULT", "CONSTRAINT") {
 				d.Constraints = append(d.Constraints, constraint(c, false))
 			} else {
 				tableElement(c, d)
-			}
-			if !c.Accept(",") {
-				break
 			}
 		}
 		s.Action = &syntax.AlterAdd{At: n, Mode: mode, Def: d}
@@ -51,14 +48,9 @@ func alterTable(c *tokens.Cursor) syntax.Stmt {
 	case c.AtAny("ENABLE", "DISABLE") && c.Peek(1).Is("CHANGE_TRACKING"):
 		c.Reject("change tracking")
 	case c.Accept("SET"):
-		s.Action = &syntax.AlterSet{At: n, Options: term.Options(c, false)}
+		s.Action = &syntax.AlterSet{At: n, Options: term.Options(c)}
 	case c.Accept("REBUILD"):
-		a := &syntax.AlterRebuild{At: n, Partition: partition(c)}
-		if c.At("WITH", "(") {
-			c.Next()
-			a.Options = term.Options(c, false)
-		}
-		s.Action = a
+		s.Action = &syntax.AlterRebuild{At: n, Partition: partition(c), Options: term.WithOptions(c)}
 	case c.Accept("SWITCH"):
 		a := &syntax.AlterSwitch{At: n}
 		if c.Accept("PARTITION") {
@@ -79,28 +71,19 @@ func alterTable(c *tokens.Cursor) syntax.Stmt {
 // alterDrop reads the columns and constraints after DROP. The words COLUMN and CONSTRAINT apply to
 // all names that follow.
 func alterDrop(c *tokens.Cursor, n syntax.At) syntax.AlterTableAction {
-	a := &syntax.AlterDrop{At: n}
 	column, exists := false, false
-	for {
-		i := &syntax.AlterDropItem{At: c.Here()}
-		switch {
-		case c.Accept("COLUMN"):
-			column, exists = true, c.Accept("IF", "EXISTS")
-		case c.Accept("CONSTRAINT"):
-			column, exists = false, c.Accept("IF", "EXISTS")
-		case c.At("PERIOD", "FOR"):
+	return &syntax.AlterDrop{At: n, Items: tokens.List(c, func(c *tokens.Cursor) *syntax.AlterDropItem {
+		at := c.Here()
+		if c.At("PERIOD", "FOR") {
 			c.Reject("a system-versioned table")
 		}
-		i.Column, i.IfExists, i.Name = column, exists, term.Ident(c)
-		if c.At("WITH", "(") {
-			c.Next()
-			term.Options(c, false)
+		if w := c.AcceptAny("COLUMN", "CONSTRAINT"); w != "" {
+			column, exists = w == "COLUMN", c.Accept("IF", "EXISTS")
 		}
-		a.Items = append(a.Items, i)
-		if !c.Accept(",") {
-			return a
-		}
-	}
+		i := &syntax.AlterDropItem{At: at, Column: column, IfExists: exists, Name: term.Ident(c)}
+		term.WithOptions(c)
+		return i
+	})}
 }
 
 // alterColumn reads ALTER COLUMN after COLUMN.
@@ -124,14 +107,9 @@ func alterColumn(c *tokens.Cursor, n syntax.At) syntax.AlterTableAction {
 		return a
 	}
 	a.Column.Type = term.Type(c)
-	if c.Accept("COLLATE") {
-		a.Column.Collation = term.Ident(c).Name
-	}
+	a.Column.Collation = term.Collation(c)
 	a.Column.Null = term.NullSpec(c)
 	a.Column.Sparse = c.Accept("SPARSE")
-	if c.At("WITH", "(") {
-		c.Next()
-		term.Options(c, false)
-	}
+	term.WithOptions(c)
 	return a
 }

@@ -27,9 +27,9 @@ func createDatabase(c *tokens.Cursor) syntax.Stmt {
 		case c.Accept("FOR", "ATTACH"), c.Accept("FOR", "ATTACH_REBUILD_LOG"):
 			s.ForAttach = true
 		case c.Accept("WITH"):
-			s.Options = append(s.Options, term.OptionList(c, false)...)
+			s.Options = append(s.Options, term.OptionList(c)...)
 		case c.At("("):
-			s.Options = append(s.Options, term.Options(c, false)...)
+			s.Options = append(s.Options, term.Options(c)...)
 		default:
 			return s
 		}
@@ -41,18 +41,13 @@ func createDatabase(c *tokens.Cursor) syntax.Stmt {
 func files(c *tokens.Cursor) {
 	c.Accept("LOG")
 	c.Expect("ON")
-	for {
-		switch {
-		case c.Accept("PRIMARY"):
-		case c.Accept("FILEGROUP"):
+	for ok := true; ok; ok = c.Accept(",") {
+		if !c.Accept("PRIMARY") && c.Accept("FILEGROUP") {
 			term.Ident(c)
 			for c.AcceptAny("CONTAINS", "FILESTREAM", "MEMORY_OPTIMIZED_DATA", "DEFAULT") != "" {
 			}
 		}
 		fileSpec(c)
-		if !c.Accept(",") {
-			return
-		}
 	}
 }
 
@@ -78,15 +73,15 @@ func alterDatabase(c *tokens.Cursor) syntax.Stmt {
 			c.Reject("ALTER DATABASE SCOPED CONFIGURATION FOR SECONDARY")
 		}
 		if c.Accept("CLEAR") {
-			o := &syntax.Option{At: c.Here(), Name: "CLEAR " + term.Words(c, false)}
-			if c.Current().Kind == scanner.Binary {
+			o := &syntax.Option{At: c.Here(), Name: "CLEAR " + term.Words(c)}
+			if c.AtKind(scanner.Binary) {
 				o.Value = term.Literal(c)
 			}
 			s.Set = []*syntax.Option{o}
 			return s
 		}
 		c.Expect("SET")
-		s.Set = term.OptionList(c, false)
+		s.Set = term.OptionList(c)
 		return s
 	}
 	if !c.Accept("CURRENT") {
@@ -94,7 +89,7 @@ func alterDatabase(c *tokens.Cursor) syntax.Stmt {
 	}
 	switch {
 	case c.Accept("SET"):
-		s.Set = term.OptionList(c, false)
+		s.Set = term.OptionList(c)
 		switch {
 		case c.Accept("WITH", "ROLLBACK", "IMMEDIATE"):
 			s.Termination = "ROLLBACK IMMEDIATE"
@@ -111,20 +106,17 @@ func alterDatabase(c *tokens.Cursor) syntax.Stmt {
 		s.Collation = term.Ident(c).Name
 	case c.At("MODIFY", "("):
 		c.Next()
-		s.Modify = term.Options(c, false)
+		s.Modify = term.Options(c)
 	case c.AtAny("ADD", "MODIFY", "REMOVE"):
 		s.Files = c.Next().Upper
-		switch {
-		case c.At("LOG", "FILE"):
-			c.Next()
-			c.Next()
+		if c.Accept("LOG", "FILE") {
 			s.Files += " LOG FILE"
-		default:
+		} else {
 			s.Files += " " + c.ExpectAny("FILE", "FILEGROUP")
 		}
 		if !c.At("(") {
 			term.Ident(c)
-			term.Words(c, false)
+			term.Words(c)
 			return s
 		}
 		fileSpec(c)

@@ -19,11 +19,9 @@ func fullText(c *tokens.Cursor) syntax.Stmt {
 			term.Ident(c)
 		}
 		if c.Accept("IN", "PATH") {
-			term.Secret(c)
+			term.Constant(c)
 		}
-		if c.Accept("WITH") {
-			term.OptionList(c, false)
-		}
+		term.WithOptionList(c)
 		c.Accept("AS", "DEFAULT")
 		if c.Accept("AUTHORIZATION") {
 			term.Ident(c)
@@ -33,7 +31,7 @@ func fullText(c *tokens.Cursor) syntax.Stmt {
 	c.Expect("ON")
 	term.Name(c)
 	if c.At("(") {
-		fullTextColumns(c)
+		tokens.ParenList(c, fullTextColumn)
 	}
 	c.Expect("KEY", "INDEX")
 	term.Ident(c)
@@ -51,7 +49,7 @@ func fullText(c *tokens.Cursor) syntax.Stmt {
 	}
 	if c.Accept("WITH") {
 		joined := c.Accept("(")
-		term.OptionList(c, false)
+		term.OptionList(c)
 		if joined {
 			c.Expect(")")
 		}
@@ -71,9 +69,7 @@ func alterFullText(c *tokens.Cursor) syntax.Stmt {
 		case "AS":
 			c.Expect("DEFAULT")
 		case "REBUILD":
-			if c.Accept("WITH") {
-				term.OptionList(c, false)
-			}
+			term.WithOptionList(c)
 		}
 	case "INDEX":
 		c.Expect("ON")
@@ -112,15 +108,14 @@ func fullTextAction(c *tokens.Cursor) {
 			term.Alias(c)
 		}
 	case "ADD":
-		fullTextColumns(c)
+		tokens.ParenList(c, fullTextColumn)
 	case "ALTER":
 		c.Expect("COLUMN")
 		term.Ident(c)
 		c.ExpectAny("ADD", "DROP")
 		c.Expect("STATISTICAL_SEMANTICS")
 	case "DROP":
-		c.Expect("(")
-		term.ClosedIdents(c)
+		term.Idents(c)
 	case "START":
 		c.ExpectAny("FULL", "INCREMENTAL", "UPDATE")
 		c.Expect("POPULATION")
@@ -129,23 +124,17 @@ func fullTextAction(c *tokens.Cursor) {
 	}
 }
 
-// fullTextColumns reads the columns of a full-text index.
-func fullTextColumns(c *tokens.Cursor) {
-	c.Expect("(")
-	for {
+// fullTextColumn reads a column of a full-text index.
+func fullTextColumn(c *tokens.Cursor) syntax.Ident {
+	id := term.Ident(c)
+	if c.Accept("TYPE", "COLUMN") {
 		term.Ident(c)
-		if c.Accept("TYPE", "COLUMN") {
-			term.Ident(c)
-		}
-		if c.Accept("LANGUAGE") {
-			query.Expr(c)
-		}
-		c.Accept("STATISTICAL_SEMANTICS")
-		if !c.Accept(",") {
-			break
-		}
 	}
-	c.Expect(")")
+	if c.Accept("LANGUAGE") {
+		query.Expr(c)
+	}
+	c.Accept("STATISTICAL_SEMANTICS")
+	return id
 }
 
 // createStoplist reads CREATE FULLTEXT STOPLIST.

@@ -17,9 +17,7 @@ func createStatistics(c *tokens.Cursor) syntax.Stmt {
 	if c.Accept("WHERE") {
 		s.Where = query.Cond(c)
 	}
-	if c.Accept("WITH") {
-		s.Options = term.OptionList(c, false)
-	}
+	s.Options = term.WithOptionList(c)
 	return s
 }
 
@@ -32,9 +30,7 @@ func UpdateStatistics(c *tokens.Cursor) syntax.Stmt {
 	} else if c.Current().IsName() {
 		s.Names = []syntax.Ident{term.Ident(c)}
 	}
-	if c.Accept("WITH") {
-		s.Options = term.OptionList(c, false)
-	}
+	s.Options = term.WithOptionList(c)
 	return s
 }
 
@@ -54,18 +50,9 @@ func clustering(c *tokens.Cursor) syntax.Clustering {
 
 // indexColumns reads columns with their directions, in parentheses.
 func indexColumns(c *tokens.Cursor) []*syntax.IndexColumn {
-	c.Expect("(")
-	var list []*syntax.IndexColumn
-	for {
-		col := &syntax.IndexColumn{At: c.Here(), Name: term.Ident(c)}
-		col.Desc = c.AcceptAny("ASC", "DESC") == "DESC"
-		list = append(list, col)
-		if !c.Accept(",") {
-			break
-		}
-	}
-	c.Expect(")")
-	return list
+	return tokens.ParenList(c, func(c *tokens.Cursor) *syntax.IndexColumn {
+		return &syntax.IndexColumn{At: c.Here(), Name: term.Ident(c), Desc: c.AcceptAny("ASC", "DESC") == "DESC"}
+	})
 }
 
 // oldIndexOptions are the options allowed after WITH without parentheses, as before SQL Server
@@ -76,18 +63,13 @@ var oldIndexOptions = scanner.WordSet(`FILLFACTOR PAD_INDEX IGNORE_DUP_KEY DROP_
 // indexOptions reads WITH (options) and the old WITH FILLFACTOR = n, PAD_INDEX; it returns nil if
 // there are none.
 func indexOptions(c *tokens.Cursor) []*syntax.Option {
-	if c.At("WITH", "(") {
-		c.Next()
-		return term.Options(c, false)
-	}
-	if !c.At("WITH") || c.Peek(1).Kind != scanner.Word || !oldIndexOptions[c.Peek(1).Upper] {
-		return nil
+	if !c.At("WITH") || !oldIndexOptions[c.Peek(1).Upper] {
+		return term.WithOptions(c)
 	}
 	c.Next()
 	var list []*syntax.Option
 	for {
-		o := &syntax.Option{At: c.Here(), Name: c.Current().Upper, Equals: true}
-		c.Next()
+		o := &syntax.Option{At: c.Here(), Name: c.Next().Upper, Equals: true}
 		if o.Name == "FILLFACTOR" {
 			c.Expect("=")
 			o.Value = query.Expr(c)
@@ -113,14 +95,20 @@ func filegroup(c *tokens.Cursor) syntax.Ident {
 	return id
 }
 
+// indexKind reads UNIQUE, CLUSTERED and COLUMNSTORE into d, and returns d.
+func indexKind(c *tokens.Cursor, d *syntax.IndexDef) *syntax.IndexDef {
+	d.Unique = c.Accept("UNIQUE")
+	d.Clustering = clustering(c)
+	d.Columnstore = c.Accept("COLUMNSTORE")
+	return d
+}
+
 // inlineIndex reads an INDEX inside a table definition.
 func inlineIndex(c *tokens.Cursor, column bool) *syntax.IndexDef {
 	d := &syntax.IndexDef{At: c.Here()}
 	c.Expect("INDEX")
 	d.Name = term.Ident(c)
-	d.Unique = c.Accept("UNIQUE")
-	d.Clustering = clustering(c)
-	d.Columnstore = c.Accept("COLUMNSTORE")
+	indexKind(c, d)
 	if c.At("(") {
 		d.Columns = indexColumns(c)
 	} else if !column && !d.Columnstore {
@@ -147,11 +135,8 @@ func indexTail(c *tokens.Cursor, d *syntax.IndexDef) {
 
 // createIndex reads CREATE INDEX after CREATE.
 func createIndex(c *tokens.Cursor) syntax.Stmt {
-	d := &syntax.IndexDef{At: c.Here()}
+	d := indexKind(c, &syntax.IndexDef{At: c.Here()})
 	s := &syntax.CreateIndexStmt{Def: d}
-	d.Unique = c.Accept("UNIQUE")
-	d.Clustering = clustering(c)
-	d.Columnstore = c.Accept("COLUMNSTORE")
 	c.Expect("INDEX")
 	d.Name = term.Ident(c)
 	c.Expect("ON")
@@ -179,12 +164,10 @@ func alterIndex(c *tokens.Cursor) syntax.Stmt {
 	s.Table = term.Name(c)
 	s.Action = c.ExpectAny("REBUILD", "REORGANIZE", "DISABLE", "SET", "RESUME", "PAUSE", "ABORT")
 	s.Partition = partition(c)
-	switch {
-	case s.Action == "SET":
-		s.Options = term.Options(c, false)
-	case c.At("WITH", "("):
-		c.Next()
-		s.Options = term.Options(c, false)
+	if s.Action == "SET" {
+		s.Options = term.Options(c)
+	} else {
+		s.Options = term.WithOptions(c)
 	}
 	return s
 }
@@ -195,64 +178,49 @@ func partition(c *tokens.Cursor) syntax.Expr {
 		return nil
 	}
 	c.Expect("=")
-	e := c.Here()
-	if c.Accept("ALL") {
-		return &syntax.Keyword{At: e, Name: "ALL"}
+	if c.At("ALL") {
+		return &syntax.Keyword{At: c.Here(), Name: c.Next().Upper}
 	}
 	return query.Expr(c)
 }
 
-// dropIndexOptions reads the options of DROP INDEX in parentheses, including MOVE TO filegroup.
-func dropIndexOptions(c *tokens.Cursor) []*syntax.Option {
-	c.Expect("(")
-	var list []*syntax.Option
-	for {
-		o := &syntax.Option{At: c.Here()}
-		switch {
-		case c.Accept("MOVE", "TO"):
-			o.Name = "MOVE TO"
-			o.Value = &syntax.ColumnRef{At: o.At, Parts: []syntax.Ident{term.Alias(c)}}
-			partitionScheme(c)
-		case c.Accept("FILESTREAM_ON"):
-			c.Reject("FILESTREAM_ON")
-		default:
-			o = term.Option(c, false)
-		}
-		list = append(list, o)
-		if !c.Accept(",") {
-			break
-		}
+// dropIndexOption reads an option of DROP INDEX, such as MOVE TO filegroup.
+func dropIndexOption(c *tokens.Cursor) *syntax.Option {
+	at := c.Here()
+	switch {
+	case c.Accept("MOVE", "TO"):
+		id := term.Alias(c)
+		partitionScheme(c)
+		return &syntax.Option{At: at, Name: "MOVE TO", Value: &syntax.ColumnRef{At: at, Parts: []syntax.Ident{id}}}
+	case c.At("FILESTREAM_ON"):
+		c.Reject("FILESTREAM_ON")
 	}
-	c.Expect(")")
-	return list
+	return term.Option(c)
 }
 
 // dropIndex reads DROP INDEX after INDEX: "ix ON t" and the old form "t.ix".
 func dropIndex(c *tokens.Cursor) syntax.Stmt {
 	s := &syntax.DropIndexStmt{IfExists: c.Accept("IF", "EXISTS")}
-	for {
+	s.Items = tokens.List(c, func(c *tokens.Cursor) *syntax.DropIndexItem {
 		d := &syntax.DropIndexItem{At: c.Here()}
 		name := term.Name(c)
-		if c.Accept("ON") {
-			if len(name.Parts) > 1 {
+		last := len(name.Parts) - 1
+		d.Index = name.Parts[last]
+		switch {
+		case c.Accept("ON"):
+			if last > 0 {
 				c.FailAt(c.Previous())
 			}
-			d.Index = name.Parts[0]
 			d.Table = term.Name(c)
 			if c.Accept("WITH") {
-				d.Options = dropIndexOptions(c)
+				d.Options = tokens.ParenList(c, dropIndexOption)
 			}
-		} else {
-			if len(name.Parts) < 2 {
-				c.Fail()
-				return s
-			}
-			d.Index = name.Parts[len(name.Parts)-1]
-			d.Table = &syntax.ObjectName{At: name.At, Parts: name.Parts[:len(name.Parts)-1]}
+		case last == 0:
+			c.Fail()
+		default:
+			d.Table = &syntax.ObjectName{At: name.At, Parts: name.Parts[:last]}
 		}
-		s.Items = append(s.Items, d)
-		if !c.Accept(",") {
-			return s
-		}
-	}
+		return d
+	})
+	return s
 }

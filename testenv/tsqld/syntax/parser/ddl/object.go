@@ -1,64 +1,42 @@
 package ddl
 
 import (
+	"strings"
+
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/term"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/tokens"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax/scanner"
 )
 
+// kind is a kind of objects: its words, and the words joined by blanks.
+type kind struct {
+	words []string
+	text  string
+}
+
+// kinds returns the kinds of a list that is separated by commas.
+func kinds(list string) (all []kind) {
+	for text := range strings.SplitSeq(list, ",") {
+		words := strings.Fields(text)
+		all = append(all, kind{words, strings.Join(words, " ")})
+	}
+	return all
+}
+
 // rejectedKinds are the kinds of objects whose CREATE and ALTER are refused by Parse, by the words
 // that follow the verb.
-var rejectedKinds = [][]string{
-	{"AGGREGATE"},
-	{"APPLICATION", "ROLE"},
-	{"ASSEMBLY"},
-	{"ASYMMETRIC", "KEY"},
-	{"AVAILABILITY", "GROUP"},
-	{"BROKER", "PRIORITY"},
-	{"CERTIFICATE"},
-	{"COLUMN", "ENCRYPTION", "KEY"},
-	{"COLUMN", "MASTER", "KEY"},
-	{"CONTRACT"},
-	{"CRYPTOGRAPHIC", "PROVIDER"},
-	{"DEFAULT"},
-	{"ENDPOINT"},
-	{"EVENT", "NOTIFICATION"},
-	{"EVENT", "SESSION"},
-	{"EXTERNAL"},
-	{"FULLTEXT"},
-	{"MESSAGE", "TYPE"},
-	{"PARTITION", "FUNCTION"},
-	{"PARTITION", "SCHEME"},
-	{"PRIMARY", "XML"},
-	{"QUEUE"},
-	{"REMOTE", "SERVICE"},
-	{"RESOURCE"},
-	{"ROUTE"},
-	{"RULE"},
-	{"SEARCH", "PROPERTY"},
-	{"SECURITY", "POLICY"},
-	{"SELECTIVE", "XML"},
-	{"SERVER", "AUDIT"},
-	{"SERVER", "CONFIGURATION"},
-	{"SERVICE"},
-	{"SPATIAL", "INDEX"},
-	{"SYMMETRIC", "KEY"},
-	{"WORKLOAD"},
-	{"XML", "INDEX"},
-	{"XML", "SCHEMA"},
-}
+var rejectedKinds = kinds(`AGGREGATE, APPLICATION ROLE, ASSEMBLY, ASYMMETRIC KEY, AVAILABILITY GROUP, BROKER PRIORITY, CERTIFICATE,
+	COLUMN ENCRYPTION KEY, COLUMN MASTER KEY, CONTRACT, CRYPTOGRAPHIC PROVIDER, DEFAULT, ENDPOINT, EVENT NOTIFICATION,
+	EVENT SESSION, EXTERNAL, FULLTEXT, MESSAGE TYPE, PARTITION FUNCTION, PARTITION SCHEME, PRIMARY XML, QUEUE,
+	REMOTE SERVICE, RESOURCE, ROUTE, RULE, SEARCH PROPERTY, SECURITY POLICY, SELECTIVE XML, SERVER AUDIT,
+	SERVER CONFIGURATION, SERVICE, SPATIAL INDEX, SYMMETRIC KEY, WORKLOAD, XML INDEX, XML SCHEMA`)
 
 // rejectKind refuses a known kind of object that is not supported, and fails for an unknown one.
 func rejectKind(c *tokens.Cursor, verb string) {
-	for _, words := range rejectedKinds {
-		if c.At(words...) {
-			what := verb
-			for _, w := range words {
-				what += " " + w
-			}
-			c.Reject(what)
-			return
+	for _, k := range rejectedKinds {
+		if c.At(k.words...) {
+			c.Reject(verb + " " + k.text)
 		}
 	}
 	c.Fail()
@@ -108,7 +86,7 @@ func sequence(c *tokens.Cursor, verb syntax.Verb) syntax.Stmt {
 			s.Cycle = true
 		case c.Accept("CACHE"):
 			s.HasCache = true
-			if c.Current().Kind == scanner.Int {
+			if c.AtKind(scanner.Int) {
 				s.Cache = c.Next().Text
 			}
 		case c.Accept("NO", "MINVALUE"):
@@ -138,48 +116,11 @@ func alterSchema(c *tokens.Cursor) syntax.Stmt {
 }
 
 // droppable are the kinds of objects that DROP accepts with a plain list of names.
-var droppable = [][]string{
-	{"TABLE"},
-	{"VIEW"},
-	{"PROCEDURE"},
-	{"PROC"},
-	{"FUNCTION"},
-	{"TRIGGER"},
-	{"TYPE"},
-	{"SEQUENCE"},
-	{"SYNONYM"},
-	{"SCHEMA"},
-	{"DATABASE", "SCOPED", "CREDENTIAL"},
-	{"DATABASE"},
-	{"USER"},
-	{"LOGIN"},
-	{"ROLE"},
-	{"SERVER", "ROLE"},
-	{"APPLICATION", "ROLE"},
-	{"CREDENTIAL"},
-	{"STATISTICS"},
-	{"DEFAULT"},
-	{"RULE"},
-	{"SYMMETRIC", "KEY"},
-	{"ASYMMETRIC", "KEY"},
-	{"CERTIFICATE"},
-	{"ASSEMBLY"},
-	{"AGGREGATE"},
-	{"PARTITION", "FUNCTION"},
-	{"PARTITION", "SCHEME"},
-	{"FULLTEXT", "CATALOG"},
-	{"XML", "SCHEMA", "COLLECTION"},
-	{"EXTERNAL", "TABLE"},
-	{"EXTERNAL", "DATA", "SOURCE"},
-	{"SECURITY", "POLICY"},
-	{"QUEUE"},
-	{"SERVICE"},
-	{"CONTRACT"},
-	{"MESSAGE", "TYPE"},
-	{"ROUTE"},
-	{"ENDPOINT"},
-	{"EVENT", "SESSION"},
-}
+var droppable = kinds(`TABLE, VIEW, PROCEDURE, PROC, FUNCTION, TRIGGER, TYPE, SEQUENCE, SYNONYM, SCHEMA, DATABASE SCOPED CREDENTIAL,
+	DATABASE, USER, LOGIN, ROLE, SERVER ROLE, APPLICATION ROLE, CREDENTIAL, STATISTICS, DEFAULT, RULE, SYMMETRIC KEY,
+	ASYMMETRIC KEY, CERTIFICATE, ASSEMBLY, AGGREGATE, PARTITION FUNCTION, PARTITION SCHEME, FULLTEXT CATALOG,
+	XML SCHEMA COLLECTION, EXTERNAL TABLE, EXTERNAL DATA SOURCE, SECURITY POLICY, QUEUE, SERVICE, CONTRACT, MESSAGE TYPE,
+	ROUTE, ENDPOINT, EVENT SESSION`)
 
 // Drop reads DROP.
 func Drop(c *tokens.Cursor) syntax.Stmt {
@@ -193,22 +134,14 @@ func Drop(c *tokens.Cursor) syntax.Stmt {
 	if c.Accept("MASTER", "KEY") {
 		return &syntax.DropStmt{Kind: "MASTER KEY"}
 	}
-	for _, words := range droppable {
-		if !c.Accept(words...) {
+	for _, k := range droppable {
+		if !c.Accept(k.words...) {
 			continue
 		}
-		s := &syntax.DropStmt{}
-		for i, w := range words {
-			if i > 0 {
-				s.Kind += " "
-			}
-			s.Kind += w
-		}
+		s := &syntax.DropStmt{Kind: k.text, IfExists: c.Accept("IF", "EXISTS"), Names: term.Names(c)}
 		if s.Kind == "PROC" {
 			s.Kind = "PROCEDURE"
 		}
-		s.IfExists = c.Accept("IF", "EXISTS")
-		s.Names = term.Names(c)
 		if s.Kind == "TRIGGER" && c.Accept("ON") {
 			s.OnDatabase = c.Accept("DATABASE")
 			if !s.OnDatabase {

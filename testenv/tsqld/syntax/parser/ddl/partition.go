@@ -15,31 +15,22 @@ func partitionStmt(c *tokens.Cursor, verb syntax.Verb) syntax.Stmt {
 	what := verb.String() + " PARTITION " + kind
 	switch what {
 	case "CREATE PARTITION FUNCTION":
-		c.Expect("(")
-		term.Type(c)
-		c.Expect(")", "AS", "RANGE")
+		tokens.Parens(c, term.Type)
+		c.Expect("AS", "RANGE")
 		c.AcceptAny("LEFT", "RIGHT")
-		c.Expect("FOR", "VALUES", "(")
-		if !c.At(")") {
-			query.Exprs(c)
-		}
-		c.Expect(")")
+		c.Expect("FOR", "VALUES")
+		query.Args(c)
 	case "CREATE PARTITION SCHEME":
 		c.Expect("AS", "PARTITION")
 		term.Ident(c)
 		c.Accept("ALL")
-		c.Expect("TO", "(")
-		term.Alias(c)
-		for c.Accept(",") {
-			term.Alias(c)
-		}
-		c.Expect(")")
+		c.Expect("TO")
+		tokens.ParenList(c, term.Alias)
 	case "ALTER PARTITION FUNCTION":
 		c.Expect("(", ")")
 		c.ExpectAny("SPLIT", "MERGE")
-		c.Expect("RANGE", "(")
-		query.Expr(c)
-		c.Expect(")")
+		c.Expect("RANGE")
+		tokens.Parens(c, query.Expr)
 	default:
 		c.Expect("NEXT", "USED")
 		if c.Current().IsName() {
@@ -51,8 +42,8 @@ func partitionStmt(c *tokens.Cursor, verb syntax.Verb) syntax.Stmt {
 
 // partitionScheme reads (column) after the name of a partition scheme.
 func partitionScheme(c *tokens.Cursor) {
-	if c.Accept("(") {
+	if c.At("(") {
 		c.Unsupported("a partition scheme")
-		term.ClosedIdents(c)
+		term.Idents(c)
 	}
 }

@@ -66,9 +66,7 @@ func columnOption(c *tokens.Cursor, col *syntax.ColumnDef) bool {
 		id := &syntax.IdentitySpec{At: c.Here(), Seed: "1", Increment: "1"}
 		c.Next()
 		if c.Accept("(") {
-			id.Seed = term.SignedInteger(c)
-			c.Expect(",")
-			id.Increment = term.SignedInteger(c)
+			id.Seed, id.Increment = term.SeedAndIncrement(c)
 			c.Expect(")")
 		}
 		id.NotForReplication = c.Accept("NOT", "FOR", "REPLICATION")
@@ -110,9 +108,8 @@ func constraint(c *tokens.Cursor, column bool) syntax.Constraint {
 	switch {
 	case c.At("PRIMARY", "KEY"), c.At("UNIQUE"):
 		k := &syntax.KeyConstraint{ConstraintBase: base, Primary: c.At("PRIMARY")}
-		if c.Next().Upper == "PRIMARY" {
-			c.Next()
-		}
+		c.Next()
+		c.Accept("KEY")
 		k.Clustering = clustering(c)
 		if c.At("(") {
 			k.Columns = indexColumns(c)
@@ -125,9 +122,7 @@ func constraint(c *tokens.Cursor, column bool) syntax.Constraint {
 	case c.At("CHECK"):
 		c.Next()
 		k := &syntax.CheckConstraint{ConstraintBase: base, NotForReplication: c.Accept("NOT", "FOR", "REPLICATION")}
-		c.Expect("(")
-		k.Cond = query.Cond(c)
-		c.Expect(")")
+		k.Cond = tokens.Parens(c, query.Cond)
 		return k
 	case c.At("DEFAULT"):
 		c.Next()
@@ -198,8 +193,7 @@ func CreateTable(c *tokens.Cursor) syntax.Stmt {
 		case c.At("FILESTREAM_ON"):
 			c.Reject("FILESTREAM_ON")
 		case c.At("WITH", "("):
-			c.Next()
-			s.Options = term.Options(c, false)
+			s.Options = term.WithOptions(c)
 		default:
 			return s
 		}

@@ -38,7 +38,7 @@ func Insert(c *tokens.Cursor, with []*syntax.CTE) syntax.Stmt {
 	default:
 		c.Fail()
 	}
-	s.Hints = query.Hints(c)
+	s.Hints = term.QueryHints(c)
 	return s
 }
 
@@ -64,79 +64,45 @@ func insertRows(c *tokens.Cursor) [][]syntax.Expr {
 func insertBulk(c *tokens.Cursor) syntax.Stmt {
 	c.Expect("BULK")
 	s := &syntax.InsertBulkStmt{Table: term.Name(c)}
-	if c.Accept("(") {
-		for {
-			col := &syntax.BulkColumn{At: c.Here(), Name: term.Ident(c), Type: term.Type(c)}
-			if c.Accept("COLLATE") {
-				col.Collation = term.Ident(c).Name
-			}
-			col.Null = term.NullSpec(c)
-			s.Columns = append(s.Columns, col)
-			if !c.Accept(",") {
-				break
-			}
-		}
-		c.Expect(")")
+	if c.At("(") {
+		s.Columns = tokens.ParenList(c, term.TypedColumn)
 	}
 	if c.At("WITH", "(") {
 		c.Next()
-		s.Options = bulkOptions(c)
+		s.Options = tokens.ParenList(c, bulkOption)
 	}
 	return s
 }
 
-// bulkOptions reads the options of INSERT BULK. ORDER takes a list of columns with directions.
-func bulkOptions(c *tokens.Cursor) []*syntax.Option {
-	c.Expect("(")
-	var list []*syntax.Option
-	for {
-		if c.At("ORDER", "(") {
-			o := &syntax.Option{At: c.Here(), Name: "ORDER"}
-			c.Next()
-			c.Next()
-			for {
-				col := &syntax.Option{At: c.Here(), Value: &syntax.ColumnRef{At: c.Here(), Parts: []syntax.Ident{term.Ident(c)}}}
-				col.Name = c.AcceptAny("ASC", "DESC")
-				o.Sub = append(o.Sub, col)
-				if !c.Accept(",") {
-					break
-				}
-			}
-			c.Expect(")")
-			list = append(list, o)
-		} else {
-			list = append(list, term.Option(c, false))
-		}
-		if !c.Accept(",") {
-			break
-		}
+// bulkOption reads an option of INSERT BULK. ORDER takes a list of columns with directions.
+func bulkOption(c *tokens.Cursor) *syntax.Option {
+	if !c.At("ORDER", "(") {
+		return term.Option(c)
 	}
-	c.Expect(")")
-	return list
+	o := &syntax.Option{At: c.Here(), Name: c.Next().Upper}
+	o.Sub = tokens.ParenList(c, func(c *tokens.Cursor) *syntax.Option {
+		at := c.Here()
+		column := &syntax.ColumnRef{At: at, Parts: []syntax.Ident{term.Ident(c)}}
+		return &syntax.Option{At: at, Value: column, Name: c.AcceptAny("ASC", "DESC")}
+	})
+	return o
 }
 
 // TruncateTable reads TRUNCATE TABLE.
 func TruncateTable(c *tokens.Cursor) syntax.Stmt {
 	c.Expect("TRUNCATE", "TABLE")
 	s := &syntax.TruncateStmt{Table: term.Name(c)}
-	if c.At("WITH", "(") {
-		partitionRanges(c)
+	if c.Accept("WITH", "(") {
+		c.Unsupported("TRUNCATE TABLE with partitions")
+		c.Expect("PARTITIONS")
+		tokens.ParenList(c, func(c *tokens.Cursor) syntax.Expr {
+			first := query.Expr(c)
+			if c.Accept("TO") {
+				query.Expr(c)
+			}
+			return first
+		})
+		c.Expect(")")
 	}
 	return s
-}
-
-// partitionRanges reads (PARTITIONS (1, 2 TO 4)) of TRUNCATE TABLE.
-func partitionRanges(c *tokens.Cursor) {
-	c.Unsupported("TRUNCATE TABLE with partitions")
-	c.Expect("WITH", "(", "PARTITIONS", "(")
-	for {
-		query.Expr(c)
-		if c.Accept("TO") {
-			query.Expr(c)
-		}
-		if !c.Accept(",") {
-			break
-		}
-	}
-	c.Expect(")", ")")
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/query"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/term"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/tokens"
-	"github.com/jobagent/jobagent/testenv/tsqld/syntax/scanner"
 )
 
 // Merge reads MERGE, which must end with a semicolon.
@@ -14,11 +13,12 @@ func Merge(c *tokens.Cursor, with []*syntax.CTE) syntax.Stmt {
 	c.Expect("MERGE")
 	s := &syntax.MergeStmt{With: with, Top: query.ChangeTop(c)}
 	c.Accept("INTO")
-	at := c.Here()
-	if c.Current().Kind == scanner.Variable {
-		s.Target = &syntax.TableVar{At: at, Name: term.Variable(c), Alias: mergeAlias(c)}
-	} else {
-		s.Target = &syntax.TableName{At: at, Name: term.Name(c), Hints: withHints(c), Alias: mergeAlias(c)}
+	s.Target = hintedTable(c)
+	switch t := s.Target.(type) {
+	case *syntax.TableVar:
+		t.Alias = mergeAlias(c)
+	case *syntax.TableName:
+		t.Alias = mergeAlias(c)
 	}
 	c.Expect("USING")
 	s.Using = query.TableSource(c)
@@ -31,7 +31,7 @@ func Merge(c *tokens.Cursor, with []*syntax.CTE) syntax.Stmt {
 		s.Whens = append(s.Whens, mergeWhen(c))
 	}
 	s.OutputInto, s.Output = outputs(c)
-	s.Hints = query.Hints(c)
+	s.Hints = term.QueryHints(c)
 	if !c.At(";") {
 		c.ErrorAt(c.Previous(), mserr.MergeSemicolon())
 	}
@@ -76,12 +76,8 @@ func mergeWhen(c *tokens.Cursor) *syntax.MergeWhen {
 		if c.Accept("DEFAULT", "VALUES") {
 			return w
 		}
-		c.Expect("VALUES", "(")
-		w.Values = []syntax.Expr{query.ExprOrDefault(c)}
-		for c.Accept(",") {
-			w.Values = append(w.Values, query.ExprOrDefault(c))
-		}
-		c.Expect(")")
+		c.Expect("VALUES")
+		w.Values = tokens.ParenList(c, query.ExprOrDefault)
 	default:
 		c.Fail()
 	}

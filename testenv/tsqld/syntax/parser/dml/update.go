@@ -10,23 +10,27 @@ import (
 
 // target reads the table of a data change, without an alias.
 func target(c *tokens.Cursor) syntax.TableSource {
-	at := c.Here()
-	if c.Current().Kind == scanner.Variable {
-		return &syntax.TableVar{At: at, Name: term.Variable(c)}
-	}
-	if w := c.Current(); query.RejectedTables[w.Upper] != "" && c.Peek(1).Is("(") {
-		c.Reject(query.RejectedTables[w.Upper])
+	if query.RejectTable(c) {
 		return nil
 	}
-	return &syntax.TableName{At: at, Name: term.Name(c), Hints: withHints(c)}
+	return hintedTable(c)
 }
 
-// withHints reads WITH (hints). The form without WITH would be a column list here.
-func withHints(c *tokens.Cursor) []*syntax.TableHint {
-	if !c.At("WITH", "(") {
-		return nil
+// hintedTable reads a table variable, or the name of a table and its hints.
+func hintedTable(c *tokens.Cursor) syntax.TableSource {
+	t := variableOrTable(c)
+	if t, ok := t.(*syntax.TableName); ok && c.At("WITH", "(") { // without WITH, a list of columns
+		t.Hints = query.TableHints(c)
 	}
-	return query.TableHints(c)
+	return t
+}
+
+// variableOrTable reads a table variable or the name of a table.
+func variableOrTable(c *tokens.Cursor) syntax.TableSource {
+	if c.AtKind(scanner.Variable) {
+		return &syntax.TableVar{At: c.Here(), Name: term.Variable(c)}
+	}
+	return &syntax.TableName{At: c.Here(), Name: term.Name(c)}
 }
 
 // outputs reads up to two OUTPUT clauses, one with INTO and one without.
@@ -42,15 +46,8 @@ func outputs(c *tokens.Cursor) (into, client *syntax.Output) {
 		if into != nil {
 			c.Fail()
 		}
-		at := c.Here()
-		if c.Current().Kind == scanner.Variable {
-			o.Into = &syntax.TableVar{At: at, Name: term.Variable(c)}
-		} else {
-			o.Into = &syntax.TableName{At: at, Name: term.Name(c)}
-		}
-		if c.At("(") {
-			o.IntoColumns = term.Idents(c)
-		}
+		o.Into = variableOrTable(c)
+		o.IntoColumns = term.OptionalIdents(c)
 		into = o
 	}
 	return into, client
@@ -59,45 +56,31 @@ func outputs(c *tokens.Cursor) (into, client *syntax.Output) {
 // setClauses reads the assignments after SET.
 func setClauses(c *tokens.Cursor) []*syntax.SetClause {
 	c.Expect("SET")
-	list := []*syntax.SetClause{setClause(c)}
-	for c.Accept(",") {
-		list = append(list, setClause(c))
-	}
-	return list
+	return tokens.List(c, setClause)
 }
 
 // setClause reads one assignment.
 func setClause(c *tokens.Cursor) *syntax.SetClause {
 	s := &syntax.SetClause{At: c.Here()}
-	if c.Current().Kind == scanner.Variable {
+	if c.AtKind(scanner.Variable) {
 		s.Var = term.Variable(c)
 		if s.Op = query.Assign(c); s.Op != syntax.OpNone || !columnAssigned(c) {
 			s.Value = query.Expr(c)
 			return s
 		}
 	}
-	e := c.Here()
-	s.Column = &syntax.ColumnRef{At: e, Parts: term.Parts(c, "column")}
-	if c.At("(") && len(s.Column.Parts) == 2 && scanner.Upper(s.Column.Column()) == "WRITE" {
+	s.Column = term.Column(c)
+	if method := s.Column.Column(); c.At("(") && len(s.Column.Parts) == 2 {
 		s.Column.Parts = s.Column.Parts[:1]
-		c.Next()
-		s.Write = query.Exprs(c)
-		c.Expect(")")
-		if len(s.Write) != 3 {
+		args := query.Args(c)
+		switch {
+		case scanner.Upper(method) != "WRITE":
+			s.Value = &syntax.MethodCall{At: s.Column.At, X: s.Column, Method: method, Args: args, Mutator: true}
+		case len(args) != 3:
 			c.Fail()
+		default:
+			s.Write = args
 		}
-		return s
-	}
-	if c.At("(") && len(s.Column.Parts) == 2 {
-		method := s.Column.Column()
-		s.Column = &syntax.ColumnRef{At: e, Parts: s.Column.Parts[:1]}
-		m := &syntax.MethodCall{At: e, X: s.Column, Method: method, Mutator: true}
-		c.Next()
-		if !c.At(")") {
-			m.Args = query.Exprs(c)
-		}
-		c.Expect(")")
-		s.Value = m
 		return s
 	}
 	s.Op = query.Assign(c)
@@ -135,7 +118,7 @@ func Update(c *tokens.Cursor, with []*syntax.CTE) syntax.Stmt {
 		s.From = query.TableSources(c)
 	}
 	s.Where, s.CurrentOf = where(c)
-	s.Hints = query.Hints(c)
+	s.Hints = term.QueryHints(c)
 	return s
 }
 
@@ -150,6 +133,6 @@ func Delete(c *tokens.Cursor, with []*syntax.CTE) syntax.Stmt {
 		s.From = query.TableSources(c)
 	}
 	s.Where, s.CurrentOf = where(c)
-	s.Hints = query.Hints(c)
+	s.Hints = term.QueryHints(c)
 	return s
 }

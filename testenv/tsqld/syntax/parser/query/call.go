@@ -13,16 +13,14 @@ import (
 func keywordCall(c *tokens.Cursor, e syntax.At, t *scanner.Token) syntax.Expr {
 	switch t.Upper {
 	case "CAST", "TRY_CAST":
-		c.Next()
-		c.Expect("(")
+		c.Skip(2)
 		x := &syntax.CastExpr{At: e, Try: t.Upper == "TRY_CAST", X: Expr(c)}
 		c.Expect("AS")
 		x.Type = term.Type(c)
 		c.Expect(")")
 		return x
 	case "CONVERT", "TRY_CONVERT":
-		c.Next()
-		c.Expect("(")
+		c.Skip(2)
 		x := &syntax.ConvertExpr{At: e, Try: t.Upper == "TRY_CONVERT", Type: term.Type(c)}
 		c.Expect(",")
 		x.X = Expr(c)
@@ -32,8 +30,7 @@ func keywordCall(c *tokens.Cursor, e syntax.At, t *scanner.Token) syntax.Expr {
 		c.Expect(")")
 		return x
 	case "PARSE", "TRY_PARSE":
-		c.Next()
-		c.Expect("(")
+		c.Skip(2)
 		x := &syntax.ParseAsExpr{At: e, Try: t.Upper == "TRY_PARSE", X: Expr(c)}
 		c.Expect("AS")
 		x.Type = term.Type(c)
@@ -43,8 +40,7 @@ func keywordCall(c *tokens.Cursor, e syntax.At, t *scanner.Token) syntax.Expr {
 		c.Expect(")")
 		return x
 	case "IIF":
-		c.Next()
-		c.Expect("(")
+		c.Skip(2)
 		x := &syntax.IIfExpr{At: e, Cond: Cond(c)}
 		c.Expect(",")
 		x.Then = Expr(c)
@@ -69,14 +65,29 @@ func keywordCall(c *tokens.Cursor, e syntax.At, t *scanner.Token) syntax.Expr {
 
 // keywordName returns the name of a function that is a keyword, in capitals.
 func keywordName(t *scanner.Token) *syntax.ObjectName {
-	return &syntax.ObjectName{At: syntax.AtPos(t.At), Parts: []syntax.Ident{{Name: t.Upper, At: t.At}}}
+	return term.Builtin(syntax.AtPos(t.At), t.Upper)
+}
+
+// builtinCall returns the call of a built-in function.
+func builtinCall(at syntax.At, name string, args ...syntax.Expr) *syntax.FuncCall {
+	return &syntax.FuncCall{At: at, Name: term.Builtin(at, name), Args: args}
+}
+
+// Args reads arguments in parentheses, possibly none.
+func Args(c *tokens.Cursor) (args []syntax.Expr) {
+	c.Expect("(")
+	if !c.At(")") {
+		args = Exprs(c)
+	}
+	c.Expect(")")
+	return args
 }
 
 // datepartFunctions are the functions whose first argument is a date part.
 var datepartFunctions = scanner.WordSet("DATEADD DATEDIFF DATEDIFF_BIG DATENAME DATEPART DATETRUNC DATE_BUCKET")
 
 // call reads the arguments of a function and the clauses after them.
-func call(c *tokens.Cursor, e syntax.At, name *syntax.ObjectName) syntax.Expr {
+func call(c *tokens.Cursor, e syntax.At, name *syntax.ObjectName) *syntax.FuncCall {
 	f := &syntax.FuncCall{At: e, Name: name}
 	c.Expect("(")
 	switch {
@@ -96,15 +107,8 @@ func call(c *tokens.Cursor, e syntax.At, name *syntax.ObjectName) syntax.Expr {
 			f.Args = append(f.Args, Exprs(c)...)
 		}
 	case !c.At(")"):
-		if c.Accept("DISTINCT") {
-			f.Distinct = true
-		} else {
-			c.Accept("ALL")
-		}
-		f.Args = append(f.Args, ExprOrDefault(c))
-		for c.Accept(",") {
-			f.Args = append(f.Args, ExprOrDefault(c))
-		}
+		f.Distinct = c.AcceptAny("DISTINCT", "ALL") == "DISTINCT"
+		f.Args = tokens.List(c, ExprOrDefault)
 	}
 	nulls(c, f)
 	c.Expect(")")
@@ -144,8 +148,7 @@ func Lower(s string) string {
 func trim(c *tokens.Cursor) syntax.Expr {
 	t := c.Current()
 	e := c.Here()
-	c.Next()
-	c.Expect("(")
+	c.Skip(2)
 	side := ""
 	if !c.Peek(1).Is(")") && !c.Peek(1).Is("FROM") {
 		side = c.AcceptAny("LEADING", "TRAILING", "BOTH")
@@ -156,11 +159,7 @@ func trim(c *tokens.Cursor) syntax.Expr {
 		if side != "" {
 			c.Fail()
 		}
-		return &syntax.FuncCall{
-			At:   e,
-			Name: &syntax.ObjectName{At: e, Parts: []syntax.Ident{{Name: t.Text, At: t.At}}},
-			Args: []syntax.Expr{x},
-		}
+		return builtinCall(e, t.Text, x)
 	}
 	tr := &syntax.TrimExpr{At: e, Side: side, Chars: x, X: Expr(c)}
 	c.Expect(")")
@@ -170,8 +169,7 @@ func trim(c *tokens.Cursor) syntax.Expr {
 // jsonObject reads JSON_OBJECT(key: value, ...).
 func jsonObject(c *tokens.Cursor) syntax.Expr {
 	j := &syntax.JSONObjectExpr{At: c.Here()}
-	c.Next()
-	c.Expect("(")
+	c.Skip(2)
 	for !c.AtAny(")", "ABSENT", "NULL") {
 		j.Keys = append(j.Keys, Expr(c))
 		c.Expect(":")
@@ -192,8 +190,7 @@ func jsonObject(c *tokens.Cursor) syntax.Expr {
 // jsonArray reads JSON_ARRAY(value, ...).
 func jsonArray(c *tokens.Cursor) syntax.Expr {
 	j := &syntax.JSONArrayExpr{At: c.Here()}
-	c.Next()
-	c.Expect("(")
+	c.Skip(2)
 	if !c.At(")") && !c.At("NULL", "ON") && !c.At("ABSENT", "ON") {
 		j.Items = Exprs(c)
 	}
@@ -209,13 +206,10 @@ func jsonArray(c *tokens.Cursor) syntax.Expr {
 // identityExpr reads IDENTITY(type, seed, increment).
 func identityExpr(c *tokens.Cursor) syntax.Expr {
 	x := &syntax.IdentityExpr{At: c.Here(), Seed: "1", Increment: "1"}
-	c.Next()
-	c.Expect("(")
+	c.Skip(2)
 	x.Type = term.Type(c)
 	if c.Accept(",") {
-		x.Seed = term.SignedInteger(c)
-		c.Expect(",")
-		x.Increment = term.SignedInteger(c)
+		x.Seed, x.Increment = term.SeedAndIncrement(c)
 	}
 	c.Expect(")")
 	return x
@@ -226,18 +220,17 @@ func over(c *tokens.Cursor) *syntax.Over {
 	if !c.At("OVER") {
 		return nil
 	}
-	o := &syntax.Over{At: c.Here()}
+	at := c.Here()
 	c.Next()
 	if !c.At("(") {
-		o.Window = term.Ident(c)
-		return o
+		return &syntax.Over{At: at, Window: term.Ident(c)}
 	}
-	window(c, o)
-	return o
+	return window(c, at)
 }
 
-// window reads the parentheses of OVER or of a window's definition into o.
-func window(c *tokens.Cursor, o *syntax.Over) {
+// window reads the parentheses of OVER or of a window's definition.
+func window(c *tokens.Cursor, at syntax.At) *syntax.Over {
+	o := &syntax.Over{At: at}
 	c.Expect("(")
 	if c.Current().IsName() && !c.At("PARTITION", "BY") && !c.At("ROWS") && !c.At("RANGE") {
 		o.Window = term.Ident(c)
@@ -262,6 +255,7 @@ func window(c *tokens.Cursor, o *syntax.Over) {
 		o.Frame = f
 	}
 	c.Expect(")")
+	return o
 }
 
 // frameBound reads one end of a frame.
@@ -283,19 +277,9 @@ func frameBound(c *tokens.Cursor) syntax.FrameBound {
 
 // orderItems reads the items after ORDER BY.
 func orderItems(c *tokens.Cursor) []*syntax.OrderItem {
-	var items []*syntax.OrderItem
-	for {
-		o := &syntax.OrderItem{At: c.Here(), X: Expr(c)}
-		if c.Accept("DESC") {
-			o.Desc = true
-		} else {
-			c.Accept("ASC")
-		}
-		items = append(items, o)
-		if !c.Accept(",") {
-			return items
-		}
-	}
+	return tokens.List(c, func(c *tokens.Cursor) *syntax.OrderItem {
+		return &syntax.OrderItem{At: c.Here(), X: Expr(c), Desc: c.AcceptAny("ASC", "DESC") == "DESC"}
+	})
 }
 
 // partitionNumber reads $PARTITION.function(value).
@@ -303,8 +287,6 @@ func partitionNumber(c *tokens.Cursor, e syntax.At) syntax.Expr {
 	c.Unsupported("$PARTITION")
 	c.Expect(".")
 	term.Ident(c)
-	c.Expect("(")
-	Exprs(c)
-	c.Expect(")")
+	tokens.ParenList(c, Expr)
 	return &syntax.Literal{At: e, Kind: syntax.NullLit}
 }

@@ -30,8 +30,7 @@ func or(c *tokens.Cursor) syntax.Node {
 		return nil
 	}
 	defer c.Leave()
-	before := c.BeginChain()
-	defer c.EndChain(before)
+	defer c.EndChain(c.BeginChain())
 	x := and(c)
 	for c.At("OR") {
 		c.AddOperator()
@@ -44,8 +43,7 @@ func or(c *tokens.Cursor) syntax.Node {
 
 // and reads an operand of OR.
 func and(c *tokens.Cursor) syntax.Node {
-	before := c.BeginChain()
-	defer c.EndChain(before)
+	defer c.EndChain(c.BeginChain())
 	x := not(c)
 	for c.At("AND") {
 		c.AddOperator()

@@ -23,11 +23,7 @@ func Expr(c *tokens.Cursor) syntax.Expr {
 
 // Exprs reads values separated by commas.
 func Exprs(c *tokens.Cursor) []syntax.Expr {
-	xs := []syntax.Expr{Expr(c)}
-	for c.Accept(",") {
-		xs = append(xs, Expr(c))
-	}
-	return xs
+	return tokens.List(c, Expr)
 }
 
 // additiveOps bind less tightly than multiplicativeOps. SQL Server gives &, ^ and | the precedence
@@ -41,8 +37,8 @@ var (
 // them the precedence of &.
 var shifts = map[string]string{"<<": "LEFT_SHIFT", ">>": "RIGHT_SHIFT"}
 
-// Infix consumes an operator of ops; it returns OpNone if there is none.
-func Infix(c *tokens.Cursor, ops map[string]syntax.Op) syntax.Op {
+// infix consumes an operator of ops; it returns OpNone if there is none.
+func infix(c *tokens.Cursor, ops map[string]syntax.Op) syntax.Op {
 	if t := c.Current(); t.Kind == scanner.Operator {
 		if op, ok := ops[t.Text]; ok {
 			c.Next()
@@ -57,23 +53,21 @@ func Infix(c *tokens.Cursor, ops map[string]syntax.Op) syntax.Op {
 
 // additive reads a value. If either is set, it also accepts a condition in parentheses.
 func additive(c *tokens.Cursor, either bool) syntax.Node {
-	before := c.BeginChain()
-	defer c.EndChain(before)
+	defer c.EndChain(c.BeginChain())
 	n := multiplicative(c, either)
 	for {
 		x, ok := n.(syntax.Expr)
 		if !ok {
 			return n
 		}
-		if name := shifts[c.Current().Text]; name != "" && c.Current().Kind == scanner.Operator {
+		if c.AtAny("<<", ">>") {
 			c.AddOperator()
-			e := atNode(x)
-			c.Next()
+			name := shifts[c.Next().Text]
 			y, _ := multiplicative(c, false).(syntax.Expr)
-			n = &syntax.FuncCall{At: e, Name: &syntax.ObjectName{At: e, Parts: []syntax.Ident{{Name: name}}}, Args: []syntax.Expr{x, y}}
+			n = builtinCall(atNode(x), name, x, y)
 			continue
 		}
-		op := Infix(c, additiveOps)
+		op := infix(c, additiveOps)
 		if op == syntax.OpNone {
 			return n
 		}
@@ -85,15 +79,14 @@ func additive(c *tokens.Cursor, either bool) syntax.Node {
 
 // multiplicative reads an operand of + and the other additive operators.
 func multiplicative(c *tokens.Cursor, either bool) syntax.Node {
-	before := c.BeginChain()
-	defer c.EndChain(before)
+	defer c.EndChain(c.BeginChain())
 	n := unary(c, either)
 	for {
 		x, ok := n.(syntax.Expr)
 		if !ok {
 			return n
 		}
-		op := Infix(c, multiplicativeOps)
+		op := infix(c, multiplicativeOps)
 		if op == syntax.OpNone {
 			return n
 		}
@@ -103,23 +96,28 @@ func multiplicative(c *tokens.Cursor, either bool) syntax.Node {
 	}
 }
 
-// UnaryOps are the prefix operators.
-var UnaryOps = map[string]syntax.Op{"+": syntax.OpPlus, "-": syntax.OpMinus, "~": syntax.OpBitNot}
+// unaryOps are the prefix operators.
+var unaryOps = map[string]syntax.Op{"+": syntax.OpPlus, "-": syntax.OpMinus, "~": syntax.OpBitNot}
 
 // unary reads a value with prefix operators, and with methods, COLLATE or AT TIME ZONE after it.
+// The signs bind less than * and /, so that a / -b / c is a / (-(b / c)); ~ binds more ("Operator
+// precedence").
 func unary(c *tokens.Cursor, either bool) syntax.Node {
 	e := c.Here()
-	if op := Infix(c, UnaryOps); op != syntax.OpNone {
+	if op := infix(c, unaryOps); op != syntax.OpNone {
 		if !c.Enter() {
 			return nil
 		}
 		defer c.Leave()
-		x, _ := unary(c, false).(syntax.Expr)
+		operand := multiplicative
+		if op == syntax.OpBitNot {
+			operand = unary
+		}
+		x, _ := operand(c, false).(syntax.Expr)
 		return &syntax.UnaryExpr{At: e, Op: op, X: x}
 	}
-	before := c.BeginChain()
-	defer c.EndChain(before)
-	n := Primary(c, either)
+	defer c.EndChain(c.BeginChain())
+	n := primary(c, either)
 	for {
 		x, ok := n.(syntax.Expr)
 		if !ok {
@@ -134,7 +132,7 @@ func unary(c *tokens.Cursor, either bool) syntax.Node {
 			n = &syntax.CollateExpr{At: e, X: x, Collation: term.Ident(c).Name}
 		case c.Accept("AT", "TIME", "ZONE"):
 			c.AddOperator()
-			zone, _ := Primary(c, false).(syntax.Expr)
+			zone, _ := primary(c, false).(syntax.Expr)
 			n = &syntax.AtTimeZoneExpr{At: e, X: x, Zone: zone}
 		default:
 			return n
@@ -142,8 +140,8 @@ func unary(c *tokens.Cursor, either bool) syntax.Node {
 	}
 }
 
-// Primary reads an operand.
-func Primary(c *tokens.Cursor, either bool) syntax.Node {
+// primary reads an operand.
+func primary(c *tokens.Cursor, either bool) syntax.Node {
 	if !c.Enter() {
 		return nil
 	}
@@ -155,8 +153,7 @@ func Primary(c *tokens.Cursor, either bool) syntax.Node {
 	e := c.Here()
 	switch t.Kind {
 	case scanner.Variable:
-		c.Next()
-		return &syntax.VarRef{At: e, Name: t.Text}
+		return term.VarRef(c)
 	case scanner.Global:
 		c.Next()
 		return &syntax.GlobalRef{At: e, Name: t.Upper}
@@ -169,13 +166,13 @@ func Primary(c *tokens.Cursor, either bool) syntax.Node {
 	case scanner.Quoted:
 		return named(c)
 	case scanner.Word:
-		return wordPrimary(c)
+		return wordprimary(c)
 	case scanner.Operator:
 		switch t.Text {
 		case "(":
 			return parenthesised(c, either)
 		case "{":
-			return Odbc(c)
+			return ODBC(c)
 		case ".":
 			return named(c)
 		}
@@ -185,18 +182,12 @@ func Primary(c *tokens.Cursor, either bool) syntax.Node {
 }
 
 // method reads .name(args) after x.
-func method(c *tokens.Cursor, x syntax.Expr) syntax.Expr {
+func method(c *tokens.Cursor, x syntax.Expr) *syntax.MethodCall {
 	c.Expect(".")
 	if !c.Peek(1).Is("(") {
 		c.Reject("a property of a CLR type")
 	}
-	m := &syntax.MethodCall{At: atNode(x), X: x, Method: term.Ident(c).Name}
-	c.Expect("(")
-	if !c.At(")") {
-		m.Args = Exprs(c)
-	}
-	c.Expect(")")
-	return m
+	return &syntax.MethodCall{At: atNode(x), X: x, Method: term.Ident(c).Name, Args: Args(c)}
 }
 
 // parenthesised reads a value or subquery in parentheses, or a condition if either is set.
@@ -230,7 +221,7 @@ func parenthesised(c *tokens.Cursor, either bool) syntax.Node {
 }
 
 // wordPrimary reads an operand that starts with a word without quotes.
-func wordPrimary(c *tokens.Cursor) syntax.Expr {
+func wordprimary(c *tokens.Cursor) syntax.Expr {
 	t := c.Current()
 	e := c.Here()
 	call := c.Peek(1).Is("(")
@@ -243,8 +234,7 @@ func wordPrimary(c *tokens.Cursor) syntax.Expr {
 	case "CURRENT_TIMESTAMP", "CURRENT_USER", "SESSION_USER", "SYSTEM_USER", "USER", "CURRENT_DATE", "CURRENT_TIME":
 		c.Next()
 		if call && c.Peek(1).Is(")") { // CURRENT_TIMESTAMP() is an ODBC function call
-			c.Next()
-			c.Next()
+			c.Skip(2)
 		}
 		return &syntax.FuncCall{At: e, NoParens: true, Name: keywordName(t)}
 	case "IDENTITYCOL":
@@ -254,11 +244,8 @@ func wordPrimary(c *tokens.Cursor) syntax.Expr {
 		c.Next()
 		return &syntax.PseudoColumn{At: e, Name: "$ROWGUID"}
 	case "NEXT":
-		if c.At("NEXT", "VALUE", "FOR") {
-			c.Accept("NEXT", "VALUE", "FOR")
-			n := &syntax.NextValueExpr{At: e, Sequence: term.Name(c)}
-			n.Over = over(c)
-			return n
+		if c.Accept("NEXT", "VALUE", "FOR") {
+			return &syntax.NextValueExpr{At: e, Sequence: term.Name(c), Over: over(c)}
 		}
 	}
 	if call {
@@ -293,9 +280,7 @@ func named(c *tokens.Cursor) syntax.Expr {
 // ExprOrDefault reads a value or DEFAULT.
 func ExprOrDefault(c *tokens.Cursor) syntax.Expr {
 	if c.At("DEFAULT") {
-		d := &syntax.Default{At: c.Here()}
-		c.Next()
-		return d
+		return &syntax.Default{At: syntax.AtPos(c.Next().At)}
 	}
 	return Expr(c)
 }
@@ -332,8 +317,27 @@ func caseExpr(c *tokens.Cursor) syntax.Expr {
 // WordOrExpr reads a value. A word without quotes is a string.
 func WordOrExpr(c *tokens.Cursor) syntax.Expr {
 	if c.Current().IsName() {
-		e := c.Here()
-		return &syntax.Literal{At: e, Kind: syntax.StringLit, Text: term.Ident(c).Name, Bare: true}
+		return term.Word(c)
 	}
 	return Expr(c)
+}
+
+// Simple reads a value where the grammar does not allow expressions: a constant, a variable, NULL,
+// an escape sequence, or a word, which is a string. signs are those allowed before a number.
+func Simple(c *tokens.Cursor, signs ...string) syntax.Expr {
+	at := c.Here()
+	switch {
+	case c.Current().IsName():
+		return term.Word(c)
+	case c.AtKind(scanner.Variable, scanner.Global), c.AtAny("NULL", "{"):
+		x, _ := primary(c, false).(syntax.Expr)
+		return x
+	case c.AtAny(signs...):
+		op := infix(c, unaryOps)
+		if !c.AtKind(scanner.Int, scanner.Decimal, scanner.Float, scanner.Money) {
+			c.Fail()
+		}
+		return &syntax.UnaryExpr{At: at, Op: op, X: term.Constant(c)}
+	}
+	return term.Constant(c)
 }

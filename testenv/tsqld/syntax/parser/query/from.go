@@ -10,11 +10,7 @@ import (
 
 // TableSources reads the items after FROM.
 func TableSources(c *tokens.Cursor) []syntax.TableSource {
-	list := []syntax.TableSource{TableSource(c)}
-	for c.Accept(",") {
-		list = append(list, TableSource(c))
-	}
-	return list
+	return tokens.List(c, TableSource)
 }
 
 // TableSource reads a table source with its joins.
@@ -27,8 +23,7 @@ func joins(c *tokens.Cursor, right bool) syntax.TableSource {
 		return nil
 	}
 	defer c.Leave()
-	before := c.BeginChain()
-	defer c.EndChain(before)
+	defer c.EndChain(c.BeginChain())
 	x := tableOperand(c)
 	for !right || !c.At("ON") {
 		j := &syntax.Join{At: atNode(x), Left: x}
@@ -82,14 +77,26 @@ func TableAlias(c *tokens.Cursor) syntax.Ident {
 	return term.Ident(c)
 }
 
-// RejectedTables are the table sources that Parse refuses, with their name in the error.
-var RejectedTables = map[string]string{
-	"OPENROWSET":     "OPENROWSET",
-	"OPENDATASOURCE": "OPENDATASOURCE",
-	"OPENQUERY":      "OPENQUERY",
-	"OPENXML":        "OPENXML",
-	"CHANGETABLE":    "CHANGETABLE",
-	"PREDICT":        "PREDICT",
+// requiredAlias reads [AS] alias, which must not be left out.
+func requiredAlias(c *tokens.Cursor) syntax.Ident {
+	id := TableAlias(c)
+	if id.Name == "" {
+		c.Fail()
+	}
+	return id
+}
+
+// rejectedTables are the table sources that Parse refuses.
+var rejectedTables = scanner.WordSet("OPENROWSET OPENDATASOURCE OPENQUERY OPENXML CHANGETABLE PREDICT")
+
+// RejectTable refuses a table source that is not supported; false if there is none.
+func RejectTable(c *tokens.Cursor) bool {
+	t := c.Current()
+	if !rejectedTables[t.Upper] || !c.Peek(1).Is("(") {
+		return false
+	}
+	c.Reject(t.Upper)
+	return true
 }
 
 // tableOperand reads one table source with its PIVOT and UNPIVOT operators.
@@ -98,8 +105,7 @@ func tableOperand(c *tokens.Cursor) syntax.TableSource {
 		return nil
 	}
 	defer c.Leave()
-	before := c.BeginChain()
-	defer c.EndChain(before)
+	defer c.EndChain(c.BeginChain())
 	x := tableAtom(c)
 	for c.AtAny("PIVOT", "UNPIVOT") {
 		c.AddOperator()
@@ -134,15 +140,13 @@ func tableAtom(c *tokens.Cursor) syntax.TableSource {
 		return outerJoinEscape(c)
 	case (t.Is("CONTAINSTABLE") || t.Is("FREETEXTTABLE")) && c.Peek(1).Is("("):
 		return fullTextTable(c, at)
-	case RejectedTables[t.Upper] != "" && c.Peek(1).Is("("):
-		c.Reject(RejectedTables[t.Upper])
+	case RejectTable(c):
 		return nil
 	}
 	c.Accept("::")
 	name := term.Name(c)
 	if c.At("(") && !atOldHints(c) {
-		f := &syntax.TableFunc{At: at}
-		f.Call, _ = call(c, at, name).(*syntax.FuncCall)
+		f := &syntax.TableFunc{At: at, Call: call(c, at, name)}
 		if c.At("WITH", "(") {
 			c.Reject("a WITH clause behind a function other than OPENJSON")
 		}
@@ -165,16 +169,15 @@ func tableAtom(c *tokens.Cursor) syntax.TableSource {
 
 // methodTable reads the methods of a variable, the last of which is nodes.
 func methodTable(c *tokens.Cursor, at syntax.At, variable *scanner.Token) syntax.TableSource {
+	m := &syntax.MethodTable{At: at}
 	var x syntax.Expr = &syntax.VarRef{At: at, Name: variable.Text}
-	before := c.BeginChain()
-	defer c.EndChain(before)
+	defer c.EndChain(c.BeginChain())
 	for c.At(".") {
 		c.AddOperator()
-		x = method(c, x)
+		m.Call = method(c, x)
+		x = m.Call
 	}
-	m := &syntax.MethodTable{At: at, Alias: TableAlias(c)}
-	m.Call, _ = x.(*syntax.MethodCall)
-	m.Columns = term.OptionalIdents(c)
+	m.Alias, m.Columns = TableAlias(c), term.OptionalIdents(c)
 	return m
 }
 
@@ -193,8 +196,7 @@ func atOldHints(c *tokens.Cursor) bool {
 // TableHints reads WITH (...) after a table, and the old form without WITH.
 func TableHints(c *tokens.Cursor) []*syntax.TableHint {
 	if c.At("HOLDLOCK") { // the only hint without parentheses
-		h := &syntax.TableHint{At: c.Here(), Name: c.Next().Upper}
-		return []*syntax.TableHint{h}
+		return []*syntax.TableHint{{At: c.Here(), Name: c.Next().Upper}}
 	}
 	if !c.At("WITH", "(") && !atOldHints(c) {
 		return nil
@@ -215,9 +217,8 @@ func TableHints(c *tokens.Cursor) []*syntax.TableHint {
 		c.Next()
 		if c.Accept("=") {
 			h.Args = []syntax.Expr{Expr(c)}
-		} else if c.Accept("(") {
-			h.Args = Exprs(c)
-			c.Expect(")")
+		} else if c.At("(") {
+			h.Args = tokens.ParenList(c, Expr)
 		}
 		hints = append(hints, h)
 		c.Accept(",")
@@ -232,27 +233,17 @@ func parenTable(c *tokens.Cursor) syntax.TableSource {
 	next := c.Peek(1)
 	switch {
 	case next.Is("VALUES"):
-		c.Next()
-		v := &syntax.ValuesTable{At: at, Rows: Values(c)}
-		c.Expect(")")
-		v.Alias = TableAlias(c)
-		v.Columns = term.OptionalIdents(c)
-		return v
+		rows := tokens.Parens(c, Values)
+		return &syntax.ValuesTable{At: at, Rows: rows, Alias: TableAlias(c), Columns: term.OptionalIdents(c)}
 	case next.Is("INSERT"), next.Is("UPDATE"), next.Is("DELETE"), next.Is("MERGE"):
 		c.Reject("a data change with OUTPUT in FROM")
 		return nil
 	case next.Is("SELECT"), next.Is("WITH"), parenthesisedQuery(c):
-		d := &syntax.DerivedTable{At: at, Query: ParenQuery(c), Alias: TableAlias(c)}
-		if d.Alias.Name == "" {
-			c.Fail()
-		}
+		d := &syntax.DerivedTable{At: at, Query: ParenQuery(c), Alias: requiredAlias(c)}
 		d.Columns = term.OptionalIdents(c)
 		return d
 	}
-	c.Next()
-	x := &syntax.ParenTable{At: at, X: TableSource(c)}
-	c.Expect(")")
-	return x
+	return &syntax.ParenTable{At: at, X: tokens.Parens(c, TableSource)}
 }
 
 // parenthesisedQuery reports whether "((SELECT ...) ..." is a query rather than joins in
@@ -269,19 +260,7 @@ func parenthesisedQuery(c *tokens.Cursor) bool {
 // Values reads VALUES (...), (...).
 func Values(c *tokens.Cursor) [][]syntax.Expr {
 	c.Expect("VALUES")
-	var rows [][]syntax.Expr
-	for {
-		c.Expect("(")
-		row := []syntax.Expr{ExprOrDefault(c)}
-		for c.Accept(",") {
-			row = append(row, ExprOrDefault(c))
-		}
-		c.Expect(")")
-		rows = append(rows, row)
-		if !c.Accept(",") {
-			return rows
-		}
-	}
+	return tokens.List(c, func(c *tokens.Cursor) []syntax.Expr { return tokens.ParenList(c, ExprOrDefault) })
 }
 
 // openJSON reads OPENJSON.
@@ -293,43 +272,35 @@ func openJSON(c *tokens.Cursor) syntax.TableSource {
 		o.Path = Expr(c)
 	}
 	c.Expect(")")
-	if c.Accept("WITH", "(") {
-		for {
-			col := &syntax.JSONColumn{At: c.Here(), Name: term.Ident(c), Type: term.Type(c)}
-			if c.Accept("COLLATE") {
-				col.Collation = term.Ident(c).Name
-			}
-			if k := c.Current().Kind; k == scanner.String || k == scanner.NString {
-				col.Path = term.Literal(c)
-			}
-			col.AsJSON = c.Accept("AS", "JSON")
-			o.Columns = append(o.Columns, col)
-			if !c.Accept(",") {
-				break
-			}
-		}
-		c.Expect(")")
+	if c.At("WITH", "(") {
+		c.Next()
+		o.Columns = tokens.ParenList(c, jsonColumn)
 	}
 	o.Alias = TableAlias(c)
 	return o
+}
+
+// jsonColumn reads a column of OPENJSON.
+func jsonColumn(c *tokens.Cursor) *syntax.JSONColumn {
+	col := &syntax.JSONColumn{At: c.Here(), Name: term.Ident(c), Type: term.Type(c), Collation: term.Collation(c)}
+	if c.AtText() {
+		col.Path = term.Literal(c)
+	}
+	col.AsJSON = c.Accept("AS", "JSON")
+	return col
 }
 
 // pivot reads PIVOT after x.
 func pivot(c *tokens.Cursor, x syntax.TableSource) syntax.TableSource {
 	v := &syntax.Pivot{At: atNode(x), Source: x}
 	c.Expect("PIVOT", "(")
-	e := c.Here()
-	v.Aggregate, _ = call(c, e, term.Name(c)).(*syntax.FuncCall)
+	v.Aggregate = call(c, c.Here(), term.Name(c))
 	c.Expect("FOR")
-	e = c.Here()
-	v.Column = &syntax.ColumnRef{At: e, Parts: term.Parts(c, "column")}
+	v.Column = term.Column(c)
 	c.Expect("IN")
 	v.Values = term.Idents(c)
 	c.Expect(")")
-	v.Alias = TableAlias(c)
-	if v.Alias.Name == "" {
-		c.Fail()
-	}
+	v.Alias = requiredAlias(c)
 	return v
 }
 
@@ -340,26 +311,17 @@ func unpivot(c *tokens.Cursor, x syntax.TableSource) syntax.TableSource {
 	u.Value = term.Ident(c)
 	c.Expect("FOR")
 	u.Column = term.Ident(c)
-	c.Expect("IN", "(")
-	for {
-		e := c.Here()
-		u.Columns = append(u.Columns, &syntax.ColumnRef{At: e, Parts: term.Parts(c, "column")})
-		if !c.Accept(",") {
-			break
-		}
-	}
-	c.Expect(")", ")")
-	u.Alias = TableAlias(c)
-	if u.Alias.Name == "" {
-		c.Fail()
-	}
+	c.Expect("IN")
+	u.Columns = tokens.ParenList(c, term.Column)
+	c.Expect(")")
+	u.Alias = requiredAlias(c)
 	return u
 }
 
 // CursorRef reads the name of a cursor.
 func CursorRef(c *tokens.Cursor) *syntax.CursorRef {
 	ref := &syntax.CursorRef{At: c.Here()}
-	if c.Current().Kind == scanner.Variable {
+	if c.AtKind(scanner.Variable) {
 		ref.Name = c.Next().Text
 		return ref
 	}

@@ -64,7 +64,7 @@ func fullTextTable(c *tokens.Cursor, at syntax.At) syntax.TableSource {
 	fullTextArguments(c)
 	c.Expect(")")
 	f := &syntax.TableFunc{At: at}
-	f.Call = &syntax.FuncCall{At: at, Name: &syntax.ObjectName{At: at, Parts: []syntax.Ident{{Name: name, At: at.Pos()}}}}
+	f.Call = &syntax.FuncCall{At: at, Name: term.Builtin(at, name)}
 	f.Alias = TableAlias(c)
 	f.Columns = term.OptionalIdents(c)
 	return f

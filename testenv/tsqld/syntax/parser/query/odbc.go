@@ -1,18 +1,21 @@
 package query
 
 import (
+	"strings"
+
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/term"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/tokens"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax/scanner"
 )
 
-// Odbc reads ODBC's escape sequences {fn f(x)}, {d '...'}, {t '...'}, {ts '...'} and {guid '...'}.
-func Odbc(c *tokens.Cursor) syntax.Expr {
+// ODBC reads ODBC's escape sequences {fn f(x)}, {d '...'}, {t '...'}, {ts '...'} and {guid '...'}.
+func ODBC(c *tokens.Cursor) syntax.Expr {
 	e := c.Here()
 	c.Expect("{")
 	kinds := map[string]syntax.LiteralKind{"D": syntax.DateLit, "T": syntax.TimeLit, "TS": syntax.TimestampLit, "GUID": syntax.GUIDLit}
 	t := c.Next()
-	if kind, ok := kinds[t.Upper]; ok && c.Current().Kind == scanner.String {
+	if kind, ok := kinds[t.Upper]; ok && c.AtKind(scanner.String) {
 		l := &syntax.Literal{At: e, Kind: kind, Text: c.Next().Text}
 		c.Expect("}")
 		return l
@@ -26,26 +29,21 @@ func Odbc(c *tokens.Cursor) syntax.Expr {
 	return x
 }
 
+// pairs returns the map with the given keys and values, separated by commas.
+func pairs(list string) map[string]string {
+	m := map[string]string{}
+	for pair := range strings.SplitSeq(list, ",") {
+		words := strings.Fields(pair)
+		m[words[0]] = words[1]
+	}
+	return m
+}
+
 // odbcNames maps ODBC's scalar functions to T-SQL functions with another name and the same
 // arguments ("ODBC Scalar Functions (Transact-SQL)", ODBC's appendix E).
-var odbcNames = map[string]string{
-	"LCASE":             "LOWER",
-	"UCASE":             "UPPER",
-	"LENGTH":            "LEN",
-	"CHAR_LENGTH":       "LEN",
-	"CHARACTER_LENGTH":  "LEN",
-	"OCTET_LENGTH":      "DATALENGTH",
-	"LOCATE":            "CHARINDEX",
-	"REPEAT":            "REPLICATE",
-	"INSERT":            "STUFF",
-	"ATAN2":             "ATN2",
-	"NOW":               "GETDATE",
-	"CURRENT_TIMESTAMP": "GETDATE",
-	"DAYOFMONTH":        "DAY",
-	"IFNULL":            "ISNULL",
-	"DATABASE":          "DB_NAME",
-	"USER":              "USER_NAME",
-}
+var odbcNames = pairs(`LCASE LOWER, UCASE UPPER, LENGTH LEN, CHAR_LENGTH LEN, CHARACTER_LENGTH LEN, OCTET_LENGTH DATALENGTH,
+	LOCATE CHARINDEX, REPEAT REPLICATE, INSERT STUFF, ATAN2 ATN2, NOW GETDATE, CURRENT_TIMESTAMP GETDATE, DAYOFMONTH DAY,
+	IFNULL ISNULL, DATABASE DB_NAME, USER USER_NAME`)
 
 // odbcParts maps ODBC's functions of a date part to a T-SQL function and the date part.
 var odbcParts = map[string][2]string{
@@ -61,46 +59,15 @@ var odbcParts = map[string][2]string{
 }
 
 // odbcIntervals maps the intervals of TIMESTAMPADD and TIMESTAMPDIFF to date parts.
-var odbcIntervals = map[string]string{
-	"SQL_TSI_SECOND":  "second",
-	"SQL_TSI_MINUTE":  "minute",
-	"SQL_TSI_HOUR":    "hour",
-	"SQL_TSI_DAY":     "day",
-	"SQL_TSI_WEEK":    "week",
-	"SQL_TSI_MONTH":   "month",
-	"SQL_TSI_QUARTER": "quarter",
-	"SQL_TSI_YEAR":    "year",
-}
+var odbcIntervals = pairs(`SQL_TSI_SECOND second, SQL_TSI_MINUTE minute, SQL_TSI_HOUR hour, SQL_TSI_DAY day, SQL_TSI_WEEK week,
+	SQL_TSI_MONTH month, SQL_TSI_QUARTER quarter, SQL_TSI_YEAR year`)
 
 // odbcTypes maps the types of ODBC's CONVERT to T-SQL types.
-var odbcTypes = map[string]string{
-	"SQL_BIGINT":         "bigint",
-	"SQL_BINARY":         "binary",
-	"SQL_BIT":            "bit",
-	"SQL_CHAR":           "char",
-	"SQL_DATE":           "date",
-	"SQL_TYPE_DATE":      "date",
-	"SQL_DECIMAL":        "decimal",
-	"SQL_DOUBLE":         "float",
-	"SQL_FLOAT":          "float",
-	"SQL_GUID":           "uniqueidentifier",
-	"SQL_INTEGER":        "int",
-	"SQL_LONGVARBINARY":  "image",
-	"SQL_LONGVARCHAR":    "text",
-	"SQL_NUMERIC":        "numeric",
-	"SQL_REAL":           "real",
-	"SQL_SMALLINT":       "smallint",
-	"SQL_TIME":           "time",
-	"SQL_TYPE_TIME":      "time",
-	"SQL_TIMESTAMP":      "datetime",
-	"SQL_TYPE_TIMESTAMP": "datetime",
-	"SQL_TINYINT":        "tinyint",
-	"SQL_VARBINARY":      "varbinary",
-	"SQL_VARCHAR":        "varchar",
-	"SQL_WCHAR":          "nchar",
-	"SQL_WLONGVARCHAR":   "ntext",
-	"SQL_WVARCHAR":       "nvarchar",
-}
+var odbcTypes = pairs(`SQL_BIGINT bigint, SQL_BINARY binary, SQL_BIT bit, SQL_CHAR char, SQL_DATE date, SQL_TYPE_DATE date,
+	SQL_DECIMAL decimal, SQL_DOUBLE float, SQL_FLOAT float, SQL_GUID uniqueidentifier, SQL_INTEGER int,
+	SQL_LONGVARBINARY image, SQL_LONGVARCHAR text, SQL_NUMERIC numeric, SQL_REAL real, SQL_SMALLINT smallint,
+	SQL_TIME time, SQL_TYPE_TIME time, SQL_TIMESTAMP datetime, SQL_TYPE_TIMESTAMP datetime, SQL_TINYINT tinyint,
+	SQL_VARBINARY varbinary, SQL_VARCHAR varchar, SQL_WCHAR nchar, SQL_WLONGVARCHAR ntext, SQL_WVARCHAR nvarchar`)
 
 // odbcCall reads the call of {fn ...} and translates it to T-SQL.
 func odbcCall(c *tokens.Cursor, e syntax.At) syntax.Expr {
@@ -118,14 +85,14 @@ func odbcCall(c *tokens.Cursor, e syntax.At) syntax.Expr {
 		c.Expect("FROM")
 		x := Expr(c)
 		c.Expect(")")
-		return odbcFunc(e, "DATEPART", &syntax.Keyword{At: e, Name: what.Text}, x)
+		return builtinCall(e, "DATEPART", &syntax.Keyword{At: e, Name: what.Text}, x)
 	case name == "POSITION":
 		c.Skip(2)
 		x := Expr(c)
 		c.Expect("IN")
 		y := Expr(c)
 		c.Expect(")")
-		return odbcFunc(e, "CHARINDEX", x, y)
+		return builtinCall(e, "CHARINDEX", x, y)
 	case name == "TIMESTAMPADD", name == "TIMESTAMPDIFF":
 		c.Skip(2)
 		interval := c.Next()
@@ -136,7 +103,7 @@ func odbcCall(c *tokens.Cursor, e syntax.At) syntax.Expr {
 		c.Expect(",")
 		args := append([]syntax.Expr{&syntax.Keyword{At: e, Name: odbcIntervals[interval.Upper]}}, Exprs(c)...)
 		c.Expect(")")
-		return odbcFunc(e, map[string]string{"TIMESTAMPADD": "DATEADD", "TIMESTAMPDIFF": "DATEDIFF"}[name], args...)
+		return builtinCall(e, map[string]string{"TIMESTAMPADD": "DATEADD", "TIMESTAMPDIFF": "DATEDIFF"}[name], args...)
 	case ansi:
 		c.Skip(2)
 		x := Expr(c)
@@ -146,40 +113,30 @@ func odbcCall(c *tokens.Cursor, e syntax.At) syntax.Expr {
 		return odbcConvert(e, x, nil, to)
 	case name == "CURDATE", name == "CURRENT_DATE":
 		odbcArgs(c)
-		return odbcConvert(e, odbcFunc(e, "GETDATE"), &syntax.Literal{At: e, Kind: syntax.IntLit, Text: "23"}, "varchar", 10)
+		return odbcConvert(e, builtinCall(e, "GETDATE"), &syntax.Literal{At: e, Kind: syntax.IntLit, Text: "23"}, "varchar", 10)
 	case name == "CURTIME", name == "CURRENT_TIME":
 		odbcArgs(c)
-		return odbcConvert(e, odbcConvert(e, odbcFunc(e, "GETDATE"), nil, "time", 3), nil, "varchar", 12)
+		return odbcConvert(e, odbcConvert(e, builtinCall(e, "GETDATE"), nil, "time", 3), nil, "varchar", 12)
 	case name == "TRUNCATE":
-		return odbcFunc(e, "ROUND", append(odbcArgs(c), &syntax.Literal{At: e, Kind: syntax.IntLit, Text: "1"})...)
+		return builtinCall(e, "ROUND", append(odbcArgs(c), &syntax.Literal{At: e, Kind: syntax.IntLit, Text: "1"})...)
 	case name == "MOD":
 		if args := odbcArgs(c); len(args) == 2 {
-			return &syntax.ParenExpr{
-				At: e,
-				X: &syntax.BinaryExpr{
-					At: e,
-					Op: syntax.OpMod,
-					X:  &syntax.ParenExpr{At: e, X: args[0]},
-					Y:  &syntax.ParenExpr{At: e, X: args[1]},
-				},
-			}
+			x, y := &syntax.ParenExpr{At: e, X: args[0]}, &syntax.ParenExpr{At: e, X: args[1]}
+			return &syntax.ParenExpr{At: e, X: &syntax.BinaryExpr{At: e, Op: syntax.OpMod, X: x, Y: y}}
 		}
 		c.Fail()
 		return nil
 	case name == "BIT_LENGTH":
-		eight := &syntax.Literal{At: e, Kind: syntax.IntLit, Text: "8"}
-		return &syntax.ParenExpr{
-			At: e,
-			X:  &syntax.BinaryExpr{At: e, Op: syntax.OpMul, X: odbcFunc(e, "DATALENGTH", odbcArgs(c)...), Y: eight},
-		}
+		bytes, eight := builtinCall(e, "DATALENGTH", odbcArgs(c)...), &syntax.Literal{At: e, Kind: syntax.IntLit, Text: "8"}
+		return &syntax.ParenExpr{At: e, X: &syntax.BinaryExpr{At: e, Op: syntax.OpMul, X: bytes, Y: eight}}
 	case dated:
-		return odbcFunc(e, part[0], append([]syntax.Expr{&syntax.Keyword{At: e, Name: part[1]}}, odbcArgs(c)...)...)
+		return builtinCall(e, part[0], append([]syntax.Expr{&syntax.Keyword{At: e, Name: part[1]}}, odbcArgs(c)...)...)
 	case odbcNames[name] != "":
 		args := odbcArgs(c)
 		if odbcNames[name] == "GETDATE" {
 			args = nil // the argument of CURRENT_TIMESTAMP(3) is a precision
 		}
-		return odbcFunc(e, odbcNames[name], args...)
+		return builtinCall(e, odbcNames[name], args...)
 	}
 	return odbcPlain(c, e)
 }
@@ -198,31 +155,20 @@ func odbcPlain(c *tokens.Cursor, e syntax.At) syntax.Expr {
 // odbcArgs reads a name and its arguments in parentheses.
 func odbcArgs(c *tokens.Cursor) []syntax.Expr {
 	c.Next()
-	c.Expect("(")
-	var args []syntax.Expr
-	if !c.At(")") {
-		args = Exprs(c)
-	}
-	c.Expect(")")
-	return args
-}
-
-// odbcFunc returns the call of a built-in function.
-func odbcFunc(e syntax.At, name string, args ...syntax.Expr) syntax.Expr {
-	return &syntax.FuncCall{At: e, Name: &syntax.ObjectName{At: e, Parts: []syntax.Ident{{Name: name, At: e.Pos()}}}, Args: args}
+	return Args(c)
 }
 
 // odbcConvert returns a CONVERT.
 func odbcConvert(e syntax.At, x, style syntax.Expr, to string, length ...int) syntax.Expr {
-	t := &syntax.TypeRef{At: e, Name: &syntax.ObjectName{At: e, Parts: []syntax.Ident{{Name: to, At: e.Pos()}}}, Args: length}
+	t := &syntax.TypeRef{At: e, Name: term.Builtin(e, to), Args: length}
 	return &syntax.ConvertExpr{At: e, Type: t, X: x, Style: style}
 }
 
 // outerJoinEscape reads {oj joins}, which is equivalent to the joins in parentheses.
 func outerJoinEscape(c *tokens.Cursor) syntax.TableSource {
-	at := c.Here()
+	x := &syntax.ParenTable{At: c.Here()}
 	c.Expect("{", "OJ")
-	x := &syntax.ParenTable{At: at, X: TableSource(c)}
+	x.X = TableSource(c)
 	c.Expect("}")
 	return x
 }

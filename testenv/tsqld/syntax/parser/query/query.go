@@ -4,15 +4,11 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/term"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/tokens"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax/scanner"
 )
 
 // ParenQuery reads a query in parentheses.
-func ParenQuery(c *tokens.Cursor) *syntax.Query {
-	c.Expect("(")
-	q := Query(c)
-	c.Expect(")")
-	return q
-}
+func ParenQuery(c *tokens.Cursor) *syntax.Query { return tokens.Parens(c, Query) }
 
 // Query reads a query with ORDER BY and FOR. It also reads WITH, although only some places allow
 // WITH.
@@ -40,47 +36,37 @@ func With(c *tokens.Cursor) []*syntax.CTE {
 			return list
 		}
 	}
-	for {
-		cte := &syntax.CTE{At: c.Here(), Name: term.Ident(c)}
-		cte.Columns = term.OptionalIdents(c)
+	return append(list, tokens.List(c, func(c *tokens.Cursor) *syntax.CTE {
+		cte := &syntax.CTE{At: c.Here(), Name: term.Ident(c), Columns: term.OptionalIdents(c)}
 		c.Expect("AS")
 		cte.Query = ParenQuery(c)
-		list = append(list, cte)
-		if !c.Accept(",") {
-			return list
-		}
-	}
+		return cte
+	})...)
 }
 
 // xmlNamespaces reads XMLNAMESPACES ('uri' AS prefix, DEFAULT 'uri').
 func xmlNamespaces(c *tokens.Cursor) *syntax.CTE {
 	cte := &syntax.CTE{At: c.Here()}
-	c.Expect("XMLNAMESPACES", "(")
-	for {
+	c.Expect("XMLNAMESPACES")
+	cte.Spaces = tokens.ParenList(c, func(c *tokens.Cursor) *syntax.XMLNamespace {
 		n := &syntax.XMLNamespace{At: c.Here()}
 		isDefault := c.Accept("DEFAULT")
-		if n.URI = term.Literal(c); n.URI == nil || n.URI.Kind != syntax.StringLit && n.URI.Kind != syntax.NStringLit {
+		if n.URI = term.Constant(c); n.URI.Kind != syntax.StringLit && n.URI.Kind != syntax.NStringLit {
 			c.Fail()
-			return cte
 		}
 		if !isDefault {
 			c.Expect("AS")
 			n.Prefix = term.Ident(c)
 		}
-		cte.Spaces = append(cte.Spaces, n)
-		if !c.Accept(",") {
-			break
-		}
-	}
-	c.Expect(")")
+		return n
+	})
 	return cte
 }
 
 // setOps reads an operand with first, and the UNION, EXCEPT and INTERSECT operators after it.
 // INTERSECT binds more tightly.
 func setOps(c *tokens.Cursor, first func(*tokens.Cursor) syntax.QueryBody) syntax.QueryBody {
-	before := c.BeginChain()
-	defer c.EndChain(before)
+	defer c.EndChain(c.BeginChain())
 	x := intersections(c, first)
 	for {
 		s := &syntax.SetOp{At: atNode(x), X: x}
@@ -102,8 +88,7 @@ func setOps(c *tokens.Cursor, first func(*tokens.Cursor) syntax.QueryBody) synta
 
 // intersections reads an operand with first, and the INTERSECT operators after it.
 func intersections(c *tokens.Cursor, first func(*tokens.Cursor) syntax.QueryBody) syntax.QueryBody {
-	before := c.BeginChain()
-	defer c.EndChain(before)
+	defer c.EndChain(c.BeginChain())
 	x := first(c)
 	for c.Accept("INTERSECT") {
 		c.AddOperator()
@@ -121,11 +106,7 @@ func queryOperand(c *tokens.Cursor) syntax.QueryBody {
 			return nil
 		}
 		defer c.Leave()
-		q := &syntax.ParenQuery{At: c.Here()}
-		c.Next()
-		q.X = setOps(c, queryOperand)
-		c.Expect(")")
-		return q
+		return &syntax.ParenQuery{At: c.Here(), X: tokens.Parens(c, func(c *tokens.Cursor) syntax.QueryBody { return setOps(c, queryOperand) })}
 	}
 	return selectBody(c)
 }
@@ -165,30 +146,18 @@ func forClause(c *tokens.Cursor) *syntax.ForClause {
 		f.Kind = syntax.ForXML
 		f.Mode = c.ExpectAny("PATH", "AUTO", "RAW", "EXPLICIT")
 		if c.At("(") {
-			c.Next()
-			if f.Element = term.Literal(c); f.Element == nil {
-				c.Fail()
-			}
-			c.Expect(")")
+			f.Element = tokens.Parens(c, term.Constant)
 		}
 	}
+	known := forOptions[f.Kind]
 	for c.Accept(",") {
 		o := &syntax.Option{At: c.Here(), Name: c.Next().Upper}
 		switch {
 		case o.Name == "ELEMENTS" && c.AtAny("XSINIL", "ABSENT"), o.Name == "BINARY":
 			o.Name += " " + c.Next().Upper
 		}
-		if c.Accept("(") {
-			if l := term.Literal(c); l != nil {
-				o.Value = l
-			} else {
-				c.Fail()
-			}
-			c.Expect(")")
-		}
-		known := forJSONOptions
-		if f.Kind == syntax.ForXML {
-			known = forXMLOptions
+		if c.At("(") {
+			o.Value = tokens.Parens(c, term.Constant)
 		}
 		if !known[o.Name] {
 			c.FailAt(c.Previous())
@@ -198,32 +167,16 @@ func forClause(c *tokens.Cursor) *syntax.ForClause {
 	return f
 }
 
-// The options of FOR. Options of two words contain a blank.
-var (
-	forJSONOptions = map[string]bool{"ROOT": true, "INCLUDE_NULL_VALUES": true, "WITHOUT_ARRAY_WRAPPER": true}
-	forXMLOptions  = map[string]bool{
-		"ROOT":            true,
-		"TYPE":            true,
-		"ELEMENTS":        true,
-		"ELEMENTS XSINIL": true,
-		"ELEMENTS ABSENT": true,
-		"BINARY BASE64":   true,
-		"XMLSCHEMA":       true,
-		"XMLDATA":         true,
-	}
-)
-
-// Hints reads OPTION (...); it returns nil if there is none.
-func Hints(c *tokens.Cursor) []*syntax.Option {
-	if !c.Accept("OPTION") {
-		return nil
-	}
-	return term.Options(c, true)
+// forOptions are the options of FOR. Options of two words contain a blank.
+var forOptions = map[syntax.ForKind]map[string]bool{
+	syntax.ForJSON: scanner.WordSet("ROOT INCLUDE_NULL_VALUES WITHOUT_ARRAY_WRAPPER"),
+	syntax.ForXML: {
+		"ROOT": true, "TYPE": true, "ELEMENTS": true, "ELEMENTS XSINIL": true, "ELEMENTS ABSENT": true, "BINARY BASE64": true,
+		"XMLSCHEMA": true, "XMLDATA": true,
+	},
 }
 
 // Select reads a query as a statement.
-func Select(c *tokens.Cursor) syntax.Stmt {
-	s := &syntax.SelectStmt{Query: Query(c)}
-	s.Hints = Hints(c)
-	return s
+func Select(c *tokens.Cursor) *syntax.SelectStmt {
+	return &syntax.SelectStmt{Query: Query(c), Hints: term.QueryHints(c)}
 }

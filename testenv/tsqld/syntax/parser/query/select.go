@@ -26,10 +26,8 @@ func top(c *tokens.Cursor) *syntax.Top {
 	c.Next()
 	if c.At("(", "SELECT") {
 		t.Count = Expr(c)
-	} else if c.Accept("(") {
-		t.Paren = true
-		t.Count = Expr(c)
-		c.Expect(")")
+	} else if c.At("(") {
+		t.Paren, t.Count = true, tokens.Parens(c, Expr)
 	} else if l := term.Literal(c); l != nil && (l.Kind == syntax.IntLit || l.Kind == syntax.DecimalLit || l.Kind == syntax.FloatLit) {
 		t.Count = l
 	} else {
@@ -71,16 +69,12 @@ func selectBody(c *tokens.Cursor) syntax.QueryBody {
 	}
 	if atWindow(c) {
 		c.Next()
-		for {
+		s.Windows = tokens.List(c, func(c *tokens.Cursor) *syntax.WindowDef {
 			w := &syntax.WindowDef{At: c.Here(), Name: term.Ident(c)}
 			c.Expect("AS")
-			w.Over = &syntax.Over{At: c.Here()}
-			window(c, w.Over)
-			s.Windows = append(s.Windows, w)
-			if !c.Accept(",") {
-				break
-			}
-		}
+			w.Over = window(c, c.Here())
+			return w
+		})
 	}
 	return s
 }
@@ -92,24 +86,13 @@ func atWindow(c *tokens.Cursor) bool {
 
 // SelectItems reads a select list.
 func SelectItems(c *tokens.Cursor) []syntax.SelectItem {
-	items := []syntax.SelectItem{selectItem(c)}
-	for c.Accept(",") {
-		items = append(items, selectItem(c))
-	}
-	return items
+	return tokens.List(c, selectItem)
 }
 
 // assignOps are the assignment operators of variables and columns.
 var assignOps = map[string]syntax.Op{
-	"=":  syntax.OpNone,
-	"+=": syntax.OpAdd,
-	"-=": syntax.OpSub,
-	"*=": syntax.OpMul,
-	"/=": syntax.OpDiv,
-	"%=": syntax.OpMod,
-	"&=": syntax.OpBitAnd,
-	"|=": syntax.OpBitOr,
-	"^=": syntax.OpBitXor,
+	"=": syntax.OpNone, "+=": syntax.OpAdd, "-=": syntax.OpSub, "*=": syntax.OpMul, "/=": syntax.OpDiv, "%=": syntax.OpMod,
+	"&=": syntax.OpBitAnd, "|=": syntax.OpBitOr, "^=": syntax.OpBitXor,
 }
 
 // AtAssign reports whether t is an assignment operator.
@@ -142,7 +125,7 @@ func selectItem(c *tokens.Cursor) syntax.SelectItem {
 		op := Assign(c)
 		return &syntax.SelectAssign{At: n, Var: t.Text, Op: op, X: Expr(c)}
 	}
-	if (t.IsName() || t.Kind == scanner.String || t.Kind == scanner.NString) && c.Peek(1).Is("=") {
+	if (t.IsName() || c.AtText()) && c.Peek(1).Is("=") {
 		alias := term.Alias(c)
 		c.Expect("=")
 		return &syntax.SelectExpr{At: n, Alias: alias, X: Expr(c)}
@@ -159,10 +142,7 @@ func selectItem(c *tokens.Cursor) syntax.SelectItem {
 		}
 	}
 	item := &syntax.SelectExpr{At: n, X: Expr(c)}
-	if c.Accept("AS") {
-		item.Alias = term.Alias(c)
-	} else if a := c.Current(); !atWindow(c) && !AtLabel(c) &&
-		(a.IsName() || a.Kind == scanner.String || a.Kind == scanner.NString) {
+	if c.Accept("AS") || (c.Current().IsName() || c.AtText()) && !atWindow(c) && !AtLabel(c) {
 		item.Alias = term.Alias(c)
 	}
 	return item
@@ -173,12 +153,7 @@ func groupBy(c *tokens.Cursor) *syntax.GroupBy {
 	g := &syntax.GroupBy{At: c.Here()}
 	c.Expect("GROUP", "BY")
 	g.All = c.Accept("ALL")
-	for {
-		g.Items = append(g.Items, groupItem(c, false))
-		if !c.Accept(",") {
-			break
-		}
-	}
+	g.Items = tokens.List(c, func(c *tokens.Cursor) *syntax.GroupItem { return groupItem(c, false) })
 	if c.At("WITH") && (c.Peek(1).Is("ROLLUP") || c.Peek(1).Is("CUBE")) {
 		c.Next()
 		kind := syntax.GroupRollup
@@ -215,12 +190,7 @@ func groupItem(c *tokens.Cursor, inside bool) *syntax.GroupItem {
 		g.X = Expr(c)
 		return g
 	}
-	for {
-		g.Sub = append(g.Sub, groupItem(c, g.Kind != syntax.GroupList))
-		if !c.Accept(",") {
-			break
-		}
-	}
+	g.Sub = tokens.List(c, func(c *tokens.Cursor) *syntax.GroupItem { return groupItem(c, g.Kind != syntax.GroupList) })
 	c.Expect(")")
 	return g
 }

@@ -1,6 +1,8 @@
 package security
 
 import (
+	"strings"
+
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/term"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/tokens"
@@ -11,30 +13,7 @@ import (
 func Permission(c *tokens.Cursor) syntax.Stmt {
 	s := &syntax.PermissionStmt{Action: c.Next().Upper}
 	s.GrantOptionFor = s.Action == "REVOKE" && c.Accept("GRANT", "OPTION", "FOR")
-	for {
-		perm := &syntax.Permission{At: c.Here()}
-		for c.Current().Kind == scanner.Word && !c.AtAny("ON", "TO", "FROM") {
-			if perm.Name != "" {
-				perm.Name += " "
-			}
-			perm.Name += c.Next().Upper
-		}
-		if perm.Name == "" {
-			c.Fail()
-			return nil
-		}
-		switch perm.Name {
-		case "ALL PRIVILEGES":
-			perm.Name = "ALL"
-		case "EXEC":
-			perm.Name = "EXECUTE"
-		}
-		perm.Columns = term.OptionalIdents(c)
-		s.Permissions = append(s.Permissions, perm)
-		if !c.Accept(",") {
-			break
-		}
-	}
+	s.Permissions = tokens.List(c, permissionName)
 	if c.Accept("ON") {
 		s.Class = securable(c)
 		s.On = securableName(c, s.Class)
@@ -45,10 +24,7 @@ func Permission(c *tokens.Cursor) syntax.Stmt {
 	} else {
 		c.Expect("TO")
 	}
-	s.To = []syntax.Ident{term.Principal(c)}
-	for c.Accept(",") {
-		s.To = append(s.To, term.Principal(c))
-	}
+	s.To = tokens.List(c, term.Principal)
 	if s.Action == "GRANT" {
 		s.WithGrantOption = c.Accept("WITH", "GRANT", "OPTION")
 	} else {
@@ -58,6 +34,25 @@ func Permission(c *tokens.Cursor) syntax.Stmt {
 		s.As = term.Principal(c)
 	}
 	return s
+}
+
+// permissionName reads a permission with its columns.
+func permissionName(c *tokens.Cursor) *syntax.Permission {
+	p := &syntax.Permission{At: c.Here()}
+	var words []string
+	for c.AtKind(scanner.Word) && !c.AtAny("ON", "TO", "FROM") {
+		words = append(words, c.Next().Upper)
+	}
+	switch p.Name = strings.Join(words, " "); p.Name {
+	case "":
+		c.Fail()
+	case "ALL PRIVILEGES":
+		p.Name = "ALL"
+	case "EXEC":
+		p.Name = "EXECUTE"
+	}
+	p.Columns = term.OptionalIdents(c)
+	return p
 }
 
 // securable reads the class before ::; it returns "" if there is none.
@@ -80,8 +75,7 @@ func securable(c *tokens.Cursor) string {
 // securableName reads the name of a securable. The name of a role may be PUBLIC.
 func securableName(c *tokens.Cursor, class string) *syntax.ObjectName {
 	if class == "ROLE" {
-		n := c.Here()
-		return &syntax.ObjectName{At: n, Parts: []syntax.Ident{term.Principal(c)}}
+		return &syntax.ObjectName{At: c.Here(), Parts: []syntax.Ident{term.Principal(c)}}
 	}
 	return term.Name(c)
 }

@@ -80,30 +80,34 @@ func login(c *tokens.Cursor, verb syntax.Verb) syntax.Stmt {
 	default:
 		c.Expect("WITH")
 	}
-	for {
+	for ok := true; ok; ok = c.Accept(",") {
 		switch {
 		case c.Accept("PASSWORD", "="):
-			s.Password = term.Secret(c)
-			for {
-				if c.Accept("HASHED") {
-					s.Hashed = true
-				} else if c.Accept("MUST_CHANGE") {
-					s.MustChange = true
-				} else if c.Accept("UNLOCK") {
-					s.Unlock = true
-				} else if c.Accept("OLD_PASSWORD", "=") {
-					s.OldPassword = term.Secret(c)
-				} else {
-					break
-				}
-			}
+			loginPassword(c, s)
 		case c.At("OLD_PASSWORD"): // allowed after a password only
 			c.Fail()
 		default:
 			s.Options = append(s.Options, nameOption(c))
 		}
-		if !c.Accept(",") {
-			return s
+	}
+	return s
+}
+
+// loginPassword reads a password and the words after it.
+func loginPassword(c *tokens.Cursor, s *syntax.LoginStmt) {
+	s.Password = term.Constant(c)
+	for {
+		switch {
+		case c.Accept("HASHED"):
+			s.Hashed = true
+		case c.Accept("MUST_CHANGE"):
+			s.MustChange = true
+		case c.Accept("UNLOCK"):
+			s.Unlock = true
+		case c.Accept("OLD_PASSWORD", "="):
+			s.OldPassword = term.Constant(c)
+		default:
+			return
 		}
 	}
 }
@@ -142,7 +146,7 @@ func nameOption(c *tokens.Cursor) *syntax.Option {
 	case c.Current().IsName():
 		o.Value = &syntax.ColumnRef{At: e, Parts: []syntax.Ident{term.Ident(c)}}
 	default:
-		o.Value = term.Secret(c)
+		o.Value = term.Constant(c)
 	}
 	return o
 }
@@ -166,12 +170,12 @@ func user(c *tokens.Cursor, verb syntax.Verb) syntax.Stmt {
 		}
 		return s
 	}
-	for {
+	for ok := true; ok; ok = c.Accept(",") {
 		switch {
 		case c.Accept("PASSWORD", "="):
-			s.Password = term.Secret(c)
+			s.Password = term.Constant(c)
 			if c.Accept("OLD_PASSWORD", "=") {
-				s.OldPassword = term.Secret(c)
+				s.OldPassword = term.Constant(c)
 			}
 		case c.At("OLD_PASSWORD"):
 			c.Fail()
@@ -180,10 +184,8 @@ func user(c *tokens.Cursor, verb syntax.Verb) syntax.Stmt {
 		default:
 			s.Options = append(s.Options, nameOption(c))
 		}
-		if !c.Accept(",") {
-			return s
-		}
 	}
+	return s
 }
 
 // role reads a role after ROLE.
@@ -211,9 +213,9 @@ func credential(c *tokens.Cursor, verb syntax.Verb) syntax.Stmt {
 	c.Expect("CREDENTIAL")
 	s.Name = term.Ident(c)
 	c.Expect("WITH", "IDENTITY", "=")
-	s.Identity = term.Secret(c)
+	s.Identity = term.Constant(c)
 	if c.Accept(",", "SECRET", "=") || c.Accept("SECRET", "=") {
-		s.Secret = term.Secret(c)
+		s.Secret = term.Constant(c)
 	}
 	if c.Accept("FOR", "CRYPTOGRAPHIC", "PROVIDER") {
 		s.Provider = term.Ident(c)
@@ -228,11 +230,11 @@ func MasterKey(c *tokens.Cursor, action string) syntax.Stmt {
 	switch action {
 	case "CREATE":
 		if c.Accept("ENCRYPTION", "BY", "PASSWORD", "=") {
-			s.Password = term.Secret(c)
+			s.Password = term.Constant(c)
 		}
 	case "OPEN":
 		c.Expect("DECRYPTION", "BY", "PASSWORD", "=")
-		s.Password = term.Secret(c)
+		s.Password = term.Constant(c)
 	case "ALTER":
 		switch {
 		case c.Accept("FORCE", "REGENERATE"):
@@ -248,11 +250,11 @@ func MasterKey(c *tokens.Cursor, action string) syntax.Stmt {
 			}
 			s.Detail += "PASSWORD"
 			c.Expect("PASSWORD", "=")
-			s.Password = term.Secret(c)
+			s.Password = term.Constant(c)
 			return s
 		}
 		c.Expect("WITH", "ENCRYPTION", "BY", "PASSWORD", "=")
-		s.Password = term.Secret(c)
+		s.Password = term.Constant(c)
 	}
 	return s
 }

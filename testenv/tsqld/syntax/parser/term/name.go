@@ -25,15 +25,7 @@ func Ident(c *tokens.Cursor) syntax.Ident {
 }
 
 // Idents reads names in parentheses.
-func Idents(c *tokens.Cursor) []syntax.Ident {
-	c.Expect("(")
-	ids := []syntax.Ident{Ident(c)}
-	for c.Accept(",") {
-		ids = append(ids, Ident(c))
-	}
-	c.Expect(")")
-	return ids
-}
+func Idents(c *tokens.Cursor) []syntax.Ident { return tokens.ParenList(c, Ident) }
 
 // OptionalIdents reads names in parentheses if there are any.
 func OptionalIdents(c *tokens.Cursor) []syntax.Ident {
@@ -41,6 +33,14 @@ func OptionalIdents(c *tokens.Cursor) []syntax.Ident {
 		return nil
 	}
 	return Idents(c)
+}
+
+// AllOrIdents reads ALL, for which it returns nil, or names.
+func AllOrIdents(c *tokens.Cursor) []syntax.Ident {
+	if c.Accept("ALL") {
+		return nil
+	}
+	return tokens.List(c, Ident)
 }
 
 // Principal reads the name of a user, role or login. PUBLIC is a keyword that is also a role.
@@ -52,11 +52,25 @@ func Principal(c *tokens.Cursor) syntax.Ident {
 	return Ident(c)
 }
 
+// Alias reads a name that may be written as a string, such as the alias of a column.
+func Alias(c *tokens.Cursor) syntax.Ident {
+	t := c.Current()
+	if !c.AtText() {
+		return Ident(c)
+	}
+	if t.Text == "" {
+		c.ErrorAt(t, mserr.MissingName())
+	}
+	c.Next()
+	return syntax.Ident{Name: t.Text, Quoted: true, At: t.At}
+}
+
 // maxShownParts is the maximum number of name parts that are read. The error for too many parts
 // quotes all of them.
 const maxShownParts = 64
 
-// Parts reads a dotted name; parts in the middle may be empty.
+// Parts reads a dotted name; parts in the middle may be empty. what is the kind of the named thing
+// for errors.
 func Parts(c *tokens.Cursor, what string) []syntax.Ident {
 	start := c.Current()
 	var ids []syntax.Ident
@@ -88,49 +102,27 @@ func Parts(c *tokens.Cursor, what string) []syntax.Ident {
 
 // Name reads a name of up to four parts.
 func Name(c *tokens.Cursor) *syntax.ObjectName {
-	n := c.Here()
-	return &syntax.ObjectName{At: n, Parts: Parts(c, "object")}
+	return &syntax.ObjectName{At: c.Here(), Parts: Parts(c, "object")}
 }
 
 // Names reads names separated by commas.
-func Names(c *tokens.Cursor) []*syntax.ObjectName {
-	ns := []*syntax.ObjectName{Name(c)}
-	for c.Accept(",") {
-		ns = append(ns, Name(c))
-	}
-	return ns
+func Names(c *tokens.Cursor) []*syntax.ObjectName { return tokens.List(c, Name) }
+
+// Column reads the name of a column.
+func Column(c *tokens.Cursor) *syntax.ColumnRef {
+	return &syntax.ColumnRef{At: c.Here(), Parts: Parts(c, "column")}
 }
 
-// Alias reads the alias of a column, which may be a string.
-func Alias(c *tokens.Cursor) syntax.Ident {
-	t := c.Current()
-	if t.Kind == scanner.String || t.Kind == scanner.NString {
-		if t.Text == "" {
-			c.ErrorAt(t, mserr.MissingName())
-		}
-		c.Next()
-		return syntax.Ident{Name: t.Text, Quoted: true, At: t.At}
-	}
-	return Ident(c)
+// Builtin returns the name of a built-in type or function, for a node at at.
+func Builtin(at syntax.At, name string) *syntax.ObjectName {
+	return &syntax.ObjectName{At: at, Parts: []syntax.Ident{{Name: name, At: at.Pos()}}}
 }
 
-// AllOrIdents reads ALL, for which it returns nil, or names.
-func AllOrIdents(c *tokens.Cursor) []syntax.Ident {
-	if c.Accept("ALL") {
-		return nil
+// ProcedureNumber reads ;n after the name of a procedure; it returns 0 if there is none.
+func ProcedureNumber(c *tokens.Cursor) int {
+	if !c.At(";") || c.Peek(1).Kind != scanner.Int {
+		return 0
 	}
-	ids := []syntax.Ident{Ident(c)}
-	for c.Accept(",") {
-		ids = append(ids, Ident(c))
-	}
-	return ids
-}
-
-// ClosedIdents reads the names before a closing parenthesis, and the parenthesis.
-func ClosedIdents(c *tokens.Cursor) {
-	Ident(c)
-	for c.Accept(",") {
-		Ident(c)
-	}
-	c.Expect(")")
+	c.Next()
+	return Integer(c)
 }

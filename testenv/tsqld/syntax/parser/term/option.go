@@ -6,133 +6,124 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax/scanner"
 )
 
-// Options reads options in parentheses. If joined is set, several words form one name (HASH JOIN);
-// otherwise the words after the first one are its value (RECOVERY SIMPLE).
-func Options(c *tokens.Cursor, joined bool) []*syntax.Option {
-	c.Expect("(")
-	list := OptionList(c, joined)
-	c.Expect(")")
-	return list
+// style is the way in which the words of an option are read.
+type style struct {
+	joined bool            // several words form one name (HASH JOIN); otherwise words after the first are its value (RECOVERY SIMPLE)
+	words  map[string]bool // the reserved words that may be part of an option, beside optionWords
 }
 
-// OptionList reads options separated by commas.
-func OptionList(c *tokens.Cursor, joined bool) []*syntax.Option {
-	list := []*syntax.Option{Option(c, joined)}
-	for c.Accept(",") {
-		list = append(list, Option(c, joined))
-	}
-	return list
-}
-
-// atWords reports whether the current token is a word that options consist of. Options contain some
-// reserved words. Words that start statements are allowed in query hints only, where parentheses
+// The styles. Words that start statements are allowed in query hints only, where parentheses
 // separate them from the next statement.
-func atWords(c *tokens.Cursor, hints bool) bool {
-	t := c.Current()
-	return t.Kind == scanner.Word && (!t.IsReserved() || optionWords[t.Upper] || hints && hintWords[t.Upper])
-}
-
-// The reserved words that may be part of an option or of a query hint.
 var (
+	plain       = style{}
+	hint        = style{joined: true, words: scanner.WordSet(`USE MERGE JOIN GROUP ORDER UNION TABLE`)}
 	optionWords = scanner.WordSet(`ON OFF DEFAULT NULL ALL FOR READ CURSOR FILLFACTOR PLAN PRIMARY KEY PERCENT STATISTICS
 		FULL HOLDLOCK EXTERNAL USER REPLICATION CHECK INDEX`)
-	hintWords = scanner.WordSet(`USE MERGE JOIN GROUP ORDER UNION TABLE`)
 )
 
-// Words reads words and returns them in capitals, joined by blanks.
-func Words(c *tokens.Cursor, hints bool) string {
-	s := ""
-	for atWords(c, hints) {
-		if s != "" {
-			s += " "
-		}
-		s += c.Next().Upper
+// Option reads one option.
+func Option(c *tokens.Cursor) *syntax.Option { return plain.option(c) }
+
+// OptionList reads options separated by commas.
+func OptionList(c *tokens.Cursor) []*syntax.Option { return tokens.List(c, Option) }
+
+// Options reads options in parentheses.
+func Options(c *tokens.Cursor) []*syntax.Option { return tokens.ParenList(c, Option) }
+
+// WithOptions reads WITH (options); it returns nil if WITH and a parenthesis do not come next.
+func WithOptions(c *tokens.Cursor) []*syntax.Option {
+	if !c.At("WITH", "(") {
+		return nil
 	}
-	return s
+	c.Next()
+	return Options(c)
 }
 
-// Option reads one option.
-func Option(c *tokens.Cursor, joined bool) *syntax.Option {
+// WithOptionList reads WITH options; it returns nil if there is no WITH.
+func WithOptionList(c *tokens.Cursor) []*syntax.Option {
+	if !c.Accept("WITH") {
+		return nil
+	}
+	return OptionList(c)
+}
+
+// QueryHints reads OPTION (hints); it returns nil if there is no OPTION.
+func QueryHints(c *tokens.Cursor) []*syntax.Option {
+	if !c.Accept("OPTION") {
+		return nil
+	}
+	return tokens.ParenList(c, hint.option)
+}
+
+// Words reads words and returns them in capitals, joined by blanks.
+func Words(c *tokens.Cursor) string { return plain.read(c) }
+
+// at reports whether the current token is a word that options consist of.
+func (s style) at(c *tokens.Cursor) bool {
+	t := c.Current()
+	return t.Kind == scanner.Word && (!t.IsReserved() || optionWords[t.Upper] || s.words[t.Upper])
+}
+
+// read reads words and returns them in capitals, joined by blanks.
+func (s style) read(c *tokens.Cursor) string {
+	text := ""
+	for s.at(c) {
+		if text != "" {
+			text += " "
+		}
+		text += c.Next().Upper
+	}
+	return text
+}
+
+// option reads one option.
+func (s style) option(c *tokens.Cursor) *syntax.Option {
 	o := &syntax.Option{At: c.Here()}
 	if !c.Enter() {
 		return o
 	}
 	defer c.Leave()
-	t := c.Current()
 	switch {
-	case t.Kind == scanner.Variable:
-		c.Next()
-		o.Name = t.Text
-		if atWords(c, joined) {
-			o.Value = optionValue(c, joined)
+	case c.AtKind(scanner.Variable):
+		o.Name = Variable(c)
+		if s.at(c) {
+			o.Value = s.value(c)
 			return o
 		}
-	case atWords(c, joined):
-		if joined {
-			o.Name = Words(c, joined)
-		} else {
-			o.Name = c.Next().Upper
-		}
-	default:
-		o.Value = optionValue(c, joined)
-		if c.At("(") {
-			o.Sub = Options(c, joined)
-		}
-		return o
+	case s.at(c) && s.joined:
+		o.Name = s.read(c)
+	case s.at(c):
+		o.Name = c.Next().Upper
 	}
-	if c.Accept("=") {
-		o.Equals = true
-		o.Value = optionValue(c, joined)
-	} else if valueFollows(c, joined) {
-		o.Value = optionValue(c, joined)
+	o.Equals = o.Name != "" && c.Accept("=")
+	if o.Equals || o.Name == "" || AtLiteral(c) || c.AtKind(scanner.Variable, scanner.Quoted) || c.At("-") || s.at(c) {
+		o.Value = s.value(c)
 	}
 	if c.At("(") {
-		o.Sub = Options(c, joined)
+		o.Sub = tokens.ParenList(c, s.option)
 	}
 	return o
 }
 
-// valueFollows reports whether the current token can be the value of an option.
-func valueFollows(c *tokens.Cursor, joined bool) bool {
-	t := c.Current()
-	_, constant := LiteralKinds[t.Kind]
-	return constant || t.Kind == scanner.Variable || t.Kind == scanner.Quoted || t.Is("-") || atWords(c, joined)
-}
-
-// optionValue reads a constant with an optional sign, a variable, a quoted name, or words. A
-// constant followed by words (60 SECONDS) becomes one keyword.
-func optionValue(c *tokens.Cursor, joined bool) syntax.Expr {
-	e := c.Here()
-	t := c.Current()
+// value reads a constant with an optional sign, a variable, a quoted name, or words. A constant
+// followed by words (60 SECONDS) becomes one keyword.
+func (s style) value(c *tokens.Cursor) syntax.Expr {
+	at := c.Here()
 	switch {
 	case c.Accept("-"):
-		l := Literal(c)
-		if l == nil {
-			c.Fail()
-			return nil
-		}
-		return &syntax.UnaryExpr{At: e, Op: syntax.OpMinus, X: l}
-	case t.Kind == scanner.Variable:
-		c.Next()
-		return &syntax.VarRef{At: e, Name: t.Text}
-	case t.Kind == scanner.Quoted:
-		return &syntax.ColumnRef{At: e, Parts: Parts(c, "object")}
-	case t.Kind == scanner.Word && t.Upper == "TABLE" && !joined: // LOCK_ESCALATION = TABLE
-		c.Next()
-		return &syntax.Keyword{At: e, Name: t.Upper}
-	case atWords(c, joined):
-		if c.Peek(1).Is(".") { // INDEX(dbo.t), TABLE HINT(dbo.t, ...)
-			return &syntax.ColumnRef{At: e, Parts: Parts(c, "object")}
-		}
-		return &syntax.Keyword{At: e, Name: Words(c, joined)}
+		return &syntax.UnaryExpr{At: at, Op: syntax.OpMinus, X: Constant(c)}
+	case c.AtKind(scanner.Variable):
+		return VarRef(c)
+	case c.AtKind(scanner.Quoted), s.at(c) && c.Peek(1).Is("."): // INDEX(dbo.t), TABLE HINT(dbo.t, ...)
+		return &syntax.ColumnRef{At: at, Parts: Parts(c, "object")}
+	case !s.joined && c.Accept("TABLE"): // LOCK_ESCALATION = TABLE
+		return &syntax.Keyword{At: at, Name: "TABLE"}
+	case s.at(c):
+		return &syntax.Keyword{At: at, Name: s.read(c)}
 	}
-	l := Literal(c)
-	if l == nil {
-		c.Fail()
-		return nil
-	}
-	if l.Kind == syntax.IntLit && atWords(c, joined) {
-		return &syntax.Keyword{At: e, Name: l.Text + " " + Words(c, joined)}
+	l := Constant(c)
+	if l.Kind == syntax.IntLit && s.at(c) {
+		return &syntax.Keyword{At: at, Name: l.Text + " " + s.read(c)}
 	}
 	return l
 }

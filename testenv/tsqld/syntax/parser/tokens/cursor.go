@@ -2,6 +2,7 @@ package tokens
 
 import (
 	"errors"
+	"slices"
 	"unsafe"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
@@ -186,6 +187,12 @@ func (c *Cursor) AtAny(words ...string) bool {
 	}
 	return false
 }
+
+// AtKind reports whether the current token has one of kinds.
+func (c *Cursor) AtKind(kinds ...scanner.Kind) bool { return slices.Contains(kinds, c.Current().Kind) }
+
+// AtText reports whether the current token is a string.
+func (c *Cursor) AtText() bool { return c.AtKind(scanner.String, scanner.NString) }
 
 // Accept consumes the given words if all of them come next, and reports whether they did.
 func (c *Cursor) Accept(words ...string) bool {
