@@ -9,8 +9,8 @@ import (
 )
 
 // mixedCollations is rule "collation": texts of two collations are combined with a COLLATE that
-// decides. The key of OPENJSON has a BIN2 collation and is Implicit, so its combination with another
-// column has no collation, which the select list, MAX, STRING_AGG and comparisons refuse
+// decides. The key of OPENJSON has a BIN2 collation and is Implicit, so its combination with
+// another column has no collation, which the select list, MAX, STRING_AGG and comparisons refuse
 // (https://learn.microsoft.com/sql/t-sql/statements/collation-precedence-transact-sql). A database
 // of the same collation hides the conflict. A column that COLLATE made in a derived table or common
 // table expression is Explicit outside of it too (SQL Server 2025, recorded), so such a column

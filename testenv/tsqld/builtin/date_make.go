@@ -187,10 +187,15 @@ func evalDateTrunc(env Env, ts []types.Type, result types.Type, args []types.Val
 	default:
 		ticks -= ticks % unitTicks(p)
 	}
-	if ticks < 0 {
-		return nil, mserr.DateOverflow(result.Name())
+	switch _, ok := types.FitTemporal(max(ticks, 0), result); {
+	case ticks >= 0 && ok:
+		return fromLocal(ticks, v, result), nil
+	case result.ID == types.DateTime:
+		return nil, mserr.BelowMinimumDate(4)
+	case result.ID == types.SmallDateTime:
+		return nil, mserr.BelowMinimumDate(2)
 	}
-	return fromLocal(ticks, v, result), nil
+	return nil, mserr.BelowMinimumDate(3)
 }
 
 // fromLocal converts local ticks to a value of type result, with the offset of v, the original
@@ -267,17 +272,17 @@ func evalDateBucket(env Env, ts []types.Type, result types.Type, args []types.Va
 			start, ok = addMonths(origin, (k-1)*months, 1)
 		}
 		if !ok {
-			return nil, mserr.DateOverflow(result.Name())
+			return nil, mserr.BucketOverflow(result.Name())
 		}
 	} else {
 		if n > types.MaxTicks/unitTicks(p) {
-			return nil, mserr.DateOverflow(result.Name())
+			return nil, mserr.BucketOverflow(result.Name())
 		}
 		width := unitTicks(p) * n
 		start = origin + floorDiv(ticks-origin, width)*width
 	}
-	if start < 0 {
-		return nil, mserr.DateOverflow(result.Name())
+	if _, ok := types.FitTemporal(max(start, 0), result); start < 0 || !ok {
+		return nil, mserr.BucketOverflow(result.Name())
 	}
 	return fromLocal(start, v, result), nil
 }

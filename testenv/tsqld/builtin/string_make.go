@@ -18,8 +18,8 @@ import (
 
 // stringMakeFuncs make texts.
 var stringMakeFuncs = []*Func{
-	lenient("CONCAT", 2, Variadic, concatResult("concat", 0), evalConcat),
-	lenient("CONCAT_WS", 3, Variadic, concatResult("concat_ws", 1), evalConcatWS),
+	lenient("CONCAT", 2, Variadic, concatResult, evalConcat),
+	lenient("CONCAT_WS", 3, 254, concatWSResult, evalConcatWS),
 	long("REPLICATE", 2, 2, replicateResult, evalReplicate),
 	pure("SPACE", 1, 1, spaceResult, evalSpace),
 	lenient("QUOTENAME", 1, 2, fixed(types.NVarCharOf(258)), evalQuoteName),
@@ -30,38 +30,98 @@ var stringMakeFuncs = []*Func{
 	pure("STRING_ESCAPE", 2, 2, fixed(types.NVarCharMax), evalStringEscape),
 }
 
-// concatResult returns the sum of the lengths; nvarchar if an argument is nvarchar. separators is
-// the number of leading arguments that repeat between the others.
-func concatResult(name string, separators int) resultFunc {
-	return func(args []types.Type, _ []types.Value) (types.Type, error) {
-		r := types.VarCharOf(1)
-		lengths := make([]int, 0, len(args))
-		for i, a := range args {
-			if a.ID == types.Variant || a.ID == types.XML || a.ID == types.Image {
-				return types.Type{}, mserr.InvalidArgumentType(a.Name(), i+1, name)
-			}
-			t, err := textArg(a, i+1, name)
-			if err != nil {
-				return types.Type{}, err
-			}
-			if t.Collation != types.CI {
-				r.Collation = t.Collation
-			}
-			if i < separators {
-				for range len(args) - separators - 1 {
-					lengths = append(lengths, t.Length)
-				}
-				continue
-			}
-			if a.ID != types.Null {
-				lengths = append(lengths, t.Length)
-			}
+// concatResult returns the sum of the lengths; nvarchar if an argument is nvarchar.
+func concatResult(args []types.Type, _ []types.Value) (types.Type, error) {
+	r := types.VarCharOf(1)
+	lengths := make([]int, 0, len(args))
+	for i, a := range args {
+		if a.ID == types.Variant || a.ID == types.XML || a.ID == types.Image {
+			return types.Type{}, mserr.InvalidArgumentType(a.Name(), i+1, "concat")
 		}
-		if anyUnicode(args...) {
-			r.ID = types.NVarChar
+		t, err := textArg(a, i+1, "concat")
+		if err != nil {
+			return types.Type{}, err
 		}
-		return withLength(r, sumLengths(lengths...)), nil
+		if t.Collation != types.CI {
+			r.Collation = t.Collation
+		}
+		if a.ID != types.Null {
+			lengths = append(lengths, t.Length)
+		}
 	}
+	if anyUnicode(args...) {
+		r.ID = types.NVarChar
+	}
+	return withLength(r, sumLengths(lengths...)), nil
+}
+
+// targetName is the type, in messages, to which other arguments are converted beside arguments of
+// the types args.
+func targetName(args ...types.Type) string {
+	if anyUnicode(args...) {
+		return "nvarchar"
+	}
+	return "varchar"
+}
+
+// concatWSResult is the result of CONCAT_WS: the lengths of the arguments and one separator for
+// each gap. The lengths of types other than texts, and the errors, are those of a recorded SQL
+// Server 2025.
+func concatWSResult(args []types.Type, _ []types.Value) (types.Type, error) {
+	r := types.VarCharOf(1)
+	lengths := make([]int, 0, 2*len(args))
+	for i, a := range args {
+		switch a.ID {
+		case types.Variant, types.XML:
+			return types.Type{}, mserr.ImplicitConversion(a.Name(), targetName(args...))
+		case types.Image:
+			return types.Type{}, mserr.TypeClash(a.Name(), targetName(args...))
+		}
+		t, err := textArg(a, i+1, "concat_ws")
+		if err != nil {
+			return types.Type{}, err
+		}
+		if t.Collation != types.CI {
+			r.Collation = t.Collation
+		}
+		n := 1
+		if i == 0 {
+			n = len(args) - 2
+		}
+		for range n {
+			lengths = append(lengths, joinedLength(a, t))
+		}
+	}
+	if anyUnicode(args...) {
+		r.ID = types.NVarChar
+	}
+	return withLength(r, sumLengths(lengths...)), nil
+}
+
+// joinedLength is the length that CONCAT_WS reserves for an argument of type a, which is converted
+// to text.
+func joinedLength(a, text types.Type) int {
+	switch {
+	case a.ID == types.Null:
+		return 0
+	case a.IsBinary():
+		return a.Length
+	case a.ID == types.TinyInt:
+		return 4
+	case a.ID == types.SmallInt:
+		return 6
+	case a.ID == types.BigInt:
+		return 24
+	case a.ID == types.Bit:
+		return 1
+	case a.IsApprox():
+		return 23
+	case a.ID == types.Decimal:
+		return 41
+	case a.IsMoney(), a.IsTemporal(), a.ID == types.UniqueIdentifier:
+		return 40
+	}
+	return text.Length
 }
 
 // evalConcat treats NULL as an empty text.

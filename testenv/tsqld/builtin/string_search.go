@@ -1,11 +1,13 @@
 package builtin
 
 import (
+	"math"
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin/convert"
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin/search"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -15,12 +17,20 @@ var stringSearchFuncs = []*Func{
 	collating(long("PATINDEX", 2, 2, patIndexResult, evalPatIndex)),
 }
 
-// charIndexResult is int, or bigint for a (max) text.
+// charIndexResult is int, or bigint for a (max) text. Which types the arguments may have, and the
+// errors for others, are those of a recorded SQL Server 2025.
 func charIndexResult(args []types.Type, _ []types.Value) (types.Type, error) {
-	for i, a := range args[:2] {
-		if _, err := textArg(a, i+1, "charindex"); err != nil {
-			return types.Type{}, err
-		}
+	if a := args[0]; !a.IsCharacter() && !a.IsBinary() && a.ID != types.Null {
+		return types.Type{}, mserr.InvalidArgumentType(a.Name(), 1, "charindex")
+	}
+	if args[1].ID == types.XML {
+		return types.Type{}, mserr.ImplicitConversion(args[1].Name(), targetName(args[0]))
+	}
+	if _, err := textArg(args[1], 2, "charindex"); err != nil {
+		return types.Type{}, err
+	}
+	if len(args) > 2 && (!args[2].IsInteger() || args[2].ID == types.Bit) && args[2].ID != types.Decimal && args[2].ID != types.Null {
+		return types.Type{}, mserr.InvalidArgumentType(args[2].Name(), 3, "charindex")
 	}
 	if args[1].IsMax() {
 		return types.BigIntType, nil
@@ -28,11 +38,13 @@ func charIndexResult(args []types.Type, _ []types.Value) (types.Type, error) {
 	return types.IntType, nil
 }
 
+// patIndexResult is charIndexResult for PATINDEX.
 func patIndexResult(args []types.Type, _ []types.Value) (types.Type, error) {
-	for i, a := range args {
-		if _, err := textArg(a, i+1, "patindex"); err != nil {
-			return types.Type{}, err
-		}
+	if _, err := textArg(args[0], 1, "patindex"); err != nil {
+		return types.Type{}, err
+	}
+	if !args[1].IsCharacter() {
+		return types.Type{}, mserr.InvalidArgumentType(args[1].Name(), 2, "patindex")
 	}
 	if args[1].IsMax() {
 		return types.BigIntType, nil
@@ -40,9 +52,9 @@ func patIndexResult(args []types.Type, _ []types.Value) (types.Type, error) {
 	return types.IntType, nil
 }
 
-// evalCharIndex returns 0 if there is no match. A NULL start means the beginning.
+// evalCharIndex returns 0 if there is no match.
 func evalCharIndex(m *meter.Meter, _ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	if args[0] == nil || args[1] == nil {
+	if args[0] == nil || args[1] == nil || len(args) > 2 && args[2] == nil {
 		return nil, nil
 	}
 	what, err := convert.Text(args[0], ts[0])
@@ -54,10 +66,13 @@ func evalCharIndex(m *meter.Meter, _ Env, ts []types.Type, _ types.Type, args []
 		return nil, err
 	}
 	start := 0
-	if len(args) > 2 && args[2] != nil {
+	if len(args) > 2 {
 		n, err := convert.Bigint(args[2], ts[2])
 		if err != nil {
 			return nil, err
+		}
+		if !ts[1].IsMax() && (n < math.MinInt32 || n > math.MaxInt32) {
+			return nil, mserr.ArithmeticOverflow("expression", "int")
 		}
 		start = int(max(min(n-1, int64(len(s))), 0))
 	}
@@ -101,14 +116,11 @@ func evalPatIndex(m *meter.Meter, _ Env, ts []types.Type, _ types.Type, args []t
 	if err != nil {
 		return nil, err
 	}
-	if pattern == "" || s == "" && pattern == "%" {
-		return int64(0), nil
-	}
 	p, err := search.Compile(m, pattern, "", searchCollation(ts[0], ts[1]))
 	if err != nil {
 		return nil, err
 	}
-	at, err := p.Index(m, s)
+	at, err := p.Index(m, s, !anyUnicode(ts...))
 	if at < 0 || err != nil {
 		return int64(0), err
 	}

@@ -28,7 +28,7 @@ var stringFuncs = []*Func{
 	collating(pure("REVERSE", 1, 1, sameText("reverse"), eachText(reverse))),
 	collating(long("REPLACE", 3, 3, replaceResult, evalReplace)),
 	collating(lenient("STUFF", 4, 4, stuffResult, evalStuff)),
-	collating(long("TRANSLATE", 3, 3, sameText("translate"), evalTranslate)),
+	collating(long("TRANSLATE", 3, 3, translateResult, evalTranslate)),
 	pure("ASCII", 1, 1, fixed(types.IntType), evalASCII),
 	collating(pure("UNICODE", 1, 1, fixed(types.IntType), evalUnicode)),
 	collating(pure("SOUNDEX", 1, 1, fixed(types.VarCharOf(5)), evalSoundex)),
@@ -432,6 +432,23 @@ func evalStuff(_ Env, ts []types.Type, result types.Type, args []types.Value) (t
 	return fit(c.Left(s, start-1)+with+c.Slice(s, tail, chars-tail), result), nil
 }
 
+// translateResult is varchar(8000), nvarchar(4000) if an argument is Unicode, or (max) as the first
+// argument is (SQL Server 2025, recorded).
+func translateResult(args []types.Type, _ []types.Value) (types.Type, error) {
+	t, err := textArg(args[0], 1, "translate")
+	switch last := args[2]; {
+	case err != nil:
+		return t, err
+	case !last.IsCharacter() && !last.IsBinary() && last.ID != types.Null:
+		return t, mserr.InvalidArgumentType(last.Name(), 3, "translate")
+	case anyUnicode(args...):
+		t.ID = types.NVarChar
+	default:
+		t.ID = types.VarChar
+	}
+	return wideType(t), nil
+}
+
 func evalTranslate(m *meter.Meter, _ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
 	s, err := convert.Text(args[0], ts[0])
 	if err != nil {
@@ -452,7 +469,7 @@ func evalTranslate(m *meter.Meter, _ Env, ts []types.Type, result types.Type, ar
 	}
 	old, with := []rune(from), []rune(to)
 	if len(old) != len(with) {
-		return nil, mserr.TranslateLengths()
+		return nil, mserr.TranslateLengths(result.IsUnicode())
 	}
 	known := map[rune]rune{}
 	var b strings.Builder

@@ -51,9 +51,9 @@ func TestTableParameterWithIdentity(t *testing.T) {
 	require.Equal(t, []item{{10, "a"}, {15, "b"}}, got)
 }
 
-// Every statement except DECLARE without a value ends with a DONE (MS-TDS 2.2.7.6), which is visible in the
-// driver's message queue. Inside procedures, SET NOCOUNT ON suppresses those of statements without
-// rows.
+// Every statement except DECLARE without a value ends with a DONE (MS-TDS 2.2.7.6), which is
+// visible in the driver's message queue. Inside procedures, SET NOCOUNT ON suppresses those of
+// statements without rows.
 func TestEveryStatementEnds(t *testing.T) {
 	conn := open(t)
 	for _, c := range []struct {

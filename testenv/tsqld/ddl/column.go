@@ -45,7 +45,7 @@ func (b *builder) name(given syntax.Ident, prefix, column string, id int32) (nam
 	}
 	key := b.t.Names().Fold(given.Name)
 	if b.names[key] || b.e != nil && b.sc != "" && b.d.Taken(b.sc, given.Name) {
-		return "", false, failure.Preceded(mserr.ObjectExists(given.Name), mserr.ConstraintNotCreated())
+		return "", false, failure.Preceded(mserr.ObjectExists(given.Name).WithState(5), mserr.ConstraintNotCreated())
 	}
 	if b.names == nil {
 		b.names = map[string]bool{}

@@ -166,16 +166,17 @@ func (r tables) dropIndex(st *syntax.DropIndexStmt) error {
 		full := item.Table.String() + "." + item.Index.Name
 		notFound := mserr.CannotDrop("drop", "index", full)
 		notFound.State = 7
-		if st.IfExists {
-			o, _, err := r.object(item.Table)
-			if err != nil {
-				return err
-			}
-			if o == nil && r.host.LocalTable(item.Table.Last()) == nil {
+		o, _, err := r.object(item.Table)
+		if err != nil {
+			return err
+		}
+		if o == nil && r.host.LocalTable(item.Table.Last()) == nil {
+			if st.IfExists {
 				continue
 			}
+			notFound.State = 6 // the table is missing, not the index (SQL Server 2025, recorded)
 		}
-		err := r.changeTable(item.Table, "DROP INDEX", notFound, func(b *builder) error {
+		err = r.changeTable(item.Table, "DROP INDEX", notFound, func(b *builder) error {
 			for i, ix := range b.t.Indexes {
 				if !b.t.Names().Equal(ix.Name, item.Index.Name) {
 					continue

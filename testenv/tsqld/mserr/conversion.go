@@ -194,6 +194,17 @@ func DateOverflow(name string) *Error {
 	return New(517, 16, "Adding a value to a '%s' column caused an overflow.", name)
 }
 
+// BelowMinimumDate is error 9837 of DATETRUNC; the state tells the data type.
+func BelowMinimumDate(state uint8) *Error {
+	return New(9837, 16, "An invalid date value was encountered: The date value is less than the minimum "+
+		"date value allowed for the data type.").WithState(state)
+}
+
+// BucketOverflow is error 9835 of DATE_BUCKET; name is that of the data type.
+func BucketOverflow(name string) *Error {
+	return New(9835, 16, "Calculating date bucket for '%s' column caused an overflow.", name)
+}
+
 // DateDiffOverflow is error 535.
 func DateDiffOverflow() *Error {
 	return New(535, 16, "The datediff function resulted in an overflow. The number of dateparts "+
@@ -318,9 +329,13 @@ func AggregateStrings(function string) *Error {
 }
 
 // TranslateLengths is error 9828.
-func TranslateLengths() *Error {
-	return New(9828, 16, "The second and third arguments of the TRANSLATE built-in function must "+
+func TranslateLengths(unicode bool) *Error {
+	e := New(9828, 16, "The second and third arguments of the TRANSLATE built-in function must "+
 		"contain an equal number of characters.")
+	if unicode {
+		return e.WithState(3)
+	}
+	return e
 }
 
 // XMLParse is one of the errors 9400 to 9460 of malformed XML; line and character count from 1.

@@ -247,11 +247,16 @@ func (p *Pattern) matchRest(m *meter.Meter, rest []segment, s string, blanks int
 	return ok, err
 }
 
-// Index returns the byte offset of the first match in s, for PATINDEX; -1 for none. The only error
-// is that of a canceled request.
-func (p *Pattern) Index(m *meter.Meter, s string) (int, error) {
+// Index returns the byte offset of the first match in s, for PATINDEX; -1 for none. padded is set
+// for texts of non-Unicode types, of which the trailing blanks need not match: see MatchPadded. The
+// only error is that of a canceled request.
+func (p *Pattern) Index(m *meter.Meter, s string, padded bool) (int, error) {
+	blanks := 0
+	if padded {
+		blanks = len(s) - len(types.TrimBlanks(s))
+	}
 	if len(p.segments[0].parts) > 0 || len(p.segments) == 1 {
-		ok, err := p.Match(m, s)
+		ok, err := p.match(m, s, blanks)
 		if !ok || err != nil {
 			return -1, err
 		}
@@ -262,6 +267,14 @@ func (p *Pattern) Index(m *meter.Meter, s string) (int, error) {
 		n := len(rest[0].parts)
 		if n == 0 {
 			return 0, nil
+		}
+		if blanks > 0 { // every match after this place ends among the blanks
+			at := max(back(s, len(s)-blanks, n), 0)
+			start, _, err := First(m, rest[0], s[at:])
+			if start < 0 || err != nil {
+				return -1, err
+			}
+			return at + start, nil
 		}
 		ok, err := p.matchRest(m, rest, s, 0)
 		if !ok || err != nil {
@@ -275,7 +288,7 @@ func (p *Pattern) Index(m *meter.Meter, s string) (int, error) {
 	}
 	// A % precedes the rest: if the rest does not match after the first place, it matches after no
 	// later one.
-	ok, err := p.matchRest(m, rest[1:], s[end:], 0)
+	ok, err := p.matchRest(m, rest[1:], s[end:], min(blanks, len(s)-end))
 	if !ok || err != nil {
 		return -1, err
 	}

@@ -187,15 +187,9 @@ func MakeAggregate(f *builtin.Func, e *syntax.FuncCall, args []*tree.Node) (*tre
 			agg.Native, agg.Distinct = strings.ToLower(f.Name), false
 		}
 	case "SUM":
-		switch {
-		case t.IsInteger():
+		// SQLite's sum of floats compensates the errors of rounding and does not fail on overflow.
+		if t.IsInteger() {
 			agg.Native, agg.Wrap = "sum", keys.Make(keys.SumInt, keys.TypeText(t))
-		case ts[0].IsApprox():
-			agg.Native = "sum"
-		}
-	case "AVG":
-		if ts[0].IsApprox() {
-			agg.Native = "avg"
 		}
 	case "ROW_NUMBER", "RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST":
 		agg.Native, n.Null = strings.ToLower(f.Name), false
