@@ -43,7 +43,7 @@ type GrantRequest struct {
 	Ledger string
 }
 
-// GrantSection is T-SQL that runs in one database.
+// GrantSection is T-SQL that runs in one database. Lines with GO separate its batches.
 type GrantSection struct {
 	// Where names the database.
 	Where string `json:"where"`
@@ -110,18 +110,29 @@ const (
 	whyPassword = "Replace the password. It is a placeholder that the password policy refuses."
 )
 
+// alone returns a statement about a login as a batch of its own on Azure SQL Database. There,
+// CREATE LOGIN, and CREATE USER with FOR LOGIN, must be the only statement of a batch ("Azure SQL
+// Database security guidelines and limitations", and
+// https://learn.microsoft.com/azure/synapse-analytics/sql/sql-authentication, of the same gateway).
+func (r GrantRequest) alone(statement string) string {
+	if r.Platform == PlatformAzureDatabase {
+		return statement + "\nGO"
+	}
+	return statement
+}
+
 // login adds the statement that creates the login.
 func (r GrantRequest) login(t *grantText) {
 	name := tsql.Name(r.Login)
 	if r.Entra {
-		t.add("A Microsoft Entra ID login, without a password.", "CREATE LOGIN "+name+" FROM EXTERNAL PROVIDER;")
+		t.add("A Microsoft Entra ID login, without a password.", r.alone("CREATE LOGIN "+name+" FROM EXTERNAL PROVIDER;"))
 		return
 	}
 	if r.Platform == PlatformSQLServer && strings.Contains(r.Login, `\`) {
 		t.add("A Windows login, without a password.", "CREATE LOGIN "+name+" FROM WINDOWS;")
 		return
 	}
-	t.add(whyPassword, "CREATE LOGIN "+name+" WITH PASSWORD = N'<password>';")
+	t.add(whyPassword, r.alone("CREATE LOGIN "+name+" WITH PASSWORD = N'<password>';"))
 }
 
 // state returns the statement that lets the login see other sessions of the server.
@@ -145,7 +156,7 @@ func (r GrantRequest) control() []GrantSection {
 	if r.Role == "jobs_agent" && r.Platform != PlatformAzureDatabase {
 		server.optional("Optional: the agent logs the login and program of a session that blocks passes.", r.state())
 	}
-	database.add(whyUser, "CREATE USER "+name+" FOR LOGIN "+name+";")
+	database.add(whyUser, r.alone("CREATE USER "+name+" FOR LOGIN "+name+";"))
 	database.add(grantReasons[r.Role], "ALTER ROLE "+r.Role+" ADD MEMBER "+name+";")
 	if r.Role == "jobs_agent" && r.Platform == PlatformAzureDatabase {
 		database.optional("Optional: the agent logs the login and program of a session that blocks passes.",
@@ -175,7 +186,7 @@ func (r GrantRequest) target() []GrantSection {
 	if azure {
 		server.add(
 			"Target groups with servers or elastic pools: the agent lists their databases in master.",
-			"CREATE USER "+name+" FOR LOGIN "+name+";",
+			r.alone("CREATE USER "+name+" FOR LOGIN "+name+";"),
 		)
 		server.optional(
 			"Optional, for target groups with elastic pools, and for limits by pool: sys.database_service_objectives, which lists the pools,\n"+
@@ -194,7 +205,7 @@ func (r GrantRequest) target() []GrantSection {
 		server.add("Canceling: to end it with KILL. This ends any session of the server; without it, such an attempt ends as Unknown.",
 			"GRANT ALTER ANY CONNECTION TO "+name+";")
 	}
-	database.add(whyUser, "CREATE USER "+name+" FOR LOGIN "+name+";")
+	database.add(whyUser, r.alone("CREATE USER "+name+" FOR LOGIN "+name+";"))
 	if azure {
 		database.add(
 			"Canceling: to see whether a script that ignored the request to end has ended.",
@@ -217,10 +228,13 @@ func (r GrantRequest) target() []GrantSection {
 		"GRANT SELECT, INSERT, UPDATE, DELETE ON SCHEMA::dbo TO "+name+";",
 	)
 
-	output.add(
-		"The login's user, unless this is a target database, too.",
-		"IF DATABASE_PRINCIPAL_ID("+tsql.Literal(r.Login)+") IS NULL\n    CREATE USER "+name+" FOR LOGIN "+name+";",
-	)
+	user := "CREATE USER " + name + " FOR LOGIN " + name + ";"
+	if azure { // IF would be another statement of the batch
+		output.add("The login's user. If this is a target database, too, it is there already: then leave this statement out.", r.alone(user))
+	} else {
+		output.add("The login's user, unless this is a target database, too.",
+			"IF DATABASE_PRINCIPAL_ID("+tsql.Literal(r.Login)+") IS NULL\n    "+user)
+	}
 	output.add("Output tables: the agent creates a missing table, with its index, in the schema that the step names.",
 		"GRANT CREATE TABLE TO "+name+";\nGRANT ALTER ON SCHEMA::dbo TO "+name+";")
 	output.add(

@@ -88,3 +88,30 @@ func TestGrantsByPlatform(t *testing.T) {
 	require.Contains(t, azure, "\nGRANT KILL DATABASE CONNECTION TO [app];")
 	require.NotContains(t, azure, "SERVER STATE TO")
 }
+
+// TestGrantsOfLoginsInAzure: on Azure SQL Database, a statement about a login is the only one of
+// its batch.
+func TestGrantsOfLoginsInAzure(t *testing.T) {
+	for _, role := range controldb.GrantRoles {
+		for _, entra := range []bool{false, true} {
+			sections, err := controldb.Grants(controldb.GrantRequest{Login: "app", Role: role, Platform: controldb.PlatformAzureDatabase, Entra: entra})
+			require.NoError(t, err)
+			found := 0
+			for _, s := range sections {
+				for batch := range strings.SplitSeq(s.SQL, "\nGO\n") {
+					var lines []string
+					for line := range strings.Lines(batch) {
+						if !strings.HasPrefix(line, "--") {
+							lines = append(lines, line)
+						}
+					}
+					if text := strings.Join(lines, ""); strings.Contains(text, "LOGIN") {
+						require.Regexp(t, `^CREATE (LOGIN|USER) \[app\] [^;\n]*;$`, text)
+						found++
+					}
+				}
+			}
+			require.Equal(t, map[bool]int{false: 2, true: 4}[role == controldb.GrantTarget], found)
+		}
+	}
+}
