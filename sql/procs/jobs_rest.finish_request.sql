@@ -24,6 +24,7 @@ BEGIN
     SET IMPLICIT_TRANSACTIONS OFF;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
+    DECLARE @old TABLE (request_hash BINARY(32) NOT NULL PRIMARY KEY);
 
     IF DATALENGTH(@tenant) > 256
         THROW 50097, N'Invalid @tenant: want at most 128 characters, not 129 or more.', 1;
@@ -33,10 +34,16 @@ BEGIN
         q.delivered = COALESCE(@delivered, 0)
     FROM jobs_internal.rest_requests AS q
     WHERE q.request_hash = @request;
-    -- rows: ten for each request, and each request adds one
     -- A request counts for a minute. Plan: the start of IX_rest_requests_created_at.
-    DELETE TOP (10) q
-    FROM jobs_internal.rest_requests AS q WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
+    INSERT INTO @old (request_hash)
+    SELECT TOP (10) q.request_hash
+    FROM jobs_internal.rest_requests AS q
+    WHERE q.created_at < DATEADD(MINUTE, -10, @now)
+    ORDER BY q.created_at;
+    -- By the clustered key: an equal request that comes again locks its row there, and changes the key of the other index afterwards.
+    DELETE q
+    FROM @old AS o
+    INNER LOOP JOIN jobs_internal.rest_requests AS q WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK) ON q.request_hash = o.request_hash
     WHERE q.created_at < DATEADD(MINUTE, -10, @now);
     RETURN 0;
 END;

@@ -160,6 +160,9 @@ BEGIN
     FROM @page AS p
     INNER JOIN jobs_internal.rest_runs AS r ON r.execution_id = p.execution_id;
 
+    -- Each statement sees the runs of its own time: the run may have been purged since it was found.
+    IF @run IS NOT NULL AND NOT EXISTS (SELECT 1 FROM @entries AS n)
+        THROW 50174, N'The run does not exist.', 1;
     SELECT
         @oldest_shown = MIN(p.due_at),
         @newest_shown = MAX(p.due_at)
