@@ -110,9 +110,9 @@ const (
 	whyPassword = "Replace the password. It is a placeholder that the password policy refuses."
 )
 
-// alone returns a statement about a login as a batch of its own on Azure SQL Database. There, CREATE
-// LOGIN, and CREATE USER with FOR LOGIN, must be the only statement of a batch ("Azure SQL Database
-// security guidelines and limitations", and
+// alone returns a statement about a login as a batch of its own on Azure SQL Database. There,
+// CREATE LOGIN, and CREATE USER with FOR LOGIN, must be the only statement of a batch ("Azure SQL
+// Database security guidelines and limitations", and
 // https://learn.microsoft.com/azure/synapse-analytics/sql/sql-authentication, of the same gateway).
 func (r GrantRequest) alone(statement string) string {
 	if r.Platform == PlatformAzureDatabase {

@@ -89,8 +89,8 @@ func TestGrantsByPlatform(t *testing.T) {
 	require.NotContains(t, azure, "SERVER STATE TO")
 }
 
-// TestGrantsOfLoginsInAzure: on Azure SQL Database, a statement about a login is the only one of its
-// batch.
+// TestGrantsOfLoginsInAzure: on Azure SQL Database, a statement about a login is the only one of
+// its batch.
 func TestGrantsOfLoginsInAzure(t *testing.T) {
 	for _, role := range controldb.GrantRoles {
 		for _, entra := range []bool{false, true} {
