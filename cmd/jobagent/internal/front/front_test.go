@@ -287,14 +287,15 @@ func (c *throttled) Do(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// 200 writes at once by one principal exceed the burst of 180. azcore repeats those that were
-// refused until all are done, and none is done twice.
+// 50 writes at once by one principal exceed the 44 that are left of the burst. azcore repeats those
+// that were refused until all are done, and none is done twice.
 func TestCase110Limits(t *testing.T) {
 	t.Parallel()
-	s := serve(t, func(c *config.REST) { c.Limits.Writes = config.RateLimit{PerHour: 50 * 3600, Burst: 180} })
+	s := serve(t, func(c *config.REST) { c.Limits.Writes = config.RateLimit{PerHour: 3600, Burst: 54} })
 	transport := &throttled{next: s.http}
 	client, err := armsql.NewJobsClient(subscription, staticToken(s.token), &arm.ClientOptions{ClientOptions: azcore.ClientOptions{
 		Transport: transport,
+		Retry:     policy.RetryOptions{MaxRetries: 20},
 		Cloud: cloud.Configuration{
 			ActiveDirectoryAuthorityHost: s.url, Services: map[cloud.ServiceName]cloud.ServiceConfiguration{
 				cloud.ResourceManager: {Endpoint: s.url, Audience: s.url},
@@ -302,14 +303,14 @@ func TestCase110Limits(t *testing.T) {
 		},
 	}})
 	require.NoError(t, err)
-	// The bucket fills by 50 a second while the writes run. It has 120 left, so 80 writes have to
-	// wait: some are refused even if all take a second, and three retries are enough.
-	for range 60 {
+	// The bucket has 44 left, and gets one a second: six writes have to wait, and some are refused
+	// even if all writes take five seconds.
+	for range 10 {
 		r, text := s.do(t, "POST", "/subscriptions/"+subscription+"/providers/Microsoft.Sql/register?api-version=2021-04-01", "")
 		require.Equal(t, 200, r.StatusCode, text)
 	}
 	var g errgroup.Group
-	const writes = 200
+	const writes = 50
 	for i := range writes {
 		g.Go(func() error {
 			_, err := client.CreateOrUpdate(t.Context(), "rg1", "server1", "agent1", fmt.Sprintf("limit-%d", i), armsql.Job{Properties: &armsql.JobProperties{}}, nil)
