@@ -116,9 +116,10 @@ func walkNode(t *testing.T, module string, f *front.Front, waits bool) {
 		"missing": map[string]any{"status": 404.0, "code": "ResourceNotFound"},
 		"gone":    map[string]any{"status": 404.0, "code": "ResourceNotFound"},
 	}
-	want["started.lifecycle"] = "Created"
 	if waits {
 		want["started.lifecycle"], want["failed.lifecycle"] = "Succeeded", "Failed"
+	} else { // the agent may be faster than the answer
+		require.Contains(t, []any{"Created", "WaitingForChildJobExecutions"}, seen.At(t, "started.lifecycle"))
 	}
 	for path, value := range want {
 		require.Equal(t, value, seen.At(t, path), path)
