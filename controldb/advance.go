@@ -82,7 +82,10 @@ func (s *Store) AdvanceLockHolders(ctx context.Context) (holders []LockHolder, v
 
 // readLockHolders is AdvanceLockHolders without translation of errors.
 func readLockHolders(ctx context.Context, db queryer) (holders []LockHolder, visible bool, err error) {
-	// resource_description is principal:[name]:(hash); [[] matches a bracket in LIKE.
+	// resource_description is principal:[name]:(hash); [[] matches a bracket in LIKE. A login sees
+	// the role only as a member, or with ALTER ANY ROLE
+	// (https://learn.microsoft.com/sql/relational-databases/system-catalog-views/sys-database-principals-transact-sql);
+	// for others, the name alone counts.
 	holders, err = selectRows[LockHolder](
 		ctx,
 		db,
@@ -92,7 +95,7 @@ LEFT JOIN sys.dm_exec_sessions AS s ON s.session_id = l.request_session_id
 WHERE l.resource_type = N'APPLICATION'
     AND l.resource_database_id = DB_ID()
     AND l.request_status = N'GRANT'
-    AND l.resource_description LIKE CONCAT(DATABASE_PRINCIPAL_ID(N'jobs_agent'), N':[[]jobagent.advance]:%')
+    AND l.resource_description LIKE CONCAT(COALESCE(CAST(DATABASE_PRINCIPAL_ID(N'jobs_agent') AS NVARCHAR(11)), N'%'), N':[[]jobagent.advance]:%')
 ORDER BY session_id;`)
 	if e, ok := sqlError(err); ok && isDenied(e.Number) {
 		return nil, false, nil

@@ -157,7 +157,12 @@ func (r GrantRequest) control() []GrantSection {
 		server.optional("Optional: the agent logs the login and program of a session that blocks passes.", r.state())
 	}
 	database.add(whyUser, r.alone("CREATE USER "+name+" FOR LOGIN "+name+";"))
-	database.add(grantReasons[r.Role], "ALTER ROLE "+r.Role+" ADD MEMBER "+name+";")
+	reason := grantReasons[r.Role]
+	if r.Role == "jobs_front" && r.Entra {
+		// https://learn.microsoft.com/azure/azure-sql/database/authentication-azure-ad-only-authentication
+		reason += "\nThe login must be that of the front, not of a group: EXECUTE AS does not work for members of a group."
+	}
+	database.add(reason, "ALTER ROLE "+r.Role+" ADD MEMBER "+name+";")
 	if r.Role == "jobs_agent" && r.Platform == PlatformAzureDatabase {
 		database.optional("Optional: the agent logs the login and program of a session that blocks passes.",
 			"GRANT VIEW DATABASE STATE TO "+name+";")

@@ -87,6 +87,11 @@ func TestGrantsByPlatform(t *testing.T) {
 	azure := text(controldb.GrantRequest{Login: "app", Role: "target", Platform: controldb.PlatformAzureDatabase})
 	require.Contains(t, azure, "\nGRANT KILL DATABASE CONNECTION TO [app];")
 	require.NotContains(t, azure, "SERVER STATE TO")
+	const ofGroups = "not of a group"
+	front := controldb.GrantRequest{Login: "app", Role: "jobs_front", Platform: controldb.PlatformAzureDatabase}
+	require.NotContains(t, text(front), ofGroups)
+	front.Entra = true
+	require.Contains(t, text(front), ofGroups)
 }
 
 // TestGrantsOfLoginsInAzure: on Azure SQL Database, a statement about a login is the only one of
