@@ -130,7 +130,7 @@ func TestCalibration(t *testing.T) {
 	cfg := Defaults(20, 2)
 	cfg.From = time.Minute
 	r := Simulate(cfg, nil, 2*time.Minute)
-	const idle, passes = 69.3, 33.3 // measured with -fleet.idle 20s, without the calls that reads of metrics make
+	const idle, passes = 61.3, 33.5 // measured with -fleet.idle 20s, without the calls that reads of metrics make
 	t.Logf("20 idle agents: measured %.1f calls and %.1f passes a second, predicted %.1f and %.1f", idle, passes,
 		r.Rate(), float64(r.Calls[callPass].Count)/60)
 	require.InEpsilon(t, idle, r.Rate(), 0.1)
