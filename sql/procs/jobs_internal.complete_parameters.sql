@@ -139,10 +139,14 @@ BEGIN
         WHERE NOT EXISTS (SELECT 1 FROM @given AS g WHERE g.name = d.name);
         IF @list IS NOT NULL
         BEGIN
-            -- The object ends with its last bracket. The collation makes both functions count code units.
-            SET @complete = COALESCE(@complete, N'{}') COLLATE Latin1_General_100_BIN2;
+            -- The object ends with its last bracket. The collation makes all three functions count code units: a variable has that of
+            -- the database, by which LEFT may count characters.
+            SET @complete = COALESCE(@complete, N'{}');
             SET @complete = CONCAT(
-                LEFT(@complete, DATALENGTH(@complete) / 2 - CHARINDEX(N'}', REVERSE(@complete COLLATE Latin1_General_100_BIN2))),
+                LEFT(
+                    @complete COLLATE Latin1_General_100_BIN2,
+                    DATALENGTH(@complete) / 2 - CHARINDEX(N'}', REVERSE(@complete COLLATE Latin1_General_100_BIN2))
+                ),
                 CASE WHEN EXISTS (SELECT 1 FROM @given) THEN N', ' END, @list, N'}'
             );
         END;
