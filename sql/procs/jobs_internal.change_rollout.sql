@@ -122,10 +122,12 @@ BEGIN
     SET @waves = (SELECT COUNT(*) FROM jobs_internal.rollout_waves AS w WHERE w.execution_id = @execution_id);
     SET @number = CASE
         WHEN @wave IS NOT NULL THEN (
-            SELECT w.wave
+            -- Names that differ for the plan may be equal by the collation of the database.
+            SELECT TOP (1) w.wave
             FROM jobs_internal.rollout_waves AS w
             WHERE w.execution_id = @execution_id
                 AND w.name = @wave
+            ORDER BY CASE WHEN w.name = @wave COLLATE Latin1_General_100_BIN2 THEN 0 ELSE 1 END, w.wave
         )
         WHEN @action = N'Move' THEN @waves
         WHEN @action = N'Skip' AND @state NOT IN (N'Starting', N'Stopped') THEN @current + 1

@@ -274,9 +274,11 @@ BEGIN
             AND t.value NOT LIKE N'%[eE]%'
             AND (TRY_CAST(t.value AS BIGINT) IS NULL OR TRY_CAST(t.value AS BIGINT) NOT BETWEEN t.lowest AND t.highest))
         OR (t.type = 1 AND t.is_secret = 1 AND t.value <> N'' AND CHARINDEX(N'$(secret.', t.value COLLATE Latin1_General_100_CI_AS) = 0)
+        -- LEFT: the text to find of more than 8,000 bytes is an error, also in a row that another condition excludes
+        -- (https://learn.microsoft.com/sql/t-sql/functions/charindex-transact-sql). No choice is as long as this.
         OR (t.type = 1
             AND t.value <> N''
-            AND CHARINDEX(N',' + t.value + N',', N',' + t.choices + N',' COLLATE Latin1_General_100_CI_AS) = 0);
+            AND CHARINDEX(N',' + LEFT(t.value, 400) + N',', N',' + t.choices + N',' COLLATE Latin1_General_100_CI_AS) = 0);
 
     -- Missing members: of the definition, of auth, and of each header.
     WITH parents AS (

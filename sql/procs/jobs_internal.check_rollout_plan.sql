@@ -233,7 +233,9 @@ BEGIN
             WHEN m.type = 1
                 AND m.value <> N''
                 AND CHARINDEX(N',', m.value) = 0
-                AND CHARINDEX(N',' + m.value + N',', N',' + r.choices + N',') > 0
+                -- LEFT: the text to find of more than 8,000 bytes is an error
+                -- (https://learn.microsoft.com/sql/t-sql/functions/charindex-transact-sql). No choice is as long as this.
+                AND CHARINDEX(N',' + LEFT(m.value, 400) + N',', N',' + r.choices + N',') > 0
                 THEN CONCAT(N'"', m.value, N'"')
         END
         WHEN N'array' THEN CASE
@@ -354,7 +356,7 @@ BEGIN
             ))
         OR DATALENGTH(e.value) NOT BETWEEN 2 AND 1000
         OR (m.name = N'rights' AND (DATALENGTH(e.value) > 120 OR e.value LIKE N'%[^A-Za-z ]%'))
-        OR (m.name IN (N'warn', N'refuse') AND CHARINDEX(N',' + e.value + N',', N',' + @checks + N',') = 0)
+        OR (m.name IN (N'warn', N'refuse') AND CHARINDEX(N',' + LEFT(e.value, 400) + N',', N',' + @checks + N',') = 0)
         OR EXISTS (
             SELECT 1
             FROM @elements AS b

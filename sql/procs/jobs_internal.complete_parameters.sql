@@ -139,7 +139,8 @@ BEGIN
         WHERE NOT EXISTS (SELECT 1 FROM @given AS g WHERE g.name = d.name);
         IF @list IS NOT NULL
         BEGIN
-            -- The object ends with its last bracket. The collation makes the functions count code units.
+            -- The object ends with its last bracket. The collation makes all three functions count code units: a variable has that of
+            -- the database, by which LEFT may count characters.
             SET @complete = COALESCE(@complete, N'{}');
             SET @complete = CONCAT(
                 LEFT(

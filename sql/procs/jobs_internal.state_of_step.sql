@@ -38,7 +38,8 @@ BEGIN
             s.target_group_name,
             s.initial_retry_interval_seconds,
             s.maximum_retry_interval_seconds,
-            CAST(s.retry_interval_backoff_multiplier AS DECIMAL(19, 6)) AS retry_interval_backoff_multiplier,
+            -- TRY_CAST: it may be any REAL.
+            TRY_CAST(s.retry_interval_backoff_multiplier AS DECIMAL(19, 6)) AS retry_interval_backoff_multiplier,
             s.retry_attempts,
             s.step_timeout_seconds,
             s.output_type,

@@ -25,7 +25,9 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     SET @more = 0;
-    DECLARE @jump INT = DATEDIFF(SECOND, @now, @turned_at);
+    -- DATEDIFF overflows from 68 years on, and DATEADD takes no more: then the rest of a wait stays longer than it was.
+    DECLARE @seconds BIGINT = DATEDIFF_BIG(SECOND, @now, @turned_at);
+    DECLARE @jump INT = CASE WHEN @seconds > 2147483647 THEN 2147483647 ELSE @seconds END;
     DECLARE @targets INT;
     DECLARE @steps INT;
     DECLARE @late TABLE (term_id BIGINT NOT NULL PRIMARY KEY);
