@@ -348,7 +348,7 @@ BEGIN
 
     IF EXISTS (SELECT 1 FROM @stopped)
         INSERT INTO jobs_internal.rest_action_log (rest_job_id, rest_schedule_id, at, action, text)
-        SELECT r.rest_job_id, x.rest_schedule_id, @now, N'DEACTIVATION_UNREACHABLE', LEFT(s.reason, 1000) -- an error's words may be longer
+        SELECT r.rest_job_id, x.rest_schedule_id, @now, N'DEACTIVATION_UNREACHABLE', CAST(s.reason AS NVARCHAR(1000)) -- cut
         FROM @stopped AS p
         INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = p.schedule_id
         INNER JOIN jobs_internal.rest_schedules AS x ON x.schedule_id = p.schedule_id

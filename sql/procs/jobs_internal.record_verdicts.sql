@@ -205,7 +205,7 @@ BEGIN
 
     IF EXISTS (SELECT 1 FROM @stored AS t WHERE t.is_rest = 1 AND t.state IN (N'Completed', N'Faulted'))
         INSERT INTO jobs_internal.rest_action_log (rest_job_id, rest_schedule_id, at, action, text)
-        SELECT r.rest_job_id, x.rest_schedule_id, @now, N'DEACTIVATION_NO_FUTURE_RUN', LEFT(s.reason, 1000) -- an agent's words may be longer
+        SELECT r.rest_job_id, x.rest_schedule_id, @now, N'DEACTIVATION_NO_FUTURE_RUN', CAST(s.reason AS NVARCHAR(1000)) -- cut
         FROM @stored AS t
         INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = t.schedule_id
         INNER JOIN jobs_internal.rest_schedules AS x ON x.schedule_id = t.schedule_id

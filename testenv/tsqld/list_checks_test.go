@@ -250,10 +250,10 @@ const (
 )
 
 // listProducts matches the names of statements with two lists whose product is the size of what
-// the statement means: each grouping set has a row with each item, and the sets of two items of a
-// GROUP BY are combined, up to 4,096 of them (error 10703), as are the items of a set in each set of a
-// ROLLUP. A REPLACE by the value itself returns a
-// text that is as long as the square of the value. A comparison in XQuery compares every two nodes.
+// the statement means: each grouping set has a row with each item, the sets of two items of a
+// GROUP BY are combined, up to 4,096 of them (error 10703), and so are the items of a set in each
+// set of a ROLLUP. A REPLACE by the value itself returns a text that is as long as the square of
+// the value. A comparison in XQuery compares every two nodes.
 var listProducts = regexp.MustCompile(`\b(Select\.Items|GroupBy\.Items|GroupItem\.Sub) GroupItem\.Sub$|REPLACE\(@x,N'[^']*',@x\)|comparisons in XQuery$`)
 
 // TestLongListsStop runs the statements of TestLongLists, nested ones, and long values. What they

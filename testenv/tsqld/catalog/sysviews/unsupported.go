@@ -7,8 +7,8 @@ import (
 )
 
 // unsupported are documented views and functions of the schema sys whose values this server does
-// not measure or keep. Views of features that do not exist here are in absent.txt, and views of Azure
-// alone are no objects (208), as in SQL Server.
+// not measure or keep. Views of features that do not exist here are in absent.txt, and views of
+// Azure alone are no objects (208), as in SQL Server.
 var unsupported = func() map[string]bool {
 	set := map[string]bool{}
 	for _, name := range strings.Fields(`
