@@ -144,7 +144,7 @@ func systemSchema(name string) int32 {
 // the object implies.
 func (e Objects) Visible(d *catalog.Database, o catalog.Object) bool {
 	s := e.s
-	if s.Sysadmin() || e.at.Owner() >= 0 || catalog.IsGlobalTemp(o.Head().Name) {
+	if s.Sysadmin() || catalog.IsGlobalTemp(o.Head().Name) {
 		return true
 	}
 	on := catalog.Securable{Class: catalog.ClassObject, Major: int(o.Head().ObjectID)}
