@@ -1,6 +1,7 @@
 package session
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
@@ -223,4 +224,45 @@ func (s *View) RestoreOptions(saved Options) {
 	info := s.Options.ContextInfo
 	s.Options = saved
 	s.Options.ContextInfo = info
+}
+
+// isolationNames are the isolation levels as DBCC USEROPTIONS shows them.
+var isolationNames = map[syntax.Isolation]string{
+	syntax.ReadUncommitted: "read uncommitted",
+	syntax.ReadCommitted:   "read committed",
+	syntax.RepeatableRead:  "repeatable read",
+	syntax.Serializable:    "serializable",
+	syntax.Snapshot:        "snapshot",
+}
+
+// Listed returns the names and values of the options that are set, in the order of the
+// documentation of DBCC USEROPTIONS. versions says that READ COMMITTED reads row versions in the
+// current database.
+func (o *Options) Listed(versions bool) [][2]string {
+	rows := [][2]string{
+		{"textsize", strconv.Itoa(o.TextSize)}, {"language", types.LanguageOf(o.Locale).Name},
+		{"dateformat", o.Locale.Order.String()},
+		{"datefirst", strconv.Itoa(o.DateFirst)}, {"lock_timeout", strconv.Itoa(o.LockTimeout)},
+	}
+	for _, f := range []struct {
+		name string
+		on   bool
+	}{
+		{"quoted_identifier", o.QuotedIdentifier}, {"arithabort", o.ArithAbort}, {"arithignore", o.ArithIgnore},
+		{"nocount", o.NoCount}, {"xact_abort", o.XactAbort},
+		{"implicit_transactions", o.ImplicitTransactions}, {"cursor_close_on_commit", o.CursorCloseOnCommit},
+		{"ansi_null_dflt_on", o.AnsiNullDefaultOn},
+		{"ansi_null_dflt_off", o.AnsiNullDefaultOff}, {"ansi_warnings", o.AnsiWarnings},
+		{"ansi_padding", o.AnsiPadding}, {"ansi_nulls", o.AnsiNulls},
+		{"concat_null_yields_null", o.ConcatNullYieldsNull},
+	} {
+		if f.on {
+			rows = append(rows, [2]string{f.name, "SET"})
+		}
+	}
+	level := isolationNames[o.Isolation]
+	if versions && o.Isolation == syntax.ReadCommitted {
+		level = "read committed snapshot"
+	}
+	return append(rows, [2]string{"isolation level", level})
 }
