@@ -313,11 +313,11 @@ func testKitBlocking(t *testing.T, k *kitServer) {
 
 	tx, err := k.shop.BeginTx(t.Context(), nil)
 	require.NoError(t, err)
-	_, err = tx.ExecContext(t.Context(), "UPDATE dbo.empty SET id = 1; /* holder */")
+	_, err = tx.ExecContext(t.Context(), "UPDATE dbo.ordered SET v = 'y' WHERE id = 1; /* holder */")
 	require.NoError(t, err)
 	ended := make(chan error, 1)
 	go func() {
-		_, err := k.shop.ExecContext(t.Context(), "DELETE dbo.empty; /* waiter */")
+		_, err := k.shop.ExecContext(t.Context(), "DELETE dbo.ordered WHERE id = 1; /* waiter */")
 		ended <- err
 	}()
 	require.Eventually(t, func() bool {
@@ -329,7 +329,7 @@ func testKitBlocking(t *testing.T, k *kitServer) {
 	require.Equal(t, exit.CodeRunFailed, code)
 	require.Contains(t, said, "There are blocked requests or long transactions.")
 	list := k.rows(t, "SELECT kind, database_name, script, IIF(blocking_session_id > 0, 'blocked', 'free') FROM dbo.kit_blocking WHERE kind = N'blocked' OR database_name = N'shop' ORDER BY kind")
-	require.Equal(t, "blocked | shop | DELETE dbo.empty; /* waiter */ | blocked", list[0])
+	require.Equal(t, "blocked | shop | DELETE dbo.ordered WHERE id = 1; /* waiter */ | blocked", list[0])
 	require.Contains(t, list[1], "open transaction | shop | ")
 	require.NoError(t, tx.Rollback())
 	require.NoError(t, <-ended)
