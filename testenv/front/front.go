@@ -21,6 +21,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -327,4 +328,20 @@ func (p *packageTB) end() {
 		p.mu.Unlock()
 		last()
 	}
+}
+
+// HoldTask starts a job and returns the term of an agent that holds a task of the run and does not
+// answer. The agent of the front is stopped.
+func (f *Front) HoldTask(t testing.TB, job string) controldb.TermID {
+	t.Helper()
+	f.StopAgent()
+	ctx := t.Context()
+	_, err := f.Store.StartJob(ctx, job, uuid.Nil)
+	require.NoError(t, err)
+	term, err := f.Store.StartTerm(ctx, controldb.Agent{ID: uuid.New(), Host: "h", Version: "1", MaxConcurrentTargets: 5}, time.Hour)
+	require.NoError(t, err)
+	res, err := f.Store.Pass(ctx, controldb.PassRequest{Term: term.ID, MaxTasks: 5, MaxConcurrentTargets: 5})
+	require.NoError(t, err)
+	require.NotEmpty(t, res.Tasks)
+	return term.ID
 }

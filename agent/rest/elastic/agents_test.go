@@ -275,14 +275,7 @@ EXECUTE jobs.sp_add_target_group_member @target_group_name = N'g', @target_type 
 EXECUTE jobs.sp_add_job @job_name = N'j';
 EXECUTE jobs.sp_add_jobstep @job_name = N'j', @step_name = N's', @command = N'SELECT 1;', @target_group_name = N'g';`)
 	require.NoError(t, err)
-	f.StopAgent()
-	_, err = f.Store.StartJob(ctx, "j", uuid.Nil)
-	require.NoError(t, err)
-	term, err := f.Store.StartTerm(ctx, controldb.Agent{ID: uuid.New(), Host: "h", Version: "1", MaxConcurrentTargets: 5}, time.Hour)
-	require.NoError(t, err)
-	res, err := f.Store.Pass(ctx, controldb.PassRequest{Term: term.ID, MaxTasks: 5, MaxConcurrentTargets: 5})
-	require.NoError(t, err)
-	require.NotEmpty(t, res.Tasks)
+	term := f.HoldTask(t, "j")
 
 	a := f.Do(t, "DELETE", front.A+front.Version, nil)
 	require.Equal(t, 202, a.Status, a)
@@ -296,7 +289,7 @@ EXECUTE jobs.sp_add_jobstep @job_name = N'j', @step_name = N's', @command = N'SE
 	require.Equal(t, "Deleting", f.Do(t, "GET", front.A+front.Version, nil).At(t, "properties.state"))
 	require.Equal(t, http.StatusConflict, f.Do(t, "PUT", front.A+front.Version, putBody("jobdb1", "JA100", 100)).Status)
 
-	require.NoError(t, f.Store.EndTerm(ctx, term.ID)) // the agent's tasks are handed over, and then canceled
+	require.NoError(t, f.Store.EndTerm(ctx, term)) // the agent's tasks are handed over, and then canceled
 	// A front whose answer was due in the middle of a call has left its lease behind.
 	hold(t, f, 0)
 	status := func() any { return f.Do(t, "GET", strings.TrimPrefix(async, f.URL), nil).At(t, "status") }

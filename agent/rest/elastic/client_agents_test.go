@@ -10,7 +10,6 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/rest/elastic"
-	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/testenv/front"
 )
 
@@ -61,18 +60,11 @@ AS RETURN 0;`)
 	require.Equal(t, int32(200), *updated.SKU.Capacity)
 
 	// An agent that does not answer holds a task of a run.
-	f.StopAgent()
-	_, err = f.Store.StartJob(ctx, "j1", uuid.Nil)
-	require.NoError(t, err)
-	term, err := f.Store.StartTerm(ctx, controldb.Agent{ID: uuid.New(), Host: "h", Version: "1", MaxConcurrentTargets: 5}, time.Hour)
-	require.NoError(t, err)
-	res, err := f.Store.Pass(ctx, controldb.PassRequest{Term: term.ID, MaxTasks: 5, MaxConcurrentTargets: 5})
-	require.NoError(t, err)
-	require.NotEmpty(t, res.Tasks)
+	term := f.HoldTask(t, "j1")
 	gone, err := c.BeginDelete(ctx, rg, srv, agent, nil)
 	require.NoError(t, err)
 	require.False(t, gone.Done())
-	require.NoError(t, f.Store.EndTerm(ctx, term.ID))
+	require.NoError(t, f.Store.EndTerm(ctx, term))
 	done(t, gone, carryOut(t, f))
 	_, err = c.Get(ctx, rg, srv, agent, nil)
 	fails(t, err, 404, "ResourceNotFound")
