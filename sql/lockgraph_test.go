@@ -301,7 +301,8 @@ func report(t *testing.T, found []deadlock) {
 
 // TestLocks: with READ_COMMITTED_SNAPSHOT, no two procedures wait for each other's rows of two
 // tables, or for keys of one row in two indexes. Rule "order" covers rows of one table. -v prints
-// the graph. The embedded server locks whole databases, so it never shows such deadlocks.
+// the graph. The embedded server executes one writing request of a database at a time, so it never
+// shows such deadlocks.
 func TestLocks(t *testing.T) {
 	walks := readTree(t).locksOf(true)
 	if testing.Verbose() {

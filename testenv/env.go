@@ -43,8 +43,8 @@ const envCollation = "JOBAGENT_TEST_COLLATION"
 type Capability string
 
 const (
-	// RowLocks is the locking of rows instead of databases: blocking, READPAST and deadlocks behave
-	// as on SQL Server.
+	// RowLocks is the locking of rows and ranges by each statement, also by reads with hints:
+	// blocking, READPAST and deadlocks behave as on SQL Server.
 	RowLocks Capability = "RowLocks"
 )
 
