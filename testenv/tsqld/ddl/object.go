@@ -92,7 +92,7 @@ func (r *Executor) createSchema(st *syntax.CreateSchemaStmt) error {
 	owner := s.Principal(d)
 	name := st.Name.Name
 	if st.Authorization.Name != "" {
-		p := d.Principal(st.Authorization.Name)
+		p := d.Principals.Find(st.Authorization.Name)
 		if p == nil {
 			return failure.Preceded(mserr.CannotFind("find", "user", st.Authorization.Name), mserr.CreateSchemaFailed())
 		}

@@ -329,7 +329,7 @@ func (e Objects) Files() []builtin.File {
 		return nil
 	}
 	var out []builtin.File
-	for i, f := range d.Files(e.s.Server.Store.Path(d.ID)) {
+	for i, f := range catalog.Files(d, e.s.Server.Store.Path(d.ID)) {
 		out = append(out,
 			builtin.File{ID: i + 1, Name: f.Name, Log: f.Log, ReadOnly: d.Options.ReadOnly, Pages: f.Pages})
 	}

@@ -28,8 +28,8 @@ func (r *Executor) appLock(a Arguments) (owner *lock.Owner, res lock.Resource, e
 	if a["dbprincipal"] != nil {
 		principal = a.text("dbprincipal")
 	}
-	p := d.Principal(principal)
-	if p == nil || !s.Sysadmin() && !s.OwnsDatabase(d) && !d.IsMember(s.Principal(d), p.ID) {
+	p := d.Principals.Find(principal)
+	if p == nil || !s.Sysadmin() && !s.OwnsDatabase(d) && !d.Principals.IsMember(s.Principal(d), p.ID) {
 		return nil, res, mserr.New(1202, 16, "The database-principal '%s' does not exist or user is not a member.", principal)
 	}
 	name := a.text("resource")

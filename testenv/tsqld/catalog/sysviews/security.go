@@ -36,7 +36,7 @@ func securitySets() []declaration {
 // databasePrincipalsRows are the rows of sys.database_principals.
 func databasePrincipalsRows(_ context.Context, env *Env) ([]row, error) {
 	var out []row
-	for _, p := range env.Database.Principals() {
+	for _, p := range env.Database.Principals.All() {
 		r := row{
 			"name": p.Name, "principal_id": int64(p.ID), "type": p.Type, "type_desc": principalTypes[p.Type],
 			"default_schema_name": orNull(p.DefaultSchema),
@@ -63,7 +63,7 @@ func databasePrincipalsRows(_ context.Context, env *Env) ([]row, error) {
 // databaseRoleMembersRows are the rows of sys.database_role_members.
 func databaseRoleMembersRows(_ context.Context, env *Env) ([]row, error) {
 	out := []row{}
-	for _, m := range env.Database.Memberships() {
+	for _, m := range env.Database.Principals.Memberships {
 		out = append(out, row{"role_principal_id": int64(m.Role), "member_principal_id": int64(m.Member)})
 	}
 	return out, nil
