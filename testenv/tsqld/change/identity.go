@@ -14,8 +14,8 @@ import (
 // step.
 func (x *Executor) reserve(p *plan.DML, rt *tree.Run, prepared int64) error {
 	need := p.Identity
-	key := x.s.IdentityKey(p.Database, p.Target)
-	c, err := x.s.CounterOf(x.ctx, key, session.IdentityLoad(p.Database))
+	key := x.s.Counters.IdentityKey(p.Database, p.Target)
+	c, err := x.s.Counters.Of(x.ctx, key, session.IdentityLoad(p.Database))
 	if err != nil {
 		return err
 	}
@@ -40,13 +40,13 @@ func (x *Executor) useIdentity(p *plan.DML, rt *tree.Run, rows int64) error {
 	if low, high := session.IntegerRange(need.Column.Type); last < low || last > high {
 		return mserr.ArithmeticOverflow("IDENTITY", need.Column.Type.Name())
 	}
-	x.s.Draw(x.s.IdentityKey(p.Database, p.Target), session.Counter{Last: last, Used: true})
+	x.s.Counters.Draw(x.s.Counters.IdentityKey(p.Database, p.Target), session.Counter{Last: last, Used: true})
 	return nil
 }
 
 // reserveInto sets the first identity value for the rows of OUTPUT INTO.
 func (x *Executor) reserveInto(p *plan.DML, rt *tree.Run) error {
-	c, err := x.s.CounterOf(x.ctx, x.s.IdentityKey(p.IntoDatabase, p.Into), session.IdentityLoad(p.IntoDatabase))
+	c, err := x.s.Counters.Of(x.ctx, x.s.Counters.IdentityKey(p.IntoDatabase, p.Into), session.IdentityLoad(p.IntoDatabase))
 	if err != nil {
 		return err
 	}
@@ -68,8 +68,8 @@ func (x *Executor) storeIntoIdentity(p *plan.DML, rt *tree.Run, n int64) error {
 	if low, high := session.IntegerRange(need.Column.Type); last < low || last > high {
 		return mserr.ArithmeticOverflow("IDENTITY", need.Column.Type.Name())
 	}
-	x.s.Draw(x.s.IdentityKey(p.IntoDatabase, p.Into), session.Counter{Last: last, Used: true})
-	return x.s.StoreIdentity(x.ctx, p.IntoDatabase, p.Into, last)
+	x.s.Counters.Draw(x.s.Counters.IdentityKey(p.IntoDatabase, p.Into), session.Counter{Last: last, Used: true})
+	return x.s.Counters.StoreIdentity(x.ctx, p.IntoDatabase, p.Into, last)
 }
 
 // storeLastIdentity stores the last identity value after n rows were inserted, and sets @@IDENTITY
@@ -86,7 +86,7 @@ func (x *Executor) storeLastIdentity(p *plan.DML, rt *tree.Run, n int64) error {
 	}
 	last := rt.Identity + (n-1)*need.Increment
 	x.setIdentity(last)
-	return x.s.StoreIdentity(x.ctx, p.Database, p.Target, last)
+	return x.s.Counters.StoreIdentity(x.ctx, p.Database, p.Target, last)
 }
 
 // setIdentity sets @@IDENTITY and SCOPE_IDENTITY(). Table variables count, too.
@@ -134,14 +134,14 @@ func (x *Executor) storeExplicitIdentity(p *plan.DML) error {
 	if auto.Increment < 0 {
 		furthest = g.low
 	}
-	key := x.s.IdentityKey(p.Database, p.Target)
-	c, err := x.s.CounterOf(x.ctx, key, session.IdentityLoad(p.Database))
+	key := x.s.Counters.IdentityKey(p.Database, p.Target)
+	c, err := x.s.Counters.Of(x.ctx, key, session.IdentityLoad(p.Database))
 	if err != nil {
 		return err
 	}
 	if c.Used && (auto.Increment > 0 && furthest <= c.Last || auto.Increment < 0 && furthest >= c.Last) {
 		return nil
 	}
-	x.s.Draw(key, session.Counter{Last: furthest, Used: true})
-	return x.s.StoreIdentity(x.ctx, p.Database, p.Target, furthest)
+	x.s.Counters.Draw(key, session.Counter{Last: furthest, Used: true})
+	return x.s.Counters.StoreIdentity(x.ctx, p.Database, p.Target, furthest)
 }

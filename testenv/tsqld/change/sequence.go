@@ -75,14 +75,14 @@ func (x *Executor) nextSequence(database int, object int32) (types.Value, error)
 	var v *big.Int
 	draw := func() error {
 		var err error
-		v, err = x.s.DrawSequence(x.ctx, d, q)
+		v, err = x.s.Counters.DrawSequence(x.ctx, d, q)
 		return err
 	}
 	var err error
 	if s.Tran.Locked(database) {
 		err = draw()
 	} else {
-		err = x.s.Atomic(x.ctx, []int{database}, false, draw)
+		err = x.s.Atomic(x.ctx, session.Scope{Databases: []int{database}}, draw)
 	}
 	if err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func (x *Executor) nextSequence(database int, object int32) (types.Value, error)
 // be open before the statement starts.
 func (x *Executor) WithSequences(n *plan.Needs, do func() error) error {
 	if n.Sequences {
-		return x.s.Atomic(x.ctx, n.Databases, false, do)
+		return x.s.Atomic(x.ctx, session.Scope{Databases: n.Databases}, do)
 	}
 	return do()
 }

@@ -158,7 +158,7 @@ func (r *run) waitFor(st *syntax.WaitForStmt) error {
 	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
-	return r.s.Resting(r.ctx, func() error {
+	return r.s.Parking.Resting(r.ctx, func() error {
 		select {
 		case <-timer.C:
 			return nil

@@ -314,7 +314,7 @@ func (r queries) selectInto(st *syntax.SelectStmt, p *plan.Plan) error {
 		return mserr.ObjectExists(into.Name)
 	}
 	var n int64
-	err := r.s.Atomic(r.ctx, append([]int{d.ID}, p.Databases...), true, func() error {
+	err := r.s.Atomic(r.ctx, session.Scope{Databases: append([]int{d.ID}, p.Databases...), Several: true}, func() error {
 		t.SchemaID, t.Creator = d.Schema(into.Schema).ID, r.s.CreatorOf(t.Name)
 		if err := r.s.Edit(r.ctx, d, func(e *catalog.Edit) error { e.AddTable(t); return nil }); err != nil {
 			return err
@@ -353,7 +353,7 @@ func (r queries) selectIntoTemp(st *syntax.SelectStmt, t *catalog.Table, needs *
 		}
 	}
 	err = r.changes.WithSequences(needs, func() error {
-		return r.s.LocalChange(r.ctx, func() error {
+		return r.s.LocalChange(r.ctx, session.Scope{Several: true}, func() error {
 			if err := s.CreateTemp(r.ctx, t); err != nil {
 				return err
 			}

@@ -88,7 +88,7 @@ func (r *Executor) getAppLock(a Arguments) (int32, error) {
 	}
 	waited, err := r.s.Server.Locks.Lock(r.ctx, owner, res, mode, 0)
 	if timeout != 0 && errors.Is(err, mserr.LockTimeout()) {
-		err = r.s.Resting(r.ctx, func() error {
+		err = r.s.Parking.Resting(r.ctx, func() error {
 			waited, err = r.s.Server.Locks.Lock(r.ctx, owner, res, mode, timeout)
 			return err
 		})
