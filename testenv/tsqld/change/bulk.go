@@ -81,7 +81,7 @@ func (x *Executor) Load(target *Bulk, p *plan.DML, next func() ([]types.Value, e
 		})
 	}
 	if p.Database == 0 {
-		err = x.WithSequences(&p.Needs, func() error { return x.changeLocal(p, true, do) })
+		err = x.Sequences.Around(&p.Needs, func() error { return x.changeLocal(p, true, do) })
 		return n, err
 	}
 	d := x.s.DatabaseByID(p.Database)

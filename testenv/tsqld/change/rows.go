@@ -29,7 +29,7 @@ func (x *Executor) Insert(p *plan.DML, rows [][]types.Value) (n int64, err error
 	}
 	switch {
 	case p.Database == 0:
-		err = x.WithSequences(&p.Needs, func() error { return x.changeLocal(p, true, do) })
+		err = x.Sequences.Around(&p.Needs, func() error { return x.changeLocal(p, true, do) })
 	case p.Fires:
 		err = x.s.Atomic(x.ctx, session.Scope{Databases: p.Databases, Several: true}, x.withTriggers(p, func() (int64, error) {
 			err := do()

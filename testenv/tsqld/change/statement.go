@@ -37,7 +37,7 @@ func (x *Executor) Change(p *plan.DML, row []types.Value) (n int64, err error) {
 			return 0, err
 		}
 		x.s.StatementTime = 0
-		x.NextStatement()
+		x.Sequences.Forget()
 	}
 }
 
@@ -59,7 +59,7 @@ func (x *Executor) changeOnce(p *plan.DML, row []types.Value) (n int64, err erro
 	sc := session.Scope{Databases: p.Databases, Past: x.past(p), Several: p.Fires || isMultiStatement(p), Rows: tables != nil}
 	switch {
 	case p.Database == 0 && p.IntoDatabase == 0:
-		err = x.WithSequences(&p.Needs, func() error { return x.changeLocal(p, isMultiStatement(p), do) })
+		err = x.Sequences.Around(&p.Needs, func() error { return x.changeLocal(p, isMultiStatement(p), do) })
 	case p.Fires:
 		fire := x.withTriggers(p, func() (int64, error) {
 			err := do()
@@ -111,7 +111,7 @@ func (x *Executor) tryRows(p *plan.DML, tables []*catalog.Table, row []types.Val
 	})
 	x.capture, x.explicit = capture, explicit
 	x.s.Counters.Return()
-	x.NextStatement()
+	x.Sequences.Forget()
 	return err
 }
 

@@ -217,8 +217,7 @@ func (r *Executor) checkIdent(st *syntax.DBCCStmt) error {
 		mode = strings.ToUpper(wordOf(st.Args[1]))
 	}
 	do := func() error {
-		key := r.s.Counters.IdentityKey(database, t)
-		c, err := r.s.Counters.Of(r.ctx, key, session.IdentityLoad(database))
+		c, err := r.s.Counters.Identity(r.ctx, database, t)
 		if err != nil {
 			return err
 		}
@@ -240,7 +239,7 @@ func (r *Executor) checkIdent(st *syntax.DBCCStmt) error {
 		if !c.Used {
 			fresh.Last -= col.Auto.Increment
 		}
-		r.s.Server.SetCounter(key, fresh)
+		r.s.Server.SetCounter(r.s.Counters.IdentityKey(database, t), fresh)
 		if err := r.s.Counters.StoreIdentity(r.ctx, database, t, fresh.Last); err != nil {
 			return err
 		}

@@ -55,7 +55,7 @@ func (r *run) whileStmt(st *syntax.WhileStmt) (ctl, error) {
 			}
 			r.f.line = st.Pos().Line
 			r.s.StatementTime = 0
-			r.changes.NextStatement()
+			r.changes.Sequences.Forget()
 			ok, err := r.condition(st.Cond)
 			if err != nil {
 				return ctl{}, r.settle(st, err)

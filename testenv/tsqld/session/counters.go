@@ -52,8 +52,8 @@ type Counters struct {
 	drawn map[CounterKey]Counter
 }
 
-// Of returns a copy of a counter. On first use it loads the counter from the file.
-func (cs *Counters) Of(ctx context.Context, key CounterKey, load string) (Counter, error) {
+// of returns a copy of a counter. On first use it loads the counter from the file.
+func (cs *Counters) of(ctx context.Context, key CounterKey, load string) (Counter, error) {
 	cs.server.mu.Lock()
 	c := cs.server.counters[key]
 	cs.server.mu.Unlock()
@@ -125,10 +125,29 @@ func (cs *Counters) IdentityKey(database int, t *catalog.Table) CounterKey {
 	return CounterKey{Database: database, Object: t.ObjectID}
 }
 
-// IdentityLoad returns the query for a stored identity value.
-func IdentityLoad(database int) string {
-	return fmt.Sprintf("SELECT last, 1 FROM %s.%s WHERE object_id = ?1", catalog.SQLName(database),
-		catalog.IdentityTable)
+// Identity returns the counter of a table's identity column.
+func (cs *Counters) Identity(ctx context.Context, database int, t *catalog.Table) (Counter, error) {
+	load := fmt.Sprintf("SELECT last, 1 FROM %s.%s WHERE object_id = ?1", catalog.SQLName(database), catalog.IdentityTable)
+	return cs.of(ctx, cs.IdentityKey(database, t), load)
+}
+
+// NextIdentity returns the value after the last one of a table's identity column.
+func (cs *Counters) NextIdentity(ctx context.Context, database int, t *catalog.Table, auto catalog.Identity) (int64, error) {
+	c, err := cs.Identity(ctx, database, t)
+	if err != nil || !c.Used {
+		return auto.Seed, err
+	}
+	return c.Last + auto.Increment, nil
+}
+
+// UseIdentity marks the identity values of a table up to last as used. Error 8115 if the type of
+// the column does not hold last.
+func (cs *Counters) UseIdentity(database int, t *catalog.Table, column *catalog.Column, last int64) error {
+	if low, high := IntegerRange(column.Type); last < low || last > high {
+		return mserr.ArithmeticOverflow("IDENTITY", column.Type.Name())
+	}
+	cs.Draw(cs.IdentityKey(database, t), Counter{Last: last, Used: true})
+	return nil
 }
 
 // IntegerRange returns the range of an identity column's type.
@@ -162,8 +181,7 @@ func (cs *Counters) StoreIdentity(ctx context.Context, database int, t *catalog.
 
 // DrawSequence returns the next value of a sequence and stores it.
 func (cs *Counters) DrawSequence(ctx context.Context, d *catalog.Database, q *catalog.Sequence) (*big.Int, error) {
-	key := CounterKey{Database: d.ID, Object: q.ObjectID}
-	c, err := cs.Of(ctx, key, sequenceLoad(d))
+	c, err := cs.sequence(ctx, d, q.ObjectID)
 	if err != nil {
 		return nil, err
 	}
@@ -180,13 +198,14 @@ func (cs *Counters) DrawSequence(ctx context.Context, d *catalog.Database, q *ca
 			}
 		}
 	}
-	cs.Draw(key, SequenceCounter(v, true))
+	cs.Draw(CounterKey{Database: d.ID, Object: q.ObjectID}, SequenceCounter(v, true))
 	return v, cs.storeSequence(ctx, d, q.ObjectID, v)
 }
 
-// sequenceLoad returns the query for a stored value of a sequence.
-func sequenceLoad(d *catalog.Database) string {
-	return fmt.Sprintf("SELECT current, used FROM %s.%s WHERE object_id = ?1", d.SQLName(), catalog.SequenceTable)
+// sequence returns the counter of a sequence.
+func (cs *Counters) sequence(ctx context.Context, d *catalog.Database, object int32) (Counter, error) {
+	load := fmt.Sprintf("SELECT current, used FROM %s.%s WHERE object_id = ?1", d.SQLName(), catalog.SequenceTable)
+	return cs.of(ctx, CounterKey{Database: d.ID, Object: object}, load)
 }
 
 // storeSequence writes the last value of a sequence to its database.

@@ -267,16 +267,19 @@ func (p *Parking) repeatOther(ctx context.Context, d *catalog.Database, ch *stor
 		return p.s.Counters.reserveVersions(ctx, v, d.ID)
 	}
 	object, _ := ch.New[0].(int64)
-	key := CounterKey{Database: d.ID, Object: int32(object)}
 	switch ch.Table {
 	case catalog.IdentityTable:
-		c, err := p.s.Counters.Of(ctx, key, IdentityLoad(d.ID))
-		if t := d.TableByID(int32(object)); err == nil && t != nil && c.Used {
+		t := d.TableByID(int32(object))
+		if t == nil {
+			return nil
+		}
+		c, err := p.s.Counters.Identity(ctx, d.ID, t)
+		if err == nil && c.Used {
 			err = p.s.Counters.StoreIdentity(ctx, d.ID, t, c.Last)
 		}
 		return err
 	case catalog.SequenceTable:
-		c, err := p.s.Counters.Of(ctx, key, sequenceLoad(d))
+		c, err := p.s.Counters.sequence(ctx, d, int32(object))
 		if err != nil {
 			return err
 		}

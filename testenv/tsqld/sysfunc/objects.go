@@ -432,7 +432,7 @@ func (e Objects) IdentCurrent(schema, table string) (last, seed, increment types
 	if database != 0 && s.Conn.Use(e.at.Context(), database) != nil {
 		return nil, nil, nil, false
 	}
-	c, err := s.Counters.Of(e.at.Context(), s.Counters.IdentityKey(database, t), session.IdentityLoad(database))
+	c, err := s.Counters.Identity(e.at.Context(), database, t)
 	if err != nil {
 		return nil, nil, nil, false
 	}
