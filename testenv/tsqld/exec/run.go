@@ -147,7 +147,7 @@ func (r *run) stmt(st syntax.Stmt) (ctl, error) {
 	}
 	r.f.line = st.Pos().Line
 	r.s.StatementTime = 0
-	r.changes.NextStatement()
+	r.changes.Sequences.Forget()
 	switch st := st.(type) {
 	case *syntax.BlockStmt:
 		return r.list(st.Body)

@@ -36,7 +36,7 @@ func securitySets() []declaration {
 // databasePrincipalsRows are the rows of sys.database_principals.
 func databasePrincipalsRows(_ context.Context, env *Env) ([]row, error) {
 	var out []row
-	for _, p := range env.Database.Principals() {
+	for _, p := range env.Database.Principals.All() {
 		if !env.seesPrincipal(p.ID) {
 			continue
 		}
@@ -65,7 +65,7 @@ func databasePrincipalsRows(_ context.Context, env *Env) ([]row, error) {
 
 // seesPrincipal reports whether the session may see a principal of the database.
 func (env *Env) seesPrincipal(id int) bool {
-	return env.SeeAll || env.Database.SeesPrincipal(env.Principal, env.Database.PrincipalByID(id))
+	return env.SeeAll || env.Database.SeesPrincipal(env.Principal, env.Database.Principals.ByID(id))
 }
 
 // databaseRoleMembersRows are the rows of sys.database_role_members. A session without VIEW
@@ -73,7 +73,7 @@ func (env *Env) seesPrincipal(id int) bool {
 func databaseRoleMembersRows(_ context.Context, env *Env) ([]row, error) {
 	out := []row{}
 	all := env.onDatabase("VIEW DEFINITION")
-	for _, m := range env.Database.Memberships() {
+	for _, m := range env.Database.Principals.Memberships {
 		if !all && m.Member != env.Principal {
 			continue
 		}
