@@ -103,6 +103,7 @@ BEGIN
             FROM jobs_internal.trigger_events AS v
             LEFT JOIN jobs_internal.job_triggers AS t ON t.trigger_id = v.trigger_id
             WHERE v.execution_id = e.execution_id
+                AND v.execution_id IS NOT NULL
         ) AS trigger_name,
         COALESCE(y.held, 0) AS held,
         y.held_from,
