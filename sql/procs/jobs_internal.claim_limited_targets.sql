@@ -216,7 +216,8 @@ BEGIN
 
     IF EXISTS (SELECT 1 FROM @ready AS r WHERE r.is_wave = 1)
     BEGIN
-        -- Plan: per run the held tasks of IX_task_executions_held; nothing is skipped, as above.
+        -- Plan: IX_task_executions_held once, which the hint ensures: loops may find the run in IX_task_executions_execution_id, with a
+        -- lookup for each attempt that the wave has had. Nothing is skipped, as above.
         INSERT INTO @waves (execution_id, rollout_of, running, room)
         SELECT e.execution_id, e.rollout_of, COUNT(k.task_id), 0
         FROM (
@@ -226,7 +227,7 @@ BEGIN
             WHERE r.is_wave = 1
         ) AS w
         INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = w.execution_id
-        LEFT JOIN jobs_internal.task_executions AS k ON k.execution_id = e.execution_id
+        LEFT HASH JOIN jobs_internal.task_executions AS k ON k.execution_id = e.execution_id
             AND k.ended_at IS NULL
             AND k.kind = N'Run'
         GROUP BY e.execution_id, e.rollout_of;
