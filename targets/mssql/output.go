@@ -202,7 +202,7 @@ func (t *attempt) tryOutput(ctx context.Context, rows *outputRows, p *pump) (wri
 	}
 	// An error may have ended the result set early.
 	p.sync()
-	if t.messages.failure() != nil || ctx.Err() != nil {
+	if t.messages.failure() != nil || rows.set.wire.unexplained() != nil || ctx.Err() != nil {
 		return 0, false, errors.New("the result set was not complete")
 	}
 	if written, err = w.replace(ctx); err != nil {

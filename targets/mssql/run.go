@@ -290,7 +290,7 @@ func (t *attempt) batch(ctx context.Context, s *session, text string, line int, 
 	switch {
 	case errors.Is(err, io.EOF) && broken == nil && p.err == nil:
 		t.open = false
-		return cmp.Or(t.messages.failure(), outputErr)
+		return cmp.Or(t.messages.failure(), s.wire.unexplained(), outputErr)
 	case ctx.Err() != nil:
 		t.end(t.confirmEnd(ctx, s, broken == nil && errors.Is(err, ctx.Err())))
 		return context.Cause(ctx)
