@@ -233,5 +233,9 @@ func TestDeclarations(t *testing.T) {
 	for _, x := range d.indexes {
 		require.NotEmpty(t, x.table, x.name)
 		require.NotEmpty(t, x.keys, x.name)
+		if x.name == "UQ_job_executions_job_execution_id" { // without the option, the index would be full again
+			require.Equal(t, "ALTER TABLE jobs_internal.job_executions ADD CONSTRAINT UQ_job_executions_job_execution_id UNIQUE (job_execution_id) WITH (FILLFACTOR = 85);",
+				fixIndex(x, false, false))
+		}
 	}
 }
