@@ -189,6 +189,10 @@ func TestFileAndLogFindings(t *testing.T) {
 	require.Equal(t, "ALTER DATABASE [c] MODIFY FILE (NAME = N'c_data', FILEGROWTH = 256 MB);", percent[0].SQL)
 	log := file(func(f *fileFacts) { f.Type, f.Max, f.Used = "LOG", unlimitedLog, sql.NullInt64{} })
 	require.Equal(t, SeverityOK, Worst(fileFindings(d, log)), "a log of 2 TB at most")
+	d.EngineEdition = editionAzureDatabase
+	azure := fileFindings(d, file(func(f *fileFacts) { f.Max = 2100 * pagesPerMB }))
+	require.Equal(t, "raise the maximum size of the database, or choose a service objective that permits more", azure[0].Fix())
+	require.Equal(t, SeverityOK, Worst(fileFindings(d, file(func(f *fileFacts) { f.PercentGrowth, f.Growth = true, 10 }))), "nobody can change it")
 	d.EngineEdition = editionExpress
 	require.Equal(t, SeverityWarning, Worst(fileFindings(d, file(func(f *fileFacts) { f.Size = 9500 * pagesPerMB }))))
 
