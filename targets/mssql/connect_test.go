@@ -57,8 +57,8 @@ func TestLoginEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// "connection timeout" bounds the login, as in SqlClient, and no statement. Azure's portal writes it
-// into its connection strings.
+// "connection timeout" bounds the login, as in SqlClient, and no statement. Azure's portal writes
+// it into its connection strings.
 func TestConnectionTimeoutIsThatOfTheLogin(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

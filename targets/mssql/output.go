@@ -383,8 +383,8 @@ func (w *outputWriter) prepare(ctx context.Context) error {
 	for i, c := range w.columns {
 		stage = append(stage, fmt.Sprintf("c%d %s NULL", i, c.stage))
 	}
-	// A pooled session may still have the table of an earlier use, until its reset. NOCOUNT may be on
-	// by the server's option "user options", and would hide the number of rows that replace counts.
+	// A pooled session may still have the table of an earlier use, until its reset. NOCOUNT may be
+	// on by the server's option "user options", and would hide the number of rows in replace.
 	_, err = w.conn.ExecContext(ctx, "DROP TABLE IF EXISTS "+staging+
 		"; CREATE TABLE "+staging+" ("+strings.Join(stage, ", ")+"); SET NOCOUNT OFF;")
 	if err != nil {
