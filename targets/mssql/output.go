@@ -77,8 +77,8 @@ func (e *OutputError) Unwrap() error { return e.Err }
 // accessQuery asks, for the table @table, whether it exists and whether the login may write to it,
 // or create it. The right is NULL if the server does not say. As the name of a database, NULL
 // stands for the current one: HAS_PERMS_BY_NAME would read a name with a dot as several parts.
-// A table belongs to the owner of its schema, so that its creator needs rights on the schema. DELETE
-// needs SELECT on the columns of its WHERE clause
+// A table belongs to the owner of its schema, so that its creator needs rights on the schema.
+// DELETE needs SELECT on the columns of its WHERE clause
 // (https://learn.microsoft.com/sql/t-sql/statements/delete-transact-sql, "Permissions").
 const accessQuery = `SELECT
     CASE WHEN OBJECT_ID(@table) IS NULL THEN 0 ELSE 1 END,
