@@ -541,6 +541,7 @@ func (w *wire) address() string {
 func (w *wire) Write(p []byte) (int, error) {
 	if w.guard != nil {
 		w.guard.Wrote(p)
+		p = withLoginLengths(p)
 	}
 	n, err := w.Conn.Write(p)
 	w.mu.Lock()
