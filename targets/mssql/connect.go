@@ -138,13 +138,15 @@ type conn struct {
 	wire       *wire // nil if the dialer was not used
 	of         *Connector
 	generation uint64 // of the connector when the login began
-	unanswered bool   // a rollback was sent whose answer was not read
+	unanswered bool   // it is not known whether a transaction is open
 }
 
-// BeginTx implements driver.ConnBeginTx.
+// BeginTx implements driver.ConnBeginTx. After an error, as of a context that ends meanwhile, the
+// transaction may have begun, and the session is not used again.
 func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
 	tx, err := c.Conn.BeginTx(ctx, opts)
 	if err != nil {
+		c.unanswered = true
 		return nil, err
 	}
 	return &transaction{tx, c}, nil
