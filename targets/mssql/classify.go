@@ -59,6 +59,7 @@ var numbers = []numberRow{
 	{916, targets.ClassAuth, "the login cannot use the database", sourceEvents},
 	{921, targets.ClassTransient, "the database has not been recovered yet", sourceEvents},
 	{922, targets.ClassTransient, "the database is being recovered", sourceEvents},
+	{924, targets.ClassTransient, "the database is in single-user mode, and another session has it", sourceEvents},
 	{926, targets.ClassTransient, "the database cannot be opened; on Azure during reconfiguration", sourceAzure},
 	{927, targets.ClassTransient, "the database is being restored", sourceEvents},
 	{941, targets.ClassTransient, "the database has not been started", sourceEF},
@@ -114,7 +115,10 @@ var numbers = []numberRow{
 	{15247, targets.ClassAuth, "the user has no permission for this action", sourceEvents},
 	{17142, targets.ClassTransient, "the server is paused", sourceEvents},
 	{17197, targets.ClassTimeout, "the login took too long: the server is under load", sourceEF},
+	{17803, targets.ClassTransient, "the server has too little memory for the connection", sourceEvents},
+	{17809, targets.ClassTransient, "the server has as many connections as its option user connections permits", sourceEvents},
 	{17889, targets.ClassTransient, "the session has reached its number of connections", sourceEF},
+	{17892, targets.ClassAuth, "a trigger of the server refused the login", sourceEvents},
 	{18401, targets.ClassTransient, "the server is in script upgrade mode", sourceEF},
 	{18451, targets.ClassTransient, "only administrators may log in now", sourceEvents},
 	{18452, targets.ClassAuth, "the login is from an untrusted domain", sourceEvents},
@@ -196,10 +200,10 @@ func ClassifyNumber(number int32) targets.Classification {
 // load. The other retryable numbers are about one statement. 4060 and 18456 are not among them:
 // they are that of a wrong name or login as well.
 var unavailable = map[int32]bool{
-	233: true, 596: true, 615: true, 921: true, 922: true, 926: true, 927: true, 941: true, 942: true, 952: true, 976: true,
+	233: true, 596: true, 615: true, 921: true, 922: true, 924: true, 926: true, 927: true, 941: true, 942: true, 952: true, 976: true,
 	979: true, 982: true, 983: true, 988: true, 3906: true, 3947: true, 3948: true, 4221: true, 6005: true,
-	10928: true, 10929: true, 10930: true, 10936: true, 17142: true, 17197: true, 18401: true, 18451: true, 40020: true, 40143: true,
-	40166: true, 40189: true, 40197: true, 40501: true, 40540: true, 40613: true, 40627: true, 40642: true, 40648: true, 40671: true,
+	10928: true, 10929: true, 10930: true, 10936: true, 17142: true, 17197: true, 17803: true, 17809: true, 18401: true, 18451: true,
+	40020: true, 40143: true, 40166: true, 40189: true, 40197: true, 40501: true, 40540: true, 40613: true, 40627: true, 40642: true, 40648: true, 40671: true,
 	40675: true, 40890: true, 40903: true, 42108: true, 42109: true, 45182: true, 49802: true, 49918: true, 49919: true, 49920: true,
 	49977: true,
 }

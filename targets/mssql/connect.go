@@ -138,6 +138,36 @@ type conn struct {
 	wire       *wire // nil if the dialer was not used
 	of         *Connector
 	generation uint64 // of the connector when the login began
+	unanswered bool   // it is not known whether a transaction is open
+}
+
+// BeginTx implements driver.ConnBeginTx. After an error, as of a context that ends meanwhile, the
+// transaction may have begun, and the session is not used again.
+func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	tx, err := c.Conn.BeginTx(ctx, opts)
+	if err != nil {
+		c.unanswered = true
+		return nil, err
+	}
+	return &transaction{tx, c}, nil
+}
+
+// transaction is a transaction of a pooled session.
+type transaction struct {
+	driver.Tx
+	of *conn
+}
+
+// Rollback implements driver.Tx. Under a context that has ended, the driver returns before the
+// server has answered. The session must not be used again then: SQL Server drops a connection that
+// asks for a reset "while there are batches still running in the session" (17886,
+// https://learn.microsoft.com/sql/relational-databases/errors-events/database-engine-events-and-errors-16000-to-17999).
+func (t *transaction) Rollback() error {
+	err := t.Tx.Rollback()
+	if err != nil {
+		t.of.unanswered = true
+	}
+	return err
 }
 
 // IsValid implements driver.Validator: a pool closes a session that is retired, or whose server has
@@ -154,7 +184,9 @@ func (c *conn) ResetSession(ctx context.Context) error {
 }
 
 // retired reports whether the session must not be used again.
-func (c *conn) retired() bool { return c.generation != c.of.generation.Load() || c.wire.readOnly() }
+func (c *conn) retired() bool {
+	return c.unanswered || c.generation != c.of.generation.Load() || c.wire.readOnly()
+}
 
 // Close ends the session. The driver's Close returns its buffers to a pool while a goroutine of the
 // driver may still read into them, so that reading ends first.
@@ -511,6 +543,7 @@ func (w *wire) address() string {
 func (w *wire) Write(p []byte) (int, error) {
 	if w.guard != nil {
 		w.guard.Wrote(p)
+		p = withLoginLengths(p)
 	}
 	n, err := w.Conn.Write(p)
 	w.mu.Lock()

@@ -3,6 +3,7 @@ package mssql
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"io"
 	"net"
@@ -109,6 +110,44 @@ func (p partnerOf) DialContext(ctx context.Context, network, addr string) (net.C
 		return nil, ctx.Err()
 	}
 	return p.HostDialer.DialContext(ctx, network, addr)
+}
+
+// A login has texts of any characters.
+func TestLoginBeyondTheBasicPlane(t *testing.T) {
+	t.Parallel()
+	server, err := tsqld.New(tsqld.Config{SAPassword: "secret"})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, server.Close(context.Background())) }()
+	const name, password = "𠮷野家", "Pa55-😀😀-word"
+	admin, err := NewConnector("sqlserver://sa:secret@h?encrypt=disable", server.Dialer())
+	require.NoError(t, err)
+	db := sql.OpenDB(admin)
+	defer db.Close()
+	_, err = db.ExecContext(t.Context(), "CREATE DATABASE ["+name+"]; CREATE LOGIN ["+name+"] WITH PASSWORD = N'"+password+"';")
+	require.NoError(t, err)
+	_, err = db.ExecContext(t.Context(), "USE ["+name+"]; CREATE USER ["+name+"] FOR LOGIN ["+name+"];")
+	require.NoError(t, err)
+	for _, encrypt := range []string{"disable", "true", "strict"} {
+		s := testServers(t, Config{Encrypt: encrypt, TrustServerCertificate: encrypt == "true", Dialer: server.Dialer(), CertificateSHA256: pinOf(t, server, encrypt)},
+			LoginCredential("default", name, password, "*"))
+		one, err := s.open(t.Context(), "s", name, "", "")
+		require.NoError(t, err)
+		var row [2]driver.Value
+		require.NoError(t, one.row(t.Context(), "SELECT DB_NAME(), ORIGINAL_LOGIN()", row[:]))
+		require.Equal(t, [2]driver.Value{name, name}, row)
+		one.close()
+	}
+}
+
+// pinOf returns the pin of a server's certificate, for strict.
+func pinOf(t *testing.T, server *tsqld.Server, encrypt string) []string {
+	t.Helper()
+	if encrypt != "strict" {
+		return nil
+	}
+	certificate, err := server.Certificate()
+	require.NoError(t, err)
+	return []string{KeyPin(certificate)}
 }
 
 // Settings of the driver that would change what a query returns have no effect.

@@ -77,11 +77,19 @@ func (e *OutputError) Unwrap() error { return e.Err }
 // accessQuery asks, for the table @table, whether it exists and whether the login may write to it,
 // or create it. The right is NULL if the server does not say. As the name of a database, NULL
 // stands for the current one: HAS_PERMS_BY_NAME would read a name with a dot as several parts.
+// A table belongs to the owner of its schema, so that its creator needs rights on the schema.
+// DELETE needs SELECT on the columns of its WHERE clause
+// (https://learn.microsoft.com/sql/t-sql/statements/delete-transact-sql, "Permissions").
 const accessQuery = `SELECT
     CASE WHEN OBJECT_ID(@table) IS NULL THEN 0 ELSE 1 END,
     CASE
+        WHEN OBJECT_ID(@table) IS NULL AND HAS_PERMS_BY_NAME(@schema, N'SCHEMA', N'ALTER') = 0 THEN 0
+        WHEN OBJECT_ID(@table) IS NULL AND HAS_PERMS_BY_NAME(@schema, N'SCHEMA', N'INSERT') = 0 THEN 0
+        WHEN OBJECT_ID(@table) IS NULL AND HAS_PERMS_BY_NAME(@schema, N'SCHEMA', N'SELECT') = 0 THEN 0
+        WHEN OBJECT_ID(@table) IS NULL AND HAS_PERMS_BY_NAME(@schema, N'SCHEMA', N'DELETE') = 0 THEN 0
         WHEN OBJECT_ID(@table) IS NULL THEN HAS_PERMS_BY_NAME(NULL, N'DATABASE', N'CREATE TABLE')
         WHEN HAS_PERMS_BY_NAME(@table, N'OBJECT', N'INSERT') = 0 THEN 0
+        WHEN HAS_PERMS_BY_NAME(@table, N'OBJECT', N'SELECT', N'internal_execution_id', N'COLUMN') = 0 THEN 0
         ELSE HAS_PERMS_BY_NAME(@table, N'OBJECT', N'DELETE')
     END;`
 
@@ -106,10 +114,10 @@ func (t *attempt) openOutput(ctx context.Context) (err error) {
 	case !allowed.Valid || allowed.Int64 != 0:
 		return nil
 	case exists:
-		err = errors.New("the login may not write to it; grant it INSERT and DELETE on the table")
+		err = errors.New("the login may not write to it; grant it SELECT, INSERT and DELETE on the table")
 	default:
 		err = errors.New("it does not exist, and the login may not create it; " +
-			"create it, or grant the login CREATE TABLE in the database and ALTER on the schema")
+			"create it, or grant the login CREATE TABLE in the database, and ALTER, SELECT, INSERT and DELETE on the schema")
 	}
 	return &targets.ConfigError{Subject: "database " + o.Database, Err: err}
 }
@@ -124,7 +132,8 @@ func (t *attempt) outputAccess(ctx context.Context) (exists bool, allowed sql.Nu
 		w := &outputWriter{conn: conn, wire: wireOf(conn)}
 		defer func() { w.close(err == nil) }()
 		defer cutAfter(ctx, w.wire, ackWait)()
-		err = conn.QueryRowContext(ctx, accessQuery, sql.Named("table", t.Output.table())).Scan(&exists, &allowed)
+		err = conn.QueryRowContext(ctx, accessQuery, sql.Named("table", t.Output.table()),
+			sql.Named("schema", tsql.Name(t.Output.schema()))).Scan(&exists, &allowed)
 		if err != nil {
 			return w.lost(err), fmt.Errorf("look for the table: %w", err)
 		}
@@ -384,8 +393,7 @@ func (w *outputWriter) prepare(ctx context.Context) error {
 		stage = append(stage, fmt.Sprintf("c%d %s NULL", i, c.stage))
 	}
 	// A pooled session may still have the table of an earlier use, until its reset. NOCOUNT may be
-	// on by the server's option "user options", and would hide the number of rows that replace
-	// counts.
+	// on by the server's option "user options", and would hide the number of rows in replace.
 	_, err = w.conn.ExecContext(ctx, "DROP TABLE IF EXISTS "+staging+
 		"; CREATE TABLE "+staging+" ("+strings.Join(stage, ", ")+"); SET NOCOUNT OFF;")
 	if err != nil {

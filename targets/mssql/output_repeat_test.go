@@ -201,7 +201,11 @@ func TestOutputIsCheckedBeforeTheScript(t *testing.T) {
 	f.exec(t, "master", "CREATE LOGIN writer WITH PASSWORD = 'Pa55word'; CREATE LOGIN stranger WITH PASSWORD = 'Pa55word';")
 	f.exec(t, "out", "CREATE TABLE readonly (internal_execution_id uniqueidentifier NOT NULL, n int); "+
 		"CREATE TABLE writable (internal_execution_id uniqueidentifier NOT NULL, n int); CREATE USER writer FOR LOGIN writer; "+
-		"GRANT SELECT ON readonly TO writer; GRANT SELECT, INSERT, DELETE ON writable TO writer;")
+		"CREATE TABLE writeonly (internal_execution_id uniqueidentifier NOT NULL, n int); "+
+		"GRANT SELECT ON readonly TO writer; GRANT SELECT, INSERT, DELETE ON writable TO writer; GRANT INSERT, DELETE ON writeonly TO writer;")
+	f.exec(t, "out", "CREATE SCHEMA made;")
+	f.exec(t, "out", "CREATE SCHEMA owned AUTHORIZATION writer;")
+	f.exec(t, "out", "GRANT CREATE TABLE TO writer; GRANT ALTER ON SCHEMA::made TO writer;")
 	set, err := mssql.NewCredentialSet(mssql.LoginCredential("default", "sa", "secret", "*"), mssql.LoginCredential("wrong", "sa", "other", "*"),
 		mssql.LoginCredential("writer", "writer", "Pa55word", "*"), mssql.LoginCredential("stranger", "stranger", "Pa55word", "*"))
 	require.NoError(t, err)
@@ -216,16 +220,23 @@ func TestOutputIsCheckedBeforeTheScript(t *testing.T) {
 		"no database":      {"nowhere", "o", "", targets.ClassTransient, "connect: "},
 		"wrong password":   {"out", "o", "wrong", targets.ClassAuth, "connect: "},
 		"no access":        {"out", "o", "stranger", targets.ClassTransient, "connect: "},
-		"no right to it":   {"out", "readonly", "writer", targets.ClassConfig, "grant it INSERT and DELETE"},
+		"no right to it":   {"out", "readonly", "writer", targets.ClassConfig, "grant it SELECT, INSERT and DELETE"},
+		"no right to read": {"out", "writeonly", "writer", targets.ClassConfig, "grant it SELECT, INSERT and DELETE"},
 		"no right to make": {"out", "o", "writer", targets.ClassConfig, "grant the login CREATE TABLE"},
+		"not its own":      {"out", "made.o", "writer", targets.ClassConfig, "INSERT and DELETE on the schema"},
 		"writable":         {"out", "writable", "writer", "", ""},
+		"makeable":         {"out", "owned.o", "writer", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
+			schema, table, found := strings.Cut(c.table, ".")
+			if !found {
+				schema, table = "dbo", c.table
+			}
 			for _, once := range []*mssql.Once{nil, {ExecutionID: uuid.New(), JobExecutionID: uuid.New(), StepID: 1}} {
 				f.exec(t, "d", "DELETE FROM ran;")
 				res := mssql.NewRunner(servers, targets.Limits{}).Run(t.Context(), mssql.Attempt{
 					Attempt: targets.Attempt{Target: targets.NewTarget("s", "d", ""), Command: "INSERT INTO ran VALUES (1); SELECT 1 AS n"},
-					Output:  &mssql.Output{Server: "s", Database: c.database, Table: c.table, Credential: c.credential}, Once: once,
+					Output:  &mssql.Output{Server: "s", Database: c.database, Schema: schema, Table: table, Credential: c.credential}, Once: once,
 				})
 				if c.want == "" {
 					require.Equal(t, targets.Succeeded, res.Outcome, res.Summary)

@@ -37,6 +37,39 @@ func (v *tdsVersion) request(p []byte) []byte {
 	return p
 }
 
+// loginTexts are the places in LOGIN7 of the offset and the length of a user, a password, a server
+// and a database, and of the offset of what the driver writes behind it (MS-TDS 2.2.6.4).
+var loginTexts = [...]struct{ offset, length, next int }{
+	{40, 42, 44}, {44, 46, 48}, {52, 54, 60}, {68, 70, 78},
+}
+
+// withLoginLengths returns p, the first packet of LOGIN7, with the lengths of its texts in UTF-16
+// code units. The driver counts characters, so that a server would cut off a password or the name
+// of a database with characters beyond the Basic Multilingual Plane. Other packets are returned as
+// they are. The name of the application keeps its length, which may be 128 at most.
+func withLoginLengths(p []byte) []byte {
+	const header, first = 94, 1
+	if len(p) < packetHead+header || p[0] != packetLogin || p[6] != first {
+		return p
+	}
+	var changed []byte
+	for _, t := range loginTexts {
+		at := func(place int) int { return int(binary.LittleEndian.Uint16(p[packetHead+place:])) }
+		units := (at(t.next) - at(t.offset)) / 2
+		if units == at(t.length) {
+			continue
+		}
+		if changed == nil {
+			changed = bytes.Clone(p)
+		}
+		binary.LittleEndian.PutUint16(changed[packetHead+t.length:], uint16(units))
+	}
+	if changed == nil {
+		return p
+	}
+	return changed
+}
+
 // message reads one message of the server and changes the version in its LOGINACK. If a login has
 // several answers, LOGINACK is in the last one.
 func (v *tdsVersion) message(r io.Reader) ([]byte, error) {

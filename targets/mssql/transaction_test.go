@@ -2,12 +2,14 @@ package mssql
 
 import (
 	"bytes"
+	"context"
 	"database/sql"
 	"net"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/testenv/fault"
 	"github.com/jobagent/jobagent/testenv/hostile"
 	"github.com/jobagent/jobagent/testenv/tsqld"
 )
@@ -83,3 +85,35 @@ func TestRequestAfterATransactionEndedByAnError(t *testing.T) {
 }
 
 func (dialerFunc) HostName() string { return "" }
+
+// The driver does not wait for the answer to a rollback under a context that has ended. SQL Server
+// drops a connection that gets another request meanwhile (17886), so that the pool must not use it
+// again.
+func TestRollbackWithoutAnAnswerEndsTheSession(t *testing.T) {
+	t.Parallel()
+	begun, release := make(chan struct{}), make(chan struct{})
+	server, err := tsqld.New(tsqld.Config{SAPassword: "secret", Fault: func(p tsqld.Point) error {
+		if p.Kind == tsqld.BeforeStatement && p.Request == "TM_ROLLBACK_XACT" {
+			close(begun)
+			<-release
+		}
+		return nil
+	}})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, server.Close(context.Background())) }()
+	defer close(release)
+	n := fault.NewNetwork(server.Dialer(), nil)
+	connector, err := NewConnector("sqlserver://sa:secret@h?encrypt=disable", n)
+	require.NoError(t, err)
+	db := sql.OpenDB(connector)
+	db.SetMaxOpenConns(1)
+	defer func() { require.NoError(t, db.Close()) }()
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err = db.BeginTx(ctx, nil)
+	require.NoError(t, err)
+	cancel() // package sql rolls back
+	<-begun
+	_, err = db.ExecContext(t.Context(), "SELECT 1;")
+	require.NoError(t, err)
+	require.Len(t, n.Dials(), 2)
+}
