@@ -50,6 +50,10 @@ func ParseDSN(text string) (DSN, error) {
 			"want sqlserver://user:password@host:port?database=name")}
 	}
 	p.Host = bareHost(p.Host)
+	if word := strings.Trim(p.Parameters["authentication"], `"'`); word != "" && !strings.EqualFold(word, "Sql Password") {
+		// SqlClient's keyword, as Azure's portal writes it: Authentication="Active Directory Default".
+		p.Parameters["fedauth"] = strings.ReplaceAll(word, " ", "")
+	}
 	if _, err := authenticatorOf(p, runtime.GOOS); err != nil {
 		return DSN{}, &targets.ConfigError{Subject: "connection string", Err: err}
 	}

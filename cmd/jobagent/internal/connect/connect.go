@@ -180,7 +180,7 @@ var entraKinds = map[string]mssql.CredentialKind{
 }
 
 // ControlConfig returns the settings of a control database's connections. A connection string with
-// fedauth logs in with Microsoft Entra ID.
+// fedauth, or with SqlClient's Authentication, logs in with Microsoft Entra ID.
 func ControlConfig(text string) (controldb.Config, error) {
 	cfg := controldb.Config{DSN: text, Program: buildinfo.Version()}
 	dsn, err := mssql.ParseDSN(text)
@@ -193,7 +193,7 @@ func ControlConfig(text string) (controldb.Config, error) {
 	}
 	kind, known := entraKinds[strings.ToLower(word)]
 	if !known {
-		return cfg, exit.Usagef("connection string: unknown fedauth: want ActiveDirectoryDefault, ActiveDirectoryManagedIdentity or ActiveDirectoryServicePrincipal")
+		return cfg, exit.Usagef("connection string: unknown fedauth or Authentication: want ActiveDirectoryDefault, ActiveDirectoryManagedIdentity or ActiveDirectoryServicePrincipal")
 	}
 	cfg.Login = func(dsn mssql.DSN) (*mssql.Connector, error) {
 		login := mssql.EntraLogin{Kind: kind, User: dsn.Params.User, Secret: dsn.Params.Password}

@@ -11,16 +11,17 @@ import (
 	"github.com/jobagent/jobagent/targets/mssql"
 )
 
-// A connection string with fedauth logs in with Microsoft Entra ID, and sends no password to the
+// A connection string with fedauth, or with Authentication as SqlClient has it, logs in with Microsoft Entra ID, and sends no password to the
 // server.
 func TestControlConfigEntra(t *testing.T) {
 	t.Parallel()
 	const server = "@x.database.windows.net?database=jobs&fedauth="
 	for text, works := range map[string]bool{
-		"sqlserver://" + server + "ActiveDirectoryDefault":                                true,
-		"sqlserver://client" + server + "activedirectorymanagedidentity":                  true,
-		"sqlserver://client%40tenant:secret" + server + "ActiveDirectoryServicePrincipal": true,
-		"sqlserver://client%40tenant" + server + "ActiveDirectoryServicePrincipal":        false,
+		"sqlserver://" + server + "ActiveDirectoryDefault":                                                                    true,
+		"sqlserver://client" + server + "activedirectorymanagedidentity":                                                      true,
+		"sqlserver://client%40tenant:secret" + server + "ActiveDirectoryServicePrincipal":                                     true,
+		"sqlserver://client%40tenant" + server + "ActiveDirectoryServicePrincipal":                                            false,
+		`Server=tcp:x.database.windows.net,1433;Initial Catalog=jobs;Encrypt=True;Authentication="Active Directory Default";`: true,
 	} {
 		cfg, err := connect.ControlConfig(text)
 		require.NoError(t, err, text)
@@ -39,7 +40,12 @@ func TestControlConfigEntra(t *testing.T) {
 	}
 	_, err := connect.ControlConfig("sqlserver://u:p" + server + "ActiveDirectoryMagic")
 	require.Equal(t, exit.CodeUsage, exit.Code(err))
-	cfg, err := connect.ControlConfig("sqlserver://u:p@h?database=jobs")
+	_, err = connect.ControlConfig("Server=x;Database=jobs;Authentication=Active Directory Interactive")
+	require.Equal(t, exit.CodeUsage, exit.Code(err))
+	cfg, err := connect.ControlConfig("Server=x;Database=jobs;User ID=u;Password=p;Authentication=Sql Password")
+	require.NoError(t, err)
+	require.Nil(t, cfg.Login)
+	cfg, err = connect.ControlConfig("sqlserver://u:p@h?database=jobs")
 	require.NoError(t, err)
 	require.Nil(t, cfg.Login)
 }
