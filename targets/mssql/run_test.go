@@ -265,12 +265,15 @@ func TestMessagesAreLimited(t *testing.T) {
 			Command: "DECLARE @i int = 0; WHILE @i < 100 BEGIN PRINT N'äöüäöüäöü'; SET @i += 1; END; RAISERROR('last', 16, 1)"},
 	})
 	require.Equal(t, targets.Failed, res.Outcome)
-	last := res.Messages[len(res.Messages)-1]
+	kept := res.Messages[:len(res.Messages)-1]
+	last := kept[len(kept)-1]
 	require.Equal(t, targets.KindError, last.Kind)
 	require.Equal(t, "last", last.Text)
-	require.Equal(t, "äö…", res.Messages[0].Text)
-	require.Equal(t, 101, len(res.Messages)+res.MessagesDropped)
-	require.Less(t, len(res.Messages), 10)
+	require.Equal(t, "äö…", kept[0].Text)
+	require.Equal(t, 101, len(kept)+res.MessagesDropped)
+	require.Equal(t, targets.Message{Kind: targets.KindAgent, Text: fmt.Sprintf("%d messages beyond the limits: left out here.", res.MessagesDropped)},
+		res.Messages[len(kept)])
+	require.Less(t, len(kept), 10)
 }
 
 func TestBadLogin(t *testing.T) {
