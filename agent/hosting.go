@@ -161,7 +161,11 @@ func (h *Hosting) runCores(ctx context.Context) {
 		if errors.Is(err, controldb.ErrSchemaVersion) {
 			message = "no term: the agent waits for a control schema that supports it"
 		}
-		h.log.Warn(message, zap.Error(err), zap.Duration(keyRetryIn, delay))
+		fields := []zap.Field{zap.Error(err), zap.Duration(keyRetryIn, delay)}
+		if errors.Is(err, ErrTermLost) {
+			fields = append(fields, zap.String(keyReason, "the lease expired, or another process has started a term with the same agent ID"))
+		}
+		h.log.Warn(message, fields...)
 		if !sleep(ctx, delay, nil) {
 			return
 		}

@@ -19,6 +19,7 @@ const (
 	keyAttempt     = "attempt"
 	keyOutcome     = "outcome"
 	keyCause       = "cause"
+	keyReason      = "reason"
 	keyError       = "error"
 	keyMissing     = "missing"
 	keySQLError    = "sql_error_number"

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -18,6 +19,9 @@ func (t *attempt) result(ctx context.Context, err error) targets.Result {
 	c := t.messages
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.dropped > 0 {
+		c.kept = append(c.kept, targets.Message{Kind: targets.KindAgent, Text: wording.Count(c.dropped, "message") + " beyond the limits: left out here."})
+	}
 	res := targets.Result{
 		Err: err, Messages: c.kept, MessagesDropped: c.dropped, RowsAffected: c.rows,
 		RowsWritten: t.written, SPID: t.spid, Sent: t.sent,

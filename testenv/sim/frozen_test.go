@@ -59,7 +59,9 @@ func TestSilentAgentLosesItsWorkAndRejoins(t *testing.T) {
 				require.Equal(t, jobs.Succeeded, root.Lifecycle, root.LastMessage)
 				require.Len(t, second.Logs.FilterMessage("term started").All(), 1)
 				require.Len(t, first.Logs.FilterMessage("term started").All(), 2, "the first one has rejoined")
-				require.NotEmpty(t, first.Logs.FilterMessage("core failed, restarting").All())
+				failures := first.Logs.FilterMessage("core failed, restarting").All()
+				require.NotEmpty(t, failures)
+				require.Contains(t, failures[0].ContextMap()["reason"], "another process has started a term with the same agent ID")
 				rows, err := w.Store.Executions(t.Context(), id)
 				require.NoError(t, err)
 				for _, e := range rows {

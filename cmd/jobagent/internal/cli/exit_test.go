@@ -37,6 +37,7 @@ func TestUsageErrors(t *testing.T) {
 		"run --dsn env:JOBAGENT_TEST_UNSET",
 		"run --dsn sqlserver://u:p@h:port",
 		"run --dsn sqlserver://u:p@h?database=jobs --target-user u",
+		"run --dsn sqlserver://u:p@h?database=jobs --target-user u --target-servers s --target-secret env:JOBAGENT_TEST_UNSET",
 		"run --dsn sqlserver://u:p@h?database=jobs --target-credential c",
 		"job list --dsn sqlserver://u:p@h?database=master",
 		"account show",

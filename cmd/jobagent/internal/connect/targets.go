@@ -21,6 +21,7 @@ import (
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/targets/mssql/azure"
+	"github.com/jobagent/jobagent/targets/secretref"
 )
 
 // targetFlags are the flags that choose the default credential of targets: one of the configuration
@@ -72,6 +73,11 @@ func (f *targetFlags) login() (*mssql.Credential, error) {
 	secret := f.secret
 	if kind != mssql.KindWindows {
 		secret = cmp.Or(secret, "env:"+EnvTargetPassword)
+	}
+	if _, file := secretref.File(secret); secretref.IsReference(secret) && !file { // a file may come later, a variable does not
+		if _, err := secretref.Read(secret); err != nil {
+			return nil, exit.Usagef("the password of --target-user: %w; --target-secret names another place", err)
+		}
 	}
 	return &mssql.Credential{
 		Name: targets.DefaultCredential, Servers: f.servers, Kind: kind, User: f.user, Secret: secret,

@@ -261,6 +261,25 @@ func TestTree(t *testing.T) {
 	require.Contains(t, b.String(), "\x1b[31mFailed\x1b[m")
 }
 
+// What a success says beyond its state is shown, such as that nothing was written.
+func TestRemark(t *testing.T) {
+	const on = "Step 1 succeeded execution on target (server 's', database 'it's'). "
+	left := "The script left a transaction open (@@TRANCOUNT 1)."
+	for message, want := range map[string]string{
+		"": "", on[:len(on)-1]: "", on + left: left,
+		"Step 12 succeeded execution on endpoint 'a.example.com'. 200": "200",
+	} {
+		require.Equal(t, want, Remark(jobs.Succeeded, message))
+	}
+	require.Equal(t, "Cannot.", Remark(jobs.Failed, "Cannot."))
+
+	rows := treeRows()
+	rows[2].LastMessage = on + left
+	var b strings.Builder
+	require.NoError(t, Tree{Paint: terminal.Painter{Plain: true}}.Print(&b, rows, nil))
+	require.Contains(t, b.String(), "Tenant0001  Succeeded\n│  │    "+left+"\n")
+}
+
 // What --wait makes of a run that has ended.
 func TestVerdict(t *testing.T) {
 	step := 1

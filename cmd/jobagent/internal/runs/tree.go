@@ -144,8 +144,8 @@ func (p *treePrinter) target(side string, e controldb.Execution, last bool) {
 		unknown = ", outcome unknown"
 	}
 	p.line(first, terminal.Clean(e.Place())+"  ", e.Lifecycle, unknown+attempts(e))
-	if e.Lifecycle != jobs.Succeeded && e.LastMessage != "" {
-		p.text(below, output.OneLine(e.LastMessage))
+	if said := output.OneLine(Remark(e.Lifecycle, e.LastMessage)); said != "" {
+		p.text(below, said)
 	}
 	for _, m := range p.messages[place{*e.StepID, e.Server, e.Database}] {
 		p.message(below, m)

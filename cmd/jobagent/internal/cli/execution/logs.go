@@ -34,7 +34,8 @@ func newLogsCommand(a *connect.App) *cobra.Command {
 	cmd := command.List(&a.Printer, messageColumns, &cobra.Command{
 		Use: "logs EXECUTION_ID", Short: "List the messages of a run: PRINT, RAISERROR, row counts, errors", Args: cobra.ExactArgs(1),
 		Long: `List the messages of a run by step, target and attempt. jobagent execution show EXECUTION_ID --messages
-shows them as a tree.`,
+shows them as a tree. An attempt keeps at most 1,000 messages and 256 KiB
+of text, and its last message says how many are left out.`,
 		Example: "  jobagent execution logs 6f1d2c0e\n  jobagent execution logs 6f1d2c0e -o csv > messages.csv",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := parseExecutionID(args[0])

@@ -440,7 +440,7 @@ func (p *runPrinter) targets(ctx context.Context, store *controldb.Store, id uui
 	return nil
 }
 
-// viewTarget converts a target for the table. The message of a target that succeeded says nothing.
+// viewTarget converts a target for the table.
 func (p *runPrinter) viewTarget(t controldb.RunTarget) shownTarget {
 	v := shownTarget{Step: t.StepID, Target: t.Place(), State: t.Lifecycle, Attempts: t.Attempts, Duration: p.duration(t.StartTime, t.EndTime), Message: output.Said(t.LastMessage)}
 	if t.DurationMS != nil {
@@ -448,7 +448,7 @@ func (p *runPrinter) viewTarget(t controldb.RunTarget) shownTarget {
 	}
 	switch {
 	case t.Lifecycle == jobs.Succeeded:
-		v.Message = ""
+		v.Message = output.Said(runs.Remark(t.Lifecycle, t.LastMessage))
 	case t.OutcomeUnknown:
 		v.Message = strings.TrimSpace("outcome unknown: " + t.LastMessage)
 	case t.Lifecycle == jobs.WaitingForRetry && !t.NextAttempt.IsZero():
