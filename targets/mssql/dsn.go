@@ -96,7 +96,7 @@ func bareHost(host string) string {
 
 // Connector returns a connector for d. A nil dialer means TCP.
 func (d DSN) Connector(dialer mssqldb.HostDialer) *Connector {
-	d.Params = padded(authenticated(d.Params))
+	d.Params = authenticated(d.Params)
 	if d.needsDriverTLS() {
 		c := wrapConnector(mssqldb.NewConnectorConfig(d.Encryption.driver(d.Params)), nil, dialer)
 		c.limit = d.loginLimit()
@@ -113,7 +113,7 @@ func (d DSN) Connector(dialer mssqldb.HostDialer) *Connector {
 // EntraConnector returns a connector for d that logs in as entra says. User and password of d are
 // not sent.
 func (d DSN) EntraConnector(login EntraLogin, entra func(EntraLogin) (*mssqldb.Connector, error)) (*Connector, error) {
-	login.Params = padded(withoutTLS(d.Params))
+	login.Params = withoutTLS(d.Params)
 	login.Params.User, login.Params.Password = "", ""
 	inner, err := entra(login)
 	if err != nil {
@@ -122,28 +122,6 @@ func (d DSN) EntraConnector(login EntraLogin, entra func(EntraLogin) (*mssqldb.C
 	c := wrapConnector(inner, &d.Encryption, nil)
 	c.limit = d.loginLimit()
 	return c, nil
-}
-
-// padded returns the driver's settings with blanks behind the texts of the login, one for each
-// character beyond the Basic Multilingual Plane. The driver sends the length of a text in
-// characters, where the server expects units of UTF-16 (MS-TDS, LOGIN7): without the blanks the
-// server cuts the text. The blanks themselves are beyond the length. User and password of
-// integrated authentication are in no such text.
-func padded(p msdsn.Config) msdsn.Config {
-	texts := []*string{&p.Database, &p.AppName, &p.Workstation}
-	if name, err := authenticatorOf(p, runtime.GOOS); err == nil && name == passwordAuthenticator {
-		texts = append(texts, &p.User, &p.Password)
-	}
-	for _, text := range texts {
-		surplus := 0
-		for _, r := range *text {
-			if r > 0xFFFF {
-				surplus++
-			}
-		}
-		*text += strings.Repeat(" ", surplus)
-	}
-	return p
 }
 
 // driver returns the driver's settings p with the encryption of e.

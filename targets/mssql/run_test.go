@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -46,30 +45,6 @@ func TestRunReportsAnOpenTransaction(t *testing.T) {
 	res = f.run(t, "BEGIN TRAN; INSERT INTO t VALUES (1); COMMIT;")
 	require.Empty(t, res.Summary)
 	require.Equal(t, []string{"1"}, f.query(t, "d", "SELECT COUNT(*) FROM t"))
-}
-
-// The names and the password of a login may have characters beyond the Basic Multilingual Plane.
-func TestLoginBeyondTheBasicPlane(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, tsqld.Config{})
-	const database, login, password = "d😀b𠮷 x", "r😀bot", "Pa55w😀rd"
-	f.exec(t, "master", "CREATE DATABASE ["+database+"]; CREATE LOGIN ["+login+"] WITH PASSWORD = N'"+password+"';")
-	f.exec(t, database, "CREATE USER ["+login+"];")
-	set, err := mssql.NewCredentialSet(mssql.LoginCredential("default", login, password, "*"))
-	require.NoError(t, err)
-	for _, encrypt := range []string{"disable", "true"} {
-		cfg := f.config(t, encrypt)
-		cfg.Credentials, cfg.AppName = set, "😀 jobs"
-		servers, err := mssql.NewServers(cfg)
-		require.NoError(t, err)
-		res := mssql.NewRunner(servers, targets.Limits{}).Run(t.Context(), mssql.Attempt{Attempt: targets.Attempt{
-			Target:  targets.NewTarget("s", database, ""),
-			Command: "DECLARE @at nvarchar(400) = CONCAT(DB_NAME(), N'|', SUSER_SNAME(), N'|', APP_NAME(), N'|'); PRINT @at;",
-		}})
-		require.NoError(t, servers.Close())
-		require.Equal(t, targets.Succeeded, res.Outcome, "%s: %s", encrypt, res.Summary)
-		require.Regexp(t, "^"+regexp.QuoteMeta(database+"|"+login+"|😀 jobs")+"( [^|]+)?\\|$", res.Messages[0].Text)
-	}
 }
 
 func TestRunSucceeds(t *testing.T) {

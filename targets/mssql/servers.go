@@ -166,7 +166,7 @@ func (s *Servers) connector(server, database, credential, app string, readOnly b
 		c.authenticate(&params, runtime.GOOS)
 		connector = DSN{Params: params, Encryption: encryption}.Connector(dialer)
 	default:
-		inner, err := s.entra(padded(withoutTLS(params)), c)
+		inner, err := s.entra(withoutTLS(params), c)
 		if err != nil {
 			return nil, err
 		}
