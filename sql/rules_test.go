@@ -535,6 +535,8 @@ func tooNew(n syntax.Node) []string {
 	var found []string
 	syntax.Inspect(n, func(n syntax.Node) bool {
 		switch n := n.(type) {
+		case *syntax.TableHint:
+			return false // FORCESEEK (INDEX (COLUMNS)) is no function
 		case *syntax.FuncCall:
 			name := strings.ToUpper(n.Name.String())
 			if _, ok := since[name]; !ok {

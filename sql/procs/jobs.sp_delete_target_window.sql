@@ -30,6 +30,12 @@ BEGIN
 
     BEGIN TRANSACTION;
     EXECUTE jobs_internal.check_job_agent;
+    -- before the windows, as jobs.sp_set_target_tags reads them
+    UPDATE v
+    SET v.revision = v.revision + 1,
+        v.changed_at = @now
+    FROM jobs_internal.window_state AS v
+    WHERE v.id = 1;
     -- index: UQ_target_windows_name, in which another session may insert the same name
     SELECT @created_at = w.created_at
     FROM jobs_internal.target_windows AS w WITH (UPDLOCK, HOLDLOCK)
@@ -45,11 +51,6 @@ BEGIN
     DELETE w
     FROM jobs_internal.target_windows AS w
     WHERE w.name = @window_name;
-    UPDATE v
-    SET v.revision = v.revision + 1,
-        v.changed_at = @now
-    FROM jobs_internal.window_state AS v
-    WHERE v.id = 1;
 
     EXECUTE jobs_internal.audit
         @action = N'sp_delete_target_window',

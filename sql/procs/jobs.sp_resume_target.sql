@@ -47,7 +47,7 @@ BEGIN
     BEGIN TRANSACTION;
     -- index: UQ_target_pauses_target_id, in which another session may insert a pause of the same database
     SELECT @pause_id = p.pause_id
-    FROM jobs_internal.target_pauses AS p WITH (UPDLOCK, HOLDLOCK)
+    FROM jobs_internal.target_pauses AS p WITH (UPDLOCK, HOLDLOCK, FORCESEEK (UQ_target_pauses_target_id (target_id)))
     WHERE p.target_id = @target_id
         AND p.resumed_at IS NULL;
     SELECT @audit_before = (SELECT p.reason, p.ends_at AS end_time FOR JSON PATH, WITHOUT_ARRAY_WRAPPER, INCLUDE_NULL_VALUES)

@@ -119,12 +119,12 @@ BEGIN
     IF @job_id IS NOT NULL
         -- index: UQ_limits_job_id, in which another session may insert the same limit
         SELECT @limit_id = l.limit_id
-        FROM jobs_internal.limits AS l WITH (UPDLOCK, HOLDLOCK)
+        FROM jobs_internal.limits AS l WITH (UPDLOCK, HOLDLOCK, FORCESEEK (UQ_limits_job_id (job_id)))
         WHERE l.job_id = @job_id;
     ELSE
         -- index: UQ_limits_name, in which another session may insert the same limit
         SELECT @limit_id = l.limit_id
-        FROM jobs_internal.limits AS l WITH (UPDLOCK, HOLDLOCK)
+        FROM jobs_internal.limits AS l WITH (UPDLOCK, HOLDLOCK, FORCESEEK (UQ_limits_name (scope, name, server_name)))
         WHERE l.scope = @scope
             AND l.name = @name
             AND l.server_name = @server_name

@@ -226,7 +226,7 @@ BEGIN
         @job_id = j.job_id,
         @version = j.current_version,
         @revision = j.revision
-    FROM jobs_internal.jobs AS j WITH (UPDLOCK, HOLDLOCK)
+    FROM jobs_internal.jobs AS j WITH (UPDLOCK, HOLDLOCK, FORCESEEK (UQ_jobs_name (name)))
     WHERE j.name = @full_name
         AND j.deleted_at IS NULL;
     IF @job_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM jobs_internal.scheduler_jobs AS s WHERE s.job_id = @job_id)

@@ -15,7 +15,7 @@
 --                   above, such as a query on a catalog makes with FOR JSON PATH.
 --   @changed        Receives the number of databases whose tags have changed.
 -- Called by: members of the role jobs_author.
--- Locks:     the rows of the databases in targets (U, X), their tags (X), the row of window_state (X); an insert into audit_entries.
+-- Locks:     the rows of the databases in targets (U, X), their tags (X), the row of window_state (U, X); an insert into audit_entries.
 -- Returns:   0.
 -- Throws:
 --   50093 the name has an invisible character.
@@ -42,6 +42,7 @@ BEGIN
     DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
     DECLARE @message NVARCHAR(2048);
     DECLARE @number INT;
+    DECLARE @revision BIGINT;
     DECLARE @is_list BIT = CASE WHEN @list IS NULL THEN 0 ELSE 1 END;
     DECLARE @count INT;
     DECLARE @names NVARCHAR(MAX);
@@ -381,10 +382,15 @@ BEGIN
     DELETE t
     FROM @emptied AS e
     INNER LOOP JOIN jobs_internal.targets AS t ON t.target_id = e.target_id;
-    -- What windows a database has may depend on its tags.
+    -- What windows a database has may depend on its tags. The row is locked before the windows are read: a session that adds the first such
+    -- window writes it, too, so that one of the two sees what the other has done.
+    IF @changed > 0
+        SELECT @revision = v.revision
+        FROM jobs_internal.window_state AS v WITH (UPDLOCK, ROWLOCK)
+        WHERE v.id = 1;
     IF @changed > 0 AND EXISTS (SELECT 1 FROM jobs_internal.target_windows AS w WHERE w.tag_filter IS NOT NULL OR w.zone_tag <> N'')
         UPDATE v
-        SET v.revision = v.revision + 1,
+        SET v.revision = @revision + 1,
             v.changed_at = @now
         FROM jobs_internal.window_state AS v
         WHERE v.id = 1;

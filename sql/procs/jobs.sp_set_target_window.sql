@@ -118,6 +118,12 @@ BEGIN
         ), N'%', N'%%');
         THROW 50129, @message, 1;
     END;
+    -- before the windows, as jobs.sp_set_target_tags reads them
+    UPDATE v
+    SET v.revision = v.revision + 1,
+        v.changed_at = @now
+    FROM jobs_internal.window_state AS v
+    WHERE v.id = 1;
     -- index: UQ_target_windows_name, in which another session may insert the same name
     SELECT @created_at = w.created_at
     FROM jobs_internal.target_windows AS w WITH (UPDLOCK, HOLDLOCK)
@@ -145,11 +151,6 @@ BEGIN
             w.updated_at = @now
         FROM jobs_internal.target_windows AS w
         WHERE w.name = @window_name;
-    UPDATE v
-    SET v.revision = v.revision + 1,
-        v.changed_at = @now
-    FROM jobs_internal.window_state AS v
-    WHERE v.id = 1;
 
     EXECUTE jobs_internal.state_of_target_window @window_name = @window_name, @state = @audit_after OUTPUT;
     EXECUTE jobs_internal.audit

@@ -204,7 +204,8 @@ BEGIN
             THROW 50112, @message, 1;
         END;
     END;
-    IF EXISTS (SELECT 1 FROM jobs_internal.rollouts AS r WHERE r.job_id = @locked_job_id AND r.ended_at IS NULL)
+    -- Also one that no pass has seen yet, which has no row in rollouts: the job may have a plan of its own.
+    IF EXISTS (SELECT 1 FROM jobs_internal.rollout_runs AS r WHERE r.job_id = @locked_job_id AND r.is_active = 1)
     BEGIN
         SET @message = REPLACE(CONCAT(
             N'A roll-out of the job ''', @undo_name, N''' is active. Let it end, or abort it with jobs.sp_abort_rollout.'

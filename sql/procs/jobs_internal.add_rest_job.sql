@@ -29,7 +29,7 @@ BEGIN
     -- index: UQ_jobs_name, in which other sessions may add the same name
     IF EXISTS (
         SELECT 1
-        FROM jobs_internal.jobs AS j WITH (UPDLOCK, HOLDLOCK)
+        FROM jobs_internal.jobs AS j WITH (UPDLOCK, HOLDLOCK, FORCESEEK (UQ_jobs_name (name)))
         WHERE j.name = @name
             AND j.deleted_at IS NULL
     )

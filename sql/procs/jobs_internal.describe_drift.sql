@@ -58,6 +58,8 @@ BEGIN
         owner NVARCHAR(400) COLLATE Latin1_General_100_BIN2 NOT NULL,
         alone BIT NOT NULL -- only one of the schemas has it
     );
+    DECLARE @alone TABLE (name NVARCHAR(400) COLLATE Latin1_General_100_BIN2 NOT NULL PRIMARY KEY);
+    DECLARE @widened TABLE (owner NVARCHAR(400) COLLATE Latin1_General_100_BIN2 NOT NULL PRIMARY KEY); -- only one has all of its columns
 
     SET @words = NULL;
     IF @from_parts IS NULL OR @to_parts IS NULL
@@ -98,11 +100,23 @@ BEGIN
         OR h.was <> h.is_now
     ORDER BY CASE WHEN h.is_now IS NULL THEN 1 WHEN h.was IS NULL THEN 2 ELSE 3 END, h.ordinal, h.name;
     -- What belongs to an object that one of them lacks; and the order of columns where one of them lacks a column.
+    -- By keys: the list has a row for each column of each table if one of the databases is empty.
+    INSERT INTO @alone (name)
+    SELECT f.name
+    FROM @found AS f
+    WHERE f.alone = 1;
+    INSERT INTO @widened (owner)
+    SELECT DISTINCT f.owner
+    FROM @found AS f
+    WHERE f.alone = 1
+        AND f.name LIKE N'column %';
     DELETE f
     FROM @found AS f
-    WHERE EXISTS (SELECT 1 FROM @found AS o WHERE o.name = f.owner AND o.alone = 1)
-        OR (f.name LIKE N'order of columns of %'
-            AND EXISTS (SELECT 1 FROM @found AS o WHERE o.owner = f.owner AND o.alone = 1 AND o.name LIKE N'column %'));
+    INNER LOOP JOIN @alone AS o ON o.name = f.owner;
+    DELETE f
+    FROM @found AS f
+    INNER LOOP JOIN @widened AS o ON o.owner = f.owner
+    WHERE f.name LIKE N'order of columns of %';
 
     SET @total = (SELECT COUNT(*) FROM @found AS f);
     -- A verb stands before the first object that it is about.

@@ -36,7 +36,7 @@ BEGIN
         @job_id = j.job_id,
         @version = j.current_version,
         @revision = j.revision
-    FROM jobs_internal.jobs AS j WITH (UPDLOCK, HOLDLOCK)
+    FROM jobs_internal.jobs AS j WITH (UPDLOCK, HOLDLOCK, FORCESEEK (UQ_jobs_name (name)))
     WHERE j.name = @job_name
         AND j.deleted_at IS NULL;
 

@@ -73,7 +73,7 @@ BEGIN
         IF @new_name < @job_name
             -- index: UQ_jobs_name, in which other sessions may add the same name
             SELECT @other_id = j.job_id
-            FROM jobs_internal.jobs AS j WITH (UPDLOCK, HOLDLOCK)
+            FROM jobs_internal.jobs AS j WITH (UPDLOCK, HOLDLOCK, FORCESEEK (UQ_jobs_name (name)))
             WHERE j.name = @new_name
                 AND j.deleted_at IS NULL;
         EXECUTE jobs_internal.lock_job @job_name = @job_name, @job_id = @job_id OUTPUT, @revision = @revision OUTPUT;
@@ -85,7 +85,7 @@ BEGIN
         SELECT
             @job_id = j.job_id,
             @revision = j.revision
-        FROM jobs_internal.jobs AS j WITH (UPDLOCK, HOLDLOCK)
+        FROM jobs_internal.jobs AS j WITH (UPDLOCK, HOLDLOCK, FORCESEEK (UQ_jobs_name (name)))
         WHERE j.name = @job_name
             AND j.deleted_at IS NULL;
     END;
@@ -122,7 +122,7 @@ BEGIN
         -- index: UQ_jobs_name, in which other sessions may add the same name
         IF EXISTS (
             SELECT 1
-            FROM jobs_internal.jobs AS j WITH (UPDLOCK, HOLDLOCK)
+            FROM jobs_internal.jobs AS j WITH (UPDLOCK, HOLDLOCK, FORCESEEK (UQ_jobs_name (name)))
             WHERE j.name = @new_name
                 AND j.deleted_at IS NULL
                 AND j.job_id <> @job_id
