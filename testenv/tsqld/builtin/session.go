@@ -19,9 +19,11 @@ var identityType = types.Type{ID: types.Decimal, Precision: 38, Numeric: true}
 
 // number makes a session function that returns an integer.
 func number[P any](part func(Env) P, name string, result types.Type, f func(P) int64) *Func {
-	return session(part, name, 0, 0, result, func(p P, _ []types.Type, _ types.Type, _ []types.Value) (types.Value, error) {
+	fn := session(part, name, 0, 0, result, func(p P, _ []types.Type, _ types.Type, _ []types.Value) (types.Value, error) {
 		return f(p), nil
 	})
+	fn.NotNull = strings.HasPrefix(name, "@@")
+	return fn
 }
 
 // word makes a session function that returns a text.

@@ -202,7 +202,7 @@ func (x *Executor) ignoredDuplicates() error {
 	if x.dry {
 		return nil
 	}
-	return x.host.Info(mserr.New(3604, 0, "Duplicate key was ignored."))
+	return x.host.Info(mserr.New(3604, 0, "Duplicate key was ignored.").WithState(0))
 }
 
 // step runs one SQLite statement of a plan.

@@ -41,7 +41,7 @@ func (b *builder) constraint(k syntax.Constraint, column string) error {
 }
 
 // indexColumns resolves the columns of a key or index. It first assigns missing column IDs.
-func (b *builder) indexColumns(list []*syntax.IndexColumn, name, column, kind string) ([]catalog.IndexColumn, error) {
+func (b *builder) indexColumns(list []*syntax.IndexColumn, name, column string) ([]catalog.IndexColumn, error) {
 	catalog.Number(b.t)
 	if len(list) == 0 && column != "" {
 		list = []*syntax.IndexColumn{{Name: syntax.Ident{Name: column}}}
@@ -59,10 +59,10 @@ func (b *builder) indexColumns(list []*syntax.IndexColumn, name, column, kind st
 			return nil, mserr.NoSuchIndexColumn(ic.Name.Name)
 		}
 		if slices.ContainsFunc(out, func(o catalog.IndexColumn) bool { return o.ColumnID == c.ID }) {
-			return nil, mserr.DuplicateIndexColumn(kind, c.Name)
+			return nil, mserr.DuplicateIndexColumn(c.Name)
 		}
 		if c.Type.IsMax() || c.Type.IsLOB() || c.Type.ID == types.XML {
-			return nil, mserr.InvalidKeyColumn(c.Name, b.label)
+			return nil, mserr.InvalidKeyColumn(c.Name, b.t.Name)
 		}
 		if c.Formula != nil && c.Formula.SQL == "" {
 			return nil, mserr.New(2729, 16,
@@ -82,7 +82,7 @@ func (b *builder) key(k *syntax.KeyConstraint, column string) error {
 		}
 		return mserr.MultiplePrimaryKeys(b.label)
 	}
-	cols, err := b.indexColumns(k.Columns, k.Name.Name, column, "constraint")
+	cols, err := b.indexColumns(k.Columns, k.Name.Name, column)
 	if err != nil {
 		return constraintFailed(err)
 	}
@@ -106,9 +106,9 @@ func (b *builder) key(k *syntax.KeyConstraint, column string) error {
 	if ix.Clustered {
 		if other := b.clustered(); other != nil {
 			if b.t.ObjectID != 0 {
-				return failure.Preceded(mserr.ClusteredExists("table", b.label, other.Name), mserr.ConstraintNotCreated())
+				return failure.Preceded(mserr.ClusteredExists(b.t.Name, other.Name), mserr.ConstraintNotCreated())
 			}
-			return mserr.MultipleClusteredConstraints(b.label)
+			return mserr.MultipleClusteredConstraints(b.t.Name)
 		}
 	}
 	if err := indexOptions(ix, k.Options); err != nil {
@@ -382,9 +382,9 @@ func (b *builder) newIndex(def *syntax.IndexDef, column string) (*catalog.Index,
 		return nil, err
 	}
 	if b.t.Index(def.Name.Name) != nil {
-		return nil, mserr.IndexExists(def.Name.Name, "table", b.label)
+		return nil, mserr.IndexExists(def.Name.Name, b.t.Name)
 	}
-	cols, err := b.indexColumns(def.Columns, def.Name.Name, column, "index")
+	cols, err := b.indexColumns(def.Columns, def.Name.Name, column)
 	if err != nil {
 		return nil, err
 	}
@@ -396,7 +396,7 @@ func (b *builder) newIndex(def *syntax.IndexDef, column string) (*catalog.Index,
 	}
 	if ix.Clustered {
 		if other := b.clustered(); other != nil {
-			return nil, mserr.ClusteredExists("table", b.label, other.Name)
+			return nil, mserr.ClusteredExists(b.t.Name, other.Name)
 		}
 		if len(def.Include) > 0 {
 			return nil, mserr.New(10601, 16, "Cannot specify included columns for a clustered index.")
@@ -414,7 +414,7 @@ func (b *builder) newIndex(def *syntax.IndexDef, column string) (*catalog.Index,
 		if slices.Contains(ix.Included, c.ID) || slices.ContainsFunc(cols, func(ic catalog.IndexColumn) bool {
 			return ic.ColumnID == c.ID
 		}) {
-			return nil, mserr.DuplicateIndexColumn("index", c.Name)
+			return nil, mserr.DuplicateIndexColumn(c.Name)
 		}
 		ix.Included = append(ix.Included, c.ID)
 	}

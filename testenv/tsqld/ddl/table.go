@@ -162,7 +162,9 @@ func (r tables) alterAction(
 	case *syntax.AlterCheck:
 		return nil, r.switchConstraints(b, a)
 	case *syntax.AlterTrigger:
-		return nil, switchTriggers(b.t.Triggers, a.Names, a.Enable)
+		return nil, switchTriggers(b.t.Triggers, a.Names, a.Enable, func(name string) error {
+			return mserr.New(4920, 16, "ALTER TABLE failed because trigger '%s' on table '%s' does not exist.", name, b.t.Name).WithState(0)
+		})
 	case *syntax.AlterSet:
 		return nil, setTableOptions(b.t, a.Options)
 	case *syntax.AlterRebuild:

@@ -142,11 +142,11 @@ func TestAttention(t *testing.T) {
 		require.ErrorIs(t, s.Batch(ctx, "WAITFOR DELAY '01:00:00'; INSERT INTO t VALUES (2)", &recorder{}),
 			errAttention)
 		require.Equal(t, time.Minute, time.Since(start))
-		require.Equal(t, "[n int, c int]\n1 | 1\n(1)\n", must(t, s, "SELECT @@TRANCOUNT n, (SELECT COUNT(*) FROM t) c"))
+		require.Equal(t, "[n int not null, c int]\n1 | 1\n(1)\n", must(t, s, "SELECT @@TRANCOUNT n, (SELECT COUNT(*) FROM t) c"))
 		ctx, cancel = context.WithCancelCause(context.Background())
 		time.AfterFunc(time.Minute, func() { cancel(errAttention) })
 		require.ErrorIs(t, s.Batch(ctx, "SET XACT_ABORT ON; WAITFOR DELAY '01:00:00'", &recorder{}), errAttention)
-		require.Equal(t, "[n int, c int]\n0 | 0\n(1)\n", must(t, s, "SELECT @@TRANCOUNT n, (SELECT COUNT(*) FROM t) c"))
+		require.Equal(t, "[n int not null, c int]\n0 | 0\n(1)\n", must(t, s, "SELECT @@TRANCOUNT n, (SELECT COUNT(*) FROM t) c"))
 	})
 }
 
@@ -213,7 +213,7 @@ func TestDeadlock(t *testing.T) {
 	require.Contains(t, batchOutput(t, b, "INSERT INTO d1.dbo.t VALUES (2); SELECT 'not reached'"),
 		"Msg 1205, Level 13, State 51")
 	require.Contains(t, <-done, "1\n(1)\n")
-	require.Equal(t, "[n int]\n0\n(1)\n", must(t, b, "SELECT @@TRANCOUNT n"))
+	require.Equal(t, "[n int not null]\n0\n(1)\n", must(t, b, "SELECT @@TRANCOUNT n"))
 }
 
 func TestKill(t *testing.T) {
@@ -237,7 +237,7 @@ func TestReset(t *testing.T) {
 	s := workSession(t, newInstance(t))
 	must(t, s, "SET NOCOUNT ON; USE master; BEGIN TRAN; CREATE TABLE #t (a int); EXEC sp_set_session_context N'k', 1")
 	require.NoError(t, s.Reset(context.Background(), &recorder{}, false))
-	require.Equal(t, "[d nvarchar(128), n int, k sql_variant, o int]\nwork | 0 | NULL | NULL\n(1)\n",
+	require.Equal(t, "[d nvarchar(128), n int not null, k sql_variant, o int]\nwork | 0 | NULL | NULL\n(1)\n",
 		must(t, s, "SELECT DB_NAME() d, @@TRANCOUNT n, SESSION_CONTEXT(N'k') k, OBJECT_ID('tempdb..#t') o"))
 }
 

@@ -397,7 +397,10 @@ func (r *run) report(st syntax.Stmt, f *failure.Error) error {
 	if err := r.out.Message(f.Err); err != nil {
 		return err
 	}
-	if changesData(st) && f.From == failure.AtRun && failure.TerminatedErrors[f.Err.Number] && f.Reach == failure.EndStatement {
+	terminated := failure.TerminatedErrors[f.Err.Number] &&
+		(changesData(st) && f.Reach == failure.EndStatement || triggers{r}.inTrigger())
+	duplicate := f.Err.Number == 1505 || f.Before != nil && f.Before.Number == 1505 // CREATE INDEX and ALTER TABLE
+	if f.From == failure.AtRun && (terminated || duplicate) {
 		end := mserr.StatementTerminated()
 		end.Line, end.Proc = f.Err.Line, f.Err.Proc
 		if err := r.out.Message(end); err != nil {

@@ -217,7 +217,7 @@ func (r transactions) rollbackTran(st *syntax.RollbackStmt) error {
 	case name != "" && !catalog.EqualNames(name, s.Tran.Name()):
 		return s.RollbackTo(name) // fails: there is no such savepoint
 	}
-	return s.rollback(r.run)
+	return errors.Join(s.rollback(r.run), triggers(r).forgetRows())
 }
 
 // saveTran executes SAVE TRANSACTION.

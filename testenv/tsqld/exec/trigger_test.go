@@ -27,7 +27,7 @@ func TestInsteadOfTrigger(t *testing.T) {
 
 	// SET XACT_ABORT is ON in triggers: the error ends the batch and the transaction.
 	require.NotContains(t, batchOutput(t, s, "BEGIN TRANSACTION; DELETE v; SELECT 7 AS goes_on"), "goes_on")
-	require.Equal(t, "[n int]\n0\n(1)\n", must(t, s, "SELECT @@TRANCOUNT AS n"))
+	require.Equal(t, "[n int not null]\n0\n(1)\n", must(t, s, "SELECT @@TRANCOUNT AS n"))
 
 	require.Equal(t, "[name nvarchar(128) not null, i bit not null, parent nvarchar(128)]\nreadonly | 1 | v\n(1)\n",
 		must(t, s, "SELECT name, is_instead_of_trigger AS i, OBJECT_NAME(parent_id) AS parent FROM sys.triggers"))

@@ -80,7 +80,11 @@ func FewerInsertColumns() *Error {
 
 // NotFirstInBatch is error 111; statement is its name in capitals, such as "CREATE PROCEDURE".
 func NotFirstInBatch(statement string) *Error {
-	return New(111, 15, "'%s' must be the first statement in a query batch.", statement)
+	e := New(111, 15, "'%s' must be the first statement in a query batch.", statement)
+	if statement == "CREATE TRIGGER" {
+		return e.WithState(6)
+	}
+	return e
 }
 
 // SubqueryColumns is error 116: a scalar subquery with several columns.
@@ -205,6 +209,11 @@ func AggregateInApply() *Error {
 // BadWaitForTime is error 148.
 func BadWaitForTime(text string) *Error {
 	return New(148, 15, "Incorrect time syntax in time string '%s' used with WAITFOR.", text)
+}
+
+// WaitForType is error 9815; name is the type of a variable of WAITFOR.
+func WaitForType(name string) *Error {
+	return New(9815, 16, "Waitfor delay and waitfor time cannot be of type %s.", name).WithState(0)
 }
 
 // UnknownOption is error 155; kind names the family: "SET", "CURSOR", "datepart"...

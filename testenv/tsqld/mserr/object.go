@@ -243,10 +243,10 @@ func SystemDrop(verb, kind, name string) *Error {
 	return New(3708, 16, "Cannot %s the %s '%s' because it is a system %s.", verb, kind, name, kind)
 }
 
-// ConstraintIndex is error 3723; constraint is PRIMARY KEY or UNIQUE KEY.
+// ConstraintIndex is error 3723; constraint is PRIMARY KEY, UNIQUE KEY or FOREIGN KEY.
 func ConstraintIndex(index, constraint string) *Error {
 	return New(3723, 16, "An explicit DROP INDEX is not allowed on index '%s'. It is being used for "+
-		"%s constraint enforcement.", index, constraint)
+		"%s constraint enforcement.", index, constraint).WithState(4)
 }
 
 // ConstraintReferenced is error 3725.
@@ -422,7 +422,7 @@ func NullablePrimaryKey(table string) *Error {
 
 // MultipleClusteredConstraints is error 8112.
 func MultipleClusteredConstraints(table string) *Error {
-	return New(8112, 16, "Cannot add more than one clustered index for constraints on table '%s'.", table)
+	return New(8112, 16, "Cannot add more than one clustered index for constraints on table '%s'.", table).WithState(0)
 }
 
 // NotGrouped is error 8120; column is qualified by its table or alias.
@@ -541,15 +541,15 @@ func DatabaseExists(name string) *Error {
 	return New(1801, 16, "Database '%s' already exists. Choose a different database name.", name).WithState(3)
 }
 
-// ClusteredExists is error 1902; kind is table or view.
-func ClusteredExists(kind, name, index string) *Error {
-	return New(1902, 16, "Cannot create more than one clustered index on %s '%s'. Drop the existing "+
-		"clustered index '%s' before creating another.", kind, name, index)
+// ClusteredExists is error 1902; table has no schema.
+func ClusteredExists(table, index string) *Error {
+	return New(1902, 16, "Cannot create more than one clustered index on table '%s'. Drop the existing "+
+		"clustered index '%s' before creating another.", table, index).WithState(3)
 }
 
-// DuplicateIndexColumn is error 1909; kind is index, for example.
-func DuplicateIndexColumn(kind, column string) *Error {
-	return New(1909, 16, "Cannot use duplicate column names in %s. Column name '%s' listed more than once.", kind, column)
+// DuplicateIndexColumn is error 1909.
+func DuplicateIndexColumn(column string) *Error {
+	return New(1909, 16, "Cannot use duplicate column names in index. Column name '%s' listed more than once.", column)
 }
 
 // Limits of the indexes of a table ("Maximum capacity specifications for SQL Server").
@@ -572,16 +572,16 @@ func TooManyIndexes(index string) *Error {
 
 // NoSuchIndexColumn is error 1911.
 func NoSuchIndexColumn(column string) *Error {
-	return New(1911, 16, "Column name '%s' does not exist in the target table or view.", column)
+	return New(1911, 16, "Column name '%s' does not exist in the target table, index or view.", column)
 }
 
-// IndexExists is error 1913; kind is table or view.
-func IndexExists(index, kind, object string) *Error {
+// IndexExists is error 1913; table has no schema.
+func IndexExists(index, table string) *Error {
 	return New(1913, 16, "The operation failed because an index or statistics with name '%s' already "+
-		"exists on %s '%s'.", index, kind, object)
+		"exists on table '%s'.", index, table)
 }
 
-// InvalidKeyColumn is error 1919.
+// InvalidKeyColumn is error 1919; table has no schema.
 func InvalidKeyColumn(column, table string) *Error {
 	return New(1919, 16, "Column '%s' in table '%s' is of a type that is invalid for use as a key "+
 		"column in an index.", column, table)

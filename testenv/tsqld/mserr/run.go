@@ -115,6 +115,11 @@ func NoProcedure(name string) *Error {
 	return New(2812, 16, "Could not find stored procedure '%s'.", name).WithState(62)
 }
 
+// CheckCompleted is message 2528, the last one of a DBCC statement.
+func CheckCompleted() *Error {
+	return New(2528, 0, "DBCC execution completed. If DBCC printed error messages, contact your system administrator.")
+}
+
 // StatementTerminated is error 3621, an informational message after an error that undid its
 // statement.
 func StatementTerminated() *Error {

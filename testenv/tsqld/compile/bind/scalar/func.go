@@ -235,7 +235,7 @@ func (b calls) callBuiltin(f *builtin.Func, args []*tree.Node, hidden ...*tree.N
 		if f.Volatility == builtin.Place {
 			n.Traits |= tree.PerPlace
 		}
-		n.Null = true
+		n.Null = !f.NotNull
 		return n, nil
 	}
 	key := keys.Make(parts...)
@@ -246,7 +246,7 @@ func (b calls) callBuiltin(f *builtin.Func, args []*tree.Node, hidden ...*tree.N
 		return nil, err
 	}
 	n.Labeled(l)
-	n.Null = n.Null || !f.NullResult || true
+	n.Null = true
 	if f.Volatility == builtin.PerRow {
 		n.Op, n.Null = tree.OpPerRow, len(args) > 0
 		n.Traits |= tree.HasPerRow
