@@ -278,6 +278,17 @@ func NestedTooDeeply() *Error {
 		"break it up into smaller queries.")
 }
 
+// UnknownTableHint is error 321.
+func UnknownTableHint(name string) *Error {
+	return New(321, 15, "\"%s\" is not a recognized table hints option.", name)
+}
+
+// UnlockedTarget is error 1065.
+func UnlockedTarget() *Error {
+	return New(1065, 15, "The NOLOCK and READUNCOMMITTED lock hints are not allowed for target tables of INSERT, "+
+		"UPDATE, DELETE or MERGE statements.")
+}
+
 // NotRecognized is error 195; kind is "built-in function name", "function name" and the like.
 func NotRecognized(name, kind string) *Error {
 	return New(195, 15, "'%s' is not a recognized %s.", name, kind)

@@ -28,8 +28,8 @@ func (s *View) ConstraintMessage(verb string, d *catalog.Database, t *catalog.Ta
 	case store.NotNull:
 		if len(ce.Columns) > 0 {
 			if c := t.ColumnBySQLName(ce.Columns[0]); c != nil {
-				if verb == "ALTER TABLE" {
-					verb = "UPDATE" // SQL Server's message for ALTER COLUMN ... NOT NULL says UPDATE
+				if verb == "ALTER TABLE" || verb == "MERGE" {
+					verb = "UPDATE" // as SQL Server says for ALTER COLUMN ... NOT NULL and all actions of MERGE
 				}
 				return mserr.NullInsert(c.Name, FullLabel(d, t), verb)
 			}
@@ -40,6 +40,9 @@ func (s *View) ConstraintMessage(verb string, d *catalog.Database, t *catalog.Ta
 				column := ""
 				if c := t.ColumnByID(k.ColumnID); c != nil {
 					column = c.Name
+				}
+				if d == nil {
+					object = t.Name
 				}
 				return mserr.ConstraintConflict(verb, "CHECK", k.Name, databaseLabel(d), object, column)
 			}
