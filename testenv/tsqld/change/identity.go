@@ -38,7 +38,7 @@ func (x *Executor) useIdentity(p *plan.DML, rt *tree.Run, rows int64) error {
 	need := p.Identity
 	last := rt.Identity + (rows-1)*need.Increment
 	if low, high := session.IntegerRange(need.Column.Type); last < low || last > high {
-		return mserr.ArithmeticOverflow("IDENTITY", need.Column.Type.Name())
+		return mserr.IdentityOverflow(need.Column.Type.Name())
 	}
 	x.s.Draw(x.s.IdentityKey(p.Database, p.Target), session.Counter{Last: last, Used: true})
 	return nil
@@ -66,7 +66,7 @@ func (x *Executor) storeIntoIdentity(p *plan.DML, rt *tree.Run, n int64) error {
 	need := p.IntoIdentity
 	last := rt.IntoIdentity + (n-1)*need.Increment
 	if low, high := session.IntegerRange(need.Column.Type); last < low || last > high {
-		return mserr.ArithmeticOverflow("IDENTITY", need.Column.Type.Name())
+		return mserr.IdentityOverflow(need.Column.Type.Name())
 	}
 	x.s.Draw(x.s.IdentityKey(p.IntoDatabase, p.Into), session.Counter{Last: last, Used: true})
 	return x.s.StoreIdentity(x.ctx, p.IntoDatabase, p.Into, last)

@@ -273,7 +273,7 @@ func (b *builder) defaultValue(c *catalog.Column, def *syntax.DefaultConstraint)
 		return failure.Preceded(
 			mserr.New(1755, 16,
 				"Defaults cannot be created on columns of data type timestamp. Table '%s', column '%s'.", b.label,
-				c.Name),
+				c.Name).WithState(0),
 			mserr.ConstraintNotCreated())
 	}
 	if plainNewSequential(def.Value) {

@@ -169,7 +169,7 @@ func NoSuchIndex(name string) *Error {
 // OneRowVersion is error 2738.
 func OneRowVersion(table, column string) *Error {
 	return New(2738, 16, "A table can only have one timestamp column. Because table '%s' already has "+
-		"one, the column '%s' cannot be added.", table, column)
+		"one, the column '%s' cannot be added.", table, column).WithState(2)
 }
 
 // LOBVariable is error 2739.
