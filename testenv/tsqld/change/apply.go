@@ -155,8 +155,8 @@ func (x *Executor) changeRows(p *plan.DML, rt *tree.Run) (n int64, err error) {
 		}
 	}
 	if p.Kind == "INSERT" && p.Identity == nil && !p.IdentityGiven && len(p.Instead) == 0 && !x.dry {
-		// "If the statement didn't affect any tables with identity columns, @@IDENTITY returns NULL"
-		// (documentation of @@IDENTITY); SCOPE_IDENTITY does so, too (SQL Server 2025, recorded).
+		// "If the statement didn't affect any tables with identity columns, @@IDENTITY returns
+		// NULL" (documentation of @@IDENTITY), as does SCOPE_IDENTITY (SQL Server 2025, recorded).
 		x.s.LastIdentity, *x.host.Activation().Identity = nil, nil
 	}
 	if len(p.Assign) > 0 && !x.dry {

@@ -95,7 +95,7 @@ func (b *builder) key(k *syntax.KeyConstraint, column string) error {
 				continue
 			}
 			if b.t.ObjectID != 0 || b.explicitNull(c) {
-				return failure.Preceded(mserr.NullablePrimaryKey(b.label), mserr.ConstraintNotCreated())
+				return constraintFailed(mserr.NullablePrimaryKey(b.label))
 			}
 			c.Nullable = false
 		}
@@ -162,9 +162,16 @@ func (b *builder) clustered() *catalog.Index {
 	return nil
 }
 
-// constraintFailed adds message 1750 to the error of a constraint.
+// constraintFailed adds message 1750 to the error of a constraint; its state is 0 for errors of the
+// columns of a key (SQL Server 2025, recorded).
 func constraintFailed(err error) error {
-	return failure.WithMessage(err, func(e *mserr.Error) error { return failure.Preceded(e, mserr.ConstraintNotCreated()) })
+	return failure.WithMessage(err, func(e *mserr.Error) error {
+		last := mserr.ConstraintNotCreated()
+		if e.Number/100 == 19 || e.Number == 8111 {
+			last.State = 0
+		}
+		return failure.Preceded(e, last)
+	})
 }
 
 // check adds CHECK.

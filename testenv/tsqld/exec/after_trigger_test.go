@@ -128,7 +128,7 @@ END`)
 	require.Contains(t, out, ended)
 	require.NotContains(t, out, "goes_on")
 	require.Equal(t, is("1"), value())
-	require.Equal(t, "[n int not null, c int not null]\n0 | 0\n(1)\n", must(t, s, "SELECT @@TRANCOUNT AS n, COUNT(*) AS c FROM log"))
+	require.Equal(t, "[n int not null, c int]\n0 | 0\n(1)\n", must(t, s, "SELECT @@TRANCOUNT AS n, COUNT(*) AS c FROM log"))
 
 	out = batchOutput(t, s, "BEGIN TRAN; INSERT t VALUES (2, 2); UPDATE t SET a = 13 WHERE id = 1; SELECT 7 AS goes_on")
 	require.Contains(t, out, ended)

@@ -16,8 +16,8 @@ type Declarations struct {
 
 // Check finds the errors that SQL Server reports before the first statement of a batch or module
 // runs: variables declared twice (134) or used before their declaration (137, 1087), temporary
-// tables created twice (2714), RETURN with a value (178) unless mayReturn is set. tableVar is the result variable of a table-valued function,
-// or "". A nil meter counts nothing.
+// tables created twice (2714), RETURN with a value (178) unless mayReturn is set. tableVar is the
+// result variable of a table-valued function, or "". A nil meter counts nothing.
 func Check(m *meter.Meter, params []*syntax.Param, tableVar string, mayReturn bool, body []syntax.Stmt) (*Declarations, error) {
 	c := checker{meter: m, known: map[string]bool{}, temps: map[string]bool{}, mayReturn: mayReturn}
 	for _, p := range params {

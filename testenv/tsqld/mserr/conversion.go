@@ -257,10 +257,11 @@ func ArithmeticOverflow(from, to string) *Error {
 	return New(8115, 16, "Arithmetic overflow error converting %s to data type %s.", from, to).WithState(2)
 }
 
-// IdentityOverflow is error 8115 for the identity values of a column of type to. It ends the batch.
+// IdentityOverflow is error 8115 for the identity values of a column of type to. It ends the
+// batch.
 func IdentityOverflow(to string) *Error { return ArithmeticOverflow("IDENTITY", to).WithState(1) }
 
-// ArithmeticOccurred is error 3606, an informational message after error 8115 for an identity value.
+// ArithmeticOccurred is error 3606, an informational message after [IdentityOverflow].
 func ArithmeticOccurred() *Error {
 	return New(3606, 0, "Arithmetic overflow occurred.").WithState(0)
 }

@@ -305,7 +305,11 @@ func (b calls) coalesce(args []*tree.Node) (*tree.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return expr.CoalesceOf(t, args...).Labeled(l), nil
+	n := expr.CoalesceOf(t, args...).Labeled(l)
+	if i := slices.IndexFunc(args, func(a *tree.Node) bool { return !a.IsNullConst() }); i >= 0 {
+		n.Loose = args[i].Null || args[i].Loose
+	}
+	return n, nil
 }
 
 // isNullCall binds ISNULL. The result has the type, the collation and the label of the first
