@@ -186,7 +186,7 @@ func MultipleIdentity(table string) *Error {
 // InvalidIdentityType is error 2749.
 func InvalidIdentityType(column string) *Error {
 	return New(2749, 16, "Identity column '%s' must be of data type int, bigint, smallint, tinyint, "+
-		"or decimal or numeric with a scale of 0, unencrypted, and constrained to be nonnullable.", column)
+		"or decimal or numeric with a scale of 0, unencrypted, and constrained to be nonnullable.", column).WithState(2)
 }
 
 // InvalidIdentityValue is error 2756.
