@@ -25,7 +25,7 @@ func (r modules) createTrigger(st *syntax.CreateTriggerStmt) error {
 	// A view can have only INSTEAD OF triggers (documentation of CREATE TRIGGER).
 	if view == nil && table == nil || view != nil && !st.InsteadOf || !r.s.MayAlter(d, o) {
 		return mserr.New(8197, 16, "The object '%s' does not exist or is invalid for this operation.",
-			st.Table.String())
+			st.Table.String()).WithState(4)
 	}
 	tr, err := r.newTrigger(st, d, o)
 	if err != nil {
