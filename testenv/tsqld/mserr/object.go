@@ -69,7 +69,7 @@ func InsertRowVersion() *Error {
 func NewSequentialID() *Error {
 	return New(302, 16, "The newsequentialid() built-in function can only be used in a DEFAULT "+
 		"expression for a column of type 'uniqueidentifier' in a CREATE TABLE or ALTER TABLE "+
-		"statement. It cannot be combined with other operators to form a complex scalar expression.")
+		"statement. It cannot be combined with other operators to form a complex scalar expression.").WithState(0)
 }
 
 // UnknownIndexHint is error 308.
@@ -252,7 +252,7 @@ func ConstraintIndex(index, constraint string) *Error {
 // ConstraintReferenced is error 3725.
 func ConstraintReferenced(constraint, table, foreignKey string) *Error {
 	return New(3725, 16, "The constraint '%s' is being referenced by table '%s', foreign key "+
-		"constraint '%s'.", constraint, table, foreignKey)
+		"constraint '%s'.", constraint, table, foreignKey).WithState(0)
 }
 
 // ReferencedByForeignKey is error 3726.
@@ -528,7 +528,7 @@ func ForeignKeyType(column, referencing, constraint string) *Error {
 
 // PrimaryKeyExists is error 1779.
 func PrimaryKeyExists(table string) *Error {
-	return New(1779, 16, "Table '%s' already has a primary key defined on it.", table)
+	return New(1779, 16, "Table '%s' already has a primary key defined on it.", table).WithState(0)
 }
 
 // DefaultExists is error 1781.
