@@ -32,7 +32,7 @@ func (b *builder) constraint(k syntax.Constraint, column string) error {
 		if c == nil {
 			return failure.Preceded(
 				mserr.New(1752, 16, "Column '%s' in table '%s' is invalid for creating a default constraint.",
-					k.Column.Name, b.label),
+					k.Column.Name, b.label).WithState(0),
 				mserr.ConstraintNotCreated())
 		}
 		return b.defaultValue(c, k)
@@ -91,6 +91,10 @@ func (b *builder) key(k *syntax.KeyConstraint, column string) error {
 		prefix = "PK"
 		for _, ic := range cols {
 			c := b.t.ColumnByID(ic.ColumnID)
+			if c.Formula != nil && !c.Formula.Persisted && b.t.ObjectID == 0 {
+				return constraintFailed(mserr.New(1711, 16, "Cannot define PRIMARY KEY constraint on column '%s' in table '%s'. "+
+					"The computed column has to be persisted and not nullable.", c.Name, b.label))
+			}
 			if !c.Nullable {
 				continue
 			}
@@ -261,6 +265,9 @@ func (b *builder) foreignKey(k *syntax.ForeignKeyConstraint, column string) erro
 	if fk.OnDelete != catalog.NoAction && catalog.Instead(b.t, "DELETE") != nil ||
 		fk.OnUpdate != catalog.NoAction && catalog.Instead(b.t, "UPDATE") != nil {
 		return constraintFailed(mserr.CascadeWithInsteadOf(name, b.t.Name))
+	}
+	if err := b.checkCascades(fk, ref); err != nil {
+		return constraintFailed(err)
 	}
 	if ref != b.t {
 		fk.Referenced = ref.ObjectID
@@ -448,7 +455,7 @@ func indexOptions(ix *catalog.Index, opts []*syntax.Option) error {
 				return mserr.NotSupported("IGNORE_DUP_KEY = ON of a filtered index")
 			case on && !ix.Unique:
 				return mserr.New(1916, 16, "CREATE INDEX options %s and %s are mutually exclusive.", "nonunique",
-					"ignore_dup_key")
+					"ignore_dup_key").WithState(4)
 			}
 			ix.IgnoreDups = on
 		case "FILLFACTOR":

@@ -57,7 +57,7 @@ func (r tables) changeTable(n *syntax.ObjectName, verb string, notFound error, f
 
 // createIndex executes CREATE INDEX.
 func (r tables) createIndex(st *syntax.CreateIndexStmt) error {
-	notFound := mserr.NoObjectOrPermission(st.Table.String())
+	notFound := mserr.NoObjectOrPermission(st.Table.String()).WithState(12)
 	return r.changeTable(st.Table, "CREATE INDEX", notFound, func(b *builder) error {
 		if dropExisting(st.Def.Options) {
 			at := slices.IndexFunc(b.t.Indexes, func(ix *catalog.Index) bool { return b.t.Names().Equal(ix.Name, st.Def.Name.Name) })
@@ -87,7 +87,7 @@ func dropExisting(opts []*syntax.Option) bool {
 
 // alterIndex executes ALTER INDEX. REBUILD only enables disabled indexes.
 func (r tables) alterIndex(st *syntax.AlterIndexStmt) error {
-	notFound := mserr.NoObjectOrPermission(st.Table.String())
+	notFound := mserr.NoObjectOrPermission(st.Table.String()).WithState(9)
 	return r.changeTable(st.Table, "ALTER INDEX", notFound, func(b *builder) error {
 		if err := r.s.CheckIndexOptions("ALTER INDEX", b.t); err != nil {
 			return err

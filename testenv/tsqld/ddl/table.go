@@ -611,7 +611,7 @@ func (r tables) switchConstraints(b *builder, a *syntax.AlterCheck) error {
 	}
 	for _, n := range a.Names {
 		if !found[catalog.Fold(n.Name)] {
-			return failure.Preceded(mserr.New(4917, 16, "Constraint '%s' does not exist.", n.Name),
+			return failure.Preceded(mserr.New(4917, 16, "Constraint '%s' does not exist.", n.Name).WithState(0),
 				mserr.New(4916, 16, "Could not enable or disable the constraint. See previous errors."))
 		}
 	}

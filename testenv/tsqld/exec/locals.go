@@ -90,7 +90,7 @@ func (r declarations) resolveTypes(u *unit.Unit) (vt *unit.VarTypes, complete bo
 func (r declarations) resolveType(ref *syntax.TypeRef) unit.ResolvedType {
 	t, _, table, err := r.compiler().Type(ref)
 	if err != nil && errors.Is(err, mserr.UnknownSystemType("")) {
-		err = mserr.UnknownType(1, ref.Name.String())
+		err = mserr.UnknownType(1, ref.Name.String()).WithState(3)
 	}
 	return unit.ResolvedType{Type: t, Table: table, Err: err}
 }

@@ -75,6 +75,10 @@ var ignoresXactAbort = map[int32]bool{
 	266: true, // transaction count differs after EXECUTE
 }
 
+// noTransactionToSave is SAVE TRANSACTION without a transaction. It ends the batch (SQL Server
+// 2025, recorded).
+const noTransactionToSave = 628
+
 // effectOf is the severity table: it returns the effect of an uncaught error with the given origin
 // on a session with the given XACT_ABORT setting.
 //
@@ -96,6 +100,8 @@ func effectOf(e *mserr.Error, from Origin, xactAbort bool) Effect {
 		return EndBatch
 	case xactAbort || BatchErrors[e.Number] && from != AtArgument:
 		return EndTransaction
+	case e.Number == noTransactionToSave:
+		return EndBatch
 	case from == AtCompile:
 		return EndScope
 	}

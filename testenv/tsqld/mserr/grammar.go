@@ -1,5 +1,7 @@
 package mserr
 
+import "strings"
+
 // Errors in the text of a batch, mostly of severity 15.
 
 // Syntax is error 102: token is unexpected.
@@ -236,8 +238,15 @@ func GroupByConstant() *Error {
 	return New(164, 15, "Each GROUP BY expression must contain at least one column that is not an outer reference.")
 }
 
-// DatabaseNotAllowed is error 166: a statement whose object may not have a database prefix.
+// DatabaseNotAllowed is error 166: a statement whose object may not have a database prefix. The
+// statements that create modules are named with ALTER.
 func DatabaseNotAllowed(statement string) *Error {
+	switch verb, kind, _ := strings.Cut(statement, " "); kind {
+	case "VIEW", "FUNCTION", "PROCEDURE", "TRIGGER":
+		if verb != "DROP" {
+			statement = "CREATE/ALTER " + kind
+		}
+	}
 	return New(166, 15, "'%s' does not allow specifying the database name as a prefix to the object name.", statement)
 }
 

@@ -69,7 +69,7 @@ func InsertRowVersion() *Error {
 func NewSequentialID() *Error {
 	return New(302, 16, "The newsequentialid() built-in function can only be used in a DEFAULT "+
 		"expression for a column of type 'uniqueidentifier' in a CREATE TABLE or ALTER TABLE "+
-		"statement. It cannot be combined with other operators to form a complex scalar expression.")
+		"statement. It cannot be combined with other operators to form a complex scalar expression.").WithState(0)
 }
 
 // UnknownIndexHint is error 308.
@@ -132,7 +132,7 @@ func TooManyViewColumns(column, view string) *Error {
 // DuplicateColumn is error 2705.
 func DuplicateColumn(column, table string) *Error {
 	return New(2705, 16, "Column names in each table must be unique. Column name '%s' in table '%s' "+
-		"is specified more than once.", column, table)
+		"is specified more than once.", column, table).WithState(3)
 }
 
 // TemporaryView is error 4103.
@@ -180,7 +180,7 @@ func LOBVariable() *Error {
 // MultipleIdentity is error 2744.
 func MultipleIdentity(table string) *Error {
 	return New(2744, 16, "Multiple identity columns specified for table '%s'. Only one identity "+
-		"column per table is allowed.", table)
+		"column per table is allowed.", table).WithState(2)
 }
 
 // InvalidIdentityType is error 2749.
@@ -252,7 +252,7 @@ func ConstraintIndex(index, constraint string) *Error {
 // ConstraintReferenced is error 3725.
 func ConstraintReferenced(constraint, table, foreignKey string) *Error {
 	return New(3725, 16, "The constraint '%s' is being referenced by table '%s', foreign key "+
-		"constraint '%s'.", constraint, table, foreignKey)
+		"constraint '%s'.", constraint, table, foreignKey).WithState(0)
 }
 
 // ReferencedByForeignKey is error 3726.
@@ -445,7 +445,7 @@ func NotGroupedOrder(column string) *Error {
 
 // ColumnConstraintReach is error 8141.
 func ColumnConstraintReach(constraint, column, table string) *Error {
-	return New(8141, 16, "Column %s constraint for column '%s' references another column, table '%s'.", constraint, column, table)
+	return New(8141, 16, "Column %s constraint for column '%s' references another column, table '%s'.", constraint, column, table).WithState(0)
 }
 
 // NullableIdentity is error 8147.
@@ -528,7 +528,7 @@ func ForeignKeyType(column, referencing, constraint string) *Error {
 
 // PrimaryKeyExists is error 1779.
 func PrimaryKeyExists(table string) *Error {
-	return New(1779, 16, "Table '%s' already has a primary key defined on it.", table)
+	return New(1779, 16, "Table '%s' already has a primary key defined on it.", table).WithState(0)
 }
 
 // DefaultExists is error 1781.
@@ -670,7 +670,7 @@ func ConstraintConflict(statement, kind, constraint, database, table, column str
 
 // OptionNotSettable is error 5058.
 func OptionNotSettable(option, database string) *Error {
-	return New(5058, 16, "Option '%s' cannot be set in database '%s'.", option, database)
+	return New(5058, 16, "Option '%s' cannot be set in database '%s'.", option, database).WithState(5)
 }
 
 // PropertyTooLong is error 15097.

@@ -68,7 +68,7 @@ func InsertExecNested() *Error {
 
 // SaveWithoutTransaction is error 628.
 func SaveWithoutTransaction() *Error {
-	return New(628, 16, "Cannot issue SAVE TRANSACTION when there is no active transaction.")
+	return New(628, 16, "Cannot issue SAVE TRANSACTION when there is no active transaction.").WithState(0)
 }
 
 // Deadlock is error 1205; resource is lock, usually.
