@@ -159,7 +159,7 @@ func TestEveryTypeOnTheWire(t *testing.T) {
 			}
 			if w.not&noVariant == 0 {
 				c.run("SELECT CAST(CAST(%s AS %s) AS sql_variant)", v.literal, w.name)
-				equal("sql_variant", c.only(v.want == nil))
+				equal("sql_variant", c.only(true))
 			}
 			var held types.Value
 			if v.want != nil {

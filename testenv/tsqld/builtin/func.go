@@ -61,6 +61,9 @@ type Func struct {
 	// Eval then.
 	NullResult bool
 
+	// NotNull is set for session functions that are never NULL.
+	NotNull bool
+
 	// Result returns the type of the result. consts[i] is the value of argument i if it is a
 	// literal, of type args[i], else nil; consts may be nil. Errors: 8116 and other errors of the
 	// arguments' types.

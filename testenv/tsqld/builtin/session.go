@@ -19,9 +19,11 @@ var identityType = types.Type{ID: types.Decimal, Precision: 38, Numeric: true}
 
 // number makes a session function that returns an integer.
 func number[P any](part func(Env) P, name string, result types.Type, f func(P) int64) *Func {
-	return session(part, name, 0, 0, result, func(p P, _ []types.Type, _ types.Type, _ []types.Value) (types.Value, error) {
+	fn := session(part, name, 0, 0, result, func(p P, _ []types.Type, _ types.Type, _ []types.Value) (types.Value, error) {
 		return f(p), nil
 	})
+	fn.NotNull = strings.HasPrefix(name, "@@")
+	return fn
 }
 
 // word makes a session function that returns a text.
@@ -89,7 +91,7 @@ var sessionFuncs = []*Func{
 	session(ofObjects, "IDENT_CURRENT", 1, 1, identityType, evalIdent(0)),
 	session(ofObjects, "IDENT_SEED", 1, 1, identityType, evalIdent(1)),
 	session(ofObjects, "IDENT_INCR", 1, 1, identityType, evalIdent(2)),
-	session(ofState, "SESSION_CONTEXT", 1, 1, types.VariantType, evalSessionContext),
+	unicodeKey(session(ofState, "SESSION_CONTEXT", 1, 1, types.VariantType, evalSessionContext)),
 	session(ofState, "CONTEXT_INFO", 0, 0, types.VarBinaryOf(128), evalContextInfo),
 	session(ofConnection, "SERVERPROPERTY", 1, 1, types.VariantType, evalServerProperty),
 	session(ofConnection, "CONNECTIONPROPERTY", 1, 1, types.VariantType, evalConnectionProperty),
@@ -167,8 +169,23 @@ func evalIdent(which int) partEval[Objects] {
 	}
 }
 
-// evalSessionContext requires a text key; the compiler raises error 8116 for literals of other
-// types.
+// unicodeKey lets the first argument of a function be nchar or nvarchar only (error 8116).
+func unicodeKey(f *Func) *Func {
+	result := f.Result
+	f.Result = func(args []types.Type, consts []types.Value) (types.Type, error) {
+		if !args[0].IsString() || !args[0].IsUnicode() {
+			name := args[0].MessageName()
+			if args[0].ID == types.Null {
+				name = "NULL"
+			}
+			return types.Type{}, mserr.InvalidArgumentType(name, 1, strings.ToLower(f.Name))
+		}
+		return result(args, consts)
+	}
+	return f
+}
+
+// evalSessionContext returns a value that sp_set_session_context has set.
 func evalSessionContext(state State, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	if args[0] == nil {
 		return nil, nil

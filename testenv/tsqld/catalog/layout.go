@@ -254,12 +254,13 @@ func sqlIndexes(t *Table, ix *Index) []sqlIndex {
 	var conds []string
 	for _, k := range ix.Columns {
 		c := t.ColumnByID(k.ColumnID)
-		main.keys, main.desc = append(main.keys, c.SQLName), append(main.desc, k.Desc)
+		key := c.KeySQL(c.SQLName)
+		main.keys, main.desc = append(main.keys, key), append(main.desc, k.Desc)
 		if c.Nullable {
 			conds = append(conds, c.SQLName+" IS NULL")
-			nulls.keys = append(nulls.keys, "("+c.SQLName+" IS NULL)", "ifnull("+c.SQLName+", 0)"+collate(c))
+			nulls.keys = append(nulls.keys, "("+c.SQLName+" IS NULL)", "ifnull("+key+", 0)"+collate(c))
 		} else {
-			nulls.keys = append(nulls.keys, c.SQLName)
+			nulls.keys = append(nulls.keys, key)
 		}
 	}
 	if !ix.Unique || len(conds) == 0 {
@@ -319,6 +320,16 @@ func (t *Table) Conflicts(ix *Index) []string {
 		out = append(out, target)
 	}
 	return out
+}
+
+// KeySQL returns the SQLite expression that unique indexes compare for a column; name is its SQLite
+// name, with or without a table. A datetimeoffset is compared by its instant, as by comparisons in
+// queries, which so can use the index.
+func (c *Column) KeySQL(name string) string {
+	if c.Type.ID == types.DateTimeOffset {
+		return "substr(" + name + ", 1, 8)"
+	}
+	return name
 }
 
 // collate returns the COLLATE clause for an expression over a column.

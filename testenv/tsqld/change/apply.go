@@ -154,6 +154,11 @@ func (x *Executor) changeRows(p *plan.DML, rt *tree.Run) (n int64, err error) {
 			return 0, err
 		}
 	}
+	if p.Kind == "INSERT" && p.Identity == nil && !p.IdentityGiven && len(p.Instead) == 0 && !x.dry {
+		// "If the statement didn't affect any tables with identity columns, @@IDENTITY returns
+		// NULL" (documentation of @@IDENTITY), as does SCOPE_IDENTITY (SQL Server 2025, recorded).
+		x.s.LastIdentity, *x.host.Activation().Identity = nil, nil
+	}
 	if len(p.Assign) > 0 && !x.dry {
 		if err := x.assignFrom(p, rt); err != nil {
 			return 0, err
@@ -202,7 +207,7 @@ func (x *Executor) ignoredDuplicates() error {
 	if x.dry {
 		return nil
 	}
-	return x.host.Info(mserr.New(3604, 0, "Duplicate key was ignored."))
+	return x.host.Info(mserr.New(3604, 0, "Duplicate key was ignored.").WithState(0))
 }
 
 // step runs one SQLite statement of a plan.

@@ -2,7 +2,6 @@ package change
 
 import (
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
@@ -27,81 +26,87 @@ func (x *Executor) violation(p *plan.DML, rt *tree.Run, err error) error {
 	switch {
 	case ce.Kind == store.ForeignKey && d != nil:
 		return x.foreignKeyMessage(p, rt, d, t, ce)
-	case ce.Kind == store.Unique && p.Kind == "INSERT":
+	case ce.Kind == store.Unique:
 		if ix := session.ViolatedIndex(t, ce); ix != nil {
-			return session.UniqueMessage(d, t, ix, x.insertedKey(p, rt, d, t, ix))
+			return session.UniqueMessage(d, t, ix, x.violatedKey(p, rt, d, t, ix))
 		}
 	}
 	return x.s.ConstraintMessage(p.Kind, d, t, ce)
 }
 
-// shadow is the name of the temporary table into which insertedKey repeats a failed INSERT.
-const shadow = "shadow"
+// shadow is the name of the temporary table in which violatedKey repeats a failed statement.
+const shadow = "temp.shadow"
 
-// insertedKey returns the duplicate key value of a failed INSERT. SQLite does not report the value,
-// so that the INSERT is repeated into a temporary table.
-func (x *Executor) insertedKey(
+// violatedKey returns the duplicate key value of a failed statement. SQLite does not report the
+// value, so that the statement is repeated in a temporary table: for INSERT with the new rows only,
+// which are looked up in the target, else with a copy of the target. The copy has the rowids as
+// ordinary values, by which statements find their rows.
+func (x *Executor) violatedKey(
 	p *plan.DML, rt *tree.Run, d *catalog.Database, t *catalog.Table, ix *catalog.Index,
 ) string {
-	cols, ts := session.KeyColumns(t, ix)
-	if cols == nil || t != p.Target {
+	if t != p.Target {
 		return session.UnknownKey
 	}
-	table := session.SQLTable(d, t)
-	into := "INSERT INTO " + table
+	table, rows := session.SQLTable(d, t), ""
+	if p.Kind == "INSERT" {
+		rows = " WHERE 0"
+	}
 	steps := p.Apply
 	if p.OutputRows {
 		steps = []plan.Statement{p.Output.Statement}
 	}
-	at := slices.IndexFunc(steps, func(st plan.Statement) bool { return strings.HasPrefix(st.SQL, into) })
-	if at < 0 {
-		return session.UnknownKey
+	again := []plan.Statement{
+		{SQL: "DROP TABLE IF EXISTS " + shadow},
+		{SQL: "CREATE TEMP TABLE shadow AS SELECT rowid AS rowid, * FROM " + table + rows},
 	}
-	c, apply := x.s.Conn, steps[at]
-	sql, _, _ := strings.Cut(apply.SQL, " RETURNING ")
-	if p.IgnoreDups {
-		sql, _, _ = strings.Cut(sql, " ON CONFLICT (")
+	for _, st := range steps {
+		for _, verb := range []string{"INSERT INTO ", "UPDATE ", "DELETE FROM "} {
+			if rest, ok := strings.CutPrefix(st.SQL, verb+table); ok {
+				rest, _, _ = strings.Cut(rest, " RETURNING ")
+				if p.IgnoreDups {
+					rest, _, _ = strings.Cut(rest, " ON CONFLICT (")
+				}
+				st.SQL = verb + shadow + rest
+				again = append(again, st)
+			}
+		}
 	}
-	args, err := apply.Args(x.frame, rt)
-	if err != nil {
-		return session.UnknownKey
-	}
-	again := []struct {
-		sql  string
-		args []types.Value
-	}{
-		{sql: "DROP TABLE IF EXISTS temp." + shadow},
-		{sql: "CREATE TEMP TABLE " + shadow + " AS SELECT * FROM " + table + " WHERE 0"},
-		{sql: "INSERT INTO temp." + shadow + sql[len(into):], args: args},
-	}
-	for _, st := range again {
-		if _, err := c.Exec(x.ctx, st.sql, st.args); err != nil {
+	defer func() { _, _ = x.s.Conn.Exec(x.ctx, again[0].SQL, nil) }()
+	for i := range again {
+		if _, err := x.step(&again[i], rt); err != nil {
 			return session.UnknownKey
 		}
 	}
-	same := make([]string, len(cols))
-	for i, col := range cols {
-		same[i] = "a." + col + " IS b." + col
-		if name := ts[i].CollationName(); name != "" {
-			same[i] += " COLLATE " + name
+	if p.Kind == "INSERT" {
+		if key := x.takenKey(table, t, ix); key != session.UnknownKey {
+			return key
 		}
 	}
-	pick := "a." + strings.Join(cols, ", a.")
-	row, err := c.QueryRow(x.ctx,
-		"SELECT "+pick+" FROM temp."+shadow+" a JOIN "+table+" b ON "+strings.Join(same, " AND ")+" LIMIT 1", nil)
-	if err == nil && row == nil {
-		row, err = c.QueryRow(x.ctx,
-			"SELECT "+pick+" FROM temp."+shadow+" a JOIN temp."+shadow+" b ON a.rowid > b.rowid AND "+strings.Join(same, " AND ")+" LIMIT 1",
-			nil)
+	return x.s.RepeatedKey(x.ctx, shadow, t, ix)
+}
+
+// takenKey returns the value of a key in the shadow that occurs in the target, too.
+func (x *Executor) takenKey(table string, t *catalog.Table, ix *catalog.Index) string {
+	var cols, same []string
+	var ts []types.Type
+	for _, ic := range ix.Columns {
+		c := t.ColumnByID(ic.ColumnID)
+		if c == nil || c.SQLName == "" {
+			return session.UnknownKey
+		}
+		cols, ts = append(cols, "a."+c.SQLName), append(ts, c.Type)
+		equal := c.KeySQL("a."+c.SQLName) + " IS " + c.KeySQL("b."+c.SQLName)
+		if name := c.Type.CollationName(); name != "" {
+			equal += " COLLATE " + name
+		}
+		same = append(same, equal)
 	}
-	text := session.UnknownKey
-	if err == nil && row != nil {
-		text = session.ShowKey(row, ts)
-	}
-	if _, err := c.Exec(x.ctx, "DROP TABLE temp."+shadow, nil); err != nil {
+	row, err := x.s.Conn.QueryRow(x.ctx, "SELECT "+strings.Join(cols, ", ")+" FROM (SELECT * FROM "+session.Filtered(shadow, ix)+
+		") a JOIN (SELECT * FROM "+session.Filtered(table, ix)+") b ON "+strings.Join(same, " AND ")+" LIMIT 1", nil)
+	if err != nil || row == nil {
 		return session.UnknownKey
 	}
-	return text
+	return session.ShowKey(row, ts)
 }
 
 // foreignKeyMessage returns message 547 for a foreign key. SQLite does not report which key was

@@ -145,7 +145,7 @@ func (c *Compiler) Formula(table *catalog.Table, e syntax.Expr) (t types.Type, n
 						"Computed column '%s' in table '%s' is not allowed to be used in another computed-column definition.",
 						base.Name,
 						table.Name,
-					)
+					).WithState(0)
 				}
 			}
 		}

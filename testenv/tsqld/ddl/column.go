@@ -117,6 +117,12 @@ func (b *builder) column(def *syntax.ColumnDef) error {
 	if len(b.t.Columns) >= mserr.MostColumns {
 		return mserr.TooManyColumns(def.Name.Name, b.label)
 	}
+	if err := b.columnConstraints(def); err != nil {
+		return err
+	}
+	if def.RowGUIDCol && slices.ContainsFunc(b.t.Columns, func(c *catalog.Column) bool { return c.RowGUID }) {
+		return mserr.New(8196, 16, "Duplicate column specified as ROWGUIDCOL.")
+	}
 	c := &catalog.Column{RowGUID: def.RowGUIDCol, Sparse: def.Sparse}
 	c.Name = def.Name.Name
 	if def.Computed != nil {
@@ -127,6 +133,9 @@ func (b *builder) column(def *syntax.ColumnDef) error {
 	}
 	if err := b.columnType(c, def); err != nil {
 		return err
+	}
+	if c.RowGUID && c.Type.ID != types.UniqueIdentifier {
+		return mserr.New(2761, 16, "The ROWGUIDCOL property can only be specified on the uniqueidentifier data type.").WithState(2)
 	}
 	if err := b.nullability(c, def); err != nil {
 		return err
@@ -139,6 +148,33 @@ func (b *builder) column(def *syntax.ColumnDef) error {
 	b.t.Columns = append(b.t.Columns, c)
 	if def.Default != nil {
 		return b.defaultValue(c, def.Default)
+	}
+	return nil
+}
+
+// columnConstraints checks that a column has one constraint of a kind. Errors: 8148, and 8151 for
+// PRIMARY KEY beside UNIQUE.
+func (b *builder) columnConstraints(def *syntax.ColumnDef) error {
+	count := map[string]int{}
+	for _, k := range def.Constraints {
+		kind := "CHECK"
+		switch k := k.(type) {
+		case *syntax.KeyConstraint:
+			if kind = "UNIQUE"; k.Primary {
+				kind = "PRIMARY KEY"
+			}
+		case *syntax.CheckConstraint:
+		default:
+			continue
+		}
+		if count[kind]++; count[kind] > 1 {
+			return mserr.New(8148, 16, "More than one column %s constraint specified for column '%s', table '%s'.",
+				kind, def.Name.Name, b.label)
+		}
+	}
+	if count["PRIMARY KEY"] > 0 && count["UNIQUE"] > 0 {
+		return mserr.New(8151, 16, "Both a PRIMARY KEY and UNIQUE constraint have been defined for column '%s', table '%s'. "+
+			"Only one is allowed.", def.Name.Name, b.label)
 	}
 	return nil
 }
@@ -250,7 +286,7 @@ func (b *builder) identity(c *catalog.Column, spec *syntax.IdentitySpec) error {
 	seed, err1 := strconv.ParseInt(spec.Seed, 10, 64)
 	step, err2 := strconv.ParseInt(spec.Increment, 10, 64)
 	if err1 != nil || err2 != nil || step == 0 {
-		return mserr.InvalidIdentityValue(spec.Increment)
+		return mserr.New(2753, 16, "Identity column '%s' contains invalid INCREMENT.", c.Name).WithState(2)
 	}
 	c.Auto = &catalog.Identity{Seed: seed, Increment: step}
 	c.Identity = true

@@ -32,7 +32,7 @@ func (b *builder) constraint(k syntax.Constraint, column string) error {
 		if c == nil {
 			return failure.Preceded(
 				mserr.New(1752, 16, "Column '%s' in table '%s' is invalid for creating a default constraint.",
-					k.Column.Name, b.label),
+					k.Column.Name, b.label).WithState(0),
 				mserr.ConstraintNotCreated())
 		}
 		return b.defaultValue(c, k)
@@ -41,7 +41,7 @@ func (b *builder) constraint(k syntax.Constraint, column string) error {
 }
 
 // indexColumns resolves the columns of a key or index. It first assigns missing column IDs.
-func (b *builder) indexColumns(list []*syntax.IndexColumn, name, column, kind string) ([]catalog.IndexColumn, error) {
+func (b *builder) indexColumns(list []*syntax.IndexColumn, name, column string) ([]catalog.IndexColumn, error) {
 	catalog.Number(b.t)
 	if len(list) == 0 && column != "" {
 		list = []*syntax.IndexColumn{{Name: syntax.Ident{Name: column}}}
@@ -59,10 +59,10 @@ func (b *builder) indexColumns(list []*syntax.IndexColumn, name, column, kind st
 			return nil, mserr.NoSuchIndexColumn(ic.Name.Name)
 		}
 		if slices.ContainsFunc(out, func(o catalog.IndexColumn) bool { return o.ColumnID == c.ID }) {
-			return nil, mserr.DuplicateIndexColumn(kind, c.Name)
+			return nil, mserr.DuplicateIndexColumn(c.Name)
 		}
 		if c.Type.IsMax() || c.Type.IsLOB() || c.Type.ID == types.XML {
-			return nil, mserr.InvalidKeyColumn(c.Name, b.label)
+			return nil, mserr.InvalidKeyColumn(c.Name, b.t.Name)
 		}
 		if c.Formula != nil && c.Formula.SQL == "" {
 			return nil, mserr.New(2729, 16,
@@ -82,7 +82,7 @@ func (b *builder) key(k *syntax.KeyConstraint, column string) error {
 		}
 		return mserr.MultiplePrimaryKeys(b.label)
 	}
-	cols, err := b.indexColumns(k.Columns, k.Name.Name, column, "constraint")
+	cols, err := b.indexColumns(k.Columns, k.Name.Name, column)
 	if err != nil {
 		return constraintFailed(err)
 	}
@@ -91,11 +91,15 @@ func (b *builder) key(k *syntax.KeyConstraint, column string) error {
 		prefix = "PK"
 		for _, ic := range cols {
 			c := b.t.ColumnByID(ic.ColumnID)
+			if c.Formula != nil && !c.Formula.Persisted && b.t.ObjectID == 0 {
+				return constraintFailed(mserr.New(1711, 16, "Cannot define PRIMARY KEY constraint on column '%s' in table '%s'. "+
+					"The computed column has to be persisted and not nullable.", c.Name, b.label))
+			}
 			if !c.Nullable {
 				continue
 			}
 			if b.t.ObjectID != 0 || b.explicitNull(c) {
-				return failure.Preceded(mserr.NullablePrimaryKey(b.label), mserr.ConstraintNotCreated())
+				return constraintFailed(mserr.NullablePrimaryKey(b.label))
 			}
 			c.Nullable = false
 		}
@@ -106,9 +110,9 @@ func (b *builder) key(k *syntax.KeyConstraint, column string) error {
 	if ix.Clustered {
 		if other := b.clustered(); other != nil {
 			if b.t.ObjectID != 0 {
-				return failure.Preceded(mserr.ClusteredExists("table", b.label, other.Name), mserr.ConstraintNotCreated())
+				return failure.Preceded(mserr.ClusteredExists(b.t.Name, other.Name), mserr.ConstraintNotCreated())
 			}
-			return mserr.MultipleClusteredConstraints(b.label)
+			return mserr.MultipleClusteredConstraints(b.t.Name)
 		}
 	}
 	if err := indexOptions(ix, k.Options); err != nil {
@@ -162,9 +166,16 @@ func (b *builder) clustered() *catalog.Index {
 	return nil
 }
 
-// constraintFailed adds message 1750 to the error of a constraint.
+// constraintFailed adds message 1750 to the error of a constraint; its state is 0 for errors of the
+// columns of a key (SQL Server 2025, recorded).
 func constraintFailed(err error) error {
-	return failure.WithMessage(err, func(e *mserr.Error) error { return failure.Preceded(e, mserr.ConstraintNotCreated()) })
+	return failure.WithMessage(err, func(e *mserr.Error) error {
+		last := mserr.ConstraintNotCreated()
+		if e.Number/100 == 19 || e.Number == 8111 {
+			last.State = 0
+		}
+		return failure.Preceded(e, last)
+	})
 }
 
 // check adds CHECK.
@@ -254,6 +265,9 @@ func (b *builder) foreignKey(k *syntax.ForeignKeyConstraint, column string) erro
 	if fk.OnDelete != catalog.NoAction && catalog.Instead(b.t, "DELETE") != nil ||
 		fk.OnUpdate != catalog.NoAction && catalog.Instead(b.t, "UPDATE") != nil {
 		return constraintFailed(mserr.CascadeWithInsteadOf(name, b.t.Name))
+	}
+	if err := b.checkCascades(fk, ref); err != nil {
+		return constraintFailed(err)
 	}
 	if ref != b.t {
 		fk.Referenced = ref.ObjectID
@@ -382,9 +396,9 @@ func (b *builder) newIndex(def *syntax.IndexDef, column string) (*catalog.Index,
 		return nil, err
 	}
 	if b.t.Index(def.Name.Name) != nil {
-		return nil, mserr.IndexExists(def.Name.Name, "table", b.label)
+		return nil, mserr.IndexExists(def.Name.Name, b.t.Name)
 	}
-	cols, err := b.indexColumns(def.Columns, def.Name.Name, column, "index")
+	cols, err := b.indexColumns(def.Columns, def.Name.Name, column)
 	if err != nil {
 		return nil, err
 	}
@@ -396,7 +410,7 @@ func (b *builder) newIndex(def *syntax.IndexDef, column string) (*catalog.Index,
 	}
 	if ix.Clustered {
 		if other := b.clustered(); other != nil {
-			return nil, mserr.ClusteredExists("table", b.label, other.Name)
+			return nil, mserr.ClusteredExists(b.t.Name, other.Name)
 		}
 		if len(def.Include) > 0 {
 			return nil, mserr.New(10601, 16, "Cannot specify included columns for a clustered index.")
@@ -414,7 +428,7 @@ func (b *builder) newIndex(def *syntax.IndexDef, column string) (*catalog.Index,
 		if slices.Contains(ix.Included, c.ID) || slices.ContainsFunc(cols, func(ic catalog.IndexColumn) bool {
 			return ic.ColumnID == c.ID
 		}) {
-			return nil, mserr.DuplicateIndexColumn("index", c.Name)
+			return nil, mserr.DuplicateIndexColumn(c.Name)
 		}
 		ix.Included = append(ix.Included, c.ID)
 	}
@@ -441,7 +455,7 @@ func indexOptions(ix *catalog.Index, opts []*syntax.Option) error {
 				return mserr.NotSupported("IGNORE_DUP_KEY = ON of a filtered index")
 			case on && !ix.Unique:
 				return mserr.New(1916, 16, "CREATE INDEX options %s and %s are mutually exclusive.", "nonunique",
-					"ignore_dup_key")
+					"ignore_dup_key").WithState(4)
 			}
 			ix.IgnoreDups = on
 		case "FILLFACTOR":

@@ -94,7 +94,7 @@ func (r databases) dropDatabase(st *syntax.DropStmt, name string) error {
 	case d == nil && st.IfExists:
 		return nil
 	case d == nil || !s.OwnsDatabase(d) && !s.ServerRole("dbcreator"):
-		return mserr.CannotDrop("drop", "database", name)
+		return mserr.CannotDrop("drop", "database", name).WithState(1)
 	case d.ID <= catalog.DatabaseMSDB:
 		return mserr.SystemDrop("drop", "database", d.Name)
 	}
@@ -123,7 +123,7 @@ func (r databases) alterDatabase(st *syntax.AlterDatabaseStmt) error {
 	}
 	d := s.DatabaseByName(st.Name.Name)
 	if d == nil || !s.OwnsDatabase(d) {
-		return mserr.AlterDatabasePermission(st.Name.Name)
+		return alterFailed(mserr.AlterDatabasePermission(st.Name.Name))
 	}
 	// "The ALTER DATABASE statement must run in autocommit mode … and is not allowed in an
 	// explicit or implicit transaction" (documentation of ALTER DATABASE).
@@ -180,7 +180,7 @@ func (r databases) alterOptions(d *catalog.Database, st *syntax.AlterDatabaseStm
 	if d.ID <= catalog.DatabaseMSDB && slices.ContainsFunc(st.Set, func(o *syntax.Option) bool {
 		return exclusiveOptions[o.Name]
 	}) {
-		return mserr.OptionNotSettable(st.Set[0].Name, d.Name)
+		return alterFailed(mserr.OptionNotSettable(st.Set[0].Name, d.Name))
 	}
 	if d.Options.SingleUser && s.Server.HasOther(d.ID, s) {
 		return alterFailed(mserr.New(5064, 16,
@@ -191,7 +191,7 @@ func (r databases) alterOptions(d *catalog.Database, st *syntax.AlterDatabaseStm
 	if !s.Sysadmin() && slices.ContainsFunc(st.Set, func(o *syntax.Option) bool {
 		return o.Name == "TRUSTWORTHY" || o.Name == "DB_CHAINING"
 	}) {
-		return mserr.AlterDatabasePermission(d.Name)
+		return alterFailed(mserr.AlterDatabasePermission(d.Name))
 	}
 	do := func(now *catalog.Database, e *catalog.Edit) error {
 		opts := now.Options

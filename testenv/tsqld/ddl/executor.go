@@ -169,6 +169,9 @@ func (r *Executor) moduleTarget(n *syntax.ObjectName, statement string) (*catalo
 	return r.target(n)
 }
 
+// Silent reports whether a DBCC statement has the option NO_INFOMSGS.
+func Silent(st *syntax.DBCCStmt) bool { return findOption(st.Options, "NO_INFOMSGS") != nil }
+
 // dbcc executes DBCC: CHECKIDENT, and commands without an effect here.
 func (r *Executor) dbcc(st *syntax.DBCCStmt) error {
 	switch st.Command {
@@ -177,11 +180,10 @@ func (r *Executor) dbcc(st *syntax.DBCCStmt) error {
 	case "FREEPROCCACHE", "DROPCLEANBUFFERS", "FREESYSTEMCACHE", "FREESESSIONCACHE", "UPDATEUSAGE", "CHECKDB",
 		"CHECKTABLE", "CHECKALLOC", "CHECKCATALOG", "CHECKFILEGROUP", "CLEANTABLE", "DBREINDEX", "FLUSHAUTHCACHE",
 		"INDEXDEFRAG", "SHRINKDATABASE", "SHRINKFILE":
-		if findOption(st.Options, "NO_INFOMSGS") != nil {
+		if Silent(st) {
 			return nil
 		}
-		return r.host.Info(mserr.New(2528, 0,
-			"DBCC execution completed. If DBCC printed error messages, contact your system administrator."))
+		return r.host.Info(mserr.CheckCompleted())
 	}
 	return mserr.NotSupported("DBCC %s", st.Command)
 }

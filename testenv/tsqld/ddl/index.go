@@ -57,14 +57,15 @@ func (r tables) changeTable(n *syntax.ObjectName, verb string, notFound error, f
 
 // createIndex executes CREATE INDEX.
 func (r tables) createIndex(st *syntax.CreateIndexStmt) error {
-	notFound := mserr.NoObjectOrPermission(st.Table.String())
+	notFound := mserr.NoObjectOrPermission(st.Table.String()).WithState(12)
 	return r.changeTable(st.Table, "CREATE INDEX", notFound, func(b *builder) error {
 		if dropExisting(st.Def.Options) {
-			for i, ix := range b.t.Indexes {
-				if ix.Key == nil && b.t.Names().Equal(ix.Name, st.Def.Name.Name) {
-					b.t.Indexes = append(b.t.Indexes[:i], b.t.Indexes[i+1:]...)
-					break
-				}
+			at := slices.IndexFunc(b.t.Indexes, func(ix *catalog.Index) bool { return b.t.Names().Equal(ix.Name, st.Def.Name.Name) })
+			if at < 0 {
+				return mserr.New(7999, 16, "Could not find any index named '%s' for table '%s'.", st.Def.Name.Name, b.t.Name).WithState(9)
+			}
+			if b.t.Indexes[at].Key == nil {
+				b.t.Indexes = slices.Delete(b.t.Indexes, at, at+1)
 			}
 		}
 		if err := b.index(st.Def, ""); err != nil {
@@ -86,7 +87,7 @@ func dropExisting(opts []*syntax.Option) bool {
 
 // alterIndex executes ALTER INDEX. REBUILD only enables disabled indexes.
 func (r tables) alterIndex(st *syntax.AlterIndexStmt) error {
-	notFound := mserr.NoObjectOrPermission(st.Table.String())
+	notFound := mserr.NoObjectOrPermission(st.Table.String()).WithState(9)
 	return r.changeTable(st.Table, "ALTER INDEX", notFound, func(b *builder) error {
 		if err := r.s.CheckIndexOptions("ALTER INDEX", b.t); err != nil {
 			return err
@@ -190,9 +191,7 @@ func (r tables) dropIndex(st *syntax.DropIndexStmt) error {
 					return mserr.ConstraintIndex(full, kind)
 				}
 				if f, _ := b.referencing(ix, nil); f != nil {
-					return mserr.New(3723, 16,
-						"An explicit DROP INDEX is not allowed on index '%s'. It is being used for %s constraint enforcement.",
-						full, "FOREIGN KEY")
+					return mserr.ConstraintIndex(full, "FOREIGN KEY")
 				}
 				b.t.Indexes = append(b.t.Indexes[:i], b.t.Indexes[i+1:]...)
 				return nil

@@ -1,6 +1,7 @@
 package ddl
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
@@ -58,6 +59,9 @@ func (r modules) params(statement string, list []*syntax.Param) ([]catalog.Param
 			return nil, mserr.NotSupported("cursor parameters")
 		}
 		t, alias, table, err := r.host.Compiler().Type(p.Type)
+		if errors.Is(err, mserr.UnknownSystemType("")) {
+			err = mserr.UnknownType(i+1, p.Type.Name.String()).WithState(3)
+		}
 		if err != nil {
 			return nil, failure.ErrorAt(err, p)
 		}

@@ -34,11 +34,11 @@ func (r *Executor) createType(st *syntax.CreateTypeStmt) error {
 		id := d.Schema(schema).ID
 		if st.Table == nil {
 			t, alias, table, err := r.host.Compiler().Type(st.From)
+			if errors.Is(err, mserr.UnknownSystemType("")) || err == nil && (alias != nil || table != nil) {
+				return mserr.New(222, 16, "The base type \"%s\" is not a valid base type for the alias data type.", st.From.Name.String())
+			}
 			if err != nil {
 				return err
-			}
-			if alias != nil || table != nil {
-				return mserr.UnknownType(1, st.From.Name.String())
 			}
 			e.PutAlias(&catalog.AliasType{SchemaID: id, Name: name, Type: t, Nullable: st.Null != syntax.NotNull})
 			return nil
@@ -239,7 +239,7 @@ func (r *Executor) sequence(st *syntax.SequenceStmt) error {
 	if q.Type.ID == types.Bit || !q.Type.IsInteger() && (q.Type.ID != types.Decimal || q.Type.Scale != 0) {
 		return mserr.New(11702, 16,
 			"The sequence object '%s' must be of data type int, bigint, smallint, tinyint, or decimal or numeric with a scale of 0, or any user-defined data type that is based on one of the above integer data types.",
-			name)
+			name).WithState(2)
 	}
 	q.Min, q.Max = sequenceRange(q.Type)
 	if err := sequenceBounds(q, st); err != nil {

@@ -162,7 +162,9 @@ func (r tables) alterAction(
 	case *syntax.AlterCheck:
 		return nil, r.switchConstraints(b, a)
 	case *syntax.AlterTrigger:
-		return nil, switchTriggers(b.t.Triggers, a.Names, a.Enable)
+		return nil, switchTriggers(b.t.Triggers, a.Names, a.Enable, func(name string) error {
+			return mserr.New(4920, 16, "ALTER TABLE failed because trigger '%s' on table '%s' does not exist.", name, b.t.Name).WithState(0)
+		})
 	case *syntax.AlterSet:
 		return nil, setTableOptions(b.t, a.Options)
 	case *syntax.AlterRebuild:
@@ -609,7 +611,7 @@ func (r tables) switchConstraints(b *builder, a *syntax.AlterCheck) error {
 	}
 	for _, n := range a.Names {
 		if !found[catalog.Fold(n.Name)] {
-			return failure.Preceded(mserr.New(4917, 16, "Constraint '%s' does not exist.", n.Name),
+			return failure.Preceded(mserr.New(4917, 16, "Constraint '%s' does not exist.", n.Name).WithState(0),
 				mserr.New(4916, 16, "Could not enable or disable the constraint. See previous errors."))
 		}
 	}

@@ -24,8 +24,12 @@ func (r modules) createTrigger(st *syntax.CreateTriggerStmt) error {
 	table, _ := o.(*catalog.Table)
 	// A view can have only INSTEAD OF triggers (documentation of CREATE TRIGGER).
 	if view == nil && table == nil || view != nil && !st.InsteadOf || !r.s.MayAlter(d, o) {
+		state := uint8(4)
+		if view != nil {
+			state = 6
+		}
 		return mserr.New(8197, 16, "The object '%s' does not exist or is invalid for this operation.",
-			st.Table.String())
+			st.Table.String()).WithState(state)
 	}
 	tr, err := r.newTrigger(st, d, o)
 	if err != nil {
@@ -124,15 +128,16 @@ func (r modules) putTrigger(
 	case st.Verb != syntax.Create && taken && k.Kind == catalog.KindTrigger:
 		return nil, mserr.TriggerOfAnother(tr.Name, st.Table.String())
 	case st.Verb == syntax.Alter:
-		return nil, mserr.InvalidObject(st.Name.String())
+		return nil, mserr.InvalidObject(st.Name.String()).WithState(6)
 	case d.Taken(schema, tr.Name):
 		return nil, mserr.ObjectExists(tr.Name).WithState(2)
 	}
 	return append(all, tr), nil
 }
 
-// switchTriggers executes ENABLE and DISABLE TRIGGER.
-func switchTriggers(all []*catalog.Trigger, names []syntax.Ident, enable bool) error {
+// switchTriggers executes ENABLE and DISABLE TRIGGER, of ALTER TABLE too; missing makes the error
+// for a trigger that does not exist.
+func switchTriggers(all []*catalog.Trigger, names []syntax.Ident, enable bool, missing func(name string) error) error {
 	byName := map[string]*catalog.Trigger{}
 	for _, tr := range all {
 		byName[catalog.Fold(tr.Name)] = tr
@@ -140,8 +145,7 @@ func switchTriggers(all []*catalog.Trigger, names []syntax.Ident, enable bool) e
 	for _, n := range names {
 		tr := byName[catalog.Fold(n.Name)]
 		if tr == nil {
-			return mserr.New(15151, 16,
-				"Cannot find the trigger '%s', because it does not exist or you do not have permission.", n.Name)
+			return missing(n.Name)
 		}
 		tr.Disabled = !enable
 	}
@@ -162,22 +166,24 @@ func (r modules) switchTrigger(st *syntax.TriggerStmt) error {
 	for _, n := range st.Names {
 		names = append(names, syntax.Ident{Name: n.Last()})
 	}
+	notFound := mserr.NoObjectOrPermission(st.Table.String()).WithState(21)
+	missing := func(name string) error { return mserr.NoObjectOrPermission(name).WithState(119) }
 	if o, d, err := r.object(st.Table); err == nil {
 		if v, ok := o.(*catalog.View); ok {
 			if !r.s.MayAlter(d, v) {
-				return mserr.NoSuchAlter(st.Table.String())
+				return notFound
 			}
 			return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 				c := d.ObjectByID(v.ObjectID).(*catalog.View).Clone()
-				if err := switchTriggers(c.Triggers, names, st.Enable); err != nil {
+				if err := switchTriggers(c.Triggers, names, st.Enable, missing); err != nil {
 					return err
 				}
 				return e.Put(c)
 			})
 		}
 	}
-	return tables(r).changeTable(st.Table, "ALTER TABLE", mserr.NoSuchAlter(st.Table.String()), func(b *builder) error {
-		return switchTriggers(b.t.Triggers, names, st.Enable)
+	return tables(r).changeTable(st.Table, "ALTER TABLE", notFound, func(b *builder) error {
+		return switchTriggers(b.t.Triggers, names, st.Enable, missing)
 	})
 }
 

@@ -75,7 +75,7 @@ INSERT log SELECT CONCAT(@rows, ' ', IIF(UPDATE(a), 'a', ''), IIF(UPDATE(b) OR U
   ' ', TRIGGER_NESTLEVEL(), TRIGGER_NESTLEVEL(@@PROCID), TRIGGER_NESTLEVEL(OBJECT_ID('tr'), 'IOT', 'DML'), ' ', OBJECT_NAME(@@PROCID), ' ', @@NESTLEVEL, ' ', @@TRANCOUNT)`)
 	last := func() string { return must(t, s, "SELECT TOP (1) text FROM log ORDER BY n DESC") }
 	head := "[text varchar(200)]\n"
-	require.Equal(t, "(1)\n(3)\n[i numeric(38,0), g numeric(38,0), n int]\n12 | 500 | 3\n(1)\n",
+	require.Equal(t, "(1)\n(3)\n[i numeric(38,0), g numeric(38,0), n int not null]\n12 | 500 | 3\n(1)\n",
 		must(t, s, "INSERT t (a, b) VALUES (1, 1), (2, 2), (3, 3) SELECT SCOPE_IDENTITY() AS i, @@IDENTITY AS g, @@ROWCOUNT AS n"))
 	require.Equal(t, head+"3 ab 0x1F 110 tr 1 1\n(1)\n", last())
 	must(t, s, "UPDATE t SET b = 1")
@@ -83,7 +83,7 @@ INSERT log SELECT CONCAT(@rows, ' ', IIF(UPDATE(a), 'a', ''), IIF(UPDATE(b) OR U
 	must(t, s, "BEGIN TRAN; BEGIN TRAN; UPDATE TOP (2) t SET a = 1; COMMIT; COMMIT")
 	require.Equal(t, head+"2 a 0x02 110 tr 1 2\n(1)\n", last())
 	must(t, s, "DELETE t WHERE id = 0")
-	require.Equal(t, head+"0  0x00 110 tr 1 1\n(1)\n", last())
+	require.Equal(t, head+"0  0x 110 tr 1 1\n(1)\n", last())
 	require.Contains(t, batchOutput(t, s, "SELECT COLUMNS_UPDATED()"), "Msg 140")
 	require.Contains(t, batchOutput(t, s, "IF UPDATE(a) PRINT 1"), "Msg 140")
 	require.Contains(t, batchOutput(t, s, "SELECT * FROM inserted"), "Msg 208")
@@ -128,7 +128,7 @@ END`)
 	require.Contains(t, out, ended)
 	require.NotContains(t, out, "goes_on")
 	require.Equal(t, is("1"), value())
-	require.Equal(t, "[n int, c int not null]\n0 | 1\n(1)\n", must(t, s, "SELECT @@TRANCOUNT AS n, COUNT(*) AS c FROM log"))
+	require.Equal(t, "[n int not null, c int]\n0 | 0\n(1)\n", must(t, s, "SELECT @@TRANCOUNT AS n, COUNT(*) AS c FROM log"))
 
 	out = batchOutput(t, s, "BEGIN TRAN; INSERT t VALUES (2, 2); UPDATE t SET a = 13 WHERE id = 1; SELECT 7 AS goes_on")
 	require.Contains(t, out, ended)
@@ -146,7 +146,7 @@ BEGIN CATCH SELECT ERROR_NUMBER() AS e, @@TRANCOUNT AS n, XACT_STATE() AS x END 
 		require.Equal(t, is("1"), value(), n)
 		out = batchOutput(t, s, "BEGIN TRAN; UPDATE t SET a = "+n+"; SELECT 7 AS goes_on")
 		require.NotContains(t, out, "goes_on", n)
-		require.Equal(t, "[n int]\n0\n(1)\n", must(t, s, "SELECT @@TRANCOUNT AS n"), n)
+		require.Equal(t, "[n int not null]\n0\n(1)\n", must(t, s, "SELECT @@TRANCOUNT AS n"), n)
 		out = batchOutput(t, s, "BEGIN TRAN; BEGIN TRY UPDATE t SET a = "+n+` END TRY
 BEGIN CATCH SELECT ERROR_PROCEDURE() AS p, @@TRANCOUNT AS n, XACT_STATE() AS x; ROLLBACK END CATCH`)
 		require.Contains(t, out, "tr | 1 | -1", n)
@@ -166,7 +166,7 @@ BEGIN CATCH SELECT ERROR_PROCEDURE() AS p, @@TRANCOUNT AS n, XACT_STATE() AS x; 
 	require.Contains(t, out, "Msg 2627")
 	require.Contains(t, out, "goes_on")
 	require.Equal(t, is("19"), value())
-	require.Equal(t, "[n int]\n0\n(1)\n", must(t, s, "SELECT @@TRANCOUNT AS n"))
+	require.Equal(t, "[n int not null]\n0\n(1)\n", must(t, s, "SELECT @@TRANCOUNT AS n"))
 }
 
 // TestAfterTriggerNesting: triggers fire triggers, up to 32 levels, but not themselves unless

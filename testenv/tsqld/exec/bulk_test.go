@@ -115,7 +115,7 @@ func TestBulkTriggers(t *testing.T) {
 	must(t, s, "CREATE OR ALTER TRIGGER tr ON t INSTEAD OF INSERT AS PRINT CONCAT('instead of ', (SELECT SUM(a) FROM inserted))")
 	require.Equal(t, "print: instead of 3\n(2)\n", fire())
 	require.Equal(t, "(1)\n", load("INSERT BULK t (a int)", intCols("a"), []types.Value{int64(1)}))
-	require.Equal(t, "[n int not null]\n4\n(1)\n", must(t, s, "SELECT COUNT(*) AS n FROM t"))
+	require.Equal(t, "[n int]\n4\n(1)\n", must(t, s, "SELECT COUNT(*) AS n FROM t"))
 }
 
 func TestBulkIdentity(t *testing.T) {

@@ -184,11 +184,14 @@ func (r calls) executeSQL(args []callArg) (int32, error) {
 // lastErrorOf executes a text as dynamic does and returns the number of the last error. It settles
 // errors of the text that do not end the batch.
 func (r calls) lastErrorOf(text, params string, args []callArg) (int32, error) {
-	before := r.settled
+	before, level := r.settled, r.s.Tran.Level()
 	if _, err := r.dynamic(text, params, args); err != nil {
 		if err = r.settle(nil, err); err != nil {
 			return 0, err
 		}
+	}
+	if err := r.balance(level, ""); err != nil {
+		return 0, err
 	}
 	if r.settled == before {
 		return 0, nil

@@ -142,11 +142,11 @@ func TestAttention(t *testing.T) {
 		require.ErrorIs(t, s.Batch(ctx, "WAITFOR DELAY '01:00:00'; INSERT INTO t VALUES (2)", &recorder{}),
 			errAttention)
 		require.Equal(t, time.Minute, time.Since(start))
-		require.Equal(t, "[n int, c int]\n1 | 1\n(1)\n", must(t, s, "SELECT @@TRANCOUNT n, (SELECT COUNT(*) FROM t) c"))
+		require.Equal(t, "[n int not null, c int]\n1 | 1\n(1)\n", must(t, s, "SELECT @@TRANCOUNT n, (SELECT COUNT(*) FROM t) c"))
 		ctx, cancel = context.WithCancelCause(context.Background())
 		time.AfterFunc(time.Minute, func() { cancel(errAttention) })
 		require.ErrorIs(t, s.Batch(ctx, "SET XACT_ABORT ON; WAITFOR DELAY '01:00:00'", &recorder{}), errAttention)
-		require.Equal(t, "[n int, c int]\n0 | 0\n(1)\n", must(t, s, "SELECT @@TRANCOUNT n, (SELECT COUNT(*) FROM t) c"))
+		require.Equal(t, "[n int not null, c int]\n0 | 0\n(1)\n", must(t, s, "SELECT @@TRANCOUNT n, (SELECT COUNT(*) FROM t) c"))
 	})
 }
 
@@ -213,7 +213,7 @@ func TestDeadlock(t *testing.T) {
 	require.Contains(t, batchOutput(t, b, "INSERT INTO d1.dbo.t VALUES (2); SELECT 'not reached'"),
 		"Msg 1205, Level 13, State 51")
 	require.Contains(t, <-done, "1\n(1)\n")
-	require.Equal(t, "[n int]\n0\n(1)\n", must(t, b, "SELECT @@TRANCOUNT n"))
+	require.Equal(t, "[n int not null]\n0\n(1)\n", must(t, b, "SELECT @@TRANCOUNT n"))
 }
 
 func TestKill(t *testing.T) {
@@ -237,7 +237,7 @@ func TestReset(t *testing.T) {
 	s := workSession(t, newInstance(t))
 	must(t, s, "SET NOCOUNT ON; USE master; BEGIN TRAN; CREATE TABLE #t (a int); EXEC sp_set_session_context N'k', 1")
 	require.NoError(t, s.Reset(context.Background(), &recorder{}, false))
-	require.Equal(t, "[d nvarchar(128), n int, k sql_variant, o int]\nwork | 0 | NULL | NULL\n(1)\n",
+	require.Equal(t, "[d nvarchar(128), n int not null, k sql_variant, o int]\nwork | 0 | NULL | NULL\n(1)\n",
 		must(t, s, "SELECT DB_NAME() d, @@TRANCOUNT n, SESSION_CONTEXT(N'k') k, OBJECT_ID('tempdb..#t') o"))
 }
 
@@ -296,9 +296,9 @@ func TestHelp(t *testing.T) {
 	require.Empty(t,
 		ask(`CREATE TABLE t (id int IDENTITY(5, 2) CONSTRAINT pk_t PRIMARY KEY, c char(3), d decimal(9, 2) NOT NULL, g uniqueidentifier ROWGUIDCOL, twice AS id * 2)`))
 	require.Empty(t, ask(`CREATE PROCEDURE p @a int, @b nvarchar(20), @c decimal(5, 1) AS RETURN`))
-	require.Equal(t, `[Name nvarchar(128) not null, Owner nvarchar(128), Type nvarchar(31) not null, Created_datetime datetime not null]
+	require.Equal(t, `[Name nvarchar(128) not null, Owner nvarchar(128), Type nvarchar(31), Created_datetime datetime not null]
 t | dbo | user table | DATE
-[Column_name nvarchar(128), Type nvarchar(128), Computed varchar(35) not null, Length int not null, Prec char(5) not null, Scale char(5) not null, Nullable varchar(35) not null, TrimTrailingBlanks varchar(35) not null, FixedLenNullInSource varchar(35) not null, Collation nvarchar(128)]
+[Column_name nvarchar(128), Type nvarchar(128), Computed varchar(35), Length int, Prec char(5), Scale char(5), Nullable varchar(35), TrimTrailingBlanks varchar(35), FixedLenNullInSource varchar(35), Collation nvarchar(128)]
 id | int | no | 4 | 10    | 0     | no | (n/a) | (n/a) | NULL
 c | char | no | 3 |       |       | yes | no | yes | SQL_Latin1_General_CP1_CI_AS
 d | decimal | no | 5 | 9     | 2     | no | (n/a) | (n/a) | NULL
@@ -308,16 +308,16 @@ twice | int | yes | 4 | 10    | 0     | yes | (n/a) | (n/a) | NULL
 id | 5 | 2 | 0
 [RowGuidCol nvarchar(128)]
 g
-[Data_located_on_filegroup nvarchar(128) not null]
+[Data_located_on_filegroup nvarchar(128)]
 PRIMARY
-[index_name nvarchar(128), index_description varchar(210) not null, index_keys nvarchar(2078)]
+[index_name nvarchar(128), index_description varchar(210), index_keys nvarchar(2078)]
 pk_t | clustered, unique, primary key located on PRIMARY | id
-[constraint_type nvarchar(146), constraint_name nvarchar(128) not null, delete_action nvarchar(11) not null, update_action nvarchar(11) not null, status_enabled varchar(8) not null, status_for_replication varchar(19) not null, constraint_keys nvarchar(2126)]
+[constraint_type nvarchar(146), constraint_name nvarchar(128), delete_action nvarchar(11), update_action nvarchar(11), status_enabled varchar(8), status_for_replication varchar(19), constraint_keys nvarchar(2126)]
 PRIMARY KEY (clustered) | pk_t | (n/a) | (n/a) | (n/a) | (n/a) | id
 Msg 15470, Level 10, State 1, sp_helpconstraint Line 65: No foreign keys reference table 't', or you do not have permissions on referencing tables.
 return 0
 `, ask("EXEC sp_help t"))
-	require.Contains(t, ask("EXEC sp_help 'dbo.p'"), `[Parameter_name nvarchar(128), Type nvarchar(128), Length smallint not null, Prec int not null, Scale int, Param_order smallint not null, Collation nvarchar(128)]
+	require.Contains(t, ask("EXEC sp_help 'dbo.p'"), `[Parameter_name nvarchar(128), Type nvarchar(128), Length smallint not null, Prec int, Scale int, Param_order smallint, Collation nvarchar(128)]
 @a | int | 4 | 10 | 0 | 1 | NULL
 @b | nvarchar | 40 | 20 | NULL | 2 | SQL_Latin1_General_CP1_CI_AS
 @c | decimal | 5 | 5 | 1 | 3 | NULL

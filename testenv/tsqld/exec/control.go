@@ -1,8 +1,6 @@
 package exec
 
 import (
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/answer"
@@ -132,18 +130,22 @@ func (r *run) waitFor(st *syntax.WaitForStmt) error {
 		return nil
 	}
 	var wait time.Duration
-	if t.IsCharacter() {
-		d, ok := parseDelay(v.(string))
-		if !ok {
-			return mserr.BadWaitForTime(v.(string))
+	switch {
+	case t.IsCharacter():
+		ok := false
+		if wait, ok = syntax.Delay(v.(string)); !ok || t.IsMax() {
+			return mserr.DateConversion()
 		}
-		wait = d
-	} else {
+	case t.ID == types.Int, t.ID == types.SmallInt: // seconds
+		wait = time.Duration(v.(int64)) * time.Second
+	case t.ID == types.DateTime:
 		ticks, err := types.Convert(v, t, types.Type{ID: types.Time, Scale: 7}, 0)
 		if err != nil {
 			return err
 		}
 		wait = time.Duration(ticks.(int64)) * 100
+	default:
+		return mserr.WaitForType(t.Name())
 	}
 	if st.Time {
 		now := r.s.inst.Now()
@@ -153,7 +155,7 @@ func (r *run) waitFor(st *syntax.WaitForStmt) error {
 		}
 	}
 	r.s.RowCount = 0
-	if wait == 0 {
+	if wait <= 0 {
 		return nil
 	}
 	timer := time.NewTimer(wait)
@@ -166,48 +168,4 @@ func (r *run) waitFor(st *syntax.WaitForStmt) error {
 			return r.s.Canceled(r.ctx)
 		}
 	})
-}
-
-// parseDelay parses the time of WAITFOR, at most 24 hours. It accepts the formats of a datetime
-// without a date: hh, hh:mm, hh:mm:ss with a fraction after a point or milliseconds after a colon,
-// and mm:ss.fff. The fraction distinguishes mm:ss.fff from hh:mm.
-func parseDelay(s string) (time.Duration, bool) {
-	parts := strings.Split(strings.TrimSpace(s), ":")
-	switch {
-	case len(parts) == 2 && strings.Contains(parts[1], "."):
-		parts = []string{"0", parts[0], parts[1]}
-	case len(parts) == 4 && len(parts[3]) <= 3 && parts[3] != "" && !strings.Contains(parts[2], "."):
-		parts = []string{parts[0], parts[1], parts[2] + "." + strings.Repeat("0", 3-len(parts[3])) + parts[3]}
-	}
-	if len(parts) < 2 || len(parts) > 3 {
-		return 0, false
-	}
-	hours, err := strconv.ParseUint(parts[0], 10, 8)
-	if err != nil || hours > 24 {
-		return 0, false
-	}
-	minutes, err := strconv.ParseUint(parts[1], 10, 8)
-	if err != nil || minutes > 59 {
-		return 0, false
-	}
-	d := time.Duration(hours)*time.Hour + time.Duration(minutes)*time.Minute
-	if len(parts) == 3 {
-		seconds, fraction, _ := strings.Cut(parts[2], ".")
-		n, err := strconv.ParseUint(seconds, 10, 8)
-		if err != nil || n > 59 {
-			return 0, false
-		}
-		d += time.Duration(n) * time.Second
-		if fraction != "" {
-			if len(fraction) > 7 {
-				return 0, false
-			}
-			f, err := strconv.ParseUint(fraction+strings.Repeat("0", 9-len(fraction)), 10, 64)
-			if err != nil {
-				return 0, false
-			}
-			d += time.Duration(f)
-		}
-	}
-	return d, d <= 24*time.Hour
 }

@@ -12,7 +12,7 @@ import (
 // define executes a statement that changes definitions.
 func (r *run) define(st syntax.Stmt) error {
 	if dbcc, ok := st.(*syntax.DBCCStmt); ok && dbcc.Command == "USEROPTIONS" {
-		return queries{r}.userOptions()
+		return queries{r}.userOptions(ddl.Silent(dbcc))
 	}
 	return r.definer().Execute(st)
 }

@@ -325,19 +325,28 @@ func (r calls) callProcedure(d *catalog.Database, p *catalog.Procedure, args []c
 	if err := r.returnOutputs(f, args); err != nil {
 		return result{}, err
 	}
+	if err := r.balance(before, p.Name); err != nil {
+		return result{}, err
+	}
+	status := statusOf(f.code())
+	status.broken = broken
+	return status, nil
+}
+
+// balance reports error 266 if the transaction count differs from that before a call of a procedure
+// or of sp_executesql. The call still returns its code (SQL Server 2025, recorded).
+func (r calls) balance(before int, proc string) error {
+	s := r.s
 	if before == 0 && s.Tran.Implicit() {
 		// The unseen BEGIN TRANSACTION of an implicit transaction is not counted: the tests of
 		// SqlServerSimulator report so of SQL Server 2025 (AdHocScopeTransactionCountTests).
 		before = 1
 	}
-	if after := s.Tran.Level(); after != before && !s.Options.XactAbort {
-		e := mserr.TransactionCount(before, after)
-		e.State = 2
-		return result{}, withProcName(e, p.Name)
+	after := s.Tran.Level()
+	if after == before || s.Options.XactAbort {
+		return nil
 	}
-	status := statusOf(f.code())
-	status.broken = broken
-	return status, nil
+	return r.settle(nil, withProcName(mserr.TransactionCount(before, after).WithState(2), proc))
 }
 
 // callBody binds the arguments of a procedure and executes its statements.

@@ -90,7 +90,7 @@ func (r declarations) resolveTypes(u *unit.Unit) (vt *unit.VarTypes, complete bo
 func (r declarations) resolveType(ref *syntax.TypeRef) unit.ResolvedType {
 	t, _, table, err := r.compiler().Type(ref)
 	if err != nil && errors.Is(err, mserr.UnknownSystemType("")) {
-		err = mserr.UnknownType(1, ref.Name.String())
+		err = mserr.UnknownType(1, ref.Name.String()).WithState(3)
 	}
 	return unit.ResolvedType{Type: t, Table: table, Err: err}
 }
@@ -98,43 +98,54 @@ func (r declarations) resolveType(ref *syntax.TypeRef) unit.ResolvedType {
 // declareStmt executes DECLARE: it creates table variables and evaluates initializers.
 func (r declarations) declareStmt(st *syntax.DeclareStmt) error {
 	for _, d := range st.Vars {
-		switch {
-		case d.Cursor:
-		case d.Table != nil:
-			t, err := r.shape(d, func() (*catalog.Table, error) { return r.definer().LocalDefinition(d.Name, d.Table) })
-			if err != nil {
-				return err
+		isTable, err := r.declareTable(d)
+		if err != nil {
+			return err
+		}
+		if isTable || d.Cursor || d.Init == nil {
+			continue
+		}
+		v := r.f.variable(d.Name)
+		val, err := r.value(d.Init, v.typ)
+		if err != nil {
+			return err
+		}
+		if err := r.store(v, val); err != nil {
+			return err
+		}
+		if err := r.assigned(1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// declareTable creates a table variable, and reports whether d declares one.
+func (r declarations) declareTable(d *syntax.VarDecl) (bool, error) {
+	build := func() (*catalog.Table, error) { return r.definer().LocalDefinition(d.Name, d.Table) }
+	if d.Table == nil {
+		table := r.f.tableTypeOf(r.run, d)
+		if table == nil {
+			return false, nil
+		}
+		build = func() (*catalog.Table, error) { return copyShape(table.Table, d.Name, r.f.level), nil }
+	}
+	t, err := r.shape(d, build)
+	if err != nil {
+		return true, err
+	}
+	return true, r.makeTableVar(d.Name, t)
+}
+
+// skippedTable returns a declared table variable whose DECLARE has not run, as in a branch that was
+// not taken, or nil.
+func (r declarations) skippedTable(name string) *catalog.Table {
+	for _, d := range r.f.unit.Decls {
+		if !d.Cursor && catalog.EqualNames(d.Name, name) {
+			if isTable, err := r.declareTable(d); !isTable || err != nil {
+				return nil
 			}
-			if err := r.makeTableVar(d.Name, t); err != nil {
-				return err
-			}
-		default:
-			if table := r.f.tableTypeOf(r.run, d); table != nil {
-				t, err := r.shape(d, func() (*catalog.Table, error) {
-					return copyShape(table.Table, d.Name, r.f.level), nil
-				})
-				if err != nil {
-					return err
-				}
-				if err := r.makeTableVar(d.Name, t); err != nil {
-					return err
-				}
-				continue
-			}
-			if d.Init == nil {
-				continue
-			}
-			v := r.f.variable(d.Name)
-			val, err := r.value(d.Init, v.typ)
-			if err != nil {
-				return err
-			}
-			if err := r.store(v, val); err != nil {
-				return err
-			}
-			if err := r.assigned(1); err != nil {
-				return err
-			}
+			return r.f.tableVar(name).table
 		}
 	}
 	return nil

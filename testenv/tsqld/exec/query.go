@@ -275,7 +275,7 @@ func (r queries) selectInto(st *syntax.SelectStmt, p *plan.Plan) error {
 	}
 	for i, c := range p.Columns {
 		if c.Name == "" {
-			return mserr.MissingName()
+			return mserr.MissingName().WithState(5)
 		}
 		col := &catalog.Column{Column: c}
 		if col.Type.ID == types.Null {

@@ -384,6 +384,20 @@ func (r *run) settle(st syntax.Stmt, err error) error {
 	return f
 }
 
+// following returns the informational message that is sent after an error, such as 3621, or nil.
+func (r *run) following(st syntax.Stmt, f *failure.Error) *mserr.Error {
+	end := failure.Following(f.Err)
+	switch {
+	case f.From != failure.AtRun:
+		return nil
+	case f.Err.Number == 1505, f.Before != nil && f.Before.Number == 1505: // CREATE INDEX and ALTER TABLE
+		return mserr.StatementTerminated()
+	case triggers{r}.inTrigger(), changesData(st) && f.Reach <= failure.EndBatch:
+		return end
+	}
+	return nil
+}
+
 // report sends an error that is not caught, and rolls back the transaction that it ends. The
 // client is notified of the rollback between the error and the DONE of the statement, as by SQL
 // Server: a victim of a deadlock "receives error token, followed by
@@ -397,8 +411,7 @@ func (r *run) report(st syntax.Stmt, f *failure.Error) error {
 	if err := r.out.Message(f.Err); err != nil {
 		return err
 	}
-	if changesData(st) && f.From == failure.AtRun && failure.TerminatedErrors[f.Err.Number] && f.Reach == failure.EndStatement {
-		end := mserr.StatementTerminated()
+	if end := r.following(st, f); end != nil {
 		end.Line, end.Proc = f.Err.Line, f.Err.Proc
 		if err := r.out.Message(end); err != nil {
 			return err

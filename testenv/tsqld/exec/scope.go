@@ -63,7 +63,7 @@ func (r *run) localTable(name string) *catalog.Table {
 		if tv := r.f.tableVar(name); tv != nil {
 			return tv.table
 		}
-		return nil
+		return declarations{r}.skippedTable(name)
 	}
 	if r.f.fired != nil {
 		if tv := r.f.tableVar(name); tv != nil { // inserted or deleted

@@ -69,7 +69,7 @@ func TestSeverity(t *testing.T) {
 				if reach >= failure.EndTransaction {
 					want = "0"
 				}
-				require.Equal(t, "[n int]\n"+want+"\n(1)\n", batchOutput(t, s, "SELECT @@TRANCOUNT n"))
+				require.Equal(t, "[n int not null]\n"+want+"\n(1)\n", batchOutput(t, s, "SELECT @@TRANCOUNT n"))
 			})
 			t.Run(f.name+"Caught"+abort, func(t *testing.T) {
 				s := openSession(t, inst, session.Login{User: "sa", Password: "secret", Database: "work"})

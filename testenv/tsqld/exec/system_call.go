@@ -67,6 +67,9 @@ func (r systemCalls) callSystem(p *sysproc.Procedure, args []callArg) (int32, er
 			err = &c
 		}
 	}
+	if err != nil && code != 0 { // the procedure reports the error and returns its code
+		err = r.settle(nil, err)
+	}
 	return code, err
 }
 

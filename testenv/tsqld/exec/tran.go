@@ -6,13 +6,11 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/answer"
-	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/module"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
-	"github.com/jobagent/jobagent/testenv/tsqld/types"
 	"github.com/jobagent/jobagent/testenv/tsqld/unit"
 )
 
@@ -89,8 +87,12 @@ func (s *Session) begin(r *run, name string) error {
 	return transactions{r}.notifyTransaction(answer.EnvBeginTran)
 }
 
-// tranName evaluates the name of a transaction or savepoint. Without a name it returns "". Like SQL
-// Server it truncates names to 32 characters.
+// noName is the name of a transaction or savepoint in an empty variable. No savepoint can have it.
+const noName = "\x00"
+
+// tranName evaluates the name of a transaction or savepoint. Without a name, and for NULL, it
+// returns "". Like SQL Server it truncates names to 32 characters. Error 3914 for a variable of
+// another type than a character string.
 func (r transactions) tranName(e syntax.Expr) (string, error) {
 	if e == nil {
 		return "", nil
@@ -98,16 +100,25 @@ func (r transactions) tranName(e syntax.Expr) (string, error) {
 	if l, ok := e.(*syntax.Literal); ok {
 		return truncateName(l.Text), nil
 	}
-	v, err := r.value(e, types.NVarCharOf(128))
+	v, t, err := r.eval(e)
 	if err != nil || v == nil {
 		return "", err
 	}
-	return truncateName(v.(string)), nil
+	name, isText := v.(string)
+	if !isText || !t.IsString() {
+		return "", mserr.New(3914, 16, "The data type \"%s\" is invalid for transaction names or savepoint names. "+
+			"Allowed data types are char, varchar, nchar, or nvarchar.", t.MessageName()).WithState(0)
+	}
+	if name == "" {
+		return noName, nil
+	}
+	return truncateName(name), nil
 }
 
-// truncateName truncates the name of a transaction.
+// truncateName truncates the name of a transaction, and drops blanks at its end.
 func truncateName(s string) string {
 	const limit = 32
+	s = strings.TrimRight(s, " ")
 	if r := []rune(s); len(r) > limit {
 		return string(r[:limit])
 	}
@@ -211,12 +222,14 @@ func (r transactions) rollbackTran(st *syntax.RollbackStmt) error {
 		return mserr.RollbackWithoutBegin()
 	case r.inserting:
 		return mserr.RollbackInInsertExec()
+	case name == noName:
+		return mserr.UnknownSavepoint("").WithState(2)
 	case name != "" && s.HasSavepoint(name):
 		return s.RollbackTo(name)
-	case name != "" && !catalog.EqualNames(name, s.Tran.Name()):
+	case name != "" && name != s.Tran.Name(): // unlike savepoints, compared exactly (recorded)
 		return s.RollbackTo(name) // fails: there is no such savepoint
 	}
-	return s.rollback(r.run)
+	return errors.Join(s.rollback(r.run), triggers(r).forgetRows())
 }
 
 // saveTran executes SAVE TRANSACTION.

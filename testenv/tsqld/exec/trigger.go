@@ -3,6 +3,7 @@ package exec
 import (
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/trigger"
 )
@@ -73,6 +74,22 @@ func (r triggers) Declare(name string, t *catalog.Table) {
 		r.f.tables = map[string]*tableVar{}
 	}
 	r.f.tables[name] = &tableVar{name: name, table: t, created: true}
+}
+
+// forgetRows empties inserted and deleted of all running triggers, after ROLLBACK in a trigger (SQL
+// Server 2025, recorded).
+func (r triggers) forgetRows() error {
+	for f := r.f; f != nil; f = f.parent {
+		if f.fired == nil {
+			continue
+		}
+		for _, name := range []string{"inserted", "deleted"} {
+			if _, err := r.s.Conn.Exec(r.ctx, "DELETE FROM "+session.SQLTable(nil, f.tableVar(name).table), nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // Rollback implements [trigger.Interpreter].

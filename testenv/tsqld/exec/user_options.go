@@ -6,11 +6,10 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// userOptions executes DBCC USEROPTIONS.
-func (r queries) userOptions() error {
-	text := types.NVarCharOf(128)
+// userOptions executes DBCC USEROPTIONS; quiet is set for NO_INFOMSGS.
+func (r queries) userOptions(quiet bool) error {
 	if err := r.columns([]types.Column{
-		{Name: "Set Option", Type: text, Nullable: true}, {Name: "Value", Type: text, Nullable: true},
+		{Name: "Set Option", Type: types.SysName, Nullable: true}, {Name: "Value", Type: types.NVarCharOf(46), Nullable: true},
 	}); err != nil {
 		return err
 	}
@@ -24,6 +23,8 @@ func (r queries) userOptions() error {
 	if err := r.done(int64(len(rows)), answer.CommandSelect); err != nil {
 		return err
 	}
-	return r.info(mserr.New(2528, 0,
-		"DBCC execution completed. If DBCC printed error messages, contact your system administrator."))
+	if quiet {
+		return nil
+	}
+	return r.info(mserr.CheckCompleted())
 }

@@ -105,7 +105,7 @@ CREATE VIEW sub AS SELECT id, a FROM t WHERE id IN (SELECT id FROM t) WITH CHECK
 	require.Contains(t, batchOutput(t, s, "UPDATE sub SET a = 1"), "Msg 40517")
 	require.Contains(t, batchOutput(t, s, "CREATE VIEW x AS SELECT COUNT(*) AS n FROM t WITH CHECK OPTION"), "Msg 4510")
 	require.Contains(t, batchOutput(t, s, "CREATE TRIGGER x ON checked INSTEAD OF UPDATE AS RETURN"), "Msg 2112")
-	require.Equal(t, "[a bit not null, b varchar(7) not null]\n1 | CASCADE\n(1)\n", must(t, s, `SELECT v.with_check_option AS a, i.CHECK_OPTION AS b
+	require.Equal(t, "[a bit not null, b varchar(7)]\n1 | CASCADE\n(1)\n", must(t, s, `SELECT v.with_check_option AS a, i.CHECK_OPTION AS b
 FROM sys.views AS v JOIN INFORMATION_SCHEMA.VIEWS AS i ON i.TABLE_NAME = v.name WHERE v.name = 'checked'`))
 }
 

@@ -75,6 +75,10 @@ var ignoresXactAbort = map[int32]bool{
 	266: true, // transaction count differs after EXECUTE
 }
 
+// noTransactionToSave is SAVE TRANSACTION without a transaction. It ends the batch (SQL Server
+// 2025, recorded).
+const noTransactionToSave = 628
+
 // effectOf is the severity table: it returns the effect of an uncaught error with the given origin
 // on a session with the given XACT_ABORT setting.
 //
@@ -87,6 +91,8 @@ func effectOf(e *mserr.Error, from Origin, xactAbort bool) Effect {
 		return EndConnection
 	case from == AtRaise || ignoresXactAbort[e.Number]:
 		return EndStatement
+	case isIdentityOverflow(e) && !xactAbort:
+		return EndBatch
 	case from == AtThrow:
 		if xactAbort {
 			return EndTransaction
@@ -94,11 +100,16 @@ func effectOf(e *mserr.Error, from Origin, xactAbort bool) Effect {
 		return EndBatch
 	case xactAbort || BatchErrors[e.Number] && from != AtArgument:
 		return EndTransaction
+	case e.Number == noTransactionToSave:
+		return EndBatch
 	case from == AtCompile:
 		return EndScope
 	}
 	return EndStatement
 }
+
+// isIdentityOverflow reports whether an error is [mserr.IdentityOverflow].
+func isIdentityOverflow(e *mserr.Error) bool { return e.Number == 8115 && e.State == 1 }
 
 // arithmeticErrors are the errors for overflow and division by zero.
 var arithmeticErrors = map[int32]bool{220: true, 232: true, 8115: true, 8134: true}
@@ -119,6 +130,18 @@ func Under(e *mserr.Error, from Origin, xactAbort, ansiWarnings bool) Effect {
 // Under XACT_ABORT every error does, including those of RAISERROR.
 func Dooms(e *mserr.Error, from Origin, xactAbort bool) bool {
 	return xactAbort || effectOf(e, from, false) == EndTransaction
+}
+
+// Following returns the informational message that the server sends after an error that ends a
+// statement which changes data, or nil.
+func Following(e *mserr.Error) *mserr.Error {
+	switch {
+	case isIdentityOverflow(e):
+		return mserr.ArithmeticOccurred()
+	case TerminatedErrors[e.Number]:
+		return mserr.StatementTerminated()
+	}
+	return nil
 }
 
 // TerminatedErrors are the errors after which the server sends message 3621, "The statement has

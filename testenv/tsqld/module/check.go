@@ -15,11 +15,11 @@ type Declarations struct {
 }
 
 // Check finds the errors that SQL Server reports before the first statement of a batch or module
-// runs: variables declared twice (134) or used before their declaration (137, 1087), RETURN with a
-// value (178) unless mayReturn is set. tableVar is the result variable of a table-valued function,
-// or "". A nil meter counts nothing.
+// runs: variables declared twice (134) or used before their declaration (137, 1087), temporary
+// tables created twice (2714), RETURN with a value (178) unless mayReturn is set. tableVar is the
+// result variable of a table-valued function, or "". A nil meter counts nothing.
 func Check(m *meter.Meter, params []*syntax.Param, tableVar string, mayReturn bool, body []syntax.Stmt) (*Declarations, error) {
-	c := checker{meter: m, known: map[string]bool{}, mayReturn: mayReturn}
+	c := checker{meter: m, known: map[string]bool{}, temps: map[string]bool{}, mayReturn: mayReturn}
 	for _, p := range params {
 		key := catalog.Fold(p.Name)
 		if c.known[key] {
@@ -47,6 +47,7 @@ type checker struct {
 	found Declarations
 	meter *meter.Meter
 	known map[string]bool // folded names of declared variables
+	temps map[string]bool // folded names of created temporary tables
 	err   error
 
 	mayReturn bool // RETURN may have a value
@@ -71,6 +72,12 @@ func (c *checker) visit(n syntax.Node) bool {
 			c.declare(d)
 		}
 		return false
+	case *syntax.CreateTableStmt:
+		c.create(n, n.Name)
+	case *syntax.Select:
+		if n.Into != nil {
+			c.create(n, n.Into)
+		}
 	case *syntax.VarRef:
 		if c.use(n, n.Name); c.err != nil {
 			c.err = failure.At(mserr.UndeclaredOperand(n.Name), n)
@@ -120,6 +127,18 @@ func (c *checker) declare(d *syntax.VarDecl) {
 	}
 	c.found.Index[d] = len(c.found.List)
 	c.found.List = append(c.found.List, d)
+}
+
+// create checks that only one statement creates a temporary table.
+func (c *checker) create(n syntax.Node, name *syntax.ObjectName) {
+	if !catalog.IsLocalTemp(name.Last()) {
+		return
+	}
+	key := catalog.Fold(name.Last())
+	if c.temps[key] {
+		c.err = failure.At(mserr.ObjectExists(name.Last()), n)
+	}
+	c.temps[key] = true
 }
 
 // use checks that a variable is declared. An empty name means no variable.

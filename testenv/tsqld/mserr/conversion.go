@@ -257,6 +257,20 @@ func ArithmeticOverflow(from, to string) *Error {
 	return New(8115, 16, "Arithmetic overflow error converting %s to data type %s.", from, to).WithState(2)
 }
 
+// IdentityOverflow is error 8115 for the identity values of a column of type to. It ends the
+// batch.
+func IdentityOverflow(to string) *Error { return ArithmeticOverflow("IDENTITY", to).WithState(1) }
+
+// ArithmeticOccurred is error 3606, an informational message after [IdentityOverflow].
+func ArithmeticOccurred() *Error {
+	return New(3606, 0, "Arithmetic overflow occurred.").WithState(0)
+}
+
+// NoIdentityValue is error 339.
+func NoIdentityValue() *Error {
+	return New(339, 16, "DEFAULT or NULL are not allowed as explicit identity values.")
+}
+
 // InvalidArgumentType is error 8116; n counts from 1.
 func InvalidArgumentType(name string, n int, function string) *Error {
 	return New(8116, 16, "Argument data type %s is invalid for argument %d of %s function.", name, n, function)

@@ -1,5 +1,7 @@
 package mserr
 
+import "strings"
+
 // Errors in the text of a batch, mostly of severity 15.
 
 // Syntax is error 102: token is unexpected.
@@ -80,7 +82,11 @@ func FewerInsertColumns() *Error {
 
 // NotFirstInBatch is error 111; statement is its name in capitals, such as "CREATE PROCEDURE".
 func NotFirstInBatch(statement string) *Error {
-	return New(111, 15, "'%s' must be the first statement in a query batch.", statement)
+	e := New(111, 15, "'%s' must be the first statement in a query batch.", statement)
+	if statement == "CREATE TRIGGER" {
+		return e.WithState(6)
+	}
+	return e
 }
 
 // SubqueryColumns is error 116: a scalar subquery with several columns.
@@ -207,6 +213,11 @@ func BadWaitForTime(text string) *Error {
 	return New(148, 15, "Incorrect time syntax in time string '%s' used with WAITFOR.", text)
 }
 
+// WaitForType is error 9815; name is the type of a variable of WAITFOR.
+func WaitForType(name string) *Error {
+	return New(9815, 16, "Waitfor delay and waitfor time cannot be of type %s.", name).WithState(0)
+}
+
 // UnknownOption is error 155; kind names the family: "SET", "CURSOR", "datepart"...
 func UnknownOption(option, kind string) *Error {
 	return New(155, 15, "'%s' is not a recognized %s option.", option, kind)
@@ -227,8 +238,15 @@ func GroupByConstant() *Error {
 	return New(164, 15, "Each GROUP BY expression must contain at least one column that is not an outer reference.")
 }
 
-// DatabaseNotAllowed is error 166: a statement whose object may not have a database prefix.
+// DatabaseNotAllowed is error 166: a statement whose object may not have a database prefix. The
+// statements that create modules are named with ALTER.
 func DatabaseNotAllowed(statement string) *Error {
+	switch verb, kind, _ := strings.Cut(statement, " "); kind {
+	case "VIEW", "FUNCTION", "PROCEDURE", "TRIGGER":
+		if verb != "DROP" {
+			statement = "CREATE/ALTER " + kind
+		}
+	}
 	return New(166, 15, "'%s' does not allow specifying the database name as a prefix to the object name.", statement)
 }
 
@@ -267,6 +285,17 @@ func ArgumentRange(function string, minimum, maximum int) *Error {
 func NestedTooDeeply() *Error {
 	return New(191, 15, "Some part of your SQL statement is nested too deeply. Rewrite the query or "+
 		"break it up into smaller queries.")
+}
+
+// UnknownTableHint is error 321.
+func UnknownTableHint(name string) *Error {
+	return New(321, 15, "\"%s\" is not a recognized table hints option.", name)
+}
+
+// UnlockedTarget is error 1065.
+func UnlockedTarget() *Error {
+	return New(1065, 15, "The NOLOCK and READUNCOMMITTED lock hints are not allowed for target tables of INSERT, "+
+		"UPDATE, DELETE or MERGE statements.")
 }
 
 // NotRecognized is error 195; kind is "built-in function name", "function name" and the like.

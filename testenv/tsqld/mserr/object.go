@@ -69,7 +69,7 @@ func InsertRowVersion() *Error {
 func NewSequentialID() *Error {
 	return New(302, 16, "The newsequentialid() built-in function can only be used in a DEFAULT "+
 		"expression for a column of type 'uniqueidentifier' in a CREATE TABLE or ALTER TABLE "+
-		"statement. It cannot be combined with other operators to form a complex scalar expression.")
+		"statement. It cannot be combined with other operators to form a complex scalar expression.").WithState(0)
 }
 
 // UnknownIndexHint is error 308.
@@ -132,7 +132,7 @@ func TooManyViewColumns(column, view string) *Error {
 // DuplicateColumn is error 2705.
 func DuplicateColumn(column, table string) *Error {
 	return New(2705, 16, "Column names in each table must be unique. Column name '%s' in table '%s' "+
-		"is specified more than once.", column, table)
+		"is specified more than once.", column, table).WithState(3)
 }
 
 // TemporaryView is error 4103.
@@ -180,7 +180,7 @@ func LOBVariable() *Error {
 // MultipleIdentity is error 2744.
 func MultipleIdentity(table string) *Error {
 	return New(2744, 16, "Multiple identity columns specified for table '%s'. Only one identity "+
-		"column per table is allowed.", table)
+		"column per table is allowed.", table).WithState(2)
 }
 
 // InvalidIdentityType is error 2749.
@@ -243,16 +243,16 @@ func SystemDrop(verb, kind, name string) *Error {
 	return New(3708, 16, "Cannot %s the %s '%s' because it is a system %s.", verb, kind, name, kind)
 }
 
-// ConstraintIndex is error 3723; constraint is PRIMARY KEY or UNIQUE KEY.
+// ConstraintIndex is error 3723; constraint is PRIMARY KEY, UNIQUE KEY or FOREIGN KEY.
 func ConstraintIndex(index, constraint string) *Error {
 	return New(3723, 16, "An explicit DROP INDEX is not allowed on index '%s'. It is being used for "+
-		"%s constraint enforcement.", index, constraint)
+		"%s constraint enforcement.", index, constraint).WithState(4)
 }
 
 // ConstraintReferenced is error 3725.
 func ConstraintReferenced(constraint, table, foreignKey string) *Error {
 	return New(3725, 16, "The constraint '%s' is being referenced by table '%s', foreign key "+
-		"constraint '%s'.", constraint, table, foreignKey)
+		"constraint '%s'.", constraint, table, foreignKey).WithState(0)
 }
 
 // ReferencedByForeignKey is error 3726.
@@ -422,7 +422,7 @@ func NullablePrimaryKey(table string) *Error {
 
 // MultipleClusteredConstraints is error 8112.
 func MultipleClusteredConstraints(table string) *Error {
-	return New(8112, 16, "Cannot add more than one clustered index for constraints on table '%s'.", table)
+	return New(8112, 16, "Cannot add more than one clustered index for constraints on table '%s'.", table).WithState(0)
 }
 
 // NotGrouped is error 8120; column is qualified by its table or alias.
@@ -445,7 +445,7 @@ func NotGroupedOrder(column string) *Error {
 
 // ColumnConstraintReach is error 8141.
 func ColumnConstraintReach(constraint, column, table string) *Error {
-	return New(8141, 16, "Column %s constraint for column '%s' references another column, table '%s'.", constraint, column, table)
+	return New(8141, 16, "Column %s constraint for column '%s' references another column, table '%s'.", constraint, column, table).WithState(0)
 }
 
 // NullableIdentity is error 8147.
@@ -528,7 +528,7 @@ func ForeignKeyType(column, referencing, constraint string) *Error {
 
 // PrimaryKeyExists is error 1779.
 func PrimaryKeyExists(table string) *Error {
-	return New(1779, 16, "Table '%s' already has a primary key defined on it.", table)
+	return New(1779, 16, "Table '%s' already has a primary key defined on it.", table).WithState(0)
 }
 
 // DefaultExists is error 1781.
@@ -541,15 +541,15 @@ func DatabaseExists(name string) *Error {
 	return New(1801, 16, "Database '%s' already exists. Choose a different database name.", name).WithState(3)
 }
 
-// ClusteredExists is error 1902; kind is table or view.
-func ClusteredExists(kind, name, index string) *Error {
-	return New(1902, 16, "Cannot create more than one clustered index on %s '%s'. Drop the existing "+
-		"clustered index '%s' before creating another.", kind, name, index)
+// ClusteredExists is error 1902; table has no schema.
+func ClusteredExists(table, index string) *Error {
+	return New(1902, 16, "Cannot create more than one clustered index on table '%s'. Drop the existing "+
+		"clustered index '%s' before creating another.", table, index).WithState(3)
 }
 
-// DuplicateIndexColumn is error 1909; kind is index, for example.
-func DuplicateIndexColumn(kind, column string) *Error {
-	return New(1909, 16, "Cannot use duplicate column names in %s. Column name '%s' listed more than once.", kind, column)
+// DuplicateIndexColumn is error 1909.
+func DuplicateIndexColumn(column string) *Error {
+	return New(1909, 16, "Cannot use duplicate column names in index. Column name '%s' listed more than once.", column)
 }
 
 // Limits of the indexes of a table ("Maximum capacity specifications for SQL Server").
@@ -572,16 +572,16 @@ func TooManyIndexes(index string) *Error {
 
 // NoSuchIndexColumn is error 1911.
 func NoSuchIndexColumn(column string) *Error {
-	return New(1911, 16, "Column name '%s' does not exist in the target table or view.", column)
+	return New(1911, 16, "Column name '%s' does not exist in the target table, index or view.", column)
 }
 
-// IndexExists is error 1913; kind is table or view.
-func IndexExists(index, kind, object string) *Error {
+// IndexExists is error 1913; table has no schema.
+func IndexExists(index, table string) *Error {
 	return New(1913, 16, "The operation failed because an index or statistics with name '%s' already "+
-		"exists on %s '%s'.", index, kind, object)
+		"exists on table '%s'.", index, table)
 }
 
-// InvalidKeyColumn is error 1919.
+// InvalidKeyColumn is error 1919; table has no schema.
 func InvalidKeyColumn(column, table string) *Error {
 	return New(1919, 16, "Column '%s' in table '%s' is of a type that is invalid for use as a key "+
 		"column in an index.", column, table)
@@ -670,7 +670,7 @@ func ConstraintConflict(statement, kind, constraint, database, table, column str
 
 // OptionNotSettable is error 5058.
 func OptionNotSettable(option, database string) *Error {
-	return New(5058, 16, "Option '%s' cannot be set in database '%s'.", option, database)
+	return New(5058, 16, "Option '%s' cannot be set in database '%s'.", option, database).WithState(5)
 }
 
 // PropertyTooLong is error 15097.

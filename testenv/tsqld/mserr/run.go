@@ -68,7 +68,7 @@ func InsertExecNested() *Error {
 
 // SaveWithoutTransaction is error 628.
 func SaveWithoutTransaction() *Error {
-	return New(628, 16, "Cannot issue SAVE TRANSACTION when there is no active transaction.")
+	return New(628, 16, "Cannot issue SAVE TRANSACTION when there is no active transaction.").WithState(0)
 }
 
 // Deadlock is error 1205; resource is lock, usually.
@@ -113,6 +113,11 @@ func InvalidFormat(format string) *Error {
 // NoProcedure is error 2812.
 func NoProcedure(name string) *Error {
 	return New(2812, 16, "Could not find stored procedure '%s'.", name).WithState(62)
+}
+
+// CheckCompleted is message 2528, the last one of a DBCC statement.
+func CheckCompleted() *Error {
+	return New(2528, 0, "DBCC execution completed. If DBCC printed error messages, contact your system administrator.")
 }
 
 // StatementTerminated is error 3621, an informational message after an error that undid its

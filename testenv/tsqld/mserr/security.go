@@ -11,7 +11,7 @@ func ObjectPermission(permission, object, database, schema string) *Error {
 func AlterDatabasePermission(database string) *Error {
 	return New(5011, 14,
 		"User does not have permission to alter database '%s', the database does not exist, or the database is not in a state that allows access checks.",
-		database)
+		database).WithState(5)
 }
 
 // DatabasePermission is error 262.

@@ -144,7 +144,7 @@ func (cs *Counters) NextIdentity(ctx context.Context, database int, t *catalog.T
 // the column does not hold last.
 func (cs *Counters) UseIdentity(database int, t *catalog.Table, column *catalog.Column, last int64) error {
 	if low, high := IntegerRange(column.Type); last < low || last > high {
-		return mserr.ArithmeticOverflow("IDENTITY", column.Type.Name())
+		return mserr.IdentityOverflow(column.Type.Name())
 	}
 	cs.Draw(cs.IdentityKey(database, t), Counter{Last: last, Used: true})
 	return nil

@@ -249,10 +249,10 @@ func (o *Options) Listed(versions bool) [][2]string {
 		on   bool
 	}{
 		{"quoted_identifier", o.QuotedIdentifier}, {"arithabort", o.ArithAbort}, {"arithignore", o.ArithIgnore},
-		{"nocount", o.NoCount}, {"xact_abort", o.XactAbort},
+		{"nocount", o.NoCount},
 		{"implicit_transactions", o.ImplicitTransactions}, {"cursor_close_on_commit", o.CursorCloseOnCommit},
-		{"ansi_null_dflt_on", o.AnsiNullDefaultOn},
-		{"ansi_null_dflt_off", o.AnsiNullDefaultOff}, {"ansi_warnings", o.AnsiWarnings},
+		{"ansi_null_dflt_on", o.AnsiNullDefaultOn}, {"ansi_null_dflt_off", o.AnsiNullDefaultOff},
+		{"xact_abort", o.XactAbort}, {"ansi_warnings", o.AnsiWarnings},
 		{"ansi_padding", o.AnsiPadding}, {"ansi_nulls", o.AnsiNulls},
 		{"concat_null_yields_null", o.ConcatNullYieldsNull},
 	} {

@@ -412,7 +412,8 @@ func (s *Transactions) SetSavepoint(ctx context.Context, name string) error {
 	return nil
 }
 
-// RollbackTo executes ROLLBACK TRANSACTION savepoint.
+// RollbackTo executes ROLLBACK TRANSACTION savepoint, which removes the savepoint, too (SQL Server
+// 2025, recorded).
 func (s *Transactions) RollbackTo(name string) error {
 	i := len(s.Tran.savepoints) - 1
 	for i >= 0 && !catalog.EqualNames(s.Tran.savepoints[i].name, name) {
@@ -425,14 +426,19 @@ func (s *Transactions) RollbackTo(name string) error {
 		return mserr.UncommittableSavepoint()
 	}
 	sp := s.Tran.savepoints[i]
-	s.Tran.savepoints = s.Tran.savepoints[:i+1]
+	s.Tran.savepoints = s.Tran.savepoints[:i]
 	s.Tran.nested = sp.nested
 	if !s.Tran.begun {
 		return nil
 	}
 	s.Tran.drafts, s.temps = maps.Clone(sp.drafts), sp.temps
 	s.Server.forgetVersions(s.Tran.exclusive)
-	return s.preserveTableVars(func() error { return s.Conn.RollbackTo(sqlName(i)) })
+	return s.preserveTableVars(func() error {
+		if err := s.Conn.RollbackTo(sqlName(i)); err != nil {
+			return err
+		}
+		return s.Conn.ReleaseSavepoint(sqlName(i))
+	})
 }
 
 // HasSavepoint reports whether there is a savepoint with a name.

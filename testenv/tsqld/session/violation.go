@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
@@ -27,8 +28,8 @@ func (s *View) ConstraintMessage(verb string, d *catalog.Database, t *catalog.Ta
 	case store.NotNull:
 		if len(ce.Columns) > 0 {
 			if c := t.ColumnBySQLName(ce.Columns[0]); c != nil {
-				if verb == "ALTER TABLE" {
-					verb = "UPDATE" // SQL Server's message for ALTER COLUMN ... NOT NULL says UPDATE
+				if verb == "ALTER TABLE" || verb == "MERGE" {
+					verb = "UPDATE" // as SQL Server says for ALTER COLUMN ... NOT NULL and all actions of MERGE
 				}
 				return mserr.NullInsert(c.Name, FullLabel(d, t), verb)
 			}
@@ -39,6 +40,9 @@ func (s *View) ConstraintMessage(verb string, d *catalog.Database, t *catalog.Ta
 				column := ""
 				if c := t.ColumnByID(k.ColumnID); c != nil {
 					column = c.Name
+				}
+				if d == nil {
+					object = t.Name
 				}
 				return mserr.ConstraintConflict(verb, "CHECK", k.Name, databaseLabel(d), object, column)
 			}
@@ -70,7 +74,9 @@ func (s *View) DefinitionError(ctx context.Context, verb string, d *catalog.Data
 		}
 	}
 	if ce.Kind == store.Unique {
-		ix := ViolatedIndex(t, ce)
+		newest := slices.Clone(t.Indexes)
+		slices.Reverse(newest)
+		ix := violated(t, newest, ce)
 		if ix == nil {
 			return ce
 		}
@@ -82,17 +88,41 @@ func (s *View) DefinitionError(ctx context.Context, verb string, d *catalog.Data
 // duplicateKey returns a key value that occurs twice in a table, after the creation of a unique
 // index has failed.
 func (s *View) duplicateKey(ctx context.Context, d *catalog.Database, t *catalog.Table, ix *catalog.Index) string {
-	cols, ts := KeyColumns(t, ix)
-	if cols == nil || d != nil && s.Conn.Use(ctx, d.ID) != nil {
+	if d != nil && s.Conn.Use(ctx, d.ID) != nil {
 		return UnknownKey
 	}
-	list := strings.Join(cols, ", ")
-	row, err := s.Conn.QueryRow(ctx,
-		"SELECT "+list+" FROM "+SQLTable(d, t)+" GROUP BY "+list+" HAVING count(*) > 1 LIMIT 1", nil)
+	return s.RepeatedKey(ctx, SQLTable(d, t), t, ix)
+}
+
+// RepeatedKey returns the value of a key that occurs twice in from, a SQLite table with the columns
+// of t.
+func (s *View) RepeatedKey(ctx context.Context, from string, t *catalog.Table, ix *catalog.Index) string {
+	var cols, keys []string
+	var ts []types.Type
+	for _, ic := range ix.Columns {
+		c := t.ColumnByID(ic.ColumnID)
+		if c == nil || c.SQLName == "" {
+			return UnknownKey
+		}
+		cols, keys, ts = append(cols, c.SQLName), append(keys, c.KeySQL(c.SQLName)), append(ts, c.Type)
+		if name := c.Type.CollationName(); name != "" {
+			keys[len(keys)-1] += " COLLATE " + name
+		}
+	}
+	row, err := s.Conn.QueryRow(ctx, "SELECT "+strings.Join(cols, ", ")+", max(rowid) FROM "+Filtered(from, ix)+
+		" GROUP BY "+strings.Join(keys, ", ")+" HAVING count(*) > 1 LIMIT 1", nil)
 	if err != nil || row == nil {
 		return UnknownKey
 	}
 	return ShowKey(row, ts)
+}
+
+// Filtered adds the condition of a filtered index to a SQLite table.
+func Filtered(from string, ix *catalog.Index) string {
+	if ix.Filter != "" {
+		from += " WHERE " + ix.FilterSQL
+	}
+	return from
 }
 
 // objectLabel returns schema.table for messages.
@@ -134,14 +164,19 @@ func UniqueMessage(d *catalog.Database, t *catalog.Table, ix *catalog.Index, key
 
 // ViolatedIndex returns the index to which a message of SQLite refers.
 func ViolatedIndex(t *catalog.Table, ce *store.ConstraintError) *catalog.Index {
+	return violated(t, t.Indexes, ce)
+}
+
+// violated returns the first of some indexes of a table to which a message may refer.
+func violated(t *catalog.Table, indexes []*catalog.Index, ce *store.ConstraintError) *catalog.Index {
 	if ce.Constraint != "" {
-		for _, ix := range t.Indexes {
+		for _, ix := range indexes {
 			if name := t.SQLIndex(ix); name != "" && (name == ce.Constraint || name+"_n" == ce.Constraint) {
 				return ix
 			}
 		}
 	}
-	for _, ix := range t.Indexes {
+	for _, ix := range indexes {
 		if !ix.Unique || len(ix.Columns) != len(ce.Columns) {
 			continue
 		}
@@ -160,20 +195,9 @@ func ViolatedIndex(t *catalog.Table, ce *store.ConstraintError) *catalog.Index {
 // UnknownKey replaces a duplicate key value that could not be determined.
 const UnknownKey = "(unknown)"
 
-// KeyColumns returns the SQLite columns and the types of an index.
-func KeyColumns(t *catalog.Table, ix *catalog.Index) (cols []string, ts []types.Type) {
-	for _, ic := range ix.Columns {
-		c := t.ColumnByID(ic.ColumnID)
-		if c == nil || c.SQLName == "" {
-			return nil, nil
-		}
-		cols = append(cols, store.Quote(c.SQLName))
-		ts = append(ts, c.Type)
-	}
-	return cols, ts
-}
-
-// ShowKey formats a key value for messages 2601, 2627 and 1505.
+// ShowKey formats a key value for messages 2601, 2627 and 1505. It prints dates and times as style
+// 121, except datetime and smalldatetime, and bytes and uniqueidentifier in lower case (SQL Server
+// 2025, recorded).
 func ShowKey(row []types.Value, ts []types.Type) string {
 	parts := make([]string, len(ts))
 	for i, t := range ts {
@@ -181,11 +205,21 @@ func ShowKey(row []types.Value, ts []types.Type) string {
 		if row[i] == nil {
 			continue
 		}
-		v, err := types.Convert(row[i], t, types.NVarCharMax, 0)
+		style := 0
+		switch {
+		case t.IsBinary():
+			style = 1
+		case t.ID != types.DateTime && t.ID != types.SmallDateTime && t.IsTemporal():
+			style = 121
+		}
+		v, err := types.Convert(row[i], t, types.NVarCharMax, style)
 		if err != nil {
 			return UnknownKey
 		}
 		parts[i] = v.(string)
+		if t.IsBinary() || t.ID == types.UniqueIdentifier {
+			parts[i] = strings.ToLower(parts[i])
+		}
 	}
 	return "(" + strings.Join(parts, ", ") + ")"
 }

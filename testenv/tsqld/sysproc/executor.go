@@ -126,7 +126,7 @@ func init() {
 			{"@DbPrincipal", types.SysNameType, true},
 		}},
 		{Name: "sp_set_session_context", run: (*Executor).setSessionContext, Params: []Param{
-			{"@key", types.SysNameType, false}, {"@value", types.VariantType, false}, {"@read_only", types.BitType, true},
+			{"@key", types.NVarCharOf(4000), false}, {"@value", types.VariantType, false}, {"@read_only", types.BitType, true},
 		}},
 		{Name: "sp_rename", run: func(r *Executor, a Arguments) (int32, error) {
 			return r.definer.Rename(a.text("objname"), a.text("newname"), a.text("objtype"))
@@ -212,13 +212,24 @@ func (p Param) Key() string { return strings.ToLower(p.Name[1:]) }
 // maxContextKey is the maximum length of a key of SESSION_CONTEXT, in bytes of nvarchar.
 const maxContextKey = 256
 
-// setSessionContext executes sp_set_session_context.
+// setSessionContext executes sp_set_session_context. Errors: 225 for a key that is NULL, 15666 for
+// one that is empty or too long, 15600 if @read_only is NULL.
 func (r *Executor) setSessionContext(a Arguments) (int32, error) {
 	key, ok := a["key"].(string)
-	if !ok || key == "" || 2*utf8.RuneCountInString(key) > maxContextKey {
-		return 1, mserr.InvalidProcArgument("sys.sp_set_session_context")
+	switch {
+	case !ok:
+		return 1, mserr.New(225, 16, "The parameters supplied for the procedure \"sp_set_session_context\" are not valid.")
+	case key == "" || 2*utf8.RuneCountInString(key) > maxContextKey:
+		return 1, mserr.New(15666, 16, "Cannot set key '%s' in the session context. The size of the key cannot exceed %d bytes.",
+			key, maxContextKey)
 	}
-	flag, _ := a["read_only"].(int64)
+	readOnly, given := a["read_only"]
+	if given && readOnly == nil {
+		e := mserr.InvalidProcArgument("sp_set_connection_context")
+		e.Class = 16
+		return 1, e
+	}
+	flag, _ := readOnly.(int64)
 	if err := r.s.SetContextValue(key, a["value"], flag != 0); err != nil {
 		return 1, err
 	}

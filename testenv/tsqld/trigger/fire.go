@@ -135,8 +135,12 @@ func cascadedColumns(t *catalog.Table) []int {
 	return out
 }
 
-// updatedBits returns COLUMNS_UPDATED() for a table whose column IDs go up to last.
+// updatedBits returns COLUMNS_UPDATED() for a table whose column IDs go up to last; no bytes for
+// DELETE.
 func updatedBits(last int, event string, columns []int) []byte {
+	if event == "DELETE" {
+		return []byte{}
+	}
 	bits := make([]byte, (last+7)/8)
 	set := func(id int) {
 		if id <= last {

@@ -229,9 +229,9 @@ func (c clockValue) long(style int) (date, clock string, ok bool) {
 	return "", "", false
 }
 
-// isoFrac prints the fraction of styles 126 and 127; datetime omits a fraction of zero.
+// isoFrac prints the fraction of styles 126 and 127, which omit a fraction of zero.
 func (c clockValue) isoFrac() string {
-	if c.legacy && c.millis() == 0 {
+	if c.fraction == 0 || c.legacy && c.millis() == 0 {
 		return ""
 	}
 	return c.frac(".")

@@ -2,6 +2,7 @@ package bind
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/names"
@@ -541,7 +542,7 @@ func checkSequences(r *tree.Query, l *names.Level, use scalar.QueryUse) error {
 		}
 	}
 	for _, o := range r.Order {
-		if o.Node.Traits&tree.HasSequence != 0 {
+		if o.Node.Traits&tree.HasSequence != 0 && !slices.Contains(c.Items, o.Node) {
 			return mserr.NextValuePlace()
 		}
 	}

@@ -397,7 +397,7 @@ func (b *builder) outputQuery(clause *syntax.Output, l *names.Level) (*tree.Quer
 		case *syntax.SelectExpr:
 			var n *tree.Node
 			if n, err = b.Expr(item.X, inner); err == nil {
-				q.Add(n, tree.ResultColumn{Name: bind.ItemName(item), Type: n.Type, Null: n.Null, Label: n.Label})
+				q.Add(n, tree.ResultColumn{Name: bind.ItemName(item), Type: n.Type, Null: n.Null, Loose: n.Loose, Label: n.Label})
 			}
 		default:
 			err = mserr.Syntax("=")

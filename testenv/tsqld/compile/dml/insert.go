@@ -46,24 +46,15 @@ func (b *builder) insertColumnsOf(t target, names []syntax.Ident, values int, ex
 		ins.instead = b.instead
 	}
 	ins.explicit = ins.identity != nil && explicit
-	version := t.table.RowVersionColumn()
 	for _, c := range t.table.Columns {
 		if isStored(c) {
 			ins.columns = append(ins.columns, c)
 		}
-		if names == nil && isStored(c) && (c != ins.identity || ins.explicit) && c != version {
+		if names == nil && isStored(c) && (c != ins.identity || ins.explicit) {
 			ins.listed = append(ins.listed, c)
 		}
 	}
 	if names == nil {
-		if values == len(ins.listed)+1 && version != nil { // DEFAULT in place of the rowversion
-			ins.listed = nil
-			for _, c := range ins.columns {
-				if c != ins.identity || ins.explicit {
-					ins.listed = append(ins.listed, c)
-				}
-			}
-		}
 		if ins.explicit {
 			return nil, mserr.IdentityColumnList(t.shortName())
 		}
@@ -140,6 +131,8 @@ func (ins *insertion) row(b *builder, statement string, given []*tree.Node, iden
 			n = newRowVersion(ins.t)
 		case at < 0 && c == ins.identity:
 			n = identity
+		case c == ins.identity && (given[at] == nil || given[at].IsNullConst()):
+			return nil, mserr.NoIdentityValue()
 		case at < 0 || given[at] == nil:
 			n, err = b.defaultValue(ins.t, statement, c)
 		case ins.defaults && c.Default != nil:

@@ -464,7 +464,7 @@ func (m *mergeBuilder) compile(d *plan.DML, s *syntax.MergeStmt) error {
 		return err
 	}
 	q.Order = []tree.OrderTerm{{Node: number}}
-	st, err := m.sp.fill(q, false)
+	st, err := m.sp.fill(q, m.deletes()) // a row may be deleted twice, and counts once (SQL Server 2022, recorded)
 	if err != nil {
 		return err
 	}
@@ -557,8 +557,13 @@ func (m *mergeBuilder) fireInstead(
 	return out.emit(m.b, d)
 }
 
+// deletes reports whether DELETE is the only action.
+func (m *mergeBuilder) deletes() bool {
+	return !slices.ContainsFunc(m.branches, func(br *branch) bool { return br.action != syntax.MergeDelete })
+}
+
 // apply adds the statements that change the target. Error 8672 if one of its rows would be changed
-// twice.
+// twice, unless DELETE is the only action.
 func (m *mergeBuilder) apply(
 	d *plan.DML, values []setting, newValues, inserted map[*catalog.Column]*tree.Node, out *outputs,
 ) error {
@@ -569,7 +574,7 @@ func (m *mergeBuilder) apply(
 	), m.actionIs(
 		syntax.MergeInsert,
 	)
-	if isUpdate != nil || isDelete != nil {
+	if (isUpdate != nil || isDelete != nil) && !m.deletes() {
 		d.Apply = append(d.Apply, plan.Statement{SQL: "SELECT " + lower.Raise(mserr.MergeTwice()) + " FROM " + m.sp.src.Table +
 			" WHERE s1 IS NOT NULL GROUP BY s1 HAVING count(*) > 1"})
 	}

@@ -55,7 +55,7 @@ func (b *builder) returning(t target, clause *syntax.Output, seen map[string]fun
 			if err != nil {
 				return nil
 			}
-			q.Add(n, tree.ResultColumn{Name: bind.ItemName(item), Type: n.Type, Null: n.Null, Label: n.Label})
+			q.Add(n, tree.ResultColumn{Name: bind.ItemName(item), Type: n.Type, Null: n.Null, Loose: n.Loose, Label: n.Label})
 		default:
 			return nil
 		}

@@ -32,16 +32,16 @@ func AllNull(nodes []*tree.Node) bool {
 // CaseOf returns a CASE whose results all have type t already.
 func CaseOf(t types.Type, conds, results []*tree.Node) *tree.Node {
 	args := make([]*tree.Node, 0, 2*len(results)-1)
-	null := false
+	null, loose := false, false
 	for i, r := range results {
 		if i < len(conds) {
 			args = append(args, conds[i])
 		}
 		args = append(args, r)
-		null = null || r.Null
+		null, loose = null || r.Null, loose || r.Loose
 	}
 	n := tree.Build(tree.OpCase, t, args...)
-	n.Null = null
+	n.Null, n.Loose = null, loose
 	return n
 }
 

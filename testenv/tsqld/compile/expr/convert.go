@@ -74,7 +74,7 @@ func Convert(n *tree.Node, to types.Type, style int, try bool) (*tree.Node, erro
 		return nil, err
 	}
 	r.Locale = n.Locale
-	r.Null = n.Null || try
+	r.Null, r.Loose = n.Null || try, n.Loose
 	if n.Type.IsCharacter() && to.IsCharacter() {
 		r.Label = n.Label
 	}

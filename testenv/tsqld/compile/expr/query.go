@@ -35,7 +35,7 @@ func ValuesQuery(rows [][]*tree.Node) (*tree.Query, error) {
 	for k, row := range rows {
 		parts[k] = &tree.Query{Core: &tree.Core{}}
 		for _, n := range row {
-			parts[k].Add(n, tree.ResultColumn{Type: n.Type, Null: n.Null, Label: n.Label})
+			parts[k].Add(n, tree.ResultColumn{Type: n.Type, Null: n.Null, Loose: n.Loose, Label: n.Label})
 		}
 	}
 	return unionAll(parts), nil
@@ -51,6 +51,7 @@ func unionAll(parts []*tree.Query) *tree.Query {
 	r := &tree.Query{Set: &tree.SetQuery{Op: "UNION ALL", X: x, Y: y}, Columns: append([]tree.ResultColumn(nil), x.Columns...)}
 	for i := range r.Columns {
 		r.Columns[i].Null = x.Columns[i].Null || y.Columns[i].Null
+		r.Columns[i].Loose = x.Columns[i].Loose || y.Columns[i].Loose
 	}
 	return r
 }
@@ -86,7 +87,10 @@ func SetOf(op string, x, y *tree.Query) (*tree.Query, error) {
 		ts[i] = t
 		r.Columns = append(
 			r.Columns,
-			tree.ResultColumn{Name: x.Columns[i].Name, Type: t, Null: x.Columns[i].Null || y.Columns[i].Null, Label: l},
+			tree.ResultColumn{
+				Name: x.Columns[i].Name, Type: t, Null: x.Columns[i].Null || y.Columns[i].Null,
+				Loose: x.Columns[i].Loose || y.Columns[i].Loose, Label: l,
+			},
 		)
 	}
 	var err error

@@ -8,6 +8,7 @@ func ResultColumnOf(n *Node, name string) ResultColumn {
 		Name:  name,
 		Type:  n.Type,
 		Null:  n.Null,
+		Loose: n.Loose,
 		Label: n.Label,
 		Auto:  BaseColumn(n),
 		Expr:  n.Op != OpCol || n.Column < 0,

@@ -74,6 +74,7 @@ type Node struct {
 	Op        Op         // the kind, which tells the fields that the node uses
 	Type      types.Type // of the value
 	Null      bool       // the value may be NULL
+	Loose     bool       // the metadata call the value nullable, although it may be never NULL
 	Label     Label      // collation label; zero for types other than characters
 	Traits    Traits     // of the node and its arguments
 	Args      []*Node    // the operands
@@ -185,7 +186,7 @@ func Call(key string, t types.Type, args ...*Node) (*Node, error) {
 // ColumnNode returns a reference to a column of a source.
 func ColumnNode(src *Source, i int) *Node {
 	c := &src.Columns[i]
-	return &Node{Op: OpCol, Type: c.Type, Null: c.Null, Source: src, Column: i, Traits: HasColumn, Label: referenceLabel(c)}
+	return &Node{Op: OpCol, Type: c.Type, Null: c.Null, Loose: c.Loose, Source: src, Column: i, Traits: HasColumn, Label: referenceLabel(c)}
 }
 
 // referenceLabel returns the label of a reference to a column. Columns of tables, views and

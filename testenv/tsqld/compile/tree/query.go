@@ -40,6 +40,7 @@ type ResultColumn struct {
 	Name  string // "" for none
 	Type  types.Type
 	Null  bool // the value may be NULL
+	Loose bool // see Node
 	Label Label
 	Auto  *SourceColumn // the table column selected, for SELECT INTO; otherwise nil
 	// Origin is Auto, or the table column behind the column of a derived table.
@@ -124,6 +125,7 @@ func (q *Query) Source(alias, name string) *Source {
 				Name:   c.Name,
 				Type:   c.Type,
 				Null:   c.Null,
+				Loose:  c.Loose,
 				Label:  c.Label,
 				Own:    true,
 				SQL:    ColumnName(i),
@@ -140,7 +142,7 @@ func SelectAll(src *Source) *Query {
 	q := &Query{Core: &Core{From: src}}
 	for i, c := range src.Columns {
 		q.Core.Items = append(q.Core.Items, ColumnNode(src, i))
-		q.Columns = append(q.Columns, ResultColumn{Name: c.Name, Type: c.Type, Null: c.Null, Label: c.Label})
+		q.Columns = append(q.Columns, ResultColumn{Name: c.Name, Type: c.Type, Null: c.Null, Loose: c.Loose, Label: c.Label})
 	}
 	return q
 }
@@ -153,7 +155,7 @@ func (q *Query) ColumnTypes() []types.Column {
 		if t.ID == types.Null {
 			t = types.IntType
 		}
-		out[i] = types.Column{Name: c.Name, Type: t, Nullable: c.Null || c.Type.ID == types.Null, Computed: c.Expr}
+		out[i] = types.Column{Name: c.Name, Type: t, Nullable: c.Null || c.Loose || c.Type.ID == types.Null, Computed: c.Expr}
 		if a := c.Auto; a != nil {
 			out[i].Identity = a.Base.Auto != nil
 			out[i].Computed = a.Base.Formula != nil

@@ -42,6 +42,7 @@ type SourceColumn struct {
 	Name   string // as T-SQL names it
 	Type   types.Type
 	Null   bool // the value may be NULL
+	Loose  bool // see Node
 	Label  Label
 	Own    bool            // a reference has the Label, even if it is LabelCoercible: see referenceLabel
 	SQL    string          // SQLite's column name

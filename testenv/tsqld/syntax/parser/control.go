@@ -18,7 +18,14 @@ func waitFor(c *tokens.Cursor) syntax.Stmt {
 		return nil
 	}
 	kind := c.ExpectAny("DELAY", "TIME")
-	return &syntax.WaitForStmt{Time: kind == "TIME", Value: term.ConstantOrVariable(c, scanner.String, scanner.NString)}
+	start := c.Current()
+	value := term.ConstantOrVariable(c, scanner.String, scanner.NString)
+	if l, ok := value.(*syntax.Literal); ok {
+		if _, ok := syntax.Delay(l.Text); !ok {
+			c.ErrorAt(start, mserr.BadWaitForTime(l.Text))
+		}
+	}
+	return &syntax.WaitForStmt{Time: kind == "TIME", Value: value}
 }
 
 // throwFollows reports whether the current word THROW is the statement; n is the token after it.

@@ -232,6 +232,9 @@ func (b *batch) createTrigger(verb syntax.Verb) syntax.Stmt {
 		b.Reject("a trigger of an assembly (EXTERNAL NAME)")
 		return nil
 	}
+	if b.AtKind(scanner.EOF) {
+		b.Fail()
+	}
 	b.inModule = true
 	s.Body = b.body()
 	return s

@@ -17,7 +17,7 @@ func tranName(c *tokens.Cursor) syntax.Expr {
 		return term.VarRef(c)
 	case t.IsName() && !c.Peek(1).Is(":"):
 		if name := []rune(t.Text); len(name) > maxTranName { // names in variables are truncated instead
-			c.ErrorAt(t, mserr.IdentifierTooLong(string(name[:maxTranName]), maxTranName))
+			c.ErrorAt(t, mserr.IdentifierTooLong(string(name[:maxTranName]), maxTranName).WithState(2))
 		}
 		return term.Word(c)
 	}

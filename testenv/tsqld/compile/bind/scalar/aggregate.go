@@ -153,7 +153,8 @@ func (b calls) aggregateArgs(f *builtin.Func, e *syntax.FuncCall, l *names.Level
 	args, err := b.Exprs(e.Args, l)
 	for _, a := range args {
 		if err == nil && a.Traits&tree.HasSequence != 0 {
-			err = mserr.NextValuePlace()
+			err = mserr.New(11725, 15,
+				"An expression that contains a NEXT VALUE FOR function cannot be passed as an argument to an aggregate.")
 		}
 	}
 	return args, err

@@ -1,6 +1,8 @@
 package scalar
 
 import (
+	"strings"
+
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/names"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/keys"
@@ -40,6 +42,35 @@ func (b *Binder) Localized(n *tree.Node) *tree.Node {
 
 // exprWithoutLocale binds an expression without setting its locale.
 func (b *Binder) exprWithoutLocale(e syntax.Expr, l *names.Level) (*tree.Node, error) {
+	n, err := b.bound(e, l)
+	if err == nil && isLoose(e) {
+		n.Loose = true
+	}
+	return n, err
+}
+
+// isLoose reports whether the metadata call the value of an expression nullable whatever its
+// operands are: operators, conversions, aggregates and other functions (SQL Server 2022 and 2025,
+// recorded).
+func isLoose(e syntax.Expr) bool {
+	switch e := e.(type) {
+	case *syntax.BinaryExpr, *syntax.CastExpr, *syntax.ConvertExpr:
+		return true
+	case *syntax.UnaryExpr:
+		_, constant := e.X.(*syntax.Literal)
+		return !constant && e.Op != syntax.OpPlus
+	case *syntax.FuncCall:
+		switch name := strings.ToUpper(e.Name.Last()); name {
+		case "ISNULL", "COALESCE", "GROUPING", "GROUPING_ID":
+			return false
+		}
+		return true
+	}
+	return false
+}
+
+// bound binds an expression.
+func (b *Binder) bound(e syntax.Expr, l *names.Level) (*tree.Node, error) {
 	if err := b.Charge(); err != nil {
 		return nil, err
 	}

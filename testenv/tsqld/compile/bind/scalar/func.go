@@ -235,7 +235,7 @@ func (b calls) callBuiltin(f *builtin.Func, args []*tree.Node, hidden ...*tree.N
 		if f.Volatility == builtin.Place {
 			n.Traits |= tree.PerPlace
 		}
-		n.Null = true
+		n.Null = !f.NotNull
 		return n, nil
 	}
 	key := keys.Make(parts...)
@@ -246,7 +246,7 @@ func (b calls) callBuiltin(f *builtin.Func, args []*tree.Node, hidden ...*tree.N
 		return nil, err
 	}
 	n.Labeled(l)
-	n.Null = n.Null || !f.NullResult || true
+	n.Null = true
 	if f.Volatility == builtin.PerRow {
 		n.Op, n.Null = tree.OpPerRow, len(args) > 0
 		n.Traits |= tree.HasPerRow
@@ -305,7 +305,11 @@ func (b calls) coalesce(args []*tree.Node) (*tree.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return expr.CoalesceOf(t, args...).Labeled(l), nil
+	n := expr.CoalesceOf(t, args...).Labeled(l)
+	if i := slices.IndexFunc(args, func(a *tree.Node) bool { return !a.IsNullConst() }); i >= 0 {
+		n.Loose = args[i].Null || args[i].Loose
+	}
+	return n, nil
 }
 
 // isNullCall binds ISNULL. The result has the type, the collation and the label of the first

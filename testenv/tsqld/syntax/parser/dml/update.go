@@ -1,6 +1,7 @@
 package dml
 
 import (
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/query"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/term"
@@ -20,7 +21,13 @@ func target(c *tokens.Cursor) syntax.TableSource {
 func hintedTable(c *tokens.Cursor) syntax.TableSource {
 	t := variableOrTable(c)
 	if t, ok := t.(*syntax.TableName); ok && c.At("WITH", "(") { // without WITH, a list of columns
+		start := c.Current()
 		t.Hints = query.TableHints(c)
+		for _, h := range t.Hints {
+			if h.Name == "NOLOCK" || h.Name == "READUNCOMMITTED" {
+				c.ErrorAt(start, mserr.UnlockedTarget())
+			}
+		}
 	}
 	return t
 }

@@ -208,7 +208,7 @@ func TableHints(c *tokens.Cursor) []*syntax.TableHint {
 		t := c.Current()
 		if t.Kind != scanner.Word || !tableHintNames[t.Upper] {
 			if t.Kind == scanner.Word && !t.IsReserved() {
-				c.ErrorAt(t, mserr.NotRecognized(t.Text, "table hints option"))
+				c.ErrorAt(t, mserr.UnknownTableHint(t.Text))
 			}
 			c.Fail()
 			return nil
