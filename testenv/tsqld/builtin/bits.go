@@ -134,11 +134,15 @@ func evalBitCount(_ Env, ts []types.Type, _ types.Type, args []types.Value) (typ
 	return int64(n), nil
 }
 
-// bitOffset returns the second argument. Error 1023 if the value has no such bit.
+// bitOffset returns the second argument. Error 9838 if the value has no such bit.
 func bitOffset(v types.Value, t types.Type, p []byte, of types.Type, name string) (int64, error) {
 	n, err := convert.Bigint(v, t)
 	if err == nil && (n < 0 || n >= width(p, of)) {
-		err = mserr.InvalidParameter(2, name)
+		state := uint8(1)
+		if name == "set_bit" {
+			state = 2
+		}
+		err = mserr.New(9838, 16, "Parameter 2 in function '%s' is out of range 0 to %d.", name, width(p, of)-1).WithState(state)
 	}
 	return n, err
 }

@@ -1,5 +1,10 @@
 package mserr
 
+import (
+	"fmt"
+	"strings"
+)
+
 // Errors of data types and values. Types have the names of Type.Name, without a length.
 
 // TypeClash is error 206: two types without a conversion.
@@ -19,7 +24,12 @@ func Overflow220(to string, value int64) *Error {
 // Overflow232 is error 232: a float that does not fit an integer type, or the length of char or
 // varchar.
 func Overflow232(to string, value float64) *Error {
-	e := New(232, 16, "Arithmetic overflow error for type %s, value = %f.", to, value)
+	text := fmt.Sprintf("%f", value)
+	if whole := strings.IndexByte(strings.TrimPrefix(text, "-"), '.'); whole > 17 { // 17 significant digits
+		mantissa, _, _ := strings.Cut(fmt.Sprintf("%.16e", value), "e")
+		text = strings.Replace(mantissa, ".", "", 1) + strings.Repeat("0", whole-17) + ".000000"
+	}
+	e := New(232, 16, "Arithmetic overflow error for type %s, value = %s.", to, text)
 	switch to {
 	case "tinyint":
 		return e
@@ -70,8 +80,12 @@ func UnknownSystemType(name string) *Error {
 
 // CharOverflow is error 244: digits too large for tinyint (column "INT1") or smallint ("INT2").
 func CharOverflow(from, value, column string) *Error {
-	return New(244, 16, "The conversion of the %s value '%s' overflowed an %s column. Use a larger "+
+	e := New(244, 16, "The conversion of the %s value '%s' overflowed an %s column. Use a larger "+
 		"integer column.", from, value, column)
+	if column == "INT2" {
+		return e.WithState(2)
+	}
+	return e
 }
 
 // ConversionFailed is error 245; value is the text that could not be converted.
@@ -184,14 +198,19 @@ func UnresolvedCollation(from, to, a, b, operator string) *Error {
 		"in %s operator.", from, to, a, b, operator)
 }
 
+// MoneySpaceIn is error 237: a money value that does not fit int or smallmoney.
+func MoneySpaceIn(to string, state uint8) *Error {
+	return New(237, 16, "There is insufficient result space to convert a money value to %s.", to).WithState(state)
+}
+
 // InvalidEscape is error 506; predicate is "LIKE".
 func InvalidEscape(escape, predicate string) *Error {
-	return New(506, 16, "The invalid escape character \"%s\" was specified in a %s predicate.", escape, predicate)
+	return New(506, 16, "The invalid escape character \"%s\" was specified in a %s predicate.", escape, predicate).WithState(2)
 }
 
 // DateOverflow is error 517.
 func DateOverflow(name string) *Error {
-	return New(517, 16, "Adding a value to a '%s' column caused an overflow.", name)
+	return New(517, 16, "Adding a value to a '%s' column caused an overflow.", name).WithState(3)
 }
 
 // BelowMinimumDate is error 9837 of DATETRUNC; the state tells the data type.
@@ -209,7 +228,7 @@ func BucketOverflow(name string) *Error {
 func DateDiffOverflow() *Error {
 	return New(535, 16, "The datediff function resulted in an overflow. The number of dateparts "+
 		"separating two date/time instances is too large. Try to use datediff with a less precise "+
-		"datepart.")
+		"datepart.").WithState(0)
 }
 
 // InvalidLengthOf is error 536: a negative length given to function.
@@ -244,7 +263,9 @@ func DatePartNotSupported(part, function, name string) *Error {
 
 // InvalidDateParts is error 289; name is "date", "datetime2" and the like.
 func InvalidDateParts(name string) *Error {
-	return New(289, 16, "Cannot construct data type %s, some of the arguments have values which are not valid.", name)
+	states := map[string]uint8{"date": 1, "time": 2, "datetime": 3, "smalldatetime": 4, "datetime2": 5, "datetimeoffset": 6}
+	return New(289, 16, "Cannot construct data type %s, some of the arguments have values which are not valid.", name).
+		WithState(states[name])
 }
 
 // ConversionError is error 8114.

@@ -63,7 +63,7 @@ func TooManyElements(most int) *Error {
 
 // OrderByPosition is error 108: an ordinal in ORDER BY outside the select list.
 func OrderByPosition(n int64) *Error {
-	return New(108, 15, "The ORDER BY position number %d is out of range of the number of items in the select list.", n)
+	return New(108, 16, "The ORDER BY position number %d is out of range of the number of items in the select list.", n)
 }
 
 // MoreInsertColumns is error 109: INSERT names more columns than VALUES has values.
@@ -130,13 +130,13 @@ func NotAllowedHere(name string) *Error {
 
 // AggregateInAggregate is error 130.
 func AggregateInAggregate() *Error {
-	return New(130, 16, "Cannot perform an aggregate function on an expression containing an aggregate or a subquery.")
+	return New(130, 15, "Cannot perform an aggregate function on an expression containing an aggregate or a subquery.")
 }
 
-// SizeExceedsMaximum is error 131; kind is "type", "column", "parameter" and the like.
-func SizeExceedsMaximum(size int, kind, name string, maximum int) *Error {
-	return New(131, 15, "The size (%d) given to the %s '%s' exceeds the maximum allowed for any data "+
-		"type (%d).", size, kind, name, maximum)
+// SizeExceedsMaximum is error 131.
+func SizeExceedsMaximum(size int, name string, maximum int) *Error {
+	return New(131, 15, "The size (%d) given to the type '%s' exceeds the maximum allowed for any data type (%d).",
+		size, name, maximum).WithState(3)
 }
 
 // DuplicateLabel is error 132.
@@ -464,7 +464,7 @@ func WindowInWindow() *Error {
 
 // OffsetWithTop is error 10741.
 func OffsetWithTop() *Error {
-	return New(10741, 15, "A TOP can not be used in the same query or sub-query as a OFFSET.")
+	return New(10741, 15, "A TOP can not be used in the same query or sub-query as a OFFSET.").WithState(2)
 }
 
 // NegativeTop is error 127.

@@ -181,7 +181,7 @@ func lengthType(t Type, name string, defaultLength int, args []int) (Type, error
 	case t.Length <= 0:
 		return Type{}, mserr.InvalidLength(t.Length)
 	case t.Length > limit:
-		return Type{}, mserr.SizeExceedsMaximum(t.Length, "type", name, limit)
+		return Type{}, mserr.SizeExceedsMaximum(t.Length, name, limit)
 	}
 	return t, nil
 }

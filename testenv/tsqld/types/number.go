@@ -115,6 +115,12 @@ func integerOverflow(v Value, from, to Type) error {
 		return mserr.Overflow232(to.Name(), v.(float64))
 	case (to.ID == TinyInt || to.ID == SmallInt) && (from.ID == SmallInt || from.ID == Int):
 		return mserr.Overflow220(to.Name(), v.(int64))
+	case from.ID == Money && to.ID == Int:
+		return mserr.MoneySpaceIn("int", 1)
+	case from.ID == Money && to.ID == SmallInt: // the value is in units of 10^-4
+		return mserr.Overflow220("smallint", v.(int64)).WithState(7)
+	case from.ID == Money && to.ID == TinyInt:
+		return mserr.Overflow232("tinyint", float64(v.(int64))/1e4).WithState(11)
 	}
 	return mserr.ArithmeticOverflow(runtimeName(from), to.Name())
 }

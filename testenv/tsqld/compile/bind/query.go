@@ -322,25 +322,13 @@ func (b *Binder) orderItem(e syntax.Expr, i int, r *tree.Query, l *names.Level) 
 	if err != nil {
 		return nil, err
 	}
-	if n.IsConst() && !namesColumn(e) {
+	if n.IsConst() && !names.Column(e) {
 		return nil, mserr.OrderByConstant(i + 1)
 	}
 	if k := r.ItemOf(n); k >= 0 && r.Core.Items[k].ViaColumn() == n.ViaColumn() {
 		return r.Core.Items[k], nil
 	}
 	return n, nil
-}
-
-// namesColumn reports whether an expression names a column. A derived table's column may be a
-// constant.
-func namesColumn(e syntax.Expr) bool {
-	found := false
-	syntax.Inspect(e, func(n syntax.Node) bool {
-		_, is := n.(*syntax.ColumnRef)
-		found = found || is
-		return !found
-	})
-	return found
 }
 
 // limits binds TOP, OFFSET and FETCH. Errors: 1033 for an ORDER BY without them in a subquery, 1062

@@ -76,7 +76,8 @@ func (b calls) aggregate(f *builtin.Func, e *syntax.FuncCall, l *names.Level) (*
 	}
 	if len(e.WithinGroup) > 0 && !builtin.IsPercentile(f) {
 		if f.Name != "STRING_AGG" {
-			return nil, mserr.NotSupported("WITHIN GROUP of %s", f.Name)
+			return nil, mserr.New(10757, 15, "The function '%s' may not have a WITHIN GROUP clause.", strings.ToLower(f.Name)).
+				WithState(9)
 		}
 		arguments := state.InArguments
 		state.InArguments = true
@@ -340,22 +341,25 @@ func windowSpec(l *names.Level, o *syntax.Over) (*syntax.Over, error) {
 		}
 		return &base, nil
 	}
-	return nil, mserr.New(5362, 15, "Window %s is undefined.", o.Window.Name)
+	return nil, mserr.New(5362, 15, "Window '%s' is undefined.", o.Window.Name).WithState(3)
 }
 
 // windowOrder binds the ORDER BY of a window or of WITHIN GROUP. Column positions are not allowed
-// there (error 5308).
+// there (error 5308), nor constants (5309).
 func (b calls) windowOrder(items []*syntax.OrderItem, l *names.Level) ([]tree.OrderTerm, error) {
 	out := make([]tree.OrderTerm, len(items))
 	for i, item := range items {
-		if lit, ok := item.X.(*syntax.Literal); ok && lit.Kind == syntax.IntLit {
-			return nil, mserr.New(5308, 16,
-				"Windowed functions, aggregates and NEXT VALUE FOR functions do not support integer indices as ORDER BY clause expressions.",
-			)
-		}
 		n, err := b.Expr(item.X, l)
 		if err != nil {
 			return nil, err
+		}
+		if n.Op == tree.OpConst && !names.Column(item.X) {
+			number, what := int32(5309), "constants"
+			if v, ok := n.Value.(int64); ok && n.Type.ID == types.Int && v > 0 {
+				number, what = 5308, "integer indices"
+			}
+			return nil, mserr.New(number, 15,
+				"Windowed functions, aggregates and NEXT VALUE FOR functions do not support %s as ORDER BY clause expressions.", what)
 		}
 		if err := expr.Sortable(n.Type); err != nil {
 			return nil, err
