@@ -234,7 +234,7 @@ func (c *Catalog) initialize(ctx context.Context, d *Database, from int, now int
 		return nil, err
 	}
 	defer c.store.Release(conn)
-	if err := conn.Use(ctx, d.ID); err != nil {
+	if err := conn.Databases.Attach(ctx, d.ID); err != nil {
 		return nil, err
 	}
 	if err := conn.Begin(ctx); err != nil {

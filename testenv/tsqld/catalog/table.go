@@ -392,7 +392,7 @@ func (t *Table) SQLIndex(ix *Index) string {
 	return fmt.Sprintf("i_%s_%d", t.SQLName, ix.ID)
 }
 
-// ForeignKeyAt returns the foreign key with an index of [store.Conn.FindForeignKey], or nil. SQLite
+// ForeignKeyAt returns the foreign key with an index of [store.FindForeignKey], or nil. SQLite
 // numbers the foreign keys of a table from the last to the first.
 func (t *Table) ForeignKeyAt(index int) *ForeignKey {
 	for i := len(t.ForeignKeys) - 1; i >= 0; i-- {

@@ -18,7 +18,7 @@ func (x *Executor) Apply(p *plan.DML, row []types.Value) (int64, error) {
 		return 0, err
 	}
 	if p.Spool != nil {
-		if err := s.Conn.EnsureTemp(x.ctx, p.Spool.Name, p.Spool.DDL); err != nil {
+		if err := s.Conn.Temps.Ensure(x.ctx, p.Spool.Name, p.Spool.DDL); err != nil {
 			return 0, err
 		}
 	}
@@ -191,7 +191,7 @@ func (x *Executor) applyStep(p *plan.DML, i int, rt *tree.Run) (n int64, err err
 		return nil
 	}
 	if p.Deferred {
-		return 0, x.s.Conn.Deferred(x.ctx, shift)
+		return 0, store.Deferred(x.ctx, x.s.Conn, shift)
 	}
 	return 0, shift()
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
+	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -75,7 +76,7 @@ func (x *Executor) Load(target *Bulk, p *plan.DML, next func() ([]types.Value, e
 			n, err = x.applyRows(p, next)
 			return err
 		}
-		return x.s.Conn.Unchecked(x.ctx, func() error {
+		return store.Unchecked(x.ctx, x.s.Conn, func() error {
 			n, err = x.applyRows(p, next)
 			return err
 		})

@@ -83,7 +83,7 @@ func (s *View) DefinitionError(ctx context.Context, verb string, d *catalog.Data
 // index has failed.
 func (s *View) duplicateKey(ctx context.Context, d *catalog.Database, t *catalog.Table, ix *catalog.Index) string {
 	cols, ts := KeyColumns(t, ix)
-	if cols == nil || d != nil && s.Conn.Use(ctx, d.ID) != nil {
+	if cols == nil || d != nil && s.Conn.Databases.Attach(ctx, d.ID) != nil {
 		return UnknownKey
 	}
 	list := strings.Join(cols, ", ")

@@ -429,7 +429,7 @@ func (e Objects) IdentCurrent(schema, table string) (last, seed, increment types
 		return nil, nil, nil, false
 	}
 	auto := t.IdentityColumn().Auto
-	if database != 0 && s.Conn.Use(e.at.Context(), database) != nil {
+	if database != 0 && s.Conn.Databases.Attach(e.at.Context(), database) != nil {
 		return nil, nil, nil, false
 	}
 	c, err := s.Counters.Identity(e.at.Context(), database, t)

@@ -166,7 +166,7 @@ func indexRow(t *catalog.Table, ix *catalog.Index) row {
 // partitions are the rows of sys.partitions: one for each index, with the number of rows of its
 // table.
 func partitions(ctx context.Context, env *Env) ([]row, error) {
-	if err := env.Conn.Use(ctx, env.Database.ID); err != nil {
+	if err := env.Conn.Databases.Attach(ctx, env.Database.ID); err != nil {
 		return nil, err
 	}
 	var out []row

@@ -272,7 +272,7 @@ func sequences(ctx context.Context, env *Env) ([]row, error) {
 		if !ok {
 			continue
 		}
-		if err := env.Conn.Use(ctx, env.Database.ID); err != nil {
+		if err := env.Conn.Databases.Attach(ctx, env.Database.ID); err != nil {
 			return nil, err
 		}
 		cur, err := env.Conn.QueryRow(ctx,
