@@ -201,7 +201,7 @@ func TestAlterTable(t *testing.T) {
 	require.NoError(t, f.exec("INSERT INTO d5."+f.db().Table("dbo", "Child").SQLName+" VALUES (7), (NULL)"))
 	change := func(fill map[int]Fill, alter func(t *Table)) error {
 		return f.edit(func(e *Edit) error {
-			c := e.Database().Table("dbo", "Parent").Clone()
+			c := Clone(e.Database().Table("dbo", "Parent"))
 			alter(c)
 			return e.ReplaceTable(c, fill)
 		})

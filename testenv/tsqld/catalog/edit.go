@@ -97,9 +97,9 @@ func recordVersion(v int64) {
 // Database returns the database with the changes so far.
 func (e *Edit) Database() *Database { return e.db }
 
-// clone returns a deep copy of a definition, made through its stored form. Cached values are not
+// Clone returns a deep copy of a definition, made through its stored form. Cached values are not
 // copied.
-func clone[T any](v *T) *T {
+func Clone[T Table | Procedure | View | Function | Sequence | Principal | Login](v *T) *T {
 	body, err := json.Marshal(v)
 	out := new(T)
 	if err == nil {
@@ -111,27 +111,6 @@ func clone[T any](v *T) *T {
 	}
 	return out
 }
-
-// Clone returns a deep copy of the table for [Edit.ReplaceTable].
-func (t *Table) Clone() *Table { return clone(t) }
-
-// Clone returns a deep copy of the procedure.
-func (p *Procedure) Clone() *Procedure { return clone(p) }
-
-// Clone returns a deep copy of the view.
-func (v *View) Clone() *View { return clone(v) }
-
-// Clone returns a deep copy of the function.
-func (f *Function) Clone() *Function { return clone(f) }
-
-// Clone returns a deep copy of the sequence.
-func (s *Sequence) Clone() *Sequence { return clone(s) }
-
-// Clone returns a deep copy of the principal.
-func (p *Principal) Clone() *Principal { return clone(p) }
-
-// Clone returns a deep copy of the login.
-func (l *Login) Clone() *Login { return clone(l) }
 
 // SetOptions replaces the database's options.
 func (e *Edit) SetOptions(o Options) { e.db.Options = o; e.describe() }

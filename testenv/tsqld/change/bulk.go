@@ -117,7 +117,7 @@ func hasConstraints(t *catalog.Table) bool {
 // INSERT, CHECK_CONSTRAINTS: without it "the constraint on the table is marked as not-trusted").
 func (x *Executor) markUntrusted(d *catalog.Database, table int32) error {
 	return x.s.Edit(x.ctx, d, func(e *catalog.Edit) error {
-		t := e.Database().TableByID(table).Clone()
+		t := catalog.Clone(e.Database().TableByID(table))
 		for _, c := range t.Checks {
 			c.NotTrusted = true
 		}

@@ -169,7 +169,7 @@ func (r security) serverPermission(st *syntax.PermissionStmt) error {
 			if l == nil || !s.Sysadmin() {
 				return mserr.CannotFind("find", "login", to.Name)
 			}
-			c := l.Clone()
+			c := catalog.Clone(l)
 			c.Permissions = slices.DeleteFunc(c.Permissions, func(o string) bool { return slices.Contains(names, o) })
 			if st.Action == "GRANT" {
 				c.Permissions = append(c.Permissions, names...)

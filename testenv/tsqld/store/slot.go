@@ -249,19 +249,11 @@ func (a *aggregate) account() error {
 
 // Step adds a row.
 func (a *aggregate) Step(_ *sqlite.FunctionContext, args []driver.Value) error {
-	c := a.conn
-	base, mark := len(c.calls.args), c.account.meter.Mark()
-	vals, err := a.prepare(args)
+	err := a.change(args, func(vals []types.Value) error { return a.acc.Step(vals) })
 	if err == nil {
-		err = a.acc.Step(vals)
-	}
-	c.calls.args = c.calls.args[:base]
-	c.account.meter.Release(mark)
-	if err == nil {
-		err = a.account()
-	}
-	if err != nil && !errors.Is(err, errStopped) {
-		return c.calls.remember(err)
+		if err = a.account(); err != nil {
+			return a.conn.calls.remember(err)
+		}
 	}
 	return err
 }
@@ -274,11 +266,16 @@ func (a *aggregate) WindowInverse(_ *sqlite.FunctionContext, args []driver.Value
 		name, _, _ := strings.Cut(key, "|")
 		return a.conn.calls.remember(mserr.NotSupported("the aggregate %s over a moving window frame", name))
 	}
+	return a.change(args, inv.Inverse)
+}
+
+// change calls f with copies of the arguments of a row.
+func (a *aggregate) change(args []driver.Value, f func(vals []types.Value) error) error {
 	c := a.conn
 	base, mark := len(c.calls.args), c.account.meter.Mark()
 	vals, err := a.prepare(args)
 	if err == nil {
-		err = inv.Inverse(vals)
+		err = f(vals)
 	}
 	c.calls.args = c.calls.args[:base]
 	c.account.meter.Release(mark)

@@ -119,7 +119,7 @@ func (env *Env) indexed() []*catalog.Table {
 		case *catalog.Table:
 			out = append(out, o)
 		case *catalog.TableType:
-			t := o.Table.Clone()
+			t := catalog.Clone(o.Table)
 			t.Header = o.Header
 			t.Name, t.SchemaID, t.System = catalog.TypeTableName(&o.Header), catalog.SchemaSys, true
 			out = append(out, t)
