@@ -189,6 +189,10 @@ func TestFileAndLogFindings(t *testing.T) {
 	require.Equal(t, "ALTER DATABASE [c] MODIFY FILE (NAME = N'c_data', FILEGROWTH = 256 MB);", percent[0].SQL)
 	log := file(func(f *fileFacts) { f.Type, f.Max, f.Used = "LOG", unlimitedLog, sql.NullInt64{} })
 	require.Equal(t, SeverityOK, Worst(fileFindings(d, log)), "a log of 2 TB at most")
+	d.EngineEdition = editionAzureDatabase
+	azure := fileFindings(d, file(func(f *fileFacts) { f.Max = 2100 * pagesPerMB }))
+	require.Equal(t, "raise the maximum size of the database, or choose a service objective that permits more", azure[0].Fix())
+	require.Equal(t, SeverityOK, Worst(fileFindings(d, file(func(f *fileFacts) { f.PercentGrowth, f.Growth = true, 10 }))), "nobody can change it")
 	d.EngineEdition = editionExpress
 	require.Equal(t, SeverityWarning, Worst(fileFindings(d, file(func(f *fileFacts) { f.Size = 9500 * pagesPerMB }))))
 
@@ -233,5 +237,9 @@ func TestDeclarations(t *testing.T) {
 	for _, x := range d.indexes {
 		require.NotEmpty(t, x.table, x.name)
 		require.NotEmpty(t, x.keys, x.name)
+		if x.name == "UQ_job_executions_job_execution_id" { // without the option, the index would be full again
+			require.Equal(t, "ALTER TABLE jobs_internal.job_executions ADD CONSTRAINT UQ_job_executions_job_execution_id UNIQUE (job_execution_id) WITH (FILLFACTOR = 85);",
+				fixIndex(x, false, false))
+		}
 	}
 }

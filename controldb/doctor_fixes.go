@@ -90,8 +90,9 @@ func fixForeign(kind, name string) string {
 }
 
 // constraintText returns the statement that adds a constraint; kind is PRIMARY KEY or UNIQUE.
-func constraintText(table, name, kind, columns string) string {
-	return fmt.Sprintf("ALTER TABLE %s ADD CONSTRAINT %s %s (%s)", table, name, kind, columns)
+// options are those of its index, as WITH (FILLFACTOR = 85); they may be empty.
+func constraintText(table, name, kind, columns, options string) string {
+	return strings.TrimSpace(fmt.Sprintf("ALTER TABLE %s ADD CONSTRAINT %s %s (%s) %s", table, name, kind, columns, options))
 }
 
 // fixIndex makes an index match its declaration.

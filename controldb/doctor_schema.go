@@ -35,7 +35,7 @@ var (
 	indexDeclaration = regexp.MustCompile(
 		`(?m)^CREATE (UNIQUE )?INDEX (\w+) ON ([\w.]+) \(([^)]*)\)(?:\s+INCLUDE \(([^)]*)\))?(?:\s+WHERE ([^;]*))?;`,
 	)
-	constraintDeclaration = regexp.MustCompile(`(?m)^\s*CONSTRAINT (\w+) (PRIMARY KEY|UNIQUE) \(([^)]*)\)`)
+	constraintDeclaration = regexp.MustCompile(`(?m)^\s*CONSTRAINT (\w+) (PRIMARY KEY|UNIQUE) \(([^)]*)\)(?: (WITH \([^)]*\)))?`)
 	tableDeclaration      = regexp.MustCompile(`(?m)^CREATE TABLE ([\w.]+) \(`)
 	escalationDeclaration = regexp.MustCompile(`(?m)^ALTER TABLE ([\w.]+) SET \(LOCK_ESCALATION = (\w+)\);`)
 )
@@ -63,7 +63,7 @@ var declarations = sync.OnceValues(func() (declared, error) {
 				d.indexes = append(
 					d.indexes,
 					index{table: table, name: m[1], unique: true, keys: columnList(m[3]), constraint: true,
-						text: constraintText(table, m[1], m[2], m[3])},
+						text: constraintText(table, m[1], m[2], m[3], m[4])},
 				)
 			}
 		}

@@ -219,12 +219,16 @@ func checkFiles(ctx context.Context, e *examination) ([]Finding, error) {
 	return fileFindings(e.database, files), nil
 }
 
-// fileFindings are about free space in the files and about their growth.
+// fileFindings are about free space in the files and about their growth. Azure SQL Database has no
+// MODIFY FILE (https://learn.microsoft.com/sql/t-sql/statements/alter-database-transact-sql).
 func fileFindings(d databaseFacts, files []fileFacts) []Finding {
 	const code = CodeSpace
 	var found []Finding
 	var data int64
 	modify := func(f fileFacts, what string) string {
+		if d.EngineEdition == editionAzureDatabase {
+			return "" // it does not let anybody modify files
+		}
 		return fixDatabase(d.Name, fmt.Sprintf("MODIFY FILE (NAME = %s, %s)", tsql.Literal(f.Name), what))
 	}
 	for _, f := range files {
@@ -241,22 +245,18 @@ func fileFindings(d databaseFacts, files []fileFacts) []Finding {
 		}
 		switch {
 		case capacity > 0 && capacity != unlimitedLog && (f.Type == "ROWS" || f.Growth != 0) && used*100 >= capacity*fileFullPercent:
-			found = append(
-				found,
-				Finding{
-					Code:     code,
-					Severity: SeverityWarning,
-					Found: fmt.Sprintf(
-						"file %s uses %d of at most %d MB",
-						f.Name,
-						used/pagesPerMB,
-						capacity/pagesPerMB,
-					),
-					Why: "when it is full, no run starts and no outcome is recorded (errors 1105 and 9002)",
-					SQL: modify(f, "MAXSIZE = UNLIMITED, FILEGROWTH = 256 MB"),
-				},
-			)
-		case f.PercentGrowth && f.Size >= 1024*pagesPerMB:
+			full := Finding{
+				Code:     code,
+				Severity: SeverityWarning,
+				Found:    fmt.Sprintf("file %s uses %d of at most %d MB", f.Name, used/pagesPerMB, capacity/pagesPerMB),
+				Why:      "when it is full, no run starts and no outcome is recorded (errors 1105 and 9002)",
+				SQL:      modify(f, "MAXSIZE = UNLIMITED, FILEGROWTH = 256 MB"),
+			}
+			if full.SQL == "" {
+				full.Command = "raise the maximum size of the database, or choose a service objective that permits more"
+			}
+			found = append(found, full)
+		case f.PercentGrowth && f.Size >= 1024*pagesPerMB && d.EngineEdition != editionAzureDatabase:
 			found = append(
 				found,
 				Finding{

@@ -17,10 +17,11 @@ ALTER TABLE jobs_internal.step_executions ADD a INT NULL;
 CREATE INDEX IX ON jobs_internal.job_executions (a) WITH (DROP_EXISTING = ON);
 -- batches: ten.
 UPDATE TOP (10) jobs_internal.task_executions SET a = 1 WHERE a IS NULL;
+ALTER INDEX UQ ON jobs_internal.job_executions REBUILD WITH (FILLFACTOR = 85);
 `}
 	steps, err := m.Steps()
 	require.NoError(t, err)
-	require.Len(t, steps, 4)
+	require.Len(t, steps, 5)
 	standard := databaseFacts{EngineEdition: 2, ProductVersion: "15.0.1"}
 	enterprise := databaseFacts{EngineEdition: editionEnterprise, ProductVersion: "14.0.1"}
 	newer := databaseFacts{EngineEdition: editionEnterprise, ProductVersion: "16.0.1"}
@@ -32,14 +33,16 @@ UPDATE TOP (10) jobs_internal.task_executions SET a = 1 WHERE a IS NULL;
 		}
 		return list
 	}
-	require.Equal(t, []bool{true, false, true, false}, grows(standard))
+	require.Equal(t, []bool{true, false, true, false, true}, grows(standard))
 	for _, f := range []databaseFacts{enterprise, newer, azure} {
-		require.Equal(t, []bool{false, false, false, false}, grows(f))
+		require.Equal(t, []bool{false, false, false, false, false}, grows(f))
 	}
 	require.Equal(t, []bool{false, false, true, true}, []bool{standard.online(), enterprise.lowPriority(), newer.lowPriority(), azure.lowPriority()})
 	index := steps[2].Statements[0]
 	require.Equal(t, "CREATE INDEX IX ON jobs_internal.job_executions (a) WITH (DROP_EXISTING = ON, ONLINE = ON);", index.Online(false))
 	require.Equal(t, "CREATE INDEX IX ON jobs_internal.job_executions (a) WITH (DROP_EXISTING = ON, ONLINE = ON (WAIT_AT_LOW_PRIORITY (MAX_DURATION = 1 MINUTES, ABORT_AFTER_WAIT = SELF)));", index.Online(true))
+
+	require.Equal(t, "ALTER INDEX UQ ON jobs_internal.job_executions REBUILD WITH (FILLFACTOR = 85, ONLINE = ON);", steps[4].Statements[0].Online(false))
 
 	p := MigrationPlan{Steps: []PlannedStep{{
 		Migration: "m", Step: 1, Of: 4, Table: "jobs_internal.job_executions", Rows: offlineRows,

@@ -81,7 +81,7 @@ func TestUninstall(t *testing.T) {
 func TestUninstallKeepsForeignObjects(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		ctx := t.Context()
-		c.exec(t, `CREATE TABLE jobs.mine (a INT);`)
+		c.exec(t, `CREATE TABLE jobs.mine (a INT); CREATE TYPE jobs_rest.list AS TABLE (a INT);`)
 		c.exec(t, `CREATE TRIGGER jobs_internal.watch ON jobs_internal.jobs AFTER INSERT AS SET NOCOUNT ON;`)
 		c.exec(t, `CREATE ROLE jobs_mine; CREATE TABLE dbo.refers (agent_id UNIQUEIDENTIFIER REFERENCES jobs_internal.agents (agent_id));`)
 		_, err := c.Uninstall(ctx)
@@ -90,12 +90,12 @@ func TestUninstallKeepsForeignObjects(t *testing.T) {
 		c.exec(t, `DROP TABLE dbo.refers;`)
 		u, err := c.Uninstall(ctx)
 		require.NoError(t, err)
-		require.Equal(t, []string{"jobs.mine"}, u.Kept)
+		require.Equal(t, []string{"jobs.mine", "jobs_rest.list"}, u.Kept)
 		require.Contains(t, u.Objects, "trigger jobs_internal.watch, of somebody else")
 		require.Equal(t, []string{"jobs.mine"}, c.rows(t, `SELECT CONCAT(SCHEMA_NAME(o.schema_id), N'.', o.name) FROM sys.objects AS o WHERE o.is_ms_shipped = 0`))
-		require.Equal(t, []string{"jobs"}, c.rows(t, `SELECT s.name FROM sys.schemas AS s WHERE s.name LIKE N'jobs%'`))
+		require.Equal(t, []string{"jobs", "jobs_rest"}, c.rows(t, `SELECT s.name FROM sys.schemas AS s WHERE s.name LIKE N'jobs%' ORDER BY s.name`))
 		require.Equal(t, []string{"jobs_mine"}, c.rows(t, `SELECT p.name FROM sys.database_principals AS p WHERE p.name LIKE N'job%'`))
-		c.exec(t, `DROP TABLE jobs.mine; DROP SCHEMA jobs; DROP ROLE jobs_mine;`)
+		c.exec(t, `DROP TABLE jobs.mine; DROP TYPE jobs_rest.list; DROP SCHEMA jobs; DROP SCHEMA jobs_rest; DROP ROLE jobs_mine;`)
 		require.NoError(t, c.Install(ctx)) // for the check of the invariants
 	})
 }

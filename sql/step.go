@@ -17,7 +17,7 @@ const (
 	AddFilled     StatementKind = "add column with a value" // NOT NULL with a default
 	AlterColumn   StatementKind = "alter column"            //
 	CheckRows     StatementKind = "add checked constraint"  // reads all rows
-	CreateIndex   StatementKind = "create index"            //
+	CreateIndex   StatementKind = "create index"            // or build it again
 	ChangeRows    StatementKind = "change rows"             // INSERT, UPDATE, DELETE
 	AlterMetadata StatementKind = "change metadata"         // drops, options, schemas, users
 	ManyKinds     StatementKind = "several, with variables" // a batch that cannot be divided
@@ -71,8 +71,8 @@ func (s Statement) Scans() bool {
 }
 
 // Step is the part of a migration that takes effect as a whole. A step of several statements is one
-// transaction, with each statement as a batch. CREATE INDEX on a table that exists is a step of its
-// own without a transaction, because a transaction would keep the locks of an online build; so is
+// transaction, with each statement as a batch. An index of a table that exists is a step of its own
+// without a transaction, because a transaction would keep the locks of an online build; so is
 // each statement that is repeated.
 type Step struct {
 	// Number counts from 1 within the migration.
@@ -144,6 +144,7 @@ var (
 
 	createTable   = regexp.MustCompile(`(?i)^CREATE\s+TABLE\s+([\w.]+)`)
 	createIndex   = regexp.MustCompile(`(?i)^CREATE\s+(?:UNIQUE\s+)?INDEX\s+(\w+)\s+ON\s+([\w.]+)`)
+	rebuildIndex  = regexp.MustCompile(`(?i)^ALTER\s+INDEX\s+(\w+)\s+ON\s+([\w.]+)\s+REBUILD\b`)
 	dropIndex     = regexp.MustCompile(`(?i)^DROP\s+INDEX\s+\w+\s+ON\s+([\w.]+)`)
 	alterTable    = regexp.MustCompile(`(?i)^ALTER\s+TABLE\s+([\w.]+)\s+(.*)`)
 	checkedRows   = regexp.MustCompile(`(?is)^(?:WITH\s+CHECK\s+)?ADD\s+CONSTRAINT\b.*\b(?:CHECK|FOREIGN\s+KEY|UNIQUE|PRIMARY\s+KEY)\b`)
@@ -163,6 +164,10 @@ func (s *Statement) classify() {
 		return
 	}
 	if m := createIndex.FindStringSubmatch(text); m != nil {
+		s.Kind, s.Index, s.Table = CreateIndex, m[1], m[2]
+		return
+	}
+	if m := rebuildIndex.FindStringSubmatch(text); m != nil {
 		s.Kind, s.Index, s.Table = CreateIndex, m[1], m[2]
 		return
 	}
@@ -295,7 +300,7 @@ func stringEnd(text string) int {
 	return -1
 }
 
-// Online returns the text of CREATE INDEX with ONLINE = ON, for an edition that permits it. With
+// Online returns the text of a CreateIndex with ONLINE = ON, for an edition that permits it. With
 // lowPriority, the locks at the begin and the end of the build wait at low priority for a minute,
 // so that nobody queues behind them (SQL Server 2022 and later, Azure SQL;
 // https://learn.microsoft.com/sql/t-sql/statements/create-index-transact-sql,

@@ -1,4 +1,5 @@
--- All objects and user-defined types in the two schemas, and the schemas themselves.
+-- All objects and user-defined types in the schemas, and the schemas themselves. The object of a table type is in the schema sys
+-- (https://learn.microsoft.com/sql/relational-databases/system-catalog-views/sys-table-types-transact-sql).
 SELECT s.name AS schema_name, o.name, o.type_desc AS kind
 FROM sys.schemas AS s
 INNER JOIN sys.objects AS o ON o.schema_id = s.schema_id
@@ -10,7 +11,6 @@ SELECT s.name, t.name, N'TYPE'
 FROM sys.schemas AS s
 INNER JOIN sys.types AS t ON t.schema_id = s.schema_id
 WHERE s.name IN (N'jobs', N'jobs_internal', N'jobs_rest')
-    AND t.is_table_type = 0
 UNION ALL
 SELECT s.name, N'', N'SCHEMA'
 FROM sys.schemas AS s

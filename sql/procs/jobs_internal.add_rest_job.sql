@@ -23,6 +23,7 @@ BEGIN
     SET XACT_ABORT ON;
     DECLARE @job_name NVARCHAR(128) = @name;
     DECLARE @suffix NVARCHAR(60);
+    DECLARE @short_name NVARCHAR(128);
 
     SET @job_id = NEWID();
     -- index: UQ_jobs_name, in which other sessions may add the same name
@@ -46,16 +47,21 @@ BEGIN
     IF @job_name <> @name
     BEGIN
         SET @suffix = CONCAT(N'#', @rest_job_id);
+        -- The column counts units of UTF-16, as LEFT does with this collation only.
+        SET @short_name = CONCAT(LEFT(@name COLLATE Latin1_General_100_BIN2, 128 - LEN(@suffix)), @suffix);
         -- A job of T-SQL may have taken the name.
         IF EXISTS (
             SELECT 1
             FROM jobs_internal.jobs AS j
-            WHERE j.name = CONCAT(LEFT(@name, 128 - LEN(@suffix)), @suffix)
+            WHERE j.name = @short_name
                 AND j.deleted_at IS NULL
         )
+        BEGIN
             SET @suffix = CONCAT(@suffix, N'#', @job_name);
+            SET @short_name = CONCAT(LEFT(@name COLLATE Latin1_General_100_BIN2, 128 - LEN(@suffix)), @suffix);
+        END;
         UPDATE j
-        SET j.name = CONCAT(LEFT(@name, 128 - LEN(@suffix)), @suffix)
+        SET j.name = @short_name
         FROM jobs_internal.jobs AS j
         WHERE j.job_id = @job_id;
     END;

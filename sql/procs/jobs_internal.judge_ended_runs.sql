@@ -35,7 +35,7 @@ BEGIN
     )
     SELECT
         e.execution_id, e.job_execution_id, e.job_id, j.name, e.lifecycle, COALESCE(e.start_time, e.create_time), e.end_time,
-        LEFT(e.last_message, 2000), c.targets, c.not_succeeded,
+        CAST(e.last_message AS NVARCHAR(2000)), c.targets, c.not_succeeded,
         CASE WHEN o.execution_id IS NULL THEN 0 ELSE 1 END
     FROM OPENJSON(@runs) WITH (execution_id BIGINT N'$') AS q
     INNER LOOP JOIN jobs_internal.visible_runs AS e ON e.execution_id = q.execution_id

@@ -25,6 +25,11 @@
 --   target_group_name           Name of the target group; NULL in the row of the run, and for actions without a group.
 --   target_server_name          Server, or host of the endpoint; only for SqlDatabase and Endpoint.
 --   target_database_name        Database; only for SqlDatabase.
+--   step_name                   Name of the step; NULL in the row of the run. Azure's view has this column and those after it, although
+--                               no page lists them, and scripts read them.
+--   target_subscription_id      Azure only; NULL.
+--   target_resource_group_name  Azure only; NULL.
+--   target_elastic_pool_name    Elastic pool of the database when the step's list was made; NULL: none.
 CREATE OR ALTER VIEW jobs.job_executions
 AS
 SELECT
@@ -46,7 +51,11 @@ SELECT
     CAST(NULL AS UNIQUEIDENTIFIER) AS target_id,
     CAST(NULL AS NVARCHAR(128)) AS target_group_name,
     CAST(NULL AS NVARCHAR(256)) AS target_server_name,
-    CAST(NULL AS NVARCHAR(128)) AS target_database_name
+    CAST(NULL AS NVARCHAR(128)) AS target_database_name,
+    CAST(NULL AS NVARCHAR(128)) AS step_name,
+    CAST(NULL AS UNIQUEIDENTIFIER) AS target_subscription_id,
+    CAST(NULL AS NVARCHAR(128)) AS target_resource_group_name,
+    CAST(NULL AS NVARCHAR(128)) AS target_elastic_pool_name
 FROM jobs_internal.visible_runs AS e
 INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
 WHERE j.deleted_at IS NULL
@@ -70,7 +79,11 @@ SELECT
     CASE WHEN x.is_endpoint = 0 THEN d.target_group_id END AS target_id,
     CASE WHEN x.is_endpoint = 0 THEN d.target_group_name END AS target_group_name,
     CAST(NULL AS NVARCHAR(256)) AS target_server_name,
-    CAST(NULL AS NVARCHAR(128)) AS target_database_name
+    CAST(NULL AS NVARCHAR(128)) AS target_database_name,
+    d.step_name,
+    CAST(NULL AS UNIQUEIDENTIFIER) AS target_subscription_id,
+    CAST(NULL AS NVARCHAR(128)) AS target_resource_group_name,
+    CAST(NULL AS NVARCHAR(128)) AS target_elastic_pool_name
 FROM jobs_internal.step_executions AS s
 INNER JOIN jobs_internal.visible_runs AS e ON e.execution_id = s.execution_id
 INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id AND j.job_id = s.job_id -- both: a job's active rows have an index
@@ -114,7 +127,11 @@ SELECT
     t.target_id,
     CASE WHEN t.is_endpoint = 0 THEN d.target_group_name END AS target_group_name,
     t.server_name AS target_server_name,
-    CASE WHEN t.is_endpoint = 0 THEN t.database_name END AS target_database_name
+    CASE WHEN t.is_endpoint = 0 THEN t.database_name END AS target_database_name,
+    d.step_name,
+    CAST(NULL AS UNIQUEIDENTIFIER) AS target_subscription_id,
+    CAST(NULL AS NVARCHAR(128)) AS target_resource_group_name,
+    t.elastic_pool_name AS target_elastic_pool_name
 FROM jobs_internal.target_executions AS t
 INNER JOIN jobs_internal.visible_runs AS e ON e.execution_id = t.execution_id
 INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id AND j.job_id = t.job_id -- see above

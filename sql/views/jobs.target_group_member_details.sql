@@ -1,5 +1,4 @@
--- Members of target groups with all their columns. jobs.target_group_members has only the eleven columns that Azure
--- documents, which do not include the shard map.
+-- Members of target groups with all their columns. jobs.target_group_members has only those that Azure has.
 --
 -- Columns:
 --   target_group_name        Name of the target group.

@@ -1,5 +1,5 @@
--- Members of target groups. What Azure does not have is in jobs.target_group_member_details: names of shard maps, filters of tags,
--- queries, and groups that are members.
+-- Members of target groups. What Azure does not have is in jobs.target_group_member_details: filters of tags, queries, and groups that
+-- are members.
 --
 -- Columns:
 --   target_group_name        Name of the target group.
@@ -13,6 +13,7 @@
 --   server_name              Name of the server; NULL: a member of type Tag or TargetGroup.
 --   database_name            Name of the database; SqlDatabase, SqlShardMap and Query.
 --   elastic_pool_name        Name of the elastic pool; SqlElasticPool.
+--   shard_map_name           Name of the shard map; SqlShardMap. Azure's view has this column, which only its former documentation lists.
 CREATE OR ALTER VIEW jobs.target_group_members
 AS
 SELECT
@@ -26,6 +27,7 @@ SELECT
     m.resource_group_name,
     m.server_name,
     m.database_name,
-    m.elastic_pool_name
+    m.elastic_pool_name,
+    m.shard_map_name
 FROM jobs_internal.target_group_members AS m
 INNER JOIN jobs_internal.target_groups AS g ON g.target_group_id = m.target_group_id;

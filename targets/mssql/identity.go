@@ -333,6 +333,9 @@ type Principal struct {
 	Login, User string
 	// SysAdmin means that the login is a member of the server role sysadmin.
 	SysAdmin bool
+	// AzureDatabase means that the server is Azure SQL Database, where a session stays in its
+	// database, and an administrator of the server is dbo in each.
+	AzureDatabase bool
 }
 
 // Principal logs in to a database with a credential and returns its identity there. It checks
@@ -345,14 +348,16 @@ func (s *Servers) Principal(ctx context.Context, server, database, credential st
 	}
 	defer sess.close()
 	defer cutAfter(ctx, sess.wire, 0)()
-	var row [3]driver.Value
-	const query = "SELECT ORIGINAL_LOGIN(), USER_NAME(), CAST(ISNULL(IS_SRVROLEMEMBER(N'sysadmin'), 0) AS INT);"
+	var row [4]driver.Value
+	const query = "SELECT ORIGINAL_LOGIN(), USER_NAME(), CAST(ISNULL(IS_SRVROLEMEMBER(N'sysadmin'), 0) AS INT), " +
+		"CAST(SERVERPROPERTY('EngineEdition') AS INT);"
 	if err := sess.row(ctx, query, row[:]); err != nil {
 		return v, causeOr(ctx, fmt.Errorf("ask %s/%s for the login: %w", server, database, err))
 	}
 	v.Login, _ = row[0].(string)
 	v.User, _ = row[1].(string)
 	admin, _ := row[2].(int64)
-	v.SysAdmin = admin == 1
+	edition, _ := row[3].(int64)
+	v.SysAdmin, v.AzureDatabase = admin == 1, edition == editionAzure
 	return v, nil
 }

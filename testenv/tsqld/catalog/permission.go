@@ -102,6 +102,27 @@ func (d *Database) Check(principal int, permission string, on Securable) Access 
 	return access
 }
 
+// SeesPrincipal reports whether a principal may see another one in catalog views
+// (https://learn.microsoft.com/sql/relational-databases/system-catalog-views/sys-database-principals-transact-sql,
+// "Permissions"): itself, its roles, the system users and the fixed roles, and all on which it has
+// a permission.
+func (d *Database) SeesPrincipal(principal int, other *Principal) bool {
+	if other.Fixed || other.ID <= PrincipalSys || slices.Contains(d.Principals.RolesOf(principal), other.ID) {
+		return true
+	}
+	anyOf := "ALTER ANY USER"
+	if other.IsRole() {
+		anyOf = "ALTER ANY ROLE"
+	}
+	if d.Check(principal, anyOf, Securable{Class: ClassDatabase}) == Granted {
+		return true
+	}
+	on := Securable{Class: ClassPrincipal, Major: other.ID}
+	return slices.ContainsFunc([]string{"VIEW DEFINITION", "IMPERSONATE", "ALTER"}, func(permission string) bool {
+		return d.Check(principal, permission, on) == Granted
+	})
+}
+
 // levels returns a securable followed by the securables that contain it, from the inside out, and
 // the owner.
 func levels(d *Database, on Securable) (levels []Securable, owner int) {
