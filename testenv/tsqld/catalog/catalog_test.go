@@ -329,7 +329,7 @@ func TestPersistence(t *testing.T) {
 	require.Equal(t, before.TableType("app", "ids"), after.TableType("app", "ids"))
 	require.Nil(t, after.Object("app", "ids"), "types are not objects")
 	require.Equal(t, before.AliasType("app", "CODE"), after.AliasType("app", "code"))
-	require.Equal(t, before.Permissions(), after.Permissions())
+	require.Equal(t, before.Permissions, after.Permissions)
 	require.Equal(t, before.Principals.Memberships, after.Principals.Memberships)
 	require.Equal(t, before.Credential("cred"), after.Credential("CRED"))
 	require.Equal(t, before.conByName, after.conByName)
@@ -403,7 +403,7 @@ func TestPermissions(t *testing.T) {
 	e.AddMember(RoleOwner, user.ID)
 	require.Equal(t, Granted, e.Database().Check(user.ID, "INSERT", object))
 	e.DropPrincipal(role)
-	require.Empty(t, e.Database().Permissions())
+	require.Empty(t, e.Database().Permissions)
 	require.Equal(t, []Membership{{RoleDenyDataWriter, user.ID}, {RoleOwner, user.ID}}, e.Database().Principals.Memberships)
 	require.Error(t, e.DropSchema(s))
 }

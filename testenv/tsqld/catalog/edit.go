@@ -74,8 +74,8 @@ func (d *Database) Edit(now int64) *Edit {
 	c.aliases = maps.Clone(d.aliases)
 	c.Principals.byID = maps.Clone(d.Principals.byID)
 	c.Principals.Memberships = slices.Clone(d.Principals.Memberships)
-	c.permissions = slices.Clone(d.permissions)
-	c.properties = slices.Clone(d.properties)
+	c.Permissions = slices.Clone(d.Permissions)
+	c.Properties = slices.Clone(d.Properties)
 	c.credentials = maps.Clone(d.credentials)
 	c.logins = maps.Clone(d.logins)
 	return &Edit{db: &c, now: now, dirty: map[defKey]any{}, script: script{db: &c}}
@@ -371,8 +371,8 @@ func (e *Edit) setMembers(all []Membership) {
 // denials.
 func (e *Edit) SetPermission(list ...Permission) {
 	e.Revoke(list...)
-	e.db.permissions = append(e.db.permissions, list...)
-	e.dirty[defKey{defPermission, 0}] = e.db.permissions
+	e.db.Permissions = append(e.db.Permissions, list...)
+	e.dirty[defKey{defPermission, 0}] = e.db.Permissions
 }
 
 // Revoke removes grants or denials on exactly these securables. It looks at each row once.
@@ -395,10 +395,10 @@ func (p Permission) key() permissionKey { return permissionKey{p.Securable, p.Gr
 
 // revokeAll removes the permissions for which match is true.
 func (e *Edit) revokeAll(match func(Permission) bool) {
-	n := len(e.db.permissions)
-	e.db.permissions = slices.DeleteFunc(e.db.permissions, match)
-	if len(e.db.permissions) != n {
-		e.dirty[defKey{defPermission, 0}] = e.db.permissions
+	n := len(e.db.Permissions)
+	e.db.Permissions = slices.DeleteFunc(e.db.Permissions, match)
+	if len(e.db.Permissions) != n {
+		e.dirty[defKey{defPermission, 0}] = e.db.Permissions
 	}
 }
 

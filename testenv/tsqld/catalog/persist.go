@@ -239,9 +239,9 @@ func loadRow(d *Database, kind string, body []byte) error {
 	case defMember:
 		return json.Unmarshal(body, &d.Principals.Memberships)
 	case defPermission:
-		return json.Unmarshal(body, &d.permissions)
+		return json.Unmarshal(body, &d.Permissions)
 	case defProperty:
-		return json.Unmarshal(body, &d.properties)
+		return json.Unmarshal(body, &d.Properties)
 	case defCredential:
 		c, err := decode[Credential](body)
 		d.credentials[Fold(c.Name)] = c

@@ -65,7 +65,7 @@ func (r security) permission(st *syntax.PermissionStmt) error {
 		for _, p := range d.Principals.All() {
 			principals[d.Names().Fold(p.Name)] = p
 		}
-		if err := s.Meter().Work(lookupWork * (len(principals) + len(d.Permissions()))); err != nil {
+		if err := s.Meter().Work(lookupWork * (len(principals) + len(d.Permissions))); err != nil {
 			return err
 		}
 		var list []catalog.Permission
