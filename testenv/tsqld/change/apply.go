@@ -41,7 +41,7 @@ func (x *Executor) Apply(p *plan.DML, row []types.Value) (int64, error) {
 		return 0, err
 	}
 	if err != nil {
-		err = errors.Join(x.violation(p, rt, x.updateConflict(p, err)), x.finishSpool(p, rt))
+		err = errors.Join(failed{x, p, rt}.violation(x.updateConflict(p, err)), x.finishSpool(p, rt))
 		if p.IntoFirst && s.Conn.InTransaction() {
 			err = errors.Join(err, s.Conn.RollbackTo(intoSavepoint), s.Conn.ReleaseSavepoint(intoSavepoint))
 		}

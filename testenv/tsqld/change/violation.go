@@ -14,8 +14,16 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
+// failed is a plan that has failed, and the state of its run.
+type failed struct {
+	x  *Executor
+	p  *plan.DML
+	rt *tree.Run
+}
+
 // violation returns SQL Server's message for a constraint error of SQLite.
-func (x *Executor) violation(p *plan.DML, rt *tree.Run, err error) error {
+func (f failed) violation(err error) error {
+	x, p := f.x, f.p
 	var ce *store.ConstraintError
 	if !errors.As(err, &ce) {
 		return err
@@ -26,10 +34,10 @@ func (x *Executor) violation(p *plan.DML, rt *tree.Run, err error) error {
 	}
 	switch {
 	case ce.Kind == store.ForeignKey && d != nil:
-		return x.foreignKeyMessage(p, rt, d, t, ce)
+		return f.foreignKeyMessage(d, t, ce)
 	case ce.Kind == store.Unique && p.Kind == "INSERT":
 		if ix := session.ViolatedIndex(t, ce); ix != nil {
-			return session.UniqueMessage(d, t, ix, x.insertedKey(p, rt, d, t, ix))
+			return session.UniqueMessage(d, t, ix, f.insertedKey(d, t, ix))
 		}
 	}
 	return x.s.ConstraintMessage(p.Kind, d, t, ce)
@@ -40,9 +48,8 @@ const shadow = "shadow"
 
 // insertedKey returns the duplicate key value of a failed INSERT. SQLite does not report the value,
 // so that the INSERT is repeated into a temporary table.
-func (x *Executor) insertedKey(
-	p *plan.DML, rt *tree.Run, d *catalog.Database, t *catalog.Table, ix *catalog.Index,
-) string {
+func (f failed) insertedKey(d *catalog.Database, t *catalog.Table, ix *catalog.Index) string {
+	x, p := f.x, f.p
 	cols, ts := session.KeyColumns(t, ix)
 	if cols == nil || t != p.Target {
 		return session.UnknownKey
@@ -62,7 +69,7 @@ func (x *Executor) insertedKey(
 	if p.IgnoreDups {
 		sql, _, _ = strings.Cut(sql, " ON CONFLICT (")
 	}
-	args, err := apply.Args(x.frame, rt)
+	args, err := apply.Args(x.frame, f.rt)
 	if err != nil {
 		return session.UnknownKey
 	}
@@ -106,14 +113,13 @@ func (x *Executor) insertedKey(
 
 // foreignKeyMessage returns message 547 for a foreign key. SQLite does not report which key was
 // violated, so that the failed statement is repeated with a deferred check.
-func (x *Executor) foreignKeyMessage(
-	p *plan.DML, rt *tree.Run, d *catalog.Database, t *catalog.Table, ce error,
-) error {
+func (f failed) foreignKeyMessage(d *catalog.Database, t *catalog.Table, ce error) error {
+	x, p := f.x, f.p
 	tables := []string{t.SQLName}
 	for _, o := range d.Tables() {
-		for _, f := range o.ForeignKeys {
+		for _, fk := range o.ForeignKeys {
 			if o != t &&
-				(f.Referenced == t.ObjectID || f.OnDelete != catalog.NoAction || f.OnUpdate != catalog.NoAction) {
+				(fk.Referenced == t.ObjectID || fk.OnDelete != catalog.NoAction || fk.OnUpdate != catalog.NoAction) {
 				tables = append(tables, o.SQLName)
 				break
 			}
@@ -121,12 +127,12 @@ func (x *Executor) foreignKeyMessage(
 	}
 	again := func() error {
 		for i := range p.Apply {
-			if _, err := x.step(&p.Apply[i], rt); err != nil {
+			if _, err := x.step(&p.Apply[i], f.rt); err != nil {
 				return err
 			}
 		}
 		if p.OutputRows {
-			_, err := x.step(&p.Output.Statement, rt)
+			_, err := x.step(&p.Output.Statement, f.rt)
 			return err
 		}
 		return nil
@@ -139,15 +145,15 @@ func (x *Executor) foreignKeyMessage(
 		if o.SQLName != child {
 			continue
 		}
-		f := o.ForeignKeyAt(index)
-		if f == nil {
+		fk := o.ForeignKeyAt(index)
+		if fk == nil {
 			break
 		}
 		// The message names the referenced table if a referenced row is missing, and the
 		// referencing table if a row still refers to a deleted one.
-		kind, at, ids := "FOREIGN KEY", d.TableByID(f.Referenced), f.RefColumns
+		kind, at, ids := "FOREIGN KEY", d.TableByID(fk.Referenced), fk.RefColumns
 		if o != t || p.Kind == "DELETE" {
-			kind, at, ids = "REFERENCE", o, f.Columns
+			kind, at, ids = "REFERENCE", o, fk.Columns
 		}
 		column := ""
 		if len(ids) == 1 {
@@ -155,13 +161,13 @@ func (x *Executor) foreignKeyMessage(
 				column = c.Name
 			}
 		}
-		if o == t && f.Referenced == t.ObjectID {
+		if o == t && fk.Referenced == t.ObjectID {
 			kind += " SAME TABLE"
 			if strings.HasPrefix(kind, "REFERENCE") {
 				kind = "SAME TABLE REFERENCE"
 			}
 		}
-		return mserr.ConstraintConflict(p.Kind, kind, f.Name, d.Name, d.QualifiedName(at), column)
+		return mserr.ConstraintConflict(p.Kind, kind, fk.Name, d.Name, d.QualifiedName(at), column)
 	}
 	return ce
 }
