@@ -266,12 +266,7 @@ func tableFlag(d *catalog.Database, t *catalog.Table, property string) (int, boo
 }
 
 // intFlag returns a bool as the value of a known property.
-func intFlag(b bool) (int, bool) {
-	if b {
-		return 1, true
-	}
-	return 0, true
-}
+func intFlag(b bool) (int, bool) { return int(types.BitOf(b)), true }
 
 // triggersOn returns the triggers of a table for insert, update or delete.
 func triggersOn(t *catalog.Table, verb string) []*catalog.Trigger {
