@@ -41,7 +41,7 @@ func (x *Executor) Apply(p *plan.DML, row []types.Value) (int64, error) {
 		return 0, err
 	}
 	if err != nil {
-		err = errors.Join(failed{x, p, rt}.violation(x.updateConflict(p, err)), x.finishSpool(p, rt))
+		err = errors.Join(x.violation(p, rt, updateConflict(x.s, p, err)), x.finishSpool(p, rt))
 		if p.IntoFirst && s.Conn.InTransaction() {
 			err = errors.Join(err, s.Conn.RollbackTo(intoSavepoint), s.Conn.ReleaseSavepoint(intoSavepoint))
 		}
@@ -281,8 +281,7 @@ func (x *Executor) collect(st *plan.Statement, rt *tree.Run) ([][]types.Value, e
 
 // updateConflict returns error 3960 in place of SQLite's error about a write to a database that
 // another session has changed since the snapshot was taken.
-func (x *Executor) updateConflict(p *plan.DML, err error) error {
-	s := x.s
+func updateConflict(s *session.Session, p *plan.DML, err error) error {
 	if !s.Tran.ReadsSnapshot() || !errors.Is(err, store.ErrBusy) {
 		return err
 	}

@@ -14,16 +14,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// failed is a plan that has failed, and the state of its run.
-type failed struct {
-	x  *Executor
-	p  *plan.DML
-	rt *tree.Run
-}
-
 // violation returns SQL Server's message for a constraint error of SQLite.
-func (f failed) violation(err error) error {
-	x, p := f.x, f.p
+func (x *Executor) violation(p *plan.DML, rt *tree.Run, err error) error {
 	var ce *store.ConstraintError
 	if !errors.As(err, &ce) {
 		return err
@@ -34,10 +26,10 @@ func (f failed) violation(err error) error {
 	}
 	switch {
 	case ce.Kind == store.ForeignKey && d != nil:
-		return f.foreignKeyMessage(d, t, ce)
+		return x.foreignKeyMessage(p, rt, d, t, ce)
 	case ce.Kind == store.Unique && p.Kind == "INSERT":
 		if ix := session.ViolatedIndex(t, ce); ix != nil {
-			return session.UniqueMessage(d, t, ix, f.insertedKey(d, t, ix))
+			return session.UniqueMessage(d, t, ix, x.insertedKey(p, rt, d, t, ix))
 		}
 	}
 	return x.s.ConstraintMessage(p.Kind, d, t, ce)
@@ -48,8 +40,9 @@ const shadow = "shadow"
 
 // insertedKey returns the duplicate key value of a failed INSERT. SQLite does not report the value,
 // so that the INSERT is repeated into a temporary table.
-func (f failed) insertedKey(d *catalog.Database, t *catalog.Table, ix *catalog.Index) string {
-	x, p := f.x, f.p
+func (x *Executor) insertedKey(
+	p *plan.DML, rt *tree.Run, d *catalog.Database, t *catalog.Table, ix *catalog.Index,
+) string {
 	cols, ts := session.KeyColumns(t, ix)
 	if cols == nil || t != p.Target {
 		return session.UnknownKey
@@ -69,7 +62,7 @@ func (f failed) insertedKey(d *catalog.Database, t *catalog.Table, ix *catalog.I
 	if p.IgnoreDups {
 		sql, _, _ = strings.Cut(sql, " ON CONFLICT (")
 	}
-	args, err := apply.Args(x.frame, f.rt)
+	args, err := apply.Args(x.frame, rt)
 	if err != nil {
 		return session.UnknownKey
 	}
@@ -113,13 +106,14 @@ func (f failed) insertedKey(d *catalog.Database, t *catalog.Table, ix *catalog.I
 
 // foreignKeyMessage returns message 547 for a foreign key. SQLite does not report which key was
 // violated, so that the failed statement is repeated with a deferred check.
-func (f failed) foreignKeyMessage(d *catalog.Database, t *catalog.Table, ce error) error {
-	x, p := f.x, f.p
+func (x *Executor) foreignKeyMessage(
+	p *plan.DML, rt *tree.Run, d *catalog.Database, t *catalog.Table, ce error,
+) error {
 	tables := []string{t.SQLName}
 	for _, o := range d.Tables() {
-		for _, fk := range o.ForeignKeys {
+		for _, f := range o.ForeignKeys {
 			if o != t &&
-				(fk.Referenced == t.ObjectID || fk.OnDelete != catalog.NoAction || fk.OnUpdate != catalog.NoAction) {
+				(f.Referenced == t.ObjectID || f.OnDelete != catalog.NoAction || f.OnUpdate != catalog.NoAction) {
 				tables = append(tables, o.SQLName)
 				break
 			}
@@ -127,12 +121,12 @@ func (f failed) foreignKeyMessage(d *catalog.Database, t *catalog.Table, ce erro
 	}
 	again := func() error {
 		for i := range p.Apply {
-			if _, err := x.step(&p.Apply[i], f.rt); err != nil {
+			if _, err := x.step(&p.Apply[i], rt); err != nil {
 				return err
 			}
 		}
 		if p.OutputRows {
-			_, err := x.step(&p.Output.Statement, f.rt)
+			_, err := x.step(&p.Output.Statement, rt)
 			return err
 		}
 		return nil
@@ -145,15 +139,15 @@ func (f failed) foreignKeyMessage(d *catalog.Database, t *catalog.Table, ce erro
 		if o.SQLName != child {
 			continue
 		}
-		fk := o.ForeignKeyAt(index)
-		if fk == nil {
+		f := o.ForeignKeyAt(index)
+		if f == nil {
 			break
 		}
 		// The message names the referenced table if a referenced row is missing, and the
 		// referencing table if a row still refers to a deleted one.
-		kind, at, ids := "FOREIGN KEY", d.TableByID(fk.Referenced), fk.RefColumns
+		kind, at, ids := "FOREIGN KEY", d.TableByID(f.Referenced), f.RefColumns
 		if o != t || p.Kind == "DELETE" {
-			kind, at, ids = "REFERENCE", o, fk.Columns
+			kind, at, ids = "REFERENCE", o, f.Columns
 		}
 		column := ""
 		if len(ids) == 1 {
@@ -161,13 +155,13 @@ func (f failed) foreignKeyMessage(d *catalog.Database, t *catalog.Table, ce erro
 				column = c.Name
 			}
 		}
-		if o == t && fk.Referenced == t.ObjectID {
+		if o == t && f.Referenced == t.ObjectID {
 			kind += " SAME TABLE"
 			if strings.HasPrefix(kind, "REFERENCE") {
 				kind = "SAME TABLE REFERENCE"
 			}
 		}
-		return mserr.ConstraintConflict(p.Kind, kind, fk.Name, d.Name, d.QualifiedName(at), column)
+		return mserr.ConstraintConflict(p.Kind, kind, f.Name, d.Name, d.QualifiedName(at), column)
 	}
 	return ce
 }
