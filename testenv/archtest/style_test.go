@@ -137,6 +137,34 @@ func (clear any) append() { clear.copy = 1 }
 	require.Equal(t, []string{"_", "any", "cap", "clear", "len", "make", "max", "min", "new", "print", "real"}, names)
 }
 
+// maxMethods is the most methods of a type of the embedded server: a reader of a type has to know
+// what each method may change.
+const maxMethods = 40
+
+func TestTypesAreNarrow(t *testing.T) {
+	t.Parallel()
+	methods := map[string]int{}
+	goFiles(t, func(path, text string) {
+		if strings.HasSuffix(path, "_test.go") {
+			return
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, text, parser.SkipObjectResolution)
+		require.NoError(t, err)
+		for _, d := range file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil {
+				receiver := strings.TrimPrefix(types.ExprString(f.Recv.List[0].Type), "*")
+				methods[filepath.Dir(path)+"."+receiver]++
+			}
+		}
+	}, "testenv/tsqld")
+	require.Contains(t, methods, "testenv/tsqld/store.Conn")
+	for name, n := range methods {
+		if n > maxMethods {
+			t.Errorf("type %s has %d methods: want at most %d; give a part with a state of its own a type", name, n, maxMethods)
+		}
+	}
+}
+
 // Each package with tests checks for leaked goroutines.
 func TestGoleak(t *testing.T) {
 	t.Parallel()

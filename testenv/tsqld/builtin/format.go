@@ -54,3 +54,31 @@ func formatCulture(env Env, ts []types.Type, args []types.Value) (*format.Cultur
 	}
 	return format.Named(name)
 }
+
+// formatMessageResult requires a text. Message numbers are not supported, because sys.messages has
+// no user-defined messages.
+func formatMessageResult(args []types.Type, _ []types.Value) (types.Type, error) {
+	if !args[0].IsString() && args[0].ID != types.Null {
+		if args[0].IsInteger() {
+			return types.Type{}, mserr.NotSupported("FORMATMESSAGE with a message number")
+		}
+		return types.Type{}, mserr.InvalidArgumentType(args[0].MessageName(), 1, "formatmessage")
+	}
+	for i, t := range args[1:] {
+		if !format.CanSubstitute(t) && t.ID != types.Null {
+			return types.Type{}, mserr.InvalidSubstitution(t.String(), i+1)
+		}
+	}
+	return types.NVarCharOf(2048), nil
+}
+
+func evalFormatMessage(m *meter.Meter, _ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	if args[0] == nil {
+		return nil, nil
+	}
+	text, err := convert.Text(args[0], ts[0])
+	if err != nil {
+		return nil, err
+	}
+	return format.Message(m, text, ts[1:], args[1:])
+}

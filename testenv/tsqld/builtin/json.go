@@ -68,13 +68,13 @@ func evalIsJSON(m *meter.Meter, _ Env, ts []types.Type, _ types.Type, args []typ
 	case "VALUE":
 		return int64(1), nil
 	case "SCALAR":
-		return flag(kind == jsontext.String || kind == jsontext.Number), nil
+		return types.BitOf(kind == jsontext.String || kind == jsontext.Number), nil
 	case "OBJECT":
-		return flag(kind == jsontext.Object), nil
+		return types.BitOf(kind == jsontext.Object), nil
 	case "ARRAY":
-		return flag(kind == jsontext.Array), nil
+		return types.BitOf(kind == jsontext.Array), nil
 	case "":
-		return flag(kind == jsontext.Object || kind == jsontext.Array), nil
+		return types.BitOf(kind == jsontext.Object || kind == jsontext.Array), nil
 	}
 	return nil, mserr.NotRecognized(want, "JSON type constraint")
 }
@@ -119,7 +119,7 @@ func evalPathExists(m *meter.Meter, _ Env, ts []types.Type, _ types.Type, args [
 		return nil, err
 	}
 	ok, err := jsontext.Exists(m, s, path)
-	return flag(ok), err
+	return types.BitOf(ok), err
 }
 
 func evalJSONModify(m *meter.Meter, _ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin/format"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -83,13 +84,13 @@ func TestLongMessages(t *testing.T) {
 	m := meter.NewPool(0).Session()
 	m.Begin(t.Context())
 	defer m.Close()
-	for _, format := range []string{strings.Repeat("%2000d", 100_000), strings.Repeat("é", 100_000), strings.Repeat("é%s", 100_000)} {
-		s, err := FormatMessage(m, format, nil, nil)
+	for _, pattern := range []string{strings.Repeat("%2000d", 100_000), strings.Repeat("é", 100_000), strings.Repeat("é%s", 100_000)} {
+		s, err := format.Message(m, pattern, nil, nil)
 		require.NoError(t, err)
-		require.Equal(t, maxMessage, types.Units(s))
+		require.Equal(t, 2047, types.Units(s))
 		require.True(t, strings.HasSuffix(s, "..."))
 	}
-	_, err := FormatMessage(m, strings.Repeat("%2000d", 100)+"%y", nil, nil)
+	_, err := format.Message(m, strings.Repeat("%2000d", 100)+"%y", nil, nil)
 	require.EqualValues(t, 2787, errNumber(err), "the rest is checked")
 }
 

@@ -183,7 +183,7 @@ func objectFlag(objects Objects, ts []types.Type, args []types.Value) (o Object,
 	case "SCHEMAID":
 		return o, int(o.SchemaID), true, nil
 	case "ISMSSHIPPED":
-		return o, int(flag(o.ID < 0 && (o.SchemaID == 3 || o.SchemaID == 4))), true, nil // INFORMATION_SCHEMA, sys
+		return o, int(types.BitOf(o.ID < 0 && (o.SchemaID == 3 || o.SchemaID == 4))), true, nil // INFORMATION_SCHEMA, sys
 	}
 	v, ok = objects.ObjectFlag(o.ID, types.TrimBlanks(name))
 	return o, v, ok, nil
@@ -314,15 +314,15 @@ func evalColumnProperty(objects Objects, ts []types.Type, _ types.Type, args []t
 	}
 	switch strings.ToUpper(names[1]) {
 	case "ALLOWSNULL":
-		return flag(c.Nullable), nil
+		return types.BitOf(c.Nullable), nil
 	case "COLUMNID", "ORDINAL":
 		return int64(c.ID), nil
 	case "ISIDENTITY":
-		return flag(c.Identity), nil
+		return types.BitOf(c.Identity), nil
 	case "ISCOMPUTED":
-		return flag(c.Computed), nil
+		return types.BitOf(c.Computed), nil
 	case "ISOUTPARAM":
-		return flag(c.Output), nil
+		return types.BitOf(c.Output), nil
 	case "PRECISION":
 		switch n := int64(c.Type.Length); {
 		case n != 0:
@@ -345,20 +345,20 @@ func evalColumnProperty(objects Objects, ts []types.Type, _ types.Type, args []t
 		}
 		return nil, nil
 	case "ISROWGUIDCOL":
-		return flag(c.RowGUID), nil
+		return types.BitOf(c.RowGUID), nil
 	case "ISSPARSE":
-		return flag(c.Sparse), nil
+		return types.BitOf(c.Sparse), nil
 	case "ISHIDDEN", "ISCOLUMNSET", "ISFULLTEXTINDEXED", "ISIDNOTFORREPL", "ISXMLINDEXABLE", "ISCURSORTYPE",
 		"GENERATEDALWAYSTYPE", "STATISTICALSEMANTICS",
 		"FULLTEXTTYPECOLUMN", "SYSTEMDATAACCESS", "USERDATAACCESS", "ISSYSTEMVERIFIED":
 		return int64(0), nil
 	case "ISINDEXABLE":
-		return flag(c.Type.Comparable()), nil
+		return types.BitOf(c.Type.Comparable()), nil
 	case "ISDETERMINISTIC", "ISPRECISE":
 		if !c.Computed {
 			return nil, nil
 		}
-		return flag(c.Deterministic), nil
+		return types.BitOf(c.Deterministic), nil
 	}
 	return nil, nil
 }
@@ -458,7 +458,7 @@ func evalTypeProperty(objects Objects, ts []types.Type, _ types.Type, args []typ
 	}
 	switch strings.ToUpper(types.TrimBlanks(what)) {
 	case "ALLOWSNULL":
-		return flag(id != sysNameID && (int(id) == t.UserTypeID() || objects.TypeAllowsNull(id))), nil
+		return types.BitOf(id != sysNameID && (int(id) == t.UserTypeID() || objects.TypeAllowsNull(id))), nil
 	case "OWNERID":
 		if int(id) == t.UserTypeID() || id == sysNameID {
 			return int64(4), nil // sys

@@ -162,7 +162,7 @@ func evalIndexKeyProperty(objects Objects, ts []types.Type, _ types.Type, args [
 	case "columnid":
 		return int64(k.ID), nil
 	case "isdescending":
-		return flag(k.Descending), nil
+		return types.BitOf(k.Descending), nil
 	}
 	return nil, nil
 }
@@ -195,7 +195,7 @@ func evalOldDatabaseProperty(objects Objects, ts []types.Type, _ types.Type, arg
 		if !known {
 			return nil, nil
 		}
-		return flag(v == want), nil
+		return types.BitOf(v == want), nil
 	}
 	v, t, ok := objects.DatabaseProperty(a[0], a[1])
 	if !ok || !t.IsInteger() {
@@ -259,11 +259,11 @@ func evalFileProperty(objects Objects, ts []types.Type, _ types.Type, args []typ
 	}
 	switch strings.ToLower(types.TrimBlanks(what)) {
 	case "isreadonly":
-		return flag(f.ReadOnly), nil
+		return types.BitOf(f.ReadOnly), nil
 	case "isprimaryfile":
-		return flag(!f.Log), nil
+		return types.BitOf(!f.Log), nil
 	case "islogfile":
-		return flag(f.Log), nil
+		return types.BitOf(f.Log), nil
 	case "spaceused":
 		return f.Pages, nil
 	}
@@ -296,7 +296,7 @@ func evalFileGroupProperty(objects Objects, ts []types.Type, _ types.Type, args 
 	}
 	switch strings.ToLower(a[1]) {
 	case "isreadonly":
-		return flag(objects.Files()[0].ReadOnly), nil
+		return types.BitOf(objects.Files()[0].ReadOnly), nil
 	case "isuserdefinedfg":
 		return int64(0), nil
 	case "isdefault":

@@ -169,7 +169,7 @@ func answer(is, known bool) (types.Value, error) {
 	if !known {
 		return nil, nil
 	}
-	return flag(is), nil
+	return types.BitOf(is), nil
 }
 
 func evalIsMember(security Security, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {

@@ -252,15 +252,7 @@ func evalSessionProperty(state State, ts []types.Type, _ types.Type, args []type
 	if !ok {
 		return nil, nil
 	}
-	return types.VariantPack(flag(state.Options()&bit != 0), types.IntType)
-}
-
-// flag returns 1 or 0.
-func flag(b bool) int64 {
-	if b {
-		return 1
-	}
-	return 0
+	return types.VariantPack(types.BitOf(state.Options()&bit != 0), types.IntType)
 }
 
 func evalCursorStatus(state State, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
@@ -284,7 +276,7 @@ func evalApplockTest(state State, ts []types.Type, _ types.Type, args []types.Va
 	if err != nil || a == nil {
 		return nil, err
 	}
-	return flag(state.ApplockTest(a[0], a[1], a[2], a[3])), nil
+	return types.BitOf(state.ApplockTest(a[0], a[1], a[2], a[3])), nil
 }
 
 // texts reads all arguments as texts; nil if one of them is NULL.

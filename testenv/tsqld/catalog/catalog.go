@@ -234,7 +234,7 @@ func (c *Catalog) initialize(ctx context.Context, d *Database, from int, now int
 		return nil, err
 	}
 	defer c.store.Release(conn)
-	if err := conn.Use(ctx, d.ID); err != nil {
+	if err := conn.Databases.Attach(ctx, d.ID); err != nil {
 		return nil, err
 	}
 	if err := conn.Begin(ctx); err != nil {
@@ -244,7 +244,7 @@ func (c *Catalog) initialize(ctx context.Context, d *Database, from int, now int
 	if from != d.ID {
 		e.dirty[defKey{defDatabase, int64(from)}] = nil // the row of the other database in the copied file
 	}
-	dbo := e.db.Principals.byID[PrincipalDBO].Clone()
+	dbo := Clone(e.db.Principals.byID[PrincipalDBO])
 	dbo.SID = d.OwnerID
 	e.PutPrincipal(dbo)
 	d, err = e.Apply(ctx, conn)

@@ -44,7 +44,7 @@ func newFixture(t *testing.T, dir string) *fixture {
 	}
 	f.conn, err = f.store.Acquire(t.Context())
 	require.NoError(t, err)
-	require.NoError(t, f.conn.Use(t.Context(), f.db().ID))
+	require.NoError(t, f.conn.Databases.Attach(t.Context(), f.db().ID))
 	return f
 }
 
@@ -201,7 +201,7 @@ func TestAlterTable(t *testing.T) {
 	require.NoError(t, f.exec("INSERT INTO d5."+f.db().Table("dbo", "Child").SQLName+" VALUES (7), (NULL)"))
 	change := func(fill map[int]Fill, alter func(t *Table)) error {
 		return f.edit(func(e *Edit) error {
-			c := e.Database().Table("dbo", "Parent").Clone()
+			c := Clone(e.Database().Table("dbo", "Parent"))
 			alter(c)
 			return e.ReplaceTable(c, fill)
 		})
@@ -306,7 +306,7 @@ func TestPersistence(t *testing.T) {
 	m := f.cat.Snapshot().DatabaseByID(DatabaseMaster).Edit(testTime)
 	require.NoError(t,
 		m.PutLogin(&Login{Name: "ann", SID: []byte{9}, PasswordHash: HashPassword("pw"), DefaultDatabase: "jobs"}))
-	require.NoError(t, f.conn.Use(t.Context(), DatabaseMaster))
+	require.NoError(t, f.conn.Databases.Attach(t.Context(), DatabaseMaster))
 	d, err := m.Apply(t.Context(), f.conn)
 	require.NoError(t, err)
 	require.NoError(t, f.cat.Publish(d))
@@ -329,7 +329,7 @@ func TestPersistence(t *testing.T) {
 	require.Equal(t, before.TableType("app", "ids"), after.TableType("app", "ids"))
 	require.Nil(t, after.Object("app", "ids"), "types are not objects")
 	require.Equal(t, before.AliasType("app", "CODE"), after.AliasType("app", "code"))
-	require.Equal(t, before.Permissions(), after.Permissions())
+	require.Equal(t, before.Permissions, after.Permissions)
 	require.Equal(t, before.Principals.Memberships, after.Principals.Memberships)
 	require.Equal(t, before.Credential("cred"), after.Credential("CRED"))
 	require.Equal(t, before.conByName, after.conByName)
@@ -352,7 +352,7 @@ func TestDatabases(t *testing.T) {
 	d, err := f.cat.CreateDatabase(t.Context(), "other", SAID, Options{}, testTime)
 	require.NoError(t, err)
 	require.Equal(t, 6, d.ID)
-	require.NoError(t, f.conn.Use(t.Context(), d.ID))
+	require.NoError(t, f.conn.Databases.Attach(t.Context(), d.ID))
 	e := d.Edit(testTime)
 	e.Rename("jobs")
 	d, err = e.Apply(t.Context(), f.conn)
@@ -403,7 +403,7 @@ func TestPermissions(t *testing.T) {
 	e.AddMember(RoleOwner, user.ID)
 	require.Equal(t, Granted, e.Database().Check(user.ID, "INSERT", object))
 	e.DropPrincipal(role)
-	require.Empty(t, e.Database().Permissions())
+	require.Empty(t, e.Database().Permissions)
 	require.Equal(t, []Membership{{RoleDenyDataWriter, user.ID}, {RoleOwner, user.ID}}, e.Database().Principals.Memberships)
 	require.Error(t, e.DropSchema(s))
 }
@@ -432,7 +432,7 @@ func TestForeignKeyAt(t *testing.T) {
 	three := f.db().Table("dbo", "Three")
 	require.NoError(t, f.conn.Begin(t.Context()))
 	for values, want := range map[string]string{"(9, 9, NULL)": "FK_1", "(NULL, 9, 9)": "FK_3"} {
-		child, up, index, err := f.conn.FindForeignKey(t.Context(), f.db().ID, []string{three.SQLName}, func() error {
+		child, up, index, err := store.FindForeignKey(t.Context(), f.conn, f.db().ID, []string{three.SQLName}, func() error {
 			return f.exec("INSERT INTO d5." + three.SQLName + " VALUES " + values)
 		})
 		require.NoError(t, err)

@@ -74,8 +74,8 @@ func (d *Database) Edit(now int64) *Edit {
 	c.aliases = maps.Clone(d.aliases)
 	c.Principals.byID = maps.Clone(d.Principals.byID)
 	c.Principals.Memberships = slices.Clone(d.Principals.Memberships)
-	c.permissions = slices.Clone(d.permissions)
-	c.properties = slices.Clone(d.properties)
+	c.Permissions = slices.Clone(d.Permissions)
+	c.Properties = slices.Clone(d.Properties)
 	c.credentials = maps.Clone(d.credentials)
 	c.logins = maps.Clone(d.logins)
 	return &Edit{db: &c, now: now, dirty: map[defKey]any{}, script: script{db: &c}}
@@ -97,9 +97,9 @@ func recordVersion(v int64) {
 // Database returns the database with the changes so far.
 func (e *Edit) Database() *Database { return e.db }
 
-// clone returns a deep copy of a definition, made through its stored form. Cached values are not
+// Clone returns a deep copy of a definition, made through its stored form. Cached values are not
 // copied.
-func clone[T any](v *T) *T {
+func Clone[T Table | Procedure | View | Function | Sequence | Principal | Login](v *T) *T {
 	body, err := json.Marshal(v)
 	out := new(T)
 	if err == nil {
@@ -111,27 +111,6 @@ func clone[T any](v *T) *T {
 	}
 	return out
 }
-
-// Clone returns a deep copy of the table for [Edit.ReplaceTable].
-func (t *Table) Clone() *Table { return clone(t) }
-
-// Clone returns a deep copy of the procedure.
-func (p *Procedure) Clone() *Procedure { return clone(p) }
-
-// Clone returns a deep copy of the view.
-func (v *View) Clone() *View { return clone(v) }
-
-// Clone returns a deep copy of the function.
-func (f *Function) Clone() *Function { return clone(f) }
-
-// Clone returns a deep copy of the sequence.
-func (s *Sequence) Clone() *Sequence { return clone(s) }
-
-// Clone returns a deep copy of the principal.
-func (p *Principal) Clone() *Principal { return clone(p) }
-
-// Clone returns a deep copy of the login.
-func (l *Login) Clone() *Login { return clone(l) }
 
 // SetOptions replaces the database's options.
 func (e *Edit) SetOptions(o Options) { e.db.Options = o; e.describe() }
@@ -392,8 +371,8 @@ func (e *Edit) setMembers(all []Membership) {
 // denials.
 func (e *Edit) SetPermission(list ...Permission) {
 	e.Revoke(list...)
-	e.db.permissions = append(e.db.permissions, list...)
-	e.dirty[defKey{defPermission, 0}] = e.db.permissions
+	e.db.Permissions = append(e.db.Permissions, list...)
+	e.dirty[defKey{defPermission, 0}] = e.db.Permissions
 }
 
 // Revoke removes grants or denials on exactly these securables. It looks at each row once.
@@ -416,10 +395,10 @@ func (p Permission) key() permissionKey { return permissionKey{p.Securable, p.Gr
 
 // revokeAll removes the permissions for which match is true.
 func (e *Edit) revokeAll(match func(Permission) bool) {
-	n := len(e.db.permissions)
-	e.db.permissions = slices.DeleteFunc(e.db.permissions, match)
-	if len(e.db.permissions) != n {
-		e.dirty[defKey{defPermission, 0}] = e.db.permissions
+	n := len(e.db.Permissions)
+	e.db.Permissions = slices.DeleteFunc(e.db.Permissions, match)
+	if len(e.db.Permissions) != n {
+		e.dirty[defKey{defPermission, 0}] = e.db.Permissions
 	}
 }
 

@@ -127,8 +127,8 @@ type Database struct {
 	conByName   map[objectKey]Constraint
 	aliases     map[objectKey]*AliasType
 	Principals  Principals
-	permissions []Permission
-	properties  []Property
+	Permissions []Permission // all granted and denied ones, in order of creation; not to be changed
+	Properties  []Property   // the extended properties; not to be changed
 	credentials map[string]*Credential
 	logins      map[string]*Login // only in master
 	stored      bool              // the file has its system tables

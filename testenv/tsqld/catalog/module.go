@@ -143,3 +143,16 @@ const (
 	// integer.
 	MetaTable = "sys_meta"
 )
+
+// ModuleOf returns the module part of an object, or nil for objects without a text.
+func ModuleOf(o Object) *Module {
+	switch o := o.(type) {
+	case *View:
+		return &o.Module
+	case *Procedure:
+		return &o.Module
+	case *Function:
+		return &o.Module
+	}
+	return nil
+}

@@ -82,7 +82,7 @@ func (d *Database) Check(principal int, permission string, on Securable) Access 
 		return Granted
 	}
 	access := NotGranted
-	for _, p := range d.permissions {
+	for _, p := range d.Permissions {
 		if !slices.Contains(roles, p.Grantee) {
 			continue
 		}

@@ -97,7 +97,7 @@ func (s step) run(ctx context.Context, c *store.Conn) error {
 			return err
 		}
 		if s.unchecked {
-			return c.Unchecked(ctx, exec)
+			return store.Unchecked(ctx, c, exec)
 		}
 		return exec()
 	}
@@ -149,7 +149,7 @@ func (e *Edit) write(ctx context.Context, c *store.Conn) error {
 // load reads a database from its file. ok is false if the creation of the database was never
 // committed. d is nil then, unless the file is a copy of another database without a row of its own.
 func load(ctx context.Context, c *store.Conn, id int) (d *Database, ok bool, err error) {
-	if err := c.Use(ctx, id); err != nil {
+	if err := c.Databases.Attach(ctx, id); err != nil {
 		return nil, false, err
 	}
 	name := SQLName(id)
@@ -239,9 +239,9 @@ func loadRow(d *Database, kind string, body []byte) error {
 	case defMember:
 		return json.Unmarshal(body, &d.Principals.Memberships)
 	case defPermission:
-		return json.Unmarshal(body, &d.permissions)
+		return json.Unmarshal(body, &d.Permissions)
 	case defProperty:
-		return json.Unmarshal(body, &d.properties)
+		return json.Unmarshal(body, &d.Properties)
 	case defCredential:
 		c, err := decode[Credential](body)
 		d.credentials[Fold(c.Name)] = c

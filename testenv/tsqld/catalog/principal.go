@@ -85,9 +85,6 @@ func (ps *Principals) All() []*Principal {
 	return slices.SortedFunc(maps.Values(ps.byID), func(a, b *Principal) int { return cmp.Compare(a.ID, b.ID) })
 }
 
-// Permissions returns all granted and denied permissions, in order of creation.
-func (d *Database) Permissions() []Permission { return d.permissions }
-
 // Class is the class of a securable (sys.database_permissions.class).
 type Class uint8
 

@@ -24,16 +24,13 @@ type PropertyOwner struct {
 
 // Property returns the extended property of an owner with a name, or nil.
 func (d *Database) Property(of PropertyOwner, name string) *Property {
-	for i, p := range d.properties {
+	for i, p := range d.Properties {
 		if p.Of == of && EqualNames(p.Name, name) {
-			return &d.properties[i]
+			return &d.Properties[i]
 		}
 	}
 	return nil
 }
-
-// Properties returns the extended properties of the database. The caller must not change them.
-func (d *Database) Properties() []Property { return d.properties }
 
 // SetProperty adds an extended property, or replaces the value of the existing one.
 func (e *Edit) SetProperty(p Property) {
@@ -41,9 +38,9 @@ func (e *Edit) SetProperty(p Property) {
 		p.Name = old.Name
 		*old = p
 	} else {
-		e.db.properties = append(e.db.properties, p)
+		e.db.Properties = append(e.db.Properties, p)
 	}
-	e.dirty[defKey{defProperty, 0}] = e.db.properties
+	e.dirty[defKey{defProperty, 0}] = e.db.Properties
 }
 
 // DropProperty removes an extended property.
@@ -53,10 +50,10 @@ func (e *Edit) DropProperty(of PropertyOwner, name string) {
 
 // deleteProperties removes the properties for which match is true.
 func (e *Edit) deleteProperties(match func(Property) bool) {
-	n := len(e.db.properties)
-	e.db.properties = slices.DeleteFunc(e.db.properties, match)
-	if len(e.db.properties) != n {
-		e.dirty[defKey{defProperty, 0}] = e.db.properties
+	n := len(e.db.Properties)
+	e.db.Properties = slices.DeleteFunc(e.db.Properties, match)
+	if len(e.db.Properties) != n {
+		e.dirty[defKey{defProperty, 0}] = e.db.Properties
 	}
 }
 

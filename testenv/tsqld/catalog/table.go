@@ -211,12 +211,7 @@ func (tr *Trigger) Fires(event string) bool { return !tr.Disabled && slices.Cont
 
 // Instead returns the enabled INSTEAD OF trigger of an object for an event, or nil.
 func Instead(o Object, event string) *Trigger {
-	for _, tr := range Triggers(o) {
-		if tr.InsteadOf && tr.Fires(event) {
-			return tr
-		}
-	}
-	return nil
+	return first(Triggers(o), func(tr *Trigger) bool { return tr.InsteadOf && tr.Fires(event) })
 }
 
 // After returns the enabled AFTER triggers of a table for an event, in the order in which they
@@ -292,62 +287,32 @@ func (t *Table) Names() Names { return Names{exact: t.Exact} }
 
 // Column finds a column by name; nil if there is none.
 func (t *Table) Column(name string) *Column {
-	for _, c := range t.Columns {
-		if t.Names().Equal(c.Name, name) {
-			return c
-		}
-	}
-	return nil
+	return first(t.Columns, func(c *Column) bool { return t.Names().Equal(c.Name, name) })
 }
 
 // ColumnByID finds a column by column_id; nil if there is none.
 func (t *Table) ColumnByID(id int) *Column {
-	for _, c := range t.Columns {
-		if c.ID == id {
-			return c
-		}
-	}
-	return nil
+	return first(t.Columns, func(c *Column) bool { return c.ID == id })
 }
 
 // ColumnBySQLName returns the column with a name in SQLite's messages, or nil.
 func (t *Table) ColumnBySQLName(name string) *Column {
-	for _, c := range t.Columns {
-		if c.SQLName == name {
-			return c
-		}
-	}
-	return nil
+	return first(t.Columns, func(c *Column) bool { return c.SQLName == name })
 }
 
 // IdentityColumn returns the column with IDENTITY, or nil.
 func (t *Table) IdentityColumn() *Column {
-	for _, c := range t.Columns {
-		if c.Auto != nil {
-			return c
-		}
-	}
-	return nil
+	return first(t.Columns, func(c *Column) bool { return c.Auto != nil })
 }
 
 // RowVersionColumn returns the rowversion column, or nil.
 func (t *Table) RowVersionColumn() *Column {
-	for _, c := range t.Columns {
-		if c.Type.ID == types.RowVersion {
-			return c
-		}
-	}
-	return nil
+	return first(t.Columns, func(c *Column) bool { return c.Type.ID == types.RowVersion })
 }
 
 // PrimaryKey returns the index of the primary key, or nil.
 func (t *Table) PrimaryKey() *Index {
-	for _, ix := range t.Indexes {
-		if ix.Key != nil && ix.Key.Primary {
-			return ix
-		}
-	}
-	return nil
+	return first(t.Indexes, func(ix *Index) bool { return ix.Key != nil && ix.Key.Primary })
 }
 
 // RowIDColumn returns the column that is SQLite's rowid, or nil. SQLite replaces a NULL in this
@@ -363,22 +328,12 @@ func (t *Table) RowIDColumn() *Column {
 
 // Index finds an index by name; nil if there is none.
 func (t *Table) Index(name string) *Index {
-	for _, ix := range t.Indexes {
-		if t.Names().Equal(ix.Name, name) {
-			return ix
-		}
-	}
-	return nil
+	return first(t.Indexes, func(ix *Index) bool { return t.Names().Equal(ix.Name, name) })
 }
 
 // IndexByID finds an index by index_id; nil if there is none.
 func (t *Table) IndexByID(id int) *Index {
-	for _, ix := range t.Indexes {
-		if ix.ID == id {
-			return ix
-		}
-	}
-	return nil
+	return first(t.Indexes, func(ix *Index) bool { return ix.ID == id })
 }
 
 // SQLIndex returns the name of the SQLite index of ix, or "" if ix is the rowid.
@@ -392,7 +347,7 @@ func (t *Table) SQLIndex(ix *Index) string {
 	return fmt.Sprintf("i_%s_%d", t.SQLName, ix.ID)
 }
 
-// ForeignKeyAt returns the foreign key with an index of [store.Conn.FindForeignKey], or nil. SQLite
+// ForeignKeyAt returns the foreign key with an index of [store.FindForeignKey], or nil. SQLite
 // numbers the foreign keys of a table from the last to the first.
 func (t *Table) ForeignKeyAt(index int) *ForeignKey {
 	for i := len(t.ForeignKeys) - 1; i >= 0; i-- {
@@ -434,4 +389,12 @@ func (t *Table) Shape() []types.Column {
 		out[i] = c.Column
 	}
 	return out
+}
+
+// first returns the first element for which ok is true, or nil.
+func first[T any](list []*T, ok func(*T) bool) *T {
+	if i := slices.IndexFunc(list, ok); i >= 0 {
+		return list[i]
+	}
+	return nil
 }

@@ -51,7 +51,7 @@ func (d *Database) WithTemporary(tables []TempTable) *Database {
 	c.objects, c.byName = maps.Clone(d.objects), maps.Clone(d.byName)
 	c.constraints, c.conByName = maps.Clone(d.constraints), maps.Clone(d.conByName)
 	for _, temp := range tables {
-		t := temp.Table.Clone()
+		t := Clone(temp.Table)
 		t.Name = TempName(t.Name, temp.Number)
 		next := int32(firstTempConstraint) - temp.Number*tempConstraints
 		id := func(at *int32) {

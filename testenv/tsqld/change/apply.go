@@ -18,7 +18,7 @@ func (x *Executor) Apply(p *plan.DML, row []types.Value) (int64, error) {
 		return 0, err
 	}
 	if p.Spool != nil {
-		if err := s.Conn.EnsureTemp(x.ctx, p.Spool.Name, p.Spool.DDL); err != nil {
+		if err := s.Conn.Temps.Ensure(x.ctx, p.Spool.Name, p.Spool.DDL); err != nil {
 			return 0, err
 		}
 	}
@@ -41,7 +41,7 @@ func (x *Executor) Apply(p *plan.DML, row []types.Value) (int64, error) {
 		return 0, err
 	}
 	if err != nil {
-		err = errors.Join(x.violation(p, rt, x.updateConflict(p, err)), x.finishSpool(p, rt))
+		err = errors.Join(x.violation(p, rt, updateConflict(x.s, p, err)), x.finishSpool(p, rt))
 		if p.IntoFirst && s.Conn.InTransaction() {
 			err = errors.Join(err, s.Conn.RollbackTo(intoSavepoint), s.Conn.ReleaseSavepoint(intoSavepoint))
 		}
@@ -196,7 +196,7 @@ func (x *Executor) applyStep(p *plan.DML, i int, rt *tree.Run) (n int64, err err
 		return nil
 	}
 	if p.Deferred {
-		return 0, x.s.Conn.Deferred(x.ctx, shift)
+		return 0, store.Deferred(x.ctx, x.s.Conn, shift)
 	}
 	return 0, shift()
 }
@@ -286,8 +286,7 @@ func (x *Executor) collect(st *plan.Statement, rt *tree.Run) ([][]types.Value, e
 
 // updateConflict returns error 3960 in place of SQLite's error about a write to a database that
 // another session has changed since the snapshot was taken.
-func (x *Executor) updateConflict(p *plan.DML, err error) error {
-	s := x.s
+func updateConflict(s *session.Session, p *plan.DML, err error) error {
 	if !s.Tran.ReadsSnapshot() || !errors.Is(err, store.ErrBusy) {
 		return err
 	}

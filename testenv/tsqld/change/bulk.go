@@ -10,6 +10,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
+	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -75,7 +76,7 @@ func (x *Executor) Load(target *Bulk, p *plan.DML, next func() ([]types.Value, e
 			n, err = x.applyRows(p, next)
 			return err
 		}
-		return x.s.Conn.Unchecked(x.ctx, func() error {
+		return store.Unchecked(x.ctx, x.s.Conn, func() error {
 			n, err = x.applyRows(p, next)
 			return err
 		})
@@ -92,7 +93,7 @@ func (x *Executor) Load(target *Bulk, p *plan.DML, next func() ([]types.Value, e
 		if err := do(); err != nil || !unchecked {
 			return err
 		}
-		return x.markUntrusted(d, p.Target.ObjectID)
+		return x.s.Edit(x.ctx, d, func(e *catalog.Edit) error { return markUntrusted(e, p.Target.ObjectID) })
 	}
 	if !target.fire || !p.Fires {
 		err = x.s.Atomic(x.ctx, session.Scope{Databases: p.Databases, Several: true}, insert)
@@ -114,15 +115,13 @@ func hasConstraints(t *catalog.Table) bool {
 
 // markUntrusted marks the constraints of a table that rows may now violate (documentation of BULK
 // INSERT, CHECK_CONSTRAINTS: without it "the constraint on the table is marked as not-trusted").
-func (x *Executor) markUntrusted(d *catalog.Database, table int32) error {
-	return x.s.Edit(x.ctx, d, func(e *catalog.Edit) error {
-		t := e.Database().TableByID(table).Clone()
-		for _, c := range t.Checks {
-			c.NotTrusted = true
-		}
-		for _, f := range t.ForeignKeys {
-			f.NotTrusted = true
-		}
-		return e.ReplaceTable(t, nil)
-	})
+func markUntrusted(e *catalog.Edit, table int32) error {
+	t := catalog.Clone(e.Database().TableByID(table))
+	for _, c := range t.Checks {
+		c.NotTrusted = true
+	}
+	for _, f := range t.ForeignKeys {
+		f.NotTrusted = true
+	}
+	return e.ReplaceTable(t, nil)
 }

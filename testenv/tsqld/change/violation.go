@@ -136,7 +136,7 @@ func (x *Executor) foreignKeyMessage(
 		}
 		return nil
 	}
-	child, _, index, err := x.s.Conn.FindForeignKey(x.ctx, d.ID, tables, again)
+	child, _, index, err := store.FindForeignKey(x.ctx, x.s.Conn, d.ID, tables, again)
 	if err != nil || child == "" {
 		return errors.Join(ce, err)
 	}

@@ -50,7 +50,7 @@ func newFixture(t testing.TB, script string) *fixture {
 	require.NoError(t, err)
 	db, err := cat.CreateDatabase(ctx, "db", nil, catalog.Options{}, 0)
 	require.NoError(t, err)
-	require.NoError(t, conn.Use(ctx, db.ID))
+	require.NoError(t, conn.Databases.Attach(ctx, db.ID))
 	b := &fixture{t: t, conn: conn, db: db, tables: map[string]*catalog.Table{},
 		vars: map[string]types.Type{}, vals: map[string]types.Value{}, ids: map[*catalog.Table]int64{}}
 	conn.SetLocal(func(key string) (store.Func, error) {
@@ -385,7 +385,7 @@ func (b *fixture) apply(d *plan.DML, row []types.Value) (string, error) {
 	ctx := context.Background()
 	run := &tree.Run{Row: row}
 	if d.Spool != nil {
-		require.NoError(b.t, b.conn.EnsureTemp(ctx, d.Spool.Name, d.Spool.DDL))
+		require.NoError(b.t, b.conn.Temps.Ensure(ctx, d.Spool.Name, d.Spool.DDL))
 	}
 	var n int64
 	step := func(st *plan.Statement) error {

@@ -34,7 +34,7 @@ func TestSystemViews(t *testing.T) {
 				}
 				require.NoError(
 					t,
-					b.conn.EnsureTemp(
+					b.conn.Temps.Ensure(
 						context.Background(),
 						s.Temp,
 						"CREATE TEMP TABLE IF NOT EXISTS "+s.Temp+"("+strings.Join(cols, ", ")+")",

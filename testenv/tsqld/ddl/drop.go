@@ -246,11 +246,11 @@ func (r *Executor) dropTrigger(st *syntax.DropStmt, n *syntax.ObjectName) error 
 		return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 			dropped := func(tr *catalog.Trigger) bool { return tr.ObjectID == k.ObjectID }
 			if v, ok := d.ObjectByID(k.Table).(*catalog.View); ok {
-				v = v.Clone()
+				v = catalog.Clone(v)
 				v.Triggers = slices.DeleteFunc(v.Triggers, dropped)
 				return e.Put(v)
 			}
-			c := d.TableByID(k.Table).Clone()
+			c := catalog.Clone(d.TableByID(k.Table))
 			c.Triggers = slices.DeleteFunc(c.Triggers, dropped)
 			return e.ReplaceTable(c, nil)
 		})

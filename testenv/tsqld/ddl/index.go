@@ -16,7 +16,7 @@ import (
 func (r tables) changeTable(n *syntax.ObjectName, verb string, notFound error, fn func(b *builder) error) error {
 	s := r.s
 	if old := s.Temp(n.Last()); old != nil {
-		b := &builder{r: r.Executor, d: s.DatabaseByID(s.DatabaseID), t: old.Clone(), label: old.Name}
+		b := &builder{r: r.Executor, d: s.DatabaseByID(s.DatabaseID), t: catalog.Clone(old), label: old.Name}
 		if err := fn(b); err != nil {
 			return err
 		}
@@ -44,7 +44,7 @@ func (r tables) changeTable(n *syntax.ObjectName, verb string, notFound error, f
 			return notFound
 		}
 		b := &builder{
-			r: r.Executor, d: d, e: e, t: old.Clone(), sc: d.SchemaByID(old.SchemaID).Name, label: d.QualifiedName(old),
+			r: r.Executor, d: d, e: e, t: catalog.Clone(old), sc: d.SchemaByID(old.SchemaID).Name, label: d.QualifiedName(old),
 		}
 		if err := fn(b); err != nil {
 			return err

@@ -281,7 +281,7 @@ func (r *Executor) RefreshModule(name string) (int32, error) {
 	}
 	v, ok := o.(*catalog.View)
 	if !ok {
-		if o != nil && module.Of(o) != nil {
+		if o != nil && catalog.ModuleOf(o) != nil {
 			return 0, nil // other modules are bound at execution
 		}
 		return 1, mserr.NoSuchProcObject(name, d.Name)
@@ -299,7 +299,7 @@ func (r *Executor) RefreshModule(name string) (int32, error) {
 		return 1, err
 	}
 	return 0, r.s.Alter(r.ctx, d, func(_ *catalog.Database, e *catalog.Edit) error {
-		c := v.Clone()
+		c := catalog.Clone(v)
 		c.Columns = cols
 		return e.Put(c)
 	})

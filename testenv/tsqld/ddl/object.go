@@ -181,23 +181,23 @@ func (r *Executor) alterSchema(st *syntax.AlterSchemaStmt) error {
 func (r *Executor) moveObject(e *catalog.Edit, o catalog.Object, change func(h *catalog.Header)) error {
 	switch o := o.(type) {
 	case *catalog.Table:
-		c := o.Clone()
+		c := catalog.Clone(o)
 		change(&c.Header)
 		return e.ReplaceTable(c, nil)
 	case *catalog.View:
-		c := o.Clone()
+		c := catalog.Clone(o)
 		change(&c.Header)
 		return e.Put(c)
 	case *catalog.Procedure:
-		c := o.Clone()
+		c := catalog.Clone(o)
 		change(&c.Header)
 		return e.Put(c)
 	case *catalog.Function:
-		c := o.Clone()
+		c := catalog.Clone(o)
 		change(&c.Header)
 		return e.Put(c)
 	case *catalog.Sequence:
-		c := o.Clone()
+		c := catalog.Clone(o)
 		change(&c.Header)
 		return e.Put(c)
 	case *catalog.Synonym:
@@ -361,7 +361,7 @@ func (r *Executor) alterSequence(st *syntax.SequenceStmt) error {
 		if !ok {
 			return mserr.NotSequence(st.Name.String())
 		}
-		c := now.Clone()
+		c := catalog.Clone(now)
 		if err := sequenceBounds(c, st); err != nil {
 			return err
 		}

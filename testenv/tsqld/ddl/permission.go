@@ -65,7 +65,7 @@ func (r security) permission(st *syntax.PermissionStmt) error {
 		for _, p := range d.Principals.All() {
 			principals[d.Names().Fold(p.Name)] = p
 		}
-		if err := s.Meter().Work(lookupWork * (len(principals) + len(d.Permissions()))); err != nil {
+		if err := s.Meter().Work(lookupWork * (len(principals) + len(d.Permissions))); err != nil {
 			return err
 		}
 		var list []catalog.Permission
@@ -169,7 +169,7 @@ func (r security) serverPermission(st *syntax.PermissionStmt) error {
 			if l == nil || !s.Sysadmin() {
 				return mserr.CannotFind("find", "login", to.Name)
 			}
-			c := l.Clone()
+			c := catalog.Clone(l)
 			c.Permissions = slices.DeleteFunc(c.Permissions, func(o string) bool { return slices.Contains(names, o) })
 			if st.Action == "GRANT" {
 				c.Permissions = append(c.Permissions, names...)

@@ -177,7 +177,7 @@ func (r *Executor) renameObject(d *catalog.Database, name, fresh string) error {
 					}
 				}))
 			}
-			c := d.TableByID(k.Table).Clone()
+			c := catalog.Clone(d.TableByID(k.Table))
 			renameConstraint(c, k.ObjectID, fresh)
 			return e.ReplaceTable(c, nil)
 		})

@@ -87,7 +87,7 @@ func (r security) login(st *syntax.LoginStmt) error {
 		case old == nil:
 			return mserr.CannotFind("alter", "login", st.Name.Name)
 		default:
-			l = old.Clone()
+			l = catalog.Clone(old)
 		}
 		if st.OldPassword != nil {
 			was, err := r.secret(st.OldPassword)
@@ -240,7 +240,7 @@ func (r security) user(st *syntax.UserStmt) error {
 			if old == nil || old.IsRole() {
 				return mserr.CannotFind("alter", "user", st.Name.Name)
 			}
-			p = old.Clone()
+			p = catalog.Clone(old)
 			if st.Login.Name != "" {
 				if err := r.linkLogin(d, p, st.Login.Name); err != nil {
 					return err
@@ -364,7 +364,7 @@ func (r security) role(st *syntax.RoleStmt) error {
 		if d.Principals.Find(st.NewName.Name) != nil {
 			return mserr.PrincipalExists(st.NewName.Name)
 		}
-		c := role.Clone()
+		c := catalog.Clone(role)
 		c.Name = st.NewName.Name
 		e.PutPrincipal(c)
 		return nil
@@ -413,7 +413,7 @@ func (r security) serverRole(st *syntax.RoleStmt) error {
 		return mserr.CannotFind("add", "principal", member)
 	}
 	return r.s.Alter(r.ctx, s.Master(), func(_ *catalog.Database, e *catalog.Edit) error {
-		c := l.Clone()
+		c := catalog.Clone(l)
 		c.Roles = slices.DeleteFunc(c.Roles, func(o string) bool { return o == name })
 		if st.AddMember.Name != "" {
 			c.Roles = append(c.Roles, name)
@@ -506,7 +506,7 @@ func (r security) alterAuthorization(st *syntax.AlterAuthorizationStmt) error {
 		}
 		return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 			e.SetOwner(l.SID)
-			dbo := d.Principals.ByID(catalog.PrincipalDBO).Clone()
+			dbo := catalog.Clone(d.Principals.ByID(catalog.PrincipalDBO))
 			dbo.SID = l.SID
 			e.PutPrincipal(dbo)
 			return nil
@@ -540,7 +540,7 @@ func (r security) alterAuthorization(st *syntax.AlterAuthorizationStmt) error {
 			if p == nil || !p.IsRole() {
 				return mserr.CannotFind("find", "role", name)
 			}
-			c := p.Clone()
+			c := catalog.Clone(p)
 			c.OwnerID = owner
 			e.PutPrincipal(c)
 			return nil

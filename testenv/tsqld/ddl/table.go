@@ -131,7 +131,7 @@ func (r tables) alterTable(st *syntax.AlterTableStmt) error {
 		if old == nil {
 			return mserr.NoSuchAlter(st.Table.String())
 		}
-		b := &builder{r: r.Executor, d: d, e: e, t: old.Clone(), sc: schema, label: old.Name}
+		b := &builder{r: r.Executor, d: d, e: e, t: catalog.Clone(old), sc: schema, label: old.Name}
 		fill, err := r.alterAction(b, old, st.Action)
 		if err != nil {
 			return err
@@ -183,7 +183,7 @@ func (r tables) alterTemp(st *syntax.AlterTableStmt, name string) error {
 	if old == nil {
 		return mserr.NoSuchAlter(name)
 	}
-	b := &builder{r: r.Executor, d: s.DatabaseByID(s.DatabaseID), t: old.Clone(), label: name}
+	b := &builder{r: r.Executor, d: s.DatabaseByID(s.DatabaseID), t: catalog.Clone(old), label: name}
 	fill, err := r.alterAction(b, old, st.Action)
 	if err != nil {
 		return err
@@ -551,7 +551,7 @@ func (r tables) alterColumn(b *builder, a *syntax.AlterColumn) (map[int]catalog.
 	if same || widens {
 		return nil, nil
 	}
-	old := b.t.Clone()
+	old := catalog.Clone(b.t)
 	*old.ColumnByID(c.ID) = was
 	if was.Type.Storage() != c.Type.Storage() {
 		c.SQLName = "" // the catalog chooses a new name

@@ -37,13 +37,13 @@ func (r modules) createTrigger(st *syntax.CreateTriggerStmt) error {
 	}
 	return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 		if view != nil {
-			v := d.ObjectByID(view.ObjectID).(*catalog.View).Clone()
+			v := catalog.Clone(d.ObjectByID(view.ObjectID).(*catalog.View))
 			if v.Triggers, err = r.putTrigger(d, v, v.Triggers, st, tr); err != nil {
 				return err
 			}
 			return e.Put(v)
 		}
-		c := d.TableByID(table.ObjectID).Clone()
+		c := catalog.Clone(d.TableByID(table.ObjectID))
 		if c.Triggers, err = r.putTrigger(d, c, c.Triggers, st, tr); err != nil {
 			return err
 		}
@@ -174,7 +174,7 @@ func (r modules) switchTrigger(st *syntax.TriggerStmt) error {
 				return notFound
 			}
 			return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
-				c := d.ObjectByID(v.ObjectID).(*catalog.View).Clone()
+				c := catalog.Clone(d.ObjectByID(v.ObjectID).(*catalog.View))
 				if err := switchTriggers(c.Triggers, names, st.Enable, missing); err != nil {
 					return err
 				}
@@ -189,7 +189,7 @@ func (r modules) switchTrigger(st *syntax.TriggerStmt) error {
 
 // withTriggers returns a copy of a view whose triggers were changed by change.
 func withTriggers(v *catalog.View, change func(*catalog.Trigger)) *catalog.View {
-	c := v.Clone()
+	c := catalog.Clone(v)
 	for _, tr := range c.Triggers {
 		change(tr)
 	}
@@ -227,7 +227,7 @@ func (r *Executor) SetTriggerOrder(trigger, order, event string) (int32, error) 
 		}
 	}
 	return 0, r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
-		t := d.TableByID(parent.Head().ObjectID).Clone()
+		t := catalog.Clone(d.TableByID(parent.Head().ObjectID))
 		for _, c := range t.Triggers {
 			if c.ObjectID != tr.ObjectID {
 				continue

@@ -274,7 +274,7 @@ CREATE TRIGGER wr ON w INSTEAD OF DELETE AS PRINT CONCAT('instead ', (SELECT COU
 	inst, s = open()
 	must(t, s, "USE work")
 	check(s)
-	require.NoError(t, s.Conn.Use(t.Context(), s.DatabaseID))
+	require.NoError(t, s.Conn.Databases.Attach(t.Context(), s.DatabaseID))
 	row, err := s.Conn.QueryRow(t.Context(), "SELECT name FROM "+catalog.SQLName(s.DatabaseID)+".sqlite_schema WHERE type = 'trigger'", nil)
 	require.NoError(t, err)
 	_, err = s.Conn.Exec(t.Context(), "DROP TRIGGER "+catalog.SQLName(s.DatabaseID)+"."+row[0].(string), nil)

@@ -78,7 +78,7 @@ func (h changeHost) Prepare(n *plan.Needs) error {
 		return err
 	}
 	if len(n.Databases) > 0 && !r.s.Tran.Begun() {
-		if err := r.s.Conn.Use(r.ctx, n.Databases...); err != nil {
+		if err := r.s.Conn.Databases.Attach(r.ctx, n.Databases...); err != nil {
 			return err
 		}
 	}

@@ -545,7 +545,7 @@ func (r calls) bindTable(f *frame, p *syntax.Param, tt *catalog.TableType, a *ca
 func (r calls) aliasShape(p *syntax.Param, source *catalog.Table) (*catalog.Table, error) {
 	u := r.f.unit
 	return u.Shape(unit.ShapeKey{Node: p, Source: source}, func() (*catalog.Table, error) {
-		t := source.Clone()
+		t := catalog.Clone(source)
 		t.Name = p.Name
 		return t, nil
 	})

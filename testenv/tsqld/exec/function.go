@@ -40,13 +40,13 @@ func (s *Session) localFunction(key string) (store.Func, error) {
 	case strings.HasPrefix(key, keys.LocalUnclaimed):
 		d, _, claim, err := keys.ParseClaim(key)
 		return func(*meter.Meter, []types.Value) (types.Value, error) {
-			return keys.BoolValue(r.s.Parking.Unclaimed(d, string(claim))), nil
+			return types.BitOf(r.s.Parking.Unclaimed(d, string(claim))), nil
 		}, err
 	case strings.HasPrefix(key, keys.LocalClaim):
 		d, object, claim, err := keys.ParseClaim(key)
 		return func(_ *meter.Meter, args []types.Value) (types.Value, error) {
 			row, _ := args[0].(int64)
-			return keys.BoolValue(r.s.Parking.Claim(d, object, string(claim), row)), nil
+			return types.BitOf(r.s.Parking.Claim(d, object, string(claim), row)), nil
 		}, err
 	case strings.HasPrefix(key, keys.LocalFunction):
 		d, object, err := keys.Object(key, keys.LocalFunction)

@@ -162,7 +162,7 @@ func (f *frame) tableTypeOf(r *run, d *syntax.VarDecl) *catalog.TableType {
 
 // copyShape returns the definition of a variable of a table type.
 func copyShape(t *catalog.Table, name string, level int) *catalog.Table {
-	c := t.Clone()
+	c := catalog.Clone(t)
 	c.Name, c.SQLName, c.Temporary, c.ObjectID = name, session.LocalName(name, level), true, session.NewLocalID()
 	c.SQLName = session.VariableName(c, level)
 	return c

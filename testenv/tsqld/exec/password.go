@@ -26,7 +26,7 @@ func (s *Session) changePassword(ctx context.Context, password string) error {
 				if old == nil {
 					return mserr.LoginFailed(login.Name)
 				}
-				l := old.Clone()
+				l := catalog.Clone(old)
 				l.PasswordHash, l.MustChange = catalog.HashPassword(password), false
 				return e.PutLogin(l)
 			}))

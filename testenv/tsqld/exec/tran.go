@@ -38,7 +38,7 @@ func (s *Session) beginRead(ctx context.Context, n *plan.Needs, u *unit.Unit, sk
 		}
 		return s.LockShared(ctx, n.Databases, &u.Writes)
 	}
-	return s.Conn.Use(ctx, n.Databases...)
+	return s.Conn.Databases.Attach(ctx, n.Databases...)
 }
 
 // rollback executes ROLLBACK TRANSACTION: it ends the whole transaction and notifies the client.

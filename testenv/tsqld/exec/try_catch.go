@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/answer"
-	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin/format"
 	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
@@ -206,7 +206,7 @@ func (r handlers) raisedText(
 			return 0, "", 0, err
 		}
 		t := ts[i]
-		if _, isVariable := a.(*syntax.VarRef); isVariable && !builtin.CanSubstitute(t) {
+		if _, isVariable := a.(*syntax.VarRef); isVariable && !format.CanSubstitute(t) {
 			return 0, "", 0, failure.Compile(mserr.InvalidSubstitution(t.String(), i+4))
 		}
 	}
@@ -216,21 +216,21 @@ func (r handlers) raisedText(
 		if n < 13000 && !isSystem || n > 2147483647 {
 			return 0, "", 0, mserr.InvalidErrorNumber(n, 13000, 2147483647)
 		}
-		own, format, ok := mserr.Definition(n)
+		own, pattern, ok := mserr.Definition(n)
 		if m, found := r.s.inst.Messages.Find(n); found {
-			own, format, ok = uint8(m.Severity), m.Text, true
+			own, pattern, ok = uint8(m.Severity), m.Text, true
 		}
 		if !ok {
 			return int32(n), "", 0, mserr.UnknownMessage(n, class, int64(state))
 		}
-		text, err = builtin.FormatMessage(r.s.Meter(), format, ts, args)
+		text, err = format.Message(r.s.Meter(), pattern, ts, args)
 		return int32(n), text, own, err
 	}
-	format, ok := v.(string)
+	pattern, ok := v.(string)
 	if !ok {
 		return 50000, "", 0, nil
 	}
-	text, err = builtin.FormatMessage(r.s.Meter(), format, ts, args)
+	text, err = format.Message(r.s.Meter(), pattern, ts, args)
 	return 50000, text, 0, err
 }
 

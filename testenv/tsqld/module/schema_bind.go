@@ -27,7 +27,7 @@ func references(st syntax.Stmt) []*syntax.ObjectName {
 // SchemaBinder returns a view or function WITH SCHEMABINDING that depends on an object, or nil.
 func SchemaBinder(d *catalog.Database, target catalog.Object) (catalog.Object, error) {
 	for o := range d.Objects() {
-		m := Of(o)
+		m := catalog.ModuleOf(o)
 		if m == nil || !m.SchemaBound || o.Head().ObjectID == target.Head().ObjectID {
 			continue
 		}

@@ -93,19 +93,6 @@ func parseModuleText(m *catalog.Module) (syntax.Stmt, error) {
 	return b.Stmts[len(b.Stmts)-1], nil
 }
 
-// Of returns the module part of an object, or nil for objects without a text.
-func Of(o catalog.Object) *catalog.Module {
-	switch o := o.(type) {
-	case *catalog.View:
-		return &o.Module
-	case *catalog.Procedure:
-		return &o.Module
-	case *catalog.Function:
-		return &o.Module
-	}
-	return nil
-}
-
 // Copy copies a module without its cached unit.
 func Copy(to, from *catalog.Module) {
 	to.Text = from.Text

@@ -84,7 +84,7 @@ func (i *Server) SetCounter(key CounterKey, c Counter) {
 // Draw stores a counter in memory, as [Server.SetCounter] does. If the running statement may have
 // to run again, it keeps the counter before.
 func (cs *Counters) Draw(key CounterKey, c Counter) {
-	if cs.conn.Checking() {
+	if cs.conn.Recorder.Checking() {
 		cs.server.mu.Lock()
 		was := cs.server.counters[key]
 		cs.server.mu.Unlock()

@@ -111,7 +111,7 @@ func (p *Parking) parkIdle(id int) {
 // rest makes the session idle: others may park its transaction. It parks the transaction at once if
 // another session waits for the writer lock.
 func (p *Parking) rest() {
-	if p.s.Tran.sharing == 0 || !p.s.Tran.begun || p.s.Conn.Recorded() == nil {
+	if p.s.Tran.sharing == 0 || !p.s.Tran.begun || p.s.Conn.Recorder.Record() == nil {
 		return
 	}
 	p.mu.Lock()
@@ -134,10 +134,10 @@ func (p *Parking) Wake() {
 func (p *Parking) park() bool {
 	id := p.s.Tran.sharing
 	d := p.s.DatabaseByID(id)
-	if id == 0 || d == nil || !p.s.Conn.CanPark() || !p.s.Server.Locks.GrantIfFree(p.s.Tran.owner, lock.Parked(id), lock.IntentExclusive) {
+	if id == 0 || d == nil || !p.s.Conn.Recorder.CanPark() || !p.s.Server.Locks.GrantIfFree(p.s.Tran.owner, lock.Parked(id), lock.IntentExclusive) {
 		return false
 	}
-	r := p.s.Conn.Recorded()
+	r := p.s.Conn.Recorder.Record()
 	for i := range r.Changes() {
 		for _, k := range p.keysOf(d, &r.Changes()[i], true) {
 			p.s.Server.Locks.Grant(p.s.Tran.owner, k.Resource, k.Mode)
@@ -147,7 +147,7 @@ func (p *Parking) park() bool {
 		p.s.Server.Locks.Grant(p.s.Tran.owner, k, mode)
 	}
 	p.s.Tran.parked = true
-	err := p.s.preserveTableVars(p.s.Conn.Park)
+	err := p.s.preserveTableVars(p.s.Conn.Recorder.Park)
 	p.s.Server.forgetVersions(p.s.Tran.exclusive)
 	if err != nil { // Resume will fail and end the transaction
 		p.s.Server.Report(fmt.Errorf("park a transaction: %w", err))
@@ -204,20 +204,20 @@ func (p *Parking) Resume(ctx context.Context) error {
 		return err
 	}
 	p.s.Server.setParked(p, id, nil)
-	if err := p.s.Conn.Resume(context.WithoutCancel(ctx), p.repeater(id)); err != nil {
+	if err := p.s.Conn.Recorder.Resume(context.WithoutCancel(ctx), p.repeater(id)); err != nil {
 		p.s.Server.Report(fmt.Errorf("repeat the changes of a parked transaction: %w", err))
 		p.lose()
 		return mserr.Deadlock(p.s.id, "lock")
 	}
 	p.s.Tran.parked = false
-	p.s.Conn.SetCheck(p.rowCheck(id))
+	p.s.Conn.Recorder.SetCheck(p.rowCheck(id))
 	return nil
 }
 
 // lose makes a parked transaction one that can only be rolled back.
 func (p *Parking) lose() {
 	p.s.Server.setParked(p, 0, nil)
-	p.s.Conn.StopRecord()
+	p.s.Conn.Recorder.Stop()
 	p.s.Tran.parked, p.s.Tran.doomed = false, p.s.Tran.level > 0
 }
 
@@ -296,7 +296,7 @@ func (p *Parking) beginRecord() {
 	if id == 0 || check == nil && (p.s.Tran.level == 0 || !p.s.Tran.lasts) {
 		return
 	}
-	p.s.Conn.Record(id, mostRecorded, check)
+	p.s.Conn.Recorder.Start(id, mostRecorded, check)
 }
 
 // rowCheck returns a function that finds out whether another session holds a row that is about to
@@ -323,7 +323,7 @@ func (p *Parking) rowCheck(id int) func(ch *store.RowChange) error {
 // by the execution of the statement itself.
 func (p *Parking) TryRows(ctx context.Context, tables []*catalog.Table, run func() error) error {
 	id := p.s.Tran.sharing
-	if !p.s.Conn.Checking() {
+	if !p.s.Conn.Recorder.Checking() {
 		return nil
 	}
 	owners, records := p.parkedWith(id, tables)
@@ -333,7 +333,7 @@ func (p *Parking) TryRows(ctx context.Context, tables []*catalog.Table, run func
 	check, rep := p.rowCheck(id), p.repeater(id)
 	rep.Other = func(context.Context, *store.RowChange) error { return nil } // no row that the statement reads
 	defer p.s.Server.forgetVersions(p.s.Tran.exclusive)
-	return p.s.Conn.Try(ctx, records, rep, run, func(ch *store.RowChange, owner int, row int64) error {
+	return p.s.Conn.Recorder.Try(ctx, records, rep, run, func(ch *store.RowChange, owner int, row int64) error {
 		if owner >= 0 {
 			if t := recordedTable(p.s.DatabaseByID(id), ch.Table); t != nil && t.RowIDColumn() == nil {
 				return &RowLocked{ownRow(id, t, owners[owner].s.id, row), lock.Exclusive}
@@ -360,7 +360,9 @@ func (p *Parking) Unclaimed(id int, claim string) bool {
 }
 
 // needsRows reports whether the transaction needs locks of rows of a database.
-func (p *Parking) needsRows(id int) bool { return p.s.Tran.sharing == id && p.s.Conn.Recorded() != nil }
+func (p *Parking) needsRows(id int) bool {
+	return p.s.Tran.sharing == id && p.s.Conn.Recorder.Record() != nil
+}
 
 // Claim reports whether no other session has locked a row in a mode that a claim is incompatible
 // with. It locks the row until the end of the transaction, if the claim asks for it.
@@ -433,7 +435,7 @@ func (p *Parking) Strengthen(ctx context.Context) error {
 		}
 	}
 	p.s.Tran.sharing = 0
-	p.s.Conn.StopRecord()
+	p.s.Conn.Recorder.Stop()
 	return nil
 }
 

@@ -69,7 +69,7 @@ func (cs *Counters) LastRowVersion(ctx context.Context, database int) ([]byte, e
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.last == 0 {
-		if err := cs.conn.Use(ctx, database); err != nil {
+		if err := cs.conn.Databases.Attach(ctx, database); err != nil {
 			return nil, err
 		}
 		if err := cs.storedVersion(ctx, v, database); err != nil {

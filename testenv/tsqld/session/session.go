@@ -21,7 +21,8 @@ import (
 // may access only the fields guarded by mu.
 //
 // Its layers are types of their own, each of which uses the ones below: [Transactions],
-// [Temporaries], [Security] and [View].
+// [Temporaries], [Security] and [View]. [Parking] is a part of the first one, [Counters] of the
+// last one.
 type Session struct {
 	Transactions
 	Client  Login

@@ -144,8 +144,8 @@ func (s *Temporaries) CreateVariable(ctx context.Context, t *catalog.Table) erro
 // ensureVariable is CreateVariable without a reset of the identity values.
 func (s *Temporaries) ensureVariable(ctx context.Context, t *catalog.Table) error {
 	quoted := "temp." + store.Quote(t.SQLName)
-	if !s.Conn.HasTemp(t.SQLName) {
-		if s.Conn.Temps() >= maxKeptVariables {
+	if !s.Conn.Temps.Has(t.SQLName) {
+		if s.Conn.Temps.Len() >= maxKeptVariables {
 			if err := s.dropLeftovers(ctx); err != nil {
 				return err
 			}
@@ -153,11 +153,11 @@ func (s *Temporaries) ensureVariable(ctx context.Context, t *catalog.Table) erro
 		}
 		// An existing table is a leftover that a rollback has restored.
 		ddl := "DROP TABLE IF EXISTS " + quoted + ";" + strings.Join(catalog.CreateSQL("temp", t), ";")
-		return s.Conn.EnsureTemp(ctx, t.SQLName, ddl)
+		return s.Conn.Temps.Ensure(ctx, t.SQLName, ddl)
 	}
 	empty := emptyVariable + t.SQLName
-	if s.Conn.Recall(empty) != nil {
-		s.Conn.Remember(empty, nil)
+	if s.Conn.Temps.Recall(empty) != nil {
+		s.Conn.Temps.Remember(empty, nil)
 		return nil
 	}
 	_, err := s.Conn.Exec(ctx, "DELETE FROM "+quoted, nil) // rows that a rollback has restored
@@ -172,7 +172,7 @@ const emptyVariable = "empty variable "
 // table that is not kept to dropLeftovers: a batch may have declared thousands, and SQLite needs
 // longer to drop them than an attention may take.
 func (s *Temporaries) DropVariable(ctx context.Context, t *catalog.Table) error {
-	if !s.Conn.HasTemp(t.SQLName) {
+	if !s.Conn.Temps.Has(t.SQLName) {
 		if ctx.Err() == nil {
 			return s.DropLocal(context.WithoutCancel(ctx), t)
 		}
@@ -190,7 +190,7 @@ func (s *Temporaries) DropVariable(ctx context.Context, t *catalog.Table) error 
 		_, err = s.Conn.Exec(ctx, "DELETE FROM "+quoted, nil)
 	}
 	if err == nil {
-		s.Conn.Remember(emptyVariable+t.SQLName, true)
+		s.Conn.Temps.Remember(emptyVariable+t.SQLName, true)
 	}
 	return err
 }

@@ -115,7 +115,7 @@ func (s *Transactions) Enlist(ctx context.Context, sc Scope) error {
 
 // beginWork attaches databases and begins the SQLite transaction, if it is not open.
 func (s *Transactions) beginWork(ctx context.Context, ids []int) error {
-	if err := s.Conn.Use(ctx, ids...); err != nil {
+	if err := s.Conn.Databases.Attach(ctx, ids...); err != nil {
 		return err
 	}
 	if s.Tran.begun {
@@ -230,7 +230,7 @@ func (s *Transactions) LockShared(ctx context.Context, ids []int, writes *atomic
 	if len(s.Tran.shared) > before && !slices.Contains(s.Tran.sharedBy, writes) {
 		s.Tran.sharedBy = append(s.Tran.sharedBy, writes)
 	}
-	return s.Conn.Use(ctx, ids...)
+	return s.Conn.Databases.Attach(ctx, ids...)
 }
 
 // SnapshotAllowed returns an error for data of a database without ALLOW_SNAPSHOT_ISOLATION under
@@ -279,7 +279,7 @@ func (s *Transactions) Atomic(ctx context.Context, sc Scope, fn func() error) er
 		}
 		return s.CommitWork()
 	}
-	if !sc.Several && !s.Conn.Checking() {
+	if !sc.Several && !s.Conn.Recorder.Checking() {
 		return s.checkTransaction(fn())
 	}
 	id := s.Tran.id
@@ -381,7 +381,7 @@ func (s *Transactions) EndTransaction() {
 	if s.Tran.parked {
 		s.Server.setParked(&s.Parking, 0, nil)
 	}
-	s.Conn.StopRecord()
+	s.Conn.Recorder.Stop()
 	s.Server.Locks.ReleaseAll(s.Tran.owner)
 	s.Counters.Keep()
 	s.Parking.claims = nil

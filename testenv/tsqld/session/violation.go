@@ -88,7 +88,7 @@ func (s *View) DefinitionError(ctx context.Context, verb string, d *catalog.Data
 // duplicateKey returns a key value that occurs twice in a table, after the creation of a unique
 // index has failed.
 func (s *View) duplicateKey(ctx context.Context, d *catalog.Database, t *catalog.Table, ix *catalog.Index) string {
-	if d != nil && s.Conn.Use(ctx, d.ID) != nil {
+	if d != nil && s.Conn.Databases.Attach(ctx, d.ID) != nil {
 		return UnknownKey
 	}
 	return s.RepeatedKey(ctx, SQLTable(d, t), t, ix)

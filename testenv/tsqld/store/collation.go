@@ -40,20 +40,20 @@ func text(p uintptr, n int32) string {
 
 // addCollations registers the collations that SQL texts may name. SQLite's own RTRIM is the binary
 // one.
-func (c *Conn) addCollations() error {
+func addCollations(c *Conn) error {
 	for name, number := range sqliteCollations {
-		if err := c.addCollation(name, &compareText, number); err != nil {
+		if err := addCollation(c, name, &compareText, number); err != nil {
 			return err
 		}
 	}
-	if err := c.addCollation(types.CollationVariant, &compareVariants, 0); err != nil {
+	if err := addCollation(c, types.CollationVariant, &compareVariants, 0); err != nil {
 		return err
 	}
-	return c.addCollation(types.CollationDecimal, &compareDecimals, 0)
+	return addCollation(c, types.CollationDecimal, &compareDecimals, 0)
 }
 
 // addCollation registers a collation; compare gets the number at each call.
-func (c *Conn) addCollation(name string, compare *collation, number types.Collation) error {
+func addCollation(c *Conn, name string, compare *collation, number types.Collation) error {
 	p, err := libc.CString(name)
 	if err != nil {
 		return fmt.Errorf("collation %s: %w", name, err)

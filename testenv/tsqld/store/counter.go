@@ -17,7 +17,7 @@ const CounterFunc = "counter"
 type counter struct{ next, step int64 }
 
 // addCounter registers CounterFunc.
-func (c *Conn) addCounter() error {
+func addCounter(c *Conn) error {
 	p := lib.Xsqlite3_malloc(c.tls, int32(unsafe.Sizeof(counter{})))
 	if p == 0 {
 		return fmt.Errorf("sqlite: %w", ErrFull)
@@ -32,7 +32,7 @@ func (c *Conn) addCounter() error {
 	call, destroy := count, lib.Xsqlite3_free
 	rc := lib.Xsqlite3_create_function_v2(c.tls, c.db, name, 0, lib.SQLITE_UTF8, p, *(*uintptr)(unsafe.Pointer(&call)), 0, 0, *(*uintptr)(unsafe.Pointer(&destroy)))
 	if rc != lib.SQLITE_OK {
-		return c.stepError(rc)
+		return newStepError(c, rc)
 	}
 	return nil
 }

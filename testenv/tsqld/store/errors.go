@@ -61,7 +61,7 @@ type ConstraintError struct {
 	Table   string   // t<object id>; "" if SQLite does not report it
 	Columns []string // of Unique and NotNull
 	// Constraint is the name of a CHECK constraint, or of a unique index over expressions. For a
-	// foreign key it is empty: see [Conn.FindForeignKey].
+	// foreign key it is empty: see [FindForeignKey].
 	Constraint string
 }
 

@@ -8,6 +8,8 @@ import (
 
 	"modernc.org/libc"
 	lib "modernc.org/sqlite/lib"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 )
 
 // SQLite's own memory limit covers the whole process, and fails whichever connection allocates
@@ -19,26 +21,32 @@ import (
 // largeBlock is the smallest counted block in bytes.
 const largeBlock = 32 << 10
 
+// account counts the large blocks of a connection.
+type account struct {
+	meter  *meter.Meter // the session's; nil for none
+	blocks int64        // bytes taken from meter
+}
+
 // memMethods is sqlite3_mem_methods.
 type memMethods struct {
 	malloc, free, realloc, size, roundup, init, shutdown, data uintptr
 }
 
-// allocator is SQLite's own allocator, and the connections by thread handle.
+// allocator is SQLite's own allocator, and the accounts of connections by thread handle.
 var allocator struct {
 	once sync.Once
 	err  error
 	own  memMethods
 
-	mu    sync.RWMutex
-	conns map[*libc.TLS]*Conn
+	mu       sync.RWMutex
+	accounts map[*libc.TLS]*account
 }
 
 // countMemory replaces SQLite's allocator, once for the process and before SQLite's first use.
 func countMemory() error {
 	a := &allocator
 	a.once.Do(func() {
-		a.conns = map[*libc.TLS]*Conn{}
+		a.accounts = map[*libc.TLS]*account{}
 		tls := libc.NewTLS()
 		defer tls.Close()
 		size := uint64(unsafe.Sizeof(a.own))
@@ -82,16 +90,16 @@ func countedMalloc(tls *libc.TLS, n int32) uintptr {
 	if n < largeBlock {
 		return malloc(tls, n)
 	}
-	c := owner(tls)
-	if !c.grow(int(n)) {
+	of := owner(tls)
+	if !of.grow(int(n)) {
 		return 0
 	}
 	p := malloc(tls, n)
 	if p == 0 {
-		c.shrink(int(n))
+		of.shrink(int(n))
 		return 0
 	}
-	c.shrink(int(n) - blockSize(tls, p))
+	of.shrink(int(n) - blockSize(tls, p))
 	return p
 }
 
@@ -115,20 +123,20 @@ func countedRealloc(tls *libc.TLS, p uintptr, n int32) uintptr {
 	if old < largeBlock {
 		old = 0
 	}
-	c := owner(tls)
-	if !c.grow(int(n)) { // both blocks exist during the copy
+	of := owner(tls)
+	if !of.grow(int(n)) { // both blocks exist during the copy
 		return 0
 	}
 	q := realloc(tls, p, n)
 	if q == 0 {
-		c.shrink(int(n))
+		of.shrink(int(n))
 		return 0
 	}
 	size := blockSize(tls, q)
 	if size < largeBlock {
 		size = 0
 	}
-	c.shrink(old + int(n) - size)
+	of.shrink(old + int(n) - size)
 	return q
 }
 
@@ -137,43 +145,43 @@ func blockSize(tls *libc.TLS, p uintptr) int {
 	return int(function[func(*libc.TLS, uintptr) int32](&allocator.own.size)(tls, p))
 }
 
-// owner returns the connection of a thread handle; nil for none, for example while a connection is
+// owner returns the account of a thread handle; nil for none, for example while a connection is
 // opened.
-func owner(tls *libc.TLS) *Conn {
+func owner(tls *libc.TLS) *account {
 	a := &allocator
 	a.mu.RLock()
 	defer a.mu.RUnlock()
-	return a.conns[tls]
+	return a.accounts[tls]
 }
 
-// setOwner registers or removes the connection as the owner of its thread handle.
-func (c *Conn) setOwner(on bool) {
+// setOwner registers or removes the account of a connection as that of its thread handle.
+func setOwner(c *Conn, on bool) {
 	a := &allocator
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if on {
-		a.conns[c.tls] = c
+		a.accounts[c.tls] = &c.account
 	} else {
-		delete(a.conns, c.tls)
+		delete(a.accounts, c.tls)
 	}
 }
 
 // grow takes n bytes from the session's account. It returns false if there is no room.
-func (c *Conn) grow(n int) bool {
-	if c == nil {
+func (a *account) grow(n int) bool {
+	if a == nil {
 		return true
 	}
-	if c.meter.Hold(int64(n)) != nil {
+	if a.meter.Hold(int64(n)) != nil {
 		return false
 	}
-	c.blocks += int64(n)
+	a.blocks += int64(n)
 	return true
 }
 
 // shrink returns n bytes to the session's account.
-func (c *Conn) shrink(n int) {
-	if c != nil {
-		c.blocks -= int64(n)
-		c.meter.Drop(int64(n))
+func (a *account) shrink(n int) {
+	if a != nil {
+		a.blocks -= int64(n)
+		a.meter.Drop(int64(n))
 	}
 }

@@ -21,27 +21,27 @@ type Panic struct {
 func (p *Panic) Error() string { return fmt.Sprintf("panic in a function of sqlite: %v", p.Value) }
 
 // catch turns a panic into an error. The functions that SQLite calls must defer it.
-func (c *Conn) catch(err *error) {
+func (cs *calls) catch(err *error) {
 	v := recover()
 	if v == nil {
 		return
 	}
-	if c.panicked == nil {
+	if cs.panicked == nil {
 		p, ok := v.(*Panic) // a function of the session ran SQL itself
 		if !ok {
 			p = &Panic{Value: v, Stack: debug.Stack()}
 		}
-		c.panicked = p
+		cs.panicked = p
 	}
-	*err = c.panicked
+	*err = cs.panicked
 }
 
 // rethrow continues the panic that catch has caught, after the end of the statement. Without one it
 // returns err.
-func (c *Conn) rethrow(err error) error {
-	if p := c.panicked; p != nil {
-		c.panicked = nil
-		c.unusable = true
+func (cs *calls) rethrow(err error) error {
+	if p := cs.panicked; p != nil {
+		cs.panicked = nil
+		cs.unusable = true
 		panic(p)
 	}
 	return err
@@ -52,26 +52,26 @@ type guardedAggregate struct{ a *aggregate }
 
 // Step implements [sqlite.AggregateFunction].
 func (g guardedAggregate) Step(ctx *sqlite.FunctionContext, args []driver.Value) (err error) {
-	defer g.a.conn.catch(&err)
+	defer g.a.conn.calls.catch(&err)
 	return g.a.Step(ctx, args)
 }
 
 // WindowInverse implements [sqlite.AggregateFunction].
 func (g guardedAggregate) WindowInverse(ctx *sqlite.FunctionContext, args []driver.Value) (err error) {
-	defer g.a.conn.catch(&err)
+	defer g.a.conn.calls.catch(&err)
 	return g.a.WindowInverse(ctx, args)
 }
 
 // WindowValue implements [sqlite.AggregateFunction].
 func (g guardedAggregate) WindowValue(ctx *sqlite.FunctionContext) (v driver.Value, err error) {
-	defer g.a.conn.catch(&err)
+	defer g.a.conn.calls.catch(&err)
 	return g.a.WindowValue(ctx)
 }
 
 // Final implements [sqlite.AggregateFunction].
 func (g guardedAggregate) Final(ctx *sqlite.FunctionContext) {
 	var err error // Final cannot return an error; rethrow reports it
-	defer g.a.conn.catch(&err)
+	defer g.a.conn.calls.catch(&err)
 	g.a.Final(ctx)
 }
 
@@ -80,18 +80,18 @@ type guardedCursor struct{ *rowsetCursor }
 
 // Filter implements [vtab.Cursor].
 func (g guardedCursor) Filter(n int, s string, vals []vtab.Value) (err error) {
-	defer g.slot.conn.catch(&err)
+	defer g.slot.conn.calls.catch(&err)
 	return g.rowsetCursor.Filter(n, s, vals)
 }
 
 // Next implements [vtab.Cursor].
 func (g guardedCursor) Next() (err error) {
-	defer g.slot.conn.catch(&err)
+	defer g.slot.conn.calls.catch(&err)
 	return g.rowsetCursor.Next()
 }
 
 // Close implements [vtab.Cursor].
 func (g guardedCursor) Close() (err error) {
-	defer g.slot.conn.catch(&err)
+	defer g.slot.conn.calls.catch(&err)
 	return g.rowsetCursor.Close()
 }

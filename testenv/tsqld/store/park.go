@@ -35,64 +35,66 @@ type rowOf struct {
 var errNotRecorded = errors.New("sqlite: the transaction is not recorded")
 
 // CanPark reports whether Park is possible: the transaction is recorded and no result is open.
-func (c *Conn) CanPark() bool {
-	return c.record != nil && !c.record.over && !c.record.paused && c.inTransaction && len(c.rows) == 0
+func (rec *Recorder) CanPark() bool {
+	return rec.record != nil && !rec.record.over && !rec.record.paused && rec.conn.inTransaction && len(rec.conn.rows) == 0
 }
 
 // Park puts the open transaction aside: it keeps the record and rolls the transaction back.
-func (c *Conn) Park() error {
-	if !c.CanPark() {
+func (rec *Recorder) Park() error {
+	if !rec.CanPark() {
 		return errNotRecorded
 	}
-	c.record.paused = true
-	return c.Rollback()
+	rec.record.paused = true
+	return rec.conn.Rollback()
 }
 
 // Resume begins the transaction again that Park has put aside, with its changes and savepoints. The
 // recorded rowids of inserted rows may change. After an error no transaction is open.
-func (c *Conn) Resume(ctx context.Context, rep Repeater) error {
-	if c.record == nil || !c.record.paused {
+func (rec *Recorder) Resume(ctx context.Context, rep Repeater) error {
+	if rec.record == nil || !rec.record.paused {
 		return errNotRecorded
 	}
-	err := c.Begin(ctx)
-	if err == nil {
-		err = c.repeat(ctx, c.record, &repetition{Repeater: rep, points: true, moved: map[rowOf]int64{}})
+	again := func() *repetition {
+		return &repetition{conn: rec.conn, Repeater: rep, points: true, moved: map[rowOf]int64{}}
 	}
-	var broken *ConstraintError
-	if errors.As(err, &broken) && broken.Kind == ForeignKey { // a later change restores the key
-		if err = errors.Join(c.Rollback(), c.Begin(ctx)); err == nil {
-			err = c.repeatDeferred(ctx, c.record, &repetition{Repeater: rep, points: true, moved: map[rowOf]int64{}})
+	err := rec.conn.Begin(ctx)
+	if err == nil {
+		err = again().repeat(ctx, rec.record)
+	}
+	if violatesForeignKey(err) { // a later change restores the key
+		if err = errors.Join(rec.conn.Rollback(), rec.conn.Begin(ctx)); err == nil {
+			err = again().repeatDeferred(ctx, rec.record)
 		}
 	}
 	if err != nil {
-		return errors.Join(err, c.Rollback())
+		return errors.Join(err, rec.conn.Rollback())
 	}
-	c.record.paused = false
+	rec.record.paused = false
 	return nil
 }
 
 // repeatDeferred is repeat with one check of foreign keys at the end.
-func (c *Conn) repeatDeferred(ctx context.Context, r *Record, how *repetition) error {
-	if _, err := c.Exec(ctx, "PRAGMA defer_foreign_keys=ON", nil); err != nil {
+func (how *repetition) repeatDeferred(ctx context.Context, r *Record) error {
+	return deferForeignKeys(ctx, how.conn, func() error {
+		err := how.repeat(ctx, r)
+		if err == nil && foreignKeysViolated(how.conn) {
+			err = &ConstraintError{Kind: ForeignKey}
+		}
 		return err
-	}
-	err := c.repeat(ctx, r, how)
-	if err == nil && c.foreignKeysViolated() {
-		err = &ConstraintError{Kind: ForeignKey}
-	}
-	_, perr := c.Exec(context.WithoutCancel(ctx), "PRAGMA defer_foreign_keys=OFF", nil)
-	return errors.Join(err, perr)
+	})
 }
 
 // repetition is the state of repeating a record.
 type repetition struct {
+	conn *Conn
 	Repeater
 	points bool            // set the savepoints, and adapt the rowids of the record
 	moved  map[rowOf]int64 // rowids of inserted rows by recorded rowid
 }
 
 // repeat makes the changes of a record again.
-func (c *Conn) repeat(ctx context.Context, r *Record, how *repetition) error {
+func (how *repetition) repeat(ctx context.Context, r *Record) error {
+	c := how.conn
 	next := 0
 	for i := range r.changes {
 		for ; how.points && next < len(r.points) && r.points[next].at <= i; next++ {
@@ -100,7 +102,7 @@ func (c *Conn) repeat(ctx context.Context, r *Record, how *repetition) error {
 				return err
 			}
 		}
-		if err := c.repeatChange(ctx, r.alias, &r.changes[i], how); err != nil {
+		if err := how.repeatChange(ctx, r.alias, &r.changes[i]); err != nil {
 			return fmt.Errorf("repeat a change of %s: %w", r.changes[i].Table, err)
 		}
 	}
@@ -113,7 +115,7 @@ func (c *Conn) repeat(ctx context.Context, r *Record, how *repetition) error {
 }
 
 // repeatChange makes one change again.
-func (c *Conn) repeatChange(ctx context.Context, schema string, ch *RowChange, how *repetition) error {
+func (how *repetition) repeatChange(ctx context.Context, schema string, ch *RowChange) error {
 	l, ok := how.Layout(ch.Table)
 	if !ok {
 		if ch.nested {
@@ -140,7 +142,7 @@ func (c *Conn) repeatChange(ctx context.Context, schema string, ch *RowChange, h
 		after = ch.After
 	}
 	if !ch.nested && sql != "" {
-		n, err := c.Exec(ctx, sql, args)
+		n, err := how.conn.Exec(ctx, sql, args)
 		if err != nil {
 			return err
 		}
@@ -148,7 +150,7 @@ func (c *Conn) repeatChange(ctx context.Context, schema string, ch *RowChange, h
 			return fmt.Errorf("sqlite: %d rows are changed instead of one", n)
 		}
 		if ch.Op == RowInserted && l.Key < 0 {
-			after = lib.Xsqlite3_last_insert_rowid(c.tls, c.db)
+			after = lib.Xsqlite3_last_insert_rowid(how.conn.tls, how.conn.db)
 			how.moved[rowOf{ch.Table, ch.After}] = after
 		}
 	}
@@ -216,13 +218,13 @@ func same(a, b types.Value) bool {
 // makes; owner is the index in others of the transaction that has inserted the row, and row its
 // recorded rowid, or owner is -1. Try returns the first error of check. An error of run is no error
 // of Try.
-func (c *Conn) Try(ctx context.Context, others []*Record, rep Repeater, run func() error, check func(ch *RowChange, owner int, row int64) error) error {
+func (rec *Recorder) Try(ctx context.Context, others []*Record, rep Repeater, run func() error, check func(ch *RowChange, owner int, row int64) error) error {
 	const point = "try"
-	own := c.record
+	own := rec.record
 	if own == nil {
 		return errNotRecorded
 	}
-	if err := c.Savepoint(ctx, point); err != nil {
+	if err := rec.conn.Savepoint(ctx, point); err != nil {
 		return err
 	}
 	own.paused = true
@@ -233,8 +235,8 @@ func (c *Conn) Try(ctx context.Context, others []*Record, rep Repeater, run func
 	rows := map[rowOf]inserted{}
 	err := func() error {
 		for i, o := range others {
-			how := &repetition{Repeater: rep, moved: map[rowOf]int64{}}
-			if err := c.repeatWithin(ctx, o, how); err != nil {
+			how := &repetition{conn: rec.conn, Repeater: rep, moved: map[rowOf]int64{}}
+			if err := how.repeatWithin(ctx, o); err != nil {
 				return err
 			}
 			for at, now := range how.moved {
@@ -242,7 +244,7 @@ func (c *Conn) Try(ctx context.Context, others []*Record, rep Repeater, run func
 			}
 		}
 		var found error
-		c.record = &Record{alias: own.alias, dry: true, check: func(ch *RowChange) error {
+		rec.record = &Record{alias: own.alias, dry: true, check: func(ch *RowChange) error {
 			owner, row := -1, int64(0)
 			if in, ok := rows[rowOf{ch.Table, ch.Before}]; ok && ch.Op != RowInserted {
 				owner, row = in.owner, in.row
@@ -253,12 +255,12 @@ func (c *Conn) Try(ctx context.Context, others []*Record, rep Repeater, run func
 			return found
 		}}
 		_ = run() // the statement's own errors come from its execution
-		c.record = own
+		rec.record = own
 		return found
 	}()
-	c.record = own
-	if c.inTransaction {
-		err = errors.Join(err, c.RollbackTo(point), c.ReleaseSavepoint(point))
+	rec.record = own
+	if rec.conn.inTransaction {
+		err = errors.Join(err, rec.conn.RollbackTo(point), rec.conn.ReleaseSavepoint(point))
 	}
 	own.paused = false
 	own.release(point)
@@ -266,18 +268,24 @@ func (c *Conn) Try(ctx context.Context, others []*Record, rep Repeater, run func
 }
 
 // repeatWithin is repeat inside an open transaction.
-func (c *Conn) repeatWithin(ctx context.Context, r *Record, how *repetition) error {
+func (how *repetition) repeatWithin(ctx context.Context, r *Record) error {
+	c := how.conn
 	const point = "repeat"
 	if err := c.Savepoint(ctx, point); err != nil {
 		return err
 	}
-	err := c.repeat(ctx, r, how)
-	var broken *ConstraintError
-	if errors.As(err, &broken) && broken.Kind == ForeignKey {
+	err := how.repeat(ctx, r)
+	if violatesForeignKey(err) {
 		how.moved = map[rowOf]int64{}
 		if err = c.RollbackTo(point); err == nil {
-			err = c.repeatDeferred(ctx, r, how)
+			err = how.repeatDeferred(ctx, r)
 		}
 	}
 	return errors.Join(err, c.ReleaseSavepoint(point))
+}
+
+// violatesForeignKey reports whether an error is that of a foreign key.
+func violatesForeignKey(err error) bool {
+	var broken *ConstraintError
+	return errors.As(err, &broken) && broken.Kind == ForeignKey
 }

@@ -31,7 +31,7 @@ func newParker(t testing.TB, s *Store) *parker {
 	c, err := s.Acquire(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(func() { s.Release(c) })
-	require.NoError(t, c.Use(t.Context(), 5))
+	require.NoError(t, c.Databases.Attach(t.Context(), 5))
 	return &parker{TB: t, c: c}
 }
 
@@ -62,12 +62,12 @@ func (p *parker) rollback() { require.NoError(p, p.c.Rollback()) }
 // record begins a recorded transaction.
 func (p *parker) record() {
 	p.begin()
-	p.c.Record(5, 100_000, nil)
+	p.c.Recorder.Start(5, 100_000, nil)
 }
 
 // resume repeats the parked transaction.
 func (p *parker) resume() error {
-	return p.c.Resume(context.Background(), Repeater{Layout: func(table string) (TableLayout, bool) {
+	return p.c.Recorder.Resume(context.Background(), Repeater{Layout: func(table string) (TableLayout, bool) {
 		l, ok := parkTables[table]
 		return l, ok
 	}})
@@ -109,7 +109,7 @@ func TestPark(t *testing.T) {
 	var duplicate *ConstraintError
 	require.ErrorAs(t, err, &duplicate)
 	for range 2 {
-		require.NoError(t, p.c.Park())
+		require.NoError(t, p.c.Recorder.Park())
 		require.False(t, p.c.InTransaction())
 		require.Equal(t, int64(1), p.value("SELECT COUNT(*) FROM d5.t1 WHERE id = 1"))
 		other.exec("INSERT INTO d5.t2 VALUES (5, 3)")
@@ -118,11 +118,11 @@ func TestPark(t *testing.T) {
 		require.Equal(t, int64(2), p.value("SELECT COUNT(*) FROM d5.t3"))
 	}
 	require.NoError(t, p.c.RollbackTo("s"))
-	require.NoError(t, p.c.Park())
+	require.NoError(t, p.c.Recorder.Park())
 	require.NoError(t, p.resume())
 	p.exec("DELETE FROM d5.t3") // all rows at once
 	require.NoError(t, p.c.Commit())
-	p.c.StopRecord()
+	p.c.Recorder.Stop()
 	require.Equal(t, "3,4,5,5", p.value("SELECT group_concat(a, ',') FROM (SELECT a FROM d5.t2 ORDER BY a)"))
 	require.Equal(t, int64(0), p.value("SELECT COUNT(*) FROM d5.t3"))
 	require.Equal(t, "2,3", p.value("SELECT group_concat(id, ',') FROM (SELECT id FROM d5.t1 ORDER BY id)"))
@@ -134,12 +134,12 @@ func TestResumeFails(t *testing.T) {
 	other := newParker(t, s)
 	p.record()
 	p.exec("INSERT INTO d5.t1 VALUES (1, 1, 'one', 1), (2, 2, 'two', 2)")
-	require.NoError(t, p.c.Park())
+	require.NoError(t, p.c.Recorder.Park())
 	other.exec("INSERT INTO d5.t1 VALUES (2, 0, 'other', 0)")
 	var duplicate *ConstraintError
 	require.ErrorAs(t, p.resume(), &duplicate)
 	require.False(t, p.c.InTransaction())
-	p.c.StopRecord()
+	p.c.Recorder.Stop()
 	require.Equal(t, int64(1), p.value("SELECT COUNT(*) FROM d5.t1"))
 }
 
@@ -150,27 +150,27 @@ func TestCheckOfChanges(t *testing.T) {
 	other := newParker(t, s)
 	other.record()
 	other.exec("INSERT INTO d5.t2 VALUES (7, NULL)")
-	require.NoError(t, other.c.Park())
-	defer other.c.StopRecord()
+	require.NoError(t, other.c.Recorder.Park())
+	defer other.c.Recorder.Stop()
 	locked := errors.New("locked")
 	p.begin()
-	p.c.Record(5, 0, func(ch *RowChange) error {
+	p.c.Recorder.Start(5, 0, func(ch *RowChange) error {
 		if ch.Op == RowInserted && ch.After == 2 {
 			return locked
 		}
 		return nil
 	})
-	require.True(t, p.c.Checking())
+	require.True(t, p.c.Recorder.Checking())
 	require.NoError(t, p.c.Savepoint(t.Context(), "s"))
 	_, err := p.c.Exec(t.Context(), "INSERT INTO d5.t1 VALUES (1, 1, '', 1), (2, 2, '', 2), (1, 1, '', 1)", nil)
 	require.ErrorIs(t, err, locked)
 	_, err = p.c.Exec(t.Context(), "INSERT INTO d5.t1 VALUES (2, 2, '', 2)", nil)
 	require.ErrorIs(t, err, locked)
 	require.NoError(t, p.c.RollbackTo("s"))
-	require.Empty(t, p.c.Recorded().Changes())
+	require.Empty(t, p.c.Recorder.Record().Changes())
 	try := func(sql string) (owner int) {
 		owner = -2
-		err := p.c.Try(t.Context(), []*Record{other.c.Recorded()}, Repeater{Layout: func(table string) (TableLayout, bool) {
+		err := p.c.Recorder.Try(t.Context(), []*Record{other.c.Recorder.Record()}, Repeater{Layout: func(table string) (TableLayout, bool) {
 			l, ok := parkTables[table]
 			return l, ok
 		}}, func() error {
@@ -189,7 +189,7 @@ func TestCheckOfChanges(t *testing.T) {
 	require.Equal(t, -2, try("DELETE FROM d5.t2 WHERE a = 6"))
 	require.Equal(t, int64(0), p.value("SELECT COUNT(*) FROM d5.t2"))
 	p.rollback()
-	p.c.StopRecord()
+	p.c.Recorder.Stop()
 }
 
 // BenchmarkPark measures what recording a transaction's changes costs, and what it costs to put a
@@ -210,18 +210,18 @@ func BenchmarkPark(b *testing.B) {
 				p.record()
 				p.insert(rows)
 				p.rollback()
-				p.c.StopRecord()
+				p.c.Recorder.Stop()
 			}
 		})
 		b.Run(fmt.Sprintf("parked/rows=%d", rows), func(b *testing.B) {
 			for b.Loop() {
 				p.record()
 				p.insert(rows)
-				require.NoError(b, p.c.Park())
+				require.NoError(b, p.c.Recorder.Park())
 				require.NoError(b, p.resume())
 				require.Equal(b, p.next, p.value("SELECT MAX(id) FROM d5.t1"))
 				p.rollback()
-				p.c.StopRecord()
+				p.c.Recorder.Stop()
 			}
 		})
 	}

@@ -35,7 +35,7 @@ type Record struct {
 	alias   string // schema name of the database
 	changes []RowChange
 	points  []point
-	check   func(ch *RowChange) error // see Conn.Record
+	check   func(ch *RowChange) error // see Recorder.Start
 	most    int                       // limit of the number of changes
 	held    int64                     // bytes taken from the meter
 	err     error                     // first error of check in the running statement, or of the meter
@@ -53,6 +53,12 @@ type point struct {
 // Changes returns the recorded changes. The caller must not change them.
 func (r *Record) Changes() []RowChange { return r.changes }
 
+// Recorder records the changes of the open transaction, so that it can be parked.
+type Recorder struct {
+	conn   *Conn
+	record *Record // of the open or parked transaction; nil if it is not recorded
+}
+
 // recording maps sqlite3* to the *Conn that records its changes.
 var recording sync.Map
 
@@ -63,46 +69,46 @@ const (
 	valueOverhead = 24
 )
 
-// Record begins to record the changes of one attached database in the open transaction. Up to most
+// Start begins to record the changes of one attached database in the open transaction. Up to most
 // changes are recorded; with more, the transaction cannot be parked. check, if not nil, is called
 // with each change before SQLite makes it, and there is no limit then: an error of check is the
 // error of the running SQLite statement, whose changes the caller must undo.
-func (c *Conn) Record(database, most int, check func(ch *RowChange) error) {
-	c.StopRecord()
-	c.record = &Record{alias: alias(database), check: check, most: most}
-	c.hook()
+func (rec *Recorder) Start(database, most int, check func(ch *RowChange) error) {
+	rec.Stop()
+	rec.record = &Record{alias: alias(database), check: check, most: most}
+	rec.hook()
 }
 
 // hook makes SQLite report changes of rows.
-func (c *Conn) hook() {
-	recording.Store(c.db, c)
+func (rec *Recorder) hook() {
+	recording.Store(rec.conn.db, rec.conn)
 	call := preUpdate
-	lib.Xsqlite3_preupdate_hook(c.tls, c.db, *(*uintptr)(unsafe.Pointer(&call)), c.db)
+	lib.Xsqlite3_preupdate_hook(rec.conn.tls, rec.conn.db, *(*uintptr)(unsafe.Pointer(&call)), rec.conn.db)
 }
 
 // unhook ends hook.
-func (c *Conn) unhook() {
-	lib.Xsqlite3_preupdate_hook(c.tls, c.db, 0, 0)
-	recording.Delete(c.db)
+func (rec *Recorder) unhook() {
+	lib.Xsqlite3_preupdate_hook(rec.conn.tls, rec.conn.db, 0, 0)
+	recording.Delete(rec.conn.db)
 }
 
-// Recorded returns the record of the open or parked transaction, or nil.
-func (c *Conn) Recorded() *Record { return c.record }
+// Record returns the record of the open or parked transaction, or nil.
+func (rec *Recorder) Record() *Record { return rec.record }
 
-// SetCheck replaces the function of [Conn.Record].
-func (c *Conn) SetCheck(check func(ch *RowChange) error) { c.record.check = check }
+// SetCheck replaces the function of [Recorder.Start].
+func (rec *Recorder) SetCheck(check func(ch *RowChange) error) { rec.record.check = check }
 
 // Checking reports whether the changes of the open transaction are checked.
-func (c *Conn) Checking() bool { return c.record != nil && c.record.check != nil }
+func (rec *Recorder) Checking() bool { return rec.record != nil && rec.record.check != nil }
 
-// StopRecord forgets the record, if any.
-func (c *Conn) StopRecord() {
-	if c.record == nil {
+// Stop forgets the record, if any.
+func (rec *Recorder) Stop() {
+	if rec.record == nil {
 		return
 	}
-	c.unhook()
-	c.meter.Drop(c.record.held)
-	c.record = nil
+	rec.unhook()
+	rec.conn.account.meter.Drop(rec.record.held)
+	rec.record = nil
 }
 
 // preUpdate is SQLite's callback before a change of a row
@@ -114,10 +120,10 @@ var preUpdate = func(_ *libc.TLS, handle, _ uintptr, op int32, schema, table uin
 		return
 	}
 	c := v.(*Conn)
-	if r := c.record; r != nil && !r.paused && r.err == nil && libc.GoString(schema) == r.alias {
+	if r := c.Recorder.record; r != nil && !r.paused && r.err == nil && libc.GoString(schema) == r.alias {
 		var err error
 		func() {
-			defer c.catch(&err)
+			defer c.calls.catch(&err)
 			err = r.add(c, op, libc.GoString(table), before, after)
 		}()
 		r.err = err
@@ -141,12 +147,12 @@ func (r *Record) add(c *Conn, op int32, table string, before, after int64) error
 		ch.Op = RowDeleted
 	}
 	if ch.Op != RowInserted {
-		if ch.Old, err = c.changedRow(columns, lib.Xsqlite3_preupdate_old); err != nil {
+		if ch.Old, err = changedRow(c, columns, lib.Xsqlite3_preupdate_old); err != nil {
 			return err
 		}
 	}
 	if ch.Op != RowDeleted {
-		if ch.New, err = c.changedRow(columns, lib.Xsqlite3_preupdate_new); err != nil {
+		if ch.New, err = changedRow(c, columns, lib.Xsqlite3_preupdate_new); err != nil {
 			return err
 		}
 	}
@@ -160,7 +166,7 @@ func (r *Record) add(c *Conn, op int32, table string, before, after int64) error
 		return nil
 	case len(r.changes) >= r.most && r.check == nil:
 		r.over, r.changes = true, nil
-		c.meter.Drop(r.held)
+		c.account.meter.Drop(r.held)
 		r.held = 0
 		return nil
 	}
@@ -170,7 +176,7 @@ func (r *Record) add(c *Conn, op int32, table string, before, after int64) error
 			n += int64(size(v))
 		}
 	}
-	if err := c.meter.Hold(n); err != nil {
+	if err := c.account.meter.Hold(n); err != nil {
 		return err
 	}
 	r.held += n
@@ -179,21 +185,21 @@ func (r *Record) add(c *Conn, op int32, table string, before, after int64) error
 }
 
 // changedRow reads one side of the row that is about to be changed.
-func (c *Conn) changedRow(columns int, get func(*libc.TLS, uintptr, int32, uintptr) int32) ([]types.Value, error) {
+func changedRow(c *Conn, columns int, get func(*libc.TLS, uintptr, int32, uintptr) int32) ([]types.Value, error) {
 	at := c.tls.Alloc(8)
 	defer c.tls.Free(8)
 	row := make([]types.Value, columns)
 	for i := range row {
 		if rc := get(c.tls, c.db, int32(i), at); rc != lib.SQLITE_OK {
-			return nil, c.stepError(rc)
+			return nil, newStepError(c, rc)
 		}
-		row[i] = c.copyValue(**(**uintptr)(unsafe.Pointer(&at)))
+		row[i] = copyValue(c, **(**uintptr)(unsafe.Pointer(&at)))
 	}
 	return row, nil
 }
 
 // copyValue copies a value of SQLite's.
-func (c *Conn) copyValue(v uintptr) types.Value {
+func copyValue(c *Conn, v uintptr) types.Value {
 	switch kind := lib.Xsqlite3_value_type(c.tls, v); kind {
 	case lib.SQLITE_INTEGER:
 		return lib.Xsqlite3_value_int64(c.tls, v)

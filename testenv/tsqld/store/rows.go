@@ -40,19 +40,19 @@ func (r *Rows) Next() bool {
 	more, err := r.ahead, error(nil)
 	if !more && !r.over {
 		if err = c.beginStep(r.deferInterrupt); err == nil {
-			more, err = c.step(r.stmt)
+			more, err = r.stmt.step()
 		}
 		c.endStep()
 	}
 	if more {
 		r.ahead = false
 		r.forget()
-		err = c.read(r.stmt, r.row, &r.held)
+		err = r.stmt.read(r.row, &r.held)
 	}
 	switch {
 	case err != nil:
 		r.end(c.fail(err, r.stmt.sql))
-		r.err = c.rethrow(r.err)
+		r.err = c.calls.rethrow(r.err)
 		return false
 	case !more:
 		r.end(nil)
@@ -65,7 +65,7 @@ func (r *Rows) Next() bool {
 // take memory for them.
 func (r *Rows) forget() {
 	if r.held > 0 {
-		_ = r.conn.meter.Take(-r.held) // returning memory cannot fail
+		_ = r.conn.account.meter.Take(-r.held) // returning memory cannot fail
 		r.held = 0
 	}
 }
@@ -93,7 +93,7 @@ func (r *Rows) Close() error {
 	c := r.conn
 	r.forget()
 	c.rows = slices.DeleteFunc(c.rows, func(o *Rows) bool { return o == r })
-	err := c.reset(r.stmt)
+	err := r.stmt.reset()
 	if r.err != nil {
 		err = nil // reset repeats an error that Next has returned
 	}

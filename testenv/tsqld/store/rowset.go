@@ -54,25 +54,25 @@ const (
 // virtual table with hidden columns as one.
 const createRowset = "CREATE VIRTUAL TABLE IF NOT EXISTS main.rowset USING rowset"
 
-// rowsetName is the table's name among those of EnsureTemp, although the table is in another
+// rowsetName is the table's name among those of [Temps], although the table is in another
 // schema. It is created for the first statement that reads it, because most connections never do.
 const rowsetName = "rowset"
 
 // ensureRowset creates rowset(...) before a statement that reads it.
 func (c *Conn) ensureRowset(s *stmt) error {
-	if !s.rowset || c.HasTemp(rowsetName) {
+	if !s.rowset || c.Temps.Has(rowsetName) {
 		return nil
 	}
 	create, err := c.prepare(createRowset)
 	if err != nil {
 		return err
 	}
-	_, err = c.run(create, nil)
+	_, err = create.run(nil)
 	c.stmts.drop(create)
 	if err != nil {
 		return c.fail(err, createRowset)
 	}
-	c.keepTemp(rowsetName, createRowset)
+	c.Temps.keep(rowsetName, createRowset)
 	return nil
 }
 
@@ -167,11 +167,11 @@ var errRowset = errors.New("rowset read without its arguments")
 // usually with the same arguments.
 func (r *rowsetCursor) Filter(n int, _ string, vals []vtab.Value) error {
 	c := r.slot.conn
-	if c.watch != nil && c.watch.canceled.Load() {
+	if c.watch.isCanceled() {
 		return errStopped
 	}
 	if n == 0 || n != len(vals) {
-		return c.remember(errRowset)
+		return c.calls.remember(errRowset)
 	}
 	if r.isSame(vals) {
 		r.rows.Rewind()
@@ -179,29 +179,29 @@ func (r *rowsetCursor) Filter(n int, _ string, vals []vtab.Value) error {
 	}
 	key, ok := vals[0].(string)
 	if !ok {
-		return c.remember(errRowset)
+		return c.calls.remember(errRowset)
 	}
 	fn, err := c.store.functions.rowset(key)
 	if err != nil {
-		return c.remember(err)
+		return c.calls.remember(err)
 	}
-	_ = c.meter.Take(-r.held) // returning memory cannot fail
+	_ = c.account.meter.Take(-r.held) // returning memory cannot fail
 	r.args, r.rows, r.held = nil, nil, 0
 	args := make([]types.Value, len(vals))
 	for i, v := range vals {
 		if n := size(v); n > meter.Small {
-			if err := c.meter.Take(n); err != nil {
-				return c.remember(err)
+			if err := c.account.meter.Take(n); err != nil {
+				return c.calls.remember(err)
 			}
 			r.held += n
 		}
 		args[i] = copied(v)
 	}
-	before := c.meter.Mark()
-	r.rows, err = fn(c.meter, args[1:])
-	r.held += int(c.meter.Mark() - before)
+	before := c.account.meter.Mark()
+	r.rows, err = fn(c.account.meter, args[1:])
+	r.held += int(c.account.meter.Mark() - before)
 	if err != nil {
-		return c.remember(err)
+		return c.calls.remember(err)
 	}
 	r.args = args
 	return r.first()
@@ -218,7 +218,7 @@ func (r *rowsetCursor) read() error {
 	var err error
 	if r.row, err = r.rows.Next(); err != nil {
 		r.args = nil
-		return r.slot.conn.remember(err)
+		return r.slot.conn.calls.remember(err)
 	}
 	return nil
 }
@@ -238,7 +238,7 @@ func (r *rowsetCursor) isSame(vals []vtab.Value) bool {
 
 // Next implements [vtab.Cursor].
 func (r *rowsetCursor) Next() error {
-	if c := r.slot.conn; c.watch != nil && c.watch.canceled.Load() {
+	if c := r.slot.conn; c.watch.isCanceled() {
 		return errStopped
 	}
 	r.at++
@@ -261,7 +261,7 @@ func (r *rowsetCursor) Rowid() (int64, error) { return r.at, nil }
 
 // Close implements [vtab.Cursor].
 func (r *rowsetCursor) Close() error {
-	_ = r.slot.conn.meter.Take(-r.held) // returning memory cannot fail
+	_ = r.slot.conn.account.meter.Take(-r.held) // returning memory cannot fail
 	r.args, r.rows, r.held = nil, nil, 0
 	return nil
 }

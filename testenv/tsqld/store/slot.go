@@ -57,15 +57,15 @@ func (s *slot) register() error {
 		s.driver.RegisterFunction("fn", &sqlite.FunctionImpl{
 			NArgs: -1, Deterministic: true, VolatileArgs: true,
 			Scalar: func(_ *sqlite.FunctionContext, args []driver.Value) (v driver.Value, err error) {
-				defer s.conn.catch(&err)
-				return s.conn.call(args, false)
+				defer s.conn.calls.catch(&err)
+				return s.conn.calls.call(args, false)
 			},
 		}),
 		s.driver.RegisterFunction("fnv", &sqlite.FunctionImpl{
 			NArgs: -1, VolatileArgs: true,
 			Scalar: func(_ *sqlite.FunctionContext, args []driver.Value) (v driver.Value, err error) {
-				defer s.conn.catch(&err)
-				return s.conn.call(args, true)
+				defer s.conn.calls.catch(&err)
+				return s.conn.calls.call(args, true)
 			},
 		}),
 		s.driver.RegisterFunction("agg", &sqlite.FunctionImpl{
@@ -82,32 +82,43 @@ func (s *slot) register() error {
 // errStopped ends a statement whose context is done. The caller gets the context's cause instead.
 var errStopped = errors.New("interrupted")
 
+// calls are the calls of functions by SQLite on a connection.
+type calls struct {
+	conn     *Conn
+	funcs    map[string]Func                // functions that the connection has used, by key
+	local    func(key string) (Func, error) // see [Conn.SetLocal]
+	args     []types.Value                  // stack of arguments of running functions
+	cause    error                          // first error of a function during the running step
+	panicked *Panic                         // panic of a function in the running statement
+	unusable bool                           // a function has panicked: the connection must not be reused
+}
+
 // call runs the function whose key is args[0]. With local, the session's own functions come first.
-func (c *Conn) call(args []driver.Value, local bool) (driver.Value, error) {
-	if c.watch != nil && c.watch.canceled.Load() {
+func (cs *calls) call(args []driver.Value, local bool) (driver.Value, error) {
+	if cs.conn.watch.isCanceled() {
 		return nil, errStopped
 	}
 	key, ok := keyOf(args)
 	if !ok {
-		return nil, c.remember(errNoKey)
+		return nil, cs.remember(errNoKey)
 	}
-	fn, err := c.resolve(key, local)
+	fn, err := cs.resolve(key, local)
 	if err != nil {
-		return nil, c.remember(err)
+		return nil, cs.remember(err)
 	}
-	base, mark := len(c.args), c.meter.Mark()
-	vals, err := c.push(args[1:])
+	base, mark := len(cs.args), cs.conn.account.meter.Mark()
+	vals, err := cs.push(args[1:])
 	var v types.Value
 	if err == nil {
-		v, err = fn(c.meter, vals)
+		v, err = fn(cs.conn.account.meter, vals)
 	}
 	if n := size(v); n > meter.Small && err == nil {
-		err = c.meter.Take(n)
+		err = cs.conn.account.meter.Take(n)
 	}
-	c.args = c.args[:base]
-	c.meter.Release(mark)
+	cs.args = cs.args[:base]
+	cs.conn.account.meter.Release(mark)
 	if err != nil {
-		return nil, c.remember(err)
+		return nil, cs.remember(err)
 	}
 	return v, nil
 }
@@ -137,37 +148,37 @@ func keyOf(args []driver.Value) (string, bool) {
 
 // resolve finds the function of a key. It searches the connection's own table first, which needs no
 // lock.
-func (c *Conn) resolve(key string, local bool) (Func, error) {
-	if local && c.local != nil {
-		fn, err := c.local(strings.Clone(key))
+func (cs *calls) resolve(key string, local bool) (Func, error) {
+	if local && cs.local != nil {
+		fn, err := cs.local(strings.Clone(key))
 		if fn != nil || err != nil {
 			return fn, err
 		}
 	}
-	if fn, ok := c.funcs[key]; ok {
+	if fn, ok := cs.funcs[key]; ok {
 		return fn, nil
 	}
-	fn, err := c.store.functions.scalar(key)
+	fn, err := cs.conn.store.functions.scalar(key)
 	if err != nil {
 		return nil, err
 	}
-	c.funcs[strings.Clone(key)] = fn
+	cs.funcs[strings.Clone(key)] = fn
 	return fn, nil
 }
 
 // push copies arguments out of SQLite's memory to the stack of arguments. The stack grows while a
 // function runs SQL itself.
-func (c *Conn) push(args []driver.Value) ([]types.Value, error) {
-	base := len(c.args)
+func (cs *calls) push(args []driver.Value) ([]types.Value, error) {
+	base := len(cs.args)
 	for _, a := range args {
 		if n := size(a); n > meter.Small {
-			if err := c.meter.Take(n); err != nil {
+			if err := cs.conn.account.meter.Take(n); err != nil {
 				return nil, err
 			}
 		}
-		c.args = append(c.args, copied(a))
+		cs.args = append(cs.args, copied(a))
 	}
-	return c.args[base:len(c.args):len(c.args)], nil
+	return cs.args[base:len(cs.args):len(cs.args)], nil
 }
 
 // copied returns a copy of a value that is in SQLite's memory.
@@ -182,9 +193,9 @@ func copied(v driver.Value) types.Value {
 }
 
 // remember keeps the first error of a statement, because SQLite passes on only its text.
-func (c *Conn) remember(err error) error {
-	if c.cause == nil {
-		c.cause = err
+func (cs *calls) remember(err error) error {
+	if cs.cause == nil {
+		cs.cause = err
 	}
 	return err
 }
@@ -199,21 +210,21 @@ type aggregate struct {
 
 // prepare makes the accumulator and copies the arguments.
 func (a *aggregate) prepare(args []driver.Value) ([]types.Value, error) {
-	if a.conn.watch != nil && a.conn.watch.canceled.Load() {
+	if a.conn.watch.isCanceled() {
 		return nil, errStopped
 	}
 	if a.acc == nil {
 		key, ok := keyOf(args)
 		if !ok {
-			return nil, a.conn.remember(errNoKey)
+			return nil, a.conn.calls.remember(errNoKey)
 		}
 		newAccumulator, err := a.conn.store.functions.aggregate(key)
 		if err != nil {
-			return nil, a.conn.remember(err)
+			return nil, a.conn.calls.remember(err)
 		}
 		a.acc = newAccumulator()
 	}
-	return a.conn.push(args[1:])
+	return a.conn.calls.push(args[1:])
 }
 
 // heldStep is how many bytes an accumulator grows between two updates of the meter.
@@ -229,7 +240,7 @@ func (a *aggregate) account() error {
 	if now < a.held+heldStep {
 		return nil
 	}
-	if err := a.conn.meter.Take(now - a.held); err != nil {
+	if err := a.conn.account.meter.Take(now - a.held); err != nil {
 		return err
 	}
 	a.held = now
@@ -238,19 +249,11 @@ func (a *aggregate) account() error {
 
 // Step adds a row.
 func (a *aggregate) Step(_ *sqlite.FunctionContext, args []driver.Value) error {
-	c := a.conn
-	base, mark := len(c.args), c.meter.Mark()
-	vals, err := a.prepare(args)
+	err := a.change(args, func(vals []types.Value) error { return a.acc.Step(vals) })
 	if err == nil {
-		err = a.acc.Step(vals)
-	}
-	c.args = c.args[:base]
-	c.meter.Release(mark)
-	if err == nil {
-		err = a.account()
-	}
-	if err != nil && !errors.Is(err, errStopped) {
-		return c.remember(err)
+		if err = a.account(); err != nil {
+			return a.conn.calls.remember(err)
+		}
 	}
 	return err
 }
@@ -261,18 +264,23 @@ func (a *aggregate) WindowInverse(_ *sqlite.FunctionContext, args []driver.Value
 	if !ok {
 		key, _ := keyOf(args)
 		name, _, _ := strings.Cut(key, "|")
-		return a.conn.remember(mserr.NotSupported("the aggregate %s over a moving window frame", name))
+		return a.conn.calls.remember(mserr.NotSupported("the aggregate %s over a moving window frame", name))
 	}
+	return a.change(args, inv.Inverse)
+}
+
+// change calls f with copies of the arguments of a row.
+func (a *aggregate) change(args []driver.Value, f func(vals []types.Value) error) error {
 	c := a.conn
-	base, mark := len(c.args), c.meter.Mark()
+	base, mark := len(c.calls.args), c.account.meter.Mark()
 	vals, err := a.prepare(args)
 	if err == nil {
-		err = inv.Inverse(vals)
+		err = f(vals)
 	}
-	c.args = c.args[:base]
-	c.meter.Release(mark)
+	c.calls.args = c.calls.args[:base]
+	c.account.meter.Release(mark)
 	if err != nil && !errors.Is(err, errStopped) {
-		return c.remember(err)
+		return c.calls.remember(err)
 	}
 	return err
 }
@@ -284,13 +292,13 @@ func (a *aggregate) WindowValue(*sqlite.FunctionContext) (driver.Value, error) {
 	}
 	v, err := a.acc.Value()
 	if err != nil {
-		return nil, a.conn.remember(err)
+		return nil, a.conn.calls.remember(err)
 	}
 	return v, nil
 }
 
 // Final ends the evaluation.
 func (a *aggregate) Final(*sqlite.FunctionContext) {
-	_ = a.conn.meter.Take(-a.held) // returning memory cannot fail
+	_ = a.conn.account.meter.Take(-a.held) // returning memory cannot fail
 	a.acc, a.held = nil, 0
 }

@@ -26,8 +26,8 @@ type stepError struct {
 // Error returns SQLite's text.
 func (e *stepError) Error() string { return e.msg }
 
-// stepError makes an error of a result code.
-func (c *Conn) stepError(rc int32) error {
+// newStepError makes an error of a result code.
+func newStepError(c *Conn, rc int32) error {
 	msg := libc.GoString(lib.Xsqlite3_errstr(c.tls, rc))
 	if detail := libc.GoString(lib.Xsqlite3_errmsg(c.tls, c.db)); detail != msg {
 		msg += ": " + detail
@@ -36,7 +36,8 @@ func (c *Conn) stepError(rc int32) error {
 }
 
 // bind binds the arguments of a statement, in memory that reset frees.
-func (c *Conn) bind(s *stmt, args []types.Value) error {
+func (s *stmt) bind(args []types.Value) error {
+	c := s.conn
 	if len(args) < s.params {
 		return fmt.Errorf("missing argument with index %d", len(args)+1)
 	}
@@ -51,37 +52,16 @@ func (c *Conn) bind(s *stmt, args []types.Value) error {
 		case bool:
 			rc = lib.Xsqlite3_bind_int(c.tls, s.p, n, libc.Bool32(a))
 		case string:
-			if len(a) > longestValue {
-				rc = lib.SQLITE_TOOBIG
-				break
-			}
-			p := s.memory(c, len(a))
-			if p == 0 {
-				rc = lib.SQLITE_NOMEM
-				break
-			}
-			copy(view(p, len(a)), a)
-			rc = lib.Xsqlite3_bind_text(c.tls, s.p, n, p, int32(len(a)), 0)
+			rc = bindLong(s, n, a, lib.Xsqlite3_bind_text)
 		case []byte:
-			if a == nil {
-				break
+			if a != nil {
+				rc = bindLong(s, n, a, lib.Xsqlite3_bind_blob)
 			}
-			if len(a) > longestValue {
-				rc = lib.SQLITE_TOOBIG
-				break
-			}
-			p := s.memory(c, len(a))
-			if p == 0 {
-				rc = lib.SQLITE_NOMEM
-				break
-			}
-			copy(view(p, len(a)), a)
-			rc = lib.Xsqlite3_bind_blob(c.tls, s.p, n, p, int32(len(a)), 0)
 		default:
 			return fmt.Errorf("argument %d is of type %T", n, a)
 		}
 		if rc != lib.SQLITE_OK {
-			return c.stepError(rc)
+			return newStepError(c, rc)
 		}
 	}
 	return nil
@@ -90,14 +70,21 @@ func (c *Conn) bind(s *stmt, args []types.Value) error {
 // longestValue keeps lengths within SQLite's int. SQLite's own limit is lower.
 const longestValue = 1<<31 - 2
 
-// memory allocates n bytes, which reset frees; 0 if there is no memory. It allocates one byte more:
-// SQLite allocates nothing for 0 bytes, and a text or blob at address 0 is NULL.
-func (s *stmt) memory(c *Conn, n int) uintptr {
-	p := lib.Xsqlite3_malloc64(c.tls, uint64(n)+1)
-	if p != 0 {
-		s.allocated = append(s.allocated, p)
+// bindLong binds a text or blob in memory that reset frees. It allocates one byte more: SQLite
+// allocates nothing for 0 bytes, and a text or blob at address 0 is NULL.
+func bindLong[T string | []byte](
+	s *stmt, n int32, v T, bind func(_ *libc.TLS, p uintptr, n int32, at uintptr, size int32, free uintptr) int32,
+) int32 {
+	if len(v) > longestValue {
+		return lib.SQLITE_TOOBIG
 	}
-	return p
+	p := lib.Xsqlite3_malloc64(s.conn.tls, uint64(len(v))+1)
+	if p == 0 {
+		return lib.SQLITE_NOMEM
+	}
+	s.allocated = append(s.allocated, p)
+	copy(view(p, len(v)), v)
+	return bind(s.conn.tls, s.p, n, p, int32(len(v)), 0)
 }
 
 // view returns n bytes of SQLite's memory at p, valid until SQLite changes them.
@@ -106,20 +93,21 @@ func view(p uintptr, n int) []byte {
 }
 
 // step moves a statement to its next row, and reports whether there is one.
-func (c *Conn) step(s *stmt) (row bool, err error) {
-	switch rc := lib.Xsqlite3_step(c.tls, s.p); rc {
+func (s *stmt) step() (row bool, err error) {
+	switch rc := lib.Xsqlite3_step(s.conn.tls, s.p); rc {
 	case lib.SQLITE_ROW:
 		return true, nil
 	case lib.SQLITE_DONE:
 		return false, nil
 	default:
-		return false, c.stepError(rc)
+		return false, newStepError(s.conn, rc)
 	}
 }
 
 // reset ends a statement, so that it can run again. Its error, if any, repeats that of the last
 // step.
-func (c *Conn) reset(s *stmt) error {
+func (s *stmt) reset() error {
+	c := s.conn
 	rc := lib.Xsqlite3_reset(c.tls, s.p)
 	if s.params > 0 {
 		lib.Xsqlite3_clear_bindings(c.tls, s.p) // cannot fail
@@ -129,19 +117,19 @@ func (c *Conn) reset(s *stmt) error {
 	}
 	s.allocated = s.allocated[:0]
 	if rc != lib.SQLITE_OK {
-		return c.stepError(rc)
+		return newStepError(c, rc)
 	}
 	return nil
 }
 
 // run runs a statement to its end and returns how many rows it changed.
-func (c *Conn) run(s *stmt, args []types.Value) (int64, error) {
-	err := c.bind(s, args)
+func (s *stmt) run(args []types.Value) (int64, error) {
+	err := s.bind(args)
 	for more := err == nil; more; {
-		more, err = c.step(s)
+		more, err = s.step()
 	}
-	changed := lib.Xsqlite3_changes64(c.tls, c.db)
-	if rerr := c.reset(s); err == nil {
+	changed := lib.Xsqlite3_changes64(s.conn.tls, s.conn.db)
+	if rerr := s.reset(); err == nil {
 		err = rerr
 	}
 	return changed, err
@@ -155,7 +143,8 @@ func (c *Conn) run(s *stmt, args []types.Value) (int64, error) {
 // for the distance of two values.
 //
 // Long values are taken from the meter; read adds their size to held.
-func (c *Conn) read(s *stmt, row []types.Value, held *int) error {
+func (s *stmt) read(row []types.Value, held *int) error {
+	c := s.conn
 	if len(row) == 0 {
 		return nil
 	}
@@ -178,15 +167,15 @@ func (c *Conn) read(s *stmt, row []types.Value, held *int) error {
 			p := lib.Xsqlite3_value_blob(c.tls, v)
 			n := int(lib.Xsqlite3_value_bytes(c.tls, v))
 			if p == 0 && n > 0 {
-				return c.stepError(lib.SQLITE_NOMEM)
+				return newStepError(c, lib.SQLITE_NOMEM)
 			}
 			var b []byte
 			if n > 0 {
 				b = view(p, n)
 			}
 			if n > meter.Small {
-				if err := c.meter.Take(n); err != nil {
-					return c.remember(err)
+				if err := c.account.meter.Take(n); err != nil {
+					return c.calls.remember(err)
 				}
 				*held += n
 			}

@@ -17,6 +17,7 @@ const maxStmts = 256
 
 // stmt is a prepared statement.
 type stmt struct {
+	conn   *Conn
 	ds     driver.Stmt
 	sql    string
 	reads  bool // it writes nothing, so an interrupt is harmless
@@ -100,7 +101,7 @@ func (sc *stmtCache) closeAll() error {
 
 // prepare returns a statement. The caller owns it until put.
 func (c *Conn) prepare(sql string) (*stmt, error) {
-	if s := c.stmts.take(sql); s != nil && s.clears && c.record != nil {
+	if s := c.stmts.take(sql); s != nil && s.clears && c.Recorder.record != nil {
 		if err := c.stmts.remove(s); err != nil {
 			return nil, convert(err, sql)
 		}
@@ -111,15 +112,15 @@ func (c *Conn) prepare(sql string) (*stmt, error) {
 		}
 		return s, nil
 	}
-	s := &stmt{sql: sql, rowset: strings.Contains(sql, "rowset(")}
-	s.clears = c.record == nil && strings.HasPrefix(sql, "DELETE FROM d") && !strings.Contains(sql, " WHERE ")
+	s := &stmt{conn: c, sql: sql, rowset: strings.Contains(sql, "rowset(")}
+	s.clears = c.Recorder.record == nil && strings.HasPrefix(sql, "DELETE FROM d") && !strings.Contains(sql, " WHERE ")
 	if err := c.ensureRowset(s); err != nil {
 		return nil, err
 	}
-	c.cause = nil // SQLite calls functions of constants during the preparation
+	c.calls.cause = nil // SQLite calls functions of constants during the preparation
 	ds, err := c.dc.Prepare(sql)
 	if err != nil {
-		return nil, c.rethrow(c.fail(err, sql))
+		return nil, c.calls.rethrow(c.fail(err, sql))
 	}
 	if s.p, err = handle(ds, "pstmt"); err != nil {
 		return nil, errors.Join(err, ds.Close())
@@ -137,21 +138,21 @@ func (c *Conn) prepare(sql string) (*stmt, error) {
 // SQLite's.
 func (c *Conn) fail(err error, sql string) error {
 	if c.inTransaction && mayRollBack(err) {
-		cause := c.cause
+		cause := c.calls.cause
 		c.checkTransaction()
-		c.cause = cause
+		c.calls.cause = cause
 	}
-	if c.cause != nil {
-		return c.cause
+	if c.calls.cause != nil {
+		return c.calls.cause
 	}
-	if c.watch != nil && c.watch.canceled.Load() {
+	if c.watch.isCanceled() {
 		return context.Cause(c.watch.ctx)
 	}
 	return convert(err, sql)
 }
 
 // script runs several statements, each with the same arguments.
-func (c *Conn) script(s *stmt, args []types.Value) (int64, error) {
+func (s *stmt) script(args []types.Value) (int64, error) {
 	named := make([]driver.NamedValue, len(args))
 	for i, a := range args {
 		named[i] = driver.NamedValue{Ordinal: i + 1, Value: a}
@@ -174,22 +175,22 @@ func (c *Conn) Exec(ctx context.Context, sql string, args []types.Value) (int64,
 	if err != nil {
 		return 0, err
 	}
-	run := c.run
+	run := s.run
 	if s.multi {
-		run = c.script
+		run = s.script
 	}
 	deferInterrupt := !s.reads && !c.interruptWrites && c.InTransaction()
-	n, at := int64(0), c.record.begin()
+	n, at := int64(0), c.Recorder.record.begin()
 	if err = c.beginStep(deferInterrupt); err == nil {
-		n, err = run(s, args)
+		n, err = run(args)
 	}
 	c.endStep()
 	if err != nil {
 		err = c.fail(err, sql)
 	}
-	if err = c.record.end(at, err); err != nil {
+	if err = c.Recorder.record.end(at, err); err != nil {
 		c.stmts.drop(s)
-		return 0, c.rethrow(err)
+		return 0, c.calls.rethrow(err)
 	}
 	if err := c.stmts.put(s); err != nil {
 		return 0, convert(err, sql)
@@ -212,21 +213,21 @@ func (c *Conn) Query(ctx context.Context, sql string, args []types.Value) (*Rows
 		return nil, errNoQuery
 	}
 	r := &Rows{conn: c, stmt: s, ctx: ctx, deferInterrupt: !s.reads && !c.interruptWrites && c.InTransaction()}
-	at := c.record.begin()
+	at := c.Recorder.record.begin()
 	if err = c.beginStep(r.deferInterrupt); err == nil {
-		err = c.bind(s, args)
+		err = s.bind(args)
 	}
 	if err == nil {
-		r.ahead, err = c.step(s) // step now, so that most errors come before the first row, and all changes
+		r.ahead, err = s.step() // step now, so that most errors come before the first row, and all changes
 	}
 	c.endStep()
 	if err != nil {
 		err = c.fail(err, sql)
 	}
-	if err = c.record.end(at, err); err != nil {
-		_ = c.reset(s) // repeats the error of step
+	if err = c.Recorder.record.end(at, err); err != nil {
+		_ = s.reset() // repeats the error of step
 		c.stmts.drop(s)
-		return nil, c.rethrow(err)
+		return nil, c.calls.rethrow(err)
 	}
 	r.over = !r.ahead
 	r.row = make([]types.Value, s.columns)

@@ -225,11 +225,11 @@ func (s *Store) CreateCopy(ctx context.Context, c *Conn, from, to int) error {
 
 // vacuumInto writes the committed content of a database to a file that is missing or empty.
 func (s *Store) vacuumInto(ctx context.Context, c *Conn, id int, path string) error {
-	if err := c.Use(ctx, id); err != nil {
+	if err := c.Databases.Attach(ctx, id); err != nil {
 		return err
 	}
-	for len(c.attached) >= MaxAttached { // VACUUM INTO attaches one more
-		if err := c.evict(ctx, []int{id}); err != nil {
+	for len(c.Databases.attached) >= MaxAttached { // VACUUM INTO attaches one more
+		if err := c.Databases.evict(ctx, []int{id}); err != nil {
 			return err
 		}
 	}
@@ -286,7 +286,7 @@ func (s *Store) Drop(id int) error {
 	delete(s.known, id)
 	var errs []error
 	for _, c := range s.idle {
-		errs = append(errs, c.detachUnknown(s.known))
+		errs = append(errs, c.Databases.detachUnknown(s.known))
 	}
 	for _, tail := range []string{"", "-wal", "-shm"} {
 		if err := os.Remove(s.Path(id) + tail); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -339,7 +339,7 @@ func (s *Store) Acquire(ctx context.Context) (*Conn, error) {
 // temporary objects. It closes a connection that cannot be cleaned.
 func (s *Store) Release(c *Conn) {
 	s.mu.Lock()
-	if s.closed || c.unusable || len(s.idle) >= s.idleLimit { // the connection is not reused and needs no cleaning
+	if s.closed || c.calls.unusable || len(s.idle) >= s.idleLimit { // the connection is not reused and needs no cleaning
 		s.open--
 		s.mu.Unlock()
 		c.closeQuietly()
@@ -350,7 +350,7 @@ func (s *Store) Release(c *Conn) {
 	s.mu.Lock()
 	s.open--
 	if err == nil {
-		err = c.detachUnknown(s.known)
+		err = c.Databases.detachUnknown(s.known)
 	}
 	keep := err == nil && !s.closed && len(s.idle) < s.idleLimit
 	if keep {

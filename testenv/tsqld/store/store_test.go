@@ -86,7 +86,7 @@ func acquire(t *testing.T, s *Store, ids ...int) *Conn {
 	}
 	c, err := s.Acquire(t.Context())
 	require.NoError(t, err)
-	require.NoError(t, c.Use(t.Context(), ids...))
+	require.NoError(t, c.Databases.Attach(t.Context(), ids...))
 	return c
 }
 
@@ -221,7 +221,7 @@ func TestAttachLimit(t *testing.T) {
 	defer s.Release(c)
 	for range 2 {
 		for _, id := range ids {
-			require.NoError(t, c.Use(t.Context(), id))
+			require.NoError(t, c.Databases.Attach(t.Context(), id))
 			run(t, c, fmt.Sprintf("CREATE TABLE IF NOT EXISTS d%d.t(a)", id))
 			run(t, c, fmt.Sprintf("INSERT INTO d%d.t VALUES (%d)", id, id))
 		}
@@ -229,7 +229,7 @@ func TestAttachLimit(t *testing.T) {
 	// Within a transaction only databases that it has not touched can be detached.
 	require.NoError(t, c.Begin(t.Context()))
 	for i, id := range ids {
-		err := c.Use(t.Context(), id)
+		err := c.Databases.Attach(t.Context(), id)
 		if i >= MaxAttached {
 			require.ErrorContains(t, err, "more than 10 databases")
 			continue
@@ -238,8 +238,8 @@ func TestAttachLimit(t *testing.T) {
 		run(t, c, fmt.Sprintf("INSERT INTO d%d.t VALUES (0)", id))
 	}
 	require.NoError(t, c.Rollback())
-	require.NoError(t, c.Use(t.Context(), ids[len(ids)-1]))
-	require.ErrorIs(t, c.Use(t.Context(), 99), os.ErrNotExist)
+	require.NoError(t, c.Databases.Attach(t.Context(), ids[len(ids)-1]))
+	require.ErrorIs(t, c.Databases.Attach(t.Context(), 99), os.ErrNotExist)
 }
 
 func TestDropAndCreateAnew(t *testing.T) {
@@ -250,7 +250,7 @@ func TestDropAndCreateAnew(t *testing.T) {
 	s.Release(b) // stays attached in the pool
 	require.NoError(t, s.Drop(5))
 	require.NoError(t, s.Create(5))
-	require.NoError(t, a.Use(t.Context(), 5))
+	require.NoError(t, a.Databases.Attach(t.Context(), 5))
 	_, err := a.Exec(t.Context(), "SELECT * FROM d5.t", nil)
 	require.ErrorContains(t, err, "no such table")
 	s.Release(a)
@@ -280,7 +280,7 @@ func TestFilesAreTheOwners(t *testing.T) {
 	require.NoError(t, st.Create(7))
 	c, err := st.Acquire(t.Context())
 	require.NoError(t, err)
-	require.NoError(t, c.Use(t.Context(), 7))
+	require.NoError(t, c.Databases.Attach(t.Context(), 7))
 	_, err = c.Exec(t.Context(), "CREATE TABLE d7.t (a)", nil)
 	require.NoError(t, err)
 	st.Release(c)
@@ -288,7 +288,7 @@ func TestFilesAreTheOwners(t *testing.T) {
 	require.NoError(t, err)
 	for id := 20; id < 20+MaxAttached; id++ { // the copy always fits
 		require.NoError(t, st.Create(id))
-		require.NoError(t, c.Use(t.Context(), id))
+		require.NoError(t, c.Databases.Attach(t.Context(), id))
 	}
 	require.NoError(t, st.CreateCopy(t.Context(), c, 7, 8))
 	for id := 20; id < 20+MaxAttached; id++ {
@@ -313,12 +313,12 @@ func TestReleaseCleans(t *testing.T) {
 	c := acquire(t, s, 5)
 	run(t, c, "CREATE TABLE d5.t(a)")
 	run(t, c, "CREATE TEMP TABLE x(a)")
-	require.NoError(t, c.EnsureTemp(t.Context(), "spool1", "CREATE TEMP TABLE IF NOT EXISTS spool1(a)"))
+	require.NoError(t, c.Temps.Ensure(t.Context(), "spool1", "CREATE TEMP TABLE IF NOT EXISTS spool1(a)"))
 	require.NoError(t, c.Begin(t.Context()))
-	require.NoError(t, c.EnsureTemp(t.Context(), "spool2", "CREATE TEMP TABLE IF NOT EXISTS spool2(a)"))
+	require.NoError(t, c.Temps.Ensure(t.Context(), "spool2", "CREATE TEMP TABLE IF NOT EXISTS spool2(a)"))
 	run(t, c, "INSERT INTO d5.t VALUES (1), (2)")
 	run(t, c, "INSERT INTO spool1 VALUES (1)")
-	c.Remember("k", 1)
+	c.Temps.Remember("k", 1)
 	rows, err := c.Query(t.Context(), "SELECT * FROM d5.t", nil)
 	require.NoError(t, err)
 	require.True(t, rows.Next())
@@ -328,16 +328,16 @@ func TestReleaseCleans(t *testing.T) {
 	defer s.Release(again)
 	require.Same(t, c, again)
 	require.False(t, c.InTransaction())
-	require.Nil(t, c.Recall("k"))
+	require.Nil(t, c.Temps.Recall("k"))
 	require.EqualValues(t, 0, value(t, c, "SELECT count(*) FROM d5.t"))
 	require.EqualValues(t, 0, value(t, c, "SELECT count(*) FROM spool1"))
 	_, err = c.Exec(t.Context(), "SELECT * FROM x", nil)
 	require.ErrorContains(t, err, "no such table")
-	require.NoError(t, c.EnsureTemp(t.Context(), "spool2", "CREATE TEMP TABLE IF NOT EXISTS spool2(a)"))
+	require.NoError(t, c.Temps.Ensure(t.Context(), "spool2", "CREATE TEMP TABLE IF NOT EXISTS spool2(a)"))
 	require.EqualValues(t, 0, value(t, c, "SELECT count(*) FROM spool2"))
 }
 
-// A rollback takes no table of EnsureTemp away, and ends only values that were kept in its
+// A rollback takes no table of Temps.Ensure away, and ends only values that were kept in its
 // transaction.
 func TestRollbackKeepsTemporaryTables(t *testing.T) {
 	s := open(t)
@@ -345,32 +345,32 @@ func TestRollbackKeepsTemporaryTables(t *testing.T) {
 	defer s.Release(c)
 	const ddl = "CREATE TEMP TABLE IF NOT EXISTS spool(a)"
 	ctx := t.Context()
-	c.Remember("before", 1)
+	c.Temps.Remember("before", 1)
 	require.NoError(t, c.Begin(ctx))
-	c.Remember("within", 1)
-	require.NoError(t, c.EnsureTemp(ctx, "spool", ddl))
+	c.Temps.Remember("within", 1)
+	require.NoError(t, c.Temps.Ensure(ctx, "spool", ddl))
 	run(t, c, "INSERT INTO spool VALUES (1)")
 	require.NoError(t, c.Rollback())
-	require.Equal(t, 1, c.Recall("before"))
-	require.Nil(t, c.Recall("within"))
-	require.True(t, c.HasTemp("spool"))
+	require.Equal(t, 1, c.Temps.Recall("before"))
+	require.Nil(t, c.Temps.Recall("within"))
+	require.True(t, c.Temps.Has("spool"))
 	require.EqualValues(t, 0, value(t, c, "SELECT count(*) FROM spool"))
 
 	require.NoError(t, c.Begin(ctx)) // the table is there before the transaction
-	require.NoError(t, c.EnsureTemp(ctx, "spool", ddl))
+	require.NoError(t, c.Temps.Ensure(ctx, "spool", ddl))
 	require.NoError(t, c.rollback())
-	require.True(t, c.HasTemp("spool"))
+	require.True(t, c.Temps.Has("spool"))
 
 	require.NoError(t, c.Begin(ctx))
-	c.Remember("within", 2)
+	c.Temps.Remember("within", 2)
 	require.NoError(t, c.Commit())
 	require.NoError(t, c.Begin(ctx))
 	require.NoError(t, c.Savepoint(ctx, "p"))
-	c.Remember("before", 2)
+	c.Temps.Remember("before", 2)
 	require.NoError(t, c.RollbackTo("p"))
-	require.Nil(t, c.Recall("before"))
+	require.Nil(t, c.Temps.Recall("before"))
 	require.NoError(t, c.Rollback())
-	require.Equal(t, 2, c.Recall("within"), "committed")
+	require.Equal(t, 2, c.Temps.Recall("within"), "committed")
 }
 
 func TestFindForeignKey(t *testing.T) {
@@ -389,7 +389,7 @@ func TestFindForeignKey(t *testing.T) {
 		_, err := c.Exec(t.Context(), sql, nil)
 		var ce *ConstraintError
 		require.ErrorAs(t, err, &ce)
-		child, parent, _, err := c.FindForeignKey(t.Context(), 5, []string{"p1", "c"}, func() error {
+		child, parent, _, err := FindForeignKey(t.Context(), c, 5, []string{"p1", "c"}, func() error {
 			_, err := c.Exec(t.Context(), sql, nil)
 			return err
 		})

@@ -83,6 +83,9 @@ func (w *watch) cancel() {
 	}
 }
 
+// isCanceled reports whether the context has ended. A nil watch has none.
+func (w *watch) isCanceled() bool { return w != nil && w.canceled.Load() }
+
 // interrupt interrupts a running statement. Without force it spares a statement whose interrupt is
 // delayed. It reports whether a statement was running.
 func (w *watch) interrupt(force bool) bool {
@@ -102,9 +105,9 @@ func (w *watch) interrupt(force bool) bool {
 // that writes in a transaction that continues after it. beginStep returns the cause if the context
 // has ended since follow: the interrupt came before the step and was lost.
 func (c *Conn) beginStep(deferInterrupt bool) error {
-	c.cause = nil
+	c.calls.cause = nil
 	c.watch.run(true, deferInterrupt)
-	if w := c.watch; w != nil && w.canceled.Load() {
+	if w := c.watch; w.isCanceled() {
 		return context.Cause(w.ctx)
 	}
 	return nil

@@ -7,7 +7,6 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog/sysviews"
-	"github.com/jobagent/jobagent/testenv/tsqld/module"
 	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -194,7 +193,7 @@ func (e Objects) ObjectDefinition(id int32) (string, bool) {
 	if d == nil {
 		return "", false
 	}
-	if m := module.Of(d.ObjectByID(id)); m != nil {
+	if m := catalog.ModuleOf(d.ObjectByID(id)); m != nil {
 		return m.Text, !m.Encrypted
 	}
 	c, ok := d.ConstraintByID(id)
@@ -429,7 +428,7 @@ func (e Objects) IdentCurrent(schema, table string) (last, seed, increment types
 		return nil, nil, nil, false
 	}
 	auto := t.IdentityColumn().Auto
-	if database != 0 && s.Conn.Use(e.at.Context(), database) != nil {
+	if database != 0 && s.Conn.Databases.Attach(e.at.Context(), database) != nil {
 		return nil, nil, nil, false
 	}
 	c, err := s.Counters.Identity(e.at.Context(), database, t)

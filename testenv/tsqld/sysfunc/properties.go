@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
-	"github.com/jobagent/jobagent/testenv/tsqld/module"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -16,12 +15,7 @@ func (e Objects) DatabaseProperty(database, property string) (types.Value, types
 		return nil, types.NullType, false
 	}
 	text := func(s string) (types.Value, types.Type, bool) { return s, types.SysNameType, true }
-	flag := func(b bool) (types.Value, types.Type, bool) {
-		if b {
-			return int64(1), types.IntType, true
-		}
-		return int64(0), types.IntType, true
-	}
+	flag := func(b bool) (types.Value, types.Type, bool) { return types.BitOf(b), types.IntType, true }
 	switch strings.ToLower(property) {
 	case "collation":
 		return text(d.Options.Collation)
@@ -117,33 +111,27 @@ func (e Objects) IndexProperty(object int32, index, property string) types.Value
 	if ix == nil {
 		return nil
 	}
-	flag := func(b bool) types.Value {
-		if b {
-			return int64(1)
-		}
-		return int64(0)
-	}
 	switch strings.ToLower(property) {
 	case "indexid":
 		return int64(ix.ID)
 	case "isunique":
-		return flag(ix.Unique)
+		return types.BitOf(ix.Unique)
 	case "isclustered":
-		return flag(ix.Clustered)
+		return types.BitOf(ix.Clustered)
 	case "isdisabled":
-		return flag(ix.Disabled)
+		return types.BitOf(ix.Disabled)
 	case "indexdepth":
 		return int64(1)
 	case "indexfillfactor":
 		return int64(ix.FillFactor)
 	case "ispadindex":
-		return flag(ix.Padded)
+		return types.BitOf(ix.Padded)
 	case "isrowlockdisallowed":
-		return flag(ix.NoRowLocks)
+		return types.BitOf(ix.NoRowLocks)
 	case "ispagelockdisallowed":
-		return flag(ix.NoPageLocks)
+		return types.BitOf(ix.NoPageLocks)
 	case "isoptimizedforsequentialkey":
-		return flag(ix.Sequential)
+		return types.BitOf(ix.Sequential)
 	case "isautostatistics", "isfulltextkey", "ishypothetical", "isstatistics", "iscolumnstore":
 		return int64(0)
 	}
@@ -170,7 +158,7 @@ func (e Objects) ObjectFlag(id int32, property string) (int, bool) {
 	if c, ok := d.ConstraintByID(id); ok {
 		return constraintFlag(d, c, property)
 	}
-	if m := module.Of(o); m != nil {
+	if m := catalog.ModuleOf(o); m != nil {
 		return moduleFlag(m, o.Head().Kind, property)
 	}
 	if t := e.table(id); t != nil {
@@ -278,12 +266,7 @@ func tableFlag(d *catalog.Database, t *catalog.Table, property string) (int, boo
 }
 
 // intFlag returns a bool as the value of a known property.
-func intFlag(b bool) (int, bool) {
-	if b {
-		return 1, true
-	}
-	return 0, true
-}
+func intFlag(b bool) (int, bool) { return int(types.BitOf(b)), true }
 
 // triggersOn returns the triggers of a table for insert, update or delete.
 func triggersOn(t *catalog.Table, verb string) []*catalog.Trigger {

@@ -152,8 +152,8 @@ func (r *Executor) procedureParams(
 			oledb = oledbTable
 		}
 		row := []types.Value{
-			p.database, p.schema, p.proc, p.Name, int64(p.position), p.kind, bitOf(p.HasDefault),
-			bitOf(p.kind != paramReturn), oledb,
+			p.database, p.schema, p.proc, p.Name, int64(p.position), p.kind, types.BitOf(p.HasDefault),
+			types.BitOf(p.kind != paramReturn), oledb,
 			length, octets, precision, scale,
 		}
 		rows = append(rows, append(row, more(p)...))
@@ -170,14 +170,6 @@ func (r *Executor) procedureParams(
 		{Name: "NUMERIC_PRECISION", Type: types.SmallIntType, Nullable: true},
 		{Name: "NUMERIC_SCALE", Type: types.SmallIntType, Nullable: true},
 	}, moreCols...), rows)
-}
-
-// bitOf returns a value of type bit.
-func bitOf(b bool) int64 {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // findParams returns the parameters of the visible procedures and scalar functions with a name.

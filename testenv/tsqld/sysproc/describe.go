@@ -71,11 +71,11 @@ func describedColumn(ordinal int, c types.Column) []types.Value {
 	}
 	id, length := tdsType(c)
 	return []types.Value{
-		int64(0), int64(ordinal), name, bitOf(c.Nullable), int64(t.SystemTypeID()), t.String(), int64(t.MaxLength()),
+		int64(0), int64(ordinal), name, types.BitOf(c.Nullable), int64(t.SystemTypeID()), t.String(), int64(t.MaxLength()),
 		int64(t.SysPrecision()), int64(t.SysScale()), collation,
-		nil, nil, nil, nil, nil, nil, nil, nil, nil, int64(0), bitOf(t.IsCharacter() && !t.Collation.IgnoresCase()),
+		nil, nil, nil, nil, nil, nil, nil, nil, nil, int64(0), types.BitOf(t.IsCharacter() && !t.Collation.IgnoresCase()),
 		int64(0), nil, nil, nil, nil, nil,
-		bitOf(c.Identity), nil, bitOf(!c.Computed && !c.Identity), bitOf(c.Computed), int64(0), nil, nil, nil, id,
+		types.BitOf(c.Identity), nil, types.BitOf(!c.Computed && !c.Identity), types.BitOf(c.Computed), int64(0), nil, nil, nil, id,
 		length, wire, sort,
 	}
 }

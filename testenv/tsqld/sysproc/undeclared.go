@@ -318,6 +318,6 @@ func describedParameter(ordinal int, p *undeclared) []types.Value {
 	return []types.Value{
 		int64(ordinal), p.Name, int64(t.SystemTypeID()), t.String(), int64(t.MaxLength()), int64(t.SysPrecision()),
 		int64(t.SysScale()), nil, nil, nil, nil, nil, nil, nil, nil, nil, int64(0),
-		bitOf(t.IsCharacter() && !t.Collation.IgnoresCase()), int64(0), bitOf(p.input), bitOf(p.output), formal, id, length,
+		types.BitOf(t.IsCharacter() && !t.Collation.IgnoresCase()), int64(0), types.BitOf(p.input), types.BitOf(p.output), formal, id, length,
 	}
 }

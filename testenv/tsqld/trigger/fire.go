@@ -255,7 +255,7 @@ func (x Executor) declareTransitions(st *syntax.CreateTriggerStmt, f *firing, le
 // transitionShape returns the definition of inserted or deleted: the columns of a table without
 // its constraints. In an INSTEAD OF trigger the rows were not checked, so each column may be NULL.
 func transitionShape(t *catalog.Table, name string, level int, insteadOf bool) *catalog.Table {
-	c := t.Clone()
+	c := catalog.Clone(t)
 	c.Name, c.SQLName, c.Temporary, c.ObjectID = name, session.LocalName(name, level), true, session.NewLocalID()
 	c.Indexes, c.ForeignKeys, c.Checks, c.Triggers = nil, nil, nil, nil
 	if insteadOf {

@@ -8,6 +8,31 @@ import (
 	"strings"
 )
 
+// Holds reports whether a comparison operator of T-SQL or XQuery is true for the result of Compare.
+func Holds(op string, c int) bool {
+	switch op {
+	case "=":
+		return c == 0
+	case "<>", "!=":
+		return c != 0
+	case "<":
+		return c < 0
+	case "<=":
+		return c <= 0
+	case ">":
+		return c > 0
+	}
+	return c >= 0
+}
+
+// BitOf returns a bool as a value of type bit.
+func BitOf(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
 // Compare orders two values of the same type and returns -1, 0 or 1. NULL comes first. Character
 // values compare by t.Collation without trailing blanks, binary values as if padded with zero
 // bytes, datetimeoffset by its instant in UTC, and sql_variant by its family and then by value.

@@ -139,11 +139,11 @@ func toInteger(v Value, from, to Type) (Value, error) {
 			n = x
 		}
 		if to.ID == Bit {
-			return boolBit(x != 0), nil
+			return BitOf(x != 0), nil
 		}
 	case float64:
 		if to.ID == Bit {
-			return boolBit(x != 0), nil
+			return BitOf(x != 0), nil
 		}
 		f := math.Trunc(x)
 		if !(f >= -1<<63 && f < 1<<63) {
@@ -156,7 +156,7 @@ func toInteger(v Value, from, to Type) (Value, error) {
 			return nil, mserr.ConversionError("numeric", to.Name())
 		}
 		if to.ID == Bit {
-			return boolBit(u.Sign() != 0), nil
+			return BitOf(u.Sign() != 0), nil
 		}
 		q := new(big.Int).Quo(u, bigPow10[from.Scale])
 		if !q.IsInt64() {
@@ -168,14 +168,6 @@ func toInteger(v Value, from, to Type) (Value, error) {
 		return nil, integerOverflow(v, from, to)
 	}
 	return n, nil
-}
-
-// boolBit returns a bit value.
-func boolBit(b bool) int64 {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // toDecimal rounds to the scale of to.
@@ -382,7 +374,7 @@ func parseBit(s, text string, from Type) (Value, error) {
 	if digits == "" || len(text)-len(digits) > 1 || strings.Trim(digits, "0123456789") != "" {
 		return nil, mserr.ConversionFailed(from.Name(), s, "bit")
 	}
-	return boolBit(strings.Trim(digits, "0") != ""), nil
+	return BitOf(strings.Trim(digits, "0") != ""), nil
 }
 
 // parseFloat reads a text as float or real; an empty text is 0.

@@ -133,7 +133,7 @@ func temporalToNumber(v Value, from, to Type) (Value, error) {
 	days := float64(ticks-days1900*TicksPerDay) / float64(TicksPerDay)
 	switch {
 	case to.ID == Bit:
-		return boolBit(days != 0), nil
+		return BitOf(days != 0), nil
 	case to.IsInteger():
 		n := (ticks-days1900*TicksPerDay)/TicksPerDay + 0
 		if rest := (ticks - days1900*TicksPerDay) % TicksPerDay; 2*rest >= TicksPerDay {

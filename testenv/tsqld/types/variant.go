@@ -30,7 +30,7 @@ func VariantPack(v Value, t Type) (Value, error) {
 	b := make([]byte, variantHeader, variantHeader+16)
 	b[0] = byte(t.ID)
 	binary.BigEndian.PutUint32(b[1:], uint32(int32(t.Length)))
-	b[5], b[6], b[7], b[8] = t.Precision, t.Scale, byte(boolBit(t.Numeric))|byte(t.Collation>>8<<1), byte(t.Collation)
+	b[5], b[6], b[7], b[8] = t.Precision, t.Scale, byte(BitOf(t.Numeric))|byte(t.Collation>>8<<1), byte(t.Collation)
 	switch v := v.(type) {
 	case int64:
 		return binary.BigEndian.AppendUint64(b, uint64(v)), nil

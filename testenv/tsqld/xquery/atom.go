@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
 // item is a *Node or an *atom.
@@ -362,7 +364,7 @@ func compareAtoms(a, b *atom) (c int, ok bool) {
 	}
 	switch {
 	case t == typeBoolean:
-		return cmp.Compare(truthNumber(a.truth), truthNumber(b.truth)), true
+		return cmp.Compare(types.BitOf(a.truth), types.BitOf(b.truth)), true
 	case t.isExact():
 		return a.exact.Cmp(b.exact), true
 	case t.isNumeric():
@@ -371,14 +373,6 @@ func compareAtoms(a, b *atom) (c int, ok bool) {
 		return a.when.Compare(b.when), true
 	}
 	return strings.Compare(a.text, b.text), true
-}
-
-// truthNumber returns 1 for true.
-func truthNumber(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // comparisonType returns the type in which values of two types compare; 0 if they do not.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
 // flworExpr is for, let, where, order by, return.
@@ -104,7 +105,7 @@ func compareKeys(order []*orderKey, a, b []*atom) int {
 		c := 0
 		switch {
 		case a[i] == nil || b[i] == nil:
-			c = truthNumber(a[i] != nil) - truthNumber(b[i] != nil)
+			c = int(types.BitOf(a[i] != nil) - types.BitOf(b[i] != nil))
 		case k.isNumeric:
 			c, _ = compareAtoms(a[i], b[i])
 		default:

@@ -5,6 +5,7 @@ import (
 	"math/big"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
 // compareExpr is a comparison: general (=), of values (eq), or of nodes (is, <<, >>).
@@ -94,29 +95,12 @@ func (e *evaluator) anyPair(op string, a, b []item) (bool, error) {
 			return false, err
 		}
 		for _, y := range right {
-			if c, ok := compareAtoms(left, y); ok && holds(op, c) {
+			if c, ok := compareAtoms(left, y); ok && types.Holds(op, c) {
 				return true, nil
 			}
 		}
 	}
 	return false, nil
-}
-
-// holds reports whether an operator is true for the result of a comparison.
-func holds(op string, c int) bool {
-	switch op {
-	case "=":
-		return c == 0
-	case "!=":
-		return c != 0
-	case "<":
-		return c < 0
-	case "<=":
-		return c <= 0
-	case ">":
-		return c > 0
-	}
-	return c >= 0
 }
 
 // compareNodes compares the identity or the order of two nodes.

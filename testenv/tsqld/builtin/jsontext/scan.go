@@ -270,20 +270,20 @@ func (sc *scanner) members(f func(key string, v span) bool) error {
 				return nil
 			}
 		}
-		sc.blanks()
-		if sc.pos >= len(sc.s) {
-			return sc.bad()
-		}
-		switch sc.s[sc.pos] {
-		case ',':
-			sc.pos++
-		case '}':
-			sc.pos++
-			return nil
-		default:
-			return sc.bad()
+		if more, err := sc.separator('}'); err != nil || !more {
+			return err
 		}
 	}
+}
+
+// separator reads the comma after a member or element, or the bracket that closes the list.
+func (sc *scanner) separator(closing byte) (more bool, err error) {
+	sc.blanks()
+	if sc.pos >= len(sc.s) || sc.s[sc.pos] != ',' && sc.s[sc.pos] != closing {
+		return false, sc.bad()
+	}
+	sc.pos++
+	return sc.s[sc.pos-1] == ',', nil
 }
 
 // elements is members for an array.
@@ -308,18 +308,8 @@ func (sc *scanner) each(f func(i int) (more bool, err error)) error {
 		if more, err := f(i); err != nil || !more {
 			return err
 		}
-		sc.blanks()
-		if sc.pos >= len(sc.s) {
-			return sc.bad()
-		}
-		switch sc.s[sc.pos] {
-		case ',':
-			sc.pos++
-		case ']':
-			sc.pos++
-			return nil
-		default:
-			return sc.bad()
+		if more, err := sc.separator(']'); err != nil || !more {
+			return err
 		}
 	}
 }

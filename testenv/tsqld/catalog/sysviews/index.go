@@ -119,7 +119,7 @@ func (env *Env) indexed() []*catalog.Table {
 		case *catalog.Table:
 			out = append(out, o)
 		case *catalog.TableType:
-			t := o.Table.Clone()
+			t := catalog.Clone(o.Table)
 			t.Header = o.Header
 			t.Name, t.SchemaID, t.System = catalog.TypeTableName(&o.Header), catalog.SchemaSys, true
 			out = append(out, t)
@@ -166,7 +166,7 @@ func indexRow(t *catalog.Table, ix *catalog.Index) row {
 // partitions are the rows of sys.partitions: one for each index, with the number of rows of its
 // table.
 func partitions(ctx context.Context, env *Env) ([]row, error) {
-	if err := env.Conn.Use(ctx, env.Database.ID); err != nil {
+	if err := env.Conn.Databases.Attach(ctx, env.Database.ID); err != nil {
 		return nil, err
 	}
 	var out []row

@@ -272,7 +272,7 @@ func sequences(ctx context.Context, env *Env) ([]row, error) {
 		if !ok {
 			continue
 		}
-		if err := env.Conn.Use(ctx, env.Database.ID); err != nil {
+		if err := env.Conn.Databases.Attach(ctx, env.Database.ID); err != nil {
 			return nil, err
 		}
 		cur, err := env.Conn.QueryRow(ctx,
@@ -325,19 +325,6 @@ func scaled(n int64, t types.Type) types.Value {
 	return n
 }
 
-// moduleOf returns the module part of an object, or nil.
-func moduleOf(o catalog.Object) *catalog.Module {
-	switch o := o.(type) {
-	case *catalog.View:
-		return &o.Module
-	case *catalog.Procedure:
-		return &o.Module
-	case *catalog.Function:
-		return &o.Module
-	}
-	return nil
-}
-
 // modules are the rows of sys.sql_modules.
 func modules(_ context.Context, env *Env) ([]row, error) {
 	var out []row
@@ -345,7 +332,7 @@ func modules(_ context.Context, env *Env) ([]row, error) {
 		for _, tr := range catalog.Triggers(o) {
 			out = append(out, moduleRow(env, tr.ObjectID, tr.Module(), o))
 		}
-		m := moduleOf(o)
+		m := catalog.ModuleOf(o)
 		if m == nil {
 			continue
 		}

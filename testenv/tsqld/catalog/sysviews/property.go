@@ -15,7 +15,7 @@ var propertyClasses = map[catalog.Class]string{
 // extendedProperties are the rows of sys.extended_properties.
 func extendedProperties(env *Env) []row {
 	var out []row
-	for _, p := range env.Database.Properties() {
+	for _, p := range env.Database.Properties {
 		o := env.Database.ObjectByID(int32(p.Of.Major))
 		if c, ok := env.Database.ConstraintByID(int32(p.Of.Major)); ok {
 			o = env.Database.ObjectByID(c.Table)

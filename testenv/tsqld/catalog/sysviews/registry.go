@@ -322,7 +322,7 @@ type materialized struct {
 // filled again only if the state on which the rows depend has changed.
 func (t *SystemTable) Materialize(ctx context.Context, env *Env, name string) error {
 	c := env.Conn
-	if err := c.EnsureTemp(ctx, name, t.createSQL(name)); err != nil {
+	if err := c.Temps.Ensure(ctx, name, t.createSQL(name)); err != nil {
 		return err
 	}
 	key := "system:" + name
@@ -331,7 +331,7 @@ func (t *SystemTable) Materialize(ctx context.Context, env *Env, name string) er
 	if env.Login != nil {
 		want.login = env.Login.ID
 	}
-	if !t.live && c.Recall(key) == want {
+	if !t.live && c.Temps.Recall(key) == want {
 		return nil
 	}
 	if t.Empty() {
@@ -341,11 +341,11 @@ func (t *SystemTable) Materialize(ctx context.Context, env *Env, name string) er
 	if err != nil {
 		return err
 	}
-	c.Remember(key, nil)
+	c.Temps.Remember(key, nil)
 	if err := t.fill(ctx, c, name, rows); err != nil {
 		return err
 	}
-	c.Remember(key, want)
+	c.Temps.Remember(key, want)
 	return nil
 }
 

@@ -91,7 +91,7 @@ func (env *Env) onDatabase(permission string) bool {
 // the session sees.
 func databasePermissionsRows(_ context.Context, env *Env) ([]row, error) {
 	var out []row
-	for _, p := range env.Database.Permissions() {
+	for _, p := range env.Database.Permissions {
 		if !env.seesPrincipal(p.Grantee) {
 			continue
 		}

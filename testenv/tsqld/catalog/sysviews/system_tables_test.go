@@ -92,7 +92,7 @@ func TestSystemTables(t *testing.T) {
 		st.Release(conn)
 		require.NoError(t, st.Close())
 	}()
-	require.NoError(t, conn.Use(ctx, db.ID))
+	require.NoError(t, conn.Databases.Attach(ctx, db.ID))
 	require.NoError(t, conn.Begin(ctx))
 	e := db.Edit(testTime)
 	require.NoError(t, define(e))

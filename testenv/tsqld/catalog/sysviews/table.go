@@ -307,7 +307,7 @@ func identityColumns(ctx context.Context, env *Env) ([]row, error) {
 		if c == nil {
 			continue
 		}
-		if err := env.Conn.Use(ctx, env.Database.ID); err != nil {
+		if err := env.Conn.Databases.Attach(ctx, env.Database.ID); err != nil {
 			return nil, err
 		}
 		last := []types.Value{env.lastIdentity(t)}

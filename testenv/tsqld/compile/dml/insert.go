@@ -407,16 +407,8 @@ func (b *builder) spoolValues(d *plan.DML, ins *insertion, s *syntax.InsertStmt,
 		)
 		held[c] = tree.ColumnNode(sp.src, len(sp.exprs)-1)
 	}
-	out, err := b.insertOutput(ins, s.OutputInto, s.Output, sp, held)
+	out, err := b.finishInserted(d, ins, s.OutputInto, s.Output, sp, held)
 	if err != nil {
-		return err
-	}
-	check, err := b.insertCheck(ins, held)
-	if err != nil {
-		return err
-	}
-	sp.finish(b, d)
-	if err := sp.emitCheck(d, check); err != nil {
 		return err
 	}
 	r := &lower.Renderer{}
@@ -454,24 +446,25 @@ func (ins *insertion) spoolIdentity(sp *spool) (*tree.Node, error) {
 	return ins.countedIdentity(sp.src.Alias + "." + rowNumber)
 }
 
-// insertOutput binds the OUTPUT clauses of an INSERT.
-func (b *builder) insertOutput(
-	ins *insertion,
-	into, client *syntax.Output,
-	sp *spool,
-	held map[*catalog.Column]*tree.Node,
+// finishInserted compiles OUTPUT of an INSERT, and the check of WITH CHECK OPTION, over the rows of
+// a spool, and creates the spool. held are the values of the columns.
+func (b *builder) finishInserted(
+	d *plan.DML, ins *insertion, into, client *syntax.Output, sp *spool, held map[*catalog.Column]*tree.Node,
 ) (*outputs, error) {
-	inserted := b.pseudo("inserted", ins.t, func(c *catalog.Column) (*tree.Node, error) { return held[c], nil })
-	return b.output(into, client, &names.Level{Sources: []*tree.Source{inserted}}, sp)
-}
-
-// insertCheck returns the condition of WITH CHECK OPTION for an INSERT into a view, or nil.
-func (b *builder) insertCheck(ins *insertion, held map[*catalog.Column]*tree.Node) (*tree.Node, error) {
-	if b.checked == nil {
-		return nil, nil
+	value := func(c *catalog.Column) (*tree.Node, error) { return held[c], nil }
+	level := &names.Level{Sources: []*tree.Source{b.pseudo("inserted", ins.t, value)}}
+	out, err := b.output(into, client, level, sp)
+	if err != nil {
+		return nil, err
 	}
-	return viewCheck(b.checked,
-		b.pseudo("inserted", ins.t, func(c *catalog.Column) (*tree.Node, error) { return held[c], nil }))
+	var check *tree.Node
+	if b.checked != nil {
+		if check, err = viewCheck(b.checked, b.pseudo("inserted", ins.t, value)); err != nil {
+			return nil, err
+		}
+	}
+	sp.finish(b, d)
+	return out, sp.emitCheck(d, check)
 }
 
 // insertFromSpool adds the statement that inserts the rows of a filled spool, and the statements of
@@ -640,16 +633,8 @@ func (b *builder) spoolRows(d *plan.DML, ins *insertion, q *tree.Query, into, cl
 			held[c] = sp.capture(row[i])
 		}
 	}
-	out, err := b.insertOutput(ins, into, client, sp, held)
+	out, err := b.finishInserted(d, ins, into, client, sp, held)
 	if err != nil {
-		return err
-	}
-	check, err := b.insertCheck(ins, held)
-	if err != nil {
-		return err
-	}
-	sp.finish(b, d)
-	if err := sp.emitCheck(d, check); err != nil {
 		return err
 	}
 	st, err := sp.fill(q, false)

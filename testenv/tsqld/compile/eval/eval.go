@@ -38,10 +38,10 @@ func Node(n *tree.Node, f Frame, row []types.Value) (types.Value, error) {
 		if v == nil || err != nil {
 			return nil, err
 		}
-		return keys.BoolValue(v == int64(0)), nil
+		return types.BitOf(v == int64(0)), nil
 	case tree.OpIsNull:
 		v, err := Node(n.Args[0], f, row)
-		return keys.BoolValue(v == nil), err
+		return types.BitOf(v == nil), err
 	case tree.OpIn:
 		return in(n, f, row)
 	case tree.OpCase:
@@ -140,7 +140,7 @@ func operator(n *tree.Node, f Frame, row []types.Value) (types.Value, error) {
 		return x + y, nil
 	case tree.OpDistinct:
 		same := types.Compare(a, b, t) == 0
-		return keys.BoolValue(same == (n.Name == "IS")), nil
+		return types.BitOf(same == (n.Name == "IS")), nil
 	}
 	return keys.CompareValues(n.Name, a, b, t), nil
 }

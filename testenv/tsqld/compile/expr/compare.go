@@ -77,7 +77,7 @@ func DistinctFrom(x, y *tree.Node, negate bool) (*tree.Node, error) {
 				tree.Constant(int64(0), types.BitType),
 			},
 		)
-		r := tree.Build(tree.OpCompare, types.BitType, is, tree.Constant(keys.BoolValue(negate), types.BitType))
+		r := tree.Build(tree.OpCompare, types.BitType, is, tree.Constant(types.BitOf(negate), types.BitType))
 		r.Name = "="
 		return r, nil
 	}

@@ -414,7 +414,7 @@ func likeFunc(c types.Collation, padded bool) store.Func {
 			match = l.p.MatchPadded
 		}
 		ok, err := match(m, text)
-		return BoolValue(ok), err
+		return types.BitOf(ok), err
 	}
 }
 
@@ -466,35 +466,10 @@ func limitFunc(what string) store.Func {
 	}
 }
 
-// BoolValue returns the bit value of a condition.
-func BoolValue(b bool) types.Value {
-	if b {
-		return int64(1)
-	}
-	return int64(0)
-}
-
 // CompareValues returns the value of the condition "a op b"; NULL is unknown.
 func CompareValues(op string, a, b types.Value, t types.Type) types.Value {
 	if a == nil || b == nil {
 		return nil
 	}
-	return BoolValue(holds(op, types.Compare(a, b, t)))
-}
-
-// holds reports whether an operator is true for the result c of a comparison.
-func holds(op string, c int) bool {
-	switch op {
-	case "=":
-		return c == 0
-	case "<>":
-		return c != 0
-	case "<":
-		return c < 0
-	case "<=":
-		return c <= 0
-	case ">":
-		return c > 0
-	}
-	return c >= 0
+	return types.BitOf(types.Holds(op, types.Compare(a, b, t)))
 }

@@ -174,7 +174,7 @@ func (c *XMLCall) run(m *meter.Meter, x XMLText, text string, values []types.Val
 	}
 	switch c.Method {
 	case "exist":
-		return BoolValue(!result.Empty()), nil
+		return types.BitOf(!result.Empty()), nil
 	case "query":
 		return result.XML()
 	}

@@ -5,8 +5,8 @@ import "github.com/jobagent/jobagent/testenv/tsqld/catalog"
 // DML is a compiled INSERT, UPDATE, DELETE or MERGE: SQLite statements to run in order. If one of
 // several statements fails, the changes of all must be rolled back.
 //
-// The interpreter calls store.Conn.EnsureTemp for the Spool if there is one, runs Prepare (which
-// fills the spool), reserves identity values if Identity is set, runs Apply, then reads the rows of
+// The interpreter calls store.Temps.Ensure for the Spool if there is one, runs Prepare (which fills
+// the spool), reserves identity values if Identity is set, runs Apply, then reads the rows of
 // Output, if any, and runs Finish.
 type DML struct {
 	Needs
@@ -84,7 +84,7 @@ type DML struct {
 // Spool is a temporary table for the rows of one running DML statement.
 type Spool struct {
 	Name string // in SQLite's temp schema
-	DDL  string // for store.Conn.EnsureTemp
+	DDL  string // for store.Temps.Ensure
 }
 
 // IdentityNeed describes the identity values that a statement takes: row i (from 0) gets

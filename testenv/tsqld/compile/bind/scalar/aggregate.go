@@ -129,7 +129,7 @@ func (b calls) percentileArgs(f *builtin.Func, e *syntax.FuncCall, l *names.Leve
 			return nil, err
 		}
 	}
-	return []*tree.Node{percentile, value, tree.Constant(keys.BoolValue(order[0].Desc), types.BitType)}, nil
+	return []*tree.Node{percentile, value, tree.Constant(types.BitOf(order[0].Desc), types.BitType)}, nil
 }
 
 // aggregateArgs binds the arguments. They must not contain another aggregate unless the function is

@@ -1,11 +1,10 @@
-package builtin
+package format
 
 import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/jobagent/jobagent/testenv/tsqld/builtin/convert"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -17,38 +16,10 @@ const maxMessage = 2047
 // directiveWork is the cost of a part of a message, in steps of [meter.Meter.Work].
 const directiveWork = 16
 
-// formatMessageResult requires a text. Message numbers are not supported, because sys.messages has
-// no user-defined messages.
-func formatMessageResult(args []types.Type, _ []types.Value) (types.Type, error) {
-	if !args[0].IsString() && args[0].ID != types.Null {
-		if args[0].IsInteger() {
-			return types.Type{}, mserr.NotSupported("FORMATMESSAGE with a message number")
-		}
-		return types.Type{}, mserr.InvalidArgumentType(args[0].MessageName(), 1, "formatmessage")
-	}
-	for i, t := range args[1:] {
-		if !CanSubstitute(t) && t.ID != types.Null {
-			return types.Type{}, mserr.InvalidSubstitution(t.String(), i+1)
-		}
-	}
-	return types.NVarCharOf(2048), nil
-}
-
 // CanSubstitute reports whether values of type t can be parameters of a message: integers, and
 // character and binary strings.
 func CanSubstitute(t types.Type) bool {
 	return t.IsInteger() && t.ID != types.Bit || t.IsString() || t.IsBinary()
-}
-
-func evalFormatMessage(m *meter.Meter, _ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	if args[0] == nil {
-		return nil, nil
-	}
-	format, err := convert.Text(args[0], ts[0])
-	if err != nil {
-		return nil, err
-	}
-	return FormatMessage(m, format, ts[1:], args[1:])
 }
 
 // directive is one %... of a format.
@@ -60,13 +31,13 @@ type directive struct {
 	verb                               byte
 }
 
-// FormatMessage formats a message of RAISERROR and FORMATMESSAGE. A directive is
+// Message formats a message of RAISERROR and FORMATMESSAGE. A directive is
 // %[flags][width][.precision][I64]type with the types d, i, o, s, u, x and X; width and precision
 // may be *. A missing argument prints as (null). The result is truncated to 2047 characters, the
 // last three of which are "..." then.
 //
 // Errors: 2787 for an invalid format, 2786 for arguments of the wrong type.
-func FormatMessage(m *meter.Meter, format string, ts []types.Type, args []types.Value) (string, error) {
+func Message(m *meter.Meter, format string, ts []types.Type, args []types.Value) (string, error) {
 	var out strings.Builder
 	const enough = utf8.UTFMax * maxMessage // bytes; what follows is truncated
 	next := 0
