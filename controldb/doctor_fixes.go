@@ -11,7 +11,7 @@ import (
 
 // The statements without variable parts.
 const (
-	fixTakenSchemas = "CREATE DATABASE [jobagent]; -- and install there"
+	fixTakenSchemas = "CREATE DATABASE [jobagent]; -- in the database master, and install there"
 	fixHistory      = "DECLARE @deleted INT = 1;\nWHILE @deleted > 0\n    EXECUTE jobs_internal.purge_history @batch_size = 100, @deleted = @deleted OUTPUT;"
 	fixLeftovers    = "DECLARE @remaining BIT = 1, @deleted INT = 1;\nWHILE @remaining = 1 AND @deleted > 0\n" +
 		"    EXECUTE jobs_internal.delete_leftovers @deleted = @deleted OUTPUT, @remaining = @remaining OUTPUT;"
