@@ -259,6 +259,9 @@ func (b *builder) foreignKey(k *syntax.ForeignKeyConstraint, column string) erro
 		fk.Referenced = ref.ObjectID
 	}
 	b.t.ForeignKeys = append(b.t.ForeignKeys, fk)
+	if (fk.OnDelete != catalog.NoAction || fk.OnUpdate != catalog.NoAction) && b.cascades().treeless() {
+		return constraintFailed(mserr.CascadePaths(name, b.t.Name))
+	}
 	return nil
 }
 
