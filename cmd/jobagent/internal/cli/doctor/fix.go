@@ -27,6 +27,8 @@ func denyAccess(v mssql.Principal, database string) (statement, command string) 
 		return fmt.Sprintf("ALTER AUTHORIZATION ON DATABASE::%s TO sa; -- it owns the database", tsql.Name(database)), ""
 	case v.User == "guest":
 		return where("REVOKE CONNECT FROM guest;")
+	case v.ByGroup:
+		return "", "use another login for targets: this one is a member of a group that has a user in the database"
 	default:
 		return where(fmt.Sprintf("DROP USER %s;", tsql.Name(v.User)))
 	}
