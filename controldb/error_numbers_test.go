@@ -64,6 +64,10 @@ func TestTranslate(t *testing.T) {
 	require.ErrorIs(t, err, ErrLoginFailed)
 	require.Equal(t, KindNone, KindOf(err))
 
+	err = translate("connect", mssqldb.Error{Number: 18486, Message: "Login failed for user 'sa' because the account is currently locked out."})
+	require.ErrorIs(t, err, ErrLoginFailed)
+	require.EqualError(t, err, "connect: Login failed for user 'sa' because the account is currently locked out. (error 18486)")
+
 	require.ErrorIs(t, translate("x", mssqldb.Error{Number: 2812, Message: "Could not find stored procedure"}), ErrNotInstalled)
 
 	both := mssqldb.Error{Number: 3902, Message: "no transaction", All: []mssqldb.Error{{Number: 50201, Message: "ended"}, {Number: 3902}}}

@@ -126,9 +126,11 @@ func (m *migration) applyPending(ctx context.Context, migrations []sqlfs.Migrati
 }
 
 // boundWaits makes statements of the connection give up waiting for a lock, and makes every error
-// end the batch and the transaction.
+// end the batch and the transaction. NOCOUNT may be on by the server's option "user options", and
+// would hide the rows that a statement has changed, so that it would not be repeated
+// (https://learn.microsoft.com/sql/database-engine/configure-windows/configure-the-user-options-server-configuration-option).
 func (m *migration) boundWaits(ctx context.Context) error {
-	_, err := m.conn.ExecContext(ctx, fmt.Sprintf("SET XACT_ABORT ON; SET LOCK_TIMEOUT %d;", migrationLockTimeout))
+	_, err := m.conn.ExecContext(ctx, fmt.Sprintf("SET NOCOUNT OFF; SET XACT_ABORT ON; SET LOCK_TIMEOUT %d;", migrationLockTimeout))
 	return translate("bound the waits of the deployment", err)
 }
 

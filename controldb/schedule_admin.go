@@ -44,13 +44,21 @@ func (c *call) schedule(job, name string) *call {
 
 // EnableSchedule enables or disables a schedule. An empty name means the job's own definition.
 func (s *Store) EnableSchedule(ctx context.Context, job, name string, enabled bool) error {
-	return s.exec(ctx, "enable schedule", newCall("jobs.sp_enable_schedule").schedule(job, name).in("enabled", enabled))
+	op := "enable schedule"
+	if !enabled {
+		op = "disable schedule"
+	}
+	return s.exec(ctx, op, newCall("jobs.sp_enable_schedule").schedule(job, name).in("enabled", enabled))
 }
 
 // PauseSchedule pauses or resumes a schedule and stores a note. An empty name means the job's own
 // definition.
 func (s *Store) PauseSchedule(ctx context.Context, job, name string, paused bool, note string) error {
-	return s.exec(ctx, "pause schedule", newCall("jobs.sp_pause_schedule").schedule(job, name).in("paused", paused).optText("note", note))
+	op := "pause schedule"
+	if !paused {
+		op = "resume schedule"
+	}
+	return s.exec(ctx, op, newCall("jobs.sp_pause_schedule").schedule(job, name).in("paused", paused).optText("note", note))
 }
 
 // BackfillRequest is the argument of BackfillSchedule.

@@ -19,8 +19,8 @@ var (
 	// present: a failover, a secondary replica, too much load (mssql.Unavailable). The agent keeps
 	// trying.
 	ErrUnreachable = errors.New("the control database's server cannot be reached")
-	// ErrLoginFailed means that the server refused the login (18456), or its access to the database
-	// (4060, 916).
+	// ErrLoginFailed means that the server refused the login (18456, mssql.RefusesLogin), or its
+	// access to the database (4060, 916).
 	ErrLoginFailed = errors.New("the control database's server refused the login")
 	// ErrNotInstalled means that the database holds no control schema.
 	ErrNotInstalled = errors.New("the control schema is not installed")
@@ -222,6 +222,9 @@ func translate(op string, err error) error {
 		case numInvalidColumn, numTooManyArguments, numUnknownParameter:
 			return &callError{op: op, sentinel: ErrSchemaVersion, cause: err,
 				text: fmt.Sprintf("%s: the control schema lacks what this program calls: run \"jobagent db migrate\"", strings.TrimSuffix(e.Message, "."))}
+		}
+		if mssql.RefusesLogin(e.Number) {
+			return &callError{op: op, sentinel: ErrLoginFailed, cause: err, text: fmt.Sprintf("%s (error %d)", e.Message, e.Number)}
 		}
 		if mssql.Unavailable(e.Number) {
 			return &callError{op: op, sentinel: ErrUnreachable, cause: err, text: unavailableText(e)}

@@ -53,7 +53,9 @@ func (s *Store) together(ctx context.Context, op string, fn func(*Store) error, 
 		ending, err := s.runTogether(ctx, batches, end)
 		if err != nil {
 			var answer mssqldb.Error
-			unknown := ending && unconfirmed != "" && !errors.As(err, &answer) // an answer is a refusal: nothing was made
+			var ended mssqldb.ServerError
+			refused := errors.As(err, &answer) && !errors.As(err, &ended) // nothing was made; a server that ends the session may have committed
+			unknown := ending && unconfirmed != "" && !refused
 			if err = translateCall(ctx, op, err); unknown {
 				err = fmt.Errorf("%w; %s", err, unconfirmed)
 			}

@@ -6,12 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/testenv"
+	"github.com/jobagent/jobagent/testenv/tsqld"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 )
 
 // Calls that are made together are all made, or none of them; the audit log names their caller,
@@ -163,4 +167,24 @@ func TestTogetherUnknown(t *testing.T) {
 		require.ErrorIs(t, err, controldb.ErrJobExists)
 		require.NotContains(t, err.Error(), unknown)
 	})
+}
+
+// A server that ends the session while it commits, as when it gives its role up, has refused
+// nothing.
+func TestTogetherEndedByTheServer(t *testing.T) {
+	var armed atomic.Bool
+	env := testenv.Embedded(t, testenv.Options{Fault: func(p tsqld.Point) error {
+		if p.Kind == tsqld.AfterCommitBeforeReply && p.Request == "TM_COMMIT_XACT" && armed.CompareAndSwap(true, false) {
+			return mserr.New(596, 21, "Cannot continue the execution because the session is in the kill state.")
+		}
+		return nil
+	}})
+	store, _ := env.Control(t)
+	armed.Store(true)
+	err := store.Together(t.Context(), "add jobs", func(tx *controldb.Store) error {
+		_, err := tx.AddJob(t.Context(), controldb.JobSpec{Name: "a"})
+		return err
+	})
+	require.False(t, armed.Load(), "the session was ended")
+	require.ErrorContains(t, err, "the server did not confirm the changes")
 }

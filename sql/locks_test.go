@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
 // orderOfLocks returns the order of locks in DESIGN.md.
@@ -69,4 +71,61 @@ BEGIN
     COMMIT TRANSACTION;
 END;`)
 	require.Equal(t, []string{"jobs_internal.bad:5 locks jobs after schedules"}, outOfOrder(order, bad.walkLocks("jobs_internal.bad", true, false)))
+}
+
+// lockedByPasses are tables whose rows passes and outcomes change when they have locked them by
+// their clustered keys.
+var lockedByPasses = []string{"job_executions", "step_executions", "target_executions", "task_executions"}
+
+// foundByChangedKey returns the changes of rows of these tables, by UPDATE without READPAST, that
+// find the rows by an index whose keys other changes add and remove. Such a change locks the key,
+// and then the row; a pass that ends the row has locked it, and then wants the key (1205).
+func foundByChangedKey(r *tree, name string, s statement) []string {
+	var found []string
+	w := &lockWalk{tree: r, snapshot: true, calls: []string{name}}
+	for _, n := range s.own() {
+		for _, sc := range scopes(n) {
+			if _, ok := sc.node.(*syntax.UpdateStmt); !ok {
+				continue
+			}
+			for _, src := range sources(sc.from) {
+				table, ok := src.(*syntax.TableName)
+				if !ok || aliasOf(src) != sc.target || !slices.Contains(lockedByPasses, table.Name.Last()) || hint(table, "READPAST") {
+					continue
+				}
+				if i := w.seek(r.table(table.Name), sc, sc.target); !i.clustered && r.isChanged(table.Name.Last(), i) {
+					found = append(found, fmt.Sprintf("%s are found by %s", table.Name.Last(), i.name))
+				}
+			}
+		}
+	}
+	return found
+}
+
+// isChanged reports whether an UPDATE changes the keys of an index, or which rows it has.
+func (r *tree) isChanged(table string, i *schemaIndex) bool {
+	for _, p := range r.procedures {
+		for _, sc := range scopes(p) {
+			u, ok := sc.node.(*syntax.UpdateStmt)
+			if !ok {
+				continue
+			}
+			target := slices.IndexFunc(sources(u.From), func(s syntax.TableSource) bool {
+				n, ok := s.(*syntax.TableName)
+				return ok && aliasOf(s) == sc.target && n.Name.Last() == table
+			})
+			if target >= 0 && slices.Contains(changedIndexes(r.tables[table], u), i) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// TestPassesDoNotCross: procedures that people call find the rows that they change as passes lock
+// them.
+func TestPassesDoNotCross(t *testing.T) {
+	requireKnown(t, map[string]bool{
+		"jobs_internal.fire_schedules": true, // it has locked these runs by their clustered keys
+	}, readTree(t).finds(foundByChangedKey))
 }

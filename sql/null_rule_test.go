@@ -23,7 +23,7 @@ func unmatchedFilter(r *tree, _ string, s statement) []string {
 				if !ok || r.table(name.Name) == nil {
 					continue
 				}
-				equal := sc.equals(aliasOf(src))
+				equal := equalsIn(sc.conditionsOn(aliasOf(src)), aliasOf(src))
 				if slices.ContainsFunc(slices.Collect(maps.Keys(equal)), func(c string) bool { return begins(r.table(name.Name), c) }) {
 					continue
 				}
@@ -117,6 +117,8 @@ func TestJoinsMatchFilteredIndexes(t *testing.T) {
 	check("SELECT @p = COUNT(*) FROM @ids AS i INNER JOIN jobs_internal.things AS x ON x.origin = i.id;", finding)
 	check("SELECT @p = COUNT(*) FROM jobs_internal.things AS o WHERE EXISTS (SELECT 1 FROM jobs_internal.things AS x WHERE x.origin = o.id);", finding)
 	check("SELECT @p = COUNT(*) FROM jobs_internal.things AS o LEFT JOIN jobs_internal.things AS x ON x.origin = o.id;", finding)
+	check("SELECT @p = (SELECT MIN(t.id) FROM jobs_internal.things AS x LEFT JOIN jobs_internal.things AS t ON t.id = x.id WHERE x.origin = o.id)\n"+
+		"FROM jobs_internal.things AS o;", finding) // the left join finds nothing of x
 	check("SELECT @p = COUNT(*) FROM jobs_internal.things AS o INNER JOIN jobs_internal.things AS x ON x.origin = o.id;")
 	check("SELECT @p = COUNT(*) FROM @ids AS i INNER JOIN jobs_internal.things AS x ON x.origin = i.id WHERE x.origin IS NOT NULL;")
 	check("SELECT @p = COUNT(*) FROM @ids AS i INNER JOIN jobs_internal.things AS x ON x.id = i.id AND x.origin = i.id;")

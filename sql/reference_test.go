@@ -19,7 +19,8 @@ func TestReferenceIsUpToDate(t *testing.T) {
 	}
 	kept, err := os.ReadFile("REFERENCE.md")
 	require.NoError(t, err)
-	require.Equal(t, reference, string(kept), "run: go test ./sql -run TestReferenceIsUpToDate -update")
+	// No diff: both texts have some 11,000 lines.
+	require.True(t, reference == string(kept), "run: go test ./sql -run TestReferenceIsUpToDate -update")
 }
 
 func TestDescribeReadsTables(t *testing.T) {

@@ -290,7 +290,11 @@ func scopes(n syntax.Node) []scope {
 }
 
 // conditions returns the join and filter conditions of a scope, split at AND.
-func (s scope) conditions() []syntax.Cond {
+func (s scope) conditions() []syntax.Cond { return s.conditionsOn("") }
+
+// conditionsOn returns the conditions that may restrict the rows of alias: those of a left join do
+// not restrict its left side. An empty alias means all conditions.
+func (s scope) conditionsOn(alias string) []syntax.Cond {
 	var list []syntax.Cond
 	var split func(c syntax.Cond)
 	split = func(c syntax.Cond) {
@@ -315,7 +319,8 @@ func (s scope) conditions() []syntax.Cond {
 		case *syntax.Join:
 			joins(t.Left)
 			joins(t.Right)
-			if t.On != nil {
+			isLeft := func(x syntax.TableSource) bool { return alias != "" && aliasOf(x) == alias }
+			if t.On != nil && (t.Kind != syntax.LeftJoin || !slices.ContainsFunc(sources([]syntax.TableSource{t.Left}), isLeft)) {
 				split(t.On)
 			}
 		case *syntax.ParenTable:
@@ -333,7 +338,10 @@ func (s scope) conditions() []syntax.Cond {
 
 // equals returns the columns of alias that a scope compares with =, and the expressions with which
 // it compares them.
-func (s scope) equals(alias string) map[string]syntax.Expr {
+func (s scope) equals(alias string) map[string]syntax.Expr { return equalsIn(s.conditions(), alias) }
+
+// equalsIn is equals of some conditions.
+func equalsIn(conditions []syntax.Cond, alias string) map[string]syntax.Expr {
 	found := map[string]syntax.Expr{}
 	column := func(x syntax.Expr) string {
 		if c, ok := x.(*syntax.ColumnRef); ok && len(c.Parts) == 2 && c.Parts[0].Name == alias {
@@ -341,7 +349,7 @@ func (s scope) equals(alias string) map[string]syntax.Expr {
 		}
 		return ""
 	}
-	for _, c := range s.conditions() {
+	for _, c := range conditions {
 		if c, ok := c.(*syntax.CompareCond); ok && c.Op == syntax.OpEQ {
 			if name := column(c.X); name != "" {
 				found[name] = c.Y

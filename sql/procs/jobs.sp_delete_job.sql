@@ -37,6 +37,7 @@ BEGIN
     DECLARE @object NVARCHAR(400) = CONCAT(N'The job ''', @job_name, N'''');
     DECLARE @revision BIGINT;
     DECLARE @schedules TABLE (schedule_id BIGINT NOT NULL PRIMARY KEY);
+    DECLARE @runs TABLE (execution_id BIGINT NOT NULL PRIMARY KEY);
     DECLARE @audit_before NVARCHAR(MAX);
     DECLARE @by NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
     DECLARE @revision_before BIGINT;
@@ -120,15 +121,21 @@ BEGIN
     WHERE s.job_id = @job_id
         AND f.state = N'Open';
 
-    -- rows: the active runs of one job
-    -- order: that of IX_job_executions_active_job_id, which ends with execution_id
+    -- The list is read first, and the runs are then locked by their clustered keys, as passes lock them: found by
+    -- IX_job_executions_active_job_id, a run that a pass is ending would be locked in the opposite order. The read waits for a run of a
+    -- roll-out that a pass has added and not committed.
+    INSERT INTO @runs (execution_id)
+    SELECT e.execution_id
+    FROM jobs_internal.job_executions AS e WITH (READCOMMITTEDLOCK)
+    WHERE e.job_id = @job_id
+        AND e.is_active = 1;
     UPDATE e
     SET e.stop_requested_at = COALESCE(e.stop_requested_at, @now),
         e.stop_requested_by = COALESCE(e.stop_requested_by, @by),
         e.parked = 0
-    FROM jobs_internal.job_executions AS e
-    WHERE e.job_id = @job_id
-        AND e.is_active = 1;
+    FROM @runs AS r
+    INNER LOOP JOIN jobs_internal.job_executions AS e ON e.execution_id = r.execution_id
+    WHERE e.is_active = 1;
 
     EXECUTE jobs_internal.audit
         @action = N'sp_delete_job',

@@ -603,7 +603,8 @@ BEGIN
     FROM @targets AS x
     INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = x.target_execution_id
     LEFT JOIN jobs_internal.target_holds AS h ON h.target_execution_id = t.target_execution_id
-    LEFT JOIN jobs_internal.task_executions AS k ON k.step_execution_id = t.step_execution_id
+    LEFT JOIN jobs_internal.task_executions AS k ON k.execution_id = t.execution_id -- so that a target finds its attempts by the index
+        AND k.step_execution_id = t.step_execution_id
         AND k.target_execution_id = t.target_execution_id
         AND k.ended_at IS NULL
     LEFT JOIN jobs_internal.callbacks AS c ON c.target_execution_id = t.target_execution_id

@@ -104,6 +104,7 @@ BEGIN
             FROM jobs_internal.trigger_events AS v
             LEFT JOIN jobs_internal.job_triggers AS t ON t.trigger_id = v.trigger_id
             WHERE v.execution_id = e.execution_id
+                AND v.execution_id IS NOT NULL
         ) AS trigger_name,
         COALESCE(y.held, 0) AS held,
         y.held_from,
@@ -159,7 +160,8 @@ BEGIN
 
     -- One statement: with READ_COMMITTED_SNAPSHOT, all marks are of the same instant. A task is of a step that was active when it was
     -- claimed. Plan: IX_step_executions_active with IX_target_executions_due and IX_target_executions_waiting, each a seek per step that
-    -- reads no row; IX_task_executions_held once.
+    -- reads no row; IX_task_executions_held by the step, because by the run SQL Server may prefer IX_task_executions_execution_id, with a
+    -- lookup for each attempt that the run has had.
     WITH active_steps AS (
         SELECT s.step_execution_id
         FROM jobs_internal.step_executions AS s
@@ -220,11 +222,10 @@ BEGIN
         k.target_execution_id AS last_id,
         CAST(NULL AS DATETIME2(7)) AS at,
         k.task_id
-    FROM jobs_internal.task_executions AS k
+    FROM active_steps AS s
+    INNER JOIN jobs_internal.task_executions AS k ON k.step_execution_id = s.step_execution_id
     WHERE k.ended_at IS NULL
-        AND k.execution_id = @execution_id
         AND k.kind = N'Run'
-        AND @is_active = 1
     ORDER BY kind, first_id;
 
     -- Plan: the targets of the run once by IX_target_executions_execution_id.

@@ -88,6 +88,7 @@ BEGIN
             FROM jobs_internal.trigger_events AS v
             LEFT JOIN jobs_internal.job_triggers AS g ON g.trigger_id = v.trigger_id
             WHERE v.execution_id = e.execution_id
+                AND v.execution_id IS NOT NULL
         ) AS trigger_name
     FROM @runs AS r
     INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = r.execution_id

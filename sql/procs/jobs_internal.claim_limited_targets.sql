@@ -80,6 +80,7 @@ BEGIN
         next_at      DATETIME2(7) NULL
     );
     DECLARE @started TABLE (execution_id BIGINT NOT NULL PRIMARY KEY, targets INT NOT NULL); -- of runs, in this call
+    DECLARE @busy TABLE (queue_id BIGINT NOT NULL PRIMARY KEY, running INT NOT NULL); -- queues in which targets run
     DECLARE @running TABLE (
         limit_key NVARCHAR(450) NOT NULL PRIMARY KEY,
         running   INT NOT NULL
@@ -181,14 +182,19 @@ BEGIN
         FROM grouped AS g
         INNER JOIN @ready AS r ON r.step_execution_id = g.step_execution_id;
 
-    -- A target counts until its outcome is committed, so nothing is skipped here. Plan: IX_task_executions_held once.
-    INSERT INTO @running (limit_key, running)
-    SELECT v.limit_key, COUNT(*)
+    -- A target counts until its outcome is committed, so nothing is skipped here. Plan: IX_task_executions_held once, and a key of
+    -- target_executions each; then per queue, and not per target, the seeks of the view.
+    INSERT INTO @busy (queue_id, running)
+    SELECT t.queue_id, COUNT(*)
     FROM jobs_internal.task_executions AS k
     INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = k.target_execution_id
-    INNER JOIN jobs_internal.queue_limits AS v ON v.queue_id = t.queue_id
     WHERE k.ended_at IS NULL
         AND k.kind = N'Run'
+    GROUP BY t.queue_id;
+    INSERT INTO @running (limit_key, running)
+    SELECT v.limit_key, SUM(b.running)
+    FROM @busy AS b
+    INNER JOIN jobs_internal.queue_limits AS v ON v.queue_id = b.queue_id
     GROUP BY v.limit_key;
 
     -- past: a queue whose due targets are all being claimed has nothing to claim now
@@ -216,7 +222,8 @@ BEGIN
 
     IF EXISTS (SELECT 1 FROM @ready AS r WHERE r.is_wave = 1)
     BEGIN
-        -- Plan: per run the held tasks of IX_task_executions_held; nothing is skipped, as above.
+        -- Plan: IX_task_executions_held once, which the hint ensures: loops may find the run in IX_task_executions_execution_id, with a
+        -- lookup for each attempt that the wave has had. Nothing is skipped, as above.
         INSERT INTO @waves (execution_id, rollout_of, running, room)
         SELECT e.execution_id, e.rollout_of, COUNT(k.task_id), 0
         FROM (
@@ -226,7 +233,7 @@ BEGIN
             WHERE r.is_wave = 1
         ) AS w
         INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = w.execution_id
-        LEFT JOIN jobs_internal.task_executions AS k ON k.execution_id = e.execution_id
+        LEFT HASH JOIN jobs_internal.task_executions AS k ON k.execution_id = e.execution_id
             AND k.ended_at IS NULL
             AND k.kind = N'Run'
         GROUP BY e.execution_id, e.rollout_of;

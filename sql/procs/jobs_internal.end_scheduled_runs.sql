@@ -248,12 +248,17 @@ BEGIN
             WHERE a.job_id = j.job_id
         ));
 
-    -- The schedules of these runs, and all schedules of a job without reachable targets, because all of them may be disabled.
+    -- The schedules of these runs, and all schedules of a job without reachable targets, because all of them may be disabled. Plan: keys
+    -- of PK_schedules and of UQ_schedules_name, in two branches: an OR over both columns would compare each schedule with each run.
     INSERT INTO @wanted_schedules (schedule_id, job_id)
     SELECT s.schedule_id, s.job_id
-    FROM jobs_internal.schedules AS s
-    WHERE s.schedule_id IN (SELECT e.schedule_id FROM @ended AS e)
-        OR s.job_id IN (SELECT e.job_id FROM @ended AS e WHERE e.unreached > 0);
+    FROM @ended AS e
+    INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = e.schedule_id
+    UNION
+    SELECT s.schedule_id, s.job_id
+    FROM @ended AS e
+    INNER JOIN jobs_internal.schedules AS s ON s.job_id = e.job_id
+    WHERE e.unreached > 0;
     INSERT INTO @locked_schedules (schedule_id, revision)
     SELECT s.schedule_id, s.revision
     FROM @wanted_schedules AS w

@@ -23,32 +23,35 @@ BEGIN
     -- Steps that have only waiting targets: one waits, none is due, and no agent holds one. This is one statement, and so one state of the
     -- rows (READ_COMMITTED_SNAPSHOT): an outcome makes a target due in the transaction that ends its task. A target that waits does so
     -- until this transaction ends, because only jobs_internal.advance ends a wait. Plan: per active step one key each of
-    -- IX_target_executions_waiting and IX_target_executions_due; IX_task_executions_held once. The waiting targets are not read.
-    INSERT INTO @steps (step_execution_id)
-    SELECT TOP (@slice) s.step_execution_id
-    FROM jobs_internal.step_executions AS s
-    WHERE s.is_active = 1
-        AND s.parked = 0
-        AND s.lifecycle = N'WaitingForChildJobExecutions'
-        AND EXISTS (
-            SELECT 1
-            FROM jobs_internal.target_executions AS t
-            WHERE t.step_execution_id = s.step_execution_id
-                AND t.lifecycle = N'WaitingForCallback'
-        )
-        AND NOT EXISTS (
-            SELECT 1
-            FROM jobs_internal.target_executions AS t
-            WHERE t.step_execution_id = s.step_execution_id
-                AND t.next_attempt_at IS NOT NULL
-        )
-        AND NOT EXISTS (
-            SELECT 1
+    -- IX_target_executions_waiting and IX_target_executions_due; IX_task_executions_held once, which the hint ensures: no index begins with
+    -- the step, so loops would read all held tasks for each step. The waiting targets are not read.
+    IF EXISTS (SELECT 1 FROM jobs_internal.target_executions AS t WHERE t.lifecycle = N'WaitingForCallback')
+        -- reads: the tasks that agents hold
+        INSERT INTO @steps (step_execution_id)
+        SELECT TOP (@slice) s.step_execution_id
+        FROM jobs_internal.step_executions AS s
+        LEFT HASH JOIN (
+            SELECT DISTINCT k.step_execution_id
             FROM jobs_internal.task_executions AS k
-            WHERE k.step_execution_id = s.step_execution_id
-                AND k.ended_at IS NULL
-        );
-    IF @@ROWCOUNT > 0
+            WHERE k.ended_at IS NULL
+        ) AS h ON h.step_execution_id = s.step_execution_id
+        WHERE s.is_active = 1
+            AND s.parked = 0
+            AND s.lifecycle = N'WaitingForChildJobExecutions'
+            AND h.step_execution_id IS NULL
+            AND EXISTS (
+                SELECT 1
+                FROM jobs_internal.target_executions AS t
+                WHERE t.step_execution_id = s.step_execution_id
+                    AND t.lifecycle = N'WaitingForCallback'
+            )
+            AND NOT EXISTS (
+                SELECT 1
+                FROM jobs_internal.target_executions AS t
+                WHERE t.step_execution_id = s.step_execution_id
+                    AND t.next_attempt_at IS NOT NULL
+            );
+    IF EXISTS (SELECT 1 FROM @steps AS w)
         UPDATE s
         SET s.parked = 1
         FROM @steps AS w

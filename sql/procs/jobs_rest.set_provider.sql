@@ -6,7 +6,7 @@
 --   @subdomain       Its subdomain.
 --   @events_channel  Name of the alert channel for the events of runs, for which jobs ask by ansConfig; NULL or empty: none are sent.
 -- Called by: members of the role jobs_admin.
--- Locks:     the tenant's row (U, X).
+-- Locks:     the rows of all tenants (U, in ranges), so that a second caller waits and finds the provider; the tenant's row (X).
 -- Returns:   0.
 -- Throws:
 --   50089 the id of a tenant is missing.
@@ -44,11 +44,12 @@ BEGIN
 
     BEGIN TRANSACTION;
 
-    -- created_at is in no index, so that the lock is on the clustered key.
-    SELECT @created_at = n.created_at
-    FROM jobs_internal.tenants AS n WITH (UPDLOCK, HOLDLOCK)
-    WHERE n.tenant_id = @tenant;
-    SET @other = (SELECT TOP (1) n.tenant_id FROM jobs_internal.tenants AS n WHERE n.is_provider = 1 AND n.tenant_id <> @tenant);
+    -- No index has is_provider: the scan locks all rows and the ranges between them, the tenant's among them.
+    SET @other = (
+        SELECT TOP (1) n.tenant_id
+        FROM jobs_internal.tenants AS n WITH (UPDLOCK, HOLDLOCK)
+        WHERE n.is_provider = 1 AND n.tenant_id <> @tenant
+    );
     IF @other IS NOT NULL
     BEGIN
         SET @message = REPLACE(CONCAT(
@@ -56,6 +57,7 @@ BEGIN
         ), N'%', N'%%');
         THROW 50179, @message, 1;
     END;
+    SET @created_at = (SELECT n.created_at FROM jobs_internal.tenants AS n WHERE n.tenant_id = @tenant);
     EXECUTE jobs_internal.state_of_tenant @tenant = @tenant, @state = @before OUTPUT;
     IF @created_at IS NULL
     BEGIN

@@ -54,6 +54,7 @@ SELECT
         FROM jobs_internal.trigger_events AS v
         LEFT JOIN jobs_internal.job_triggers AS t ON t.trigger_id = v.trigger_id
         WHERE v.execution_id = e.execution_id
+            AND v.execution_id IS NOT NULL
     ) AS trigger_name,
     CAST(CASE WHEN e.upstream_runs IS NOT NULL THEN 1 ELSE 0 END AS BIT) AS on_succeeded
 FROM jobs_internal.visible_runs AS e

@@ -32,4 +32,5 @@ LEFT JOIN jobs_internal.job_triggers AS t ON t.trigger_id = e.trigger_id
 LEFT JOIN jobs_internal.jobs AS p ON p.job_id = e.upstream_job_id
     AND p.deleted_at IS NULL
 LEFT JOIN jobs_internal.visible_runs AS r ON r.execution_id = e.execution_id
+    AND e.execution_id IS NOT NULL -- so that a run finds its events by the index
 WHERE j.deleted_at IS NULL;

@@ -12,7 +12,8 @@
 --   next_attempt_at       When the first of its targets is due.
 --
 -- Plan: IX_step_executions_hot (steps that are active and not parked), per step a seek in IX_target_executions_due that reads one key;
--- IX_task_executions_held once (tasks that are held). Both are small, whatever history there is.
+-- IX_task_executions_held once (tasks that are held). Both are small, whatever history there is. The hint makes it once: no index begins
+-- with the step, so loops, which SQL Server chooses where it expects one row, would read all held tasks for each step.
 CREATE OR ALTER VIEW jobs_internal.ready_steps
 AS
 WITH held AS (
@@ -48,7 +49,7 @@ CROSS APPLY (
         AND t.next_attempt_at IS NOT NULL
     ORDER BY t.next_attempt_at, t.target_execution_id
 ) AS w
-LEFT JOIN held AS h ON h.step_execution_id = s.step_execution_id
+LEFT HASH JOIN held AS h ON h.step_execution_id = s.step_execution_id
 WHERE s.is_active = 1
     AND s.parked = 0
     AND s.lifecycle = N'WaitingForChildJobExecutions'

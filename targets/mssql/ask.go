@@ -247,7 +247,7 @@ func (s *Session) ask(ctx context.Context, text string, line int, a Answers) err
 	p.stop()
 	_, broken := s.inner.wire.state()
 	if refused == nil && errors.Is(err, io.EOF) && broken == nil && p.err == nil {
-		return said.failure()
+		return cmp.Or(said.failure(), s.inner.wire.unexplained())
 	}
 	s.lost = true
 	var exceeded *tdsguard.Exceeded

@@ -204,6 +204,18 @@ var unavailable = map[int32]bool{
 	49977: true,
 }
 
+// refusesLogin are the numbers with which a server refuses a login and whose texts say why. The
+// texts of 18456 and 4060 do not.
+var refusesLogin = map[int32]bool{
+	18452: true, 18461: true, 18470: true, 18486: true, 18487: true, 18488: true, 33148: true, 40532: true, 40615: true,
+	40914: true, 47073: true,
+}
+
+// RefusesLogin reports whether an error number says that the server refuses the login for a reason
+// that its text names: a login that is locked out, disabled or of an untrusted domain, an expired
+// password, a firewall.
+func RefusesLogin(number int32) bool { return refusesLogin[number] }
+
 // inDoubt are the numbers with which a server ends a session for a reason of its own, as when it
 // gives its role up. A commit of that moment may be durable on the server that takes over, without
 // an answer: a script that ends so is Unknown (I8), if the error has the class that ends the

@@ -487,6 +487,15 @@ func (w *wire) spid() int {
 // false for a nil wire, and when the driver itself encrypts.
 func (w *wire) readOnly() bool { return w != nil && w.guard != nil && w.guard.ReadOnly() }
 
+// unexplained returns errUnexplained if the latest answer has a failure without an error, else nil.
+// It is nil for a nil wire, and when the driver itself encrypts.
+func (w *wire) unexplained() error {
+	if w != nil && w.guard != nil && w.guard.Unexplained() {
+		return errUnexplained
+	}
+	return nil
+}
+
 // address returns the server's address; empty for a nil wire.
 func (w *wire) address() string {
 	if w == nil {

@@ -2,6 +2,7 @@ package mssql
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"io"
 	"net"
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/testenv/tsqld"
 )
 
 // silentServer is a server that accepts connections and never answers.
@@ -53,6 +55,69 @@ func TestLoginEndsWithItsContext(t *testing.T) {
 		require.Equal(t, targets.ClassTimeout, Classify(err).Class)
 		synctest.Wait()
 	})
+}
+
+// "connection timeout" bounds the login, as in SqlClient, and no statement. Azure's portal writes
+// it into its connection strings.
+func TestConnectionTimeoutIsThatOfTheLogin(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const text = "Server=tcp:h,1433;Initial Catalog=master;User ID=sa;Password=secret;Encrypt=disable;Connection Timeout=5;"
+		c, err := NewConnector(text, silentServer{})
+		require.NoError(t, err)
+		start := time.Now()
+		_, err = c.Connect(t.Context())
+		require.ErrorIs(t, err, ErrLoginTimeout)
+		require.Equal(t, 5*time.Second, time.Since(start))
+		synctest.Wait()
+
+		server, err := tsqld.New(tsqld.Config{SAPassword: "secret"})
+		require.NoError(t, err)
+		defer func() { require.NoError(t, server.Close(context.Background())) }()
+		c, err = NewConnector(text, server.Dialer())
+		require.NoError(t, err)
+		db := sql.OpenDB(c)
+		defer db.Close()
+		_, err = db.ExecContext(t.Context(), "WAITFOR DELAY '00:01:00';")
+		require.NoError(t, err)
+	})
+}
+
+// A first server that does not answer leaves time for its failover partner.
+func TestFailoverPartnerOfASilentServer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server, err := tsqld.New(tsqld.Config{SAPassword: "secret"})
+		require.NoError(t, err)
+		defer func() { require.NoError(t, server.Close(context.Background())) }()
+		c, err := NewConnector("sqlserver://sa:secret@gone?encrypt=disable&failoverpartner=partner", partnerOf{server.Dialer()})
+		require.NoError(t, err)
+		start := time.Now()
+		conn, err := c.Connect(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, DefaultLoginTimeout/3, time.Since(start))
+		require.NoError(t, conn.Close())
+	})
+}
+
+// partnerOf dials a server, but not by the name gone, which no host has.
+type partnerOf struct{ mssqldb.HostDialer }
+
+func (p partnerOf) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	if addr == "gone:1433" {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return p.HostDialer.DialContext(ctx, network, addr)
+}
+
+// Settings of the driver that would change what a query returns have no effect.
+func TestSettingsThatChangeAnswers(t *testing.T) {
+	t.Parallel()
+	d, err := ParseDSN("sqlserver://sa:secret@h?timezone=Asia%2FTokyo&guid+conversion=true&columnencryption=true")
+	require.NoError(t, err)
+	require.Equal(t, msdsn.EncodeParameters{Timezone: time.UTC}, d.Params.Encoding)
+	require.False(t, d.Params.ColumnEncryption)
 }
 
 func TestNewConnectorKeepsSecrets(t *testing.T) {

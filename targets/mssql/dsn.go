@@ -1,6 +1,7 @@
 package mssql
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"time"
 
 	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/microsoft/go-mssqldb/msdsn"
@@ -28,6 +30,8 @@ type DSN struct {
 	// Encryption is the result of encrypt, TrustServerCertificate, certificate, serverCertificate,
 	// hostNameInCertificate, tlsmin and certificate_sha256.
 	Encryption Encryption
+	// loginTimeout is "connection timeout"; 0: none is given.
+	loginTimeout time.Duration
 }
 
 // ParseDSN parses a connection string in any form that go-mssqldb reads (URL, ADO, ODBC), with
@@ -49,8 +53,31 @@ func ParseDSN(text string) (DSN, error) {
 	if _, err := authenticatorOf(p, runtime.GOOS); err != nil {
 		return DSN{}, &targets.ConfigError{Subject: "connection string", Err: err}
 	}
-	return DSN{Params: encryption.driver(p), Encryption: encryption}, nil
+	d := DSN{Params: encryption.driver(p), Encryption: encryption}
+	d.ownDefaults()
+	return d, nil
 }
+
+// ownDefaults changes the driver's settings that would change answers or end statements.
+func (d *DSN) ownDefaults() {
+	p := &d.Params
+	// As in SqlClient, "connection timeout" is about the login. The driver sets a deadline for each
+	// read by it, which would end every statement that is silent for so long, and would undo the
+	// deadline by which a wire is cut. Azure's portal writes "Connection Timeout=30" into its
+	// connection strings.
+	d.loginTimeout, p.ConnTimeout = p.ConnTimeout, 0
+	if _, given := p.Parameters[msdsn.DialTimeout]; !given {
+		if p.DialTimeout = -1; p.FailOverPartner != "" { // the limit of the connector covers dialing
+			p.DialTimeout = d.loginLimit() / 3 // a first server that does not answer leaves time for the partner
+		}
+	}
+	// The procedures return instants in UTC and identifiers in the server's order of bytes, and no
+	// encrypted columns.
+	p.Encoding, p.ColumnEncryption = msdsn.EncodeParameters{Timezone: time.UTC}, false
+}
+
+// loginLimit returns how long a login may take.
+func (d DSN) loginLimit() time.Duration { return cmp.Or(d.loginTimeout, DefaultLoginTimeout) }
 
 // bareHost removes the brackets of an IPv6 address. The driver leaves them in place when no port
 // follows, and then fails to dial.
@@ -67,9 +94,12 @@ func bareHost(host string) string {
 func (d DSN) Connector(dialer mssqldb.HostDialer) *Connector {
 	d.Params = authenticated(d.Params)
 	if d.needsDriverTLS() {
-		return wrapConnector(mssqldb.NewConnectorConfig(d.Encryption.driver(d.Params)), nil, dialer)
+		c := wrapConnector(mssqldb.NewConnectorConfig(d.Encryption.driver(d.Params)), nil, dialer)
+		c.limit = d.loginLimit()
+		return c
 	}
 	c := wrapConnector(mssqldb.NewConnectorConfig(withoutTLS(d.Params)), &d.Encryption, dialer)
+	c.limit = d.loginLimit()
 	if d.Params.Parameters[authenticatorParameter] == kerberos.Authenticator {
 		c.explain = func(err error) error { return kerberos.Explain(d.Params, err) }
 	}
@@ -85,7 +115,9 @@ func (d DSN) EntraConnector(login EntraLogin, entra func(EntraLogin) (*mssqldb.C
 	if err != nil {
 		return nil, err
 	}
-	return wrapConnector(inner, &d.Encryption, nil), nil
+	c := wrapConnector(inner, &d.Encryption, nil)
+	c.limit = d.loginLimit()
+	return c, nil
 }
 
 // driver returns the driver's settings p with the encryption of e.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -142,6 +143,35 @@ func TestHostileModes(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A statement may fail without an ERROR: the only sign is a bit of its DONE. The attempt has
+// failed, and the rest of the script is not sent.
+func TestFailureWithoutAnError(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const failed, more = 0x02, 0x01
+		var scripts atomic.Int32
+		runner := hostileRunner(t, hostile.Mode{Name: "failure without an error", Serve: func(c *hostile.Conn) error {
+			if err := c.Script(); err != nil {
+				return err
+			}
+			scripts.Add(1)
+			if err := c.Answer(hostile.Done(failed|more, 0), hostile.Done(0, 0)); err != nil {
+				return err
+			}
+			if r, err := c.Next(); err == nil && r.Type == 0x01 {
+				scripts.Add(1)
+			}
+			return c.Wait()
+		}})
+		res := runner.Run(t.Context(), onD("CREATE DATABASE x;\nGO\nUSE x;"))
+		require.Equal(t, targets.Failed, res.Outcome, res.Summary)
+		require.Contains(t, res.Summary, "the server says that a statement has failed, and sent no error message")
+		require.True(t, res.Sent)
+		require.Equal(t, targets.ClassPermanent, res.Error.Class)
+		require.EqualValues(t, 1, scripts.Load())
+	})
 }
 
 // The server whose databases are listed may be hostile.

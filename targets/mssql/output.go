@@ -202,7 +202,7 @@ func (t *attempt) tryOutput(ctx context.Context, rows *outputRows, p *pump) (wri
 	}
 	// An error may have ended the result set early.
 	p.sync()
-	if t.messages.failure() != nil || ctx.Err() != nil {
+	if t.messages.failure() != nil || rows.set.wire.unexplained() != nil || ctx.Err() != nil {
 		return 0, false, errors.New("the result set was not complete")
 	}
 	if written, err = w.replace(ctx); err != nil {
@@ -383,9 +383,11 @@ func (w *outputWriter) prepare(ctx context.Context) error {
 	for i, c := range w.columns {
 		stage = append(stage, fmt.Sprintf("c%d %s NULL", i, c.stage))
 	}
-	// A pooled session may still have the table of an earlier use, until its reset.
+	// A pooled session may still have the table of an earlier use, until its reset. NOCOUNT may be
+	// on by the server's option "user options", and would hide the number of rows that replace
+	// counts.
 	_, err = w.conn.ExecContext(ctx, "DROP TABLE IF EXISTS "+staging+
-		"; CREATE TABLE "+staging+" ("+strings.Join(stage, ", ")+");")
+		"; CREATE TABLE "+staging+" ("+strings.Join(stage, ", ")+"); SET NOCOUNT OFF;")
 	if err != nil {
 		return fmt.Errorf("create the staging table: %w", err)
 	}

@@ -105,7 +105,7 @@ func (t *attempt) plan(ctx context.Context, s *session, b judged, begun int64, r
 // aboutPlan reports whether the answer that led to err is complete: then the session can be used.
 func aboutPlan(err error) bool {
 	_, isServers := asServerError(err)
-	return isServers || errors.Is(err, errNoPlan) || errors.Is(err, errLongPlan)
+	return isServers || errors.Is(err, errNoPlan) || errors.Is(err, errLongPlan) || errors.Is(err, errUnexplained)
 }
 
 // keepPlan adds the documents to the report, compressed, if they are small enough. All of an
@@ -213,5 +213,5 @@ func (s *session) documents(ctx context.Context, text string) (list []string, er
 	case long:
 		return nil, errLongPlan
 	}
-	return list, said.failure()
+	return list, cmp.Or(said.failure(), s.wire.unexplained())
 }

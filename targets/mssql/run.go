@@ -68,12 +68,27 @@ type Attempt struct {
 // the script was not sent.
 func (r *Runner) Run(ctx context.Context, a Attempt) targets.Result {
 	start := time.Now()
+	ctx, stop := canceledAtDeadline(ctx)
+	defer stop()
 	t := &attempt{Attempt: a, servers: r.servers, messages: &collector{limits: r.limits}}
 	err := t.run(ctx)
 	res := t.result(ctx, err)
 	res.Elapsed = time.Since(start)
 	res.Phases = t.phases
 	return res
+}
+
+// canceledAtDeadline returns a context that ends with ctx, for the same cause, but whose Err is
+// context.Canceled. context.DeadlineExceeded is a net.Error, after which the driver refuses to use
+// the connection again, also if the server has acknowledged the attention: the session could not be
+// asked any more whether it is free. stop releases the context.
+func canceledAtDeadline(ctx context.Context) (canceled context.Context, stop func()) {
+	canceled, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	detach := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
+	return canceled, func() {
+		detach()
+		cancel(nil)
+	}
 }
 
 // attempt is a running Attempt.
@@ -275,7 +290,7 @@ func (t *attempt) batch(ctx context.Context, s *session, text string, line int, 
 	switch {
 	case errors.Is(err, io.EOF) && broken == nil && p.err == nil:
 		t.open = false
-		return cmp.Or(t.messages.failure(), outputErr)
+		return cmp.Or(t.messages.failure(), s.wire.unexplained(), outputErr)
 	case ctx.Err() != nil:
 		t.end(t.confirmEnd(ctx, s, broken == nil && errors.Is(err, ctx.Err())))
 		return context.Cause(ctx)

@@ -196,6 +196,23 @@ func TestRunIsCanceled(t *testing.T) {
 	}
 }
 
+// A time limit is a deadline. A script whose server acknowledges the attention has ended, also for
+// a login that sees no other session.
+func TestTimeLimitIsAcknowledged(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, tsqld.Config{OwnSessionsOnly: true})
+		ctx, cancel := context.WithTimeoutCause(t.Context(), 5*time.Second, targets.ErrTimeout)
+		defer cancel()
+		res := f.runner.Run(ctx, onD("WAITFOR DELAY '01:00:00';"))
+		require.Equal(t, targets.TimedOut, res.Outcome, res.Summary)
+		require.False(t, res.OutcomeUnknown, res.Summary)
+		require.Equal(t, "The step's time limit passed; the script was canceled on the server.", res.Summary)
+		require.Equal(t, 5*time.Second, res.Elapsed)
+		require.ErrorIs(t, res.Err, targets.ErrTimeout)
+	})
+}
+
 // A server that does not answer, not even to an attention, does not hold an attempt.
 func TestServerThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()

@@ -120,7 +120,7 @@ type smallAnswer struct {
 }
 
 // ask sends a batch and reads the answer to its end. The error is the server's first one of
-// severity 11 or more, or the reason why the answer is not complete.
+// severity 11 or more, errUnexplained, or the reason why the answer is not complete.
 //
 // It uses the driver's message queue, as scripts do. Without the queue the driver leaves its
 // reading goroutine behind when an error precedes the columns.
@@ -156,7 +156,7 @@ func (s *session) ask(ctx context.Context, text string) (a smallAnswer, err erro
 	case ctx.Err() != nil:
 		return a, ctx.Err()
 	case errors.Is(err, io.EOF) && broken == nil && p.err == nil:
-		return a, nil
+		return a, s.wire.unexplained()
 	default:
 		return a, cmp.Or(broken, p.err, err)
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"sync"
 	"time"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
@@ -53,7 +52,6 @@ type conn struct {
 
 	version  tds.Version
 	login    login
-	proof    []byte // the server's answer to the ticket of an integrated login
 	session  interpreter
 	meter    *meter.Meter       // the session's; nil for none; used by the reading goroutine too
 	replying bool               // an answer has begun and not ended
@@ -64,17 +62,11 @@ type conn struct {
 	stream   *smp.Session       // of a session with MARS
 
 	requests   chan *message // from the reading goroutine; holds one
-	attentions chan struct{} // from the reading goroutine: an attention has arrived
+	attentions attentions
 	readerDone chan struct{}
 	killed     chan struct{} // closed by KILL
 	pending    *pendingConn  // its entry in srv.admission until the login
 	admitted   bool          // counted by srv.admission as logged in
-
-	mu            sync.Mutex              // guards what follows
-	attention     bool                    // an attention has arrived and is not acknowledged
-	cancelRequest context.CancelCauseFunc // nil while no request runs
-	running       *request                // nil while no request runs or before it is decoded
-	unresponsive  bool                    // only KILL can end the running request; see [OnAttention]
 }
 
 func newConn(ctx context.Context, s *Server, nc net.Conn) *conn {
@@ -83,7 +75,7 @@ func newConn(ctx context.Context, s *Server, nc net.Conn) *conn {
 		id:         s.ids.Add(1),
 		nc:         nc,
 		requests:   make(chan *message, 1),
-		attentions: make(chan struct{}, 1),
+		attentions: attentions{arrived: make(chan struct{}, 1)},
 		readerDone: make(chan struct{}),
 		killed:     make(chan struct{}),
 	}
@@ -146,7 +138,7 @@ func (c *conn) serve() (err error) {
 		}
 		err = ignoreOrderlyEnd(errors.Join(err, c.closeSession()))
 	}()
-	if err := c.logIn(); err != nil {
+	if err := (&handshake{c: c}).logIn(); err != nil {
 		if cause := context.Cause(c.ctx); cause != nil {
 			return cause
 		}
@@ -202,7 +194,7 @@ func (c *conn) serveRequests() (err error) {
 			if s, ok := c.session.(accounted); ok && err == nil && c.group == nil {
 				s.ReleaseMemory()
 			}
-		case <-c.attentions:
+		case <-c.attentions.arrived:
 			err = c.handleIdleAttention()
 		}
 		if err != nil {
@@ -326,7 +318,7 @@ func (c *conn) read() error {
 				m.drop(c.meter)
 			}
 			m = nil
-			c.handleAttention()
+			c.attentions.arrive(func(r *request) bool { return c.fault(c.ctx, OnAttention, r, 0) != nil })
 			continue
 		}
 		if m == nil {
@@ -403,86 +395,10 @@ func (c *conn) record(h tds.Header, payload []byte, err error) {
 	f(c.id, true, tds.AppendPacket(nil, h, payload))
 }
 
-// handleAttention cancels the running request and wakes the executing goroutine. It runs in the
-// reading goroutine.
-func (c *conn) handleAttention() {
-	c.mu.Lock()
-	r := c.running
-	c.mu.Unlock()
-	unresponsive := r != nil && c.fault(c.ctx, OnAttention, r, 0) != nil
-	c.mu.Lock()
-	if unresponsive && c.running == r {
-		c.unresponsive = true
-		c.mu.Unlock()
-		return
-	}
-	c.attention = true
-	if c.cancelRequest != nil {
-		c.cancelRequest(ErrAttention)
-	}
-	c.mu.Unlock()
-	select {
-	case c.attentions <- struct{}{}:
-	default:
-	}
-}
-
-// attentionPending reports whether an attention has arrived and is not acknowledged.
-func (c *conn) attentionPending() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.attention
-}
-
-// beginRequest makes the context of a request. The context is canceled from the start if an
-// attention is pending.
-func (c *conn) beginRequest() (context.Context, context.CancelCauseFunc) {
-	ctx, cancel := context.WithCancelCause(c.ctx)
-	if c.srv.cfg.Fault != nil {
-		ctx, cancel = c.detachedContext()
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.cancelRequest = cancel
-	if c.attention {
-		cancel(ErrAttention)
-	}
-	return ctx, cancel
-}
-
-// detachedContext makes the context of a request. It outlives the client if [OnAttention] makes the
-// request unresponsive.
-func (c *conn) detachedContext() (context.Context, context.CancelCauseFunc) {
-	ctx, cancel := context.WithCancelCause(context.WithoutCancel(c.ctx))
-	stop := context.AfterFunc(c.ctx, func() {
-		c.mu.Lock()
-		unresponsive := c.unresponsive
-		c.mu.Unlock()
-		if cause := context.Cause(c.ctx); !unresponsive || !errors.Is(cause, ErrClientGone) {
-			cancel(cause)
-		}
-	})
-	return ctx, func(cause error) {
-		stop()
-		cancel(cause)
-	}
-}
-
-// endRequest ends the request's registration for attentions. It reports whether an attention is
-// pending, which the caller must acknowledge.
-func (c *conn) endRequest() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.cancelRequest, c.running, c.unresponsive = nil, nil, false
-	waiting := c.attention
-	c.attention = false
-	return waiting
-}
-
 // handleIdleAttention answers an attention that arrived while no request ran. A request that waits
 // in c.requests is void.
 func (c *conn) handleIdleAttention() error {
-	if !c.attentionPending() {
+	if !c.attentions.isPending() {
 		return nil // acknowledged with the request that it canceled; c.requests holds a later one
 	}
 	void := false
@@ -493,7 +409,7 @@ func (c *conn) handleIdleAttention() error {
 		void = true
 	default:
 	}
-	c.endRequest()
+	c.attentions.end()
 	if void {
 		c.beginReply()
 		if err := c.sendDone(tds.DoneError, 0); err != nil {

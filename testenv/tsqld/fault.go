@@ -64,9 +64,9 @@ type Point struct {
 	Context context.Context // of the request, or of the connection before there is one
 	User    string
 	App     string     // application name that the client gave
-	Request string     // application name of the client
-	Call    *exec.Call // text of a batch, name of a called procedure, or name of a transaction manager request
-	Row     int64      // set if the request is a call; must not be changed
+	Request string     // text of a batch, name of a called procedure, or name of a transaction manager request
+	Call    *exec.Call // set if the request is a call; must not be changed
+	Row     int64      // the number of rows that the request has sent
 }
 
 // fault calls Config.Fault.
@@ -75,14 +75,9 @@ func (c *conn) fault(ctx context.Context, kind PointKind, r *request, row int64)
 	if f == nil {
 		return nil
 	}
-	return f(c.point(ctx, kind, r, row))
-}
-
-// point makes the Point of a place.
-func (c *conn) point(ctx context.Context, kind PointKind, r *request, row int64) Point {
 	p := Point{Kind: kind, Context: ctx, User: c.login.User, App: c.login.App, Row: row}
 	if r != nil {
 		p.Request, p.Call = r.text, r.call
 	}
-	return p
+	return f(p)
 }

@@ -117,7 +117,7 @@ func (g *group) session(ctx context.Context, s *smp.Session) *conn {
 	c := &conn{
 		srv: p.srv, id: p.id | uint64(s.ID()+1)<<48, nc: p.nc, src: s, dst: s, version: p.version, login: p.login,
 		session: p.session, meter: p.meter, states: p.states, group: g, stream: s,
-		requests: make(chan *message, 1), attentions: make(chan struct{}, 1), readerDone: make(chan struct{}), killed: p.killed,
+		requests: make(chan *message, 1), attentions: attentions{arrived: make(chan struct{}, 1)}, readerDone: make(chan struct{}), killed: p.killed,
 	}
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
 	c.out = c.newWriter(s, p.login.PacketSize)
@@ -217,17 +217,12 @@ func (g *group) any(c *conn, has func(a *activity) bool) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for other, a := range g.requests {
-		if other != c && has(a) && (!a.executed || other.spooled()) {
+		spooled, _ := other.stream.Spooled()
+		if other != c && has(a) && (!a.executed || spooled) { // a part of the answer may be in the spool
 			return true
 		}
 	}
 	return false
-}
-
-// spooled reports whether a part of the answer waits in the spool.
-func (c *conn) spooled() bool {
-	spooled, _ := c.stream.Spooled()
-	return spooled
 }
 
 // othersPending reports whether another request has begun and is not sent to its end.

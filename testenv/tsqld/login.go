@@ -25,69 +25,75 @@ const (
 // productVersion is that of SQL Server 2022, in the form of LOGINACK.
 var productVersion = [4]byte{16, 0, 0x03, 0xE8}
 
+// handshake is the login of a connection.
+type handshake struct {
+	c     *conn
+	proof []byte // the server's answer to the ticket of an integrated login
+}
+
 // logIn performs the login, from the first byte to an open session.
-func (c *conn) logIn() error {
-	if err := c.nc.SetDeadline(time.Now().Add(loginTime)); err != nil {
+func (hs *handshake) logIn() error {
+	if err := hs.c.nc.SetDeadline(time.Now().Add(loginTime)); err != nil {
 		return fmt.Errorf("limit login: %w", err)
 	}
-	plain, err := c.negotiate()
+	plain, err := hs.negotiate()
 	if err != nil {
 		return err
 	}
-	h, payload, err := c.readLogin(plain)
-	c.record(h, payload, err)
+	h, payload, err := hs.readLogin(plain)
+	hs.c.record(h, payload, err)
 	if err != nil {
 		return fmt.Errorf("%w: read login: %w", ErrClientGone, err)
 	}
 	if plain { // only the login was encrypted, if anything
-		c.setTransport(c.in, c.nc)
+		hs.c.setTransport(hs.c.in, hs.c.nc)
 	}
-	c.beginReply()
+	hs.c.beginReply()
 	if h.Type != tds.PacketLogin7 {
 		return &tds.FormatError{What: fmt.Sprintf("packet of type %#02x instead of a login", byte(h.Type))}
 	}
 	l, err := tds.ReadLogin(payload)
 	if errors.Is(err, tds.ErrVersion) {
-		c.version = tds.Version71 // an older client is most likely to read this version's tokens
-		return c.refuse(mserr.NotSupported("a TDS version before 7.1"))
+		hs.c.version = tds.Version71 // an older client is most likely to read this version's tokens
+		return hs.refuse(mserr.NotSupported("a TDS version before 7.1"))
 	}
 	if err != nil {
 		return err
 	}
-	c.version = l.Version
-	c.multiple = c.multiple && c.version.Multiple()
+	hs.c.version = l.Version
+	hs.c.multiple = hs.c.multiple && hs.c.version.Multiple()
 	size := tds.ClampPacketSize(l.PacketSize, !plain)
-	c.login = login{User: l.User, Password: string(l.Password), Database: l.Database, Language: l.Language, App: l.App, Host: l.Host,
+	hs.c.login = login{User: l.User, Password: string(l.Password), Database: l.Database, Language: l.Language, App: l.App, Host: l.Host,
 		Library: l.Library, PID: int(int32(l.PID)), Version: uint32(l.Version),
 		PacketSize: size, ReadOnlyIntent: l.ReadOnlyIntent(), Encrypted: !plain, NewPassword: string(l.NewPassword),
-		Windows: l.Integrated(), Multiple: c.multiple,
-		Local: c.nc.LocalAddr(), Remote: c.nc.RemoteAddr()}
-	if err := c.open(l); err != nil {
+		Windows: l.Integrated(), Multiple: hs.c.multiple,
+		Local: hs.c.nc.LocalAddr(), Remote: hs.c.nc.RemoteAddr()}
+	if err := hs.open(l); err != nil {
 		return err
 	}
-	c.srv.admission.remove(c.pending)
-	if s, ok := c.session.(identified); ok {
-		c.out.SetSPID(uint16(s.SPID()))
+	hs.c.srv.admission.remove(hs.c.pending)
+	if s, ok := hs.c.session.(identified); ok {
+		hs.c.out.SetSPID(uint16(s.SPID()))
 	}
-	if err := c.nc.SetDeadline(time.Time{}); err != nil {
+	if err := hs.c.nc.SetDeadline(time.Time{}); err != nil {
 		return fmt.Errorf("end login's limit: %w", err)
 	}
-	return c.sendLoginAck(l, size)
+	return hs.sendLoginAck(l, size)
 }
 
 // readLogin reads the message after PRELOGIN. With login-only encryption some clients encrypt only
 // its first packet.
-func (c *conn) readLogin(plain bool) (tds.Header, []byte, error) {
-	first, payload, err := tds.ReadPacket(c.src)
+func (hs *handshake) readLogin(plain bool) (tds.Header, []byte, error) {
+	first, payload, err := tds.ReadPacket(hs.c.src)
 	for h := first; err == nil && !h.EOM(); {
 		if plain {
-			next, peekErr := c.in.Peek(1)
+			next, peekErr := hs.c.in.Peek(1)
 			if peekErr == nil && tds.PacketType(next[0]) == tds.PacketLogin7 {
-				c.src = c.in
+				hs.c.src = hs.c.in
 			}
 		}
 		var more []byte
-		if h, more, err = tds.ReadPacket(c.src); err == nil {
+		if h, more, err = tds.ReadPacket(hs.c.src); err == nil {
 			payload = append(payload, more...)
 		}
 		if err == nil && (h.Type != first.Type || len(payload) > maxLogin) {
@@ -110,68 +116,68 @@ const (
 )
 
 // open checks the login and opens the session. If it returns an error, the refusal has been sent.
-func (c *conn) open(l *tds.Login) error {
-	defer func() { c.login.Password, c.login.NewPassword = "", "" }()
-	if err := c.fault(c.ctx, BeforeLogin, nil, 0); err != nil {
-		return c.refuseError(err)
+func (hs *handshake) open(l *tds.Login) error {
+	defer func() { hs.c.login.Password, hs.c.login.NewPassword = "", "" }()
+	if err := hs.c.fault(hs.c.ctx, BeforeLogin, nil, 0); err != nil {
+		return hs.refuseError(err)
 	}
 	switch {
-	case c.srv.cfg.RequireTLS && !c.login.Encrypted:
-		c.refused(LoginFailure{Reason: reasonPlain})
-		return c.refuse(mserr.EncryptionRequired())
+	case hs.c.srv.cfg.RequireTLS && !hs.c.login.Encrypted:
+		hs.refused(LoginFailure{Reason: reasonPlain})
+		return hs.refuse(mserr.EncryptionRequired())
 	case l.TooLong() != "":
-		c.refused(LoginFailure{Reason: reasonLong})
-		return c.refuse(mserr.InvalidLoginPacket())
+		hs.refused(LoginFailure{Reason: reasonLong})
+		return hs.refuse(mserr.InvalidLoginPacket())
 	case l.Integrated():
-		if err := c.acceptTicket(l); err != nil {
+		if err := hs.acceptTicket(l); err != nil {
 			return err
 		}
 	case l.HasFeature(tds.FeatureFedAuth):
-		return c.refuse(mserr.NotSupported("authentication by a token"))
+		return hs.refuse(mserr.NotSupported("authentication by a token"))
 	case l.AttachFile != "":
-		return c.refuse(mserr.NotSupported("attaching a database file at login"))
+		return hs.refuse(mserr.NotSupported("attaching a database file at login"))
 	}
-	user := c.login.User
-	if c.login.Windows { // its failures must not lock out a SQL login of the same name
-		user += "@" + c.login.Realm
+	user := hs.c.login.User
+	if hs.c.login.Windows { // its failures must not lock out a SQL login of the same name
+		user += "@" + hs.c.login.Realm
 	}
-	if err := c.readRecovery(l); err != nil {
-		c.refused(LoginFailure{Reason: reasonRecovery + err.Error()})
-		return c.refuse(mserr.InvalidLoginPacket())
+	if err := hs.readRecovery(l); err != nil {
+		hs.refused(LoginFailure{Reason: reasonRecovery + err.Error()})
+		return hs.refuse(mserr.InvalidLoginPacket())
 	}
-	client := clientKey(c.nc)
-	locked, wait := c.srv.lockout.check(client, user)
+	client := clientKey(hs.c.nc)
+	locked, wait := hs.c.srv.lockout.check(client, user)
 	if locked {
 		// The error does not reveal whether the login exists and whether the password is right:
 		// neither was checked.
-		c.refused(LoginFailure{Login: user, Reason: reasonLocked})
-		c.sleep(longestDelay)
-		return c.refuse(mserr.AccountLocked(user))
+		hs.refused(LoginFailure{Login: user, Reason: reasonLocked})
+		hs.sleep(longestDelay)
+		return hs.refuse(mserr.AccountLocked(user))
 	}
-	c.sleep(wait)
-	if !c.srv.admission.addUser() {
-		c.refused(LoginFailure{Login: user, Reason: reasonFull})
-		return c.refuse(mserr.TooManyConnections(c.srv.admission.maxUsers))
+	hs.sleep(wait)
+	if !hs.c.srv.admission.addUser() {
+		hs.refused(LoginFailure{Login: user, Reason: reasonFull})
+		return hs.refuse(mserr.TooManyConnections(hs.c.srv.admission.maxUsers))
 	}
-	s, err := c.srv.engine.open(c.ctx, c.login)
+	s, err := hs.c.srv.engine.open(hs.c.ctx, hs.c.login)
 	if err == nil && l.LanguageRequired() && !knownLanguage(l.Language) {
 		err = errors.Join(mserr.LoginLanguageRefused(l.Language), s.Close())
 	}
 	if err == nil {
-		c.admitted, c.session = true, s
+		hs.c.admitted, hs.c.session = true, s
 		if r, ok := s.(recoverable); ok && l.HasFeature(tds.FeatureSessionRecovery) {
-			c.states = tds.NewSessionStates(r.InitialStates(), r.States())
+			hs.c.states = tds.NewSessionStates(r.InitialStates(), r.States())
 		}
-		c.srv.lockout.succeeded(client, user)
+		hs.c.srv.lockout.succeeded(client, user)
 		return nil
 	}
-	c.srv.admission.removeUser()
-	c.failedLogin(client, user, err)
-	return c.refuseError(err)
+	hs.c.srv.admission.removeUser()
+	hs.failedLogin(client, user, err)
+	return hs.refuseError(err)
 }
 
 // readRecovery reads the data of the session that a login continues.
-func (c *conn) readRecovery(l *tds.Login) error {
+func (hs *handshake) readRecovery(l *tds.Login) error {
 	f := l.Feature(tds.FeatureSessionRecovery)
 	if f == nil {
 		return nil
@@ -183,7 +189,7 @@ func (c *conn) readRecovery(l *tds.Login) error {
 	part := func(p tds.RecoveryPart) session.RecoveryPart {
 		return session.RecoveryPart{Database: p.Database, Language: p.Language, States: p.States}
 	}
-	c.login.Recovery = &session.Recovery{Initial: part(r.Initial), Current: part(r.Current)}
+	hs.c.login.Recovery = &session.Recovery{Initial: part(r.Initial), Current: part(r.Current)}
 	return nil
 }
 
@@ -193,24 +199,24 @@ func knownLanguage(name string) bool { return name == "" || types.LanguageByName
 // acceptTicket verifies the Kerberos ticket of a login with integrated authentication, and sets the
 // name of its login. If it returns an error, the refusal has been sent: SQL Server tells the client
 // 18452 for each fault of a ticket, and its log tells the reason (17806).
-func (c *conn) acceptTicket(l *tds.Login) error {
+func (hs *handshake) acceptTicket(l *tds.Login) error {
 	reason := reasonNoKeytab
-	if c.srv.tickets != nil {
-		accepted, err := c.srv.tickets.Accept(l.SSPI)
+	if hs.c.srv.tickets != nil {
+		accepted, err := hs.c.srv.tickets.Accept(l.SSPI)
 		if err == nil {
-			c.proof = accepted.Answer
-			c.login.User, c.login.Realm, c.login.Foreign = accepted.User, accepted.Realm, accepted.Foreign
+			hs.proof = accepted.Answer
+			hs.c.login.User, hs.c.login.Realm, hs.c.login.Foreign = accepted.User, accepted.Realm, accepted.Foreign
 			return nil
 		}
 		reason = "SSPI handshake failed: " + err.Error()
 	}
-	c.refused(LoginFailure{Reason: reason})
-	return c.refuse(mserr.UntrustedDomain())
+	hs.refused(LoginFailure{Reason: reason})
+	return hs.refuse(mserr.UntrustedDomain())
 }
 
 // failedLogin reports a failed login, and delays its answer if the name or the password was wrong.
 // client is the [clientKey].
-func (c *conn) failedLogin(client, user string, err error) {
+func (hs *handshake) failedLogin(client, user string, err error) {
 	m := (*mserr.Error)(nil)
 	if !errors.As(err, &m) {
 		return
@@ -221,20 +227,20 @@ func (c *conn) failedLogin(client, user string, err error) {
 	}
 	var delay time.Duration
 	if m.Number == 18456 {
-		delay, f.Locked = c.srv.lockout.failed(client, user)
+		delay, f.Locked = hs.c.srv.lockout.failed(client, user)
 	}
-	c.refused(f)
-	c.sleep(delay)
+	hs.refused(f)
+	hs.sleep(delay)
 }
 
 // refused reports a login that was refused.
-func (c *conn) refused(f LoginFailure) {
-	f.Address = c.nc.RemoteAddr()
-	c.srv.failures.report(f)
+func (hs *handshake) refused(f LoginFailure) {
+	f.Address = hs.c.nc.RemoteAddr()
+	hs.c.srv.failures.report(f)
 }
 
 // sleep waits until d has passed, or the connection or the server ends.
-func (c *conn) sleep(d time.Duration) {
+func (hs *handshake) sleep(d time.Duration) {
 	if d <= 0 {
 		return
 	}
@@ -242,45 +248,45 @@ func (c *conn) sleep(d time.Duration) {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-	case <-c.ctx.Done():
-	case <-c.srv.closing:
+	case <-hs.c.ctx.Done():
+	case <-hs.c.srv.closing:
 	}
 }
 
 // refuseError ends the login. It sends the client a *mserr.Error as it is and hides every other
 // error.
-func (c *conn) refuseError(err error) error {
+func (hs *handshake) refuseError(err error) error {
 	var m *mserr.Error
 	if errors.As(err, &m) {
-		return c.refuse(m)
+		return hs.refuse(m)
 	}
-	if errors.Is(err, ErrClose) || c.ctx.Err() != nil {
+	if errors.Is(err, ErrClose) || hs.c.ctx.Err() != nil {
 		return err
 	}
-	c.srv.report(err)
-	return errors.Join(err, c.refuse(mserr.Internal()))
+	hs.c.srv.report(err)
+	return errors.Join(err, hs.refuse(mserr.Internal()))
 }
 
 // refuse sends the error and waits for the client to close the connection. Error 18456 follows the
 // errors of a database that cannot be opened, as SQL Server sends and clients expect it, and that
 // of an unknown language (18456 with state 17 in SQL Server's log: "Unable to determine the initial
 // language and date format").
-func (c *conn) refuse(m *mserr.Error) error {
+func (hs *handshake) refuse(m *mserr.Error) error {
 	err := error(m)
-	b := tds.AppendMessage(nil, m, pipeHost, c.version)
+	b := tds.AppendMessage(nil, m, pipeHost, hs.c.version)
 	if m.Number == 4060 || m.Number == 4064 || m.Number == 4019 {
-		b = tds.AppendMessage(b, mserr.LoginFailed(c.login.User), pipeHost, c.version)
+		b = tds.AppendMessage(b, mserr.LoginFailed(hs.c.login.User), pipeHost, hs.c.version)
 	}
-	if _, werr := c.out.Write(b); werr != nil {
+	if _, werr := hs.c.out.Write(b); werr != nil {
 		return werr
 	}
-	if werr := c.sendDone(tds.DoneError, 0); werr != nil {
+	if werr := hs.c.sendDone(tds.DoneError, 0); werr != nil {
 		return werr
 	}
 	// No goroutine reads the connection yet, and the client has nothing to send but its close.
-	if half, ok := c.nc.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
-		if c.nc.SetReadDeadline(time.Now().Add(lingerTime)) == nil {
-			_, _ = io.Copy(io.Discard, io.LimitReader(c.in, maxLogin))
+	if half, ok := hs.c.nc.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
+		if hs.c.nc.SetReadDeadline(time.Now().Add(lingerTime)) == nil {
+			_, _ = io.Copy(io.Discard, io.LimitReader(hs.c.in, maxLogin))
 		}
 	}
 	return fmt.Errorf("login refused: %w", err)
@@ -288,25 +294,25 @@ func (c *conn) refuse(m *mserr.Error) error {
 
 // negotiate answers PRELOGIN and starts TLS. Afterwards c.src is the source of the login and c.out
 // takes its answer. plain reports that nothing after the login is encrypted.
-func (c *conn) negotiate() (plain bool, err error) {
-	first, err := c.in.Peek(1)
+func (hs *handshake) negotiate() (plain bool, err error) {
+	first, err := hs.c.in.Peek(1)
 	if err != nil {
 		return false, fmt.Errorf("%w: %w", ErrClientGone, err)
 	}
 	strict := tds.PacketType(first[0]) == tds.TLSHandshake
 	if strict {
-		if err := c.startTLS(true); err != nil {
+		if err := hs.startTLS(true); err != nil {
 			return false, err
 		}
 	} else if tds.PacketType(first[0]) != tds.PacketPrelogin {
 		return true, nil // a client may omit PRELOGIN; logIn checks the type
 	}
-	h, payload, err := tds.ReadMessage(c.src, maxLogin)
-	c.record(h, payload, err)
+	h, payload, err := tds.ReadMessage(hs.c.src, maxLogin)
+	hs.c.record(h, payload, err)
 	if err != nil {
 		return false, fmt.Errorf("%w: read prelogin: %w", ErrClientGone, err)
 	}
-	c.pending.begun.Store(true)
+	hs.c.pending.begun.Store(true)
 	if h.Type != tds.PacketPrelogin {
 		return false, &tds.FormatError{What: fmt.Sprintf("packet of type %#02x instead of a prelogin", byte(h.Type))}
 	}
@@ -314,25 +320,25 @@ func (c *conn) negotiate() (plain bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	answer := tds.Prelogin{Version: [6]byte{16, 0, 0x03, 0xE8}, Encryption: asked.Encryption.Answer(c.srv.cfg.RequireTLS),
+	answer := tds.Prelogin{Version: [6]byte{16, 0, 0x03, 0xE8}, Encryption: asked.Encryption.Answer(hs.c.srv.cfg.RequireTLS),
 		MARS: asked.MARS}
 	if strict {
 		answer.Encryption = tds.EncryptOn
 	}
-	c.multiple = asked.MARS
-	c.beginReply()
-	if _, err := c.out.Write(tds.AppendPrelogin(nil, &answer)); err != nil {
+	hs.c.multiple = asked.MARS
+	hs.c.beginReply()
+	if _, err := hs.c.out.Write(tds.AppendPrelogin(nil, &answer)); err != nil {
 		return false, err
 	}
-	if err := c.endReply(); err != nil {
+	if err := hs.c.endReply(); err != nil {
 		return false, err
 	}
 	if answer.Encryption == tds.EncryptRequired && !asked.Encryption.Supported() {
-		c.refused(LoginFailure{Reason: reasonPlain})
+		hs.refused(LoginFailure{Reason: reasonPlain})
 		return false, fmt.Errorf("login refused: %s", reasonPlain)
 	}
 	if !strict && answer.Encryption != tds.EncryptNotSupported {
-		if err := c.startTLS(false); err != nil {
+		if err := hs.startTLS(false); err != nil {
 			return false, err
 		}
 	}
@@ -340,42 +346,42 @@ func (c *conn) negotiate() (plain bool, err error) {
 }
 
 // startTLS performs the handshake, bare (strict) or inside PRELOGIN packets.
-func (c *conn) startTLS(strict bool) error {
-	cfg, err := c.srv.tlsConfig(strict)
+func (hs *handshake) startTLS(strict bool) error {
+	cfg, err := hs.c.srv.tlsConfig(strict)
 	if err != nil {
 		return err
 	}
 	// The client's packet size is not known yet.
-	under := &tlsTransport{Conn: c.nc, in: c.in, out: tds.NewMessageWriter(c.nc, tds.MinPacketSize), wrapped: !strict}
+	under := &tlsTransport{Conn: hs.c.nc, in: hs.c.in, out: tds.NewMessageWriter(hs.c.nc, tds.MinPacketSize), wrapped: !strict}
 	t := tls.Server(under, cfg)
-	if err := t.HandshakeContext(c.ctx); err != nil {
+	if err := t.HandshakeContext(hs.c.ctx); err != nil {
 		return fmt.Errorf("%w: tls handshake: %w", ErrClientGone, err)
 	}
 	under.wrapped = false
-	c.setTransport(t, t)
+	hs.c.setTransport(t, t)
 	return nil
 }
 
 // sendLoginAck sends the answer to a successful login, in SQL Server's order.
-func (c *conn) sendLoginAck(l *tds.Login, size int) error {
-	if len(c.proof) > 0 {
+func (hs *handshake) sendLoginAck(l *tds.Login, size int) error {
+	if len(hs.proof) > 0 {
 		// A message of its own, as SQL Server sends it: go-mssqldb reads no further in it.
-		if _, err := c.out.Write(tds.AppendSSPI(nil, c.proof)); err != nil {
+		if _, err := hs.c.out.Write(tds.AppendSSPI(nil, hs.proof)); err != nil {
 			return err
 		}
-		if err := c.endReply(); err != nil {
+		if err := hs.c.endReply(); err != nil {
 			return err
 		}
-		c.beginReply()
+		hs.c.beginReply()
 	}
-	database := c.session.Database()
+	database := hs.c.session.Database()
 	asked := l.PacketSize
 	if asked == 0 {
 		asked = tds.DefaultPacketSize
 	}
 	var b []byte
 	b = tds.AppendDatabaseChange(b, database, "master")
-	b = tds.AppendMessage(b, info(5701, 2, "Changed database context to '%s'.", database), pipeHost, c.version)
+	b = tds.AppendMessage(b, info(5701, 2, "Changed database context to '%s'.", database), pipeHost, hs.c.version)
 	b = tds.AppendCollationChange(b, types.CI)
 	language := defaultLanguage
 	if known := types.LanguageByName(l.Language); known != nil {
@@ -383,27 +389,27 @@ func (c *conn) sendLoginAck(l *tds.Login, size int) error {
 	} else if l.Language != "" {
 		replaced := mserr.LoginLanguageReplaced(l.Language, language)
 		replaced.Class, replaced.Line = 0, 1 // severity 10 becomes 0 before it is sent
-		b = tds.AppendMessage(b, replaced, pipeHost, c.version)
+		b = tds.AppendMessage(b, replaced, pipeHost, hs.c.version)
 	}
 	var states []session.State
-	if r, ok := c.session.(recoverable); ok && c.states != nil {
+	if r, ok := hs.c.session.(recoverable); ok && hs.c.states != nil {
 		language, states = r.Language(), r.States() // those of the session that the login continues, if any
 	}
 	b = tds.AppendLanguageChange(b, language, "")
-	b = tds.AppendMessage(b, info(5703, 1, "Changed language setting to %s.", language), pipeHost, c.version)
-	b = tds.AppendLoginAck(b, tds.LoginAck{Version: c.version, Program: "Microsoft SQL Server", Released: productVersion})
+	b = tds.AppendMessage(b, info(5703, 1, "Changed language setting to %s.", language), pipeHost, hs.c.version)
+	b = tds.AppendLoginAck(b, tds.LoginAck{Version: hs.c.version, Program: "Microsoft SQL Server", Released: productVersion})
 	if len(l.Features) > 0 {
 		b = tds.AppendFeatureExtAck(b, l.Features, states)
 	}
 	b = tds.AppendPacketSizeChange(b, size, asked)
 	// The new size is valid after this message. A client that asked for a smaller size may already
 	// have a smaller buffer.
-	c.out.SetPacketSize(min(size, tds.DefaultPacketSize))
-	if _, err := c.out.Write(b); err != nil {
+	hs.c.out.SetPacketSize(min(size, tds.DefaultPacketSize))
+	if _, err := hs.c.out.Write(b); err != nil {
 		return err
 	}
-	err := c.sendDone(0, 0)
-	c.out.SetPacketSize(size)
+	err := hs.c.sendDone(0, 0)
+	hs.c.out.SetPacketSize(size)
 	return err
 }
 

@@ -21,7 +21,7 @@ func TestPanicsEndOneSession(t *testing.T) {
 		batch string // "" for the login itself
 		where string // in the stack
 	}{
-		{BeforeLogin, "", "(*conn).logIn"},
+		{BeforeLogin, "", "(*handshake).logIn"},
 		{BeforeStatement, "SELECT 1 -- marked", "(*conn).handle"},
 		{MidRow, "SELECT 1 -- marked", "(*sink).Row"},
 		{AfterCommitBeforeReply, "COMMIT -- marked", "(*conn).handle"},

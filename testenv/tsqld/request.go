@@ -23,7 +23,7 @@ type request struct {
 
 // handle executes a message and answers it. A non-nil error ends the connection.
 func (c *conn) handle(m *message) error {
-	ctx, cancel := c.beginRequest()
+	ctx, cancel := c.attentions.begin(c.ctx, c.srv.cfg.Fault != nil)
 	defer cancel(nil)
 	defer m.drop(c.meter)
 	s := &sink{c: c, ctx: ctx}
@@ -47,7 +47,7 @@ func (c *conn) answer(ctx context.Context, m *message, s *sink, err error) error
 	if m.stream != nil {
 		m.drain() // a bulk load is answered after its last packet
 	}
-	attention := c.endRequest()
+	attention := c.attentions.end()
 	switch {
 	case c.ctx.Err() != nil:
 		return context.Cause(c.ctx)
@@ -112,24 +112,22 @@ func (c *conn) execute(ctx context.Context, m *message, s *sink) error {
 		return errIgnored
 	}
 	if m.refused != nil {
-		return c.refuseRequest(m.refused, s)
+		return refuseRequest(c, m.refused, s)
 	}
 	if n := len(m.payload); n > uncounted {
 		if err := c.meter.Take(decodedSize * n); err != nil {
-			return c.refuseRequest(err, s)
+			return refuseRequest(c, err, s)
 		}
 	}
-	r, err := c.decode(m)
+	r, err := decode(c, m)
 	if err != nil {
-		return c.refuseRequest(err, s)
+		return refuseRequest(c, err, s)
 	}
 	if m.typ == tds.PacketBatch {
 		m.drop(c.meter) // the batch's text is a copy
 	}
 	s.req, s.rpc = r, r.rpc
-	c.mu.Lock()
-	c.running = r
-	c.mu.Unlock()
+	c.attentions.run(r)
 	if ctx.Err() != nil { // an attention arrived before the request started
 		return nil
 	}
@@ -168,7 +166,7 @@ func (c *conn) execute(ctx context.Context, m *message, s *sink) error {
 
 // refuseRequest answers a message that cannot be run. A value outside its type's range is an error
 // of the request only. A message that violates the protocol ends the connection.
-func (c *conn) refuseRequest(err error, s *sink) error {
+func refuseRequest(c *conn, err error, s *sink) error {
 	var bad *tds.ValueError
 	var m *mserr.Error
 	switch {
@@ -183,16 +181,16 @@ func (c *conn) refuseRequest(err error, s *sink) error {
 }
 
 // decode decodes a message.
-func (c *conn) decode(m *message) (*request, error) {
+func decode(c *conn, m *message) (*request, error) {
 	switch m.typ {
 	case tds.PacketBatch:
-		return c.decodeBatch(m)
+		return decodeBatch(c, m)
 	case tds.PacketRPC:
-		return c.decodeRPC(m)
+		return decodeRPC(c, m)
 	case tds.PacketTransaction:
-		return c.decodeTransaction(m)
+		return decodeTransaction(c, m)
 	case tds.PacketBulkLoad:
-		return c.decodeBulk(m)
+		return decodeBulk(c, m)
 	default:
 		return nil, &tds.FormatError{What: fmt.Sprintf("message of type %#02x after the login", byte(m.typ))}
 	}
@@ -200,7 +198,7 @@ func (c *conn) decode(m *message) (*request, error) {
 
 // decodeBatch decodes a batch. It keeps the text, because the text may be the INSERT BULK statement
 // for the rows in the next message.
-func (c *conn) decodeBatch(m *message) (*request, error) {
+func decodeBatch(c *conn, m *message) (*request, error) {
 	b, err := tds.ReadBatch(m.payload, c.version)
 	if err != nil {
 		return nil, err
@@ -219,7 +217,7 @@ func (c *conn) decodeBatch(m *message) (*request, error) {
 }
 
 // decodeRPC decodes an RPC message. Its calls run one after another, even after a failed one.
-func (c *conn) decodeRPC(m *message) (*request, error) {
+func decodeRPC(c *conn, m *message) (*request, error) {
 	headers, rpcs, err := tds.ReadRPC(m.payload, c.version)
 	if err != nil {
 		return nil, err
@@ -251,7 +249,7 @@ func (c *conn) decodeRPC(m *message) (*request, error) {
 }
 
 // decodeTransaction decodes a transaction manager request.
-func (c *conn) decodeTransaction(m *message) (*request, error) {
+func decodeTransaction(c *conn, m *message) (*request, error) {
 	t, err := tds.ReadTransaction(m.payload, c.version)
 	if err != nil {
 		return nil, err
@@ -291,7 +289,7 @@ func (c *conn) decodeTransaction(m *message) (*request, error) {
 }
 
 // decodeBulk prepares a bulk load. Its columns and rows are read while it runs.
-func (c *conn) decodeBulk(m *message) (*request, error) {
+func decodeBulk(c *conn, m *message) (*request, error) {
 	statement := c.bulk
 	c.bulk = ""
 	r := &request{text: statement}
@@ -305,7 +303,7 @@ func (c *conn) decodeBulk(m *message) (*request, error) {
 		}
 		err = c.session.Bulk(ctx, exec.BulkLoad{Statement: statement, Columns: rows.Columns(), Next: rows.Next}, s)
 		if bad := (*tds.ValueError)(nil); errors.As(err, &bad) {
-			return c.refuseRequest(err, s) // an error of one row; the stream itself follows the protocol
+			return refuseRequest(c, err, s) // an error of one row; the stream itself follows the protocol
 		}
 		return err
 	}

@@ -85,7 +85,7 @@ func (s *sink) done(d done, more tds.DoneStatus) []byte {
 // discards reports whether output is discarded because of an attention.
 func (s *sink) discards() bool {
 	if !s.discarding {
-		s.discarding = s.c.attentionPending()
+		s.discarding = s.c.attentions.isPending()
 	}
 	return s.discarding
 }

@@ -36,7 +36,7 @@ func aggregateFunc(name string, minArgs, maxArgs int, result resultFunc, fresh a
 func sumType(t types.Type, name string) (types.Type, error) {
 	switch {
 	case t.ID == types.Bit, !t.IsNumber() && t.ID != types.Null:
-		return types.Type{}, mserr.InvalidOperandType(t.Name(), name)
+		return types.Type{}, mserr.InvalidOperandType(t.MessageName(), name)
 	case t.ID == types.Null:
 		return types.Type{}, mserr.InvalidOperandType("NULL", name)
 	case t.ID == types.BigInt:
@@ -73,7 +73,7 @@ func extremeResult(name string) resultFunc {
 		case t.ID == types.Null:
 			return types.Type{}, mserr.InvalidOperandType("NULL", name)
 		case t.ID == types.Bit, !t.Comparable():
-			return types.Type{}, mserr.InvalidOperandType(t.Name(), name)
+			return types.Type{}, mserr.InvalidOperandType(t.MessageName(), name)
 		}
 		return t, nil
 	}
@@ -83,7 +83,7 @@ func extremeResult(name string) resultFunc {
 func varianceResult(name string) resultFunc {
 	return func(args []types.Type, _ []types.Value) (types.Type, error) {
 		if t := args[0]; !t.IsNumber() || t.ID == types.Bit {
-			return types.Type{}, mserr.InvalidOperandType(t.Name(), name)
+			return types.Type{}, mserr.InvalidOperandType(t.MessageName(), name)
 		}
 		return types.FloatType, nil
 	}
@@ -97,10 +97,10 @@ func stringAggResult(args []types.Type, _ []types.Value) (types.Type, error) {
 		return types.Type{}, err
 	}
 	if args[0].IsBinary() || args[0].ID == types.RowVersion {
-		return types.Type{}, mserr.InvalidArgumentType(args[0].Name(), 1, "string_agg")
+		return types.Type{}, mserr.InvalidArgumentType(args[0].MessageName(), 1, "string_agg")
 	}
 	if sep := args[1]; !sep.IsCharacter() && sep.ID != types.Null || args[0].ID == types.VarChar && sep.IsUnicode() {
-		return types.Type{}, mserr.InvalidArgumentType(sep.Name(), 2, "string_agg")
+		return types.Type{}, mserr.InvalidArgumentType(sep.MessageName(), 2, "string_agg")
 	}
 	if !args[0].IsString() && !args[0].IsLOB() { // numbers and dates count as nvarchar(4000)
 		t = types.NVarCharOf(maxUnits)
@@ -111,7 +111,7 @@ func stringAggResult(args []types.Type, _ []types.Value) (types.Type, error) {
 // checksumAggResult accepts int and smaller integers.
 func checksumAggResult(args []types.Type, _ []types.Value) (types.Type, error) {
 	if t := args[0]; !t.IsInteger() || t.ID == types.BigInt || t.ID == types.Bit {
-		return types.Type{}, mserr.InvalidOperandType(t.Name(), "checksum_agg")
+		return types.Type{}, mserr.InvalidOperandType(t.MessageName(), "checksum_agg")
 	}
 	return types.IntType, nil
 }

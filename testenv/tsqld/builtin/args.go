@@ -18,7 +18,7 @@ const (
 func textArg(t types.Type, n int, function string) (types.Type, error) {
 	r, ok := convert.TextType(t)
 	if !ok {
-		return types.Type{}, mserr.InvalidArgumentType(t.Name(), n, function)
+		return types.Type{}, mserr.InvalidArgumentType(t.MessageName(), n, function)
 	}
 	return r, nil
 }

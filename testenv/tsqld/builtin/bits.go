@@ -27,11 +27,11 @@ func bitsResult(name string) resultFunc {
 			t = types.IntType
 		}
 		if !t.IsInteger() && !t.IsBinary() || t.Length == types.Max {
-			return types.Type{}, mserr.InvalidArgumentType(t.Name(), 1, name)
+			return types.Type{}, mserr.InvalidArgumentType(t.MessageName(), 1, name)
 		}
 		for i, a := range args[1:] {
 			if !a.IsInteger() && a.ID != types.Null {
-				return types.Type{}, mserr.InvalidArgumentType(a.Name(), i+2, name)
+				return types.Type{}, mserr.InvalidArgumentType(a.MessageName(), i+2, name)
 			}
 		}
 		return t, nil

@@ -83,7 +83,7 @@ func dateAddResult(args []types.Type, consts []types.Value) (types.Type, error) 
 		return types.Type{}, mserr.DatePartNotSupported(p.String(), "dateadd", args[2].Name())
 	}
 	if !args[1].IsNumber() && !args[1].IsString() && args[1].ID != types.Null {
-		return types.Type{}, mserr.InvalidArgumentType(args[1].Name(), 2, "dateadd")
+		return types.Type{}, mserr.InvalidArgumentType(args[1].MessageName(), 2, "dateadd")
 	}
 	t, err := temporalType(args[2], 3, "dateadd")
 	if err != nil {
@@ -295,7 +295,7 @@ func offsetResult(name string) resultFunc {
 		case t.IsLegacyTemporal(), t.ID == types.Date:
 			return types.DateTimeOffsetType, nil
 		}
-		return types.Type{}, mserr.InvalidArgumentType(t.Name(), 1, name)
+		return types.Type{}, mserr.InvalidArgumentType(t.MessageName(), 1, name)
 	}
 }
 
@@ -362,7 +362,7 @@ func evalIsDate(env Env, ts []types.Type, _ types.Type, args []types.Value) (typ
 		if ts[0].IsLegacyTemporal() {
 			return int64(1), nil
 		}
-		return nil, mserr.InvalidArgumentType(ts[0].Name(), 1, "isdate")
+		return nil, mserr.InvalidArgumentType(ts[0].MessageName(), 1, "isdate")
 	}
 	s, err := convert.Text(args[0], ts[0])
 	if err != nil || types.TrimBlanks(s) == "" {

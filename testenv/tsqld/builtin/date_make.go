@@ -149,7 +149,7 @@ func dateTruncResult(args []types.Type, consts []types.Value) (types.Type, error
 		t = types.DateTime2Type
 	}
 	if !t.IsTemporal() {
-		return types.Type{}, mserr.InvalidArgumentType(t.Name(), 2, "datetrunc")
+		return types.Type{}, mserr.InvalidArgumentType(t.MessageName(), 2, "datetrunc")
 	}
 	if p == partWeekday || p == partOffset || p == partNanosecond {
 		return types.Type{}, mserr.DatePartNotSupported(p.String(), "datetrunc", t.Name())
@@ -225,7 +225,7 @@ func dateBucketResult(args []types.Type, consts []types.Value) (types.Type, erro
 		t = types.DateTime2Type
 	}
 	if !t.IsTemporal() {
-		return types.Type{}, mserr.InvalidArgumentType(t.Name(), 3, "date_bucket")
+		return types.Type{}, mserr.InvalidArgumentType(t.MessageName(), 3, "date_bucket")
 	}
 	switch p {
 	case partDayOfYear, partWeekday, partMicrosecond, partNanosecond, partOffset, partISOWeek:

@@ -108,7 +108,7 @@ func temporalType(t types.Type, n int, function string) (types.Type, error) {
 	case t.IsNumber(), t.ID == types.Null:
 		return types.DateTimeType, nil
 	}
-	return types.Type{}, mserr.InvalidArgumentType(t.Name(), n, function)
+	return types.Type{}, mserr.InvalidArgumentType(t.MessageName(), n, function)
 }
 
 // temporal converts an argument to its temporalType.

@@ -17,7 +17,7 @@ var formatFuncs = []*Func{
 // formatResult accepts numbers and dates.
 func formatResult(args []types.Type, _ []types.Value) (types.Type, error) {
 	if t := args[0]; (!t.IsNumber() || t.ID == types.Bit) && !t.IsTemporal() && t.ID != types.Null {
-		return types.Type{}, mserr.InvalidArgumentType(t.Name(), 1, "format")
+		return types.Type{}, mserr.InvalidArgumentType(t.MessageName(), 1, "format")
 	}
 	return types.NVarCharOf(maxUnits), nil
 }

@@ -24,9 +24,20 @@ func formatMessageResult(args []types.Type, _ []types.Value) (types.Type, error)
 		if args[0].IsInteger() {
 			return types.Type{}, mserr.NotSupported("FORMATMESSAGE with a message number")
 		}
-		return types.Type{}, mserr.InvalidArgumentType(args[0].Name(), 1, "formatmessage")
+		return types.Type{}, mserr.InvalidArgumentType(args[0].MessageName(), 1, "formatmessage")
+	}
+	for i, t := range args[1:] {
+		if !CanSubstitute(t) && t.ID != types.Null {
+			return types.Type{}, mserr.InvalidSubstitution(t.String(), i+1)
+		}
 	}
 	return types.NVarCharOf(2048), nil
+}
+
+// CanSubstitute reports whether values of type t can be parameters of a message: integers, and
+// character and binary strings.
+func CanSubstitute(t types.Type) bool {
+	return t.IsInteger() && t.ID != types.Bit || t.IsString() || t.IsBinary()
 }
 
 func evalFormatMessage(m *meter.Meter, _ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
@@ -54,7 +65,7 @@ type directive struct {
 // may be *. A missing argument prints as (null). The result is truncated to 2047 characters, the
 // last three of which are "..." then.
 //
-// Errors: 2787 for an invalid format, 2748 and 2786 for arguments of the wrong type.
+// Errors: 2787 for an invalid format, 2786 for arguments of the wrong type.
 func FormatMessage(m *meter.Meter, format string, ts []types.Type, args []types.Value) (string, error) {
 	var out strings.Builder
 	const enough = utf8.UTFMax * maxMessage // bytes; what follows is truncated
@@ -188,10 +199,7 @@ func (d directive) print(v types.Value, t types.Type, n int) (string, error) {
 			return d.pad("(null)"), nil
 		}
 		if !t.IsString() {
-			if t.IsInteger() {
-				return "", mserr.SubstitutionType(n)
-			}
-			return "", mserr.InvalidSubstitution(t.Name(), n)
+			return "", mserr.SubstitutionType(n)
 		}
 		s, _ := v.(string)
 		if d.precision >= 0 {
@@ -203,10 +211,7 @@ func (d directive) print(v types.Value, t types.Type, n int) (string, error) {
 		return d.pad("(null)"), nil
 	}
 	if !t.IsInteger() {
-		if t.IsString() {
-			return "", mserr.SubstitutionType(n)
-		}
-		return "", mserr.InvalidSubstitution(t.Name(), n)
+		return "", mserr.SubstitutionType(n)
 	}
 	x, _ := v.(int64)
 	if !d.is64 && t.ID == types.BigInt {

@@ -33,7 +33,7 @@ var hashFuncs = []*Func{
 // hashResult accepts texts and bytes.
 func hashResult(args []types.Type, _ []types.Value) (types.Type, error) {
 	if t := args[1]; !t.IsString() && !t.IsBinary() && t.ID != types.Null {
-		return types.Type{}, mserr.InvalidArgumentType(t.Name(), 2, "hashbytes")
+		return types.Type{}, mserr.InvalidArgumentType(t.MessageName(), 2, "hashbytes")
 	}
 	return types.VarBinaryOf(maxBytes), nil
 }
@@ -86,7 +86,7 @@ func evalHash(m *meter.Meter, _ Env, ts []types.Type, _ types.Type, args []types
 func checksumResult(args []types.Type, _ []types.Value) (types.Type, error) {
 	for i, t := range args {
 		if !t.Comparable() && t.ID != types.Null {
-			return types.Type{}, mserr.InvalidArgumentType(t.Name(), i+1, "checksum")
+			return types.Type{}, mserr.InvalidArgumentType(t.MessageName(), i+1, "checksum")
 		}
 	}
 	return types.IntType, nil

@@ -28,7 +28,7 @@ func jsonResult(name string, t types.Type) resultFunc {
 	return func(args []types.Type, _ []types.Value) (types.Type, error) {
 		for i, a := range args[:min(len(args), 2)] {
 			if !a.IsCharacter() && a.ID != types.Null {
-				return types.Type{}, mserr.InvalidArgumentType(a.Name(), i+1, name)
+				return types.Type{}, mserr.InvalidArgumentType(a.MessageName(), i+1, name)
 			}
 		}
 		return t, nil
@@ -39,7 +39,7 @@ func jsonResult(name string, t types.Type) resultFunc {
 // recorded).
 func jsonModifyResult(args []types.Type, consts []types.Value) (types.Type, error) {
 	if v := args[2]; v.IsMoney() || v.IsTemporal() || v.IsBinary() || v.ID == types.UniqueIdentifier || v.ID == types.XML {
-		return types.Type{}, mserr.InvalidArgumentType(v.Name(), 3, "json_modify")
+		return types.Type{}, mserr.InvalidArgumentType(v.MessageName(), 3, "json_modify")
 	}
 	return jsonResult("json_modify", types.NVarCharMax)(args, consts)
 }

@@ -49,7 +49,7 @@ func numberType(t types.Type, name string) (types.Type, error) {
 	case t.IsApprox(), t.IsString():
 		return types.FloatType, nil
 	}
-	return types.Type{}, mserr.InvalidArgumentType(t.Name(), 1, name)
+	return types.Type{}, mserr.InvalidArgumentType(t.MessageName(), 1, name)
 }
 
 // numberResult is the result rule of numberType.

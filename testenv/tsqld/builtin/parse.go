@@ -24,7 +24,7 @@ const longestParsed = 4000
 // parseResult accepts texts and the types of numbers and dates.
 func parseResult(args []types.Type, _ []types.Value) (types.Type, error) {
 	if !args[0].IsCharacter() {
-		return types.Type{}, mserr.InvalidArgumentType(args[0].Name(), 1, "parse")
+		return types.Type{}, mserr.InvalidArgumentType(args[0].MessageName(), 1, "parse")
 	}
 	if t := args[1]; !t.IsNumber() && !t.IsTemporal() || t.ID == types.Bit {
 		return types.Type{}, mserr.New(10761, 15, "Invalid data type %s in function PARSE.", t.Name())

@@ -26,7 +26,7 @@ func IsPercentile(f *Func) bool { return slices.Contains(percentiles, f) }
 // continuousResult is float; the values must be numbers.
 func continuousResult(args []types.Type, _ []types.Value) (types.Type, error) {
 	if t := args[1]; !t.IsNumber() && t.ID != types.Bit {
-		return types.Type{}, mserr.InvalidOperandType(t.Name(), "percentile_cont")
+		return types.Type{}, mserr.IncompatibleTypes("numeric", t.MessageName(), "percentile_cont")
 	}
 	return types.FloatType, nil
 }

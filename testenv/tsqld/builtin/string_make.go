@@ -36,7 +36,7 @@ func concatResult(args []types.Type, _ []types.Value) (types.Type, error) {
 	lengths := make([]int, 0, len(args))
 	for i, a := range args {
 		if a.ID == types.Variant || a.ID == types.XML || a.ID == types.Image {
-			return types.Type{}, mserr.InvalidArgumentType(a.Name(), i+1, "concat")
+			return types.Type{}, mserr.InvalidArgumentType(a.MessageName(), i+1, "concat")
 		}
 		t, err := textArg(a, i+1, "concat")
 		if err != nil {
@@ -73,9 +73,9 @@ func concatWSResult(args []types.Type, _ []types.Value) (types.Type, error) {
 	for i, a := range args {
 		switch a.ID {
 		case types.Variant, types.XML:
-			return types.Type{}, mserr.ImplicitConversion(a.Name(), targetName(args...))
+			return types.Type{}, mserr.ImplicitConversion(a.MessageName(), targetName(args...))
 		case types.Image:
-			return types.Type{}, mserr.TypeClash(a.Name(), targetName(args...))
+			return types.Type{}, mserr.TypeClash(a.MessageName(), targetName(args...))
 		}
 		t, err := textArg(a, i+1, "concat_ws")
 		if err != nil {
@@ -211,10 +211,10 @@ func evalSpace(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.
 }
 
 // QuoteName implements QUOTENAME: the name in quotes ("" means brackets), with the closing quote
-// doubled inside. ok is false, for NULL, if the quote is another character or the name has more
-// than 128 characters.
+// doubled inside. ok is false, for NULL, if the quote is another character, or the name has more
+// than 128 characters or a NUL.
 func QuoteName(name, quote string) (quoted string, ok bool) {
-	if types.Units(name) > 128 {
+	if types.Units(name) > 128 || strings.Contains(name, "\x00") {
 		return "", false
 	}
 	if quote == "" {

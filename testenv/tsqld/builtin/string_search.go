@@ -21,16 +21,16 @@ var stringSearchFuncs = []*Func{
 // errors for others, are those of a recorded SQL Server 2025.
 func charIndexResult(args []types.Type, _ []types.Value) (types.Type, error) {
 	if a := args[0]; !a.IsCharacter() && !a.IsBinary() && a.ID != types.Null {
-		return types.Type{}, mserr.InvalidArgumentType(a.Name(), 1, "charindex")
+		return types.Type{}, mserr.InvalidArgumentType(a.MessageName(), 1, "charindex")
 	}
 	if args[1].ID == types.XML {
-		return types.Type{}, mserr.ImplicitConversion(args[1].Name(), targetName(args[0]))
+		return types.Type{}, mserr.ImplicitConversion(args[1].MessageName(), targetName(args[0]))
 	}
 	if _, err := textArg(args[1], 2, "charindex"); err != nil {
 		return types.Type{}, err
 	}
 	if len(args) > 2 && (!args[2].IsInteger() || args[2].ID == types.Bit) && args[2].ID != types.Decimal && args[2].ID != types.Null {
-		return types.Type{}, mserr.InvalidArgumentType(args[2].Name(), 3, "charindex")
+		return types.Type{}, mserr.InvalidArgumentType(args[2].MessageName(), 3, "charindex")
 	}
 	if args[1].IsMax() {
 		return types.BigIntType, nil
@@ -44,7 +44,7 @@ func patIndexResult(args []types.Type, _ []types.Value) (types.Type, error) {
 		return types.Type{}, err
 	}
 	if !args[1].IsCharacter() {
-		return types.Type{}, mserr.InvalidArgumentType(args[1].Name(), 2, "patindex")
+		return types.Type{}, mserr.InvalidArgumentType(args[1].MessageName(), 2, "patindex")
 	}
 	if args[1].IsMax() {
 		return types.BigIntType, nil

@@ -31,7 +31,7 @@ var stringFuncs = []*Func{
 	collating(long("TRANSLATE", 3, 3, translateResult, evalTranslate)),
 	pure("ASCII", 1, 1, fixed(types.IntType), evalASCII),
 	collating(pure("UNICODE", 1, 1, fixed(types.IntType), evalUnicode)),
-	collating(pure("SOUNDEX", 1, 1, fixed(types.VarCharOf(5)), evalSoundex)),
+	collating(pure("SOUNDEX", 1, 1, soundexResult, evalSoundex)),
 	collating(pure("DIFFERENCE", 2, 2, fixed(types.IntType), evalDifference)),
 }
 
@@ -39,7 +39,7 @@ var stringFuncs = []*Func{
 func lengthResult(name string) resultFunc {
 	return func(args []types.Type, _ []types.Value) (types.Type, error) {
 		if args[0].ID == types.NText || args[0].ID == types.Text {
-			return types.Type{}, mserr.InvalidArgumentType(args[0].Name(), 1, name)
+			return types.Type{}, mserr.InvalidArgumentType(args[0].MessageName(), 1, name)
 		}
 		t, err := textArg(args[0], 1, name)
 		if err != nil {
@@ -96,7 +96,7 @@ func substringResult(args []types.Type, consts []types.Value) (types.Type, error
 	case t.ID == types.Null:
 		t = types.VarCharOf(1)
 	default:
-		return types.Type{}, mserr.InvalidArgumentType(t.Name(), 1, "substring")
+		return types.Type{}, mserr.InvalidArgumentType(t.MessageName(), 1, "substring")
 	}
 	n, ok := constInt(consts, 2)
 	switch {
@@ -143,7 +143,7 @@ func sideResult(name string) resultFunc {
 	return func(args []types.Type, consts []types.Value) (types.Type, error) {
 		t, err := textArg(args[0], 1, name)
 		if err != nil || args[0].IsLOB() {
-			return types.Type{}, mserr.InvalidArgumentType(args[0].Name(), 1, name)
+			return types.Type{}, mserr.InvalidArgumentType(args[0].MessageName(), 1, name)
 		}
 		n, ok := constInt(consts, 1)
 		switch {
@@ -440,7 +440,7 @@ func translateResult(args []types.Type, _ []types.Value) (types.Type, error) {
 	case err != nil:
 		return t, err
 	case !last.IsCharacter() && !last.IsBinary() && last.ID != types.Null:
-		return t, mserr.InvalidArgumentType(last.Name(), 3, "translate")
+		return t, mserr.InvalidArgumentType(last.MessageName(), 3, "translate")
 	case anyUnicode(args...):
 		t.ID = types.NVarChar
 	default:
@@ -520,36 +520,51 @@ func evalUnicode(_ Env, ts []types.Type, _ types.Type, args []types.Value) (type
 	return int64(unit[0]) | int64(unit[1])<<8, nil
 }
 
-// soundexCodes are the digits of the letters a to z; 0 is for vowels, which end a run, and for 'h'
-// and 'w', which do not.
+// soundexCodes are the digits of the letters a to z; 0 ends a run of equal digits.
 const soundexCodes = "01230120022455012623010202"
 
-// soundex returns the four-character code; 0000 for a text that does not begin with a letter.
-func soundex(s string) string {
-	s = strings.TrimLeft(s, " ")
-	if s == "" || s[0]|0x20 < 'a' || s[0]|0x20 > 'z' {
+// soundex returns the four-character code of a text in the code page of its collation (SQL Server
+// 2025, recorded): 0000 unless it begins with a letter. The first character that is no letter ends
+// the text. The letters before and after H and W, but not h and w, count once if their digits are
+// equal; legacy, the rule of compatibility level 100, makes no difference between H and h, nor
+// between the first letter and others.
+func soundex(s string, c types.Collation, legacy bool) string {
+	text := types.ToCodePage(s, c)
+	isLetter := func(x byte) bool {
+		return x|0x20 >= 'a' && x|0x20 <= 'z' || c.CodePage() == 1252 && x >= 0xC0 && x != 0xD7 && x != 0xF7
+	}
+	if len(text) == 0 || !isLetter(text[0]) {
 		return "0000"
 	}
-	out := []byte{s[0] &^ 0x20}
-	last := soundexCodes[(s[0]|0x20)-'a']
-	for i := 1; i < len(s) && len(out) < 4; i++ {
-		c := s[i] | 0x20
-		if c < 'a' || c > 'z' {
+	out, last := []byte(strings.ToUpper(types.FromCodePage(text[:1], c))), byte('0')
+	for i, x := range text {
+		if !isLetter(x) {
 			break
 		}
-		code := soundexCodes[c-'a']
+		code := byte('0')
+		if x < utf8.RuneSelf {
+			code = soundexCodes[(x|0x20)-'a']
+		}
 		switch {
-		case c == 'h' || c == 'w': // the letters before and after count once if their codes are equal
+		case i == 0 && legacy:
 			continue
-		case code != '0' && code != last:
+		case (x == 'H' || x == 'W') && i > 0 && !legacy:
+			continue
+		case i > 0 && code != '0' && code != last:
 			out = append(out, code)
 		}
 		last = code
 	}
-	for len(out) < 4 {
-		out = append(out, '0')
+	_, first := utf8.DecodeRune(out)
+	return string(append(out, "000"...)[:first+3])
+}
+
+// soundexResult is varchar(5).
+func soundexResult(args []types.Type, _ []types.Value) (types.Type, error) {
+	if t := args[0]; t.IsLOB() || t.ID == types.XML || t.ID == types.Variant {
+		return types.Type{}, mserr.InvalidArgumentType(t.MessageName(), 1, "soundex")
 	}
-	return string(out)
+	return types.VarCharOf(5), nil
 }
 
 func evalSoundex(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
@@ -557,10 +572,12 @@ func evalSoundex(_ Env, ts []types.Type, _ types.Type, args []types.Value) (type
 	if err != nil {
 		return nil, err
 	}
-	return soundex(s), nil
+	return soundex(s, ts[0].Collation, false), nil
 }
 
-// evalDifference counts the positions in which two soundex codes agree, 0 to 4.
+// evalDifference counts the positions in which two legacy soundex codes agree, 0 to 4. The
+// algorithm of SQL Server is not documented; texts with equal codes have 4, and a text without
+// letters in the second place 0.
 func evalDifference(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	a, err := convert.Text(args[0], ts[0])
 	if err != nil {
@@ -570,10 +587,14 @@ func evalDifference(_ Env, ts []types.Type, _ types.Type, args []types.Value) (t
 	if err != nil {
 		return nil, err
 	}
-	a, b = soundex(a), soundex(b)
+	a, b = soundex(a, ts[0].Collation, true), soundex(b, ts[1].Collation, true)
+	if b == "0000" && a != b {
+		return int64(0), nil
+	}
+	x, y := []rune(a), []rune(b)
 	n := int64(0)
 	for i := range 4 {
-		if a[i] == b[i] {
+		if x[i] == y[i] {
 			n++
 		}
 	}

@@ -37,8 +37,8 @@ func firstArgument(args []types.Type, _ []types.Value) (types.Type, error) {
 
 // ntileResult is bigint; the number of groups must be an integer.
 func ntileResult(args []types.Type, _ []types.Value) (types.Type, error) {
-	if !args[0].IsInteger() {
-		return types.Type{}, mserr.InvalidArgumentType(args[0].Name(), 1, "ntile")
+	if !args[0].IsInteger() && args[0].ID != types.Null {
+		return types.Type{}, mserr.InvalidArgumentType(args[0].MessageName(), 1, "ntile")
 	}
 	return types.BigIntType, nil
 }
@@ -47,7 +47,7 @@ func ntileResult(args []types.Type, _ []types.Value) (types.Type, error) {
 func offsetRowResult(name string) resultFunc {
 	return func(args []types.Type, _ []types.Value) (types.Type, error) {
 		if len(args) > 1 && !args[1].IsNumber() && args[1].ID != types.Null {
-			return types.Type{}, mserr.InvalidArgumentType(args[1].Name(), 2, name)
+			return types.Type{}, mserr.InvalidArgumentType(args[1].MessageName(), 2, name)
 		}
 		if len(args) > 2 && args[0].ID != types.Null {
 			if err := types.CheckImplicit(args[2], args[0]); err != nil {

@@ -42,7 +42,7 @@ func emptyDatabase(id int, name string, now int64) *Database {
 		},
 		schemas: map[string]*Schema{}, objects: map[int32]Object{}, byName: map[objectKey]Object{},
 		constraints: map[int32]Constraint{}, conByName: map[objectKey]Constraint{}, aliases: map[objectKey]*AliasType{},
-		principals: map[int]*Principal{}, credentials: map[string]*Credential{}, logins: map[string]*Login{},
+		Principals: Principals{byID: map[int]*Principal{}}, credentials: map[string]*Credential{}, logins: map[string]*Login{},
 		next: counters{
 			Object: firstObject, Schema: firstSchema, Principal: firstPrincipal, UserType: firstUserType,
 			Login: firstLogin,
@@ -62,10 +62,10 @@ func emptyDatabase(id int, name string, now int64) *Database {
 		{ID: PrincipalSys, Name: "sys", Type: "S"},
 	} {
 		p.Created, p.Modified = Epoch, Epoch
-		d.principals[p.ID] = p
+		d.Principals.byID[p.ID] = p
 	}
 	for _, r := range fixedRoles {
-		d.principals[r.id] = &Principal{
+		d.Principals.byID[r.id] = &Principal{
 			ID: r.id, Name: r.name, Type: "R", OwnerID: PrincipalDBO, Fixed: true, Created: Epoch, Modified: Epoch,
 		}
 		d.schemas[r.name] = &Schema{ID: r.id, Name: r.name, OwnerID: r.id}

@@ -110,8 +110,8 @@ func captureCalls(t *Table, event, row string, inserted bool) []string {
 
 // replaceCapture replaces the SQLite triggers of a changed table. gone is set if SQLite has dropped
 // the old ones with the table.
-func (e *Edit) replaceCapture(old, changed *Table, gone bool) {
-	schema := e.db.SQLName()
+func (s *script) replaceCapture(old, changed *Table, gone bool) {
+	schema := s.db.SQLName()
 	before, after := captureSQL(schema, old), captureSQL(schema, changed)
 	if !gone && slices.Equal(before, after) {
 		return
@@ -119,18 +119,18 @@ func (e *Edit) replaceCapture(old, changed *Table, gone bool) {
 	if !gone {
 		for _, event := range TriggerEvents {
 			if old.HasAfter(event) {
-				e.step("DROP TRIGGER IF EXISTS " + schema + "." + captureName(old, event))
+				s.add("DROP TRIGGER IF EXISTS " + schema + "." + captureName(old, event))
 			}
 		}
 	}
 	for _, sql := range after {
-		e.step(sql)
+		s.add(sql)
 	}
 }
 
 // repairCapture creates missing SQLite triggers. Files of versions that did not run triggers have
 // none.
-func (d *Database) repairCapture(ctx context.Context, c *store.Conn) error {
+func repairCapture(ctx context.Context, d *Database, c *store.Conn) error {
 	for _, t := range d.Tables() {
 		for _, sql := range captureSQL(d.SQLName(), t) {
 			if _, err := c.Exec(ctx, sql, nil); err != nil {

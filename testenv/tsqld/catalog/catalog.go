@@ -109,7 +109,7 @@ func Open(ctx context.Context, st *store.Store, saPassword string, now int64) (*
 	}
 	temp.Name, temp.Version = "tempdb", 1
 	s.databases[DatabaseTemp] = temp
-	s.databases[DatabaseMaster].setSA(saPassword)
+	setSA(s.databases[DatabaseMaster], saPassword)
 	for _, d := range s.databases {
 		if other := s.byName[Fold(d.Name)]; other != nil {
 			return nil, fmt.Errorf("databases %d and %d have the same name %q", d.ID, other.ID, d.Name)
@@ -121,7 +121,7 @@ func Open(ctx context.Context, st *store.Store, saPassword string, now int64) (*
 }
 
 // setSA sets the password of sa for this process. The password is not stored.
-func (d *Database) setSA(password string) {
+func setSA(d *Database, password string) {
 	sa := d.logins["sa"]
 	if sa == nil {
 		sa = &Login{ID: 1, Name: "sa", SID: SAID, DefaultDatabase: "master", Created: Epoch, Modified: Epoch}
@@ -244,7 +244,7 @@ func (c *Catalog) initialize(ctx context.Context, d *Database, from int, now int
 	if from != d.ID {
 		e.dirty[defKey{defDatabase, int64(from)}] = nil // the row of the other database in the copied file
 	}
-	dbo := e.db.principals[PrincipalDBO].Clone()
+	dbo := e.db.Principals.byID[PrincipalDBO].Clone()
 	dbo.SID = d.OwnerID
 	e.PutPrincipal(dbo)
 	d, err = e.Apply(ctx, conn)

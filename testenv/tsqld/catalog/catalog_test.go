@@ -330,13 +330,13 @@ func TestPersistence(t *testing.T) {
 	require.Nil(t, after.Object("app", "ids"), "types are not objects")
 	require.Equal(t, before.AliasType("app", "CODE"), after.AliasType("app", "code"))
 	require.Equal(t, before.Permissions(), after.Permissions())
-	require.Equal(t, before.Memberships(), after.Memberships())
+	require.Equal(t, before.Principals.Memberships, after.Principals.Memberships)
 	require.Equal(t, before.Credential("cred"), after.Credential("CRED"))
 	require.Equal(t, before.conByName, after.conByName)
 	l := f.cat.Snapshot().Login("ANN")
 	require.True(t, CheckPassword(l.PasswordHash, "pw"))
 	require.False(t, CheckPassword(l.PasswordHash, "PW"))
-	require.Equal(t, "ann", after.UserOf(l.SID).Name)
+	require.Equal(t, "ann", after.Principals.OfLogin(l.SID).Name)
 	require.True(t, CheckPassword(f.cat.Snapshot().Login("sa").PasswordHash, "secret"))
 
 	require.NoError(t, f.cat.DropDatabase(after))
@@ -404,7 +404,7 @@ func TestPermissions(t *testing.T) {
 	require.Equal(t, Granted, e.Database().Check(user.ID, "INSERT", object))
 	e.DropPrincipal(role)
 	require.Empty(t, e.Database().Permissions())
-	require.Equal(t, []Membership{{RoleDenyDataWriter, user.ID}, {RoleOwner, user.ID}}, e.Database().Memberships())
+	require.Equal(t, []Membership{{RoleDenyDataWriter, user.ID}, {RoleOwner, user.ID}}, e.Database().Principals.Memberships)
 	require.Error(t, e.DropSchema(s))
 }
 
@@ -463,7 +463,7 @@ func FuzzLoadRow(f *testing.F) {
 	f.Add(defMember, `[{"Role":1,"Member":2}]`)
 	f.Add(defLogin, `null`)
 	f.Fuzz(func(_ *testing.T, kind, body string) {
-		_ = emptyDatabase(5, "x", testTime).loadRow(kind, []byte(body))
+		_ = loadRow(emptyDatabase(5, "x", testTime), kind, []byte(body))
 	})
 }
 

@@ -20,10 +20,16 @@ import (
 // An Edit checks only the consistency of the catalog. The caller checks the rules of T-SQL and
 // returns their messages.
 type Edit struct {
-	db    *Database
-	now   int64
-	dirty map[defKey]any // rows to write; a nil row is deleted
-	steps []step         // SQLite statements, in order
+	db     *Database
+	now    int64
+	dirty  map[defKey]any // rows to write; a nil row is deleted
+	script script
+}
+
+// script is the SQLite statements of an Edit, in order.
+type script struct {
+	db    *Database // with the changes
+	steps []step
 }
 
 // step is one SQLite statement.
@@ -66,13 +72,13 @@ func (d *Database) Edit(now int64) *Edit {
 	c.constraints = maps.Clone(d.constraints)
 	c.conByName = maps.Clone(d.conByName)
 	c.aliases = maps.Clone(d.aliases)
-	c.principals = maps.Clone(d.principals)
-	c.members = slices.Clone(d.members)
+	c.Principals.byID = maps.Clone(d.Principals.byID)
+	c.Principals.Memberships = slices.Clone(d.Principals.Memberships)
 	c.permissions = slices.Clone(d.permissions)
 	c.properties = slices.Clone(d.properties)
 	c.credentials = maps.Clone(d.credentials)
 	c.logins = maps.Clone(d.logins)
-	return &Edit{db: &c, now: now, dirty: map[defKey]any{}}
+	return &Edit{db: &c, now: now, dirty: map[defKey]any{}, script: script{db: &c}}
 }
 
 // lastVersion is the newest version of any database of the process. Versions are never reused, not
@@ -195,7 +201,7 @@ func (e *Edit) Put(o Object) error {
 	}
 	e.put(o)
 	if s, ok := o.(*Sequence); ok {
-		e.step(
+		e.script.add(
 			"INSERT INTO "+e.db.SQLName()+"."+SequenceTable+"(object_id, current, used) VALUES (?1, ?2, 0) ON CONFLICT DO NOTHING",
 			int64(s.ObjectID), StoredSequence(s.Start))
 	}
@@ -317,16 +323,16 @@ func (e *Edit) Drop(o Object) {
 	e.revokeAll(func(p Permission) bool { return p.Class == ClassObject && p.Major == int(h.ObjectID) })
 	switch o := o.(type) {
 	case *Table:
-		e.step("DROP TABLE " + e.db.SQLName() + "." + o.SQLName)
-		e.step("DELETE FROM "+e.db.SQLName()+"."+IdentityTable+" WHERE object_id = ?1", int64(h.ObjectID))
+		e.script.add("DROP TABLE " + e.db.SQLName() + "." + o.SQLName)
+		e.script.add("DELETE FROM "+e.db.SQLName()+"."+IdentityTable+" WHERE object_id = ?1", int64(h.ObjectID))
 	case *Sequence:
-		e.step("DELETE FROM "+e.db.SQLName()+"."+SequenceTable+" WHERE object_id = ?1", int64(h.ObjectID))
+		e.script.add("DELETE FROM "+e.db.SQLName()+"."+SequenceTable+" WHERE object_id = ?1", int64(h.ObjectID))
 	}
 }
 
-// step appends a SQLite statement.
-func (e *Edit) step(sql string, args ...types.Value) {
-	e.steps = append(e.steps, step{sql: sql, args: args})
+// add appends a SQLite statement.
+func (s *script) add(sql string, args ...types.Value) {
+	s.steps = append(s.steps, step{sql: sql, args: args})
 }
 
 // PutAlias creates an alias type.
@@ -352,33 +358,33 @@ func (e *Edit) PutPrincipal(p *Principal) {
 		p.Created = e.now
 	}
 	p.Modified = e.now
-	e.db.principals[p.ID] = p
+	e.db.Principals.byID[p.ID] = p
 	e.dirty[defKey{defPrincipal, int64(p.ID)}] = p
 }
 
 // DropPrincipal removes a user or role, its memberships and its permissions.
 func (e *Edit) DropPrincipal(p *Principal) {
-	delete(e.db.principals, p.ID)
+	delete(e.db.Principals.byID, p.ID)
 	e.dirty[defKey{defPrincipal, int64(p.ID)}] = nil
-	e.setMembers(slices.DeleteFunc(e.db.members, func(m Membership) bool { return m.Member == p.ID || m.Role == p.ID }))
+	e.setMembers(slices.DeleteFunc(e.db.Principals.Memberships, func(m Membership) bool { return m.Member == p.ID || m.Role == p.ID }))
 	e.revokeAll(func(r Permission) bool { return r.Grantee == p.ID || r.Class == ClassPrincipal && r.Major == p.ID })
 }
 
 // AddMember adds a member to a role, unless it is a member already.
 func (e *Edit) AddMember(role, member int) {
-	if m := (Membership{role, member}); !slices.Contains(e.db.members, m) {
-		e.setMembers(append(e.db.members, m))
+	if m := (Membership{role, member}); !slices.Contains(e.db.Principals.Memberships, m) {
+		e.setMembers(append(e.db.Principals.Memberships, m))
 	}
 }
 
 // DropMember removes a member from a role.
 func (e *Edit) DropMember(role, member int) {
-	e.setMembers(slices.DeleteFunc(e.db.members, func(m Membership) bool { return m == Membership{role, member} }))
+	e.setMembers(slices.DeleteFunc(e.db.Principals.Memberships, func(m Membership) bool { return m == Membership{role, member} }))
 }
 
 // setMembers replaces the memberships.
 func (e *Edit) setMembers(all []Membership) {
-	e.db.members = all
+	e.db.Principals.Memberships = all
 	e.dirty[defKey{defMember, 0}] = all
 }
 

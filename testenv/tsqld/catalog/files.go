@@ -18,7 +18,7 @@ type File struct {
 
 // Files returns the two files of a database: the SQLite file with the given path and its
 // write-ahead log.
-func (d *Database) Files(path string) [2]File {
+func Files(d *Database, path string) [2]File {
 	name, logName := d.Name, d.Name+"_log"
 	switch d.ID {
 	case DatabaseTemp:

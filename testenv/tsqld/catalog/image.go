@@ -52,14 +52,14 @@ func (c *Catalog) CreateFrom(ctx context.Context, name string, owner []byte, fro
 	read, err := from.definitions.Get(func() (any, error) {
 		d, err := c.copied(ctx, conn, id, now)
 		if err == nil {
-			d.shareParsed()
+			shareParsed(d)
 		}
 		return d, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	d := read.(*Database).twin(id, now)
+	d := twin(read.(*Database), id, now)
 	c.nextID++
 	d.Name, d.OwnerID, d.Options = name, owner, from.options
 	d.setNames()
@@ -72,7 +72,7 @@ func (c *Catalog) CreateFrom(ctx context.Context, name string, owner []byte, fro
 }
 
 // shareParsed makes the twins of the database share the parsed texts of procedures and functions.
-func (d *Database) shareParsed() {
+func shareParsed(d *Database) {
 	for _, o := range d.objects {
 		switch o := o.(type) {
 		case *Procedure:
@@ -86,7 +86,7 @@ func (d *Database) shareParsed() {
 // twin returns the catalog of another database with the same content. The two share their
 // definitions, which are immutable. They do not share what exec keeps with procedures and
 // functions, because that depends on earlier executions.
-func (d *Database) twin(id int, now int64) *Database {
+func twin(d *Database, id int, now int64) *Database {
 	t := *d
 	t.ID, t.Created = id, now
 	t.objects, t.byName = maps.Clone(d.objects), maps.Clone(d.byName)

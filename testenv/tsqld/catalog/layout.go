@@ -25,12 +25,12 @@ func (e *Edit) AddTable(t *Table) {
 	t.SQLName = tableName(t.ObjectID)
 	e.complete(t)
 	e.db.link(t)
-	e.step(createTable(e.db.SQLName()+"."+t.SQLName, t, e.db.TableByID))
+	e.script.add(createTable(e.db.SQLName()+"."+t.SQLName, t, e.db.TableByID))
 	for _, ix := range t.Indexes {
-		e.createIndex(t, ix)
+		e.script.createIndex(t, ix)
 	}
 	if t.IdentityColumn() != nil {
-		e.step("INSERT INTO "+e.db.SQLName()+"."+IdentityTable+"(object_id, last) VALUES (?1, NULL)", int64(t.ObjectID))
+		e.script.add("INSERT INTO "+e.db.SQLName()+"."+IdentityTable+"(object_id, last) VALUES (?1, NULL)", int64(t.ObjectID))
 	}
 }
 
@@ -220,9 +220,9 @@ func columnSQL(c *Column, rowid bool) string {
 }
 
 // createIndex appends the statements for one index.
-func (e *Edit) createIndex(t *Table, ix *Index) {
-	for _, sql := range indexSQL(e.db.SQLName(), t, ix) {
-		e.step(sql)
+func (s *script) createIndex(t *Table, ix *Index) {
+	for _, sql := range indexSQL(s.db.SQLName(), t, ix) {
+		s.add(sql)
 	}
 }
 
@@ -352,21 +352,21 @@ func (e *Edit) ReplaceTable(changed *Table, fill map[int]Fill) error {
 	e.complete(changed)
 	e.put(changed)
 	if old.IdentityColumn() == nil && changed.IdentityColumn() != nil {
-		e.step(
+		e.script.add(
 			"INSERT INTO "+e.db.SQLName()+"."+IdentityTable+"(object_id, last) VALUES (?1, NULL) ON CONFLICT DO NOTHING",
 			int64(changed.ObjectID))
 	}
 	before, after := tableBody(old, e.db.TableByID), tableBody(changed, e.db.TableByID)
 	switch {
-	case before == after && len(fill) == 0, e.addColumns(old, changed, fill):
+	case before == after && len(fill) == 0, e.script.addColumns(old, changed, fill):
 		for _, sql := range indexChanges(e.db.SQLName(), old, changed) {
-			e.step(sql)
+			e.script.add(sql)
 		}
-		e.verifyTrusted(old, changed)
-		e.replaceCapture(old, changed, false)
+		e.script.verifyTrusted(old, changed)
+		e.script.replaceCapture(old, changed, false)
 	default:
-		e.rebuild(old, changed, fill)
-		e.replaceCapture(old, changed, true)
+		e.script.rebuild(old, changed, fill)
+		e.script.replaceCapture(old, changed, true)
 	}
 	return nil
 }
@@ -402,7 +402,7 @@ func IndexChanges(schema string, old, changed *Table) (sql []string, ok bool) {
 
 // addColumns uses ALTER TABLE ADD COLUMN if the only changes are new columns that SQLite can add.
 // It reports whether it did.
-func (e *Edit) addColumns(old, changed *Table, fill map[int]Fill) bool {
+func (s *script) addColumns(old, changed *Table, fill map[int]Fill) bool {
 	var added []*Column
 	for _, c := range changed.Columns {
 		if old.ColumnByID(c.ID) != nil {
@@ -431,16 +431,16 @@ func (e *Edit) addColumns(old, changed *Table, fill map[int]Fill) bool {
 		}
 	}
 	if !slices.Equal(changed.Columns[:len(without.Columns)], without.Columns) ||
-		tableBody(without, e.db.TableByID) != tableBody(old, e.db.TableByID) {
+		tableBody(without, s.db.TableByID) != tableBody(old, s.db.TableByID) {
 		return false
 	}
 	for _, c := range added {
 		if c.SQLName == "" {
 			continue
 		}
-		e.step("ALTER TABLE " + e.db.SQLName() + "." + changed.SQLName + " ADD COLUMN " + columnSQL(c, false))
+		s.add("ALTER TABLE " + s.db.SQLName() + "." + changed.SQLName + " ADD COLUMN " + columnSQL(c, false))
 		if f, ok := fill[c.ID]; ok {
-			e.step("UPDATE "+e.db.SQLName()+"."+changed.SQLName+" SET "+c.SQLName+" = "+f.SQL, f.Args...)
+			s.add("UPDATE "+s.db.SQLName()+"."+changed.SQLName+" SET "+c.SQLName+" = "+f.SQL, f.Args...)
 		}
 	}
 	return true
@@ -448,8 +448,8 @@ func (e *Edit) addColumns(old, changed *Table, fill map[int]Fill) bool {
 
 // rebuild copies the rows to a temporary table, creates the table again, and copies the rows back,
 // in one transaction. Foreign keys of other tables stay valid, because the rows keep their keys.
-func (e *Edit) rebuild(old, changed *Table, fill map[int]Fill) {
-	db := e.db.SQLName()
+func (s *script) rebuild(old, changed *Table, fill map[int]Fill) {
+	db := s.db.SQLName()
 	copied := "temp.rebuild_" + changed.SQLName
 	var exprs, targets []string
 	var args []types.Value
@@ -478,57 +478,57 @@ func (e *Edit) rebuild(old, changed *Table, fill map[int]Fill) {
 	}
 	untrusted := slices.ContainsFunc(changed.Checks, func(c *Check) bool { return c.NotTrusted && !c.Disabled })
 	hold := append([]string{"rowid AS r"}, holders...)
-	e.step(fmt.Sprintf("CREATE TABLE %s AS SELECT %s FROM %s.%s", copied, strings.Join(hold, ", "), db, old.SQLName),
+	s.add(fmt.Sprintf("CREATE TABLE %s AS SELECT %s FROM %s.%s", copied, strings.Join(hold, ", "), db, old.SQLName),
 		args...)
-	e.steps = append(e.steps, step{sql: "DROP TABLE " + db + "." + old.SQLName, unchecked: true})
-	e.step("PRAGMA defer_foreign_keys=ON") // a row may refer to a later row of the same table
+	s.steps = append(s.steps, step{sql: "DROP TABLE " + db + "." + old.SQLName, unchecked: true})
+	s.add("PRAGMA defer_foreign_keys=ON") // a row may refer to a later row of the same table
 	if untrusted {
-		e.step("PRAGMA ignore_check_constraints=ON")
+		s.add("PRAGMA ignore_check_constraints=ON")
 	}
-	e.step(createTable(db+"."+changed.SQLName, changed, e.db.TableByID))
+	s.add(createTable(db+"."+changed.SQLName, changed, s.db.TableByID))
 	for _, ix := range changed.Indexes {
 		if ix.Unique { // foreign keys need it before the rows are inserted
-			e.createIndex(changed, ix)
+			s.createIndex(changed, ix)
 		}
 	}
 	if len(targets) > 0 {
 		if changed.RowIDColumn() == nil {
 			targets, sources = append(targets, "rowid"), append(sources, "r")
 		}
-		e.step(fmt.Sprintf("INSERT INTO %s.%s(%s) SELECT %s FROM %s ORDER BY r", db, changed.SQLName,
+		s.add(fmt.Sprintf("INSERT INTO %s.%s(%s) SELECT %s FROM %s ORDER BY r", db, changed.SQLName,
 			strings.Join(targets, ", "), strings.Join(sources, ", "), copied))
 	}
 	for _, ix := range changed.Indexes {
 		if !ix.Unique {
-			e.createIndex(changed, ix)
+			s.createIndex(changed, ix)
 		}
 	}
-	e.step("DROP TABLE " + copied)
+	s.add("DROP TABLE " + copied)
 	if untrusted {
-		e.step("PRAGMA ignore_check_constraints=OFF")
+		s.add("PRAGMA ignore_check_constraints=OFF")
 		for _, c := range changed.Checks {
 			if !c.NotTrusted && !c.Disabled {
-				e.verify(changed, c)
+				s.verify(changed, c)
 			}
 		}
 	}
 	for _, f := range changed.ForeignKeys {
 		if !f.Disabled && !f.NotTrusted {
-			e.verifyForeignKey(changed, f)
+			s.verifyForeignKey(changed, f)
 		}
 	}
-	e.step("PRAGMA defer_foreign_keys=OFF")
+	s.add("PRAGMA defer_foreign_keys=OFF")
 }
 
 // verifyTrusted checks existing rows against constraints that become trusted: WITH CHECK CHECK
 // CONSTRAINT.
-func (e *Edit) verifyTrusted(old, changed *Table) {
+func (s *script) verifyTrusted(old, changed *Table) {
 	for _, c := range changed.Checks {
 		if c.NotTrusted || c.Disabled {
 			continue
 		}
 		if slices.ContainsFunc(old.Checks, func(o *Check) bool { return o.ObjectID == c.ObjectID && o.NotTrusted }) {
-			e.verify(changed, c)
+			s.verify(changed, c)
 		}
 	}
 	for _, f := range changed.ForeignKeys {
@@ -538,15 +538,15 @@ func (e *Edit) verifyTrusted(old, changed *Table) {
 		if slices.ContainsFunc(old.ForeignKeys, func(o *ForeignKey) bool {
 			return o.ObjectID == f.ObjectID && o.NotTrusted
 		}) {
-			e.verifyForeignKey(changed, f)
+			s.verifyForeignKey(changed, f)
 		}
 	}
 }
 
 // verify appends a statement that fails if existing rows violate a check.
-func (e *Edit) verify(t *Table, c *Check) {
-	e.steps = append(e.steps, step{
-		sql: fmt.Sprintf("SELECT 1 FROM %s.%s WHERE NOT (%s) LIMIT 1", e.db.SQLName(), t.SQLName, c.SQL),
+func (s *script) verify(t *Table, c *Check) {
+	s.steps = append(s.steps, step{
+		sql: fmt.Sprintf("SELECT 1 FROM %s.%s WHERE NOT (%s) LIMIT 1", s.db.SQLName(), t.SQLName, c.SQL),
 		violated: &store.ConstraintError{
 			Kind: store.Check, Table: t.SQLName, Constraint: fmt.Sprintf("k%d", c.ObjectID),
 		},
@@ -554,10 +554,10 @@ func (e *Edit) verify(t *Table, c *Check) {
 }
 
 // verifyForeignKey appends a statement that fails if existing rows violate a foreign key.
-func (e *Edit) verifyForeignKey(t *Table, f *ForeignKey) {
+func (s *script) verifyForeignKey(t *Table, f *ForeignKey) {
 	ref := t
 	if f.Referenced != t.ObjectID {
-		ref = e.db.TableByID(f.Referenced)
+		ref = s.db.TableByID(f.Referenced)
 	}
 	var present, match []string
 	for i, id := range f.Columns {
@@ -565,9 +565,9 @@ func (e *Edit) verifyForeignKey(t *Table, f *ForeignKey) {
 		present = append(present, "a."+c.SQLName+" IS NOT NULL")
 		match = append(match, "b."+r.SQLName+" = a."+c.SQLName)
 	}
-	e.steps = append(e.steps, step{
+	s.steps = append(s.steps, step{
 		sql: fmt.Sprintf("SELECT 1 FROM %[1]s.%[2]s a WHERE %[3]s AND NOT EXISTS (SELECT 1 FROM %[1]s.%[4]s b WHERE %[5]s) LIMIT 1",
-			e.db.SQLName(), t.SQLName, strings.Join(present, " AND "), ref.SQLName, strings.Join(match, " AND ")),
+			s.db.SQLName(), t.SQLName, strings.Join(present, " AND "), ref.SQLName, strings.Join(match, " AND ")),
 		violated: &store.ConstraintError{
 			Kind: store.ForeignKey, Table: t.SQLName, Constraint: fmt.Sprintf("k%d", f.ObjectID),
 		},

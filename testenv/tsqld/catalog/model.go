@@ -126,8 +126,7 @@ type Database struct {
 	constraints map[int32]Constraint
 	conByName   map[objectKey]Constraint
 	aliases     map[objectKey]*AliasType
-	principals  map[int]*Principal
-	members     []Membership
+	Principals  Principals
 	permissions []Permission
 	properties  []Property
 	credentials map[string]*Credential

@@ -43,6 +43,7 @@ func (d *Database) setNames() {
 	if d.names = NamesOf(d.Options.Collation); d.names == before {
 		return
 	}
+	d.Principals.names = d.names
 	schemas, objects, aliases := d.schemas, d.objects, d.aliases
 	d.schemas, d.aliases = map[string]*Schema{}, map[objectKey]*AliasType{}
 	d.objects, d.byName = map[int32]Object{}, map[objectKey]Object{}

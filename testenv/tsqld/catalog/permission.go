@@ -47,11 +47,11 @@ var deniedByRole = map[int][]string{
 	RoleDenyDataWriter: {"INSERT", "UPDATE", "DELETE"},
 }
 
-// Roles returns the principal itself, its direct and indirect roles, and public at the end.
-func (d *Database) Roles(principal int) []int {
+// RolesOf returns the principal itself, its direct and indirect roles, and public at the end.
+func (ps *Principals) RolesOf(principal int) []int {
 	all := []int{principal}
 	for i := 0; i < len(all); i++ {
-		for _, m := range d.members {
+		for _, m := range ps.Memberships {
 			if m.Member == all[i] && !slices.Contains(all, m.Role) {
 				all = append(all, m.Role)
 			}
@@ -64,8 +64,8 @@ func (d *Database) Roles(principal int) []int {
 }
 
 // IsMember reports whether a principal is a member of a role, or the role itself.
-func (d *Database) IsMember(principal, role int) bool {
-	return slices.Contains(d.Roles(principal), role)
+func (ps *Principals) IsMember(principal, role int) bool {
+	return slices.Contains(ps.RolesOf(principal), role)
 }
 
 // Check reports whether a principal has a permission on a securable: as dbo, member of db_owner or
@@ -73,11 +73,11 @@ func (d *Database) IsMember(principal, role int) bool {
 // these overrides GRANT, but not the access of dbo, db_owner and owners. Logins in sysadmin are
 // dbo; the caller handles them.
 func (d *Database) Check(principal int, permission string, on Securable) Access {
-	roles := d.Roles(principal)
+	roles := d.Principals.RolesOf(principal)
 	if slices.Contains(roles, PrincipalDBO) || slices.Contains(roles, RoleOwner) {
 		return Granted
 	}
-	levels, owner := d.levels(on)
+	levels, owner := levels(d, on)
 	if owner != 0 && slices.Contains(roles, owner) {
 		return Granted
 	}
@@ -102,9 +102,30 @@ func (d *Database) Check(principal int, permission string, on Securable) Access 
 	return access
 }
 
+// SeesPrincipal reports whether a principal may see another one in catalog views
+// (https://learn.microsoft.com/sql/relational-databases/system-catalog-views/sys-database-principals-transact-sql,
+// "Permissions"): itself, its roles, the system users and the fixed roles, and all on which it has
+// a permission.
+func (d *Database) SeesPrincipal(principal int, other *Principal) bool {
+	if other.Fixed || other.ID <= PrincipalSys || slices.Contains(d.Principals.RolesOf(principal), other.ID) {
+		return true
+	}
+	anyOf := "ALTER ANY USER"
+	if other.IsRole() {
+		anyOf = "ALTER ANY ROLE"
+	}
+	if d.Check(principal, anyOf, Securable{Class: ClassDatabase}) == Granted {
+		return true
+	}
+	on := Securable{Class: ClassPrincipal, Major: other.ID}
+	return slices.ContainsFunc([]string{"VIEW DEFINITION", "IMPERSONATE", "ALTER"}, func(permission string) bool {
+		return d.Check(principal, permission, on) == Granted
+	})
+}
+
 // levels returns a securable followed by the securables that contain it, from the inside out, and
 // the owner.
-func (d *Database) levels(on Securable) (levels []Securable, owner int) {
+func levels(d *Database, on Securable) (levels []Securable, owner int) {
 	levels = []Securable{on}
 	schema := 0
 	switch on.Class {
@@ -129,7 +150,7 @@ func (d *Database) levels(on Securable) (levels []Securable, owner int) {
 			}
 		}
 	case ClassPrincipal:
-		if p := d.principals[on.Major]; p != nil {
+		if p := d.Principals.byID[on.Major]; p != nil {
 			owner = p.OwnerID
 		}
 	}

@@ -68,7 +68,7 @@ func (e *Edit) Apply(ctx context.Context, c *store.Conn) (*Database, error) {
 	if !d.stored {
 		e.describe()
 	}
-	if len(e.steps) > 0 {
+	if len(e.script.steps) > 0 {
 		// SQLite compiles CREATE and DROP against the schema that the connection has read last, and
 		// does not detect a change by another connection: the result would be a wrong "already
 		// exists". A statement that reads does detect the change.
@@ -76,7 +76,7 @@ func (e *Edit) Apply(ctx context.Context, c *store.Conn) (*Database, error) {
 			return nil, err
 		}
 	}
-	for _, s := range e.steps {
+	for _, s := range e.script.steps {
 		if err := s.run(ctx, c); err != nil {
 			return nil, err
 		}
@@ -159,7 +159,7 @@ func load(ctx context.Context, c *store.Conn, id int) (d *Database, ok bool, err
 	}
 	d = emptyDatabase(id, "", 0)
 	d.stored = true
-	if stored, err := d.loadMeta(ctx, c); !stored || err != nil {
+	if stored, err := loadMeta(ctx, d, c); !stored || err != nil {
 		return nil, false, err
 	}
 	rows, err := c.Query(ctx, "SELECT kind, id, body FROM "+name+".sys_def ORDER BY kind, id", nil)
@@ -176,7 +176,7 @@ func load(ctx context.Context, c *store.Conn, id int) (d *Database, ok bool, err
 			}
 			ok = true
 		}
-		if err := d.loadRow(kind, []byte(body)); err != nil {
+		if err := loadRow(d, kind, []byte(body)); err != nil {
 			return nil, false, fmt.Errorf("catalog: read %s %d of database %d: %w", kind, r[1], id, err)
 		}
 	}
@@ -184,11 +184,11 @@ func load(ctx context.Context, c *store.Conn, id int) (d *Database, ok bool, err
 		return nil, false, err
 	}
 	d.setNames()
-	return d, ok, d.repairCapture(ctx, c)
+	return d, ok, repairCapture(ctx, d, c)
 }
 
 // loadMeta reads the counters and checks the format. ok is false if nothing was ever stored.
-func (d *Database) loadMeta(ctx context.Context, c *store.Conn) (ok bool, err error) {
+func loadMeta(ctx context.Context, d *Database, c *store.Conn) (ok bool, err error) {
 	rows, err := c.Query(ctx, "SELECT key, value FROM "+d.SQLName()+".sys_meta", nil)
 	if err != nil {
 		return false, err
@@ -215,9 +215,9 @@ func (d *Database) loadMeta(ctx context.Context, c *store.Conn) (ok bool, err er
 }
 
 // loadRow adds one stored definition.
-func (d *Database) loadRow(kind string, body []byte) error {
+func loadRow(d *Database, kind string, body []byte) error {
 	if object, ok := strings.CutPrefix(kind, defObject); ok {
-		return d.loadObject(Kind(object), body)
+		return loadObject(d, Kind(object), body)
 	}
 	switch kind {
 	case defDatabase:
@@ -234,10 +234,10 @@ func (d *Database) loadRow(kind string, body []byte) error {
 		return err
 	case defPrincipal:
 		p, err := decode[Principal](body)
-		d.principals[p.ID] = p
+		d.Principals.byID[p.ID] = p
 		return err
 	case defMember:
-		return json.Unmarshal(body, &d.members)
+		return json.Unmarshal(body, &d.Principals.Memberships)
 	case defPermission:
 		return json.Unmarshal(body, &d.permissions)
 	case defProperty:
@@ -255,7 +255,7 @@ func (d *Database) loadRow(kind string, body []byte) error {
 }
 
 // loadObject adds one stored object.
-func (d *Database) loadObject(kind Kind, body []byte) error {
+func loadObject(d *Database, kind Kind, body []byte) error {
 	var o Object
 	switch kind {
 	case KindTable:

@@ -44,26 +44,35 @@ func (p *Principal) IsRole() bool { return p.Type == "R" }
 // Membership is the membership of a principal in a role.
 type Membership struct{ Role, Member int }
 
-// Principal finds a user or role by name; nil if there is none.
-func (d *Database) Principal(name string) *Principal {
-	for _, p := range d.principals {
-		if d.names.Equal(p.Name, name) {
+// Principals is the users and roles of a database, with the members of the roles.
+type Principals struct {
+	names Names // of the database
+	byID  map[int]*Principal
+	// Memberships are in order of creation, without those in public. The caller must not change
+	// them.
+	Memberships []Membership
+}
+
+// Find finds a user or role by name; nil if there is none.
+func (ps *Principals) Find(name string) *Principal {
+	for _, p := range ps.byID {
+		if ps.names.Equal(p.Name, name) {
 			return p
 		}
 	}
 	return nil
 }
 
-// PrincipalByID finds a user or role by id; nil if there is none.
-func (d *Database) PrincipalByID(id int) *Principal { return d.principals[id] }
+// ByID finds a user or role by id; nil if there is none.
+func (ps *Principals) ByID(id int) *Principal { return ps.byID[id] }
 
-// UserOf returns the user of a login, or nil. It does not consider that the owner of a database is
+// OfLogin returns the user of a login, or nil. It does not consider that the owner of a database is
 // dbo.
-func (d *Database) UserOf(sid []byte) *Principal {
+func (ps *Principals) OfLogin(sid []byte) *Principal {
 	if len(sid) == 0 {
 		return nil
 	}
-	for _, p := range d.principals {
+	for _, p := range ps.byID {
 		if !p.IsRole() && slices.Equal(p.SID, sid) {
 			return p
 		}
@@ -71,16 +80,10 @@ func (d *Database) UserOf(sid []byte) *Principal {
 	return nil
 }
 
-// Principals returns all users and roles by id.
-func (d *Database) Principals() []*Principal {
-	return slices.SortedFunc(maps.Values(d.principals), func(a, b *Principal) int { return cmp.Compare(a.ID, b.ID) })
+// All returns all users and roles by id.
+func (ps *Principals) All() []*Principal {
+	return slices.SortedFunc(maps.Values(ps.byID), func(a, b *Principal) int { return cmp.Compare(a.ID, b.ID) })
 }
-
-// PrincipalCount returns the number of users and roles.
-func (d *Database) PrincipalCount() int { return len(d.principals) }
-
-// Memberships returns the memberships in order of creation, without those in public.
-func (d *Database) Memberships() []Membership { return d.members }
 
 // Permissions returns all granted and denied permissions, in order of creation.
 func (d *Database) Permissions() []Permission { return d.permissions }

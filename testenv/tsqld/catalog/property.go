@@ -63,25 +63,25 @@ func (e *Edit) deleteProperties(match func(Property) bool) {
 // dropOrphans removes the properties of dropped owners. IDs are not reused, so that new objects
 // cannot inherit properties.
 func (e *Edit) dropOrphans() {
-	e.deleteProperties(func(p Property) bool { return !e.db.has(p.Of) })
+	e.deleteProperties(func(p Property) bool { return !hasOwner(e.db, p.Of) })
 }
 
 // DataSpacePrimary is the data_space_id of the only filegroup.
 const DataSpacePrimary = 1
 
-// has reports whether the owner of a property exists.
-func (d *Database) has(of PropertyOwner) bool {
+// hasOwner reports whether the owner of a property exists.
+func hasOwner(d *Database, of PropertyOwner) bool {
 	switch of.Class {
 	case ClassDatabase:
 		return true
 	case ClassSchema:
 		return d.SchemaByID(of.Major) != nil
 	case ClassPrincipal:
-		return d.principals[of.Major] != nil
+		return d.Principals.byID[of.Major] != nil
 	case ClassType:
-		return d.userType(of.Major)
+		return hasUserType(d, of.Major)
 	case ClassTypeColumn:
-		t := d.tableTypeByID(of.Major)
+		t := tableTypeByID(d, of.Major)
 		return t != nil && t.Table.ColumnByID(of.Minor) != nil
 	case ClassDataSpace:
 		return of.Major == DataSpacePrimary
@@ -113,18 +113,18 @@ func (d *Database) has(of PropertyOwner) bool {
 	return false
 }
 
-// userType reports whether a user-defined type exists.
-func (d *Database) userType(id int) bool {
+// hasUserType reports whether a user-defined type exists.
+func hasUserType(d *Database, id int) bool {
 	for _, a := range d.aliases {
 		if a.UserTypeID == id {
 			return true
 		}
 	}
-	return d.tableTypeByID(id) != nil
+	return tableTypeByID(d, id) != nil
 }
 
 // tableTypeByID returns the table type with a user_type_id, or nil.
-func (d *Database) tableTypeByID(id int) *TableType {
+func tableTypeByID(d *Database, id int) *TableType {
 	for _, o := range d.objects {
 		if t, ok := o.(*TableType); ok && t.UserTypeID == id {
 			return t

@@ -96,7 +96,7 @@ func (x *Executor) changeRows(p *plan.DML, rt *tree.Run) (n int64, err error) {
 		}
 	}
 	if p.IntoIdentity != nil {
-		if err := x.reserveInto(p, rt); err != nil {
+		if rt.IntoIdentity, err = x.s.Counters.NextIdentity(x.ctx, p.IntoDatabase, p.Into, p.IntoIdentity.Identity); err != nil {
 			return 0, err
 		}
 	}

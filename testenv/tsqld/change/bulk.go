@@ -9,6 +9,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/failure"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -80,7 +81,7 @@ func (x *Executor) Load(target *Bulk, p *plan.DML, next func() ([]types.Value, e
 		})
 	}
 	if p.Database == 0 {
-		err = x.WithSequences(&p.Needs, func() error { return x.changeLocalRows(p, do) })
+		err = x.Sequences.Around(&p.Needs, func() error { return x.changeLocal(p, true, do) })
 		return n, err
 	}
 	d := x.s.DatabaseByID(p.Database)
@@ -94,14 +95,14 @@ func (x *Executor) Load(target *Bulk, p *plan.DML, next func() ([]types.Value, e
 		return x.markUntrusted(d, p.Target.ObjectID)
 	}
 	if !target.fire || !p.Fires {
-		err = x.s.Atomic(x.ctx, p.Databases, true, insert)
+		err = x.s.Atomic(x.ctx, session.Scope{Databases: p.Databases, Several: true}, insert)
 		return n, err
 	}
 	fire := x.withTriggers(p, func() (int64, error) {
 		err := insert()
 		return n, err
 	})
-	err = x.inTransaction(func() error { return x.s.Atomic(x.ctx, p.Databases, true, fire) })
+	err = x.inTransaction(func() error { return x.s.Atomic(x.ctx, session.Scope{Databases: p.Databases, Several: true}, fire) })
 	return n, err
 }
 

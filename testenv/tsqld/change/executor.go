@@ -53,31 +53,31 @@ type Executor struct {
 	frame eval.Frame
 	host  Interpreter
 
-	capture        *Capture // rows that the running statement changes; nil if no trigger needs them
-	dry            bool     // the statement has no effects outside SQLite: see tryRows
-	explicit       explicitIdentity
-	sequenceValues map[string]*sharedValue // sequence values of the current row of the statement
+	capture  *Capture // rows that the running statement changes; nil if no trigger needs them
+	dry      bool     // the statement has no effects outside SQLite: see tryRows
+	explicit explicitIdentity
+
+	Sequences Sequences
 }
 
 // New returns an executor for a request of a session, whose answer is out. frame has the variables
 // of the innermost activation.
 func New(ctx context.Context, s *session.Session, out *answer.Answer, frame eval.Frame, host Interpreter) Executor {
-	return Executor{ctx: ctx, s: s, out: out, frame: frame, host: host}
+	return Executor{
+		ctx: ctx, s: s, out: out, frame: frame, host: host, Sequences: Sequences{ctx: ctx, s: s, host: host},
+	}
 }
-
-// NextStatement forgets the values of sequences that the statement before has drawn.
-func (x *Executor) NextStatement() { x.sequenceValues = nil }
 
 // Function returns the function with a key that SQLite calls while a statement changes rows or
 // draws values of sequences, or nil for keys of other functions. Error 40517 for a malformed key.
 func (x *Executor) Function(key string) (store.Func, error) {
 	switch {
 	case key == keys.LocalIdentity:
-		return func(_ *meter.Meter, args []types.Value) (types.Value, error) { return x.recordIdentity(args[0]) }, nil
+		return func(_ *meter.Meter, args []types.Value) (types.Value, error) { return x.explicit.record(args[0]) }, nil
 	case strings.HasPrefix(key, catalog.CapturePrefix):
 		return x.captureFunc(key)
 	case strings.HasPrefix(key, keys.LocalSequence):
-		return x.sequenceFunc(key)
+		return x.Sequences.function(key)
 	}
 	return nil, nil
 }

@@ -14,14 +14,9 @@ import (
 // step.
 func (x *Executor) reserve(p *plan.DML, rt *tree.Run, prepared int64) error {
 	need := p.Identity
-	key := x.s.IdentityKey(p.Database, p.Target)
-	c, err := x.s.CounterOf(x.ctx, key, session.IdentityLoad(p.Database))
-	if err != nil {
+	var err error
+	if rt.Identity, err = x.s.Counters.NextIdentity(x.ctx, p.Database, p.Target, need.Identity); err != nil {
 		return err
-	}
-	rt.Identity = need.Seed
-	if c.Used {
-		rt.Identity = c.Last + need.Increment
 	}
 	rows := int64(need.Rows)
 	if rows < 0 && len(p.Prepare) > 0 && need.Step == 0 {
@@ -36,25 +31,7 @@ func (x *Executor) reserve(p *plan.DML, rt *tree.Run, prepared int64) error {
 // useIdentity marks identity values as used.
 func (x *Executor) useIdentity(p *plan.DML, rt *tree.Run, rows int64) error {
 	need := p.Identity
-	last := rt.Identity + (rows-1)*need.Increment
-	if low, high := session.IntegerRange(need.Column.Type); last < low || last > high {
-		return mserr.ArithmeticOverflow("IDENTITY", need.Column.Type.Name())
-	}
-	x.s.Draw(x.s.IdentityKey(p.Database, p.Target), session.Counter{Last: last, Used: true})
-	return nil
-}
-
-// reserveInto sets the first identity value for the rows of OUTPUT INTO.
-func (x *Executor) reserveInto(p *plan.DML, rt *tree.Run) error {
-	c, err := x.s.CounterOf(x.ctx, x.s.IdentityKey(p.IntoDatabase, p.Into), session.IdentityLoad(p.IntoDatabase))
-	if err != nil {
-		return err
-	}
-	rt.IntoIdentity = p.IntoIdentity.Seed
-	if c.Used {
-		rt.IntoIdentity = c.Last + p.IntoIdentity.Increment
-	}
-	return nil
+	return x.s.Counters.UseIdentity(p.Database, p.Target, need.Column, rt.Identity+(rows-1)*need.Increment)
 }
 
 // storeIntoIdentity marks the identity values of n rows of OUTPUT INTO as used. SCOPE_IDENTITY()
@@ -65,11 +42,10 @@ func (x *Executor) storeIntoIdentity(p *plan.DML, rt *tree.Run, n int64) error {
 	}
 	need := p.IntoIdentity
 	last := rt.IntoIdentity + (n-1)*need.Increment
-	if low, high := session.IntegerRange(need.Column.Type); last < low || last > high {
-		return mserr.ArithmeticOverflow("IDENTITY", need.Column.Type.Name())
+	if err := x.s.Counters.UseIdentity(p.IntoDatabase, p.Into, need.Column, last); err != nil {
+		return err
 	}
-	x.s.Draw(x.s.IdentityKey(p.IntoDatabase, p.Into), session.Counter{Last: last, Used: true})
-	return x.s.StoreIdentity(x.ctx, p.IntoDatabase, p.Into, last)
+	return x.s.Counters.StoreIdentity(x.ctx, p.IntoDatabase, p.Into, last)
 }
 
 // storeLastIdentity stores the last identity value after n rows were inserted, and sets @@IDENTITY
@@ -86,7 +62,7 @@ func (x *Executor) storeLastIdentity(p *plan.DML, rt *tree.Run, n int64) error {
 	}
 	last := rt.Identity + (n-1)*need.Increment
 	x.setIdentity(last)
-	return x.s.StoreIdentity(x.ctx, p.Database, p.Target, last)
+	return x.s.Counters.StoreIdentity(x.ctx, p.Database, p.Target, last)
 }
 
 // setIdentity sets @@IDENTITY and SCOPE_IDENTITY(). Table variables count, too.
@@ -104,8 +80,8 @@ type explicitIdentity struct {
 	last, low, high int64
 }
 
-// recordIdentity records one explicit identity value. It is called in the order of the rows.
-func (x *Executor) recordIdentity(v types.Value) (types.Value, error) {
+// record records one explicit identity value. It is called in the order of the rows.
+func (g *explicitIdentity) record(v types.Value) (types.Value, error) {
 	n, ok := v.(int64)
 	if !ok {
 		if v == nil { // the column rejects NULL later
@@ -113,7 +89,6 @@ func (x *Executor) recordIdentity(v types.Value) (types.Value, error) {
 		}
 		return nil, mserr.NotSupported("IDENTITY_INSERT into a column of more than 18 digits")
 	}
-	g := &x.explicit
 	if !g.any {
 		*g = explicitIdentity{any: true, low: n, high: n}
 	}
@@ -134,14 +109,13 @@ func (x *Executor) storeExplicitIdentity(p *plan.DML) error {
 	if auto.Increment < 0 {
 		furthest = g.low
 	}
-	key := x.s.IdentityKey(p.Database, p.Target)
-	c, err := x.s.CounterOf(x.ctx, key, session.IdentityLoad(p.Database))
+	c, err := x.s.Counters.Identity(x.ctx, p.Database, p.Target)
 	if err != nil {
 		return err
 	}
 	if c.Used && (auto.Increment > 0 && furthest <= c.Last || auto.Increment < 0 && furthest >= c.Last) {
 		return nil
 	}
-	x.s.Draw(key, session.Counter{Last: furthest, Used: true})
-	return x.s.StoreIdentity(x.ctx, p.Database, p.Target, furthest)
+	x.s.Counters.Draw(x.s.Counters.IdentityKey(p.Database, p.Target), session.Counter{Last: furthest, Used: true})
+	return x.s.Counters.StoreIdentity(x.ctx, p.Database, p.Target, furthest)
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -28,14 +29,14 @@ func (x *Executor) Insert(p *plan.DML, rows [][]types.Value) (n int64, err error
 	}
 	switch {
 	case p.Database == 0:
-		err = x.WithSequences(&p.Needs, func() error { return x.changeLocalRows(p, do) })
+		err = x.Sequences.Around(&p.Needs, func() error { return x.changeLocal(p, true, do) })
 	case p.Fires:
-		err = x.s.Atomic(x.ctx, p.Databases, true, x.withTriggers(p, func() (int64, error) {
+		err = x.s.Atomic(x.ctx, session.Scope{Databases: p.Databases, Several: true}, x.withTriggers(p, func() (int64, error) {
 			err := do()
 			return n, err
 		}))
 	default:
-		err = x.s.Atomic(x.ctx, p.Databases, true, do)
+		err = x.s.Atomic(x.ctx, session.Scope{Databases: p.Databases, Several: true}, do)
 	}
 	return n, err
 }
@@ -63,16 +64,4 @@ func (x *Executor) applyRows(p *plan.DML, next func() ([]types.Value, error)) (n
 		}
 		n += k
 	}
-}
-
-// changeLocalRows is changeLocal for many rows.
-func (x *Executor) changeLocalRows(p *plan.DML, do func() error) error {
-	variable := p.Target != nil && p.Target.Name[0] == '@'
-	switch {
-	case variable && !x.s.Tran.Begun():
-		return x.s.LocalTransaction(x.ctx, true, do)
-	case variable:
-		return x.s.VariableChange(x.ctx, true, do)
-	}
-	return x.s.LocalChangeOf(x.ctx, true, do)
 }

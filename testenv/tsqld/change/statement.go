@@ -25,19 +25,19 @@ func (x *Executor) Change(p *plan.DML, row []types.Value) (n int64, err error) {
 		n, err = x.changeOnce(p, row)
 		var locked *session.RowLocked
 		if !errors.As(err, &locked) {
-			x.s.KeepDrawn()
+			x.s.Counters.Keep()
 			if waited && err != nil {
 				x.s.ReleaseRows()
 			}
 			return n, err
 		}
-		x.s.ReturnDrawn()
-		if err := x.s.AwaitRow(x.ctx, locked); err != nil {
+		x.s.Counters.Return()
+		if err := x.s.Parking.AwaitRow(x.ctx, locked); err != nil {
 			x.s.ReleaseRows()
 			return 0, err
 		}
 		x.s.StatementTime = 0
-		x.NextStatement()
+		x.Sequences.Forget()
 	}
 }
 
@@ -56,21 +56,18 @@ func (x *Executor) changeOnce(p *plan.DML, row []types.Value) (n int64, err erro
 		n, err = x.Apply(p, row)
 		return err
 	}
-	atomic := x.s.AtomicPast
-	if tables != nil {
-		atomic = x.s.AtomicRows
-	}
+	sc := session.Scope{Databases: p.Databases, Past: x.past(p), Several: p.Fires || isMultiStatement(p), Rows: tables != nil}
 	switch {
 	case p.Database == 0 && p.IntoDatabase == 0:
-		err = x.WithSequences(&p.Needs, func() error { return x.changeLocal(p, do) })
+		err = x.Sequences.Around(&p.Needs, func() error { return x.changeLocal(p, isMultiStatement(p), do) })
 	case p.Fires:
 		fire := x.withTriggers(p, func() (int64, error) {
 			err := do()
 			return n, err
 		})
-		err = x.inTransaction(func() error { return atomic(x.ctx, p.Databases, x.past(p), true, fire) })
+		err = x.inTransaction(func() error { return x.s.Atomic(x.ctx, sc, fire) })
 	default:
-		err = atomic(x.ctx, p.Databases, x.past(p), isMultiStatement(p), do)
+		err = x.s.Atomic(x.ctx, sc, do)
 	}
 	if errors.Is(err, session.ErrSkipped) {
 		return x.changePast(p, row)
@@ -88,7 +85,7 @@ func (x *Executor) changePast(p *plan.DML, row []types.Value) (int64, error) {
 
 // sharedTables returns the tables whose rows a statement may change, if other sessions can write to
 // the database while the statement's transaction is open, or nil: see
-// [session.Transactions.AtomicRows].
+// [session.Scope].
 func (x *Executor) sharedTables(p *plan.DML) []*catalog.Table {
 	if p.Database == 0 || p.Target == nil || p.Position != nil || !p.Shares() || len(p.Instead) > 0 || len(p.Databases) != 1 || p.Databases[0] != p.Database ||
 		p.Into != nil && (p.IntoDatabase != 0 || p.Into.Name[0] != '@') {
@@ -106,15 +103,15 @@ func (x *Executor) sharedTables(p *plan.DML) []*catalog.Table {
 func (x *Executor) tryRows(p *plan.DML, tables []*catalog.Table, row []types.Value) error {
 	capture, explicit := x.capture, x.explicit
 	x.capture = nil // the changes of the other sessions are repeated
-	err := x.s.TryRows(x.ctx, tables, func() error {
+	err := x.s.Parking.TryRows(x.ctx, tables, func() error {
 		x.capture, x.dry = &Capture{}, true
 		_, err := x.Apply(p, row)
 		x.dry = false
 		return err
 	})
 	x.capture, x.explicit = capture, explicit
-	x.s.ReturnDrawn()
-	x.NextStatement()
+	x.s.Counters.Return()
+	x.Sequences.Forget()
 	return err
 }
 
@@ -199,17 +196,15 @@ func (x *Executor) changesTableVar(p *plan.DML) bool {
 
 // changeLocal executes a change of temporary tables or table variables only. The change needs no
 // lock. If no SQLite transaction is open, a plan of several statements runs in its own transaction.
-func (x *Executor) changeLocal(p *plan.DML, do func() error) error {
+func (x *Executor) changeLocal(p *plan.DML, several bool, do func() error) error {
 	if len(p.Databases) > 0 {
 		if err := x.host.BeginRead(&p.Needs, len(x.past(p)) > 0, !x.changesTableVar(p)); err != nil {
 			return err
 		}
 	}
 	if x.changesTableVar(p) {
-		return x.s.LocalTransaction(x.ctx, isMultiStatement(p), do)
+		return x.s.LocalTransaction(x.ctx, several, do)
 	}
-	if p.Target != nil && p.Target.Name[0] == '@' && (p.Into == nil || p.Into.Name[0] == '@') {
-		return x.s.VariableChange(x.ctx, isMultiStatement(p), do)
-	}
-	return x.s.LocalChangeOf(x.ctx, isMultiStatement(p), do)
+	variables := p.Target != nil && p.Target.Name[0] == '@' && (p.Into == nil || p.Into.Name[0] == '@')
+	return x.s.LocalChange(x.ctx, session.Scope{Several: several, Rows: variables}, do)
 }

@@ -273,8 +273,8 @@ func (b *builder) defaultValue(c *catalog.Column, def *syntax.DefaultConstraint)
 		return failure.Preceded(
 			mserr.New(1755, 16,
 				"Defaults cannot be created on columns of data type timestamp. Table '%s', column '%s'.", b.label,
-				c.Name),
-			mserr.ConstraintNotCreated())
+				c.Name).WithState(0),
+			mserr.ConstraintNotCreated().WithState(0))
 	}
 	if plainNewSequential(def.Value) {
 		if c.Type.ID != types.UniqueIdentifier {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -217,7 +218,7 @@ func (r databases) alterOptions(d *catalog.Database, st *syntax.AlterDatabaseStm
 func (r databases) applyOptions(d *catalog.Database, do func(now *catalog.Database, e *catalog.Edit) error) error {
 	if d.Options.ReadOnly {
 		// This is the only statement that may write to a read-only database.
-		return r.s.Atomic(r.ctx, []int{d.ID}, true, func() error {
+		return r.s.Atomic(r.ctx, session.Scope{Databases: []int{d.ID}, Several: true}, func() error {
 			return r.s.Edit(r.ctx, d, func(e *catalog.Edit) error { return do(e.Database(), e) })
 		})
 	}

@@ -159,7 +159,7 @@ func (r *Executor) dropTemp(st *syntax.DropStmt, n *syntax.ObjectName) error {
 		}
 		return mserr.CannotDrop("drop", "table", n.Last())
 	}
-	return r.s.LocalChange(r.ctx, func() error {
+	return r.s.LocalChange(r.ctx, session.Scope{Several: true}, func() error {
 		if err := s.DropLocal(context.WithoutCancel(r.ctx), t); err != nil {
 			return err
 		}

@@ -217,8 +217,7 @@ func (r *Executor) checkIdent(st *syntax.DBCCStmt) error {
 		mode = strings.ToUpper(wordOf(st.Args[1]))
 	}
 	do := func() error {
-		key := r.s.IdentityKey(database, t)
-		c, err := r.s.CounterOf(r.ctx, key, session.IdentityLoad(database))
+		c, err := r.s.Counters.Identity(r.ctx, database, t)
 		if err != nil {
 			return err
 		}
@@ -240,8 +239,8 @@ func (r *Executor) checkIdent(st *syntax.DBCCStmt) error {
 		if !c.Used {
 			fresh.Last -= col.Auto.Increment
 		}
-		r.s.Server.SetCounter(key, fresh)
-		if err := r.s.StoreIdentity(r.ctx, database, t, fresh.Last); err != nil {
+		r.s.Server.SetCounter(r.s.Counters.IdentityKey(database, t), fresh)
+		if err := r.s.Counters.StoreIdentity(r.ctx, database, t, fresh.Last); err != nil {
 			return err
 		}
 		return r.host.Info(mserr.New(7998, 10, "Checking identity information: current identity value '%s'.", current))
@@ -249,7 +248,7 @@ func (r *Executor) checkIdent(st *syntax.DBCCStmt) error {
 	if database == 0 {
 		return do()
 	}
-	return r.s.Atomic(r.ctx, []int{database}, true, do)
+	return r.s.Atomic(r.ctx, session.Scope{Databases: []int{database}, Several: true}, do)
 }
 
 // wordOf returns the text of an argument that is a word, a name or a string.

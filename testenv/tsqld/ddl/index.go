@@ -7,6 +7,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/module"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
@@ -20,7 +21,7 @@ func (r tables) changeTable(n *syntax.ObjectName, verb string, notFound error, f
 			return err
 		}
 		catalog.Number(b.t)
-		err := r.s.LocalChange(r.ctx, func() error { return s.Reshape(r.ctx, old, b.t, nil) })
+		err := r.s.LocalChange(r.ctx, session.Scope{Several: true}, func() error { return s.Reshape(r.ctx, old, b.t, nil) })
 		return r.s.DefinitionError(r.ctx, verb, nil, b.t, err)
 	}
 	o, d, err := r.object(n)

@@ -35,7 +35,7 @@ func (r modules) module(st syntax.Stmt, verb syntax.Verb, o *syntax.ModuleOption
 		m.ExecuteAsID = s.Principal(s.DatabaseByID(s.DatabaseID))
 	default:
 		d := s.DatabaseByID(s.DatabaseID)
-		p := d.Principal(o.ExecuteAs)
+		p := d.Principals.Find(o.ExecuteAs)
 		if p == nil ||
 			p.ID != s.Principal(d) && !s.May(d, "IMPERSONATE",
 				catalog.Securable{Class: catalog.ClassPrincipal, Major: p.ID}) {

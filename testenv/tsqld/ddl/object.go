@@ -92,7 +92,7 @@ func (r *Executor) createSchema(st *syntax.CreateSchemaStmt) error {
 	owner := s.Principal(d)
 	name := st.Name.Name
 	if st.Authorization.Name != "" {
-		p := d.Principal(st.Authorization.Name)
+		p := d.Principals.Find(st.Authorization.Name)
 		if p == nil {
 			return failure.Preceded(mserr.CannotFind("find", "user", st.Authorization.Name), mserr.CreateSchemaFailed())
 		}
@@ -101,7 +101,7 @@ func (r *Executor) createSchema(st *syntax.CreateSchemaStmt) error {
 			name = p.Name
 		}
 	}
-	return r.s.Atomic(r.ctx, []int{d.ID}, true, func() error {
+	return r.s.Atomic(r.ctx, session.Scope{Databases: []int{d.ID}, Several: true}, func() error {
 		err := r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 			if d.Schema(name) != nil {
 				return failure.Preceded(mserr.ObjectExists(name), mserr.CreateSchemaFailed())

@@ -61,8 +61,8 @@ func (r security) permission(st *syntax.PermissionStmt) error {
 		if err != nil {
 			return err
 		}
-		principals := make(map[string]*catalog.Principal, d.PrincipalCount())
-		for _, p := range d.Principals() {
+		principals := map[string]*catalog.Principal{}
+		for _, p := range d.Principals.All() {
 			principals[d.Names().Fold(p.Name)] = p
 		}
 		if err := s.Meter().Work(lookupWork * (len(principals) + len(d.Permissions()))); err != nil {
@@ -208,7 +208,7 @@ func (r security) securable(d *catalog.Database, st *syntax.PermissionStmt) (cat
 		}
 		return catalog.Securable{}, "", mserr.CannotFind("find", "schema", name)
 	case "USER", "ROLE":
-		if p := d.Principal(name); p != nil {
+		if p := d.Principals.Find(name); p != nil {
 			return catalog.Securable{Class: catalog.ClassPrincipal, Major: p.ID}, "", nil
 		}
 		return catalog.Securable{}, "", mserr.CannotFind("find", strings.ToLower(st.Class), name)

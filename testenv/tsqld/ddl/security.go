@@ -220,7 +220,7 @@ func (r security) user(st *syntax.UserStmt) error {
 		return mserr.ActionPermission()
 	}
 	return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
-		old := d.Principal(st.Name.Name)
+		old := d.Principals.Find(st.Name.Name)
 		var p *catalog.Principal
 		if st.Verb == syntax.Create {
 			if old != nil {
@@ -258,7 +258,7 @@ func (r security) user(st *syntax.UserStmt) error {
 			p.DefaultSchema = n
 		}
 		if n := optionName(st.Options, "NAME"); n != "" {
-			if d.Principal(n) != nil {
+			if d.Principals.Find(n) != nil {
 				return mserr.PrincipalExists(n)
 			}
 			p.Name = n
@@ -279,7 +279,7 @@ func (r security) linkLogin(d *catalog.Database, p *catalog.Principal, name stri
 	if l == nil {
 		return mserr.InvalidLogin(name)
 	}
-	if o := d.UserOf(l.SID); o != nil && o.ID != p.ID {
+	if o := d.Principals.OfLogin(l.SID); o != nil && o.ID != p.ID {
 		return mserr.LoginHasUser()
 	}
 	p.SID = l.SID
@@ -295,7 +295,7 @@ func (r security) dropPrincipal(st *syntax.DropStmt, name string) error {
 	if kind == "role" {
 		permission = "ALTER ANY ROLE"
 	}
-	p := d.Principal(name)
+	p := d.Principals.Find(name)
 	if p == nil || p.IsRole() != (kind == "role") || !s.MayDatabase(permission) {
 		if p == nil && st.IfExists {
 			return nil
@@ -311,7 +311,7 @@ func (r security) dropPrincipal(st *syntax.DropStmt, name string) error {
 				return mserr.PrincipalOwnsSchema()
 			}
 		}
-		for _, m := range d.Memberships() {
+		for _, m := range d.Principals.Memberships {
 			if m.Role == p.ID {
 				return mserr.RoleHasMembers()
 			}
@@ -333,12 +333,12 @@ func (r security) role(st *syntax.RoleStmt) error {
 			return mserr.ActionPermission()
 		}
 		return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
-			if d.Principal(st.Name.Name) != nil {
+			if d.Principals.Find(st.Name.Name) != nil {
 				return mserr.PrincipalExists(st.Name.Name)
 			}
 			owner := s.Principal(d)
 			if st.Authorization.Name != "" {
-				o := d.Principal(st.Authorization.Name)
+				o := d.Principals.Find(st.Authorization.Name)
 				if o == nil {
 					return mserr.CannotFind("find", "principal", st.Authorization.Name)
 				}
@@ -348,7 +348,7 @@ func (r security) role(st *syntax.RoleStmt) error {
 			return nil
 		})
 	}
-	role := d.Principal(st.Name.Name)
+	role := d.Principals.Find(st.Name.Name)
 	if role == nil || !role.IsRole() ||
 		!s.MayDatabase("ALTER ANY ROLE") && !s.May(d, "ALTER",
 			catalog.Securable{Class: catalog.ClassPrincipal, Major: role.ID}) {
@@ -361,7 +361,7 @@ func (r security) role(st *syntax.RoleStmt) error {
 		return r.member(d, role, st.DropMember.Name, false)
 	}
 	return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
-		if d.Principal(st.NewName.Name) != nil {
+		if d.Principals.Find(st.NewName.Name) != nil {
 			return mserr.PrincipalExists(st.NewName.Name)
 		}
 		c := role.Clone()
@@ -374,7 +374,7 @@ func (r security) role(st *syntax.RoleStmt) error {
 // member adds a principal to a role or removes it.
 func (r security) member(d *catalog.Database, role *catalog.Principal, name string, add bool) error {
 	return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
-		p := d.Principal(name)
+		p := d.Principals.Find(name)
 		verb := "add"
 		if !add {
 			verb = "drop"
@@ -389,7 +389,7 @@ func (r security) member(d *catalog.Database, role *catalog.Principal, name stri
 			e.DropMember(role.ID, p.ID)
 			return nil
 		}
-		if p.ID == role.ID || d.IsMember(role.ID, p.ID) {
+		if p.ID == role.ID || d.Principals.IsMember(role.ID, p.ID) {
 			return mserr.New(15413, 16, "Cannot make a role a member of itself.")
 		}
 		e.AddMember(role.ID, p.ID)
@@ -435,7 +435,7 @@ func (r *Executor) DropRoleMember(role, member string) (int32, error) {
 // memberProc executes sp_addrolemember and sp_droprolemember.
 func (r security) memberProc(name, member string, add bool) (int32, error) {
 	d := r.s.DatabaseByID(r.s.DatabaseID)
-	role := d.Principal(name)
+	role := d.Principals.Find(name)
 	if role == nil || !role.IsRole() || !r.s.MayDatabase("ALTER ANY ROLE") {
 		return 1, mserr.CannotFind("alter", "role", name)
 	}
@@ -506,7 +506,7 @@ func (r security) alterAuthorization(st *syntax.AlterAuthorizationStmt) error {
 		}
 		return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
 			e.SetOwner(l.SID)
-			dbo := d.PrincipalByID(catalog.PrincipalDBO).Clone()
+			dbo := d.Principals.ByID(catalog.PrincipalDBO).Clone()
 			dbo.SID = l.SID
 			e.PutPrincipal(dbo)
 			return nil
@@ -515,7 +515,7 @@ func (r security) alterAuthorization(st *syntax.AlterAuthorizationStmt) error {
 	d := s.DatabaseByID(s.DatabaseID)
 	owner := 0
 	if !st.SchemaOwner {
-		p := d.Principal(st.Principal.Name)
+		p := d.Principals.Find(st.Principal.Name)
 		if p == nil {
 			return mserr.CannotFind("find", "principal", st.Principal.Name)
 		}
@@ -536,7 +536,7 @@ func (r security) alterAuthorization(st *syntax.AlterAuthorizationStmt) error {
 		})
 	case "ROLE":
 		return r.s.Alter(r.ctx, d, func(d *catalog.Database, e *catalog.Edit) error {
-			p := d.Principal(name)
+			p := d.Principals.Find(name)
 			if p == nil || !p.IsRole() {
 				return mserr.CannotFind("find", "role", name)
 			}

@@ -82,7 +82,7 @@ func (r tables) createTempTable(st *syntax.CreateTableStmt, name string) error {
 	if err := s.CheckIndexOptions("CREATE TABLE", t); err != nil {
 		return err
 	}
-	return r.s.LocalChange(r.ctx, func() error { return s.CreateTemp(r.ctx, t) })
+	return r.s.LocalChange(r.ctx, session.Scope{Several: true}, func() error { return s.CreateTemp(r.ctx, t) })
 }
 
 // LocalDefinition returns the definition of a temporary table or table variable.
@@ -189,7 +189,7 @@ func (r tables) alterTemp(st *syntax.AlterTableStmt, name string) error {
 	t := b.t
 	t.ObjectID = old.ObjectID
 	catalog.Number(t)
-	err = r.s.LocalChange(r.ctx, func() error { return s.Reshape(r.ctx, old, t, fill) })
+	err = r.s.LocalChange(r.ctx, session.Scope{Several: true}, func() error { return s.Reshape(r.ctx, old, t, fill) })
 	return r.s.DefinitionError(r.ctx, "ALTER TABLE", nil, t, err)
 }
 
@@ -248,8 +248,8 @@ func (r tables) fillNew(b *builder, old *catalog.Table, c *catalog.Column, apply
 				database = 0
 			}
 			last := c.Auto.Seed + (n-1)*c.Auto.Increment
-			r.s.Server.SetCounter(r.s.IdentityKey(database, old), session.Counter{Last: last, Used: true})
-			if err := r.s.StoreIdentity(r.ctx, database, old, last); err != nil {
+			r.s.Server.SetCounter(r.s.Counters.IdentityKey(database, old), session.Counter{Last: last, Used: true})
+			if err := r.s.Counters.StoreIdentity(r.ctx, database, old, last); err != nil {
 				return catalog.Fill{}, err
 			}
 		}
@@ -620,11 +620,11 @@ func (r tables) switchConstraints(b *builder, a *syntax.AlterCheck) error {
 func (r *Executor) Truncate(st *syntax.TruncateStmt) error {
 	r.s.RowCount = 0
 	if t := r.s.Temp(st.Table.Last()); t != nil {
-		return r.s.LocalChange(r.ctx, func() error {
+		return r.s.LocalChange(r.ctx, session.Scope{Several: true}, func() error {
 			if _, err := r.s.Conn.Exec(r.ctx, "DELETE FROM "+session.SQLTable(nil, t), nil); err != nil {
 				return err
 			}
-			r.s.Server.ResetCounter(r.s.IdentityKey(0, t))
+			r.s.Server.ResetCounter(r.s.Counters.IdentityKey(0, t))
 			return nil
 		})
 	}
@@ -643,14 +643,14 @@ func (r *Executor) Truncate(st *syntax.TruncateStmt) error {
 			}
 		}
 	}
-	return r.s.Atomic(r.ctx, []int{d.ID}, true, func() error {
+	return r.s.Atomic(r.ctx, session.Scope{Databases: []int{d.ID}, Several: true}, func() error {
 		if _, err := r.s.Conn.Exec(r.ctx, "DELETE FROM "+session.SQLTable(d, t), nil); err != nil {
 			return err
 		}
 		if t.IdentityColumn() == nil {
 			return nil
 		}
-		r.s.Server.SetCounter(r.s.IdentityKey(d.ID, t), session.Counter{})
+		r.s.Server.SetCounter(r.s.Counters.IdentityKey(d.ID, t), session.Counter{})
 		_, err := r.s.Conn.Exec(r.ctx,
 			"UPDATE "+d.SQLName()+"."+catalog.IdentityTable+" SET last = NULL WHERE object_id = ?1",
 			[]types.Value{int64(t.ObjectID)})

@@ -131,7 +131,7 @@ func (r calls) bindSent(name string, tt *catalog.TableType, t *catalog.Table, se
 	}
 	if c := t.IdentityColumn(); c != nil && len(rows) > 0 {
 		last := c.Auto.Seed + int64(len(rows)-1)*c.Auto.Increment
-		r.s.inst.SetCounter(r.s.IdentityKey(0, t), session.Counter{Last: last, Used: true})
+		r.s.inst.SetCounter(r.s.Counters.IdentityKey(0, t), session.Counter{Last: last, Used: true})
 	}
 	err := r.s.Fill(r.ctx, t, rows)
 	var ce *store.ConstraintError

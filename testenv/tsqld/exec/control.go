@@ -55,7 +55,7 @@ func (r *run) whileStmt(st *syntax.WhileStmt) (ctl, error) {
 			}
 			r.f.line = st.Pos().Line
 			r.s.StatementTime = 0
-			r.changes.NextStatement()
+			r.changes.Sequences.Forget()
 			ok, err := r.condition(st.Cond)
 			if err != nil {
 				return ctl{}, r.settle(st, err)
@@ -158,7 +158,7 @@ func (r *run) waitFor(st *syntax.WaitForStmt) error {
 	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
-	return r.s.Resting(r.ctx, func() error {
+	return r.s.Parking.Resting(r.ctx, func() error {
 		select {
 		case <-timer.C:
 			return nil

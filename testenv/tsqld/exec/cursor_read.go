@@ -104,7 +104,7 @@ func (r cursors) openCursor(st *syntax.OpenStmt) error {
 	if err != nil {
 		return err
 	}
-	if err := r.s.Strengthen(r.ctx); err != nil { // rows that are repeated may get other rowids
+	if err := r.s.Parking.Strengthen(r.ctx); err != nil { // rows that are repeated may get other rowids
 		return err
 	}
 	return c.Open(cursorQuery{r.run, c})
@@ -120,7 +120,7 @@ func (r cursors) fetch(st *syntax.FetchStmt) error {
 	if err := c.CheckFetch(st); err != nil {
 		return err
 	}
-	if err := r.s.Strengthen(r.ctx); err != nil {
+	if err := r.s.Parking.Strengthen(r.ctx); err != nil {
 		return err
 	}
 	n := int64(0)

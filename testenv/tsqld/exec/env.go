@@ -92,7 +92,7 @@ func (e *env) ColumnsUpdated() ([]byte, bool) {
 
 // LastRowVersion implements [builtin.State].
 func (e *env) LastRowVersion() ([]byte, error) {
-	return e.r.s.LastRowVersion(e.r.ctx, e.r.s.DatabaseID)
+	return e.r.s.Counters.LastRowVersion(e.r.ctx, e.r.s.DatabaseID)
 }
 
 // CursorStatus implements [builtin.State].

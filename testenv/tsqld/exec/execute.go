@@ -463,7 +463,7 @@ func (r calls) bindOne(f *frame, proc string, p *syntax.Param, t unit.ResolvedTy
 		return nil
 	}
 	if a.table != nil || a.sent != nil {
-		return mserr.TypeClash("table", t.Type.Name())
+		return mserr.TypeClash("table", t.Type.MessageName())
 	}
 	if a.output && !p.Output {
 		return mserr.NotOutput(p.Name)
@@ -499,7 +499,7 @@ func (r calls) bindTable(f *frame, p *syntax.Param, tt *catalog.TableType, a *ca
 	if a != nil && a.table != nil {
 		source = a.table.table
 	} else if a != nil && a.sent == nil && !a.isDefault {
-		return mserr.TypeClash(a.typ.Name(), tt.Name)
+		return mserr.TypeClash(a.typ.MessageName(), tt.Name)
 	}
 	tv := &tableVar{name: p.Name, readOnly: true}
 	if source == nil { // an omitted table-valued parameter is an empty table

@@ -36,17 +36,17 @@ func (s *Session) localFunction(key string) (store.Func, error) {
 		if err != nil {
 			return nil, mserr.NotSupported("the function key %s", key)
 		}
-		return func(*meter.Meter, []types.Value) (types.Value, error) { return r.s.NextRowVersion(r.ctx, id) }, nil
+		return func(*meter.Meter, []types.Value) (types.Value, error) { return r.s.Counters.NextRowVersion(r.ctx, id) }, nil
 	case strings.HasPrefix(key, keys.LocalUnclaimed):
 		d, _, claim, err := keys.ParseClaim(key)
 		return func(*meter.Meter, []types.Value) (types.Value, error) {
-			return keys.BoolValue(r.s.Unclaimed(d, string(claim))), nil
+			return keys.BoolValue(r.s.Parking.Unclaimed(d, string(claim))), nil
 		}, err
 	case strings.HasPrefix(key, keys.LocalClaim):
 		d, object, claim, err := keys.ParseClaim(key)
 		return func(_ *meter.Meter, args []types.Value) (types.Value, error) {
 			row, _ := args[0].(int64)
-			return keys.BoolValue(r.s.Claim(d, object, string(claim), row)), nil
+			return keys.BoolValue(r.s.Parking.Claim(d, object, string(claim), row)), nil
 		}, err
 	case strings.HasPrefix(key, keys.LocalFunction):
 		d, object, err := keys.Object(key, keys.LocalFunction)

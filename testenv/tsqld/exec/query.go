@@ -85,12 +85,12 @@ func (r queries) selectStmt(st *syntax.SelectStmt) error {
 	case p.Into != nil:
 		return r.selectInto(st, p)
 	case len(p.Assign) > 0:
-		return r.changes.WithSequences(&p.Needs, func() error { return r.assign(p) })
+		return r.changes.Sequences.Around(&p.Needs, func() error { return r.assign(p) })
 	}
 	if r.inFunction {
 		return mserr.SelectInFunction()
 	}
-	return r.changes.WithSequences(&p.Needs, func() error { return r.sendRows(p) })
+	return r.changes.Sequences.Around(&p.Needs, func() error { return r.sendRows(p) })
 }
 
 // readable prepares a plan and returns the plan to run. If the sources with READPAST cannot be read
@@ -314,7 +314,7 @@ func (r queries) selectInto(st *syntax.SelectStmt, p *plan.Plan) error {
 		return mserr.ObjectExists(into.Name)
 	}
 	var n int64
-	err := r.s.Atomic(r.ctx, append([]int{d.ID}, p.Databases...), true, func() error {
+	err := r.s.Atomic(r.ctx, session.Scope{Databases: append([]int{d.ID}, p.Databases...), Several: true}, func() error {
 		t.SchemaID, t.Creator = d.Schema(into.Schema).ID, r.s.CreatorOf(t.Name)
 		if err := r.s.Edit(r.ctx, d, func(e *catalog.Edit) error { e.AddTable(t); return nil }); err != nil {
 			return err
@@ -352,8 +352,8 @@ func (r queries) selectIntoTemp(st *syntax.SelectStmt, t *catalog.Table, needs *
 			return err
 		}
 	}
-	err = r.changes.WithSequences(needs, func() error {
-		return r.s.LocalChange(r.ctx, func() error {
+	err = r.changes.Sequences.Around(needs, func() error {
+		return r.s.LocalChange(r.ctx, session.Scope{Several: true}, func() error {
 			if err := s.CreateTemp(r.ctx, t); err != nil {
 				return err
 			}

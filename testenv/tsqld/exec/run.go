@@ -28,10 +28,10 @@ type run struct {
 	tries     int    // open TRY blocks in all frames
 	gotoLabel string // target label of a GOTO in progress; "" otherwise
 
-	settled    int  // statements whose effect on @@ERROR is decided, in all frames
-	setError   bool // RAISERROR WITH SETERROR ran: @@ERROR becomes 50000 without an error
-	inserting  bool // inside INSERT ... EXEC
-	inFunction bool // inside a user-defined function, which must not send or change anything
+	settled    int   // statements whose effect on @@ERROR is decided, in all frames
+	raised     int32 // the @@ERROR of RAISERROR, if it differs from the number of the statement's error
+	inserting  bool  // inside INSERT ... EXEC
+	inFunction bool  // inside a user-defined function, which must not send or change anything
 }
 
 // ctlKind tells how a statement ended.
@@ -147,7 +147,7 @@ func (r *run) stmt(st syntax.Stmt) (ctl, error) {
 	}
 	r.f.line = st.Pos().Line
 	r.s.StatementTime = 0
-	r.changes.NextStatement()
+	r.changes.Sequences.Forget()
 	switch st := st.(type) {
 	case *syntax.BlockStmt:
 		return r.list(st.Body)
@@ -331,10 +331,7 @@ func (r *run) settle(st syntax.Stmt, err error) error {
 	}
 	r.settled++
 	if err == nil {
-		s.LastError = 0
-		if r.setError {
-			r.setError, s.LastError = false, 50000
-		}
+		s.LastError, r.raised = r.raised, 0
 		return nil
 	}
 	var f *failure.Error
@@ -360,6 +357,9 @@ func (r *run) settle(st syntax.Stmt, err error) error {
 		c.Line, c.Proc = r.f.line, r.f.name
 	}
 	s.LastError, s.RowCount = f.Err.Number, 0
+	if r.raised != 0 {
+		s.LastError, r.raised = r.raised, 0
+	}
 	f.Reach = failure.Under(f.Err, f.From, s.Options.XactAbort, s.Options.AnsiWarnings)
 	if f.Reach > failure.EndStatement && f.Reach < failure.EndTransaction && (triggers{r}).inTrigger() {
 		f.Reach = failure.EndTransaction // an error that ends a trigger ends its statement, the batch and the transaction

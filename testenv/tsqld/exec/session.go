@@ -57,7 +57,7 @@ func (s *Session) serveText(ctx context.Context, sink answer.Sink, command, text
 	}
 	r := newRun(ctx, s, sink)
 	s.running = r
-	err := s.ResumeWork(ctx)
+	err := s.Parking.Resume(ctx)
 	switch {
 	case err == nil:
 		err = do(r)
@@ -123,7 +123,7 @@ func (s *Session) Reset(ctx context.Context, sink answer.Sink, keepTransaction b
 	if s.IsKilled() {
 		return session.ErrKilled
 	}
-	s.Wake()
+	s.Parking.Wake()
 	r := newRun(ctx, s, sink)
 	if !keepTransaction && s.Tran.Open() {
 		if err := s.rollback(r); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/plan"
 	"github.com/jobagent/jobagent/testenv/tsqld/module"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/session"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 	"github.com/jobagent/jobagent/testenv/tsqld/unit"
@@ -23,21 +24,19 @@ type transactions struct{ *run }
 // SQLite transaction, which it may begin: the databases must then be locked, because the
 // transaction could not write after another session has written.
 func (s *Session) beginRead(ctx context.Context, n *plan.Needs, u *unit.Unit, skip, within bool) error {
-	var past []int
+	sc := session.Scope{Databases: n.Databases, Rows: !n.Locks || n.Shares()}
 	if skip {
-		past = n.ReadPast
+		sc.Past = n.ReadPast
 	}
 	switch {
 	case n.EmptyPast, !s.Tran.Open() && !s.Tran.Begun():
 	case !n.Locks && (s.Tran.ReadsSnapshot() || !s.Tran.Begun() && s.Options.Isolation == syntax.Snapshot):
 		return s.BeginSnapshot(ctx, n.Databases)
-	case n.Locks && n.Shares():
-		return s.EnlistSharing(ctx, n.Databases, past)
 	case n.Locks:
-		return s.EnlistPast(ctx, n.Databases, past)
+		return s.Enlist(ctx, sc)
 	case within, s.Tran.Begun(), s.Options.Isolation >= syntax.RepeatableRead:
-		if len(past) > 0 {
-			return s.EnlistSharing(ctx, n.Databases, past)
+		if len(sc.Past) > 0 {
+			return s.Enlist(ctx, sc)
 		}
 		return s.LockShared(ctx, n.Databases, &u.Writes)
 	}

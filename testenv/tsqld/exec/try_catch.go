@@ -133,14 +133,12 @@ func throwText(message string) string {
 	return out.String()
 }
 
-// clampState limits the state of THROW and RAISERROR to 0 to 255; negative states become 1.
+// clampState returns the state of THROW and RAISERROR: the last eight bits, 1 for a negative state.
 func clampState(v types.Value) uint8 {
 	n, ok := v.(int64)
 	switch {
 	case !ok || n < 0:
 		return 1
-	case n > 255:
-		return 255
 	}
 	return uint8(n)
 }
@@ -158,6 +156,9 @@ func (r handlers) raiserror(st *syntax.RaiserrorStmt) error {
 	class, _ := severity.(int64)
 	number, text, own, err := r.raisedText(st, min(max(class, 0), 25), clampState(state))
 	if err != nil {
+		if class > 10 || st.SetError { // recorded: @@ERROR is the number of the message, though its text fails
+			r.raised = number
+		}
 		return err
 	}
 	if class == -1 { // documentation of RAISERROR: -1 means the severity in the definition of the message
@@ -182,7 +183,7 @@ func (r handlers) raiserror(st *syntax.RaiserrorStmt) error {
 		return err
 	}
 	if st.SetError {
-		r.setError = true
+		r.raised = 50000
 	}
 	if st.NoWait {
 		return r.out.Flush()
@@ -204,6 +205,10 @@ func (r handlers) raisedText(
 		if args[i], ts[i], err = r.eval(a); err != nil {
 			return 0, "", 0, err
 		}
+		t := ts[i]
+		if _, isVariable := a.(*syntax.VarRef); isVariable && !builtin.CanSubstitute(t) {
+			return 0, "", 0, failure.Compile(mserr.InvalidSubstitution(t.String(), i+4))
+		}
 	}
 	if t.IsNumber() {
 		n, _ := v.(int64)
@@ -216,7 +221,7 @@ func (r handlers) raisedText(
 			own, format, ok = uint8(m.Severity), m.Text, true
 		}
 		if !ok {
-			return 0, "", 0, mserr.UnknownMessage(n, class, int64(state))
+			return int32(n), "", 0, mserr.UnknownMessage(n, class, int64(state))
 		}
 		text, err = builtin.FormatMessage(r.s.Meter(), format, ts, args)
 		return int32(n), text, own, err

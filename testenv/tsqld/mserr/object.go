@@ -169,7 +169,7 @@ func NoSuchIndex(name string) *Error {
 // OneRowVersion is error 2738.
 func OneRowVersion(table, column string) *Error {
 	return New(2738, 16, "A table can only have one timestamp column. Because table '%s' already has "+
-		"one, the column '%s' cannot be added.", table, column)
+		"one, the column '%s' cannot be added.", table, column).WithState(2)
 }
 
 // LOBVariable is error 2739.
@@ -186,7 +186,7 @@ func MultipleIdentity(table string) *Error {
 // InvalidIdentityType is error 2749.
 func InvalidIdentityType(column string) *Error {
 	return New(2749, 16, "Identity column '%s' must be of data type int, bigint, smallint, tinyint, "+
-		"or decimal or numeric with a scale of 0, unencrypted, and constrained to be nonnullable.", column)
+		"or decimal or numeric with a scale of 0, unencrypted, and constrained to be nonnullable.", column).WithState(2)
 }
 
 // InvalidIdentityValue is error 2756.

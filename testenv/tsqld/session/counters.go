@@ -8,6 +8,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -42,17 +43,26 @@ func (c Counter) value() *big.Int {
 	return big.NewInt(c.Last)
 }
 
-// CounterOf returns a copy of a counter. On first use it loads the counter from the file.
-func (s *Temporaries) CounterOf(ctx context.Context, key CounterKey, load string) (Counter, error) {
-	s.Server.mu.Lock()
-	c := s.Server.counters[key]
-	s.Server.mu.Unlock()
+// Counters draws the identity values, the values of sequences and the rowversions of a session.
+type Counters struct {
+	server  *Server
+	conn    *store.Conn
+	session int
+	// drawn are the counters before the running statement, if the statement may have to run again.
+	drawn map[CounterKey]Counter
+}
+
+// of returns a copy of a counter. On first use it loads the counter from the file.
+func (cs *Counters) of(ctx context.Context, key CounterKey, load string) (Counter, error) {
+	cs.server.mu.Lock()
+	c := cs.server.counters[key]
+	cs.server.mu.Unlock()
 	if c != nil {
 		return *c, nil
 	}
 	fresh := Counter{}
 	if key.Database != 0 {
-		row, err := s.Conn.QueryRow(ctx, load, []types.Value{int64(key.Object)})
+		row, err := cs.conn.QueryRow(ctx, load, []types.Value{int64(key.Object)})
 		if err != nil {
 			return Counter{}, err
 		}
@@ -60,7 +70,7 @@ func (s *Temporaries) CounterOf(ctx context.Context, key CounterKey, load string
 			fresh = SequenceCounter(catalog.LoadedSequence(row[0]), row[1].(int64) != 0)
 		}
 	}
-	s.Server.SetCounter(key, fresh)
+	cs.server.SetCounter(key, fresh)
 	return fresh, nil
 }
 
@@ -73,31 +83,31 @@ func (i *Server) SetCounter(key CounterKey, c Counter) {
 
 // Draw stores a counter in memory, as [Server.SetCounter] does. If the running statement may have
 // to run again, it keeps the counter before.
-func (s *Transactions) Draw(key CounterKey, c Counter) {
-	if s.Conn.Checking() {
-		s.Server.mu.Lock()
-		was := s.Server.counters[key]
-		s.Server.mu.Unlock()
-		if _, ok := s.Tran.drawn[key]; !ok && was != nil {
-			if s.Tran.drawn == nil {
-				s.Tran.drawn = map[CounterKey]Counter{}
+func (cs *Counters) Draw(key CounterKey, c Counter) {
+	if cs.conn.Checking() {
+		cs.server.mu.Lock()
+		was := cs.server.counters[key]
+		cs.server.mu.Unlock()
+		if _, ok := cs.drawn[key]; !ok && was != nil {
+			if cs.drawn == nil {
+				cs.drawn = map[CounterKey]Counter{}
 			}
-			s.Tran.drawn[key] = *was
+			cs.drawn[key] = *was
 		}
 	}
-	s.Server.SetCounter(key, c)
+	cs.server.SetCounter(key, c)
 }
 
-// KeepDrawn makes the values final that the running statement has drawn.
-func (s *Transactions) KeepDrawn() { s.Tran.drawn = nil }
+// Keep makes the values final that the running statement has drawn.
+func (cs *Counters) Keep() { cs.drawn = nil }
 
-// ReturnDrawn returns the values that the running statement has drawn. The session has held the
+// Return returns the values that the running statement has drawn. The session has held the
 // writer lock since, so that no other session has drawn any.
-func (s *Transactions) ReturnDrawn() {
-	for key, c := range s.Tran.drawn {
-		s.Server.SetCounter(key, c)
+func (cs *Counters) Return() {
+	for key, c := range cs.drawn {
+		cs.server.SetCounter(key, c)
 	}
-	s.Tran.drawn = nil
+	cs.drawn = nil
 }
 
 // ResetCounter removes a counter after its object was created or dropped.
@@ -108,17 +118,36 @@ func (i *Server) ResetCounter(key CounterKey) {
 }
 
 // IdentityKey returns the key of a table's identity column.
-func (s *Temporaries) IdentityKey(database int, t *catalog.Table) CounterKey {
+func (cs *Counters) IdentityKey(database int, t *catalog.Table) CounterKey {
 	if database == 0 {
-		return CounterKey{session: s.id, Object: t.ObjectID}
+		return CounterKey{session: cs.session, Object: t.ObjectID}
 	}
 	return CounterKey{Database: database, Object: t.ObjectID}
 }
 
-// IdentityLoad returns the query for a stored identity value.
-func IdentityLoad(database int) string {
-	return fmt.Sprintf("SELECT last, 1 FROM %s.%s WHERE object_id = ?1", catalog.SQLName(database),
-		catalog.IdentityTable)
+// Identity returns the counter of a table's identity column.
+func (cs *Counters) Identity(ctx context.Context, database int, t *catalog.Table) (Counter, error) {
+	load := fmt.Sprintf("SELECT last, 1 FROM %s.%s WHERE object_id = ?1", catalog.SQLName(database), catalog.IdentityTable)
+	return cs.of(ctx, cs.IdentityKey(database, t), load)
+}
+
+// NextIdentity returns the value after the last one of a table's identity column.
+func (cs *Counters) NextIdentity(ctx context.Context, database int, t *catalog.Table, auto catalog.Identity) (int64, error) {
+	c, err := cs.Identity(ctx, database, t)
+	if err != nil || !c.Used {
+		return auto.Seed, err
+	}
+	return c.Last + auto.Increment, nil
+}
+
+// UseIdentity marks the identity values of a table up to last as used. Error 8115 if the type of
+// the column does not hold last.
+func (cs *Counters) UseIdentity(database int, t *catalog.Table, column *catalog.Column, last int64) error {
+	if low, high := IntegerRange(column.Type); last < low || last > high {
+		return mserr.ArithmeticOverflow("IDENTITY", column.Type.Name())
+	}
+	cs.Draw(cs.IdentityKey(database, t), Counter{Last: last, Used: true})
+	return nil
 }
 
 // IntegerRange returns the range of an identity column's type.
@@ -140,20 +169,19 @@ func IntegerRange(t types.Type) (low, high int64) {
 }
 
 // StoreIdentity writes the last identity value of a table to its database.
-func (s *Temporaries) StoreIdentity(ctx context.Context, database int, t *catalog.Table, last int64) error {
+func (cs *Counters) StoreIdentity(ctx context.Context, database int, t *catalog.Table, last int64) error {
 	if database == 0 {
 		return nil
 	}
 	sql := fmt.Sprintf("INSERT INTO %s.%s(object_id, last) VALUES (?1, ?2) "+
 		"ON CONFLICT(object_id) DO UPDATE SET last = excluded.last", catalog.SQLName(database), catalog.IdentityTable)
-	_, err := s.Conn.Exec(ctx, sql, []types.Value{int64(t.ObjectID), last})
+	_, err := cs.conn.Exec(ctx, sql, []types.Value{int64(t.ObjectID), last})
 	return err
 }
 
 // DrawSequence returns the next value of a sequence and stores it.
-func (s *Transactions) DrawSequence(ctx context.Context, d *catalog.Database, q *catalog.Sequence) (*big.Int, error) {
-	key := CounterKey{Database: d.ID, Object: q.ObjectID}
-	c, err := s.CounterOf(ctx, key, sequenceLoad(d))
+func (cs *Counters) DrawSequence(ctx context.Context, d *catalog.Database, q *catalog.Sequence) (*big.Int, error) {
+	c, err := cs.sequence(ctx, d, q.ObjectID)
 	if err != nil {
 		return nil, err
 	}
@@ -170,18 +198,19 @@ func (s *Transactions) DrawSequence(ctx context.Context, d *catalog.Database, q 
 			}
 		}
 	}
-	s.Draw(key, SequenceCounter(v, true))
-	return v, s.storeSequence(ctx, d, q.ObjectID, v)
+	cs.Draw(CounterKey{Database: d.ID, Object: q.ObjectID}, SequenceCounter(v, true))
+	return v, cs.storeSequence(ctx, d, q.ObjectID, v)
 }
 
-// sequenceLoad returns the query for a stored value of a sequence.
-func sequenceLoad(d *catalog.Database) string {
-	return fmt.Sprintf("SELECT current, used FROM %s.%s WHERE object_id = ?1", d.SQLName(), catalog.SequenceTable)
+// sequence returns the counter of a sequence.
+func (cs *Counters) sequence(ctx context.Context, d *catalog.Database, object int32) (Counter, error) {
+	load := fmt.Sprintf("SELECT current, used FROM %s.%s WHERE object_id = ?1", d.SQLName(), catalog.SequenceTable)
+	return cs.of(ctx, CounterKey{Database: d.ID, Object: object}, load)
 }
 
 // storeSequence writes the last value of a sequence to its database.
-func (s *Transactions) storeSequence(ctx context.Context, d *catalog.Database, object int32, v *big.Int) error {
-	_, err := s.Conn.Exec(ctx, fmt.Sprintf("UPDATE %s.%s SET current = ?2, used = 1 WHERE object_id = ?1",
+func (cs *Counters) storeSequence(ctx context.Context, d *catalog.Database, object int32, v *big.Int) error {
+	_, err := cs.conn.Exec(ctx, fmt.Sprintf("UPDATE %s.%s SET current = ?2, used = 1 WHERE object_id = ?1",
 		d.SQLName(), catalog.SequenceTable),
 		[]types.Value{int64(object), catalog.StoredSequence(v)})
 	return err

@@ -24,8 +24,9 @@
 // the writer locks of its databases, and all its statements run in one SQLite transaction. A
 // rollback keeps the contents of table variables, which [Temporaries.Variables] lists.
 //
-// A transaction that waits for its client may be parked (park.go): others may write then, and its
-// next request repeats its changes first.
+// A transaction that waits for its client may be parked ([Parking]): others may write then, and its
+// next request repeats its changes first. [Counters] draws identity values, values of sequences and
+// rowversions, which no rollback returns.
 //
 // # Common mistakes
 //

@@ -60,7 +60,7 @@ func (s *Session) authenticate(snap *catalog.Snapshot, l Login) error {
 	case login != nil:
 		hash = login.PasswordHash
 	case d != nil:
-		if user = d.Principal(l.User); user != nil && user.IsRole() {
+		if user = d.Principals.Find(l.User); user != nil && user.IsRole() {
 			user = nil
 		}
 		if user != nil {

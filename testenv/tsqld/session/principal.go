@@ -81,7 +81,7 @@ func (id LoginIdentity) UserIn(d *catalog.Database) (principal int, ok bool) {
 	if id.sysadmin || slices.Equal(d.OwnerID, id.SID) {
 		return catalog.PrincipalDBO, true
 	}
-	if p := d.UserOf(id.SID); p != nil {
+	if p := d.Principals.OfLogin(id.SID); p != nil {
 		return p.ID, true
 	}
 	switch d.ID {
@@ -111,7 +111,7 @@ func (s *Security) DefaultSchema() string {
 	if d == nil {
 		return "dbo"
 	}
-	if p := d.PrincipalByID(s.Principal(d)); p != nil && p.DefaultSchema != "" {
+	if p := d.Principals.ByID(s.Principal(d)); p != nil && p.DefaultSchema != "" {
 		return p.DefaultSchema
 	}
 	return "dbo"
@@ -146,7 +146,7 @@ func (s *Security) IdentityOf(name string, login bool) (Identity, error) {
 		return LoginIdentity{Name: l.Name, SID: l.SID, sysadmin: l.SysAdmin()}, nil
 	}
 	d := s.DatabaseByID(s.DatabaseID)
-	p := d.Principal(name)
+	p := d.Principals.Find(name)
 	if p == nil || p.IsRole() {
 		return nil, mserr.ImpersonateUser(name)
 	}
@@ -217,11 +217,11 @@ func (s *Security) ModuleIdentity(d *catalog.Database, m *catalog.Module, owner,
 	case "":
 		return nil
 	case "OWNER":
-		p = d.PrincipalByID(owner)
+		p = d.Principals.ByID(owner)
 	case "SELF":
-		p = d.PrincipalByID(m.ExecuteAsID)
+		p = d.Principals.ByID(m.ExecuteAsID)
 	default:
-		p = d.Principal(m.ExecuteAs)
+		p = d.Principals.Find(m.ExecuteAs)
 	}
 	if p == nil {
 		return mserr.ImpersonateUser(m.ExecuteAs)

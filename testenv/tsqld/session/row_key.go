@@ -13,8 +13,8 @@ import (
 
 // keysOf returns the locks that a change of a row needs: of the row, of its values in unique
 // indexes before and after, and, shared, of the rows to which its foreign keys refer. own adds
-// those by which [Transactions.TryRows] finds rows that nobody else can see.
-func (s *Transactions) keysOf(d *catalog.Database, ch *store.RowChange, own bool) []RowLocked {
+// those by which [Parking.TryRows] finds rows that nobody else can see.
+func (p *Parking) keysOf(d *catalog.Database, ch *store.RowChange, own bool) []RowLocked {
 	t := recordedTable(d, ch.Table)
 	if t == nil {
 		return nil
@@ -31,7 +31,7 @@ func (s *Transactions) keysOf(d *catalog.Database, ch *store.RowChange, own bool
 			add(lock.Exclusive, rowKey(d.ID, t, ch.Before))
 		}
 	case ch.Op == store.RowInserted && own:
-		add(lock.Exclusive, ownRow(d.ID, t, s.id, ch.After))
+		add(lock.Exclusive, ownRow(d.ID, t, p.s.id, ch.After))
 	case ch.Op != store.RowInserted:
 		add(lock.Exclusive, rowKey(d.ID, t, ch.Before))
 	}

@@ -49,12 +49,12 @@ func (i *Server) forgetVersions(databases map[int]bool) {
 }
 
 // NextRowVersion returns a new rowversion: eight bytes, big-endian.
-func (s *Transactions) NextRowVersion(ctx context.Context, database int) (types.Value, error) {
-	v := s.Server.versionsOf(database)
+func (cs *Counters) NextRowVersion(ctx context.Context, database int) (types.Value, error) {
+	v := cs.server.versionsOf(database)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.last >= v.limit {
-		if err := s.reserveVersions(ctx, v, database); err != nil {
+		if err := cs.reserveVersions(ctx, v, database); err != nil {
 			return nil, err
 		}
 	}
@@ -64,15 +64,15 @@ func (s *Transactions) NextRowVersion(ctx context.Context, database int) (types.
 
 // LastRowVersion returns the last rowversion that a database has used. After a start of the server
 // that is the last one that was reserved.
-func (s *Transactions) LastRowVersion(ctx context.Context, database int) ([]byte, error) {
-	v := s.Server.versionsOf(database)
+func (cs *Counters) LastRowVersion(ctx context.Context, database int) ([]byte, error) {
+	v := cs.server.versionsOf(database)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.last == 0 {
-		if err := s.Conn.Use(ctx, database); err != nil {
+		if err := cs.conn.Use(ctx, database); err != nil {
 			return nil, err
 		}
-		if err := s.storedVersion(ctx, v, database); err != nil {
+		if err := cs.storedVersion(ctx, v, database); err != nil {
 			return nil, err
 		}
 	}
@@ -80,9 +80,9 @@ func (s *Transactions) LastRowVersion(ctx context.Context, database int) ([]byte
 }
 
 // storedVersion reads the last rowversion that was reserved in the file of a database.
-func (s *Transactions) storedVersion(ctx context.Context, v *rowVersions, database int) error {
+func (cs *Counters) storedVersion(ctx context.Context, v *rowVersions, database int) error {
 	table := catalog.SQLName(database) + "." + catalog.MetaTable
-	row, err := s.Conn.QueryRow(ctx, "SELECT value FROM "+table+" WHERE key = ?1",
+	row, err := cs.conn.QueryRow(ctx, "SELECT value FROM "+table+" WHERE key = ?1",
 		[]types.Value{catalog.MetaRowVersion})
 	if IsMissingObject(err) { // a system database has the table from its first definition on
 		v.last, err = max(v.last, catalog.InitialRowVersion), nil
@@ -99,17 +99,17 @@ func (s *Transactions) storedVersion(ctx context.Context, v *rowVersions, databa
 }
 
 // reserveVersions reserves a block of rowversions in the file.
-func (s *Transactions) reserveVersions(ctx context.Context, v *rowVersions, database int) error {
+func (cs *Counters) reserveVersions(ctx context.Context, v *rowVersions, database int) error {
 	if database == 0 {
 		v.limit = v.last + versionBlock
 		return nil
 	}
-	if err := s.storedVersion(ctx, v, database); err != nil {
+	if err := cs.storedVersion(ctx, v, database); err != nil {
 		return err
 	}
 	v.limit = v.last + versionBlock
 	table := catalog.SQLName(database) + "." + catalog.MetaTable
-	_, err := s.Conn.Exec(ctx, "INSERT INTO "+table+"(key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+	_, err := cs.conn.Exec(ctx, "INSERT INTO "+table+"(key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
 		[]types.Value{catalog.MetaRowVersion, int64(v.limit)})
 	return err
 }

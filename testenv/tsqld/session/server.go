@@ -33,7 +33,7 @@ type Server struct {
 	sessions map[int]*Session
 	counters map[CounterKey]*Counter // last values of identity columns and sequences
 	versions map[int]*rowVersions    // by database ID
-	parked   map[*Transactions]parkedTransaction
+	parked   map[*Parking]parkedTransaction
 	reaches  map[int]reach // by database ID
 	nextTran uint64
 	// nextSerial is the number of the last session. Unlike session IDs, numbers are not used again.
@@ -68,7 +68,7 @@ func NewServer(ctx context.Context, cfg Config, functions *store.Functions) (*Se
 	i := &Server{
 		Config: cfg, Store: st, pool: meter.NewPool(cfg.MaxMemory), Started: cfg.Now(), sessions: map[int]*Session{},
 		counters: map[CounterKey]*Counter{}, versions: map[int]*rowVersions{},
-		changing: map[int]*Session{}, parked: map[*Transactions]parkedTransaction{}, reaches: map[int]reach{},
+		changing: map[int]*Session{}, parked: map[*Parking]parkedTransaction{}, reaches: map[int]reach{},
 	}
 	if cfg.OnWait != nil {
 		i.Locks.OnLongWait = i.longWait
@@ -132,6 +132,8 @@ func (i *Server) Open(ctx context.Context, l Login) (*Session, error) {
 	s.connected = i.Now()
 	s.request.state = s.state()
 	s.Locks = lock.NewClient(s.id)
+	s.Counters = Counters{server: i, conn: conn, session: s.id}
+	s.Parking.s = &s.Temporaries
 	s.LockOwner = i.Locks.NewOwner(s.Locks, "SESSION")
 	s.Tran.owner = i.Locks.NewOwner(s.Locks, "TRANSACTION")
 	i.sessions[s.id] = s

@@ -72,7 +72,7 @@ func (s *Session) Close() error {
 	}()
 	defer s.Server.Store.Release(s.Conn)
 	defer s.Server.Locks.Close(s.Locks)
-	s.Wake()
+	s.Parking.Wake()
 	if err := s.rollbackOpen(); err != nil {
 		return err
 	}
@@ -276,7 +276,7 @@ func TCPAddress(a net.Addr) (host string, port int, ok bool) {
 
 // BeginRequest begins a request, which cancel cancels. The error is ErrKilled.
 func (s *Session) BeginRequest(ctx context.Context, cancel context.CancelCauseFunc, command, text string) error {
-	s.Wake()
+	s.Parking.Wake()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.killed {
@@ -291,7 +291,7 @@ func (s *Session) BeginRequest(ctx context.Context, cancel context.CancelCauseFu
 
 // EndRequest ends a request.
 func (s *Session) EndRequest() {
-	s.rest()
+	s.Parking.rest()
 	s.muchUsed = s.meter.End() > s.Server.pool.Limit()/freeMemoryDivisor
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -458,7 +458,7 @@ func (s *Temporaries) Temporary() []catalog.TempTable {
 	for _, t := range s.temps {
 		temp := catalog.TempTable{Table: t, Number: TempNumber(t)}
 		s.Server.mu.Lock()
-		if c := s.Server.counters[s.IdentityKey(0, t)]; c != nil && c.Used {
+		if c := s.Server.counters[s.Counters.IdentityKey(0, t)]; c != nil && c.Used {
 			temp.Identity = c.Last
 		}
 		s.Server.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 // Transactions begins and ends transactions, and makes changes part of them.
 type Transactions struct {
 	Temporaries
-	parking parking
+	Parking Parking
 }
 
 // savepoint is the state that SAVE TRANSACTION saves. The state is nil until the SQLite transaction
@@ -70,36 +70,31 @@ func (s *Transactions) WithOwnTransaction(fn func() error) (begun bool, err erro
 	return false, s.CommitWork()
 }
 
-// enlist makes databases part of the SQLite transaction. It begins the transaction if necessary.
-func (s *Transactions) enlist(ctx context.Context, ids ...int) error {
-	return s.EnlistPast(ctx, ids, nil)
-}
-
-// EnlistPast is enlist for a statement that does not wait for the databases in past.
-func (s *Transactions) EnlistPast(ctx context.Context, ids, past []int) error {
-	return s.enlistAs(ctx, ids, past, false)
-}
-
-// EnlistSharing is EnlistPast for a statement that needs locks of rows at most: its transaction can
-// be parked.
-func (s *Transactions) EnlistSharing(ctx context.Context, ids, past []int) error {
-	return s.enlistAs(ctx, ids, past, true)
+// Scope is what a statement reads or changes in one SQLite transaction, and how.
+type Scope struct {
+	Databases []int
+	Past      []int // databases for which the statement does not wait: it fails with [ErrSkipped]
+	Several   bool  // the statement is more than one SQLite statement
+	// Rows is set if the statement needs locks of rows at most, so that its transaction can be
+	// parked: it changes only rows of recordable tables of one database, or table variables. It
+	// fails with a [RowLocked] if another session has a lock of such a row; the changes are then
+	// undone.
+	Rows bool
 }
 
 // ErrSkipped is the error of a READPAST statement that would have to wait for a writer lock: see
 // [Transactions.lockPast].
 var ErrSkipped = errors.New("statement would wait for another session")
 
-// enlistAs is EnlistPast. With share, the statement changes the rows of one database only, so that
-// its transaction can be parked.
-func (s *Transactions) enlistAs(ctx context.Context, ids, past []int, share bool) error {
-	share = share && (s.Options.Isolation == syntax.ReadCommitted || s.Options.Isolation == syntax.ReadUncommitted)
+// Enlist makes databases part of the SQLite transaction. It begins the transaction if necessary.
+func (s *Transactions) Enlist(ctx context.Context, sc Scope) error {
+	ids, share := sc.Databases, sc.Rows && (s.Options.Isolation == syntax.ReadCommitted || s.Options.Isolation == syntax.ReadUncommitted)
 	if s.Tran.sharing != 0 && !(share && (len(ids) == 0 || slices.Equal(ids, []int{s.Tran.sharing}))) {
-		if err := s.Strengthen(ctx); err != nil {
+		if err := s.Parking.Strengthen(ctx); err != nil {
 			return err
 		}
 	}
-	share = share && len(ids) == 1 && s.mayShare(ids[0])
+	share = share && len(ids) == 1 && s.Tran.mayShare(ids[0])
 	if !s.Tran.begun && len(ids) > 1 {
 		ids = slices.Sorted(slices.Values(ids)) // a fixed order causes fewer deadlocks
 	}
@@ -108,7 +103,7 @@ func (s *Transactions) enlistAs(ctx context.Context, ids, past []int, share bool
 			continue
 		}
 		acquire := s.lockWithin
-		if slices.Contains(past, id) {
+		if slices.Contains(sc.Past, id) {
 			acquire = s.lockPast
 		}
 		if err := acquire(ctx, id, s.LockTimeout(), share); err != nil {
@@ -130,7 +125,7 @@ func (s *Transactions) beginWork(ctx context.Context, ids []int) error {
 		return err
 	}
 	s.Tran.begun, s.Tran.temps = true, s.temps
-	s.beginRecord()
+	s.Parking.beginRecord()
 	for i := range s.Tran.savepoints {
 		s.Tran.savepoints[i].temps = s.temps
 		if err := s.Conn.Savepoint(ctx, sqlName(i)); err != nil {
@@ -169,7 +164,7 @@ func (s *Transactions) lockPast(ctx context.Context, id int, _ time.Duration, sh
 // tells whether the transaction can be parked later; otherwise there must be no parked transaction.
 func (s *Transactions) lockWithin(ctx context.Context, id int, timeout time.Duration, share bool) error {
 	if share {
-		if err := s.lockSharing(ctx, id, timeout); err != nil {
+		if err := s.Parking.lockSharing(ctx, id, timeout); err != nil {
 			return err
 		}
 		s.Tran.sharing = id
@@ -212,10 +207,10 @@ func (s *Transactions) lockAlone(ctx context.Context, id int, mode lock.Mode, ti
 // exclusive locks from then on.
 func (s *Transactions) LockShared(ctx context.Context, ids []int, writes *atomic.Bool) error {
 	if writes.Load() {
-		return s.enlist(ctx, ids...)
+		return s.Enlist(ctx, Scope{Databases: ids})
 	}
 	if s.Tran.sharing != 0 && (s.Options.Isolation >= syntax.RepeatableRead || slices.ContainsFunc(ids, func(id int) bool { return id != s.Tran.sharing })) {
-		if err := s.Strengthen(ctx); err != nil {
+		if err := s.Parking.Strengthen(ctx); err != nil {
 			return err
 		}
 	}
@@ -263,31 +258,13 @@ func (s *Transactions) ReadPastAllowed(ids []int) error {
 }
 
 // Atomic calls fn as one atomic statement that writes to databases. Without an open transaction it
-// uses a transaction of its own. several tells whether fn runs more than one SQLite statement.
-func (s *Transactions) Atomic(ctx context.Context, ids []int, several bool, fn func() error) error {
-	return s.AtomicPast(ctx, ids, nil, several, fn)
-}
-
-// AtomicPast is atomic for a statement that does not wait for the databases in past. It fails with
-// ErrSkipped instead.
-func (s *Transactions) AtomicPast(ctx context.Context, ids, past []int, several bool, fn func() error) error {
-	return s.atomic(ctx, ids, past, several, false, fn)
-}
-
-// AtomicRows is AtomicPast for a statement that changes only rows of recordable tables of one
-// database, or table variables. It fails with a [RowLocked] if another session has a lock of such a
-// row; the changes are then undone.
-func (s *Transactions) AtomicRows(ctx context.Context, ids, past []int, several bool, fn func() error) error {
-	return s.atomic(ctx, ids, past, several, true, fn)
-}
-
-// atomic is AtomicRows with share, and AtomicPast without.
-func (s *Transactions) atomic(ctx context.Context, ids, past []int, several, share bool, fn func() error) error {
+// uses a transaction of its own.
+func (s *Transactions) Atomic(ctx context.Context, sc Scope, fn func() error) error {
 	if s.Tran.level > 0 && s.Tran.doomed {
 		return mserr.Uncommittable()
 	}
 	own := s.Tran.level == 0 && !s.Tran.begun
-	if err := s.enlistAs(ctx, ids, past, share); err != nil {
+	if err := s.Enlist(ctx, sc); err != nil {
 		if own {
 			return errors.Join(err, s.RollbackWork())
 		}
@@ -302,7 +279,7 @@ func (s *Transactions) atomic(ctx context.Context, ids, past []int, several, sha
 		}
 		return s.CommitWork()
 	}
-	if !several && !s.Conn.Checking() {
+	if !sc.Several && !s.Conn.Checking() {
 		return s.checkTransaction(fn())
 	}
 	id := s.Tran.id
@@ -346,31 +323,16 @@ func (s *Transactions) checkTransaction(err error) error {
 	return err
 }
 
-// LocalChange calls do, which changes temporary tables, atomically and as part of the open
-// transaction.
-func (s *Transactions) LocalChange(ctx context.Context, do func() error) error {
-	return s.LocalChangeOf(ctx, true, do)
-}
-
-// LocalChangeOf is LocalChange. several tells whether do runs more than one SQLite statement.
-func (s *Transactions) LocalChangeOf(ctx context.Context, several bool, do func() error) error {
-	return s.localChange(ctx, several, false, do)
-}
-
-// VariableChange is LocalChangeOf for a statement that changes table variables only.
-func (s *Transactions) VariableChange(ctx context.Context, several bool, do func() error) error {
-	return s.localChange(ctx, several, true, do)
-}
-
-// localChange is VariableChange with share, and LocalChangeOf without.
-func (s *Transactions) localChange(ctx context.Context, several, share bool, do func() error) error {
+// LocalChange calls do, which changes temporary tables, or table variables only (Rows), atomically
+// and as part of the open transaction.
+func (s *Transactions) LocalChange(ctx context.Context, sc Scope, do func() error) error {
 	if s.Tran.level > 0 || s.Tran.begun {
 		if s.Tran.doomed {
 			return mserr.Uncommittable()
 		}
-		return s.atomic(ctx, nil, nil, several, share, do)
+		return s.Atomic(ctx, sc, do)
 	}
-	return s.LocalTransaction(ctx, several, do)
+	return s.LocalTransaction(ctx, sc.Several, do)
 }
 
 // LocalTransaction calls do in a SQLite transaction of its own, unless one is open.
@@ -417,10 +379,12 @@ func (s *Transactions) RollbackWork() error {
 // EndTransaction releases the locks of the transaction and resets its state.
 func (s *Transactions) EndTransaction() {
 	if s.Tran.parked {
-		s.Server.setParked(s, 0, nil)
+		s.Server.setParked(&s.Parking, 0, nil)
 	}
 	s.Conn.StopRecord()
 	s.Server.Locks.ReleaseAll(s.Tran.owner)
+	s.Counters.Keep()
+	s.Parking.claims = nil
 	s.Tran = Transaction{owner: s.Tran.owner}
 }
 
@@ -504,7 +468,7 @@ func (s *Transactions) Alter(ctx context.Context, d *catalog.Database, fn func(d
 	if d.Options.ReadOnly {
 		return mserr.ReadOnlyDatabase(d.Name)
 	}
-	return s.Atomic(ctx, []int{d.ID}, true, func() error {
+	return s.Atomic(ctx, Scope{Databases: []int{d.ID}, Several: true}, func() error {
 		return s.Edit(ctx, d, func(e *catalog.Edit) error { return fn(e.Database(), e) })
 	})
 }

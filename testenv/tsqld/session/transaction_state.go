@@ -52,11 +52,7 @@ type Transaction struct {
 	// parked, or 0. lasts is set if the transaction may last longer than the request.
 	sharing int
 	lasts   bool
-	// claims are the locks of rows that the transaction has read, in case that it is parked.
-	claims map[lock.Resource]lock.Mode
-	parked bool // its changes are in the record of the connection, and not in SQLite
-	// drawn are the counters before the running statement, if the statement may have to run again.
-	drawn map[CounterKey]Counter
+	parked  bool // its changes are in the record of the connection, and not in SQLite
 }
 
 // Level returns @@TRANCOUNT.
@@ -111,3 +107,15 @@ func (t *Transaction) ReadsSnapshot() bool { return t.snapshot }
 
 // Owner returns the owner of the locks of the transaction.
 func (t *Transaction) Owner() *lock.Owner { return t.owner }
+
+// mayShare reports whether a transaction that begins to write to a database can be parked later.
+func (t *Transaction) mayShare(id int) bool {
+	return !t.begun && len(t.exclusive) == 0 && len(t.shared) == 0 && !t.snapshot && len(t.drafts) == 0 &&
+		id > catalog.DatabaseMSDB
+}
+
+// Parked reports whether the transaction is parked.
+func (t *Transaction) Parked() bool { return t.parked }
+
+// Lasts notes that the transaction may last longer than the request.
+func (t *Transaction) Lasts() { t.lasts = true }

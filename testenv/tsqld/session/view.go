@@ -21,6 +21,8 @@ type View struct {
 	id     int
 	meter  *meter.Meter
 
+	Counters Counters
+
 	DatabaseID    int // current database
 	Options       Options
 	Tran          Transaction

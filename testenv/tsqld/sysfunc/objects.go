@@ -329,7 +329,7 @@ func (e Objects) Files() []builtin.File {
 		return nil
 	}
 	var out []builtin.File
-	for i, f := range d.Files(e.s.Server.Store.Path(d.ID)) {
+	for i, f := range catalog.Files(d, e.s.Server.Store.Path(d.ID)) {
 		out = append(out,
 			builtin.File{ID: i + 1, Name: f.Name, Log: f.Log, ReadOnly: d.Options.ReadOnly, Pages: f.Pages})
 	}
@@ -432,7 +432,7 @@ func (e Objects) IdentCurrent(schema, table string) (last, seed, increment types
 	if database != 0 && s.Conn.Use(e.at.Context(), database) != nil {
 		return nil, nil, nil, false
 	}
-	c, err := s.CounterOf(e.at.Context(), s.IdentityKey(database, t), session.IdentityLoad(database))
+	c, err := s.Counters.Identity(e.at.Context(), database, t)
 	if err != nil {
 		return nil, nil, nil, false
 	}

@@ -22,7 +22,7 @@ func (e Security) UserByName(name string) (int32, bool) {
 	if name == "" {
 		return int32(e.s.Principal(d)), true
 	}
-	if p := d.Principal(name); p != nil {
+	if p := d.Principals.Find(name); p != nil {
 		return int32(p.ID), true
 	}
 	return 0, false
@@ -37,7 +37,7 @@ func (e Security) UserByID(id int32) (string, bool) {
 	if id == 0 {
 		id = int32(e.s.Principal(d))
 	}
-	if p := d.PrincipalByID(int(id)); p != nil {
+	if p := d.Principals.ByID(int(id)); p != nil {
 		return p.Name, true
 	}
 	return "", false
@@ -88,13 +88,13 @@ func (e Security) IsRoleMember(role, principal string) (is, known bool) {
 	if d == nil {
 		return false, false
 	}
-	target := d.Principal(role)
+	target := d.Principals.Find(role)
 	if target == nil || !target.IsRole() {
 		return false, false
 	}
 	id := e.s.Principal(d)
 	if principal != "" {
-		p := d.Principal(principal)
+		p := d.Principals.Find(principal)
 		if p == nil {
 			return false, false
 		}
@@ -103,7 +103,7 @@ func (e Security) IsRoleMember(role, principal string) (is, known bool) {
 	if id == catalog.PrincipalDBO {
 		return !strings.HasPrefix(catalog.Fold(role), "db_deny"), true
 	}
-	return d.IsMember(id, target.ID), true
+	return d.Principals.IsMember(id, target.ID), true
 }
 
 // IsServerRoleMember implements [builtin.Security].
@@ -225,7 +225,7 @@ func (e Security) HasPermission(securable, class, permission, column string) (ha
 		return s.May(d, permission,
 			catalog.Securable{Class: catalog.ClassType, Major: int(id)}), catalog.PermissionCode(permission) != ""
 	case "USER", "ROLE":
-		p := d.Principal(name.Last())
+		p := d.Principals.Find(name.Last())
 		if p == nil {
 			return false, false
 		}

@@ -75,7 +75,7 @@ func (e State) applockOwner(principal, resource, owner string) (*lock.Owner, loc
 	if d == nil {
 		return nil, lock.Resource{}, false
 	}
-	p := d.Principal(principal)
+	p := d.Principals.Find(principal)
 	if p == nil {
 		return nil, lock.Resource{}, false
 	}

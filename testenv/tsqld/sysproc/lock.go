@@ -28,8 +28,8 @@ func (r *Executor) appLock(a Arguments) (owner *lock.Owner, res lock.Resource, e
 	if a["dbprincipal"] != nil {
 		principal = a.text("dbprincipal")
 	}
-	p := d.Principal(principal)
-	if p == nil || !s.Sysadmin() && !s.OwnsDatabase(d) && !d.IsMember(s.Principal(d), p.ID) {
+	p := d.Principals.Find(principal)
+	if p == nil || !s.Sysadmin() && !s.OwnsDatabase(d) && !d.Principals.IsMember(s.Principal(d), p.ID) {
 		return nil, res, mserr.New(1202, 16, "The database-principal '%s' does not exist or user is not a member.", principal)
 	}
 	name := a.text("resource")
@@ -88,7 +88,7 @@ func (r *Executor) getAppLock(a Arguments) (int32, error) {
 	}
 	waited, err := r.s.Server.Locks.Lock(r.ctx, owner, res, mode, 0)
 	if timeout != 0 && errors.Is(err, mserr.LockTimeout()) {
-		err = r.s.Resting(r.ctx, func() error {
+		err = r.s.Parking.Resting(r.ctx, func() error {
 			waited, err = r.s.Server.Locks.Lock(r.ctx, owner, res, mode, timeout)
 			return err
 		})

@@ -161,7 +161,7 @@ func propertyOwner(d *catalog.Database, l levels) (of catalog.PropertyOwner, on 
 			return plain(catalog.ClassSchema, s.ID)
 		}
 	case l.types[0] == "USER":
-		if p := d.Principal(l.names[0]); p != nil && !p.Fixed {
+		if p := d.Principals.Find(l.names[0]); p != nil && !p.Fixed {
 			return plain(catalog.ClassPrincipal, p.ID)
 		}
 	case l.types[0] == "TYPE":

@@ -141,7 +141,7 @@ func floatArith(op Op, x, y float64, result Type) (Value, error) {
 		}
 		f = x / y
 	default:
-		return nil, mserr.InvalidOperandType(result.Name(), op.String())
+		return nil, mserr.InvalidOperandType(result.MessageName(), op.String())
 	}
 	if result.ID == Real {
 		f = float64(float32(f))
@@ -181,7 +181,7 @@ func moneyArith(op Op, x, y int64, result Type) (Value, error) {
 			n = x % y
 		}
 	default:
-		return nil, mserr.InvalidOperandType(result.Name(), op.String())
+		return nil, mserr.InvalidOperandType(result.MessageName(), op.String())
 	}
 	if !ok || n < lo || n > hi {
 		return nil, expressionOverflow(result)

@@ -180,7 +180,7 @@ func binaryToNumber(b []byte, from, to Type) (Value, error) {
 	case to.ID == Decimal:
 		return binaryToDecimal(b, from, to)
 	case to.IsApprox():
-		return nil, mserr.ExplicitConversion(from.Name(), to.Name())
+		return nil, mserr.ExplicitConversion(from.MessageName(), to.MessageName())
 	}
 	if to.ID == Bit {
 		for _, c := range b {

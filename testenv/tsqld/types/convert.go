@@ -35,7 +35,7 @@ func ConvertIn(v Value, from, to Type, style int, in Locale) (Value, error) {
 			return nil, err
 		}
 		if to.IsLOB() || to.ID == XML || to.ID == RowVersion {
-			return nil, mserr.ExplicitConversion(from.Name(), to.Name())
+			return nil, mserr.ExplicitConversion(from.MessageName(), to.MessageName())
 		}
 		return ConvertIn(x, inner, to, style, in)
 	}

@@ -140,15 +140,15 @@ func CheckImplicit(from, to Type) error {
 	case Implicit:
 		return nil
 	case Explicit:
-		return mserr.ImplicitConversion(from.Name(), to.Name())
+		return mserr.ImplicitConversion(from.MessageName(), to.MessageName())
 	}
-	return mserr.TypeClash(from.Name(), to.Name())
+	return mserr.TypeClash(from.MessageName(), to.MessageName())
 }
 
 // CheckExplicit checks that CAST(from AS to) exists; error 529 if not.
 func CheckExplicit(from, to Type) error {
 	if ConversionOf(from, to) == Forbidden {
-		return mserr.ExplicitConversion(from.Name(), to.Name())
+		return mserr.ExplicitConversion(from.MessageName(), to.MessageName())
 	}
 	return nil
 }

@@ -233,6 +233,15 @@ func floatType(t Type, name string, args []int) (Type, error) {
 	return t, nil
 }
 
+// MessageName returns the name in the messages of the compiler (206, 257, 402, 529, 8116, 8117):
+// the name, and (max), as in "varbinary(max)".
+func (t Type) MessageName() string {
+	if t.Length == Max && (t.IsString() || t.IsBinary()) {
+		return t.Name() + "(max)"
+	}
+	return t.Name()
+}
+
 // Name returns the type's name without arguments, as in error messages and sys.types: "nvarchar",
 // "numeric", "timestamp" for rowversion. The name of the zero Type is "".
 func (t Type) Name() string {

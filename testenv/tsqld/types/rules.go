@@ -226,7 +226,7 @@ func CompareType(a, b Type, operator string) (Type, error) {
 			return Type{}, mserr.XMLCompare()
 		}
 		if a.IsCharacter() && b.IsCharacter() || a.ID == b.ID {
-			return Type{}, mserr.IncompatibleTypes(a.Name(), b.Name(), operator)
+			return Type{}, mserr.IncompatibleTypes(a.MessageName(), b.MessageName(), operator)
 		}
 		return Type{}, mserr.LOBCompare()
 	}
@@ -255,7 +255,7 @@ func ArithType(op Op, a, b Type) (Type, error) {
 		if a.IsBinary() == b.IsBinary() {
 			return concatType(a, b), nil
 		}
-		return Type{}, mserr.IncompatibleTypes(a.Name(), b.Name(), op.String())
+		return Type{}, mserr.IncompatibleTypes(a.MessageName(), b.MessageName(), op.String())
 	}
 	win, lose := a, b
 	if b.Precedence() < a.Precedence() {
@@ -297,11 +297,11 @@ func checkOperand(op Op, win, a, b Type) error {
 	case win.IsNumber():
 		// % does not accept approximate types (402 since SQL Server 2008).
 		if op == Mod && win.IsApprox() {
-			return mserr.IncompatibleTypes(a.Name(), b.Name(), op.String())
+			return mserr.IncompatibleTypes(a.MessageName(), b.MessageName(), op.String())
 		}
 		for _, t := range [...]Type{a, b} {
 			if t.IsLOB() || t.ID == XML || t.ID == UniqueIdentifier {
-				return mserr.TypeClash(t.Name(), win.Name())
+				return mserr.TypeClash(t.MessageName(), win.MessageName())
 			}
 		}
 		return nil
@@ -309,28 +309,28 @@ func checkOperand(op Op, win, a, b Type) error {
 		if op == Add || op == Sub {
 			for _, t := range [...]Type{a, b} {
 				if t.IsLOB() || t.ID == UniqueIdentifier {
-					return mserr.TypeClash(t.Name(), win.Name())
+					return mserr.TypeClash(t.MessageName(), win.MessageName())
 				}
 			}
 			return nil
 		}
-		return mserr.InvalidOperandType(win.Name(), op.String())
+		return mserr.InvalidOperandType(win.MessageName(), op.String())
 	case win.IsString() || win.IsBinary():
 		// Strings and binary values combine only in a concatenation, which is handled above.
 		if op == Add || a.ID != b.ID {
-			return mserr.IncompatibleTypes(a.Name(), b.Name(), op.String())
+			return mserr.IncompatibleTypes(a.MessageName(), b.MessageName(), op.String())
 		}
-		return mserr.InvalidOperandType(win.Name(), op.String())
+		return mserr.InvalidOperandType(win.MessageName(), op.String())
 	case a.ID == b.ID:
-		return mserr.InvalidOperandType(win.Name(), op.String())
+		return mserr.InvalidOperandType(win.MessageName(), op.String())
 	case win.IsTemporal() && (a.IsNumber() || b.IsNumber()):
 		lose := a
 		if a.ID == win.ID {
 			lose = b
 		}
-		return mserr.TypeClash(lose.Name(), win.Name())
+		return mserr.TypeClash(lose.MessageName(), win.MessageName())
 	}
-	return mserr.IncompatibleTypes(a.Name(), b.Name(), op.String())
+	return mserr.IncompatibleTypes(a.MessageName(), b.MessageName(), op.String())
 }
 
 // bitType returns the type of a bitwise operation: integers, or one binary operand with an integer.
@@ -346,7 +346,7 @@ func bitType(op Op, a, b Type) (Type, error) {
 	case a.IsBinary() && b.IsInteger():
 		return Type{ID: b.ID}, nil
 	}
-	return Type{}, mserr.IncompatibleTypes(a.Name(), b.Name(), op.String())
+	return Type{}, mserr.IncompatibleTypes(a.MessageName(), b.MessageName(), op.String())
 }
 
 // concatType returns the type of a string concatenation: the sum of the lengths up to 8000 bytes,
@@ -468,7 +468,7 @@ func NegateType(t Type) (Type, error) {
 	case t.ID == Null:
 		return IntType, nil
 	case t.ID == Bit || !t.IsNumber():
-		return Type{}, mserr.InvalidOperandType(t.Name(), "minus")
+		return Type{}, mserr.InvalidOperandType(t.MessageName(), "minus")
 	case t.ID == TinyInt: // tinyint cannot hold a negative number
 		return SmallIntType, nil
 	}
@@ -481,7 +481,7 @@ func BitNotType(t Type) (Type, error) {
 		return IntType, nil
 	}
 	if !t.IsInteger() {
-		return Type{}, mserr.InvalidOperandType(t.Name(), "bitwise not")
+		return Type{}, mserr.InvalidOperandType(t.MessageName(), "bitwise not")
 	}
 	return t, nil
 }

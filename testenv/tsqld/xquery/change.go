@@ -23,11 +23,11 @@ type Change struct {
 
 // CompileChange parses and checks a text of modify.
 func CompileChange(text string, use Use) (*Change, error) {
-	p, err := newParser(text, use)
+	p, err := newCursor(text, use)
 	if err != nil {
 		return nil, err
 	}
-	x, err := p.change(text, use)
+	x, err := change(p, text, use)
 	if err != nil {
 		return nil, err
 	}
@@ -38,14 +38,14 @@ func CompileChange(text string, use Use) (*Change, error) {
 }
 
 // change reads insert, delete or replace value of. Error 6305 for another valid expression.
-func (p *parser) change(text string, use Use) (*Change, error) {
-	p.readProlog()
+func change(p *cursor, text string, use Use) (*Change, error) {
+	readProlog(p)
 	x := &Change{}
 	switch {
 	case p.acceptWord("insert"):
 		x.verb = "insert"
-		x.content = p.expr()
-		x.place = p.insertPlace()
+		x.content = expression(p)
+		x.place = insertPlace(p)
 	case p.acceptWord("delete"):
 		x.verb = "delete"
 	case p.acceptWords("replace", "value", "of"):
@@ -56,21 +56,21 @@ func (p *parser) change(text string, use Use) (*Change, error) {
 		}
 		return nil, mserr.XQueryNoChange()
 	}
-	x.target = p.expr()
+	x.target = expression(p)
 	if x.verb == "replace" {
 		if !p.acceptWord("with") && p.err == nil {
 			p.fail(mserr.XQueryExpected, "with")
 		}
-		x.content = p.expr()
+		x.content = expression(p)
 		s, ok := x.content.(*sequenceExpr)
 		x.cleared = ok && len(s.parts) == 0
 	}
-	p.end()
+	end(p)
 	return x, p.err
 }
 
 // insertPlace reads the words before the target of insert.
-func (p *parser) insertPlace() string {
+func insertPlace(p *cursor) string {
 	switch {
 	case p.acceptWord("into"):
 		return "last"

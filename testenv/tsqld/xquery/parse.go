@@ -10,25 +10,25 @@ import (
 )
 
 // query reads the prolog and the expression of a query.
-func (p *parser) query() expr {
-	p.readProlog()
-	x := p.expr()
-	p.end()
+func query(p *cursor) expr {
+	readProlog(p)
+	x := expression(p)
+	end(p)
 	return x
 }
 
 // end checks that nothing follows.
-func (p *parser) end() {
+func end(p *cursor) {
 	if p.rest() != "" && p.err == nil {
 		p.syntax()
 	}
 }
 
 // readProlog reads the declarations before a query.
-func (p *parser) readProlog() {
+func readProlog(p *cursor) {
 	if p.acceptWords("xquery", "version") {
 		p.stringLiteral()
-		p.endDeclaration()
+		endDeclaration(p)
 	}
 	for p.err == nil && p.atWord("declare") {
 		switch {
@@ -47,32 +47,32 @@ func (p *parser) readProlog() {
 		default:
 			p.syntax()
 		}
-		p.endDeclaration()
+		endDeclaration(p)
 	}
 }
 
 // declare adds a namespace of the prolog.
-func (p *parser) declare(b Binding) {
+func (p *cursor) declare(b Binding) {
 	p.spaces = append(p.spaces, b)
 	p.prolog = append([]Binding{b}, p.prolog...)
 }
 
 // endDeclaration reads the end of a declaration.
-func (p *parser) endDeclaration() {
+func endDeclaration(p *cursor) {
 	if !p.accept(";") && p.err == nil {
 		p.fail(mserr.XQueryProlog, p.near())
 	}
 }
 
-// expr reads expressions separated by commas.
-func (p *parser) expr() expr {
-	x := p.single()
+// expression reads expressions separated by commas.
+func expression(p *cursor) expr {
+	x := single(p)
 	if !p.at(",") {
 		return x
 	}
 	s := &sequenceExpr{parts: []expr{x}}
 	for p.accept(",") {
-		s.parts = append(s.parts, p.single())
+		s.parts = append(s.parts, single(p))
 	}
 	return s
 }
@@ -83,41 +83,41 @@ var unsupported = []struct{ word, next string }{
 }
 
 // single reads an expression without commas.
-func (p *parser) single() expr {
+func single(p *cursor) expr {
 	if !p.enter() {
 		return &sequenceExpr{}
 	}
 	defer p.leave()
 	switch {
 	case p.atWords("for", "$"), p.atWords("let", "$"):
-		return p.flwor()
+		return flwor(p)
 	case p.atWords("some", "$"), p.atWords("every", "$"):
-		return p.quantified()
+		return quantified(p)
 	case p.atWords("if", "("):
-		return p.conditional()
+		return conditional(p)
 	}
 	for _, u := range unsupported {
 		if p.atWords(u.word, u.next) {
 			p.fail(mserr.XQueryUnsupported, u.word)
 		}
 	}
-	return p.or()
+	return or(p)
 }
 
 // or reads operands of or.
-func (p *parser) or() expr {
-	x := p.and()
+func or(p *cursor) expr {
+	x := and(p)
 	for p.acceptWord("or") {
-		x = &logicExpr{op: "or", x: x, y: p.and()}
+		x = &logicExpr{op: "or", x: x, y: and(p)}
 	}
 	return x
 }
 
 // and reads operands of and.
-func (p *parser) and() expr {
-	x := p.comparison()
+func and(p *cursor) expr {
+	x := comparison(p)
 	for p.acceptWord("and") {
-		x = &logicExpr{op: "and", x: x, y: p.comparison()}
+		x = &logicExpr{op: "and", x: x, y: comparison(p)}
 	}
 	return x
 }
@@ -129,16 +129,16 @@ var (
 )
 
 // comparison reads a comparison.
-func (p *parser) comparison() expr {
-	x := p.additive()
+func comparison(p *cursor) expr {
+	x := additive(p)
 	for _, op := range comparisonSymbols {
 		if p.accept(op) {
-			return &compareExpr{op: op, x: x, y: p.additive()}
+			return &compareExpr{op: op, x: x, y: additive(p)}
 		}
 	}
 	for _, op := range comparisonWords {
 		if p.acceptWord(op) {
-			return &compareExpr{op: op, x: x, y: p.additive()}
+			return &compareExpr{op: op, x: x, y: additive(p)}
 		}
 	}
 	if p.atWord("to") {
@@ -148,14 +148,14 @@ func (p *parser) comparison() expr {
 }
 
 // additive reads operands of + and -.
-func (p *parser) additive() expr {
-	x := p.multiplicative()
+func additive(p *cursor) expr {
+	x := multiplicative(p)
 	for {
 		switch {
 		case p.accept("+"):
-			x = &arithExpr{op: "+", x: x, y: p.multiplicative()}
+			x = &arithExpr{op: "+", x: x, y: multiplicative(p)}
 		case p.accept("-"):
-			x = &arithExpr{op: "-", x: x, y: p.multiplicative()}
+			x = &arithExpr{op: "-", x: x, y: multiplicative(p)}
 		default:
 			return x
 		}
@@ -163,16 +163,16 @@ func (p *parser) additive() expr {
 }
 
 // multiplicative reads operands of *, div and mod.
-func (p *parser) multiplicative() expr {
-	x := p.union()
+func multiplicative(p *cursor) expr {
+	x := unions(p)
 	for {
 		switch {
 		case p.accept("*"):
-			x = &arithExpr{op: "*", x: x, y: p.union()}
+			x = &arithExpr{op: "*", x: x, y: unions(p)}
 		case p.acceptWord("div"):
-			x = &arithExpr{op: "div", x: x, y: p.union()}
+			x = &arithExpr{op: "div", x: x, y: unions(p)}
 		case p.acceptWord("mod"):
-			x = &arithExpr{op: "mod", x: x, y: p.union()}
+			x = &arithExpr{op: "mod", x: x, y: unions(p)}
 		case p.atWord("idiv"):
 			p.fail(mserr.XQueryUnsupported, "idiv")
 		default:
@@ -181,9 +181,9 @@ func (p *parser) multiplicative() expr {
 	}
 }
 
-// union refuses the operators of sets of nodes, as SQL Server does.
-func (p *parser) union() expr {
-	x := p.instanceOf()
+// unions refuses the operators of sets of nodes, as SQL Server does.
+func unions(p *cursor) expr {
+	x := instanceOf(p)
 	for _, op := range []string{"union", "intersect", "except"} {
 		if p.atWord(op) {
 			p.fail(mserr.XQueryUnsupported, op)
@@ -196,11 +196,11 @@ func (p *parser) union() expr {
 }
 
 // instanceOf reads instance of.
-func (p *parser) instanceOf() expr {
-	x := p.castAs()
+func instanceOf(p *cursor) expr {
+	x := castAs(p)
 	if p.atWords("instance", "of") {
 		p.acceptWords("instance", "of")
-		return p.sequenceType(x)
+		return sequenceType(p, x)
 	}
 	for _, op := range []string{"treat", "castable"} {
 		if p.atWords(op, "as") {
@@ -211,7 +211,7 @@ func (p *parser) instanceOf() expr {
 }
 
 // sequenceType reads the type after instance of.
-func (p *parser) sequenceType(x expr) expr {
+func sequenceType(p *cursor, x expr) expr {
 	i := &instanceExpr{x: x}
 	if p.acceptWords("empty", "(", ")") {
 		return i
@@ -227,7 +227,7 @@ func (p *parser) sequenceType(x expr) expr {
 		}
 		p.expect(")")
 	} else {
-		i.atom = p.atomType(n)
+		i.atom = namedType(p, n)
 	}
 	i.optional = p.accept("?") || p.accept("*")
 	if !i.optional {
@@ -236,8 +236,8 @@ func (p *parser) sequenceType(x expr) expr {
 	return i
 }
 
-// atomType returns the atomic type with a name. Error 2232.
-func (p *parser) atomType(n Name) atomType {
+// namedType returns the atomic type with a name. Error 2232.
+func namedType(p *cursor, n Name) atomType {
 	if t := atomsByName[n.String()]; t != 0 {
 		return t
 	}
@@ -248,12 +248,12 @@ func (p *parser) atomType(n Name) atomType {
 }
 
 // castAs reads cast as.
-func (p *parser) castAs() expr {
-	x := p.unary()
+func castAs(p *cursor) expr {
+	x := unary(p)
 	if !p.acceptWords("cast", "as") {
 		return x
 	}
-	t := p.atomType(p.qName())
+	t := namedType(p, p.qName())
 	if !p.accept("?") && p.err == nil {
 		p.fail(mserr.XQueryCastMark)
 	}
@@ -261,7 +261,7 @@ func (p *parser) castAs() expr {
 }
 
 // unary reads signs.
-func (p *parser) unary() expr {
+func unary(p *cursor) expr {
 	negative, signed := false, false
 	for {
 		switch {
@@ -270,15 +270,15 @@ func (p *parser) unary() expr {
 		case p.accept("+"):
 			signed = true
 		case signed:
-			return &signExpr{negative: negative, x: p.path()}
+			return &signExpr{negative: negative, x: path(p)}
 		default:
-			return p.path()
+			return path(p)
 		}
 	}
 }
 
 // primary reads an operand. It returns nil if none comes next.
-func (p *parser) primary() expr {
+func primary(p *cursor) expr {
 	rest := p.rest()
 	switch {
 	case rest == "":
@@ -286,7 +286,7 @@ func (p *parser) primary() expr {
 	case rest[0] == '"' || rest[0] == '\'':
 		return &literalExpr{textAtom(typeString, p.stringLiteral())}
 	case rest[0] >= '0' && rest[0] <= '9', rest[0] == '.' && len(rest) > 1 && rest[1] >= '0' && rest[1] <= '9':
-		return p.number()
+		return number(p)
 	case rest[0] == '$':
 		p.pos++
 		return &varExpr{name: p.ncName()}
@@ -295,23 +295,23 @@ func (p *parser) primary() expr {
 		if p.accept(")") {
 			return &sequenceExpr{}
 		}
-		x := p.expr()
+		x := expression(p)
 		p.expect(")")
 		return &parenExpr{x}
 	case rest[0] == '.' && !strings.HasPrefix(rest, ".."):
 		p.pos++
 		return &contextExpr{}
 	case rest[0] == '<':
-		return p.direct()
+		return direct(p)
 	}
-	return p.computedOrCall()
+	return computedOrCall(p)
 }
 
 // computedOrCall reads a computed constructor or the call of a function. It returns nil if none
 // comes next.
-func (p *parser) computedOrCall() expr {
+func computedOrCall(p *cursor) expr {
 	start := p.pos
-	if x := p.computed(); x != nil {
+	if x := computed(p); x != nil {
 		return x
 	}
 	if nameLength(p.rest()) == 0 {
@@ -322,7 +322,7 @@ func (p *parser) computedOrCall() expr {
 		p.pos = start
 		return nil
 	}
-	return p.call(n)
+	return call(p, n)
 }
 
 // nodeTests are the names of node tests, which look like calls.
@@ -332,7 +332,7 @@ var nodeTests = map[string]bool{
 }
 
 // number reads a number. Error 2342.
-func (p *parser) number() expr {
+func number(p *cursor) expr {
 	s := p.src[p.pos:]
 	n := len(s) - len(strings.TrimLeft(s, "0123456789."))
 	t := typeInteger
@@ -357,18 +357,18 @@ func (p *parser) number() expr {
 }
 
 // call reads the arguments of a function.
-func (p *parser) call(n Name) expr {
+func call(p *cursor, n Name) expr {
 	n = p.resolve(Name{Prefix: n.Prefix, Local: n.Local}, false)
 	if n.Prefix == "" {
 		n.Space = functionSpace
 	}
 	p.expect("(")
 	if n.Space == sqlSpace {
-		return p.sqlCall(n.Local)
+		return sqlCall(p, n.Local)
 	}
 	var args []expr
 	for p.err == nil && !p.at(")") {
-		args = append(args, p.single())
+		args = append(args, single(p))
 		if !p.accept(",") {
 			break
 		}
@@ -398,7 +398,7 @@ func predeclaredName(n Name) string {
 }
 
 // sqlCall reads the argument of sql:variable or sql:column.
-func (p *parser) sqlCall(name string) expr {
+func sqlCall(p *cursor, name string) expr {
 	if name != "variable" && name != "column" {
 		p.fail(mserr.XQueryFunction, sqlSpace, name)
 		return &sequenceExpr{}

@@ -20,7 +20,7 @@ type orderKey struct {
 }
 
 // bind reads one binding behind for, let, some or every.
-func (p *parser) bind(isLet, isQuantified bool) *binding {
+func bind(p *cursor, isLet, isQuantified bool) *binding {
 	p.expect("$")
 	b := &binding{name: p.ncName(), isLet: isLet}
 	for _, word := range []string{"at", "as"} {
@@ -39,12 +39,12 @@ func (p *parser) bind(isLet, isQuantified bool) *binding {
 			p.fail(mserr.XQueryExpected, symbol)
 		}
 	}
-	b.x = p.single()
+	b.x = single(p)
 	return b
 }
 
 // flwor reads for, let, where, order by and return.
-func (p *parser) flwor() expr {
+func flwor(p *cursor) expr {
 	f := &flworExpr{}
 	for p.err == nil {
 		isLet := p.atWords("let", "$")
@@ -52,18 +52,18 @@ func (p *parser) flwor() expr {
 			break
 		}
 		p.ncName()
-		f.bindings = append(f.bindings, p.bind(isLet, false))
+		f.bindings = append(f.bindings, bind(p, isLet, false))
 		for p.accept(",") {
-			f.bindings = append(f.bindings, p.bind(isLet, false))
+			f.bindings = append(f.bindings, bind(p, isLet, false))
 		}
 	}
 	if p.acceptWord("where") {
-		f.where = p.single()
+		f.where = single(p)
 	}
 	if p.acceptWords("stable", "order", "by") || p.acceptWords("order", "by") {
-		f.order = append(f.order, p.orderKey())
+		f.order = append(f.order, orderItem(p))
 		for p.accept(",") {
-			f.order = append(f.order, p.orderKey())
+			f.order = append(f.order, orderItem(p))
 		}
 	}
 	if !p.acceptWord("return") && p.err == nil {
@@ -73,13 +73,13 @@ func (p *parser) flwor() expr {
 			p.fail(mserr.XQueryNear, p.near(), "return")
 		}
 	}
-	f.result = p.single()
+	f.result = single(p)
 	return f
 }
 
-// orderKey reads an item of order by.
-func (p *parser) orderKey() *orderKey {
-	k := &orderKey{x: p.single()}
+// orderItem reads an item of order by.
+func orderItem(p *cursor) *orderKey {
+	k := &orderKey{x: single(p)}
 	if p.acceptWord("descending") {
 		k.desc = true
 	} else {
@@ -95,26 +95,26 @@ func (p *parser) orderKey() *orderKey {
 }
 
 // quantified reads some and every.
-func (p *parser) quantified() expr {
+func quantified(p *cursor) expr {
 	q := &quantifiedExpr{every: p.ncName() == "every"}
-	q.bindings = append(q.bindings, p.bind(false, true))
+	q.bindings = append(q.bindings, bind(p, false, true))
 	for p.accept(",") {
-		q.bindings = append(q.bindings, p.bind(false, true))
+		q.bindings = append(q.bindings, bind(p, false, true))
 	}
 	p.expectWord("satisfies")
-	q.test = p.single()
+	q.test = single(p)
 	return q
 }
 
 // conditional reads if.
-func (p *parser) conditional() expr {
+func conditional(p *cursor) expr {
 	p.acceptWord("if")
 	p.expect("(")
-	c := &ifExpr{cond: p.expr()}
+	c := &ifExpr{cond: expression(p)}
 	p.expect(")")
 	p.expectWord("then")
-	c.then = p.single()
+	c.then = single(p)
 	p.expectWord("else")
-	c.otherwise = p.single()
+	c.otherwise = single(p)
 	return c
 }

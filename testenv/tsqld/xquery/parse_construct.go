@@ -8,7 +8,7 @@ import (
 )
 
 // computed reads a computed constructor. It returns nil if none comes next.
-func (p *parser) computed() expr {
+func computed(p *cursor) expr {
 	start := p.pos
 	word := p.rest()[:nameLength(p.rest())]
 	if !slices.Contains([]string{"element", "attribute", "text", "comment", "processing-instruction", "document"}, word) {
@@ -16,7 +16,7 @@ func (p *parser) computed() expr {
 	}
 	p.ncName()
 	if word == "text" && p.accept("{") {
-		x := &textExpr{x: p.single()}
+		x := &textExpr{x: single(p)}
 		if !p.accept("}") && p.err == nil {
 			p.fail(mserr.XQueryExpected, "}")
 		}
@@ -38,7 +38,7 @@ func (p *parser) computed() expr {
 	if nameLength(p.rest()) > 0 {
 		n := p.qName()
 		if p.at("{") {
-			return p.computedNamed(word, n)
+			return computedNamed(p, word, n)
 		}
 	}
 	p.pos = start
@@ -46,7 +46,7 @@ func (p *parser) computed() expr {
 }
 
 // computedNamed reads the content of element name {} or attribute name {}.
-func (p *parser) computedNamed(word string, n Name) expr {
+func computedNamed(p *cursor, word string, n Name) expr {
 	if word == "processing-instruction" {
 		p.fail(mserr.XQueryComputedPI)
 	}
@@ -56,7 +56,7 @@ func (p *parser) computedNamed(word string, n Name) expr {
 	p.expect("{")
 	var content expr = &sequenceExpr{}
 	if !p.at("}") {
-		content = p.expr()
+		content = expression(p)
 	}
 	p.expect("}")
 	if word == "attribute" {
@@ -66,7 +66,7 @@ func (p *parser) computedNamed(word string, n Name) expr {
 }
 
 // direct reads a constructor in the form of XML.
-func (p *parser) direct() expr {
+func direct(p *cursor) expr {
 	if !p.enter() {
 		return &sequenceExpr{}
 	}
@@ -74,9 +74,9 @@ func (p *parser) direct() expr {
 	rest := p.src[p.pos:]
 	switch {
 	case strings.HasPrefix(rest, "<!--"):
-		return p.directComment()
+		return directComment(p)
 	case strings.HasPrefix(rest, "<?"):
-		return p.directInstruction()
+		return directInstruction(p)
 	case nameLength(rest[1:]) == 0:
 		p.fail(mserr.XQuerySyntax, rest[:min(2, len(rest))])
 		return &sequenceExpr{}
@@ -86,14 +86,14 @@ func (p *parser) direct() expr {
 	n := p.qName()
 	x := &elementExpr{}
 	scope := len(p.spaces)
-	p.directAttributes(x)
+	directAttributes(p, x)
 	x.name = p.resolve(n, true)
 	if p.accept("/>") {
 		p.spaces = p.spaces[:scope]
 		return x
 	}
 	p.expect(">")
-	p.content(x)
+	content(p, x)
 	end := p.qName()
 	if end != n && p.err == nil {
 		p.fail(mserr.XQueryEndTag, end.String(), n.String(), line)
@@ -105,7 +105,7 @@ func (p *parser) direct() expr {
 
 // directAttributes reads the attributes of a start tag. Declarations of namespaces hold inside the
 // element.
-func (p *parser) directAttributes(x *elementExpr) {
+func directAttributes(p *cursor, x *elementExpr) {
 	type named struct {
 		n Name
 		v expr
@@ -114,7 +114,7 @@ func (p *parser) directAttributes(x *elementExpr) {
 	for p.err == nil && nameLength(p.rest()) > 0 {
 		n := p.qName()
 		p.expect("=")
-		v, isLiteral := p.attributeValue()
+		v, isLiteral := attributeValue(p)
 		isDefault := n.Prefix == "" && n.Local == "xmlns"
 		if !isDefault && n.Prefix != "xmlns" {
 			attrs = append(attrs, named{n, v})
@@ -142,7 +142,7 @@ func (p *parser) directAttributes(x *elementExpr) {
 }
 
 // attributeValue reads the value of an attribute: a text, or one expression in braces.
-func (p *parser) attributeValue() (v expr, isLiteral bool) {
+func attributeValue(p *cursor) (v expr, isLiteral bool) {
 	if !p.atString() {
 		p.syntax()
 		return &sequenceExpr{}, false
@@ -166,7 +166,7 @@ func (p *parser) attributeValue() (v expr, isLiteral bool) {
 			p.fail(mserr.XQueryAttributeParts)
 		case rest[0] == '{':
 			p.pos++
-			v = p.expr()
+			v = expression(p)
 			p.expect("}")
 		case rest[0] == '}':
 			p.fail(mserr.XQueryBrace)
@@ -184,7 +184,7 @@ func (p *parser) attributeValue() (v expr, isLiteral bool) {
 }
 
 // content reads the content of an element up to and with the "</" of its end tag.
-func (p *parser) content(x *elementExpr) {
+func content(p *cursor, x *elementExpr) {
 	var b strings.Builder
 	written := false // a part of the text is no boundary white space
 	flush := func() {
@@ -212,14 +212,14 @@ func (p *parser) content(x *elementExpr) {
 			p.pos += len("<![CDATA[") + len(text) + len("]]>")
 		case rest[0] == '<':
 			flush()
-			x.content = append(x.content, p.direct())
+			x.content = append(x.content, direct(p))
 		case strings.HasPrefix(rest, "{{"), strings.HasPrefix(rest, "}}"):
 			b.WriteByte(rest[0])
 			p.pos += 2
 		case rest[0] == '{':
 			flush()
 			p.pos++
-			x.content = append(x.content, p.expr())
+			x.content = append(x.content, expression(p))
 			p.expect("}")
 		case rest[0] == '}':
 			p.fail(mserr.XQueryBrace)
@@ -235,7 +235,7 @@ func (p *parser) content(x *elementExpr) {
 }
 
 // directComment reads a comment. Error 9322 for "--" in it.
-func (p *parser) directComment() expr {
+func directComment(p *cursor) expr {
 	text, _, ok := strings.Cut(p.src[p.pos+len("<!--"):], "-->")
 	switch {
 	case !ok:
@@ -249,7 +249,7 @@ func (p *parser) directComment() expr {
 }
 
 // directInstruction reads a processing instruction. Error 2294 for the target xml.
-func (p *parser) directInstruction() expr {
+func directInstruction(p *cursor) expr {
 	text, _, ok := strings.Cut(p.src[p.pos+len("<?"):], "?>")
 	n := nameLength(text)
 	switch {

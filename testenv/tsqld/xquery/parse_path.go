@@ -55,20 +55,20 @@ type predicate struct {
 }
 
 // path reads a path.
-func (p *parser) path() expr {
+func path(p *cursor) expr {
 	x := &pathExpr{}
 	switch {
 	case p.accept("//"):
 		x.fromRoot = true
 		x.steps = append(x.steps, anyDescendant())
-		p.relative(x)
+		relative(p, x)
 	case p.accept("/"):
 		x.fromRoot = true
-		if p.atStep() {
-			p.relative(x)
+		if atStep(p) {
+			relative(p, x)
 		}
 	default:
-		return p.firstStep()
+		return firstStep(p)
 	}
 	return x
 }
@@ -77,25 +77,25 @@ func (p *parser) path() expr {
 func anyDescendant() *step { return &step{axis: descendantOrSelfAxis} }
 
 // atStep reports whether a step of an axis comes next.
-func (p *parser) atStep() bool {
+func atStep(p *cursor) bool {
 	rest := p.rest()
 	return rest != "" && (strings.ContainsRune("@*.", rune(rest[0])) || nameLength(rest) > 0)
 }
 
 // firstStep reads a path that does not begin at the root.
-func (p *parser) firstStep() expr {
-	start := p.primary()
+func firstStep(p *cursor) expr {
+	start := primary(p)
 	x := &pathExpr{start: start}
 	if start == nil {
-		if !p.atStep() {
+		if !atStep(p) {
 			p.syntax()
 			return x
 		}
-		x.steps = append(x.steps, p.step())
+		x.steps = append(x.steps, axisStep(p))
 	} else {
-		x.preds = p.predicates()
+		x.preds = predicates(p)
 	}
-	p.moreSteps(x)
+	moreSteps(p, x)
 	if len(x.steps) == 0 && len(x.preds) == 0 {
 		return start
 	}
@@ -103,13 +103,13 @@ func (p *parser) firstStep() expr {
 }
 
 // relative reads the steps of a path.
-func (p *parser) relative(x *pathExpr) {
-	x.add(p.step())
-	p.moreSteps(x)
+func relative(p *cursor, x *pathExpr) {
+	x.add(axisStep(p))
+	moreSteps(p, x)
 }
 
 // moreSteps reads the steps after the first one.
-func (p *parser) moreSteps(x *pathExpr) {
+func moreSteps(p *cursor, x *pathExpr) {
 	for p.err == nil {
 		switch {
 		case p.accept("//"):
@@ -118,11 +118,11 @@ func (p *parser) moreSteps(x *pathExpr) {
 		default:
 			return
 		}
-		if !p.atStep() {
+		if !atStep(p) {
 			p.syntax()
 			return
 		}
-		x.add(p.step())
+		x.add(axisStep(p))
 	}
 }
 
@@ -140,8 +140,8 @@ func (x *pathExpr) add(s *step) {
 	x.steps = append(x.steps, s)
 }
 
-// step reads a step.
-func (p *parser) step() *step {
+// axisStep reads a step.
+func axisStep(p *cursor) *step {
 	s := &step{axis: childAxis}
 	switch {
 	case p.accept(".."):
@@ -150,9 +150,9 @@ func (p *parser) step() *step {
 		s.axis = selfAxis
 	case p.accept("@"):
 		s.axis = attributeAxis
-		s.test = p.nodeTest(s.axis)
+		s.test = nodeTest(p, s.axis)
 	default:
-		if name := p.axisName(); name != "" {
+		if name := axisName(p); name != "" {
 			switch s.axis = axes[name]; {
 			case refusedAxes[name]:
 				p.fail(mserr.XQueryUnsupported, name)
@@ -160,14 +160,14 @@ func (p *parser) step() *step {
 				p.fail(mserr.XQueryAxis, name)
 			}
 		}
-		s.test = p.nodeTest(s.axis)
+		s.test = nodeTest(p, s.axis)
 	}
-	s.preds = p.predicates()
+	s.preds = predicates(p)
 	return s
 }
 
 // axisName reads the name of an axis and "::". It returns "" if none comes next.
-func (p *parser) axisName() string {
+func axisName(p *cursor) string {
 	rest := p.rest()
 	n := nameLength(rest)
 	if n == 0 || !strings.HasPrefix(rest[n:], "::") {
@@ -178,7 +178,7 @@ func (p *parser) axisName() string {
 }
 
 // nodeTest reads the test of a step.
-func (p *parser) nodeTest(a axis) test {
+func nodeTest(p *cursor, a axis) test {
 	if p.accept("*") {
 		t := test{isNamed: true, anyLocal: true, anySpace: true}
 		if rest := p.src[p.pos:]; strings.HasPrefix(rest, ":") && nameLength(rest[1:]) > 0 {
@@ -189,7 +189,7 @@ func (p *parser) nodeTest(a axis) test {
 	}
 	n := p.qName()
 	if n.Prefix == "" && nodeTests[n.Local] && p.at("(") {
-		return p.kindTest(n.Local)
+		return kindTest(p, n.Local)
 	}
 	if rest := p.src[p.pos:]; n.Prefix == "" && strings.HasPrefix(rest, ":*") {
 		p.pos += 2
@@ -199,7 +199,7 @@ func (p *parser) nodeTest(a axis) test {
 }
 
 // kindTest reads the parentheses of a test of the kind of a node.
-func (p *parser) kindTest(name string) test {
+func kindTest(p *cursor, name string) test {
 	p.expect("(")
 	var t test
 	switch name {
@@ -223,10 +223,10 @@ func (p *parser) kindTest(name string) test {
 }
 
 // predicates reads conditions in brackets.
-func (p *parser) predicates() []*predicate {
+func predicates(p *cursor) []*predicate {
 	var list []*predicate
 	for p.accept("[") {
-		list = append(list, &predicate{x: p.single()})
+		list = append(list, &predicate{x: single(p)})
 		p.expect("]")
 	}
 	return list

@@ -42,11 +42,11 @@ type Query struct {
 
 // Compile parses and checks a query.
 func Compile(text string, use Use) (*Query, error) {
-	p, err := newParser(text, use)
+	p, err := newCursor(text, use)
 	if err != nil {
 		return nil, err
 	}
-	x := p.query()
+	x := query(p)
 	if p.err != nil {
 		return nil, p.err
 	}
@@ -61,8 +61,8 @@ func Compile(text string, use Use) (*Query, error) {
 // maxText is the maximum length of a query in UTF-16 units. SQL Server's limit is 8,000 bytes.
 const maxText = 4000
 
-// newParser returns a parser of a text. Error 6306 for an empty one.
-func newParser(text string, use Use) (*parser, error) {
+// newCursor returns a cursor at the start of a text. Error 6306 for an empty one.
+func newCursor(text string, use Use) (*cursor, error) {
 	if strings.Trim(text, " \t\r\n") == "" {
 		return nil, mserr.XQueryEmpty()
 	}
@@ -75,13 +75,13 @@ func newParser(text string, use Use) (*parser, error) {
 	}
 	spaces := slices.Clone(use.Spaces)
 	slices.Reverse(spaces)
-	return &parser{
+	return &cursor{
 		method: use.Method, src: text, spaces: slices.Concat(predeclared, use.Spaces), prolog: spaces,
 	}, nil
 }
 
-// newChecker returns a checker for what a parser has read.
-func newChecker(p *parser, use Use) *checker {
+// newChecker returns a checker for what has been read.
+func newChecker(p *cursor, use Use) *checker {
 	c := &checker{method: p.method, typeOf: use.Type, focus: nodes(Document, "", one)}
 	if use.Node {
 		c.focus = nodes(0, "", one)

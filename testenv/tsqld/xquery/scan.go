@@ -11,8 +11,8 @@ import (
 // maxNesting is the maximum depth of nested expressions.
 const maxNesting = 200
 
-// parser reads a query. It keeps the first error.
-type parser struct {
+// cursor is a place in the text of a query. It keeps the first error.
+type cursor struct {
 	method string // for messages
 	src    string
 	pos    int
@@ -25,12 +25,12 @@ type parser struct {
 }
 
 // fail records an error and ends the input.
-func (p *parser) fail(problem mserr.XQueryProblem, args ...any) {
+func (p *cursor) fail(problem mserr.XQueryProblem, args ...any) {
 	p.failWith(problem.In(p.method, args...))
 }
 
 // failWith records an error and ends the input.
-func (p *parser) failWith(err error) {
+func (p *cursor) failWith(err error) {
 	if p.err == nil {
 		p.err = err
 	}
@@ -38,7 +38,7 @@ func (p *parser) failWith(err error) {
 }
 
 // enter counts a level of nesting. Error 2363 for too many.
-func (p *parser) enter() bool {
+func (p *cursor) enter() bool {
 	if p.depth++; p.depth > maxNesting {
 		p.fail(mserr.XQueryComplex)
 		return false
@@ -47,13 +47,13 @@ func (p *parser) enter() bool {
 }
 
 // leave ends a level of nesting.
-func (p *parser) leave() { p.depth-- }
+func (p *cursor) leave() { p.depth-- }
 
 // line returns the line of a position, from 1.
-func (p *parser) line(at int) int { return 1 + strings.Count(p.src[:at], "\n") }
+func (p *cursor) line(at int) int { return 1 + strings.Count(p.src[:at], "\n") }
 
 // skip skips white space and comments.
-func (p *parser) skip() {
+func (p *cursor) skip() {
 	for p.pos < len(p.src) {
 		switch {
 		case isSpace(p.src[p.pos]):
@@ -70,7 +70,7 @@ func (p *parser) skip() {
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
 
 // comment skips a comment, which may contain comments.
-func (p *parser) comment() {
+func (p *cursor) comment() {
 	start, depth := p.pos, 0
 	for p.pos < len(p.src) {
 		switch {
@@ -90,13 +90,13 @@ func (p *parser) comment() {
 }
 
 // rest returns the text from the next token on.
-func (p *parser) rest() string {
+func (p *cursor) rest() string {
 	p.skip()
 	return p.src[p.pos:]
 }
 
 // near returns the next token for a message.
-func (p *parser) near() string {
+func (p *cursor) near() string {
 	rest := p.rest()
 	if rest == "" {
 		return "<eof>"
@@ -109,7 +109,7 @@ func (p *parser) near() string {
 }
 
 // syntax records error 2209 at the next token.
-func (p *parser) syntax() {
+func (p *cursor) syntax() {
 	if p.err == nil {
 		p.fail(mserr.XQuerySyntax, p.near())
 	}
@@ -130,10 +130,10 @@ func nameLength(s string) int {
 }
 
 // at reports whether a symbol comes next.
-func (p *parser) at(symbol string) bool { return strings.HasPrefix(p.rest(), symbol) }
+func (p *cursor) at(symbol string) bool { return strings.HasPrefix(p.rest(), symbol) }
 
 // accept reads a symbol if it comes next.
-func (p *parser) accept(symbol string) bool {
+func (p *cursor) accept(symbol string) bool {
 	if !p.at(symbol) {
 		return false
 	}
@@ -142,20 +142,20 @@ func (p *parser) accept(symbol string) bool {
 }
 
 // expect reads a symbol. Error 9303 if another token comes next.
-func (p *parser) expect(symbol string) {
+func (p *cursor) expect(symbol string) {
 	if !p.accept(symbol) && p.err == nil {
 		p.fail(mserr.XQueryNear, p.near(), symbol)
 	}
 }
 
 // atWord reports whether a word comes next.
-func (p *parser) atWord(word string) bool {
+func (p *cursor) atWord(word string) bool {
 	rest := p.rest()
 	return nameLength(rest) == len(word) && strings.HasPrefix(rest, word)
 }
 
 // acceptWord reads a word if it comes next.
-func (p *parser) acceptWord(word string) bool {
+func (p *cursor) acceptWord(word string) bool {
 	if !p.atWord(word) {
 		return false
 	}
@@ -164,14 +164,14 @@ func (p *parser) acceptWord(word string) bool {
 }
 
 // expectWord reads a word. Error 9303 if another token comes next.
-func (p *parser) expectWord(word string) {
+func (p *cursor) expectWord(word string) {
 	if !p.acceptWord(word) && p.err == nil {
 		p.fail(mserr.XQueryNear, p.near(), word)
 	}
 }
 
 // atWords reports whether words come next, the last of which may be a symbol.
-func (p *parser) atWords(words ...string) bool {
+func (p *cursor) atWords(words ...string) bool {
 	start := p.pos
 	defer func() { p.pos = start }()
 	for _, w := range words {
@@ -183,7 +183,7 @@ func (p *parser) atWords(words ...string) bool {
 }
 
 // acceptWords reads words if they come next.
-func (p *parser) acceptWords(words ...string) bool {
+func (p *cursor) acceptWords(words ...string) bool {
 	if !p.atWords(words...) {
 		return false
 	}
@@ -196,7 +196,7 @@ func (p *parser) acceptWords(words ...string) bool {
 }
 
 // ncName reads a name without a prefix.
-func (p *parser) ncName() string {
+func (p *cursor) ncName() string {
 	n := nameLength(p.rest())
 	if n == 0 {
 		p.syntax()
@@ -207,7 +207,7 @@ func (p *parser) ncName() string {
 }
 
 // qName reads a name with an optional prefix. It does not resolve the prefix.
-func (p *parser) qName() Name {
+func (p *cursor) qName() Name {
 	n := Name{Local: p.ncName()}
 	if rest := p.src[p.pos:]; len(rest) > 1 && rest[0] == ':' && nameLength(rest[1:]) > 0 {
 		p.pos++
@@ -217,7 +217,7 @@ func (p *parser) qName() Name {
 }
 
 // resolve sets the namespace of a name. Error 2229 for an unknown prefix.
-func (p *parser) resolve(n Name, isElement bool) Name {
+func (p *cursor) resolve(n Name, isElement bool) Name {
 	if n.Prefix == "" && !isElement {
 		return n
 	}
@@ -234,10 +234,10 @@ func (p *parser) resolve(n Name, isElement bool) Name {
 }
 
 // atString reports whether a string literal comes next.
-func (p *parser) atString() bool { return p.at(`"`) || p.at("'") }
+func (p *cursor) atString() bool { return p.at(`"`) || p.at("'") }
 
 // stringLiteral reads a string literal.
-func (p *parser) stringLiteral() string {
+func (p *cursor) stringLiteral() string {
 	if !p.atString() {
 		p.fail(mserr.XQueryString)
 		return ""
@@ -271,7 +271,7 @@ func (p *parser) stringLiteral() string {
 var entities = map[string]string{"amp": "&", "lt": "<", "gt": ">", "quot": `"`, "apos": "'"}
 
 // entity reads an entity or character reference. Error 2282.
-func (p *parser) entity() string {
+func (p *cursor) entity() string {
 	name, _, ok := strings.Cut(p.src[p.pos+1:], ";")
 	if ok {
 		p.pos += len(name) + 2

@@ -33,6 +33,7 @@ func TestCommandsInFailover(t *testing.T) {
 		"resolving":       {refuse(983, 14, true, "The database replica is not in the PRIMARY or SECONDARY role."), "job list", "a failover"},
 		"read-only":       {refuse(3906, 16, false, "Failed to update database because the database is read-only."), "job create j", "secondary replica"},
 		"no database":     {refuse(4060, 11, true, "Cannot open database requested by the login."), "job list", "check user, password and database"},
+		"locked out":      {refuse(18486, 14, true, "Login failed for user 'sa' because the account is currently locked out."), "job list", "locked out"},
 		"no login":        {refuse(18456, 14, true, "Login failed for user 'sa'."), "job list", "check user, password and database"},
 	} {
 		t.Run(name, func(t *testing.T) {

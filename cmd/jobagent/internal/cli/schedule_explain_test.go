@@ -203,3 +203,18 @@ func dueOf(t *testing.T, text string) string {
 	require.NoError(t, json.Unmarshal([]byte(text), &v))
 	return string(v.Due)
 }
+
+// job disable concerns the job's own schedule only: it says that others go on.
+func TestJobDisableTellsActiveSchedules(t *testing.T) {
+	t.Parallel()
+	server := clitest.Server(t)
+	run := func(args ...string) string {
+		code, stdout, stderr := runContext(t.Context(), server.DSN(embedded.ControlDatabase), "", args...)
+		require.Equal(t, exit.CodeOK, code, stderr)
+		return stdout + stderr
+	}
+	run("job", "create", "j", "--enabled", "--interval-type", "Days", "--interval-count", "1")
+	require.NotContains(t, run("job", "disable", "j"), "named schedule")
+	run("schedule", "add", "j", "s", "--cron5", "0 2 * * *")
+	require.Contains(t, run("job", "disable", "j"), "warning: job j still has 1 active named schedule: jobagent schedule list --job JOB")
+}

@@ -97,6 +97,7 @@ type Guard struct {
 	spid         atomic.Uint32
 	dropped      atomic.Int64 // errors dropped
 	readOnly     atomic.Bool  // errReadOnly was met
+	unexplained  atomic.Bool  // of the latest answer; see Unexplained
 
 	// transparent means that the stream is TLS of the driver.
 	transparent bool
@@ -149,6 +150,10 @@ func (g *Guard) DroppedErrors() int { return int(g.dropped.Load()) }
 
 // ReadOnly reports whether the server has refused a change because a database is read-only.
 func (g *Guard) ReadOnly() bool { return g.readOnly.Load() }
+
+// Unexplained reports whether the latest answer says that a statement has failed (DONE_ERROR), and
+// has no ERROR before it. The driver's message queue says nothing of such a failure.
+func (g *Guard) Unexplained() bool { return g.unexplained.Load() }
 
 // Wrote must be called with the client's data before they are written.
 func (g *Guard) Wrote(p []byte) {

@@ -103,6 +103,7 @@ type scanner struct {
 	answer, messages, sets int64 // counts that the limits bound
 
 	errs, errBytes int  // errors since the last DONE
+	explained      bool // the answer has an ERROR
 	queued         int  // queued tokens in the answer to a login
 	suppressed     bool // only ENVCHANGE and the end of this answer go to the driver
 
@@ -177,6 +178,8 @@ func (g *Guard) begin() {
 	g.atRest.Store(false)
 	g.columns.known = false
 	g.errs, g.errBytes, g.attention, g.queued, g.suppressed = 0, 0, false, 0, false
+	g.explained = false
+	g.unexplained.Store(false)
 }
 
 // step reads one field.
@@ -222,6 +225,7 @@ func (g *Guard) startToken() error {
 			g.dropped.Add(1)
 		}
 		g.errs += int(t&1 ^ 1)
+		g.explained = g.explained || t == tokenError
 		if g.messages++; g.limits.Messages > 0 && g.messages > g.limits.Messages {
 			g.exceed("messages", g.limits.Messages, "")
 		}
@@ -320,6 +324,9 @@ func (g *Guard) done() error {
 	}
 	if g.attention = status&acknowledged != 0; g.attention && status&more != 0 {
 		return violation("%s that acknowledges an attention and is not the last", tokenName(g.token))
+	}
+	if status&wrong != 0 && !g.attention && !g.explained {
+		g.unexplained.Store(true)
 	}
 	g.state = atToken
 	g.columns.known = false // the result set has ended, and the next one has columns of its own

@@ -42,7 +42,11 @@ func (s *stringAgg) Add(args []types.Value) error {
 	s.isAny = true
 	s.b.WriteString(v)
 	if s.units += s.result.Size(v); s.result.Length != types.Max && s.units > s.result.Length {
-		return mserr.AggregateStrings("STRING_AGG")
+		state := uint8(0) // recorded: 1 for nvarchar
+		if s.result.IsUnicode() {
+			state = 1
+		}
+		return mserr.AggregateStrings("STRING_AGG").WithState(state)
 	}
 	return nil
 }

@@ -63,7 +63,7 @@ func Type(t types.Type) (types.Type, error) {
 	case types.SmallDateTime:
 		return types.Type{ID: types.DateTimeOffset, Scale: 0}, nil
 	}
-	return types.Type{}, mserr.InvalidArgumentType(t.Name(), 1, "AT TIME ZONE")
+	return types.Type{}, mserr.InvalidArgumentType(t.MessageName(), 1, "AT TIME ZONE")
 }
 
 // At computes "v AT TIME ZONE name", with the type [Type]. A datetimeoffset is converted to the

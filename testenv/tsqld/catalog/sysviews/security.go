@@ -36,7 +36,10 @@ func securitySets() []declaration {
 // databasePrincipalsRows are the rows of sys.database_principals.
 func databasePrincipalsRows(_ context.Context, env *Env) ([]row, error) {
 	var out []row
-	for _, p := range env.Database.Principals() {
+	for _, p := range env.Database.Principals.All() {
+		if !env.seesPrincipal(p.ID) {
+			continue
+		}
 		r := row{
 			"name": p.Name, "principal_id": int64(p.ID), "type": p.Type, "type_desc": principalTypes[p.Type],
 			"default_schema_name": orNull(p.DefaultSchema),
@@ -60,19 +63,38 @@ func databasePrincipalsRows(_ context.Context, env *Env) ([]row, error) {
 	return out, nil
 }
 
-// databaseRoleMembersRows are the rows of sys.database_role_members.
+// seesPrincipal reports whether the session may see a principal of the database.
+func (env *Env) seesPrincipal(id int) bool {
+	return env.SeeAll || env.Database.SeesPrincipal(env.Principal, env.Database.Principals.ByID(id))
+}
+
+// databaseRoleMembersRows are the rows of sys.database_role_members. A session without VIEW
+// DEFINITION of the database sees the roles of its own user.
 func databaseRoleMembersRows(_ context.Context, env *Env) ([]row, error) {
 	out := []row{}
-	for _, m := range env.Database.Memberships() {
+	all := env.onDatabase("VIEW DEFINITION")
+	for _, m := range env.Database.Principals.Memberships {
+		if !all && m.Member != env.Principal {
+			continue
+		}
 		out = append(out, row{"role_principal_id": int64(m.Role), "member_principal_id": int64(m.Member)})
 	}
 	return out, nil
 }
 
-// databasePermissionsRows are the rows of sys.database_permissions.
+// onDatabase reports whether the session has a permission on the database.
+func (env *Env) onDatabase(permission string) bool {
+	return env.SeeAll || env.Database.Check(env.Principal, permission, catalog.Securable{Class: catalog.ClassDatabase}) == catalog.Granted
+}
+
+// databasePermissionsRows are the rows of sys.database_permissions: those of the principals that
+// the session sees.
 func databasePermissionsRows(_ context.Context, env *Env) ([]row, error) {
 	var out []row
 	for _, p := range env.Database.Permissions() {
+		if !env.seesPrincipal(p.Grantee) {
+			continue
+		}
 		out = append(out, row{
 			"class": int64(p.Class), "class_desc": classNames[p.Class], "major_id": int64(p.Major),
 			"minor_id": int64(p.Minor), "grantee_principal_id": int64(p.Grantee),
@@ -83,9 +105,13 @@ func databasePermissionsRows(_ context.Context, env *Env) ([]row, error) {
 	return out, nil
 }
 
-// databaseScopedCredentialsRows are the rows of sys.database_scoped_credentials.
+// databaseScopedCredentialsRows are the rows of sys.database_scoped_credentials. They need CONTROL
+// of the database.
 func databaseScopedCredentialsRows(_ context.Context, env *Env) ([]row, error) {
 	var out []row
+	if !env.onDatabase("CONTROL") {
+		return nil, nil
+	}
 	for _, c := range env.Database.Credentials() {
 		out = append(out,
 			row{

@@ -201,7 +201,7 @@ func guid(d *catalog.Database, purpose string) []byte {
 // files are the rows of sys.database_files.
 func (env *Env) files(d *catalog.Database) []row {
 	var out []row
-	for i, f := range d.Files(env.Path(d.ID)) {
+	for i, f := range catalog.Files(d, env.Path(d.ID)) {
 		r := row{
 			"file_id": int64(i + 1), "type_desc": "ROWS", "data_space_id": int64(1), "name": f.Name,
 			"physical_name": f.Path, "state": int64(0), "state_desc": "ONLINE",

@@ -1,6 +1,7 @@
 package bind
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/bind/names"
@@ -383,33 +384,49 @@ func (b *Binder) TopCount(top *syntax.Top, l *names.Level) (*tree.Node, error) {
 	if !top.Percent {
 		return b.rowCount("TOP", top.Count, l)
 	}
-	n, err := b.Expr(top.Count, outerOf(l))
+	n, err := b.countExpr(top.Count, l)
 	if err != nil {
 		return nil, err
 	}
 	if n, err = expr.ConvertImplicit(n, types.FloatType); err != nil {
 		return nil, err
 	}
-	return expr.Fold(tree.Call(keys.Percent+"|", types.FloatType, n))
+	return expr.Checked(tree.Call(keys.Percent+"|", types.FloatType, n))
 }
 
 // rowCount binds the row count of TOP, OFFSET or FETCH. Errors: 1060 for a type other than an
 // integer, 127 for a negative constant of TOP.
 func (b *Binder) rowCount(what string, e syntax.Expr, l *names.Level) (*tree.Node, error) {
-	n, err := b.Expr(e, outerOf(l))
+	n, err := b.countExpr(e, l)
 	if err != nil {
 		return nil, err
 	}
-	if n.Type.ID != types.Null && !n.Type.IsInteger() && (what != "TOP" || !n.Type.IsNumber() || n.Type.IsApprox()) {
+	if !n.Type.IsInteger() && (n.Type.ID != types.Null || what == "TOP" && n.Op == tree.OpConst) {
 		return nil, mserr.TopNotInteger()
-	}
-	if n, err = expr.ConvertImplicit(n, types.BigIntType); err != nil {
-		return nil, err
 	}
 	if count, ok := n.Value.(int64); ok && what == "TOP" && n.Op == tree.OpConst && count < 0 {
 		return nil, mserr.NegativeTop()
 	}
-	return expr.Fold(tree.Call(keys.Make(keys.Limit, what), types.BigIntType, n))
+	return expr.CheckedCount(what, n)
+}
+
+// countExpr binds the argument of TOP, OFFSET or FETCH. Errors: 4115 for a column of its own
+// SELECT, 162 for an aggregate.
+func (b *Binder) countExpr(e syntax.Expr, l *names.Level) (*tree.Node, error) {
+	n, err := b.Expr(e, outerOf(l))
+	var refused *mserr.Error
+	switch {
+	case !errors.As(err, &refused) || l == nil:
+	case refused.Number == mserr.AggregateInWhere().Number:
+		return nil, mserr.New(162, 15, "Invalid expression in a TOP or OFFSET clause.")
+	default:
+		if own, err := b.Expr(e, l); err == nil && own.Op == tree.OpCol {
+			return nil, mserr.New(4115, 15, "The reference to column \"%s\" is not allowed in an argument to a TOP, OFFSET, or FETCH clause. "+
+				"Only references to columns at an outer scope or standalone expressions and subqueries are allowed here.",
+				own.Source.Columns[own.Column].Name)
+		}
+	}
+	return n, err
 }
 
 // outerOf returns the level outside a SELECT: TOP cannot name the columns of its own SELECT.

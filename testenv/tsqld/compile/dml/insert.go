@@ -27,6 +27,7 @@ type insertion struct {
 	columns  []*catalog.Column // columns that the SQL INSERT lists
 	identity *catalog.Column   // nil if the table has none
 	explicit bool              // IDENTITY_INSERT is ON
+	copied   bool              // SELECT INTO, which copies rowversions
 	hasList  bool              // the statement has a column list
 	instead  *plan.Instead     // trigger that runs in place of the INSERT, or nil
 	defaults bool              // NULL in the rows means the column's default, if there is one
@@ -132,7 +133,7 @@ func (ins *insertion) row(b *builder, statement string, given []*tree.Node, iden
 			}
 		}
 		switch {
-		case c.Type.ID == types.RowVersion:
+		case c.Type.ID == types.RowVersion && !ins.copied:
 			if at >= 0 && given[at] != nil && !given[at].IsNullConst() {
 				return nil, mserr.InsertRowVersion()
 			}

@@ -13,7 +13,7 @@ func TypeName(t types.Type) string {
 	if t.ID == types.Null {
 		return "NULL"
 	}
-	return t.Name()
+	return t.MessageName()
 }
 
 // ConvertImplicit converts a node to a type as an assignment does. Errors: 206, 257, 457.

@@ -329,7 +329,10 @@ func checkFunc(word string, r *reader) store.Func {
 	case Percent:
 		return func(m *meter.Meter, args []types.Value) (types.Value, error) {
 			p, _ := args[0].(float64)
-			if args[0] == nil || p < 0 || p > 100 {
+			if args[0] == nil {
+				return nil, mserr.InvalidTopValue()
+			}
+			if p < 0 || p > 100 {
 				return nil, mserr.New(1031, 15, "Percent values must be between 0 and 100.")
 			}
 			return p, nil
@@ -440,8 +443,8 @@ func xmlFunc(f store.Func, from types.Type, style int) store.Func {
 // xmlWork is the cost of parsing one piece of a text as xml, in steps of [meter.Meter.Work].
 const xmlWork = 1 << 15
 
-// limitFunc returns the function that checks the row count of TOP, OFFSET and FETCH. NULL is
-// refused, as in SQL Server.
+// limitFunc returns the function that checks the row count of TOP, OFFSET and FETCH, the groups of
+// NTILE and the offset of LAG and LEAD. NULL is refused except by LAG, as in SQL Server.
 func limitFunc(what string) store.Func {
 	return func(m *meter.Meter, args []types.Value) (types.Value, error) {
 		n, ok := args[0].(int64)
@@ -452,6 +455,12 @@ func limitFunc(what string) store.Func {
 			return nil, mserr.NegativeOffset()
 		case what == "FETCH" && (!ok || n < 1):
 			return nil, mserr.NonPositiveFetch()
+		case what == "NTILE" && (!ok || n < 1):
+			return nil, mserr.New(4116, 15, "The function 'ntile' takes only a positive int or bigint expression as its input.")
+		case what == "LAG" && n < 0:
+			return nil, mserr.New(8730, 16, "Offset parameter for Lag and Lead functions cannot be a negative value.")
+		case !ok:
+			return nil, nil
 		}
 		return n, nil
 	}

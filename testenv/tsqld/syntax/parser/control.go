@@ -1,6 +1,7 @@
 package parser
 
 import (
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/ddl"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax/parser/query"
@@ -139,13 +140,22 @@ func throw(c *tokens.Cursor) syntax.Stmt {
 func raiserror(c *tokens.Cursor) syntax.Stmt {
 	c.Next()
 	c.Expect("(")
-	s := &syntax.RaiserrorStmt{Message: query.Expr(c)}
+	s := &syntax.RaiserrorStmt{Message: raised(c, scanner.Int, scanner.String, scanner.NString)}
 	c.Expect(",")
-	s.Severity = query.Expr(c)
+	s.Severity = raised(c, scanner.Int)
 	c.Expect(",")
-	s.State = query.Expr(c)
-	if c.Accept(",") {
-		s.Args = query.Exprs(c)
+	s.State = raised(c, scanner.Int)
+	for c.Accept(",") {
+		if len(s.Args) == 20 {
+			c.ErrorAt(c.Current(), mserr.New(2747, 16,
+				"Too many substitution parameters for RAISERROR. Cannot exceed 20 substitution parameters."))
+		}
+		if c.At("NULL") {
+			s.Args = append(s.Args, query.Simple(c))
+			continue
+		}
+		s.Args = append(s.Args, raised(c, scanner.Int, scanner.Decimal, scanner.Float, scanner.Money, scanner.String,
+			scanner.NString, scanner.Binary, scanner.Global))
 	}
 	c.Expect(")")
 	for ok := c.Accept("WITH"); ok; ok = c.Accept(",") {
@@ -159,6 +169,14 @@ func raiserror(c *tokens.Cursor) syntax.Stmt {
 		}
 	}
 	return s
+}
+
+// raised reads an argument of RAISERROR: a variable, or a constant of one of the kinds.
+func raised(c *tokens.Cursor, kinds ...scanner.Kind) syntax.Expr {
+	if !c.At("-") && !c.AtKind(append(kinds, scanner.Variable)...) {
+		c.Fail()
+	}
+	return query.Simple(c, "-")
 }
 
 // declare reads DECLARE.

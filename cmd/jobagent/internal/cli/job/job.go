@@ -319,7 +319,8 @@ const countedRuns = 10_000
 
 // newEnableCommand returns `jobagent job enable` or `jobagent job disable`.
 func newEnableCommand(a *connect.App, enabled bool) *cobra.Command {
-	use, done, once := "disable", "disabled", ""
+	use, done := "disable", "disabled"
+	once := "\n\nA job without a schedule of its own is refused."
 	if enabled {
 		use, done = "enable", "enabled"
 		once = "\n\nA job without a schedule of its own is refused: jobagent job start starts a run, and jobagent schedule add\nadds a schedule."
@@ -330,18 +331,41 @@ func newEnableCommand(a *connect.App, enabled bool) *cobra.Command {
 started, and named schedules (jobagent schedule ` + use + `), do not depend on it.` + once,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				if enabled {
-					if err := lookup.OwnSchedule(cmd.Context(), store, args[0]); err != nil {
-						return err
-					}
+				job, err := lookup.Job(cmd.Context(), store, args[0])
+				switch {
+				case err != nil:
+					return err
+				case enabled:
+					err = lookup.OwnSchedule(cmd.Context(), store, args[0])
+				case !job.HasOwnSchedule():
+					err = exit.Usagef("job %s has no schedule of its own: nothing was disabled; "+
+						"jobagent schedule disable JOB SCHEDULE disables a named schedule", job.Name)
+				}
+				if err != nil {
+					return err
 				}
 				if err := store.UpdateJob(cmd.Context(), controldb.JobSpec{Name: args[0], Enabled: &enabled}); err != nil {
 					return err
+				}
+				if !enabled {
+					if err := warnOfNamedSchedules(cmd.Context(), &a.Printer, store, job.Name); err != nil {
+						return err
+					}
 				}
 				return a.Done(output.JobName{Name: args[0]}, "%s the schedule of job %s", done, args[0])
 			})
 		},
 	}
+}
+
+// warnOfNamedSchedules says which schedules of a job go on although its own one was disabled.
+func warnOfNamedSchedules(ctx context.Context, p *output.Printer, store *controldb.Store, job string) error {
+	sums, err := store.SchedulesOfJobs(ctx, []string{job})
+	if err != nil || len(sums) == 0 || sums[0].Active == 0 {
+		return err
+	}
+	return p.Warn([]string{fmt.Sprintf("job %s still has %s: jobagent schedule list --job JOB lists them, and jobagent schedule disable disables one",
+		job, wording.Count(sums[0].Active, "active named schedule"))})
 }
 
 func newDeleteCommand(a *connect.App) *cobra.Command {
@@ -369,7 +393,7 @@ func newDeleteCommand(a *connect.App) *cobra.Command {
 				if err := store.DeleteJob(cmd.Context(), args[0], force); err != nil {
 					return err
 				}
-				return a.Done(output.JobName{Name: args[0]}, "deleted job %s", args[0])
+				return a.Done(output.JobName{Name: args[0]}, "deleted job %s with its history", args[0])
 			})
 		},
 	}

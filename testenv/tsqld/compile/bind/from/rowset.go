@@ -136,7 +136,10 @@ func (b *Binder) splitSource(e *syntax.FuncCall, outer *names.Level) (*tree.Sour
 		t.ID = types.NVarChar
 	}
 	if !args[0].Type.IsCharacter() && args[0].Type.ID != types.Null {
-		return nil, mserr.InvalidArgumentType(args[0].Type.Name(), 1, "string_split")
+		return nil, mserr.InvalidArgumentType(args[0].Type.MessageName(), 1, "string_split")
+	}
+	if !args[1].Type.IsCharacter() && args[1].Type.ID != types.Null {
+		return nil, mserr.InvalidArgumentType(args[1].Type.MessageName(), 2, "string_split")
 	}
 	if t.Length == 0 {
 		t.Length = types.Max
@@ -144,14 +147,9 @@ func (b *Binder) splitSource(e *syntax.FuncCall, outer *names.Level) (*tree.Sour
 	isConst := args[0].Op == tree.OpConst && args[0].Value != nil // only the parts of a literal are NOT NULL
 	ordinal := false
 	if len(args) == 3 {
-		if args[2].Op != tree.OpConst {
-			return nil, mserr.NotSupported("STRING_SPLIT whose third argument is not a constant")
-		}
-		v, err := types.Convert(args[2].Value, args[2].Type, types.BitType, types.NoStyle)
-		if err != nil {
+		if ordinal, err = splitOrdinal(args[2]); err != nil {
 			return nil, err
 		}
-		ordinal = v == int64(1)
 	}
 	for i := range args[:2] {
 		if args[i], err = expr.ConvertImplicit(args[i], types.NVarCharMax); err != nil {
@@ -165,6 +163,24 @@ func (b *Binder) splitSource(e *syntax.FuncCall, outer *names.Level) (*tree.Sour
 	src.Rowset, err = tree.Rowset(keys.TableFunction+"|STRING_SPLIT", args[:2]...)
 	src.Fields()
 	return src, err
+}
+
+// splitOrdinal returns whether STRING_SPLIT has the column ordinal. Errors: 8748 for an argument
+// that is not a constant, 8116 for one that is no integer, 4199 for one other than 0, 1 and NULL.
+func splitOrdinal(enable *tree.Node) (bool, error) {
+	v, isInteger := enable.Value.(int64)
+	switch {
+	case enable.Op != tree.OpConst:
+		return false, mserr.New(8748, 16,
+			"The enable_ordinal argument for string_split only supports constant values (not variables or columns).")
+	case enable.Value == nil:
+		return false, nil
+	case !isInteger || !enable.Type.IsInteger() && enable.Type.ID != types.Bit:
+		return false, mserr.InvalidArgumentType(enable.Type.MessageName(), 3, "string_split")
+	case v != 0 && v != 1:
+		return false, mserr.New(4199, 16, "Argument value %d is invalid for argument 3 of string_split function.", v)
+	}
+	return v == 1, nil
 }
 
 // seriesSource binds GENERATE_SERIES. Error 5373 for arguments of different types.
@@ -193,7 +209,7 @@ func (b *Binder) seriesSource(e *syntax.FuncCall, outer *names.Level) (*tree.Sou
 		return nil, err
 	}
 	if !t.IsInteger() && t.ID != types.Decimal {
-		return nil, mserr.InvalidArgumentType(t.Name(), 1, "generate_series")
+		return nil, mserr.InvalidArgumentType(t.MessageName(), 1, "generate_series")
 	}
 	src := &tree.Source{Alias: b.Alias("j"), Columns: []tree.SourceColumn{{Name: "value", Type: t}}}
 	src.Rowset, err = tree.Rowset(keys.Make(keys.TableFunction, "GENERATE_SERIES", keys.TypeText(t)), args...)

@@ -44,8 +44,15 @@ func (b calls) aggregate(f *builtin.Func, e *syntax.FuncCall, l *names.Level) (*
 		if e.Over != nil {
 			return nil, mserr.NotWindowFunction(f.Name)
 		}
-		if args[1].Traits&tree.HasColumn != 0 {
+		if _, isCast := e.Args[1].(*syntax.CastExpr); isCast || args[1].Traits&tree.HasColumn != 0 {
 			return nil, mserr.SeparatorNotConstant()
+		}
+		if args[1].Type.Length == types.Max {
+			return nil, mserr.New(8734, 16,
+				"Separator parameter for STRING_AGG cannot be large object type such as VARCHAR(MAX) or NVARCHAR(MAX).")
+		}
+		if e.Distinct {
+			return nil, mserr.Syntax(",")
 		}
 	}
 	if builtin.IsPercentile(f) {
@@ -180,7 +187,7 @@ func MakeAggregate(f *builtin.Func, e *syntax.FuncCall, args []*tree.Node) (*tre
 	case "COUNT", "COUNT_BIG":
 		agg.Native, n.Null = "count", false
 		if len(args) > 0 && args[0].Type.IsLOB() {
-			return nil, mserr.InvalidOperandType(args[0].Type.Name(), "count")
+			return nil, mserr.InvalidOperandType(args[0].Type.MessageName(), "count")
 		}
 	case "MIN", "MAX":
 		if expr.IsNative(ts[0]) && ts[0].ID != types.DateTimeOffset {
@@ -218,14 +225,14 @@ func windowArgs(name string, n *tree.Node) error {
 	args := n.Aggregate.Args
 	var err error
 	if name == "NTILE" {
-		args[0], err = expr.ConvertImplicit(args[0], types.BigIntType)
+		args[0], err = expr.CheckedCount(name, args[0])
 		return err
 	}
 	if args[0], err = expr.ConvertImplicit(args[0], n.Type); err != nil {
 		return err
 	}
 	if len(args) > 1 {
-		if args[1], err = expr.ConvertImplicit(args[1], types.BigIntType); err != nil {
+		if args[1], err = expr.CheckedCount("LAG", args[1]); err != nil {
 			return err
 		}
 	}
@@ -267,7 +274,7 @@ func (b calls) over(f *builtin.Func, n *tree.Node, e *syntax.FuncCall, l *names.
 	if w.Order, err = b.windowOrder(spec.OrderBy, l); err != nil {
 		return nil, err
 	}
-	if w.Frame, err = b.frame(spec.Frame); err != nil {
+	if w.Frame, err = b.frame(spec.Frame, len(w.Order) > 0); err != nil {
 		return nil, err
 	}
 	n.Op, n.Aggregate.Window = tree.OpWindow, w
@@ -357,10 +364,14 @@ func (b calls) windowOrder(items []*syntax.OrderItem, l *names.Level) ([]tree.Or
 	return out, nil
 }
 
-// frame returns the SQL of ROWS or RANGE.
-func (b calls) frame(f *syntax.Frame) (string, error) {
+// frame returns the SQL of ROWS or RANGE. Errors: 10756 without ORDER BY, 4193 for a frame that
+// ends before its start.
+func (b calls) frame(f *syntax.Frame, ordered bool) (string, error) {
 	if f == nil {
 		return "", nil
+	}
+	if !ordered {
+		return "", mserr.New(10756, 15, "Window frame with ROWS or RANGE must have an ORDER BY clause.")
 	}
 	word := "RANGE"
 	if f.Rows {
@@ -376,7 +387,20 @@ func (b calls) frame(f *syntax.Frame) (string, error) {
 			return "", err
 		}
 	}
+	if f.To != nil && f.From.Kind > f.To.Kind {
+		return "", mserr.New(4193, 16, "'BETWEEN %s AND %s' is not a valid window frame and cannot be used with the OVER clause.",
+			boundNames[f.From.Kind], boundNames[f.To.Kind])
+	}
 	return word + " BETWEEN " + from + " AND " + to, nil
+}
+
+// boundNames are the names of the ends of frames in error 4193.
+var boundNames = map[syntax.BoundKind]string{
+	syntax.UnboundedPreceding: "UNBOUNDED PRECEDING",
+	syntax.Preceding:          "... PRECEDING",
+	syntax.CurrentRow:         "CURRENT ROW",
+	syntax.Following:          "... FOLLOWING",
+	syntax.UnboundedFollowing: "UNBOUNDED FOLLOWING",
 }
 
 // bound returns the SQL of one end of a frame. Error 4194 for RANGE with a number.

@@ -141,7 +141,7 @@ func (b *Binder) like(c *syntax.LikeCond, l *names.Level) (*tree.Node, error) {
 	for i, x := range xs {
 		if !x.Type.IsCharacter() {
 			if x.Type.ID == types.Image || x.Type.ID == types.XML || x.Type.ID == types.Variant {
-				return nil, mserr.InvalidArgumentType(x.Type.Name(), i+1, "like")
+				return nil, mserr.InvalidArgumentType(x.Type.MessageName(), i+1, "like")
 			}
 			if xs[i], err = expr.ConvertImplicit(x, types.VarCharOf(max(x.Type.DisplayLength(), 1))); err != nil {
 				return nil, err
