@@ -239,7 +239,11 @@ func TestDeclarations(t *testing.T) {
 		require.NotEmpty(t, x.keys, x.name)
 		if x.name == "UQ_job_executions_job_execution_id" { // without the option, the index would be full again
 			require.Equal(t, "ALTER TABLE jobs_internal.job_executions ADD CONSTRAINT UQ_job_executions_job_execution_id UNIQUE (job_execution_id) WITH (FILLFACTOR = 85);",
-				fixIndex(x, false, false))
+				fixIndex(x, false, false, true))
+		}
+		if x.name == "IX_task_executions_held" { // agents work meanwhile
+			require.Contains(t, fixIndex(x, true, false, true), "WITH (DROP_EXISTING = ON, ONLINE = ON);")
+			require.NotContains(t, fixIndex(x, false, false, false), "WITH")
 		}
 	}
 }

@@ -5,13 +5,14 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/jobs/tsql"
+	sqlfs "github.com/jobagent/jobagent/sql"
 )
 
 // The T-SQL of findings is for administrators; this program never sends it.
 
 // The statements without variable parts.
 const (
-	fixTakenSchemas = "CREATE DATABASE [jobagent]; -- and install there"
+	fixTakenSchemas = "CREATE DATABASE [jobagent]; -- in the database master, and install there"
 	fixHistory      = "DECLARE @deleted INT = 1;\nWHILE @deleted > 0\n    EXECUTE jobs_internal.purge_history @batch_size = 100, @deleted = @deleted OUTPUT;"
 	fixLeftovers    = "DECLARE @remaining BIT = 1, @deleted INT = 1;\nWHILE @remaining = 1 AND @deleted > 0\n" +
 		"    EXECUTE jobs_internal.delete_leftovers @deleted = @deleted OUTPUT, @remaining = @remaining OUTPUT;"
@@ -95,17 +96,22 @@ func constraintText(table, name, kind, columns, options string) string {
 	return strings.TrimSpace(fmt.Sprintf("ALTER TABLE %s ADD CONSTRAINT %s %s (%s) %s", table, name, kind, columns, options))
 }
 
-// fixIndex makes an index match its declaration.
-func fixIndex(declared index, exists, disabled bool) string {
+// fixIndex makes an index match its declaration. With online, an index that is no constraint is
+// built while others change its table.
+func fixIndex(declared index, exists, disabled, online bool) string {
+	build := sqlfs.Statement{Text: declared.text + ";"}
 	switch {
-	case !exists:
-		return declared.text + ";"
 	case disabled:
 		return fmt.Sprintf("ALTER INDEX %s ON %s REBUILD;", declared.name, declared.table)
-	case declared.constraint:
-		return fmt.Sprintf("ALTER TABLE %s DROP CONSTRAINT %s;\n%s;", declared.table, declared.name, declared.text)
+	case declared.constraint && exists:
+		return fmt.Sprintf("ALTER TABLE %s DROP CONSTRAINT %s;\n%s", declared.table, declared.name, build.Text)
+	case exists:
+		build.Text = declared.text + " WITH (DROP_EXISTING = ON);"
 	}
-	return declared.text + " WITH (DROP_EXISTING = ON);"
+	if online && !declared.constraint {
+		return build.Online(false)
+	}
+	return build.Text
 }
 
 // fixEscalation sets LOCK_ESCALATION.

@@ -229,6 +229,7 @@ func checkIndexes(ctx context.Context, e *examination) ([]Finding, error) {
 		return nil, err
 	}
 	var found []Finding
+	online := e.database.online()
 	report := func(x index, what, sql string) {
 		found = append(
 			found,
@@ -245,11 +246,11 @@ func checkIndexes(ctx context.Context, e *examination) ([]Finding, error) {
 		h, ok := have[strings.ToLower(w.table+"."+w.name)]
 		switch {
 		case !ok:
-			report(w, "is missing", fixIndex(w, false, false))
+			report(w, "is missing", fixIndex(w, false, false, online))
 		case !w.same(h):
-			report(w, "is not as declared", fixIndex(w, true, false))
+			report(w, "is not as declared", fixIndex(w, true, false, online))
 		case h.disabled:
-			report(w, "is disabled", fixIndex(w, true, true))
+			report(w, "is disabled", fixIndex(w, true, true, online))
 		}
 	}
 	if len(found) == 0 {

@@ -116,7 +116,7 @@ func skippedRows(_ *tree, _ string, s statement) []string {
 // level, because READPAST is refused at SNAPSHOT and SERIALIZABLE (650), and because reads of
 // callers at higher levels would keep their locks; and no IMPLICIT_TRANSACTIONS, because such a
 // caller would keep all locks without having begun a transaction, and @@TRANCOUNT would be 0 before
-// the first statement. SQL Server restores both when the procedure returns
+// the first statement. SQL Server restores them when the procedure returns
 // (https://learn.microsoft.com/sql/t-sql/statements/set-transaction-isolation-level-transact-sql#remarks,
 // https://learn.microsoft.com/sql/t-sql/statements/set-statements-transact-sql).
 const entryOptions = `
@@ -126,18 +126,27 @@ const entryOptions = `
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 `
 
+// publicOptions are those of a procedure of the schema jobs, which people call: ROWCOUNT, which
+// they set for what they look at, would limit the rows that its statements change
+// (https://learn.microsoft.com/sql/t-sql/statements/set-rowcount-transact-sql).
+var publicOptions = strings.Replace(entryOptions, "    SET IMPLICIT", "    SET ROWCOUNT 0;\n    SET IMPLICIT", 1)
+
 // granted are the procedures that a role may execute, by themselves and not with a schema.
 var granted = regexp.MustCompile(`GRANT EXECUTE ON OBJECT::(\S+) TO`)
 
-// callersOptions is rule "options": a procedure that clients call begins with entryOptions.
+// callersOptions is rule "options": a procedure that clients call begins with entryOptions, and one
+// of the schema jobs with publicOptions.
 func callersOptions(r *tree, name string) []string {
 	if r.procedures[name] == nil {
 		return nil
 	}
-	if !strings.HasPrefix(name, "jobs.") && !slices.Contains(r.granted, name) {
+	options := entryOptions
+	if strings.HasPrefix(name, "jobs.") {
+		options = publicOptions
+	} else if !slices.Contains(r.granted, name) {
 		return nil
 	}
-	if _, body, _ := strings.Cut(r.source[name], "\nBEGIN"); !strings.HasPrefix(body, entryOptions) {
+	if _, body, _ := strings.Cut(r.source[name], "\nBEGIN"); !strings.HasPrefix(body, options) {
 		return []string{name + " does not begin with the options of procedures that clients call"}
 	}
 	return nil

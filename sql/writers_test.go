@@ -18,7 +18,7 @@ var writer = regexp.MustCompile(`\n    EXECUTE (jobs_internal\.store_\w+)\n     
 // names.
 func callOfWriter(d Description, writer, mode string) string {
 	var body strings.Builder
-	fmt.Fprintf(&body, "%s\n    EXECUTE %s\n        @mode = N'%s'", entryOptions, writer, mode)
+	fmt.Fprintf(&body, "%s\n    EXECUTE %s\n        @mode = N'%s'", publicOptions, writer, mode)
 	for _, p := range d.Parameters {
 		fmt.Fprintf(&body, ",\n        %[1]s = %[1]s", p.Name)
 		if strings.HasSuffix(p.Type, " OUTPUT") {

@@ -4,7 +4,8 @@
 -- Parameters:
 --   @job_name          Name of the job.
 --   @job_execution_id  Receives the id of the run. With a value: that id is used; if a run of this job has it already,
---                      nothing starts (decision 21).
+--                      nothing starts (decision 21). An id that an earlier call in the session has made is no value, so that one variable
+--                      may receive the ids of several runs, as in Azure, where the parameter is output only.
 --   @parameters        The run's parameters: a JSON object of at most 102,400 characters. The run's steps use them as script
 --                      variables, such as $(param.tenant). NULL or empty: none. A repetition with the same @job_execution_id must
 --                      have the same parameters. If the job declares its parameters (jobs.sp_set_job_parameters), they are checked
@@ -73,6 +74,7 @@ AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
+    SET ROWCOUNT 0;
     SET IMPLICIT_TRANSACTIONS OFF;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
@@ -94,10 +96,13 @@ BEGIN
     DECLARE @chosen INT = 0;
     DECLARE @audit_after NVARCHAR(MAX);
     DECLARE @by NVARCHAR(128) = (SELECT c.short_name FROM jobs_internal.current_caller AS c);
+    DECLARE @made NVARCHAR(4000) = CAST(SESSION_CONTEXT(N'jobagent.made_ids') AS NVARCHAR(4000)); -- by this procedure, in the session
 
     IF DATALENGTH(@job_name) > 256
         THROW 50097, N'Invalid @job_name: want at most 128 characters, not 129 or more.', 1;
 
+    IF CHARINDEX(CAST(@job_execution_id AS NVARCHAR(36)), @made) > 0
+        SET @job_execution_id = NULL;
     SET @ignore_windows = COALESCE(@ignore_windows, 0);
     IF @ignore_windows = 1 AND COALESCE(IS_ROLEMEMBER(N'jobs_author'), 0) = 0 AND COALESCE(IS_ROLEMEMBER(N'db_owner'), 0) = 0
         THROW 50146, N'Only members of the role jobs_author may start a run that ignores the windows of databases (@ignore_windows).', 1;
@@ -287,7 +292,12 @@ BEGIN
         @complete = @parameters OUTPUT;
     EXECUTE jobs_internal.store_payload @parameters = @parameters, @payload_id = @payload_id OUTPUT;
 
-    SET @job_execution_id = COALESCE(@job_execution_id, NEWID());
+    IF @job_execution_id IS NULL
+    BEGIN
+        SET @job_execution_id = NEWID();
+        SET @made = LEFT(CONCAT(@job_execution_id, N' ', @made), 3700); -- the last hundred
+        EXECUTE sys.sp_set_session_context N'jobagent.made_ids', @made;
+    END;
     INSERT INTO jobs_internal.job_executions (
         job_execution_id, job_id, job_version, lifecycle, is_active, create_time, started_by, payload_id, traceparent,
         only_targets, rollout_start, mode, mode_options, ignore_windows, last_message

@@ -333,6 +333,9 @@ type Principal struct {
 	Login, User string
 	// SysAdmin means that the login is a member of the server role sysadmin.
 	SysAdmin bool
+	// ByGroup means that the login has no user of its own in the database, but a group of Windows
+	// or Microsoft Entra ID has whose member it is. User is the login's name then.
+	ByGroup bool
 	// AzureDatabase means that the server is Azure SQL Database, where a session stays in its
 	// database, and an administrator of the server is dbo in each.
 	AzureDatabase bool
@@ -348,9 +351,11 @@ func (s *Servers) Principal(ctx context.Context, server, database, credential st
 	}
 	defer sess.close()
 	defer cutAfter(ctx, sess.wire, 0)()
-	var row [4]driver.Value
+	var row [5]driver.Value
+	// Everybody sees the own user.
+	// https://learn.microsoft.com/sql/relational-databases/system-catalog-views/sys-database-principals-transact-sql
 	const query = "SELECT ORIGINAL_LOGIN(), USER_NAME(), CAST(ISNULL(IS_SRVROLEMEMBER(N'sysadmin'), 0) AS INT), " +
-		"CAST(SERVERPROPERTY('EngineEdition') AS INT);"
+		"CAST(SERVERPROPERTY('EngineEdition') AS INT), (SELECT COUNT(*) FROM sys.database_principals AS p WHERE p.name = USER_NAME());"
 	if err := sess.row(ctx, query, row[:]); err != nil {
 		return v, causeOr(ctx, fmt.Errorf("ask %s/%s for the login: %w", server, database, err))
 	}
@@ -358,6 +363,7 @@ func (s *Servers) Principal(ctx context.Context, server, database, credential st
 	v.User, _ = row[1].(string)
 	admin, _ := row[2].(int64)
 	edition, _ := row[3].(int64)
-	v.SysAdmin, v.AzureDatabase = admin == 1, edition == editionAzure
+	users, _ := row[4].(int64)
+	v.SysAdmin, v.ByGroup, v.AzureDatabase = admin == 1, users == 0, edition == editionAzure
 	return v, nil
 }

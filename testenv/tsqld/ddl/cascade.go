@@ -71,9 +71,7 @@ func (b *builder) checkCascades(fk *catalog.ForeignKey, ref *catalog.Table) erro
 		}
 		for _, t := range tables {
 			if !found.reached(t, map[*catalog.Table]bool{t: true}) {
-				return mserr.New(1785, 16, "Introducing FOREIGN KEY constraint '%s' on table '%s' may cause cycles or multiple cascade "+
-					"paths. Specify ON DELETE NO ACTION or ON UPDATE NO ACTION, or modify other FOREIGN KEY constraints.",
-					fk.Name, b.label).WithState(0)
+				return mserr.CascadePaths(fk.Name, b.label)
 			}
 		}
 	}

@@ -493,6 +493,12 @@ func ConstraintNotCreated() *Error {
 	return New(1750, 16, "Could not create constraint or index. See previous errors.")
 }
 
+// CascadePaths is error 1785.
+func CascadePaths(constraint, table string) *Error {
+	return New(1785, 16, "Introducing FOREIGN KEY constraint '%s' on table '%s' may cause cycles or multiple cascade paths. "+
+		"Specify ON DELETE NO ACTION or ON UPDATE NO ACTION, or modify other FOREIGN KEY constraints.", constraint, table).WithState(0)
+}
+
 // ForeignKeyTable is error 1767.
 func ForeignKeyTable(constraint, table string) *Error {
 	return New(1767, 16, "Foreign key '%s' references invalid table '%s'.", constraint, table)

@@ -73,8 +73,9 @@ func examineCredentials(ctx context.Context, a *connect.App, store *controldb.St
 			found = append(found, controldb.Finding{Code: CodeCredential, Severity: controldb.SeverityOK,
 				Found: fmt.Sprintf("unknown whether credential %q can enter the control database: %v", name, err)})
 		default:
+			statement, command := denyAccess(v, settings.Control.Database)
 			f := controldb.Finding{Code: CodeCredential, Severity: controldb.SeverityError,
-				SQL:   denyAccess(v, settings.Control.Database),
+				SQL: statement, Command: command,
 				Found: fmt.Sprintf("credential %q (login %s) can enter the control database", name, v.Login),
 				Why:   "a script could end the agent's term and change the history, so the agent refuses this credential for all targets of this server"}
 			if settings.AllowControlDatabase {
