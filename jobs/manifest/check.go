@@ -103,12 +103,15 @@ func (c *checker) fail(path, format string, args ...any) {
 
 // refer notes a reference to an object that the files do not have: it may be in the database.
 func (c *checker) refer(kind Kind, name, path string) {
+	r := Reference{Path: path, Kind: kind, Name: name}
 	if name == "" || c.noted[string(kind)+name] {
 		return
 	}
-	if _, ok := c.objects[Key{kind, strings.ToLower(name)}]; ok {
+	if _, ok := c.objects[r.Key()]; ok {
 		return
 	}
+	r.Place = c.at(path)
+	c.set.References = append(c.set.References, r)
 	c.noted[string(kind)+name] = true
 	var names []string
 	for k, o := range c.objects {
@@ -117,7 +120,7 @@ func (c *checker) refer(kind Kind, name, path string) {
 		}
 	}
 	slices.Sort(names)
-	c.set.Notes = append(c.set.Notes, Fault{Place: c.at(path), Path: path,
+	c.set.Notes = append(c.set.Notes, Fault{Place: r.Place, Path: path,
 		Message: fmt.Sprintf("%s %q is not in the files: it must exist in the database%s", kind, name, suggest.DidYouMean(name, names))})
 }
 

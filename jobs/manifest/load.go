@@ -33,7 +33,22 @@ type Set struct {
 	Objects []Object
 	// Notes are remarks that are no faults, such as references to objects outside of the files.
 	Notes []Fault
+	// References are the first mentions of objects outside of the files.
+	References []Reference
 }
+
+// Reference is a mention of an object.
+type Reference struct {
+	Place
+	// Path is the place in the document, such as steps[2].target_group.
+	Path string
+	Kind Kind
+	// Name is that of the object, as it is mentioned.
+	Name string
+}
+
+// Key returns the key of the object that is mentioned.
+func (r Reference) Key() Key { return Key{r.Kind, strings.ToLower(r.Name)} }
 
 // Load reads, decodes and checks files. The error is [Faults], or that of reading.
 func Load(inputs ...Input) (Set, error) {

@@ -135,9 +135,11 @@ BEGIN
         THROW 50010, N'Missing step name: @step_name is NULL or empty.', 1;
     IF @mode = N'Update' AND LTRIM(@new_name) = N''
         THROW 50010, N'Missing step name: @new_name is empty.', 1;
-    IF @mode IN (N'Add', N'Set') AND COALESCE(LTRIM(@command), N'') = N''
+    -- Blanks, tabs and line breaks alone are no command.
+    DECLARE @has_command BIT = CASE WHEN @command LIKE N'%[^ ' + NCHAR(9) + NCHAR(10) + NCHAR(13) + N']%' THEN 1 ELSE 0 END;
+    IF @mode IN (N'Add', N'Set') AND @has_command = 0
         THROW 50009, N'Missing command: @command is NULL or empty.', 1;
-    IF @mode = N'Update' AND LTRIM(@command) = N''
+    IF @mode = N'Update' AND @command IS NOT NULL AND @has_command = 0
         THROW 50009, N'Missing command: @command is empty.', 1;
     IF @mode <> N'Options'
         AND COALESCE(@output_server_name, @output_database_name, @output_schema_name, @output_table_name) IS NOT NULL

@@ -25,7 +25,7 @@ SELECT
 FROM (VALUES
     -- At least 30, so that whoever shortens it cannot hide what was done lately.
     (N'audit_retention_days', 365, 30, 36500, N'How many days entries of the audit log are kept.'),
-    (N'history_retention_days', 45, 0, 36500, N'How many days the history of ended runs is kept.'),
+    (N'history_retention_days', 45, 0, 36500, N'How many days the history of ended runs is kept; 0: all of it is deleted every night.'),
     (N'schedule_retention_days', 60, 0, 36500, N'How many days schedules that are Completed or Faulted are kept.'),
     -- D-S6; SAP's service refuses less than 300.
     (N'schedule_min_interval_seconds', 0, 0, 31536000,

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/jobagent/jobagent/jobs/wording"
 )
 
 // Cancellation of a script. When the attempt's context ends, the driver sends an attention. The
@@ -65,15 +67,15 @@ func newToken() string {
 
 // programName returns the program_name of a session: the application, the token, and a description
 // of the attempt. The token comes early, so that a server that shows fewer than the 128 characters
-// of sys.dm_exec_sessions still shows it.
+// of sys.dm_exec_sessions still shows it. These are units of UTF-16, and a server refuses a login
+// with more.
 func programName(app, token, description string) string {
 	const most, tokenLength = 128, 2 * 8
-	name := []rune(app)
-	name = append(name[:min(len(name), most-1-tokenLength)], []rune(" "+token)...)
+	name := wording.Head(app, most-1-tokenLength, wording.UTF16) + " " + token
 	if description != "" {
-		name = append(name, []rune(" "+description)...)
+		name += " " + description
 	}
-	return string(name[:min(len(name), most)])
+	return wording.Head(name, most, wording.UTF16)
 }
 
 // confirmEnd makes sure that the server ends the request of a canceled attempt, and returns what is

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,6 +31,7 @@ func TestProgramName(t *testing.T) {
 	name = []rune(programName("jobagent", token, string(long)))
 	require.Len(t, name, 128)
 	require.Equal(t, "jobagent "+token+" ö", string(name[:27]))
+	require.Equal(t, "jobagent "+token+" "+strings.Repeat("😀", 51), programName("jobagent", token, strings.Repeat("😀", 60)), "units of UTF-16")
 }
 
 // An attempt that is stopped between two batches leaves nothing behind on the server.

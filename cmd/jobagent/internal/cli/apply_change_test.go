@@ -149,8 +149,8 @@ func testConcurrentApplies(t *testing.T, f *fixture) {
 	require.Equal(t, steps[0].Command, steps[1].Command, "never a mixture")
 }
 
-// A job that fails is rolled back wholly, and those before it stay; with --keep-going also those
-// after it are applied. The audit log joins the entries.
+// Nothing is changed if files mention what is nowhere. With --keep-going all others are applied; a
+// job that fails is rolled back wholly. The audit log joins the entries.
 func testFailure(t *testing.T, f *fixture) {
 	f.install(t, "failing")
 	store := f.open(t, "failing")
@@ -158,17 +158,19 @@ func testFailure(t *testing.T, f *fixture) {
 		return "apiVersion: jobagent/v1\nkind: Job\nname: " + name + "\nsteps: [{name: a, target_group: " + group + ", command: a}]\n---\n"
 	}
 	text := groups + "---\n" + job("one", "g") + job("two", "missing") + job("zzz", "h")
-	code, stdout, stderr := f.run(t, "failing", text, "apply", "-f", "-")
+	for _, command := range [][]string{{"apply"}, {"apply", "--dry-run"}, {"apply", "--dry-run", "--keep-going"}, {"diff"}} {
+		code, stdout, stderr := f.run(t, "failing", text, append(command, "-f", "-")...)
+		require.Equal(t, 2, code, command)
+		require.Empty(t, stdout, command)
+		require.Contains(t, stderr, "error: standard input:17:33: steps[0].target_group: TargetGroup \"missing\" is neither in the files nor in the database\n")
+	}
+	code, stdout, stderr := f.run(t, "failing", text, "apply", "-f", "-", "--keep-going")
 	require.Equal(t, 3, code)
-	require.Equal(t, "created TargetGroup g\ncreated TargetGroup h\ncreated Job one\n3 created, 0 changed, 0 unchanged, 1 failed\n", stdout)
-	require.Contains(t, stderr, "stopped before 1 further object: see --keep-going\nerror: Job \"two\": ")
-	require.Contains(t, stderr, "missing")
+	require.Equal(t, "created TargetGroup g\ncreated TargetGroup h\ncreated Job one\ncreated Job zzz\n4 created, 0 changed, 0 unchanged, 1 failed\n", stdout)
+	require.Contains(t, stderr, "error: Job \"two\": ")
 	jobs, err := store.Jobs(t.Context(), "two")
 	require.NoError(t, err)
 	require.Empty(t, jobs, "nothing of a job that failed stays")
-	code, stdout, _ = f.run(t, "failing", text, "apply", "-f", "-", "--keep-going")
-	require.Equal(t, 3, code)
-	require.Equal(t, "created Job zzz\n1 created, 0 changed, 3 unchanged, 1 failed\n", stdout)
 	code, stdout, _ = f.run(t, "failing", text, "apply", "-f", "-", "--keep-going", "-o", "json")
 	require.Equal(t, 3, code)
 	var result output.AppliedFiles
@@ -187,6 +189,17 @@ func testFailure(t *testing.T, f *fixture) {
 		}
 	}
 	require.Len(t, first, 1, "the entries of one apply are joined")
+
+	// What only the database knows ends the apply: the group of the files is in another one, which
+	// they do not have.
+	group := func(name, member string) string {
+		return "apiVersion: jobagent/v1\nkind: TargetGroup\nname: " + name + "\nmembers: [{target_group: " + member + "}]\n---\n"
+	}
+	f.ok(t, "failing", group("outer", "g"), "apply", "-f", "-")
+	code, stdout, stderr = f.run(t, "failing", group("g", "outer")+job("last", "h"), "apply", "-f", "-")
+	require.Equal(t, 2, code, stderr)
+	require.Equal(t, "0 created, 0 changed, 0 unchanged, 1 failed\n", stdout)
+	require.Contains(t, stderr, "stopped before 1 further object: see --keep-going\nerror: TargetGroup \"g\": ")
 }
 
 // --prune deletes what the files do not have, of the kinds that they have, and asks first.

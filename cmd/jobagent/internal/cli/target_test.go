@@ -27,6 +27,7 @@ func TestPausesOfTargets(t *testing.T) {
 		args []string
 	}{
 		{exit.CodeOK, "paused s/größe until \"jobagent target resume\"\n", []string{"pause", "s", "größe"}},
+		{exit.CodeOK, "warning: no run has had the database s/größe: jobagent target list shows", []string{"pause", "s", "größe"}},
 		{exit.CodeOK, "paused tcp:S,1433/Größe until 2999-01-02T00:00:00Z\n", []string{"pause", "tcp:S,1433", "Größe", "--until", "2999-01-02", "--reason", "moves"}},
 		{exit.CodeOK, "\"tcp:S,1433\",Größe,2999-01-02 00:00:00,moves\n", []string{"pauses", "-o", "csv", "--columns", "server_name,database_name,end_time,reason"}},
 		{exit.CodeOK, "s/größe is not paused any more\n", []string{"resume", "s", "größe"}},

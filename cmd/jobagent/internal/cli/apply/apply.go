@@ -23,6 +23,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/controldb/definition"
 	"github.com/jobagent/jobagent/jobs/manifest"
+	"github.com/jobagent/jobagent/jobs/suggest"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
 
@@ -150,8 +151,36 @@ func readState(ctx context.Context, store *controldb.Store, set *manifest.Set) (
 				names = append(names, o.Name())
 			}
 		}
+		for _, r := range set.References {
+			if r.Kind == manifest.KindJob {
+				names = append(names, r.Name)
+			}
+		}
 	}
 	return definition.Read(ctx, store, names)
+}
+
+// checkReferences returns [manifest.Faults] if the files mention objects that neither they nor the
+// control database have. System jobs are not among the definitions and not looked for.
+func checkReferences(set manifest.Set, s *definition.State) error {
+	var faults manifest.Faults
+	for _, r := range set.References {
+		if s.Get(r.Key()) != nil || r.Kind == manifest.KindJob && strings.HasPrefix(r.Key().Name, "jobagent$") {
+			continue
+		}
+		var names []string
+		for _, o := range append(s.Own(), set.Objects...) {
+			if o.Kind == r.Kind {
+				names = append(names, o.Name())
+			}
+		}
+		faults = append(faults, manifest.Fault{Place: r.Place, Path: r.Path, Message: fmt.Sprintf(
+			"%s %q is neither in the files nor in the database%s", r.Kind, r.Name, suggest.DidYouMean(r.Name, names))})
+	}
+	if len(faults) == 0 {
+		return nil
+	}
+	return faults
 }
 
 // plan compares a set with the control database. The changes are in the order in which they are
@@ -231,11 +260,11 @@ func newApplyCommand(a *connect.App) *cobra.Command {
 		Use: "apply", Short: "Make jobs, target groups and other objects as files define them", Args: cobra.NoArgs,
 		Long: `Make jobs, target groups, calendars, limits, alerts and alert channels as YAML or JSON files define them.
 
-All files are checked first. Then each object that differs is changed, a job with its steps and
-schedules in one transaction. An object that is as defined is left alone: a second apply changes
-nothing. Objects that the files do not have are left alone, too, unless --prune is given. A run that
-is active goes on with the version of the job with which it began. If an object was changed by
-someone else meanwhile, it is not changed (exit code 6).`,
+All files are checked first, and whether the objects exist that they mention. Then each object that
+differs is changed, a job with its steps and schedules in one transaction. An object that is as
+defined is left alone: a second apply changes nothing. Objects that the files do not have are left
+alone, too, unless --prune is given. A run that is active goes on with the version of the job with
+which it began. If an object was changed by someone else meanwhile, it is not changed (exit code 6).`,
 		Example: "  jobagent apply -f jobs --dry-run\n  jobagent apply -f jobs\n  jobagent export | jobagent apply -f -",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runApply(cmd, a, &f, opts)
@@ -268,6 +297,11 @@ func runApply(cmd *cobra.Command, a *connect.App, f *files, opts applyOptions) e
 		state, err := readState(ctx, store, only)
 		if err != nil {
 			return err
+		}
+		if opts.dryRun || !opts.keepGoing {
+			if err := checkReferences(set, state); err != nil {
+				return command.FaultError(&a.Printer, err)
+			}
 		}
 		changes, err := plan(set, state, opts.prune)
 		if err != nil {

@@ -57,6 +57,9 @@ func runDiff(ctx context.Context, a *connect.App, f *files, prune bool) error {
 		if err != nil {
 			return err
 		}
+		if err := checkReferences(set, state); err != nil {
+			return command.FaultError(&a.Printer, err)
+		}
 		changes, err := plan(set, state, prune)
 		if err != nil {
 			return err

@@ -14,8 +14,12 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 )
 
-// namedTargets is the number of targets of an error that a terminal shows; a pipe gets all.
-const namedTargets = 3
+// namedTargets and pipedTargets are the numbers of targets of an error that a table on a terminal
+// and in a pipe shows. Other formats have all.
+const (
+	namedTargets = 3
+	pipedTargets = 10
+)
 
 // errorColumns returns the columns of execution errors, with at most so many targets of each error;
 // 0 means all.
@@ -34,26 +38,35 @@ func errorColumns(shown int) output.Listing[output.ErrorGroup] {
 	})
 }
 
+// named returns how many targets of each error a listing names; 0 means all.
+func named(p *output.Printer) int {
+	width, _, ok := terminal.Size(p.Stdout)
+	switch {
+	case p.Format != output.FormatTable:
+		return 0
+	case !ok:
+		return pipedTargets
+	case width < 120:
+		return 1
+	}
+	return namedTargets
+}
+
 func newErrorsCommand(a *connect.App) *cobra.Command {
 	return command.List(&a.Printer, errorColumns(0), &cobra.Command{
 		Use: "errors EXECUTION_ID", Short: "List the errors of a run, grouped by message", Args: cobra.ExactArgs(1),
+		Long: "List the errors of a run, grouped by message. The table names some targets of each error; -o wide, csv and\njson name all.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := parseExecutionID(args[0])
 			if err != nil {
 				return err
-			}
-			shown := 0
-			if width, _, ok := terminal.Size(a.Stdout); ok && a.Format != output.FormatWide {
-				if shown = namedTargets; width < 120 {
-					shown = 1
-				}
 			}
 			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
 				rows, err := runs.Read(cmd.Context(), store, id)
 				if err != nil {
 					return err
 				}
-				return output.List(&a.Printer, runs.GroupErrors(rows), errorColumns(shown))
+				return output.List(&a.Printer, runs.GroupErrors(rows), errorColumns(named(&a.Printer)))
 			})
 		},
 	})

@@ -2,6 +2,7 @@ package target
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -32,8 +33,8 @@ func newPauseCommand(a *connect.App) *cobra.Command {
 		Use: "pause SERVER DATABASE", Short: "Let nothing start on a database", Args: cobra.ExactArgs(2),
 		Long: `Let no attempt of any job start on a database, until the pause ends: at --until, after --for, or with
 "jobagent target resume". Attempts that run go on to their end. A target that waits does so within the time limit of its
-step, and is then skipped. The database need not be known yet. If it is paused already, its pause gets the new reason
-and end.`,
+step, and is then skipped. A database that no run has had yet is paused, too, with a warning. If it is paused already,
+its pause gets the new reason and end.`,
 		Example: `  jobagent target pause sql1.example.com tenant17 --until 2026-12-04 --reason "moves to another server"
   jobagent target pause sql1.example.com tenant17 --for 2h`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -55,8 +56,17 @@ and end.`,
 				}
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				known, err := store.KnownTargets(cmd.Context(), controldb.KnownTargetFilter{ID: p.Target, Top: 1})
+				if err != nil {
+					return err
+				}
 				if err := store.PauseTarget(cmd.Context(), p); err != nil {
 					return err
+				}
+				if len(known) == 0 || known[0].FirstSeen.IsZero() {
+					if err := a.Warn([]string{fmt.Sprintf("no run has had the database %s/%s: jobagent target list shows those that runs had", p.Server, p.Database)}); err != nil {
+						return err
+					}
 				}
 				view := output.PausedTarget{Server: p.Server, Database: p.Database, Reason: p.Reason, Until: output.Optional(p.Until), ID: p.Target}
 				if p.Until.IsZero() {

@@ -173,6 +173,9 @@ func TestPagesFit(t *testing.T) {
 
 func TestOverviewPage(t *testing.T) {
 	t.Parallel()
+	one := busy()
+	one.failures.Runs, one.failures.Targets = 1, 1
+	require.Contains(t, plain(started(t, one, 140, 40)), "FAILED IN 24 HOURS  1 target of 1 run ")
 	for _, width := range []int{80, 140} {
 		text := plain(started(t, busy(), width, 40))
 		for _, want := range []string{

@@ -116,7 +116,8 @@ func (m *model) overviewLines() []string {
 	lines = append(lines, rollouts...)
 	lines = append(lines, m.title(fmt.Sprintf("RUNS  %s active", many(o.ActiveRuns)), runColumns(m.width)))
 	lines = append(append(lines, m.runLines(runs, runRows)...), retries...)
-	lines = append(lines, m.title(fmt.Sprintf("FAILED IN 24 HOURS  %s targets of %s runs", many(o.failures.Targets), many(o.failures.Runs)), ""))
+	lines = append(lines, m.title(fmt.Sprintf("FAILED IN 24 HOURS  %s %s of %s %s", many(o.failures.Targets),
+		wording.Plural(o.failures.Targets, "target", "targets"), many(o.failures.Runs), wording.Plural(o.failures.Runs, "run", "runs")), ""))
 	lines = append(lines, m.failureLines(failures, failureRows, len(runs))...)
 	lines = append(lines, m.title("DUE NEXT", ""))
 	return append(lines, m.dueLines(dueRows)...)
