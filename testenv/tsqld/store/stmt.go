@@ -12,8 +12,9 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// maxStmts is how many prepared statements a connection keeps.
-const maxStmts = 256
+// maxStmts is how many prepared statements a connection keeps. A statement of the control database
+// needs 8 KB on average, and the calls of one agent need about 600 of them.
+const maxStmts = 1024
 
 // stmt is a prepared statement.
 type stmt struct {
