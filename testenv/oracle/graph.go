@@ -82,8 +82,9 @@ type StepRun struct {
 type Run struct {
 	Lifecycle jobs.Lifecycle
 	Steps     []StepRun
-	// origin is the run that it repeats.
+	// origin is the run that it repeats, and only are the states in which it repeats its targets.
 	origin *Run
+	only   []State
 }
 
 // HasOptions reports whether a step has dependencies other than the default. Without any, nothing
@@ -117,7 +118,7 @@ func (g Graph) after(i int) []int {
 
 // run decides on the steps one by one, each after those that come before it.
 func (g Graph) run(w World, origin *Run, only []State) Run {
-	r := Run{Steps: make([]StepRun, len(g)), origin: origin}
+	r := Run{Steps: make([]StepRun, len(g)), origin: origin, only: only}
 	done := make([]bool, len(g))
 	for range g {
 		for i := range g {
@@ -202,13 +203,22 @@ func (g Graph) step(i int, w World, r Run, origin *Run, only []State) StepRun {
 		if list == nil {
 			list = []string{}
 		}
-	case origin == nil || before.byCondition:
+	case origin == nil:
 		list = g.resolve(i, w)
 	case g.reacts(s, r, ended.causes) && len(before.Targets) > 0:
 		list = slices.Sorted(maps.Keys(before.Targets))
 	case g.reacts(s, r, ended.causes):
 		list = g.resolve(i, w)
-	case before.Targets != nil:
+	case before.Targets != nil, before.byCondition,
+		before.Lifecycle != jobs.Skipped && wanted(StateFailed): // its target group could not be resolved
+		// A rerun that had no list would have had some of the targets of the run that it repeats.
+		for run := origin; before.Targets == nil && run.origin != nil; run = run.origin {
+			before, only = run.origin.Steps[i], run.only
+		}
+		if before.Targets == nil {
+			list = g.resolve(i, w)
+			break
+		}
 		excluded = before.excluded
 		list = []string{}
 		for target, state := range before.Targets {
@@ -218,8 +228,6 @@ func (g Graph) step(i int, w World, r Run, origin *Run, only []State) StepRun {
 				excluded = true
 			}
 		}
-	case before.Lifecycle != jobs.Skipped && wanted(StateFailed): // its target group could not be resolved
-		list = g.resolve(i, w)
 	default:
 		ended.Lifecycle, ended.failed, ended.excluded, ended.nowhere = jobs.Skipped, true, true, true
 		return ended
