@@ -61,6 +61,9 @@ func autoLevels(c *tree.Core, leaves []*tree.Source) (t keys.AutoTables, sources
 func leavesOf(f tree.From) []*tree.Source {
 	switch f := f.(type) {
 	case *tree.Join:
+		if f.Applied != nil {
+			return append(leavesOf(f.Left), f.Applied)
+		}
 		return slices.Concat(leavesOf(f.Left), leavesOf(f.Right))
 	case *tree.Source:
 		return []*tree.Source{f}
