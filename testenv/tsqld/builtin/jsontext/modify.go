@@ -84,10 +84,10 @@ func insertAt(s string, v span, item string) string {
 	return s[:at] + sep + item + s[at:]
 }
 
-// deleteMember removes a member with its comma.
+// deleteMember removes a member with the comma behind it, or before the last one. Blanks remain.
 func deleteMember(m *meter.Meter, s string, object span, key string) (string, error) {
-	// prev is the end of the previous member, next the start of the following one.
-	prev, start, end, next := -1, -1, -1, -1
+	prev, start, end := -1, -1, -1 // prev is the end of the previous member
+	more := false
 	last := -1
 	sc := newScanner(m, s, object.start)
 	keyStart := func(from int) int { return from + strings.IndexByte(s[from:], '"') }
@@ -97,7 +97,7 @@ func deleteMember(m *meter.Meter, s string, object span, key string) (string, er
 		from = v.end
 		switch {
 		case start >= 0:
-			next = at
+			more = true
 			return false
 		case k == key:
 			prev, start, end = last, at, v.end
@@ -108,10 +108,10 @@ func deleteMember(m *meter.Meter, s string, object span, key string) (string, er
 		return s, err
 	}
 	switch {
-	case next >= 0:
-		return s[:start] + s[next:], nil
+	case more:
+		return s[:start] + s[end+strings.IndexByte(s[end:], ',')+1:], nil
 	case prev >= 0:
-		return s[:prev] + s[end:], nil
+		return s[:prev+strings.IndexByte(s[prev:], ',')] + s[end:], nil
 	}
 	return s[:start] + s[end:], nil
 }

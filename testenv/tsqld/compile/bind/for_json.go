@@ -2,6 +2,7 @@ package bind
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/compile/expr"
@@ -53,11 +54,8 @@ func (b *Binder) document(q *tree.Query, f *syntax.ForClause) (*tree.Query, erro
 			"ROOT option and WITHOUT_ARRAY_WRAPPER option cannot be used together in FOR JSON. Remove one of these options.",
 		)
 	case f.Mode == "AUTO":
-		if q.Core == nil || q.Core.From == nil {
-			return nil, mserr.JSONNeedsTable()
-		}
-		if _, ok := q.Core.From.(*tree.Source); !ok {
-			return nil, mserr.NotSupported("FOR JSON AUTO over several tables")
+		if err := jsonTables(q, &spec); err != nil {
+			return nil, err
 		}
 	}
 	for _, c := range columns {
@@ -70,7 +68,7 @@ func (b *Binder) document(q *tree.Query, f *syntax.ForClause) (*tree.Query, erro
 			columns[i].Name = strings.ReplaceAll(columns[i].Name, ".", "\x00")
 		}
 	}
-	if err := keys.CheckJSONNames(columns); err != nil {
+	if err := keys.CheckJSONNames(&spec); err != nil {
 		return nil, err
 	}
 	text, err := json.Marshal(spec)
@@ -84,4 +82,27 @@ func (b *Binder) document(q *tree.Query, f *syntax.ForClause) (*tree.Query, erro
 		IsWrapped:   !spec.NoWrapper,
 		Columns:     []tree.ResultColumn{{Name: nameOfJSON, Type: b.OfDatabase(types.NVarCharMax), Null: true}},
 	}, nil
+}
+
+// jsonTables finds the nested arrays of FOR JSON AUTO. The columns of built-in functions are
+// expressions, and the rows of a set operation are flat. Error 13600.
+func jsonTables(q *tree.Query, spec *keys.JSONSpec) error {
+	if q.Core == nil {
+		return nil
+	}
+	tables := slices.DeleteFunc(leavesOf(q.Core.From), func(s *tree.Source) bool {
+		return s.Rowset != nil && s.Rowset.Op == tree.OpRowset
+	})
+	if len(tables) == 0 {
+		return mserr.JSONNeedsTable()
+	}
+	t, sources := autoLevels(q.Core, tables)
+	if len(t.Names) < 2 {
+		return nil
+	}
+	spec.Tables = t
+	for i, src := range sources {
+		spec.Columns[i].Expr = src == nil
+	}
+	return nil
 }

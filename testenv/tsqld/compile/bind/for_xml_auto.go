@@ -9,11 +9,10 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 )
 
-// autoTables returns the elements of FOR XML AUTO ("Use AUTO mode with FOR XML"): the tables in the
-// order in which the select list names them. An expression belongs to the deepest table so far.
-// Errors 6800, 6809 and 6821.
-func autoTables(q *tree.Query) (keys.XMLTables, error) {
-	var t keys.XMLTables
+// autoTables returns the elements of FOR XML AUTO ("Use AUTO mode with FOR XML"). Errors 6800, 6809
+// and 6821.
+func autoTables(q *tree.Query) (keys.AutoTables, error) {
+	var t keys.AutoTables
 	switch {
 	case q.Core == nil:
 		return t, mserr.NotSupported("FOR XML AUTO over a set operation")
@@ -22,13 +21,28 @@ func autoTables(q *tree.Query) (keys.XMLTables, error) {
 	case q.Core.Grouped:
 		return t, mserr.XMLAutoGroups()
 	}
-	leaves := leavesOf(q.Core.From)
-	var found []*tree.Source
-	for i, n := range q.Core.Items {
-		if q.Columns[i].Name == "" {
+	for _, c := range q.Columns {
+		if c.Name == "" {
 			return t, mserr.XMLUnnamed()
 		}
+	}
+	t, _ = autoLevels(q.Core, leavesOf(q.Core.From))
+	if len(t.Names) == 0 {
+		return t, mserr.XMLAutoNeedsTable()
+	}
+	for i, name := range t.Names {
+		t.Names[i] = keys.XMLName(name)
+	}
+	return t, nil
+}
+
+// autoLevels returns those of the given tables that the select list names, in its order, and the
+// table of each column, nil for an expression, which belongs to the deepest table so far.
+func autoLevels(c *tree.Core, leaves []*tree.Source) (t keys.AutoTables, sources []*tree.Source) {
+	var found []*tree.Source
+	for _, n := range c.Items {
 		src := exposedSource(n, leaves)
+		sources = append(sources, src)
 		switch at := slices.Index(found, src); {
 		case src == nil:
 			t.Levels = append(t.Levels, max(len(found)-1, 0))
@@ -37,19 +51,19 @@ func autoTables(q *tree.Query) (keys.XMLTables, error) {
 		default:
 			t.Levels = append(t.Levels, len(found))
 			found = append(found, src)
-			t.Names = append(t.Names, keys.XMLName(elementOf(src)))
+			t.Names = append(t.Names, elementOf(src))
 		}
 	}
-	if len(found) == 0 {
-		return t, mserr.XMLAutoNeedsTable()
-	}
-	return t, nil
+	return t, sources
 }
 
 // leavesOf returns the sources of an item of FROM.
 func leavesOf(f tree.From) []*tree.Source {
 	switch f := f.(type) {
 	case *tree.Join:
+		if f.Applied != nil {
+			return append(leavesOf(f.Left), f.Applied)
+		}
 		return slices.Concat(leavesOf(f.Left), leavesOf(f.Right))
 	case *tree.Source:
 		return []*tree.Source{f}

@@ -2,6 +2,7 @@ package keys
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin/jsontext"
@@ -21,6 +22,8 @@ type JSONSpec struct {
 	HasRoot   bool   `json:",omitempty"`
 	Nulls     bool   `json:",omitempty"` // INCLUDE_NULL_VALUES
 	NoWrapper bool   `json:",omitempty"`
+	// Tables are the nested arrays of FOR JSON AUTO; empty if the objects are flat.
+	Tables AutoTables
 }
 
 // DocumentColumn is a column of FOR JSON or FOR XML.
@@ -28,6 +31,7 @@ type DocumentColumn struct {
 	Name string
 	Type string // types.Type.Key
 	Raw  bool   `json:",omitempty"` // the text is JSON or XML already
+	Expr bool   `json:",omitempty"` // an expression, which FOR JSON AUTO does not compare
 }
 
 // jsonNode is a member of the objects to write; members are in the order of the columns.
@@ -38,16 +42,31 @@ type jsonNode struct {
 }
 
 // CheckJSONNames returns error 13601 if the names of the columns of FOR JSON conflict.
-func CheckJSONNames(columns []DocumentColumn) error {
-	_, err := jsonTree(columns)
+func CheckJSONNames(spec *JSONSpec) error {
+	_, err := jsonTrees(spec)
 	return err
 }
 
-// jsonTree builds the structure of the objects from the dotted column names. Error 13601 for
-// conflicting names.
-func jsonTree(columns []DocumentColumn) (*jsonNode, error) {
+// jsonTrees returns the structures of the objects of each level.
+func jsonTrees(spec *JSONSpec) ([]*jsonNode, error) {
+	trees := make([]*jsonNode, max(len(spec.Tables.Names), 1))
+	for level := range trees {
+		var err error
+		if trees[level], err = jsonTree(spec, level); err != nil {
+			return nil, err
+		}
+	}
+	return trees, nil
+}
+
+// jsonTree builds the structure of the objects of a level from the dotted column names. Error 13601
+// for conflicting names.
+func jsonTree(spec *JSONSpec, level int) (*jsonNode, error) {
 	root := &jsonNode{column: -1}
-	for i, c := range columns {
+	for i, c := range spec.Columns {
+		if len(spec.Tables.Names) > 0 && spec.Tables.Levels[i] != level {
+			continue
+		}
 		at := root
 		path := strings.Split(c.Name, ".")
 		for k, name := range path {
@@ -77,11 +96,11 @@ func jsonTree(columns []DocumentColumn) (*jsonNode, error) {
 
 // jsonDocument is the accumulator of FOR JSON.
 type jsonDocument struct {
-	spec *JSONSpec
-	tree *jsonNode
-	ts   []types.Type
-	b    strings.Builder
-	n    int
+	spec  *JSONSpec
+	trees []*jsonNode // by level
+	ts    []types.Type
+	b     strings.Builder
+	last  []types.Value // the row before
 }
 
 // newJSONDocument returns the constructor of the accumulators for a FOR JSON key.
@@ -90,7 +109,7 @@ func newJSONDocument(key string) (func() store.Accumulator, error) {
 	if err := json.Unmarshal([]byte(key), spec); err != nil {
 		return nil, mserr.NotSupported("the key of FOR JSON")
 	}
-	tree, err := jsonTree(spec.Columns)
+	trees, err := jsonTrees(spec)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +117,7 @@ func newJSONDocument(key string) (func() store.Accumulator, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func() store.Accumulator { return &jsonDocument{spec: spec, tree: tree, ts: ts} }, nil
+	return func() store.Accumulator { return &jsonDocument{spec: spec, trees: trees, ts: ts} }, nil
 }
 
 // columnTypes parses the types of the columns.
@@ -118,18 +137,48 @@ func columnTypes(columns []DocumentColumn) ([]types.Type, error) {
 	return ts, nil
 }
 
-// Step implements [store.Accumulator].
+// Step implements [store.Accumulator]. Objects whose columns have the values of the row before stay
+// open, except the innermost one.
 func (d *jsonDocument) Step(args []types.Value) error {
-	if d.n > 0 {
+	level, last := 0, len(d.trees)-1
+	if d.last != nil {
+		for level < last && d.same(level, args) {
+			level++
+		}
+		d.closeTo(level)
 		d.b.WriteByte(',')
 	}
-	d.n++
-	text, _, err := d.object(d.tree, args)
-	if err != nil {
-		return err
+	d.last = slices.Clone(args)
+	for ; level <= last; level++ {
+		text, some, err := d.object(d.trees[level], args)
+		if err != nil {
+			return err
+		}
+		d.b.WriteString(strings.TrimSuffix(text, "}"))
+		if level == last {
+			break
+		}
+		if some {
+			d.b.WriteByte(',')
+		}
+		d.b.WriteString(jsontext.Quote(d.spec.Tables.Names[level+1]) + ":[")
 	}
-	d.b.WriteString(text)
 	return nil
+}
+
+// same reports whether the columns of a level have the values of the row before.
+func (d *jsonDocument) same(level int, row []types.Value) bool {
+	for i, at := range d.spec.Tables.Levels {
+		if at == level && !d.spec.Columns[i].Expr && !sameInAuto(d.last[i], row[i], d.ts[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// closeTo closes the objects of a level and below it.
+func (d *jsonDocument) closeTo(level int) {
+	d.b.WriteString("}" + strings.Repeat("]}", len(d.trees)-1-level))
 }
 
 // object returns the text of an object; some is false if the object has no members.
@@ -168,10 +217,14 @@ func (d *jsonDocument) object(at *jsonNode, row []types.Value) (text string, som
 }
 
 // Held implements [store.Holder].
-func (d *jsonDocument) Held() int { return builderBytes(&d.b) }
+func (d *jsonDocument) Held() int { return builderBytes(&d.b) + rowBytes(d.last) }
 
 // Value implements [store.Accumulator].
 func (d *jsonDocument) Value() (types.Value, error) {
+	if d.last != nil {
+		d.closeTo(0)
+		d.last = nil
+	}
 	s := d.b.String()
 	if !d.spec.NoWrapper {
 		s = "[" + s + "]"

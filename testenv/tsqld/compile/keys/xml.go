@@ -19,7 +19,7 @@ type XMLSpec struct {
 	Elements bool   // columns become elements instead of attributes
 	Nil      bool   // ELEMENTS XSINIL
 	// Tables are the elements of FOR XML AUTO; empty for other modes.
-	Tables XMLTables
+	Tables AutoTables
 	// Explicit are the columns of FOR XML EXPLICIT behind the first two; empty for other modes.
 	Explicit []XMLColumn      `json:",omitempty"`
 	Spaces   []xquery.Binding `json:",omitempty"` // WITH XMLNAMESPACES

@@ -10,8 +10,9 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// XMLTables are the elements of FOR XML AUTO: a table for each level, and the level of each column.
-type XMLTables struct {
+// AutoTables are the tables of FOR XML AUTO and FOR JSON AUTO, one for each level, and the level of
+// each column.
+type AutoTables struct {
 	Names  []string `json:",omitempty"`
 	Levels []int    `json:",omitempty"`
 }
@@ -62,25 +63,31 @@ func (d *xmlAuto) Step(args []types.Value) error {
 	return nil
 }
 
-// same reports whether an open element has the given values. Values of xml and of the types text,
-// ntext and image are never equal ("Use AUTO mode with FOR XML").
+// same reports whether an open element has the given values.
 func (d *xmlAuto) same(level int, values []types.Value) bool {
 	k := 0
 	for i, at := range d.spec.Tables.Levels {
 		if at != level {
 			continue
 		}
-		a, b, t := d.last[level][k], values[k], d.ts[i]
-		k++
-		switch {
-		case t.ID == types.XML || t.ID == types.Text || t.ID == types.NText || t.ID == types.Image:
-			return false
-		case a == nil && b == nil:
-		case a == nil || b == nil || types.Compare(a, b, t) != 0:
+		if !sameInAuto(d.last[level][k], values[k], d.ts[i]) {
 			return false
 		}
+		k++
 	}
 	return true
+}
+
+// sameInAuto reports whether two values of a column keep their rows in one element. Values of xml
+// and of the types text, ntext and image never do ("Use AUTO mode with FOR XML").
+func sameInAuto(a, b types.Value, t types.Type) bool {
+	switch {
+	case t.ID == types.XML || t.ID == types.Text || t.ID == types.NText || t.ID == types.Image:
+		return false
+	case a == nil || b == nil:
+		return a == nil && b == nil
+	}
+	return types.Compare(a, b, t) == 0
 }
 
 // closeTo closes the elements of a level and below it.

@@ -69,6 +69,8 @@ type Join struct {
 	Kind        string // SQLite's keywords
 	Left, Right From
 	On          *Node // nil for a join without a condition
+	// Applied is the derived table of an APPLY that became the join, as the statement names it.
+	Applied *Source
 }
 
 // SetQuery is a set operation over queries with the same types.

@@ -51,10 +51,14 @@ func (b *Binder) apply(ts *syntax.Join, left tree.From, l *names.Level, start, m
 	if !ok || src.Query == nil {
 		return nil, mserr.NotSupported("APPLY of a join whose parts depend on the left side")
 	}
-	if f, ok := rewrite.MergeApply(src, left, isOuter); ok {
-		return f, nil
+	f, ok := rewrite.MergeApply(src, left, isOuter)
+	if !ok {
+		f, ok = b.applyTop(src, left, isOuter)
 	}
-	if f, ok := b.applyTop(src, left, isOuter); ok {
+	if ok {
+		if j, ok := f.(*tree.Join); ok && f != left {
+			j.Applied = src
+		}
 		return f, nil
 	}
 	src.Lateral()
