@@ -121,7 +121,8 @@ BEGIN
         -- index: UQ_limits_job_id, in which another session may insert the same limit
         SELECT @limit_id = l.limit_id
         FROM jobs_internal.limits AS l WITH (UPDLOCK, HOLDLOCK, FORCESEEK (UQ_limits_job_id (job_id)))
-        WHERE l.job_id = @job_id;
+        WHERE l.job_id = @job_id
+            AND l.job_id IS NOT NULL; -- the filter of the index, without which the hint could leave no plan (8622)
     ELSE
         -- index: UQ_limits_name, in which another session may insert the same limit
         SELECT @limit_id = l.limit_id
