@@ -51,7 +51,8 @@ func ParseDSN(text string) (DSN, error) {
 	}
 	p.Host = bareHost(p.Host)
 	if word := strings.Trim(p.Parameters["authentication"], `"'`); word != "" && !strings.EqualFold(word, "Sql Password") {
-		// SqlClient's keyword, as Azure's portal writes it: Authentication="Active Directory Default".
+		// SqlClient's keyword, as Azure's portal writes it: Authentication="Active Directory
+		// Default".
 		p.Parameters["fedauth"] = strings.ReplaceAll(word, " ", "")
 	}
 	if _, err := authenticatorOf(p, runtime.GOOS); err != nil {

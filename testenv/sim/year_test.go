@@ -108,7 +108,7 @@ func TestYear(t *testing.T) {
 		}
 		y.CheckInvariants(t, y.Control, false)
 		t.Logf("%d schedules, %d due instants until %s: %d run, %d recorded as skipped; events %v", number, instants, stopped.Format(time.DateTime), runs, instants-runs, y.events)
-		if instants < 2*number || instants == runs {
+		if instants < 2*number || *yearPart > 0 && instants == runs { // in a day, the agents may be there for each instant
 			t.Errorf("too few instants for a meaningful test: %d, of which %d have a run", instants, runs)
 		}
 	})
