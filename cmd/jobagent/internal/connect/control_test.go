@@ -11,8 +11,8 @@ import (
 	"github.com/jobagent/jobagent/targets/mssql"
 )
 
-// A connection string with fedauth, or with SqlClient's Authentication, logs in with Microsoft Entra
-// ID, and sends no password to the server.
+// A connection string with fedauth, or with SqlClient's Authentication, logs in with Microsoft
+// Entra ID, and sends no password to the server.
 func TestControlConfigEntra(t *testing.T) {
 	t.Parallel()
 	const server = "@x.database.windows.net?database=jobs&fedauth="
