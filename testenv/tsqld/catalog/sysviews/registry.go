@@ -285,13 +285,8 @@ func parseColumn(s string) types.Column {
 	return types.Column{Name: name, Type: t, Nullable: nullable}
 }
 
-// bit returns a bool as a value of type bit.
-func bit(b bool) int64 {
-	if b {
-		return 1
-	}
-	return 0
-}
+// bit is the short name of [types.BitOf] in the rows of the views.
+func bit(b bool) int64 { return types.BitOf(b) }
 
 // orNull returns NULL for the zero value.
 func orNull[T comparable](v T) types.Value {
