@@ -55,8 +55,8 @@ func formatCulture(env Env, ts []types.Type, args []types.Value) (*format.Cultur
 	return format.Named(name)
 }
 
-// formatMessageResult requires a text. Message numbers are not supported, because sys.messages has
-// no user-defined messages.
+// formatMessageResult requires a text. Message numbers, those of sp_addmessage among them, are not
+// supported.
 func formatMessageResult(args []types.Type, _ []types.Value) (types.Type, error) {
 	if !args[0].IsString() && args[0].ID != types.Null {
 		if args[0].IsInteger() {
