@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/agent/pacing"
 	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -71,9 +72,9 @@ func (c *controller) run(ctx context.Context, ready func()) error {
 		case err == nil:
 			retry.Reset()
 			delay = next
-		case errors.Is(err, controldb.ErrTermEnded):
+		case errors.Is(err, dberror.ErrTermEnded):
 			return ErrTermLost
-		case errors.Is(err, ErrDrift), errors.Is(err, controldb.ErrSchemaVersion):
+		case errors.Is(err, ErrDrift), errors.Is(err, dberror.ErrSchemaVersion):
 			return err
 		case ctx.Err() != nil:
 		default:

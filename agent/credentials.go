@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 // StoredCredentials reads the credentials that are stored in the control database, and opens their
@@ -35,7 +36,7 @@ func (c *StoredCredentials) Login(name string) (user, password string, found boo
 	// The store limits the call.
 	ctx := context.Background()
 	stored, err := c.read(ctx, name)
-	if errors.Is(err, controldb.ErrCredentialNotFound) {
+	if errors.Is(err, dberror.ErrCredentialNotFound) {
 		return "", "", false, nil
 	}
 	if err != nil {
@@ -62,7 +63,7 @@ func (c *StoredCredentials) Expire() { c.sealed.expire() }
 func (c *StoredCredentials) read(ctx context.Context, name string) (controldb.SealedCredential, error) {
 	return c.sealed.read(ctx, name,
 		func() (controldb.SealedCredential, error) { return c.store.SealedCredential(ctx, name) },
-		func(err error) bool { return errors.Is(err, controldb.ErrCredentialNotFound) })
+		func(err error) bool { return errors.Is(err, dberror.ErrCredentialNotFound) })
 }
 
 // once forgets the missing keys of a credential, so that they are looked at once per read.

@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/agent/internal/backoff"
 	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 // Member is a control database that a process serves besides others.
@@ -94,7 +95,7 @@ func (f *Fleet) serve(ctx context.Context, m Member) {
 		}
 		delay := retry.Next()
 		switch {
-		case errors.Is(err, controldb.ErrNotInstalled):
+		case errors.Is(err, dberror.ErrNotInstalled):
 			// The schema is installed when an account is created.
 			delay = min(delay, 5*time.Second)
 			log.Debug("the control database has no schema yet", zap.Duration(keyRetryIn, delay))
@@ -119,7 +120,7 @@ func (f *Fleet) serveOnce(ctx context.Context, m Member, log *zap.Logger) (err e
 	closeTools := func() {}
 	err = Await(ctx, f.cfg.Alive, log, func(ctx context.Context) (err error) {
 		if _, err := m.Store.CheckAgent(ctx); err != nil {
-			if errors.Is(err, controldb.ErrSchemaVersion) {
+			if errors.Is(err, dberror.ErrSchemaVersion) {
 				m.Metrics.CoreFailed(metrics.CauseSchema)
 			}
 			return err

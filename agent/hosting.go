@@ -15,6 +15,7 @@ import (
 	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/agent/telemetry/tracing"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/schedule"
 	"github.com/jobagent/jobagent/targets/mssql"
 )
@@ -148,7 +149,7 @@ func (h *Hosting) runCores(ctx context.Context) {
 		if ctx.Err() != nil {
 			return // errors of the stop have been logged
 		}
-		if errors.Is(err, controldb.ErrAgentUnavailable) {
+		if errors.Is(err, dberror.ErrAgentUnavailable) {
 			h.log.Info("no term: the job agent is not Ready", zap.Error(err))
 			return
 		}
@@ -158,7 +159,7 @@ func (h *Hosting) runCores(ctx context.Context) {
 		}
 		delay := retry.Next()
 		message := "core failed, restarting"
-		if errors.Is(err, controldb.ErrSchemaVersion) {
+		if errors.Is(err, dberror.ErrSchemaVersion) {
 			message = "no term: the agent waits for a control schema that supports it"
 		}
 		fields := []zap.Field{zap.Error(err), zap.Duration(keyRetryIn, delay)}
@@ -176,7 +177,7 @@ func (h *Hosting) runCores(ctx context.Context) {
 func (h *Hosting) runCore(ctx context.Context) error {
 	term, asked, err := h.startTerm(ctx)
 	if err != nil {
-		if ctx.Err() == nil && !errors.Is(err, controldb.ErrAgentUnavailable) {
+		if ctx.Err() == nil && !errors.Is(err, dberror.ErrAgentUnavailable) {
 			h.cfg.Metrics.CoreFailed(noTermCause(err))
 		}
 		return err

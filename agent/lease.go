@@ -12,6 +12,7 @@ import (
 	"github.com/jobagent/jobagent/agent/pacing"
 	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 // lease renews the agent's term. If it can neither renew nor confirm the term, it cancels
@@ -97,7 +98,7 @@ func (l *lease) run(ctx context.Context, ready func()) error {
 			l.metrics.TermRenewed(left)
 			retry.Reset()
 			delay = backoff.Jittered(pacing.Polls{Lease: l.term.TTL}.Renewal())
-		case errors.Is(err, controldb.ErrTermEnded):
+		case errors.Is(err, dberror.ErrTermEnded):
 			l.cancelTerm(ErrTermLost)
 			return ErrTermLost
 		case ctx.Err() != nil:
@@ -166,7 +167,7 @@ func (l *lease) confirm(ctx context.Context) bool {
 func (l *lease) end(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.term.TTL)
 	defer cancel()
-	if err := l.store.EndTerm(ctx, l.term.ID); err != nil && !errors.Is(err, controldb.ErrTermEnded) {
+	if err := l.store.EndTerm(ctx, l.term.ID); err != nil && !errors.Is(err, dberror.ErrTermEnded) {
 		l.log.Warn("could not end the term", zap.Error(err))
 	}
 	l.cancelTerm(ErrStopping)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/telemetry/metrics"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -55,7 +56,7 @@ func failureCause(err error) string {
 		return metrics.CauseDrift
 	case errors.Is(err, ErrTermLost):
 		return metrics.CauseTermLost
-	case errors.Is(err, controldb.ErrSchemaVersion):
+	case errors.Is(err, dberror.ErrSchemaVersion):
 		return metrics.CauseSchema
 	}
 	return metrics.CauseUnhandled
@@ -63,7 +64,7 @@ func failureCause(err error) string {
 
 // noTermCause returns why a term could not be started, for metrics.
 func noTermCause(err error) string {
-	if errors.Is(err, controldb.ErrSchemaVersion) {
+	if errors.Is(err, dberror.ErrSchemaVersion) {
 		return metrics.CauseSchema
 	}
 	return metrics.CauseNoTerm

@@ -12,6 +12,7 @@ import (
 	"github.com/jobagent/jobagent/agent/internal/backoff"
 	"github.com/jobagent/jobagent/agent/pacing"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -141,7 +142,7 @@ func (o *outbox) run(ctx context.Context) error {
 			switch {
 			case err == nil:
 				retry.Reset()
-			case errors.Is(err, controldb.ErrTermEnded):
+			case errors.Is(err, dberror.ErrTermEnded):
 				return ErrTermLost
 			case o.termCtx.Err() != nil: // the lease has ended the trust in the term during the call
 				return context.Cause(o.termCtx)
@@ -197,7 +198,7 @@ func (o *outbox) flush(ctx context.Context) error {
 		case err == nil && !more:
 			return nil
 		case err == nil:
-		case errors.Is(err, controldb.ErrTermEnded):
+		case errors.Is(err, dberror.ErrTermEnded):
 			return ErrTermLost
 		case !sleep(ctx, retry.Next(), nil):
 			o.log.Error("outcomes were not delivered before the agent stopped", zap.Error(err), zap.Int(keyCount, o.count()))

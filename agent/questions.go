@@ -16,6 +16,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/internal/backoff"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/jsontree"
 	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets"
@@ -382,7 +383,7 @@ func (a *answering) send(ctx context.Context, answers controldb.RecordedAnswers)
 	for {
 		verdict, err := a.store.RecordAnswers(ctx, a.term, answers)
 		switch {
-		case errors.Is(err, controldb.ErrTermEnded), err == nil && verdict == controldb.AnswersRefused:
+		case errors.Is(err, dberror.ErrTermEnded), err == nil && verdict == controldb.AnswersRefused:
 			a.lost = true
 			a.stop(ErrTermLost)
 			return

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/internal/backoff"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/schedule"
 	"github.com/jobagent/jobagent/jobs/schedule/firing"
 )
@@ -75,9 +76,9 @@ func (s *scheduler) run(ctx context.Context, ready func()) error {
 		case err == nil:
 			retry.Reset()
 			delay = next
-		case errors.Is(err, controldb.ErrTermEnded):
+		case errors.Is(err, dberror.ErrTermEnded):
 			return ErrTermLost
-		case errors.Is(err, controldb.ErrSchemaVersion):
+		case errors.Is(err, dberror.ErrSchemaVersion):
 			return err
 		case ctx.Err() != nil:
 		default:

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/secret"
 	"github.com/jobagent/jobagent/targets/secretref"
@@ -68,7 +69,7 @@ func (s *Secrets) Get(ctx context.Context, name string) (action.Value, error) {
 		return action.Value{}, fmt.Errorf("%w: the agent's configuration has none of this name", ErrNoSecret)
 	}
 	stored, err := s.read(ctx, name)
-	if errors.Is(err, controldb.ErrSecretNotFound) {
+	if errors.Is(err, dberror.ErrSecretNotFound) {
 		return action.Value{}, fmt.Errorf("%w: neither the agent's configuration nor the control database has one of this name "+
 			"(jobagent secret set stores one)", ErrNoSecret)
 	}

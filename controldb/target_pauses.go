@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 // TargetPause is a row of the view jobs.target_pauses: a database on which no attempt starts.
@@ -27,7 +28,7 @@ FROM jobs.target_pauses`
 // paused.
 func (s *Store) TargetPause(ctx context.Context, target uuid.UUID) (TargetPause, error) {
 	list, err := selectAll[TargetPause](ctx, s, "read the pause of a database", pauseColumns+"\nWHERE target_id = @p1;", target)
-	return onlyRow(list, err, "read the pause of a database", ErrTargetNotPaused)
+	return onlyRow(list, err, "read the pause of a database", dberror.ErrTargetNotPaused)
 }
 
 // TargetPauses lists the databases that are paused now, in the order of their IDs.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
 
@@ -155,7 +156,7 @@ func (s *Surface) readDriftFilter(ctx context.Context, at *place, r *rest.Reques
 	case r.Path["group"] != "":
 		g, err := at.store.TargetGroup(ctx, r.Path["group"])
 		if err != nil {
-			return f, id, orNotFound(err, controldb.ErrGroupNotFound, typeGroup, r.Path["group"])
+			return f, id, orNotFound(err, dberror.ErrGroupNotFound, typeGroup, r.Path["group"])
 		}
 		f.Group, id = g.Name, at.id("targetGroups", g.Name, "driftHistory")
 	}
@@ -248,7 +249,7 @@ func (s *Surface) getBaseline(ctx context.Context, r *rest.Request) (*rest.Respo
 func (p *place) answerBaseline(ctx context.Context, name string) (*rest.Response, error) {
 	rows, err := p.store.DriftBaseline(ctx, name)
 	if err != nil {
-		return nil, orNotFound(err, controldb.ErrBaselineNotFound, typeBaseline, name)
+		return nil, orNotFound(err, dberror.ErrBaselineNotFound, typeBaseline, name)
 	}
 	return &rest.Response{Status: http.StatusOK, Body: p.baselineView(rows)}, nil
 }
@@ -284,5 +285,5 @@ func (s *Surface) deleteBaseline(ctx context.Context, r *rest.Request) (*rest.Re
 	if err != nil {
 		return nil, err
 	}
-	return deleted(at.store.DeleteDriftBaseline(ctx, r.Path["baseline"]), controldb.ErrBaselineNotFound)
+	return deleted(at.store.DeleteDriftBaseline(ctx, r.Path["baseline"]), dberror.ErrBaselineNotFound)
 }

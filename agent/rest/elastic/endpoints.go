@@ -7,6 +7,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
 
@@ -79,7 +80,7 @@ func (s *Surface) getEndpoint(ctx context.Context, r *rest.Request) (*rest.Respo
 	name := r.Path["endpoint"]
 	endpoint, err := at.store.PrivateEndpoint(ctx, name)
 	if err != nil {
-		return nil, orNotFound(err, controldb.ErrEndpointNotFound, typeEndpoint, name)
+		return nil, orNotFound(err, dberror.ErrEndpointNotFound, typeEndpoint, name)
 	}
 	return at.answerEndpoint(http.StatusOK, endpoint), nil
 }
@@ -125,7 +126,7 @@ func (s *Surface) putEndpoint(ctx context.Context, r *rest.Request) (*rest.Respo
 
 // expectEndpoint returns the revision of a private endpoint that the headers of a request want.
 func (p *place) expectEndpoint(ctx context.Context, r *rest.Request, name string) (*int64, error) {
-	return expect(r, controldb.ErrEndpointNotFound, func() (string, int64, error) {
+	return expect(r, dberror.ErrEndpointNotFound, func() (string, int64, error) {
 		endpoint, err := p.store.PrivateEndpoint(ctx, name)
 		return p.id("privateEndpoints", endpoint.Name), endpoint.Revision, err
 	})
@@ -140,5 +141,5 @@ func (s *Surface) deleteEndpoint(ctx context.Context, r *rest.Request) (*rest.Re
 	if err != nil {
 		return nil, err
 	}
-	return deleted(at.store.DeletePrivateEndpoint(ctx, r.Path["endpoint"], match), controldb.ErrEndpointNotFound)
+	return deleted(at.store.DeletePrivateEndpoint(ctx, r.Path["endpoint"], match), dberror.ErrEndpointNotFound)
 }

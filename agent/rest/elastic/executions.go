@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs"
 )
 
@@ -202,7 +203,7 @@ func (p *place) run(ctx context.Context, r *rest.Request) (controldb.Execution, 
 		return controldb.Execution{}, notFound(typeExecution, text)
 	}
 	e, err := p.runOf(ctx, name, id)
-	return e, orNotFound(err, controldb.ErrExecutionNotFound, typeExecution, text)
+	return e, orNotFound(err, dberror.ErrExecutionNotFound, typeExecution, text)
 }
 
 func (s *Surface) getRun(ctx context.Context, r *rest.Request) (*rest.Response, error) {
@@ -305,7 +306,7 @@ func (s *Surface) cancelRun(ctx context.Context, r *rest.Request) (*rest.Respons
 		return nil, err
 	}
 	if err := at.store.StopJob(ctx, e.ID); err != nil {
-		return nil, orNotFound(err, controldb.ErrExecutionNotFound, typeExecution, r.Path["execution"])
+		return nil, orNotFound(err, dberror.ErrExecutionNotFound, typeExecution, r.Path["execution"])
 	}
 	return &rest.Response{Status: http.StatusOK}, nil
 }

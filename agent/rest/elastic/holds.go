@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -161,7 +162,7 @@ func (s *Surface) pause(ctx context.Context, r *rest.Request) (*place, controldb
 	}
 	id, err := uuid.Parse(r.Path["target"])
 	if err != nil || len(r.Path["target"]) != 36 {
-		return at, none, controldb.ErrTargetNotPaused
+		return at, none, dberror.ErrTargetNotPaused
 	}
 	found, err := at.store.TargetPause(ctx, id)
 	return at, found, err
@@ -170,7 +171,7 @@ func (s *Surface) pause(ctx context.Context, r *rest.Request) (*place, controldb
 func (s *Surface) getPause(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	at, found, err := s.pause(ctx, r)
 	if err != nil {
-		return nil, orNotFound(err, controldb.ErrTargetNotPaused, typePause, r.Path["target"])
+		return nil, orNotFound(err, dberror.ErrTargetNotPaused, typePause, r.Path["target"])
 	}
 	return &rest.Response{Status: http.StatusOK, Body: at.pauseView(found)}, nil
 }
@@ -199,7 +200,7 @@ func (s *Surface) pauseTarget(ctx context.Context, r *rest.Request) (*rest.Respo
 	}
 	found, err := at.store.TargetPause(ctx, one.ID)
 	if err != nil {
-		return nil, orNotFound(err, controldb.ErrTargetNotPaused, typePause, one.ID.String()) // ended meanwhile
+		return nil, orNotFound(err, dberror.ErrTargetNotPaused, typePause, one.ID.String()) // ended meanwhile
 	}
 	return &rest.Response{Status: http.StatusOK, Body: at.pauseView(found)}, nil
 }
@@ -209,7 +210,7 @@ func (s *Surface) resumeTarget(ctx context.Context, r *rest.Request) (*rest.Resp
 	if err == nil {
 		err = at.store.ResumeTarget(ctx, found.Server, found.Database, found.Target)
 	}
-	return deleted(err, controldb.ErrTargetNotPaused)
+	return deleted(err, dberror.ErrTargetNotPaused)
 }
 
 func (s *Surface) listWindows(ctx context.Context, r *rest.Request) (*rest.Response, error) {
@@ -228,7 +229,7 @@ func (s *Surface) getWindow(ctx context.Context, r *rest.Request) (*rest.Respons
 func (p *place) answerWindow(ctx context.Context, name string) (*rest.Response, error) {
 	found, err := p.store.TargetWindow(ctx, name)
 	if err != nil {
-		return nil, orNotFound(err, controldb.ErrTargetWindowNotFound, typeWindow, name)
+		return nil, orNotFound(err, dberror.ErrTargetWindowNotFound, typeWindow, name)
 	}
 	return &rest.Response{Status: http.StatusOK, Body: p.windowView(found)}, nil
 }
@@ -278,5 +279,5 @@ func (s *Surface) deleteWindow(ctx context.Context, r *rest.Request) (*rest.Resp
 	if err != nil {
 		return nil, err
 	}
-	return deleted(at.store.DeleteTargetWindow(ctx, r.Path["window"]), controldb.ErrTargetWindowNotFound)
+	return deleted(at.store.DeleteTargetWindow(ctx, r.Path["window"]), dberror.ErrTargetWindowNotFound)
 }

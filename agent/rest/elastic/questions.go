@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 // Questions to target groups are an extension: Elastic Jobs has none. The name of a question is its
@@ -165,7 +166,7 @@ func (s *Surface) question(ctx context.Context, r *rest.Request) (*place, int64,
 	}
 	id, err := strconv.ParseInt(r.Path["question"], 10, 64)
 	if err != nil || strconv.FormatInt(id, 10) != r.Path["question"] {
-		return nil, 0, orNotFound(controldb.ErrQuestionNotFound, controldb.ErrQuestionNotFound, typeQuestion, r.Path["question"])
+		return nil, 0, orNotFound(dberror.ErrQuestionNotFound, dberror.ErrQuestionNotFound, typeQuestion, r.Path["question"])
 	}
 	return at, id, nil
 }
@@ -173,7 +174,7 @@ func (s *Surface) question(ctx context.Context, r *rest.Request) (*place, int64,
 // answerQuestion returns the answer with a question.
 func (p *place) answerQuestion(ctx context.Context, id int64) (*rest.Response, error) {
 	missing := func(err error) error {
-		return orNotFound(err, controldb.ErrQuestionNotFound, typeQuestion, strconv.FormatInt(id, 10))
+		return orNotFound(err, dberror.ErrQuestionNotFound, typeQuestion, strconv.FormatInt(id, 10))
 	}
 	q, err := p.store.Question(ctx, id)
 	if err != nil {
@@ -215,7 +216,7 @@ func (s *Surface) cancelQuestion(ctx context.Context, r *rest.Request) (*rest.Re
 		return nil, err
 	}
 	if err := at.store.CancelQuestion(ctx, id); err != nil {
-		return nil, orNotFound(err, controldb.ErrQuestionNotFound, typeQuestion, r.Path["question"])
+		return nil, orNotFound(err, dberror.ErrQuestionNotFound, typeQuestion, r.Path["question"])
 	}
 	return at.answerQuestion(ctx, id)
 }
@@ -247,7 +248,7 @@ func (s *Surface) listAnswers(ctx context.Context, r *rest.Request) (*rest.Respo
 		return nil, err
 	}
 	if _, err := at.store.Question(ctx, id); err != nil {
-		return nil, orNotFound(err, controldb.ErrQuestionNotFound, typeQuestion, r.Path["question"])
+		return nil, orNotFound(err, dberror.ErrQuestionNotFound, typeQuestion, r.Path["question"])
 	}
 	p, err := readPage[int](r, s.cfg.PageSize)
 	if err != nil {

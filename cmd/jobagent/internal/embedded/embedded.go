@@ -17,6 +17,7 @@ import (
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv/tsqld"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
@@ -166,7 +167,7 @@ func (e *Server) prepare(ctx context.Context, log *zap.Logger) (err error) {
 		return err
 	}
 	err = e.Store.Install(ctx)
-	if !errors.Is(err, controldb.ErrSchemaVersion) {
+	if !errors.Is(err, dberror.ErrSchemaVersion) {
 		return err
 	}
 	var version *controldb.SchemaVersionError
