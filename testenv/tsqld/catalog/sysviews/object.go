@@ -10,56 +10,24 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// objectColumns are the first columns of sys.objects and of the views that extend it.
-const objectColumns = "name sysname, object_id int, principal_id int?, schema_id int, parent_object_id int, " +
-	"type char(2)?, type_desc nvarchar(60)?, " +
-	"create_date datetime, modify_date datetime, is_ms_shipped bit, is_published bit, is_schema_published bit"
-
-// moduleColumns are the columns of sys.sql_modules.
-const moduleColumns = "object_id int, definition nvarchar(max)?, uses_ansi_nulls bit?, uses_quoted_identifier bit?, " +
-	"is_schema_bound bit?, " +
-	"uses_database_collation bit?, is_recompiled bit?, null_on_null_input bit?, execute_as_principal_id int?, " +
-	"uses_native_compilation bit?, " +
-	"inline_type bit?, is_inlineable bit?"
-
 // objectSets returns the system tables about objects other than tables.
 func objectSets() []declaration {
 	return []declaration{
-		{name: "sys.objects", columns: objectColumns, rows: objects},
-		{name: "sys.system_objects", columns: objectColumns, rows: systemObjects},
-		{name: "sys.system_sql_modules", columns: moduleColumns, rows: systemModules},
-		{name: "sys.schemas", columns: "name sysname, schema_id int, principal_id int?", rows: schemasRows},
-		{name: "sys.views", columns: objectColumns + ", is_replicated bit?, has_replication_filter bit?, " +
-			"has_opaque_metadata bit, has_unchecked_assembly_data bit, " +
-			"with_check_option bit, is_date_correlation_view bit, is_tracked_by_cdc bit?, has_snapshot bit?, " +
-			"ledger_view_type tinyint?, ledger_view_type_desc nvarchar(60)?, is_dropped_ledger_view bit?",
-			rows: rowsOf(viewsRows)},
-		{name: "sys.procedures", columns: objectColumns + ", is_auto_executed bit, is_execution_replicated bit?, " +
-			"is_repl_serializable_only bit?, skips_repl_constraints bit?",
-			rows: rowsOf(func(_ *Env, p *catalog.Procedure) []row { return []row{{}} })},
-		{name: "sys.synonyms", columns: objectColumns + ", base_object_name nvarchar(1035)?",
-			rows: rowsOf(func(_ *Env, s *catalog.Synonym) []row {
-				return []row{{"base_object_name": s.Base}}
-			})},
-		{name: "sys.sequences", columns: objectColumns + ", start_value sql_variant, increment sql_variant, " +
-			"minimum_value sql_variant, maximum_value sql_variant, " +
-			"is_cycling bit?, is_cached bit?, cache_size int?, system_type_id tinyint, user_type_id int, " +
-			"precision tinyint, scale tinyint?, current_value sql_variant, " +
-			"is_exhausted bit, last_used_value sql_variant?", live: true, rows: sequences},
-		{name: "sys.sql_modules", columns: moduleColumns, rows: modules},
-		{name: "sys.parameters", columns: "object_id int, name sysname?, parameter_id int, system_type_id tinyint, " +
-			"user_type_id int, max_length smallint, " +
-			"precision tinyint, scale tinyint, is_output bit, is_cursor_ref bit, has_default_value bit, " +
-			"is_xml_document bit, default_value sql_variant?, " +
-			"xml_collection_id int, is_readonly bit, is_nullable bit?, encryption_type int?, " +
-			"encryption_type_desc nvarchar(64)?, encryption_algorithm_name sysname?, " +
-			"column_encryption_key_id int?, column_encryption_key_database_name sysname?", rows: parameters},
-		{name: "sys.types", columns: typeColumns, rows: allTypes},
-		{name: "sys.table_types", columns: typeColumns + ", type_table_object_id int, is_memory_optimized bit",
-			rows: tableTypesRows},
-		{name: "sys.extended_properties", columns: "class tinyint, class_desc nvarchar(60)?, major_id int, " +
-			"minor_id int, name sysname, value sql_variant?",
-			rows: func(_ context.Context, env *Env) ([]row, error) { return extendedProperties(env), nil }},
+		{name: "sys.objects", rows: objects},
+		{name: "sys.system_objects", rows: systemObjects},
+		{name: "sys.system_sql_modules", rows: systemModules},
+		{name: "sys.schemas", rows: schemasRows},
+		{name: "sys.views", rows: rowsOf(viewsRows)},
+		{name: "sys.procedures", rows: rowsOf(func(_ *Env, p *catalog.Procedure) []row { return []row{{}} })},
+		{name: "sys.synonyms", rows: rowsOf(func(_ *Env, s *catalog.Synonym) []row {
+			return []row{{"base_object_name": s.Base}}
+		})},
+		{name: "sys.sequences", live: true, rows: sequences},
+		{name: "sys.sql_modules", rows: modules},
+		{name: "sys.parameters", rows: parameters},
+		{name: "sys.types", rows: allTypes},
+		{name: "sys.table_types", rows: tableTypesRows},
+		{name: "sys.extended_properties", rows: func(_ context.Context, env *Env) ([]row, error) { return extendedProperties(env), nil }},
 	}
 }
 
@@ -92,12 +60,6 @@ func tableTypesRows(_ context.Context, env *Env) ([]row, error) {
 	}
 	return out, nil
 }
-
-// typeColumns are the columns of sys.types.
-const typeColumns = "name sysname, system_type_id tinyint, user_type_id int, schema_id int, principal_id int?, " +
-	"max_length smallint, precision tinyint, " +
-	"scale tinyint, collation_name sysname?, is_nullable bit?, is_user_defined bit, is_assembly_type bit, " +
-	"default_object_id int, rule_object_id int, is_table_type bit"
 
 // visible reports whether the session may see an object ("Metadata visibility configuration"): it
 // owns the object or has a permission on it.

@@ -10,26 +10,13 @@ import (
 // securitySets returns the system tables about principals and permissions.
 func securitySets() []declaration {
 	return []declaration{
-		{name: "sys.database_principals", columns: "name sysname, principal_id int, type char(1), " +
-			"type_desc nvarchar(60)?, default_schema_name sysname?, create_date datetime, " +
-			"modify_date datetime, owning_principal_id int?, sid varbinary(85)?, is_fixed_role bit, " +
-			"authentication_type int, authentication_type_desc nvarchar(60)?, " +
-			"default_language_name sysname?, default_language_lcid int?, allow_encrypted_value_modifications bit",
-			rows: databasePrincipalsRows},
-		{name: "sys.database_role_members", columns: "role_principal_id int, member_principal_id int",
-			rows: databaseRoleMembersRows},
-		{name: "sys.database_permissions", columns: "class tinyint, class_desc nvarchar(60)?, major_id int, " +
-			"minor_id int, grantee_principal_id int, grantor_principal_id int, " +
-			"type char(4), permission_name nvarchar(128)?, state char(1), state_desc nvarchar(60)?",
-			rows: databasePermissionsRows},
-		{name: "sys.database_scoped_credentials", columns: "name sysname, principal_id int, credential_id int, " +
-			"credential_identity nvarchar(4000)?, create_date datetime, modify_date datetime, " +
-			"target_type nvarchar(100)?, target_id int?", rows: databaseScopedCredentialsRows},
-		{name: "sys.server_principals", columns: principalColumns, rows: serverPrincipalsRows},
-		{name: "sys.sql_logins", columns: principalColumns + ", is_policy_checked bit, is_expiration_checked bit, " +
-			"password_hash varbinary(256)?", rows: sqlLoginsRows},
-		{name: "sys.server_role_members", columns: "role_principal_id int, member_principal_id int",
-			rows: serverRoleMembersRows},
+		{name: "sys.database_principals", rows: databasePrincipalsRows},
+		{name: "sys.database_role_members", rows: databaseRoleMembersRows},
+		{name: "sys.database_permissions", rows: databasePermissionsRows},
+		{name: "sys.database_scoped_credentials", rows: databaseScopedCredentialsRows},
+		{name: "sys.server_principals", rows: serverPrincipalsRows},
+		{name: "sys.sql_logins", rows: sqlLoginsRows},
+		{name: "sys.server_role_members", rows: serverRoleMembersRows},
 	}
 }
 
@@ -167,12 +154,6 @@ func serverRoleMembersRows(_ context.Context, env *Env) ([]row, error) {
 	}
 	return out, nil
 }
-
-// principalColumns are the columns of sys.server_principals.
-const principalColumns = "name sysname, principal_id int, sid varbinary(85)?, type char(1), " +
-	"type_desc nvarchar(60)?, is_disabled bit?, create_date datetime, modify_date datetime, " +
-	"default_database_name sysname?, default_language_name sysname?, credential_id int?, owning_principal_id int?, " +
-	"is_fixed_role bit"
 
 // principalTypes maps type to type_desc of sys.database_principals.
 var principalTypes = map[string]string{

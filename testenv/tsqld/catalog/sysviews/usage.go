@@ -12,7 +12,7 @@ import (
 // INFORMATION_SCHEMA.VIEW_COLUMN_USAGE. SQL Server does not have it.
 func usageSets() []declaration {
 	return []declaration{
-		{name: "sys.spt_view_columns", columns: "view_id int, object_id int, name sysname", rows: viewColumns},
+		{name: "sys.spt_view_columns", rows: viewColumns},
 	}
 }
 
