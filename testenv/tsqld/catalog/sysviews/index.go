@@ -10,51 +10,46 @@ import (
 // indexSets returns the system tables about indexes and keys.
 func indexSets() []declaration {
 	return []declaration{
-		{name: "sys.indexes", rows: indexesRows},
-		{name: "sys.index_columns", rows: indexColumnsRows},
-		{name: "sys.key_constraints", rows: keyConstraintsRows},
+		{name: "sys.indexes", rows: adding(indexesRows)},
+		{name: "sys.index_columns", rows: adding(indexColumnsRows)},
+		{name: "sys.key_constraints", rows: adding(keyConstraintsRows)},
 		{name: "sys.partitions", live: true, rows: partitions},
-		{name: "sys.stats", rows: statsRows},
+		{name: "sys.stats", rows: adding(statsRows)},
 	}
 }
 
 // indexesRows are the rows of sys.indexes.
-func indexesRows(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func indexesRows(env *Env, add func(row)) {
 	for _, t := range env.indexed() {
 		for _, ix := range withHeap(t) {
-			out = append(out, indexRow(t, ix))
+			add(indexRow(t, ix))
 		}
 	}
-	return out, nil
 }
 
 // indexColumnsRows are the rows of sys.index_columns.
-func indexColumnsRows(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func indexColumnsRows(env *Env, add func(row)) {
 	for _, t := range env.indexed() {
 		for _, ix := range t.Indexes {
 			for i, k := range ix.Columns {
-				out = append(out, row{
+				add(row{
 					"object_id": int64(t.ObjectID), "index_id": int64(ix.ID), "index_column_id": int64(i + 1),
 					"column_id":   int64(k.ColumnID),
 					"key_ordinal": int64(i + 1), "is_descending_key": bit(k.Desc),
 					"is_included_column": int64(0)})
 			}
 			for i, id := range ix.Included {
-				out = append(out, row{
+				add(row{
 					"object_id": int64(t.ObjectID), "index_id": int64(ix.ID),
 					"index_column_id": int64(len(ix.Columns) + i + 1), "column_id": int64(id),
 					"is_descending_key": int64(0), "is_included_column": int64(1)})
 			}
 		}
 	}
-	return out, nil
 }
 
 // keyConstraintsRows are the rows of sys.key_constraints.
-func keyConstraintsRows(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func keyConstraintsRows(env *Env, add func(row)) {
 	for _, t := range env.indexed() {
 		for _, ix := range t.Indexes {
 			if ix.Key == nil {
@@ -69,18 +64,16 @@ func keyConstraintsRows(_ context.Context, env *Env) ([]row, error) {
 			r["unique_index_id"] = int64(ix.ID)
 			r["is_system_named"] = bit(ix.Key.System)
 			r["is_enforced"] = int64(1)
-			out = append(out, r)
+			add(r)
 		}
 	}
-	return out, nil
 }
 
 // statsRows are the rows of sys.stats.
-func statsRows(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func statsRows(env *Env, add func(row)) {
 	for _, t := range env.indexed() {
 		for _, ix := range t.Indexes {
-			out = append(out, row{
+			add(row{
 				"object_id": int64(t.ObjectID), "name": ix.Name, "stats_id": int64(ix.ID),
 				"auto_created": int64(0), "user_created": int64(0),
 				"no_recompute": bit(ix.NoRecompute), "has_filter": bit(ix.Filter != ""),
@@ -89,7 +82,6 @@ func statsRows(_ context.Context, env *Env) ([]row, error) {
 				"auto_drop": int64(0)})
 		}
 	}
-	return out, nil
 }
 
 // indexed returns the tables with indexes, including the shapes of table types.

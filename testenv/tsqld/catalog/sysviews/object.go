@@ -13,31 +13,29 @@ import (
 // objectSets returns the system tables about objects other than tables.
 func objectSets() []declaration {
 	return []declaration{
-		{name: "sys.objects", rows: objects},
+		{name: "sys.objects", rows: adding(objects)},
 		{name: "sys.system_objects", rows: systemObjects},
 		{name: "sys.system_sql_modules", rows: systemModules},
-		{name: "sys.schemas", rows: schemasRows},
+		{name: "sys.schemas", rows: adding(schemasRows)},
 		{name: "sys.views", rows: rowsOf(viewsRows)},
 		{name: "sys.procedures", rows: rowsOf(func(_ *Env, p *catalog.Procedure) []row { return []row{{}} })},
 		{name: "sys.synonyms", rows: rowsOf(func(_ *Env, s *catalog.Synonym) []row {
 			return []row{{"base_object_name": s.Base}}
 		})},
 		{name: "sys.sequences", live: true, rows: sequences},
-		{name: "sys.sql_modules", rows: modules},
+		{name: "sys.sql_modules", rows: adding(modules)},
 		{name: "sys.parameters", rows: parameters},
-		{name: "sys.types", rows: allTypes},
-		{name: "sys.table_types", rows: tableTypesRows},
+		{name: "sys.types", rows: adding(allTypes)},
+		{name: "sys.table_types", rows: adding(tableTypesRows)},
 		{name: "sys.extended_properties", rows: func(_ context.Context, env *Env) ([]row, error) { return extendedProperties(env), nil }},
 	}
 }
 
 // schemasRows are the rows of sys.schemas.
-func schemasRows(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func schemasRows(env *Env, add func(row)) {
 	for _, s := range env.Database.Schemas() {
-		out = append(out, row{"name": s.Name, "schema_id": int64(s.ID), "principal_id": int64(s.OwnerID)})
+		add(row{"name": s.Name, "schema_id": int64(s.ID), "principal_id": int64(s.OwnerID)})
 	}
-	return out, nil
 }
 
 // viewsRows returns the rows of sys.views for one object.
@@ -51,14 +49,12 @@ func viewsRows(_ *Env, v *catalog.View) []row {
 }
 
 // tableTypesRows are the rows of sys.table_types.
-func tableTypesRows(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func tableTypesRows(env *Env, add func(row)) {
 	for _, tt := range catalog.Pick[*catalog.TableType](env.Database) {
 		r := tableTypeRow(tt)
 		r["type_table_object_id"] = int64(tt.ObjectID)
-		out = append(out, r)
+		add(r)
 	}
-	return out, nil
 }
 
 // visible reports whether the session may see an object ("Metadata visibility configuration"): it
@@ -132,18 +128,17 @@ func rowsOf[T catalog.Object](extra func(env *Env, o T) []row) func(context.Cont
 }
 
 // objects are the rows of sys.objects: objects and their constraints.
-func objects(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func objects(env *Env, add func(row)) {
 	for _, o := range env.objects() {
 		h := *o.Head()
 		if h.Kind == catalog.KindTableType { // listed under a generated name, in schema sys
 			h.Name, h.SchemaID, h.System = catalog.TypeTableName(&h), catalog.SchemaSys, true
 		}
-		out = append(out, objectRow(&h))
+		add(objectRow(&h))
 	}
 	for _, t := range env.indexed() {
 		for _, c := range t.Constraints() {
-			out = append(out, childRow(&t.Header, c, createdAt(t, c.ObjectID)))
+			add(childRow(&t.Header, c, createdAt(t, c.ObjectID)))
 		}
 	}
 	for _, o := range env.objects() {
@@ -153,10 +148,9 @@ func objects(_ context.Context, env *Env) ([]row, error) {
 		}
 		for _, tr := range v.Triggers {
 			c := catalog.Constraint{Table: v.ObjectID, ObjectID: tr.ObjectID, Name: tr.Name, Kind: catalog.KindTrigger}
-			out = append(out, childRow(&v.Header, c, tr.Created))
+			add(childRow(&v.Header, c, tr.Created))
 		}
 	}
-	return out, nil
 }
 
 // systemObjects are the rows of sys.system_objects: the system views.
@@ -288,11 +282,10 @@ func scaled(n int64, t types.Type) types.Value {
 }
 
 // modules are the rows of sys.sql_modules.
-func modules(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func modules(env *Env, add func(row)) {
 	for _, o := range env.objects() {
 		for _, tr := range catalog.Triggers(o) {
-			out = append(out, moduleRow(env, tr.ObjectID, tr.Module(), o))
+			add(moduleRow(env, tr.ObjectID, tr.Module(), o))
 		}
 		m := catalog.ModuleOf(o)
 		if m == nil {
@@ -305,9 +298,8 @@ func modules(_ context.Context, env *Env) ([]row, error) {
 		case *catalog.Function:
 			r["null_on_null_input"] = bit(o.ReturnsNullOnNull)
 		}
-		out = append(out, r)
+		add(r)
 	}
-	return out, nil
 }
 
 // moduleRow returns the row of sys.sql_modules of an object, or of a trigger of o.
@@ -375,24 +367,23 @@ func parameters(_ context.Context, env *Env) ([]row, error) {
 const tableSystemType = 243
 
 // allTypes are the rows of sys.types.
-func allTypes(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func allTypes(env *Env, add func(row)) {
 	for _, t := range types.ByID() {
 		name := types.Type{ID: t.ID, Numeric: t.Numeric}.Name()
-		out = append(out, row{
+		add(row{
 			"name": name, "system_type_id": int64(t.SystemTypeID()), "user_type_id": int64(t.UserTypeID()),
 			"schema_id":  int64(catalog.SchemaSys),
 			"max_length": int64(t.MaxLength()), "precision": int64(t.SysPrecision()), "scale": int64(t.SysScale()),
 			"collation_name": collationOf(env.Database, t), "is_nullable": int64(1),
 		})
 	}
-	out = append(out, row{
+	add(row{
 		"name": "sysname", "system_type_id": int64(types.SysName.SystemTypeID()), "user_type_id": int64(256),
 		"schema_id":  int64(catalog.SchemaSys),
 		"max_length": int64(256), "collation_name": env.Database.Options.Collation, "is_nullable": int64(0),
 	})
 	for _, a := range env.Database.AliasTypes() {
-		out = append(out, row{
+		add(row{
 			"name": a.Name, "system_type_id": int64(a.Type.SystemTypeID()), "user_type_id": int64(a.UserTypeID),
 			"schema_id": int64(a.SchemaID), "principal_id": orNull(a.OwnerID),
 			"max_length": int64(a.Type.MaxLength()), "precision": int64(a.Type.SysPrecision()),
@@ -402,9 +393,8 @@ func allTypes(_ context.Context, env *Env) ([]row, error) {
 		})
 	}
 	for _, tt := range catalog.Pick[*catalog.TableType](env.Database) {
-		out = append(out, tableTypeRow(tt))
+		add(tableTypeRow(tt))
 	}
-	return out, nil
 }
 
 // collationOf returns the collation_name of a type: that of the database, or NULL.

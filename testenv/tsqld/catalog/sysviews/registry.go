@@ -231,6 +231,15 @@ type declaration struct {
 	rows    func(ctx context.Context, env *Env) ([]row, error) // nil if the view is always empty
 }
 
+// adding makes declaration.rows of a function that adds rows and cannot fail.
+func adding(rows func(env *Env, add func(row))) func(context.Context, *Env) ([]row, error) {
+	return func(_ context.Context, env *Env) ([]row, error) {
+		var out []row
+		rows(env, func(r row) { out = append(out, r) })
+		return out, nil
+	}
+}
+
 // readColumns reads columns.txt or absent.txt, whose lines are "schema.name: columns".
 func readColumns(file string) map[string]string {
 	text, err := viewFiles.ReadFile(file)

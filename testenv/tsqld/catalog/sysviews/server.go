@@ -16,30 +16,27 @@ import (
 // serverSets returns the system tables about the instance, its databases and sessions.
 func serverSets() []declaration {
 	return []declaration{
-		{name: "sys.databases", rows: databasesRows},
-		{name: "sys.database_service_objectives", rows: databaseServiceObjectivesRows},
-		{name: "sys.dm_exec_sessions", live: true, rows: sessions},
-		{name: "sys.dm_exec_connections", live: true, rows: connections},
-		{name: "sys.dm_exec_requests", live: true, rows: requests},
+		{name: "sys.databases", rows: adding(databasesRows)},
+		{name: "sys.database_service_objectives", rows: adding(databaseServiceObjectivesRows)},
+		{name: "sys.dm_exec_sessions", live: true, rows: adding(sessions)},
+		{name: "sys.dm_exec_connections", live: true, rows: adding(connections)},
+		{name: "sys.dm_exec_requests", live: true, rows: adding(requests)},
 		{name: "sys.dm_tran_locks", live: true, rows: lockRows},
-		{name: "sys.dm_tran_session_transactions", live: true, rows: transactions},
-		{name: "sys.spt_transactions", live: true, rows: sptTransactionsRows},
-		{name: "sys.spt_sql_texts", live: true, rows: sptSqlTextsRows},
+		{name: "sys.dm_tran_session_transactions", live: true, rows: adding(transactions)},
+		{name: "sys.spt_transactions", live: true, rows: adding(sptTransactionsRows)},
+		{name: "sys.spt_sql_texts", live: true, rows: adding(sptSqlTextsRows)},
 	}
 }
 
 // databasesRows are the rows of sys.databases.
-func databasesRows(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func databasesRows(env *Env, add func(row)) {
 	for _, d := range env.Snapshot.Databases() {
-		out = append(out, databaseInfo(d))
+		add(databaseInfo(d))
 	}
-	return out, nil
 }
 
 // databaseServiceObjectivesRows are the rows of sys.database_service_objectives.
-func databaseServiceObjectivesRows(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func databaseServiceObjectivesRows(env *Env, add func(row)) {
 	for _, d := range env.Snapshot.Databases() {
 		if d.ID != env.Database.ID && env.Database.ID != catalog.DatabaseMaster {
 			continue // a user database shows only itself
@@ -51,35 +48,29 @@ func databaseServiceObjectivesRows(_ context.Context, env *Env) ([]row, error) {
 		if d.Options.ElasticPool != "" {
 			r["service_objective"] = "ElasticPool"
 		}
-		out = append(out, r)
+		add(r)
 	}
-	return out, nil
 }
 
 // sptTransactionsRows are the rows of sys.spt_transactions.
-func sptTransactionsRows(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func sptTransactionsRows(env *Env, add func(row)) {
 	for _, s := range env.visibleSessions() {
 		if s.OpenTransactions > 0 {
-			out = append(out,
-				row{
-					"session_id": int64(s.ID), "transaction_id": s.TransactionID, "name": s.TransactionName,
-					"begin_time": s.TransactionStart,
-				})
+			add(row{
+				"session_id": int64(s.ID), "transaction_id": s.TransactionID, "name": s.TransactionName,
+				"begin_time": s.TransactionStart,
+			})
 		}
 	}
-	return out, nil
 }
 
 // sptSqlTextsRows are the rows of sys.spt_sql_texts.
-func sptSqlTextsRows(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func sptSqlTextsRows(env *Env, add func(row)) {
 	for _, s := range env.visibleSessions() {
 		if s.Command != "" && s.Text != "" {
-			out = append(out, row{"sql_handle": sqlHandle(s.Text), "text": s.Text})
+			add(row{"sql_handle": sqlHandle(s.Text), "text": s.Text})
 		}
 	}
-	return out, nil
 }
 
 // databaseInfo returns a row of sys.databases.
@@ -205,8 +196,7 @@ func interfaceName(library string) string {
 }
 
 // sessions are the rows of sys.dm_exec_sessions.
-func sessions(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func sessions(env *Env, add func(row)) {
 	for _, s := range env.visibleSessions() {
 		r := options(s)
 		for col, v := range map[string]types.Value{
@@ -220,14 +210,12 @@ func sessions(_ context.Context, env *Env) ([]row, error) {
 		} {
 			r[col] = v
 		}
-		out = append(out, r)
+		add(r)
 	}
-	return out, nil
 }
 
 // connections are the rows of sys.dm_exec_connections.
-func connections(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func connections(env *Env, add func(row)) {
 	for _, s := range env.visibleSessions() {
 		r := row{
 			"session_id": int64(s.ID), "most_recent_session_id": int64(s.ID), "connect_time": s.LoginTime,
@@ -239,14 +227,12 @@ func connections(_ context.Context, env *Env) ([]row, error) {
 		if s.Encrypted {
 			r["encrypt_option"] = "TRUE"
 		}
-		out = append(out, r)
+		add(r)
 	}
-	return out, nil
 }
 
 // requests are the rows of sys.dm_exec_requests: one for each session that executes a request.
-func requests(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func requests(env *Env, add func(row)) {
 	for _, s := range env.visibleSessions() {
 		if s.Command == "" {
 			continue
@@ -264,9 +250,8 @@ func requests(_ context.Context, env *Env) ([]row, error) {
 		if s.Text != "" {
 			r["sql_handle"] = sqlHandle(s.Text)
 		}
-		out = append(out, r)
+		add(r)
 	}
-	return out, nil
 }
 
 // sqlHandle returns the handle of a text. Equal texts have equal handles.
@@ -277,20 +262,18 @@ func sqlHandle(text string) []byte {
 
 // transactions are the rows of sys.dm_tran_session_transactions: one for each session with an open
 // transaction.
-func transactions(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func transactions(env *Env, add func(row)) {
 	for _, s := range env.visibleSessions() {
 		if s.OpenTransactions == 0 {
 			continue
 		}
-		out = append(out, row{
+		add(row{
 			"session_id": int64(s.ID), "transaction_id": s.TransactionID,
 			"transaction_descriptor": binary.LittleEndian.AppendUint64(nil, uint64(s.TransactionID)),
 			"enlist_count":           bit(s.Command != ""), "is_user_transaction": int64(1), "is_local": int64(1),
 			"open_transaction_count": int64(s.OpenTransactions),
 		})
 	}
-	return out, nil
 }
 
 // lockRows are the rows of sys.dm_tran_locks. Without a permission there are no rows.

@@ -22,7 +22,7 @@ func settingSets() []declaration {
 		{name: "sys.endpoints", rows: singleRow(func(*Env) row { return endpoint })},
 		{name: "sys.tcp_endpoints", rows: singleRow(func(*Env) row { return endpoint })},
 		{name: "sys.servers", rows: singleRow(serversRow)},
-		{name: "sys.messages", live: true, rows: messagesRows},
+		{name: "sys.messages", live: true, rows: adding(messagesRows)},
 		{name: "dbo.spt_values", rows: numberRows},
 	}
 }
@@ -103,14 +103,12 @@ func dmOsProcessMemoryRow(*Env) row {
 }
 
 // messagesRows are the rows of sys.messages: the messages of users.
-func messagesRows(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func messagesRows(env *Env, add func(row)) {
 	for _, m := range env.Messages {
-		out = append(out, row{
+		add(row{
 			"message_id": m.ID, "language_id": int64(1033), "severity": m.Severity, "is_event_logged": bit(m.Logged), "text": m.Text,
 		})
 	}
-	return out, nil
 }
 
 // syslanguagesRows are the rows of sys.syslanguages.

@@ -27,15 +27,15 @@ func storageSets() []declaration {
 			env *Env) ([]row, error) {
 			return env.files(env.Database), nil
 		}},
-		{name: "sys.master_files", live: true, rows: masterFilesRows},
+		{name: "sys.master_files", live: true, rows: adding(masterFilesRows)},
 		{name: "sys.database_mirroring", rows: eachDatabase(func(*catalog.Database) row { return row{} })},
 		{name: "sys.database_recovery_status", rows: databaseRecoveryStatusRows},
 		{name: "sys.database_filestream_options", rows: eachDatabase(func(*catalog.Database) row { return row{"non_transacted_access_desc": "OFF"} })},
 		{name: "sys.database_query_store_options", rows: singleRow(databaseQueryStoreOptionsRow)},
 		{name: "sys.database_scoped_configurations", rows: scopedConfigurations},
 		{name: "sys.xml_schema_collections", rows: singleRow(xmlSchemaCollectionsRow)},
-		{name: "sys.stats_columns", rows: statsColumnsRows},
-		{name: "sys.trigger_events", rows: triggerEventsRows},
+		{name: "sys.stats_columns", rows: adding(statsColumnsRows)},
+		{name: "sys.trigger_events", rows: adding(triggerEventsRows)},
 	}
 }
 
@@ -47,15 +47,13 @@ func filegroupsRow(*Env) row {
 }
 
 // masterFilesRows are the rows of sys.master_files.
-func masterFilesRows(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func masterFilesRows(env *Env, add func(row)) {
 	for _, d := range env.Snapshot.Databases() {
 		for _, r := range env.files(d) {
 			r["database_id"] = int64(d.ID)
-			out = append(out, r)
+			add(r)
 		}
 	}
-	return out, nil
 }
 
 // databaseRecoveryStatusRows are the rows of sys.database_recovery_status. A database whose file
@@ -93,38 +91,32 @@ func xmlSchemaCollectionsRow(*Env) row {
 }
 
 // statsColumnsRows are the rows of sys.stats_columns.
-func statsColumnsRows(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func statsColumnsRows(env *Env, add func(row)) {
 	for _, t := range env.indexed() {
 		for _, ix := range t.Indexes {
 			for i, k := range ix.Columns {
-				out = append(out,
-					row{
-						"object_id": int64(t.ObjectID), "stats_id": int64(ix.ID),
-						"stats_column_id": int64(i + 1), "column_id": int64(k.ColumnID),
-					})
+				add(row{
+					"object_id": int64(t.ObjectID), "stats_id": int64(ix.ID),
+					"stats_column_id": int64(i + 1), "column_id": int64(k.ColumnID),
+				})
 			}
 		}
 	}
-	return out, nil
 }
 
 // triggerEventsRows are the rows of sys.trigger_events.
-func triggerEventsRows(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func triggerEventsRows(env *Env, add func(row)) {
 	for _, o := range env.objects() {
 		for _, tr := range catalog.Triggers(o) {
 			for _, e := range tr.Events {
-				out = append(out,
-					row{
-						"object_id": int64(tr.ObjectID), "type": triggerEvents[e], "type_desc": e,
-						"is_first": bit(slices.Contains(tr.First, e)), "is_last": bit(slices.Contains(tr.Last, e)),
-						"is_trigger_event": int64(1),
-					})
+				add(row{
+					"object_id": int64(tr.ObjectID), "type": triggerEvents[e], "type_desc": e,
+					"is_first": bit(slices.Contains(tr.First, e)), "is_last": bit(slices.Contains(tr.Last, e)),
+					"is_trigger_event": int64(1),
+				})
 			}
 		}
 	}
-	return out, nil
 }
 
 // triggerEvents maps events to the types of sys.trigger_events.

@@ -15,15 +15,15 @@ var lockEscalations = [...]string{"TABLE", "DISABLE", "AUTO"}
 func tableSets() []declaration {
 	return []declaration{
 		{name: "sys.tables", rows: rowsOf(tablesRows)},
-		{name: "sys.columns", rows: columnRows},
+		{name: "sys.columns", rows: adding(columnRows)},
 		{name: "sys.system_columns", rows: systemColumns},
 		{name: "sys.identity_columns", live: true, rows: identityColumns},
-		{name: "sys.computed_columns", rows: computedColumnsRows},
-		{name: "sys.default_constraints", rows: defaultConstraintsRows},
-		{name: "sys.check_constraints", rows: checkConstraintsRows},
-		{name: "sys.foreign_keys", rows: foreignKeysRows},
-		{name: "sys.foreign_key_columns", rows: foreignKeyColumnsRows},
-		{name: "sys.triggers", rows: triggersRows},
+		{name: "sys.computed_columns", rows: adding(computedColumnsRows)},
+		{name: "sys.default_constraints", rows: adding(defaultConstraintsRows)},
+		{name: "sys.check_constraints", rows: adding(checkConstraintsRows)},
+		{name: "sys.foreign_keys", rows: adding(foreignKeysRows)},
+		{name: "sys.foreign_key_columns", rows: adding(foreignKeyColumnsRows)},
+		{name: "sys.triggers", rows: adding(triggersRows)},
 	}
 }
 
@@ -49,8 +49,7 @@ func tablesRows(_ *Env, t *catalog.Table) []row {
 }
 
 // computedColumnsRows are the rows of sys.computed_columns.
-func computedColumnsRows(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func computedColumnsRows(env *Env, add func(row)) {
 	for _, t := range env.tables() {
 		for _, c := range t.Columns {
 			if c.Formula == nil {
@@ -58,15 +57,13 @@ func computedColumnsRows(_ context.Context, env *Env) ([]row, error) {
 			}
 			r := columnRow(env.Database, t.ObjectID, c)
 			r["definition"], r["is_persisted"] = c.Formula.Text, bit(c.Formula.Persisted)
-			out = append(out, r)
+			add(r)
 		}
 	}
-	return out, nil
 }
 
 // defaultConstraintsRows are the rows of sys.default_constraints.
-func defaultConstraintsRows(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func defaultConstraintsRows(env *Env, add func(row)) {
 	for _, t := range env.indexed() {
 		for _, c := range t.Columns {
 			if d := c.Default; d != nil {
@@ -74,17 +71,14 @@ func defaultConstraintsRows(_ context.Context, env *Env) ([]row, error) {
 				r["parent_column_id"] = int64(c.ID)
 				r["definition"] = d.Text
 				r["is_system_named"] = bit(d.System)
-				out = append(out, r)
+				add(r)
 			}
 		}
 	}
-	return out, nil
 }
 
 // checkConstraintsRows are the rows of sys.check_constraints.
-func checkConstraintsRows(
-	_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func checkConstraintsRows(env *Env, add func(row)) {
 	for _, t := range env.indexed() {
 		for _, c := range t.Checks {
 			r := childRow(&t.Header, catalog.Constraint{ObjectID: c.ObjectID, Name: c.Name, Kind: catalog.KindCheck}, c.Created)
@@ -93,15 +87,13 @@ func checkConstraintsRows(
 				"parent_column_id": int64(c.ColumnID), "definition": c.Text,
 				"uses_database_collation": int64(1), "is_system_named": bit(c.System),
 			})
-			out = append(out, r)
+			add(r)
 		}
 	}
-	return out, nil
 }
 
 // foreignKeysRows are the rows of sys.foreign_keys.
-func foreignKeysRows(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func foreignKeysRows(env *Env, add func(row)) {
 	for _, t := range env.tables() {
 		for _, f := range t.ForeignKeys {
 			r := childRow(&t.Header, catalog.Constraint{ObjectID: f.ObjectID, Name: f.Name, Kind: catalog.KindForeignKey}, f.Created)
@@ -113,19 +105,17 @@ func foreignKeysRows(_ context.Context, env *Env) ([]row, error) {
 				"update_referential_action":      int64(f.OnUpdate),
 				"update_referential_action_desc": f.OnUpdate.Description(), "is_system_named": bit(f.System),
 			})
-			out = append(out, r)
+			add(r)
 		}
 	}
-	return out, nil
 }
 
 // foreignKeyColumnsRows are the rows of sys.foreign_key_columns.
-func foreignKeyColumnsRows(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func foreignKeyColumnsRows(env *Env, add func(row)) {
 	for _, t := range env.tables() {
 		for _, f := range t.ForeignKeys {
 			for i, id := range f.Columns {
-				out = append(out, row{
+				add(row{
 					"constraint_object_id": int64(f.ObjectID), "constraint_column_id": int64(i + 1),
 					"parent_object_id": int64(t.ObjectID), "parent_column_id": int64(id),
 					"referenced_object_id": int64(f.Referenced),
@@ -134,15 +124,13 @@ func foreignKeyColumnsRows(_ context.Context, env *Env) ([]row, error) {
 			}
 		}
 	}
-	return out, nil
 }
 
 // triggersRows are the rows of sys.triggers.
-func triggersRows(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func triggersRows(env *Env, add func(row)) {
 	for _, o := range env.objects() {
 		for _, tr := range catalog.Triggers(o) {
-			out = append(out, row{
+			add(row{
 				"name": tr.Name, "object_id": int64(tr.ObjectID), "parent_class": int64(1),
 				"parent_class_desc": "OBJECT_OR_COLUMN", "parent_id": int64(o.Head().ObjectID),
 				"type": string(catalog.KindTrigger), "type_desc": catalog.KindTrigger.Description(),
@@ -152,7 +140,6 @@ func triggersRows(_ context.Context, env *Env) ([]row, error) {
 			})
 		}
 	}
-	return out, nil
 }
 
 // tables returns the tables that the session may see.
@@ -211,25 +198,27 @@ func shapeRows(d *catalog.Database, object int32, cols []types.Column) []row {
 }
 
 // columnRows are the rows of sys.columns: columns of tables, views, functions and table types.
-func columnRows(_ context.Context, env *Env) ([]row, error) {
-	var out []row
+func columnRows(env *Env, add func(row)) {
 	for _, o := range env.objects() {
 		switch o := o.(type) {
 		case *catalog.Table:
 			for _, c := range o.Columns {
-				out = append(out, columnRow(env.Database, o.ObjectID, c))
+				add(columnRow(env.Database, o.ObjectID, c))
 			}
 		case *catalog.TableType:
 			for _, c := range o.Table.Columns {
-				out = append(out, columnRow(env.Database, o.ObjectID, c))
+				add(columnRow(env.Database, o.ObjectID, c))
 			}
 		case *catalog.View:
-			out = append(out, shapeRows(env.Database, o.ObjectID, o.Columns)...)
+			for _, r := range shapeRows(env.Database, o.ObjectID, o.Columns) {
+				add(r)
+			}
 		case *catalog.Function:
-			out = append(out, shapeRows(env.Database, o.ObjectID, o.Columns)...)
+			for _, r := range shapeRows(env.Database, o.ObjectID, o.Columns) {
+				add(r)
+			}
 		}
 	}
-	return out, nil
 }
 
 // systemColumns are the rows of sys.system_columns: columns of the system views.
