@@ -74,7 +74,6 @@ func (at *place) getCredential(ctx context.Context, r *rest.Request) (*rest.Resp
 	return at.answerCredential(http.StatusOK, credential), nil
 }
 
-// answerCredential returns the answer with a credential.
 func (p *place) answerCredential(status int, credential controldb.Credential) *rest.Response {
 	v := p.credentialView(credential)
 	return tagged(status, v.ID, credential.Revision, v)

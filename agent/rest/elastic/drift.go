@@ -198,7 +198,6 @@ func (at *place) getBaseline(ctx context.Context, r *rest.Request) (*rest.Respon
 	return at.answerBaseline(ctx, r.Path["baseline"])
 }
 
-// answerBaseline returns the answer with a baseline.
 func (p *place) answerBaseline(ctx context.Context, name string) (*rest.Response, error) {
 	rows, err := p.store.DriftBaseline(ctx, name)
 	if err != nil {

@@ -67,7 +67,6 @@ func (at *place) getEndpoint(ctx context.Context, r *rest.Request) (*rest.Respon
 	return at.answerEndpoint(http.StatusOK, endpoint), nil
 }
 
-// answerEndpoint returns the answer with a private endpoint.
 func (p *place) answerEndpoint(status int, endpoint controldb.PrivateEndpoint) *rest.Response {
 	v := p.endpointView(endpoint)
 	return tagged(status, v.ID, endpoint.Revision, v)

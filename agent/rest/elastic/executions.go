@@ -110,7 +110,6 @@ func (p *place) properties(e controldb.Execution) executionProperties {
 	}
 }
 
-// runID returns the id of a run.
 func (p *place) runID(e controldb.Execution) string {
 	return p.id("jobs", e.JobName, "executions", e.ID.String())
 }
@@ -160,7 +159,6 @@ func (at *place) listRuns(ctx context.Context, r *rest.Request) (*rest.Response,
 	}, func(run controldb.Run) controldb.RunKey { return run.Key() }, func(run controldb.Run) executionView { return at.runView(run.Row()) })
 }
 
-// runOf returns a run of a job.
 func (p *place) runOf(ctx context.Context, job string, id uuid.UUID) (controldb.Execution, error) {
 	run, err := p.store.RunOf(ctx, job, id)
 	return run.Row(), err

@@ -104,7 +104,6 @@ func (at *place) getGroup(ctx context.Context, r *rest.Request) (*rest.Response,
 	return at.answerGroup(http.StatusOK, group), nil
 }
 
-// answerGroup returns the answer with a target group.
 func (p *place) answerGroup(status int, group controldb.TargetGroupDetail) *rest.Response {
 	v := p.groupView(group)
 	return tagged(status, v.ID, group.Revision, v)

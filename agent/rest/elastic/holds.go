@@ -175,7 +175,6 @@ func (at *place) getWindow(ctx context.Context, r *rest.Request) (*rest.Response
 	return at.answerWindow(ctx, r.Path["window"])
 }
 
-// answerWindow returns the answer with a window.
 func (p *place) answerWindow(ctx context.Context, name string) (*rest.Response, error) {
 	found, err := p.store.TargetWindow(ctx, name)
 	if err != nil {

@@ -147,7 +147,6 @@ func (at *place) getJob(ctx context.Context, r *rest.Request) (*rest.Response, e
 	return at.answerJob(http.StatusOK, job), nil
 }
 
-// answerJob returns the answer with a job.
 func (p *place) answerJob(status int, job controldb.JobDetail) *rest.Response {
 	v := p.jobView(job)
 	return tagged(status, v.ID, job.Revision, v)

@@ -135,7 +135,6 @@ func result[K, R, T any](p page[K], rows []R, at *place, r *rest.Request, id str
 	return l
 }
 
-// readRunFilter reads the filters of runs.
 func readRunFilter(r *rest.Request) (controldb.RunFilter, error) {
 	var f controldb.RunFilter
 	for name, dst := range map[string]*time.Time{

@@ -93,7 +93,6 @@ type questionRow struct {
 	Values       []json.RawMessage `json:"values"` // in the order of the columns
 }
 
-// questionOperations are those of questions.
 func (s *Surface) questionOperations() []rest.Operation {
 	question := reflect.TypeFor[questionView]()
 	return []rest.Operation{
@@ -148,7 +147,6 @@ func (p *place) question(r *rest.Request) (int64, error) {
 	return id, nil
 }
 
-// answerQuestion returns the answer with a question.
 func (p *place) answerQuestion(ctx context.Context, id int64) (*rest.Response, error) {
 	missing := func(err error) error {
 		return orNotFound(err, controldb.ErrQuestionNotFound, typeQuestion, strconv.FormatInt(id, 10))

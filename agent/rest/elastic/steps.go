@@ -213,7 +213,6 @@ func (at *place) getStep(ctx context.Context, r *rest.Request) (*rest.Response, 
 	return at.answerStep(http.StatusOK, where, step), nil
 }
 
-// answerStep returns the answer with a step.
 func (p *place) answerStep(status int, where steps, step controldb.JobStep) *rest.Response {
 	v := p.stepView(where, step)
 	return tagged(status, v.ID, step.Revision, v)

@@ -73,7 +73,6 @@ type triggerEventProperties struct {
 	Reason                 string     `json:"reason,omitempty"`
 }
 
-// triggerOperations are those of triggers.
 func (s *Surface) triggerOperations() []rest.Operation {
 	one := reflect.TypeFor[triggerView]()
 	return []rest.Operation{
