@@ -406,7 +406,6 @@ func (c *call) getJob(ctx context.Context) (*rest.Response, error) {
 	return c.answerJob(ctx, controldb.SAPJobRef{ID: id}, schedules)
 }
 
-// answerJob answers with one job.
 func (c *call) answerJob(ctx context.Context, ref controldb.SAPJobRef, schedules bool) (*rest.Response, error) {
 	job, err := c.service.Store.SAPJob(ctx, c.scope, ref)
 	if errors.Is(err, dberror.ErrSAPAmbiguous) {

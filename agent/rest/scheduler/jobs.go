@@ -53,7 +53,6 @@ func shownAction(j controldb.SchedulerJob) *action {
 	return &a
 }
 
-// answerJob returns the answer with a job.
 func answerJob(code int, p place, j controldb.SchedulerJob) *rest.Response {
 	return &rest.Response{Status: code, Header: http.Header{"Etag": {etag.New(j.ID.String(), j.Revision)}}, Body: jobOf(p, j)}
 }

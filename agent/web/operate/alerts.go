@@ -35,7 +35,6 @@ type alertsData struct {
 	Deliveries []controldb.AlertDelivery // those that wait for another attempt, or failed
 }
 
-// alertsPage makes the page of alerts.
 func alertsPage(ctx context.Context, r *page.Request) (*page.View, error) {
 	d, err := readOpenAlerts(ctx, r.Store)
 	if err != nil {
@@ -153,7 +152,6 @@ type alertData struct {
 	Deliveries []controldb.AlertDelivery
 }
 
-// alertPage makes the page of an alert.
 func alertPage(ctx context.Context, r *page.Request) (*page.View, error) {
 	id, err := strconv.ParseInt(r.Value("alert"), 10, 64)
 	if err != nil || id < 1 {
