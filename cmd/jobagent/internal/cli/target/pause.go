@@ -16,6 +16,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -70,7 +71,7 @@ its pause gets the new reason and end.`,
 				}
 				if lasts { // the end is an instant of the database's clock
 					stored, err := store.TargetPause(cmd.Context(), p.Target)
-					if err != nil && !errors.Is(err, controldb.ErrTargetNotPaused) { // it has ended meanwhile
+					if err != nil && !errors.Is(err, dberror.ErrTargetNotPaused) { // it has ended meanwhile
 						return err
 					}
 					p.Until = stored.Until
