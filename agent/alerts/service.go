@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/pacing"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/caller"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mail"
@@ -94,7 +95,7 @@ func New(cfg Config) *Service {
 // Run evaluates and delivers until ctx is done. A failing control database is asked less often.
 // Evaluations do not wait for deliveries, so that an endpoint that hangs delays no watchdog.
 func (s *Service) Run(ctx context.Context) {
-	ctx = controldb.WithCaller(ctx, controldb.Caller{}) // the login's own work
+	ctx = caller.With(ctx, caller.Caller{}) // the login's own work
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	wg.Go(func() { s.repeat(ctx, "evaluate alerts", pacing.Evaluation, nil, s.evaluate) })
