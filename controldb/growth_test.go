@@ -1,6 +1,7 @@
 package controldb_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -27,5 +28,42 @@ CROSS JOIN (SELECT TOP (150) o.object_id FROM sys.all_objects AS o ORDER BY o.ob
 		require.False(t, c.passMax(t, term, 0).More())
 		require.Zero(t, left())
 		require.Equal(t, 150, get[int](t, c, `SELECT faults FROM jobs_internal.schedules`))
+	})
+}
+
+// TestDeletedJobsAreDeletedInSlices: what a deleted job has left in large numbers, such as skipped
+// instants and versions, is deleted a batch at a time, and not by a cascade.
+func TestDeletedJobsAreDeletedInSlices(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		c.job(t, "j", nil)
+		for i := range 4 {
+			c.exec(t, fmt.Sprintf(`EXEC jobs.sp_update_jobstep N'j', @command = N'SELECT %d;'`, i+2))
+		}
+		c.exec(t, `INSERT INTO jobs_internal.schedule_skips (schedule_id, job_id, due_at, reason, recorded_at)
+SELECT s.schedule_id, s.job_id, d.due_at, N'r', '2026-01-01'
+FROM jobs_internal.schedules AS s
+CROSS JOIN (VALUES ('2026-01-01'), ('2026-01-02'), ('2026-01-03'), ('2026-01-04'), ('2026-01-05')) AS d (due_at);
+UPDATE jobs_internal.jobs SET deleted_at = SYSUTCDATETIME();`)
+		const left = `SELECT
+    (SELECT COUNT(*) FROM jobs_internal.schedule_skips),
+    (SELECT COUNT(*) FROM jobs_internal.job_steps),
+    (SELECT COUNT(*) FROM jobs_internal.step_commands),
+    (SELECT COUNT(*) FROM jobs_internal.job_versions),
+    (SELECT COUNT(*) FROM jobs_internal.jobs)`
+		var states []string
+		for range 20 {
+			state := c.rows(t, left)[0]
+			states = append(states, state)
+			if state == "0|0|0|0|0" {
+				break
+			}
+			c.exec(t, `EXECUTE jobs_internal.delete_leftovers @max_rows = 1, @batch_size = 2;`)
+		}
+		require.Equal(t, []string{
+			"5|5|5|6|1", "3|5|5|6|1", "1|5|5|6|1", "0|5|5|6|1",
+			"0|3|5|6|1", "0|1|5|6|1", "0|0|5|6|1",
+			"0|0|3|6|1", "0|0|1|6|1", "0|0|0|6|1",
+			"0|0|0|4|1", "0|0|0|2|1", "0|0|0|0|1", "0|0|0|0|0",
+		}, states)
 	})
 }
