@@ -31,6 +31,43 @@ CROSS JOIN (SELECT TOP (150) o.object_id FROM sys.all_objects AS o ORDER BY o.ob
 	})
 }
 
+// TestListsOfALockedJobTakeNoPlace: lists of a job that an open transaction has changed do not
+// hold up the list of another job, however many they are (I14).
+func TestListsOfALockedJobTakeNoPlace(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		c.job(t, "locked", nil)
+		c.job(t, "other", nil)
+		term := c.term(t)
+		c.start(t, "other")
+		require.Len(t, c.passMax(t, term, 1).Tasks, 1)
+		// The list of the other job is the last one in the order, and comes in a part, so that a pass writes it.
+		c.exec(t, `DECLARE @parts TABLE (task_id BIGINT NOT NULL, step_execution_id BIGINT NOT NULL, job_id UNIQUEIDENTIFIER NOT NULL);
+INSERT INTO @parts (task_id, step_execution_id, job_id)
+SELECT k.task_id, s.step_execution_id, s.job_id
+FROM jobs_internal.task_executions AS k
+INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = k.step_execution_id;
+INSERT INTO jobs_internal.list_parts (task_id, part, targets)
+SELECT p.task_id, 1, N'[{"ordinal":1,"server_name":"s","database_name":"d"}]' FROM @parts AS p;
+INSERT INTO jobs_internal.step_lists (step_execution_id, job_id, source, task_id)
+SELECT p.step_execution_id, p.job_id, N'Parts', p.task_id FROM @parts AS p;
+UPDATE k SET k.ended_at = SYSUTCDATETIME(), k.outcome = N'Succeeded' FROM jobs_internal.task_executions AS k INNER JOIN @parts AS p ON p.task_id = k.task_id;
+INSERT INTO jobs_internal.step_lists (step_execution_id, job_id, source, task_id)
+SELECT TOP (200) -ROW_NUMBER() OVER (ORDER BY o.object_id), j.job_id, N'Parts', 0
+FROM sys.all_objects AS o
+CROSS JOIN jobs_internal.jobs AS j
+WHERE j.name = N'locked'
+ORDER BY o.object_id;`)
+		tx, err := c.db.BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		_, err = tx.ExecContext(t.Context(), `UPDATE jobs_internal.jobs SET description = N'open' WHERE name = N'locked'`)
+		require.NoError(t, err)
+		c.exec(t, `BEGIN TRANSACTION; EXECUTE jobs_internal.write_lists; COMMIT TRANSACTION;`)
+		require.NoError(t, tx.Rollback())
+		require.Equal(t, []string{"d|Created"}, c.rows(t, `SELECT database_name, lifecycle FROM jobs_internal.target_executions`))
+		c.exec(t, `DELETE FROM jobs_internal.step_lists`)
+	})
+}
+
 // TestDeletedJobsAreDeletedInSlices: what a deleted job has left in large numbers, such as skipped
 // instants and versions, is deleted a batch at a time, and not by a cascade.
 func TestDeletedJobsAreDeletedInSlices(t *testing.T) {
