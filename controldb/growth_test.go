@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/targets"
 )
 
 // TestRunsThatEndTogetherAreAccountedAtOnce: more scheduled runs than a pass accounts for do not
@@ -65,6 +67,40 @@ ORDER BY o.object_id;`)
 		require.NoError(t, tx.Rollback())
 		require.Equal(t, []string{"d|Created"}, c.rows(t, `SELECT database_name, lifecycle FROM jobs_internal.target_executions`))
 		c.exec(t, `DELETE FROM jobs_internal.step_lists`)
+	})
+}
+
+// TestNoTriggeredRunDuringAPurge: while a purge of a run is not committed, no run starts on the
+// databases on which it succeeded. Afterwards the event is skipped, with the reason.
+func TestNoTriggeredRunDuringAPurge(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		c.job(t, "load", nil)
+		c.job(t, "report", nil)
+		c.exec(t, `EXEC jobs.sp_add_job_trigger N'report', N'after', N'["load"]', N'Finished', @targets = N'Succeeded';`)
+		term := c.term(t)
+		c.start(t, "load")
+		c.resolve(t, term, "a")
+		c.complete(t, term, targets.Succeeded, "", c.pass(t, term).Tasks...)
+		c.exec(t, `UPDATE jobs_internal.job_triggers SET enabled = 1`)
+		// The pass that ends the run stores the event; the next one would start the job.
+		require.True(t, c.passMax(t, term, 0).More())
+		const events = `SELECT is_waiting, COALESCE(reason, N'') FROM jobs_internal.trigger_events`
+		require.Equal(t, []string{"true|"}, c.rows(t, events))
+
+		tx, err := c.db.BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		_, err = tx.ExecContext(t.Context(), `UPDATE jobs_internal.job_executions SET purged_at = SYSUTCDATETIME()`)
+		require.NoError(t, err)
+		const start = `BEGIN TRANSACTION; EXECUTE jobs_internal.start_triggered_runs; COMMIT TRANSACTION;`
+		c.exec(t, start)
+		require.Equal(t, []string{"true|"}, c.rows(t, events), "it waits")
+		require.NoError(t, tx.Commit())
+		c.exec(t, start)
+		require.Equal(
+			t,
+			[]string{"false|An execution of an upstream job was purged, so the databases on which it succeeded are unknown."},
+			c.rows(t, events),
+		)
 	})
 }
 
