@@ -3,10 +3,13 @@ package controldb_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/testenv"
 )
 
 // TestRunsThatEndTogetherAreAccountedAtOnce: more scheduled runs than a pass accounts for do not
@@ -101,6 +104,45 @@ func TestNoTriggeredRunDuringAPurge(t *testing.T) {
 			[]string{"false|An execution of an upstream job was purged, so the databases on which it succeeded are unknown."},
 			c.rows(t, events),
 		)
+	})
+}
+
+// TestSAPRunThatIsBeingClaimed: a change of a schedule does not make a run anew that another
+// session is claiming, or its request would be sent twice (S-17).
+func TestSAPRunThatIsBeingClaimed(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		c.env.Requires(t, testenv.RowLocks) // the change locks the row of its job
+		scope := c.sapProvider(t)
+		ctx := t.Context()
+		made, err := c.CreateSAPJob(ctx, scope, by, sapSpec("j", cron(`{"n":1}`)))
+		require.NoError(t, err)
+		term := c.actionTerm(t)
+		c.validateAll(t, term, time.Now().UTC().Add(-time.Second).Truncate(time.Second))
+		due, err := c.DueSchedules(ctx, 10)
+		require.NoError(t, err)
+		s := due.Schedules[0]
+		_, err = c.FireSchedules(ctx, term, []controldb.Firing{
+			{Schedule: s.ID, Revision: s.Revision, DueAt: s.DueAt, Runs: []time.Time{s.DueAt}, NextDueAt: time.Now().UTC().Add(time.Hour)},
+		})
+		require.NoError(t, err)
+		task := c.pass(t, term).Tasks[0]
+		require.NoError(t, c.CompleteResolution(ctx, term, task.ID, controldb.Resolution{
+			Attempt: task.Attempt, Targets: []targets.Target{targets.NewTarget("h.example", "", "")},
+		}))
+
+		change := func(n int) int {
+			data := fmt.Sprintf(`{"n":%d}`, n)
+			_, err = c.UpdateSAPSchedule(ctx, scope, by, made.Job, made.Schedules[0], controldb.SAPScheduleChange{Data: &data})
+			require.NoError(t, err)
+			return get[int](t, c, `SELECT COUNT(*) FROM jobs_internal.job_executions WHERE stop_requested_at IS NOT NULL`)
+		}
+		tx, err := c.db.BeginTx(ctx, nil)
+		require.NoError(t, err)
+		_, err = tx.ExecContext(ctx, `UPDATE jobs_internal.target_executions SET attempts = attempts + 1, next_attempt_at = NULL`)
+		require.NoError(t, err)
+		require.Zero(t, change(2), "a claim holds the target")
+		require.NoError(t, tx.Rollback())
+		require.Equal(t, 1, change(3))
 	})
 }
 

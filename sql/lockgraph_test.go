@@ -175,6 +175,8 @@ var differentRows = []reason{
 	{"check_sealed_keys", "sp_retire_secret_key", []string{"secret_keys", "secrets", "secret_data_keys"},
 		"A session that stores several secrets holds the locks on all keys since it stored the first one.", "lock secret_keys"},
 	{"purge_history", "skip_buffered", []string{"schedules", "schedule_buffer"}, "The same.", "FK_schedule_buffer_schedules"},
+	{"stop_rest_runs", "", running,
+		"Its caller has locked targets that were never claimed, of runs that it stops. A pass that holds the row of a run while it changes targets has found that the run has ended, or was parked, so all of its targets were claimed.", "I06_parents_follow_children"},
 	{"sp_set_target_tags", "sp_set_target_tags", []string{"targets", "target_tags"},
 		"The tags are those of databases whose rows the call has locked, or inserted, before: in the order of their ids, known ones first.", "lock targets"},
 	{"raise_alerts", "", []string{"alerts", "alert_deliveries", "alert_runs", "alert_run_limits"},
