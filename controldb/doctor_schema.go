@@ -220,8 +220,8 @@ func checkModuleOptions(ctx context.Context, e *examination) ([]Finding, error) 
 		Why: "changes of tables with filtered indexes fail in them (error 1934)", Command: "jobagent db migrate"}}, nil
 }
 
-// checkIndexes compares the indexes with those of the schema's files, and finds constraints that are
-// not checked.
+// checkIndexes compares the indexes with those of the schema's files, and finds constraints that
+// are not checked.
 func checkIndexes(ctx context.Context, e *examination) ([]Finding, error) {
 	want, err := declarations()
 	if err != nil {
@@ -270,8 +270,8 @@ func checkIndexes(ctx context.Context, e *examination) ([]Finding, error) {
 	return found, nil
 }
 
-// uncheckedConstraints reports foreign keys and CHECK constraints that the server does not check, or
-// did not check for a while.
+// uncheckedConstraints reports foreign keys and CHECK constraints that the server does not check,
+// or did not check for a while.
 func uncheckedConstraints(ctx context.Context, e *examination) ([]Finding, error) {
 	rows, err := call.SelectRows[struct {
 		Table    string `db:"table_name"`

@@ -45,7 +45,8 @@ func TestListsOfALockedJobTakeNoPlace(t *testing.T) {
 		term := c.term(t)
 		c.start(t, "other")
 		require.Len(t, c.passMax(t, term, 1).Tasks, 1)
-		// The list of the other job is the last one in the order, and comes in a part, so that a pass writes it.
+		// The list of the other job is the last one in the order, and comes in a part, so that a
+		// pass writes it.
 		c.exec(t, `DECLARE @parts TABLE (task_id BIGINT NOT NULL, step_execution_id BIGINT NOT NULL, job_id UNIQUEIDENTIFIER NOT NULL);
 INSERT INTO @parts (task_id, step_execution_id, job_id)
 SELECT k.task_id, s.step_execution_id, s.job_id
