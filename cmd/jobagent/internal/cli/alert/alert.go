@@ -71,11 +71,7 @@ func newListCommand(a *connect.App, use, short string, all bool) *cobra.Command 
 				if err != nil {
 					return err
 				}
-				views := make([]output.Alert, 0, len(list))
-				for _, one := range list {
-					views = append(views, viewAlert(one))
-				}
-				return output.List(&a.Printer, views, columns)
+				return output.List(&a.Printer, output.Each(list, viewAlert), columns)
 			})
 		},
 	}
@@ -345,11 +341,7 @@ func viewDelivery(d controldb.AlertDelivery) output.AlertDelivery {
 
 // viewDeliveries converts deliveries for -o json.
 func viewDeliveries(list []controldb.AlertDelivery) []output.AlertDelivery {
-	views := make([]output.AlertDelivery, 0, len(list))
-	for _, d := range list {
-		views = append(views, viewDelivery(d))
-	}
-	return views
+	return output.Each(list, viewDelivery)
 }
 
 // optionalID returns nil for no ID.

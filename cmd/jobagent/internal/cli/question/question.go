@@ -255,11 +255,7 @@ func newListCommand(a *connect.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				views := make([]output.Question, 0, len(list))
-				for _, q := range list {
-					views = append(views, output.NewQuestion(q))
-				}
-				return output.List(&a.Printer, views, columns)
+				return output.List(&a.Printer, output.Each(list, output.NewQuestion), columns)
 			})
 		},
 	}

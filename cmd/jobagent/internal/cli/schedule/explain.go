@@ -27,28 +27,26 @@ func newExplainCommand(a *connect.App) *cobra.Command {
 		Long: `Explain when a schedule runs next, why it did not run last time, and in which time zone. Without
 SCHEDULE, all schedules of the job are explained. If there is no such job, all schedules of this name
 are explained.`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				list, err := explained(cmd.Context(), store, args)
-				if err != nil {
-					return err
-				}
-				if len(args) > 1 {
-					return a.Emit(list[0], func(w io.Writer) error { return printScheduleExplanation(w, list[0]) })
-				}
-				return a.Emit(list, func(w io.Writer) error {
-					for i, e := range list {
-						if i > 0 {
-							fmt.Fprintln(w)
-						}
-						if err := printScheduleExplanation(w, e); err != nil {
-							return err
-						}
+		RunE: a.Reads(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
+			list, err := explained(cmd.Context(), store, args)
+			if err != nil {
+				return err
+			}
+			if len(args) > 1 {
+				return a.Emit(list[0], func(w io.Writer) error { return printScheduleExplanation(w, list[0]) })
+			}
+			return a.Emit(list, func(w io.Writer) error {
+				for i, e := range list {
+					if i > 0 {
+						fmt.Fprintln(w)
 					}
-					return nil
-				})
+					if err := printScheduleExplanation(w, e); err != nil {
+						return err
+					}
+				}
+				return nil
 			})
-		},
+		}),
 	}
 }
 

@@ -124,11 +124,7 @@ func newListCommand(a *connect.App) *cobra.Command {
 						return err
 					}
 				}
-				views := make([]output.Schedule, 0, len(list))
-				for _, s := range list {
-					views = append(views, viewSchedule(s))
-				}
-				return output.List(&a.Printer, views, columns)
+				return output.List(&a.Printer, output.Each(list, viewSchedule), columns)
 			})
 		},
 	}
@@ -147,24 +143,22 @@ func newShowCommand(a *connect.App) *cobra.Command {
 		Use: "show JOB [SCHEDULE]", Short: "Show a schedule: its definition, state, counters, next instants and backfills",
 		Args: cobra.RangeArgs(1, 2),
 		Long: "Show a schedule: its definition, state, counters, next instants and backfills.\nWithout SCHEDULE, this is the schedule of the job's own definition.",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				name := optionalName(args)
-				s, err := lookup.Schedule(cmd.Context(), store, args[0], name)
-				if err != nil {
-					return err
-				}
-				backfills, err := store.Backfills(cmd.Context(), s.JobName, &name, shownBackfills)
-				if err != nil {
-					return err
-				}
-				v := viewSchedule(s)
-				for _, b := range backfills {
-					v.Backfills = append(v.Backfills, output.Backfill{Backfill: b.Backfill})
-				}
-				return a.Emit(v, func(w io.Writer) error { return printSchedule(w, v, s.Describe()) })
-			})
-		},
+		RunE: a.Reads(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
+			name := optionalName(args)
+			s, err := lookup.Schedule(cmd.Context(), store, args[0], name)
+			if err != nil {
+				return err
+			}
+			backfills, err := store.Backfills(cmd.Context(), s.JobName, &name, shownBackfills)
+			if err != nil {
+				return err
+			}
+			v := viewSchedule(s)
+			for _, b := range backfills {
+				v.Backfills = append(v.Backfills, output.Backfill{Backfill: b.Backfill})
+			}
+			return a.Emit(v, func(w io.Writer) error { return printSchedule(w, v, s.Describe()) })
+		}),
 	}
 }
 
