@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -97,7 +98,7 @@ func explain(ctx context.Context, store *controldb.Store, s controldb.Schedule, 
 	agentAlive bool) (output.ScheduleExplanation, error) {
 	zone := schedule.ZoneShown(s.TimeZone)
 	e := output.ScheduleExplanation{Job: s.JobName, Name: s.Name, State: s.State,
-		Zone: output.OrDefault(s.TimeZone, "UTC"), Description: s.Words(), Warnings: s.Warnings, NextDue: output.Optional(s.NextDue), Obstacles: []string{}, Skipped: []output.Skip{}}
+		Zone: cmp.Or(s.TimeZone, "UTC"), Description: s.Words(), Warnings: s.Warnings, NextDue: output.Optional(s.NextDue), Obstacles: []string{}, Skipped: []output.Skip{}}
 	if e.NextDue != nil {
 		e.NextDueLocal = s.NextDue.In(zone).Format(time.RFC3339)
 	}
@@ -120,12 +121,12 @@ func explain(ctx context.Context, store *controldb.Store, s controldb.Schedule, 
 	}
 	switch {
 	case s.State == "Faulted":
-		for _, f := range errorTexts(s.ValidationErrors) {
+		for _, f := range schedule.ErrorTexts(s.ValidationErrors) {
 			add("its definition has an error: %s", f)
 		}
 		add("to correct the definition, use jobagent schedule update")
 	case s.State == "Completed":
-		add("no further instant is due: %s", output.OrDefault(s.Reason, "its end time or its count is reached"))
+		add("no further instant is due: %s", cmp.Or(s.Reason, "its end time or its count is reached"))
 	case !s.Enabled && s.Paused:
 		add("it is also disabled; to enable it, use jobagent schedule enable")
 	case !s.Enabled:
@@ -139,7 +140,7 @@ func explain(ctx context.Context, store *controldb.Store, s controldb.Schedule, 
 	case s.ValidatedTime.IsZero() && s.Name != "":
 		runs = false
 		if !s.Paused {
-			add("%s", output.OrDefault(s.Reason, "no agent has validated its definition yet"))
+			add("%s", cmp.Or(s.Reason, "no agent has validated its definition yet"))
 		}
 	}
 	if !hasSteps {
@@ -149,7 +150,7 @@ func explain(ctx context.Context, store *controldb.Store, s controldb.Schedule, 
 	if !agentAlive {
 		runs = false
 		add("no live agent: due instants wait until an agent starts (jobagent run) and count as missed then (catch-up %s)",
-			output.OrDefault(s.CatchUp, "as in the definition, else last"))
+			cmp.Or(s.CatchUp, "as in the definition, else last"))
 	}
 	if s.Buffered > 0 {
 		add("%s waiting for an earlier run to end", wording.Count(s.Buffered, "instant"))

@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -184,8 +185,8 @@ func printSchedule(w io.Writer, v output.Schedule, d schedule.Description) error
 			fmt.Fprintf(&b, "\n%s", note)
 		}
 	}
-	fmt.Fprintf(&b, "\nkind %s, zone %s, overlap %s, catch-up %s", v.Kind, output.OrDefault(v.TimeZone, "UTC"),
-		v.Overlap, output.OrDefault(v.CatchUp, "as in the definition, else last"))
+	fmt.Fprintf(&b, "\nkind %s, zone %s, overlap %s, catch-up %s", v.Kind, cmp.Or(v.TimeZone, "UTC"),
+		v.Overlap, cmp.Or(v.CatchUp, "as in the definition, else last"))
 	if v.PauseOnFailure {
 		b.WriteString(", pauses on failure")
 	}
@@ -205,7 +206,7 @@ func printSchedule(w io.Writer, v output.Schedule, d schedule.Description) error
 		}
 		b.WriteString("\n")
 	}
-	for _, f := range errorTexts(v.Errors) {
+	for _, f := range schedule.ErrorTexts(v.Errors) {
 		fmt.Fprintf(&b, "error: %s\n", output.OneLine(f))
 	}
 	for _, text := range v.Warnings {
@@ -227,22 +228,4 @@ func printSchedule(w io.Writer, v output.Schedule, d schedule.Description) error
 		return nil
 	}
 	return printDue(w, v.Upcoming, schedule.ZoneShown(v.TimeZone))
-}
-
-// errorTexts returns the errors of a definition, a sentence each.
-func errorTexts(validationErrors json.RawMessage) []string {
-	var v struct {
-		Errors []struct {
-			Path, Message string
-			Value         json.RawMessage
-		}
-	}
-	if len(validationErrors) == 0 || json.Unmarshal(validationErrors, &v) != nil {
-		return nil
-	}
-	var texts []string
-	for _, e := range v.Errors {
-		texts = append(texts, strings.TrimSpace(fmt.Sprintf("%s is %s: %s", e.Path, e.Value, e.Message)))
-	}
-	return texts
 }
