@@ -3,6 +3,7 @@ package controldb
 import (
 	"context"
 	"fmt"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"strings"
 	"time"
 )
@@ -26,7 +27,7 @@ func (s *Store) AdvanceStatus(ctx context.Context) (AdvanceStatus, error) {
 	defer cancel()
 	status, err := readAdvanceStatus(ctx, s.db)
 	if err != nil {
-		return AdvanceStatus{}, translateCall(ctx, "read the advance status", err)
+		return AdvanceStatus{}, dberror.TranslateCall(ctx, "read the advance status", err)
 	}
 	return status, nil
 }
@@ -75,7 +76,7 @@ func (s *Store) AdvanceLockHolders(ctx context.Context) (holders []LockHolder, v
 	defer cancel()
 	holders, visible, err = readLockHolders(ctx, s.db)
 	if err != nil {
-		return nil, false, translateCall(ctx, "list the holders of the lock of passes", err)
+		return nil, false, dberror.TranslateCall(ctx, "list the holders of the lock of passes", err)
 	}
 	return holders, visible, nil
 }
@@ -97,7 +98,7 @@ WHERE l.resource_type = N'APPLICATION'
     AND l.request_status = N'GRANT'
     AND l.resource_description LIKE CONCAT(COALESCE(CAST(DATABASE_PRINCIPAL_ID(N'jobs_agent') AS NVARCHAR(11)), N'%'), N':[[]jobagent.advance]:%')
 ORDER BY session_id;`)
-	if e, ok := sqlError(err); ok && isDenied(e.Number) {
+	if e, ok := dberror.ServerError(err); ok && isDenied(e.Number) {
 		return nil, false, nil
 	}
 	if err != nil {

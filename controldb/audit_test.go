@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -51,7 +52,7 @@ func TestAuditOnlyWhatChanged(t *testing.T) {
 		}
 		require.Equal(t, n+3, c.entries(t), "a repeated start")
 		_, err := c.StartJob(t.Context(), "none", id)
-		require.ErrorIs(t, err, controldb.ErrJobNotFound)
+		require.ErrorIs(t, err, dberror.ErrJobNotFound)
 		require.Equal(t, n+3, c.entries(t), "a refused call")
 		c.exec(t, `BEGIN TRANSACTION; EXECUTE jobs.sp_start_job N'k'; ROLLBACK TRANSACTION;`)
 		require.Equal(t, n+3, c.entries(t), "a rolled back call")

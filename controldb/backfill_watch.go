@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs"
 )
 
@@ -89,7 +90,7 @@ ORDER BY r.lifecycle;`, int64(id))
 	case err != nil:
 		return BackfillWatch{}, err
 	case len(rows) == 0:
-		return BackfillWatch{}, fmt.Errorf("%s: %w", op, ErrBackfillNotFound)
+		return BackfillWatch{}, fmt.Errorf("%s: %w", op, dberror.ErrBackfillNotFound)
 	}
 	first := rows[0]
 	w := BackfillWatch{

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jmoiron/sqlx"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	mssqldb "github.com/microsoft/go-mssqldb"
 )
 
@@ -103,7 +104,7 @@ func (s *Store) exec(ctx context.Context, op string, c *call) error {
 		defer s.tellSlow(op)()
 		_, err := s.db.ExecContext(ctx, text, args...)
 		if err != nil {
-			err = translateCall(ctx, op, err)
+			err = dberror.TranslateCall(ctx, op, err)
 		}
 		s.observe(c.proc, started, err)
 		return true, err
@@ -142,13 +143,13 @@ func (s *Store) queryOnce(ctx context.Context, op string, c *call, sets []func(*
 	}
 	rows, err := s.db.QueryxContext(ctx, text, args...)
 	if err != nil {
-		return translateCall(ctx, op, err)
+		return dberror.TranslateCall(ctx, op, err)
 	}
 	defer rows.Close()
 	for i, set := range sets {
 		if i > 0 && !rows.NextResultSet() {
 			if err := rows.Err(); err != nil {
-				return translateCall(ctx, op, err)
+				return dberror.TranslateCall(ctx, op, err)
 			}
 			return fmt.Errorf("%s: %s returned %d result sets, want %d", op, c.proc, i, len(sets))
 		}
@@ -158,13 +159,13 @@ func (s *Store) queryOnce(ctx context.Context, op string, c *call, sets []func(*
 			}
 		}
 		if err := rows.Err(); err != nil {
-			return translateCall(ctx, op, err)
+			return dberror.TranslateCall(ctx, op, err)
 		}
 	}
 	for rows.NextResultSet() {
 	}
 	if err := rows.Err(); err != nil {
-		return translateCall(ctx, op, err)
+		return dberror.TranslateCall(ctx, op, err)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/jmoiron/sqlx"
 	"golang.org/x/mod/semver"
 
+	"github.com/jobagent/jobagent/controldb/dberror"
 	sqlfs "github.com/jobagent/jobagent/sql"
 )
 
@@ -51,7 +52,7 @@ func (s *Store) install(ctx context.Context) error {
 	}
 	return s.withDeployLock(ctx, func(conn *sqlx.Conn) error {
 		err := checkVersion(ctx, conn, objects, len(migrations))
-		if !errors.Is(err, ErrNotInstalled) {
+		if !errors.Is(err, dberror.ErrNotInstalled) {
 			return err
 		}
 		facts, err := checkDeployment(ctx, conn, true)
@@ -100,19 +101,19 @@ func checkNotNewer(ctx context.Context, conn *sqlx.Conn, program string, allowOl
 	newest, err := selectOne[int](ctx, conn, `SELECT newest FROM jobs_internal.agent_protocols;`)
 	switch {
 	case err == nil && newest > AgentProtocol:
-		return fmt.Errorf("%w: a newer jobagent has deployed its procedures: use the newer program", ErrSchemaVersion)
-	case err != nil && NumberOf(err) != numInvalidObjectName:
-		return translate("read the agent protocols of the control schema", err)
+		return fmt.Errorf("%w: a newer jobagent has deployed its procedures: use the newer program", dberror.ErrSchemaVersion)
+	case err != nil && dberror.NumberOf(err) != dberror.NumInvalidObject:
+		return dberror.Translate("read the agent protocols of the control schema", err)
 	case allowOlder:
 		return nil
 	}
 	deployed, err := schemaProperty(ctx, conn, propertyProgram)
 	if err != nil {
-		return translate("read which program has deployed the procedures", err)
+		return dberror.Translate("read which program has deployed the procedures", err)
 	}
 	if semver.IsValid(program) && semver.IsValid(deployed) && semver.Compare(program, deployed) < 0 {
 		return fmt.Errorf("%w: jobagent %s has deployed its procedures, and this is %s: use the newer program, or go back to the procedures of this one by \"jobagent db migrate --allow-older\"",
-			ErrSchemaVersion, deployed, program)
+			dberror.ErrSchemaVersion, deployed, program)
 	}
 	return nil
 }
@@ -156,7 +157,7 @@ func (s *Store) Compare(ctx context.Context) (Comparison, error) {
 	}
 	conn, err := s.db.Connx(ctx)
 	if err != nil {
-		return Comparison{}, translate("verify the control schema", err)
+		return Comparison{}, dberror.Translate("verify the control schema", err)
 	}
 	defer conn.Close()
 	version, err := installedVersion(ctx, conn)
@@ -198,7 +199,7 @@ func compareObjects(
 	var c Comparison
 	sees, err := seesDefinitions(ctx, conn)
 	if err != nil {
-		return c, translate(op, err)
+		return c, dberror.Translate(op, err)
 	}
 	if !sees {
 		for _, o := range objects {
@@ -231,7 +232,7 @@ FROM sys.database_principals AS p
 WHERE p.type = 'R'
     AND p.name LIKE N'jobs[_]%';`)
 	if err != nil {
-		return c, translate(op, err)
+		return c, dberror.Translate(op, err)
 	}
 	names := map[string]string{}
 	definitions := map[string]string{}
@@ -328,7 +329,7 @@ func (s *Store) CheckVersion(ctx context.Context) error {
 	defer cancel()
 	conn, err := s.db.Connx(ctx)
 	if err != nil {
-		return translateCall(ctx, "check the control schema", err)
+		return dberror.TranslateCall(ctx, "check the control schema", err)
 	}
 	defer conn.Close()
 	return checkVersion(ctx, conn, objects, len(migrations))
@@ -351,7 +352,7 @@ func (s *Store) CheckProtocol(ctx context.Context) (other *SchemaVersionError, e
 	err = s.db.GetContext(ctx, &understood, `SELECT oldest, newest FROM jobs_internal.agent_protocols;`)
 	switch {
 	case err != nil:
-		return nil, translateCall(ctx, "check the control schema", err)
+		return nil, dberror.TranslateCall(ctx, "check the control schema", err)
 	case AgentProtocol < understood.Oldest || AgentProtocol > understood.Newest:
 		return nil, other
 	}
@@ -374,7 +375,7 @@ func (s *Store) CheckAgent(ctx context.Context) (other *SchemaVersionError, err 
 	missing, err := s.missingCalls(ctx)
 	switch {
 	case err != nil:
-		return nil, translateCall(ctx, "check the control schema", err)
+		return nil, dberror.TranslateCall(ctx, "check the control schema", err)
 	case len(missing) > 0:
 		return nil, &SchemaVersionError{Have: other.Have, Want: other.Want, Missing: missing}
 	}
@@ -491,23 +492,23 @@ func installedVersion(ctx context.Context, conn *sqlx.Conn) (int, error) {
     ORIGINAL_LOGIN(),
     USER_NAME();`).Scan(&exists, &hidden, &forbidden, &login, &user)
 	if err != nil {
-		return 0, translate(op, err)
+		return 0, dberror.Translate(op, err)
 	}
 	if !exists && !hidden && forbidden {
 		return 0, fmt.Errorf("the login %s has %w: have a member of db_owner run ALTER ROLE jobs_reader ADD MEMBER [%s]; "+
-			"in it (or jobs_operator, jobs_author, jobs_admin)", login, ErrNoRole, strings.ReplaceAll(user, "]", "]]"))
+			"in it (or jobs_operator, jobs_author, jobs_admin)", login, dberror.ErrNoRole, strings.ReplaceAll(user, "]", "]]"))
 	}
 	if !exists && hidden {
-		return 0, fmt.Errorf("%s: %w: the role jobs_agent gives it", op, ErrVersionHidden)
+		return 0, fmt.Errorf("%s: %w: the role jobs_agent gives it", op, dberror.ErrVersionHidden)
 	}
 	var version sql.NullInt64
 	if exists {
 		if err := conn.GetContext(ctx, &version, `SELECT MAX(version) FROM jobs_internal.schema_versions;`); err != nil {
-			return 0, translate(op, err)
+			return 0, dberror.Translate(op, err)
 		}
 	}
 	if !version.Valid {
-		return 0, fmt.Errorf("%s: %w: run \"jobagent db install\"", op, ErrNotInstalled)
+		return 0, fmt.Errorf("%s: %w: run \"jobagent db install\"", op, dberror.ErrNotInstalled)
 	}
 	return int(version.Int64), nil
 }
@@ -530,7 +531,7 @@ type deployedMigration struct {
 func deployedObjects(ctx context.Context, conn *sqlx.Conn) (map[string]deployedObject, error) {
 	rows, err := selectRows[deployedObject](ctx, conn, `SELECT name, kind, sha256 FROM jobs_internal.code_objects;`)
 	if err != nil {
-		return nil, translate("read what was deployed", err)
+		return nil, dberror.Translate("read what was deployed", err)
 	}
 	byName := make(map[string]deployedObject, len(rows))
 	for _, r := range rows {
@@ -574,7 +575,7 @@ func record(ctx context.Context, tx *sqlx.Tx, d deployment) error {
 		c.in("program", d.program)
 	}
 	if _, err := tx.ExecContext(ctx, c.proc, c.args...); err != nil {
-		return translate("record the deployment", err)
+		return dberror.Translate("record the deployment", err)
 	}
 	return nil
 }
@@ -596,22 +597,22 @@ func (s *Store) withDeployLock(ctx context.Context, f func(*sqlx.Conn) error) er
 	const op = "take the deployment lock"
 	conn, err := s.db.Connx(ctx)
 	if err != nil {
-		return translate(op, err)
+		return dberror.Translate(op, err)
 	}
 	defer conn.Close()
 	var status int
 	err = conn.GetContext(ctx, &status, `DECLARE @status INT;
 EXECUTE @status = sp_getapplock @Resource = N'jobagent.deploy', @LockMode = N'Exclusive', @LockOwner = N'Session', @LockTimeout = @p1, @DbPrincipal = N'db_owner';
 SELECT @status;`, deployLockTimeout)
-	if server, ok := sqlError(err); ok && server.Number == numNotMember {
+	if server, ok := dberror.ServerError(err); ok && server.Number == numNotMember {
 		finding, err := notOwnerFinding(ctx, conn)
 		if err != nil {
-			return translate(op, err)
+			return dberror.Translate(op, err)
 		}
 		return &UnfitError{finding}
 	}
 	if err != nil {
-		return translate(op, err)
+		return dberror.Translate(op, err)
 	}
 	if status < 0 {
 		return fmt.Errorf("%s: another deployment holds it (status %d): try again when it has ended", op, status)
@@ -622,7 +623,7 @@ SELECT @status;`, deployLockTimeout)
 		`EXECUTE sp_releaseapplock @Resource = N'jobagent.deploy', @LockOwner = N'Session', @DbPrincipal = N'db_owner';`,
 	)
 	if err == nil && releaseErr != nil {
-		err = translate("release the deployment lock", releaseErr)
+		err = dberror.Translate("release the deployment lock", releaseErr)
 	}
 	return err
 }
@@ -631,14 +632,14 @@ SELECT @status;`, deployLockTimeout)
 func inTransaction(ctx context.Context, conn *sqlx.Conn, f func(*sqlx.Tx) error) error {
 	tx, err := conn.BeginTxx(ctx, nil)
 	if err != nil {
-		return translate("begin a transaction", err)
+		return dberror.Translate("begin a transaction", err)
 	}
 	if err := f(tx); err != nil {
 		_ = tx.Rollback() // f's error is more useful, and the server may have rolled back already
 		return err
 	}
 	if err := tx.Commit(); err != nil {
-		return translate("commit the deployment", err)
+		return dberror.Translate("commit the deployment", err)
 	}
 	return nil
 }

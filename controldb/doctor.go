@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/jmoiron/sqlx"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 // Severity is the severity of a finding.
@@ -147,12 +148,12 @@ func (s *Store) Examine(ctx context.Context) ([]Finding, error) {
 	const op = "examine the control database"
 	conn, err := s.db.Connx(ctx)
 	if err != nil {
-		return nil, translate(op, err)
+		return nil, dberror.Translate(op, err)
 	}
 	defer conn.Close()
 	e := &examination{conn: conn}
 	if e.database, err = readDatabase(ctx, conn); err != nil {
-		return nil, translate(op, err)
+		return nil, dberror.Translate(op, err)
 	}
 	found := databaseFindings(e.database)
 	if worst := Worst(found[:1]); worst == SeverityError {
@@ -162,7 +163,7 @@ func (s *Store) Examine(ctx context.Context) ([]Finding, error) {
 		for _, c := range list {
 			more, err := e.answer(ctx, c)
 			if err != nil {
-				return translate(op, err)
+				return dberror.Translate(op, err)
 			}
 			found = append(found, more...)
 		}
@@ -172,7 +173,7 @@ func (s *Store) Examine(ctx context.Context) ([]Finding, error) {
 		return nil, err
 	}
 	if e.sees, err = seesDefinitions(ctx, conn); err != nil {
-		return nil, translate(op, err)
+		return nil, dberror.Translate(op, err)
 	}
 	return found, run(checks)
 }
@@ -183,12 +184,12 @@ func (s *Store) ExamineDatabase(ctx context.Context) ([]Finding, error) {
 	const op = "examine the control database"
 	conn, err := s.db.Connx(ctx)
 	if err != nil {
-		return nil, translate(op, err)
+		return nil, dberror.Translate(op, err)
 	}
 	defer conn.Close()
 	facts, err := readDatabase(ctx, conn)
 	if err != nil {
-		return nil, translate(op, err)
+		return nil, dberror.Translate(op, err)
 	}
 	return databaseFindings(facts), nil
 }
@@ -215,7 +216,7 @@ func (e *examination) answer(ctx context.Context, c check) ([]Finding, error) {
 	if err == nil {
 		return found, nil
 	}
-	server, ok := sqlError(err)
+	server, ok := dberror.ServerError(err)
 	switch {
 	case !ok || ctx.Err() != nil:
 		return nil, err

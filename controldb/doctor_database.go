@@ -9,6 +9,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/tsql"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
@@ -277,7 +278,7 @@ func checkDeployment(ctx context.Context, conn *sqlx.Conn, fresh bool) (database
 	const op = "check the database"
 	facts, err := readDatabase(ctx, conn)
 	if err != nil {
-		return facts, translate(op, err)
+		return facts, dberror.Translate(op, err)
 	}
 	for _, f := range databaseFindings(facts) {
 		if f.Severity == SeverityError && f.Code != CodeRowVersions { // Install sets it, and agents check it
@@ -287,7 +288,7 @@ func checkDeployment(ctx context.Context, conn *sqlx.Conn, fresh bool) (database
 	if fresh {
 		objects, err := readObjects(ctx, conn)
 		if err != nil {
-			return facts, translate(op, err)
+			return facts, dberror.Translate(op, err)
 		}
 		if len(objects) > 0 {
 			return facts, &UnfitError{takenSchemasFinding(objects)}
@@ -295,7 +296,7 @@ func checkDeployment(ctx context.Context, conn *sqlx.Conn, fresh bool) (database
 	}
 	found, err := tryDeployment(ctx, conn)
 	if err != nil {
-		return facts, translate(op, err)
+		return facts, dberror.Translate(op, err)
 	}
 	if found.Severity == SeverityError {
 		return facts, &UnfitError{found}
@@ -337,7 +338,7 @@ func takenSchemasFinding(objects []schemaObject) Finding {
 		f.Why, f.SQL = "a deployment creates the schemas jobs, jobs_internal and jobs_rest", strings.Join(drop, "\n")
 		return f
 	}
-	f.Found += fmt.Sprintf("; it holds %s (%s)", wording.Count(len(names), "object"), firstNames(names))
+	f.Found += fmt.Sprintf("; it holds %s (%s)", wording.Count(len(names), "object"), wording.First(names))
 	f.Why = "the schemas belong to another product, such as Azure Elastic Jobs; a job database of that service cannot be shared"
 	f.SQL = fixTakenSchemas
 	return f
@@ -356,8 +357,8 @@ func tryDeployment(ctx context.Context, conn *sqlx.Conn) (Finding, error) {
 	if err == nil {
 		return good(CodeDeployRights, "the login may deploy"), nil
 	}
-	server, ok := sqlError(err)
-	if !ok || server.Number == numLockTimeout || server.Number == errorDeadlock {
+	server, ok := dberror.ServerError(err)
+	if !ok || server.Number == numLockTimeout || server.Number == dberror.NumDeadlock {
 		return Finding{}, err
 	}
 	if len(server.All) > 0 {
@@ -402,12 +403,12 @@ func (s *Store) CheckRowVersions(ctx context.Context) error {
 	defer cancel()
 	conn, err := s.db.Connx(ctx)
 	if err != nil {
-		return translateCall(ctx, op, err)
+		return dberror.TranslateCall(ctx, op, err)
 	}
 	defer conn.Close()
 	facts, err := readDatabase(ctx, conn)
 	if err != nil {
-		return translateCall(ctx, op, err)
+		return dberror.TranslateCall(ctx, op, err)
 	}
 	if f := facts.rowVersionsFinding(); f.Severity == SeverityError {
 		return &UnfitError{f}
@@ -421,8 +422,8 @@ func (s *Store) CheckRowVersions(ctx context.Context) error {
 // error of the server is ignored, because Examine reports that the option is off.
 func turnOnRowVersions(ctx context.Context, conn *sqlx.Conn) error {
 	_, err := conn.ExecContext(ctx, `ALTER DATABASE CURRENT SET READ_COMMITTED_SNAPSHOT ON WITH NO_WAIT;`)
-	if _, ok := sqlError(err); ok && ctx.Err() == nil {
+	if _, ok := dberror.ServerError(err); ok && ctx.Err() == nil {
 		return nil
 	}
-	return translate("turn READ_COMMITTED_SNAPSHOT on", err)
+	return dberror.Translate("turn READ_COMMITTED_SNAPSHOT on", err)
 }

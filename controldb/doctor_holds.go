@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/schedule"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
@@ -18,7 +19,7 @@ const holdsSince = 46
 // holdsDatabases reports whether the control database has pauses and windows of databases.
 func holdsDatabases(ctx context.Context, e *examination) (bool, error) {
 	version, err := installedVersion(ctx, e.conn)
-	if errors.Is(err, ErrNotInstalled) {
+	if errors.Is(err, dberror.ErrNotInstalled) {
 		return false, nil
 	}
 	return version >= holdsSince, err

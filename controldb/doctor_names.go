@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"strconv"
 	"strings"
 )
@@ -19,7 +20,7 @@ type oldName struct {
 // checkNames reports names that were given before the rules of names (jobs_internal.check_name and
 // jobs_internal.check_external_names).
 func checkNames(ctx context.Context, e *examination) ([]Finding, error) {
-	if _, err := installedVersion(ctx, e.conn); errors.Is(err, ErrNotInstalled) {
+	if _, err := installedVersion(ctx, e.conn); errors.Is(err, dberror.ErrNotInstalled) {
 		return nil, nil
 	}
 	list, err := selectRows[oldName](ctx, e.conn, doctorText("names"))

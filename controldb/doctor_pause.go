@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"time"
 )
 
@@ -12,7 +13,7 @@ import (
 // schema is older.
 func readIdentity(ctx context.Context, e *examination) (Identity, bool, error) {
 	version, err := installedVersion(ctx, e.conn)
-	if errors.Is(err, ErrNotInstalled) || err == nil && version < incarnationsVersion {
+	if errors.Is(err, dberror.ErrNotInstalled) || err == nil && version < incarnationsVersion {
 		return Identity{}, false, nil
 	}
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/tsql"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
@@ -85,7 +86,7 @@ var agentCalls = []struct{ object, text string }{
 
 // checkRights tries the calls of an agent.
 func checkRights(ctx context.Context, e *examination) ([]Finding, error) {
-	if _, err := installedVersion(ctx, e.conn); errors.Is(err, ErrNotInstalled) {
+	if _, err := installedVersion(ctx, e.conn); errors.Is(err, dberror.ErrNotInstalled) {
 		return nil, nil
 	}
 	user, err := currentUser(ctx, e.conn)
@@ -95,16 +96,16 @@ func checkRights(ctx context.Context, e *examination) ([]Finding, error) {
 	var refused []string
 	for _, a := range agentCalls {
 		_, err := e.conn.ExecContext(ctx, a.text)
-		server, ok := sqlError(err)
+		server, ok := dberror.ServerError(err)
 		switch {
 		case err == nil:
 		case !ok:
 			return nil, err
 		case isDenied(server.Number):
 			refused = append(refused, a.object)
-		case conditions[server.Number].kind != KindNone:
+		case dberror.KindOf(err) != dberror.KindNone:
 			// The procedure rejected the arguments, so the login may call it.
-		case server.Number == numMissingProcedure || server.Number == numInvalidObjectName:
+		case server.Number == dberror.NumMissingProcedure || server.Number == dberror.NumInvalidObject:
 			// A missing object is reported by checkSchema.
 		default:
 			return nil, err
@@ -135,7 +136,7 @@ func checkRights(ctx context.Context, e *examination) ([]Finding, error) {
 				"user %s may not use %s (%s)",
 				tsql.Name(user),
 				wording.Count(len(refused), "object"),
-				firstNames(refused),
+				wording.First(refused),
 			),
 			Why: "an agent with this login fails",
 			SQL: fixRole("jobs_agent", user),
@@ -337,7 +338,7 @@ func logFinding(d databaseFacts, l logFacts) Finding {
 
 // checkSettings finds values that are out of range and names that no procedure reads.
 func checkSettings(ctx context.Context, e *examination) ([]Finding, error) {
-	if _, err := installedVersion(ctx, e.conn); errors.Is(err, ErrNotInstalled) {
+	if _, err := installedVersion(ctx, e.conn); errors.Is(err, dberror.ErrNotInstalled) {
 		return nil, nil
 	}
 	rows, err := selectRows[struct {
@@ -389,7 +390,7 @@ const purgeDelay = 48 * time.Hour
 
 // checkHistory checks that the retention keeps up.
 func checkHistory(ctx context.Context, e *examination) ([]Finding, error) {
-	if _, err := installedVersion(ctx, e.conn); errors.Is(err, ErrNotInstalled) {
+	if _, err := installedVersion(ctx, e.conn); errors.Is(err, dberror.ErrNotInstalled) {
 		return nil, nil
 	}
 	h, err := selectOne[struct {
@@ -449,7 +450,7 @@ ORDER BY s.last_request_start_time;`
 
 // checkAdvance checks that passes advance executions, and reports the sessions that prevent it.
 func checkAdvance(ctx context.Context, e *examination) ([]Finding, error) {
-	if _, err := installedVersion(ctx, e.conn); errors.Is(err, ErrNotInstalled) {
+	if _, err := installedVersion(ctx, e.conn); errors.Is(err, dberror.ErrNotInstalled) {
 		return nil, nil
 	}
 	status, err := readAdvanceStatus(ctx, e.conn)
@@ -522,7 +523,7 @@ ORDER BY c.command_type;`)
 
 // checkAgents checks the agents' latest terms.
 func checkAgents(ctx context.Context, e *examination) ([]Finding, error) {
-	if _, err := installedVersion(ctx, e.conn); errors.Is(err, ErrNotInstalled) {
+	if _, err := installedVersion(ctx, e.conn); errors.Is(err, dberror.ErrNotInstalled) {
 		return nil, nil
 	}
 	rows, err := selectRows[struct {
@@ -571,7 +572,7 @@ ORDER BY term_id;`)
 			Found: fmt.Sprintf(
 				"%s expired and without an end (%s), with %s",
 				wording.Count(len(lost), "term"),
-				firstNames(lost),
+				wording.First(lost),
 				wording.Count(held, "task"),
 			),
 			Why:     "their tasks are not handed over, so runs that wait for them do not continue",

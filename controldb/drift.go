@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	mssqldb "github.com/microsoft/go-mssqldb"
 
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -249,7 +250,7 @@ func (s *Store) DriftBaselines(ctx context.Context) ([]DriftBaseline, error) {
 func (s *Store) DriftBaseline(ctx context.Context, name string) ([]DriftBaseline, error) {
 	const op = "read the baseline of schemas"
 	list, err := selectAll[DriftBaseline](ctx, s, op, baselineColumns+"\nWHERE b.baseline_name = @p1\nORDER BY b.options;", name)
-	_, err = onlyRow(list, err, op, ErrBaselineNotFound)
+	_, err = onlyRow(list, err, op, dberror.ErrBaselineNotFound)
 	return list, err
 }
 

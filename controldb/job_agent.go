@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	mssqldb "github.com/microsoft/go-mssqldb"
 )
 
@@ -70,11 +71,11 @@ func (s *Store) JobAgent(ctx context.Context) (JobAgent, error) {
     a.reason, a.disabled_by, a.operation_id, a.created_time, a.changed_time
 FROM jobs.control_database AS c
 LEFT JOIN jobs.agent AS a ON a.agent_name IS NOT NULL;`)
-	if NumberOf(err) != 0 {
+	if dberror.NumberOf(err) != 0 {
 		// Without a schema there is no user of the caller's role either.
 		version, versionErr := s.SchemaVersion(ctx)
 		switch {
-		case errors.Is(versionErr, ErrNotInstalled):
+		case errors.Is(versionErr, dberror.ErrNotInstalled):
 			return JobAgent{}, versionErr
 		case versionErr == nil && version < jobAgentsVersion:
 			return JobAgent{State: AgentNone}, nil
@@ -98,7 +99,7 @@ func (s *Store) SchemaVersion(ctx context.Context) (int, error) {
 	defer cancel()
 	conn, err := s.db.Connx(ctx)
 	if err != nil {
-		return 0, translateCall(ctx, "read the version of the control schema", err)
+		return 0, dberror.TranslateCall(ctx, "read the version of the control schema", err)
 	}
 	defer conn.Close()
 	return installedVersion(ctx, conn)

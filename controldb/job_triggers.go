@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	mssqldb "github.com/microsoft/go-mssqldb"
 )
 
@@ -84,7 +85,7 @@ ORDER BY job_name, trigger_name;`, jobName)
 // name.
 func (s *Store) JobTrigger(ctx context.Context, jobName, name string) (JobTrigger, error) {
 	list, err := selectAll[JobTrigger](ctx, s, "read trigger", jobTriggerColumns+"\nWHERE job_name = @p1 AND trigger_name = @p2;", jobName, name)
-	return onlyRow(list, err, "read trigger", ErrTriggerNotFound)
+	return onlyRow(list, err, "read trigger", dberror.ErrTriggerNotFound)
 }
 
 const jobTriggerColumns = `SELECT job_name, job_id, trigger_name, trigger_id, enabled, run_when, targets, upstream_jobs, waiting, created_time, updated_time

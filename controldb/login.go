@@ -2,6 +2,7 @@ package controldb
 
 import (
 	"context"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 // Login is who a connection is on the control database, and what runs there.
@@ -42,7 +43,7 @@ func (s *Store) Login(ctx context.Context) (Login, error) {
     CAST(COALESCE(IS_ROLEMEMBER(N'jobs_reader'), 0) AS bit) AS is_reader,
     CAST(COALESCE(IS_ROLEMEMBER(N'jobs_agent'), 0) AS bit) AS is_agent;`)
 	if err != nil {
-		return Login{}, translateCall(ctx, "ask for the login", err)
+		return Login{}, dberror.TranslateCall(ctx, "ask for the login", err)
 	}
 	l := Login{Login: row.Login, User: row.User, ServerVersion: row.Version, Edition: row.Edition}
 	for _, r := range []struct {

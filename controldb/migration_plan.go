@@ -8,6 +8,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/wording"
 	sqlfs "github.com/jobagent/jobagent/sql"
 )
@@ -78,7 +79,7 @@ func (s *Store) PlanMigration(ctx context.Context, o MigrateOptions) (MigrationP
 	}
 	conn, err := s.db.Connx(ctx)
 	if err != nil {
-		return MigrationPlan{}, translate(op, err)
+		return MigrationPlan{}, dberror.Translate(op, err)
 	}
 	defer conn.Close()
 	p := MigrationPlan{Want: len(migrations)}
@@ -93,7 +94,7 @@ func (s *Store) PlanMigration(ctx context.Context, o MigrateOptions) (MigrationP
 	}
 	facts, err := readDatabase(ctx, conn)
 	if err != nil {
-		return p, translate(op, err)
+		return p, dberror.Translate(op, err)
 	}
 	p.Edition, p.Online = facts.Edition, facts.online()
 	if err := p.addSteps(ctx, conn, migrations, facts); err != nil {
@@ -124,7 +125,7 @@ WHERE t.ended_at IS NULL
     AND t.expires_at > SYSUTCDATETIME()
 ORDER BY a.host_name, t.term_id;`)
 	if err != nil {
-		return p, translate(op, err)
+		return p, dberror.Translate(op, err)
 	}
 	p.warn()
 	return p, nil
@@ -139,7 +140,7 @@ func (p *MigrationPlan) addSteps(ctx context.Context, conn *sqlx.Conn, migration
 	}
 	rows, err := selectRows[tableSize](ctx, conn, doctorText("table_sizes"))
 	if err != nil {
-		return translate("read the sizes of the tables", err)
+		return dberror.Translate("read the sizes of the tables", err)
 	}
 	sizes := map[string]tableSize{}
 	for _, r := range rows {

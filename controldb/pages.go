@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	mssqldb "github.com/microsoft/go-mssqldb"
 
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -37,7 +38,7 @@ const jobDetailQuery = jobDetailColumns + "\nWHERE job_name = @p1;"
 // JobDetail returns a job. It returns [ErrJobNotFound] when there is none of this name.
 func (s *Store) JobDetail(ctx context.Context, name string) (JobDetail, error) {
 	list, err := selectAll[JobDetail](ctx, s, "read job", jobDetailQuery, name)
-	return onlyRow(list, err, "read job", ErrJobNotFound)
+	return onlyRow(list, err, "read job", dberror.ErrJobNotFound)
 }
 
 // JobRolloutPlan is the plan by which the runs of a job's current version are rolled out.
@@ -57,7 +58,7 @@ func (s *Store) JobRolloutPlan(ctx context.Context, name string) (JobRolloutPlan
 FROM jobs.job_details AS d
 LEFT JOIN jobs.job_rollout_plans AS p ON p.job_id = d.job_id AND p.job_version = d.job_version
 WHERE d.job_name = @p1;`, name)
-	return onlyRow(list, err, "read the plan of a job's roll-outs", ErrJobNotFound)
+	return onlyRow(list, err, "read the plan of a job's roll-outs", dberror.ErrJobNotFound)
 }
 
 // JobDetails lists the jobs that are not system jobs by name.
@@ -106,7 +107,7 @@ FROM `+view+` AS v`+jobStepOptions+w.text()+"\nORDER BY v.step_id"+p.text(w)+";"
 func (s *Store) JobStep(ctx context.Context, jobName string, version *int, stepName string) (JobStep, error) {
 	query, args := jobStepQuery(jobName, version, stepName)
 	list, err := selectAll[JobStep](ctx, s, "read job step", query, args...)
-	return onlyRow(list, err, "read job step", ErrStepNotFound)
+	return onlyRow(list, err, "read job step", dberror.ErrStepNotFound)
 }
 
 // jobStepQuery returns the query of JobStep, and its arguments.
@@ -144,7 +145,7 @@ func (s *Store) TargetGroup(ctx context.Context, name string) (TargetGroupDetail
 	if err == nil {
 		err = s.addMembers(ctx, list)
 	}
-	return onlyRow(list, err, "read target group", ErrGroupNotFound)
+	return onlyRow(list, err, "read target group", dberror.ErrGroupNotFound)
 }
 
 // TargetGroupDetails lists the target groups by name. The list has a number of members at most, or
@@ -221,7 +222,7 @@ const credentialQuery = credentialColumns + "\nWHERE credential_name = @p1;"
 // this name.
 func (s *Store) Credential(ctx context.Context, name string) (Credential, error) {
 	list, err := selectAll[Credential](ctx, s, "read credential", credentialQuery, name)
-	return onlyRow(list, err, "read credential", ErrCredentialNotFound)
+	return onlyRow(list, err, "read credential", dberror.ErrCredentialNotFound)
 }
 
 // Credentials lists the stored credentials by name.
@@ -240,7 +241,7 @@ const endpointQuery = endpointColumns + "\nWHERE private_endpoint_name = @p1;"
 // this name.
 func (s *Store) PrivateEndpoint(ctx context.Context, name string) (PrivateEndpoint, error) {
 	list, err := selectAll[PrivateEndpoint](ctx, s, "read private endpoint", endpointQuery, name)
-	return onlyRow(list, err, "read private endpoint", ErrEndpointNotFound)
+	return onlyRow(list, err, "read private endpoint", dberror.ErrEndpointNotFound)
 }
 
 // PrivateEndpoints lists the private endpoints by name.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 // Identity is the row of the view jobs.control_database: which control database this is, and
@@ -37,10 +38,10 @@ FROM jobs.control_database AS c;`
 // Identity reads the identity of the control database. With an earlier schema it is the zero value.
 func (s *Store) Identity(ctx context.Context) (Identity, error) {
 	list, err := selectAll[Identity](ctx, s, "read the identity of the control database", identityText)
-	if NumberOf(err) != 0 {
+	if dberror.NumberOf(err) != 0 {
 		version, versionErr := s.SchemaVersion(ctx)
 		switch {
-		case errors.Is(versionErr, ErrNotInstalled):
+		case errors.Is(versionErr, dberror.ErrNotInstalled):
 			return Identity{}, versionErr
 		case versionErr == nil && version < incarnationsVersion:
 			return Identity{}, nil
@@ -121,7 +122,7 @@ func (s *Store) AfterRestore(ctx context.Context, limit int) (Restored, error) {
 // sinceIncarnations returns the error of a call, which is a *[SchemaVersionError] if the schema is
 // too old for the procedure: a restored backup may have the schema of an earlier release.
 func (s *Store) sinceIncarnations(ctx context.Context, err error) error {
-	if !errors.Is(err, ErrNotInstalled) {
+	if !errors.Is(err, dberror.ErrNotInstalled) {
 		return err
 	}
 	if version, versionErr := s.SchemaVersion(ctx); versionErr == nil && version < incarnationsVersion {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	mssqldb "github.com/microsoft/go-mssqldb"
 
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -96,7 +97,7 @@ func (s *Store) Question(ctx context.Context, id int64) (AskedQuestion, error) {
 		return AskedQuestion{}, err
 	}
 	if len(list) == 0 {
-		return AskedQuestion{}, ErrQuestionNotFound
+		return AskedQuestion{}, dberror.ErrQuestionNotFound
 	}
 	return list[0], nil
 }

@@ -2,19 +2,10 @@ package controldb
 
 import (
 	"context"
-	"errors"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"math/rand/v2"
 	"time"
-
-	mssqldb "github.com/microsoft/go-mssqldb"
-
-	"github.com/jobagent/jobagent/targets"
-	"github.com/jobagent/jobagent/targets/mssql"
 )
-
-// errorDeadlock is SQL Server's error for a deadlock victim. The victim's transaction was rolled
-// back, so the call had no effect.
-const errorDeadlock = 1205
 
 // deadlockRetries is how often a call is repeated after a deadlock.
 const deadlockRetries = 4
@@ -39,7 +30,7 @@ func (s *Store) retry(ctx context.Context, op string, do func() (again bool, err
 	for n := 0; ; n++ {
 		again, err := do()
 		s.retireAfter(err)
-		if s.onDeadlock == nil || !again || n == deadlockRetries || !isDeadlock(err) {
+		if s.onDeadlock == nil || !again || n == deadlockRetries || !dberror.IsDeadlock(err) {
 			return err
 		}
 		wait := rand.N(deadlockWait << n)
@@ -73,21 +64,4 @@ func (s *Store) tellSlow(op string) (answered func()) {
 	}
 	timer := time.AfterFunc(s.slowAfter, func() { s.onSlow(op) })
 	return func() { timer.Stop() }
-}
-
-// isDeadlock reports whether err is the error of a deadlock victim.
-func isDeadlock(err error) bool {
-	var e mssqldb.Error
-	return errors.As(err, &e) && e.Number == errorDeadlock
-}
-
-// IsTransient reports whether err is an error of the server that passes by itself: a failover, an
-// overload, or a deadlock after all retries.
-func IsTransient(err error) bool {
-	var e mssqldb.Error
-	if !errors.As(err, &e) {
-		return false
-	}
-	class := mssql.ClassifyNumber(e.Number).Class
-	return class == targets.ClassTransient || class == targets.ClassDeadlock
 }

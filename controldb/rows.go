@@ -13,6 +13,7 @@ import (
 	"github.com/jmoiron/sqlx/reflectx"
 	mssqldb "github.com/microsoft/go-mssqldb"
 
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/model"
 )
 
@@ -66,7 +67,7 @@ func selectAll[T any](ctx context.Context, s *Store, op, query string, args ...a
 	started := time.Now()
 	list, err := selectRows[T](ctx, s.db, query, args...)
 	if err != nil {
-		list, err = nil, translateCall(ctx, op, err)
+		list, err = nil, dberror.TranslateCall(ctx, op, err)
 	}
 	s.observe(op, started, err)
 	return list, err

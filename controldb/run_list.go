@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	mssqldb "github.com/microsoft/go-mssqldb"
 
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs"
 )
 
@@ -122,7 +123,7 @@ func (s *Store) Runs(ctx context.Context, q RunQuery, p Page[RunKey]) ([]Run, er
 // RunOf returns a run of a job. It returns [ErrExecutionNotFound] when the job has none of this id.
 func (s *Store) RunOf(ctx context.Context, jobName string, id uuid.UUID) (Run, error) {
 	list, err := s.Runs(ctx, RunQuery{JobName: jobName, ID: id}, Page[RunKey]{Top: 1})
-	return onlyRow(list, err, "read run", ErrExecutionNotFound)
+	return onlyRow(list, err, "read run", dberror.ErrExecutionNotFound)
 }
 
 // countedRuns is the number of runs in one call of [Store.CountTargets]; a call has at most 2,100

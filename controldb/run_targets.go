@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	mssqldb "github.com/microsoft/go-mssqldb"
 
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -285,7 +286,7 @@ func (s *Store) CountMessages(ctx context.Context, run uuid.UUID, attempt int64)
 FROM jobs.job_execution_messages AS v
 WHERE v.job_execution_id = @p1
     AND v.attempt_id = @p2;`, mssqldb.UniqueIdentifier(run), attempt)
-	return onlyRow(list, err, "count messages of an attempt", ErrExecutionNotFound)
+	return onlyRow(list, err, "count messages of an attempt", dberror.ErrExecutionNotFound)
 }
 
 // TargetResult is the result of a step on a target in one of several runs.
@@ -359,7 +360,7 @@ CROSS JOIN (
 ) AS f
 WHERE c.job_execution_id = @p1
     AND c.step_id = @p2;`, mssqldb.UniqueIdentifier(run), step, wanted)
-	return onlyRow(list, err, "count the targets of a step", ErrExecutionNotFound)
+	return onlyRow(list, err, "count the targets of a step", dberror.ErrExecutionNotFound)
 }
 
 // FirstTargets lists the first targets of each step and state of a run, by server and database, at

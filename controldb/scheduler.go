@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	mssqldb "github.com/microsoft/go-mssqldb"
 )
 
@@ -40,7 +41,7 @@ FROM jobs.job_collections`+w.text()+"\nORDER BY job_collection_name"+p.text(w)+"
 // JobCollection returns a job collection, or [ErrCollectionNotFound].
 func (s *Store) JobCollection(ctx context.Context, name string) (JobCollection, error) {
 	list, err := selectAll[JobCollection](ctx, s, "read job collection", jobCollectionQuery, name)
-	return onlyRow(list, err, "read job collection", ErrCollectionNotFound)
+	return onlyRow(list, err, "read job collection", dberror.ErrCollectionNotFound)
 }
 
 const jobCollectionQuery = `SELECT ` + jobCollectionColumns + `
@@ -163,7 +164,7 @@ FROM jobs.scheduler_jobs`+w.text()+"\nORDER BY job_name"+p.text(w)+"\nOPTION (RE
 // SchedulerJob returns a job of a job collection, or [ErrSchedulerJobNotFound].
 func (s *Store) SchedulerJob(ctx context.Context, collection, name string) (SchedulerJob, error) {
 	list, err := selectAll[SchedulerJob](ctx, s, "read job of a collection", schedulerJobQuery, collection, name)
-	return onlyRow(list, err, "read job of a collection", ErrSchedulerJobNotFound)
+	return onlyRow(list, err, "read job of a collection", dberror.ErrSchedulerJobNotFound)
 }
 
 const schedulerJobQuery = `SELECT ` + schedulerJobColumns + `

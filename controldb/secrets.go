@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jmoiron/sqlx"
 
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/secret"
 )
 
@@ -126,7 +127,7 @@ func (s *Store) SealSecret(ctx context.Context, place secret.Place, value string
 	}
 	if len(recipients) == 0 {
 		return "", fmt.Errorf("%w: there is no active key for which a secret could be sealed; make one with jobagent key generate",
-			ErrSecretKeysChanged)
+			dberror.ErrSecretKeysChanged)
 	}
 	sealed, err := secret.Seal(rand.Reader, place, value, recipients)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"net"
 	"strings"
 	"time"
 
@@ -14,7 +13,7 @@ import (
 	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/microsoft/go-mssqldb/msdsn"
 
-	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/targets/mssql"
 )
 
@@ -134,8 +133,8 @@ func (s *Store) retireAfter(err error) {
 	if s.retire == nil || err == nil {
 		return
 	}
-	number := NumberOf(err)
-	if number == numReadOnly || number == 0 && (errors.Is(err, ErrUnreachable) || errors.Is(err, context.DeadlineExceeded)) {
+	number := dberror.NumberOf(err)
+	if number == dberror.NumReadOnly || number == 0 && (errors.Is(err, dberror.ErrUnreachable) || errors.Is(err, context.DeadlineExceeded)) {
 		s.retire()
 	}
 }
@@ -171,13 +170,13 @@ func (s *Store) bounded(ctx context.Context) (context.Context, context.CancelFun
 	if s.limit <= 0 {
 		return ctx, func() {}
 	}
-	return context.WithTimeoutCause(ctx, s.limit, errCallLimit)
+	return context.WithTimeoutCause(ctx, s.limit, dberror.ErrCallLimit)
 }
 
 // Ping checks that the server answers.
 func (s *Store) Ping(ctx context.Context) error {
 	if err := s.db.PingContext(ctx); err != nil {
-		return translate("connect to the control database", err)
+		return dberror.Translate("connect to the control database", err)
 	}
 	return nil
 }
@@ -198,14 +197,7 @@ func (s *Store) Instance(ctx context.Context) (mssql.Instance, error) {
     DB_NAME() AS database_name,
     (SELECT MAX(CONVERT(nvarchar(36), d.service_broker_guid)) FROM sys.databases AS d WHERE d.name = DB_NAME()) AS database_guid;`)
 	if err != nil {
-		return mssql.Instance{}, translate("ask for the control database's name", err)
+		return mssql.Instance{}, dberror.Translate("ask for the control database's name", err)
 	}
 	return mssql.Instance{Server: row.Server, Database: row.Database, GUID: row.GUID}, nil
-}
-
-// unreachable reports whether err means that no server answered.
-func unreachable(err error) bool {
-	var netErr net.Error
-	return errors.As(err, &netErr) || errors.Is(err, driver.ErrBadConn) ||
-		mssql.Classify(err).Class == targets.ClassLostConnection
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 // TargetPause is a row of the view jobs.target_pauses: a database on which no attempt starts.
@@ -27,7 +28,7 @@ FROM jobs.target_pauses`
 // paused.
 func (s *Store) TargetPause(ctx context.Context, target uuid.UUID) (TargetPause, error) {
 	list, err := selectAll[TargetPause](ctx, s, "read the pause of a database", pauseColumns+"\nWHERE target_id = @p1;", target)
-	return onlyRow(list, err, "read the pause of a database", ErrTargetNotPaused)
+	return onlyRow(list, err, "read the pause of a database", dberror.ErrTargetNotPaused)
 }
 
 // TargetPauses lists the databases that are paused now, in the order of their IDs.
@@ -40,10 +41,24 @@ func (s *Store) TargetPauses(ctx context.Context, p Page[uuid.UUID]) ([]TargetPa
 // need not be known; without Target, its names are of ASCII, or it is known. A database that is
 // paused already gets the new reason and end.
 func (s *Store) PauseTarget(ctx context.Context, p TargetPause) error {
+	return s.pauseTarget(ctx, p, 0)
+}
+
+// PauseTargetFor is [Store.PauseTarget] for a duration in whole seconds, 1 s to 366 days, by the
+// clock of the control database. Until of p is zero.
+func (s *Store) PauseTargetFor(ctx context.Context, p TargetPause, d time.Duration) error {
+	return s.pauseTarget(ctx, p, d)
+}
+
+// pauseTarget pauses a database, until p.Until or for d unless it is 0.
+func (s *Store) pauseTarget(ctx context.Context, p TargetPause, d time.Duration) error {
 	c := newCall("jobs.sp_pause_target").in("server_name", p.Server).in("database_name", p.Database).
 		optText("reason", p.Reason).optTime("end_time", p.Until)
 	if p.Target != uuid.Nil {
 		c.in("target_id", p.Target)
+	}
+	if d != 0 {
+		c.in("seconds", int64(d/time.Second))
 	}
 	return s.exec(ctx, "pause the database", c)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/jobs/model"
@@ -650,7 +651,7 @@ func (s *Store) CompleteResolution(ctx context.Context, term TermID, task TaskID
 			c.in("unreached", true)
 		}
 		opt(c, "transient", transient(r.Error))
-		if err := s.exec(ctx, "complete a resolution", c); !errors.Is(err, ErrTaskNotHeld) {
+		if err := s.exec(ctx, "complete a resolution", c); !errors.Is(err, dberror.ErrTaskNotHeld) {
 			return err
 		}
 		return nil
@@ -668,7 +669,7 @@ func (s *Store) CompleteResolution(ctx context.Context, term TermID, task TaskID
 		}
 		err = s.exec(ctx, "complete a resolution", c)
 		switch {
-		case errors.Is(err, ErrTaskNotHeld):
+		case errors.Is(err, dberror.ErrTaskNotHeld):
 			return nil
 		case err != nil || end == len(r.Targets):
 			return err

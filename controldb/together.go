@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jmoiron/sqlx"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	mssqldb "github.com/microsoft/go-mssqldb"
 )
 
@@ -56,7 +57,7 @@ func (s *Store) together(ctx context.Context, op string, fn func(*Store) error, 
 			var ended mssqldb.ServerError
 			refused := errors.As(err, &answer) && !errors.As(err, &ended) // nothing was made; a server that ends the session may have committed
 			unknown := ending && unconfirmed != "" && !refused
-			if err = translateCall(ctx, op, err); unknown {
+			if err = dberror.TranslateCall(ctx, op, err); unknown {
 				err = fmt.Errorf("%w; %s", err, unconfirmed)
 			}
 		}

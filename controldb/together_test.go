@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/tsqld"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -40,7 +41,7 @@ func TestTogether(t *testing.T) {
 				return nil
 			})
 		}
-		require.ErrorIs(t, add(400, "missing"), controldb.ErrJobNotFound)
+		require.ErrorIs(t, add(400, "missing"), dberror.ErrJobNotFound)
 		list, err := c.Schedules(t.Context(), controldb.ScheduleFilter{JobName: "j", NamedOnly: true})
 		require.NoError(t, err)
 		require.Empty(t, list, "the last call failed, so none was made")
@@ -72,7 +73,7 @@ func TestRehearse(t *testing.T) {
 		before, err := c.AuditLog(t.Context(), controldb.AuditFilter{})
 		require.NoError(t, err)
 		require.NoError(t, c.Rehearse(author, "rename", rename("j")))
-		require.ErrorIs(t, c.Rehearse(author, "rename", rename("missing")), controldb.ErrJobNotFound)
+		require.ErrorIs(t, c.Rehearse(author, "rename", rename("missing")), dberror.ErrJobNotFound)
 		reader := controldb.WithCaller(t.Context(), controldb.Caller{Role: "jobs_reader", Name: "bob", Door: controldb.DoorWeb, CorrelationID: uuid.New()})
 		require.Error(t, c.Rehearse(reader, "rename", rename("j")))
 		calls, err := c.Record(func(tx *controldb.Store) error { return tx.Together(t.Context(), "rename", rename("j")) })
@@ -158,13 +159,13 @@ func TestTogetherUnknown(t *testing.T) {
 		}
 		const unknown = "the server did not confirm the changes"
 		err = add("a", "b")
-		require.ErrorIs(t, err, controldb.ErrUnreachable)
+		require.ErrorIs(t, err, dberror.ErrUnreachable)
 		require.ErrorContains(t, err, unknown)
 		jobs, err := c.Jobs(t.Context(), "")
 		require.NoError(t, err)
 		require.Len(t, jobs, 2, "here, they were made")
 		err = add("c", "a")
-		require.ErrorIs(t, err, controldb.ErrJobExists)
+		require.ErrorIs(t, err, dberror.ErrJobExists)
 		require.NotContains(t, err.Error(), unknown)
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/tsql"
 	"github.com/jobagent/jobagent/jobs/wording"
 	sqlfs "github.com/jobagent/jobagent/sql"
@@ -40,7 +41,7 @@ func dropText(kind, name string) string {
 func (s *Store) PlanUninstall(ctx context.Context) (Uninstallation, error) {
 	conn, err := s.db.Connx(ctx)
 	if err != nil {
-		return Uninstallation{}, translate("plan the uninstallation", err)
+		return Uninstallation{}, dberror.Translate("plan the uninstallation", err)
 	}
 	defer conn.Close()
 	if _, err := installedVersion(ctx, conn); err != nil {
@@ -77,7 +78,7 @@ func (s *Store) Uninstall(ctx context.Context) (Uninstallation, error) {
 				if _, err := tx.ExecContext(ctx, `DECLARE @n INT;
 SELECT TOP (1) @n = 1 FROM jobs_internal.terms WITH (TABLOCKX);
 SELECT TOP (1) @n = 1 FROM jobs_internal.job_executions WITH (TABLOCKX);`); err != nil {
-					return translate("lock the control schema", err)
+					return dberror.Translate("lock the control schema", err)
 				}
 				if u, statements, err = planUninstall(ctx, tx); err != nil {
 					return err
@@ -86,7 +87,7 @@ SELECT TOP (1) @n = 1 FROM jobs_internal.job_executions WITH (TABLOCKX);`); err 
 					return fmt.Errorf("%w: %s active, %s at work: stop the runs and the agents first", ErrInUse, wording.Count(u.ActiveRuns, "run"), wording.Count(u.Agents, "agent"))
 				}
 				_, err = tx.ExecContext(ctx, strings.Join(statements, "\n"))
-				return translate("drop the control schema", err)
+				return dberror.Translate("drop the control schema", err)
 			})
 		})
 	})
@@ -105,7 +106,7 @@ func planUninstall(ctx context.Context, db queryer) (u Uninstallation, statement
     (SELECT COUNT(*) FROM jobs_internal.job_executions AS e WHERE e.is_active = 1) AS active,
     (SELECT COUNT(*) FROM jobs_internal.terms AS t WHERE t.ended_at IS NULL AND t.expires_at > SYSUTCDATETIME()) AS agents;`)
 	if err != nil {
-		return u, nil, translate(op, err)
+		return u, nil, dberror.Translate(op, err)
 	}
 	u.Runs, u.ActiveRuns, u.Agents = counts.Runs, counts.Active, counts.Agents
 	objects, _, err := embedded()
@@ -118,11 +119,11 @@ func planUninstall(ctx context.Context, db queryer) (u Uninstallation, statement
 	}
 	present, err := selectRows[schemaObject](ctx, db, doctorText("objects"))
 	if err != nil {
-		return u, nil, translate(op, err)
+		return u, nil, dberror.Translate(op, err)
 	}
 	deployed, err := selectRows[deployedObject](ctx, db, `SELECT name, kind, sha256 FROM jobs_internal.code_objects;`)
 	if err != nil {
-		return u, nil, translate(op, err)
+		return u, nil, dberror.Translate(op, err)
 	}
 	ours := map[string]bool{} // by lower-case name
 	roles := map[string]bool{}
@@ -178,7 +179,7 @@ INNER JOIN sys.schemas AS s ON s.schema_id = t.schema_id
 WHERE s.name = N'jobs_internal'
 ORDER BY 1, 2;`)
 	if err != nil {
-		return u, nil, translate(op, err)
+		return u, nil, dberror.Translate(op, err)
 	}
 	for _, k := range keys {
 		if slices.Contains(tables, k.Table) {
@@ -217,7 +218,7 @@ WHERE r.type = 'R'
     AND r.name LIKE N'jobs[_]%'
 ORDER BY r.name, u.name;`)
 	if err != nil {
-		return nil, translate("read the members of the roles", err)
+		return nil, dberror.Translate("read the members of the roles", err)
 	}
 	users := map[string]bool{}
 	for _, o := range objects {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 // TargetWindow is a row of the view jobs.target_windows: when attempts may start on databases.
@@ -36,7 +37,7 @@ FROM jobs.target_windows`
 // this name.
 func (s *Store) TargetWindow(ctx context.Context, name string) (TargetWindow, error) {
 	list, err := selectAll[TargetWindow](ctx, s, "read the window of databases", windowColumns+"\nWHERE window_name = @p1;", name)
-	return onlyRow(list, err, "read the window of databases", ErrTargetWindowNotFound)
+	return onlyRow(list, err, "read the window of databases", dberror.ErrTargetWindowNotFound)
 }
 
 // TargetWindows lists the windows of databases by their names.

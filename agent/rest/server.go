@@ -19,6 +19,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 const (
@@ -482,7 +483,7 @@ func (e *exchange) failure(err error) *Response {
 				Status: http.StatusServiceUnavailable, Code: CodeUnavailable, RetryAfter: retryAfter,
 				Message: "The control database cannot be reached. Try again later.",
 			}
-			if errors.Is(err, controldb.ErrNotInstalled) || errors.Is(err, controldb.ErrSchemaVersion) {
+			if errors.Is(err, dberror.ErrNotInstalled) || errors.Is(err, dberror.ErrSchemaVersion) {
 				known.Message = "The control database has no schema that this front can use. Try again later."
 			}
 			err = known
@@ -518,8 +519,8 @@ func (e *exchange) surfaceFailure(err error) *Response {
 
 // unavailable reports whether an error of controldb means that the database cannot be used now.
 func unavailable(err error) bool {
-	return controldb.IsTransient(err) || slices.ContainsFunc([]error{
-		controldb.ErrUnreachable, controldb.ErrLoginFailed, controldb.ErrNotInstalled, controldb.ErrSchemaVersion,
+	return dberror.IsTransient(err) || slices.ContainsFunc([]error{
+		dberror.ErrUnreachable, dberror.ErrLoginFailed, dberror.ErrNotInstalled, dberror.ErrSchemaVersion,
 		context.DeadlineExceeded, context.Canceled,
 	}, func(one error) bool { return errors.Is(err, one) })
 }

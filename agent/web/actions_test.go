@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv/front"
@@ -584,7 +585,7 @@ func TestDatabases(t *testing.T) {
 	require.Contains(t, b.get(at+"/resume").Body, "moves &lt;b&gt;")
 	require.Equal(t, http.StatusSeeOther, b.post(at+"/resume", b.form(at+"/resume")).Status)
 	_, err = f.Store.TargetPause(t.Context(), id)
-	require.ErrorIs(t, err, controldb.ErrTargetNotPaused)
+	require.ErrorIs(t, err, dberror.ErrTargetNotPaused)
 
 	run, err := f.Store.StartJob(t.Context(), job(t, f, "SELECT 1"), uuid.Nil)
 	require.NoError(t, err)

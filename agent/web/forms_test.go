@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv/front"
@@ -483,7 +484,7 @@ func TestFormRows(t *testing.T) {
 		require.Equal(t, http.StatusUnprocessableEntity, b.press(path, button, form).Status, button)
 	}
 	_, err := f.Store.TargetGroup(t.Context(), "rows")
-	require.ErrorIs(t, err, controldb.ErrGroupNotFound)
+	require.ErrorIs(t, err, dberror.ErrGroupNotFound)
 }
 
 // A definition names its secrets, and the forms, the previews and the log have the names only. What

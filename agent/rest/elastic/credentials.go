@@ -12,6 +12,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest/internal/body"
 	"github.com/jobagent/jobagent/agent/rest/internal/etag"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/secret"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
@@ -69,7 +70,7 @@ func (at *place) getCredential(ctx context.Context, r *rest.Request) (*rest.Resp
 	name := r.Path["credential"]
 	credential, err := at.store.Credential(ctx, name)
 	if err != nil {
-		return nil, orNotFound(err, controldb.ErrCredentialNotFound, typeCredential, name)
+		return nil, orNotFound(err, dberror.ErrCredentialNotFound, typeCredential, name)
 	}
 	return at.answerCredential(http.StatusOK, credential), nil
 }
@@ -105,7 +106,7 @@ func (at *place) putCredential(ctx context.Context, r *rest.Request) (*rest.Resp
 	var put controldb.Put[controldb.Credential]
 	for attempt := 1; ; attempt++ {
 		put, err = at.storeCredential(ctx, r, name, in)
-		again := errors.Is(err, controldb.ErrSecretChanged) || errors.Is(err, controldb.ErrSecretKeysChanged)
+		again := errors.Is(err, dberror.ErrSecretChanged) || errors.Is(err, dberror.ErrSecretKeysChanged)
 		if !again || attempt == sealAttempts {
 			break
 		}
@@ -143,7 +144,7 @@ func (p *place) readCredential(r *rest.Request, name string) (credentialInput, e
 // storeCredential seals the password as the next version of the stored one, and stores both.
 func (p *place) storeCredential(ctx context.Context, r *rest.Request, name string, in credentialInput) (put controldb.Put[controldb.Credential], err error) {
 	current, err := p.store.Credential(ctx, name)
-	missing := errors.Is(err, controldb.ErrCredentialNotFound)
+	missing := errors.Is(err, dberror.ErrCredentialNotFound)
 	if err != nil && !missing {
 		return put, err
 	}
@@ -171,12 +172,12 @@ func (at *place) deleteCredential(ctx context.Context, r *rest.Request) (*rest.R
 	if err := at.configured(name); err != nil {
 		return nil, err
 	}
-	match, err := expect(r, controldb.ErrCredentialNotFound, func() (string, int64, error) {
+	match, err := expect(r, dberror.ErrCredentialNotFound, func() (string, int64, error) {
 		current, err := at.store.Credential(ctx, name)
 		return at.id("credentials", current.Name), current.Revision, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return deleted(at.store.DeleteCredential(ctx, name, match), controldb.ErrCredentialNotFound)
+	return deleted(at.store.DeleteCredential(ctx, name, match), dberror.ErrCredentialNotFound)
 }

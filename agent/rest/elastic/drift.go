@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
 
@@ -130,7 +131,7 @@ func (p *place) readDriftFilter(ctx context.Context, r *rest.Request) (f control
 	case r.Path["group"] != "":
 		g, err := p.store.TargetGroup(ctx, r.Path["group"])
 		if err != nil {
-			return f, id, orNotFound(err, controldb.ErrGroupNotFound, typeGroup, r.Path["group"])
+			return f, id, orNotFound(err, dberror.ErrGroupNotFound, typeGroup, r.Path["group"])
 		}
 		f.Group, id = g.Name, p.id("targetGroups", g.Name, "driftHistory")
 	}
@@ -201,7 +202,7 @@ func (at *place) getBaseline(ctx context.Context, r *rest.Request) (*rest.Respon
 func (p *place) answerBaseline(ctx context.Context, name string) (*rest.Response, error) {
 	rows, err := p.store.DriftBaseline(ctx, name)
 	if err != nil {
-		return nil, orNotFound(err, controldb.ErrBaselineNotFound, typeBaseline, name)
+		return nil, orNotFound(err, dberror.ErrBaselineNotFound, typeBaseline, name)
 	}
 	return &rest.Response{Status: http.StatusOK, Body: p.baselineView(rows)}, nil
 }
@@ -229,5 +230,5 @@ func (at *place) putBaseline(ctx context.Context, r *rest.Request) (*rest.Respon
 }
 
 func (at *place) deleteBaseline(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	return deleted(at.store.DeleteDriftBaseline(ctx, r.Path["baseline"]), controldb.ErrBaselineNotFound)
+	return deleted(at.store.DeleteDriftBaseline(ctx, r.Path["baseline"]), dberror.ErrBaselineNotFound)
 }

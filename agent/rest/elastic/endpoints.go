@@ -7,6 +7,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
 
@@ -62,7 +63,7 @@ func (at *place) getEndpoint(ctx context.Context, r *rest.Request) (*rest.Respon
 	name := r.Path["endpoint"]
 	endpoint, err := at.store.PrivateEndpoint(ctx, name)
 	if err != nil {
-		return nil, orNotFound(err, controldb.ErrEndpointNotFound, typeEndpoint, name)
+		return nil, orNotFound(err, dberror.ErrEndpointNotFound, typeEndpoint, name)
 	}
 	return at.answerEndpoint(http.StatusOK, endpoint), nil
 }
@@ -103,7 +104,7 @@ func (at *place) putEndpoint(ctx context.Context, r *rest.Request) (*rest.Respon
 
 // expectEndpoint returns the revision of a private endpoint that the headers of a request want.
 func (p *place) expectEndpoint(ctx context.Context, r *rest.Request, name string) (*int64, error) {
-	return expect(r, controldb.ErrEndpointNotFound, func() (string, int64, error) {
+	return expect(r, dberror.ErrEndpointNotFound, func() (string, int64, error) {
 		endpoint, err := p.store.PrivateEndpoint(ctx, name)
 		return p.id("privateEndpoints", endpoint.Name), endpoint.Revision, err
 	})
@@ -114,5 +115,5 @@ func (at *place) deleteEndpoint(ctx context.Context, r *rest.Request) (*rest.Res
 	if err != nil {
 		return nil, err
 	}
-	return deleted(at.store.DeletePrivateEndpoint(ctx, r.Path["endpoint"], match), controldb.ErrEndpointNotFound)
+	return deleted(at.store.DeletePrivateEndpoint(ctx, r.Path["endpoint"], match), dberror.ErrEndpointNotFound)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs"
 )
 
@@ -175,7 +176,7 @@ func (p *place) run(ctx context.Context, r *rest.Request) (controldb.Execution, 
 		return controldb.Execution{}, notFound(typeExecution, text)
 	}
 	e, err := p.runOf(ctx, name, id)
-	return e, orNotFound(err, controldb.ErrExecutionNotFound, typeExecution, text)
+	return e, orNotFound(err, dberror.ErrExecutionNotFound, typeExecution, text)
 }
 
 func (at *place) getRun(ctx context.Context, r *rest.Request) (*rest.Response, error) {
@@ -258,7 +259,7 @@ func (at *place) cancelRun(ctx context.Context, r *rest.Request) (*rest.Response
 		return nil, err
 	}
 	if err := at.store.StopJob(ctx, e.ID); err != nil {
-		return nil, orNotFound(err, controldb.ErrExecutionNotFound, typeExecution, r.Path["execution"])
+		return nil, orNotFound(err, dberror.ErrExecutionNotFound, typeExecution, r.Path["execution"])
 	}
 	return &rest.Response{Status: http.StatusOK}, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -99,7 +100,7 @@ func (at *place) getGroup(ctx context.Context, r *rest.Request) (*rest.Response,
 	name := r.Path["group"]
 	group, err := at.store.TargetGroup(ctx, name)
 	if err != nil {
-		return nil, orNotFound(err, controldb.ErrGroupNotFound, typeGroup, name)
+		return nil, orNotFound(err, dberror.ErrGroupNotFound, typeGroup, name)
 	}
 	return at.answerGroup(http.StatusOK, group), nil
 }
@@ -171,7 +172,7 @@ func (p *place) readMembers(r *rest.Request, name string) ([]targets.Member, err
 
 // expectGroup returns the revision of a target group that the headers of a request want.
 func (p *place) expectGroup(ctx context.Context, r *rest.Request, name string) (*int64, error) {
-	return expect(r, controldb.ErrGroupNotFound, func() (string, int64, error) {
+	return expect(r, dberror.ErrGroupNotFound, func() (string, int64, error) {
 		group, err := p.store.TargetGroup(ctx, name)
 		return p.id("targetGroups", group.Name), group.Revision, err
 	})
@@ -182,5 +183,5 @@ func (at *place) deleteGroup(ctx context.Context, r *rest.Request) (*rest.Respon
 	if err != nil {
 		return nil, err
 	}
-	return deleted(at.store.DeleteTargetGroupIf(ctx, r.Path["group"], match), controldb.ErrGroupNotFound)
+	return deleted(at.store.DeleteTargetGroupIf(ctx, r.Path["group"], match), dberror.ErrGroupNotFound)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -121,7 +122,7 @@ func (at *place) listPauses(ctx context.Context, r *rest.Request) (*rest.Respons
 func (p *place) pause(ctx context.Context, r *rest.Request) (controldb.TargetPause, error) {
 	id, err := uuid.Parse(r.Path["target"])
 	if err != nil || len(r.Path["target"]) != 36 {
-		return controldb.TargetPause{}, controldb.ErrTargetNotPaused
+		return controldb.TargetPause{}, dberror.ErrTargetNotPaused
 	}
 	return p.store.TargetPause(ctx, id)
 }
@@ -129,7 +130,7 @@ func (p *place) pause(ctx context.Context, r *rest.Request) (controldb.TargetPau
 func (at *place) getPause(ctx context.Context, r *rest.Request) (*rest.Response, error) {
 	found, err := at.pause(ctx, r)
 	if err != nil {
-		return nil, orNotFound(err, controldb.ErrTargetNotPaused, typePause, r.Path["target"])
+		return nil, orNotFound(err, dberror.ErrTargetNotPaused, typePause, r.Path["target"])
 	}
 	return &rest.Response{Status: http.StatusOK, Body: at.pauseView(found)}, nil
 }
@@ -154,7 +155,7 @@ func (at *place) pauseTarget(ctx context.Context, r *rest.Request) (*rest.Respon
 	}
 	found, err := at.store.TargetPause(ctx, one.ID)
 	if err != nil {
-		return nil, orNotFound(err, controldb.ErrTargetNotPaused, typePause, one.ID.String()) // ended meanwhile
+		return nil, orNotFound(err, dberror.ErrTargetNotPaused, typePause, one.ID.String()) // ended meanwhile
 	}
 	return &rest.Response{Status: http.StatusOK, Body: at.pauseView(found)}, nil
 }
@@ -164,7 +165,7 @@ func (at *place) resumeTarget(ctx context.Context, r *rest.Request) (*rest.Respo
 	if err == nil {
 		err = at.store.ResumeTarget(ctx, found.Server, found.Database, found.Target)
 	}
-	return deleted(err, controldb.ErrTargetNotPaused)
+	return deleted(err, dberror.ErrTargetNotPaused)
 }
 
 func (at *place) listWindows(ctx context.Context, r *rest.Request) (*rest.Response, error) {
@@ -178,7 +179,7 @@ func (at *place) getWindow(ctx context.Context, r *rest.Request) (*rest.Response
 func (p *place) answerWindow(ctx context.Context, name string) (*rest.Response, error) {
 	found, err := p.store.TargetWindow(ctx, name)
 	if err != nil {
-		return nil, orNotFound(err, controldb.ErrTargetWindowNotFound, typeWindow, name)
+		return nil, orNotFound(err, dberror.ErrTargetWindowNotFound, typeWindow, name)
 	}
 	return &rest.Response{Status: http.StatusOK, Body: p.windowView(found)}, nil
 }
@@ -220,5 +221,5 @@ func (at *place) putWindow(ctx context.Context, r *rest.Request) (*rest.Response
 }
 
 func (at *place) deleteWindow(ctx context.Context, r *rest.Request) (*rest.Response, error) {
-	return deleted(at.store.DeleteTargetWindow(ctx, r.Path["window"]), controldb.ErrTargetWindowNotFound)
+	return deleted(at.store.DeleteTargetWindow(ctx, r.Path["window"]), dberror.ErrTargetWindowNotFound)
 }

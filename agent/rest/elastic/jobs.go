@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/rest/internal/etag"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/model"
 )
 
@@ -85,9 +86,9 @@ const systemPrefix = "jobagent$"
 func (p *place) job(ctx context.Context, name string) (controldb.JobDetail, error) {
 	job, err := p.store.JobDetail(ctx, name)
 	if err == nil && job.System {
-		err = controldb.ErrJobNotFound
+		err = dberror.ErrJobNotFound
 	}
-	return job, orNotFound(err, controldb.ErrJobNotFound, typeJob, name)
+	return job, orNotFound(err, dberror.ErrJobNotFound, typeJob, name)
 }
 
 // readOnly refuses to change a job that another API defines. Jobs of collections are refused
@@ -224,7 +225,7 @@ func (p *place) readJob(r *rest.Request, name string) (controldb.JobSpec, error)
 
 // expectJob returns the revision of a job that the headers of a request want.
 func (p *place) expectJob(ctx context.Context, r *rest.Request, name string) (*int64, error) {
-	return expect(r, controldb.ErrJobNotFound, func() (string, int64, error) {
+	return expect(r, dberror.ErrJobNotFound, func() (string, int64, error) {
 		job, err := p.store.JobDetail(ctx, name)
 		return p.id("jobs", job.Name), job.Revision, err
 	})
@@ -264,14 +265,14 @@ func (at *place) deleteJob(ctx context.Context, r *rest.Request) (*rest.Response
 	if err == nil {
 		err = readOnly(job)
 	}
-	if err != nil && !errors.Is(err, controldb.ErrJobNotFound) {
+	if err != nil && !errors.Is(err, dberror.ErrJobNotFound) {
 		return nil, err
 	}
 	match, err := at.expectJob(ctx, r, name)
 	if err != nil {
 		return nil, err
 	}
-	return deleted(at.store.DeleteJobIf(ctx, name, force, match), controldb.ErrJobNotFound)
+	return deleted(at.store.DeleteJobIf(ctx, name, force, match), dberror.ErrJobNotFound)
 }
 
 // deleted returns the answer to DELETE: what is absent is 204.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 // Questions to target groups are an extension: Elastic Jobs has none. The name of a question is its
@@ -149,7 +150,7 @@ func (p *place) question(r *rest.Request) (int64, error) {
 
 func (p *place) answerQuestion(ctx context.Context, id int64) (*rest.Response, error) {
 	missing := func(err error) error {
-		return orNotFound(err, controldb.ErrQuestionNotFound, typeQuestion, strconv.FormatInt(id, 10))
+		return orNotFound(err, dberror.ErrQuestionNotFound, typeQuestion, strconv.FormatInt(id, 10))
 	}
 	q, err := p.store.Question(ctx, id)
 	if err != nil {
@@ -191,7 +192,7 @@ func (at *place) cancelQuestion(ctx context.Context, r *rest.Request) (*rest.Res
 		return nil, err
 	}
 	if err := at.store.CancelQuestion(ctx, id); err != nil {
-		return nil, orNotFound(err, controldb.ErrQuestionNotFound, typeQuestion, r.Path["question"])
+		return nil, orNotFound(err, dberror.ErrQuestionNotFound, typeQuestion, r.Path["question"])
 	}
 	return at.answerQuestion(ctx, id)
 }
@@ -219,7 +220,7 @@ func (at *place) listAnswers(ctx context.Context, r *rest.Request) (*rest.Respon
 		return nil, err
 	}
 	if _, err := at.store.Question(ctx, id); err != nil {
-		return nil, orNotFound(err, controldb.ErrQuestionNotFound, typeQuestion, r.Path["question"])
+		return nil, orNotFound(err, dberror.ErrQuestionNotFound, typeQuestion, r.Path["question"])
 	}
 	p, err := readPage[int](r, at.cfg.PageSize)
 	if err != nil {

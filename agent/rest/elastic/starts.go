@@ -15,6 +15,7 @@ import (
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/agent/rest/internal/body"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -118,13 +119,13 @@ func (p *place) start(ctx context.Context, req controldb.StartRequest) (*rest.Re
 	if exists && req.Parameters == "" && req.OnlyTargets == nil {
 		return p.answerRun(http.StatusOK, e), e, nil
 	}
-	if !exists && !errors.Is(err, controldb.ErrExecutionNotFound) {
+	if !exists && !errors.Is(err, dberror.ErrExecutionNotFound) {
 		return nil, e, err
 	}
 	// The control database refuses other parameters and databases than those of a run that exists.
 	if _, startErr := p.store.Start(ctx, req); startErr != nil {
-		if controldb.KindOf(startErr) != controldb.KindNone {
-			return nil, e, orNotFound(startErr, controldb.ErrJobNotFound, typeJob, req.Job)
+		if dberror.KindOf(startErr) != dberror.KindNone {
+			return nil, e, orNotFound(startErr, dberror.ErrJobNotFound, typeJob, req.Job)
 		}
 		// The answer may be lost, and the run started: then it must not be refused.
 		again, cancel := context.WithTimeout(context.WithoutCancel(ctx), recheckTime)

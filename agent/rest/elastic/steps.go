@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/model"
 )
 
@@ -208,7 +209,7 @@ func (at *place) getStep(ctx context.Context, r *rest.Request) (*rest.Response, 
 	name := r.Path["step"]
 	step, err := at.store.JobStep(ctx, where.job, where.version, name)
 	if err != nil {
-		return nil, orNotFound(err, controldb.ErrStepNotFound, typeStep, name)
+		return nil, orNotFound(err, dberror.ErrStepNotFound, typeStep, name)
 	}
 	return at.answerStep(http.StatusOK, where, step), nil
 }
@@ -240,7 +241,7 @@ func (at *place) putStep(ctx context.Context, r *rest.Request) (*rest.Response, 
 	}
 	put, err := at.store.SetJobStep(ctx, spec, match)
 	if err != nil {
-		return nil, orNotFound(err, controldb.ErrJobNotFound, typeJob, where.job)
+		return nil, orNotFound(err, dberror.ErrJobNotFound, typeJob, where.job)
 	}
 	return at.answerStep(statusOf(put.Created), where, put.Object), nil
 }
@@ -330,7 +331,7 @@ func (p *place) readOutput(f *faults, in *outputInput) (*controldb.OutputSpec, e
 
 // expectStep returns the revision of a step that the headers of a request want.
 func (p *place) expectStep(ctx context.Context, r *rest.Request, where steps, name string) (*int64, error) {
-	return expect(r, controldb.ErrStepNotFound, func() (string, int64, error) {
+	return expect(r, dberror.ErrStepNotFound, func() (string, int64, error) {
 		step, err := p.store.JobStep(ctx, where.job, nil, name)
 		return p.stepID(where, step.StepName), step.Revision, err
 	})
@@ -349,5 +350,5 @@ func (at *place) deleteStep(ctx context.Context, r *rest.Request) (*rest.Respons
 		return nil, err
 	}
 	_, err = at.store.DeleteJobStepIf(ctx, where.job, r.Path["step"], match)
-	return deleted(err, controldb.ErrStepNotFound)
+	return deleted(err, dberror.ErrStepNotFound)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 // Triggers are an extension: Elastic Jobs has none. They start a job after runs of other jobs.
@@ -100,7 +101,7 @@ func (p *place) trigger(ctx context.Context, r *rest.Request) (controldb.JobTrig
 		return controldb.JobTrigger{}, err
 	}
 	t, err := p.store.JobTrigger(ctx, job.Name, r.Path["trigger"])
-	return t, orNotFound(err, controldb.ErrTriggerNotFound, typeTrigger, r.Path["trigger"])
+	return t, orNotFound(err, dberror.ErrTriggerNotFound, typeTrigger, r.Path["trigger"])
 }
 
 func (at *place) listTriggers(ctx context.Context, r *rest.Request) (*rest.Response, error) {
@@ -140,9 +141,9 @@ func (at *place) putTrigger(ctx context.Context, r *rest.Request) (*rest.Respons
 	}
 	created := false
 	err = at.store.UpdateJobTrigger(ctx, spec)
-	if errors.Is(err, controldb.ErrTriggerNotFound) {
+	if errors.Is(err, dberror.ErrTriggerNotFound) {
 		created = true
-		if err = at.store.AddJobTrigger(ctx, spec); errors.Is(err, controldb.ErrTriggerExists) { // another request has added it meanwhile
+		if err = at.store.AddJobTrigger(ctx, spec); errors.Is(err, dberror.ErrTriggerExists) { // another request has added it meanwhile
 			created = false
 			err = at.store.UpdateJobTrigger(ctx, spec)
 		}
@@ -186,7 +187,7 @@ func (at *place) deleteTrigger(ctx context.Context, r *rest.Request) (*rest.Resp
 	if err != nil {
 		return nil, err
 	}
-	return deleted(at.store.DeleteJobTrigger(ctx, job.Name, r.Path["trigger"]), controldb.ErrTriggerNotFound)
+	return deleted(at.store.DeleteJobTrigger(ctx, job.Name, r.Path["trigger"]), dberror.ErrTriggerNotFound)
 }
 
 func (at *place) listTriggerEvents(ctx context.Context, r *rest.Request) (*rest.Response, error) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
 const (
@@ -228,12 +229,12 @@ func withHeader(err error, header http.Header) error {
 // translate returns the answer to errors of the control database that are the same everywhere.
 func translate(ctx context.Context, err error) error {
 	switch {
-	case errors.Is(err, controldb.ErrSAPNotFound):
+	case errors.Is(err, dberror.ErrSAPNotFound):
 		return errNotFound
-	case errors.Is(err, controldb.ErrSAPTenant):
+	case errors.Is(err, dberror.ErrSAPTenant):
 		return forbidden()
-	case controldb.KindOf(err) == controldb.KindInvalid:
-		return invalid(inAction, fault{text: controldb.MessageOf(err)})
+	case dberror.KindOf(err) == dberror.KindInvalid:
+		return invalid(inAction, fault{text: dberror.MessageOf(err)})
 	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil:
 		// The client repeats the request, and gets the answer of the first one if that one was
 		// carried out (S-4).

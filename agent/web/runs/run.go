@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/jobagent/jobagent/agent/web/page"
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs"
 )
 
@@ -32,7 +32,7 @@ type runPage struct {
 func runID(r *page.Request) (uuid.UUID, error) {
 	id, err := uuid.Parse(r.Value("run"))
 	if err != nil {
-		return uuid.Nil, fmt.Errorf("read the run %q: %w", r.Value("run"), controldb.ErrExecutionNotFound)
+		return uuid.Nil, fmt.Errorf("read the run %q: %w", r.Value("run"), dberror.ErrExecutionNotFound)
 	}
 	return id, nil
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/jobagent/jobagent/agent/web/live"
 	"github.com/jobagent/jobagent/agent/web/page"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/jobs/wording"
 	"github.com/jobagent/jobagent/targets"
@@ -163,7 +164,7 @@ func readTarget(ctx context.Context, store *controldb.Store, k targetKey) (*targ
 		return nil, err
 	}
 	if len(d.Steps) == 0 {
-		return nil, fmt.Errorf("read the target %s of the run: %w", k.target, controldb.ErrExecutionNotFound)
+		return nil, fmt.Errorf("read the target %s of the run: %w", k.target, dberror.ErrExecutionNotFound)
 	}
 	if d.Target, err = chooseStep(d.Steps, k.step); err != nil {
 		return nil, err

@@ -17,6 +17,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/schedule"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
@@ -172,7 +173,7 @@ func history(ctx context.Context, e *output.ScheduleExplanation, store *controld
 	if s.LastExecution != uuid.Nil {
 		e.LastRun = &output.ScheduleRun{ID: s.LastExecution.String(), Lifecycle: s.LastLifecycle}
 		run, err := store.Run(ctx, s.LastExecution)
-		if err != nil && !errors.Is(err, controldb.ErrExecutionNotFound) { // the run may have been purged
+		if err != nil && !errors.Is(err, dberror.ErrExecutionNotFound) { // the run may have been purged
 			return err
 		}
 		e.LastRun.Message, lastRun = run.LastMessage, run.CreateTime
