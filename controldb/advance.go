@@ -3,9 +3,11 @@ package controldb
 import (
 	"context"
 	"fmt"
-	"github.com/jobagent/jobagent/controldb/dberror"
 	"strings"
 	"time"
+
+	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/internal/call"
 )
 
 // AdvanceStatus is the row of the view jobs_internal.advance_status: whether passes advance
@@ -23,9 +25,9 @@ type AdvanceStatus struct {
 
 // AdvanceStatus reads the view jobs_internal.advance_status.
 func (s *Store) AdvanceStatus(ctx context.Context) (AdvanceStatus, error) {
-	ctx, cancel := s.bounded(ctx)
+	ctx, cancel := s.conn.Bounded(ctx)
 	defer cancel()
-	status, err := readAdvanceStatus(ctx, s.db)
+	status, err := readAdvanceStatus(ctx, call.DB(s.conn))
 	if err != nil {
 		return AdvanceStatus{}, dberror.TranslateCall(ctx, "read the advance status", err)
 	}
@@ -34,8 +36,8 @@ func (s *Store) AdvanceStatus(ctx context.Context) (AdvanceStatus, error) {
 
 // readAdvanceStatus is AdvanceStatus without translation of errors. The view has no row in a
 // database whose row of advance_state is missing.
-func readAdvanceStatus(ctx context.Context, db queryer) (AdvanceStatus, error) {
-	rows, err := selectRows[AdvanceStatus](
+func readAdvanceStatus(ctx context.Context, db call.Queryer) (AdvanceStatus, error) {
+	rows, err := call.SelectRows[AdvanceStatus](
 		ctx,
 		db,
 		"SELECT last_advanced_at, skipped_since, unfired_since FROM jobs_internal.advance_status;",
@@ -72,9 +74,9 @@ func (h LockHolder) String() string {
 // https://learn.microsoft.com/sql/relational-databases/system-dynamic-management-views/sys-dm-tran-locks-transact-sql).
 // The list is empty when the lock has been released meanwhile.
 func (s *Store) AdvanceLockHolders(ctx context.Context) (holders []LockHolder, visible bool, err error) {
-	ctx, cancel := s.bounded(ctx)
+	ctx, cancel := s.conn.Bounded(ctx)
 	defer cancel()
-	holders, visible, err = readLockHolders(ctx, s.db)
+	holders, visible, err = readLockHolders(ctx, call.DB(s.conn))
 	if err != nil {
 		return nil, false, dberror.TranslateCall(ctx, "list the holders of the lock of passes", err)
 	}
@@ -82,12 +84,12 @@ func (s *Store) AdvanceLockHolders(ctx context.Context) (holders []LockHolder, v
 }
 
 // readLockHolders is AdvanceLockHolders without translation of errors.
-func readLockHolders(ctx context.Context, db queryer) (holders []LockHolder, visible bool, err error) {
+func readLockHolders(ctx context.Context, db call.Queryer) (holders []LockHolder, visible bool, err error) {
 	// resource_description is principal:[name]:(hash); [[] matches a bracket in LIKE. A login sees
 	// the role only as a member, or with ALTER ANY ROLE
 	// (https://learn.microsoft.com/sql/relational-databases/system-catalog-views/sys-database-principals-transact-sql);
 	// for others, the name alone counts.
-	holders, err = selectRows[LockHolder](
+	holders, err = call.SelectRows[LockHolder](
 		ctx,
 		db,
 		`SELECT DISTINCT l.request_session_id AS session_id, s.login_name, s.program_name, s.host_name

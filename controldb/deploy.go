@@ -14,6 +14,7 @@ import (
 	"golang.org/x/mod/semver"
 
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	sqlfs "github.com/jobagent/jobagent/sql"
 )
 
@@ -37,7 +38,7 @@ func SchemaVersion() int {
 // database or the login does not meet the requirements, Install changes nothing and returns an
 // *[UnfitError].
 func (s *Store) Install(ctx context.Context) error {
-	return s.retry(ctx, "install the control schema", func() (bool, error) { return true, s.install(ctx) })
+	return s.conn.Retry(ctx, "install the control schema", func() (bool, error) { return true, s.install(ctx) })
 }
 
 // install is Install without retries.
@@ -76,10 +77,10 @@ func (s *Store) install(ctx context.Context) error {
 // OtherTables returns the names of tables in schemas that are not jobagent's: of all of them their
 // number, and the first five names.
 func (s *Store) OtherTables(ctx context.Context) (total int, names []string, err error) {
-	rows, err := selectAll[struct {
+	rows, err := call.SelectAll[struct {
 		Name  string `db:"name"`
 		Total int    `db:"total"`
-	}](ctx, s, "list other tables", `SELECT TOP (5) CONCAT(s.name, N'.', t.name) AS name, COUNT(*) OVER () AS total
+	}](ctx, s.conn, "list other tables", `SELECT TOP (5) CONCAT(s.name, N'.', t.name) AS name, COUNT(*) OVER () AS total
 FROM sys.tables AS t
 INNER JOIN sys.schemas AS s ON s.schema_id = t.schema_id
 WHERE s.name NOT IN (N'jobs', N'jobs_internal', N'jobs_rest')
@@ -91,14 +92,14 @@ ORDER BY s.name, t.name;`)
 	return total, names, err
 }
 
-// checkNotNewer returns [ErrSchemaVersion] if a newer program has deployed its procedures, because
-// a deployment over them would take them back: one with a later protocol of agents, or, unless
-// allowOlder is set, one with a later version. Versions that are no semantic versions, such as
-// those of builds without a tag, have no order.
+// checkNotNewer returns [dberror.ErrSchemaVersion] if a newer program has deployed its procedures,
+// because a deployment over them would take them back: one with a later protocol of agents, or,
+// unless allowOlder is set, one with a later version. Versions that are no semantic versions, such
+// as those of builds without a tag, have no order.
 //
 // A missing view is no error: release 0 lacks it, and the deployment restores it.
 func checkNotNewer(ctx context.Context, conn *sqlx.Conn, program string, allowOlder bool) error {
-	newest, err := selectOne[int](ctx, conn, `SELECT newest FROM jobs_internal.agent_protocols;`)
+	newest, err := call.SelectOne[int](ctx, conn, `SELECT newest FROM jobs_internal.agent_protocols;`)
 	switch {
 	case err == nil && newest > AgentProtocol:
 		return fmt.Errorf("%w: a newer jobagent has deployed its procedures: use the newer program", dberror.ErrSchemaVersion)
@@ -125,7 +126,7 @@ const propertyProgram = "jobagent_program"
 // schemaProperty returns the value of an extended property of the schema jobs_internal; empty if
 // there is none. Such a property needs no table, so that it works on every earlier version.
 func schemaProperty(ctx context.Context, conn *sqlx.Conn, name string) (string, error) {
-	texts, err := selectRows[string](ctx, conn, `SELECT CAST(p.value AS NVARCHAR(100))
+	texts, err := call.SelectRows[string](ctx, conn, `SELECT CAST(p.value AS NVARCHAR(100))
 FROM sys.extended_properties AS p
 WHERE p.class = 3
     AND p.major_id = SCHEMA_ID(N'jobs_internal')
@@ -148,14 +149,14 @@ type Comparison struct {
 }
 
 // Compare compares the installed schema with this program's, object by object. It only reads. A
-// difference is no error; a missing schema is [ErrNotInstalled]. For a login that may not see
-// definitions, Missing and Changed are derived from the record of the deployment alone.
+// difference is no error; a missing schema is [dberror.ErrNotInstalled]. For a login that may not
+// see definitions, Missing and Changed are derived from the record of the deployment alone.
 func (s *Store) Compare(ctx context.Context) (Comparison, error) {
 	objects, migrations, err := embedded()
 	if err != nil {
 		return Comparison{}, err
 	}
-	conn, err := s.db.Connx(ctx)
+	conn, err := call.DB(s.conn).Connx(ctx)
 	if err != nil {
 		return Comparison{}, dberror.Translate("verify the control schema", err)
 	}
@@ -174,8 +175,8 @@ func (s *Store) Compare(ctx context.Context) (Comparison, error) {
 }
 
 // Verify returns nil when the installed schema is exactly this program's; extra objects are
-// ignored. It returns [ErrNotInstalled], or a *[SchemaVersionError] that lists the differences. It
-// only reads.
+// ignored. It returns [dberror.ErrNotInstalled], or a *[SchemaVersionError] that lists the
+// differences. It only reads.
 func (s *Store) Verify(ctx context.Context) error {
 	c, err := s.Compare(ctx)
 	if err != nil {
@@ -211,7 +212,7 @@ func compareObjects(
 		}
 		return c, nil
 	}
-	present, err := selectRows[struct {
+	present, err := call.SelectRows[struct {
 		Name       string `db:"name"`
 		Definition string `db:"definition"`
 		Options    bool   `db:"has_options"` // QUOTED_IDENTIFIER and ANSI_NULLS are on
@@ -288,7 +289,7 @@ WHERE p.type = 'R'
 // find a name with a dot
 // (https://learn.microsoft.com/sql/t-sql/functions/has-perms-by-name-transact-sql).
 func seesDefinitions(ctx context.Context, conn *sqlx.Conn) (bool, error) {
-	n, err := selectOne[int](ctx, conn, `SELECT HAS_PERMS_BY_NAME(NULL, N'DATABASE', N'VIEW DEFINITION');`)
+	n, err := call.SelectOne[int](ctx, conn, `SELECT HAS_PERMS_BY_NAME(NULL, N'DATABASE', N'VIEW DEFINITION');`)
 	return n == 1, err
 }
 
@@ -318,16 +319,16 @@ func hasPrefixFold(s, prefix string) bool {
 }
 
 // CheckVersion returns nil when the record of the deployment matches this program. It returns
-// [ErrNotInstalled], a *[SchemaVersionError], or [ErrVersionHidden] for a login that may not read
-// the record. It is cheap: it reads two small tables.
+// [dberror.ErrNotInstalled], a *[SchemaVersionError], or [dberror.ErrVersionHidden] for a login
+// that may not read the record. It is cheap: it reads two small tables.
 func (s *Store) CheckVersion(ctx context.Context) error {
 	objects, migrations, err := embedded()
 	if err != nil {
 		return err
 	}
-	ctx, cancel := s.bounded(ctx)
+	ctx, cancel := s.conn.Bounded(ctx)
 	defer cancel()
-	conn, err := s.db.Connx(ctx)
+	conn, err := call.DB(s.conn).Connx(ctx)
 	if err != nil {
 		return dberror.TranslateCall(ctx, "check the control schema", err)
 	}
@@ -338,7 +339,7 @@ func (s *Store) CheckVersion(ctx context.Context) error {
 // CheckProtocol checks whether the installed schema, which may be the schema of another release,
 // supports the protocol of this program's agents. Commands may use such a schema, as far as it has
 // what they call. other holds the differences that CheckVersion finds, or nil. The errors are those
-// of CheckVersion, and [ErrSchemaVersion] when the schema does not support the protocol.
+// of CheckVersion, and [dberror.ErrSchemaVersion] when the schema does not support the protocol.
 func (s *Store) CheckProtocol(ctx context.Context) (other *SchemaVersionError, err error) {
 	if err := s.CheckVersion(ctx); err == nil || !errors.As(err, &other) {
 		return nil, err
@@ -347,9 +348,9 @@ func (s *Store) CheckProtocol(ctx context.Context) (other *SchemaVersionError, e
 		Oldest int `db:"oldest"`
 		Newest int `db:"newest"`
 	}
-	ctx, cancel := s.bounded(ctx)
+	ctx, cancel := s.conn.Bounded(ctx)
 	defer cancel()
-	err = s.db.GetContext(ctx, &understood, `SELECT oldest, newest FROM jobs_internal.agent_protocols;`)
+	err = call.DB(s.conn).GetContext(ctx, &understood, `SELECT oldest, newest FROM jobs_internal.agent_protocols;`)
 	switch {
 	case err != nil:
 		return nil, dberror.TranslateCall(ctx, "check the control schema", err)
@@ -360,8 +361,8 @@ func (s *Store) CheckProtocol(ctx context.Context) (other *SchemaVersionError, e
 }
 
 // CheckAgent checks whether an agent or a front of this program may work with the installed schema.
-// It is CheckProtocol, and also returns [ErrSchemaVersion] when the schema lacks what this program
-// calls. So the schema of a later release passes, and that of an earlier release does not.
+// It is CheckProtocol, and also returns [dberror.ErrSchemaVersion] when the schema lacks what this
+// program calls. So the schema of a later release passes, and that of an earlier release does not.
 func (s *Store) CheckAgent(ctx context.Context) (other *SchemaVersionError, err error) {
 	other, err = s.CheckProtocol(ctx)
 	switch {
@@ -370,7 +371,7 @@ func (s *Store) CheckAgent(ctx context.Context) (other *SchemaVersionError, err 
 	case other.Have < other.Want:
 		return nil, other
 	}
-	ctx, cancel := s.bounded(ctx)
+	ctx, cancel := s.conn.Bounded(ctx)
 	defer cancel()
 	missing, err := s.missingCalls(ctx)
 	switch {
@@ -399,7 +400,7 @@ func (s *Store) missingCalls(ctx context.Context) (missing []string, err error) 
 	for _, g := range grants {
 		called[g.Name] = true
 	}
-	conn, err := s.db.Connx(ctx)
+	conn, err := call.DB(s.conn).Connx(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -408,7 +409,7 @@ func (s *Store) missingCalls(ctx context.Context) (missing []string, err error) 
 	if err != nil {
 		return nil, err
 	}
-	rows, err := selectRows[struct {
+	rows, err := call.SelectRows[struct {
 		Procedure string `db:"procedure_name"`
 		Name      string `db:"name"`
 	}](ctx, conn, `SELECT CONCAT(OBJECT_SCHEMA_NAME(p.object_id), N'.', OBJECT_NAME(p.object_id)) AS procedure_name, p.name
@@ -529,7 +530,7 @@ type deployedMigration struct {
 
 // deployedObjects reads the record of the deployed code objects, by lower-case name.
 func deployedObjects(ctx context.Context, conn *sqlx.Conn) (map[string]deployedObject, error) {
-	rows, err := selectRows[deployedObject](ctx, conn, `SELECT name, kind, sha256 FROM jobs_internal.code_objects;`)
+	rows, err := call.SelectRows[deployedObject](ctx, conn, `SELECT name, kind, sha256 FROM jobs_internal.code_objects;`)
 	if err != nil {
 		return nil, dberror.Translate("read what was deployed", err)
 	}
@@ -550,7 +551,7 @@ type deployment struct {
 
 // record writes the record of a deployment.
 func record(ctx context.Context, tx *sqlx.Tx, d deployment) error {
-	c := newCall("jobs_internal.record_deployment")
+	c := call.New("jobs_internal.record_deployment")
 	if d.objects != nil {
 		var list []deployedObject
 		for _, o := range d.objects {
@@ -562,19 +563,19 @@ func record(ctx context.Context, tx *sqlx.Tx, d deployment) error {
 		if err != nil {
 			return err
 		}
-		c.in("objects", string(text))
+		c.In("objects", string(text))
 	}
 	if d.migrations != nil {
 		text, err := json.Marshal(d.migrations)
 		if err != nil {
 			return err
 		}
-		c.in("migrations", string(text))
+		c.In("migrations", string(text))
 	}
 	if d.program != "" {
-		c.in("program", d.program)
+		c.In("program", d.program)
 	}
-	if _, err := tx.ExecContext(ctx, c.proc, c.args...); err != nil {
+	if _, err := tx.ExecContext(ctx, c.Proc, c.Args...); err != nil {
 		return dberror.Translate("record the deployment", err)
 	}
 	return nil
@@ -595,7 +596,7 @@ const numNotMember = 1202
 // other login can block deployments.
 func (s *Store) withDeployLock(ctx context.Context, f func(*sqlx.Conn) error) error {
 	const op = "take the deployment lock"
-	conn, err := s.db.Connx(ctx)
+	conn, err := call.DB(s.conn).Connx(ctx)
 	if err != nil {
 		return dberror.Translate(op, err)
 	}

@@ -6,7 +6,9 @@ import (
 	"fmt"
 
 	"github.com/jmoiron/sqlx"
+
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/internal/call"
 )
 
 // Severity is the severity of a finding.
@@ -146,7 +148,7 @@ var checks = []check{
 // least one finding, good or bad. The error is about the connection only.
 func (s *Store) Examine(ctx context.Context) ([]Finding, error) {
 	const op = "examine the control database"
-	conn, err := s.db.Connx(ctx)
+	conn, err := call.DB(s.conn).Connx(ctx)
 	if err != nil {
 		return nil, dberror.Translate(op, err)
 	}
@@ -182,7 +184,7 @@ func (s *Store) Examine(ctx context.Context) ([]Finding, error) {
 // database, without the schema.
 func (s *Store) ExamineDatabase(ctx context.Context) ([]Finding, error) {
 	const op = "examine the control database"
-	conn, err := s.db.Connx(ctx)
+	conn, err := call.DB(s.conn).Connx(ctx)
 	if err != nil {
 		return nil, dberror.Translate(op, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs/tsql"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
@@ -59,7 +60,7 @@ const (
 
 // readDatabase reads the properties of a connection's database and server.
 func readDatabase(ctx context.Context, conn *sqlx.Conn) (databaseFacts, error) {
-	return selectOne[databaseFacts](ctx, conn, doctorText("database"))
+	return call.SelectOne[databaseFacts](ctx, conn, doctorText("database"))
 }
 
 // major returns the server's major version, such as 16 for SQL Server 2022. It returns 0 if the
@@ -312,7 +313,7 @@ type schemaObject struct {
 }
 
 func readObjects(ctx context.Context, conn *sqlx.Conn) ([]schemaObject, error) {
-	return selectRows[schemaObject](ctx, conn, doctorText("objects"))
+	return call.SelectRows[schemaObject](ctx, conn, doctorText("objects"))
 }
 
 // takenSchemasFinding is about a database without our schema that has schemas of the same names.
@@ -399,9 +400,9 @@ func currentUser(ctx context.Context, conn *sqlx.Conn) (string, error) {
 // without it, plain reads of passes wait for rows that others change, and deadlock with outcomes.
 func (s *Store) CheckRowVersions(ctx context.Context) error {
 	const op = "check READ_COMMITTED_SNAPSHOT"
-	ctx, cancel := s.bounded(ctx)
+	ctx, cancel := s.conn.Bounded(ctx)
 	defer cancel()
-	conn, err := s.db.Connx(ctx)
+	conn, err := call.DB(s.conn).Connx(ctx)
 	if err != nil {
 		return dberror.TranslateCall(ctx, op, err)
 	}

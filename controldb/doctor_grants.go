@@ -10,6 +10,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs/tsql"
 	"github.com/jobagent/jobagent/jobs/wording"
 	sqlfs "github.com/jobagent/jobagent/sql"
@@ -55,13 +56,13 @@ type grantDifferences struct {
 
 // compareGrants compares the permissions of the roles of this program with their files. A role that
 // is not in the files is of somebody else.
-func compareGrants(ctx context.Context, db queryer) (grantDifferences, error) {
+func compareGrants(ctx context.Context, db call.Queryer) (grantDifferences, error) {
 	var d grantDifferences
 	want, err := sqlfs.Grants()
 	if err != nil {
 		return d, fmt.Errorf("read the embedded schema: %w", err)
 	}
-	held, err := selectRows[heldGrant](ctx, db, doctorText("grants"))
+	held, err := call.SelectRows[heldGrant](ctx, db, doctorText("grants"))
 	if err != nil {
 		return d, err
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs/schedule"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
@@ -57,11 +58,11 @@ func checkTargetWindows(ctx context.Context, e *examination) ([]Finding, error) 
 	if has, err := holdsDatabases(ctx, e); err != nil || !has {
 		return nil, err
 	}
-	now, err := selectOne[time.Time](ctx, e.conn, `SELECT SYSUTCDATETIME();`)
+	now, err := call.SelectOne[time.Time](ctx, e.conn, `SELECT SYSUTCDATETIME();`)
 	if err != nil {
 		return nil, err
 	}
-	list, err := selectRows[windowSpec](ctx, e.conn, doctorText("target_windows"))
+	list, err := call.SelectRows[windowSpec](ctx, e.conn, doctorText("target_windows"))
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +102,7 @@ func checkTargetPauses(ctx context.Context, e *examination) ([]Finding, error) {
 	if has, err := holdsDatabases(ctx, e); err != nil || !has {
 		return nil, err
 	}
-	list, err := selectRows[TargetPause](ctx, e.conn, doctorText("target_pauses"))
+	list, err := call.SelectRows[TargetPause](ctx, e.conn, doctorText("target_pauses"))
 	if err != nil {
 		return nil, err
 	}

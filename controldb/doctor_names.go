@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/jobagent/jobagent/controldb/dberror"
 	"strconv"
 	"strings"
+
+	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/internal/call"
 )
 
 // oldName is an object whose name the rule of names refuses. Owner is its job or collection, if
@@ -23,7 +25,7 @@ func checkNames(ctx context.Context, e *examination) ([]Finding, error) {
 	if _, err := installedVersion(ctx, e.conn); errors.Is(err, dberror.ErrNotInstalled) {
 		return nil, nil
 	}
-	list, err := selectRows[oldName](ctx, e.conn, doctorText("names"))
+	list, err := call.SelectRows[oldName](ctx, e.conn, doctorText("names"))
 	if err != nil {
 		return nil, err
 	}

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/jobagent/jobagent/controldb/dberror"
 	"time"
+
+	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/internal/call"
 )
 
 // readIdentity reads the identity of the control database for checks. It returns false if the
@@ -19,7 +21,7 @@ func readIdentity(ctx context.Context, e *examination) (Identity, bool, error) {
 	if err != nil {
 		return Identity{}, false, err
 	}
-	list, err := selectRows[Identity](ctx, e.conn, identityText)
+	list, err := call.SelectRows[Identity](ctx, e.conn, identityText)
 	if err != nil || len(list) != 1 {
 		return Identity{}, false, err
 	}
@@ -70,7 +72,7 @@ func checkPlace(ctx context.Context, e *examination) ([]Finding, error) {
 	if e.database.EngineEdition == editionAzureDatabase {
 		text = azurePlaceText
 	}
-	list, err := selectRows[placeFacts](ctx, e.conn, text)
+	list, err := call.SelectRows[placeFacts](ctx, e.conn, text)
 	if err != nil || len(list) != 1 {
 		return nil, err
 	}

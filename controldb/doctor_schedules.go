@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs/schedule"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
@@ -19,11 +20,11 @@ func checkClockChanges(ctx context.Context, e *examination) ([]Finding, error) {
 	if _, err := installedVersion(ctx, e.conn); errors.Is(err, dberror.ErrNotInstalled) {
 		return nil, nil
 	}
-	now, err := selectOne[time.Time](ctx, e.conn, `SELECT SYSUTCDATETIME();`)
+	now, err := call.SelectOne[time.Time](ctx, e.conn, `SELECT SYSUTCDATETIME();`)
 	if err != nil {
 		return nil, err
 	}
-	list, err := selectRows[Schedule](ctx, e.conn, doctorText("clock_changes"))
+	list, err := call.SelectRows[Schedule](ctx, e.conn, doctorText("clock_changes"))
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +71,7 @@ func checkParameters(ctx context.Context, e *examination) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := selectRows[Schedule](ctx, e.conn, doctorText("parameters"))
+	list, err := call.SelectRows[Schedule](ctx, e.conn, doctorText("parameters"))
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs/tsql"
 	"github.com/jobagent/jobagent/jobs/wording"
 	sqlfs "github.com/jobagent/jobagent/sql"
@@ -203,7 +204,7 @@ func checkSchema(ctx context.Context, e *examination) ([]Finding, error) {
 
 // checkModuleOptions checks the SET options that the server stores with a module.
 func checkModuleOptions(ctx context.Context, e *examination) ([]Finding, error) {
-	names, err := selectRows[string](ctx, e.conn, doctorText("module_options"))
+	names, err := call.SelectRows[string](ctx, e.conn, doctorText("module_options"))
 	if err != nil {
 		return nil, err
 	}
@@ -262,7 +263,7 @@ func checkIndexes(ctx context.Context, e *examination) ([]Finding, error) {
 
 // readIndexes reads the indexes, by lower-case table and name.
 func readIndexes(ctx context.Context, e *examination) (map[string]index, error) {
-	rows, err := selectRows[struct {
+	rows, err := call.SelectRows[struct {
 		Table      string `db:"table_name"`
 		Name       string `db:"index_name"`
 		Unique     bool   `db:"is_unique"`
@@ -315,7 +316,7 @@ func checkLockEscalation(ctx context.Context, e *examination) ([]Finding, error)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := selectRows[struct {
+	rows, err := call.SelectRows[struct {
 		Table      string `db:"table_name"`
 		Escalation string `db:"lock_escalation_desc"`
 	}](ctx, e.conn, doctorText("tables"))
@@ -353,7 +354,7 @@ func checkLockEscalation(ctx context.Context, e *examination) ([]Finding, error)
 // checkCollations finds columns whose collation is neither declared nor the database's. Comparing
 // such a column with a table variable or with a column of OPENJSON fails with error 468.
 func checkCollations(ctx context.Context, e *examination) ([]Finding, error) {
-	rows, err := selectRows[struct {
+	rows, err := call.SelectRows[struct {
 		Table     string `db:"table_name"`
 		Column    string `db:"column_name"`
 		Collation string `db:"collation_name"`

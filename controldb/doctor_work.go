@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs/tsql"
 	"github.com/jobagent/jobagent/jobs/wording"
 )
@@ -151,7 +152,7 @@ func checkClock(ctx context.Context, e *examination) ([]Finding, error) {
 	var difference, shortest time.Duration
 	for i := range 3 {
 		begin := time.Now()
-		server, err := selectOne[time.Time](ctx, e.conn, `SELECT SYSUTCDATETIME();`)
+		server, err := call.SelectOne[time.Time](ctx, e.conn, `SELECT SYSUTCDATETIME();`)
 		if err != nil {
 			return nil, err
 		}
@@ -213,7 +214,7 @@ const (
 )
 
 func checkFiles(ctx context.Context, e *examination) ([]Finding, error) {
-	files, err := selectRows[fileFacts](ctx, e.conn, doctorText("files"))
+	files, err := call.SelectRows[fileFacts](ctx, e.conn, doctorText("files"))
 	if err != nil {
 		return nil, err
 	}
@@ -306,7 +307,7 @@ type logFacts struct {
 }
 
 func checkLog(ctx context.Context, e *examination) ([]Finding, error) {
-	l, err := selectOne[logFacts](ctx, e.conn, doctorText("log"))
+	l, err := call.SelectOne[logFacts](ctx, e.conn, doctorText("log"))
 	if err != nil {
 		return nil, err
 	}
@@ -341,7 +342,7 @@ func checkSettings(ctx context.Context, e *examination) ([]Finding, error) {
 	if _, err := installedVersion(ctx, e.conn); errors.Is(err, dberror.ErrNotInstalled) {
 		return nil, nil
 	}
-	rows, err := selectRows[struct {
+	rows, err := call.SelectRows[struct {
 		Name    string        `db:"name"`
 		Stored  string        `db:"stored_value"`
 		Default sql.NullInt64 `db:"default_value"`
@@ -393,7 +394,7 @@ func checkHistory(ctx context.Context, e *examination) ([]Finding, error) {
 	if _, err := installedVersion(ctx, e.conn); errors.Is(err, dberror.ErrNotInstalled) {
 		return nil, nil
 	}
-	h, err := selectOne[struct {
+	h, err := call.SelectOne[struct {
 		Oldest       time.Time `db:"oldest"`
 		OldestPurged time.Time `db:"oldest_purged"`
 		Targets      int64     `db:"target_executions"`
@@ -495,7 +496,7 @@ func checkAdvance(ctx context.Context, e *examination) ([]Finding, error) {
 
 // missingTypes checks that the live agents run the types of commands for which runs wait.
 func missingTypes(ctx context.Context, e *examination) (findings []Finding, err error) {
-	rows, err := selectRows[MissingType](ctx, e.conn, `SELECT c.command_type, COUNT(DISTINCT s.execution_id) AS runs, MIN(s.create_time) AS since
+	rows, err := call.SelectRows[MissingType](ctx, e.conn, `SELECT c.command_type, COUNT(DISTINCT s.execution_id) AS runs, MIN(s.create_time) AS since
 FROM jobs_internal.step_executions AS s
 INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
 INNER JOIN jobs_internal.step_commands AS c ON c.command_id = d.command_id
@@ -526,7 +527,7 @@ func checkAgents(ctx context.Context, e *examination) ([]Finding, error) {
 	if _, err := installedVersion(ctx, e.conn); errors.Is(err, dberror.ErrNotInstalled) {
 		return nil, nil
 	}
-	rows, err := selectRows[struct {
+	rows, err := call.SelectRows[struct {
 		Host     string    `db:"host_name"`
 		Version  string    `db:"version"`
 		Term     int64     `db:"term_id"`

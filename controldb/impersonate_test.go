@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/caller"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -28,7 +29,7 @@ func (c *control) front(t *testing.T, conns int) *controldb.Store {
 
 // as returns a context for the calls of a person with a role.
 func as(ctx context.Context, role, name string) context.Context {
-	return controldb.WithCaller(ctx, controldb.Caller{Role: role, Name: name, Door: controldb.DoorREST, Address: "192.0.2.7", CorrelationID: uuid.New()})
+	return caller.With(ctx, caller.Caller{Role: role, Name: name, Door: caller.DoorREST, Address: "192.0.2.7", CorrelationID: uuid.New()})
 }
 
 // TestCallersRunAsTheirRole: the database refuses what the role of the caller may not do, and the
@@ -62,7 +63,7 @@ func TestCallersRunAsTheirRole(t *testing.T) {
 			}
 		}
 		// A caller without a request has no correlation ID.
-		_, err := front.StartJob(controldb.WithCaller(t.Context(), controldb.Caller{Role: "jobs_operator", Name: "ada"}), "j", uuid.New())
+		_, err := front.StartJob(caller.With(t.Context(), caller.Caller{Role: "jobs_operator", Name: "ada"}), "j", uuid.New())
 		require.NoError(t, err)
 		for _, call := range calls {
 			require.Equal(t, int32(229), dberror.NumberOf(call.do(t.Context())), "the front itself: %s", call.least)

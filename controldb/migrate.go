@@ -13,6 +13,7 @@ import (
 	mssqldb "github.com/microsoft/go-mssqldb"
 
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	sqlfs "github.com/jobagent/jobagent/sql"
 )
 
@@ -45,9 +46,9 @@ var lockWaits = []time.Duration{
 // step that does not get its locks is repeated a few times, and then fails with [ErrLocked]. After
 // any error, the next call goes on with the first step that has not ended.
 //
-// It returns [ErrNotInstalled] when there is no schema, [ErrSchemaVersion] when the schema is newer
-// than this program, and an *[UnfitError] when the database or the login does not meet the
-// requirements.
+// It returns [dberror.ErrNotInstalled] when there is no schema, [dberror.ErrSchemaVersion] when the
+// schema is newer than this program, and an *[UnfitError] when the database or the login does not
+// meet the requirements.
 func (s *Store) Migrate(ctx context.Context) error { return s.MigrateWith(ctx, MigrateOptions{}) }
 
 // MigrateOptions are options of a migration.
@@ -65,7 +66,7 @@ func (s *Store) MigrateWith(ctx context.Context, o MigrateOptions) error {
 	if err != nil {
 		return err
 	}
-	return s.retry(ctx, "migrate the control schema", func() (bool, error) {
+	return s.conn.Retry(ctx, "migrate the control schema", func() (bool, error) {
 		return true, s.migrate(ctx, objects, migrations, o)
 	})
 }
@@ -284,7 +285,7 @@ func (m *migration) waitForLocks(ctx context.Context, what string, tables []stri
 // Without tables these are all tables of the schema.
 func (m *migration) holders(ctx context.Context, tables []string) string {
 	// The ids of other resources than objects are BIGINT, which OBJECT_NAME does not take (8115).
-	list, err := selectRows[LockHolder](ctx, m.conn, `SELECT DISTINCT TOP (5) l.request_session_id AS session_id, s.login_name, s.program_name, s.host_name
+	list, err := call.SelectRows[LockHolder](ctx, m.conn, `SELECT DISTINCT TOP (5) l.request_session_id AS session_id, s.login_name, s.program_name, s.host_name
 FROM sys.dm_tran_locks AS l
 LEFT JOIN sys.dm_exec_sessions AS s ON s.session_id = l.request_session_id
 WHERE l.resource_database_id = DB_ID()

@@ -9,6 +9,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs/wording"
 	sqlfs "github.com/jobagent/jobagent/sql"
 )
@@ -77,7 +78,7 @@ func (s *Store) PlanMigration(ctx context.Context, o MigrateOptions) (MigrationP
 	if err != nil {
 		return MigrationPlan{}, err
 	}
-	conn, err := s.db.Connx(ctx)
+	conn, err := call.DB(s.conn).Connx(ctx)
 	if err != nil {
 		return MigrationPlan{}, dberror.Translate(op, err)
 	}
@@ -113,7 +114,7 @@ func (s *Store) PlanMigration(ctx context.Context, o MigrateOptions) (MigrationP
 		return p, err
 	}
 	p.Code = len(lease) + len(rest)
-	p.Agents, err = selectRows[PlannedAgent](ctx, conn, `SELECT a.host_name, a.version, t.protocol, (
+	p.Agents, err = call.SelectRows[PlannedAgent](ctx, conn, `SELECT a.host_name, a.version, t.protocol, (
         SELECT COUNT(*)
         FROM jobs_internal.task_executions AS k
         WHERE k.term_id = t.term_id
@@ -138,7 +139,7 @@ func (p *MigrationPlan) addSteps(ctx context.Context, conn *sqlx.Conn, migration
 		Rows  int64  `db:"row_count"`
 		Pages int64  `db:"pages"`
 	}
-	rows, err := selectRows[tableSize](ctx, conn, doctorText("table_sizes"))
+	rows, err := call.SelectRows[tableSize](ctx, conn, doctorText("table_sizes"))
 	if err != nil {
 		return dberror.Translate("read the sizes of the tables", err)
 	}

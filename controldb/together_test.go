@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/caller"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/tsqld"
@@ -25,7 +26,7 @@ func TestTogether(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.job(t, "j", nil)
 		id := uuid.New()
-		ctx := controldb.WithCaller(t.Context(), controldb.Caller{Door: controldb.DoorCLI, CorrelationID: id})
+		ctx := caller.With(t.Context(), caller.Caller{Door: caller.DoorCLI, CorrelationID: id})
 		// Each call has six arguments: three batches.
 		add := func(n int, last string) error {
 			return c.Together(ctx, "add schedules", func(tx *controldb.Store) error {
@@ -54,7 +55,7 @@ func TestTogether(t *testing.T) {
 		require.Len(t, entries, 401)
 		for _, e := range entries {
 			require.Equal(t, id, e.CorrelationID)
-			require.Equal(t, controldb.DoorCLI, e.Door)
+			require.Equal(t, caller.DoorCLI, e.Door)
 		}
 	})
 }
@@ -69,12 +70,12 @@ func TestRehearse(t *testing.T) {
 				return tx.UpdateJob(t.Context(), controldb.JobSpec{Name: from, NewName: ptr("k")})
 			}
 		}
-		author := controldb.WithCaller(t.Context(), controldb.Caller{Role: "jobs_author", Name: "ann", Door: controldb.DoorWeb, CorrelationID: uuid.New()})
+		author := caller.With(t.Context(), caller.Caller{Role: "jobs_author", Name: "ann", Door: caller.DoorWeb, CorrelationID: uuid.New()})
 		before, err := c.AuditLog(t.Context(), controldb.AuditFilter{})
 		require.NoError(t, err)
 		require.NoError(t, c.Rehearse(author, "rename", rename("j")))
 		require.ErrorIs(t, c.Rehearse(author, "rename", rename("missing")), dberror.ErrJobNotFound)
-		reader := controldb.WithCaller(t.Context(), controldb.Caller{Role: "jobs_reader", Name: "bob", Door: controldb.DoorWeb, CorrelationID: uuid.New()})
+		reader := caller.With(t.Context(), caller.Caller{Role: "jobs_reader", Name: "bob", Door: caller.DoorWeb, CorrelationID: uuid.New()})
 		require.Error(t, c.Rehearse(reader, "rename", rename("j")))
 		calls, err := c.Record(func(tx *controldb.Store) error { return tx.Together(t.Context(), "rename", rename("j")) })
 		require.NoError(t, err)
@@ -92,7 +93,7 @@ func TestTogetherAsRole(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.job(t, "j", nil)
 		for role, allowed := range map[string]bool{"jobs_author": true, "jobs_reader": false} {
-			ctx := controldb.WithCaller(t.Context(), controldb.Caller{Role: role, Name: "ann", Door: controldb.DoorREST, CorrelationID: uuid.New()})
+			ctx := caller.With(t.Context(), caller.Caller{Role: role, Name: "ann", Door: caller.DoorREST, CorrelationID: uuid.New()})
 			err := c.Together(ctx, "change a job", func(tx *controldb.Store) error {
 				if err := tx.UpdateJob(ctx, controldb.JobSpec{Name: "j", Description: ptr(role)}); err != nil {
 					return err

@@ -10,6 +10,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/jobagent/jobagent/controldb/dberror"
+	"github.com/jobagent/jobagent/controldb/internal/call"
 	"github.com/jobagent/jobagent/jobs/tsql"
 	"github.com/jobagent/jobagent/jobs/wording"
 	sqlfs "github.com/jobagent/jobagent/sql"
@@ -39,7 +40,7 @@ func dropText(kind, name string) string {
 
 // PlanUninstall returns what [Store.Uninstall] would drop. It only reads.
 func (s *Store) PlanUninstall(ctx context.Context) (Uninstallation, error) {
-	conn, err := s.db.Connx(ctx)
+	conn, err := call.DB(s.conn).Connx(ctx)
 	if err != nil {
 		return Uninstallation{}, dberror.Translate("plan the uninstallation", err)
 	}
@@ -57,8 +58,9 @@ func (s *Store) PlanUninstall(ctx context.Context) (Uninstallation, error) {
 // nothing is dropped. The options of the database, such as READ_COMMITTED_SNAPSHOT, stay as they
 // are.
 //
-// It returns [ErrInUse] if a run is active or a term of an agent has not ended, [ErrNotInstalled],
-// [ErrLocked], or an *[UnfitError] if the login is not a member of db_owner.
+// It returns [ErrInUse] if a run is active or a term of an agent has not ended,
+// [dberror.ErrNotInstalled], [ErrLocked], or an *[UnfitError] if the login is not a member of
+// db_owner.
 func (s *Store) Uninstall(ctx context.Context) (Uninstallation, error) {
 	var u Uninstallation
 	err := s.withDeployLock(ctx, func(conn *sqlx.Conn) error {
@@ -95,9 +97,9 @@ SELECT TOP (1) @n = 1 FROM jobs_internal.job_executions WITH (TABLOCKX);`); err 
 }
 
 // planUninstall returns what is dropped, and the statements.
-func planUninstall(ctx context.Context, db queryer) (u Uninstallation, statements []string, err error) {
+func planUninstall(ctx context.Context, db call.Queryer) (u Uninstallation, statements []string, err error) {
 	const op = "read what is to be dropped"
-	counts, err := selectOne[struct {
+	counts, err := call.SelectOne[struct {
 		Runs   int `db:"runs"`
 		Active int `db:"active"`
 		Agents int `db:"agents"`
@@ -117,11 +119,11 @@ func planUninstall(ctx context.Context, db queryer) (u Uninstallation, statement
 	if err != nil {
 		return u, nil, fmt.Errorf("read the embedded schema: %w", err)
 	}
-	present, err := selectRows[schemaObject](ctx, db, doctorText("objects"))
+	present, err := call.SelectRows[schemaObject](ctx, db, doctorText("objects"))
 	if err != nil {
 		return u, nil, dberror.Translate(op, err)
 	}
-	deployed, err := selectRows[deployedObject](ctx, db, `SELECT name, kind, sha256 FROM jobs_internal.code_objects;`)
+	deployed, err := call.SelectRows[deployedObject](ctx, db, `SELECT name, kind, sha256 FROM jobs_internal.code_objects;`)
 	if err != nil {
 		return u, nil, dberror.Translate(op, err)
 	}
@@ -169,7 +171,7 @@ func planUninstall(ctx context.Context, db queryer) (u Uninstallation, statement
 			add(kind, name)
 		}
 	}
-	keys, err := selectRows[struct {
+	keys, err := call.SelectRows[struct {
 		Table string `db:"table_name"`
 		Name  string `db:"name"`
 	}](ctx, db, `SELECT CONCAT(s.name, N'.', t.name) AS table_name, f.name
@@ -205,9 +207,9 @@ ORDER BY 1, 2;`)
 // addPrincipals adds the roles and the users without a login. It returns the statements that end
 // the memberships, which must come before.
 func (u *Uninstallation) addPrincipals(
-	ctx context.Context, db queryer, objects []sqlfs.Object, roles map[string]bool, add func(kind, name string),
+	ctx context.Context, db call.Queryer, objects []sqlfs.Object, roles map[string]bool, add func(kind, name string),
 ) (revoke []string, err error) {
-	members, err := selectRows[struct {
+	members, err := call.SelectRows[struct {
 		Role   string `db:"role_name"`
 		Member string `db:"member_name"` // empty for a role without members
 	}](ctx, db, `SELECT r.name AS role_name, COALESCE(u.name, N'') AS member_name

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/caller"
 	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
@@ -56,7 +57,7 @@ func older(e *controldb.SchemaVersionError) bool { return e.Have < e.Want || len
 
 // asLogin returns ctx without its caller: operations are carried out by the login of the store.
 func asLogin(ctx context.Context) context.Context {
-	return controldb.WithCaller(ctx, controldb.Caller{})
+	return caller.With(ctx, caller.Caller{})
 }
 
 // Wait carries out an operation and waits until it has ended, whoever ends it. progress, unless it

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/pacing"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/caller"
 	"github.com/jobagent/jobagent/jobs/action"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mail"
@@ -95,7 +96,7 @@ func New(cfg Config) *Service {
 // Evaluations do not wait for deliveries, so that an endpoint that hangs does not delay an
 // evaluation.
 func (s *Service) Run(ctx context.Context) {
-	ctx = controldb.WithCaller(ctx, controldb.Caller{}) // calls are made as the login
+	ctx = caller.With(ctx, caller.Caller{}) // calls are made as the login
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	wg.Go(func() { s.repeat(ctx, "evaluate alerts", pacing.Evaluation, nil, s.evaluate) })

@@ -18,7 +18,7 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
-	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/caller"
 	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
@@ -373,9 +373,9 @@ func (e *exchange) context() context.Context {
 	if !r.Operation.needsCaller() {
 		return ctx
 	}
-	caller := r.Principal.Caller(r.Role, r.HTTP.RemoteAddr)
-	caller.Door, caller.CorrelationID, caller.TraceParent = controldb.DoorREST, r.CorrelationID, traceParent(r.HTTP.Header)
-	return controldb.WithCaller(ctx, caller)
+	who := r.Principal.Caller(r.Role, r.HTTP.RemoteAddr)
+	who.Door, who.CorrelationID, who.TraceParent = caller.DoorREST, r.CorrelationID, traceParent(r.HTTP.Header)
+	return caller.With(ctx, who)
 }
 
 // traceParent returns the header traceparent of a request (W3C Trace Context); empty if it has none

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/caller"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
@@ -113,7 +114,7 @@ func TestStartAndRerun(t *testing.T) {
 	require.NoError(t, err)
 	found := false
 	for _, e := range entries {
-		found = found || e.Door == controldb.DoorWeb && e.Caller == "operator-token"
+		found = found || e.Door == caller.DoorWeb && e.Caller == "operator-token"
 	}
 	require.True(t, found)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/caller"
 	"github.com/jobagent/jobagent/controldb/dberror"
 	"github.com/jobagent/jobagent/jobs/model"
 	"github.com/jobagent/jobagent/targets"
@@ -387,7 +388,7 @@ func TestForms(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEmpty(t, entries)
 	require.Equal(t, "author-token", entries[0].Caller)
-	require.Equal(t, controldb.DoorWeb, entries[0].Door)
+	require.Equal(t, caller.DoorWeb, entries[0].Door)
 }
 
 // A form in which somebody else's change is missing is refused: it says who changed what, keeps

@@ -10,10 +10,13 @@ import (
 
 	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/jobagent/jobagent/controldb/message"
 	sqlfs "github.com/jobagent/jobagent/sql"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestConditionsMatchThrows(t *testing.T) {
 	objects, err := sqlfs.Objects()

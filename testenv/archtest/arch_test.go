@@ -84,34 +84,38 @@ var allowed = map[string][]string{
 	"controldb/message": {},
 	// What an error of the control database means.
 	"controldb/dberror": {"controldb/message", "targets", "targets/mssql", "github.com/microsoft/go-mssqldb/..."},
+	// For whom a call is made.
+	"controldb/caller": {"github.com/google/uuid"},
+	// The connections and the calls. Only packages below controldb can import it.
+	"controldb/internal/call": {"controldb/caller", "controldb/dberror", "jobs/model", "github.com/jmoiron/sqlx/...", "github.com/microsoft/go-mssqldb/...", "github.com/google/uuid"},
 	// Objects as definitions have them: jobs as code, and the forms of the dashboard.
 	"controldb/definition": {"controldb", "jobs/manifest", "jobs/model", "targets", "github.com/google/uuid"},
 	"controldb":            {"sql", "jobs/...", "targets", "targets/mssql", "controldb/...", "github.com/jmoiron/sqlx/...", "github.com/microsoft/go-mssqldb/...", "github.com/google/uuid", "golang.org/x/mod/semver"},
 	// The REST front. A surface is one API; no surface imports another one.
-	"agent/rest":                 {"agent/rest/internal/listen", "jobs/...", "controldb", "controldb/dberror", "go.uber.org/zap/...", "github.com/google/uuid", "golang.org/x/time/rate"},
+	"agent/rest":                 {"agent/rest/internal/listen", "jobs/...", "controldb", "controldb/caller", "controldb/dberror", "go.uber.org/zap/...", "github.com/google/uuid", "golang.org/x/time/rate"},
 	"agent/rest/auth":            {"agent/rest", "agent/rest/internal/body", "agent/rest/auth/...", "agent/rest/internal/misses", "targets/outbound", "targets/secretref", "targets/mssql/kerberos/acceptor", "github.com/google/uuid", "github.com/coreos/go-oidc/v3/oidc", "github.com/go-jose/go-jose/v4", "github.com/golang-jwt/jwt/v5", "go.uber.org/zap/..."},
 	"agent/rest/auth/internal":   {"agent/rest/internal/misses"},
 	"agent/rest/auth/signing":    {"targets/secretref", "github.com/golang-jwt/jwt/v5"},
 	"agent/rest/auth/tokenfile":  {"jobs/bounded", "targets/secretref/privatefile"},
-	"agent/accounts":             {"controldb", "controldb/dberror", "github.com/google/uuid", "go.uber.org/zap"},
+	"agent/accounts":             {"controldb", "controldb/caller", "controldb/dberror", "github.com/google/uuid", "go.uber.org/zap"},
 	"agent/rest/callbacks":       {"agent/internal/callback", "agent/rest/internal/listen", "agent/rest/internal/misses", "controldb", "controldb/dberror", "go.uber.org/zap/..."},
 	"agent/rest/elastic":         {"agent/rest", "agent/accounts", "agent/rest/internal/...", "controldb", "controldb/dberror", "controldb/message", "jobs/...", "targets", "github.com/google/uuid", "go.uber.org/zap/..."},
 	"agent/rest/gateway":         {"agent/rest", "agent/rest/internal/...", "github.com/google/uuid"},
 	"agent/rest/internal/listen": {"go.uber.org/zap"},
 	"agent/rest/internal":        {"agent/rest", "agent/rest/internal/...", "jobs/...", "github.com/google/uuid"},
 	"agent/rest/scrape":          {"agent/rest", "agent/rest/internal/listen", "go.uber.org/zap"},
-	"agent/rest/sap":             {"golang.org/x/time/rate", "agent/rest", "agent/rest/internal/...", "controldb", "controldb/dberror", "jobs/...", "github.com/google/uuid", "go.uber.org/zap/..."},
+	"agent/rest/sap":             {"golang.org/x/time/rate", "agent/rest", "agent/rest/internal/...", "controldb", "controldb/caller", "controldb/dberror", "jobs/...", "github.com/google/uuid", "go.uber.org/zap/..."},
 	"agent/rest/scheduler":       {"agent/rest", "agent/rest/internal/...", "controldb", "controldb/dberror", "jobs/...", "github.com/google/uuid", "software.sslmate.com/src/go-pkcs12"},
 	// The dashboard. A set of pages is a package below agent/web; no set imports another one.
-	"agent/web":             {"agent/web/...", "agent/rest", "agent/rest/auth/...", "controldb", "controldb/dberror", "jobs/...", "github.com/google/uuid", "go.uber.org/zap/...", "github.com/coreos/go-oidc/v3/oidc", "golang.org/x/oauth2"},
+	"agent/web":             {"agent/web/...", "agent/rest", "agent/rest/auth/...", "controldb", "controldb/caller", "controldb/dberror", "jobs/...", "github.com/google/uuid", "go.uber.org/zap/...", "github.com/coreos/go-oidc/v3/oidc", "golang.org/x/oauth2"},
 	"agent/web/page":        {"agent/rest", "agent/web/live", "controldb", "jobs", "github.com/google/uuid", "github.com/aymanbagabas/go-udiff"},
-	"agent/web/live":        {"controldb", "go.uber.org/zap/..."},
+	"agent/web/live":        {"controldb", "controldb/caller", "go.uber.org/zap/..."},
 	"agent/web/code":        {"agent/web/page"}, // shared by sets
 	"agent/web/session":     {"agent/rest", "agent/rest/auth/...", "github.com/google/uuid", "go.uber.org/zap/...", "github.com/coreos/go-oidc/v3/oidc", "golang.org/x/oauth2"},
 	"agent/startcheck":      {"controldb", "jobs/...", "targets/mssql"},
 	"agent/web/actions":     {"targets", "agent/rest", "agent/startcheck", "agent/web/page", "agent/web/live", "controldb", "controldb/dberror", "jobs/...", "github.com/google/uuid"},
 	"agent/web/overview":    {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "jobs/...", "github.com/google/uuid"},
-	"agent/web/operate":     {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "controldb/dberror", "jobs/...", "github.com/google/uuid"},
+	"agent/web/operate":     {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "controldb/caller", "controldb/dberror", "jobs/...", "github.com/google/uuid"},
 	"agent/web/rollouts":    {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "jobs", "github.com/google/uuid"},
 	"agent/web/runs":        {"agent/rest", "agent/web/page", "agent/web/live", "controldb", "controldb/dberror", "jobs/...", "github.com/google/uuid"},
 	"agent/web/targets":     {"agent/web/code", "targets", "agent/rest", "agent/web/page", "agent/web/live", "controldb", "controldb/dberror", "jobs/...", "github.com/google/uuid"},
@@ -124,7 +128,7 @@ var allowed = map[string][]string{
 	"agent/telemetry/tracing": {"controldb", "jobs/...", "targets", "github.com/google/uuid", "go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/codes", "go.opentelemetry.io/otel/sdk/...", "go.opentelemetry.io/otel/semconv/...", "go.opentelemetry.io/otel/trace/...", "go.uber.org/zap/..."},
 	// The exporter brings gRPC: the agent and the dashboard do without it.
 	"agent/telemetry/tracing/export": {"agent/telemetry/tracing", "go.opentelemetry.io/otel/...", "go.uber.org/zap"},
-	"agent/alerts":                   {"agent/pacing", "agent/telemetry/metrics", "controldb", "jobs/...", "targets/...", "github.com/google/uuid", "go.uber.org/zap/..."},
+	"agent/alerts":                   {"agent/pacing", "agent/telemetry/metrics", "controldb", "controldb/caller", "jobs/...", "targets/...", "github.com/google/uuid", "go.uber.org/zap/..."},
 	"targets/mail":                   {"targets", "targets/outbound", "jobs/action", "github.com/google/uuid", "github.com/wneessen/go-mail/..."},
 	"agent":                          {"jobs/...", "targets", "targets/mssql", "targets/question", "targets/http", "targets/queue", "targets/process", "targets/outbound", "targets/mail", "targets/schema", "targets/secretref", "controldb", "controldb/dberror", "agent/accounts", "agent/alerts", "agent/internal/...", "agent/pacing", "agent/telemetry/metrics", "agent/telemetry/tracing", "go.uber.org/zap/...", "github.com/google/uuid"},
 	"agent/internal":                 {},
@@ -164,11 +168,11 @@ var allowed = map[string][]string{
 		"github.com/microsoft/go-mssqldb/...", "github.com/spf13/cobra/...", "go.uber.org/zap/...",
 	},
 	commandRoom + "front": {
-		commandRoom + "buildinfo", commandRoom + "config", commandRoom + "connect", commandRoom + "embedded", commandRoom + "exit", "targets/...", "agent/accounts", "agent/rest/...", "agent/web/...", "agent/telemetry/...", "agent/alerts", "controldb", "controldb/dberror", "jobs/...",
+		commandRoom + "buildinfo", commandRoom + "config", commandRoom + "connect", commandRoom + "embedded", commandRoom + "exit", "targets/...", "agent/accounts", "agent/rest/...", "agent/web/...", "agent/telemetry/...", "agent/alerts", "controldb", "controldb/caller", "controldb/dberror", "jobs/...",
 		"go.uber.org/zap/...",
 	},
 	commandRoom + "cli": {
-		commandRoom + "...", "sql", "jobs/...", "targets/...", "controldb", "controldb/dberror", "controldb/definition", "agent", "agent/...", "testenv/tsqld/...", "github.com/google/uuid",
+		commandRoom + "...", "sql", "jobs/...", "targets/...", "controldb", "controldb/caller", "controldb/dberror", "controldb/definition", "agent", "agent/...", "testenv/tsqld/...", "github.com/google/uuid",
 		"github.com/microsoft/go-mssqldb/...", "github.com/spf13/cobra/...", "github.com/spf13/pflag", "go.uber.org/zap/...", "charm.land/...", "github.com/agnivade/levenshtein",
 	},
 	commandRoom + "demo": {
@@ -184,7 +188,7 @@ var allowed = map[string][]string{
 	"testenv/oracle":       {"jobs"},
 	"testenv/differential": {"jobs/schedule"},
 	// The benchmarks of `jobagent bench`, which gives them a server, an agent and a front.
-	"testenv/bench":             {"jobs/...", "targets/...", "controldb", "agent", "agent/rest", "agent/rest/auth/tokenfile", "agent/telemetry/...", "github.com/google/uuid", "github.com/spf13/cobra/...", "github.com/microsoft/go-mssqldb/...", "go.uber.org/zap"},
+	"testenv/bench":             {"jobs/...", "targets/...", "controldb", "controldb/caller", "agent", "agent/rest", "agent/rest/auth/tokenfile", "agent/telemetry/...", "github.com/google/uuid", "github.com/spf13/cobra/...", "github.com/microsoft/go-mssqldb/...", "go.uber.org/zap"},
 	"testenv/script":            {"targets/mssql", "github.com/golang-sql/sqlexp", "github.com/microsoft/go-mssqldb/...", "github.com/stretchr/testify/..."},
 	"testenv/tsqld":             {"testenv/tsqld/...", "targets/mssql/kerberos/acceptor", "golang.org/x/sys/..."},
 	"testenv/tsqld/mserr":       {},

@@ -15,6 +15,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/rest"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/controldb/caller"
 	"github.com/jobagent/jobagent/controldb/dberror"
 )
 
@@ -74,7 +75,7 @@ func New(services []Service, total RateLimit, log *zap.Logger) (*Surface, error)
 // are served; repeats change nothing. The front's login may do nothing itself, so the calls are
 // made as an administrator.
 func (s *Surface) Start(ctx context.Context) error {
-	ctx = controldb.WithCaller(ctx, controldb.Caller{Role: rest.RoleAdmin.DatabaseRole(), Name: "front", Door: controldb.DoorREST})
+	ctx = caller.With(ctx, caller.Caller{Role: rest.RoleAdmin.DatabaseRole(), Name: "front", Door: caller.DoorREST})
 	for _, one := range s.services {
 		if err := one.Store.SetSAPProvider(ctx, one.Tenant, one.SubDomain, one.Events); err != nil {
 			return fmt.Errorf("instance %q of the SAP surface: %w", one.Name, err)
