@@ -102,21 +102,18 @@ func (c checker) fault(path, format string, args ...any) { c.faults.add(path, fo
 // open reports whether a text contains templates that are not yet expanded.
 func (c checker) open(text string) bool { return !c.expanded && hasTemplate(text) }
 
-// sample returns a text with its templates replaced by a text that is valid in most places.
-func (c checker) sample(text string) string {
+// sample returns a text with its templates replaced: by 1, which is valid in most places, by 0,
+// which is JSON, or by nothing, because their length is not known.
+func (c checker) sample(text, by string) string {
 	if c.expanded {
 		return text
 	}
-	return sample(text, "1")
+	return sample(text, by)
 }
 
-// limit reports a text that is too long. The length of a template is not known.
+// limit reports a text that is too long.
 func (c checker) limit(path, text, unit string, high int) {
-	length := len(text)
-	if !c.expanded {
-		length = len(sample(text, ""))
-	}
-	if length > high {
+	if length := len(c.sample(text, "")); length > high {
 		c.fault(path, "invalid text of %d %s: want at most %d", length, unit, high)
 	}
 }
@@ -129,7 +126,7 @@ func (c checker) address(path, text string, allowHTTP bool) {
 	if !c.expanded {
 		c.signature(path, text)
 	}
-	text = c.sample(text)
+	text = c.sample(text, "1")
 	scheme, rest, found := strings.Cut(text, "://")
 	authority, _, _ := strings.Cut(rest, "/")
 	authority, _, _ = strings.Cut(authority, "?")
@@ -215,6 +212,12 @@ var forbiddenHeaders = []string{
 // secretHeaders have secret values.
 var secretHeaders = []string{"authorization", "cookie", "x-functions-key", "x-api-key"}
 
+// isForbidden reports whether the agent or the protocol sets a header.
+func isForbidden(name string) bool {
+	name = strings.ToLower(name)
+	return slices.ContainsFunc(forbiddenHeaders, func(f string) bool { return name == f || strings.HasSuffix(f, "-") && strings.HasPrefix(name, f) })
+}
+
 func (c checker) headers(h *HTTP) {
 	if len(h.Headers) > maxHeaders {
 		c.fault("$.headers", "invalid list of %d headers: want at most %d", len(h.Headers), maxHeaders)
@@ -223,12 +226,12 @@ func (c checker) headers(h *HTTP) {
 	for i, f := range h.Headers {
 		name := strings.ToLower(f.Name)
 		at := h.headerPath(i, "name")
-		value := c.sample(f.Value)
+		value := c.sample(f.Value, "1")
 		size += len(f.Name) + len(value)
 		switch {
 		case !token.MatchString(f.Name):
 			c.fault(at, "invalid header name %q: want letters, digits and hyphens", clip(f.Name))
-		case slices.ContainsFunc(forbiddenHeaders, func(f string) bool { return name == f || strings.HasSuffix(f, "-") && strings.HasPrefix(name, f) }):
+		case isForbidden(name):
 			c.fault(at, "invalid header name %q: the agent sets this header", clip(f.Name))
 		case !c.expanded && slices.Contains(secretHeaders, name) && !containsSecret(f.Value):
 			c.fault(h.headerPath(i, "value"), "%s", wantSecret)
@@ -281,9 +284,7 @@ func (r StatusRange) String() string {
 
 func (c checker) auth(h *HTTP) {
 	a := h.Auth
-	if a.Kind == "api-key" && (!token.MatchString(a.Header) || slices.ContainsFunc(forbiddenHeaders, func(f string) bool {
-		return strings.EqualFold(a.Header, f) || strings.HasSuffix(f, "-") && strings.HasPrefix(strings.ToLower(a.Header), f)
-	})) {
+	if a.Kind == "api-key" && (!token.MatchString(a.Header) || isForbidden(a.Header)) {
 		c.fault("$.auth.header", "invalid header name %q: want letters, digits and hyphens, and no header that the agent sets", clip(a.Header))
 	}
 	for path, text := range map[string]string{"$.auth.username": a.Username, "$.auth.password": a.Password, "$.auth." + a.valueMember(): a.Value} {
@@ -297,21 +298,6 @@ func (c checker) auth(h *HTTP) {
 	if a.TokenURL != "" {
 		c.address("$.auth.token_url", a.TokenURL, h.AllowHTTP)
 	}
-}
-
-// withoutTemplates returns a text without its templates, whose length is not known.
-func (c checker) withoutTemplates(text string) string {
-	if c.expanded {
-		return text
-	}
-	return sample(text, "")
-}
-
-func (c checker) sampleJSON(text string) string {
-	if c.expanded {
-		return text
-	}
-	return sample(text, "0")
 }
 
 func isJSONObject(text string) bool {

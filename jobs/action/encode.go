@@ -116,22 +116,14 @@ func (h *HTTP) encodeHeaders() json.RawMessage {
 		}
 		return fields.object()
 	}
-	list := make([]json.RawMessage, len(h.Headers))
+	list := make([][]byte, len(h.Headers))
 	for i, f := range h.Headers {
 		var field writer
 		field.add("name", f.Name)
 		field.add("value", f.Value)
 		list[i] = field.object()
 	}
-	return append(append(json.RawMessage("["), bytes.Join(rawBytes(list), []byte(","))...), ']')
-}
-
-func rawBytes(list []json.RawMessage) [][]byte {
-	all := make([][]byte, len(list))
-	for i, raw := range list {
-		all[i] = raw
-	}
-	return all
+	return append(append(json.RawMessage("["), bytes.Join(list, []byte(","))...), ']')
 }
 
 func (s Success) encode(w *writer) {

@@ -86,7 +86,7 @@ func (p *Process) check(c checker) {
 	}
 	size := 0
 	for i, a := range p.Args {
-		size += len(c.withoutTemplates(a))
+		size += len(c.sample(a, ""))
 		if strings.ContainsRune(a, 0) {
 			c.fault(fmt.Sprintf("$.args[%d]", i), "invalid argument: want no NUL")
 		}

@@ -126,7 +126,7 @@ func (q *StorageQueue) check(c checker) {
 	}
 	encoded := q.Message
 	if q.Base64 {
-		encoded = base64.StdEncoding.EncodeToString([]byte(c.withoutTemplates(q.Message)))
+		encoded = base64.StdEncoding.EncodeToString([]byte(c.sample(q.Message, "")))
 	} else if !utf8.ValidString(q.Message) || strings.ContainsFunc(q.Message, notXML) {
 		c.fault("$.message", "invalid text: a message cannot contain control characters; want \"encoding\": \"base64\"")
 	}
@@ -143,7 +143,7 @@ func (q *StorageQueue) check(c checker) {
 	if q.EnvelopeRegion != "" && q.Envelope == "" {
 		c.fault("$.envelope_region", "invalid member: it belongs to an envelope")
 	}
-	if q.KeyProperty != "" && !isJSONObject(c.sampleJSON(q.Message)) {
+	if q.KeyProperty != "" && !isJSONObject(c.sample(q.Message, "0")) {
 		c.fault("$.key_property", "the message is not a JSON object, so that it has no member for the key")
 	}
 }

@@ -75,10 +75,7 @@ type TrialLock struct {
 
 // NewTrialBatch converts a report.
 func NewTrialBatch(b targets.TrialBatch) TrialBatch {
-	locks := make([]TrialLock, 0, len(b.Locks))
-	for _, l := range b.Locks {
-		locks = append(locks, TrialLock(l))
-	}
+	locks := Each(b.Locks, func(l targets.TrialLock) TrialLock { return TrialLock(l) })
 	var plan *TrialPlan
 	if b.Plan != nil {
 		plan = &TrialPlan{Count: b.Plan.Count, Cost: b.Plan.Cost, Warnings: b.Plan.Warnings}

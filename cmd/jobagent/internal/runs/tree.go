@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -90,7 +91,7 @@ func (p *treePrinter) step(e controldb.Execution, targets []controldb.Execution,
 	if last {
 		first, side = lastBranch, lastBranchSide
 	}
-	p.line(first, fmt.Sprintf("step %d on %s  ", *e.StepID, terminal.Clean(output.OrDefault(e.TargetGroup, "its endpoint"))), e.Lifecycle, duration(e))
+	p.line(first, fmt.Sprintf("step %d on %s  ", *e.StepID, terminal.Clean(cmp.Or(e.TargetGroup, "its endpoint"))), e.Lifecycle, duration(e))
 	failed := slices.ContainsFunc(targets, func(t controldb.Execution) bool { return t.Lifecycle.IsFailure() })
 	if (e.Lifecycle != jobs.Succeeded || failed) && e.LastMessage != "" { // failures that are tolerated
 		p.text(side+"  ", output.OneLine(e.LastMessage))

@@ -55,11 +55,7 @@ func triggerView(t controldb.JobTrigger) output.JobTrigger {
 }
 
 func triggerViews(list []controldb.JobTrigger) []output.JobTrigger {
-	views := make([]output.JobTrigger, 0, len(list))
-	for _, t := range list {
-		views = append(views, triggerView(t))
-	}
-	return views
+	return output.Each(list, triggerView)
 }
 
 func newListTriggersCommand(a *connect.App) *cobra.Command {
@@ -67,20 +63,18 @@ func newListTriggersCommand(a *connect.App) *cobra.Command {
 	cmd := command.List(&a.Printer, triggerColumns, &cobra.Command{
 		Use: "list", Short: "List triggers: the jobs that start after runs of other jobs", Args: cobra.NoArgs,
 		Example: "  jobagent job trigger list --job report",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
-				if job != "" {
-					if _, err := lookup.Job(cmd.Context(), store, job); err != nil {
-						return err
-					}
-				}
-				list, err := store.JobTriggers(cmd.Context(), job)
-				if err != nil {
+		RunE: a.Reads(func(cmd *cobra.Command, _ []string, store *controldb.Store) error {
+			if job != "" {
+				if _, err := lookup.Job(cmd.Context(), store, job); err != nil {
 					return err
 				}
-				return output.List(&a.Printer, triggerViews(list), triggerColumns)
-			})
-		},
+			}
+			list, err := store.JobTriggers(cmd.Context(), job)
+			if err != nil {
+				return err
+			}
+			return output.List(&a.Printer, triggerViews(list), triggerColumns)
+		}),
 	})
 	cmd.Flags().StringVar(&job, "job", "", "only triggers that start this `job`")
 	return cmd
@@ -205,14 +199,12 @@ func newUpdateTriggerCommand(a *connect.App) *cobra.Command {
 		Long: `Change a trigger; properties without a flag stay unchanged. If it then watches something else, or is disabled, what waits is
 recorded as skipped.`,
 		Example: "  jobagent job trigger update report 'after load' --run-when Finished\n  jobagent job trigger update report 'after load' --enabled=false",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				if err := store.UpdateJobTrigger(cmd.Context(), f.spec(cmd, args)); err != nil {
-					return err
-				}
-				return a.Done(output.JobTriggerName{Job: args[0], Name: args[1]}, "updated trigger %s of job %s", args[1], args[0])
-			})
-		},
+		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
+			if err := store.UpdateJobTrigger(cmd.Context(), f.spec(cmd, args)); err != nil {
+				return err
+			}
+			return a.Done(output.JobTriggerName{Job: args[0], Name: args[1]}, "updated trigger %s of job %s", args[1], args[0])
+		}),
 	}
 	f.add(cmd, "", "")
 	return cmd
@@ -222,17 +214,15 @@ func newDeleteTriggerCommand(a *connect.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "delete JOB TRIGGER", Short: "Delete a trigger; runs that it has started go on", Args: cobra.ExactArgs(2),
 		Example: "  jobagent job trigger delete report 'after load'",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				if err := command.Confirm(cmd, command.Fixed("This deletes the trigger %s of the job %s; what waits for it is skipped", args[1], args[0])); err != nil {
-					return err
-				}
-				if err := store.DeleteJobTrigger(cmd.Context(), args[0], args[1]); err != nil {
-					return err
-				}
-				return a.Done(output.JobTriggerName{Job: args[0], Name: args[1]}, "deleted trigger %s of job %s", args[1], args[0])
-			})
-		},
+		RunE: a.Changes(func(cmd *cobra.Command, args []string, store *controldb.Store) error {
+			if err := command.Confirm(cmd, command.Fixed("This deletes the trigger %s of the job %s; what waits for it is skipped", args[1], args[0])); err != nil {
+				return err
+			}
+			if err := store.DeleteJobTrigger(cmd.Context(), args[0], args[1]); err != nil {
+				return err
+			}
+			return a.Done(output.JobTriggerName{Job: args[0], Name: args[1]}, "deleted trigger %s of job %s", args[1], args[0])
+		}),
 	}
 	command.AddYes(cmd)
 	return cmd
