@@ -107,7 +107,7 @@ func (t *Trial) judge(batches []Batch) ([]judged, error) {
 	}
 	if len(refused) > 0 && !t.SkipUnsupported {
 		return nil, &TrialError{"The script cannot be tried, and nothing was sent: " + strings.Join(shortened(refused), "; ") +
-			". With the option skip_unsupported, a trial leaves out the batches with these."}
+			". A trial with --skip-unsupported (\"skip_unsupported\" in @mode_options) leaves out the batches with these."}
 	}
 	return list, nil
 }
