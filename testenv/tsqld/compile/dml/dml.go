@@ -515,16 +515,3 @@ func (o *outputs) insert(b *builder, t target) (plan.Statement, *plan.IdentityNe
 	st, err := r.Statement()
 	return st, need, err
 }
-
-// Truncate compiles TRUNCATE TABLE.
-func Truncate(binder *bind.Binder, s *syntax.TruncateStmt) (d *plan.DML, err error) {
-	b := &builder{Binder: binder}
-	t, err := b.tableTarget(&syntax.TableName{Name: s.Table}, "ALTER")
-	if err != nil {
-		return d, err
-	}
-	d = newDML("TRUNCATE TABLE", t)
-	d.Apply = []plan.Statement{{SQL: "DELETE FROM " + t.sql()}}
-	d.Needs = b.Needs
-	return d, nil
-}
