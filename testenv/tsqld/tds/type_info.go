@@ -283,7 +283,7 @@ func wireString(ti typeInfo, f form, v Version) typeInfo {
 }
 
 // appendTypeInfo appends the TYPE_INFO. In a column, a table name follows text, ntext and image.
-func appendTypeInfo(b []byte, ti typeInfo, v Version) []byte {
+func appendTypeInfo(b []byte, ti typeInfo) []byte {
 	b = append(b, ti.token)
 	switch ti.token {
 	case tokDate, tokNull, tokInt1, tokBit, tokInt2, tokInt4, tokDateTime4, tokFloat4, tokMoney, tokDateTime, tokFloat8, tokMoney4, tokInt8:

@@ -679,7 +679,7 @@ func InsertRows(binder *bind.Binder, ts syntax.TableSource, rows Rows) (d *plan.
 	}
 	if instead != nil && rows.Bulk && !rows.Fire {
 		instead = nil
-		if t, err = b.tableTarget(ts, "INSERT"); err != nil {
+		if t, err = b.tableTarget(ts); err != nil {
 			return d, err
 		}
 	}
