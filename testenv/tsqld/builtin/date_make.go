@@ -185,7 +185,7 @@ func evalDateTrunc(env Env, ts []types.Type, result types.Type, args []types.Val
 	case partISOWeek:
 		ticks = (days - int64(weekday(days, 1)-1)) * types.TicksPerDay
 	default:
-		ticks -= ticks % unitTicks(p)
+		ticks -= ticks % units[p]
 	}
 	switch _, ok := types.FitTemporal(max(ticks, 0), result); {
 	case ticks >= 0 && ok:
@@ -275,10 +275,10 @@ func evalDateBucket(env Env, ts []types.Type, result types.Type, args []types.Va
 			return nil, mserr.BucketOverflow(result.Name())
 		}
 	} else {
-		if n > types.MaxTicks/unitTicks(p) {
+		if n > types.MaxTicks/units[p] {
 			return nil, mserr.BucketOverflow(result.Name())
 		}
-		width := unitTicks(p) * n
+		width := units[p] * n
 		start = origin + floorDiv(ticks-origin, width)*width
 	}
 	if _, ok := types.FitTemporal(max(start, 0), result); start < 0 || !ok {
