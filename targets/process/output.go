@@ -30,8 +30,8 @@ type capture struct {
 	total    int64         // bytes that were read
 	exceeded chan struct{} // closed when total exceeds limit
 	newest   *block
-	number   int                 // of blocks so far
-	watch    func(output []byte) // see Runner
+	number   int                 // number of blocks so far
+	watch    func(output []byte) // see [Runner]
 	streams  []*stream
 }
 
@@ -71,7 +71,7 @@ func (c *capture) stream(kind targets.MessageKind, secrets []string) *stream {
 	return s
 }
 
-// Write implements io.Writer; it never fails. What exceeds the limit is counted and dropped.
+// Write implements io.Writer; it never fails. Bytes beyond the limit are counted and dropped.
 func (s *stream) Write(p []byte) (int, error) {
 	if s.watch != nil {
 		s.watch(p)
