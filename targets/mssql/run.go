@@ -235,8 +235,8 @@ func (t *attempt) noteOpenTransactions(ctx context.Context, s *session) {
 	}
 }
 
-// causeOr returns the cause of ctx if ctx has ended, because err is only a consequence then; else
-// err.
+// causeOr returns the cause of ctx if ctx has ended, because err is then only a consequence;
+// otherwise it returns err.
 func causeOr(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -245,9 +245,9 @@ func causeOr(ctx context.Context, err error) error {
 }
 
 // batch sends one batch, with its bound variables, and reads the whole answer. If the answer is not
-// complete, the error is the cause of ctx if ctx has ended, else the reason why the connection
-// broke. If it is complete, the error is the first one of severity 11 or more, else the error of
-// the output.
+// complete, the error is the cause of ctx if ctx has ended, otherwise the reason why the connection
+// broke. If the answer is complete, the error is the first one of severity 11 or more, otherwise
+// the error of the output.
 func (t *attempt) batch(ctx context.Context, s *session, text string, line int, args []driver.NamedValue) error {
 	before, _ := s.wire.state()
 	stop := cutAfter(ctx, s.wire, ackWait)

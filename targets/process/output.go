@@ -11,7 +11,7 @@ import (
 	"github.com/jobagent/jobagent/targets"
 )
 
-// Limits of what is kept of a stream.
+// Limits of the kept output of a stream.
 const (
 	keptBytes  = 32 << 10 // at the beginning, and as many at the end
 	keptBlocks = 200      // at the beginning, and as many at the end
@@ -138,7 +138,7 @@ func (s *stream) keep(line []byte) {
 	s.keepText(text)
 }
 
-// keepText adds a line to the first or the last part of what is kept.
+// keepText adds a line to the first or the last part of the kept output.
 func (s *stream) keepText(line []byte) {
 	cost := len(line) + 1
 	joins := s.newest != nil && s.newest.kind == s.kind && len(s.newest.text)+cost <= blockBytes
