@@ -173,7 +173,7 @@ func (s *Servers) connector(server, database, credential, app string, readOnly b
 		connector = wrapConnector(inner, &encryption, dialer)
 	}
 	connector.limit, connector.onLogin = s.cfg.LoginTimeout, s.cfg.OnLogin
-	// A session of a pool answers many queries, each of which is small.
+	// A session of a pool answers many small queries.
 	connector.guard = guardConfig{limits: tdsguard.Limits{MessageBytes: s.cfg.Limits.MessageBytes}, rows: tdsguard.OwnRows}
 	return connector, nil
 }
