@@ -7,8 +7,8 @@ import (
 )
 
 // aggregates are the aggregate functions ("Aggregate functions (Transact-SQL)"). COUNT(*) is COUNT
-// without arguments. COUNT, which is SQLite's, and GROUPING and GROUPING_ID, whose values the compiler
-// computes, have no accumulator.
+// without arguments. COUNT, which is SQLite's, and GROUPING and GROUPING_ID, whose values the
+// compiler computes, have no accumulator.
 var aggregates = []*Func{
 	aggregateFunc("COUNT", 0, 1, fixed(types.IntType), nil),
 	aggregateFunc("COUNT_BIG", 0, 1, fixed(types.BigIntType), nil),

@@ -194,8 +194,8 @@ func TestSession(t *testing.T) {
 }
 
 // TestTable checks the shape of every entry: it has a result rule, and an implementation unless it
-// is an aggregate or window function; NULLs of every type cause no panic. The compiler has the rules
-// of functions that do not evaluate all arguments.
+// is an aggregate or window function; NULLs of every type cause no panic. The compiler has the
+// rules of functions that do not evaluate all arguments.
 func TestTable(t *testing.T) {
 	all := append(types.ByID(), types.NullType)
 	for name, f := range table {
