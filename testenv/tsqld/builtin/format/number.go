@@ -193,8 +193,8 @@ func (c *Culture) standardNumber(v types.Value, t types.Type, letter byte, digit
 	return "", false
 }
 
-// roundTrip returns the unsigned digits of a float or real that read as the same number: 15 or 17, 7
-// or 9 for a real.
+// roundTrip returns the unsigned digits of a float or real that read as the same number: 15 or 17,
+// 7 or 9 for a real.
 func roundTrip(v types.Value, t types.Type) string {
 	f, _ := v.(float64)
 	digits, bits := 15, 64

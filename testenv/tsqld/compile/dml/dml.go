@@ -74,8 +74,8 @@ func newDML(kind string, t target) *plan.DML {
 	return d
 }
 
-// tableTarget resolves the target table of INSERT and OUTPUT INTO, for which it needs the permission
-// INSERT. Error 208 for an unknown name; views are not supported.
+// tableTarget resolves the target table of INSERT and OUTPUT INTO, for which it needs the
+// permission INSERT. Error 208 for an unknown name; views are not supported.
 func (b *builder) tableTarget(ts syntax.TableSource) (target, error) {
 	switch ts := ts.(type) {
 	case *syntax.TableVar:
