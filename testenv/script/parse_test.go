@@ -99,6 +99,13 @@ func TestRewriteKeepsTheRest(t *testing.T) {
 	require.Equal(t, [][]string{{"2 | b", "3 | c"}, {"2026-01-01"}}, again.records[2].expected)
 	require.Equal(t, [][]string{{"1"}}, again.records[6].expected)
 	require.Equal(t, s.records[3].sql, again.records[3].sql)
+	for _, sets := range [][][]string{{{"2 | b"}, nil}, {nil, {"2026-01-01"}}, {nil, nil}} {
+		again, err = Parse(s.rewrite(map[int][][]string{2: sets}))
+		require.NoError(t, err)
+		require.Equal(t, sets, again.records[2].expected)
+		require.Len(t, again.records, len(s.records))
+	}
+	require.Equal(t, sample, s.rewrite(map[int][][]string{2: {{"1 | a"}, nil}}))
 }
 
 func TestFormat(t *testing.T) {

@@ -376,9 +376,15 @@ func (s *Script) rewrite(rows map[int][][]string) string {
 			copyTo(r.line + strings.Count(r.sql, "\n") + 1)
 			b.WriteString(divider + "\n")
 		}
-		if text := join(sets); text != "" {
-			b.WriteString(text)
-			b.WriteByte('\n')
+		for i, set := range sets {
+			if i > 0 {
+				b.WriteString(divider + "\n")
+			}
+			for _, row := range set {
+				if row != "" { // the transcript of a batch that sent nothing
+					b.WriteString(row + "\n")
+				}
+			}
 		}
 	}
 	copyTo(len(s.lines))
